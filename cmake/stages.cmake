@@ -1,0 +1,19 @@
+# dtc_stage(NAME DIR [USES stage...] [LIBS lib...]): one static library per stage, in pipeline order.
+# A link to a stage that is not yet declared would run against the flow of data: configuring stops there.
+set_property(GLOBAL PROPERTY DTC_STAGES "")
+
+function(dtc_stage name dir)
+	cmake_parse_arguments(ARG "" "" "USES;LIBS" ${ARGN})
+	get_property(stages GLOBAL PROPERTY DTC_STAGES)
+	foreach(used IN LISTS ARG_USES)
+		if(NOT used IN_LIST stages)
+			message(FATAL_ERROR "stage '${name}' uses '${used}', which comes later in the pipeline (or does not exist)")
+		endif()
+	endforeach()
+	file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${dir}/*.c)
+	list(FILTER sources EXCLUDE REGEX "/main\\.c$")
+	add_library(dtc_${name} STATIC ${sources})
+	list(TRANSFORM ARG_USES PREPEND dtc_)
+	target_link_libraries(dtc_${name} PUBLIC ${ARG_USES} ${ARG_LIBS} PkgConfig::GLIB Threads::Threads)
+	set_property(GLOBAL APPEND PROPERTY DTC_STAGES ${name})
+endfunction()

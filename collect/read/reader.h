@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Pull reader of one node's kernel trace: events of all CPUs merged by (time, stream, position), so that two runs give
+ * the same order. The reference back end is babeltrace2 with one iterator per stream and our own merge; its types never
+ * leave ctf.c. A damaged stream is read up to where it can be read; the rest is a finding. Several readers may be used
+ * from several threads, one reader from one thread at a time.
+ */
+#pragma once
+
+#include "collect/read/event.h"
+#include "dtrace-chain/finding.h"
+
+#include <glib.h>
+#include <stdbool.h>
+
+typedef struct DtcReader DtcReader;
+
+/* Opens the CTF trace in the directory path. node names it in errors and findings. Caller owns; NULL on error. */
+DtcReader *dtc_reader_open(const char *node, const char *path, GError **error);
+void dtc_reader_free(DtcReader *reader);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcReader, dtc_reader_free)
+
+/* The next event, or NULL at the end (or at an error: dtc_reader_finish tells). Borrowed until the next call. */
+const struct dtc_event *dtc_reader_next(DtcReader *reader);
+
+/*
+ * To be called after dtc_reader_next returned NULL: false with an error if the trace could not be read to its end and
+ * nothing of it is usable; damage that could be lived with is added to findings (lost events, unreadable streams,
+ * clocks that ran backward inside a stream).
+ */
+bool dtc_reader_finish(DtcReader *reader, DtcFindings *findings, GError **error);
+
+/* "reference" (or, later, "fast") */
+const char *dtc_reader_get_backend(const DtcReader *reader);
+/* Names seen so far; indexes are stable while the reader lives. */
+guint dtc_reader_get_event_name_count(const DtcReader *reader);
+const char *dtc_reader_get_event_name(const DtcReader *reader, guint index);
+guint64 dtc_reader_get_event_count(const DtcReader *reader, guint index); /* events read under that name */
+guint dtc_reader_get_syscall_name_count(const DtcReader *reader);
+const char *dtc_reader_get_syscall_name(const DtcReader *reader, guint index);
+guint64 dtc_reader_get_lost_count(const DtcReader *reader); /* events lost as far as known */
+/* Number of CPUs (highest cpu seen + 1). */
+guint dtc_reader_get_cpu_count(const DtcReader *reader);
+/* Kernel release and host name from the trace environment; "" if not given. Borrowed. */
+const char *dtc_reader_get_environment(const DtcReader *reader, const char *key);

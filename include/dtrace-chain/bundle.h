@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A bundle: the recordings of several nodes. Any plain directory tree is one: a sub-directory is a node if it, or its
+ * kernel/, holds a CTF metadata file; NODE.pcap (or .pcapng) beside it is that node's capture, and so are *.pcap[ng]
+ * inside the node's directory. A NODE.pcap without a directory is a node that has only a capture. Nodes are kept
+ * sorted by name, so that the order on the command line or in the directory changes nothing.
+ */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+typedef struct DtcBundle DtcBundle;
+
+struct dtc_bundle_node {
+	char *name;	    /* owned */
+	char *kernel_path;  /* owned; directory that holds the CTF metadata; NULL: no kernel trace */
+	char **pcap_paths;  /* owned, NULL-terminated, sorted; empty: no capture */
+};
+
+/*
+ * Opens the directory tree at path. An empty or missing directory is an error (DTC_COLLECT_ERROR, NOT_FOUND) with a
+ * hint. With path NULL the bundle starts empty, for dtc_bundle_add_node. Caller owns.
+ */
+DtcBundle *dtc_bundle_open(const char *path, GError **error);
+void dtc_bundle_free(DtcBundle *bundle);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcBundle, dtc_bundle_free)
+
+/* Adds (or replaces the paths of) a node: path is a CTF directory, a directory as in a bundle, or a capture file. */
+bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, GError **error);
+
+/* Keeps only the named nodes (NULL-terminated). An unknown name is an error that lists the nodes there are. */
+bool dtc_bundle_select(DtcBundle *bundle, const char *const *names, GError **error);
+
+guint dtc_bundle_get_count(const DtcBundle *bundle);
+/* Borrowed; index in sorted order, which is the node index everywhere else. */
+const struct dtc_bundle_node *dtc_bundle_get_node(const DtcBundle *bundle, guint index);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One error discipline: GError at stage boundaries, one domain per top-level area, a code for each thing that a caller
+ * would do differently. The message is lower case without a full stop, names in single quotes; a second line, after
+ * one '\n', is the hint: what to do. The command line prints them as "dtrace-chain: MESSAGE" and "hint: HINT".
+ */
+#pragma once
+
+#include <glib.h>
+
+#define DTC_COLLECT_ERROR (dtc_collect_error_quark())
+#define DTC_SYNC_ERROR (dtc_sync_error_quark())
+#define DTC_ANALYZE_ERROR (dtc_analyze_error_quark())
+
+enum dtc_error {
+	DTC_ERROR_USAGE,	/* the caller asked for something that does not exist or contradicts itself: exit 2 */
+	DTC_ERROR_NOT_FOUND,	/* a named node, file, thread or request is not there: exit 1 */
+	DTC_ERROR_UNREADABLE,	/* a file cannot be opened or is not of the expected kind: exit 1 */
+	DTC_ERROR_DAMAGED,	/* a file is broken beyond what can be analysed: exit 1 */
+	DTC_ERROR_INFEASIBLE,	/* the clocks contradict each other: exit 1 */
+	DTC_ERROR_IMPOSSIBLE,	/* the recording lacks what the question needs (no captures, no net events): exit 1 */
+};
+
+GQuark dtc_collect_error_quark(void);
+GQuark dtc_sync_error_quark(void);
+GQuark dtc_analyze_error_quark(void);

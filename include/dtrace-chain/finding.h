@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Findings: odd input that the analysis can live with (lost events, damaged file, node without packets), kept in the
+ * order in which they were added, shown by every report. A finding that makes the answer incomplete says so.
+ * Not thread-safe: each worker fills a list of its own, and the caller moves them together.
+ */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+enum dtc_severity {
+	DTC_SEVERITY_INFO,
+	DTC_SEVERITY_WARNING,
+	DTC_SEVERITY_ERROR,
+};
+
+struct dtc_finding {
+	enum dtc_severity severity;
+	bool incomplete; /* the report must say complete:false (exit code 3) */
+	char *node;	 /* owned; NULL: concerns all nodes */
+	char *text;	 /* owned; one sentence, lower case, no full stop */
+};
+
+typedef struct DtcFindings DtcFindings;
+
+DtcFindings *dtc_findings_new(void);
+void dtc_findings_free(DtcFindings *findings);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcFindings, dtc_findings_free)
+
+/* Adds a finding; node may be NULL. A text that is already there for the same node is not added twice. */
+void dtc_findings_add(DtcFindings *findings, enum dtc_severity severity, bool incomplete, const char *node,
+		      const char *format, ...) G_GNUC_PRINTF(5, 6);
+/* Moves all findings of from to the end of to; from is empty afterwards. */
+void dtc_findings_move(DtcFindings *to, DtcFindings *from);
+guint dtc_findings_get_count(const DtcFindings *findings);
+/* Borrowed until the next change of the list. */
+const struct dtc_finding *dtc_findings_get(const DtcFindings *findings, guint index);
+/* False as soon as one finding is marked incomplete. */
+bool dtc_findings_get_complete(const DtcFindings *findings);
+
+/* "error", "warning", "info" */
+const char *dtc_severity_to_string(enum dtc_severity severity);

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What every thread of one node did: flat fixed-size records in node time, built in one pass over the events and
+ * self-contained, so that a new alignment of the clocks needs no second pass. Records refer to each other by 32-bit
+ * index; DTC_NONE (UINT32_MAX) is "none". The state machine (analyze/state) fills it; after dtc_history_seal it is
+ * read-only and may be used from several threads.
+ *
+ * Invariants after sealing (dtc_history_check verifies them): the intervals of a thread are contiguous, sorted, and
+ * span exactly [thread.begin_ns, thread.end_ns]; every wait that ended has exactly one wake; on each CPU exactly one
+ * thread runs at any time.
+ */
+#pragma once
+
+#include "collect/read/packets.h"
+#include "dtrace-chain/time.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum dtc_state {
+	DTC_STATE_UNKNOWN,    /* before the thread's first event, or after lost events */
+	DTC_STATE_USER,	      /* running in user mode */
+	DTC_STATE_SYSCALL,    /* running in a system call */
+	DTC_STATE_KERNEL,     /* running: kernel thread, or kernel code outside a system call (fork return, exit) */
+	DTC_STATE_IRQ,	      /* a hard interrupt runs on top of the thread */
+	DTC_STATE_SOFTIRQ,    /* a softirq runs on top of the thread */
+	DTC_STATE_RUNQUEUE,   /* woken, not yet on a CPU */
+	DTC_STATE_PREEMPTED,  /* switched out while runnable */
+	DTC_STATE_WAIT,	      /* not runnable, interruptible sleep */
+	DTC_STATE_WAIT_DISK,  /* not runnable, uninterruptible sleep */
+	DTC_STATE_STOPPED,    /* stopped or traced */
+	DTC_STATE_EXITED,     /* zombie, until freed or reused */
+	DTC_STATE_IDLE,	      /* the idle thread runs */
+	DTC_STATES
+};
+
+const char *dtc_state_to_string(enum dtc_state state);
+static inline bool dtc_state_is_running(enum dtc_state s)
+{
+	return s >= DTC_STATE_USER && s <= DTC_STATE_SOFTIRQ;
+}
+static inline bool dtc_state_is_wait(enum dtc_state s)
+{
+	return s == DTC_STATE_WAIT || s == DTC_STATE_WAIT_DISK || s == DTC_STATE_STOPPED;
+}
+
+struct dtc_interval {
+	int64_t begin_ns;
+	int64_t end_ns;
+	uint32_t thread;
+	uint32_t call; /* the system call it lies in, or DTC_NONE */
+	uint32_t ref;  /* WAIT*: the wake that ended it; IRQ: string (name); SOFTIRQ: vector; else DTC_NONE */
+	uint16_t cpu;  /* running states: where; RUNQUEUE, PREEMPTED: where it waited, 0xffff if not known */
+	uint8_t state; /* enum dtc_state */
+	uint8_t spare;
+};
+_Static_assert(sizeof(struct dtc_interval) == 32, "0.2 to 0.3 of these per event");
+
+struct dtc_thread {
+	int64_t begin_ns; /* first event of the thread, or the trace's begin if the statedump or a switch shows it lived */
+	int64_t end_ns;	  /* freed, or the trace's end */
+	int32_t tid;
+	int32_t pid;	      /* thread group leader; -1 if not known */
+	uint32_t parent;      /* thread that forked it, or DTC_NONE */
+	uint32_t leader;      /* thread of the group leader (may be itself), or DTC_NONE */
+	uint32_t interval_first; /* after sealing */
+	uint32_t interval_count;
+	uint32_t call_first; /* after sealing: calls of this thread are contiguous, in time order */
+	uint32_t call_count;
+	int32_t idle_cpu; /* the CPU of an idle thread (tid 0), else -1 */
+	bool is_kernel;
+};
+
+enum dtc_waker {
+	DTC_WAKER_UNKNOWN,
+	DTC_WAKER_THREAD,  /* thread: by its own code */
+	DTC_WAKER_TIMER,   /* hrtimer or timer softirq; ref: string with the timer's function, or DTC_NONE */
+	DTC_WAKER_BLOCK,   /* ref: block request that completed */
+	DTC_WAKER_PACKET,  /* ref: packet received last in that softirq, or DTC_NONE */
+	DTC_WAKER_IRQ,	   /* ref: string, name of the interrupt */
+	DTC_WAKER_SOFTIRQ, /* ref: vector */
+	DTC_WAKER_IPI,
+	DTC_WAKER_NEW, /* sched_wakeup_new: thread is the parent */
+};
+
+struct dtc_wake {
+	int64_t waking_ns; /* sched_waking: the wait ends */
+	int64_t wakeup_ns; /* sched_wakeup: on the runqueue; DTC_TIME_NONE if not seen */
+	uint32_t target;
+	uint32_t thread; /* what was current on the waking CPU (may be an idle thread), or DTC_NONE */
+	uint32_t ref;	 /* depends on waker */
+	uint16_t cpu;	 /* the waking CPU */
+	uint8_t waker;	 /* enum dtc_waker */
+	uint8_t spare;
+};
+
+/* Kinds of system calls that the analysis tells apart. */
+enum dtc_call_kind {
+	DTC_CALL_OTHER,
+	DTC_CALL_READ,	/* read, recv*, pread, readv... : takes bytes from fd */
+	DTC_CALL_WRITE, /* write, send*, pwrite, writev, sendfile... */
+	DTC_CALL_ACCEPT,
+	DTC_CALL_CONNECT,
+	DTC_CALL_POLL, /* epoll_wait, poll, select and their kin: waits for several fds */
+	DTC_CALL_SLEEP,
+	DTC_CALL_FUTEX,
+	DTC_CALL_SYNC, /* fsync, fdatasync, sync... */
+	DTC_CALL_CLOSE,
+	DTC_CALL_OPEN,
+	DTC_CALL_FORK, /* clone, fork, vfork */
+	DTC_CALL_EXEC,
+	DTC_CALL_WAITPID,
+	DTC_CALL_LOCK, /* flock, fcntl(F_SETLKW) */
+	DTC_CALL_SIGNAL, /* pause, sigsuspend, sigtimedwait */
+	DTC_CALL_PEEK, /* recv with MSG_PEEK: reads, but takes nothing */
+};
+
+struct dtc_call {
+	int64_t begin_ns; /* entry; the trace's begin if only the exit was seen */
+	int64_t end_ns;	  /* exit; DTC_TIME_NONE if it never returned in the trace */
+	int64_t result;	  /* DTC_ABSENT if not known */
+	uint64_t offset;  /* READ, WRITE on a socket: bytes taken or given on this file before the call */
+	uint64_t argument; /* FUTEX: uaddr; POLL, SLEEP: timeout */
+	uint32_t thread;
+	uint32_t name;	/* string: "read", "epoll_wait" */
+	uint32_t file;	/* the fd's file, or DTC_NONE */
+	uint32_t path;	/* string: file name argument, or DTC_NONE */
+	int32_t fd;	/* -1: none */
+	uint8_t kind;	/* enum dtc_call_kind */
+	uint8_t spare[3];
+};
+
+enum dtc_file_kind {
+	DTC_FILE_UNKNOWN,
+	DTC_FILE_PATH,
+	DTC_FILE_SOCKET,
+	DTC_FILE_PIPE,
+	DTC_FILE_EVENT, /* eventfd, timerfd, signalfd, epoll, inotify */
+};
+
+/* An open file description, shared by dup and fork. */
+struct dtc_file {
+	uint32_t name;	  /* string: path, "pipe", "socket"; DTC_NONE if not known */
+	uint32_t flow_out; /* SOCKET: flow local -> remote of the packets, or DTC_NONE */
+	uint32_t flow_in;
+	uint32_t base_out; /* sequence number of the first byte written (valid if has_base_out) */
+	uint32_t base_in;
+	bool has_base_out;
+	bool has_base_in;
+	uint8_t kind; /* enum dtc_file_kind */
+	bool listens; /* accept was called on it */
+	uint64_t read_bytes; /* final counts */
+	uint64_t written_bytes;
+	int64_t begin_ns; /* when it was first seen */
+	uint32_t peer; /* PIPE: the file of the other end, or DTC_NONE */
+	int32_t pid;
+};
+
+/* A request to a block device. */
+struct dtc_block_request {
+	int64_t insert_ns; /* block_rq_insert, else getrq, else issue */
+	int64_t issue_ns;
+	int64_t complete_ns; /* DTC_TIME_NONE: still in flight at the end */
+	int64_t sector;
+	uint32_t device;
+	uint32_t sectors;
+	uint32_t thread; /* that inserted or issued it */
+	uint32_t flags;
+};
+
+/* Where a packet event happened: in which thread's context, and in which call if it was the call's own work. */
+struct dtc_packet_context {
+	uint32_t thread; /* current on that CPU, or DTC_NONE */
+	uint32_t call;	 /* DTC_NONE if in a softirq or irq */
+	bool in_softirq;
+};
+
+/* A CPU's occupancy: thread runs from begin_ns to the next run's begin. */
+struct dtc_run {
+	int64_t begin_ns;
+	uint32_t thread; /* DTC_NONE: not known */
+};
+
+/* A mark from lttng_logger. */
+struct dtc_mark {
+	int64_t time_ns;
+	uint32_t thread;
+	uint32_t text; /* string */
+};
+
+typedef struct DtcHistory DtcHistory;
+
+void dtc_history_free(DtcHistory *history);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcHistory, dtc_history_free)
+
+int64_t dtc_history_get_begin_ns(const DtcHistory *history); /* first and last event */
+int64_t dtc_history_get_end_ns(const DtcHistory *history);
+/* The string with an id, "" for DTC_NONE. Borrowed. */
+const char *dtc_history_get_string(const DtcHistory *history, uint32_t string);
+
+uint32_t dtc_history_get_thread_count(const DtcHistory *history);
+const struct dtc_thread *dtc_history_get_thread(const DtcHistory *history, uint32_t thread);
+/* The thread that had this tid at that time (tids are reused), or the latest with it if time is DTC_TIME_NONE, or DTC_NONE. */
+uint32_t dtc_history_find_thread(const DtcHistory *history, int32_t tid, int64_t time_ns);
+/* The thread's name at that time; names that only a later event tells (prctl) are carried back to that event's interval. */
+const char *dtc_history_get_comm(const DtcHistory *history, uint32_t thread, int64_t time_ns);
+/* The name of the thread's group leader at that time: the process. */
+const char *dtc_history_get_process(const DtcHistory *history, uint32_t thread, int64_t time_ns);
+
+/* The interval that contains time (begin_ns < time <= end_ns: the one that leads up to it), or NULL. */
+const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *history, uint32_t thread, int64_t time_ns);
+const struct dtc_interval *dtc_history_get_interval(const DtcHistory *history, uint32_t interval);
+const struct dtc_wake *dtc_history_get_wake(const DtcHistory *history, uint32_t wake);
+const struct dtc_call *dtc_history_get_call(const DtcHistory *history, uint32_t call);
+/* The last call of the thread that began at or before time, or DTC_NONE. Calls of a thread have consecutive ids. */
+uint32_t dtc_history_find_call(const DtcHistory *history, uint32_t thread, int64_t time_ns);
+uint32_t dtc_history_get_file_count(const DtcHistory *history);
+const struct dtc_file *dtc_history_get_file(const DtcHistory *history, uint32_t file);
+/* Sealed: the calls on a file in time order (ids), ret_count of them. Borrowed. */
+const uint32_t *dtc_history_get_file_calls(const DtcHistory *history, uint32_t file, uint32_t *ret_count);
+const struct dtc_block_request *dtc_history_get_block_request(const DtcHistory *history, uint32_t request);
+guint dtc_history_get_cpu_count(const DtcHistory *history);
+/* The runs of a CPU in time order. Borrowed. */
+const struct dtc_run *dtc_history_get_runs(const DtcHistory *history, guint cpu, uint32_t *ret_count);
+uint32_t dtc_history_get_mark_count(const DtcHistory *history);
+const struct dtc_mark *dtc_history_get_mark(const DtcHistory *history, uint32_t mark);
+
+/* The kernel's packet events (sealed), and where each happened. Borrowed; owned by the history. */
+const DtcPackets *dtc_history_get_packets(const DtcHistory *history);
+const struct dtc_packet_context *dtc_history_get_packet_context(const DtcHistory *history, uint32_t packet);
+
+/* Verifies the invariants above. False with a message that names the first broken one. */
+bool dtc_history_check(const DtcHistory *history, GError **error);

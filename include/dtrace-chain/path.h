@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The critical path of a thread over a span of cluster time: contiguous segments, each the work or wait of one thread,
+ * that explain the span down to the nanosecond; and the nested causality: what the target was blocked on, what the
+ * waker was blocked on meanwhile, and so on down. Both come from the same wake and message edges.
+ */
+#pragma once
+
+#include "dtrace-chain/time.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The names that reports print for these are the contract in docs/formats.md. */
+enum dtc_cause {
+	DTC_CAUSE_RUNNING_USER,
+	DTC_CAUSE_RUNNING_KERNEL,
+	DTC_CAUSE_RUNQUEUE,
+	DTC_CAUSE_PREEMPTED,
+	DTC_CAUSE_IRQ,
+	DTC_CAUSE_SOFTIRQ,
+	DTC_CAUSE_TIMER,
+	DTC_CAUSE_DISK,
+	DTC_CAUSE_LOCK,
+	DTC_CAUSE_IPC,
+	DTC_CAUSE_PAGE_FAULT,
+	DTC_CAUSE_FORK_EXEC,
+	DTC_CAUSE_NETWORK_SEND,
+	DTC_CAUSE_NETWORK_WIRE,
+	DTC_CAUSE_NETWORK_RECEIVE,
+	DTC_CAUSE_RETRANSMISSION,
+	DTC_CAUSE_VM_PREEMPTED,
+	DTC_CAUSE_VM_EXIT,
+	DTC_CAUSE_DEVICE,
+	DTC_CAUSE_STOPPED,
+	DTC_CAUSE_UNKNOWN,
+	DTC_CAUSES
+};
+/* "running-user", "network-wire", ... */
+const char *dtc_cause_to_string(enum dtc_cause cause);
+
+enum dtc_link_quality {
+	DTC_LINK_EXACT,	   /* bytes or events matched */
+	DTC_LINK_INFERRED, /* by order on the connection or thread */
+	DTC_LINK_UNKNOWN,
+};
+const char *dtc_link_quality_to_string(enum dtc_link_quality quality);
+
+struct dtc_segment {
+	DtcClusterTime begin;
+	DtcClusterTime end;
+	guint node;	 /* index in the bundle; of a wire segment: the receiver */
+	uint32_t thread; /* index in that node's history; DTC_NONE if not known */
+	enum dtc_cause cause;
+	enum dtc_link_quality link; /* how sure the step is that led to this segment from the later one */
+	int64_t uncertainty_ns;	    /* of the clocks, for a step between nodes; 0 within a node */
+	int32_t tid, pid;
+	char *comm;    /* owned: the thread's name at that time */
+	char *process; /* owned: its group leader's */
+	char *detail;  /* owned, or NULL: syscall, file, lock, peer, preemptor, device, irq, packet */
+};
+
+/* A blocking of a thread, and beneath it what its waker was blocked on meanwhile. Children in time order. */
+struct dtc_blocking {
+	DtcClusterTime begin;
+	DtcClusterTime end;
+	guint node;
+	uint32_t thread;
+	int32_t tid, pid;
+	char *comm;
+	char *process;
+	enum dtc_cause cause; /* why it lasted, seen from this thread: lock, ipc, disk, timer, network-receive, ... */
+	char *detail;	      /* owned or NULL */
+	char *woken_by;	      /* owned: "lab-holder (tid 140)", "timer", "packet from web", "disk vda" */
+	enum dtc_link_quality link;
+	guint parent;	 /* index in the list; G_MAXUINT for a blocking of the target itself */
+	guint depth;	 /* 0 for a blocking of the target */
+};
+
+typedef struct DtcPath DtcPath;
+
+void dtc_path_free(DtcPath *path);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcPath, dtc_path_free)
+
+DtcClusterTime dtc_path_get_begin(const DtcPath *path);
+DtcClusterTime dtc_path_get_end(const DtcPath *path);
+/* Segments from the earliest to the latest; contiguous from begin to end. Borrowed. */
+guint dtc_path_get_segment_count(const DtcPath *path);
+const struct dtc_segment *dtc_path_get_segment(const DtcPath *path, guint index);
+/* Blockings in depth-first order (a parent before its children). Borrowed. */
+guint dtc_path_get_blocking_count(const DtcPath *path);
+const struct dtc_blocking *dtc_path_get_blocking(const DtcPath *path, guint index);
+/* Conservation: segments contiguous, none empty or negative, sum equal to the span. */
+bool dtc_path_check(const DtcPath *path, GError **error);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Clock alignment: the map from each node's trace clock to cluster time, which is the reference node's clock, with
+ * guaranteed bounds. A map is piecewise linear and strictly increasing; before the first and after the last knot it
+ * goes on with the slope it had, and its bounds widen. Nodes that no messages join to the reference are in another
+ * group: their times are on their own group's reference and mean nothing against the others.
+ */
+#pragma once
+
+#include "dtrace-chain/time.h"
+
+#include <glib.h>
+#include <stdbool.h>
+
+typedef struct DtcClocks DtcClocks;
+
+struct dtc_clock_knot {
+	int64_t node_ns;
+	int64_t cluster_ns;
+	int64_t lo_ns; /* cluster time is certified to lie in [lo_ns, hi_ns] at node_ns */
+	int64_t hi_ns;
+};
+
+/* Identity maps for n nodes (a single node, or clocks known to be the same), each in its own group but node 0's. */
+DtcClocks *dtc_clocks_new_identity(guint node_count);
+void dtc_clocks_free(DtcClocks *clocks);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcClocks, dtc_clocks_free)
+
+guint dtc_clocks_get_node_count(const DtcClocks *clocks);
+guint dtc_clocks_get_reference(const DtcClocks *clocks); /* node index */
+/* Nodes with the same group are aligned with each other; the group of the reference is 0. */
+guint dtc_clocks_get_group(const DtcClocks *clocks, guint node);
+/* Borrowed; at least one knot. */
+const struct dtc_clock_knot *dtc_clocks_get_knots(const DtcClocks *clocks, guint node, guint *ret_count);
+
+DtcClusterTime dtc_clocks_to_cluster(const DtcClocks *clocks, guint node, DtcNodeTime time);
+/* The latest node time whose cluster time is not after time (exact inverse up to rounding). */
+DtcNodeTime dtc_clocks_to_node(const DtcClocks *clocks, guint node, DtcClusterTime time);
+/* Certified bounds of the cluster time of a node time. */
+void dtc_clocks_get_bounds(const DtcClocks *clocks, guint node, DtcNodeTime time, DtcClusterTime *ret_lo,
+			   DtcClusterTime *ret_hi);
+/*
+ * How far the order of an event on a and one on b near cluster time can be wrong: half the certified width between the
+ * two clocks, in ns; 0 for the same node, INT64_MAX for nodes of different groups.
+ */
+int64_t dtc_clocks_get_uncertainty_ns(const DtcClocks *clocks, guint a, guint b, DtcClusterTime time);
