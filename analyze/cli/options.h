@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Options that every command shares: which bundle and which of its nodes, and how to print. Every command takes the
+ * bundle as its first argument or as --bundle; without either the current directory is the bundle.
+ */
+#pragma once
+
+#include "dtrace-chain/bundle.h"
+
+#include <glib.h>
+#include <stdbool.h>
+
+struct dtc_common_options {
+	char *bundle;	 /* owned: --bundle DIR */
+	char **nodes;	 /* owned: --nodes a,b,c (split), or NULL: all */
+	char **node_paths; /* owned: --node NAME=PATH, repeatable, or NULL */
+	char *format;	 /* owned: --format text|json, or NULL: text */
+	bool quiet;	 /* -q, --quiet: no progress, no warnings */
+};
+
+/* Adds the group to a command's context; values are written to options (zeroed by the caller) while parsing. */
+void dtc_common_options_add(struct dtc_common_options *options, GOptionContext *context);
+void dtc_common_options_clear(struct dtc_common_options *options);
+
+/*
+ * After parsing: takes the first remaining argument as the bundle if --bundle was not given (more than one is a usage
+ * error), opens it, adds --node paths, selects --nodes. Caller owns; NULL on error.
+ */
+DtcBundle *dtc_common_options_open_bundle(const struct dtc_common_options *options, int argc, char **argv,
+					  GError **error);
+/* True for --format json; an unknown format is a usage error. */
+bool dtc_common_options_get_json(const struct dtc_common_options *options, bool *ret_json, GError **error);

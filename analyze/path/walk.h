@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Builds the critical path and the nested causality. See docs/wait-graph.md for the rules and their reasons.
+ */
+#pragma once
+
+#include "analyze/link/links.h"
+#include "dtrace-chain/path.h"
+
+struct dtc_path_target {
+	guint node;
+	uint32_t thread;
+	DtcClusterTime begin;
+	DtcClusterTime end;
+};
+
+struct dtc_path_options {
+	guint max_depth;	   /* of the nested causality; 0: no limit but the built-in one */
+	int64_t min_blocking_ns;   /* shorter blockings are left out of the causality (not of the path) */
+};
+
+/* Caller owns; NULL with an error if the thread did not exist in the span. */
+DtcPath *dtc_path_walk(const DtcLinks *links, const struct dtc_path_target *target,
+		       const struct dtc_path_options *options, GError **error);

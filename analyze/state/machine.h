@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The state machine of one node: it is fed the node's events in order and leaves the history of every thread. One pass,
+ * no per-event allocation but the growth of its flat arrays. Not thread-safe; one machine per node may run in parallel.
+ */
+#pragma once
+
+#include "collect/read/reader.h"
+#include "dtrace-chain/finding.h"
+#include "dtrace-chain/history.h"
+
+typedef struct DtcMachine DtcMachine;
+
+/* reader gives the names of system calls; it must live until dtc_machine_finish. */
+DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader);
+void dtc_machine_free(DtcMachine *machine);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcMachine, dtc_machine_free)
+
+void dtc_machine_apply(DtcMachine *machine, const struct dtc_event *event);
+
+/*
+ * Closes what is open, seals the history (packets included) and hands it over; the machine may then only be freed. What
+ * the trace did not tell (lost events, no net events, no statedump) is added to findings.
+ */
+DtcHistory *dtc_machine_finish(DtcMachine *machine, DtcFindings *findings);
