@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/path/path_build.h"
+#include "dtrace-chain/error.h"
+
+#include <inttypes.h>
+
+struct DtcPath {
+	DtcClusterTime begin, end;
+	GArray *segments;  /* struct dtc_segment */
+	GArray *blockings; /* struct dtc_blocking */
+};
+
+const char *dtc_cause_to_string(enum dtc_cause cause)
+{
+	static const char *const names[DTC_CAUSES] = {
+		[DTC_CAUSE_RUNNING_USER] = "running-user",
+		[DTC_CAUSE_RUNNING_KERNEL] = "running-kernel",
+		[DTC_CAUSE_RUNQUEUE] = "runqueue",
+		[DTC_CAUSE_PREEMPTED] = "preempted",
+		[DTC_CAUSE_IRQ] = "irq",
+		[DTC_CAUSE_SOFTIRQ] = "softirq",
+		[DTC_CAUSE_TIMER] = "timer",
+		[DTC_CAUSE_DISK] = "disk",
+		[DTC_CAUSE_LOCK] = "lock",
+		[DTC_CAUSE_IPC] = "ipc",
+		[DTC_CAUSE_PAGE_FAULT] = "page-fault",
+		[DTC_CAUSE_FORK_EXEC] = "fork-exec",
+		[DTC_CAUSE_NETWORK_SEND] = "network-send",
+		[DTC_CAUSE_NETWORK_WIRE] = "network-wire",
+		[DTC_CAUSE_NETWORK_RECEIVE] = "network-receive",
+		[DTC_CAUSE_RETRANSMISSION] = "retransmission",
+		[DTC_CAUSE_VM_PREEMPTED] = "vm-preempted",
+		[DTC_CAUSE_VM_EXIT] = "vm-exit",
+		[DTC_CAUSE_DEVICE] = "device",
+		[DTC_CAUSE_STOPPED] = "stopped",
+		[DTC_CAUSE_UNKNOWN] = "unknown",
+	};
+	return names[cause];
+}
+
+const char *dtc_link_quality_to_string(enum dtc_link_quality quality)
+{
+	static const char *const names[] = { "exact", "inferred", "unknown" };
+	return names[quality];
+}
+
+static void segment_clear(void *data)
+{
+	struct dtc_segment *segment = data;
+	g_free(segment->comm);
+	g_free(segment->process);
+	g_free(segment->detail);
+}
+
+static void blocking_clear(void *data)
+{
+	struct dtc_blocking *blocking = data;
+	g_free(blocking->comm);
+	g_free(blocking->process);
+	g_free(blocking->detail);
+	g_free(blocking->woken_by);
+}
+
+DtcPath *dtc_path_new(DtcClusterTime begin, DtcClusterTime end)
+{
+	DtcPath *path = g_new0(DtcPath, 1);
+	path->begin = begin;
+	path->end = end;
+	path->segments = g_array_new(FALSE, FALSE, sizeof(struct dtc_segment));
+	g_array_set_clear_func(path->segments, segment_clear);
+	path->blockings = g_array_new(FALSE, FALSE, sizeof(struct dtc_blocking));
+	g_array_set_clear_func(path->blockings, blocking_clear);
+	return path;
+}
+
+void dtc_path_free(DtcPath *path)
+{
+	if (!path)
+		return;
+	g_array_unref(path->segments);
+	g_array_unref(path->blockings);
+	g_free(path);
+}
+
+void dtc_path_add_segment(DtcPath *path, const struct dtc_segment *segment)
+{
+	g_array_append_vals(path->segments, segment, 1);
+}
+
+guint dtc_path_add_blocking(DtcPath *path, const struct dtc_blocking *blocking)
+{
+	g_array_append_vals(path->blockings, blocking, 1);
+	return path->blockings->len - 1;
+}
+
+/* Blockings in the order in which a reader wants them: parents before children, siblings by time. Indexes change. */
+static void order_blockings(DtcPath *path)
+{
+	guint count = path->blockings->len;
+	if (count == 0)
+		return;
+	struct dtc_blocking *from = (struct dtc_blocking *)(void *)path->blockings->data;
+	/* first child and next sibling, siblings sorted by insertion into a list ordered by begin */
+	g_autofree guint *child = g_new(guint, count + 1);
+	g_autofree guint *next = g_new(guint, count);
+	guint *root = &child[count];
+	for (guint i = 0; i <= count; i++)
+		child[i] = G_MAXUINT;
+	for (guint i = count; i-- > 0;) {
+		guint *at = from[i].parent == G_MAXUINT ? root : &child[from[i].parent];
+		while (*at != G_MAXUINT && from[*at].begin.ns < from[i].begin.ns)
+			at = &next[*at];
+		next[i] = *at;
+		*at = i;
+	}
+	struct dtc_blocking *to = g_new(struct dtc_blocking, count);
+	g_autofree guint *stack = g_new(guint, count + 1); /* old indexes still to visit */
+	g_autofree guint *renamed = g_new(guint, count);
+	guint depth = 0, used = 0;
+	if (*root != G_MAXUINT)
+		stack[depth++] = *root;
+	while (depth) {
+		guint i = stack[--depth];
+		renamed[i] = used;
+		to[used] = from[i];
+		if (from[i].parent != G_MAXUINT)
+			to[used].parent = renamed[from[i].parent];
+		used++;
+		if (next[i] != G_MAXUINT)
+			stack[depth++] = next[i];
+		if (child[i] != G_MAXUINT)
+			stack[depth++] = child[i];
+	}
+	g_assert(used == count);
+	for (guint i = 0; i < count; i++)
+		from[i] = to[i];
+	g_free(to);
+}
+
+void dtc_path_finish(DtcPath *path)
+{
+	for (guint i = 0, j = path->segments->len; i + 1 < j; i++) {
+		struct dtc_segment *a = &g_array_index(path->segments, struct dtc_segment, i);
+		struct dtc_segment *b = &g_array_index(path->segments, struct dtc_segment, --j);
+		struct dtc_segment keep = *a;
+		*a = *b;
+		*b = keep;
+	}
+	order_blockings(path);
+}
+
+DtcClusterTime dtc_path_get_begin(const DtcPath *path)
+{
+	return path->begin;
+}
+
+DtcClusterTime dtc_path_get_end(const DtcPath *path)
+{
+	return path->end;
+}
+
+guint dtc_path_get_segment_count(const DtcPath *path)
+{
+	return path->segments->len;
+}
+
+const struct dtc_segment *dtc_path_get_segment(const DtcPath *path, guint index)
+{
+	return &g_array_index(path->segments, struct dtc_segment, index);
+}
+
+guint dtc_path_get_blocking_count(const DtcPath *path)
+{
+	return path->blockings->len;
+}
+
+const struct dtc_blocking *dtc_path_get_blocking(const DtcPath *path, guint index)
+{
+	return &g_array_index(path->blockings, struct dtc_blocking, index);
+}
+
+bool dtc_path_check(const DtcPath *path, GError **error)
+{
+	int64_t at = path->begin.ns;
+	for (guint i = 0; i < path->segments->len; i++) {
+		const struct dtc_segment *s = &g_array_index(path->segments, struct dtc_segment, i);
+		if (s->begin.ns != at || s->end.ns <= s->begin.ns) {
+			g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
+				    "path is not contiguous: segment %u is [%" PRId64 ", %" PRId64 "], expected to begin at %" PRId64
+				    "\nhint: this is a defect of dtrace-chain, please report it with the bundle",
+				    i, s->begin.ns, s->end.ns, at);
+			return false;
+		}
+		at = s->end.ns;
+	}
+	if (at != path->end.ns) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
+			    "path ends at %" PRId64 " instead of %" PRId64
+			    "\nhint: this is a defect of dtrace-chain, please report it with the bundle",
+			    at, path->end.ns);
+		return false;
+	}
+	return true;
+}

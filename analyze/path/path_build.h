@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How a path is put together: by the walk, and by tests that need one of a known shape. */
+#pragma once
+
+#include "dtrace-chain/path.h"
+
+/* A path over [begin, end] without segments. Caller owns. */
+DtcPath *dtc_path_new(DtcClusterTime begin, DtcClusterTime end);
+/* Appends a segment; the walk adds them from the latest to the earliest. The strings change owner. */
+void dtc_path_add_segment(DtcPath *path, const struct dtc_segment *segment);
+/* Appends a blocking and gives its index, which children name as their parent. The strings change owner. */
+guint dtc_path_add_blocking(DtcPath *path, const struct dtc_blocking *blocking);
+/* Orders segments by time and blockings depth first, children by time. Nothing may be added afterwards. */
+void dtc_path_finish(DtcPath *path);
