@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the output goes to: how wide it is, whether it takes colour and UTF-8, and a progress line on stderr. A pipe or
+ * file always gets 80 columns of UTF-8 without colour, so that two runs give the same bytes wherever they run.
+ */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+struct dtc_terminal {
+	guint width;	 /* columns: 80 when not a terminal; at least 40 */
+	bool is_terminal;
+	bool has_color; /* a terminal that is not dumb, and NO_COLOR is not set */
+	bool has_utf8;	/* false only on a terminal whose locale is not UTF-8 */
+};
+
+/* Describes stdout. */
+struct dtc_terminal dtc_terminal_get(void);
+
+/* Writes all of text to stdout and flushes it; a full disk or closed pipe is an error. */
+bool dtc_terminal_write(const char *text, GError **error);
+
+/* SIGINT and SIGTERM end the program with 130 and 143 and leave the terminal on a fresh line. */
+void dtc_terminal_handle_signals(void);
+
+/* A line that is rewritten in place; does nothing unless stderr is a terminal. One thread at a time. */
+typedef struct DtcProgress DtcProgress;
+
+DtcProgress *dtc_progress_new(bool is_quiet);
+/* Wipes the line. */
+void dtc_progress_free(DtcProgress *progress);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcProgress, dtc_progress_free)
+/* True if a new line would be drawn now: nobody looks, or the last one is younger than a tenth of a second. */
+bool dtc_progress_is_due(DtcProgress *progress);
+void dtc_progress_show(DtcProgress *progress, const char *format, ...) G_GNUC_PRINTF(2, 3);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Names and details come from strangers' traces: a thread may call itself "\e[2J" or be cut in the middle of a
+ * character. Whatever is shown passes through here once, so that no view has to think of it.
+ */
+#pragma once
+
+#include <glib.h>
+
+/* Longest string that a report carries, in characters; threads have 15, paths and HTTP targets may have thousands. */
+#define DTC_PRINTABLE_MAX 256
+
+/*
+ * A valid UTF-8 copy in which control characters, invisible formatting (bidirectional overrides, zero-width) and bytes
+ * that are not UTF-8 are written as \xNN, cut to max characters with an ellipsis in the last place. NULL gives NULL.
+ * Caller owns.
+ */
+char *dtc_printable(const char *text, guint max);
+
+/* How many columns the text takes on a terminal: wide characters two, combining ones none. */
+guint dtc_printable_get_columns(const char *text);
+
+/* A copy of a printable text cut to so many columns, with an ellipsis if anything was left out. Caller owns. */
+char *dtc_printable_fit(const char *text, guint columns);
