@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Names every include that runs against the flow of data, which is the order of the stages in CMakeLists.txt, and every
+# use of something that only one place may use: babeltrace2, libpcap and GLPK live behind one door each, and below the
+# command line nothing prints or exits. usage: layers.sh SOURCE-DIR
+set -eu
+cd "$1"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+sources=$(find collect sync analyze include -name '*.[ch]' | LC_ALL=C sort)
+
+awk '$1 ~ /^dtc_stage\(/ && $1 != "dtc_stage(NAME" { print ++n, $2 }' CMakeLists.txt >"$scratch/stages"
+[ -s "$scratch/stages" ] || { echo "no dtc_stage() in CMakeLists.txt"; exit 1; }
+
+for file in $sources; do
+	sed -n 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*"\([^"]*\)".*/\1/p' "$file" | sed "s|^|$file |"
+done | awk -v stages="$scratch/stages" '
+	BEGIN { while ((getline line <stages) > 0) { split(line, f, " "); order[f[2]] = f[1] } }
+	function folder(path) { sub("/[^/]*$", "", path); return path }
+	function rank(path) { return folder(path) in order ? order[folder(path)] : 0 }
+	index($2, "/") == 0 && $2 !~ /\.pb-c\.h$/ { print $1 ": include \"" $2 "\" is not written from the root"; next }
+	rank($1) && rank($2) > rank($1) { print $1 ": includes " $2 ", a later stage" }
+	$1 ~ /^include\// && rank($2) && $2 !~ /^collect\/read\// { print $1 ": a public header includes " $2 }
+' >"$scratch/bad"
+
+# only HEADER-PATTERN FILE-PATTERN: who may include a foreign header
+only() {
+	for file in $sources; do
+		grep -qE "$2" <<-END && continue
+			$file
+		END
+		grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]$1" "$file" |
+			sed "s#^#$file:#;s#\$#  (only $2)#"
+	done >>"$scratch/bad"
+}
+only 'babeltrace2?/' '^collect/read/ctf\.c$'
+only 'pcap' '^collect/read/capture\.c$'
+only 'glpk' '^sync/fit/'
+only 'json-glib' '^analyze/(report|cli)/'
+
+# Comments are stripped first: they may speak of exit() and printf().
+calls='v?printf|puts|putchar|perror|_?exit|_Exit|quick_exit|g_print|g_printerr|g_message|g_warning|g_critical'
+for file in $sources; do
+	case $file in analyze/cli/* | collect/record/*) continue ;; esac
+	cc -fpreprocessed -dD -E "$file" 2>/dev/null | sed 's/"\([^"\\]\|\\.\)*"/""/g' |
+		grep -E "(^|[^A-Za-z0-9_>.])($calls)[[:space:]]*\\(|[^A-Za-z0-9_](stdout|stderr)[^A-Za-z0-9_]" |
+		sed "s#^[[:space:]]*#$file: prints or exits: #"
+done >>"$scratch/bad"
+
+cat "$scratch/bad"
+[ ! -s "$scratch/bad" ]
