@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/report/fold.h"
+
+static const struct dtc_report_step *get_step(const GArray *steps, guint index)
+{
+	return &g_array_index(steps, struct dtc_report_step, index);
+}
+
+static int64_t get_ns(const GArray *steps, guint index)
+{
+	return get_step(steps, index)->end_ns - get_step(steps, index)->begin_ns;
+}
+
+static int64_t get_span_ns(const GArray *steps, guint first, guint end)
+{
+	return get_step(steps, end - 1)->end_ns - get_step(steps, first)->begin_ns;
+}
+
+/* Strings of a report are stored once: equal names have equal addresses. */
+static bool is_same_node(const struct dtc_report_step *a, const struct dtc_report_step *b)
+{
+	return a->who.node == b->who.node;
+}
+
+static bool is_same_thread(const struct dtc_report_step *a, const struct dtc_report_step *b)
+{
+	return is_same_node(a, b) && a->who.tid == b->who.tid && a->who.process == b->who.process;
+}
+
+static void append_fold(GArray *folds, const GArray *steps, enum dtc_fold_kind kind, guint first, guint end)
+{
+	struct dtc_fold fold = { kind, first, end - first, first, get_span_ns(steps, first, end), false };
+	int64_t by_cause[DTC_CAUSES] = { 0 };
+	enum dtc_cause cause = 0;
+
+	for (guint i = first; i < end; i++)
+		by_cause[get_step(steps, i)->cause] += get_ns(steps, i);
+	for (guint i = 1; i < DTC_CAUSES; i++)
+		if (by_cause[i] > by_cause[cause])
+			cause = i;
+	bool has_head = false;
+	for (guint i = first; i < end; i++) {
+		if (get_step(steps, i)->cause != cause) {
+			fold.is_mixed = true;
+		} else if (!has_head || get_ns(steps, i) > get_ns(steps, fold.head)) {
+			fold.head = i;
+			has_head = true;
+		}
+	}
+	g_array_append_val(folds, fold);
+}
+
+/* Short steps [first, end) that are not one thread's: by node where that is long together. */
+static void fold_by_node(GArray *folds, const GArray *steps, guint first, guint end, int64_t min_ns)
+{
+	guint pending = first;
+
+	for (guint i = first, next; i < end; i = next) {
+		for (next = i + 1; next < end && is_same_node(get_step(steps, i), get_step(steps, next)); next++)
+			;
+		if (get_span_ns(steps, i, next) < min_ns)
+			continue;
+		if (pending < i)
+			append_fold(folds, steps, DTC_FOLD_SHORT, pending, i);
+		append_fold(folds, steps, next - i == 1 ? DTC_FOLD_STEP : DTC_FOLD_NODE, i, next);
+		pending = next;
+	}
+	if (pending < end)
+		append_fold(folds, steps, DTC_FOLD_SHORT, pending, end);
+}
+
+/* Short steps [first, end): by thread where that is long together. */
+static void fold_by_thread(GArray *folds, const GArray *steps, guint first, guint end, int64_t min_ns)
+{
+	guint pending = first;
+
+	for (guint i = first, next; i < end; i = next) {
+		for (next = i + 1; next < end && is_same_thread(get_step(steps, i), get_step(steps, next)); next++)
+			;
+		if (get_span_ns(steps, i, next) < min_ns)
+			continue;
+		if (pending < i)
+			fold_by_node(folds, steps, pending, i, min_ns);
+		append_fold(folds, steps, next - i == 1 ? DTC_FOLD_STEP : DTC_FOLD_THREAD, i, next);
+		pending = next;
+	}
+	if (pending < end)
+		fold_by_node(folds, steps, pending, end, min_ns);
+}
+
+/* The end of the line that a long step begins: further long steps of its thread and cause join it. */
+static guint find_line_end(const GArray *steps, guint first, int64_t min_ns)
+{
+	const struct dtc_report_step *head = get_step(steps, first);
+	guint end = first + 1;
+
+	for (guint i = end; i < steps->len && is_same_thread(head, get_step(steps, i)); i++) {
+		if (get_ns(steps, i) < min_ns)
+			continue;
+		if (get_step(steps, i)->cause != head->cause || get_step(steps, i)->detail != head->detail)
+			break;
+		end = i + 1;
+	}
+	return end;
+}
+
+GArray *dtc_fold_steps(const GArray *steps, int64_t min_ns)
+{
+	GArray *folds = g_array_new(FALSE, FALSE, sizeof(struct dtc_fold));
+	guint pending = 0;
+
+	for (guint i = 0; i < steps->len;) {
+		if (get_ns(steps, i) < min_ns) {
+			i++;
+			continue;
+		}
+		if (pending < i)
+			fold_by_thread(folds, steps, pending, i, min_ns);
+		guint end = find_line_end(steps, i, min_ns);
+		append_fold(folds, steps, DTC_FOLD_STEP, i, end);
+		i = pending = end;
+	}
+	if (pending < steps->len)
+		fold_by_thread(folds, steps, pending, steps->len, min_ns);
+	return folds;
+}

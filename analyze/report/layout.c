@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/report/layout.h"
+
+#include "analyze/report/printable.h"
+
+#include <string.h>
+
+struct DtcLayout {
+	GString *out;
+	GString *line;
+	guint used;	      /* columns of line */
+	gsize trimmed_length; /* of line, without spaces at its end */
+	guint width;
+	bool has_color;
+	bool has_utf8;
+};
+
+DtcLayout *dtc_layout_new(guint width, bool has_color, bool has_utf8)
+{
+	DtcLayout *layout = g_new0(DtcLayout, 1);
+	layout->out = g_string_new(NULL);
+	layout->line = g_string_new(NULL);
+	layout->width = width;
+	layout->has_color = has_color;
+	layout->has_utf8 = has_utf8;
+	return layout;
+}
+
+void dtc_layout_free(DtcLayout *layout)
+{
+	if (!layout)
+		return;
+	g_string_free(layout->out, TRUE);
+	g_string_free(layout->line, TRUE);
+	g_free(layout);
+}
+
+guint dtc_layout_get_rest(const DtcLayout *layout)
+{
+	return layout->used < layout->width ? layout->width - layout->used : 0;
+}
+
+static void append_styled(DtcLayout *layout, const char *text, enum dtc_style style)
+{
+	static const char *const codes[DTC_STYLES] = {
+		[DTC_STYLE_BOLD] = "1",	   [DTC_STYLE_DIM] = "2",    [DTC_STYLE_RED] = "31",
+		[DTC_STYLE_GREEN] = "32",  [DTC_STYLE_YELLOW] = "33", [DTC_STYLE_BLUE] = "34",
+		[DTC_STYLE_MAGENTA] = "35", [DTC_STYLE_CYAN] = "36",
+	};
+	if (!*text)
+		return;
+	if (layout->has_color && codes[style])
+		g_string_append_printf(layout->line, "\033[%sm%s\033[0m", codes[style], text);
+	else
+		g_string_append(layout->line, text);
+	layout->used += dtc_printable_get_columns(text);
+	if (text[strspn(text, " ")])
+		layout->trimmed_length = layout->line->len;
+}
+
+void dtc_layout_add_space(DtcLayout *layout, guint columns)
+{
+	columns = MIN(columns, dtc_layout_get_rest(layout));
+	for (guint i = 0; i < columns; i++)
+		g_string_append_c(layout->line, ' ');
+	layout->used += columns;
+}
+
+void dtc_layout_add_left(DtcLayout *layout, const char *text, guint columns, enum dtc_style style)
+{
+	columns = MIN(columns, dtc_layout_get_rest(layout));
+	g_autofree char *fit = dtc_printable_fit(text, columns);
+	append_styled(layout, fit, style);
+	dtc_layout_add_space(layout, columns - dtc_printable_get_columns(fit));
+}
+
+void dtc_layout_add_right(DtcLayout *layout, const char *text, guint columns, enum dtc_style style)
+{
+	columns = MIN(columns, dtc_layout_get_rest(layout));
+	g_autofree char *fit = dtc_printable_fit(text, columns);
+	dtc_layout_add_space(layout, columns - dtc_printable_get_columns(fit));
+	append_styled(layout, fit, style);
+}
+
+void dtc_layout_add(DtcLayout *layout, enum dtc_style style, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	g_autofree char *text = g_strdup_vprintf(format, args);
+	va_end(args);
+	g_autofree char *fit = dtc_printable_fit(text, dtc_layout_get_rest(layout));
+	append_styled(layout, fit, style);
+}
+
+void dtc_layout_add_bar(DtcLayout *layout, double share, guint columns, enum dtc_style style)
+{
+	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
+	guint units = (guint)(CLAMP(share, 0.0, 1.0) * columns * 8 + 0.5);
+	g_autoptr(GString) bar = g_string_new(NULL);
+
+	if (units == 0 && share > 0)
+		units = 1;
+	for (guint i = 0; i < units / 8; i++)
+		g_string_append(bar, "█");
+	g_string_append(bar, eighths[units % 8]);
+	dtc_layout_add_left(layout, bar->str, columns, style);
+}
+
+/* One glyph for one glyph; what has no likeness in ASCII becomes '?', so that columns stay aligned. */
+static char *to_ascii(const char *text)
+{
+	static const struct {
+		const char *glyph;
+		char ascii;
+	} likenesses[] = {
+		{ "…", '~' }, { "█", '#' }, { "▉", '#' }, { "▊", '#' }, { "▋", '=' }, { "▌", '=' }, { "▍", '-' },
+		{ "▎", '-' }, { "▏", '.' }, { "→", '>' }, { "←", '<' }, { "±", '~' }, { "µ", 'u' }, { "└", '`' },
+		{ "├", '|' }, { "│", '|' }, { "─", '-' }, { "·", '-' }, { "–", '-' }, { "≈", '~' },
+	};
+	GString *out = g_string_sized_new(strlen(text));
+
+	for (const char *p = text; *p; p = g_utf8_next_char(p)) {
+		if ((guchar)*p < 0x80) {
+			g_string_append_c(out, *p);
+			continue;
+		}
+		gunichar c = g_utf8_get_char(p);
+		char ascii = '?';
+		for (gsize i = 0; i < G_N_ELEMENTS(likenesses); i++)
+			if (c == g_utf8_get_char(likenesses[i].glyph))
+				ascii = likenesses[i].ascii;
+		g_string_append_c(out, ascii);
+	}
+	return g_string_free(out, FALSE);
+}
+
+void dtc_layout_end_line(DtcLayout *layout)
+{
+	g_string_truncate(layout->line, layout->trimmed_length);
+	if (layout->has_utf8) {
+		g_string_append_len(layout->out, layout->line->str, (gssize)layout->line->len);
+	} else {
+		g_autofree char *ascii = to_ascii(layout->line->str);
+		g_string_append(layout->out, ascii);
+	}
+	g_string_append_c(layout->out, '\n');
+	g_string_truncate(layout->line, 0);
+	layout->used = 0;
+	layout->trimmed_length = 0;
+}
+
+void dtc_layout_add_paragraph(DtcLayout *layout, const char *text, guint indent)
+{
+	g_auto(GStrv) words = g_strsplit(text, " ", -1);
+	bool is_first = true;
+
+	for (char **word = words; *word; word++) {
+		guint columns = dtc_printable_get_columns(*word);
+		if (!is_first && columns + 1 > dtc_layout_get_rest(layout)) {
+			dtc_layout_end_line(layout);
+			dtc_layout_add_space(layout, indent);
+			is_first = true;
+		}
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s%s", is_first ? "" : " ", *word);
+		is_first = false;
+	}
+	dtc_layout_end_line(layout);
+}
+
+void dtc_layout_add_heading(DtcLayout *layout, const char *text, const char *note)
+{
+	dtc_layout_end_line(layout);
+	dtc_layout_add(layout, DTC_STYLE_BOLD, "%s", text);
+	if (note)
+		dtc_layout_add(layout, DTC_STYLE_DIM, "  %s", note);
+	dtc_layout_end_line(layout);
+}
+
+char *dtc_layout_steal(DtcLayout *layout)
+{
+	char *text = g_string_free(layout->out, FALSE);
+	layout->out = g_string_new(NULL);
+	return text;
+}

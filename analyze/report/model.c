@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/report/model.h"
+
+#include "analyze/report/printable.h"
+#include "dtrace-chain/error.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define DEFECT_HINT "this is a defect of dtrace-chain; please report it with the bundle"
+#define NAME_MAX_CHARACTERS 64
+
+void dtc_report_free(DtcReport *report)
+{
+	if (!report)
+		return;
+	g_array_unref(report->sources);
+	g_array_unref(report->tiers);
+	g_array_unref(report->rows);
+	g_array_unref(report->steps);
+	g_array_unref(report->blockings);
+	g_array_unref(report->clocks);
+	g_array_unref(report->findings);
+	g_string_chunk_free(report->strings);
+	g_free(report);
+}
+
+static const char *keep(DtcReport *report, const char *text, guint max)
+{
+	if (!text)
+		return NULL;
+	g_autofree char *printable = dtc_printable(text, max);
+	return g_string_chunk_insert_const(report->strings, printable);
+}
+
+static const char *keep_text(DtcReport *report, const char *text)
+{
+	return text && *text ? keep(report, text, DTC_PRINTABLE_MAX) : NULL;
+}
+
+static const char *get_node_name(DtcReport *report, const struct dtc_report_input *input, guint node)
+{
+	return keep(report, node < input->node_count ? input->node_names[node] : "?", NAME_MAX_CHARACTERS);
+}
+
+/* Time on the wire and time that nobody accounts for have no process; they are still somebody's row. */
+static const char *get_process(const char *process, enum dtc_cause cause)
+{
+	if (process && *process)
+		return process;
+	switch (cause) {
+	case DTC_CAUSE_NETWORK_SEND:
+	case DTC_CAUSE_NETWORK_WIRE:
+	case DTC_CAUSE_NETWORK_RECEIVE:
+	case DTC_CAUSE_RETRANSMISSION:
+		return "network";
+	default:
+		return "unknown";
+	}
+}
+
+static struct dtc_report_thread make_thread(DtcReport *report, const char *node, const char *comm,
+					    const char *process, int32_t pid, int32_t tid)
+{
+	struct dtc_report_thread thread = {
+		.node = node,
+		.comm = comm && *comm ? keep(report, comm, NAME_MAX_CHARACTERS) : NULL,
+		.process = keep(report, process, NAME_MAX_CHARACTERS),
+		.pid = pid,
+		.tid = tid,
+	};
+	g_autofree char *tier = g_strconcat(thread.process, "@", node, NULL);
+	thread.tier = g_string_chunk_insert_const(report->strings, tier);
+	return thread;
+}
+
+static void add_request(DtcReport *report, const struct dtc_report_input *input)
+{
+	report->request = keep_text(report, input->request);
+	report->method = keep_text(report, input->method);
+	report->url = keep_text(report, input->url);
+	report->status = input->status;
+	for (guint i = 0; i < input->identity_count; i++) {
+		struct dtc_report_source source = {
+			.source = keep(report, input->identities[i].source, NAME_MAX_CHARACTERS),
+			.id = keep(report, input->identities[i].id, DTC_PRINTABLE_MAX),
+		};
+		g_array_append_val(report->sources, source);
+	}
+}
+
+static void add_steps(DtcReport *report, const struct dtc_report_input *input)
+{
+	guint count = dtc_path_get_segment_count(input->path);
+
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_segment *segment = dtc_path_get_segment(input->path, i);
+		bool has_thread = segment->thread != DTC_NONE;
+		struct dtc_report_step step = {
+			.who = make_thread(report, get_node_name(report, input, segment->node), segment->comm,
+					   get_process(segment->process, segment->cause),
+					   has_thread ? segment->pid : -1, has_thread ? segment->tid : -1),
+			.begin_ns = segment->begin.ns,
+			.end_ns = segment->end.ns,
+			.cause = segment->cause,
+			.detail = keep_text(report, segment->detail),
+			.link = segment->link,
+			.uncertainty_ns = segment->uncertainty_ns,
+			.is_hop = i > 0 && dtc_path_get_segment(input->path, i - 1)->node != segment->node,
+		};
+		g_array_append_val(report->steps, step);
+	}
+}
+
+static int compare_steps_by_group(const void *a, const void *b, void *data)
+{
+	const GArray *steps = data;
+	const struct dtc_report_step *x = &g_array_index(steps, struct dtc_report_step, *(const guint *)a);
+	const struct dtc_report_step *y = &g_array_index(steps, struct dtc_report_step, *(const guint *)b);
+	int order = strcmp(x->who.tier, y->who.tier);
+
+	if (order == 0)
+		order = (x->cause > y->cause) - (x->cause < y->cause);
+	if (order == 0)
+		order = g_strcmp0(x->detail, y->detail);
+	return order;
+}
+
+/* Rows by (tier, cause) with the largest detail; steps are visited sorted by (tier, cause, detail). */
+static void add_rows(DtcReport *report)
+{
+	guint count = report->steps->len;
+	g_autofree guint *order = g_new(guint, count);
+	struct dtc_report_row row = { 0 };
+	const char *detail = NULL;
+	int64_t detail_ns = 0;
+
+	for (guint i = 0; i < count; i++)
+		order[i] = i;
+	g_qsort_with_data(order, (int)count, sizeof(*order), compare_steps_by_group, report->steps);
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, order[i]);
+		/* strings are stored once, so equal ones have equal addresses */
+		if (row.tier != step->who.tier || row.cause != step->cause) {
+			if (row.tier)
+				g_array_append_val(report->rows, row);
+			row = (struct dtc_report_row){
+				.tier = step->who.tier,
+				.node = step->who.node,
+				.process = step->who.process,
+				.cause = step->cause,
+			};
+			detail_ns = 0;
+		} else if (detail != step->detail) {
+			detail_ns = 0;
+		}
+		detail = step->detail;
+		row.ns += step->end_ns - step->begin_ns;
+		row.step_count++;
+		detail_ns += step->end_ns - step->begin_ns;
+		if (detail && detail_ns > row.detail_ns) {
+			row.detail = detail;
+			row.detail_ns = detail_ns;
+		}
+	}
+	if (row.tier)
+		g_array_append_val(report->rows, row);
+}
+
+static int compare_ns_descending(int64_t a, int64_t b)
+{
+	return (a < b) - (a > b);
+}
+
+static int compare_tiers(const void *a, const void *b)
+{
+	const struct dtc_report_tier *x = a, *y = b;
+	int order = compare_ns_descending(x->ns, y->ns);
+	return order ? order : strcmp(x->tier, y->tier);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct dtc_report_row *x = a, *y = b;
+	int order = compare_ns_descending(x->ns, y->ns);
+	return order ? order : (x->cause > y->cause) - (x->cause < y->cause);
+}
+
+/* The rows arrive together by tier; they leave with the largest tier first, and in it the largest row first. */
+static void add_tiers(DtcReport *report)
+{
+	for (guint i = 0; i < report->rows->len; i++) {
+		const struct dtc_report_row *row = &g_array_index(report->rows, struct dtc_report_row, i);
+		struct dtc_report_tier *last = report->tiers->len ?
+			&g_array_index(report->tiers, struct dtc_report_tier, report->tiers->len - 1) : NULL;
+		if (last && last->tier == row->tier) {
+			last->ns += row->ns;
+			last->row_count++;
+			continue;
+		}
+		struct dtc_report_tier tier = {
+			.tier = row->tier, .node = row->node, .process = row->process,
+			.ns = row->ns, .row_first = i, .row_count = 1,
+		};
+		g_array_append_val(report->tiers, tier);
+	}
+	g_array_sort(report->tiers, compare_tiers);
+
+	GArray *ordered = g_array_sized_new(FALSE, FALSE, sizeof(struct dtc_report_row), report->rows->len);
+	for (guint i = 0; i < report->tiers->len; i++) {
+		struct dtc_report_tier *tier = &g_array_index(report->tiers, struct dtc_report_tier, i);
+		struct dtc_report_row *rows = &g_array_index(report->rows, struct dtc_report_row, tier->row_first);
+		qsort(rows, tier->row_count, sizeof(*rows), compare_rows);
+		tier->row_first = ordered->len;
+		g_array_append_vals(ordered, rows, tier->row_count);
+	}
+	g_array_unref(report->rows);
+	report->rows = ordered;
+
+	for (guint i = 0; i < report->rows->len; i++)
+		if (report->dominant == G_MAXUINT ||
+		    g_array_index(report->rows, struct dtc_report_row, i).ns >
+			    g_array_index(report->rows, struct dtc_report_row, report->dominant).ns)
+			report->dominant = i;
+}
+
+static void add_blockings(DtcReport *report, const struct dtc_report_input *input)
+{
+	guint count = dtc_path_get_blocking_count(input->path), left_out = 0;
+	g_autofree guint *renamed = g_new(guint, count);
+
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_blocking *from = dtc_path_get_blocking(input->path, i);
+		if (from->depth >= DTC_REPORT_MAX_DEPTH) {
+			left_out++;
+			continue;
+		}
+		struct dtc_report_blocking blocking = {
+			.who = make_thread(report, get_node_name(report, input, from->node), from->comm,
+					   get_process(from->process, from->cause), from->pid, from->tid),
+			.begin_ns = from->begin.ns,
+			.end_ns = from->end.ns,
+			.cause = from->cause,
+			.detail = keep_text(report, from->detail),
+			.woken_by = keep_text(report, from->woken_by),
+			.link = from->link,
+			.depth = from->depth,
+			.parent = from->parent < i ? renamed[from->parent] : G_MAXUINT,
+		};
+		renamed[i] = report->blockings->len;
+		g_array_append_val(report->blockings, blocking);
+	}
+	if (left_out) {
+		g_autofree char *text = g_strdup_printf("%u blockings nested deeper than %d levels are left out of the"
+							" causality", left_out, DTC_REPORT_MAX_DEPTH);
+		struct dtc_report_finding finding = { DTC_SEVERITY_INFO, NULL, keep(report, text, 1000) };
+		g_array_append_val(report->findings, finding);
+	}
+}
+
+static int compare_clocks(const void *a, const void *b)
+{
+	const struct dtc_report_clock *x = a, *y = b;
+	int order = strcmp(x->a, y->a);
+	return order ? order : strcmp(x->b, y->b);
+}
+
+/* Node pairs that follow each other on the path, with the largest uncertainty at any of the places where they do. */
+static void add_clocks(DtcReport *report, const struct dtc_report_input *input)
+{
+	guint count = dtc_path_get_segment_count(input->path);
+
+	for (guint i = 1; i < count; i++) {
+		const struct dtc_segment *before = dtc_path_get_segment(input->path, i - 1);
+		const struct dtc_segment *after = dtc_path_get_segment(input->path, i);
+		if (before->node == after->node || MAX(before->node, after->node) >= input->node_count)
+			continue;
+		int64_t uncertainty_ns = dtc_clocks_get_uncertainty_ns(input->clocks, before->node, after->node,
+								       after->begin);
+		struct dtc_report_clock clock = {
+			.a = get_node_name(report, input, MIN(before->node, after->node)),
+			.b = get_node_name(report, input, MAX(before->node, after->node)),
+			.uncertainty_ns = uncertainty_ns,
+		};
+		guint at = 0;
+		for (; at < report->clocks->len; at++) {
+			struct dtc_report_clock *known = &g_array_index(report->clocks, struct dtc_report_clock, at);
+			if (known->a != clock.a || known->b != clock.b)
+				continue;
+			known->uncertainty_ns = MAX(known->uncertainty_ns, uncertainty_ns);
+			break;
+		}
+		if (at == report->clocks->len)
+			g_array_append_val(report->clocks, clock);
+	}
+	g_array_sort(report->clocks, compare_clocks);
+}
+
+static void add_findings(DtcReport *report, const struct dtc_report_input *input)
+{
+	guint count = dtc_findings_get_count(input->findings);
+
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_finding *from = dtc_findings_get(input->findings, i);
+		struct dtc_report_finding finding = {
+			.severity = from->severity,
+			.node = from->node ? keep(report, from->node, NAME_MAX_CHARACTERS) : NULL,
+			.text = keep(report, from->text, 1000),
+		};
+		g_array_append_val(report->findings, finding);
+	}
+	report->complete = dtc_findings_get_complete(input->findings);
+}
+
+static bool check_sums(const DtcReport *report, GError **error)
+{
+	int64_t tiers_ns = 0, rows_ns = 0;
+
+	for (guint i = 0; i < report->tiers->len; i++)
+		tiers_ns += g_array_index(report->tiers, struct dtc_report_tier, i).ns;
+	for (guint i = 0; i < report->rows->len; i++)
+		rows_ns += g_array_index(report->rows, struct dtc_report_row, i).ns;
+	if (rows_ns == report->duration_ns && tiers_ns == report->duration_ns)
+		return true;
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
+		    "the breakdown sums to %" PRId64 " ns (tiers %" PRId64 " ns), the span is %" PRId64 " ns\n"
+		    DEFECT_HINT, rows_ns, tiers_ns, report->duration_ns);
+	return false;
+}
+
+static bool check_blockings(const DtcReport *report, GError **error)
+{
+	for (guint i = 0; i < report->blockings->len; i++) {
+		const struct dtc_report_blocking *b = &g_array_index(report->blockings, struct dtc_report_blocking, i);
+		bool is_nested = b->depth == 0 ? b->parent == G_MAXUINT :
+			b->parent < i &&
+			g_array_index(report->blockings, struct dtc_report_blocking, b->parent).depth + 1 == b->depth;
+		if (is_nested && b->end_ns >= b->begin_ns)
+			continue;
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
+			    "the causality is not a tree of spans: blocking %u of '%s' is [%" PRId64 ", %" PRId64
+			    "] at depth %u\n" DEFECT_HINT, i, b->who.tier, b->begin_ns, b->end_ns, b->depth);
+		return false;
+	}
+	return true;
+}
+
+DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
+{
+	if (!dtc_path_check(input->path, error))
+		return NULL;
+	int64_t begin_ns = dtc_path_get_begin(input->path).ns, end_ns = dtc_path_get_end(input->path).ns, duration_ns;
+	if (__builtin_sub_overflow(end_ns, begin_ns, &duration_ns) || duration_ns < 0) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
+			    "the path spans [%" PRId64 ", %" PRId64 "], which is no duration\n" DEFECT_HINT, begin_ns,
+			    end_ns);
+		return NULL;
+	}
+
+	g_autoptr(DtcReport) report = g_new0(DtcReport, 1);
+	report->strings = g_string_chunk_new(4096);
+	report->sources = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_source));
+	report->tiers = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_tier));
+	report->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_row));
+	report->steps = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_step));
+	report->blockings = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_blocking));
+	report->clocks = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_clock));
+	report->findings = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_finding));
+	report->dominant = G_MAXUINT;
+	report->begin_ns = begin_ns;
+	report->end_ns = end_ns;
+	report->duration_ns = duration_ns;
+	report->reference = get_node_name(report, input, dtc_clocks_get_reference(input->clocks));
+	report->target = make_thread(report, get_node_name(report, input, input->target_node), input->target_comm,
+				     get_process(input->target_process, DTC_CAUSE_UNKNOWN), input->target_pid,
+				     input->target_tid);
+	if (input->request)
+		add_request(report, input);
+	add_steps(report, input);
+	add_rows(report);
+	add_tiers(report);
+	add_clocks(report, input);
+	add_findings(report, input);
+	add_blockings(report, input);
+	if (!check_sums(report, error) || !check_blockings(report, error))
+		return NULL;
+	return g_steal_pointer(&report);
+}

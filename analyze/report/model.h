@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Turns a critical path and what is known around it into a report (dtrace-chain/report.h). Costs one sort of the
+ * segments; strings are stored once.
+ */
+#pragma once
+
+#include "dtrace-chain/finding.h"
+#include "dtrace-chain/path.h"
+#include "dtrace-chain/report.h"
+#include "dtrace-chain/request.h"
+#include "dtrace-chain/sync.h"
+
+#include <glib.h>
+
+/* Blockings nested deeper are left out with a finding: JSON readers give up at some depth too. */
+#define DTC_REPORT_MAX_DEPTH 100
+
+/* Everything is borrowed for the call. */
+struct dtc_report_input {
+	const char *const *node_names; /* one per node of the clocks */
+	guint node_count;
+	const DtcPath *path;
+	const DtcClocks *clocks;
+	const DtcFindings *findings;
+	/* whose time it is */
+	guint target_node;
+	int32_t target_pid, target_tid;
+	const char *target_comm;
+	const char *target_process;
+	/* of the request, if one was asked for */
+	const char *request;
+	const struct dtc_identity *identities;
+	guint identity_count;
+	const char *method;
+	const char *url;
+	int status;
+};
+
+/*
+ * Verifies conservation on the way: false promises of the path (a gap, an overlap, a sum that is off) are an error
+ * (DTC_ANALYZE_ERROR, DAMAGED) that names the first broken one. Caller owns.
+ */
+DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error);

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/report/text.h"
+
+#include "analyze/report/fold.h"
+#include "analyze/report/layout.h"
+#include "analyze/report/printable.h"
+#include "analyze/report/units.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define BAR_COLUMNS 10
+#define NS_PER_S G_GINT64_CONSTANT(1000000000)
+
+struct view {
+	const DtcReport *report;
+	const struct dtc_text_options *options;
+	DtcLayout *layout;
+	struct dtc_scale scale;
+	guint figure_columns; /* of a duration in scale */
+};
+
+static enum dtc_style get_style(enum dtc_cause cause)
+{
+	switch (cause) {
+	case DTC_CAUSE_RUNNING_USER:
+	case DTC_CAUSE_RUNNING_KERNEL:
+	case DTC_CAUSE_FORK_EXEC:
+		return DTC_STYLE_GREEN;
+	case DTC_CAUSE_RUNQUEUE:
+	case DTC_CAUSE_PREEMPTED:
+	case DTC_CAUSE_VM_PREEMPTED:
+	case DTC_CAUSE_VM_EXIT:
+	case DTC_CAUSE_RETRANSMISSION:
+		return DTC_STYLE_RED;
+	case DTC_CAUSE_TIMER:
+	case DTC_CAUSE_IPC:
+		return DTC_STYLE_CYAN;
+	case DTC_CAUSE_DISK:
+	case DTC_CAUSE_PAGE_FAULT:
+	case DTC_CAUSE_DEVICE:
+		return DTC_STYLE_MAGENTA;
+	case DTC_CAUSE_LOCK:
+		return DTC_STYLE_YELLOW;
+	case DTC_CAUSE_NETWORK_SEND:
+	case DTC_CAUSE_NETWORK_WIRE:
+	case DTC_CAUSE_NETWORK_RECEIVE:
+		return DTC_STYLE_BLUE;
+	default:
+		return DTC_STYLE_PLAIN;
+	}
+}
+
+static char *format_duration(const struct view *view, int64_t ns)
+{
+	if (view->options->is_exact && ns != INT64_MAX)
+		return g_strdup_printf("%" PRId64 " ns", ns);
+	return dtc_duration_format(ns);
+}
+
+static int64_t get_min_ns(const struct view *view, int64_t share_divisor)
+{
+	if (view->options->is_verbose)
+		return 0;
+	if (view->options->min_ns >= 0)
+		return view->options->min_ns;
+	return view->report->duration_ns / share_divisor;
+}
+
+static void add_figure(const struct view *view, int64_t ns, enum dtc_style style)
+{
+	g_autofree char *figure = dtc_scale_format(view->scale, ns);
+	dtc_layout_add_right(view->layout, figure, view->figure_columns, style);
+}
+
+static char *format_thread(const struct dtc_report_thread *who)
+{
+	if (!who->comm && who->tid < 0)
+		return g_strdup("-");
+	if (who->tid < 0)
+		return g_strdup(who->comm);
+	return g_strdup_printf("%s %d", who->comm ? who->comm : "thread", who->tid);
+}
+
+static void add_headline(const struct view *view)
+{
+	const DtcReport *report = view->report;
+	DtcLayout *layout = view->layout;
+	g_autofree char *duration = format_duration(view, report->duration_ns);
+	g_autofree char *thread = format_thread(&report->target);
+
+	if (report->request) {
+		dtc_layout_add(layout, DTC_STYLE_BOLD, "%s  %s", report->request, duration);
+		if (report->method || report->url)
+			dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %s %s", report->method ? report->method : "",
+				       report->url ? report->url : "");
+		if (report->status)
+			dtc_layout_add(layout, report->status >= 400 ? DTC_STYLE_RED : DTC_STYLE_PLAIN, "  status %d",
+				       report->status);
+	} else {
+		dtc_layout_add(layout, DTC_STYLE_BOLD, "%s on %s  %s", thread, report->target.node, duration);
+	}
+	dtc_layout_end_line(layout);
+
+	if (report->dominant != G_MAXUINT) {
+		const struct dtc_report_row *row =
+			&g_array_index(report->rows, struct dtc_report_row, report->dominant);
+		g_autofree char *ns = format_duration(view, row->ns);
+		g_autofree char *percent = dtc_percent_format(row->ns, report->duration_ns);
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "mostly %s: ", row->tier);
+		dtc_layout_add(layout, get_style(row->cause), "%s", dtc_cause_to_string(row->cause));
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, " %s (%s %%)%s%s", ns, percent, row->detail ? ", " : "",
+			       row->detail ? row->detail : "");
+		dtc_layout_end_line(layout);
+	}
+	dtc_layout_add(layout, DTC_STYLE_DIM, "seen by %s on %s from %" PRId64 ".%09" PRId64 " (clock of %s)", thread,
+		       report->target.node, report->begin_ns / NS_PER_S, ABS(report->begin_ns % NS_PER_S),
+		       report->reference);
+	dtc_layout_end_line(layout);
+	if (!report->complete) {
+		dtc_layout_add(layout, DTC_STYLE_RED, "incomplete: see the findings at the end");
+		dtc_layout_end_line(layout);
+	}
+}
+
+static void add_share(const struct view *view, const char *name, int64_t ns, guint name_columns, enum dtc_style style,
+		      bool has_bar)
+{
+	DtcLayout *layout = view->layout;
+	int64_t total_ns = view->report->duration_ns;
+	double share = total_ns > 0 ? (double)ns / (double)total_ns : 0;
+	g_autofree char *percent = g_strdup_printf("%.1f", share * 100);
+
+	dtc_layout_add_left(layout, name, name_columns, style);
+	dtc_layout_add_space(layout, 1);
+	add_figure(view, ns, has_bar ? DTC_STYLE_PLAIN : DTC_STYLE_BOLD);
+	dtc_layout_add_right(layout, percent, 7, has_bar ? DTC_STYLE_PLAIN : DTC_STYLE_BOLD);
+	dtc_layout_add_space(layout, 2);
+	if (has_bar)
+		dtc_layout_add_bar(layout, share, BAR_COLUMNS, style);
+}
+
+/* How many of the n largest-first parts to show: one that would be folded alone is shown, too. */
+static guint count_shown(const int64_t *parts_ns, guint count, int64_t min_ns)
+{
+	guint shown = 0;
+
+	while (shown < count && parts_ns[shown] >= min_ns)
+		shown++;
+	return count - shown == 1 ? count : shown;
+}
+
+static int64_t sum_from(const int64_t *parts_ns, guint from, guint count)
+{
+	int64_t sum_ns = 0;
+
+	for (guint i = from; i < count; i++)
+		sum_ns += parts_ns[i];
+	return sum_ns;
+}
+
+static void add_tier(const struct view *view, const struct dtc_report_tier *tier, guint name_columns)
+{
+	DtcLayout *layout = view->layout;
+	g_autofree int64_t *parts_ns = g_new(int64_t, tier->row_count);
+	const struct dtc_report_row *rows = &g_array_index(view->report->rows, struct dtc_report_row, tier->row_first);
+
+	for (guint i = 0; i < tier->row_count; i++)
+		parts_ns[i] = rows[i].ns;
+	guint shown = count_shown(parts_ns, tier->row_count, get_min_ns(view, 200));
+
+	add_share(view, tier->tier, tier->ns, name_columns, DTC_STYLE_BOLD, false);
+	dtc_layout_end_line(layout);
+	for (guint i = 0; i < shown; i++) {
+		g_autofree char *name = g_strconcat("  ", dtc_cause_to_string(rows[i].cause), NULL);
+		add_share(view, name, rows[i].ns, name_columns, get_style(rows[i].cause), true);
+		if (rows[i].detail) {
+			dtc_layout_add_space(layout, 1);
+			dtc_layout_add_left(layout, rows[i].detail, dtc_layout_get_rest(layout), DTC_STYLE_DIM);
+		}
+		dtc_layout_end_line(layout);
+	}
+	if (shown < tier->row_count) {
+		g_autofree char *name = g_strdup_printf("  %u more causes", tier->row_count - shown);
+		add_share(view, name, sum_from(parts_ns, shown, tier->row_count), name_columns, DTC_STYLE_DIM, true);
+		dtc_layout_end_line(layout);
+	}
+}
+
+static void add_breakdown(const struct view *view)
+{
+	const DtcReport *report = view->report;
+	guint count = report->tiers->len, name_columns = 24;
+	g_autofree int64_t *parts_ns = g_new(int64_t, count + 1);
+
+	for (guint i = 0; i < count; i++)
+		parts_ns[i] = g_array_index(report->tiers, struct dtc_report_tier, i).ns;
+	guint shown = count_shown(parts_ns, count, get_min_ns(view, 100));
+	for (guint i = 0; i < shown; i++) {
+		const struct dtc_report_tier *tier = &g_array_index(report->tiers, struct dtc_report_tier, i);
+		name_columns = MAX(name_columns, dtc_printable_get_columns(tier->tier));
+	}
+	name_columns = MIN(name_columns, view->options->width * 2 / 5);
+
+	dtc_layout_add_heading(view->layout, "Where the time went", NULL);
+	dtc_layout_add_left(view->layout, "tier, cause", name_columns + 1, DTC_STYLE_DIM);
+	dtc_layout_add_right(view->layout, view->scale.unit, view->figure_columns, DTC_STYLE_DIM);
+	dtc_layout_add_right(view->layout, "%", 7, DTC_STYLE_DIM);
+	dtc_layout_add_space(view->layout, 2 + BAR_COLUMNS + 1);
+	dtc_layout_add(view->layout, DTC_STYLE_DIM, "largest part");
+	dtc_layout_end_line(view->layout);
+	for (guint i = 0; i < shown; i++)
+		add_tier(view, &g_array_index(report->tiers, struct dtc_report_tier, i), name_columns);
+	if (shown < count) {
+		g_autofree char *name = g_strdup_printf("%u more tiers", count - shown);
+		add_share(view, name, sum_from(parts_ns, shown, count), name_columns, DTC_STYLE_DIM, false);
+		dtc_layout_end_line(view->layout);
+	}
+	add_share(view, "total", report->duration_ns, name_columns, DTC_STYLE_BOLD, false);
+	dtc_layout_end_line(view->layout);
+}
+
+static const struct dtc_report_step *get_step(const struct view *view, guint index)
+{
+	return &g_array_index(view->report->steps, struct dtc_report_step, index);
+}
+
+/* Between nodes: an arrow if the message was matched byte by byte, else how sure the step is. */
+static const char *get_link_glyph(const struct dtc_report_step *step)
+{
+	switch (step->link) {
+	case DTC_LINK_EXACT:
+		return step->is_hop ? "→" : " ";
+	case DTC_LINK_INFERRED:
+		return "≈";
+	default:
+		return step->is_hop || step->uncertainty_ns > 0 ? "?" : " ";
+	}
+}
+
+/* Which nodes a folded run touches, in the order of its first visits: "client, web". */
+static char *format_nodes(const struct view *view, const struct dtc_fold *fold)
+{
+	g_autoptr(GString) names = g_string_new(NULL);
+	g_autoptr(GPtrArray) seen = g_ptr_array_new();
+
+	for (guint i = fold->first; i < fold->first + fold->count && seen->len < 4; i++) {
+		const char *node = get_step(view, i)->who.node;
+		if (g_ptr_array_find(seen, node, NULL))
+			continue;
+		g_string_append_printf(names, "%s%s", seen->len ? ", " : "", seen->len == 3 ? "…" : node);
+		g_ptr_array_add(seen, (void *)node);
+	}
+	return g_string_free(g_steal_pointer(&names), FALSE);
+}
+
+/* What stands in the last column: how uncertain the clocks are, what the segment was about, how much is folded. */
+static char *format_step_detail(const struct view *view, const struct dtc_fold *fold)
+{
+	const struct dtc_report_step *head = get_step(view, fold->head);
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	if (fold->count == 1 && head->uncertainty_ns > 0) {
+		g_autofree char *uncertainty = format_duration(view, head->uncertainty_ns);
+		g_string_append_printf(text, "±%s", uncertainty);
+	}
+	if (head->detail && (fold->kind == DTC_FOLD_STEP || !fold->is_mixed))
+		g_string_append_printf(text, "%s%s", text->len ? "  " : "", head->detail);
+	if (fold->count > 1)
+		g_string_append_printf(text, "%s%u segments", text->len ? ", " : "", fold->count);
+	return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+struct path_columns {
+	guint node, thread, cause;
+};
+
+static struct path_columns measure_path(const struct view *view, const GArray *folds)
+{
+	struct path_columns columns = { 4, 6, 5 };
+
+	for (guint i = 0; i < folds->len; i++) {
+		const struct dtc_fold *fold = &g_array_index(folds, struct dtc_fold, i);
+		const struct dtc_report_step *head = get_step(view, fold->head);
+		if (fold->kind == DTC_FOLD_SHORT)
+			continue;
+		columns.node = MAX(columns.node, dtc_printable_get_columns(head->who.node));
+		columns.cause = MAX(columns.cause, strlen(dtc_cause_to_string(head->cause)));
+		if (fold->kind == DTC_FOLD_NODE)
+			continue;
+		g_autofree char *thread = format_thread(&head->who);
+		columns.thread = MAX(columns.thread, dtc_printable_get_columns(thread));
+	}
+	columns.node = MIN(columns.node, view->options->width / 8);
+	columns.thread = MIN(columns.thread, view->options->width / 4);
+	return columns;
+}
+
+static void add_fold(const struct view *view, const struct dtc_fold *fold, struct path_columns columns)
+{
+	DtcLayout *layout = view->layout;
+	const struct dtc_report_step *first = get_step(view, fold->first), *head = get_step(view, fold->head);
+	bool is_short = fold->kind == DTC_FOLD_SHORT;
+
+	add_figure(view, first->begin_ns - view->report->begin_ns, DTC_STYLE_DIM);
+	dtc_layout_add_space(layout, 1);
+	add_figure(view, fold->ns, is_short ? DTC_STYLE_DIM : DTC_STYLE_PLAIN);
+	dtc_layout_add_space(layout, 1);
+	if (is_short) {
+		g_autofree char *nodes = format_nodes(view, fold);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "  … %u short segment%s (%s)", fold->count,
+			       fold->count == 1 ? "" : "s", nodes);
+		dtc_layout_end_line(layout);
+		return;
+	}
+	g_autofree char *thread = fold->kind == DTC_FOLD_NODE ? g_strdup("…") : format_thread(&head->who);
+	g_autofree char *detail = format_step_detail(view, fold);
+	dtc_layout_add_left(layout, get_link_glyph(first), 2, DTC_STYLE_BOLD);
+	dtc_layout_add_left(layout, head->who.node, columns.node + 1, DTC_STYLE_PLAIN);
+	dtc_layout_add_left(layout, thread, columns.thread, DTC_STYLE_PLAIN);
+	dtc_layout_add_space(layout, 1);
+	dtc_layout_add_left(layout, dtc_cause_to_string(head->cause), columns.cause, get_style(head->cause));
+	dtc_layout_add_space(layout, 1);
+	dtc_layout_add(layout, DTC_STYLE_DIM, "%s", detail);
+	dtc_layout_end_line(layout);
+}
+
+static void add_path(const struct view *view)
+{
+	g_autoptr(GArray) folds = dtc_fold_steps(view->report->steps, get_min_ns(view, 200));
+	struct path_columns columns = measure_path(view, folds);
+	g_autofree char *note = g_strdup_printf("%u segments; → matched message, ≈ inferred, ± clocks",
+						view->report->steps->len);
+
+	dtc_layout_add_heading(view->layout, "Critical path", note);
+	g_autofree char *start = g_strdup_printf("at %s", view->scale.unit);
+	dtc_layout_add_right(view->layout, start, view->figure_columns, DTC_STYLE_DIM);
+	dtc_layout_add_right(view->layout, "took", view->figure_columns + 1, DTC_STYLE_DIM);
+	dtc_layout_add_space(view->layout, 3);
+	dtc_layout_add_left(view->layout, "node", columns.node + 1, DTC_STYLE_DIM);
+	dtc_layout_add_left(view->layout, "thread", columns.thread + 1, DTC_STYLE_DIM);
+	dtc_layout_add_left(view->layout, "cause", columns.cause + 1, DTC_STYLE_DIM);
+	dtc_layout_add(view->layout, DTC_STYLE_DIM, "detail");
+	dtc_layout_end_line(view->layout);
+	for (guint i = 0; i < folds->len; i++)
+		add_fold(view, &g_array_index(folds, struct dtc_fold, i), columns);
+}
+
+static const struct dtc_report_blocking *get_blocking(const struct view *view, guint index)
+{
+	return &g_array_index(view->report->blockings, struct dtc_report_blocking, index);
+}
+
+static void add_blocking(const struct view *view, const struct dtc_report_blocking *blocking)
+{
+	DtcLayout *layout = view->layout;
+	g_autofree char *thread = format_thread(&blocking->who);
+
+	add_figure(view, blocking->begin_ns - view->report->begin_ns, DTC_STYLE_DIM);
+	dtc_layout_add_space(layout, 1);
+	add_figure(view, blocking->end_ns - blocking->begin_ns, DTC_STYLE_PLAIN);
+	dtc_layout_add_space(layout, 2);
+	/* A deep chain must not push its own text off the line. */
+	guint indent = MIN(blocking->depth, 8);
+	if (blocking->depth > 0) {
+		dtc_layout_add_space(layout, 2 * (indent - 1));
+		dtc_layout_add(layout, DTC_STYLE_DIM, "└ ");
+	}
+	dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s@%s ", thread, blocking->who.node);
+	dtc_layout_add(layout, get_style(blocking->cause), "%s", dtc_cause_to_string(blocking->cause));
+	if (blocking->detail)
+		dtc_layout_add(layout, DTC_STYLE_DIM, " %s", blocking->detail);
+	if (blocking->woken_by)
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, " %s %s", blocking->link == DTC_LINK_EXACT ? "←" : "≈",
+			       blocking->woken_by);
+	dtc_layout_end_line(layout);
+}
+
+static void add_causality(const struct view *view)
+{
+	int64_t min_ns = get_min_ns(view, 100), folded_ns = 0;
+	guint count = view->report->blockings->len, folded = 0, hidden_depth = G_MAXUINT;
+
+	if (count == 0)
+		return;
+	dtc_layout_add_heading(view->layout, "Blocked on", "and beneath it what the waker was blocked on meanwhile");
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_report_blocking *blocking = get_blocking(view, i);
+		int64_t ns = blocking->end_ns - blocking->begin_ns;
+		if (blocking->depth > hidden_depth) {
+			folded++; /* beneath one that is folded */
+			continue;
+		}
+		hidden_depth = G_MAXUINT;
+		if (ns < min_ns) {
+			hidden_depth = blocking->depth;
+			folded++;
+			folded_ns += blocking->depth == 0 ? ns : 0;
+			continue;
+		}
+		add_blocking(view, blocking);
+	}
+	if (folded) {
+		g_autofree char *at_least = format_duration(view, min_ns);
+		g_autofree char *own = format_duration(view, folded_ns);
+		dtc_layout_add(view->layout, DTC_STYLE_DIM, "… %u more under %s each (%s of the thread's own)", folded,
+			       at_least, own);
+		dtc_layout_end_line(view->layout);
+	}
+}
+
+static void add_findings(const struct view *view)
+{
+	static const enum dtc_style styles[] = { DTC_STYLE_DIM, DTC_STYLE_YELLOW, DTC_STYLE_RED };
+	const DtcReport *report = view->report;
+	DtcLayout *layout = view->layout;
+
+	if (report->findings->len == 0 && report->clocks->len == 0)
+		return;
+	dtc_layout_add_heading(layout, "Findings", NULL);
+	for (guint i = 0; i < report->clocks->len; i++) {
+		const struct dtc_report_clock *clock = &g_array_index(report->clocks, struct dtc_report_clock, i);
+		g_autofree char *uncertainty = format_duration(view, clock->uncertainty_ns);
+		dtc_layout_add_left(layout, "clocks", 9, DTC_STYLE_DIM);
+		if (clock->uncertainty_ns == INT64_MAX)
+			dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s – %s are not aligned", clock->a, clock->b);
+		else
+			dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s – %s agree within ±%s", clock->a, clock->b,
+				       uncertainty);
+		dtc_layout_end_line(layout);
+	}
+	for (guint i = 0; i < report->findings->len; i++) {
+		const struct dtc_report_finding *f = &g_array_index(report->findings, struct dtc_report_finding, i);
+		g_autofree char *text = f->node ? g_strconcat(f->node, ": ", f->text, NULL) : g_strdup(f->text);
+		dtc_layout_add_left(layout, dtc_severity_to_string(f->severity), 9, styles[f->severity]);
+		dtc_layout_add_paragraph(layout, text, 9);
+	}
+}
+
+char *dtc_report_to_text(const DtcReport *report, const struct dtc_text_options *options)
+{
+	g_autoptr(DtcLayout) layout = dtc_layout_new(options->width, options->has_color, options->has_utf8);
+	struct view view = {
+		.report = report,
+		.options = options,
+		.layout = layout,
+		.scale = dtc_scale_get(report->duration_ns, options->is_exact),
+	};
+	g_autofree char *widest = dtc_scale_format(view.scale, report->duration_ns);
+
+	view.figure_columns = MAX(8, strlen(widest));
+	add_headline(&view);
+	add_breakdown(&view);
+	add_path(&view);
+	add_causality(&view);
+	add_findings(&view);
+	return dtc_layout_steal(layout);
+}

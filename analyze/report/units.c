@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/report/units.h"
+
+struct dtc_scale dtc_scale_get(int64_t total_ns, gboolean is_exact)
+{
+	if (is_exact)
+		return (struct dtc_scale){ "ns", 1 };
+	if (total_ns >= 10 * G_GINT64_CONSTANT(1000000000))
+		return (struct dtc_scale){ "s", 1000000000 };
+	if (total_ns >= 1000000)
+		return (struct dtc_scale){ "ms", 1000000 };
+	return (struct dtc_scale){ "µs", 1000 };
+}
+
+static char *format_decimal(int64_t ns, int64_t unit_ns, int decimals)
+{
+	guint64 magnitude = ns < 0 ? -(guint64)ns : (guint64)ns;
+	guint64 power = 1;
+
+	for (int i = 0; i < decimals; i++)
+		power *= 10;
+	guint64 step_ns = (guint64)unit_ns / power;
+	guint64 steps = magnitude / step_ns + (magnitude % step_ns >= (step_ns + 1) / 2 && step_ns > 1);
+	const char *sign = ns < 0 && steps ? "-" : "";
+
+	if (decimals == 0)
+		return g_strdup_printf("%s%" G_GUINT64_FORMAT, sign, steps);
+	return g_strdup_printf("%s%" G_GUINT64_FORMAT ".%0*" G_GUINT64_FORMAT, sign, steps / power, decimals,
+			       steps % power);
+}
+
+char *dtc_scale_format(struct dtc_scale scale, int64_t ns)
+{
+	return format_decimal(ns, scale.unit_ns, scale.unit_ns == 1 ? 0 : 3);
+}
+
+char *dtc_duration_format(int64_t ns)
+{
+	static const struct {
+		int64_t from_ns; /* half a step below the unit, so that nothing rounds up to "1000 µs" */
+		int64_t unit_ns;
+		int decimals;
+		const char *unit;
+	} forms[] = {
+		{ 99995000000, 1000000000, 1, "s" }, { 9999500000, 1000000000, 2, "s" },
+		{ 999950000, 1000000000, 3, "s" },   { 99995000, 1000000, 1, "ms" },
+		{ 9999500, 1000000, 2, "ms" },	     { 999950, 1000000, 3, "ms" },
+		{ 99950, 1000, 1, "µs" },	     { 9995, 1000, 1, "µs" },
+		{ 1000, 1000, 2, "µs" },
+	};
+	if (ns == INT64_MAX)
+		return g_strdup("unknown");
+	int64_t magnitude = ns < 0 ? -(ns + 1) + 1 : ns;
+
+	for (gsize i = 0; i < G_N_ELEMENTS(forms); i++) {
+		if (magnitude < forms[i].from_ns)
+			continue;
+		g_autofree char *figure = format_decimal(ns, forms[i].unit_ns, forms[i].decimals);
+		return g_strdup_printf("%s %s", figure, forms[i].unit);
+	}
+	return g_strdup_printf("%" G_GINT64_FORMAT " ns", (gint64)ns);
+}
+
+char *dtc_percent_format(int64_t part_ns, int64_t total_ns)
+{
+	if (total_ns <= 0 || part_ns <= 0)
+		return g_strdup("0");
+	int percent = (int)((double)part_ns * 100 / (double)total_ns + 0.5);
+
+	return percent == 0 ? g_strdup("<1") : g_strdup_printf("%d", percent);
+}

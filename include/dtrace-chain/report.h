@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A report: the answer for one request (or one thread and span), built once by dtc_report_new (analyze/report/model.h)
+ * and then only read. Views lay it out and compute nothing. All strings are printable UTF-8 of bounded length and
+ * belong to the report; lists are in the order in which a reader wants them, which depends on nothing but the data.
+ *
+ * Invariants: steps are contiguous from begin_ns to end_ns; the rows sum to their tiers, and the tiers to duration_ns.
+ */
+#pragma once
+
+#include "dtrace-chain/finding.h"
+#include "dtrace-chain/path.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* One name of the request, and where it was found ("x-request-id"). */
+struct dtc_report_source {
+	const char *source;
+	const char *id;
+};
+
+struct dtc_report_thread {
+	const char *node;
+	const char *comm;    /* NULL: no thread */
+	const char *process; /* never NULL: "network" or "unknown" where no process is behind it */
+	const char *tier;    /* process@node */
+	int32_t pid, tid;    /* -1: not known */
+};
+
+/* A segment of the critical path. */
+struct dtc_report_step {
+	struct dtc_report_thread who;
+	int64_t begin_ns; /* cluster time */
+	int64_t end_ns;
+	enum dtc_cause cause;
+	const char *detail; /* or NULL */
+	enum dtc_link_quality link;
+	int64_t uncertainty_ns;
+	bool is_hop; /* the step before is on another node */
+};
+
+/* What one tier spent for one cause. */
+struct dtc_report_row {
+	const char *tier;
+	const char *node;
+	const char *process;
+	enum dtc_cause cause;
+	const char *detail; /* the one with the largest share, or NULL */
+	int64_t detail_ns;  /* its share of ns */
+	int64_t ns;
+	guint step_count;
+};
+
+struct dtc_report_tier {
+	const char *tier;
+	const char *node;
+	const char *process;
+	int64_t ns;
+	guint row_first; /* its rows, largest first */
+	guint row_count;
+};
+
+/* A blocking and, as its children, what the waker was blocked on meanwhile. A parent comes before its children. */
+struct dtc_report_blocking {
+	struct dtc_report_thread who;
+	int64_t begin_ns;
+	int64_t end_ns;
+	enum dtc_cause cause;
+	const char *detail;   /* or NULL */
+	const char *woken_by; /* or NULL */
+	enum dtc_link_quality link;
+	guint depth;
+	guint parent; /* G_MAXUINT: none */
+};
+
+/* How far the order of events on two nodes that follow each other on the path can be wrong. */
+struct dtc_report_clock {
+	const char *a; /* before b in sorted order */
+	const char *b;
+	int64_t uncertainty_ns; /* the largest on the path; INT64_MAX: not aligned */
+};
+
+struct dtc_report_finding {
+	enum dtc_severity severity;
+	const char *node; /* NULL: all */
+	const char *text;
+};
+
+typedef struct DtcReport {
+	const char *request;   /* the request's id; NULL if the target was named by its thread */
+	GArray *sources;       /* struct dtc_report_source */
+	const char *method;    /* NULL if not known, as target and status 0 */
+	const char *url;
+	int status;
+	struct dtc_report_thread target;
+	const char *reference; /* the node whose clock is cluster time */
+	int64_t begin_ns;
+	int64_t end_ns;
+	int64_t duration_ns;
+	GArray *tiers;	   /* struct dtc_report_tier, largest first */
+	GArray *rows;	   /* struct dtc_report_row, by tier */
+	guint dominant;	   /* index of the largest row; G_MAXUINT if there is none */
+	GArray *steps;	   /* struct dtc_report_step */
+	GArray *blockings; /* struct dtc_report_blocking */
+	GArray *clocks;	   /* struct dtc_report_clock, by names */
+	GArray *findings;  /* struct dtc_report_finding */
+	bool complete;
+	GStringChunk *strings; /* owns every string above */
+} DtcReport;
+
+void dtc_report_free(DtcReport *report);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcReport, dtc_report_free)
