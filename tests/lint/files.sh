@@ -8,7 +8,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 bad=$scratch/bad
 find .ci CMakeLists.txt CMakePresets.json README.md NEWS.md CONTRIBUTING.md cmake collect sync analyze proto \
-	include tests docs clusters -type f ! -path 'clusters/demo/*/kernel/*' ! -name '*.pcap' ! -path 'tests/fuzz/corpus/*' \
+	include tests docs clusters -type f \
+	! -path 'clusters/demo/*/kernel/*' ! -name '*.pcap' ! -path 'tests/fuzz/corpus/*' \
 	2>/dev/null | LC_ALL=C sort >"$scratch/all"
 grep -E '\.(c|h|py|sh|proto)$|^\.ci/(install|demo|check|run)$' "$scratch/all" >"$scratch/sources"
 
