@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* System calls: their span, the file they work on, and how many bytes of a connection they took or gave. */
+#include "analyze/state/machine_state.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MSG_PEEK_FLAG 2
+
+/* By exact name; a trailing digit group (32, 64, _time64) is tried without as well. */
+static const struct {
+	const char *name;
+	enum dtc_call_kind kind;
+} kinds[] = {
+	{ "read", DTC_CALL_READ },	     { "readv", DTC_CALL_READ },	 { "pread", DTC_CALL_READ },
+	{ "preadv", DTC_CALL_READ },	     { "preadv2", DTC_CALL_READ },	 { "recv", DTC_CALL_READ },
+	{ "recvfrom", DTC_CALL_READ },	     { "recvmsg", DTC_CALL_READ },	 { "write", DTC_CALL_WRITE },
+	{ "writev", DTC_CALL_WRITE },	     { "pwrite", DTC_CALL_WRITE },	 { "pwritev", DTC_CALL_WRITE },
+	{ "pwritev2", DTC_CALL_WRITE },	     { "send", DTC_CALL_WRITE },	 { "sendto", DTC_CALL_WRITE },
+	{ "sendmsg", DTC_CALL_WRITE },	     { "sendfile", DTC_CALL_WRITE },	 { "accept", DTC_CALL_ACCEPT },
+	{ "accept4", DTC_CALL_ACCEPT },	     { "connect", DTC_CALL_CONNECT },	 { "poll", DTC_CALL_POLL },
+	{ "ppoll", DTC_CALL_POLL },	     { "select", DTC_CALL_POLL },	 { "newselect", DTC_CALL_POLL },
+	{ "_newselect", DTC_CALL_POLL },     { "pselect6", DTC_CALL_POLL },	 { "epoll_wait", DTC_CALL_POLL },
+	{ "epoll_pwait", DTC_CALL_POLL },    { "epoll_pwait2", DTC_CALL_POLL },	 { "nanosleep", DTC_CALL_SLEEP },
+	{ "clock_nanosleep", DTC_CALL_SLEEP }, { "futex", DTC_CALL_FUTEX },	 { "futex_wait", DTC_CALL_FUTEX },
+	{ "futex_waitv", DTC_CALL_FUTEX },   { "fsync", DTC_CALL_SYNC },	 { "fdatasync", DTC_CALL_SYNC },
+	{ "sync", DTC_CALL_SYNC },	     { "syncfs", DTC_CALL_SYNC },	 { "msync", DTC_CALL_SYNC },
+	{ "sync_file_range", DTC_CALL_SYNC }, { "close", DTC_CALL_CLOSE },	 { "open", DTC_CALL_OPEN },
+	{ "openat", DTC_CALL_OPEN },	     { "openat2", DTC_CALL_OPEN },	 { "creat", DTC_CALL_OPEN },
+	{ "clone", DTC_CALL_FORK },	     { "clone3", DTC_CALL_FORK },	 { "fork", DTC_CALL_FORK },
+	{ "vfork", DTC_CALL_FORK },	     { "execve", DTC_CALL_EXEC },	 { "execveat", DTC_CALL_EXEC },
+	{ "wait4", DTC_CALL_WAITPID },	     { "waitid", DTC_CALL_WAITPID },	 { "waitpid", DTC_CALL_WAITPID },
+	{ "flock", DTC_CALL_LOCK },	     { "pause", DTC_CALL_SIGNAL },	 { "sigsuspend", DTC_CALL_SIGNAL },
+	{ "rt_sigsuspend", DTC_CALL_SIGNAL }, { "rt_sigtimedwait", DTC_CALL_SIGNAL },
+};
+
+static enum dtc_call_kind find_kind(const char *name)
+{
+	g_autofree char *stem = g_strdup(name);
+	for (int attempt = 0; attempt < 2; attempt++) {
+		for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
+			if (strcmp(stem, kinds[i].name) == 0)
+				return kinds[i].kind;
+		static const char *const tails[] = { "_time64", "64", "32" };
+		for (size_t i = 0; i < G_N_ELEMENTS(tails); i++)
+			if (g_str_has_suffix(stem, tails[i])) {
+				stem[strlen(stem) - strlen(tails[i])] = 0;
+				break;
+			}
+	}
+	return DTC_CALL_OTHER;
+}
+
+static void learn_name(DtcMachine *m, guint name)
+{
+	while (m->call_kinds->len <= name) {
+		const char *text = dtc_reader_get_syscall_name(m->reader, m->call_kinds->len);
+		uint8_t kind = (uint8_t)find_kind(text);
+		uint32_t string = dtc_history_add_string(m->history, text);
+		g_array_append_val(m->call_kinds, kind);
+		g_array_append_val(m->call_names, string);
+	}
+}
+
+enum dtc_call_kind dtc_machine_get_call_kind(DtcMachine *m, int64_t name)
+{
+	if (name < 0)
+		return DTC_CALL_OTHER;
+	learn_name(m, (guint)name);
+	return g_array_index(m->call_kinds, uint8_t, name);
+}
+
+uint32_t dtc_machine_get_own_call(DtcMachine *m, struct dtc_cpu *cpu)
+{
+	if (cpu->depth || cpu->current == DTC_NONE)
+		return DTC_NONE;
+	return DTC_TASK(m, cpu->current)->call;
+}
+
+void dtc_machine_close_call(DtcMachine *m, uint32_t thread, int64_t end_ns, int64_t result)
+{
+	struct dtc_task *task = DTC_TASK(m, thread);
+	struct dtc_call *call = &g_array_index(m->history->calls, struct dtc_call, task->call);
+	call->end_ns = end_ns;
+	call->result = result;
+	if (result != DTC_ABSENT && result > 0 && call->file != DTC_NONE) {
+		struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call->file);
+		if (call->kind == DTC_CALL_READ) {
+			call->offset = file->read_bytes;
+			file->read_bytes += (uint64_t)result;
+		} else if (call->kind == DTC_CALL_WRITE) {
+			call->offset = file->written_bytes;
+			file->written_bytes += (uint64_t)result;
+		}
+	}
+}
+
+static void apply_entry(DtcMachine *m, const struct dtc_event *event)
+{
+	m->saw_syscall = true;
+	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
+	if (cpu->current == DTC_NONE)
+		return;
+	uint32_t thread = cpu->current;
+	if (DTC_TASK(m, thread)->call != DTC_NONE) {
+		dtc_machine_close_call(m, thread, DTC_TIME_NONE, DTC_ABSENT); /* its exit was lost */
+		dtc_machine_set_running(m, thread, m->now_ns, event->cpu);
+		DTC_TASK(m, thread)->call = DTC_NONE;
+	}
+	enum dtc_call_kind kind = dtc_machine_get_call_kind(m, event->v[DTC_CALL_NAME]);
+	if (kind == DTC_CALL_READ && event->v[DTC_CALL_FLAGS] != DTC_ABSENT &&
+	    (event->v[DTC_CALL_FLAGS] & MSG_PEEK_FLAG) &&
+	    strncmp(dtc_reader_get_syscall_name(m->reader, (guint)event->v[DTC_CALL_NAME]), "recv", 4) == 0)
+		kind = DTC_CALL_PEEK;
+	struct dtc_call call = {
+		.begin_ns = m->now_ns,
+		.end_ns = DTC_TIME_NONE,
+		.result = DTC_ABSENT,
+		.thread = thread,
+		.name = g_array_index(m->call_names, uint32_t, event->v[DTC_CALL_NAME]),
+		.file = DTC_NONE,
+		.path = dtc_history_add_string(m->history, event->text[0]),
+		.fd = -1,
+		.kind = (uint8_t)kind,
+	};
+	int64_t fd = event->v[DTC_CALL_FD];
+	if (fd != DTC_ABSENT && fd >= 0 && fd <= INT32_MAX) {
+		call.fd = (int32_t)fd;
+		call.file = dtc_machine_get_file(m, thread, fd);
+	}
+	if (kind == DTC_CALL_FUTEX && event->v[DTC_CALL_UADDR] != DTC_ABSENT)
+		call.argument = (uint64_t)event->v[DTC_CALL_UADDR];
+	else if (event->v[DTC_CALL_TIMEOUT] != DTC_ABSENT)
+		call.argument = (uint64_t)event->v[DTC_CALL_TIMEOUT];
+	else if (kind == DTC_CALL_FORK && event->v[DTC_CALL_FLAGS] != DTC_ABSENT)
+		call.argument = (uint64_t)event->v[DTC_CALL_FLAGS];
+	else if (event->v[DTC_CALL_OP] != DTC_ABSENT)
+		call.argument = (uint64_t)event->v[DTC_CALL_OP];
+	if (call.file != DTC_NONE) {
+		struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call.file);
+		call.offset = kind == DTC_CALL_WRITE ? file->written_bytes : file->read_bytes;
+		if (kind == DTC_CALL_ACCEPT) {
+			file->listens = true;
+			file->kind = DTC_FILE_SOCKET;
+		} else if (kind == DTC_CALL_CONNECT) {
+			file->kind = DTC_FILE_SOCKET;
+		}
+	}
+	DtcHistory *h = m->history;
+	dtc_machine_set_state(m, thread, DTC_STATE_SYSCALL, m->now_ns, (uint16_t)event->cpu, DTC_NONE);
+	DTC_TASK(m, thread)->call = h->calls->len;
+	g_array_append_val(h->calls, call);
+}
+
+/* What a successful call leaves behind in the descriptor table. */
+static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t thread, const struct dtc_call *call)
+{
+	const char *name = dtc_history_get_string(m->history, call->name);
+	int32_t pid = DTC_THREAD(m, thread)->pid > 0 ? DTC_THREAD(m, thread)->pid : DTC_THREAD(m, thread)->tid;
+	int64_t result = call->result;
+	if (result == DTC_ABSENT || (result < 0 && !(call->kind == DTC_CALL_CONNECT && result == -EINPROGRESS)))
+		return;
+	if (call->kind == DTC_CALL_ACCEPT) {
+		uint32_t string = dtc_history_add_string(m->history, "socket");
+		uint32_t file = dtc_machine_add_file(m, DTC_FILE_SOCKET, string, pid);
+		dtc_machine_set_file(m, pid, result, file);
+		if (event->has_address && event->v[DTC_CALL_PORT] != DTC_ABSENT) {
+			uint64_t key = dtc_machine_hash_peer(event->address, event->v[DTC_CALL_PORT]);
+			uint32_t flow = GPOINTER_TO_UINT(g_hash_table_lookup(m->syns, &key));
+			if (flow) {
+				struct dtc_file *f = &g_array_index(m->history->files, struct dtc_file, file);
+				f->flow_in = flow - 1;
+				f->flow_out = dtc_packets_get_flow(m->history->packets, flow - 1)->reverse;
+			}
+		}
+	} else if (call->kind == DTC_CALL_OPEN) {
+		dtc_machine_set_file(m, pid, result, dtc_machine_add_file(m, DTC_FILE_PATH, call->path, pid));
+	} else if (strcmp(name, "socket") == 0) {
+		uint32_t string = dtc_history_add_string(m->history, "socket");
+		dtc_machine_set_file(m, pid, result, dtc_machine_add_file(m, DTC_FILE_SOCKET, string, pid));
+	} else if (call->kind == DTC_CALL_CLOSE) {
+		dtc_machine_set_file(m, pid, call->fd, DTC_NONE);
+	} else if (strcmp(name, "dup") == 0 || strcmp(name, "dup2") == 0 || strcmp(name, "dup3") == 0) {
+		dtc_machine_set_file(m, pid, result, call->file);
+	} else if (strncmp(name, "fcntl", 5) == 0 && (call->argument == 0 || call->argument == 1030)) {
+		dtc_machine_set_file(m, pid, result, call->file); /* F_DUPFD, F_DUPFD_CLOEXEC */
+	} else if (strncmp(name, "pipe", 4) == 0 || strcmp(name, "socketpair") == 0) {
+		if (event->v[DTC_CALL_FD] == DTC_ABSENT || event->v[DTC_CALL_FD2] == DTC_ABSENT)
+			return;
+		bool is_pipe = name[0] == 'p';
+		uint32_t string = dtc_history_add_string(m->history, is_pipe ? "pipe" : "unix socket");
+		enum dtc_file_kind kind = is_pipe ? DTC_FILE_PIPE : DTC_FILE_SOCKET;
+		uint32_t a = dtc_machine_add_file(m, kind, string, pid), b = dtc_machine_add_file(m, kind, string, pid);
+		g_array_index(m->history->files, struct dtc_file, a).peer = b;
+		g_array_index(m->history->files, struct dtc_file, b).peer = a;
+		dtc_machine_set_file(m, pid, event->v[DTC_CALL_FD], a);
+		dtc_machine_set_file(m, pid, event->v[DTC_CALL_FD2], b);
+	} else if (strncmp(name, "eventfd", 7) == 0 || strncmp(name, "epoll_create", 12) == 0 ||
+		   strncmp(name, "timerfd_create", 14) == 0 || strncmp(name, "signalfd", 8) == 0 ||
+		   strncmp(name, "inotify_init", 12) == 0) {
+		dtc_machine_set_file(m, pid, result, dtc_machine_add_file(m, DTC_FILE_EVENT, call->name, pid));
+	}
+}
+
+static void apply_exit(DtcMachine *m, const struct dtc_event *event)
+{
+	m->saw_syscall = true;
+	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
+	if (cpu->current == DTC_NONE)
+		return;
+	uint32_t thread = cpu->current;
+	struct dtc_task *task = DTC_TASK(m, thread);
+	uint32_t index = task->call;
+	if (index != DTC_NONE) {
+		dtc_machine_close_call(m, thread, m->now_ns, event->v[DTC_CALL_RET]);
+		struct dtc_call call = g_array_index(m->history->calls, struct dtc_call, index);
+		/* the interval up to here belongs to the call; afterwards the thread is in user mode */
+		DTC_TASK(m, thread)->in_kernel = false;
+		dtc_machine_set_state(m, thread, DTC_STATE_USER, m->now_ns, (uint16_t)event->cpu, DTC_NONE);
+		DTC_TASK(m, thread)->call = DTC_NONE;
+		apply_result(m, event, thread, &call);
+	} else {
+		task->in_kernel = false; /* a new child returns, or the entry came before the trace */
+	}
+	dtc_machine_set_running(m, thread, m->now_ns, event->cpu);
+}
+
+void dtc_machine_apply_call(DtcMachine *m, const struct dtc_event *event)
+{
+	dtc_machine_get_call_kind(m, event->v[DTC_CALL_NAME]);
+	if (event->kind == DTC_EVENT_SYSCALL_ENTRY)
+		apply_entry(m, event);
+	else
+		apply_exit(m, event);
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/state/machine_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TID_LIMIT (1 << 22) /* PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h) */
+#define CPU_LIMIT 8192
+
+DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader)
+{
+	DtcMachine *m = g_new0(DtcMachine, 1);
+	m->node = g_strdup(node);
+	m->reader = reader;
+	m->history = dtc_history_new();
+	m->tasks = g_array_new(FALSE, TRUE, sizeof(struct dtc_task));
+	m->cpus = g_array_new(FALSE, TRUE, sizeof(struct dtc_cpu));
+	m->call_kinds = g_array_new(FALSE, FALSE, sizeof(uint8_t));
+	m->call_names = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	m->fd_tables = g_hash_table_new(g_direct_hash, g_direct_equal);
+	m->table_owners = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	m->named_files = g_hash_table_new(g_direct_hash, g_direct_equal);
+	m->blocks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	m->syns = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	m->now_ns = DTC_TIME_NONE;
+	const char *release = reader ? dtc_reader_get_environment(reader, "kernel_release") : "";
+	unsigned long major = strtoul(release, NULL, 10), minor = 0;
+	const char *dot = strchr(release, '.');
+	if (dot)
+		minor = strtoul(dot + 1, NULL, 10);
+	m->old_kernel = *release && (major < 4 || (major == 4 && minor < 14));
+	return m;
+}
+
+static void fd_table_free(void *data)
+{
+	struct dtc_fd_table *table = data;
+	g_array_unref(table->files);
+	g_free(table);
+}
+
+void dtc_machine_free(DtcMachine *m)
+{
+	if (!m)
+		return;
+	GHashTableIter iter;
+	gpointer table;
+	g_hash_table_iter_init(&iter, m->fd_tables);
+	while (g_hash_table_iter_next(&iter, NULL, &table))
+		fd_table_free(table);
+	g_hash_table_unref(m->fd_tables);
+	g_hash_table_unref(m->table_owners);
+	g_hash_table_unref(m->named_files);
+	g_hash_table_unref(m->blocks);
+	g_hash_table_unref(m->syns);
+	g_array_unref(m->tasks);
+	g_array_unref(m->cpus);
+	g_array_unref(m->call_kinds);
+	g_array_unref(m->call_names);
+	dtc_history_free(m->history);
+	g_free(m->node);
+	g_free(m);
+}
+
+struct dtc_cpu *dtc_machine_get_cpu(DtcMachine *m, uint32_t cpu)
+{
+	while (cpu >= m->cpus->len) {
+		struct dtc_cpu fresh = { .current = DTC_NONE, .idle = DTC_NONE };
+		g_array_append_val(m->cpus, fresh);
+		GArray *runs = g_array_new(FALSE, FALSE, sizeof(struct dtc_run));
+		g_ptr_array_add(m->history->runs, runs);
+	}
+	return &g_array_index(m->cpus, struct dtc_cpu, cpu);
+}
+
+uint32_t dtc_machine_add_thread(DtcMachine *m, int64_t tid, int64_t begin_ns, int32_t idle_cpu)
+{
+	DtcHistory *h = m->history;
+	uint32_t index = h->threads->len, previous = DTC_NONE;
+	if (idle_cpu < 0) {
+		guint length = h->tid_latest->len;
+		if (tid >= length) {
+			g_array_set_size(h->tid_latest, (guint)tid + 1);
+			memset(&g_array_index(h->tid_latest, uint32_t, length), 0xff, ((guint)tid + 1 - length) * 4);
+		}
+		previous = g_array_index(h->tid_latest, uint32_t, tid);
+		g_array_index(h->tid_latest, uint32_t, tid) = index;
+	}
+	struct dtc_thread thread = {
+		.begin_ns = begin_ns,
+		.end_ns = DTC_TIME_NONE,
+		.tid = (int32_t)tid,
+		.pid = idle_cpu < 0 ? -1 : 0,
+		.parent = DTC_NONE,
+		.leader = DTC_NONE,
+		.idle_cpu = idle_cpu,
+		.is_kernel = idle_cpu >= 0,
+	};
+	g_array_append_val(h->threads, thread);
+	g_array_append_val(h->tid_previous, previous);
+	struct dtc_task task = {
+		.since_ns = begin_ns,
+		.name_seen_ns = begin_ns,
+		.name = DTC_NONE,
+		.call = DTC_NONE,
+		.ref = DTC_NONE,
+		.pending_wake = DTC_NONE,
+		.cpu = 0xffff,
+		.state = DTC_STATE_UNKNOWN,
+		.in_kernel = idle_cpu >= 0,
+	};
+	g_array_append_val(m->tasks, task);
+	return index;
+}
+
+static void end_thread(DtcMachine *m, uint32_t thread, int64_t time_ns)
+{
+	dtc_machine_set_state(m, thread, DTC_STATE_EXITED, time_ns, 0xffff, DTC_NONE);
+	DTC_THREAD(m, thread)->end_ns = time_ns;
+	DTC_TASK(m, thread)->freed = true;
+}
+
+uint32_t dtc_machine_get_thread(DtcMachine *m, int64_t tid, uint32_t cpu)
+{
+	if (tid == 0) { /* an idle thread for each CPU */
+		struct dtc_cpu *c = dtc_machine_get_cpu(m, cpu);
+		if (c->idle == DTC_NONE) {
+			uint32_t idle = dtc_machine_add_thread(m, 0, m->history->begin_ns, (int32_t)cpu);
+			c = dtc_machine_get_cpu(m, cpu);
+			c->idle = idle;
+			g_autofree char *name = g_strdup_printf("swapper/%u", cpu);
+			dtc_machine_observe_name(m, idle, name, m->history->begin_ns);
+		}
+		return c->idle;
+	}
+	if (tid < 0 || tid >= TID_LIMIT)
+		return DTC_NONE;
+	uint32_t thread = dtc_history_find_thread(m->history, (int32_t)tid, DTC_TIME_NONE);
+	if (thread != DTC_NONE && !DTC_TASK(m, thread)->freed)
+		return thread;
+	/* a freed tid that shows up without a fork: the fork was lost, so the thread began unseen */
+	return dtc_machine_add_thread(m, tid, thread == DTC_NONE ? m->history->begin_ns : m->now_ns, -1);
+}
+
+void dtc_machine_set_state(DtcMachine *m, uint32_t thread, enum dtc_state state, int64_t time_ns, uint16_t cpu,
+			   uint32_t ref)
+{
+	struct dtc_task *task = DTC_TASK(m, thread);
+	if (time_ns > task->since_ns) {
+		bool in_call = task->state != DTC_STATE_EXITED && task->state != DTC_STATE_UNKNOWN;
+		struct dtc_interval interval = {
+			.begin_ns = task->since_ns,
+			.end_ns = time_ns,
+			.thread = thread,
+			.call = in_call ? task->call : DTC_NONE,
+			.ref = task->ref,
+			.cpu = task->cpu,
+			.state = task->state,
+		};
+		g_array_append_val(m->history->intervals, interval);
+		task->since_ns = time_ns;
+	}
+	task->state = state;
+	task->cpu = cpu;
+	task->ref = ref;
+}
+
+struct dtc_context *dtc_machine_get_top(struct dtc_cpu *cpu)
+{
+	return cpu->depth ? &cpu->stack[cpu->depth - 1] : NULL;
+}
+
+void dtc_machine_set_running(DtcMachine *m, uint32_t thread, int64_t time_ns, uint32_t cpu)
+{
+	struct dtc_cpu *c = dtc_machine_get_cpu(m, cpu);
+	const struct dtc_task *task = DTC_TASK(m, thread);
+	enum dtc_state state = DTC_THREAD(m, thread)->idle_cpu >= 0 ? DTC_STATE_IDLE :
+			       task->call != DTC_NONE		    ? DTC_STATE_SYSCALL :
+			       task->in_kernel			    ? DTC_STATE_KERNEL :
+								      DTC_STATE_USER;
+	uint32_t ref = DTC_NONE;
+	for (guint i = c->depth; i-- > 0;) { /* timer callbacks run inside an irq or softirq: not states of their own */
+		const struct dtc_context *context = &c->stack[i];
+		if (context->kind == DTC_CONTEXT_SOFTIRQ) {
+			state = DTC_STATE_SOFTIRQ;
+			ref = context->value;
+			break;
+		}
+		if (context->kind == DTC_CONTEXT_IRQ || context->kind == DTC_CONTEXT_VECTOR) {
+			state = DTC_STATE_IRQ;
+			ref = context->kind == DTC_CONTEXT_IRQ ? context->value : DTC_NONE;
+			break;
+		}
+	}
+	dtc_machine_set_state(m, thread, state, time_ns, (uint16_t)cpu, ref);
+}
+
+static void add_name(DtcMachine *m, uint32_t thread, uint32_t name, int64_t from_ns)
+{
+	struct dtc_name_record record = { from_ns, thread, name };
+	g_array_append_val(m->history->names, record);
+	DTC_TASK(m, thread)->name = name;
+}
+
+void dtc_machine_observe_name(DtcMachine *m, uint32_t thread, const char *name, int64_t time_ns)
+{
+	struct dtc_task *task = DTC_TASK(m, thread);
+	if (!name)
+		return;
+	/* a change since the last look: the new name is the one the interval ends with (prctl is not traced) */
+	if (task->name == DTC_NONE || strcmp(dtc_history_get_string(m->history, task->name), name) != 0)
+		add_name(m, thread, dtc_history_add_string(m->history, name), task->name_seen_ns);
+	DTC_TASK(m, thread)->name_seen_ns = time_ns;
+}
+
+void dtc_machine_set_process(DtcMachine *m, uint32_t thread, int64_t pid)
+{
+	if (pid <= 0 || pid >= TID_LIMIT)
+		return;
+	DTC_THREAD(m, thread)->pid = (int32_t)pid;
+	uint32_t leader = pid == DTC_THREAD(m, thread)->tid ? thread : dtc_machine_get_thread(m, pid, 0);
+	DTC_THREAD(m, thread)->leader = leader;
+	if (DTC_THREAD(m, leader)->pid < 0) {
+		DTC_THREAD(m, leader)->pid = (int32_t)pid;
+		DTC_THREAD(m, leader)->leader = leader;
+	}
+}
+
+/* Events of this CPU were lost: what ran there since the gap's begin is not known. */
+static void apply_lost(DtcMachine *m, const struct dtc_event *event)
+{
+	m->lost_gap_count++;
+	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
+	cpu->depth = 0;
+	int64_t begin_ns = event->v[DTC_LOST_BEGIN];
+	if (begin_ns == DTC_ABSENT || begin_ns > m->now_ns)
+		begin_ns = m->now_ns;
+	if (cpu->current == DTC_NONE)
+		return;
+	uint32_t thread = cpu->current;
+	struct dtc_task *task = DTC_TASK(m, thread);
+	if (task->call != DTC_NONE)
+		dtc_machine_close_call(m, thread, DTC_TIME_NONE, DTC_ABSENT);
+	task = DTC_TASK(m, thread);
+	dtc_machine_set_state(m, thread, DTC_STATE_UNKNOWN, MAX(begin_ns, task->since_ns), 0xffff, DTC_NONE);
+	cpu->current = DTC_NONE;
+	struct dtc_run run = { MAX(begin_ns, m->history->begin_ns), DTC_NONE };
+	GArray *runs = g_ptr_array_index(m->history->runs, event->cpu);
+	if (runs->len && g_array_index(runs, struct dtc_run, runs->len - 1).begin_ns > run.begin_ns)
+		run.begin_ns = m->now_ns;
+	g_array_append_val(runs, run);
+}
+
+static void apply_logger(DtcMachine *m, const struct dtc_event *event)
+{
+	struct dtc_mark mark = { m->now_ns, dtc_machine_get_cpu(m, event->cpu)->current,
+				 dtc_history_add_string(m->history, event->text[0]) };
+	g_array_append_val(m->history->marks, mark);
+}
+
+void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
+{
+	if (event->cpu >= CPU_LIMIT)
+		return;
+	/* small reversals in a stream are tolerated by the reader; here time never goes back */
+	if (event->time_ns > m->now_ns)
+		m->now_ns = event->time_ns;
+	if (m->history->begin_ns == DTC_TIME_NONE)
+		m->history->begin_ns = m->now_ns;
+	m->history->end_ns = m->now_ns;
+	m->event_count++;
+	dtc_machine_get_cpu(m, event->cpu);
+
+	switch ((enum dtc_event_kind)event->kind) {
+	case DTC_EVENT_SCHED_SWITCH:
+	case DTC_EVENT_SCHED_WAKING:
+	case DTC_EVENT_SCHED_WAKEUP:
+	case DTC_EVENT_SCHED_WAKEUP_NEW:
+	case DTC_EVENT_SCHED_MIGRATE:
+	case DTC_EVENT_SCHED_FORK:
+	case DTC_EVENT_SCHED_EXEC:
+	case DTC_EVENT_SCHED_EXIT:
+		dtc_machine_apply_sched(m, event);
+		break;
+	case DTC_EVENT_SCHED_FREE: {
+		uint32_t thread = dtc_history_find_thread(m->history, (int32_t)event->v[DTC_TASK_TID], DTC_TIME_NONE);
+		if (thread != DTC_NONE && !DTC_TASK(m, thread)->freed &&
+		    DTC_TASK(m, thread)->state == DTC_STATE_EXITED)
+			end_thread(m, thread, m->now_ns);
+		break;
+	}
+	case DTC_EVENT_IRQ_ENTRY:
+	case DTC_EVENT_IRQ_EXIT:
+	case DTC_EVENT_SOFTIRQ_ENTRY:
+	case DTC_EVENT_SOFTIRQ_EXIT:
+	case DTC_EVENT_HRTIMER_ENTRY:
+	case DTC_EVENT_HRTIMER_EXIT:
+	case DTC_EVENT_TIMER_ENTRY:
+	case DTC_EVENT_TIMER_EXIT:
+	case DTC_EVENT_VECTOR_ENTRY:
+	case DTC_EVENT_VECTOR_EXIT:
+		dtc_machine_apply_irq(m, event);
+		break;
+	case DTC_EVENT_SYSCALL_ENTRY:
+	case DTC_EVENT_SYSCALL_EXIT:
+		dtc_machine_apply_call(m, event);
+		break;
+	case DTC_EVENT_NET_SEND:
+	case DTC_EVENT_NET_RECEIVE:
+		dtc_machine_apply_net(m, event);
+		break;
+	case DTC_EVENT_BLOCK_GETRQ:
+	case DTC_EVENT_BLOCK_INSERT:
+	case DTC_EVENT_BLOCK_ISSUE:
+	case DTC_EVENT_BLOCK_COMPLETE:
+		dtc_machine_apply_block(m, event);
+		break;
+	case DTC_EVENT_DUMP_PROCESS:
+	case DTC_EVENT_DUMP_FD:
+		dtc_machine_apply_dump(m, event);
+		break;
+	case DTC_EVENT_LOGGER:
+		apply_logger(m, event);
+		break;
+	case DTC_EVENT_LOST:
+		apply_lost(m, event);
+		break;
+	default:
+		break;
+	}
+}
+
+DtcHistory *dtc_machine_finish(DtcMachine *m, DtcFindings *findings)
+{
+	DtcHistory *h = m->history;
+	for (uint32_t i = 0; i < h->threads->len; i++) {
+		struct dtc_task *task = DTC_TASK(m, i);
+		if (task->call != DTC_NONE)
+			task->call = DTC_NONE; /* its record says that it did not return */
+		if (task->freed)
+			continue;
+		dtc_machine_set_state(m, i, task->state, h->end_ns, task->cpu, task->ref);
+		DTC_THREAD(m, i)->end_ns = MAX(h->end_ns, DTC_THREAD(m, i)->begin_ns);
+	}
+	dtc_packets_seal(h->packets);
+	dtc_machine_place_sockets(m);
+	dtc_history_seal(h);
+
+	if (!m->event_count)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, true, m->node, "the kernel trace has no events");
+	else if (!m->saw_switch)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
+				 "the trace has no sched_switch: what threads did is unknown");
+	else {
+		if (!m->saw_net)
+			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
+					 "the trace has no net events (net_dev_queue, netif_receive_skb): waits for "
+					 "packets cannot be followed");
+		else if (m->headerless_count * 2 > m->packet_count)
+			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
+					 "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+					 " packets carry no headers (receive offload off): those links come from the "
+					 "capture or are missing",
+					 m->headerless_count, m->packet_count);
+		if (!m->saw_syscall)
+			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
+					 "the trace has no system calls: waits are named by their waker alone");
+	}
+	m->history = dtc_history_new();
+	return h;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the machine knows at one moment, shared by the files of this stage (one per kernel subject). Per CPU a stack of
+ * contexts on top of the current thread; per thread its open interval.
+ */
+#pragma once
+
+#include "analyze/history/records.h"
+#include "analyze/state/machine.h"
+
+#define DTC_CONTEXT_DEPTH 16
+
+enum dtc_context_kind {
+	DTC_CONTEXT_IRQ,     /* value: string of the name */
+	DTC_CONTEXT_SOFTIRQ, /* value: vector */
+	DTC_CONTEXT_VECTOR,  /* value: enum dtc_vector */
+	DTC_CONTEXT_TIMER,   /* value: timer's function as string */
+	DTC_CONTEXT_HRTIMER,
+};
+
+struct dtc_context {
+	uint8_t kind;
+	uint32_t value;
+	uint32_t packet; /* the last packet received inside, or DTC_NONE */
+	uint32_t block;	 /* the last block request that completed inside, or DTC_NONE */
+};
+
+struct dtc_cpu {
+	uint32_t current; /* thread, or DTC_NONE before the first switch and after lost events */
+	uint32_t idle;	  /* the CPU's idle thread, or DTC_NONE until seen */
+	guint depth;
+	struct dtc_context stack[DTC_CONTEXT_DEPTH];
+};
+
+/* The open interval of a thread, and what is pending. One per thread, beside history->threads. */
+struct dtc_task {
+	int64_t since_ns;
+	int64_t name_seen_ns; /* when the current name was last observed */
+	uint32_t name;	      /* string, or DTC_NONE */
+	uint32_t call;	      /* open system call, or DTC_NONE */
+	uint32_t ref;	      /* of the open interval */
+	uint32_t pending_wake; /* waking seen while it still ran, or wakeup not yet seen; else DTC_NONE */
+	uint16_t cpu;
+	uint8_t state;
+	bool in_kernel; /* runs kernel code outside a call: kernel thread, new child, exiting */
+	bool freed;
+};
+
+/* Descriptors of one process. */
+struct dtc_fd_table {
+	GArray *files; /* uint32_t by fd */
+};
+
+struct DtcMachine {
+	char *node;
+	const DtcReader *reader;
+	DtcHistory *history;
+	GArray *tasks;	     /* struct dtc_task */
+	GArray *cpus;	     /* struct dtc_cpu */
+	GArray *call_kinds;  /* by syscall name of the reader: uint8_t kind, 0xff: not yet looked up */
+	GArray *call_names;  /* by syscall name of the reader: uint32_t string */
+	GHashTable *fd_tables;	  /* pid -> struct dtc_fd_table */
+	GHashTable *table_owners; /* file_table_address of the statedump -> pid */
+	GHashTable *named_files;  /* string id of "socket:[inode]" -> file + 1 */
+	GHashTable *blocks;	  /* (device, sector) hash -> request + 1 */
+	GHashTable *syns;	  /* (address, port) hash of the peer -> flow + 1 of its last SYN received */
+	int64_t now_ns;
+	uint32_t old_kernel; /* before 4.14: other prev_state bits */
+	bool saw_waking;
+	uint64_t event_count, packet_count, headerless_count, reversal_count, lost_gap_count;
+	bool saw_switch, saw_net, saw_syscall, saw_dump;
+};
+
+#define DTC_TASK(machine, index) (&g_array_index((machine)->tasks, struct dtc_task, (index)))
+#define DTC_THREAD(machine, index) (&g_array_index((machine)->history->threads, struct dtc_thread, (index)))
+
+/* machine.c */
+struct dtc_cpu *dtc_machine_get_cpu(DtcMachine *machine, uint32_t cpu);
+/* The living thread with this tid, made (state unknown since the trace's begin) if it is new. DTC_NONE: absurd tid. */
+uint32_t dtc_machine_get_thread(DtcMachine *machine, int64_t tid, uint32_t cpu);
+/* A new thread that begins now, whatever had the tid before. */
+uint32_t dtc_machine_add_thread(DtcMachine *machine, int64_t tid, int64_t begin_ns, int32_t idle_cpu);
+/* Closes the open interval at time and opens the next. */
+void dtc_machine_set_state(DtcMachine *machine, uint32_t thread, enum dtc_state state, int64_t time_ns, uint16_t cpu,
+			   uint32_t ref);
+/* The state of a thread that runs, from its call, the contexts above it and what it is. Sets it. */
+void dtc_machine_set_running(DtcMachine *machine, uint32_t thread, int64_t time_ns, uint32_t cpu);
+/* The name a thread bears now, from a field of an event; NULL is ignored. */
+void dtc_machine_observe_name(DtcMachine *machine, uint32_t thread, const char *name, int64_t time_ns);
+void dtc_machine_set_process(DtcMachine *machine, uint32_t thread, int64_t pid);
+struct dtc_context *dtc_machine_get_top(struct dtc_cpu *cpu); /* NULL: the thread itself runs */
+
+/* sched.c, irq.c, call.c, file.c, net.c, block.c, dump.c */
+void dtc_machine_apply_sched(DtcMachine *machine, const struct dtc_event *event);
+void dtc_machine_apply_irq(DtcMachine *machine, const struct dtc_event *event);
+void dtc_machine_apply_call(DtcMachine *machine, const struct dtc_event *event);
+/* Key of m->syns. */
+uint64_t dtc_machine_hash_peer(const uint8_t address[16], int64_t port);
+void dtc_machine_apply_net(DtcMachine *machine, const struct dtc_event *event);
+void dtc_machine_apply_block(DtcMachine *machine, const struct dtc_event *event);
+void dtc_machine_apply_dump(DtcMachine *machine, const struct dtc_event *event);
+/* Makes the wake record for a waking on this CPU: who did it, by the top of the CPU's stack. */
+uint32_t dtc_machine_add_wake(DtcMachine *machine, uint32_t target, const struct dtc_event *event);
+/* The call that an event in this CPU's context is part of: none inside interrupts. */
+uint32_t dtc_machine_get_own_call(DtcMachine *machine, struct dtc_cpu *cpu);
+enum dtc_call_kind dtc_machine_get_call_kind(DtcMachine *machine, int64_t name);
+void dtc_machine_close_call(DtcMachine *machine, uint32_t thread, int64_t end_ns, int64_t result);
+
+/* file.c: open file descriptions by (process, fd) */
+uint32_t dtc_machine_add_file(DtcMachine *machine, enum dtc_file_kind kind, uint32_t name, int32_t pid);
+uint32_t dtc_machine_get_file(DtcMachine *machine, uint32_t thread, int64_t fd); /* made if not known */
+uint32_t dtc_machine_find_file(DtcMachine *machine, int32_t pid, int64_t fd);	 /* DTC_NONE if not known */
+void dtc_machine_set_file(DtcMachine *machine, int32_t pid, int64_t fd, uint32_t file);
+void dtc_machine_copy_files(DtcMachine *machine, int32_t from_pid, int32_t to_pid);
+void dtc_machine_drop_files(DtcMachine *machine, int32_t pid);
+/* At the end: where each socket's byte 0 lies in the sequence space of its flows. */
+void dtc_machine_place_sockets(DtcMachine *machine);

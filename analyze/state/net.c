@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Packets: kept with the context in which they were sent or received; they tell which connection a descriptor is. */
+#include "analyze/state/machine_state.h"
+
+#include <string.h>
+
+uint64_t dtc_machine_hash_peer(const uint8_t address[16], int64_t port)
+{
+	uint64_t a, b;
+	memcpy(&a, address, 8);
+	memcpy(&b, address + 8, 8);
+	return (a ^ (b * 0x9e3779b97f4a7c15u)) * 0xff51afd7ed558ccdu + (uint64_t)port;
+}
+
+/*
+ * accept() without an address, and connections from before the trace: a segment that leaves inside a call on a
+ * descriptor, not from a softirq, is that descriptor's.
+ */
+static void bind_file(DtcMachine *m, uint32_t call_index, uint32_t flow)
+{
+	const struct dtc_call *call = &g_array_index(m->history->calls, struct dtc_call, call_index);
+	if (call->file == DTC_NONE || (call->kind != DTC_CALL_WRITE && call->kind != DTC_CALL_CONNECT))
+		return;
+	struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call->file);
+	if (file->flow_out != DTC_NONE || file->listens ||
+	    (file->kind != DTC_FILE_SOCKET && file->kind != DTC_FILE_UNKNOWN))
+		return;
+	file->kind = DTC_FILE_SOCKET;
+	file->flow_out = flow;
+	file->flow_in = dtc_packets_get_flow(m->history->packets, flow)->reverse;
+}
+
+void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
+{
+	DtcHistory *h = m->history;
+	bool sent = event->kind == DTC_EVENT_NET_SEND;
+	m->saw_net = true;
+	m->packet_count++;
+	if (!event->headers.ip_version)
+		m->headerless_count++;
+	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
+	uint16_t interface = dtc_packets_add_interface(h->packets, event->text[0]);
+	uint32_t id = dtc_packets_add(h->packets, m->now_ns, sent ? DTC_SENT : DTC_RECEIVED, (uint16_t)event->cpu,
+				      interface, &event->headers);
+	struct dtc_packet_context context = { cpu->current, dtc_machine_get_own_call(m, cpu), cpu->depth > 0 };
+	g_array_append_val(h->contexts, context);
+
+	uint32_t flow = dtc_packets_get(h->packets, id)->flow;
+	if (sent) {
+		if (flow != DTC_NONE && context.call != DTC_NONE)
+			bind_file(m, context.call, flow);
+		return;
+	}
+	for (guint i = cpu->depth; i-- > 0;)
+		if (cpu->stack[i].kind == DTC_CONTEXT_SOFTIRQ) {
+			cpu->stack[i].packet = id;
+			break;
+		}
+	if (flow != DTC_NONE && event->headers.has_transport && event->headers.protocol == 6 &&
+	    (event->headers.tcp_flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN) {
+		uint64_t *key = g_new(uint64_t, 1);
+		*key = dtc_machine_hash_peer(event->headers.source, event->headers.source_port);
+		g_hash_table_replace(m->syns, key, GUINT_TO_POINTER(flow + 1));
+	}
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Scheduling: who runs, who is runnable, who waits; forks and exits. */
+#include "analyze/state/machine_state.h"
+
+#include <string.h>
+
+#define CLONE_THREAD 0x10000
+
+/*
+ * What a thread is after it was switched out. prev_state is a mask that changed over the years: since 4.14 it is the
+ * reported state (bits 0x01 to 0x80) and 0x100 for a preempted thread (include/trace/events/sched.h); before, a set of
+ * task state bits with TASK_STATE_MAX (512 to 4096) for a preempted one, and TASK_IDLE as uninterruptible | 0x400.
+ */
+static enum dtc_state state_after_switch(int64_t prev_state, bool old_kernel)
+{
+	if (prev_state == DTC_ABSENT)
+		return DTC_STATE_UNKNOWN;
+	uint64_t mask = (uint64_t)prev_state;
+	if (old_kernel) {
+		if ((mask & 0x402) == 0x402 && !(mask & 0x1800))
+			return DTC_STATE_WAIT_DISK;
+		if (mask & 0x1e00)
+			return DTC_STATE_PREEMPTED;
+		if (mask & (16 | 32 | 64))
+			return DTC_STATE_EXITED;
+	} else {
+		if (mask & ~(uint64_t)0xff)
+			return DTC_STATE_PREEMPTED;
+		if (mask & (0x10 | 0x20))
+			return DTC_STATE_EXITED;
+	}
+	if (mask == 0)
+		return DTC_STATE_PREEMPTED;
+	if (mask & 0x02)
+		return DTC_STATE_WAIT_DISK;
+	if (mask & (0x04 | 0x08))
+		return DTC_STATE_STOPPED;
+	return DTC_STATE_WAIT; /* interruptible, parked, idle */
+}
+
+/* A thread that was seen waiting is now seen running or runnable, and nothing told who woke it. */
+static uint32_t add_unknown_wake(DtcMachine *m, uint32_t target, int64_t time_ns, uint16_t cpu)
+{
+	struct dtc_wake wake = { .waking_ns = time_ns,
+				 .wakeup_ns = DTC_TIME_NONE,
+				 .target = target,
+				 .thread = DTC_NONE,
+				 .ref = DTC_NONE,
+				 .cpu = cpu,
+				 .waker = DTC_WAKER_UNKNOWN };
+	g_array_append_val(m->history->wakes, wake);
+	return m->history->wakes->len - 1;
+}
+
+static void make_runnable(DtcMachine *m, uint32_t thread, int64_t time_ns, uint16_t cpu, uint32_t wake)
+{
+	struct dtc_task *task = DTC_TASK(m, thread);
+	task->ref = wake; /* of the wait that ends here */
+	dtc_machine_set_state(m, thread, DTC_STATE_RUNQUEUE, time_ns, cpu, DTC_NONE);
+}
+
+static void apply_switch(DtcMachine *m, const struct dtc_event *event)
+{
+	m->saw_switch = true;
+	int64_t now = m->now_ns;
+	uint32_t previous = dtc_machine_get_thread(m, event->v[DTC_SWITCH_PREV_TID], event->cpu);
+	uint32_t next = dtc_machine_get_thread(m, event->v[DTC_SWITCH_NEXT_TID], event->cpu);
+	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
+	cpu->depth = 0; /* no switch inside an interrupt: an exit event was lost */
+	if (cpu->current != DTC_NONE && cpu->current != previous) {
+		/* events were lost without a mark: neither is known to have run here */
+		dtc_machine_set_state(m, cpu->current, DTC_STATE_UNKNOWN, now, 0xffff, DTC_NONE);
+	}
+	if (previous != DTC_NONE) {
+		struct dtc_task *task = DTC_TASK(m, previous);
+		if (DTC_THREAD(m, previous)->idle_cpu < 0)
+			dtc_machine_observe_name(m, previous, event->text[0], now);
+		task = DTC_TASK(m, previous);
+		enum dtc_state state = DTC_THREAD(m, previous)->idle_cpu >= 0 ?
+					       DTC_STATE_PREEMPTED :
+					       state_after_switch(event->v[DTC_SWITCH_PREV_STATE], m->old_kernel);
+		if (cpu->current != previous && task->state != DTC_STATE_UNKNOWN)
+			dtc_machine_set_state(m, previous, DTC_STATE_UNKNOWN, task->since_ns, 0xffff, DTC_NONE);
+		dtc_machine_set_state(m, previous, state, now, (uint16_t)event->cpu, DTC_NONE);
+		if (dtc_state_is_wait(state) && task->pending_wake != DTC_NONE)
+			/* woken by another CPU while it was on its way out: no wait at all */
+			make_runnable(m, previous, now, (uint16_t)event->cpu, task->pending_wake);
+		else if (!dtc_state_is_wait(state))
+			task->pending_wake = DTC_NONE;
+	}
+	cpu = dtc_machine_get_cpu(m, event->cpu);
+	cpu->current = next;
+	if (next != DTC_NONE) {
+		if (DTC_THREAD(m, next)->idle_cpu < 0)
+			dtc_machine_observe_name(m, next, event->text[1], now);
+		struct dtc_task *task = DTC_TASK(m, next);
+		if (dtc_state_is_wait(task->state))
+			task->ref = add_unknown_wake(m, next, now, (uint16_t)event->cpu);
+		DTC_TASK(m, next)->pending_wake = DTC_NONE;
+		dtc_machine_set_running(m, next, now, event->cpu);
+	}
+	GArray *runs = g_ptr_array_index(m->history->runs, event->cpu);
+	if (!runs->len && previous != DTC_NONE) { /* it had the CPU when the trace began */
+		struct dtc_run first = { m->history->begin_ns, previous };
+		g_array_append_val(runs, first);
+	}
+	struct dtc_run run = { now, next };
+	g_array_append_val(runs, run);
+}
+
+uint32_t dtc_machine_add_wake(DtcMachine *m, uint32_t target, const struct dtc_event *event)
+{
+	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
+	struct dtc_wake wake = { .waking_ns = m->now_ns,
+				 .wakeup_ns = DTC_TIME_NONE,
+				 .target = target,
+				 .thread = cpu->current,
+				 .ref = DTC_NONE,
+				 .cpu = (uint16_t)event->cpu,
+				 .waker = DTC_WAKER_UNKNOWN };
+	const struct dtc_context *top = dtc_machine_get_top(cpu);
+	if (!top) {
+		bool idle = cpu->current != DTC_NONE && DTC_THREAD(m, cpu->current)->idle_cpu >= 0;
+		if (cpu->current != DTC_NONE && !idle)
+			wake.waker = DTC_WAKER_THREAD;
+	} else {
+		switch ((enum dtc_context_kind)top->kind) {
+		case DTC_CONTEXT_TIMER:
+		case DTC_CONTEXT_HRTIMER:
+			wake.waker = DTC_WAKER_TIMER;
+			wake.ref = top->value;
+			break;
+		case DTC_CONTEXT_IRQ:
+			/* an interrupt is a disk's if a request completed in this very instance, whatever its name */
+			wake.waker = top->block != DTC_NONE ? DTC_WAKER_BLOCK : DTC_WAKER_IRQ;
+			wake.ref = top->block != DTC_NONE ? top->block : top->value;
+			break;
+		case DTC_CONTEXT_VECTOR:
+			if (top->block != DTC_NONE) {
+				wake.waker = DTC_WAKER_BLOCK;
+				wake.ref = top->block;
+			} else {
+				wake.waker = top->value == DTC_VECTOR_LOCAL_TIMER ? DTC_WAKER_TIMER : DTC_WAKER_IPI;
+			}
+			break;
+		case DTC_CONTEXT_SOFTIRQ:
+			/* vectors of include/linux/interrupt.h: 1 timer, 2 net tx, 3 net rx, 4 block, 8 hrtimer */
+			if (top->block != DTC_NONE) {
+				wake.waker = DTC_WAKER_BLOCK;
+				wake.ref = top->block;
+			} else if (top->value == 1 || top->value == 8) {
+				wake.waker = DTC_WAKER_TIMER;
+			} else if (top->value == 2 || top->value == 3) {
+				wake.waker = DTC_WAKER_PACKET;
+				wake.ref = top->packet;
+			} else {
+				wake.waker = DTC_WAKER_SOFTIRQ;
+				wake.ref = top->value;
+			}
+			break;
+		}
+	}
+	g_array_append_val(m->history->wakes, wake);
+	return m->history->wakes->len - 1;
+}
+
+static void wake(DtcMachine *m, const struct dtc_event *event, uint32_t target)
+{
+	struct dtc_task *task = DTC_TASK(m, target);
+	if (task->freed || task->state == DTC_STATE_EXITED)
+		return;
+	if (dtc_state_is_wait(task->state) || task->state == DTC_STATE_UNKNOWN) {
+		uint32_t record = dtc_machine_add_wake(m, target, event);
+		make_runnable(m, target, m->now_ns, (uint16_t)event->v[DTC_TASK_TARGET_CPU], record);
+		DTC_TASK(m, target)->pending_wake = record;
+	} else if (dtc_state_is_running(task->state)) {
+		/* on its way out on another CPU, or a spurious wakeup: the switch or the wakeup tells */
+		uint32_t record = dtc_machine_add_wake(m, target, event);
+		DTC_TASK(m, target)->pending_wake = record;
+	}
+}
+
+static void apply_waking(DtcMachine *m, const struct dtc_event *event)
+{
+	uint32_t target = dtc_machine_get_thread(m, event->v[DTC_TASK_TID], event->cpu);
+	if (target == DTC_NONE || DTC_THREAD(m, target)->idle_cpu >= 0)
+		return;
+	dtc_machine_observe_name(m, target, event->text[0], m->now_ns);
+	if (event->kind == DTC_EVENT_SCHED_WAKING) {
+		m->saw_waking = true;
+		wake(m, event, target);
+		return;
+	}
+	struct dtc_task *task = DTC_TASK(m, target);
+	if (task->pending_wake == DTC_NONE) {
+		/* traces without sched_waking (LTTng before 2.8, old kernels): the wakeup is all there is */
+		if (!m->saw_waking || dtc_state_is_wait(task->state))
+			wake(m, event, target);
+		task = DTC_TASK(m, target);
+	}
+	if (task->pending_wake != DTC_NONE) {
+		struct dtc_wake *record = &g_array_index(m->history->wakes, struct dtc_wake, task->pending_wake);
+		record->wakeup_ns = m->now_ns;
+		task->pending_wake = DTC_NONE;
+	}
+}
+
+static void apply_fork(DtcMachine *m, const struct dtc_event *event)
+{
+	uint32_t parent = dtc_machine_get_thread(m, event->v[DTC_FORK_PARENT_TID], event->cpu);
+	int64_t tid = event->v[DTC_FORK_CHILD_TID], pid = event->v[DTC_FORK_CHILD_PID];
+	if (parent == DTC_NONE || tid <= 0 || tid >= 1 << 22)
+		return;
+	dtc_machine_observe_name(m, parent, event->text[0], m->now_ns);
+	if (event->v[DTC_FORK_PARENT_PID] != DTC_ABSENT)
+		dtc_machine_set_process(m, parent, event->v[DTC_FORK_PARENT_PID]);
+	uint32_t old = dtc_history_find_thread(m->history, (int32_t)tid, DTC_TIME_NONE);
+	if (old != DTC_NONE && !DTC_TASK(m, old)->freed) { /* its end was not traced */
+		dtc_machine_set_state(m, old, DTC_STATE_EXITED, m->now_ns, 0xffff, DTC_NONE);
+		DTC_THREAD(m, old)->end_ns = m->now_ns;
+		DTC_TASK(m, old)->freed = true;
+		DTC_TASK(m, old)->call = DTC_NONE;
+	}
+	uint32_t child = dtc_machine_add_thread(m, tid, m->now_ns, -1);
+	DTC_THREAD(m, child)->parent = parent;
+	DTC_THREAD(m, child)->is_kernel = DTC_THREAD(m, parent)->is_kernel;
+	DTC_TASK(m, child)->in_kernel = true; /* until it returns to user mode */
+	dtc_machine_observe_name(m, child, event->text[1], m->now_ns);
+	if (pid == DTC_ABSENT) { /* older tracers: by the flags of the parent's clone */
+		uint32_t call = DTC_TASK(m, parent)->call;
+		bool thread = call != DTC_NONE &&
+			      (g_array_index(m->history->calls, struct dtc_call, call).argument & CLONE_THREAD);
+		pid = thread && DTC_THREAD(m, parent)->pid > 0 ? DTC_THREAD(m, parent)->pid : tid;
+	}
+	dtc_machine_set_process(m, child, pid);
+	/* A vforked or forked process has a table of its own; threads share their process's. */
+	if (DTC_THREAD(m, child)->pid != DTC_THREAD(m, parent)->pid)
+		dtc_machine_copy_files(m, DTC_THREAD(m, parent)->pid, DTC_THREAD(m, child)->pid);
+	/* runnable at once: sched_wakeup_new follows; without it the child is in the runqueue all the same */
+	struct dtc_wake new_child = { .waking_ns = m->now_ns,
+				      .wakeup_ns = DTC_TIME_NONE,
+				      .target = child,
+				      .thread = parent,
+				      .ref = DTC_NONE,
+				      .cpu = (uint16_t)event->cpu,
+				      .waker = DTC_WAKER_NEW };
+	g_array_append_val(m->history->wakes, new_child);
+	DTC_TASK(m, child)->pending_wake = m->history->wakes->len - 1;
+	dtc_machine_set_state(m, child, DTC_STATE_RUNQUEUE, m->now_ns, 0xffff, DTC_NONE);
+}
+
+static void apply_exec(DtcMachine *m, const struct dtc_event *event)
+{
+	uint32_t thread = dtc_machine_get_thread(m, event->v[DTC_TASK_TID], event->cpu);
+	if (thread == DTC_NONE || !event->text[0])
+		return;
+	g_autofree char *name = g_path_get_basename(event->text[0]);
+	if (strlen(name) > 15) /* TASK_COMM_LEN */
+		name[15] = 0;
+	DTC_TASK(m, thread)->name_seen_ns = m->now_ns; /* the old name ends here */
+	dtc_machine_observe_name(m, thread, name, m->now_ns);
+	DTC_THREAD(m, thread)->is_kernel = false;
+}
+
+void dtc_machine_apply_sched(DtcMachine *m, const struct dtc_event *event)
+{
+	switch ((enum dtc_event_kind)event->kind) {
+	case DTC_EVENT_SCHED_SWITCH:
+		apply_switch(m, event);
+		break;
+	case DTC_EVENT_SCHED_WAKING:
+	case DTC_EVENT_SCHED_WAKEUP:
+	case DTC_EVENT_SCHED_WAKEUP_NEW:
+		apply_waking(m, event);
+		break;
+	case DTC_EVENT_SCHED_MIGRATE: {
+		uint32_t thread = dtc_machine_get_thread(m, event->v[DTC_TASK_TID], event->cpu);
+		if (thread != DTC_NONE) {
+			struct dtc_task *task = DTC_TASK(m, thread);
+			if (task->state == DTC_STATE_RUNQUEUE || task->state == DTC_STATE_PREEMPTED)
+				dtc_machine_set_state(m, thread, task->state, m->now_ns,
+						      (uint16_t)event->v[DTC_TASK_TARGET_CPU], DTC_NONE);
+		}
+		break;
+	}
+	case DTC_EVENT_SCHED_FORK:
+		apply_fork(m, event);
+		break;
+	case DTC_EVENT_SCHED_EXEC:
+		apply_exec(m, event);
+		break;
+	case DTC_EVENT_SCHED_EXIT: {
+		uint32_t thread = dtc_machine_get_thread(m, event->v[DTC_TASK_TID], event->cpu);
+		if (thread == DTC_NONE)
+			break;
+		dtc_machine_observe_name(m, thread, event->text[0], m->now_ns);
+		if (DTC_TASK(m, thread)->call != DTC_NONE)
+			dtc_machine_close_call(m, thread, DTC_TIME_NONE, DTC_ABSENT);
+		DTC_TASK(m, thread)->in_kernel = true;
+		if (dtc_state_is_running(DTC_TASK(m, thread)->state))
+			dtc_machine_set_running(m, thread, m->now_ns, DTC_TASK(m, thread)->cpu);
+		if (DTC_THREAD(m, thread)->pid == DTC_THREAD(m, thread)->tid)
+			dtc_machine_drop_files(m, DTC_THREAD(m, thread)->pid);
+		break;
+	}
+	default:
+		break;
+	}
+}
