@@ -26,3 +26,32 @@ guint dtc_links_get_node_count(const DtcLinks *links);
 const char *dtc_links_get_node_name(const DtcLinks *links, guint node);
 const DtcHistory *dtc_links_get_history(const DtcLinks *links, guint node); /* may be NULL */
 const DtcClocks *dtc_links_get_clocks(const DtcLinks *links);
+
+/* How a received packet, or a byte of a flow, was sent. */
+struct dtc_send {
+	guint node;	 /* the sender's */
+	uint32_t packet; /* the send event that arrived */
+	uint32_t first;	 /* the earliest send of these bytes: differs from packet for a retransmission */
+	bool exact;	 /* bytes or all header fields matched; else by order alone */
+};
+
+/*
+ * The send that brought a received packet of a node. False if no node sent it (untraced peer, or no headers).
+ */
+bool dtc_links_find_send(const DtcLinks *links, guint node, uint32_t packet, struct dtc_send *ret_send);
+
+/*
+ * The send that brought byte seq of a flow to a node, at the latest by time: for receivers whose kernel events carry no
+ * headers. flow is the receiver's (remote -> local).
+ */
+bool dtc_links_find_send_of_byte(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq, DtcNodeTime arrival,
+				 struct dtc_send *ret_send);
+
+/*
+ * The received packet on a node with which all bytes of the flow up to and including seq had arrived (a hole filled by
+ * a retransmission counts). DTC_NONE if not seen.
+ */
+uint32_t dtc_links_find_completing_packet(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq);
+
+/* The write that produced byte seq of the flow (local -> remote) on a node, or DTC_NONE. */
+uint32_t dtc_links_find_write(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq);

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/link/links.h"
+
+#include <string.h>
+
+/*
+ * Sends and receives of one flow on one node, with what makes them searchable: the end of the sequence space sent so
+ * far (monotone, so that a binary search finds the first send of a byte), and the contiguous end received so far.
+ * Sequence positions are relative to the flow's first packet and unwrapped to 64 bits.
+ */
+struct flow_index {
+	uint32_t base_seq;
+	GArray *sent;	       /* uint32_t packet ids in time order */
+	GArray *sent_end;      /* int64_t: highest end sent up to and including this one */
+	GArray *received;      /* uint32_t packet ids */
+	GArray *delivered_end; /* int64_t: contiguous end received up to and including this one */
+};
+
+struct DtcLinks {
+	guint node_count;
+	char **names;
+	const DtcHistory **histories;
+	const DtcClocks *clocks;
+	GHashTable *indexes; /* (node << 32 | flow) -> struct flow_index; filled on demand */
+};
+
+static void index_free(void *data)
+{
+	struct flow_index *index = data;
+	g_array_unref(index->sent);
+	g_array_unref(index->sent_end);
+	g_array_unref(index->received);
+	g_array_unref(index->delivered_end);
+	g_free(index);
+}
+
+DtcLinks *dtc_links_new(guint node_count, const char *const *names, const DtcHistory *const *histories,
+			const DtcClocks *clocks)
+{
+	DtcLinks *links = g_new0(DtcLinks, 1);
+	links->node_count = node_count;
+	links->names = g_new0(char *, node_count + 1);
+	links->histories = g_new0(const DtcHistory *, node_count + 1);
+	for (guint i = 0; i < node_count; i++) {
+		links->names[i] = g_strdup(names[i]);
+		links->histories[i] = histories[i];
+	}
+	links->clocks = clocks;
+	links->indexes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, index_free);
+	return links;
+}
+
+void dtc_links_free(DtcLinks *links)
+{
+	if (!links)
+		return;
+	g_strfreev(links->names);
+	g_free(links->histories);
+	g_hash_table_unref(links->indexes);
+	g_free(links);
+}
+
+guint dtc_links_get_node_count(const DtcLinks *links)
+{
+	return links->node_count;
+}
+
+const char *dtc_links_get_node_name(const DtcLinks *links, guint node)
+{
+	return links->names[node];
+}
+
+const DtcHistory *dtc_links_get_history(const DtcLinks *links, guint node)
+{
+	return links->histories[node];
+}
+
+const DtcClocks *dtc_links_get_clocks(const DtcLinks *links)
+{
+	return links->clocks;
+}
+
+static const DtcPackets *packets_of(const DtcLinks *links, guint node)
+{
+	return links->histories[node] ? dtc_history_get_packets(links->histories[node]) : NULL;
+}
+
+struct span {
+	int64_t begin, end;
+};
+
+static int compare_span(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+	return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* Adds a received span beyond the contiguous end; holes are few, so the list stays short. */
+static int64_t deliver(GArray *beyond, int64_t contiguous, struct span span)
+{
+	if (span.begin > contiguous) {
+		g_array_append_val(beyond, span);
+		g_array_sort(beyond, compare_span);
+		return contiguous;
+	}
+	contiguous = MAX(contiguous, span.end);
+	guint used = 0;
+	while (used < beyond->len && g_array_index(beyond, struct span, used).begin <= contiguous)
+		contiguous = MAX(contiguous, g_array_index(beyond, struct span, used++).end);
+	if (used)
+		g_array_remove_range(beyond, 0, used);
+	return contiguous;
+}
+
+static struct flow_index *build_index(const DtcPackets *packets, uint32_t flow)
+{
+	struct flow_index *index = g_new0(struct flow_index, 1);
+	index->sent = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	index->sent_end = g_array_new(FALSE, FALSE, sizeof(int64_t));
+	index->received = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	index->delivered_end = g_array_new(FALSE, FALSE, sizeof(int64_t));
+	const struct dtc_flow *f = dtc_packets_get_flow(packets, flow);
+	const uint32_t *ids = dtc_packets_get_flow_packets(packets, flow);
+	g_autoptr(GArray) beyond = g_array_new(FALSE, FALSE, sizeof(struct span));
+	int64_t last = 0, sent_end = INT64_MIN, delivered = INT64_MIN;
+	for (uint32_t i = 0; i < f->packet_count; i++) {
+		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
+		if (i == 0)
+			index->base_seq = p->seq;
+		int64_t begin = last + dtc_seq_distance(index->base_seq + (uint32_t)last, p->seq);
+		int64_t end = begin + dtc_packet_get_span(p);
+		last = MAX(last, end);
+		if (p->direction == DTC_SENT) {
+			sent_end = MAX(sent_end, end);
+			g_array_append_val(index->sent, ids[i]);
+			g_array_append_val(index->sent_end, sent_end);
+		} else {
+			if (delivered == INT64_MIN)
+				delivered = begin;
+			delivered = deliver(beyond, delivered, (struct span){ begin, end });
+			if (beyond->len > 4096) { /* a capture hole, not a network's: go on behind it */
+				delivered = g_array_index(beyond, struct span, 0).end;
+				g_array_remove_index(beyond, 0);
+			}
+			g_array_append_val(index->received, ids[i]);
+			g_array_append_val(index->delivered_end, delivered);
+		}
+	}
+	return index;
+}
+
+static const struct flow_index *get_index(const DtcLinks *links, guint node, uint32_t flow)
+{
+	int64_t key = (int64_t)node << 32 | flow;
+	struct flow_index *index = g_hash_table_lookup(links->indexes, &key);
+	if (!index) {
+		int64_t *kept = g_new(int64_t, 1);
+		*kept = key;
+		index = build_index(packets_of(links, node), flow);
+		g_hash_table_insert(links->indexes, kept, index);
+	}
+	return index;
+}
+
+/* Unwraps seq near a position that lies about there. */
+static int64_t unwrap(const struct flow_index *index, uint32_t seq, int64_t near)
+{
+	return near + dtc_seq_distance(index->base_seq + (uint32_t)near, seq);
+}
+
+/* First position in a sorted int64_t array with a value greater than limit. */
+static guint find_greater(const GArray *values, int64_t limit)
+{
+	guint low = 0, high = values->len;
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+		if (g_array_index(values, int64_t, middle) <= limit)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Number of packets of the list at or before time. */
+static guint count_until(const DtcPackets *packets, const GArray *ids, int64_t time_ns)
+{
+	guint low = 0, high = ids->len;
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+		if (dtc_packets_get(packets, g_array_index(ids, uint32_t, middle))->time_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t dtc_links_find_completing_packet(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq)
+{
+	const struct flow_index *index = get_index(links, node, flow);
+	if (!index->received->len)
+		return DTC_NONE;
+	/* unwrap near the middle of what was received: right for flows up to 4 GiB, and for longer ones near their end */
+	int64_t first = g_array_index(index->delivered_end, int64_t, 0);
+	int64_t last = g_array_index(index->delivered_end, int64_t, index->delivered_end->len - 1);
+	int64_t at = unwrap(index, seq, first + (last - first) / 2);
+	guint i = find_greater(index->delivered_end, at);
+	return i < index->received->len ? g_array_index(index->received, uint32_t, i) : DTC_NONE;
+}
+
+/*
+ * The flow of the sender with the same ends: among the generations the one with the receiver's initial sequence number,
+ * else the latest whose first packet was sent before the arrival.
+ */
+static uint32_t find_peer_flow(const DtcLinks *links, guint sender, const struct dtc_flow *flow, int64_t latest_ns)
+{
+	const DtcPackets *packets = packets_of(links, sender);
+	if (!packets)
+		return DTC_NONE;
+	uint32_t found = dtc_packets_find_flow(packets, flow->source, flow->source_port, flow->destination,
+					       flow->destination_port, flow->protocol);
+	uint32_t by_time = DTC_NONE;
+	for (; found != DTC_NONE; found = dtc_packets_find_previous_generation(packets, found)) {
+		const struct dtc_flow *f = dtc_packets_get_flow(packets, found);
+		if (!f->packet_count)
+			continue;
+		if (f->has_isn && flow->has_isn) {
+			if (f->isn == flow->isn)
+				return found;
+			continue;
+		}
+		uint32_t first = dtc_packets_get_flow_packets(packets, found)[0];
+		if (by_time == DTC_NONE && dtc_packets_get(packets, first)->time_ns <= latest_ns)
+			by_time = found;
+	}
+	return by_time;
+}
+
+/* The latest time on the sender's clock at which something that arrived here at arrival can have been sent. */
+static int64_t latest_send_ns(const DtcLinks *links, guint receiver, guint sender, DtcNodeTime arrival)
+{
+	if (sender == receiver)
+		return arrival.ns;
+	DtcClusterTime at = dtc_clocks_to_cluster(links->clocks, receiver, arrival);
+	int64_t slack = dtc_clocks_get_uncertainty_ns(links->clocks, receiver, sender, at);
+	if (slack == INT64_MAX)
+		return INT64_MAX;
+	at.ns += slack;
+	return dtc_clocks_to_node(links->clocks, sender, at).ns;
+}
+
+static bool same_segment(const struct dtc_packet *a, const struct dtc_packet *b)
+{
+	return a->seq == b->seq && a->ack == b->ack && a->payload_bytes == b->payload_bytes &&
+	       a->tcp_flags == b->tcp_flags && a->ip_id == b->ip_id;
+}
+
+/* Among the sends of a flow that cover a byte, up to a time: the first, and the one that arrived. */
+static bool find_covering(const DtcPackets *packets, const struct flow_index *index, uint32_t seq, int64_t latest_ns,
+			  const struct dtc_packet *received, struct dtc_send *ret_send)
+{
+	guint count = count_until(packets, index->sent, latest_ns);
+	if (!count)
+		return false;
+	int64_t at = unwrap(index, seq, g_array_index(index->sent_end, int64_t, count - 1));
+	guint first = find_greater(index->sent_end, at);
+	uint32_t matched = DTC_NONE, identical = DTC_NONE;
+	for (guint i = first; i < count; i++) {
+		uint32_t id = g_array_index(index->sent, uint32_t, i);
+		const struct dtc_packet *p = dtc_packets_get(packets, id);
+		int32_t into = dtc_seq_distance(p->seq, seq);
+		if (into < 0 || (uint32_t)into >= dtc_packet_get_span(p))
+			continue;
+		if (matched == DTC_NONE)
+			ret_send->first = id;
+		matched = id;
+		if (received && received->ip_id && same_segment(p, received))
+			identical = id;
+	}
+	ret_send->packet = identical != DTC_NONE ? identical : matched;
+	ret_send->exact = true;
+	return matched != DTC_NONE;
+}
+
+/* A segment without bytes: all header fields must agree; the latest such send. */
+static bool find_empty(const DtcPackets *packets, const struct flow_index *index, int64_t latest_ns,
+		       const struct dtc_packet *received, struct dtc_send *ret_send)
+{
+	guint count = count_until(packets, index->sent, latest_ns);
+	guint candidates = 0;
+	for (guint i = count; i-- > 0 && count - i < 65536;) {
+		uint32_t id = g_array_index(index->sent, uint32_t, i);
+		if (!same_segment(dtc_packets_get(packets, id), received))
+			continue;
+		if (!candidates++)
+			ret_send->packet = ret_send->first = id;
+		if (received->ip_id)
+			break;
+	}
+	ret_send->exact = candidates == 1;
+	return candidates > 0;
+}
+
+/* The nodes to look at: the receiver itself first for loopback traffic, then the others in order. */
+static bool find_on_nodes(const DtcLinks *links, guint node, uint32_t flow, DtcNodeTime arrival, bool has_bytes,
+			  uint32_t seq, const struct dtc_packet *received, struct dtc_send *ret_send)
+{
+	const struct dtc_flow *f = dtc_packets_get_flow(packets_of(links, node), flow);
+	bool found = false;
+	for (guint i = 0; i < links->node_count; i++) {
+		guint sender = i == 0 ? node : i <= node ? i - 1 : i;
+		if (!links->histories[sender] ||
+		    (sender != node &&
+		     dtc_clocks_get_group(links->clocks, sender) != dtc_clocks_get_group(links->clocks, node)))
+			continue;
+		int64_t latest_ns = latest_send_ns(links, node, sender, arrival);
+		uint32_t peer = sender == node ? flow : find_peer_flow(links, sender, f, latest_ns);
+		if (peer == DTC_NONE)
+			continue;
+		const DtcPackets *packets = packets_of(links, sender);
+		const struct flow_index *index = get_index(links, sender, peer);
+		struct dtc_send send = { .node = sender };
+		bool here = has_bytes ? find_covering(packets, index, seq, latest_ns, received, &send) :
+					find_empty(packets, index, latest_ns, received, &send);
+		if (!here)
+			continue;
+		/* a host that forwards sees the packet too: the end that owns the socket is the sender */
+		bool owner = dtc_history_find_file_of_flow(links->histories[sender], peer) != DTC_NONE;
+		if (!found || owner)
+			*ret_send = send;
+		found = true;
+		if (owner || sender == node)
+			break;
+	}
+	return found;
+}
+
+bool dtc_links_find_send(const DtcLinks *links, guint node, uint32_t packet, struct dtc_send *ret_send)
+{
+	const struct dtc_packet *p = dtc_packets_get(packets_of(links, node), packet);
+	if (p->flow == DTC_NONE)
+		return false;
+	uint32_t span = dtc_packet_get_span(p);
+	return find_on_nodes(links, node, p->flow, (DtcNodeTime){ p->time_ns }, span > 0, p->seq + span - 1, p, ret_send);
+}
+
+bool dtc_links_find_send_of_byte(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq, DtcNodeTime arrival,
+				 struct dtc_send *ret_send)
+{
+	return find_on_nodes(links, node, flow, arrival, true, seq, NULL, ret_send);
+}
+
+uint32_t dtc_links_find_write(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq)
+{
+	const DtcHistory *h = links->histories[node];
+	uint32_t file = dtc_history_find_file_of_flow(h, flow);
+	if (file == DTC_NONE || !dtc_history_get_file(h, file)->has_base_out)
+		return DTC_NONE;
+	const struct dtc_file *f = dtc_history_get_file(h, file);
+	int64_t middle = (int64_t)(f->written_bytes / 2);
+	int64_t offset = middle + dtc_seq_distance(f->base_out + (uint32_t)middle, seq);
+	uint32_t count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+		if (call->kind != DTC_CALL_WRITE)
+			continue;
+		/* a write that never returned in the trace may have given any byte from its offset on */
+		int64_t length = call->result == DTC_ABSENT ? INT64_MAX / 2 : call->result;
+		if (length > 0 && offset >= (int64_t)call->offset && offset - (int64_t)call->offset < length)
+			return calls[i];
+	}
+	return DTC_NONE;
+}
