@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/request/http.h"
+
+#include "analyze/request/identity.h"
+#include "analyze/request/message.h"
+#include "analyze/request/stream.h"
+
+#include <string.h>
+
+#define DEFAULT_MAX_WAITING_BYTES ((gsize)64 << 20)
+#define MAX_PIPELINED 256	 /* unanswered requests on one connection; more were never answered */
+#define MAX_SEGMENT_BYTES (1u << 24) /* larger than any packet, GSO or not: a damaged header */
+
+/* A request that waits for its response, or an exchange one side of which is still being read. */
+struct open_exchange {
+	struct dtc_exchange exchange; /* strings owned here until it is given to the set */
+	GArray *identities;	      /* struct dtc_identity, strings owned; NULL: none */
+	uint32_t ack;		      /* of the packet with the request's first byte: what the client had received */
+	bool has_ack;
+	bool request_done;
+	bool response_done;
+};
+
+struct side {
+	struct dtc_stream stream;
+	struct dtc_message message;
+	struct open_exchange *open; /* whose message is being read, or NULL: between messages, or an orphan's */
+};
+
+struct connection {
+	uint32_t flow[2];
+	struct side side[2];
+	int client;	  /* which side sends requests; -1: not known yet */
+	bool is_ended;	  /* reset, upgraded, or something else than HTTP */
+	bool look_again;  /* it only looked like a message, in the middle of a connection */
+	GQueue unanswered; /* struct open_exchange *, in the order of the requests; no response has begun */
+};
+
+/* In flows: what is known about a flow without a connection. */
+#define FLOW_IGNORED ((void *)1)
+#define FLOW_TLS ((void *)2)
+
+struct DtcHttp {
+	guint node;
+	const DtcPackets *packets; /* borrowed */
+	DtcIdentityHeaders *headers;
+	GPtrArray *flows; /* by flow id: NULL (nothing known), a mark, or struct connection * */
+	DtcExchanges *exchanges;
+	struct dtc_stream_budget budget;
+	guint64 connection_count; /* that carried HTTP */
+	guint64 tls_count;
+	guint64 http2_count;
+	guint64 upgraded_count;
+	guint64 lost_bytes;	  /* of HTTP connections, never captured */
+	guint64 cut_header_count; /* messages whose headers lie beyond the snapshot length */
+};
+
+DtcHttp *dtc_http_new(guint node, const DtcPackets *packets, const struct dtc_http_options *options)
+{
+	static const struct dtc_http_options defaults = { 0 };
+	if (!options)
+		options = &defaults;
+	DtcHttp *http = g_new0(DtcHttp, 1);
+	http->node = node;
+	http->packets = packets;
+	http->headers = dtc_identity_headers_new(options->id_headers);
+	http->flows = g_ptr_array_new();
+	http->exchanges = dtc_exchanges_new(options->max_exchange_bytes);
+	http->budget.max_waiting_bytes =
+		options->max_waiting_bytes ? options->max_waiting_bytes : DEFAULT_MAX_WAITING_BYTES;
+	return http;
+}
+
+static bool is_connection(const void *known)
+{
+	return known && known != FLOW_IGNORED && known != FLOW_TLS;
+}
+
+/* --- exchanges being read --- */
+
+static struct open_exchange *open_exchange_new(DtcHttp *http, const struct connection *c)
+{
+	struct open_exchange *open = g_new0(struct open_exchange, 1);
+	open->exchange.node = http->node;
+	open->exchange.flow = c->flow[c->client];
+	open->exchange.request_ns = open->exchange.request_end_ns = DTC_TIME_NONE;
+	open->exchange.response_ns = open->exchange.response_end_ns = DTC_TIME_NONE;
+	return open;
+}
+
+static void identity_clear(void *data)
+{
+	struct dtc_identity *identity = data;
+	g_free((void *)identity->source);
+	g_free((void *)identity->id);
+	g_free((void *)identity->value);
+}
+
+static void open_exchange_free(struct open_exchange *open)
+{
+	g_free((void *)open->exchange.method);
+	g_free((void *)open->exchange.target);
+	if (open->identities)
+		g_array_unref(open->identities);
+	g_free(open);
+}
+
+static void open_exchange_emit(DtcHttp *http, struct open_exchange *open)
+{
+	if (open->identities) {
+		open->exchange.identities = (const struct dtc_identity *)open->identities->data;
+		open->exchange.identity_count = open->identities->len;
+	}
+	dtc_exchanges_add(http->exchanges, &open->exchange);
+	open_exchange_free(open);
+}
+
+/* The response of this exchange will not be seen (any more). */
+static void give_up_response(DtcHttp *http, struct connection *c, struct open_exchange *open)
+{
+	open->response_done = true;
+	if (c->side[c->client].open == open)
+		return; /* emitted when its request is read to the end */
+	open_exchange_emit(http, open);
+}
+
+static void add_identities(DtcHttp *http, struct open_exchange *open, const struct dtc_message *message)
+{
+	const char *source;
+	char id[DTC_REQUEST_TEXT_BYTES + 1], value[DTC_REQUEST_TEXT_BYTES + 1];
+	enum { MAX_IDENTITIES = 16 };
+	if (!dtc_identity_headers_match(http->headers, message->name, message->name_bytes, message->value,
+					message->value_bytes, &source, id, value))
+		return;
+	if (!open->identities) {
+		open->identities = g_array_new(FALSE, FALSE, sizeof(struct dtc_identity));
+		g_array_set_clear_func(open->identities, identity_clear);
+	}
+	for (guint i = 0; i < open->identities->len; i++) {
+		const struct dtc_identity *known = &g_array_index(open->identities, struct dtc_identity, i);
+		if (strcmp(known->source, source) == 0 && strcmp(known->value, value) == 0)
+			return; /* the response repeats it */
+	}
+	if (open->identities->len >= MAX_IDENTITIES)
+		return;
+	struct dtc_identity identity = { g_strdup(source), g_strdup(id), g_strdup(value) };
+	g_array_append_val(open->identities, identity);
+}
+
+/* --- connections --- */
+
+static void set_flows(DtcHttp *http, const struct connection *c, void *known)
+{
+	for (guint i = 0; i < 2; i++)
+		g_ptr_array_index(http->flows, c->flow[i]) = known;
+}
+
+static void connection_free(DtcHttp *http, struct connection *c)
+{
+	for (guint i = 0; i < 2; i++) {
+		dtc_stream_clear(&c->side[i].stream, &http->budget);
+		dtc_message_clear(&c->side[i].message);
+	}
+	g_queue_clear(&c->unanswered);
+	g_free(c);
+}
+
+static bool begins_at_isn(const DtcHttp *http, uint32_t flow)
+{
+	return dtc_packets_get_flow(http->packets, flow)->has_isn;
+}
+
+static struct connection *connection_new(DtcHttp *http, uint32_t flow, uint32_t reverse)
+{
+	struct connection *c = g_new0(struct connection, 1);
+	c->flow[0] = flow;
+	c->flow[1] = reverse;
+	c->client = -1;
+	g_queue_init(&c->unanswered);
+	for (guint i = 0; i < 2; i++) {
+		const struct dtc_flow *f = dtc_packets_get_flow(http->packets, c->flow[i]);
+		if (f->has_isn)
+			dtc_stream_start(&c->side[i].stream, f->isn + 1);
+	}
+	set_flows(http, c, c);
+	return c;
+}
+
+static void message_gone(DtcHttp *http, struct connection *c, guint i, bool complete)
+{
+	struct side *side = &c->side[i];
+	struct open_exchange *open = side->open;
+	side->open = NULL;
+	if (!open)
+		return;
+	if ((int)i == c->client) {
+		open->request_done = true;
+		open->exchange.request_complete = complete;
+		/* Until its response is read the exchange lives in unanswered or in the other side. */
+		if (open->response_done)
+			open_exchange_emit(http, open);
+	} else {
+		open->exchange.response_complete = complete;
+		give_up_response(http, c, open);
+	}
+}
+
+/* Reports what is left and forgets the connection; its flows are not looked at again. */
+static void connection_end(DtcHttp *http, struct connection *c, void *mark)
+{
+	for (guint i = 0; i < 2; i++) {
+		struct side *side = &c->side[i];
+		bool complete = dtc_stream_is_at_end(&side->stream) && dtc_message_ends_with_stream(&side->message);
+		message_gone(http, c, i, complete);
+	}
+	struct open_exchange *open;
+	while ((open = g_queue_pop_head(&c->unanswered)))
+		open_exchange_emit(http, open);
+	if (c->client >= 0)
+		http->connection_count++;
+	set_flows(http, c, mark);
+	connection_free(http, c);
+}
+
+/* --- messages --- */
+
+static void lose_track(DtcHttp *http, struct connection *c, guint i)
+{
+	message_gone(http, c, i, false);
+	dtc_message_resync(&c->side[i].message);
+}
+
+static void set_seen(int64_t *seen_ns, int64_t time_ns)
+{
+	if (time_ns != DTC_TIME_NONE && time_ns > *seen_ns)
+		*seen_ns = time_ns; /* a segment out of order may be older than the one that filled the hole */
+}
+
+static void begin_request(DtcHttp *http, struct connection *c, guint i)
+{
+	struct side *side = &c->side[i];
+	const struct dtc_message *message = &side->message;
+	if (g_queue_get_length(&c->unanswered) >= MAX_PIPELINED)
+		give_up_response(http, c, g_queue_pop_head(&c->unanswered));
+	struct open_exchange *open = open_exchange_new(http, c);
+	struct dtc_exchange *e = &open->exchange;
+	char text[DTC_REQUEST_TEXT_BYTES + 1];
+	dtc_identity_clean(message->method, message->method_bytes, text);
+	e->method = g_strdup(text);
+	dtc_identity_clean(message->target, message->target_bytes, text);
+	e->target = g_strdup(text);
+	e->has_request = true;
+	e->request_seq = e->request_end_seq = message->begin_seq;
+	e->request_ns = e->request_end_ns = message->begin_ns;
+	const struct dtc_flow *f = dtc_packets_get_flow(http->packets, e->flow);
+	e->is_first = f->has_isn && e->request_seq == f->isn + 1;
+	open->ack = message->begin_ack;
+	open->has_ack = message->has_begin_ack;
+	g_queue_push_tail(&c->unanswered, open);
+	side->open = open;
+}
+
+/*
+ * Which request this response answers. In order; but the server cannot answer what it had not received (the ack of the
+ * response's first packet), and after a hole among the responses the requests that the client sent before it had
+ * received all that lies before this response are the ones whose responses fell into the hole.
+ */
+static struct open_exchange *take_request(DtcHttp *http, struct connection *c, const struct dtc_message *message)
+{
+	while (message->after_hole && g_queue_get_length(&c->unanswered) > 1) {
+		const struct open_exchange *first = g_queue_peek_nth(&c->unanswered, 0);
+		const struct open_exchange *second = g_queue_peek_nth(&c->unanswered, 1);
+		if (!first->has_ack || !second->has_ack || dtc_seq_distance(first->ack, second->ack) <= 0 ||
+		    dtc_seq_distance(second->ack, message->begin_seq) < 0)
+			break;
+		give_up_response(http, c, g_queue_pop_head(&c->unanswered));
+	}
+	const struct open_exchange *first = g_queue_peek_head(&c->unanswered);
+	if (!first)
+		return NULL;
+	if (message->has_begin_ack && dtc_seq_distance(first->exchange.request_seq, message->begin_ack) <= 0)
+		return NULL;
+	return g_queue_pop_head(&c->unanswered);
+}
+
+static void drain(DtcHttp *http, struct connection *c, guint i);
+
+static void begin_response(DtcHttp *http, struct connection *c, guint i)
+{
+	struct side *side = &c->side[i];
+	const struct dtc_message *message = &side->message;
+	struct side *client = &c->side[c->client];
+	if (message->has_begin_ack) { /* what the server had received and we have not will not come any more */
+		dtc_stream_skip(&client->stream, &http->budget, message->begin_ack);
+		drain(http, c, (guint)c->client);
+	}
+	if (dtc_message_is_interim(message))
+		return; /* 100 Continue and its kin: the final response is still to come */
+	struct open_exchange *open = take_request(http, c, message);
+	if (!open) {
+		open = open_exchange_new(http, c);
+		open->request_done = true;
+		open->exchange.method = g_strdup("");
+		open->exchange.target = g_strdup("");
+		open->exchange.request_seq = open->exchange.request_end_seq = message->begin_ack;
+		open->exchange.request_ns = open->exchange.request_end_ns = message->begin_ns;
+	}
+	struct dtc_exchange *e = &open->exchange;
+	e->has_response = true;
+	e->response_seq = e->response_end_seq = message->begin_seq;
+	e->response_ns = e->response_end_ns = message->begin_ns;
+	e->status = message->status;
+	side->open = open;
+	dtc_message_set_request(&side->message, e->has_request ? e->method : NULL);
+}
+
+/* Extends the message being read to what was just consumed. */
+static void note_seen(struct connection *c, guint i, int64_t time_ns)
+{
+	struct open_exchange *open = c->side[i].open;
+	if (!open)
+		return;
+	if ((int)i == c->client) {
+		open->exchange.request_end_seq = c->side[i].message.seq;
+		set_seen(&open->exchange.request_end_ns, time_ns);
+	} else {
+		open->exchange.response_end_seq = c->side[i].message.seq;
+		set_seen(&open->exchange.response_end_ns, time_ns);
+	}
+}
+
+/* False if the connection turned out to be something else and is not to be read on. */
+static bool read_piece(DtcHttp *http, struct connection *c, guint i, const struct dtc_stream_piece *piece)
+{
+	struct side *side = &c->side[i];
+	struct dtc_message_input input;
+	dtc_message_input_init(&input, piece);
+	for (;;) {
+		enum dtc_message_event event = dtc_message_next(&side->message, &input);
+		switch (event) {
+		case DTC_MESSAGE_MORE:
+			note_seen(c, i, piece->time_ns);
+			return true;
+		case DTC_MESSAGE_BEGIN:
+			if (c->client < 0)
+				c->client = side->message.is_request ? (int)i : (int)!i;
+			if (side->message.is_request != ((int)i == c->client)) {
+				lose_track(http, c, i); /* inside a body that happens to look like a message */
+				break;
+			}
+			if (side->message.is_request)
+				begin_request(http, c, i);
+			else
+				begin_response(http, c, i);
+			break;
+		case DTC_MESSAGE_HEADER:
+			if (side->open)
+				add_identities(http, side->open, &side->message);
+			break;
+		case DTC_MESSAGE_END:
+			note_seen(c, i, piece->time_ns);
+			message_gone(http, c, i, true);
+			if (side->message.answers == DTC_MESSAGE_ANSWERS_CONNECT && !side->message.is_request)
+				dtc_message_leave_tunnel(&c->side[!i].message); /* refused */
+			break;
+		case DTC_MESSAGE_UPGRADED:
+			note_seen(c, i, piece->time_ns);
+			message_gone(http, c, i, true);
+			http->upgraded_count++;
+			return false;
+		case DTC_MESSAGE_HTTP2:
+			http->http2_count++;
+			return false;
+		case DTC_MESSAGE_CUT:
+			http->cut_header_count++;
+			note_seen(c, i, piece->time_ns);
+			lose_track(http, c, i);
+			break;
+		case DTC_MESSAGE_LOST:
+			note_seen(c, i, DTC_TIME_NONE);
+			lose_track(http, c, i);
+			break;
+		case DTC_MESSAGE_FOREIGN:
+			if (c->client < 0) {
+				c->look_again = !begins_at_isn(http, c->flow[i]);
+				return false;
+			}
+			lose_track(http, c, i);
+			break;
+		}
+	}
+}
+
+static void drain(DtcHttp *http, struct connection *c, guint i)
+{
+	struct dtc_stream_piece piece;
+	while (!c->is_ended && dtc_stream_next(&c->side[i].stream, &http->budget, &piece)) {
+		if (piece.kind == DTC_PIECE_LOST && c->client >= 0)
+			http->lost_bytes += piece.bytes;
+		if (!read_piece(http, c, i, &piece))
+			c->is_ended = true;
+	}
+}
+
+/* --- packets --- */
+
+static bool is_tls_record(const uint8_t *data, uint32_t bytes)
+{
+	/* type handshake to application data (or change cipher spec, alert), version 3.0 to 3.4, a length TLS allows */
+	return bytes >= 5 && data[0] >= 0x14 && data[0] <= 0x17 && data[1] == 3 && data[2] <= 4 &&
+	       (data[3] << 8 | data[4]) > 0 && (data[3] << 8 | data[4]) <= (1 << 14) + 2048;
+}
+
+/* The first payload of a connection: is it worth a connection? */
+static struct connection *meet(DtcHttp *http, uint32_t flow, const struct dtc_segment_data *segment)
+{
+	const struct dtc_flow *f = dtc_packets_get_flow(http->packets, flow);
+	uint32_t reverse = f->reverse;
+	bool at_begin = f->has_isn && segment->seq == f->isn + 1;
+	bool reordered = f->has_isn && !at_begin && dtc_seq_distance(f->isn + 1, segment->seq) > 0;
+	if (segment->captured_bytes == 0)
+		return NULL;
+	enum dtc_message_look look = dtc_message_look_at(segment->data, segment->captured_bytes, !at_begin);
+	if (look == DTC_LOOK_FOREIGN && !reordered) {
+		bool is_tls = is_tls_record(segment->data, segment->captured_bytes);
+		http->tls_count += is_tls;
+		/* Seen from its begin it is something else; met in the middle it may be the body of a message. */
+		if (is_tls || at_begin) {
+			void *mark = is_tls ? FLOW_TLS : FLOW_IGNORED;
+			g_ptr_array_index(http->flows, flow) = mark;
+			if (reverse != DTC_NONE)
+				g_ptr_array_index(http->flows, reverse) = mark;
+		}
+		return NULL;
+	}
+	if (reverse == DTC_NONE)
+		return NULL;
+	struct connection *c = connection_new(http, flow, reverse);
+	if (!c->side[0].stream.is_started)
+		dtc_stream_start(&c->side[0].stream, segment->seq);
+	/* What the sender of a request had received is where the response will begin, and the other way round. */
+	if (!c->side[1].stream.is_started && segment->has_ack)
+		dtc_stream_start(&c->side[1].stream, segment->ack);
+	return c;
+}
+
+void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *captured)
+{
+	const struct dtc_headers *headers = &captured->headers;
+	if (headers->ip_version == 0 || headers->protocol != 6 || !headers->has_transport)
+		return;
+	uint32_t flow = dtc_packets_get(http->packets, packet)->flow;
+	if (flow == DTC_NONE)
+		return;
+	guint flow_count = dtc_packets_get_flow_count(http->packets);
+	if (http->flows->len < flow_count)
+		g_ptr_array_set_size(http->flows, (gint)flow_count);
+	void *known = g_ptr_array_index(http->flows, flow);
+	if (known && !is_connection(known))
+		return;
+
+	bool is_syn = headers->tcp_flags & DTC_TCP_SYN;
+	struct dtc_segment_data segment = {
+		.seq = headers->seq + is_syn,
+		.ack = headers->ack,
+		.has_ack = headers->tcp_flags & DTC_TCP_ACK,
+		.bytes = headers->payload_bytes,
+		.captured_bytes = captured->payload ? MIN(captured->payload_captured_bytes, headers->payload_bytes) : 0,
+		.data = captured->payload,
+		.time_ns = captured->time_ns,
+	};
+	if (segment.bytes > MAX_SEGMENT_BYTES)
+		return;
+	struct connection *c = known;
+	if (!c) {
+		if (segment.bytes == 0 || !(c = meet(http, flow, &segment)))
+			return;
+	}
+	guint i = c->flow[0] == flow ? 0 : 1;
+	struct side *side = &c->side[i], *other = &c->side[!i];
+	if (is_syn && !side->stream.is_started)
+		dtc_stream_start(&side->stream, segment.seq);
+	/* Bytes that this packet acknowledges come before its own. */
+	if (segment.has_ack) {
+		dtc_stream_acknowledge(&other->stream, segment.ack);
+		drain(http, c, !i);
+	}
+	dtc_stream_add(&side->stream, &http->budget, &segment);
+	drain(http, c, i);
+	if (headers->tcp_flags & DTC_TCP_FIN)
+		dtc_stream_end(&side->stream, segment.seq + segment.bytes);
+	if (dtc_stream_is_at_end(&side->stream) && dtc_message_ends_with_stream(&side->message))
+		message_gone(http, c, i, true);
+	if (headers->tcp_flags & DTC_TCP_RST) {
+		for (guint k = 0; k < 2; k++) {
+			dtc_stream_flush(&c->side[k].stream);
+			drain(http, c, k);
+		}
+		c->is_ended = true;
+	}
+	if (c->is_ended || (dtc_stream_is_at_end(&side->stream) && dtc_stream_is_at_end(&other->stream)))
+		connection_end(http, c, c->look_again ? NULL : FLOW_IGNORED);
+}
+
+static void add_findings(const DtcHttp *http, const char *node, DtcFindings *findings)
+{
+	if (http->tls_count > 0)
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
+				 "%" G_GUINT64_FORMAT " connections are TLS; identities need --mark-regex or --spans",
+				 http->tls_count);
+	if (http->http2_count > 0)
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
+				 "%" G_GUINT64_FORMAT " connections are HTTP/2, whose headers are compressed; identities "
+				 "need --mark-regex or --spans",
+				 http->http2_count);
+	if (http->upgraded_count > 0)
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
+				 "%" G_GUINT64_FORMAT " HTTP connections were upgraded or became tunnels and were not "
+				 "followed further",
+				 http->upgraded_count);
+	if (http->lost_bytes > 0)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, node,
+				 "the capture lacks %" G_GUINT64_FORMAT " bytes of HTTP connections; requests in them are "
+				 "missing or incomplete",
+				 http->lost_bytes);
+	if (http->cut_header_count > 0)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, node,
+				 "%" G_GUINT64_FORMAT " HTTP headers were cut by the capture's snapshot length; identities "
+				 "may be missing",
+				 http->cut_header_count);
+	guint64 dropped_count = dtc_exchanges_get_dropped_count(http->exchanges);
+	if (dropped_count > 0)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, node,
+				 "there are more HTTP requests than memory was set aside for: the last %" G_GUINT64_FORMAT
+				 " of %" G_GUINT64_FORMAT " were left out",
+				 dropped_count, dropped_count + dtc_exchanges_get_count(http->exchanges));
+}
+
+static void end_all(DtcHttp *http)
+{
+	for (guint flow = 0; flow < http->flows->len; flow++) {
+		struct connection *c = g_ptr_array_index(http->flows, flow);
+		if (!is_connection(c))
+			continue;
+		for (guint i = 0; i < 2; i++) {
+			dtc_stream_flush(&c->side[i].stream);
+			drain(http, c, i);
+		}
+		connection_end(http, c, FLOW_IGNORED);
+	}
+}
+
+DtcExchanges *dtc_http_finish(DtcHttp *http, const char *node_name, DtcFindings *findings)
+{
+	end_all(http);
+	add_findings(http, node_name, findings);
+	dtc_exchanges_sort(http->exchanges);
+	return g_steal_pointer(&http->exchanges);
+}
+
+void dtc_http_free(DtcHttp *http)
+{
+	if (!http)
+		return;
+	if (http->exchanges) /* not finished */
+		end_all(http);
+	dtc_exchanges_free(http->exchanges);
+	dtc_identity_headers_free(http->headers);
+	g_ptr_array_unref(http->flows);
+	g_free(http);
+}

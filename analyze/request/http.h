@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Finds HTTP/1.x exchanges in a capture while it is read. Any port; a connection is HTTP if it begins like it, or, where
+ * its begin was not captured, if a segment begins like a message. Bodies are skipped by their length and never stored.
+ * A flow that is not HTTP costs one pointer after its first bytes; an open HTTP connection costs about a kilobyte and
+ * what waits for lost segments, which is bounded per stream and altogether.
+ *
+ * Loss is lived with: a hole inside a body of known length is stepped over, a hole elsewhere ends the message and the
+ * next segment that begins like a message is where it goes on. Responses meet requests in order on the connection, and
+ * after a hole by what the peer had acknowledged.
+ */
+#pragma once
+
+#include "analyze/request/exchanges.h"
+#include "collect/read/capture.h"
+#include "dtrace-chain/finding.h"
+
+typedef struct DtcHttp DtcHttp;
+
+struct dtc_http_options {
+	const char *const *id_headers;	/* more headers that carry an identity, NULL-terminated; or NULL */
+	gsize max_exchange_bytes;	/* 0: the default of dtc_exchanges_new */
+	gsize max_waiting_bytes;	/* segments behind holes, all connections together; 0: 64 MiB */
+};
+
+/*
+ * node is the index that exchanges get, packets the packets of the node's captures, borrowed, being filled by the
+ * caller: each captured packet is added there first. options may be NULL.
+ */
+DtcHttp *dtc_http_new(guint node, const DtcPackets *packets, const struct dtc_http_options *options);
+void dtc_http_free(DtcHttp *http);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcHttp, dtc_http_free)
+
+/* packet is the id that dtc_packets_add gave for captured. In the order of the file. */
+void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *captured);
+
+/*
+ * Ends what is open and hands over the exchanges, sorted; what could not be followed (TLS, HTTP/2, lost or cut packets)
+ * is added to findings under the node's name. The scanner may then only be freed. To be called before the packets are
+ * sealed.
+ */
+DtcExchanges *dtc_http_finish(DtcHttp *http, const char *node_name, DtcFindings *findings);
