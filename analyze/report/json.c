@@ -106,6 +106,7 @@ static void append_request(GString *out, JsonBuilder *builder, const DtcReport *
 		json_builder_begin_object(builder);
 		add_text(builder, "source", source->source);
 		add_text(builder, "id", source->id);
+		add_text(builder, "value", source->value);
 		json_builder_end_object(builder);
 	}
 	json_builder_end_array(builder);

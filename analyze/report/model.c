@@ -84,6 +84,7 @@ static void add_request(DtcReport *report, const struct dtc_report_input *input)
 		struct dtc_report_source source = {
 			.source = keep(report, input->identities[i].source, NAME_MAX_CHARACTERS),
 			.id = keep(report, input->identities[i].id, DTC_PRINTABLE_MAX),
+			.value = keep(report, input->identities[i].value, DTC_PRINTABLE_MAX),
 		};
 		g_array_append_val(report->sources, source);
 	}

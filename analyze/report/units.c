@@ -37,7 +37,7 @@ char *dtc_scale_format(struct dtc_scale scale, int64_t ns)
 char *dtc_duration_format(int64_t ns)
 {
 	static const struct {
-		int64_t from_ns; /* half a step below the unit, so that nothing rounds up to "1000 µs" */
+		guint64 from_ns; /* half a step below the unit, so that nothing rounds up to "1000 µs" */
 		int64_t unit_ns;
 		int decimals;
 		const char *unit;
@@ -45,12 +45,11 @@ char *dtc_duration_format(int64_t ns)
 		{ 99995000000, 1000000000, 1, "s" }, { 9999500000, 1000000000, 2, "s" },
 		{ 999950000, 1000000000, 3, "s" },   { 99995000, 1000000, 1, "ms" },
 		{ 9999500, 1000000, 2, "ms" },	     { 999950, 1000000, 3, "ms" },
-		{ 99950, 1000, 1, "µs" },	     { 9995, 1000, 1, "µs" },
-		{ 1000, 1000, 2, "µs" },
+		{ 9995, 1000, 1, "µs" },	     { 1000, 1000, 2, "µs" },
 	};
 	if (ns == INT64_MAX)
 		return g_strdup("unknown");
-	int64_t magnitude = ns < 0 ? -(ns + 1) + 1 : ns;
+	guint64 magnitude = ns < 0 ? -(guint64)ns : (guint64)ns;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(forms); i++) {
 		if (magnitude < forms[i].from_ns)

@@ -19,6 +19,7 @@
 struct dtc_report_source {
 	const char *source;
 	const char *id;
+	const char *value; /* as it was sent: of a traceparent more than the id */
 };
 
 struct dtc_report_thread {
