@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Asks for the threads that a recording switches to most, over their whole life and over a part of the trace, and checks
-the contract of the report: whatever the kernel, the tracer, or the events that the recording lacks. Without captures a
-request can not be asked for, and the program must say so.
+the contract of the report: whatever the kernel, the tracer, or the events that the recording lacks. Without captures
+a request cannot be asked for, and the program must say so.
 usage: threads.py --program FILE --bundle DIR [--threads N] [--no-captures]"""
 import argparse
 import collections
@@ -27,7 +27,7 @@ def find_nodes(bundle):
 
 
 def find_busiest(path, count):
-    """The tids that the CPUs of a trace switch to most, as far as babeltrace2 can read it; the idle thread is not one."""
+    """The tids that the CPUs of a trace switch to most, as far as babeltrace2 can read it; idle threads left out."""
     switches = collections.Counter()
     with subprocess.Popen(["babeltrace2", "--no-delta", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           text=True, errors="replace") as reader:
