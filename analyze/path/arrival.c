@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/path/arrival.h"
+
+#include <errno.h>
+
+/* A turn of an event loop has far fewer calls; a thread that never polls is looked back at this far. */
+#define TURN_CALLS 4096
+
+static const struct dtc_packet *packet_of(const DtcHistory *h, uint32_t packet)
+{
+	return dtc_packets_get(dtc_history_get_packets(h), packet);
+}
+
+/* The last packet with data that the flow brought by time. */
+static uint32_t find_last_received(const DtcHistory *h, uint32_t flow, int64_t time_ns, bool with_data)
+{
+	const DtcPackets *packets = dtc_history_get_packets(h);
+	const struct dtc_flow *f = dtc_packets_get_flow(packets, flow);
+	const uint32_t *ids = dtc_packets_get_flow_packets(packets, flow);
+	uint32_t low = 0, high = f->packet_count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (dtc_packets_get(packets, ids[middle])->time_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low-- > 0) {
+		const struct dtc_packet *p = dtc_packets_get(packets, ids[low]);
+		if (p->direction == DTC_RECEIVED && (!with_data || dtc_packet_get_span(p)))
+			return ids[low];
+	}
+	return DTC_NONE;
+}
+
+static bool arrival_of_packet(guint node, const DtcHistory *h, uint32_t packet, uint32_t file, bool exact,
+			      struct dtc_arrival *ret_arrival)
+{
+	if (packet == DTC_NONE || packet_of(h, packet)->flow == DTC_NONE)
+		return false;
+	*ret_arrival = (struct dtc_arrival){ .node = node,
+					     .time_ns = packet_of(h, packet)->time_ns,
+					     .packet = packet,
+					     .flow = packet_of(h, packet)->flow,
+					     .file = file,
+					     .exact = exact };
+	return true;
+}
+
+/* Receivers without headers: the byte arrived at some time before the read returned; the wake tells better. */
+static bool arrival_of_byte(guint node, const struct dtc_file *file, uint32_t file_index, uint32_t seq, int64_t time_ns,
+			    struct dtc_arrival *ret_arrival)
+{
+	*ret_arrival = (struct dtc_arrival){ .node = node,
+					     .time_ns = time_ns,
+					     .packet = DTC_NONE,
+					     .flow = file->flow_in,
+					     .seq = seq,
+					     .file = file_index,
+					     .exact = false };
+	return true;
+}
+
+static int64_t wake_before(const DtcHistory *h, uint32_t thread, int64_t begin_ns, int64_t end_ns)
+{
+	int64_t at = end_ns;
+	while (at > begin_ns) {
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, at);
+		if (!v)
+			break;
+		if (dtc_state_is_wait(v->state) && v->ref != DTC_NONE &&
+		    dtc_history_get_wake(h, v->ref)->waker == DTC_WAKER_PACKET)
+			return v->end_ns;
+		at = v->begin_ns;
+	}
+	return begin_ns;
+}
+
+bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index, struct dtc_arrival *ret_arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	const struct dtc_call *call = dtc_history_get_call(h, index);
+	if (call->file == DTC_NONE || call->result == DTC_ABSENT || call->result < 0)
+		return false;
+	const struct dtc_file *file = dtc_history_get_file(h, call->file);
+	if (file->flow_in == DTC_NONE)
+		return false;
+	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_in);
+	if (!file->has_base_in || flow->protocol != 6) {
+		uint32_t last = find_last_received(h, file->flow_in, call->end_ns, true);
+		return arrival_of_packet(node, h, last, call->file, false, ret_arrival);
+	}
+	/* the last byte taken; the end of file is the FIN, one behind the last byte */
+	uint64_t taken = call->kind == DTC_CALL_PEEK ? call->offset : call->offset + (uint64_t)call->result;
+	uint32_t seq = file->base_in + (uint32_t)taken - (call->result > 0 && call->kind != DTC_CALL_PEEK);
+	if (!flow->packet_count)
+		return arrival_of_byte(node, file, call->file, seq, wake_before(h, call->thread, call->begin_ns, call->end_ns),
+				       ret_arrival);
+	uint32_t packet = dtc_links_find_completing_packet(links, node, file->flow_in, seq);
+	if (packet != DTC_NONE && packet_of(h, packet)->time_ns <= call->end_ns)
+		return arrival_of_packet(node, h, packet, call->file, true, ret_arrival);
+	packet = find_last_received(h, file->flow_in, call->end_ns, true);
+	return arrival_of_packet(node, h, packet, call->file, false, ret_arrival);
+}
+
+/* The SYN-ACK that completed a connect on this file. */
+static bool find_handshake(const DtcHistory *h, guint node, uint32_t file_index, struct dtc_arrival *ret_arrival)
+{
+	const struct dtc_file *file = dtc_history_get_file(h, file_index);
+	if (file->flow_in == DTC_NONE)
+		return false;
+	const DtcPackets *packets = dtc_history_get_packets(h);
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, file->flow_in);
+	const uint32_t *ids = dtc_packets_get_flow_packets(packets, file->flow_in);
+	for (uint32_t i = 0; i < flow->packet_count; i++) {
+		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
+		if (p->direction == DTC_RECEIVED && (p->tcp_flags & DTC_TCP_SYN) && (p->tcp_flags & DTC_TCP_ACK))
+			return arrival_of_packet(node, h, ids[i], file_index, true, ret_arrival);
+	}
+	return false;
+}
+
+/* The packet that the waking softirq received last: of a socket of this process it is as good as exact. */
+static bool arrival_of_wake(const DtcHistory *h, guint node, const struct dtc_interval *wait,
+			    struct dtc_arrival *ret_arrival)
+{
+	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref);
+	if (wake->ref == DTC_NONE || packet_of(h, wake->ref)->flow == DTC_NONE)
+		return false;
+	uint32_t reverse = dtc_packets_get_flow(dtc_history_get_packets(h), packet_of(h, wake->ref)->flow)->reverse;
+	uint32_t file = dtc_history_find_file_of_flow(h, reverse);
+	int32_t pid = dtc_history_get_thread(h, wait->thread)->pid;
+	bool own = file != DTC_NONE && dtc_history_get_file(h, file)->pid == pid;
+	return arrival_of_packet(node, h, wake->ref, file, own, ret_arrival);
+}
+
+bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct dtc_interval *wait,
+			       struct dtc_arrival *ret_arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	const struct dtc_call *call = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call);
+	struct dtc_arrival found;
+	if (call && (call->kind == DTC_CALL_READ || call->kind == DTC_CALL_PEEK)) {
+		/* a read that waits several times (MSG_WAITALL) is ended by its last wait only */
+		if (dtc_arrival_find_for_read(links, node, wait->call, &found) && found.time_ns > wait->begin_ns &&
+		    found.time_ns <= wait->end_ns) {
+			*ret_arrival = found;
+			return true;
+		}
+	} else if (call && call->kind == DTC_CALL_POLL) {
+		const struct dtc_thread *thread = dtc_history_get_thread(h, wait->thread);
+		uint32_t end = thread->call_first + thread->call_count;
+		for (uint32_t i = wait->call + 1; i < end && i - wait->call < TURN_CALLS; i++) {
+			const struct dtc_call *next = dtc_history_get_call(h, i);
+			if (next->kind == DTC_CALL_POLL)
+				break;
+			bool got = false;
+			if ((next->kind == DTC_CALL_READ || next->kind == DTC_CALL_PEEK) && next->result >= 0 &&
+			    next->result != DTC_ABSENT)
+				got = dtc_arrival_find_for_read(links, node, i, &found);
+			else if (next->kind == DTC_CALL_WRITE && next->file != DTC_NONE && next->offset == 0)
+				got = find_handshake(h, node, next->file, &found);
+			if (got && found.time_ns > wait->begin_ns && found.time_ns <= wait->end_ns) {
+				*ret_arrival = found;
+				return true;
+			}
+		}
+	}
+	return arrival_of_wake(h, node, wait, ret_arrival);
+}
+
+bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t thread_index, int64_t time_ns, uint32_t file,
+			       struct dtc_arrival *ret_arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_index);
+	uint32_t at = dtc_history_find_call(h, thread_index, time_ns);
+	if (at == DTC_NONE)
+		return false;
+	struct dtc_arrival nearest, own, candidate;
+	bool has_nearest = false, has_own = false, has_loop = false;
+	for (uint32_t seen = 0; seen < TURN_CALLS; seen++) {
+		const struct dtc_call *call = dtc_history_get_call(h, at);
+		if (call->end_ns != DTC_TIME_NONE && call->end_ns <= time_ns) {
+			if (call->kind == DTC_CALL_POLL) {
+				has_loop = true;
+				break;
+			}
+			if (call->kind == DTC_CALL_READ && call->result > 0 &&
+			    dtc_arrival_find_for_read(links, node, at, &candidate)) {
+				if (!has_nearest)
+					nearest = candidate;
+				has_nearest = true;
+				if (!has_own && file != DTC_NONE && call->file == file) {
+					own = candidate;
+					has_own = true;
+				}
+			}
+		}
+		if (at == thread->call_first)
+			break;
+		at--;
+	}
+	/*
+	 * In a turn of an event loop that served several clients, the answer belongs to the question on its own
+	 * connection. A thread that blocks in each read has no turns: what it read last is what it acts on.
+	 */
+	if (has_loop && has_own) {
+		*ret_arrival = own;
+		return true;
+	}
+	if (has_nearest) {
+		*ret_arrival = nearest;
+		return true;
+	}
+	/* the first bytes on a connection that a non-blocking connect opened: sent because the handshake was done */
+	if (has_loop && file != DTC_NONE) {
+		uint32_t count;
+		const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
+		bool connecting = false, first_write = true;
+		for (uint32_t i = 0; i < count; i++) {
+			const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+			if (call->begin_ns > time_ns)
+				break;
+			connecting |= call->kind == DTC_CALL_CONNECT && call->result == -EINPROGRESS;
+			first_write &= call->kind != DTC_CALL_WRITE || call->end_ns == DTC_TIME_NONE ||
+				       call->end_ns > time_ns;
+		}
+		if (connecting && first_write && find_handshake(h, node, file, ret_arrival))
+			return ret_arrival->time_ns <= time_ns;
+	}
+	return false;
+}
+
+/* Some thread of the process that owns the socket, for a segment that the kernel sent on its own. */
+static uint32_t find_owner(const DtcHistory *h, uint32_t file, int64_t time_ns)
+{
+	return file == DTC_NONE ? DTC_NONE : dtc_history_find_thread(h, dtc_history_get_file(h, file)->pid, time_ns);
+}
+
+bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_sender *ret_sender)
+{
+	struct dtc_send send;
+	if (arrival->packet != DTC_NONE) {
+		if (!dtc_links_find_send(links, arrival->node, arrival->packet, &send))
+			return false;
+	} else if (!dtc_links_find_send_of_byte(links, arrival->node, arrival->flow, arrival->seq,
+						(DtcNodeTime){ arrival->time_ns }, &send)) {
+		return false;
+	}
+	const DtcHistory *h = dtc_links_get_history(links, send.node);
+	const struct dtc_packet *sent = packet_of(h, send.packet), *first = packet_of(h, send.first);
+	const struct dtc_packet_context *context = dtc_history_get_packet_context(h, send.first);
+	uint32_t file = dtc_history_find_file_of_flow(h, first->flow);
+	*ret_sender = (struct dtc_sender){ .node = send.node,
+					   .thread = DTC_NONE,
+					   .call = DTC_NONE,
+					   .file = file,
+					   .written_ns = first->time_ns,
+					   .first_ns = first->time_ns,
+					   .sent_ns = sent->time_ns,
+					   .exact = send.exact && arrival->exact,
+					   .packet = send.packet };
+	if (!context->in_softirq && context->thread != DTC_NONE) {
+		ret_sender->thread = context->thread;
+		ret_sender->call = context->call;
+		return true;
+	}
+	if (first->payload_bytes) {
+		/* ack-clocked, or sent by a timer: back to the write that gave these bytes */
+		uint32_t write = dtc_links_find_write(links, send.node, first->flow, first->seq + first->payload_bytes - 1);
+		if (write != DTC_NONE && dtc_history_get_call(h, write)->begin_ns <= first->time_ns) {
+			const struct dtc_call *call = dtc_history_get_call(h, write);
+			ret_sender->thread = call->thread;
+			ret_sender->call = write;
+			if (call->end_ns != DTC_TIME_NONE && call->end_ns < first->time_ns)
+				ret_sender->written_ns = call->end_ns;
+			return true;
+		}
+	}
+	/* the kernel answered: to the last packet that it had received on this connection */
+	ret_sender->thread = find_owner(h, file, first->time_ns);
+	uint32_t reverse = dtc_packets_get_flow(dtc_history_get_packets(h), first->flow)->reverse;
+	uint32_t last = find_last_received(h, reverse, first->time_ns, false);
+	ret_sender->relayed = arrival_of_packet(send.node, h, last, file, false, &ret_sender->cause);
+	ret_sender->exact &= first->tcp_flags & DTC_TCP_SYN;
+	return true;
+}

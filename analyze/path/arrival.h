@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which packet a thread waited for, and who sent it: the rules of docs/wait-graph.md that lead from a wait, a read or a
+ * send back to the arrival that caused it, and from an arrival to the thread that wrote those bytes.
+ */
+#pragma once
+
+#include "analyze/link/links.h"
+
+/* An arrival on a node: of the bytes of a flow up to seq, or of a packet. */
+struct dtc_arrival {
+	guint node;
+	int64_t time_ns; /* node time */
+	uint32_t packet; /* DTC_NONE: its header was not traced; then flow and seq tell */
+	uint32_t flow;	 /* remote -> local */
+	uint32_t seq;	 /* last byte that had to arrive; only if packet is DTC_NONE */
+	uint32_t file;	 /* the socket, or DTC_NONE */
+	bool exact;	 /* by bytes; else by order */
+};
+
+/* Who sent what arrived. */
+struct dtc_sender {
+	guint node;
+	uint32_t thread;      /* that wrote the bytes, or in whose context the packet left; DTC_NONE if not known */
+	uint32_t call;	      /* the write or connect, or DTC_NONE */
+	uint32_t file;	      /* the sender's socket, or DTC_NONE */
+	int64_t written_ns;   /* node time: where the thread's own work on the send ended */
+	int64_t first_ns;     /* first send of the bytes */
+	int64_t sent_ns;      /* the send that arrived; later than first_ns after a loss */
+	bool exact;
+	bool relayed;	      /* an empty segment sent by the kernel alone: cause is what it answered */
+	struct dtc_arrival cause; /* valid if relayed */
+	uint32_t packet;      /* the send that arrived */
+};
+
+/* The arrival that completed the bytes a read took (or its end of file). False if it cannot be told. */
+bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t call, struct dtc_arrival *ret_arrival);
+/* The arrival that ended a wait: of the bytes read next in poll, the connection's in connect and accept. */
+bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct dtc_interval *wait,
+			       struct dtc_arrival *ret_arrival);
+/*
+ * What a thread that sends on file at time (node time) had received to do so: the nearest earlier read with data in the
+ * same turn of its loop, on the same file if there is one, else on another, else the handshake of a connecting file.
+ */
+bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t thread, int64_t time_ns, uint32_t file,
+			       struct dtc_arrival *ret_arrival);
+/* The sender of what arrived. False: no traced node sent it. */
+bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_sender *ret_sender);

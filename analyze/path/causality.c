@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/path/causality.h"
+#include "analyze/path/arrival.h"
+#include "analyze/path/explain.h"
+#include "analyze/path/path_build.h"
+
+#define DEPTH_LIMIT 32
+#define BLOCKING_LIMIT 100000 /* of one report; beyond, deeper levels are left out */
+
+/* A thread's span to look for blockings in, for the blocking that it belongs to. */
+struct window {
+	guint node;
+	uint32_t thread;
+	int64_t begin_ns, end_ns; /* node time */
+	guint parent;
+	guint depth;
+};
+
+static int64_t to_node(const DtcLinks *links, guint node, int64_t cluster_ns)
+{
+	return dtc_clocks_to_node(dtc_links_get_clocks(links), node, (DtcClusterTime){ cluster_ns }).ns;
+}
+
+static int64_t to_cluster(const DtcLinks *links, guint node, int64_t node_ns)
+{
+	return dtc_clocks_to_cluster(dtc_links_get_clocks(links), node, (DtcNodeTime){ node_ns }).ns;
+}
+
+/* What the waker did meanwhile, if there is one that can be followed. */
+static bool find_waker(const DtcLinks *links, const struct window *of, const struct dtc_interval *wait,
+		       struct dtc_blocking *blocking, struct window *ret_window)
+{
+	const DtcHistory *h = dtc_links_get_history(links, of->node);
+	int64_t begin_ns = MAX(wait->begin_ns, of->begin_ns);
+	*ret_window = (struct window){ .node = of->node, .thread = DTC_NONE, .begin_ns = begin_ns, .end_ns = wait->end_ns };
+	if (wait->ref == DTC_NONE)
+		return false;
+	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref);
+	if (wake->waker == DTC_WAKER_THREAD || wake->waker == DTC_WAKER_NEW) {
+		ret_window->thread = wake->thread;
+		return wake->thread != DTC_NONE;
+	}
+	if (wake->waker == DTC_WAKER_BLOCK) {
+		const struct dtc_block_request *request = dtc_history_get_block_request(h, wake->ref);
+		ret_window->thread = request->thread;
+		ret_window->end_ns = request->insert_ns;
+		return request->thread != DTC_NONE && request->thread != wait->thread && request->insert_ns > begin_ns;
+	}
+	struct dtc_arrival arrival;
+	if (wake->waker != DTC_WAKER_PACKET || !dtc_arrival_find_for_wait(links, of->node, wait, &arrival))
+		return false;
+	blocking->link = DTC_LINK_UNKNOWN;
+	for (int hops = 0; hops < 64; hops++) {
+		struct dtc_sender sender;
+		if (!dtc_arrival_find_sender(links, &arrival, &sender))
+			return false;
+		blocking->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
+		if (sender.relayed) {
+			arrival = sender.cause;
+			continue;
+		}
+		if (sender.thread == DTC_NONE)
+			return false;
+		ret_window->node = sender.node;
+		ret_window->thread = sender.thread;
+		ret_window->begin_ns = to_node(links, sender.node, to_cluster(links, of->node, begin_ns));
+		ret_window->end_ns = sender.written_ns;
+		const DtcHistory *other = dtc_links_get_history(links, sender.node);
+		g_free(blocking->woken_by);
+		blocking->woken_by = g_strdup_printf("packet from %s (tid %d) on %s",
+						     dtc_history_get_comm(other, sender.thread, sender.written_ns),
+						     dtc_history_get_thread(other, sender.thread)->tid,
+						     dtc_links_get_node_name(links, sender.node));
+		return true;
+	}
+	return false;
+}
+
+static void add_blockings(const DtcLinks *links, const struct window *of, const struct dtc_path_options *options,
+			  DtcPath *path, GArray *queue)
+{
+	const DtcHistory *h = dtc_links_get_history(links, of->node);
+	guint max_depth = options && options->max_depth ? MIN(options->max_depth, DEPTH_LIMIT) : DEPTH_LIMIT;
+	int64_t min_ns = options ? options->min_blocking_ns : 0;
+	int64_t at_ns = of->end_ns;
+	while (at_ns > of->begin_ns && dtc_path_get_blocking_count(path) < BLOCKING_LIMIT) {
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, of->thread, at_ns);
+		if (!v)
+			break;
+		at_ns = v->begin_ns;
+		int64_t begin_ns = MAX(v->begin_ns, of->begin_ns);
+		/* a wait that goes on behind the window did not delay what the window explains */
+		if (!dtc_state_is_wait(v->state) || v->end_ns > of->end_ns || v->end_ns - begin_ns < MAX(min_ns, 1))
+			continue;
+		const struct dtc_thread *thread = dtc_history_get_thread(h, of->thread);
+		struct dtc_blocking blocking = {
+			.begin = { to_cluster(links, of->node, begin_ns) },
+			.end = { to_cluster(links, of->node, v->end_ns) },
+			.node = of->node,
+			.thread = of->thread,
+			.tid = thread->tid,
+			.pid = thread->pid,
+			.comm = g_strdup(dtc_history_get_comm(h, of->thread, v->end_ns)),
+			.process = g_strdup(dtc_history_get_process(h, of->thread, v->end_ns)),
+			.cause = dtc_explain_interval(h, v),
+			.detail = dtc_explain_detail(h, v),
+			.woken_by = dtc_explain_waker(h, v),
+			.link = DTC_LINK_EXACT,
+			.parent = of->parent,
+			.depth = of->depth,
+		};
+		struct window beneath;
+		bool has_beneath = find_waker(links, of, v, &blocking, &beneath);
+		beneath.parent = dtc_path_add_blocking(path, &blocking);
+		beneath.depth = of->depth + 1;
+		if (has_beneath && beneath.depth < max_depth && beneath.end_ns > beneath.begin_ns)
+			g_array_append_val(queue, beneath);
+	}
+}
+
+void dtc_causality_add(const DtcLinks *links, const struct dtc_path_target *target,
+		       const struct dtc_path_options *options, DtcPath *path)
+{
+	g_autoptr(GArray) queue = g_array_new(FALSE, FALSE, sizeof(struct window));
+	struct window root = { .node = target->node,
+			       .thread = target->thread,
+			       .begin_ns = to_node(links, target->node, target->begin.ns),
+			       .end_ns = to_node(links, target->node, target->end.ns),
+			       .parent = G_MAXUINT,
+			       .depth = 0 };
+	g_array_append_val(queue, root);
+	for (guint i = 0; i < queue->len; i++) { /* breadth first: the limits cut the deepest levels */
+		struct window window = g_array_index(queue, struct window, i);
+		add_blockings(links, &window, options, path, queue);
+	}
+}

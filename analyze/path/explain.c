@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/path/explain.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <string.h>
+
+char *dtc_explain_address(const uint8_t address[16], uint16_t port)
+{
+	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+	if (memcmp(address, mapped, 12) == 0)
+		return g_strdup_printf("%u.%u.%u.%u:%u", address[12], address[13], address[14], address[15], port);
+	char text[INET6_ADDRSTRLEN];
+	inet_ntop(AF_INET6, address, text, sizeof(text));
+	return g_strdup_printf("[%s]:%u", text, port);
+}
+
+char *dtc_explain_packet(const struct dtc_packet *packet)
+{
+	if (packet->payload_bytes)
+		return g_strdup_printf("%u bytes", packet->payload_bytes);
+	return g_strdup(packet->tcp_flags & DTC_TCP_SYN ? packet->tcp_flags & DTC_TCP_ACK ? "SYN-ACK" : "SYN" :
+			packet->tcp_flags & DTC_TCP_FIN ? "FIN" :
+			packet->tcp_flags & DTC_TCP_RST ? "RST" :
+			packet->tcp_flags & DTC_TCP_ACK ? "ACK" :
+							  "packet");
+}
+
+char *dtc_explain_call(const DtcHistory *h, uint32_t index)
+{
+	const struct dtc_call *call = dtc_history_get_call(h, index);
+	const char *name = dtc_history_get_string(h, call->name);
+	if (call->path != DTC_NONE && *dtc_history_get_string(h, call->path))
+		return g_strdup_printf("%s(%s)", name, dtc_history_get_string(h, call->path));
+	if (call->kind == DTC_CALL_FUTEX)
+		return g_strdup_printf("%s(0x%" PRIx64 ")", name, call->argument);
+	if (call->file == DTC_NONE)
+		return g_strdup(name);
+	const struct dtc_file *file = dtc_history_get_file(h, call->file);
+	if (file->flow_out != DTC_NONE) {
+		const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_out);
+		g_autofree char *address = dtc_explain_address(flow->destination, flow->destination_port);
+		return g_strdup_printf("%s(%s)", name, address);
+	}
+	if (file->name != DTC_NONE)
+		return g_strdup_printf("%s(%s)", name, dtc_history_get_string(h, file->name));
+	return g_strdup_printf("%s(fd %d)", name, call->fd);
+}
+
+static enum dtc_cause cause_of_call(const DtcHistory *h, const struct dtc_call *call)
+{
+	const struct dtc_file *file = call->file == DTC_NONE ? NULL : dtc_history_get_file(h, call->file);
+	bool network = file && file->flow_out != DTC_NONE;
+	switch ((enum dtc_call_kind)call->kind) {
+	case DTC_CALL_READ:
+	case DTC_CALL_PEEK:
+		return network ? DTC_CAUSE_NETWORK_RECEIVE : DTC_CAUSE_IPC;
+	case DTC_CALL_WRITE:
+		return network ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_IPC;
+	case DTC_CALL_ACCEPT:
+	case DTC_CALL_CONNECT:
+		return DTC_CAUSE_NETWORK_RECEIVE;
+	case DTC_CALL_FUTEX:
+	case DTC_CALL_LOCK:
+		return DTC_CAUSE_LOCK;
+	case DTC_CALL_SYNC:
+		return DTC_CAUSE_DISK;
+	case DTC_CALL_SLEEP:
+		return DTC_CAUSE_TIMER;
+	case DTC_CALL_FORK:
+	case DTC_CALL_EXEC:
+	case DTC_CALL_WAITPID:
+		return DTC_CAUSE_FORK_EXEC;
+	case DTC_CALL_POLL:
+	case DTC_CALL_SIGNAL:
+	case DTC_CALL_OTHER:
+	case DTC_CALL_CLOSE:
+	case DTC_CALL_OPEN:
+		return DTC_CAUSE_IPC;
+	}
+	return DTC_CAUSE_UNKNOWN;
+}
+
+static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interval *wait)
+{
+	const struct dtc_wake *wake = wait->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, wait->ref);
+	const struct dtc_call *call = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call);
+	const struct dtc_thread *thread = dtc_history_get_thread(h, wait->thread);
+	if (wait->state == DTC_STATE_STOPPED)
+		return DTC_CAUSE_STOPPED;
+	/* page faults have no exit event: a user thread that waits outside a call waits for a page */
+	bool fault = !call && !thread->is_kernel;
+	if (!wake)
+		return DTC_CAUSE_UNKNOWN;
+	switch ((enum dtc_waker)wake->waker) {
+	case DTC_WAKER_TIMER:
+		return DTC_CAUSE_TIMER;
+	case DTC_WAKER_BLOCK:
+		return fault ? DTC_CAUSE_PAGE_FAULT : DTC_CAUSE_DISK;
+	case DTC_WAKER_PACKET:
+		return call && call->kind == DTC_CALL_WRITE ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_NETWORK_RECEIVE;
+	case DTC_WAKER_IRQ:
+	case DTC_WAKER_SOFTIRQ:
+		return DTC_CAUSE_DEVICE;
+	case DTC_WAKER_NEW:
+		return DTC_CAUSE_FORK_EXEC;
+	case DTC_WAKER_THREAD:
+		return call ? cause_of_call(h, call) : fault ? DTC_CAUSE_PAGE_FAULT : DTC_CAUSE_IPC;
+	case DTC_WAKER_IPI:
+	case DTC_WAKER_UNKNOWN:
+		break;
+	}
+	return DTC_CAUSE_UNKNOWN;
+}
+
+enum dtc_cause dtc_explain_interval(const DtcHistory *h, const struct dtc_interval *interval)
+{
+	switch ((enum dtc_state)interval->state) {
+	case DTC_STATE_USER:
+		return DTC_CAUSE_RUNNING_USER;
+	case DTC_STATE_SYSCALL:
+	case DTC_STATE_KERNEL:
+		return DTC_CAUSE_RUNNING_KERNEL;
+	case DTC_STATE_IRQ:
+		return DTC_CAUSE_IRQ;
+	case DTC_STATE_SOFTIRQ:
+		return DTC_CAUSE_SOFTIRQ;
+	case DTC_STATE_RUNQUEUE:
+		return DTC_CAUSE_RUNQUEUE;
+	case DTC_STATE_PREEMPTED:
+		return DTC_CAUSE_PREEMPTED;
+	case DTC_STATE_WAIT:
+	case DTC_STATE_WAIT_DISK:
+	case DTC_STATE_STOPPED:
+		return cause_of_wait(h, interval);
+	case DTC_STATE_UNKNOWN:
+	case DTC_STATE_EXITED:
+	case DTC_STATE_IDLE:
+	case DTC_STATES:
+		break;
+	}
+	return DTC_CAUSE_UNKNOWN;
+}
+
+/* Who had the CPU meanwhile: the process that had it longest, and how many others. */
+static char *explain_occupants(const DtcHistory *h, const struct dtc_interval *interval)
+{
+	uint32_t count;
+	const struct dtc_run *runs = dtc_history_get_runs(h, interval->cpu, &count);
+	uint32_t low = 0, high = count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (runs[middle].begin_ns <= interval->begin_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	g_autoptr(GHashTable) spent = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+	uint32_t longest = DTC_NONE;
+	int64_t longest_ns = 0;
+	for (uint32_t i = low ? low - 1 : 0; i < count && runs[i].begin_ns < interval->end_ns; i++) {
+		int64_t end = i + 1 < count ? runs[i + 1].begin_ns : dtc_history_get_end_ns(h);
+		int64_t ns = MIN(end, interval->end_ns) - MAX(runs[i].begin_ns, interval->begin_ns);
+		uint32_t thread = runs[i].thread;
+		if (ns <= 0 || thread == DTC_NONE || thread == interval->thread ||
+		    dtc_history_get_thread(h, thread)->idle_cpu >= 0)
+			continue;
+		int64_t *sum = g_hash_table_lookup(spent, GUINT_TO_POINTER(thread));
+		if (!sum) {
+			sum = g_new0(int64_t, 1);
+			g_hash_table_insert(spent, GUINT_TO_POINTER(thread), sum);
+		}
+		*sum += ns;
+		if (*sum > longest_ns || longest == DTC_NONE) {
+			longest_ns = *sum;
+			longest = thread;
+		}
+	}
+	if (longest == DTC_NONE)
+		return NULL;
+	const char *comm = dtc_history_get_comm(h, longest, interval->end_ns);
+	const char *process = dtc_history_get_process(h, longest, interval->end_ns);
+	g_autofree char *of = strcmp(comm, process) == 0 ? g_strdup("") : g_strdup_printf(" of %s", process);
+	guint others = g_hash_table_size(spent) - 1;
+	int32_t tid = dtc_history_get_thread(h, longest)->tid;
+	if (!others)
+		return g_strdup_printf("by %s (tid %d)%s", comm, tid, of);
+	return g_strdup_printf("by %s (tid %d)%s and %u more", comm, tid, of, others);
+}
+
+static char *explain_disk(const DtcHistory *h, const struct dtc_wake *wake)
+{
+	const struct dtc_block_request *r = dtc_history_get_block_request(h, wake->ref);
+	g_autofree char *device = g_strdup_printf("device %u:%u", r->device >> 20, r->device & 0xfffff);
+	if (r->sector == 0 && r->sectors == 0)
+		return g_strdup_printf("%s flush", device);
+	return g_strdup_printf("%s sector %" PRId64, device, r->sector);
+}
+
+static const char *name_softirq(uint32_t vector)
+{
+	static const char *const names[] = { "hi",    "timer",	  "net-tx", "net-rx",  "block",
+					     "irq-poll", "tasklet", "sched",  "hrtimer", "rcu" };
+	return vector < G_N_ELEMENTS(names) ? names[vector] : "softirq";
+}
+
+char *dtc_explain_detail(const DtcHistory *h, const struct dtc_interval *interval)
+{
+	g_autofree char *call = interval->call == DTC_NONE ? NULL : dtc_explain_call(h, interval->call);
+	switch ((enum dtc_state)interval->state) {
+	case DTC_STATE_IRQ:
+		return interval->ref == DTC_NONE ? g_strdup("interrupt") :
+						   g_strdup(dtc_history_get_string(h, interval->ref));
+	case DTC_STATE_SOFTIRQ:
+		return g_strdup(name_softirq(interval->ref));
+	case DTC_STATE_RUNQUEUE:
+	case DTC_STATE_PREEMPTED:
+		return explain_occupants(h, interval);
+	case DTC_STATE_WAIT:
+	case DTC_STATE_WAIT_DISK: {
+		const struct dtc_wake *wake = interval->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, interval->ref);
+		if (wake && wake->waker == DTC_WAKER_BLOCK) {
+			g_autofree char *disk = explain_disk(h, wake);
+			return call ? g_strdup_printf("%s, %s", call, disk) : g_steal_pointer(&disk);
+		}
+		if (wake && (wake->waker == DTC_WAKER_IRQ || wake->waker == DTC_WAKER_SOFTIRQ)) {
+			const char *irq = wake->waker == DTC_WAKER_SOFTIRQ ? name_softirq(wake->ref) :
+									     dtc_history_get_string(h, wake->ref);
+			return call ? g_strdup_printf("%s, %s", call, irq) : g_strdup(irq);
+		}
+		return g_steal_pointer(&call);
+	}
+	case DTC_STATE_UNKNOWN:
+		return g_strdup("no events of this thread");
+	case DTC_STATE_EXITED:
+		return g_strdup("exited");
+	default:
+		return g_steal_pointer(&call);
+	}
+}
+
+char *dtc_explain_waker(const DtcHistory *h, const struct dtc_interval *wait)
+{
+	if (wait->ref == DTC_NONE)
+		return g_strdup("not woken");
+	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref);
+	switch ((enum dtc_waker)wake->waker) {
+	case DTC_WAKER_THREAD:
+	case DTC_WAKER_NEW:
+		return g_strdup_printf("%s (tid %d)", dtc_history_get_comm(h, wake->thread, wake->waking_ns),
+				       dtc_history_get_thread(h, wake->thread)->tid);
+	case DTC_WAKER_TIMER:
+		return g_strdup("timer");
+	case DTC_WAKER_BLOCK:
+		return explain_disk(h, wake);
+	case DTC_WAKER_PACKET:
+		return g_strdup("packet");
+	case DTC_WAKER_IRQ:
+		return g_strdup_printf("interrupt %s", dtc_history_get_string(h, wake->ref));
+	case DTC_WAKER_SOFTIRQ:
+		return g_strdup_printf("softirq %s", name_softirq(wake->ref));
+	case DTC_WAKER_IPI:
+		return g_strdup("another CPU");
+	case DTC_WAKER_UNKNOWN:
+		break;
+	}
+	return g_strdup("unknown");
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/path/arrival.h"
+#include "analyze/path/causality.h"
+#include "analyze/path/explain.h"
+#include "analyze/path/path_build.h"
+#include "analyze/path/walk.h"
+#include "dtrace-chain/error.h"
+
+#include <string.h>
+
+/*
+ * The walk goes back in time from the target's end. It stands at (node, thread, node time); tc is the cluster time down
+ * to which the path is explained. A wait ended by a thread pushes a frame: the waker is followed down to the begin of
+ * the wait, then the walk returns to the waiting thread. A message pushes none: the path goes on at the sender.
+ */
+struct frame {
+	guint node;
+	uint32_t thread;
+	int64_t bound_ns;	    /* node time of that node: where the walk returns to the thread */
+	int64_t bound_cluster_ns;   /* the same, in cluster time */
+	bool has_arrival;	    /* what the waiting thread was pursuing when the frame was pushed */
+	struct dtc_arrival arrival;
+};
+
+#define FRAME_LIMIT 4096
+
+struct walk {
+	const DtcLinks *links;
+	const struct dtc_path_target *target;
+	DtcPath *path;
+	GArray *frames;
+	guint node;
+	uint32_t thread;
+	int64_t at_ns; /* node time */
+	int64_t tc;    /* cluster time: everything from here to the target's end is explained */
+	bool has_arrival; /* the arrival down to which this thread's own history is followed */
+	struct dtc_arrival arrival;
+	enum dtc_link_quality link; /* of the step that led here: the next segment bears it */
+	int64_t uncertainty_ns;
+};
+
+static int64_t to_cluster(const struct walk *w, guint node, int64_t node_ns)
+{
+	return dtc_clocks_to_cluster(dtc_links_get_clocks(w->links), node, (DtcNodeTime){ node_ns }).ns;
+}
+
+static int64_t lower_bound(const struct walk *w)
+{
+	int64_t bound = w->target->begin.ns;
+	if (w->frames->len) {
+		const struct frame *top = &g_array_index(w->frames, struct frame, w->frames->len - 1);
+		bound = MAX(bound, top->bound_cluster_ns);
+	}
+	return bound;
+}
+
+/* Explains the time from cluster time begin up to tc. Names are those that (node, thread) had at name_ns. */
+static void emit(struct walk *w, guint node, uint32_t thread, int64_t name_ns, int64_t begin_cluster_ns,
+		 enum dtc_cause cause, char *detail)
+{
+	int64_t begin = MAX(begin_cluster_ns, lower_bound(w));
+	if (begin >= w->tc) {
+		g_free(detail);
+		return;
+	}
+	const DtcHistory *h = dtc_links_get_history(w->links, node);
+	struct dtc_segment segment = { .begin = { begin },
+				       .end = { w->tc },
+				       .node = node,
+				       .thread = thread,
+				       .cause = cause,
+				       .link = w->link,
+				       .uncertainty_ns = w->uncertainty_ns,
+				       .tid = -1,
+				       .pid = -1,
+				       .detail = detail };
+	if (thread != DTC_NONE) {
+		const struct dtc_thread *t = dtc_history_get_thread(h, thread);
+		segment.tid = t->tid;
+		segment.pid = t->pid;
+		segment.comm = g_strdup(dtc_history_get_comm(h, thread, name_ns));
+		segment.process = g_strdup(dtc_history_get_process(h, thread, name_ns));
+	} else {
+		segment.comm = g_strdup("");
+		segment.process = g_strdup("kernel");
+	}
+	dtc_path_add_segment(w->path, &segment);
+	w->tc = begin;
+	w->link = DTC_LINK_EXACT;
+	w->uncertainty_ns = 0;
+}
+
+static void emit_interval(struct walk *w, const struct dtc_interval *interval, int64_t begin_ns, enum dtc_cause cause)
+{
+	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
+	emit(w, w->node, w->thread, interval->end_ns, to_cluster(w, w->node, begin_ns), cause,
+	     dtc_explain_detail(h, interval));
+	w->at_ns = begin_ns;
+}
+
+static bool push_frame(struct walk *w, int64_t bound_ns)
+{
+	if (w->frames->len >= FRAME_LIMIT)
+		return false;
+	struct frame frame = { .node = w->node,
+			       .thread = w->thread,
+			       .bound_ns = bound_ns,
+			       .bound_cluster_ns = to_cluster(w, w->node, bound_ns),
+			       .has_arrival = w->has_arrival,
+			       .arrival = w->arrival };
+	g_array_append_val(w->frames, frame);
+	w->has_arrival = false;
+	return true;
+}
+
+static void pop_frame(struct walk *w)
+{
+	struct frame frame = g_array_index(w->frames, struct frame, w->frames->len - 1);
+	g_array_set_size(w->frames, w->frames->len - 1);
+	w->node = frame.node;
+	w->thread = frame.thread;
+	w->at_ns = frame.bound_ns;
+	w->has_arrival = frame.has_arrival;
+	w->arrival = frame.arrival;
+}
+
+static char *explain_message(const struct walk *w, const struct dtc_sender *sender)
+{
+	const DtcHistory *h = dtc_links_get_history(w->links, sender->node);
+	const DtcPackets *packets = dtc_history_get_packets(h);
+	const struct dtc_packet *p = dtc_packets_get(packets, sender->packet);
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, p->flow);
+	g_autofree char *what = dtc_explain_packet(p);
+	g_autofree char *from = dtc_explain_address(flow->source, flow->source_port);
+	g_autofree char *to = dtc_explain_address(flow->destination, flow->destination_port);
+	return g_strdup_printf("%s from %s %s to %s", what, dtc_links_get_node_name(w->links, sender->node), from, to);
+}
+
+/*
+ * From an arrival to the thread that sent it: wire, retransmission, time in the sender's stack. Several steps when the
+ * kernel answered by itself (SYN-ACK, ACK). False if nobody traced sent it: then the walk stays where it is.
+ */
+static bool jump(struct walk *w, struct dtc_arrival arrival)
+{
+	const DtcClocks *clocks = dtc_links_get_clocks(w->links);
+	bool moved = false;
+	for (int hops = 0; hops < 64; hops++) {
+		struct dtc_sender sender;
+		if (!dtc_arrival_find_sender(w->links, &arrival, &sender))
+			return moved;
+		w->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
+		w->uncertainty_ns = dtc_clocks_get_uncertainty_ns(clocks, sender.node, arrival.node, (DtcClusterTime){ w->tc });
+		/* a send that seems to come after the arrival lies within the clocks' uncertainty of it: clamped by emit */
+		emit(w, arrival.node, w->thread, arrival.time_ns, to_cluster(w, sender.node, sender.sent_ns),
+		     DTC_CAUSE_NETWORK_WIRE, explain_message(w, &sender));
+		w->node = sender.node;
+		w->thread = sender.thread;
+		if (sender.sent_ns > sender.first_ns) {
+			g_autofree char *what = explain_message(w, &sender);
+			emit(w, sender.node, sender.thread, sender.sent_ns, to_cluster(w, sender.node, sender.first_ns),
+			     DTC_CAUSE_RETRANSMISSION, g_strdup_printf("sent again: %s", what));
+		}
+		moved = true;
+		if (!sender.relayed) {
+			if (sender.thread == DTC_NONE)
+				return false;
+			if (sender.written_ns < sender.first_ns)
+				emit(w, sender.node, sender.thread, sender.first_ns, to_cluster(w, sender.node, sender.written_ns),
+				     DTC_CAUSE_NETWORK_SEND, g_strdup("waited in the sender's socket"));
+			w->at_ns = sender.written_ns;
+			/* exact as long as the bytes tell; the loop's rule below is by order within one turn */
+			w->has_arrival = dtc_arrival_find_for_send(w->links, w->node, w->thread, w->at_ns, sender.file,
+								   &w->arrival);
+			return true;
+		}
+		emit(w, sender.node, sender.thread, sender.first_ns, to_cluster(w, sender.node, sender.cause.time_ns),
+		     DTC_CAUSE_SOFTIRQ, g_strdup("the kernel answers a packet"));
+		arrival = sender.cause;
+		w->at_ns = arrival.time_ns;
+		if (w->tc <= lower_bound(w))
+			return true;
+	}
+	return moved;
+}
+
+static bool waits_for_network(const DtcHistory *h, const struct dtc_interval *wait)
+{
+	if (wait->call == DTC_NONE)
+		return false;
+	switch ((enum dtc_call_kind)dtc_history_get_call(h, wait->call)->kind) {
+	case DTC_CALL_POLL:
+	case DTC_CALL_READ:
+	case DTC_CALL_PEEK:
+	case DTC_CALL_ACCEPT:
+	case DTC_CALL_CONNECT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Emits the softirq's work between the arrival and the wakeup, and goes to the sender. */
+static bool follow_arrival(struct walk *w, const struct dtc_interval *wait, const struct dtc_arrival *arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
+	emit(w, w->node, w->thread, wait->end_ns, to_cluster(w, w->node, arrival->time_ns), DTC_CAUSE_NETWORK_RECEIVE,
+	     dtc_explain_detail(h, wait));
+	w->at_ns = arrival->time_ns;
+	w->has_arrival = false;
+	return jump(w, *arrival);
+}
+
+static void follow_block(struct walk *w, const struct dtc_interval *wait, const struct dtc_wake *wake, int64_t low_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
+	const struct dtc_block_request *request = dtc_history_get_block_request(h, wake->ref);
+	int64_t begin_ns = low_ns;
+	/* submitted while this thread waited already, by another: what that one did before is part of the answer */
+	bool other = request->insert_ns > low_ns && request->insert_ns < w->at_ns && request->thread != DTC_NONE &&
+		     request->thread != w->thread && dtc_history_get_thread(h, request->thread)->idle_cpu < 0;
+	if (other)
+		begin_ns = request->insert_ns;
+	emit_interval(w, wait, begin_ns, dtc_explain_interval(h, wait));
+	if (other && push_frame(w, low_ns)) {
+		w->thread = request->thread;
+		w->at_ns = begin_ns;
+	} else if (other) {
+		emit_interval(w, wait, low_ns, DTC_CAUSE_UNKNOWN);
+	}
+}
+
+static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t low_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
+	const struct dtc_wake *wake = wait->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, wait->ref);
+	bool whole = wake && w->at_ns == wait->end_ns; /* entered at its end: what ended it is a cause */
+	if (w->has_arrival && w->arrival.time_ns > wait->begin_ns && waits_for_network(h, wait)) {
+		struct dtc_arrival arrival = w->arrival;
+		if (!follow_arrival(w, wait, &arrival)) {
+			w->link = DTC_LINK_UNKNOWN;
+			emit_interval(w, wait, wait->begin_ns, DTC_CAUSE_NETWORK_RECEIVE);
+		}
+		return;
+	}
+	if (!whole) {
+		emit_interval(w, wait, low_ns, dtc_explain_interval(h, wait));
+		return;
+	}
+	struct dtc_arrival arrival;
+	switch ((enum dtc_waker)wake->waker) {
+	case DTC_WAKER_THREAD:
+	case DTC_WAKER_NEW:
+		if (wake->thread != DTC_NONE && wake->thread != w->thread && push_frame(w, low_ns)) {
+			w->thread = wake->thread;
+			return;
+		}
+		break;
+	case DTC_WAKER_BLOCK:
+		follow_block(w, wait, wake, low_ns);
+		return;
+	case DTC_WAKER_PACKET:
+		if (dtc_arrival_find_for_wait(w->links, w->node, wait, &arrival)) {
+			guint node = w->node;
+			uint32_t thread = w->thread;
+			if (follow_arrival(w, wait, &arrival))
+				return;
+			w->node = node;
+			w->thread = thread;
+			w->link = DTC_LINK_UNKNOWN;
+		}
+		break;
+	default:
+		break;
+	}
+	emit_interval(w, wait, low_ns, dtc_explain_interval(h, wait));
+}
+
+/* One step back. False when the walk cannot go on: the rest is unknown. */
+static bool step(struct walk *w)
+{
+	const DtcHistory *h = w->thread == DTC_NONE ? NULL : dtc_links_get_history(w->links, w->node);
+	if (!h)
+		return false;
+	if (w->has_arrival && w->at_ns <= w->arrival.time_ns) {
+		w->has_arrival = false;
+		guint node = w->node;
+		uint32_t thread = w->thread;
+		if (!jump(w, w->arrival)) { /* the peer is not traced: on with this thread's own time */
+			w->node = node;
+			w->thread = thread;
+		}
+		return true;
+	}
+	const struct dtc_interval *interval = dtc_history_find_interval_before(h, w->thread, w->at_ns);
+	if (!interval) {
+		/* not yet born: its parent made it (Fournier's parental chain) */
+		const struct dtc_thread *thread = dtc_history_get_thread(h, w->thread);
+		if (thread->parent == DTC_NONE || thread->begin_ns <= dtc_history_get_begin_ns(h))
+			return false;
+		w->at_ns = MIN(w->at_ns, thread->begin_ns);
+		w->thread = thread->parent;
+		return true;
+	}
+	int64_t low_ns = interval->begin_ns;
+	if (w->has_arrival)
+		low_ns = MAX(low_ns, w->arrival.time_ns);
+	if (dtc_state_is_wait(interval->state))
+		follow_wait(w, interval, low_ns);
+	else
+		emit_interval(w, interval, low_ns, dtc_explain_interval(h, interval));
+	return true;
+}
+
+DtcPath *dtc_path_walk(const DtcLinks *links, const struct dtc_path_target *target,
+		       const struct dtc_path_options *options, GError **error)
+{
+	const DtcHistory *h = dtc_links_get_history(links, target->node);
+	const DtcClocks *clocks = dtc_links_get_clocks(links);
+	if (!h || target->thread >= dtc_history_get_thread_count(h) || target->end.ns <= target->begin.ns) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
+			    "no span of a traced thread of '%s' to explain\nhint: the end must lie after the begin, within "
+			    "the trace",
+			    dtc_links_get_node_name(links, target->node));
+		return NULL;
+	}
+	struct walk w = { .links = links,
+			  .target = target,
+			  .path = dtc_path_new(target->begin, target->end),
+			  .frames = g_array_new(FALSE, FALSE, sizeof(struct frame)),
+			  .node = target->node,
+			  .thread = target->thread,
+			  .at_ns = dtc_clocks_to_node(clocks, target->node, target->end).ns,
+			  .tc = target->end.ns,
+			  .link = DTC_LINK_EXACT };
+	/* each step shortens the path, climbs to a parent, or enters or leaves a frame; a step that does none counts here */
+	guint idle = 0;
+	while (w.tc > target->begin.ns) {
+		if (w.frames->len && w.tc <= g_array_index(w.frames, struct frame, w.frames->len - 1).bound_cluster_ns) {
+			pop_frame(&w);
+			continue;
+		}
+		int64_t before = w.tc;
+		bool on = step(&w);
+		idle = w.tc < before ? 0 : idle + 1;
+		if (on && idle < 4 * FRAME_LIMIT)
+			continue;
+		w.link = DTC_LINK_UNKNOWN;
+		emit(&w, w.node, w.thread, w.at_ns, lower_bound(&w), DTC_CAUSE_UNKNOWN,
+		     g_strdup("nothing is known before"));
+		idle = 0;
+	}
+	dtc_causality_add(links, target, options, w.path);
+	dtc_path_finish(w.path);
+	g_array_unref(w.frames);
+	return w.path;
+}
