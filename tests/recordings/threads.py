@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asks for the threads that a recording switches to most, over their whole life and over a part of the trace, and checks
+"""Asks for the threads that a recording switches to most, over their whole life and a part of the trace, and checks
 the contract of the report: whatever the kernel, the tracer, or the events that the recording lacks. Without captures
 a request cannot be asked for, and the program must say so.
 usage: threads.py --program FILE --bundle DIR [--threads N] [--no-captures]"""
