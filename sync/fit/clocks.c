@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The one file that converts between node time and cluster time. Integers throughout: a double near 1.7e18 ns steps by
+ * 256 ns. Between knots the product of two distances needs 128 bits.
+ */
+#include "sync/fit/clocks.h"
+
+#include <string.h>
+
+struct map {
+	guint group;
+	guint count;
+	struct dtc_clock_knot *knots; /* owned */
+	double spread;
+	/* the slopes that go on beyond the ends: numerator and denominator of the outermost usable piece */
+	int64_t before_cluster_ns, before_node_ns;
+	int64_t after_cluster_ns, after_node_ns;
+};
+
+struct DtcClocks {
+	guint node_count;
+	guint reference;
+	struct map *maps;
+};
+
+/* Shorter pieces are steps or noise: their slope says nothing about the clock. */
+#define LEAST_PIECE_NS 100000
+
+static int64_t clamp_to_int64(__int128 value)
+{
+	/* INT64_MIN is DTC_TIME_NONE */
+	return value > INT64_MAX ? INT64_MAX : value <= INT64_MIN ? INT64_MIN + 1 : (int64_t)value;
+}
+
+static int64_t add_clamped(int64_t a, int64_t b)
+{
+	return clamp_to_int64((__int128)a + b);
+}
+
+static int64_t divide_down(__int128 numerator, int64_t denominator)
+{
+	__int128 quotient = numerator / denominator;
+	return clamp_to_int64(quotient - (numerator % denominator < 0));
+}
+
+DtcClocks *dtc_clocks_new(guint node_count, guint reference)
+{
+	DtcClocks *clocks = g_new0(DtcClocks, 1);
+	clocks->node_count = node_count;
+	clocks->reference = reference;
+	clocks->maps = g_new0(struct map, node_count);
+	struct dtc_clock_knot origin = { 0, 0, 0, 0 };
+	for (guint i = 0; i < node_count; i++)
+		dtc_clocks_set_node(clocks, i, i == reference ? 0 : i < reference ? i + 1 : i, &origin, 1, 0);
+	return clocks;
+}
+
+DtcClocks *dtc_clocks_new_identity(guint node_count)
+{
+	return dtc_clocks_new(node_count, 0);
+}
+
+void dtc_clocks_free(DtcClocks *clocks)
+{
+	if (!clocks)
+		return;
+	for (guint i = 0; i < clocks->node_count; i++)
+		g_free(clocks->maps[i].knots);
+	g_free(clocks->maps);
+	g_free(clocks);
+}
+
+/* The outermost piece that is long enough to have a slope; a single knot goes on at rate one. */
+static void set_outer_slopes(struct map *map)
+{
+	map->before_cluster_ns = map->before_node_ns = map->after_cluster_ns = map->after_node_ns = 1;
+	const struct dtc_clock_knot *knots = map->knots;
+	for (guint i = 1; i < map->count; i++) {
+		if (knots[i].node_ns - knots[i - 1].node_ns < LEAST_PIECE_NS)
+			continue;
+		map->before_cluster_ns = knots[i].cluster_ns - knots[i - 1].cluster_ns;
+		map->before_node_ns = knots[i].node_ns - knots[i - 1].node_ns;
+		break;
+	}
+	for (guint i = map->count; i-- > 1;) {
+		if (knots[i].node_ns - knots[i - 1].node_ns < LEAST_PIECE_NS)
+			continue;
+		map->after_cluster_ns = knots[i].cluster_ns - knots[i - 1].cluster_ns;
+		map->after_node_ns = knots[i].node_ns - knots[i - 1].node_ns;
+		break;
+	}
+}
+
+void dtc_clocks_set_node(DtcClocks *clocks, guint node, guint group, const struct dtc_clock_knot *knots, guint count,
+			 double spread)
+{
+	g_assert(node < clocks->node_count && count > 0);
+	for (guint i = 0; i < count; i++) {
+		g_assert(knots[i].lo_ns <= knots[i].cluster_ns && knots[i].cluster_ns <= knots[i].hi_ns);
+		g_assert(i == 0 || (knots[i - 1].node_ns < knots[i].node_ns &&
+				    knots[i - 1].cluster_ns < knots[i].cluster_ns));
+	}
+	struct map *map = &clocks->maps[node];
+	g_free(map->knots);
+	map->knots = g_memdup2(knots, count * sizeof(*knots));
+	map->count = count;
+	map->group = group;
+	map->spread = spread;
+	set_outer_slopes(map);
+}
+
+guint dtc_clocks_get_node_count(const DtcClocks *clocks)
+{
+	return clocks->node_count;
+}
+
+guint dtc_clocks_get_reference(const DtcClocks *clocks)
+{
+	return clocks->reference;
+}
+
+guint dtc_clocks_get_group(const DtcClocks *clocks, guint node)
+{
+	g_assert(node < clocks->node_count);
+	return clocks->maps[node].group;
+}
+
+double dtc_clocks_get_spread(const DtcClocks *clocks, guint node)
+{
+	g_assert(node < clocks->node_count);
+	return clocks->maps[node].spread;
+}
+
+const struct dtc_clock_knot *dtc_clocks_get_knots(const DtcClocks *clocks, guint node, guint *ret_count)
+{
+	g_assert(node < clocks->node_count);
+	*ret_count = clocks->maps[node].count;
+	return clocks->maps[node].knots;
+}
+
+/* The piece that holds node_ns: the last knot that is not after it; -1 before the first knot. */
+static gint64 find_piece(const struct map *map, int64_t node_ns)
+{
+	gint64 low = -1, high = (gint64)map->count - 1;
+	while (low < high) {
+		gint64 middle = low + (high - low + 1) / 2;
+		if (map->knots[middle].node_ns <= node_ns)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+static int64_t interpolate(int64_t x, int64_t x0, int64_t x1, int64_t y0, int64_t y1)
+{
+	__int128 rise = (__int128)y1 - y0;
+	return add_clamped(y0, divide_down(rise * ((__int128)x - x0), x1 - x0));
+}
+
+static int64_t go_on(int64_t y, int64_t distance, int64_t rise, int64_t run)
+{
+	return add_clamped(y, divide_down((__int128)distance * rise, run));
+}
+
+static int64_t map_to_cluster(const struct map *map, int64_t node_ns)
+{
+	gint64 piece = find_piece(map, node_ns);
+	const struct dtc_clock_knot *knots = map->knots;
+	if (piece < 0)
+		return go_on(knots[0].cluster_ns, clamp_to_int64((__int128)node_ns - knots[0].node_ns),
+			     map->before_cluster_ns, map->before_node_ns);
+	const struct dtc_clock_knot *knot = &knots[piece];
+	if (piece + 1 == (gint64)map->count)
+		return go_on(knot->cluster_ns, clamp_to_int64((__int128)node_ns - knot->node_ns),
+			     map->after_cluster_ns, map->after_node_ns);
+	return interpolate(node_ns, knot->node_ns, knot[1].node_ns, knot->cluster_ns, knot[1].cluster_ns);
+}
+
+DtcClusterTime dtc_clocks_to_cluster(const DtcClocks *clocks, guint node, DtcNodeTime time)
+{
+	g_assert(node < clocks->node_count);
+	if (time.ns == DTC_TIME_NONE)
+		return (DtcClusterTime){ DTC_TIME_NONE };
+	return (DtcClusterTime){ map_to_cluster(&clocks->maps[node], time.ns) };
+}
+
+DtcNodeTime dtc_clocks_to_node(const DtcClocks *clocks, guint node, DtcClusterTime time)
+{
+	g_assert(node < clocks->node_count);
+	if (time.ns == DTC_TIME_NONE)
+		return (DtcNodeTime){ DTC_TIME_NONE };
+	const struct map *map = &clocks->maps[node];
+	const struct dtc_clock_knot *knots = map->knots;
+	gint64 low = -1, high = (gint64)map->count - 1;
+	while (low < high) {
+		gint64 middle = low + (high - low + 1) / 2;
+		if (knots[middle].cluster_ns <= time.ns)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	int64_t guess;
+	if (low < 0)
+		guess = go_on(knots[0].node_ns, clamp_to_int64((__int128)time.ns - knots[0].cluster_ns),
+			      map->before_node_ns, map->before_cluster_ns);
+	else if (low + 1 == (gint64)map->count)
+		guess = go_on(knots[low].node_ns, clamp_to_int64((__int128)time.ns - knots[low].cluster_ns),
+			      map->after_node_ns, map->after_cluster_ns);
+	else
+		guess = interpolate(time.ns, knots[low].cluster_ns, knots[low + 1].cluster_ns, knots[low].node_ns,
+				    knots[low + 1].node_ns);
+	/* rounding leaves it at most two off where the slopes are near one */
+	for (guint i = 0; i < 4 && guess > INT64_MIN + 2 && map_to_cluster(map, guess) > time.ns; i++)
+		guess--;
+	for (guint i = 0; i < 4 && guess < INT64_MAX - 2 && map_to_cluster(map, guess + 1) <= time.ns; i++)
+		guess++;
+	return (DtcNodeTime){ guess };
+}
+
+/* Widening beyond the ends, rounded up. */
+static int64_t get_widening(const struct map *map, int64_t distance_ns)
+{
+	double widening = map->spread * (double)distance_ns + (distance_ns != 0);
+	return widening < 4e18 ? (int64_t)widening : (int64_t)4e18;
+}
+
+void dtc_clocks_get_bounds(const DtcClocks *clocks, guint node, DtcNodeTime time, DtcClusterTime *ret_lo,
+			   DtcClusterTime *ret_hi)
+{
+	g_assert(node < clocks->node_count);
+	const struct map *map = &clocks->maps[node];
+	if (time.ns == DTC_TIME_NONE) {
+		ret_lo->ns = ret_hi->ns = DTC_TIME_NONE;
+		return;
+	}
+	gint64 piece = find_piece(map, time.ns);
+	bool before = piece < 0, after = piece + 1 == (gint64)map->count;
+	const struct dtc_clock_knot *knot = &map->knots[before ? 0 : piece];
+	if (before || after) {
+		int64_t cluster_ns = map_to_cluster(map, time.ns);
+		int64_t distance = clamp_to_int64(before ? (__int128)knot->node_ns - time.ns
+							 : (__int128)time.ns - knot->node_ns);
+		int64_t widening = get_widening(map, distance);
+		ret_lo->ns = add_clamped(cluster_ns, knot->lo_ns - knot->cluster_ns - widening);
+		ret_hi->ns = add_clamped(cluster_ns, add_clamped(knot->hi_ns - knot->cluster_ns, widening));
+		return;
+	}
+	ret_lo->ns = interpolate(time.ns, knot->node_ns, knot[1].node_ns, knot->lo_ns, knot[1].lo_ns);
+	/* rounded up: a bound that is a nanosecond wide of the mark is still a bound */
+	ret_hi->ns = add_clamped(interpolate(time.ns, knot->node_ns, knot[1].node_ns, knot->hi_ns, knot[1].hi_ns), 1);
+	if (time.ns == knot->node_ns)
+		ret_hi->ns = knot->hi_ns;
+}
+
+int64_t dtc_clocks_get_uncertainty_ns(const DtcClocks *clocks, guint a, guint b, DtcClusterTime time)
+{
+	g_assert(a < clocks->node_count && b < clocks->node_count);
+	if (a == b)
+		return 0;
+	if (clocks->maps[a].group != clocks->maps[b].group)
+		return INT64_MAX;
+	__int128 width = 0;
+	for (guint i = 0; i < 2; i++) {
+		guint node = i ? b : a;
+		DtcClusterTime lo, hi;
+		dtc_clocks_get_bounds(clocks, node, dtc_clocks_to_node(clocks, node, time), &lo, &hi);
+		width += (__int128)hi.ns - lo.ns;
+	}
+	return clamp_to_int64((width + 1) / 2);
+}

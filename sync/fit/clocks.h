@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How clock maps are made: for the fit and for saved alignments. Reading them is in dtrace-chain/sync.h. */
+#pragma once
+
+#include "dtrace-chain/sync.h"
+
+/* Maps of node_count nodes, all still identity, each node in a group of its own. */
+DtcClocks *dtc_clocks_new(guint node_count, guint reference);
+/*
+ * Sets a node's map. knots (at least one, copied) must increase strictly in node_ns and cluster_ns, with
+ * lo_ns <= cluster_ns <= hi_ns; spread is the widening of each bound beyond the ends, as a rate (2e-6: 2 us per s).
+ */
+void dtc_clocks_set_node(DtcClocks *clocks, guint node, guint group, const struct dtc_clock_knot *knots, guint count,
+			 double spread);
+double dtc_clocks_get_spread(const DtcClocks *clocks, guint node);

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From packets to messages: streams of the same flow on several nodes are brought together by their 5-tuple, then by
+ * generation (port reuse), and what finds no partner by what a 1:1 address translation leaves alone.
+ *
+ * A router sees a flow received and sent. Its sends follow the origin's sends, and precede the receives of the last
+ * node; nothing is said about two routers. So a stream is compared only if the sender is the origin (did not receive
+ * the flow) or the receiver the last (does not send it on).
+ */
+#include "sync/match/stream.h"
+
+#include <string.h>
+
+#define PROTOCOL_TCP 6
+/* Packets of a stream that are looked at to recognise the same connection elsewhere. */
+#define SAMPLE_PACKETS 64
+
+struct flow_group {
+	GArray *streams; /* struct dtc_stream */
+};
+
+struct matcher {
+	const struct dtc_match_source *sources;
+	guint count;
+	DtcMatches *matches;
+	GHashTable *group_by_key; /* 40 bytes -> struct flow_group, owned by groups */
+	GPtrArray *groups;
+	GHashTable *node_by_address; /* 16 bytes -> node + 1, or 0 if several claim it */
+};
+
+struct group_key {
+	uint8_t source[16];
+	uint8_t destination[16];
+	uint16_t source_port;
+	uint16_t destination_port;
+	uint32_t protocol;
+};
+
+static guint hash_bytes(const uint8_t *bytes, guint count)
+{
+	guint hash = 2166136261u;
+	for (guint i = 0; i < count; i++)
+		hash = (hash ^ bytes[i]) * 16777619u;
+	return hash;
+}
+
+static guint hash_key(gconstpointer key)
+{
+	return hash_bytes(key, sizeof(struct group_key));
+}
+
+static gboolean equal_keys(gconstpointer left, gconstpointer right)
+{
+	return memcmp(left, right, sizeof(struct group_key)) == 0;
+}
+
+static guint hash_address(gconstpointer address)
+{
+	return hash_bytes(address, 16);
+}
+
+static gboolean equal_addresses(gconstpointer left, gconstpointer right)
+{
+	return memcmp(left, right, 16) == 0;
+}
+
+static void group_free(gpointer data)
+{
+	struct flow_group *group = data;
+	g_array_unref(group->streams);
+	g_free(group);
+}
+
+static bool is_loopback_address(const uint8_t address[16])
+{
+	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+	static const uint8_t one[16] = { [15] = 1 };
+	return (memcmp(address, mapped, 12) == 0 && address[12] == 127) || memcmp(address, one, 16) == 0;
+}
+
+/* Old events carry no addresses: all packets of a node are in flows from nowhere to nowhere. */
+static bool is_bare(const struct dtc_flow *flow)
+{
+	static const uint8_t zero[16], mapped[16] = { [10] = 0xff, [11] = 0xff };
+	return (memcmp(flow->source, zero, 16) == 0 || memcmp(flow->source, mapped, 16) == 0) &&
+	       memcmp(flow->source, flow->destination, 16) == 0;
+}
+
+/* --- which source of a node ------------------------------------------------------------------------------------ */
+
+static void count_packets(const DtcPackets *packets, guint64 with_headers[2], guint64 without[2])
+{
+	uint32_t count = packets ? dtc_packets_get_count(packets) : 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_packet *packet = dtc_packets_get(packets, i);
+		(packet->flow == DTC_NONE ? without : with_headers)[packet->direction & 1]++;
+	}
+}
+
+/*
+ * Per direction the kernel's events, unless most of them have no headers (GRO off) and there is a capture. The kernel's
+ * event is the earlier one of both, in the clock that matters.
+ */
+static void choose_sources(struct matcher *matcher, guint node, const DtcPackets *ret_chosen[2], DtcFindings *findings)
+{
+	static const char *const verbs[2] = { "sent", "received" };
+	const struct dtc_match_source *source = &matcher->sources[node];
+	struct dtc_relation *relation = dtc_matches_get_relation(matcher->matches, node);
+	guint64 kernel[2] = { 0, 0 }, bare[2] = { 0, 0 }, captured[2] = { 0, 0 }, unused[2] = { 0, 0 };
+	count_packets(source->kernel, kernel, bare);
+	count_packets(source->capture, captured, unused);
+	relation->identity = !source->kernel;
+	if (source->kernel && source->capture && (kernel[0] || kernel[1]))
+		dtc_relation_estimate(relation, source->kernel, source->capture);
+	for (guint d = 0; d < 2; d++) {
+		bool kernel_serves = kernel[d] && kernel[d] >= bare[d];
+		ret_chosen[d] = source->kernel;
+		if (!captured[d] || kernel_serves)
+			continue;
+		if (source->kernel && !relation->count && !relation->identity) {
+			/* the tracer's offset is the difference of the same two clocks at its start: good enough to
+			 * say something, not to be silent about it */
+			if (kernel[0] || kernel[1])
+				continue;
+			relation->identity = true;
+			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, source->node,
+					 "the trace has no packets with headers: its clock is taken to be the capture's");
+		}
+		ret_chosen[d] = source->capture;
+		if (source->kernel && relation->count)
+			dtc_findings_add(findings, DTC_SEVERITY_INFO, false, source->node,
+					 "%s packets are taken from the capture, whose clock is known to %" G_GINT64_FORMAT
+					 " ns in the trace's",
+					 verbs[d], relation->error_ns);
+	}
+}
+
+/* --- streams ---------------------------------------------------------------------------------------------------- */
+
+static void add_stream(struct matcher *matcher, const struct dtc_stream *stream, const struct dtc_flow *flow)
+{
+	struct group_key key = { .protocol = flow->protocol };
+	if (!is_bare(flow)) {
+		memcpy(key.source, flow->source, 16);
+		memcpy(key.destination, flow->destination, 16);
+		key.source_port = flow->source_port;
+		key.destination_port = flow->destination_port;
+	}
+	struct flow_group *group = g_hash_table_lookup(matcher->group_by_key, &key);
+	if (!group) {
+		group = g_new0(struct flow_group, 1);
+		group->streams = g_array_new(FALSE, FALSE, sizeof(struct dtc_stream));
+		g_hash_table_insert(matcher->group_by_key, g_memdup2(&key, sizeof(key)), group);
+		g_ptr_array_add(matcher->groups, group);
+	}
+	g_array_append_val(group->streams, *stream);
+}
+
+static void collect_streams(struct matcher *matcher, guint node, DtcFindings *findings)
+{
+	const DtcPackets *chosen[2];
+	choose_sources(matcher, node, chosen, findings);
+	struct dtc_relation *relation = dtc_matches_get_relation(matcher->matches, node);
+	for (guint d = 0; d < 2; d++) {
+		uint32_t count = chosen[d] ? dtc_packets_get_flow_count(chosen[d]) : 0;
+		bool converts = matcher->sources[node].kernel && chosen[d] == matcher->sources[node].capture;
+		for (uint32_t id = 0; id < count; id++) {
+			const struct dtc_flow *flow = dtc_packets_get_flow(chosen[d], id);
+			struct dtc_stream stream = { .node = node, .direction = (enum dtc_direction)d,
+						     .packets = chosen[d], .flow = id,
+						     .relation = converts ? relation : NULL };
+			if (!flow->packet_count || is_loopback_address(flow->source) ||
+			    is_loopback_address(flow->destination))
+				continue;
+			dtc_stream_choose_interface(&stream);
+			if (stream.packet_count)
+				add_stream(matcher, &stream, flow);
+		}
+	}
+}
+
+static struct dtc_stream *get_stream(const struct flow_group *group, guint index)
+{
+	return &g_array_index(group->streams, struct dtc_stream, index);
+}
+
+static bool node_has(const struct flow_group *group, guint node, enum dtc_direction direction)
+{
+	for (guint i = 0; i < group->streams->len; i++)
+		if (get_stream(group, i)->node == node && get_stream(group, i)->direction == direction)
+			return true;
+	return false;
+}
+
+static const struct dtc_flow *get_flow(const struct dtc_stream *stream)
+{
+	return dtc_packets_get_flow(stream->packets, stream->flow);
+}
+
+static void compare_streams(struct matcher *matcher, struct dtc_stream *from, struct dtc_stream *to)
+{
+	g_autoptr(GArray) sent = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+	g_autoptr(GArray) received = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+	struct dtc_stream_result result;
+	const struct dtc_flow *flow = get_flow(from);
+	dtc_stream_get_seen(from, sent);
+	dtc_stream_get_seen(to, received);
+	dtc_stream_compare(sent, received, flow->protocol, flow->protocol == PROTOCOL_TCP, matcher->matches, from->node,
+			   to->node, &result);
+	dtc_matches_add_unmatched(matcher->matches, from->node, to->node, result.unmatched_sent);
+	dtc_matches_add_unmatched(matcher->matches, to->node, from->node, result.unmatched_received);
+	dtc_matches_add_ambiguous(matcher->matches, from->node, to->node,
+				  MAX(result.ambiguous_sent, result.ambiguous_received));
+	from->used = to->used = true;
+}
+
+/* How many of the first packets of both streams are the same; both lists are short. */
+static guint count_common(const struct dtc_stream *one, const struct dtc_stream *other)
+{
+	g_autoptr(GArray) a = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+	g_autoptr(GArray) b = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+	dtc_stream_get_seen(one, a);
+	dtc_stream_get_seen(other, b);
+	guint common = 0;
+	for (guint i = 0; i < MIN(a->len, SAMPLE_PACKETS); i++) {
+		const struct dtc_seen *p = &g_array_index(a, struct dtc_seen, i);
+		for (guint k = 0; k < MIN(b->len, SAMPLE_PACKETS); k++) {
+			const struct dtc_seen *q = &g_array_index(b, struct dtc_seen, k);
+			if (p->seq == q->seq && p->ack == q->ack && (!p->tsval || !q->tsval || p->tsval == q->tsval)) {
+				common++;
+				break;
+			}
+		}
+	}
+	return common;
+}
+
+/*
+ * The receiving stream of that node which is the same connection: ports may have been used again, and the two nodes
+ * need not have seen the same generations. The initial sequence number decides where both know it, else packets.
+ */
+static struct dtc_stream *find_counterpart(const struct flow_group *group, const struct dtc_stream *from, guint node,
+					   guint from_generations)
+{
+	struct dtc_stream *best = NULL, *only = NULL;
+	guint best_common = 0, candidates = 0;
+	const struct dtc_flow *flow = get_flow(from);
+	for (guint i = 0; i < group->streams->len; i++) {
+		struct dtc_stream *to = get_stream(group, i);
+		if (to->node != node || to->direction != DTC_RECEIVED)
+			continue;
+		const struct dtc_flow *other = get_flow(to);
+		candidates++;
+		only = to;
+		if (flow->has_isn && other->has_isn) {
+			if (flow->isn == other->isn)
+				return to;
+			only = NULL;
+			continue;
+		}
+		if (flow->protocol != PROTOCOL_TCP)
+			return to;
+		if (from_generations > 1 || candidates > 1) {
+			guint common = to->used ? 0 : count_common(from, to);
+			if (common > best_common) {
+				best = to;
+				best_common = common;
+			}
+		}
+	}
+	return candidates == 1 && from_generations == 1 ? only : best;
+}
+
+static guint count_generations(const struct flow_group *group, guint node, enum dtc_direction direction)
+{
+	guint count = 0;
+	for (guint i = 0; i < group->streams->len; i++)
+		count += get_stream(group, i)->node == node && get_stream(group, i)->direction == direction;
+	return count;
+}
+
+static void match_group(struct matcher *matcher, const struct flow_group *group)
+{
+	/* the common case by far: traffic with somebody who is not traced */
+	bool several = false;
+	for (guint i = 1; i < group->streams->len && !several; i++)
+		several = get_stream(group, i)->node != get_stream(group, 0)->node;
+	if (!several)
+		return;
+	for (guint i = 0; i < group->streams->len; i++) {
+		struct dtc_stream *from = get_stream(group, i);
+		if (from->direction != DTC_SENT)
+			continue;
+		bool is_origin = !node_has(group, from->node, DTC_RECEIVED);
+		guint generations = count_generations(group, from->node, DTC_SENT);
+		guint last = from->node;
+		for (guint k = 0; k < group->streams->len; k++) {
+			guint node = get_stream(group, k)->node; /* streams are grouped by node, ascending */
+			if (node == from->node || node == last || get_stream(group, k)->direction != DTC_RECEIVED)
+				continue;
+			last = node;
+			if (!is_origin && node_has(group, node, DTC_SENT))
+				continue;
+			struct dtc_stream *to = find_counterpart(group, from, node, generations);
+			if (to)
+				compare_streams(matcher, from, to);
+		}
+	}
+}
+
+/* Old events: everything a node sent against everything another received; local traffic shows on one node twice. */
+static void match_bare(struct matcher *matcher, const struct flow_group *group)
+{
+	for (guint a = 0; a < matcher->count; a++) {
+		for (guint b = 0; b < matcher->count; b++) {
+			if (a == b)
+				continue;
+			g_autoptr(GArray) sent = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+			g_autoptr(GArray) received = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+			struct dtc_stream_result result;
+			uint8_t protocol = PROTOCOL_TCP;
+			for (guint i = 0; i < group->streams->len; i++) {
+				struct dtc_stream *stream = get_stream(group, i);
+				protocol = get_flow(stream)->protocol;
+				if (stream->node == a && stream->direction == DTC_SENT)
+					dtc_stream_get_seen(stream, sent);
+				if (stream->node == b && stream->direction == DTC_RECEIVED)
+					dtc_stream_get_seen(stream, received);
+			}
+			dtc_stream_compare(sent, received, protocol, false, matcher->matches, a, b, &result);
+			if (matcher->count == 2) { /* with more nodes nobody knows for whom a packet was */
+				dtc_matches_add_unmatched(matcher->matches, a, b, result.unmatched_sent);
+				dtc_matches_add_unmatched(matcher->matches, b, a, result.unmatched_received);
+			}
+			dtc_matches_add_ambiguous(matcher->matches, a, b,
+						  MAX(result.ambiguous_sent, result.ambiguous_received));
+		}
+	}
+}
+
+/* --- 1:1 address translation ------------------------------------------------------------------------------------ */
+
+static guint64 get_sample_key(const struct dtc_flow *flow, const struct dtc_seen *seen)
+{
+	guint64 hash = ((guint64)flow->source_port << 16 | flow->destination_port) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+	hash = (hash ^ seen->seq) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
+	hash = (hash ^ (hash >> 29) ^ seen->ack) * G_GUINT64_CONSTANT(0x94d049bb133111eb);
+	return hash ^ (hash >> 32);
+}
+
+/* Ports, sequence and acknowledgement numbers of the first packets; two must agree (one if it is a SYN's answer). */
+static void match_translated(struct matcher *matcher)
+{
+	g_autoptr(GHashTable) by_sample = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	for (guint pass = 0; pass < 2; pass++) {
+		for (guint g = 0; g < matcher->groups->len; g++) {
+			struct flow_group *group = g_ptr_array_index(matcher->groups, g);
+			for (guint i = 0; i < group->streams->len; i++) {
+				struct dtc_stream *stream = get_stream(group, i);
+				const struct dtc_flow *flow = get_flow(stream);
+				if (stream->used || flow->protocol != PROTOCOL_TCP || is_bare(flow) ||
+				    stream->direction != (pass ? DTC_RECEIVED : DTC_SENT))
+					continue;
+				g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+				dtc_stream_get_seen(stream, seen);
+				struct dtc_stream *best = NULL;
+				guint hits = 0;
+				for (guint k = 0; k < MIN(seen->len, SAMPLE_PACKETS); k++) {
+					const struct dtc_seen *packet = &g_array_index(seen, struct dtc_seen, k);
+					guint64 key = get_sample_key(flow, packet);
+					struct dtc_stream *other = g_hash_table_lookup(by_sample, &key);
+					if (pass == 0) {
+						/* two senders of the same numbers: neither can be told */
+						gpointer value = other && other != stream ? matcher : (gpointer)stream;
+						g_hash_table_insert(by_sample, g_memdup2(&key, sizeof(key)), value);
+					} else if (other && other != (gpointer)matcher && (!best || best == other)) {
+						best = other;
+						hits++;
+					}
+				}
+				if (best && hits >= 2 && !best->used && best->node != stream->node)
+					compare_streams(matcher, best, stream);
+			}
+		}
+	}
+}
+
+/* --- what did not pair ------------------------------------------------------------------------------------------ */
+
+static void collect_addresses(struct matcher *matcher)
+{
+	for (guint g = 0; g < matcher->groups->len; g++) {
+		const struct flow_group *group = g_ptr_array_index(matcher->groups, g);
+		for (guint i = 0; i < group->streams->len; i++) {
+			const struct dtc_stream *stream = get_stream(group, i);
+			if (stream->direction != DTC_SENT || is_bare(get_flow(stream)) ||
+			    node_has(group, stream->node, DTC_RECEIVED))
+				continue;
+			const uint8_t *address = get_flow(stream)->source;
+			gpointer known;
+			gpointer value = GUINT_TO_POINTER(stream->node + 1);
+			if (g_hash_table_lookup_extended(matcher->node_by_address, address, NULL, &known) && known != value)
+				value = NULL;
+			g_hash_table_insert(matcher->node_by_address, (gpointer)address, value);
+		}
+	}
+}
+
+static void count_unused(struct matcher *matcher)
+{
+	for (guint g = 0; g < matcher->groups->len; g++) {
+		const struct flow_group *group = g_ptr_array_index(matcher->groups, g);
+		for (guint i = 0; i < group->streams->len; i++) {
+			const struct dtc_stream *stream = get_stream(group, i);
+			const struct dtc_flow *flow = get_flow(stream);
+			if (stream->used || is_bare(flow))
+				continue;
+			guint peer = GPOINTER_TO_UINT(g_hash_table_lookup(
+				matcher->node_by_address,
+				stream->direction == DTC_SENT ? flow->destination : flow->source));
+			if (peer)
+				dtc_matches_add_unmatched(matcher->matches, stream->node, peer - 1, stream->packet_count);
+		}
+	}
+}
+
+DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint count, DtcFindings *findings)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	for (guint i = 0; i < count; i++)
+		g_ptr_array_add(names, (gpointer)sources[i].node);
+	struct matcher matcher = {
+		.sources = sources,
+		.count = count,
+		.matches = dtc_matches_new((const char *const *)names->pdata, count),
+		.group_by_key = g_hash_table_new_full(hash_key, equal_keys, g_free, NULL),
+		.groups = g_ptr_array_new_with_free_func(group_free),
+		.node_by_address = g_hash_table_new(hash_address, equal_addresses),
+	};
+	for (guint i = 0; i < count; i++)
+		collect_streams(&matcher, i, findings);
+	for (guint g = 0; g < matcher.groups->len; g++) {
+		struct flow_group *group = g_ptr_array_index(matcher.groups, g);
+		if (is_bare(get_flow(get_stream(group, 0))))
+			match_bare(&matcher, group);
+		else
+			match_group(&matcher, group);
+	}
+	match_translated(&matcher);
+	collect_addresses(&matcher);
+	count_unused(&matcher);
+	dtc_matches_sort(matcher.matches);
+	g_hash_table_unref(matcher.group_by_key);
+	g_hash_table_unref(matcher.node_by_address);
+	g_ptr_array_unref(matcher.groups);
+	return matcher.matches;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sync/match/relation.h"
+
+struct pair {
+	guint a, b;
+	GArray *ab, *ba; /* struct dtc_message */
+	guint64 unmatched_a, unmatched_b, ambiguous;
+};
+
+struct DtcMatches {
+	guint node_count;
+	char **names;
+	struct dtc_relation *relations; /* per node */
+	GHashTable *pair_by_nodes;	/* a * 2^32 + b -> struct pair, owned by pairs */
+	GPtrArray *pairs;
+	bool sorted;
+};
+
+static void pair_free(gpointer data)
+{
+	struct pair *pair = data;
+	g_array_unref(pair->ab);
+	g_array_unref(pair->ba);
+	g_free(pair);
+}
+
+DtcMatches *dtc_matches_new(const char *const *names, guint count)
+{
+	DtcMatches *matches = g_new0(DtcMatches, 1);
+	matches->node_count = count;
+	matches->names = g_new0(char *, count + 1);
+	for (guint i = 0; i < count; i++)
+		matches->names[i] = g_strdup(names[i]);
+	matches->relations = g_new0(struct dtc_relation, count);
+	matches->pair_by_nodes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	matches->pairs = g_ptr_array_new_with_free_func(pair_free);
+	matches->sorted = true;
+	return matches;
+}
+
+void dtc_matches_free(DtcMatches *matches)
+{
+	if (!matches)
+		return;
+	for (guint i = 0; i < matches->node_count; i++)
+		dtc_relation_clear(&matches->relations[i]);
+	g_free(matches->relations);
+	g_strfreev(matches->names);
+	g_hash_table_unref(matches->pair_by_nodes);
+	g_ptr_array_unref(matches->pairs);
+	g_free(matches);
+}
+
+static struct pair *find_pair(DtcMatches *matches, guint one, guint other)
+{
+	guint a = MIN(one, other), b = MAX(one, other);
+	gint64 key = (gint64)((guint64)a << 32 | b);
+	struct pair *pair = g_hash_table_lookup(matches->pair_by_nodes, &key);
+	if (pair)
+		return pair;
+	pair = g_new0(struct pair, 1);
+	pair->a = a;
+	pair->b = b;
+	pair->ab = g_array_new(FALSE, FALSE, sizeof(struct dtc_message));
+	pair->ba = g_array_new(FALSE, FALSE, sizeof(struct dtc_message));
+	g_hash_table_insert(matches->pair_by_nodes, g_memdup2(&key, sizeof(key)), pair);
+	g_ptr_array_add(matches->pairs, pair);
+	matches->sorted = false;
+	return pair;
+}
+
+static int compare_pairs(gconstpointer left, gconstpointer right)
+{
+	const struct pair *p = *(struct pair *const *)left, *q = *(struct pair *const *)right;
+	if (p->a != q->a)
+		return p->a < q->a ? -1 : 1;
+	return (p->b > q->b) - (p->b < q->b);
+}
+
+bool dtc_matches_add(DtcMatches *matches, guint from, guint to, int64_t sent_ns, int64_t received_ns)
+{
+	g_assert(from < matches->node_count && to < matches->node_count);
+	if (from == to || sent_ns > DTC_MATCH_TIME_LIMIT || sent_ns < -DTC_MATCH_TIME_LIMIT ||
+	    received_ns > DTC_MATCH_TIME_LIMIT || received_ns < -DTC_MATCH_TIME_LIMIT)
+		return false;
+	struct pair *pair = find_pair(matches, from, to);
+	GArray *list = from == pair->a ? pair->ab : pair->ba;
+	if (list->len == G_MAXINT32)
+		return false;
+	struct dtc_message message = { sent_ns, received_ns };
+	g_array_append_val(list, message);
+	return true;
+}
+
+void dtc_matches_add_unmatched(DtcMatches *matches, guint node, guint peer, guint64 packet_count)
+{
+	if (node == peer || !packet_count)
+		return;
+	struct pair *pair = find_pair(matches, node, peer);
+	if (node == pair->a)
+		pair->unmatched_a += packet_count;
+	else
+		pair->unmatched_b += packet_count;
+}
+
+void dtc_matches_add_ambiguous(DtcMatches *matches, guint node, guint peer, guint64 packet_count)
+{
+	if (node != peer && packet_count)
+		find_pair(matches, node, peer)->ambiguous += packet_count;
+}
+
+void dtc_matches_sort(DtcMatches *matches)
+{
+	if (!matches->sorted)
+		g_ptr_array_sort(matches->pairs, compare_pairs);
+	matches->sorted = true;
+}
+
+guint dtc_matches_get_node_count(const DtcMatches *matches)
+{
+	return matches->node_count;
+}
+
+const char *dtc_matches_get_node_name(const DtcMatches *matches, guint node)
+{
+	g_assert(node < matches->node_count);
+	return matches->names[node];
+}
+
+guint dtc_matches_get_pair_count(const DtcMatches *matches)
+{
+	return matches->pairs->len;
+}
+
+void dtc_matches_get_pair(const DtcMatches *matches, guint index, struct dtc_match_pair *ret_pair)
+{
+	g_assert(index < matches->pairs->len);
+	if (!matches->sorted) /* the order of the list is no part of its value: sorted when first asked for */
+		dtc_matches_sort((DtcMatches *)matches);
+	const struct pair *pair = g_ptr_array_index(matches->pairs, index);
+	*ret_pair = (struct dtc_match_pair){
+		.a = pair->a,
+		.b = pair->b,
+		.ab = (const struct dtc_message *)(const void *)pair->ab->data,
+		.ba = (const struct dtc_message *)(const void *)pair->ba->data,
+		.ab_count = pair->ab->len,
+		.ba_count = pair->ba->len,
+		.unmatched_a = pair->unmatched_a,
+		.unmatched_b = pair->unmatched_b,
+		.ambiguous = pair->ambiguous,
+	};
+}
+
+struct dtc_relation *dtc_matches_get_relation(DtcMatches *matches, guint node)
+{
+	g_assert(node < matches->node_count);
+	return &matches->relations[node];
+}
+
+bool dtc_matches_capture_to_node(const DtcMatches *matches, guint node, int64_t capture_ns, int64_t *ret_node_ns)
+{
+	g_assert(node < matches->node_count);
+	return dtc_relation_to_node(&matches->relations[node], capture_ns, ret_node_ns);
+}
+
+int64_t dtc_matches_get_capture_error_ns(const DtcMatches *matches, guint node)
+{
+	g_assert(node < matches->node_count);
+	return matches->relations[node].error_ns;
+}
