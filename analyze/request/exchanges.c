@@ -13,6 +13,7 @@ struct DtcExchanges {
 	gsize used_bytes;
 	gsize max_bytes;
 	guint64 dropped_count;
+	guint capture_count;
 };
 
 static void exchange_clear(void *data)
@@ -94,8 +95,10 @@ void dtc_exchanges_move(DtcExchanges *to, DtcExchanges *from)
 	g_hash_table_remove_all(from->known);
 	to->used_bytes += from->used_bytes;
 	to->dropped_count += from->dropped_count;
+	to->capture_count += from->capture_count;
 	from->used_bytes = 0;
 	from->dropped_count = 0;
+	from->capture_count = 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -130,4 +133,14 @@ guint64 dtc_exchanges_get_dropped_count(const DtcExchanges *exchanges)
 const struct dtc_exchange *dtc_exchanges_get(const DtcExchanges *exchanges, guint index)
 {
 	return &g_array_index(exchanges->list, struct dtc_exchange, index);
+}
+
+void dtc_exchanges_add_capture(DtcExchanges *exchanges)
+{
+	exchanges->capture_count++;
+}
+
+guint dtc_exchanges_get_capture_count(const DtcExchanges *exchanges)
+{
+	return exchanges->capture_count;
 }

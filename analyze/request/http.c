@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define DEFAULT_MAX_WAITING_BYTES ((gsize)64 << 20)
-#define MAX_PIPELINED 256	 /* unanswered requests on one connection; more were never answered */
+#define MAX_PIPELINED 256	     /* unanswered requests on one connection; more were never answered */
 #define MAX_SEGMENT_BYTES (1u << 24) /* larger than any packet, GSO or not: a damaged header */
 
 /* A request that waits for its response, or an exchange one side of which is still being read. */
@@ -22,17 +22,17 @@ struct open_exchange {
 };
 
 struct side {
-	struct dtc_stream stream;
-	struct dtc_message message;
+	struct dtc_tcp_stream stream;
+	struct dtc_http_message message;
 	struct open_exchange *open; /* whose message is being read, or NULL: between messages, or an orphan's */
 };
 
 struct connection {
 	uint32_t flow[2];
 	struct side side[2];
-	int client;	  /* which side sends requests; -1: not known yet */
-	bool is_ended;	  /* reset, upgraded, or something else than HTTP */
-	bool look_again;  /* it only looked like a message, in the middle of a connection */
+	int client;	   /* which side sends requests; -1: not known yet */
+	bool is_ended;	   /* reset, upgraded, or something else than HTTP */
+	bool look_again;   /* it only looked like a message, in the middle of a connection */
 	GQueue unanswered; /* struct open_exchange *, in the order of the requests; no response has begun */
 };
 
@@ -46,7 +46,7 @@ struct DtcHttp {
 	DtcIdentityHeaders *headers;
 	GPtrArray *flows; /* by flow id: NULL (nothing known), a mark, or struct connection * */
 	DtcExchanges *exchanges;
-	struct dtc_stream_budget budget;
+	struct dtc_tcp_stream_budget budget;
 	guint64 connection_count; /* that carried HTTP */
 	guint64 tls_count;
 	guint64 http2_count;
@@ -124,7 +124,7 @@ static void give_up_response(DtcHttp *http, struct connection *c, struct open_ex
 	open_exchange_emit(http, open);
 }
 
-static void add_identities(DtcHttp *http, struct open_exchange *open, const struct dtc_message *message)
+static void add_identities(DtcHttp *http, struct open_exchange *open, const struct dtc_http_message *message)
 {
 	const char *source;
 	char id[DTC_REQUEST_TEXT_BYTES + 1], value[DTC_REQUEST_TEXT_BYTES + 1];
@@ -158,8 +158,8 @@ static void set_flows(DtcHttp *http, const struct connection *c, void *known)
 static void connection_free(DtcHttp *http, struct connection *c)
 {
 	for (guint i = 0; i < 2; i++) {
-		dtc_stream_clear(&c->side[i].stream, &http->budget);
-		dtc_message_clear(&c->side[i].message);
+		dtc_tcp_stream_clear(&c->side[i].stream, &http->budget);
+		dtc_http_message_clear(&c->side[i].message);
 	}
 	g_queue_clear(&c->unanswered);
 	g_free(c);
@@ -180,7 +180,7 @@ static struct connection *connection_new(DtcHttp *http, uint32_t flow, uint32_t 
 	for (guint i = 0; i < 2; i++) {
 		const struct dtc_flow *f = dtc_packets_get_flow(http->packets, c->flow[i]);
 		if (f->has_isn)
-			dtc_stream_start(&c->side[i].stream, f->isn + 1);
+			dtc_tcp_stream_start(&c->side[i].stream, f->isn + 1);
 	}
 	set_flows(http, c, c);
 	return c;
@@ -210,7 +210,8 @@ static void connection_end(DtcHttp *http, struct connection *c, void *mark)
 {
 	for (guint i = 0; i < 2; i++) {
 		struct side *side = &c->side[i];
-		bool complete = dtc_stream_is_at_end(&side->stream) && dtc_message_ends_with_stream(&side->message);
+		bool complete =
+			dtc_tcp_stream_is_at_end(&side->stream) && dtc_http_message_ends_with_stream(&side->message);
 		message_gone(http, c, i, complete);
 	}
 	struct open_exchange *open;
@@ -227,7 +228,7 @@ static void connection_end(DtcHttp *http, struct connection *c, void *mark)
 static void lose_track(DtcHttp *http, struct connection *c, guint i)
 {
 	message_gone(http, c, i, false);
-	dtc_message_resync(&c->side[i].message);
+	dtc_http_message_resync(&c->side[i].message);
 }
 
 static void set_seen(int64_t *seen_ns, int64_t time_ns)
@@ -239,7 +240,7 @@ static void set_seen(int64_t *seen_ns, int64_t time_ns)
 static void begin_request(DtcHttp *http, struct connection *c, guint i)
 {
 	struct side *side = &c->side[i];
-	const struct dtc_message *message = &side->message;
+	const struct dtc_http_message *message = &side->message;
 	if (g_queue_get_length(&c->unanswered) >= MAX_PIPELINED)
 		give_up_response(http, c, g_queue_pop_head(&c->unanswered));
 	struct open_exchange *open = open_exchange_new(http, c);
@@ -265,7 +266,7 @@ static void begin_request(DtcHttp *http, struct connection *c, guint i)
  * response's first packet), and after a hole among the responses the requests that the client sent before it had
  * received all that lies before this response are the ones whose responses fell into the hole.
  */
-static struct open_exchange *take_request(DtcHttp *http, struct connection *c, const struct dtc_message *message)
+static struct open_exchange *take_request(DtcHttp *http, struct connection *c, const struct dtc_http_message *message)
 {
 	while (message->after_hole && g_queue_get_length(&c->unanswered) > 1) {
 		const struct open_exchange *first = g_queue_peek_nth(&c->unanswered, 0);
@@ -288,13 +289,13 @@ static void drain(DtcHttp *http, struct connection *c, guint i);
 static void begin_response(DtcHttp *http, struct connection *c, guint i)
 {
 	struct side *side = &c->side[i];
-	const struct dtc_message *message = &side->message;
+	const struct dtc_http_message *message = &side->message;
 	struct side *client = &c->side[c->client];
 	if (message->has_begin_ack) { /* what the server had received and we have not will not come any more */
-		dtc_stream_skip(&client->stream, &http->budget, message->begin_ack);
+		dtc_tcp_stream_skip(&client->stream, &http->budget, message->begin_ack);
 		drain(http, c, (guint)c->client);
 	}
-	if (dtc_message_is_interim(message))
+	if (dtc_http_message_is_interim(message))
 		return; /* 100 Continue and its kin: the final response is still to come */
 	struct open_exchange *open = take_request(http, c, message);
 	if (!open) {
@@ -311,7 +312,7 @@ static void begin_response(DtcHttp *http, struct connection *c, guint i)
 	e->response_ns = e->response_end_ns = message->begin_ns;
 	e->status = message->status;
 	side->open = open;
-	dtc_message_set_request(&side->message, e->has_request ? e->method : NULL);
+	dtc_http_message_set_request(&side->message, e->has_request ? e->method : NULL);
 }
 
 /* Extends the message being read to what was just consumed. */
@@ -330,18 +331,18 @@ static void note_seen(struct connection *c, guint i, int64_t time_ns)
 }
 
 /* False if the connection turned out to be something else and is not to be read on. */
-static bool read_piece(DtcHttp *http, struct connection *c, guint i, const struct dtc_stream_piece *piece)
+static bool read_piece(DtcHttp *http, struct connection *c, guint i, const struct dtc_tcp_stream_piece *piece)
 {
 	struct side *side = &c->side[i];
-	struct dtc_message_input input;
-	dtc_message_input_init(&input, piece);
+	struct dtc_http_message_input input;
+	dtc_http_message_input_init(&input, piece);
 	for (;;) {
-		enum dtc_message_event event = dtc_message_next(&side->message, &input);
+		enum dtc_http_message_event event = dtc_http_message_next(&side->message, &input);
 		switch (event) {
-		case DTC_MESSAGE_MORE:
+		case DTC_HTTP_MORE:
 			note_seen(c, i, piece->time_ns);
 			return true;
-		case DTC_MESSAGE_BEGIN:
+		case DTC_HTTP_BEGIN:
 			if (c->client < 0)
 				c->client = side->message.is_request ? (int)i : (int)!i;
 			if (side->message.is_request != ((int)i == c->client)) {
@@ -353,34 +354,34 @@ static bool read_piece(DtcHttp *http, struct connection *c, guint i, const struc
 			else
 				begin_response(http, c, i);
 			break;
-		case DTC_MESSAGE_HEADER:
+		case DTC_HTTP_HEADER:
 			if (side->open)
 				add_identities(http, side->open, &side->message);
 			break;
-		case DTC_MESSAGE_END:
+		case DTC_HTTP_END:
 			note_seen(c, i, piece->time_ns);
 			message_gone(http, c, i, true);
-			if (side->message.answers == DTC_MESSAGE_ANSWERS_CONNECT && !side->message.is_request)
-				dtc_message_leave_tunnel(&c->side[!i].message); /* refused */
+			if (side->message.answers == DTC_HTTP_ANSWERS_CONNECT && !side->message.is_request)
+				dtc_http_message_leave_tunnel(&c->side[!i].message); /* refused */
 			break;
-		case DTC_MESSAGE_UPGRADED:
+		case DTC_HTTP_UPGRADED:
 			note_seen(c, i, piece->time_ns);
 			message_gone(http, c, i, true);
 			http->upgraded_count++;
 			return false;
-		case DTC_MESSAGE_HTTP2:
+		case DTC_HTTP_HTTP2:
 			http->http2_count++;
 			return false;
-		case DTC_MESSAGE_CUT:
+		case DTC_HTTP_CUT:
 			http->cut_header_count++;
 			note_seen(c, i, piece->time_ns);
 			lose_track(http, c, i);
 			break;
-		case DTC_MESSAGE_LOST:
+		case DTC_HTTP_LOST:
 			note_seen(c, i, DTC_TIME_NONE);
 			lose_track(http, c, i);
 			break;
-		case DTC_MESSAGE_FOREIGN:
+		case DTC_HTTP_FOREIGN:
 			if (c->client < 0) {
 				c->look_again = !begins_at_isn(http, c->flow[i]);
 				return false;
@@ -393,8 +394,8 @@ static bool read_piece(DtcHttp *http, struct connection *c, guint i, const struc
 
 static void drain(DtcHttp *http, struct connection *c, guint i)
 {
-	struct dtc_stream_piece piece;
-	while (!c->is_ended && dtc_stream_next(&c->side[i].stream, &http->budget, &piece)) {
+	struct dtc_tcp_stream_piece piece;
+	while (!c->is_ended && dtc_tcp_stream_next(&c->side[i].stream, &http->budget, &piece)) {
 		if (piece.kind == DTC_PIECE_LOST && c->client >= 0)
 			http->lost_bytes += piece.bytes;
 		if (!read_piece(http, c, i, &piece))
@@ -420,7 +421,7 @@ static struct connection *meet(DtcHttp *http, uint32_t flow, const struct dtc_se
 	bool reordered = f->has_isn && !at_begin && dtc_seq_distance(f->isn + 1, segment->seq) > 0;
 	if (segment->captured_bytes == 0)
 		return NULL;
-	enum dtc_message_look look = dtc_message_look_at(segment->data, segment->captured_bytes, !at_begin);
+	enum dtc_http_message_look look = dtc_http_message_look_at(segment->data, segment->captured_bytes, !at_begin);
 	if (look == DTC_LOOK_FOREIGN && !reordered) {
 		bool is_tls = is_tls_record(segment->data, segment->captured_bytes);
 		http->tls_count += is_tls;
@@ -437,10 +438,10 @@ static struct connection *meet(DtcHttp *http, uint32_t flow, const struct dtc_se
 		return NULL;
 	struct connection *c = connection_new(http, flow, reverse);
 	if (!c->side[0].stream.is_started)
-		dtc_stream_start(&c->side[0].stream, segment->seq);
+		dtc_tcp_stream_start(&c->side[0].stream, segment->seq);
 	/* What the sender of a request had received is where the response will begin, and the other way round. */
 	if (!c->side[1].stream.is_started && segment->has_ack)
-		dtc_stream_start(&c->side[1].stream, segment->ack);
+		dtc_tcp_stream_start(&c->side[1].stream, segment->ack);
 	return c;
 }
 
@@ -479,26 +480,26 @@ void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *cap
 	guint i = c->flow[0] == flow ? 0 : 1;
 	struct side *side = &c->side[i], *other = &c->side[!i];
 	if (is_syn && !side->stream.is_started)
-		dtc_stream_start(&side->stream, segment.seq);
+		dtc_tcp_stream_start(&side->stream, segment.seq);
 	/* Bytes that this packet acknowledges come before its own. */
 	if (segment.has_ack) {
-		dtc_stream_acknowledge(&other->stream, segment.ack);
+		dtc_tcp_stream_acknowledge(&other->stream, segment.ack);
 		drain(http, c, !i);
 	}
-	dtc_stream_add(&side->stream, &http->budget, &segment);
+	dtc_tcp_stream_add(&side->stream, &http->budget, &segment);
 	drain(http, c, i);
 	if (headers->tcp_flags & DTC_TCP_FIN)
-		dtc_stream_end(&side->stream, segment.seq + segment.bytes);
-	if (dtc_stream_is_at_end(&side->stream) && dtc_message_ends_with_stream(&side->message))
+		dtc_tcp_stream_end(&side->stream, segment.seq + segment.bytes);
+	if (dtc_tcp_stream_is_at_end(&side->stream) && dtc_http_message_ends_with_stream(&side->message))
 		message_gone(http, c, i, true);
 	if (headers->tcp_flags & DTC_TCP_RST) {
 		for (guint k = 0; k < 2; k++) {
-			dtc_stream_flush(&c->side[k].stream);
+			dtc_tcp_stream_flush(&c->side[k].stream);
 			drain(http, c, k);
 		}
 		c->is_ended = true;
 	}
-	if (c->is_ended || (dtc_stream_is_at_end(&side->stream) && dtc_stream_is_at_end(&other->stream)))
+	if (c->is_ended || (dtc_tcp_stream_is_at_end(&side->stream) && dtc_tcp_stream_is_at_end(&other->stream)))
 		connection_end(http, c, c->look_again ? NULL : FLOW_IGNORED);
 }
 
@@ -510,7 +511,8 @@ static void add_findings(const DtcHttp *http, const char *node, DtcFindings *fin
 				 http->tls_count);
 	if (http->http2_count > 0)
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
-				 "%" G_GUINT64_FORMAT " connections are HTTP/2, whose headers are compressed; identities "
+				 "%" G_GUINT64_FORMAT
+				 " connections are HTTP/2, whose headers are compressed; identities "
 				 "need --mark-regex or --spans",
 				 http->http2_count);
 	if (http->upgraded_count > 0)
@@ -520,20 +522,23 @@ static void add_findings(const DtcHttp *http, const char *node, DtcFindings *fin
 				 http->upgraded_count);
 	if (http->lost_bytes > 0)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, node,
-				 "the capture lacks %" G_GUINT64_FORMAT " bytes of HTTP connections; requests in them are "
+				 "the capture lacks %" G_GUINT64_FORMAT
+				 " bytes of HTTP connections; requests in them are "
 				 "missing or incomplete",
 				 http->lost_bytes);
 	if (http->cut_header_count > 0)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, node,
-				 "%" G_GUINT64_FORMAT " HTTP headers were cut by the capture's snapshot length; identities "
+				 "%" G_GUINT64_FORMAT
+				 " HTTP headers were cut by the capture's snapshot length; identities "
 				 "may be missing",
 				 http->cut_header_count);
 	guint64 dropped_count = dtc_exchanges_get_dropped_count(http->exchanges);
 	if (dropped_count > 0)
-		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, node,
-				 "there are more HTTP requests than memory was set aside for: the last %" G_GUINT64_FORMAT
-				 " of %" G_GUINT64_FORMAT " were left out",
-				 dropped_count, dropped_count + dtc_exchanges_get_count(http->exchanges));
+		dtc_findings_add(
+			findings, DTC_SEVERITY_WARNING, false, node,
+			"there are more HTTP requests than memory was set aside for: the last %" G_GUINT64_FORMAT
+			" of %" G_GUINT64_FORMAT " were left out",
+			dropped_count, dropped_count + dtc_exchanges_get_count(http->exchanges));
 }
 
 static void end_all(DtcHttp *http)
@@ -543,7 +548,7 @@ static void end_all(DtcHttp *http)
 		if (!is_connection(c))
 			continue;
 		for (guint i = 0; i < 2; i++) {
-			dtc_stream_flush(&c->side[i].stream);
+			dtc_tcp_stream_flush(&c->side[i].stream);
 			drain(http, c, i);
 		}
 		connection_end(http, c, FLOW_IGNORED);
@@ -555,6 +560,7 @@ DtcExchanges *dtc_http_finish(DtcHttp *http, const char *node_name, DtcFindings 
 	end_all(http);
 	add_findings(http, node_name, findings);
 	dtc_exchanges_sort(http->exchanges);
+	dtc_exchanges_add_capture(http->exchanges);
 	return g_steal_pointer(&http->exchanges);
 }
 

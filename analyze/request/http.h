@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Finds HTTP/1.x exchanges in a capture while it is read. Any port; a connection is HTTP if it begins like it, or, where
- * its begin was not captured, if a segment begins like a message. Bodies are skipped by their length and never stored.
- * A flow that is not HTTP costs one pointer after its first bytes; an open HTTP connection costs about a kilobyte and
- * what waits for lost segments, which is bounded per stream and altogether.
+ * Finds HTTP/1.x exchanges in a capture while it is read. Any port; a connection is HTTP if it begins like it, or,
+ * where its begin was not captured, if a segment begins like a message. Bodies are skipped by their length and never
+ * stored. A flow that is not HTTP costs one pointer after its first bytes; an open HTTP connection costs about a
+ * kilobyte and what waits for lost segments, which is bounded per stream and altogether.
  *
  * Loss is lived with: a hole inside a body of known length is stepped over, a hole elsewhere ends the message and the
  * next segment that begins like a message is where it goes on. Responses meet requests in order on the connection, and
@@ -18,9 +18,9 @@
 typedef struct DtcHttp DtcHttp;
 
 struct dtc_http_options {
-	const char *const *id_headers;	/* more headers that carry an identity, NULL-terminated; or NULL */
-	gsize max_exchange_bytes;	/* 0: the default of dtc_exchanges_new */
-	gsize max_waiting_bytes;	/* segments behind holes, all connections together; 0: 64 MiB */
+	const char *const *id_headers; /* more headers that carry an identity, NULL-terminated; or NULL */
+	gsize max_exchange_bytes;      /* 0: the default of dtc_exchanges_new */
+	gsize max_waiting_bytes;       /* segments behind holes, all connections together; 0: 64 MiB */
 };
 
 /*

@@ -19,8 +19,8 @@ struct known_header {
 
 /* In the order of how well they tell requests apart. */
 static const struct known_header known_headers[] = {
-	{ "x-request-id", FORM_PLAIN, 0 },   { "traceparent", FORM_TRACEPARENT, 2 }, { "b3", FORM_B3, 3 },
-	{ "x-b3-traceid", FORM_PLAIN, 4 },   { "uber-trace-id", FORM_UBER, 5 },	     { "sw8", FORM_SW8, 6 },
+	{ "x-request-id", FORM_PLAIN, 0 },     { "traceparent", FORM_TRACEPARENT, 2 }, { "b3", FORM_B3, 3 },
+	{ "x-b3-traceid", FORM_PLAIN, 4 },     { "uber-trace-id", FORM_UBER, 5 },      { "sw8", FORM_SW8, 6 },
 	{ "x-correlation-id", FORM_PLAIN, 7 },
 };
 #define WIDTH_CUSTOM 1 /* asked for by the user, so better than any trace id */
@@ -83,7 +83,7 @@ static gsize get_printable_bytes(const char *bytes, gsize count)
 void dtc_identity_clean(const char *bytes, gsize count, char *ret_text)
 {
 	enum { SUFFIX_BYTES = 17 }; /* '#' and 16 digits */
-	gsize used = 0, kept = 0; /* kept: how much stays if the value turns out too long */
+	gsize used = 0, kept = 0;   /* kept: how much stays if the value turns out too long */
 	for (gsize i = 0; i < count;) {
 		gsize n = get_printable_bytes(bytes + i, count - i);
 		gsize written = n ? n : 4;

@@ -13,13 +13,13 @@ struct waiting_segment {
 	uint8_t *data; /* owned copy */
 };
 
-void dtc_stream_start(struct dtc_stream *stream, uint32_t seq)
+void dtc_tcp_stream_start(struct dtc_tcp_stream *stream, uint32_t seq)
 {
 	stream->is_started = true;
 	stream->next_seq = seq;
 }
 
-static void waiting_remove_first(struct dtc_stream *stream, struct dtc_stream_budget *budget)
+static void waiting_remove_first(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget)
 {
 	struct waiting_segment *first = &g_array_index(stream->waiting, struct waiting_segment, 0);
 	stream->waiting_bytes -= first->segment.captured_bytes;
@@ -29,22 +29,22 @@ static void waiting_remove_first(struct dtc_stream *stream, struct dtc_stream_bu
 	g_array_remove_index(stream->waiting, 0);
 }
 
-static bool has_waiting(const struct dtc_stream *stream)
+static bool has_waiting(const struct dtc_tcp_stream *stream)
 {
 	return stream->waiting && stream->waiting->len > 0;
 }
 
-void dtc_stream_clear(struct dtc_stream *stream, struct dtc_stream_budget *budget)
+void dtc_tcp_stream_clear(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget)
 {
 	while (has_waiting(stream))
 		waiting_remove_first(stream, budget);
 	if (stream->waiting)
 		g_array_unref(stream->waiting);
 	g_free(stream->released);
-	*stream = (struct dtc_stream){ 0 };
+	*stream = (struct dtc_tcp_stream){ 0 };
 }
 
-static void waiting_add(struct dtc_stream *stream, struct dtc_stream_budget *budget,
+static void waiting_add(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget,
 			const struct dtc_segment_data *segment)
 {
 	if (!stream->waiting)
@@ -67,13 +67,13 @@ static void waiting_add(struct dtc_stream *stream, struct dtc_stream_budget *bud
 	budget->waiting_bytes += segment->captured_bytes;
 }
 
-void dtc_stream_add(struct dtc_stream *stream, struct dtc_stream_budget *budget,
-		    const struct dtc_segment_data *segment)
+void dtc_tcp_stream_add(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget,
+			const struct dtc_segment_data *segment)
 {
 	if (segment->bytes == 0)
 		return;
 	if (!stream->is_started)
-		dtc_stream_start(stream, segment->seq);
+		dtc_tcp_stream_start(stream, segment->seq);
 	int32_t ahead = dtc_seq_distance(stream->next_seq, segment->seq);
 	if (ahead > 0 && ahead < MAX_JUMP_BYTES) {
 		waiting_add(stream, budget, segment);
@@ -86,13 +86,14 @@ void dtc_stream_add(struct dtc_stream *stream, struct dtc_stream_budget *budget,
 }
 
 /* Gives what of the segment lies at next_seq: first its captured bytes, then the cut ones. False if nothing does. */
-static bool give(struct dtc_stream *stream, const struct dtc_segment_data *segment, struct dtc_stream_piece *ret_piece)
+static bool give(struct dtc_tcp_stream *stream, const struct dtc_segment_data *segment,
+		 struct dtc_tcp_stream_piece *ret_piece)
 {
 	uint32_t skipped = stream->next_seq - segment->seq;
 	if (skipped >= segment->bytes)
 		return false;
 	bool cut = skipped >= segment->captured_bytes;
-	*ret_piece = (struct dtc_stream_piece){
+	*ret_piece = (struct dtc_tcp_stream_piece){
 		.kind = cut ? DTC_PIECE_CUT : DTC_PIECE_DATA,
 		.at_segment_begin = skipped == 0,
 		.has_ack = segment->has_ack,
@@ -106,9 +107,9 @@ static bool give(struct dtc_stream *stream, const struct dtc_segment_data *segme
 	return true;
 }
 
-static bool give_lost(struct dtc_stream *stream, uint32_t to_seq, struct dtc_stream_piece *ret_piece)
+static bool give_lost(struct dtc_tcp_stream *stream, uint32_t to_seq, struct dtc_tcp_stream_piece *ret_piece)
 {
-	*ret_piece = (struct dtc_stream_piece){
+	*ret_piece = (struct dtc_tcp_stream_piece){
 		.kind = DTC_PIECE_LOST,
 		.seq = stream->next_seq,
 		.bytes = to_seq - stream->next_seq,
@@ -118,16 +119,18 @@ static bool give_lost(struct dtc_stream *stream, uint32_t to_seq, struct dtc_str
 	return true;
 }
 
-static bool may_give_up_hole(const struct dtc_stream *stream, const struct dtc_stream_budget *budget, uint32_t to_seq)
+static bool may_give_up_hole(const struct dtc_tcp_stream *stream, const struct dtc_tcp_stream_budget *budget,
+			     uint32_t to_seq)
 {
 	if (stream->may_skip && dtc_seq_distance(to_seq, stream->skip_seq) >= 0)
 		return true;
-	return stream->waiting_bytes > DTC_STREAM_MAX_WAITING_BYTES ||
-	       stream->waiting->len > DTC_STREAM_MAX_WAITING_SEGMENTS ||
+	return stream->waiting_bytes > DTC_TCP_STREAM_MAX_WAITING_BYTES ||
+	       stream->waiting->len > DTC_TCP_STREAM_MAX_WAITING_SEGMENTS ||
 	       budget->waiting_bytes > budget->max_waiting_bytes;
 }
 
-bool dtc_stream_next(struct dtc_stream *stream, struct dtc_stream_budget *budget, struct dtc_stream_piece *ret_piece)
+bool dtc_tcp_stream_next(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget,
+			 struct dtc_tcp_stream_piece *ret_piece)
 {
 	g_clear_pointer(&stream->released, g_free);
 	if (stream->has_current) {
@@ -137,7 +140,7 @@ bool dtc_stream_next(struct dtc_stream *stream, struct dtc_stream_budget *budget
 				waiting_remove_first(stream, budget);
 			stream->next_seq = stream->current.seq;
 			stream->has_end = stream->may_skip = false;
-			*ret_piece = (struct dtc_stream_piece){
+			*ret_piece = (struct dtc_tcp_stream_piece){
 				.kind = DTC_PIECE_RESTART,
 				.seq = stream->next_seq,
 				.time_ns = stream->current.time_ns,
@@ -166,7 +169,7 @@ bool dtc_stream_next(struct dtc_stream *stream, struct dtc_stream_budget *budget
 	return false;
 }
 
-void dtc_stream_acknowledge(struct dtc_stream *stream, uint32_t seq)
+void dtc_tcp_stream_acknowledge(struct dtc_tcp_stream *stream, uint32_t seq)
 {
 	if (!stream->is_started)
 		return;
@@ -176,12 +179,12 @@ void dtc_stream_acknowledge(struct dtc_stream *stream, uint32_t seq)
 	stream->may_skip = true;
 }
 
-void dtc_stream_skip(struct dtc_stream *stream, struct dtc_stream_budget *budget, uint32_t seq)
+void dtc_tcp_stream_skip(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget, uint32_t seq)
 {
 	int32_t missing = dtc_seq_distance(stream->next_seq, seq);
 	if (!stream->is_started || missing <= 0 || missing >= MAX_JUMP_BYTES)
 		return;
-	dtc_stream_acknowledge(stream, seq);
+	dtc_tcp_stream_acknowledge(stream, seq);
 	if (stream->has_current)
 		return;
 	/* An empty segment at seq stands for what was not captured: the hole before it ends there. */
@@ -189,16 +192,16 @@ void dtc_stream_skip(struct dtc_stream *stream, struct dtc_stream_budget *budget
 	waiting_add(stream, budget, &mark);
 }
 
-void dtc_stream_flush(struct dtc_stream *stream)
+void dtc_tcp_stream_flush(struct dtc_tcp_stream *stream)
 {
 	if (!has_waiting(stream))
 		return;
 	const struct waiting_segment *last =
 		&g_array_index(stream->waiting, struct waiting_segment, stream->waiting->len - 1);
-	dtc_stream_acknowledge(stream, last->segment.seq);
+	dtc_tcp_stream_acknowledge(stream, last->segment.seq);
 }
 
-void dtc_stream_end(struct dtc_stream *stream, uint32_t seq)
+void dtc_tcp_stream_end(struct dtc_tcp_stream *stream, uint32_t seq)
 {
 	if (!stream->has_end || dtc_seq_distance(stream->end_seq, seq) < 0) {
 		stream->has_end = true;
@@ -206,7 +209,7 @@ void dtc_stream_end(struct dtc_stream *stream, uint32_t seq)
 	}
 }
 
-bool dtc_stream_is_at_end(const struct dtc_stream *stream)
+bool dtc_tcp_stream_is_at_end(const struct dtc_tcp_stream *stream)
 {
 	return stream->is_started && stream->has_end && dtc_seq_distance(stream->end_seq, stream->next_seq) >= 0;
 }

@@ -14,10 +14,10 @@
 #include <stdint.h>
 
 /* What may wait beyond holes: one stream alone, and all streams together (a budget is shared by them). */
-#define DTC_STREAM_MAX_WAITING_BYTES (1u << 20)
-#define DTC_STREAM_MAX_WAITING_SEGMENTS 1024u
+#define DTC_TCP_STREAM_MAX_WAITING_BYTES (1u << 20)
+#define DTC_TCP_STREAM_MAX_WAITING_SEGMENTS 1024u
 
-struct dtc_stream_budget {
+struct dtc_tcp_stream_budget {
 	gsize waiting_bytes;
 	gsize max_waiting_bytes;
 };
@@ -26,7 +26,7 @@ struct dtc_segment_data {
 	uint32_t seq; /* of the first payload byte */
 	uint32_t ack; /* valid if has_ack */
 	bool has_ack;
-	uint32_t bytes;		/* payload on the wire */
+	uint32_t bytes;		 /* payload on the wire */
 	uint32_t captured_bytes; /* of them in data, <= bytes */
 	const uint8_t *data;
 	int64_t time_ns;
@@ -39,7 +39,7 @@ enum dtc_piece_kind {
 	DTC_PIECE_RESTART, /* the sequence jumped by more than a window: another connection; bytes is 0 */
 };
 
-struct dtc_stream_piece {
+struct dtc_tcp_stream_piece {
 	enum dtc_piece_kind kind;
 	bool at_segment_begin; /* the first byte of a segment as it was sent */
 	bool has_ack;
@@ -50,10 +50,10 @@ struct dtc_stream_piece {
 	int64_t time_ns;     /* of the packet that carried it; LOST: DTC_TIME_NONE */
 };
 
-struct dtc_stream {
+struct dtc_tcp_stream {
 	bool is_started;
-	bool has_end;	 /* FIN seen: end_seq is after the last byte */
-	bool may_skip;	 /* holes before skip_seq are final */
+	bool has_end;  /* FIN seen: end_seq is after the last byte */
+	bool may_skip; /* holes before skip_seq are final */
 	bool has_current;
 	uint32_t next_seq;
 	uint32_t end_seq;
@@ -65,22 +65,23 @@ struct dtc_stream {
 };
 
 /* The first byte that will come has this sequence number. */
-void dtc_stream_start(struct dtc_stream *stream, uint32_t seq);
-void dtc_stream_clear(struct dtc_stream *stream, struct dtc_stream_budget *budget);
+void dtc_tcp_stream_start(struct dtc_tcp_stream *stream, uint32_t seq);
+void dtc_tcp_stream_clear(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget);
 
-/* Takes a segment (data borrowed until dtc_stream_next has returned false). A stream not started starts with it. */
-void dtc_stream_add(struct dtc_stream *stream, struct dtc_stream_budget *budget,
-		    const struct dtc_segment_data *segment);
+/* Takes a segment (data borrowed until dtc_tcp_stream_next has returned false). A stream not started starts with it. */
+void dtc_tcp_stream_add(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget,
+			const struct dtc_segment_data *segment);
 /* The next piece in order; false if there is none yet. Call until false after each of the other functions. */
-bool dtc_stream_next(struct dtc_stream *stream, struct dtc_stream_budget *budget, struct dtc_stream_piece *ret_piece);
+bool dtc_tcp_stream_next(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget,
+			 struct dtc_tcp_stream_piece *ret_piece);
 
 /* The peer got everything before seq: a hole there, with data captured behind it, will not be filled. */
-void dtc_stream_acknowledge(struct dtc_stream *stream, uint32_t seq);
+void dtc_tcp_stream_acknowledge(struct dtc_tcp_stream *stream, uint32_t seq);
 /* Gives up what is missing before seq, even if nothing behind it was captured. */
-void dtc_stream_skip(struct dtc_stream *stream, struct dtc_stream_budget *budget, uint32_t seq);
+void dtc_tcp_stream_skip(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget, uint32_t seq);
 /* Gives up all holes: the pieces that wait come out. */
-void dtc_stream_flush(struct dtc_stream *stream);
+void dtc_tcp_stream_flush(struct dtc_tcp_stream *stream);
 /* FIN: the stream ends before seq. */
-void dtc_stream_end(struct dtc_stream *stream, uint32_t seq);
+void dtc_tcp_stream_end(struct dtc_tcp_stream *stream, uint32_t seq);
 /* All bytes up to the FIN were given. */
-bool dtc_stream_is_at_end(const struct dtc_stream *stream);
+bool dtc_tcp_stream_is_at_end(const struct dtc_tcp_stream *stream);
