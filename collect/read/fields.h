@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * From the header fields of a net event, as the trace has them, to packet headers. Absent fields are told apart from 0
+ * because their defaults differ.
+ */
+#pragma once
+
+#include "collect/read/spellings.h"
+
+#include <glib.h>
+
+struct dtc_header_values {
+	enum dtc_header_layer layer;
+	uint64_t value[DTC_HEADER_FIELDS];
+	bool has[DTC_HEADER_FIELDS];
+};
+
+/*
+ * event: addresses are already in its headers; ip_version, protocol, lengths and the rest are set here. transport may
+ * be NULL. The event's DTC_NET_LENGTH stands in for lengths that the IP header cannot hold.
+ */
+void dtc_headers_set(struct dtc_event *event, const struct dtc_header_values *ip,
+		     const struct dtc_header_values *transport);
