@@ -162,14 +162,13 @@ static bool jump(struct walk *w, struct dtc_arrival arrival)
 		}
 		moved = true;
 		if (!sender.relayed) {
-			if (sender.thread == DTC_NONE)
-				return false;
 			if (sender.written_ns < sender.first_ns)
 				emit(w, sender.node, sender.thread, sender.first_ns, to_cluster(w, sender.node, sender.written_ns),
 				     DTC_CAUSE_NETWORK_SEND, g_strdup("waited in the sender's socket"));
 			w->at_ns = sender.written_ns;
 			/* exact as long as the bytes tell; the loop's rule below is by order within one turn */
-			w->has_arrival = dtc_arrival_find_for_send(w->links, w->node, w->thread, w->at_ns, sender.file,
+			w->has_arrival = sender.thread != DTC_NONE &&
+					 dtc_arrival_find_for_send(w->links, w->node, w->thread, w->at_ns, sender.file,
 								   &w->arrival);
 			return true;
 		}
@@ -229,6 +228,13 @@ static void follow_block(struct walk *w, const struct dtc_interval *wait, const 
 	}
 }
 
+/* A wait for a packet that no traced node sent, or that cannot be told. */
+static char *explain_untraced(const DtcHistory *h, const struct dtc_interval *wait)
+{
+	g_autofree char *detail = dtc_explain_detail(h, wait);
+	return g_strdup_printf("%s: for a packet whose sender is not traced", detail ? detail : "waits");
+}
+
 static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t low_ns)
 {
 	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
@@ -238,7 +244,9 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
 		struct dtc_arrival arrival = w->arrival;
 		if (!follow_arrival(w, wait, &arrival)) {
 			w->link = DTC_LINK_UNKNOWN;
-			emit_interval(w, wait, wait->begin_ns, DTC_CAUSE_NETWORK_RECEIVE);
+			emit(w, w->node, w->thread, wait->end_ns, to_cluster(w, w->node, wait->begin_ns), DTC_CAUSE_UNKNOWN,
+			     explain_untraced(h, wait));
+			w->at_ns = wait->begin_ns;
 		}
 		return;
 	}
@@ -266,9 +274,12 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
 				return;
 			w->node = node;
 			w->thread = thread;
-			w->link = DTC_LINK_UNKNOWN;
 		}
-		break;
+		w->link = DTC_LINK_UNKNOWN;
+		emit(w, w->node, w->thread, wait->end_ns, to_cluster(w, w->node, low_ns), DTC_CAUSE_UNKNOWN,
+		     explain_untraced(h, wait));
+		w->at_ns = low_ns;
+		return;
 	default:
 		break;
 	}

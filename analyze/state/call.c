@@ -51,15 +51,20 @@ static enum dtc_call_kind find_kind(const char *name)
 	return DTC_CALL_OTHER;
 }
 
+uint32_t dtc_machine_add_call_name(DtcMachine *m, const char *name)
+{
+	uint8_t kind = (uint8_t)find_kind(name);
+	uint32_t string = dtc_history_add_string(m->history, name);
+	g_array_append_val(m->call_kinds, kind);
+	g_array_append_val(m->call_names, string);
+	return m->call_kinds->len - 1;
+}
+
+/* The reader numbers names as it meets them. */
 static void learn_name(DtcMachine *m, guint name)
 {
-	while (m->call_kinds->len <= name) {
-		const char *text = dtc_reader_get_syscall_name(m->reader, m->call_kinds->len);
-		uint8_t kind = (uint8_t)find_kind(text);
-		uint32_t string = dtc_history_add_string(m->history, text);
-		g_array_append_val(m->call_kinds, kind);
-		g_array_append_val(m->call_names, string);
-	}
+	while (m->call_kinds->len <= name)
+		dtc_machine_add_call_name(m, m->reader ? dtc_reader_get_syscall_name(m->reader, m->call_kinds->len) : "unknown");
 }
 
 enum dtc_call_kind dtc_machine_get_call_kind(DtcMachine *m, int64_t name)
@@ -110,7 +115,8 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 	enum dtc_call_kind kind = dtc_machine_get_call_kind(m, event->v[DTC_CALL_NAME]);
 	if (kind == DTC_CALL_READ && event->v[DTC_CALL_FLAGS] != DTC_ABSENT &&
 	    (event->v[DTC_CALL_FLAGS] & MSG_PEEK_FLAG) &&
-	    strncmp(dtc_reader_get_syscall_name(m->reader, (guint)event->v[DTC_CALL_NAME]), "recv", 4) == 0)
+	    g_str_has_prefix(dtc_history_get_string(m->history, g_array_index(m->call_names, uint32_t, event->v[DTC_CALL_NAME])),
+			     "recv"))
 		kind = DTC_CALL_PEEK;
 	struct dtc_call call = {
 		.begin_ns = m->now_ns,

@@ -21,8 +21,10 @@ static void apply_process(DtcMachine *m, const struct dtc_event *event)
 		DTC_TASK(m, thread)->in_kernel = true;
 	}
 	if (DTC_THREAD(m, thread)->parent == DTC_NONE && event->v[DTC_DUMP_PPID] > 0 &&
-	    event->v[DTC_DUMP_PPID] != event->v[DTC_DUMP_TID])
-		DTC_THREAD(m, thread)->parent = dtc_machine_get_thread(m, event->v[DTC_DUMP_PPID], event->cpu);
+	    event->v[DTC_DUMP_PPID] != event->v[DTC_DUMP_TID]) {
+		uint32_t parent = dtc_machine_get_thread(m, event->v[DTC_DUMP_PPID], event->cpu); /* may move threads */
+		DTC_THREAD(m, thread)->parent = parent;
+	}
 	if (DTC_TASK(m, thread)->state == DTC_STATE_UNKNOWN) {
 		/* known from here on; what it was before stays unknown */
 		if (event->v[DTC_DUMP_STATUS] == STATUS_WAIT)

@@ -11,8 +11,12 @@
 
 typedef struct DtcMachine DtcMachine;
 
-/* reader gives the names of system calls; it must live until dtc_machine_finish. */
+/*
+ * reader gives the names of system calls; it must live until dtc_machine_finish. With NULL (events that no reader made)
+ * names are added by dtc_machine_add_call_name, which gives the value for DTC_CALL_NAME.
+ */
 DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader);
+uint32_t dtc_machine_add_call_name(DtcMachine *machine, const char *name);
 void dtc_machine_free(DtcMachine *machine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcMachine, dtc_machine_free)
 

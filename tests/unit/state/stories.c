@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Small stories, event by event: what the machine must make of each. */
+#include "tests/support/story.h"
+
+#define RUN 0 /* prev_state of a thread that stays runnable */
+#define SLEEP 1
+#define DISK 2
+#define DEAD 0x10
+
+static const struct dtc_wake *wake_of(const struct story *s, int tid, int64_t t)
+{
+	const struct dtc_interval *wait = story_interval(s, tid, t);
+	g_assert_true(dtc_state_is_wait(wait->state));
+	g_assert_cmpuint(wait->ref, !=, DTC_NONE);
+	return dtc_history_get_wake(s->history, wait->ref);
+}
+
+static int waker_tid(const struct story *s, const struct dtc_wake *wake)
+{
+	return wake->thread == DTC_NONE ? -1 : dtc_history_get_thread(s->history, wake->thread)->tid;
+}
+
+static void test_wait_and_wake(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_enter(&s, 10, 0, "futex", -1);
+	story_switch(&s, 20, 0, 10, "a", SLEEP, 11, "b");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 50, 0, 10, "a", 0);
+	story_task(&s, DTC_EVENT_SCHED_WAKEUP, 52, 0, 10, "a", 0);
+	story_switch(&s, 60, 0, 11, "b", SLEEP, 10, "a");
+	story_leave(&s, 70, 0, "futex", 0);
+	story_switch(&s, 100, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	g_assert_cmpint(story_interval(&s, 10, 5)->state, ==, DTC_STATE_USER);
+	g_assert_cmpint(story_interval(&s, 10, 15)->state, ==, DTC_STATE_SYSCALL);
+	const struct dtc_interval *wait = story_interval(&s, 10, 50);
+	g_assert_cmpint(wait->state, ==, DTC_STATE_WAIT);
+	g_assert_cmpint(wait->begin_ns, ==, 20);
+	g_assert_cmpint(wait->end_ns, ==, 50);
+	const struct dtc_wake *wake = wake_of(&s, 10, 50);
+	g_assert_cmpint(wake->waker, ==, DTC_WAKER_THREAD);
+	g_assert_cmpint(waker_tid(&s, wake), ==, 11);
+	g_assert_cmpint(wake->wakeup_ns, ==, 52);
+	g_assert_cmpint(story_interval(&s, 10, 60)->state, ==, DTC_STATE_RUNQUEUE);
+	g_assert_cmpint(story_interval(&s, 10, 70)->state, ==, DTC_STATE_SYSCALL);
+	g_assert_cmpint(story_interval(&s, 10, 100)->state, ==, DTC_STATE_USER);
+	story_clear(&s);
+}
+
+/* A thread that wakes itself (signal, spurious waking while it runs) does not wait. */
+static void test_wake_by_self(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 10, 0, 10, "a", 0);
+	story_task(&s, DTC_EVENT_SCHED_WAKEUP, 11, 0, 10, "a", 0);
+	story_switch(&s, 20, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_context(&s, DTC_EVENT_VECTOR_ENTRY, 29, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_context(&s, DTC_EVENT_HRTIMER_ENTRY, 29, 0, 1, NULL);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 30, 0, 10, "a", 0);
+	story_context(&s, DTC_EVENT_HRTIMER_EXIT, 31, 0, 1, NULL);
+	story_context(&s, DTC_EVENT_VECTOR_EXIT, 31, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_switch(&s, 40, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 50, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	g_assert_cmpint(story_interval(&s, 10, 20)->begin_ns, ==, 0); /* runs on through its own waking */
+	const struct dtc_wake *wake = wake_of(&s, 10, 30);
+	g_assert_cmpint(wake->waker, ==, DTC_WAKER_TIMER);
+	story_clear(&s);
+}
+
+static void test_new_child(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_fork(&s, 10, 0, 10, 10, 11, 10, "a");
+	story_task(&s, DTC_EVENT_SCHED_WAKEUP_NEW, 12, 0, 11, "a", 0);
+	story_switch(&s, 20, 0, 10, "a", SLEEP, 11, "a");
+	story_leave(&s, 25, 0, "clone", 0);
+	/* the child wakes its parent */
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 30, 0, 10, "a", 0);
+	story_switch(&s, 40, 0, 11, "child", SLEEP, 10, "a");
+	story_end(&s);
+	uint32_t child = dtc_history_find_thread(s.history, 11, DTC_TIME_NONE);
+	const struct dtc_thread *thread = dtc_history_get_thread(s.history, child);
+	g_assert_cmpint(thread->begin_ns, ==, 10);
+	g_assert_cmpint(thread->pid, ==, 10);
+	g_assert_cmpint(dtc_history_get_thread(s.history, thread->parent)->tid, ==, 10);
+	g_assert_cmpint(story_interval(&s, 11, 20)->state, ==, DTC_STATE_RUNQUEUE);
+	g_assert_cmpint(story_interval(&s, 11, 25)->state, ==, DTC_STATE_KERNEL);
+	g_assert_cmpint(story_interval(&s, 11, 30)->state, ==, DTC_STATE_USER);
+	g_assert_cmpint(waker_tid(&s, wake_of(&s, 10, 30)), ==, 11);
+	/* prctl is not traced: the name that the interval ends with is the interval's */
+	g_assert_cmpstr(dtc_history_get_comm(s.history, child, 35), ==, "child");
+	g_assert_cmpstr(dtc_history_get_process(s.history, child, 35), ==, "a");
+	story_clear(&s);
+}
+
+/* Nobody is seen waking it: the wait ends all the same, and says that its end is unknown. */
+static void test_unknown_waker(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 10, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_switch(&s, 30, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 40, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	g_assert_cmpint(wake_of(&s, 10, 30)->waker, ==, DTC_WAKER_UNKNOWN);
+	story_clear(&s);
+}
+
+static void test_two_threads_wake_each_other(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 10, 0, 10, "a", SLEEP, 11, "b");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 20, 0, 10, "a", 0);
+	story_switch(&s, 30, 0, 11, "b", SLEEP, 10, "a");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 40, 0, 11, "b", 0);
+	story_switch(&s, 50, 0, 10, "a", SLEEP, 11, "b");
+	story_end(&s);
+	g_assert_cmpint(waker_tid(&s, wake_of(&s, 10, 20)), ==, 11);
+	g_assert_cmpint(waker_tid(&s, wake_of(&s, 11, 40)), ==, 10);
+	story_clear(&s);
+}
+
+/* The waking comes on another CPU before the target is switched out: no wait at all. */
+static void test_waking_before_switch_out(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 0, 1, 0, "swapper/1", RUN, 11, "b");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 10, 1, 10, "a", 0);
+	story_switch(&s, 12, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_task(&s, DTC_EVENT_SCHED_WAKEUP, 15, 1, 10, "a", 0);
+	story_switch(&s, 20, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 30, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	const struct dtc_interval *interval = story_interval(&s, 10, 20);
+	g_assert_cmpint(interval->state, ==, DTC_STATE_RUNQUEUE);
+	g_assert_cmpint(interval->begin_ns, ==, 12);
+	story_clear(&s);
+}
+
+static void test_wait_open_at_end(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 10, 0, 10, "a", DISK, 11, "b");
+	story_switch(&s, 90, 0, 11, "b", RUN, 0, "swapper/0");
+	story_end(&s);
+	const struct dtc_interval *wait = story_interval(&s, 10, 90);
+	g_assert_cmpint(wait->state, ==, DTC_STATE_WAIT_DISK);
+	g_assert_cmpuint(wait->ref, ==, DTC_NONE);
+	story_clear(&s);
+}
+
+/* Before its first event a thread's state is unknown, not guessed; the state dump makes it known. */
+static void test_wait_before_trace(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 11, "b");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 20, 0, 10, "a", 0);
+	story_switch(&s, 30, 0, 11, "b", SLEEP, 10, "a");
+	struct dtc_event dump = story_event(DTC_EVENT_DUMP_PROCESS, 35, 0);
+	dump.v[DTC_DUMP_TID] = 12;
+	dump.v[DTC_DUMP_PID] = 12;
+	dump.v[DTC_DUMP_PPID] = 1;
+	dump.v[DTC_DUMP_TYPE] = 0;
+	dump.v[DTC_DUMP_STATUS] = 5;
+	dump.text[0] = "c";
+	dtc_machine_apply(s.machine, &dump);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 40, 0, 12, "c", 0);
+	story_switch(&s, 50, 0, 10, "a", SLEEP, 12, "c");
+	story_end(&s);
+	g_assert_cmpint(story_interval(&s, 10, 20)->state, ==, DTC_STATE_UNKNOWN);
+	g_assert_cmpint(story_interval(&s, 10, 30)->state, ==, DTC_STATE_RUNQUEUE);
+	g_assert_cmpint(story_interval(&s, 12, 35)->state, ==, DTC_STATE_UNKNOWN);
+	g_assert_cmpint(wake_of(&s, 12, 40)->waker, ==, DTC_WAKER_THREAD);
+	story_clear(&s);
+}
+
+static void test_migration_while_runnable(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 0, 1, 0, "swapper/1", RUN, 12, "c");
+	story_switch(&s, 10, 0, 10, "a", 0x100, 11, "b");
+	story_task(&s, DTC_EVENT_SCHED_MIGRATE, 20, 1, 10, "a", 1);
+	story_switch(&s, 30, 1, 12, "c", SLEEP, 10, "a");
+	story_switch(&s, 40, 1, 10, "a", SLEEP, 0, "swapper/1");
+	story_end(&s);
+	g_assert_cmpint(story_interval(&s, 10, 20)->state, ==, DTC_STATE_PREEMPTED);
+	g_assert_cmpint(story_interval(&s, 10, 20)->cpu, ==, 0);
+	g_assert_cmpint(story_interval(&s, 10, 30)->state, ==, DTC_STATE_PREEMPTED);
+	g_assert_cmpint(story_interval(&s, 10, 30)->cpu, ==, 1);
+	g_assert_cmpint(story_interval(&s, 10, 40)->cpu, ==, 1);
+	story_clear(&s);
+}
+
+static void test_softirq_on_top_of_irq(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_context(&s, DTC_EVENT_IRQ_ENTRY, 10, 0, 28, "virtio1-requests");
+	story_context(&s, DTC_EVENT_IRQ_EXIT, 20, 0, 28, NULL);
+	story_context(&s, DTC_EVENT_SOFTIRQ_ENTRY, 20, 0, 3, NULL);
+	story_context(&s, DTC_EVENT_IRQ_ENTRY, 25, 0, 29, "eth0");
+	story_context(&s, DTC_EVENT_IRQ_EXIT, 30, 0, 29, NULL);
+	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 40, 0, 3, NULL);
+	story_switch(&s, 50, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	const int expected[][2] = { { 10, DTC_STATE_USER },    { 20, DTC_STATE_IRQ },	  { 25, DTC_STATE_SOFTIRQ },
+				    { 30, DTC_STATE_IRQ },     { 40, DTC_STATE_SOFTIRQ }, { 50, DTC_STATE_USER } };
+	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
+		g_assert_cmpint(story_interval(&s, 10, expected[i][0])->state, ==, expected[i][1]);
+	g_assert_cmpstr(dtc_history_get_string(s.history, story_interval(&s, 10, 30)->ref), ==, "eth0");
+	story_clear(&s);
+}
+
+/* A timer inside the local timer vector on top of a packet softirq: the innermost decides. */
+static void test_timer_beats_softirq(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 5, 0, 10, "a", SLEEP, 11, "b");
+	story_context(&s, DTC_EVENT_SOFTIRQ_ENTRY, 10, 0, 3, NULL);
+	story_context(&s, DTC_EVENT_VECTOR_ENTRY, 12, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_context(&s, DTC_EVENT_HRTIMER_ENTRY, 13, 0, 1, NULL);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 14, 0, 10, "a", 0);
+	story_context(&s, DTC_EVENT_HRTIMER_EXIT, 15, 0, 1, NULL);
+	story_context(&s, DTC_EVENT_VECTOR_EXIT, 16, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 18, 0, 3, NULL);
+	story_switch(&s, 20, 0, 11, "b", SLEEP, 10, "a");
+	story_end(&s);
+	g_assert_cmpint(wake_of(&s, 10, 14)->waker, ==, DTC_WAKER_TIMER);
+	story_clear(&s);
+}
+
+/* One packet that wakes two threads: both wakes name it. */
+static void test_packet_wakes_two(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 2, 0, 10, "a", SLEEP, 11, "b");
+	story_switch(&s, 4, 0, 11, "b", SLEEP, 0, "swapper/0");
+	story_context(&s, DTC_EVENT_SOFTIRQ_ENTRY, 10, 0, 3, NULL);
+	struct dtc_headers first = story_headers(1, 1000, 2, 80, 5, 9, DTC_TCP_ACK, 10, 1);
+	struct dtc_headers second = story_headers(1, 1001, 2, 80, 5, 9, DTC_TCP_ACK, 10, 2);
+	story_packet(&s, DTC_EVENT_NET_RECEIVE, 11, 0, &first);
+	story_packet(&s, DTC_EVENT_NET_RECEIVE, 12, 0, &second);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 13, 0, 10, "a", 0);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 14, 0, 11, "b", 0);
+	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 15, 0, 3, NULL);
+	story_switch(&s, 20, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 30, 0, 10, "a", SLEEP, 11, "b");
+	story_end(&s);
+	for (int tid = 10; tid <= 11; tid++) {
+		const struct dtc_wake *wake = wake_of(&s, tid, 13);
+		g_assert_cmpint(wake->waker, ==, DTC_WAKER_PACKET);
+		g_assert_cmpuint(wake->ref, ==, 1);
+	}
+	story_clear(&s);
+}
+
+/* A disk interrupt is known by the request that completes inside it; a flush has odd sectors. */
+static void test_disk(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_block(&s, DTC_EVENT_BLOCK_INSERT, 5, 0, 0, 0);
+	story_block(&s, DTC_EVENT_BLOCK_ISSUE, 7, 0, 0, 0);
+	story_switch(&s, 10, 0, 10, "a", DISK, 0, "swapper/0");
+	story_context(&s, DTC_EVENT_IRQ_ENTRY, 40, 0, 28, "whatever");
+	story_block(&s, DTC_EVENT_BLOCK_COMPLETE, 41, 0, -1, 0);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 42, 0, 10, "a", 0);
+	story_context(&s, DTC_EVENT_IRQ_EXIT, 43, 0, 28, NULL);
+	story_switch(&s, 50, 0, 0, "swapper/0", RUN, 10, "a");
+	story_end(&s);
+	const struct dtc_wake *wake = wake_of(&s, 10, 42);
+	g_assert_cmpint(wake->waker, ==, DTC_WAKER_BLOCK);
+	const struct dtc_block_request *request = dtc_history_get_block_request(s.history, wake->ref);
+	g_assert_cmpint(request->insert_ns, ==, 5);
+	g_assert_cmpint(request->issue_ns, ==, 7);
+	g_assert_cmpint(request->complete_ns, ==, 41);
+	story_clear(&s);
+}
+
+/* Events lost in the middle: from the gap on the thread that ran there is unknown until it is seen again. */
+static void test_lost_events(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_enter(&s, 10, 0, "read", 3);
+	story_switch(&s, 15, 0, 10, "a", SLEEP, 11, "b");
+	story_lost(&s, 20, 60, 0);
+	story_switch(&s, 70, 0, 10, "a", SLEEP, 12, "c");
+	story_end(&s);
+	g_assert_cmpint(story_interval(&s, 11, 20)->state, ==, DTC_STATE_USER);
+	g_assert_cmpint(story_interval(&s, 11, 50)->state, ==, DTC_STATE_UNKNOWN);
+	/* it was seen leaving the CPU after the gap: what it did in between is unknown */
+	g_assert_cmpint(story_interval(&s, 10, 65)->state, ==, DTC_STATE_UNKNOWN);
+	story_clear(&s);
+}
+
+static void test_pid_reuse(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_fork(&s, 5, 0, 10, 10, 20, 20, "a");
+	story_switch(&s, 10, 0, 10, "a", SLEEP, 20, "first");
+	story_task(&s, DTC_EVENT_SCHED_EXIT, 20, 0, 20, "first", 0);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 22, 0, 10, "a", 0);
+	story_switch(&s, 25, 0, 20, "first", DEAD, 10, "a");
+	story_task(&s, DTC_EVENT_SCHED_FREE, 30, 0, 20, "first", 0);
+	story_fork(&s, 40, 0, 10, 10, 20, 20, "a");
+	story_switch(&s, 50, 0, 10, "a", SLEEP, 20, "second");
+	story_switch(&s, 60, 0, 20, "second", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	uint32_t first = dtc_history_find_thread(s.history, 20, 30), second = dtc_history_find_thread(s.history, 20, 45);
+	g_assert_cmpuint(first, !=, second);
+	g_assert_cmpint(dtc_history_get_thread(s.history, first)->end_ns, ==, 30);
+	g_assert_cmpstr(dtc_history_get_comm(s.history, first, 20), ==, "first");
+	g_assert_cmpstr(dtc_history_get_comm(s.history, second, 55), ==, "second");
+	g_assert_cmpint(dtc_history_find_thread(s.history, 20, DTC_TIME_NONE), ==, second);
+	story_clear(&s);
+}
+
+static void test_thread_without_comm(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, NULL, RUN, 10, NULL);
+	story_switch(&s, 10, 0, 10, NULL, SLEEP, 0, NULL);
+	story_end(&s);
+	uint32_t thread = dtc_history_find_thread(s.history, 10, 5);
+	g_assert_cmpstr(dtc_history_get_comm(s.history, thread, 5), ==, "");
+	g_assert_cmpstr(dtc_history_get_process(s.history, thread, 5), ==, "");
+	story_clear(&s);
+}
+
+/* accept() without an address: the first segment that leaves inside a write tells the connection. */
+static void test_accepted_connection(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	struct dtc_headers syn = story_headers(1, 1000, 2, 80, 100, 0, DTC_TCP_SYN, 0, 1);
+	struct dtc_headers syn_ack = story_headers(2, 80, 1, 1000, 500, 101, DTC_TCP_SYN | DTC_TCP_ACK, 0, 0);
+	struct dtc_headers question = story_headers(1, 1000, 2, 80, 101, 501, DTC_TCP_ACK, 7, 2);
+	struct dtc_headers answer = story_headers(2, 80, 1, 1000, 501, 108, DTC_TCP_ACK, 9, 3);
+	story_context(&s, DTC_EVENT_SOFTIRQ_ENTRY, 1, 0, 3, NULL);
+	story_packet(&s, DTC_EVENT_NET_RECEIVE, 2, 0, &syn);
+	story_packet(&s, DTC_EVENT_NET_SEND, 3, 0, &syn_ack);
+	story_packet(&s, DTC_EVENT_NET_RECEIVE, 4, 0, &question);
+	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 5, 0, 3, NULL);
+	story_enter(&s, 10, 0, "accept", 3);
+	story_leave(&s, 11, 0, "accept", 4);
+	story_enter(&s, 12, 0, "read", 4);
+	story_leave(&s, 13, 0, "read", 7);
+	story_enter(&s, 14, 0, "write", 4);
+	story_packet(&s, DTC_EVENT_NET_SEND, 15, 0, &answer);
+	story_leave(&s, 16, 0, "write", 9);
+	story_switch(&s, 20, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	uint32_t thread = dtc_history_find_thread(s.history, 10, 5);
+	uint32_t read = dtc_history_find_call(s.history, thread, 13), write = dtc_history_find_call(s.history, thread, 15);
+	uint32_t file = dtc_history_get_call(s.history, read)->file;
+	g_assert_cmpuint(file, ==, dtc_history_get_call(s.history, write)->file);
+	const struct dtc_file *f = dtc_history_get_file(s.history, file);
+	g_assert_true(f->has_base_in && f->has_base_out);
+	g_assert_cmpuint(f->base_in, ==, 101);
+	g_assert_cmpuint(f->base_out, ==, 501);
+	g_assert_cmpuint(dtc_history_find_file_of_flow(s.history, f->flow_out), ==, file);
+	story_clear(&s);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/state/wait-and-wake", test_wait_and_wake);
+	g_test_add_func("/state/wake-by-self", test_wake_by_self);
+	g_test_add_func("/state/new-child", test_new_child);
+	g_test_add_func("/state/unknown-waker", test_unknown_waker);
+	g_test_add_func("/state/two-threads-wake-each-other", test_two_threads_wake_each_other);
+	g_test_add_func("/state/waking-before-switch-out", test_waking_before_switch_out);
+	g_test_add_func("/state/wait-open-at-end", test_wait_open_at_end);
+	g_test_add_func("/state/wait-before-trace", test_wait_before_trace);
+	g_test_add_func("/state/migration-while-runnable", test_migration_while_runnable);
+	g_test_add_func("/state/softirq-on-top-of-irq", test_softirq_on_top_of_irq);
+	g_test_add_func("/state/timer-beats-softirq", test_timer_beats_softirq);
+	g_test_add_func("/state/packet-wakes-two", test_packet_wakes_two);
+	g_test_add_func("/state/disk", test_disk);
+	g_test_add_func("/state/lost-events", test_lost_events);
+	g_test_add_func("/state/pid-reuse", test_pid_reuse);
+	g_test_add_func("/state/thread-without-comm", test_thread_without_comm);
+	g_test_add_func("/state/accepted-connection", test_accepted_connection);
+	return g_test_run();
+}
