@@ -139,7 +139,8 @@ int dtc_cli_report_error(const GError *error)
 	if (parts[0] && parts[1]) {
 		g_auto(GStrv) lines = g_strsplit(parts[1], "\n", -1);
 		for (guint i = 0; lines[i]; i++) {
-			g_autofree char *line = dtc_printable(lines[i], 2000);
+			bool has_prefix = g_str_has_prefix(lines[i], "hint: ");
+			g_autofree char *line = dtc_printable(lines[i] + (has_prefix ? strlen("hint: ") : 0), 2000);
 			fprintf(stderr, "%s%s\n", i == 0 ? "hint: " : "      ", line);
 		}
 	} else if (is_usage) {

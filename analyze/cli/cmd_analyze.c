@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dtrace-chain [analyze]: where the time of one request, or of one thread over a span, went. */
+#include "analyze/cli/command.h"
+#include "analyze/cli/load.h"
+#include "analyze/cli/moment.h"
+#include "analyze/cli/options.h"
+#include "analyze/cli/terminal.h"
+#include "analyze/cli/thread_spec.h"
+#include "analyze/path/walk.h"
+#include "analyze/report/json.h"
+#include "analyze/report/model.h"
+#include "analyze/report/text.h"
+#include "dtrace-chain/error.h"
+
+struct analyze_options {
+	struct dtc_common_options common;
+	char *request_id; /* all strings owned */
+	char *thread;
+	char *from;
+	char *to;
+	char *reference;
+	char *min_duration;
+	char **id_headers;
+	int max_depth;
+	gboolean is_verbose;
+	gboolean is_exact;
+	/* derived */
+	char *thread_node;
+	int32_t tid;
+	int64_t min_ns; /* -1: a share of the duration */
+	bool is_json;
+};
+
+/* What was asked, found in the recordings. */
+struct question {
+	struct dtc_path_target target;
+	const char *request; /* borrowed; NULL: a thread was named */
+	const struct dtc_identity *identities;
+	guint identity_count;
+	const char *method;
+	const char *url;
+	int status;
+};
+
+static void options_clear(struct analyze_options *options)
+{
+	dtc_common_options_clear(&options->common);
+	g_free(options->request_id);
+	g_free(options->thread);
+	g_free(options->from);
+	g_free(options->to);
+	g_free(options->reference);
+	g_free(options->min_duration);
+	g_strfreev(options->id_headers);
+	g_free(options->thread_node);
+}
+
+static bool parse_options(struct analyze_options *options, int *argc, char ***argv, GError **error)
+{
+	const GOptionEntry entries[] = {
+		{ "request-id", 'r', 0, G_OPTION_ARG_STRING, &options->request_id,
+		  "Explain this request: X-Request-Id, trace id, ... or a part of it", "ID" },
+		{ "thread", 't', 0, G_OPTION_ARG_STRING, &options->thread, "Explain this thread", "NODE:TID" },
+		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
+		  "Begin of the span: +1.5s, +200ms (since the trace's begin) or the trace's clock", "TIME" },
+		{ "to", 0, 0, G_OPTION_ARG_STRING, &options->to, "End of the span", "TIME" },
+		{ "reference", 0, 0, G_OPTION_ARG_STRING, &options->reference,
+		  "Node whose clock is shown (default: the thread's, or the best known)", "NODE" },
+		{ "id-header", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->id_headers,
+		  "Another HTTP header that carries an id; repeatable", "NAME" },
+		{ "max-depth", 0, 0, G_OPTION_ARG_INT, &options->max_depth, "Levels of nested causality (default: all)",
+		  "N" },
+		{ "min-duration", 0, 0, G_OPTION_ARG_STRING, &options->min_duration,
+		  "Fold what is shorter, e.g. 250us (default: 1 % of the total, 0.5 % on the path)", "SPAN" },
+		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &options->is_verbose, "Fold nothing", NULL },
+		{ "exact", 0, 0, G_OPTION_ARG_NONE, &options->is_exact, "Show all times in nanoseconds", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE] --request-id ID | --thread NODE:TID");
+
+	dtc_common_options_add(&options->common, context);
+	g_option_context_add_main_entries(context, entries, NULL);
+	return g_option_context_parse(context, argc, argv, error);
+}
+
+static bool set_usage(GError **error, const char *message, const char *hint)
+{
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "%s\n%s", message, hint);
+	return false;
+}
+
+static bool check_options(struct analyze_options *options, GError **error)
+{
+	options->min_ns = -1;
+	if (!options->request_id && !options->thread)
+		return set_usage(error, "nothing to explain",
+				 "give --request-id ID or --thread NODE:TID; `dtrace-chain --help` lists all options");
+	if (options->request_id && options->thread)
+		return set_usage(error, "--request-id and --thread are two questions", "give one of them");
+	if (options->request_id && !*options->request_id)
+		return set_usage(error, "--request-id is empty", "give the id or the begin of it");
+	if (options->request_id && (options->from || options->to))
+		return set_usage(error, "--from and --to go with --thread", "a request has its own begin and end");
+	if (options->max_depth < 0)
+		return set_usage(error, "--max-depth is negative", "0 is no limit");
+	if (options->thread &&
+	    !dtc_thread_spec_parse(options->thread, &options->thread_node, &options->tid, error))
+		return false;
+	if (options->min_duration &&
+	    !dtc_span_parse("--min-duration", options->min_duration, &options->min_ns, error))
+		return false;
+	return dtc_common_options_get_json(&options->common, &options->is_json, error);
+}
+
+static bool find_thread(const DtcLoad *load, const struct analyze_options *options, DtcFindings *findings,
+			struct question *question, GError **error)
+{
+	const DtcClocks *clocks = dtc_load_get_clocks(load);
+	struct dtc_thread_span span;
+	guint node;
+
+	if (!dtc_load_find_node(load, options->thread_node, &node, error))
+		return false;
+	const DtcHistory *history = dtc_load_get_history(load, node);
+	if (!history) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
+			    "node '%s' has no kernel trace that can be read, so nothing is known about its threads\n"
+			    "`dtrace-chain stats` tells what each node has", options->thread_node);
+		return false;
+	}
+	if (!dtc_thread_spec_find(history, options->thread_node, options->tid, options->from, options->to, findings,
+				  &span, error))
+		return false;
+	question->target.node = node;
+	question->target.thread = span.thread;
+	question->target.begin = dtc_clocks_to_cluster(clocks, node, span.begin);
+	question->target.end = dtc_clocks_to_cluster(clocks, node, span.end);
+	return true;
+}
+
+static DtcReport *build_report(const DtcLoad *load, const struct question *question, const DtcPath *path,
+			       const DtcFindings *findings, GError **error)
+{
+	const struct dtc_path_target *target = &question->target;
+	const DtcHistory *history = dtc_load_get_history(load, target->node);
+	const struct dtc_thread *thread = dtc_history_get_thread(history, target->thread);
+	int64_t end_ns = dtc_clocks_to_node(dtc_load_get_clocks(load), target->node, target->end).ns;
+	const struct dtc_report_input input = {
+		.node_names = dtc_load_get_node_names(load),
+		.node_count = dtc_load_get_node_count(load),
+		.path = path,
+		.clocks = dtc_load_get_clocks(load),
+		.findings = findings,
+		.target_node = target->node,
+		.target_pid = thread->pid,
+		.target_tid = thread->tid,
+		.target_comm = dtc_history_get_comm(history, target->thread, end_ns),
+		.target_process = dtc_history_get_process(history, target->thread, end_ns),
+		.request = question->request,
+		.identities = question->identities,
+		.identity_count = question->identity_count,
+		.method = question->method,
+		.url = question->url,
+		.status = question->status,
+	};
+	return dtc_report_new(&input, error);
+}
+
+static bool print_report(const DtcReport *report, const struct analyze_options *options, GError **error)
+{
+	const struct dtc_terminal terminal = dtc_terminal_get();
+	const struct dtc_text_options text_options = {
+		.width = terminal.width,
+		.has_color = terminal.has_color,
+		.has_utf8 = terminal.has_utf8,
+		.is_verbose = options->is_verbose,
+		.is_exact = options->is_exact,
+		.min_ns = options->min_ns,
+	};
+	g_autofree char *text = options->is_json ? dtc_report_to_json(report) :
+						   dtc_report_to_text(report, &text_options);
+
+	return dtc_terminal_write(text, error);
+}
+
+/* The whole job; ret_complete tells whether the answer rests on all of the selected data. */
+static bool answer(const struct analyze_options *options, int argc, char **argv, bool *ret_complete, GError **error)
+{
+	const struct dtc_load_options load_options = {
+		/* times of a thread's report are best on the clock that --from and --to are on */
+		.reference = options->reference ? options->reference : options->thread_node,
+		.needs_exchanges = options->request_id != NULL,
+		.id_headers = (const char *const *)options->id_headers,
+	};
+	const struct dtc_path_options path_options = {
+		.max_depth = (guint)options->max_depth,
+		.min_blocking_ns = MAX(options->min_ns, 0),
+	};
+	struct question question = { 0 };
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
+	if (!bundle)
+		return false;
+	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
+	g_autoptr(DtcLoad) load = dtc_load_bundle(bundle, &load_options, progress, findings, error);
+	if (!load)
+		return false;
+	if (!find_thread(load, options, findings, &question, error))
+		return false;
+	dtc_progress_show(progress, "walking the critical path");
+	g_autoptr(DtcPath) path = dtc_path_walk(dtc_load_get_links(load), &question.target, &path_options, error);
+	if (!path)
+		return false;
+	g_autoptr(DtcReport) report = build_report(load, &question, path, findings, error);
+	if (!report)
+		return false;
+	g_clear_pointer(&progress, dtc_progress_free);
+	*ret_complete = report->complete;
+	return print_report(report, options, error);
+}
+
+int dtc_command_analyze(int argc, char **argv)
+{
+	struct analyze_options options = { 0 };
+	g_autoptr(GError) error = NULL;
+	bool is_complete;
+	int code;
+
+	if (parse_options(&options, &argc, &argv, &error) && check_options(&options, &error) &&
+	    answer(&options, argc, argv, &is_complete, &error))
+		code = is_complete ? 0 : 3;
+	else
+		code = dtc_cli_report_error(error);
+	options_clear(&options);
+	return code;
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/cli/load.h"
+
+#include "analyze/request/http.h"
+#include "analyze/state/machine.h"
+#include "collect/read/capture.h"
+#include "collect/read/reader.h"
+#include "dtrace-chain/error.h"
+#include "sync/fit/fit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define PROGRESS_STEP 4096 /* events between two updates of a counter that other threads read */
+#define PROGRESS_WAIT_US 200000
+
+/* One source of one node, read by one thread from beginning to end; the results are collected in order afterwards. */
+struct task {
+	const struct dtc_bundle_node *node;
+	guint index;
+	bool is_capture;
+	const struct dtc_load_options *options;
+	gint events; /* atomic; in steps, for the progress line */
+	/* results */
+	DtcFindings *findings;
+	GError *error;
+	DtcHistory *history;
+	DtcPackets *packets;
+	DtcExchanges *exchanges;
+	bool is_foreign; /* a capture in which no packet starts or ends at this node */
+	guint capture_count;
+};
+
+struct pool {
+	GMutex mutex;
+	GCond finished;
+	struct task *tasks;
+	guint count;
+	guint next; /* the rest under the mutex */
+	guint finished_count;
+};
+
+struct DtcLoad {
+	guint node_count;
+	char **names;
+	DtcHistory **histories;
+	DtcPackets **captures;
+	DtcExchanges *exchanges;
+	guint capture_count;
+	DtcMatches *matches;
+	DtcSync *sync;
+	DtcClocks *identity;
+	DtcLinks *links;
+};
+
+static void read_kernel(struct task *task)
+{
+	g_autoptr(DtcReader) reader = dtc_reader_open(task->node->name, task->node->kernel_path, &task->error);
+	if (!reader)
+		return;
+	g_autoptr(DtcMachine) machine = dtc_machine_new(task->node->name, reader);
+	const struct dtc_event *event;
+	guint since = 0;
+
+	while ((event = dtc_reader_next(reader))) {
+		dtc_machine_apply(machine, event);
+		if (++since == PROGRESS_STEP) {
+			g_atomic_int_inc(&task->events);
+			since = 0;
+		}
+	}
+	if (!dtc_reader_finish(reader, task->findings, &task->error))
+		return;
+	task->history = dtc_machine_finish(machine, task->findings);
+}
+
+/* Direction as the node sees it; what the capture cannot tell counts as received, and as foreign if it is the rule. */
+static enum dtc_direction get_direction(const struct dtc_captured *captured, guint64 *unknown_count)
+{
+	switch (captured->direction) {
+	case DTC_CAPTURE_OUT:
+		return DTC_SENT;
+	case DTC_CAPTURE_IN:
+		return DTC_RECEIVED;
+	default:
+		++*unknown_count;
+		return DTC_RECEIVED;
+	}
+}
+
+static void read_captures(struct task *task)
+{
+	const struct dtc_http_options http_options = { .id_headers = task->options->id_headers };
+	g_autoptr(DtcPackets) packets = dtc_packets_new();
+	g_autoptr(DtcHttp) http = task->options->needs_exchanges ?
+		dtc_http_new(task->index, packets, &http_options) : NULL;
+	uint16_t interface = dtc_packets_add_interface(packets, NULL);
+	guint64 packet_count = 0, unknown_count = 0;
+
+	for (char **path = task->node->pcap_paths; *path; path++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(DtcCapture) capture = dtc_capture_open(task->node->name, *path, &error);
+		if (!capture) {
+			dtc_findings_add(task->findings, DTC_SEVERITY_ERROR, true, task->node->name, "%.*s",
+					 (int)strcspn(error->message, "\n"), error->message);
+			if (!task->error)
+				task->error = g_steal_pointer(&error);
+			continue;
+		}
+		const struct dtc_captured *captured;
+		task->capture_count++;
+		while ((captured = dtc_capture_next(capture))) {
+			enum dtc_direction direction = get_direction(captured, &unknown_count);
+			uint32_t id = dtc_packets_add(packets, captured->time_ns, direction, 0, interface,
+						      &captured->headers);
+			if (http)
+				dtc_http_add(http, id, captured);
+			if (++packet_count % PROGRESS_STEP == 0)
+				g_atomic_int_inc(&task->events);
+		}
+		dtc_capture_finish(capture, task->findings);
+	}
+	if (http)
+		task->exchanges = dtc_http_finish(http, task->node->name, task->findings);
+	dtc_packets_seal(packets);
+	task->packets = g_steal_pointer(&packets);
+	task->is_foreign = packet_count > 0 && unknown_count > packet_count / 2;
+}
+
+static void *run_tasks(void *data)
+{
+	struct pool *pool = data;
+
+	g_mutex_lock(&pool->mutex);
+	while (pool->next < pool->count) {
+		struct task *task = &pool->tasks[pool->next++];
+		g_mutex_unlock(&pool->mutex);
+		if (task->is_capture)
+			read_captures(task);
+		else
+			read_kernel(task);
+		g_mutex_lock(&pool->mutex);
+		pool->finished_count++;
+		g_cond_signal(&pool->finished);
+	}
+	g_mutex_unlock(&pool->mutex);
+	return NULL;
+}
+
+static void show_reading(const struct pool *pool, DtcProgress *progress, gint64 begin_us)
+{
+	guint64 steps = 0;
+	double seconds = (double)(g_get_monotonic_time() - begin_us) / 1e6;
+
+	if (!dtc_progress_is_due(progress))
+		return;
+	for (guint i = 0; i < pool->count; i++)
+		steps += (guint64)g_atomic_int_get(&pool->tasks[i].events);
+	double events = (double)(steps * PROGRESS_STEP);
+	dtc_progress_show(progress, "reading: %u of %u recordings, %.1f M events, %.1f M/s", pool->finished_count,
+			  pool->count, events / 1e6, seconds > 0 ? events / 1e6 / seconds : 0);
+}
+
+static void run_pool(struct pool *pool, DtcProgress *progress)
+{
+	guint thread_count = MIN(g_get_num_processors(), pool->count);
+	g_autofree GThread **threads = g_new0(GThread *, thread_count + 1);
+	gint64 begin_us = g_get_monotonic_time();
+
+	g_mutex_init(&pool->mutex);
+	g_cond_init(&pool->finished);
+	for (guint i = 0; i < thread_count; i++)
+		threads[i] = g_thread_new("read", run_tasks, pool);
+	g_mutex_lock(&pool->mutex);
+	while (pool->finished_count < pool->count) {
+		g_cond_wait_until(&pool->finished, &pool->mutex, g_get_monotonic_time() + PROGRESS_WAIT_US);
+		show_reading(pool, progress, begin_us);
+	}
+	g_mutex_unlock(&pool->mutex);
+	for (guint i = 0; i < thread_count; i++)
+		g_thread_join(threads[i]);
+	g_cond_clear(&pool->finished);
+	g_mutex_clear(&pool->mutex);
+}
+
+static void task_clear(struct task *task)
+{
+	dtc_findings_free(task->findings);
+	g_clear_error(&task->error);
+	g_clear_pointer(&task->history, dtc_history_free);
+	g_clear_pointer(&task->packets, dtc_packets_free);
+	g_clear_pointer(&task->exchanges, dtc_exchanges_free);
+}
+
+static void collect_kernel(DtcLoad *load, struct task *task, DtcFindings *findings, GError **first_error)
+{
+	if (task->error) {
+		dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, task->node->name,
+				 "the kernel trace cannot be read: %.*s", (int)strcspn(task->error->message, "\n"),
+				 task->error->message);
+		if (!*first_error)
+			*first_error = g_steal_pointer(&task->error);
+		return;
+	}
+	load->histories[task->index] = g_steal_pointer(&task->history);
+}
+
+static void collect_captures(DtcLoad *load, struct task *task, DtcFindings *findings, GError **first_error)
+{
+	load->capture_count += task->capture_count;
+	if (task->error && !*first_error)
+		*first_error = g_steal_pointer(&task->error);
+	if (task->exchanges)
+		dtc_exchanges_move(load->exchanges, task->exchanges);
+	/* Exchanges name flows of these packets, so they stay even where their directions and times are of no use. */
+	if (task->capture_count)
+		load->captures[task->index] = g_steal_pointer(&task->packets);
+	if (task->is_foreign)
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, task->node->name,
+				 "the capture shows traffic of other hosts (a bridge or mirror port), so it tells "
+				 "nothing about this node's clock");
+}
+
+/* Reads everything; false if nothing at all could be read. */
+static bool read_nodes(DtcLoad *load, const DtcBundle *bundle, const struct dtc_load_options *options,
+		       DtcProgress *progress, DtcFindings *findings, bool *is_foreign, GError **error)
+{
+	g_autofree struct task *tasks = g_new0(struct task, 2 * load->node_count + 1);
+	struct pool pool = { .tasks = tasks };
+
+	for (guint node = 0; node < load->node_count; node++) {
+		const struct dtc_bundle_node *from = dtc_bundle_get_node(bundle, node);
+		const struct task kernel = { .node = from, .index = node, .options = options };
+		if (from->kernel_path)
+			tasks[pool.count++] = kernel;
+		if (from->pcap_paths && from->pcap_paths[0]) {
+			tasks[pool.count] = kernel;
+			tasks[pool.count++].is_capture = true;
+		}
+	}
+	for (guint i = 0; i < pool.count; i++)
+		tasks[i].findings = dtc_findings_new();
+	run_pool(&pool, progress);
+
+	GError *first_error = NULL;
+	bool has_any = false;
+	for (guint i = 0; i < pool.count; i++) {
+		struct task *task = &tasks[i];
+		dtc_findings_move(findings, task->findings);
+		if (task->is_capture) {
+			is_foreign[task->index] = task->is_foreign;
+			collect_captures(load, task, findings, &first_error);
+		} else {
+			collect_kernel(load, task, findings, &first_error);
+		}
+		has_any |= load->histories[task->index] || load->captures[task->index];
+		task_clear(task);
+	}
+	if (has_any) {
+		g_clear_error(&first_error);
+		return true;
+	}
+	if (first_error)
+		g_propagate_error(error, first_error);
+	else
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
+			    "the bundle has neither kernel traces nor captures\n"
+			    "a node is a sub-directory with a CTF trace in it or in its kernel/, or a capture NODE.pcap");
+	return false;
+}
+
+/* Nodes that no messages join to the reference: their part of a path cannot be placed in time. */
+static void find_unaligned(const DtcLoad *load, const DtcClocks *clocks, DtcFindings *findings)
+{
+	for (guint node = 0; node < load->node_count; node++)
+		if (dtc_clocks_get_group(clocks, node) != 0)
+			dtc_findings_add(findings, DTC_SEVERITY_WARNING, true, load->names[node],
+					 "its clock is not aligned with the one of '%s': no messages join them",
+					 load->names[dtc_clocks_get_reference(clocks)]);
+}
+
+static bool align(DtcLoad *load, const struct dtc_load_options *options, const bool *is_foreign,
+		  DtcFindings *findings, GError **error)
+{
+	g_autofree struct dtc_match_source *sources = g_new0(struct dtc_match_source, load->node_count + 1);
+	struct dtc_fit_options fit_options = dtc_fit_options_default();
+	guint reference;
+
+	if (options->reference) {
+		if (!dtc_load_find_node(load, options->reference, &reference, error))
+			return false;
+		fit_options.reference = (int)reference;
+	}
+	for (guint node = 0; node < load->node_count; node++) {
+		sources[node].node = load->names[node];
+		if (load->histories[node])
+			sources[node].kernel = dtc_history_get_packets(load->histories[node]);
+		if (!is_foreign[node])
+			sources[node].capture = load->captures[node];
+	}
+	load->matches = dtc_match_packets(sources, load->node_count, findings);
+	if (load->node_count == 1) {
+		load->identity = dtc_clocks_new_identity(1);
+		return true;
+	}
+	load->sync = dtc_fit_clocks(load->matches, &fit_options, findings, error);
+	if (!load->sync)
+		return false;
+	find_unaligned(load, dtc_sync_get_clocks(load->sync), findings);
+	return true;
+}
+
+DtcLoad *dtc_load_bundle(const DtcBundle *bundle, const struct dtc_load_options *options, DtcProgress *progress,
+			 DtcFindings *findings, GError **error)
+{
+	g_autoptr(DtcLoad) load = g_new0(DtcLoad, 1);
+	load->node_count = dtc_bundle_get_count(bundle);
+	load->names = g_new0(char *, load->node_count + 1);
+	load->histories = g_new0(DtcHistory *, load->node_count + 1);
+	load->captures = g_new0(DtcPackets *, load->node_count + 1);
+	if (options->needs_exchanges)
+		load->exchanges = dtc_exchanges_new(0);
+	for (guint node = 0; node < load->node_count; node++)
+		load->names[node] = g_strdup(dtc_bundle_get_node(bundle, node)->name);
+
+	g_autofree bool *is_foreign = g_new0(bool, load->node_count + 1);
+	if (!read_nodes(load, bundle, options, progress, findings, is_foreign, error))
+		return NULL;
+	dtc_progress_show(progress, "aligning the clocks of %u nodes", load->node_count);
+	if (!align(load, options, is_foreign, findings, error))
+		return NULL;
+	dtc_progress_show(progress, "linking");
+	load->links = dtc_links_new(load->node_count, (const char *const *)load->names,
+				    (const DtcHistory *const *)load->histories, dtc_load_get_clocks(load));
+	return g_steal_pointer(&load);
+}
+
+void dtc_load_free(DtcLoad *load)
+{
+	if (!load)
+		return;
+	dtc_links_free(load->links);
+	dtc_sync_free(load->sync);
+	dtc_clocks_free(load->identity);
+	dtc_matches_free(load->matches);
+	dtc_exchanges_free(load->exchanges);
+	for (guint node = 0; node < load->node_count; node++) {
+		dtc_history_free(load->histories[node]);
+		dtc_packets_free(load->captures[node]);
+	}
+	g_free(load->histories);
+	g_free(load->captures);
+	g_strfreev(load->names);
+	g_free(load);
+}
+
+guint dtc_load_get_node_count(const DtcLoad *load)
+{
+	return load->node_count;
+}
+
+const char *const *dtc_load_get_node_names(const DtcLoad *load)
+{
+	return (const char *const *)load->names;
+}
+
+bool dtc_load_find_node(const DtcLoad *load, const char *name, guint *ret_node, GError **error)
+{
+	for (guint node = 0; node < load->node_count; node++) {
+		if (strcmp(load->names[node], name) == 0) {
+			*ret_node = node;
+			return true;
+		}
+	}
+	g_autofree char *names = g_strjoinv(", ", load->names);
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND, "there is no node '%s'\nthe nodes are: %s", name,
+		    names);
+	return false;
+}
+
+const DtcHistory *dtc_load_get_history(const DtcLoad *load, guint node)
+{
+	return load->histories[node];
+}
+
+const DtcPackets *dtc_load_get_capture(const DtcLoad *load, guint node)
+{
+	return load->captures[node];
+}
+
+const DtcClocks *dtc_load_get_clocks(const DtcLoad *load)
+{
+	return load->sync ? dtc_sync_get_clocks(load->sync) : load->identity;
+}
+
+const DtcMatches *dtc_load_get_matches(const DtcLoad *load)
+{
+	return load->matches;
+}
+
+const DtcLinks *dtc_load_get_links(const DtcLoad *load)
+{
+	return load->links;
+}
+
+const DtcExchanges *dtc_load_get_exchanges(const DtcLoad *load)
+{
+	return load->exchanges;
+}
+
+guint dtc_load_get_capture_count(const DtcLoad *load)
+{
+	return load->capture_count;
+}
