@@ -31,6 +31,7 @@ struct connection {
 	uint32_t flow[2];
 	struct side side[2];
 	int client;	   /* which side sends requests; -1: not known yet */
+	bool has_requests; /* that were seen */
 	bool is_ended;	   /* reset, upgraded, or something else than HTTP */
 	bool look_again;   /* it only looked like a message, in the middle of a connection */
 	GQueue unanswered; /* struct open_exchange *, in the order of the requests; no response has begun */
@@ -254,7 +255,8 @@ static void begin_request(DtcHttp *http, struct connection *c, guint i)
 	e->request_seq = e->request_end_seq = message->begin_seq;
 	e->request_ns = e->request_end_ns = message->begin_ns;
 	const struct dtc_flow *f = dtc_packets_get_flow(http->packets, e->flow);
-	e->is_first = f->has_isn && e->request_seq == f->isn + 1;
+	e->is_first = f->has_isn && !c->has_requests && !message->after_hole;
+	c->has_requests = true;
 	open->ack = message->begin_ack;
 	open->has_ack = message->has_begin_ack;
 	g_queue_push_tail(&c->unanswered, open);

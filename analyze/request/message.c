@@ -89,6 +89,10 @@ static bool is_known_method(const uint8_t *data, gsize bytes)
 
 enum dtc_http_message_look dtc_http_message_look_at(const uint8_t *data, gsize bytes, bool strict)
 {
+	while (!strict && bytes > 0 && (*data == '\r' || *data == '\n')) {
+		data++;
+		bytes--;
+	}
 	static const char version[] = "HTTP/1.";
 	const gsize version_bytes = sizeof(version) - 1;
 	if (bytes > 0 && memcmp(data, version, MIN(bytes, version_bytes)) == 0) {
@@ -138,12 +142,12 @@ static bool parse_request_line(struct dtc_http_message *message, const char *lin
 	if (!target)
 		return false;
 	const char *end = line + bytes;
-	if (!is_cut) {
-		const char *version = g_strrstr_len(line, (gssize)bytes, " ");
-		if (!version || version <= target || !is_version(version + 1, (gsize)(end - version - 1)))
-			return false;
+	const char *version =
+		is_cut ? memchr(target + 1, ' ', (gsize)(end - target - 1)) : g_strrstr_len(line, (gssize)bytes, " ");
+	if (!is_cut && (version <= target || !is_version(version + 1, (gsize)(end - version - 1))))
+		return false;
+	if (version)
 		end = version;
-	}
 	message->method = line;
 	message->method_bytes = (gsize)(target - line);
 	message->target = target + 1;
@@ -318,6 +322,8 @@ static enum dtc_http_message_event end_start_line(struct dtc_http_message *messa
 	bool is_response = bytes >= 5 && memcmp(text, "HTTP/", 5) == 0;
 	bool parsed = is_response ? parse_status_line(message, text, bytes)
 				  : parse_request_line(message, text, bytes, is_cut);
+	if (!parsed && bytes > 6 && memcmp(text, "PROXY ", 6) == 0)
+		return DTC_HTTP_MORE; /* what HAProxy and others put before the first request: not part of it */
 	if (!parsed || message->line_overflows) {
 		bool is_http2 = bytes == 14 && memcmp(text, "PRI * HTTP/2.0", 14) == 0;
 		return lose(message, is_http2 ? DTC_HTTP_HTTP2 : DTC_HTTP_FOREIGN);
