@@ -282,7 +282,9 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 	ret_sender->thread = find_owner(h, file, first->time_ns);
 	uint32_t reverse = dtc_packets_get_flow(dtc_history_get_packets(h), first->flow)->reverse;
 	uint32_t last = find_last_received(h, reverse, first->time_ns, false);
-	ret_sender->relayed = arrival_of_packet(send.node, h, last, file, false, &ret_sender->cause);
-	ret_sender->exact &= first->tcp_flags & DTC_TCP_SYN;
+	/* a SYN-ACK answers the SYN and nothing else; any other empty segment follows what came last by order alone */
+	bool handshake = (first->tcp_flags & DTC_TCP_SYN) != 0;
+	ret_sender->relayed = arrival_of_packet(send.node, h, last, file, handshake, &ret_sender->cause);
+	ret_sender->exact = ret_sender->exact && handshake;
 	return true;
 }

@@ -14,6 +14,8 @@ struct window {
 	int64_t begin_ns, end_ns; /* node time */
 	guint parent;
 	guint depth;
+	uint32_t file;	/* of a sender: the socket it wrote to */
+	bool is_sender; /* the window ends with a send */
 };
 
 static int64_t to_node(const DtcLinks *links, guint node, int64_t cluster_ns)
@@ -24,6 +26,39 @@ static int64_t to_node(const DtcLinks *links, guint node, int64_t cluster_ns)
 static int64_t to_cluster(const DtcLinks *links, guint node, int64_t node_ns)
 {
 	return dtc_clocks_to_cluster(dtc_links_get_clocks(links), node, (DtcNodeTime){ node_ns }).ns;
+}
+
+/* The thread that wrote what arrived, from a cluster time on; names it in the blocking. */
+static bool find_writer(const DtcLinks *links, struct dtc_arrival arrival, int64_t begin_cluster_ns,
+			struct dtc_blocking *blocking, struct window *ret_window)
+{
+	blocking->link = DTC_LINK_UNKNOWN;
+	for (int hops = 0; hops < 64; hops++) {
+		struct dtc_sender sender;
+		if (!dtc_arrival_find_sender(links, &arrival, &sender))
+			return false;
+		blocking->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
+		if (sender.relayed) {
+			arrival = sender.cause;
+			continue;
+		}
+		if (sender.thread == DTC_NONE)
+			return false;
+		*ret_window = (struct window){ .node = sender.node,
+					       .thread = sender.thread,
+					       .begin_ns = to_node(links, sender.node, begin_cluster_ns),
+					       .end_ns = sender.written_ns,
+					       .file = sender.file,
+					       .is_sender = true };
+		const DtcHistory *h = dtc_links_get_history(links, sender.node);
+		g_free(blocking->woken_by);
+		blocking->woken_by = g_strdup_printf("packet from %s (tid %d) on %s",
+						     dtc_history_get_comm(h, sender.thread, sender.written_ns),
+						     dtc_history_get_thread(h, sender.thread)->tid,
+						     dtc_links_get_node_name(links, sender.node));
+		return true;
+	}
+	return false;
 }
 
 /* What the waker did meanwhile, if there is one that can be followed. */
@@ -47,33 +82,34 @@ static bool find_waker(const DtcLinks *links, const struct window *of, const str
 		return request->thread != DTC_NONE && request->thread != wait->thread && request->insert_ns > begin_ns;
 	}
 	struct dtc_arrival arrival;
-	if (wake->waker != DTC_WAKER_PACKET || !dtc_arrival_find_for_wait(links, of->node, wait, &arrival))
-		return false;
-	blocking->link = DTC_LINK_UNKNOWN;
-	for (int hops = 0; hops < 64; hops++) {
-		struct dtc_sender sender;
-		if (!dtc_arrival_find_sender(links, &arrival, &sender))
-			return false;
-		blocking->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
-		if (sender.relayed) {
-			arrival = sender.cause;
-			continue;
-		}
-		if (sender.thread == DTC_NONE)
-			return false;
-		ret_window->node = sender.node;
-		ret_window->thread = sender.thread;
-		ret_window->begin_ns = to_node(links, sender.node, to_cluster(links, of->node, begin_ns));
-		ret_window->end_ns = sender.written_ns;
-		const DtcHistory *other = dtc_links_get_history(links, sender.node);
-		g_free(blocking->woken_by);
-		blocking->woken_by = g_strdup_printf("packet from %s (tid %d) on %s",
-						     dtc_history_get_comm(other, sender.thread, sender.written_ns),
-						     dtc_history_get_thread(other, sender.thread)->tid,
-						     dtc_links_get_node_name(links, sender.node));
-		return true;
-	}
-	return false;
+	return wake->waker == DTC_WAKER_PACKET && dtc_arrival_find_for_wait(links, of->node, wait, &arrival) &&
+	       find_writer(links, arrival, to_cluster(links, of->node, begin_ns), blocking, ret_window);
+}
+
+static struct dtc_blocking new_blocking(const DtcLinks *links, const struct window *of, int64_t begin_ns, int64_t end_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(links, of->node);
+	const struct dtc_thread *thread = dtc_history_get_thread(h, of->thread);
+	return (struct dtc_blocking){ .begin = { to_cluster(links, of->node, begin_ns) },
+				      .end = { to_cluster(links, of->node, end_ns) },
+				      .node = of->node,
+				      .thread = of->thread,
+				      .tid = thread->tid,
+				      .pid = thread->pid,
+				      .comm = g_strdup(dtc_history_get_comm(h, of->thread, end_ns)),
+				      .process = g_strdup(dtc_history_get_process(h, of->thread, end_ns)),
+				      .link = DTC_LINK_EXACT,
+				      .parent = of->parent,
+				      .depth = of->depth };
+}
+
+static void add_blocking(const struct window *of, struct dtc_blocking *blocking, bool has_beneath, struct window beneath,
+			 guint max_depth, DtcPath *path, GArray *queue)
+{
+	beneath.parent = dtc_path_add_blocking(path, blocking);
+	beneath.depth = of->depth + 1;
+	if (has_beneath && beneath.depth < max_depth && beneath.end_ns > beneath.begin_ns)
+		g_array_append_val(queue, beneath);
 }
 
 static void add_blockings(const DtcLinks *links, const struct window *of, const struct dtc_path_options *options,
@@ -81,40 +117,42 @@ static void add_blockings(const DtcLinks *links, const struct window *of, const 
 {
 	const DtcHistory *h = dtc_links_get_history(links, of->node);
 	guint max_depth = options && options->max_depth ? MIN(options->max_depth, DEPTH_LIMIT) : DEPTH_LIMIT;
-	int64_t min_ns = options ? options->min_blocking_ns : 0;
+	int64_t min_ns = options ? MAX(options->min_blocking_ns, 1) : 1;
+	/*
+	 * A sender acted on a message of its own: before that arrived, an event loop waited for whatever its other
+	 * clients did, which is none of this report's business. That wait is for the message, however often it was woken.
+	 */
+	int64_t low_ns = of->begin_ns;
+	struct dtc_arrival arrival;
+	if (of->is_sender && dtc_arrival_find_for_send(links, of->node, of->thread, of->end_ns, of->file, &arrival) &&
+	    arrival.time_ns - low_ns >= min_ns && arrival.time_ns <= of->end_ns) {
+		struct dtc_blocking blocking = new_blocking(links, of, low_ns, arrival.time_ns);
+		struct window beneath = { .thread = DTC_NONE };
+		blocking.cause = DTC_CAUSE_NETWORK_RECEIVE;
+		blocking.detail = arrival.file == DTC_NONE ? NULL : dtc_explain_file(h, arrival.file);
+		bool has_beneath = find_writer(links, arrival, blocking.begin.ns, &blocking, &beneath);
+		if (!blocking.woken_by)
+			blocking.woken_by = g_strdup("packet");
+		add_blocking(of, &blocking, has_beneath, beneath, max_depth, path, queue);
+		low_ns = arrival.time_ns;
+	}
 	int64_t at_ns = of->end_ns;
-	while (at_ns > of->begin_ns && dtc_path_get_blocking_count(path) < BLOCKING_LIMIT) {
+	while (at_ns > low_ns && dtc_path_get_blocking_count(path) < BLOCKING_LIMIT) {
 		const struct dtc_interval *v = dtc_history_find_interval_before(h, of->thread, at_ns);
 		if (!v)
 			break;
 		at_ns = v->begin_ns;
-		int64_t begin_ns = MAX(v->begin_ns, of->begin_ns);
+		int64_t begin_ns = MAX(v->begin_ns, low_ns);
 		/* a wait that goes on behind the window did not delay what the window explains */
-		if (!dtc_state_is_wait(v->state) || v->end_ns > of->end_ns || v->end_ns - begin_ns < MAX(min_ns, 1))
+		if (!dtc_state_is_wait(v->state) || v->end_ns > of->end_ns || v->end_ns - begin_ns < min_ns)
 			continue;
-		const struct dtc_thread *thread = dtc_history_get_thread(h, of->thread);
-		struct dtc_blocking blocking = {
-			.begin = { to_cluster(links, of->node, begin_ns) },
-			.end = { to_cluster(links, of->node, v->end_ns) },
-			.node = of->node,
-			.thread = of->thread,
-			.tid = thread->tid,
-			.pid = thread->pid,
-			.comm = g_strdup(dtc_history_get_comm(h, of->thread, v->end_ns)),
-			.process = g_strdup(dtc_history_get_process(h, of->thread, v->end_ns)),
-			.cause = dtc_explain_interval(h, v),
-			.detail = dtc_explain_detail(h, v),
-			.woken_by = dtc_explain_waker(h, v),
-			.link = DTC_LINK_EXACT,
-			.parent = of->parent,
-			.depth = of->depth,
-		};
+		struct dtc_blocking blocking = new_blocking(links, of, begin_ns, v->end_ns);
+		blocking.cause = dtc_explain_interval(h, v);
+		blocking.detail = dtc_explain_detail(h, v);
+		blocking.woken_by = dtc_explain_waker(h, v);
 		struct window beneath;
 		bool has_beneath = find_waker(links, of, v, &blocking, &beneath);
-		beneath.parent = dtc_path_add_blocking(path, &blocking);
-		beneath.depth = of->depth + 1;
-		if (has_beneath && beneath.depth < max_depth && beneath.end_ns > beneath.begin_ns)
-			g_array_append_val(queue, beneath);
+		add_blocking(of, &blocking, has_beneath, beneath, max_depth, path, queue);
 	}
 }
 

@@ -26,6 +26,16 @@ char *dtc_explain_packet(const struct dtc_packet *packet)
 							  "packet");
 }
 
+char *dtc_explain_file(const DtcHistory *h, uint32_t index)
+{
+	const struct dtc_file *file = dtc_history_get_file(h, index);
+	if (file->flow_out != DTC_NONE) {
+		const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_out);
+		return dtc_explain_address(flow->destination, flow->destination_port);
+	}
+	return file->name == DTC_NONE ? NULL : g_strdup(dtc_history_get_string(h, file->name));
+}
+
 char *dtc_explain_call(const DtcHistory *h, uint32_t index)
 {
 	const struct dtc_call *call = dtc_history_get_call(h, index);
@@ -36,14 +46,9 @@ char *dtc_explain_call(const DtcHistory *h, uint32_t index)
 		return g_strdup_printf("%s(0x%" PRIx64 ")", name, call->argument);
 	if (call->file == DTC_NONE)
 		return g_strdup(name);
-	const struct dtc_file *file = dtc_history_get_file(h, call->file);
-	if (file->flow_out != DTC_NONE) {
-		const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_out);
-		g_autofree char *address = dtc_explain_address(flow->destination, flow->destination_port);
-		return g_strdup_printf("%s(%s)", name, address);
-	}
-	if (file->name != DTC_NONE)
-		return g_strdup_printf("%s(%s)", name, dtc_history_get_string(h, file->name));
+	g_autofree char *file = dtc_explain_file(h, call->file);
+	if (file)
+		return g_strdup_printf("%s(%s)", name, file);
 	return g_strdup_printf("%s(fd %d)", name, call->fd);
 }
 

@@ -11,6 +11,8 @@ enum dtc_cause dtc_explain_interval(const DtcHistory *history, const struct dtc_
 char *dtc_explain_detail(const DtcHistory *history, const struct dtc_interval *interval);
 /* Who ended a wait, in words: "lab-holder (tid 140)", "timer", "disk vda". Caller owns. */
 char *dtc_explain_waker(const DtcHistory *history, const struct dtc_interval *wait);
+/* "10.77.0.3:9000" for a connection, else its name; NULL if not known. Caller owns. */
+char *dtc_explain_file(const DtcHistory *history, uint32_t file);
 /* "fsync(/lab/data/f.1)", "read(10.77.0.3:9000)", "futex(0x4d7348)". Caller owns. */
 char *dtc_explain_call(const DtcHistory *history, uint32_t call);
 /* "10.77.0.3:9000", "[fe80::1]:80". Caller owns. */
