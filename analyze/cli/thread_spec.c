@@ -36,7 +36,9 @@ static int compare_candidates(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 	int order = (x->distance > y->distance) - (x->distance < y->distance);
-	return order ? order : (x->tid > y->tid) - (x->tid < y->tid);
+	if (order == 0)
+		order = (x->tid > y->tid) - (x->tid < y->tid);
+	return order ? order : (x->thread < y->thread) - (x->thread > y->thread); /* the last owner of a tid first */
 }
 
 /* "1203 (nginx), 1204 (nginx), ...": the threads with the nearest tids, each tid once. */
