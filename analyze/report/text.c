@@ -403,8 +403,10 @@ static void add_causality(const struct view *view)
 	if (folded) {
 		g_autofree char *at_least = format_duration(view, min_ns);
 		g_autofree char *own = format_duration(view, folded_ns);
-		dtc_layout_add(view->layout, DTC_STYLE_DIM, "… %u more under %s each (%s of the thread's own)", folded,
-			       at_least, own);
+		dtc_layout_add(view->layout, DTC_STYLE_DIM, "… %u more, each under %s or beneath one that is", folded,
+			       at_least);
+		if (folded_ns)
+			dtc_layout_add(view->layout, DTC_STYLE_DIM, " (%s of the thread's own)", own);
 		dtc_layout_end_line(view->layout);
 	}
 }
@@ -448,7 +450,7 @@ char *dtc_report_to_text(const DtcReport *report, const struct dtc_text_options 
 	};
 	g_autofree char *widest = dtc_scale_format(view.scale, report->duration_ns);
 
-	view.figure_columns = MAX(8, strlen(widest));
+	view.figure_columns = MAX(7, strlen(widest));
 	add_headline(&view);
 	add_breakdown(&view);
 	add_path(&view);
