@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The walk and the causality on small stories of one or two nodes, whose clocks are the same or shifted. */
+#include "analyze/path/walk.h"
+#include "sync/fit/clocks.h"
+#include "tests/support/story.h"
+
+#define RUN 0
+#define SLEEP 1
+#define CLIENT 0x0a000001u
+#define SERVER 0x0a000002u
+#define SHIFT 1000000 /* the server's clock is this far ahead of the client's */
+
+static DtcClocks *make_clocks(guint count, int64_t shift)
+{
+	DtcClocks *clocks = dtc_clocks_new(count, 0);
+	for (guint i = 0; i < count; i++) {
+		int64_t by = i ? shift : 0;
+		struct dtc_clock_knot knots[] = { { by, 0, -1, 1 }, { 100000 + by, 100000, 99999, 100001 } };
+		dtc_clocks_set_node(clocks, i, 0, knots, 2, 0);
+	}
+	return clocks;
+}
+
+static const struct dtc_segment *segment_at(const DtcPath *path, int64_t t)
+{
+	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(path, i);
+		if (s->begin.ns < t && t <= s->end.ns)
+			return s;
+	}
+	g_assert_not_reached();
+}
+
+static void assert_segment(const DtcPath *path, int64_t t, guint node, int tid, enum dtc_cause cause)
+{
+	const struct dtc_segment *s = segment_at(path, t);
+	g_assert_cmpuint(s->node, ==, node);
+	g_assert_cmpint(s->tid, ==, tid);
+	g_assert_cmpstr(dtc_cause_to_string(s->cause), ==, dtc_cause_to_string(cause));
+}
+
+static DtcPath *walk(const DtcLinks *links, guint node, int tid, int64_t begin, int64_t end)
+{
+	struct dtc_path_target target = { .node = node,
+					  .thread = dtc_history_find_thread(dtc_links_get_history(links, node), tid,
+									    DTC_TIME_NONE),
+					  .begin = { begin },
+					  .end = { end } };
+	struct dtc_path_options options = { 0 };
+	GError *error = NULL;
+	DtcPath *path = dtc_path_walk(links, &target, &options, &error);
+	g_assert_no_error(error);
+	dtc_path_check(path, &error);
+	g_assert_no_error(error);
+	return path;
+}
+
+/* The holder of a lock runs, then sleeps; the waiter's time is the holder's, reached through the lock. */
+static void test_lock(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "waiter");
+	story_enter(&s, 10, 0, "futex", -1);
+	story_switch(&s, 20, 0, 10, "waiter", SLEEP, 11, "holder");
+	story_enter(&s, 50, 0, "nanosleep", -1);
+	story_switch(&s, 60, 0, 11, "holder", SLEEP, 0, "swapper/0");
+	story_context(&s, DTC_EVENT_HRTIMER_ENTRY, 99, 0, 1, NULL);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 100, 0, 11, "holder", 0);
+	story_context(&s, DTC_EVENT_HRTIMER_EXIT, 101, 0, 1, NULL);
+	story_switch(&s, 110, 0, 0, "swapper/0", RUN, 11, "holder");
+	story_leave(&s, 112, 0, "nanosleep", 0);
+	story_enter(&s, 120, 0, "futex", -1);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 125, 0, 10, "waiter", 0);
+	story_leave(&s, 128, 0, "futex", 1);
+	story_switch(&s, 130, 0, 11, "holder", SLEEP, 10, "waiter");
+	story_leave(&s, 135, 0, "futex", 0);
+	story_switch(&s, 150, 0, 10, "waiter", SLEEP, 0, "swapper/0");
+	const DtcHistory *history = story_end(&s);
+	const char *name = "n";
+	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	g_autoptr(DtcPath) path = walk(links, 0, 10, 0, 150);
+	assert_segment(path, 10, 0, 10, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 20, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
+	assert_segment(path, 40, 0, 11, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 90, 0, 11, DTC_CAUSE_TIMER);
+	assert_segment(path, 110, 0, 11, DTC_CAUSE_RUNQUEUE);
+	assert_segment(path, 125, 0, 11, DTC_CAUSE_RUNNING_KERNEL);
+	assert_segment(path, 130, 0, 10, DTC_CAUSE_RUNQUEUE);
+	assert_segment(path, 150, 0, 10, DTC_CAUSE_RUNNING_USER);
+	/* beneath the waiter's blocking on the lock: the holder's sleep */
+	g_assert_cmpuint(dtc_path_get_blocking_count(path), ==, 2);
+	g_assert_cmpint(dtc_path_get_blocking(path, 0)->cause, ==, DTC_CAUSE_LOCK);
+	g_assert_cmpstr(dtc_path_get_blocking(path, 0)->woken_by, ==, "holder (tid 11)");
+	g_assert_cmpint(dtc_path_get_blocking(path, 1)->cause, ==, DTC_CAUSE_TIMER);
+	g_assert_cmpuint(dtc_path_get_blocking(path, 1)->parent, ==, 0);
+	story_clear(&s);
+}
+
+/* Nested and interleaved wakeups: a waits for b, b for c; the path goes down to c and back up at each begin. */
+static void test_nested_waits(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 10, 0, 10, "a", SLEEP, 11, "b");
+	story_switch(&s, 20, 0, 11, "b", SLEEP, 12, "c");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 50, 0, 11, "b", 0);
+	story_switch(&s, 60, 0, 12, "c", SLEEP, 11, "b");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 80, 0, 10, "a", 0);
+	story_switch(&s, 90, 0, 11, "b", SLEEP, 10, "a");
+	story_switch(&s, 100, 0, 10, "a", SLEEP, 0, "swapper/0");
+	const DtcHistory *history = story_end(&s);
+	const char *name = "n";
+	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	g_autoptr(DtcPath) path = walk(links, 0, 10, 0, 100);
+	const int expected[][2] = { { 10, 10 }, { 20, 11 }, { 50, 12 }, { 60, 11 }, { 80, 11 }, { 90, 10 }, { 100, 10 } };
+	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
+		g_assert_cmpint(segment_at(path, expected[i][0])->tid, ==, expected[i][1]);
+	story_clear(&s);
+}
+
+/* A child that did not live at the begin: its time before is its parent's. */
+static void test_parental_chain(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "parent");
+	story_fork(&s, 40, 0, 10, 10, 11, 10, "parent");
+	story_switch(&s, 50, 0, 10, "parent", SLEEP, 11, "child");
+	story_switch(&s, 80, 0, 11, "child", SLEEP, 0, "swapper/0");
+	const DtcHistory *history = story_end(&s);
+	const char *name = "n";
+	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	g_autoptr(DtcPath) path = walk(links, 0, 11, 10, 80);
+	assert_segment(path, 40, 0, 10, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 50, 0, 11, DTC_CAUSE_RUNQUEUE);
+	assert_segment(path, 80, 0, 11, DTC_CAUSE_RUNNING_KERNEL);
+	story_clear(&s);
+}
+
+/* Nothing tells who woke it: the wait is unknown, not guessed, and nothing is lost. */
+static void test_unknown_waker(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 10, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_switch(&s, 50, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 60, 0, 10, "a", SLEEP, 0, "swapper/0");
+	const DtcHistory *history = story_end(&s);
+	const char *name = "n";
+	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	g_autoptr(DtcPath) path = walk(links, 0, 10, 0, 60);
+	assert_segment(path, 50, 0, 10, DTC_CAUSE_UNKNOWN);
+	story_clear(&s);
+}
+
+/* A preempted thread: the one that had the CPU longest is named. */
+static void test_preemptor(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "victim");
+	story_switch(&s, 10, 0, 10, "victim", 0x100, 11, "short");
+	story_switch(&s, 15, 0, 11, "short", SLEEP, 12, "hog");
+	story_switch(&s, 90, 0, 12, "hog", 0x100, 10, "victim");
+	story_switch(&s, 100, 0, 10, "victim", SLEEP, 12, "hog");
+	const DtcHistory *history = story_end(&s);
+	const char *name = "n";
+	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	g_autoptr(DtcPath) path = walk(links, 0, 10, 0, 100);
+	assert_segment(path, 90, 0, 10, DTC_CAUSE_PREEMPTED);
+	g_assert_cmpstr(segment_at(path, 90)->detail, ==, "by hog (tid 12) and 1 more");
+	story_clear(&s);
+}
+
+/* The three-way handshake that both nodes must see to know the connection. */
+static void tell_handshake(struct story *client, struct story *server, int64_t shift, uint16_t port, uint32_t isn)
+{
+	struct dtc_headers syn = story_headers(CLIENT, port, SERVER, 80, isn, 0, DTC_TCP_SYN, 0, 1);
+	struct dtc_headers syn_ack =
+		story_headers(SERVER, 80, CLIENT, port, isn + 5000, isn + 1, DTC_TCP_SYN | DTC_TCP_ACK, 0, 0);
+	story_packet(client, DTC_EVENT_NET_SEND, 4, 0, &syn);
+	story_context(server, DTC_EVENT_SOFTIRQ_ENTRY, 5 + shift, 0, 3, NULL);
+	story_packet(server, DTC_EVENT_NET_RECEIVE, 6 + shift, 0, &syn);
+	story_packet(server, DTC_EVENT_NET_SEND, 7 + shift, 0, &syn_ack);
+	story_context(server, DTC_EVENT_SOFTIRQ_EXIT, 7 + shift, 0, 3, NULL);
+	story_packet(client, DTC_EVENT_NET_RECEIVE, 8, 0, &syn_ack);
+}
+
+static void receive(struct story *s, int64_t t, const struct dtc_headers *headers, int wakes, const char *comm)
+{
+	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, t - 1, 0, 3, NULL);
+	story_packet(s, DTC_EVENT_NET_RECEIVE, t, 0, headers);
+	if (wakes)
+		story_task(s, DTC_EVENT_SCHED_WAKING, t + 1, 0, wakes, comm, 0);
+	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, t + 2, 0, 3, NULL);
+}
+
+/*
+ * A question and its answer between two nodes. The server computes from 120 to 160. variant 1: the answer's first
+ * segment is lost and sent again by a timer at 250; variant 2: the answer leaves in a softirq, long after the write.
+ */
+static void test_two_nodes(gconstpointer data)
+{
+	int variant = GPOINTER_TO_INT(data);
+	int64_t late = variant ? 250 : 162;
+	struct story c, v;
+	story_begin(&c, "client");
+	story_begin(&v, "server");
+	story_switch(&c, 0, 0, 0, "swapper/0", RUN, 10, "asks");
+	story_switch(&v, SHIFT, 0, 0, "swapper/0", RUN, 20, "answers");
+	story_enter(&c, 3, 0, "connect", 5);
+	tell_handshake(&c, &v, SHIFT, 1000, 100);
+	story_leave(&c, 9, 0, "connect", 0);
+	story_enter(&v, 9 + SHIFT, 0, "accept", 3);
+	story_leave(&v, 10 + SHIFT, 0, "accept", 4);
+	story_enter(&v, 11 + SHIFT, 0, "read", 4);
+	story_switch(&v, 12 + SHIFT, 0, 20, "answers", SLEEP, 0, "swapper/0");
+
+	struct dtc_headers question = story_headers(CLIENT, 1000, SERVER, 80, 101, 5101, DTC_TCP_ACK, 50, 2);
+	struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 1000, 5101, 151, DTC_TCP_ACK, 60, 3);
+	story_enter(&c, 90, 0, "write", 5);
+	story_packet(&c, DTC_EVENT_NET_SEND, 92, 0, &question);
+	story_leave(&c, 94, 0, "write", 50);
+	story_enter(&c, 95, 0, "read", 5);
+	story_switch(&c, 97, 0, 10, "asks", SLEEP, 0, "swapper/0");
+
+	receive(&v, 110 + SHIFT, &question, 20, "answers");
+	story_switch(&v, 115 + SHIFT, 0, 0, "swapper/0", RUN, 20, "answers");
+	story_leave(&v, 120 + SHIFT, 0, "read", 50);
+	story_enter(&v, 160 + SHIFT, 0, "write", 4);
+	struct dtc_headers other = story_headers(SERVER, 80, CLIENT, 1000, 5101, 151, DTC_TCP_ACK, 1, 9);
+	if (variant == 2) { /* only the first byte leaves at once */
+		story_packet(&v, DTC_EVENT_NET_SEND, 161 + SHIFT, 0, &other);
+		answer = story_headers(SERVER, 80, CLIENT, 1000, 5102, 151, DTC_TCP_ACK, 59, 10);
+	} else {
+		story_packet(&v, DTC_EVENT_NET_SEND, 162 + SHIFT, 0, &answer);
+	}
+	story_leave(&v, 165 + SHIFT, 0, "write", 60);
+	story_switch(&v, 170 + SHIFT, 0, 20, "answers", SLEEP, 0, "swapper/0");
+	if (variant) {
+		story_context(&v, DTC_EVENT_SOFTIRQ_ENTRY, 249 + SHIFT, 0, 1, NULL);
+		answer.ip_id++;
+		story_packet(&v, DTC_EVENT_NET_SEND, 250 + SHIFT, 0, &answer);
+		story_context(&v, DTC_EVENT_SOFTIRQ_EXIT, 251 + SHIFT, 0, 1, NULL);
+	}
+	if (variant == 2)
+		receive(&c, 175, &other, 0, NULL);
+	receive(&c, late + 20, &answer, 10, "asks");
+	story_switch(&c, late + 25, 0, 0, "swapper/0", RUN, 10, "asks");
+	story_leave(&c, late + 30, 0, "read", 60);
+	story_switch(&c, late + 40, 0, 10, "asks", SLEEP, 0, "swapper/0");
+	const DtcHistory *histories[2] = { story_end(&c), story_end(&v) };
+	const char *names[2] = { "client", "server" };
+	g_autoptr(DtcClocks) clocks = make_clocks(2, SHIFT);
+	g_autoptr(DtcLinks) links = dtc_links_new(2, names, histories, clocks);
+	g_autoptr(DtcPath) path = walk(links, 0, 10, 90, late + 30);
+	assert_segment(path, 92, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
+	assert_segment(path, 100, 1, 20, DTC_CAUSE_NETWORK_WIRE);
+	assert_segment(path, 111, 1, 20, DTC_CAUSE_NETWORK_RECEIVE);
+	assert_segment(path, 115, 1, 20, DTC_CAUSE_RUNQUEUE);
+	assert_segment(path, 150, 1, 20, DTC_CAUSE_RUNNING_USER);
+	if (variant == 1)
+		assert_segment(path, 240, 1, 20, DTC_CAUSE_RETRANSMISSION);
+	if (variant == 2)
+		assert_segment(path, 240, 1, 20, DTC_CAUSE_NETWORK_SEND);
+	assert_segment(path, late + 10, 0, 10, DTC_CAUSE_NETWORK_WIRE);
+	g_assert_cmpint(segment_at(path, late + 10)->uncertainty_ns, >, 0);
+	assert_segment(path, late + 21, 0, 10, DTC_CAUSE_NETWORK_RECEIVE);
+	assert_segment(path, late + 30, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
+	story_clear(&c);
+	story_clear(&v);
+}
+
+/*
+ * An event loop that serves two connections in one turn: the answer on one belongs to the question on the same one,
+ * although the other client's was read later.
+ */
+static void test_event_loop(void)
+{
+	struct story c, v;
+	story_begin(&c, "client");
+	story_begin(&v, "server");
+	story_switch(&c, 0, 0, 0, "swapper/0", RUN, 10, "first");
+	story_switch(&v, 0, 0, 0, "swapper/0", RUN, 20, "loop");
+	story_enter(&c, 3, 0, "connect", 5);
+	tell_handshake(&c, &v, 0, 1000, 100);
+	story_leave(&c, 9, 0, "connect", 0);
+	struct dtc_headers q1 = story_headers(CLIENT, 1000, SERVER, 80, 101, 5101, DTC_TCP_ACK, 50, 2);
+	struct dtc_headers a1 = story_headers(SERVER, 80, CLIENT, 1000, 5101, 151, DTC_TCP_ACK, 60, 3);
+	struct dtc_headers q2 = story_headers(CLIENT, 1001, SERVER, 80, 701, 901, DTC_TCP_ACK, 50, 4);
+	struct dtc_headers a2 = story_headers(SERVER, 80, CLIENT, 1001, 901, 751, DTC_TCP_ACK, 60, 5);
+	story_enter(&v, 9, 0, "accept4", 3);
+	story_leave(&v, 10, 0, "accept4", 4);
+	story_enter(&v, 11, 0, "epoll_wait", 6);
+	story_switch(&v, 12, 0, 20, "loop", SLEEP, 0, "swapper/0");
+	story_enter(&c, 20, 0, "write", 5);
+	story_packet(&c, DTC_EVENT_NET_SEND, 21, 0, &q1);
+	story_leave(&c, 22, 0, "write", 50);
+	story_enter(&c, 23, 0, "read", 5);
+	story_switch(&c, 24, 0, 10, "first", SLEEP, 11, "second");
+	story_enter(&c, 26, 0, "write", 7); /* a connection from before the trace */
+	story_packet(&c, DTC_EVENT_NET_SEND, 27, 0, &q2);
+	story_leave(&c, 28, 0, "write", 50);
+	story_enter(&c, 29, 0, "read", 7);
+	story_switch(&c, 30, 0, 11, "second", SLEEP, 0, "swapper/0");
+	receive(&v, 40, &q1, 20, "loop");
+	receive(&v, 45, &q2, 0, NULL);
+	story_switch(&v, 50, 0, 0, "swapper/0", RUN, 20, "loop");
+	story_leave(&v, 51, 0, "epoll_wait", 2);
+	story_enter(&v, 52, 0, "read", 4);
+	story_leave(&v, 53, 0, "read", 50);
+	story_enter(&v, 54, 0, "read", 8);
+	story_leave(&v, 55, 0, "read", 50);
+	story_enter(&v, 60, 0, "write", 8);
+	story_packet(&v, DTC_EVENT_NET_SEND, 61, 0, &a2);
+	story_leave(&v, 62, 0, "write", 60);
+	story_enter(&v, 70, 0, "write", 4);
+	story_packet(&v, DTC_EVENT_NET_SEND, 71, 0, &a1);
+	story_leave(&v, 72, 0, "write", 60);
+	story_switch(&v, 80, 0, 20, "loop", SLEEP, 0, "swapper/0");
+	receive(&c, 75, &a2, 11, "second");
+	receive(&c, 85, &a1, 10, "first");
+	story_switch(&c, 90, 0, 0, "swapper/0", RUN, 10, "first");
+	story_leave(&c, 91, 0, "read", 60);
+	story_switch(&c, 95, 0, 10, "first", SLEEP, 11, "second");
+	story_leave(&c, 96, 0, "read", 60);
+	story_switch(&c, 99, 0, 11, "second", SLEEP, 0, "swapper/0");
+	const DtcHistory *histories[2] = { story_end(&c), story_end(&v) };
+	const char *names[2] = { "client", "server" };
+	g_autoptr(DtcClocks) clocks = make_clocks(2, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(2, names, histories, clocks);
+	g_autoptr(DtcPath) path = walk(links, 0, 10, 15, 91);
+	assert_segment(path, 80, 0, 10, DTC_CAUSE_NETWORK_WIRE);
+	assert_segment(path, 60, 1, 20, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 35, 1, 20, DTC_CAUSE_NETWORK_WIRE); /* of the first question: sent at 21, arrived at 40 */
+	g_assert_cmpint(segment_at(path, 35)->begin.ns, ==, 21);
+	assert_segment(path, 21, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
+	g_autoptr(DtcPath) second = walk(links, 0, 11, 25, 96);
+	g_assert_cmpint(segment_at(second, 40)->begin.ns, ==, 27);
+	assert_segment(second, 27, 0, 11, DTC_CAUSE_RUNNING_KERNEL);
+	story_clear(&c);
+	story_clear(&v);
+}
+
+/* The peer is not traced: the wait is unknown and says so, and the rest of the path stands. */
+static void test_untraced_peer(void)
+{
+	struct story c;
+	story_begin(&c, "client");
+	story_switch(&c, 0, 0, 0, "swapper/0", RUN, 10, "asks");
+	struct dtc_headers question = story_headers(CLIENT, 1000, SERVER, 80, 101, 5101, DTC_TCP_ACK, 50, 2);
+	struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 1000, 5101, 151, DTC_TCP_ACK, 60, 3);
+	story_enter(&c, 10, 0, "write", 5);
+	story_packet(&c, DTC_EVENT_NET_SEND, 11, 0, &question);
+	story_leave(&c, 12, 0, "write", 50);
+	story_enter(&c, 15, 0, "read", 5);
+	story_switch(&c, 20, 0, 10, "asks", SLEEP, 0, "swapper/0");
+	receive(&c, 80, &answer, 10, "asks");
+	story_switch(&c, 90, 0, 0, "swapper/0", RUN, 10, "asks");
+	story_leave(&c, 95, 0, "read", 60);
+	story_switch(&c, 99, 0, 10, "asks", SLEEP, 0, "swapper/0");
+	const DtcHistory *history = story_end(&c);
+	const char *name = "client";
+	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	g_autoptr(DtcPath) path = walk(links, 0, 10, 10, 95);
+	assert_segment(path, 15, 0, 10, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 20, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
+	assert_segment(path, 70, 0, 10, DTC_CAUSE_UNKNOWN);
+	g_assert_cmpint(segment_at(path, 70)->link, ==, DTC_LINK_UNKNOWN);
+	assert_segment(path, 81, 0, 10, DTC_CAUSE_NETWORK_RECEIVE);
+	story_clear(&c);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/path/lock", test_lock);
+	g_test_add_func("/path/nested-waits", test_nested_waits);
+	g_test_add_func("/path/parental-chain", test_parental_chain);
+	g_test_add_func("/path/unknown-waker", test_unknown_waker);
+	g_test_add_func("/path/preemptor", test_preemptor);
+	g_test_add_data_func("/path/two-nodes", GINT_TO_POINTER(0), test_two_nodes);
+	g_test_add_data_func("/path/two-nodes/retransmission", GINT_TO_POINTER(1), test_two_nodes);
+	g_test_add_data_func("/path/two-nodes/sent-from-softirq", GINT_TO_POINTER(2), test_two_nodes);
+	g_test_add_func("/path/event-loop", test_event_loop);
+	g_test_add_func("/path/untraced-peer", test_untraced_peer);
+	return g_test_run();
+}
