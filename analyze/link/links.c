@@ -105,8 +105,8 @@ static int64_t deliver(GArray *beyond, int64_t contiguous, struct span span)
 	}
 	contiguous = MAX(contiguous, span.end);
 	guint used = 0;
-	while (used < beyond->len && g_array_index(beyond, struct span, used).begin <= contiguous)
-		contiguous = MAX(contiguous, g_array_index(beyond, struct span, used++).end);
+	for (; used < beyond->len && g_array_index(beyond, struct span, used).begin <= contiguous; used++)
+		contiguous = MAX(contiguous, g_array_index(beyond, struct span, used).end);
 	if (used)
 		g_array_remove_range(beyond, 0, used);
 	return contiguous;

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which packet completed which bytes, and which send brought it, in the odd orders that networks make. */
+#include "analyze/link/links.h"
+#include "sync/fit/clocks.h"
+#include "tests/support/story.h"
+
+#define A 0x0a000001u
+#define B 0x0a000002u
+
+struct net {
+	struct story a, b;
+	const DtcHistory *histories[2];
+	DtcClocks *clocks;
+	DtcLinks *links;
+};
+
+static void net_begin(struct net *net)
+{
+	story_begin(&net->a, "a");
+	story_begin(&net->b, "b");
+	struct dtc_headers syn = story_headers(A, 1000, B, 80, 0xfffffff0u, 0, DTC_TCP_SYN, 0, 1);
+	story_packet(&net->a, DTC_EVENT_NET_SEND, 1, 0, &syn);
+	story_packet(&net->b, DTC_EVENT_NET_RECEIVE, 2, 0, &syn);
+}
+
+static void net_end(struct net *net)
+{
+	static const char *const names[] = { "a", "b" };
+	net->histories[0] = story_end(&net->a);
+	net->histories[1] = story_end(&net->b);
+	net->clocks = dtc_clocks_new(2, 0);
+	for (guint i = 0; i < 2; i++) {
+		struct dtc_clock_knot knots[] = { { 0, 0, 0, 0 }, { 100000, 100000, 100000, 100000 } };
+		dtc_clocks_set_node(net->clocks, i, 0, knots, 2, 0);
+	}
+	net->links = dtc_links_new(2, names, net->histories, net->clocks);
+}
+
+static void net_clear(struct net *net)
+{
+	dtc_links_free(net->links);
+	dtc_clocks_free(net->clocks);
+	story_clear(&net->a);
+	story_clear(&net->b);
+}
+
+/* Data from a to b; position counts from the first byte, sequence numbers wrap at once (isn 0xfffffff0). */
+static struct dtc_headers data(uint32_t position, uint32_t bytes, uint16_t id)
+{
+	return story_headers(A, 1000, B, 80, 0xfffffff1u + position, 1, DTC_TCP_ACK, bytes, id);
+}
+
+static uint32_t completing_id(const struct net *net, uint32_t position)
+{
+	const DtcPackets *packets = dtc_history_get_packets(net->histories[1]);
+	uint32_t packet = dtc_links_find_completing_packet(net->links, 1, 0, 0xfffffff1u + position);
+	return packet == DTC_NONE ? 0 : dtc_packets_get(packets, packet)->ip_id;
+}
+
+static void test_order(void)
+{
+	struct net net;
+	net_begin(&net);
+	/* three segments; the second is lost, the third arrives first, the second is sent again */
+	struct dtc_headers first = data(0, 20, 11), second = data(20, 20, 12), third = data(40, 20, 13),
+			   again = data(20, 20, 14);
+	story_packet(&net.a, DTC_EVENT_NET_SEND, 10, 0, &first);
+	story_packet(&net.a, DTC_EVENT_NET_SEND, 11, 0, &second);
+	story_packet(&net.a, DTC_EVENT_NET_SEND, 12, 0, &third);
+	story_packet(&net.a, DTC_EVENT_NET_SEND, 200, 0, &again);
+	story_packet(&net.b, DTC_EVENT_NET_RECEIVE, 20, 0, &first);
+	story_packet(&net.b, DTC_EVENT_NET_RECEIVE, 22, 0, &third);
+	story_packet(&net.b, DTC_EVENT_NET_RECEIVE, 210, 0, &again);
+	net_end(&net);
+	g_assert_cmpuint(completing_id(&net, 0), ==, 11);
+	g_assert_cmpuint(completing_id(&net, 19), ==, 11);
+	g_assert_cmpuint(completing_id(&net, 20), ==, 14);
+	g_assert_cmpuint(completing_id(&net, 59), ==, 14); /* arrived before, but could be read only now */
+	g_assert_cmpuint(completing_id(&net, 60), ==, 0);
+	struct dtc_send send;
+	const DtcPackets *sends = dtc_history_get_packets(net.histories[0]);
+	g_assert_true(dtc_links_find_send(net.links, 1, 3, &send));
+	g_assert_cmpuint(send.node, ==, 0);
+	g_assert_cmpuint(dtc_packets_get(sends, send.packet)->ip_id, ==, 14);
+	g_assert_cmpuint(dtc_packets_get(sends, send.first)->ip_id, ==, 12);
+	net_clear(&net);
+}
+
+/* One send of 60 bytes (GSO) received as three; two sends received as one (GRO). */
+static void test_boundaries(void)
+{
+	struct net net;
+	net_begin(&net);
+	struct dtc_headers large = data(0, 60, 11), x = data(60, 10, 12), y = data(70, 10, 13), merged = data(60, 20, 12);
+	story_packet(&net.a, DTC_EVENT_NET_SEND, 10, 0, &large);
+	story_packet(&net.a, DTC_EVENT_NET_SEND, 30, 0, &x);
+	story_packet(&net.a, DTC_EVENT_NET_SEND, 31, 0, &y);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct dtc_headers part = data(20 * i, 20, (uint16_t)(20 + i));
+		story_packet(&net.b, DTC_EVENT_NET_RECEIVE, 20 + i, 0, &part);
+	}
+	story_packet(&net.b, DTC_EVENT_NET_RECEIVE, 40, 0, &merged);
+	net_end(&net);
+	struct dtc_send send;
+	const DtcPackets *sends = dtc_history_get_packets(net.histories[0]);
+	for (uint32_t i = 1; i <= 3; i++) {
+		g_assert_true(dtc_links_find_send(net.links, 1, i, &send));
+		g_assert_cmpuint(dtc_packets_get(sends, send.packet)->ip_id, ==, 11);
+	}
+	g_assert_true(dtc_links_find_send(net.links, 1, 4, &send));
+	g_assert_cmpuint(dtc_packets_get(sends, send.packet)->ip_id, ==, 13); /* its last byte left with the second */
+	net_clear(&net);
+}
+
+/* Many holes at once, filled from behind: delivery jumps over all of them when the first is filled. */
+static void test_many_holes(void)
+{
+	struct net net;
+	net_begin(&net);
+	struct dtc_headers begin = data(0, 10, 1);
+	story_packet(&net.b, DTC_EVENT_NET_RECEIVE, 10, 0, &begin);
+	for (uint32_t i = 50; i > 1; i--) {
+		struct dtc_headers part = data(10 * i, 10, (uint16_t)(100 + i));
+		story_packet(&net.b, DTC_EVENT_NET_RECEIVE, 100 - i, 0, &part);
+	}
+	struct dtc_headers fill = data(10, 10, 999);
+	story_packet(&net.b, DTC_EVENT_NET_RECEIVE, 200, 0, &fill);
+	net_end(&net);
+	g_assert_cmpuint(completing_id(&net, 9), ==, 1);
+	g_assert_cmpuint(completing_id(&net, 10), ==, 999);
+	g_assert_cmpuint(completing_id(&net, 509), ==, 999);
+	g_assert_cmpuint(completing_id(&net, 510), ==, 0);
+	struct dtc_send send;
+	g_assert_false(dtc_links_find_send(net.links, 1, 1, &send)); /* nobody traced sent it */
+	net_clear(&net);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/link/order", test_order);
+	g_test_add_func("/link/boundaries", test_boundaries);
+	g_test_add_func("/link/many-holes", test_many_holes);
+	return g_test_run();
+}
