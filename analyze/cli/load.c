@@ -279,18 +279,12 @@ static void find_unaligned(const DtcLoad *load, const DtcClocks *clocks, DtcFind
 					 load->names[dtc_clocks_get_reference(clocks)]);
 }
 
-static bool align(DtcLoad *load, const struct dtc_load_options *options, const bool *is_foreign,
-		  DtcFindings *findings, GError **error)
+static bool align(DtcLoad *load, int reference, const bool *is_foreign, DtcFindings *findings, GError **error)
 {
 	g_autofree struct dtc_match_source *sources = g_new0(struct dtc_match_source, load->node_count + 1);
 	struct dtc_fit_options fit_options = dtc_fit_options_default();
-	guint reference;
 
-	if (options->reference) {
-		if (!dtc_load_find_node(load, options->reference, &reference, error))
-			return false;
-		fit_options.reference = (int)reference;
-	}
+	fit_options.reference = reference;
 	for (guint node = 0; node < load->node_count; node++) {
 		sources[node].node = load->names[node];
 		if (load->histories[node])
@@ -323,11 +317,14 @@ DtcLoad *dtc_load_bundle(const DtcBundle *bundle, const struct dtc_load_options 
 	for (guint node = 0; node < load->node_count; node++)
 		load->names[node] = g_strdup(dtc_bundle_get_node(bundle, node)->name);
 
+	guint reference = 0;
+	if (options->reference && !dtc_load_find_node(load, options->reference, &reference, error))
+		return NULL; /* before a minute of reading */
 	g_autofree bool *is_foreign = g_new0(bool, load->node_count + 1);
 	if (!read_nodes(load, bundle, options, progress, findings, is_foreign, error))
 		return NULL;
 	dtc_progress_show(progress, "aligning the clocks of %u nodes", load->node_count);
-	if (!align(load, options, is_foreign, findings, error))
+	if (!align(load, options->reference ? (int)reference : -1, is_foreign, findings, error))
 		return NULL;
 	dtc_progress_show(progress, "linking");
 	load->links = dtc_links_new(load->node_count, (const char *const *)load->names,
