@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Views of an alignment of clocks: a table for people, and JSON with the schema dtrace-chain/sync/1 (documented in
+ * docs/formats.md). They lay out what the fit found and compute nothing.
+ */
+#pragma once
+
+#include "dtrace-chain/finding.h"
+#include "sync/fit/fit.h"
+
+#define DTC_SYNC_SCHEMA "dtrace-chain/sync/1"
+
+/* The whole document with a final newline. Caller owns. */
+char *dtc_sync_to_json(const DtcSync *sync, const DtcFindings *findings);
+
+/* A table per pair and per node, at most width columns. Caller owns. */
+char *dtc_sync_to_text(const DtcSync *sync, const DtcFindings *findings, guint width, bool has_color, bool has_utf8);

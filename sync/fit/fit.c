@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The whole fit: pairs by themselves; groups of nodes that pairs join; the reference; then each group in common nominal
+ * coordinates, with bounds and estimates at the knots of a common grid.
+ */
+#include "sync/fit/fit.h"
+
+#include "dtrace-chain/error.h"
+#include "sync/fit/clocks.h"
+#include "sync/fit/group.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct DtcSync {
+	struct dtc_fit_options options;
+	guint node_count;
+	char **names;
+	DtcClocks *clocks;
+	GArray *pairs;	  /* struct dtc_sync_pair */
+	GPtrArray *owned; /* arrays that the pairs point into */
+	bool complete;
+};
+
+struct dtc_fit_options dtc_fit_options_default(void)
+{
+	return (struct dtc_fit_options){ .reference = -1, .min_delay_ns = 0, .max_drift_ppm = 500, .max_wander_ppm = 2 };
+}
+
+const char *dtc_pair_status_to_string(enum dtc_pair_status status)
+{
+	static const char *const names[] = { "aligned", "one-way", "none", "contradictory" };
+	return names[status];
+}
+
+static bool check_options(const struct dtc_fit_options *options, guint node_count, GError **error)
+{
+	const char *name = NULL, *range = NULL;
+	if (options->reference >= 0 && (guint)options->reference >= node_count) {
+		name = "reference", range = "must be one of the nodes";
+	} else if (options->min_delay_ns < 0 || options->min_delay_ns > 1000000000) {
+		name = "min-delay", range = "must be between 0 and 1 s";
+	} else if (!(options->max_drift_ppm > 0 && options->max_drift_ppm <= 100000)) {
+		name = "max-drift", range = "must be above 0 and at most 100000 ppm";
+	} else if (!(options->max_wander_ppm >= 0 && options->max_wander_ppm <= options->max_drift_ppm)) {
+		name = "max-wander", range = "must be between 0 and the maximum drift";
+	}
+	if (name)
+		g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_USAGE, "the value of '%s' is out of range\n%s %s", name, name,
+			    range);
+	return !name;
+}
+
+/* --- pairs ------------------------------------------------------------------------------------------------------ */
+
+struct named {
+	const char *name;
+	guint node;
+};
+
+static int compare_named(const void *left, const void *right)
+{
+	const struct named *p = left, *q = right;
+	int order = strcmp(p->name, q->name);
+	return order ? order : (p->node > q->node) - (p->node < q->node);
+}
+
+static int compare_pairs(const void *left, const void *right)
+{
+	const struct dtc_pair *p = left, *q = right;
+	if (p->a != q->a)
+		return p->a < q->a ? -1 : 1;
+	return (p->b > q->b) - (p->b < q->b);
+}
+
+/*
+ * Nodes are numbered by their names' order from here to the end of the fit, and a pair's a is the lower number: so the
+ * order in which nodes were given changes nothing, not even rounding.
+ */
+static struct dtc_pair *new_pairs(const DtcMatches *matches, const guint *rank, guint *ret_count)
+{
+	guint count = dtc_matches_get_pair_count(matches);
+	struct dtc_pair *pairs = g_new0(struct dtc_pair, count + 1);
+	for (guint i = 0; i < count; i++) {
+		struct dtc_match_pair match;
+		dtc_matches_get_pair(matches, i, &match);
+		bool turned = rank[match.a] > rank[match.b];
+		pairs[i].a = rank[turned ? match.b : match.a];
+		pairs[i].b = rank[turned ? match.a : match.b];
+		pairs[i].ab = turned ? match.ba : match.ab;
+		pairs[i].ba = turned ? match.ab : match.ba;
+		pairs[i].ab_count = turned ? match.ba_count : match.ab_count;
+		pairs[i].ba_count = turned ? match.ab_count : match.ba_count;
+	}
+	qsort(pairs, count, sizeof(*pairs), compare_pairs);
+	*ret_count = count;
+	return pairs;
+}
+
+static void fit_alone(struct dtc_pair *pair, const struct dtc_pair_limits *limits)
+{
+	pair->coarse = dtc_coarse_estimate(pair->ab, pair->ab_count, pair->ba, pair->ba_count, limits->max_rate);
+	struct dtc_nominal a = { 0 };
+	if (pair->coarse.is_known)
+		a.origin_ns = pair->coarse.a_ns;
+	else if (pair->ab_count)
+		a.origin_ns = pair->ab[0].sent_ns;
+	else if (pair->ba_count)
+		a.origin_ns = pair->ba[0].received_ns;
+	struct dtc_nominal b = a;
+	if (pair->coarse.is_known)
+		b = dtc_nominal_follow(&a, &pair->coarse, true);
+	else if (pair->ab_count || pair->ba_count)
+		b.origin_ns = pair->ab_count ? pair->ab[0].received_ns : pair->ba[0].sent_ns;
+	dtc_pair_fit(pair, &a, &b, limits);
+}
+
+/* --- result ----------------------------------------------------------------------------------------------------- */
+
+static void add_finding_for_pair(const DtcSync *sync, const struct dtc_sync_pair *pair, DtcFindings *findings)
+{
+	const char *a = sync->names[pair->a], *b = sync->names[pair->b];
+	guint64 total = pair->messages_ab + pair->messages_ba;
+	if (pair->status == DTC_PAIR_ONE_WAY)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, a,
+				 "cannot align '%s' with '%s' directly: %" G_GUINT64_FORMAT
+				 " messages, all from '%s' to '%s'",
+				 a, b, total, pair->messages_ab ? a : b, pair->messages_ab ? b : a);
+	else if (pair->status == DTC_PAIR_CONTRADICTORY)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, a,
+				 "no clock within the limits satisfies the %" G_GUINT64_FORMAT
+				 " messages between '%s' and '%s'",
+				 total, a, b);
+	else if (pair->trimmed_count)
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, a,
+				 "%u of %" G_GUINT64_FORMAT
+				 " messages between '%s' and '%s' contradict the others and were left out",
+				 pair->trimmed_count, total, a, b);
+	for (guint i = 0; i < pair->step_count; i++)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, NULL,
+				 "the clocks of '%s' and '%s' step by %+.6f s against each other", a, b,
+				 (double)pair->steps[i].change_ns / 1e9);
+}
+
+static void publish_pair(DtcSync *sync, const struct dtc_match_pair *match, const struct dtc_pair *pair, bool turned,
+			 const struct dtc_pair_summary *summary)
+{
+	struct dtc_sync_pair item = {
+		.a = match->a,
+		.b = match->b,
+		.status = pair->status,
+		.messages_ab = match->ab_count,
+		.messages_ba = match->ba_count,
+		.unmatched_a = match->unmatched_a,
+		.unmatched_b = match->unmatched_b,
+		.ambiguous = match->ambiguous,
+	};
+	for (guint i = 0; i < pair->segment_count; i++) {
+		const struct dtc_cloud *cloud = &pair->segments[i].cloud;
+		item.hull_ab += turned ? cloud->lower_count : cloud->upper_count;
+		item.hull_ba += turned ? cloud->upper_count : cloud->lower_count;
+	}
+	if (pair->trimmed && pair->trimmed->len) {
+		struct dtc_sync_trimmed *trimmed = g_memdup2(pair->trimmed->data,
+							     pair->trimmed->len * sizeof(*trimmed));
+		for (guint i = 0; i < pair->trimmed->len; i++)
+			trimmed[i].from = (trimmed[i].from == pair->a) != turned ? match->a : match->b;
+		g_ptr_array_add(sync->owned, trimmed);
+		item.trimmed = trimmed;
+		item.trimmed_count = pair->trimmed->len;
+	}
+	if (summary->is_known) {
+		int sign = turned ? -1 : 1;
+		item.begin_ns = turned ? summary->begin_b_ns : summary->begin_a_ns;
+		item.end_ns = turned ? summary->end_b_ns : summary->end_a_ns;
+		item.offset_ns = sign * summary->offset_ns;
+		item.drift_ppm = 1e6 * (turned ? 1 / (1 + summary->drift) - 1 : summary->drift);
+		memcpy(item.width_ns, summary->width_ns, sizeof(item.width_ns));
+		struct dtc_sync_step *steps = g_new0(struct dtc_sync_step, summary->step_count + 1);
+		for (guint i = 0; i < summary->step_count; i++) {
+			steps[i] = turned ? summary->steps_b[i] : summary->steps_a[i];
+			steps[i].change_ns *= sign;
+		}
+		g_ptr_array_add(sync->owned, steps);
+		item.steps = steps;
+		item.step_count = summary->step_count;
+	}
+	g_array_append_val(sync->pairs, item);
+}
+
+/* Pairs in the order of matches; pairs of the fit are found by their nodes' ranks. */
+static void publish_pairs(DtcSync *sync, const DtcMatches *matches, const guint *rank, const struct dtc_pair *pairs,
+			  guint pair_count, const struct dtc_pair_summary *summaries, DtcFindings *findings)
+{
+	for (guint i = 0; i < pair_count; i++) {
+		struct dtc_match_pair match;
+		dtc_matches_get_pair(matches, i, &match);
+		bool turned = rank[match.a] > rank[match.b];
+		struct dtc_pair key = { .a = rank[turned ? match.b : match.a], .b = rank[turned ? match.a : match.b] };
+		const struct dtc_pair *pair = bsearch(&key, pairs, pair_count, sizeof(*pairs), compare_pairs);
+		publish_pair(sync, &match, pair, turned, &summaries[pair - pairs]);
+		add_finding_for_pair(sync, &g_array_index(sync->pairs, struct dtc_sync_pair, i), findings);
+	}
+}
+
+static void report_groups(DtcSync *sync, DtcFindings *findings)
+{
+	sync->complete = true;
+	for (guint i = 0; i < sync->node_count; i++) {
+		if (dtc_clocks_get_group(sync->clocks, i) == 0)
+			continue;
+		sync->complete = false;
+		dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, sync->names[i],
+				 "cannot align '%s' with '%s': no messages both ways between them, directly or through "
+				 "other nodes",
+				 sync->names[i], sync->names[sync->options.reference]);
+	}
+}
+
+DtcSync *dtc_fit_clocks(const DtcMatches *matches, const struct dtc_fit_options *options, DtcFindings *findings,
+			GError **error)
+{
+	struct dtc_fit_options defaults = dtc_fit_options_default();
+	guint node_count = dtc_matches_get_node_count(matches);
+	if (!options)
+		options = &defaults;
+	if (!check_options(options, node_count, error))
+		return NULL;
+	DtcSync *sync = g_new0(DtcSync, 1);
+	sync->options = *options;
+	sync->node_count = node_count;
+	sync->names = g_new0(char *, node_count + 1);
+	sync->pairs = g_array_new(FALSE, FALSE, sizeof(struct dtc_sync_pair));
+	sync->owned = g_ptr_array_new_with_free_func(g_free);
+	g_autofree struct named *named = g_new(struct named, node_count + 1);
+	g_autofree guint *rank = g_new(guint, node_count + 1);
+	for (guint i = 0; i < node_count; i++) {
+		sync->names[i] = g_strdup(dtc_matches_get_node_name(matches, i));
+		named[i] = (struct named){ sync->names[i], i };
+	}
+	qsort(named, node_count, sizeof(*named), compare_named);
+	for (guint i = 0; i < node_count; i++)
+		rank[named[i].node] = i;
+
+	struct dtc_pair_limits limits = { options->min_delay_ns, options->max_drift_ppm * 1e-6,
+					  options->max_wander_ppm * 1e-6 };
+	guint pair_count;
+	g_autofree struct dtc_pair *pairs = new_pairs(matches, rank, &pair_count);
+	for (guint i = 0; i < pair_count; i++)
+		fit_alone(&pairs[i], &limits);
+	g_autofree struct dtc_pair_summary *summaries = g_new0(struct dtc_pair_summary, pair_count + 1);
+	struct dtc_grouping grouping = {
+		.pairs = pairs,
+		.pair_count = pair_count,
+		.node_count = node_count,
+		.limits = &limits,
+		.reference = options->reference >= 0 ? rank[options->reference] : G_MAXUINT,
+		.summaries = summaries,
+	};
+	struct dtc_node_map *maps = dtc_group_align(&grouping);
+	if (node_count)
+		sync->options.reference = (int)named[grouping.reference].node;
+	sync->clocks = dtc_clocks_new(node_count, node_count ? (guint)sync->options.reference : 0);
+	for (guint i = 0; i < node_count; i++) {
+		dtc_clocks_set_node(sync->clocks, named[i].node, maps[i].group,
+				    (const struct dtc_clock_knot *)(const void *)maps[i].knots->data,
+				    maps[i].knots->len, maps[i].spread);
+		g_array_unref(maps[i].knots);
+	}
+	g_free(maps);
+	publish_pairs(sync, matches, rank, pairs, pair_count, summaries, findings);
+	report_groups(sync, findings);
+	for (guint i = 0; i < pair_count; i++) {
+		dtc_pair_clear(&pairs[i]);
+		dtc_pair_summary_clear(&summaries[i]);
+	}
+	return sync;
+}
+
+void dtc_sync_free(DtcSync *sync)
+{
+	if (!sync)
+		return;
+	dtc_clocks_free(sync->clocks);
+	g_strfreev(sync->names);
+	g_array_unref(sync->pairs);
+	g_ptr_array_unref(sync->owned);
+	g_free(sync);
+}
+
+const DtcClocks *dtc_sync_get_clocks(const DtcSync *sync)
+{
+	return sync->clocks;
+}
+
+DtcClocks *dtc_sync_steal_clocks(DtcSync *sync)
+{
+	return g_steal_pointer(&sync->clocks);
+}
+
+const struct dtc_fit_options *dtc_sync_get_options(const DtcSync *sync)
+{
+	return &sync->options;
+}
+
+guint dtc_sync_get_node_count(const DtcSync *sync)
+{
+	return sync->node_count;
+}
+
+const char *dtc_sync_get_node_name(const DtcSync *sync, guint node)
+{
+	g_assert(node < sync->node_count);
+	return sync->names[node];
+}
+
+guint dtc_sync_get_pair_count(const DtcSync *sync)
+{
+	return sync->pairs->len;
+}
+
+const struct dtc_sync_pair *dtc_sync_get_pair(const DtcSync *sync, guint index)
+{
+	g_assert(index < sync->pairs->len);
+	return &g_array_index(sync->pairs, struct dtc_sync_pair, index);
+}
+
+bool dtc_sync_is_complete(const DtcSync *sync)
+{
+	return sync->complete;
+}

@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sync/fit/group.h"
+
+#include "sync/fit/network.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Between knots a clock may leave the line by wander * distance / 2; knots are set so that this stays below 0.1 us... */
+#define KNOT_DISTANCE_NS 100000000
+#define KNOTS_MIN 32
+#define KNOTS_MAX 2048
+/* ...as far as knots times pairs stays affordable. */
+#define KNOTS_TIMES_PAIRS 600000
+
+/* One component while it is aligned: nodes and pairs by local number. */
+struct component {
+	struct dtc_grouping *grouping;
+	guint *nodes; /* local -> rank */
+	guint node_count;
+	guint *local; /* rank -> local, for nodes of this component */
+	guint *pairs; /* local -> index in grouping->pairs */
+	guint pair_count;
+	guint root; /* local */
+	struct dtc_nominal *nominal;
+	int64_t *grid; /* cluster coordinate */
+	guint knot_count;
+	struct dtc_edge *edges; /* knot * pair_count + pair */
+	double *theta;		/* knot * node_count + node: coordinate of the node minus the root's */
+	double *lo, *hi;
+};
+
+void dtc_pair_summary_clear(struct dtc_pair_summary *summary)
+{
+	g_clear_pointer(&summary->steps_a, g_free);
+	g_clear_pointer(&summary->steps_b, g_free);
+}
+
+static struct dtc_pair *get_pair(const struct component *component, guint index)
+{
+	return &component->grouping->pairs[component->pairs[index]];
+}
+
+/* --- components ------------------------------------------------------------------------------------------------- */
+
+static guint find_leader(guint *leader, guint node)
+{
+	while (leader[node] != node)
+		node = leader[node] = leader[leader[node]];
+	return node;
+}
+
+/* The lower number leads, so that groups do not depend on the order of pairs. */
+static guint *find_components(const struct dtc_grouping *grouping)
+{
+	guint *leader = g_new(guint, grouping->node_count + 1);
+	for (guint i = 0; i < grouping->node_count; i++)
+		leader[i] = i;
+	for (guint i = 0; i < grouping->pair_count; i++) {
+		if (grouping->pairs[i].status != DTC_PAIR_ALIGNED)
+			continue;
+		guint a = find_leader(leader, grouping->pairs[i].a), b = find_leader(leader, grouping->pairs[i].b);
+		leader[MAX(a, b)] = MIN(a, b);
+	}
+	for (guint i = 0; i < grouping->node_count; i++)
+		leader[i] = find_leader(leader, i);
+	return leader;
+}
+
+/* Certified width in the middle of the pair's own span: what a pair is worth. */
+static double get_middle_width(const struct dtc_pair *pair, double wander)
+{
+	int64_t middle = pair->begin + (pair->end - pair->begin) / 2;
+	double lo, hi;
+	dtc_pair_get_bounds(pair, wander, &middle, 1, &lo, &hi);
+	return MAX(hi - lo, 1);
+}
+
+/* Shortest ways from one node over all pairs, by width; also the tree of those ways if before is given. */
+static void find_ways(const struct component *component, const double *width, guint from, double *distance,
+		      guint *ret_before, guint *ret_order)
+{
+	guint count = component->node_count, done_count = 0;
+	g_autofree bool *done = g_new0(bool, count);
+	/* incidence lists, so that a sparse network of many nodes stays cheap */
+	g_autofree guint *first = g_new0(guint, count + 1), *incident = g_new(guint, 2 * (gsize)component->pair_count + 1);
+	for (guint p = 0; p < component->pair_count; p++) {
+		first[component->local[get_pair(component, p)->a]]++;
+		first[component->local[get_pair(component, p)->b]]++;
+	}
+	for (guint i = 0, sum = 0; i <= count; i++) {
+		guint own = first[i];
+		first[i] = sum;
+		sum += own;
+	}
+	g_autofree guint *fill = g_memdup2(first, count * sizeof(*fill));
+	for (guint p = 0; p < component->pair_count; p++) {
+		incident[fill[component->local[get_pair(component, p)->a]]++] = p;
+		incident[fill[component->local[get_pair(component, p)->b]]++] = p;
+	}
+	for (guint i = 0; i < count; i++)
+		distance[i] = INFINITY;
+	distance[from] = 0;
+	while (done_count < count) {
+		guint nearest = count;
+		for (guint i = 0; i < count; i++)
+			if (!done[i] && (nearest == count || distance[i] < distance[nearest]))
+				nearest = i;
+		done[nearest] = true;
+		if (ret_order)
+			ret_order[done_count] = nearest;
+		done_count++;
+		for (guint k = first[nearest]; k < first[nearest + 1]; k++) {
+			const struct dtc_pair *pair = get_pair(component, incident[k]);
+			guint a = component->local[pair->a], b = component->local[pair->b];
+			guint other = a == nearest ? b : a;
+			if (distance[nearest] + width[incident[k]] < distance[other]) {
+				distance[other] = distance[nearest] + width[incident[k]];
+				if (ret_before)
+					ret_before[other] = incident[k];
+			}
+		}
+	}
+}
+
+static guint choose_root(const struct component *component, const double *width)
+{
+	g_autofree double *distance = g_new(double, component->node_count);
+	guint best = 0;
+	double best_sum = INFINITY;
+	for (guint i = 0; i < component->node_count && component->node_count > 2; i++) {
+		double sum = 0;
+		find_ways(component, width, i, distance, NULL, NULL);
+		for (guint k = 0; k < component->node_count; k++)
+			sum += distance[k];
+		if (sum < best_sum) {
+			best_sum = sum;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* Coordinates along the tree of the best ways; pairs are fitted again where theirs were others. */
+static void set_coordinates(struct component *component, const double *width)
+{
+	g_autofree double *distance = g_new(double, component->node_count);
+	g_autofree guint *before = g_new0(guint, component->node_count), *order = g_new(guint, component->node_count);
+	find_ways(component, width, component->root, distance, before, order);
+	component->nominal = g_new0(struct dtc_nominal, component->node_count);
+	guint rank = component->nodes[component->root];
+	for (guint p = 0; p < component->pair_count; p++) {
+		const struct dtc_pair *pair = get_pair(component, p);
+		if (pair->a == rank || pair->b == rank) {
+			component->nominal[component->root].origin_ns =
+				pair->coarse.a_ns + (pair->b == rank ? pair->coarse.offset_ns : 0);
+			break;
+		}
+	}
+	for (guint i = 1; i < component->node_count; i++) {
+		const struct dtc_pair *pair = get_pair(component, before[order[i]]);
+		guint a = component->local[pair->a];
+		bool forward = a != order[i];
+		guint known = forward ? a : component->local[pair->b];
+		component->nominal[order[i]] =
+			dtc_nominal_follow(&component->nominal[known], &pair->coarse, forward);
+	}
+	for (guint p = 0; p < component->pair_count; p++) {
+		struct dtc_pair *pair = get_pair(component, p);
+		const struct dtc_nominal *a = &component->nominal[component->local[pair->a]];
+		const struct dtc_nominal *b = &component->nominal[component->local[pair->b]];
+		if (memcmp(a, &pair->nominal_a, sizeof(*a)) != 0 || memcmp(b, &pair->nominal_b, sizeof(*b)) != 0)
+			dtc_pair_fit(pair, a, b, component->grouping->limits);
+	}
+}
+
+/* --- grid ------------------------------------------------------------------------------------------------------- */
+
+static void make_grid(struct component *component)
+{
+	int64_t begin = INT64_MAX, end = INT64_MIN, reach = 1000;
+	for (guint p = 0; p < component->pair_count; p++) {
+		const struct dtc_pair *pair = get_pair(component, p);
+		begin = MIN(begin, pair->begin);
+		end = MAX(end, pair->end);
+		for (guint s = 0; s < pair->segment_count; s++) {
+			const struct dtc_segment *segment = &pair->segments[s];
+			for (guint i = 0; i < segment->cloud.upper_count + segment->cloud.lower_count; i++)
+				reach = MAX(reach, ABS(segment->points[i].v));
+		}
+	}
+	/* every node's messages shall lie between knots, wherever its coordinate is against the root's */
+	reach = MIN(2 * reach, (end - begin) / 4 + 1000000);
+	begin -= reach;
+	end += reach;
+	guint64 wanted = (guint64)(end - begin) / KNOT_DISTANCE_NS;
+	guint limit = CLAMP(KNOTS_TIMES_PAIRS / MAX(1, component->pair_count), 64, KNOTS_MAX);
+	guint pieces = (guint)CLAMP(wanted, KNOTS_MIN, limit);
+	component->knot_count = pieces + 1;
+	component->grid = g_new(int64_t, component->knot_count);
+	for (guint k = 0; k <= pieces; k++)
+		component->grid[k] = begin + (int64_t)((__int128)(end - begin) * k / pieces);
+}
+
+static void fill_edges(struct component *component)
+{
+	guint knots = component->knot_count, pairs = component->pair_count;
+	component->edges = g_new(struct dtc_edge, (gsize)knots * pairs + 1);
+	g_autofree double *lo = g_new(double, knots), *hi = g_new(double, knots);
+	double wander = component->grouping->limits->max_wander;
+	for (guint p = 0; p < pairs; p++) {
+		const struct dtc_pair *pair = get_pair(component, p);
+		dtc_pair_get_bounds(pair, wander, component->grid, knots, lo, hi);
+		for (guint k = 0; k < knots; k++) {
+			double margin, width = hi[k] - lo[k];
+			component->edges[(gsize)k * pairs + p] = (struct dtc_edge){
+				.a = component->local[pair->a],
+				.b = component->local[pair->b],
+				.lo = lo[k],
+				.hi = hi[k],
+				.estimate = dtc_pair_get_estimate(pair, component->grid[k], &margin),
+				.weight = 1e8 / (width * width + 1),
+			};
+		}
+	}
+}
+
+/* --- network ---------------------------------------------------------------------------------------------------- */
+
+/* The pair that fits worst to the rest at a knot where the intervals contradict each other; it goes. */
+static guint find_misfit(const struct component *component, guint knot)
+{
+	const struct dtc_edge *edges = component->edges + (gsize)knot * component->pair_count;
+	g_autofree double *theta = g_new0(double, component->node_count);
+	dtc_network_estimate(edges, component->pair_count, component->node_count, component->root, theta);
+	guint worst = 0;
+	double worst_violation = -INFINITY;
+	for (guint p = 0; p < component->pair_count; p++) {
+		double difference = theta[edges[p].b] - theta[edges[p].a];
+		double violation = MAX(edges[p].lo - difference, difference - edges[p].hi);
+		if (violation > worst_violation) {
+			worst = p;
+			worst_violation = violation;
+		}
+	}
+	return worst;
+}
+
+static void remove_pair(struct component *component, guint index)
+{
+	get_pair(component, index)->status = DTC_PAIR_CONTRADICTORY;
+	memmove(component->pairs + index, component->pairs + index + 1,
+		(component->pair_count - index - 1) * sizeof(*component->pairs));
+	component->pair_count--;
+	g_clear_pointer(&component->edges, g_free);
+	fill_edges(component);
+}
+
+/* Nodes' readings at an instant differ from the grid's by their thetas: so much can the pairs' d change on the way. */
+static void inflate(struct component *component, double reach)
+{
+	double wander = component->grouping->limits->max_wander;
+	for (guint p = 0; p < component->pair_count; p++) {
+		double more = reach * dtc_pair_get_steepness(get_pair(component, p), wander) + 0.5;
+		for (guint k = 0; k < component->knot_count; k++) {
+			struct dtc_edge *edge = &component->edges[(gsize)k * component->pair_count + p];
+			edge->lo -= more;
+			edge->hi += more;
+		}
+	}
+}
+
+static bool find_bounds(struct component *component, guint *ret_knot)
+{
+	guint edge;
+	for (guint k = 0; k < component->knot_count; k++) {
+		*ret_knot = k;
+		if (!dtc_network_get_bounds(component->edges + (gsize)k * component->pair_count, component->pair_count,
+					    component->node_count, component->root,
+					    component->lo + (gsize)k * component->node_count,
+					    component->hi + (gsize)k * component->node_count, &edge))
+			return false;
+	}
+	return true;
+}
+
+static double find_reach(const struct component *component)
+{
+	double reach = 0;
+	for (gsize i = 0; i < (gsize)component->knot_count * component->node_count; i++)
+		reach = MAX(reach, MAX(fabs(component->lo[i]), fabs(component->hi[i])));
+	return reach;
+}
+
+static void solve_network(struct component *component)
+{
+	gsize cells = (gsize)component->knot_count * component->node_count;
+	component->theta = g_new0(double, cells);
+	component->lo = g_new(double, cells);
+	component->hi = g_new(double, cells);
+	guint knot;
+	while (!find_bounds(component, &knot))
+		remove_pair(component, find_misfit(component, knot));
+	/* twice the reach of the first pass covers what the second adds, because steepness is far below one half */
+	inflate(component, 2 * find_reach(component));
+	while (!find_bounds(component, &knot))
+		remove_pair(component, find_misfit(component, knot));
+	for (guint k = 0; k < component->knot_count; k++) {
+		double *theta = component->theta + (gsize)k * component->node_count;
+		if (k)
+			memcpy(theta, theta - component->node_count, component->node_count * sizeof(*theta));
+		dtc_network_estimate(component->edges + (gsize)k * component->pair_count, component->pair_count,
+				     component->node_count, component->root, theta);
+		for (guint i = 0; i < component->node_count; i++) {
+			double lo = component->lo[(gsize)k * component->node_count + i];
+			double hi = component->hi[(gsize)k * component->node_count + i];
+			theta[i] = CLAMP(theta[i], lo, hi);
+		}
+	}
+}
+
+/* --- maps ------------------------------------------------------------------------------------------------------- */
+
+static void make_map(const struct component *component, guint node, struct dtc_node_map *map)
+{
+	const struct dtc_nominal *root = &component->nominal[component->root];
+	double wander = component->grouping->limits->max_wander, drift = component->grouping->limits->max_rate;
+	guint knots = component->knot_count, nodes = component->node_count;
+	double steepness = 2 * drift;
+	map->knots = g_array_new(FALSE, FALSE, sizeof(struct dtc_clock_knot));
+	for (guint k = 0; k < knots; k++) {
+		gsize cell = (gsize)k * nodes + node;
+		int64_t coordinate = component->grid[k] + llrint(component->theta[cell]);
+		struct dtc_clock_knot knot = {
+			.node_ns = dtc_nominal_to_node(&component->nominal[node], coordinate),
+			.cluster_ns = dtc_nominal_to_node(root, component->grid[k]),
+		};
+		knot.lo_ns = knot.hi_ns = knot.cluster_ns;
+		if (node != component->root) {
+			int64_t before = k ? component->grid[k] - component->grid[k - 1] : 0;
+			int64_t after = k + 1 < knots ? component->grid[k + 1] - component->grid[k] : 0;
+			double width = component->hi[cell] - component->lo[cell];
+			double more = wander * (double)MAX(before, after) / 2 + steepness * width + DTC_ROUNDING_NS + 2;
+			knot.lo_ns -= (int64_t)ceil(component->hi[cell] - component->theta[cell] + more);
+			knot.hi_ns += (int64_t)ceil(component->theta[cell] - component->lo[cell] + more);
+		}
+		const struct dtc_clock_knot *last =
+			map->knots->len ? &g_array_index(map->knots, struct dtc_clock_knot, map->knots->len - 1) : NULL;
+		if (!last || (last->node_ns < knot.node_ns && last->cluster_ns < knot.cluster_ns))
+			g_array_append_val(map->knots, knot);
+	}
+	double span = (double)(component->grid[knots - 1] - component->grid[0]);
+	double first = component->hi[node] - component->lo[node];
+	double last = component->hi[(gsize)(knots - 1) * nodes + node] - component->lo[(gsize)(knots - 1) * nodes + node];
+	map->spread = node == component->root ? 0 : MIN(2 * wander + (first + last) / span, 2 * drift);
+}
+
+static double get_theta(const struct component *component, guint node, int64_t coordinate)
+{
+	guint low = 0, high = component->knot_count - 2;
+	while (low < high) {
+		guint middle = low + (high - low + 1) / 2;
+		if (component->grid[middle] <= coordinate)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	double left = component->theta[(gsize)low * component->node_count + node];
+	double right = component->theta[(gsize)(low + 1) * component->node_count + node];
+	double part = (double)(coordinate - component->grid[low]) /
+		      (double)(component->grid[low + 1] - component->grid[low]);
+	return left + part * (right - left);
+}
+
+static void summarise(const struct component *component, guint index)
+{
+	const struct dtc_pair *pair = get_pair(component, index);
+	struct dtc_pair_summary *summary = &component->grouping->summaries[component->pairs[index]];
+	guint a = component->local[pair->a], b = component->local[pair->b];
+	int64_t at[3] = { pair->begin, pair->begin + (pair->end - pair->begin) / 2, pair->end };
+	int64_t on_a[3], on_b[3];
+	double lo[3], hi[3];
+	dtc_pair_get_bounds(pair, component->grouping->limits->max_wander, at, 3, lo, hi);
+	for (guint i = 0; i < 3; i++) {
+		double difference = get_theta(component, b, at[i]) - get_theta(component, a, at[i]);
+		on_a[i] = dtc_nominal_to_node(&component->nominal[a], at[i]);
+		on_b[i] = dtc_nominal_to_node(&component->nominal[b], at[i] + llrint(difference));
+		summary->width_ns[i] = (int64_t)ceil(hi[i] - lo[i]);
+	}
+	summary->is_known = true;
+	summary->begin_a_ns = on_a[0];
+	summary->end_a_ns = on_a[2];
+	summary->begin_b_ns = on_b[0];
+	summary->end_b_ns = on_b[2];
+	summary->offset_ns = on_b[1] - on_a[1];
+	if (on_a[2] > on_a[0])
+		summary->drift = (double)((on_b[2] - on_b[0]) - (on_a[2] - on_a[0])) / (double)(on_a[2] - on_a[0]);
+}
+
+static void component_clear(struct component *component)
+{
+	g_free(component->nodes);
+	g_free(component->local);
+	g_free(component->pairs);
+	g_free(component->nominal);
+	g_free(component->grid);
+	g_free(component->edges);
+	g_free(component->theta);
+	g_free(component->lo);
+	g_free(component->hi);
+}
+
+/* False if a pair did not survive its fit in the common coordinates: then the components may be others. */
+static bool align_component(struct dtc_grouping *grouping, const guint *leader, guint lead, guint *reference,
+			    struct dtc_node_map *maps)
+{
+	struct component component = {
+		.grouping = grouping,
+		.nodes = g_new(guint, grouping->node_count),
+		.local = g_new0(guint, grouping->node_count),
+		.pairs = g_new(guint, grouping->pair_count + 1),
+	};
+	for (guint i = 0; i < grouping->node_count; i++) {
+		if (leader[i] != lead)
+			continue;
+		component.local[i] = component.node_count;
+		component.nodes[component.node_count++] = i;
+	}
+	for (guint p = 0; p < grouping->pair_count; p++)
+		if (grouping->pairs[p].status == DTC_PAIR_ALIGNED && leader[grouping->pairs[p].a] == lead)
+			component.pairs[component.pair_count++] = p;
+	g_autofree double *width = g_new(double, component.pair_count + 1);
+	for (guint p = 0; p < component.pair_count; p++)
+		width[p] = get_middle_width(get_pair(&component, p), grouping->limits->max_wander);
+	component.root = *reference == G_MAXUINT ? choose_root(&component, width) : component.local[*reference];
+	*reference = component.nodes[component.root];
+	set_coordinates(&component, width);
+	bool ok = true;
+	for (guint p = 0; p < component.pair_count; p++)
+		ok &= get_pair(&component, p)->status == DTC_PAIR_ALIGNED;
+	if (ok) {
+		make_grid(&component);
+		fill_edges(&component);
+		solve_network(&component);
+		for (guint i = 0; i < component.node_count; i++)
+			make_map(&component, i, &maps[component.nodes[i]]);
+		for (guint p = 0; p < component.pair_count; p++)
+			summarise(&component, p);
+	}
+	component_clear(&component);
+	return ok;
+}
+
+static void set_identity(struct dtc_node_map *map)
+{
+	struct dtc_clock_knot origin = { 0, 0, 0, 0 };
+	map->knots = g_array_new(FALSE, FALSE, sizeof(struct dtc_clock_knot));
+	map->spread = 0;
+	g_array_append_val(map->knots, origin);
+}
+
+/* One attempt; false if it has to be made again with fewer pairs. */
+static bool align_all(struct dtc_grouping *grouping, guint *reference, struct dtc_node_map *maps)
+{
+	guint count = grouping->node_count;
+	g_autofree guint *leader = find_components(grouping), *size = g_new0(guint, count + 1);
+	guint main_lead = 0, next_group = 1;
+	bool ok = true;
+	for (guint i = 0; i < count; i++)
+		size[leader[i]]++;
+	for (guint i = 0; i < count; i++)
+		if (size[i] > size[main_lead])
+			main_lead = i;
+	if (*reference != G_MAXUINT)
+		main_lead = leader[*reference];
+	for (guint lead = 0; lead < count && ok; lead++) {
+		if (leader[lead] != lead)
+			continue;
+		guint own = G_MAXUINT, *chosen = lead == main_lead ? reference : &own;
+		guint group = lead == main_lead ? 0 : next_group++;
+		if (size[lead] == 1) {
+			set_identity(&maps[lead]);
+			*chosen = lead;
+		} else {
+			ok = align_component(grouping, leader, lead, chosen, maps);
+		}
+		for (guint i = lead; i < count; i++)
+			if (leader[i] == lead)
+				maps[i].group = group;
+	}
+	return ok;
+}
+
+struct dtc_node_map *dtc_group_align(struct dtc_grouping *grouping)
+{
+	struct dtc_node_map *maps = g_new0(struct dtc_node_map, grouping->node_count + 1);
+	guint reference = grouping->reference;
+	while (!align_all(grouping, &reference, maps)) { /* each attempt that fails has lost a pair */
+		reference = grouping->reference;
+		for (guint i = 0; i < grouping->node_count; i++)
+			g_clear_pointer(&maps[i].knots, g_array_unref);
+	}
+	grouping->reference = reference;
+	return maps;
+}

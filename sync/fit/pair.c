@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sync/fit/pair.h"
+
+#include "sync/fit/curve.h"
+#include "sync/fit/trim.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Points are reduced to hull vertices in cells of about this many messages, at most CELLS_MAX of them. */
+#define MESSAGES_PER_CELL 32
+#define CELLS_MAX 4096
+
+static void clear_segments(struct dtc_pair *pair)
+{
+	for (guint i = 0; i < pair->segment_count; i++) {
+		g_free(pair->segments[i].points);
+		g_free(pair->segments[i].curve);
+	}
+	g_clear_pointer(&pair->segments, g_free);
+	pair->segment_count = 0;
+}
+
+void dtc_pair_clear(struct dtc_pair *pair)
+{
+	clear_segments(pair);
+	g_clear_pointer(&pair->trimmed, g_array_unref);
+}
+
+/* --- points ----------------------------------------------------------------------------------------------------- */
+
+static int compare_marks(const void *left, const void *right)
+{
+	const struct dtc_mark *p = left, *q = right;
+	if (p->point.x != q->point.x)
+		return p->point.x < q->point.x ? -1 : 1;
+	if (p->point.v != q->point.v)
+		return p->point.v < q->point.v ? -1 : 1;
+	return (p->message > q->message) - (p->message < q->message);
+}
+
+static struct dtc_mark *new_marks(const struct dtc_message *messages, guint count, bool forward,
+				  const struct dtc_nominal *a, const struct dtc_nominal *b, int64_t slack)
+{
+	struct dtc_mark *marks = g_new0(struct dtc_mark, count + 1);
+	bool sorted = true;
+	for (guint i = 0; i < count; i++) {
+		int64_t on_a = dtc_nominal_from_node(a, forward ? messages[i].sent_ns : messages[i].received_ns);
+		int64_t on_b = dtc_nominal_from_node(b, forward ? messages[i].received_ns : messages[i].sent_ns);
+		marks[i].point.x = on_a;
+		marks[i].point.v = on_b - on_a + (forward ? slack : -slack);
+		marks[i].message = i;
+		sorted &= i == 0 || marks[i - 1].point.x <= on_a;
+	}
+	if (!sorted)
+		qsort(marks, count, sizeof(*marks), compare_marks);
+	return marks;
+}
+
+/* Appends the kept points of marks [begin, end), reduced in cells of equal length. */
+static guint add_points(const struct dtc_mark *marks, guint begin, guint end, bool is_upper, int64_t span_begin,
+			int64_t span_end, guint cells, const struct dtc_rates *box, struct dtc_point *points)
+{
+	guint count = 0, cell_first = 0;
+	guint64 length = (guint64)(span_end - span_begin) / cells + 1, cell = 0;
+	for (guint i = begin; i < end; i++) {
+		if (marks[i].trimmed)
+			continue;
+		guint64 place = (guint64)(marks[i].point.x - span_begin) / length;
+		if (place != cell) {
+			count = cell_first + dtc_points_reduce(points + cell_first, count - cell_first, is_upper, box);
+			cell_first = count;
+			cell = place;
+		}
+		points[count++] = marks[i].point;
+	}
+	return cell_first + dtc_points_reduce(points + cell_first, count - cell_first, is_upper, box);
+}
+
+static void make_segment(struct dtc_segment *segment, const struct dtc_marks *marks, guint upper_begin,
+			 guint upper_end, guint lower_begin, guint lower_end, const struct dtc_rates *box, double wander)
+{
+	guint upper_count = upper_end - upper_begin, lower_count = lower_end - lower_begin;
+	struct dtc_rates wide = { box->lo - wander, box->hi + wander };
+	guint cells = CLAMP((upper_count + lower_count) / MESSAGES_PER_CELL, 1, CELLS_MAX);
+	g_autofree struct dtc_point *points = g_new(struct dtc_point, upper_count + lower_count + 1);
+	guint kept_upper = add_points(marks->upper, upper_begin, upper_end, true, segment->begin, segment->end, cells,
+				      &wide, points);
+	guint kept_lower = add_points(marks->lower, lower_begin, lower_end, false, segment->begin, segment->end, cells,
+				      &wide, points + kept_upper);
+	segment->points = g_memdup2(points, (kept_upper + kept_lower + 1) * sizeof(*points));
+	segment->cloud = (struct dtc_cloud){ segment->points, kept_upper, segment->points + kept_upper, kept_lower };
+}
+
+/* --- fit -------------------------------------------------------------------------------------------------------- */
+
+static void note_trimmed(struct dtc_pair *pair, const struct dtc_mark *marks, guint count, bool forward)
+{
+	for (guint i = 0; i < count; i++) {
+		if (!marks[i].trimmed)
+			continue;
+		const struct dtc_message *message = forward ? &pair->ab[marks[i].message] : &pair->ba[marks[i].message];
+		struct dtc_sync_trimmed item = { forward ? pair->a : pair->b, message->sent_ns, message->received_ns,
+						 marks[i].by_ns };
+		g_array_append_val(pair->trimmed, item);
+	}
+}
+
+void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const struct dtc_nominal *b,
+		  const struct dtc_pair_limits *limits)
+{
+	clear_segments(pair);
+	pair->nominal_a = *a;
+	pair->nominal_b = *b;
+	if (pair->trimmed)
+		g_array_set_size(pair->trimmed, 0);
+	else
+		pair->trimmed = g_array_new(FALSE, FALSE, sizeof(struct dtc_sync_trimmed));
+	pair->status = pair->ab_count && pair->ba_count	  ? DTC_PAIR_ALIGNED
+		       : pair->ab_count || pair->ba_count ? DTC_PAIR_ONE_WAY
+							  : DTC_PAIR_NONE;
+	if (pair->status == DTC_PAIR_NONE)
+		return;
+	/* d' = (1 + rate) (1 - excess_b) / (1 - excess_a) - 1 */
+	double scale = (1 - b->excess) / (1 - a->excess);
+	struct dtc_rates box = { (1 - limits->max_rate) * scale - 1, (1 + limits->max_rate) * scale - 1 };
+	int64_t slack = DTC_ROUNDING_NS - limits->min_delay_ns;
+	struct dtc_marks marks = { new_marks(pair->ab, pair->ab_count, true, a, b, slack), pair->ab_count,
+				   new_marks(pair->ba, pair->ba_count, false, a, b, slack), pair->ba_count };
+	pair->begin = INT64_MAX;
+	pair->end = INT64_MIN;
+	if (marks.upper_count) {
+		pair->begin = marks.upper[0].point.x;
+		pair->end = marks.upper[marks.upper_count - 1].point.x;
+	}
+	if (marks.lower_count) {
+		pair->begin = MIN(pair->begin, marks.lower[0].point.x);
+		pair->end = MAX(pair->end, marks.lower[marks.lower_count - 1].point.x);
+	}
+	pair->segments = g_new0(struct dtc_segment, 1);
+	pair->segment_count = 1;
+	struct dtc_segment *segment = &pair->segments[0];
+	segment->begin = pair->begin;
+	segment->end = pair->end;
+	make_segment(segment, &marks, 0, marks.upper_count, 0, marks.lower_count, &box, limits->max_wander);
+	struct dtc_witness witness;
+	if (!dtc_cloud_get_rates(&segment->cloud, limits->max_wander, &box, &segment->rates, &witness)) {
+		bool ok = dtc_trim_contradictions(&marks, 0, marks.upper_count, 0, marks.lower_count,
+						  limits->max_wander, &box);
+		note_trimmed(pair, marks.upper, marks.upper_count, true);
+		note_trimmed(pair, marks.lower, marks.lower_count, false);
+		g_free(segment->points);
+		make_segment(segment, &marks, 0, marks.upper_count, 0, marks.lower_count, &box, limits->max_wander);
+		if (!ok || !dtc_cloud_get_rates(&segment->cloud, limits->max_wander, &box, &segment->rates, &witness))
+			pair->status = DTC_PAIR_CONTRADICTORY;
+	}
+	if (pair->status == DTC_PAIR_ALIGNED)
+		dtc_curve_fit(segment, &box);
+	dtc_marks_clear(&marks);
+}
+
+/* --- what it says ----------------------------------------------------------------------------------------------- */
+
+void dtc_pair_get_bounds(const struct dtc_pair *pair, double wander, const int64_t *grid, guint count, double *ret_lo,
+			 double *ret_hi)
+{
+	const struct dtc_segment *segment = &pair->segments[0];
+	dtc_points_get_bounds(segment->cloud.upper, segment->cloud.upper_count, true, wander, &segment->rates, grid,
+			      count, ret_hi);
+	dtc_points_get_bounds(segment->cloud.lower, segment->cloud.lower_count, false, wander, &segment->rates, grid,
+			      count, ret_lo);
+}
+
+double dtc_pair_get_estimate(const struct dtc_pair *pair, int64_t x, double *ret_margin)
+{
+	const struct dtc_segment *segment = &pair->segments[0];
+	const struct dtc_curve_knot *knots = segment->curve;
+	guint low = 0, high = segment->curve_count - 2; /* the piece, the outer ones going on */
+	while (low < high) {
+		guint middle = low + (high - low + 1) / 2;
+		if (knots[middle].x <= x)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	const struct dtc_curve_knot *knot = &knots[low];
+	double part = (double)(x - knot->x) / (double)(knot[1].x - knot->x);
+	*ret_margin = x < knots[0].x ? knots[0].margin
+		      : x > knots[segment->curve_count - 1].x
+			      ? knots[segment->curve_count - 1].margin
+			      : knot->margin + part * (knot[1].margin - knot->margin);
+	return knot->v + part * (knot[1].v - knot->v);
+}
+
+double dtc_pair_get_steepness(const struct dtc_pair *pair, double wander)
+{
+	double steepest = 0;
+	for (guint i = 0; i < pair->segment_count; i++) {
+		steepest = MAX(steepest, fabs(pair->segments[i].rates.lo));
+		steepest = MAX(steepest, fabs(pair->segments[i].rates.hi));
+	}
+	return steepest + wander;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One pair of nodes in nominal coordinates: which messages are kept, where the difference of the clocks steps, the
+ * points its bounds rest on, and an estimate with its margin. d(x) is the second node's coordinate minus the first's
+ * when the first shows x.
+ */
+#pragma once
+
+#include "sync/fit/envelope.h"
+#include "sync/fit/fit.h"
+#include "sync/fit/nominal.h"
+
+/* The estimate: piecewise linear, with the room that the messages leave around it. */
+struct dtc_curve_knot {
+	int64_t x;
+	double v;
+	double margin; /* |d - v| <= margin satisfies every message of the pair */
+};
+
+/* A stretch of time without a step. */
+struct dtc_segment {
+	int64_t begin; /* first and last message that can only belong here */
+	int64_t end;
+	struct dtc_point *points; /* owned: upper, then lower, each sorted by x; hull vertices of cells */
+	struct dtc_cloud cloud;	  /* views of points */
+	struct dtc_rates rates;	  /* certified mean rates, for the pair's wander */
+	struct dtc_curve_knot *curve; /* owned; at least two knots */
+	guint curve_count;
+};
+
+struct dtc_pair {
+	guint a, b; /* node indexes; a's name sorts before b's */
+	const struct dtc_message *ab, *ba; /* borrowed */
+	guint ab_count, ba_count;
+	struct dtc_coarse coarse;
+	struct dtc_nominal nominal_a, nominal_b; /* of the last fit */
+	enum dtc_pair_status status;
+	GArray *trimmed; /* struct dtc_sync_trimmed */
+	struct dtc_segment *segments; /* owned; in order of time */
+	guint segment_count;
+	int64_t begin; /* span of all messages, coordinate of a */
+	int64_t end;
+};
+
+struct dtc_pair_limits {
+	int64_t min_delay_ns;
+	double max_rate;   /* |rate| of one clock against another, before nominal scaling */
+	double max_wander;
+};
+
+void dtc_pair_clear(struct dtc_pair *pair);
+
+/*
+ * Places the pair's messages in the nodes' coordinates, leaves contradictory ones out, finds steps, reduces and fits.
+ * Sets status and everything below it. May be called again with other coordinates.
+ */
+void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const struct dtc_nominal *b,
+		  const struct dtc_pair_limits *limits);
+
+/* Certified bounds of d at each x of grid (sorted). Where a step may have happened: those of both sides together. */
+void dtc_pair_get_bounds(const struct dtc_pair *pair, double wander, const int64_t *grid, guint count, double *ret_lo,
+			 double *ret_hi);
+/* The estimate of d at x, and its margin (negative: none). */
+double dtc_pair_get_estimate(const struct dtc_pair *pair, int64_t x, double *ret_margin);
+/* Largest |d'| that the pair allows: mean rates and wander. */
+double dtc_pair_get_steepness(const struct dtc_pair *pair, double wander);

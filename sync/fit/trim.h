@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which messages of a pair contradict each other, and where its clocks step. Trimming comes before hulls, because a
+ * hull keeps outliers first.
+ */
+#pragma once
+
+#include "sync/fit/pair.h"
+
+/* A message as a point, with where it came from. */
+struct dtc_mark {
+	struct dtc_point point;
+	guint message; /* index in the pair's ab (upper) or ba (lower) */
+	gint32 by_ns;  /* trimmed: how far beyond, saturated; 0: kept */
+	bool trimmed;
+};
+
+struct dtc_marks {
+	struct dtc_mark *upper; /* owned; sorted by x */
+	guint upper_count;
+	struct dtc_mark *lower;
+	guint lower_count;
+};
+
+void dtc_marks_clear(struct dtc_marks *marks);
+
+/*
+ * Marks the messages that cannot be true together with the rest, for rates in box and the given wander, between
+ * indexes [upper_begin, upper_end) and [lower_begin, lower_end). Gives false if so many would have to go that the pair
+ * as a whole contradicts itself.
+ */
+bool dtc_trim_contradictions(struct dtc_marks *marks, guint upper_begin, guint upper_end, guint lower_begin,
+			     guint lower_end, double wander, const struct dtc_rates *box);
