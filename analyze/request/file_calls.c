@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/request/file_calls.h"
+
+/* A capture's time and the trace's differ by what the relation of the two clocks leaves open. */
+#define SLACK_NS 100000
+
+struct DtcFileCalls {
+	const DtcHistory *history;
+	uint32_t file;
+	GArray *moved[2]; /* uint32_t: calls that read [0] or wrote [1] something, in the order of the bytes */
+};
+
+/* Calls of two threads on one file may end in another order than they began, and bytes move at the end. */
+static int compare_offsets(gconstpointer a, gconstpointer b, gpointer history)
+{
+	const struct dtc_call *x = dtc_history_get_call(history, *(const uint32_t *)a);
+	const struct dtc_call *y = dtc_history_get_call(history, *(const uint32_t *)b);
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+DtcFileCalls *dtc_file_calls_new(const DtcHistory *history, uint32_t file)
+{
+	DtcFileCalls *calls = g_new0(DtcFileCalls, 1);
+	calls->history = history;
+	calls->file = file;
+	for (guint i = 0; i < 2; i++)
+		calls->moved[i] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	uint32_t count;
+	const uint32_t *ids = dtc_history_get_file_calls(history, file, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_call *call = dtc_history_get_call(history, ids[i]);
+		if (call->result <= 0) /* absent is negative too */
+			continue;
+		if (call->kind == DTC_CALL_READ || call->kind == DTC_CALL_WRITE)
+			g_array_append_val(calls->moved[call->kind == DTC_CALL_WRITE], ids[i]);
+	}
+	for (guint i = 0; i < 2; i++)
+		if (calls->moved[i]->len > 1)
+			g_array_sort_with_data(calls->moved[i], compare_offsets, (gpointer)history);
+	return calls;
+}
+
+void dtc_file_calls_free(DtcFileCalls *calls)
+{
+	if (!calls)
+		return;
+	g_array_unref(calls->moved[0]);
+	g_array_unref(calls->moved[1]);
+	g_free(calls);
+}
+
+static const struct dtc_call *get_moved(const DtcFileCalls *calls, bool written, guint index)
+{
+	return dtc_history_get_call(calls->history, g_array_index(calls->moved[written], uint32_t, index));
+}
+
+/* How many calls began at or before a time. Calls of several threads on one file begin in the order of their ids. */
+static guint count_begun(const DtcFileCalls *calls, bool written, int64_t time_ns)
+{
+	guint low = 0, high = calls->moved[written]->len;
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+		if (get_moved(calls, written, middle)->begin_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static guint count_from_offset(const DtcFileCalls *calls, bool written, uint64_t offset)
+{
+	guint low = 0, high = calls->moved[written]->len;
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+		if (get_moved(calls, written, middle)->offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint32_t seq, int64_t near_ns)
+{
+	const struct dtc_file *file = dtc_history_get_file(calls->history, calls->file);
+	const GArray *moved = calls->moved[written];
+	if (!(written ? file->has_base_out : file->has_base_in) || moved->len == 0)
+		return DTC_NONE;
+	uint32_t low_bits = seq - (written ? file->base_out : file->base_in);
+	uint64_t offset = low_bits;
+	uint64_t total = written ? file->written_bytes : file->read_bytes;
+	if (total > UINT32_MAX && near_ns != DTC_TIME_NONE) {
+		guint before = count_begun(calls, written, near_ns);
+		uint64_t near_offset = before ? get_moved(calls, written, before - 1)->offset : 0;
+		int64_t distance = (int32_t)(low_bits - (uint32_t)near_offset);
+		if (distance >= 0 || near_offset >= (uint64_t)-distance)
+			offset = near_offset + (uint64_t)distance;
+	}
+	guint before = count_from_offset(calls, written, offset);
+	if (before == 0)
+		return DTC_NONE;
+	const struct dtc_call *call = get_moved(calls, written, before - 1);
+	if (offset - call->offset >= (uint64_t)call->result)
+		return DTC_NONE;
+	return g_array_index(moved, uint32_t, before - 1);
+}
+
+uint32_t dtc_file_calls_find_at(const DtcFileCalls *calls, bool written, int64_t packet_ns)
+{
+	const GArray *moved = calls->moved[written];
+	if (packet_ns == DTC_TIME_NONE)
+		return DTC_NONE;
+	if (written) {
+		guint before = count_begun(calls, true, packet_ns + SLACK_NS);
+		return before ? g_array_index(moved, uint32_t, before - 1) : DTC_NONE;
+	}
+	/* A read that began before may end after; one step back is enough, as one thread reads at a time. */
+	guint i = count_begun(calls, false, packet_ns - SLACK_NS);
+	if (i > 0) {
+		const struct dtc_call *call = get_moved(calls, false, i - 1);
+		if (call->end_ns == DTC_TIME_NONE || call->end_ns >= packet_ns - SLACK_NS)
+			i--;
+	}
+	return i < moved->len ? g_array_index(moved, uint32_t, i) : DTC_NONE;
+}
+
+uint32_t dtc_file_calls_find_answer(const DtcFileCalls *calls, uint32_t write)
+{
+	int64_t begin_ns = dtc_history_get_call(calls->history, write)->begin_ns;
+	guint next_write = count_begun(calls, true, begin_ns);
+	int64_t until_ns = next_write < calls->moved[1]->len ? get_moved(calls, true, next_write)->begin_ns : INT64_MAX;
+	guint reads = count_begun(calls, false, until_ns);
+	if (reads == 0 || get_moved(calls, false, reads - 1)->begin_ns < begin_ns)
+		return DTC_NONE;
+	return g_array_index(calls->moved[0], uint32_t, reads - 1);
+}
+
+uint32_t dtc_file_calls_find_kind(const DtcFileCalls *calls, enum dtc_call_kind kind, int64_t from_ns)
+{
+	uint32_t count;
+	const uint32_t *ids = dtc_history_get_file_calls(calls->history, calls->file, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_call *call = dtc_history_get_call(calls->history, ids[i]);
+		if (call->kind == kind && call->begin_ns >= from_ns)
+			return ids[i];
+	}
+	return DTC_NONE;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The calls that moved the bytes of a socket: by position in its stream, or by time. */
+#pragma once
+
+#include "dtrace-chain/history.h"
+
+#include <glib.h>
+
+typedef struct DtcFileCalls DtcFileCalls;
+
+/* history is borrowed. */
+DtcFileCalls *dtc_file_calls_new(const DtcHistory *history, uint32_t file);
+void dtc_file_calls_free(DtcFileCalls *calls);
+
+/*
+ * The call that wrote (or read) the byte with this sequence number: DTC_NONE if the file's base is not known or no call
+ * covers it. near_ns tells which of several, 4 GiB apart, is meant (node time; DTC_TIME_NONE: the first).
+ */
+uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint32_t seq, int64_t near_ns);
+/* The last write that began before a packet left, or the first read that ended after it came; DTC_NONE if there is
+ * none. */
+uint32_t dtc_file_calls_find_at(const DtcFileCalls *calls, bool written, int64_t packet_ns);
+/* The last read with data after a write and before the next write, or DTC_NONE. */
+uint32_t dtc_file_calls_find_answer(const DtcFileCalls *calls, uint32_t write);
+/* The first call of a kind that began at or after a time, or DTC_NONE. */
+uint32_t dtc_file_calls_find_kind(const DtcFileCalls *calls, enum dtc_call_kind kind, int64_t from_ns);

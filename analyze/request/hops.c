@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/request/hops.h"
+
+#include "analyze/request/file_calls.h"
+
+#include <string.h>
+
+#define PROTOCOL_TCP 6
+/* The same ends and sequence number again after this time are another connection, if no SYN says so before. */
+#define SAME_CONNECTION_NS ((int64_t)60 * 1000000000)
+#define UNKNOWN_NODE G_MAXUINT
+
+struct DtcLocator {
+	const DtcRequests *requests; /* borrowed */
+	struct dtc_locate_input input;
+	GHashTable *calls; /* (node << 32 | file) -> DtcFileCalls; filled on demand */
+};
+
+/* A hop being gathered: its exchanges are those of the request whose next leads on. */
+struct gathered {
+	guint first, last; /* positions in members */
+	guint count;
+	const struct dtc_exchange *best;
+};
+
+struct member {
+	const struct dtc_exchange *exchange;
+	guint next; /* G_MAXUINT: the last of its hop */
+};
+
+/* The times of an exchange's packets as seen from one node's trace clock. */
+struct wire_times {
+	int64_t request_ns, request_end_ns, response_ns, response_end_ns;
+};
+
+DtcLocator *dtc_locator_new(const DtcRequests *requests, const struct dtc_locate_input *input)
+{
+	DtcLocator *locator = g_new0(DtcLocator, 1);
+	locator->requests = requests;
+	locator->input = *input;
+	locator->calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
+					       (GDestroyNotify)(void (*)(void))dtc_file_calls_free);
+	return locator;
+}
+
+void dtc_locator_free(DtcLocator *locator)
+{
+	if (!locator)
+		return;
+	g_hash_table_unref(locator->calls);
+	g_free(locator);
+}
+
+const DtcClocks *dtc_locator_get_clocks(const DtcLocator *locator)
+{
+	return locator->input.clocks;
+}
+
+static const DtcHistory *get_history(const DtcLocator *locator, guint node)
+{
+	return node < locator->input.node_count ? locator->input.histories[node] : NULL;
+}
+
+static const struct dtc_flow *get_flow(const DtcLocator *locator, const struct dtc_exchange *e)
+{
+	static const struct dtc_flow unknown;
+	const DtcPackets *packets = locator->input.captures[e->node];
+	return packets ? dtc_packets_get_flow(packets, e->flow) : &unknown;
+}
+
+/* --- times --- */
+
+/* The node's trace clock; a trace's and a capture's clock count from the same epoch, which must do if nothing better is
+ * known. */
+static int64_t to_node_ns(const DtcLocator *locator, guint node, int64_t capture_ns)
+{
+	int64_t node_ns;
+	if (capture_ns == DTC_TIME_NONE)
+		return DTC_TIME_NONE;
+	if (locator->input.capture_to_node &&
+	    locator->input.capture_to_node(locator->input.capture_data, node, capture_ns, &node_ns))
+		return node_ns;
+	return capture_ns;
+}
+
+static DtcClusterTime to_cluster(const DtcLocator *locator, guint node, int64_t capture_ns)
+{
+	DtcNodeTime time = { to_node_ns(locator, node, capture_ns) };
+	return dtc_clocks_to_cluster(locator->input.clocks, node, time);
+}
+
+/* A time of an exchange's capture on the clock of another node, or DTC_TIME_NONE. */
+static int64_t to_other_ns(const DtcLocator *locator, const struct dtc_exchange *e, guint node, int64_t capture_ns)
+{
+	if (capture_ns == DTC_TIME_NONE || node == e->node)
+		return to_node_ns(locator, e->node, capture_ns);
+	const DtcClocks *clocks = locator->input.clocks;
+	if (dtc_clocks_get_group(clocks, node) != dtc_clocks_get_group(clocks, e->node))
+		return DTC_TIME_NONE;
+	return dtc_clocks_to_node(clocks, node, to_cluster(locator, e->node, capture_ns)).ns;
+}
+
+static struct wire_times get_wire_times(const DtcLocator *locator, const struct dtc_exchange *e, guint node)
+{
+	return (struct wire_times){
+		.request_ns = to_other_ns(locator, e, node, e->request_ns),
+		.request_end_ns = to_other_ns(locator, e, node, e->request_end_ns),
+		.response_ns = to_other_ns(locator, e, node, e->response_ns),
+		.response_end_ns = to_other_ns(locator, e, node, e->response_end_ns),
+	};
+}
+
+/* --- exchanges that are the same on the wire --- */
+
+static bool has_same_ends(const struct dtc_flow *a, const struct dtc_flow *b)
+{
+	return a->source_port == b->source_port && a->destination_port == b->destination_port &&
+	       memcmp(a->source, b->source, 16) == 0 && memcmp(a->destination, b->destination, 16) == 0;
+}
+
+static bool is_loopback(const uint8_t address[16])
+{
+	static const uint8_t v4_prefix[12] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t v6[16] = { [15] = 1 };
+	return (memcmp(address, v4_prefix, 12) == 0 && address[12] == 127) || memcmp(address, v6, 16) == 0;
+}
+
+static bool is_near_in_time(const DtcLocator *locator, const struct dtc_exchange *a, const struct dtc_exchange *b)
+{
+	int64_t a_ns = to_other_ns(locator, a, b->node, a->request_ns),
+		b_ns = to_node_ns(locator, b->node, b->request_ns);
+	return a_ns == DTC_TIME_NONE || ABS(a_ns - b_ns) < SAME_CONNECTION_NS;
+}
+
+static bool is_same_on_wire(const DtcLocator *locator, const struct dtc_exchange *a, const struct dtc_exchange *b)
+{
+	const struct dtc_flow *x = get_flow(locator, a), *y = get_flow(locator, b);
+	bool both_respond = a->has_response && b->has_response;
+	if (a->has_request && b->has_request && a->request_seq != b->request_seq)
+		return false;
+	if (both_respond && a->response_seq != b->response_seq)
+		return false;
+	if (!(a->has_request && b->has_request) && !both_respond)
+		return false;
+	if (a->node != b->node && (is_loopback(x->source) || is_loopback(y->source)))
+		return false;
+	if (x->has_isn && y->has_isn && x->isn != y->isn)
+		return false;
+	/* Address translation keeps sequence numbers: both of them equal by chance is one in 2^64. */
+	bool both_requests = a->has_request && b->has_request;
+	if (!has_same_ends(x, y) && !(both_requests && both_respond))
+		return false;
+	return (x->has_isn && y->has_isn) || is_near_in_time(locator, a, b);
+}
+
+/* The exchange that shows more: a response, its end, the begin of the connection, then the earlier node. */
+static guint get_richness(const struct dtc_exchange *e)
+{
+	return e->has_request * 8u + e->has_response * 4u + e->response_complete * 2u + e->is_first;
+}
+
+static GArray *gather(const DtcLocator *locator, const struct dtc_request *request, GArray *members)
+{
+	const DtcExchanges *exchanges = dtc_requests_get_exchanges(locator->requests);
+	GArray *hops = g_array_new(FALSE, FALSE, sizeof(struct gathered));
+	/* Sequence number -> latest hop with it + 1. Hops that share one by chance are not searched further. */
+	g_autoptr(GHashTable) by_seq = g_hash_table_new(g_direct_hash, g_direct_equal);
+	for (guint i = 0; i < request->exchange_count; i++) {
+		const struct dtc_exchange *e = dtc_exchanges_get(exchanges, request->exchanges[i]);
+		struct member member = { e, G_MAXUINT };
+		guint hop = G_MAXUINT;
+		uint32_t keys[2] = { e->request_seq, e->response_seq };
+		bool valid[2] = { e->has_request, e->has_response };
+		g_array_append_val(members, member);
+		for (guint k = 0; k < 2 && hop == G_MAXUINT; k++) {
+			gpointer known = valid[k] ? g_hash_table_lookup(by_seq, GUINT_TO_POINTER(keys[k])) : NULL;
+			if (known &&
+			    is_same_on_wire(locator,
+					    g_array_index(hops, struct gathered, GPOINTER_TO_UINT(known) - 1).best, e))
+				hop = GPOINTER_TO_UINT(known) - 1;
+		}
+		if (hop == G_MAXUINT) {
+			struct gathered new = { .first = i, .last = i, .count = 1, .best = e };
+			hop = hops->len;
+			g_array_append_val(hops, new);
+		} else {
+			struct gathered *g = &g_array_index(hops, struct gathered, hop);
+			g_array_index(members, struct member, g->last).next = i;
+			g->last = i;
+			g->count++;
+			if (get_richness(e) > get_richness(g->best))
+				g->best = e;
+		}
+		for (guint k = 0; k < 2; k++)
+			if (valid[k])
+				g_hash_table_insert(by_seq, GUINT_TO_POINTER(keys[k]), GUINT_TO_POINTER(hop + 1));
+	}
+	return hops;
+}
+
+/* --- from the flow in a capture to the file in a history --- */
+
+static int64_t get_distance_ns(const DtcPackets *packets, const struct dtc_flow *flow, uint32_t id, int64_t time_ns)
+{
+	if (flow->packet_count == 0 || time_ns == DTC_TIME_NONE)
+		return 0;
+	const uint32_t *ids = dtc_packets_get_flow_packets(packets, id);
+	int64_t first_ns = dtc_packets_get(packets, ids[0])->time_ns;
+	int64_t last_ns = dtc_packets_get(packets, ids[flow->packet_count - 1])->time_ns;
+	return time_ns < first_ns ? first_ns - time_ns : time_ns > last_ns ? time_ns - last_ns : 0;
+}
+
+/* The generation of the flow (client -> server) in a history's packets, or DTC_NONE. */
+static uint32_t find_generation(const DtcLocator *locator, guint node, const struct dtc_exchange *e)
+{
+	const struct dtc_flow *wanted = get_flow(locator, e);
+	const DtcPackets *packets = dtc_history_get_packets(locator->input.histories[node]);
+	int64_t time_ns = to_other_ns(locator, e, node, e->request_ns), best_ns = SAME_CONNECTION_NS;
+	uint32_t best = DTC_NONE;
+	uint32_t id = dtc_packets_find_flow(packets, wanted->source, wanted->source_port, wanted->destination,
+					    wanted->destination_port, PROTOCOL_TCP);
+	for (; id != DTC_NONE; id = dtc_packets_find_previous_generation(packets, id)) {
+		const struct dtc_flow *flow = dtc_packets_get_flow(packets, id);
+		if (flow->has_isn && wanted->has_isn) {
+			if (flow->isn == wanted->isn)
+				return id;
+			continue;
+		}
+		int64_t distance_ns = get_distance_ns(packets, flow, id, time_ns);
+		if (distance_ns < best_ns) {
+			best_ns = distance_ns;
+			best = id;
+		}
+	}
+	return best;
+}
+
+/* Finds the file on one end of the hop; any node may hold it, as the capture that showed the hop may be another's. */
+static bool find_file(const DtcLocator *locator, const GArray *members, const struct gathered *g, bool is_client,
+		      struct dtc_hop_side *side, const struct dtc_exchange **ret_exchange)
+{
+	for (guint m = g->first; m != G_MAXUINT; m = g_array_index(members, struct member, m).next) {
+		const struct dtc_exchange *e = g_array_index(members, struct member, m).exchange;
+		const struct dtc_flow *flow = get_flow(locator, e);
+		for (guint node = 0; node < locator->input.node_count; node++) {
+			const DtcHistory *h = locator->input.histories[node];
+			if (!h || (node != e->node && is_loopback(flow->source)))
+				continue;
+			uint32_t id = find_generation(locator, node, e);
+			if (id != DTC_NONE && !is_client)
+				id = dtc_packets_get_flow(dtc_history_get_packets(h), id)->reverse;
+			uint32_t file = id == DTC_NONE ? DTC_NONE : dtc_history_find_file_of_flow(h, id);
+			if (file == DTC_NONE)
+				continue;
+			side->node = node;
+			side->file = file;
+			*ret_exchange = e;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Without a file: the node that saw the request leave, or arrive, in its capture. */
+static guint find_node_by_direction(const DtcLocator *locator, const GArray *members, const struct gathered *g,
+				    bool is_client)
+{
+	for (guint m = g->first; m != G_MAXUINT; m = g_array_index(members, struct member, m).next) {
+		const struct dtc_exchange *e = g_array_index(members, struct member, m).exchange;
+		const DtcPackets *packets = locator->input.captures[e->node];
+		const struct dtc_flow *flow = get_flow(locator, e);
+		if (flow->packet_count == 0)
+			continue;
+		uint32_t first = dtc_packets_get_flow_packets(packets, e->flow)[0];
+		bool sent = dtc_packets_get(packets, first)->direction == DTC_SENT;
+		if (sent == is_client || is_loopback(flow->source))
+			return e->node;
+	}
+	return UNKNOWN_NODE;
+}
+
+/* --- from bytes to calls --- */
+
+static const DtcFileCalls *get_calls(DtcLocator *locator, guint node, uint32_t file)
+{
+	gint64 key = (gint64)((guint64)node << 32 | file);
+	DtcFileCalls *calls = g_hash_table_lookup(locator->calls, &key);
+	if (!calls) {
+		calls = dtc_file_calls_new(locator->input.histories[node], file);
+		g_hash_table_insert(locator->calls, g_memdup2(&key, sizeof(key)), calls);
+	}
+	return calls;
+}
+
+static uint32_t find_call(const DtcFileCalls *calls, bool written, uint32_t seq, int64_t time_ns,
+			  struct dtc_hop_side *side)
+{
+	uint32_t call = dtc_file_calls_find_byte(calls, written, seq, time_ns);
+	if (call != DTC_NONE)
+		return call;
+	side->inferred = true;
+	return dtc_file_calls_find_at(calls, written, time_ns);
+}
+
+static int64_t get_end_ns(const DtcHistory *h, uint32_t call)
+{
+	int64_t end_ns = dtc_history_get_call(h, call)->end_ns;
+	return end_ns == DTC_TIME_NONE ? dtc_history_get_end_ns(h) : end_ns;
+}
+
+/* No response was captured: what the client read before it wrote again, else when it closed or the trace ended. */
+static int64_t guess_client_end(const DtcHistory *h, const DtcFileCalls *calls, struct dtc_hop_side *side)
+{
+	side->inferred = true;
+	if (side->request_last_call != DTC_NONE)
+		side->response_last_call = dtc_file_calls_find_answer(calls, side->request_last_call);
+	if (side->response_last_call != DTC_NONE)
+		return get_end_ns(h, side->response_last_call);
+	uint32_t close = dtc_file_calls_find_kind(calls, DTC_CALL_CLOSE, side->begin.ns);
+	return close != DTC_NONE ? get_end_ns(h, close) : dtc_history_get_end_ns(h);
+}
+
+static void place_client(const DtcHistory *h, const DtcFileCalls *calls, const struct dtc_exchange *e,
+			 const struct wire_times *wire, struct dtc_hop_side *side)
+{
+	int64_t begin_ns = wire->request_ns;
+	if (side->request_first_call != DTC_NONE)
+		begin_ns = dtc_history_get_call(h, side->request_first_call)->begin_ns;
+	const struct dtc_file *file = dtc_history_get_file(h, side->file);
+	if (e->has_request && (e->is_first || (file->has_base_out && e->request_seq == file->base_out)))
+		side->connect_call = dtc_file_calls_find_kind(calls, DTC_CALL_CONNECT, INT64_MIN);
+	if (side->connect_call != DTC_NONE)
+		begin_ns = dtc_history_get_call(h, side->connect_call)->begin_ns;
+	side->begin.ns = begin_ns == DTC_TIME_NONE ? dtc_history_get_begin_ns(h) : begin_ns;
+	if (!e->has_response)
+		side->end.ns = guess_client_end(h, calls, side);
+	else if (side->response_last_call != DTC_NONE)
+		side->end.ns = get_end_ns(h, side->response_last_call);
+	else
+		side->end.ns =
+			wire->response_end_ns == DTC_TIME_NONE ? dtc_history_get_end_ns(h) : wire->response_end_ns;
+	uint32_t last = side->response_last_call != DTC_NONE ? side->response_last_call : side->request_first_call;
+	side->thread = last == DTC_NONE ? DTC_NONE : dtc_history_get_call(h, last)->thread;
+}
+
+static void place_server(const DtcHistory *h, const struct wire_times *wire, struct dtc_hop_side *side)
+{
+	int64_t begin_ns = wire->request_ns, end_ns = wire->response_end_ns;
+	if (side->request_first_call != DTC_NONE)
+		begin_ns = get_end_ns(h, side->request_first_call);
+	if (side->response_last_call != DTC_NONE)
+		end_ns = get_end_ns(h, side->response_last_call);
+	side->begin.ns = begin_ns == DTC_TIME_NONE ? dtc_history_get_begin_ns(h) : begin_ns;
+	side->end.ns = end_ns == DTC_TIME_NONE ? dtc_history_get_end_ns(h) : end_ns;
+	uint32_t last = side->response_last_call != DTC_NONE ? side->response_last_call : side->request_first_call;
+	side->thread = last == DTC_NONE ? DTC_NONE : dtc_history_get_call(h, last)->thread;
+}
+
+static void place_side(DtcLocator *locator, const GArray *members, const struct gathered *g, bool is_client,
+		       struct dtc_hop_side *side)
+{
+	*side = (struct dtc_hop_side){ UNKNOWN_NODE,
+				       DTC_NONE,
+				       DTC_NONE,
+				       DTC_NONE,
+				       DTC_NONE,
+				       DTC_NONE,
+				       DTC_NONE,
+				       DTC_NONE,
+				       .begin = { DTC_TIME_NONE },
+				       .end = { DTC_TIME_NONE } };
+	const struct dtc_exchange *seen;
+	if (!find_file(locator, members, g, is_client, side, &seen)) {
+		side->node = find_node_by_direction(locator, members, g, is_client);
+		return;
+	}
+	/* Sequence numbers are the same in all captures; times are best from the capture that shows most. */
+	const struct dtc_exchange *e = g->best;
+	const DtcHistory *h = get_history(locator, side->node);
+	const DtcFileCalls *calls = get_calls(locator, side->node, side->file);
+	struct wire_times wire = get_wire_times(locator, e, side->node);
+	if (e->has_request) {
+		side->request_first_call = find_call(calls, is_client, e->request_seq, wire.request_ns, side);
+		side->request_last_call =
+			find_call(calls, is_client, e->request_end_seq - 1, wire.request_end_ns, side);
+	} else {
+		side->inferred = true;
+	}
+	if (e->has_response) {
+		side->response_first_call = find_call(calls, !is_client, e->response_seq, wire.response_ns, side);
+		side->response_last_call =
+			find_call(calls, !is_client, e->response_end_seq - 1, wire.response_end_ns, side);
+		side->inferred |= !e->response_complete;
+	}
+	if (is_client)
+		place_client(h, calls, e, &wire, side);
+	else
+		place_server(h, &wire, side);
+	side->end.ns = MAX(side->end.ns, side->begin.ns);
+}
+
+/* --- hops --- */
+
+static struct dtc_hop make_hop(DtcLocator *locator, const GArray *members, const struct gathered *g)
+{
+	struct dtc_hop hop = { .exchange = g->best, .exchange_count = g->count, .parent = G_MAXUINT, .attempt = 1 };
+	const DtcClocks *clocks = locator->input.clocks;
+	place_side(locator, members, g, true, &hop.client);
+	place_side(locator, members, g, false, &hop.server);
+	const struct dtc_hop_side *side = hop.client.file != DTC_NONE ? &hop.client : &hop.server;
+	if (side->file != DTC_NONE) {
+		hop.begin = dtc_clocks_to_cluster(clocks, side->node, side->begin);
+		hop.end = dtc_clocks_to_cluster(clocks, side->node, side->end);
+	} else {
+		const struct dtc_exchange *e = g->best;
+		hop.begin = to_cluster(locator, e->node, e->request_ns);
+		hop.end = to_cluster(locator, e->node, e->has_response ? e->response_end_ns : e->request_end_ns);
+	}
+	hop.inferred = hop.client.inferred || hop.server.inferred;
+	return hop;
+}
+
+static int compare_hops(gconstpointer a, gconstpointer b)
+{
+	const struct dtc_hop *x = a, *y = b;
+	if (x->begin.ns != y->begin.ns)
+		return x->begin.ns < y->begin.ns ? -1 : 1;
+	if (x->exchange->node != y->exchange->node)
+		return x->exchange->node < y->exchange->node ? -1 : 1;
+	return x->exchange->flow < y->exchange->flow ? -1 : x->exchange->flow > y->exchange->flow;
+}
+
+GArray *dtc_locator_make_hops(DtcLocator *locator, guint request)
+{
+	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(struct member));
+	g_autoptr(GArray) gathered = gather(locator, dtc_requests_get(locator->requests, request), members);
+	GArray *hops = g_array_sized_new(FALSE, FALSE, sizeof(struct dtc_hop), gathered->len);
+	for (guint i = 0; i < gathered->len; i++) {
+		struct dtc_hop hop = make_hop(locator, members, &g_array_index(gathered, struct gathered, i));
+		g_array_append_val(hops, hop);
+	}
+	g_array_sort(hops, compare_hops);
+	return hops;
+}

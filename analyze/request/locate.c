@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/request/locate.h"
+
+#include "analyze/request/hops.h"
+
+/*
+ * The cause of a hop: the hop that was being served when it was sent, the latest such one. Where the node between is
+ * known, its own clock decides, and a hop may outlive the one that caused it; where it is not (a proxy that nobody
+ * traces), the one hop must lie within the other.
+ */
+static bool causes(const struct dtc_hop *outer, const struct dtc_hop *inner, bool is_earlier)
+{
+	guint between = outer->server.node;
+	if (between != G_MAXUINT && inner->client.node != G_MAXUINT) {
+		if (between != inner->client.node)
+			return false;
+		if (outer->server.file != DTC_NONE && inner->client.file != DTC_NONE)
+			return outer->server.begin.ns <= inner->client.begin.ns;
+		if (outer->exchange->node == inner->exchange->node)
+			return outer->exchange->request_ns <= inner->exchange->request_ns;
+		return is_earlier;
+	}
+	return is_earlier && outer->begin.ns <= inner->begin.ns && inner->end.ns <= outer->end.ns;
+}
+
+/* Far more hops than a call tree has are retries of one id, which are no one's children: the search is bounded. */
+#define MAX_DISTANCE 256u
+
+static bool descends_from(const GArray *hops, guint hop, guint ancestor)
+{
+	for (guint steps = 0; hop != G_MAXUINT && steps < MAX_DISTANCE; steps++) {
+		if (hop == ancestor)
+			return true;
+		hop = g_array_index(hops, struct dtc_hop, hop).parent;
+	}
+	return hop != G_MAXUINT;
+}
+
+static void find_parents(GArray *hops)
+{
+	for (guint i = 0; i < hops->len; i++) {
+		struct dtc_hop *inner = &g_array_index(hops, struct dtc_hop, i);
+		/* Later ones too: nodes that are not aligned with each other are in no order. */
+		guint from = i > MAX_DISTANCE ? i - MAX_DISTANCE : 0, to = MIN(i + MAX_DISTANCE, hops->len);
+		for (guint k = to; k-- > from;) {
+			const struct dtc_hop *outer = &g_array_index(hops, struct dtc_hop, k);
+			if (k == i || !causes(outer, inner, k < i) || descends_from(hops, k, i))
+				continue;
+			if (inner->parent == G_MAXUINT ||
+			    g_array_index(hops, struct dtc_hop, inner->parent).begin.ns < outer->begin.ns)
+				inner->parent = k;
+		}
+	}
+}
+
+static bool is_same_call(const struct dtc_hop *a, const struct dtc_hop *b)
+{
+	return a->parent == b->parent && a->client.node == b->client.node && a->server.node == b->server.node &&
+	       g_strcmp0(a->exchange->method, b->exchange->method) == 0 &&
+	       g_strcmp0(a->exchange->target, b->exchange->target) == 0;
+}
+
+static void count_attempts(GArray *hops)
+{
+	for (guint i = 0; i < hops->len; i++) {
+		struct dtc_hop *hop = &g_array_index(hops, struct dtc_hop, i);
+		hop->attempt = 1;
+		for (guint k = i; k > 0 && hop->attempt == 1; k--) {
+			const struct dtc_hop *before = &g_array_index(hops, struct dtc_hop, k - 1);
+			if (is_same_call(before, hop))
+				hop->attempt = before->attempt + 1;
+		}
+	}
+}
+
+static bool is_attempt_of_root(const struct dtc_place *place, const struct dtc_hop *hop)
+{
+	return hop->parent == G_MAXUINT && is_same_call(&g_array_index(place->hops, struct dtc_hop, place->root), hop);
+}
+
+/* Sets the target to one side of the hop in which index 'first' is the first attempt. False if it is not traced. */
+static bool set_target(struct dtc_place *place, guint first, bool is_client)
+{
+	const struct dtc_hop *root = &g_array_index(place->hops, struct dtc_hop, first);
+	const struct dtc_hop_side *begin = is_client ? &root->client : &root->server;
+	if (begin->file == DTC_NONE || begin->thread == DTC_NONE)
+		return false;
+	const struct dtc_hop_side *end = begin;
+	const struct dtc_hop *last = root;
+	for (guint i = first + 1; i < place->hops->len; i++) {
+		const struct dtc_hop *hop = &g_array_index(place->hops, struct dtc_hop, i);
+		const struct dtc_hop_side *side = is_client ? &hop->client : &hop->server;
+		if (!is_same_call(root, hop) || side->file == DTC_NONE || side->thread == DTC_NONE)
+			continue;
+		if (side->end.ns > end->end.ns) {
+			end = side;
+			last = hop;
+		}
+	}
+	place->node = begin->node;
+	place->thread = end->thread;
+	place->is_client = is_client;
+	place->inferred = begin->inferred || end->inferred;
+	place->has_end = last->exchange->has_response;
+	place->begin = begin->begin;
+	place->end = end->end;
+	return true;
+}
+
+static void choose_target(DtcLocator *locator, struct dtc_place *place)
+{
+	place->root = 0;
+	while (place->root + 1 < place->hops->len &&
+	       g_array_index(place->hops, struct dtc_hop, place->root).parent != G_MAXUINT)
+		place->root++;
+	for (guint i = 0; i < place->hops->len; i++)
+		place->attempt_count += is_attempt_of_root(place, &g_array_index(place->hops, struct dtc_hop, i));
+	if (set_target(place, place->root, true) || set_target(place, place->root, false))
+		return;
+	/* Neither end of the root is traced: the hop nearest to it that is. */
+	for (guint i = 0; i < place->hops->len; i++)
+		if (set_target(place, i, true) || set_target(place, i, false)) {
+			place->is_client = false;
+			return;
+		}
+	const struct dtc_hop *root = &g_array_index(place->hops, struct dtc_hop, place->root);
+	place->node = root->exchange->node;
+	place->thread = DTC_NONE;
+	place->inferred = true;
+	place->has_end = root->exchange->has_response;
+	place->begin = dtc_clocks_to_node(dtc_locator_get_clocks(locator), place->node, root->begin);
+	place->end = dtc_clocks_to_node(dtc_locator_get_clocks(locator), place->node, root->end);
+}
+
+struct dtc_place *dtc_locator_find(DtcLocator *locator, guint request)
+{
+	struct dtc_place *place = g_new0(struct dtc_place, 1);
+	place->hops = dtc_locator_make_hops(locator, request);
+	find_parents(place->hops);
+	count_attempts(place->hops);
+	choose_target(locator, place);
+	return place;
+}
+
+void dtc_place_free(struct dtc_place *place)
+{
+	if (!place)
+		return;
+	g_array_unref(place->hops);
+	g_free(place);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where a request was in the histories: its hops, and on both ends of each hop which thread wrote and read which bytes,
+ * in which calls. A byte's position on the connection is its sequence number minus the file's base, so that a call is
+ * found without any clock; where base or calls are missing, order and time must do, and the side is marked inferred.
+ *
+ * Exchanges that several captures saw are one hop: the same ends (or, through NAT, the same two sequence numbers). A
+ * hop whose end is not traced has no call on that side.
+ */
+#pragma once
+
+#include "analyze/request/requests.h"
+#include "dtrace-chain/history.h"
+#include "dtrace-chain/sync.h"
+
+#include <glib.h>
+#include <stdbool.h>
+
+/* Everything is borrowed and must outlive the locator; arrays have node_count elements. */
+struct dtc_locate_input {
+	guint node_count;
+	const DtcHistory *const *histories; /* NULL: no kernel trace */
+	const DtcPackets *const *captures;  /* sealed; NULL: no capture */
+	const DtcClocks *clocks;
+	/* Node time at which a node's capture clock shows capture_ns; false if that is not known. */
+	bool (*capture_to_node)(gconstpointer data, guint node, int64_t capture_ns, int64_t *ret_node_ns);
+	gconstpointer capture_data;
+};
+
+/* One end of a hop. On the client the request is written and the response read, on the server the other way round. */
+struct dtc_hop_side {
+	guint node;	       /* G_MAXUINT: not known, it has neither trace nor capture */
+	uint32_t thread;       /* that finished the hop's work there: client: read the last byte, server: wrote it; or
+				  DTC_NONE */
+	uint32_t file;	       /* DTC_NONE: not traced, and so are the calls below */
+	uint32_t connect_call; /* client, if the request is the first on a connection opened in the trace */
+	uint32_t request_first_call; /* wrote or read the first byte */
+	uint32_t request_last_call;
+	uint32_t response_first_call;
+	uint32_t response_last_call;
+	/* Client: from the entry of connect or of the first write to the exit of the last read; server: from the exit
+	 * of the first read to the exit of the last write. Valid if there is a file. */
+	DtcNodeTime begin;
+	DtcNodeTime end;
+	bool inferred; /* a call was found by order or time only */
+};
+
+struct dtc_hop {
+	const struct dtc_exchange *exchange; /* the one that shows most; on node exchange->node */
+	guint exchange_count;		     /* captures that saw it */
+	struct dtc_hop_side client;
+	struct dtc_hop_side server;
+	guint parent;  /* the hop whose server sent this one; G_MAXUINT: none */
+	guint attempt; /* 1, 2, ...: the same request to the same server for the same parent */
+	/* The client side's span, else the server side's, else the packets'. */
+	DtcClusterTime begin;
+	DtcClusterTime end;
+	bool inferred;
+};
+
+struct dtc_place {
+	GArray *hops;	     /* struct dtc_hop by begin; never empty */
+	guint root;	     /* the first attempt of the hop nearest to the user */
+	guint attempt_count; /* of the root */
+	guint node;	     /* the target's */
+	uint32_t thread;     /* DTC_NONE: no hop has a traced end; begin and end are the packets' then */
+	bool is_client;	     /* the target is the root's client: the duration is what the user saw */
+	bool inferred;
+	bool has_end;	   /* false: no response was seen; end is when the client gave up, or the trace's end */
+	DtcNodeTime begin; /* on node */
+	DtcNodeTime end;
+};
+
+typedef struct DtcLocator DtcLocator;
+
+/* requests is borrowed too. Caller owns. One thread at a time: what was looked up is kept. */
+DtcLocator *dtc_locator_new(const DtcRequests *requests, const struct dtc_locate_input *input);
+void dtc_locator_free(DtcLocator *locator);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcLocator, dtc_locator_free)
+
+/* The place of the request with an index in requests. Caller owns. */
+struct dtc_place *dtc_locator_find(DtcLocator *locator, guint request);
+void dtc_place_free(struct dtc_place *place);
