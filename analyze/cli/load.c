@@ -405,6 +405,24 @@ const DtcExchanges *dtc_load_get_exchanges(const DtcLoad *load)
 	return load->exchanges;
 }
 
+static bool capture_to_node(const void *data, guint node, int64_t capture_ns, int64_t *ret_node_ns)
+{
+	return dtc_matches_capture_to_node(data, node, capture_ns, ret_node_ns);
+}
+
+DtcLocator *dtc_load_new_locator(const DtcLoad *load, const DtcRequests *requests)
+{
+	const struct dtc_locate_input input = {
+		.node_count = load->node_count,
+		.histories = (const DtcHistory *const *)load->histories,
+		.captures = (const DtcPackets *const *)load->captures,
+		.clocks = dtc_load_get_clocks(load),
+		.capture_to_node = capture_to_node,
+		.capture_data = load->matches,
+	};
+	return dtc_locator_new(requests, &input);
+}
+
 guint dtc_load_get_capture_count(const DtcLoad *load)
 {
 	return load->capture_count;

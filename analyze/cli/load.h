@@ -8,7 +8,7 @@
 
 #include "analyze/cli/terminal.h"
 #include "analyze/link/links.h"
-#include "analyze/request/exchanges.h"
+#include "analyze/request/locate.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/finding.h"
 #include "sync/match/match.h"
@@ -43,5 +43,7 @@ const DtcMatches *dtc_load_get_matches(const DtcLoad *load);
 const DtcLinks *dtc_load_get_links(const DtcLoad *load);
 /* Of all nodes, sorted by node. NULL unless asked for. */
 const DtcExchanges *dtc_load_get_exchanges(const DtcLoad *load);
+/* Places requests of those exchanges in the histories; load and requests must outlive it. Caller owns. */
+DtcLocator *dtc_load_new_locator(const DtcLoad *load, const DtcRequests *requests);
 /* How many captures were read. */
 guint dtc_load_get_capture_count(const DtcLoad *load);

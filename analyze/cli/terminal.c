@@ -93,14 +93,20 @@ DtcProgress *dtc_progress_new(bool is_quiet)
 	return progress;
 }
 
+void dtc_progress_clear(DtcProgress *progress)
+{
+	if (!progress->has_line)
+		return;
+	fputs("\r\033[K", stderr);
+	fflush(stderr);
+	progress->has_line = false;
+}
+
 void dtc_progress_free(DtcProgress *progress)
 {
 	if (!progress)
 		return;
-	if (progress->has_line) {
-		fputs("\r\033[K", stderr);
-		fflush(stderr);
-	}
+	dtc_progress_clear(progress);
 	g_free(progress);
 }
 

@@ -28,7 +28,8 @@ void dtc_terminal_handle_signals(void);
 typedef struct DtcProgress DtcProgress;
 
 DtcProgress *dtc_progress_new(bool is_quiet);
-/* Wipes the line. */
+/* Wipes the line: before anything else is written. */
+void dtc_progress_clear(DtcProgress *progress);
 void dtc_progress_free(DtcProgress *progress);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcProgress, dtc_progress_free)
 /* True if a new line would be drawn now: nobody looks, or the last one is younger than a tenth of a second. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define BAR_COLUMNS 10
+#define PATH_LINES 32 /* that and the breakdown fit a screen or two */
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
 
 struct view {
@@ -260,12 +261,15 @@ static char *format_step_detail(const struct view *view, const struct dtc_fold *
 	const struct dtc_report_step *head = get_step(view, fold->head);
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	if (fold->count == 1 && head->uncertainty_ns > 0) {
-		g_autofree char *uncertainty = format_duration(view, head->uncertainty_ns);
+	bool is_representative = !fold->is_mixed || 2 * (head->end_ns - head->begin_ns) >= fold->ns;
+	if (is_representative && head->uncertainty_ns > 0) {
+		g_autofree char *uncertainty = view->options->is_exact ?
+			format_duration(view, head->uncertainty_ns) :
+			dtc_duration_format_short(head->uncertainty_ns);
 		g_string_append_printf(text, "±%s", uncertainty);
 	}
-	if (head->detail && (fold->kind == DTC_FOLD_STEP || !fold->is_mixed))
-		g_string_append_printf(text, "%s%s", text->len ? "  " : "", head->detail);
+	if (head->detail && (is_representative || fold->kind == DTC_FOLD_STEP))
+		g_string_append_printf(text, "%s%s", text->len ? " " : "", head->detail);
 	if (fold->count > 1)
 		g_string_append_printf(text, "%s%u segments", text->len ? ", " : "", fold->count);
 	return g_string_free(g_steal_pointer(&text), FALSE);
@@ -325,9 +329,24 @@ static void add_fold(const struct view *view, const struct dtc_fold *fold, struc
 	dtc_layout_end_line(layout);
 }
 
+/* Lines of the path: unless told how much to fold, not more than a screen. */
+static GArray *fold_to_fit(const struct view *view)
+{
+	int64_t min_ns = get_min_ns(view, 200);
+	GArray *folds = dtc_fold_steps(view->report->steps, min_ns);
+	bool is_free = !view->options->is_verbose && view->options->min_ns < 0;
+
+	while (is_free && folds->len > PATH_LINES && min_ns < view->report->duration_ns / 10) {
+		g_array_unref(folds);
+		min_ns += min_ns / 4 + 1;
+		folds = dtc_fold_steps(view->report->steps, min_ns);
+	}
+	return folds;
+}
+
 static void add_path(const struct view *view)
 {
-	g_autoptr(GArray) folds = dtc_fold_steps(view->report->steps, get_min_ns(view, 200));
+	g_autoptr(GArray) folds = fold_to_fit(view);
 	struct path_columns columns = measure_path(view, folds);
 	g_autofree char *note = g_strdup_printf("%u segments; → matched message, ≈ inferred, ± clocks",
 						view->report->steps->len);
@@ -368,8 +387,14 @@ static void add_blocking(const struct view *view, const struct dtc_report_blocki
 	}
 	dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s@%s ", thread, blocking->who.node);
 	dtc_layout_add(layout, get_style(blocking->cause), "%s", dtc_cause_to_string(blocking->cause));
-	if (blocking->detail)
-		dtc_layout_add(layout, DTC_STYLE_DIM, " %s", blocking->detail);
+	if (blocking->detail) {
+		/* What it waited on gives way to who ended it, but not all of it. */
+		guint rest = dtc_layout_get_rest(layout);
+		guint wanted = blocking->woken_by ? dtc_printable_get_columns(blocking->woken_by) + 4 : 0;
+		g_autofree char *detail = dtc_printable_fit(blocking->detail,
+							    wanted > rest / 2 ? rest / 2 : rest - wanted);
+		dtc_layout_add(layout, DTC_STYLE_DIM, " %s", detail);
+	}
 	if (blocking->woken_by)
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, " %s %s", blocking->link == DTC_LINK_EXACT ? "←" : "≈",
 			       blocking->woken_by);

@@ -60,6 +60,30 @@ char *dtc_duration_format(int64_t ns)
 	return g_strdup_printf("%" G_GINT64_FORMAT " ns", (gint64)ns);
 }
 
+char *dtc_duration_format_short(int64_t ns)
+{
+	static const struct {
+		guint64 from_ns;
+		int64_t unit_ns;
+		int decimals;
+		const char *unit;
+	} forms[] = {
+		{ 9950000000, 1000000000, 0, "s" }, { 999500000, 1000000000, 1, "s" }, { 9950000, 1000000, 0, "ms" },
+		{ 999500, 1000000, 1, "ms" },	    { 9950, 1000, 0, "µs" },	       { 1000, 1000, 1, "µs" },
+	};
+	guint64 magnitude = ns < 0 ? -(guint64)ns : (guint64)ns;
+
+	if (ns == INT64_MAX)
+		return g_strdup("unknown");
+	for (gsize i = 0; i < G_N_ELEMENTS(forms); i++) {
+		if (magnitude < forms[i].from_ns)
+			continue;
+		g_autofree char *figure = format_decimal(ns, forms[i].unit_ns, forms[i].decimals);
+		return g_strconcat(figure, forms[i].unit, NULL);
+	}
+	return g_strdup_printf("%" G_GINT64_FORMAT "ns", (gint64)ns);
+}
+
 char *dtc_percent_format(int64_t part_ns, int64_t total_ns)
 {
 	if (total_ns <= 0 || part_ns <= 0)

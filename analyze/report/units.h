@@ -18,5 +18,8 @@ char *dtc_scale_format(struct dtc_scale scale, int64_t ns);
 /* Figure and unit with about four digits: "50.06 ms", "1.204 s", "812 ns". INT64_MAX is "unknown". Caller owns. */
 char *dtc_duration_format(int64_t ns);
 
+/* The same with two or three digits and no space, for narrow columns: "50ms", "1.2s", "365µs". Caller owns. */
+char *dtc_duration_format_short(int64_t ns);
+
 /* "54", or "<1" for what is not nothing; whole percents. Caller owns. */
 char *dtc_percent_format(int64_t part_ns, int64_t total_ns);

@@ -62,11 +62,11 @@ static void test_at_a_glance(void)
 	assert_line(text, "  timer ", "50.063   87.1  ");
 	assert_line(text, "total ", "57.452  100.0");
 	/* the tick does not cut the computing in two */
-	assert_line(text, "  51.293    6.009   beta", "running-user");
+	assert_line(text, " 51.293   6.009   beta", "running-user");
 	assert_line(text, "warning  beta: 1234 events were lost", "");
 	assert_line(text, "clocks   alpha – beta are not aligned", "");
 	/* under one percent: counted, not shown */
-	assert_line(text, "… 1 more under 574.5 µs", "");
+	assert_line(text, "… 1 more, each under 574.5 µs", "");
 	g_assert_null(strstr(text, "nobody"));
 }
 
