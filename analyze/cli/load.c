@@ -269,20 +269,11 @@ static bool read_nodes(DtcLoad *load, const DtcBundle *bundle, const struct dtc_
 	return false;
 }
 
-/* Nodes that no messages join to the reference: their part of a path cannot be placed in time. */
-static void find_unaligned(const DtcLoad *load, const DtcClocks *clocks, DtcFindings *findings)
-{
-	for (guint node = 0; node < load->node_count; node++)
-		if (dtc_clocks_get_group(clocks, node) != 0)
-			dtc_findings_add(findings, DTC_SEVERITY_WARNING, true, load->names[node],
-					 "its clock is not aligned with the one of '%s': no messages join them",
-					 load->names[dtc_clocks_get_reference(clocks)]);
-}
-
-static bool align(DtcLoad *load, int reference, const bool *is_foreign, DtcFindings *findings, GError **error)
+static bool align(DtcLoad *load, const struct dtc_load_options *options, int reference, const bool *is_foreign,
+		  DtcFindings *findings, GError **error)
 {
 	g_autofree struct dtc_match_source *sources = g_new0(struct dtc_match_source, load->node_count + 1);
-	struct dtc_fit_options fit_options = dtc_fit_options_default();
+	struct dtc_fit_options fit_options = options->fit ? *options->fit : dtc_fit_options_default();
 
 	fit_options.reference = reference;
 	for (guint node = 0; node < load->node_count; node++) {
@@ -300,7 +291,6 @@ static bool align(DtcLoad *load, int reference, const bool *is_foreign, DtcFindi
 	load->sync = dtc_fit_clocks(load->matches, &fit_options, findings, error);
 	if (!load->sync)
 		return false;
-	find_unaligned(load, dtc_sync_get_clocks(load->sync), findings);
 	return true;
 }
 
@@ -324,7 +314,7 @@ DtcLoad *dtc_load_bundle(const DtcBundle *bundle, const struct dtc_load_options 
 	if (!read_nodes(load, bundle, options, progress, findings, is_foreign, error))
 		return NULL;
 	dtc_progress_show(progress, "aligning the clocks of %u nodes", load->node_count);
-	if (!align(load, options->reference ? (int)reference : -1, is_foreign, findings, error))
+	if (!align(load, options, options->reference ? (int)reference : -1, is_foreign, findings, error))
 		return NULL;
 	dtc_progress_show(progress, "linking");
 	load->links = dtc_links_new(load->node_count, (const char *const *)load->names,
@@ -393,6 +383,11 @@ const DtcClocks *dtc_load_get_clocks(const DtcLoad *load)
 const DtcMatches *dtc_load_get_matches(const DtcLoad *load)
 {
 	return load->matches;
+}
+
+const DtcSync *dtc_load_get_sync(const DtcLoad *load)
+{
+	return load->sync;
 }
 
 const DtcLinks *dtc_load_get_links(const DtcLoad *load)

@@ -11,12 +11,15 @@
 #include "analyze/request/locate.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/finding.h"
+#include "sync/fit/fit.h"
 #include "sync/match/match.h"
 
 struct dtc_load_options {
 	const char *reference;		/* node whose clock is cluster time; NULL: the best one */
 	bool needs_exchanges;		/* scan the captures for requests */
 	const char *const *id_headers;	/* more headers that carry an identity, NULL-terminated; or NULL */
+	const struct dtc_fit_options *fit; /* NULL: defaults; reference above counts, not the one in here */
+	const char *sync_file;		/* clock maps to use instead of fitting; or NULL */
 };
 
 typedef struct DtcLoad DtcLoad;
@@ -40,6 +43,8 @@ const DtcHistory *dtc_load_get_history(const DtcLoad *load, guint node);
 const DtcPackets *dtc_load_get_capture(const DtcLoad *load, guint node);
 const DtcClocks *dtc_load_get_clocks(const DtcLoad *load);
 const DtcMatches *dtc_load_get_matches(const DtcLoad *load);
+/* NULL for a single node, or if the clocks came from a file. */
+const DtcSync *dtc_load_get_sync(const DtcLoad *load);
 const DtcLinks *dtc_load_get_links(const DtcLoad *load);
 /* Of all nodes, sorted by node. NULL unless asked for. */
 const DtcExchanges *dtc_load_get_exchanges(const DtcLoad *load);

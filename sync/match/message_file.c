@@ -100,9 +100,9 @@ DtcMatches *dtc_matches_read_file(const char *path, GError **error)
 	g_autoptr(DtcMatches) matches = NULL;
 	struct cursor cursor = { g_mapped_file_get_contents(file), NULL };
 	cursor.end = cursor.at ? cursor.at + g_mapped_file_get_length(file) : NULL;
-	for (guint64 line = 1; cursor.at < cursor.end; line++) {
+	for (guint64 line = 1; cursor.at && cursor.at < cursor.end; line++) {
 		skip_blanks(&cursor);
-		const char *newline = memchr(cursor.at, '\n', (size_t)(cursor.end - cursor.at));
+		const char *newline = memchr(cursor.at, '\n', (gsize)MAX(cursor.end - cursor.at, 0));
 		const char *next = newline ? newline + 1 : cursor.end;
 		if (cursor.at < cursor.end && *cursor.at != '#' && *cursor.at != '\n') {
 			guint64 count = 0;

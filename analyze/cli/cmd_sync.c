@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dtrace-chain sync: how the clocks of the nodes relate, and how sure that is. */
+#include "analyze/cli/command.h"
+#include "analyze/cli/load.h"
+#include "analyze/cli/moment.h"
+#include "analyze/cli/options.h"
+#include "analyze/cli/terminal.h"
+#include "analyze/report/sync_view.h"
+#include "dtrace-chain/error.h"
+
+#include <string.h>
+
+struct sync_options {
+	struct dtc_common_options common;
+	char *messages; /* all strings owned */
+	char *reference;
+	char *min_delay;
+	double max_drift_ppm;
+	double max_wander_ppm;
+	bool is_json;
+	struct dtc_fit_options fit;
+};
+
+static void options_clear(struct sync_options *options)
+{
+	dtc_common_options_clear(&options->common);
+	g_free(options->messages);
+	g_free(options->reference);
+	g_free(options->min_delay);
+}
+
+static bool parse_options(struct sync_options *options, int *argc, char ***argv, GError **error)
+{
+	const GOptionEntry entries[] = {
+		{ "messages", 0, 0, G_OPTION_ARG_FILENAME, &options->messages,
+		  "Read messages from a text file instead of a bundle", "FILE" },
+		{ "reference", 0, 0, G_OPTION_ARG_STRING, &options->reference,
+		  "Node whose clock is cluster time (default: the best known)", "NODE" },
+		{ "min-delay", 0, 0, G_OPTION_ARG_STRING, &options->min_delay,
+		  "No message is faster than this, e.g. 20us (default: 0ns)", "SPAN" },
+		{ "max-drift", 0, 0, G_OPTION_ARG_DOUBLE, &options->max_drift_ppm,
+		  "Rates of two clocks differ by at most this (default: 500)", "PPM" },
+		{ "max-wander", 0, 0, G_OPTION_ARG_DOUBLE, &options->max_wander_ppm,
+		  "That difference changes by at most this (default: 2)", "PPM" },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE] | --messages FILE");
+
+	options->fit = dtc_fit_options_default();
+	options->max_drift_ppm = options->fit.max_drift_ppm;
+	options->max_wander_ppm = options->fit.max_wander_ppm;
+	dtc_common_options_add(&options->common, context);
+	g_option_context_add_main_entries(context, entries, NULL);
+	return g_option_context_parse(context, argc, argv, error);
+}
+
+static bool check_options(struct sync_options *options, int argc, GError **error)
+{
+	options->fit.max_drift_ppm = options->max_drift_ppm;
+	options->fit.max_wander_ppm = options->max_wander_ppm;
+	if (options->min_delay && !dtc_span_parse("--min-delay", options->min_delay, &options->fit.min_delay_ns, error))
+		return false;
+	if (options->messages && (argc > 1 || options->common.bundle || options->common.nodes ||
+				  options->common.node_paths)) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+			    "--messages takes the place of a bundle\ngive either a bundle or --messages FILE");
+		return false;
+	}
+	return dtc_common_options_get_json(&options->common, &options->is_json, error);
+}
+
+static DtcSync *fit_messages(struct sync_options *options, DtcFindings *findings, GError **error)
+{
+	g_autoptr(DtcMatches) matches = dtc_matches_read_file(options->messages, error);
+	if (!matches)
+		return NULL;
+	for (guint i = 0; options->reference && i < dtc_matches_get_node_count(matches); i++)
+		if (strcmp(dtc_matches_get_node_name(matches, i), options->reference) == 0)
+			options->fit.reference = (int)i;
+	if (options->reference && options->fit.reference < 0) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND, "there is no node '%s'\nthe nodes are 0 to %u",
+			    options->reference, dtc_matches_get_node_count(matches) - 1);
+		return NULL;
+	}
+	return dtc_fit_clocks(matches, &options->fit, findings, error);
+}
+
+static bool print(const struct sync_options *options, const DtcSync *sync, const DtcFindings *findings, GError **error)
+{
+	struct dtc_terminal terminal = dtc_terminal_get();
+	g_autofree char *text = options->is_json ? dtc_sync_to_json(sync, findings)
+						 : dtc_sync_to_text(sync, findings, terminal.width, terminal.has_color,
+								    terminal.has_utf8);
+	return dtc_terminal_write(text, error);
+}
+
+static bool align_messages(struct sync_options *options, bool *ret_complete, GError **error)
+{
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(DtcSync) sync = fit_messages(options, findings, error);
+	if (!sync || !print(options, sync, findings, error))
+		return false;
+	*ret_complete = dtc_sync_is_complete(sync) && dtc_findings_get_complete(findings);
+	return true;
+}
+
+static bool align_bundle(struct sync_options *options, int argc, char **argv, bool *ret_complete, GError **error)
+{
+	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
+	if (!bundle)
+		return false;
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
+	const struct dtc_load_options load_options = { .reference = options->reference, .fit = &options->fit };
+	g_autoptr(DtcLoad) load = dtc_load_bundle(bundle, &load_options, progress, findings, error);
+	if (!load)
+		return false;
+	g_clear_pointer(&progress, dtc_progress_free);
+	g_autoptr(DtcSync) single = NULL; /* one node needs no fit, but has a map to show */
+	const DtcSync *sync = dtc_load_get_sync(load);
+	if (!sync)
+		sync = single = dtc_fit_clocks(dtc_load_get_matches(load), NULL, findings, error);
+	if (!sync || !print(options, sync, findings, error))
+		return false;
+	*ret_complete = dtc_sync_is_complete(sync) && dtc_findings_get_complete(findings);
+	return true;
+}
+
+int dtc_command_sync(int argc, char **argv)
+{
+	struct sync_options options = { 0 };
+	g_autoptr(GError) error = NULL;
+	bool is_complete;
+	int code;
+
+	if (parse_options(&options, &argc, &argv, &error) && check_options(&options, argc, &error) &&
+	    (options.messages ? align_messages(&options, &is_complete, &error)
+			      : align_bundle(&options, argc, argv, &is_complete, &error)))
+		code = is_complete ? 0 : 3;
+	else
+		code = dtc_cli_report_error(error);
+	options_clear(&options);
+	return code;
+}

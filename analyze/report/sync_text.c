@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/report/sync_view.h"
+
+#include "analyze/report/layout.h"
+#include "analyze/report/printable.h"
+#include "analyze/report/units.h"
+
+#include <math.h>
+
+/* Trimmed messages and nodes beyond these are counted, not listed: JSON has them all. */
+#define TRIMMED_SHOWN 8
+#define NODES_SHOWN 64
+#define PAIRS_SHOWN 64
+
+static char *format_offset(int64_t ns)
+{
+	guint64 size = ns < 0 ? -(guint64)ns : (guint64)ns;
+	return g_strdup_printf("%c%" G_GUINT64_FORMAT ".%09u", ns < 0 ? '-' : '+', size / 1000000000,
+			       (guint)(size % 1000000000));
+}
+
+static void add_clipped(DtcLayout *layout, const char *text, guint columns)
+{
+	g_autofree char *fitted = dtc_printable_fit(text, columns);
+	dtc_layout_add_left(layout, fitted, columns, DTC_STYLE_PLAIN);
+}
+
+static char *format_half(int64_t width_ns)
+{
+	g_autofree char *text = dtc_duration_format(width_ns / 2);
+	return g_strdup_printf("±%s", text);
+}
+
+static enum dtc_style get_style(enum dtc_pair_status status)
+{
+	return status == DTC_PAIR_ALIGNED ? DTC_STYLE_GREEN : status == DTC_PAIR_NONE ? DTC_STYLE_DIM : DTC_STYLE_YELLOW;
+}
+
+static void add_pair_details(DtcLayout *layout, const DtcSync *sync, const struct dtc_sync_pair *pair)
+{
+	if (pair->unmatched_a || pair->unmatched_b || pair->ambiguous) {
+		dtc_layout_add(layout, DTC_STYLE_DIM,
+			       "    not matched: %" G_GUINT64_FORMAT " on %s, %" G_GUINT64_FORMAT
+			       " on %s; ambiguous: %" G_GUINT64_FORMAT,
+			       pair->unmatched_a, dtc_sync_get_node_name(sync, pair->a), pair->unmatched_b,
+			       dtc_sync_get_node_name(sync, pair->b), pair->ambiguous);
+		dtc_layout_end_line(layout);
+	}
+	for (guint i = 0; i < pair->step_count; i++) {
+		g_autofree char *change = format_offset(pair->steps[i].change_ns);
+		g_autofree char *gap = dtc_duration_format(pair->steps[i].end_ns - pair->steps[i].begin_ns);
+		dtc_layout_add(layout, DTC_STYLE_YELLOW, "    step of %s s, %.3f s after the first message (within %s)",
+			       change, (double)(pair->steps[i].a_ns - pair->begin_ns) / 1e9, gap);
+		dtc_layout_end_line(layout);
+	}
+	for (guint i = 0; i < MIN(pair->trimmed_count, TRIMMED_SHOWN); i++) {
+		const struct dtc_sync_trimmed *trimmed = &pair->trimmed[i];
+		g_autofree char *by = dtc_duration_format(trimmed->by_ns);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "    left out: from %s, sent %" G_GINT64_FORMAT " ns, %s too early",
+			       dtc_sync_get_node_name(sync, trimmed->from), (gint64)trimmed->sent_ns, by);
+		dtc_layout_end_line(layout);
+	}
+	if (pair->trimmed_count > TRIMMED_SHOWN) {
+		dtc_layout_add(layout, DTC_STYLE_DIM, "    left out: %u more messages (all of them in --format json)",
+			       pair->trimmed_count - TRIMMED_SHOWN);
+		dtc_layout_end_line(layout);
+	}
+}
+
+static void add_pairs(DtcLayout *layout, const DtcSync *sync, guint width)
+{
+	guint count = dtc_sync_get_pair_count(sync), name = width > 100 ? 16 : 10;
+	dtc_layout_add_heading(layout, "pairs", "clock b minus clock a; ± is certified, at start, middle, end");
+	for (guint i = 0; i < MIN(count, PAIRS_SHOWN); i++) {
+		const struct dtc_sync_pair *pair = dtc_sync_get_pair(sync, i);
+		g_autofree char *messages =
+			g_strdup_printf("%" G_GUINT64_FORMAT " > < %" G_GUINT64_FORMAT, pair->messages_ab, pair->messages_ba);
+		dtc_layout_add_space(layout, 2);
+		add_clipped(layout, dtc_sync_get_node_name(sync, pair->a), name);
+		dtc_layout_add_space(layout, 1);
+		add_clipped(layout, dtc_sync_get_node_name(sync, pair->b), name);
+		dtc_layout_add_space(layout, 1);
+		dtc_layout_add_left(layout, dtc_pair_status_to_string(pair->status), 13, get_style(pair->status));
+		dtc_layout_add_space(layout, 1);
+		dtc_layout_add_left(layout, messages, 16, DTC_STYLE_PLAIN);
+		if (pair->status == DTC_PAIR_ALIGNED) {
+			g_autofree char *offset = format_offset(pair->offset_ns);
+			dtc_layout_add_right(layout, offset, 20, DTC_STYLE_PLAIN);
+			dtc_layout_add(layout, DTC_STYLE_PLAIN, " s");
+			dtc_layout_end_line(layout);
+			g_autofree char *start = format_half(pair->width_ns[0]), *end = format_half(pair->width_ns[2]);
+			g_autofree char *middle = format_half(pair->width_ns[1]);
+			dtc_layout_add(layout, DTC_STYLE_PLAIN, "    drift %+.4f ppm   %s  %s  %s   hulls %u, %u",
+				       pair->drift_ppm, start, middle, end, pair->hull_ab, pair->hull_ba);
+		}
+		dtc_layout_end_line(layout);
+		add_pair_details(layout, sync, pair);
+	}
+	if (count > PAIRS_SHOWN) {
+		dtc_layout_add(layout, DTC_STYLE_DIM, "  %u more pairs (all of them in --format json)", count - PAIRS_SHOWN);
+		dtc_layout_end_line(layout);
+	}
+}
+
+static void add_node(DtcLayout *layout, const DtcSync *sync, guint node)
+{
+	const DtcClocks *clocks = dtc_sync_get_clocks(sync);
+	guint count, group = dtc_clocks_get_group(clocks, node);
+	const struct dtc_clock_knot *knots = dtc_clocks_get_knots(clocks, node, &count);
+	const struct dtc_clock_knot *first = &knots[0], *middle = &knots[count / 2], *last = &knots[count - 1];
+	dtc_layout_add_space(layout, 2);
+	add_clipped(layout, dtc_sync_get_node_name(sync, node), 16);
+	dtc_layout_add_space(layout, 1);
+	if (node == dtc_clocks_get_reference(clocks)) {
+		dtc_layout_add(layout, DTC_STYLE_BOLD, "the reference");
+	} else if (count == 1) {
+		dtc_layout_add(layout, DTC_STYLE_RED, "not aligned with any node");
+	} else {
+		if (group)
+			dtc_layout_add(layout, DTC_STYLE_RED, "group %u: ", group);
+		g_autofree char *offset = format_offset(middle->cluster_ns - middle->node_ns);
+		g_autofree char *start = format_half(first->hi_ns - first->lo_ns);
+		g_autofree char *half = format_half(middle->hi_ns - middle->lo_ns);
+		g_autofree char *end = format_half(last->hi_ns - last->lo_ns);
+		double rate = (double)((last->cluster_ns - first->cluster_ns) - (last->node_ns - first->node_ns)) /
+			      (double)(last->node_ns - first->node_ns);
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s s  %+.4f ppm  %s  %s  %s", offset, rate * 1e6, start, half,
+			       end);
+	}
+	dtc_layout_end_line(layout);
+}
+
+char *dtc_sync_to_text(const DtcSync *sync, const DtcFindings *findings, guint width, bool has_color, bool has_utf8)
+{
+	g_autoptr(DtcLayout) layout = dtc_layout_new(width, has_color, has_utf8);
+	const struct dtc_fit_options *options = dtc_sync_get_options(sync);
+	guint nodes = dtc_sync_get_node_count(sync), findings_count = dtc_findings_get_count(findings);
+	if (nodes)
+		dtc_layout_add(layout, DTC_STYLE_BOLD, "clocks of %u nodes on the time of '%s'", nodes,
+			       dtc_sync_get_node_name(sync, (guint)options->reference));
+	dtc_layout_end_line(layout);
+	dtc_layout_add_heading(layout, "nodes", "cluster time minus node time, rate; ± at start, middle, end");
+	for (guint i = 0; i < MIN(nodes, NODES_SHOWN); i++)
+		add_node(layout, sync, i);
+	if (nodes > NODES_SHOWN) {
+		dtc_layout_add(layout, DTC_STYLE_DIM, "  %u more nodes (all of them in --format json)", nodes - NODES_SHOWN);
+		dtc_layout_end_line(layout);
+	}
+	add_pairs(layout, sync, width);
+	dtc_layout_add_heading(layout, "assumptions", NULL);
+	g_autofree char *text = g_strdup_printf(
+		"  Certified means: true if the rates of any two clocks differ by at most %g ppm and stay within %g ppm of a "
+		"constant between steps, no message is faster than %" G_GINT64_FORMAT
+		" ns, and the messages that were not left out are what they seem.",
+		options->max_drift_ppm, options->max_wander_ppm, (gint64)options->min_delay_ns);
+	dtc_layout_add_paragraph(layout, text, 2);
+	if (findings_count)
+		dtc_layout_add_heading(layout, "findings", NULL);
+	for (guint i = 0; i < findings_count; i++) {
+		const struct dtc_finding *finding = dtc_findings_get(findings, i);
+		g_autofree char *line = g_strdup_printf("  %s: %s%s%s", dtc_severity_to_string(finding->severity),
+							finding->node ? finding->node : "", finding->node ? ": " : "",
+							finding->text);
+		dtc_layout_add_paragraph(layout, line, 4);
+	}
+	return dtc_layout_steal(layout);
+}
