@@ -10,7 +10,10 @@
 #include <string.h>
 
 #define BAR_COLUMNS 10
-#define PATH_LINES 32 /* that and the breakdown fit a screen or two */
+/* As many lines of each kind as fit a screen together; more is folded unless asked for. */
+#define BREAKDOWN_LINES 24
+#define PATH_LINES 32
+#define CAUSALITY_LINES 16
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
 
 struct view {
@@ -59,13 +62,23 @@ static char *format_duration(const struct view *view, int64_t ns)
 	return dtc_duration_format(ns);
 }
 
-static int64_t get_min_ns(const struct view *view, int64_t share_divisor)
+/*
+ * From which duration on a part is shown. If the user does not say, it is a share of the whole, raised until count,
+ * which tells how many lines that would be, is content.
+ */
+static int64_t get_min_ns(const struct view *view, int64_t share_divisor, guint max_lines,
+			  guint (*count)(const struct view *view, int64_t min_ns))
 {
+	int64_t duration_ns = view->report->duration_ns;
+
 	if (view->options->is_verbose)
 		return 0;
 	if (view->options->min_ns >= 0)
 		return view->options->min_ns;
-	return view->report->duration_ns / share_divisor;
+	int64_t min_ns = duration_ns / share_divisor;
+	while (count(view, min_ns) > max_lines && min_ns < duration_ns / 10)
+		min_ns += min_ns / 4 + 1;
+	return min_ns;
 }
 
 static void add_figure(const struct view *view, int64_t ns, enum dtc_style style)
@@ -151,29 +164,55 @@ static guint count_shown(const int64_t *parts_ns, guint count, int64_t min_ns)
 	return count - shown == 1 ? count : shown;
 }
 
-static int64_t sum_from(const int64_t *parts_ns, guint from, guint count)
+static const struct dtc_report_tier *get_tier(const struct view *view, guint index)
 {
-	int64_t sum_ns = 0;
-
-	for (guint i = from; i < count; i++)
-		sum_ns += parts_ns[i];
-	return sum_ns;
+	return &g_array_index(view->report->tiers, struct dtc_report_tier, index);
 }
 
-static void add_tier(const struct view *view, const struct dtc_report_tier *tier, guint name_columns)
+/* A tier is a heading and its rows, so it must be worth twice as much as a row to be shown. */
+static guint count_shown_tiers(const struct view *view, int64_t min_ns)
 {
-	DtcLayout *layout = view->layout;
-	g_autofree int64_t *parts_ns = g_new(int64_t, tier->row_count);
+	guint count = view->report->tiers->len;
+	g_autofree int64_t *parts_ns = g_new(int64_t, count + 1);
+
+	for (guint i = 0; i < count; i++)
+		parts_ns[i] = get_tier(view, i)->ns;
+	return count_shown(parts_ns, count, 2 * min_ns);
+}
+
+static guint count_shown_rows(const struct view *view, const struct dtc_report_tier *tier, int64_t min_ns)
+{
 	const struct dtc_report_row *rows = &g_array_index(view->report->rows, struct dtc_report_row, tier->row_first);
+	g_autofree int64_t *parts_ns = g_new(int64_t, tier->row_count + 1);
 
 	for (guint i = 0; i < tier->row_count; i++)
 		parts_ns[i] = rows[i].ns;
-	guint shown = count_shown(parts_ns, tier->row_count, get_min_ns(view, 200));
+	return count_shown(parts_ns, tier->row_count, min_ns);
+}
+
+static guint count_breakdown_lines(const struct view *view, int64_t min_ns)
+{
+	guint tiers = count_shown_tiers(view, min_ns), lines = 0;
+
+	for (guint i = 0; i < tiers; i++) {
+		guint rows = count_shown_rows(view, get_tier(view, i), min_ns);
+		lines += 1 + rows + (rows < get_tier(view, i)->row_count);
+	}
+	return lines + (tiers < view->report->tiers->len);
+}
+
+static void add_tier(const struct view *view, const struct dtc_report_tier *tier, guint name_columns, int64_t min_ns)
+{
+	DtcLayout *layout = view->layout;
+	const struct dtc_report_row *rows = &g_array_index(view->report->rows, struct dtc_report_row, tier->row_first);
+	guint shown = count_shown_rows(view, tier, min_ns);
+	int64_t rest_ns = tier->ns;
 
 	add_share(view, tier->tier, tier->ns, name_columns, DTC_STYLE_BOLD, false);
 	dtc_layout_end_line(layout);
 	for (guint i = 0; i < shown; i++) {
 		g_autofree char *name = g_strconcat("  ", dtc_cause_to_string(rows[i].cause), NULL);
+		rest_ns -= rows[i].ns;
 		add_share(view, name, rows[i].ns, name_columns, get_style(rows[i].cause), true);
 		if (rows[i].detail) {
 			dtc_layout_add_space(layout, 1);
@@ -183,7 +222,7 @@ static void add_tier(const struct view *view, const struct dtc_report_tier *tier
 	}
 	if (shown < tier->row_count) {
 		g_autofree char *name = g_strdup_printf("  %u more causes", tier->row_count - shown);
-		add_share(view, name, sum_from(parts_ns, shown, tier->row_count), name_columns, DTC_STYLE_DIM, true);
+		add_share(view, name, rest_ns, name_columns, DTC_STYLE_DIM, true);
 		dtc_layout_end_line(layout);
 	}
 }
@@ -192,15 +231,11 @@ static void add_breakdown(const struct view *view)
 {
 	const DtcReport *report = view->report;
 	guint count = report->tiers->len, name_columns = 24;
-	g_autofree int64_t *parts_ns = g_new(int64_t, count + 1);
+	int64_t min_ns = get_min_ns(view, 200, BREAKDOWN_LINES, count_breakdown_lines), rest_ns = report->duration_ns;
+	guint shown = count_shown_tiers(view, min_ns);
 
-	for (guint i = 0; i < count; i++)
-		parts_ns[i] = g_array_index(report->tiers, struct dtc_report_tier, i).ns;
-	guint shown = count_shown(parts_ns, count, get_min_ns(view, 100));
-	for (guint i = 0; i < shown; i++) {
-		const struct dtc_report_tier *tier = &g_array_index(report->tiers, struct dtc_report_tier, i);
-		name_columns = MAX(name_columns, dtc_printable_get_columns(tier->tier));
-	}
+	for (guint i = 0; i < shown; i++)
+		name_columns = MAX(name_columns, dtc_printable_get_columns(get_tier(view, i)->tier));
 	name_columns = MIN(name_columns, view->options->width * 2 / 5);
 
 	dtc_layout_add_heading(view->layout, "Where the time went", NULL);
@@ -210,11 +245,13 @@ static void add_breakdown(const struct view *view)
 	dtc_layout_add_space(view->layout, 2 + BAR_COLUMNS + 1);
 	dtc_layout_add(view->layout, DTC_STYLE_DIM, "largest part");
 	dtc_layout_end_line(view->layout);
-	for (guint i = 0; i < shown; i++)
-		add_tier(view, &g_array_index(report->tiers, struct dtc_report_tier, i), name_columns);
+	for (guint i = 0; i < shown; i++) {
+		rest_ns -= get_tier(view, i)->ns;
+		add_tier(view, get_tier(view, i), name_columns, min_ns);
+	}
 	if (shown < count) {
 		g_autofree char *name = g_strdup_printf("%u more tiers", count - shown);
-		add_share(view, name, sum_from(parts_ns, shown, count), name_columns, DTC_STYLE_DIM, false);
+		add_share(view, name, rest_ns, name_columns, DTC_STYLE_DIM, false);
 		dtc_layout_end_line(view->layout);
 	}
 	add_share(view, "total", report->duration_ns, name_columns, DTC_STYLE_BOLD, false);
@@ -329,24 +366,16 @@ static void add_fold(const struct view *view, const struct dtc_fold *fold, struc
 	dtc_layout_end_line(layout);
 }
 
-/* Lines of the path: unless told how much to fold, not more than a screen. */
-static GArray *fold_to_fit(const struct view *view)
+static guint count_path_lines(const struct view *view, int64_t min_ns)
 {
-	int64_t min_ns = get_min_ns(view, 200);
-	GArray *folds = dtc_fold_steps(view->report->steps, min_ns);
-	bool is_free = !view->options->is_verbose && view->options->min_ns < 0;
-
-	while (is_free && folds->len > PATH_LINES && min_ns < view->report->duration_ns / 10) {
-		g_array_unref(folds);
-		min_ns += min_ns / 4 + 1;
-		folds = dtc_fold_steps(view->report->steps, min_ns);
-	}
-	return folds;
+	g_autoptr(GArray) folds = dtc_fold_steps(view->report->steps, min_ns);
+	return folds->len;
 }
 
 static void add_path(const struct view *view)
 {
-	g_autoptr(GArray) folds = fold_to_fit(view);
+	int64_t min_ns = get_min_ns(view, 200, PATH_LINES, count_path_lines);
+	g_autoptr(GArray) folds = dtc_fold_steps(view->report->steps, min_ns);
 	struct path_columns columns = measure_path(view, folds);
 	g_autofree char *note = g_strdup_printf("%u segments; → matched message, ≈ inferred, ± clocks",
 						view->report->steps->len);
@@ -401,37 +430,44 @@ static void add_blocking(const struct view *view, const struct dtc_report_blocki
 	dtc_layout_end_line(layout);
 }
 
+/* Whether to show a blocking, visited in order; what lies beneath one that is folded is folded too. */
+static bool is_shown(const struct dtc_report_blocking *blocking, int64_t min_ns, guint *hidden_depth)
+{
+	if (blocking->depth > *hidden_depth)
+		return false;
+	bool shown = blocking->end_ns - blocking->begin_ns >= min_ns;
+	*hidden_depth = shown ? G_MAXUINT : blocking->depth;
+	return shown;
+}
+
+static guint count_causality_lines(const struct view *view, int64_t min_ns)
+{
+	guint hidden_depth = G_MAXUINT, lines = 0;
+
+	for (guint i = 0; i < view->report->blockings->len; i++)
+		lines += is_shown(get_blocking(view, i), min_ns, &hidden_depth);
+	return lines;
+}
+
 static void add_causality(const struct view *view)
 {
-	int64_t min_ns = get_min_ns(view, 100), folded_ns = 0;
 	guint count = view->report->blockings->len, folded = 0, hidden_depth = G_MAXUINT;
 
 	if (count == 0)
 		return;
+	int64_t min_ns = get_min_ns(view, 100, CAUSALITY_LINES, count_causality_lines);
 	dtc_layout_add_heading(view->layout, "Blocked on", "and beneath it what the waker was blocked on meanwhile");
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_report_blocking *blocking = get_blocking(view, i);
-		int64_t ns = blocking->end_ns - blocking->begin_ns;
-		if (blocking->depth > hidden_depth) {
-			folded++; /* beneath one that is folded */
-			continue;
-		}
-		hidden_depth = G_MAXUINT;
-		if (ns < min_ns) {
-			hidden_depth = blocking->depth;
+		if (is_shown(blocking, min_ns, &hidden_depth))
+			add_blocking(view, blocking);
+		else
 			folded++;
-			folded_ns += blocking->depth == 0 ? ns : 0;
-			continue;
-		}
-		add_blocking(view, blocking);
 	}
 	if (folded) {
 		g_autofree char *at_least = format_duration(view, min_ns);
-		g_autofree char *own = format_duration(view, folded_ns);
 		dtc_layout_add(view->layout, DTC_STYLE_DIM, "… %u more, each under %s or beneath one that is", folded,
 			       at_least);
-		if (folded_ns)
-			dtc_layout_add(view->layout, DTC_STYLE_DIM, " (%s of the thread's own)", own);
 		dtc_layout_end_line(view->layout);
 	}
 }
