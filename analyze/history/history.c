@@ -32,20 +32,20 @@ DtcHistory *dtc_history_new(void)
 	h->threads = g_array_new(FALSE, TRUE, sizeof(struct dtc_thread));
 	h->tid_previous = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	h->tid_latest = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	h->names = g_array_new(FALSE, FALSE, sizeof(struct dtc_name_record));
+	h->names = dtc_table_new(sizeof(struct dtc_name_record));
 	h->name_first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
-	h->intervals = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval));
-	h->wakes = g_array_new(FALSE, FALSE, sizeof(struct dtc_wake));
-	h->calls = g_array_new(FALSE, FALSE, sizeof(struct dtc_call));
+	h->intervals = dtc_table_new(sizeof(struct dtc_interval));
+	h->wakes = dtc_table_new(sizeof(struct dtc_wake));
+	h->calls = dtc_table_new(sizeof(struct dtc_call));
 	h->files = g_array_new(FALSE, TRUE, sizeof(struct dtc_file));
-	h->file_calls = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	h->file_calls = dtc_table_new(sizeof(uint32_t));
 	h->file_call_first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	h->flow_files = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	h->blocks = g_array_new(FALSE, FALSE, sizeof(struct dtc_block_request));
+	h->blocks = dtc_table_new(sizeof(struct dtc_block_request));
 	h->marks = g_array_new(FALSE, FALSE, sizeof(struct dtc_mark));
 	h->runs = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	h->packets = dtc_packets_new();
-	h->contexts = g_array_new(FALSE, FALSE, sizeof(struct dtc_packet_context));
+	h->contexts = dtc_table_new(sizeof(struct dtc_packet_context));
 	return h;
 }
 
@@ -56,11 +56,13 @@ void dtc_history_free(DtcHistory *h)
 	g_string_chunk_free(h->string_chunk);
 	g_ptr_array_unref(h->strings);
 	g_hash_table_unref(h->string_ids);
-	GArray *arrays[] = { h->threads,    h->tid_previous, h->tid_latest,	 h->names,	h->name_first,
-			     h->intervals,  h->wakes,	     h->calls,		 h->files,	h->file_calls,
-			     h->flow_files, h->blocks,	     h->file_call_first, h->marks,	h->contexts };
+	GArray *arrays[] = { h->threads, h->tid_previous, h->tid_latest, h->name_first,
+			     h->files,	 h->flow_files,	  h->marks,	 h->file_call_first };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
+	DtcTable *tables[] = { h->names, h->intervals, h->wakes, h->calls, h->file_calls, h->blocks, h->contexts };
+	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
+		dtc_table_free(tables[i]);
 	g_ptr_array_unref(h->runs);
 	dtc_packets_free(h->packets);
 	g_free(h);
@@ -98,15 +100,15 @@ static void group_intervals(DtcHistory *h, GArray *first)
 	count_keys(first, h->threads->len);
 	uint32_t *at = AT(first, uint32_t, 0);
 	for (guint i = 0; i < h->intervals->len; i++)
-		at[AT(h->intervals, struct dtc_interval, i)->thread + 2]++;
+		at[DTC_AT(h->intervals, struct dtc_interval, i)->thread + 2]++;
 	sum_keys(first);
-	GArray *grouped = g_array_sized_new(FALSE, FALSE, sizeof(struct dtc_interval), h->intervals->len);
-	g_array_set_size(grouped, h->intervals->len);
+	DtcTable *grouped = dtc_table_new(sizeof(struct dtc_interval));
+	dtc_table_set_length(grouped, h->intervals->len);
 	for (guint i = 0; i < h->intervals->len; i++) {
-		const struct dtc_interval *from = AT(h->intervals, struct dtc_interval, i);
-		*AT(grouped, struct dtc_interval, at[from->thread + 1]++) = *from;
+		const struct dtc_interval *from = DTC_AT(h->intervals, struct dtc_interval, i);
+		*DTC_AT(grouped, struct dtc_interval, at[from->thread + 1]++) = *from;
 	}
-	g_array_unref(h->intervals);
+	dtc_table_free(h->intervals);
 	h->intervals = grouped;
 	for (guint i = 0; i < h->threads->len; i++) {
 		struct dtc_thread *thread = AT(h->threads, struct dtc_thread, i);
@@ -120,17 +122,17 @@ static void group_calls(DtcHistory *h, GArray *first)
 	count_keys(first, h->threads->len);
 	uint32_t *at = AT(first, uint32_t, 0);
 	for (guint i = 0; i < h->calls->len; i++)
-		at[AT(h->calls, struct dtc_call, i)->thread + 2]++;
+		at[DTC_AT(h->calls, struct dtc_call, i)->thread + 2]++;
 	sum_keys(first);
-	GArray *grouped = g_array_sized_new(FALSE, FALSE, sizeof(struct dtc_call), h->calls->len);
-	g_array_set_size(grouped, h->calls->len);
+	DtcTable *grouped = dtc_table_new(sizeof(struct dtc_call));
+	dtc_table_set_length(grouped, h->calls->len);
 	g_autofree uint32_t *renamed = g_new(uint32_t, h->calls->len + 1);
 	for (guint i = 0; i < h->calls->len; i++) {
-		const struct dtc_call *from = AT(h->calls, struct dtc_call, i);
+		const struct dtc_call *from = DTC_AT(h->calls, struct dtc_call, i);
 		renamed[i] = at[from->thread + 1]++;
-		*AT(grouped, struct dtc_call, renamed[i]) = *from;
+		*DTC_AT(grouped, struct dtc_call, renamed[i]) = *from;
 	}
-	g_array_unref(h->calls);
+	dtc_table_free(h->calls);
 	h->calls = grouped;
 	for (guint i = 0; i < h->threads->len; i++) {
 		struct dtc_thread *thread = AT(h->threads, struct dtc_thread, i);
@@ -138,12 +140,12 @@ static void group_calls(DtcHistory *h, GArray *first)
 		thread->call_count = at[i + 1] - at[i];
 	}
 	for (guint i = 0; i < h->intervals->len; i++) {
-		uint32_t *call = &AT(h->intervals, struct dtc_interval, i)->call;
+		uint32_t *call = &DTC_AT(h->intervals, struct dtc_interval, i)->call;
 		if (*call != DTC_NONE)
 			*call = renamed[*call];
 	}
 	for (guint i = 0; i < h->contexts->len; i++) {
-		uint32_t *call = &AT(h->contexts, struct dtc_packet_context, i)->call;
+		uint32_t *call = &DTC_AT(h->contexts, struct dtc_packet_context, i)->call;
 		if (*call != DTC_NONE)
 			*call = renamed[*call];
 	}
@@ -153,7 +155,7 @@ static int compare_call_begin(const void *a, const void *b, void *data)
 {
 	const DtcHistory *h = data;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	int64_t x = AT(h->calls, struct dtc_call, i)->begin_ns, y = AT(h->calls, struct dtc_call, j)->begin_ns;
+	int64_t x = DTC_AT(h->calls, struct dtc_call, i)->begin_ns, y = DTC_AT(h->calls, struct dtc_call, j)->begin_ns;
 	return x < y ? -1 : x > y ? 1 : i < j ? -1 : i > j;
 }
 
@@ -162,26 +164,28 @@ static void index_file_calls(DtcHistory *h)
 	count_keys(h->file_call_first, h->files->len);
 	uint32_t *at = AT(h->file_call_first, uint32_t, 0);
 	for (guint i = 0; i < h->calls->len; i++) {
-		uint32_t file = AT(h->calls, struct dtc_call, i)->file;
+		uint32_t file = DTC_AT(h->calls, struct dtc_call, i)->file;
 		if (file != DTC_NONE)
 			at[file + 2]++;
 	}
 	sum_keys(h->file_call_first);
-	g_array_set_size(h->file_calls, at[h->files->len + 1]);
+	dtc_table_set_length(h->file_calls, at[h->files->len + 1]);
 	for (guint i = 0; i < h->calls->len; i++) {
-		uint32_t file = AT(h->calls, struct dtc_call, i)->file;
+		uint32_t file = DTC_AT(h->calls, struct dtc_call, i)->file;
 		if (file != DTC_NONE)
-			*AT(h->file_calls, uint32_t, at[file + 1]++) = i;
+			*DTC_AT(h->file_calls, uint32_t, at[file + 1]++) = i;
 	}
 	/* grouped by thread within a file so far: order by time */
 	for (guint i = 0; i < h->files->len; i++)
 		if (at[i + 1] - at[i] > 1)
-			g_qsort_with_data(AT(h->file_calls, uint32_t, at[i]), (gint)(at[i + 1] - at[i]), sizeof(uint32_t),
+			g_qsort_with_data(DTC_AT(h->file_calls, uint32_t, at[i]), (gint)(at[i + 1] - at[i]), sizeof(uint32_t),
 					  compare_call_begin, h);
 }
 
-static int compare_name(const void *a, const void *b)
+/* g_qsort_with_data is a stable merge sort: the later of two records of one instant stays behind. */
+static int compare_name(const void *a, const void *b, void *data)
 {
+	(void)data;
 	const struct dtc_name_record *x = a, *y = b;
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
@@ -195,10 +199,10 @@ void dtc_history_seal(DtcHistory *h)
 	group_calls(h, first);
 	index_file_calls(h);
 	if (h->names->len)
-		g_array_sort(h->names, compare_name); /* merge sort: stable */
+		g_qsort_with_data(h->names->data, (gint)h->names->len, sizeof(struct dtc_name_record), compare_name, NULL);
 	count_keys(h->name_first, h->threads->len);
 	for (guint i = 0; i < h->names->len; i++)
-		(*AT(h->name_first, uint32_t, AT(h->names, struct dtc_name_record, i)->thread + 1))++;
+		(*AT(h->name_first, uint32_t, DTC_AT(h->names, struct dtc_name_record, i)->thread + 1))++;
 	sum_keys(h->name_first);
 }
 
@@ -246,12 +250,12 @@ const char *dtc_history_get_comm(const DtcHistory *h, uint32_t thread, int64_t t
 		return "";
 	while (low < high) { /* the last record that begins at or before time */
 		uint32_t middle = low + (high - low) / 2;
-		if (AT(h->names, struct dtc_name_record, middle)->from_ns <= time_ns)
+		if (DTC_AT(h->names, struct dtc_name_record, middle)->from_ns <= time_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return dtc_history_get_string(h, AT(h->names, struct dtc_name_record, low > first ? low - 1 : first)->string);
+	return dtc_history_get_string(h, DTC_AT(h->names, struct dtc_name_record, low > first ? low - 1 : first)->string);
 }
 
 const char *dtc_history_get_process(const DtcHistory *h, uint32_t thread, int64_t time_ns)
@@ -266,30 +270,30 @@ const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *h,
 	uint32_t low = t->interval_first, high = low + t->interval_count;
 	while (low < high) { /* the last that begins before time */
 		uint32_t middle = low + (high - low) / 2;
-		if (AT(h->intervals, struct dtc_interval, middle)->begin_ns < time_ns)
+		if (DTC_AT(h->intervals, struct dtc_interval, middle)->begin_ns < time_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (low == t->interval_first)
 		return NULL;
-	const struct dtc_interval *interval = AT(h->intervals, struct dtc_interval, low - 1);
+	const struct dtc_interval *interval = DTC_AT(h->intervals, struct dtc_interval, low - 1);
 	return interval->end_ns >= time_ns ? interval : NULL;
 }
 
 const struct dtc_interval *dtc_history_get_interval(const DtcHistory *h, uint32_t interval)
 {
-	return AT(h->intervals, struct dtc_interval, interval);
+	return DTC_AT(h->intervals, struct dtc_interval, interval);
 }
 
 const struct dtc_wake *dtc_history_get_wake(const DtcHistory *h, uint32_t wake)
 {
-	return AT(h->wakes, struct dtc_wake, wake);
+	return DTC_AT(h->wakes, struct dtc_wake, wake);
 }
 
 const struct dtc_call *dtc_history_get_call(const DtcHistory *h, uint32_t call)
 {
-	return AT(h->calls, struct dtc_call, call);
+	return DTC_AT(h->calls, struct dtc_call, call);
 }
 
 uint32_t dtc_history_find_call(const DtcHistory *h, uint32_t thread, int64_t time_ns)
@@ -298,7 +302,7 @@ uint32_t dtc_history_find_call(const DtcHistory *h, uint32_t thread, int64_t tim
 	uint32_t low = t->call_first, high = low + t->call_count;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		if (AT(h->calls, struct dtc_call, middle)->begin_ns <= time_ns)
+		if (DTC_AT(h->calls, struct dtc_call, middle)->begin_ns <= time_ns)
 			low = middle + 1;
 		else
 			high = middle;
@@ -320,7 +324,7 @@ const uint32_t *dtc_history_get_file_calls(const DtcHistory *h, uint32_t file, u
 {
 	uint32_t first = *AT(h->file_call_first, uint32_t, file);
 	*ret_count = *AT(h->file_call_first, uint32_t, file + 1) - first;
-	return AT(h->file_calls, uint32_t, first);
+	return DTC_AT(h->file_calls, uint32_t, first);
 }
 
 uint32_t dtc_history_find_file_of_flow(const DtcHistory *h, uint32_t flow_out)
@@ -330,7 +334,7 @@ uint32_t dtc_history_find_file_of_flow(const DtcHistory *h, uint32_t flow_out)
 
 const struct dtc_block_request *dtc_history_get_block_request(const DtcHistory *h, uint32_t request)
 {
-	return AT(h->blocks, struct dtc_block_request, request);
+	return DTC_AT(h->blocks, struct dtc_block_request, request);
 }
 
 guint dtc_history_get_cpu_count(const DtcHistory *h)
@@ -366,7 +370,7 @@ const DtcPackets *dtc_history_get_packets(const DtcHistory *h)
 
 const struct dtc_packet_context *dtc_history_get_packet_context(const DtcHistory *h, uint32_t packet)
 {
-	return AT(h->contexts, struct dtc_packet_context, packet);
+	return DTC_AT(h->contexts, struct dtc_packet_context, packet);
 }
 
 static bool broken(GError **error, const DtcHistory *h, uint32_t thread, int64_t at_ns, const char *what)
@@ -383,7 +387,7 @@ static bool check_intervals(const DtcHistory *h, uint32_t index, GError **error)
 	const struct dtc_thread *thread = AT(h->threads, struct dtc_thread, index);
 	int64_t at_ns = thread->begin_ns;
 	for (uint32_t i = 0; i < thread->interval_count; i++) {
-		const struct dtc_interval *v = AT(h->intervals, struct dtc_interval, thread->interval_first + i);
+		const struct dtc_interval *v = DTC_AT(h->intervals, struct dtc_interval, thread->interval_first + i);
 		if (v->thread != index)
 			return broken(error, h, index, v->begin_ns, "an interval of another thread");
 		if (v->begin_ns != at_ns || v->end_ns <= v->begin_ns)
@@ -407,7 +411,7 @@ bool dtc_history_check(const DtcHistory *h, GError **error)
 			return false;
 	/* each CPU: running intervals lie inside the runs of that thread on that CPU */
 	for (uint32_t i = 0; i < h->intervals->len; i++) {
-		const struct dtc_interval *v = AT(h->intervals, struct dtc_interval, i);
+		const struct dtc_interval *v = DTC_AT(h->intervals, struct dtc_interval, i);
 		if (!dtc_state_is_running(v->state) && v->state != DTC_STATE_IDLE)
 			continue;
 		uint32_t count;

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "collect/read/table.h"
 #include "dtrace-chain/history.h"
 
 /* From from_ns on the thread bears this name, until the next record of the thread. */
@@ -23,20 +24,20 @@ struct DtcHistory {
 	GArray *threads;	 /* struct dtc_thread */
 	GArray *tid_previous;	 /* uint32_t per thread: the earlier thread with the same tid */
 	GArray *tid_latest;	 /* uint32_t by tid: the latest thread with it */
-	GArray *names;		 /* struct dtc_name_record; sealed: sorted by (thread, from_ns) */
+	DtcTable *names;		 /* struct dtc_name_record; sealed: sorted by (thread, from_ns) */
 	GArray *name_first;	 /* sealed: uint32_t per thread + 1 */
-	GArray *intervals;	 /* struct dtc_interval */
-	GArray *wakes;		 /* struct dtc_wake */
-	GArray *calls;		 /* struct dtc_call */
+	DtcTable *intervals;	 /* struct dtc_interval */
+	DtcTable *wakes;		 /* struct dtc_wake */
+	DtcTable *calls;		 /* struct dtc_call */
 	GArray *files;		 /* struct dtc_file */
-	GArray *file_calls;	 /* sealed: uint32_t call ids, grouped by file */
+	DtcTable *file_calls;	 /* sealed: uint32_t call ids, grouped by file */
 	GArray *file_call_first; /* sealed: uint32_t per file + 1 */
 	GArray *flow_files;	 /* uint32_t by flow: the file whose flow_out it is */
-	GArray *blocks;		 /* struct dtc_block_request */
+	DtcTable *blocks;		 /* struct dtc_block_request */
 	GArray *marks;		 /* struct dtc_mark */
 	GPtrArray *runs;	 /* per CPU: GArray of struct dtc_run */
 	DtcPackets *packets;
-	GArray *contexts; /* struct dtc_packet_context per packet */
+	DtcTable *contexts; /* struct dtc_packet_context per packet */
 };
 
 DtcHistory *dtc_history_new(void);

@@ -22,7 +22,7 @@ void dtc_machine_apply_block(DtcMachine *m, const struct dtc_event *event)
 	uint64_t key = make_key(event);
 	guint found = GPOINTER_TO_UINT(g_hash_table_lookup(m->blocks, &key));
 	struct dtc_block_request *request =
-		found ? &g_array_index(h->blocks, struct dtc_block_request, found - 1) : NULL;
+		found ? DTC_AT(h->blocks, struct dtc_block_request, found - 1) : NULL;
 	if (event->kind == DTC_EVENT_BLOCK_COMPLETE) {
 		if (!request)
 			return; /* issued before the trace */
@@ -49,7 +49,7 @@ void dtc_machine_apply_block(DtcMachine *m, const struct dtc_event *event)
 		.thread = cpu->current,
 		.flags = event->v[DTC_BLOCK_FLAGS] == DTC_ABSENT ? 0 : (uint32_t)event->v[DTC_BLOCK_FLAGS],
 	};
-	g_array_append_val(h->blocks, fresh);
+	dtc_table_append(h->blocks, &fresh);
 	uint64_t *kept = g_new(uint64_t, 1);
 	*kept = key;
 	g_hash_table_replace(m->blocks, kept, GUINT_TO_POINTER(h->blocks->len));

@@ -85,7 +85,7 @@ uint32_t dtc_machine_get_own_call(DtcMachine *m, struct dtc_cpu *cpu)
 void dtc_machine_close_call(DtcMachine *m, uint32_t thread, int64_t end_ns, int64_t result)
 {
 	struct dtc_task *task = DTC_TASK(m, thread);
-	struct dtc_call *call = &g_array_index(m->history->calls, struct dtc_call, task->call);
+	struct dtc_call *call = DTC_AT(m->history->calls, struct dtc_call, task->call);
 	call->end_ns = end_ns;
 	call->result = result;
 	if (result != DTC_ABSENT && result > 0 && call->file != DTC_NONE) {
@@ -155,7 +155,7 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 	DtcHistory *h = m->history;
 	dtc_machine_set_state(m, thread, DTC_STATE_SYSCALL, m->now_ns, (uint16_t)event->cpu, DTC_NONE);
 	DTC_TASK(m, thread)->call = h->calls->len;
-	g_array_append_val(h->calls, call);
+	dtc_table_append(h->calls, &call);
 }
 
 /* What a successful call leaves behind in the descriptor table. */
@@ -219,7 +219,7 @@ static void apply_exit(DtcMachine *m, const struct dtc_event *event)
 	uint32_t index = task->call;
 	if (index != DTC_NONE) {
 		dtc_machine_close_call(m, thread, m->now_ns, event->v[DTC_CALL_RET]);
-		struct dtc_call call = g_array_index(m->history->calls, struct dtc_call, index);
+		struct dtc_call call = *DTC_AT(m->history->calls, struct dtc_call, index);
 		/* the interval up to here belongs to the call; afterwards the thread is in user mode */
 		DTC_TASK(m, thread)->in_kernel = false;
 		dtc_machine_set_state(m, thread, DTC_STATE_USER, m->now_ns, (uint16_t)event->cpu, DTC_NONE);

@@ -131,17 +131,17 @@ void dtc_machine_place_sockets(DtcMachine *m)
 	memset(first_read, 0xff, file_count * sizeof(uint32_t));
 	memset(first_sent, 0xff, file_count * sizeof(uint32_t));
 	for (uint32_t i = 0; i < h->calls->len; i++) {
-		const struct dtc_call *call = &g_array_index(h->calls, struct dtc_call, i);
+		const struct dtc_call *call = DTC_AT(h->calls, struct dtc_call, i);
 		if (call->file != DTC_NONE && call->kind == DTC_CALL_READ && call->result > 0 &&
 		    first_read[call->file] == DTC_NONE)
 			first_read[call->file] = i;
 	}
 	for (uint32_t i = 0; i < h->contexts->len; i++) {
-		const struct dtc_packet_context *context = &g_array_index(h->contexts, struct dtc_packet_context, i);
+		const struct dtc_packet_context *context = DTC_AT(h->contexts, struct dtc_packet_context, i);
 		const struct dtc_packet *p = dtc_packets_get(packets, i);
 		if (context->call == DTC_NONE || p->direction != DTC_SENT || !p->payload_bytes)
 			continue;
-		const struct dtc_call *call = &g_array_index(h->calls, struct dtc_call, context->call);
+		const struct dtc_call *call = DTC_AT(h->calls, struct dtc_call, context->call);
 		if (call->kind == DTC_CALL_WRITE && call->file != DTC_NONE && first_sent[call->file] == DTC_NONE &&
 		    g_array_index(h->files, struct dtc_file, call->file).flow_out == p->flow)
 			first_sent[call->file] = i;
@@ -165,11 +165,11 @@ void dtc_machine_place_sockets(DtcMachine *m)
 		}
 		const struct dtc_call *read = NULL, *write = NULL;
 		if (first_read[i] != DTC_NONE)
-			read = &g_array_index(h->calls, struct dtc_call, first_read[i]);
+			read = DTC_AT(h->calls, struct dtc_call, first_read[i]);
 		const uint32_t *sent = first_sent[i] != DTC_NONE ? &first_sent[i] : NULL;
 		if (sent) {
-			uint32_t call = g_array_index(h->contexts, struct dtc_packet_context, *sent).call;
-			write = &g_array_index(h->calls, struct dtc_call, call);
+			uint32_t call = DTC_AT(h->contexts, struct dtc_packet_context, *sent)->call;
+			write = DTC_AT(h->calls, struct dtc_call, call);
 		}
 		place_open_socket(m, file, read, sent, write);
 	}

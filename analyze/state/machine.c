@@ -157,7 +157,7 @@ void dtc_machine_set_state(DtcMachine *m, uint32_t thread, enum dtc_state state,
 			.cpu = task->cpu,
 			.state = task->state,
 		};
-		g_array_append_val(m->history->intervals, interval);
+		dtc_table_append(m->history->intervals, &interval);
 		task->since_ns = time_ns;
 	}
 	task->state = state;
@@ -198,7 +198,7 @@ void dtc_machine_set_running(DtcMachine *m, uint32_t thread, int64_t time_ns, ui
 static void add_name(DtcMachine *m, uint32_t thread, uint32_t name, int64_t from_ns)
 {
 	struct dtc_name_record record = { from_ns, thread, name };
-	g_array_append_val(m->history->names, record);
+	dtc_table_append(m->history->names, &record);
 	DTC_TASK(m, thread)->name = name;
 }
 

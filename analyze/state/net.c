@@ -18,7 +18,7 @@ uint64_t dtc_machine_hash_peer(const uint8_t address[16], int64_t port)
  */
 static void bind_file(DtcMachine *m, uint32_t call_index, uint32_t flow)
 {
-	const struct dtc_call *call = &g_array_index(m->history->calls, struct dtc_call, call_index);
+	const struct dtc_call *call = DTC_AT(m->history->calls, struct dtc_call, call_index);
 	if (call->file == DTC_NONE || (call->kind != DTC_CALL_WRITE && call->kind != DTC_CALL_CONNECT))
 		return;
 	struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call->file);
@@ -43,7 +43,7 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 	uint32_t id = dtc_packets_add(h->packets, m->now_ns, sent ? DTC_SENT : DTC_RECEIVED, (uint16_t)event->cpu,
 				      interface, &event->headers);
 	struct dtc_packet_context context = { cpu->current, dtc_machine_get_own_call(m, cpu), cpu->depth > 0 };
-	g_array_append_val(h->contexts, context);
+	dtc_table_append(h->contexts, &context);
 
 	uint32_t flow = dtc_packets_get(h->packets, id)->flow;
 	if (sent) {

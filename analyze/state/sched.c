@@ -48,7 +48,7 @@ static uint32_t add_unknown_wake(DtcMachine *m, uint32_t target, int64_t time_ns
 				 .ref = DTC_NONE,
 				 .cpu = cpu,
 				 .waker = DTC_WAKER_UNKNOWN };
-	g_array_append_val(m->history->wakes, wake);
+	dtc_table_append(m->history->wakes, &wake);
 	return m->history->wakes->len - 1;
 }
 
@@ -160,7 +160,7 @@ uint32_t dtc_machine_add_wake(DtcMachine *m, uint32_t target, const struct dtc_e
 			break;
 		}
 	}
-	g_array_append_val(m->history->wakes, wake);
+	dtc_table_append(m->history->wakes, &wake);
 	return m->history->wakes->len - 1;
 }
 
@@ -199,7 +199,7 @@ static void apply_waking(DtcMachine *m, const struct dtc_event *event)
 		task = DTC_TASK(m, target);
 	}
 	if (task->pending_wake != DTC_NONE) {
-		struct dtc_wake *record = &g_array_index(m->history->wakes, struct dtc_wake, task->pending_wake);
+		struct dtc_wake *record = DTC_AT(m->history->wakes, struct dtc_wake, task->pending_wake);
 		record->wakeup_ns = m->now_ns;
 		task->pending_wake = DTC_NONE;
 	}
@@ -229,7 +229,7 @@ static void apply_fork(DtcMachine *m, const struct dtc_event *event)
 	if (pid == DTC_ABSENT) { /* older tracers: by the flags of the parent's clone */
 		uint32_t call = DTC_TASK(m, parent)->call;
 		bool thread = call != DTC_NONE &&
-			      (g_array_index(m->history->calls, struct dtc_call, call).argument & CLONE_THREAD);
+			      (DTC_AT(m->history->calls, struct dtc_call, call)->argument & CLONE_THREAD);
 		pid = thread && DTC_THREAD(m, parent)->pid > 0 ? DTC_THREAD(m, parent)->pid : tid;
 	}
 	dtc_machine_set_process(m, child, pid);
@@ -244,7 +244,7 @@ static void apply_fork(DtcMachine *m, const struct dtc_event *event)
 				      .ref = DTC_NONE,
 				      .cpu = (uint16_t)event->cpu,
 				      .waker = DTC_WAKER_NEW };
-	g_array_append_val(m->history->wakes, new_child);
+	dtc_table_append(m->history->wakes, &new_child);
 	DTC_TASK(m, child)->pending_wake = m->history->wakes->len - 1;
 	dtc_machine_set_state(m, child, DTC_STATE_RUNQUEUE, m->now_ns, 0xffff, DTC_NONE);
 }

@@ -5,23 +5,25 @@
  * property of the pair.
  *
  * When does a packet begin a new generation? A capture or a trace sees a SYN several times (sent and received on
- * loopback, retransmitted, on veth and bridge): always with the same sequence number, so that alone is no new
- * connection. It may also miss it, or see the SYN-ACK first. The rules, with "pair" for the latest generation:
+ * loopback, retransmitted, on veth and bridge), always with the same sequence number: that is no new connection. It
+ * may also miss it, or see the SYN-ACK first. The rules, with "pair" for the latest generation:
  *   SYN       isn known: same number keeps the pair, another begins a new one.
  *             isn not known: keeps a pair in which nothing but SYNs was seen (a new pair, a simultaneous open); else the
  *             pair was found in mid-connection and this is the next one.
- *   SYN-ACK   acknowledges the isn of the reverse flow, and tells it if the SYN itself was missed. One that acknowledges
- *             another number belongs to the generation whose isn it acknowledges (late duplicate), else begins a new one.
- *   others    the pair; but a straggler of the generation before (last ACK, RST) whose sequence number lies near that
- *             one's and far from the pair's goes there.
+ *   SYN-ACK   acknowledges the isn of the reverse flow, and tells it if the SYN itself was missed. One that
+ *             acknowledges another number belongs to the generation whose isn it acknowledges (late duplicate), else
+ *             begins a new one.
+ *   others    the pair; but a straggler of the generation before (last ACK, RST) whose sequence number lies near
+ *             that one's and far from the pair's goes there.
  */
 #include "collect/read/packets.h"
+#include "collect/read/table.h"
 
 #include <string.h>
 
 /* Older generations that a late SYN-ACK or straggler is compared with: ports are not reused faster than that. */
 #define GENERATIONS_BACK 4
-/* Sequence numbers this close are taken for the same connection when stragglers are told apart: the order of a window. */
+/* Sequence numbers this close (the order of a window) are of the same connection when stragglers are told apart. */
 #define STRAGGLER_SPAN (1 << 20)
 #define PROTOCOL_TCP 6
 
@@ -34,7 +36,7 @@ struct flow_entry {
 };
 
 struct DtcPackets {
-	GArray *packets;	/* struct dtc_packet */
+	DtcTable *packets;	/* struct dtc_packet */
 	GArray *flows;		/* struct flow_entry */
 	uint32_t *table;	/* open addressing, DTC_NONE: free; value: flow of the latest generation */
 	uint32_t table_size;	/* power of two */
@@ -63,7 +65,7 @@ static struct flow_entry *get_entry(const DtcPackets *packets, uint32_t flow)
 DtcPackets *dtc_packets_new(void)
 {
 	DtcPackets *packets = g_new0(DtcPackets, 1);
-	packets->packets = g_array_new(FALSE, FALSE, sizeof(struct dtc_packet));
+	packets->packets = dtc_table_new(sizeof(struct dtc_packet));
 	packets->flows = g_array_new(FALSE, FALSE, sizeof(struct flow_entry));
 	packets->table_size = 64;
 	packets->table = g_new(uint32_t, packets->table_size);
@@ -79,7 +81,7 @@ void dtc_packets_free(DtcPackets *packets)
 {
 	if (!packets)
 		return;
-	g_array_unref(packets->packets);
+	dtc_table_free(packets->packets);
 	g_array_unref(packets->flows);
 	g_free(packets->table);
 	g_free(packets->by_flow);
@@ -298,9 +300,9 @@ uint32_t dtc_packets_add(DtcPackets *packets, int64_t time_ns, enum dtc_directio
 		.has_timestamps = headers->has_timestamps,
 	};
 	uint32_t id = packets->packets->len;
-	if (id > 0 && g_array_index(packets->packets, struct dtc_packet, id - 1).time_ns > time_ns)
+	if (id > 0 && DTC_AT(packets->packets, struct dtc_packet, id - 1)->time_ns > time_ns)
 		packets->sorted = false;
-	g_array_append_val(packets->packets, packet);
+	dtc_table_append(packets->packets, &packet);
 	return id;
 }
 
@@ -372,7 +374,7 @@ uint32_t dtc_packets_get_count(const DtcPackets *packets)
 const struct dtc_packet *dtc_packets_get(const DtcPackets *packets, uint32_t packet)
 {
 	g_assert(packet < packets->packets->len);
-	return &g_array_index(packets->packets, struct dtc_packet, packet);
+	return DTC_AT(packets->packets, struct dtc_packet, packet);
 }
 
 uint32_t dtc_packets_get_flow_count(const DtcPackets *packets)

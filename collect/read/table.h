@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A growing array of fixed-size records that can be far larger than memory: small ones live on the heap, larger ones in
+ * an unlinked temporary file (in $TMPDIR) that is mapped, so that their pages can be written out and anonymous memory
+ * stays small whatever the trace's length. Records are reached by index; a pointer is valid until the next append.
+ * When no temporary file can be had, the records stay in memory.
+ */
+#pragma once
+
+#include <glib.h>
+#include <string.h>
+
+typedef struct DtcTable {
+	char *data;	 /* borrowed: len records */
+	guint len;
+	guint capacity;	 /* private from here on */
+	gsize size;	 /* of a record */
+	int file;	 /* -1: on the heap or anonymous */
+	gsize mapped;	 /* bytes; 0: on the heap */
+} DtcTable;
+
+DtcTable *dtc_table_new(gsize record_size);
+void dtc_table_free(DtcTable *table);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcTable, dtc_table_free)
+
+/* Makes room for count records in all. Aborts like g_malloc when there is neither disk nor memory. */
+void dtc_table_reserve(DtcTable *table, guint count);
+/* New records are zeroed. */
+void dtc_table_set_length(DtcTable *table, guint length);
+
+static inline void dtc_table_append(DtcTable *table, const void *record)
+{
+	if (G_UNLIKELY(table->len == table->capacity))
+		dtc_table_reserve(table, table->len + 1);
+	memcpy(table->data + (gsize)table->len * table->size, record, table->size);
+	table->len++;
+}
+
+/* The address of a record. */
+#define DTC_AT(table, type, index) (&((type *)(void *)(table)->data)[index])
