@@ -83,19 +83,16 @@ static guint count_from_offset(const DtcFileCalls *calls, bool written, uint64_t
 	return low;
 }
 
-uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint32_t seq, int64_t near_ns)
+uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint32_t position, int64_t near_ns)
 {
 	const struct dtc_file *file = dtc_history_get_file(calls->history, calls->file);
 	const GArray *moved = calls->moved[written];
-	if (!(written ? file->has_base_out : file->has_base_in) || moved->len == 0)
-		return DTC_NONE;
-	uint32_t low_bits = seq - (written ? file->base_out : file->base_in);
-	uint64_t offset = low_bits;
+	uint64_t offset = position;
 	uint64_t total = written ? file->written_bytes : file->read_bytes;
 	if (total > UINT32_MAX && near_ns != DTC_TIME_NONE) {
 		guint before = count_begun(calls, written, near_ns);
 		uint64_t near_offset = before ? get_moved(calls, written, before - 1)->offset : 0;
-		int64_t distance = (int32_t)(low_bits - (uint32_t)near_offset);
+		int64_t distance = (int32_t)(position - (uint32_t)near_offset);
 		if (distance >= 0 || near_offset >= (uint64_t)-distance)
 			offset = near_offset + (uint64_t)distance;
 	}

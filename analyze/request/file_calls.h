@@ -13,10 +13,10 @@ DtcFileCalls *dtc_file_calls_new(const DtcHistory *history, uint32_t file);
 void dtc_file_calls_free(DtcFileCalls *calls);
 
 /*
- * The call that wrote (or read) the byte with this sequence number: DTC_NONE if the file's base is not known or no call
- * covers it. near_ns tells which of several, 4 GiB apart, is meant (node time; DTC_TIME_NONE: the first).
+ * The call that wrote (or read) the byte at this position of the stream, modulo 2^32 as sequence numbers are: DTC_NONE
+ * if no call covers it. near_ns tells which of several, 4 GiB apart, is meant (node time; DTC_TIME_NONE: the first).
  */
-uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint32_t seq, int64_t near_ns);
+uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint32_t position, int64_t near_ns);
 /* The last write that began before a packet left, or the first read that ended after it came; DTC_NONE if there is
  * none. */
 uint32_t dtc_file_calls_find_at(const DtcFileCalls *calls, bool written, int64_t packet_ns);

@@ -28,6 +28,14 @@ struct member {
 	guint next; /* G_MAXUINT: the last of its hop */
 };
 
+/* The sequence number of the first byte that a file's counts include. */
+struct base {
+	bool is_known;
+	bool is_guess; /* the connection is older than the trace: the state machine took the first read for a whole one
+			*/
+	uint32_t seq;
+};
+
 /* The times of an exchange's packets as seen from one node's trace clock. */
 struct wire_times {
 	int64_t request_ns, request_end_ns, response_ns, response_end_ns;
@@ -279,6 +287,45 @@ static guint find_node_by_direction(const DtcLocator *locator, const GArray *mem
 	return UNKNOWN_NODE;
 }
 
+/* The exchange that tells a side's times: as the side's own node captured it, if it did. */
+static const struct dtc_exchange *choose_clock(const GArray *members, const struct gathered *g, guint node)
+{
+	for (guint m = g->first; m != G_MAXUINT; m = g_array_index(members, struct member, m).next) {
+		const struct dtc_exchange *e = g_array_index(members, struct member, m).exchange;
+		if (e->node == node && e->has_request >= g->best->has_request &&
+		    e->has_response >= g->best->has_response)
+			return e;
+	}
+	return g->best;
+}
+
+/*
+ * Where the file's bytes begin in the sequence space of a flow. The kernel's events tell, unless they carry no headers;
+ * then the capture's SYN does, if the connection was opened in the trace: the file's bytes are counted from there.
+ */
+static struct base get_base(const DtcLocator *locator, const struct dtc_hop_side *side, const struct dtc_exchange *e,
+			    bool written, bool is_client)
+{
+	const DtcHistory *h = locator->input.histories[side->node];
+	const struct dtc_file *file = dtc_history_get_file(h, side->file);
+	if (written && file->has_base_out)
+		return (struct base){ true, false, file->base_out };
+	if (!written && file->has_base_in) {
+		const struct dtc_flow *in = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_in);
+		return (struct base){ true, !in->has_isn, file->base_in };
+	}
+	const DtcPackets *packets = locator->input.captures[e->node];
+	const struct dtc_flow *request_flow = get_flow(locator, e);
+	if (!packets || request_flow->packet_count == 0)
+		return (struct base){ .is_known = false };
+	const struct dtc_flow *flow =
+		written == is_client ? request_flow : dtc_packets_get_flow(packets, request_flow->reverse);
+	uint32_t first = dtc_packets_get_flow_packets(packets, e->flow)[0];
+	int64_t first_ns = to_other_ns(locator, e, side->node, dtc_packets_get(packets, first)->time_ns);
+	bool in_trace = first_ns != DTC_TIME_NONE && first_ns >= dtc_history_get_begin_ns(h);
+	return (struct base){ flow->has_isn && in_trace, false, flow->isn + 1 };
+}
+
 /* --- from bytes to calls --- */
 
 static const DtcFileCalls *get_calls(DtcLocator *locator, guint node, uint32_t file)
@@ -292,10 +339,11 @@ static const DtcFileCalls *get_calls(DtcLocator *locator, guint node, uint32_t f
 	return calls;
 }
 
-static uint32_t find_call(const DtcFileCalls *calls, bool written, uint32_t seq, int64_t time_ns,
+static uint32_t find_call(const DtcFileCalls *calls, bool written, struct base base, uint32_t seq, int64_t time_ns,
 			  struct dtc_hop_side *side)
 {
-	uint32_t call = dtc_file_calls_find_byte(calls, written, seq, time_ns);
+	side->inferred |= base.is_guess;
+	uint32_t call = base.is_known ? dtc_file_calls_find_byte(calls, written, seq - base.seq, time_ns) : DTC_NONE;
 	if (call != DTC_NONE)
 		return call;
 	side->inferred = true;
@@ -321,13 +369,12 @@ static int64_t guess_client_end(const DtcHistory *h, const DtcFileCalls *calls, 
 }
 
 static void place_client(const DtcHistory *h, const DtcFileCalls *calls, const struct dtc_exchange *e,
-			 const struct wire_times *wire, struct dtc_hop_side *side)
+			 struct base request_base, const struct wire_times *wire, struct dtc_hop_side *side)
 {
 	int64_t begin_ns = wire->request_ns;
 	if (side->request_first_call != DTC_NONE)
 		begin_ns = dtc_history_get_call(h, side->request_first_call)->begin_ns;
-	const struct dtc_file *file = dtc_history_get_file(h, side->file);
-	if (e->has_request && (e->is_first || (file->has_base_out && e->request_seq == file->base_out)))
+	if (e->has_request && (e->is_first || (request_base.is_known && e->request_seq == request_base.seq)))
 		side->connect_call = dtc_file_calls_find_kind(calls, DTC_CALL_CONNECT, INT64_MIN);
 	if (side->connect_call != DTC_NONE)
 		begin_ns = dtc_history_get_call(h, side->connect_call)->begin_ns;
@@ -378,22 +425,27 @@ static void place_side(DtcLocator *locator, const GArray *members, const struct 
 	const struct dtc_exchange *e = g->best;
 	const DtcHistory *h = get_history(locator, side->node);
 	const DtcFileCalls *calls = get_calls(locator, side->node, side->file);
-	struct wire_times wire = get_wire_times(locator, e, side->node);
+	const struct dtc_exchange *clock = choose_clock(members, g, side->node);
+	struct wire_times wire = get_wire_times(locator, clock, side->node);
+	struct base request_base = get_base(locator, side, clock, is_client, is_client);
+	struct base response_base = get_base(locator, side, clock, !is_client, is_client);
 	if (e->has_request) {
-		side->request_first_call = find_call(calls, is_client, e->request_seq, wire.request_ns, side);
+		side->request_first_call =
+			find_call(calls, is_client, request_base, e->request_seq, wire.request_ns, side);
 		side->request_last_call =
-			find_call(calls, is_client, e->request_end_seq - 1, wire.request_end_ns, side);
+			find_call(calls, is_client, request_base, e->request_end_seq - 1, wire.request_end_ns, side);
 	} else {
 		side->inferred = true;
 	}
 	if (e->has_response) {
-		side->response_first_call = find_call(calls, !is_client, e->response_seq, wire.response_ns, side);
-		side->response_last_call =
-			find_call(calls, !is_client, e->response_end_seq - 1, wire.response_end_ns, side);
+		side->response_first_call =
+			find_call(calls, !is_client, response_base, e->response_seq, wire.response_ns, side);
+		side->response_last_call = find_call(calls, !is_client, response_base, e->response_end_seq - 1,
+						     wire.response_end_ns, side);
 		side->inferred |= !e->response_complete;
 	}
 	if (is_client)
-		place_client(h, calls, e, &wire, side);
+		place_client(h, calls, e, request_base, &wire, side);
 	else
 		place_server(h, &wire, side);
 	side->end.ns = MAX(side->end.ns, side->begin.ns);
