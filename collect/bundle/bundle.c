@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dtrace-chain/bundle.h"
+#include "dtrace-chain/error.h"
+
+#include <string.h>
+
+struct DtcBundle {
+	GPtrArray *nodes; /* struct dtc_bundle_node, sorted by name */
+};
+
+static void node_free(void *data)
+{
+	struct dtc_bundle_node *node = data;
+	g_free(node->name);
+	g_free(node->kernel_path);
+	g_strfreev(node->pcap_paths);
+	g_free(node);
+}
+
+static int compare_nodes(gconstpointer a, gconstpointer b)
+{
+	const struct dtc_bundle_node *const *x = a, *const *y = b;
+	return strcmp((*x)->name, (*y)->name);
+}
+
+static struct dtc_bundle_node *find_node(const DtcBundle *bundle, const char *name)
+{
+	for (guint i = 0; i < bundle->nodes->len; i++) {
+		struct dtc_bundle_node *node = g_ptr_array_index(bundle->nodes, i);
+		if (strcmp(node->name, name) == 0)
+			return node;
+	}
+	return NULL;
+}
+
+/* Names go to reports and command lines: no separators, no control characters, no "." games. */
+static bool is_name(const char *name)
+{
+	if (!*name || *name == '.' || *name == '-' || strlen(name) > 128 || !g_utf8_validate(name, -1, NULL))
+		return false;
+	for (const char *c = name; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == '/' || *c == ',' || *c == '=' || *c == ':')
+			return false;
+	return true;
+}
+
+static bool is_capture(const char *path)
+{
+	return g_str_has_suffix(path, ".pcap") || g_str_has_suffix(path, ".pcapng");
+}
+
+static bool has_metadata(const char *directory)
+{
+	g_autofree char *path = g_build_filename(directory, "metadata", NULL);
+	return g_file_test(path, G_FILE_TEST_IS_REGULAR);
+}
+
+/* The directory itself or its kernel/, whichever holds CTF metadata; NULL if neither does. */
+static char *find_kernel(const char *directory)
+{
+	g_autofree char *kernel = g_build_filename(directory, "kernel", NULL);
+	if (has_metadata(kernel))
+		return g_steal_pointer(&kernel);
+	return has_metadata(directory) ? g_strdup(directory) : NULL;
+}
+
+static void add_captures(GPtrArray *captures, const char *directory)
+{
+	g_autoptr(GDir) dir = g_dir_open(directory, 0, NULL);
+	const char *name;
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(directory, name, NULL);
+		if (is_capture(name) && g_file_test(path, G_FILE_TEST_IS_REGULAR))
+			g_ptr_array_add(captures, g_steal_pointer(&path));
+	}
+}
+
+static int compare_strings(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The capture files of a node directory, and NODE.pcap or NODE.pcapng beside it. */
+static char **find_captures(const char *directory)
+{
+	GPtrArray *captures = g_ptr_array_new();
+	static const char *const suffixes[] = { ".pcap", ".pcapng" };
+	for (guint i = 0; i < G_N_ELEMENTS(suffixes); i++) {
+		g_autofree char *beside = g_strconcat(directory, suffixes[i], NULL);
+		if (g_file_test(beside, G_FILE_TEST_IS_REGULAR))
+			g_ptr_array_add(captures, g_steal_pointer(&beside));
+	}
+	add_captures(captures, directory);
+	g_ptr_array_sort(captures, compare_strings);
+	g_ptr_array_add(captures, NULL);
+	return (char **)g_ptr_array_free(captures, FALSE);
+}
+
+/* Takes over the paths. */
+static void put_node(DtcBundle *bundle, const char *name, char *kernel_path, char **pcap_paths)
+{
+	struct dtc_bundle_node *node = find_node(bundle, name);
+	if (!node) {
+		node = g_new0(struct dtc_bundle_node, 1);
+		node->name = g_strdup(name);
+		g_ptr_array_add(bundle->nodes, node);
+	}
+	g_free(node->kernel_path);
+	g_strfreev(node->pcap_paths);
+	node->kernel_path = kernel_path;
+	node->pcap_paths = pcap_paths;
+	g_ptr_array_sort(bundle->nodes, compare_nodes);
+}
+
+bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, GError **error)
+{
+	if (!is_name(name)) {
+		g_autofree char *shown = g_strescape(name, NULL);
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			    "'%s' cannot be a node's name\nhint: a name has no '/', ',', ':', '=' or control characters "
+			    "and does not begin with '.' or '-'",
+			    shown);
+		return false;
+	}
+	if (g_file_test(path, G_FILE_TEST_IS_REGULAR) && is_capture(path)) {
+		char **captures = g_new0(char *, 2);
+		captures[0] = g_strdup(path);
+		put_node(bundle, name, NULL, captures);
+		return true;
+	}
+	if (!g_file_test(path, G_FILE_TEST_IS_DIR)) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
+			    "node '%s': '%s' is neither a directory nor a capture\nhint: give the directory that holds the "
+			    "CTF metadata, or its parent, or a .pcap or .pcapng file",
+			    name, path);
+		return false;
+	}
+	g_autofree char *directory = g_strdup(path);
+	while (strlen(directory) > 1 && g_str_has_suffix(directory, "/"))
+		directory[strlen(directory) - 1] = 0;
+	g_autofree char *kernel = find_kernel(directory);
+	g_auto(GStrv) captures = find_captures(directory);
+	if (!kernel && !captures[0]) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
+			    "node '%s': no trace in '%s'\nhint: expected a file 'metadata' there or in 'kernel/', or a "
+			    "capture",
+			    name, path);
+		return false;
+	}
+	put_node(bundle, name, g_steal_pointer(&kernel), g_steal_pointer(&captures));
+	return true;
+}
+
+/* Sub-directories with a kernel trace are nodes; a capture beside is its node's, or a node of its own. */
+static void scan(DtcBundle *bundle, const char *path)
+{
+	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	const char *name;
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *child = g_build_filename(path, name, NULL);
+		g_autofree char *node = g_strdup(name);
+		if (g_file_test(child, G_FILE_TEST_IS_DIR)) {
+			g_autofree char *kernel = find_kernel(child);
+			if (kernel && is_name(name))
+				put_node(bundle, name, g_steal_pointer(&kernel), find_captures(child));
+			continue;
+		}
+		if (!is_capture(name) || !g_file_test(child, G_FILE_TEST_IS_REGULAR))
+			continue;
+		*strrchr(node, '.') = 0;
+		g_autofree char *directory = g_build_filename(path, node, NULL);
+		g_autofree char *kernel = find_kernel(directory);
+		if (!kernel && is_name(node))
+			put_node(bundle, node, NULL, find_captures(directory));
+	}
+}
+
+DtcBundle *dtc_bundle_open(const char *path, GError **error)
+{
+	g_autoptr(DtcBundle) bundle = g_new0(DtcBundle, 1);
+	bundle->nodes = g_ptr_array_new_with_free_func(node_free);
+	if (!path)
+		return g_steal_pointer(&bundle);
+	if (!g_file_test(path, G_FILE_TEST_IS_DIR)) {
+		bool exists = g_file_test(path, G_FILE_TEST_EXISTS);
+		g_set_error(error, DTC_COLLECT_ERROR, exists ? DTC_ERROR_UNREADABLE : DTC_ERROR_NOT_FOUND,
+			    "bundle '%s' %s\nhint: a bundle is a directory with one sub-directory per node", path,
+			    exists ? "is not a directory" : "does not exist");
+		return NULL;
+	}
+	scan(bundle, path);
+	if (!bundle->nodes->len) {
+		/* one node's own directory was given: it is a bundle with that node */
+		g_autofree char *absolute = g_canonicalize_filename(path, NULL);
+		g_autofree char *kernel = find_kernel(absolute);
+		g_autofree char *base = g_path_get_basename(absolute);
+		if (strcmp(base, "kernel") == 0) {
+			g_autofree char *parent = g_path_get_dirname(absolute);
+			g_free(base);
+			base = g_path_get_basename(parent);
+		}
+		if (kernel)
+			put_node(bundle, is_name(base) ? base : "node", g_steal_pointer(&kernel), find_captures(absolute));
+	}
+	if (!bundle->nodes->len) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
+			    "no node in '%s'\nhint: a node is a sub-directory that holds a CTF trace (a file 'metadata', there "
+			    "or in 'kernel/'), or a capture NODE.pcap; or name one with --node NAME=PATH",
+			    path);
+		return NULL;
+	}
+	return g_steal_pointer(&bundle);
+}
+
+void dtc_bundle_free(DtcBundle *bundle)
+{
+	if (!bundle)
+		return;
+	if (bundle->nodes)
+		g_ptr_array_unref(bundle->nodes);
+	g_free(bundle);
+}
+
+bool dtc_bundle_select(DtcBundle *bundle, const char *const *names, GError **error)
+{
+	for (guint i = 0; names[i]; i++) {
+		if (find_node(bundle, names[i]))
+			continue;
+		g_autoptr(GString) known = g_string_new(NULL);
+		for (guint k = 0; k < bundle->nodes->len; k++) {
+			const struct dtc_bundle_node *node = g_ptr_array_index(bundle->nodes, k);
+			g_string_append_printf(known, "%s%s", k ? ", " : "", node->name);
+		}
+		g_autofree char *shown = g_strescape(names[i], NULL);
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
+			    "no node '%s' in the bundle\nhint: the bundle has %s", shown, known->len ? known->str : "no nodes");
+		return false;
+	}
+	if (!names[0]) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE, "--nodes names no node\nhint: for example --nodes web,db");
+		return false;
+	}
+	for (guint k = bundle->nodes->len; k-- > 0;) {
+		const struct dtc_bundle_node *node = g_ptr_array_index(bundle->nodes, k);
+		if (!g_strv_contains(names, node->name))
+			g_ptr_array_remove_index(bundle->nodes, k);
+	}
+	return true;
+}
+
+guint dtc_bundle_get_count(const DtcBundle *bundle)
+{
+	return bundle->nodes->len;
+}
+
+const struct dtc_bundle_node *dtc_bundle_get_node(const DtcBundle *bundle, guint index)
+{
+	return g_ptr_array_index(bundle->nodes, index);
+}
