@@ -78,12 +78,10 @@ static bool is_loopback_address(const uint8_t address[16])
 	return (memcmp(address, mapped, 12) == 0 && address[12] == 127) || memcmp(address, one, 16) == 0;
 }
 
-/* Old events carry no addresses: all packets of a node are in flows from nowhere to nowhere. */
-static bool is_bare(const struct dtc_flow *flow)
+/* Old events (inet_sock_local_*) carry no addresses: no flow, but numbers. Without headers there is nothing at all. */
+static bool is_bare(const struct dtc_packet *packet)
 {
-	static const uint8_t zero[16], mapped[16] = { [10] = 0xff, [11] = 0xff };
-	return (memcmp(flow->source, zero, 16) == 0 || memcmp(flow->source, mapped, 16) == 0) &&
-	       memcmp(flow->source, flow->destination, 16) == 0;
+	return packet->flow == DTC_NONE && (packet->seq || packet->ack || packet->tcp_flags);
 }
 
 /* --- which source of a node ------------------------------------------------------------------------------------ */
@@ -140,12 +138,10 @@ static void choose_sources(struct matcher *matcher, guint node, const DtcPackets
 static void add_stream(struct matcher *matcher, const struct dtc_stream *stream, const struct dtc_flow *flow)
 {
 	struct group_key key = { .protocol = flow->protocol };
-	if (!is_bare(flow)) {
-		memcpy(key.source, flow->source, 16);
-		memcpy(key.destination, flow->destination, 16);
-		key.source_port = flow->source_port;
-		key.destination_port = flow->destination_port;
-	}
+	memcpy(key.source, flow->source, 16);
+	memcpy(key.destination, flow->destination, 16);
+	key.source_port = flow->source_port;
+	key.destination_port = flow->destination_port;
 	struct flow_group *group = g_hash_table_lookup(matcher->group_by_key, &key);
 	if (!group) {
 		group = g_new0(struct flow_group, 1);
@@ -308,27 +304,35 @@ static void match_group(struct matcher *matcher, const struct flow_group *group)
 	}
 }
 
-/* Old events: everything a node sent against everything another received; local traffic shows on one node twice. */
-static void match_bare(struct matcher *matcher, const struct flow_group *group)
+static GArray *get_bare(const DtcPackets *packets, enum dtc_direction direction)
+{
+	GArray *seen = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+	uint32_t count = packets ? dtc_packets_get_count(packets) : 0;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_packet *packet = dtc_packets_get(packets, i);
+		if (!is_bare(packet) || packet->direction != direction)
+			continue;
+		struct dtc_seen item = { .ns = packet->time_ns, .seq = packet->seq, .ack = packet->ack,
+					 .window = packet->window, .tcp_flags = packet->tcp_flags };
+		g_array_append_val(seen, item);
+	}
+	return seen;
+}
+
+/* Everything a node sent against everything another received; with more than two nodes nobody knows who was meant. */
+static void match_bare(struct matcher *matcher)
 {
 	for (guint a = 0; a < matcher->count; a++) {
-		for (guint b = 0; b < matcher->count; b++) {
-			if (a == b)
-				continue;
-			g_autoptr(GArray) sent = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
-			g_autoptr(GArray) received = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+		g_autoptr(GArray) sent = get_bare(matcher->sources[a].kernel, DTC_SENT);
+		for (guint b = 0; b < matcher->count && sent->len; b++) {
+			g_autoptr(GArray) received = get_bare(matcher->sources[b].kernel, DTC_RECEIVED);
 			struct dtc_stream_result result;
-			uint8_t protocol = PROTOCOL_TCP;
-			for (guint i = 0; i < group->streams->len; i++) {
-				struct dtc_stream *stream = get_stream(group, i);
-				protocol = get_flow(stream)->protocol;
-				if (stream->node == a && stream->direction == DTC_SENT)
-					dtc_stream_get_seen(stream, sent);
-				if (stream->node == b && stream->direction == DTC_RECEIVED)
-					dtc_stream_get_seen(stream, received);
-			}
-			dtc_stream_compare(sent, received, protocol, false, matcher->matches, a, b, &result);
-			if (matcher->count == 2) { /* with more nodes nobody knows for whom a packet was */
+			if (a == b || !received->len)
+				continue;
+			for (guint i = 0; i < sent->len; i++)
+				g_array_index(sent, struct dtc_seen, i).matched = false;
+			dtc_stream_compare(sent, received, PROTOCOL_TCP, false, matcher->matches, a, b, &result);
+			if (matcher->count == 2) {
 				dtc_matches_add_unmatched(matcher->matches, a, b, result.unmatched_sent);
 				dtc_matches_add_unmatched(matcher->matches, b, a, result.unmatched_received);
 			}
@@ -358,7 +362,7 @@ static void match_translated(struct matcher *matcher)
 			for (guint i = 0; i < group->streams->len; i++) {
 				struct dtc_stream *stream = get_stream(group, i);
 				const struct dtc_flow *flow = get_flow(stream);
-				if (stream->used || flow->protocol != PROTOCOL_TCP || is_bare(flow) ||
+				if (stream->used || flow->protocol != PROTOCOL_TCP ||
 				    stream->direction != (pass ? DTC_RECEIVED : DTC_SENT))
 					continue;
 				g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
@@ -393,7 +397,7 @@ static void collect_addresses(struct matcher *matcher)
 		const struct flow_group *group = g_ptr_array_index(matcher->groups, g);
 		for (guint i = 0; i < group->streams->len; i++) {
 			const struct dtc_stream *stream = get_stream(group, i);
-			if (stream->direction != DTC_SENT || is_bare(get_flow(stream)) ||
+			if (stream->direction != DTC_SENT ||
 			    node_has(group, stream->node, DTC_RECEIVED))
 				continue;
 			const uint8_t *address = get_flow(stream)->source;
@@ -413,7 +417,7 @@ static void count_unused(struct matcher *matcher)
 		for (guint i = 0; i < group->streams->len; i++) {
 			const struct dtc_stream *stream = get_stream(group, i);
 			const struct dtc_flow *flow = get_flow(stream);
-			if (stream->used || is_bare(flow))
+			if (stream->used)
 				continue;
 			guint peer = GPOINTER_TO_UINT(g_hash_table_lookup(
 				matcher->node_by_address,
@@ -439,13 +443,9 @@ DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint coun
 	};
 	for (guint i = 0; i < count; i++)
 		collect_streams(&matcher, i, findings);
-	for (guint g = 0; g < matcher.groups->len; g++) {
-		struct flow_group *group = g_ptr_array_index(matcher.groups, g);
-		if (is_bare(get_flow(get_stream(group, 0))))
-			match_bare(&matcher, group);
-		else
-			match_group(&matcher, group);
-	}
+	for (guint g = 0; g < matcher.groups->len; g++)
+		match_group(&matcher, g_ptr_array_index(matcher.groups, g));
+	match_bare(&matcher);
 	match_translated(&matcher);
 	collect_addresses(&matcher);
 	count_unused(&matcher);
