@@ -33,6 +33,8 @@ static void append_fold(GArray *folds, const GArray *steps, enum dtc_fold_kind k
 	int64_t by_cause[DTC_CAUSES] = { 0 };
 	enum dtc_cause cause = 0;
 
+	if (end - first == 1)
+		fold.kind = DTC_FOLD_STEP; /* it takes one line anyway */
 	for (guint i = first; i < end; i++)
 		by_cause[get_step(steps, i)->cause] += get_ns(steps, i);
 	for (guint i = 1; i < DTC_CAUSES; i++)
@@ -62,7 +64,7 @@ static void fold_by_node(GArray *folds, const GArray *steps, guint first, guint 
 			continue;
 		if (pending < i)
 			append_fold(folds, steps, DTC_FOLD_SHORT, pending, i);
-		append_fold(folds, steps, next - i == 1 ? DTC_FOLD_STEP : DTC_FOLD_NODE, i, next);
+		append_fold(folds, steps, DTC_FOLD_NODE, i, next);
 		pending = next;
 	}
 	if (pending < end)
@@ -81,7 +83,7 @@ static void fold_by_thread(GArray *folds, const GArray *steps, guint first, guin
 			continue;
 		if (pending < i)
 			fold_by_node(folds, steps, pending, i, min_ns);
-		append_fold(folds, steps, next - i == 1 ? DTC_FOLD_STEP : DTC_FOLD_THREAD, i, next);
+		append_fold(folds, steps, DTC_FOLD_THREAD, i, next);
 		pending = next;
 	}
 	if (pending < end)

@@ -9,7 +9,7 @@
 #include "dtrace-chain/report.h"
 
 enum dtc_fold_kind {
-	DTC_FOLD_STEP,	 /* one long segment, or several of one thread and cause with short ones between */
+	DTC_FOLD_STEP,	 /* one segment, or several of one thread and cause with short ones between */
 	DTC_FOLD_THREAD, /* short segments of one thread that are long together */
 	DTC_FOLD_NODE,	 /* short segments on one node that are long together */
 	DTC_FOLD_SHORT,	 /* the rest: short altogether or over several nodes */

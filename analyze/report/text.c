@@ -349,8 +349,7 @@ static void add_fold(const struct view *view, const struct dtc_fold *fold, struc
 	dtc_layout_add_space(layout, 1);
 	if (is_short) {
 		g_autofree char *nodes = format_nodes(view, fold);
-		dtc_layout_add(layout, DTC_STYLE_DIM, "  … %u short segment%s (%s)", fold->count,
-			       fold->count == 1 ? "" : "s", nodes);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "  … %u short segments (%s)", fold->count, nodes);
 		dtc_layout_end_line(layout);
 		return;
 	}
