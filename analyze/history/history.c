@@ -36,6 +36,7 @@ DtcHistory *dtc_history_new(void)
 	h->name_first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	h->intervals = dtc_table_new(sizeof(struct dtc_interval));
 	h->wakes = dtc_table_new(sizeof(struct dtc_wake));
+	h->faults = dtc_table_new(sizeof(struct dtc_fault));
 	h->calls = dtc_table_new(sizeof(struct dtc_call));
 	h->files = g_array_new(FALSE, TRUE, sizeof(struct dtc_file));
 	h->file_calls = dtc_table_new(sizeof(uint32_t));
@@ -60,7 +61,8 @@ void dtc_history_free(DtcHistory *h)
 			     h->files,	 h->flow_files,	  h->marks,	 h->file_call_first };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
-	DtcTable *tables[] = { h->names, h->intervals, h->wakes, h->calls, h->file_calls, h->blocks, h->contexts };
+	DtcTable *tables[] = { h->names, h->intervals, h->wakes,    h->faults,
+				 h->calls, h->file_calls, h->blocks, h->contexts };
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		dtc_table_free(tables[i]);
 	g_ptr_array_unref(h->runs);
@@ -289,6 +291,21 @@ const struct dtc_interval *dtc_history_get_interval(const DtcHistory *h, uint32_
 const struct dtc_wake *dtc_history_get_wake(const DtcHistory *h, uint32_t wake)
 {
 	return DTC_AT(h->wakes, struct dtc_wake, wake);
+}
+
+uint32_t dtc_history_get_wake_count(const DtcHistory *h)
+{
+	return h->wakes->len;
+}
+
+uint32_t dtc_history_get_fault_count(const DtcHistory *h)
+{
+	return h->faults->len;
+}
+
+const struct dtc_fault *dtc_history_get_fault(const DtcHistory *h, uint32_t fault)
+{
+	return DTC_AT(h->faults, struct dtc_fault, fault);
 }
 
 const struct dtc_call *dtc_history_get_call(const DtcHistory *h, uint32_t call)

@@ -28,6 +28,7 @@ struct DtcHistory {
 	GArray *name_first;	 /* sealed: uint32_t per thread + 1 */
 	DtcTable *intervals;	 /* struct dtc_interval */
 	DtcTable *wakes;		 /* struct dtc_wake */
+	DtcTable *faults;	 /* struct dtc_fault */
 	DtcTable *calls;		 /* struct dtc_call */
 	GArray *files;		 /* struct dtc_file */
 	DtcTable *file_calls;	 /* sealed: uint32_t call ids, grouped by file */

@@ -258,6 +258,13 @@ static void apply_logger(DtcMachine *m, const struct dtc_event *event)
 	g_array_append_val(m->history->marks, mark);
 }
 
+static void apply_fault(DtcMachine *m, const struct dtc_event *event)
+{
+	const struct dtc_fault fault = { m->now_ns, dtc_machine_get_cpu(m, event->cpu)->current,
+					 event->kind == DTC_EVENT_FAULT_KERNEL };
+	dtc_table_append(m->history->faults, &fault);
+}
+
 void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 {
 	if (event->cpu >= CPU_LIMIT)
@@ -318,6 +325,10 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 	case DTC_EVENT_DUMP_PROCESS:
 	case DTC_EVENT_DUMP_FD:
 		dtc_machine_apply_dump(m, event);
+		break;
+	case DTC_EVENT_FAULT_USER:
+	case DTC_EVENT_FAULT_KERNEL:
+		apply_fault(m, event);
 		break;
 	case DTC_EVENT_LOGGER:
 		apply_logger(m, event);

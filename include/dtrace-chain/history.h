@@ -189,6 +189,13 @@ struct dtc_mark {
 	uint32_t text; /* string */
 };
 
+/* A page fault; the trace has no event for its end. */
+struct dtc_fault {
+	int64_t time_ns;
+	uint32_t thread; /* DTC_NONE: not known which ran */
+	uint32_t in_kernel;
+};
+
 typedef struct DtcHistory DtcHistory;
 
 void dtc_history_free(DtcHistory *history);
@@ -212,6 +219,11 @@ const char *dtc_history_get_process(const DtcHistory *history, uint32_t thread, 
 const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *history, uint32_t thread, int64_t time_ns);
 const struct dtc_interval *dtc_history_get_interval(const DtcHistory *history, uint32_t interval);
 const struct dtc_wake *dtc_history_get_wake(const DtcHistory *history, uint32_t wake);
+/* All wakes, in the order of waking_ns: also those that ended no wait (of a thread that still ran). */
+uint32_t dtc_history_get_wake_count(const DtcHistory *history);
+/* All page faults in time order. */
+uint32_t dtc_history_get_fault_count(const DtcHistory *history);
+const struct dtc_fault *dtc_history_get_fault(const DtcHistory *history, uint32_t fault);
 const struct dtc_call *dtc_history_get_call(const DtcHistory *history, uint32_t call);
 /* The last call of the thread that began at or before time, or DTC_NONE. Calls of a thread have consecutive ids. */
 uint32_t dtc_history_find_call(const DtcHistory *history, uint32_t thread, int64_t time_ns);
