@@ -26,7 +26,6 @@ static GMutex setup_mutex;
 enum operation {
 	OP_UNSIGNED,
 	OP_SIGNED,
-	OP_BOOL,
 	OP_ELEMENT_UNSIGNED,
 	OP_ELEMENT_SIGNED,
 	OP_TEXT,
@@ -81,35 +80,20 @@ static void event_class_free(void *data)
 	g_free(class);
 }
 
+static bool is_type(const bt_field_class *class, bt_field_class_type type)
+{
+	return bt_field_class_type_is(bt_field_class_get_type(class), type);
+}
+
 static bool is_unsigned(const bt_field_class *class)
 {
-	return bt_field_class_type_is(bt_field_class_get_type(class), BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER);
-}
-
-static bool is_signed(const bt_field_class *class)
-{
-	return bt_field_class_type_is(bt_field_class_get_type(class), BT_FIELD_CLASS_TYPE_SIGNED_INTEGER);
-}
-
-static bool is_array(const bt_field_class *class)
-{
-	return bt_field_class_type_is(bt_field_class_get_type(class), BT_FIELD_CLASS_TYPE_ARRAY);
-}
-
-static bool is_variant(const bt_field_class *class)
-{
-	return bt_field_class_type_is(bt_field_class_get_type(class), BT_FIELD_CLASS_TYPE_VARIANT);
-}
-
-static bool is_structure(const bt_field_class *class)
-{
-	return bt_field_class_type_is(bt_field_class_get_type(class), BT_FIELD_CLASS_TYPE_STRUCTURE);
+	return is_type(class, BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER);
 }
 
 /* Bits of the elements of an array of unsigned integers, else 0. */
 static guint get_element_bits(const bt_field_class *class)
 {
-	if (!is_array(class))
+	if (!is_type(class, BT_FIELD_CLASS_TYPE_ARRAY))
 		return 0;
 	const bt_field_class *element = bt_field_class_array_borrow_element_field_class_const(class);
 	return is_unsigned(element) ? (guint)bt_field_class_integer_get_field_value_range(element) : 0;
@@ -122,7 +106,7 @@ static bool choose_operation(const struct dtc_field_spelling *spelling, const bt
 	switch (spelling->type) {
 	case DTC_FIELD_TEXT:
 		*ret_operation = OP_TEXT;
-		return bt_field_class_type_is(bt_field_class_get_type(class), BT_FIELD_CLASS_TYPE_STRING);
+		return is_type(class, BT_FIELD_CLASS_TYPE_STRING);
 	case DTC_FIELD_ADDRESS:
 		*ret_operation = get_element_bits(class) == 16 ? OP_ADDRESS_WORDS : OP_ADDRESS_BYTES;
 		return get_element_bits(class) == 8 || get_element_bits(class) == 16;
@@ -133,19 +117,17 @@ static bool choose_operation(const struct dtc_field_spelling *spelling, const bt
 		break;
 	}
 	if (is_element) {
-		if (!is_array(class))
+		if (!is_type(class, BT_FIELD_CLASS_TYPE_ARRAY))
 			return false;
 		class = bt_field_class_array_borrow_element_field_class_const(class);
 	}
 	if (is_unsigned(class))
 		*ret_operation = is_element ? OP_ELEMENT_UNSIGNED : OP_UNSIGNED;
-	else if (is_signed(class))
+	else if (is_type(class, BT_FIELD_CLASS_TYPE_SIGNED_INTEGER))
 		*ret_operation = is_element ? OP_ELEMENT_SIGNED : OP_SIGNED;
-	else if (!is_element && bt_field_class_get_type(class) == BT_FIELD_CLASS_TYPE_BOOL)
-		*ret_operation = OP_BOOL;
 	else
 		return false;
-	return *ret_operation == OP_BOOL || spelling->type != DTC_FIELD_FD ||
+	return spelling->type != DTC_FIELD_FD ||
 	       bt_field_class_integer_get_preferred_display_base(class) !=
 		       BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL;
 }
@@ -188,7 +170,7 @@ static void compile_rules(struct event_class *class, const struct dtc_field_spel
 			const char *name = get_member(payload, i, &member_class);
 			if (strcmp(dtc_spelling_skip_underscores(name), spelling->name) != 0)
 				continue;
-			struct rule rule = { .member = (uint32_t)i, .slot = spelling->slot, .element = spelling->element };
+			struct rule rule = { (uint32_t)i, 0, spelling->slot, spelling->element };
 			if (choose_operation(spelling, member_class, &rule.operation) && !is_slot_taken(class, &rule))
 				class->rules[class->rule_count++] = rule;
 			break;
@@ -206,7 +188,8 @@ static struct layer *compile_variant(const bt_field_class *variant, guint *ret_c
 		const bt_field_class_variant_option *option =
 			bt_field_class_variant_borrow_option_by_index_const(variant, i);
 		const char *name = bt_field_class_variant_option_get_name(option);
-		compile_layer(&layers[i], name ? name : "", bt_field_class_variant_option_borrow_field_class_const(option));
+		compile_layer(&layers[i], name ? name : "",
+			      bt_field_class_variant_option_borrow_field_class_const(option));
 	}
 	*ret_count = (guint)count;
 	return layers;
@@ -217,7 +200,7 @@ static void compile_layer(struct layer *layer, const char *option_name, const bt
 	layer->layer = dtc_spelling_find_layer(option_name);
 	layer->inner = -1;
 	memset(layer->member, -1, sizeof(layer->member));
-	if (layer->layer == DTC_LAYER_OTHER || !is_structure(structure)) {
+	if (layer->layer == DTC_LAYER_OTHER || bt_field_class_get_type(structure) != BT_FIELD_CLASS_TYPE_STRUCTURE) {
 		layer->layer = DTC_LAYER_OTHER;
 		return;
 	}
@@ -226,7 +209,7 @@ static void compile_layer(struct layer *layer, const char *option_name, const bt
 		const bt_field_class *class;
 		const char *name = get_member(structure, i, &class);
 		bool is_network = layer->layer == DTC_LAYER_IPV4 || layer->layer == DTC_LAYER_IPV6;
-		if (is_network && is_variant(class) && layer->inner < 0 &&
+		if (is_network && is_type(class, BT_FIELD_CLASS_TYPE_VARIANT) && layer->inner < 0 &&
 		    strcmp(dtc_spelling_skip_underscores(name), dtc_spelling_transport_header) == 0) {
 			layer->inner = (int)i; /* one level: options of a transport layer have no variant looked at */
 			layer->options = compile_variant(class, &layer->option_count);
@@ -250,7 +233,7 @@ static void compile_network(struct event_class *class, const bt_field_class *pay
 	for (uint64_t i = 0; i < count; i++) {
 		const bt_field_class *member_class;
 		const char *name = get_member(payload, i, &member_class);
-		if (!is_variant(member_class) ||
+		if (!is_type(member_class, BT_FIELD_CLASS_TYPE_VARIANT) ||
 		    strcmp(dtc_spelling_skip_underscores(name), dtc_spelling_network_header) != 0)
 			continue;
 		class->network = (int)i;
@@ -289,46 +272,20 @@ static struct event_class *event_class_new(const bt_event_class *bt_class, DtcNa
 
 /* ---- one event ---- */
 
-static void set_address(uint8_t address[16], const bt_field *array, bool words, bool *ret_set)
+static bool set_address(uint8_t address[16], const bt_field *array, bool words)
 {
-	uint64_t length = bt_field_array_get_length(array);
-	uint64_t bytes = words ? 2 * length : length;
-	if (bytes != 4 && bytes != 16)
-		return; /* the other family's array is empty */
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-	uint8_t *to = address;
-	if (bytes == 4) {
-		memcpy(address, mapped, sizeof(mapped));
-		to += sizeof(mapped);
-	}
+	uint8_t bytes[16];
+	uint64_t length = bt_field_array_get_length(array), used = 0;
+	if (length > (words ? 8 : 16))
+		return false;
 	for (uint64_t i = 0; i < length; i++) {
 		uint64_t value = bt_field_integer_unsigned_get_value(
 			bt_field_array_borrow_element_field_by_index_const(array, i));
 		if (words)
-			*to++ = (uint8_t)(value >> 8);
-		*to++ = (uint8_t)value;
+			bytes[used++] = (uint8_t)(value >> 8);
+		bytes[used++] = (uint8_t)value;
 	}
-	*ret_set = true;
-}
-
-static void set_header(struct dtc_headers *headers, guint field, uint64_t value)
-{
-	switch (field) {
-	case DTC_HEADER_SEQ:
-		headers->seq = (uint32_t)value;
-		break;
-	case DTC_HEADER_ACK:
-		headers->ack = (uint32_t)value;
-		break;
-	case DTC_HEADER_WINDOW:
-		headers->window = (uint16_t)value;
-		break;
-	case DTC_HEADER_FLAGS:
-		headers->tcp_flags = (uint8_t)value;
-		break;
-	default:
-		break;
-	}
+	return dtc_address_set(address, bytes, used);
 }
 
 /* The integers of a header layer. */
@@ -348,13 +305,10 @@ static void read_layer(const struct layer *layer, const bt_field *structure, str
 static bool read_address(const struct layer *layer, const bt_field *structure, enum dtc_header_field field,
 			 uint8_t address[16])
 {
-	bool is_set = false;
-	if (layer->member[field] >= 0)
-		set_address(address,
-			    bt_field_structure_borrow_member_field_by_index_const(structure,
-										  (uint64_t)layer->member[field]),
-			    layer->address_words, &is_set);
-	return is_set;
+	int member = layer->member[field];
+	return member >= 0 &&
+	       set_address(address, bt_field_structure_borrow_member_field_by_index_const(structure, (uint64_t)member),
+			   layer->address_words);
 }
 
 static const bt_field *select_layer(const bt_field *variant, const struct layer *options, guint option_count,
@@ -400,9 +354,6 @@ static void apply_rule(const struct rule *rule, const bt_field *field, struct dt
 	case OP_SIGNED:
 		event->v[rule->slot] = bt_field_integer_signed_get_value(field);
 		break;
-	case OP_BOOL:
-		event->v[rule->slot] = bt_field_bool_get_value(field) != BT_FALSE;
-		break;
 	case OP_ELEMENT_UNSIGNED:
 	case OP_ELEMENT_SIGNED:
 		if (bt_field_array_get_length(field) <= (uint64_t)rule->element)
@@ -417,10 +368,11 @@ static void apply_rule(const struct rule *rule, const bt_field *field, struct dt
 		break;
 	case OP_ADDRESS_BYTES:
 	case OP_ADDRESS_WORDS:
-		set_address(event->address, field, rule->operation == OP_ADDRESS_WORDS, &event->has_address);
+		if (set_address(event->address, field, rule->operation == OP_ADDRESS_WORDS))
+			event->has_address = true; /* the array of the other family is empty */
 		break;
 	case OP_HEADER:
-		set_header(&event->headers, rule->slot, bt_field_integer_unsigned_get_value(field));
+		dtc_headers_set_field(&event->headers, rule->slot, bt_field_integer_unsigned_get_value(field));
 		break;
 	default:
 		break;
@@ -444,7 +396,8 @@ static void fill_event(const struct event_class *class, const bt_event *bt_event
 	const bt_field *payload = bt_event_borrow_payload_field_const(bt_event);
 	for (guint i = 0; i < class->rule_count; i++)
 		apply_rule(&class->rules[i],
-			   bt_field_structure_borrow_member_field_by_index_const(payload, class->rules[i].member), event);
+			   bt_field_structure_borrow_member_field_by_index_const(payload, class->rules[i].member),
+			   event);
 	if (class->network >= 0)
 		read_headers(class, payload, event);
 }
@@ -457,7 +410,8 @@ struct cursor {
 	bt_message_array_const messages; /* the batch: owned references from at on */
 	uint64_t count;
 	uint64_t at;
-	bool ended;    /* the iterator has no more */
+	bool ended;    /* the iterator has no more, or failed */
+	bool is_rejected; /* what is left of the batch is dropped */
 	bool has_item; /* the stream's current item is valid; an event is messages[at] */
 	bool in_trace; /* a packet was seen: later counts of lost events are from inside the trace */
 	int cpu_member; /* in the packet context, or -1 */
@@ -490,10 +444,8 @@ static char *take_error(const char *fallback)
 	if (bt_error_get_cause_count(error) > 0)
 		text = g_strdup(bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0)));
 	bt_error_release(error);
-	if (!text || !*text) {
-		g_free(text);
-		return g_strdup(fallback);
-	}
+	if (!text)
+		return g_strdup(fallback ? fallback : "no reason given");
 	char *colon = strstr(text, ": "); /* what follows are details with addresses of the process */
 	if (colon)
 		*colon = '\0';
@@ -506,6 +458,21 @@ static void end_cursor(struct cursor *cursor, char *error)
 {
 	cursor->ended = true;
 	dtc_stream_take_error(&cursor->stream, error);
+}
+
+/* Ends the stream behind its batch if the thread has an error. */
+static void end_on_error(struct cursor *cursor)
+{
+	char *error = take_error(NULL);
+	if (error)
+		end_cursor(cursor, error);
+}
+
+/* Ends the stream here: the rest of the batch is not trusted either. */
+static void reject(struct cursor *cursor, char *error)
+{
+	end_cursor(cursor, error);
+	cursor->is_rejected = true;
 }
 
 static void drop_batch(struct cursor *cursor)
@@ -528,6 +495,8 @@ static bt_component_class_sink_consume_method_status consume(bt_self_component_s
 	case BT_MESSAGE_ITERATOR_NEXT_STATUS_OK:
 		cursor->messages = messages;
 		cursor->count = count;
+		/* source.ctf.fs gives out what it has and leaves the error behind: the next call would abort on it */
+		end_on_error(cursor);
 		break;
 	case BT_MESSAGE_ITERATOR_NEXT_STATUS_END:
 		cursor->ended = true;
@@ -576,10 +545,9 @@ static int find_member(const bt_field_class *structure, const char *wanted)
 
 static void read_environment(DtcCtf *ctf, const bt_trace *trace)
 {
-	uint64_t count = bt_trace_get_environment_entry_count(trace);
-	for (uint64_t i = 0; i < count; i++) {
-		const char *name;
-		const bt_value *value;
+	const char *name;
+	const bt_value *value;
+	for (uint64_t i = 0; i < bt_trace_get_environment_entry_count(trace); i++) {
 		bt_trace_borrow_environment_entry_by_index_const(trace, i, &name, &value);
 		char *text = bt_value_is_string(value) ?
 				     g_strdup(bt_value_string_get(value)) :
@@ -600,7 +568,7 @@ static void begin_stream(DtcCtf *ctf, struct cursor *cursor, const bt_stream *st
 	cursor->sequence_member = find_member(context, "packet_seq_num");
 	if (!bt_stream_class_borrow_default_clock_class_const(class)) {
 		ctf->has_clock = false;
-		end_cursor(cursor, g_strdup("it has no clock"));
+		reject(cursor, g_strdup("it has no clock"));
 	}
 	cursor->gap_times_events = bt_stream_class_discarded_events_have_default_clock_snapshots(class);
 	cursor->gap_times_packets = bt_stream_class_discarded_packets_have_default_clock_snapshots(class);
@@ -629,7 +597,7 @@ static void begin_packet(struct cursor *cursor, const bt_packet *packet)
 	if (!get_packet_number(packet, cursor->cpu_member, &value))
 		value = 0; /* a tracer without per-CPU streams */
 	if (value >= CPU_LIMIT) {
-		end_cursor(cursor, g_strdup_printf("a packet claims CPU %" G_GUINT64_FORMAT, value));
+		reject(cursor, g_strdup_printf("a packet claims CPU %" G_GUINT64_FORMAT, value));
 		return;
 	}
 	cursor->stream.cpu = (uint32_t)value;
@@ -645,26 +613,32 @@ static void begin_packet(struct cursor *cursor, const bt_packet *packet)
 	cursor->in_trace = true;
 }
 
+static void set_gap_times(struct dtc_gap *gap, const bt_clock_snapshot *begin, const bt_clock_snapshot *end)
+{
+	get_ns(begin, &gap->begin_ns);
+	get_ns(end, &gap->end_ns);
+}
+
 static struct dtc_gap read_discarded_events(const struct cursor *cursor, const bt_message *message)
 {
 	struct dtc_gap gap = { cursor->stream.last_ns, cursor->stream.last_ns, DTC_ABSENT };
 	uint64_t count;
 	if (bt_message_discarded_events_get_count(message, &count) == BT_PROPERTY_AVAILABILITY_AVAILABLE)
 		gap.count = (int64_t)MIN(count, (uint64_t)INT64_MAX);
-	if (cursor->gap_times_events) {
-		get_ns(bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(message), &gap.begin_ns);
-		get_ns(bt_message_discarded_events_borrow_end_default_clock_snapshot_const(message), &gap.end_ns);
-	}
+	if (cursor->gap_times_events)
+		set_gap_times(&gap,
+			      bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(message),
+			      bt_message_discarded_events_borrow_end_default_clock_snapshot_const(message));
 	return gap;
 }
 
 static struct dtc_gap read_discarded_packets(const struct cursor *cursor, const bt_message *message)
 {
 	struct dtc_gap gap = { cursor->stream.last_ns, cursor->stream.last_ns, DTC_ABSENT };
-	if (cursor->gap_times_packets) {
-		get_ns(bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(message), &gap.begin_ns);
-		get_ns(bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(message), &gap.end_ns);
-	}
+	if (cursor->gap_times_packets)
+		set_gap_times(&gap,
+			      bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(message),
+			      bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(message));
 	return gap;
 }
 
@@ -672,7 +646,7 @@ static bool take_event(struct cursor *cursor, const bt_message *message)
 {
 	int64_t time_ns;
 	if (!get_ns(bt_message_event_borrow_default_clock_snapshot_const(message), &time_ns)) {
-		end_cursor(cursor, g_strdup("an event's time is beyond what 64 bits hold"));
+		reject(cursor, g_strdup("an event's time is beyond what 64 bits hold"));
 		return false;
 	}
 	dtc_stream_take_event(&cursor->stream, time_ns);
@@ -728,23 +702,10 @@ static void advance(DtcCtf *ctf, struct cursor *cursor)
 		bt_message_put_ref(message);
 		if (cursor->has_item)
 			return;
-		if (cursor->ended)
+		if (cursor->is_rejected)
 			drop_batch(cursor);
 	}
 	cursor->has_item = dtc_stream_flush_gap(&cursor->stream);
-}
-
-/* A number beyond the tracer's table names the call by ours, or by itself. Such events are rare: a look-up is fine. */
-static int64_t name_call(DtcCtf *ctf, const struct event_class *class, int64_t number)
-{
-	if (number == DTC_ABSENT)
-		return 0;
-	const char *known = dtc_spelling_find_call(number, class->is_compat);
-	if (known)
-		return dtc_names_add(ctf->call_names, known);
-	char text[40];
-	g_snprintf(text, sizeof(text), "syscall_%" G_GINT64_FORMAT, number);
-	return dtc_names_add(ctf->call_names, text);
 }
 
 /* ---- graph ---- */
@@ -808,7 +769,8 @@ static bool add_sink(DtcCtf *ctf, const bt_component_source *source)
 									  BT_LOGGING_LEVEL_NONE, &sink) ==
 			  BT_GRAPH_ADD_COMPONENT_STATUS_OK;
 	for (guint i = 0; ok && i < ctf->count; i++)
-		ok = bt_graph_connect_ports(ctf->graph, bt_component_source_borrow_output_port_by_index_const(source, i),
+		ok = bt_graph_connect_ports(ctf->graph,
+					    bt_component_source_borrow_output_port_by_index_const(source, i),
 					    bt_component_sink_borrow_input_port_by_index_const(sink, i), NULL) ==
 		     BT_GRAPH_CONNECT_PORTS_STATUS_OK;
 	bt_component_class_sink_put_ref(class);
@@ -916,8 +878,11 @@ void dtc_ctf_fill(DtcCtf *ctf, guint index, struct dtc_event *event)
 		g_hash_table_insert(ctf->classes, (void *)bt_class, class);
 	}
 	fill_event(class, bt_event, event);
-	if (class->call_by_number)
-		event->v[DTC_CALL_NAME] = name_call(ctf, class, event->v[DTC_CALL_NUMBER]);
+	if (class->call_by_number && event->v[DTC_CALL_NUMBER] != DTC_ABSENT) { /* rare: a look-up is fine */
+		char name[DTC_CALL_NAME_BYTES];
+		dtc_spelling_name_call(event->v[DTC_CALL_NUMBER], class->is_compat, name);
+		event->v[DTC_CALL_NAME] = dtc_names_add(ctf->call_names, name);
+	}
 }
 
 const char *dtc_ctf_get_environment(const DtcCtf *ctf, const char *key)
@@ -933,19 +898,4 @@ bool dtc_ctf_has_clock(const DtcCtf *ctf)
 bool dtc_ctf_has_kernel_events(const DtcCtf *ctf)
 {
 	return ctf->has_kernel_events;
-}
-
-bool dtc_ctf_probe(const char *path)
-{
-	DtcCtf ctf = { 0 };
-	g_mutex_lock(&setup_mutex);
-	bool ok = build_graph(&ctf, path);
-	for (guint i = 0; i < ctf.count; i++)
-		bt_message_iterator_put_ref(ctf.cursors[i].iterator);
-	bt_graph_put_ref(ctf.graph);
-	bt_plugin_put_ref(ctf.plugin);
-	g_mutex_unlock(&setup_mutex);
-	bt_current_thread_clear_error();
-	g_free(ctf.cursors);
-	return ok;
 }

@@ -34,6 +34,3 @@ const char *dtc_ctf_get_environment(const DtcCtf *ctf, const char *key);
 bool dtc_ctf_has_clock(const DtcCtf *ctf);
 /* True if the metadata declares at least one event that spellings.c knows. */
 bool dtc_ctf_has_kernel_events(const DtcCtf *ctf);
-
-/* Tries whether babeltrace2 accepts the directory. */
-bool dtc_ctf_probe(const char *path);

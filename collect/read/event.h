@@ -103,7 +103,7 @@ enum {
 	DTC_CALL_NAME = 0, /* index for dtc_reader_get_syscall_name; 0 is "unknown" (old exit_syscall has no name) */
 	DTC_CALL_NUMBER,   /* syscall_entry_unknown: its id; else absent */
 	DTC_CALL_FD,	   /* first of: epfd, out_fd, fildes, oldfd, fd_in, fd, sockfd */
-	DTC_CALL_FD2,	   /* first of: in_fd, newfd, fd_out; with epfd also fd; on exit of pipe and socketpair the second */
+	DTC_CALL_FD2,	   /* first of: in_fd, newfd, fd_out; with epfd also fd; exit of pipe, socketpair: the second */
 	DTC_CALL_LENGTH,   /* count, len, size, nbytes, vlen */
 	DTC_CALL_UADDR,	   /* uaddr (futex) */
 	DTC_CALL_OP,	   /* op, cmd, request, which, which_clock, type (socket) */
@@ -114,7 +114,10 @@ enum {
 	DTC_CALL_VALUE,	   /* val, arg, protocol */
 	DTC_CALL_TIMEOUT,  /* timeout, timeout_msecs */
 	DTC_CALL_PID,	   /* pid, tid, upid: kill, wait4, ptrace */
-	/* NET_*: headers; text[0] interface name */
+	/*
+	 * NET_*: headers; text[0] interface name. INET_*: v[DTC_NET_SKB] is the socket; the headers have ip_version 0,
+	 * but protocol (TCP), seq, ack, tcp_flags and window.
+	 */
 	DTC_NET_SKB = 0,
 	DTC_NET_LENGTH, /* len as traced: with the Ethernet header on send, without it on receive */
 	DTC_NET_RESULT, /* XMIT: rc */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/read/fields.h"
 
+#include <string.h>
+
 #define ETHERNET_BYTES 14
 #define IPV6_BYTES 40
 #define UDP_BYTES 8
@@ -67,4 +69,51 @@ void dtc_headers_set(struct dtc_event *event, const struct dtc_header_values *ip
 	/* what follows the header of a later fragment is payload, whatever the tracer took it for */
 	if (transport && is_first_fragment)
 		set_transport(headers, transport, bytes);
+}
+
+/*
+ * The probe of LTTng 2.1 copied the 16 bits behind the acknowledgement as the C bit fields of struct tcphdr lie on
+ * x86: data offset in the low byte, then the flags with FIN as the highest bit. A SYN reads 0x400a, a SYN-ACK 0x480a.
+ */
+static uint8_t reverse_flags(uint64_t value)
+{
+	uint8_t flags = 0;
+	for (guint bit = 0; bit < 8; bit++)
+		if (value & (UINT64_C(0x8000) >> bit))
+			flags |= (uint8_t)(1u << bit);
+	return flags;
+}
+
+void dtc_headers_set_field(struct dtc_headers *headers, guint field, uint64_t value)
+{
+	switch (field) {
+	case DTC_HEADER_SEQ:
+		headers->seq = (uint32_t)value;
+		break;
+	case DTC_HEADER_ACK:
+		headers->ack = (uint32_t)value;
+		break;
+	case DTC_HEADER_WINDOW:
+		headers->window = (uint16_t)value;
+		break;
+	case DTC_HEADER_INET_FLAGS:
+		headers->tcp_flags = reverse_flags(value);
+		break;
+	default:
+		break;
+	}
+}
+
+bool dtc_address_set(uint8_t address[16], const uint8_t *bytes, uint64_t count)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	if (count == 16) {
+		memcpy(address, bytes, 16);
+	} else if (count == 4) {
+		memcpy(address, mapped, sizeof(mapped));
+		memcpy(address + sizeof(mapped), bytes, 4);
+	} else {
+		return false;
+	}
+	return true;
 }

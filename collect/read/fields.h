@@ -21,3 +21,9 @@ struct dtc_header_values {
  */
 void dtc_headers_set(struct dtc_event *event, const struct dtc_header_values *ip,
 		     const struct dtc_header_values *transport);
+
+/* Sets one field of headers that come without a layer (inet_sock_local_*). */
+void dtc_headers_set_field(struct dtc_headers *headers, guint field, uint64_t value);
+
+/* 4 bytes become ::ffff:a.b.c.d, 16 bytes are kept; false with any other count. */
+bool dtc_address_set(uint8_t address[16], const uint8_t *bytes, uint64_t count);

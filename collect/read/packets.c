@@ -8,8 +8,8 @@
  * loopback, retransmitted, on veth and bridge), always with the same sequence number: that is no new connection. It
  * may also miss it, or see the SYN-ACK first. The rules, with "pair" for the latest generation:
  *   SYN       isn known: same number keeps the pair, another begins a new one.
- *             isn not known: keeps a pair in which nothing but SYNs was seen (a new pair, a simultaneous open); else the
- *             pair was found in mid-connection and this is the next one.
+ *             isn not known: keeps a pair in which nothing but SYNs was seen (a new pair, a simultaneous open); else
+ *             the pair was found in mid-connection and this is the next one.
  *   SYN-ACK   acknowledges the isn of the reverse flow, and tells it if the SYN itself was missed. One that
  *             acknowledges another number belongs to the generation whose isn it acknowledges (late duplicate), else
  *             begins a new one.

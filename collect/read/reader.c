@@ -4,6 +4,7 @@
 
 #include "collect/read/ctf.h"
 #include "collect/read/merge.h"
+#include "collect/read/salvage.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
@@ -11,6 +12,7 @@
 struct DtcReader {
 	char *node;
 	char *path;
+	DtcSalvage *salvage; /* of a damaged trace; NULL: the trace is read where it is */
 	DtcCtf *ctf;
 	DtcMerge *merge;
 	guint current;		 /* stream that gave the last event, G_MAXUINT: none yet */
@@ -59,6 +61,42 @@ static void build_merge(DtcReader *reader)
 	dtc_merge_build(reader->merge);
 }
 
+/* The salvage's question to babeltrace2. */
+static bool can_open(const char *path)
+{
+	DtcNames *names = dtc_names_new();
+	g_autofree char *reason = NULL;
+	DtcCtf *ctf = dtc_ctf_open(path, names, names, &reason);
+	dtc_ctf_free(ctf);
+	dtc_names_free(names);
+	return ctf != NULL;
+}
+
+static bool open_streams(DtcReader *reader, GError **error)
+{
+	g_autofree char *reason = NULL;
+	if (!dtc_salvage_is_needed(reader->path))
+		reader->ctf = dtc_ctf_open(reader->path, reader->event_names, reader->call_names, &reason);
+	if (reader->ctf)
+		return true;
+	g_autoptr(GError) salvage_error = NULL;
+	g_autofree char *salvage_reason = NULL;
+	reader->salvage = dtc_salvage_new(reader->path, can_open, &salvage_error);
+	if (reader->salvage)
+		reader->ctf = dtc_ctf_open(dtc_salvage_get_path(reader->salvage), reader->event_names,
+					   reader->call_names, &salvage_reason);
+	if (reader->ctf)
+		return true;
+	if (salvage_error)
+		g_propagate_prefixed_error(error, g_steal_pointer(&salvage_error),
+					   "cannot read the trace of node '%s': ", reader->node);
+	else
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
+			    "cannot read the trace of node '%s' in '%s': %s\ncopy the trace again from the node",
+			    reader->node, reader->path, salvage_reason ? salvage_reason : reason);
+	return false;
+}
+
 DtcReader *dtc_reader_open(const char *node, const char *path, GError **error)
 {
 	g_autoptr(DtcReader) reader = g_new0(DtcReader, 1);
@@ -76,16 +114,7 @@ DtcReader *dtc_reader_open(const char *node, const char *path, GError **error)
 			    node);
 		return NULL;
 	}
-	g_autofree char *reason = NULL;
-	reader->ctf = dtc_ctf_open(path, reader->event_names, reader->call_names, &reason);
-	if (!reader->ctf) {
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
-			    "cannot read the trace of node '%s' in '%s': %s\n"
-			    "check the copy against the original; `babeltrace2 DIRECTORY` names what it cannot read",
-			    node, path, reason);
-		return NULL;
-	}
-	if (!check_trace(reader, error))
+	if (!open_streams(reader, error) || !check_trace(reader, error))
 		return NULL;
 	build_merge(reader);
 	return g_steal_pointer(&reader);
@@ -97,6 +126,7 @@ void dtc_reader_free(DtcReader *reader)
 		return;
 	dtc_merge_free(reader->merge);
 	dtc_ctf_free(reader->ctf);
+	dtc_salvage_free(reader->salvage);
 	dtc_names_free(reader->event_names);
 	dtc_names_free(reader->call_names);
 	g_array_unref(reader->event_counts);
@@ -170,6 +200,10 @@ static void report_stream(const DtcReader *reader, const struct dtc_stream *stre
 bool dtc_reader_finish(DtcReader *reader, DtcFindings *findings, GError **error)
 {
 	const struct dtc_stream *damaged = NULL;
+	const GPtrArray *losses = reader->salvage ? dtc_salvage_get_losses(reader->salvage) : NULL;
+	for (guint i = 0; losses && i < losses->len; i++)
+		dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, reader->node, "%s",
+				 (const char *)g_ptr_array_index(losses, i));
 	guint count = dtc_ctf_get_stream_count(reader->ctf);
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_stream *stream = dtc_ctf_get_stream(reader->ctf, i);

@@ -46,8 +46,9 @@ struct dtc_event_spelling dtc_spelling_find_event(const char *name);
 /* The name without leading underscores, which tracers add or leave out. */
 const char *dtc_spelling_skip_underscores(const char *name);
 
-/* Name of a system call that is newer than tracers' tables, or NULL. */
-const char *dtc_spelling_find_call(int64_t number, bool is_compat);
+/* Names a system call by its number: those that tracers' tables lack by ours, others "syscall_N". */
+#define DTC_CALL_NAME_BYTES 40
+void dtc_spelling_name_call(int64_t number, bool is_compat, char ret_name[DTC_CALL_NAME_BYTES]);
 
 /* Fields inside the header variants of net events. */
 enum dtc_header_field {
@@ -67,6 +68,7 @@ enum dtc_header_field {
 	DTC_HEADER_FLAGS,
 	DTC_HEADER_WINDOW,
 	DTC_HEADER_UDP_LENGTH,
+	DTC_HEADER_INET_FLAGS, /* inet_sock_local_*: 16 bits around the flags, in the order of C bit fields */
 	DTC_HEADER_FIELDS
 };
 

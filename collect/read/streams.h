@@ -24,8 +24,8 @@ struct dtc_stream {
 	bool is_gap;	 /* the current item is gap, not an event */
 	struct dtc_gap gap;
 	/*
-	 * Tracers count lost events per packet, so the count is known when a packet begins but says "up to its end": the
-	 * gap waits here and comes after the packet's events.
+	 * Tracers count lost events per packet, so the count is known when a packet begins but says "up to its end":
+	 * the gap waits here and comes after the packet's events.
 	 */
 	bool has_pending_gap;
 	struct dtc_gap pending_gap;
