@@ -20,6 +20,8 @@ struct DtcLocator {
 struct gathered {
 	guint first, last; /* positions in members */
 	guint count;
+	guint same_seq[2]; /* the hop before with the same sequence number of the request and of the response + 1; 0:
+			      none */
 	const struct dtc_exchange *best;
 };
 
@@ -167,42 +169,57 @@ static guint get_richness(const struct dtc_exchange *e)
 	return e->has_request * 8u + e->has_response * 4u + e->response_complete * 2u + e->is_first;
 }
 
+/* The hop among those with the exchange's sequence number that is the exchange's, + 1; 0: none. */
+static guint find_hop(const DtcLocator *locator, const GArray *hops, guint latest, guint key,
+		      const struct dtc_exchange *e)
+{
+	enum { MAX_STEPS = 64 }; /* that many connections with equal numbers are made up */
+	for (guint steps = 0; latest > 0 && steps < MAX_STEPS; steps++) {
+		const struct gathered *g = &g_array_index(hops, struct gathered, latest - 1);
+		if (is_same_on_wire(locator, g->best, e))
+			return latest;
+		latest = g->same_seq[key];
+	}
+	return 0;
+}
+
 static GArray *gather(const DtcLocator *locator, const struct dtc_request *request, GArray *members)
 {
 	const DtcExchanges *exchanges = dtc_requests_get_exchanges(locator->requests);
 	GArray *hops = g_array_new(FALSE, FALSE, sizeof(struct gathered));
-	/* Sequence number -> latest hop with it + 1. Hops that share one by chance are not searched further. */
-	g_autoptr(GHashTable) by_seq = g_hash_table_new(g_direct_hash, g_direct_equal);
+	/* Sequence number of the request [0] and the response [1] -> latest hop with it + 1. */
+	GHashTable *by_seq[2] = { g_hash_table_new(g_direct_hash, g_direct_equal),
+				  g_hash_table_new(g_direct_hash, g_direct_equal) };
 	for (guint i = 0; i < request->exchange_count; i++) {
 		const struct dtc_exchange *e = dtc_exchanges_get(exchanges, request->exchanges[i]);
 		struct member member = { e, G_MAXUINT };
-		guint hop = G_MAXUINT;
-		uint32_t keys[2] = { e->request_seq, e->response_seq };
-		bool valid[2] = { e->has_request, e->has_response };
+		const gpointer seq[2] = { GUINT_TO_POINTER(e->request_seq), GUINT_TO_POINTER(e->response_seq) };
+		const bool has_seq[2] = { e->has_request, e->has_response };
+		guint latest[2] = { 0, 0 }, hop = 0;
 		g_array_append_val(members, member);
-		for (guint k = 0; k < 2 && hop == G_MAXUINT; k++) {
-			gpointer known = valid[k] ? g_hash_table_lookup(by_seq, GUINT_TO_POINTER(keys[k])) : NULL;
-			if (known &&
-			    is_same_on_wire(locator,
-					    g_array_index(hops, struct gathered, GPOINTER_TO_UINT(known) - 1).best, e))
-				hop = GPOINTER_TO_UINT(known) - 1;
+		for (guint k = 0; k < 2; k++) {
+			if (has_seq[k])
+				latest[k] = GPOINTER_TO_UINT(g_hash_table_lookup(by_seq[k], seq[k]));
+			if (!hop)
+				hop = find_hop(locator, hops, latest[k], k, e);
 		}
-		if (hop == G_MAXUINT) {
-			struct gathered new = { .first = i, .last = i, .count = 1, .best = e };
-			hop = hops->len;
-			g_array_append_val(hops, new);
-		} else {
-			struct gathered *g = &g_array_index(hops, struct gathered, hop);
+		if (hop) {
+			struct gathered *g = &g_array_index(hops, struct gathered, hop - 1);
 			g_array_index(members, struct member, g->last).next = i;
 			g->last = i;
 			g->count++;
 			if (get_richness(e) > get_richness(g->best))
 				g->best = e;
+			continue;
 		}
+		struct gathered new = { i, i, 1, { latest[0], latest[1] }, e };
+		g_array_append_val(hops, new);
 		for (guint k = 0; k < 2; k++)
-			if (valid[k])
-				g_hash_table_insert(by_seq, GUINT_TO_POINTER(keys[k]), GUINT_TO_POINTER(hop + 1));
+			if (has_seq[k])
+				g_hash_table_insert(by_seq[k], seq[k], GUINT_TO_POINTER(hops->len));
 	}
+	g_hash_table_unref(by_seq[0]);
+	g_hash_table_unref(by_seq[1]);
 	return hops;
 }
 

@@ -18,6 +18,7 @@ struct made_capture {
 	DtcExchanges *exchanges; /* after made_finish */
 	int64_t now_ns;
 	uint32_t snapshot_bytes; /* of payload; 0: all */
+	int here;		 /* enum made_side: what it sends is sent; -1: everything is received */
 };
 
 enum made_side { CLIENT, SERVER };
@@ -30,14 +31,20 @@ struct made_connection {
 	uint32_t next[2];
 };
 
-static inline void made_open_with(struct made_capture *capture, const struct dtc_http_options *options)
+static inline void made_open_at(struct made_capture *capture, guint node, const struct dtc_http_options *options)
 {
 	*capture = (struct made_capture){
 		.packets = dtc_packets_new(),
 		.findings = dtc_findings_new(),
 		.now_ns = 1000000000,
+		.here = -1,
 	};
-	capture->http = dtc_http_new(3, capture->packets, options);
+	capture->http = dtc_http_new(node, capture->packets, options);
+}
+
+static inline void made_open_with(struct made_capture *capture, const struct dtc_http_options *options)
+{
+	made_open_at(capture, 3, options);
 }
 
 static inline void made_open(struct made_capture *capture)
@@ -110,7 +117,8 @@ static inline void made_packet(struct made_connection *c, enum made_side from, u
 	/* A copy of exactly that size, so that a sanitizer sees a read beyond it. */
 	g_autofree uint8_t *copy = g_memdup2(data, captured.payload_captured_bytes);
 	captured.payload = copy;
-	uint32_t packet = dtc_packets_add(capture->packets, captured.time_ns, DTC_RECEIVED, 0, 0, h);
+	enum dtc_direction direction = (int)from == capture->here ? DTC_SENT : DTC_RECEIVED;
+	uint32_t packet = dtc_packets_add(capture->packets, captured.time_ns, direction, 0, 0, h);
 	dtc_http_add(capture->http, packet, &captured);
 }
 

@@ -10,7 +10,8 @@ static bool match(const char *header, const char *value, const char **ret_source
 	g_autoptr(DtcIdentityHeaders) headers = dtc_identity_headers_new(more);
 	static char source_copy[64];
 	const char *source;
-	if (!dtc_identity_headers_match(headers, header, strlen(header), value, strlen(value), &source, ret_id, ret_value))
+	if (!dtc_identity_headers_match(headers, header, strlen(header), value, strlen(value), &source, ret_id,
+					ret_value))
 		return false;
 	g_strlcpy(source_copy, source, sizeof(source_copy));
 	*ret_source = source_copy;
@@ -35,7 +36,8 @@ static void test_forms(void)
 		{ "traceparent", "garbage", "traceparent", "garbage" },
 		{ "traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736", "traceparent",
 		  "00-4bf92f3577b34da6a3ce929d0e0e4736" },
-		{ "b3", "80f198ee56343ba864fe8b2a57d3eff7-e457b5a2e4d86bd1-1", "b3", "80f198ee56343ba864fe8b2a57d3eff7" },
+		{ "b3", "80f198ee56343ba864fe8b2a57d3eff7-e457b5a2e4d86bd1-1", "b3",
+		  "80f198ee56343ba864fe8b2a57d3eff7" },
 		{ "b3", "A0f198ee56343ba8-e457b5a2e4d86bd1", "b3", "a0f198ee56343ba8" },
 		{ "b3", "0", NULL, NULL },
 		{ "b3", "d", NULL, NULL },
@@ -68,9 +70,9 @@ static void test_clean(void)
 		{ "plain", "plain" },
 		{ "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80" },
 		{ "a\x1b[2Jb\x7f\t", "a\\x1b[2Jb\\x7f\\x09" },
-		{ "\xff\xc3", "\\xff\\xc3" },			       /* no UTF-8, cut UTF-8 */
+		{ "\xff\xc3", "\\xff\\xc3" },				 /* no UTF-8, cut UTF-8 */
 		{ "\xc0\xaf\xed\xa0\x80", "\\xc0\\xaf\\xed\\xa0\\x80" }, /* overlong, surrogate */
-		{ "\xc2\x9b", "\\xc2\\x9b" },			       /* a control sequence of terminals */
+		{ "\xc2\x9b", "\\xc2\\x9b" },				 /* a control sequence of terminals */
 		{ "\xe2\x80\xae!\xe2\x80\xa8", "\\xe2\\x80\\xae!\\xe2\\x80\\xa8" }, /* turns text; separates lines */
 	};
 	char text[DTC_REQUEST_TEXT_BYTES + 1];

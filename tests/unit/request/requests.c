@@ -90,7 +90,8 @@ static void test_second_id(void)
 {
 	g_autoptr(DtcExchanges) exchanges = dtc_exchanges_new(0);
 	for (int i = 0; i < 3; i++) {
-		g_autofree char *outer = g_strdup_printf("x-request-id=out%d x-request-id=in%d x-request-id=constant", i, i);
+		g_autofree char *outer =
+			g_strdup_printf("x-request-id=out%d x-request-id=in%d x-request-id=constant", i, i);
 		g_autofree char *inner = g_strdup_printf("x-request-id=in%d", i);
 		add(exchanges, 0, 100 * i, outer);
 		add(exchanges, 1, 100 * i + 1, inner);
