@@ -131,8 +131,9 @@ static bool find_thread(const DtcLoad *load, const struct analyze_options *optio
 	const DtcHistory *history = dtc_load_get_history(load, node);
 	if (!history) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
-			    "node '%s' has no kernel trace that can be read, so nothing is known about its threads\n"
-			    "`dtrace-chain stats` tells what each node has", options->thread_node);
+			    "node '%s' has no kernel trace, so nothing is known about its threads: %s\n"
+			    "`dtrace-chain stats` tells what each node has",
+			    options->thread_node, dtc_load_get_kernel_problem(load, node));
 		return false;
 	}
 	if (!dtc_thread_spec_find(history, options->thread_node, options->tid, options->from, options->to, findings,

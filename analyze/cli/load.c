@@ -44,6 +44,7 @@ struct DtcLoad {
 	guint node_count;
 	char **names;
 	DtcHistory **histories;
+	char **problems; /* why a history is NULL; NULL: there is no trace */
 	DtcPackets **captures;
 	DtcExchanges *exchanges;
 	guint capture_count;
@@ -195,9 +196,10 @@ static void task_clear(struct task *task)
 static void collect_kernel(DtcLoad *load, struct task *task, DtcFindings *findings, GError **first_error)
 {
 	if (task->error) {
+		char *problem = g_strndup(task->error->message, strcspn(task->error->message, "\n"));
+		load->problems[task->index] = problem;
 		dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, task->node->name,
-				 "the kernel trace cannot be read: %.*s", (int)strcspn(task->error->message, "\n"),
-				 task->error->message);
+				 "the kernel trace cannot be read: %s", problem);
 		if (!*first_error)
 			*first_error = g_steal_pointer(&task->error);
 		return;
@@ -301,6 +303,7 @@ DtcLoad *dtc_load_bundle(const DtcBundle *bundle, const struct dtc_load_options 
 	load->node_count = dtc_bundle_get_count(bundle);
 	load->names = g_new0(char *, load->node_count + 1);
 	load->histories = g_new0(DtcHistory *, load->node_count + 1);
+	load->problems = g_new0(char *, load->node_count + 1);
 	load->captures = g_new0(DtcPackets *, load->node_count + 1);
 	if (options->needs_exchanges)
 		load->exchanges = dtc_exchanges_new(0);
@@ -333,9 +336,11 @@ void dtc_load_free(DtcLoad *load)
 	dtc_exchanges_free(load->exchanges);
 	for (guint node = 0; node < load->node_count; node++) {
 		dtc_history_free(load->histories[node]);
+		g_free(load->problems[node]);
 		dtc_packets_free(load->captures[node]);
 	}
 	g_free(load->histories);
+	g_free(load->problems);
 	g_free(load->captures);
 	g_strfreev(load->names);
 	g_free(load);
@@ -368,6 +373,11 @@ bool dtc_load_find_node(const DtcLoad *load, const char *name, guint *ret_node, 
 const DtcHistory *dtc_load_get_history(const DtcLoad *load, guint node)
 {
 	return load->histories[node];
+}
+
+const char *dtc_load_get_kernel_problem(const DtcLoad *load, guint node)
+{
+	return load->problems[node] ? load->problems[node] : "there is none in the bundle";
 }
 
 const DtcPackets *dtc_load_get_capture(const DtcLoad *load, guint node)

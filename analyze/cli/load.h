@@ -39,6 +39,8 @@ const char *const *dtc_load_get_node_names(const DtcLoad *load); /* NULL-termina
 bool dtc_load_find_node(const DtcLoad *load, const char *name, guint *ret_node, GError **error);
 /* NULL: the node has no kernel trace that can be read. */
 const DtcHistory *dtc_load_get_history(const DtcLoad *load, guint node);
+/* Why a node's history is NULL: "there is none in the bundle", or why it cannot be read. */
+const char *dtc_load_get_kernel_problem(const DtcLoad *load, guint node);
 /* NULL: the node has no capture of its own traffic. Sealed. */
 const DtcPackets *dtc_load_get_capture(const DtcLoad *load, guint node);
 const DtcClocks *dtc_load_get_clocks(const DtcLoad *load);

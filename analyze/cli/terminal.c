@@ -16,6 +16,7 @@
 #define MIN_WIDTH 40
 #define MAX_WIDTH 1000
 #define REDRAW_US 100000
+#define PATIENCE_US 500000 /* what takes less needs no progress line */
 
 static guint get_width(int fd)
 {
@@ -83,6 +84,7 @@ void dtc_terminal_handle_signals(void)
 struct DtcProgress {
 	bool is_shown;
 	bool has_line;
+	gint64 begin_us;
 	gint64 drawn_us;
 };
 
@@ -90,6 +92,7 @@ DtcProgress *dtc_progress_new(bool is_quiet)
 {
 	DtcProgress *progress = g_new0(DtcProgress, 1);
 	progress->is_shown = !is_quiet && isatty(STDERR_FILENO) && !is_dumb();
+	progress->begin_us = g_get_monotonic_time();
 	return progress;
 }
 
@@ -112,12 +115,15 @@ void dtc_progress_free(DtcProgress *progress)
 
 bool dtc_progress_is_due(DtcProgress *progress)
 {
-	return progress->is_shown && g_get_monotonic_time() - progress->drawn_us >= REDRAW_US;
+	gint64 now_us = g_get_monotonic_time();
+
+	return progress->is_shown && now_us - progress->begin_us >= PATIENCE_US &&
+		now_us - progress->drawn_us >= REDRAW_US;
 }
 
 void dtc_progress_show(DtcProgress *progress, const char *format, ...)
 {
-	if (!progress->is_shown)
+	if (!progress->is_shown || g_get_monotonic_time() - progress->begin_us < PATIENCE_US)
 		return;
 	va_list args;
 	va_start(args, format);

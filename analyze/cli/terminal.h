@@ -32,6 +32,6 @@ DtcProgress *dtc_progress_new(bool is_quiet);
 void dtc_progress_clear(DtcProgress *progress);
 void dtc_progress_free(DtcProgress *progress);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcProgress, dtc_progress_free)
-/* True if a new line would be drawn now: nobody looks, or the last one is younger than a tenth of a second. */
+/* False where nobody looks, in the first half second, and within a tenth of a second after the last line. */
 bool dtc_progress_is_due(DtcProgress *progress);
 void dtc_progress_show(DtcProgress *progress, const char *format, ...) G_GNUC_PRINTF(2, 3);
