@@ -11,12 +11,12 @@
 const char *dtc_state_to_string(enum dtc_state state)
 {
 	static const char *const names[DTC_STATES] = {
-		[DTC_STATE_UNKNOWN] = "unknown",     [DTC_STATE_USER] = "user",
-		[DTC_STATE_SYSCALL] = "syscall",     [DTC_STATE_KERNEL] = "kernel",
-		[DTC_STATE_IRQ] = "irq",	     [DTC_STATE_SOFTIRQ] = "softirq",
-		[DTC_STATE_RUNQUEUE] = "runqueue",   [DTC_STATE_PREEMPTED] = "preempted",
-		[DTC_STATE_WAIT] = "wait",	     [DTC_STATE_WAIT_DISK] = "wait-uninterruptible",
-		[DTC_STATE_STOPPED] = "stopped",     [DTC_STATE_EXITED] = "exited",
+		[DTC_STATE_UNKNOWN] = "unknown",   [DTC_STATE_USER] = "user",
+		[DTC_STATE_SYSCALL] = "syscall",   [DTC_STATE_KERNEL] = "kernel",
+		[DTC_STATE_IRQ] = "irq",	   [DTC_STATE_SOFTIRQ] = "softirq",
+		[DTC_STATE_RUNQUEUE] = "runqueue", [DTC_STATE_PREEMPTED] = "preempted",
+		[DTC_STATE_WAIT] = "wait",	   [DTC_STATE_WAIT_DISK] = "wait-uninterruptible",
+		[DTC_STATE_STOPPED] = "stopped",   [DTC_STATE_EXITED] = "exited",
 		[DTC_STATE_IDLE] = "idle",
 	};
 	return names[state];
@@ -61,8 +61,8 @@ void dtc_history_free(DtcHistory *h)
 			     h->files,	 h->flow_files,	  h->marks,	 h->file_call_first };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
-	DtcTable *tables[] = { h->names, h->intervals, h->wakes,    h->faults,
-				 h->calls, h->file_calls, h->blocks, h->contexts };
+	DtcTable *tables[] = { h->names, h->intervals,	h->wakes,  h->faults,
+			       h->calls, h->file_calls, h->blocks, h->contexts };
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		dtc_table_free(tables[i]);
 	g_ptr_array_unref(h->runs);
@@ -83,7 +83,8 @@ uint32_t dtc_history_add_string(DtcHistory *h, const char *string)
 	return h->strings->len - 1;
 }
 
-/* Positions by key: first[k] is where the records with key k begin, first[keys] the count. Counting sort's first pass. */
+/* Positions by key: first[k] is where the records with key k begin, first[keys] the count. Counting sort's first pass.
+ */
 static void count_keys(GArray *first, uint32_t keys)
 {
 	g_array_set_size(first, 0);
@@ -180,8 +181,8 @@ static void index_file_calls(DtcHistory *h)
 	/* grouped by thread within a file so far: order by time */
 	for (guint i = 0; i < h->files->len; i++)
 		if (at[i + 1] - at[i] > 1)
-			g_qsort_with_data(DTC_AT(h->file_calls, uint32_t, at[i]), (gint)(at[i + 1] - at[i]), sizeof(uint32_t),
-					  compare_call_begin, h);
+			g_qsort_with_data(DTC_AT(h->file_calls, uint32_t, at[i]), (gint)(at[i + 1] - at[i]),
+					  sizeof(uint32_t), compare_call_begin, h);
 }
 
 /* g_qsort_with_data is a stable merge sort: the later of two records of one instant stays behind. */
@@ -201,7 +202,8 @@ void dtc_history_seal(DtcHistory *h)
 	group_calls(h, first);
 	index_file_calls(h);
 	if (h->names->len)
-		g_qsort_with_data(h->names->data, (gint)h->names->len, sizeof(struct dtc_name_record), compare_name, NULL);
+		g_qsort_with_data(h->names->data, (gint)h->names->len, sizeof(struct dtc_name_record), compare_name,
+				  NULL);
 	count_keys(h->name_first, h->threads->len);
 	for (guint i = 0; i < h->names->len; i++)
 		(*AT(h->name_first, uint32_t, DTC_AT(h->names, struct dtc_name_record, i)->thread + 1))++;
@@ -247,7 +249,8 @@ uint32_t dtc_history_find_thread(const DtcHistory *h, int32_t tid, int64_t time_
 
 const char *dtc_history_get_comm(const DtcHistory *h, uint32_t thread, int64_t time_ns)
 {
-	uint32_t low = *AT(h->name_first, uint32_t, thread), high = *AT(h->name_first, uint32_t, thread + 1), first = low;
+	uint32_t low = *AT(h->name_first, uint32_t, thread), high = *AT(h->name_first, uint32_t, thread + 1),
+		 first = low;
 	if (low == high)
 		return "";
 	while (low < high) { /* the last record that begins at or before time */
@@ -257,7 +260,8 @@ const char *dtc_history_get_comm(const DtcHistory *h, uint32_t thread, int64_t t
 		else
 			high = middle;
 	}
-	return dtc_history_get_string(h, DTC_AT(h->names, struct dtc_name_record, low > first ? low - 1 : first)->string);
+	return dtc_history_get_string(h,
+				      DTC_AT(h->names, struct dtc_name_record, low > first ? low - 1 : first)->string);
 }
 
 const char *dtc_history_get_process(const DtcHistory *h, uint32_t thread, int64_t time_ns)

@@ -24,17 +24,17 @@ struct DtcHistory {
 	GArray *threads;	 /* struct dtc_thread */
 	GArray *tid_previous;	 /* uint32_t per thread: the earlier thread with the same tid */
 	GArray *tid_latest;	 /* uint32_t by tid: the latest thread with it */
-	DtcTable *names;		 /* struct dtc_name_record; sealed: sorted by (thread, from_ns) */
+	DtcTable *names;	 /* struct dtc_name_record; sealed: sorted by (thread, from_ns) */
 	GArray *name_first;	 /* sealed: uint32_t per thread + 1 */
 	DtcTable *intervals;	 /* struct dtc_interval */
-	DtcTable *wakes;		 /* struct dtc_wake */
+	DtcTable *wakes;	 /* struct dtc_wake */
 	DtcTable *faults;	 /* struct dtc_fault */
-	DtcTable *calls;		 /* struct dtc_call */
+	DtcTable *calls;	 /* struct dtc_call */
 	GArray *files;		 /* struct dtc_file */
 	DtcTable *file_calls;	 /* sealed: uint32_t call ids, grouped by file */
 	GArray *file_call_first; /* sealed: uint32_t per file + 1 */
 	GArray *flow_files;	 /* uint32_t by flow: the file whose flow_out it is */
-	DtcTable *blocks;		 /* struct dtc_block_request */
+	DtcTable *blocks;	 /* struct dtc_block_request */
 	GArray *marks;		 /* struct dtc_mark */
 	GPtrArray *runs;	 /* per CPU: GArray of struct dtc_run */
 	DtcPackets *packets;

@@ -201,7 +201,8 @@ uint32_t dtc_links_find_completing_packet(const DtcLinks *links, guint node, uin
 	const struct flow_index *index = get_index(links, node, flow);
 	if (!index->received->len)
 		return DTC_NONE;
-	/* unwrap near the middle of what was received: right for flows up to 4 GiB, and for longer ones near their end */
+	/* unwrap near the middle of what was received: right for flows up to 4 GiB, and for longer ones near their end
+	 */
 	int64_t first = g_array_index(index->delivered_end, int64_t, 0);
 	int64_t last = g_array_index(index->delivered_end, int64_t, index->delivered_end->len - 1);
 	int64_t at = unwrap(index, seq, first + (last - first) / 2);
@@ -265,7 +266,8 @@ static bool find_covering(const DtcPackets *packets, const struct flow_index *in
 		return false;
 	int64_t at = unwrap(index, seq, g_array_index(index->sent_end, int64_t, count - 1));
 	guint first = find_greater(index->sent_end, at);
-	uint32_t matched = DTC_NONE, identical = DTC_NONE;
+	uint32_t matched = DTC_NONE;
+	ret_send->copies = 0;
 	for (guint i = first; i < count; i++) {
 		uint32_t id = g_array_index(index->sent, uint32_t, i);
 		const struct dtc_packet *p = dtc_packets_get(packets, id);
@@ -274,11 +276,13 @@ static bool find_covering(const DtcPackets *packets, const struct flow_index *in
 			continue;
 		if (matched == DTC_NONE)
 			ret_send->first = id;
+		ret_send->before = matched == DTC_NONE ? id : matched;
 		matched = id;
+		ret_send->copies++;
 		if (received && received->ip_id && same_segment(p, received))
-			identical = id;
+			break; /* this very one, whatever was sent afterwards */
 	}
-	ret_send->packet = identical != DTC_NONE ? identical : matched;
+	ret_send->packet = matched;
 	ret_send->exact = true;
 	return matched != DTC_NONE;
 }
@@ -294,10 +298,11 @@ static bool find_empty(const DtcPackets *packets, const struct flow_index *index
 		if (!same_segment(dtc_packets_get(packets, id), received))
 			continue;
 		if (!candidates++)
-			ret_send->packet = ret_send->first = id;
+			ret_send->packet = ret_send->first = ret_send->before = id;
 		if (received->ip_id)
 			break;
 	}
+	ret_send->copies = 1;
 	ret_send->exact = candidates == 1;
 	return candidates > 0;
 }
@@ -310,9 +315,8 @@ static bool find_on_nodes(const DtcLinks *links, guint node, uint32_t flow, DtcN
 	bool found = false;
 	for (guint i = 0; i < links->node_count; i++) {
 		guint sender = i == 0 ? node : i <= node ? i - 1 : i;
-		if (!links->histories[sender] ||
-		    (sender != node &&
-		     dtc_clocks_get_group(links->clocks, sender) != dtc_clocks_get_group(links->clocks, node)))
+		if (!links->histories[sender] || (sender != node && dtc_clocks_get_group(links->clocks, sender) !=
+									    dtc_clocks_get_group(links->clocks, node)))
 			continue;
 		int64_t latest_ns = latest_send_ns(links, node, sender, arrival);
 		uint32_t peer = sender == node ? flow : find_peer_flow(links, sender, f, latest_ns);
@@ -321,8 +325,8 @@ static bool find_on_nodes(const DtcLinks *links, guint node, uint32_t flow, DtcN
 		const DtcPackets *packets = packets_of(links, sender);
 		const struct flow_index *index = get_index(links, sender, peer);
 		struct dtc_send send = { .node = sender };
-		bool here = has_bytes ? find_covering(packets, index, seq, latest_ns, received, &send) :
-					find_empty(packets, index, latest_ns, received, &send);
+		bool here = has_bytes ? find_covering(packets, index, seq, latest_ns, received, &send)
+				      : find_empty(packets, index, latest_ns, received, &send);
 		if (!here)
 			continue;
 		/* a host that forwards sees the packet too: the end that owns the socket is the sender */
@@ -342,7 +346,8 @@ bool dtc_links_find_send(const DtcLinks *links, guint node, uint32_t packet, str
 	if (p->flow == DTC_NONE)
 		return false;
 	uint32_t span = dtc_packet_get_span(p);
-	return find_on_nodes(links, node, p->flow, (DtcNodeTime){ p->time_ns }, span > 0, p->seq + span - 1, p, ret_send);
+	return find_on_nodes(links, node, p->flow, (DtcNodeTime){ p->time_ns }, span > 0, p->seq + span - 1, p,
+			     ret_send);
 }
 
 bool dtc_links_find_send_of_byte(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq, DtcNodeTime arrival,

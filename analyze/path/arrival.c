@@ -5,6 +5,7 @@
 
 /* A turn of an event loop has far fewer calls; a thread that never polls is looked back at this far. */
 #define TURN_CALLS 4096
+#define SOFTIRQ_TIMER 1 /* include/linux/interrupt.h */
 
 static const struct dtc_packet *packet_of(const DtcHistory *h, uint32_t packet)
 {
@@ -94,8 +95,8 @@ bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index
 	uint64_t taken = call->kind == DTC_CALL_PEEK ? call->offset : call->offset + (uint64_t)call->result;
 	uint32_t seq = file->base_in + (uint32_t)taken - (call->result > 0 && call->kind != DTC_CALL_PEEK);
 	if (!flow->packet_count)
-		return arrival_of_byte(node, file, call->file, seq, wake_before(h, call->thread, call->begin_ns, call->end_ns),
-				       ret_arrival);
+		return arrival_of_byte(node, file, call->file, seq,
+				       wake_before(h, call->thread, call->begin_ns, call->end_ns), ret_arrival);
 	uint32_t packet = dtc_links_find_completing_packet(links, node, file->flow_in, seq);
 	if (packet != DTC_NONE && packet_of(h, packet)->time_ns <= call->end_ns)
 		return arrival_of_packet(node, h, packet, call->file, true, ret_arrival);
@@ -223,8 +224,8 @@ bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t threa
 			if (call->begin_ns > time_ns)
 				break;
 			connecting |= call->kind == DTC_CALL_CONNECT && call->result == -EINPROGRESS;
-			first_write &= call->kind != DTC_CALL_WRITE || call->end_ns == DTC_TIME_NONE ||
-				       call->end_ns > time_ns;
+			first_write &=
+				call->kind != DTC_CALL_WRITE || call->end_ns == DTC_TIME_NONE || call->end_ns > time_ns;
 		}
 		if (connecting && first_write && find_handshake(h, node, file, ret_arrival))
 			return ret_arrival->time_ns <= time_ns;
@@ -259,8 +260,14 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 					   .written_ns = first->time_ns,
 					   .first_ns = first->time_ns,
 					   .sent_ns = sent->time_ns,
+					   .left_ns = sent->time_ns,
+					   .again_ns = sent->time_ns - packet_of(h, send.before)->time_ns,
+					   .again_vector = dtc_history_get_packet_context(h, send.packet)->vector,
+					   .copies = send.copies,
 					   .exact = send.exact && arrival->exact,
 					   .packet = send.packet };
+	if (dtc_history_get_packet_context(h, send.packet)->left_ns != DTC_TIME_NONE)
+		ret_sender->left_ns = dtc_history_get_packet_context(h, send.packet)->left_ns;
 	if (!context->in_softirq && context->thread != DTC_NONE) {
 		ret_sender->thread = context->thread;
 		ret_sender->call = context->call;
@@ -268,7 +275,8 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 	}
 	if (first->payload_bytes) {
 		/* ack-clocked, or sent by a timer: back to the write that gave these bytes */
-		uint32_t write = dtc_links_find_write(links, send.node, first->flow, first->seq + first->payload_bytes - 1);
+		uint32_t write =
+			dtc_links_find_write(links, send.node, first->flow, first->seq + first->payload_bytes - 1);
 		if (write != DTC_NONE && dtc_history_get_call(h, write)->begin_ns <= first->time_ns) {
 			const struct dtc_call *call = dtc_history_get_call(h, write);
 			ret_sender->thread = call->thread;
@@ -280,6 +288,7 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 	}
 	/* the kernel answered: to the last packet that it had received on this connection */
 	ret_sender->thread = find_owner(h, file, first->time_ns);
+	ret_sender->is_delayed = context->vector == SOFTIRQ_TIMER && !dtc_packet_get_span(first);
 	uint32_t reverse = dtc_packets_get_flow(dtc_history_get_packets(h), first->flow)->reverse;
 	uint32_t last = find_last_received(h, reverse, first->time_ns, false);
 	/* a SYN-ACK answers the SYN and nothing else; any other empty segment follows what came last by order alone */

@@ -21,16 +21,21 @@ struct dtc_arrival {
 /* Who sent what arrived. */
 struct dtc_sender {
 	guint node;
-	uint32_t thread;      /* that wrote the bytes, or in whose context the packet left; DTC_NONE if not known */
-	uint32_t call;	      /* the write or connect, or DTC_NONE */
-	uint32_t file;	      /* the sender's socket, or DTC_NONE */
-	int64_t written_ns;   /* node time: where the thread's own work on the send ended */
-	int64_t first_ns;     /* first send of the bytes */
-	int64_t sent_ns;      /* the send that arrived; later than first_ns after a loss */
+	uint32_t thread;    /* that wrote the bytes, or in whose context the packet left; DTC_NONE if not known */
+	uint32_t call;	    /* the write or connect, or DTC_NONE */
+	uint32_t file;	    /* the sender's socket, or DTC_NONE */
+	int64_t written_ns; /* node time: where the thread's own work on the send ended */
+	int64_t first_ns;   /* first send of the bytes */
+	int64_t sent_ns;    /* the send that arrived; later than first_ns after a loss */
+	int64_t left_ns;    /* when the qdisc let it go; sent_ns if it did not wait there */
+	int64_t again_ns;   /* how long after the send before it, and in which softirq (0xff: none), it was sent */
+	uint8_t again_vector;
+	guint copies; /* 1: sent once */
 	bool exact;
-	bool relayed;	      /* an empty segment sent by the kernel alone: cause is what it answered */
+	bool relayed;		  /* an empty segment sent by the kernel alone: cause is what it answered */
+	bool is_delayed;	  /* relayed: an ACK that a timer sent (delayed ACK, probe) */
 	struct dtc_arrival cause; /* valid if relayed */
-	uint32_t packet;      /* the send that arrived */
+	uint32_t packet;	  /* the send that arrived */
 };
 
 /* The arrival that completed the bytes a read took (or its end of file). False if it cannot be told. */

@@ -52,10 +52,9 @@ static bool find_writer(const DtcLinks *links, struct dtc_arrival arrival, int64
 					       .is_sender = true };
 		const DtcHistory *h = dtc_links_get_history(links, sender.node);
 		g_free(blocking->woken_by);
-		blocking->woken_by = g_strdup_printf("packet from %s (tid %d) on %s",
-						     dtc_history_get_comm(h, sender.thread, sender.written_ns),
-						     dtc_history_get_thread(h, sender.thread)->tid,
-						     dtc_links_get_node_name(links, sender.node));
+		blocking->woken_by = g_strdup_printf(
+			"packet from %s (tid %d) on %s", dtc_history_get_comm(h, sender.thread, sender.written_ns),
+			dtc_history_get_thread(h, sender.thread)->tid, dtc_links_get_node_name(links, sender.node));
 		return true;
 	}
 	return false;
@@ -67,7 +66,8 @@ static bool find_waker(const DtcLinks *links, const struct window *of, const str
 {
 	const DtcHistory *h = dtc_links_get_history(links, of->node);
 	int64_t begin_ns = MAX(wait->begin_ns, of->begin_ns);
-	*ret_window = (struct window){ .node = of->node, .thread = DTC_NONE, .begin_ns = begin_ns, .end_ns = wait->end_ns };
+	*ret_window =
+		(struct window){ .node = of->node, .thread = DTC_NONE, .begin_ns = begin_ns, .end_ns = wait->end_ns };
 	if (wait->ref == DTC_NONE)
 		return false;
 	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref);
@@ -86,7 +86,8 @@ static bool find_waker(const DtcLinks *links, const struct window *of, const str
 	       find_writer(links, arrival, to_cluster(links, of->node, begin_ns), blocking, ret_window);
 }
 
-static struct dtc_blocking new_blocking(const DtcLinks *links, const struct window *of, int64_t begin_ns, int64_t end_ns)
+static struct dtc_blocking new_blocking(const DtcLinks *links, const struct window *of, int64_t begin_ns,
+					int64_t end_ns)
 {
 	const DtcHistory *h = dtc_links_get_history(links, of->node);
 	const struct dtc_thread *thread = dtc_history_get_thread(h, of->thread);
@@ -103,8 +104,8 @@ static struct dtc_blocking new_blocking(const DtcLinks *links, const struct wind
 				      .depth = of->depth };
 }
 
-static void add_blocking(const struct window *of, struct dtc_blocking *blocking, bool has_beneath, struct window beneath,
-			 guint max_depth, DtcPath *path, GArray *queue)
+static void add_blocking(const struct window *of, struct dtc_blocking *blocking, bool has_beneath,
+			 struct window beneath, guint max_depth, DtcPath *path, GArray *queue)
 {
 	beneath.parent = dtc_path_add_blocking(path, blocking);
 	beneath.depth = of->depth + 1;
@@ -120,7 +121,8 @@ static void add_blockings(const DtcLinks *links, const struct window *of, const 
 	int64_t min_ns = options ? MAX(options->min_blocking_ns, 1) : 1;
 	/*
 	 * A sender acted on a message of its own: before that arrived, an event loop waited for whatever its other
-	 * clients did, which is none of this report's business. That wait is for the message, however often it was woken.
+	 * clients did, which is none of this report's business. That wait is for the message, however often it was
+	 * woken.
 	 */
 	int64_t low_ns = of->begin_ns;
 	struct dtc_arrival arrival;

@@ -19,11 +19,11 @@ char *dtc_explain_packet(const struct dtc_packet *packet)
 {
 	if (packet->payload_bytes)
 		return g_strdup_printf("%u bytes", packet->payload_bytes);
-	return g_strdup(packet->tcp_flags & DTC_TCP_SYN ? packet->tcp_flags & DTC_TCP_ACK ? "SYN-ACK" : "SYN" :
-			packet->tcp_flags & DTC_TCP_FIN ? "FIN" :
-			packet->tcp_flags & DTC_TCP_RST ? "RST" :
-			packet->tcp_flags & DTC_TCP_ACK ? "ACK" :
-							  "packet");
+	return g_strdup(packet->tcp_flags & DTC_TCP_SYN	  ? packet->tcp_flags & DTC_TCP_ACK ? "SYN-ACK" : "SYN"
+			: packet->tcp_flags & DTC_TCP_FIN ? "FIN"
+			: packet->tcp_flags & DTC_TCP_RST ? "RST"
+			: packet->tcp_flags & DTC_TCP_ACK ? "ACK"
+							  : "packet");
 }
 
 char *dtc_explain_file(const DtcHistory *h, uint32_t index)
@@ -204,7 +204,7 @@ static char *explain_disk(const DtcHistory *h, const struct dtc_wake *wake)
 
 static const char *name_softirq(uint32_t vector)
 {
-	static const char *const names[] = { "hi",    "timer",	  "net-tx", "net-rx",  "block",
+	static const char *const names[] = { "hi",	 "timer",   "net-tx", "net-rx",	 "block",
 					     "irq-poll", "tasklet", "sched",  "hrtimer", "rcu" };
 	return vector < G_N_ELEMENTS(names) ? names[vector] : "softirq";
 }
@@ -214,8 +214,8 @@ char *dtc_explain_detail(const DtcHistory *h, const struct dtc_interval *interva
 	g_autofree char *call = interval->call == DTC_NONE ? NULL : dtc_explain_call(h, interval->call);
 	switch ((enum dtc_state)interval->state) {
 	case DTC_STATE_IRQ:
-		return interval->ref == DTC_NONE ? g_strdup("interrupt") :
-						   g_strdup(dtc_history_get_string(h, interval->ref));
+		return interval->ref == DTC_NONE ? g_strdup("interrupt")
+						 : g_strdup(dtc_history_get_string(h, interval->ref));
 	case DTC_STATE_SOFTIRQ:
 		return g_strdup(name_softirq(interval->ref));
 	case DTC_STATE_RUNQUEUE:
@@ -229,8 +229,8 @@ char *dtc_explain_detail(const DtcHistory *h, const struct dtc_interval *interva
 			return call ? g_strdup_printf("%s, %s", call, disk) : g_steal_pointer(&disk);
 		}
 		if (wake && (wake->waker == DTC_WAKER_IRQ || wake->waker == DTC_WAKER_SOFTIRQ)) {
-			const char *irq = wake->waker == DTC_WAKER_SOFTIRQ ? name_softirq(wake->ref) :
-									     dtc_history_get_string(h, wake->ref);
+			const char *irq = wake->waker == DTC_WAKER_SOFTIRQ ? name_softirq(wake->ref)
+									   : dtc_history_get_string(h, wake->ref);
 			return call ? g_strdup_printf("%s, %s", call, irq) : g_strdup(irq);
 		}
 		return g_steal_pointer(&call);

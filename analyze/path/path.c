@@ -186,7 +186,8 @@ bool dtc_path_check(const DtcPath *path, GError **error)
 		const struct dtc_segment *s = &g_array_index(path->segments, struct dtc_segment, i);
 		if (s->begin.ns != at || s->end.ns <= s->begin.ns) {
 			g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
-				    "path is not contiguous: segment %u is [%" PRId64 ", %" PRId64 "], expected to begin at %" PRId64
+				    "path is not contiguous: segment %u is [%" PRId64 ", %" PRId64
+				    "], expected to begin at %" PRId64
 				    "\nhint: this is a defect of dtrace-chain, please report it with the bundle",
 				    i, s->begin.ns, s->end.ns, at);
 			return false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/path/walk.h"
 #include "analyze/path/arrival.h"
 #include "analyze/path/causality.h"
 #include "analyze/path/explain.h"
 #include "analyze/path/path_build.h"
-#include "analyze/path/walk.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
@@ -16,9 +16,9 @@
 struct frame {
 	guint node;
 	uint32_t thread;
-	int64_t bound_ns;	    /* node time of that node: where the walk returns to the thread */
-	int64_t bound_cluster_ns;   /* the same, in cluster time */
-	bool has_arrival;	    /* what the waiting thread was pursuing when the frame was pushed */
+	int64_t bound_ns;	  /* node time of that node: where the walk returns to the thread */
+	int64_t bound_cluster_ns; /* the same, in cluster time */
+	bool has_arrival;	  /* what the waiting thread was pursuing when the frame was pushed */
 	struct dtc_arrival arrival;
 };
 
@@ -31,8 +31,8 @@ struct walk {
 	GArray *frames;
 	guint node;
 	uint32_t thread;
-	int64_t at_ns; /* node time */
-	int64_t tc;    /* cluster time: everything from here to the target's end is explained */
+	int64_t at_ns;	  /* node time */
+	int64_t tc;	  /* cluster time: everything from here to the target's end is explained */
 	bool has_arrival; /* the arrival down to which this thread's own history is followed */
 	struct dtc_arrival arrival;
 	enum dtc_link_quality link; /* of the step that led here: the next segment bears it */
@@ -137,6 +137,25 @@ static char *explain_message(const struct walk *w, const struct dtc_sender *send
 }
 
 /*
+ * Why it was sent again, by who did it and how long after the send before: the retransmission timer waits at least
+ * TCP_RTO_MIN (200 ms, include/net/tcp.h), a tail-loss probe about two round trips; an ACK triggers a fast retransmit.
+ */
+static char *explain_retransmission(const struct walk *w, const struct dtc_sender *sender)
+{
+	const DtcPackets *packets = dtc_history_get_packets(dtc_links_get_history(w->links, sender->node));
+	bool handshake = dtc_packets_get(packets, sender->packet)->tcp_flags & DTC_TCP_SYN;
+	const char *why = handshake			       ? "handshake timeout"
+			  : sender->again_vector == 3	       ? "fast retransmit"
+			  : sender->again_vector != 1	       ? "sent again"
+			  : sender->again_ns < 195 * 1000000LL ? "tail-loss probe"
+							       : "retransmission timeout";
+	g_autofree char *what = explain_message(w, sender);
+	if (sender->copies > 2)
+		return g_strdup_printf("%s, sent %u times: %s", why, sender->copies, what);
+	return g_strdup_printf("%s: %s", why, what);
+}
+
+/*
  * From an arrival to the thread that sent it: wire, retransmission, time in the sender's stack. Several steps when the
  * kernel answered by itself (SYN-ACK, ACK). False if nobody traced sent it: then the walk stays where it is.
  */
@@ -149,22 +168,27 @@ static bool jump(struct walk *w, struct dtc_arrival arrival)
 		if (!dtc_arrival_find_sender(w->links, &arrival, &sender))
 			return moved;
 		w->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
-		w->uncertainty_ns = dtc_clocks_get_uncertainty_ns(clocks, sender.node, arrival.node, (DtcClusterTime){ w->tc });
-		/* a send that seems to come after the arrival lies within the clocks' uncertainty of it: clamped by emit */
-		emit(w, arrival.node, w->thread, arrival.time_ns, to_cluster(w, sender.node, sender.sent_ns),
+		w->uncertainty_ns =
+			dtc_clocks_get_uncertainty_ns(clocks, sender.node, arrival.node, (DtcClusterTime){ w->tc });
+		/* a send that seems to come after the arrival lies within the clocks' uncertainty of it: clamped by
+		 * emit */
+		emit(w, arrival.node, w->thread, arrival.time_ns, to_cluster(w, sender.node, sender.left_ns),
 		     DTC_CAUSE_NETWORK_WIRE, explain_message(w, &sender));
+		if (sender.left_ns > sender.sent_ns)
+			emit(w, sender.node, sender.thread, sender.left_ns, to_cluster(w, sender.node, sender.sent_ns),
+			     DTC_CAUSE_NETWORK_SEND, g_strdup("waited in the sender's qdisc"));
 		w->node = sender.node;
 		w->thread = sender.thread;
 		if (sender.sent_ns > sender.first_ns) {
-			g_autofree char *what = explain_message(w, &sender);
 			emit(w, sender.node, sender.thread, sender.sent_ns, to_cluster(w, sender.node, sender.first_ns),
-			     DTC_CAUSE_RETRANSMISSION, g_strdup_printf("sent again: %s", what));
+			     DTC_CAUSE_RETRANSMISSION, explain_retransmission(w, &sender));
 		}
 		moved = true;
 		if (!sender.relayed) {
 			if (sender.written_ns < sender.first_ns)
-				emit(w, sender.node, sender.thread, sender.first_ns, to_cluster(w, sender.node, sender.written_ns),
-				     DTC_CAUSE_NETWORK_SEND, g_strdup("waited in the sender's socket"));
+				emit(w, sender.node, sender.thread, sender.first_ns,
+				     to_cluster(w, sender.node, sender.written_ns), DTC_CAUSE_NETWORK_SEND,
+				     g_strdup("waited in the sender's socket"));
 			w->at_ns = sender.written_ns;
 			/* exact as long as the bytes tell; the loop's rule below is by order within one turn */
 			w->has_arrival = sender.thread != DTC_NONE &&
@@ -173,7 +197,8 @@ static bool jump(struct walk *w, struct dtc_arrival arrival)
 			return true;
 		}
 		emit(w, sender.node, sender.thread, sender.first_ns, to_cluster(w, sender.node, sender.cause.time_ns),
-		     DTC_CAUSE_SOFTIRQ, g_strdup("the kernel answers a packet"));
+		     sender.is_delayed ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_SOFTIRQ,
+		     g_strdup(sender.is_delayed ? "delayed ACK" : "the kernel answers a packet"));
 		arrival = sender.cause;
 		w->at_ns = arrival.time_ns;
 		if (w->tc <= lower_bound(w))
@@ -244,8 +269,8 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
 		struct dtc_arrival arrival = w->arrival;
 		if (!follow_arrival(w, wait, &arrival)) {
 			w->link = DTC_LINK_UNKNOWN;
-			emit(w, w->node, w->thread, wait->end_ns, to_cluster(w, w->node, wait->begin_ns), DTC_CAUSE_UNKNOWN,
-			     explain_untraced(h, wait));
+			emit(w, w->node, w->thread, wait->end_ns, to_cluster(w, w->node, wait->begin_ns),
+			     DTC_CAUSE_UNKNOWN, explain_untraced(h, wait));
 			w->at_ns = wait->begin_ns;
 		}
 		return;
@@ -328,10 +353,11 @@ DtcPath *dtc_path_walk(const DtcLinks *links, const struct dtc_path_target *targ
 	const DtcHistory *h = dtc_links_get_history(links, target->node);
 	const DtcClocks *clocks = dtc_links_get_clocks(links);
 	if (!h || target->thread >= dtc_history_get_thread_count(h) || target->end.ns <= target->begin.ns) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
-			    "no span of a traced thread of '%s' to explain\nhint: the end must lie after the begin, within "
-			    "the trace",
-			    dtc_links_get_node_name(links, target->node));
+		g_set_error(
+			error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
+			"no span of a traced thread of '%s' to explain\nhint: the end must lie after the begin, within "
+			"the trace",
+			dtc_links_get_node_name(links, target->node));
 		return NULL;
 	}
 	struct walk w = { .links = links,
@@ -343,10 +369,12 @@ DtcPath *dtc_path_walk(const DtcLinks *links, const struct dtc_path_target *targ
 			  .at_ns = dtc_clocks_to_node(clocks, target->node, target->end).ns,
 			  .tc = target->end.ns,
 			  .link = DTC_LINK_EXACT };
-	/* each step shortens the path, climbs to a parent, or enters or leaves a frame; a step that does none counts here */
+	/* each step shortens the path, climbs to a parent, or enters or leaves a frame; a step that does none counts
+	 * here */
 	guint idle = 0;
 	while (w.tc > target->begin.ns) {
-		if (w.frames->len && w.tc <= g_array_index(w.frames, struct frame, w.frames->len - 1).bound_cluster_ns) {
+		if (w.frames->len &&
+		    w.tc <= g_array_index(w.frames, struct frame, w.frames->len - 1).bound_cluster_ns) {
 			pop_frame(&w);
 			continue;
 		}

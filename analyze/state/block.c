@@ -21,8 +21,7 @@ void dtc_machine_apply_block(DtcMachine *m, const struct dtc_event *event)
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	uint64_t key = make_key(event);
 	guint found = GPOINTER_TO_UINT(g_hash_table_lookup(m->blocks, &key));
-	struct dtc_block_request *request =
-		found ? DTC_AT(h->blocks, struct dtc_block_request, found - 1) : NULL;
+	struct dtc_block_request *request = found ? DTC_AT(h->blocks, struct dtc_block_request, found - 1) : NULL;
 	if (event->kind == DTC_EVENT_BLOCK_COMPLETE) {
 		if (!request)
 			return; /* issued before the trace */

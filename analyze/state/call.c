@@ -12,26 +12,65 @@ static const struct {
 	const char *name;
 	enum dtc_call_kind kind;
 } kinds[] = {
-	{ "read", DTC_CALL_READ },	     { "readv", DTC_CALL_READ },	 { "pread", DTC_CALL_READ },
-	{ "preadv", DTC_CALL_READ },	     { "preadv2", DTC_CALL_READ },	 { "recv", DTC_CALL_READ },
-	{ "recvfrom", DTC_CALL_READ },	     { "recvmsg", DTC_CALL_READ },	 { "write", DTC_CALL_WRITE },
-	{ "writev", DTC_CALL_WRITE },	     { "pwrite", DTC_CALL_WRITE },	 { "pwritev", DTC_CALL_WRITE },
-	{ "pwritev2", DTC_CALL_WRITE },	     { "send", DTC_CALL_WRITE },	 { "sendto", DTC_CALL_WRITE },
-	{ "sendmsg", DTC_CALL_WRITE },	     { "sendfile", DTC_CALL_WRITE },	 { "accept", DTC_CALL_ACCEPT },
-	{ "accept4", DTC_CALL_ACCEPT },	     { "connect", DTC_CALL_CONNECT },	 { "poll", DTC_CALL_POLL },
-	{ "ppoll", DTC_CALL_POLL },	     { "select", DTC_CALL_POLL },	 { "newselect", DTC_CALL_POLL },
-	{ "_newselect", DTC_CALL_POLL },     { "pselect6", DTC_CALL_POLL },	 { "epoll_wait", DTC_CALL_POLL },
-	{ "epoll_pwait", DTC_CALL_POLL },    { "epoll_pwait2", DTC_CALL_POLL },	 { "nanosleep", DTC_CALL_SLEEP },
-	{ "clock_nanosleep", DTC_CALL_SLEEP }, { "futex", DTC_CALL_FUTEX },	 { "futex_wait", DTC_CALL_FUTEX },
-	{ "futex_waitv", DTC_CALL_FUTEX },   { "fsync", DTC_CALL_SYNC },	 { "fdatasync", DTC_CALL_SYNC },
-	{ "sync", DTC_CALL_SYNC },	     { "syncfs", DTC_CALL_SYNC },	 { "msync", DTC_CALL_SYNC },
-	{ "sync_file_range", DTC_CALL_SYNC }, { "close", DTC_CALL_CLOSE },	 { "open", DTC_CALL_OPEN },
-	{ "openat", DTC_CALL_OPEN },	     { "openat2", DTC_CALL_OPEN },	 { "creat", DTC_CALL_OPEN },
-	{ "clone", DTC_CALL_FORK },	     { "clone3", DTC_CALL_FORK },	 { "fork", DTC_CALL_FORK },
-	{ "vfork", DTC_CALL_FORK },	     { "execve", DTC_CALL_EXEC },	 { "execveat", DTC_CALL_EXEC },
-	{ "wait4", DTC_CALL_WAITPID },	     { "waitid", DTC_CALL_WAITPID },	 { "waitpid", DTC_CALL_WAITPID },
-	{ "flock", DTC_CALL_LOCK },	     { "pause", DTC_CALL_SIGNAL },	 { "sigsuspend", DTC_CALL_SIGNAL },
-	{ "rt_sigsuspend", DTC_CALL_SIGNAL }, { "rt_sigtimedwait", DTC_CALL_SIGNAL },
+	{ "read", DTC_CALL_READ },
+	{ "readv", DTC_CALL_READ },
+	{ "pread", DTC_CALL_READ },
+	{ "preadv", DTC_CALL_READ },
+	{ "preadv2", DTC_CALL_READ },
+	{ "recv", DTC_CALL_READ },
+	{ "recvfrom", DTC_CALL_READ },
+	{ "recvmsg", DTC_CALL_READ },
+	{ "write", DTC_CALL_WRITE },
+	{ "writev", DTC_CALL_WRITE },
+	{ "pwrite", DTC_CALL_WRITE },
+	{ "pwritev", DTC_CALL_WRITE },
+	{ "pwritev2", DTC_CALL_WRITE },
+	{ "send", DTC_CALL_WRITE },
+	{ "sendto", DTC_CALL_WRITE },
+	{ "sendmsg", DTC_CALL_WRITE },
+	{ "sendfile", DTC_CALL_WRITE },
+	{ "accept", DTC_CALL_ACCEPT },
+	{ "accept4", DTC_CALL_ACCEPT },
+	{ "connect", DTC_CALL_CONNECT },
+	{ "poll", DTC_CALL_POLL },
+	{ "ppoll", DTC_CALL_POLL },
+	{ "select", DTC_CALL_POLL },
+	{ "newselect", DTC_CALL_POLL },
+	{ "_newselect", DTC_CALL_POLL },
+	{ "pselect6", DTC_CALL_POLL },
+	{ "epoll_wait", DTC_CALL_POLL },
+	{ "epoll_pwait", DTC_CALL_POLL },
+	{ "epoll_pwait2", DTC_CALL_POLL },
+	{ "nanosleep", DTC_CALL_SLEEP },
+	{ "clock_nanosleep", DTC_CALL_SLEEP },
+	{ "futex", DTC_CALL_FUTEX },
+	{ "futex_wait", DTC_CALL_FUTEX },
+	{ "futex_waitv", DTC_CALL_FUTEX },
+	{ "fsync", DTC_CALL_SYNC },
+	{ "fdatasync", DTC_CALL_SYNC },
+	{ "sync", DTC_CALL_SYNC },
+	{ "syncfs", DTC_CALL_SYNC },
+	{ "msync", DTC_CALL_SYNC },
+	{ "sync_file_range", DTC_CALL_SYNC },
+	{ "close", DTC_CALL_CLOSE },
+	{ "open", DTC_CALL_OPEN },
+	{ "openat", DTC_CALL_OPEN },
+	{ "openat2", DTC_CALL_OPEN },
+	{ "creat", DTC_CALL_OPEN },
+	{ "clone", DTC_CALL_FORK },
+	{ "clone3", DTC_CALL_FORK },
+	{ "fork", DTC_CALL_FORK },
+	{ "vfork", DTC_CALL_FORK },
+	{ "execve", DTC_CALL_EXEC },
+	{ "execveat", DTC_CALL_EXEC },
+	{ "wait4", DTC_CALL_WAITPID },
+	{ "waitid", DTC_CALL_WAITPID },
+	{ "waitpid", DTC_CALL_WAITPID },
+	{ "flock", DTC_CALL_LOCK },
+	{ "pause", DTC_CALL_SIGNAL },
+	{ "sigsuspend", DTC_CALL_SIGNAL },
+	{ "rt_sigsuspend", DTC_CALL_SIGNAL },
+	{ "rt_sigtimedwait", DTC_CALL_SIGNAL },
 };
 
 static enum dtc_call_kind find_kind(const char *name)
@@ -64,7 +103,8 @@ uint32_t dtc_machine_add_call_name(DtcMachine *m, const char *name)
 static void learn_name(DtcMachine *m, guint name)
 {
 	while (m->call_kinds->len <= name)
-		dtc_machine_add_call_name(m, m->reader ? dtc_reader_get_syscall_name(m->reader, m->call_kinds->len) : "unknown");
+		dtc_machine_add_call_name(m, m->reader ? dtc_reader_get_syscall_name(m->reader, m->call_kinds->len)
+						       : "unknown");
 }
 
 enum dtc_call_kind dtc_machine_get_call_kind(DtcMachine *m, int64_t name)
@@ -115,8 +155,9 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 	enum dtc_call_kind kind = dtc_machine_get_call_kind(m, event->v[DTC_CALL_NAME]);
 	if (kind == DTC_CALL_READ && event->v[DTC_CALL_FLAGS] != DTC_ABSENT &&
 	    (event->v[DTC_CALL_FLAGS] & MSG_PEEK_FLAG) &&
-	    g_str_has_prefix(dtc_history_get_string(m->history, g_array_index(m->call_names, uint32_t, event->v[DTC_CALL_NAME])),
-			     "recv"))
+	    g_str_has_prefix(
+		    dtc_history_get_string(m->history, g_array_index(m->call_names, uint32_t, event->v[DTC_CALL_NAME])),
+		    "recv"))
 		kind = DTC_CALL_PEEK;
 	struct dtc_call call = {
 		.begin_ns = m->now_ns,

@@ -47,10 +47,10 @@ static void apply_fd(DtcMachine *m, const struct dtc_event *event)
 	if (pid <= 0 || !event->text[0])
 		return;
 	const char *name = event->text[0];
-	enum dtc_file_kind kind = strncmp(name, "socket:", 7) == 0     ? DTC_FILE_SOCKET :
-				  strncmp(name, "pipe:", 5) == 0       ? DTC_FILE_PIPE :
-				  strncmp(name, "anon_inode:", 11) == 0 ? DTC_FILE_EVENT :
-									  DTC_FILE_PATH;
+	enum dtc_file_kind kind = strncmp(name, "socket:", 7) == 0	  ? DTC_FILE_SOCKET
+				  : strncmp(name, "pipe:", 5) == 0	  ? DTC_FILE_PIPE
+				  : strncmp(name, "anon_inode:", 11) == 0 ? DTC_FILE_EVENT
+									  : DTC_FILE_PATH;
 	uint32_t known = dtc_machine_find_file(m, (int32_t)pid, event->v[DTC_DUMP_FD_NUMBER]);
 	uint32_t string = dtc_history_add_string(m->history, name);
 	if (known != DTC_NONE) { /* used before its dump: only name it */

@@ -124,10 +124,13 @@ void dtc_machine_place_sockets(DtcMachine *m)
 	const DtcPackets *packets = h->packets;
 	uint32_t flow_count = dtc_packets_get_flow_count(packets), file_count = h->files->len;
 	g_array_set_size(h->flow_files, flow_count);
-	memset(h->flow_files->data, 0xff, flow_count * sizeof(uint32_t));
+	if (flow_count)
+		memset(h->flow_files->data, 0xff, flow_count * sizeof(uint32_t));
 
-	/* the first read with data, and the first segment sent inside a write, of every socket whose SYN was not seen */
-	g_autofree uint32_t *first_read = g_new(uint32_t, file_count + 1), *first_sent = g_new(uint32_t, file_count + 1);
+	/* the first read with data, and the first segment sent inside a write, of every socket whose SYN was not seen
+	 */
+	g_autofree uint32_t *first_read = g_new(uint32_t, file_count + 1),
+			    *first_sent = g_new(uint32_t, file_count + 1);
 	memset(first_read, 0xff, file_count * sizeof(uint32_t));
 	memset(first_sent, 0xff, file_count * sizeof(uint32_t));
 	for (uint32_t i = 0; i < h->calls->len; i++) {

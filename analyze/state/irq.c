@@ -7,7 +7,7 @@ static void push(DtcMachine *m, const struct dtc_event *event, enum dtc_context_
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	if (cpu->depth == DTC_CONTEXT_DEPTH)
 		return; /* exits were lost; the next switch clears the stack */
-	cpu->stack[cpu->depth++] = (struct dtc_context){ (uint8_t)kind, value, DTC_NONE, DTC_NONE };
+	cpu->stack[cpu->depth++] = (struct dtc_context){ (uint8_t)kind, value, DTC_NONE, DTC_NONE, m->now_ns };
 	if (cpu->current != DTC_NONE && kind <= DTC_CONTEXT_VECTOR)
 		dtc_machine_set_running(m, cpu->current, m->now_ns, event->cpu);
 }

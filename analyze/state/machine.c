@@ -21,6 +21,7 @@ DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader)
 	m->table_owners = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	m->named_files = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->blocks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	m->queued = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->syns = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	m->now_ns = DTC_TIME_NONE;
 	const char *release = reader ? dtc_reader_get_environment(reader, "kernel_release") : "";
@@ -52,6 +53,7 @@ void dtc_machine_free(DtcMachine *m)
 	g_hash_table_unref(m->table_owners);
 	g_hash_table_unref(m->named_files);
 	g_hash_table_unref(m->blocks);
+	g_hash_table_unref(m->queued);
 	g_hash_table_unref(m->syns);
 	g_array_unref(m->tasks);
 	g_array_unref(m->cpus);
@@ -174,10 +176,10 @@ void dtc_machine_set_running(DtcMachine *m, uint32_t thread, int64_t time_ns, ui
 {
 	struct dtc_cpu *c = dtc_machine_get_cpu(m, cpu);
 	const struct dtc_task *task = DTC_TASK(m, thread);
-	enum dtc_state state = DTC_THREAD(m, thread)->idle_cpu >= 0 ? DTC_STATE_IDLE :
-			       task->call != DTC_NONE		    ? DTC_STATE_SYSCALL :
-			       task->in_kernel			    ? DTC_STATE_KERNEL :
-								      DTC_STATE_USER;
+	enum dtc_state state = DTC_THREAD(m, thread)->idle_cpu >= 0 ? DTC_STATE_IDLE
+			       : task->call != DTC_NONE		    ? DTC_STATE_SYSCALL
+			       : task->in_kernel		    ? DTC_STATE_KERNEL
+								    : DTC_STATE_USER;
 	uint32_t ref = DTC_NONE;
 	for (guint i = c->depth; i-- > 0;) { /* timer callbacks run inside an irq or softirq: not states of their own */
 		const struct dtc_context *context = &c->stack[i];
@@ -291,8 +293,7 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 		break;
 	case DTC_EVENT_SCHED_FREE: {
 		uint32_t thread = dtc_history_find_thread(m->history, (int32_t)event->v[DTC_TASK_TID], DTC_TIME_NONE);
-		if (thread != DTC_NONE && !DTC_TASK(m, thread)->freed &&
-		    DTC_TASK(m, thread)->state == DTC_STATE_EXITED)
+		if (thread != DTC_NONE && !DTC_TASK(m, thread)->freed && DTC_TASK(m, thread)->state == DTC_STATE_EXITED)
 			end_thread(m, thread, m->now_ns);
 		break;
 	}
@@ -313,6 +314,7 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 		dtc_machine_apply_call(m, event);
 		break;
 	case DTC_EVENT_NET_SEND:
+	case DTC_EVENT_NET_XMIT:
 	case DTC_EVENT_NET_RECEIVE:
 		dtc_machine_apply_net(m, event);
 		break;

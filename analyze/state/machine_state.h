@@ -23,6 +23,7 @@ struct dtc_context {
 	uint32_t value;
 	uint32_t packet; /* the last packet received inside, or DTC_NONE */
 	uint32_t block;	 /* the last block request that completed inside, or DTC_NONE */
+	int64_t begin_ns;
 };
 
 struct dtc_cpu {
@@ -35,10 +36,10 @@ struct dtc_cpu {
 /* The open interval of a thread, and what is pending. One per thread, beside history->threads. */
 struct dtc_task {
 	int64_t since_ns;
-	int64_t name_seen_ns; /* when the current name was last observed */
-	uint32_t name;	      /* string, or DTC_NONE */
-	uint32_t call;	      /* open system call, or DTC_NONE */
-	uint32_t ref;	      /* of the open interval */
+	int64_t name_seen_ns;  /* when the current name was last observed */
+	uint32_t name;	       /* string, or DTC_NONE */
+	uint32_t call;	       /* open system call, or DTC_NONE */
+	uint32_t ref;	       /* of the open interval */
 	uint32_t pending_wake; /* waking seen while it still ran, or wakeup not yet seen; else DTC_NONE */
 	uint16_t cpu;
 	uint8_t state;
@@ -55,14 +56,15 @@ struct DtcMachine {
 	char *node;
 	const DtcReader *reader;
 	DtcHistory *history;
-	GArray *tasks;	     /* struct dtc_task */
-	GArray *cpus;	     /* struct dtc_cpu */
-	GArray *call_kinds;  /* by syscall name of the reader: uint8_t kind, 0xff: not yet looked up */
-	GArray *call_names;  /* by syscall name of the reader: uint32_t string */
+	GArray *tasks;		  /* struct dtc_task */
+	GArray *cpus;		  /* struct dtc_cpu */
+	GArray *call_kinds;	  /* by syscall name of the reader: uint8_t kind, 0xff: not yet looked up */
+	GArray *call_names;	  /* by syscall name of the reader: uint32_t string */
 	GHashTable *fd_tables;	  /* pid -> struct dtc_fd_table */
 	GHashTable *table_owners; /* file_table_address of the statedump -> pid */
 	GHashTable *named_files;  /* string id of "socket:[inode]" -> file + 1 */
 	GHashTable *blocks;	  /* (device, sector) hash -> request + 1 */
+	GHashTable *queued;	  /* skb address -> packet + 1: given to a qdisc, not yet to the device */
 	GHashTable *syns;	  /* (address, port) hash of the peer -> flow + 1 of its last SYN received */
 	int64_t now_ns;
 	uint32_t old_kernel; /* before 4.14: other prev_state bits */

@@ -30,9 +30,43 @@ static void bind_file(DtcMachine *m, uint32_t call_index, uint32_t flow)
 	file->flow_in = dtc_packets_get_flow(m->history->packets, flow)->reverse;
 }
 
+static const struct dtc_context *get_softirq(const struct dtc_cpu *cpu)
+{
+	for (guint i = cpu->depth; i-- > 0;)
+		if (cpu->stack[i].kind == DTC_CONTEXT_SOFTIRQ)
+			return &cpu->stack[i];
+	return NULL;
+}
+
+/*
+ * The packet goes to the device. net_dev_xmit is logged after the driver's work, often after the peer received: only
+ * for a packet that had waited in the qdisc, and is sent by somebody else than who queued it, is that a time of its
+ * own.
+ */
+static void apply_xmit(DtcMachine *m, const struct dtc_event *event)
+{
+	gpointer skb = GSIZE_TO_POINTER((gsize)event->v[DTC_NET_SKB]);
+	guint found = GPOINTER_TO_UINT(g_hash_table_lookup(m->queued, skb));
+	if (!found || (event->v[DTC_NET_RESULT] != DTC_ABSENT && event->v[DTC_NET_RESULT] != 0))
+		return; /* busy: it stays queued */
+	g_hash_table_remove(m->queued, skb);
+	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
+	struct dtc_packet_context *context = DTC_AT(m->history->contexts, struct dtc_packet_context, found - 1);
+	int64_t sent_ns = dtc_packets_get(m->history->packets, found - 1)->time_ns;
+	const struct dtc_context *softirq = get_softirq(cpu);
+	bool same = context->thread == cpu->current && context->call == dtc_machine_get_own_call(m, cpu) &&
+		    context->in_softirq == (cpu->depth > 0) && (!softirq || softirq->begin_ns <= sent_ns);
+	if (!same)
+		context->left_ns = m->now_ns;
+}
+
 void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 {
 	DtcHistory *h = m->history;
+	if (event->kind == DTC_EVENT_NET_XMIT) {
+		apply_xmit(m, event);
+		return;
+	}
 	bool sent = event->kind == DTC_EVENT_NET_SEND;
 	m->saw_net = true;
 	m->packet_count++;
@@ -42,11 +76,19 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 	uint16_t interface = dtc_packets_add_interface(h->packets, event->text[0]);
 	uint32_t id = dtc_packets_add(h->packets, m->now_ns, sent ? DTC_SENT : DTC_RECEIVED, (uint16_t)event->cpu,
 				      interface, &event->headers);
-	struct dtc_packet_context context = { cpu->current, dtc_machine_get_own_call(m, cpu), cpu->depth > 0 };
+	const struct dtc_context *softirq = get_softirq(cpu);
+	struct dtc_packet_context context = { .left_ns = DTC_TIME_NONE,
+					      .thread = cpu->current,
+					      .call = dtc_machine_get_own_call(m, cpu),
+					      .in_softirq = cpu->depth > 0,
+					      .vector = softirq ? (uint8_t)softirq->value : 0xff };
 	dtc_table_append(h->contexts, &context);
 
 	uint32_t flow = dtc_packets_get(h->packets, id)->flow;
 	if (sent) {
+		if (event->v[DTC_NET_SKB] != DTC_ABSENT)
+			g_hash_table_insert(m->queued, GSIZE_TO_POINTER((gsize)event->v[DTC_NET_SKB]),
+					    GUINT_TO_POINTER(id + 1));
 		if (flow != DTC_NONE && context.call != DTC_NONE)
 			bind_file(m, context.call, flow);
 		return;

@@ -76,9 +76,9 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 		if (DTC_THREAD(m, previous)->idle_cpu < 0)
 			dtc_machine_observe_name(m, previous, event->text[0], now);
 		task = DTC_TASK(m, previous);
-		enum dtc_state state = DTC_THREAD(m, previous)->idle_cpu >= 0 ?
-					       DTC_STATE_PREEMPTED :
-					       state_after_switch(event->v[DTC_SWITCH_PREV_STATE], m->old_kernel);
+		enum dtc_state state = DTC_THREAD(m, previous)->idle_cpu >= 0
+					       ? DTC_STATE_PREEMPTED
+					       : state_after_switch(event->v[DTC_SWITCH_PREV_STATE], m->old_kernel);
 		if (cpu->current != previous && task->state != DTC_STATE_UNKNOWN)
 			dtc_machine_set_state(m, previous, DTC_STATE_UNKNOWN, task->since_ns, 0xffff, DTC_NONE);
 		dtc_machine_set_state(m, previous, state, now, (uint16_t)event->cpu, DTC_NONE);
@@ -228,8 +228,8 @@ static void apply_fork(DtcMachine *m, const struct dtc_event *event)
 	dtc_machine_observe_name(m, child, event->text[1], m->now_ns);
 	if (pid == DTC_ABSENT) { /* older tracers: by the flags of the parent's clone */
 		uint32_t call = DTC_TASK(m, parent)->call;
-		bool thread = call != DTC_NONE &&
-			      (DTC_AT(m->history->calls, struct dtc_call, call)->argument & CLONE_THREAD);
+		bool thread =
+			call != DTC_NONE && (DTC_AT(m->history->calls, struct dtc_call, call)->argument & CLONE_THREAD);
 		pid = thread && DTC_THREAD(m, parent)->pid > 0 ? DTC_THREAD(m, parent)->pid : tid;
 	}
 	dtc_machine_set_process(m, child, pid);

@@ -116,10 +116,11 @@ bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, 
 {
 	if (!is_name(name)) {
 		g_autofree char *shown = g_strescape(name, NULL);
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
-			    "'%s' cannot be a node's name\nhint: a name has no '/', ',', ':', '=' or control characters "
-			    "and does not begin with '.' or '-'",
-			    shown);
+		g_set_error(
+			error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			"'%s' cannot be a node's name\nhint: a name has no '/', ',', ':', '=' or control characters "
+			"and does not begin with '.' or '-'",
+			shown);
 		return false;
 	}
 	if (g_file_test(path, G_FILE_TEST_IS_REGULAR) && is_capture(path)) {
@@ -129,10 +130,11 @@ bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, 
 		return true;
 	}
 	if (!g_file_test(path, G_FILE_TEST_IS_DIR)) {
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
-			    "node '%s': '%s' is neither a directory nor a capture\nhint: give the directory that holds the "
-			    "CTF metadata, or its parent, or a .pcap or .pcapng file",
-			    name, path);
+		g_set_error(
+			error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
+			"node '%s': '%s' is neither a directory nor a capture\nhint: give the directory that holds the "
+			"CTF metadata, or its parent, or a .pcap or .pcapng file",
+			name, path);
 		return false;
 	}
 	g_autofree char *directory = g_strdup(path);
@@ -200,11 +202,13 @@ DtcBundle *dtc_bundle_open(const char *path, GError **error)
 			base = g_path_get_basename(parent);
 		}
 		if (kernel)
-			put_node(bundle, is_name(base) ? base : "node", g_steal_pointer(&kernel), find_captures(absolute));
+			put_node(bundle, is_name(base) ? base : "node", g_steal_pointer(&kernel),
+				 find_captures(absolute));
 	}
 	if (!bundle->nodes->len) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
-			    "no node in '%s'\nhint: a node is a sub-directory that holds a CTF trace (a file 'metadata', there "
+			    "no node in '%s'\nhint: a node is a sub-directory that holds a CTF trace (a file "
+			    "'metadata', there "
 			    "or in 'kernel/'), or a capture NODE.pcap; or name one with --node NAME=PATH",
 			    path);
 		return NULL;
@@ -233,11 +237,13 @@ bool dtc_bundle_select(DtcBundle *bundle, const char *const *names, GError **err
 		}
 		g_autofree char *shown = g_strescape(names[i], NULL);
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
-			    "no node '%s' in the bundle\nhint: the bundle has %s", shown, known->len ? known->str : "no nodes");
+			    "no node '%s' in the bundle\nhint: the bundle has %s", shown,
+			    known->len ? known->str : "no nodes");
 		return false;
 	}
 	if (!names[0]) {
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE, "--nodes names no node\nhint: for example --nodes web,db");
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			    "--nodes names no node\nhint: for example --nodes web,db");
 		return false;
 	}
 	for (guint k = bundle->nodes->len; k-- > 0;) {

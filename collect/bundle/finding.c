@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "dtrace-chain/error.h"
 #include "dtrace-chain/finding.h"
+#include "dtrace-chain/error.h"
 
 #include <string.h>
 
-G_DEFINE_QUARK(dtc-collect-error, dtc_collect_error)
-G_DEFINE_QUARK(dtc-sync-error, dtc_sync_error)
-G_DEFINE_QUARK(dtc-analyze-error, dtc_analyze_error)
+G_DEFINE_QUARK(dtc - collect - error, dtc_collect_error)
+G_DEFINE_QUARK(dtc - sync - error, dtc_sync_error)
+G_DEFINE_QUARK(dtc - analyze - error, dtc_analyze_error)
 
 struct DtcFindings {
 	GArray *list; /* struct dtc_finding */

@@ -11,12 +11,12 @@
 #include <string.h>
 
 typedef struct DtcTable {
-	char *data;	 /* borrowed: len records */
+	char *data; /* borrowed: len records */
 	guint len;
-	guint capacity;	 /* private from here on */
-	gsize size;	 /* of a record */
-	int file;	 /* -1: on the heap or anonymous */
-	gsize mapped;	 /* bytes; 0: on the heap */
+	guint capacity; /* private from here on */
+	gsize size;	/* of a record */
+	int file;	/* -1: on the heap or anonymous */
+	gsize mapped;	/* bytes; 0: on the heap */
 } DtcTable;
 
 DtcTable *dtc_table_new(gsize record_size);

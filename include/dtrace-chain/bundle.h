@@ -13,9 +13,9 @@
 typedef struct DtcBundle DtcBundle;
 
 struct dtc_bundle_node {
-	char *name;	    /* owned */
-	char *kernel_path;  /* owned; directory that holds the CTF metadata; NULL: no kernel trace */
-	char **pcap_paths;  /* owned, NULL-terminated, sorted; empty: no capture */
+	char *name;	   /* owned */
+	char *kernel_path; /* owned; directory that holds the CTF metadata; NULL: no kernel trace */
+	char **pcap_paths; /* owned, NULL-terminated, sorted; empty: no capture */
 };
 
 /*

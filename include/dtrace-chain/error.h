@@ -13,12 +13,12 @@
 #define DTC_ANALYZE_ERROR (dtc_analyze_error_quark())
 
 enum dtc_error {
-	DTC_ERROR_USAGE,	/* the caller asked for something that does not exist or contradicts itself: exit 2 */
-	DTC_ERROR_NOT_FOUND,	/* a named node, file, thread or request is not there: exit 1 */
-	DTC_ERROR_UNREADABLE,	/* a file cannot be opened or is not of the expected kind: exit 1 */
-	DTC_ERROR_DAMAGED,	/* a file is broken beyond what can be analysed: exit 1 */
-	DTC_ERROR_INFEASIBLE,	/* the clocks contradict each other: exit 1 */
-	DTC_ERROR_IMPOSSIBLE,	/* the recording lacks what the question needs (no captures, no net events): exit 1 */
+	DTC_ERROR_USAGE,      /* the caller asked for something that does not exist or contradicts itself: exit 2 */
+	DTC_ERROR_NOT_FOUND,  /* a named node, file, thread or request is not there: exit 1 */
+	DTC_ERROR_UNREADABLE, /* a file cannot be opened or is not of the expected kind: exit 1 */
+	DTC_ERROR_DAMAGED,    /* a file is broken beyond what can be analysed: exit 1 */
+	DTC_ERROR_INFEASIBLE, /* the clocks contradict each other: exit 1 */
+	DTC_ERROR_IMPOSSIBLE, /* the recording lacks what the question needs (no captures, no net events): exit 1 */
 };
 
 GQuark dtc_collect_error_quark(void);

@@ -19,19 +19,19 @@
 #include <stdint.h>
 
 enum dtc_state {
-	DTC_STATE_UNKNOWN,    /* before the thread's first event, or after lost events */
-	DTC_STATE_USER,	      /* running in user mode */
-	DTC_STATE_SYSCALL,    /* running in a system call */
-	DTC_STATE_KERNEL,     /* running: kernel thread, or kernel code outside a system call (fork return, exit) */
-	DTC_STATE_IRQ,	      /* a hard interrupt runs on top of the thread */
-	DTC_STATE_SOFTIRQ,    /* a softirq runs on top of the thread */
-	DTC_STATE_RUNQUEUE,   /* woken, not yet on a CPU */
-	DTC_STATE_PREEMPTED,  /* switched out while runnable */
-	DTC_STATE_WAIT,	      /* not runnable, interruptible sleep */
-	DTC_STATE_WAIT_DISK,  /* not runnable, uninterruptible sleep */
-	DTC_STATE_STOPPED,    /* stopped or traced */
-	DTC_STATE_EXITED,     /* zombie, until freed or reused */
-	DTC_STATE_IDLE,	      /* the idle thread runs */
+	DTC_STATE_UNKNOWN,   /* before the thread's first event, or after lost events */
+	DTC_STATE_USER,	     /* running in user mode */
+	DTC_STATE_SYSCALL,   /* running in a system call */
+	DTC_STATE_KERNEL,    /* running: kernel thread, or kernel code outside a system call (fork return, exit) */
+	DTC_STATE_IRQ,	     /* a hard interrupt runs on top of the thread */
+	DTC_STATE_SOFTIRQ,   /* a softirq runs on top of the thread */
+	DTC_STATE_RUNQUEUE,  /* woken, not yet on a CPU */
+	DTC_STATE_PREEMPTED, /* switched out while runnable */
+	DTC_STATE_WAIT,	     /* not runnable, interruptible sleep */
+	DTC_STATE_WAIT_DISK, /* not runnable, uninterruptible sleep */
+	DTC_STATE_STOPPED,   /* stopped or traced */
+	DTC_STATE_EXITED,    /* zombie, until freed or reused */
+	DTC_STATE_IDLE,	     /* the idle thread runs */
 	DTC_STATES
 };
 
@@ -58,12 +58,13 @@ struct dtc_interval {
 _Static_assert(sizeof(struct dtc_interval) == 32, "0.2 to 0.3 of these per event");
 
 struct dtc_thread {
-	int64_t begin_ns; /* first event of the thread, or the trace's begin if the statedump or a switch shows it lived */
+	int64_t begin_ns; /* first event of the thread, or the trace's begin if the statedump or a switch shows it lived
+			   */
 	int64_t end_ns;	  /* freed, or the trace's end */
 	int32_t tid;
-	int32_t pid;	      /* thread group leader; -1 if not known */
-	uint32_t parent;      /* thread that forked it, or DTC_NONE */
-	uint32_t leader;      /* thread of the group leader (may be itself), or DTC_NONE */
+	int32_t pid;		 /* thread group leader; -1 if not known */
+	uint32_t parent;	 /* thread that forked it, or DTC_NONE */
+	uint32_t leader;	 /* thread of the group leader (may be itself), or DTC_NONE */
 	uint32_t interval_first; /* after sealing */
 	uint32_t interval_count;
 	uint32_t call_first; /* after sealing: calls of this thread are contiguous, in time order */
@@ -111,23 +112,23 @@ enum dtc_call_kind {
 	DTC_CALL_FORK, /* clone, fork, vfork */
 	DTC_CALL_EXEC,
 	DTC_CALL_WAITPID,
-	DTC_CALL_LOCK, /* flock, fcntl(F_SETLKW) */
+	DTC_CALL_LOCK,	 /* flock, fcntl(F_SETLKW) */
 	DTC_CALL_SIGNAL, /* pause, sigsuspend, sigtimedwait */
-	DTC_CALL_PEEK, /* recv with MSG_PEEK: reads, but takes nothing */
+	DTC_CALL_PEEK,	 /* recv with MSG_PEEK: reads, but takes nothing */
 };
 
 struct dtc_call {
-	int64_t begin_ns; /* entry; the trace's begin if only the exit was seen */
-	int64_t end_ns;	  /* exit; DTC_TIME_NONE if it never returned in the trace */
-	int64_t result;	  /* DTC_ABSENT if not known */
-	uint64_t offset;  /* READ, WRITE on a socket: bytes taken or given on this file before the call */
+	int64_t begin_ns;  /* entry; the trace's begin if only the exit was seen */
+	int64_t end_ns;	   /* exit; DTC_TIME_NONE if it never returned in the trace */
+	int64_t result;	   /* DTC_ABSENT if not known */
+	uint64_t offset;   /* READ, WRITE on a socket: bytes taken or given on this file before the call */
 	uint64_t argument; /* FUTEX: uaddr; POLL, SLEEP: timeout */
 	uint32_t thread;
-	uint32_t name;	/* string: "read", "epoll_wait" */
-	uint32_t file;	/* the fd's file, or DTC_NONE */
-	uint32_t path;	/* string: file name argument, or DTC_NONE */
-	int32_t fd;	/* -1: none */
-	uint8_t kind;	/* enum dtc_call_kind */
+	uint32_t name; /* string: "read", "epoll_wait" */
+	uint32_t file; /* the fd's file, or DTC_NONE */
+	uint32_t path; /* string: file name argument, or DTC_NONE */
+	int32_t fd;    /* -1: none */
+	uint8_t kind;  /* enum dtc_call_kind */
 	uint8_t spare[3];
 };
 
@@ -141,19 +142,19 @@ enum dtc_file_kind {
 
 /* An open file description, shared by dup and fork. */
 struct dtc_file {
-	uint32_t name;	  /* string: path, "pipe", "socket"; DTC_NONE if not known */
+	uint32_t name;	   /* string: path, "pipe", "socket"; DTC_NONE if not known */
 	uint32_t flow_out; /* SOCKET: flow local -> remote of the packets, or DTC_NONE */
 	uint32_t flow_in;
 	uint32_t base_out; /* sequence number of the first byte written (valid if has_base_out) */
 	uint32_t base_in;
 	bool has_base_out;
 	bool has_base_in;
-	uint8_t kind; /* enum dtc_file_kind */
-	bool listens; /* accept was called on it */
+	uint8_t kind;	     /* enum dtc_file_kind */
+	bool listens;	     /* accept was called on it */
 	uint64_t read_bytes; /* final counts */
 	uint64_t written_bytes;
 	int64_t begin_ns; /* when it was first seen */
-	uint32_t peer; /* PIPE: the file of the other end, or DTC_NONE */
+	uint32_t peer;	  /* PIPE: the file of the other end, or DTC_NONE */
 	int32_t pid;
 };
 
@@ -171,9 +172,11 @@ struct dtc_block_request {
 
 /* Where a packet event happened: in which thread's context, and in which call if it was the call's own work. */
 struct dtc_packet_context {
+	int64_t left_ns; /* sent, and kept by the qdisc: when it was handed to the device; else DTC_TIME_NONE */
 	uint32_t thread; /* current on that CPU, or DTC_NONE */
 	uint32_t call;	 /* DTC_NONE if in a softirq or irq */
-	bool in_softirq;
+	bool in_softirq; /* in an interrupt of any kind */
+	uint8_t vector;	 /* the softirq's, if in one (1 timer, 3 net rx); else 0xff */
 };
 
 /* A CPU's occupancy: thread runs from begin_ns to the next run's begin. */
@@ -208,15 +211,18 @@ const char *dtc_history_get_string(const DtcHistory *history, uint32_t string);
 
 uint32_t dtc_history_get_thread_count(const DtcHistory *history);
 const struct dtc_thread *dtc_history_get_thread(const DtcHistory *history, uint32_t thread);
-/* The thread that had this tid at that time (tids are reused), or the latest with it if time is DTC_TIME_NONE, or DTC_NONE. */
+/* The thread that had this tid at that time (tids are reused), or the latest with it if time is DTC_TIME_NONE, or
+ * DTC_NONE. */
 uint32_t dtc_history_find_thread(const DtcHistory *history, int32_t tid, int64_t time_ns);
-/* The thread's name at that time; names that only a later event tells (prctl) are carried back to that event's interval. */
+/* The thread's name at that time; names that only a later event tells (prctl) are carried back to that event's
+ * interval. */
 const char *dtc_history_get_comm(const DtcHistory *history, uint32_t thread, int64_t time_ns);
 /* The name of the thread's group leader at that time: the process. */
 const char *dtc_history_get_process(const DtcHistory *history, uint32_t thread, int64_t time_ns);
 
 /* The interval that contains time (begin_ns < time <= end_ns: the one that leads up to it), or NULL. */
-const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *history, uint32_t thread, int64_t time_ns);
+const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *history, uint32_t thread,
+							    int64_t time_ns);
 const struct dtc_interval *dtc_history_get_interval(const DtcHistory *history, uint32_t interval);
 const struct dtc_wake *dtc_history_get_wake(const DtcHistory *history, uint32_t wake);
 /* All wakes, in the order of waking_ns: also those that ended no wait (of a thread that still ran). */

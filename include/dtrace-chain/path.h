@@ -74,8 +74,8 @@ struct dtc_blocking {
 	char *detail;	      /* owned or NULL */
 	char *woken_by;	      /* owned: "lab-holder (tid 140)", "timer", "packet from web", "disk vda" */
 	enum dtc_link_quality link;
-	guint parent;	 /* index in the list; G_MAXUINT for a blocking of the target itself */
-	guint depth;	 /* 0 for a blocking of the target */
+	guint parent; /* index in the list; G_MAXUINT for a blocking of the target itself */
+	guint depth;  /* 0 for a blocking of the target */
 };
 
 typedef struct DtcPath DtcPath;

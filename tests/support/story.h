@@ -47,8 +47,8 @@ static inline struct dtc_event story_event(enum dtc_event_kind kind, int64_t tim
 	return event;
 }
 
-static inline void story_switch(struct story *s, int64_t t, uint32_t cpu, int prev, const char *prev_comm, int prev_state,
-				int next, const char *next_comm)
+static inline void story_switch(struct story *s, int64_t t, uint32_t cpu, int prev, const char *prev_comm,
+				int prev_state, int next, const char *next_comm)
 {
 	struct dtc_event e = story_event(DTC_EVENT_SCHED_SWITCH, t, cpu);
 	e.v[DTC_SWITCH_PREV_TID] = prev;

@@ -91,7 +91,8 @@ static void test_boundaries(void)
 {
 	struct net net;
 	net_begin(&net);
-	struct dtc_headers large = data(0, 60, 11), x = data(60, 10, 12), y = data(70, 10, 13), merged = data(60, 20, 12);
+	struct dtc_headers large = data(0, 60, 11), x = data(60, 10, 12), y = data(70, 10, 13),
+			   merged = data(60, 20, 12);
 	story_packet(&net.a, DTC_EVENT_NET_SEND, 10, 0, &large);
 	story_packet(&net.a, DTC_EVENT_NET_SEND, 30, 0, &x);
 	story_packet(&net.a, DTC_EVENT_NET_SEND, 31, 0, &y);

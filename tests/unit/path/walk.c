@@ -116,7 +116,9 @@ static void test_nested_waits(void)
 	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
 	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
 	g_autoptr(DtcPath) path = walk(links, 0, 10, 0, 100);
-	const int expected[][2] = { { 10, 10 }, { 20, 11 }, { 50, 12 }, { 60, 11 }, { 80, 11 }, { 90, 10 }, { 100, 10 } };
+	const int expected[][2] = {
+		{ 10, 10 }, { 20, 11 }, { 50, 12 }, { 60, 11 }, { 80, 11 }, { 90, 10 }, { 100, 10 }
+	};
 	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
 		g_assert_cmpint(segment_at(path, expected[i][0])->tid, ==, expected[i][1]);
 	story_clear(&s);

@@ -221,8 +221,8 @@ static void test_softirq_on_top_of_irq(void)
 	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 40, 0, 3, NULL);
 	story_switch(&s, 50, 0, 10, "a", SLEEP, 0, "swapper/0");
 	story_end(&s);
-	const int expected[][2] = { { 10, DTC_STATE_USER },    { 20, DTC_STATE_IRQ },	  { 25, DTC_STATE_SOFTIRQ },
-				    { 30, DTC_STATE_IRQ },     { 40, DTC_STATE_SOFTIRQ }, { 50, DTC_STATE_USER } };
+	const int expected[][2] = { { 10, DTC_STATE_USER }, { 20, DTC_STATE_IRQ },     { 25, DTC_STATE_SOFTIRQ },
+				    { 30, DTC_STATE_IRQ },  { 40, DTC_STATE_SOFTIRQ }, { 50, DTC_STATE_USER } };
 	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
 		g_assert_cmpint(story_interval(&s, 10, expected[i][0])->state, ==, expected[i][1]);
 	g_assert_cmpstr(dtc_history_get_string(s.history, story_interval(&s, 10, 30)->ref), ==, "eth0");
@@ -333,7 +333,8 @@ static void test_pid_reuse(void)
 	story_switch(&s, 50, 0, 10, "a", SLEEP, 20, "second");
 	story_switch(&s, 60, 0, 20, "second", SLEEP, 0, "swapper/0");
 	story_end(&s);
-	uint32_t first = dtc_history_find_thread(s.history, 20, 30), second = dtc_history_find_thread(s.history, 20, 45);
+	uint32_t first = dtc_history_find_thread(s.history, 20, 30),
+		 second = dtc_history_find_thread(s.history, 20, 45);
 	g_assert_cmpuint(first, !=, second);
 	g_assert_cmpint(dtc_history_get_thread(s.history, first)->end_ns, ==, 30);
 	g_assert_cmpstr(dtc_history_get_comm(s.history, first, 20), ==, "first");
@@ -380,7 +381,8 @@ static void test_accepted_connection(void)
 	story_switch(&s, 20, 0, 10, "a", SLEEP, 0, "swapper/0");
 	story_end(&s);
 	uint32_t thread = dtc_history_find_thread(s.history, 10, 5);
-	uint32_t read = dtc_history_find_call(s.history, thread, 13), write = dtc_history_find_call(s.history, thread, 15);
+	uint32_t read = dtc_history_find_call(s.history, thread, 13),
+		 write = dtc_history_find_call(s.history, thread, 15);
 	uint32_t file = dtc_history_get_call(s.history, read)->file;
 	g_assert_cmpuint(file, ==, dtc_history_get_call(s.history, write)->file);
 	const struct dtc_file *f = dtc_history_get_file(s.history, file);
