@@ -356,6 +356,35 @@ bool dtc_links_find_send_of_byte(const DtcLinks *links, guint node, uint32_t flo
 	return find_on_nodes(links, node, flow, arrival, true, seq, NULL, ret_send);
 }
 
+bool dtc_links_find_isn(const DtcLinks *links, guint node, uint32_t flow, uint32_t *ret_isn)
+{
+	const DtcPackets *packets = packets_of(links, node);
+	const struct dtc_flow *f = dtc_packets_get_flow(packets, flow);
+	const struct dtc_flow *back = dtc_packets_get_flow(packets, f->reverse);
+	if (f->has_isn) {
+		*ret_isn = f->isn;
+		return true;
+	}
+	for (guint i = 0; i < links->node_count; i++) {
+		const DtcPackets *others = i == node ? NULL : packets_of(links, i);
+		if (!others)
+			continue;
+		uint32_t found = dtc_packets_find_flow(others, f->source, f->source_port, f->destination,
+						       f->destination_port, f->protocol);
+		/* the generation is told by the direction that this node sent itself */
+		for (; found != DTC_NONE; found = dtc_packets_find_previous_generation(others, found)) {
+			const struct dtc_flow *there = dtc_packets_get_flow(others, found);
+			const struct dtc_flow *there_back = dtc_packets_get_flow(others, there->reverse);
+			bool other = back->has_isn && there_back->has_isn && back->isn != there_back->isn;
+			if (there->has_isn && there->packet_count && !other) {
+				*ret_isn = there->isn;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
 uint32_t dtc_links_find_write(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq)
 {
 	const DtcHistory *h = links->histories[node];

@@ -55,5 +55,11 @@ bool dtc_links_find_send_of_byte(const DtcLinks *links, guint node, uint32_t flo
  */
 uint32_t dtc_links_find_completing_packet(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq);
 
+/*
+ * The initial sequence number of a flow (remote -> local) as the node that sends it knows it: for receivers that saw no
+ * header. False if no traced node sent the SYN.
+ */
+bool dtc_links_find_isn(const DtcLinks *links, guint node, uint32_t flow, uint32_t *ret_isn);
+
 /* The write that produced byte seq of the flow (local -> remote) on a node, or DTC_NONE. */
 uint32_t dtc_links_find_write(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq);

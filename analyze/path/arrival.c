@@ -87,13 +87,19 @@ bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index
 	if (file->flow_in == DTC_NONE)
 		return false;
 	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_in);
-	if (!file->has_base_in || flow->protocol != 6) {
+	uint32_t isn, base_in = file->base_in;
+	bool has_base = file->has_base_in;
+	if (!has_base && flow->protocol == 6 && dtc_links_find_isn(links, node, file->flow_in, &isn)) {
+		base_in = isn + 1;
+		has_base = true;
+	}
+	if (!has_base || flow->protocol != 6) {
 		uint32_t last = find_last_received(h, file->flow_in, call->end_ns, true);
 		return arrival_of_packet(node, h, last, call->file, false, ret_arrival);
 	}
 	/* the last byte taken; the end of file is the FIN, one behind the last byte */
 	uint64_t taken = call->kind == DTC_CALL_PEEK ? call->offset : call->offset + (uint64_t)call->result;
-	uint32_t seq = file->base_in + (uint32_t)taken - (call->result > 0 && call->kind != DTC_CALL_PEEK);
+	uint32_t seq = base_in + (uint32_t)taken - (call->result > 0 && call->kind != DTC_CALL_PEEK);
 	if (!flow->packet_count)
 		return arrival_of_byte(node, file, call->file, seq,
 				       wake_before(h, call->thread, call->begin_ns, call->end_ns), ret_arrival);
