@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Each case asks from a child process whose stdout or stderr is what the case is about. */
+#include "analyze/cli/terminal.h"
+
+#include <pty.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What a process whose stdout is a terminal of so many columns is told. */
+static struct dtc_terminal ask_on_terminal(unsigned short columns, const char *term, const char *no_color)
+{
+	const struct winsize size = { .ws_row = 24, .ws_col = columns };
+	struct dtc_terminal terminal = { 0 };
+	int answer[2], master, status;
+
+	g_assert_cmpint(pipe(answer), ==, 0);
+	pid_t child = forkpty(&master, NULL, NULL, &size);
+	g_assert_cmpint(child, >=, 0);
+	if (child == 0) {
+		g_setenv("TERM", term, TRUE);
+		if (no_color)
+			g_setenv("NO_COLOR", no_color, TRUE);
+		else
+			g_unsetenv("NO_COLOR");
+		terminal = dtc_terminal_get();
+		_exit(write(answer[1], &terminal, sizeof(terminal)) != sizeof(terminal));
+	}
+	g_assert_cmpint(read(answer[0], &terminal, sizeof(terminal)), ==, sizeof(terminal));
+	g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+	g_assert_cmpint(status, ==, 0);
+	close(master);
+	close(answer[0]);
+	close(answer[1]);
+	return terminal;
+}
+
+static void test_terminal(void)
+{
+	struct dtc_terminal terminal = ask_on_terminal(132, "xterm", NULL);
+	g_assert_true(terminal.is_terminal);
+	g_assert_true(terminal.has_color);
+	g_assert_cmpuint(terminal.width, ==, 132);
+
+	g_assert_false(ask_on_terminal(132, "dumb", NULL).has_color);
+	g_assert_false(ask_on_terminal(132, "", NULL).has_color);
+	g_assert_false(ask_on_terminal(132, "xterm", "1").has_color);
+	g_assert_true(ask_on_terminal(132, "xterm", "").has_color);
+	g_assert_cmpuint(ask_on_terminal(0, "xterm", NULL).width, ==, 80); /* a serial line does not know */
+	g_assert_cmpuint(ask_on_terminal(3, "xterm", NULL).width, ==, 40);
+}
+
+/* A file gets the same whatever the environment says. */
+static void test_file(void)
+{
+	int answer[2], status;
+	struct dtc_terminal terminal;
+
+	g_assert_cmpint(pipe(answer), ==, 0);
+	pid_t child = fork();
+	g_assert_cmpint(child, >=, 0);
+	if (child == 0) {
+		g_setenv("TERM", "xterm", TRUE);
+		g_setenv("COLUMNS", "33", TRUE);
+		g_setenv("LC_ALL", "C", TRUE);
+		if (!freopen("/dev/null", "w", stdout))
+			_exit(1);
+		terminal = dtc_terminal_get();
+		_exit(write(answer[1], &terminal, sizeof(terminal)) != sizeof(terminal));
+	}
+	g_assert_cmpint(read(answer[0], &terminal, sizeof(terminal)), ==, sizeof(terminal));
+	g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+	g_assert_cmpint(status, ==, 0);
+	g_assert_false(terminal.is_terminal);
+	g_assert_false(terminal.has_color);
+	g_assert_true(terminal.has_utf8);
+	g_assert_cmpuint(terminal.width, ==, 80);
+	close(answer[0]);
+	close(answer[1]);
+}
+
+static void test_full_disk(void)
+{
+	int status;
+	pid_t child = fork();
+
+	g_assert_cmpint(child, >=, 0);
+	if (child == 0) {
+		GError *error = NULL;
+		if (!freopen("/dev/full", "w", stdout))
+			_exit(1);
+		bool written = dtc_terminal_write("an answer that nobody gets\n", &error);
+		_exit(written || !error ? 2 : 0);
+	}
+	g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+	g_assert_cmpint(status, ==, 0);
+}
+
+static void test_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(signals); i++) {
+		int status;
+		pid_t child = fork();
+		g_assert_cmpint(child, >=, 0);
+		if (child == 0) {
+			dtc_terminal_handle_signals();
+			raise(signals[i]);
+			_exit(0);
+		}
+		g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+		g_assert_true(WIFEXITED(status));
+		g_assert_cmpint(WEXITSTATUS(status), ==, 128 + signals[i]);
+	}
+}
+
+/* What a child that draws progress for a while leaves on its stderr, which is a terminal. */
+static char *draw(bool is_quiet, bool is_long)
+{
+	char *seen = g_malloc0(4096);
+	gsize used = 0;
+	int master, status;
+	ssize_t got;
+	pid_t child = forkpty(&master, NULL, NULL, NULL);
+
+	g_assert_cmpint(child, >=, 0);
+	if (child == 0) {
+		g_setenv("TERM", "xterm", TRUE);
+		g_autoptr(DtcProgress) progress = dtc_progress_new(is_quiet);
+		if (is_long)
+			g_usleep(600000);
+		dtc_progress_show(progress, "reading \033[2J");
+		dtc_progress_clear(progress);
+		_exit(0);
+	}
+	while (used < 4095 && (got = read(master, seen + used, 4095 - used)) > 0)
+		used += (gsize)got;
+	g_assert_cmpint(waitpid(child, &status, 0), ==, child);
+	close(master);
+	return seen;
+}
+
+static void test_progress(void)
+{
+	g_autofree char *quiet = draw(true, true), *brief = draw(false, false), *seen = draw(false, true);
+
+	g_assert_cmpstr(quiet, ==, "");
+	g_assert_cmpstr(brief, ==, "");
+	g_assert_cmpstr(seen, ==, "\r\033[Kreading \\x1b[2J\r\033[K");
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/cli/terminal/terminal", test_terminal);
+	g_test_add_func("/cli/terminal/file", test_file);
+	g_test_add_func("/cli/terminal/full-disk", test_full_disk);
+	g_test_add_func("/cli/terminal/signals", test_signals);
+	g_test_add_func("/cli/terminal/progress", test_progress);
+	return g_test_run();
+}
