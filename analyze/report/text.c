@@ -196,7 +196,7 @@ static guint count_breakdown_lines(const struct view *view, int64_t min_ns)
 
 	for (guint i = 0; i < tiers; i++) {
 		guint rows = count_shown_rows(view, get_tier(view, i), min_ns);
-		lines += 1 + rows + (rows < get_tier(view, i)->row_count);
+		lines += 1 + rows + (rows > 0 && rows < get_tier(view, i)->row_count);
 	}
 	return lines + (tiers < view->report->tiers->len);
 }
@@ -220,7 +220,7 @@ static void add_tier(const struct view *view, const struct dtc_report_tier *tier
 		}
 		dtc_layout_end_line(layout);
 	}
-	if (shown < tier->row_count) {
+	if (shown > 0 && shown < tier->row_count) {
 		g_autofree char *name = g_strdup_printf("  %u more causes", tier->row_count - shown);
 		add_share(view, name, rest_ns, name_columns, DTC_STYLE_DIM, true);
 		dtc_layout_end_line(layout);
