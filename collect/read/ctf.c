@@ -460,14 +460,6 @@ static void end_cursor(struct cursor *cursor, char *error)
 	dtc_stream_take_error(&cursor->stream, error);
 }
 
-/* Ends the stream behind its batch if the thread has an error. */
-static void end_on_error(struct cursor *cursor)
-{
-	char *error = take_error(NULL);
-	if (error)
-		end_cursor(cursor, error);
-}
-
 /* Ends the stream here: the rest of the batch is not trusted either. */
 static void reject(struct cursor *cursor, char *error)
 {
@@ -491,17 +483,20 @@ static bt_component_class_sink_consume_method_status consume(bt_self_component_s
 	cursor->at = cursor->count = 0;
 	bt_message_array_const messages = NULL;
 	uint64_t count = 0;
+	char *error;
 	switch (bt_message_iterator_next(cursor->iterator, &messages, &count)) {
 	case BT_MESSAGE_ITERATOR_NEXT_STATUS_OK:
 		cursor->messages = messages;
 		cursor->count = count;
 		/* source.ctf.fs gives out what it has and leaves the error behind: the next call would abort on it */
-		end_on_error(cursor);
+		error = take_error(NULL);
+		if (error)
+			end_cursor(cursor, error);
 		break;
 	case BT_MESSAGE_ITERATOR_NEXT_STATUS_END:
 		cursor->ended = true;
 		break;
-	case BT_MESSAGE_ITERATOR_NEXT_STATUS_AGAIN: /* files do not say this; it would only be asked again */
+	case BT_MESSAGE_ITERATOR_NEXT_STATUS_AGAIN: /* it is asked again */
 		break;
 	default:
 		end_cursor(cursor, take_error("its events cannot be decoded"));
