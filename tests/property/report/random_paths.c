@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Of any path: rows sum to the duration, lines of the folded path cover it without gap, two runs give the same bytes. */
+/* Any path: rows sum to the duration, lines of the folded path cover it, two runs give the same bytes. */
 #include "analyze/report/fold.h"
 #include "analyze/report/json.h"
 #include "analyze/report/text.h"

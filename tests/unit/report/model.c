@@ -52,7 +52,7 @@ static void test_rows(void)
 		g_assert_cmpint(get_tier(report, i)->ns, ==, tiers[i].ns);
 	}
 
-	/* two threads of one process are one tier; the detail with the largest sum names the row, not the longest step */
+	/* two threads of one process are one tier; the largest sum of a detail names the row, not the longest step */
 	const struct dtc_report_row *disk = get_row(report, get_tier(report, 0)->row_first);
 	g_assert_cmpint(disk->cause, ==, DTC_CAUSE_DISK);
 	g_assert_cmpint(disk->ns, ==, 95);

@@ -126,8 +126,8 @@ static void test_hostile_names(void)
 {
 	static const struct made_segment segments[] = {
 		{ 5 * MS, 0, 11, "\033]0;owned\a\033[2J", DTC_CAUSE_TIMER, "\n\nmostly harmless", 0 },
-		{ 5 * MS, 1, 12, "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe3\x81\xae\xe5\x90\x8d\xe5\x89\x8d", DTC_CAUSE_LOCK,
-		  "\xff", 0 },
+		{ 5 * MS, 1, 12, "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe3\x81\xae\xe5\x90\x8d\xe5\x89\x8d",
+		  DTC_CAUSE_LOCK, "\xff", 0 },
 	};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DtcPath) path = made_path_new(0, segments, G_N_ELEMENTS(segments));
