@@ -154,15 +154,17 @@ static void add_place_findings(const struct question *question, const DtcLoad *l
 
 	if (place->attempt_count > 1)
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, NULL,
-				 "the request was sent %u times; the span is from the first attempt to the last response",
+				 "the request was sent %u times; the span is from the first attempt to the last "
+				 "response",
 				 place->attempt_count);
 	if (!place->has_end)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, NULL,
-				 "no whole response was seen: the span ends where the client gave up or the recording ends");
+				 "no whole response was seen: the span ends where the client gave up or the "
+				 "recording ends");
 	if (!place->is_client)
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
-				 "the client is not traced: the span is the server's, from the first byte read to the last "
-				 "byte written");
+				 "the client is not traced: the span is the server's, from the first byte read to "
+				 "the last byte written");
 	if (place->inferred)
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
 				 "the request's calls were found by order and time, not by the bytes they carried");
@@ -203,7 +205,8 @@ static bool find_request(const DtcLoad *load, const struct analyze_options *opti
 	question->place = dtc_locator_find(question->locator, index);
 	if (question->place->thread == DTC_NONE) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
-			    "the captures show request '%s', but no kernel trace shows a thread that sent or answered it\n"
+			    "the captures show request '%s', but no kernel trace shows a thread that sent or "
+			    "answered it\n"
 			    "the traces may not cover its time: `dtrace-chain stats` tells what each node has",
 			    question->request->id);
 		return false;

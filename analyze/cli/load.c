@@ -267,7 +267,8 @@ static bool read_nodes(DtcLoad *load, const DtcBundle *bundle, const struct dtc_
 	else
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
 			    "the bundle has neither kernel traces nor captures\n"
-			    "a node is a sub-directory with a CTF trace in it or in its kernel/, or a capture NODE.pcap");
+			    "a node is a sub-directory with a CTF trace in it or in its kernel/, or a capture "
+			    "NODE.pcap");
 	return false;
 }
 
