@@ -116,11 +116,10 @@ bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, 
 {
 	if (!is_name(name)) {
 		g_autofree char *shown = g_strescape(name, NULL);
-		g_set_error(
-			error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
-			"'%s' cannot be a node's name\nhint: a name has no '/', ',', ':', '=' or control characters "
-			"and does not begin with '.' or '-'",
-			shown);
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			    "'%s' cannot be a node's name\n"
+			    "a name has no '/', ',', ':', '=' or control characters and does not begin with '.' or '-'",
+			    shown);
 		return false;
 	}
 	if (g_file_test(path, G_FILE_TEST_IS_REGULAR) && is_capture(path)) {
@@ -130,11 +129,10 @@ bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, 
 		return true;
 	}
 	if (!g_file_test(path, G_FILE_TEST_IS_DIR)) {
-		g_set_error(
-			error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
-			"node '%s': '%s' is neither a directory nor a capture\nhint: give the directory that holds the "
-			"CTF metadata, or its parent, or a .pcap or .pcapng file",
-			name, path);
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
+			    "node '%s': '%s' is neither a directory nor a capture\n"
+			    "give the directory that holds the CTF metadata, or its parent, or a .pcap or .pcapng file",
+			    name, path);
 		return false;
 	}
 	g_autofree char *directory = g_strdup(path);
@@ -144,9 +142,8 @@ bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, 
 	g_auto(GStrv) captures = find_captures(directory);
 	if (!kernel && !captures[0]) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
-			    "node '%s': no trace in '%s'\nhint: expected a file 'metadata' there or in 'kernel/', or a "
-			    "capture",
-			    name, path);
+			    "node '%s': no trace in '%s'\n"
+			    "expected a file 'metadata' there or in 'kernel/', or a capture", name, path);
 		return false;
 	}
 	put_node(bundle, name, g_steal_pointer(&kernel), g_steal_pointer(&captures));
@@ -177,6 +174,30 @@ static void scan(DtcBundle *bundle, const char *path)
 	}
 }
 
+/*
+ * One node's own directory was given, or its kernel/: a bundle with that node, named by the directory. This is asked
+ * first, else the kernel/ inside would be taken for a node of that name.
+ */
+static bool add_own_node(DtcBundle *bundle, const char *path)
+{
+	g_autofree char *absolute = g_canonicalize_filename(path, NULL);
+	g_autofree char *kernel = find_kernel(absolute);
+	if (!kernel)
+		return false;
+	g_autofree char *base = g_path_get_basename(absolute);
+	if (strcmp(base, "kernel") == 0) {
+		g_autofree char *parent = g_path_get_dirname(absolute);
+		g_free(base);
+		base = g_path_get_basename(parent);
+		if (has_metadata(absolute)) { /* captures lie beside kernel/ */
+			g_free(absolute);
+			absolute = g_steal_pointer(&parent);
+		}
+	}
+	put_node(bundle, is_name(base) ? base : "node", g_steal_pointer(&kernel), find_captures(absolute));
+	return true;
+}
+
 DtcBundle *dtc_bundle_open(const char *path, GError **error)
 {
 	g_autoptr(DtcBundle) bundle = g_new0(DtcBundle, 1);
@@ -186,31 +207,17 @@ DtcBundle *dtc_bundle_open(const char *path, GError **error)
 	if (!g_file_test(path, G_FILE_TEST_IS_DIR)) {
 		bool exists = g_file_test(path, G_FILE_TEST_EXISTS);
 		g_set_error(error, DTC_COLLECT_ERROR, exists ? DTC_ERROR_UNREADABLE : DTC_ERROR_NOT_FOUND,
-			    "bundle '%s' %s\nhint: a bundle is a directory with one sub-directory per node", path,
+			    "bundle '%s' %s\na bundle is a directory with one sub-directory per node", path,
 			    exists ? "is not a directory" : "does not exist");
 		return NULL;
 	}
-	scan(bundle, path);
-	if (!bundle->nodes->len) {
-		/* one node's own directory was given: it is a bundle with that node */
-		g_autofree char *absolute = g_canonicalize_filename(path, NULL);
-		g_autofree char *kernel = find_kernel(absolute);
-		g_autofree char *base = g_path_get_basename(absolute);
-		if (strcmp(base, "kernel") == 0) {
-			g_autofree char *parent = g_path_get_dirname(absolute);
-			g_free(base);
-			base = g_path_get_basename(parent);
-		}
-		if (kernel)
-			put_node(bundle, is_name(base) ? base : "node", g_steal_pointer(&kernel),
-				 find_captures(absolute));
-	}
+	if (!add_own_node(bundle, path))
+		scan(bundle, path);
 	if (!bundle->nodes->len) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
-			    "no node in '%s'\nhint: a node is a sub-directory that holds a CTF trace (a file "
-			    "'metadata', there "
-			    "or in 'kernel/'), or a capture NODE.pcap; or name one with --node NAME=PATH",
-			    path);
+			    "no node in '%s'\n"
+			    "a node is a sub-directory that holds a CTF trace (a file 'metadata', there or in "
+			    "'kernel/'), or a capture NODE.pcap; or name one with --node NAME=PATH", path);
 		return NULL;
 	}
 	return g_steal_pointer(&bundle);
@@ -237,13 +244,13 @@ bool dtc_bundle_select(DtcBundle *bundle, const char *const *names, GError **err
 		}
 		g_autofree char *shown = g_strescape(names[i], NULL);
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
-			    "no node '%s' in the bundle\nhint: the bundle has %s", shown,
+			    "no node '%s' in the bundle\nthe bundle has %s", shown,
 			    known->len ? known->str : "no nodes");
 		return false;
 	}
 	if (!names[0]) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
-			    "--nodes names no node\nhint: for example --nodes web,db");
+			    "--nodes names no node\nfor example --nodes web,db");
 		return false;
 	}
 	for (guint k = bundle->nodes->len; k-- > 0;) {

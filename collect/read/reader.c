@@ -4,6 +4,7 @@
 
 #include "collect/read/ctf.h"
 #include "collect/read/merge.h"
+#include "collect/read/metadata.h"
 #include "collect/read/salvage.h"
 #include "dtrace-chain/error.h"
 
@@ -112,6 +113,10 @@ DtcReader *dtc_reader_open(const char *node, const char *path, GError **error)
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
 			    "'%s' holds no trace of node '%s'\na trace is a directory with a CTF 'metadata' file", path,
 			    node);
+		return NULL;
+	}
+	if (!dtc_metadata_check(metadata, error)) {
+		g_prefix_error(error, "cannot read the trace of node '%s': ", node);
 		return NULL;
 	}
 	if (!open_streams(reader, error) || !check_trace(reader, error))

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A look at a CTF metadata file before babeltrace2 gets it: on a file whose last packet is cut, babeltrace2 2.0.4 reads
+ * for ever.
+ */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+/* False with an error that names the byte if the packets of the file do not fill it. Plain text passes. */
+bool dtc_metadata_check(const char *path, GError **error);
