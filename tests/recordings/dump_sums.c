@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Prints sums over the history of one kernel trace, for independent.py to compare: "running TID CPU NS",
- * "blocked TID NS", "waits TID COUNT" (waits that ended), "occupied CPU TID NS". Threads that had the same tid one after
- * the other are added up; each CPU's idle thread is tid 0. usage: dump_sums TRACE-DIR
+ * "blocked TID NS", "waits TID COUNT" (waits that ended), "occupied CPU TID NS". Threads that had the same tid one
+ * after the other are added up; each CPU's idle thread is tid 0. usage: dump_sums TRACE-DIR
  */
 #include "analyze/state/machine.h"
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where threads were blocked, without following any single wait: the waits of a thread with the same cause, call and
+ * waker are one row. Costs one pass over the intervals, and a look-up per wait that a packet ended.
+ */
+#pragma once
+
+#include "analyze/link/links.h"
+#include "dtrace-chain/path.h"
+
+/* Which waits count. */
+struct dtc_blocked_options {
+	int node;	   /* only this node; -1: all */
+	uint32_t process;  /* only threads of this leader (of node); DTC_NONE: all */
+	uint32_t thread;   /* only this thread (of node); DTC_NONE: all */
+	DtcNodeTime begin; /* with a node: waits that end after begin and begin before end, cut to the span */
+	DtcNodeTime end;
+	int64_t min_ns; /* leave out waits that are shorter */
+};
+
+struct dtc_blocked_row {
+	guint node;
+	uint32_t thread;
+	enum dtc_cause cause;
+	char *call;  /* owned: "read(to 10.77.0.3:9000)"; NULL: outside a system call */
+	char *waker; /* owned: "redis-server (tid 137)", "packet from app@backend", "timer"; NULL: it did not end */
+	uint64_t count;
+	int64_t total_ns;
+	int64_t max_ns;
+	DtcClusterTime max_begin; /* of the longest */
+};
+
+typedef struct DtcBlocked DtcBlocked;
+
+/* Caller owns; links are borrowed for the call. */
+DtcBlocked *dtc_blocked_new(const DtcLinks *links, const struct dtc_blocked_options *options);
+void dtc_blocked_free(DtcBlocked *blocked);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcBlocked, dtc_blocked_free)
+/* Rows by total, longest first. Borrowed. */
+guint dtc_blocked_get_count(const DtcBlocked *blocked);
+const struct dtc_blocked_row *dtc_blocked_get_row(const DtcBlocked *blocked, guint index);

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/report/blockings_view.h"
+#include "analyze/report/layout.h"
+#include "analyze/report/printable.h"
+#include "analyze/report/units.h"
+
+#include <json-glib/json-glib.h>
+#include <string.h>
+
+#define NAME_MAX_CHARACTERS 64 /* of threads and processes: docs/formats.md */
+#define NS_PER_S 1000000000
+
+struct view {
+	const struct dtc_blockings_input *input;
+	const struct dtc_blockings_options *options;
+	DtcLayout *layout;
+	struct dtc_scale scale;
+	guint figure_columns;
+};
+
+/* Of rows that share a place in the table. */
+struct totals {
+	uint64_t ended_count, open_count;
+	int64_t ended_ns, open_ns;
+	guint open_rows;
+};
+
+static enum dtc_style get_style(enum dtc_cause cause)
+{
+	switch (cause) {
+	case DTC_CAUSE_DISK:
+	case DTC_CAUSE_PAGE_FAULT:
+	case DTC_CAUSE_DEVICE:
+		return DTC_STYLE_MAGENTA;
+	case DTC_CAUSE_LOCK:
+	case DTC_CAUSE_IPC:
+		return DTC_STYLE_YELLOW;
+	case DTC_CAUSE_NETWORK_SEND:
+	case DTC_CAUSE_NETWORK_RECEIVE:
+		return DTC_STYLE_BLUE;
+	case DTC_CAUSE_UNKNOWN:
+		return DTC_STYLE_DIM;
+	default:
+		return DTC_STYLE_CYAN;
+	}
+}
+
+static char *make_name(const char *text)
+{
+	return dtc_printable(text, NAME_MAX_CHARACTERS);
+}
+
+/* The thread's name when it was last seen. */
+static char *make_comm(const struct dtc_blockings_input *input, guint node, uint32_t thread)
+{
+	const DtcHistory *h = dtc_links_get_history(input->links, node);
+
+	return make_name(dtc_history_get_comm(h, thread, dtc_history_get_thread(h, thread)->end_ns));
+}
+
+static char *make_process(const struct dtc_blockings_input *input, guint node, uint32_t thread)
+{
+	const DtcHistory *h = dtc_links_get_history(input->links, node);
+
+	return make_name(dtc_history_get_process(h, thread, dtc_history_get_thread(h, thread)->end_ns));
+}
+
+static char *make_node(const struct dtc_blockings_input *input, guint node)
+{
+	return make_name(dtc_links_get_node_name(input->links, node));
+}
+
+static int32_t get_tid(const struct dtc_blockings_input *input, guint node, uint32_t thread)
+{
+	return dtc_history_get_thread(dtc_links_get_history(input->links, node), thread)->tid;
+}
+
+static char *format_duration(const struct view *view, int64_t ns)
+{
+	return view->options->is_exact ? g_strdup_printf("%" G_GINT64_FORMAT " ns", (gint64)ns)
+				       : dtc_duration_format(ns);
+}
+
+static void add_figure(const struct view *view, int64_t ns, enum dtc_style style)
+{
+	g_autofree char *figure = dtc_scale_format(view->scale, ns);
+
+	dtc_layout_add_right(view->layout, figure, view->figure_columns, style);
+}
+
+static struct totals sum_rows(const DtcBlocked *blocked)
+{
+	struct totals totals = { 0 };
+
+	for (guint i = 0; i < dtc_blocked_get_count(blocked); i++) {
+		const struct dtc_blocked_row *row = dtc_blocked_get_row(blocked, i);
+		if (row->waker) {
+			totals.ended_count += row->count;
+			totals.ended_ns += row->total_ns;
+		} else {
+			totals.open_count += row->count;
+			totals.open_ns += row->total_ns;
+			totals.open_rows++;
+		}
+	}
+	return totals;
+}
+
+static void add_headline(const struct view *view, const struct totals *totals)
+{
+	const struct dtc_blockings_input *input = view->input;
+	DtcLayout *layout = view->layout;
+	g_autofree char *blocked = format_duration(view, totals->ended_ns);
+
+	if (!input->path) {
+		dtc_layout_add(layout, DTC_STYLE_BOLD, "%" G_GUINT64_FORMAT " waits that ended, %s together",
+			       (guint64)totals->ended_count, blocked);
+		dtc_layout_end_line(layout);
+		return;
+	}
+	g_autofree char *comm = make_comm(input, input->node, input->thread);
+	g_autofree char *node = make_node(input, input->node);
+	g_autofree char *all = format_duration(view, totals->ended_ns + totals->open_ns);
+	g_autofree char *span = format_duration(view, input->end.ns - input->begin.ns);
+	dtc_layout_add(layout, DTC_STYLE_BOLD, "%s (tid %d) on %s was blocked %s of %s", comm,
+		       get_tid(input, input->node, input->thread), node, all, span);
+	dtc_layout_add(layout, DTC_STYLE_PLAIN, " in %" G_GUINT64_FORMAT " waits",
+		       (guint64)(totals->ended_count + totals->open_count));
+	dtc_layout_end_line(layout);
+	g_autofree char *reference = make_node(input, dtc_clocks_get_reference(dtc_links_get_clocks(input->links)));
+	dtc_layout_add(layout, DTC_STYLE_DIM, "from %" G_GINT64_FORMAT ".%09" G_GINT64_FORMAT " (clock of %s)",
+		       (gint64)(input->begin.ns / NS_PER_S), (gint64)ABS(input->begin.ns % NS_PER_S), reference);
+	dtc_layout_end_line(layout);
+}
+
+static void add_row(const struct view *view, const struct dtc_blocked_row *row)
+{
+	DtcLayout *layout = view->layout;
+	g_autofree char *comm = make_comm(view->input, row->node, row->thread);
+	g_autofree char *node = make_node(view->input, row->node);
+	g_autofree char *call = dtc_printable(row->call, DTC_PRINTABLE_MAX);
+	g_autofree char *waker = dtc_printable(row->waker, DTC_PRINTABLE_MAX);
+	g_autofree char *count = g_strdup_printf("%" G_GUINT64_FORMAT, (guint64)row->count);
+
+	add_figure(view, row->total_ns, DTC_STYLE_PLAIN);
+	dtc_layout_add_right(layout, count, 8, DTC_STYLE_PLAIN);
+	add_figure(view, row->max_ns, DTC_STYLE_PLAIN);
+	dtc_layout_add_space(layout, 2);
+	dtc_layout_add(layout, get_style(row->cause), "%s", dtc_cause_to_string(row->cause));
+	if (!view->input->path)
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %s (tid %d)@%s", comm,
+			       get_tid(view->input, row->node, row->thread), node);
+	dtc_layout_end_line(layout);
+	dtc_layout_add_space(layout, 10);
+	dtc_layout_add(layout, DTC_STYLE_DIM, "%s%s← %s", call ? call : "", call ? " " : "", waker);
+	dtc_layout_end_line(layout);
+}
+
+static void add_table(const struct view *view, const struct totals *totals)
+{
+	const DtcBlocked *blocked = view->input->blocked;
+	DtcLayout *layout = view->layout;
+	guint shown = 0, left_out = 0;
+	int64_t left_out_ns = 0;
+
+	dtc_layout_add_heading(layout, "Blocked on", "by cause, call and waker, longest first");
+	dtc_layout_add_right(layout, "total", view->figure_columns, DTC_STYLE_DIM);
+	dtc_layout_add_right(layout, "count", 8, DTC_STYLE_DIM);
+	dtc_layout_add_right(layout, "longest", view->figure_columns, DTC_STYLE_DIM);
+	dtc_layout_add(layout, DTC_STYLE_DIM, "  in %s", view->scale.unit);
+	dtc_layout_end_line(layout);
+	for (guint i = 0; i < dtc_blocked_get_count(blocked); i++) {
+		const struct dtc_blocked_row *row = dtc_blocked_get_row(blocked, i);
+		if (!row->waker)
+			continue;
+		if (view->options->limit && shown == view->options->limit) {
+			left_out++;
+			left_out_ns += row->total_ns;
+			continue;
+		}
+		add_row(view, row);
+		shown++;
+	}
+	if (left_out) {
+		g_autofree char *ns = format_duration(view, left_out_ns);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "… %u more rows, %s together (--limit 0 shows all)", left_out,
+			       ns);
+		dtc_layout_end_line(layout);
+	}
+	if (totals->open_rows) {
+		g_autofree char *ns = format_duration(view, totals->open_ns);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "… %" G_GUINT64_FORMAT " waits did not end in the recording, %s",
+			       (guint64)totals->open_count, ns);
+		dtc_layout_end_line(layout);
+	}
+}
+
+static void add_blocking(const struct view *view, const struct dtc_blocking *blocking)
+{
+	DtcLayout *layout = view->layout;
+	g_autofree char *comm = make_name(blocking->comm);
+	g_autofree char *node = make_node(view->input, blocking->node);
+	g_autofree char *detail = dtc_printable(blocking->detail, DTC_PRINTABLE_MAX);
+	g_autofree char *woken_by = dtc_printable(blocking->woken_by, DTC_PRINTABLE_MAX);
+
+	add_figure(view, blocking->begin.ns - view->input->begin.ns, DTC_STYLE_DIM);
+	add_figure(view, blocking->end.ns - blocking->begin.ns, DTC_STYLE_PLAIN);
+	dtc_layout_add_space(layout, 2);
+	if (blocking->depth > 0) { /* a deep chain must not push its own text off the line */
+		dtc_layout_add_space(layout, 2 * (MIN(blocking->depth, 8) - 1));
+		dtc_layout_add(layout, DTC_STYLE_DIM, "└ ");
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s (tid %d)@%s ", comm, blocking->tid, node);
+	}
+	dtc_layout_add(layout, get_style(blocking->cause), "%s", dtc_cause_to_string(blocking->cause));
+	if (detail)
+		dtc_layout_add(layout, DTC_STYLE_DIM, " %s", detail);
+	if (woken_by)
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, " %s %s", blocking->link == DTC_LINK_EXACT ? "←" : "≈",
+			       woken_by);
+	dtc_layout_end_line(layout);
+}
+
+static void add_tree(const struct view *view)
+{
+	const DtcPath *path = view->input->path;
+	int64_t span_ns = view->input->end.ns - view->input->begin.ns;
+	int64_t min_ns = view->options->min_ns >= 0 ? view->options->min_ns : span_ns / 100;
+	guint folded = 0, hidden_depth = G_MAXUINT;
+
+	if (dtc_path_get_blocking_count(path) == 0)
+		return;
+	dtc_layout_add_heading(view->layout, "Each blocking", "and beneath it what the waker was blocked on meanwhile");
+	dtc_layout_add_right(view->layout, "at", view->figure_columns, DTC_STYLE_DIM);
+	dtc_layout_add_right(view->layout, "took", view->figure_columns, DTC_STYLE_DIM);
+	dtc_layout_add(view->layout, DTC_STYLE_DIM, "  in %s", view->scale.unit);
+	dtc_layout_end_line(view->layout);
+	for (guint i = 0; i < dtc_path_get_blocking_count(path); i++) {
+		const struct dtc_blocking *blocking = dtc_path_get_blocking(path, i);
+		if (blocking->depth > hidden_depth) {
+			folded++; /* beneath one that is folded */
+			continue;
+		}
+		hidden_depth = G_MAXUINT;
+		if (blocking->end.ns - blocking->begin.ns < min_ns) {
+			hidden_depth = blocking->depth;
+			folded++;
+			continue;
+		}
+		add_blocking(view, blocking);
+	}
+	if (folded) {
+		g_autofree char *at_least = format_duration(view, min_ns);
+		dtc_layout_add(view->layout, DTC_STYLE_DIM,
+			       "… %u more, each under %s or beneath one that is (--min-duration 0ns shows all)", folded,
+			       at_least);
+		dtc_layout_end_line(view->layout);
+	}
+}
+
+static void add_findings(const struct view *view)
+{
+	static const enum dtc_style styles[] = { DTC_STYLE_DIM, DTC_STYLE_YELLOW, DTC_STYLE_RED };
+	guint count = dtc_findings_get_count(view->input->findings);
+
+	if (count)
+		dtc_layout_add_heading(view->layout, "Findings", NULL);
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_finding *f = dtc_findings_get(view->input->findings, i);
+		g_autofree char *text = f->node ? g_strconcat(f->node, ": ", f->text, NULL) : g_strdup(f->text);
+		g_autofree char *shown = dtc_printable(text, 1000);
+		dtc_layout_add_left(view->layout, dtc_severity_to_string(f->severity), 9, styles[f->severity]);
+		dtc_layout_add_paragraph(view->layout, shown, 9);
+	}
+}
+
+char *dtc_blockings_to_text(const struct dtc_blockings_input *input, const struct dtc_blockings_options *options)
+{
+	g_autoptr(DtcLayout) layout = dtc_layout_new(options->width, options->has_color, options->has_utf8);
+	struct totals totals = sum_rows(input->blocked);
+	int64_t widest_ns = totals.ended_ns;
+	struct view view = {
+		.input = input,
+		.options = options,
+		.layout = layout,
+		/* milliseconds however long the trace is: most waits are short */
+		.scale = dtc_scale_get(MIN(MAX(totals.ended_ns, totals.open_ns), NS_PER_S), options->is_exact),
+	};
+
+	if (input->path)
+		widest_ns = MAX(widest_ns, input->end.ns - input->begin.ns);
+	g_autofree char *widest = dtc_scale_format(view.scale, widest_ns);
+	view.figure_columns = MAX(8, strlen(widest) + 1);
+	add_headline(&view, &totals);
+	if (dtc_blocked_get_count(input->blocked))
+		add_table(&view, &totals);
+	if (input->path)
+		add_tree(&view);
+	add_findings(&view);
+	return dtc_layout_steal(layout);
+}
+
+/* ---- JSON ---- */
+
+static void append_string(GString *out, const char *key, const char *text, guint max)
+{
+	g_string_append_printf(out, "\"%s\": ", key);
+	if (!text) {
+		g_string_append(out, "null");
+		return;
+	}
+	g_autofree char *shown = dtc_printable(text, max);
+	g_autoptr(JsonNode) node = json_node_init_string(json_node_alloc(), shown);
+	g_autofree char *quoted = json_to_string(node, FALSE);
+	g_string_append(out, quoted);
+}
+
+static void append_number(GString *out, const char *key, int64_t value)
+{
+	g_string_append_printf(out, "\"%s\": %" G_GINT64_FORMAT, key, (gint64)value);
+}
+
+/* -1 is "not known" inside, null outside. */
+static void append_id(GString *out, const char *key, int32_t id)
+{
+	if (id >= 0)
+		append_number(out, key, id);
+	else
+		g_string_append_printf(out, "\"%s\": null", key);
+}
+
+static void append_who(GString *out, const char *node, int32_t pid, int32_t tid, const char *comm, const char *process)
+{
+	append_string(out, "node", node, NAME_MAX_CHARACTERS);
+	g_string_append(out, ", ");
+	append_id(out, "pid", pid);
+	g_string_append(out, ", ");
+	append_id(out, "tid", tid);
+	g_string_append(out, ", ");
+	append_string(out, "comm", comm, NAME_MAX_CHARACTERS);
+	g_string_append(out, ", ");
+	append_string(out, "process", process, NAME_MAX_CHARACTERS);
+}
+
+static void append_thread(GString *out, const struct dtc_blockings_input *input, guint node, uint32_t index)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(dtc_links_get_history(input->links, node), index);
+	g_autofree char *comm = make_comm(input, node, index);
+	g_autofree char *process = make_process(input, node, index);
+
+	append_who(out, dtc_links_get_node_name(input->links, node), thread->pid, thread->tid, comm, process);
+}
+
+static void append_row(GString *out, const struct dtc_blockings_input *input, const struct dtc_blocked_row *row)
+{
+	g_string_append_c(out, '{');
+	append_thread(out, input, row->node, row->thread);
+	g_string_append(out, ", ");
+	append_string(out, "cause", dtc_cause_to_string(row->cause), DTC_PRINTABLE_MAX);
+	g_string_append(out, ", ");
+	append_string(out, "call", row->call, DTC_PRINTABLE_MAX);
+	g_string_append(out, ", ");
+	append_string(out, "waker", row->waker, DTC_PRINTABLE_MAX);
+	g_string_append(out, ", ");
+	append_number(out, "count", (int64_t)row->count);
+	g_string_append(out, ", ");
+	append_number(out, "total_ns", row->total_ns);
+	g_string_append(out, ", ");
+	append_number(out, "max_ns", row->max_ns);
+	g_string_append(out, ", ");
+	append_number(out, "max_start_ns", row->max_begin.ns);
+	g_string_append_c(out, '}');
+}
+
+/* Everything of a blocking but its children and the closing brace. */
+static void append_blocking(GString *out, const struct dtc_blockings_input *input, const struct dtc_blocking *blocking)
+{
+	g_string_append_c(out, '{');
+	append_who(out, dtc_links_get_node_name(input->links, blocking->node), blocking->pid, blocking->tid,
+		   blocking->comm, blocking->process);
+	g_string_append(out, ", ");
+	append_number(out, "start_ns", blocking->begin.ns);
+	g_string_append(out, ", ");
+	append_number(out, "end_ns", blocking->end.ns);
+	g_string_append(out, ", ");
+	append_string(out, "cause", dtc_cause_to_string(blocking->cause), DTC_PRINTABLE_MAX);
+	g_string_append(out, ", ");
+	append_string(out, "detail", blocking->detail, DTC_PRINTABLE_MAX);
+	g_string_append(out, ", ");
+	append_string(out, "woken_by", blocking->woken_by, DTC_PRINTABLE_MAX);
+	g_string_append(out, ", ");
+	append_string(out, "link", dtc_link_quality_to_string(blocking->link), DTC_PRINTABLE_MAX);
+	g_string_append(out, ", \"children\": [");
+}
+
+/* The list is depth first: the depth of the next one tells what to open and to close. */
+static void append_tree(GString *out, const struct dtc_blockings_input *input)
+{
+	guint count = input->path ? dtc_path_get_blocking_count(input->path) : 0, open = 0;
+
+	g_string_append(out, "  \"blockings\": [");
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_blocking *blocking = dtc_path_get_blocking(input->path, i);
+		bool is_child = i > 0 && blocking->depth >= open;
+		for (; open > blocking->depth; open--)
+			g_string_append(out, "]}");
+		if (blocking->depth == 0)
+			g_string_append(out, i ? ",\n    " : "\n    ");
+		else if (!is_child)
+			g_string_append_c(out, ',');
+		append_blocking(out, input, blocking);
+		open++;
+	}
+	for (; open > 0; open--)
+		g_string_append(out, "]}");
+	g_string_append(out, count ? "\n  ],\n" : "],\n");
+}
+
+static void append_findings(GString *out, const DtcFindings *findings)
+{
+	guint count = dtc_findings_get_count(findings);
+
+	g_string_append(out, "  \"findings\": [");
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_finding *f = dtc_findings_get(findings, i);
+		g_string_append(out, i ? ",\n    {" : "\n    {");
+		append_string(out, "severity", dtc_severity_to_string(f->severity), DTC_PRINTABLE_MAX);
+		g_string_append(out, ", ");
+		append_string(out, "node", f->node, NAME_MAX_CHARACTERS);
+		g_string_append(out, ", ");
+		append_string(out, "text", f->text, 1000);
+		g_string_append_c(out, '}');
+	}
+	g_string_append(out, count ? "\n  ],\n" : "],\n");
+}
+
+char *dtc_blockings_to_json(const struct dtc_blockings_input *input)
+{
+	GString *out = g_string_new("{\n  \"schema\": \"" DTC_BLOCKINGS_SCHEMA "\",\n  ");
+	guint reference = dtc_clocks_get_reference(dtc_links_get_clocks(input->links));
+	guint count = dtc_blocked_get_count(input->blocked);
+
+	append_string(out, "reference", dtc_links_get_node_name(input->links, reference), NAME_MAX_CHARACTERS);
+	g_string_append(out, ",\n  \"target\": ");
+	if (input->path) {
+		g_string_append_c(out, '{');
+		append_thread(out, input, input->node, input->thread);
+		g_string_append(out, "},\n  ");
+		append_number(out, "start_ns", input->begin.ns);
+		g_string_append(out, ",\n  ");
+		append_number(out, "end_ns", input->end.ns);
+		g_string_append(out, ",\n");
+	} else {
+		g_string_append(out, "null,\n  \"start_ns\": null,\n  \"end_ns\": null,\n");
+	}
+	g_string_append(out, "  \"rows\": [");
+	for (guint i = 0; i < count; i++) {
+		g_string_append(out, i ? ",\n    " : "\n    ");
+		append_row(out, input, dtc_blocked_get_row(input->blocked, i));
+	}
+	g_string_append(out, count ? "\n  ],\n" : "],\n");
+	append_tree(out, input);
+	append_findings(out, input->findings);
+	g_string_append_printf(out, "  \"complete\": %s\n}\n",
+			       dtc_findings_get_complete(input->findings) ? "true" : "false");
+	return g_string_free(out, FALSE);
+}
