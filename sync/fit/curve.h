@@ -7,5 +7,8 @@
 
 #include "sync/fit/pair.h"
 
-/* Sets segment->curve; the segment has upper and lower points. */
-void dtc_curve_fit(struct dtc_segment *segment, const struct dtc_rates *box);
+/*
+ * Sets segment->curve; the segment has upper and lower points. change_rate is how fast the rate may change (per ns),
+ * message_count the number of messages in the direction that has fewer.
+ */
+void dtc_curve_fit(struct dtc_segment *segment, const struct dtc_rates *box, double change_rate, guint message_count);

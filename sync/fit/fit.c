@@ -8,10 +8,14 @@
 #include "dtrace-chain/error.h"
 #include "sync/fit/clocks.h"
 #include "sync/fit/group.h"
+#include "sync/fit/lp.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The rate changes by at most the wander within this time: a crystal's temperature is not faster. */
+#define WANDER_TIME_NS 60e9
 
 struct DtcSync {
 	struct dtc_fit_options options;
@@ -244,7 +248,8 @@ DtcSync *dtc_fit_clocks(const DtcMatches *matches, const struct dtc_fit_options 
 		rank[named[i].node] = i;
 
 	struct dtc_pair_limits limits = { options->min_delay_ns, options->max_drift_ppm * 1e-6,
-					  options->max_wander_ppm * 1e-6 };
+					  options->max_wander_ppm * 1e-6,
+					  options->max_wander_ppm * 1e-6 / WANDER_TIME_NS };
 	guint pair_count;
 	g_autofree struct dtc_pair *pairs = new_pairs(matches, rank, &pair_count);
 	for (guint i = 0; i < pair_count; i++)
@@ -275,6 +280,7 @@ DtcSync *dtc_fit_clocks(const DtcMatches *matches, const struct dtc_fit_options 
 		dtc_pair_clear(&pairs[i]);
 		dtc_pair_summary_clear(&summaries[i]);
 	}
+	dtc_lp_release_thread();
 	return sync;
 }
 

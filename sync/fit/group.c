@@ -202,24 +202,47 @@ static void make_grid(struct component *component)
 		component->grid[k] = begin + (int64_t)((__int128)(end - begin) * k / pieces);
 }
 
+/* The estimate's margin in the middle of each pair's span: half the sum of its fastest delays both ways. */
+static double get_middle_margin(const struct dtc_pair *pair)
+{
+	double margin;
+	dtc_pair_get_estimate(pair, pair->begin + (pair->end - pair->begin) / 2, &margin);
+	return MAX(margin, 1);
+}
+
+/*
+ * Variance that an estimate is given. Nothing tells how the two ways differ, but the difference cannot be larger than
+ * what a pair's delay has beyond the part that no pair goes below. Away from its messages the certified width takes
+ * over.
+ */
+static double get_variance(double margin, double least_margin, double width, double least_width)
+{
+	double beyond = margin - 0.95 * least_margin, growth = MAX(0, width / 2 - least_width);
+	return beyond * beyond + growth * growth + 1;
+}
+
 static void fill_edges(struct component *component)
 {
 	guint knots = component->knot_count, pairs = component->pair_count;
 	component->edges = g_new(struct dtc_edge, (gsize)knots * pairs + 1);
 	g_autofree double *lo = g_new(double, knots), *hi = g_new(double, knots);
-	double wander = component->grouping->limits->max_wander;
+	double wander = component->grouping->limits->max_wander, least_margin = INFINITY;
+	for (guint p = 0; p < pairs; p++)
+		least_margin = MIN(least_margin, get_middle_margin(get_pair(component, p)));
 	for (guint p = 0; p < pairs; p++) {
 		const struct dtc_pair *pair = get_pair(component, p);
+		double margin = get_middle_margin(pair), least_width = INFINITY, unused;
 		dtc_pair_get_bounds(pair, wander, component->grid, knots, lo, hi);
+		for (guint k = 0; k < knots; k++)
+			least_width = MIN(least_width, hi[k] - lo[k]);
 		for (guint k = 0; k < knots; k++) {
-			double margin, width = hi[k] - lo[k];
 			component->edges[(gsize)k * pairs + p] = (struct dtc_edge){
 				.a = component->local[pair->a],
 				.b = component->local[pair->b],
 				.lo = lo[k],
 				.hi = hi[k],
-				.estimate = dtc_pair_get_estimate(pair, component->grid[k], &margin),
-				.weight = 1e8 / (width * width + 1),
+				.estimate = dtc_pair_get_estimate(pair, component->grid[k], &unused),
+				.weight = 1e8 / get_variance(margin, least_margin, hi[k] - lo[k], least_width),
 			};
 		}
 	}

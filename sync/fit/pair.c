@@ -155,7 +155,7 @@ void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const stru
 			pair->status = DTC_PAIR_CONTRADICTORY;
 	}
 	if (pair->status == DTC_PAIR_ALIGNED)
-		dtc_curve_fit(segment, &box);
+		dtc_curve_fit(segment, &box, limits->max_change, MIN(marks.upper_count, marks.lower_count));
 	dtc_marks_clear(&marks);
 }
 

@@ -46,6 +46,7 @@ struct dtc_pair_limits {
 	int64_t min_delay_ns;
 	double max_rate;   /* |rate| of one clock against another, before nominal scaling */
 	double max_wander;
+	double max_change; /* of the rate, per ns */
 };
 
 void dtc_pair_clear(struct dtc_pair *pair);
