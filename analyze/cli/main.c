@@ -11,6 +11,7 @@ static const struct dtc_command commands[] = {
 	{ "analyze", "where the time of one request or thread went (the default)", dtc_command_analyze },
 	{ "sync", "how the clocks of the nodes relate, and how sure that is", dtc_command_sync },
 	{ "blockings", "what threads were blocked on, and what their wakers were blocked on", dtc_command_blockings },
+	{ "top", "what every process or thread did with its time", dtc_command_top },
 };
 
 static const struct dtc_command *find_command(const char *name)

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dtrace-chain top: what every process or thread did with its time, per node. */
+#include "analyze/cli/cluster_span.h"
+#include "analyze/cli/command.h"
+#include "analyze/cli/load.h"
+#include "analyze/cli/options.h"
+#include "analyze/cli/terminal.h"
+#include "analyze/report/profile_view.h"
+#include "dtrace-chain/error.h"
+
+#define DEFAULT_LIMIT 20 /* rows per node that a person looks at */
+
+struct top_options {
+	struct dtc_common_options common;
+	char *from; /* all strings owned */
+	char *to;
+	char *sort;
+	char *reference;
+	int limit; /* -1: not given */
+	gboolean has_threads;
+	gboolean is_exact;
+	/* derived */
+	enum dtc_profile_column column;
+	bool is_json;
+};
+
+static void options_clear(struct top_options *options)
+{
+	dtc_common_options_clear(&options->common);
+	g_free(options->from);
+	g_free(options->to);
+	g_free(options->sort);
+	g_free(options->reference);
+}
+
+static bool parse_options(struct top_options *options, int *argc, char ***argv, GError **error)
+{
+	const GOptionEntry entries[] = {
+		{ "threads", 0, 0, G_OPTION_ARG_NONE, &options->has_threads, "A row per thread, not per process", NULL },
+		{ "sort", 0, 0, G_OPTION_ARG_STRING, &options->sort,
+		  "Largest first of cpu (default), user, system, runqueue, disk, blocked, calls, faults, ...", "COLUMN" },
+		{ "limit", 0, 0, G_OPTION_ARG_INT, &options->limit,
+		  "Rows per node; 0: all (default: 20 in text, all in JSON)", "N" },
+		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
+		  "Begin of the span: +1.5s, +200ms (since the traces' begin) or the reference's clock", "TIME" },
+		{ "to", 0, 0, G_OPTION_ARG_STRING, &options->to, "End of the span", "TIME" },
+		{ "reference", 0, 0, G_OPTION_ARG_STRING, &options->reference,
+		  "Node whose clock times are on (default: the best known)", "NODE" },
+		{ "exact", 0, 0, G_OPTION_ARG_NONE, &options->is_exact, "Show all times in nanoseconds", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE]");
+
+	options->limit = -1;
+	dtc_common_options_add(&options->common, context);
+	g_option_context_add_main_entries(context, entries, NULL);
+	return g_option_context_parse(context, argc, argv, error);
+}
+
+static void set_unknown_column(GError **error, const char *name)
+{
+	g_autoptr(GString) columns = g_string_new(NULL);
+
+	for (guint i = 0; i < DTC_PROFILE_COLUMNS; i++)
+		g_string_append_printf(columns, "%s%s", i ? ", " : "",
+				       dtc_profile_column_to_string((enum dtc_profile_column)i));
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "--sort '%s' is not a column\nthe columns are %s", name,
+		    columns->str);
+}
+
+static bool check_options(struct top_options *options, GError **error)
+{
+	bool has_limit = options->limit != -1;
+
+	options->column = DTC_PROFILE_CPU;
+	if (options->sort && !dtc_profile_column_parse(options->sort, &options->column)) {
+		set_unknown_column(error, options->sort);
+		return false;
+	}
+	if (options->limit < 0 && has_limit) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "--limit is negative\n0 is no limit");
+		return false;
+	}
+	if (!dtc_common_options_get_json(&options->common, &options->is_json, error))
+		return false;
+	if (!has_limit)
+		options->limit = options->is_json ? 0 : DEFAULT_LIMIT;
+	return true;
+}
+
+/* Rows and CPUs of one node; both belong to the caller. */
+static void profile_node(struct dtc_top_node *node, guint index, const struct dtc_cluster_span *span,
+			 const struct top_options *options)
+{
+	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row));
+	guint cpu_count = node->history ? dtc_history_get_cpu_count(node->history) : 0;
+	struct dtc_profile_cpu *cpus = g_new0(struct dtc_profile_cpu, cpu_count + 1);
+
+	node->end = span->end;
+	node->cluster_begin = span->cluster_begin;
+	node->cluster_end = span->cluster_end;
+	if (node->history)
+		dtc_profile_add_threads(rows, index, node->history, span->begin, span->end);
+	for (guint cpu = 0; cpu < cpu_count; cpu++)
+		cpus[cpu] = dtc_profile_get_cpu(node->history, cpu, span->begin, span->end);
+	if (options->has_threads) { /* idle threads are the CPUs' lines */
+		for (guint i = rows->len; i-- > 0;)
+			if (dtc_history_get_thread(node->history,
+						   g_array_index(rows, struct dtc_profile_row, i).thread)->idle_cpu >= 0)
+				g_array_remove_index(rows, i);
+		node->rows = g_steal_pointer(&rows);
+	} else {
+		node->rows = dtc_profile_group_processes(rows, node->history);
+	}
+	dtc_profile_sort(node->rows, options->column);
+	node->cpus = cpus;
+}
+
+static bool print(const struct dtc_top_input *input, const struct top_options *options, GError **error)
+{
+	const struct dtc_terminal terminal = dtc_terminal_get();
+	g_autofree char *text = options->is_json ? dtc_top_to_json(input) :
+						   dtc_top_to_text(input, terminal.width, terminal.has_color,
+								   terminal.has_utf8, options->is_exact);
+	return dtc_terminal_write(text, error);
+}
+
+static bool show(const DtcLoad *load, const struct top_options *options, const DtcFindings *findings, GError **error)
+{
+	const DtcClocks *clocks = dtc_load_get_clocks(load);
+	guint count = dtc_load_get_node_count(load);
+	g_autofree const DtcHistory **histories = g_new0(const DtcHistory *, count + 1);
+
+	for (guint i = 0; i < count; i++)
+		histories[i] = dtc_load_get_history(load, i);
+	g_autofree struct dtc_cluster_span *spans =
+		dtc_cluster_span_find(clocks, histories, options->from, options->to, error);
+	if (!spans)
+		return false;
+	g_autofree struct dtc_top_node *nodes = g_new0(struct dtc_top_node, count + 1);
+	for (guint i = 0; i < count; i++) {
+		nodes[i].name = dtc_load_get_node_names(load)[i];
+		nodes[i].history = histories[i];
+		nodes[i].origin = spans[i].origin;
+		profile_node(&nodes[i], i, &spans[i], options);
+	}
+	guint reference = dtc_clocks_get_reference(clocks);
+	const struct dtc_top_input input = {
+		.nodes = nodes,
+		.node_count = count,
+		.reference = reference,
+		.sort = options->column,
+		.has_threads = options->has_threads,
+		.limit = (guint)options->limit,
+		.findings = findings,
+	};
+	bool printed = print(&input, options, error);
+	for (guint i = 0; i < count; i++) {
+		g_array_unref(nodes[i].rows);
+		g_free((void *)nodes[i].cpus);
+	}
+	return printed;
+}
+
+static bool answer(const struct top_options *options, int argc, char **argv, bool *ret_complete, GError **error)
+{
+	const struct dtc_load_options load_options = { .reference = options->reference };
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
+	if (!bundle)
+		return false;
+	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
+	g_autoptr(DtcLoad) load = dtc_load_bundle(bundle, &load_options, progress, findings, error);
+	if (!load)
+		return false;
+	dtc_progress_clear(progress);
+	*ret_complete = dtc_findings_get_complete(findings);
+	return show(load, options, findings, error);
+}
+
+int dtc_command_top(int argc, char **argv)
+{
+	struct top_options options = { 0 };
+	g_autoptr(GError) error = NULL;
+	bool is_complete;
+	int code;
+
+	if (parse_options(&options, &argc, &argv, &error) && check_options(&options, &error) &&
+	    answer(&options, argc, argv, &is_complete, &error))
+		code = is_complete ? 0 : 3;
+	else
+		code = dtc_cli_report_error(error);
+	options_clear(&options);
+	return code;
+}
