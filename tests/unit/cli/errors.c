@@ -52,18 +52,17 @@ static void test_hostile_name(void)
 static void test_codes(void)
 {
 	static const struct {
-		const char *domain;
+		GQuark (*domain)(void);
 		int code, expected;
 	} cases[] = {
-		{ "dtc-collect-error", DTC_ERROR_USAGE, 2 },	{ "dtc-sync-error", DTC_ERROR_USAGE, 2 },
-		{ "dtc-analyze-error", DTC_ERROR_USAGE, 2 },	{ "dtc-analyze-error", DTC_ERROR_NOT_FOUND, 1 },
-		{ "dtc-sync-error", DTC_ERROR_INFEASIBLE, 1 },	{ "dtc-collect-error", DTC_ERROR_UNREADABLE, 1 },
-		{ "g-file-error-quark", 0, 1 }, /* code 0 of a foreign domain is not our USAGE */
+		{ dtc_collect_error_quark, DTC_ERROR_USAGE, 2 },	{ dtc_sync_error_quark, DTC_ERROR_USAGE, 2 },
+		{ dtc_analyze_error_quark, DTC_ERROR_USAGE, 2 },	{ dtc_analyze_error_quark, DTC_ERROR_NOT_FOUND, 1 },
+		{ dtc_sync_error_quark, DTC_ERROR_INFEASIBLE, 1 },	{ dtc_collect_error_quark, DTC_ERROR_UNREADABLE, 1 },
+		{ g_file_error_quark, 0, 1 }, /* code 0 of a foreign domain is not our USAGE */
 	};
-	DTC_COLLECT_ERROR;
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GError) error =
-			g_error_new_literal(g_quark_from_string(cases[i].domain), cases[i].code, "message of a test");
+			g_error_new_literal(cases[i].domain(), cases[i].code, "message of a test");
 		g_assert_cmpint(dtc_cli_report_error(error), ==, cases[i].expected);
 	}
 }
