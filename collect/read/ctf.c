@@ -440,17 +440,15 @@ static char *take_error(const char *fallback)
 	const bt_error *error = bt_current_thread_take_error();
 	if (!error)
 		return g_strdup(fallback);
-	char *text = NULL;
+	const char *message = "no reason given";
 	if (bt_error_get_cause_count(error) > 0)
-		text = g_strdup(bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0)));
+		message = bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0));
+	char *text = g_strconcat("babeltrace2: ", message, NULL);
 	bt_error_release(error);
-	if (!text)
-		return g_strdup(fallback ? fallback : "no reason given");
-	char *colon = strstr(text, ": "); /* what follows are details with addresses of the process */
+	char *colon = strstr(text + strlen("babeltrace2: "), ": "); /* what follows are details with addresses of the process */
 	if (colon)
 		*colon = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	text[0] = g_ascii_tolower(text[0]);
 	return text;
 }
 
@@ -700,7 +698,7 @@ static void advance(DtcCtf *ctf, struct cursor *cursor)
 		if (cursor->is_rejected)
 			drop_batch(cursor);
 	}
-	cursor->has_item = dtc_stream_flush_gap(&cursor->stream);
+	cursor->has_item = dtc_stream_end(&cursor->stream);
 }
 
 /* ---- graph ---- */

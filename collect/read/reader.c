@@ -140,7 +140,7 @@ void dtc_reader_free(DtcReader *reader)
 	g_free(reader);
 }
 
-static void fill_lost(DtcReader *reader, const struct dtc_gap *gap)
+static void fill_lost(DtcReader *reader, const struct dtc_gap *gap, bool is_cut)
 {
 	struct dtc_event *event = &reader->event;
 	event->kind = DTC_EVENT_LOST;
@@ -151,6 +151,8 @@ static void fill_lost(DtcReader *reader, const struct dtc_gap *gap)
 		event->v[i] = DTC_ABSENT;
 	event->v[DTC_LOST_COUNT] = gap->count;
 	event->v[DTC_LOST_BEGIN] = MIN(gap->begin_ns, event->time_ns);
+	if (is_cut)
+		return; /* reported as damage */
 	reader->gap_count++;
 	if (gap->count == DTC_ABSENT)
 		reader->uncounted_gap_count++;
@@ -174,7 +176,7 @@ const struct dtc_event *dtc_reader_next(DtcReader *reader)
 	event->cpu = stream->cpu;
 	reader->cpu_count = MAX(reader->cpu_count, stream->cpu + 1);
 	if (stream->is_gap) {
-		fill_lost(reader, &stream->gap);
+		fill_lost(reader, &stream->gap, stream->is_cut);
 		return event;
 	}
 	dtc_ctf_fill(reader->ctf, reader->current, event);

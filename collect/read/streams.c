@@ -38,6 +38,17 @@ bool dtc_stream_flush_gap(struct dtc_stream *stream)
 	return true;
 }
 
+bool dtc_stream_end(struct dtc_stream *stream)
+{
+	if (dtc_stream_flush_gap(stream))
+		return true;
+	if (!stream->error || stream->is_cut || stream->event_count == 0)
+		return false;
+	stream->is_cut = true;
+	dtc_stream_take_gap(stream, (struct dtc_gap){ stream->last_ns, stream->last_ns, DTC_ABSENT });
+	return true;
+}
+
 void dtc_stream_take_error(struct dtc_stream *stream, char *error)
 {
 	if (stream->error)

@@ -29,6 +29,7 @@ struct dtc_stream {
 	 */
 	bool has_pending_gap;
 	struct dtc_gap pending_gap;
+	bool is_cut; /* the gap is the rest of a damaged stream, from its last event on */
 	bool lost_before_begin; /* the first packet's counter told of losses before the recording */
 	guint64 event_count;
 	guint64 reversal_count;
@@ -45,5 +46,10 @@ void dtc_stream_take_event(struct dtc_stream *stream, int64_t time_ns);
 void dtc_stream_take_gap(struct dtc_stream *stream, struct dtc_gap gap);
 /* Makes the pending gap the current item; false if there is none. */
 bool dtc_stream_flush_gap(struct dtc_stream *stream);
+/*
+ * The back end has no more: the pending gap, or, once, the rest of a stream with an error becomes the current item, so
+ * that nobody takes its last state for one that lasts. False if there is neither.
+ */
+bool dtc_stream_end(struct dtc_stream *stream);
 /* Keeps the first error; takes ownership of the text. */
 void dtc_stream_take_error(struct dtc_stream *stream, char *error);
