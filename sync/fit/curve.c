@@ -22,7 +22,7 @@
  * pieces when it is right, and little worse when it is only nearly right: it gets the benefit of more doubt.
  */
 #define NOISE_FACTOR 2
-#define LINE_NOISE_FACTOR 4
+#define LINE_NOISE_FACTOR 6
 #define NS_PER_US 1000.0
 
 struct curve {
@@ -166,8 +166,8 @@ static struct curve choose_curve(const struct dtc_segment *segment, const struct
 	curves[0].margin[0] = line_margin;
 	while ((2u << levels) <= pieces_max)
 		levels++;
-	guint look = MIN(3, levels);
-	if (!look)
+	const guint look = 3; /* fewer than eight pieces do not tell their own noise */
+	if (levels < look)
 		return curves[0];
 	/* change_rate is per ns of time between the middles of two pieces */
 	double length = (double)base->length;

@@ -13,6 +13,11 @@
 /* ...as far as knots times pairs stays affordable. */
 #define KNOTS_TIMES_PAIRS 600000
 
+struct gap {
+	int64_t begin;
+	int64_t end;
+};
+
 /* One component while it is aligned: nodes and pairs by local number. */
 struct component {
 	struct dtc_grouping *grouping;
@@ -25,6 +30,8 @@ struct component {
 	struct dtc_nominal *nominal;
 	int64_t *grid; /* cluster coordinate */
 	guint knot_count;
+	int64_t reach; /* how far a node's coordinate may be from the root's at the same instant */
+	GArray *gaps;  /* struct gap: where some clock steps */
 	struct dtc_edge *edges; /* knot * pair_count + pair */
 	double *theta;		/* knot * node_count + node: coordinate of the node minus the root's */
 	double *lo, *hi;
@@ -72,7 +79,7 @@ static double get_middle_width(const struct dtc_pair *pair, double wander)
 {
 	int64_t middle = pair->begin + (pair->end - pair->begin) / 2;
 	double lo, hi;
-	dtc_pair_get_bounds(pair, wander, &middle, 1, &lo, &hi);
+	dtc_pair_get_bounds(pair, wander, 0, &middle, 1, &lo, &hi);
 	return MAX(hi - lo, 1);
 }
 
@@ -176,6 +183,31 @@ static void set_coordinates(struct component *component, const double *width)
 
 /* --- grid ------------------------------------------------------------------------------------------------------- */
 
+/* For a pair with the root first, grid and coordinate are the same; else a step is only placed to within the reach. */
+static int64_t get_reach(const struct component *component, const struct dtc_pair *pair)
+{
+	return component->local[pair->a] == component->root ? 0 : component->reach;
+}
+
+static int compare_instants(const void *left, const void *right)
+{
+	int64_t p = *(const int64_t *)left, q = *(const int64_t *)right;
+	return (p > q) - (p < q);
+}
+
+/* Knots where a step changes what holds: before and after the gap, and on both sides of the place it is given. */
+static void add_step_knots(struct component *component, const struct dtc_pair *pair, GArray *grid)
+{
+	int64_t reach = get_reach(component, pair);
+	for (guint s = 0; s + 1 < pair->segment_count; s++) {
+		struct gap gap = { pair->segments[s].end - reach, pair->segments[s + 1].begin + reach };
+		int64_t step = dtc_pair_get_step(pair, s);
+		int64_t knots[6] = { gap.begin, gap.begin + 1, step, step + 1, gap.end - 1, gap.end };
+		g_array_append_val(component->gaps, gap);
+		g_array_append_vals(grid, knots, 6);
+	}
+}
+
 static void make_grid(struct component *component)
 {
 	int64_t begin = INT64_MAX, end = INT64_MIN, reach = 1000;
@@ -190,16 +222,27 @@ static void make_grid(struct component *component)
 		}
 	}
 	/* every node's messages shall lie between knots, wherever its coordinate is against the root's */
-	reach = MIN(2 * reach, (end - begin) / 4 + 1000000);
+	component->reach = reach = MIN(2 * reach, (end - begin) / 4 + 1000000);
 	begin -= reach;
 	end += reach;
 	guint64 wanted = (guint64)(end - begin) / KNOT_DISTANCE_NS;
 	guint limit = CLAMP(KNOTS_TIMES_PAIRS / MAX(1, component->pair_count), 64, KNOTS_MAX);
 	guint pieces = (guint)CLAMP(wanted, KNOTS_MIN, limit);
-	component->knot_count = pieces + 1;
-	component->grid = g_new(int64_t, component->knot_count);
-	for (guint k = 0; k <= pieces; k++)
-		component->grid[k] = begin + (int64_t)((__int128)(end - begin) * k / pieces);
+	g_autoptr(GArray) grid = g_array_new(FALSE, FALSE, sizeof(int64_t));
+	component->gaps = g_array_new(FALSE, FALSE, sizeof(struct gap));
+	for (guint k = 0; k <= pieces; k++) {
+		int64_t knot = begin + (int64_t)((__int128)(end - begin) * k / pieces);
+		g_array_append_val(grid, knot);
+	}
+	for (guint p = 0; p < component->pair_count; p++)
+		add_step_knots(component, get_pair(component, p), grid);
+	g_array_sort(grid, compare_instants);
+	component->grid = g_new(int64_t, grid->len);
+	for (guint k = 0; k < grid->len; k++) {
+		int64_t knot = g_array_index(grid, int64_t, k);
+		if (!component->knot_count || component->grid[component->knot_count - 1] < knot)
+			component->grid[component->knot_count++] = knot;
+	}
 }
 
 /* The estimate's margin in the middle of each pair's span: half the sum of its fastest delays both ways. */
@@ -232,7 +275,7 @@ static void fill_edges(struct component *component)
 	for (guint p = 0; p < pairs; p++) {
 		const struct dtc_pair *pair = get_pair(component, p);
 		double margin = get_middle_margin(pair), least_width = INFINITY, unused;
-		dtc_pair_get_bounds(pair, wander, component->grid, knots, lo, hi);
+		dtc_pair_get_bounds(pair, wander, get_reach(component, pair), component->grid, knots, lo, hi);
 		for (guint k = 0; k < knots; k++)
 			least_width = MIN(least_width, hi[k] - lo[k]);
 		for (guint k = 0; k < knots; k++) {
@@ -344,37 +387,77 @@ static void solve_network(struct component *component)
 
 /* --- maps ------------------------------------------------------------------------------------------------------- */
 
+/*
+ * A clock that steps back shows the readings in between twice: the bounds of such a reading cover both instants. k0 and
+ * k1 are knots before and after the gap.
+ */
+static void cover_both(struct dtc_clock_knot *knots, guint count, guint k0, guint k1)
+{
+	int64_t span = knots[k1].cluster_ns - knots[k0].cluster_ns, more = span / 500 + 2;
+	int64_t earliest = knots[k1].node_ns - span - more, latest = knots[k0].node_ns + span + more;
+	if (knots[k1].node_ns - knots[k0].node_ns >= span - 1000)
+		return; /* forward, or none of this node */
+	guint first = k0, last = k1;
+	while (first > 0 && knots[first].node_ns >= earliest)
+		first--;
+	while (last + 1 < count && knots[last].node_ns <= latest)
+		last++;
+	int64_t lo_width = knots[k0].cluster_ns - knots[k0].lo_ns, hi_width = knots[k1].hi_ns - knots[k1].cluster_ns;
+	for (guint k = first; k <= last; k++) {
+		int64_t from_before = knots[k].node_ns - knots[k0].node_ns, from_after = knots[k].node_ns - knots[k1].node_ns;
+		int64_t early = knots[k0].cluster_ns + from_before - ABS(from_before) / 500 - lo_width;
+		int64_t late = knots[k1].cluster_ns + from_after + ABS(from_after) / 500 + hi_width;
+		knots[k].lo_ns = MIN(knots[k].lo_ns, early);
+		knots[k].hi_ns = MAX(knots[k].hi_ns, late);
+	}
+}
+
+static void cover_gaps(const struct component *component, struct dtc_clock_knot *knots)
+{
+	for (guint g = 0; g < component->gaps->len; g++) {
+		const struct gap *gap = &g_array_index(component->gaps, struct gap, g);
+		guint k0 = 0, k1 = component->knot_count - 1;
+		while (k0 + 1 < component->knot_count && component->grid[k0 + 1] <= gap->begin)
+			k0++;
+		while (k1 > 0 && component->grid[k1 - 1] >= gap->end)
+			k1--;
+		cover_both(knots, component->knot_count, k0, k1);
+	}
+}
+
 static void make_map(const struct component *component, guint node, struct dtc_node_map *map)
 {
 	const struct dtc_nominal *root = &component->nominal[component->root];
 	double wander = component->grouping->limits->max_wander, drift = component->grouping->limits->max_rate;
-	guint knots = component->knot_count, nodes = component->node_count;
+	guint count = component->knot_count, nodes = component->node_count;
 	double steepness = 2 * drift;
-	map->knots = g_array_new(FALSE, FALSE, sizeof(struct dtc_clock_knot));
-	for (guint k = 0; k < knots; k++) {
+	g_autofree struct dtc_clock_knot *knots = g_new(struct dtc_clock_knot, count);
+	for (guint k = 0; k < count; k++) {
 		gsize cell = (gsize)k * nodes + node;
 		int64_t coordinate = component->grid[k] + llrint(component->theta[cell]);
-		struct dtc_clock_knot knot = {
-			.node_ns = dtc_nominal_to_node(&component->nominal[node], coordinate),
-			.cluster_ns = dtc_nominal_to_node(root, component->grid[k]),
-		};
-		knot.lo_ns = knot.hi_ns = knot.cluster_ns;
-		if (node != component->root) {
-			int64_t before = k ? component->grid[k] - component->grid[k - 1] : 0;
-			int64_t after = k + 1 < knots ? component->grid[k + 1] - component->grid[k] : 0;
-			double width = component->hi[cell] - component->lo[cell];
-			double more = wander * (double)MAX(before, after) / 2 + steepness * width + DTC_ROUNDING_NS + 2;
-			knot.lo_ns -= (int64_t)ceil(component->hi[cell] - component->theta[cell] + more);
-			knot.hi_ns += (int64_t)ceil(component->theta[cell] - component->lo[cell] + more);
-		}
+		knots[k].node_ns = dtc_nominal_to_node(&component->nominal[node], coordinate);
+		knots[k].cluster_ns = dtc_nominal_to_node(root, component->grid[k]);
+		knots[k].lo_ns = knots[k].hi_ns = knots[k].cluster_ns;
+		if (node == component->root)
+			continue;
+		int64_t before = k ? component->grid[k] - component->grid[k - 1] : 0;
+		int64_t after = k + 1 < count ? component->grid[k + 1] - component->grid[k] : 0;
+		double width = component->hi[cell] - component->lo[cell];
+		double more = wander * (double)MAX(before, after) / 2 + steepness * width + DTC_ROUNDING_NS + 2;
+		knots[k].lo_ns -= (int64_t)ceil(component->hi[cell] - component->theta[cell] + more);
+		knots[k].hi_ns += (int64_t)ceil(component->theta[cell] - component->lo[cell] + more);
+	}
+	cover_gaps(component, knots);
+	map->knots = g_array_new(FALSE, FALSE, sizeof(struct dtc_clock_knot));
+	for (guint k = 0; k < count; k++) {
 		const struct dtc_clock_knot *last =
 			map->knots->len ? &g_array_index(map->knots, struct dtc_clock_knot, map->knots->len - 1) : NULL;
-		if (!last || (last->node_ns < knot.node_ns && last->cluster_ns < knot.cluster_ns))
-			g_array_append_val(map->knots, knot);
+		if (!last || (last->node_ns < knots[k].node_ns && last->cluster_ns < knots[k].cluster_ns))
+			g_array_append_val(map->knots, knots[k]);
 	}
-	double span = (double)(component->grid[knots - 1] - component->grid[0]);
+	double span = (double)(component->grid[count - 1] - component->grid[0]);
 	double first = component->hi[node] - component->lo[node];
-	double last = component->hi[(gsize)(knots - 1) * nodes + node] - component->lo[(gsize)(knots - 1) * nodes + node];
+	double last = component->hi[(gsize)(count - 1) * nodes + node] - component->lo[(gsize)(count - 1) * nodes + node];
 	map->spread = node == component->root ? 0 : MIN(2 * wander + (first + last) / span, 2 * drift);
 }
 
@@ -395,6 +478,33 @@ static double get_theta(const struct component *component, guint node, int64_t c
 	return left + part * (right - left);
 }
 
+static void summarise_steps(const struct component *component, const struct dtc_pair *pair,
+			    struct dtc_pair_summary *summary)
+{
+	const struct dtc_nominal *a = &component->nominal[component->local[pair->a]];
+	const struct dtc_nominal *b = &component->nominal[component->local[pair->b]];
+	summary->step_count = pair->segment_count - 1;
+	summary->steps_a = g_new0(struct dtc_sync_step, pair->segment_count);
+	summary->steps_b = g_new0(struct dtc_sync_step, pair->segment_count);
+	for (guint i = 0; i < summary->step_count; i++) {
+		int64_t begin = pair->segments[i].end, at = dtc_pair_get_step(pair, i), end = pair->segments[i + 1].begin;
+		double unused, before = dtc_pair_get_estimate(pair, at, &unused);
+		double after = dtc_pair_get_estimate(pair, at + 1, &unused);
+		summary->steps_a[i] = (struct dtc_sync_step){
+			.a_ns = dtc_nominal_to_node(a, at),
+			.begin_ns = dtc_nominal_to_node(a, begin),
+			.end_ns = dtc_nominal_to_node(a, end),
+			.change_ns = llrint(after - before),
+		};
+		summary->steps_b[i] = (struct dtc_sync_step){
+			.a_ns = dtc_nominal_to_node(b, at + llrint(before)),
+			.begin_ns = dtc_nominal_to_node(b, begin + llrint(before)),
+			.end_ns = dtc_nominal_to_node(b, end + llrint(after)),
+			.change_ns = llrint(after - before),
+		};
+	}
+}
+
 static void summarise(const struct component *component, guint index)
 {
 	const struct dtc_pair *pair = get_pair(component, index);
@@ -403,7 +513,7 @@ static void summarise(const struct component *component, guint index)
 	int64_t at[3] = { pair->begin, pair->begin + (pair->end - pair->begin) / 2, pair->end };
 	int64_t on_a[3], on_b[3];
 	double lo[3], hi[3];
-	dtc_pair_get_bounds(pair, component->grouping->limits->max_wander, at, 3, lo, hi);
+	dtc_pair_get_bounds(pair, component->grouping->limits->max_wander, 0, at, 3, lo, hi);
 	for (guint i = 0; i < 3; i++) {
 		double difference = get_theta(component, b, at[i]) - get_theta(component, a, at[i]);
 		on_a[i] = dtc_nominal_to_node(&component->nominal[a], at[i]);
@@ -416,6 +526,7 @@ static void summarise(const struct component *component, guint index)
 	summary->begin_b_ns = on_b[0];
 	summary->end_b_ns = on_b[2];
 	summary->offset_ns = on_b[1] - on_a[1];
+	summarise_steps(component, pair, summary);
 	if (on_a[2] > on_a[0])
 		summary->drift = (double)((on_b[2] - on_b[0]) - (on_a[2] - on_a[0])) / (double)(on_a[2] - on_a[0]);
 }
@@ -427,6 +538,8 @@ static void component_clear(struct component *component)
 	g_free(component->pairs);
 	g_free(component->nominal);
 	g_free(component->grid);
+	if (component->gaps)
+		g_array_unref(component->gaps);
 	g_free(component->edges);
 	g_free(component->theta);
 	g_free(component->lo);

@@ -2,6 +2,7 @@
 #include "sync/fit/pair.h"
 
 #include "sync/fit/curve.h"
+#include "sync/fit/step.h"
 #include "sync/fit/trim.h"
 
 #include <math.h>
@@ -77,17 +78,18 @@ static guint add_points(const struct dtc_mark *marks, guint begin, guint end, bo
 	return cell_first + dtc_points_reduce(points + cell_first, count - cell_first, is_upper, box);
 }
 
-static void make_segment(struct dtc_segment *segment, const struct dtc_marks *marks, guint upper_begin,
-			 guint upper_end, guint lower_begin, guint lower_end, const struct dtc_rates *box, double wander)
+static void make_segment(struct dtc_segment *segment, const struct dtc_marks *marks, const guint begin[2],
+			 const guint end[2], const struct dtc_rates *box, double wander)
 {
-	guint upper_count = upper_end - upper_begin, lower_count = lower_end - lower_begin;
+	guint upper_count = end[0] - begin[0], lower_count = end[1] - begin[1];
 	struct dtc_rates wide = { box->lo - wander, box->hi + wander };
 	guint cells = CLAMP((upper_count + lower_count) / MESSAGES_PER_CELL, 1, CELLS_MAX);
 	g_autofree struct dtc_point *points = g_new(struct dtc_point, upper_count + lower_count + 1);
-	guint kept_upper = add_points(marks->upper, upper_begin, upper_end, true, segment->begin, segment->end, cells,
-				      &wide, points);
-	guint kept_lower = add_points(marks->lower, lower_begin, lower_end, false, segment->begin, segment->end, cells,
-				      &wide, points + kept_upper);
+	guint kept_upper = add_points(marks->upper, begin[0], end[0], true, segment->begin, segment->end, cells, &wide,
+				      points);
+	guint kept_lower = add_points(marks->lower, begin[1], end[1], false, segment->begin, segment->end, cells, &wide,
+				      points + kept_upper);
+	g_free(segment->points);
 	segment->points = g_memdup2(points, (kept_upper + kept_lower + 1) * sizeof(*points));
 	segment->cloud = (struct dtc_cloud){ segment->points, kept_upper, segment->points + kept_upper, kept_lower };
 }
@@ -104,6 +106,87 @@ static void note_trimmed(struct dtc_pair *pair, const struct dtc_mark *marks, gu
 						 marks[i].by_ns };
 		g_array_append_val(pair->trimmed, item);
 	}
+}
+
+/* Marks of a stretch: from the first that is not before begin up to the last that is not after end. */
+static void find_range(const struct dtc_mark *marks, guint count, int64_t begin, int64_t end, guint *ret_begin,
+		       guint *ret_end)
+{
+	guint first = 0, last = count;
+	while (first < count && marks[first].point.x < begin)
+		first++;
+	while (last > first && marks[last - 1].point.x > end)
+		last--;
+	*ret_begin = first;
+	*ret_end = last;
+}
+
+/* Fits one stretch; contradictions are left out. False if it contradicts itself. */
+static bool fit_segment(struct dtc_segment *segment, struct dtc_marks *marks, const struct dtc_rates *box,
+			const struct dtc_pair_limits *limits)
+{
+	guint begin[2], end[2];
+	struct dtc_witness witness;
+	find_range(marks->upper, marks->upper_count, segment->begin, segment->end, &begin[0], &end[0]);
+	find_range(marks->lower, marks->lower_count, segment->begin, segment->end, &begin[1], &end[1]);
+	make_segment(segment, marks, begin, end, box, limits->max_wander);
+	if (!dtc_cloud_get_rates(&segment->cloud, limits->max_wander, box, &segment->rates, &witness)) {
+		bool ok = dtc_trim_contradictions(marks, begin, end, limits->max_wander, box);
+		make_segment(segment, marks, begin, end, box, limits->max_wander);
+		if (!ok || !dtc_cloud_get_rates(&segment->cloud, limits->max_wander, box, &segment->rates, &witness))
+			return false;
+	}
+	if (segment->cloud.upper_count && segment->cloud.lower_count)
+		dtc_curve_fit(segment, box, limits->max_change, MIN(end[0] - begin[0], end[1] - begin[1]));
+	return true;
+}
+
+/* True if the messages of the whole pair can be true together, with nothing left out and no step. */
+static bool is_consistent(const struct dtc_pair *pair, const struct dtc_marks *marks, const struct dtc_rates *box,
+			  const struct dtc_pair_limits *limits)
+{
+	struct dtc_segment whole = { .begin = pair->begin, .end = pair->end };
+	const guint begin[2] = { 0, 0 }, end[2] = { marks->upper_count, marks->lower_count };
+	struct dtc_rates rates;
+	struct dtc_witness witness;
+	make_segment(&whole, marks, begin, end, box, limits->max_wander);
+	bool ok = dtc_cloud_get_rates(&whole.cloud, limits->max_wander, box, &rates, &witness);
+	g_free(whole.points);
+	return ok;
+}
+
+static void find_span(struct dtc_pair *pair, const struct dtc_marks *marks)
+{
+	pair->begin = INT64_MAX;
+	pair->end = INT64_MIN;
+	if (marks->upper_count) {
+		pair->begin = marks->upper[0].point.x;
+		pair->end = marks->upper[marks->upper_count - 1].point.x;
+	}
+	if (marks->lower_count) {
+		pair->begin = MIN(pair->begin, marks->lower[0].point.x);
+		pair->end = MAX(pair->end, marks->lower[marks->lower_count - 1].point.x);
+	}
+}
+
+static void fit_marks(struct dtc_pair *pair, struct dtc_marks *marks, const struct dtc_rates *box,
+		      const struct dtc_pair_limits *limits)
+{
+	bool consistent = is_consistent(pair, marks, box, limits);
+	g_autoptr(GArray) gaps = consistent || pair->status != DTC_PAIR_ALIGNED ?
+		g_array_new(FALSE, FALSE, sizeof(struct dtc_gap)) : dtc_step_find(marks, pair->begin, pair->end);
+	pair->segments = g_new0(struct dtc_segment, gaps->len + 1);
+	pair->segment_count = gaps->len + 1;
+	for (guint i = 0; i <= gaps->len; i++) {
+		struct dtc_segment *segment = &pair->segments[i];
+		segment->begin = i ? g_array_index(gaps, struct dtc_gap, i - 1).end : pair->begin;
+		segment->end = i < gaps->len ? g_array_index(gaps, struct dtc_gap, i).begin : pair->end;
+		bool ok = fit_segment(segment, marks, box, limits);
+		if (!ok || (pair->status == DTC_PAIR_ALIGNED && !segment->curve))
+			pair->status = DTC_PAIR_CONTRADICTORY;
+	}
+	note_trimmed(pair, marks->upper, marks->upper_count, true);
+	note_trimmed(pair, marks->lower, marks->lower_count, false);
 }
 
 void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const struct dtc_nominal *b,
@@ -127,53 +210,63 @@ void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const stru
 	int64_t slack = DTC_ROUNDING_NS - limits->min_delay_ns;
 	struct dtc_marks marks = { new_marks(pair->ab, pair->ab_count, true, a, b, slack), pair->ab_count,
 				   new_marks(pair->ba, pair->ba_count, false, a, b, slack), pair->ba_count };
-	pair->begin = INT64_MAX;
-	pair->end = INT64_MIN;
-	if (marks.upper_count) {
-		pair->begin = marks.upper[0].point.x;
-		pair->end = marks.upper[marks.upper_count - 1].point.x;
-	}
-	if (marks.lower_count) {
-		pair->begin = MIN(pair->begin, marks.lower[0].point.x);
-		pair->end = MAX(pair->end, marks.lower[marks.lower_count - 1].point.x);
-	}
-	pair->segments = g_new0(struct dtc_segment, 1);
-	pair->segment_count = 1;
-	struct dtc_segment *segment = &pair->segments[0];
-	segment->begin = pair->begin;
-	segment->end = pair->end;
-	make_segment(segment, &marks, 0, marks.upper_count, 0, marks.lower_count, &box, limits->max_wander);
-	struct dtc_witness witness;
-	if (!dtc_cloud_get_rates(&segment->cloud, limits->max_wander, &box, &segment->rates, &witness)) {
-		bool ok = dtc_trim_contradictions(&marks, 0, marks.upper_count, 0, marks.lower_count,
-						  limits->max_wander, &box);
-		note_trimmed(pair, marks.upper, marks.upper_count, true);
-		note_trimmed(pair, marks.lower, marks.lower_count, false);
-		g_free(segment->points);
-		make_segment(segment, &marks, 0, marks.upper_count, 0, marks.lower_count, &box, limits->max_wander);
-		if (!ok || !dtc_cloud_get_rates(&segment->cloud, limits->max_wander, &box, &segment->rates, &witness))
-			pair->status = DTC_PAIR_CONTRADICTORY;
-	}
-	if (pair->status == DTC_PAIR_ALIGNED)
-		dtc_curve_fit(segment, &box, limits->max_change, MIN(marks.upper_count, marks.lower_count));
+	find_span(pair, &marks);
+	fit_marks(pair, &marks, &box, limits);
 	dtc_marks_clear(&marks);
 }
 
 /* --- what it says ----------------------------------------------------------------------------------------------- */
 
-void dtc_pair_get_bounds(const struct dtc_pair *pair, double wander, const int64_t *grid, guint count, double *ret_lo,
-			 double *ret_hi)
+static void get_segment_bounds(const struct dtc_segment *segment, double wander, const int64_t *grid, guint count,
+			       double *ret_lo, double *ret_hi)
 {
-	const struct dtc_segment *segment = &pair->segments[0];
 	dtc_points_get_bounds(segment->cloud.upper, segment->cloud.upper_count, true, wander, &segment->rates, grid,
 			      count, ret_hi);
 	dtc_points_get_bounds(segment->cloud.lower, segment->cloud.lower_count, false, wander, &segment->rates, grid,
 			      count, ret_lo);
 }
 
+void dtc_pair_get_bounds(const struct dtc_pair *pair, double wander, int64_t reach, const int64_t *grid, guint count,
+			 double *ret_lo, double *ret_hi)
+{
+	if (pair->segment_count == 1) {
+		get_segment_bounds(&pair->segments[0], wander, grid, count, ret_lo, ret_hi);
+		return;
+	}
+	g_autofree double *lo = g_new(double, count + 1), *hi = g_new(double, count + 1);
+	for (guint k = 0; k < count; k++) {
+		ret_lo[k] = INFINITY;
+		ret_hi[k] = -INFINITY;
+	}
+	for (guint i = 0; i < pair->segment_count; i++) {
+		/* a segment counts from where the step before it may have been to where the one after it may be */
+		int64_t begin = i ? pair->segments[i - 1].end - reach : INT64_MIN;
+		int64_t end = i + 1 < pair->segment_count ? pair->segments[i + 1].begin + reach : INT64_MAX;
+		guint first = 0, last = count;
+		while (first < count && grid[first] <= begin)
+			first++;
+		while (last > first && grid[last - 1] >= end)
+			last--;
+		get_segment_bounds(&pair->segments[i], wander, grid + first, last - first, lo, hi);
+		for (guint k = first; k < last; k++) {
+			ret_lo[k] = MIN(ret_lo[k], lo[k - first]);
+			ret_hi[k] = MAX(ret_hi[k], hi[k - first]);
+		}
+	}
+}
+
+int64_t dtc_pair_get_step(const struct dtc_pair *pair, guint index)
+{
+	int64_t begin = pair->segments[index].end, end = pair->segments[index + 1].begin;
+	return begin + (end - begin) / 2;
+}
+
 double dtc_pair_get_estimate(const struct dtc_pair *pair, int64_t x, double *ret_margin)
 {
-	const struct dtc_segment *segment = &pair->segments[0];
+	guint at = 0;
+	while (at + 1 < pair->segment_count && x > dtc_pair_get_step(pair, at))
+		at++;
+	const struct dtc_segment *segment = &pair->segments[at];
 	const struct dtc_curve_knot *knots = segment->curve;
 	guint low = 0, high = segment->curve_count - 2; /* the piece, the outer ones going on */
 	while (low < high) {
@@ -185,10 +278,7 @@ double dtc_pair_get_estimate(const struct dtc_pair *pair, int64_t x, double *ret
 	}
 	const struct dtc_curve_knot *knot = &knots[low];
 	double part = (double)(x - knot->x) / (double)(knot[1].x - knot->x);
-	*ret_margin = x < knots[0].x ? knots[0].margin
-		      : x > knots[segment->curve_count - 1].x
-			      ? knots[segment->curve_count - 1].margin
-			      : knot->margin + part * (knot[1].margin - knot->margin);
+	*ret_margin = knot->margin + CLAMP(part, 0, 1) * (knot[1].margin - knot->margin);
 	return knot->v + part * (knot[1].v - knot->v);
 }
 

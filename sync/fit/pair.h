@@ -58,10 +58,15 @@ void dtc_pair_clear(struct dtc_pair *pair);
 void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const struct dtc_nominal *b,
 		  const struct dtc_pair_limits *limits);
 
-/* Certified bounds of d at each x of grid (sorted). Where a step may have happened: those of both sides together. */
-void dtc_pair_get_bounds(const struct dtc_pair *pair, double wander, const int64_t *grid, guint count, double *ret_lo,
-			 double *ret_hi);
-/* The estimate of d at x, and its margin (negative: none). */
+/*
+ * Certified bounds of d at each x of grid (sorted). Where a step may have happened, and within reach of there, those of
+ * both sides together.
+ */
+void dtc_pair_get_bounds(const struct dtc_pair *pair, double wander, int64_t reach, const int64_t *grid, guint count,
+			 double *ret_lo, double *ret_hi);
+/* Where the step after segment index is taken to be. */
+int64_t dtc_pair_get_step(const struct dtc_pair *pair, guint index);
+/* The estimate of d at x, and the margin there. */
 double dtc_pair_get_estimate(const struct dtc_pair *pair, int64_t x, double *ret_margin);
 /* Largest |d'| that the pair allows: mean rates and wander. */
 double dtc_pair_get_steepness(const struct dtc_pair *pair, double wander);

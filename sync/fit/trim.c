@@ -1,7 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A pair whose messages can all be true together loses none. If they cannot, some stamps are wrong, and then wrong ones
+ * that happen to contradict nothing are about as likely: so first, window by window, what stands alone below its own
+ * direction's cloud goes (the gap to the next is far beyond what the density of the others explains), then what still
+ * contradicts. Leaving out a right message costs width, keeping a wrong one costs the guarantee.
+ */
 #include "sync/fit/trim.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#define MESSAGES_PER_WINDOW 96
+#define WINDOWS_MAX 512
+/* Delays near the smallest come at a density of about count / spread: a gap of this many mean gaps (e^-14) is no chance. */
+#define GAP_FACTOR 14
+/* No more than this part of a window or of a pair is taken for wrong. */
+#define WRONG_PART 8
+#define WRONG_PART_OF_PAIR 20
+#define REMOVED_MAX 2000
+#define CELL_MESSAGES 64
 
 void dtc_marks_clear(struct dtc_marks *marks)
 {
@@ -10,80 +27,197 @@ void dtc_marks_clear(struct dtc_marks *marks)
 	marks->upper_count = marks->lower_count = 0;
 }
 
-/* The kept points of a range, reduced in stretches; index gives the mark of each. */
-struct reduced {
-	struct dtc_point *points;
-	guint *index;
-	guint count;
-};
-
 static gint32 saturate(double ns)
 {
 	return ns > G_MAXINT32 ? G_MAXINT32 : ns < 1 ? 1 : (gint32)ns;
 }
 
-static struct reduced reduce(const struct dtc_mark *marks, guint begin, guint end)
+static int compare_doubles(const void *left, const void *right)
 {
-	struct reduced reduced = { g_new(struct dtc_point, end - begin + 1), g_new(guint, end - begin + 1), 0 };
+	double p = *(const double *)left, q = *(const double *)right;
+	return (p > q) - (p < q);
+}
+
+/* --- windows ---------------------------------------------------------------------------------------------------- */
+
+struct window {
+	guint begin[2], end[2]; /* of marks, upper and lower */
+	double x;
+	double level; /* half way between the low quantiles of both; NAN if a direction is missing */
+};
+
+static double get_quantile(const struct dtc_mark *marks, guint begin, guint end, int sign, double part, double *values)
+{
+	guint count = 0;
+	for (guint i = begin; i < end; i++)
+		values[count++] = sign * (double)marks[i].point.v;
+	if (!count)
+		return NAN;
+	qsort(values, count, sizeof(double), compare_doubles);
+	return sign * values[(guint)(count * part)];
+}
+
+/* The smallest level below which points stand alone: -infinity if none does. residuals are sorted. */
+static double find_gap(const double *residuals, guint count)
+{
+	guint most = count / WRONG_PART;
+	double spread = residuals[count / 2] - residuals[MIN(count - 1, most)];
+	double limit = GAP_FACTOR * spread / count + 10;
+	for (guint i = most; i-- > 0;)
+		if (residuals[i + 1] - residuals[i] > limit)
+			return (residuals[i] + residuals[i + 1]) / 2;
+	return -INFINITY;
+}
+
+static void trim_window(struct dtc_mark *marks, guint begin, guint end, double x, double rate, int sign, double *values)
+{
+	guint count = end - begin;
+	if (count < WRONG_PART)
+		return;
+	for (guint i = begin; i < end; i++)
+		values[i - begin] = sign * ((double)marks[i].point.v - rate * ((double)marks[i].point.x - x));
+	qsort(values, count, sizeof(double), compare_doubles);
+	double limit = find_gap(values, count), next = INFINITY;
+	for (guint i = 0; i < count; i++)
+		if (values[i] > limit)
+			next = MIN(next, values[i]);
+	for (guint i = begin; i < end; i++) {
+		double value = sign * ((double)marks[i].point.v - rate * ((double)marks[i].point.x - x));
+		if (value < limit) {
+			marks[i].trimmed = true;
+			marks[i].by_ns = saturate(next - value);
+		}
+	}
+}
+
+static guint make_windows(const struct dtc_marks *marks, const guint begin[2], const guint end[2],
+			  struct window *windows, double *values)
+{
+	const struct dtc_mark *lists[2] = { marks->upper, marks->lower };
+	int64_t first = MIN(lists[0][begin[0]].point.x, lists[1][begin[1]].point.x);
+	int64_t last = MAX(lists[0][end[0] - 1].point.x, lists[1][end[1] - 1].point.x);
+	guint fewer = MIN(end[0] - begin[0], end[1] - begin[1]);
+	guint count = CLAMP(fewer / MESSAGES_PER_WINDOW, 1, WINDOWS_MAX);
+	guint next[2] = { begin[0], begin[1] };
+	for (guint k = 0; k < count; k++) {
+		int64_t limit = first + (int64_t)((__int128)(last - first) * (k + 1) / count);
+		double levels[2];
+		for (guint d = 0; d < 2; d++) {
+			windows[k].begin[d] = next[d];
+			while (next[d] < end[d] && (lists[d][next[d]].point.x <= limit || k + 1 == count))
+				next[d]++;
+			windows[k].end[d] = next[d];
+			levels[d] = get_quantile(lists[d], windows[k].begin[d], next[d], d ? -1 : 1, 0.1, values);
+		}
+		windows[k].x = (double)first + (double)(last - first) * (k + 0.5) / count;
+		windows[k].level = (levels[0] + levels[1]) / 2;
+	}
+	return count;
+}
+
+static void trim_isolated(struct dtc_marks *marks, const guint begin[2], const guint end[2])
+{
+	if (begin[0] == end[0] || begin[1] == end[1])
+		return;
+	struct dtc_mark *lists[2] = { marks->upper, marks->lower };
+	g_autofree double *values = g_new(double, MAX(end[0] - begin[0], end[1] - begin[1]) + 1);
+	g_autofree struct window *windows = g_new0(struct window, WINDOWS_MAX);
+	guint count = make_windows(marks, begin, end, windows, values);
+	for (guint k = 0; k < count; k++) {
+		/* the trend within a window, from the windows beside it */
+		const struct window *before = &windows[k ? k - 1 : 0], *after = &windows[MIN(k + 1, count - 1)];
+		double rate = after->x > before->x ? (after->level - before->level) / (after->x - before->x) : 0;
+		if (isnan(rate))
+			rate = 0;
+		for (guint d = 0; d < 2; d++)
+			trim_window(lists[d], windows[k].begin[d], windows[k].end[d], windows[k].x, rate, d ? -1 : 1,
+				    values);
+	}
+}
+
+/* --- contradictions --------------------------------------------------------------------------------------------- */
+
+/* Kept points of a range as hull vertices of cells. */
+static guint reduce(const struct dtc_mark *marks, guint begin, guint end, bool is_upper, const struct dtc_rates *box,
+		    struct dtc_point *points)
+{
+	guint first = 0, count = 0, in_cell = 0;
 	for (guint i = begin; i < end; i++) {
 		if (marks[i].trimmed)
 			continue;
-		reduced.points[reduced.count] = marks[i].point;
-		reduced.index[reduced.count++] = i;
+		points[count++] = marks[i].point;
+		if (++in_cell == CELL_MESSAGES) {
+			count = first + dtc_points_reduce(points + first, count - first, is_upper, box);
+			first = count;
+			in_cell = 0;
+		}
 	}
-	return reduced;
-}
-
-static void reduced_clear(struct reduced *reduced)
-{
-	g_free(reduced->points);
-	g_free(reduced->index);
+	return first + dtc_points_reduce(points + first, count - first, is_upper, box);
 }
 
 /*
- * How far a point stands out of its own direction: the distance to the envelope of the others around it. A wrong stamp
- * stands alone, a right one has neighbours of about the same delay.
+ * How far a point stands out of its own direction: the distance to the envelope of its neighbours. A wrong stamp stands
+ * alone, a right one has others of about the same delay around it.
  */
-static double get_isolation(const struct reduced *reduced, guint at, double rate, double wander, int sign)
+static double get_isolation(const struct dtc_point *points, guint count, guint at, double rate, double wander, int sign)
 {
 	double nearest = INFINITY;
-	const struct dtc_point *point = &reduced->points[at];
-	guint begin = at > 256 ? at - 256 : 0, end = MIN(reduced->count, at + 257);
-	for (guint i = begin; i < end; i++) {
+	for (guint i = at > 64 ? at - 64 : 0; i < MIN(count, at + 65); i++) {
 		if (i == at)
 			continue;
-		double x = (double)(reduced->points[i].x - point->x);
-		double distance = sign * ((double)(reduced->points[i].v - point->v) - rate * x) + wander * fabs(x);
+		double x = (double)(points[i].x - points[at].x);
+		double distance = sign * ((double)(points[i].v - points[at].v) - rate * x) + wander * fabs(x);
 		nearest = MIN(nearest, distance);
 	}
 	return nearest;
 }
 
-bool dtc_trim_contradictions(struct dtc_marks *marks, guint upper_begin, guint upper_end, guint lower_begin,
-			     guint lower_end, double wander, const struct dtc_rates *box)
+/* Marks every kept message at that point (there may be several that are equal). */
+static guint mark_point(struct dtc_mark *marks, guint begin, guint end, const struct dtc_point *point, gint32 by_ns)
 {
-	guint most = MAX(4, (upper_end - upper_begin + lower_end - lower_begin) / 20);
-	for (guint removed = 0;; removed++) {
-		struct reduced upper = reduce(marks->upper, upper_begin, upper_end);
-		struct reduced lower = reduce(marks->lower, lower_begin, lower_end);
-		struct dtc_cloud cloud = { upper.points, upper.count, lower.points, lower.count };
-		struct dtc_rates rates;
-		struct dtc_witness witness;
-		bool ok = dtc_cloud_get_rates(&cloud, wander, box, &rates, &witness);
-		bool go_on = !ok && removed < most;
-		if (go_on) {
-			double slope;
-			gint32 by = saturate(-dtc_cloud_get_room(&cloud, wander, rates.lo, &slope, NULL));
-			bool blame_upper = get_isolation(&upper, witness.upper, rates.lo, wander, 1) >
-					   get_isolation(&lower, witness.lower, rates.lo, wander, -1);
-			struct dtc_mark *mark = blame_upper ? &marks->upper[upper.index[witness.upper]]
-							    : &marks->lower[lower.index[witness.lower]];
-			mark->trimmed = true;
-			mark->by_ns = by;
-		}
-		reduced_clear(&upper);
-		reduced_clear(&lower);
-		if (!go_on)
-			return ok;
+	guint low = begin, high = end, count = 0;
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+		if (marks[middle].point.x < point->x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < end && marks[low].point.x == point->x; low++) {
+		if (marks[low].trimmed || marks[low].point.v != point->v)
+			continue;
+		marks[low].trimmed = true;
+		marks[low].by_ns = by_ns;
+		count++;
+	}
+	return count;
+}
+
+bool dtc_trim_contradictions(struct dtc_marks *marks, const guint begin[2], const guint end[2], double wander,
+			     const struct dtc_rates *box)
+{
+	guint total = end[0] - begin[0] + end[1] - begin[1], removed = 0;
+	guint most = MIN(MAX(4, total / WRONG_PART_OF_PAIR), REMOVED_MAX);
+	struct dtc_rates wide = { box->lo - wander, box->hi + wander };
+	g_autofree struct dtc_point *upper = g_new(struct dtc_point, end[0] - begin[0] + 1);
+	g_autofree struct dtc_point *lower = g_new(struct dtc_point, end[1] - begin[1] + 1);
+	struct dtc_rates rates;
+	struct dtc_witness witness;
+	struct dtc_cloud cloud = { upper, 0, lower, 0 };
+	trim_isolated(marks, begin, end);
+	for (;;) {
+		cloud.upper_count = reduce(marks->upper, begin[0], end[0], true, &wide, upper);
+		cloud.lower_count = reduce(marks->lower, begin[1], end[1], false, &wide, lower);
+		if (dtc_cloud_get_rates(&cloud, wander, box, &rates, &witness))
+			return true;
+		if (removed >= most)
+			return false;
+		double slope;
+		gint32 by = saturate(-dtc_cloud_get_room(&cloud, wander, rates.lo, &slope, NULL));
+		bool blame_upper =
+			get_isolation(upper, cloud.upper_count, witness.upper, rates.lo, wander, 1) >
+			get_isolation(lower, cloud.lower_count, witness.lower, rates.lo, wander, -1);
+		removed += blame_upper ? mark_point(marks->upper, begin[0], end[0], &upper[witness.upper], by)
+				       : mark_point(marks->lower, begin[1], end[1], &lower[witness.lower], by);
 	}
 }

@@ -25,9 +25,9 @@ struct dtc_marks {
 void dtc_marks_clear(struct dtc_marks *marks);
 
 /*
- * Marks the messages that cannot be true together with the rest, for rates in box and the given wander, between
- * indexes [upper_begin, upper_end) and [lower_begin, lower_end). Gives false if so many would have to go that the pair
- * as a whole contradicts itself.
+ * Marks the messages that cannot be true together with the rest, for rates in box and the given wander, among upper
+ * marks [begin[0], end[0]) and lower marks [begin[1], end[1]). To be called if there is a contradiction. Gives false if
+ * so many would have to go that the pair as a whole contradicts itself.
  */
-bool dtc_trim_contradictions(struct dtc_marks *marks, guint upper_begin, guint upper_end, guint lower_begin,
-			     guint lower_end, double wander, const struct dtc_rates *box);
+bool dtc_trim_contradictions(struct dtc_marks *marks, const guint begin[2], const guint end[2], double wander,
+			     const struct dtc_rates *box);
