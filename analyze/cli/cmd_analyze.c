@@ -143,6 +143,7 @@ static bool find_thread(const DtcLoad *load, const struct analyze_options *optio
 	question->target.thread = span.thread;
 	question->target.begin = dtc_clocks_to_cluster(clocks, node, span.begin);
 	question->target.end = dtc_clocks_to_cluster(clocks, node, span.end);
+	question->target.call = DTC_NONE;
 	return true;
 }
 
@@ -184,6 +185,19 @@ static const struct dtc_exchange *find_answered(const struct dtc_place *place)
 	return last->exchange;
 }
 
+/* The call with which the place's span ends: of the attempt that was answered last. */
+static uint32_t find_last_call(const struct dtc_place *place)
+{
+	for (guint i = 0; i < place->hops->len; i++) {
+		const struct dtc_hop *hop = &g_array_index(place->hops, struct dtc_hop, i);
+		const struct dtc_hop_side *side = place->is_client ? &hop->client : &hop->server;
+		if (side->node == place->node && side->thread == place->thread && side->file != DTC_NONE &&
+		    side->end.ns == place->end.ns)
+			return side->response_last_call;
+	}
+	return DTC_NONE;
+}
+
 static bool find_request(const DtcLoad *load, const struct analyze_options *options, DtcFindings *findings,
 			 struct question *question, GError **error)
 {
@@ -216,6 +230,7 @@ static bool find_request(const DtcLoad *load, const struct analyze_options *opti
 	question->target.thread = question->place->thread;
 	question->target.begin = dtc_clocks_to_cluster(clocks, question->place->node, question->place->begin);
 	question->target.end = dtc_clocks_to_cluster(clocks, question->place->node, question->place->end);
+	question->target.call = find_last_call(question->place);
 	add_place_findings(question, load, findings);
 	return true;
 }

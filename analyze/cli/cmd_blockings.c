@@ -250,6 +250,7 @@ static DtcPath *find_causality(const DtcLoad *load, const struct blockings_optio
 		.thread = selection->thread,
 		.begin = dtc_clocks_to_cluster(clocks, (guint)selection->node, selection->begin),
 		.end = dtc_clocks_to_cluster(clocks, (guint)selection->node, selection->end),
+		.call = DTC_NONE,
 	};
 	const struct dtc_path_options path_options = {
 		.max_depth = (guint)options->max_depth,

@@ -168,6 +168,12 @@ void dtc_causality_add(const DtcLinks *links, const struct dtc_path_target *targ
 			       .end_ns = to_node(links, target->node, target->end.ns),
 			       .parent = G_MAXUINT,
 			       .depth = 0 };
+	if (target->call != DTC_NONE) {
+		const struct dtc_call *call =
+			dtc_history_get_call(dtc_links_get_history(links, target->node), target->call);
+		root.is_sender = call->kind == DTC_CALL_WRITE;
+		root.file = call->file;
+	}
 	g_array_append_val(queue, root);
 	for (guint i = 0; i < queue->len; i++) { /* breadth first: the limits cut the deepest levels */
 		struct window window = g_array_index(queue, struct window, i);

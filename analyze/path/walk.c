@@ -207,6 +207,40 @@ static bool jump(struct walk *w, struct dtc_arrival arrival)
 	return moved;
 }
 
+/*
+ * The peer is not traced. What can be said: since this node's last send on that connection, in this thread's calls, the
+ * answer was outstanding. The walk goes on at that send. False if there was none.
+ */
+static bool follow_untraced(struct walk *w, const struct dtc_arrival *arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
+	if (arrival->file == DTC_NONE)
+		return false;
+	uint32_t count, found = DTC_NONE;
+	const uint32_t *calls = dtc_history_get_file_calls(h, arrival->file, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+		if (call->begin_ns >= arrival->time_ns)
+			break;
+		if (call->kind == DTC_CALL_WRITE || call->kind == DTC_CALL_CONNECT)
+			found = calls[i];
+	}
+	if (found == DTC_NONE)
+		return false;
+	const struct dtc_call *call = dtc_history_get_call(h, found);
+	int64_t at_ns = call->end_ns == DTC_TIME_NONE ? arrival->time_ns : MIN(call->end_ns, arrival->time_ns);
+	if (call->kind == DTC_CALL_CONNECT) /* a blocking connect ends with the arrival */
+		at_ns = call->begin_ns;
+	g_autofree char *peer = dtc_explain_file(h, arrival->file);
+	w->link = DTC_LINK_UNKNOWN;
+	emit(w, w->node, w->thread, arrival->time_ns, to_cluster(w, w->node, at_ns), DTC_CAUSE_UNKNOWN,
+	     g_strdup_printf("%s answers, and is not traced", peer ? peer : "the peer"));
+	w->thread = call->thread;
+	w->at_ns = at_ns;
+	w->has_arrival = dtc_arrival_find_for_send(w->links, w->node, w->thread, at_ns, arrival->file, &w->arrival);
+	return true;
+}
+
 static bool waits_for_network(const DtcHistory *h, const struct dtc_interval *wait)
 {
 	if (wait->call == DTC_NONE)
@@ -231,7 +265,13 @@ static bool follow_arrival(struct walk *w, const struct dtc_interval *wait, cons
 	     dtc_explain_detail(h, wait));
 	w->at_ns = arrival->time_ns;
 	w->has_arrival = false;
-	return jump(w, *arrival);
+	guint node = w->node;
+	uint32_t thread = w->thread;
+	if (jump(w, *arrival))
+		return true;
+	w->node = node;
+	w->thread = thread;
+	return follow_untraced(w, arrival);
 }
 
 static void follow_block(struct walk *w, const struct dtc_interval *wait, const struct dtc_wake *wake, int64_t low_ns)
@@ -293,12 +333,8 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
 		return;
 	case DTC_WAKER_PACKET:
 		if (dtc_arrival_find_for_wait(w->links, w->node, wait, &arrival)) {
-			guint node = w->node;
-			uint32_t thread = w->thread;
 			if (follow_arrival(w, wait, &arrival))
 				return;
-			w->node = node;
-			w->thread = thread;
 		}
 		w->link = DTC_LINK_UNKNOWN;
 		emit(w, w->node, w->thread, wait->end_ns, to_cluster(w, w->node, low_ns), DTC_CAUSE_UNKNOWN,
@@ -321,9 +357,12 @@ static bool step(struct walk *w)
 		w->has_arrival = false;
 		guint node = w->node;
 		uint32_t thread = w->thread;
-		if (!jump(w, w->arrival)) { /* the peer is not traced: on with this thread's own time */
+		struct dtc_arrival arrival = w->arrival;
+		if (!jump(w, arrival)) {
 			w->node = node;
 			w->thread = thread;
+			w->at_ns = arrival.time_ns;
+			follow_untraced(w, &arrival); /* else on with this thread's own time */
 		}
 		return true;
 	}
@@ -369,6 +408,14 @@ DtcPath *dtc_path_walk(const DtcLinks *links, const struct dtc_path_target *targ
 			  .at_ns = dtc_clocks_to_node(clocks, target->node, target->end).ns,
 			  .tc = target->end.ns,
 			  .link = DTC_LINK_EXACT };
+	if (target->call != DTC_NONE) {
+		const struct dtc_call *call = dtc_history_get_call(h, target->call);
+		w.has_arrival =
+			call->kind == DTC_CALL_WRITE
+				? dtc_arrival_find_for_send(links, w.node, w.thread, w.at_ns, call->file, &w.arrival)
+				: dtc_arrival_find_for_read(links, w.node, target->call, &w.arrival);
+		w.has_arrival = w.has_arrival && w.arrival.time_ns <= w.at_ns;
+	}
 	/* each step shortens the path, climbs to a parent, or enters or leaves a frame; a step that does none counts
 	 * here */
 	guint idle = 0;

@@ -12,6 +12,11 @@ struct dtc_path_target {
 	uint32_t thread;
 	DtcClusterTime begin;
 	DtcClusterTime end;
+	/*
+	 * The read or write with which the span ends, DTC_NONE if it is a mere span of time: what the thread had to
+	 * receive for it is followed, whatever else it was busy with.
+	 */
+	uint32_t call;
 };
 
 struct dtc_path_options {

@@ -45,7 +45,8 @@ static DtcPath *walk(const DtcLinks *links, guint node, int tid, int64_t begin, 
 					  .thread = dtc_history_find_thread(dtc_links_get_history(links, node), tid,
 									    DTC_TIME_NONE),
 					  .begin = { begin },
-					  .end = { end } };
+					  .end = { end },
+					  .call = DTC_NONE };
 	struct dtc_path_options options = { 0 };
 	GError *error = NULL;
 	DtcPath *path = dtc_path_walk(links, &target, &options, &error);
@@ -374,10 +375,11 @@ static void test_untraced_peer(void)
 	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
 	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
 	g_autoptr(DtcPath) path = walk(links, 0, 10, 10, 95);
-	assert_segment(path, 15, 0, 10, DTC_CAUSE_RUNNING_USER);
-	assert_segment(path, 20, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
+	assert_segment(path, 12, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
+	g_assert_cmpint(segment_at(path, 70)->begin.ns, ==, 12); /* from its question on, the peer had the word */
 	assert_segment(path, 70, 0, 10, DTC_CAUSE_UNKNOWN);
 	g_assert_cmpint(segment_at(path, 70)->link, ==, DTC_LINK_UNKNOWN);
+	g_assert_cmpstr(segment_at(path, 70)->detail, ==, "10.0.0.2:80 answers, and is not traced");
 	assert_segment(path, 81, 0, 10, DTC_CAUSE_NETWORK_RECEIVE);
 	story_clear(&c);
 }
