@@ -107,7 +107,25 @@ static bool set_target(struct dtc_place *place, guint first, bool is_client)
 	return true;
 }
 
-static void choose_target(DtcLocator *locator, struct dtc_place *place)
+/* No kernel trace at all: the packets' times, on the clock of the node that saw the first attempt. */
+static void set_target_of_packets(const DtcLocator *locator, struct dtc_place *place)
+{
+	const struct dtc_hop *root = &g_array_index(place->hops, struct dtc_hop, place->root), *last = root;
+	for (guint i = 0; i < place->hops->len; i++) {
+		const struct dtc_hop *hop = &g_array_index(place->hops, struct dtc_hop, i);
+		if (is_attempt_of_root(place, hop) && hop->end.ns > last->end.ns)
+			last = hop;
+	}
+	const DtcClocks *clocks = dtc_locator_get_clocks(locator);
+	place->node = root->exchange->node;
+	place->thread = DTC_NONE;
+	place->inferred = true;
+	place->has_end = last->exchange->has_response;
+	place->begin = dtc_clocks_to_node(clocks, place->node, root->begin);
+	place->end = dtc_clocks_to_node(clocks, place->node, last->end);
+}
+
+static void choose_target(const DtcLocator *locator, struct dtc_place *place)
 {
 	place->root = 0;
 	while (place->root + 1 < place->hops->len &&
@@ -123,13 +141,7 @@ static void choose_target(DtcLocator *locator, struct dtc_place *place)
 			place->is_client = false;
 			return;
 		}
-	const struct dtc_hop *root = &g_array_index(place->hops, struct dtc_hop, place->root);
-	place->node = root->exchange->node;
-	place->thread = DTC_NONE;
-	place->inferred = true;
-	place->has_end = root->exchange->has_response;
-	place->begin = dtc_clocks_to_node(dtc_locator_get_clocks(locator), place->node, root->begin);
-	place->end = dtc_clocks_to_node(dtc_locator_get_clocks(locator), place->node, root->end);
+	set_target_of_packets(locator, place);
 }
 
 struct dtc_place *dtc_locator_find(DtcLocator *locator, guint request)
