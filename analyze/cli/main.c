@@ -9,6 +9,7 @@
 
 static const struct dtc_command commands[] = {
 	{ "analyze", "where the time of one request or thread went (the default)", dtc_command_analyze },
+	{ "stats", "what each node's recording holds: events, losses, spans, packets", dtc_command_stats },
 	{ "sync", "how the clocks of the nodes relate, and how sure that is", dtc_command_sync },
 	{ "blockings", "what threads were blocked on, and what their wakers were blocked on", dtc_command_blockings },
 	{ "top", "what every process or thread did with its time", dtc_command_top },
