@@ -430,7 +430,10 @@ static void make_map(const struct component *component, guint node, struct dtc_n
 	const struct dtc_nominal *root = &component->nominal[component->root];
 	double wander = component->grouping->limits->max_wander, drift = component->grouping->limits->max_rate;
 	guint count = component->knot_count, nodes = component->node_count;
-	double steepness = 2 * drift;
+	double steepness = 2 * drift, change = component->grouping->limits->max_change;
+	for (guint p = 0; p < component->pair_count; p++)
+		if (!dtc_pair_is_smooth(get_pair(component, p)))
+			change = INFINITY;
 	g_autofree struct dtc_clock_knot *knots = g_new(struct dtc_clock_knot, count);
 	for (guint k = 0; k < count; k++) {
 		gsize cell = (gsize)k * nodes + node;
@@ -443,7 +446,10 @@ static void make_map(const struct component *component, guint node, struct dtc_n
 		int64_t before = k ? component->grid[k] - component->grid[k - 1] : 0;
 		int64_t after = k + 1 < count ? component->grid[k + 1] - component->grid[k] : 0;
 		double width = component->hi[cell] - component->lo[cell];
-		double more = wander * (double)MAX(before, after) / 2 + steepness * width + DTC_ROUNDING_NS + 2;
+		/* how far the clock can leave the line between two knots */
+		double distance = (double)MAX(before, after);
+		double bend = MIN(wander * distance / 2, change * distance * distance / 8);
+		double more = bend + steepness * width + DTC_ROUNDING_NS + 2;
 		knots[k].lo_ns -= (int64_t)ceil(component->hi[cell] - component->theta[cell] + more);
 		knots[k].hi_ns += (int64_t)ceil(component->theta[cell] - component->lo[cell] + more);
 	}

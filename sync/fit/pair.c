@@ -2,6 +2,7 @@
 #include "sync/fit/pair.h"
 
 #include "sync/fit/curve.h"
+#include "sync/fit/smooth.h"
 #include "sync/fit/step.h"
 #include "sync/fit/trim.h"
 
@@ -11,6 +12,8 @@
 /* Points are reduced to hull vertices in cells of about this many messages, at most CELLS_MAX of them. */
 #define MESSAGES_PER_CELL 32
 #define CELLS_MAX 4096
+/* Places at which the assumption of a slowly changing rate is tried. */
+#define SMOOTH_CHECKS 256
 
 static void clear_segments(struct dtc_pair *pair)
 {
@@ -108,6 +111,38 @@ static void note_trimmed(struct dtc_pair *pair, const struct dtc_mark *marks, gu
 	}
 }
 
+static void get_segment_bounds(const struct dtc_segment *segment, double wander, const int64_t *grid, guint count,
+			       double *ret_lo, double *ret_hi)
+{
+	const struct dtc_cloud *cloud = &segment->cloud;
+	dtc_points_get_bounds(cloud->upper, cloud->upper_count, true, wander, &segment->rates, grid, count, ret_hi);
+	dtc_points_get_bounds(cloud->lower, cloud->lower_count, false, wander, &segment->rates, grid, count, ret_lo);
+	if (!segment->is_smooth)
+		return;
+	struct dtc_rates slopes = { segment->rates.lo - wander, segment->rates.hi + wander };
+	double change = segment->change_rate;
+	dtc_points_tighten(cloud->upper, cloud->upper_count, true, change, &slopes, grid, count, ret_hi);
+	dtc_points_tighten(cloud->lower, cloud->lower_count, false, change, &slopes, grid, count, ret_lo);
+}
+
+/*
+ * Is a rate that changes so slowly possible at all? Where upper and lower bounds cross it is not, and the clock is only
+ * held to its wander.
+ */
+static bool is_smooth(struct dtc_segment *segment, double wander)
+{
+	int64_t grid[SMOOTH_CHECKS];
+	double lo[SMOOTH_CHECKS], hi[SMOOTH_CHECKS];
+	for (guint k = 0; k < SMOOTH_CHECKS; k++)
+		grid[k] = segment->begin + (int64_t)((__int128)(segment->end - segment->begin) * k / (SMOOTH_CHECKS - 1));
+	segment->is_smooth = true;
+	get_segment_bounds(segment, wander, grid, SMOOTH_CHECKS, lo, hi);
+	for (guint k = 0; k < SMOOTH_CHECKS; k++)
+		if (lo[k] > hi[k])
+			return false;
+	return true;
+}
+
 /* Marks of a stretch: from the first that is not before begin up to the last that is not after end. */
 static void find_range(const struct dtc_mark *marks, guint count, int64_t begin, int64_t end, guint *ret_begin,
 		       guint *ret_end)
@@ -136,6 +171,8 @@ static bool fit_segment(struct dtc_segment *segment, struct dtc_marks *marks, co
 		if (!ok || !dtc_cloud_get_rates(&segment->cloud, limits->max_wander, box, &segment->rates, &witness))
 			return false;
 	}
+	segment->change_rate = limits->max_change;
+	segment->is_smooth = is_smooth(segment, limits->max_wander);
 	if (segment->cloud.upper_count && segment->cloud.lower_count)
 		dtc_curve_fit(segment, box, limits->max_change, MIN(end[0] - begin[0], end[1] - begin[1]));
 	return true;
@@ -217,15 +254,6 @@ void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const stru
 
 /* --- what it says ----------------------------------------------------------------------------------------------- */
 
-static void get_segment_bounds(const struct dtc_segment *segment, double wander, const int64_t *grid, guint count,
-			       double *ret_lo, double *ret_hi)
-{
-	dtc_points_get_bounds(segment->cloud.upper, segment->cloud.upper_count, true, wander, &segment->rates, grid,
-			      count, ret_hi);
-	dtc_points_get_bounds(segment->cloud.lower, segment->cloud.lower_count, false, wander, &segment->rates, grid,
-			      count, ret_lo);
-}
-
 void dtc_pair_get_bounds(const struct dtc_pair *pair, double wander, int64_t reach, const int64_t *grid, guint count,
 			 double *ret_lo, double *ret_hi)
 {
@@ -280,6 +308,14 @@ double dtc_pair_get_estimate(const struct dtc_pair *pair, int64_t x, double *ret
 	double part = (double)(x - knot->x) / (double)(knot[1].x - knot->x);
 	*ret_margin = knot->margin + CLAMP(part, 0, 1) * (knot[1].margin - knot->margin);
 	return knot->v + part * (knot[1].v - knot->v);
+}
+
+bool dtc_pair_is_smooth(const struct dtc_pair *pair)
+{
+	for (guint i = 0; i < pair->segment_count; i++)
+		if (!pair->segments[i].is_smooth)
+			return false;
+	return true;
 }
 
 double dtc_pair_get_steepness(const struct dtc_pair *pair, double wander)

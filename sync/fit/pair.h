@@ -24,6 +24,8 @@ struct dtc_segment {
 	struct dtc_point *points; /* owned: upper, then lower, each sorted by x; hull vertices of cells */
 	struct dtc_cloud cloud;	  /* views of points */
 	struct dtc_rates rates;	  /* certified mean rates, for the pair's wander */
+	double change_rate;	  /* how fast the rate may change, per ns */
+	bool is_smooth;		  /* nothing contradicts that */
 	struct dtc_curve_knot *curve; /* owned; at least two knots */
 	guint curve_count;
 };
@@ -68,5 +70,7 @@ void dtc_pair_get_bounds(const struct dtc_pair *pair, double wander, int64_t rea
 int64_t dtc_pair_get_step(const struct dtc_pair *pair, guint index);
 /* The estimate of d at x, and the margin there. */
 double dtc_pair_get_estimate(const struct dtc_pair *pair, int64_t x, double *ret_margin);
+/* True if no segment contradicts the limit on how fast the rate changes. */
+bool dtc_pair_is_smooth(const struct dtc_pair *pair);
 /* Largest |d'| that the pair allows: mean rates and wander. */
 double dtc_pair_get_steepness(const struct dtc_pair *pair, double wander);
