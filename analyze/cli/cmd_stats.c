@@ -409,7 +409,8 @@ static char *write_text(const DtcBundle *bundle, const GArray *sources, const Dt
 static bool run(struct dtc_common_options *options, int *argc, char ***argv, bool *ret_complete, GError **error)
 {
 	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE]");
-	g_option_context_set_summary(context, "What a bundle holds: events per node and kind, spans, lost events, packets.");
+	g_option_context_set_summary(context,
+				     "What a bundle holds: events of each kind and node, spans, lost events, packets.");
 	dtc_common_options_add(options, context);
 	bool is_json;
 	if (!g_option_context_parse(context, argc, argv, error) ||

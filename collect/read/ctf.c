@@ -445,7 +445,8 @@ static char *take_error(const char *fallback)
 		message = bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0));
 	char *text = g_strconcat("babeltrace2: ", message, NULL);
 	bt_error_release(error);
-	char *colon = strstr(text + strlen("babeltrace2: "), ": "); /* what follows are details with addresses of the process */
+	/* what follows the next colon are details with addresses of the process */
+	char *colon = strstr(text + strlen("babeltrace2: "), ": ");
 	if (colon)
 		*colon = '\0';
 	text[strcspn(text, "\n")] = '\0';
