@@ -4,11 +4,10 @@
 #include "analyze/cli/load.h"
 #include "analyze/cli/moment.h"
 #include "analyze/cli/options.h"
+#include "analyze/cli/question.h"
 #include "analyze/cli/terminal.h"
 #include "analyze/cli/thread_spec.h"
-#include "analyze/path/walk.h"
 #include "analyze/report/json.h"
-#include "analyze/report/model.h"
 #include "analyze/report/text.h"
 #include "dtrace-chain/error.h"
 
@@ -30,24 +29,6 @@ struct analyze_options {
 	int64_t min_ns; /* -1: a share of the duration */
 	bool is_json;
 };
-
-/* What was asked, found in the recordings. */
-struct question {
-	struct dtc_path_target target;
-	/* of a request; a thread has none */
-	DtcRequests *requests; /* owned */
-	DtcLocator *locator;   /* owned */
-	struct dtc_place *place;
-	const struct dtc_request *request;   /* borrowed from requests */
-	const struct dtc_exchange *exchange; /* borrowed: the attempt that was answered last */
-};
-
-static void question_clear(struct question *question)
-{
-	g_clear_pointer(&question->place, dtc_place_free);
-	g_clear_pointer(&question->locator, dtc_locator_free);
-	g_clear_pointer(&question->requests, dtc_requests_free);
-}
 
 static void options_clear(struct analyze_options *options)
 {
@@ -120,7 +101,7 @@ static bool check_options(struct analyze_options *options, GError **error)
 }
 
 static bool find_thread(const DtcLoad *load, const struct analyze_options *options, DtcFindings *findings,
-			struct question *question, GError **error)
+			struct dtc_question *question, GError **error)
 {
 	const DtcClocks *clocks = dtc_load_get_clocks(load);
 	struct dtc_thread_span span;
@@ -147,61 +128,9 @@ static bool find_thread(const DtcLoad *load, const struct analyze_options *optio
 	return true;
 }
 
-/* What the reader should know about how the request was placed. */
-static void add_place_findings(const struct question *question, const DtcLoad *load, DtcFindings *findings)
+static bool find_request(const DtcLoad *load, const struct analyze_options *options, const DtcRequests *requests,
+			 DtcFindings *findings, struct dtc_question *question, GError **error)
 {
-	const struct dtc_place *place = question->place;
-	const char *node = dtc_load_get_node_names(load)[place->node];
-
-	if (place->attempt_count > 1)
-		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, NULL,
-				 "the request was sent %u times; the span is from the first attempt to the last "
-				 "response",
-				 place->attempt_count);
-	if (!place->has_end)
-		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, NULL,
-				 "no whole response was seen: the span ends where the client gave up or the "
-				 "recording ends");
-	if (!place->is_client)
-		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
-				 "the client is not traced: the span is the server's, from the first byte read to "
-				 "the last byte written");
-	if (place->inferred)
-		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
-				 "the request's calls were found by order and time, not by the bytes they carried");
-}
-
-/* The last attempt of the root hop: its status is what the user got. */
-static const struct dtc_exchange *find_answered(const struct dtc_place *place)
-{
-	const struct dtc_hop *root = &g_array_index(place->hops, struct dtc_hop, place->root);
-	const struct dtc_hop *last = root;
-
-	for (guint i = 0; i < place->hops->len; i++) {
-		const struct dtc_hop *hop = &g_array_index(place->hops, struct dtc_hop, i);
-		if (hop->parent == root->parent && hop->attempt > last->attempt)
-			last = hop;
-	}
-	return last->exchange;
-}
-
-/* The call with which the place's span ends: of the attempt that was answered last. */
-static uint32_t find_last_call(const struct dtc_place *place)
-{
-	for (guint i = 0; i < place->hops->len; i++) {
-		const struct dtc_hop *hop = &g_array_index(place->hops, struct dtc_hop, i);
-		const struct dtc_hop_side *side = place->is_client ? &hop->client : &hop->server;
-		if (side->node == place->node && side->thread == place->thread && side->file != DTC_NONE &&
-		    side->end.ns == place->end.ns)
-			return side->response_last_call;
-	}
-	return DTC_NONE;
-}
-
-static bool find_request(const DtcLoad *load, const struct analyze_options *options, DtcFindings *findings,
-			 struct question *question, GError **error)
-{
-	const DtcClocks *clocks = dtc_load_get_clocks(load);
 	guint index;
 
 	if (dtc_load_get_capture_count(load) == 0) {
@@ -211,58 +140,10 @@ static bool find_request(const DtcLoad *load, const struct analyze_options *opti
 			    "--from T --to T", options->request_id);
 		return false;
 	}
-	question->requests = dtc_requests_new(dtc_load_get_exchanges(load));
-	if (!dtc_request_find(question->requests, options->request_id, &index, error))
+	if (!dtc_request_find(requests, options->request_id, &index, error))
 		return false;
-	question->request = dtc_requests_get(question->requests, index);
-	question->locator = dtc_load_new_locator(load, question->requests);
-	question->place = dtc_locator_find(question->locator, index);
-	if (question->place->thread == DTC_NONE) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
-			    "the captures show request '%s', but no kernel trace shows a thread that sent or "
-			    "answered it\n"
-			    "the traces may not cover its time: `dtrace-chain stats` tells what each node has",
-			    question->request->id);
-		return false;
-	}
-	question->exchange = find_answered(question->place);
-	question->target.node = question->place->node;
-	question->target.thread = question->place->thread;
-	question->target.begin = dtc_clocks_to_cluster(clocks, question->place->node, question->place->begin);
-	question->target.end = dtc_clocks_to_cluster(clocks, question->place->node, question->place->end);
-	question->target.call = find_last_call(question->place);
-	add_place_findings(question, load, findings);
-	return true;
-}
-
-static DtcReport *build_report(const DtcLoad *load, const struct question *question, const DtcPath *path,
-			       const DtcFindings *findings, GError **error)
-{
-	const struct dtc_path_target *target = &question->target;
-	const DtcHistory *history = dtc_load_get_history(load, target->node);
-	const struct dtc_thread *thread = dtc_history_get_thread(history, target->thread);
-	int64_t end_ns = dtc_clocks_to_node(dtc_load_get_clocks(load), target->node, target->end).ns;
-	struct dtc_report_input input = {
-		.node_names = dtc_load_get_node_names(load),
-		.node_count = dtc_load_get_node_count(load),
-		.path = path,
-		.clocks = dtc_load_get_clocks(load),
-		.findings = findings,
-		.target_node = target->node,
-		.target_pid = thread->pid,
-		.target_tid = thread->tid,
-		.target_comm = dtc_history_get_comm(history, target->thread, end_ns),
-		.target_process = dtc_history_get_process(history, target->thread, end_ns),
-	};
-	if (question->request) {
-		input.request = question->request->id;
-		input.identities = question->request->identities;
-		input.identity_count = question->request->identity_count;
-		input.method = question->exchange->method;
-		input.url = question->exchange->target;
-		input.status = question->exchange->status;
-	}
-	return dtc_report_new(&input, error);
+	g_autoptr(DtcLocator) locator = dtc_load_new_locator(load, requests);
+	return dtc_question_set_request(question, load, requests, locator, index, findings, error);
 }
 
 static bool print_report(const DtcReport *report, const struct analyze_options *options, GError **error)
@@ -282,7 +163,7 @@ static bool print_report(const DtcReport *report, const struct analyze_options *
 	return dtc_terminal_write(text, error);
 }
 
-static bool explain(const DtcLoad *load, const struct question *question, const struct analyze_options *options,
+static bool explain(const DtcLoad *load, const struct dtc_question *question, const struct analyze_options *options,
 		    DtcFindings *findings, DtcProgress *progress, bool *ret_complete, GError **error)
 {
 	const struct dtc_path_options path_options = {
@@ -291,10 +172,7 @@ static bool explain(const DtcLoad *load, const struct question *question, const 
 	};
 
 	dtc_progress_show(progress, "walking the critical path");
-	g_autoptr(DtcPath) path = dtc_path_walk(dtc_load_get_links(load), &question->target, &path_options, error);
-	if (!path)
-		return false;
-	g_autoptr(DtcReport) report = build_report(load, question, path, findings, error);
+	g_autoptr(DtcReport) report = dtc_question_answer(question, load, &path_options, findings, NULL, error);
 	if (!report)
 		return false;
 	dtc_progress_clear(progress);
@@ -311,7 +189,8 @@ static bool answer(const struct analyze_options *options, int argc, char **argv,
 		.needs_exchanges = options->request_id != NULL,
 		.id_headers = (const char *const *)options->id_headers,
 	};
-	struct question question = { 0 };
+	struct dtc_question question = { 0 };
+	g_autoptr(DtcRequests) requests = NULL;
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
 	if (!bundle)
@@ -320,11 +199,11 @@ static bool answer(const struct analyze_options *options, int argc, char **argv,
 	g_autoptr(DtcLoad) load = dtc_load_bundle(bundle, &load_options, progress, findings, error);
 	if (!load)
 		return false;
-	bool answered = (options->request_id ? find_request(load, options, findings, &question, error) :
-					       find_thread(load, options, findings, &question, error)) &&
-		explain(load, &question, options, findings, progress, ret_complete, error);
-	question_clear(&question);
-	return answered;
+	if (options->request_id)
+		requests = dtc_requests_new(dtc_load_get_exchanges(load));
+	bool found = requests ? find_request(load, options, requests, findings, &question, error) :
+				find_thread(load, options, findings, &question, error);
+	return found && explain(load, &question, options, findings, progress, ret_complete, error);
 }
 
 int dtc_command_analyze(int argc, char **argv)

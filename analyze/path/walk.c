@@ -435,7 +435,8 @@ DtcPath *dtc_path_walk(const DtcLinks *links, const struct dtc_path_target *targ
 		     g_strdup("nothing is known before"));
 		idle = 0;
 	}
-	dtc_causality_add(links, target, options, w.path);
+	if (!options || !options->path_only)
+		dtc_causality_add(links, target, options, w.path);
 	dtc_path_finish(w.path);
 	g_array_unref(w.frames);
 	return w.path;

@@ -22,6 +22,7 @@ struct dtc_path_target {
 struct dtc_path_options {
 	guint max_depth;	 /* of the nested causality; 0: no limit but the built-in one */
 	int64_t min_blocking_ns; /* shorter blockings are left out of the causality (not of the path) */
+	bool path_only;		 /* no causality at all: for many paths at once */
 };
 
 /* Caller owns; NULL with an error if the thread did not exist in the span. */

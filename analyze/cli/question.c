@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/cli/question.h"
+#include "dtrace-chain/error.h"
+
+/* What the reader should know about how the request was placed. */
+static void add_place_findings(const struct dtc_place *place, const DtcLoad *load, DtcFindings *findings)
+{
+	const char *node = dtc_load_get_node_names(load)[place->node];
+
+	if (place->attempt_count > 1)
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, NULL,
+				 "the request was sent %u times; the span is from the first attempt to the last "
+				 "response",
+				 place->attempt_count);
+	if (!place->has_end)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, NULL,
+				 "no whole response was seen: the span ends where the client gave up or the "
+				 "recording ends");
+	if (!place->is_client)
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
+				 "the client is not traced: the span is the server's, from the first byte read to "
+				 "the last byte written");
+	if (place->inferred)
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
+				 "the request's calls were found by order and time, not by the bytes they carried");
+}
+
+/* The last attempt of the root hop: its status is what the user got. */
+static const struct dtc_exchange *find_answered(const struct dtc_place *place)
+{
+	const struct dtc_hop *root = &g_array_index(place->hops, struct dtc_hop, place->root);
+	const struct dtc_hop *last = root;
+
+	for (guint i = 0; i < place->hops->len; i++) {
+		const struct dtc_hop *hop = &g_array_index(place->hops, struct dtc_hop, i);
+		if (hop->parent == root->parent && hop->attempt > last->attempt)
+			last = hop;
+	}
+	return last->exchange;
+}
+
+/* The call with which the place's span ends: of the attempt that was answered last. */
+static uint32_t find_last_call(const struct dtc_place *place)
+{
+	for (guint i = 0; i < place->hops->len; i++) {
+		const struct dtc_hop *hop = &g_array_index(place->hops, struct dtc_hop, i);
+		const struct dtc_hop_side *side = place->is_client ? &hop->client : &hop->server;
+		if (side->node == place->node && side->thread == place->thread && side->file != DTC_NONE &&
+		    side->end.ns == place->end.ns)
+			return side->response_last_call;
+	}
+	return DTC_NONE;
+}
+
+bool dtc_question_set_request(struct dtc_question *question, const DtcLoad *load, const DtcRequests *requests,
+			      DtcLocator *locator, guint index, DtcFindings *findings, GError **error)
+{
+	const DtcClocks *clocks = dtc_load_get_clocks(load);
+	struct dtc_place *place = dtc_locator_find(locator, index);
+
+	question->request = dtc_requests_get(requests, index);
+	if (place->thread == DTC_NONE) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
+			    "the captures show request '%s', but no kernel trace shows a thread that sent or "
+			    "answered it\n"
+			    "the traces may not cover its time: `dtrace-chain stats` tells what each node has",
+			    question->request->id);
+		dtc_place_free(place);
+		return false;
+	}
+	question->exchange = find_answered(place);
+	question->target.node = place->node;
+	question->target.thread = place->thread;
+	question->target.begin = dtc_clocks_to_cluster(clocks, place->node, place->begin);
+	question->target.end = dtc_clocks_to_cluster(clocks, place->node, place->end);
+	question->target.call = find_last_call(place);
+	add_place_findings(place, load, findings);
+	dtc_place_free(place);
+	return true;
+}
+
+static DtcReport *build_report(const DtcLoad *load, const struct dtc_question *question, const DtcPath *path,
+			       const DtcFindings *findings, GError **error)
+{
+	const struct dtc_path_target *target = &question->target;
+	const DtcHistory *history = dtc_load_get_history(load, target->node);
+	const struct dtc_thread *thread = dtc_history_get_thread(history, target->thread);
+	int64_t end_ns = dtc_clocks_to_node(dtc_load_get_clocks(load), target->node, target->end).ns;
+	struct dtc_report_input input = {
+		.node_names = dtc_load_get_node_names(load),
+		.node_count = dtc_load_get_node_count(load),
+		.path = path,
+		.clocks = dtc_load_get_clocks(load),
+		.findings = findings,
+		.target_node = target->node,
+		.target_pid = thread->pid,
+		.target_tid = thread->tid,
+		.target_comm = dtc_history_get_comm(history, target->thread, end_ns),
+		.target_process = dtc_history_get_process(history, target->thread, end_ns),
+	};
+	if (question->request) {
+		input.request = question->request->id;
+		input.identities = question->request->identities;
+		input.identity_count = question->request->identity_count;
+		input.method = question->exchange->method;
+		input.url = question->exchange->target;
+		input.status = question->exchange->status;
+	}
+	return dtc_report_new(&input, error);
+}
+
+DtcReport *dtc_question_answer(const struct dtc_question *question, const DtcLoad *load,
+			       const struct dtc_path_options *options, const DtcFindings *findings, DtcPath **ret_path,
+			       GError **error)
+{
+	g_autoptr(DtcPath) path = dtc_path_walk(dtc_load_get_links(load), &question->target, options, error);
+	if (!path)
+		return NULL;
+	DtcReport *report = build_report(load, question, path, findings, error);
+	if (report && ret_path)
+		*ret_path = g_steal_pointer(&path);
+	return report;
+}
