@@ -31,6 +31,7 @@ struct connection {
 	uint32_t flow[2];
 	struct side side[2];
 	int client;	   /* which side sends requests; -1: not known yet */
+	bool is_sure;	   /* of that: seen from the begin, or a response met its request */
 	bool has_requests; /* that were seen */
 	bool is_ended;	   /* reset, upgraded, or something else than HTTP */
 	bool look_again;   /* it only looked like a message, in the middle of a connection */
@@ -283,6 +284,7 @@ static struct open_exchange *take_request(DtcHttp *http, struct connection *c, c
 		return NULL;
 	if (message->has_begin_ack && dtc_seq_distance(first->exchange.request_seq, message->begin_ack) <= 0)
 		return NULL;
+	c->is_sure = true;
 	return g_queue_pop_head(&c->unanswered);
 }
 
@@ -332,6 +334,32 @@ static void note_seen(struct connection *c, guint i, int64_t time_ns)
 	}
 }
 
+/*
+ * A message begins on side i: does it fit what the sides are taken for? A capture that begins in the middle may have
+ * met a body in which a message stands: until a response has met a request, a request from the other side turns the
+ * roles, and what was taken for requests was none.
+ */
+static bool agree_on_roles(DtcHttp *http, struct connection *c, guint i)
+{
+	const struct dtc_http_message *message = &c->side[i].message;
+	int client = message->is_request ? (int)i : (int)!i;
+	if (c->client == client)
+		return true;
+	if (c->client >= 0 && (c->is_sure || !message->is_request))
+		return false;
+	if (c->client >= 0) {
+		struct open_exchange *open;
+		for (guint k = 0; k < 2; k++)
+			message_gone(http, c, k, false);
+		while ((open = g_queue_pop_head(&c->unanswered)))
+			open_exchange_free(open);
+		dtc_http_message_resync(&c->side[!i].message);
+	}
+	c->client = client;
+	c->is_sure = begins_at_isn(http, c->flow[i]) && !message->after_hole;
+	return true;
+}
+
 /* False if the connection turned out to be something else and is not to be read on. */
 static bool read_piece(DtcHttp *http, struct connection *c, guint i, const struct dtc_tcp_stream_piece *piece)
 {
@@ -345,9 +373,7 @@ static bool read_piece(DtcHttp *http, struct connection *c, guint i, const struc
 			note_seen(c, i, piece->time_ns);
 			return true;
 		case DTC_HTTP_BEGIN:
-			if (c->client < 0)
-				c->client = side->message.is_request ? (int)i : (int)!i;
-			if (side->message.is_request != ((int)i == c->client)) {
+			if (!agree_on_roles(http, c, i)) {
 				lose_track(http, c, i); /* inside a body that happens to look like a message */
 				break;
 			}

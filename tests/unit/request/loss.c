@@ -236,6 +236,27 @@ static void test_middle(void)
 	made_close(&m);
 }
 
+/* The capture begins inside a download of text that looks like requests: the real ones come from the other side. */
+static void test_mistaken_roles(void)
+{
+	struct made_capture m;
+	struct made_connection c;
+	made_open(&m);
+	made_connect_silently(&c, &m, 4000, 5, 6);
+	made_send(&c, SERVER, "GET /fake HTTP/1.1\r\nX-Request-Id: fake\r\n\r\n");
+	made_send(&c, SERVER, "GET /fake HTTP/1.1\r\nX-Request-Id: fake\r\n\r\n");
+	made_send(&c, CLIENT, REQUEST);
+	made_send(&c, SERVER, OK);
+	made_send(&c, CLIENT, REQUEST_B);
+	made_send(&c, SERVER, CREATED);
+	made_finish(&m);
+	check_count(&m, 2);
+	check(made_get(&m, 0), "/a", "id-a", 200);
+	check(made_get(&m, 1), "/b", "id-b", 201);
+	g_assert_cmpuint(dtc_packets_get_flow(m.packets, made_get(&m, 0)->flow)->source_port, ==, 4000);
+	made_close(&m);
+}
+
 /* Only the first bytes of each packet are captured. */
 static void test_snapshot_length(void)
 {
@@ -338,6 +359,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/loss/lost-body", test_lost_body);
 	g_test_add_func("/loss/lost-headers", test_lost_headers);
 	g_test_add_func("/loss/middle", test_middle);
+	g_test_add_func("/loss/mistaken-roles", test_mistaken_roles);
 	g_test_add_func("/loss/snapshot-length", test_snapshot_length);
 	g_test_add_func("/loss/reused-port", test_reused_port);
 	g_test_add_func("/loss/waiting-is-bounded", test_waiting_is_bounded);
