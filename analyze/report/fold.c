@@ -106,11 +106,41 @@ static guint find_line_end(const GArray *steps, guint first, int64_t min_ns)
 	return end;
 }
 
+/* Lines of one thread and cause that lie side by side, because they were cut for different reasons, become one. */
+static GArray *join_neighbours(GArray *folds, const GArray *steps)
+{
+	GArray *joined = g_array_new(FALSE, FALSE, sizeof(struct dtc_fold));
+
+	for (guint i = 0; i < folds->len; i++) {
+		const struct dtc_fold *fold = &g_array_index(folds, struct dtc_fold, i);
+		struct dtc_fold *last = joined->len ?
+			&g_array_index(joined, struct dtc_fold, joined->len - 1) : NULL;
+		bool is_same = last && fold->kind <= DTC_FOLD_THREAD && last->kind <= DTC_FOLD_THREAD &&
+			is_same_thread(get_step(steps, fold->first), get_step(steps, last->first)) &&
+			get_step(steps, fold->head)->cause == get_step(steps, last->head)->cause &&
+			get_step(steps, fold->head)->detail == get_step(steps, last->head)->detail;
+		if (!is_same) {
+			g_array_append_val(joined, *fold);
+			continue;
+		}
+		guint first = last->first, end = fold->first + fold->count;
+		g_array_set_size(joined, joined->len - 1);
+		append_fold(joined, steps, DTC_FOLD_THREAD, first, end);
+	}
+	g_array_unref(folds);
+	return joined;
+}
+
 GArray *dtc_fold_steps(const GArray *steps, int64_t min_ns)
 {
 	GArray *folds = g_array_new(FALSE, FALSE, sizeof(struct dtc_fold));
 	guint pending = 0;
 
+	if (min_ns <= 0) {
+		for (guint i = 0; i < steps->len; i++)
+			append_fold(folds, steps, DTC_FOLD_STEP, i, i + 1);
+		return folds;
+	}
 	for (guint i = 0; i < steps->len;) {
 		if (get_ns(steps, i) < min_ns) {
 			i++;
@@ -124,5 +154,5 @@ GArray *dtc_fold_steps(const GArray *steps, int64_t min_ns)
 	}
 	if (pending < steps->len)
 		fold_by_thread(folds, steps, pending, steps->len, min_ns);
-	return folds;
+	return join_neighbours(folds, steps);
 }

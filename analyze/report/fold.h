@@ -24,5 +24,5 @@ struct dtc_fold {
 	bool is_mixed; /* it has steps of other causes than its head's */
 };
 
-/* Lines for the path, in time order; steps shorter than min_ns are folded. Array of struct dtc_fold; caller owns. */
+/* Lines for the path, in time order; steps shorter than min_ns are folded, with 0 none. Of struct dtc_fold; caller owns. */
 GArray *dtc_fold_steps(const GArray *steps, int64_t min_ns);

@@ -14,6 +14,7 @@
 #define BREAKDOWN_LINES 24
 #define PATH_LINES 32
 #define CAUSALITY_LINES 16
+#define MIN_DETAIL_COLUMNS 8
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
 
 struct view {
@@ -416,12 +417,13 @@ static void add_blocking(const struct view *view, const struct dtc_report_blocki
 	dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s@%s ", thread, blocking->who.node);
 	dtc_layout_add(layout, get_style(blocking->cause), "%s", dtc_cause_to_string(blocking->cause));
 	if (blocking->detail) {
-		/* What it waited on gives way to who ended it, but not all of it. */
+		/* On a narrow line what it waited on gives way to who ended it; a stump of it says nothing. */
 		guint rest = dtc_layout_get_rest(layout);
 		guint wanted = blocking->woken_by ? dtc_printable_get_columns(blocking->woken_by) + 4 : 0;
-		g_autofree char *detail = dtc_printable_fit(blocking->detail,
-							    wanted > rest / 2 ? rest / 2 : rest - wanted);
-		dtc_layout_add(layout, DTC_STYLE_DIM, " %s", detail);
+		if (rest >= wanted + MIN_DETAIL_COLUMNS) {
+			g_autofree char *detail = dtc_printable_fit(blocking->detail, rest - wanted);
+			dtc_layout_add(layout, DTC_STYLE_DIM, " %s", detail);
+		}
 	}
 	if (blocking->woken_by)
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, " %s %s", blocking->link == DTC_LINK_EXACT ? "←" : "≈",

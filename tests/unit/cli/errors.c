@@ -55,9 +55,12 @@ static void test_codes(void)
 		GQuark (*domain)(void);
 		int code, expected;
 	} cases[] = {
-		{ dtc_collect_error_quark, DTC_ERROR_USAGE, 2 },	{ dtc_sync_error_quark, DTC_ERROR_USAGE, 2 },
-		{ dtc_analyze_error_quark, DTC_ERROR_USAGE, 2 },	{ dtc_analyze_error_quark, DTC_ERROR_NOT_FOUND, 1 },
-		{ dtc_sync_error_quark, DTC_ERROR_INFEASIBLE, 1 },	{ dtc_collect_error_quark, DTC_ERROR_UNREADABLE, 1 },
+		{ dtc_collect_error_quark, DTC_ERROR_USAGE, 2 },
+		{ dtc_sync_error_quark, DTC_ERROR_USAGE, 2 },
+		{ dtc_analyze_error_quark, DTC_ERROR_USAGE, 2 },
+		{ dtc_analyze_error_quark, DTC_ERROR_NOT_FOUND, 1 },
+		{ dtc_sync_error_quark, DTC_ERROR_INFEASIBLE, 1 },
+		{ dtc_collect_error_quark, DTC_ERROR_UNREADABLE, 1 },
 		{ g_file_error_quark, 0, 1 }, /* code 0 of a foreign domain is not our USAGE */
 	};
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
