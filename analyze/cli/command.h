@@ -18,6 +18,7 @@ int dtc_command_analyze(int argc, char **argv); /* also without a command word *
 int dtc_command_stats(int argc, char **argv);
 int dtc_command_sync(int argc, char **argv);
 int dtc_command_top(int argc, char **argv);
+int dtc_command_states(int argc, char **argv);
 int dtc_command_blockings(int argc, char **argv);
 
 /* Prints "dtrace-chain: MESSAGE" and "hint: ..." on stderr and gives the exit code of the error (1, or 2 for USAGE). */

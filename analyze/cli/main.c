@@ -13,6 +13,7 @@ static const struct dtc_command commands[] = {
 	{ "sync", "how the clocks of the nodes relate, and how sure that is", dtc_command_sync },
 	{ "blockings", "what threads were blocked on, and what their wakers were blocked on", dtc_command_blockings },
 	{ "top", "what every process or thread did with its time", dtc_command_top },
+	{ "states", "what a thread, process or node did, by state, call and file", dtc_command_states },
 };
 
 static const struct dtc_command *find_command(const char *name)
