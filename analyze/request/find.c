@@ -37,8 +37,15 @@ static bool request_fits(const struct dtc_request *request, const char *wanted, 
 	return false;
 }
 
-static void set_ambiguous(const DtcRequests *requests, const char *wanted, const GArray *found, GError **error)
+static int compare_ids(gconstpointer a, gconstpointer b, gpointer requests)
 {
+	return strcmp(dtc_requests_get(requests, *(const guint *)a)->id,
+		      dtc_requests_get(requests, *(const guint *)b)->id);
+}
+
+static void set_ambiguous(const DtcRequests *requests, const char *wanted, GArray *found, GError **error)
+{
+	g_array_sort_with_data(found, compare_ids, (gpointer)requests);
 	g_autoptr(GString) list = g_string_new(NULL);
 	for (guint i = 0; i < MIN(found->len, MAX_LISTED); i++)
 		g_string_append_printf(list, "%s'%s'", i ? ", " : "",
@@ -76,6 +83,7 @@ static void append_closest(GString *hint, const DtcRequests *requests, const cha
 		closest[place] = id;
 		likeness[place] = like;
 	}
+	g_string_append(hint, likeness[0] > 0 ? "closest: " : "for example ");
 	for (guint i = 0; i < MAX_CLOSEST && closest[i]; i++)
 		g_string_append_printf(hint, "%s'%s'", i ? ", " : "", closest[i]);
 }
@@ -86,8 +94,7 @@ static void set_not_found(const DtcRequests *requests, const char *wanted, GErro
 	guint row_count = dtc_requests_get_count(requests), exchange_count = dtc_exchanges_get_count(exchanges);
 	g_autoptr(GString) hint = g_string_new(NULL);
 	if (row_count > 0) {
-		g_string_append_printf(hint, "the captures have %u request%s; closest: ", row_count,
-				       row_count == 1 ? "" : "s");
+		g_string_append_printf(hint, "the captures have %u request%s; ", row_count, row_count == 1 ? "" : "s");
 		append_closest(hint, requests, wanted);
 	} else if (exchange_count > 0) {
 		g_string_append_printf(hint,

@@ -82,7 +82,7 @@ static void test_shared_trace(void)
 	g_assert_cmpuint(find(requests, "ra")->exchange_count, ==, 1);
 	g_assert_cmpuint(find(requests, "rb")->exchange_count, ==, 2);
 	check_error(requests, "shared", DTC_ERROR_USAGE, "fits 3 requests");
-	check_error(requests, "shared", DTC_ERROR_USAGE, "'ra', 'shared', 'rb'");
+	check_error(requests, "shared", DTC_ERROR_USAGE, "'ra', 'rb', 'shared'");
 }
 
 /* A proxy gives its own X-Request-Id and answers with both; a constant in a response joins nothing. */
@@ -152,6 +152,7 @@ static void test_parts(void)
 	check_error(requests, "req-00", DTC_ERROR_USAGE, "'req-0009' and 30 more");
 	check_error(requests, "", DTC_ERROR_USAGE, "empty");
 	check_error(requests, " ", DTC_ERROR_USAGE, "empty");
+	check_error(requests, "zzz", DTC_ERROR_NOT_FOUND, "41 requests; for example 'req-0000'");
 	check_error(requests, "req-0131", DTC_ERROR_NOT_FOUND, "41 requests; closest: 'req-0031'");
 }
 
