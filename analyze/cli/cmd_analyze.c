@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dtrace-chain [analyze]: where the time of one request, or of one thread over a span, went. */
 #include "analyze/cli/command.h"
+#include "analyze/cli/export.h"
 #include "analyze/cli/load.h"
 #include "analyze/cli/moment.h"
 #include "analyze/cli/options.h"
@@ -13,6 +14,7 @@
 
 struct analyze_options {
 	struct dtc_common_options common;
+	struct dtc_export_options files;
 	char *request_id; /* all strings owned */
 	char *thread;
 	char *from;
@@ -33,6 +35,7 @@ struct analyze_options {
 static void options_clear(struct analyze_options *options)
 {
 	dtc_common_options_clear(&options->common);
+	dtc_export_options_clear(&options->files);
 	g_free(options->request_id);
 	g_free(options->thread);
 	g_free(options->from);
@@ -67,6 +70,7 @@ static bool parse_options(struct analyze_options *options, int *argc, char ***ar
 	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE] --request-id ID | --thread NODE:TID");
 
 	dtc_common_options_add(&options->common, context);
+	dtc_export_options_add(&options->files, context);
 	g_option_context_add_main_entries(context, entries, NULL);
 	return g_option_context_parse(context, argc, argv, error);
 }
@@ -172,12 +176,13 @@ static bool explain(const DtcLoad *load, const struct dtc_question *question, co
 	};
 
 	dtc_progress_show(progress, "walking the critical path");
-	g_autoptr(DtcReport) report = dtc_question_answer(question, load, &path_options, findings, NULL, error);
+	g_autoptr(DtcPath) path = NULL;
+	g_autoptr(DtcReport) report = dtc_question_answer(question, load, &path_options, findings, &path, error);
 	if (!report)
 		return false;
 	dtc_progress_clear(progress);
 	*ret_complete = report->complete;
-	return print_report(report, options, error);
+	return dtc_export_write(&options->files, report, path, load, error) && print_report(report, options, error);
 }
 
 /* The whole job; ret_complete tells whether the answer rests on all of the selected data. */
@@ -193,7 +198,7 @@ static bool answer(const struct analyze_options *options, int argc, char **argv,
 	g_autoptr(DtcRequests) requests = NULL;
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
-	if (!bundle)
+	if (!bundle || !dtc_export_options_check(&options->files, bundle, error))
 		return false;
 	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
 	g_autoptr(DtcLoad) load = dtc_load_bundle(bundle, &load_options, progress, findings, error);
