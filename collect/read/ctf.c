@@ -413,9 +413,7 @@ struct cursor {
 	bool ended;    /* the iterator has no more, or failed */
 	bool is_rejected; /* what is left of the batch is dropped */
 	bool has_item; /* the stream's current item is valid; an event is messages[at] */
-	bool in_trace; /* a packet was seen: later counts of lost events are from inside the trace */
 	int cpu_member; /* in the packet context, or -1 */
-	int sequence_member;
 	bool gap_times_events; /* discarded events messages carry times */
 	bool gap_times_packets;
 };
@@ -559,7 +557,6 @@ static void begin_stream(DtcCtf *ctf, struct cursor *cursor, const bt_stream *st
 				     g_strdup_printf("%" G_GUINT64_FORMAT, bt_stream_get_id(stream));
 	const bt_field_class *context = bt_stream_class_borrow_packet_context_field_class_const(class);
 	cursor->cpu_member = find_member(context, "cpu_id");
-	cursor->sequence_member = find_member(context, "packet_seq_num");
 	if (!bt_stream_class_borrow_default_clock_class_const(class)) {
 		ctf->has_clock = false;
 		reject(cursor, g_strdup("it has no clock"));
@@ -595,16 +592,6 @@ static void begin_packet(struct cursor *cursor, const bt_packet *packet)
 		return;
 	}
 	cursor->stream.cpu = (uint32_t)value;
-	/*
-	 * The tracer's counter runs from the start of its session. A first packet with a number is the middle of one
-	 * (a snapshot of a ring): what the counter says then was lost before the recording begins.
-	 */
-	if (!cursor->in_trace && cursor->stream.has_pending_gap &&
-	    get_packet_number(packet, cursor->sequence_member, &value) && value > 0) {
-		cursor->stream.has_pending_gap = false;
-		cursor->stream.lost_before_begin = true;
-	}
-	cursor->in_trace = true;
 }
 
 static void set_gap_times(struct dtc_gap *gap, const bt_clock_snapshot *begin, const bt_clock_snapshot *end)
@@ -617,6 +604,7 @@ static struct dtc_gap read_discarded_events(const struct cursor *cursor, const b
 {
 	struct dtc_gap gap = { cursor->stream.last_ns, cursor->stream.last_ns, DTC_ABSENT };
 	uint64_t count;
+	/* Of a stream's first packet babeltrace2 gives none: the tracer counts from the begin of its session. */
 	if (bt_message_discarded_events_get_count(message, &count) == BT_PROPERTY_AVAILABILITY_AVAILABLE)
 		gap.count = (int64_t)MIN(count, (uint64_t)INT64_MAX);
 	if (cursor->gap_times_events)
@@ -669,7 +657,6 @@ static bool take_message(DtcCtf *ctf, struct cursor *cursor, const bt_message *m
 		stream->has_pending_gap = true;
 		break;
 	case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
-		cursor->in_trace = true;
 		dtc_stream_take_gap(stream, read_discarded_packets(cursor, message));
 		is_item = true;
 		break;

@@ -199,9 +199,6 @@ static void report_stream(const DtcReader *reader, const struct dtc_stream *stre
 				 "the clock of stream '%s' ran backward %" G_GUINT64_FORMAT
 				 " times, by up to %" G_GINT64_FORMAT " ns; those events were held in order",
 				 name, stream->reversal_count, stream->reversal_max_ns);
-	if (stream->lost_before_begin)
-		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, reader->node,
-				 "stream '%s' begins in the middle of a session that had lost events before", name);
 }
 
 bool dtc_reader_finish(DtcReader *reader, DtcFindings *findings, GError **error)
@@ -228,8 +225,8 @@ bool dtc_reader_finish(DtcReader *reader, DtcFindings *findings, GError **error)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, reader->node, "the trace holds no events");
 	if (reader->uncounted_gap_count > 0)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, true, reader->node,
-				 "events were lost: at least %" G_GUINT64_FORMAT " in %" G_GUINT64_FORMAT
-				 " gaps, %" G_GUINT64_FORMAT " of them whole packets",
+				 "events were lost: %" G_GUINT64_FORMAT " or more in %" G_GUINT64_FORMAT
+				 " gaps; how many in %" G_GUINT64_FORMAT " of them is not known",
 				 reader->lost_count, reader->gap_count, reader->uncounted_gap_count);
 	else if (reader->gap_count > 0)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, true, reader->node,

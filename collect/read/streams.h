@@ -30,7 +30,6 @@ struct dtc_stream {
 	bool has_pending_gap;
 	struct dtc_gap pending_gap;
 	bool is_cut; /* the gap is the rest of a damaged stream, from its last event on */
-	bool lost_before_begin; /* the first packet's counter told of losses before the recording */
 	guint64 event_count;
 	guint64 reversal_count;
 	int64_t reversal_max_ns;

@@ -1,0 +1,667 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The reader on traces made by hand: order, gaps, damage, spellings old and new, both byte orders. */
+#include "collect/read/reader.h"
+#include "dtrace-chain/error.h"
+#include "tests/support/made_trace.h"
+
+#include <sys/stat.h>
+
+struct trace {
+	char *path;
+	DtcReader *reader;
+	DtcFindings *findings;
+	GArray *events; /* struct dtc_event; texts are copied */
+	GPtrArray *texts;
+};
+
+static void read_all(struct trace *trace)
+{
+	const struct dtc_event *event;
+	while ((event = dtc_reader_next(trace->reader))) {
+		struct dtc_event copy = *event;
+		for (int i = 0; i < 2; i++) {
+			if (!copy.text[i])
+				continue;
+			copy.text[i] = g_strdup(copy.text[i]);
+			g_ptr_array_add(trace->texts, (void *)copy.text[i]);
+		}
+		g_array_append_val(trace->events, copy);
+	}
+}
+
+static void open_and_read(struct trace *trace)
+{
+	g_autoptr(GError) error = NULL;
+	trace->reader = dtc_reader_open("made", trace->path, &error);
+	g_assert_no_error(error);
+	trace->findings = dtc_findings_new();
+	trace->events = g_array_new(FALSE, FALSE, sizeof(struct dtc_event));
+	trace->texts = g_ptr_array_new_with_free_func(g_free);
+	read_all(trace);
+	g_assert_true(dtc_reader_finish(trace->reader, trace->findings, &error));
+	g_assert_no_error(error);
+}
+
+static void trace_close(struct trace *trace)
+{
+	dtc_reader_free(trace->reader);
+	if (trace->findings)
+		dtc_findings_free(trace->findings);
+	if (trace->events)
+		g_array_unref(trace->events);
+	if (trace->texts)
+		g_ptr_array_unref(trace->texts);
+}
+
+static void trace_clear(struct trace *trace)
+{
+	trace_close(trace);
+	made_remove(trace->path);
+	g_free(trace->path);
+}
+
+static const struct dtc_event *get(const struct trace *trace, guint index)
+{
+	g_assert_cmpuint(index, <, trace->events->len);
+	return &g_array_index(trace->events, struct dtc_event, index);
+}
+
+static bool has_finding(const struct trace *trace, const char *part)
+{
+	for (guint i = 0; i < dtc_findings_get_count(trace->findings); i++)
+		if (strstr(dtc_findings_get(trace->findings, i)->text, part))
+			return true;
+	return false;
+}
+
+static void add_other(struct made_bytes *events, guint64 timestamp, guint32 value)
+{
+	made_begin_event(events, MADE_OTHER, timestamp);
+	made_put(events, value, 4);
+}
+
+static void add_switch(struct made_bytes *events, guint64 timestamp, gint32 prev, gint32 next)
+{
+	made_begin_event(events, MADE_SWITCH, timestamp);
+	made_put_comm(events, "before");
+	made_put(events, (guint32)prev, 4);
+	made_put(events, 0x100, 8);
+	made_put_comm(events, "after");
+	made_put(events, (guint32)next, 4);
+}
+
+/* One packet with switches at the given times, next_tid 1, 2, ... */
+static void add_switches(struct made_bytes *stream, const struct made_packet *packet, const guint64 *times, guint count)
+{
+	struct made_bytes events = made_bytes_new(stream->is_big_endian);
+	for (guint i = 0; i < count; i++)
+		add_switch(&events, times[i], 0, (gint32)i + 1);
+	made_add_packet(stream, packet, &events);
+	made_bytes_clear(&events);
+}
+
+static void write_stream(struct trace *trace, const char *name, const struct made_bytes *stream)
+{
+	made_write(trace->path, name, stream->bytes->data, stream->bytes->len);
+}
+
+static void test_ties(void)
+{
+	struct made_metadata metadata = { 0 };
+	struct trace trace = { .path = made_directory(&metadata) };
+	/* the file names sort the other way round than the CPUs */
+	for (guint cpu = 0; cpu < 3; cpu++) {
+		struct made_bytes stream = made_bytes_new(false);
+		const guint64 times[] = { 100, 200, 200, 300 };
+		struct made_packet packet = { .begin = 100, .end = 300, .cpu = cpu };
+		add_switches(&stream, &packet, times, G_N_ELEMENTS(times));
+		g_autofree char *name = g_strdup_printf("stream_%u", 9 - cpu);
+		write_stream(&trace, name, &stream);
+		made_bytes_clear(&stream);
+	}
+	open_and_read(&trace);
+	static const guint cpus[] = { 0, 1, 2, 0, 0, 1, 1, 2, 2, 0, 1, 2 };
+	static const gint64 tids[] = { 1, 1, 1, 2, 3, 2, 3, 2, 3, 4, 4, 4 };
+	g_assert_cmpuint(trace.events->len, ==, G_N_ELEMENTS(cpus));
+	for (guint i = 0; i < G_N_ELEMENTS(cpus); i++) {
+		g_assert_cmpuint(get(&trace, i)->cpu, ==, cpus[i]);
+		g_assert_cmpint(get(&trace, i)->v[DTC_SWITCH_NEXT_TID], ==, tids[i]);
+	}
+	g_assert_cmpint(get(&trace, 0)->time_ns, ==, MADE_OFFSET_NS + 100);
+	g_assert_cmpuint(dtc_reader_get_cpu_count(trace.reader), ==, 3);
+	g_assert_cmpuint(dtc_findings_get_count(trace.findings), ==, 0);
+	g_assert_cmpstr(dtc_reader_get_environment(trace.reader, "kernel_release"), ==, "6.1.0-test");
+	g_assert_cmpstr(dtc_reader_get_environment(trace.reader, "hostname"), ==, "made");
+	g_assert_cmpstr(dtc_reader_get_environment(trace.reader, "nonsense"), ==, "");
+	trace_clear(&trace);
+}
+
+static void test_gaps(void)
+{
+	struct made_metadata metadata = { 0 };
+	struct trace trace = { .path = made_directory(&metadata) };
+	struct made_bytes stream = made_bytes_new(false);
+	add_switches(&stream, &(struct made_packet){ 100, 190, 0, 0, 0, 0 }, (const guint64[]){ 100, 180 }, 2);
+	/* five events lost up to the end of this packet */
+	add_switches(&stream, &(struct made_packet){ 200, 290, 1, 5, 0, 0 }, (const guint64[]){ 210, 280 }, 2);
+	/* the packet with number 2 was lost as a whole */
+	add_switches(&stream, &(struct made_packet){ 400, 490, 3, 5, 0, 0 }, (const guint64[]){ 410 }, 1);
+	write_stream(&trace, "stream_0", &stream);
+	open_and_read(&trace);
+	g_assert_cmpuint(trace.events->len, ==, 7);
+	const struct dtc_event *lost = get(&trace, 4);
+	g_assert_cmpuint(get(&trace, 3)->kind, ==, DTC_EVENT_SCHED_SWITCH);
+	g_assert_cmpuint(lost->kind, ==, DTC_EVENT_LOST);
+	g_assert_cmpint(lost->v[DTC_LOST_COUNT], ==, 5);
+	g_assert_cmpint(lost->v[DTC_LOST_BEGIN], ==, MADE_OFFSET_NS + 190);
+	g_assert_cmpint(lost->time_ns, ==, MADE_OFFSET_NS + 290);
+	lost = get(&trace, 5);
+	g_assert_cmpuint(lost->kind, ==, DTC_EVENT_LOST);
+	g_assert_cmpint(lost->v[DTC_LOST_COUNT], ==, DTC_ABSENT);
+	g_assert_cmpint(lost->v[DTC_LOST_BEGIN], ==, MADE_OFFSET_NS + 290);
+	g_assert_cmpint(lost->time_ns, ==, MADE_OFFSET_NS + 400);
+	g_assert_cmpuint(dtc_reader_get_lost_count(trace.reader), ==, 5);
+	g_assert_false(dtc_findings_get_complete(trace.findings));
+	g_assert_true(has_finding(&trace, "5 or more in 2 gaps"));
+	/* the made-up events are in no count */
+	g_assert_cmpuint(dtc_reader_get_event_name_count(trace.reader), ==, 1);
+	g_assert_cmpuint(dtc_reader_get_event_count(trace.reader, 0), ==, 5);
+	made_bytes_clear(&stream);
+	trace_clear(&trace);
+}
+
+/*
+ * The first packet of a recording tells of losses: before it or in it, nobody knows how many (a snapshot begins in the
+ * middle of a session). The next count is the difference to it.
+ */
+static void test_first_packet(void)
+{
+	struct made_metadata metadata = { 0 };
+	struct trace trace = { .path = made_directory(&metadata) };
+	struct made_bytes stream = made_bytes_new(false);
+	add_switches(&stream, &(struct made_packet){ 100, 190, 70, 1000, 0, 0 }, (const guint64[]){ 110 }, 1);
+	add_switches(&stream, &(struct made_packet){ 200, 290, 71, 1003, 0, 0 }, (const guint64[]){ 210 }, 1);
+	write_stream(&trace, "stream_0", &stream);
+	open_and_read(&trace);
+	g_assert_cmpuint(trace.events->len, ==, 4);
+	g_assert_cmpuint(get(&trace, 1)->kind, ==, DTC_EVENT_LOST);
+	g_assert_cmpint(get(&trace, 1)->v[DTC_LOST_COUNT], ==, DTC_ABSENT);
+	g_assert_cmpint(get(&trace, 1)->v[DTC_LOST_BEGIN], ==, MADE_OFFSET_NS + 100);
+	g_assert_cmpint(get(&trace, 3)->v[DTC_LOST_COUNT], ==, 3);
+	g_assert_cmpuint(dtc_reader_get_lost_count(trace.reader), ==, 3);
+	made_bytes_clear(&stream);
+	trace_clear(&trace);
+}
+
+/* A stream that the disk or a copy cut: all its whole packets and the beginning of the last one are read. */
+static void test_cut_stream(bool is_big_endian)
+{
+	struct made_metadata metadata = { .is_big_endian = is_big_endian };
+	struct trace trace = { .path = made_directory(&metadata) };
+	struct made_bytes whole = made_bytes_new(is_big_endian), cut = made_bytes_new(is_big_endian);
+	const guint64 times[] = { 100, 110, 120, 130 }, later[] = { 200, 210, 220, 230 };
+	add_switches(&whole, &(struct made_packet){ 100, 190, 0, 0, 0, 16 }, times, 4);
+	add_switches(&cut, &(struct made_packet){ 100, 190, 0, 0, 1, 16 }, times, 4);
+	add_switches(&cut, &(struct made_packet){ 200, 290, 1, 0, 1, 16 }, later, 4);
+	write_stream(&trace, "stream_0", &whole);
+	/* inside the third event of the second packet */
+	guint event_bytes = 2 + 8 + 16 + 4 + 8 + 16 + 4;
+	guint packet_bytes = MADE_HEADER_BYTES + 4 * event_bytes + 16;
+	made_write(trace.path, "stream_1", cut.bytes->data, packet_bytes + MADE_HEADER_BYTES + 2 * event_bytes + 20);
+	open_and_read(&trace);
+	guint of_cpu[2] = { 0, 0 };
+	for (guint i = 0; i < trace.events->len; i++)
+		if (get(&trace, i)->kind == DTC_EVENT_SCHED_SWITCH)
+			of_cpu[get(&trace, i)->cpu]++;
+	g_assert_cmpuint(of_cpu[0], ==, 4);
+	g_assert_cmpuint(of_cpu[1], ==, 6);
+	/* nobody shall think that the last thread ran on */
+	const struct dtc_event *last = get(&trace, trace.events->len - 1);
+	g_assert_cmpuint(last->kind, ==, DTC_EVENT_LOST);
+	g_assert_cmpuint(last->cpu, ==, 1);
+	g_assert_cmpuint(dtc_reader_get_lost_count(trace.reader), ==, 0);
+	g_assert_false(dtc_findings_get_complete(trace.findings));
+	g_autofree char *position = g_strdup_printf("'stream_1' ends at byte %u",
+						    packet_bytes + MADE_HEADER_BYTES + 2 * event_bytes + 20);
+	g_assert_true(has_finding(&trace, position));
+	made_bytes_clear(&whole);
+	made_bytes_clear(&cut);
+	trace_clear(&trace);
+}
+
+static void test_cut_stream_little(void)
+{
+	test_cut_stream(false);
+}
+
+static void test_cut_stream_big(void)
+{
+	test_cut_stream(true);
+}
+
+/* A packet in the middle of a file is overwritten: the ones before and behind it are read. */
+static void test_hole_in_stream(void)
+{
+	struct made_metadata metadata = { 0 };
+	struct trace trace = { .path = made_directory(&metadata) };
+	struct made_bytes stream = made_bytes_new(false);
+	const guint64 times[] = { 100, 200, 300 };
+	guint ends[3];
+	for (guint i = 0; i < 3; i++) {
+		add_switches(&stream, &(struct made_packet){ times[i], times[i] + 50, i, 0, 0, 0 }, &times[i], 1);
+		ends[i] = stream.bytes->len;
+	}
+	memset(stream.bytes->data + ends[0], 0x5a, 60);
+	write_stream(&trace, "stream_0", &stream);
+	open_and_read(&trace);
+	guint switches = 0, gaps = 0;
+	for (guint i = 0; i < trace.events->len; i++) {
+		switches += get(&trace, i)->kind == DTC_EVENT_SCHED_SWITCH;
+		gaps += get(&trace, i)->kind == DTC_EVENT_LOST;
+	}
+	g_assert_cmpuint(switches, ==, 2);
+	g_assert_cmpuint(gaps, ==, 1);
+	g_assert_true(has_finding(&trace, "damaged at byte"));
+	made_bytes_clear(&stream);
+	trace_clear(&trace);
+}
+
+/* An event that no class is declared for ends its own stream only. */
+static void test_bad_event(void)
+{
+	struct made_metadata metadata = { 0 };
+	struct trace trace = { .path = made_directory(&metadata) };
+	struct made_bytes good = made_bytes_new(false), bad = made_bytes_new(false), events = made_bytes_new(false);
+	const guint64 times[] = { 100, 110, 120 };
+	add_switches(&good, &(struct made_packet){ 100, 190, 0, 0, 0, 0 }, times, 3);
+	add_switch(&events, 105, 0, 9);
+	made_begin_event(&events, 999, 106);
+	made_add_packet(&bad, &(struct made_packet){ 100, 190, 0, 0, 1, 0 }, &events);
+	write_stream(&trace, "stream_0", &good);
+	write_stream(&trace, "stream_1", &bad);
+	open_and_read(&trace);
+	g_assert_cmpuint(trace.events->len, ==, 5); /* and the gap at the end of stream_1 */
+	g_assert_true(has_finding(&trace, "'stream_1' is damaged after 1 events"));
+	g_assert_false(dtc_findings_get_complete(trace.findings));
+	made_bytes_clear(&events);
+	made_bytes_clear(&good);
+	made_bytes_clear(&bad);
+	trace_clear(&trace);
+}
+
+/* The clock of a CPU that goes back by 30 ns: counted, and held. */
+static void test_reversal(void)
+{
+	struct made_metadata metadata = { 0 };
+	struct trace trace = { .path = made_directory(&metadata) };
+	struct made_bytes stream = made_bytes_new(false);
+	add_switches(&stream, &(struct made_packet){ 100, 290, 0, 0, 0, 0 }, (const guint64[]){ 100, 200, 170, 210 }, 4);
+	write_stream(&trace, "stream_0", &stream);
+	open_and_read(&trace);
+	g_assert_cmpuint(trace.events->len, ==, 4);
+	g_assert_cmpint(get(&trace, 2)->time_ns, ==, MADE_OFFSET_NS + 200);
+	g_assert_cmpint(get(&trace, 3)->time_ns, ==, MADE_OFFSET_NS + 210);
+	g_assert_true(has_finding(&trace, "ran backward 1 times, by up to 30 ns"));
+	g_assert_true(dtc_findings_get_complete(trace.findings));
+	made_bytes_clear(&stream);
+	trace_clear(&trace);
+}
+
+static void add_spelled_events(struct made_bytes *events)
+{
+	guint64 now = 100;
+	add_switch(events, now++, 5, 6);
+	made_begin_event(events, MADE_SWITCH_PERF, now++);
+	made_put_text(events, "perf");
+	made_put(events, 7, 4);
+	made_put(events, 8, 4);
+	made_begin_event(events, MADE_SYS_READ, now++);
+	made_put(events, 3, 4);
+	made_put(events, 0xdeadbeef, 8);
+	made_put(events, 512, 8);
+	made_begin_event(events, MADE_EXIT_SYSCALL, now++);
+	made_put(events, (guint64)-11, 8);
+	made_begin_event(events, MADE_OPENAT, now++);
+	made_put(events, (guint32)-100, 4);
+	made_put_text(events, "/etc/hosts");
+	made_begin_event(events, MADE_UNKNOWN_CALL, now++);
+	made_put(events, 435, 4);
+	made_begin_event(events, MADE_UNKNOWN_CALL, now++);
+	made_put(events, 99999, 4);
+	add_other(events, now++, 42);
+	made_begin_event(events, MADE_LOGGER, now++);
+	made_put(events, 5, 4);
+	g_byte_array_append(events->bytes, (const guint8 *)"hello", 5);
+	made_begin_event(events, MADE_ACCEPT_EXIT, now++);
+	made_put(events, 12, 8);
+	made_put(events, 2, 2);
+	made_put(events, 51710, 2);
+	made_put(events, 4, 4);
+	g_byte_array_append(events->bytes, (const guint8 *)"\x0a\x4d\x00\x01", 4);
+	made_put(events, 0, 4);
+	made_begin_event(events, MADE_ACCEPT_EXIT, now++);
+	made_put(events, 13, 8);
+	made_put(events, 10, 2);
+	made_put(events, 51711, 2);
+	made_put(events, 0, 4);
+	made_put(events, 8, 4);
+	g_byte_array_append(events->bytes, (const guint8 *)"\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\x12\x34", 16);
+	made_begin_event(events, MADE_PIPE_EXIT, now++);
+	made_put(events, 0, 8);
+	made_put(events, 21, 4);
+	made_put(events, 22, 4);
+	made_begin_event(events, MADE_PIPE_ENTRY_OLD, now++);
+	made_put(events, 0x7ffe12345678, 8);
+	made_begin_event(events, MADE_EPOLL_CTL, now++);
+	made_put(events, 8, 4);
+	made_put(events, 1, 4);
+	made_put(events, 10, 4);
+}
+
+static void check_call(const struct trace *trace, guint index, guint kind, const char *name)
+{
+	const struct dtc_event *event = get(trace, index);
+	g_assert_cmpuint(event->kind, ==, kind);
+	g_assert_cmpstr(dtc_reader_get_syscall_name(trace->reader, (guint)event->v[DTC_CALL_NAME]), ==, name);
+}
+
+static void check_spelled_events(const struct trace *trace)
+{
+	const struct dtc_event *event = get(trace, 0);
+	g_assert_cmpstr(event->text[0], ==, "before");
+	g_assert_cmpstr(event->text[1], ==, "after");
+	g_assert_cmpint(event->v[DTC_SWITCH_PREV_TID], ==, 5);
+	g_assert_cmpint(event->v[DTC_SWITCH_PREV_STATE], ==, 0x100);
+	g_assert_cmpint(event->v[DTC_SWITCH_PREV_PRIO], ==, DTC_ABSENT);
+	event = get(trace, 1);
+	g_assert_cmpuint(event->kind, ==, DTC_EVENT_SCHED_SWITCH);
+	g_assert_cmpint(event->v[DTC_SWITCH_PREV_TID], ==, 7);
+	g_assert_cmpint(event->v[DTC_SWITCH_NEXT_TID], ==, 8);
+	g_assert_cmpstr(event->text[0], ==, "perf");
+	g_assert_null(event->text[1]);
+	check_call(trace, 2, DTC_EVENT_SYSCALL_ENTRY, "read");
+	g_assert_cmpint(get(trace, 2)->v[DTC_CALL_FD], ==, 3);
+	g_assert_cmpint(get(trace, 2)->v[DTC_CALL_LENGTH], ==, 512);
+	check_call(trace, 3, DTC_EVENT_SYSCALL_EXIT, "unknown");
+	g_assert_cmpint(get(trace, 3)->v[DTC_CALL_RET], ==, -11);
+	check_call(trace, 4, DTC_EVENT_SYSCALL_ENTRY, "openat");
+	g_assert_cmpstr(get(trace, 4)->text[0], ==, "/etc/hosts");
+	g_assert_cmpint(get(trace, 4)->v[DTC_CALL_FD], ==, DTC_ABSENT);
+	check_call(trace, 5, DTC_EVENT_SYSCALL_ENTRY, "clone3");
+	g_assert_cmpint(get(trace, 5)->v[DTC_CALL_NUMBER], ==, 435);
+	check_call(trace, 6, DTC_EVENT_SYSCALL_ENTRY, "syscall_99999");
+	event = get(trace, 7);
+	g_assert_cmpuint(event->kind, ==, DTC_EVENT_OTHER);
+	g_assert_cmpstr(dtc_reader_get_event_name(trace->reader, event->name), ==, "somebody_else");
+	g_assert_cmpuint(dtc_reader_get_event_count(trace->reader, event->name), ==, 1);
+	g_assert_cmpuint(get(trace, 8)->kind, ==, DTC_EVENT_LOGGER);
+	g_assert_cmpstr(get(trace, 8)->text[0], ==, "hello");
+	event = get(trace, 9);
+	check_call(trace, 9, DTC_EVENT_SYSCALL_EXIT, "accept4");
+	g_assert_true(event->has_address);
+	g_assert_cmpmem(event->address, 16, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x4d\x00\x01", 16);
+	g_assert_cmpint(event->v[DTC_CALL_PORT], ==, 51710);
+	g_assert_cmpint(event->v[DTC_CALL_RET], ==, 12);
+	event = get(trace, 10);
+	g_assert_true(event->has_address);
+	g_assert_cmpmem(event->address, 16, "\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\x12\x34", 16);
+	event = get(trace, 11);
+	g_assert_false(event->has_address);
+	g_assert_cmpint(event->v[DTC_CALL_FD], ==, 21);
+	g_assert_cmpint(event->v[DTC_CALL_FD2], ==, 22);
+	check_call(trace, 12, DTC_EVENT_SYSCALL_ENTRY, "pipe");
+	g_assert_cmpint(get(trace, 12)->v[DTC_CALL_FD], ==, DTC_ABSENT); /* it is a pointer */
+	event = get(trace, 13);
+	g_assert_cmpint(event->v[DTC_CALL_FD], ==, 8);
+	g_assert_cmpint(event->v[DTC_CALL_FD2], ==, 10);
+	g_assert_cmpint(event->v[DTC_CALL_OP], ==, 1);
+}
+
+static void test_spellings(const void *data)
+{
+	struct made_metadata metadata = { .is_big_endian = GPOINTER_TO_INT(data) };
+	struct trace trace = { .path = made_directory(&metadata) };
+	struct made_bytes stream = made_bytes_new(metadata.is_big_endian);
+	struct made_bytes events = made_bytes_new(metadata.is_big_endian);
+	add_spelled_events(&events);
+	made_add_packet(&stream, &(struct made_packet){ 100, 290, 0, 0, 0, 0 }, &events);
+	write_stream(&trace, "stream_0", &stream);
+	open_and_read(&trace);
+	g_assert_cmpuint(trace.events->len, ==, 14);
+	check_spelled_events(&trace);
+	made_bytes_clear(&events);
+	made_bytes_clear(&stream);
+	trace_clear(&trace);
+}
+
+/* type 0: no headers, 1: IPv4, 2: IPv6. Everything inside the headers is in network order. */
+static void add_receive(struct made_bytes *events, guint64 timestamp, guint type, guint transport, guint total_bytes,
+			guint fragment)
+{
+	made_begin_event(events, MADE_RECEIVE, timestamp);
+	made_put(events, 0xffff888000001000, 8);
+	made_put(events, 1000, 4);
+	made_put_text(events, "eth0");
+	made_put(events, type, 1);
+	struct made_bytes net = { events->bytes, true };
+	if (type == 1) {
+		made_put(&net, 5, 1);
+		made_put(&net, total_bytes, 2);
+		made_put(&net, 0xbeef, 2);
+		made_put(&net, fragment, 2);
+		made_put(&net, transport == 1 ? 6 : 17, 1);
+		g_byte_array_append(net.bytes, (const guint8 *)"\x0a\0\0\1\x0a\0\0\2", 8);
+		made_put(&net, transport, 1);
+	} else if (type == 2) {
+		made_put(&net, total_bytes, 2);
+		made_put(&net, 6, 1);
+		g_byte_array_append(net.bytes, (const guint8 *)"\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16);
+		g_byte_array_append(net.bytes, (const guint8 *)"\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\2", 16);
+	}
+	if (type == 1 && transport == 1) {
+		made_put(&net, 80, 2);
+		made_put(&net, 4000, 2);
+		made_put(&net, 0x80000001, 4);
+		made_put(&net, 0xfffffffe, 4);
+		made_put(&net, 8, 1);
+		made_put(&net, 0x18, 1);
+		made_put(&net, 501, 2);
+	} else if (type == 1 && transport == 2) {
+		made_put(&net, 53, 2);
+		made_put(&net, 4001, 2);
+		made_put(&net, 108, 2);
+	}
+}
+
+static void test_headers(void)
+{
+	struct made_metadata metadata = { 0 };
+	struct trace trace = { .path = made_directory(&metadata) };
+	struct made_bytes stream = made_bytes_new(false), events = made_bytes_new(false);
+	add_receive(&events, 100, 1, 1, 552, 0x4000);
+	add_receive(&events, 101, 1, 2, 128, 0);
+	add_receive(&events, 102, 0, 0, 0, 0);
+	add_receive(&events, 103, 1, 2, 128, 0x2001); /* not the first fragment: no ports */
+	add_receive(&events, 104, 1, 1, 0, 0);	       /* longer than the field: the length of the event counts */
+	add_receive(&events, 105, 2, 0, 60, 0);
+	made_add_packet(&stream, &(struct made_packet){ 100, 290, 0, 0, 0, 0 }, &events);
+	write_stream(&trace, "stream_0", &stream);
+	open_and_read(&trace);
+	g_assert_cmpuint(trace.events->len, ==, 6);
+	const struct dtc_headers *headers = &get(&trace, 0)->headers;
+	g_assert_cmpuint(get(&trace, 0)->kind, ==, DTC_EVENT_NET_RECEIVE);
+	g_assert_cmpstr(get(&trace, 0)->text[0], ==, "eth0");
+	g_assert_cmpuint(headers->ip_version, ==, 4);
+	g_assert_true(headers->has_transport);
+	g_assert_cmpuint(headers->source_port, ==, 80);
+	g_assert_cmpuint(headers->seq, ==, 0x80000001);
+	g_assert_cmpuint(headers->ack, ==, 0xfffffffe);
+	g_assert_cmpuint(headers->tcp_flags, ==, 0x18);
+	g_assert_cmpuint(headers->window, ==, 501);
+	g_assert_cmpuint(headers->ip_id, ==, 0xbeef);
+	g_assert_cmpuint(headers->payload_bytes, ==, 552 - 20 - 32);
+	g_assert_cmpmem(headers->destination, 16, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\2", 16);
+	headers = &get(&trace, 1)->headers;
+	g_assert_cmpuint(headers->protocol, ==, 17);
+	g_assert_cmpuint(headers->destination_port, ==, 4001);
+	g_assert_cmpuint(headers->payload_bytes, ==, 100);
+	g_assert_cmpuint(get(&trace, 2)->headers.ip_version, ==, 0);
+	g_assert_cmpuint(get(&trace, 3)->headers.ip_version, ==, 4);
+	g_assert_false(get(&trace, 3)->headers.has_transport);
+	g_assert_cmpuint(get(&trace, 4)->headers.payload_bytes, ==, 1000 - 20 - 32);
+	headers = &get(&trace, 5)->headers;
+	g_assert_cmpuint(headers->ip_version, ==, 6);
+	g_assert_cmpuint(headers->protocol, ==, 6);
+	g_assert_false(headers->has_transport);
+	g_assert_cmpuint(headers->payload_bytes, ==, 60);
+	made_bytes_clear(&events);
+	made_bytes_clear(&stream);
+	trace_clear(&trace);
+}
+
+static void check_refused(const struct made_metadata *metadata, int code, const char *message)
+{
+	struct trace trace = { .path = made_directory(metadata) };
+	struct made_bytes stream = made_bytes_new(false), events = made_bytes_new(false);
+	if (!metadata->events)
+		add_other(&events, 100, 1);
+	made_add_packet(&stream, &(struct made_packet){ 100, 290, 0, 0, 0, 0 }, &events);
+	write_stream(&trace, "stream_0", &stream);
+	g_autoptr(GError) error = NULL;
+	g_assert_null(dtc_reader_open("made", trace.path, &error));
+	g_assert_error(error, DTC_COLLECT_ERROR, code);
+	g_assert_nonnull(strstr(error->message, message));
+	g_assert_nonnull(strstr(error->message, "'made'"));
+	g_assert_nonnull(strchr(error->message, '\n'));
+	made_bytes_clear(&events);
+	made_bytes_clear(&stream);
+	trace_clear(&trace);
+}
+
+static void test_refused(void)
+{
+	check_refused(&(struct made_metadata){ .domain = "ust" }, DTC_ERROR_UNREADABLE, "user-space");
+	check_refused(&(struct made_metadata){ .has_no_clock = true }, DTC_ERROR_UNREADABLE, "no clock");
+	check_refused(&(struct made_metadata){ .events = MADE_EVENT(0, "printer_jam", MADE_INT(32, "tray")) },
+		      DTC_ERROR_UNREADABLE, "not a kernel");
+	check_refused(&(struct made_metadata){ .events = "event { name = " }, DTC_ERROR_DAMAGED, "metadata");
+	g_autoptr(GError) error = NULL;
+	g_assert_null(dtc_reader_open("made", "/nonexistent", &error));
+	g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND);
+}
+
+/* Packets of metadata that end in the middle: babeltrace2 would read for ever. */
+static void test_cut_metadata(void)
+{
+	struct made_metadata metadata = { 0 };
+	struct trace trace = { .path = made_directory(&metadata) };
+	guint8 bytes[64] = { 0x57, 0x1d, 0xd1, 0x75 };
+	bytes[25] = 0x10; /* content and packet size: 4096 bits, of which 512 are there */
+	bytes[29] = 0x10;
+	made_write(trace.path, "metadata", bytes, sizeof(bytes));
+	g_autoptr(GError) error = NULL;
+	g_assert_null(dtc_reader_open("made", trace.path, &error));
+	g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED);
+	trace_clear(&trace);
+}
+
+/* Nothing in the directory may block or be taken for a stream. */
+static void test_foreign_files(void)
+{
+	struct made_metadata metadata = { 0 };
+	struct trace trace = { .path = made_directory(&metadata) };
+	struct made_bytes stream = made_bytes_new(false);
+	add_switches(&stream, &(struct made_packet){ 100, 290, 0, 0, 0, 0 }, (const guint64[]){ 100 }, 1);
+	write_stream(&trace, "stream_0", &stream);
+	made_write(trace.path, ".hidden", "x", 1);
+	made_write(trace.path, "readme", "this is no stream, but it is longer than a packet's header: read the manual", 75);
+	made_write(trace.path, "empty", "", 0);
+	g_autofree char *fifo = g_build_filename(trace.path, "fifo", NULL);
+	g_assert_cmpint(mkfifo(fifo, 0600), ==, 0);
+	open_and_read(&trace);
+	g_assert_cmpuint(trace.events->len, ==, 1);
+	g_assert_true(has_finding(&trace, "'fifo'"));
+	g_assert_true(has_finding(&trace, "'readme'"));
+	made_bytes_clear(&stream);
+	trace_clear(&trace);
+}
+
+static void test_empty(void)
+{
+	struct made_metadata metadata = { 0 };
+	struct trace trace = { .path = made_directory(&metadata) };
+	open_and_read(&trace);
+	g_assert_cmpuint(trace.events->len, ==, 0);
+	g_assert_true(has_finding(&trace, "no events"));
+	trace_clear(&trace);
+}
+
+static void *read_in_thread(void *data)
+{
+	struct trace trace = { .path = data };
+	for (int i = 0; i < 5; i++) {
+		open_and_read(&trace);
+		g_assert_cmpuint(trace.events->len, ==, 3);
+		trace_close(&trace);
+	}
+	return NULL;
+}
+
+/* Several readers in several threads: babeltrace2's own set-up is not made for that. */
+static void test_threads(void)
+{
+	struct made_metadata metadata = { 0 };
+	struct trace trace = { .path = made_directory(&metadata) };
+	struct made_bytes stream = made_bytes_new(false);
+	add_switches(&stream, &(struct made_packet){ 100, 290, 0, 0, 0, 0 }, (const guint64[]){ 100, 101, 102 }, 3);
+	write_stream(&trace, "stream_0", &stream);
+	GThread *threads[4];
+	for (guint i = 0; i < G_N_ELEMENTS(threads); i++)
+		threads[i] = g_thread_new("reader", read_in_thread, trace.path);
+	for (guint i = 0; i < G_N_ELEMENTS(threads); i++)
+		g_thread_join(threads[i]);
+	made_bytes_clear(&stream);
+	made_remove(trace.path);
+	g_free(trace.path);
+}
+
+static void test_absurd_cpu(void)
+{
+	struct made_metadata metadata = { 0 };
+	struct trace trace = { .path = made_directory(&metadata) };
+	struct made_bytes good = made_bytes_new(false), bad = made_bytes_new(false);
+	add_switches(&good, &(struct made_packet){ 100, 290, 0, 0, 0, 0 }, (const guint64[]){ 100 }, 1);
+	add_switches(&bad, &(struct made_packet){ 100, 290, 0, 0, 0x7fffffff, 0 }, (const guint64[]){ 100 }, 1);
+	write_stream(&trace, "stream_0", &good);
+	write_stream(&trace, "stream_1", &bad);
+	open_and_read(&trace);
+	g_assert_cmpuint(trace.events->len, ==, 1);
+	g_assert_cmpuint(dtc_reader_get_cpu_count(trace.reader), ==, 1);
+	g_assert_true(has_finding(&trace, "2147483647"));
+	made_bytes_clear(&good);
+	made_bytes_clear(&bad);
+	trace_clear(&trace);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/ctf/ties", test_ties);
+	g_test_add_func("/ctf/gaps", test_gaps);
+	g_test_add_func("/ctf/first-packet", test_first_packet);
+	g_test_add_func("/ctf/cut-stream/little", test_cut_stream_little);
+	g_test_add_func("/ctf/cut-stream/big", test_cut_stream_big);
+	g_test_add_func("/ctf/hole-in-stream", test_hole_in_stream);
+	g_test_add_func("/ctf/bad-event", test_bad_event);
+	g_test_add_func("/ctf/reversal", test_reversal);
+	g_test_add_data_func("/ctf/spellings/little", GINT_TO_POINTER(0), test_spellings);
+	g_test_add_data_func("/ctf/spellings/big", GINT_TO_POINTER(1), test_spellings);
+	g_test_add_func("/ctf/headers", test_headers);
+	g_test_add_func("/ctf/refused", test_refused);
+	g_test_add_func("/ctf/cut-metadata", test_cut_metadata);
+	g_test_add_func("/ctf/foreign-files", test_foreign_files);
+	g_test_add_func("/ctf/empty", test_empty);
+	g_test_add_func("/ctf/threads", test_threads);
+	g_test_add_func("/ctf/absurd-cpu", test_absurd_cpu);
+	return g_test_run();
+}
