@@ -254,14 +254,14 @@ static double get_middle_margin(const struct dtc_pair *pair)
 }
 
 /*
- * Variance that an estimate is given. Nothing tells how the two ways differ, but the difference cannot be larger than
- * what a pair's delay has beyond the part that no pair goes below. Away from its messages the certified width takes
- * over.
+ * Variance that an estimate is given: how the two ways differ is not known, but on the whole by a part of the margin.
+ * (Weighting by what a margin has beyond the least of all is steeper and was worse: 5.4 against 4.2 us on a mesh of 100
+ * nodes.) Away from a pair's messages the certified width takes over.
  */
-static double get_variance(double margin, double least_margin, double width, double least_width)
+static double get_variance(double margin, double width, double least_width)
 {
-	double beyond = margin - 0.95 * least_margin, growth = MAX(0, width / 2 - least_width);
-	return beyond * beyond + growth * growth + 1;
+	double growth = MAX(0, width / 2 - least_width);
+	return margin * margin + growth * growth + 1;
 }
 
 static void fill_edges(struct component *component)
@@ -269,9 +269,7 @@ static void fill_edges(struct component *component)
 	guint knots = component->knot_count, pairs = component->pair_count;
 	component->edges = g_new(struct dtc_edge, (gsize)knots * pairs + 1);
 	g_autofree double *lo = g_new(double, knots), *hi = g_new(double, knots);
-	double wander = component->grouping->limits->max_wander, least_margin = INFINITY;
-	for (guint p = 0; p < pairs; p++)
-		least_margin = MIN(least_margin, get_middle_margin(get_pair(component, p)));
+	double wander = component->grouping->limits->max_wander;
 	for (guint p = 0; p < pairs; p++) {
 		const struct dtc_pair *pair = get_pair(component, p);
 		double margin = get_middle_margin(pair), least_width = INFINITY, unused;
@@ -285,7 +283,7 @@ static void fill_edges(struct component *component)
 				.lo = lo[k],
 				.hi = hi[k],
 				.estimate = dtc_pair_get_estimate(pair, component->grid[k], &unused),
-				.weight = 1e8 / get_variance(margin, least_margin, hi[k] - lo[k], least_width),
+				.weight = 1e8 / get_variance(margin, hi[k] - lo[k], least_width),
 			};
 		}
 	}
