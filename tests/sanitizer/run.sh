@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Builds the asan preset and runs its unit, property, golden and fuzz corpus tests. usage: run.sh SOURCE-DIR BUILD-DIR
+# Builds the asan preset and runs its unit, property, golden, fuzz corpus and damage tests.
+# usage: run.sh SOURCE-DIR BUILD-DIR
 set -eu
 cmake -S "$1" -B "$2" --preset asan -DCMAKE_COMPILE_WARNING_AS_ERROR=ON --log-level=WARNING
 cmake --build "$2"
-exec ctest --test-dir "$2" --output-on-failure --parallel "$(nproc)" --label-regex '^(unit|property|golden|fuzz.*)$'
+labels='^(unit|property|golden|fuzz.*|damage)$'
+exec ctest --test-dir "$2" --output-on-failure --parallel "$(nproc)" --label-regex "$labels"
