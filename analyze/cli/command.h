@@ -15,6 +15,8 @@ struct dtc_command {
 };
 
 int dtc_command_analyze(int argc, char **argv); /* also without a command word */
+int dtc_command_requests(int argc, char **argv);
+int dtc_command_compare(int argc, char **argv);
 int dtc_command_stats(int argc, char **argv);
 int dtc_command_sync(int argc, char **argv);
 int dtc_command_top(int argc, char **argv);

@@ -9,6 +9,8 @@
 
 static const struct dtc_command commands[] = {
 	{ "analyze", "where the time of one request or thread went (the default)", dtc_command_analyze },
+	{ "requests", "all requests of a bundle: who is slow, and why", dtc_command_requests },
+	{ "compare", "which part of the time makes slow requests slow", dtc_command_compare },
 	{ "stats", "what each node's recording holds: events, losses, spans, packets", dtc_command_stats },
 	{ "sync", "how the clocks of the nodes relate, and how sure that is", dtc_command_sync },
 	{ "blockings", "what threads were blocked on, and what their wakers were blocked on", dtc_command_blockings },

@@ -42,6 +42,12 @@ static int open_unlinked(void)
 	return file;
 }
 
+static void copy_records(char *to, const DtcTable *table)
+{
+	if (table->len) /* an empty table may have no address */
+		memcpy(to, table->data, (gsize)table->len * table->size);
+}
+
 /* The records move to a new mapping of that many bytes: of the file, or anonymous if the file cannot grow. */
 static void map(DtcTable *table, gsize bytes)
 {
@@ -55,7 +61,7 @@ static void map(DtcTable *table, gsize bytes)
 		else
 			data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, table->file, 0);
 		if (data != MAP_FAILED && !table->mapped) {
-			memcpy(data, table->data, (gsize)table->len * table->size);
+			copy_records(data, table);
 			g_free(table->data);
 		}
 	}
@@ -63,7 +69,7 @@ static void map(DtcTable *table, gsize bytes)
 		data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (data == MAP_FAILED)
 			g_error("out of memory: %" G_GSIZE_FORMAT " bytes for records", bytes);
-		memcpy(data, table->data, (gsize)table->len * table->size);
+		copy_records(data, table);
 		if (table->mapped)
 			munmap(table->data, table->mapped);
 		else

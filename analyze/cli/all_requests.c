@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/cli/all_requests.h"
+#include "analyze/cli/question.h"
+#include "dtrace-chain/error.h"
+
+static bool add_request(DtcSummary *summary, const DtcLoad *load, const DtcRequests *requests, DtcLocator *locator,
+			guint index)
+{
+	static const struct dtc_path_options path_options = { .path_only = true };
+	struct dtc_question question = { 0 };
+	g_autoptr(DtcFindings) findings = dtc_findings_new(); /* of this request; its own report shows them */
+
+	if (!dtc_question_set_request(&question, load, requests, locator, index, findings, NULL))
+		return false;
+	g_autoptr(DtcReport) report = dtc_question_answer(&question, load, &path_options, findings, NULL, NULL);
+	if (!report)
+		return false;
+	dtc_summary_add(summary, report);
+	return true;
+}
+
+bool dtc_all_requests_add(DtcSummary *summary, const DtcLoad *load, DtcProgress *progress, guint *ret_skipped,
+			  DtcFindings *findings, GError **error)
+{
+	if (dtc_load_get_capture_count(load) == 0) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
+			    "the bundle has no packet capture, and only captures tell its requests\n"
+			    "record NODE.pcap beside the traces");
+		return false;
+	}
+	g_autoptr(DtcRequests) requests = dtc_requests_new(dtc_load_get_exchanges(load));
+	guint count = dtc_requests_get_count(requests), skipped = 0;
+	if (!count) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
+			    "no request with an id in the captures\n"
+			    "ids are in HTTP/1.x headers (X-Request-Id, traceparent, ...); name others with --id-header");
+		return false;
+	}
+	g_autoptr(DtcLocator) locator = dtc_load_new_locator(load, requests);
+	for (guint i = 0; i < count; i++) {
+		if (dtc_progress_is_due(progress))
+			dtc_progress_show(progress, "explaining requests: %u of %u", i, count);
+		skipped += !add_request(summary, load, requests, locator, i);
+	}
+	dtc_progress_clear(progress);
+	if (skipped)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, NULL,
+				 "%u of %u requests are in the captures, but no kernel trace shows their threads", skipped,
+				 count);
+	*ret_skipped = skipped;
+	return true;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/report/summary.h"
+
+#include <string.h>
+
+DtcSummary *dtc_summary_new(void)
+{
+	DtcSummary *summary = g_new0(DtcSummary, 1);
+
+	summary->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_summary_row));
+	summary->shares = g_array_new(FALSE, FALSE, sizeof(struct dtc_share));
+	summary->strings = g_string_chunk_new(4096);
+	return summary;
+}
+
+void dtc_summary_free(DtcSummary *summary)
+{
+	if (!summary)
+		return;
+	g_array_unref(summary->rows);
+	g_array_unref(summary->shares);
+	g_string_chunk_free(summary->strings);
+	g_free(summary);
+}
+
+static const char *keep(DtcSummary *summary, const char *text)
+{
+	return text ? g_string_chunk_insert_const(summary->strings, text) : NULL;
+}
+
+static int compare_shares(const void *a, const void *b)
+{
+	const struct dtc_share *x = a, *y = b;
+	int order = (x->ns < y->ns) - (x->ns > y->ns);
+
+	if (!order)
+		order = strcmp(x->tier, y->tier);
+	return order ? order : (int)x->cause - (int)y->cause;
+}
+
+void dtc_summary_add(DtcSummary *summary, const DtcReport *report)
+{
+	struct dtc_summary_row row = {
+		.id = keep(summary, report->request ? report->request : ""),
+		.method = keep(summary, report->method),
+		.url = keep(summary, report->url),
+		.status = report->status,
+		.node = keep(summary, report->target.node),
+		.comm = keep(summary, report->target.comm),
+		.process = keep(summary, report->target.process),
+		.tier = keep(summary, report->target.tier),
+		.pid = report->target.pid,
+		.tid = report->target.tid,
+		.begin_ns = report->begin_ns,
+		.duration_ns = report->duration_ns,
+		.share_first = summary->shares->len,
+		.share_count = report->rows->len,
+		.complete = report->complete,
+	};
+	for (guint i = 0; i < report->rows->len; i++) {
+		const struct dtc_report_row *from = &g_array_index(report->rows, struct dtc_report_row, i);
+		struct dtc_share share = {
+			.tier = keep(summary, from->tier),
+			.node = keep(summary, from->node),
+			.process = keep(summary, from->process),
+			.detail = keep(summary, from->detail),
+			.cause = from->cause,
+			.ns = from->ns,
+		};
+		g_array_append_val(summary->shares, share);
+	}
+	if (row.share_count)
+		qsort(&g_array_index(summary->shares, struct dtc_share, row.share_first), row.share_count,
+		      sizeof(struct dtc_share), compare_shares);
+	g_array_append_val(summary->rows, row);
+}
+
+const struct dtc_share *dtc_summary_get_share(const DtcSummary *summary, const struct dtc_summary_row *row, guint index)
+{
+	return index < row->share_count ? &g_array_index(summary->shares, struct dtc_share, row->share_first + index) :
+					  NULL;
+}
+
+const char *dtc_summary_get_tier(const DtcSummary *summary, const struct dtc_summary_row *row, int64_t *ret_ns)
+{
+	const char *best = NULL;
+	int64_t best_ns = 0;
+
+	/* a request has a handful of tiers: strings are interned, so that pointers compare */
+	for (guint i = 0; i < row->share_count; i++) {
+		const char *tier = dtc_summary_get_share(summary, row, i)->tier;
+		int64_t ns = 0;
+		for (guint k = 0; k < row->share_count; k++)
+			if (dtc_summary_get_share(summary, row, k)->tier == tier)
+				ns += dtc_summary_get_share(summary, row, k)->ns;
+		if (!best || ns > best_ns) {
+			best = tier;
+			best_ns = ns;
+		}
+	}
+	*ret_ns = best_ns;
+	return best;
+}
+
+static int compare_start(const struct dtc_summary_row *x, const struct dtc_summary_row *y)
+{
+	int order = (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+
+	return order ? order : strcmp(x->id, y->id);
+}
+
+static int compare_rows(const void *a, const void *b, void *data)
+{
+	const struct dtc_summary_row *x = a, *y = b;
+	int order = 0;
+
+	switch (*(const enum dtc_summary_order *)data) {
+	case DTC_SUMMARY_BY_DURATION:
+		order = (x->duration_ns < y->duration_ns) - (x->duration_ns > y->duration_ns);
+		break;
+	case DTC_SUMMARY_BY_START:
+		break;
+	case DTC_SUMMARY_BY_ID:
+		order = strcmp(x->id, y->id);
+		break;
+	}
+	return order ? order : compare_start(x, y);
+}
+
+void dtc_summary_sort(DtcSummary *summary, enum dtc_summary_order order)
+{
+	if (summary->rows->len)
+		g_array_sort_with_data(summary->rows, compare_rows, &order);
+}
+
+static int compare_int64(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int64_t dtc_summary_get_percentile(const DtcSummary *summary, guint percent)
+{
+	guint count = summary->rows->len;
+
+	if (!count)
+		return 0;
+	g_autofree int64_t *durations = g_new(int64_t, count);
+	for (guint i = 0; i < count; i++)
+		durations[i] = g_array_index(summary->rows, struct dtc_summary_row, i).duration_ns;
+	qsort(durations, count, sizeof(*durations), compare_int64);
+	guint64 rank = ((guint64)count * percent + 99) / 100;
+	return durations[MIN(MAX(rank, 1), count) - 1];
+}
+
+/* The mean's part with the same tier and cause. Names of two summaries are different pointers. */
+static struct dtc_share *find_share(GArray *shares, const struct dtc_share *like)
+{
+	for (guint i = 0; i < shares->len; i++) {
+		struct dtc_share *share = &g_array_index(shares, struct dtc_share, i);
+		if (share->cause == like->cause && strcmp(share->tier, like->tier) == 0)
+			return share;
+	}
+	return NULL;
+}
+
+GArray *dtc_summary_get_means(const DtcSummary *summary, const bool *member, guint *ret_count, int64_t *ret_duration_ns)
+{
+	GArray *means = g_array_new(FALSE, FALSE, sizeof(struct dtc_share));
+	g_autoptr(GArray) largest = g_array_new(FALSE, FALSE, sizeof(int64_t)); /* part that gave the detail */
+	int64_t total_ns = 0;
+	guint count = 0;
+
+	for (guint i = 0; i < summary->rows->len; i++) {
+		const struct dtc_summary_row *row = &g_array_index(summary->rows, struct dtc_summary_row, i);
+		if (member && !member[i])
+			continue;
+		count++;
+		total_ns += row->duration_ns;
+		for (guint k = 0; k < row->share_count; k++) {
+			const struct dtc_share *share = dtc_summary_get_share(summary, row, k);
+			struct dtc_share *mean = find_share(means, share);
+			if (!mean) {
+				g_array_append_vals(means, share, 1);
+				g_array_append_val(largest, share->ns);
+				continue;
+			}
+			guint at = (guint)(mean - &g_array_index(means, struct dtc_share, 0));
+			mean->ns += share->ns;
+			if (share->ns > g_array_index(largest, int64_t, at)) {
+				g_array_index(largest, int64_t, at) = share->ns;
+				mean->detail = share->detail;
+			}
+		}
+	}
+	for (guint i = 0; i < means->len; i++)
+		g_array_index(means, struct dtc_share, i).ns /= count;
+	if (means->len)
+		qsort(means->data, means->len, sizeof(struct dtc_share), compare_shares);
+	*ret_count = count;
+	*ret_duration_ns = count ? total_ns / count : 0;
+	return means;
+}
+
+static void band_clear(void *data)
+{
+	g_array_unref(((struct dtc_band *)data)->shares);
+}
+
+GArray *dtc_summary_get_bands(const DtcSummary *summary)
+{
+	static const struct {
+		const char *name;
+		guint percent;
+	} limits[] = { { "up to p50", 50 }, { "p50 to p90", 90 }, { "p90 to p99", 99 }, { "above p99", 100 } };
+	GArray *bands = g_array_new(FALSE, FALSE, sizeof(struct dtc_band));
+	g_autofree bool *member = g_new(bool, summary->rows->len + 1);
+	int64_t from_ns = INT64_MIN;
+
+	g_array_set_clear_func(bands, band_clear);
+	for (guint i = 0; i < G_N_ELEMENTS(limits) && summary->rows->len; i++) {
+		struct dtc_band band = { .name = limits[i].name,
+					 .from_ns = MAX(from_ns, 0),
+					 .to_ns = dtc_summary_get_percentile(summary, limits[i].percent) };
+		for (guint k = 0; k < summary->rows->len; k++) {
+			int64_t ns = g_array_index(summary->rows, struct dtc_summary_row, k).duration_ns;
+			member[k] = ns > from_ns && ns <= band.to_ns;
+		}
+		from_ns = band.to_ns;
+		band.shares = dtc_summary_get_means(summary, member, &band.request_count, &band.duration_ns);
+		if (band.request_count)
+			g_array_append_val(bands, band);
+		else
+			g_array_unref(band.shares);
+	}
+	return bands;
+}
+
+static int compare_growths(const void *a, const void *b)
+{
+	const struct dtc_growth *x = a, *y = b;
+	int64_t grown_x = x->slow_ns - x->fast_ns, grown_y = y->slow_ns - y->fast_ns;
+	int order = (grown_x < grown_y) - (grown_x > grown_y);
+
+	return order ? order : compare_shares(&x->share, &y->share);
+}
+
+struct dtc_comparison *dtc_summary_compare(const DtcSummary *slow, const bool *slow_member, const DtcSummary *fast,
+					   const bool *fast_member)
+{
+	struct dtc_comparison *comparison = g_new0(struct dtc_comparison, 1);
+	g_autoptr(GArray) a = dtc_summary_get_means(slow, slow_member, &comparison->slow_count, &comparison->slow_ns);
+	g_autoptr(GArray) b = dtc_summary_get_means(fast, fast_member, &comparison->fast_count, &comparison->fast_ns);
+
+	comparison->growths = g_array_new(FALSE, FALSE, sizeof(struct dtc_growth));
+	for (guint i = 0; i < a->len; i++) {
+		struct dtc_growth growth = { .share = g_array_index(a, struct dtc_share, i) };
+		const struct dtc_share *other = find_share(b, &growth.share);
+		growth.slow_ns = growth.share.ns;
+		growth.fast_ns = other ? other->ns : 0;
+		if (growth.fast_ns > growth.slow_ns)
+			growth.share.detail = other->detail;
+		g_array_append_val(comparison->growths, growth);
+	}
+	for (guint i = 0; i < b->len; i++) {
+		struct dtc_growth growth = { .share = g_array_index(b, struct dtc_share, i) };
+		growth.fast_ns = growth.share.ns;
+		if (!find_share(a, &growth.share))
+			g_array_append_val(comparison->growths, growth);
+	}
+	for (guint i = 0; i < comparison->growths->len; i++) {
+		struct dtc_growth *growth = &g_array_index(comparison->growths, struct dtc_growth, i);
+		growth->share.ns = growth->slow_ns - growth->fast_ns;
+	}
+	if (comparison->growths->len)
+		qsort(comparison->growths->data, comparison->growths->len, sizeof(struct dtc_growth), compare_growths);
+	return comparison;
+}
+
+void dtc_comparison_free(struct dtc_comparison *comparison)
+{
+	if (!comparison)
+		return;
+	g_array_unref(comparison->growths);
+	g_free(comparison->slow_name);
+	g_free(comparison->fast_name);
+	g_free(comparison);
+}
