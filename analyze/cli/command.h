@@ -22,6 +22,7 @@ int dtc_command_sync(int argc, char **argv);
 int dtc_command_top(int argc, char **argv);
 int dtc_command_states(int argc, char **argv);
 int dtc_command_blockings(int argc, char **argv);
+int dtc_command_usage(int argc, char **argv);
 
 /* Prints "dtrace-chain: MESSAGE" and "hint: ..." on stderr and gives the exit code of the error (1, or 2 for USAGE). */
 int dtc_cli_report_error(const GError *error);

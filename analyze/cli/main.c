@@ -14,6 +14,7 @@ static const struct dtc_command commands[] = {
 	{ "stats", "what each node's recording holds: events, losses, spans, packets", dtc_command_stats },
 	{ "sync", "how the clocks of the nodes relate, and how sure that is", dtc_command_sync },
 	{ "blockings", "what threads were blocked on, and what their wakers were blocked on", dtc_command_blockings },
+	{ "usage", "CPU, disk and network of every process, and who talks to whom", dtc_command_usage },
 	{ "top", "what every process or thread did with its time", dtc_command_top },
 	{ "states", "what a thread, process or node did, by state, call and file", dtc_command_states },
 };

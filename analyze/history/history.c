@@ -353,6 +353,11 @@ uint32_t dtc_history_find_file_of_flow(const DtcHistory *h, uint32_t flow_out)
 	return flow_out < h->flow_files->len ? *AT(h->flow_files, uint32_t, flow_out) : DTC_NONE;
 }
 
+uint32_t dtc_history_get_block_request_count(const DtcHistory *h)
+{
+	return h->blocks->len;
+}
+
 const struct dtc_block_request *dtc_history_get_block_request(const DtcHistory *h, uint32_t request)
 {
 	return DTC_AT(h->blocks, struct dtc_block_request, request);
