@@ -239,6 +239,7 @@ const struct dtc_file *dtc_history_get_file(const DtcHistory *history, uint32_t 
 const uint32_t *dtc_history_get_file_calls(const DtcHistory *history, uint32_t file, uint32_t *ret_count);
 /* The file whose packets leave by this flow (flow_out), or DTC_NONE. */
 uint32_t dtc_history_find_file_of_flow(const DtcHistory *history, uint32_t flow_out);
+uint32_t dtc_history_get_block_request_count(const DtcHistory *history);
 const struct dtc_block_request *dtc_history_get_block_request(const DtcHistory *history, uint32_t request);
 guint dtc_history_get_cpu_count(const DtcHistory *history);
 /* The runs of a CPU in time order. Borrowed. */
