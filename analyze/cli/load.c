@@ -64,7 +64,9 @@ static void read_kernel(struct task *task)
 	guint since = 0;
 
 	while ((event = dtc_reader_next(reader))) {
-		dtc_machine_apply(machine, event);
+		if (!task->options->clocks_only || event->kind == DTC_EVENT_NET_SEND ||
+		    event->kind == DTC_EVENT_NET_RECEIVE)
+			dtc_machine_apply(machine, event);
 		if (++since == PROGRESS_STEP) {
 			g_atomic_int_inc(&task->events);
 			since = 0;
@@ -72,7 +74,8 @@ static void read_kernel(struct task *task)
 	}
 	if (!dtc_reader_finish(reader, task->findings, &task->error))
 		return;
-	task->history = dtc_machine_finish(machine, task->findings);
+	g_autoptr(DtcFindings) unwanted = dtc_findings_new(); /* what the machine misses it was not given */
+	task->history = dtc_machine_finish(machine, task->options->clocks_only ? unwanted : task->findings);
 }
 
 /* Direction as the node sees it; what the capture cannot tell counts as received, and as foreign if it is the rule. */

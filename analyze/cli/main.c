@@ -17,6 +17,7 @@ static const struct dtc_command commands[] = {
 	{ "usage", "CPU, disk and network of every process, and who talks to whom", dtc_command_usage },
 	{ "top", "what every process or thread did with its time", dtc_command_top },
 	{ "states", "what a thread, process or node did, by state, call and file", dtc_command_states },
+	{ "events", "the events of all nodes, merged on one clock", dtc_command_events },
 };
 
 static const struct dtc_command *find_command(const char *name)
