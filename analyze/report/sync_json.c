@@ -41,8 +41,8 @@ static void append_assumptions(GString *out, const struct dtc_fit_options *optio
 	append_double(out, options->max_wander_ppm);
 	g_string_append(out, ", \"text\": ");
 	append_string(out, "the relative rate of any two clocks is within max_drift_ppm of one and deviates from a constant "
-			   "by at most max_wander_ppm, except at the steps listed; bounds hold for the messages that were "
-			   "not trimmed");
+			   "by at most max_wander_ppm, and changes by at most that within a minute unless the messages "
+			   "contradict it, except at the steps listed; bounds hold for the messages that were not trimmed");
 	g_string_append_c(out, '}');
 }
 

@@ -150,7 +150,7 @@ char *dtc_sync_to_text(const DtcSync *sync, const DtcFindings *findings, guint w
 	dtc_layout_add_heading(layout, "assumptions", NULL);
 	g_autofree char *text = g_strdup_printf(
 		"  Certified means: true if the rates of any two clocks differ by at most %g ppm and stay within %g ppm of a "
-		"constant between steps, no message is faster than %" G_GINT64_FORMAT
+		"constant between steps, drifting no faster than that per minute, no message is faster than %" G_GINT64_FORMAT
 		" ns, and the messages that were not left out are what they seem.",
 		options->max_drift_ppm, options->max_wander_ppm, (gint64)options->min_delay_ns);
 	dtc_layout_add_paragraph(layout, text, 2);

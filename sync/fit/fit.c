@@ -170,6 +170,7 @@ static void publish_pair(DtcSync *sync, const struct dtc_match_pair *match, cons
 							     pair->trimmed->len * sizeof(*trimmed));
 		for (guint i = 0; i < pair->trimmed->len; i++)
 			trimmed[i].from = (trimmed[i].from == pair->a) != turned ? match->a : match->b;
+		qsort(trimmed, pair->trimmed->len, sizeof(*trimmed), compare_trimmed);
 		g_ptr_array_add(sync->owned, trimmed);
 		item.trimmed = trimmed;
 		item.trimmed_count = pair->trimmed->len;
@@ -193,6 +194,53 @@ static void publish_pair(DtcSync *sync, const struct dtc_match_pair *match, cons
 	g_array_append_val(sync->pairs, item);
 }
 
+static int compare_trimmed(const void *left, const void *right)
+{
+	const struct dtc_sync_trimmed *p = left, *q = right;
+	if (p->from != q->from)
+		return p->from < q->from ? -1 : 1;
+	if (p->sent_ns != q->sent_ns)
+		return p->sent_ns < q->sent_ns ? -1 : 1;
+	return (p->received_ns > q->received_ns) - (p->received_ns < q->received_ns);
+}
+
+/* Messages of one direction that the final maps turn round, not counting those left out. */
+static guint64 count_turned(const DtcSync *sync, const struct dtc_sync_pair *pair, const struct dtc_message *messages,
+			    guint count, guint from, guint to, int64_t *ret_worst_ns)
+{
+	guint64 turned = 0;
+	for (guint i = 0; i < count; i++) {
+		DtcNodeTime sent = { messages[i].sent_ns }, received = { messages[i].received_ns };
+		int64_t early = dtc_clocks_to_cluster(sync->clocks, from, sent).ns -
+				dtc_clocks_to_cluster(sync->clocks, to, received).ns;
+		struct dtc_sync_trimmed key = { from, sent.ns, received.ns, 0 };
+		if (early <= 0 || (pair->trimmed_count && bsearch(&key, pair->trimmed, pair->trimmed_count,
+								   sizeof(key), compare_trimmed)))
+			continue;
+		turned++;
+		*ret_worst_ns = MAX(*ret_worst_ns, early);
+	}
+	return turned;
+}
+
+/* What solvers and averages say is verified with every message, in integers. */
+static void verify_pair(const DtcSync *sync, const struct dtc_match_pair *match, const struct dtc_sync_pair *pair,
+			DtcFindings *findings)
+{
+	int64_t worst = 0;
+	if (pair->status != DTC_PAIR_ALIGNED)
+		return;
+	guint64 turned = count_turned(sync, pair, match->ab, match->ab_count, match->a, match->b, &worst) +
+			 count_turned(sync, pair, match->ba, match->ba_count, match->b, match->a, &worst);
+	if (turned)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, sync->names[pair->a],
+				 "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+				 " messages between '%s' and '%s' arrive before they are sent, by up to %" G_GINT64_FORMAT
+				 " ns: other pairs contradict them",
+				 turned, pair->messages_ab + pair->messages_ba, sync->names[pair->a],
+				 sync->names[pair->b], (gint64)worst);
+}
+
 /* Pairs in the order of matches; pairs of the fit are found by their nodes' ranks. */
 static void publish_pairs(DtcSync *sync, const DtcMatches *matches, const guint *rank, const struct dtc_pair *pairs,
 			  guint pair_count, const struct dtc_pair_summary *summaries, DtcFindings *findings)
@@ -204,7 +252,9 @@ static void publish_pairs(DtcSync *sync, const DtcMatches *matches, const guint 
 		struct dtc_pair key = { .a = rank[turned ? match.b : match.a], .b = rank[turned ? match.a : match.b] };
 		const struct dtc_pair *pair = bsearch(&key, pairs, pair_count, sizeof(*pairs), compare_pairs);
 		publish_pair(sync, &match, pair, turned, &summaries[pair - pairs]);
-		add_finding_for_pair(sync, &g_array_index(sync->pairs, struct dtc_sync_pair, i), findings);
+		const struct dtc_sync_pair *published = &g_array_index(sync->pairs, struct dtc_sync_pair, i);
+		add_finding_for_pair(sync, published, findings);
+		verify_pair(sync, &match, published, findings);
 	}
 }
 

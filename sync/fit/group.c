@@ -272,17 +272,20 @@ static void fill_edges(struct component *component)
 	double wander = component->grouping->limits->max_wander;
 	for (guint p = 0; p < pairs; p++) {
 		const struct dtc_pair *pair = get_pair(component, p);
-		double margin = get_middle_margin(pair), least_width = INFINITY, unused;
+		double margin = get_middle_margin(pair), least_width = INFINITY;
 		dtc_pair_get_bounds(pair, wander, get_reach(component, pair), component->grid, knots, lo, hi);
 		for (guint k = 0; k < knots; k++)
 			least_width = MIN(least_width, hi[k] - lo[k]);
 		for (guint k = 0; k < knots; k++) {
+			double here, estimate = dtc_pair_get_estimate(pair, component->grid[k], &here);
+			bool inside = component->grid[k] >= pair->begin && component->grid[k] <= pair->end;
 			component->edges[(gsize)k * pairs + p] = (struct dtc_edge){
 				.a = component->local[pair->a],
 				.b = component->local[pair->b],
 				.lo = lo[k],
 				.hi = hi[k],
-				.estimate = dtc_pair_get_estimate(pair, component->grid[k], &unused),
+				.estimate = estimate,
+				.margin = inside ? here : -1,
 				.weight = 1e8 / get_variance(margin, hi[k] - lo[k], least_width),
 			};
 		}
@@ -375,6 +378,8 @@ static void solve_network(struct component *component)
 			memcpy(theta, theta - component->node_count, component->node_count * sizeof(*theta));
 		dtc_network_estimate(component->edges + (gsize)k * component->pair_count, component->pair_count,
 				     component->node_count, component->root, theta);
+		dtc_network_project(component->edges + (gsize)k * component->pair_count, component->pair_count,
+				    component->root, theta);
 		for (guint i = 0; i < component->node_count; i++) {
 			double lo = component->lo[(gsize)k * component->node_count + i];
 			double hi = component->hi[(gsize)k * component->node_count + i];

@@ -6,6 +6,10 @@
 
 /* Improvements below this are rounding, ns; they must not look like a negative cycle. */
 #define ROUNDING_NS 1e-3
+/* Projections in turn approach the set of solutions geometrically; if there is none they would go on for ever. */
+#define PROJECTION_ROUNDS 200
+/* Aimed at this far inside the margins, because maps are rounded to whole nanoseconds. */
+#define PROJECTION_ROOM_NS 4
 
 /*
  * Bellman-Ford, because weights may be negative. direction 1: largest theta (paths from the root along hi), -1: the
@@ -113,4 +117,28 @@ void dtc_network_estimate(const struct dtc_edge *edges, guint edge_count, guint 
 			step[i] = scaled[i] + next / energy * step[i];
 		energy = next;
 	}
+}
+
+double dtc_network_project(const struct dtc_edge *edges, guint edge_count, guint root, double *theta)
+{
+	double worst = 0;
+	for (guint round = 0; round < PROJECTION_ROUNDS; round++) {
+		worst = 0;
+		for (guint e = 0; e < edge_count; e++) {
+			const struct dtc_edge *edge = &edges[e];
+			double room = edge->margin > PROJECTION_ROOM_NS ? edge->margin - PROJECTION_ROOM_NS : edge->margin / 2;
+			double difference = theta[edge->b] - theta[edge->a] - edge->estimate;
+			double excess = fabs(difference) - room;
+			if (edge->margin < 0 || excess <= ROUNDING_NS)
+				continue;
+			worst = MAX(worst, excess);
+			excess = copysign(excess, difference);
+			double part_a = edge->a == root ? 0 : edge->b == root ? 1 : 0.5;
+			theta[edge->a] += part_a * excess;
+			theta[edge->b] -= (1 - part_a) * excess;
+		}
+		if (worst == 0)
+			break;
+	}
+	return worst;
 }

@@ -21,6 +21,7 @@ struct dtc_edge {
 	double hi;
 	double estimate;
 	double weight;
+	double margin; /* |theta[b] - theta[a] - estimate| <= margin satisfies the pair's messages; negative: not known */
 };
 
 /*
@@ -32,3 +33,9 @@ bool dtc_network_get_bounds(const struct dtc_edge *edges, guint edge_count, guin
 
 /* Least squares; theta is the start on entry and the solution on return, theta[root] stays 0. */
 void dtc_network_estimate(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root, double *theta);
+
+/*
+ * Moves theta as little as it takes that every pair's messages hold (differences within the margins), where averaging
+ * went beyond: the violated constraints are projected on in turn. Gives what violation is left, 0 if none.
+ */
+double dtc_network_project(const struct dtc_edge *edges, guint edge_count, guint root, double *theta);
