@@ -93,8 +93,13 @@ static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interv
 	const struct dtc_thread *thread = dtc_history_get_thread(h, wait->thread);
 	if (wait->state == DTC_STATE_STOPPED)
 		return DTC_CAUSE_STOPPED;
-	/* page faults have no exit event: a user thread that waits outside a call waits for a page */
-	bool fault = !call && !thread->is_kernel;
+	/*
+	 * Page faults have no exit event: a user thread that goes from running to waiting outside a call waits for a
+	 * page. One whose wait began before it was first seen may be in any call.
+	 */
+	const struct dtc_interval *before = dtc_history_find_interval_before(h, wait->thread, wait->begin_ns);
+	bool seen = before && dtc_state_is_running(before->state);
+	bool fault = !call && !thread->is_kernel && seen;
 	if (!wake)
 		return DTC_CAUSE_UNKNOWN;
 	switch ((enum dtc_waker)wake->waker) {
@@ -110,7 +115,10 @@ static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interv
 	case DTC_WAKER_NEW:
 		return DTC_CAUSE_FORK_EXEC;
 	case DTC_WAKER_THREAD:
-		return call ? cause_of_call(h, call) : fault ? DTC_CAUSE_PAGE_FAULT : DTC_CAUSE_IPC;
+		return call		   ? cause_of_call(h, call)
+		       : fault		   ? DTC_CAUSE_PAGE_FAULT
+		       : thread->is_kernel ? DTC_CAUSE_IPC
+					   : DTC_CAUSE_UNKNOWN;
 	case DTC_WAKER_IPI:
 	case DTC_WAKER_UNKNOWN:
 		break;

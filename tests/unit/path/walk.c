@@ -163,6 +163,35 @@ static void test_unknown_waker(void)
 	story_clear(&s);
 }
 
+/* A wait without a call: a page fault if the thread ran just before, unknown if it waited since before the trace. */
+static void test_page_fault(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	struct dtc_event dump = story_event(DTC_EVENT_DUMP_PROCESS, 5, 0);
+	dump.v[DTC_DUMP_TID] = 12;
+	dump.v[DTC_DUMP_PID] = 12;
+	dump.v[DTC_DUMP_TYPE] = 0;
+	dump.v[DTC_DUMP_STATUS] = 5;
+	dump.text[0] = "waits";
+	dtc_machine_apply(s.machine, &dump);
+	story_switch(&s, 10, 0, 10, "a", 2, 11, "b");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 20, 0, 12, "waits", 0);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 30, 0, 10, "a", 0);
+	story_switch(&s, 40, 0, 11, "b", SLEEP, 10, "a");
+	story_switch(&s, 50, 0, 10, "a", SLEEP, 12, "waits");
+	const DtcHistory *history = story_end(&s);
+	const char *name = "n";
+	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	g_autoptr(DtcPath) fault = walk(links, 0, 10, 0, 50);
+	g_assert_cmpint(dtc_path_get_blocking(fault, 0)->cause, ==, DTC_CAUSE_PAGE_FAULT);
+	g_autoptr(DtcPath) unseen = walk(links, 0, 12, 6, 50);
+	g_assert_cmpint(dtc_path_get_blocking(unseen, 0)->cause, ==, DTC_CAUSE_UNKNOWN);
+	story_clear(&s);
+}
+
 /* A preempted thread: the one that had the CPU longest is named. */
 static void test_preemptor(void)
 {
@@ -391,6 +420,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/path/nested-waits", test_nested_waits);
 	g_test_add_func("/path/parental-chain", test_parental_chain);
 	g_test_add_func("/path/unknown-waker", test_unknown_waker);
+	g_test_add_func("/path/page-fault", test_page_fault);
 	g_test_add_func("/path/preemptor", test_preemptor);
 	g_test_add_data_func("/path/two-nodes", GINT_TO_POINTER(0), test_two_nodes);
 	g_test_add_data_func("/path/two-nodes/retransmission", GINT_TO_POINTER(1), test_two_nodes);
