@@ -147,6 +147,16 @@ static void add_finding_for_pair(const DtcSync *sync, const struct dtc_sync_pair
 				 (double)pair->steps[i].change_ns / 1e9);
 }
 
+static int compare_trimmed(const void *left, const void *right)
+{
+	const struct dtc_sync_trimmed *p = left, *q = right;
+	if (p->from != q->from)
+		return p->from < q->from ? -1 : 1;
+	if (p->sent_ns != q->sent_ns)
+		return p->sent_ns < q->sent_ns ? -1 : 1;
+	return (p->received_ns > q->received_ns) - (p->received_ns < q->received_ns);
+}
+
 static void publish_pair(DtcSync *sync, const struct dtc_match_pair *match, const struct dtc_pair *pair, bool turned,
 			 const struct dtc_pair_summary *summary)
 {
@@ -192,16 +202,6 @@ static void publish_pair(DtcSync *sync, const struct dtc_match_pair *match, cons
 		item.step_count = summary->step_count;
 	}
 	g_array_append_val(sync->pairs, item);
-}
-
-static int compare_trimmed(const void *left, const void *right)
-{
-	const struct dtc_sync_trimmed *p = left, *q = right;
-	if (p->from != q->from)
-		return p->from < q->from ? -1 : 1;
-	if (p->sent_ns != q->sent_ns)
-		return p->sent_ns < q->sent_ns ? -1 : 1;
-	return (p->received_ns > q->received_ns) - (p->received_ns < q->received_ns);
 }
 
 /* Messages of one direction that the final maps turn round, not counting those left out. */
