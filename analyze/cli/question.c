@@ -109,13 +109,62 @@ static DtcReport *build_report(const DtcLoad *load, const struct dtc_question *q
 	return dtc_report_new(&input, error);
 }
 
+/* Messages that run backward: within the clocks' uncertainty they are possible, beyond it something is wrong. */
+static void add_reversal_findings(const DtcPath *path, const DtcLoad *load, DtcFindings *findings)
+{
+	const char *const *names = dtc_load_get_node_names(load);
+	int64_t most_ns = 0;
+	guint possible = 0;
+
+	for (guint i = 0; i < dtc_path_get_reversal_count(path); i++) {
+		const struct dtc_reversal *reversal = dtc_path_get_reversal(path, i);
+		if (reversal->by_ns > reversal->uncertainty_ns) {
+			dtc_findings_add(
+				findings, DTC_SEVERITY_WARNING, false, names[reversal->to],
+				"a message from %s arrives %" G_GINT64_FORMAT " ns before it was sent, more than "
+				"the clocks' uncertainty of %" G_GINT64_FORMAT " ns: clocks or match are wrong",
+				names[reversal->from], (gint64)reversal->by_ns, (gint64)reversal->uncertainty_ns);
+			continue;
+		}
+		possible++;
+		most_ns = MAX(most_ns, reversal->by_ns);
+	}
+	if (possible)
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, NULL,
+				 "%u messages on the path seem to arrive up to %" G_GINT64_FORMAT
+				 " ns before they were "
+				 "sent, within the clocks' uncertainty: their time on the wire counts as nothing",
+				 possible, (gint64)most_ns);
+}
+
+/* Packets that no other node's match: drops, other peers, missing events. */
+static void add_unmatched_findings(const DtcLoad *load, DtcFindings *findings)
+{
+	const DtcSync *sync = dtc_load_get_sync(load);
+	const char *const *names = dtc_load_get_node_names(load);
+
+	for (guint i = 0; sync && i < dtc_sync_get_pair_count(sync); i++) {
+		const struct dtc_sync_pair *pair = dtc_sync_get_pair(sync, i);
+		guint64 matched = pair->messages_ab + pair->messages_ba;
+		guint64 unmatched = pair->unmatched_a + pair->unmatched_b;
+		if (matched && unmatched)
+			dtc_findings_add(
+				findings, DTC_SEVERITY_INFO, false, NULL,
+				"%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+				" packets between %s and %s have no match on the other side (lost, or not recorded)",
+				unmatched, matched + unmatched, names[pair->a], names[pair->b]);
+	}
+}
+
 DtcReport *dtc_question_answer(const struct dtc_question *question, const DtcLoad *load,
-			       const struct dtc_path_options *options, const DtcFindings *findings, DtcPath **ret_path,
+			       const struct dtc_path_options *options, DtcFindings *findings, DtcPath **ret_path,
 			       GError **error)
 {
 	g_autoptr(DtcPath) path = dtc_path_walk(dtc_load_get_links(load), &question->target, options, error);
 	if (!path)
 		return NULL;
+	add_reversal_findings(path, load, findings);
+	add_unmatched_findings(load, findings);
 	DtcReport *report = build_report(load, question, path, findings, error);
 	if (report && ret_path)
 		*ret_path = g_steal_pointer(&path);

@@ -22,5 +22,5 @@ bool dtc_question_set_request(struct dtc_question *question, const DtcLoad *load
 
 /* Walks the path and makes the report. Caller owns both; ret_path may be NULL. */
 DtcReport *dtc_question_answer(const struct dtc_question *question, const DtcLoad *load,
-			       const struct dtc_path_options *options, const DtcFindings *findings, DtcPath **ret_path,
+			       const struct dtc_path_options *options, DtcFindings *findings, DtcPath **ret_path,
 			       GError **error);

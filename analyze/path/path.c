@@ -8,6 +8,7 @@ struct DtcPath {
 	DtcClusterTime begin, end;
 	GArray *segments;  /* struct dtc_segment */
 	GArray *blockings; /* struct dtc_blocking */
+	GArray *reversals; /* struct dtc_reversal */
 };
 
 const char *dtc_cause_to_string(enum dtc_cause cause)
@@ -70,6 +71,7 @@ DtcPath *dtc_path_new(DtcClusterTime begin, DtcClusterTime end)
 	g_array_set_clear_func(path->segments, segment_clear);
 	path->blockings = g_array_new(FALSE, FALSE, sizeof(struct dtc_blocking));
 	g_array_set_clear_func(path->blockings, blocking_clear);
+	path->reversals = g_array_new(FALSE, FALSE, sizeof(struct dtc_reversal));
 	return path;
 }
 
@@ -79,6 +81,7 @@ void dtc_path_free(DtcPath *path)
 		return;
 	g_array_unref(path->segments);
 	g_array_unref(path->blockings);
+	g_array_unref(path->reversals);
 	g_free(path);
 }
 
@@ -91,6 +94,11 @@ guint dtc_path_add_blocking(DtcPath *path, const struct dtc_blocking *blocking)
 {
 	g_array_append_vals(path->blockings, blocking, 1);
 	return path->blockings->len - 1;
+}
+
+void dtc_path_add_reversal(DtcPath *path, const struct dtc_reversal *reversal)
+{
+	g_array_append_vals(path->reversals, reversal, 1);
 }
 
 /* Blockings in the order in which a reader wants them: parents before children, siblings by time. Indexes change. */
@@ -177,6 +185,16 @@ guint dtc_path_get_blocking_count(const DtcPath *path)
 const struct dtc_blocking *dtc_path_get_blocking(const DtcPath *path, guint index)
 {
 	return &g_array_index(path->blockings, struct dtc_blocking, index);
+}
+
+guint dtc_path_get_reversal_count(const DtcPath *path)
+{
+	return path->reversals->len;
+}
+
+const struct dtc_reversal *dtc_path_get_reversal(const DtcPath *path, guint index)
+{
+	return &g_array_index(path->reversals, struct dtc_reversal, index);
 }
 
 bool dtc_path_check(const DtcPath *path, GError **error)

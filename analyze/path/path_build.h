@@ -10,5 +10,6 @@ DtcPath *dtc_path_new(DtcClusterTime begin, DtcClusterTime end);
 void dtc_path_add_segment(DtcPath *path, const struct dtc_segment *segment);
 /* Appends a blocking and gives its index, which children name as their parent. The strings change owner. */
 guint dtc_path_add_blocking(DtcPath *path, const struct dtc_blocking *blocking);
+void dtc_path_add_reversal(DtcPath *path, const struct dtc_reversal *reversal);
 /* Orders segments by time and blockings depth first, children by time. Nothing may be added afterwards. */
 void dtc_path_finish(DtcPath *path);

@@ -155,6 +155,15 @@ static char *explain_retransmission(const struct walk *w, const struct dtc_sende
 	return g_strdup_printf("%s: %s", why, what);
 }
 
+/* A send that seems to come after its arrival: emit gives it no wire time, and the path remembers that. */
+static void note_reversal(struct walk *w, const struct dtc_arrival *arrival, const struct dtc_sender *sender)
+{
+	int64_t by_ns = to_cluster(w, sender->node, sender->left_ns) - to_cluster(w, arrival->node, arrival->time_ns);
+	struct dtc_reversal reversal = { sender->node, arrival->node, by_ns, w->uncertainty_ns };
+	if (by_ns > 0 && sender->node != arrival->node)
+		dtc_path_add_reversal(w->path, &reversal);
+}
+
 /*
  * From an arrival to the thread that sent it: wire, retransmission, time in the sender's stack. Several steps when the
  * kernel answered by itself (SYN-ACK, ACK). False if nobody traced sent it: then the walk stays where it is.
@@ -170,8 +179,7 @@ static bool jump(struct walk *w, struct dtc_arrival arrival)
 		w->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
 		w->uncertainty_ns =
 			dtc_clocks_get_uncertainty_ns(clocks, sender.node, arrival.node, (DtcClusterTime){ w->tc });
-		/* a send that seems to come after the arrival lies within the clocks' uncertainty of it: clamped by
-		 * emit */
+		note_reversal(w, &arrival, &sender);
 		emit(w, arrival.node, w->thread, arrival.time_ns, to_cluster(w, sender.node, sender.left_ns),
 		     DTC_CAUSE_NETWORK_WIRE, explain_message(w, &sender));
 		if (sender.left_ns > sender.sent_ns)

@@ -78,6 +78,14 @@ struct dtc_blocking {
 	guint depth;  /* 0 for a blocking of the target */
 };
 
+/* A message on the path that seems to arrive before it was sent: its wire time counts as nothing. */
+struct dtc_reversal {
+	guint from; /* node */
+	guint to;
+	int64_t by_ns;		/* how much too early it seems to arrive */
+	int64_t uncertainty_ns; /* of the two clocks: not more than this is possible, more is a contradiction */
+};
+
 typedef struct DtcPath DtcPath;
 
 void dtc_path_free(DtcPath *path);
@@ -91,5 +99,7 @@ const struct dtc_segment *dtc_path_get_segment(const DtcPath *path, guint index)
 /* Blockings in depth-first order (a parent before its children). Borrowed. */
 guint dtc_path_get_blocking_count(const DtcPath *path);
 const struct dtc_blocking *dtc_path_get_blocking(const DtcPath *path, guint index);
+guint dtc_path_get_reversal_count(const DtcPath *path);
+const struct dtc_reversal *dtc_path_get_reversal(const DtcPath *path, guint index);
 /* Conservation: segments contiguous, none empty or negative, sum equal to the span. */
 bool dtc_path_check(const DtcPath *path, GError **error);
