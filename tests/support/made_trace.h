@@ -118,7 +118,8 @@ static const char made_events[] =
 		   "    enum : integer { size = 8; align = 8; } { \"_unknown\" = 0, \"_ipv4\" = 1, \"_ipv6\" = 2 }"
 		   " _network_header_type;\n"
 		   "    variant <_network_header_type> { struct { } _unknown; struct { "
-		   MADE_BE(8, "ihl") MADE_BE(16, "tot_len") MADE_BE(16, "id") MADE_BE(16, "frag_off") MADE_BE(8, "protocol")
+		   MADE_BE(8, "ihl") MADE_BE(16, "tot_len") MADE_BE(16, "id") MADE_BE(16, "frag_off")
+		   MADE_BE(8, "protocol")
 		   "integer { size = 8; align = 8; } _saddr[4]; integer { size = 8; align = 8; } _daddr[4];\n"
 		   "      enum : integer { size = 8; align = 8; } { \"_unknown\" = 0, \"_tcp\" = 1, \"_udp\" = 2 }"
 		   " _transport_header_type;\n"
@@ -155,7 +156,8 @@ static inline char *made_metadata_text(const struct made_metadata *options)
 	const char *map = options->has_no_clock ? "" : " map = clock.monotonic.value;";
 	return g_strdup_printf(
 		"/* CTF 1.8 */\n"
-		"trace { major = 1; minor = 8; uuid = \"" MADE_UUID "\"; byte_order = %s; packet.header := struct {\n"
+		"trace { major = 1; minor = 8; uuid = \"" MADE_UUID "\"; byte_order = %s;\n"
+		" packet.header := struct {\n"
 		"  integer { size = 32; align = 8; base = 16; } magic; integer { size = 8; align = 8; } uuid[16];\n"
 		"  integer { size = 32; align = 8; } stream_id; }; };\n"
 		"env { hostname = \"made\"; domain = \"%s\"; kernel_release = \"6.1.0-test\"; };\n"
@@ -163,12 +165,15 @@ static inline char *made_metadata_text(const struct made_metadata *options)
 		"stream { id = 0; event.header := struct { integer { size = 16; align = 8; } id;\n"
 		"  integer { size = 64; align = 8;%s } %s; };\n"
 		" packet.context := struct { integer { size = 64; align = 8;%s } %s_begin;\n"
-		"  integer { size = 64; align = 8;%s } %s_end; integer { size = 64; align = 8; } content_size;\n"
-		"  integer { size = 64; align = 8; } packet_size; integer { size = 64; align = 8; } packet_seq_num;\n"
-		"  integer { size = 64; align = 8; } events_discarded; integer { size = 32; align = 8; } cpu_id; }; };\n"
+		"  integer { size = 64; align = 8;%s } %s_end;\n"
+		"  integer { size = 64; align = 8; } content_size; integer { size = 64; align = 8; } packet_size;\n"
+		"  integer { size = 64; align = 8; } packet_seq_num;\n"
+		"  integer { size = 64; align = 8; } events_discarded;\n"
+		"  integer { size = 32; align = 8; } cpu_id; }; };\n"
 		"%s",
 		order, options->domain ? options->domain : "kernel",
-		options->has_no_clock ? "" : "clock { name = monotonic; freq = 1000000000; offset = 1000000000000; };\n",
+		options->has_no_clock ? "" :
+					"clock { name = monotonic; freq = 1000000000; offset = 1000000000000; };\n",
 		map, stamp, map, stamp, map, stamp, options->events ? options->events : made_events);
 }
 
