@@ -15,7 +15,9 @@
 
 /* A page stays under 10 MB and answers within 100 ms; a trace viewer is made for more. */
 static const struct dtc_lanes_options page_limits = { .max_lanes = 200, .max_bars = 100000, .max_messages = 5000 };
-static const struct dtc_lanes_options trace_limits = { .max_lanes = 2000, .max_bars = 2000000, .max_messages = 500000 };
+static const struct dtc_lanes_options trace_limits = {
+	.max_lanes = 2000, .max_bars = 2000000, .max_messages = 500000,
+};
 
 #define OUTPUTS 5
 
@@ -31,8 +33,9 @@ static void list_outputs(const struct dtc_export_options *options, const char *p
 void dtc_export_options_add(struct dtc_export_options *options, GOptionContext *context)
 {
 	const GOptionEntry entries[] = {
-		{ "html", 0, 0, G_OPTION_ARG_FILENAME, &options->html, "A page for the browser, self-contained", "FILE" },
-		{ "perfetto", 0, 0, G_OPTION_ARG_FILENAME, &options->perfetto, "A trace for ui.perfetto.dev", "FILE" },
+		{ "html", 0, 0, G_OPTION_ARG_FILENAME, &options->html, "A page for the browser", "FILE" },
+		{ "perfetto", 0, 0, G_OPTION_ARG_FILENAME, &options->perfetto, "A trace for ui.perfetto.dev",
+		  "FILE" },
 		{ "otlp", 0, 0, G_OPTION_ARG_FILENAME, &options->otlp, "Spans as OpenTelemetry JSON (OTLP)", "FILE" },
 		{ "folded", 0, 0, G_OPTION_ARG_FILENAME, &options->folded, "Collapsed stacks for flame graphs", "FILE" },
 		{ "dot", 0, 0, G_OPTION_ARG_FILENAME, &options->dot, "The path's threads for Graphviz", "FILE" },

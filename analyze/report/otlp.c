@@ -404,8 +404,8 @@ static void append_span(GString *out, const struct build *b, guint index)
 	bool is_error = span->parent == G_MAXUINT && b->report->status >= 400;
 
 	dtc_json_text_append_comma(out);
-	g_string_append_printf(out, "\n{\"traceId\":\"%s\",\"spanId\":\"%s\",\"parentSpanId\":\"%s\"", b->trace_id, span->id,
-			       span->parent == G_MAXUINT ? "" : get_span(b, span->parent)->id);
+	g_string_append_printf(out, "\n{\"traceId\":\"%s\",\"spanId\":\"%s\",\"parentSpanId\":\"%s\"", b->trace_id,
+			       span->id, span->parent == G_MAXUINT ? "" : get_span(b, span->parent)->id);
 	dtc_json_text_append_key(out, "name");
 	dtc_json_text_append_string(out, name);
 	dtc_json_text_append_key(out, "kind");

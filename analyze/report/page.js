@@ -234,8 +234,8 @@ function addTier(body, tier, rows) {
 	}
 	bars.append(meter);
 	head.append(name, bars, figure(tier.ns), make("td", "figure", percent(tier.ns, data.duration)), make("td", "wide"));
-	/* what is less than a thousandth of the whole waits behind a button, unless it is all there is */
-	const small = rows.filter((row, i) => i > 0 && row.ns < data.duration / 1000);
+	/* what is less than half a percent of the whole waits behind a button, unless it is all there is */
+	const small = rows.filter((row, i) => i > 0 && row.ns < data.duration / 200);
 	for (const row of rows)
 		addRow(body, row).hidden = small.length > 1 && small.includes(row);
 	if (small.length > 1) {
@@ -279,18 +279,19 @@ const timeline = new Timeline(model, {
 });
 
 function showLegend() {
+	/* the bar above has the kinds of the path */
 	const used = new Set();
-	for (let i = 0; i < model.steps.count; i++)
-		used.add(kindOfCause[model.steps.cause[i]]);
 	for (const lane of model.lanes)
 		for (const cause of new Set(lane.cause))
 			used.add(kindOfCause[cause]);
+	for (let i = 0; i < model.steps.count; i++)
+		used.delete(kindOfCause[model.steps.cause[i]]);
 	for (const kind of kindNames.filter(name => used.has(name))) {
 		const entry = make("li");
 		entry.append(make("i", "swatch k-" + kind), KINDS[kind]);
 		$("legend").append(entry);
 	}
-	$("legend").append(make("li", "", "strong, with a rule beneath: the critical path · pale: the rest of the thread"));
+	$("legend").append(make("li", "", "Strong and underlined: the critical path. Pale: what else the threads did."));
 	const notes = [];
 	if (data.merged)
 		notes.push("intervals shorter than " + formatDuration(data.merged) + " are drawn together");
@@ -395,7 +396,7 @@ function listenToTools() {
 		timeline.request();
 	});
 	const others = model.lanes.filter(lane => !lane.path).length;
-	$("only-path").disabled = !others;
+	$("only-path").parentElement.hidden = !others;
 	const s = model.steps, hops = s.hop.reduce((sum, hop) => sum + hop, 0);
 	$("lanes").setAttribute("aria-label", "Timeline of " + model.lanes.length + " threads over " + formatDuration(data.duration) +
 		". The critical path has " + s.count + " steps and changes its node " + hops + " times. The table below has the same.");
@@ -682,7 +683,7 @@ function makePlot(pair) {
 		draw(svg, "line", { class: "axis", x1: left, x2: width - right, y1: y(ns), y2: y(ns) });
 		draw(svg, "text", { x: left - 5, y: y(ns) + 4, "text-anchor": "end" }, formatDuration(Math.abs(ns)));
 	}
-	for (const point of points)
+	for (const point of points.filter(p => Math.abs(p.ns) <= limit))
 		if (point.back)
 			draw(svg, "path", { class: "back", d: "M" + (x(point.t) - 3) + " " + y(point.ns) + "h6m-3 -3v6" });
 		else

@@ -264,6 +264,8 @@ class Timeline {
 		this.drawConnectors(c);
 		this.drawSelection(c, top);
 		c.restore();
+		for (const row of this.visibleRows)
+			this.drawLabel(c, row);
 		c.restore();
 		this.drawAxis(c);
 		this.drawRubber(c);
@@ -281,9 +283,6 @@ class Timeline {
 		if (row.node !== undefined) {
 			c.fillStyle = this.colors.lane;
 			c.fillRect(0, row.y, this.width, row.height);
-			c.fillStyle = this.colors.ink;
-			c.font = "600 12px system-ui, sans-serif";
-			c.fillText(row.node, 10, row.y + 17);
 			return;
 		}
 		const lane = this.model.lanes[row.lane];
@@ -302,16 +301,32 @@ class Timeline {
 		if (this.query)
 			this.drawHits(c, lane, row);
 		c.restore();
-		this.drawLabel(c, row, lane, isHit);
 	}
 
-	drawLabel(c, row, lane, isHit) {
+	/* Last of all, on a plate: where there is no gutter, arrows pass beneath the names. */
+	drawLabel(c, row) {
+		if (row.node !== undefined) {
+			c.font = "600 12px system-ui, sans-serif";
+			c.fillStyle = this.colors.lane;
+			c.fillRect(6, row.y + 2, c.measureText(row.node).width + 8, row.height - 4);
+			c.fillStyle = this.colors.ink;
+			c.fillText(row.node, 10, row.y + 17);
+			return;
+		}
+		const lane = this.model.lanes[row.lane];
+		const isHit = this.query && this.query.lanes.has(row.lane);
 		const limit = this.narrow ? this.width - 20 : this.gutter - 22;
 		c.font = "12.5px system-ui, sans-serif";
 		const id = lane.tid >= 0 ? " " + lane.tid : "";
 		const idWidth = c.measureText(id).width;
 		const name = this.fit(c, lane.name, limit - idWidth);
 		const y = this.narrow ? row.y + 13 : row.y + 18;
+		if (this.narrow) {
+			c.fillStyle = this.colors.paper;
+			c.globalAlpha = .8;
+			c.fillRect(14, row.y + 2, c.measureText(name).width + idWidth + 4, 14);
+			c.globalAlpha = 1;
+		}
 		c.fillStyle = isHit ? this.colors.mark : lane.path ? this.colors.ink : this.colors.soft;
 		if (isHit)
 			c.font = "600 12.5px system-ui, sans-serif";
@@ -500,7 +515,7 @@ class Timeline {
 		const m = this.model.messages, drawn = new Set();
 		this.arrows = [];
 		for (let i = 0; i < m.count; i++) {
-			if (!m.onPath[i] && !this.allMessages)
+			if (m.from[i] === m.to[i] || (!m.onPath[i] && !this.allMessages))
 				continue;
 			const from = this.rowOfLane.get(m.from[i]), to = this.rowOfLane.get(m.to[i]);
 			if (!from || !to || m.received[i] < this.view.begin || m.sent[i] > this.view.end)
