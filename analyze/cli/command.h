@@ -22,6 +22,7 @@ int dtc_command_sync(int argc, char **argv);
 int dtc_command_top(int argc, char **argv);
 int dtc_command_states(int argc, char **argv);
 int dtc_command_events(int argc, char **argv);
+int dtc_command_check(int argc, char **argv);
 int dtc_command_blockings(int argc, char **argv);
 int dtc_command_usage(int argc, char **argv);
 

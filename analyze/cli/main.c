@@ -18,6 +18,7 @@ static const struct dtc_command commands[] = {
 	{ "top", "what every process or thread did with its time", dtc_command_top },
 	{ "states", "what a thread, process or node did, by state, call and file", dtc_command_states },
 	{ "events", "the events of all nodes, merged on one clock", dtc_command_events },
+	{ "check", "verifies what all the others promise about their figures", dtc_command_check },
 };
 
 static const struct dtc_command *find_command(const char *name)
