@@ -113,6 +113,26 @@ static void add_blocking(const struct window *of, struct dtc_blocking *blocking,
 		g_array_append_val(queue, beneath);
 }
 
+/* A span between two waits of a waker: it was not blocked, and what it did with its time is why others waited. */
+struct stretch {
+	int64_t begin_ns, end_ns; /* empty if equal */
+	int64_t ns[DTC_CAUSES];
+};
+
+static void add_stretch(const DtcLinks *links, const struct window *of, const struct stretch *stretch, DtcPath *path)
+{
+	struct dtc_blocking work = new_blocking(links, of, stretch->begin_ns, stretch->end_ns);
+	int64_t on_cpu_ns = stretch->ns[DTC_CAUSE_RUNNING_USER] + stretch->ns[DTC_CAUSE_RUNNING_KERNEL];
+	int64_t length_ns = stretch->end_ns - stretch->begin_ns;
+	for (guint i = 0; i < DTC_CAUSES; i++)
+		if (stretch->ns[i] > stretch->ns[work.cause])
+			work.cause = (enum dtc_cause)i;
+	work.detail = length_ns == on_cpu_ns ? g_strdup("on the CPU")
+					     : g_strdup_printf("on the CPU for %.3f of %.3f ms",
+							       (double)on_cpu_ns / 1e6, (double)length_ns / 1e6);
+	dtc_path_add_blocking(path, &work);
+}
+
 static void add_blockings(const DtcLinks *links, const struct window *of, const struct dtc_path_options *options,
 			  DtcPath *path, GArray *queue)
 {
@@ -139,14 +159,24 @@ static void add_blockings(const DtcLinks *links, const struct window *of, const 
 		low_ns = arrival.time_ns;
 	}
 	int64_t at_ns = of->end_ns;
+	int64_t min_stretch_ns = MAX(min_ns, (of->end_ns - of->begin_ns) / 100); /* a percent of what it explains */
+	struct stretch stretch = { .begin_ns = at_ns, .end_ns = at_ns };
 	while (at_ns > low_ns && dtc_path_get_blocking_count(path) < BLOCKING_LIMIT) {
 		const struct dtc_interval *v = dtc_history_find_interval_before(h, of->thread, at_ns);
 		if (!v)
 			break;
+		int64_t begin_ns = MAX(v->begin_ns, low_ns), end_ns = MIN(v->end_ns, at_ns);
 		at_ns = v->begin_ns;
-		int64_t begin_ns = MAX(v->begin_ns, low_ns);
+		if (!dtc_state_is_wait(v->state)) {
+			stretch.ns[dtc_explain_interval(h, v)] += end_ns - begin_ns;
+			stretch.begin_ns = begin_ns;
+			continue;
+		}
+		if (of->depth && stretch.end_ns - stretch.begin_ns >= min_stretch_ns)
+			add_stretch(links, of, &stretch, path);
+		stretch = (struct stretch){ .begin_ns = begin_ns, .end_ns = begin_ns };
 		/* a wait that goes on behind the window did not delay what the window explains */
-		if (!dtc_state_is_wait(v->state) || v->end_ns > of->end_ns || v->end_ns - begin_ns < min_ns)
+		if (v->end_ns > of->end_ns || v->end_ns - begin_ns < min_ns)
 			continue;
 		struct dtc_blocking blocking = new_blocking(links, of, begin_ns, v->end_ns);
 		blocking.cause = dtc_explain_interval(h, v);
@@ -156,6 +186,8 @@ static void add_blockings(const DtcLinks *links, const struct window *of, const 
 		bool has_beneath = find_waker(links, of, v, &blocking, &beneath);
 		add_blocking(of, &blocking, has_beneath, beneath, max_depth, path, queue);
 	}
+	if (of->depth && stretch.end_ns - stretch.begin_ns >= min_stretch_ns)
+		add_stretch(links, of, &stretch, path);
 }
 
 void dtc_causality_add(const DtcLinks *links, const struct dtc_path_target *target,

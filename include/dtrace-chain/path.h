@@ -61,7 +61,11 @@ struct dtc_segment {
 	char *detail;  /* owned, or NULL: syscall, file, lock, peer, preemptor, device, irq, packet */
 };
 
-/* A blocking of a thread, and beneath it what its waker was blocked on meanwhile. Children in time order. */
+/*
+ * A blocking of a thread, and beneath it what its waker was blocked on meanwhile. Children in time order. Between the
+ * blockings of a waker stand its stretches of work (woken_by is NULL): it was not blocked, and so delayed the one
+ * above.
+ */
 struct dtc_blocking {
 	DtcClusterTime begin;
 	DtcClusterTime end;
@@ -72,7 +76,7 @@ struct dtc_blocking {
 	char *process;
 	enum dtc_cause cause; /* why it lasted, seen from this thread: lock, ipc, disk, timer, network-receive, ... */
 	char *detail;	      /* owned or NULL */
-	char *woken_by;	      /* owned: "lab-holder (tid 140)", "timer", "packet from web", "disk vda" */
+	char *woken_by;	      /* owned, or NULL: "lab-holder (tid 140)", "timer", "packet from web", "disk vda" */
 	enum dtc_link_quality link;
 	guint parent; /* index in the list; G_MAXUINT for a blocking of the target itself */
 	guint depth;  /* 0 for a blocking of the target */

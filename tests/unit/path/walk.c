@@ -91,11 +91,16 @@ static void test_lock(void)
 	assert_segment(path, 130, 0, 10, DTC_CAUSE_RUNQUEUE);
 	assert_segment(path, 150, 0, 10, DTC_CAUSE_RUNNING_USER);
 	/* beneath the waiter's blocking on the lock: the holder's sleep */
-	g_assert_cmpuint(dtc_path_get_blocking_count(path), ==, 2);
+	g_assert_cmpuint(dtc_path_get_blocking_count(path), ==, 4);
 	g_assert_cmpint(dtc_path_get_blocking(path, 0)->cause, ==, DTC_CAUSE_LOCK);
 	g_assert_cmpstr(dtc_path_get_blocking(path, 0)->woken_by, ==, "holder (tid 11)");
-	g_assert_cmpint(dtc_path_get_blocking(path, 1)->cause, ==, DTC_CAUSE_TIMER);
-	g_assert_cmpuint(dtc_path_get_blocking(path, 1)->parent, ==, 0);
+	const enum dtc_cause beneath[] = { DTC_CAUSE_RUNNING_USER, DTC_CAUSE_TIMER, DTC_CAUSE_RUNQUEUE };
+	for (guint i = 0; i < G_N_ELEMENTS(beneath); i++) {
+		g_assert_cmpint(dtc_path_get_blocking(path, i + 1)->cause, ==, beneath[i]);
+		g_assert_cmpuint(dtc_path_get_blocking(path, i + 1)->parent, ==, 0);
+		g_assert_cmpint(dtc_path_get_blocking(path, i + 1)->tid, ==, 11);
+	}
+	g_assert_cmpint(dtc_path_get_blocking(path, 1)->end.ns - dtc_path_get_blocking(path, 1)->begin.ns, ==, 40);
 	story_clear(&s);
 }
 
