@@ -42,7 +42,7 @@ struct service {
 
 /* An event of a thread at which its CPU time is cut. */
 struct cut {
-	int64_t time_ns; /* when the call returned */
+	int64_t time_ns; /* when the call returned; a poll: when it began, because that ends the work before it */
 	uint32_t call;
 };
 
@@ -241,7 +241,7 @@ static gint compare_cuts(gconstpointer a, gconstpointer b)
 	return x->call < y->call ? -1 : x->call > y->call;
 }
 
-/* The calls of all threads that cut, in the order in which they returned. */
+/* The calls of all threads that cut, in order of time. */
 static GArray *collect_cuts(struct pass *pass)
 {
 	GArray *cuts = g_array_new(FALSE, FALSE, sizeof(struct cut));
@@ -250,7 +250,8 @@ static GArray *collect_cuts(struct pass *pass)
 		const struct dtc_thread *thread = dtc_history_get_thread(pass->history, i);
 		for (uint32_t k = 0; k < thread->call_count; k++) {
 			const struct dtc_call *call = dtc_history_get_call(pass->history, thread->call_first + k);
-			struct cut cut = { call->end_ns, thread->call_first + k };
+			struct cut cut = { call->kind == DTC_CALL_POLL ? call->begin_ns : call->end_ns,
+					   thread->call_first + k };
 			if (is_cut(pass, call))
 				g_array_append_val(cuts, cut);
 		}
