@@ -359,6 +359,27 @@ static double find_reach(const struct component *component)
 	return reach;
 }
 
+/*
+ * A pair with few messages may have a line far outside what the network as a whole allows: it is moved to the nearest
+ * value that is possible, and where that breaks its margin the margin says nothing.
+ */
+static void limit_estimates(struct component *component, guint knot)
+{
+	const double *lo = component->lo + (gsize)knot * component->node_count;
+	const double *hi = component->hi + (gsize)knot * component->node_count;
+	for (guint p = 0; p < component->pair_count; p++) {
+		struct dtc_edge *edge = &component->edges[(gsize)knot * component->pair_count + p];
+		double least = MAX(edge->lo, lo[edge->b] - hi[edge->a]);
+		double most = MIN(edge->hi, hi[edge->b] - lo[edge->a]);
+		double possible = MIN(MAX(edge->estimate, least), most);
+		if (fabs(possible - edge->estimate) > edge->margin)
+			edge->margin = -1;
+		else
+			edge->margin -= fabs(possible - edge->estimate);
+		edge->estimate = possible;
+	}
+}
+
 static void solve_network(struct component *component)
 {
 	gsize cells = (gsize)component->knot_count * component->node_count;
@@ -376,6 +397,7 @@ static void solve_network(struct component *component)
 		double *theta = component->theta + (gsize)k * component->node_count;
 		if (k)
 			memcpy(theta, theta - component->node_count, component->node_count * sizeof(*theta));
+		limit_estimates(component, k);
 		dtc_network_estimate(component->edges + (gsize)k * component->pair_count, component->pair_count,
 				     component->node_count, component->root, theta);
 		dtc_network_project(component->edges + (gsize)k * component->pair_count, component->pair_count,
@@ -499,17 +521,18 @@ static void summarise_steps(const struct component *component, const struct dtc_
 		int64_t begin = pair->segments[i].end, at = dtc_pair_get_step(pair, i), end = pair->segments[i + 1].begin;
 		double unused, before = dtc_pair_get_estimate(pair, at, &unused);
 		double after = dtc_pair_get_estimate(pair, at + 1, &unused);
+		int64_t change = dtc_nominal_to_node(b, at + llrint(after)) - dtc_nominal_to_node(b, at + llrint(before));
 		summary->steps_a[i] = (struct dtc_sync_step){
 			.a_ns = dtc_nominal_to_node(a, at),
 			.begin_ns = dtc_nominal_to_node(a, begin),
 			.end_ns = dtc_nominal_to_node(a, end),
-			.change_ns = llrint(after - before),
+			.change_ns = change,
 		};
 		summary->steps_b[i] = (struct dtc_sync_step){
 			.a_ns = dtc_nominal_to_node(b, at + llrint(before)),
 			.begin_ns = dtc_nominal_to_node(b, begin + llrint(before)),
 			.end_ns = dtc_nominal_to_node(b, end + llrint(after)),
-			.change_ns = llrint(after - before),
+			.change_ns = change,
 		};
 	}
 }

@@ -98,7 +98,7 @@ void dtc_network_estimate(const struct dtc_edge *edges, guint edge_count, guint 
 	for (guint i = 0; i < node_count; i++)
 		step[i] = scaled[i] = diagonal[i] > 0 ? residual[i] / diagonal[i] : 0;
 	double energy = dot(residual, scaled, node_count);
-	for (guint round = 0; round < 4 * node_count + 20 && energy > 0; round++) {
+	for (guint round = 0; round < 8 * node_count + 50 && energy > 0; round++) {
 		multiply(edges, edge_count, node_count, root, step, product);
 		double curvature = dot(step, product, node_count);
 		if (!(curvature > 0))
@@ -111,7 +111,7 @@ void dtc_network_estimate(const struct dtc_edge *edges, guint edge_count, guint 
 			largest = MAX(largest, fabs(scaled[i]));
 		}
 		double next = dot(residual, scaled, node_count);
-		if (largest < 1e-4)
+		if (largest < 1e-9)
 			break;
 		for (guint i = 0; i < node_count; i++)
 			step[i] = scaled[i] + next / energy * step[i];

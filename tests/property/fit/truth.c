@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What an alignment promises, on made-up clusters whose clocks are known: the truth lies inside the certified interval
+ * at every instant, no message that was kept arrives before it was sent, and the answer depends neither on the order of
+ * the nodes nor on where a clock's zero is.
+ */
+#include "sync/fit/fit.h"
+#include "tests/support/cluster.h"
+
+#include <string.h>
+
+#define SEEDS 6
+#define INSTANTS 500
+
+enum shape { PAIR, LINE, RING, MESH };
+
+static void talk(struct cluster *cluster, DtcMatches *matches, enum shape shape, guint count)
+{
+	guint n = cluster->node_count;
+	for (guint a = 0; a < n; a++) {
+		for (guint b = a + 1; b < n; b++) {
+			bool neighbours = b == a + 1 || (shape == RING && a == 0 && b == n - 1);
+			if (shape == MESH || neighbours)
+				cluster_talk(cluster, matches, a, b, count);
+		}
+	}
+}
+
+/* Largest error of the map; asserts that the truth is inside. */
+static double check_truth(const struct cluster *cluster, const DtcSync *sync)
+{
+	const DtcClocks *clocks = dtc_sync_get_clocks(sync);
+	guint reference = dtc_clocks_get_reference(clocks);
+	double worst = 0;
+	for (guint node = 0; node < cluster->node_count; node++) {
+		g_assert_cmpuint(dtc_clocks_get_group(clocks, node), ==, 0);
+		for (guint i = 0; i <= INSTANTS; i++) {
+			double at = cluster->duration_s * 1e9 * i / INSTANTS;
+			DtcNodeTime shown = { cluster_read(cluster, node, at) };
+			int64_t truth = cluster_read(cluster, reference, at);
+			DtcClusterTime lo, hi, cluster_time = dtc_clocks_to_cluster(clocks, node, shown);
+			dtc_clocks_get_bounds(clocks, node, shown, &lo, &hi);
+			g_assert_cmpint(lo.ns, <=, cluster_time.ns);
+			g_assert_cmpint(cluster_time.ns, <=, hi.ns);
+			g_assert_cmpint(lo.ns, <=, truth + 1); /* stamps are floors */
+			g_assert_cmpint(truth - 1, <=, hi.ns);
+			worst = MAX(worst, fabs((double)(cluster_time.ns - truth)));
+		}
+	}
+	return worst;
+}
+
+static bool is_trimmed(const struct dtc_sync_pair *pair, guint from, const struct dtc_message *message)
+{
+	for (guint i = 0; i < pair->trimmed_count; i++)
+		if (pair->trimmed[i].from == from && pair->trimmed[i].sent_ns == message->sent_ns &&
+		    pair->trimmed[i].received_ns == message->received_ns)
+			return true;
+	return false;
+}
+
+/* The result must name the pair if a message does not hold. */
+static bool is_named(const DtcFindings *findings, guint a, guint b)
+{
+	g_autofree char *names = g_strdup_printf("messages between '%c' and '%c' arrive before", 'a' + a, 'a' + b);
+	for (guint i = 0; i < dtc_findings_get_count(findings); i++)
+		if (strstr(dtc_findings_get(findings, i)->text, names))
+			return true;
+	return false;
+}
+
+static void check_direction(const DtcClocks *clocks, const DtcFindings *findings, const struct dtc_sync_pair *pair,
+			    const struct dtc_message *messages, guint count, guint from, guint to)
+{
+	for (guint i = 0; i < count; i++) {
+		int64_t sent = dtc_clocks_to_cluster(clocks, from, (DtcNodeTime){ messages[i].sent_ns }).ns;
+		int64_t received = dtc_clocks_to_cluster(clocks, to, (DtcNodeTime){ messages[i].received_ns }).ns;
+		if (received < sent && !is_trimmed(pair, from, &messages[i]) && !is_named(findings, pair->a, pair->b))
+			g_error("%s: message %u of %u arrives %" G_GINT64_FORMAT " ns before it was sent",
+				from == pair->a ? "there" : "back", i, count, (gint64)(sent - received));
+	}
+}
+
+static void check_messages(const DtcMatches *matches, const DtcSync *sync, const DtcFindings *findings)
+{
+	for (guint i = 0; i < dtc_matches_get_pair_count(matches); i++) {
+		struct dtc_match_pair match;
+		const struct dtc_sync_pair *pair = dtc_sync_get_pair(sync, i);
+		dtc_matches_get_pair(matches, i, &match);
+		g_assert_cmpuint(match.a, ==, pair->a);
+		check_direction(dtc_sync_get_clocks(sync), findings, pair, match.ab, match.ab_count, match.a, match.b);
+		check_direction(dtc_sync_get_clocks(sync), findings, pair, match.ba, match.ba_count, match.b, match.a);
+	}
+}
+
+static DtcSync *fit(const DtcMatches *matches, DtcFindings *findings)
+{
+	g_autoptr(GError) error = NULL;
+	DtcSync *sync = dtc_fit_clocks(matches, NULL, findings, &error);
+	g_assert_no_error(error);
+	return sync;
+}
+
+static double run(struct cluster *cluster, enum shape shape, guint count)
+{
+	g_autoptr(DtcMatches) matches = cluster_new_matches(cluster);
+	talk(cluster, matches, shape, count);
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(DtcSync) sync = fit(matches, findings);
+	double worst = check_truth(cluster, sync);
+	check_messages(matches, sync, findings);
+	return worst;
+}
+
+static void test_steady(void)
+{
+	static const guint counts[] = { 3, 10, 100, 2000 };
+	for (guint seed = 0; seed < SEEDS; seed++) {
+		for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
+			struct cluster cluster;
+			cluster_init(&cluster, seed, 2);
+			double worst = run(&cluster, PAIR, counts[i]);
+			g_assert_cmpfloat(worst, <, counts[i] >= 2000 ? 2e3 : counts[i] >= 100 ? 2e4 : 1e9);
+			cluster_init(&cluster, seed, 6);
+			cluster.asymmetry_ns = 20000;
+			run(&cluster, seed % 3 == 0 ? LINE : seed % 3 == 1 ? RING : MESH, counts[i]);
+		}
+	}
+}
+
+static void test_wandering(void)
+{
+	for (guint seed = 0; seed < SEEDS; seed++) {
+		struct cluster cluster;
+		cluster_init(&cluster, seed, 2 + seed % 3);
+		cluster.duration_s = 600;
+		for (guint i = 0; i < cluster.node_count; i++) {
+			cluster.clocks[i].sine_rate = 0.9e-6;
+			cluster.clocks[i].sine_period_s = 300 + 200 * cluster_random(&cluster);
+		}
+		g_assert_cmpfloat(run(&cluster, MESH, 3000), <, 8e3);
+	}
+}
+
+/* Rates that change fast, but within the wander: the limit on the change must notice that it does not hold. */
+static void test_restless(void)
+{
+	for (guint seed = 0; seed < SEEDS; seed++) {
+		struct cluster cluster;
+		cluster_init(&cluster, seed, 2);
+		cluster.duration_s = 600;
+		cluster.min_ns = 2000;
+		cluster.jitter_ns = 5000;
+		cluster.clocks[1].sine_rate = 1.9e-6;
+		cluster.clocks[1].sine_period_s = 40 + 20 * seed;
+		run(&cluster, PAIR, 10000);
+	}
+}
+
+static void test_wrong_stamps(void)
+{
+	for (guint seed = 0; seed < SEEDS; seed++) {
+		struct cluster cluster;
+		cluster_init(&cluster, seed, 3);
+		cluster.wrong_part = 0.001;
+		cluster.wrong_ns = seed % 2 ? 3e9 : 2e5;
+		g_assert_cmpfloat(run(&cluster, MESH, 4000), <, 5e3);
+	}
+}
+
+static void test_steps(void)
+{
+	static const int64_t steps[] = { 1000000, -1000000, 500000000, -200000 };
+	for (guint seed = 0; seed < SEEDS; seed++) {
+		for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+			struct cluster cluster;
+			cluster_init(&cluster, seed, 2);
+			cluster.duration_s = 120;
+			cluster.clocks[1].step_at_s = 30 + 10 * seed;
+			cluster.clocks[1].step_ns = steps[i];
+			g_autoptr(DtcMatches) matches = cluster_new_matches(&cluster);
+			talk(&cluster, matches, PAIR, 3000);
+			g_autoptr(DtcFindings) findings = dtc_findings_new();
+			g_autoptr(DtcSync) sync = fit(matches, findings);
+			check_truth(&cluster, sync);
+			check_messages(matches, sync, findings);
+			const struct dtc_sync_pair *pair = dtc_sync_get_pair(sync, 0);
+			g_assert_cmpuint(pair->step_count, ==, 1);
+			g_assert_cmpfloat(fabs((double)(pair->steps[0].change_ns - steps[i])), <, 5e3);
+		}
+	}
+}
+
+/* The same messages, nodes in the opposite order and one clock shifted by an hour: the same clocks. */
+static void test_order(void)
+{
+	struct cluster cluster;
+	cluster_init(&cluster, 5, 5);
+	cluster.asymmetry_ns = 30000;
+	g_autoptr(DtcMatches) matches = cluster_new_matches(&cluster);
+	talk(&cluster, matches, MESH, 200);
+	const char *const names[] = { "e", "d", "c", "b", "a" };
+	g_autoptr(DtcMatches) turned = dtc_matches_new(names, 5), shifted = cluster_new_matches(&cluster);
+	const int64_t hour = G_GINT64_CONSTANT(3600000000000);
+	for (guint i = 0; i < dtc_matches_get_pair_count(matches); i++) {
+		struct dtc_match_pair pair;
+		dtc_matches_get_pair(matches, i, &pair);
+		int64_t shift_a = pair.a == 2 ? hour : 0, shift_b = pair.b == 2 ? hour : 0;
+		for (guint k = 0; k < pair.ab_count; k++) {
+			dtc_matches_add(turned, 4 - pair.a, 4 - pair.b, pair.ab[k].sent_ns, pair.ab[k].received_ns);
+			dtc_matches_add(shifted, pair.a, pair.b, pair.ab[k].sent_ns + shift_a,
+					pair.ab[k].received_ns + shift_b);
+		}
+		for (guint k = 0; k < pair.ba_count; k++) {
+			dtc_matches_add(turned, 4 - pair.b, 4 - pair.a, pair.ba[k].sent_ns, pair.ba[k].received_ns);
+			dtc_matches_add(shifted, pair.b, pair.a, pair.ba[k].sent_ns + shift_b,
+					pair.ba[k].received_ns + shift_a);
+		}
+	}
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(DtcSync) one = fit(matches, findings), other = fit(turned, findings);
+	g_autoptr(DtcSync) third = fit(shifted, findings);
+	g_assert_cmpint(dtc_sync_get_options(one)->reference, ==, 4 - dtc_sync_get_options(other)->reference);
+	g_assert_cmpint(dtc_sync_get_options(one)->reference, ==, dtc_sync_get_options(third)->reference);
+	bool reference_moves = dtc_sync_get_options(one)->reference == 2;
+	for (guint node = 0; node < 5; node++) {
+		guint count, other_count, third_count;
+		const struct dtc_clock_knot *knots = dtc_clocks_get_knots(dtc_sync_get_clocks(one), node, &count);
+		const struct dtc_clock_knot *same =
+			dtc_clocks_get_knots(dtc_sync_get_clocks(other), 4 - node, &other_count);
+		const struct dtc_clock_knot *later = dtc_clocks_get_knots(dtc_sync_get_clocks(third), node, &third_count);
+		g_assert_cmpmem(knots, count * sizeof(*knots), same, other_count * sizeof(*same));
+		g_assert_cmpuint(count, ==, third_count);
+		for (guint k = 0; k < count; k++) {
+			g_assert_cmpint(later[k].node_ns, ==, knots[k].node_ns + (node == 2 ? hour : 0));
+			g_assert_cmpint(later[k].cluster_ns, ==, knots[k].cluster_ns + (reference_moves ? hour : 0));
+			g_assert_cmpint(later[k].lo_ns, ==, knots[k].lo_ns + (reference_moves ? hour : 0));
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/fit/truth/steady", test_steady);
+	g_test_add_func("/fit/truth/wandering", test_wandering);
+	g_test_add_func("/fit/truth/restless", test_restless);
+	g_test_add_func("/fit/truth/wrong-stamps", test_wrong_stamps);
+	g_test_add_func("/fit/truth/steps", test_steps);
+	g_test_add_func("/fit/truth/order", test_order);
+	return g_test_run();
+}
