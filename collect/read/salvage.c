@@ -50,6 +50,9 @@ struct layout {
 	gsize context; /* offset of the packet context */
 };
 
+/* Offsets tried for the context, the likely ones first. */
+static const gsize contexts[] = { 24, 32, 28, 20, 40 };
+
 struct packet {
 	uint64_t begin_ticks;
 	uint64_t end_ticks;
@@ -75,19 +78,6 @@ static bool is_stream_name(const char *name)
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-bool dtc_salvage_is_needed(const char *path)
-{
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-	const char *name;
-	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *file = g_build_filename(path, name, NULL);
-		struct stat info;
-		if (is_stream_name(name) && stat(file, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
-			return true;
-	}
-	return false;
 }
 
 static bool list_files(DtcSalvage *salvage, GError **error)
@@ -142,12 +132,11 @@ static void put_bits(uint8_t *bytes, uint64_t value, bool is_big_endian)
 	memcpy(bytes, &value, sizeof(value));
 }
 
-/* The packet whose header begins at bytes, if one does. It may be longer than what is left. */
-static bool parse_packet(const DtcSalvage *salvage, const struct layout *layout, const uint8_t *bytes, gsize left,
-			 struct packet *ret)
+/* Reads what the context at bytes says; false if the sizes cannot be those of a packet. It may end behind the file. */
+static bool read_context(const struct layout *layout, const uint8_t *bytes, gsize left, struct packet *ret)
 {
 	gsize header = layout->context + CONTEXT_BYTES;
-	if (left < header || memcmp(bytes, salvage->prefix, PREFIX_BYTES) != 0)
+	if (left < header)
 		return false;
 	const uint8_t *context = bytes + layout->context;
 	ret->begin_ticks = get_bits(context, layout->is_big_endian);
@@ -156,6 +145,46 @@ static bool parse_packet(const DtcSalvage *salvage, const struct layout *layout,
 	ret->packet_bits = get_bits(context + 24, layout->is_big_endian);
 	return ret->packet_bits % 8 == 0 && ret->packet_bits <= PACKET_BITS_MAX &&
 	       ret->content_bits <= ret->packet_bits && ret->content_bits >= header * 8;
+}
+
+/* babeltrace2 2.0.4 takes the highest number for "no time", and aborts the process over a packet that has it. */
+static bool is_poison(const struct packet *packet)
+{
+	return packet->begin_ticks == UINT64_MAX || packet->end_ticks == UINT64_MAX;
+}
+
+/* The packet whose header begins at bytes, if one does. */
+static bool parse_packet(const DtcSalvage *salvage, const struct layout *layout, const uint8_t *bytes, gsize left,
+			 struct packet *ret)
+{
+	return left >= PREFIX_BYTES && memcmp(bytes, salvage->prefix, PREFIX_BYTES) == 0 &&
+	       read_context(layout, bytes, left, ret) && !is_poison(ret);
+}
+
+/* Walks the packets as if they had the layout; true if babeltrace2 would abort over one. */
+static bool has_poison(const uint8_t *bytes, gsize size, const struct layout *layout)
+{
+	struct packet packet;
+	for (gsize at = 0; at < size && read_context(layout, bytes + at, size - at, &packet);
+	     at += (gsize)(packet.packet_bits / 8))
+		if (is_poison(&packet))
+			return true;
+	return false;
+}
+
+static bool is_dangerous_file(const char *path)
+{
+	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
+	if (!map)
+		return false;
+	const uint8_t *bytes = (const uint8_t *)g_mapped_file_get_contents(map);
+	gsize size = g_mapped_file_get_length(map);
+	for (gsize i = 0; i < 2 * G_N_ELEMENTS(contexts); i++) {
+		struct layout layout = { .is_big_endian = i % 2, .context = contexts[i / 2] };
+		if (has_poison(bytes, size, &layout))
+			return true;
+	}
+	return false;
 }
 
 static bool take_prefix(DtcSalvage *salvage, const uint8_t *bytes, gsize size)
@@ -203,7 +232,6 @@ static gsize find_packet(const DtcSalvage *salvage, const uint8_t *bytes, gsize 
 /* Where the context begins: the candidate with which the first packet makes sense, its times included. */
 static bool find_layout(const DtcSalvage *salvage, const uint8_t *bytes, gsize size, struct layout *ret)
 {
-	static const gsize contexts[] = { 24, 32, 28, 20, 40 };
 	uint32_t magic;
 	memcpy(&magic, salvage->prefix, sizeof(magic));
 	struct layout layout = { .is_big_endian = magic == GUINT32_TO_BE(MAGIC) };
@@ -299,7 +327,7 @@ static bool rescue_file(DtcSalvage *salvage, const char *name)
 	if ((to && fclose(to) != 0) || count < 0)
 		add_loss(salvage, "stream file '%s' cannot be copied to '%s': %s", name, salvage->directory,
 			 g_strerror(errno));
-	else if (salvage->accepts(salvage->trace))
+	else if (!is_dangerous_file(path) && salvage->accepts(salvage->trace))
 		return true;
 	else
 		add_loss(salvage, "stream file '%s' cannot be used even without its damaged parts", name);
@@ -309,12 +337,30 @@ static bool rescue_file(DtcSalvage *salvage, const char *name)
 
 /* ---- which files are damaged ---- */
 
+bool dtc_salvage_is_needed(const char *path)
+{
+	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	const char *name;
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *file = g_build_filename(path, name, NULL);
+		struct stat info;
+		if (!is_stream_name(name) || stat(file, &info) != 0 || S_ISDIR(info.st_mode))
+			continue;
+		if (!S_ISREG(info.st_mode) || is_dangerous_file(file))
+			return true;
+	}
+	return false;
+}
+
 static bool are_accepted(DtcSalvage *salvage, guint from, guint to)
 {
 	empty_directory(salvage->trial);
 	bool ok = link_file(salvage, salvage->trial, "metadata");
-	for (guint i = from; i < to && ok; i++)
-		ok = link_file(salvage, salvage->trial, g_ptr_array_index(salvage->files, i));
+	for (guint i = from; i < to && ok; i++) {
+		const char *name = g_ptr_array_index(salvage->files, i);
+		g_autofree char *path = g_build_filename(salvage->source, name, NULL);
+		ok = !is_dangerous_file(path) && link_file(salvage, salvage->trial, name);
+	}
 	return ok && salvage->accepts(salvage->trial);
 }
 

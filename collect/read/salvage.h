@@ -22,5 +22,8 @@ const char *dtc_salvage_get_path(const DtcSalvage *salvage);
 /* One sentence per loss, with file and position. Borrowed strings. */
 const GPtrArray *dtc_salvage_get_losses(const DtcSalvage *salvage);
 
-/* True if the directory holds something that must not even be opened as a stream file: a pipe would block for ever. */
+/*
+ * True if the directory must not be given to babeltrace2 as it is: a pipe in it would block for ever, and some packet
+ * headers make babeltrace2 abort the process. Costs one page per packet.
+ */
 bool dtc_salvage_is_needed(const char *path);
