@@ -2,6 +2,8 @@
 #include "analyze/cli/question.h"
 #include "dtrace-chain/error.h"
 
+#define SPIN_NS (10 * 1000 * 1000) /* shorter user-mode runs are nothing to wonder about */
+
 /* What the reader should know about how the request was placed. */
 static void add_place_findings(const struct dtc_place *place, const DtcLoad *load, DtcFindings *findings)
 {
@@ -137,6 +139,38 @@ static void add_reversal_findings(const DtcPath *path, const DtcLoad *load, DtcF
 				 possible, (gint64)most_ns);
 }
 
+/*
+ * The longest time that one thread ran on the path without entering the kernel, if it is a good part of the whole. It
+ * may be work, and it may be a lock in user space that spins, or a poll of shared memory: the trace shows the same.
+ */
+static void add_spin_finding(const DtcPath *path, const DtcLoad *load, DtcFindings *findings)
+{
+	int64_t total_ns = dtc_path_get_end(path).ns - dtc_path_get_begin(path).ns;
+	int64_t longest_ns = 0, ns = 0;
+	const struct dtc_segment *longest = NULL, *before = NULL;
+
+	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(path, i);
+		bool is_taken = s->cause == DTC_CAUSE_IRQ || s->cause == DTC_CAUSE_SOFTIRQ ||
+				s->cause == DTC_CAUSE_PREEMPTED || s->cause == DTC_CAUSE_RUNQUEUE;
+		bool is_same = before && before->node == s->node && before->thread == s->thread;
+		if (!is_same || (s->cause != DTC_CAUSE_RUNNING_USER && !is_taken))
+			ns = 0;
+		if (s->cause == DTC_CAUSE_RUNNING_USER)
+			ns += s->end.ns - s->begin.ns;
+		if (ns > longest_ns) {
+			longest_ns = ns;
+			longest = s;
+		}
+		before = s;
+	}
+	if (longest && longest_ns >= SPIN_NS && longest_ns >= total_ns / 10)
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, dtc_load_get_node_names(load)[longest->node],
+				 "%s (tid %d) ran %.3f ms without a system call: it computes, or spins on memory; a "
+				 "kernel trace does not tell which",
+				 longest->comm, longest->tid, (double)longest_ns / 1e6);
+}
+
 /* Packets that no other node's match: drops, other peers, missing events. */
 static void add_unmatched_findings(const DtcLoad *load, DtcFindings *findings)
 {
@@ -165,6 +199,7 @@ DtcReport *dtc_question_answer(const struct dtc_question *question, const DtcLoa
 		return NULL;
 	add_reversal_findings(path, load, findings);
 	add_unmatched_findings(load, findings);
+	add_spin_finding(path, load, findings);
 	DtcReport *report = build_report(load, question, path, findings, error);
 	if (report && ret_path)
 		*ret_path = g_steal_pointer(&path);
