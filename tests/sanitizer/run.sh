@@ -3,7 +3,7 @@
 # Builds the asan preset and runs its unit, property, golden, fuzz corpus and damage tests.
 # usage: run.sh SOURCE-DIR BUILD-DIR
 set -eu
-cmake -S "$1" -B "$2" --preset asan -DCMAKE_COMPILE_WARNING_AS_ERROR=ON --log-level=WARNING
-cmake --build "$2"
+cmake -S "$1" -B "$2" --preset asan -DCMAKE_COMPILE_WARNING_AS_ERROR=ON --log-level=WARNING >/dev/null
+cmake --build "$2" -- --quiet
 labels='^(unit|property|golden|fuzz.*|damage)$'
 exec ctest --test-dir "$2" --output-on-failure --parallel "$(nproc)" --label-regex "$labels"
