@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Computes, from the text that babeltrace2 prints for a kernel trace, what each thread did: time on each CPU, waits that
-ended, time blocked, and the occupancy of each CPU; and compares every sum with what dump_sums says of our history. It
-shares no code with the analysis: lines of text here, its own reader there.
+"""Computes, from the text that babeltrace2 prints for a kernel trace, what each thread did: time on each CPU, waits
+that ended, time blocked, and the occupancy of each CPU; and compares every sum with what dump_sums says of our history.
+It shares no code with the analysis: lines of text here, its own reader there.
 
 The rules are those of docs/wait-graph.md. A thread runs from a switch in to the next switch out; what ran before a
 CPU's first switch is not known (but who had the CPU then is). It is blocked from a switch out with a blocked
@@ -10,9 +10,12 @@ prev_state, or from a state dump that shows it waiting, to the first waking or w
 waking came while it still ran and no wakeup since, there was no wait. The trace begins and ends with its first and last
 event of any kind.
 
-usage: independent.py --dump FILE --bundle DIR"""
+With --program also what `usage` and `blockings` say: their totals are sums of the same.
+
+usage: independent.py --dump FILE --bundle DIR [--program FILE]"""
 import argparse
 import collections
+import json
 import os
 import re
 import subprocess
@@ -167,13 +170,41 @@ def read_dump(program, path):
 def compare(name, expected, ours):
     """Every sum that differs, by either side's keys; a sum of zero is as good as none."""
     different = 0
-    for key in sorted(set(expected) | set(ours)):
+    for key in sorted(set(expected) | set(ours), key=str):
         if expected.get(key, 0) != ours.get(key, 0):
             different += 1
             if different <= 20:
-                print(f"{name}: {' '.join(map(str, key))}: {expected.get(key, 0)} from the text, "
-                      f"{ours.get(key, 0)} from the history")
+                shown = key if isinstance(key, str) else " ".join(map(str, key))
+                print(f"{name}: {shown}: {expected.get(key, 0)} from the text, {ours.get(key, 0)} from the history")
     return different
+
+
+def ask(program, command, bundle):
+    """The JSON that a command of the program gives; incomplete is fine here."""
+    done = subprocess.run([program, command, "--bundle", bundle, "--format", "json"], stdout=subprocess.PIPE,
+                          check=False)
+    if done.returncode not in (0, 3):
+        raise SystemExit(f"{command} {bundle}: exit {done.returncode}")
+    return json.loads(done.stdout)
+
+
+def collect_reports(program, bundle):
+    """By node: what the commands' totals are in terms of the sums above."""
+    reports = collections.defaultdict(collections.Counter)
+    for node in ask(program, "usage", bundle)["nodes"]:
+        reports[node["node"]]["all running"] = node["process_ns"] + node["interrupt_ns"] + node["idle_ns"]
+    for row in ask(program, "blockings", bundle)["rows"]:
+        reports[row["node"]]["blocked", row["tid"]] += row["total_ns"]
+        if row["waker"] is not None:
+            reports[row["node"]]["waits", row["tid"]] += row["count"]
+    return reports
+
+
+def summarize(sums):
+    """Those of the sums that the commands' reports have."""
+    summary = {key: value for key, value in sums.items() if key[0] in ("blocked", "waits")}
+    summary["all running"] = sum(value for key, value in sums.items() if key[0] == "running")
+    return summary
 
 
 def find_nodes(bundle):
@@ -191,17 +222,21 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--dump", required=True)
     parser.add_argument("--bundle", required=True)
+    parser.add_argument("--program")
     options = parser.parse_args()
     if not os.path.isdir(options.bundle):
         print(f"SKIPPED: {options.bundle} is not there")
         return 77
     failed = nodes = 0
+    reports = collect_reports(options.program, options.bundle) if options.program else None
     for name, path in find_nodes(options.bundle):
         nodes += 1
         expected = compute(path)
         for anomaly in expected.anomalies[:5]:
             print(f"{name}: the trace contradicts itself: {anomaly}")
         different = compare(name, expected.sums, read_dump(options.dump, path))
+        if reports is not None:
+            different += compare(f"{name}, reports", summarize(expected.sums), reports[name])
         span = expected.now - expected.begin
         running = sum(value for key, value in expected.sums.items() if key[0] == "running")
         print(f"{name}: {len(expected.sums)} sums over {span} ns, {running} ns running, {different} differ")
