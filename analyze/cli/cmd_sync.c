@@ -7,6 +7,7 @@
 #include "analyze/cli/terminal.h"
 #include "analyze/report/sync_view.h"
 #include "dtrace-chain/error.h"
+#include "sync/fit/saved.h"
 
 #include <string.h>
 
@@ -15,6 +16,8 @@ struct sync_options {
 	char *messages; /* all strings owned */
 	char *reference;
 	char *min_delay;
+	char *save;
+	char *plot;
 	double max_drift_ppm;
 	double max_wander_ppm;
 	bool is_json;
@@ -27,6 +30,8 @@ static void options_clear(struct sync_options *options)
 	g_free(options->messages);
 	g_free(options->reference);
 	g_free(options->min_delay);
+	g_free(options->save);
+	g_free(options->plot);
 }
 
 static bool parse_options(struct sync_options *options, int *argc, char ***argv, GError **error)
@@ -42,6 +47,9 @@ static bool parse_options(struct sync_options *options, int *argc, char ***argv,
 		  "Rates of two clocks differ by at most this (default: 500)", "PPM" },
 		{ "max-wander", 0, 0, G_OPTION_ARG_DOUBLE, &options->max_wander_ppm,
 		  "That difference changes by at most this (default: 2)", "PPM" },
+		{ "save", 0, 0, G_OPTION_ARG_FILENAME, &options->save, "Write the clock maps for --sync", "FILE" },
+		{ "plot", 0, 0, G_OPTION_ARG_FILENAME, &options->plot,
+		  "Draw messages, bounds and maps of every pair", "FILE.svg" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE] | --messages FILE");
@@ -69,39 +77,60 @@ static bool check_options(struct sync_options *options, int argc, GError **error
 	return dtc_common_options_get_json(&options->common, &options->is_json, error);
 }
 
-static DtcSync *fit_messages(struct sync_options *options, DtcFindings *findings, GError **error)
+static bool find_reference(struct sync_options *options, const DtcMatches *matches, GError **error)
 {
-	g_autoptr(DtcMatches) matches = dtc_matches_read_file(options->messages, error);
-	if (!matches)
-		return NULL;
-	for (guint i = 0; options->reference && i < dtc_matches_get_node_count(matches); i++)
+	guint count = dtc_matches_get_node_count(matches);
+	for (guint i = 0; options->reference && i < count; i++)
 		if (strcmp(dtc_matches_get_node_name(matches, i), options->reference) == 0)
 			options->fit.reference = (int)i;
-	if (options->reference && options->fit.reference < 0) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND, "there is no node '%s'\nthe nodes are 0 to %u",
-			    options->reference, dtc_matches_get_node_count(matches) - 1);
-		return NULL;
-	}
-	return dtc_fit_clocks(matches, &options->fit, findings, error);
+	if (!options->reference || options->fit.reference >= 0)
+		return true;
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND, "there is no node '%s'\nthe nodes are 0 to %u",
+		    options->reference, count - 1);
+	return false;
 }
 
-static bool print(const struct sync_options *options, const DtcSync *sync, const DtcFindings *findings, GError **error)
+static bool save(const struct sync_options *options, const DtcSync *sync, GError **error)
 {
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+	for (guint i = 0; i < dtc_sync_get_node_count(sync); i++)
+		g_ptr_array_add(names, (gpointer)dtc_sync_get_node_name(sync, i));
+	return dtc_clocks_save(dtc_sync_get_clocks(sync), (const char *const *)names->pdata, options->save, error);
+}
+
+static bool plot(const struct sync_options *options, const DtcSync *sync, const DtcMatches *matches, GError **error)
+{
+	g_autofree char *drawing = dtc_sync_to_svg(sync, matches);
+	g_autoptr(GError) cause = NULL;
+	if (g_file_set_contents(options->plot, drawing, -1, &cause))
+		return true;
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_UNREADABLE, "cannot write '%s': %s\ngive another file with --plot",
+		    options->plot, cause->message);
+	return false;
+}
+
+/* Everything that is asked of a result; files first, so that a full disk does not go unseen behind a printed answer. */
+static bool show(const struct sync_options *options, const DtcSync *sync, const DtcMatches *matches,
+		 const DtcFindings *findings, bool *ret_complete, GError **error)
+{
+	if ((options->save && !save(options, sync, error)) || (options->plot && !plot(options, sync, matches, error)))
+		return false;
 	struct dtc_terminal terminal = dtc_terminal_get();
 	g_autofree char *text = options->is_json ? dtc_sync_to_json(sync, findings)
 						 : dtc_sync_to_text(sync, findings, terminal.width, terminal.has_color,
 								    terminal.has_utf8);
+	*ret_complete = dtc_sync_is_complete(sync) && dtc_findings_get_complete(findings);
 	return dtc_terminal_write(text, error);
 }
 
 static bool align_messages(struct sync_options *options, bool *ret_complete, GError **error)
 {
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
-	g_autoptr(DtcSync) sync = fit_messages(options, findings, error);
-	if (!sync || !print(options, sync, findings, error))
+	g_autoptr(DtcMatches) matches = dtc_matches_read_file(options->messages, error);
+	if (!matches || !find_reference(options, matches, error))
 		return false;
-	*ret_complete = dtc_sync_is_complete(sync) && dtc_findings_get_complete(findings);
-	return true;
+	g_autoptr(DtcSync) sync = dtc_fit_clocks(matches, &options->fit, findings, error);
+	return sync && show(options, sync, matches, findings, ret_complete, error);
 }
 
 static bool align_bundle(struct sync_options *options, int argc, char **argv, bool *ret_complete, GError **error)
@@ -116,14 +145,12 @@ static bool align_bundle(struct sync_options *options, int argc, char **argv, bo
 	if (!load)
 		return false;
 	g_clear_pointer(&progress, dtc_progress_free);
+	const DtcMatches *matches = dtc_load_get_matches(load);
 	g_autoptr(DtcSync) single = NULL; /* one node needs no fit, but has a map to show */
 	const DtcSync *sync = dtc_load_get_sync(load);
 	if (!sync)
-		sync = single = dtc_fit_clocks(dtc_load_get_matches(load), NULL, findings, error);
-	if (!sync || !print(options, sync, findings, error))
-		return false;
-	*ret_complete = dtc_sync_is_complete(sync) && dtc_findings_get_complete(findings);
-	return true;
+		sync = single = dtc_fit_clocks(matches, NULL, findings, error);
+	return sync && show(options, sync, matches, findings, ret_complete, error);
 }
 
 int dtc_command_sync(int argc, char **argv)

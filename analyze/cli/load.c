@@ -7,6 +7,7 @@
 #include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
 #include "sync/fit/fit.h"
+#include "sync/fit/saved.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -50,7 +51,7 @@ struct DtcLoad {
 	guint capture_count;
 	DtcMatches *matches;
 	DtcSync *sync;
-	DtcClocks *identity;
+	DtcClocks *identity; /* of a single node, or maps from a file */
 	DtcLinks *links;
 };
 
@@ -275,6 +276,28 @@ static bool read_nodes(DtcLoad *load, const DtcBundle *bundle, const struct dtc_
 	return false;
 }
 
+/* Maps from a file take the place of a fit; what it does not know is not aligned. */
+static bool read_clocks(DtcLoad *load, const char *path, DtcFindings *findings, GError **error)
+{
+	g_autofree int64_t *begin_ns = g_new0(int64_t, load->node_count + 1);
+	for (guint node = 0; node < load->node_count; node++) {
+		const DtcPackets *packets = load->captures[node];
+		if (load->histories[node])
+			begin_ns[node] = dtc_history_get_begin_ns(load->histories[node]);
+		else if (packets && dtc_packets_get_count(packets))
+			begin_ns[node] = dtc_packets_get(packets, 0)->time_ns;
+	}
+	load->identity = dtc_clocks_read_file(path, (const char *const *)load->names, begin_ns, load->node_count, error);
+	if (!load->identity)
+		return false;
+	for (guint node = 0; node < load->node_count; node++)
+		if (dtc_clocks_get_group(load->identity, node) != 0)
+			dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, load->names[node],
+					 "'%s' does not align it with '%s'", path,
+					 load->names[dtc_clocks_get_reference(load->identity)]);
+	return true;
+}
+
 static bool align(DtcLoad *load, const struct dtc_load_options *options, int reference, const bool *is_foreign,
 		  DtcFindings *findings, GError **error)
 {
@@ -294,6 +317,8 @@ static bool align(DtcLoad *load, const struct dtc_load_options *options, int ref
 		load->identity = dtc_clocks_new_identity(1);
 		return true;
 	}
+	if (options->sync_file)
+		return read_clocks(load, options->sync_file, findings, error);
 	load->sync = dtc_fit_clocks(load->matches, &fit_options, findings, error);
 	if (!load->sync)
 		return false;

@@ -15,3 +15,9 @@ char *dtc_sync_to_json(const DtcSync *sync, const DtcFindings *findings);
 
 /* A table per pair and per node, at most width columns. Caller owns. */
 char *dtc_sync_to_text(const DtcSync *sync, const DtcFindings *findings, guint width, bool has_color, bool has_utf8);
+
+/*
+ * A drawing of every aligned pair (up to 32): both clouds of messages around the chosen map, the certified band, and
+ * the difference of the clocks' rates over time. matches are those of the fit. Caller owns.
+ */
+char *dtc_sync_to_svg(const DtcSync *sync, const DtcMatches *matches);

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sync/fit/saved.h"
+
+#include "dtrace-chain/error.h"
+#include "sync.pb-c.h"
+#include "sync/fit/clocks.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAGIC "DTCSYNC1\n"
+#define MAGIC_BYTES (sizeof(MAGIC) - 1)
+/* As for messages: differences of times must not overflow. */
+#define TIME_LIMIT ((int64_t)1 << 61)
+#define NS_PER_S 1000000000
+/* A hand-written rate beyond this is a slip of the pen. */
+#define PPM_LIMIT 100000.0
+
+/* --- writing ---------------------------------------------------------------------------------------------------- */
+
+static void fill_node(DtraceChain__NodeClock *node, const DtcClocks *clocks, guint index, const char *name,
+		      DtraceChain__ClockKnot *knots, DtraceChain__ClockKnot **pointers)
+{
+	guint count;
+	const struct dtc_clock_knot *from = dtc_clocks_get_knots(clocks, index, &count);
+	dtrace_chain__node_clock__init(node);
+	node->name = (char *)name;
+	node->group = dtc_clocks_get_group(clocks, index);
+	node->spread = dtc_clocks_get_spread(clocks, index);
+	node->n_knots = count;
+	node->knots = pointers;
+	for (guint k = 0; k < count; k++) {
+		dtrace_chain__clock_knot__init(&knots[k]);
+		knots[k].node_ns = from[k].node_ns;
+		knots[k].cluster_ns = from[k].cluster_ns;
+		knots[k].lo_ns = from[k].lo_ns;
+		knots[k].hi_ns = from[k].hi_ns;
+		pointers[k] = &knots[k];
+	}
+}
+
+bool dtc_clocks_save(const DtcClocks *clocks, const char *const *names, const char *path, GError **error)
+{
+	guint node_count = dtc_clocks_get_node_count(clocks), count;
+	gsize knot_count = 0, used = 0;
+	for (guint i = 0; i < node_count; i++) {
+		dtc_clocks_get_knots(clocks, i, &count);
+		knot_count += count;
+	}
+	g_autofree DtraceChain__NodeClock *nodes = g_new(DtraceChain__NodeClock, node_count + 1);
+	g_autofree DtraceChain__NodeClock **node_pointers = g_new(DtraceChain__NodeClock *, node_count + 1);
+	g_autofree DtraceChain__ClockKnot *knots = g_new(DtraceChain__ClockKnot, knot_count + 1);
+	g_autofree DtraceChain__ClockKnot **knot_pointers = g_new(DtraceChain__ClockKnot *, knot_count + 1);
+	for (guint i = 0; i < node_count; i++) {
+		fill_node(&nodes[i], clocks, i, names[i], knots + used, knot_pointers + used);
+		used += nodes[i].n_knots;
+		node_pointers[i] = &nodes[i];
+	}
+	DtraceChain__Alignment alignment = DTRACE_CHAIN__ALIGNMENT__INIT;
+	alignment.reference = node_count ? (char *)names[dtc_clocks_get_reference(clocks)] : (char *)"";
+	alignment.n_nodes = node_count;
+	alignment.nodes = node_pointers;
+	gsize size = MAGIC_BYTES + dtrace_chain__alignment__get_packed_size(&alignment);
+	g_autofree uint8_t *bytes = g_malloc(size);
+	memcpy(bytes, MAGIC, MAGIC_BYTES);
+	dtrace_chain__alignment__pack(&alignment, bytes + MAGIC_BYTES);
+	g_autoptr(GError) cause = NULL;
+	if (g_file_set_contents(path, (const char *)bytes, (gssize)size, &cause))
+		return true;
+	g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_UNREADABLE, "cannot write '%s': %s\ngive another file with --save",
+		    path, cause->message);
+	return false;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------- */
+
+static guint find_name(const char *const *names, guint count, const char *name)
+{
+	guint i = 0;
+	while (i < count && strcmp(names[i], name) != 0)
+		i++;
+	return i;
+}
+
+static bool is_time(int64_t ns)
+{
+	return ns > -TIME_LIMIT && ns < TIME_LIMIT;
+}
+
+static bool is_valid(const DtraceChain__NodeClock *node)
+{
+	if (!node->n_knots || node->n_knots > G_MAXINT32 || !(node->spread >= 0 && node->spread <= 1))
+		return false;
+	for (gsize k = 0; k < node->n_knots; k++) {
+		const DtraceChain__ClockKnot *knot = node->knots[k], *last = k ? node->knots[k - 1] : NULL;
+		if (!is_time(knot->node_ns) || !is_time(knot->cluster_ns) || !is_time(knot->lo_ns) ||
+		    !is_time(knot->hi_ns) || knot->lo_ns > knot->cluster_ns || knot->cluster_ns > knot->hi_ns ||
+		    (last && (last->node_ns >= knot->node_ns || last->cluster_ns >= knot->cluster_ns)))
+			return false;
+	}
+	return true;
+}
+
+static void set_damaged(GError **error, const char *path, const char *what)
+{
+	g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_DAMAGED, "'%s' is not a saved alignment: %s\nwrite it again with %s",
+		    path, what, "`dtrace-chain sync --save FILE`");
+}
+
+/* Groups as saved, but the first node's that is asked for becomes 0 if the saved reference is not among the names. */
+static DtcClocks *take_alignment(const DtraceChain__Alignment *alignment, const char *path, const char *const *names,
+				 guint count, GError **error)
+{
+	guint reference = find_name(names, count, alignment->reference), main_group = 0;
+	g_autofree const DtraceChain__NodeClock **found = g_new0(const DtraceChain__NodeClock *, count + 1);
+	for (gsize i = 0; i < alignment->n_nodes; i++) {
+		guint node = find_name(names, count, alignment->nodes[i]->name);
+		if (!is_valid(alignment->nodes[i])) {
+			set_damaged(error, path, "its knots are out of order or range");
+			return NULL;
+		}
+		if (node < count)
+			found[node] = alignment->nodes[i];
+	}
+	for (guint i = 0; i < count && reference == count; i++) {
+		if (found[i] && found[i]->group == 0)
+			reference = i;
+	}
+	for (guint i = 0; i < count && reference == count; i++) {
+		if (found[i]) {
+			reference = i;
+			main_group = found[i]->group;
+		}
+	}
+	if (reference == count) {
+		g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_NOT_FOUND,
+			    "no node of the bundle is in '%s'\nit was saved for another bundle", path);
+		return NULL;
+	}
+	DtcClocks *clocks = dtc_clocks_new(count, reference);
+	guint others = 1;
+	for (gsize i = 0; i < alignment->n_nodes; i++)
+		others = MAX(others, MIN(alignment->nodes[i]->group, (guint)G_MAXINT32) + 1);
+	for (guint i = 0; i < count; i++) {
+		if (!found[i])
+			continue;
+		g_autofree struct dtc_clock_knot *knots = g_new(struct dtc_clock_knot, found[i]->n_knots);
+		for (gsize k = 0; k < found[i]->n_knots; k++)
+			knots[k] = (struct dtc_clock_knot){ found[i]->knots[k]->node_ns, found[i]->knots[k]->cluster_ns,
+							    found[i]->knots[k]->lo_ns, found[i]->knots[k]->hi_ns };
+		dtc_clocks_set_node(clocks, i, found[i]->group == main_group ? 0 : found[i]->group, knots,
+				    (guint)found[i]->n_knots, found[i]->spread);
+	}
+	for (guint i = 0; i < count; i++) {
+		struct dtc_clock_knot origin = { 0, 0, 0, 0 };
+		if (!found[i])
+			dtc_clocks_set_node(clocks, i, others++, &origin, 1, 0);
+	}
+	return clocks;
+}
+
+/* Signed decimal with a unit into nanoseconds, exactly; *end is set behind it. */
+static bool parse_span(const char *text, int64_t *ret_ns, const char **end)
+{
+	static const struct {
+		const char *name;
+		int64_t ns;
+	} units[] = { { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", NS_PER_S } };
+	bool negative = *text == '-';
+	const char *at = text + (*text == '-' || *text == '+');
+	const char *digits = at;
+	__int128 whole = 0, part = 0;
+	int decimals = 0;
+	for (; g_ascii_isdigit(*at); at++) {
+		whole = whole * 10 + (*at - '0');
+		if (whole > TIME_LIMIT)
+			return false;
+	}
+	if (at == digits)
+		return false;
+	if (*at == '.') {
+		for (at++; g_ascii_isdigit(*at); at++) {
+			if (decimals == 9)
+				continue;
+			part = part * 10 + (*at - '0');
+			decimals++;
+		}
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(units); i++) {
+		gsize length = strlen(units[i].name);
+		if (strncmp(at, units[i].name, length) != 0 || g_ascii_isalpha(at[length]))
+			continue;
+		__int128 ns = part * units[i].ns;
+		while (decimals-- > 0)
+			ns /= 10;
+		ns += whole * units[i].ns;
+		if (ns >= TIME_LIMIT)
+			return false;
+		*ret_ns = negative ? -(int64_t)ns : (int64_t)ns;
+		*end = at + length;
+		return true;
+	}
+	return false;
+}
+
+struct written {
+	bool is_given;
+	int64_t offset_ns, error_ns;
+	double rate;
+};
+
+/* "OFFSET [RATEppm] [~ERROR]" */
+static bool parse_line(char **words, struct written *ret_written)
+{
+	struct written written = { .is_given = true };
+	const char *end;
+	if (!words[0] || !parse_span(words[0], &written.offset_ns, &end) || *end)
+		return false;
+	for (char **word = words + 1; *word; word++) {
+		if (**word == '~') {
+			if (!parse_span(*word + 1, &written.error_ns, &end) || *end || written.error_ns < 0)
+				return false;
+		} else {
+			char *unit;
+			double ppm = g_ascii_strtod(*word, &unit);
+			if (unit == *word || strcmp(unit, "ppm") != 0 || !(fabs(ppm) <= PPM_LIMIT))
+				return false;
+			written.rate = ppm * 1e-6;
+		}
+	}
+	*ret_written = written;
+	return true;
+}
+
+static bool parse_text(const char *text, const char *path, const char *const *names, guint count,
+		       struct written *written, guint *ret_reference, GError **error)
+{
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+	for (guint i = 0; lines[i]; i++) {
+		char *comment = strchr(lines[i], '#');
+		if (comment)
+			*comment = '\0';
+		g_auto(GStrv) all = g_strsplit_set(lines[i], " \t\r", -1);
+		g_autoptr(GPtrArray) words = g_ptr_array_new();
+		for (char **word = all; *word; word++)
+			if (**word)
+				g_ptr_array_add(words, *word);
+		g_ptr_array_add(words, NULL);
+		char **word = (char **)words->pdata;
+		if (!word[0])
+			continue;
+		bool is_reference = strcmp(word[0], "reference") == 0 && word[1] && !word[2];
+		guint node = find_name(names, count, is_reference ? word[1] : word[0]);
+		struct written line;
+		if (is_reference) {
+			*ret_reference = MIN(*ret_reference, node);
+		} else if (!parse_line(word + 1, &line)) {
+			g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_DAMAGED,
+				    "line %u of '%s' is not a clock\nexpected 'NODE OFFSET [RATEppm] [~ERROR]', e.g. %s",
+				    i + 1, path, "'web +37.5s 51ppm ~20us'");
+			return false;
+		} else if (node < count) {
+			written[node] = line; /* nodes that were not selected may be in the file too */
+		}
+	}
+	return true;
+}
+
+static DtcClocks *read_text(const char *text, const char *path, const char *const *names, const int64_t *begin_ns,
+			    guint count, GError **error)
+{
+	guint reference = count, given = 0;
+	g_autofree struct written *written = g_new0(struct written, count + 1);
+	if (!parse_text(text, path, names, count, written, &reference, error))
+		return NULL;
+	for (guint i = 0; i < count; i++) {
+		given += written[i].is_given;
+		if (reference == count && !written[i].is_given)
+			reference = i;
+	}
+	if (!given && reference >= count) {
+		g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_NOT_FOUND,
+			    "no node of the bundle is in '%s'\nexpected 'NODE OFFSET [RATEppm] [~ERROR]'", path);
+		return NULL;
+	}
+	if (reference >= count)
+		reference = 0;
+	DtcClocks *clocks = dtc_clocks_new(count, reference);
+	for (guint i = 0; i < count; i++) {
+		/* a second knot a thousand seconds later carries the rate */
+		const int64_t run = 1000 * (int64_t)NS_PER_S;
+		int64_t begin = is_time(begin_ns[i]) ? begin_ns[i] : 0, at = begin - written[i].offset_ns;
+		if (i == reference || !written[i].is_given || !is_time(at))
+			continue;
+		int64_t later = at + run - llrint((double)run * written[i].rate / (1 + written[i].rate));
+		int64_t more = written[i].error_ns;
+		struct dtc_clock_knot knots[2] = { { begin, at, at - more, at + more },
+						   { begin + run, later, later - more, later + more } };
+		dtc_clocks_set_node(clocks, i, 0, knots, 2, 0);
+	}
+	return clocks;
+}
+
+DtcClocks *dtc_clocks_read_file(const char *path, const char *const *names, const int64_t *begin_ns, guint node_count,
+				GError **error)
+{
+	g_autoptr(GError) cause = NULL;
+	g_autofree char *bytes = NULL;
+	gsize size;
+	if (!g_file_get_contents(path, &bytes, &size, &cause)) {
+		g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_UNREADABLE, "cannot read '%s': %s\n--sync takes a file that %s",
+			    path, cause->message, "`dtrace-chain sync --save FILE` wrote, or a text");
+		return NULL;
+	}
+	if (size < MAGIC_BYTES || memcmp(bytes, MAGIC, MAGIC_BYTES) != 0) {
+		if (memchr(bytes, '\0', size) || !g_utf8_validate(bytes, (gssize)size, NULL)) {
+			set_damaged(error, path, "neither its form nor a text");
+			return NULL;
+		}
+		return read_text(bytes, path, names, begin_ns, node_count, error);
+	}
+	DtraceChain__Alignment *alignment = dtrace_chain__alignment__unpack(
+		NULL, size - MAGIC_BYTES, (const uint8_t *)bytes + MAGIC_BYTES);
+	if (!alignment) {
+		set_damaged(error, path, "it is cut off or damaged");
+		return NULL;
+	}
+	DtcClocks *clocks = take_alignment(alignment, path, names, node_count, error);
+	dtrace_chain__alignment__free_unpacked(alignment, NULL);
+	return clocks;
+}
