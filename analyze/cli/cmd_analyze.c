@@ -189,6 +189,7 @@ static bool explain(const DtcLoad *load, const struct dtc_question *question, co
 static bool answer(const struct analyze_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
 	const struct dtc_load_options load_options = {
+		.sync_file = options->common.sync_file,
 		/* times of a thread's report are best on the clock that --from and --to are on */
 		.reference = options->reference ? options->reference : options->thread_node,
 		.needs_exchanges = options->request_id != NULL,

@@ -266,6 +266,7 @@ static DtcPath *find_causality(const DtcLoad *load, const struct blockings_optio
 static bool answer(const struct blockings_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
 	const struct dtc_load_options load_options = {
+		.sync_file = options->common.sync_file,
 		.reference = options->node, /* the clock that --from and --to are on */
 	};
 	struct dtc_blocked_options selection;

@@ -98,7 +98,10 @@ static bool fail_if_wrong(const GArray *checks, GError **error)
 
 static bool run(const struct check_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
-	const struct dtc_load_options load_options = { .reference = options->reference };
+	const struct dtc_load_options load_options = {
+		.reference = options->reference,
+		.sync_file = options->common.sync_file,
+	};
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
 	if (!bundle)

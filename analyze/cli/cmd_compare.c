@@ -61,6 +61,7 @@ static DtcSummary *summarize(const struct compare_options *options, DtcBundle *b
 			     GError **error)
 {
 	const struct dtc_load_options load_options = {
+		.sync_file = options->common.sync_file,
 		.needs_exchanges = true,
 		.id_headers = (const char *const *)options->id_headers,
 	};

@@ -61,7 +61,7 @@ static bool parse_options(struct events_options *options, int *argc, char ***arg
 		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
 		  "First time: +1.5s, +200ms (since the traces' begin) or the reference's clock", "TIME" },
 		{ "to", 0, 0, G_OPTION_ARG_STRING, &options->to, "Last time", "TIME" },
-		{ "limit", 0, 0, G_OPTION_ARG_INT, &options->limit, "At most so many events (default: all)", "N" },
+		{ "limit", 'n', 0, G_OPTION_ARG_INT, &options->limit, "At most so many events (default: all)", "N" },
 		{ "absolute", 0, 0, G_OPTION_ARG_NONE, &options->is_absolute,
 		  "Times as the reference's clock shows them, not since the traces' begin", NULL },
 		{ "reference", 0, 0, G_OPTION_ARG_STRING, &options->reference,
@@ -433,7 +433,11 @@ static bool list_events(const struct events_options *options, const DtcBundle *b
 
 static bool run(const struct events_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
-	const struct dtc_load_options load_options = { .reference = options->reference, .clocks_only = true };
+	const struct dtc_load_options load_options = {
+		.reference = options->reference,
+		.sync_file = options->common.sync_file,
+		.clocks_only = true,
+	};
 	const char *const only[] = { options->thread_node, NULL };
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);

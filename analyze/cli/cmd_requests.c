@@ -165,6 +165,7 @@ static bool print(const struct dtc_requests_input *input, const struct requests_
 static bool answer(const struct requests_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
 	const struct dtc_load_options load_options = {
+		.sync_file = options->common.sync_file,
 		.reference = options->reference,
 		.needs_exchanges = true,
 		.id_headers = (const char *const *)options->id_headers,

@@ -74,6 +74,11 @@ static bool check_options(struct sync_options *options, int argc, GError **error
 			    "--messages takes the place of a bundle\ngive either a bundle or --messages FILE");
 		return false;
 	}
+	if (options->common.sync_file) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+			    "--sync is for analyses, and this command makes what it reads\nuse --save FILE to write it");
+		return false;
+	}
 	return dtc_common_options_get_json(&options->common, &options->is_json, error);
 }
 
@@ -140,7 +145,11 @@ static bool align_bundle(struct sync_options *options, int argc, char **argv, bo
 		return false;
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
-	const struct dtc_load_options load_options = { .reference = options->reference, .fit = &options->fit };
+	const struct dtc_load_options load_options = {
+		.reference = options->reference,
+		.fit = &options->fit,
+		.clocks_only = true,
+	};
 	g_autoptr(DtcLoad) load = dtc_load_bundle(bundle, &load_options, progress, findings, error);
 	if (!load)
 		return false;

@@ -39,7 +39,7 @@ static bool parse_options(struct top_options *options, int *argc, char ***argv, 
 		{ "threads", 0, 0, G_OPTION_ARG_NONE, &options->has_threads, "A row per thread, not per process", NULL },
 		{ "sort", 0, 0, G_OPTION_ARG_STRING, &options->sort,
 		  "Largest first of cpu (default), user, system, runqueue, disk, blocked, calls, faults, ...", "COLUMN" },
-		{ "limit", 0, 0, G_OPTION_ARG_INT, &options->limit,
+		{ "limit", 'n', 0, G_OPTION_ARG_INT, &options->limit,
 		  "Rows per node; 0: all (default: 20 in text, all in JSON)", "N" },
 		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
 		  "Begin of the span: +1.5s, +200ms (since the traces' begin) or the reference's clock", "TIME" },
@@ -164,7 +164,10 @@ static bool show(const DtcLoad *load, const struct top_options *options, const D
 
 static bool answer(const struct top_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
-	const struct dtc_load_options load_options = { .reference = options->reference };
+	const struct dtc_load_options load_options = {
+		.reference = options->reference,
+		.sync_file = options->common.sync_file,
+	};
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
 	if (!bundle)

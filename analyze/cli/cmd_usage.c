@@ -101,7 +101,10 @@ static bool print(const struct usage_options *options, const struct dtc_usage_in
 
 static bool answer(const struct usage_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
-	const struct dtc_load_options load_options = { .reference = options->reference };
+	const struct dtc_load_options load_options = {
+		.reference = options->reference,
+		.sync_file = options->common.sync_file,
+	};
 	const struct dtc_usage_options usage_options = { .interval_ns = options->interval_ns };
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);

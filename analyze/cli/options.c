@@ -45,6 +45,8 @@ void dtc_common_options_add(struct dtc_common_options *options, GOptionContext *
 		  "Add a node from a CTF directory or a capture; repeatable", "NAME=PATH" },
 		{ "format", 0, 0, G_OPTION_ARG_STRING, &options->format, "Output: text or json (default: text)",
 		  "FORMAT" },
+		{ "sync", 0, 0, G_OPTION_ARG_FILENAME, &options->sync_file,
+		  "Take the clock maps from here (sync --save, or written by hand)", "FILE" },
 		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "No progress on the terminal", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -61,6 +63,7 @@ void dtc_common_options_clear(struct dtc_common_options *options)
 {
 	g_free(options->bundle);
 	g_free(options->format);
+	g_free(options->sync_file);
 	g_strfreev(options->nodes);
 	g_strfreev(options->node_paths);
 	memset(options, 0, sizeof(*options));

@@ -15,6 +15,7 @@ struct dtc_common_options {
 	char **nodes;	 /* owned: --nodes a,b,c (split), or NULL: all */
 	char **node_paths; /* owned: --node NAME=PATH, repeatable, or NULL */
 	char *format;	 /* owned: --format text|json, or NULL: text */
+	char *sync_file; /* owned: --sync FILE: clock maps instead of fitting, or NULL */
 	bool quiet;	 /* -q, --quiet: no progress, no warnings */
 };
 
