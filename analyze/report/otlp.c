@@ -156,30 +156,51 @@ static guint add_span(struct build *b, const struct dtc_report_thread *who, enum
 	return b->spans->len - 1;
 }
 
-static void add_message(struct build *b, guint index, guint parent)
+static bool is_same_tier(const struct dtc_report_thread *a, const struct dtc_report_thread *b)
+{
+	return strcmp(a->tier, b->tier) == 0 && (a->pid == b->pid || a->pid < 0 || b->pid < 0);
+}
+
+/* The place among the open visits of the one of a step's tier, or G_MAXUINT. */
+static guint find_open(const struct build *b, const struct dtc_report_step *step)
+{
+	for (guint i = b->open_count; i-- > 0;)
+		if (is_same_tier(get_span(b, b->open[i])->who, &step->who))
+			return i;
+	return G_MAXUINT;
+}
+
+/* The visits that are open, down to a place among them, last until then at least. */
+static void extend_open(const struct build *b, guint last, int64_t end_ns)
+{
+	for (guint i = 0; i <= last; i++)
+		get_span(b, b->open[i])->end_ns = end_ns;
+}
+
+/* A message that asks lies in the visit that sent it, one that answers in the visit that it comes back to. */
+static void add_message(struct build *b, guint index)
 {
 	const struct dtc_report_step *step = get_step(b->report, index);
-	guint at = add_span(b, &step->who, SPAN_KIND_INTERNAL, parent, step->begin_ns);
-	struct span *span = get_span(b, at);
+	guint place = find_open(b, step);
 
+	if (place == G_MAXUINT)
+		place = b->open_count - 1;
+	extend_open(b, place, step->end_ns);
+	guint at = add_span(b, &step->who, SPAN_KIND_INTERNAL, b->open[place], step->begin_ns);
+	struct span *span = get_span(b, at);
 	g_clear_pointer(&span->waits, g_array_unref);
 	span->hop_step = index;
 	span->from = index ? get_step(b->report, index - 1)->who.node : step->who.node;
 	span->end_ns = step->end_ns;
 }
 
-static bool is_same_tier(const struct dtc_report_thread *a, const struct dtc_report_thread *b)
-{
-	return strcmp(a->tier, b->tier) == 0 && (a->pid == b->pid || a->pid < 0 || b->pid < 0);
-}
-
 /* Comes to the tier of a step: back to where it is open, else a new visit beneath the one the path was in. */
 static void visit(struct build *b, const struct dtc_report_step *step)
 {
-	for (guint i = b->open_count; i-- > 0;) {
-		if (!is_same_tier(get_span(b, b->open[i])->who, &step->who))
-			continue;
-		b->open_count = i + 1;
+	guint place = find_open(b, step);
+
+	if (place != G_MAXUINT) {
+		b->open_count = place + 1;
 		return;
 	}
 	if (b->open_count == MAX_OPEN)
@@ -202,14 +223,13 @@ static void build_spans(struct build *b)
 	b->open[b->open_count++] = add_span(b, &report->target, SPAN_KIND_CLIENT, G_MAXUINT, report->begin_ns);
 	for (guint i = 0; i < report->steps->len; i++) {
 		const struct dtc_report_step *step = get_step(report, i);
-		/* the message is on nobody's CPU: it is its own span under the visit that sent it */
+		/* the message is on nobody's CPU: it is a span of its own */
 		if (step->cause == DTC_CAUSE_NETWORK_WIRE && step->is_hop) {
-			add_message(b, i, b->open[b->open_count - 1]);
+			add_message(b, i);
 			continue;
 		}
 		visit(b, step);
-		for (guint j = 0; j < b->open_count; j++)
-			get_span(b, b->open[j])->end_ns = step->end_ns;
+		extend_open(b, b->open_count - 1, step->end_ns);
 		if (is_wait(step->cause))
 			g_array_append_val(get_span(b, b->open[b->open_count - 1])->waits, i);
 	}
