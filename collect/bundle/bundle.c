@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dtrace-chain/bundle.h"
+
+#include "collect/bundle/pack.h"
+#include "collect/bundle/paths.h"
+#include "collect/bundle/scratch.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
 
 struct DtcBundle {
-	GPtrArray *nodes; /* struct dtc_bundle_node, sorted by name */
+	GPtrArray *nodes;    /* struct dtc_bundle_node, sorted by name */
+	char *directory;     /* owned: the tree; NULL: none was opened */
+	DtcScratch *scratch; /* owned: where a packed bundle was unpacked; NULL: it was not packed */
+	DtcCluster *cluster; /* owned or NULL */
 };
 
 static void node_free(void *data)
@@ -31,17 +38,6 @@ static struct dtc_bundle_node *find_node(const DtcBundle *bundle, const char *na
 			return node;
 	}
 	return NULL;
-}
-
-/* Names go to reports and command lines: no separators, no control characters, no "." games. */
-static bool is_name(const char *name)
-{
-	if (!*name || *name == '.' || *name == '-' || strlen(name) > 128 || !g_utf8_validate(name, -1, NULL))
-		return false;
-	for (const char *c = name; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == '/' || *c == ',' || *c == '=' || *c == ':')
-			return false;
-	return true;
 }
 
 static bool is_capture(const char *path)
@@ -114,7 +110,7 @@ static void put_node(DtcBundle *bundle, const char *name, char *kernel_path, cha
 
 bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, GError **error)
 {
-	if (!is_name(name)) {
+	if (!dtc_node_name_check(name)) {
 		g_autofree char *shown = g_strescape(name, NULL);
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
 			    "'%s' cannot be a node's name\n"
@@ -160,7 +156,7 @@ static void scan(DtcBundle *bundle, const char *path)
 		g_autofree char *node = g_strdup(name);
 		if (g_file_test(child, G_FILE_TEST_IS_DIR)) {
 			g_autofree char *kernel = find_kernel(child);
-			if (kernel && is_name(name))
+			if (kernel && dtc_node_name_check(name))
 				put_node(bundle, name, g_steal_pointer(&kernel), find_captures(child));
 			continue;
 		}
@@ -169,7 +165,7 @@ static void scan(DtcBundle *bundle, const char *path)
 		*strrchr(node, '.') = 0;
 		g_autofree char *directory = g_build_filename(path, node, NULL);
 		g_autofree char *kernel = find_kernel(directory);
-		if (!kernel && is_name(node))
+		if (!kernel && dtc_node_name_check(node))
 			put_node(bundle, node, NULL, find_captures(directory));
 	}
 }
@@ -194,25 +190,75 @@ static bool add_own_node(DtcBundle *bundle, const char *path)
 			absolute = g_steal_pointer(&parent);
 		}
 	}
-	put_node(bundle, is_name(base) ? base : "node", g_steal_pointer(&kernel), find_captures(absolute));
+	put_node(bundle, dtc_node_name_check(base) ? base : "node", g_steal_pointer(&kernel), find_captures(absolute));
 	return true;
 }
 
-DtcBundle *dtc_bundle_open(const char *path, GError **error)
+/* `tar --zstd -cf demo.dtcb demo` puts a folder around the nodes. */
+static bool scan_inner(DtcBundle *bundle)
+{
+	g_autoptr(GDir) dir = g_dir_open(bundle->directory, 0, NULL);
+	g_autofree char *inner = NULL;
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *child = g_build_filename(bundle->directory, name, NULL);
+		if (inner)
+			return false;
+		inner = g_steal_pointer(&child);
+	}
+	if (!inner || !g_file_test(inner, G_FILE_TEST_IS_DIR))
+		return false;
+	scan(bundle, inner);
+	if (!bundle->nodes->len)
+		return false;
+	g_free(bundle->directory);
+	bundle->directory = g_steal_pointer(&inner);
+	return true;
+}
+
+static bool unpack(DtcBundle *bundle, const char *path, guint64 max_unpacked_bytes, GError **error)
+{
+	const struct dtc_unpack_limits limits = { .max_bytes = max_unpacked_bytes };
+
+	bundle->scratch = dtc_scratch_new(error);
+	if (!bundle->scratch || !dtc_unpack(path, dtc_scratch_get_path(bundle->scratch), &limits, NULL, error))
+		return false;
+	bundle->directory = g_strdup(dtc_scratch_get_path(bundle->scratch));
+	return true;
+}
+
+static bool open_tree(DtcBundle *bundle, const char *path, guint64 max_unpacked_bytes, GError **error)
+{
+	if (g_file_test(path, G_FILE_TEST_IS_DIR)) {
+		bundle->directory = g_strdup(path);
+		if (!add_own_node(bundle, path))
+			scan(bundle, path);
+		return true;
+	}
+	if (g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
+		if (!unpack(bundle, path, max_unpacked_bytes, error))
+			return false;
+		scan(bundle, bundle->directory);
+		if (!bundle->nodes->len)
+			scan_inner(bundle);
+		return true;
+	}
+	bool exists = g_file_test(path, G_FILE_TEST_EXISTS);
+	g_set_error(error, DTC_COLLECT_ERROR, exists ? DTC_ERROR_UNREADABLE : DTC_ERROR_NOT_FOUND,
+		    "bundle '%s' %s\na bundle is a directory with one sub-directory per node, or packed, a .dtcb file",
+		    path, exists ? "is neither a directory nor a file" : "does not exist");
+	return false;
+}
+
+DtcBundle *dtc_bundle_open_limited(const char *path, guint64 max_unpacked_bytes, GError **error)
 {
 	g_autoptr(DtcBundle) bundle = g_new0(DtcBundle, 1);
 	bundle->nodes = g_ptr_array_new_with_free_func(node_free);
 	if (!path)
 		return g_steal_pointer(&bundle);
-	if (!g_file_test(path, G_FILE_TEST_IS_DIR)) {
-		bool exists = g_file_test(path, G_FILE_TEST_EXISTS);
-		g_set_error(error, DTC_COLLECT_ERROR, exists ? DTC_ERROR_UNREADABLE : DTC_ERROR_NOT_FOUND,
-			    "bundle '%s' %s\na bundle is a directory with one sub-directory per node", path,
-			    exists ? "is not a directory" : "does not exist");
+	if (!open_tree(bundle, path, max_unpacked_bytes, error))
 		return NULL;
-	}
-	if (!add_own_node(bundle, path))
-		scan(bundle, path);
 	if (!bundle->nodes->len) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
 			    "no node in '%s'\n"
@@ -223,13 +269,43 @@ DtcBundle *dtc_bundle_open(const char *path, GError **error)
 	return g_steal_pointer(&bundle);
 }
 
+DtcBundle *dtc_bundle_open(const char *path, GError **error)
+{
+	return dtc_bundle_open_limited(path, 0, error);
+}
+
 void dtc_bundle_free(DtcBundle *bundle)
 {
 	if (!bundle)
 		return;
 	if (bundle->nodes)
 		g_ptr_array_unref(bundle->nodes);
+	g_free(bundle->directory);
+	dtc_scratch_free(bundle->scratch);
+	dtc_cluster_free(bundle->cluster);
 	g_free(bundle);
+}
+
+const char *dtc_bundle_get_directory(const DtcBundle *bundle)
+{
+	return bundle->directory;
+}
+
+bool dtc_bundle_take_cluster(DtcBundle *bundle, DtcCluster *cluster, GError **error)
+{
+	dtc_cluster_free(bundle->cluster);
+	bundle->cluster = cluster;
+	for (guint i = 0; i < dtc_cluster_get_count(cluster); i++) {
+		const struct dtc_cluster_node *node = dtc_cluster_get_node(cluster, i);
+		if (node->path && !dtc_bundle_add_node(bundle, node->name, node->path, error))
+			return false;
+	}
+	return true;
+}
+
+const DtcCluster *dtc_bundle_get_cluster(const DtcBundle *bundle)
+{
+	return bundle->cluster;
 }
 
 bool dtc_bundle_select(DtcBundle *bundle, const char *const *names, GError **error)

@@ -3,9 +3,12 @@
  * A bundle: the recordings of several nodes. Any plain directory tree is one: a sub-directory is a node if it, or its
  * kernel/, holds a CTF metadata file; NODE.pcap (or .pcapng) beside it is that node's capture, and so are *.pcap[ng]
  * inside the node's directory. A NODE.pcap without a directory is a node that has only a capture. Nodes are kept
- * sorted by name, so that the order on the command line or in the directory changes nothing.
+ * sorted by name, so that the order on the command line or in the directory changes nothing. A packed bundle (one file,
+ * .dtcb) is unpacked into a private folder that goes with the object.
  */
 #pragma once
+
+#include "dtrace-chain/cluster.h"
 
 #include <glib.h>
 #include <stdbool.h>
@@ -19,10 +22,12 @@ struct dtc_bundle_node {
 };
 
 /*
- * Opens the directory tree at path. An empty or missing directory is an error (DTC_COLLECT_ERROR, NOT_FOUND) with a
+ * Opens the directory tree or packed bundle at path. An empty or missing directory is an error (DTC_COLLECT_ERROR, NOT_FOUND) with a
  * hint. With path NULL the bundle starts empty, for dtc_bundle_add_node. Caller owns.
  */
 DtcBundle *dtc_bundle_open(const char *path, GError **error);
+/* The same; a packed bundle may become that large when it is unpacked (0: 64 GiB). */
+DtcBundle *dtc_bundle_open_limited(const char *path, guint64 max_unpacked_bytes, GError **error);
 void dtc_bundle_free(DtcBundle *bundle);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcBundle, dtc_bundle_free)
 
@@ -35,3 +40,10 @@ bool dtc_bundle_select(DtcBundle *bundle, const char *const *names, GError **err
 guint dtc_bundle_get_count(const DtcBundle *bundle);
 /* Borrowed; index in sorted order, which is the node index everywhere else. */
 const struct dtc_bundle_node *dtc_bundle_get_node(const DtcBundle *bundle, guint index);
+
+/* The tree that was opened (of a packed bundle where it was unpacked), or NULL. Borrowed. */
+const char *dtc_bundle_get_directory(const DtcBundle *bundle);
+/* Takes over the cluster, and adds the nodes to which it gives a path. False with an error if one is not there. */
+bool dtc_bundle_take_cluster(DtcBundle *bundle, DtcCluster *cluster, GError **error);
+/* NULL: none was given. Borrowed. */
+const DtcCluster *dtc_bundle_get_cluster(const DtcBundle *bundle);

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "collect/bundle/pack.h"
+
+#include "collect/bundle/paths.h"
+#include "dtrace-chain/error.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK_BYTES (256 * 1024)
+#define SHA256_BYTES 32
+
+/*
+ * seal: offset  bytes
+ *            0      4  0x184D2A5D, little endian: a skippable zstd frame
+ *            4      4  40, little endian: bytes that follow
+ *            8      8  "dtcb-sha"
+ *           16     32  SHA-256 of everything before the seal
+ */
+static const uint8_t seal_head[] = { 0x5d, 0x2a, 0x4d, 0x18, 40, 0, 0, 0, 'd', 't', 'c', 'b', '-', 's', 'h', 'a' };
+#define SEAL_BYTES (sizeof(seal_head) + SHA256_BYTES)
+
+/* ---- unpacking ---- */
+
+typedef struct archive ArchiveReader;
+typedef struct archive ArchiveWriter;
+
+static void reader_free(ArchiveReader *reader)
+{
+	archive_read_free(reader);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ArchiveReader, reader_free)
+
+struct unpacking {
+	const char *path; /* borrowed, as all */
+	const char *folder;
+	const char *only;
+	struct dtc_unpack_limits limits;
+	guint64 bytes;
+	guint files;
+	void *buffer;
+};
+
+static bool set_hostile(GError **error, const struct unpacking *unpacking, const char *entry, const char *what)
+{
+	g_autofree char *shown = g_strescape(entry, NULL);
+	if (strlen(shown) > 200)
+		strcpy(shown + 197, "...");
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
+		    "packed bundle '%s' is refused: '%s' %s\n"
+		    "a packed bundle holds plain files and folders that stay inside it; "
+		    "`dtrace-chain bundle create` makes one", unpacking->path, shown, what);
+	return false;
+}
+
+static bool set_damaged(GError **error, const char *path, struct archive *archive)
+{
+	const char *reason = archive_error_string(archive);
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
+		    "packed bundle '%s' cannot be unpacked: %s\n"
+		    "it may be cut or changed: compare it with the original (`dtrace-chain bundle check`)", path,
+		    reason ? reason : "it is no tar archive in zstd");
+	return false;
+}
+
+static bool set_too_large(GError **error, const struct unpacking *unpacking)
+{
+	g_autofree char *limit = g_format_size_full(unpacking->limits.max_bytes, G_FORMAT_SIZE_IEC_UNITS);
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IMPOSSIBLE,
+		    "packed bundle '%s' is larger than %s when unpacked\n"
+		    "if you trust it, raise the limit with --max-unpacked SIZE", unpacking->path, limit);
+	return false;
+}
+
+static bool set_unwritable(GError **error, const struct unpacking *unpacking, const char *entry)
+{
+	int reason = errno;
+	if (reason == EEXIST || reason == ENOTDIR || reason == EISDIR)
+		return set_hostile(error, unpacking, entry, "is in it twice");
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
+		    "cannot unpack '%s' of '%s': %s\n"
+		    "it is unpacked below '%s'; set TMPDIR to a folder with more room", entry, unpacking->path,
+		    g_strerror(reason), g_get_tmp_dir());
+	return false;
+}
+
+/* The entry's path in the bundle, without "./" before and '/' behind; "" for the root itself. */
+static char *clean_path(const char *path)
+{
+	while (path[0] == '.' && path[1] == '/') {
+		path += 2;
+		while (*path == '/')
+			path++;
+	}
+	if (strcmp(path, ".") == 0)
+		path++;
+	size_t length = strlen(path);
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	return g_strndup(path, length);
+}
+
+static bool copy_data(struct unpacking *unpacking, ArchiveReader *reader, int fd, const char *entry, GError **error)
+{
+	for (;;) {
+		la_ssize_t got = archive_read_data(reader, unpacking->buffer, BLOCK_BYTES);
+		if (got < 0)
+			return set_damaged(error, unpacking->path, reader);
+		if (got == 0)
+			return true;
+		unpacking->bytes += (guint64)got;
+		if (unpacking->bytes > unpacking->limits.max_bytes)
+			return set_too_large(error, unpacking);
+		for (la_ssize_t done = 0; done < got;) {
+			ssize_t written = write(fd, (char *)unpacking->buffer + done, (size_t)(got - done));
+			if (written < 0 && errno == EINTR)
+				continue;
+			if (written <= 0)
+				return set_unwritable(error, unpacking, entry);
+			done += written;
+		}
+	}
+}
+
+static bool unpack_file(struct unpacking *unpacking, ArchiveReader *reader, const char *entry, guint64 bytes,
+			GError **error)
+{
+	g_autofree char *target = g_build_filename(unpacking->folder, entry, NULL);
+	g_autofree char *parent = g_path_get_dirname(target);
+
+	/* what the header promises is refused before the first byte is written */
+	if (bytes > unpacking->limits.max_bytes - unpacking->bytes)
+		return set_too_large(error, unpacking);
+	if (g_mkdir_with_parents(parent, 0700) != 0)
+		return set_unwritable(error, unpacking, entry);
+	int fd = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return set_unwritable(error, unpacking, entry);
+	bool is_copied = copy_data(unpacking, reader, fd, entry, error);
+	if (close(fd) != 0 && is_copied)
+		return set_unwritable(error, unpacking, entry);
+	return is_copied;
+}
+
+static bool unpack_folder(struct unpacking *unpacking, const char *entry, GError **error)
+{
+	g_autofree char *target = g_build_filename(unpacking->folder, entry, NULL);
+	return g_mkdir_with_parents(target, 0700) == 0 || set_unwritable(error, unpacking, entry);
+}
+
+static bool unpack_entry(struct unpacking *unpacking, ArchiveReader *reader, struct archive_entry *header,
+			 GError **error)
+{
+	const char *raw = archive_entry_pathname_utf8(header);
+	if (!raw)
+		return set_hostile(error, unpacking, "?", "has a name that is not UTF-8");
+	g_autofree char *entry = clean_path(raw);
+	unsigned type = archive_entry_filetype(header);
+
+	if (++unpacking->files > unpacking->limits.max_files) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IMPOSSIBLE,
+			    "packed bundle '%s' has more than %u files\na bundle has a few per CPU of a node",
+			    unpacking->path, unpacking->limits.max_files);
+		return false;
+	}
+	if (archive_entry_hardlink(header) || archive_entry_symlink(header) || type == AE_IFLNK)
+		return set_hostile(error, unpacking, raw, "is a link");
+	if (type != AE_IFREG && type != AE_IFDIR)
+		return set_hostile(error, unpacking, raw, "is neither a file nor a folder");
+	if (!*entry)
+		return type == AE_IFDIR || set_hostile(error, unpacking, raw, "is no name for a file");
+	if (!dtc_bundle_path_check(entry))
+		return set_hostile(error, unpacking, raw, "is a name that leads out of it or cannot be printed");
+	if (unpacking->only && strcmp(entry, unpacking->only) != 0)
+		return true;
+	if (type == AE_IFDIR)
+		return unpack_folder(unpacking, entry, error);
+	if (archive_entry_size(header) < 0)
+		return set_hostile(error, unpacking, raw, "has no size");
+	return unpack_file(unpacking, reader, entry, (guint64)archive_entry_size(header), error);
+}
+
+static bool unpack_entries(struct unpacking *unpacking, ArchiveReader *reader, GError **error)
+{
+	for (;;) {
+		struct archive_entry *header;
+		int status = archive_read_next_header(reader, &header);
+		if (status == ARCHIVE_EOF)
+			return true;
+		if (status != ARCHIVE_OK && status != ARCHIVE_WARN)
+			return set_damaged(error, unpacking->path, reader);
+		guint64 before = unpacking->bytes;
+		if (!unpack_entry(unpacking, reader, header, error))
+			return false;
+		if (unpacking->only && unpacking->bytes > before)
+			return true;
+	}
+}
+
+bool dtc_unpack(const char *path, const char *folder, const struct dtc_unpack_limits *limits, const char *only,
+		GError **error)
+{
+	struct unpacking unpacking = { .path = path, .folder = folder, .only = only };
+	if (limits)
+		unpacking.limits = *limits;
+	if (!unpacking.limits.max_bytes)
+		unpacking.limits.max_bytes = DTC_UNPACK_MAX_BYTES;
+	if (!unpacking.limits.max_files)
+		unpacking.limits.max_files = DTC_UNPACK_MAX_FILES;
+
+	g_autoptr(ArchiveReader) reader = archive_read_new();
+	if (!reader || archive_read_support_filter_zstd(reader) < ARCHIVE_WARN ||
+	    archive_read_support_format_tar(reader) != ARCHIVE_OK) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IMPOSSIBLE,
+			    "this libarchive cannot read tar in zstd\nunpack '%s' with tar --zstd -xf", path);
+		return false;
+	}
+	/* names are UTF-8 whatever the locale; without iconv there is no such option, and ASCII names do without it */
+	(void)archive_read_set_option(reader, "tar", "hdrcharset", "UTF-8");
+	if (archive_read_open_filename(reader, path, BLOCK_BYTES) != ARCHIVE_OK)
+		return set_damaged(error, path, reader);
+	g_autofree void *buffer = g_malloc(BLOCK_BYTES);
+	unpacking.buffer = buffer;
+	return unpack_entries(&unpacking, reader, error);
+}
+
+/* ---- the seal ---- */
+
+static bool set_unreadable(GError **error, const char *path)
+{
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE, "cannot read '%s': %s\ncheck its permissions", path,
+		    g_strerror(errno));
+	return false;
+}
+
+/* SHA-256 of the first bytes of the file. */
+static bool digest_file(int fd, const char *path, guint64 bytes, uint8_t ret_sha256[SHA256_BYTES], GError **error)
+{
+	g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
+	g_autofree uint8_t *buffer = g_malloc(BLOCK_BYTES);
+	gsize length = SHA256_BYTES;
+
+	while (bytes > 0) {
+		ssize_t got = read(fd, buffer, (size_t)MIN(bytes, (guint64)BLOCK_BYTES));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return set_unreadable(error, path);
+		g_checksum_update(checksum, buffer, got);
+		bytes -= (guint64)got;
+	}
+	g_checksum_get_digest(checksum, ret_sha256, &length);
+	return true;
+}
+
+static bool check_open_seal(int fd, const char *path, enum dtc_seal *ret_seal, GError **error)
+{
+	uint8_t seal[SEAL_BYTES], sha256[SHA256_BYTES];
+	struct stat info;
+
+	if (fstat(fd, &info) != 0)
+		return set_unreadable(error, path);
+	if ((guint64)info.st_size < SEAL_BYTES) {
+		*ret_seal = DTC_SEAL_MISSING;
+		return true;
+	}
+	off_t body_bytes = info.st_size - (off_t)SEAL_BYTES;
+	if (pread(fd, seal, SEAL_BYTES, body_bytes) != (ssize_t)SEAL_BYTES)
+		return set_unreadable(error, path);
+	if (memcmp(seal, seal_head, sizeof(seal_head)) != 0) {
+		*ret_seal = DTC_SEAL_MISSING;
+		return true;
+	}
+	if (!digest_file(fd, path, (guint64)body_bytes, sha256, error))
+		return false;
+	*ret_seal = memcmp(seal + sizeof(seal_head), sha256, SHA256_BYTES) == 0 ? DTC_SEAL_INTACT : DTC_SEAL_BROKEN;
+	return true;
+}
+
+bool dtc_pack_check_seal(const char *path, enum dtc_seal *ret_seal, GError **error)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return set_unreadable(error, path);
+	bool is_read = check_open_seal(fd, path, ret_seal, error);
+	close(fd);
+	return is_read;
+}
+
+/* ---- packing ---- */
+
+struct DtcPacker {
+	int fd;
+	char *name;
+	ArchiveWriter *writer;
+	GChecksum *checksum;
+};
+
+static bool write_fully(int fd, const void *data, size_t bytes)
+{
+	const char *from = data;
+	while (bytes > 0) {
+		ssize_t written = write(fd, from, bytes);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		from += written;
+		bytes -= (size_t)written;
+	}
+	return true;
+}
+
+static la_ssize_t on_write(struct archive *archive, void *data, const void *buffer, size_t bytes)
+{
+	DtcPacker *packer = data;
+	if (!write_fully(packer->fd, buffer, bytes)) {
+		archive_set_error(archive, errno, "%s", g_strerror(errno));
+		return -1;
+	}
+	g_checksum_update(packer->checksum, buffer, (gssize)bytes);
+	return (la_ssize_t)bytes;
+}
+
+static bool set_pack_failed(GError **error, const DtcPacker *packer, const char *reason)
+{
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE, "cannot write '%s': %s\nname another place",
+		    packer->name, reason ? reason : g_strerror(errno));
+	return false;
+}
+
+DtcPacker *dtc_packer_new(int fd, const char *name, GError **error)
+{
+	g_autoptr(DtcPacker) packer = g_new0(DtcPacker, 1);
+	packer->fd = fd;
+	packer->name = g_strdup(name);
+	packer->checksum = g_checksum_new(G_CHECKSUM_SHA256);
+	packer->writer = archive_write_new();
+	/* pax only where ustar cannot say it: a name beyond ASCII, a file beyond 8 GiB */
+	if (archive_write_set_format_pax_restricted(packer->writer) != ARCHIVE_OK ||
+	    archive_write_set_option(packer->writer, NULL, "hdrcharset", "UTF-8") < ARCHIVE_WARN ||
+	    archive_write_add_filter_zstd(packer->writer) != ARCHIVE_OK ||
+	    archive_write_set_bytes_in_last_block(packer->writer, 1) != ARCHIVE_OK ||
+	    archive_write_open(packer->writer, packer, NULL, on_write, NULL) != ARCHIVE_OK) {
+		set_pack_failed(error, packer, archive_error_string(packer->writer));
+		return NULL;
+	}
+	return g_steal_pointer(&packer);
+}
+
+void dtc_packer_free(DtcPacker *packer)
+{
+	if (!packer)
+		return;
+	if (packer->writer)
+		archive_write_free(packer->writer);
+	g_checksum_free(packer->checksum);
+	g_free(packer->name);
+	g_free(packer);
+}
+
+bool dtc_packer_begin(DtcPacker *packer, const char *path, guint64 bytes, GError **error)
+{
+	struct archive_entry *entry = archive_entry_new();
+	/* no owner, no date, one mode: the same files give the same bytes */
+	archive_entry_set_pathname_utf8(entry, path);
+	archive_entry_set_filetype(entry, AE_IFREG);
+	archive_entry_set_perm(entry, 0644);
+	archive_entry_set_size(entry, (la_int64_t)bytes);
+	archive_entry_set_mtime(entry, 0, 0);
+	int status = archive_write_header(packer->writer, entry);
+	archive_entry_free(entry);
+	return status == ARCHIVE_OK || status == ARCHIVE_WARN ||
+	       set_pack_failed(error, packer, archive_error_string(packer->writer));
+}
+
+bool dtc_packer_write(DtcPacker *packer, const void *data, gsize bytes, GError **error)
+{
+	return archive_write_data(packer->writer, data, bytes) == (la_ssize_t)bytes ||
+	       set_pack_failed(error, packer, archive_error_string(packer->writer));
+}
+
+bool dtc_packer_finish(DtcPacker *packer, GError **error)
+{
+	uint8_t seal[SEAL_BYTES];
+	gsize length = SHA256_BYTES;
+
+	if (archive_write_close(packer->writer) != ARCHIVE_OK)
+		return set_pack_failed(error, packer, archive_error_string(packer->writer));
+	memcpy(seal, seal_head, sizeof(seal_head));
+	g_checksum_get_digest(packer->checksum, seal + sizeof(seal_head), &length);
+	return write_fully(packer->fd, seal, SEAL_BYTES) || set_pack_failed(error, packer, NULL);
+}

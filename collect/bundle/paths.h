@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which names a bundle may contain: those that stay inside it and can be printed. */
+#pragma once
+
+#include <stdbool.h>
+
+/* Of one node: no '/', ',', ':', '=' or control characters, not hidden, not an option. */
+bool dtc_node_name_check(const char *name);
+/*
+ * Of a file in a bundle: relative, '/' between parts, none of them empty, "." or "..", valid UTF-8 without control
+ * characters, at most 16 parts of at most 255 bytes.
+ */
+bool dtc_bundle_path_check(const char *path);
