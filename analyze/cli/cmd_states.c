@@ -51,13 +51,14 @@ static bool parse_options(struct states_options *options, int *argc, char ***arg
 {
 	const GOptionEntry entries[] = {
 		{ "thread", 't', 0, G_OPTION_ARG_STRING, &options->thread, "Only this thread", "NODE:TID" },
-		{ "process", 0, 0, G_OPTION_ARG_STRING, &options->process,
-		  "A tree per process of this name, not one per node", "NAME" },
+		{ "process", 'p', 0, G_OPTION_ARG_STRING, &options->process,
+		  "A tree per process of this name, not one per node", "NAME | NODE:NAME | NODE:PID" },
 		{ "instances", 0, 0, G_OPTION_ARG_NONE, &options->has_instances,
 		  "The single states, the longest first, instead of sums", NULL },
 		{ "class", 0, 0, G_OPTION_ARG_STRING, &options->state_class,
 		  "Only instances of this class: working, interrupted, blocked, idle, exited, unknown", "CLASS" },
-		{ "limit", 0, 0, G_OPTION_ARG_INT, &options->limit, "At most so many instances (default: 20)", "N" },
+		{ "limit", 'n', 0, G_OPTION_ARG_INT, &options->limit, "At most so many instances; 0: all (default: 20)",
+		  "N" },
 		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
 		  "Begin of the span: +1.5s, +200ms (since the traces' begin, or the thread's node's) or the clock of "
 		  "the reference (or of the thread's node)", "TIME" },
@@ -89,8 +90,8 @@ static bool check_options(struct states_options *options, GError **error)
 	options->min_ns = -1;
 	if (options->thread && options->process)
 		return set_usage(error, "--thread and --process are two questions", "give one of them");
-	if (options->limit < 1)
-		return set_usage(error, "--limit is not positive", "give the number of instances to list");
+	if (options->limit < 0)
+		return set_usage(error, "--limit is negative", "0 is no limit");
 	if (options->state_class && !options->has_instances)
 		return set_usage(error, "--class goes with --instances", "the tree has all classes");
 	if (options->state_class && !dtc_state_class_parse(options->state_class, &options->only)) {
@@ -137,7 +138,7 @@ static void answer_begin(struct answer *answer, const DtcLoad *load, const struc
 		answer->histories[i] = dtc_load_get_history(load, i);
 	answer->scopes = g_array_new(FALSE, FALSE, sizeof(struct dtc_states_scope));
 	g_array_set_clear_func(answer->scopes, scope_clear);
-	answer->instances = dtc_state_instances_new((guint)options->limit);
+	answer->instances = dtc_state_instances_new(options->limit ? (guint)options->limit : G_MAXUINT);
 }
 
 static void answer_clear(struct answer *answer)
@@ -222,24 +223,42 @@ static void add_node_scope(struct answer *answer, guint node, const struct dtc_c
 	g_array_append_val(answer->scopes, scope);
 }
 
-/* A tree per process with the name that was asked for, in the order in which the processes appeared. */
+/* --process is a name, which may hold a colon ("kworker/0:1"), or NODE: and a name or pid on that node. */
+static bool is_process(const char *wanted, const char *node, const char *name, int32_t pid)
+{
+	gsize length = strlen(node);
+	gint64 number;
+
+	if (strcmp(wanted, name) == 0)
+		return true;
+	if (strncmp(wanted, node, length) != 0 || wanted[length] != ':')
+		return false;
+	wanted += length + 1;
+	return strcmp(wanted, name) == 0 ||
+		(g_ascii_string_to_signed(wanted, 10, 0, INT32_MAX, &number, NULL) && number == pid);
+}
+
+/* A tree per process that was asked for, in the order in which the processes appeared. */
 static void add_process_scopes(struct answer *answer, guint node, const struct dtc_cluster_span *span)
 {
 	const DtcHistory *history = answer->histories[node];
+	const char *node_name = dtc_load_get_node_names(answer->load)[node];
 	g_autoptr(GHashTable) by_leader = g_hash_table_new(g_direct_hash, g_direct_equal);
 	guint first = answer->scopes->len;
 
 	for (uint32_t i = 0; i < dtc_history_get_thread_count(history); i++) {
 		const struct dtc_thread *thread = dtc_history_get_thread(history, i);
-		const char *process = dtc_history_get_process(history, i, MIN(thread->end_ns, span->end.ns));
 		uint32_t leader = thread->leader == DTC_NONE ? i : thread->leader;
+		int64_t leader_end_ns = dtc_history_get_thread(history, leader)->end_ns;
+		const char *process = dtc_history_get_comm(history, leader, MIN(leader_end_ns, span->end.ns));
 		gpointer key = GUINT_TO_POINTER(leader + 1);
-		if (!lives_in(thread, span) || strcmp(process, answer->options->process) != 0)
+		int32_t pid = thread->pid >= 0 ? thread->pid : thread->tid;
+		if (!lives_in(thread, span) || !is_process(answer->options->process, node_name, process, pid))
 			continue;
 		if (!g_hash_table_contains(by_leader, key)) {
 			struct dtc_states_scope fresh = {
-				.node = node, .pid = thread->pid >= 0 ? thread->pid : thread->tid, .tid = -1,
-				.process = process, .begin = span->cluster_begin, .end = span->cluster_end,
+				.node = node, .pid = pid, .tid = -1, .process = process,
+				.begin = span->cluster_begin, .end = span->cluster_end,
 				.tree = dtc_state_tree_new(),
 			};
 			g_hash_table_insert(by_leader, key, GUINT_TO_POINTER(answer->scopes->len));
@@ -308,6 +327,7 @@ static bool print(const struct answer *answer, GError **error)
 static bool run(const struct states_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
 	const struct dtc_load_options load_options = {
+		.sync_file = options->common.sync_file,
 		/* --from and --to of a thread are on its node's clock */
 		.reference = options->reference ? options->reference : options->thread_node,
 	};
