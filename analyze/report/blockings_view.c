@@ -195,29 +195,39 @@ static void add_table(const struct view *view, const struct totals *totals)
 	}
 }
 
-static void add_blocking(const struct view *view, const struct dtc_blocking *blocking)
+/* What stands beneath a blocking on the page names its waker, so the waker need not be said twice. */
+static void add_blocking(const struct view *view, const struct dtc_blocking *blocking, bool has_child)
 {
 	DtcLayout *layout = view->layout;
 	g_autofree char *comm = make_name(blocking->comm);
 	g_autofree char *node = make_node(view->input, blocking->node);
 	g_autofree char *detail = dtc_printable(blocking->detail, DTC_PRINTABLE_MAX);
 	g_autofree char *woken_by = dtc_printable(blocking->woken_by, DTC_PRINTABLE_MAX);
+	g_autofree char *waker =
+		woken_by ? g_strdup_printf(" %s %s", blocking->link == DTC_LINK_EXACT ? "←" : "≈", woken_by)
+			 : g_strdup("");
+	guint indent = 2 * MIN(blocking->depth, 8); /* a deep chain must not push its own text off the line */
 
 	add_figure(view, blocking->begin.ns - view->input->begin.ns, DTC_STYLE_DIM);
 	add_figure(view, blocking->end.ns - blocking->begin.ns, DTC_STYLE_PLAIN);
 	dtc_layout_add_space(layout, 2);
-	if (blocking->depth > 0) { /* a deep chain must not push its own text off the line */
-		dtc_layout_add_space(layout, 2 * (MIN(blocking->depth, 8) - 1));
+	if (blocking->depth > 0) {
+		dtc_layout_add_space(layout, indent - 2);
 		dtc_layout_add(layout, DTC_STYLE_DIM, "└ ");
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s (tid %d)@%s ", comm, blocking->tid, node);
 	}
 	dtc_layout_add(layout, get_style(blocking->cause), "%s", dtc_cause_to_string(blocking->cause));
 	if (detail)
 		dtc_layout_add(layout, DTC_STYLE_DIM, " %s", detail);
-	if (woken_by)
-		dtc_layout_add(layout, DTC_STYLE_PLAIN, " %s %s", blocking->link == DTC_LINK_EXACT ? "←" : "≈",
-			       woken_by);
+	bool fits = dtc_printable_get_columns(waker) <= dtc_layout_get_rest(layout);
+	if (fits)
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s", waker);
 	dtc_layout_end_line(layout);
+	if (!fits && !has_child && blocking->cause != DTC_CAUSE_TIMER) { /* that a timer ends a timer's wait is plain */
+		dtc_layout_add_space(layout, 2 * view->figure_columns + 3 + indent);
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s", waker);
+		dtc_layout_end_line(layout);
+	}
 }
 
 static void add_tree(const struct view *view)
@@ -246,7 +256,10 @@ static void add_tree(const struct view *view)
 			folded++;
 			continue;
 		}
-		add_blocking(view, blocking);
+		const struct dtc_blocking *next =
+			i + 1 < dtc_path_get_blocking_count(path) ? dtc_path_get_blocking(path, i + 1) : NULL;
+		add_blocking(view, blocking,
+			     next && next->depth > blocking->depth && next->end.ns - next->begin.ns >= min_ns);
 	}
 	if (folded) {
 		g_autofree char *at_least = format_duration(view, min_ns);
