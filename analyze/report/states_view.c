@@ -266,7 +266,7 @@ static void add_scope_text(const struct view *view, const struct dtc_states_scop
 	if (scope->tid >= 0)
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %s from +%s", length, from);
 	else
-		dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %u thread%s, %s in all, in %s from +%s", scope->thread_count,
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %u thread%s, %s in %s from +%s", scope->thread_count,
 			       scope->thread_count == 1 ? "" : "s", total, length, from);
 	dtc_layout_end_line(layout);
 	add_headings(view);
