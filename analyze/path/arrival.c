@@ -127,6 +127,27 @@ static bool find_handshake(const DtcHistory *h, guint node, uint32_t file_index,
 	return false;
 }
 
+/* The ACK that completed the handshake of the connection that an accept returned. */
+static bool find_accepted(const DtcHistory *h, guint node, const struct dtc_call *accept,
+			  struct dtc_arrival *ret_arrival)
+{
+	if (accept->result == DTC_ABSENT || accept->result < 0)
+		return false;
+	uint32_t file = (uint32_t)accept->argument;
+	uint32_t flow_in = dtc_history_get_file(h, file)->flow_in;
+	if (flow_in == DTC_NONE)
+		return false;
+	const DtcPackets *packets = dtc_history_get_packets(h);
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, flow_in);
+	const uint32_t *ids = dtc_packets_get_flow_packets(packets, flow_in);
+	for (uint32_t i = 0; i < flow->packet_count; i++) {
+		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
+		if (p->direction == DTC_RECEIVED && (p->tcp_flags & DTC_TCP_ACK) && !(p->tcp_flags & DTC_TCP_SYN))
+			return arrival_of_packet(node, h, ids[i], file, true, ret_arrival);
+	}
+	return false;
+}
+
 /* The packet that the waking softirq received last: of a socket of this process it is as good as exact. */
 static bool arrival_of_wake(const DtcHistory *h, guint node, const struct dtc_interval *wait,
 			    struct dtc_arrival *ret_arrival)
@@ -154,6 +175,12 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 			*ret_arrival = found;
 			return true;
 		}
+	} else if (call && call->kind == DTC_CALL_ACCEPT) {
+		if (find_accepted(h, node, call, &found) && found.time_ns > wait->begin_ns &&
+		    found.time_ns <= wait->end_ns) {
+			*ret_arrival = found;
+			return true;
+		}
 	} else if (call && call->kind == DTC_CALL_POLL) {
 		const struct dtc_thread *thread = dtc_history_get_thread(h, wait->thread);
 		uint32_t end = thread->call_first + thread->call_count;
@@ -165,6 +192,8 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 			if ((next->kind == DTC_CALL_READ || next->kind == DTC_CALL_PEEK) && next->result >= 0 &&
 			    next->result != DTC_ABSENT)
 				got = dtc_arrival_find_for_read(links, node, i, &found);
+			else if (next->kind == DTC_CALL_ACCEPT)
+				got = find_accepted(h, node, next, &found);
 			else if (next->kind == DTC_CALL_WRITE && next->file != DTC_NONE && next->offset == 0)
 				got = find_handshake(h, node, next->file, &found);
 			if (got && found.time_ns > wait->begin_ns && found.time_ns <= wait->end_ns) {

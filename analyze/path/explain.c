@@ -86,6 +86,40 @@ static enum dtc_cause cause_of_call(const DtcHistory *h, const struct dtc_call *
 	return DTC_CAUSE_UNKNOWN;
 }
 
+/*
+ * Page faults have no exit event: a thread that goes from running to waiting outside a call waits for a page, if it
+ * faulted in that run. Where the trace has no fault events a user thread is taken to have; one whose wait began before
+ * it was first seen may be in any call.
+ */
+static bool is_page_fault(const DtcHistory *h, const struct dtc_interval *wait)
+{
+	int64_t begin_ns = wait->begin_ns;
+	for (guint i = 0; i < 1024; i++) { /* interrupts cut a run into pieces */
+		const struct dtc_interval *before = dtc_history_find_interval_before(h, wait->thread, begin_ns);
+		if (!before || !dtc_state_is_running(before->state))
+			break;
+		begin_ns = before->begin_ns;
+	}
+	if (begin_ns == wait->begin_ns || dtc_history_get_fault_count(h) == 0)
+		return begin_ns < wait->begin_ns;
+	uint32_t low = 0, high = dtc_history_get_fault_count(h);
+	while (low < high) { /* the first at or after the run's begin */
+		uint32_t middle = low + (high - low) / 2;
+		if (dtc_history_get_fault(h, middle)->time_ns < begin_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < dtc_history_get_fault_count(h); low++) {
+		const struct dtc_fault *fault = dtc_history_get_fault(h, low);
+		if (fault->time_ns > wait->begin_ns)
+			break;
+		if (fault->thread == wait->thread)
+			return true;
+	}
+	return false;
+}
+
 static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interval *wait)
 {
 	const struct dtc_wake *wake = wait->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, wait->ref);
@@ -93,13 +127,7 @@ static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interv
 	const struct dtc_thread *thread = dtc_history_get_thread(h, wait->thread);
 	if (wait->state == DTC_STATE_STOPPED)
 		return DTC_CAUSE_STOPPED;
-	/*
-	 * Page faults have no exit event: a user thread that goes from running to waiting outside a call waits for a
-	 * page. One whose wait began before it was first seen may be in any call.
-	 */
-	const struct dtc_interval *before = dtc_history_find_interval_before(h, wait->thread, wait->begin_ns);
-	bool seen = before && dtc_state_is_running(before->state);
-	bool fault = !call && !thread->is_kernel && seen;
+	bool fault = !call && !thread->is_kernel && is_page_fault(h, wait);
 	if (!wake)
 		return DTC_CAUSE_UNKNOWN;
 	switch ((enum dtc_waker)wake->waker) {

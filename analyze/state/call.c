@@ -200,8 +200,9 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 }
 
 /* What a successful call leaves behind in the descriptor table. */
-static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t thread, const struct dtc_call *call)
+static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t thread, uint32_t index)
 {
+	const struct dtc_call *call = DTC_AT(m->history->calls, struct dtc_call, index);
 	const char *name = dtc_history_get_string(m->history, call->name);
 	int32_t pid = DTC_THREAD(m, thread)->pid > 0 ? DTC_THREAD(m, thread)->pid : DTC_THREAD(m, thread)->tid;
 	int64_t result = call->result;
@@ -211,6 +212,7 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 		uint32_t string = dtc_history_add_string(m->history, "socket");
 		uint32_t file = dtc_machine_add_file(m, DTC_FILE_SOCKET, string, pid);
 		dtc_machine_set_file(m, pid, result, file);
+		DTC_AT(m->history->calls, struct dtc_call, index)->argument = file;
 		if (event->has_address && event->v[DTC_CALL_PORT] != DTC_ABSENT) {
 			uint64_t key = dtc_machine_hash_peer(event->address, event->v[DTC_CALL_PORT]);
 			uint32_t flow = GPOINTER_TO_UINT(g_hash_table_lookup(m->syns, &key));
@@ -260,12 +262,11 @@ static void apply_exit(DtcMachine *m, const struct dtc_event *event)
 	uint32_t index = task->call;
 	if (index != DTC_NONE) {
 		dtc_machine_close_call(m, thread, m->now_ns, event->v[DTC_CALL_RET]);
-		struct dtc_call call = *DTC_AT(m->history->calls, struct dtc_call, index);
 		/* the interval up to here belongs to the call; afterwards the thread is in user mode */
 		DTC_TASK(m, thread)->in_kernel = false;
 		dtc_machine_set_state(m, thread, DTC_STATE_USER, m->now_ns, (uint16_t)event->cpu, DTC_NONE);
 		DTC_TASK(m, thread)->call = DTC_NONE;
-		apply_result(m, event, thread, &call);
+		apply_result(m, event, thread, index);
 	} else {
 		task->in_kernel = false; /* a new child returns, or the entry came before the trace */
 	}

@@ -122,7 +122,7 @@ struct dtc_call {
 	int64_t end_ns;	   /* exit; DTC_TIME_NONE if it never returned in the trace */
 	int64_t result;	   /* DTC_ABSENT if not known */
 	uint64_t offset;   /* READ, WRITE on a socket: bytes taken or given on this file before the call */
-	uint64_t argument; /* FUTEX: uaddr; POLL, SLEEP: timeout */
+	uint64_t argument; /* FUTEX: uaddr; POLL, SLEEP: timeout; ACCEPT: the file of the connection it returned */
 	uint32_t thread;
 	uint32_t name; /* string: "read", "epoll_wait" */
 	uint32_t file; /* the fd's file, or DTC_NONE */

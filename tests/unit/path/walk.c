@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The walk and the causality on small stories of one or two nodes, whose clocks are the same or shifted. */
+#include "analyze/path/arrival.h"
 #include "analyze/path/walk.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/story.h"
@@ -387,6 +388,44 @@ static void test_event_loop(void)
 	story_clear(&v);
 }
 
+/* One softirq brings the ACK of a handshake and then another connection's packet: accept waited for the former. */
+static void test_accept(void)
+{
+	struct story v;
+	story_begin(&v, "server");
+	story_switch(&v, 0, 0, 0, "swapper/0", RUN, 20, "accepts");
+	struct dtc_headers syn = story_headers(CLIENT, 1000, SERVER, 80, 100, 0, DTC_TCP_SYN, 0, 1);
+	struct dtc_headers syn_ack =
+		story_headers(SERVER, 80, CLIENT, 1000, 5100, 101, DTC_TCP_SYN | DTC_TCP_ACK, 0, 0);
+	struct dtc_headers ack = story_headers(CLIENT, 1000, SERVER, 80, 101, 5101, DTC_TCP_ACK, 0, 2);
+	struct dtc_headers other = story_headers(CLIENT, 1001, SERVER, 80, 901, 77, DTC_TCP_ACK, 0, 3);
+	struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 1000, 5101, 101, DTC_TCP_ACK, 9, 4);
+	story_enter(&v, 2, 0, "accept", 3);
+	story_switch(&v, 4, 0, 20, "accepts", SLEEP, 0, "swapper/0");
+	story_context(&v, DTC_EVENT_SOFTIRQ_ENTRY, 10, 0, 3, NULL);
+	story_packet(&v, DTC_EVENT_NET_RECEIVE, 11, 0, &syn);
+	story_packet(&v, DTC_EVENT_NET_SEND, 12, 0, &syn_ack);
+	story_packet(&v, DTC_EVENT_NET_RECEIVE, 20, 0, &ack);
+	story_packet(&v, DTC_EVENT_NET_RECEIVE, 21, 0, &other);
+	story_task(&v, DTC_EVENT_SCHED_WAKING, 22, 0, 20, "accepts", 0);
+	story_context(&v, DTC_EVENT_SOFTIRQ_EXIT, 23, 0, 3, NULL);
+	story_switch(&v, 25, 0, 0, "swapper/0", RUN, 20, "accepts");
+	story_leave(&v, 30, 0, "accept", 4);
+	story_enter(&v, 31, 0, "write", 4);
+	story_packet(&v, DTC_EVENT_NET_SEND, 32, 0, &answer);
+	story_leave(&v, 33, 0, "write", 9);
+	story_switch(&v, 40, 0, 20, "accepts", SLEEP, 0, "swapper/0");
+	const DtcHistory *history = story_end(&v);
+	const char *name = "server";
+	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	struct dtc_arrival arrival;
+	g_assert_true(dtc_arrival_find_for_wait(links, 0, story_interval(&v, 20, 22), &arrival));
+	g_assert_cmpint(arrival.time_ns, ==, 20);
+	g_assert_true(arrival.exact);
+	story_clear(&v);
+}
+
 /* The peer is not traced: the wait is unknown and says so, and the rest of the path stands. */
 static void test_untraced_peer(void)
 {
@@ -431,6 +470,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/path/two-nodes/retransmission", GINT_TO_POINTER(1), test_two_nodes);
 	g_test_add_data_func("/path/two-nodes/sent-from-softirq", GINT_TO_POINTER(2), test_two_nodes);
 	g_test_add_func("/path/event-loop", test_event_loop);
+	g_test_add_func("/path/accept", test_accept);
 	g_test_add_func("/path/untraced-peer", test_untraced_peer);
 	return g_test_run();
 }
