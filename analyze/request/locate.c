@@ -3,12 +3,26 @@
 
 #include "analyze/request/hops.h"
 
+/* The group of the clocks that the hop's begin and end are on. */
+static guint get_group(const DtcClocks *clocks, const struct dtc_hop *hop)
+{
+	if (hop->client.file != DTC_NONE)
+		return dtc_clocks_get_group(clocks, hop->client.node);
+	return dtc_clocks_get_group(clocks, hop->server.file != DTC_NONE ? hop->server.node : hop->exchange->node);
+}
+
+static int64_t get_duration_ns(const struct dtc_hop *hop)
+{
+	return hop->end.ns - hop->begin.ns;
+}
+
 /*
  * The cause of a hop: the hop that was being served when it was sent, the latest such one. Where the node between is
  * known, its own clock decides, and a hop may outlive the one that caused it; where it is not (a proxy that nobody
- * traces), the one hop must lie within the other.
+ * traces), the one hop must lie within the other. On clocks that nothing relates, it must have taken longer: a
+ * difference of their readings says nothing.
  */
-static bool causes(const struct dtc_hop *outer, const struct dtc_hop *inner, bool is_earlier)
+static bool causes(const DtcClocks *clocks, const struct dtc_hop *outer, const struct dtc_hop *inner, bool is_earlier)
 {
 	guint between = outer->server.node;
 	if (between != G_MAXUINT && inner->client.node != G_MAXUINT) {
@@ -20,6 +34,8 @@ static bool causes(const struct dtc_hop *outer, const struct dtc_hop *inner, boo
 			return outer->exchange->request_ns <= inner->exchange->request_ns;
 		return is_earlier;
 	}
+	if (get_group(clocks, outer) != get_group(clocks, inner))
+		return get_duration_ns(outer) > get_duration_ns(inner);
 	return is_earlier && outer->begin.ns <= inner->begin.ns && inner->end.ns <= outer->end.ns;
 }
 
@@ -36,7 +52,7 @@ static bool descends_from(const GArray *hops, guint hop, guint ancestor)
 	return hop != G_MAXUINT;
 }
 
-static void find_parents(GArray *hops)
+static void find_parents(const DtcClocks *clocks, GArray *hops)
 {
 	for (guint i = 0; i < hops->len; i++) {
 		struct dtc_hop *inner = &g_array_index(hops, struct dtc_hop, i);
@@ -44,7 +60,7 @@ static void find_parents(GArray *hops)
 		guint from = i > MAX_DISTANCE ? i - MAX_DISTANCE : 0, to = MIN(i + MAX_DISTANCE, hops->len);
 		for (guint k = to; k-- > from;) {
 			const struct dtc_hop *outer = &g_array_index(hops, struct dtc_hop, k);
-			if (k == i || !causes(outer, inner, k < i) || descends_from(hops, k, i))
+			if (k == i || !causes(clocks, outer, inner, k < i) || descends_from(hops, k, i))
 				continue;
 			if (inner->parent == G_MAXUINT ||
 			    g_array_index(hops, struct dtc_hop, inner->parent).begin.ns < outer->begin.ns)
@@ -125,12 +141,26 @@ static void set_target_of_packets(const DtcLocator *locator, struct dtc_place *p
 	place->end = dtc_clocks_to_node(clocks, place->node, last->end);
 }
 
+/* The earliest hop that no other caused; of those on clocks that nothing relates, the one that took longest. */
+static guint find_root(const DtcClocks *clocks, const GArray *hops)
+{
+	guint root = G_MAXUINT;
+
+	for (guint i = 0; i < hops->len; i++) {
+		const struct dtc_hop *hop = &g_array_index(hops, struct dtc_hop, i);
+		if (hop->parent != G_MAXUINT)
+			continue;
+		const struct dtc_hop *best = root == G_MAXUINT ? NULL : &g_array_index(hops, struct dtc_hop, root);
+		if (!best || (get_group(clocks, best) != get_group(clocks, hop) &&
+			      get_duration_ns(best) < get_duration_ns(hop)))
+			root = i;
+	}
+	return root == G_MAXUINT ? 0 : root;
+}
+
 static void choose_target(const DtcLocator *locator, struct dtc_place *place)
 {
-	place->root = 0;
-	while (place->root + 1 < place->hops->len &&
-	       g_array_index(place->hops, struct dtc_hop, place->root).parent != G_MAXUINT)
-		place->root++;
+	place->root = find_root(dtc_locator_get_clocks(locator), place->hops);
 	for (guint i = 0; i < place->hops->len; i++)
 		place->attempt_count += is_attempt_of_root(place, &g_array_index(place->hops, struct dtc_hop, i));
 	if (set_target(place, place->root, true) || set_target(place, place->root, false))
@@ -148,7 +178,7 @@ struct dtc_place *dtc_locator_find(DtcLocator *locator, guint request)
 {
 	struct dtc_place *place = g_new0(struct dtc_place, 1);
 	place->hops = dtc_locator_make_hops(locator, request);
-	find_parents(place->hops);
+	find_parents(dtc_locator_get_clocks(locator), place->hops);
 	count_attempts(place->hops);
 	choose_target(locator, place);
 	return place;

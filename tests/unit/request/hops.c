@@ -147,6 +147,44 @@ static void test_unknown_proxy(void)
 	net_clear(&net);
 }
 
+/*
+ * The same, and nothing relates the clocks: the one that took longer caused the other, wherever its clock stands.
+ */
+static void test_unknown_proxy_unaligned(void)
+{
+	static const int64_t begins[] = { 20000, 500, 900000 }; /* of the backend's clock */
+	for (guint i = 0; i < G_N_ELEMENTS(begins); i++) {
+		struct net net;
+		guint outer, inner;
+		net_begin(&net);
+		net.group[BACKEND] = 1;
+		see(&net, USER, CLIENT, 4000, 80, 100, 10000, 50000, REQUEST, RESPONSE);
+		see(&net, BACKEND, SERVER, 5000, 8080, 999, begins[i], 20000, REQUEST, RESPONSE);
+		net_end(&net);
+		g_assert_cmpuint(find(&net, 80, &outer)->parent, ==, G_MAXUINT);
+		g_assert_cmpuint(find(&net, 8080, &inner)->parent, ==, outer);
+		g_assert_cmpuint(net.place->root, ==, outer);
+		g_assert_cmpuint(net.place->node, ==, USER);
+		net_clear(&net);
+	}
+}
+
+/* Equally long on clocks that nothing relates: neither caused the other, and a root is still chosen. */
+static void test_unaligned_and_equal(void)
+{
+	struct net net;
+	guint first, second;
+	net_begin(&net);
+	net.group[BACKEND] = 1;
+	see(&net, USER, CLIENT, 4000, 80, 100, 10000, 20000, REQUEST, RESPONSE);
+	see(&net, BACKEND, SERVER, 5000, 8080, 999, 500, 20000, REQUEST, RESPONSE);
+	net_end(&net);
+	g_assert_cmpuint(find(&net, 80, &first)->parent, ==, G_MAXUINT);
+	g_assert_cmpuint(find(&net, 8080, &second)->parent, ==, G_MAXUINT);
+	g_assert_cmpuint(net.place->root, <, net.place->hops->len);
+	net_clear(&net);
+}
+
 /* Work that the proxy starts after it has answered was still caused by the request. */
 static void test_after_the_answer(void)
 {
@@ -232,6 +270,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/hops/chain", test_chain);
 	g_test_add_func("/hops/unknown-proxy", test_unknown_proxy);
+	g_test_add_func("/hops/unknown-proxy-unaligned", test_unknown_proxy_unaligned);
+	g_test_add_func("/hops/unaligned-and-equal", test_unaligned_and_equal);
 	g_test_add_func("/hops/after-the-answer", test_after_the_answer);
 	g_test_add_func("/hops/translated", test_translated);
 	g_test_add_func("/hops/partial", test_partial);
