@@ -172,7 +172,7 @@ static void append_rate(GString *out, const DtcSync *sync, guint node, int top)
 	const struct dtc_clock_knot *knots = dtc_clocks_get_knots(clocks, node, &count);
 	int64_t begin = knots[0].node_ns, span = knots[count - 1].node_ns - begin;
 	double mean = (double)(knots[count - 1].cluster_ns - knots[0].cluster_ns - span) / (double)span;
-	double rates[RATE_POINTS], reach = 0.001;
+	double rates[RATE_POINTS], reach = 0.01; /* readings are whole nanoseconds: less is rounding */
 	for (guint i = 0; i < RATE_POINTS; i++) {
 		int64_t x0 = begin + (int64_t)((__int128)span * i / RATE_POINTS);
 		int64_t x1 = begin + (int64_t)((__int128)span * (i + 1) / RATE_POINTS);
