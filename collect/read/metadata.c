@@ -63,3 +63,41 @@ bool dtc_metadata_check(const char *path, GError **error)
 	}
 	return true;
 }
+
+/* "2a1bda29-ffc3-e248-8053-81ccaf830d2f" */
+static bool parse_uuid(const char *text, guint8 ret_uuid[16])
+{
+	guint digits = 0;
+	guint8 uuid[16] = { 0 };
+	for (; digits < 32; text++) {
+		if (*text == '-')
+			continue;
+		int value = g_ascii_xdigit_value(*text);
+		if (value < 0)
+			return false;
+		uuid[digits / 2] = (guint8)(uuid[digits / 2] << 4 | value);
+		digits++;
+	}
+	memcpy(ret_uuid, uuid, sizeof(uuid));
+	return true;
+}
+
+bool dtc_metadata_get_uuid(const char *path, guint8 ret_uuid[16])
+{
+	g_autofree char *text = NULL;
+	gsize size;
+	if (!g_file_get_contents(path, &text, &size, NULL))
+		return false;
+	const uint8_t *bytes = (const uint8_t *)text;
+	if (size >= HEADER_BYTES && (get32(bytes, false) == MAGIC || get32(bytes, true) == MAGIC)) {
+		memcpy(ret_uuid, bytes + 4, 16);
+		return true;
+	}
+	/* The trace's block comes before the clock's, which has a uuid too. */
+	const char *found = strstr(text, "uuid");
+	if (!found)
+		return false;
+	found += strlen("uuid");
+	found += strspn(found, " \t\n=");
+	return *found == '"' && parse_uuid(found + 1, ret_uuid);
+}

@@ -10,3 +10,6 @@
 
 /* False with an error that names the byte if the packets of the file do not fill it. Plain text passes. */
 bool dtc_metadata_check(const char *path, GError **error);
+
+/* The trace's uuid, as the file's packets or its text give it; false if they do not. */
+bool dtc_metadata_get_uuid(const char *path, guint8 ret_uuid[16]);
