@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Validates the JSON of the demo against docs/schemas, and that each schema refuses a document that breaks it.
+usage: validate.py --program FILE --source DIR"""
+import argparse
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: python3-jsonschema is not installed")
+    sys.exit(77)
+
+
+def run(options, *arguments):
+    demo = os.path.join(options.source, "clusters/demo")
+    done = subprocess.run([options.program, *arguments, "--bundle", demo, "--quiet"], stdout=subprocess.PIPE, check=True,
+                          timeout=200)
+    return done.stdout
+
+
+def find_required(root, schema, document, path=()):
+    """Each (path, key) at which the schema demands a key of an object that is in the document."""
+    schema = schema.get("anyOf", [schema])[0]
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+    if isinstance(document, dict):
+        for key in schema.get("required", ()):
+            yield path, key
+        for key, inner in schema.get("properties", {}).items():
+            if key in document:
+                yield from find_required(root, inner, document[key], path + (key,))
+    elif isinstance(document, list) and document and "items" in schema:
+        yield from find_required(root, schema["items"], document[0], path + (0,))
+
+
+def check(options, name, document):
+    with open(os.path.join(options.source, "docs/schemas", name + ".json"), encoding="utf-8") as file:
+        schema = json.load(file)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    errors = [f"{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}"
+              for error in validator.iter_errors(document)]
+    # a schema that lets everything pass would pass here, too: take away each key in turn
+    keys = list(find_required(schema, schema, document))
+    for path, key in keys:
+        broken = copy.deepcopy(document)
+        at = broken
+        for part in path:
+            at = at[part]
+        del at[key]
+        if validator.is_valid(broken):
+            errors.append(f"{'/'.join(map(str, path))}: valid without '{key}'")
+    print(f"{name}: {len(keys)} keys, {len(errors)} errors")
+    for error in errors[:20]:
+        print("  " + error)
+    return not errors
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--source", required=True)
+    options = parser.parse_args()
+    good = True
+    with tempfile.TemporaryDirectory(prefix="dtc-schemas-") as scratch:
+        spans = os.path.join(scratch, "spans.json")
+        report = run(options, "--request-id", "req-0069", "--format", "json", "--otlp", spans)
+        good &= check(options, "report-1", json.loads(report))
+        with open(spans, encoding="utf-8") as file:
+            good &= check(options, "otlp", json.load(file))
+    for command in ("stats", "sync", "requests"):
+        good &= check(options, command + "-1", json.loads(run(options, command, "--format", "json")))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
