@@ -4,6 +4,7 @@
 #include "analyze/report/printable.h"
 #include "analyze/report/units.h"
 
+#include <inttypes.h>
 #include <json-glib/json-glib.h>
 #include <string.h>
 
@@ -189,8 +190,8 @@ static void add_table(const struct view *view, const struct totals *totals)
 	}
 	if (totals->open_rows) {
 		g_autofree char *ns = format_duration(view, totals->open_ns);
-		dtc_layout_add(layout, DTC_STYLE_DIM, "… %" G_GUINT64_FORMAT " waits did not end in the recording, %s",
-			       (guint64)totals->open_count, ns);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "… %" PRIu64 " waits did not end in the recording, %s",
+			       totals->open_count, ns);
 		dtc_layout_end_line(layout);
 	}
 }
@@ -264,8 +265,9 @@ static void add_tree(const struct view *view)
 	if (folded) {
 		g_autofree char *at_least = format_duration(view, min_ns);
 		dtc_layout_add(view->layout, DTC_STYLE_DIM,
-			       "… %u more, each under %s or beneath one that is (--min-duration 0ns shows all)", folded,
-			       at_least);
+			       "… %u more, each under %s or beneath one that is "
+			       "(--min-duration 0ns shows all)",
+			       folded, at_least);
 		dtc_layout_end_line(view->layout);
 	}
 }

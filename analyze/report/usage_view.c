@@ -405,7 +405,8 @@ static void add_edges(const struct view *view)
 	for (guint i = 0; i < get_shown(view, order->len); i++) {
 		const struct dtc_usage_edge *edge =
 			&g_array_index(edges, struct dtc_usage_edge, g_array_index(order, guint, i));
-		g_autofree char *from = edge->from == G_MAXUINT ? g_strdup(edge->host) : make_tier(view, edge->from);
+		g_autofree char *from = edge->from == G_MAXUINT ? dtc_printable(edge->host, DTC_PRINTABLE_MAX)
+								: make_tier(view, edge->from);
 		g_autofree char *to = make_tier(view, edge->to);
 		add_count(view, edge->messages, 9);
 		add_bytes(view, edge->bytes);
