@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Maps of clocks: conversion both ways, bounds, and files written by us and by hand. */
+#include "dtrace-chain/error.h"
+#include "sync/fit/clocks.h"
+#include "sync/fit/saved.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#define EPOCH G_GINT64_CONSTANT(1795168667655937461)
+
+static const char *const names[] = { "backend", "client", "web" };
+
+/* web runs 50 ppm fast and steps by 1 ms; backend is not aligned. */
+static DtcClocks *make_clocks(void)
+{
+	const struct dtc_clock_knot web[] = {
+		{ EPOCH, EPOCH - 37000000000, EPOCH - 37000000100, EPOCH - 36999999950 },
+		{ EPOCH + 10000500000, EPOCH - 27000000000, EPOCH - 27000000100, EPOCH - 26999999990 },
+		{ EPOCH + 10001500001, EPOCH - 26999999999, EPOCH - 27000000100, EPOCH - 26999999900 },
+		{ EPOCH + 20002000001, EPOCH - 16999999999, EPOCH - 17000000300, EPOCH - 16999999800 },
+	};
+	const struct dtc_clock_knot client[] = { { EPOCH - 50, EPOCH - 50, EPOCH - 50, EPOCH - 50 } };
+	const struct dtc_clock_knot backend[] = { { 0, 0, 0, 0 } };
+	DtcClocks *clocks = dtc_clocks_new(3, 1);
+	dtc_clocks_set_node(clocks, 0, 1, backend, 1, 0);
+	dtc_clocks_set_node(clocks, 1, 0, client, 1, 0);
+	dtc_clocks_set_node(clocks, 2, 0, web, 4, 1e-6);
+	return clocks;
+}
+
+static void test_convert(void)
+{
+	g_autoptr(DtcClocks) clocks = make_clocks();
+	DtcClusterTime lo, hi;
+	g_assert_cmpint(dtc_clocks_to_cluster(clocks, 2, (DtcNodeTime){ EPOCH }).ns, ==, EPOCH - 37000000000);
+	g_assert_cmpint(dtc_clocks_to_cluster(clocks, 2, (DtcNodeTime){ EPOCH + 5000250000 }).ns, ==,
+			EPOCH - 32000000000);
+	/* beyond the ends the slope goes on and the bounds widen by the spread */
+	DtcNodeTime later = { EPOCH + 20002000001 + 100005000000 };
+	g_assert_cmpint(dtc_clocks_to_cluster(clocks, 2, later).ns, ==, EPOCH + 83000000001);
+	dtc_clocks_get_bounds(clocks, 2, later, &lo, &hi);
+	g_assert_cmpint(hi.ns - (EPOCH + 83000000001), >=, 199 + 100000);
+	g_assert_cmpint(hi.ns - (EPOCH + 83000000001), <=, 199 + 100010);
+	for (int64_t ns = EPOCH - 3000000007; ns < EPOCH + 30000000000; ns += 777777777) {
+		DtcClusterTime time = dtc_clocks_to_cluster(clocks, 2, (DtcNodeTime){ ns });
+		DtcNodeTime back = dtc_clocks_to_node(clocks, 2, time);
+		g_assert_cmpint(dtc_clocks_to_cluster(clocks, 2, back).ns, <=, time.ns);
+		g_assert_cmpint(dtc_clocks_to_cluster(clocks, 2, (DtcNodeTime){ back.ns + 1 }).ns, >, time.ns);
+		dtc_clocks_get_bounds(clocks, 2, (DtcNodeTime){ ns }, &lo, &hi);
+		g_assert_cmpint(lo.ns, <=, time.ns);
+		g_assert_cmpint(hi.ns, >=, time.ns);
+	}
+	g_assert_cmpint(dtc_clocks_to_cluster(clocks, 2, (DtcNodeTime){ DTC_TIME_NONE }).ns, ==, DTC_TIME_NONE);
+	g_assert_cmpint(dtc_clocks_to_cluster(clocks, 2, (DtcNodeTime){ INT64_MAX }).ns, >, EPOCH);
+	g_assert_cmpint(dtc_clocks_to_cluster(clocks, 2, (DtcNodeTime){ INT64_MIN + 1 }).ns, <, EPOCH);
+	DtcClusterTime middle = { EPOCH - 32000000000 };
+	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 2, 2, middle), ==, 0);
+	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 0, 2, middle), ==, INT64_MAX);
+	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 1, 2, middle), ==,
+			dtc_clocks_get_uncertainty_ns(clocks, 2, 1, middle));
+	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 1, 2, middle), >=, 60);
+	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 1, 2, middle), <=, 75);
+}
+
+static char *make_path(void)
+{
+	char *path = NULL;
+	int file = g_file_open_tmp("clocks-XXXXXX", &path, NULL);
+	g_assert_cmpint(file, >=, 0);
+	g_close(file, NULL);
+	return path;
+}
+
+static void test_saved(void)
+{
+	static const int64_t begin_ns[] = { EPOCH, EPOCH, EPOCH };
+	g_autoptr(DtcClocks) clocks = make_clocks();
+	g_autofree char *path = make_path(), *bytes = NULL;
+	g_autoptr(GError) error = NULL;
+	gsize size;
+	g_assert_true(dtc_clocks_save(clocks, names, path, &error));
+	g_autoptr(DtcClocks) read = dtc_clocks_read_file(path, names, begin_ns, 3, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(dtc_clocks_get_reference(read), ==, 1);
+	for (guint i = 0; i < 3; i++) {
+		guint count, read_count;
+		const struct dtc_clock_knot *knots = dtc_clocks_get_knots(clocks, i, &count);
+		const struct dtc_clock_knot *same = dtc_clocks_get_knots(read, i, &read_count);
+		g_assert_cmpmem(knots, count * sizeof(*knots), same, read_count * sizeof(*same));
+		g_assert_cmpuint(dtc_clocks_get_group(clocks, i), ==, dtc_clocks_get_group(read, i));
+		g_assert_cmpfloat(dtc_clocks_get_spread(clocks, i), ==, dtc_clocks_get_spread(read, i));
+	}
+	/* any cut or flipped byte is an error or a valid map, never a crash */
+	g_assert_true(g_file_get_contents(path, &bytes, &size, NULL));
+	for (gsize cut = 0; cut < size; cut++) {
+		g_autofree char *damaged = g_memdup2(bytes, size);
+		damaged[cut] = (char)(damaged[cut] ^ 0x15);
+		for (guint flip = 0; flip < 2; flip++) {
+			g_autoptr(GError) cause = NULL;
+			g_assert_true(g_file_set_contents(path, damaged, (gssize)(flip ? size : cut), NULL));
+			g_autoptr(DtcClocks) result = dtc_clocks_read_file(path, names, begin_ns, 3, &cause);
+			g_assert_true((result != NULL) != (cause != NULL));
+		}
+	}
+	g_unlink(path);
+	g_assert_null(dtc_clocks_read_file(path, names, begin_ns, 3, &error));
+	g_assert_error(error, DTC_SYNC_ERROR, DTC_ERROR_UNREADABLE);
+}
+
+static DtcClocks *read_text(const char *text, GError **error)
+{
+	static const int64_t begin_ns[] = { EPOCH - 80, EPOCH, EPOCH + 37500000000 };
+	g_autofree char *path = make_path();
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+	DtcClocks *clocks = dtc_clocks_read_file(path, names, begin_ns, 3, error);
+	g_unlink(path);
+	return clocks;
+}
+
+static void test_by_hand(void)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcClocks) clocks = read_text("# clocks\nweb +37.5s 50ppm ~20us\nother 1s\nbackend -80ns\n", &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(dtc_clocks_get_reference(clocks), ==, 1);
+	DtcNodeTime begin = { EPOCH + 37500000000 };
+	g_assert_cmpint(dtc_clocks_to_cluster(clocks, 2, begin).ns, ==, EPOCH);
+	DtcNodeTime later = { begin.ns + 100005000000 };
+	g_assert_cmpint(ABS(dtc_clocks_to_cluster(clocks, 2, later).ns - (EPOCH + 100000000000)), <=, 1);
+	DtcClusterTime lo, hi;
+	dtc_clocks_get_bounds(clocks, 2, begin, &lo, &hi);
+	g_assert_cmpint(hi.ns - EPOCH, ==, 20000);
+	g_assert_cmpint(EPOCH - lo.ns, ==, 20000);
+	g_assert_cmpint(dtc_clocks_to_cluster(clocks, 0, (DtcNodeTime){ EPOCH }).ns, ==, EPOCH + 80);
+	static const char *const wrong[] = { "web\n", "web 5\n", "web 1s 2\n", "web 1s nanppm\n", "web 1s ~-5us\n",
+					     "web 99999999999999999999s\n", "web 1s 50ppm extra\n", "web --1s\n" };
+	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
+		g_assert_null(read_text(wrong[i], &error));
+		g_assert_error(error, DTC_SYNC_ERROR, DTC_ERROR_DAMAGED);
+		g_clear_error(&error);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/fit/clocks/convert", test_convert);
+	g_test_add_func("/fit/clocks/saved", test_saved);
+	g_test_add_func("/fit/clocks/by-hand", test_by_hand);
+	return g_test_run();
+}
