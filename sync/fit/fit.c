@@ -16,6 +16,8 @@
 
 /* The rate changes by at most the wander within this time: a crystal's temperature is not faster. */
 #define WANDER_TIME_NS 60e9
+/* 2^57 ns, four and a half years */
+#define SPAN_LIMIT_NS ((int64_t)1 << 57)
 
 struct DtcSync {
 	struct dtc_fit_options options;
@@ -100,6 +102,42 @@ static struct dtc_pair *new_pairs(const DtcMatches *matches, const guint *rank, 
 	qsort(pairs, count, sizeof(*pairs), compare_pairs);
 	*ret_count = count;
 	return pairs;
+}
+
+struct range {
+	int64_t first, last;
+};
+
+static void widen(struct range *range, int64_t ns)
+{
+	range->first = MIN(range->first, ns);
+	range->last = MAX(range->last, ns);
+}
+
+/* Which span of its clock each node's messages cover. */
+static struct range *find_ranges(const struct dtc_pair *pairs, guint pair_count, guint node_count)
+{
+	struct range *ranges = g_new(struct range, node_count + 1);
+	for (guint i = 0; i < node_count; i++)
+		ranges[i] = (struct range){ INT64_MAX, INT64_MIN };
+	for (guint i = 0; i < pair_count; i++) {
+		const struct dtc_pair *pair = &pairs[i];
+		for (guint k = 0; k < pair->ab_count; k++) {
+			widen(&ranges[pair->a], pair->ab[k].sent_ns);
+			widen(&ranges[pair->b], pair->ab[k].received_ns);
+		}
+		for (guint k = 0; k < pair->ba_count; k++) {
+			widen(&ranges[pair->b], pair->ba[k].sent_ns);
+			widen(&ranges[pair->a], pair->ba[k].received_ns);
+		}
+	}
+	return ranges;
+}
+
+/* A clock that shows years within one recording is damaged, and arithmetic with it would overflow. */
+static bool is_plausible(const struct range *range)
+{
+	return range->first <= range->last && range->last - range->first < SPAN_LIMIT_NS;
 }
 
 static void fit_alone(struct dtc_pair *pair, const struct dtc_pair_limits *limits)
@@ -302,8 +340,14 @@ DtcSync *dtc_fit_clocks(const DtcMatches *matches, const struct dtc_fit_options 
 					  options->max_wander_ppm * 1e-6 / WANDER_TIME_NS };
 	guint pair_count;
 	g_autofree struct dtc_pair *pairs = new_pairs(matches, rank, &pair_count);
-	for (guint i = 0; i < pair_count; i++)
-		fit_alone(&pairs[i], &limits);
+	g_autofree struct range *ranges = find_ranges(pairs, pair_count, node_count);
+	for (guint i = 0; i < pair_count; i++) {
+		bool has_messages = pairs[i].ab_count || pairs[i].ba_count;
+		if (has_messages && (!is_plausible(&ranges[pairs[i].a]) || !is_plausible(&ranges[pairs[i].b])))
+			pairs[i].status = DTC_PAIR_CONTRADICTORY;
+		else
+			fit_alone(&pairs[i], &limits);
+	}
 	g_autofree struct dtc_pair_summary *summaries = g_new0(struct dtc_pair_summary, pair_count + 1);
 	struct dtc_grouping grouping = {
 		.pairs = pairs,
