@@ -515,9 +515,15 @@ static bool refill(DtcCtf *ctf, struct cursor *cursor)
 	return cursor->at < cursor->count;
 }
 
+/*
+ * Not bt_clock_snapshot_get_ns_from_origin: snapshots are used again for other messages, and in babeltrace2 2.0.4 one
+ * that overflowed once says so for ever.
+ */
 static bool get_ns(const bt_clock_snapshot *snapshot, int64_t *ret_ns)
 {
-	if (bt_clock_snapshot_get_ns_from_origin(snapshot, ret_ns) == BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK)
+	if (bt_clock_class_cycles_to_ns_from_origin(bt_clock_snapshot_borrow_clock_class_const(snapshot),
+						    bt_clock_snapshot_get_value(snapshot), ret_ns) ==
+	    BT_CLOCK_CLASS_CYCLES_TO_NS_FROM_ORIGIN_STATUS_OK)
 		return true;
 	bt_current_thread_clear_error();
 	return false;
