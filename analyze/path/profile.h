@@ -91,5 +91,5 @@ struct dtc_profile_cpu dtc_profile_get_cpu(const DtcHistory *history, guint cpu,
 /* Sums the rows of threads of the same process (one node's rows, idle threads left out). Caller owns. */
 GArray *dtc_profile_group_processes(const GArray *rows, const DtcHistory *history);
 
-/* Largest value of the column first; ties by more CPU time, then by node and thread, so that the order is always the same. */
+/* Largest value of the column first; ties by more CPU time, then by node and thread: always the same order. */
 void dtc_profile_sort(GArray *rows, enum dtc_profile_column column);

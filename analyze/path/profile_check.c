@@ -107,7 +107,8 @@ static struct dtc_check check_waits(const DtcHistory *history, guint node)
 				continue;
 			const struct dtc_interval *wait = dtc_history_get_interval(history, i);
 			const struct dtc_wake *wake = get_wake(history, wait);
-			look(&check, wake && wake->target == t && wake->waking_ns == wait->end_ns && !is_taken[wait->ref],
+			bool is_own = wake && wake->target == t && wake->waking_ns == wait->end_ns;
+			look(&check, is_own && !is_taken[wait->ref],
 			     "tid %d: the wait that ended at %" PRId64 " has %s", thread->tid, wait->end_ns,
 			     !wake ? "no wakeup" : wake->target != t ? "another thread's wakeup" :
 				     wake->waking_ns != wait->end_ns ? "a wakeup of another time" :
@@ -122,11 +123,15 @@ static struct dtc_check check_waits(const DtcHistory *history, guint node)
 /* Whether the trace tells what a wait was for and who ended it. */
 static bool is_told(const DtcHistory *history, const struct dtc_thread *thread, uint32_t index)
 {
-	const struct dtc_wake *wake = get_wake(history, dtc_history_get_interval(history, index));
+	const struct dtc_interval *wait = dtc_history_get_interval(history, index);
+	const struct dtc_wake *wake = get_wake(history, wait);
 
 	if (!wake || wake->waker == DTC_WAKER_UNKNOWN || wake->waker == DTC_WAKER_IPI)
 		return false;
-	/* one that was under way when the thread came into sight: its call is not known */
+	/* a call that was entered before the trace, or a worker that the kernel runs in a user's address space (vhost) */
+	if (wait->call == DTC_NONE && !thread->is_kernel)
+		return false;
+	/* one that was under way when the thread came into sight */
 	return index > thread->interval_first &&
 		dtc_history_get_interval(history, index - 1)->state != DTC_STATE_UNKNOWN;
 }
@@ -134,7 +139,7 @@ static bool is_told(const DtcHistory *history, const struct dtc_thread *thread, 
 static struct dtc_check check_causes(const DtcHistory *history, guint node)
 {
 	struct dtc_check check = { .name = "causes", .node = node,
-				   .text = "every wait of which the trace tells begin and waker has a cause" };
+				   .text = "a wait of which the trace tells begin, call and waker has a cause" };
 	uint64_t untold_count = 0;
 
 	for (uint32_t t = 0; t < dtc_history_get_thread_count(history); t++) {
@@ -152,7 +157,7 @@ static struct dtc_check check_causes(const DtcHistory *history, guint node)
 		}
 	}
 	if (untold_count)
-		say(&check, g_strdup_printf("of %" PRIu64 " more waits the trace does not tell begin or waker",
+		say(&check, g_strdup_printf("of %" PRIu64 " more waits the trace does not tell begin, call or waker",
 					    untold_count));
 	return check;
 }
@@ -201,7 +206,8 @@ static struct dtc_check check_paths(const struct dtc_check_input *input, const D
 				    guint node)
 {
 	struct dtc_check check = { .name = "paths", .node = node,
-				   .text = "critical paths of the busiest threads are contiguous and span their lives" };
+				   .text = "critical paths of the busiest threads are contiguous and span "
+					   "their lives" };
 	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
 
 	dtc_profile_sort(rows, DTC_PROFILE_CPU);
@@ -220,8 +226,8 @@ static struct dtc_check check_paths(const struct dtc_check_input *input, const D
 		const struct dtc_path_options options = { .max_depth = 1, .min_blocking_ns = INT64_MAX };
 		g_autoptr(GError) error = NULL;
 		g_autoptr(DtcPath) path = dtc_path_walk(input->links, &target, &options, &error);
-		bool is_right = path && dtc_path_check(path, &error) && dtc_path_get_begin(path).ns == target.begin.ns &&
-			dtc_path_get_end(path).ns == target.end.ns;
+		bool is_right = path && dtc_path_check(path, &error) &&
+			dtc_path_get_begin(path).ns == target.begin.ns && dtc_path_get_end(path).ns == target.end.ns;
 		g_autofree char *reason = error ? first_line(error) : g_strdup("it does not span the thread's life");
 		look(&check, is_right, "tid %d: %s", life->tid, reason);
 	}
@@ -256,7 +262,8 @@ static struct dtc_check check_clocks(const struct dtc_check_input *input)
 		for (guint i = 0; i < count; i++) {
 			bool rises = i == 0 || (knots[i].node_ns > knots[i - 1].node_ns &&
 						knots[i].cluster_ns > knots[i - 1].cluster_ns);
-			bool is_bounded = knots[i].lo_ns <= knots[i].cluster_ns && knots[i].cluster_ns <= knots[i].hi_ns;
+			bool is_bounded = knots[i].lo_ns <= knots[i].cluster_ns &&
+				knots[i].cluster_ns <= knots[i].hi_ns;
 			look(&check, rises && is_bounded, "node '%s': knot %u at %" PRId64 " %s",
 			     dtc_links_get_node_name(input->links, node), i, knots[i].node_ns,
 			     rises ? "lies outside its bounds" : "goes back");

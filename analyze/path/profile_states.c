@@ -121,7 +121,19 @@ struct child_key {
 	uint64_t value;
 };
 
-enum { KEY_CLASS, KEY_STATE, KEY_CALL, KEY_IRQ, KEY_SOFTIRQ, KEY_PATH, KEY_FUTEX, KEY_FILE, KEY_FD, KEY_NONE, KEY_NAME };
+enum {
+	KEY_CLASS,
+	KEY_STATE,
+	KEY_CALL,
+	KEY_IRQ,
+	KEY_SOFTIRQ,
+	KEY_PATH,
+	KEY_FUTEX,
+	KEY_FILE,
+	KEY_FD,
+	KEY_NONE,
+	KEY_NAME
+};
 
 struct DtcStateTree {
 	GArray *entries;	/* struct dtc_state_entry */
@@ -132,8 +144,8 @@ struct DtcStateTree {
 static guint hash_key(const void *data)
 {
 	const struct child_key *key = data;
-	uint64_t hash = (key->value ^ ((uint64_t)key->parent << 32) ^ ((uint64_t)key->kind << 24)) * 0x9e3779b97f4a7c15u;
-	return (guint)(hash >> 32);
+	uint64_t bits = key->value ^ ((uint64_t)key->parent << 32) ^ ((uint64_t)key->kind << 24);
+	return (guint)((bits * 0x9e3779b97f4a7c15u) >> 32);
 }
 
 static gboolean equal_keys(const void *a, const void *b)

@@ -110,7 +110,8 @@ static void test_span(void)
 	g_assert_cmpint(worker[DTC_PROFILE_SWITCHES], ==, 0); /* at 70 */
 	/* any cut of the life in two gives the same sums as the whole */
 	for (int64_t cut = 1; cut < 100; cut++) {
-		g_autoptr(GArray) whole = profile(&s, 0, 100), first = profile(&s, 0, cut), second = profile(&s, cut, 100);
+		g_autoptr(GArray) whole = profile(&s, 0, 100);
+		g_autoptr(GArray) first = profile(&s, 0, cut), second = profile(&s, cut, 100);
 		for (guint i = 0; i < DTC_PROFILE_COLUMNS; i++)
 			g_assert_cmpint(find(&s, first, 10)->value[i] + find(&s, second, 10)->value[i], ==,
 					find(&s, whole, 10)->value[i]);
@@ -186,7 +187,8 @@ static void test_names(void)
 {
 	for (guint i = 0; i < DTC_PROFILE_COLUMNS; i++) {
 		enum dtc_profile_column column;
-		g_assert_true(dtc_profile_column_parse(dtc_profile_column_to_string((enum dtc_profile_column)i), &column));
+		const char *name = dtc_profile_column_to_string((enum dtc_profile_column)i);
+		g_assert_true(dtc_profile_column_parse(name, &column));
 		g_assert_cmpuint(column, ==, i);
 	}
 	enum dtc_profile_column column = DTC_PROFILE_LIFE;

@@ -186,6 +186,34 @@ static void test_messages(void)
 	bundle_clear(&bundle);
 }
 
+/* A wait in a call that began before the trace: nobody can say what it was for, and no cause is made up. */
+static void test_untold(void)
+{
+	static const char *const names[] = { "a" };
+	struct bundle bundle = { .exceptions = g_array_new(FALSE, FALSE, sizeof(struct dtc_check_exception)) };
+	struct story *s = &bundle.stories[0];
+	story_begin(s, "a");
+	struct dtc_event fault = story_event(DTC_EVENT_FAULT_USER, 1, 0); /* faults are traced, and this is none */
+	dtc_machine_apply(s->machine, &fault);
+	story_switch(s, 10, 0, 0, "swapper/0", 0, 10, "a");
+	story_switch(s, 20, 0, 10, "a", 1, 11, "b");
+	story_task(s, DTC_EVENT_SCHED_WAKING, 60, 0, 10, "a", 0);
+	story_switch(s, 70, 0, 11, "b", 1, 10, "a");
+	story_leave(s, 80, 0, "read", 1);
+	story_end(s);
+	const DtcHistory *history = s->history;
+	bundle.clocks = dtc_clocks_new_identity(1);
+	bundle.links = dtc_links_new(1, names, &history, bundle.clocks);
+	bundle.matches = dtc_matches_new(names, 1);
+	g_autoptr(GArray) checks = run(&bundle);
+
+	ASSERT_WRONG(checks, NULL);
+	g_assert_cmpuint(find(checks, "waits")->count, ==, 1);
+	g_assert_cmpuint(find(checks, "causes")->count, ==, 0);
+	g_assert_nonnull(find(checks, "causes")->detail);
+	bundle_clear(&bundle);
+}
+
 /* Nothing relates two nodes: their messages cannot be judged, and that is said. */
 static void test_unaligned(void)
 {
@@ -207,6 +235,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/check/wrong-wake", test_wrong_wake);
 	g_test_add_func("/check/wrong-intervals", test_wrong_intervals);
 	g_test_add_func("/check/messages", test_messages);
+	g_test_add_func("/check/untold", test_untold);
 	g_test_add_func("/check/unaligned", test_unaligned);
 	return g_test_run();
 }
