@@ -86,6 +86,12 @@ static enum dtc_cause cause_of_call(const DtcHistory *h, const struct dtc_call *
 	return DTC_CAUSE_UNKNOWN;
 }
 
+static bool was_running(const DtcHistory *h, const struct dtc_interval *wait)
+{
+	const struct dtc_interval *before = dtc_history_find_interval_before(h, wait->thread, wait->begin_ns);
+	return before && dtc_state_is_running(before->state);
+}
+
 /*
  * Page faults have no exit event: a thread that goes from running to waiting outside a call waits for a page, if it
  * faulted in that run. Where the trace has no fault events a user thread is taken to have; one whose wait began before
@@ -143,10 +149,12 @@ static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interv
 	case DTC_WAKER_NEW:
 		return DTC_CAUSE_FORK_EXEC;
 	case DTC_WAKER_THREAD:
-		return call		   ? cause_of_call(h, call)
-		       : fault		   ? DTC_CAUSE_PAGE_FAULT
-		       : thread->is_kernel ? DTC_CAUSE_IPC
-					   : DTC_CAUSE_UNKNOWN;
+		if (call)
+			return cause_of_call(h, call);
+		if (fault)
+			return DTC_CAUSE_PAGE_FAULT;
+		/* kernel code that waits for a thread: a kernel thread, a vhost worker, a call from before the trace */
+		return thread->is_kernel || was_running(h, wait) ? DTC_CAUSE_IPC : DTC_CAUSE_UNKNOWN;
 	case DTC_WAKER_IPI:
 	case DTC_WAKER_UNKNOWN:
 		break;
