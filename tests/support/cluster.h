@@ -10,7 +10,8 @@
 
 #include <math.h>
 
-#define CLUSTER_NODES_MAX 16
+#define CLUSTER_NODES_MAX 128
+#define CLUSTER_KNOTS_MAX 512
 
 struct cluster_clock {
 	int64_t offset_ns;
@@ -19,6 +20,11 @@ struct cluster_clock {
 	double sine_period_s;
 	double step_at_s;    /* 0: none */
 	int64_t step_ns;
+	/* a rate that is constant between knots, beside all that; 0 knots: none */
+	guint knot_count;
+	double knot_s;
+	double knot_rate[CLUSTER_KNOTS_MAX];
+	double knot_gained[CLUSTER_KNOTS_MAX]; /* up to the knot, ns */
 };
 
 struct cluster {
@@ -52,6 +58,27 @@ static inline void cluster_init(struct cluster *cluster, guint64 seed, guint nod
 	}
 }
 
+/* A random walk of the rate, and a sine sampled at the knots, from the cluster's random numbers. */
+static inline void cluster_wander(struct cluster *cluster, guint node, double walk_rate, double sine_rate,
+				  double sine_period_s)
+{
+	struct cluster_clock *clock = &cluster->clocks[node];
+	double walk = 0, phase = 2 * G_PI * cluster_random(cluster);
+	clock->knot_s = 10;
+	clock->knot_count = (guint)(cluster->duration_s / clock->knot_s) + 1;
+	g_assert(clock->knot_count <= CLUSTER_KNOTS_MAX);
+	for (guint k = 0; k < clock->knot_count; k++) {
+		double sine = sine_period_s > 0 ? sin(2 * G_PI * k * clock->knot_s / sine_period_s + phase) : 0;
+		clock->knot_rate[k] = walk + sine_rate * sine;
+		clock->knot_gained[k] = k ? clock->knot_gained[k - 1] + clock->knot_rate[k - 1] * clock->knot_s * 1e9 : 0;
+		/* nearly normal: the sum of twelve has variance one */
+		double normal = -6;
+		for (guint i = 0; i < 12; i++)
+			normal += cluster_random(cluster);
+		walk += walk_rate * normal;
+	}
+}
+
 /* What the node's clock shows at a true time. */
 static inline int64_t cluster_read(const struct cluster *cluster, guint node, double true_ns)
 {
@@ -60,6 +87,10 @@ static inline int64_t cluster_read(const struct cluster *cluster, guint node, do
 	if (clock->sine_rate != 0) {
 		double omega = 2 * G_PI / (clock->sine_period_s * 1e9);
 		gained += clock->sine_rate / omega * (1 - cos(omega * true_ns));
+	}
+	if (clock->knot_count) {
+		guint k = MIN((guint)(true_ns / (clock->knot_s * 1e9)), clock->knot_count - 1);
+		gained += clock->knot_gained[k] + clock->knot_rate[k] * (true_ns - k * clock->knot_s * 1e9);
 	}
 	int64_t step = clock->step_at_s > 0 && true_ns >= clock->step_at_s * 1e9 ? clock->step_ns : 0;
 	return clock->offset_ns + (int64_t)floor(true_ns + gained) + step;
@@ -89,10 +120,11 @@ static inline void cluster_talk(struct cluster *cluster, DtcMatches *matches, gu
 /* Empty messages for the cluster's nodes, named "a", "b", ... */
 static inline DtcMatches *cluster_new_matches(const struct cluster *cluster)
 {
-	char names[CLUSTER_NODES_MAX][2] = { 0 };
+	char names[CLUSTER_NODES_MAX][8] = { { 0 } };
 	const char *pointers[CLUSTER_NODES_MAX];
 	for (guint i = 0; i < cluster->node_count; i++) {
-		names[i][0] = (char)('a' + i);
+		g_snprintf(names[i], sizeof(names[i]), cluster->node_count <= 26 ? "%c" : "%03u",
+			   cluster->node_count <= 26 ? 'a' + i : i);
 		pointers[i] = names[i];
 	}
 	return dtc_matches_new(pointers, cluster->node_count);
