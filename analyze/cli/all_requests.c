@@ -10,9 +10,10 @@ static bool add_request(DtcSummary *summary, const DtcLoad *load, const DtcReque
 	struct dtc_question question = { 0 };
 	g_autoptr(DtcFindings) findings = dtc_findings_new(); /* of this request; its own report shows them */
 
-	if (!dtc_question_set_request(&question, load, requests, locator, index, findings, NULL))
-		return false;
-	g_autoptr(DtcReport) report = dtc_question_answer(&question, load, &path_options, findings, NULL, NULL);
+	g_autoptr(DtcReport) report = NULL;
+	if (dtc_question_set_request(&question, load, requests, locator, index, findings, NULL))
+		report = dtc_question_answer(&question, load, &path_options, findings, NULL, NULL);
+	dtc_question_clear(&question);
 	if (!report)
 		return false;
 	dtc_summary_add(summary, report);

@@ -209,7 +209,9 @@ static bool answer(const struct analyze_options *options, int argc, char **argv,
 		requests = dtc_requests_new(dtc_load_get_exchanges(load));
 	bool found = requests ? find_request(load, options, requests, findings, &question, error) :
 				find_thread(load, options, findings, &question, error);
-	return found && explain(load, &question, options, findings, progress, ret_complete, error);
+	found = found && explain(load, &question, options, findings, progress, ret_complete, error);
+	dtc_question_clear(&question);
+	return found;
 }
 
 int dtc_command_analyze(int argc, char **argv)

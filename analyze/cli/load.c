@@ -399,6 +399,11 @@ bool dtc_load_find_node(const DtcLoad *load, const char *name, guint *ret_node, 
 	return false;
 }
 
+const DtcHistory *const *dtc_load_get_histories(const DtcLoad *load)
+{
+	return (const DtcHistory *const *)load->histories;
+}
+
 const DtcHistory *dtc_load_get_history(const DtcLoad *load, guint node)
 {
 	return load->histories[node];

@@ -38,6 +38,8 @@ guint dtc_load_get_node_count(const DtcLoad *load);
 const char *const *dtc_load_get_node_names(const DtcLoad *load); /* NULL-terminated */
 /* False with a list of the nodes there are. */
 bool dtc_load_find_node(const DtcLoad *load, const char *name, guint *ret_node, GError **error);
+/* One per node, NULL where there is none. */
+const DtcHistory *const *dtc_load_get_histories(const DtcLoad *load);
 /* NULL: the node has no kernel trace that can be read. */
 const DtcHistory *dtc_load_get_history(const DtcLoad *load, guint node);
 /* Why a node's history is NULL: "there is none in the bundle", or why it cannot be read. */

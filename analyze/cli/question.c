@@ -54,12 +54,19 @@ static uint32_t find_last_call(const struct dtc_place *place)
 	return DTC_NONE;
 }
 
+void dtc_question_clear(struct dtc_question *question)
+{
+	dtc_place_free(question->place);
+	*question = (struct dtc_question){ 0 };
+}
+
 bool dtc_question_set_request(struct dtc_question *question, const DtcLoad *load, const DtcRequests *requests,
 			      DtcLocator *locator, guint index, DtcFindings *findings, GError **error)
 {
 	const DtcClocks *clocks = dtc_load_get_clocks(load);
 	struct dtc_place *place = dtc_locator_find(locator, index);
 
+	question->place = place;
 	question->request = dtc_requests_get(requests, index);
 	if (place->thread == DTC_NONE) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
@@ -67,7 +74,6 @@ bool dtc_question_set_request(struct dtc_question *question, const DtcLoad *load
 			    "answered it\n"
 			    "the traces may not cover its time: `dtrace-chain stats` tells what each node has",
 			    question->request->id);
-		dtc_place_free(place);
 		return false;
 	}
 	question->exchange = find_answered(place);
@@ -77,7 +83,6 @@ bool dtc_question_set_request(struct dtc_question *question, const DtcLoad *load
 	question->target.end = dtc_clocks_to_cluster(clocks, place->node, place->end);
 	question->target.call = find_last_call(place);
 	add_place_findings(place, load, findings);
-	dtc_place_free(place);
 	return true;
 }
 
@@ -99,6 +104,8 @@ static DtcReport *build_report(const DtcLoad *load, const struct dtc_question *q
 		.target_tid = thread->tid,
 		.target_comm = dtc_history_get_comm(history, target->thread, end_ns),
 		.target_process = dtc_history_get_process(history, target->thread, end_ns),
+		.place = question->place,
+		.histories = dtc_load_get_histories(load),
 	};
 	if (question->request) {
 		input.request = question->request->id;

@@ -6,12 +6,16 @@
 #include "analyze/path/walk.h"
 #include "analyze/report/model.h"
 
+/* All zeros is a question about nothing; to be cleared after use. */
 struct dtc_question {
 	struct dtc_path_target target;
 	/* of a request; NULL for a thread. Borrowed from the requests and exchanges. */
 	const struct dtc_request *request;
 	const struct dtc_exchange *exchange; /* the attempt that was answered last */
+	struct dtc_place *place;	     /* owned */
 };
+
+void dtc_question_clear(struct dtc_question *question);
 
 /*
  * The span of a request, and in findings what the reader should know about how it was placed. False with an error if no

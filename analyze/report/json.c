@@ -130,6 +130,53 @@ static void add_thread(JsonBuilder *builder, const struct dtc_report_thread *thr
 	add_text(builder, "process", thread->process);
 }
 
+static void add_end(JsonBuilder *builder, const char *key, const struct dtc_report_end *end)
+{
+	json_builder_set_member_name(builder, key);
+	json_builder_begin_object(builder);
+	add_thread(builder, &end->who);
+	json_builder_set_member_name(builder, "start_ns");
+	if (end->link == DTC_LINK_UNKNOWN)
+		json_builder_add_null_value(builder);
+	else
+		json_builder_add_int_value(builder, end->begin_ns);
+	json_builder_set_member_name(builder, "end_ns");
+	if (end->link == DTC_LINK_UNKNOWN)
+		json_builder_add_null_value(builder);
+	else
+		json_builder_add_int_value(builder, end->end_ns);
+	add_text(builder, "link", dtc_link_quality_to_string(end->link));
+	json_builder_end_object(builder);
+}
+
+static void append_hops(GString *out, JsonBuilder *builder, const DtcReport *report)
+{
+	begin_list(out, "hops");
+	for (guint i = 0; i < report->hops->len; i++) {
+		const struct dtc_report_hop *hop = &g_array_index(report->hops, struct dtc_report_hop, i);
+		begin_element(out, i);
+		json_builder_begin_object(builder);
+		json_builder_set_member_name(builder, "parent");
+		if (hop->parent == G_MAXUINT)
+			json_builder_add_null_value(builder);
+		else
+			json_builder_add_int_value(builder, hop->parent);
+		add_number(builder, "attempt", hop->attempt);
+		add_text(builder, "method", hop->method);
+		add_text(builder, "target", hop->url);
+		json_builder_set_member_name(builder, "status");
+		if (hop->status)
+			json_builder_add_int_value(builder, hop->status);
+		else
+			json_builder_add_null_value(builder);
+		add_end(builder, "client", &hop->client);
+		add_end(builder, "server", &hop->server);
+		json_builder_end_object(builder);
+		append_built(out, builder);
+	}
+	end_list(out, report->hops->len);
+}
+
 static void append_breakdown(GString *out, JsonBuilder *builder, const DtcReport *report)
 {
 	begin_list(out, "breakdown");
@@ -277,6 +324,7 @@ char *dtc_report_to_json(const DtcReport *report)
 	append_number(out, "end_ns", report->end_ns);
 	append_number(out, "duration_ns", report->duration_ns);
 	append_dominant(out, builder, report);
+	append_hops(out, builder, report);
 	append_breakdown(out, builder, report);
 	append_path(out, builder, report);
 	append_causality(out, builder, report);

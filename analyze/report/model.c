@@ -15,6 +15,7 @@ void dtc_report_free(DtcReport *report)
 	if (!report)
 		return;
 	g_array_unref(report->sources);
+	g_array_unref(report->hops);
 	g_array_unref(report->tiers);
 	g_array_unref(report->rows);
 	g_array_unref(report->steps);
@@ -87,6 +88,47 @@ static void add_request(DtcReport *report, const struct dtc_report_input *input)
 			.value = keep(report, input->identities[i].value, DTC_PRINTABLE_MAX),
 		};
 		g_array_append_val(report->sources, source);
+	}
+}
+
+static struct dtc_report_end make_end(DtcReport *report, const struct dtc_report_input *input,
+				      const struct dtc_hop_side *side)
+{
+	const DtcHistory *history = side->node < input->node_count ? input->histories[side->node] : NULL;
+
+	if (!history || side->file == DTC_NONE || side->thread == DTC_NONE) {
+		struct dtc_report_end unknown = { .who = { .pid = -1, .tid = -1 }, .link = DTC_LINK_UNKNOWN };
+		if (side->node < input->node_count)
+			unknown.who.node = get_node_name(report, input, side->node);
+		return unknown;
+	}
+	const struct dtc_thread *thread = dtc_history_get_thread(history, side->thread);
+	return (struct dtc_report_end){
+		.who = make_thread(report, get_node_name(report, input, side->node),
+				   dtc_history_get_comm(history, side->thread, side->end.ns),
+				   get_process(dtc_history_get_process(history, side->thread, side->end.ns),
+					       DTC_CAUSE_UNKNOWN),
+				   thread->pid, thread->tid),
+		.begin_ns = dtc_clocks_to_cluster(input->clocks, side->node, side->begin).ns,
+		.end_ns = dtc_clocks_to_cluster(input->clocks, side->node, side->end).ns,
+		.link = side->inferred ? DTC_LINK_INFERRED : DTC_LINK_EXACT,
+	};
+}
+
+static void add_hops(DtcReport *report, const struct dtc_report_input *input)
+{
+	for (guint i = 0; i < input->place->hops->len; i++) {
+		const struct dtc_hop *from = &g_array_index(input->place->hops, struct dtc_hop, i);
+		struct dtc_report_hop hop = {
+			.method = keep_text(report, from->exchange->method),
+			.url = keep_text(report, from->exchange->target),
+			.status = from->exchange->status,
+			.client = make_end(report, input, &from->client),
+			.server = make_end(report, input, &from->server),
+			.parent = from->parent,
+			.attempt = from->attempt,
+		};
+		g_array_append_val(report->hops, hop);
 	}
 }
 
@@ -361,6 +403,7 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	g_autoptr(DtcReport) report = g_new0(DtcReport, 1);
 	report->strings = g_string_chunk_new(4096);
 	report->sources = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_source));
+	report->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_hop));
 	report->tiers = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_tier));
 	report->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_row));
 	report->steps = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_step));
@@ -377,6 +420,8 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 				     input->target_tid);
 	if (input->request)
 		add_request(report, input);
+	if (input->place)
+		add_hops(report, input);
 	add_steps(report, input);
 	add_rows(report);
 	add_tiers(report);

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "analyze/request/locate.h"
 #include "dtrace-chain/finding.h"
 #include "dtrace-chain/path.h"
 #include "dtrace-chain/report.h"
@@ -35,6 +36,9 @@ struct dtc_report_input {
 	const char *method;
 	const char *url;
 	int status;
+	/* where it was; NULL: not known. histories: one per node, NULL where there is none */
+	const struct dtc_place *place;
+	const DtcHistory *const *histories;
 };
 
 /*

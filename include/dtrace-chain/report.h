@@ -76,6 +76,23 @@ struct dtc_report_blocking {
 	guint parent; /* G_MAXUINT: none */
 };
 
+/* One end of a hop: the thread that called, or that was called, and its span of the hop. */
+struct dtc_report_end {
+	struct dtc_report_thread who; /* node NULL: not known; tid -1: known, but its kernel was not traced */
+	int64_t begin_ns;	      /* cluster time; 0 without a thread, as end_ns */
+	int64_t end_ns;
+	enum dtc_link_quality link; /* exact: its calls carried the bytes; inferred: by order and time; unknown: no thread */
+};
+
+/* A request and its response on one connection, as one step of the way through the tiers. */
+struct dtc_report_hop {
+	const char *method, *url; /* or NULL */
+	int status;		  /* 0: not known */
+	struct dtc_report_end client, server;
+	guint parent;  /* index of the hop whose server sent this one; G_MAXUINT: none */
+	guint attempt; /* 1, 2, ...: the same call again */
+};
+
 /* How far the order of events on two nodes that follow each other on the path can be wrong. */
 struct dtc_report_clock {
 	const char *a; /* before b in sorted order */
@@ -95,6 +112,7 @@ typedef struct DtcReport {
 	const char *method;    /* NULL if not known, as target and status 0 */
 	const char *url;
 	int status;
+	GArray *hops; /* struct dtc_report_hop, by begin; empty without a request */
 	struct dtc_report_thread target;
 	const char *reference; /* the node whose clock is cluster time */
 	int64_t begin_ns;
