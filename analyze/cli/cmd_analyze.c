@@ -23,7 +23,6 @@ struct analyze_options {
 	char *min_duration;
 	char **id_headers;
 	int max_depth;
-	gboolean is_verbose;
 	gboolean is_exact;
 	/* derived */
 	char *thread_node;
@@ -63,16 +62,15 @@ static bool parse_options(struct analyze_options *options, int *argc, char ***ar
 		  "N" },
 		{ "min-duration", 0, 0, G_OPTION_ARG_STRING, &options->min_duration,
 		  "Fold what is shorter, e.g. 250us (default: 1 % of the total, 0.5 % on the path)", "SPAN" },
-		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &options->is_verbose, "Fold nothing", NULL },
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &options->is_exact, "Show all times in nanoseconds", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE] --request-id ID | --thread NODE:TID");
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new("analyze");
 
-	dtc_common_options_add(&options->common, context);
-	dtc_export_options_add(&options->files, context);
-	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
+	dtc_common_options_add(&options->common, line);
+	dtc_export_options_add(&options->files, line);
+	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+	return dtc_command_line_parse(line, argc, argv, error);
 }
 
 static bool set_usage(GError **error, const char *message, const char *hint)
@@ -152,12 +150,12 @@ static bool find_request(const DtcLoad *load, const struct analyze_options *opti
 
 static bool print_report(const DtcReport *report, const struct analyze_options *options, GError **error)
 {
-	const struct dtc_terminal terminal = dtc_terminal_get();
+	const struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
 	const struct dtc_text_options text_options = {
 		.width = terminal.width,
 		.has_color = terminal.has_color,
 		.has_utf8 = terminal.has_utf8,
-		.is_verbose = options->is_verbose,
+		.is_verbose = options->common.is_verbose,
 		.is_exact = options->is_exact,
 		.min_ns = options->min_ns,
 	};

@@ -64,12 +64,12 @@ static bool parse_options(struct blockings_options *options, int *argc, char ***
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &options->is_exact, "Show all times in nanoseconds", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE] [--thread NODE:TID | --process NODE:PID]");
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new("blockings");
 
 	options->limit = ROWS_SHOWN;
-	dtc_common_options_add(&options->common, context);
-	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
+	dtc_common_options_add(&options->common, line);
+	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+	return dtc_command_line_parse(line, argc, argv, error);
 }
 
 static bool set_usage(GError **error, const char *message, const char *hint)
@@ -226,7 +226,7 @@ static bool select_waits(const DtcLoad *load, const struct blockings_options *op
 
 static bool print(const struct blockings_options *options, const struct dtc_blockings_input *input, GError **error)
 {
-	const struct dtc_terminal terminal = dtc_terminal_get();
+	const struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
 	const struct dtc_blockings_options view_options = {
 		.width = terminal.width,
 		.has_color = terminal.has_color,

@@ -32,12 +32,12 @@ static bool parse_options(struct check_options *options, int *argc, char ***argv
 		  "Node whose clock is cluster time (default: the best known)", "NODE" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE]");
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new("check");
 
 	options->path_count = DEFAULT_PATHS;
-	dtc_common_options_add(&options->common, context);
-	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
+	dtc_common_options_add(&options->common, line);
+	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+	return dtc_command_line_parse(line, argc, argv, error);
 }
 
 static bool check_options(struct check_options *options, GError **error)
@@ -73,7 +73,7 @@ static GArray *list_exceptions(const DtcSync *sync)
 static bool print(const DtcLoad *load, const struct check_options *options, const GArray *checks,
 		  const DtcFindings *findings, GError **error)
 {
-	const struct dtc_terminal terminal = dtc_terminal_get();
+	const struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
 	const char *const *names = dtc_load_get_node_names(load);
 	g_autofree char *text = options->is_json ? dtc_checks_to_json(checks, names, findings) :
 						   dtc_checks_to_text(checks, names, findings, terminal.width,

@@ -49,11 +49,11 @@ static bool parse_options(struct compare_options *options, int *argc, char ***ar
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &options->is_exact, "Show all times in nanoseconds", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE [FAST-BUNDLE]]");
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new("compare");
 
-	dtc_common_options_add(&options->common, context);
-	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error) &&
+	dtc_common_options_add(&options->common, line);
+	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+	return dtc_command_line_parse(line, argc, argv, error) &&
 	       dtc_common_options_get_json(&options->common, &options->is_json, error);
 }
 
@@ -153,7 +153,7 @@ static bool select_groups(struct group *slow, struct group *fast, const struct c
 static bool print(const struct dtc_comparison *comparison, const DtcFindings *findings,
 		  const struct compare_options *options, GError **error)
 {
-	const struct dtc_terminal terminal = dtc_terminal_get();
+	const struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
 	const struct dtc_summary_text_options text_options = {
 		.width = terminal.width,
 		.has_color = terminal.has_color,
@@ -176,7 +176,8 @@ static bool answer(struct compare_options *options, int argc, char **argv, bool 
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
 	if (!bundle)
 		return false;
-	g_autoptr(DtcBundle) fast_bundle = options->with ? dtc_bundle_open(options->with, error) : NULL;
+	g_autoptr(DtcBundle) fast_bundle =
+		options->with ? dtc_common_options_open_other(&options->common, options->with, error) : NULL;
 	if (options->with && !fast_bundle)
 		return false;
 	g_autoptr(DtcSummary) summary = summarize(options, bundle, findings, error);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * dtrace-chain events: the events of all nodes in one list on cluster time, so that any figure can be traced to what it
- * was computed from. The list is merged while it is read: its length costs no memory. Several nodes are read twice, first
- * for what aligns their clocks.
+ * was computed from. The list is merged while it is read: its length costs no memory. Several nodes are read twice,
+ * first for what aligns their clocks.
  */
 #include "analyze/cli/command.h"
 #include "analyze/cli/load.h"
@@ -68,11 +68,11 @@ static bool parse_options(struct events_options *options, int *argc, char ***arg
 		  "Node whose clock times are on (default: the thread's, or the best known)", "NODE" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE]");
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new("events");
 
-	dtc_common_options_add(&options->common, context);
-	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
+	dtc_common_options_add(&options->common, line);
+	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+	return dtc_command_line_parse(line, argc, argv, error);
 }
 
 static bool check_options(struct events_options *options, GError **error)
@@ -83,7 +83,8 @@ static bool check_options(struct events_options *options, GError **error)
 	}
 	if (options->thread && options->reference) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-			    "--thread and --reference do not go together\nthe events of one thread are all of one node");
+			    "--thread and --reference do not go together\n"
+			    "the events of one thread are all of one node");
 		return false;
 	}
 	if (options->thread && !dtc_thread_spec_parse(options->thread, &options->thread_node, &options->tid, error))
@@ -407,7 +408,7 @@ static void add_tail(const struct listing *listing)
 		g_string_append_printf(out, "%s}\n", tail->str);
 		return;
 	}
-	const struct dtc_terminal terminal = dtc_terminal_get();
+	const struct dtc_terminal terminal = dtc_terminal_get(listing->options->common.color);
 	g_autoptr(DtcLayout) layout = dtc_layout_new(terminal.width, terminal.has_color, terminal.has_utf8);
 	dtc_finding_list_add_text(layout, listing->findings);
 	g_autofree char *text = dtc_layout_steal(layout);

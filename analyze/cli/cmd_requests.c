@@ -41,8 +41,8 @@ static void options_clear(struct requests_options *options)
 static bool parse_options(struct requests_options *options, int *argc, char ***argv, GError **error)
 {
 	const GOptionEntry entries[] = {
-		{ "sort", 0, 0, G_OPTION_ARG_STRING, &options->sort, "duration (default, longest first), start, or id",
-		  "ORDER" },
+		{ "sort", 0, 0, G_OPTION_ARG_STRING, &options->sort, "By duration (default, longest first), start, or id",
+		  "duration|start|id" },
 		{ "slowest", 0, 0, G_OPTION_ARG_INT, &options->slowest, "Only the N that took longest", "N" },
 		{ "min-duration", 0, 0, G_OPTION_ARG_STRING, &options->min_duration,
 		  "Only requests that took at least this, e.g. 50ms", "SPAN" },
@@ -57,12 +57,12 @@ static bool parse_options(struct requests_options *options, int *argc, char ***a
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &options->is_exact, "Show all times in nanoseconds", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE]");
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new("requests");
 
 	options->limit = -1;
-	dtc_common_options_add(&options->common, context);
-	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
+	dtc_common_options_add(&options->common, line);
+	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+	return dtc_command_line_parse(line, argc, argv, error);
 }
 
 static bool set_usage(GError **error, const char *message, const char *hint)
@@ -149,7 +149,7 @@ static int64_t find_origin(const DtcLoad *load)
 
 static bool print(const struct dtc_requests_input *input, const struct requests_options *options, GError **error)
 {
-	const struct dtc_terminal terminal = dtc_terminal_get();
+	const struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
 	const struct dtc_summary_text_options text_options = {
 		.width = terminal.width,
 		.has_color = terminal.has_color,

@@ -56,7 +56,8 @@ static bool parse_options(struct states_options *options, int *argc, char ***arg
 		{ "instances", 0, 0, G_OPTION_ARG_NONE, &options->has_instances,
 		  "The single states, the longest first, instead of sums", NULL },
 		{ "class", 0, 0, G_OPTION_ARG_STRING, &options->state_class,
-		  "Only instances of this class: working, interrupted, blocked, idle, exited, unknown", "CLASS" },
+		  "Only instances of this class",
+		  "working|interrupted|blocked|idle|exited|unknown" },
 		{ "limit", 'n', 0, G_OPTION_ARG_INT, &options->limit, "At most so many instances; 0: all (default: 20)",
 		  "N" },
 		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
@@ -70,12 +71,12 @@ static bool parse_options(struct states_options *options, int *argc, char ***arg
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &options->is_exact, "Show all times in nanoseconds", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE]");
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new("states");
 
 	options->limit = DEFAULT_LIMIT;
-	dtc_common_options_add(&options->common, context);
-	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
+	dtc_common_options_add(&options->common, line);
+	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+	return dtc_command_line_parse(line, argc, argv, error);
 }
 
 static bool set_usage(GError **error, const char *message, const char *hint)
@@ -301,7 +302,7 @@ static bool add_scopes(struct answer *answer, GError **error)
 static bool print(const struct answer *answer, GError **error)
 {
 	const struct states_options *options = answer->options;
-	const struct dtc_terminal terminal = dtc_terminal_get();
+	const struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
 	const struct dtc_states_text_options text_options = {
 		.width = terminal.width,
 		.has_color = terminal.has_color,

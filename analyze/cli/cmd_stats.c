@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dtrace-chain stats: what a bundle holds, per node and per kind of event. Nothing is analysed, everything is read. */
+#include "analyze/cli/census.h"
 #include "analyze/cli/command.h"
 #include "analyze/cli/options.h"
 #include "analyze/cli/terminal.h"
@@ -8,201 +9,20 @@
 #include "analyze/report/layout.h"
 #include "analyze/report/printable.h"
 #include "analyze/report/units.h"
-#include "collect/read/capture.h"
-#include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define PROGRESS_STEP 4096 /* events between two updates of a counter that other threads read */
-#define PROGRESS_WAIT_US 200000
 #define KINDS_SHOWN 40	   /* in the text; JSON has them all */
 #define NODES_BESIDE 5	   /* nodes with a column of their own in the table of kinds */
-
-/* One kernel trace, or all captures of a node: read by one thread. */
-struct source {
-	const struct dtc_bundle_node *node;
-	guint node_index;
-	bool is_capture;
-	gint steps; /* atomic, for the progress line */
-	/* results */
-	DtcFindings *findings;
-	GError *error;
-	char *backend;
-	guint64 events;
-	guint64 lost_events;
-	int64_t begin_ns; /* valid if events > 0 */
-	int64_t end_ns;
-	guint64 packets;
-	GHashTable *kinds; /* owned printable name -> owned guint64 */
-};
 
 struct kind {
 	const char *name; /* borrowed from a source */
 	guint64 count;	  /* over all nodes, or of one node */
 };
 
-static void source_clear(void *data)
-{
-	struct source *source = data;
-	dtc_findings_free(source->findings);
-	g_clear_error(&source->error);
-	g_free(source->backend);
-	if (source->kinds)
-		g_hash_table_unref(source->kinds);
-}
-
-/* ---- reading ---- */
-
-static void add_kind(GHashTable *kinds, const char *name, guint64 count)
-{
-	if (count == 0)
-		return;
-	char *key = dtc_printable(name, DTC_PRINTABLE_MAX);
-	guint64 *sum = g_hash_table_lookup(kinds, key);
-	if (sum) {
-		*sum += count; /* names of a hostile trace may become the same when they are made printable */
-		g_free(key);
-		return;
-	}
-	sum = g_new(guint64, 1);
-	*sum = count;
-	g_hash_table_insert(kinds, key, sum);
-}
-
-static void read_kernel(struct source *source)
-{
-	g_autoptr(DtcReader) reader = dtc_reader_open(source->node->name, source->node->kernel_path, &source->error);
-	if (!reader)
-		return;
-	source->backend = g_strdup(dtc_reader_get_backend(reader));
-	const struct dtc_event *event;
-	while ((event = dtc_reader_next(reader))) {
-		if (event->kind == DTC_EVENT_LOST)
-			continue;
-		if (source->events == 0)
-			source->begin_ns = event->time_ns;
-		source->end_ns = event->time_ns;
-		if (++source->events % PROGRESS_STEP == 0)
-			g_atomic_int_inc(&source->steps);
-	}
-	if (!dtc_reader_finish(reader, source->findings, &source->error))
-		return;
-	source->lost_events = dtc_reader_get_lost_count(reader);
-	for (guint i = 0; i < dtc_reader_get_event_name_count(reader); i++)
-		add_kind(source->kinds, dtc_reader_get_event_name(reader, i), dtc_reader_get_event_count(reader, i));
-}
-
-static void read_captures(struct source *source)
-{
-	for (char **path = source->node->pcap_paths; *path; path++) {
-		g_autoptr(GError) error = NULL;
-		g_autoptr(DtcCapture) capture = dtc_capture_open(source->node->name, *path, &error);
-		if (!capture) {
-			dtc_findings_add(source->findings, DTC_SEVERITY_ERROR, true, source->node->name, "%.*s",
-					 (int)strcspn(error->message, "\n"), error->message);
-			if (!source->error)
-				source->error = g_steal_pointer(&error);
-			continue;
-		}
-		while (dtc_capture_next(capture))
-			if (++source->packets % PROGRESS_STEP == 0)
-				g_atomic_int_inc(&source->steps);
-		dtc_capture_finish(capture, source->findings);
-	}
-}
-
-static void read_source(void *data, void *finished)
-{
-	struct source *source = data;
-	if (source->is_capture)
-		read_captures(source);
-	else
-		read_kernel(source);
-	g_async_queue_push(finished, source);
-}
-
-static void show_reading(const GArray *sources, guint finished_count, DtcProgress *progress)
-{
-	guint64 steps = 0;
-	if (!dtc_progress_is_due(progress))
-		return;
-	for (guint i = 0; i < sources->len; i++)
-		steps += (guint64)g_atomic_int_get(&g_array_index(sources, struct source, i).steps);
-	dtc_progress_show(progress, "reading: %u of %u recordings, %.1f M events", finished_count, sources->len,
-			  (double)(steps * PROGRESS_STEP) / 1e6);
-}
-
-static void add_source(GArray *sources, const struct dtc_bundle_node *node, guint index, bool is_capture)
-{
-	struct source source = { .node = node, .node_index = index, .is_capture = is_capture };
-	source.findings = dtc_findings_new();
-	source.kinds = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	g_array_append_val(sources, source);
-}
-
-/* Reads everything in parallel. Findings are collected in the order of the nodes, whoever ended first. */
-static GArray *read_bundle(const DtcBundle *bundle, bool is_quiet, DtcFindings *findings, GError **error)
-{
-	GArray *sources = g_array_new(FALSE, FALSE, sizeof(struct source));
-	g_array_set_clear_func(sources, source_clear);
-	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {
-		const struct dtc_bundle_node *node = dtc_bundle_get_node(bundle, i);
-		if (node->kernel_path)
-			add_source(sources, node, i, false);
-		if (node->pcap_paths[0])
-			add_source(sources, node, i, true);
-	}
-	g_autoptr(DtcProgress) progress = dtc_progress_new(is_quiet);
-	GAsyncQueue *finished = g_async_queue_new();
-	int thread_count = (int)MIN(g_get_num_processors(), sources->len);
-	GThreadPool *pool = g_thread_pool_new(read_source, finished, MAX(thread_count, 1), FALSE, error);
-	if (!pool) {
-		g_async_queue_unref(finished);
-		g_array_unref(sources);
-		return NULL;
-	}
-	for (guint i = 0; i < sources->len; i++)
-		g_thread_pool_push(pool, &g_array_index(sources, struct source, i), NULL);
-	for (guint count = 0; count < sources->len;) {
-		if (g_async_queue_timeout_pop(finished, PROGRESS_WAIT_US))
-			count++;
-		show_reading(sources, count, progress);
-	}
-	g_thread_pool_free(pool, FALSE, TRUE);
-	g_async_queue_unref(finished);
-
-	guint failed_count = 0;
-	for (guint i = 0; i < sources->len; i++) {
-		struct source *source = &g_array_index(sources, struct source, i);
-		if (source->error && !source->is_capture)
-			dtc_findings_add(source->findings, DTC_SEVERITY_ERROR, true, source->node->name, "%.*s",
-					 (int)strcspn(source->error->message, "\n"), source->error->message);
-		failed_count += source->error && source->packets == 0;
-		dtc_findings_move(findings, source->findings);
-	}
-	if (sources->len > 0 && failed_count == sources->len) {
-		struct source *first = &g_array_index(sources, struct source, 0);
-		g_propagate_error(error, g_steal_pointer(&first->error));
-		g_array_unref(sources);
-		return NULL;
-	}
-	return sources;
-}
-
 /* ---- what the views show ---- */
-
-/* The kernel trace or the captures of a node; NULL if it has none. */
-static const struct source *find_source(const GArray *sources, guint node_index, bool is_capture)
-{
-	for (guint i = 0; i < sources->len; i++) {
-		const struct source *source = &g_array_index(sources, struct source, i);
-		if (source->node_index == node_index && source->is_capture == is_capture)
-			return source;
-	}
-	return NULL;
-}
 
 static int compare_kinds(const void *a, const void *b)
 {
@@ -213,12 +33,12 @@ static int compare_kinds(const void *a, const void *b)
 }
 
 /* The kinds of one source, or of all (NULL), most frequent first. Names are borrowed from the sources. */
-static GArray *list_kinds(const GArray *sources, const struct source *only)
+static GArray *list_kinds(const GArray *sources, const struct dtc_census_source *only)
 {
 	g_autoptr(GHashTable) index = g_hash_table_new(g_str_hash, g_str_equal); /* name -> position + 1 */
 	GArray *kinds = g_array_new(FALSE, FALSE, sizeof(struct kind));
 	for (guint i = 0; i < sources->len; i++) {
-		const struct source *source = &g_array_index(sources, struct source, i);
+		const struct dtc_census_source *source = &g_array_index(sources, struct dtc_census_source, i);
 		if (only && source != only)
 			continue;
 		GHashTableIter iter;
@@ -243,7 +63,7 @@ static guint64 get_total(const GArray *sources, bool is_lost)
 {
 	guint64 total = 0;
 	for (guint i = 0; i < sources->len; i++) {
-		const struct source *source = &g_array_index(sources, struct source, i);
+		const struct dtc_census_source *source = &g_array_index(sources, struct dtc_census_source, i);
 		total += is_lost ? source->lost_events : source->events;
 	}
 	return total;
@@ -253,8 +73,8 @@ static guint64 get_total(const GArray *sources, bool is_lost)
 
 static void add_json_node(GString *out, const GArray *sources, const struct dtc_bundle_node *node, guint index)
 {
-	const struct source *kernel = find_source(sources, index, false);
-	const struct source *capture = find_source(sources, index, true);
+	const struct dtc_census_source *kernel = dtc_census_find(sources, index, false);
+	const struct dtc_census_source *capture = dtc_census_find(sources, index, true);
 	dtc_json_append_separator(out);
 	g_string_append(out, "\n  {");
 	dtc_json_add_name(out, "node", node->name);
@@ -320,8 +140,8 @@ static void add_name(DtcLayout *layout, const char *name, guint columns)
 
 static void add_node_row(DtcLayout *layout, const GArray *sources, const struct dtc_bundle_node *node, guint index)
 {
-	const struct source *kernel = find_source(sources, index, false);
-	const struct source *capture = find_source(sources, index, true);
+	const struct dtc_census_source *kernel = dtc_census_find(sources, index, false);
+	const struct dtc_census_source *capture = dtc_census_find(sources, index, true);
 	add_name(layout, node->name, 18);
 	if (kernel && kernel->events > 0) {
 		int64_t span_ns = kernel->end_ns - kernel->begin_ns;
@@ -372,7 +192,7 @@ static void add_kind_rows(DtcLayout *layout, const DtcBundle *bundle, const GArr
 		add_name(layout, kind->name, name_columns);
 		add_cell(layout, 11, "%" G_GUINT64_FORMAT, kind->count);
 		for (guint n = 0; n < beside; n++) {
-			const struct source *kernel = find_source(sources, n, false);
+			const struct dtc_census_source *kernel = dtc_census_find(sources, n, false);
 			const guint64 *count = kernel ? g_hash_table_lookup(kernel->kinds, kind->name) : NULL;
 			add_cell(layout, 11, "%" G_GUINT64_FORMAT, count ? *count : 0);
 		}
@@ -385,9 +205,10 @@ static void add_kind_rows(DtcLayout *layout, const DtcBundle *bundle, const GArr
 	}
 }
 
-static char *write_text(const DtcBundle *bundle, const GArray *sources, const DtcFindings *findings)
+static char *write_text(const DtcBundle *bundle, const GArray *sources, const DtcFindings *findings,
+			enum dtc_color color)
 {
-	struct dtc_terminal terminal = dtc_terminal_get();
+	struct dtc_terminal terminal = dtc_terminal_get(color);
 	g_autoptr(DtcLayout) layout = dtc_layout_new(terminal.width, terminal.has_color, terminal.has_utf8);
 	static const struct {
 		const char *name;
@@ -408,22 +229,21 @@ static char *write_text(const DtcBundle *bundle, const GArray *sources, const Dt
 
 static bool run(struct dtc_common_options *options, int *argc, char ***argv, bool *ret_complete, GError **error)
 {
-	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE]");
-	g_option_context_set_summary(context,
-				     "What a bundle holds: events of each kind and node, spans, lost events, packets.");
-	dtc_common_options_add(options, context);
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new("stats");
+	dtc_common_options_add(options, line);
 	bool is_json;
-	if (!g_option_context_parse(context, argc, argv, error) ||
+	if (!dtc_command_line_parse(line, argc, argv, error) ||
 	    !dtc_common_options_get_json(options, &is_json, error))
 		return false;
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(options, *argc, *argv, error);
 	if (!bundle)
 		return false;
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
-	g_autoptr(GArray) sources = read_bundle(bundle, options->quiet, findings, error);
+	g_autoptr(GArray) sources = dtc_census_new(bundle, options->quiet, findings, error);
 	if (!sources)
 		return false;
-	g_autofree char *text = is_json ? write_json(bundle, sources, findings) : write_text(bundle, sources, findings);
+	g_autofree char *text = is_json ? write_json(bundle, sources, findings) :
+					  write_text(bundle, sources, findings, options->color);
 	*ret_complete = dtc_findings_get_complete(findings);
 	return dtc_terminal_write(text, error);
 }

@@ -52,14 +52,14 @@ static bool parse_options(struct sync_options *options, int *argc, char ***argv,
 		  "Draw messages, bounds and maps of every pair", "FILE.svg" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE] | --messages FILE");
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new("sync");
 
 	options->fit = dtc_fit_options_default();
 	options->max_drift_ppm = options->fit.max_drift_ppm;
 	options->max_wander_ppm = options->fit.max_wander_ppm;
-	dtc_common_options_add(&options->common, context);
-	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
+	dtc_common_options_add(&options->common, line);
+	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+	return dtc_command_line_parse(line, argc, argv, error);
 }
 
 static bool check_options(struct sync_options *options, int argc, GError **error)
@@ -120,7 +120,7 @@ static bool show(const struct sync_options *options, const DtcSync *sync, const 
 {
 	if ((options->save && !save(options, sync, error)) || (options->plot && !plot(options, sync, matches, error)))
 		return false;
-	struct dtc_terminal terminal = dtc_terminal_get();
+	struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
 	g_autofree char *text = options->is_json ? dtc_sync_to_json(sync, findings)
 						 : dtc_sync_to_text(sync, findings, terminal.width, terminal.has_color,
 								    terminal.has_utf8);

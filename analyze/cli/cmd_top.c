@@ -36,9 +36,11 @@ static void options_clear(struct top_options *options)
 static bool parse_options(struct top_options *options, int *argc, char ***argv, GError **error)
 {
 	const GOptionEntry entries[] = {
-		{ "threads", 0, 0, G_OPTION_ARG_NONE, &options->has_threads, "A row per thread, not per process", NULL },
+		{ "threads", 0, 0, G_OPTION_ARG_NONE, &options->has_threads, "A row per thread, not per process",
+		  NULL },
 		{ "sort", 0, 0, G_OPTION_ARG_STRING, &options->sort,
-		  "Largest first of cpu (default), user, system, runqueue, disk, blocked, calls, faults, ...", "COLUMN" },
+		  "Largest first of cpu (default), user, system, runqueue, disk, blocked, calls, faults, ...",
+		  "COLUMN" },
 		{ "limit", 'n', 0, G_OPTION_ARG_INT, &options->limit,
 		  "Rows per node; 0: all (default: 20 in text, all in JSON)", "N" },
 		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
@@ -49,12 +51,12 @@ static bool parse_options(struct top_options *options, int *argc, char ***argv, 
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &options->is_exact, "Show all times in nanoseconds", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE]");
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new("top");
 
 	options->limit = -1;
-	dtc_common_options_add(&options->common, context);
-	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
+	dtc_common_options_add(&options->common, line);
+	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+	return dtc_command_line_parse(line, argc, argv, error);
 }
 
 static void set_unknown_column(GError **error, const char *name)
@@ -104,10 +106,11 @@ static void profile_node(struct dtc_top_node *node, guint index, const struct dt
 	for (guint cpu = 0; cpu < cpu_count; cpu++)
 		cpus[cpu] = dtc_profile_get_cpu(node->history, cpu, span->begin, span->end);
 	if (options->has_threads) { /* idle threads are the CPUs' lines */
-		for (guint i = rows->len; i-- > 0;)
-			if (dtc_history_get_thread(node->history,
-						   g_array_index(rows, struct dtc_profile_row, i).thread)->idle_cpu >= 0)
+		for (guint i = rows->len; i-- > 0;) {
+			uint32_t thread = g_array_index(rows, struct dtc_profile_row, i).thread;
+			if (dtc_history_get_thread(node->history, thread)->idle_cpu >= 0)
 				g_array_remove_index(rows, i);
+		}
 		node->rows = g_steal_pointer(&rows);
 	} else {
 		node->rows = dtc_profile_group_processes(rows, node->history);
@@ -118,7 +121,7 @@ static void profile_node(struct dtc_top_node *node, guint index, const struct dt
 
 static bool print(const struct dtc_top_input *input, const struct top_options *options, GError **error)
 {
-	const struct dtc_terminal terminal = dtc_terminal_get();
+	const struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
 	g_autofree char *text = options->is_json ? dtc_top_to_json(input) :
 						   dtc_top_to_text(input, terminal.width, terminal.has_color,
 								   terminal.has_utf8, options->is_exact);

@@ -45,12 +45,12 @@ static bool parse_options(struct usage_options *options, int *argc, char ***argv
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &options->is_exact, "Show all times in nanoseconds", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	g_autoptr(GOptionContext) context = g_option_context_new("[BUNDLE]");
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new("usage");
 
 	options->limit = ROWS_SHOWN;
-	dtc_common_options_add(&options->common, context);
-	g_option_context_add_main_entries(context, entries, NULL);
-	return g_option_context_parse(context, argc, argv, error);
+	dtc_common_options_add(&options->common, line);
+	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+	return dtc_command_line_parse(line, argc, argv, error);
 }
 
 static bool check_options(struct usage_options *options, GError **error)
@@ -86,7 +86,7 @@ static bool write_dot(const struct usage_options *options, const struct dtc_usag
 
 static bool print(const struct usage_options *options, const struct dtc_usage_input *input, GError **error)
 {
-	const struct dtc_terminal terminal = dtc_terminal_get();
+	const struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
 	const struct dtc_usage_view_options view_options = {
 		.width = terminal.width,
 		.has_color = terminal.has_color,

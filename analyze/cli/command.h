@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A command of dtrace-chain: main.c is a table of them. A command parses its own options (GOption, with the groups of
+ * A command of dtrace-chain: main.c is a table of them, and manual.c says what they are for. A command parses its own options (GOption, with the groups of
  * options.h), prints its result on stdout, and returns the exit code: 0 done, 1 failed, 2 wrong usage, 3 done but
  * incomplete. argv[0] is the command's name. Errors go to stderr through dtc_cli_report_error.
  */
@@ -10,7 +10,6 @@
 
 struct dtc_command {
 	const char *name;
-	const char *summary; /* one line for --help */
 	int (*run)(int argc, char **argv);
 };
 
@@ -25,6 +24,7 @@ int dtc_command_events(int argc, char **argv);
 int dtc_command_check(int argc, char **argv);
 int dtc_command_blockings(int argc, char **argv);
 int dtc_command_usage(int argc, char **argv);
+int dtc_command_bundle(int argc, char **argv);
 
 /* Prints "dtrace-chain: MESSAGE" and "hint: ..." on stderr and gives the exit code of the error (1, or 2 for USAGE). */
 int dtc_cli_report_error(const GError *error);

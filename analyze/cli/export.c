@@ -16,7 +16,7 @@
 /* A page stays under 10 MB and answers within 100 ms; a trace viewer is made for more. */
 static const struct dtc_lanes_options page_limits = { .max_lanes = 200, .max_bars = 100000, .max_messages = 5000 };
 static const struct dtc_lanes_options trace_limits = {
-	.max_lanes = 2000, .max_bars = 2000000, .max_messages = 500000,
+	.max_lanes = 2000, .max_bars = 500000, .max_messages = 100000,
 };
 
 #define OUTPUTS 5
@@ -30,7 +30,7 @@ static void list_outputs(const struct dtc_export_options *options, const char *p
 	paths[4] = options->dot;
 }
 
-void dtc_export_options_add(struct dtc_export_options *options, GOptionContext *context)
+void dtc_export_options_add(struct dtc_export_options *options, DtcCommandLine *line)
 {
 	const GOptionEntry entries[] = {
 		{ "html", 0, 0, G_OPTION_ARG_FILENAME, &options->html, "A page for the browser", "FILE" },
@@ -41,11 +41,8 @@ void dtc_export_options_add(struct dtc_export_options *options, GOptionContext *
 		{ "dot", 0, 0, G_OPTION_ARG_FILENAME, &options->dot, "The path's threads for Graphviz", "FILE" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	GOptionGroup *group = g_option_group_new("export", "Files to write, besides the answer on stdout:",
-						 "Show options for files", NULL, NULL);
 
-	g_option_group_add_entries(group, entries);
-	g_option_context_add_group(context, group);
+	dtc_command_line_add(line, DTC_HEADING_FILES, entries, NULL);
 }
 
 void dtc_export_options_clear(struct dtc_export_options *options)

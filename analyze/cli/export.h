@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "analyze/cli/command_line.h"
 #include "analyze/cli/load.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/path.h"
@@ -22,7 +23,7 @@ struct dtc_export_options {
 };
 
 /* Adds the group to a command's context; values are written to options (zeroed by the caller) while parsing. */
-void dtc_export_options_add(struct dtc_export_options *options, GOptionContext *context);
+void dtc_export_options_add(struct dtc_export_options *options, DtcCommandLine *line);
 void dtc_export_options_clear(struct dtc_export_options *options);
 
 /*

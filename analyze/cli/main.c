@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/command.h"
+#include "analyze/cli/manual.h"
+#include "analyze/cli/suggest.h"
 #include "analyze/cli/terminal.h"
 #include "dtrace-chain/error.h"
 
@@ -8,17 +10,12 @@
 #include <string.h>
 
 static const struct dtc_command commands[] = {
-	{ "analyze", "where the time of one request or thread went (the default)", dtc_command_analyze },
-	{ "requests", "all requests of a bundle: who is slow, and why", dtc_command_requests },
-	{ "compare", "which part of the time makes slow requests slow", dtc_command_compare },
-	{ "stats", "what each node's recording holds: events, losses, spans, packets", dtc_command_stats },
-	{ "sync", "how the clocks of the nodes relate, and how sure that is", dtc_command_sync },
-	{ "blockings", "what threads were blocked on, and what their wakers were blocked on", dtc_command_blockings },
-	{ "usage", "CPU, disk and network of every process, and who talks to whom", dtc_command_usage },
-	{ "top", "what every process or thread did with its time", dtc_command_top },
-	{ "states", "what a thread, process or node did, by state, call and file", dtc_command_states },
-	{ "events", "the events of all nodes, merged on one clock", dtc_command_events },
-	{ "check", "verifies what all the others promise about their figures", dtc_command_check },
+	{ "analyze", dtc_command_analyze },	{ "requests", dtc_command_requests },
+	{ "compare", dtc_command_compare },	{ "stats", dtc_command_stats },
+	{ "sync", dtc_command_sync },		{ "blockings", dtc_command_blockings },
+	{ "usage", dtc_command_usage },		{ "top", dtc_command_top },
+	{ "states", dtc_command_states },	{ "events", dtc_command_events },
+	{ "check", dtc_command_check },		{ "bundle", dtc_command_bundle },
 };
 
 static const struct dtc_command *find_command(const char *name)
@@ -29,12 +26,38 @@ static const struct dtc_command *find_command(const char *name)
 	return NULL;
 }
 
+/* Borrowed; NULL if no command is alike. */
+static const char *suggest_command(const char *word)
+{
+	const char *names[G_N_ELEMENTS(commands) + 1] = { NULL };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
+		names[i] = commands[i].name;
+	return dtc_suggest(word, names);
+}
+
 static void print_commands(void)
 {
 	puts("dtrace-chain explains where the time of a request went, across threads and machines.\n\nCommands:");
-	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
-		printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+	for (guint i = 0; i < dtc_manual_get_count(); i++)
+		printf("  %-10s %s\n", dtc_manual_get(i)->name, dtc_manual_get(i)->summary);
 	puts("\n`dtrace-chain COMMAND --help` tells the options of a command. Without a command word it analyses:\n");
+}
+
+/* "did you mean" first, then all there are. */
+static int report_unknown(const char *word, const char *what)
+{
+	g_autoptr(GString) names = g_string_new(NULL);
+	const char *nearest = suggest_command(word);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
+		g_string_append_printf(names, "%s%s", i ? ", " : "", commands[i].name);
+	g_autoptr(GError) error = g_error_new(DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+					      "'%s' is %s\n%s%s%sthe commands are %s; a bundle is a directory of "
+					      "recordings or a .dtcb file",
+					      word, what, nearest ? "did you mean '" : "", nearest ? nearest : "",
+					      nearest ? "'? " : "", names->str);
+	return dtc_cli_report_error(error);
 }
 
 static int run_help(int argc, char **argv)
@@ -44,12 +67,8 @@ static int run_help(int argc, char **argv)
 
 	if (argc > 2) {
 		const struct dtc_command *command = find_command(argv[2]);
-		if (!command) {
-			g_autoptr(GError) error = g_error_new(DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-							      "there is no command '%s'\n"
-							      "`dtrace-chain --help` lists the commands", argv[2]);
-			return dtc_cli_report_error(error);
-		}
+		if (!command)
+			return report_unknown(argv[2], "not a command");
 		arguments[0] = argv[2];
 		return command->run(2, arguments);
 	}
@@ -57,18 +76,12 @@ static int run_help(int argc, char **argv)
 	return dtc_command_analyze(2, arguments);
 }
 
-/* A first word that is neither a command nor a place is most likely a mistyped command. */
-static int report_unknown_word(const char *word)
+/* For programs: the names of the commands, each of which has a table of its own. */
+static int print_table(void)
 {
-	g_autoptr(GString) names = g_string_new(NULL);
-
-	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
-		g_string_append_printf(names, "%s%s", i ? ", " : "", commands[i].name);
-	g_autoptr(GError) error = g_error_new(DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-					      "'%s' is neither a command nor a bundle\n"
-					      "the commands are %s; a bundle is a directory of recordings",
-					      word, names->str);
-	return dtc_cli_report_error(error);
+	for (guint i = 0; i < dtc_manual_get_count(); i++)
+		puts(dtc_manual_get(i)->name);
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -86,11 +99,13 @@ int main(int argc, char **argv)
 			puts("dtrace-chain " DTC_VERSION);
 			return 0;
 		}
+		if (strcmp(word, "--help-table") == 0)
+			return print_table();
 		const struct dtc_command *command = find_command(word);
 		if (command)
 			return command->run(argc - 1, argv + 1);
 		if (word[0] != '-' && !strchr(word, '/') && !g_file_test(word, G_FILE_TEST_EXISTS))
-			return report_unknown_word(word);
+			return report_unknown(word, "neither a command nor a bundle");
 	}
 	return dtc_command_analyze(argc, argv);
 }

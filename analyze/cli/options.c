@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/options.h"
 
+#include "analyze/report/printable.h"
 #include "dtrace-chain/error.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static gboolean add_nodes(const char *option, const char *value, void *data, GError **error)
@@ -30,33 +32,83 @@ static gboolean add_nodes(const char *option, const char *value, void *data, GEr
 	return TRUE;
 }
 
-void dtc_common_options_add(struct dtc_common_options *options, GOptionContext *context)
+static gboolean set_color(const char *option, const char *value, void *data, GError **error)
+{
+	static const char *const names[] = { "auto", "always", "never" };
+	struct dtc_common_options *options = data;
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		if (strcmp(value, names[i]) == 0) {
+			options->color = (enum dtc_color)i;
+			return TRUE;
+		}
+	}
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "%s '%s' is none of auto, always, never\n"
+		    "auto is colour on a terminal, unless NO_COLOR is set", option, value);
+	return FALSE;
+}
+
+static gboolean set_max_unpacked(const char *option, const char *value, void *data, GError **error)
+{
+	struct dtc_common_options *options = data;
+
+	return dtc_size_parse(option, value, &options->max_unpacked_bytes, error);
+}
+
+bool dtc_size_parse(const char *option, const char *text, guint64 *ret_bytes, GError **error)
+{
+	static const char units[] = "kmgt";
+	char *end = NULL;
+	guint64 bytes = g_ascii_isdigit(*text) ? g_ascii_strtoull(text, &end, 10) : 0;
+	guint shift = 0;
+
+	if (bytes && *end) {
+		const char *unit = strchr(units, g_ascii_tolower(*end));
+		shift = unit ? 10 * (guint)(unit - units + 1) : 0;
+		end += unit ? 1 : 0;
+		end += unit && *end == 'i' ? 1 : 0;
+		end += *end == 'B' ? 1 : 0;
+	}
+	if (!bytes || *end || bytes > (guint64)G_MAXINT64 >> shift) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+			    "%s '%s' is not a size\nfor example 500M or 64GiB", option, text);
+		return false;
+	}
+	*ret_bytes = bytes << shift;
+	return true;
+}
+
+void dtc_common_options_add(struct dtc_common_options *options, DtcCommandLine *line)
 {
 	/* GOption has one signature for callbacks and stores them as plain pointers. */
 	union {
 		GOptionArgFunc function;
 		void *pointer;
-	} nodes = { .function = add_nodes };
+	} nodes = { .function = add_nodes }, color = { .function = set_color },
+	  max_unpacked = { .function = set_max_unpacked };
 	const GOptionEntry entries[] = {
 		{ "bundle", 0, 0, G_OPTION_ARG_FILENAME, &options->bundle,
-		  "Directory with the recordings (default: first argument, else .)", "DIR" },
+		  "Directory or .dtcb file with the recordings (default: first argument, else .)", "BUNDLE" },
 		{ "nodes", 0, 0, G_OPTION_ARG_CALLBACK, nodes.pointer, "Only these nodes of the bundle", "A,B,..." },
 		{ "node", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options->node_paths,
 		  "Add a node from a CTF directory or a capture; repeatable", "NAME=PATH" },
-		{ "format", 0, 0, G_OPTION_ARG_STRING, &options->format, "Output: text or json (default: text)",
-		  "FORMAT" },
+		{ "cluster", 0, 0, G_OPTION_ARG_FILENAME, &options->cluster,
+		  "Names of nodes and tiers, and where recordings lie", "FILE" },
+		{ "max-unpacked", 0, 0, G_OPTION_ARG_CALLBACK, max_unpacked.pointer,
+		  "A packed bundle may become this large below TMPDIR (default: 64GiB)", "SIZE" },
 		{ "sync", 0, 0, G_OPTION_ARG_FILENAME, &options->sync_file,
 		  "Take the clock maps from here (sync --save, or written by hand)", "FILE" },
+		{ "format", 0, 0, G_OPTION_ARG_STRING, &options->format, "Output for people or for programs (default: text)",
+		  "text|json" },
+		{ "color", 0, 0, G_OPTION_ARG_CALLBACK, color.pointer,
+		  "Colour (default: auto, on a terminal unless NO_COLOR is set)", "auto|always|never" },
 		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "No progress on the terminal", NULL },
+		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &options->is_verbose,
+		  "Say on stderr what is read; analyze folds nothing", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	GOptionGroup *group = g_option_context_get_main_group(context);
 
-	if (!group) {
-		group = g_option_group_new("main", "", "", options, NULL);
-		g_option_context_set_main_group(context, group);
-	}
-	g_option_group_add_entries(group, entries);
+	dtc_command_line_add(line, DTC_HEADING_COMMON, entries, options);
 }
 
 void dtc_common_options_clear(struct dtc_common_options *options)
@@ -64,6 +116,7 @@ void dtc_common_options_clear(struct dtc_common_options *options)
 	g_free(options->bundle);
 	g_free(options->format);
 	g_free(options->sync_file);
+	g_free(options->cluster);
 	g_strfreev(options->nodes);
 	g_strfreev(options->node_paths);
 	memset(options, 0, sizeof(*options));
@@ -83,6 +136,48 @@ static bool add_node_path(DtcBundle *bundle, const char *assignment, GError **er
 	return dtc_bundle_add_node(bundle, name, equals + 1, error);
 }
 
+static bool has_paths(const DtcCluster *cluster)
+{
+	for (guint i = 0; i < dtc_cluster_get_count(cluster); i++)
+		if (dtc_cluster_get_node(cluster, i)->path)
+			return true;
+	return false;
+}
+
+static bool add_cluster_paths(DtcBundle *bundle, const DtcCluster *cluster, GError **error)
+{
+	for (guint i = 0; i < dtc_cluster_get_count(cluster); i++) {
+		const struct dtc_cluster_node *node = dtc_cluster_get_node(cluster, i);
+		if (node->path && !dtc_bundle_add_node(bundle, node->name, node->path, error))
+			return false;
+	}
+	return true;
+}
+
+DtcBundle *dtc_common_options_open_other(const struct dtc_common_options *options, const char *path, GError **error)
+{
+	g_autoptr(DtcCluster) cluster = options->cluster ? dtc_cluster_read(options->cluster, error) : NULL;
+	if (options->cluster && !cluster)
+		return NULL;
+	DtcBundle *bundle = dtc_bundle_open_limited(path, options->max_unpacked_bytes, error);
+	if (bundle && cluster)
+		dtc_bundle_take_cluster(bundle, g_steal_pointer(&cluster));
+	return bundle;
+}
+
+static void say_nodes(const DtcBundle *bundle)
+{
+	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {
+		const struct dtc_bundle_node *node = dtc_bundle_get_node(bundle, i);
+		g_autofree char *captures = g_strjoinv(", ", node->pcap_paths);
+		g_autofree char *text = g_strdup_printf("%s: kernel trace %s, captures %s", node->name,
+							node->kernel_path ? node->kernel_path : "none",
+							*captures ? captures : "none");
+		g_autofree char *printable = dtc_printable(text, 2000);
+		fprintf(stderr, "%s\n", printable);
+	}
+}
+
 DtcBundle *dtc_common_options_open_bundle(const struct dtc_common_options *options, int argc, char **argv,
 					  GError **error)
 {
@@ -100,17 +195,24 @@ DtcBundle *dtc_common_options_open_bundle(const struct dtc_common_options *optio
 		}
 		path = argv[i];
 	}
-	if (!path && !options->node_paths)
+	g_autoptr(DtcCluster) cluster = options->cluster ? dtc_cluster_read(options->cluster, error) : NULL;
+	if (options->cluster && !cluster)
+		return NULL;
+	if (!path && !options->node_paths && !(cluster && has_paths(cluster)))
 		path = ".";
 
-	g_autoptr(DtcBundle) bundle = dtc_bundle_open(path, error);
-	if (!bundle)
+	g_autoptr(DtcBundle) bundle = dtc_bundle_open_limited(path, options->max_unpacked_bytes, error);
+	if (!bundle || (cluster && !add_cluster_paths(bundle, cluster, error)))
 		return NULL;
+	if (cluster)
+		dtc_bundle_take_cluster(bundle, g_steal_pointer(&cluster));
 	for (char **assignment = options->node_paths; assignment && *assignment; assignment++)
 		if (!add_node_path(bundle, *assignment, error))
 			return NULL;
 	if (options->nodes && !dtc_bundle_select(bundle, (const char *const *)options->nodes, error))
 		return NULL;
+	if (options->is_verbose)
+		say_nodes(bundle);
 	return g_steal_pointer(&bundle);
 }
 

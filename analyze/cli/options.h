@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include "analyze/cli/command_line.h"
+#include "analyze/cli/terminal.h"
 #include "dtrace-chain/bundle.h"
 
 #include <glib.h>
@@ -16,18 +18,27 @@ struct dtc_common_options {
 	char **node_paths; /* owned: --node NAME=PATH, repeatable, or NULL */
 	char *format;	 /* owned: --format text|json, or NULL: text */
 	char *sync_file; /* owned: --sync FILE: clock maps instead of fitting, or NULL */
-	bool quiet;	 /* -q, --quiet: no progress, no warnings */
+	char *cluster;	 /* owned: --cluster FILE, or NULL */
+	guint64 max_unpacked_bytes; /* --max-unpacked SIZE; 0: the default */
+	enum dtc_color color;	    /* --color auto|always|never */
+	gboolean quiet;	 /* -q, --quiet: no progress */
+	gboolean is_verbose; /* -v, --verbose: fold nothing, and say on stderr what is read */
 };
 
-/* Adds the group to a command's context; values are written to options (zeroed by the caller) while parsing. */
-void dtc_common_options_add(struct dtc_common_options *options, GOptionContext *context);
+/* Adds them to a command's line; values are written to options (zeroed by the caller) while parsing. */
+void dtc_common_options_add(struct dtc_common_options *options, DtcCommandLine *line);
 void dtc_common_options_clear(struct dtc_common_options *options);
 
 /*
  * After parsing: takes the first remaining argument as the bundle if --bundle was not given (more than one is a usage
- * error), opens it, adds --node paths, selects --nodes. Caller owns; NULL on error.
+ * error), opens it, adds the paths of --cluster and --node, selects --nodes. Caller owns; NULL on error.
  */
 DtcBundle *dtc_common_options_open_bundle(const struct dtc_common_options *options, int argc, char **argv,
 					  GError **error);
+/* Another bundle, with the tiers of --cluster but none of its paths, nor --node and --nodes. Caller owns. */
+DtcBundle *dtc_common_options_open_other(const struct dtc_common_options *options, const char *path, GError **error);
 /* True for --format json; an unknown format is a usage error. */
 bool dtc_common_options_get_json(const struct dtc_common_options *options, bool *ret_json, GError **error);
+
+/* "512M", "64GiB", "2T", or bytes. */
+bool dtc_size_parse(const char *option, const char *text, guint64 *ret_bytes, GError **error);

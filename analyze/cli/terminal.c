@@ -33,16 +33,19 @@ static bool is_dumb(void)
 	return !term || !*term || strcmp(term, "dumb") == 0;
 }
 
-struct dtc_terminal dtc_terminal_get(void)
+struct dtc_terminal dtc_terminal_get(enum dtc_color color)
 {
-	struct dtc_terminal terminal = { .width = PIPE_WIDTH, .has_utf8 = true };
+	struct dtc_terminal terminal = {
+		.width = PIPE_WIDTH, .has_utf8 = true, .has_color = color == DTC_COLOR_ALWAYS,
+	};
 	const char *no_color = g_getenv("NO_COLOR");
 
 	if (!isatty(STDOUT_FILENO))
 		return terminal;
 	terminal.is_terminal = true;
 	terminal.width = get_width(STDOUT_FILENO);
-	terminal.has_color = !is_dumb() && !(no_color && *no_color); /* no-color.org: any value but an empty one */
+	if (color == DTC_COLOR_AUTO) /* no-color.org: any value but an empty one */
+		terminal.has_color = !is_dumb() && !(no_color && *no_color);
 	terminal.has_utf8 = g_get_charset(NULL);
 	return terminal;
 }

@@ -11,12 +11,18 @@
 struct dtc_terminal {
 	guint width;	 /* columns: 80 when not a terminal; at least 40 */
 	bool is_terminal;
-	bool has_color; /* a terminal that is not dumb, and NO_COLOR is not set */
+	bool has_color;
 	bool has_utf8;	/* false only on a terminal whose locale is not UTF-8 */
 };
 
+enum dtc_color {
+	DTC_COLOR_AUTO, /* on a terminal that is not dumb, unless NO_COLOR is set */
+	DTC_COLOR_ALWAYS,
+	DTC_COLOR_NEVER,
+};
+
 /* Describes stdout. */
-struct dtc_terminal dtc_terminal_get(void);
+struct dtc_terminal dtc_terminal_get(enum dtc_color color);
 
 /* Writes all of text to stdout and flushes it; a full disk or closed pipe is an error. */
 bool dtc_terminal_write(const char *text, GError **error);

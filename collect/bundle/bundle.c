@@ -291,16 +291,10 @@ const char *dtc_bundle_get_directory(const DtcBundle *bundle)
 	return bundle->directory;
 }
 
-bool dtc_bundle_take_cluster(DtcBundle *bundle, DtcCluster *cluster, GError **error)
+void dtc_bundle_take_cluster(DtcBundle *bundle, DtcCluster *cluster)
 {
 	dtc_cluster_free(bundle->cluster);
 	bundle->cluster = cluster;
-	for (guint i = 0; i < dtc_cluster_get_count(cluster); i++) {
-		const struct dtc_cluster_node *node = dtc_cluster_get_node(cluster, i);
-		if (node->path && !dtc_bundle_add_node(bundle, node->name, node->path, error))
-			return false;
-	}
-	return true;
 }
 
 const DtcCluster *dtc_bundle_get_cluster(const DtcBundle *bundle)

@@ -43,7 +43,7 @@ const struct dtc_bundle_node *dtc_bundle_get_node(const DtcBundle *bundle, guint
 
 /* The tree that was opened (of a packed bundle where it was unpacked), or NULL. Borrowed. */
 const char *dtc_bundle_get_directory(const DtcBundle *bundle);
-/* Takes over the cluster, and adds the nodes to which it gives a path. False with an error if one is not there. */
-bool dtc_bundle_take_cluster(DtcBundle *bundle, DtcCluster *cluster, GError **error);
+/* Takes over the cluster, which names tiers and tells roles; its paths are the caller's to add. */
+void dtc_bundle_take_cluster(DtcBundle *bundle, DtcCluster *cluster);
 /* NULL: none was given. Borrowed. */
 const DtcCluster *dtc_bundle_get_cluster(const DtcBundle *bundle);

@@ -7,19 +7,20 @@
 #include <string.h>
 
 /* Parses a command line given as one string; argv without the options is left in ret_rest. */
-static bool parse(struct dtc_common_options *options, const char *line, char ***ret_rest, GError **error)
+static bool parse(struct dtc_common_options *options, const char *text, char ***ret_rest, GError **error)
 {
-	g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new("stats");
 	g_auto(GStrv) words = NULL;
-	g_autofree char *command = g_strconcat("dtrace-chain ", line, NULL);
+	g_autofree char *command = g_strconcat("dtrace-chain ", text, NULL);
 
 	g_assert_true(g_shell_parse_argv(command, NULL, &words, NULL));
 	memset(options, 0, sizeof(*options));
-	dtc_common_options_add(options, context);
-	g_option_context_set_help_enabled(context, FALSE);
-	bool parsed = g_option_context_parse_strv(context, &words, error);
+	dtc_common_options_add(options, line);
+	int argc = (int)g_strv_length(words);
+	g_autofree char **argv = g_memdup2(words, sizeof(*words) * ((gsize)argc + 1)); /* GOption takes words out */
+	bool parsed = dtc_command_line_parse(line, &argc, &argv, error);
 	if (ret_rest)
-		*ret_rest = g_steal_pointer(&words);
+		*ret_rest = g_strdupv(argv);
 	return parsed;
 }
 

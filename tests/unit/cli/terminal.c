@@ -26,7 +26,7 @@ static struct dtc_terminal ask_on_terminal(unsigned short columns, const char *t
 			g_setenv("NO_COLOR", no_color, TRUE);
 		else
 			g_unsetenv("NO_COLOR");
-		terminal = dtc_terminal_get();
+		terminal = dtc_terminal_get(DTC_COLOR_AUTO);
 		_exit(write(answer[1], &terminal, sizeof(terminal)) != sizeof(terminal));
 	}
 	g_assert_cmpint(read(answer[0], &terminal, sizeof(terminal)), ==, sizeof(terminal));
@@ -68,7 +68,7 @@ static void test_file(void)
 		g_setenv("LC_ALL", "C", TRUE);
 		if (!freopen("/dev/null", "w", stdout))
 			_exit(1);
-		terminal = dtc_terminal_get();
+		terminal = dtc_terminal_get(DTC_COLOR_AUTO);
 		_exit(write(answer[1], &terminal, sizeof(terminal)) != sizeof(terminal));
 	}
 	g_assert_cmpint(read(answer[0], &terminal, sizeof(terminal)), ==, sizeof(terminal));

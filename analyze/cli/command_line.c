@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/cli/command_line.h"
+
+#include "analyze/cli/manual.h"
+#include "analyze/cli/suggest.h"
+#include "analyze/report/json_object.h"
+#include "dtrace-chain/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDTH 80
+#define TEXT_COLUMN 26
+#define MAX_TEXT 2000
+
+/* An option, or a heading above options. */
+struct line_option {
+	const char *heading;
+	GOptionEntry entry; /* its texts are borrowed */
+};
+
+struct DtcCommandLine {
+	const struct dtc_manual *manual;
+	GOptionContext *context;
+	GArray *options; /* struct line_option */
+};
+
+DtcCommandLine *dtc_command_line_new(const char *command)
+{
+	DtcCommandLine *line = g_new0(DtcCommandLine, 1);
+	line->manual = dtc_manual_find(command);
+	g_assert(line->manual);
+	line->context = g_option_context_new(NULL);
+	g_option_context_set_help_enabled(line->context, FALSE);
+	line->options = g_array_new(FALSE, FALSE, sizeof(struct line_option));
+	return line;
+}
+
+void dtc_command_line_free(DtcCommandLine *line)
+{
+	if (!line)
+		return;
+	g_option_context_free(line->context);
+	g_array_unref(line->options);
+	g_free(line);
+}
+
+void dtc_command_line_add(DtcCommandLine *line, const char *heading, const GOptionEntry *entries, void *data)
+{
+	/* a group for each call: its data is what callbacks get */
+	g_autofree char *name = g_strdup_printf("%u", line->options->len);
+	GOptionGroup *group = g_option_group_new(name, heading, heading, data, NULL);
+
+	g_option_group_add_entries(group, entries);
+	if (g_option_context_get_main_group(line->context))
+		g_option_context_add_group(line->context, group);
+	else
+		g_option_context_set_main_group(line->context, group);
+	for (; entries->long_name; entries++) {
+		struct line_option option = { heading, *entries };
+		g_array_append_val(line->options, option);
+	}
+}
+
+/* ---- help ---- */
+
+/* Words of text from the column on; what is before it on the first line is the caller's. */
+static void append_wrapped(GString *out, const char *text, guint column, guint indent)
+{
+	g_auto(GStrv) words = g_strsplit(text, " ", -1);
+	guint at = column;
+
+	for (char **word = words; *word; word++) {
+		guint length = (guint)g_utf8_strlen(*word, -1);
+		if (at > indent && at + 1 + length > WIDTH) {
+			g_string_append_printf(out, "\n%*s", (int)indent, "");
+			at = indent;
+		} else if (word != words) {
+			g_string_append_c(out, ' ');
+			at++;
+		}
+		g_string_append(out, *word);
+		at += length;
+	}
+	g_string_append_c(out, '\n');
+}
+
+static void append_option(GString *out, const GOptionEntry *entry)
+{
+	g_autoptr(GString) head = g_string_new("  ");
+
+	if (entry->short_name)
+		g_string_append_printf(head, "-%c, ", entry->short_name);
+	g_string_append_printf(head, "--%s", entry->long_name);
+	if (entry->arg_description)
+		g_string_append_printf(head, " %s", entry->arg_description);
+	g_string_append(out, head->str);
+	if (head->len + 1 > TEXT_COLUMN)
+		g_string_append_printf(out, "\n%*s", TEXT_COLUMN, "");
+	else
+		g_string_append_printf(out, "%*s", (int)(TEXT_COLUMN - head->len), "");
+	append_wrapped(out, entry->description, TEXT_COLUMN, TEXT_COLUMN);
+}
+
+char *dtc_command_line_get_help(const DtcCommandLine *line)
+{
+	static const char *const headings[] = { DTC_HEADING_OPTIONS, DTC_HEADING_FILES, DTC_HEADING_COMMON };
+	const struct dtc_manual *manual = line->manual;
+	GString *out = g_string_new("Usage: ");
+
+	g_autofree char *usage = g_strdup_printf("dtrace-chain %s %s [OPTION...]", manual->name, manual->synopsis);
+	append_wrapped(out, usage, 7, 14);
+	g_string_append_c(out, '\n');
+	append_wrapped(out, manual->description, 0, 0);
+	for (gsize i = 0; i < G_N_ELEMENTS(headings); i++) {
+		bool has_heading = false;
+		for (guint k = 0; k < line->options->len; k++) {
+			const struct line_option *option = &g_array_index(line->options, struct line_option, k);
+			if (strcmp(option->heading, headings[i]) != 0)
+				continue;
+			if (!has_heading)
+				g_string_append_printf(out, "\n%s:\n", headings[i]);
+			has_heading = true;
+			append_option(out, &option->entry);
+		}
+	}
+	g_string_append(out, "\nExamples:\n");
+	for (guint i = 0; i < G_N_ELEMENTS(manual->examples) && manual->examples[i].command; i++)
+		g_string_append_printf(out, "  %s\n      %s\n", manual->examples[i].command, manual->examples[i].what);
+	g_string_append(out, "\nExit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete, 130 interrupted.\n");
+	return g_string_free(out, FALSE);
+}
+
+/* ---- the table ---- */
+
+static void append_key_text(GString *out, const char *key, const char *text)
+{
+	dtc_json_append_key(out, key);
+	dtc_json_append_text(out, text, MAX_TEXT);
+}
+
+static const char *get_kind(const GOptionEntry *entry)
+{
+	if (entry->arg == G_OPTION_ARG_NONE)
+		return "none";
+	if (entry->arg == G_OPTION_ARG_FILENAME || entry->arg == G_OPTION_ARG_FILENAME_ARRAY)
+		return "file";
+	return "text";
+}
+
+/* "a|b|c": the words that the argument can be. */
+static bool is_choice(const char *text)
+{
+	bool has_bar = false;
+
+	for (; text && *text; text++) {
+		has_bar |= *text == '|';
+		if (*text != '|' && *text != '-' && !g_ascii_islower(*text))
+			return false;
+	}
+	return has_bar;
+}
+
+static void append_table_option(GString *out, const struct line_option *option)
+{
+	const GOptionEntry *entry = &option->entry;
+	const char short_name[2] = { entry->short_name, 0 };
+
+	dtc_json_append_separator(out);
+	g_string_append(out, "\n  {");
+	append_key_text(out, "name", entry->long_name);
+	append_key_text(out, "short", entry->short_name ? short_name : NULL);
+	append_key_text(out, "argument", entry->arg_description);
+	append_key_text(out, "kind", get_kind(entry));
+	append_key_text(out, "text", entry->description);
+	append_key_text(out, "heading", option->heading);
+	dtc_json_append_key(out, "values");
+	g_string_append_c(out, '[');
+	if (is_choice(entry->arg_description)) {
+		g_auto(GStrv) values = g_strsplit(entry->arg_description, "|", -1);
+		for (char **value = values; *value; value++) {
+			dtc_json_append_separator(out);
+			dtc_json_append_text(out, *value, MAX_TEXT);
+		}
+	}
+	g_string_append(out, "]}");
+}
+
+static char *get_table(const DtcCommandLine *line)
+{
+	const struct dtc_manual *manual = line->manual;
+	GString *out = g_string_new("{");
+
+	append_key_text(out, "name", manual->name);
+	append_key_text(out, "synopsis", manual->synopsis);
+	append_key_text(out, "summary", manual->summary);
+	append_key_text(out, "description", manual->description);
+	dtc_json_append_key(out, "examples");
+	g_string_append_c(out, '[');
+	for (guint i = 0; i < G_N_ELEMENTS(manual->examples) && manual->examples[i].command; i++) {
+		dtc_json_append_separator(out);
+		g_string_append(out, "\n  {");
+		append_key_text(out, "command", manual->examples[i].command);
+		append_key_text(out, "what", manual->examples[i].what);
+		g_string_append_c(out, '}');
+	}
+	g_string_append_c(out, ']');
+	dtc_json_append_key(out, "options");
+	g_string_append_c(out, '[');
+	for (guint i = 0; i < line->options->len; i++)
+		append_table_option(out, &g_array_index(line->options, struct line_option, i));
+	g_string_append(out, "]}\n");
+	return g_string_free(out, FALSE);
+}
+
+/* ---- parsing ---- */
+
+static const struct line_option *find_option(const DtcCommandLine *line, const char *name, gsize length)
+{
+	for (guint i = 0; i < line->options->len; i++) {
+		const struct line_option *option = &g_array_index(line->options, struct line_option, i);
+		if (strlen(option->entry.long_name) == length && strncmp(option->entry.long_name, name, length) == 0)
+			return option;
+	}
+	return NULL;
+}
+
+/* Ends the program if help is asked for, as GOption does. */
+static void answer_help(const DtcCommandLine *line, int argc, char *const *argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		bool is_table = strcmp(argv[i], "--help-table") == 0;
+		if (!is_table && strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0 &&
+		    strcmp(argv[i], "--help-all") != 0)
+			continue;
+		g_autofree char *text = is_table ? get_table(line) : dtc_command_line_get_help(line);
+		bool is_written = fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+		exit(is_written ? 0 : 1);
+	}
+}
+
+/* GLib's message is translated and says nothing else: name what is alike. */
+static bool set_unknown(const DtcCommandLine *line, int argc, char *const *argv, GError **error)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strncmp(argv[i], "--", 2) != 0)
+			continue;
+		const char *name = argv[i] + 2;
+		gsize length = strcspn(name, "=");
+		if (find_option(line, name, length))
+			continue;
+		g_autofree const char **names = g_new0(const char *, line->options->len + 2);
+		for (guint k = 0; k < line->options->len; k++)
+			names[k] = g_array_index(line->options, struct line_option, k).entry.long_name;
+		names[line->options->len] = "help";
+		g_autofree char *word = g_strndup(name, length);
+		const char *nearest = dtc_suggest(word, names);
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "unknown option '--%s'\n%s%s%s`dtrace-chain %s --help` "
+			    "lists the options", word, nearest ? "did you mean '--" : "", nearest ? nearest : "",
+			    nearest ? "'? " : "", line->manual->name);
+		return true;
+	}
+	return false;
+}
+
+bool dtc_command_line_parse(DtcCommandLine *line, int *argc, char ***argv, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+
+	answer_help(line, *argc, *argv);
+	if (g_option_context_parse(line->context, argc, argv, &reason))
+		return true;
+	if (!g_error_matches(reason, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION) ||
+	    !set_unknown(line, *argc, *argv, error))
+		g_propagate_error(error, g_steal_pointer(&reason));
+	return false;
+}
