@@ -451,8 +451,32 @@ static int compare_messages(const void *a, const void *b)
 	return (x->to_lane > y->to_lane) - (x->to_lane < y->to_lane);
 }
 
+/* Every stride-th of the messages, so that what is kept is spread over the window as the messages are. */
+struct thinned {
+	GArray *messages;
+	guint seen;
+	guint stride;
+};
+
+static void add_thinned(struct thinned *thinned, const struct dtc_lane_message *message, guint max)
+{
+	if (thinned->seen++ % thinned->stride != 0 || !max)
+		return;
+	if (thinned->messages->len == max) {
+		guint kept = 0;
+		for (guint i = 0; i < max; i += 2, kept++)
+			g_array_index(thinned->messages, struct dtc_lane_message, kept) =
+				g_array_index(thinned->messages, struct dtc_lane_message, i);
+		g_array_set_size(thinned->messages, kept);
+		thinned->stride *= 2;
+		if ((thinned->seen - 1) % thinned->stride != 0 || kept == max)
+			return;
+	}
+	g_array_append_vals(thinned->messages, message, 1);
+}
+
 /* Payload that went from the thread of one lane to that of another; the path's own messages are already there. */
-static void add_node_messages(struct build *b, guint node, GHashTable *known, GArray *messages)
+static void add_node_messages(struct build *b, guint node, GHashTable *known, struct thinned *thinned)
 {
 	const DtcHistory *history = dtc_links_get_history(b->links, node);
 	const DtcPackets *packets = history ? dtc_history_get_packets(history) : NULL;
@@ -468,12 +492,8 @@ static void add_node_messages(struct build *b, guint node, GHashTable *known, GA
 		    !make_message(b, node, i, &message) || message.from_lane == message.to_lane)
 			continue;
 		gint64 key = message.received_ns;
-		if (g_hash_table_contains(known, &key))
-			continue;
-		if (messages->len < b->options->max_messages)
-			g_array_append_val(messages, message);
-		else
-			b->lanes->messages_left_out++;
+		if (!g_hash_table_contains(known, &key))
+			add_thinned(thinned, &message, b->options->max_messages);
 	}
 }
 
@@ -481,13 +501,15 @@ static void add_other_messages(struct build *b)
 {
 	g_autoptr(GHashTable) known = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	g_autoptr(GArray) messages = g_array_new(FALSE, FALSE, sizeof(struct dtc_lane_message));
+	struct thinned thinned = { .messages = messages, .stride = 1 };
 
 	for (guint i = 0; i < b->lanes->messages->len; i++) {
 		gint64 received_ns = g_array_index(b->lanes->messages, struct dtc_lane_message, i).received_ns;
 		g_hash_table_add(known, g_memdup2(&received_ns, sizeof(received_ns)));
 	}
 	for (guint node = 0; node < dtc_links_get_node_count(b->links); node++)
-		add_node_messages(b, node, known, messages);
+		add_node_messages(b, node, known, &thinned);
+	b->lanes->messages_left_out = thinned.seen - messages->len;
 	g_array_sort(messages, compare_messages);
 	g_array_append_vals(b->lanes->messages, messages->data, messages->len);
 }

@@ -53,7 +53,7 @@ struct dtc_lane_message {
 struct dtc_lanes_options {
 	guint max_lanes;    /* threads with the least time on the path share a lane per node beyond that */
 	guint max_bars;	    /* shorter intervals are merged beyond that */
-	guint max_messages; /* off the path; later ones are left out beyond that */
+	guint max_messages; /* off the path; thinned evenly beyond that */
 };
 
 typedef struct DtcLanes {

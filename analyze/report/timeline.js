@@ -510,7 +510,10 @@ class Timeline {
 			c.fillRect(x - .5, top, 1, this.height);
 	}
 
-	/* Arrows of messages; those of the path with what the clocks leave open as a band around them. */
+	/*
+	 * Arrows of messages; those of the path with what the clocks leave open as a band around them. Where they are many
+	 * they get fainter and lose their heads, so that the lanes beneath stay visible.
+	 */
 	drawMessages(c) {
 		const m = this.model.messages, drawn = new Set();
 		this.arrows = [];
@@ -525,12 +528,19 @@ class Timeline {
 			if (drawn.has(key))
 				continue;
 			drawn.add(key);
-			const y0 = from.middle, y1 = to.middle;
-			if (m.onPath[i])
-				this.drawBand(c, x0, y0, x1, y1, m.uncertainty[i]);
-			this.drawArrow(c, x0, y0, x1, y1, m.onPath[i], m.link[i]);
-			this.arrows.push({ index: i, x0, y0, x1, y1 });
+			this.arrows.push({ index: i, x0, y0: from.middle, x1, y1: to.middle });
 		}
+		const strength = this.getStrength(this.arrows.length);
+		for (const { index, x0, y0, x1, y1 } of this.arrows) {
+			if (m.onPath[index])
+				this.drawBand(c, x0, y0, x1, y1, m.uncertainty[index]);
+			this.drawArrow(c, x0, y0, x1, y1, m.onPath[index], m.link[index], strength);
+		}
+	}
+
+	/* Opacity of lines of which there are so many. */
+	getStrength(count) {
+		return Math.max(Math.min(1, (this.width - this.gutter) / 8 / Math.max(count, 1)), .1);
 	}
 
 	drawBand(c, x0, y0, x1, y1, uncertainty) {
@@ -557,16 +567,21 @@ class Timeline {
 		c.fillText(text, x, y + 3);
 	}
 
-	drawArrow(c, x0, y0, x1, y1, isPath, link) {
+	drawArrow(c, x0, y0, x1, y1, isPath, link, strength) {
 		c.strokeStyle = c.fillStyle = isPath ? this.colors.ink : this.colors.soft;
-		c.globalAlpha = isPath ? 1 : .55;
-		c.lineWidth = isPath ? 1.8 : 1;
+		c.globalAlpha = (isPath ? 1 : .55) * strength;
+		c.lineWidth = isPath && strength > .5 ? 1.8 : 1;
 		c.setLineDash(link === 0 ? [] : link === 1 ? [5, 3] : [2, 3]);
 		c.beginPath();
 		c.moveTo(x0, y0);
 		c.lineTo(x1, y1);
 		c.stroke();
 		c.setLineDash([]);
+		c.globalAlpha = isPath ? 1 : .55;
+		if (strength < .4) {
+			c.globalAlpha = 1;
+			return;
+		}
 		const angle = Math.atan2(y1 - y0, x1 - x0), size = isPath ? 8 : 6;
 		c.beginPath();
 		c.moveTo(x1, y1);
@@ -579,9 +594,7 @@ class Timeline {
 	/* Where the path goes from one thread to another without a message: a rule between their lanes. */
 	drawConnectors(c) {
 		const s = this.model.steps, drawn = new Set();
-		c.strokeStyle = this.colors.ink;
-		c.lineWidth = 1.3;
-		c.beginPath();
+		const lines = [];
 		for (let i = Math.max(firstAfter(s.begin, this.view.begin) - 1, 1); i < s.count; i++) {
 			if (s.begin[i] > this.view.end)
 				break;
@@ -595,10 +608,18 @@ class Timeline {
 			if (drawn.has(key))
 				continue;
 			drawn.add(key);
-			c.moveTo(x, Math.min(from.middle, to.middle));
-			c.lineTo(x, Math.max(from.middle, to.middle));
+			lines.push([x, Math.min(from.middle, to.middle), Math.max(from.middle, to.middle)]);
 		}
-		c.stroke();
+		c.strokeStyle = this.colors.ink;
+		c.lineWidth = 1.3;
+		c.globalAlpha = this.getStrength(lines.length);
+		for (const [x, high, low] of lines) {
+			c.beginPath();
+			c.moveTo(x, high);
+			c.lineTo(x, low);
+			c.stroke();
+		}
+		c.globalAlpha = 1;
 	}
 
 	drawSelection(c, top) {
