@@ -480,15 +480,11 @@ static bt_component_class_sink_consume_method_status consume(bt_self_component_s
 	cursor->at = cursor->count = 0;
 	bt_message_array_const messages = NULL;
 	uint64_t count = 0;
-	char *error;
+	const char *fallback = NULL;
 	switch (bt_message_iterator_next(cursor->iterator, &messages, &count)) {
 	case BT_MESSAGE_ITERATOR_NEXT_STATUS_OK:
 		cursor->messages = messages;
 		cursor->count = count;
-		/* source.ctf.fs gives out what it has and leaves the error behind: the next call would abort on it */
-		error = take_error(NULL);
-		if (error)
-			end_cursor(cursor, error);
 		break;
 	case BT_MESSAGE_ITERATOR_NEXT_STATUS_END:
 		cursor->ended = true;
@@ -496,9 +492,14 @@ static bt_component_class_sink_consume_method_status consume(bt_self_component_s
 	case BT_MESSAGE_ITERATOR_NEXT_STATUS_AGAIN: /* it is asked again */
 		break;
 	default:
-		end_cursor(cursor, take_error("its events cannot be decoded"));
+		cursor->ended = true;
+		fallback = "its events cannot be decoded";
 		break;
 	}
+	/* source.ctf.fs may give out what it has and leave an error behind: the next call would abort on it */
+	char *error = take_error(fallback);
+	if (error)
+		end_cursor(cursor, error);
 	return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_OK;
 }
 

@@ -156,8 +156,14 @@ static bool rescue_file(DtcSalvage *salvage, const char *name)
 		g_ptr_array_add(salvage->losses, g_strdup_printf("stream file '%s' cannot be read", name));
 		return false;
 	}
-	if (dtc_stream_file_rescue(path, name, &salvage->layout, copy, salvage->losses)) {
+	guint loss_count = salvage->losses->len;
+	if (dtc_stream_file_rescue(path, name, &salvage->layout, true, copy, salvage->losses)) {
 		if (dtc_stream_file_is_whole(copy, &salvage->layout) && salvage->accepts(salvage->trace))
+			return true;
+		/* the cut may go through the packet's context, whose end we do not know */
+		g_ptr_array_set_size(salvage->losses, (gint)loss_count);
+		if (dtc_stream_file_rescue(path, name, &salvage->layout, false, copy, salvage->losses) &&
+		    salvage->accepts(salvage->trace))
 			return true;
 		g_ptr_array_add(salvage->losses,
 				g_strdup_printf("stream file '%s' cannot be used even so", name));

@@ -174,8 +174,8 @@ static G_GNUC_PRINTF(2, 3) void add_loss(GPtrArray *losses, const char *format, 
 }
 
 /* The number of packets written, or -1 if the disk is full. */
-static int64_t write_packets(struct bytes file, const char *name, const struct dtc_packet_layout *layout, FILE *to,
-			     GPtrArray *losses)
+static int64_t write_packets(struct bytes file, const char *name, const struct dtc_packet_layout *layout,
+			     bool with_cut, FILE *to, GPtrArray *losses)
 {
 	int64_t count = 0;
 	gsize offset = 0, skipped = 0, first_skipped = 0;
@@ -196,6 +196,8 @@ static int64_t write_packets(struct bytes file, const char *name, const struct d
 			add_loss(losses,
 				 "stream file '%s' ends at byte %" G_GSIZE_FORMAT ", inside the packet from byte %"
 				 G_GSIZE_FORMAT " to %" G_GSIZE_FORMAT, name, file.size, offset, offset + length);
+			if (!with_cut)
+				break;
 			length = left;
 		}
 		if (is_cut ? !write_cut_packet(to, layout, file.at + offset, length, &packet) :
@@ -212,7 +214,7 @@ static int64_t write_packets(struct bytes file, const char *name, const struct d
 	return count;
 }
 
-bool dtc_stream_file_rescue(const char *path, const char *name, const struct dtc_packet_layout *layout,
+bool dtc_stream_file_rescue(const char *path, const char *name, const struct dtc_packet_layout *layout, bool with_cut,
 			    const char *copy, GPtrArray *losses)
 {
 	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
@@ -221,7 +223,7 @@ bool dtc_stream_file_rescue(const char *path, const char *name, const struct dtc
 		return false;
 	}
 	FILE *to = fopen(copy, "wb");
-	int64_t count = to ? write_packets(get_bytes(map), name, layout, to, losses) : -1;
+	int64_t count = to ? write_packets(get_bytes(map), name, layout, with_cut, to, losses) : -1;
 	if ((to && fclose(to) != 0) || count < 0) {
 		add_loss(losses, "stream file '%s' cannot be copied to '%s': %s", name, copy, g_strerror(errno));
 		return false;

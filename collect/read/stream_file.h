@@ -30,8 +30,8 @@ bool dtc_packet_layout_find(const char *directory, const char *const *names, str
 bool dtc_stream_file_is_whole(const char *path, const struct dtc_packet_layout *layout);
 
 /*
- * Copies the packets that can be told apart to a new file, the last one cut where the file ends. Adds a sentence per
- * loss, which calls the file name. False if nothing could be copied; there may then be a rest of a copy.
+ * Copies the packets that can be told apart to a new file; with_cut: also the last one, cut where the file ends. Adds a
+ * sentence per loss, which calls the file name. False if nothing could be copied; there may then be a rest of a copy.
  */
-bool dtc_stream_file_rescue(const char *path, const char *name, const struct dtc_packet_layout *layout,
+bool dtc_stream_file_rescue(const char *path, const char *name, const struct dtc_packet_layout *layout, bool with_cut,
 			    const char *copy, GPtrArray *losses);

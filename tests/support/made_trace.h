@@ -130,7 +130,7 @@ static const char made_events[] =
 		   "} _udp; } _transport_header; } _ipv4; struct { " MADE_BE(16, "payload_len") MADE_BE(8, "nexthdr")
 		   "integer { size = 16; align = 8; byte_order = be; } _saddr[8];"
 		   " integer { size = 16; align = 8; byte_order = be; } _daddr[8]; } _ipv6; } _network_header;\n")
-	/* Lengths of 8 bits: babeltrace2 2.0.4 dies of garbage in longer ones, and the fuzzer would find nothing else. */
+	/* Lengths of 8 bits: babeltrace2 2.0.4 dies of garbage in longer ones, and fuzzing would find nothing else. */
 	MADE_EVENT(8, "syscall_exit_accept4", MADE_SIGNED(64, "ret") MADE_INT(16, "family") MADE_INT(16, "sport")
 		   MADE_INT(8, "_v4addr_length") "    integer { size = 8; align = 8; } _v4addr[ __v4addr_length ];\n"
 		   MADE_INT(8, "_v6addr_length") "    integer { size = 16; align = 8; byte_order = be; }"
