@@ -90,6 +90,9 @@ int main(int argc, char **argv)
 	g_autoptr(GHashTable) sums = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	for (uint32_t i = 0; i < dtc_history_get_thread_count(history); i++)
 		add_thread(sums, history, i);
+	for (uint32_t i = 0; i < dtc_history_get_wake_count(history); i++)
+		add(sums, 1, "wakeups %d",
+		    dtc_history_get_thread(history, dtc_history_get_wake(history, i)->target)->tid);
 	for (guint cpu = 0; cpu < dtc_history_get_cpu_count(history); cpu++)
 		add_cpu(sums, history, cpu);
 	GHashTableIter iter;

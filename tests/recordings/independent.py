@@ -45,6 +45,7 @@ class Sums:
         self.threads = collections.defaultdict(Thread)
         self.occupants = {}
         self.anomalies = []
+        self.has_wakings = False
         self.begin = self.now = None
 
     def enter(self, key, state, cpu=0):
@@ -90,11 +91,19 @@ class Sums:
             state = RUNNABLE
         self.enter(prev_key, state)
         self.threads[prev_key].is_woken = False
+        if self.threads[next_key].state == BLOCKED:
+            self.sums["wakeups", next_tid] += 1
         self.enter(next_key, RUNNING, cpu)
         self.threads[next_key].is_woken = False
 
     def wake(self, tid, is_wakeup):
         thread = self.threads[tid]
+        self.has_wakings |= not is_wakeup
+        if is_wakeup and self.has_wakings and thread.state != BLOCKED:
+            thread.is_woken = False  # the second half of a waking that was counted
+            return
+        if thread.state in (BLOCKED, UNKNOWN, RUNNING):
+            self.sums["wakeups", tid] += 1
         if thread.state in (BLOCKED, UNKNOWN):
             self.enter(tid, RUNNABLE)
         elif thread.state == RUNNING:
@@ -112,6 +121,7 @@ class Sums:
             tid = int(CHILD.match(line)[1])
             self.enter(tid, RUNNABLE)
             self.threads[tid].is_woken = False
+            self.sums["wakeups", tid] += 1
         elif name == "sched_process_free":
             tid = int(TID.match(line)[1])
             if self.threads[tid].state == DEAD:
