@@ -43,6 +43,7 @@ struct pool {
 
 struct DtcLoad {
 	guint node_count;
+	const DtcCluster *cluster; /* the bundle's */
 	char **names;
 	DtcHistory **histories;
 	char **problems; /* why a history is NULL; NULL: there is no trace */
@@ -330,6 +331,7 @@ DtcLoad *dtc_load_bundle(const DtcBundle *bundle, const struct dtc_load_options 
 {
 	g_autoptr(DtcLoad) load = g_new0(DtcLoad, 1);
 	load->node_count = dtc_bundle_get_count(bundle);
+	load->cluster = dtc_bundle_get_cluster(bundle);
 	load->names = g_new0(char *, load->node_count + 1);
 	load->histories = g_new0(DtcHistory *, load->node_count + 1);
 	load->problems = g_new0(char *, load->node_count + 1);
@@ -417,6 +419,11 @@ const char *dtc_load_get_kernel_problem(const DtcLoad *load, guint node)
 const DtcPackets *dtc_load_get_capture(const DtcLoad *load, guint node)
 {
 	return load->captures[node];
+}
+
+const DtcCluster *dtc_load_get_cluster(const DtcLoad *load)
+{
+	return load->cluster;
 }
 
 const DtcClocks *dtc_load_get_clocks(const DtcLoad *load)

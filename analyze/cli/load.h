@@ -46,6 +46,8 @@ const DtcHistory *dtc_load_get_history(const DtcLoad *load, guint node);
 const char *dtc_load_get_kernel_problem(const DtcLoad *load, guint node);
 /* NULL: the node has no capture of its own traffic. Sealed. */
 const DtcPackets *dtc_load_get_capture(const DtcLoad *load, guint node);
+/* The bundle's, or NULL. */
+const DtcCluster *dtc_load_get_cluster(const DtcLoad *load);
 const DtcClocks *dtc_load_get_clocks(const DtcLoad *load);
 const DtcMatches *dtc_load_get_matches(const DtcLoad *load);
 /* NULL for a single node, or if the clocks came from a file. */

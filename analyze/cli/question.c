@@ -96,6 +96,7 @@ static DtcReport *build_report(const DtcLoad *load, const struct dtc_question *q
 	struct dtc_report_input input = {
 		.node_names = dtc_load_get_node_names(load),
 		.node_count = dtc_load_get_node_count(load),
+		.cluster = dtc_load_get_cluster(load),
 		.path = path,
 		.clocks = dtc_load_get_clocks(load),
 		.findings = findings,

@@ -60,8 +60,8 @@ static const char *get_process(const char *process, enum dtc_cause cause)
 	}
 }
 
-static struct dtc_report_thread make_thread(DtcReport *report, const char *node, const char *comm,
-					    const char *process, int32_t pid, int32_t tid)
+static struct dtc_report_thread make_thread(DtcReport *report, const DtcCluster *cluster, const char *node,
+					    const char *comm, const char *process, int32_t pid, int32_t tid)
 {
 	struct dtc_report_thread thread = {
 		.node = node,
@@ -70,8 +70,10 @@ static struct dtc_report_thread make_thread(DtcReport *report, const char *node,
 		.pid = pid,
 		.tid = tid,
 	};
+	const char *named = cluster ? dtc_cluster_get_tier(cluster, thread.process, node) : NULL;
 	g_autofree char *tier = g_strconcat(thread.process, "@", node, NULL);
-	thread.tier = g_string_chunk_insert_const(report->strings, tier);
+	thread.tier = named ? keep(report, named, NAME_MAX_CHARACTERS) :
+			      g_string_chunk_insert_const(report->strings, tier);
 	return thread;
 }
 
@@ -104,7 +106,7 @@ static struct dtc_report_end make_end(DtcReport *report, const struct dtc_report
 	}
 	const struct dtc_thread *thread = dtc_history_get_thread(history, side->thread);
 	return (struct dtc_report_end){
-		.who = make_thread(report, get_node_name(report, input, side->node),
+		.who = make_thread(report, input->cluster, get_node_name(report, input, side->node),
 				   dtc_history_get_comm(history, side->thread, side->end.ns),
 				   get_process(dtc_history_get_process(history, side->thread, side->end.ns),
 					       DTC_CAUSE_UNKNOWN),
@@ -140,13 +142,14 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 		const struct dtc_segment *segment = dtc_path_get_segment(input->path, i);
 		bool has_thread = segment->thread != DTC_NONE;
 		struct dtc_report_step step = {
-			.who = make_thread(report, get_node_name(report, input, segment->node), segment->comm,
-					   get_process(segment->process, segment->cause),
+			.who = make_thread(report, input->cluster, get_node_name(report, input, segment->node),
+					   segment->comm, get_process(segment->process, segment->cause),
 					   has_thread ? segment->pid : -1, has_thread ? segment->tid : -1),
 			.begin_ns = segment->begin.ns,
 			.end_ns = segment->end.ns,
 			.cause = segment->cause,
 			.detail = keep_text(report, segment->detail),
+			.busy_with = keep_text(report, segment->busy_with),
 			.link = segment->link,
 			.uncertainty_ns = segment->uncertainty_ns,
 			.is_hop = i > 0 && dtc_path_get_segment(input->path, i - 1)->node != segment->node,
@@ -169,14 +172,17 @@ static int compare_steps_by_group(const void *a, const void *b, void *data)
 	return order;
 }
 
-/* Rows by (tier, cause) with the largest detail; steps are visited sorted by (tier, cause, detail). */
+/*
+ * Rows by (tier, cause) with the largest detail; steps are visited sorted by (tier, cause, detail). A tier that a
+ * cluster file names may have several processes: the row shows the one of its longest step.
+ */
 static void add_rows(DtcReport *report)
 {
 	guint count = report->steps->len;
 	g_autofree guint *order = g_new(guint, count);
 	struct dtc_report_row row = { 0 };
 	const char *detail = NULL;
-	int64_t detail_ns = 0;
+	int64_t detail_ns = 0, longest_ns = 0;
 
 	for (guint i = 0; i < count; i++)
 		order[i] = i;
@@ -194,10 +200,16 @@ static void add_rows(DtcReport *report)
 				.cause = step->cause,
 			};
 			detail_ns = 0;
+			longest_ns = 0;
 		} else if (detail != step->detail) {
 			detail_ns = 0;
 		}
 		detail = step->detail;
+		if (step->end_ns - step->begin_ns > longest_ns) {
+			longest_ns = step->end_ns - step->begin_ns;
+			row.node = step->who.node;
+			row.process = step->who.process;
+		}
 		row.ns += step->end_ns - step->begin_ns;
 		row.step_count++;
 		detail_ns += step->end_ns - step->begin_ns;
@@ -254,6 +266,8 @@ static void add_tiers(DtcReport *report)
 		struct dtc_report_tier *tier = &g_array_index(report->tiers, struct dtc_report_tier, i);
 		struct dtc_report_row *rows = &g_array_index(report->rows, struct dtc_report_row, tier->row_first);
 		qsort(rows, tier->row_count, sizeof(*rows), compare_rows);
+		tier->node = rows[0].node;
+		tier->process = rows[0].process;
 		tier->row_first = ordered->len;
 		g_array_append_vals(ordered, rows, tier->row_count);
 	}
@@ -279,7 +293,7 @@ static void add_blockings(DtcReport *report, const struct dtc_report_input *inpu
 			continue;
 		}
 		struct dtc_report_blocking blocking = {
-			.who = make_thread(report, get_node_name(report, input, from->node), from->comm,
+			.who = make_thread(report, input->cluster, get_node_name(report, input, from->node), from->comm,
 					   get_process(from->process, from->cause), from->pid, from->tid),
 			.begin_ns = from->begin.ns,
 			.end_ns = from->end.ns,
@@ -415,7 +429,8 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	report->end_ns = end_ns;
 	report->duration_ns = duration_ns;
 	report->reference = get_node_name(report, input, dtc_clocks_get_reference(input->clocks));
-	report->target = make_thread(report, get_node_name(report, input, input->target_node), input->target_comm,
+	report->target = make_thread(report, input->cluster, get_node_name(report, input, input->target_node),
+				     input->target_comm,
 				     get_process(input->target_process, DTC_CAUSE_UNKNOWN), input->target_pid,
 				     input->target_tid);
 	if (input->request)

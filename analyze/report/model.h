@@ -6,6 +6,7 @@
 #pragma once
 
 #include "analyze/request/locate.h"
+#include "dtrace-chain/cluster.h"
 #include "dtrace-chain/finding.h"
 #include "dtrace-chain/path.h"
 #include "dtrace-chain/report.h"
@@ -21,6 +22,7 @@
 struct dtc_report_input {
 	const char *const *node_names; /* one per node of the clocks */
 	guint node_count;
+	const DtcCluster *cluster; /* names tiers; or NULL */
 	const DtcPath *path;
 	const DtcClocks *clocks;
 	const DtcFindings *findings;

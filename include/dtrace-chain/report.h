@@ -26,7 +26,7 @@ struct dtc_report_thread {
 	const char *node;
 	const char *comm;    /* NULL: no thread */
 	const char *process; /* never NULL: "network" or "unknown" where no process is behind it */
-	const char *tier;    /* process@node */
+	const char *tier;    /* process@node, unless a cluster file names it */
 	int32_t pid, tid;    /* -1: not known */
 };
 
@@ -37,6 +37,7 @@ struct dtc_report_step {
 	int64_t end_ns;
 	enum dtc_cause cause;
 	const char *detail; /* or NULL */
+	const char *busy_with; /* or NULL: the other request for which the thread worked */
 	enum dtc_link_quality link;
 	int64_t uncertainty_ns;
 	bool is_hop; /* the step before is on another node */
