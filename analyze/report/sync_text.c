@@ -109,7 +109,7 @@ static void add_node(DtcLayout *layout, const DtcSync *sync, guint node)
 	const struct dtc_clock_knot *knots = dtc_clocks_get_knots(clocks, node, &count);
 	const struct dtc_clock_knot *first = &knots[0], *middle = &knots[count / 2], *last = &knots[count - 1];
 	dtc_layout_add_space(layout, 2);
-	add_clipped(layout, dtc_sync_get_node_name(sync, node), 16);
+	add_clipped(layout, dtc_sync_get_node_name(sync, node), 12);
 	dtc_layout_add_space(layout, 1);
 	if (node == dtc_clocks_get_reference(clocks)) {
 		dtc_layout_add(layout, DTC_STYLE_BOLD, "the reference");
@@ -124,7 +124,7 @@ static void add_node(DtcLayout *layout, const DtcSync *sync, guint node)
 		g_autofree char *end = format_half(last->hi_ns - last->lo_ns);
 		double rate = (double)((last->cluster_ns - first->cluster_ns) - (last->node_ns - first->node_ns)) /
 			      (double)(last->node_ns - first->node_ns);
-		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s s  %+.4f ppm  %s  %s  %s", offset, rate * 1e6, start, half,
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s s  %+.3f ppm  %s  %s  %s", offset, rate * 1e6, start, half,
 			       end);
 	}
 	dtc_layout_end_line(layout);

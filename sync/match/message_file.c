@@ -94,7 +94,7 @@ DtcMatches *dtc_matches_read_file(const char *path, GError **error)
 	g_autoptr(GMappedFile) file = g_mapped_file_new(path, FALSE, &cause);
 	if (!file) {
 		g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_UNREADABLE, "cannot read '%s': %s\n%s", path,
-			    cause->message, "--messages takes a text file, see docs/formats.md");
+			    cause->message, "--messages takes a text file, see docs/clock-alignment.md");
 		return NULL;
 	}
 	g_autoptr(DtcMatches) matches = NULL;
