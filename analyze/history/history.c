@@ -420,7 +420,7 @@ static bool check_intervals(const DtcHistory *h, uint32_t index, GError **error)
 			return broken(error, h, index, v->begin_ns, "intervals are not contiguous");
 		bool waited = v->state == DTC_STATE_WAIT || v->state == DTC_STATE_WAIT_DISK;
 		bool open = i + 1 == thread->interval_count; /* still waiting when the trace or the thread ended */
-		bool lost = !open && (v + 1)->state == DTC_STATE_UNKNOWN;
+		bool lost = !open && ((v + 1)->state == DTC_STATE_UNKNOWN || (v + 1)->state == DTC_STATE_EXITED);
 		if (waited && !open && !lost && v->ref >= h->wakes->len)
 			return broken(error, h, index, v->end_ns, "a wait ended without a wake");
 		at_ns = v->end_ns;

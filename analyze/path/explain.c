@@ -140,7 +140,10 @@ static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interv
 	case DTC_WAKER_TIMER:
 		return DTC_CAUSE_TIMER;
 	case DTC_WAKER_BLOCK:
-		return fault ? DTC_CAUSE_PAGE_FAULT : DTC_CAUSE_DISK;
+		if (fault)
+			return DTC_CAUSE_PAGE_FAULT;
+		/* an idle kernel worker that a completion gives work did not wait for that request */
+		return thread->is_kernel && wait->state != DTC_STATE_WAIT_DISK ? DTC_CAUSE_DEVICE : DTC_CAUSE_DISK;
 	case DTC_WAKER_PACKET:
 		return call && call->kind == DTC_CALL_WRITE ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_NETWORK_RECEIVE;
 	case DTC_WAKER_IRQ:

@@ -292,7 +292,9 @@ static void follow_block(struct walk *w, const struct dtc_interval *wait, const 
 		     request->thread != w->thread && dtc_history_get_thread(h, request->thread)->idle_cpu < 0;
 	if (other)
 		begin_ns = request->insert_ns;
-	emit_interval(w, wait, begin_ns, dtc_explain_interval(h, wait));
+	/* on the path the time until the completion is the disk's, even if the thread itself was idle meanwhile */
+	bool fault = dtc_explain_interval(h, wait) == DTC_CAUSE_PAGE_FAULT;
+	emit_interval(w, wait, begin_ns, fault ? DTC_CAUSE_PAGE_FAULT : DTC_CAUSE_DISK);
 	if (other && push_frame(w, low_ns)) {
 		w->thread = request->thread;
 		w->at_ns = begin_ns;

@@ -38,6 +38,7 @@ void dtc_machine_apply_irq(DtcMachine *m, const struct dtc_event *event)
 		pop(m, event, DTC_CONTEXT_IRQ);
 		break;
 	case DTC_EVENT_SOFTIRQ_ENTRY:
+		m->saw_softirq = true;
 		push(m, event, DTC_CONTEXT_SOFTIRQ, (uint32_t)event->v[DTC_SOFTIRQ_VECTOR]);
 		break;
 	case DTC_EVENT_SOFTIRQ_EXIT:

@@ -278,7 +278,7 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 		m->history->begin_ns = m->now_ns;
 	m->history->end_ns = m->now_ns;
 	m->event_count++;
-	dtc_machine_get_cpu(m, event->cpu);
+	dtc_machine_get_cpu(m, event->cpu)->seen_ns = m->now_ns;
 
 	switch ((enum dtc_event_kind)event->kind) {
 	case DTC_EVENT_SCHED_SWITCH:

@@ -29,6 +29,7 @@ struct dtc_context {
 struct dtc_cpu {
 	uint32_t current; /* thread, or DTC_NONE before the first switch and after lost events */
 	uint32_t idle;	  /* the CPU's idle thread, or DTC_NONE until seen */
+	int64_t seen_ns;  /* its last event */
 	guint depth;
 	struct dtc_context stack[DTC_CONTEXT_DEPTH];
 };
@@ -70,7 +71,7 @@ struct DtcMachine {
 	uint32_t old_kernel; /* before 4.14: other prev_state bits */
 	bool saw_waking;
 	uint64_t event_count, packet_count, headerless_count, reversal_count, lost_gap_count;
-	bool saw_switch, saw_net, saw_syscall, saw_dump;
+	bool saw_switch, saw_softirq, saw_net, saw_syscall, saw_dump;
 };
 
 #define DTC_TASK(machine, index) (&g_array_index((machine)->tasks, struct dtc_task, (index)))

@@ -14,13 +14,19 @@ uint64_t dtc_machine_hash_peer(const uint8_t address[16], int64_t port)
 
 /*
  * accept() without an address, and connections from before the trace: a segment that leaves inside a call on a
- * descriptor, not from a softirq, is that descriptor's.
+ * descriptor, not from a softirq, is that descriptor's. A socket that is only read sends window updates from its reads
+ * (tcp_cleanup_rbuf); without softirq events an ACK inside a read could be anybody's.
  */
-static void bind_file(DtcMachine *m, uint32_t call_index, uint32_t flow)
+static void bind_file(DtcMachine *m, uint32_t call_index, const struct dtc_packet *packet)
 {
 	const struct dtc_call *call = DTC_AT(m->history->calls, struct dtc_call, call_index);
-	if (call->file == DTC_NONE || (call->kind != DTC_CALL_WRITE && call->kind != DTC_CALL_CONNECT))
+	if (call->file == DTC_NONE)
 		return;
+	bool is_update = call->kind == DTC_CALL_READ && m->saw_softirq && packet->tcp_flags == DTC_TCP_ACK &&
+			 !packet->payload_bytes;
+	if (call->kind != DTC_CALL_WRITE && call->kind != DTC_CALL_CONNECT && !is_update)
+		return;
+	uint32_t flow = packet->flow;
 	struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call->file);
 	if (file->flow_out != DTC_NONE || file->listens ||
 	    (file->kind != DTC_FILE_SOCKET && file->kind != DTC_FILE_UNKNOWN))
@@ -90,7 +96,7 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 			g_hash_table_insert(m->queued, GSIZE_TO_POINTER((gsize)event->v[DTC_NET_SKB]),
 					    GUINT_TO_POINTER(id + 1));
 		if (flow != DTC_NONE && context.call != DTC_NONE)
-			bind_file(m, context.call, flow);
+			bind_file(m, context.call, dtc_packets_get(h->packets, id));
 		return;
 	}
 	for (guint i = cpu->depth; i-- > 0;)

@@ -59,6 +59,32 @@ static void make_runnable(DtcMachine *m, uint32_t thread, int64_t time_ns, uint1
 	dtc_machine_set_state(m, thread, DTC_STATE_RUNQUEUE, time_ns, cpu, DTC_NONE);
 }
 
+/*
+ * A thread that runs on one CPU is switched in on another: the first one's events ended unseen (a damaged stream). What
+ * the thread did since that CPU's last event is not known, nor who has that CPU now.
+ */
+static void leave_silent_cpu(DtcMachine *m, uint32_t thread, uint32_t cpu)
+{
+	uint32_t silent = DTC_TASK(m, thread)->cpu;
+	if (!dtc_state_is_running(DTC_TASK(m, thread)->state) || silent == cpu || silent >= m->cpus->len ||
+	    dtc_machine_get_cpu(m, silent)->current != thread)
+		return;
+	struct dtc_cpu *c = dtc_machine_get_cpu(m, silent);
+	int64_t since_ns = MAX(c->seen_ns, DTC_TASK(m, thread)->since_ns);
+	if (DTC_TASK(m, thread)->call != DTC_NONE) {
+		dtc_machine_close_call(m, thread, DTC_TIME_NONE, DTC_ABSENT);
+		dtc_machine_set_state(m, thread, DTC_STATE_UNKNOWN, since_ns, 0xffff, DTC_NONE);
+		DTC_TASK(m, thread)->call = DTC_NONE;
+	} else {
+		dtc_machine_set_state(m, thread, DTC_STATE_UNKNOWN, since_ns, 0xffff, DTC_NONE);
+	}
+	struct dtc_run run = { since_ns, DTC_NONE };
+	GArray *runs = g_ptr_array_index(m->history->runs, silent);
+	g_array_append_val(runs, run);
+	c->current = DTC_NONE;
+	c->depth = 0;
+}
+
 static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 {
 	m->saw_switch = true;
@@ -88,6 +114,8 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 		else if (!dtc_state_is_wait(state))
 			task->pending_wake = DTC_NONE;
 	}
+	if (next != DTC_NONE)
+		leave_silent_cpu(m, next, event->cpu);
 	cpu = dtc_machine_get_cpu(m, event->cpu);
 	cpu->current = next;
 	if (next != DTC_NONE) {

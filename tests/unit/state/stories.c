@@ -318,6 +318,58 @@ static void test_lost_events(void)
 	story_clear(&s);
 }
 
+/* One CPU's stream ends early: the thread it ran shows up on the other; what it did in between is unknown. */
+static void test_silent_cpu(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 11, "b");
+	story_switch(&s, 5, 1, 0, "swapper/1", RUN, 10, "a");
+	story_enter(&s, 10, 1, "read", 3);
+	story_switch(&s, 50, 0, 11, "b", SLEEP, 10, "a");
+	story_switch(&s, 60, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	g_assert_cmpint(story_interval(&s, 10, 10)->state, ==, DTC_STATE_USER);
+	g_assert_cmpint(story_interval(&s, 10, 50)->state, ==, DTC_STATE_UNKNOWN);
+	g_assert_cmpint(story_interval(&s, 10, 50)->begin_ns, ==, 10);
+	g_assert_cmpint(story_interval(&s, 10, 60)->state, ==, DTC_STATE_USER);
+	uint32_t count;
+	const struct dtc_run *runs = dtc_history_get_runs(s.history, 1, &count);
+	g_assert_cmpuint(runs[count - 1].thread, ==, DTC_NONE);
+	story_clear(&s);
+}
+
+/* A socket that is only read: its window update leaves inside the read and tells the connection. */
+static void test_only_read(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	struct dtc_headers syn = story_headers(1, 1000, 2, 80, 100, 0, DTC_TCP_SYN, 0, 1);
+	struct dtc_headers syn_ack = story_headers(2, 80, 1, 1000, 500, 101, DTC_TCP_SYN | DTC_TCP_ACK, 0, 0);
+	struct dtc_headers data = story_headers(1, 1000, 2, 80, 101, 501, DTC_TCP_ACK, 700, 2);
+	struct dtc_headers update = story_headers(2, 80, 1, 1000, 501, 801, DTC_TCP_ACK, 0, 3);
+	story_context(&s, DTC_EVENT_SOFTIRQ_ENTRY, 1, 0, 3, NULL);
+	story_packet(&s, DTC_EVENT_NET_RECEIVE, 2, 0, &syn);
+	story_packet(&s, DTC_EVENT_NET_SEND, 3, 0, &syn_ack);
+	story_packet(&s, DTC_EVENT_NET_RECEIVE, 4, 0, &data);
+	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 5, 0, 3, NULL);
+	story_enter(&s, 10, 0, "accept", 3);
+	story_leave(&s, 11, 0, "accept", 4);
+	story_enter(&s, 12, 0, "read", 4);
+	story_packet(&s, DTC_EVENT_NET_SEND, 13, 0, &update);
+	story_leave(&s, 14, 0, "read", 700);
+	story_switch(&s, 20, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	uint32_t thread = dtc_history_find_thread(s.history, 10, 5);
+	const struct dtc_call *read = dtc_history_get_call(s.history, dtc_history_find_call(s.history, thread, 13));
+	const struct dtc_file *file = dtc_history_get_file(s.history, read->file);
+	g_assert_cmpuint(file->flow_in, !=, DTC_NONE);
+	g_assert_true(file->has_base_in);
+	g_assert_cmpuint(file->base_in, ==, 101);
+	story_clear(&s);
+}
+
 static void test_pid_reuse(void)
 {
 	struct story s;
@@ -410,6 +462,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/state/packet-wakes-two", test_packet_wakes_two);
 	g_test_add_func("/state/disk", test_disk);
 	g_test_add_func("/state/lost-events", test_lost_events);
+	g_test_add_func("/state/silent-cpu", test_silent_cpu);
+	g_test_add_func("/state/only-read", test_only_read);
 	g_test_add_func("/state/pid-reuse", test_pid_reuse);
 	g_test_add_func("/state/thread-without-comm", test_thread_without_comm);
 	g_test_add_func("/state/accepted-connection", test_accepted_connection);
