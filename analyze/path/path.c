@@ -51,6 +51,7 @@ static void segment_clear(void *data)
 	g_free(segment->comm);
 	g_free(segment->process);
 	g_free(segment->detail);
+	g_free(segment->busy_with);
 }
 
 static void blocking_clear(void *data)
@@ -88,6 +89,13 @@ void dtc_path_free(DtcPath *path)
 void dtc_path_add_segment(DtcPath *path, const struct dtc_segment *segment)
 {
 	g_array_append_vals(path->segments, segment, 1);
+}
+
+void dtc_path_set_segments(DtcPath *path, GArray *segments)
+{
+	g_array_unref(path->segments);
+	path->segments = segments;
+	g_array_set_clear_func(path->segments, segment_clear);
 }
 
 guint dtc_path_add_blocking(DtcPath *path, const struct dtc_blocking *blocking)

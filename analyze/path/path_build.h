@@ -11,5 +11,7 @@ void dtc_path_add_segment(DtcPath *path, const struct dtc_segment *segment);
 /* Appends a blocking and gives its index, which children name as their parent. The strings change owner. */
 guint dtc_path_add_blocking(DtcPath *path, const struct dtc_blocking *blocking);
 void dtc_path_add_reversal(DtcPath *path, const struct dtc_reversal *reversal);
+/* Replaces all segments of a finished path by others, by time; the array (struct dtc_segment) changes owner. */
+void dtc_path_set_segments(DtcPath *path, GArray *segments);
 /* Orders segments by time and blockings depth first, children by time. Nothing may be added afterwards. */
 void dtc_path_finish(DtcPath *path);

@@ -209,6 +209,7 @@ static void append_path(GString *out, JsonBuilder *builder, const DtcReport *rep
 		add_number(builder, "end_ns", step->end_ns);
 		add_text(builder, "cause", dtc_cause_to_string(step->cause));
 		add_text(builder, "detail", step->detail);
+		add_text(builder, "busy_with", step->busy_with);
 		add_text(builder, "link", dtc_link_quality_to_string(step->link));
 		add_uncertainty(builder, step->uncertainty_ns);
 		json_builder_end_object(builder);

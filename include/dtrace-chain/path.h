@@ -59,6 +59,7 @@ struct dtc_segment {
 	char *comm;    /* owned: the thread's name at that time */
 	char *process; /* owned: its group leader's */
 	char *detail;  /* owned, or NULL: syscall, file, lock, peer, preemptor, device, irq, packet */
+	char *busy_with; /* owned, or NULL: id of the other request for which the thread worked */
 };
 
 /*

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/request/serving.h"
+
+#include "analyze/request/file_calls.h"
+
+#include <string.h>
+
+#define PROTOCOL_TCP 6
+#define NOBODY G_MAXUINT	/* a pause: the next call tells */
+#define STRANGER (G_MAXUINT - 1) /* works, for a request that is not known */
+#define MAX_ROUNDS 16		/* hops behind the last one with an id; a chain of services is shorter */
+
+/* A call that is known to move a request on. */
+struct mark {
+	uint32_t call;
+	guint request;
+	bool ends; /* with it the thread's work for the request is done */
+};
+
+struct worker {
+	guint node;
+	uint32_t thread;
+	GArray *marks; /* struct mark; by call when scanned */
+	GArray *spans; /* struct dtc_served */
+	bool is_dirty; /* has marks that it was not scanned with */
+};
+
+/* What a connection is to the thread that works on it. */
+struct connection {
+	guint request;	/* whose bytes are on it, or STRANGER */
+	bool is_server; /* it was read first: answers are written to it */
+	bool answered;	/* the next bytes to be read are another request */
+};
+
+/* What was written for a request where the other end may read it. */
+struct message {
+	guint node;
+	uint32_t call;
+	guint request;
+	bool is_answer;
+};
+
+/* One end of a hop: a file, for one request. */
+struct end {
+	guint node;
+	uint32_t file;
+	guint request;
+};
+#define CAPTURED GUINT_TO_POINTER(G_MAXUINT) /* of a hop that a capture shows */
+
+struct DtcServing {
+	guint node_count;
+	const DtcHistory *const *histories;
+	const DtcClocks *clocks;
+	GHashTable *workers;  /* (node, thread) -> struct worker */
+	GPtrArray *order;     /* the workers, in the order in which they were met until sealed, then by (node, thread) */
+	GHashTable *marked;   /* (node, call) that have a mark, as keys */
+	GHashTable *calls;    /* (node, file) -> DtcFileCalls */
+	GHashTable *ends;     /* struct end -> index of its hop + 1, or CAPTURED */
+	GArray *messages;     /* struct message: of this round */
+	GArray *hops;	      /* struct dtc_followed_hop */
+	bool is_sealed;
+};
+
+static guint64 *make_key(guint node, uint32_t id)
+{
+	guint64 key = (guint64)node << 32 | id;
+
+	return g_memdup2(&key, sizeof(key));
+}
+
+static gpointer look_up(GHashTable *table, guint node, uint32_t id)
+{
+	guint64 key = (guint64)node << 32 | id;
+
+	return g_hash_table_lookup(table, &key);
+}
+
+static guint end_hash(gconstpointer data)
+{
+	const struct end *end = data;
+
+	return (end->node * 31 + end->file) * 0x9e3779b1u + end->request;
+}
+
+static gboolean end_equal(gconstpointer a, gconstpointer b)
+{
+	const struct end *x = a, *y = b;
+
+	return x->node == y->node && x->file == y->file && x->request == y->request;
+}
+
+static void worker_free(gpointer data)
+{
+	struct worker *worker = data;
+
+	g_array_unref(worker->marks);
+	g_array_unref(worker->spans);
+	g_free(worker);
+}
+
+DtcServing *dtc_serving_new(guint node_count, const DtcHistory *const *histories, const DtcClocks *clocks)
+{
+	DtcServing *serving = g_new0(DtcServing, 1);
+
+	serving->node_count = node_count;
+	serving->histories = histories;
+	serving->clocks = clocks;
+	serving->workers = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, worker_free);
+	serving->order = g_ptr_array_new();
+	serving->marked = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	serving->calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
+					       (GDestroyNotify)(void (*)(void))dtc_file_calls_free);
+	serving->ends = g_hash_table_new_full(end_hash, end_equal, g_free, NULL);
+	serving->messages = g_array_new(FALSE, FALSE, sizeof(struct message));
+	serving->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_followed_hop));
+	return serving;
+}
+
+void dtc_serving_free(DtcServing *serving)
+{
+	if (!serving)
+		return;
+	g_ptr_array_unref(serving->order);
+	g_hash_table_unref(serving->workers);
+	g_hash_table_unref(serving->marked);
+	g_hash_table_unref(serving->calls);
+	g_hash_table_unref(serving->ends);
+	g_array_unref(serving->messages);
+	g_array_unref(serving->hops);
+	g_free(serving);
+}
+
+/* --- marks --- */
+
+/* True if the call had none: the first one counts, so that what a capture tells is not overruled by what is followed. */
+static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint request, bool ends)
+{
+	if (call == DTC_NONE || look_up(serving->marked, node, call))
+		return false;
+	uint32_t thread = dtc_history_get_call(serving->histories[node], call)->thread;
+	struct worker *worker = look_up(serving->workers, node, thread);
+	if (!worker) {
+		worker = g_new0(struct worker, 1);
+		worker->node = node;
+		worker->thread = thread;
+		worker->marks = g_array_new(FALSE, FALSE, sizeof(struct mark));
+		worker->spans = g_array_new(FALSE, FALSE, sizeof(struct dtc_served));
+		g_hash_table_insert(serving->workers, make_key(node, thread), worker);
+		g_ptr_array_add(serving->order, worker);
+	}
+	struct mark mark = { call, request, ends };
+	g_array_append_val(worker->marks, mark);
+	worker->is_dirty = true;
+	g_hash_table_insert(serving->marked, make_key(node, call), GINT_TO_POINTER(1));
+	return true;
+}
+
+static void add_side(DtcServing *serving, guint request, const struct dtc_hop_side *side)
+{
+	struct end end = { side->node, side->file, request };
+
+	if (side->file == DTC_NONE)
+		return;
+	g_hash_table_insert(serving->ends, g_memdup2(&end, sizeof(end)), CAPTURED);
+	/* the last one first: a call that is both keeps what it ends */
+	add_mark(serving, side->node, side->response_last_call, request, true);
+	add_mark(serving, side->node, side->connect_call, request, false);
+	add_mark(serving, side->node, side->request_first_call, request, false);
+	add_mark(serving, side->node, side->request_last_call, request, false);
+	add_mark(serving, side->node, side->response_first_call, request, false);
+}
+
+void dtc_serving_add(DtcServing *serving, guint request, const struct dtc_place *place)
+{
+	g_assert(!serving->is_sealed);
+	for (guint i = 0; i < place->hops->len; i++) {
+		const struct dtc_hop *hop = &g_array_index(place->hops, struct dtc_hop, i);
+		/* a proxy goes on with an answer that it has read */
+		struct dtc_hop_side client = hop->client;
+		if (hop->parent != G_MAXUINT && client.file != DTC_NONE) {
+			add_mark(serving, client.node, client.response_last_call, request, false);
+			client.response_last_call = DTC_NONE;
+		}
+		add_side(serving, request, &client);
+		add_side(serving, request, &hop->server);
+	}
+}
+
+/* --- one thread's calls, in time order --- */
+
+struct scan {
+	DtcServing *serving;
+	struct worker *worker;
+	const DtcHistory *history;
+	GHashTable *connections; /* file -> struct connection */
+	guint current;		 /* request, NOBODY or STRANGER */
+	int64_t since_ns;
+	bool is_last;
+};
+
+static void add_span(struct scan *scan, guint request, int64_t end_ns, bool leads)
+{
+	struct dtc_served span = { scan->since_ns, end_ns, request, leads };
+
+	if (span.end_ns > span.begin_ns && request < STRANGER)
+		g_array_append_val(scan->worker->spans, span);
+}
+
+static void become(struct scan *scan, guint request, int64_t at_ns)
+{
+	if (request == scan->current)
+		return;
+	if (scan->current == NOBODY)
+		add_span(scan, request, at_ns, true);
+	else
+		add_span(scan, scan->current, at_ns, false);
+	scan->current = request;
+	scan->since_ns = at_ns;
+}
+
+static void pause(struct scan *scan, int64_t at_ns)
+{
+	if (scan->current == NOBODY)
+		return;
+	add_span(scan, scan->current, at_ns, false);
+	scan->current = NOBODY;
+	scan->since_ns = at_ns;
+}
+
+static struct connection *get_connection(struct scan *scan, uint32_t file, bool is_server)
+{
+	struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(file));
+
+	if (!c) {
+		c = g_new0(struct connection, 1);
+		c->request = STRANGER;
+		c->is_server = is_server;
+		g_hash_table_insert(scan->connections, GUINT_TO_POINTER(file), c);
+	}
+	return c;
+}
+
+/* A call of the current request on one end of a followed hop: it lasts at least as long. */
+static void note_hop_end(struct scan *scan, const struct dtc_call *call, bool is_server)
+{
+	const struct end end = { scan->worker->node, call->file, scan->current };
+	gpointer index = g_hash_table_lookup(scan->serving->ends, &end);
+	int64_t end_ns = call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns;
+
+	if (!index || index == CAPTURED)
+		return;
+	struct dtc_followed_hop *hop =
+		&g_array_index(scan->serving->hops, struct dtc_followed_hop, GPOINTER_TO_UINT(index) - 1);
+	int64_t *to_ns = is_server ? &hop->server_end_ns : &hop->client_end_ns;
+	*to_ns = MAX(*to_ns, end_ns);
+}
+
+static void scan_read(struct scan *scan, const struct dtc_call *call, const struct mark *mark)
+{
+	struct connection *c = get_connection(scan, call->file, true);
+
+	if (mark) {
+		c->request = mark->request;
+		c->answered = false;
+	} else if (c->is_server && c->answered) {
+		c->request = STRANGER;
+	}
+	become(scan, c->request, call->begin_ns);
+	if (scan->is_last && !c->is_server && scan->current < STRANGER)
+		note_hop_end(scan, call, false);
+}
+
+static void scan_write(struct scan *scan, const struct dtc_call *call, uint32_t id, const struct mark *mark)
+{
+	struct connection *c = get_connection(scan, call->file, false);
+
+	if (mark)
+		become(scan, mark->request, call->begin_ns);
+	else if (c->is_server)
+		become(scan, c->request, call->begin_ns);
+	if (scan->current >= STRANGER)
+		return;
+	if (!c->is_server)
+		c->request = scan->current;
+	if (scan->is_last) {
+		if (c->is_server)
+			note_hop_end(scan, call, true);
+	} else {
+		struct message message = { scan->worker->node, id, scan->current, c->is_server };
+		g_array_append_val(scan->serving->messages, message);
+	}
+	if (c->is_server) {
+		c->answered = true;
+		pause(scan, call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns);
+	}
+}
+
+static bool is_connection(const DtcHistory *history, const struct dtc_call *call)
+{
+	return call->file != DTC_NONE && dtc_history_get_file(history, call->file)->kind == DTC_FILE_SOCKET;
+}
+
+static void scan_call(struct scan *scan, uint32_t id, const struct mark *mark)
+{
+	const struct dtc_call *call = dtc_history_get_call(scan->history, id);
+	bool has_moved = call->result > 0 && is_connection(scan->history, call);
+
+	switch ((enum dtc_call_kind)call->kind) {
+	case DTC_CALL_POLL:
+	case DTC_CALL_ACCEPT:
+		pause(scan, call->begin_ns);
+		break;
+	case DTC_CALL_READ:
+		if (has_moved)
+			scan_read(scan, call, mark);
+		break;
+	case DTC_CALL_WRITE:
+		if (has_moved)
+			scan_write(scan, call, id, mark);
+		break;
+	case DTC_CALL_CONNECT:
+		if (mark)
+			become(scan, mark->request, call->begin_ns);
+		if (is_connection(scan->history, call)) {
+			g_hash_table_remove(scan->connections, GUINT_TO_POINTER(call->file));
+			get_connection(scan, call->file, false)->request = scan->current;
+		}
+		break;
+	case DTC_CALL_CLOSE:
+		if (call->file != DTC_NONE)
+			g_hash_table_remove(scan->connections, GUINT_TO_POINTER(call->file));
+		break;
+	default:
+		break;
+	}
+	if (mark && mark->ends)
+		pause(scan, call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns);
+}
+
+static int compare_marks(gconstpointer a, gconstpointer b)
+{
+	const struct mark *x = a, *y = b;
+
+	return x->call < y->call ? -1 : x->call > y->call;
+}
+
+/* Calls of a thread have consecutive ids, in time order. Before the first mark nothing is known. */
+static void scan_worker(DtcServing *serving, struct worker *worker, bool is_last)
+{
+	const DtcHistory *history = serving->histories[worker->node];
+	const struct dtc_thread *thread = dtc_history_get_thread(history, worker->thread);
+	struct scan scan = {
+		.serving = serving,
+		.worker = worker,
+		.history = history,
+		.connections = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free),
+		.current = NOBODY,
+		.since_ns = thread->begin_ns,
+		.is_last = is_last,
+	};
+	guint next = 0;
+
+	g_array_sort(worker->marks, compare_marks);
+	g_array_set_size(worker->spans, 0);
+	uint32_t first = g_array_index(worker->marks, struct mark, 0).call;
+	for (uint32_t id = first; id < thread->call_first + thread->call_count; id++) {
+		const struct mark *mark = NULL;
+		if (next < worker->marks->len && g_array_index(worker->marks, struct mark, next).call == id)
+			mark = &g_array_index(worker->marks, struct mark, next++);
+		scan_call(&scan, id, mark);
+	}
+	pause(&scan, thread->end_ns);
+	worker->is_dirty = false;
+	g_hash_table_unref(scan.connections);
+}
+
+/* --- to the other end of a connection --- */
+
+static int64_t get_cluster_ns(const DtcServing *serving, guint node, int64_t node_ns)
+{
+	return dtc_clocks_to_cluster(serving->clocks, node, (DtcNodeTime){ node_ns }).ns;
+}
+
+/* The flow's generation on another node that has the same initial sequence number; without one there is no telling. */
+static uint32_t find_same_flow(const DtcPackets *packets, const struct dtc_flow *wanted)
+{
+	uint32_t id = dtc_packets_find_flow(packets, wanted->source, wanted->source_port, wanted->destination,
+					    wanted->destination_port, PROTOCOL_TCP);
+
+	for (; id != DTC_NONE; id = dtc_packets_find_previous_generation(packets, id)) {
+		const struct dtc_flow *flow = dtc_packets_get_flow(packets, id);
+		if (flow->has_isn == wanted->has_isn && (!wanted->has_isn || flow->isn == wanted->isn))
+			return id;
+	}
+	return DTC_NONE;
+}
+
+static bool find_peer(const DtcServing *serving, guint node, uint32_t file, guint *ret_node, uint32_t *ret_file)
+{
+	const DtcHistory *history = serving->histories[node];
+	const struct dtc_file *from = dtc_history_get_file(history, file);
+	if (from->flow_in == DTC_NONE)
+		return false;
+	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(history), from->flow_in);
+	for (guint other = 0; other < serving->node_count; other++) {
+		const DtcHistory *h = serving->histories[other];
+		if (!h || flow->protocol != PROTOCOL_TCP)
+			continue;
+		uint32_t id = other == node ? from->flow_in : find_same_flow(dtc_history_get_packets(h), flow);
+		uint32_t found = id == DTC_NONE ? DTC_NONE : dtc_history_find_file_of_flow(h, id);
+		if (found == DTC_NONE || (other == node && found == file))
+			continue;
+		*ret_node = other;
+		*ret_file = found;
+		return true;
+	}
+	return false;
+}
+
+static const DtcFileCalls *get_calls(DtcServing *serving, guint node, uint32_t file)
+{
+	DtcFileCalls *calls = look_up(serving->calls, node, file);
+
+	if (!calls) {
+		calls = dtc_file_calls_new(serving->histories[node], file);
+		g_hash_table_insert(serving->calls, make_key(node, file), calls);
+	}
+	return calls;
+}
+
+/* The read that took the first byte of what a call wrote, by the byte's position or else by time; or DTC_NONE. */
+static uint32_t find_reader(DtcServing *serving, const struct message *message, guint node, uint32_t file)
+{
+	const DtcHistory *from = serving->histories[message->node], *to = serving->histories[node];
+	const struct dtc_call *write = dtc_history_get_call(from, message->call);
+	const struct dtc_file *source = dtc_history_get_file(from, write->file), *target = dtc_history_get_file(to, file);
+	const DtcFileCalls *calls = get_calls(serving, node, file);
+	bool aligned = dtc_clocks_get_group(serving->clocks, message->node) ==
+		       dtc_clocks_get_group(serving->clocks, node);
+	DtcClusterTime cluster = { get_cluster_ns(serving, message->node, write->begin_ns) };
+	int64_t near_ns = aligned ? dtc_clocks_to_node(serving->clocks, node, cluster).ns : DTC_TIME_NONE;
+
+	if (source->has_base_out && target->has_base_in)
+		return dtc_file_calls_find_byte(calls, false,
+						source->base_out + (uint32_t)write->offset - target->base_in, near_ns);
+	return dtc_file_calls_find_at(calls, false, near_ns);
+}
+
+static void note_hop(DtcServing *serving, const struct message *message, guint node, uint32_t file, uint32_t reader)
+{
+	const struct dtc_call *write = dtc_history_get_call(serving->histories[message->node], message->call);
+	const struct dtc_call *read = dtc_history_get_call(serving->histories[node], reader);
+	const struct end server = { node, file, message->request };
+	const struct end client = { message->node, write->file, message->request };
+
+	if (g_hash_table_contains(serving->ends, &server) || g_hash_table_contains(serving->ends, &client))
+		return;
+	struct dtc_followed_hop hop = {
+		.request = message->request,
+		.client_node = message->node,
+		.server_node = node,
+		.client_thread = write->thread,
+		.server_thread = read->thread,
+		.client_file = write->file,
+		.server_file = file,
+		.client_begin_ns = write->begin_ns,
+		.client_end_ns = write->end_ns == DTC_TIME_NONE ? write->begin_ns : write->end_ns,
+		.server_begin_ns = read->end_ns,
+		.server_end_ns = read->end_ns,
+	};
+	g_array_append_val(serving->hops, hop);
+	gpointer index = GUINT_TO_POINTER(serving->hops->len);
+	g_hash_table_insert(serving->ends, g_memdup2(&server, sizeof(server)), index);
+	g_hash_table_insert(serving->ends, g_memdup2(&client, sizeof(client)), index);
+}
+
+static void deliver(DtcServing *serving, const struct message *message)
+{
+	const struct dtc_call *write = dtc_history_get_call(serving->histories[message->node], message->call);
+	uint32_t file;
+	guint node;
+
+	if (!find_peer(serving, message->node, write->file, &node, &file))
+		return;
+	uint32_t reader = find_reader(serving, message, node, file);
+	if (add_mark(serving, node, reader, message->request, false) && !message->is_answer)
+		note_hop(serving, message, node, file, reader);
+}
+
+/* --- all together --- */
+
+static int compare_workers(gconstpointer a, gconstpointer b)
+{
+	const struct worker *x = *(const struct worker *const *)a, *y = *(const struct worker *const *)b;
+
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static int compare_messages(gconstpointer a, gconstpointer b)
+{
+	const struct message *x = a, *y = b;
+
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return x->call < y->call ? -1 : x->call > y->call;
+}
+
+static int compare_hops(gconstpointer a, gconstpointer b)
+{
+	const struct dtc_followed_hop *x = a, *y = b;
+
+	if (x->request != y->request)
+		return x->request < y->request ? -1 : 1;
+	if (x->client_begin_ns != y->client_begin_ns)
+		return x->client_begin_ns < y->client_begin_ns ? -1 : 1;
+	if (x->client_node != y->client_node)
+		return x->client_node < y->client_node ? -1 : 1;
+	return x->client_file < y->client_file ? -1 : x->client_file > y->client_file;
+}
+
+void dtc_serving_seal(DtcServing *serving)
+{
+	bool is_more = true;
+
+	g_assert(!serving->is_sealed);
+	for (guint round = 0; round < MAX_ROUNDS && is_more; round++) {
+		g_ptr_array_sort(serving->order, compare_workers);
+		for (guint i = 0; i < serving->order->len; i++) {
+			struct worker *worker = g_ptr_array_index(serving->order, i);
+			if (worker->is_dirty)
+				scan_worker(serving, worker, false);
+		}
+		g_array_sort(serving->messages, compare_messages);
+		guint before = g_hash_table_size(serving->marked);
+		for (guint i = 0; i < serving->messages->len; i++)
+			deliver(serving, &g_array_index(serving->messages, struct message, i));
+		g_array_set_size(serving->messages, 0);
+		is_more = g_hash_table_size(serving->marked) > before;
+	}
+	g_ptr_array_sort(serving->order, compare_workers);
+	for (guint i = 0; i < serving->order->len; i++)
+		scan_worker(serving, g_ptr_array_index(serving->order, i), true);
+	g_array_sort(serving->hops, compare_hops);
+	g_hash_table_remove_all(serving->ends); /* indexes of the unsorted list */
+	g_hash_table_remove_all(serving->calls);
+	g_hash_table_remove_all(serving->marked);
+	serving->is_sealed = true;
+}
+
+const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, uint32_t thread, guint *ret_count)
+{
+	const struct worker *worker = look_up(serving->workers, node, thread);
+
+	*ret_count = worker ? worker->spans->len : 0;
+	return worker && worker->spans->len ? &g_array_index(worker->spans, struct dtc_served, 0) : NULL;
+}
+
+const struct dtc_followed_hop *dtc_serving_get_hops(const DtcServing *serving, guint request, guint *ret_count)
+{
+	guint low = 0, high = serving->hops->len;
+
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+		if (g_array_index(serving->hops, struct dtc_followed_hop, middle).request < request)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*ret_count = 0;
+	while (low + *ret_count < serving->hops->len &&
+	       g_array_index(serving->hops, struct dtc_followed_hop, low + *ret_count).request == request)
+		++*ret_count;
+	return *ret_count ? &g_array_index(serving->hops, struct dtc_followed_hop, low) : NULL;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * For which request a thread worked when. An event loop or a pooled thread has many requests in its hands; at any time
+ * it works for one. Told by its calls: from a call that moves bytes of a request on, it works for that request, until
+ * it moves another's, goes to wait for events or connections, or has answered. The time that leads up to a call from
+ * such a pause belongs to that call's request too, as far as the thread ran.
+ *
+ * The calls of hops are known from the captures. From there bytes are followed where no capture shows an id: what a
+ * thread writes to a connection while it works for a request is that request's for whoever reads these bytes, and so is
+ * what comes back. These are the inferred hops: over loopback, to a database, through a proxy that drops the id.
+ *
+ * Costs one look at the calls of every thread that served, once per step of the longest chain of such hops.
+ */
+#pragma once
+
+#include "analyze/request/locate.h"
+
+/* A span in which a thread worked for a request, in node time. Spans of a thread do not overlap. */
+struct dtc_served {
+	int64_t begin_ns;
+	int64_t end_ns;
+	guint request;
+	bool leads; /* the thread paused, or worked for nobody known, before the request's call at the end */
+};
+
+/* A hop that no capture shows with an id: followed from call to call. */
+struct dtc_followed_hop {
+	guint request;
+	guint client_node, server_node;
+	uint32_t client_thread, server_thread;
+	uint32_t client_file, server_file;
+	int64_t client_begin_ns, client_end_ns; /* first write to last read, node time of the client */
+	int64_t server_begin_ns, server_end_ns; /* first read to last write, node time of the server */
+};
+
+typedef struct DtcServing DtcServing;
+
+/* Everything is borrowed: histories has node_count elements, NULL without a kernel trace. Caller owns. */
+DtcServing *dtc_serving_new(guint node_count, const DtcHistory *const *histories, const DtcClocks *clocks);
+void dtc_serving_free(DtcServing *serving);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcServing, dtc_serving_free)
+
+/* The calls of a placed request, in whatever order; the place is not kept. */
+void dtc_serving_add(DtcServing *serving, guint request, const struct dtc_place *place);
+/* Follows the bytes. To be called once, after the last request was added. */
+void dtc_serving_seal(DtcServing *serving);
+
+/* By time. Borrowed; NULL with 0 for a thread that served nobody. */
+const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, uint32_t thread, guint *ret_count);
+/* The followed hops of a request, by begin at the client's node. Borrowed. */
+const struct dtc_followed_hop *dtc_serving_get_hops(const DtcServing *serving, guint request, guint *ret_count);
