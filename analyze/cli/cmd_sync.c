@@ -76,7 +76,8 @@ static bool check_options(struct sync_options *options, int argc, GError **error
 	}
 	if (options->common.sync_file) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-			    "--sync is for analyses, and this command makes what it reads\nuse --save FILE to write it");
+			    "--sync is for analyses, and this command makes what it reads\nuse --save FILE to write "
+			    "it");
 		return false;
 	}
 	return dtc_common_options_get_json(&options->common, &options->is_json, error);
@@ -109,7 +110,8 @@ static bool plot(const struct sync_options *options, const DtcSync *sync, const 
 	g_autoptr(GError) cause = NULL;
 	if (g_file_set_contents(options->plot, drawing, -1, &cause))
 		return true;
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_UNREADABLE, "cannot write '%s': %s\ngive another file with --plot",
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_UNREADABLE,
+		"cannot write '%s': %s\ngive another file with --plot",
 		    options->plot, cause->message);
 	return false;
 }

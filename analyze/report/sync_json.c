@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Numbers and fixed words are written directly, names through json-glib, which knows how to quote: an alignment of a
- * hundred nodes has a quarter of a million knots, and a tree of nodes would take a hundred times the memory of its text.
+ * hundred nodes has a quarter of a million knots, and a tree of nodes would take a hundred times the memory of its
+ * text.
  */
 #include "analyze/report/sync_view.h"
 
@@ -40,9 +41,11 @@ static void append_assumptions(GString *out, const struct dtc_fit_options *optio
 	g_string_append(out, ", \"max_wander_ppm\": ");
 	append_double(out, options->max_wander_ppm);
 	g_string_append(out, ", \"text\": ");
-	append_string(out, "the relative rate of any two clocks is within max_drift_ppm of one and deviates from a constant "
+	append_string(out,
+		"the relative rate of any two clocks is within max_drift_ppm of one and deviates from a constant "
 			   "by at most max_wander_ppm, and changes by at most that within a minute unless the messages "
-			   "contradict it, except at the steps listed; bounds hold for the messages that were not trimmed");
+			   "contradict it, except at the steps listed; bounds hold for the messages that were not "
+			   "trimmed");
 	g_string_append_c(out, '}');
 }
 

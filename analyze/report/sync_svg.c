@@ -124,10 +124,12 @@ static void append_frame(GString *out, const struct frame *frame, const DtcSync 
 			       "</text>\n<text x=\"%d\" y=\"%d\" text-anchor=\"end\">drift %+.4f ppm, %u left out, %u "
 			       "steps</text>\n",
 			       WIDTH - 20, frame->top + 18, pair->drift_ppm, pair->trimmed_count, pair->step_count);
-	g_string_append_printf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#aaa\"/>\n", LEFT,
+	g_string_append_printf(out,
+		"<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#aaa\"/>\n", LEFT,
 			       frame->top + TOP, PLOT_WIDTH, PLOT_HEIGHT);
 	for (int i = -2; i <= 2; i++)
-		g_string_append_printf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%+.4g &#181;s</text>\n", LEFT - 6,
+		g_string_append_printf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%+.4g &#181;s</text>\n",
+			LEFT - 6,
 				       get_y(frame, frame->reach_us * i / 2) + 4, frame->reach_us * i / 2);
 	for (int i = 0; i <= 4; i++)
 		g_string_append_printf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.3g s</text>\n",
@@ -137,7 +139,8 @@ static void append_frame(GString *out, const struct frame *frame, const DtcSync 
 		const DtcClocks *clocks = dtc_sync_get_clocks(sync);
 		DtcClusterTime at = dtc_clocks_to_cluster(clocks, pair->a, (DtcNodeTime){ pair->steps[i].a_ns });
 		double x = get_x(frame, ((double)at.ns - frame->begin_ns) / 1e9);
-		g_string_append_printf(out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"#c60\"/>\n", x, x,
+		g_string_append_printf(out, "<line x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\" stroke=\"#c60\"/>\n",
+				       x, x,
 				       frame->top + TOP, frame->top + TOP + PLOT_HEIGHT);
 	}
 	g_string_append_printf(out, "<line x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\" stroke=\"#000\"/>\n", LEFT,
@@ -150,7 +153,8 @@ static void append_pair(GString *out, const DtcSync *sync, const struct dtc_sync
 	const DtcClocks *clocks = dtc_sync_get_clocks(sync);
 	int64_t begin = dtc_clocks_to_cluster(clocks, pair->a, (DtcNodeTime){ pair->begin_ns }).ns;
 	int64_t end = dtc_clocks_to_cluster(clocks, pair->a, (DtcNodeTime){ pair->end_ns }).ns;
-	struct frame frame = { .begin_ns = (double)begin, .length_s = MAX((double)(end - begin) / 1e9, 1e-6), .top = top };
+	struct frame frame = { .begin_ns = (double)begin, .length_s = MAX((double)(end - begin) / 1e9, 1e-6),
+			       .top = top };
 	g_autoptr(GArray) there = g_array_new(FALSE, FALSE, sizeof(struct dot));
 	g_autoptr(GArray) back = g_array_new(FALSE, FALSE, sizeof(struct dot));
 	collect_dots(clocks, match->ab, match->ab_count, match->a, match->b, true, begin, there);
@@ -185,7 +189,8 @@ static void append_rate(GString *out, const DtcSync *sync, guint node, int top)
 	g_string_append_printf(out, "<text x=\"%d\" y=\"%d\" font-weight=\"bold\">", LEFT, top + 16);
 	append_escaped(out, dtc_sync_get_node_name(sync, node));
 	g_string_append_printf(out,
-			       "</text>\n<text x=\"%d\" y=\"%d\" text-anchor=\"end\">rate of the map %+.4f ppm, &#177;%.3g "
+			       "</text>\n<text x=\"%d\" y=\"%d\" text-anchor=\"end\">rate of the map %+.4f ppm, "
+			       "&#177;%.3g "
 			       "ppm around it</text>\n<polyline fill=\"none\" stroke=\"#063\" points=\"",
 			       WIDTH - 20, top + 16, mean * 1e6, reach);
 	for (guint i = 0; i < RATE_POINTS; i++)
@@ -221,7 +226,8 @@ char *dtc_sync_to_svg(const DtcSync *sync, const DtcMatches *matches)
 	}
 	GString *out = g_string_new(NULL);
 	g_string_append_printf(out,
-			       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" font-family=\"sans-serif\" "
+			       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+			       "font-family=\"sans-serif\" "
 			       "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n%s</svg>\n",
 			       WIDTH, top + 10, body->str);
 	return g_string_free(out, FALSE);

@@ -33,7 +33,9 @@ static char *format_half(int64_t width_ns)
 
 static enum dtc_style get_style(enum dtc_pair_status status)
 {
-	return status == DTC_PAIR_ALIGNED ? DTC_STYLE_GREEN : status == DTC_PAIR_NONE ? DTC_STYLE_DIM : DTC_STYLE_YELLOW;
+	if (status == DTC_PAIR_ALIGNED)
+		return DTC_STYLE_GREEN;
+	return status == DTC_PAIR_NONE ? DTC_STYLE_DIM : DTC_STYLE_YELLOW;
 }
 
 static void add_pair_details(DtcLayout *layout, const DtcSync *sync, const struct dtc_sync_pair *pair)
@@ -56,7 +58,8 @@ static void add_pair_details(DtcLayout *layout, const DtcSync *sync, const struc
 	for (guint i = 0; i < MIN(pair->trimmed_count, TRIMMED_SHOWN); i++) {
 		const struct dtc_sync_trimmed *trimmed = &pair->trimmed[i];
 		g_autofree char *by = dtc_duration_format(trimmed->by_ns);
-		dtc_layout_add(layout, DTC_STYLE_DIM, "    left out: from %s, sent %" G_GINT64_FORMAT " ns, %s too early",
+		dtc_layout_add(layout, DTC_STYLE_DIM,
+			"    left out: from %s, sent %" G_GINT64_FORMAT " ns, %s too early",
 			       dtc_sync_get_node_name(sync, trimmed->from), (gint64)trimmed->sent_ns, by);
 		dtc_layout_end_line(layout);
 	}
@@ -74,7 +77,8 @@ static void add_pairs(DtcLayout *layout, const DtcSync *sync, guint width)
 	for (guint i = 0; i < MIN(count, PAIRS_SHOWN); i++) {
 		const struct dtc_sync_pair *pair = dtc_sync_get_pair(sync, i);
 		g_autofree char *messages =
-			g_strdup_printf("%" G_GUINT64_FORMAT " > < %" G_GUINT64_FORMAT, pair->messages_ab, pair->messages_ba);
+			g_strdup_printf("%" G_GUINT64_FORMAT " > < %" G_GUINT64_FORMAT, pair->messages_ab,
+				pair->messages_ba);
 		dtc_layout_add_space(layout, 2);
 		add_clipped(layout, dtc_sync_get_node_name(sync, pair->a), name);
 		dtc_layout_add_space(layout, 1);
@@ -97,7 +101,8 @@ static void add_pairs(DtcLayout *layout, const DtcSync *sync, guint width)
 		add_pair_details(layout, sync, pair);
 	}
 	if (count > PAIRS_SHOWN) {
-		dtc_layout_add(layout, DTC_STYLE_DIM, "  %u more pairs (all of them in --format json)", count - PAIRS_SHOWN);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "  %u more pairs (all of them in --format json)",
+			       count - PAIRS_SHOWN);
 		dtc_layout_end_line(layout);
 	}
 }
@@ -143,14 +148,16 @@ char *dtc_sync_to_text(const DtcSync *sync, const DtcFindings *findings, guint w
 	for (guint i = 0; i < MIN(nodes, NODES_SHOWN); i++)
 		add_node(layout, sync, i);
 	if (nodes > NODES_SHOWN) {
-		dtc_layout_add(layout, DTC_STYLE_DIM, "  %u more nodes (all of them in --format json)", nodes - NODES_SHOWN);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "  %u more nodes (all of them in --format json)",
+			       nodes - NODES_SHOWN);
 		dtc_layout_end_line(layout);
 	}
 	add_pairs(layout, sync, width);
 	dtc_layout_add_heading(layout, "assumptions", NULL);
 	g_autofree char *text = g_strdup_printf(
-		"  Certified means: true if the rates of any two clocks differ by at most %g ppm and stay within %g ppm of a "
-		"constant between steps, drifting no faster than that per minute, no message is faster than %" G_GINT64_FORMAT
+		"  Certified means: true if the rates of any two clocks differ by at most %g ppm and stay within %g "
+		"ppm of a constant between steps, drifting no faster than that per minute, no message is faster "
+		"than %" G_GINT64_FORMAT
 		" ns, and the messages that were not left out are what they seem.",
 		options->max_drift_ppm, options->max_wander_ppm, (gint64)options->min_delay_ns);
 	dtc_layout_add_paragraph(layout, text, 2);

@@ -224,7 +224,8 @@ struct undo {
  * Adds a point to the hull by binary search for its place, so that adding can be undone in constant time: only one
  * entry is overwritten. Points come in order of x, ascending or descending.
  */
-static struct undo chain_push(struct chain *chain, const struct dtc_point *points, guint point, int sign, bool ascending)
+static struct undo chain_push(struct chain *chain, const struct dtc_point *points, guint point, int sign,
+	bool ascending)
 {
 	guint low = 0, high = chain->count; /* keep as many as stay convex */
 	while (low < high) {

@@ -31,7 +31,9 @@ struct DtcSync {
 
 struct dtc_fit_options dtc_fit_options_default(void)
 {
-	return (struct dtc_fit_options){ .reference = -1, .min_delay_ns = 0, .max_drift_ppm = 500, .max_wander_ppm = 2 };
+	return (struct dtc_fit_options){
+		.reference = -1, .min_delay_ns = 0, .max_drift_ppm = 500, .max_wander_ppm = 2
+	};
 }
 
 const char *dtc_pair_status_to_string(enum dtc_pair_status status)
@@ -53,7 +55,8 @@ static bool check_options(const struct dtc_fit_options *options, guint node_coun
 		name = "max-wander", range = "must be between 0 and the maximum drift";
 	}
 	if (name)
-		g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_USAGE, "the value of '%s' is out of range\n%s %s", name, name,
+		g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_USAGE, "the value of '%s' is out of range\n%s %s", name,
+			name,
 			    range);
 	return !name;
 }
@@ -273,7 +276,8 @@ static void verify_pair(const DtcSync *sync, const struct dtc_match_pair *match,
 	if (turned)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, sync->names[pair->a],
 				 "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-				 " messages between '%s' and '%s' arrive before they are sent, by up to %" G_GINT64_FORMAT
+				 " messages between '%s' and '%s' arrive before they are sent, by up to "
+				 "%" G_GINT64_FORMAT
 				 " ns: other pairs contradict them",
 				 turned, pair->messages_ab + pair->messages_ba, sync->names[pair->a],
 				 sync->names[pair->b], (gint64)worst);

@@ -6,7 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Between knots a clock may leave the line by wander * distance / 2; knots are set so that this stays below 0.1 us... */
+/*
+ * Between knots a clock may leave the line by wander * distance / 2; knots are set so that this stays below 0.1 us...
+ */
 #define KNOT_DISTANCE_NS 100000000
 #define KNOTS_MIN 32
 #define KNOTS_MAX 2048
@@ -91,7 +93,8 @@ static void find_ways(const struct component *component, const double *width, gu
 	guint count = component->node_count, done_count = 0;
 	g_autofree bool *done = g_new0(bool, count);
 	/* incidence lists, so that a sparse network of many nodes stays cheap */
-	g_autofree guint *first = g_new0(guint, count + 1), *incident = g_new(guint, 2 * (gsize)component->pair_count + 1);
+	g_autofree guint *first = g_new0(guint, count + 1),
+		*incident = g_new(guint, 2 * (gsize)component->pair_count + 1);
 	for (guint p = 0; p < component->pair_count; p++) {
 		first[component->local[get_pair(component, p)->a]]++;
 		first[component->local[get_pair(component, p)->b]]++;
@@ -430,7 +433,8 @@ static void cover_both(struct dtc_clock_knot *knots, guint count, guint k0, guin
 		last++;
 	int64_t lo_width = knots[k0].cluster_ns - knots[k0].lo_ns, hi_width = knots[k1].hi_ns - knots[k1].cluster_ns;
 	for (guint k = first; k <= last; k++) {
-		int64_t from_before = knots[k].node_ns - knots[k0].node_ns, from_after = knots[k].node_ns - knots[k1].node_ns;
+		int64_t from_before = knots[k].node_ns - knots[k0].node_ns,
+			from_after = knots[k].node_ns - knots[k1].node_ns;
 		int64_t early = knots[k0].cluster_ns + from_before - ABS(from_before) / 500 - lo_width;
 		int64_t late = knots[k1].cluster_ns + from_after + ABS(from_after) / 500 + hi_width;
 		knots[k].lo_ns = MIN(knots[k].lo_ns, early);
@@ -489,7 +493,8 @@ static void make_map(const struct component *component, guint node, struct dtc_n
 	}
 	double span = (double)(component->grid[count - 1] - component->grid[0]);
 	double first = component->hi[node] - component->lo[node];
-	double last = component->hi[(gsize)(count - 1) * nodes + node] - component->lo[(gsize)(count - 1) * nodes + node];
+	double last = component->hi[(gsize)(count - 1) * nodes + node] -
+		      component->lo[(gsize)(count - 1) * nodes + node];
 	map->spread = node == component->root ? 0 : MIN(2 * wander + (first + last) / span, 2 * drift);
 }
 
@@ -519,10 +524,12 @@ static void summarise_steps(const struct component *component, const struct dtc_
 	summary->steps_a = g_new0(struct dtc_sync_step, pair->segment_count);
 	summary->steps_b = g_new0(struct dtc_sync_step, pair->segment_count);
 	for (guint i = 0; i < summary->step_count; i++) {
-		int64_t begin = pair->segments[i].end, at = dtc_pair_get_step(pair, i), end = pair->segments[i + 1].begin;
+		int64_t begin = pair->segments[i].end, at = dtc_pair_get_step(pair, i),
+			end = pair->segments[i + 1].begin;
 		double unused, before = dtc_pair_get_estimate(pair, at, &unused);
 		double after = dtc_pair_get_estimate(pair, at + 1, &unused);
-		int64_t change = dtc_nominal_to_node(b, at + llrint(after)) - dtc_nominal_to_node(b, at + llrint(before));
+		int64_t change = dtc_nominal_to_node(b, at + llrint(after)) -
+			dtc_nominal_to_node(b, at + llrint(before));
 		summary->steps_a[i] = (struct dtc_sync_step){
 			.a_ns = dtc_nominal_to_node(a, at),
 			.begin_ns = dtc_nominal_to_node(a, begin),

@@ -43,7 +43,8 @@ static bool find_distances(const struct dtc_edge *edges, guint edge_count, guint
 	return false;
 }
 
-bool dtc_network_get_bounds(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root, double *ret_lo,
+bool dtc_network_get_bounds(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root,
+	double *ret_lo,
 			    double *ret_hi, guint *ret_edge)
 {
 	guint edge = 0;
@@ -126,7 +127,8 @@ double dtc_network_project(const struct dtc_edge *edges, guint edge_count, guint
 		worst = 0;
 		for (guint e = 0; e < edge_count; e++) {
 			const struct dtc_edge *edge = &edges[e];
-			double room = edge->margin > PROJECTION_ROOM_NS ? edge->margin - PROJECTION_ROOM_NS : edge->margin / 2;
+			double room = edge->margin > PROJECTION_ROOM_NS ? edge->margin - PROJECTION_ROOM_NS
+				: edge->margin / 2;
 			double difference = theta[edge->b] - theta[edge->a] - edge->estimate;
 			double excess = fabs(difference) - room;
 			if (edge->margin < 0 || excess <= ROUNDING_NS)

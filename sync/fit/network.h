@@ -21,14 +21,16 @@ struct dtc_edge {
 	double hi;
 	double estimate;
 	double weight;
-	double margin; /* |theta[b] - theta[a] - estimate| <= margin satisfies the pair's messages; negative: not known */
+	/* |theta[b] - theta[a] - estimate| <= margin satisfies the pair's messages; negative: not known */
+	double margin;
 };
 
 /*
  * Certified bounds of theta[i] - theta[root]. False if the intervals contradict each other around a cycle; then
  * ret_edge is an edge of it.
  */
-bool dtc_network_get_bounds(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root, double *ret_lo,
+bool dtc_network_get_bounds(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root,
+	double *ret_lo,
 			    double *ret_hi, guint *ret_edge);
 
 /* Least squares; theta is the start on entry and the solution on return, theta[root] stays 0. */

@@ -134,7 +134,8 @@ static bool is_smooth(struct dtc_segment *segment, double wander)
 	int64_t grid[SMOOTH_CHECKS];
 	double lo[SMOOTH_CHECKS], hi[SMOOTH_CHECKS];
 	for (guint k = 0; k < SMOOTH_CHECKS; k++)
-		grid[k] = segment->begin + (int64_t)((__int128)(segment->end - segment->begin) * k / (SMOOTH_CHECKS - 1));
+		grid[k] = segment->begin +
+			  (int64_t)((__int128)(segment->end - segment->begin) * k / (SMOOTH_CHECKS - 1));
 	segment->is_smooth = true;
 	get_segment_bounds(segment, wander, grid, SMOOTH_CHECKS, lo, hi);
 	for (guint k = 0; k < SMOOTH_CHECKS; k++)

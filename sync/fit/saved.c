@@ -103,7 +103,8 @@ static bool is_valid(const DtraceChain__NodeClock *node)
 
 static void set_damaged(GError **error, const char *path, const char *what)
 {
-	g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_DAMAGED, "'%s' is not a saved alignment: %s\nwrite it again with %s",
+	g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_DAMAGED,
+		"'%s' is not a saved alignment: %s\nwrite it again with %s",
 		    path, what, "`dtrace-chain sync --save FILE`");
 }
 
@@ -256,7 +257,8 @@ static bool parse_text(const char *text, const char *path, const char *const *na
 			*ret_reference = MIN(*ret_reference, node);
 		} else if (!parse_line(word + 1, &line)) {
 			g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_DAMAGED,
-				    "line %u of '%s' is not a clock\nexpected 'NODE OFFSET [RATEppm] [~ERROR]', e.g. %s",
+				    "line %u of '%s' is not a clock\nexpected 'NODE OFFSET [RATEppm] [~ERROR]', e.g. "
+				    "%s",
 				    i + 1, path, "'web +37.5s 51ppm ~20us'");
 			return false;
 		} else if (node < count) {
@@ -308,7 +310,8 @@ DtcClocks *dtc_clocks_read_file(const char *path, const char *const *names, cons
 	g_autofree char *bytes = NULL;
 	gsize size;
 	if (!g_file_get_contents(path, &bytes, &size, &cause)) {
-		g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_UNREADABLE, "cannot read '%s': %s\n--sync takes a file that %s",
+		g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_UNREADABLE,
+			"cannot read '%s': %s\n--sync takes a file that %s",
 			    path, cause->message, "`dtrace-chain sync --save FILE` wrote, or a text");
 		return NULL;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Alignments in files: written by us (proto/sync.proto behind the line "DTCSYNC1"), or by hand as text, one node a line:
+ * Alignments in files: written by us (proto/sync.proto behind the line "DTCSYNC1"), or by hand as text, one node a
+ * line:
  *
  *   # the clock of web is 37.5 s ahead of the reference's and gains 51 us per second, give or take 20 us
  *   web +37.5s 51ppm ~20us

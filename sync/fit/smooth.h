@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tighter bounds from the second part of the assumption: the rate changes by at most change_rate per ns, so around x the
+ * Tighter bounds from the second part of the assumption: the rate changes by at most change_rate per ns, so around x
+ * the
  * difference of the clocks is a line up to change_rate t^2 / 2. Each point, lifted by that much, bounds the line; the
  * best bound at x is a linear program in two unknowns (value and slope at x) over the points near x.
  */

@@ -12,7 +12,10 @@
 
 #define MESSAGES_PER_WINDOW 96
 #define WINDOWS_MAX 512
-/* Delays near the smallest come at a density of about count / spread: a gap of this many mean gaps (e^-14) is no chance. */
+/*
+ * Delays near the smallest come at a density of about count / spread: a gap of this many mean gaps (e^-14) is no
+ * chance.
+ */
 #define GAP_FACTOR 14
 /* No more than this part of a window or of a pair is taken for wrong. */
 #define WRONG_PART 8

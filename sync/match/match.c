@@ -122,12 +122,14 @@ static void choose_sources(struct matcher *matcher, guint node, const DtcPackets
 				continue;
 			relation->identity = true;
 			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, source->node,
-					 "the trace has no packets with headers: its clock is taken to be the capture's");
+					 "the trace has no packets with headers: its clock is taken to be the "
+					 "capture's");
 		}
 		ret_chosen[d] = source->capture;
 		if (source->kernel && relation->count)
 			dtc_findings_add(findings, DTC_SEVERITY_INFO, false, source->node,
-					 "%s packets are taken from the capture, whose clock is known to %" G_GINT64_FORMAT
+					 "%s packets are taken from the capture, whose clock is known to "
+					 "%" G_GINT64_FORMAT
 					 " ns in the trace's",
 					 verbs[d], relation->error_ns);
 	}
@@ -346,7 +348,8 @@ static void match_bare(struct matcher *matcher)
 
 static guint64 get_sample_key(const struct dtc_flow *flow, const struct dtc_seen *seen)
 {
-	guint64 hash = ((guint64)flow->source_port << 16 | flow->destination_port) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+	guint64 hash =
+		((guint64)flow->source_port << 16 | flow->destination_port) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
 	hash = (hash ^ seen->seq) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
 	hash = (hash ^ (hash >> 29) ^ seen->ack) * G_GUINT64_CONSTANT(0x94d049bb133111eb);
 	return hash ^ (hash >> 32);
@@ -403,7 +406,8 @@ static void collect_addresses(struct matcher *matcher)
 			const uint8_t *address = get_flow(stream)->source;
 			gpointer known;
 			gpointer value = GUINT_TO_POINTER(stream->node + 1);
-			if (g_hash_table_lookup_extended(matcher->node_by_address, address, NULL, &known) && known != value)
+			if (g_hash_table_lookup_extended(matcher->node_by_address, address, NULL, &known) &&
+				known != value)
 				value = NULL;
 			g_hash_table_insert(matcher->node_by_address, (gpointer)address, value);
 		}
@@ -423,7 +427,8 @@ static void count_unused(struct matcher *matcher)
 				matcher->node_by_address,
 				stream->direction == DTC_SENT ? flow->destination : flow->source));
 			if (peer)
-				dtc_matches_add_unmatched(matcher->matches, stream->node, peer - 1, stream->packet_count);
+				dtc_matches_add_unmatched(matcher->matches, stream->node, peer - 1,
+					stream->packet_count);
 		}
 	}
 }

@@ -101,7 +101,8 @@ static int64_t get_stretch_difference(const struct pairing *pairings, guint coun
 		values[i] = pairings[i].difference_ns;
 	qsort(values, count, sizeof(*values), compare_differences);
 	guint first = 0;
-	while (first + 2 < count && first < count / 8 && values[first + 1] - values[first] > values[count / 2] - values[first + 1])
+	while (first + 2 < count && first < count / 8 && values[first + 1] - values[first] > values[count / 2] -
+		values[first + 1])
 		first++;
 	return values[first];
 }

@@ -41,7 +41,8 @@ struct cluster {
 
 static inline double cluster_random(struct cluster *cluster)
 {
-	cluster->state = cluster->state * G_GUINT64_CONSTANT(6364136223846793005) + G_GUINT64_CONSTANT(1442695040888963407);
+	cluster->state = cluster->state * G_GUINT64_CONSTANT(6364136223846793005) +
+		G_GUINT64_CONSTANT(1442695040888963407);
 	return ((double)(cluster->state >> 11) + 0.5) / 9007199254740992.0;
 }
 
@@ -70,7 +71,8 @@ static inline void cluster_wander(struct cluster *cluster, guint node, double wa
 	for (guint k = 0; k < clock->knot_count; k++) {
 		double sine = sine_period_s > 0 ? sin(2 * G_PI * k * clock->knot_s / sine_period_s + phase) : 0;
 		clock->knot_rate[k] = walk + sine_rate * sine;
-		clock->knot_gained[k] = k ? clock->knot_gained[k - 1] + clock->knot_rate[k - 1] * clock->knot_s * 1e9 : 0;
+		clock->knot_gained[k] = k ? clock->knot_gained[k - 1] + clock->knot_rate[k - 1] * clock->knot_s * 1e9
+			: 0;
 		/* nearly normal: the sum of twelve has variance one */
 		double normal = -6;
 		for (guint i = 0; i < 12; i++)

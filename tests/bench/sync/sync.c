@@ -30,8 +30,10 @@ struct bench_case {
 };
 
 static const struct bench_case cases[] = {
-	{ .name = "2 nodes, 1,000", .nodes = 2, .messages = 1000, .duration_s = 600, .reach_ns = 300, .before = "928 ns" },
-	{ .name = "2 nodes, 10,000", .nodes = 2, .messages = 10000, .duration_s = 600, .reach_ns = 40, .before = "333 ns" },
+	{ .name = "2 nodes, 1,000", .nodes = 2, .messages = 1000, .duration_s = 600, .reach_ns = 300, .before =
+		"928 ns" },
+	{ .name = "2 nodes, 10,000", .nodes = 2, .messages = 10000, .duration_s = 600, .reach_ns = 40, .before =
+		"333 ns" },
 	{ .name = "10 nodes, mesh, 2,000", .nodes = 10, .messages = 2000, .duration_s = 600, .reach_ns = 150,
 	  .before = "1573 ns" },
 	{ .name = "10 nodes, line, 2,000", .nodes = 10, .messages = 2000, .shape = LINE, .duration_s = 600,
@@ -51,7 +53,8 @@ static const struct bench_case cases[] = {
 	  .reach_ns = 20000, .before = "83 us" },
 	{ .name = "2 nodes, 10,000, epoch 1.7e9 s", .nodes = 2, .messages = 10000, .duration_s = 600,
 	  .base_ns = G_GINT64_CONSTANT(1700000000000000000), .reach_ns = 40, .before = "0.4 s" },
-	{ .name = "2 nodes, 1,000,000", .nodes = 2, .messages = 1000000, .duration_s = 600, .reach_ns = 40, .before = "" },
+	{ .name = "2 nodes, 1,000,000", .nodes = 2, .messages = 1000000, .duration_s = 600, .reach_ns = 40, .before =
+		"" },
 };
 
 struct outcome {
@@ -174,7 +177,8 @@ static bool run_case(const struct bench_case *entry, guint seeds)
 	double error = get_median(errors, seeds), median = get_median(medians, seeds);
 	bool ok = error <= entry->reach_ns && outside <= 0 && (entry->reach_width == 0 || median <= entry->reach_width);
 	printf("%-34s %9.0f %9.0f %9.0f  %-8s %5.3f %6.3f %8.0f %7.3f  %s", entry->name, error, errors[seeds - 1],
-	       entry->reach_ns, entry->before, median, width, outside, get_median(seconds, seeds), ok ? "ok" : "MISSED");
+	       entry->reach_ns, entry->before, median, width, outside, get_median(seconds, seeds), ok ? "ok"
+	       	: "MISSED");
 	if (entry->step_ns)
 		printf("  step found within %.3f s, %.0f ns", place, step);
 	if (entry->wrong_part > 0)

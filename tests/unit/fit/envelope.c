@@ -19,7 +19,8 @@ static void fill(struct dtc_point *points, guint count, double rate, int sign)
 {
 	for (guint i = 0; i < count; i++) {
 		points[i].x = (int64_t)(get_random() * 1e10);
-		points[i].v = (int64_t)(rate * (double)points[i].x) + sign * (int64_t)(20000 - 50000 * log(get_random()));
+		points[i].v = (int64_t)(rate * (double)points[i].x) +
+			sign * (int64_t)(20000 - 50000 * log(get_random()));
 	}
 	dtc_points_sort(points, count);
 }
@@ -85,7 +86,8 @@ static void test_against_definition(void)
 			for (guint k = 0; k < 11; k++) {
 				double plain = get_bound_plainly(points, POINTS, sign, wander, &rates, grid[k]);
 				g_assert_cmpfloat(sign * (all[k] - plain), >=, -0.01); /* never too tight */
-				g_assert_cmpfloat(sign * (all[k] - plain), <=, 30);	/* the plain one steps coarsely */
+				/* the plain one steps coarsely */
+				g_assert_cmpfloat(sign * (all[k] - plain), <=, 30);
 			}
 			if (wander != 0)
 				continue;

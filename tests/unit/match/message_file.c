@@ -22,7 +22,8 @@ static void test_exact(void)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DtcMatches) matches =
-		read_text("# made by hand\n\n3\n0 2 1795168667.655937461 0.000000001\r\n2 0 7 1795168667.6559374619\n0 1 1.5 2",
+		read_text("# made by hand\n\n3\n0 2 1795168667.655937461 0.000000001\r\n2 0 7 "
+		"1795168667.6559374619\n0 1 1.5 2",
 			  -1, &error);
 	struct dtc_match_pair pair;
 	g_assert_no_error(error);
@@ -35,7 +36,8 @@ static void test_exact(void)
 	dtc_matches_get_pair(matches, 1, &pair);
 	g_assert_cmpint(pair.ab[0].sent_ns, ==, G_GINT64_CONSTANT(1795168667655937461));
 	g_assert_cmpint(pair.ab[0].received_ns, ==, 1);
-	g_assert_cmpint(pair.ba[0].received_ns, ==, G_GINT64_CONSTANT(1795168667655937461)); /* the tenth digit is cut */
+	/* the tenth digit is cut */
+	g_assert_cmpint(pair.ba[0].received_ns, ==, G_GINT64_CONSTANT(1795168667655937461));
 }
 
 static void test_damaged(void)
