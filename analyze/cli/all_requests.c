@@ -4,10 +4,10 @@
 #include "dtrace-chain/error.h"
 
 static bool add_request(DtcSummary *summary, const DtcLoad *load, const DtcRequests *requests, DtcLocator *locator,
-			guint index)
+			const DtcServing *serving, guint index)
 {
 	static const struct dtc_path_options path_options = { .path_only = true };
-	struct dtc_question question = { 0 };
+	struct dtc_question question = { .serving = serving };
 	g_autoptr(DtcFindings) findings = dtc_findings_new(); /* of this request; its own report shows them */
 
 	g_autoptr(DtcReport) report = NULL;
@@ -38,10 +38,12 @@ bool dtc_all_requests_add(DtcSummary *summary, const DtcLoad *load, DtcProgress 
 		return false;
 	}
 	g_autoptr(DtcLocator) locator = dtc_load_new_locator(load, requests);
+	dtc_progress_show(progress, "placing %u requests", count);
+	g_autoptr(DtcServing) serving = dtc_question_new_serving(load, requests, locator, G_MAXUINT);
 	for (guint i = 0; i < count; i++) {
 		if (dtc_progress_is_due(progress))
 			dtc_progress_show(progress, "explaining requests: %u of %u", i, count);
-		skipped += !add_request(summary, load, requests, locator, i);
+		skipped += !add_request(summary, load, requests, locator, serving, i);
 	}
 	dtc_progress_clear(progress);
 	if (skipped)

@@ -131,7 +131,7 @@ static bool find_thread(const DtcLoad *load, const struct analyze_options *optio
 }
 
 static bool find_request(const DtcLoad *load, const struct analyze_options *options, const DtcRequests *requests,
-			 DtcFindings *findings, struct dtc_question *question, GError **error)
+			 DtcFindings *findings, struct dtc_question *question, DtcServing **ret_serving, GError **error)
 {
 	guint index;
 
@@ -145,7 +145,11 @@ static bool find_request(const DtcLoad *load, const struct analyze_options *opti
 	if (!dtc_request_find(requests, options->request_id, &index, error))
 		return false;
 	g_autoptr(DtcLocator) locator = dtc_load_new_locator(load, requests);
-	return dtc_question_set_request(question, load, requests, locator, index, findings, error);
+	if (!dtc_question_set_request(question, load, requests, locator, index, findings, error))
+		return false;
+	*ret_serving = dtc_question_new_serving(load, requests, locator, index);
+	question->serving = *ret_serving;
+	return true;
 }
 
 static bool print_report(const DtcReport *report, const struct analyze_options *options, GError **error)
@@ -195,6 +199,7 @@ static bool answer(const struct analyze_options *options, int argc, char **argv,
 	};
 	struct dtc_question question = { 0 };
 	g_autoptr(DtcRequests) requests = NULL;
+	g_autoptr(DtcServing) serving = NULL;
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
 	if (!bundle || !dtc_export_options_check(&options->files, bundle, error))
@@ -205,7 +210,7 @@ static bool answer(const struct analyze_options *options, int argc, char **argv,
 		return false;
 	if (options->request_id)
 		requests = dtc_requests_new(dtc_load_get_exchanges(load));
-	bool found = requests ? find_request(load, options, requests, findings, &question, error) :
+	bool found = requests ? find_request(load, options, requests, findings, &question, &serving, error) :
 				find_thread(load, options, findings, &question, error);
 	found = found && explain(load, &question, options, findings, progress, ret_complete, error);
 	dtc_question_clear(&question);

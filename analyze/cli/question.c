@@ -2,6 +2,7 @@
 #include "analyze/cli/question.h"
 #include "dtrace-chain/error.h"
 
+#define BUSY_SHOWN 5 /* other requests that a finding names */
 #define SPIN_NS (10 * 1000 * 1000) /* shorter user-mode runs are nothing to wonder about */
 
 /* What the reader should know about how the request was placed. */
@@ -60,6 +61,23 @@ void dtc_question_clear(struct dtc_question *question)
 	*question = (struct dtc_question){ 0 };
 }
 
+DtcServing *dtc_question_new_serving(const DtcLoad *load, const DtcRequests *requests, DtcLocator *locator,
+				     guint index)
+{
+	DtcServing *serving = dtc_serving_new(dtc_load_get_node_count(load), dtc_load_get_histories(load),
+					      dtc_load_get_clocks(load));
+
+	for (guint i = 0; i < dtc_requests_get_count(requests); i++) {
+		if (index != G_MAXUINT && i != index && !dtc_locator_may_overlap(locator, index, i))
+			continue;
+		struct dtc_place *place = dtc_locator_find(locator, i);
+		dtc_serving_add(serving, i, place);
+		dtc_place_free(place);
+	}
+	dtc_serving_seal(serving);
+	return serving;
+}
+
 bool dtc_question_set_request(struct dtc_question *question, const DtcLoad *load, const DtcRequests *requests,
 			      DtcLocator *locator, guint index, DtcFindings *findings, GError **error)
 {
@@ -67,6 +85,8 @@ bool dtc_question_set_request(struct dtc_question *question, const DtcLoad *load
 	struct dtc_place *place = dtc_locator_find(locator, index);
 
 	question->place = place;
+	question->requests = requests;
+	question->index = index;
 	question->request = dtc_requests_get(requests, index);
 	if (place->thread == DTC_NONE) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
@@ -108,6 +128,8 @@ static DtcReport *build_report(const DtcLoad *load, const struct dtc_question *q
 		.place = question->place,
 		.histories = dtc_load_get_histories(load),
 	};
+	if (question->serving)
+		input.followed = dtc_serving_get_hops(question->serving, question->index, &input.followed_count);
 	if (question->request) {
 		input.request = question->request->id;
 		input.identities = question->request->identities;
@@ -179,6 +201,55 @@ static void add_spin_finding(const DtcPath *path, const DtcLoad *load, DtcFindin
 				 longest->comm, longest->tid, (double)longest_ns / 1e6);
 }
 
+/* What a thread did for others on the path. */
+struct busy {
+	const struct dtc_segment *first; /* names the thread */
+	const char *other;
+	int64_t ns;
+};
+
+static int compare_busy(const void *a, const void *b)
+{
+	const struct busy *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->first->begin.ns < y->first->begin.ns ? -1 : x->first->begin.ns > y->first->begin.ns;
+}
+
+/* Waiting for other requests in the same loop, pool or lock, if it is a part of the whole that matters. */
+static void add_busy_findings(const DtcPath *path, const DtcLoad *load, DtcFindings *findings)
+{
+	int64_t whole_ns = dtc_path_get_end(path).ns - dtc_path_get_begin(path).ns;
+	g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(struct busy));
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+
+	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(path, i);
+		if (!s->busy_with)
+			continue;
+		char *key = g_strdup_printf("%u %u %s", s->node, s->thread, s->busy_with);
+		guint at = GPOINTER_TO_UINT(g_hash_table_lookup(seen, key));
+		if (!at) {
+			struct busy new = { s, s->busy_with, 0 };
+			g_array_append_val(all, new);
+			at = all->len;
+		}
+		g_hash_table_insert(seen, key, GUINT_TO_POINTER(at));
+		g_array_index(all, struct busy, at - 1).ns += s->end.ns - s->begin.ns;
+	}
+	if (all->len)
+		g_array_sort(all, compare_busy);
+	for (guint i = 0; i < MIN(all->len, BUSY_SHOWN); i++) {
+		const struct busy *busy = &g_array_index(all, struct busy, i);
+		if (busy->ns < whole_ns / 100)
+			break;
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, dtc_load_get_node_names(load)[busy->first->node],
+				 "%s (tid %d) worked %.3f ms for request %s while this one waited", busy->first->comm,
+				 busy->first->tid, (double)busy->ns / 1e6, busy->other);
+	}
+}
+
 /* Packets that no other node's match: drops, other peers, missing events. */
 static void add_unmatched_findings(const DtcLoad *load, DtcFindings *findings)
 {
@@ -205,6 +276,10 @@ DtcReport *dtc_question_answer(const struct dtc_question *question, const DtcLoa
 	g_autoptr(DtcPath) path = dtc_path_walk(dtc_load_get_links(load), &question->target, options, error);
 	if (!path)
 		return NULL;
+	if (question->serving)
+		dtc_path_name_busy(path, question->index, question->requests, question->serving,
+				   dtc_load_get_clocks(load));
+	add_busy_findings(path, load, findings);
 	add_reversal_findings(path, load, findings);
 	add_unmatched_findings(load, findings);
 	add_spin_finding(path, load, findings);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analyze/cli/load.h"
+#include "analyze/path/busy.h"
 #include "analyze/path/walk.h"
 #include "analyze/report/model.h"
 
@@ -13,9 +14,20 @@ struct dtc_question {
 	const struct dtc_request *request;
 	const struct dtc_exchange *exchange; /* the attempt that was answered last */
 	struct dtc_place *place;	     /* owned */
+	/* for which requests threads worked, so that waiting for others is named; NULL: not to be named. Borrowed. */
+	const DtcServing *serving;
+	const DtcRequests *requests;
+	guint index; /* of the request in requests */
 };
 
 void dtc_question_clear(struct dtc_question *question);
+
+/*
+ * For which requests the threads worked: of all requests (index G_MAXUINT), or of those that may have been in flight
+ * together with one, and of that one. Caller owns.
+ */
+DtcServing *dtc_question_new_serving(const DtcLoad *load, const DtcRequests *requests, DtcLocator *locator,
+				     guint index);
 
 /*
  * The span of a request, and in findings what the reader should know about how it was placed. False with an error if no

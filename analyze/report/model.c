@@ -117,6 +117,58 @@ static struct dtc_report_end make_end(DtcReport *report, const struct dtc_report
 	};
 }
 
+static struct dtc_report_end make_followed_end(DtcReport *report, const struct dtc_report_input *input, guint node,
+					       uint32_t thread_id, int64_t begin_ns, int64_t end_ns)
+{
+	const DtcHistory *history = input->histories[node];
+	const struct dtc_thread *thread = dtc_history_get_thread(history, thread_id);
+
+	return (struct dtc_report_end){
+		.who = make_thread(report, input->cluster, get_node_name(report, input, node),
+				   dtc_history_get_comm(history, thread_id, end_ns),
+				   get_process(dtc_history_get_process(history, thread_id, end_ns),
+					       DTC_CAUSE_UNKNOWN),
+				   thread->pid, thread->tid),
+		.begin_ns = dtc_clocks_to_cluster(input->clocks, node, (DtcNodeTime){ begin_ns }).ns,
+		.end_ns = dtc_clocks_to_cluster(input->clocks, node, (DtcNodeTime){ end_ns }).ns,
+		.link = DTC_LINK_INFERRED,
+	};
+}
+
+/* The hop whose server is that thread at that time: the latest one. */
+static guint find_serving_hop(const DtcReport *report, const struct dtc_report_end *client)
+{
+	guint found = G_MAXUINT;
+
+	for (guint i = 0; i < report->hops->len; i++) {
+		const struct dtc_report_end *server = &g_array_index(report->hops, struct dtc_report_hop, i).server;
+		if (server->link == DTC_LINK_UNKNOWN || server->who.node != client->who.node ||
+		    server->who.tid != client->who.tid || server->begin_ns > client->begin_ns)
+			continue;
+		if (found == G_MAXUINT ||
+		    g_array_index(report->hops, struct dtc_report_hop, found).server.begin_ns < server->begin_ns)
+			found = i;
+	}
+	return found;
+}
+
+/* After the hops that captures show: a parent comes before its children, as followed hops are by begin. */
+static void add_followed_hops(DtcReport *report, const struct dtc_report_input *input)
+{
+	for (guint i = 0; i < input->followed_count; i++) {
+		const struct dtc_followed_hop *from = &input->followed[i];
+		struct dtc_report_hop hop = {
+			.client = make_followed_end(report, input, from->client_node, from->client_thread,
+						    from->client_begin_ns, from->client_end_ns),
+			.server = make_followed_end(report, input, from->server_node, from->server_thread,
+						    from->server_begin_ns, from->server_end_ns),
+			.attempt = 1,
+		};
+		hop.parent = find_serving_hop(report, &hop.client);
+		g_array_append_val(report->hops, hop);
+	}
+}
+
 static void add_hops(DtcReport *report, const struct dtc_report_input *input)
 {
 	for (guint i = 0; i < input->place->hops->len; i++) {
@@ -437,6 +489,8 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 		add_request(report, input);
 	if (input->place)
 		add_hops(report, input);
+	if (input->followed)
+		add_followed_hops(report, input);
 	add_steps(report, input);
 	add_rows(report);
 	add_tiers(report);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "analyze/request/locate.h"
+#include "analyze/request/serving.h"
 #include "dtrace-chain/cluster.h"
 #include "dtrace-chain/finding.h"
 #include "dtrace-chain/path.h"
@@ -40,6 +41,8 @@ struct dtc_report_input {
 	int status;
 	/* where it was; NULL: not known. histories: one per node, NULL where there is none */
 	const struct dtc_place *place;
+	const struct dtc_followed_hop *followed; /* hops without an id; or NULL */
+	guint followed_count;
 	const DtcHistory *const *histories;
 };
 

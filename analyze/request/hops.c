@@ -223,6 +223,44 @@ static GArray *gather(const DtcLocator *locator, const struct dtc_request *reque
 	return hops;
 }
 
+/* --- when a request was in flight --- */
+
+#define SLACK_NS ((int64_t)1000000000)	 /* from a packet to the calls around it */
+#define PATIENCE_NS ((int64_t)60000000000) /* of a client that got no answer */
+
+/* The span of a request's packets in cluster time; false if they are on clocks that nothing relates. */
+static bool get_packet_span(const DtcLocator *locator, guint index, guint *ret_group, int64_t *ret_begin_ns,
+			    int64_t *ret_end_ns)
+{
+	const struct dtc_request *request = dtc_requests_get(locator->requests, index);
+	const DtcExchanges *exchanges = dtc_requests_get_exchanges(locator->requests);
+
+	for (guint i = 0; i < request->exchange_count; i++) {
+		const struct dtc_exchange *e = dtc_exchanges_get(exchanges, request->exchanges[i]);
+		guint group = dtc_clocks_get_group(locator->input.clocks, e->node);
+		int64_t begin_ns = to_cluster(locator, e->node, e->request_ns).ns, end_ns = begin_ns + PATIENCE_NS;
+		if (e->has_response && e->response_complete)
+			end_ns = to_cluster(locator, e->node, e->response_end_ns).ns;
+		if (i > 0 && group != *ret_group)
+			return false;
+		*ret_group = group;
+		*ret_begin_ns = i > 0 ? MIN(*ret_begin_ns, begin_ns) : begin_ns;
+		*ret_end_ns = i > 0 ? MAX(*ret_end_ns, end_ns) : end_ns;
+	}
+	return request->exchange_count > 0;
+}
+
+bool dtc_locator_may_overlap(const DtcLocator *locator, guint request, guint other)
+{
+	guint group[2];
+	int64_t begin_ns[2], end_ns[2];
+
+	if (!get_packet_span(locator, request, &group[0], &begin_ns[0], &end_ns[0]) ||
+	    !get_packet_span(locator, other, &group[1], &begin_ns[1], &end_ns[1]) || group[0] != group[1])
+		return true;
+	return begin_ns[0] <= end_ns[1] + SLACK_NS && begin_ns[1] <= end_ns[0] + SLACK_NS;
+}
+
 /* --- from the flow in a capture to the file in a history --- */
 
 static int64_t get_distance_ns(const DtcPackets *packets, const struct dtc_flow *flow, uint32_t id, int64_t time_ns)

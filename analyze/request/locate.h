@@ -81,3 +81,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcLocator, dtc_locator_free)
 /* The place of the request with an index in requests. Caller owns. */
 struct dtc_place *dtc_locator_find(DtcLocator *locator, guint request);
 void dtc_place_free(struct dtc_place *place);
+
+/*
+ * False if two requests, by their packets, were not in flight at the same time (give or take a second); where clocks
+ * cannot tell, they may have been. Much cheaper than to place them.
+ */
+bool dtc_locator_may_overlap(const DtcLocator *locator, guint request, guint other);

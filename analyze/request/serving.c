@@ -29,7 +29,7 @@ struct worker {
 struct connection {
 	guint request;	/* whose bytes are on it, or STRANGER */
 	bool is_server; /* it was read first: answers are written to it */
-	bool answered;	/* the next bytes to be read are another request */
+	bool answered;	/* the next bytes are another request's */
 };
 
 /* What was written for a request where the other end may read it. */
@@ -265,6 +265,8 @@ static void scan_read(struct scan *scan, const struct dtc_call *call, const stru
 		c->answered = false;
 	} else if (c->is_server && c->answered) {
 		c->request = STRANGER;
+	} else if (!c->is_server) {
+		c->answered = true;
 	}
 	become(scan, c->request, call->begin_ns);
 	if (scan->is_last && !c->is_server && scan->current < STRANGER)
@@ -277,12 +279,14 @@ static void scan_write(struct scan *scan, const struct dtc_call *call, uint32_t 
 
 	if (mark)
 		become(scan, mark->request, call->begin_ns);
-	else if (c->is_server)
+	else if (c->is_server || (scan->current == NOBODY && !c->answered)) /* a connect that had to be waited for */
 		become(scan, c->request, call->begin_ns);
 	if (scan->current >= STRANGER)
 		return;
-	if (!c->is_server)
+	if (!c->is_server) {
 		c->request = scan->current;
+		c->answered = false;
+	}
 	if (scan->is_last) {
 		if (c->is_server)
 			note_hop_end(scan, call, true);
