@@ -6,6 +6,7 @@
 #include "analyze/cli/options.h"
 #include "analyze/cli/terminal.h"
 #include "analyze/report/sync_view.h"
+#include "collect/bundle/output.h"
 #include "dtrace-chain/error.h"
 #include "sync/fit/saved.h"
 
@@ -107,13 +108,7 @@ static bool save(const struct sync_options *options, const DtcSync *sync, GError
 static bool plot(const struct sync_options *options, const DtcSync *sync, const DtcMatches *matches, GError **error)
 {
 	g_autofree char *drawing = dtc_sync_to_svg(sync, matches);
-	g_autoptr(GError) cause = NULL;
-	if (g_file_set_contents(options->plot, drawing, -1, &cause))
-		return true;
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_UNREADABLE,
-		"cannot write '%s': %s\ngive another file with --plot",
-		    options->plot, cause->message);
-	return false;
+	return dtc_output_write(options->plot, drawing, strlen(drawing), error);
 }
 
 /* Everything that is asked of a result; files first, so that a full disk does not go unseen behind a printed answer. */

@@ -7,7 +7,10 @@
 #include "analyze/cli/terminal.h"
 #include "analyze/path/usage.h"
 #include "analyze/report/usage_view.h"
+#include "collect/bundle/output.h"
 #include "dtrace-chain/error.h"
+
+#include <string.h>
 
 #define ROWS_SHOWN 12
 
@@ -73,15 +76,9 @@ static bool check_options(struct usage_options *options, GError **error)
 
 static bool write_dot(const struct usage_options *options, const struct dtc_usage_input *input, GError **error)
 {
-	g_autoptr(GError) reason = NULL;
 	g_autofree char *graph = dtc_usage_to_dot(input);
 
-	if (g_file_set_contents(options->dot, graph, -1, &reason))
-		return true;
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_UNREADABLE,
-		    "cannot write the graph: %s\ngive --dot a file in a directory that exists and may be written to",
-		    reason->message);
-	return false;
+	return dtc_output_write(options->dot, graph, strlen(graph), error);
 }
 
 static bool print(const struct usage_options *options, const struct dtc_usage_input *input, GError **error)

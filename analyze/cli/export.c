@@ -6,6 +6,7 @@
 #include "analyze/report/html.h"
 #include "analyze/report/otlp.h"
 #include "analyze/report/perfetto.h"
+#include "collect/bundle/output.h"
 #include "dtrace-chain/error.h"
 
 #include <errno.h>
@@ -122,6 +123,11 @@ static bool check_output(const char *path, const DtcBundle *bundle, GError **err
 	return true;
 }
 
+bool dtc_export_check_file(const char *path, const DtcBundle *bundle, GError **error)
+{
+	return !path || check_output(path, bundle, error);
+}
+
 bool dtc_export_options_check(const struct dtc_export_options *options, const DtcBundle *bundle, GError **error)
 {
 	const char *paths[OUTPUTS];
@@ -145,49 +151,11 @@ bool dtc_export_options_check(const struct dtc_export_options *options, const Dt
 	return true;
 }
 
-static bool set_unwritable(const char *path, const char *reason, GError **error)
-{
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_UNREADABLE, "cannot write '%s': %s\nname another file", path,
-		    reason);
-	return false;
-}
-
-/* A device or pipe cannot be renamed over: it gets the bytes as they are. */
-static bool write_to_device(const char *path, const char *data, gsize bytes, GError **error)
-{
-	FILE *file = g_fopen(path, "wb");
-
-	if (!file)
-		return set_unwritable(path, g_strerror(errno), error);
-	bool is_written = fwrite(data, 1, bytes, file) == bytes;
-	int reason = errno;
-	if (fclose(file) != 0 && is_written) {
-		is_written = false;
-		reason = errno;
-	}
-	return is_written || set_unwritable(path, g_strerror(reason), error);
-}
-
-static bool write_file(const char *path, const char *data, gsize bytes, GError **error)
-{
-	struct stat info;
-	g_autoptr(GError) reason = NULL;
-
-	if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-		return write_to_device(path, data, bytes, error);
-	/* a link stays a link: what it points to is replaced */
-	g_autofree char *real = resolve(path);
-	if (g_file_set_contents_full(real ? real : path, data, (gssize)bytes, G_FILE_SET_CONTENTS_CONSISTENT, 0644,
-				     &reason))
-		return true;
-	return set_unwritable(path, reason->message, error);
-}
-
 static bool write_text(const char *path, char *text, GError **error)
 {
 	g_autofree char *owned = text;
 
-	return write_file(path, owned, strlen(owned), error);
+	return dtc_export_write_text(path, owned, error);
 }
 
 static bool write_bytes(const char *path, GBytes *bytes, GError **error)
@@ -196,7 +164,7 @@ static bool write_bytes(const char *path, GBytes *bytes, GError **error)
 	gsize count;
 	const char *data = g_bytes_get_data(owned, &count);
 
-	return write_file(path, data, count, error);
+	return dtc_output_write(path, data, count, error);
 }
 
 static bool write_page(const char *file, const DtcReport *report, const DtcPath *path, const DtcLoad *load,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/fit/saved.h"
 
+#include "collect/bundle/output.h"
 #include "dtrace-chain/error.h"
 #include "sync.pb-c.h"
 #include "sync/fit/clocks.h"
@@ -64,12 +65,7 @@ bool dtc_clocks_save(const DtcClocks *clocks, const char *const *names, const ch
 	g_autofree uint8_t *bytes = g_malloc(size);
 	memcpy(bytes, MAGIC, MAGIC_BYTES);
 	dtrace_chain__alignment__pack(&alignment, bytes + MAGIC_BYTES);
-	g_autoptr(GError) cause = NULL;
-	if (g_file_set_contents(path, (const char *)bytes, (gssize)size, &cause))
-		return true;
-	g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_UNREADABLE, "cannot write '%s': %s\ngive another file with --save",
-		    path, cause->message);
-	return false;
+	return dtc_output_write(path, bytes, size, error);
 }
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
