@@ -315,6 +315,8 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 		break;
 	case DTC_EVENT_NET_SEND:
 	case DTC_EVENT_NET_XMIT:
+	case DTC_EVENT_INET_OUT:
+	case DTC_EVENT_INET_IN:
 	case DTC_EVENT_NET_RECEIVE:
 		dtc_machine_apply_net(m, event);
 		break;

@@ -73,11 +73,14 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 		apply_xmit(m, event);
 		return;
 	}
-	bool sent = event->kind == DTC_EVENT_NET_SEND;
-	m->saw_net = true;
-	m->packet_count++;
-	if (!event->headers.ip_version)
-		m->headerless_count++;
+	/* LTTng 2.1's inet_sock_local_* have no addresses: they serve the clocks, and belong to no flow */
+	bool is_bare = event->kind == DTC_EVENT_INET_OUT || event->kind == DTC_EVENT_INET_IN;
+	bool sent = event->kind == DTC_EVENT_NET_SEND || event->kind == DTC_EVENT_INET_OUT;
+	if (!is_bare) {
+		m->saw_net = true;
+		m->packet_count++;
+		m->headerless_count += !event->headers.ip_version;
+	}
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	uint16_t interface = dtc_packets_add_interface(h->packets, event->text[0]);
 	uint32_t id = dtc_packets_add(h->packets, m->now_ns, sent ? DTC_SENT : DTC_RECEIVED, (uint16_t)event->cpu,
@@ -92,14 +95,14 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 
 	uint32_t flow = dtc_packets_get(h->packets, id)->flow;
 	if (sent) {
-		if (event->v[DTC_NET_SKB] != DTC_ABSENT)
+		if (!is_bare && event->v[DTC_NET_SKB] != DTC_ABSENT)
 			g_hash_table_insert(m->queued, GSIZE_TO_POINTER((gsize)event->v[DTC_NET_SKB]),
 					    GUINT_TO_POINTER(id + 1));
 		if (flow != DTC_NONE && context.call != DTC_NONE)
 			bind_file(m, context.call, dtc_packets_get(h->packets, id));
 		return;
 	}
-	for (guint i = cpu->depth; i-- > 0;)
+	for (guint i = cpu->depth; i-- > 0 && !is_bare;)
 		if (cpu->stack[i].kind == DTC_CONTEXT_SOFTIRQ) {
 			cpu->stack[i].packet = id;
 			break;
