@@ -2,9 +2,11 @@
 /* dtrace-chain requests: all requests of a bundle, who is slow and why. */
 #include "analyze/cli/all_requests.h"
 #include "analyze/cli/command.h"
+#include "analyze/cli/export.h"
 #include "analyze/cli/moment.h"
 #include "analyze/cli/options.h"
 #include "analyze/cli/terminal.h"
+#include "analyze/report/requests_html.h"
 #include "analyze/report/summary_view.h"
 #include "dtrace-chain/error.h"
 
@@ -18,6 +20,7 @@ struct requests_options {
 	char *tier;
 	char *min_duration;
 	char *reference;
+	char *html;
 	char **id_headers;
 	int limit; /* -1: not given */
 	int slowest;
@@ -35,6 +38,7 @@ static void options_clear(struct requests_options *options)
 	g_free(options->tier);
 	g_free(options->min_duration);
 	g_free(options->reference);
+	g_free(options->html);
 	g_strfreev(options->id_headers);
 }
 
@@ -57,11 +61,16 @@ static bool parse_options(struct requests_options *options, int *argc, char ***a
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &options->is_exact, "Show all times in nanoseconds", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
+	const GOptionEntry files[] = {
+		{ "html", 0, 0, G_OPTION_ARG_FILENAME, &options->html, "A page for the browser", "FILE" },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
 	g_autoptr(DtcCommandLine) line = dtc_command_line_new("requests");
 
 	options->limit = -1;
 	dtc_common_options_add(&options->common, line);
 	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+	dtc_command_line_add(line, DTC_HEADING_FILES, files, NULL);
 	return dtc_command_line_parse(line, argc, argv, error);
 }
 
@@ -172,7 +181,7 @@ static bool answer(const struct requests_options *options, int argc, char **argv
 	};
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
-	if (!bundle)
+	if (!bundle || !dtc_export_check_file(options->html, bundle, error))
 		return false;
 	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
 	g_autoptr(DtcLoad) load = dtc_load_bundle(bundle, &load_options, progress, findings, error);
@@ -187,6 +196,11 @@ static bool answer(const struct requests_options *options, int argc, char **argv
 	input.origin_ns = find_origin(load);
 	input.reference = dtc_load_get_node_names(load)[dtc_clocks_get_reference(dtc_load_get_clocks(load))];
 	*ret_complete = dtc_findings_get_complete(findings);
+	if (options->html) {
+		g_autofree char *page = dtc_requests_to_html(&input);
+		if (!dtc_export_write_text(options->html, page, error))
+			return false;
+	}
 	return print(&input, options, error);
 }
 

@@ -32,6 +32,11 @@ void dtc_export_options_clear(struct dtc_export_options *options);
  */
 bool dtc_export_options_check(const struct dtc_export_options *options, const DtcBundle *bundle, GError **error);
 
+/* The same for one file, which may be NULL: not wanted. */
+bool dtc_export_check_file(const char *path, const DtcBundle *bundle, GError **error);
+/* Writes a whole text, with an error that names the file. */
+bool dtc_export_write_text(const char *path, const char *text, GError **error);
+
 /* Writes what is wanted; stops at the first that fails, with an error that names the file. */
 bool dtc_export_write(const struct dtc_export_options *options, const DtcReport *report, const DtcPath *path,
 		      const DtcLoad *load, GError **error);

@@ -418,64 +418,12 @@ static void append_data(struct page *p)
 	end_object(p);
 }
 
-static void append_escaped(GString *out, const char *text)
-{
-	g_autofree char *valid = g_utf8_make_valid(text, -1);
-	g_autofree char *escaped = g_markup_escape_text(valid, -1);
-	g_string_append(out, escaped);
-}
-
-/* 'sha256-...' of an inline element, as a content security policy names it. */
-static void append_hash(GString *out, const char *text)
-{
-	g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
-	guint8 digest[32];
-	gsize bytes = sizeof(digest);
-
-	g_checksum_update(checksum, (const guchar *)text, -1);
-	g_checksum_get_digest(checksum, digest, &bytes);
-	g_autofree char *encoded = g_base64_encode(digest, bytes);
-	g_string_append_printf(out, "'sha256-%s'", encoded);
-}
-
-static void append_policy(GString *out)
-{
-	g_string_append(out, "default-src 'none'; script-src ");
-	append_hash(out, dtc_timeline_js);
-	g_string_append_c(out, ' ');
-	append_hash(out, dtc_page_js);
-	g_string_append(out, "; style-src ");
-	append_hash(out, dtc_page_css);
-	g_string_append(out, "; base-uri 'none'; form-action 'none'");
-}
-
 /* For readers without scripts: the answer as a terminal shows it. */
-static void append_plain(GString *out, const DtcReport *report)
+static char *make_plain(const DtcReport *report)
 {
 	const struct dtc_text_options options = { .width = 100, .has_utf8 = true, .min_ns = -1 };
-	g_autofree char *text = dtc_report_to_text(report, &options);
 
-	append_escaped(out, text);
-}
-
-static void append_part(struct page *p, const char *name)
-{
-	if (strcmp(name, "TITLE") == 0)
-		append_escaped(p->out, p->report->request ? p->report->request : p->report->target.tier);
-	else if (strcmp(name, "POLICY") == 0)
-		append_policy(p->out);
-	else if (strcmp(name, "STYLE") == 0)
-		g_string_append(p->out, dtc_page_css);
-	else if (strcmp(name, "TIMELINE") == 0)
-		g_string_append(p->out, dtc_timeline_js);
-	else if (strcmp(name, "SCRIPT") == 0)
-		g_string_append(p->out, dtc_page_js);
-	else if (strcmp(name, "PLAIN") == 0)
-		append_plain(p->out, p->report);
-	else if (strcmp(name, "DATA") == 0)
-		append_data(p);
-	else
-		g_assert_not_reached();
+	return dtc_report_to_text(report, &options);
 }
 
 char *dtc_report_to_html(const DtcReport *report, const DtcLanes *lanes, const DtcQuality *quality)
@@ -488,16 +436,19 @@ char *dtc_report_to_html(const DtcReport *report, const DtcLanes *lanes, const D
 		.string_ids = g_hash_table_new(g_str_hash, g_str_equal),
 		.strings = g_ptr_array_new(),
 	};
-	/* the template is cut at its places: what is put in is never searched */
-	g_auto(GStrv) parts = g_strsplit(dtc_page_html, "@@", -1);
+	g_autofree char *plain = make_plain(report);
 
-	for (guint i = 0; parts[i]; i++) {
-		if (i % 2)
-			append_part(&p, parts[i]);
-		else
-			g_string_append(p.out, parts[i]);
-	}
+	append_data(&p);
+	const struct dtc_page page = {
+		.body = dtc_page_html,
+		.scripts = { dtc_timeline_js, dtc_page_js },
+		.title = report->request ? report->request : report->target.tier,
+		.plain = plain,
+		.data = p.out->str,
+	};
+	char *html = dtc_page_make(&page);
+	g_string_free(p.out, TRUE);
 	g_hash_table_unref(p.string_ids);
 	g_ptr_array_unref(p.strings);
-	return g_string_free(p.out, FALSE);
+	return html;
 }

@@ -2,8 +2,8 @@
 /*
  * The page: one file that works from disk, without network. Its parts are page.html, page.css, timeline.js and page.js,
  * built into the program; the data stands in a script element of type application/json, and the page's policy allows
- * nothing but the style and the scripts that were built in, by their hashes. A name from a trace is data all the way: it
- * is escaped here and set as text there.
+ * nothing but the style and the scripts that were built in, by their hashes. A name from a trace is data all the
+ * way: it is escaped here and set as text there.
  */
 #pragma once
 

@@ -5,21 +5,7 @@
  */
 "use strict";
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const $ = id => document.getElementById(id);
-
-function make(tag, classes, text) {
-	const element = document.createElement(tag);
-	if (classes)
-		element.className = classes;
-	if (text !== undefined && text !== null)
-		element.textContent = text;
-	return element;
-}
-
-const kindNames = Object.keys(KINDS);
 const kindOfCause = data.causes.map(cause => KIND_OF[cause] || "none");
-const percent = (part, whole) => whole > 0 ? (part * 100 / whole).toFixed(1) : "0.0";
 
 function swatch(cause) {
 	const mark = make("i", "swatch k-" + kindOfCause[cause]);
@@ -697,50 +683,7 @@ function makePlot(pair) {
 	return box;
 }
 
-/* --- findings, theme, start --- */
-
-function showFindings() {
-	for (const finding of data.findings) {
-		const item = make("li");
-		item.append(make("span", "tag " + finding.severity, finding.severity));
-		if (finding.node)
-			item.append(make("b", "", finding.node), ": ");
-		item.append(finding.text);
-		$("finding-list").append(item);
-	}
-	if (!data.findings.length)
-		$("finding-list").append(make("li", "hint", "Nothing odd was found."));
-}
-
-const theme = {
-	choice: "auto",
-	media: matchMedia("(prefers-color-scheme: dark)"),
-	apply(forced) {
-		const name = forced || (this.choice === "auto" ? (this.media.matches ? "dark" : "light") : this.choice);
-		document.documentElement.dataset.theme = name;
-		$("theme").textContent = "Theme: " + this.choice;
-		timeline.setTheme();
-	},
-	listen() {
-		$("theme").addEventListener("click", () => {
-			const order = ["auto", "light", "dark"];
-			this.choice = order[(order.indexOf(this.choice) + 1) % order.length];
-			this.apply();
-		});
-		this.media.addEventListener("change", () => this.apply());
-		window.addEventListener("beforeprint", () => {
-			timeline.printing = true;
-			this.apply("light");
-			timeline.layout();
-			timeline.draw();
-		});
-		window.addEventListener("afterprint", () => {
-			timeline.printing = false;
-			this.apply();
-			timeline.layout();
-		});
-	},
-};
+/* --- start --- */
 
 timeline.onSelect = showSelection;
 showHead();
@@ -751,7 +694,12 @@ tree.build();
 showClocks();
 showFindings();
 listenToTools();
+theme.onChange = () => timeline.setTheme();
+window.addEventListener("beforeprint", () => { timeline.printing = true; });
+window.addEventListener("afterprint", () => { timeline.printing = false; });
 theme.listen();
 theme.apply();
+window.addEventListener("beforeprint", () => { timeline.layout(); timeline.draw(); });
+window.addEventListener("afterprint", () => timeline.layout());
 showSelection(null);
 document.documentElement.dataset.ready = "yes";

@@ -6,29 +6,8 @@
  */
 "use strict";
 
-const KIND_OF = {
-	"running-user": "run", "running-kernel": "kernel", "fork-exec": "kernel", "irq": "irq", "softirq": "irq",
-	"runqueue": "cpu", "preempted": "cpu", "vm-preempted": "cpu", "vm-exit": "cpu", "disk": "disk",
-	"page-fault": "disk", "device": "disk", "lock": "lock", "ipc": "lock", "timer": "timer", "network-send": "net",
-	"network-wire": "net", "network-receive": "net", "retransmission": "loss", "stopped": "none", "unknown": "none",
-};
-const KINDS = {
-	run: "running", kernel: "running in the kernel", irq: "interrupts", cpu: "waiting for a CPU",
-	disk: "disk, paging, device", lock: "lock, pipe, signal", timer: "timer", net: "network", loss: "sent again",
-	none: "unknown or stopped",
-};
 /* What occupies a CPU is drawn in full height, what waits in half. */
 const IS_RUNNING = { run: true, kernel: true, irq: true };
-
-function formatDuration(ns) {
-	const size = Math.abs(ns);
-	const [unit, scale] = size >= 1e9 ? ["s", 1e9] : size >= 1e6 ? ["ms", 1e6] : size >= 1e3 ? ["µs", 1e3] : ["ns", 1];
-	if (scale === 1)
-		return Math.round(ns) + " ns";
-	const value = ns / scale;
-	const digits = Math.abs(value) >= 1000 ? 0 : Math.abs(value) >= 100 ? 1 : Math.abs(value) >= 10 ? 2 : 3;
-	return value.toFixed(digits) + " " + unit;
-}
 
 function formatUncertainty(ns) {
 	return ns < 0 ? "clocks not aligned" : "± " + formatDuration(ns);

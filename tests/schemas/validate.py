@@ -19,8 +19,8 @@ except ImportError:
 
 def run(options, *arguments):
     demo = os.path.join(options.source, "clusters/demo")
-    done = subprocess.run([options.program, *arguments, "--bundle", demo, "--quiet"], stdout=subprocess.PIPE, check=True,
-                          timeout=200)
+    command = [options.program, *arguments, "--bundle", demo, "--quiet"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=200)
     return done.stdout
 
 

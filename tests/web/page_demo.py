@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The demo's page: opens from disk, shows what the JSON report says, zooms, selects, searches, folds, and fits a phone.
-Screenshots are left in the output folder. usage: page_demo.py --program FILE --make-page FILE --source DIR --output DIR"""
+Screenshots are left in the output folder.
+usage: page_demo.py --program FILE --make-page FILE --source DIR --output DIR"""
 import json
 import os
 import subprocess
@@ -123,17 +124,22 @@ def check_tree(browser, report):
                  return box.top < innerHeight && box.bottom > 0""", "the lanes to be in view")
 
 
+def set_search(browser, text):
+    browser.run("""const search = document.getElementById('search');
+                search.value = arguments[0];
+                search.dispatchEvent(new Event('input'))""", text)
+    browser.settle()
+
+
 def check_search(browser, report):
     comm = next(step["comm"] for step in report["path"] if step["comm"])
     browser.type("#search", comm)
     web.check("thread" in browser.text("#hits"), "search counts threads")
     browser.type("#search", "\ue007")  # Enter
     web.check(browser.run("return timeline.selection.type") == "step", "Enter goes to a step")
-    browser.run("const s = document.getElementById('search'); s.value = 'no such thing'; s.dispatchEvent(new Event('input'))")
-    browser.settle()
+    set_search(browser, "no such thing")
     web.check(browser.text("#hits") == "nothing found", "and says so when there is nothing")
-    browser.run("const s = document.getElementById('search'); s.value = ''; s.dispatchEvent(new Event('input'))")
-    browser.settle()
+    set_search(browser, "")
 
 
 def check_access(browser):
@@ -157,8 +163,8 @@ def check_access(browser):
                 };
                 return .2126 * part(0) + .7152 * part(2) + .0722 * part(4);
             };
-            const pairs = [['ink', 'paper'], ['ink', 'sheet'], ['soft', 'paper'], ['soft', 'sheet'], ['accent', 'paper'],
-                           ['mark', 'paper'], ['ink', 'warn-paper']];
+            const pairs = [['ink', 'paper'], ['ink', 'sheet'], ['soft', 'paper'], ['soft', 'sheet'],
+                           ['accent', 'paper'], ['mark', 'paper'], ['ink', 'warn-paper']];
             return pairs.filter(([a, b]) => {
                 const [x, y] = [light(a), light(b)].sort((p, q) => q - p);
                 return (x + .05) / (y + .05) < 4.5;

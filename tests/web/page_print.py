@@ -24,7 +24,8 @@ def main():
         with open(os.path.join(options.output, "demo.pdf"), "wb") as file:
             file.write(data)
         web.check(data.startswith(b"%PDF") and len(data) > 20_000, f"it prints: {len(data)} bytes")
-        web.check(browser.run("return document.documentElement.dataset.theme") == "dark", "and is dark again afterwards")
+        theme = browser.run("return document.documentElement.dataset.theme")
+        web.check(theme == "dark", "and is dark again afterwards")
         web.check_quiet(browser, page)
         browser.command("Emulation.setScriptExecutionDisabled", value=True)
         browser.call("POST", browser.session + "/url", {"url": pathlib.Path(page).resolve().as_uri()})

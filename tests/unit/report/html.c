@@ -3,6 +3,7 @@
 #include "analyze/report/html.h"
 
 #include "analyze/report/page.h"
+#include "analyze/report/requests_html.h"
 #include "tests/support/hostile.h"
 
 #include <json-glib/json-glib.h>
@@ -105,9 +106,11 @@ static void test_policy(void)
 	g_autofree char *page = make_page(report, path);
 	g_autofree char *policy = cut(page, "http-equiv=\"Content-Security-Policy\" content=\"", "\"");
 	g_autofree char *style = cut(page, "<style>", "</style>");
-	g_autofree char *first = cut(page, "<script>", "</script>");
-	g_autofree char *second = cut(strstr(page, "<script>") + 1, "<script>", "</script>");
-	const char *const parts[] = { style, first, second };
+	const char *second = strstr(strstr(page, "<script>") + 1, "<script>");
+	g_autofree char *frame = cut(page, "<script>", "</script>");
+	g_autofree char *timeline = cut(second, "<script>", "</script>");
+	g_autofree char *own = cut(second + 1, "<script>", "</script>");
+	const char *const parts[] = { style, frame, timeline, own };
 
 	g_assert_true(g_str_has_prefix(policy, "default-src 'none'; "));
 	g_assert_null(strstr(policy, "unsafe"));
@@ -126,8 +129,8 @@ static void test_policy(void)
 	g_assert_null(strstr(page, "@import"));
 	g_assert_null(strstr(page, " style=\""));
 	g_assert_null(strstr(page, " onclick="));
-	g_assert_null(strstr(dtc_page_js, "innerHTML"));
-	g_assert_null(strstr(dtc_timeline_js, "innerHTML"));
+	g_assert_null(strstr(page, "innerHTML"));
+	g_assert_null(strstr(dtc_requests_js, "innerHTML"));
 	g_assert_null(strstr(page, "@@"));
 }
 
@@ -141,8 +144,8 @@ static void test_hostile(void)
 	JsonObject *data = read_data(parser, page);
 
 	g_assert_true(g_utf8_validate(page, -1, NULL));
-	g_assert_cmpuint(count(page, "<script"), ==, 3);
-	g_assert_cmpuint(count(page, "</script"), ==, 3);
+	g_assert_cmpuint(count(page, "<script"), ==, 4);
+	g_assert_cmpuint(count(page, "</script"), ==, 4);
 	g_assert_null(strstr(page, "<img"));
 	g_assert_null(strchr(page, '\x1b'));
 	/* escaped, not lost */
@@ -186,9 +189,37 @@ static void test_limits(void)
 	g_assert_cmpuint(strlen(page), <, 10000000);
 }
 
+/* All requests: the page holds the JSON document, with what could end a script element escaped. */
+static void test_requests(void)
+{
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(DtcPath) path = NULL;
+	g_autoptr(DtcReport) report = hostile_report(findings, &path);
+	g_autoptr(DtcSummary) summary = dtc_summary_new();
+
+	for (guint i = 0; i < 300; i++)
+		dtc_summary_add(summary, report);
+	const struct dtc_requests_input input = {
+		.summary = summary, .limit = 1, .reference = "alpha", .findings = findings,
+	};
+	g_autofree char *page = dtc_requests_to_html(&input);
+	g_autoptr(JsonParser) parser = json_parser_new();
+	JsonObject *data = read_data(parser, page);
+	JsonArray *requests = json_object_get_array_member(data, "requests");
+
+	g_assert_cmpstr(json_object_get_string_member(data, "schema"), ==, "dtrace-chain/requests/1");
+	g_assert_cmpuint(json_array_get_length(requests), ==, 300);
+	g_assert_true(g_str_has_prefix(json_object_get_string_member(json_array_get_object_element(requests, 0), "id"),
+				       HOSTILE_MARKUP));
+	g_assert_cmpuint(count(page, "<script"), ==, 3);
+	g_assert_cmpuint(count(page, "</script"), ==, 3);
+	g_assert_null(strstr(page, "<img"));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/html/requests", test_requests);
 	g_test_add_func("/html/data", test_data);
 	g_test_add_func("/html/policy", test_policy);
 	g_test_add_func("/html/hostile", test_hostile);

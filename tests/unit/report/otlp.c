@@ -213,7 +213,8 @@ static void test_tree(void)
 	g_assert_cmpstr(find_attribute(hop, "network.peer.address"), ==, "10.0.0.1");
 	g_assert_cmpstr(find_attribute(hop, "network.peer.port"), ==, "4000");
 	g_assert_cmpstr(find_attribute(hop, "dtrace_chain.uncertainty_ns"), ==, "5");
-	g_assert_cmpstr(find_attribute(find_span(&spans, "network beta to gamma"), "network.peer.address"), ==, "fe80::1");
+	JsonObject *inner = find_span(&spans, "network beta to gamma");
+	g_assert_cmpstr(find_attribute(inner, "network.peer.address"), ==, "fe80::1");
 	g_assert_null(find_attribute(find_span(&spans, "network gamma to beta"), "dtrace_chain.uncertainty_ns"));
 	spans_clear(&spans);
 }
@@ -246,8 +247,8 @@ static void test_many_waits(void)
 	struct spans spans;
 
 	for (guint i = 0; i < WAITS; i++)
-		segments[i] = (struct made_segment){ 10 + i, 0, 10, "shop", i % 2 ? DTC_CAUSE_DISK : DTC_CAUSE_TIMER, NULL,
-						     0 };
+		segments[i] = (struct made_segment){ 10 + i, 0, 10, "shop",
+						     i % 2 ? DTC_CAUSE_DISK : DTC_CAUSE_TIMER, NULL, 0 };
 	g_autoptr(DtcPath) path = made_path_new(AT, segments, WAITS);
 	g_autoptr(DtcReport) report = made_path_report(path, NULL, "r", &error);
 	g_assert_no_error(error);
@@ -263,8 +264,8 @@ static void test_many_waits(void)
 			JsonObject *event = json_array_get_object_element(list, j);
 			g_assert_cmpint(get_time(event, "timeUnixNano"), >, at_ns);
 			at_ns = get_time(event, "timeUnixNano");
-			g_assert_cmpint(g_ascii_strtoll(find_attribute(event, "dtrace_chain.duration_ns"), NULL, 10), >=,
-					10 + WAITS - 128);
+			const char *length = find_attribute(event, "dtrace_chain.duration_ns");
+			g_assert_cmpint(g_ascii_strtoll(length, NULL, 10), >=, 10 + WAITS - 128);
 		}
 	}
 	g_assert_cmpuint(events, ==, 128);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Reads the trace back with a decoder of its own, by the field numbers of Perfetto's protos/perfetto/trace (not by ours,
- * which could be wrong in the same way on both sides).
+ * Reads the trace back with a decoder of its own, by the field numbers of Perfetto's protos/perfetto/trace (not by
+ * ours, which could be wrong in the same way on both sides).
  */
 #include "analyze/report/perfetto.h"
 

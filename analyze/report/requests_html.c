@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/report/requests_html.h"
+
+#include "analyze/report/page.h"
+
+#include <string.h>
+
+/* In JSON these three stand in strings only, where their escapes mean the same. */
+static char *escape_for_script(const char *json)
+{
+	GString *out = g_string_sized_new(strlen(json) + 1024);
+
+	for (const char *c = json; *c; c++) {
+		if (*c == '<' || *c == '>' || *c == '&')
+			g_string_append_printf(out, "\\u%04x", *c);
+		else
+			g_string_append_c(out, *c);
+	}
+	return g_string_free(out, FALSE);
+}
+
+char *dtc_requests_to_html(const struct dtc_requests_input *input)
+{
+	const struct dtc_summary_text_options text_options = { .width = 100, .has_utf8 = true };
+	struct dtc_requests_input all = *input;
+
+	all.limit = 0;
+	g_autofree char *json = dtc_requests_to_json(&all);
+	g_autofree char *data = escape_for_script(json);
+	g_autofree char *plain = dtc_requests_to_text(&all, &text_options);
+	g_autofree char *title = g_strdup_printf("%u requests", input->summary->rows->len);
+	const struct dtc_page page = {
+		.body = dtc_requests_html,
+		.scripts = { dtc_requests_js },
+		.title = title,
+		.plain = plain,
+		.data = data,
+	};
+	return dtc_page_make(&page);
+}
