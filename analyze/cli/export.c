@@ -151,6 +151,11 @@ bool dtc_export_options_check(const struct dtc_export_options *options, const Dt
 	return true;
 }
 
+bool dtc_export_write_text(const char *path, const char *text, GError **error)
+{
+	return dtc_output_write(path, text, strlen(text), error);
+}
+
 static bool write_text(const char *path, char *text, GError **error)
 {
 	g_autofree char *owned = text;
