@@ -66,8 +66,9 @@ static void read_kernel(struct task *task)
 	guint since = 0;
 
 	while ((event = dtc_reader_next(reader))) {
-		if (!task->options->clocks_only || event->kind == DTC_EVENT_NET_SEND ||
-		    event->kind == DTC_EVENT_NET_RECEIVE)
+		bool serves_clocks = event->kind == DTC_EVENT_NET_SEND || event->kind == DTC_EVENT_NET_RECEIVE ||
+				     event->kind == DTC_EVENT_INET_OUT || event->kind == DTC_EVENT_INET_IN;
+		if (!task->options->clocks_only || serves_clocks)
 			dtc_machine_apply(machine, event);
 		if (++since == PROGRESS_STEP) {
 			g_atomic_int_inc(&task->events);
