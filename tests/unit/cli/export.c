@@ -165,7 +165,7 @@ static void test_device(void)
 	g_autoptr(GError) error = NULL;
 	g_assert_true(dtc_export_options_check(&options, folder.bundle, &error));
 	g_assert_false(dtc_export_write(&options, folder.report, folder.critical_path, NULL, &error));
-	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_UNREADABLE);
+	g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE);
 	g_assert_nonnull(strstr(error->message, "'/dev/full'"));
 	g_assert_false(g_file_test("/dev/null", G_FILE_TEST_IS_REGULAR));
 	dtc_export_options_clear(&options);
