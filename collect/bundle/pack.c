@@ -157,7 +157,10 @@ static bool unpack_folder(struct unpacking *unpacking, const char *entry, GError
 static bool unpack_entry(struct unpacking *unpacking, ArchiveReader *reader, struct archive_entry *header,
 			 GError **error)
 {
-	const char *raw = archive_entry_pathname_utf8(header);
+	/* the name's bytes, or in pax UTF-8, which the locale may not be able to say */
+	const char *raw = archive_entry_pathname(header);
+	if (!raw)
+		raw = archive_entry_pathname_utf8(header);
 	if (!raw)
 		return set_hostile(error, unpacking, "?", "has a name that is not UTF-8");
 	g_autofree char *entry = clean_path(raw);
@@ -221,8 +224,6 @@ bool dtc_unpack(const char *path, const char *folder, const struct dtc_unpack_li
 			    "this libarchive cannot read tar in zstd\nunpack '%s' with tar --zstd -xf", path);
 		return false;
 	}
-	/* names are UTF-8 whatever the locale; without iconv there is no such option, and ASCII names do without it */
-	(void)archive_read_set_option(reader, "tar", "hdrcharset", "UTF-8");
 	if (archive_read_open_filename(reader, path, BLOCK_BYTES) != ARCHIVE_OK)
 		return set_damaged(error, path, reader);
 	g_autofree void *buffer = g_malloc(BLOCK_BYTES);
@@ -342,9 +343,8 @@ DtcPacker *dtc_packer_new(int fd, const char *name, GError **error)
 	packer->name = g_strdup(name);
 	packer->checksum = g_checksum_new(G_CHECKSUM_SHA256);
 	packer->writer = archive_write_new();
-	/* pax only where ustar cannot say it: a name beyond ASCII, a file beyond 8 GiB */
-	if (archive_write_set_format_pax_restricted(packer->writer) != ARCHIVE_OK ||
-	    archive_write_set_option(packer->writer, NULL, "hdrcharset", "UTF-8") < ARCHIVE_WARN ||
+	/* not pax, whose names libarchive converts from the locale's charset (3.6.2 crashes on it in the C locale) */
+	if (archive_write_set_format_gnutar(packer->writer) != ARCHIVE_OK ||
 	    archive_write_add_filter_zstd(packer->writer) != ARCHIVE_OK ||
 	    archive_write_set_bytes_in_last_block(packer->writer, 1) != ARCHIVE_OK ||
 	    archive_write_open(packer->writer, packer, NULL, on_write, NULL) != ARCHIVE_OK) {
@@ -369,7 +369,7 @@ bool dtc_packer_begin(DtcPacker *packer, const char *path, guint64 bytes, GError
 {
 	struct archive_entry *entry = archive_entry_new();
 	/* no owner, no date, one mode: the same files give the same bytes */
-	archive_entry_set_pathname_utf8(entry, path);
+	archive_entry_set_pathname(entry, path);
 	archive_entry_set_filetype(entry, AE_IFREG);
 	archive_entry_set_perm(entry, 0644);
 	archive_entry_set_size(entry, (la_int64_t)bytes);

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Names every include that runs against the flow of data, which is the order of the stages in CMakeLists.txt, and every
-# use of something that only one place may use: babeltrace2, libpcap and GLPK live behind one door each, and below the
-# command line nothing prints or exits. usage: layers.sh SOURCE-DIR
+# use of something that only one place may use: babeltrace2, libpcap, libarchive and GLPK live behind one door each, and
+# below the command line nothing prints or exits. usage: layers.sh SOURCE-DIR
 set -eu
 cd "$1"
 scratch=$(mktemp -d)
@@ -35,6 +35,7 @@ only() {
 }
 only 'babeltrace2?/' '^collect/read/ctf\.c$'
 only 'pcap' '^collect/read/capture\.c$'
+only 'archive' '^collect/bundle/pack\.c$'
 only 'glpk' '^sync/fit/'
 only 'json-glib' '^analyze/(report|cli)/'
 

@@ -1,26 +1,86 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Every command and every option that --help names is described in docs/. usage: options.sh SOURCE-DIR PROGRAM
+# Every command and every option that --help names is in its man page and in the three completions; man pages and
+# completions are well-formed. usage: options.sh SOURCE-DIR PROGRAM MANUAL-DIR
 set -eu
 cd "$1"
 program=$2
+manual=$3
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+bad=$scratch/bad
+: >"$bad"
 "$program" --help >"$scratch/help"
 commands=$(awk '/^Commands:/ { on = 1; next } on && !NF { exit } on { print $1 }' "$scratch/help")
 [ -n "$commands" ] || { echo "--help lists no commands under 'Commands:'"; exit 1; }
+[ "$commands" = "$("$program" --help-table)" ] || echo "--help-table lists other commands than --help" >>"$bad"
+
+# has FILE OPTION WHAT: the option as a word of its own
+has() { grep -qE -- "(^|[^a-z-])$2([^a-z-]|\$)" "$1" || echo "$3: $2 is not in $(basename "$1")" >>"$bad"; }
+
+count=0
 for command in $commands; do
-	"$program" "$command" --help-all 2>/dev/null || "$program" "$command" --help
-done >>"$scratch/help"
-find docs README.md \( -name '*.md' -o -name '*.1' \) -exec cat {} + | sed 's/\\-/-/g' >"$scratch/docs"
-grep -oE -- '(^|[[:space:],])--[a-z][a-z-]+' "$scratch/help" | sed 's/^[[:space:],]*//' | LC_ALL=C sort -u |
-	grep -vxE -- '--help(-[a-z]+)?' >"$scratch/options"
-failed=0
-while read -r option; do
-	grep -qE -- "(^|[^a-z-])$option([^a-z-]|\$)" "$scratch/docs" || { echo "$option: not in docs/"; failed=1; }
-done <"$scratch/options"
-for command in $commands; do
-	grep -qE "dtrace-chain $command([^a-z-]|\$)" "$scratch/docs" || { echo "$command: not in docs/"; failed=1; }
+	"$program" "$command" --help >"$scratch/help"
+	page=$manual/man/dtrace-chain-$command.1
+	[ -f "$page" ] || { echo "$command: no man page" >>"$bad"; continue; }
+	sed 's/\\-/-/g; s/\\f[BIR]//g' "$page" >"$scratch/page"
+	grep -E '^  (-., )?--' "$scratch/help" | sed 's/^ *\(-., \)*\(--[a-z-]*\).*/\2/' >"$scratch/options"
+	[ -s "$scratch/options" ] || echo "$command: --help lists no options" >>"$bad"
+	# what belongs to this command in the completions
+	grep -E "^	$command\\) options=" "$manual/completions/dtrace-chain.bash" >"$scratch/bash" || true
+	awk -v command="$command" '$0 == "\t" command ")" { on = 1; next } /^\t[a-z]+\)$/ { on = 0 } on' \
+		"$manual/completions/_dtrace-chain" >"$scratch/zsh"
+	grep -E "from $command(;|')" "$manual/completions/dtrace-chain.fish" | sed 's/ -l / --/' >"$scratch/fish" || true
+	while read -r option; do
+		count=$((count + 1))
+		for file in page bash zsh fish; do has "$scratch/$file" "$option" "$command"; done
+	done <"$scratch/options"
+	grep -q '^Examples:' "$scratch/help" || echo "$command: --help has no examples" >>"$bad"
+	sed 's/\\-/-/g' "$manual/man/dtrace-chain.1" | grep -q "dtrace-chain $command" ||
+		echo "$command: not in dtrace-chain.1" >>"$bad"
 done
-echo "$(wc -l <"$scratch/options") options, $(echo "$commands" | wc -w) commands"
-exit $failed
+
+if command -v man >/dev/null && command -v groff >/dev/null; then
+	for page in "$manual"/man/*; do
+		LC_ALL=C.UTF-8 MANROFFSEQ='' MANWIDTH=80 man --warnings=all -l "$page" 2>&1 >/dev/null |
+			sed "s|^|$(basename "$page"): |"
+	done >>"$bad"
+else
+	echo "skipped: no man, groff to read the man pages with"
+fi
+for shell in bash:dtrace-chain.bash zsh:_dtrace-chain fish:dtrace-chain.fish; do
+	if command -v "${shell%%:*}" >/dev/null; then
+		"${shell%%:*}" -n "$manual/completions/${shell#*:}" 2>>"$bad" || echo "${shell#*:} is no ${shell%%:*}" >>"$bad"
+	else
+		echo "skipped: no ${shell%%:*} to read ${shell#*:} with"
+	fi
+done
+if command -v shellcheck >/dev/null; then
+	shellcheck --shell=bash "$manual/completions/dtrace-chain.bash" >>"$bad" || true
+fi
+# bash completes what a person would type
+cat >"$scratch/ask.bash" <<'END'
+. "$1"
+shift
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_dtrace_chain
+printf '%s\n' "${COMPREPLY[@]}"
+END
+ask() { bash "$scratch/ask.bash" "$manual/completions/dtrace-chain.bash" dtrace-chain "$@" | tr '\n' ' '; }
+expect() {
+	want=$1
+	shift
+	got=$(ask "$@")
+	[ "$got" = "$want" ] || echo "completion of 'dtrace-chain $*' is '$got', not '$want'" >>"$bad"
+}
+expect '--format ' requests --for
+expect 'text json ' stats --format ''
+expect 'always ' sync --color al
+expect '--request-id ' --req
+expect 'create check show ' bundle ''
+expect 'requests ' reque
+
+cat "$bad"
+echo "$count options of $(echo "$commands" | wc -w) commands"
+[ ! -s "$bad" ]
