@@ -107,7 +107,7 @@ function showHistogram() {
 	if (!requests.length)
 		return;
 	const { bins, toShare, edge } = makeBins();
-	const width = 1000, height = 190, bottom = 24, top = 16;
+	const width = 1000, height = 200, bottom = 24, top = 30;
 	const tallest = Math.max(...bins.map(bin => bin.requests.length));
 	const svg = document.createElementNS(SVG, "svg");
 	svg.setAttribute("viewBox", "0 0 " + width + " " + height);
