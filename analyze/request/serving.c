@@ -30,6 +30,7 @@ struct connection {
 	guint request;	/* whose bytes are on it, or STRANGER */
 	bool is_server; /* it was read first: answers are written to it */
 	bool answered;	/* the next bytes are another request's */
+	bool is_new;	/* connected for the request, and nothing written yet */
 };
 
 /* What was written for a request where the other end may read it. */
@@ -56,6 +57,7 @@ struct DtcServing {
 	GPtrArray *order;     /* the workers, in the order in which they were met until sealed, then by (node, thread) */
 	GHashTable *marked;   /* (node, call) that have a mark, as keys */
 	GHashTable *calls;    /* (node, file) -> DtcFileCalls */
+	GHashTable **accepts; /* by node, or NULL: end of an accept call -> its id + 1 */
 	GHashTable *ends;     /* struct end -> index of its hop + 1, or CAPTURED */
 	GArray *messages;     /* struct message: of this round */
 	GArray *hops;	      /* struct dtc_followed_hop */
@@ -111,6 +113,7 @@ DtcServing *dtc_serving_new(guint node_count, const DtcHistory *const *histories
 	serving->marked = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	serving->calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
 					       (GDestroyNotify)(void (*)(void))dtc_file_calls_free);
+	serving->accepts = g_new0(GHashTable *, node_count + 1);
 	serving->ends = g_hash_table_new_full(end_hash, end_equal, g_free, NULL);
 	serving->messages = g_array_new(FALSE, FALSE, sizeof(struct message));
 	serving->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_followed_hop));
@@ -126,6 +129,10 @@ void dtc_serving_free(DtcServing *serving)
 	g_hash_table_unref(serving->marked);
 	g_hash_table_unref(serving->calls);
 	g_hash_table_unref(serving->ends);
+	for (guint node = 0; node < serving->node_count; node++)
+		if (serving->accepts[node])
+			g_hash_table_unref(serving->accepts[node]);
+	g_free(serving->accepts);
 	g_array_unref(serving->messages);
 	g_array_unref(serving->hops);
 	g_free(serving);
@@ -156,6 +163,38 @@ static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint reque
 	return true;
 }
 
+static GHashTable *index_accepts(const DtcHistory *history)
+{
+	GHashTable *accepts = g_hash_table_new(g_int64_hash, g_int64_equal); /* keys are the calls' own times */
+
+	for (uint32_t file = 0; file < dtc_history_get_file_count(history); file++) {
+		if (!dtc_history_get_file(history, file)->listens)
+			continue;
+		uint32_t count;
+		const uint32_t *ids = dtc_history_get_file_calls(history, file, &count);
+		for (uint32_t i = 0; i < count; i++) {
+			const struct dtc_call *call = dtc_history_get_call(history, ids[i]);
+			if (call->kind == DTC_CALL_ACCEPT && call->result >= 0)
+				g_hash_table_insert(accepts, (void *)&call->end_ns, GUINT_TO_POINTER(ids[i] + 1));
+		}
+	}
+	return accepts;
+}
+
+/* The accept that gave the file, which was first seen when it returned: whoever hands the connection on worked for its
+ * first request. */
+static void add_accept(DtcServing *serving, guint node, uint32_t file, guint request)
+{
+	const DtcHistory *history = serving->histories[node];
+	int64_t begin_ns = dtc_history_get_file(history, file)->begin_ns;
+
+	if (!serving->accepts[node])
+		serving->accepts[node] = index_accepts(history);
+	guint found = GPOINTER_TO_UINT(g_hash_table_lookup(serving->accepts[node], &begin_ns));
+	if (found)
+		add_mark(serving, node, found - 1, request, false);
+}
+
 static void add_side(DtcServing *serving, guint request, const struct dtc_hop_side *side)
 {
 	struct end end = { side->node, side->file, request };
@@ -184,6 +223,8 @@ void dtc_serving_add(DtcServing *serving, guint request, const struct dtc_place 
 		}
 		add_side(serving, request, &client);
 		add_side(serving, request, &hop->server);
+		if (hop->server.file != DTC_NONE && hop->exchange->is_first)
+			add_accept(serving, hop->server.node, hop->server.file, request);
 	}
 }
 
@@ -260,14 +301,11 @@ static void scan_read(struct scan *scan, const struct dtc_call *call, const stru
 {
 	struct connection *c = get_connection(scan, call->file, true);
 
-	if (mark) {
+	if (mark)
 		c->request = mark->request;
-		c->answered = false;
-	} else if (c->is_server && c->answered) {
+	else if (c->is_server && c->answered)
 		c->request = STRANGER;
-	} else if (!c->is_server) {
-		c->answered = true;
-	}
+	c->answered = !c->is_server;
 	become(scan, c->request, call->begin_ns);
 	if (scan->is_last && !c->is_server && scan->current < STRANGER)
 		note_hop_end(scan, call, false);
@@ -279,13 +317,13 @@ static void scan_write(struct scan *scan, const struct dtc_call *call, uint32_t 
 
 	if (mark)
 		become(scan, mark->request, call->begin_ns);
-	else if (c->is_server || (scan->current == NOBODY && !c->answered)) /* a connect that had to be waited for */
+	else if (c->is_server || c->is_new || (scan->current == NOBODY && !c->answered)) /* it had to be waited for */
 		become(scan, c->request, call->begin_ns);
 	if (scan->current >= STRANGER)
 		return;
 	if (!c->is_server) {
 		c->request = scan->current;
-		c->answered = false;
+		c->answered = c->is_new = false;
 	}
 	if (scan->is_last) {
 		if (c->is_server)
@@ -314,6 +352,8 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *mark)
 	case DTC_CALL_POLL:
 	case DTC_CALL_ACCEPT:
 		pause(scan, call->begin_ns);
+		if (mark)
+			become(scan, mark->request, call->begin_ns);
 		break;
 	case DTC_CALL_READ:
 		if (has_moved)
@@ -328,7 +368,9 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *mark)
 			become(scan, mark->request, call->begin_ns);
 		if (is_connection(scan->history, call)) {
 			g_hash_table_remove(scan->connections, GUINT_TO_POINTER(call->file));
-			get_connection(scan, call->file, false)->request = scan->current;
+			struct connection *c = get_connection(scan, call->file, false);
+			c->request = scan->current == NOBODY ? STRANGER : scan->current;
+			c->is_new = true;
 		}
 		break;
 	case DTC_CALL_CLOSE:
@@ -474,6 +516,7 @@ static void note_hop(DtcServing *serving, const struct message *message, guint n
 		.server_end_ns = read->end_ns,
 	};
 	g_array_append_val(serving->hops, hop);
+	add_accept(serving, node, file, message->request);
 	gpointer index = GUINT_TO_POINTER(serving->hops->len);
 	g_hash_table_insert(serving->ends, g_memdup2(&server, sizeof(server)), index);
 	g_hash_table_insert(serving->ends, g_memdup2(&client, sizeof(client)), index);
