@@ -47,8 +47,8 @@ def main():
     options = web.get_options()
     page = os.path.join(options.output, "requests.html")
     demo = os.path.join(options.source, "clusters/demo")
-    done = subprocess.run([options.program, "requests", "--bundle", demo, "--quiet", "--format", "json", "--html", page],
-                          stdout=subprocess.PIPE, check=True, timeout=200)
+    command = [options.program, "requests", "--bundle", demo, "--quiet", "--format", "json", "--html", page]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=200)
     document = json.loads(done.stdout)
     web.check(os.path.getsize(page) < 3_000_000, f"under 3 MB: {os.path.getsize(page)}")
     with web.start() as browser:
