@@ -38,7 +38,7 @@ void dtc_export_options_add(struct dtc_export_options *options, DtcCommandLine *
 		{ "perfetto", 0, 0, G_OPTION_ARG_FILENAME, &options->perfetto, "A trace for ui.perfetto.dev",
 		  "FILE" },
 		{ "otlp", 0, 0, G_OPTION_ARG_FILENAME, &options->otlp, "Spans as OpenTelemetry JSON (OTLP)", "FILE" },
-		{ "folded", 0, 0, G_OPTION_ARG_FILENAME, &options->folded, "Collapsed stacks for flame graphs", "FILE" },
+		{ "folded", 0, 0, G_OPTION_ARG_FILENAME, &options->folded, "Collapsed stacks (flame graphs)", "FILE" },
 		{ "dot", 0, 0, G_OPTION_ARG_FILENAME, &options->dot, "The path's threads for Graphviz", "FILE" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
