@@ -2,6 +2,7 @@
 /* dtrace-chain [analyze]: where the time of one request, or of one thread over a span, went. */
 #include "analyze/cli/command.h"
 #include "analyze/cli/export.h"
+#include "analyze/cli/identify.h"
 #include "analyze/cli/load.h"
 #include "analyze/cli/moment.h"
 #include "analyze/cli/options.h"
@@ -16,6 +17,9 @@ struct analyze_options {
 	struct dtc_common_options common;
 	struct dtc_export_options files;
 	char *request_id; /* all strings owned */
+	char *mark_regex;
+	char *spans;
+	char *connection;
 	char *thread;
 	char *from;
 	char *to;
@@ -25,6 +29,7 @@ struct analyze_options {
 	int max_depth;
 	gboolean is_exact;
 	/* derived */
+	struct dtc_connection_spec connection_spec;
 	char *thread_node;
 	int32_t tid;
 	int64_t min_ns; /* -1: a share of the duration */
@@ -36,6 +41,9 @@ static void options_clear(struct analyze_options *options)
 	dtc_common_options_clear(&options->common);
 	dtc_export_options_clear(&options->files);
 	g_free(options->request_id);
+	g_free(options->mark_regex);
+	g_free(options->spans);
+	g_free(options->connection);
 	g_free(options->thread);
 	g_free(options->from);
 	g_free(options->to);
@@ -50,6 +58,13 @@ static bool parse_options(struct analyze_options *options, int *argc, char ***ar
 	const GOptionEntry entries[] = {
 		{ "request-id", 'r', 0, G_OPTION_ARG_STRING, &options->request_id,
 		  "Explain this request: X-Request-Id, trace id, ... or a part of it", "ID" },
+		{ "mark-regex", 0, 0, G_OPTION_ARG_STRING, &options->mark_regex,
+		  "Find the id in marks of the trace (lttng_logger): an expression with a group (?<id>...)", "REGEX" },
+		{ "spans", 0, 0, G_OPTION_ARG_FILENAME, &options->spans,
+		  "Find the id in the spans of an OTLP JSON file, for encrypted traffic", "FILE" },
+		{ "connection", 0, 0, G_OPTION_ARG_STRING, &options->connection,
+		  "Explain the exchange on this connection at this time, e.g. 10.0.0.1:51700-10.0.0.2:80@+1.5s",
+		  "SRC:PORT-DST:PORT@TIME" },
 		{ "thread", 't', 0, G_OPTION_ARG_STRING, &options->thread, "Explain this thread", "NODE:TID" },
 		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
 		  "Begin of the span: +1.5s, +200ms (since the trace's begin) or the trace's clock", "TIME" },
@@ -82,19 +97,27 @@ static bool set_usage(GError **error, const char *message, const char *hint)
 static bool check_options(struct analyze_options *options, GError **error)
 {
 	options->min_ns = -1;
-	if (!options->request_id && !options->thread)
+	if (!options->request_id && !options->thread && !options->connection)
 		return set_usage(error, "nothing to explain",
 				 "give --request-id ID or --thread NODE:TID; `dtrace-chain --help` lists all options");
 	if (options->request_id && options->thread)
 		return set_usage(error, "--request-id and --thread are two questions", "give one of them");
+	if (options->connection && (options->request_id || options->thread))
+		return set_usage(error, "--connection is a question of its own",
+				 "give it, or --request-id, or --thread");
+	if ((options->mark_regex || options->spans) && !options->request_id)
+		return set_usage(error, "--mark-regex and --spans tell where an id is", "give the id with --request-id");
 	if (options->request_id && !*options->request_id)
 		return set_usage(error, "--request-id is empty", "give the id or the begin of it");
-	if (options->request_id && (options->from || options->to))
+	if (!options->thread && (options->from || options->to))
 		return set_usage(error, "--from and --to go with --thread", "a request has its own begin and end");
 	if (options->max_depth < 0)
 		return set_usage(error, "--max-depth is negative", "0 is no limit");
 	if (options->thread &&
 	    !dtc_thread_spec_parse(options->thread, &options->thread_node, &options->tid, error))
+		return false;
+	if (options->connection &&
+	    !dtc_connection_spec_parse(options->connection, &options->connection_spec, error))
 		return false;
 	if (options->min_duration &&
 	    !dtc_span_parse("--min-duration", options->min_duration, &options->min_ns, error))
@@ -152,6 +175,27 @@ static bool find_request(const DtcLoad *load, const struct analyze_options *opti
 	return true;
 }
 
+/* What the user pointed to comes first; what it does not know may still be in a captured header. */
+static bool find_id(const DtcLoad *load, const struct analyze_options *options, const DtcRequests *requests,
+		    const DtcIdSpans *spans, DtcFindings *findings, struct dtc_question *question,
+		    DtcServing **ret_serving, GError **error)
+{
+	g_autoptr(GError) wrong = NULL;
+	struct dtc_id_span span;
+
+	if (!spans)
+		return find_request(load, options, requests, findings, question, ret_serving, error);
+	if (dtc_id_spans_find(spans, options->request_id, &span, &wrong)) {
+		dtc_question_set_span(question, load, &span, findings);
+		return true;
+	}
+	if (g_error_matches(wrong, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND) &&
+	    find_request(load, options, requests, findings, question, ret_serving, NULL))
+		return true;
+	g_propagate_error(error, g_steal_pointer(&wrong));
+	return false;
+}
+
 static bool print_report(const DtcReport *report, const struct analyze_options *options, GError **error)
 {
 	const struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
@@ -200,6 +244,7 @@ static bool answer(const struct analyze_options *options, int argc, char **argv,
 	struct dtc_question question = { 0 };
 	g_autoptr(DtcRequests) requests = NULL;
 	g_autoptr(DtcServing) serving = NULL;
+	g_autoptr(DtcIdSpans) spans = NULL;
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
 	if (!bundle || !dtc_export_options_check(&options->files, bundle, error))
@@ -210,8 +255,18 @@ static bool answer(const struct analyze_options *options, int argc, char **argv,
 		return false;
 	if (options->request_id)
 		requests = dtc_requests_new(dtc_load_get_exchanges(load));
-	bool found = requests ? find_request(load, options, requests, findings, &question, &serving, error) :
-				find_thread(load, options, findings, &question, error);
+	bool found;
+	if (options->mark_regex || options->spans) {
+		spans = dtc_id_spans_load(load, options->mark_regex, options->spans, findings, error);
+		if (!spans)
+			return false;
+	}
+	if (options->connection)
+		found = dtc_question_set_connection(&question, load, &options->connection_spec, findings, error);
+	else if (options->request_id)
+		found = find_id(load, options, requests, spans, findings, &question, &serving, error);
+	else
+		found = find_thread(load, options, findings, &question, error);
 	found = found && explain(load, &question, options, findings, progress, ret_complete, error);
 	dtc_question_clear(&question);
 	return found;

@@ -130,6 +130,11 @@ static DtcReport *build_report(const DtcLoad *load, const struct dtc_question *q
 	};
 	if (question->serving)
 		input.followed = dtc_serving_get_hops(question->serving, question->index, &input.followed_count);
+	if (question->span_identity.source) {
+		input.request = question->span_identity.id;
+		input.identities = &question->span_identity;
+		input.identity_count = 1;
+	}
 	if (question->request) {
 		input.request = question->request->id;
 		input.identities = question->request->identities;

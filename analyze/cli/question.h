@@ -14,6 +14,7 @@ struct dtc_question {
 	const struct dtc_request *request;
 	const struct dtc_exchange *exchange; /* the attempt that was answered last */
 	struct dtc_place *place;	     /* owned */
+	struct dtc_identity span_identity;   /* of a request that marks or spans name; source NULL: none. Borrowed. */
 	/* for which requests threads worked, so that waiting for others is named; NULL: not to be named. Borrowed. */
 	const DtcServing *serving;
 	const DtcRequests *requests;
