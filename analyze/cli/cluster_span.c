@@ -104,7 +104,9 @@ struct dtc_cluster_span *dtc_cluster_span_find(const DtcClocks *clocks, const Dt
 		if (has_to)
 			end = resolve(&to_moment, span->origin);
 		if (begin.ns >= end.ns) {
-			g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "--from '%s' is not before --to '%s'",
+			g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+				    "--from '%s' is not before --to '%s'\nthe span would be empty; for example --from "
+				    "+1s --to +2s",
 				    from ? from : "the begin", to ? to : "the end");
 			return NULL;
 		}

@@ -138,8 +138,10 @@ bool dtc_thread_spec_find(const DtcHistory *history, const char *node, int32_t t
 	    !resolve(history, "--to", to, INT64_MAX, &to_ns, error))
 		return false;
 	if (from_ns >= to_ns) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "--from '%s' is not before --to '%s'",
-			    from ? from : "the begin", to ? to : "the end");
+		g_set_error(
+			error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+			"--from '%s' is not before --to '%s'\nthe span would be empty; for example --from +1s --to +2s",
+			from ? from : "the begin", to ? to : "the end");
 		return false;
 	}
 	uint32_t owner = find_owner(history, tid, from_ns, to_ns);
