@@ -26,7 +26,8 @@ static void show_progress(guint64 done_bytes, guint64 all_bytes, void *data)
 	DtcProgress *progress = data;
 
 	if (dtc_progress_is_due(progress))
-		dtc_progress_show(progress, "%.0f of %.0f MB, %.0f %%", (double)done_bytes / 1e6, (double)all_bytes / 1e6,
+		dtc_progress_show(progress, "%.0f of %.0f MB, %.0f %%", (double)done_bytes / 1e6,
+				  (double)all_bytes / 1e6,
 				  all_bytes ? 100.0 * (double)done_bytes / (double)all_bytes : 100);
 }
 
@@ -97,9 +98,9 @@ static void describe_node(DtcManifest *manifest, const DtcBundle *bundle, guint 
 static bool print(const struct bundle_options *options, const struct dtc_bundle_view *view, GError **error)
 {
 	const struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
-	g_autofree char *text = options->is_json ? dtc_bundle_view_to_json(view) :
-						   dtc_bundle_view_to_text(view, terminal.width, terminal.has_color,
-									   terminal.has_utf8);
+	g_autofree char *text =
+		options->is_json ? dtc_bundle_view_to_json(view)
+				 : dtc_bundle_view_to_text(view, terminal.width, terminal.has_color, terminal.has_utf8);
 
 	return dtc_terminal_write(text, error);
 }
@@ -225,9 +226,10 @@ static bool check(const struct bundle_options *options, int argc, char **argv, b
 		if (!dtc_pack_check_seal(view.name, &seal, error))
 			return false;
 		if (seal != DTC_SEAL_INTACT)
-			view.seal_problem = seal == DTC_SEAL_BROKEN ? "has changed since it was packed" :
-								      "has no seal: it is cut, changed at its end, or was "
-								      "not made by dtrace-chain bundle create";
+			view.seal_problem = seal == DTC_SEAL_BROKEN
+						    ? "has changed since it was packed"
+						    : "has no seal: it is cut, changed at its end, or was "
+						      "not made by dtrace-chain bundle create";
 	}
 	const char *directory = unpack(options, view.name, NULL, &scratch, error);
 	g_autoptr(DtcManifest) manifest = directory ? read_manifest(view.name, directory, error) : NULL;
@@ -248,8 +250,8 @@ static bool set_unknown_action(const char *word, GError **error)
 {
 	static const char *const actions[] = { "create", "check", "show", NULL };
 	const char *nearest = word ? dtc_suggest(word, actions) : NULL;
-	g_autofree char *shown = word ? g_strdup_printf("'%s' is nothing that can be done with a bundle", word) :
-					g_strdup("nothing to do with a bundle");
+	g_autofree char *shown = word ? g_strdup_printf("'%s' is nothing that can be done with a bundle", word)
+				      : g_strdup("nothing to do with a bundle");
 
 	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "%s\n%s%s%sgive create, check or show", shown,
 		    nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "");

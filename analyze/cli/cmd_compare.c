@@ -39,7 +39,8 @@ static bool parse_options(struct compare_options *options, int *argc, char ***ar
 {
 	const GOptionEntry entries[] = {
 		{ "slow", 0, 0, G_OPTION_ARG_STRING, &options->slow,
-		  "The slow ones: an id, or a pattern of ids or URLs like '/cart*' (default: the slowest tenth)", "WHICH" },
+		  "The slow ones: an id, or a pattern of ids or URLs like '/cart*' (default: the slowest tenth)",
+		  "WHICH" },
 		{ "fast", 0, 0, G_OPTION_ARG_STRING, &options->fast,
 		  "What to compare them with (default: the faster half)", "WHICH" },
 		{ "with", 0, 0, G_OPTION_ARG_FILENAME, &options->with,

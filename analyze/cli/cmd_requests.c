@@ -45,8 +45,8 @@ static void options_clear(struct requests_options *options)
 static bool parse_options(struct requests_options *options, int *argc, char ***argv, GError **error)
 {
 	const GOptionEntry entries[] = {
-		{ "sort", 0, 0, G_OPTION_ARG_STRING, &options->sort, "By duration (default, longest first), start, or id",
-		  "duration|start|id" },
+		{ "sort", 0, 0, G_OPTION_ARG_STRING, &options->sort,
+		  "By duration (default, longest first), start, or id", "duration|start|id" },
 		{ "slowest", 0, 0, G_OPTION_ARG_INT, &options->slowest, "Only the N that took longest", "N" },
 		{ "min-duration", 0, 0, G_OPTION_ARG_STRING, &options->min_duration,
 		  "Only requests that took at least this, e.g. 50ms", "SPAN" },

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A command of dtrace-chain: main.c is a table of them, and manual.c says what they are for. A command parses its own options (GOption, with the groups of
- * options.h), prints its result on stdout, and returns the exit code: 0 done, 1 failed, 2 wrong usage, 3 done but
- * incomplete. argv[0] is the command's name. Errors go to stderr through dtc_cli_report_error.
+ * A command of dtrace-chain: main.c is a table of them, and manual.c says what they are for. A command parses its own
+ * options (command_line.h, with the groups of options.h), prints its result on stdout, and returns the exit code: 0
+ * done, 1 failed, 2 wrong usage, 3 done but incomplete. argv[0] is the command's name. Errors go to stderr through
+ * dtc_cli_report_error.
  */
 #pragma once
 

@@ -128,7 +128,8 @@ char *dtc_command_line_get_help(const DtcCommandLine *line)
 	g_string_append(out, "\nExamples:\n");
 	for (guint i = 0; i < G_N_ELEMENTS(manual->examples) && manual->examples[i].command; i++)
 		g_string_append_printf(out, "  %s\n      %s\n", manual->examples[i].command, manual->examples[i].what);
-	g_string_append(out, "\nExit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete, 130 interrupted.\n");
+	g_string_append(out,
+			"\nExit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete, 130 interrupted.\n");
 	return g_string_free(out, FALSE);
 }
 
@@ -256,9 +257,11 @@ static bool set_unknown(const DtcCommandLine *line, int argc, char *const *argv,
 		names[line->options->len] = "help";
 		g_autofree char *word = g_strndup(name, length);
 		const char *nearest = dtc_suggest(word, names);
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "unknown option '--%s'\n%s%s%s`dtrace-chain %s --help` "
-			    "lists the options", word, nearest ? "did you mean '--" : "", nearest ? nearest : "",
-			    nearest ? "'? " : "", line->manual->name);
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+			    "unknown option '--%s'\n%s%s%s`dtrace-chain %s --help` "
+			    "lists the options",
+			    word, nearest ? "did you mean '--" : "", nearest ? nearest : "", nearest ? "'? " : "",
+			    line->manual->name);
 		return true;
 	}
 	return false;

@@ -4,11 +4,12 @@
 #include <string.h>
 
 static const struct dtc_manual manuals[] = {
-	{ "analyze", "[BUNDLE] --request-id ID | --thread NODE:TID",
+	{ "analyze",
+	  "[BUNDLE] --request-id ID | --thread NODE:TID",
 	  "where the time of one request or thread went (the default)",
-	  "Explains the time of one request, from its first byte to the last byte of its answer, or of one thread over a "
-	  "span: by tier and by cause, as the critical path through threads and machines, and as what was blocked on "
-	  "what. Every nanosecond is in one row. The command word can be left out.",
+	  "Explains the time of one request, from its first byte to the last byte of its answer, or of one thread "
+	  "over a span: by tier and by cause, as the critical path through threads and machines, and as what was "
+	  "blocked on what. Every nanosecond is in one row. The command word can be left out.",
 	  { { "dtrace-chain --bundle clusters/demo --nodes client,web,backend --request-id req-0069",
 	      "why one request was slow" },
 	    { "dtrace-chain clusters/demo --thread backend:138 --from +5s --to +5.2s",
@@ -16,58 +17,81 @@ static const struct dtc_manual manuals[] = {
 	    { "dtrace-chain clusters/demo --cluster clusters/demo.conf --request-id req-0036",
 	      "the same with names of your own for the tiers" },
 	    { "dtrace-chain clusters/demo -r req-0069 --html answer.html", "as a page for the browser" } } },
-	{ "requests", "[BUNDLE]", "all requests of a bundle: who is slow, and why",
-	  "Explains every request whose id is in the captures, one row each: how long it took, where most of the time "
-	  "went, and percentiles of all.",
+	{ "requests",
+	  "[BUNDLE]",
+	  "all requests of a bundle: who is slow, and why",
+	  "Explains every request whose id is in the captures, one row each: how long it took, where most of the "
+	  "time went, and percentiles of all.",
 	  { { "dtrace-chain requests clusters/demo --slowest 10", "the ten that took longest" },
 	    { "dtrace-chain requests clusters/demo --tier backend --min-duration 50ms",
 	      "slow ones that spent most of their time on one node" } } },
-	{ "compare", "[BUNDLE [FAST-BUNDLE]]", "which part of the time makes slow requests slow",
-	  "Compares slow requests with fast ones, of the same bundle or of another: which tier and cause grew, and by how "
-	  "much.",
+	{ "compare",
+	  "[BUNDLE [FAST-BUNDLE]]",
+	  "which part of the time makes slow requests slow",
+	  "Compares slow requests with fast ones, of the same bundle or of another: which tier and cause grew, and "
+	  "by how much.",
 	  { { "dtrace-chain compare clusters/demo", "the slowest tenth with the faster half" },
 	    { "dtrace-chain compare clusters/demo --slow req-0036 --fast req-0001", "one request with another" } } },
-	{ "stats", "[BUNDLE]", "what each node's recording holds: events, losses, spans, packets",
+	{ "stats",
+	  "[BUNDLE]",
+	  "what each node's recording holds: events, losses, spans, packets",
 	  "Reads everything and analyses nothing: the first thing to ask of a new recording.",
 	  { { "dtrace-chain stats clusters/demo", "what was recorded" } } },
-	{ "sync", "[BUNDLE] | --messages FILE", "how the clocks of the nodes relate, and how sure that is",
-	  "Aligns the clocks from the packets between the nodes and prints, for every pair, the messages each way, offset "
-	  "and drift, and between which bounds the truth certainly lies, under the assumptions that are printed with it.",
+	{ "sync",
+	  "[BUNDLE] | --messages FILE",
+	  "how the clocks of the nodes relate, and how sure that is",
+	  "Aligns the clocks from the packets between the nodes and prints, for every pair, the messages each way, "
+	  "offset and drift, and between which bounds the truth certainly lies, under the assumptions that are "
+	  "printed with it.",
 	  { { "dtrace-chain sync clusters/demo", "the clocks of the demo" },
-	    { "dtrace-chain sync clusters/demo --min-delay 20us", "no packet was faster than that: tighter bounds" } } },
-	{ "blockings", "[BUNDLE] [--thread NODE:TID | --process NODE:PID]",
+	    { "dtrace-chain sync clusters/demo --min-delay 20us",
+	      "no packet was faster than that: tighter bounds" } } },
+	{ "blockings",
+	  "[BUNDLE] [--thread NODE:TID | --process NODE:PID]",
 	  "what threads were blocked on, and what their wakers were blocked on",
-	  "A table of what all threads, or those of a process, were blocked on; or every blocking of one thread, nested: "
-	  "beneath it what the one who ended it was blocked on meanwhile.",
+	  "A table of what all threads, or those of a process, were blocked on; or every blocking of one thread, "
+	  "nested: beneath it what the one who ended it was blocked on meanwhile.",
 	  { { "dtrace-chain blockings clusters/demo --limit 10", "the ten largest sums" },
 	    { "dtrace-chain blockings clusters/demo --thread backend:138 --max-depth 2", "one thread's, nested" } } },
-	{ "usage", "[BUNDLE]", "CPU, disk and network of every process, and who talks to whom",
-	  "What every process used, over time, and along client-server relations: its own time and that of the servers "
-	  "that worked for it.",
+	{ "usage",
+	  "[BUNDLE]",
+	  "CPU, disk and network of every process, and who talks to whom",
+	  "What every process used, over time, and along client-server relations: its own time and that of the "
+	  "servers that worked for it.",
 	  { { "dtrace-chain usage clusters/demo --interval 1s", "in steps of a second" } } },
-	{ "top", "[BUNDLE]", "what every process or thread did with its time",
+	{ "top",
+	  "[BUNDLE]",
+	  "what every process or thread did with its time",
 	  "A row per process or thread: on the CPU, ready to run, blocked on what; with counts of calls, faults and "
 	  "switches.",
 	  { { "dtrace-chain top clusters/demo --sort disk --limit 5", "who waited for the disk" } } },
-	{ "states", "[BUNDLE]", "what a thread, process or node did, by state, call and file",
+	{ "states",
+	  "[BUNDLE]",
+	  "what a thread, process or node did, by state, call and file",
 	  "A tree of sums: working, interrupted, blocked; below it the system calls, and below them the files. With "
 	  "--instances the single states, the longest first.",
 	  { { "dtrace-chain states clusters/demo --process nginx", "what nginx did" },
-	    { "dtrace-chain states clusters/demo --thread backend:138 --instances", "the longest states of a thread" } } },
-	{ "events", "[BUNDLE]", "the events of all nodes, merged on one clock",
+	    { "dtrace-chain states clusters/demo --thread backend:138 --instances",
+	      "the longest states of a thread" } } },
+	{ "events",
+	  "[BUNDLE]",
+	  "the events of all nodes, merged on one clock",
 	  "The raw events, in one order on cluster time.",
 	  { { "dtrace-chain events clusters/demo --kind 'sched_*' --limit 20", "the first of the scheduler's" } } },
-	{ "check", "[BUNDLE]", "verifies what all the others promise about their figures",
-	  "Builds everything the other commands build and verifies it: intervals are contiguous, sums are the wholes, no "
-	  "message arrives before it is sent. Whether the files are those that were packed is a question for bundle "
-	  "check.",
+	{ "check",
+	  "[BUNDLE]",
+	  "verifies what all the others promise about their figures",
+	  "Builds everything the other commands build and verifies it: intervals are contiguous, sums are the "
+	  "wholes, no message arrives before it is sent. Whether the files are those that were packed is a question "
+	  "for bundle check.",
 	  { { "dtrace-chain check clusters/demo", "of the demo" } } },
-	{ "bundle", "create OUT [BUNDLE] | check [BUNDLE] | show [BUNDLE]",
+	{ "bundle",
+	  "create OUT [BUNDLE] | check [BUNDLE] | show [BUNDLE]",
 	  "makes, checks and shows bundles that can be passed on",
-	  "create copies what belongs to the nodes of a bundle, with a manifest: names, roles, clocks, counts, and a SHA-256 "
-	  "of every file. OUT becomes one packed file if its name ends with .dtcb, else a directory; nothing is ever "
-	  "overwritten. check reads every byte and names what has changed since. show prints the manifest. Every other "
-	  "command takes a packed bundle where it takes a directory.",
+	  "create copies what belongs to the nodes of a bundle, with a manifest: names, roles, clocks, counts, and "
+	  "a SHA-256 of every file. OUT becomes one packed file if its name ends with .dtcb, else a directory; "
+	  "nothing is ever overwritten. check reads every byte and names what has changed since. show prints the "
+	  "manifest. Every other command takes a packed bundle where it takes a directory.",
 	  { { "dtrace-chain bundle create demo.dtcb clusters/demo", "the demo in one file" },
 	    { "dtrace-chain bundle check demo.dtcb", "whether it arrived as it was sent" },
 	    { "dtrace-chain bundle show demo.dtcb", "what is in it" } } },

@@ -33,6 +33,14 @@ static guint64 get_bytes(const DtcManifest *manifest)
 
 /* ---- text ---- */
 
+/* "7.3 MB" with a plain space, that can be searched for. */
+static char *format_size(const DtcManifest *manifest)
+{
+	g_autofree char *size = g_format_size(get_bytes(manifest));
+	g_auto(GStrv) parts = g_strsplit(size, "\u00a0", -1);
+	return g_strjoinv(" ", parts);
+}
+
 static void add_cell(DtcLayout *layout, const char *text, guint columns)
 {
 	g_autofree char *printable = dtc_printable(text, DTC_PRINTABLE_MAX);
@@ -123,8 +131,8 @@ static void add_verdict(DtcLayout *layout, const struct dtc_bundle_view *view)
 	for (guint i = 0; view->defects && i < view->defects->len; i++) {
 		const struct dtc_defect *defect = g_ptr_array_index(view->defects, i);
 		bool is_harmless = defect->kind == DTC_DEFECT_EXTRA;
-		g_autofree char *text = g_strdup_printf("%s: '%s' %s", is_harmless ? "note" : "damaged", defect->path,
-							defect->text);
+		g_autofree char *text =
+			g_strdup_printf("%s: '%s' %s", is_harmless ? "note" : "damaged", defect->path, defect->text);
 		add_line(layout, text, 2);
 		bad += !is_harmless;
 	}
@@ -133,11 +141,12 @@ static void add_verdict(DtcLayout *layout, const struct dtc_bundle_view *view)
 							bad ? "" : "; the files in it are as they were");
 		add_line(layout, text, 2);
 	}
-	g_autofree char *size = g_format_size(get_bytes(view->manifest));
-	g_autofree char *text = bad || view->seal_problem ?
-		g_strdup_printf("%s is not as it was made: %u of %u files are damaged", view->name, bad,
-				view->manifest->files->len) :
-		g_strdup_printf("%s is intact: %u files, %s", view->name, view->manifest->files->len, size);
+	g_autofree char *size = format_size(view->manifest);
+	g_autofree char *text =
+		bad || view->seal_problem
+			? g_strdup_printf("%s is not as it was made: %u of %u files are damaged", view->name, bad,
+					  view->manifest->files->len)
+			: g_strdup_printf("%s is intact: %u files, %s", view->name, view->manifest->files->len, size);
 	add_line(layout, text, 0);
 }
 
@@ -149,10 +158,10 @@ char *dtc_bundle_view_to_text(const struct dtc_bundle_view *view, guint width, b
 		add_verdict(layout, view);
 		return dtc_layout_steal(layout);
 	}
-	g_autofree char *size = g_format_size(get_bytes(view->manifest));
-	g_autofree char *text = g_strdup_printf("%s: %u nodes, %u files, %s, made by %s", view->name,
-						view->manifest->nodes->len, view->manifest->files->len, size,
-						view->manifest->creator);
+	g_autofree char *size = format_size(view->manifest);
+	g_autofree char *text =
+		g_strdup_printf("%s: %u nodes, %u files, %s, made by %s", view->name, view->manifest->nodes->len,
+				view->manifest->files->len, size, view->manifest->creator);
 	add_line(layout, text, 2);
 	dtc_layout_end_line(layout);
 	add_nodes(layout, view->manifest);

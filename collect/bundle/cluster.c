@@ -53,8 +53,7 @@ void dtc_cluster_free(DtcCluster *cluster)
 	g_free(cluster);
 }
 
-static bool set_wrong(GError **error, const char *path, const char *hint, const char *format, ...)
-	G_GNUC_PRINTF(4, 5);
+static bool set_wrong(GError **error, const char *path, const char *hint, const char *format, ...) G_GNUC_PRINTF(4, 5);
 
 static bool set_wrong(GError **error, const char *path, const char *hint, const char *format, ...)
 {
@@ -164,8 +163,8 @@ static bool read_tier(DtcCluster *cluster, GKeyFile *file, const char *group, co
 					 "member '%s' of tier '%s' names no node", *member, name);
 		g_ptr_array_add(tier->members, g_pattern_spec_new(*member));
 	}
-	return tier->members->len > 0 || set_wrong(error, path, "for example members=nginx@web;haproxy@*",
-						   "tier '%s' has no members", name);
+	return tier->members->len > 0 ||
+	       set_wrong(error, path, "for example members=nginx@web;haproxy@*", "tier '%s' has no members", name);
 }
 
 static bool read_group(DtcCluster *cluster, GKeyFile *file, const char *group, const char *path, GError **error)

@@ -50,12 +50,13 @@ static bool add_file(GPtrArray *files, const char *path, const char *source, GEr
 		g_autofree char *shown = g_strescape(source, NULL);
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
 			    "'%s' has a name that cannot be in a bundle\n"
-			    "names are UTF-8 without control characters; rename it", shown);
+			    "names are UTF-8 without control characters; rename it",
+			    shown);
 		return false;
 	}
 	if (stat(source, &info) != 0) {
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE, "cannot read '%s': %s\ncheck its permissions",
-			    source, g_strerror(errno));
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
+			    "cannot read '%s': %s\ncheck its permissions", source, g_strerror(errno));
 		return false;
 	}
 	struct dtc_bundle_file *file = g_new0(struct dtc_bundle_file, 1);
@@ -328,8 +329,8 @@ static bool publish(const char *temporary, const char *out, bool is_file, GError
 		if (!is_file && rename(temporary, out) == 0)
 			return true;
 	}
-	return errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR ? set_exists(error, out) :
-									   set_unwritable(error, out, errno);
+	return errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR ? set_exists(error, out)
+									 : set_unwritable(error, out, errno);
 }
 
 static int remove_entry(const char *path, const struct stat *info, int type, struct FTW *walk)
@@ -363,8 +364,8 @@ static bool create_directory(struct writing *writing, GPtrArray *files, const Dt
 	if (!g_mkdtemp_full(temporary, 0777))
 		return set_unwritable(error, writing->out, errno);
 	writing->folder_fd = open(temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool is_written = writing->folder_fd >= 0 ? write_files(writing, files, manifest, error) :
-						    set_unwritable(error, writing->out, errno);
+	bool is_written = writing->folder_fd >= 0 ? write_files(writing, files, manifest, error)
+						  : set_unwritable(error, writing->out, errno);
 	if (writing->folder_fd >= 0)
 		close(writing->folder_fd);
 	if (is_written && publish(temporary, writing->out, false, error))
@@ -373,8 +374,8 @@ static bool create_directory(struct writing *writing, GPtrArray *files, const Dt
 	return false;
 }
 
-bool dtc_bundle_create(GPtrArray *files, DtcManifest *manifest, const char *out, DtcCreateProgress progress,
-		       void *data, GError **error)
+bool dtc_bundle_create(GPtrArray *files, DtcManifest *manifest, const char *out, DtcCreateProgress progress, void *data,
+		       GError **error)
 {
 	g_autofree char *clean = g_strdup(out);
 	struct writing writing = { .out = clean, .progress = progress, .data = data };
@@ -388,8 +389,8 @@ bool dtc_bundle_create(GPtrArray *files, DtcManifest *manifest, const char *out,
 		writing.all_bytes += 2 * ((const struct dtc_bundle_file *)g_ptr_array_index(files, i))->bytes;
 	if (!sum_files(&writing, files, manifest, error))
 		return false;
-	return g_str_has_suffix(clean, DTC_PACK_SUFFIX) ? create_packed(&writing, files, manifest, error) :
-							  create_directory(&writing, files, manifest, error);
+	return g_str_has_suffix(clean, DTC_PACK_SUFFIX) ? create_packed(&writing, files, manifest, error)
+							: create_directory(&writing, files, manifest, error);
 }
 
 /* ---- checking ---- */
@@ -425,8 +426,8 @@ static void check_file(GPtrArray *defects, const struct dtc_manifest_file *file,
 		g_autofree char *text = g_strndup(reason->message, strcspn(reason->message, "\n"));
 		add_defect(defects, DTC_DEFECT_UNREADABLE, file->path, text);
 	} else if (bytes != file->bytes) {
-		g_autofree char *text = g_strdup_printf("has %" G_GUINT64_FORMAT " bytes, not %" G_GUINT64_FORMAT, bytes,
-							file->bytes);
+		g_autofree char *text =
+			g_strdup_printf("has %" G_GUINT64_FORMAT " bytes, not %" G_GUINT64_FORMAT, bytes, file->bytes);
 		add_defect(defects, DTC_DEFECT_CHANGED, file->path, text);
 	} else if (strcmp(sha256, file->sha256) != 0) {
 		add_defect(defects, DTC_DEFECT_CHANGED, file->path, "has changed: its SHA-256 is another");

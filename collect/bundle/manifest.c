@@ -115,8 +115,7 @@ static void digest(const void *data, gsize bytes, uint8_t ret_sha256[SHA256_BYTE
 static void hex_to_bytes(const char *hex, uint8_t ret_sha256[SHA256_BYTES])
 {
 	for (guint i = 0; i < SHA256_BYTES; i++)
-		ret_sha256[i] = (uint8_t)(g_ascii_xdigit_value(hex[2 * i]) << 4 |
-					  g_ascii_xdigit_value(hex[2 * i + 1]));
+		ret_sha256[i] = (uint8_t)(g_ascii_xdigit_value(hex[2 * i]) << 4 | g_ascii_xdigit_value(hex[2 * i + 1]));
 }
 
 /* Text is borrowed from the node; what is allocated here goes to the chunk list of the caller. */
@@ -348,13 +347,15 @@ DtcManifest *dtc_manifest_read(const char *directory, GError **error)
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
 			    "bundle '%s' has no manifest\n"
 			    "it can be analysed all the same; `dtrace-chain bundle create OUT %s` makes a copy that "
-			    "has one", directory, directory);
+			    "has one",
+			    directory, directory);
 		return NULL;
 	}
 	/* a pipe or device would be waited for */
 	if (!g_file_test(path, G_FILE_TEST_IS_REGULAR) || !(file = g_mapped_file_new(path, FALSE, &reason))) {
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE, "cannot read '%s': %s\ncheck its permissions",
-			    path, reason ? reason->message : "it is not a file");
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
+			    "cannot read '%s': %s\ncheck its permissions", path,
+			    reason ? reason->message : "it is not a file");
 		return NULL;
 	}
 	return dtc_manifest_from_bytes(path, g_mapped_file_get_contents(file), g_mapped_file_get_length(file), error);

@@ -55,7 +55,8 @@ static bool set_hostile(GError **error, const struct unpacking *unpacking, const
 	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
 		    "packed bundle '%s' is refused: '%s' %s\n"
 		    "a packed bundle holds plain files and folders that stay inside it; "
-		    "`dtrace-chain bundle create` makes one", unpacking->path, shown, what);
+		    "`dtrace-chain bundle create` makes one",
+		    unpacking->path, shown, what);
 	return false;
 }
 
@@ -64,17 +65,17 @@ static bool set_damaged(GError **error, const char *path, struct archive *archiv
 	const char *reason = archive_error_string(archive);
 	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
 		    "packed bundle '%s' cannot be unpacked: %s\n"
-		    "it may be cut or changed: compare it with the original (`dtrace-chain bundle check`)", path,
-		    reason ? reason : "it is no tar archive in zstd");
+		    "it may be cut or changed: compare it with the original (`dtrace-chain bundle check`)",
+		    path, reason ? reason : "it is no tar archive in zstd");
 	return false;
 }
 
 static bool set_too_large(GError **error, const struct unpacking *unpacking)
 {
-	g_autofree char *limit = g_format_size_full(unpacking->limits.max_bytes, G_FORMAT_SIZE_IEC_UNITS);
 	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IMPOSSIBLE,
-		    "packed bundle '%s' is larger than %s when unpacked\n"
-		    "if you trust it, raise the limit with --max-unpacked SIZE", unpacking->path, limit);
+		    "packed bundle '%s' is larger than %" G_GUINT64_FORMAT " MiB when unpacked\n"
+		    "if you trust it, raise the limit with --max-unpacked SIZE",
+		    unpacking->path, unpacking->limits.max_bytes >> 20);
 	return false;
 }
 
@@ -85,8 +86,8 @@ static bool set_unwritable(GError **error, const struct unpacking *unpacking, co
 		return set_hostile(error, unpacking, entry, "is in it twice");
 	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
 		    "cannot unpack '%s' of '%s': %s\n"
-		    "it is unpacked below '%s'; set TMPDIR to a folder with more room", entry, unpacking->path,
-		    g_strerror(reason), g_get_tmp_dir());
+		    "it is unpacked below '%s'; set TMPDIR to a folder with more room",
+		    entry, unpacking->path, g_strerror(reason), g_get_tmp_dir());
 	return false;
 }
 

@@ -36,8 +36,10 @@ static bool set_failed(GError **error, const char *path, int reason)
  */
 static bool spawn_remover(DtcScratch *scratch, int read_fd, GError **error)
 {
-	char *arguments[] = { (char *)"sh", (char *)"-c", (char *)"read -r _; rm -rf -- \"$1\"",
-			      (char *)"dtrace-chain-remove", scratch->path, NULL };
+	char *arguments[] = {
+		(char *)"sh",  (char *)"-c", (char *)"read -r _; rm -rf -- \"$1\"", (char *)"dtrace-chain-remove",
+		scratch->path, NULL
+	};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, usual;
@@ -52,8 +54,7 @@ static bool spawn_remover(DtcScratch *scratch, int read_fd, GError **error)
 	sigfillset(&usual);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &usual);
-	posix_spawnattr_setflags(&attributes,
-				 POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	int reason = posix_spawn(&scratch->shell, "/bin/sh", &actions, &attributes, arguments, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);

@@ -97,7 +97,8 @@ def kind_of(option):
 def bash_completion(tables):
     out = ["# SPDX-License-Identifier: GPL-3.0-or-later", "# bash completion for %s" % PROGRAM, "",
            "_dtrace_chain()", "{",
-           "\tlocal current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=analyze word options",
+           "\tlocal current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}",
+           "\tlocal command=analyze word options",
            "\t# bash breaks --option=value at the equals sign",
            "\tif [[ $current == = ]]; then current=; elif [[ $previous == = ]]; then "
            "previous=${COMP_WORDS[COMP_CWORD-2]}; fi",

@@ -22,8 +22,8 @@ struct dtc_bundle_node {
 };
 
 /*
- * Opens the directory tree or packed bundle at path. An empty or missing directory is an error (DTC_COLLECT_ERROR, NOT_FOUND) with a
- * hint. With path NULL the bundle starts empty, for dtc_bundle_add_node. Caller owns.
+ * Opens the directory tree or packed bundle at path. An empty or missing directory is an error (DTC_COLLECT_ERROR,
+ * NOT_FOUND) with a hint. With path NULL the bundle starts empty, for dtc_bundle_add_node. Caller owns.
  */
 DtcBundle *dtc_bundle_open(const char *path, GError **error);
 /* The same; a packed bundle may become that large when it is unpacked (0: 64 GiB). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What somebody who knows the cluster says about it (clusters/NAME.conf, a GKeyFile; docs/formats.md has the keys): what
- * nodes there are, where their recordings lie, and which processes are one tier. A key or group that is not known is
- * an error, since a typing error would otherwise change nothing, silently.
+ * What somebody who knows the cluster says about it (clusters/NAME.conf, a GKeyFile; docs/formats.md has the keys):
+ * what nodes there are, where their recordings lie, and which processes are one tier. A key or group that is not
+ * known is an error, since a typing error would otherwise change nothing, silently.
  */
 #pragma once
 

@@ -3,10 +3,10 @@
  * The manifest of a bundle from anywhere, and a cluster file. What is read as a manifest is written as the same bytes;
  * since a seal keeps random changes out, the bytes are also taken as the sealed ones.
  */
+#include "dtrace-chain/manifest.h"
 #include "collect/bundle/paths.h"
 #include "collect/bundle/scratch.h"
 #include "dtrace-chain/cluster.h"
-#include "dtrace-chain/manifest.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -37,7 +37,8 @@ static void read_manifest(const void *data, gsize bytes)
 	if (!manifest)
 		return;
 	for (guint i = 0; i < manifest->files->len; i++)
-		if (!dtc_bundle_path_check(((const struct dtc_manifest_file *)g_ptr_array_index(manifest->files, i))->path))
+		if (!dtc_bundle_path_check(
+			    ((const struct dtc_manifest_file *)g_ptr_array_index(manifest->files, i))->path))
 			abort();
 	g_autoptr(GBytes) once = dtc_manifest_to_bytes(manifest);
 	gsize size;

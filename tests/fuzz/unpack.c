@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A packed bundle from anywhere: it is unpacked, or refused; nothing of it is outside of its folder, nothing in it is
- * more than plain files and folders within the limits. The archive inside the zstd frame is tried bare as well: with the
- * frame around it most changes would only be damage to the frame.
+ * more than plain files and folders within the limits. The archive inside the zstd frame is tried bare as well: with
+ * the frame around it most changes would only be damage to the frame.
  */
 #include "collect/bundle/pack.h"
 #include "collect/bundle/scratch.h"

@@ -30,7 +30,8 @@ for command in $commands; do
 	grep -E "^	$command\\) options=" "$manual/completions/dtrace-chain.bash" >"$scratch/bash" || true
 	awk -v command="$command" '$0 == "\t" command ")" { on = 1; next } /^\t[a-z]+\)$/ { on = 0 } on' \
 		"$manual/completions/_dtrace-chain" >"$scratch/zsh"
-	grep -E "from $command(;|')" "$manual/completions/dtrace-chain.fish" | sed 's/ -l / --/' >"$scratch/fish" || true
+	grep -E "from $command(;|')" "$manual/completions/dtrace-chain.fish" |
+		sed 's/ -l / --/' >"$scratch/fish" || true
 	while read -r option; do
 		count=$((count + 1))
 		for file in page bash zsh fish; do has "$scratch/$file" "$option" "$command"; done
@@ -50,7 +51,8 @@ else
 fi
 for shell in bash:dtrace-chain.bash zsh:_dtrace-chain fish:dtrace-chain.fish; do
 	if command -v "${shell%%:*}" >/dev/null; then
-		"${shell%%:*}" -n "$manual/completions/${shell#*:}" 2>>"$bad" || echo "${shell#*:} is no ${shell%%:*}" >>"$bad"
+		"${shell%%:*}" -n "$manual/completions/${shell#*:}" 2>>"$bad" ||
+			echo "${shell#*:} is no ${shell%%:*}" >>"$bad"
 	else
 		echo "skipped: no ${shell%%:*} to read ${shell#*:} with"
 	fi

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "collect/bundle/scratch.h"
 #include "dtrace-chain/cluster.h"
+#include "collect/bundle/scratch.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
@@ -16,9 +16,11 @@ static void test_nodes(void)
 {
 	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcCluster) cluster = read_text(scratch,
-		"# comment\n[node web]\npath=a/web\naddresses=10.0.0.1; fd00::1\nrole=guest\nhost=rack\n"
-		"vcpu-threads=12;13\n[node rack]\nrole=host\npath=/rack\n[node db]\n", &error);
+	g_autoptr(DtcCluster) cluster =
+		read_text(scratch,
+			  "# comment\n[node web]\npath=a/web\naddresses=10.0.0.1; fd00::1\nrole=guest\nhost=rack\n"
+			  "vcpu-threads=12;13\n[node rack]\nrole=host\npath=/rack\n[node db]\n",
+			  &error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(dtc_cluster_get_count(cluster), ==, 3);
 	g_assert_cmpstr(dtc_cluster_get_node(cluster, 0)->name, ==, "db");
@@ -36,13 +38,13 @@ static void test_nodes(void)
 static void test_tiers(void)
 {
 	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
-	g_autoptr(DtcCluster) cluster = read_text(scratch,
-		"[tier front]\nmembers=nginx@web; php*@web?\n[tier rest]\nmembers=*@web;redis@*\n", NULL);
+	g_autoptr(DtcCluster) cluster = read_text(
+		scratch, "[tier front]\nmembers=nginx@web; php*@web?\n[tier rest]\nmembers=*@web;redis@*\n", NULL);
 	static const struct {
 		const char *process, *node, *tier;
 	} cases[] = {
-		{ "nginx", "web", "front" },  { "nginx", "web2", NULL },   { "php-fpm", "web1", "front" },
-		{ "php-fpm", "web", "rest" }, { "redis", "db", "rest" },   { "postgres", "db", NULL },
+		{ "nginx", "web", "front" },  { "nginx", "web2", NULL }, { "php-fpm", "web1", "front" },
+		{ "php-fpm", "web", "rest" }, { "redis", "db", "rest" }, { "postgres", "db", NULL },
 		{ "", "web", "rest" },	      { "a@b", "web", "rest" },
 	};
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)

@@ -21,8 +21,18 @@ static char *make_tree(DtcScratch *scratch)
 {
 	char *tree = g_build_filename(dtc_scratch_get_path(scratch), "tree", NULL);
 	static const char *const files[] = {
-		"web/kernel/metadata", "web/kernel/ch0_0", "web/kernel/index/ch0_0.idx", "web.pcap", "web/second.pcap",
-		"web/web.pcap", "web/environment", "db/metadata", "db/ch0_0", "db/db.pcapng", "edge.pcap", "README.md",
+		"web/kernel/metadata",
+		"web/kernel/ch0_0",
+		"web/kernel/index/ch0_0.idx",
+		"web.pcap",
+		"web/second.pcap",
+		"web/web.pcap",
+		"web/environment",
+		"db/metadata",
+		"db/ch0_0",
+		"db/db.pcapng",
+		"edge.pcap",
+		"README.md",
 	};
 	for (gsize i = 0; i < G_N_ELEMENTS(files); i++)
 		g_free(put(tree, files[i], files[i]));
@@ -49,9 +59,10 @@ static DtcManifest *create(const char *tree, const char *out, GError **error)
 static void test_files(void)
 {
 	static const char *const want[] = {
-		"db.pcapng", "db/kernel/ch0_0", "db/kernel/metadata", "edge.pcap", "web.pcap", "web/web.pcap",
-		"web/environment", "web/kernel/ch0_0", "web/kernel/index/ch0_0.idx", "web/kernel/metadata",
-		"web/second.pcap",
+		"db.pcapng",	       "db/kernel/ch0_0",  "db/kernel/metadata",
+		"edge.pcap",	       "web.pcap",	   "web/web.pcap",
+		"web/environment",     "web/kernel/ch0_0", "web/kernel/index/ch0_0.idx",
+		"web/kernel/metadata", "web/second.pcap",
 	};
 	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
 	g_autofree char *tree = make_tree(scratch);
@@ -134,7 +145,8 @@ static void test_manifest_bytes(void)
 	struct dtc_manifest_node *node = dtc_manifest_add_node(manifest, "web");
 	node->clock.name = g_strdup("monotonic");
 	node->clock.uuid = g_strdup("");
-	dtc_manifest_add_file(manifest, "web.pcap", 4, "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
+	dtc_manifest_add_file(manifest, "web.pcap", 4,
+			      "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
 	g_autoptr(GBytes) sealed = dtc_manifest_to_bytes(manifest);
 	gsize bytes;
 	const guint8 *data = g_bytes_get_data(sealed, &bytes);

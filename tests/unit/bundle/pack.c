@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Archives from anywhere: what is good is unpacked, what is hostile is refused by name, and nothing leaves the folder. */
+/* Archives from anywhere: what is good is unpacked, what is hostile is refused by name, and nothing leaves the folder.
+ */
 #include "collect/bundle/pack.h"
 #include "collect/bundle/scratch.h"
 #include "dtrace-chain/error.h"
@@ -202,7 +203,10 @@ static GBytes *pack(const char *folder, const char *name)
 
 	g_assert_true(dtc_packer_begin(packer, "web/kernel/metadata", 4, NULL));
 	g_assert_true(dtc_packer_write(packer, "text", 4, NULL));
-	g_assert_true(dtc_packer_begin(packer, "w\xc3\xa9" "b.pcap", 3, NULL));
+	g_assert_true(dtc_packer_begin(packer,
+				       "w\xc3\xa9"
+				       "b.pcap",
+				       3, NULL));
 	g_assert_true(dtc_packer_write(packer, "abc", 3, NULL));
 	g_assert_true(dtc_packer_finish(packer, NULL));
 	close(fd);
@@ -240,7 +244,10 @@ static void test_seal(void)
 	g_assert_cmpint(seal, ==, DTC_SEAL_INTACT);
 	g_mkdir(out, 0700);
 	g_assert_true(dtc_unpack(path, out, NULL, NULL, NULL));
-	assert_content(out, "w\xc3\xa9" "b.pcap", "abc");
+	assert_content(out,
+		       "w\xc3\xa9"
+		       "b.pcap",
+		       "abc");
 }
 
 /* Cut anywhere before the end of the archive, it is an error, not a bundle with fewer files. */
