@@ -22,9 +22,9 @@ class Browser:
     def __init__(self, driver_url, width, height):
         self.driver_url = driver_url
         arguments = ["--headless=new", "--disable-gpu", "--hide-scrollbars", "--force-device-scale-factor=1",
-                     f"--window-size={width},{height}", "--disable-dev-shm-usage", "--force-prefers-reduced-motion"]
-        if os.geteuid() == 0:
-            arguments.append("--no-sandbox")  # Chromium refuses to run as root with its sandbox
+                     f"--window-size={width},{height}", "--disable-dev-shm-usage", "--force-prefers-reduced-motion",
+                     # not as root, and not in a container; what it opens is our own page
+                     "--no-sandbox"]
         session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
             "browserName": "chrome",
             "goog:chromeOptions": {"args": arguments, "binary": shutil.which("chromium")},
