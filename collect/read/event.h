@@ -200,8 +200,8 @@ struct dtc_event {
 	uint16_t kind; /* enum dtc_event_kind */
 	uint16_t name; /* index for dtc_reader_get_event_name */
 	int64_t v[DTC_EVENT_SLOTS];
-	const char *text[2];	    /* borrowed until the next event; NULL if absent */
-	uint8_t address[16];	    /* syscalls with an address: IPv4 mapped or IPv6 */
+	const char *text[2]; /* borrowed until the next event; NULL if absent */
+	uint8_t address[16]; /* syscalls with an address: IPv4 mapped or IPv6 */
 	bool has_address;
 	struct dtc_headers headers; /* net kinds only */
 };
