@@ -89,8 +89,10 @@ static bool check_options(struct requests_options *options, GError **error)
 		guint order = 0;
 		while (order < G_N_ELEMENTS(orders) && strcmp(options->sort, orders[order]) != 0)
 			order++;
-		if (order == G_N_ELEMENTS(orders))
-			return set_usage(error, "--sort is not an order", "the orders are duration, start, id");
+		if (order == G_N_ELEMENTS(orders)) {
+			g_autofree char *message = g_strdup_printf("--sort '%s' is not an order", options->sort);
+			return set_usage(error, message, "the orders are duration, start, id");
+		}
 		options->order = (enum dtc_summary_order)order;
 	}
 	if ((has_limit && options->limit < 0) || options->slowest < 0)

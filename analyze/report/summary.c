@@ -102,6 +102,15 @@ const char *dtc_summary_get_tier(const DtcSummary *summary, const struct dtc_sum
 	return best;
 }
 
+guint dtc_summary_get_tier_count(const DtcSummary *summary, const struct dtc_summary_row *row)
+{
+	g_autoptr(GHashTable) tiers = g_hash_table_new(g_direct_hash, g_direct_equal); /* strings are kept once */
+
+	for (guint i = 0; i < row->share_count; i++)
+		g_hash_table_add(tiers, (void *)dtc_summary_get_share(summary, row, i)->tier);
+	return g_hash_table_size(tiers);
+}
+
 static int compare_start(const struct dtc_summary_row *x, const struct dtc_summary_row *y)
 {
 	int order = (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);

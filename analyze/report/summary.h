@@ -55,6 +55,8 @@ const struct dtc_share *dtc_summary_get_share(const DtcSummary *summary, const s
 /* The tier with the largest sum in the request; its time in ret_ns. */
 const char *dtc_summary_get_tier(const DtcSummary *summary, const struct dtc_summary_row *row, int64_t *ret_ns);
 
+guint dtc_summary_get_tier_count(const DtcSummary *summary, const struct dtc_summary_row *row);
+
 enum dtc_summary_order { DTC_SUMMARY_BY_DURATION, DTC_SUMMARY_BY_START, DTC_SUMMARY_BY_ID };
 /* Longest first, earliest first, or by id; ties by start and id. */
 void dtc_summary_sort(DtcSummary *summary, enum dtc_summary_order order);

@@ -51,6 +51,7 @@ static void add_rows(DtcLayout *layout, const struct dtc_requests_input *input, 
 	dtc_layout_add_right(layout, "start", FIGURE_COLUMNS + 2, DTC_STYLE_DIM);
 	dtc_layout_add_right(layout, "took", FIGURE_COLUMNS, DTC_STYLE_DIM);
 	dtc_layout_add_right(layout, "status", 7, DTC_STYLE_DIM);
+	dtc_layout_add_right(layout, "tiers", 6, DTC_STYLE_DIM);
 	dtc_layout_add(layout, DTC_STYLE_DIM, "  mostly");
 	dtc_layout_end_line(layout);
 	for (guint i = 0; i < shown; i++) {
@@ -62,6 +63,8 @@ static void add_rows(DtcLayout *layout, const struct dtc_requests_input *input, 
 		dtc_layout_add_right(layout, start, FIGURE_COLUMNS + 2, DTC_STYLE_PLAIN);
 		add_figure(layout, scale, row->duration_ns, DTC_STYLE_BOLD);
 		dtc_layout_add_right(layout, status, 7, row->status >= 500 ? DTC_STYLE_RED : DTC_STYLE_PLAIN);
+		g_autofree char *tiers = g_strdup_printf("%u", dtc_summary_get_tier_count(input->summary, row));
+		dtc_layout_add_right(layout, tiers, 6, DTC_STYLE_PLAIN);
 		if (dominant) {
 			g_autofree char *percent = dtc_percent_format(dominant->ns, row->duration_ns);
 			g_autofree char *what = describe_share(dominant);
@@ -263,10 +266,14 @@ static char *make_verdict(const struct dtc_comparison *c)
 	if (grown_ns <= 0 || !first || first->share.ns <= 0)
 		return g_strdup_printf("%s are not slower than %s: %s less on average", c->slow_name, c->fast_name, by);
 	g_autofree char *part = dtc_duration_format(first->share.ns);
-	g_autofree char *percent = dtc_percent_format(MIN(first->share.ns, grown_ns), grown_ns);
+	const char *cause = dtc_cause_to_string(first->share.cause), *tier = first->share.tier;
+	const char *colon = first->share.detail ? ": " : "", *detail = first->share.detail ? first->share.detail : "";
+	if (first->share.ns > grown_ns) /* something else shrank */
+		return g_strdup_printf("%s take %s longer than %s; all of it is %s on %s, which grew by %s%s%s",
+				       c->slow_name, by, c->fast_name, cause, tier, part, colon, detail);
+	g_autofree char *percent = dtc_percent_format(first->share.ns, grown_ns);
 	return g_strdup_printf("%s take %s longer than %s; %s of it (%s %%) is %s on %s%s%s", c->slow_name, by,
-			       c->fast_name, part, percent, dtc_cause_to_string(first->share.cause), first->share.tier,
-			       first->share.detail ? ": " : "", first->share.detail ? first->share.detail : "");
+			       c->fast_name, part, percent, cause, tier, colon, detail);
 }
 
 char *dtc_comparison_to_text(const struct dtc_comparison *c, const DtcFindings *findings,

@@ -74,7 +74,7 @@ def main():
         good &= check(options, "report-1", json.loads(report))
         with open(spans, encoding="utf-8") as file:
             good &= check(options, "otlp", json.load(file))
-    for command in ("stats", "sync", "requests"):
+    for command in ("stats", "sync", "requests", "compare"):
         good &= check(options, command + "-1", json.loads(run(options, command, "--format", "json")))
     return 0 if good else 1
 
