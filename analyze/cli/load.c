@@ -99,8 +99,8 @@ static void read_captures(struct task *task)
 {
 	const struct dtc_http_options http_options = { .id_headers = task->options->id_headers };
 	g_autoptr(DtcPackets) packets = dtc_packets_new();
-	g_autoptr(DtcHttp) http = task->options->needs_exchanges ?
-		dtc_http_new(task->index, packets, &http_options) : NULL;
+	g_autoptr(DtcHttp) http =
+		task->options->needs_exchanges ? dtc_http_new(task->index, packets, &http_options) : NULL;
 	uint16_t interface = dtc_packets_add_interface(packets, NULL);
 	guint64 packet_count = 0, unknown_count = 0;
 
@@ -289,7 +289,8 @@ static bool read_clocks(DtcLoad *load, const char *path, DtcFindings *findings, 
 		else if (packets && dtc_packets_get_count(packets))
 			begin_ns[node] = dtc_packets_get(packets, 0)->time_ns;
 	}
-	load->identity = dtc_clocks_read_file(path, (const char *const *)load->names, begin_ns, load->node_count, error);
+	load->identity =
+		dtc_clocks_read_file(path, (const char *const *)load->names, begin_ns, load->node_count, error);
 	if (!load->identity)
 		return false;
 	for (guint node = 0; node < load->node_count; node++)

@@ -50,7 +50,8 @@ static char *first_line(const GError *error)
 
 static struct dtc_check check_history(const DtcHistory *history, guint node)
 {
-	struct dtc_check check = { .name = "history", .node = node,
+	struct dtc_check check = { .name = "history",
+				   .node = node,
 				   .text = "intervals are contiguous, and a CPU runs one thread at a time" };
 	g_autoptr(GError) error = NULL;
 
@@ -64,7 +65,8 @@ static struct dtc_check check_history(const DtcHistory *history, guint node)
 
 static struct dtc_check check_sums(const DtcHistory *history, const GArray *rows, guint node)
 {
-	struct dtc_check check = { .name = "sums", .node = node,
+	struct dtc_check check = { .name = "sums",
+				   .node = node,
 				   .text = "the times of a thread sum to its life to the nanosecond" };
 
 	for (guint i = 0; i < rows->len; i++) {
@@ -85,8 +87,8 @@ static bool is_ended_wait(const DtcHistory *history, const struct dtc_thread *th
 	uint32_t next = index + 1;
 
 	return dtc_state_is_wait(dtc_history_get_interval(history, index)->state) &&
-		next < thread->interval_first + thread->interval_count &&
-		dtc_history_get_interval(history, next)->state != DTC_STATE_UNKNOWN;
+	       next < thread->interval_first + thread->interval_count &&
+	       dtc_history_get_interval(history, next)->state != DTC_STATE_UNKNOWN;
 }
 
 static const struct dtc_wake *get_wake(const DtcHistory *history, const struct dtc_interval *wait)
@@ -96,7 +98,8 @@ static const struct dtc_wake *get_wake(const DtcHistory *history, const struct d
 
 static struct dtc_check check_waits(const DtcHistory *history, guint node)
 {
-	struct dtc_check check = { .name = "waits", .node = node,
+	struct dtc_check check = { .name = "waits",
+				   .node = node,
 				   .text = "every wait that ended has one wakeup of its own, at its end" };
 	g_autofree bool *is_taken = g_new0(bool, dtc_history_get_wake_count(history) + 1);
 
@@ -110,9 +113,10 @@ static struct dtc_check check_waits(const DtcHistory *history, guint node)
 			bool is_own = wake && wake->target == t && wake->waking_ns == wait->end_ns;
 			look(&check, is_own && !is_taken[wait->ref],
 			     "tid %d: the wait that ended at %" PRId64 " has %s", thread->tid, wait->end_ns,
-			     !wake ? "no wakeup" : wake->target != t ? "another thread's wakeup" :
-				     wake->waking_ns != wait->end_ns ? "a wakeup of another time" :
-								       "the wakeup of another wait");
+			     !wake			       ? "no wakeup"
+			     : wake->target != t	       ? "another thread's wakeup"
+			     : wake->waking_ns != wait->end_ns ? "a wakeup of another time"
+							       : "the wakeup of another wait");
 			if (wake)
 				is_taken[wait->ref] = true;
 		}
@@ -128,17 +132,19 @@ static bool is_told(const DtcHistory *history, const struct dtc_thread *thread, 
 
 	if (!wake || wake->waker == DTC_WAKER_UNKNOWN || wake->waker == DTC_WAKER_IPI)
 		return false;
-	/* a call that was entered before the trace, or a worker that the kernel runs in a user's address space (vhost) */
+	/* a call that was entered before the trace, or a worker that the kernel runs in a user's address space (vhost)
+	 */
 	if (wait->call == DTC_NONE && !thread->is_kernel)
 		return false;
 	/* one that was under way when the thread came into sight */
 	return index > thread->interval_first &&
-		dtc_history_get_interval(history, index - 1)->state != DTC_STATE_UNKNOWN;
+	       dtc_history_get_interval(history, index - 1)->state != DTC_STATE_UNKNOWN;
 }
 
 static struct dtc_check check_causes(const DtcHistory *history, guint node)
 {
-	struct dtc_check check = { .name = "causes", .node = node,
+	struct dtc_check check = { .name = "causes",
+				   .node = node,
 				   .text = "a wait of which the trace tells begin, call and waker has a cause" };
 	uint64_t untold_count = 0;
 
@@ -182,7 +188,8 @@ static int64_t *sum_running(const DtcHistory *history)
 
 static struct dtc_check check_cpus(const DtcHistory *history, guint node)
 {
-	struct dtc_check check = { .name = "cpus", .node = node,
+	struct dtc_check check = { .name = "cpus",
+				   .node = node,
 				   .text = "CPU time of all threads plus idle is the CPU's span minus gaps" };
 	g_autofree int64_t *running_ns = sum_running(history);
 	DtcNodeTime begin = { dtc_history_get_begin_ns(history) }, end = { dtc_history_get_end_ns(history) };
@@ -205,7 +212,8 @@ static struct dtc_check check_cpus(const DtcHistory *history, guint node)
 static struct dtc_check check_paths(const struct dtc_check_input *input, const DtcHistory *history, GArray *rows,
 				    guint node)
 {
-	struct dtc_check check = { .name = "paths", .node = node,
+	struct dtc_check check = { .name = "paths",
+				   .node = node,
 				   .text = "critical paths of the busiest threads are contiguous and span "
 					   "their lives" };
 	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
@@ -227,7 +235,8 @@ static struct dtc_check check_paths(const struct dtc_check_input *input, const D
 		g_autoptr(GError) error = NULL;
 		g_autoptr(DtcPath) path = dtc_path_walk(input->links, &target, &options, &error);
 		bool is_right = path && dtc_path_check(path, &error) &&
-			dtc_path_get_begin(path).ns == target.begin.ns && dtc_path_get_end(path).ns == target.end.ns;
+				dtc_path_get_begin(path).ns == target.begin.ns &&
+				dtc_path_get_end(path).ns == target.end.ns;
 		g_autofree char *reason = error ? first_line(error) : g_strdup("it does not span the thread's life");
 		look(&check, is_right, "tid %d: %s", life->tid, reason);
 	}
@@ -244,15 +253,16 @@ static void check_node(GArray *checks, const struct dtc_check_input *input, guin
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row));
 	dtc_profile_add_threads(rows, node, history, begin, end);
 	const struct dtc_check found[] = {
-		check_history(history, node), check_sums(history, rows, node),	check_waits(history, node),
-		check_causes(history, node),  check_cpus(history, node),	check_paths(input, history, rows, node),
+		check_history(history, node), check_sums(history, rows, node), check_waits(history, node),
+		check_causes(history, node),  check_cpus(history, node),       check_paths(input, history, rows, node),
 	};
 	g_array_append_vals(checks, found, G_N_ELEMENTS(found));
 }
 
 static struct dtc_check check_clocks(const struct dtc_check_input *input)
 {
-	struct dtc_check check = { .name = "clocks", .node = G_MAXUINT,
+	struct dtc_check check = { .name = "clocks",
+				   .node = G_MAXUINT,
 				   .text = "clock maps increase strictly and lie within their bounds" };
 	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
 
@@ -262,8 +272,8 @@ static struct dtc_check check_clocks(const struct dtc_check_input *input)
 		for (guint i = 0; i < count; i++) {
 			bool rises = i == 0 || (knots[i].node_ns > knots[i - 1].node_ns &&
 						knots[i].cluster_ns > knots[i - 1].cluster_ns);
-			bool is_bounded = knots[i].lo_ns <= knots[i].cluster_ns &&
-				knots[i].cluster_ns <= knots[i].hi_ns;
+			bool is_bounded =
+				knots[i].lo_ns <= knots[i].cluster_ns && knots[i].cluster_ns <= knots[i].hi_ns;
 			look(&check, rises && is_bounded, "node '%s': knot %u at %" PRId64 " %s",
 			     dtc_links_get_node_name(input->links, node), i, knots[i].node_ns,
 			     rises ? "lies outside its bounds" : "goes back");
@@ -276,7 +286,7 @@ static guint hash_exception(const void *data)
 {
 	const struct dtc_check_exception *exception = data;
 	return g_int64_hash(&exception->sent_ns) * 31 + g_int64_hash(&exception->received_ns) + exception->from * 7 +
-		exception->to;
+	       exception->to;
 }
 
 static gboolean equal_exceptions(const void *a, const void *b)
@@ -308,7 +318,8 @@ static void check_direction(struct dtc_check *check, const struct dtc_check_inpu
 
 static struct dtc_check check_messages(const struct dtc_check_input *input)
 {
-	struct dtc_check check = { .name = "messages", .node = G_MAXUINT,
+	struct dtc_check check = { .name = "messages",
+				   .node = G_MAXUINT,
 				   .text = "no message arrives before it is sent, within the clocks' uncertainty" };
 	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
 	g_autoptr(GHashTable) exceptions = g_hash_table_new(hash_exception, equal_exceptions);

@@ -19,10 +19,11 @@ struct dtc_fold {
 	enum dtc_fold_kind kind;
 	guint first; /* index of its first step */
 	guint count;
-	guint head;  /* the step that stands for it: the longest with the cause that takes most of the time */
+	guint head; /* the step that stands for it: the longest with the cause that takes most of the time */
 	int64_t ns;
 	bool is_mixed; /* it has steps of other causes than its head's */
 };
 
-/* Lines for the path, in time order; steps shorter than min_ns are folded, with 0 none. Of struct dtc_fold; caller owns. */
+/* Lines for the path, in time order; steps shorter than min_ns are folded, with 0 none. Of struct dtc_fold; caller
+ * owns. */
 GArray *dtc_fold_steps(const GArray *steps, int64_t min_ns);

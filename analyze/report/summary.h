@@ -20,8 +20,8 @@ struct dtc_share {
 
 struct dtc_summary_row {
 	const char *id;
-	const char *method, *url; /* or NULL */
-	int status;		  /* 0: not known */
+	const char *method, *url;		  /* or NULL */
+	int status;				  /* 0: not known */
 	const char *node, *comm, *process, *tier; /* of the target */
 	int32_t pid, tid;
 	int64_t begin_ns; /* cluster time */
@@ -32,12 +32,12 @@ struct dtc_summary_row {
 };
 
 struct dtc_band {
-	const char *name;      /* "up to p50", "p50 to p90", ... */
-	int64_t from_ns;       /* durations of the band: above from_ns, up to to_ns */
+	const char *name; /* "up to p50", "p50 to p90", ... */
+	int64_t from_ns;  /* durations of the band: above from_ns, up to to_ns */
 	int64_t to_ns;
 	guint request_count;
-	int64_t duration_ns;   /* mean */
-	GArray *shares;	       /* struct dtc_share, means, largest first; sums to duration_ns within rounding */
+	int64_t duration_ns; /* mean */
+	GArray *shares;	     /* struct dtc_share, means, largest first; sums to duration_ns within rounding */
 };
 
 typedef struct DtcSummary {
@@ -51,7 +51,8 @@ void dtc_summary_free(DtcSummary *summary);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcSummary, dtc_summary_free)
 
 void dtc_summary_add(DtcSummary *summary, const DtcReport *report);
-const struct dtc_share *dtc_summary_get_share(const DtcSummary *summary, const struct dtc_summary_row *row, guint index);
+const struct dtc_share *dtc_summary_get_share(const DtcSummary *summary, const struct dtc_summary_row *row,
+					      guint index);
 /* The tier with the largest sum in the request; its time in ret_ns. */
 const char *dtc_summary_get_tier(const DtcSummary *summary, const struct dtc_summary_row *row, int64_t *ret_ns);
 
@@ -66,11 +67,12 @@ int64_t dtc_summary_get_percentile(const DtcSummary *summary, guint percent);
 /* Bands up to p50, p90, p99 and above; empty ones are left out. struct dtc_band; free with g_array_unref. */
 GArray *dtc_summary_get_bands(const DtcSummary *summary);
 /* Mean shares of the rows for which member is set (one per row; NULL: all). Caller owns the array. */
-GArray *dtc_summary_get_means(const DtcSummary *summary, const bool *member, guint *ret_count, int64_t *ret_duration_ns);
+GArray *dtc_summary_get_means(const DtcSummary *summary, const bool *member, guint *ret_count,
+			      int64_t *ret_duration_ns);
 
 /* How a part of the time differs between two groups. */
 struct dtc_growth {
-	struct dtc_share share; /* names, cause, and detail of the group in which it is larger */
+	struct dtc_share share;	  /* names, cause, and detail of the group in which it is larger */
 	int64_t slow_ns, fast_ns; /* means */
 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define FIGURE_COLUMNS 10
-#define BAND_SHARES 3  /* parts of a band that are named */
+#define BAND_SHARES 3 /* parts of a band that are named */
 #define GROWTHS_SHOWN 12
 
 static char *format_figure(struct dtc_scale scale, int64_t ns)
@@ -36,8 +36,8 @@ static guint get_id_columns(const DtcSummary *summary, guint shown)
 	guint columns = 8;
 
 	for (guint i = 0; i < shown; i++)
-		columns = MAX(columns, dtc_printable_get_columns(
-					       g_array_index(summary->rows, struct dtc_summary_row, i).id));
+		columns = MAX(columns,
+			      dtc_printable_get_columns(g_array_index(summary->rows, struct dtc_summary_row, i).id));
 	return MIN(columns, 24);
 }
 
@@ -73,7 +73,8 @@ static void add_rows(DtcLayout *layout, const struct dtc_requests_input *input, 
 		dtc_layout_end_line(layout);
 	}
 	if (shown < input->summary->rows->len) {
-		dtc_layout_add(layout, DTC_STYLE_DIM, "%u more; --limit 0 shows all", input->summary->rows->len - shown);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "%u more; --limit 0 shows all",
+			       input->summary->rows->len - shown);
 		dtc_layout_end_line(layout);
 	}
 }
@@ -258,8 +259,7 @@ static char *make_verdict(const struct dtc_comparison *c)
 {
 	int64_t grown_ns = c->slow_ns - c->fast_ns;
 	g_autofree char *by = dtc_duration_format(ABS(grown_ns));
-	const struct dtc_growth *first =
-		c->growths->len ? &g_array_index(c->growths, struct dtc_growth, 0) : NULL;
+	const struct dtc_growth *first = c->growths->len ? &g_array_index(c->growths, struct dtc_growth, 0) : NULL;
 
 	if (!c->slow_count || !c->fast_count)
 		return g_strdup("one of the groups is empty: nothing to compare");

@@ -36,7 +36,7 @@ struct dtc_report_step {
 	int64_t begin_ns; /* cluster time */
 	int64_t end_ns;
 	enum dtc_cause cause;
-	const char *detail; /* or NULL */
+	const char *detail;    /* or NULL */
 	const char *busy_with; /* or NULL: the other request for which the thread worked */
 	enum dtc_link_quality link;
 	int64_t uncertainty_ns;
@@ -82,7 +82,8 @@ struct dtc_report_end {
 	struct dtc_report_thread who; /* node NULL: not known; tid -1: known, but its kernel was not traced */
 	int64_t begin_ns;	      /* cluster time; 0 without a thread, as end_ns */
 	int64_t end_ns;
-	enum dtc_link_quality link; /* exact: its calls carried the bytes; inferred: by order and time; unknown: no thread */
+	enum dtc_link_quality
+		link; /* exact: its calls carried the bytes; inferred: by order and time; unknown: no thread */
 };
 
 /* A request and its response on one connection, as one step of the way through the tiers. */
@@ -108,9 +109,9 @@ struct dtc_report_finding {
 };
 
 typedef struct DtcReport {
-	const char *request;   /* the request's id; NULL if the target was named by its thread */
-	GArray *sources;       /* struct dtc_report_source */
-	const char *method;    /* NULL if not known, as target and status 0 */
+	const char *request; /* the request's id; NULL if the target was named by its thread */
+	GArray *sources;     /* struct dtc_report_source */
+	const char *method;  /* NULL if not known, as target and status 0 */
 	const char *url;
 	int status;
 	GArray *hops; /* struct dtc_report_hop, by begin; empty without a request */

@@ -54,7 +54,8 @@ def check_tree(entry, name):
         for key in ("count", "total_ns"):
             if sum(child[key] for child in children) != entry[key]:
                 yield f"{name}: children of {entry['name']} do not sum to its {key}"
-        if min(c["min_ns"] for c in children) != entry["min_ns"] or max(c["max_ns"] for c in children) != entry["max_ns"]:
+        shortest, longest = min(c["min_ns"] for c in children), max(c["max_ns"] for c in children)
+        if shortest != entry["min_ns"] or longest != entry["max_ns"]:
             yield f"{name}: extremes of {entry['name']} are not its children's"
     for child in children:
         yield from check_tree(child, name)
