@@ -235,8 +235,9 @@ static void answer_help(const DtcCommandLine *line, int argc, char *const *argv)
 		if (!is_table && strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0 &&
 		    strcmp(argv[i], "--help-all") != 0)
 			continue;
-		g_autofree char *text = is_table ? get_table(line) : dtc_command_line_get_help(line);
+		char *text = is_table ? get_table(line) : dtc_command_line_get_help(line);
 		bool is_written = fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+		g_free(text); /* exit ends no scope */
 		exit(is_written ? 0 : 1);
 	}
 }
