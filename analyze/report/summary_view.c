@@ -257,6 +257,8 @@ char *dtc_requests_to_json(const struct dtc_requests_input *input)
 /* One sentence: how much longer, and what makes most of it. */
 static char *make_verdict(const struct dtc_comparison *c)
 {
+	g_autofree char *slow = dtc_printable(c->slow_name, DTC_PRINTABLE_MAX); /* as the user wrote them, or files */
+	g_autofree char *fast = dtc_printable(c->fast_name, DTC_PRINTABLE_MAX);
 	int64_t grown_ns = c->slow_ns - c->fast_ns;
 	g_autofree char *by = dtc_duration_format(ABS(grown_ns));
 	const struct dtc_growth *first = c->growths->len ? &g_array_index(c->growths, struct dtc_growth, 0) : NULL;
@@ -264,16 +266,16 @@ static char *make_verdict(const struct dtc_comparison *c)
 	if (!c->slow_count || !c->fast_count)
 		return g_strdup("one of the groups is empty: nothing to compare");
 	if (grown_ns <= 0 || !first || first->share.ns <= 0)
-		return g_strdup_printf("%s are not slower than %s: %s less on average", c->slow_name, c->fast_name, by);
+		return g_strdup_printf("%s are not slower than %s: %s less on average", slow, fast, by);
 	g_autofree char *part = dtc_duration_format(first->share.ns);
 	const char *cause = dtc_cause_to_string(first->share.cause), *tier = first->share.tier;
 	const char *colon = first->share.detail ? ": " : "", *detail = first->share.detail ? first->share.detail : "";
 	if (first->share.ns > grown_ns) /* something else shrank */
 		return g_strdup_printf("%s take %s longer than %s; all of it is %s on %s, which grew by %s%s%s",
-				       c->slow_name, by, c->fast_name, cause, tier, part, colon, detail);
+				       slow, by, fast, cause, tier, part, colon, detail);
 	g_autofree char *percent = dtc_percent_format(first->share.ns, grown_ns);
-	return g_strdup_printf("%s take %s longer than %s; %s of it (%s %%) is %s on %s%s%s", c->slow_name, by,
-			       c->fast_name, part, percent, cause, tier, colon, detail);
+	return g_strdup_printf("%s take %s longer than %s; %s of it (%s %%) is %s on %s%s%s", slow, by,
+			       fast, part, percent, cause, tier, colon, detail);
 }
 
 char *dtc_comparison_to_text(const struct dtc_comparison *c, const DtcFindings *findings,
@@ -283,8 +285,10 @@ char *dtc_comparison_to_text(const struct dtc_comparison *c, const DtcFindings *
 	struct dtc_scale scale = dtc_scale_get(MAX(c->slow_ns, c->fast_ns), options->is_exact);
 	g_autofree char *verdict = make_verdict(c);
 	g_autofree char *note = g_strdup_printf("means in %s; largest growth first", scale.unit);
-	g_autofree char *slow = g_strdup_printf("%s (%u)", c->slow_name, c->slow_count);
-	g_autofree char *fast = g_strdup_printf("%s (%u)", c->fast_name, c->fast_count);
+	g_autofree char *slow_name = dtc_printable(c->slow_name, DTC_PRINTABLE_MAX);
+	g_autofree char *fast_name = dtc_printable(c->fast_name, DTC_PRINTABLE_MAX);
+	g_autofree char *slow = g_strdup_printf("%s (%u)", slow_name, c->slow_count);
+	g_autofree char *fast = g_strdup_printf("%s (%u)", fast_name, c->fast_count);
 
 	dtc_layout_add_paragraph(layout, verdict, 2);
 	dtc_layout_add_heading(layout, "What grew", note);
@@ -329,7 +333,8 @@ static void append_group(GString *out, const char *key, const char *name, guint 
 {
 	dtc_json_append_key(out, key);
 	g_string_append_c(out, '{');
-	dtc_json_add_text(out, "name", name);
+	g_autofree char *printable = dtc_printable(name, DTC_PRINTABLE_MAX);
+	dtc_json_add_text(out, "name", printable);
 	dtc_json_add_integer(out, "requests", count);
 	dtc_json_add_integer(out, "mean_ns", mean_ns);
 	g_string_append_c(out, '}');

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Time that a thread on the path worked for another request (the story is in tests/support/event_loop.h). */
+#include "analyze/path/busy.h"
+#include "tests/support/event_loop.h"
+#include "tests/support/made_path.h"
+
+#include <string.h>
+
+struct wanted {
+	int64_t end_ns;
+	const char *busy_with;
+	const char *detail;
+};
+
+struct world {
+	struct event_loop loop;
+	DtcExchanges *exchanges;
+	DtcRequests *requests;
+	DtcServing *serving;
+};
+
+static void world_begin(struct world *w)
+{
+	event_loop_begin(&w->loop);
+	w->exchanges = dtc_exchanges_new(0);
+	w->serving = dtc_serving_new(1, w->loop.histories, w->loop.clocks);
+	for (guint i = 0; i < 2; i++) {
+		struct dtc_identity identity = { "x-request-id", i == X ? "req-x" : "req-y", i == X ? "req-x" : "req-y" };
+		struct dtc_exchange e = { .request_ns = i, .request_seq = i, .has_request = true, .method = "GET",
+					  .target = "/", .identities = &identity, .identity_count = 1 };
+		g_assert_true(dtc_exchanges_add(w->exchanges, &e));
+		struct dtc_place *place = event_loop_place(&w->loop, i);
+		dtc_serving_add(w->serving, i, place);
+		dtc_place_free(place);
+	}
+	dtc_serving_seal(w->serving);
+	w->requests = dtc_requests_new(w->exchanges);
+	g_assert_cmpstr(dtc_requests_get(w->requests, X)->id, ==, "req-x");
+}
+
+static void world_clear(struct world *w)
+{
+	dtc_requests_free(w->requests);
+	dtc_exchanges_free(w->exchanges);
+	dtc_serving_free(w->serving);
+	event_loop_clear(&w->loop);
+}
+
+/* One segment of the loop's thread from 25 us on, for 60 us, on the path of a request. */
+static void check(const struct world *w, guint request, enum dtc_cause cause, const char *detail,
+		  const struct wanted *wanted, guint count)
+{
+	const struct made_segment segment = { 60 * US, 0, (int32_t)w->loop.loop, "loop", cause, detail, 7 };
+	g_autoptr(DtcPath) path = made_path_new(25 * US, &segment, 1);
+	g_autoptr(GError) error = NULL;
+	dtc_path_finish(path);
+	dtc_path_name_busy(path, request, w->requests, w->serving, w->loop.clocks);
+	g_assert_true(dtc_path_check(path, &error));
+	g_assert_cmpuint(dtc_path_get_segment_count(path), ==, count);
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(path, i);
+		g_assert_cmpint(s->end.ns, ==, wanted[i].end_ns);
+		g_assert_cmpstr(s->busy_with, ==, wanted[i].busy_with);
+		g_assert_cmpstr(s->detail, ==, wanted[i].detail);
+		g_assert_cmpint(s->cause, ==, cause);
+		/* the step that led here led to the latest part */
+		g_assert_cmpint(s->link, ==, i + 1 == count ? DTC_LINK_INFERRED : DTC_LINK_EXACT);
+		g_assert_cmpint(s->uncertainty_ns, ==, i + 1 == count ? 7 : 0);
+	}
+}
+
+static void test_running(void)
+{
+	struct world w;
+	static const struct wanted of_x[] = {
+		{ 30 * US, NULL, NULL },
+		{ 41 * US, "req-y", "busy with request req-y" },
+		{ 61 * US, "req-y", "busy with request req-y" },
+		{ 85 * US, NULL, NULL },
+	};
+	static const struct wanted of_y[] = {
+		{ 30 * US, "req-x", "busy with request req-x: write" },
+		{ 61 * US, NULL, "write" },
+		{ 72 * US, "req-x", "busy with request req-x: write" },
+		{ 81 * US, "req-x", "busy with request req-x: write" },
+		{ 85 * US, NULL, "write" },
+	};
+	world_begin(&w);
+	check(&w, X, DTC_CAUSE_RUNNING_USER, NULL, of_x, G_N_ELEMENTS(of_x));
+	check(&w, Y, DTC_CAUSE_RUNNING_KERNEL, "write", of_y, G_N_ELEMENTS(of_y));
+	world_clear(&w);
+}
+
+/* A wait counts where the thread was in the middle of its work for the other, not where it waited for work. */
+static void test_waiting(void)
+{
+	struct world w;
+	static const struct wanted of_x[] = {
+		{ 41 * US, NULL, "d" },
+		{ 61 * US, "req-y", "busy with request req-y: d" },
+		{ 85 * US, NULL, "d" },
+	};
+	static const struct wanted whole[] = { { 85 * US, NULL, "d" } };
+	world_begin(&w);
+	check(&w, X, DTC_CAUSE_DISK, "d", of_x, G_N_ELEMENTS(of_x));
+	check(&w, X, DTC_CAUSE_NETWORK_WIRE, "d", whole, 1);
+	check(&w, X, DTC_CAUSE_NETWORK_RECEIVE, "d", whole, 1);
+	world_clear(&w);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/busy/running", test_running);
+	g_test_add_func("/busy/waiting", test_waiting);
+	return g_test_run();
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rows, percentiles, bands, means and comparisons of many requests. */
+#include "analyze/report/summary_view.h"
+#include "tests/support/made_path.h"
+
+#include <string.h>
+
+/* A request of two tiers: shop waits for the disk, db runs. */
+static void add(DtcSummary *summary, const char *id, int64_t begin_ns, int64_t disk_ns, int64_t run_ns)
+{
+	const struct made_segment segments[] = {
+		{ disk_ns, 0, 1, "shop", DTC_CAUSE_DISK, "vda", 0 },
+		{ run_ns, 1, 2, "db", DTC_CAUSE_RUNNING_USER, NULL, 0 },
+	};
+	guint first = disk_ns ? 0 : 1, count = (disk_ns != 0) + (run_ns != 0);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcPath) path = made_path_new(begin_ns, &segments[first], count);
+	g_autoptr(DtcReport) report = made_path_report(path, NULL, id, &error);
+	g_assert_no_error(error);
+	dtc_summary_add(summary, report);
+}
+
+static const struct dtc_summary_row *get_row(const DtcSummary *summary, guint index)
+{
+	return &g_array_index(summary->rows, struct dtc_summary_row, index);
+}
+
+static void test_rows(void)
+{
+	g_autoptr(DtcSummary) summary = dtc_summary_new();
+	int64_t ns;
+	add(summary, "b", 300, 70, 30);
+	add(summary, "a", 200, 40, 60);
+	add(summary, "c", 100, 0, 500);
+	const struct dtc_summary_row *row = get_row(summary, 0);
+	g_assert_cmpint(row->duration_ns, ==, 100);
+	g_assert_cmpuint(row->share_count, ==, 2);
+	g_assert_cmpint(dtc_summary_get_share(summary, row, 0)->cause, ==, DTC_CAUSE_DISK);
+	g_assert_cmpint(dtc_summary_get_share(summary, row, 0)->ns, ==, 70);
+	g_assert_null(dtc_summary_get_share(summary, row, 2));
+	g_assert_cmpstr(dtc_summary_get_tier(summary, row, &ns), ==, "shop@alpha");
+	g_assert_cmpint(ns, ==, 70);
+	g_assert_cmpuint(dtc_summary_get_tier_count(summary, row), ==, 2);
+
+	static const struct {
+		enum dtc_summary_order order;
+		const char *ids;
+	} orders[] = { { DTC_SUMMARY_BY_DURATION, "cab" }, { DTC_SUMMARY_BY_START, "cab" }, { DTC_SUMMARY_BY_ID, "abc" } };
+	for (guint i = 0; i < G_N_ELEMENTS(orders); i++) {
+		dtc_summary_sort(summary, orders[i].order);
+		for (guint k = 0; k < 3; k++)
+			g_assert_cmpint(get_row(summary, k)->id[0], ==, orders[i].ids[k]);
+	}
+}
+
+/* Nearest rank: the smallest duration that at least so many percent do not exceed. */
+static void test_percentiles(void)
+{
+	g_autoptr(DtcSummary) summary = dtc_summary_new();
+	char id[8];
+	g_assert_cmpint(dtc_summary_get_percentile(summary, 50), ==, 0);
+	for (int i = 200; i > 0; i--) {
+		g_snprintf(id, sizeof(id), "%03d", i);
+		add(summary, id, i, i > 198 ? 1000 : 0, i);
+	}
+	g_assert_cmpint(dtc_summary_get_percentile(summary, 0), ==, 1);
+	g_assert_cmpint(dtc_summary_get_percentile(summary, 50), ==, 100);
+	g_assert_cmpint(dtc_summary_get_percentile(summary, 99), ==, 198);
+	g_assert_cmpint(dtc_summary_get_percentile(summary, 100), ==, 1200);
+
+	g_autoptr(GArray) bands = dtc_summary_get_bands(summary);
+	static const guint counts[] = { 100, 80, 18, 2 };
+	g_assert_cmpuint(bands->len, ==, 4);
+	for (guint i = 0; i < 4; i++) {
+		const struct dtc_band *band = &g_array_index(bands, struct dtc_band, i);
+		int64_t sum_ns = 0;
+		g_assert_cmpuint(band->request_count, ==, counts[i]);
+		for (guint k = 0; k < band->shares->len; k++)
+			sum_ns += g_array_index(band->shares, struct dtc_share, k).ns;
+		g_assert_cmpint(band->duration_ns - sum_ns, >=, 0);
+		g_assert_cmpint(band->duration_ns - sum_ns, <=, band->shares->len);
+	}
+	const struct dtc_band *last = &g_array_index(bands, struct dtc_band, 3);
+	g_assert_cmpint(g_array_index(last->shares, struct dtc_share, 0).cause, ==, DTC_CAUSE_DISK);
+	g_assert_cmpint(last->duration_ns, ==, 1199);
+}
+
+/* Equal durations are in the lowest band together; the others are empty and left out. */
+static void test_equal_durations(void)
+{
+	g_autoptr(DtcSummary) summary = dtc_summary_new();
+	for (int i = 0; i < 10; i++)
+		add(summary, "same", i, 0, 50);
+	g_autoptr(GArray) bands = dtc_summary_get_bands(summary);
+	g_assert_cmpuint(bands->len, ==, 1);
+	g_assert_cmpuint(g_array_index(bands, struct dtc_band, 0).request_count, ==, 10);
+}
+
+static void test_compare(void)
+{
+	g_autoptr(DtcSummary) summary = dtc_summary_new();
+	static const bool slow[] = { true, true, false, false, false }, fast[] = { false, false, true, true, false };
+	add(summary, "s1", 1, 900, 10);
+	add(summary, "s2", 2, 700, 30);
+	add(summary, "f1", 3, 0, 100);
+	add(summary, "f2", 4, 0, 100);
+	add(summary, "other", 5, 5000, 5000); /* of neither group */
+	struct dtc_comparison *c = dtc_summary_compare(summary, slow, summary, fast);
+	g_assert_cmpuint(c->slow_count, ==, 2);
+	g_assert_cmpuint(c->fast_count, ==, 2);
+	g_assert_cmpint(c->slow_ns, ==, 820);
+	g_assert_cmpint(c->fast_ns, ==, 100);
+	g_assert_cmpuint(c->growths->len, ==, 2);
+	const struct dtc_growth *grown = &g_array_index(c->growths, struct dtc_growth, 0);
+	g_assert_cmpint(grown->share.cause, ==, DTC_CAUSE_DISK);
+	g_assert_cmpint(grown->slow_ns, ==, 800);
+	g_assert_cmpint(grown->fast_ns, ==, 0);
+	const struct dtc_growth *shrunk = &g_array_index(c->growths, struct dtc_growth, 1);
+	g_assert_cmpint(shrunk->slow_ns - shrunk->fast_ns, ==, -80);
+
+	c->slow_name = g_strdup("evil\nname\x1b[31m");
+	c->fast_name = g_strdup("fast");
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	const struct dtc_summary_text_options options = { .width = 80, .has_utf8 = true };
+	g_autofree char *text = dtc_comparison_to_text(c, findings, &options);
+	g_autofree char *json = dtc_comparison_to_json(c, findings);
+	g_assert_nonnull(strstr(text, "which grew by 800 ns")); /* more than the difference: something shrank */
+	g_assert_null(strchr(text, '\x1b'));
+	g_assert_null(strchr(json, '\x1b'));
+	dtc_comparison_free(c);
+}
+
+/* A group without members, and two summaries whose strings are not the same. */
+static void test_compare_edges(void)
+{
+	g_autoptr(DtcSummary) one = dtc_summary_new();
+	g_autoptr(DtcSummary) two = dtc_summary_new();
+	static const bool none[] = { false };
+	add(one, "a", 1, 50, 50);
+	add(two, "b", 1, 20, 50);
+	struct dtc_comparison *c = dtc_summary_compare(one, NULL, two, NULL);
+	g_assert_cmpuint(c->growths->len, ==, 2); /* the same tiers and causes */
+	g_assert_cmpint(g_array_index(c->growths, struct dtc_growth, 0).share.ns, ==, 30);
+	g_assert_cmpint(g_array_index(c->growths, struct dtc_growth, 1).share.ns, ==, 0);
+	dtc_comparison_free(c);
+	c = dtc_summary_compare(one, none, two, NULL);
+	g_assert_cmpuint(c->slow_count, ==, 0);
+	g_assert_cmpint(c->slow_ns, ==, 0);
+	dtc_comparison_free(c);
+}
+
+/* Ids are data from strangers. */
+static void test_hostile_ids(void)
+{
+	g_autoptr(DtcSummary) summary = dtc_summary_new();
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autofree char *long_id = g_strnfill(100000, 'x');
+	add(summary, "\x1b]0;title\a\r\n\"quoted\"\\ \xff", 1, 10, 10);
+	add(summary, long_id, 2, 10, 10);
+	const struct dtc_requests_input input = { .summary = summary, .reference = "alpha", .findings = findings };
+	const struct dtc_summary_text_options options = { .width = 80, .has_utf8 = true };
+	g_autofree char *text = dtc_requests_to_text(&input, &options);
+	g_autofree char *json = dtc_requests_to_json(&input);
+	const char *const all[] = { text, json };
+	for (guint i = 0; i < 2; i++) {
+		g_assert_true(g_utf8_validate(all[i], -1, NULL));
+		g_assert_cmpuint(strlen(all[i]), <, 8000);
+		for (const char *c = all[i]; *c; c++)
+			g_assert_true(*c == '\n' || !g_ascii_iscntrl(*c));
+	}
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+	for (guint i = 0; lines[i]; i++)
+		g_assert_cmpint(g_utf8_strlen(lines[i], -1), <=, 80);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/summary/rows", test_rows);
+	g_test_add_func("/summary/percentiles", test_percentiles);
+	g_test_add_func("/summary/equal-durations", test_equal_durations);
+	g_test_add_func("/summary/compare", test_compare);
+	g_test_add_func("/summary/compare-edges", test_compare_edges);
+	g_test_add_func("/summary/hostile-ids", test_hostile_ids);
+	return g_test_run();
+}
