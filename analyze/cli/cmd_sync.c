@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dtrace-chain sync: how the clocks of the nodes relate, and how sure that is. */
 #include "analyze/cli/command.h"
+#include "analyze/cli/export.h"
 #include "analyze/cli/load.h"
 #include "analyze/cli/moment.h"
 #include "analyze/cli/options.h"
@@ -138,7 +139,8 @@ static bool align_messages(struct sync_options *options, bool *ret_complete, GEr
 static bool align_bundle(struct sync_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
-	if (!bundle)
+	if (!bundle || !dtc_export_check_file(options->save, bundle, error) ||
+	    !dtc_export_check_file(options->plot, bundle, error))
 		return false;
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dtrace-chain usage: CPU, disk and network of every process, and what its servers used on its behalf. */
 #include "analyze/cli/command.h"
+#include "analyze/cli/export.h"
 #include "analyze/cli/load.h"
 #include "analyze/cli/moment.h"
 #include "analyze/cli/options.h"
@@ -105,7 +106,7 @@ static bool answer(const struct usage_options *options, int argc, char **argv, b
 	const struct dtc_usage_options usage_options = { .interval_ns = options->interval_ns };
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
-	if (!bundle)
+	if (!bundle || !dtc_export_check_file(options->dot, bundle, error))
 		return false;
 	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
 	g_autoptr(DtcLoad) load = dtc_load_bundle(bundle, &load_options, progress, findings, error);

@@ -8,6 +8,7 @@
 #include "analyze/report/perfetto.h"
 #include "collect/bundle/output.h"
 #include "dtrace-chain/error.h"
+#include "dtrace-chain/manifest.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -97,6 +98,17 @@ static bool set_is_input(const char *path, const char *node, GError **error)
 	return false;
 }
 
+/* The packed file itself, or the manifest of a tree. */
+static bool is_bundle_itself(const char *real, const DtcBundle *bundle)
+{
+	const char *source = dtc_bundle_get_source(bundle);
+
+	if (!source)
+		return false;
+	g_autofree char *manifest = g_build_filename(source, DTC_MANIFEST_NAME, NULL);
+	return is_same_file(real, source) || is_same_file(real, manifest);
+}
+
 static bool check_output(const char *path, const DtcBundle *bundle, GError **error)
 {
 	struct stat info;
@@ -110,6 +122,11 @@ static bool check_output(const char *path, const DtcBundle *bundle, GError **err
 	if (stat(real, &info) == 0 && S_ISDIR(info.st_mode)) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
 			    "cannot write '%s': it is a folder\nname a file in it", path);
+		return false;
+	}
+	if (is_bundle_itself(real, bundle)) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+			    "'%s' is the bundle, or its manifest\nname another file", path);
 		return false;
 	}
 	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {

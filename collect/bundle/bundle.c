@@ -10,6 +10,7 @@
 
 struct DtcBundle {
 	GPtrArray *nodes;    /* struct dtc_bundle_node, sorted by name */
+	char *source;	     /* owned: as it was named, a directory or a packed file; NULL: none was opened */
 	char *directory;     /* owned: the tree; NULL: none was opened */
 	DtcScratch *scratch; /* owned: where a packed bundle was unpacked; NULL: it was not packed */
 	DtcCluster *cluster; /* owned or NULL */
@@ -257,6 +258,7 @@ DtcBundle *dtc_bundle_open_limited(const char *path, guint64 max_unpacked_bytes,
 	bundle->nodes = g_ptr_array_new_with_free_func(node_free);
 	if (!path)
 		return g_steal_pointer(&bundle);
+	bundle->source = g_strdup(path);
 	if (!open_tree(bundle, path, max_unpacked_bytes, error))
 		return NULL;
 	if (!bundle->nodes->len) {
@@ -280,10 +282,16 @@ void dtc_bundle_free(DtcBundle *bundle)
 		return;
 	if (bundle->nodes)
 		g_ptr_array_unref(bundle->nodes);
+	g_free(bundle->source);
 	g_free(bundle->directory);
 	dtc_scratch_free(bundle->scratch);
 	dtc_cluster_free(bundle->cluster);
 	g_free(bundle);
+}
+
+const char *dtc_bundle_get_source(const DtcBundle *bundle)
+{
+	return bundle->source;
 }
 
 const char *dtc_bundle_get_directory(const DtcBundle *bundle)

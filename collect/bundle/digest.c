@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BLOCK_BYTES (256 * 1024)
+#define BLOCK_BYTES ((size_t)256 * 1024)
 
 static bool set_unreadable(GError **error, const char *path, const char *reason)
 {

@@ -114,7 +114,7 @@ static void digest(const void *data, gsize bytes, uint8_t ret_sha256[SHA256_BYTE
 
 static void hex_to_bytes(const char *hex, uint8_t ret_sha256[SHA256_BYTES])
 {
-	for (guint i = 0; i < SHA256_BYTES; i++)
+	for (size_t i = 0; i < SHA256_BYTES; i++)
 		ret_sha256[i] = (uint8_t)(g_ascii_xdigit_value(hex[2 * i]) << 4 | g_ascii_xdigit_value(hex[2 * i + 1]));
 }
 

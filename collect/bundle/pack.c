@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BLOCK_BYTES (256 * 1024)
+#define BLOCK_BYTES ((size_t)256 * 1024)
 #define SHA256_BYTES 32
 
 /*

@@ -41,6 +41,8 @@ guint dtc_bundle_get_count(const DtcBundle *bundle);
 /* Borrowed; index in sorted order, which is the node index everywhere else. */
 const struct dtc_bundle_node *dtc_bundle_get_node(const DtcBundle *bundle, guint index);
 
+/* The path that was opened, a directory or a packed file; or NULL. Borrowed. */
+const char *dtc_bundle_get_source(const DtcBundle *bundle);
 /* The tree that was opened (of a packed bundle where it was unpacked), or NULL. Borrowed. */
 const char *dtc_bundle_get_directory(const DtcBundle *bundle);
 /* Takes over the cluster, which names tiers and tells roles; its paths are the caller's to add. */

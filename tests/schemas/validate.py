@@ -76,6 +76,14 @@ def main():
             good &= check(options, "otlp", json.load(file))
     for command in ("stats", "sync", "requests", "compare"):
         good &= check(options, command + "-1", json.loads(run(options, command, "--format", "json")))
+    with tempfile.TemporaryDirectory(prefix="dtc-schemas-") as scratch:
+        made = os.path.join(scratch, "bundle")
+        good &= check(options, "bundle-1", json.loads(run(options, "bundle", "create", made, "--format", "json")))
+        with open(os.path.join(made, "web.pcap"), "ab") as file:
+            file.write(b"x")
+        done = subprocess.run([options.program, "bundle", "check", made, "--format", "json"], stdout=subprocess.PIPE,
+                              check=False, timeout=200)
+        good &= done.returncode == 1 and check(options, "bundle-1", json.loads(done.stdout))
     return 0 if good else 1
 
 
