@@ -31,6 +31,13 @@ bool dtc_all_requests_add(DtcSummary *summary, const DtcLoad *load, DtcProgress 
 	}
 	g_autoptr(DtcRequests) requests = dtc_requests_new(dtc_load_get_exchanges(load));
 	guint count = dtc_requests_get_count(requests), skipped = 0;
+	if (dtc_exchanges_get_count(dtc_load_get_exchanges(load)) == 0) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
+			    "no readable HTTP in the captures (TLS and HTTP/2 are not readable)\n"
+			    "single requests are found by `dtrace-chain --request-id ID` with --mark-regex or --spans, or by "
+			    "--connection");
+		return false;
+	}
 	if (!count) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
 			    "no request with an id in the captures\n"
