@@ -95,13 +95,23 @@ static enum dtc_direction get_direction(const struct dtc_captured *captured, gui
 	}
 }
 
+/* Which of a node's interfaces a packet was seen on, as far as the capture tells; in a tunnel is another place. */
+static uint16_t get_interface(DtcPackets *packets, const struct dtc_captured *captured)
+{
+	char name[32];
+
+	if (!captured->interface && !captured->tunnel_count)
+		return dtc_packets_add_interface(packets, NULL);
+	g_snprintf(name, sizeof(name), "%u, tunnels %u", captured->interface, captured->tunnel_count);
+	return dtc_packets_add_interface(packets, name);
+}
+
 static void read_captures(struct task *task)
 {
 	const struct dtc_http_options http_options = { .id_headers = task->options->id_headers };
 	g_autoptr(DtcPackets) packets = dtc_packets_new();
 	g_autoptr(DtcHttp) http =
 		task->options->needs_exchanges ? dtc_http_new(task->index, packets, &http_options) : NULL;
-	uint16_t interface = dtc_packets_add_interface(packets, NULL);
 	guint64 packet_count = 0, unknown_count = 0;
 
 	for (char **path = task->node->pcap_paths; *path; path++) {
@@ -118,8 +128,8 @@ static void read_captures(struct task *task)
 		task->capture_count++;
 		while ((captured = dtc_capture_next(capture))) {
 			enum dtc_direction direction = get_direction(captured, &unknown_count);
-			uint32_t id = dtc_packets_add(packets, captured->time_ns, direction, 0, interface,
-						      &captured->headers);
+			uint32_t id = dtc_packets_add(packets, captured->time_ns, direction, 0,
+						      get_interface(packets, captured), &captured->headers);
 			if (http)
 				dtc_http_add(http, id, captured);
 			if (++packet_count % PROGRESS_STEP == 0)

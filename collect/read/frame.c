@@ -4,7 +4,13 @@
  *   Ethernet     destination 6, source 6, type 2; 802.1Q and 802.1ad tags (4 bytes each) before the type
  *   Linux cooked packet type 2, device type 2, address length 2, address 8, protocol 2
  *   cooked v2    protocol 2, reserved 2, interface 4, device type 2, packet type 1, address length 1, address 8
+ *   VXLAN        in UDP to port 4789: flags 1 (8: has an identifier), reserved 3, identifier 3, reserved 1, Ethernet
+ *                (RFC 7348; with flag 128, group policy, the first reserved bytes are in use)
+ *   GRE          IP protocol 47: flags and version 2, type 2; then 4 bytes each for checksum, key and sequence number
+ *                if their flags are set (RFC 2784, 2890); types: IPv4, IPv6, Ethernet
+ *   IP in IP     IP protocol 4 (RFC 2003) and 41 (RFC 4213)
  * A snapshot length may cut a frame anywhere: lengths come from the headers, bounds from what was captured.
+ * Mirrored frames (ERSPAN) are left in their envelope: they are copies of traffic, not traffic.
  */
 #include "collect/read/frame.h"
 
@@ -16,12 +22,22 @@
 #define TYPE_VLAN 0x8100
 #define TYPE_QINQ 0x88a8
 #define TYPE_QINQ_OLD 0x9100
+#define TYPE_BRIDGED 0x6558 /* Ethernet in GRE */
 #define TAGS_MAX 4
 #define ARP_BYTES 28 /* for IPv4 over Ethernet */
 #define EXTENSIONS_MAX 16
 
 #define PROTOCOL_TCP 6
 #define PROTOCOL_UDP 17
+#define PROTOCOL_IPV4 4
+#define PROTOCOL_IPV6 41
+#define PROTOCOL_GRE 47
+
+#define VXLAN_PORT 4789
+#define GRE_CHECKSUM 0x8000
+#define GRE_KEY 0x2000
+#define GRE_SEQUENCE 0x1000
+#define GRE_UNKNOWN 0x4fff /* source routes (obsolete), reserved bits, versions other than 0 */
 
 #define COOKED_TO_US 0
 #define COOKED_OTHER_HOST 3
@@ -96,6 +112,7 @@ static uint16_t skip_link(enum dtc_link link, struct rest *rest, struct dtc_capt
 		if (start[11] == 6)
 			memcpy(captured->mac_source, start + 12, 6);
 		type = get16(start);
+		captured->interface = get32(start + 4);
 		break;
 	case DTC_LINK_LOOPBACK:
 		if (!skip(rest, 4))
@@ -258,6 +275,102 @@ static uint32_t hash_payload(const uint8_t *payload, uint32_t payload_bytes, uin
 	return hash ? hash : 1;
 }
 
+static bool skip_ip(uint16_t type, struct rest *rest, struct dtc_headers *headers, bool *ret_first)
+{
+	return type == TYPE_IPV4 ? skip_ipv4(rest, headers, ret_first) :
+	       type == TYPE_IPV6 ? skip_ipv6(rest, headers, ret_first) : false;
+}
+
+/* --- tunnels ---------------------------------------------------------------------------------------------------- */
+
+static uint16_t skip_inner_ethernet(struct rest *rest)
+{
+	struct dtc_captured inner = { 0 }; /* the outer addresses tell whose capture it is */
+	return skip_link(DTC_LINK_ETHERNET, rest, &inner);
+}
+
+static uint16_t skip_vxlan(struct rest *rest)
+{
+	const uint8_t *udp = rest->at, *vxlan = udp + 8;
+	if (rest->captured < 16 || get16(udp + 2) != VXLAN_PORT)
+		return 0;
+	uint32_t length = get16(udp + 4);
+	if (length < 16 || length > rest->wire)
+		return 0;
+	bool has_policy = vxlan[0] == 0x88;
+	if ((vxlan[0] != 0x08 && !has_policy) || (!has_policy && (vxlan[1] | vxlan[2] | vxlan[3])) || vxlan[7])
+		return 0;
+	set_wire(rest, length);
+	skip(rest, 16);
+	return skip_inner_ethernet(rest);
+}
+
+static uint16_t skip_gre(struct rest *rest)
+{
+	const uint8_t *gre = rest->at;
+	if (rest->captured < 4 || (get16(gre) & GRE_UNKNOWN))
+		return 0;
+	uint16_t flags = get16(gre), type = get16(gre + 2);
+	uint32_t length = 4u + (flags & GRE_CHECKSUM ? 4 : 0) + (flags & GRE_KEY ? 4 : 0) +
+			  (flags & GRE_SEQUENCE ? 4 : 0);
+	if (!skip(rest, length))
+		return 0;
+	return type == TYPE_BRIDGED ? skip_inner_ethernet(rest) : type;
+}
+
+/* The Ethernet type of what is inside, rest moved to it; 0: no tunnel, or not one of ours. */
+static uint16_t skip_tunnel(uint8_t protocol, struct rest *rest)
+{
+	switch (protocol) {
+	case PROTOCOL_IPV4:
+		return TYPE_IPV4;
+	case PROTOCOL_IPV6:
+		return TYPE_IPV6;
+	case PROTOCOL_GRE:
+		return skip_gre(rest);
+	case PROTOCOL_UDP:
+		return skip_vxlan(rest);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * A port number proves nothing: what is to be an IP packet must look like one, fit into its envelope, and (IPv4) have
+ * the right checksum, which Linux never leaves to the device. A fragmented envelope fails the same way: it is too short.
+ */
+static bool is_ip_inside(uint16_t type, const struct rest *rest)
+{
+	const uint8_t *ip = rest->at;
+	if (type == TYPE_IPV6)
+		return rest->captured >= 40 && ip[0] >> 4 == 6 && get16(ip + 4) + 40u <= rest->wire;
+	if (type != TYPE_IPV4 || rest->captured < 20 || ip[0] >> 4 != 4)
+		return false;
+	uint32_t header_bytes = (ip[0] & 0xfu) * 4, total_bytes = get16(ip + 2), sum = 0;
+	if (header_bytes < 20 || rest->captured < header_bytes || total_bytes > rest->wire)
+		return false;
+	for (uint32_t i = 0; i < header_bytes; i += 2)
+		sum += get16(ip + i);
+	return (sum & 0xffff) + (sum >> 16) == 0xffff;
+}
+
+/* Goes from the envelope to the packet in it, while there is one. */
+static void open_tunnels(struct dtc_captured *captured, struct rest *rest, bool *is_first)
+{
+	while (*is_first && captured->tunnel_count < DTC_CAPTURE_TUNNELS) {
+		struct rest inside = *rest;
+		struct dtc_headers headers = { 0 };
+		bool inside_first = false;
+		uint16_t type = skip_tunnel(captured->headers.protocol, &inside);
+		if (!is_ip_inside(type, &inside) || !skip_ip(type, &inside, &headers, &inside_first))
+			return;
+		*rest = inside;
+		*is_first = inside_first;
+		captured->headers = headers;
+		captured->tunnel_count++;
+	}
+}
+
 void dtc_frame_decode(enum dtc_link link, const uint8_t *bytes, uint32_t captured_bytes, uint32_t wire_bytes,
 		      struct dtc_captured *captured)
 {
@@ -266,11 +379,11 @@ void dtc_frame_decode(enum dtc_link link, const uint8_t *bytes, uint32_t capture
 	bool is_first = false;
 	memset(captured, 0, sizeof(*captured));
 	uint16_t type = skip_link(link, &rest, captured);
-	if (type == TYPE_IPV4 ? !skip_ipv4(&rest, headers, &is_first) :
-	    type == TYPE_IPV6 ? !skip_ipv6(&rest, headers, &is_first) : true) {
+	if (!skip_ip(type, &rest, headers, &is_first)) {
 		memset(headers, 0, sizeof(*headers));
 		return;
 	}
+	open_tunnels(captured, &rest, &is_first);
 	headers->payload_bytes = rest.wire;
 	if (is_first && headers->protocol == PROTOCOL_TCP)
 		skip_tcp(&rest, headers);

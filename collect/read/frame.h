@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Decodes one captured frame, of which only a part may be there: link layer, IP, TCP and UDP. */
+/* Decodes one captured frame, of which only a part may be there: link layer, tunnels, IP, TCP and UDP. */
 #pragma once
 
 #include "collect/read/capture.h"
