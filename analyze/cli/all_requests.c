@@ -34,14 +34,15 @@ bool dtc_all_requests_add(DtcSummary *summary, const DtcLoad *load, DtcProgress 
 	if (dtc_exchanges_get_count(dtc_load_get_exchanges(load)) == 0) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
 			    "no readable HTTP in the captures (TLS and HTTP/2 are not readable)\n"
-			    "single requests are found by `dtrace-chain --request-id ID` with --mark-regex or --spans, or by "
-			    "--connection");
+			    "single requests are found by `dtrace-chain --request-id ID` with --mark-regex or --spans, "
+			    "or by --connection");
 		return false;
 	}
 	if (!count) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
 			    "no request with an id in the captures\n"
-			    "ids are in HTTP/1.x headers (X-Request-Id, traceparent, ...); name others with --id-header");
+			    "ids are in HTTP/1.x headers (X-Request-Id, traceparent, ...); name others with "
+			    "--id-header");
 		return false;
 	}
 	g_autoptr(DtcLocator) locator = dtc_load_new_locator(load, requests);
@@ -55,8 +56,8 @@ bool dtc_all_requests_add(DtcSummary *summary, const DtcLoad *load, DtcProgress 
 	dtc_progress_clear(progress);
 	if (skipped)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, NULL,
-				 "%u of %u requests are in the captures, but no kernel trace shows their threads", skipped,
-				 count);
+				 "%u of %u requests are in the captures, but no kernel trace shows their threads",
+				 skipped, count);
 	*ret_skipped = skipped;
 	return true;
 }

@@ -106,7 +106,8 @@ static bool check_options(struct analyze_options *options, GError **error)
 		return set_usage(error, "--connection is a question of its own",
 				 "give it, or --request-id, or --thread");
 	if ((options->mark_regex || options->spans) && !options->request_id)
-		return set_usage(error, "--mark-regex and --spans tell where an id is", "give the id with --request-id");
+		return set_usage(error, "--mark-regex and --spans tell where an id is",
+				 "give the id with --request-id");
 	if (options->request_id && !*options->request_id)
 		return set_usage(error, "--request-id is empty", "give the id or the begin of it");
 	if (!options->thread && (options->from || options->to))

@@ -93,14 +93,15 @@ bool dtc_question_set_connection(struct dtc_question *question, const DtcLoad *l
 	const char *node = dtc_load_get_node_names(load)[turn.node];
 	if (!turn.is_client)
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
-				 "the end that connected is not traced: the span is the other's, from the first byte read to "
-				 "the last byte written");
+				 "the end that connected is not traced: the span is the other's, from the first byte "
+				 "read to the last byte written");
 	if (!turn.has_end)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, node,
 				 "nothing came back on the connection: the span ends with the last byte sent");
 	if (question->target.begin.ns > at.ns || question->target.end.ns < at.ns)
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
-				 "nothing was under way on the connection at that time: this is the exchange nearest to it");
+				 "nothing was under way on the connection at that time: this is the exchange "
+				 "nearest to it");
 	return true;
 }
 
@@ -133,5 +134,6 @@ void dtc_question_set_span(struct dtc_question *question, const DtcLoad *load, c
 	set_target(question, load, span->node, span->thread, span->begin, span->end, DTC_NONE);
 	question->span_identity = (struct dtc_identity){ span->source, span->id, span->id };
 	dtc_findings_add(findings, DTC_SEVERITY_INFO, false, dtc_load_get_node_names(load)[span->node],
-			 "the span is what the %s says, of the thread that has the longest one with this id", span->source);
+			 "the span is what the %s says, of the thread that has the longest one with this id",
+			 span->source);
 }

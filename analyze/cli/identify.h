@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Requests that are named otherwise than by a captured header: by marks, by spans of a tracing library, by connection. */
+/* Requests that are named otherwise than by a captured header: by marks, by spans of tracing, by connection. */
 #pragma once
 
 #include "analyze/cli/load.h"

@@ -139,7 +139,8 @@ bool dtc_id_spans_add_marks(DtcIdSpans *spans, const char *expression, GError **
 	int group = find_group(regex);
 	if (group < 0) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-			    "--mark-regex '%s' has no group that is the id\nfor example 'request=(?<id>[^ ]+)'", expression);
+			    "--mark-regex '%s' has no group that is the id\nfor example 'request=(?<id>[^ ]+)'",
+			    expression);
 		return false;
 	}
 	g_autoptr(GHashTable) known = g_hash_table_new_full(mark_key_hash, mark_key_equal, g_free, NULL);

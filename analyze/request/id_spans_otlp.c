@@ -228,14 +228,15 @@ static void add_findings(const struct reader *reader, DtcFindings *findings)
 				 reader->unknown_thread, reader->read);
 	if (reader->full)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, NULL,
-				 "%" G_GUINT64_FORMAT " ids of spans are empty, or more than can be kept", reader->full);
+				 "%" G_GUINT64_FORMAT " ids of spans are empty, or more than can be kept",
+				 reader->full);
 }
 
 static bool set_damaged(GError **error, const char *path, const char *why)
 {
 	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
-		    "'%s' is not OTLP JSON: %s\nan exporter's file has {\"resourceSpans\": [...]}, one document per line "
-		    "or one in all", path, why);
+		    "'%s' is not OTLP JSON: %s\nan exporter's file has {\"resourceSpans\": [...]}, one document per "
+		    "line or one in all", path, why);
 	return false;
 }
 

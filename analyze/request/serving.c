@@ -54,7 +54,7 @@ struct DtcServing {
 	const DtcHistory *const *histories;
 	const DtcClocks *clocks;
 	GHashTable *workers;  /* (node, thread) -> struct worker */
-	GPtrArray *order;     /* the workers, in the order in which they were met until sealed, then by (node, thread) */
+	GPtrArray *order;     /* the workers; sorted by (node, thread) before they are scanned */
 	GHashTable *marked;   /* (node, call) that have a mark, as keys */
 	GHashTable *calls;    /* (node, file) -> DtcFileCalls */
 	GHashTable **accepts; /* by node, or NULL: end of an accept call -> its id + 1 */
@@ -140,7 +140,7 @@ void dtc_serving_free(DtcServing *serving)
 
 /* --- marks --- */
 
-/* True if the call had none: the first one counts, so that what a capture tells is not overruled by what is followed. */
+/* True if the call had none: the first one counts, so that what is followed never overrules what a capture tells. */
 static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint request, bool ends)
 {
 	if (call == DTC_NONE || look_up(serving->marked, node, call))
@@ -480,7 +480,8 @@ static uint32_t find_reader(DtcServing *serving, const struct message *message, 
 {
 	const DtcHistory *from = serving->histories[message->node], *to = serving->histories[node];
 	const struct dtc_call *write = dtc_history_get_call(from, message->call);
-	const struct dtc_file *source = dtc_history_get_file(from, write->file), *target = dtc_history_get_file(to, file);
+	const struct dtc_file *source = dtc_history_get_file(from, write->file);
+	const struct dtc_file *target = dtc_history_get_file(to, file);
 	const DtcFileCalls *calls = get_calls(serving, node, file);
 	bool aligned = dtc_clocks_get_group(serving->clocks, message->node) ==
 		       dtc_clocks_get_group(serving->clocks, node);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A thread that serves two requests in one loop, X on fd 5 and Y on fd 6, while a database on the same node answers what
- * it asks for X over loopback. Times in microseconds; the packets of the clients are not told, those of the database are.
+ * A thread that serves two requests in one loop, X on fd 5 and Y on fd 6, while a database on the same node answers
+ * what it asks for X over loopback. Times in microseconds; packets of the clients are not told, the database's are.
  *
  *   loop    0 poll 10 accept 5, accept 6   20 read X 21   24 ask db 26   30 poll 40   41 read Y 42   60 write Y 61
  *           65 poll 70   72 read db 73   80 write X 81   85 poll

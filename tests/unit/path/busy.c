@@ -25,7 +25,8 @@ static void world_begin(struct world *w)
 	w->exchanges = dtc_exchanges_new(0);
 	w->serving = dtc_serving_new(1, w->loop.histories, w->loop.clocks);
 	for (guint i = 0; i < 2; i++) {
-		struct dtc_identity identity = { "x-request-id", i == X ? "req-x" : "req-y", i == X ? "req-x" : "req-y" };
+		const char *id = i == X ? "req-x" : "req-y";
+		struct dtc_identity identity = { "x-request-id", id, id };
 		struct dtc_exchange e = { .request_ns = i, .request_seq = i, .has_request = true, .method = "GET",
 					  .target = "/", .identities = &identity, .identity_count = 1 };
 		g_assert_true(dtc_exchanges_add(w->exchanges, &e));

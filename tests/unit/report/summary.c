@@ -45,7 +45,11 @@ static void test_rows(void)
 	static const struct {
 		enum dtc_summary_order order;
 		const char *ids;
-	} orders[] = { { DTC_SUMMARY_BY_DURATION, "cab" }, { DTC_SUMMARY_BY_START, "cab" }, { DTC_SUMMARY_BY_ID, "abc" } };
+	} orders[] = {
+		{ DTC_SUMMARY_BY_DURATION, "cab" },
+		{ DTC_SUMMARY_BY_START, "cab" },
+		{ DTC_SUMMARY_BY_ID, "abc" },
+	};
 	for (guint i = 0; i < G_N_ELEMENTS(orders); i++) {
 		dtc_summary_sort(summary, orders[i].order);
 		for (guint k = 0; k < 3; k++)

@@ -140,8 +140,8 @@ static bool add_text(const struct world *w, const char *text, gssize count, GErr
 	"{\"resource\":{\"attributes\":[{\"key\":\"host.name\",\"value\":{\"stringValue\":\"" HOST \
 	"\"}},{\"key\":\"process.pid\",\"value\":{\"intValue\":\"20\"}}]},\"scopeSpans\":[{\"spans\":["
 #define SPAN(ID, BEGIN, END, MORE)                                                                                     \
-	"{\"traceId\":\"trace1\",\"spanId\":\"" ID "\",\"startTimeUnixNano\":\"17000000000000" BEGIN "\",\"endTimeUnixNano\":" \
-	"\"17000000000000" END "\",\"attributes\":[" MORE "]}"
+	"{\"traceId\":\"trace1\",\"spanId\":\"" ID "\",\"startTimeUnixNano\":\"17000000000000" BEGIN "\"," \
+	"\"endTimeUnixNano\":\"17000000000000" END "\",\"attributes\":[" MORE "]}"
 #define THREAD(TID) "{\"key\":\"thread.id\",\"value\":{\"intValue\":" TID "}}"
 #define HEADER                                                                                                 \
 	"{\"key\":\"http.request.header.x-request-id\",\"value\":{\"arrayValue\":{\"values\":[{\"stringValue\":" \
@@ -154,7 +154,8 @@ static void test_otlp(void)
 	world_begin(&w);
 	g_assert_true(add_text(&w,
 			       "{\"resourceSpans\":[" RESOURCE("WEB1.example.net") SPAN("s1", "20000", "50000", HEADER)
-			       "," SPAN("s2", "65000", "90000", THREAD("21")) "," SPAN("s3", "65000", "90000", THREAD("\"77\""))
+			       "," SPAN("s2", "65000", "90000", THREAD("21")) ","
+			       SPAN("s3", "65000", "90000", THREAD("\"77\""))
 			       "]}]}," RESOURCE("dark") SPAN("s4", "20000", "50000", "") "]}]}]}",
 			       -1, &error));
 	g_assert_no_error(error);
@@ -208,7 +209,8 @@ static void test_otlp_hostile(void)
 		"{\"resourceSpans\":[1,null,[],{}]}",
 		"{\"resourceSpans\":[{\"resource\":7,\"scopeSpans\":[3,{\"spans\":[4,null,{}]}]}]}",
 		"{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":5,\"value\":6}]},\"scopeSpans\":{}}]}",
-		"{\"resourceSpans\":[" RESOURCE("web1") "{\"traceId\":9,\"startTimeUnixNano\":-1,\"endTimeUnixNano\":\"x\"}]}]}]}",
+		"{\"resourceSpans\":[" RESOURCE("web1")
+			"{\"traceId\":9,\"startTimeUnixNano\":-1,\"endTimeUnixNano\":\"x\"}]}]}]}",
 		"{\"resourceSpans\":[" RESOURCE("web1") SPAN("s9", "50000", "20000", "") "]}]}]}",
 	};
 	for (guint i = 0; i < G_N_ELEMENTS(odd); i++) {

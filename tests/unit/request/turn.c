@@ -7,8 +7,8 @@
 
 #define US ((int64_t)1000)
 
-static void packet(struct story *s, int64_t t, bool to_server, uint8_t flags, uint32_t seq, uint32_t ack, uint32_t bytes,
-		   bool is_sent)
+static void packet(struct story *s, int64_t t, bool to_server, uint8_t flags, uint32_t seq, uint32_t ack,
+		   uint32_t bytes, bool is_sent)
 {
 	uint16_t from = to_server ? 4000 : 80, to = to_server ? 80 : 4000;
 	uint32_t a = to_server ? 0x0a000001 : 0x0a000002, b = to_server ? 0x0a000002 : 0x0a000001;
