@@ -103,8 +103,8 @@ static void set_not_found(const DtcRequests *requests, const char *wanted, GErro
 				       exchange_count);
 	} else if (dtc_exchanges_get_capture_count(exchanges) > 0) {
 		g_string_append(hint, "the captures hold no readable HTTP (TLS and HTTP/2 are not readable); tell "
-				      "where the id is with --mark-regex or --spans, or ask by --connection or --thread "
-				      "NODE:TID");
+				      "where the id is with --mark-regex or --spans, or ask by --connection or "
+				      "--thread NODE:TID");
 	} else {
 		g_string_append(hint, "the bundle has no packet captures, which carry the ids; put NODE.pcap beside "
 				      "the node's directory, or ask by --thread NODE:TID");
