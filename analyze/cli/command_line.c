@@ -129,7 +129,8 @@ char *dtc_command_line_get_help(const DtcCommandLine *line)
 	for (guint i = 0; i < G_N_ELEMENTS(manual->examples) && manual->examples[i].command; i++)
 		g_string_append_printf(out, "  %s\n      %s\n", manual->examples[i].command, manual->examples[i].what);
 	g_string_append_c(out, '\n');
-	append_wrapped(out, "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete, 130 interrupted.", 0, 0);
+	append_wrapped(out, "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete, 130 interrupted.", 0,
+		       0);
 	return g_string_free(out, FALSE);
 }
 
