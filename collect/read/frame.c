@@ -337,7 +337,7 @@ static uint16_t skip_tunnel(uint8_t protocol, struct rest *rest)
 
 /*
  * A port number proves nothing: what is to be an IP packet must look like one, fit into its envelope, and (IPv4) have
- * the right checksum, which Linux never leaves to the device. A fragmented envelope fails the same way: it is too short.
+ * the right checksum, which Linux never leaves to the device. A fragmented envelope is too short and fails as well.
  */
 static bool is_ip_inside(uint16_t type, const struct rest *rest)
 {

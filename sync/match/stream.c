@@ -56,10 +56,40 @@ void dtc_stream_choose_interface(struct dtc_stream *stream)
 	}
 }
 
+static int compare_tied(gconstpointer left, gconstpointer right, gpointer data)
+{
+	const struct dtc_seen *p = left, *q = right;
+	const uint32_t *base = data;
+	int32_t p_distance = dtc_seq_distance(*base, p->seq), q_distance = dtc_seq_distance(*base, q->seq);
+	if (p_distance != q_distance)
+		return p_distance < q_distance ? -1 : 1;
+	if (p->payload_bytes != q->payload_bytes)
+		return p->payload_bytes < q->payload_bytes ? -1 : 1;
+	return p->ack < q->ack ? -1 : p->ack > q->ack;
+}
+
+/*
+ * Packets with the same stamp (coarse clocks, several CPUs) come in any order; in the stream's order the later ones do
+ * not look like repetitions of bytes that went before.
+ */
+static void order_ties(GArray *seen, guint begin)
+{
+	for (guint next; begin < seen->len; begin = next) {
+		struct dtc_seen *first = &g_array_index(seen, struct dtc_seen, begin);
+		uint32_t base = first->seq;
+		for (next = begin + 1; next < seen->len; next++)
+			if (g_array_index(seen, struct dtc_seen, next).ns != first->ns)
+				break;
+		if (next - begin > 1)
+			g_qsort_with_data(first, (gint)(next - begin), sizeof(*first), compare_tied, &base);
+	}
+}
+
 void dtc_stream_get_seen(const struct dtc_stream *stream, GArray *seen)
 {
 	const struct dtc_flow *flow = dtc_packets_get_flow(stream->packets, stream->flow);
 	const uint32_t *ids = dtc_packets_get_flow_packets(stream->packets, stream->flow);
+	guint begin = seen->len;
 	for (uint32_t i = 0; i < flow->packet_count; i++) {
 		const struct dtc_packet *packet = dtc_packets_get(stream->packets, ids[i]);
 		if (packet->direction != stream->direction || packet->interface != stream->interface)
@@ -84,6 +114,7 @@ void dtc_stream_get_seen(const struct dtc_stream *stream, GArray *seen)
 		};
 		g_array_append_val(seen, item);
 	}
+	order_ties(seen, begin);
 }
 
 /* --- byte ranges of a TCP stream ------------------------------------------------------------------------------- */

@@ -42,7 +42,8 @@ static void send(GByteArray *const files[2], guint from, gint64 time_ns, guint32
 	g_autoptr(GByteArray) inner = make_segment(from == 1, number);
 	g_autoptr(GByteArray) outer =
 		made_envelope(kind, (guint8)(1 + from), (guint8)(2 - from), make_segment(from == 1, number));
-	gint64 sent_ns = time_ns + (from == 1 ? AHEAD_NS : 0), received_ns = time_ns + 50000 + (from == 0 ? AHEAD_NS : 0);
+	gint64 sent_ns = time_ns + (from == 1 ? AHEAD_NS : 0);
+	gint64 received_ns = time_ns + 50000 + (from == 0 ? AHEAD_NS : 0);
 	see(files[from], sent_ns - 9000, 5, 4, inner);
 	see(files[from], sent_ns - 5000, 4, 4, inner);
 	see(files[from], sent_ns, 2, 4, outer);
