@@ -14,9 +14,23 @@
 #define PROTOCOL_TCP 6
 /* Packets of a stream that are looked at to recognise the same connection elsewhere. */
 #define SAMPLE_PACKETS 64
+/* Connections without an initial number are compared packet by packet with at most this many others. */
+#define COMPARED_MAX 256
+/* From this many uses of the same ports on they are found by a table. */
+#define INDEXED_GENERATIONS 8
 
 struct flow_group {
-	GArray *streams; /* struct dtc_stream */
+	GArray *streams; /* struct dtc_stream, grouped by node, ascending */
+};
+
+/* The streams of one node in a group, and what is asked about them again and again: ports are used many times. */
+struct node_streams {
+	guint node;
+	guint first; /* in the group's streams */
+	guint end;
+	guint counts[2];      /* by direction */
+	GHashTable *by_isn;   /* scattered initial number of received streams -> stream; NULL if they are few */
+	guint without_isn;    /* received streams that do not know theirs */
 };
 
 struct matcher {
@@ -25,10 +39,17 @@ struct matcher {
 	DtcMatches *matches;
 	GHashTable *group_by_key; /* 40 bytes -> struct flow_group, owned by groups */
 	GPtrArray *groups;
-	GHashTable *node_by_address; /* 16 bytes -> node + 1, or 0 if several claim it */
+	GHashTable *node_by_address; /* struct address_key -> node + 1, or 0 if several claim it */
+	uint32_t seed; /* of all hashes: who writes a recording must not choose the buckets */
+};
+
+struct address_key {
+	uint32_t seed;
+	uint8_t address[16];
 };
 
 struct group_key {
+	uint32_t seed;
 	uint8_t source[16];
 	uint8_t destination[16];
 	uint16_t source_port;
@@ -54,14 +75,29 @@ static gboolean equal_keys(gconstpointer left, gconstpointer right)
 	return memcmp(left, right, sizeof(struct group_key)) == 0;
 }
 
-static guint hash_address(gconstpointer address)
+static guint hash_address(gconstpointer key)
 {
-	return hash_bytes(address, 16);
+	return hash_bytes(key, sizeof(struct address_key));
 }
 
 static gboolean equal_addresses(gconstpointer left, gconstpointer right)
 {
-	return memcmp(left, right, 16) == 0;
+	return memcmp(left, right, sizeof(struct address_key)) == 0;
+}
+
+static struct address_key make_address_key(const struct matcher *matcher, const uint8_t address[16])
+{
+	struct address_key key = { .seed = matcher->seed };
+	memcpy(key.address, address, 16);
+	return key;
+}
+
+/* One to one, and not to be foreseen. */
+static gpointer scatter(const struct matcher *matcher, uint32_t number)
+{
+	number = (number ^ matcher->seed) * 0x9e3779b1u;
+	number = (number ^ number >> 15) * 0x85ebca6bu;
+	return GUINT_TO_POINTER(number ^ number >> 13);
 }
 
 static void group_free(gpointer data)
@@ -139,7 +175,7 @@ static void choose_sources(struct matcher *matcher, guint node, const DtcPackets
 
 static void add_stream(struct matcher *matcher, const struct dtc_stream *stream, const struct dtc_flow *flow)
 {
-	struct group_key key = { .protocol = flow->protocol };
+	struct group_key key = { .seed = matcher->seed, .protocol = flow->protocol };
 	memcpy(key.source, flow->source, 16);
 	memcpy(key.destination, flow->destination, 16);
 	key.source_port = flow->source_port;
@@ -237,15 +273,21 @@ static guint count_common(const struct dtc_stream *one, const struct dtc_stream 
  * The receiving stream of that node which is the same connection: ports may have been used again, and the two nodes
  * need not have seen the same generations. The initial sequence number decides where both know it, else packets.
  */
-static struct dtc_stream *find_counterpart(const struct flow_group *group, const struct dtc_stream *from, guint node,
+static struct dtc_stream *find_counterpart(const struct matcher *matcher, const struct flow_group *group,
+					   const struct dtc_stream *from, const struct node_streams *node,
 					   guint from_generations)
 {
 	struct dtc_stream *best = NULL, *only = NULL;
-	guint best_common = 0, candidates = 0;
+	guint best_common = 0, candidates = 0, compared = 0;
 	const struct dtc_flow *flow = get_flow(from);
-	for (guint i = 0; i < group->streams->len; i++) {
+	if (flow->has_isn && node->by_isn) {
+		struct dtc_stream *to = g_hash_table_lookup(node->by_isn, scatter(matcher, flow->isn));
+		if (to || !node->without_isn)
+			return to;
+	}
+	for (guint i = node->first; i < node->end && compared < COMPARED_MAX; i++) {
 		struct dtc_stream *to = get_stream(group, i);
-		if (to->node != node || to->direction != DTC_RECEIVED)
+		if (to->direction != DTC_RECEIVED)
 			continue;
 		const struct dtc_flow *other = get_flow(to);
 		candidates++;
@@ -259,7 +301,10 @@ static struct dtc_stream *find_counterpart(const struct flow_group *group, const
 		if (flow->protocol != PROTOCOL_TCP)
 			return to;
 		if (from_generations > 1 || candidates > 1) {
-			guint common = to->used ? 0 : count_common(from, to);
+			if (to->used)
+				continue;
+			guint common = count_common(from, to);
+			compared++;
 			if (common > best_common) {
 				best = to;
 				best_common = common;
@@ -269,41 +314,61 @@ static struct dtc_stream *find_counterpart(const struct flow_group *group, const
 	return candidates == 1 && from_generations == 1 ? only : best;
 }
 
-static guint count_generations(const struct flow_group *group, guint node, enum dtc_direction direction)
+/* The nodes of a group, with ranges of its streams. */
+static GArray *index_nodes(const struct matcher *matcher, const struct flow_group *group)
 {
-	guint count = 0;
-	for (guint i = 0; i < group->streams->len; i++)
-		count += get_stream(group, i)->node == node && get_stream(group, i)->direction == direction;
-	return count;
+	GArray *nodes = g_array_new(FALSE, FALSE, sizeof(struct node_streams));
+	for (guint i = 0; i < group->streams->len;) {
+		struct node_streams node = { .node = get_stream(group, i)->node, .first = i };
+		for (; i < group->streams->len && get_stream(group, i)->node == node.node; i++) {
+			bool is_received = get_stream(group, i)->direction == DTC_RECEIVED;
+			node.counts[get_stream(group, i)->direction]++;
+			node.without_isn += is_received && !get_flow(get_stream(group, i))->has_isn;
+		}
+		node.end = i;
+		if (node.counts[DTC_RECEIVED] >= INDEXED_GENERATIONS) {
+			node.by_isn = g_hash_table_new(NULL, NULL);
+			for (guint k = node.end; k-- > node.first;) { /* of equal numbers the first stays */
+				struct dtc_stream *stream = get_stream(group, k);
+				if (stream->direction == DTC_RECEIVED && get_flow(stream)->has_isn)
+					g_hash_table_insert(node.by_isn, scatter(matcher, get_flow(stream)->isn),
+							    stream);
+			}
+		}
+		g_array_append_val(nodes, node);
+	}
+	return nodes;
 }
 
 static void match_group(struct matcher *matcher, const struct flow_group *group)
 {
+	g_autoptr(GArray) nodes = NULL;
 	/* the common case by far: traffic with somebody who is not traced */
 	bool several = false;
 	for (guint i = 1; i < group->streams->len && !several; i++)
 		several = get_stream(group, i)->node != get_stream(group, 0)->node;
 	if (!several)
 		return;
-	for (guint i = 0; i < group->streams->len; i++) {
-		struct dtc_stream *from = get_stream(group, i);
-		if (from->direction != DTC_SENT)
-			continue;
-		bool is_origin = !node_has(group, from->node, DTC_RECEIVED);
-		guint generations = count_generations(group, from->node, DTC_SENT);
-		guint last = from->node;
-		for (guint k = 0; k < group->streams->len; k++) {
-			guint node = get_stream(group, k)->node; /* streams are grouped by node, ascending */
-			if (node == from->node || node == last || get_stream(group, k)->direction != DTC_RECEIVED)
-				continue;
-			last = node;
-			if (!is_origin && node_has(group, node, DTC_SENT))
-				continue;
-			struct dtc_stream *to = find_counterpart(group, from, node, generations);
-			if (to)
-				compare_streams(matcher, from, to);
+	nodes = index_nodes(matcher, group);
+	for (guint n = 0; n < nodes->len; n++) {
+		const struct node_streams *sender = &g_array_index(nodes, struct node_streams, n);
+		bool is_origin = !sender->counts[DTC_RECEIVED];
+		for (guint i = sender->first; i < sender->end; i++) {
+			struct dtc_stream *from = get_stream(group, i);
+			for (guint k = 0; k < nodes->len && from->direction == DTC_SENT; k++) {
+				const struct node_streams *receiver = &g_array_index(nodes, struct node_streams, k);
+				if (k == n || !receiver->counts[DTC_RECEIVED] ||
+				    (!is_origin && receiver->counts[DTC_SENT]))
+					continue;
+				struct dtc_stream *to =
+					find_counterpart(matcher, group, from, receiver, sender->counts[DTC_SENT]);
+				if (to)
+					compare_streams(matcher, from, to);
+			}
 		}
 	}
+	for (guint n = 0; n < nodes->len; n++)
+		g_clear_pointer(&g_array_index(nodes, struct node_streams, n).by_isn, g_hash_table_unref);
 }
 
 static GArray *get_bare(const DtcPackets *packets, enum dtc_direction direction)
@@ -346,10 +411,10 @@ static void match_bare(struct matcher *matcher)
 
 /* --- 1:1 address translation ------------------------------------------------------------------------------------ */
 
-static guint64 get_sample_key(const struct dtc_flow *flow, const struct dtc_seen *seen)
+static guint64 get_sample_key(uint32_t seed, const struct dtc_flow *flow, const struct dtc_seen *seen)
 {
-	guint64 hash =
-		((guint64)flow->source_port << 16 | flow->destination_port) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+	guint64 ports = (guint64)flow->source_port << 16 | flow->destination_port;
+	guint64 hash = (((guint64)seed << 32) + ports) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
 	hash = (hash ^ seen->seq) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
 	hash = (hash ^ (hash >> 29) ^ seen->ack) * G_GUINT64_CONSTANT(0x94d049bb133111eb);
 	return hash ^ (hash >> 32);
@@ -374,7 +439,7 @@ static void match_translated(struct matcher *matcher)
 				guint hits = 0;
 				for (guint k = 0; k < MIN(seen->len, SAMPLE_PACKETS); k++) {
 					const struct dtc_seen *packet = &g_array_index(seen, struct dtc_seen, k);
-					guint64 key = get_sample_key(flow, packet);
+					guint64 key = get_sample_key(matcher->seed, flow, packet);
 					struct dtc_stream *other = g_hash_table_lookup(by_sample, &key);
 					if (pass == 0) {
 						/* two senders of the same numbers: neither can be told */
@@ -398,18 +463,20 @@ static void collect_addresses(struct matcher *matcher)
 {
 	for (guint g = 0; g < matcher->groups->len; g++) {
 		const struct flow_group *group = g_ptr_array_index(matcher->groups, g);
+		bool is_origin = false;
 		for (guint i = 0; i < group->streams->len; i++) {
 			const struct dtc_stream *stream = get_stream(group, i);
-			if (stream->direction != DTC_SENT ||
-			    node_has(group, stream->node, DTC_RECEIVED))
+			if (i == 0 || stream->node != get_stream(group, i - 1)->node)
+				is_origin = !node_has(group, stream->node, DTC_RECEIVED);
+			if (stream->direction != DTC_SENT || !is_origin)
 				continue;
-			const uint8_t *address = get_flow(stream)->source;
+			struct address_key key = make_address_key(matcher, get_flow(stream)->source);
 			gpointer known;
 			gpointer value = GUINT_TO_POINTER(stream->node + 1);
-			if (g_hash_table_lookup_extended(matcher->node_by_address, address, NULL, &known) &&
+			if (g_hash_table_lookup_extended(matcher->node_by_address, &key, NULL, &known) &&
 				known != value)
 				value = NULL;
-			g_hash_table_insert(matcher->node_by_address, (gpointer)address, value);
+			g_hash_table_insert(matcher->node_by_address, g_memdup2(&key, sizeof(key)), value);
 		}
 	}
 }
@@ -423,9 +490,9 @@ static void count_unused(struct matcher *matcher)
 			const struct dtc_flow *flow = get_flow(stream);
 			if (stream->used)
 				continue;
-			guint peer = GPOINTER_TO_UINT(g_hash_table_lookup(
-				matcher->node_by_address,
-				stream->direction == DTC_SENT ? flow->destination : flow->source));
+			struct address_key key = make_address_key(
+				matcher, stream->direction == DTC_SENT ? flow->destination : flow->source);
+			guint peer = GPOINTER_TO_UINT(g_hash_table_lookup(matcher->node_by_address, &key));
 			if (peer)
 				dtc_matches_add_unmatched(matcher->matches, stream->node, peer - 1,
 					stream->packet_count);
@@ -444,7 +511,8 @@ DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint coun
 		.matches = dtc_matches_new((const char *const *)names->pdata, count),
 		.group_by_key = g_hash_table_new_full(hash_key, equal_keys, g_free, NULL),
 		.groups = g_ptr_array_new_with_free_func(group_free),
-		.node_by_address = g_hash_table_new(hash_address, equal_addresses),
+		.node_by_address = g_hash_table_new_full(hash_address, equal_addresses, g_free, NULL),
+		.seed = g_random_int(),
 	};
 	for (guint i = 0; i < count; i++)
 		collect_streams(&matcher, i, findings);

@@ -199,6 +199,37 @@ static void test_used_ports(void)
 		g_assert_cmpint(pair.ab[i].received_ns - pair.ab[i].sent_ns, ==, 700000);
 }
 
+/*
+ * A client that comes from the same port again and again: 20,000 connections on one pair of ports, of which b missed
+ * every tenth. The time grows with their number, not with its square.
+ */
+static void test_many_generations(void)
+{
+	struct made a = make_node("eth0"), b = make_node("eth0");
+	struct dtc_headers there = make_tcp(1, 2, 4000, 80), syn = there;
+	guint expected = 0;
+	syn.tcp_flags = SYN;
+	g_test_timer_start();
+	for (uint32_t run = 0; run < 20000; run++) {
+		int64_t at = (int64_t)run * 10000;
+		syn.seq = 1000 + run * 200000;
+		see(&a, at + 1, DTC_SENT, &syn);
+		see_data(&a, at + 100, DTC_SENT, there, syn.seq + 1, 300);
+		if (run % 10 == 9)
+			continue;
+		see(&b, 700000 + at + 1, DTC_RECEIVED, &syn);
+		see_data(&b, 700000 + at + 100, DTC_RECEIVED, there, syn.seq + 1, 300);
+		expected += 2;
+	}
+	g_autoptr(DtcMatches) matches = match_two(&a, &b);
+	struct dtc_match_pair pair = get_only_pair(matches);
+	g_assert_cmpuint(pair.ab_count, ==, expected);
+	for (guint i = 0; i < pair.ab_count; i++)
+		g_assert_cmpint(pair.ab[i].received_ns - pair.ab[i].sent_ns, ==, 700000);
+	g_test_message("%.3f s", g_test_timer_elapsed());
+	g_assert_cmpfloat(g_test_timer_elapsed(), <, 30);
+}
+
 static void test_udp_and_ipv6(void)
 {
 	struct made a = make_node("eth0"), b = make_node("eth0");
@@ -356,6 +387,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/match/packets/ambiguous", test_ambiguous);
 	g_test_add_func("/match/packets/lost", test_lost);
 	g_test_add_func("/match/packets/used-ports", test_used_ports);
+	g_test_add_func("/match/packets/many-generations", test_many_generations);
 	g_test_add_func("/match/packets/udp-and-ipv6", test_udp_and_ipv6);
 	g_test_add_func("/match/packets/translated", test_translated);
 	g_test_add_func("/match/packets/router", test_router);
