@@ -277,8 +277,9 @@ static uint32_t hash_payload(const uint8_t *payload, uint32_t payload_bytes, uin
 
 static bool skip_ip(uint16_t type, struct rest *rest, struct dtc_headers *headers, bool *ret_first)
 {
-	return type == TYPE_IPV4 ? skip_ipv4(rest, headers, ret_first) :
-	       type == TYPE_IPV6 ? skip_ipv6(rest, headers, ret_first) : false;
+	return type == TYPE_IPV4   ? skip_ipv4(rest, headers, ret_first)
+	       : type == TYPE_IPV6 ? skip_ipv6(rest, headers, ret_first)
+				   : false;
 }
 
 /* --- tunnels ---------------------------------------------------------------------------------------------------- */
@@ -311,8 +312,8 @@ static uint16_t skip_gre(struct rest *rest)
 	if (rest->captured < 4 || (get16(gre) & GRE_UNKNOWN))
 		return 0;
 	uint16_t flags = get16(gre), type = get16(gre + 2);
-	uint32_t length = 4u + (flags & GRE_CHECKSUM ? 4 : 0) + (flags & GRE_KEY ? 4 : 0) +
-			  (flags & GRE_SEQUENCE ? 4 : 0);
+	uint32_t length =
+		4u + (flags & GRE_CHECKSUM ? 4 : 0) + (flags & GRE_KEY ? 4 : 0) + (flags & GRE_SEQUENCE ? 4 : 0);
 	if (!skip(rest, length))
 		return 0;
 	return type == TYPE_BRIDGED ? skip_inner_ethernet(rest) : type;

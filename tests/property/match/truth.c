@@ -3,8 +3,8 @@
  * Messages against a wire that is known: loss, reordering, retransmission with other boundaries, segmentation and
  * coalescing, ports used again, numbers that wrap, packets that only one node recorded. Seeded.
  */
-#include "sync/match/stream.h"
 #include "sync/match/match.h"
+#include "sync/match/stream.h"
 
 #include <string.h>
 
@@ -21,9 +21,9 @@ struct sighting {
 
 struct world {
 	GRand *rand;
-	GArray *nodes[2]; /* struct sighting */
+	GArray *nodes[2];   /* struct sighting */
 	GHashTable *caused; /* "sent received" -> itself: what really was a message, true times */
-	int64_t tick_ns; /* all times are multiples of it, so that many are equal */
+	int64_t tick_ns;    /* all times are multiples of it, so that many are equal */
 	guint loss_percent;
 	bool has_offload;
 };
@@ -94,8 +94,12 @@ static void transmit(struct world *world, guint from, int64_t ns, struct dtc_hea
 
 static struct dtc_headers make_headers(guint from, uint16_t port, uint8_t flags)
 {
-	struct dtc_headers headers = { .ip_version = 4, .protocol = 6, .has_transport = true, .tcp_flags = flags,
-				       .source_port = from ? 80 : port, .destination_port = from ? port : 80,
+	struct dtc_headers headers = { .ip_version = 4,
+				       .protocol = 6,
+				       .has_transport = true,
+				       .tcp_flags = flags,
+				       .source_port = from ? 80 : port,
+				       .destination_port = from ? port : 80,
 				       .window = 500 };
 	memset(headers.source + 10, 0xff, 2);
 	memset(headers.destination + 10, 0xff, 2);
@@ -143,7 +147,9 @@ static int64_t run_connection(struct world *world, int64_t ns, uint16_t port, bo
 
 static void world_fill(struct world *world, guint32 seed, guint loss_percent, bool has_offload, int64_t tick_ns)
 {
-	*world = (struct world){ .rand = g_rand_new_with_seed(seed), .tick_ns = tick_ns, .loss_percent = loss_percent,
+	*world = (struct world){ .rand = g_rand_new_with_seed(seed),
+				 .tick_ns = tick_ns,
+				 .loss_percent = loss_percent,
 				 .has_offload = has_offload };
 	world->caused = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	for (guint i = 0; i < 2; i++)
@@ -208,9 +214,9 @@ static guint check_messages(const struct world *world, const struct dtc_message 
 			    int64_t sender_ns, int64_t receiver_ns)
 {
 	for (guint i = 0; i < count; i++) {
-		g_autofree char *key = g_strdup_printf("%" G_GINT64_FORMAT " %" G_GINT64_FORMAT,
-						       messages[i].sent_ns - sender_ns,
-						       messages[i].received_ns - receiver_ns);
+		g_autofree char *key =
+			g_strdup_printf("%" G_GINT64_FORMAT " %" G_GINT64_FORMAT, messages[i].sent_ns - sender_ns,
+					messages[i].received_ns - receiver_ns);
 		if (!g_hash_table_contains(world->caused, key))
 			g_error("no message: %s, offset %u of %u", key, i, count);
 	}
