@@ -9,7 +9,6 @@ enum { STATUS_WAIT_CPU = 2, STATUS_WAIT = 5 };
 
 static void apply_process(DtcMachine *m, const struct dtc_event *event)
 {
-	m->saw_dump = true;
 	uint32_t thread = dtc_machine_get_thread(m, event->v[DTC_DUMP_TID], event->cpu);
 	if (thread == DTC_NONE || DTC_THREAD(m, thread)->idle_cpu >= 0)
 		return;

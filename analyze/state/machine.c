@@ -231,7 +231,6 @@ void dtc_machine_set_process(DtcMachine *m, uint32_t thread, int64_t pid)
 /* Events of this CPU were lost: what ran there since the gap's begin is not known. */
 static void apply_lost(DtcMachine *m, const struct dtc_event *event)
 {
-	m->lost_gap_count++;
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	cpu->depth = 0;
 	int64_t begin_ns = event->v[DTC_LOST_BEGIN];

@@ -70,8 +70,8 @@ struct DtcMachine {
 	int64_t now_ns;
 	uint32_t old_kernel; /* before 4.14: other prev_state bits */
 	bool saw_waking;
-	uint64_t event_count, packet_count, headerless_count, reversal_count, lost_gap_count;
-	bool saw_switch, saw_softirq, saw_net, saw_syscall, saw_dump;
+	uint64_t event_count, packet_count, headerless_count;
+	bool saw_switch, saw_softirq, saw_net, saw_syscall;
 };
 
 #define DTC_TASK(machine, index) (&g_array_index((machine)->tasks, struct dtc_task, (index)))
