@@ -48,9 +48,13 @@ bool dtc_all_requests_add(DtcSummary *summary, const DtcLoad *load, DtcProgress 
 	g_autoptr(DtcLocator) locator = dtc_load_new_locator(load, requests);
 	dtc_progress_show(progress, "placing %u requests", count);
 	g_autoptr(DtcServing) serving = dtc_question_new_serving(load, requests, locator, G_MAXUINT);
+	double begin_seconds = dtc_progress_get_seconds(progress);
 	for (guint i = 0; i < count; i++) {
-		if (dtc_progress_is_due(progress))
-			dtc_progress_show(progress, "explaining requests: %u of %u", i, count);
+		if (dtc_progress_is_due(progress)) {
+			g_autofree char *remaining = dtc_progress_get_remaining(
+				i, count, dtc_progress_get_seconds(progress) - begin_seconds);
+			dtc_progress_show(progress, "explaining requests: %u of %u%s", i, count, remaining);
+		}
 		skipped += !add_request(summary, load, requests, locator, serving, i);
 	}
 	dtc_progress_clear(progress);

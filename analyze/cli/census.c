@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/census.h"
 
-#include "analyze/cli/terminal.h"
 #include "analyze/report/printable.h"
 #include "collect/read/capture.h"
 #include "collect/read/reader.h"
 
 #include <string.h>
-
-#define PROGRESS_STEP 4096 /* events between two updates of a counter that other threads read */
-#define PROGRESS_WAIT_US 200000
 
 static void source_clear(void *data)
 {
@@ -54,8 +50,8 @@ static void read_kernel(struct dtc_census_source *source)
 		if (source->events == 0)
 			source->begin_ns = event->time_ns;
 		source->end_ns = event->time_ns;
-		if (++source->events % PROGRESS_STEP == 0)
-			g_atomic_int_inc(&source->steps);
+		if (++source->events % DTC_READING_STEP == 0)
+			dtc_reading_note(&source->reading, dtc_reader_get_consumed_bytes(reader));
 	}
 	if (!dtc_reader_finish(reader, source->findings, &source->error))
 		return;
@@ -66,6 +62,8 @@ static void read_kernel(struct dtc_census_source *source)
 
 static void read_captures(struct dtc_census_source *source)
 {
+	guint64 done_bytes = 0;
+
 	for (char **path = source->node->pcap_paths; *path; path++) {
 		g_autoptr(GError) error = NULL;
 		g_autoptr(DtcCapture) capture = dtc_capture_open(source->node->name, *path, &error);
@@ -77,8 +75,10 @@ static void read_captures(struct dtc_census_source *source)
 			continue;
 		}
 		while (dtc_capture_next(capture))
-			if (++source->packets % PROGRESS_STEP == 0)
-				g_atomic_int_inc(&source->steps);
+			if (++source->packets % DTC_READING_STEP == 0)
+				dtc_reading_note(&source->reading,
+						 done_bytes + dtc_capture_get_consumed_bytes(capture));
+		done_bytes += dtc_capture_get_consumed_bytes(capture);
 		dtc_capture_finish(capture, source->findings);
 	}
 }
@@ -90,23 +90,14 @@ static void read_source(void *data, void *finished)
 		read_captures(source);
 	else
 		read_kernel(source);
+	dtc_reading_end(&source->reading);
 	g_async_queue_push(finished, source);
-}
-
-static void show_reading(const GArray *sources, guint finished_count, DtcProgress *progress)
-{
-	guint64 steps = 0;
-	if (!dtc_progress_is_due(progress))
-		return;
-	for (guint i = 0; i < sources->len; i++)
-		steps += (guint64)g_atomic_int_get(&g_array_index(sources, struct dtc_census_source, i).steps);
-	dtc_progress_show(progress, "reading: %u of %u recordings, %.1f M events", finished_count, sources->len,
-			  (double)(steps * PROGRESS_STEP) / 1e6);
 }
 
 static void add_source(GArray *sources, const struct dtc_bundle_node *node, guint index, bool is_capture)
 {
 	struct dtc_census_source source = { .node = node, .node_index = index, .is_capture = is_capture };
+	source.reading.all_bytes = dtc_reading_measure(node, is_capture);
 	source.findings = dtc_findings_new();
 	source.kinds = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	g_array_append_val(sources, source);
@@ -124,6 +115,7 @@ GArray *dtc_census_new(const DtcBundle *bundle, bool is_quiet, DtcFindings *find
 			add_source(sources, node, i, true);
 	}
 	g_autoptr(DtcProgress) progress = dtc_progress_new(is_quiet);
+	gint64 begin_us = g_get_monotonic_time();
 	GAsyncQueue *finished = g_async_queue_new();
 	int thread_count = (int)MIN(g_get_num_processors(), sources->len);
 	GThreadPool *pool = g_thread_pool_new(read_source, finished, MAX(thread_count, 1), FALSE, error);
@@ -135,9 +127,10 @@ GArray *dtc_census_new(const DtcBundle *bundle, bool is_quiet, DtcFindings *find
 	for (guint i = 0; i < sources->len; i++)
 		g_thread_pool_push(pool, &g_array_index(sources, struct dtc_census_source, i), NULL);
 	for (guint count = 0; count < sources->len;) {
-		if (g_async_queue_timeout_pop(finished, PROGRESS_WAIT_US))
+		if (g_async_queue_timeout_pop(finished, DTC_READING_WAIT_US))
 			count++;
-		show_reading(sources, count, progress);
+		dtc_reading_show(&g_array_index(sources, struct dtc_census_source, 0).reading,
+				 sizeof(struct dtc_census_source), sources->len, begin_us, progress);
 	}
 	g_thread_pool_free(pool, FALSE, TRUE);
 	g_async_queue_unref(finished);

@@ -2,6 +2,7 @@
 /* What a bundle holds: everything is read and counted, nothing is analysed. Sources are read in parallel. */
 #pragma once
 
+#include "analyze/cli/reading.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/finding.h"
 
@@ -14,7 +15,7 @@ struct dtc_census_source {
 	const struct dtc_bundle_node *node;
 	guint node_index;
 	bool is_capture;
-	gint steps; /* atomic, for the progress line */
+	struct dtc_reading reading;
 	/* results */
 	DtcFindings *findings;
 	GError *error;

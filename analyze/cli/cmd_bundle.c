@@ -25,10 +25,13 @@ static void show_progress(guint64 done_bytes, guint64 all_bytes, void *data)
 {
 	DtcProgress *progress = data;
 
-	if (dtc_progress_is_due(progress))
-		dtc_progress_show(progress, "%.0f of %.0f MB, %.0f %%", (double)done_bytes / 1e6,
-				  (double)all_bytes / 1e6,
-				  all_bytes ? 100.0 * (double)done_bytes / (double)all_bytes : 100);
+	if (!dtc_progress_is_due(progress))
+		return;
+	double seconds = dtc_progress_get_seconds(progress);
+	g_autofree char *remaining = dtc_progress_get_remaining(done_bytes, all_bytes, seconds);
+	dtc_progress_show(progress, "%.0f %% of %.0f MB at %.0f MB/s%s",
+			  all_bytes ? 100.0 * (double)done_bytes / (double)all_bytes : 100, (double)all_bytes / 1e6,
+			  (double)done_bytes / 1e6 / seconds, remaining);
 }
 
 static void describe_role(struct dtc_manifest_node *node, const DtcCluster *cluster)

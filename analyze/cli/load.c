@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/load.h"
 
+#include "analyze/cli/reading.h"
 #include "analyze/request/http.h"
 #include "analyze/state/machine.h"
 #include "collect/read/capture.h"
@@ -12,16 +13,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define PROGRESS_STEP 4096 /* events between two updates of a counter that other threads read */
-#define PROGRESS_WAIT_US 200000
-
 /* One source of one node, read by one thread from beginning to end; the results are collected in order afterwards. */
 struct task {
 	const struct dtc_bundle_node *node;
 	guint index;
 	bool is_capture;
 	const struct dtc_load_options *options;
-	gint events; /* atomic; in steps, for the progress line */
+	struct dtc_reading reading;
 	/* results */
 	DtcFindings *findings;
 	GError *error;
@@ -70,8 +68,8 @@ static void read_kernel(struct task *task)
 				     event->kind == DTC_EVENT_INET_OUT || event->kind == DTC_EVENT_INET_IN;
 		if (!task->options->clocks_only || serves_clocks)
 			dtc_machine_apply(machine, event);
-		if (++since == PROGRESS_STEP) {
-			g_atomic_int_inc(&task->events);
+		if (++since == DTC_READING_STEP) {
+			dtc_reading_note(&task->reading, dtc_reader_get_consumed_bytes(reader));
 			since = 0;
 		}
 	}
@@ -112,7 +110,7 @@ static void read_captures(struct task *task)
 	g_autoptr(DtcPackets) packets = dtc_packets_new();
 	g_autoptr(DtcHttp) http =
 		task->options->needs_exchanges ? dtc_http_new(task->index, packets, &http_options) : NULL;
-	guint64 packet_count = 0, unknown_count = 0;
+	guint64 packet_count = 0, unknown_count = 0, done_bytes = 0;
 
 	for (char **path = task->node->pcap_paths; *path; path++) {
 		g_autoptr(GError) error = NULL;
@@ -132,9 +130,11 @@ static void read_captures(struct task *task)
 						      get_interface(packets, captured), &captured->headers);
 			if (http)
 				dtc_http_add(http, id, captured);
-			if (++packet_count % PROGRESS_STEP == 0)
-				g_atomic_int_inc(&task->events);
+			if (++packet_count % DTC_READING_STEP == 0)
+				dtc_reading_note(&task->reading,
+						 done_bytes + dtc_capture_get_consumed_bytes(capture));
 		}
+		done_bytes += dtc_capture_get_consumed_bytes(capture);
 		dtc_capture_finish(capture, task->findings);
 	}
 	if (http)
@@ -156,26 +156,13 @@ static void *run_tasks(void *data)
 			read_captures(task);
 		else
 			read_kernel(task);
+		dtc_reading_end(&task->reading);
 		g_mutex_lock(&pool->mutex);
 		pool->finished_count++;
 		g_cond_signal(&pool->finished);
 	}
 	g_mutex_unlock(&pool->mutex);
 	return NULL;
-}
-
-static void show_reading(const struct pool *pool, DtcProgress *progress, gint64 begin_us)
-{
-	guint64 steps = 0;
-	double seconds = (double)(g_get_monotonic_time() - begin_us) / 1e6;
-
-	if (!dtc_progress_is_due(progress))
-		return;
-	for (guint i = 0; i < pool->count; i++)
-		steps += (guint64)g_atomic_int_get(&pool->tasks[i].events);
-	double events = (double)(steps * PROGRESS_STEP);
-	dtc_progress_show(progress, "reading: %u of %u recordings, %.1f M events, %.1f M/s", pool->finished_count,
-			  pool->count, events / 1e6, seconds > 0 ? events / 1e6 / seconds : 0);
 }
 
 static void run_pool(struct pool *pool, DtcProgress *progress)
@@ -190,8 +177,8 @@ static void run_pool(struct pool *pool, DtcProgress *progress)
 		threads[i] = g_thread_new("read", run_tasks, pool);
 	g_mutex_lock(&pool->mutex);
 	while (pool->finished_count < pool->count) {
-		g_cond_wait_until(&pool->finished, &pool->mutex, g_get_monotonic_time() + PROGRESS_WAIT_US);
-		show_reading(pool, progress, begin_us);
+		g_cond_wait_until(&pool->finished, &pool->mutex, g_get_monotonic_time() + DTC_READING_WAIT_US);
+		dtc_reading_show(&pool->tasks->reading, sizeof(struct task), pool->count, begin_us, progress);
 	}
 	g_mutex_unlock(&pool->mutex);
 	for (guint i = 0; i < thread_count; i++)
@@ -256,8 +243,10 @@ static bool read_nodes(DtcLoad *load, const DtcBundle *bundle, const struct dtc_
 			tasks[pool.count++].is_capture = true;
 		}
 	}
-	for (guint i = 0; i < pool.count; i++)
+	for (guint i = 0; i < pool.count; i++) {
 		tasks[i].findings = dtc_findings_new();
+		tasks[i].reading.all_bytes = dtc_reading_measure(tasks[i].node, tasks[i].is_capture);
+	}
 	run_pool(&pool, progress);
 
 	GError *first_error = NULL;

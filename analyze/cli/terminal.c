@@ -6,6 +6,7 @@
 #include "dtrace-chain/error.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -122,6 +123,24 @@ bool dtc_progress_is_due(DtcProgress *progress)
 
 	return progress->is_shown && now_us - progress->begin_us >= PATIENCE_US &&
 		now_us - progress->drawn_us >= REDRAW_US;
+}
+
+char *dtc_progress_get_remaining(guint64 done, guint64 all, double seconds)
+{
+	if (done > all || done < all / 100 || done == 0 || seconds < 1)
+		return g_strdup("");
+	/* in steps that do not jump about: seconds up to a minute, then minutes */
+	double left = ceil(seconds * (double)(all - done) / (double)done);
+	if (left < 60)
+		return g_strdup_printf(", %.0f s left", left);
+	if (left < 3600)
+		return g_strdup_printf(", %.0f min left", ceil(left / 60));
+	return g_strdup_printf(", %.1f h left", left / 3600);
+}
+
+double dtc_progress_get_seconds(const DtcProgress *progress)
+{
+	return (double)(g_get_monotonic_time() - progress->begin_us) / 1e6;
 }
 
 void dtc_progress_show(DtcProgress *progress, const char *format, ...)

@@ -40,4 +40,11 @@ void dtc_progress_free(DtcProgress *progress);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcProgress, dtc_progress_free)
 /* False where nobody looks, in the first half second, and within a tenth of a second after the last line. */
 bool dtc_progress_is_due(DtcProgress *progress);
+/*
+ * ", 12 s left": if the rest goes as fast as what was done in these seconds. Empty while that would be a guess (in the
+ * first second, or with less than a hundredth done), and where all is not known (0). Caller frees.
+ */
+char *dtc_progress_get_remaining(guint64 done, guint64 all, double seconds);
+/* Since dtc_progress_new. */
+double dtc_progress_get_seconds(const DtcProgress *progress);
 void dtc_progress_show(DtcProgress *progress, const char *format, ...) G_GNUC_PRINTF(2, 3);

@@ -133,11 +133,18 @@ void dtc_capture_free(DtcCapture *capture)
 	g_free(capture);
 }
 
+guint64 dtc_capture_get_consumed_bytes(const DtcCapture *capture)
+{
+	FILE *file = pcap_file(capture->pcap);
+	off_t at = file ? ftello(file) : 0;
+
+	return at > 0 ? (guint64)at : 0;
+}
+
 static void take_damage(DtcCapture *capture, const char *text)
 {
 	capture->damage = g_strdup(text);
-	FILE *file = pcap_file(capture->pcap);
-	capture->damage_byte = file ? (long long)ftello(file) : 0;
+	capture->damage_byte = (long long)dtc_capture_get_consumed_bytes(capture);
 }
 
 static void set_direction(const DtcCapture *capture, struct dtc_captured *captured)

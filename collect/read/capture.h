@@ -41,5 +41,7 @@ void dtc_capture_free(DtcCapture *capture);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcCapture, dtc_capture_free)
 /* The next packet in file order, or NULL at the end or at damage. */
 const struct dtc_captured *dtc_capture_next(DtcCapture *capture);
+/* How far it is in the file. */
+guint64 dtc_capture_get_consumed_bytes(const DtcCapture *capture);
 /* After NULL: damage is added to findings. */
 void dtc_capture_finish(DtcCapture *capture, DtcFindings *findings);

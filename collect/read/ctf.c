@@ -430,6 +430,7 @@ struct DtcCtf {
 	GHashTable *environment; /* owned key -> owned value */
 	bool has_clock;
 	bool has_kernel_events;
+	guint64 packet_count;
 };
 
 /* The first cause in the calling thread's babeltrace2 error (file and reason, without addresses), or a fallback. */
@@ -655,6 +656,9 @@ static bool take_message(DtcCtf *ctf, struct cursor *cursor, const bt_message *m
 		begin_packet(cursor, bt_message_packet_beginning_borrow_packet_const(message));
 		break;
 	case BT_MESSAGE_TYPE_PACKET_END:
+		ctf->packet_count++;
+		is_item = dtc_stream_flush_gap(stream);
+		break;
 	case BT_MESSAGE_TYPE_STREAM_END:
 		is_item = dtc_stream_flush_gap(stream);
 		break;
@@ -848,6 +852,11 @@ struct dtc_stream *dtc_ctf_get_stream(DtcCtf *ctf, guint index)
 bool dtc_ctf_has_item(const DtcCtf *ctf, guint index)
 {
 	return ctf->cursors[index].has_item;
+}
+
+guint64 dtc_ctf_get_packet_count(const DtcCtf *ctf)
+{
+	return ctf->packet_count;
 }
 
 void dtc_ctf_advance(DtcCtf *ctf, guint index)

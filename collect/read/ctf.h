@@ -25,6 +25,8 @@ struct dtc_stream *dtc_ctf_get_stream(DtcCtf *ctf, guint index);
 bool dtc_ctf_has_item(const DtcCtf *ctf, guint index);
 /* Moves the stream to its next item; what its last event lent is gone. */
 void dtc_ctf_advance(DtcCtf *ctf, guint index);
+/* Packets whose events were all given out. */
+guint64 dtc_ctf_get_packet_count(const DtcCtf *ctf);
 /* Decodes the current item, which is an event: kind, name, v, text, address and headers. */
 void dtc_ctf_fill(DtcCtf *ctf, guint index, struct dtc_event *event);
 

@@ -3,6 +3,7 @@
 #include "collect/read/reader.h"
 
 #include "collect/read/ctf.h"
+#include "collect/read/extent.h"
 #include "collect/read/merge.h"
 #include "collect/read/metadata.h"
 #include "collect/read/salvage.h"
@@ -25,6 +26,7 @@ struct DtcReader {
 	guint64 gap_count;
 	guint64 uncounted_gap_count; /* gaps whose number of events is not known */
 	guint cpu_count;
+	struct dtc_extent extent;
 	struct dtc_event event;
 };
 
@@ -122,6 +124,7 @@ DtcReader *dtc_reader_open(const char *node, const char *path, GError **error)
 	if (!open_streams(reader, error) || !check_trace(reader, error))
 		return NULL;
 	build_merge(reader);
+	reader->extent = dtc_extent_of_trace(reader->salvage ? dtc_salvage_get_path(reader->salvage) : path);
 	return g_steal_pointer(&reader);
 }
 
@@ -264,6 +267,15 @@ guint dtc_reader_get_syscall_name_count(const DtcReader *reader)
 const char *dtc_reader_get_syscall_name(const DtcReader *reader, guint index)
 {
 	return dtc_names_get(reader->call_names, index);
+}
+
+guint64 dtc_reader_get_consumed_bytes(const DtcReader *reader)
+{
+	guint64 all = reader->extent.packets;
+
+	if (all == 0)
+		return 0;
+	return reader->extent.bytes / all * MIN(dtc_ctf_get_packet_count(reader->ctf), all);
 }
 
 guint64 dtc_reader_get_lost_count(const DtcReader *reader)

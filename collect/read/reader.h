@@ -38,6 +38,11 @@ const char *dtc_reader_get_event_name(const DtcReader *reader, guint index);
 guint64 dtc_reader_get_event_count(const DtcReader *reader, guint index); /* events read under that name */
 guint dtc_reader_get_syscall_name_count(const DtcReader *reader);
 const char *dtc_reader_get_syscall_name(const DtcReader *reader, guint index);
+/*
+ * How far the reader is in the trace's stream files (dtc_extent_of_trace): by whole packets, as if all had one size. 0
+ * to the end if packets of this trace cannot be counted.
+ */
+guint64 dtc_reader_get_consumed_bytes(const DtcReader *reader);
 guint64 dtc_reader_get_lost_count(const DtcReader *reader); /* events lost as far as known */
 /* Number of CPUs (highest cpu seen + 1). */
 guint dtc_reader_get_cpu_count(const DtcReader *reader);

@@ -76,16 +76,23 @@ static bool parse_packet(struct bytes file, gsize offset, const struct dtc_packe
 	       ret->content_bits >= header * 8;
 }
 
-static bool is_whole(struct bytes file, const struct dtc_packet_layout *layout)
+/* True if the packets go on to the file's last byte. */
+static bool count_packets(struct bytes file, const struct dtc_packet_layout *layout, guint64 *ret_count)
 {
 	gsize offset = 0;
-	while (offset < file.size) {
+	for (*ret_count = 0; offset < file.size; ++*ret_count) {
 		struct packet packet;
 		if (!parse_packet(file, offset, layout, &packet) || packet.packet_bits / 8 > file.size - offset)
 			return false;
 		offset += (gsize)(packet.packet_bits / 8);
 	}
 	return true;
+}
+
+static bool is_whole(struct bytes file, const struct dtc_packet_layout *layout)
+{
+	guint64 count;
+	return count_packets(file, layout, &count);
 }
 
 /* The byte order and the prefix, from the first bytes of a file; uuid: what must follow the magic, or NULL. */
@@ -137,6 +144,15 @@ bool dtc_stream_file_is_whole(const char *path, const struct dtc_packet_layout *
 {
 	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
 	return map && is_whole(get_bytes(map), layout);
+}
+
+guint64 dtc_stream_file_count_packets(const char *path, const struct dtc_packet_layout *layout)
+{
+	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
+	guint64 count = 0;
+	if (map)
+		count_packets(get_bytes(map), layout, &count);
+	return count;
 }
 
 /* The offset of the next packet prefix at or after from; the file's size if there is none. */

@@ -26,6 +26,8 @@ struct dtc_packet_layout {
  */
 bool dtc_packet_layout_find(const char *directory, const char *const *names, struct dtc_packet_layout *ret);
 
+/* Packets from the first byte on, up to the end or to what is none. */
+guint64 dtc_stream_file_count_packets(const char *path, const struct dtc_packet_layout *layout);
 /* True if the file is a chain of plausible packets from its first byte to its last. */
 bool dtc_stream_file_is_whole(const char *path, const struct dtc_packet_layout *layout);
 

@@ -24,8 +24,13 @@ static void read_bytes(struct reading *reading, GByteArray *file, gsize bytes)
 	reading->packets = g_array_new(FALSE, FALSE, sizeof(struct dtc_captured));
 	reading->findings = dtc_findings_new();
 	const struct dtc_captured *captured;
-	while ((captured = dtc_capture_next(reading->capture)))
+	guint64 done_bytes = dtc_capture_get_consumed_bytes(reading->capture);
+	while ((captured = dtc_capture_next(reading->capture))) {
 		g_array_append_vals(reading->packets, captured, 1);
+		g_assert_cmpuint(dtc_capture_get_consumed_bytes(reading->capture), >, done_bytes);
+		done_bytes = dtc_capture_get_consumed_bytes(reading->capture);
+	}
+	g_assert_cmpuint(done_bytes, <=, bytes);
 	g_assert_null(dtc_capture_next(reading->capture));
 	dtc_capture_finish(reading->capture, reading->findings);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The reader on traces made by hand: order, gaps, damage, spellings old and new, both byte orders. */
+#include "collect/read/extent.h"
 #include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
 #include "tests/support/made_trace.h"
@@ -182,6 +183,32 @@ static void test_gaps(void)
 	g_assert_cmpuint(dtc_reader_get_event_count(trace.reader, 0), ==, 5);
 	made_bytes_clear(&stream);
 	trace_clear(&trace);
+}
+
+/* How far the reader is, by packets: nothing at first, everything at the end. */
+static void test_consumed(void)
+{
+	struct made_metadata metadata = { 0 };
+	struct trace trace = { .path = made_directory(&metadata) };
+	struct made_bytes stream = made_bytes_new(false);
+	g_autoptr(GError) error = NULL;
+	for (guint64 i = 1; i <= 4; i++)
+		add_switches(&stream, &(struct made_packet){ 100 * i, 100 * i + 90, i, 0, 0, 0 },
+			     (const guint64[]){ 100 * i, 100 * i + 50 }, 2);
+	write_stream(&trace, "stream_0", &stream);
+	struct dtc_extent extent = dtc_extent_of_trace(trace.path);
+	g_assert_cmpuint(extent.packets, ==, 4);
+	g_assert_cmpuint(extent.bytes, ==, stream.bytes->len);
+	DtcReader *reader = dtc_reader_open("made", trace.path, &error);
+	g_assert_no_error(error);
+	for (guint events = 0; dtc_reader_next(reader); events++)
+		g_assert_cmpuint(dtc_reader_get_consumed_bytes(reader), ==, extent.bytes / 4 * (events / 2));
+	g_assert_cmpuint(dtc_reader_get_consumed_bytes(reader), ==, extent.bytes);
+	dtc_reader_free(reader);
+	g_assert_cmpuint(dtc_extent_of_trace("/nonexistent").bytes, ==, 0);
+	made_bytes_clear(&stream);
+	made_remove(trace.path);
+	g_free(trace.path);
 }
 
 /*
@@ -664,6 +691,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/ctf/ties", test_ties);
 	g_test_add_func("/ctf/gaps", test_gaps);
+	g_test_add_func("/ctf/consumed", test_consumed);
 	g_test_add_func("/ctf/first-packet", test_first_packet);
 	g_test_add_func("/ctf/cut-stream/little", test_cut_stream_little);
 	g_test_add_func("/ctf/cut-stream/big", test_cut_stream_big);
