@@ -173,6 +173,19 @@ static bool print(const struct dtc_requests_input *input, const struct requests_
 	return dtc_terminal_write(text, error);
 }
 
+/* Midway between the begin of the first request and the end of the last. */
+static DtcClusterTime find_middle(const DtcSummary *summary)
+{
+	int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
+
+	for (guint i = 0; i < summary->rows->len; i++) {
+		const struct dtc_summary_row *row = &g_array_index(summary->rows, struct dtc_summary_row, i);
+		begin_ns = MIN(begin_ns, row->begin_ns);
+		end_ns = MAX(end_ns, row->begin_ns + row->duration_ns);
+	}
+	return (DtcClusterTime){ begin_ns < end_ns ? begin_ns + (end_ns - begin_ns) / 2 : 0 };
+}
+
 static bool answer(const struct requests_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
 	const struct dtc_load_options load_options = {
@@ -199,7 +212,8 @@ static bool answer(const struct requests_options *options, int argc, char **argv
 	input.reference = dtc_load_get_node_names(load)[dtc_clocks_get_reference(dtc_load_get_clocks(load))];
 	*ret_complete = dtc_findings_get_complete(findings);
 	if (options->html) {
-		g_autofree char *page = dtc_requests_to_html(&input);
+		g_autoptr(DtcQuality) quality = dtc_load_new_quality(load, find_middle(summary));
+		g_autofree char *page = dtc_requests_to_html(&input, quality);
 		if (!dtc_export_write_text(options->html, page, error))
 			return false;
 	}

@@ -193,9 +193,8 @@ static bool write_page(const char *file, const DtcReport *report, const DtcPath 
 		       GError **error)
 {
 	g_autoptr(DtcLanes) lanes = dtc_lanes_new(report, path, dtc_load_get_links(load), &page_limits);
-	g_autoptr(DtcQuality) quality = dtc_quality_new(report, dtc_load_get_node_names(load),
-							dtc_load_get_clocks(load), dtc_load_get_sync(load),
-							dtc_load_get_matches(load));
+	DtcClusterTime middle = { report->begin_ns + report->duration_ns / 2 };
+	g_autoptr(DtcQuality) quality = dtc_load_new_quality(load, middle);
 
 	return write_text(file, dtc_report_to_html(report, lanes, quality), error);
 }

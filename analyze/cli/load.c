@@ -470,6 +470,12 @@ DtcLocator *dtc_load_new_locator(const DtcLoad *load, const DtcRequests *request
 	return dtc_locator_new(requests, &input);
 }
 
+DtcQuality *dtc_load_new_quality(const DtcLoad *load, DtcClusterTime at)
+{
+	return dtc_quality_new(at, dtc_load_get_node_names(load), dtc_load_get_clocks(load), load->sync,
+			       load->matches);
+}
+
 guint dtc_load_get_capture_count(const DtcLoad *load)
 {
 	return load->capture_count;

@@ -8,6 +8,7 @@
 
 #include "analyze/cli/terminal.h"
 #include "analyze/link/links.h"
+#include "analyze/report/quality.h"
 #include "analyze/request/locate.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/finding.h"
@@ -55,6 +56,8 @@ const DtcSync *dtc_load_get_sync(const DtcLoad *load);
 const DtcLinks *dtc_load_get_links(const DtcLoad *load);
 /* Of all nodes, sorted by node. NULL unless asked for. */
 const DtcExchanges *dtc_load_get_exchanges(const DtcLoad *load);
+/* How well the clocks are known at a time. Caller owns. */
+DtcQuality *dtc_load_new_quality(const DtcLoad *load, DtcClusterTime at);
 /* Places requests of those exchanges in the histories; load and requests must outlive it. Caller owns. */
 DtcLocator *dtc_load_new_locator(const DtcLoad *load, const DtcRequests *requests);
 /* How many captures were read. */

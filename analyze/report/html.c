@@ -326,64 +326,6 @@ static void append_blockings(struct page *p)
 	append_number(p, "blockingsLeftOut", blockings->len - count);
 }
 
-static void append_pair(struct page *p, const struct dtc_quality_pair *pair)
-{
-	const DtcQuality *quality = p->quality;
-
-	begin_object(p);
-	append_text(p, "a", pair->a);
-	append_text(p, "b", pair->b);
-	append_text(p, "status", dtc_pair_status_to_string(pair->status));
-	append_number(p, "ab", (int64_t)pair->messages_ab);
-	append_number(p, "ba", (int64_t)pair->messages_ba);
-	append_number(p, "ambiguous", (int64_t)pair->ambiguous);
-	append_number(p, "trimmed", pair->trimmed_count);
-	append_number(p, "steps", pair->step_count);
-	append_number(p, "offset", pair->offset_ns);
-	dtc_json_text_append_key(p->out, "drift");
-	char drift[G_ASCII_DTOSTR_BUF_SIZE];
-	g_string_append(p->out, g_ascii_formatd(drift, sizeof(drift), "%.4f", pair->drift_ppm));
-	append_number(p, "uncertainty", get_uncertainty(pair->uncertainty_ns));
-	begin_list(p, "width");
-	for (guint i = 0; i < 3; i++)
-		append_value(p, pair->width_ns[i]);
-	end_list(p);
-	begin_list(p, "points"); /* arrival, delay, from b to a */
-	for (guint i = pair->point_first; i < pair->point_first + pair->point_count; i++) {
-		const struct dtc_quality_point *point = &g_array_index(quality->points, struct dtc_quality_point, i);
-		append_value(p, get_relative(p, point->at_ns));
-		append_value(p, point->delay_ns);
-		append_value(p, point->is_back);
-	}
-	end_list(p);
-	begin_list(p, "widths"); /* time, half-width */
-	for (guint i = pair->width_first; i < pair->width_first + pair->width_count; i++) {
-		const struct dtc_quality_width *width = &g_array_index(quality->widths, struct dtc_quality_width, i);
-		append_value(p, get_relative(p, width->at_ns));
-		append_value(p, get_uncertainty(width->uncertainty_ns));
-	}
-	end_list(p);
-	end_object(p);
-}
-
-static void append_quality(struct page *p)
-{
-	begin_list(p, "nodes");
-	for (guint i = 0; i < p->quality->nodes->len; i++) {
-		const struct dtc_quality_node *node = &g_array_index(p->quality->nodes, struct dtc_quality_node, i);
-		begin_object(p);
-		append_text(p, "node", node->node);
-		append_number(p, "group", node->group);
-		append_number(p, "uncertainty", get_uncertainty(node->uncertainty_ns));
-		end_object(p);
-	}
-	end_list(p);
-	begin_list(p, "pairs");
-	for (guint i = 0; i < p->quality->pairs->len; i++)
-		append_pair(p, &g_array_index(p->quality->pairs, struct dtc_quality_pair, i));
-	end_list(p);
-}
-
 static void append_findings(struct page *p)
 {
 	begin_list(p, "findings");
@@ -406,7 +348,7 @@ static void append_data(struct page *p)
 	append_lanes(p);
 	append_steps(p);
 	append_blockings(p);
-	append_quality(p);
+	dtc_quality_append_json(p->out, p->quality, p->report->begin_ns);
 	append_findings(p);
 	begin_list(p, "strings");
 	g_string_append(p->out, "null");
@@ -441,7 +383,7 @@ char *dtc_report_to_html(const DtcReport *report, const DtcLanes *lanes, const D
 	append_data(&p);
 	const struct dtc_page page = {
 		.body = dtc_page_html,
-		.scripts = { dtc_timeline_js, dtc_page_js },
+		.scripts = { dtc_timeline_js, dtc_clocks_js, dtc_page_js },
 		.title = report->request ? report->request : report->target.tier,
 		.plain = plain,
 		.data = p.out->str,

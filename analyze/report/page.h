@@ -9,6 +9,7 @@
 extern const char dtc_frame_html[];
 extern const char dtc_frame_js[];
 extern const char dtc_page_css[];
+extern const char dtc_clocks_js[];
 /* of an answer */
 extern const char dtc_page_html[];
 extern const char dtc_timeline_js[];
@@ -17,7 +18,7 @@ extern const char dtc_page_js[];
 extern const char dtc_requests_html[];
 extern const char dtc_requests_js[];
 
-#define DTC_PAGE_SCRIPTS 2
+#define DTC_PAGE_SCRIPTS 3
 
 /* Everything is borrowed for the call. */
 struct dtc_page {

@@ -492,8 +492,9 @@ const tree = {
 		const node = make("div", "node"), text = make("div", "text");
 		node.append(make("span", "fold", b.children.length ? "▸" : ""), make("span", "ns", formatDuration(b.end - b.begin)), text);
 		text.append(swatch(b.cause), data.causes[b.cause] + ": ", make("span", "who", nameLane(b.lane)));
+		/* how much of its time it ran is no place to be in */
 		if (b.detail)
-			text.append(" in " + data.strings[b.detail]);
+			text.append((data.strings[b.detail].startsWith("on the CPU for ") ? ", " : " in ") + data.strings[b.detail]);
 		if (b.by)
 			text.append(make("span", "by", ", woken by " + data.strings[b.by]));
 		if (b.link)
@@ -596,93 +597,6 @@ const tree = {
 	},
 };
 
-/* --- clocks --- */
-
-function showClocks() {
-	const groups = new Set(data.nodes.map(node => node.group));
-	const others = data.nodes.filter(node => node.node !== data.reference);
-	$("clocks-hint").textContent = (others.length ? "Times are on the clock of " + data.reference + ". " + others.map(node =>
-		node.node + (node.uncertainty < 0 ? " cannot be aligned with it" : " is known to " + formatUncertainty(node.uncertainty)))
-		.join(", ") + "." : "One node: its own clock.") + (groups.size > 1 ? " Nodes that no messages join are not compared." : "");
-	const body = $("pairs").tBodies[0];
-	$("pairs").hidden = !data.pairs.length;
-	for (const pair of data.pairs) {
-		const row = body.insertRow(), isAligned = pair.status === "aligned";
-		const name = make("th", "", pair.a + " ↔ " + pair.b);
-		name.scope = "row";
-		row.append(name, make("td", "figure", formatUncertainty(pair.uncertainty)));
-		for (const width of pair.width)
-			row.append(make("td", "figure", isAligned ? formatDuration(width) : "–"));
-		const notes = [pair.trimmed ? pair.trimmed + " contradict" : "", pair.steps ? pair.steps + " clock steps" : "",
-			pair.ambiguous ? pair.ambiguous + " ambiguous" : ""].filter(Boolean);
-		row.append(make("td", "figure", isAligned ? pair.drift.toFixed(3) + " ppm" : "–"),
-			make("td", "figure", pair.ab + " + " + pair.ba), make("td", "", [pair.status, ...notes].join(", ")));
-		if (pair.points.length)
-			$("plots").append(makePlot(pair));
-	}
-}
-
-const SVG = "http://www.w3.org/2000/svg";
-
-function draw(parent, tag, attributes, text) {
-	const element = document.createElementNS(SVG, tag);
-	for (const [name, value] of Object.entries(attributes))
-		element.setAttribute(name, value);
-	if (text !== undefined)
-		element.textContent = text;
-	parent.append(element);
-	return element;
-}
-
-/*
- * One-way delays as aligned: there upward, back downward. The fastest of each stretch of time come close to the line in
- * the middle; a line that is wrong would cut into one of the two clouds. The band is what the clocks leave open.
- */
-function makePlot(pair) {
-	const width = 560, height = 210, left = 58, right = 8, top = 10, bottom = 24;
-	const points = [];
-	for (let i = 0; i < pair.points.length; i += 3)
-		points.push({ t: pair.points[i], ns: pair.points[i + 1] * (pair.points[i + 2] ? -1 : 1), back: pair.points[i + 2] });
-	const widths = [];
-	for (let i = 0; i < pair.widths.length; i += 2)
-		if (pair.widths[i + 1] >= 0)
-			widths.push({ t: pair.widths[i], ns: pair.widths[i + 1] });
-	const times = [...points, ...widths].map(point => point.t);
-	const begin = Math.min(...times), end = Math.max(...times, begin + 1);
-	const sizes = points.map(point => Math.abs(point.ns)).sort((a, b) => a - b);
-	/* slow messages say nothing: the scale is that of the fast ones */
-	const limit = Math.max(sizes[Math.floor(sizes.length * .8)] * 1.3, ...widths.map(w => w.ns * 1.2), 1);
-	const x = t => left + (t - begin) / (end - begin) * (width - left - right);
-	const y = ns => top + (limit - Math.max(-limit, Math.min(limit, ns))) / (2 * limit) * (height - top - bottom);
-	const box = make("figure"), svg = document.createElementNS(SVG, "svg");
-	svg.setAttribute("viewBox", "0 0 " + width + " " + height);
-	svg.setAttribute("role", "img");
-	svg.setAttribute("aria-label", "One-way delays between " + pair.a + " and " + pair.b + ", certified to " +
-		formatUncertainty(pair.uncertainty));
-	const from = x(Math.max(0, begin)), to = x(Math.min(data.duration, end));
-	if (to >= left && from <= width)
-		draw(svg, "rect", { class: "now", x: Math.min(from, to), y: top, width: Math.max(to - from, 2), height: height - top - bottom });
-	if (widths.length)
-		draw(svg, "polygon", { class: "band", points: [...widths.map(w => x(w.t) + "," + y(w.ns)),
-			...widths.reverse().map(w => x(w.t) + "," + y(-w.ns))].join(" ") });
-	for (const ns of [limit, 0, -limit]) {
-		draw(svg, "line", { class: "axis", x1: left, x2: width - right, y1: y(ns), y2: y(ns) });
-		draw(svg, "text", { x: left - 5, y: y(ns) + 4, "text-anchor": "end" }, formatDuration(Math.abs(ns)));
-	}
-	for (const point of points.filter(p => Math.abs(p.ns) <= limit))
-		if (point.back)
-			draw(svg, "path", { class: "back", d: "M" + (x(point.t) - 3) + " " + y(point.ns) + "h6m-3 -3v6" });
-		else
-			draw(svg, "circle", { class: "there", cx: x(point.t), cy: y(point.ns), r: 2.4 });
-	draw(svg, "text", { x: left, y: height - 7 }, formatDuration(begin));
-	draw(svg, "text", { x: width - right, y: height - 7, "text-anchor": "end" }, formatDuration(end));
-	const caption = make("figcaption");
-	caption.append(make("b", "", pair.a + " ↔ " + pair.b), ": delay of the fastest messages, ○ " + pair.a + " to " + pair.b +
-		" above, + back below; the band is what the clocks leave open, the stripe is now");
-	box.append(svg, caption);
-	return box;
-}
-
 /* --- start --- */
 
 timeline.onSelect = showSelection;
@@ -691,7 +605,7 @@ showBreakdown();
 showLegend();
 showPath();
 tree.build();
-showClocks();
+showClocks({ reference: data.reference, nodes: data.nodes, pairs: data.pairs, span: [0, data.duration] });
 showFindings();
 listenToTools();
 theme.onChange = () => timeline.setTheme();

@@ -11,7 +11,7 @@
 
 struct build {
 	DtcQuality *quality;
-	const DtcReport *report;
+	DtcClusterTime at;
 	const DtcClocks *clocks;
 };
 
@@ -19,11 +19,6 @@ static const char *keep_name(struct build *b, const char *name)
 {
 	g_autofree char *printable = dtc_printable(name, NAME_MAX_CHARACTERS);
 	return g_string_chunk_insert_const(b->quality->strings, printable);
-}
-
-static DtcClusterTime get_middle(const DtcReport *report)
-{
-	return (DtcClusterTime){ report->begin_ns + report->duration_ns / 2 };
 }
 
 static int64_t to_cluster_ns(const struct build *b, guint node, int64_t node_ns)
@@ -103,8 +98,7 @@ static void add_pair(struct build *b, const struct dtc_sync_pair *from, const Dt
 		.offset_ns = from->offset_ns,
 		.drift_ppm = from->drift_ppm,
 		.width_ns = { from->width_ns[0], from->width_ns[1], from->width_ns[2] },
-		.uncertainty_ns =
-			dtc_clocks_get_uncertainty_ns(b->clocks, from->a, from->b, get_middle(b->report)),
+		.uncertainty_ns = dtc_clocks_get_uncertainty_ns(b->clocks, from->a, from->b, b->at),
 		.point_first = quality->points->len,
 		.width_first = quality->widths->len,
 	};
@@ -125,11 +119,11 @@ static void add_pair(struct build *b, const struct dtc_sync_pair *from, const Dt
 	g_array_append_val(quality->pairs, pair);
 }
 
-DtcQuality *dtc_quality_new(const DtcReport *report, const char *const *names, const DtcClocks *clocks,
-			    const DtcSync *sync, const DtcMatches *matches)
+DtcQuality *dtc_quality_new(DtcClusterTime at, const char *const *names, const DtcClocks *clocks, const DtcSync *sync,
+			    const DtcMatches *matches)
 {
 	DtcQuality *quality = g_new0(DtcQuality, 1);
-	struct build b = { .quality = quality, .report = report, .clocks = clocks };
+	struct build b = { .quality = quality, .at = at, .clocks = clocks };
 	guint reference = dtc_clocks_get_reference(clocks);
 
 	quality->strings = g_string_chunk_new(1024);
@@ -141,7 +135,7 @@ DtcQuality *dtc_quality_new(const DtcReport *report, const char *const *names, c
 		struct dtc_quality_node node = {
 			.node = keep_name(&b, names[i]),
 			.group = dtc_clocks_get_group(clocks, i),
-			.uncertainty_ns = dtc_clocks_get_uncertainty_ns(clocks, reference, i, get_middle(report)),
+			.uncertainty_ns = dtc_clocks_get_uncertainty_ns(clocks, reference, i, at),
 		};
 		g_array_append_val(quality->nodes, node);
 	}

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "dtrace-chain/report.h"
 #include "dtrace-chain/sync.h"
 #include "sync/fit/fit.h"
 
@@ -15,7 +14,7 @@
 struct dtc_quality_node {
 	const char *node;
 	guint group;		/* of the clocks: those of another group cannot be compared */
-	int64_t uncertainty_ns; /* against the reference in the middle of the report's span; INT64_MAX: not aligned */
+	int64_t uncertainty_ns; /* against the reference, at the time asked for; INT64_MAX: not aligned */
 };
 
 struct dtc_quality_point {
@@ -42,7 +41,7 @@ struct dtc_quality_pair {
 	int64_t offset_ns;
 	double drift_ppm;
 	int64_t width_ns[3]; /* certified, at start, middle and end of the pair's messages */
-	int64_t uncertainty_ns; /* in the middle of the report's span */
+	int64_t uncertainty_ns; /* at the time asked for */
 	guint point_first, point_count;
 	guint width_first, width_count;
 };
@@ -59,7 +58,12 @@ typedef struct DtcQuality {
  * sync and matches may be NULL (one node, or clocks known otherwise): then there are no pairs. names has one name per
  * node of the clocks. Caller owns.
  */
-DtcQuality *dtc_quality_new(const DtcReport *report, const char *const *names, const DtcClocks *clocks,
-			    const DtcSync *sync, const DtcMatches *matches);
+DtcQuality *dtc_quality_new(DtcClusterTime at, const char *const *names, const DtcClocks *clocks, const DtcSync *sync,
+			    const DtcMatches *matches);
+/*
+ * Appends "nodes" and "pairs" to the JSON object that is open at the end of out, for clocks.js. Times since origin_ns:
+ * absolute ones are beyond what a number of JavaScript holds.
+ */
+void dtc_quality_append_json(GString *out, const DtcQuality *quality, int64_t origin_ns);
 void dtc_quality_free(DtcQuality *quality);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcQuality, dtc_quality_free)

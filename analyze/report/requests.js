@@ -6,7 +6,7 @@
 "use strict";
 
 const ROWS = 200; /* that are shown before a button asks for more */
-const origin = data.requests.reduce((first, request) => Math.min(first, request.start_ns), Infinity);
+const origin = data.clocks.origin; /* where the recordings begin */
 const requests = data.requests.map(request => ({
 	...request,
 	at: request.start_ns - origin,
@@ -76,19 +76,8 @@ function findGrowth(fast, slow) {
 
 /* --- histogram --- */
 
-const SVG = "http://www.w3.org/2000/svg";
 const BINS = 40;
 let chosen = null; /* the range of durations in the table: [from, to) */
-
-function draw(parent, tag, attributes, text) {
-	const element = document.createElementNS(SVG, tag);
-	for (const [name, value] of Object.entries(attributes))
-		element.setAttribute(name, value);
-	if (text !== undefined)
-		element.textContent = text;
-	parent.append(element);
-	return element;
-}
 
 /* Durations span decades: ranges of equal ratio. */
 function makeBins() {
@@ -182,6 +171,98 @@ function showBands() {
 	}
 }
 
+/* --- when they ran --- */
+
+const scatter = {
+	canvas: $("scatter"), spots: [], chosen: null,
+
+	draw() {
+		const canvas = this.canvas, c = canvas.getContext("2d"), ratio = window.devicePixelRatio || 1;
+		const width = canvas.clientWidth || 300, height = 220, left = 64, right = 8, top = 8, bottom = 24;
+		const style = getComputedStyle(document.documentElement), color = name => style.getPropertyValue("--" + name).trim();
+		canvas.width = Math.round(width * ratio);
+		canvas.height = Math.round(height * ratio);
+		c.setTransform(ratio, 0, 0, ratio, 0, 0);
+		const begin = requests.reduce((low, request) => Math.min(low, request.at), Infinity);
+		const end = requests.reduce((high, request) => Math.max(high, request.at + request.duration_ns), begin + 1);
+		const { toShare, edge } = makeBins();
+		const x = t => left + (t - begin) / (end - begin) * (width - left - right);
+		const y = ns => height - bottom - 6 - toShare(ns) * (height - top - bottom - 12);
+		c.font = "11px system-ui, sans-serif";
+		for (const share of [0, .25, .5, .75, 1]) {
+			const ns = edge(share * BINS), at = Math.round(y(ns)) + .5;
+			c.strokeStyle = color("line");
+			c.beginPath();
+			c.moveTo(left, at);
+			c.lineTo(width - right, at);
+			c.stroke();
+			c.fillStyle = color("soft");
+			c.textAlign = "right";
+			c.fillText(formatDuration(ns), left - 6, at + 4);
+		}
+		const ticks = Math.max(2, Math.floor((width - left) / 160));
+		for (let i = 0; i <= ticks; i++) {
+			c.textAlign = i === 0 ? "left" : i === ticks ? "right" : "center";
+			c.fillText(formatDuration(begin + (end - begin) * i / ticks), left + (width - left - right) * i / ticks, height - 6);
+		}
+		this.spots = requests.map(request => ({ request, x: x(request.at), y: y(request.duration_ns),
+			width: Math.max(x(request.at + request.duration_ns) - x(request.at), 4) }));
+		c.globalAlpha = requests.length > 2000 ? .5 : .9;
+		for (const spot of this.spots) {
+			c.fillStyle = color(spot.request.kind);
+			c.fillRect(spot.x, spot.y - 3, spot.width, 6);
+		}
+		c.globalAlpha = 1;
+		const at = this.spots.find(spot => spot.request === this.chosen);
+		if (at) {
+			c.strokeStyle = color("mark");
+			c.lineWidth = 2;
+			c.strokeRect(at.x - 2, at.y - 5, at.width + 4, 10);
+		}
+		canvas.setAttribute("aria-label", "Durations of " + requests.length + " requests over " + formatDuration(end - begin) +
+			". The table below has the same.");
+	},
+
+	find(event) {
+		const box = this.canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+		let best = null, nearest = 12;
+		for (const spot of this.spots) {
+			const away = Math.hypot(Math.max(spot.x - x, 0, x - spot.x - spot.width), spot.y - y);
+			if (away < nearest)
+				[best, nearest] = [spot.request, away];
+		}
+		return best;
+	},
+
+	hover(event) {
+		const request = this.find(event), tip = $("tip");
+		tip.hidden = !request;
+		this.canvas.style.cursor = request ? "pointer" : "default";
+		if (!request)
+			return;
+		tip.replaceChildren(make("b", "", request.id + ", " + formatDuration(request.duration_ns) + " at " + formatDuration(request.at)),
+			...request.breakdown.slice(0, 4).map(part => make("span", "", describePart(part))));
+		tip.style.left = Math.max(4, Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8)) + "px";
+		tip.style.top = Math.max(4, Math.min(event.clientY + 18, window.innerHeight - tip.offsetHeight - 8)) + "px";
+	},
+
+	listen() {
+		if (!requests.length) {
+			$("when").hidden = true;
+			return;
+		}
+		this.canvas.addEventListener("pointermove", event => this.hover(event));
+		this.canvas.addEventListener("pointerleave", () => { $("tip").hidden = true; });
+		this.canvas.addEventListener("click", event => {
+			const request = this.find(event);
+			if (request)
+				openRow(request);
+		});
+		new ResizeObserver(() => this.draw()).observe(this.canvas);
+		this.draw();
+	},
+};
+
 /* --- table --- */
 
 const KEYS = {
@@ -191,6 +272,72 @@ const KEYS = {
 };
 const order = { key: "duration", down: true };
 let showsAll = false;
+
+/* An argument as a shell reads it. */
+const quote = text => /^[A-Za-z0-9._:@%+=-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
+
+/* All parts of one request, and how to see its threads. */
+function makeDetails(request) {
+	const line = make("tr", "details"), cell = make("td"), list = make("ul", "parts-list");
+	cell.colSpan = [...$("rows").tHead.rows[0].cells].filter(head => head.offsetParent).length;
+	let shown = 0, sum = 0;
+	for (const part of request.breakdown) {
+		/* what is less than a hundredth, all together, is not worth a line each */
+		if (request.duration_ns - sum < request.duration_ns / 100)
+			break;
+		shown++;
+		sum += part.ns;
+		const item = make("li"), kind = KIND_OF[part.cause] || "none", meter = make("span", "meter k-" + kind);
+		meter.style.width = percent(part.ns, request.duration_ns) + "%";
+		meter.setAttribute("aria-hidden", "true");
+		const track = make("span", "track"), text = make("span", "", part.tier + ": " + part.cause);
+		track.append(meter);
+		if (part.detail)
+			text.append(make("span", "by", ", " + part.detail));
+		item.append(make("span", "figure", formatDuration(part.ns)), make("span", "figure by", percent(part.ns, request.duration_ns) + " %"),
+			track, text);
+		list.append(item);
+	}
+	if (shown < request.breakdown.length) {
+		const item = make("li");
+		item.append(make("span", "figure", formatDuration(request.duration_ns - sum)), make("span", "figure by",
+			percent(request.duration_ns - sum, request.duration_ns) + " %"), make("span", "track"),
+			make("span", "by", request.breakdown.length - shown + " more parts"));
+		list.append(item);
+	}
+	const file = request.id.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 60) + ".html";
+	const hint = make("p", "hint", "Its threads, path and messages: ");
+	hint.append(make("code", "", "dtrace-chain --bundle BUNDLE --request-id " + quote(request.id) + " --html " + file));
+	cell.append(list, hint);
+	line.append(cell);
+	return line;
+}
+
+function toggleRow(row, button, request) {
+	const isOpen = button.getAttribute("aria-expanded") === "true";
+	button.setAttribute("aria-expanded", String(!isOpen));
+	if (isOpen)
+		row.nextElementSibling.remove();
+	else
+		row.after(makeDetails(request));
+	scatter.chosen = isOpen ? null : request;
+	scatter.draw();
+}
+
+/* Shows a request in the table, whatever was chosen or searched before. */
+function openRow(request) {
+	const find = () => [...$("rows").tBodies[0].rows].find(row => row.dataset.id === request.id);
+	if (!find()) {
+		$("search").value = "";
+		showsAll = true;
+		chooseRange(null, null);
+	}
+	const row = find(), button = row.querySelector("button");
+	if (button.getAttribute("aria-expanded") !== "true")
+		button.click();
+	row.scrollIntoView({ block: "center" });
+	button.focus({ preventScroll: true });
+}
 
 function listRows() {
 	const wanted = $("search").value.trim().toLowerCase(), get = KEYS[order.key];
@@ -206,8 +353,13 @@ function showRows() {
 	const longest = Math.max(...requests.map(request => request.duration_ns), 1);
 	body.replaceChildren();
 	for (const request of showsAll ? list : list.slice(0, ROWS)) {
-		const row = body.insertRow(), name = make("th", "", request.id), bars = make("td", "bars");
+		const row = body.insertRow(), name = make("th"), bars = make("td", "bars"), button = make("button", "fold", request.id);
+		button.type = "button";
+		button.setAttribute("aria-expanded", "false");
+		button.addEventListener("click", () => toggleRow(row, button, request));
+		row.dataset.id = request.id;
 		name.scope = "row";
+		name.append(button);
 		bars.append(makeBar(request.breakdown, request.duration_ns, longest));
 		const mostly = make("td", "", request.mostly);
 		mostly.prepend(make("i", "swatch k-" + request.kind));
@@ -247,6 +399,9 @@ showHead();
 showHistogram();
 showBands();
 showRows();
+showClocks({ reference: data.reference, nodes: data.clocks.nodes, pairs: data.clocks.pairs, span: null });
 showFindings();
 listen();
+scatter.listen();
+theme.onChange = () => scatter.draw();
 document.documentElement.dataset.ready = "yes";

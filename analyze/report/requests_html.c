@@ -19,19 +19,32 @@ static char *escape_for_script(const char *json)
 	return g_string_free(out, FALSE);
 }
 
-char *dtc_requests_to_html(const struct dtc_requests_input *input)
+/* The document as it is, with one more member at its end. */
+static char *make_data(const char *json, const struct dtc_requests_input *input, const DtcQuality *quality)
+{
+	GString *out = g_string_new(NULL);
+	g_autofree char *document = escape_for_script(json);
+
+	g_string_append_len(out, document, strrchr(document, '}') - document);
+	g_string_append_printf(out, ",\n\"clocks\":{\"origin\":%" G_GINT64_FORMAT, input->origin_ns);
+	dtc_quality_append_json(out, quality, input->origin_ns);
+	g_string_append(out, "}}\n");
+	return g_string_free(out, FALSE);
+}
+
+char *dtc_requests_to_html(const struct dtc_requests_input *input, const DtcQuality *quality)
 {
 	const struct dtc_summary_text_options text_options = { .width = 100, .has_utf8 = true };
 	struct dtc_requests_input all = *input;
 
 	all.limit = 0;
 	g_autofree char *json = dtc_requests_to_json(&all);
-	g_autofree char *data = escape_for_script(json);
+	g_autofree char *data = make_data(json, &all, quality);
 	g_autofree char *plain = dtc_requests_to_text(&all, &text_options);
 	g_autofree char *title = g_strdup_printf("%u requests", input->summary->rows->len);
 	const struct dtc_page page = {
 		.body = dtc_requests_html,
-		.scripts = { dtc_requests_js },
+		.scripts = { dtc_clocks_js, dtc_requests_js },
 		.title = title,
 		.plain = plain,
 		.data = data,

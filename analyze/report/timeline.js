@@ -9,10 +9,6 @@
 /* What occupies a CPU is drawn in full height, what waits in half. */
 const IS_RUNNING = { run: true, kernel: true, irq: true };
 
-function formatUncertainty(ns) {
-	return ns < 0 ? "clocks not aligned" : "± " + formatDuration(ns);
-}
-
 /* First index whose time is after t; times are sorted. */
 function firstAfter(times, t) {
 	let low = 0, high = times.length;
@@ -515,6 +511,14 @@ class Timeline {
 				this.drawBand(c, x0, y0, x1, y1, m.uncertainty[index]);
 			this.drawArrow(c, x0, y0, x1, y1, m.onPath[index], m.link[index], strength);
 		}
+		/* last, and where they do not hide each other */
+		let right = -1e9, line = NaN;
+		for (const { index, x0, y0, x1, y1 } of this.arrows.filter(a => m.onPath[a.index]).sort((a, b) => a.y0 + a.y1 - b.y0 - b.y1 || a.x0 - b.x0)) {
+			if (line !== y0 + y1)
+				right = -1e9;
+			line = y0 + y1;
+			right = this.drawUncertainty(c, x0, y0, x1, y1, m.uncertainty[index], right);
+		}
 	}
 
 	/* Opacity of lines of which there are so many. */
@@ -535,15 +539,25 @@ class Timeline {
 		c.lineTo(x1 - half, y1);
 		c.fill();
 		c.globalAlpha = 1;
-		if (Math.max(half, x1 - x0) < 26)
-			return;
+	}
+
+	/* What the clocks leave open, in words, right of the arrow's middle; gives where free room begins. */
+	drawUncertainty(c, x0, y0, x1, y1, uncertainty, free) {
+		const half = uncertainty * this.scale;
+		if (uncertainty <= 0 || half < .7 || Math.max(half, x1 - x0) < 14)
+			return free;
 		const text = formatUncertainty(uncertainty);
 		c.font = "11px system-ui, sans-serif";
-		const width = c.measureText(text).width, x = (x0 + x1) / 2 - width / 2, y = (y0 + y1) / 2;
+		const width = c.measureText(text).width, x = (x0 + x1) / 2 + 8 + Math.abs(x1 - x0) / 12, y = (y0 + y1) / 2;
+		if (x < free || x + width > this.width)
+			return free;
 		c.fillStyle = this.colors.paper;
-		c.fillRect(x - 3, y - 9, width + 6, 15);
+		c.globalAlpha = .85;
+		c.fillRect(x - 3, y - 8, width + 6, 14);
+		c.globalAlpha = 1;
 		c.fillStyle = this.colors.soft;
 		c.fillText(text, x, y + 3);
+		return x + width + 8;
 	}
 
 	drawArrow(c, x0, y0, x1, y1, isPath, link, strength) {

@@ -57,7 +57,8 @@ int main(int argc, char **argv)
 	const char *const names[] = { "alpha", "beta", "gamma" };
 	g_autoptr(DtcLanes) lanes = dtc_lanes_new(report, path, NULL, &options);
 	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(G_N_ELEMENTS(names));
-	g_autoptr(DtcQuality) quality = dtc_quality_new(report, names, clocks, NULL, NULL);
+	DtcClusterTime begin = { report->begin_ns };
+	g_autoptr(DtcQuality) quality = dtc_quality_new(begin, names, clocks, NULL, NULL);
 
 	if (is_large)
 		fill_bars(lanes, argc > 2 ? (guint)g_ascii_strtoull(argv[2], NULL, 10) : 100000);

@@ -142,6 +142,27 @@ def check_search(browser, report):
     set_search(browser, "")
 
 
+def check_clocks(browser):
+    web.check(browser.run("return document.querySelectorAll('#pairs tbody tr').length") >= 2, "a row for each pair")
+    # no message of a cloud lies beyond its hull
+    beyond = browser.run("""
+        return data.pairs.flatMap(pair => [0, 1].map(back => {
+            const cloud = [];
+            for (let i = 0; i < pair.points.length; i += 3)
+                if (pair.points[i + 2] === back)
+                    cloud.push({ t: pair.points[i], ns: pair.points[i + 1] });
+            cloud.sort((a, b) => a.t - b.t);
+            const hull = findHull(cloud);
+            return cloud.filter(p => {
+                const k = Math.max(1, hull.findIndex(corner => corner.t >= p.t)), [a, b] = [hull[k - 1], hull[k]];
+                return b && (b.t - a.t) * (p.ns - a.ns) - (b.ns - a.ns) * (p.t - a.t) < -1e-3 * (b.t - a.t);
+            }).length;
+        }))""")
+    web.check(len(beyond) >= 4 and sum(beyond) == 0, f"hulls bound their clouds: {beyond}")
+    web.check(browser.run("return document.querySelectorAll('#plots polyline.hull').length") == len(beyond),
+              "and are drawn")
+
+
 def check_access(browser):
     unnamed = browser.run("""return [...document.querySelectorAll('button, input, a, canvas:not([aria-hidden])')]
         .filter(e => !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels && e.labels.length))
@@ -199,6 +220,7 @@ def main():
         check_selection(browser, report)
         check_tree(browser, report)
         check_search(browser, report)
+        check_clocks(browser)
         check_access(browser)
         check_screens(browser, options)
         web.check_quiet(browser, page)

@@ -24,7 +24,7 @@ def main():
         web.check(browser.run("return window.pwned === undefined"), "no foreign script ran")
         web.check(browser.run("return document.querySelectorAll('img, iframe, object, embed, link').length") == 0,
                   "no foreign element was made")
-        web.check(browser.run("return document.scripts.length") == 4, "no script but the page's own")
+        web.check(browser.run("return document.scripts.length") == 5, "no script but the page's own")
         subject = browser.text("#subject")
         web.check(subject.startswith("</script><script>window.pwned=1</script>"), "markup is shown as text")
         web.check("\x1b" not in subject and "\u202e" not in subject, "escape codes are written out")

@@ -43,6 +43,43 @@ def check_choosing(browser, requests):
     browser.run("const s = document.getElementById('search'); s.value = ''; s.dispatchEvent(new Event('input'))")
 
 
+def check_details(browser, requests):
+    wanted = max(requests, key=lambda request: request["duration_ns"])
+    browser.click("#rows tbody th button")
+    state = browser.run("return document.querySelector('#rows tbody button').getAttribute('aria-expanded')")
+    web.check(state == "true", "a request opens")
+    shown = browser.text("#rows tr.details")
+    for part in wanted["breakdown"][:3]:
+        web.check(f"{part['tier']}: {part['cause']}" in shown, f"with its parts: {part['tier']} {part['cause']}")
+    web.check(f"--request-id {wanted['id']}" in shown, "and how to see more of it")
+    browser.click("#rows tbody th button")
+    web.check(browser.run("return document.querySelector('#rows tr.details')") is None, "and closes")
+    web.check(browser.run("return [quote(\"a'b c\"), quote('req-1')]") == ["'a'\\''b c'", "req-1"],
+              "an id is an argument of a shell")
+
+
+def check_scatter(browser, requests):
+    last = min(requests, key=lambda request: request["duration_ns"])
+    spots = browser.run("return scatter.spots.length")
+    web.check(spots == len(requests), "a bar for each request")
+    x, y = browser.run("""
+        const spot = scatter.spots.find(s => s.request.id === arguments[0]);
+        const canvas = document.getElementById('scatter');
+        canvas.scrollIntoView({ block: 'center' });
+        return [spot.x + spot.width / 2 - canvas.clientWidth / 2, spot.y - canvas.clientHeight / 2];""", last["id"])
+    browser.act(("move", "#scatter", round(x), round(y)))
+    web.check(last["id"] in browser.text("#tip"), f"hovering tells: {browser.text('#tip')}")
+    browser.act(("move", "#scatter", round(x), round(y)), ("down",), ("up",))
+    opened = browser.run("return document.querySelector('#rows [aria-expanded=true]').textContent")
+    web.check(opened == last["id"], "choosing opens it in the table")
+    browser.run("document.querySelector('#rows [aria-expanded=true]').click(); window.scrollTo(0, 0)")
+
+
+def check_clocks(browser):
+    web.check(browser.run("return document.querySelectorAll('#pairs tbody tr').length") >= 2, "the clocks of the pairs")
+    web.check(browser.run("return document.querySelectorAll('#plots polyline.hull').length") >= 4, "with both hulls")
+
+
 def main():
     options = web.get_options()
     page = os.path.join(options.output, "requests.html")
@@ -59,6 +96,11 @@ def main():
         web.check(bands == len(document["summary"]["bands"]), "a row for each band")
         check_sorting(browser, document["requests"])
         check_choosing(browser, document["requests"])
+        browser.open(page)
+        browser.settle()
+        check_details(browser, document["requests"])
+        check_scatter(browser, document["requests"])
+        check_clocks(browser)
         for width, height in ((1280, 800), (390, 844)):
             for scheme in ("light", "dark"):
                 browser.set_screen(width, height, scheme)

@@ -190,10 +190,8 @@ static void test_quality(void)
 	struct answer answer;
 
 	answer_init(&answer);
-	g_autoptr(DtcQuality) quality = dtc_quality_new(answer.report, dtc_load_get_node_names(answer.load),
-							dtc_load_get_clocks(answer.load),
-							dtc_load_get_sync(answer.load),
-							dtc_load_get_matches(answer.load));
+	g_autoptr(DtcQuality) quality =
+		dtc_load_new_quality(answer.load, (DtcClusterTime){ answer.report->begin_ns });
 	g_assert_cmpuint(quality->nodes->len, ==, dtc_load_get_node_count(answer.load));
 	g_assert_cmpuint(quality->pairs->len, >, 0);
 	for (guint i = 0; i < quality->pairs->len; i++) {

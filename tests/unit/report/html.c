@@ -16,7 +16,8 @@ static char *make_page(const DtcReport *report, const DtcPath *path)
 	const struct dtc_lanes_options options = { .max_lanes = 100, .max_bars = 1000, .max_messages = 100 };
 	g_autoptr(DtcLanes) lanes = dtc_lanes_new(report, path, NULL, &options);
 	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(G_N_ELEMENTS(names));
-	g_autoptr(DtcQuality) quality = dtc_quality_new(report, names, clocks, NULL, NULL);
+	DtcClusterTime begin = { report->begin_ns };
+	g_autoptr(DtcQuality) quality = dtc_quality_new(begin, names, clocks, NULL, NULL);
 
 	return dtc_report_to_html(report, lanes, quality);
 }
@@ -107,10 +108,12 @@ static void test_policy(void)
 	g_autofree char *policy = cut(page, "http-equiv=\"Content-Security-Policy\" content=\"", "\"");
 	g_autofree char *style = cut(page, "<style>", "</style>");
 	const char *second = strstr(strstr(page, "<script>") + 1, "<script>");
+	const char *third = strstr(second + 1, "<script>");
 	g_autofree char *frame = cut(page, "<script>", "</script>");
 	g_autofree char *timeline = cut(second, "<script>", "</script>");
-	g_autofree char *own = cut(second + 1, "<script>", "</script>");
-	const char *const parts[] = { style, frame, timeline, own };
+	g_autofree char *clocks = cut(third, "<script>", "</script>");
+	g_autofree char *own = cut(third + 1, "<script>", "</script>");
+	const char *const parts[] = { style, frame, timeline, clocks, own };
 
 	g_assert_true(g_str_has_prefix(policy, "default-src 'none'; "));
 	g_assert_null(strstr(policy, "unsafe"));
@@ -144,8 +147,8 @@ static void test_hostile(void)
 	JsonObject *data = read_data(parser, page);
 
 	g_assert_true(g_utf8_validate(page, -1, NULL));
-	g_assert_cmpuint(count(page, "<script"), ==, 4);
-	g_assert_cmpuint(count(page, "</script"), ==, 4);
+	g_assert_cmpuint(count(page, "<script"), ==, 5);
+	g_assert_cmpuint(count(page, "</script"), ==, 5);
 	g_assert_null(strstr(page, "<img"));
 	g_assert_null(strchr(page, '\x1b'));
 	/* escaped, not lost */
@@ -202,7 +205,10 @@ static void test_requests(void)
 	const struct dtc_requests_input input = {
 		.summary = summary, .limit = 1, .reference = "alpha", .findings = findings,
 	};
-	g_autofree char *page = dtc_requests_to_html(&input);
+	const char *const node_names[] = { "</script><img src=x>", "beta" };
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(G_N_ELEMENTS(node_names));
+	g_autoptr(DtcQuality) quality = dtc_quality_new((DtcClusterTime){ 0 }, node_names, clocks, NULL, NULL);
+	g_autofree char *page = dtc_requests_to_html(&input, quality);
 	g_autoptr(JsonParser) parser = json_parser_new();
 	JsonObject *data = read_data(parser, page);
 	JsonArray *requests = json_object_get_array_member(data, "requests");
@@ -211,8 +217,12 @@ static void test_requests(void)
 	g_assert_cmpuint(json_array_get_length(requests), ==, 300);
 	g_assert_true(g_str_has_prefix(json_object_get_string_member(json_array_get_object_element(requests, 0), "id"),
 				       HOSTILE_MARKUP));
-	g_assert_cmpuint(count(page, "<script"), ==, 3);
-	g_assert_cmpuint(count(page, "</script"), ==, 3);
+	JsonArray *nodes = json_object_get_array_member(json_object_get_object_member(data, "clocks"), "nodes");
+	g_assert_cmpuint(json_array_get_length(nodes), ==, 2);
+	g_assert_cmpstr(json_object_get_string_member(json_array_get_object_element(nodes, 0), "node"), ==,
+			node_names[0]);
+	g_assert_cmpuint(count(page, "<script"), ==, 4);
+	g_assert_cmpuint(count(page, "</script"), ==, 4);
 	g_assert_null(strstr(page, "<img"));
 }
 
