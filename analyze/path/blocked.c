@@ -17,7 +17,8 @@ struct key {
 	uint8_t waker;
 	uint8_t cause;
 	uint8_t is_open;
-	uint32_t spare;
+	uint8_t signal;
+	uint8_t spare[3];
 };
 _Static_assert(sizeof(struct key) == 32, "no padding in what is compared as bytes");
 
@@ -140,6 +141,7 @@ static void set_waker(struct pass *pass, const struct dtc_interval *wait, struct
 	case DTC_WAKER_THREAD:
 	case DTC_WAKER_NEW:
 		key->waker_ref = wake->thread;
+		key->signal = wake->signal;
 		break;
 	case DTC_WAKER_BLOCK:
 		key->waker_ref = dtc_history_get_block_request(pass->history, wake->ref)->device;

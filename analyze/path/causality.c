@@ -71,6 +71,8 @@ static bool find_waker(const DtcLinks *links, const struct window *of, const str
 	if (wait->ref == DTC_NONE)
 		return false;
 	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref);
+	if (wake->is_inferred)
+		blocking->link = DTC_LINK_INFERRED;
 	if (wake->waker == DTC_WAKER_THREAD || wake->waker == DTC_WAKER_NEW) {
 		ret_window->thread = wake->thread;
 		return wake->thread != DTC_NONE;

@@ -42,7 +42,7 @@ char *dtc_explain_call(const DtcHistory *h, uint32_t index)
 	const char *name = dtc_history_get_string(h, call->name);
 	if (call->path != DTC_NONE && *dtc_history_get_string(h, call->path))
 		return g_strdup_printf("%s(%s)", name, dtc_history_get_string(h, call->path));
-	if (call->kind == DTC_CALL_FUTEX)
+	if (call->kind == DTC_CALL_FUTEX && call->argument)
 		return g_strdup_printf("%s(0x%" PRIx64 ")", name, call->argument);
 	if (call->file == DTC_NONE)
 		return g_strdup(name);
@@ -70,13 +70,12 @@ static enum dtc_cause cause_of_call(const DtcHistory *h, const struct dtc_call *
 		return DTC_CAUSE_LOCK;
 	case DTC_CALL_SYNC:
 		return DTC_CAUSE_DISK;
-	case DTC_CALL_SLEEP:
-		return DTC_CAUSE_TIMER;
 	case DTC_CALL_FORK:
 	case DTC_CALL_EXEC:
 	case DTC_CALL_WAITPID:
 		return DTC_CAUSE_FORK_EXEC;
 	case DTC_CALL_POLL:
+	case DTC_CALL_SLEEP: /* only a signal ends it before its time */
 	case DTC_CALL_SIGNAL:
 	case DTC_CALL_OTHER:
 	case DTC_CALL_CLOSE:
@@ -152,8 +151,8 @@ static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interv
 	case DTC_WAKER_NEW:
 		return DTC_CAUSE_FORK_EXEC;
 	case DTC_WAKER_THREAD:
-		if (call)
-			return cause_of_call(h, call);
+		if (call) /* a signal ends any wait; a child's tells its parent what it waited for */
+			return wake->signal && call->kind != DTC_CALL_WAITPID ? DTC_CAUSE_IPC : cause_of_call(h, call);
 		if (fault)
 			return DTC_CAUSE_PAGE_FAULT;
 		/* kernel code that waits for a thread: a kernel thread, a vhost worker, a call from before the trace */
@@ -299,6 +298,10 @@ char *dtc_explain_waker(const DtcHistory *h, const struct dtc_interval *wait)
 	switch ((enum dtc_waker)wake->waker) {
 	case DTC_WAKER_THREAD:
 	case DTC_WAKER_NEW:
+		if (wake->signal)
+			return g_strdup_printf("%s (tid %d), signal %u",
+					       dtc_history_get_comm(h, wake->thread, wake->waking_ns),
+					       dtc_history_get_thread(h, wake->thread)->tid, wake->signal);
 		return g_strdup_printf("%s (tid %d)", dtc_history_get_comm(h, wake->thread, wake->waking_ns),
 				       dtc_history_get_thread(h, wake->thread)->tid);
 	case DTC_WAKER_TIMER:

@@ -329,6 +329,8 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
 		emit_interval(w, wait, low_ns, dtc_explain_interval(h, wait));
 		return;
 	}
+	if (wake->is_inferred)
+		w->link = DTC_LINK_INFERRED;
 	struct dtc_arrival arrival;
 	switch ((enum dtc_waker)wake->waker) {
 	case DTC_WAKER_THREAD:

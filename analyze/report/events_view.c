@@ -83,6 +83,7 @@ static const struct field work_fields[] = {
 static const struct field signal_fields[] = {
 	NUMBER("sig", DTC_SIGNAL_NUMBER), TEXT("comm", 0), TID("tid", DTC_SIGNAL_TID), END,
 };
+static const struct field ipi_fields[] = { NUMBER("cpu", DTC_IPI_CPU), ADDRESS("target_cpus", DTC_IPI_MASK), END };
 static const struct field idle_fields[] = { NUMBER("state", DTC_IDLE_STATE), END };
 static const struct field logger_fields[] = { TEXT("msg", 0), END };
 static const struct field dump_process_fields[] = {
@@ -162,6 +163,8 @@ static const struct field *get_fields(const struct dtc_event *event)
 	case DTC_EVENT_SIGNAL_GENERATE:
 	case DTC_EVENT_SIGNAL_DELIVER:
 		return signal_fields;
+	case DTC_EVENT_IPI_SEND:
+		return ipi_fields;
 	case DTC_EVENT_CPU_IDLE:
 		return idle_fields;
 	case DTC_EVENT_LOGGER:

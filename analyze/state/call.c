@@ -140,6 +140,15 @@ void dtc_machine_close_call(DtcMachine *m, uint32_t thread, int64_t end_ns, int6
 	}
 }
 
+/* fcntl(F_SETLKW), its 64-bit form on 32-bit systems, and F_OFD_SETLKW (include/uapi/asm-generic/fcntl.h) */
+static bool waits_for_file_lock(DtcMachine *m, const struct dtc_event *event)
+{
+	const char *name =
+		dtc_history_get_string(m->history, g_array_index(m->call_names, uint32_t, event->v[DTC_CALL_NAME]));
+	int64_t command = event->v[DTC_CALL_OP];
+	return (command == 7 || command == 14 || command == 38) && strncmp(name, "fcntl", 5) == 0;
+}
+
 static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 {
 	m->saw_syscall = true;
@@ -147,6 +156,8 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 	if (cpu->current == DTC_NONE)
 		return;
 	uint32_t thread = cpu->current;
+	cpu->last_wake = DTC_NONE;
+	DTC_TASK(m, thread)->is_placed = true;
 	if (DTC_TASK(m, thread)->call != DTC_NONE) {
 		dtc_machine_close_call(m, thread, DTC_TIME_NONE, DTC_ABSENT); /* its exit was lost */
 		dtc_machine_set_running(m, thread, m->now_ns, event->cpu);
@@ -159,6 +170,8 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		    dtc_history_get_string(m->history, g_array_index(m->call_names, uint32_t, event->v[DTC_CALL_NAME])),
 		    "recv"))
 		kind = DTC_CALL_PEEK;
+	if (waits_for_file_lock(m, event))
+		kind = DTC_CALL_LOCK;
 	struct dtc_call call = {
 		.begin_ns = m->now_ns,
 		.end_ns = DTC_TIME_NONE,
@@ -177,12 +190,16 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 	}
 	if (kind == DTC_CALL_FUTEX && event->v[DTC_CALL_UADDR] != DTC_ABSENT)
 		call.argument = (uint64_t)event->v[DTC_CALL_UADDR];
+	else if (kind == DTC_CALL_FUTEX)
+		call.argument = 0; /* futex_waitv: several, in memory that the trace does not show */
 	else if (event->v[DTC_CALL_TIMEOUT] != DTC_ABSENT)
 		call.argument = (uint64_t)event->v[DTC_CALL_TIMEOUT];
 	else if (kind == DTC_CALL_FORK && event->v[DTC_CALL_FLAGS] != DTC_ABSENT)
 		call.argument = (uint64_t)event->v[DTC_CALL_FLAGS];
 	else if (event->v[DTC_CALL_OP] != DTC_ABSENT)
 		call.argument = (uint64_t)event->v[DTC_CALL_OP];
+	if (kind == DTC_CALL_FUTEX && event->v[DTC_CALL_OP] != DTC_ABSENT)
+		call.operation = (uint8_t)(event->v[DTC_CALL_OP] & 0x7f); /* FUTEX_CMD_MASK */
 	if (call.file != DTC_NONE) {
 		struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call.file);
 		call.offset = kind == DTC_CALL_WRITE ? file->written_bytes : file->read_bytes;
@@ -260,7 +277,11 @@ static void apply_exit(DtcMachine *m, const struct dtc_event *event)
 	uint32_t thread = cpu->current;
 	struct dtc_task *task = DTC_TASK(m, thread);
 	uint32_t index = task->call;
+	cpu->last_wake = DTC_NONE;
+	task->is_placed = true;
 	if (index != DTC_NONE) {
+		cpu->left_call_ns = m->now_ns;
+		dtc_machine_end_act(m, cpu, event->cpu, NULL, index);
 		dtc_machine_close_call(m, thread, m->now_ns, event->v[DTC_CALL_RET]);
 		/* the interval up to here belongs to the call; afterwards the thread is in user mode */
 		DTC_TASK(m, thread)->in_kernel = false;

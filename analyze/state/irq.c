@@ -5,9 +5,13 @@
 static void push(DtcMachine *m, const struct dtc_event *event, enum dtc_context_kind kind, uint32_t value)
 {
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
+	m->saw_irq = true;
+	cpu->last_wake = DTC_NONE;
 	if (cpu->depth == DTC_CONTEXT_DEPTH)
 		return; /* exits were lost; the next switch clears the stack */
-	cpu->stack[cpu->depth++] = (struct dtc_context){ (uint8_t)kind, value, DTC_NONE, DTC_NONE, m->now_ns };
+	cpu->stack[cpu->depth++] = (struct dtc_context){
+		.kind = (uint8_t)kind, .value = value, .packet = DTC_NONE, .block = DTC_NONE, .begin_ns = m->now_ns
+	};
 	if (cpu->current != DTC_NONE && kind <= DTC_CONTEXT_VECTOR)
 		dtc_machine_set_running(m, cpu->current, m->now_ns, event->cpu);
 }
@@ -16,14 +20,25 @@ static void push(DtcMachine *m, const struct dtc_event *event, enum dtc_context_
 static void pop(DtcMachine *m, const struct dtc_event *event, enum dtc_context_kind kind)
 {
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
+	cpu->last_wake = DTC_NONE;
 	for (guint i = cpu->depth; i-- > 0;) {
 		if (cpu->stack[i].kind != kind)
 			continue;
 		cpu->depth = i;
+		dtc_machine_end_act(m, cpu, event->cpu, &cpu->stack[i], DTC_NONE);
+		if (kind == DTC_CONTEXT_VECTOR)
+			cpu->sent_count = 0; /* what was sent before is taken */
 		if (cpu->current != DTC_NONE && kind <= DTC_CONTEXT_VECTOR)
 			dtc_machine_set_running(m, cpu->current, m->now_ns, event->cpu);
 		return;
 	}
+}
+
+static void set_function(struct dtc_cpu *cpu, int64_t function)
+{
+	struct dtc_context *top = dtc_machine_get_top(cpu);
+	if (top && top->kind == DTC_CONTEXT_HRTIMER && function != DTC_ABSENT)
+		top->function = (uint64_t)function;
 }
 
 void dtc_machine_apply_irq(DtcMachine *m, const struct dtc_event *event)
@@ -46,6 +61,7 @@ void dtc_machine_apply_irq(DtcMachine *m, const struct dtc_event *event)
 		break;
 	case DTC_EVENT_HRTIMER_ENTRY:
 		push(m, event, DTC_CONTEXT_HRTIMER, DTC_NONE);
+		set_function(dtc_machine_get_cpu(m, event->cpu), event->v[DTC_TIMER_FUNCTION]);
 		break;
 	case DTC_EVENT_HRTIMER_EXIT:
 		pop(m, event, DTC_CONTEXT_HRTIMER);
@@ -57,6 +73,7 @@ void dtc_machine_apply_irq(DtcMachine *m, const struct dtc_event *event)
 		pop(m, event, DTC_CONTEXT_TIMER);
 		break;
 	case DTC_EVENT_VECTOR_ENTRY:
+		m->saw_vector = true;
 		push(m, event, DTC_CONTEXT_VECTOR, (uint32_t)event->v[DTC_VECTOR_TYPE]);
 		break;
 	case DTC_EVENT_VECTOR_EXIT:

@@ -67,7 +67,11 @@ void dtc_machine_free(DtcMachine *m)
 struct dtc_cpu *dtc_machine_get_cpu(DtcMachine *m, uint32_t cpu)
 {
 	while (cpu >= m->cpus->len) {
-		struct dtc_cpu fresh = { .current = DTC_NONE, .idle = DTC_NONE };
+		struct dtc_cpu fresh = { .current = DTC_NONE,
+					 .idle = DTC_NONE,
+					 .last_wake = DTC_NONE,
+					 .left_call_ns = DTC_TIME_NONE,
+					 .fault_ns = DTC_TIME_NONE };
 		g_array_append_val(m->cpus, fresh);
 		GArray *runs = g_array_new(FALSE, FALSE, sizeof(struct dtc_run));
 		g_ptr_array_add(m->history->runs, runs);
@@ -264,6 +268,7 @@ static void apply_fault(DtcMachine *m, const struct dtc_event *event)
 	const struct dtc_fault fault = { m->now_ns, dtc_machine_get_cpu(m, event->cpu)->current,
 					 event->kind == DTC_EVENT_FAULT_KERNEL };
 	dtc_table_append(m->history->faults, &fault);
+	dtc_machine_get_cpu(m, event->cpu)->fault_ns = m->now_ns;
 }
 
 void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
@@ -332,6 +337,12 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 	case DTC_EVENT_FAULT_USER:
 	case DTC_EVENT_FAULT_KERNEL:
 		apply_fault(m, event);
+		break;
+	case DTC_EVENT_SIGNAL_GENERATE:
+		dtc_machine_apply_signal(m, event);
+		break;
+	case DTC_EVENT_IPI_SEND:
+		dtc_machine_apply_ipi(m, event);
 		break;
 	case DTC_EVENT_LOGGER:
 		apply_logger(m, event);

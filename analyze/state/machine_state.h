@@ -24,6 +24,15 @@ struct dtc_context {
 	uint32_t packet; /* the last packet received inside, or DTC_NONE */
 	uint32_t block;	 /* the last block request that completed inside, or DTC_NONE */
 	int64_t begin_ns;
+	uint64_t function; /* HRTIMER: address, or 0 */
+};
+
+/* Something that was done in the kernel, and may have woken a thread: an interrupt, or a thread's call. */
+struct dtc_act {
+	struct dtc_wake wake; /* as which it wakes; its times and target are not set */
+	uint32_t call;	      /* of a thread, or DTC_NONE */
+	uint64_t function;    /* of an hrtimer, or 0 */
+	int64_t end_ns;
 };
 
 struct dtc_cpu {
@@ -32,6 +41,13 @@ struct dtc_cpu {
 	int64_t seen_ns;  /* its last event */
 	guint depth;
 	struct dtc_context stack[DTC_CONTEXT_DEPTH];
+	uint32_t last_wake;   /* made here, and nothing began or ended since; else DTC_NONE */
+	int64_t left_call_ns; /* when a call returned here last */
+	int64_t fault_ns;     /* the last page fault */
+	struct dtc_wake sent; /* who raised the IPI that this CPU has not yet taken */
+	guint sent_count;     /* by how many */
+	struct dtc_act acts[16]; /* what ended here last, a ring; without sched_waking only */
+	guint act_count;
 };
 
 /* The open interval of a thread, and what is pending. One per thread, beside history->threads. */
@@ -46,6 +62,7 @@ struct dtc_task {
 	uint8_t state;
 	bool in_kernel; /* runs kernel code outside a call: kernel thread, new child, exiting */
 	bool freed;
+	bool is_placed; /* a call of it began or ended in sight: without one it is in user mode */
 };
 
 /* Descriptors of one process. */
@@ -68,10 +85,11 @@ struct DtcMachine {
 	GHashTable *queued;	  /* skb address -> packet + 1: given to a qdisc, not yet to the device */
 	GHashTable *syns;	  /* (address, port) hash of the peer -> flow + 1 of its last SYN received */
 	int64_t now_ns;
+	uint64_t sleepers_function; /* of the hrtimers that end sleeps, 0: none was seen yet */
 	uint32_t old_kernel; /* before 4.14: other prev_state bits */
 	bool saw_waking;
 	uint64_t event_count, packet_count, headerless_count;
-	bool saw_switch, saw_softirq, saw_net, saw_syscall;
+	bool saw_switch, saw_irq, saw_vector, saw_softirq, saw_net, saw_syscall;
 };
 
 #define DTC_TASK(machine, index) (&g_array_index((machine)->tasks, struct dtc_task, (index)))
@@ -93,8 +111,10 @@ void dtc_machine_observe_name(DtcMachine *machine, uint32_t thread, const char *
 void dtc_machine_set_process(DtcMachine *machine, uint32_t thread, int64_t pid);
 struct dtc_context *dtc_machine_get_top(struct dtc_cpu *cpu); /* NULL: the thread itself runs */
 
-/* sched.c, irq.c, call.c, file.c, net.c, block.c, dump.c */
+/* sched.c, waker.c, irq.c, call.c, file.c, net.c, block.c, dump.c */
 void dtc_machine_apply_sched(DtcMachine *machine, const struct dtc_event *event);
+void dtc_machine_apply_ipi(DtcMachine *machine, const struct dtc_event *event);
+void dtc_machine_apply_signal(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_irq(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_call(DtcMachine *machine, const struct dtc_event *event);
 /* Key of m->syns. */
@@ -102,7 +122,13 @@ uint64_t dtc_machine_hash_peer(const uint8_t address[16], int64_t port);
 void dtc_machine_apply_net(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_block(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_dump(DtcMachine *machine, const struct dtc_event *event);
-/* Makes the wake record for a waking on this CPU: who did it, by the top of the CPU's stack. */
+/*
+ * What a CPU did until now: the context it leaves, or else the thread's call (DTC_NONE: a kernel thread's work, an
+ * exit).
+ */
+void dtc_machine_end_act(DtcMachine *machine, struct dtc_cpu *cpu, uint32_t number, const struct dtc_context *context,
+			 uint32_t call);
+/* Makes the wake record for a waking (or wakeup) that this CPU logged: who did it. */
 uint32_t dtc_machine_add_wake(DtcMachine *machine, uint32_t target, const struct dtc_event *event);
 /* The call that an event in this CPU's context is part of: none inside interrupts. */
 uint32_t dtc_machine_get_own_call(DtcMachine *machine, struct dtc_cpu *cpu);

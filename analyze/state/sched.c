@@ -93,6 +93,12 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 	uint32_t next = dtc_machine_get_thread(m, event->v[DTC_SWITCH_NEXT_TID], event->cpu);
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	cpu->depth = 0; /* no switch inside an interrupt: an exit event was lost */
+	cpu->last_wake = DTC_NONE;
+	if (cpu->current != DTC_NONE && DTC_THREAD(m, cpu->current)->idle_cpu < 0) {
+		const struct dtc_task *task = DTC_TASK(m, cpu->current);
+		if (task->call != DTC_NONE || task->in_kernel) /* the call goes on, but not here */
+			dtc_machine_end_act(m, cpu, event->cpu, NULL, task->call);
+	}
 	if (cpu->current != DTC_NONE && cpu->current != previous) {
 		/* events were lost without a mark: neither is known to have run here */
 		dtc_machine_set_state(m, cpu->current, DTC_STATE_UNKNOWN, now, 0xffff, DTC_NONE);
@@ -134,62 +140,6 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 	}
 	struct dtc_run run = { now, next };
 	g_array_append_val(runs, run);
-}
-
-uint32_t dtc_machine_add_wake(DtcMachine *m, uint32_t target, const struct dtc_event *event)
-{
-	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
-	struct dtc_wake wake = { .waking_ns = m->now_ns,
-				 .wakeup_ns = DTC_TIME_NONE,
-				 .target = target,
-				 .thread = cpu->current,
-				 .ref = DTC_NONE,
-				 .cpu = (uint16_t)event->cpu,
-				 .waker = DTC_WAKER_UNKNOWN };
-	const struct dtc_context *top = dtc_machine_get_top(cpu);
-	if (!top) {
-		bool idle = cpu->current != DTC_NONE && DTC_THREAD(m, cpu->current)->idle_cpu >= 0;
-		if (cpu->current != DTC_NONE && !idle)
-			wake.waker = DTC_WAKER_THREAD;
-	} else {
-		switch ((enum dtc_context_kind)top->kind) {
-		case DTC_CONTEXT_TIMER:
-		case DTC_CONTEXT_HRTIMER:
-			wake.waker = DTC_WAKER_TIMER;
-			wake.ref = top->value;
-			break;
-		case DTC_CONTEXT_IRQ:
-			/* an interrupt is a disk's if a request completed in this very instance, whatever its name */
-			wake.waker = top->block != DTC_NONE ? DTC_WAKER_BLOCK : DTC_WAKER_IRQ;
-			wake.ref = top->block != DTC_NONE ? top->block : top->value;
-			break;
-		case DTC_CONTEXT_VECTOR:
-			if (top->block != DTC_NONE) {
-				wake.waker = DTC_WAKER_BLOCK;
-				wake.ref = top->block;
-			} else {
-				wake.waker = top->value == DTC_VECTOR_LOCAL_TIMER ? DTC_WAKER_TIMER : DTC_WAKER_IPI;
-			}
-			break;
-		case DTC_CONTEXT_SOFTIRQ:
-			/* vectors of include/linux/interrupt.h: 1 timer, 2 net tx, 3 net rx, 4 block, 8 hrtimer */
-			if (top->block != DTC_NONE) {
-				wake.waker = DTC_WAKER_BLOCK;
-				wake.ref = top->block;
-			} else if (top->value == 1 || top->value == 8) {
-				wake.waker = DTC_WAKER_TIMER;
-			} else if (top->value == 2 || top->value == 3) {
-				wake.waker = DTC_WAKER_PACKET;
-				wake.ref = top->packet;
-			} else {
-				wake.waker = DTC_WAKER_SOFTIRQ;
-				wake.ref = top->value;
-			}
-			break;
-		}
-	}
-	dtc_table_append(m->history->wakes, &wake);
-	return m->history->wakes->len - 1;
 }
 
 static void wake(DtcMachine *m, const struct dtc_event *event, uint32_t target)

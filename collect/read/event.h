@@ -49,6 +49,7 @@ enum dtc_event_kind {
 	DTC_EVENT_WORK_END,
 	DTC_EVENT_SIGNAL_GENERATE,
 	DTC_EVENT_SIGNAL_DELIVER,
+	DTC_EVENT_IPI_SEND, /* ipi_raise, ipi_send_cpu: on the sender's CPU */
 	DTC_EVENT_CPU_IDLE,
 	DTC_EVENT_LOGGER,
 	DTC_EVENT_DUMP_PROCESS,
@@ -134,6 +135,9 @@ enum {
 	/* SIGNAL_*: text[0] comm */
 	DTC_SIGNAL_NUMBER = 0,
 	DTC_SIGNAL_TID, /* pid field of signal_generate: the target */
+	/* IPI_SEND */
+	DTC_IPI_CPU = 0, /* the target, or */
+	DTC_IPI_MASK,	 /* a mask of the targets among the first 64 */
 	/* CPU_IDLE */
 	DTC_IDLE_STATE = 0, /* 4294967295: leaving idle */
 	/* LOGGER: text[0] msg */
@@ -172,6 +176,7 @@ enum dtc_vector {
 	DTC_VECTOR_CALL_FUNCTION,
 	DTC_VECTOR_CALL_FUNCTION_SINGLE,
 	DTC_VECTOR_IRQ_WORK,
+	DTC_VECTOR_IPI, /* ipi_entry: not x86, and not told which */
 };
 
 /* Headers of a packet, as far as the source has them. Addresses are 16 bytes, IPv4 as ::ffff:a.b.c.d. */

@@ -102,6 +102,12 @@ static const struct dtc_field_spelling work_fields[] = {
 static const struct dtc_field_spelling signal_fields[] = {
 	INTEGER("sig", DTC_SIGNAL_NUMBER), INTEGER("pid", DTC_SIGNAL_TID), TEXT("comm", 0), END,
 };
+/* ipi_raise has a mask of CPUs, as one word or as an array of words */
+static const struct dtc_field_spelling ipi_fields[] = {
+	INTEGER("cpu", DTC_IPI_CPU), INTEGER("cpunr", DTC_IPI_CPU),
+	ELEMENT("target_cpus", DTC_IPI_MASK, 0), INTEGER("target_cpus", DTC_IPI_MASK),
+	ELEMENT("cpumask", DTC_IPI_MASK, 0), INTEGER("cpumask", DTC_IPI_MASK), END,
+};
 static const struct dtc_field_spelling idle_fields[] = { INTEGER("state", DTC_IDLE_STATE), END };
 static const struct dtc_field_spelling logger_fields[] = { TEXT("msg", 0), TEXT("buf", 0), END };
 static const struct dtc_field_spelling dump_process_fields[] = {
@@ -182,6 +188,9 @@ static const struct name_row names[] = {
 	{ "workqueue_execute_end", DTC_EVENT_WORK_END, work_fields },
 	{ "signal_generate", DTC_EVENT_SIGNAL_GENERATE, signal_fields },
 	{ "signal_deliver", DTC_EVENT_SIGNAL_DELIVER, signal_fields },
+	{ "ipi_raise", DTC_EVENT_IPI_SEND, ipi_fields },
+	{ "ipi_send_cpu", DTC_EVENT_IPI_SEND, ipi_fields },
+	{ "ipi_send_cpumask", DTC_EVENT_IPI_SEND, ipi_fields },
 	{ "power_cpu_idle", DTC_EVENT_CPU_IDLE, idle_fields },
 	{ "cpu_idle", DTC_EVENT_CPU_IDLE, idle_fields },
 	{ "lttng_logger", DTC_EVENT_LOGGER, logger_fields },
@@ -241,6 +250,8 @@ static bool find_name(const char *name, struct dtc_event_spelling *spelling)
 		spelling->kind = names[i].kind;
 		spelling->fields = names[i].fields;
 		spelling->call_by_number = names[i].fields == numbered_call_fields;
+		if (names[i].fields == vector_fields)
+			spelling->vector = DTC_VECTOR_IPI;
 		return true;
 	}
 	return false;

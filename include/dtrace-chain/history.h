@@ -81,7 +81,7 @@ enum dtc_waker {
 	DTC_WAKER_PACKET,  /* ref: packet received last in that softirq, or DTC_NONE */
 	DTC_WAKER_IRQ,	   /* ref: string, name of the interrupt */
 	DTC_WAKER_SOFTIRQ, /* ref: vector */
-	DTC_WAKER_IPI,
+	DTC_WAKER_IPI, /* another CPU: a wakeup that only the target's CPU logged, and whose sender is not known */
 	DTC_WAKER_NEW, /* sched_wakeup_new: thread is the parent */
 };
 
@@ -93,7 +93,8 @@ struct dtc_wake {
 	uint32_t ref;	 /* depends on waker */
 	uint16_t cpu;	 /* the waking CPU */
 	uint8_t waker;	 /* enum dtc_waker */
-	uint8_t spare;
+	uint8_t signal : 7;	 /* the signal that woke it, or 0 */
+	uint8_t is_inferred : 1; /* the sender of an IPI, found by what the other CPUs did */
 };
 
 /* Kinds of system calls that the analysis tells apart. */
@@ -129,7 +130,8 @@ struct dtc_call {
 	uint32_t path; /* string: file name argument, or DTC_NONE */
 	int32_t fd;    /* -1: none */
 	uint8_t kind;  /* enum dtc_call_kind */
-	uint8_t spare[3];
+	uint8_t operation; /* FUTEX: the operation without its flags; else 0 */
+	uint8_t spare[2];
 };
 
 enum dtc_file_kind {

@@ -88,6 +88,8 @@ static inline void story_context(struct story *s, enum dtc_event_kind kind, int6
 {
 	struct dtc_event e = story_event(kind, t, cpu);
 	e.v[0] = value;
+	if (kind == DTC_EVENT_HRTIMER_ENTRY)
+		e.v[DTC_TIMER_FUNCTION] = value;
 	if (kind == DTC_EVENT_VECTOR_ENTRY || kind == DTC_EVENT_VECTOR_EXIT)
 		e.v[DTC_VECTOR_TYPE] = value;
 	e.text[0] = name;
@@ -107,6 +109,15 @@ static inline void story_leave(struct story *s, int64_t t, uint32_t cpu, const c
 	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_EXIT, t, cpu);
 	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, name);
 	e.v[DTC_CALL_RET] = result;
+	dtc_machine_apply(s->machine, &e);
+}
+
+static inline void story_futex(struct story *s, int64_t t, uint32_t cpu, int64_t operation, int64_t uaddr)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, t, cpu);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, "futex");
+	e.v[DTC_CALL_OP] = operation;
+	e.v[DTC_CALL_UADDR] = uaddr;
 	dtc_machine_apply(s->machine, &e);
 }
 

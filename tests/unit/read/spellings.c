@@ -83,7 +83,7 @@ static void test_vectors(void)
 		{ "irq_vectors:reschedule_entry", DTC_EVENT_VECTOR_ENTRY, DTC_VECTOR_RESCHEDULE },
 		{ "x86_irq_vectors_thermal_apic_exit", DTC_EVENT_VECTOR_EXIT, DTC_VECTOR_OTHER },
 		{ "x86_irq_vectors_vector_alloc", DTC_EVENT_OTHER, DTC_VECTOR_OTHER },
-		{ "ipi_entry", DTC_EVENT_VECTOR_ENTRY, DTC_VECTOR_OTHER },
+		{ "ipi_entry", DTC_EVENT_VECTOR_ENTRY, DTC_VECTOR_IPI },
 	};
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct dtc_event_spelling spelling = dtc_spelling_find_event(cases[i].name);
