@@ -43,6 +43,7 @@ DtcHistory *dtc_history_new(void)
 	h->file_call_first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	h->flow_files = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	h->blocks = dtc_table_new(sizeof(struct dtc_block_request));
+	h->works = dtc_table_new(sizeof(struct dtc_work));
 	h->marks = g_array_new(FALSE, FALSE, sizeof(struct dtc_mark));
 	h->runs = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	h->packets = dtc_packets_new();
@@ -62,7 +63,7 @@ void dtc_history_free(DtcHistory *h)
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
 	DtcTable *tables[] = { h->names, h->intervals,	h->wakes,  h->faults,
-			       h->calls, h->file_calls, h->blocks, h->contexts };
+			       h->calls, h->file_calls, h->blocks, h->works,  h->contexts };
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		dtc_table_free(tables[i]);
 	g_ptr_array_unref(h->runs);
@@ -195,6 +196,15 @@ static int compare_name(const void *a, const void *b, void *data)
 	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
 }
 
+static int compare_work(const void *a, const void *b, void *data)
+{
+	(void)data;
+	const struct dtc_work *x = a, *y = b;
+	if (x->queued.target != y->queued.target)
+		return x->queued.target < y->queued.target ? -1 : 1;
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
 void dtc_history_seal(DtcHistory *h)
 {
 	g_autoptr(GArray) first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
@@ -204,6 +214,8 @@ void dtc_history_seal(DtcHistory *h)
 	if (h->names->len)
 		g_qsort_with_data(h->names->data, (gint)h->names->len, sizeof(struct dtc_name_record), compare_name,
 				  NULL);
+	if (h->works->len)
+		g_qsort_with_data(h->works->data, (gint)h->works->len, sizeof(struct dtc_work), compare_work, NULL);
 	count_keys(h->name_first, h->threads->len);
 	for (guint i = 0; i < h->names->len; i++)
 		(*AT(h->name_first, uint32_t, DTC_AT(h->names, struct dtc_name_record, i)->thread + 1))++;
@@ -361,6 +373,23 @@ uint32_t dtc_history_get_block_request_count(const DtcHistory *h)
 const struct dtc_block_request *dtc_history_get_block_request(const DtcHistory *h, uint32_t request)
 {
 	return DTC_AT(h->blocks, struct dtc_block_request, request);
+}
+
+const struct dtc_work *dtc_history_find_work(const DtcHistory *h, uint32_t worker, int64_t time_ns)
+{
+	uint32_t low = 0, high = h->works->len;
+	while (low < high) { /* the last of this worker that begins before time */
+		uint32_t middle = low + (high - low) / 2;
+		const struct dtc_work *work = DTC_AT(h->works, struct dtc_work, middle);
+		if (work->queued.target < worker || (work->queued.target == worker && work->begin_ns < time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct dtc_work *work = low ? DTC_AT(h->works, struct dtc_work, low - 1) : NULL;
+	return work && work->queued.target == worker && (work->end_ns == DTC_TIME_NONE || time_ns <= work->end_ns)
+		       ? work
+		       : NULL;
 }
 
 guint dtc_history_get_cpu_count(const DtcHistory *h)

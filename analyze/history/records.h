@@ -35,6 +35,7 @@ struct DtcHistory {
 	GArray *file_call_first; /* sealed: uint32_t per file + 1 */
 	GArray *flow_files;	 /* uint32_t by flow: the file whose flow_out it is */
 	DtcTable *blocks;	 /* struct dtc_block_request */
+	DtcTable *works;	 /* struct dtc_work; sealed: sorted by (worker, begin_ns) */
 	GArray *marks;		 /* struct dtc_mark */
 	GPtrArray *runs;	 /* per CPU: GArray of struct dtc_run */
 	DtcPackets *packets;

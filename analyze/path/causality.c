@@ -160,6 +160,23 @@ static void add_blockings(const DtcLinks *links, const struct window *of, const 
 		add_blocking(of, &blocking, has_beneath, beneath, max_depth, path, queue);
 		low_ns = arrival.time_ns;
 	}
+	const struct dtc_work *work = dtc_history_find_work(h, of->thread, of->end_ns);
+	if (work && work->queued.waker == DTC_WAKER_THREAD && work->queued.thread != of->thread &&
+	    work->queued.waking_ns - low_ns >= min_ns) {
+		/* what a worker waited for before it was asked to do this work explains nothing of it */
+		struct dtc_blocking blocking = new_blocking(links, of, low_ns, work->queued.waking_ns);
+		struct window beneath = { .node = of->node,
+					  .thread = work->queued.thread,
+					  .begin_ns = low_ns,
+					  .end_ns = work->queued.waking_ns };
+		blocking.cause = DTC_CAUSE_IPC;
+		blocking.detail = g_strdup("work was not yet queued");
+		blocking.woken_by = g_strdup_printf(
+			"%s (tid %d)", dtc_history_get_comm(h, work->queued.thread, work->queued.waking_ns),
+			dtc_history_get_thread(h, work->queued.thread)->tid);
+		add_blocking(of, &blocking, true, beneath, max_depth, path, queue);
+		low_ns = work->queued.waking_ns;
+	}
 	int64_t at_ns = of->end_ns;
 	int64_t min_stretch_ns = MAX(min_ns, (of->end_ns - of->begin_ns) / 100); /* a percent of what it explains */
 	struct stretch stretch = { .begin_ns = at_ns, .end_ns = at_ns };

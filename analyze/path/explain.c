@@ -255,6 +255,17 @@ static const char *name_softirq(uint32_t vector)
 	return vector < G_N_ELEMENTS(names) ? names[vector] : "softirq";
 }
 
+/* What a kernel worker works on, by who asked for it; NULL if it is no worker or that is not known. */
+static char *explain_work(const DtcHistory *h, const struct dtc_interval *interval)
+{
+	const struct dtc_work *work = dtc_history_find_work(h, interval->thread, interval->end_ns);
+	if (!work || work->queued.waker != DTC_WAKER_THREAD || work->queued.thread == DTC_NONE)
+		return NULL;
+	return g_strdup_printf("work queued by %s (tid %d)",
+			       dtc_history_get_comm(h, work->queued.thread, work->queued.waking_ns),
+			       dtc_history_get_thread(h, work->queued.thread)->tid);
+}
+
 char *dtc_explain_detail(const DtcHistory *h, const struct dtc_interval *interval)
 {
 	g_autofree char *call = interval->call == DTC_NONE ? NULL : dtc_explain_call(h, interval->call);
@@ -267,6 +278,8 @@ char *dtc_explain_detail(const DtcHistory *h, const struct dtc_interval *interva
 	case DTC_STATE_RUNQUEUE:
 	case DTC_STATE_PREEMPTED:
 		return explain_occupants(h, interval);
+	case DTC_STATE_KERNEL:
+		return call ? g_steal_pointer(&call) : explain_work(h, interval);
 	case DTC_STATE_WAIT:
 	case DTC_STATE_WAIT_DISK: {
 		const struct dtc_wake *wake = interval->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, interval->ref);

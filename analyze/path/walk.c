@@ -20,6 +20,7 @@ struct frame {
 	int64_t bound_cluster_ns; /* the same, in cluster time */
 	bool has_arrival;	  /* what the waiting thread was pursuing when the frame was pushed */
 	struct dtc_arrival arrival;
+	const struct dtc_work *work;
 };
 
 #define FRAME_LIMIT 4096
@@ -35,6 +36,7 @@ struct walk {
 	int64_t tc;	  /* cluster time: everything from here to the target's end is explained */
 	bool has_arrival; /* the arrival down to which this thread's own history is followed */
 	struct dtc_arrival arrival;
+	const struct dtc_work *work; /* that this thread, a kernel worker, executes; NULL: none that a thread queued */
 	enum dtc_link_quality link; /* of the step that led here: the next segment bears it */
 	int64_t uncertainty_ns;
 };
@@ -107,9 +109,11 @@ static bool push_frame(struct walk *w, int64_t bound_ns)
 			       .bound_ns = bound_ns,
 			       .bound_cluster_ns = to_cluster(w, w->node, bound_ns),
 			       .has_arrival = w->has_arrival,
-			       .arrival = w->arrival };
+			       .arrival = w->arrival,
+			       .work = w->work };
 	g_array_append_val(w->frames, frame);
 	w->has_arrival = false;
+	w->work = NULL;
 	return true;
 }
 
@@ -122,6 +126,7 @@ static void pop_frame(struct walk *w)
 	w->at_ns = frame.bound_ns;
 	w->has_arrival = frame.has_arrival;
 	w->arrival = frame.arrival;
+	w->work = frame.work;
 }
 
 static char *explain_message(const struct walk *w, const struct dtc_sender *sender)
@@ -282,6 +287,25 @@ static bool follow_arrival(struct walk *w, const struct dtc_interval *wait, cons
 	return follow_untraced(w, arrival);
 }
 
+/*
+ * A kernel worker does what others asked of it: from the start of a work back to its queueing it was busy, or on its
+ * way to the CPU; what led to the queueing is the queuer's. What it did before is none of this path's business. Works
+ * that an interrupt queued have no thread to go on with: there the worker's own history tells, and what woke it.
+ */
+static const struct dtc_work *find_work(const struct walk *w, const DtcHistory *h)
+{
+	const struct dtc_work *work = dtc_history_find_work(h, w->thread, w->at_ns);
+	bool is_other = work && work->queued.waker == DTC_WAKER_THREAD && work->queued.thread != w->thread;
+	return is_other ? work : NULL;
+}
+
+static void go_to_queuer(struct walk *w)
+{
+	w->thread = w->work->queued.thread;
+	w->work = NULL;
+	w->has_arrival = false;
+}
+
 static void follow_block(struct walk *w, const struct dtc_interval *wait, const struct dtc_wake *wake, int64_t low_ns)
 {
 	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
@@ -323,6 +347,11 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
 			     DTC_CAUSE_UNKNOWN, explain_untraced(h, wait));
 			w->at_ns = wait->begin_ns;
 		}
+		return;
+	}
+	if (w->work && wake && wake->waker == DTC_WAKER_THREAD && wake->thread == w->work->queued.thread &&
+	    wait->begin_ns <= w->work->queued.waking_ns) {
+		go_to_queuer(w); /* idle until it was asked; the queuer woke it right after */
 		return;
 	}
 	if (!whole) {
@@ -378,6 +407,12 @@ static bool step(struct walk *w)
 		}
 		return true;
 	}
+	if (!w->work)
+		w->work = find_work(w, h);
+	if (w->work && w->at_ns <= w->work->queued.waking_ns) {
+		go_to_queuer(w);
+		return true;
+	}
 	const struct dtc_interval *interval = dtc_history_find_interval_before(h, w->thread, w->at_ns);
 	if (!interval) {
 		/* not yet born: its parent made it (Fournier's parental chain) */
@@ -391,6 +426,8 @@ static bool step(struct walk *w)
 	int64_t low_ns = interval->begin_ns;
 	if (w->has_arrival)
 		low_ns = MAX(low_ns, w->arrival.time_ns);
+	if (w->work)
+		low_ns = MAX(low_ns, w->work->queued.waking_ns);
 	if (dtc_state_is_wait(interval->state))
 		follow_wait(w, interval, low_ns);
 	else

@@ -21,6 +21,7 @@ DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader)
 	m->table_owners = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	m->named_files = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->blocks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	m->queued_works = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	m->queued = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->syns = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	m->now_ns = DTC_TIME_NONE;
@@ -53,6 +54,7 @@ void dtc_machine_free(DtcMachine *m)
 	g_hash_table_unref(m->table_owners);
 	g_hash_table_unref(m->named_files);
 	g_hash_table_unref(m->blocks);
+	g_hash_table_unref(m->queued_works);
 	g_hash_table_unref(m->queued);
 	g_hash_table_unref(m->syns);
 	g_array_unref(m->tasks);
@@ -110,6 +112,7 @@ uint32_t dtc_machine_add_thread(DtcMachine *m, int64_t tid, int64_t begin_ns, in
 		.name = DTC_NONE,
 		.call = DTC_NONE,
 		.ref = DTC_NONE,
+		.work = DTC_NONE,
 		.pending_wake = DTC_NONE,
 		.cpu = 0xffff,
 		.state = DTC_STATE_UNKNOWN,
@@ -337,6 +340,11 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 	case DTC_EVENT_FAULT_USER:
 	case DTC_EVENT_FAULT_KERNEL:
 		apply_fault(m, event);
+		break;
+	case DTC_EVENT_WORK_QUEUE:
+	case DTC_EVENT_WORK_START:
+	case DTC_EVENT_WORK_END:
+		dtc_machine_apply_work(m, event);
 		break;
 	case DTC_EVENT_SIGNAL_GENERATE:
 		dtc_machine_apply_signal(m, event);

@@ -57,6 +57,7 @@ struct dtc_task {
 	uint32_t name;	       /* string, or DTC_NONE */
 	uint32_t call;	       /* open system call, or DTC_NONE */
 	uint32_t ref;	       /* of the open interval */
+	uint32_t work;	       /* that a kernel worker executes, or DTC_NONE */
 	uint32_t pending_wake; /* waking seen while it still ran, or wakeup not yet seen; else DTC_NONE */
 	uint16_t cpu;
 	uint8_t state;
@@ -82,6 +83,7 @@ struct DtcMachine {
 	GHashTable *table_owners; /* file_table_address of the statedump -> pid */
 	GHashTable *named_files;  /* string id of "socket:[inode]" -> file + 1 */
 	GHashTable *blocks;	  /* (device, sector) hash -> request + 1 */
+	GHashTable *queued_works; /* address -> struct dtc_wake: queued, and not yet executed */
 	GHashTable *queued;	  /* skb address -> packet + 1: given to a qdisc, not yet to the device */
 	GHashTable *syns;	  /* (address, port) hash of the peer -> flow + 1 of its last SYN received */
 	int64_t now_ns;
@@ -111,10 +113,11 @@ void dtc_machine_observe_name(DtcMachine *machine, uint32_t thread, const char *
 void dtc_machine_set_process(DtcMachine *machine, uint32_t thread, int64_t pid);
 struct dtc_context *dtc_machine_get_top(struct dtc_cpu *cpu); /* NULL: the thread itself runs */
 
-/* sched.c, waker.c, irq.c, call.c, file.c, net.c, block.c, dump.c */
+/* sched.c, waker.c, irq.c, work.c, call.c, file.c, net.c, block.c, dump.c */
 void dtc_machine_apply_sched(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_ipi(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_signal(DtcMachine *machine, const struct dtc_event *event);
+void dtc_machine_apply_work(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_irq(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_call(DtcMachine *machine, const struct dtc_event *event);
 /* Key of m->syns. */
@@ -128,6 +131,8 @@ void dtc_machine_apply_dump(DtcMachine *machine, const struct dtc_event *event);
  */
 void dtc_machine_end_act(DtcMachine *machine, struct dtc_cpu *cpu, uint32_t number, const struct dtc_context *context,
 			 uint32_t call);
+/* Who acts on that CPU now, as a wake without a target. */
+struct dtc_wake dtc_machine_get_origin(DtcMachine *machine, uint32_t cpu);
 /* Makes the wake record for a waking (or wakeup) that this CPU logged: who did it. */
 uint32_t dtc_machine_add_wake(DtcMachine *machine, uint32_t target, const struct dtc_event *event);
 /* The call that an event in this CPU's context is part of: none inside interrupts. */

@@ -2,8 +2,8 @@
 /*
  * Who woke a thread. sched_waking is logged where the waker runs, so the CPU's own context tells. A trace without it
  * has only sched_wakeup, which a kernel that queues remote wakeups (TTWU_QUEUE, kernel/sched/core.c) logs on the
- * target's CPU: inside the reschedule vector (before 5.8), the function-call vectors (since), or, where the target idled
- * in a polling loop, in the idle thread without any interrupt. What ran there until then has nothing to do with it.
+ * target's CPU: inside the reschedule vector (before 5.8), the function-call vectors (since), or, where the target
+ * idled in a polling loop, in the idle thread without any interrupt. What ran there has nothing to do with it.
  * The sender is looked for on the other CPUs:
  *   1. who raised an IPI at this CPU, if ipi_raise or ipi_send_cpu is traced;
  *   2. else who did, since the wait began, what ends such a wait: wrote to that pipe, woke that futex, received a
@@ -294,6 +294,17 @@ static bool find_sender(DtcMachine *m, uint32_t target, uint32_t own_cpu, struct
 	return true;
 }
 
+struct dtc_wake dtc_machine_get_origin(DtcMachine *m, uint32_t number)
+{
+	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, number);
+	struct dtc_wake origin = { .waking_ns = m->now_ns,
+				   .wakeup_ns = DTC_TIME_NONE,
+				   .target = DTC_NONE,
+				   .cpu = (uint16_t)number };
+	classify(m, cpu, dtc_machine_get_top(cpu), &origin);
+	return origin;
+}
+
 void dtc_machine_end_act(DtcMachine *m, struct dtc_cpu *cpu, uint32_t number, const struct dtc_context *context,
 			 uint32_t call)
 {
@@ -339,15 +350,13 @@ uint32_t dtc_machine_add_wake(DtcMachine *m, uint32_t target, const struct dtc_e
 /* An IPI on its way: who sends it is who wakes whatever is woken inside it. */
 void dtc_machine_apply_ipi(DtcMachine *m, const struct dtc_event *event)
 {
-	struct dtc_wake sent = { .cpu = (uint16_t)event->cpu };
-	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
-	classify(m, cpu, dtc_machine_get_top(cpu), &sent);
+	const struct dtc_wake sent = dtc_machine_get_origin(m, event->cpu);
 	int64_t to = event->v[DTC_IPI_CPU], mask = event->v[DTC_IPI_MASK];
 	for (uint32_t i = 0; i < m->cpus->len; i++) {
 		bool is_target = to != DTC_ABSENT ? to == i : mask != DTC_ABSENT && i < 64 && (mask >> i & 1);
 		if (!is_target)
 			continue;
-		cpu = dtc_machine_get_cpu(m, i);
+		struct dtc_cpu *cpu = dtc_machine_get_cpu(m, i);
 		/* two senders before the target looks: it cannot be told which of them woke whom */
 		bool is_same = cpu->sent_count && cpu->sent.cpu == sent.cpu && cpu->sent.thread == sent.thread &&
 			       cpu->sent.waker == sent.waker && cpu->sent.ref == sent.ref;

@@ -172,6 +172,14 @@ struct dtc_block_request {
 	uint32_t flags;
 };
 
+/* A work item that a kernel worker executed. */
+struct dtc_work {
+	struct dtc_wake queued; /* who queued it, and when (waking_ns; DTC_TIME_NONE: not seen); target: the worker */
+	int64_t begin_ns;
+	int64_t end_ns; /* DTC_TIME_NONE: not seen */
+	uint64_t function; /* address, 0: not known */
+};
+
 /* Where a packet event happened: in which thread's context, and in which call if it was the call's own work. */
 struct dtc_packet_context {
 	int64_t left_ns; /* sent, and kept by the qdisc: when it was handed to the device; else DTC_TIME_NONE */
@@ -243,6 +251,8 @@ const uint32_t *dtc_history_get_file_calls(const DtcHistory *history, uint32_t f
 uint32_t dtc_history_find_file_of_flow(const DtcHistory *history, uint32_t flow_out);
 uint32_t dtc_history_get_block_request_count(const DtcHistory *history);
 const struct dtc_block_request *dtc_history_get_block_request(const DtcHistory *history, uint32_t request);
+/* What the worker executed just before that time, or NULL: nothing, or it is no worker. */
+const struct dtc_work *dtc_history_find_work(const DtcHistory *history, uint32_t worker, int64_t time_ns);
 guint dtc_history_get_cpu_count(const DtcHistory *history);
 /* The runs of a CPU in time order. Borrowed. */
 const struct dtc_run *dtc_history_get_runs(const DtcHistory *history, guint cpu, uint32_t *ret_count);

@@ -112,6 +112,14 @@ static inline void story_leave(struct story *s, int64_t t, uint32_t cpu, const c
 	dtc_machine_apply(s->machine, &e);
 }
 
+/* WORK_QUEUE, WORK_START, WORK_END */
+static inline void story_work(struct story *s, enum dtc_event_kind kind, int64_t t, uint32_t cpu, int64_t address)
+{
+	struct dtc_event e = story_event(kind, t, cpu);
+	e.v[DTC_WORK_ADDRESS] = address;
+	dtc_machine_apply(s->machine, &e);
+}
+
 static inline void story_futex(struct story *s, int64_t t, uint32_t cpu, int64_t operation, int64_t uaddr)
 {
 	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, t, cpu);

@@ -218,6 +218,77 @@ static void test_preemptor(void)
 	story_clear(&s);
 }
 
+/*
+ * A worker that is busy with another work when this one is queued: its waker is a third one, and the path goes to who
+ * queued. variant 1: it was idle, and the queuer woke it.
+ */
+static void test_work(gconstpointer data)
+{
+	bool is_idle = GPOINTER_TO_INT(data);
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "waits");
+	story_switch(&s, 0, 1, 0, "swapper/1", RUN, 20, "kworker/1:0");
+	struct dtc_event dump = story_event(DTC_EVENT_DUMP_PROCESS, 1, 0);
+	dump.v[DTC_DUMP_TID] = 20;
+	dump.v[DTC_DUMP_PID] = 20;
+	dump.v[DTC_DUMP_TYPE] = 1;
+	dump.text[0] = "kworker/1:0";
+	dtc_machine_apply(s.machine, &dump);
+	story_switch(&s, 5, 1, 20, "kworker/1:0", SLEEP, 0, "swapper/1");
+	if (!is_idle) { /* 12 queues another work */
+		story_switch(&s, 6, 0, 10, "waits", 0x100, 12, "third");
+		story_enter(&s, 7, 0, "ioctl", 3);
+		story_work(&s, DTC_EVENT_WORK_QUEUE, 8, 0, 0x2000);
+		story_task(&s, DTC_EVENT_SCHED_WAKING, 9, 0, 20, "kworker/1:0", 1);
+		story_leave(&s, 10, 0, "ioctl", 0);
+		story_switch(&s, 11, 0, 12, "third", SLEEP, 10, "waits");
+		story_switch(&s, 12, 1, 0, "swapper/1", RUN, 20, "kworker/1:0");
+		story_work(&s, DTC_EVENT_WORK_START, 13, 1, 0x2000);
+	}
+	story_enter(&s, 15, 0, "read", 3);
+	story_switch(&s, 20, 0, 10, "waits", SLEEP, 11, "queues");
+	story_enter(&s, 35, 0, "ioctl", 4);
+	story_work(&s, DTC_EVENT_WORK_QUEUE, 40, 0, 0x1000);
+	if (is_idle) {
+		story_task(&s, DTC_EVENT_SCHED_WAKING, 41, 0, 20, "kworker/1:0", 1);
+		story_switch(&s, 60, 1, 0, "swapper/1", RUN, 20, "kworker/1:0");
+	} else {
+		story_work(&s, DTC_EVENT_WORK_END, 60, 1, 0x2000);
+	}
+	story_work(&s, DTC_EVENT_WORK_START, 61, 1, 0x1000);
+	story_leave(&s, 62, 0, "ioctl", 0);
+	story_switch(&s, 63, 0, 11, "queues", SLEEP, 0, "swapper/0");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 100, 1, 10, "waits", 0);
+	story_work(&s, DTC_EVENT_WORK_END, 101, 1, 0x1000);
+	story_switch(&s, 105, 0, 0, "swapper/0", RUN, 10, "waits");
+	story_leave(&s, 108, 0, "read", 1);
+	story_switch(&s, 110, 0, 10, "waits", SLEEP, 0, "swapper/0");
+	const DtcHistory *history = story_end(&s);
+	const char *name = "n";
+	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	g_autoptr(DtcPath) path = walk(links, 0, 10, 0, 110);
+	assert_segment(path, 100, 0, 20, DTC_CAUSE_RUNNING_KERNEL);
+	g_assert_cmpstr(segment_at(path, 100)->detail, ==, "work queued by queues (tid 11)");
+	assert_segment(path, 50, 0, 20, is_idle ? DTC_CAUSE_RUNQUEUE : DTC_CAUSE_RUNNING_KERNEL);
+	if (!is_idle)
+		g_assert_cmpstr(segment_at(path, 50)->detail, ==, "work queued by third (tid 12)");
+	assert_segment(path, 40, 0, 11, DTC_CAUSE_RUNNING_KERNEL);
+	assert_segment(path, 30, 0, 11, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 19, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
+	/* beneath the wait: the worker was asked late, by that thread */
+	const struct dtc_blocking *asked = NULL;
+	for (guint i = 0; i < dtc_path_get_blocking_count(path) && !asked; i++)
+		if (dtc_path_get_blocking(path, i)->tid == 20)
+			asked = dtc_path_get_blocking(path, i);
+	g_assert_nonnull(asked);
+	g_assert_cmpint(asked->begin.ns, ==, 20);
+	g_assert_cmpint(asked->end.ns, ==, 40);
+	g_assert_cmpstr(asked->woken_by, ==, "queues (tid 11)");
+	story_clear(&s);
+}
+
 /* The three-way handshake that both nodes must see to know the connection. */
 static void tell_handshake(struct story *client, struct story *server, int64_t shift, uint16_t port, uint32_t isn)
 {
@@ -466,6 +537,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/path/unknown-waker", test_unknown_waker);
 	g_test_add_func("/path/page-fault", test_page_fault);
 	g_test_add_func("/path/preemptor", test_preemptor);
+	g_test_add_data_func("/path/work-of-a-busy-worker", GINT_TO_POINTER(0), test_work);
+	g_test_add_data_func("/path/work-of-an-idle-worker", GINT_TO_POINTER(1), test_work);
 	g_test_add_data_func("/path/two-nodes", GINT_TO_POINTER(0), test_two_nodes);
 	g_test_add_data_func("/path/two-nodes/retransmission", GINT_TO_POINTER(1), test_two_nodes);
 	g_test_add_data_func("/path/two-nodes/sent-from-softirq", GINT_TO_POINTER(2), test_two_nodes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Wakers in traces without sched_waking, whose wakeups are logged on the target's CPU; signals; what ends which wait. */
+/* Wakers in traces without sched_waking, whose wakeups are logged on the target's CPU; signals; locks. */
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -44,7 +44,7 @@ static int get_waker(const struct story *s, const struct dtc_wake *wake)
 
 #define LATER 6000000 /* what happened before is long past */
 
-/* The futex that the sender woke is the one that the target waited for; a second thread in the kernel changes nothing. */
+/* The sender woke the futex that the target waited for; another thread in the kernel does not matter. */
 static void test_futex(void)
 {
 	struct story s;
