@@ -10,6 +10,8 @@
 
 #define NS "%" G_GINT64_FORMAT
 #define COUNT "%" G_GUINT64_FORMAT
+/* Pieces of a pair's span. */
+#define DIFFERENCES 32
 
 static void append_string(GString *out, const char *text)
 {
@@ -66,6 +68,23 @@ static void append_node(GString *out, const DtcSync *sync, guint node)
 	g_string_append(out, "]}");
 }
 
+/* The two clocks against each other, at instants over the span of their messages. */
+static void append_differences(GString *out, const DtcSync *sync, const struct dtc_sync_pair *pair)
+{
+	const DtcClocks *clocks = dtc_sync_get_clocks(sync);
+	int64_t begin = dtc_clocks_to_cluster(clocks, pair->a, (DtcNodeTime){ pair->begin_ns }).ns;
+	int64_t end = dtc_clocks_to_cluster(clocks, pair->a, (DtcNodeTime){ pair->end_ns }).ns;
+	g_string_append(out, ", \"difference\": [");
+	for (guint i = 0; i <= DIFFERENCES && pair->status == DTC_PAIR_ALIGNED; i++) {
+		int64_t lo, hi, at = begin + (int64_t)((__int128)(end - begin) * i / DIFFERENCES);
+		if (!dtc_clocks_get_difference(clocks, pair->a, pair->b, (DtcClusterTime){ at }, &lo, &hi))
+			break;
+		g_string_append_printf(out, "%s\n    {\"cluster_ns\": " NS ", \"lo_ns\": " NS ", \"hi_ns\": " NS "}",
+				       i ? "," : "", (gint64)at, (gint64)lo, (gint64)hi);
+	}
+	g_string_append_c(out, ']');
+}
+
 static void append_trimmed(GString *out, const DtcSync *sync, const struct dtc_sync_pair *pair)
 {
 	g_string_append(out, ", \"trimmed\": [");
@@ -117,6 +136,7 @@ static void append_pair(GString *out, const DtcSync *sync, const struct dtc_sync
 		g_string_append(out, ", \"begin_ns\": null, \"end_ns\": null, \"offset_ns\": null, "
 				     "\"drift_ppm\": null, \"width_ns\": null");
 	}
+	append_differences(out, sync, pair);
 	append_trimmed(out, sync, pair);
 	append_steps(out, pair);
 	g_string_append_c(out, '}');

@@ -40,7 +40,15 @@ DtcNodeTime dtc_clocks_to_node(const DtcClocks *clocks, guint node, DtcClusterTi
 void dtc_clocks_get_bounds(const DtcClocks *clocks, guint node, DtcNodeTime time, DtcClusterTime *ret_lo,
 			   DtcClusterTime *ret_hi);
 /*
- * How far the order of an event on a and one on b near cluster time can be wrong: half the certified width between the
- * two clocks, in ns; 0 for the same node, INT64_MAX for nodes of different groups.
+ * Certified bounds of how wrong the maps are against each other near cluster time: an event on b comes by at least
+ * *ret_lo_ns and at most *ret_hi_ns later after one on a than their cluster times say. Found by the best way between
+ * the two nodes, not by way of the reference only. Both 0 for the same node. False, and nothing set, for nodes of
+ * different groups.
+ */
+bool dtc_clocks_get_difference(const DtcClocks *clocks, guint a, guint b, DtcClusterTime time, int64_t *ret_lo_ns,
+			       int64_t *ret_hi_ns);
+/*
+ * How far the order of an event on a and one on b near cluster time can be wrong, in ns: the larger of the two bounds
+ * above; 0 for the same node, INT64_MAX for nodes of different groups.
  */
 int64_t dtc_clocks_get_uncertainty_ns(const DtcClocks *clocks, guint a, guint b, DtcClusterTime time);

@@ -21,6 +21,7 @@ struct DtcClocks {
 	guint node_count;
 	guint reference;
 	struct map *maps;
+	DtcBands **bands; /* by group, node_count + 1 of them (groups of a saved file may begin at 1); NULL: none */
 };
 
 /* Shorter pieces are steps or noise: their slope says nothing about the clock. */
@@ -49,6 +50,7 @@ DtcClocks *dtc_clocks_new(guint node_count, guint reference)
 	clocks->node_count = node_count;
 	clocks->reference = reference;
 	clocks->maps = g_new0(struct map, node_count);
+	clocks->bands = g_new0(DtcBands *, node_count + 1);
 	struct dtc_clock_knot origin = { 0, 0, 0, 0 };
 	for (guint i = 0; i < node_count; i++)
 		dtc_clocks_set_node(clocks, i, i == reference ? 0 : i < reference ? i + 1 : i, &origin, 1, 0);
@@ -66,6 +68,9 @@ void dtc_clocks_free(DtcClocks *clocks)
 		return;
 	for (guint i = 0; i < clocks->node_count; i++)
 		g_free(clocks->maps[i].knots);
+	for (guint i = 0; i <= clocks->node_count; i++)
+		dtc_bands_free(clocks->bands[i]);
+	g_free(clocks->bands);
 	g_free(clocks->maps);
 	g_free(clocks);
 }
@@ -253,19 +258,69 @@ void dtc_clocks_get_bounds(const DtcClocks *clocks, guint node, DtcNodeTime time
 		ret_hi->ns = knot->hi_ns;
 }
 
-int64_t dtc_clocks_get_uncertainty_ns(const DtcClocks *clocks, guint a, guint b, DtcClusterTime time)
+void dtc_clocks_take_bands(DtcClocks *clocks, guint group, DtcBands *bands)
+{
+	g_assert(group <= clocks->node_count && !clocks->bands[group]);
+	clocks->bands[group] = bands;
+}
+
+const DtcBands *dtc_clocks_get_bands(const DtcClocks *clocks, guint group)
+{
+	return group <= clocks->node_count ? clocks->bands[group] : NULL;
+}
+
+/* Bounds of the true cluster time of a node's reading, minus the one its map gives. */
+static struct dtc_band get_error(const DtcClocks *clocks, guint node, DtcClusterTime time)
+{
+	DtcNodeTime at = dtc_clocks_to_node(clocks, node, time);
+	DtcClusterTime lo, hi, map = dtc_clocks_to_cluster(clocks, node, at);
+	dtc_clocks_get_bounds(clocks, node, at, &lo, &hi);
+	return (struct dtc_band){ clamp_to_int64((__int128)lo.ns - map.ns), clamp_to_int64((__int128)hi.ns - map.ns) };
+}
+
+/* Narrows by what the two nodes know of each other directly or by way of others. */
+static void narrow(const DtcClocks *clocks, guint a, guint b, DtcClusterTime time, struct dtc_band *band)
+{
+	const DtcBands *bands = dtc_clocks_get_bands(clocks, clocks->maps[a].group);
+	/* the bounds of the maps are the shortest paths from the reference already */
+	if (!bands || a == clocks->reference || b == clocks->reference)
+		return;
+	struct dtc_band direct;
+	if (!dtc_bands_get_difference(bands, a, b, time.ns, &direct))
+		return;
+	__int128 first = dtc_bands_get_knot(bands, 0);
+	__int128 last = dtc_bands_get_knot(bands, dtc_bands_get_knot_count(bands) - 1);
+	int64_t distance = clamp_to_int64(time.ns < first ? first - time.ns : time.ns > last ? time.ns - last : 0);
+	int64_t widening = add_clamped(get_widening(&clocks->maps[a], distance),
+				       get_widening(&clocks->maps[b], distance));
+	int64_t lo = MAX(band->lo_ns, clamp_to_int64((__int128)direct.lo_ns - widening));
+	int64_t hi = MIN(band->hi_ns, add_clamped(direct.hi_ns, widening));
+	if (lo <= hi)
+		*band = (struct dtc_band){ lo, hi };
+}
+
+bool dtc_clocks_get_difference(const DtcClocks *clocks, guint a, guint b, DtcClusterTime time, int64_t *ret_lo_ns,
+			       int64_t *ret_hi_ns)
 {
 	g_assert(a < clocks->node_count && b < clocks->node_count);
-	if (a == b)
-		return 0;
+	struct dtc_band band = { 0, 0 };
 	if (clocks->maps[a].group != clocks->maps[b].group)
-		return INT64_MAX;
-	__int128 width = 0;
-	for (guint i = 0; i < 2; i++) {
-		guint node = i ? b : a;
-		DtcClusterTime lo, hi;
-		dtc_clocks_get_bounds(clocks, node, dtc_clocks_to_node(clocks, node, time), &lo, &hi);
-		width += (__int128)hi.ns - lo.ns;
+		return false;
+	if (a != b) {
+		struct dtc_band of_a = get_error(clocks, a, time), of_b = get_error(clocks, b, time);
+		band.lo_ns = clamp_to_int64((__int128)of_b.lo_ns - of_a.hi_ns);
+		band.hi_ns = clamp_to_int64((__int128)of_b.hi_ns - of_a.lo_ns);
+		narrow(clocks, a, b, time, &band);
 	}
-	return clamp_to_int64((width + 1) / 2);
+	*ret_lo_ns = band.lo_ns;
+	*ret_hi_ns = band.hi_ns;
+	return true;
+}
+
+int64_t dtc_clocks_get_uncertainty_ns(const DtcClocks *clocks, guint a, guint b, DtcClusterTime time)
+{
+	int64_t lo, hi;
+	if (!dtc_clocks_get_difference(clocks, a, b, time, &lo, &hi))
+		return INT64_MAX;
+	return MAX(MAX(hi, -lo), 0);
 }

@@ -353,6 +353,10 @@ DtcSync *dtc_fit_clocks(const DtcMatches *matches, const struct dtc_fit_options 
 			fit_alone(&pairs[i], &limits);
 	}
 	g_autofree struct dtc_pair_summary *summaries = g_new0(struct dtc_pair_summary, pair_count + 1);
+	g_autofree guint *node_of = g_new(guint, node_count + 1);
+	g_autofree DtcBands **bands = g_new0(DtcBands *, node_count + 1);
+	for (guint i = 0; i < node_count; i++)
+		node_of[i] = named[i].node;
 	struct dtc_grouping grouping = {
 		.pairs = pairs,
 		.pair_count = pair_count,
@@ -360,6 +364,8 @@ DtcSync *dtc_fit_clocks(const DtcMatches *matches, const struct dtc_fit_options 
 		.limits = &limits,
 		.reference = options->reference >= 0 ? rank[options->reference] : G_MAXUINT,
 		.summaries = summaries,
+		.node_of = node_of,
+		.bands = bands,
 	};
 	struct dtc_node_map *maps = dtc_group_align(&grouping);
 	if (node_count)
@@ -372,6 +378,9 @@ DtcSync *dtc_fit_clocks(const DtcMatches *matches, const struct dtc_fit_options 
 		g_array_unref(maps[i].knots);
 	}
 	g_free(maps);
+	for (guint i = 0; i < node_count; i++)
+		if (bands[i])
+			dtc_clocks_take_bands(sync->clocks, i, bands[i]);
 	publish_pairs(sync, matches, rank, pairs, pair_count, summaries, findings);
 	report_groups(sync, findings);
 	for (guint i = 0; i < pair_count; i++) {

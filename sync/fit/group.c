@@ -35,6 +35,7 @@ struct component {
 	guint knot_count;
 	int64_t reach; /* how far a node's coordinate may be from the root's at the same instant */
 	GArray *gaps;  /* struct gap: where some clock steps */
+	bool *is_twice; /* knots around which some clock shows a reading twice */
 	struct dtc_edge *edges; /* knot * pair_count + pair */
 	double *theta;		/* knot * node_count + node: coordinate of the node minus the root's */
 	double *lo, *hi;
@@ -416,11 +417,30 @@ static void solve_network(struct component *component)
 
 /* --- maps ------------------------------------------------------------------------------------------------------- */
 
+/* How far a clock can leave the line between two knots, at knot k. */
+static double get_bend(const struct component *component, guint k, double change)
+{
+	int64_t before = k ? component->grid[k] - component->grid[k - 1] : 0;
+	int64_t after = k + 1 < component->knot_count ? component->grid[k + 1] - component->grid[k] : 0;
+	double distance = (double)MAX(before, after);
+	return MIN(component->grouping->limits->max_wander * distance / 2, change * distance * distance / 8);
+}
+
+/* How fast rates may change: not limited if some pair contradicts the limit. */
+static double get_change(const struct component *component)
+{
+	double change = component->grouping->limits->max_change;
+	for (guint p = 0; p < component->pair_count; p++)
+		if (!dtc_pair_is_smooth(get_pair(component, p)))
+			change = INFINITY;
+	return change;
+}
+
 /*
  * A clock that steps back shows the readings in between twice: the bounds of such a reading cover both instants. k0 and
  * k1 are knots before and after the gap.
  */
-static void cover_both(struct dtc_clock_knot *knots, guint count, guint k0, guint k1)
+static void cover_both(struct dtc_clock_knot *knots, guint count, guint k0, guint k1, bool *ret_is_twice)
 {
 	int64_t span = knots[k1].cluster_ns - knots[k0].cluster_ns, more = span / 500 + 2;
 	int64_t earliest = knots[k1].node_ns - span - more, latest = knots[k0].node_ns + span + more;
@@ -439,6 +459,7 @@ static void cover_both(struct dtc_clock_knot *knots, guint count, guint k0, guin
 		int64_t late = knots[k1].cluster_ns + from_after + ABS(from_after) / 500 + hi_width;
 		knots[k].lo_ns = MIN(knots[k].lo_ns, early);
 		knots[k].hi_ns = MAX(knots[k].hi_ns, late);
+		ret_is_twice[k] = true;
 	}
 }
 
@@ -451,7 +472,7 @@ static void cover_gaps(const struct component *component, struct dtc_clock_knot 
 			k0++;
 		while (k1 > 0 && component->grid[k1 - 1] >= gap->end)
 			k1--;
-		cover_both(knots, component->knot_count, k0, k1);
+		cover_both(knots, component->knot_count, k0, k1, component->is_twice);
 	}
 }
 
@@ -460,10 +481,7 @@ static void make_map(const struct component *component, guint node, struct dtc_n
 	const struct dtc_nominal *root = &component->nominal[component->root];
 	double wander = component->grouping->limits->max_wander, drift = component->grouping->limits->max_rate;
 	guint count = component->knot_count, nodes = component->node_count;
-	double steepness = 2 * drift, change = component->grouping->limits->max_change;
-	for (guint p = 0; p < component->pair_count; p++)
-		if (!dtc_pair_is_smooth(get_pair(component, p)))
-			change = INFINITY;
+	double steepness = 2 * drift, change = get_change(component);
 	g_autofree struct dtc_clock_knot *knots = g_new(struct dtc_clock_knot, count);
 	for (guint k = 0; k < count; k++) {
 		gsize cell = (gsize)k * nodes + node;
@@ -473,13 +491,8 @@ static void make_map(const struct component *component, guint node, struct dtc_n
 		knots[k].lo_ns = knots[k].hi_ns = knots[k].cluster_ns;
 		if (node == component->root)
 			continue;
-		int64_t before = k ? component->grid[k] - component->grid[k - 1] : 0;
-		int64_t after = k + 1 < count ? component->grid[k + 1] - component->grid[k] : 0;
 		double width = component->hi[cell] - component->lo[cell];
-		/* how far the clock can leave the line between two knots */
-		double distance = (double)MAX(before, after);
-		double bend = MIN(wander * distance / 2, change * distance * distance / 8);
-		double more = bend + steepness * width + DTC_ROUNDING_NS + 2;
+		double more = get_bend(component, k, change) + steepness * width + DTC_ROUNDING_NS + 2;
 		knots[k].lo_ns -= (int64_t)ceil(component->hi[cell] - component->theta[cell] + more);
 		knots[k].hi_ns += (int64_t)ceil(component->theta[cell] - component->lo[cell] + more);
 	}
@@ -496,6 +509,43 @@ static void make_map(const struct component *component, guint node, struct dtc_n
 	double last = component->hi[(gsize)(count - 1) * nodes + node] -
 		      component->lo[(gsize)(count - 1) * nodes + node];
 	map->spread = node == component->root ? 0 : MIN(2 * wander + (first + last) / span, 2 * drift);
+}
+
+static int64_t to_band_limit(double ns)
+{
+	return (int64_t)CLAMP(ns, -(double)DTC_BAND_UNKNOWN_NS, (double)DTC_BAND_UNKNOWN_NS);
+}
+
+/*
+ * What each pair knows, against the maps. Where a reading stands for two instants the maps' bounds say so, and bands
+ * know nothing: they are about instants.
+ */
+static DtcBands *make_bands(const struct component *component)
+{
+	guint nodes = component->node_count;
+	double steepness = 2 * component->grouping->limits->max_rate, change = get_change(component);
+	g_autofree int64_t *knots = g_new(int64_t, component->knot_count);
+	g_autofree struct dtc_band_pair *pairs = g_new(struct dtc_band_pair, component->pair_count + 1);
+	for (guint k = 0; k < component->knot_count; k++)
+		knots[k] = dtc_nominal_to_node(&component->nominal[component->root], component->grid[k]);
+	for (guint p = 0; p < component->pair_count; p++)
+		pairs[p] = (struct dtc_band_pair){ component->grouping->node_of[get_pair(component, p)->a],
+						   component->grouping->node_of[get_pair(component, p)->b] };
+	DtcBands *bands = dtc_bands_new(knots, component->knot_count, pairs, component->pair_count);
+	for (guint k = 0; k < component->knot_count; k++) {
+		const double *theta = component->theta + (gsize)k * nodes;
+		const double *lo = component->lo + (gsize)k * nodes, *hi = component->hi + (gsize)k * nodes;
+		for (guint p = 0; p < component->pair_count && !component->is_twice[k]; p++) {
+			const struct dtc_edge *edge = &component->edges[(gsize)k * component->pair_count + p];
+			double width = hi[edge->a] - lo[edge->a] + hi[edge->b] - lo[edge->b];
+			double more = get_bend(component, k, change) + steepness * width + 2 * DTC_ROUNDING_NS + 2;
+			double difference = theta[edge->b] - theta[edge->a];
+			dtc_bands_set(bands, k, p,
+				      (struct dtc_band){ to_band_limit(floor(difference - edge->hi - more)),
+							 to_band_limit(ceil(difference - edge->lo + more)) });
+		}
+	}
+	return bands;
 }
 
 static double get_theta(const struct component *component, guint node, int64_t coordinate)
@@ -580,6 +630,7 @@ static void component_clear(struct component *component)
 	g_free(component->grid);
 	if (component->gaps)
 		g_array_unref(component->gaps);
+	g_free(component->is_twice);
 	g_free(component->edges);
 	g_free(component->theta);
 	g_free(component->lo);
@@ -588,7 +639,7 @@ static void component_clear(struct component *component)
 
 /* False if a pair did not survive its fit in the common coordinates: then the components may be others. */
 static bool align_component(struct dtc_grouping *grouping, const guint *leader, guint lead, guint *reference,
-			    struct dtc_node_map *maps)
+			    struct dtc_node_map *maps, DtcBands **ret_bands)
 {
 	struct component component = {
 		.grouping = grouping,
@@ -618,8 +669,11 @@ static bool align_component(struct dtc_grouping *grouping, const guint *leader, 
 		make_grid(&component);
 		fill_edges(&component);
 		solve_network(&component);
+		component.is_twice = g_new0(bool, component.knot_count);
 		for (guint i = 0; i < component.node_count; i++)
 			make_map(&component, i, &maps[component.nodes[i]]);
+		if (component.node_count > 2) /* of two nodes one is the reference */
+			*ret_bands = make_bands(&component);
 		for (guint p = 0; p < component.pair_count; p++)
 			summarise(&component, p);
 	}
@@ -658,7 +712,7 @@ static bool align_all(struct dtc_grouping *grouping, guint *reference, struct dt
 			set_identity(&maps[lead]);
 			*chosen = lead;
 		} else {
-			ok = align_component(grouping, leader, lead, chosen, maps);
+			ok = align_component(grouping, leader, lead, chosen, maps, &grouping->bands[group]);
 		}
 		for (guint i = lead; i < count; i++)
 			if (leader[i] == lead)
@@ -675,6 +729,8 @@ struct dtc_node_map *dtc_group_align(struct dtc_grouping *grouping)
 		reference = grouping->reference;
 		for (guint i = 0; i < grouping->node_count; i++)
 			g_clear_pointer(&maps[i].knots, g_array_unref);
+		for (guint i = 0; i <= grouping->node_count; i++)
+			g_clear_pointer(&grouping->bands[i], dtc_bands_free);
 	}
 	grouping->reference = reference;
 	return maps;

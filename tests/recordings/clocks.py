@@ -67,17 +67,56 @@ def compare_node(node, reference, convert):
                f"by {outside} ns")
 
 
+def invert(knots, cluster_ns):
+    """The node time whose cluster time this is."""
+    at = 0
+    while at + 2 < len(knots) and knots[at + 1]["cluster_ns"] <= cluster_ns:
+        at += 1
+    left, right = knots[at], knots[min(at + 1, len(knots) - 1)]
+    span = right["cluster_ns"] - left["cluster_ns"]
+    return left["node_ns"] + (right["node_ns"] - left["node_ns"]) * (cluster_ns - left["cluster_ns"]) // (span or 1)
+
+
+def compare_pair(pair, nodes, reference, convert):
+    """The two clocks against each other; gives problems, and prints what the bounds are beside those of the maps."""
+    maps = [nodes[pair["a"]]["knots"], nodes[pair["b"]]["knots"]]
+    names = (pair["a"], pair["b"])
+    outside, widths, sums = 0, [], []
+    for point in pair["difference"]:
+        errors, sides = [], []
+        for name, knots in zip(names, maps):
+            x = invert(knots, point["cluster_ns"])
+            errors.append(convert(name, reference, x) - point["cluster_ns"])
+            nearest = min(knots, key=lambda knot: abs(knot["node_ns"] - x))
+            sides.append(nearest["hi_ns"] - nearest["lo_ns"])
+        error = errors[1] - errors[0]
+        outside = max(outside, point["lo_ns"] - error, error - point["hi_ns"])
+        widths.append((point["hi_ns"] - point["lo_ns"]) / 2e3)
+        sums.append(sum(sides) / 2e3)
+    if not widths:
+        yield f"{names[0]}-{names[1]}: nothing is said about the difference"
+        return
+    middle = len(widths) // 2
+    print(f"  {names[0]}-{names[1]}: half-widths {widths[0]:.1f} / {widths[middle]:.1f} / {widths[-1]:.1f} us, by way of "
+          f"{reference} {sums[0]:.1f} / {sums[middle]:.1f} / {sums[-1]:.1f} us")
+    if outside > truth.TRUTH_ERROR_NS:
+        yield f"{names[0]}-{names[1]}: the true difference is outside its bounds by up to {outside} ns"
+    if reference not in names and sum(widths) > sum(sums) * 0.999:
+        yield f"{names[0]}-{names[1]}: the pair's own messages narrow nothing"
+
+
 def main():
     parser = argparse.ArgumentParser(description="clock maps against the truth")
     parser.add_argument("--program", required=True)
     parser.add_argument("--bundle", required=True)
     parser.add_argument("--nodes")
+    parser.add_argument("--reference", help="one of the nodes")
     parser.add_argument("--line", help="FROM,TO,SLOPE,OFFSET_NS: TO's time is SLOPE * FROM's time + OFFSET_NS")
     parser.add_argument("--messages", help="A,B,AB,BA: at least AB messages from A to B and BA back")
     options = parser.parse_args()
     truth.skip_unless_there(options.bundle)
 
-    reference = options.line.split(",")[1] if options.line else None
+    reference = options.line.split(",")[1] if options.line else options.reference
     answer = truth.ask(options.program, "sync", "--bundle", options.bundle, "--format", "json",
                        *(["--nodes", options.nodes] if options.nodes else []),
                        *(["--reference", reference] if reference else []))
@@ -106,6 +145,10 @@ def main():
             problems.append(f"{node['node']} is not aligned with {document['reference']}")
         elif convert and node["knots"]:
             problems += compare_node(node, document["reference"], convert)
+    nodes = {node["node"]: node for node in document["nodes"]}
+    for pair in document["pairs"]:
+        if convert and pair["status"] == "aligned":
+            problems += compare_pair(pair, nodes, document["reference"], convert)
     for pair in document["pairs"]:
         print(f"  {pair['a']}-{pair['b']}: {pair['status']}, messages {pair['messages_ab']} / {pair['messages_ba']}, "
               f"unmatched {pair['unmatched_a']} / {pair['unmatched_b']}, ambiguous {pair['ambiguous']}, "

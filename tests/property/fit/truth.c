@@ -26,6 +26,25 @@ static void talk(struct cluster *cluster, DtcMatches *matches, enum shape shape,
 	}
 }
 
+/* Every two nodes at one instant: how far the maps put them apart is an error within the bounds of the two. */
+static void check_differences(const struct cluster *cluster, const DtcClocks *clocks)
+{
+	for (guint i = 0; i <= INSTANTS; i += 10) {
+		double at = cluster->duration_s * 1e9 * i / INSTANTS;
+		for (guint a = 0; a < cluster->node_count; a++) {
+			DtcNodeTime shown_a = { cluster_read(cluster, a, at) };
+			DtcClusterTime time = dtc_clocks_to_cluster(clocks, a, shown_a);
+			for (guint b = 0; b < cluster->node_count; b++) {
+				DtcNodeTime shown_b = { cluster_read(cluster, b, at) };
+				int64_t error = time.ns - dtc_clocks_to_cluster(clocks, b, shown_b).ns, lo, hi;
+				g_assert_true(dtc_clocks_get_difference(clocks, a, b, time, &lo, &hi));
+				g_assert_cmpint(lo, <=, error + 2); /* stamps are floors */
+				g_assert_cmpint(error - 2, <=, hi);
+			}
+		}
+	}
+}
+
 /* Largest error of the map; asserts that the truth is inside. */
 static double check_truth(const struct cluster *cluster, const DtcSync *sync)
 {
@@ -47,6 +66,7 @@ static double check_truth(const struct cluster *cluster, const DtcSync *sync)
 			worst = MAX(worst, fabs((double)(cluster_time.ns - truth)));
 		}
 	}
+	check_differences(cluster, clocks);
 	return worst;
 }
 
@@ -191,6 +211,50 @@ static void test_steps(void)
 	}
 }
 
+/* One clock of several steps: what two other nodes know of each other must not be taken for what they know of it. */
+static void test_steps_among_many(void)
+{
+	static const int64_t steps[] = { 1000000, -1000000, -20000000 };
+	for (guint seed = 0; seed < SEEDS; seed++) {
+		for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+			struct cluster cluster;
+			cluster_init(&cluster, seed, 4);
+			cluster.duration_s = 60;
+			cluster.clocks[seed % 4].step_at_s = 20 + 3 * seed;
+			cluster.clocks[seed % 4].step_ns = steps[i];
+			run(&cluster, seed % 2 ? MESH : LINE, 1000);
+		}
+	}
+}
+
+/* Neighbours on a line know each other as well as if one of them were the reference, wherever the reference is. */
+static void test_neighbours(void)
+{
+	struct cluster cluster;
+	cluster_init(&cluster, 7, 6);
+	g_autoptr(DtcMatches) matches = cluster_new_matches(&cluster);
+	talk(&cluster, matches, LINE, 500);
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	for (int reference = 0; reference < 6; reference++) {
+		struct dtc_fit_options options = dtc_fit_options_default();
+		g_autoptr(GError) error = NULL;
+		options.reference = reference;
+		g_autoptr(DtcSync) sync = dtc_fit_clocks(matches, &options, findings, &error);
+		g_assert_no_error(error);
+		check_truth(&cluster, sync);
+		const DtcClocks *clocks = dtc_sync_get_clocks(sync);
+		for (guint i = 0; i < dtc_sync_get_pair_count(sync); i++) {
+			const struct dtc_sync_pair *pair = dtc_sync_get_pair(sync, i);
+			int64_t lo, hi, middle = pair->begin_ns + (pair->end_ns - pair->begin_ns) / 2;
+			DtcClusterTime at = dtc_clocks_to_cluster(clocks, pair->a, (DtcNodeTime){ middle });
+			g_assert_cmpuint(pair->b - pair->a, ==, 1);
+			g_assert_true(dtc_clocks_get_difference(clocks, pair->a, pair->b, at, &lo, &hi));
+			/* knots are apart, and instants are those of the reference */
+			g_assert_cmpint(hi - lo, <, pair->width_ns[1] * 5 / 4 + 1000);
+		}
+	}
+}
+
 /* The same messages, nodes in the opposite order and one clock shifted by an hour: the same clocks. */
 static void test_order(void)
 {
@@ -248,6 +312,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/fit/truth/restless", test_restless);
 	g_test_add_func("/fit/truth/wrong-stamps", test_wrong_stamps);
 	g_test_add_func("/fit/truth/steps", test_steps);
+	g_test_add_func("/fit/truth/steps-among-many", test_steps_among_many);
+	g_test_add_func("/fit/truth/neighbours", test_neighbours);
 	g_test_add_func("/fit/truth/order", test_order);
 	return g_test_run();
 }

@@ -29,6 +29,111 @@ static DtcClocks *make_clocks(void)
 	return clocks;
 }
 
+static char *make_path(void)
+{
+	char *path = NULL;
+	int file = g_file_open_tmp("clocks-XXXXXX", &path, NULL);
+	g_assert_cmpint(file, >=, 0);
+	g_close(file, NULL);
+	return path;
+}
+
+/* Any cut or flipped byte is an error or a valid map, never a crash, and any two nodes can be asked about. */
+static void check_damaged(const char *path, const char *const *node_names, const int64_t *begin_ns, guint count)
+{
+	g_autofree char *bytes = NULL;
+	gsize size;
+	g_assert_true(g_file_get_contents(path, &bytes, &size, NULL));
+	for (gsize cut = 0; cut < size; cut++) {
+		g_autofree char *damaged = g_memdup2(bytes, size);
+		damaged[cut] = (char)(damaged[cut] ^ 0x15);
+		for (guint flip = 0; flip < 2; flip++) {
+			g_autoptr(GError) cause = NULL;
+			g_assert_true(g_file_set_contents(path, damaged, (gssize)(flip ? size : cut), NULL));
+			g_autoptr(DtcClocks) result = dtc_clocks_read_file(path, node_names, begin_ns, count, &cause);
+			g_assert_true((result != NULL) != (cause != NULL));
+			for (guint i = 0; result && i < count * count; i++)
+				g_assert_cmpint(dtc_clocks_get_uncertainty_ns(result, i / count, i % count,
+									      (DtcClusterTime){ 1500 }),
+						>=, 0);
+		}
+	}
+}
+
+/*
+ * Four nodes known to 100 ns against the reference, node 0. Nodes 1 and 2 know each other to 10, 2 and 3 to 20 ns; at
+ * the last knot nothing is known of 2 and 3.
+ */
+static DtcClocks *make_neighbours(void)
+{
+	static const int64_t at[] = { 0, 1000, 2000 };
+	static const struct dtc_band_pair pairs[] = { { 1, 2 }, { 3, 2 } };
+	DtcClocks *clocks = dtc_clocks_new(4, 0);
+	for (guint i = 0; i < 4; i++) {
+		int64_t width = i ? 100 : 0;
+		struct dtc_clock_knot knots[] = { { 0, 0, -width, width }, { 2000, 2000, 2000 - width, 2000 + width } };
+		dtc_clocks_set_node(clocks, i, 0, knots, 2, i ? 1e-3 : 0);
+	}
+	DtcBands *bands = dtc_bands_new(at, 3, pairs, 2);
+	for (guint k = 0; k < 3; k++)
+		dtc_bands_set(bands, k, 0, (struct dtc_band){ -4, k == 1 ? 16 : 6 });
+	dtc_bands_set(bands, 0, 1, (struct dtc_band){ -20, 20 });
+	dtc_bands_set(bands, 1, 1, (struct dtc_band){ -20, 20 });
+	dtc_clocks_take_bands(clocks, 0, bands);
+	return clocks;
+}
+
+static void assert_difference(const DtcClocks *clocks, guint a, guint b, int64_t ns, int64_t lo_ns, int64_t hi_ns)
+{
+	int64_t lo, hi;
+	g_assert_true(dtc_clocks_get_difference(clocks, a, b, (DtcClusterTime){ ns }, &lo, &hi));
+	/* bounds may be a nanosecond or two wider by rounding */
+	g_assert_cmpint(lo, <=, lo_ns);
+	g_assert_cmpint(lo, >=, lo_ns - 2);
+	g_assert_cmpint(hi, >=, hi_ns);
+	g_assert_cmpint(hi, <=, hi_ns + 2);
+}
+
+static void assert_neighbours(const DtcClocks *clocks)
+{
+	assert_difference(clocks, 1, 1, 500, 0, 0);
+	assert_difference(clocks, 0, 2, 500, -100, 100);
+	assert_difference(clocks, 1, 2, 0, -4, 6);
+	assert_difference(clocks, 2, 1, 0, -6, 4);
+	assert_difference(clocks, 1, 2, 500, -4, 11);
+	/* by way of node 2 */
+	assert_difference(clocks, 1, 3, 1000, -24, 36);
+	/* between a knot that knows and one that does not, and beyond the last one, the maps have to do */
+	assert_difference(clocks, 1, 3, 1500, -200, 200);
+	assert_difference(clocks, 1, 3, 3000, -202, 202);
+	/* beyond the last knot the band of the pair widens by the drift of both clocks */
+	assert_difference(clocks, 1, 2, 4000, -4 - 6, 6 + 6);
+	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 1, 2, (DtcClusterTime){ 1000 }), ==, 16);
+	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 2, 1, (DtcClusterTime){ 1000 }), ==, 16);
+}
+
+static void test_neighbours(void)
+{
+	static const char *const four[] = { "a", "b", "c", "d" }, *const others[] = { "d", "x", "c", "b" };
+	static const int64_t begin_ns[4] = { 0 };
+	g_autoptr(DtcClocks) clocks = make_neighbours();
+	g_autofree char *path = make_path();
+	g_autoptr(GError) error = NULL;
+	assert_neighbours(clocks);
+	g_assert_true(dtc_clocks_save(clocks, four, path, &error));
+	g_autoptr(DtcClocks) read = dtc_clocks_read_file(path, four, begin_ns, 4, &error);
+	g_assert_no_error(error);
+	assert_neighbours(read);
+	/* other nodes in another order, without the reference */
+	g_autoptr(DtcClocks) some = dtc_clocks_read_file(path, others, begin_ns, 4, &error);
+	g_assert_no_error(error);
+	assert_difference(some, 3, 2, 0, -4, 6);
+	int64_t lo, hi;
+	g_assert_false(dtc_clocks_get_difference(some, 1, 2, (DtcClusterTime){ 0 }, &lo, &hi));
+	check_damaged(path, four, begin_ns, 4);
+	g_unlink(path);
+}
+
 static void test_convert(void)
 {
 	g_autoptr(DtcClocks) clocks = make_clocks();
@@ -59,26 +164,17 @@ static void test_convert(void)
 	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 0, 2, middle), ==, INT64_MAX);
 	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 1, 2, middle), ==,
 			dtc_clocks_get_uncertainty_ns(clocks, 2, 1, middle));
-	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 1, 2, middle), >=, 60);
-	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 1, 2, middle), <=, 75);
-}
-
-static char *make_path(void)
-{
-	char *path = NULL;
-	int file = g_file_open_tmp("clocks-XXXXXX", &path, NULL);
-	g_assert_cmpint(file, >=, 0);
-	g_close(file, NULL);
-	return path;
+	/* the larger side counts: the map may be 100 ns late here, and 30 ns early */
+	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 1, 2, middle), >=, 100);
+	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 1, 2, middle), <=, 102);
 }
 
 static void test_saved(void)
 {
 	static const int64_t begin_ns[] = { EPOCH, EPOCH, EPOCH };
 	g_autoptr(DtcClocks) clocks = make_clocks();
-	g_autofree char *path = make_path(), *bytes = NULL;
+	g_autofree char *path = make_path();
 	g_autoptr(GError) error = NULL;
-	gsize size;
 	g_assert_true(dtc_clocks_save(clocks, names, path, &error));
 	g_autoptr(DtcClocks) read = dtc_clocks_read_file(path, names, begin_ns, 3, &error);
 	g_assert_no_error(error);
@@ -91,18 +187,7 @@ static void test_saved(void)
 		g_assert_cmpuint(dtc_clocks_get_group(clocks, i), ==, dtc_clocks_get_group(read, i));
 		g_assert_cmpfloat(dtc_clocks_get_spread(clocks, i), ==, dtc_clocks_get_spread(read, i));
 	}
-	/* any cut or flipped byte is an error or a valid map, never a crash */
-	g_assert_true(g_file_get_contents(path, &bytes, &size, NULL));
-	for (gsize cut = 0; cut < size; cut++) {
-		g_autofree char *damaged = g_memdup2(bytes, size);
-		damaged[cut] = (char)(damaged[cut] ^ 0x15);
-		for (guint flip = 0; flip < 2; flip++) {
-			g_autoptr(GError) cause = NULL;
-			g_assert_true(g_file_set_contents(path, damaged, (gssize)(flip ? size : cut), NULL));
-			g_autoptr(DtcClocks) result = dtc_clocks_read_file(path, names, begin_ns, 3, &cause);
-			g_assert_true((result != NULL) != (cause != NULL));
-		}
-	}
+	check_damaged(path, names, begin_ns, 3);
 	g_unlink(path);
 	g_assert_null(dtc_clocks_read_file(path, names, begin_ns, 3, &error));
 	g_assert_error(error, DTC_SYNC_ERROR, DTC_ERROR_UNREADABLE);
@@ -147,6 +232,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/fit/clocks/convert", test_convert);
 	g_test_add_func("/fit/clocks/saved", test_saved);
+	g_test_add_func("/fit/clocks/neighbours", test_neighbours);
 	g_test_add_func("/fit/clocks/by-hand", test_by_hand);
 	return g_test_run();
 }
