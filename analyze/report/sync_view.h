@@ -17,7 +17,9 @@ char *dtc_sync_to_json(const DtcSync *sync, const DtcFindings *findings);
 char *dtc_sync_to_text(const DtcSync *sync, const DtcFindings *findings, guint width, bool has_color, bool has_utf8);
 
 /*
- * A drawing of every aligned pair (up to 32): both clouds of messages around the chosen map, the certified band, and
- * the difference of the clocks' rates over time. matches are those of the fit. Caller owns.
+ * A drawing (SVG) of aligned pairs, up to 12: both clouds of messages, both hulls, the chosen map, the certified band,
+ * residuals, steps, messages left out; and of up to 24 nodes, how the clock drifts over time. Of more pairs and nodes
+ * those with steps or messages left out come first, then the least certain ones; the drawing says so. matches are those
+ * of the fit. Caller owns.
  */
 char *dtc_sync_to_svg(const DtcSync *sync, const DtcMatches *matches);

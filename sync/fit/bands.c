@@ -10,7 +10,7 @@ struct DtcBands {
 	guint knot_count;
 	struct dtc_band_pair *pairs; /* owned */
 	guint pair_count;
-	guint node_count; /* one more than the highest of the pairs */
+	guint node_count;	/* one more than the highest of the pairs */
 	struct dtc_band *bands; /* owned; knot * pair_count + pair */
 };
 
@@ -108,8 +108,10 @@ static bool find_way(const DtcBands *bands, guint knot, guint a, guint b, double
 	guint unused;
 	for (guint p = 0; p < bands->pair_count; p++) {
 		struct dtc_band band = dtc_bands_get(bands, knot, p);
-		edges[p] = (struct dtc_edge){ .a = bands->pairs[p].a, .b = bands->pairs[p].b,
-					      .lo = get_weight(band.lo_ns), .hi = get_weight(band.hi_ns) };
+		edges[p] = (struct dtc_edge){ .a = bands->pairs[p].a,
+					      .b = bands->pairs[p].b,
+					      .lo = get_weight(band.lo_ns),
+					      .hi = get_weight(band.hi_ns) };
 	}
 	if (!dtc_network_get_bounds(edges, bands->pair_count, bands->node_count, a, lo, hi, &unused))
 		return false;
@@ -122,7 +124,7 @@ static int64_t to_limited(double ns)
 {
 	return ns >= (double)DTC_BAND_UNKNOWN_NS    ? DTC_BAND_UNKNOWN_NS
 	       : ns <= -(double)DTC_BAND_UNKNOWN_NS ? -DTC_BAND_UNKNOWN_NS
-						     : (int64_t)ns;
+						    : (int64_t)ns;
 }
 
 bool dtc_bands_get_difference(const DtcBands *bands, guint a, guint b, int64_t cluster_ns, struct dtc_band *ret_band)

@@ -9,6 +9,7 @@
 #include "sync/fit/clocks.h"
 #include "sync/fit/group.h"
 #include "sync/fit/lp.h"
+#include "sync/fit/outline.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -198,6 +199,19 @@ static int compare_trimmed(const void *left, const void *right)
 	return (p->received_ns > q->received_ns) - (p->received_ns < q->received_ns);
 }
 
+static void publish_corners(DtcSync *sync, const struct dtc_pair *pair, bool turned, struct dtc_sync_pair *item)
+{
+	GArray *corners = g_array_new(FALSE, FALSE, sizeof(struct dtc_sync_corner));
+	for (guint i = 0; i < pair->segment_count; i++)
+		dtc_outline_append(pair, &pair->segments[i], corners);
+	item->corner_count = corners->len;
+	struct dtc_sync_corner *found = (struct dtc_sync_corner *)(void *)g_array_free(corners, FALSE);
+	for (guint i = 0; i < item->corner_count && turned; i++)
+		found[i] = (struct dtc_sync_corner){ found[i].b_ns, found[i].a_ns, !found[i].is_ab, found[i].is_first };
+	g_ptr_array_add(sync->owned, found);
+	item->corners = found;
+}
+
 static void publish_pair(DtcSync *sync, const struct dtc_match_pair *match, const struct dtc_pair *pair, bool turned,
 			 const struct dtc_pair_summary *summary)
 {
@@ -241,6 +255,7 @@ static void publish_pair(DtcSync *sync, const struct dtc_match_pair *match, cons
 		g_ptr_array_add(sync->owned, steps);
 		item.steps = steps;
 		item.step_count = summary->step_count;
+		publish_corners(sync, pair, turned, &item);
 	}
 	g_array_append_val(sync->pairs, item);
 }

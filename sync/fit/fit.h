@@ -56,6 +56,14 @@ struct dtc_sync_step {
 	int64_t change_ns; /* of b's clock minus a's */
 };
 
+/* A corner of the hull of the messages one way: the two readings that it sets against each other, in node times. */
+struct dtc_sync_corner {
+	int64_t a_ns;
+	int64_t b_ns;
+	bool is_ab;    /* of the messages from a to b: above the clocks' difference b minus a */
+	bool is_first; /* of a hull; there are several where no straight line fits between the two clouds */
+};
+
 /* What is known of two nodes from their own messages; a < b. Arrays are borrowed from the DtcSync. */
 struct dtc_sync_pair {
 	guint a;
@@ -72,6 +80,8 @@ struct dtc_sync_pair {
 	guint trimmed_count;
 	const struct dtc_sync_step *steps;
 	guint step_count;
+	const struct dtc_sync_corner *corners; /* the hulls of both clouds */
+	guint corner_count;
 	/* Only for aligned pairs, else 0: */
 	int64_t begin_ns; /* span of the pair's messages, node time of a */
 	int64_t end_ns;

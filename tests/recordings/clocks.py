@@ -97,8 +97,8 @@ def compare_pair(pair, nodes, reference, convert):
         yield f"{names[0]}-{names[1]}: nothing is said about the difference"
         return
     middle = len(widths) // 2
-    print(f"  {names[0]}-{names[1]}: half-widths {widths[0]:.1f} / {widths[middle]:.1f} / {widths[-1]:.1f} us, by way of "
-          f"{reference} {sums[0]:.1f} / {sums[middle]:.1f} / {sums[-1]:.1f} us")
+    print(f"  {names[0]}-{names[1]}: half-widths {widths[0]:.1f} / {widths[middle]:.1f} / {widths[-1]:.1f} us, "
+          f"by way of {reference} {sums[0]:.1f} / {sums[middle]:.1f} / {sums[-1]:.1f} us")
     if outside > truth.TRUTH_ERROR_NS:
         yield f"{names[0]}-{names[1]}: the true difference is outside its bounds by up to {outside} ns"
     if reference not in names and sum(widths) > sum(sums) * 0.999:
