@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/question.h"
+#include "analyze/path/spin.h"
 #include "dtrace-chain/error.h"
 
 #define BUSY_SHOWN 5 /* other requests that a finding names */
@@ -206,6 +207,44 @@ static void add_spin_finding(const DtcPath *path, const DtcLoad *load, DtcFindin
 				 longest->comm, longest->tid, (double)longest_ns / 1e6);
 }
 
+/* The thread that asked longest in vain, of those on the path, while it was on it. */
+static void add_polling_finding(const DtcPath *path, const DtcLoad *load, DtcFindings *findings)
+{
+	const DtcClocks *clocks = dtc_load_get_clocks(load);
+	int64_t total_ns = dtc_path_get_end(path).ns - dtc_path_get_begin(path).ns;
+	guint count = dtc_path_get_segment_count(path), end;
+	const struct dtc_segment *who = NULL;
+	struct dtc_polling longest = { 0 }, polling;
+
+	for (guint i = 0; i < count; i = end) {
+		const struct dtc_segment *first = dtc_path_get_segment(path, i), *last = first;
+		for (end = i + 1; end < count; end++) {
+			const struct dtc_segment *next = dtc_path_get_segment(path, end);
+			if (next->node != first->node || next->thread != first->thread)
+				break;
+			last = next;
+		}
+		const DtcHistory *h = dtc_links_get_history(dtc_load_get_links(load), first->node);
+		if (first->thread == DTC_NONE || !h)
+			continue;
+		if (dtc_spin_find_polling(h, first->thread, dtc_clocks_to_node(clocks, first->node, first->begin),
+					  dtc_clocks_to_node(clocks, first->node, last->end), &polling) &&
+		    polling.end_ns - polling.begin_ns > longest.end_ns - longest.begin_ns) {
+			longest = polling;
+			who = first;
+		}
+	}
+	int64_t ns = longest.end_ns - longest.begin_ns;
+	if (!who || ns < SPIN_NS || ns < total_ns / 10)
+		return;
+	const DtcHistory *h = dtc_links_get_history(dtc_load_get_links(load), who->node);
+	dtc_findings_add(findings, DTC_SEVERITY_INFO, false, dtc_load_get_node_names(load)[who->node],
+			 "%s (tid %d) is not blocked but polls: %" G_GUINT64_FORMAT " calls in vain (%s and the like) "
+			 "in %.3f ms; what it waits for is not in a kernel trace",
+			 who->comm, who->tid, (guint64)longest.count,
+			 dtc_history_get_string(h, dtc_history_get_call(h, longest.call)->name), (double)ns / 1e6);
+}
+
 /* What a thread did for others on the path. */
 struct busy {
 	const struct dtc_segment *first; /* names the thread */
@@ -288,6 +327,7 @@ DtcReport *dtc_question_answer(const struct dtc_question *question, const DtcLoa
 	add_reversal_findings(path, load, findings);
 	add_unmatched_findings(load, findings);
 	add_spin_finding(path, load, findings);
+	add_polling_finding(path, load, findings);
 	DtcReport *report = build_report(load, question, path, findings, error);
 	if (report && ret_path)
 		*ret_path = g_steal_pointer(&path);
