@@ -43,6 +43,7 @@ DtcHistory *dtc_history_new(void)
 	h->file_call_first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	h->flow_files = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	h->blocks = dtc_table_new(sizeof(struct dtc_block_request));
+	h->devices = g_array_new(FALSE, FALSE, sizeof(struct dtc_device));
 	h->works = dtc_table_new(sizeof(struct dtc_work));
 	h->marks = g_array_new(FALSE, FALSE, sizeof(struct dtc_mark));
 	h->runs = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
@@ -59,7 +60,8 @@ void dtc_history_free(DtcHistory *h)
 	g_ptr_array_unref(h->strings);
 	g_hash_table_unref(h->string_ids);
 	GArray *arrays[] = { h->threads, h->tid_previous, h->tid_latest, h->name_first,
-			     h->files,	 h->flow_files,	  h->marks,	 h->file_call_first };
+			     h->files,	 h->flow_files,	  h->marks,	 h->file_call_first,
+			     h->devices };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
 	DtcTable *tables[] = { h->names, h->intervals,	h->wakes,  h->faults,
@@ -324,6 +326,11 @@ const struct dtc_fault *dtc_history_get_fault(const DtcHistory *h, uint32_t faul
 	return DTC_AT(h->faults, struct dtc_fault, fault);
 }
 
+uint32_t dtc_history_get_call_count(const DtcHistory *h)
+{
+	return h->calls->len;
+}
+
 const struct dtc_call *dtc_history_get_call(const DtcHistory *h, uint32_t call)
 {
 	return DTC_AT(h->calls, struct dtc_call, call);
@@ -390,6 +397,14 @@ const struct dtc_work *dtc_history_find_work(const DtcHistory *h, uint32_t worke
 	return work && work->queued.target == worker && (work->end_ns == DTC_TIME_NONE || time_ns <= work->end_ns)
 		       ? work
 		       : NULL;
+}
+
+const char *dtc_history_get_device_name(const DtcHistory *h, uint32_t device)
+{
+	for (guint i = 0; i < h->devices->len; i++)
+		if (AT(h->devices, struct dtc_device, i)->device == device)
+			return dtc_history_get_string(h, AT(h->devices, struct dtc_device, i)->name);
+	return NULL;
 }
 
 guint dtc_history_get_cpu_count(const DtcHistory *h)

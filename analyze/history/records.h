@@ -16,6 +16,11 @@ struct dtc_name_record {
 	uint32_t string;
 };
 
+struct dtc_device {
+	uint32_t device;
+	uint32_t name; /* string */
+};
+
 struct DtcHistory {
 	int64_t begin_ns, end_ns;
 	GStringChunk *string_chunk;
@@ -35,6 +40,7 @@ struct DtcHistory {
 	GArray *file_call_first; /* sealed: uint32_t per file + 1 */
 	GArray *flow_files;	 /* uint32_t by flow: the file whose flow_out it is */
 	DtcTable *blocks;	 /* struct dtc_block_request */
+	GArray *devices;	 /* struct dtc_device: disks by name */
 	DtcTable *works;	 /* struct dtc_work; sealed: sorted by (worker, begin_ns) */
 	GArray *marks;		 /* struct dtc_mark */
 	GPtrArray *runs;	 /* per CPU: GArray of struct dtc_run */

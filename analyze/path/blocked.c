@@ -181,13 +181,19 @@ static char *name_call(const struct pass *pass, const struct key *key)
 	return g_strdup(name);
 }
 
+static char *name_disk(const DtcHistory *history, uint32_t device)
+{
+	const char *name = dtc_history_get_device_name(history, device);
+	return name ? g_strdup_printf("disk %s", name)
+		    : g_strdup_printf("disk %u:%u", device >> 20, device & 0xfffff);
+}
+
 static char *name_waker(const struct pass *pass, const struct dtc_interval *wait, const struct key *key)
 {
 	if (key->is_open)
 		return NULL;
 	if (key->waker == DTC_WAKER_BLOCK)
-		return g_strdup_printf("disk %u:%u", (unsigned)(key->waker_ref >> 20),
-				       (unsigned)(key->waker_ref & 0xfffff));
+		return name_disk(pass->history, (uint32_t)key->waker_ref);
 	if (key->waker == DTC_WAKER_PACKET)
 		return g_strdup(g_ptr_array_index(pass->label_names, key->waker_ref));
 	return dtc_explain_waker(pass->history, wait);

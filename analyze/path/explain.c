@@ -94,10 +94,12 @@ static bool was_running(const DtcHistory *h, const struct dtc_interval *wait)
 /*
  * Page faults have no exit event: a thread that goes from running to waiting outside a call waits for a page, if it
  * faulted in that run. Where the trace has no fault events a user thread is taken to have; one whose wait began before
- * it was first seen may be in any call.
+ * it was first seen may be in any call, and so may every thread where calls are not traced.
  */
 static bool is_page_fault(const DtcHistory *h, const struct dtc_interval *wait)
 {
+	if (dtc_history_get_call_count(h) == 0)
+		return false;
 	int64_t begin_ns = wait->begin_ns;
 	for (guint i = 0; i < 1024; i++) { /* interrupts cut a run into pieces */
 		const struct dtc_interval *before = dtc_history_find_interval_before(h, wait->thread, begin_ns);
@@ -153,6 +155,8 @@ static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interv
 	case DTC_WAKER_THREAD:
 		if (call) /* a signal ends any wait; a child's tells its parent what it waited for */
 			return wake->signal && call->kind != DTC_CALL_WAITPID ? DTC_CAUSE_IPC : cause_of_call(h, call);
+		if (wake->signal)
+			return DTC_CAUSE_IPC;
 		if (fault)
 			return DTC_CAUSE_PAGE_FAULT;
 		/* kernel code that waits for a thread: a kernel thread, a vhost worker, a call from before the trace */
@@ -193,7 +197,22 @@ enum dtc_cause dtc_explain_interval(const DtcHistory *h, const struct dtc_interv
 	return DTC_CAUSE_UNKNOWN;
 }
 
-/* Who had the CPU meanwhile: the process that had it longest, and how many others. */
+struct occupant {
+	uint32_t thread;
+	int64_t ns;
+};
+
+static gint compare_occupants(gconstpointer a, gconstpointer b)
+{
+	const struct occupant *x = a, *y = b;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+#define OCCUPANTS_SHOWN 3
+
+/* Who had the CPU meanwhile, the one that had it longest first. */
 static char *explain_occupants(const DtcHistory *h, const struct dtc_interval *interval)
 {
 	uint32_t count;
@@ -206,46 +225,73 @@ static char *explain_occupants(const DtcHistory *h, const struct dtc_interval *i
 		else
 			high = middle;
 	}
-	g_autoptr(GHashTable) spent = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-	uint32_t longest = DTC_NONE;
-	int64_t longest_ns = 0;
+	g_autoptr(GArray) occupants = g_array_new(FALSE, FALSE, sizeof(struct occupant));
+	g_autoptr(GHashTable) places = g_hash_table_new(g_direct_hash, g_direct_equal);
 	for (uint32_t i = low ? low - 1 : 0; i < count && runs[i].begin_ns < interval->end_ns; i++) {
 		int64_t end = i + 1 < count ? runs[i + 1].begin_ns : dtc_history_get_end_ns(h);
-		int64_t ns = MIN(end, interval->end_ns) - MAX(runs[i].begin_ns, interval->begin_ns);
-		uint32_t thread = runs[i].thread;
-		if (ns <= 0 || thread == DTC_NONE || thread == interval->thread ||
-		    dtc_history_get_thread(h, thread)->idle_cpu >= 0)
+		struct occupant occupant = { runs[i].thread,
+					     MIN(end, interval->end_ns) - MAX(runs[i].begin_ns, interval->begin_ns) };
+		if (occupant.ns <= 0 || occupant.thread == DTC_NONE || occupant.thread == interval->thread ||
+		    dtc_history_get_thread(h, occupant.thread)->idle_cpu >= 0)
 			continue;
-		int64_t *sum = g_hash_table_lookup(spent, GUINT_TO_POINTER(thread));
-		if (!sum) {
-			sum = g_new0(int64_t, 1);
-			g_hash_table_insert(spent, GUINT_TO_POINTER(thread), sum);
+		gpointer key = GUINT_TO_POINTER(occupant.thread + 1);
+		guint place = GPOINTER_TO_UINT(g_hash_table_lookup(places, key));
+		if (place) {
+			g_array_index(occupants, struct occupant, place - 1).ns += occupant.ns;
+			continue;
 		}
-		*sum += ns;
-		if (*sum > longest_ns || longest == DTC_NONE) {
-			longest_ns = *sum;
-			longest = thread;
-		}
+		g_array_append_val(occupants, occupant);
+		g_hash_table_insert(places, key, GUINT_TO_POINTER(occupants->len));
 	}
-	if (longest == DTC_NONE)
+	if (!occupants->len)
 		return NULL;
-	const char *comm = dtc_history_get_comm(h, longest, interval->end_ns);
-	const char *process = dtc_history_get_process(h, longest, interval->end_ns);
-	g_autofree char *of = strcmp(comm, process) == 0 ? g_strdup("") : g_strdup_printf(" of %s", process);
-	guint others = g_hash_table_size(spent) - 1;
-	int32_t tid = dtc_history_get_thread(h, longest)->tid;
-	if (!others)
-		return g_strdup_printf("by %s (tid %d)%s", comm, tid, of);
-	return g_strdup_printf("by %s (tid %d)%s and %u more", comm, tid, of, others);
+	g_array_sort(occupants, compare_occupants);
+	GString *out = g_string_new("by ");
+	for (guint i = 0; i < MIN(occupants->len, OCCUPANTS_SHOWN); i++) {
+		uint32_t thread = g_array_index(occupants, struct occupant, i).thread;
+		const char *comm = dtc_history_get_comm(h, thread, interval->end_ns);
+		const char *process = dtc_history_get_process(h, thread, interval->end_ns);
+		g_string_append_printf(out, "%s%s (tid %d)", i ? ", " : "", comm,
+				       dtc_history_get_thread(h, thread)->tid);
+		if (i == 0 && strcmp(comm, process) != 0)
+			g_string_append_printf(out, " of %s", process);
+	}
+	if (occupants->len > OCCUPANTS_SHOWN)
+		g_string_append_printf(out, " and %u more", occupants->len - OCCUPANTS_SHOWN);
+	return g_string_free(out, FALSE);
 }
 
-static char *explain_disk(const DtcHistory *h, const struct dtc_wake *wake)
+/* "disk vda sector 96696", "disk 254:0 flush" */
+static char *name_request(const DtcHistory *h, const struct dtc_block_request *r)
 {
-	const struct dtc_block_request *r = dtc_history_get_block_request(h, wake->ref);
-	g_autofree char *device = g_strdup_printf("device %u:%u", r->device >> 20, r->device & 0xfffff);
+	const char *name = dtc_history_get_device_name(h, r->device);
+	g_autofree char *device = name ? g_strdup_printf("disk %s", name)
+				       : g_strdup_printf("disk %u:%u", r->device >> 20, r->device & 0xfffff);
 	if (r->sector == 0 && r->sectors == 0)
 		return g_strdup_printf("%s flush", device);
 	return g_strdup_printf("%s sector %" PRId64, device, r->sector);
+}
+
+/* With how much of what it did, how long it waited to be issued, and by whom it was made. */
+static char *explain_disk(const DtcHistory *h, const struct dtc_wake *wake)
+{
+	const struct dtc_block_request *r = dtc_history_get_block_request(h, wake->ref);
+	GString *out = g_string_new(NULL);
+	g_autofree char *name = name_request(h, r);
+	g_string_append(out, name);
+	/* RWBS_FLAG_* of lttng-modules (instrumentation/events/block.h): 1 write, 2 discard, 4 read */
+	const char *verb = r->flags & 1 ? "write" : r->flags & 2 ? "discard" : r->flags & 4 ? "read" : NULL;
+	if (r->sectors && verb)
+		g_string_append_printf(out, ", %s %u sectors", verb, r->sectors);
+	if (r->issue_ns != DTC_TIME_NONE && r->complete_ns != DTC_TIME_NONE) {
+		if (r->issue_ns > r->insert_ns)
+			g_string_append_printf(out, ", queued %.3f ms", (double)(r->issue_ns - r->insert_ns) / 1e6);
+		g_string_append_printf(out, ", served %.3f ms", (double)(r->complete_ns - r->issue_ns) / 1e6);
+	}
+	if (r->thread != DTC_NONE && dtc_history_get_thread(h, r->thread)->idle_cpu < 0)
+		g_string_append_printf(out, ", by %s (tid %d)", dtc_history_get_comm(h, r->thread, r->insert_ns),
+				       dtc_history_get_thread(h, r->thread)->tid);
+	return g_string_free(out, FALSE);
 }
 
 static const char *name_softirq(uint32_t vector)
@@ -320,7 +366,7 @@ char *dtc_explain_waker(const DtcHistory *h, const struct dtc_interval *wait)
 	case DTC_WAKER_TIMER:
 		return g_strdup("timer");
 	case DTC_WAKER_BLOCK:
-		return explain_disk(h, wake);
+		return name_request(h, dtc_history_get_block_request(h, wake->ref));
 	case DTC_WAKER_PACKET:
 		return g_strdup("packet");
 	case DTC_WAKER_IRQ:

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #define MSG_PEEK_FLAG 2
+#define CLOEXEC_FLAG 02000000
+#define F_SETFD_COMMAND 2
+#define F_DUPFD_CLOEXEC_COMMAND 1030
 
 /* By exact name; a trailing digit group (32, 64, _time64) is tried without as well. */
 static const struct {
@@ -149,6 +152,22 @@ static bool waits_for_file_lock(DtcMachine *m, const struct dtc_event *event)
 	return (command == 7 || command == 14 || command == 38) && strncmp(name, "fcntl", 5) == 0;
 }
 
+/*
+ * O_CLOEXEC, and the flags of the other calls that make descriptors, which have its value but on alpha, parisc and
+ * sparc; a socket has it in its type, fcntl in the command or, for F_SETFD, in the argument.
+ */
+static bool closes_on_exec(const struct dtc_event *event, const char *name)
+{
+	int64_t flags = event->v[DTC_CALL_FLAGS], operation = event->v[DTC_CALL_OP];
+	if (strncmp(name, "fcntl", 5) == 0)
+		return operation == F_DUPFD_CLOEXEC_COMMAND ||
+		       (operation == F_SETFD_COMMAND && event->v[DTC_CALL_VALUE] != DTC_ABSENT &&
+			(event->v[DTC_CALL_VALUE] & 1));
+	if (strncmp(name, "socket", 6) == 0)
+		return operation != DTC_ABSENT && (operation & CLOEXEC_FLAG);
+	return flags != DTC_ABSENT && (flags & CLOEXEC_FLAG);
+}
+
 static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 {
 	m->saw_syscall = true;
@@ -183,6 +202,7 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		.fd = -1,
 		.kind = (uint8_t)kind,
 	};
+	call.closes_on_exec = closes_on_exec(event, dtc_history_get_string(m->history, call.name));
 	int64_t fd = event->v[DTC_CALL_FD];
 	if (fd != DTC_ABSENT && fd >= 0 && fd <= INT32_MAX) {
 		call.fd = (int32_t)fd;
@@ -248,12 +268,15 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 		dtc_machine_set_file(m, pid, call->fd, DTC_NONE);
 	} else if (strcmp(name, "dup") == 0 || strcmp(name, "dup2") == 0 || strcmp(name, "dup3") == 0) {
 		dtc_machine_set_file(m, pid, result, call->file);
-	} else if (strncmp(name, "fcntl", 5) == 0 && (call->argument == 0 || call->argument == 1030)) {
-		dtc_machine_set_file(m, pid, result, call->file); /* F_DUPFD, F_DUPFD_CLOEXEC */
+	} else if (strncmp(name, "fcntl", 5) == 0) {
+		if (call->argument == F_SETFD_COMMAND)
+			dtc_machine_set_close_on_exec(m, pid, call->fd, call->closes_on_exec);
+		else if (call->argument == 0 || call->argument == F_DUPFD_CLOEXEC_COMMAND) /* 0: F_DUPFD */
+			dtc_machine_set_file(m, pid, result, call->file);
 	} else if (strncmp(name, "pipe", 4) == 0 || strcmp(name, "socketpair") == 0) {
 		if (event->v[DTC_CALL_FD] == DTC_ABSENT || event->v[DTC_CALL_FD2] == DTC_ABSENT)
 			return;
-		bool is_pipe = name[0] == 'p';
+		bool is_pipe = name[0] == 'p', closes = call->closes_on_exec;
 		uint32_t string = dtc_history_add_string(m->history, is_pipe ? "pipe" : "unix socket");
 		enum dtc_file_kind kind = is_pipe ? DTC_FILE_PIPE : DTC_FILE_SOCKET;
 		uint32_t a = dtc_machine_add_file(m, kind, string, pid), b = dtc_machine_add_file(m, kind, string, pid);
@@ -261,11 +284,20 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 		g_array_index(m->history->files, struct dtc_file, b).peer = a;
 		dtc_machine_set_file(m, pid, event->v[DTC_CALL_FD], a);
 		dtc_machine_set_file(m, pid, event->v[DTC_CALL_FD2], b);
+		dtc_machine_set_close_on_exec(m, pid, event->v[DTC_CALL_FD], closes);
+		dtc_machine_set_close_on_exec(m, pid, event->v[DTC_CALL_FD2], closes);
 	} else if (strncmp(name, "eventfd", 7) == 0 || strncmp(name, "epoll_create", 12) == 0 ||
 		   strncmp(name, "timerfd_create", 14) == 0 || strncmp(name, "signalfd", 8) == 0 ||
-		   strncmp(name, "inotify_init", 12) == 0) {
+		   strncmp(name, "inotify_init", 12) == 0 || strncmp(name, "memfd_create", 12) == 0 ||
+		   strncmp(name, "pidfd_open", 10) == 0 || strncmp(name, "io_uring_setup", 14) == 0 ||
+		   strncmp(name, "perf_event_open", 15) == 0 || strncmp(name, "fanotify_init", 13) == 0 ||
+		   strncmp(name, "userfaultfd", 11) == 0) {
 		dtc_machine_set_file(m, pid, result, dtc_machine_add_file(m, DTC_FILE_EVENT, call->name, pid));
+	} else {
+		return;
 	}
+	if (call->closes_on_exec && call->kind != DTC_CALL_CLOSE)
+		dtc_machine_set_close_on_exec(m, pid, result, true);
 }
 
 static void apply_exit(DtcMachine *m, const struct dtc_event *event)

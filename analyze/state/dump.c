@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* status field of lttng_statedump_process_state (lttng-modules, lttng-statedump-impl.c) */
-enum { STATUS_WAIT_CPU = 2, STATUS_WAIT = 5 };
+enum { STATUS_WAIT_CPU = 2, STATUS_EXIT = 3, STATUS_ZOMBIE = 4, STATUS_WAIT = 5, STATUS_DEAD = 7 };
 
 static void apply_process(DtcMachine *m, const struct dtc_event *event)
 {
@@ -26,9 +26,12 @@ static void apply_process(DtcMachine *m, const struct dtc_event *event)
 	}
 	if (DTC_TASK(m, thread)->state == DTC_STATE_UNKNOWN) {
 		/* known from here on; what it was before stays unknown */
-		if (event->v[DTC_DUMP_STATUS] == STATUS_WAIT)
+		int64_t status = event->v[DTC_DUMP_STATUS];
+		if (status == STATUS_EXIT || status == STATUS_ZOMBIE || status == STATUS_DEAD)
+			dtc_machine_set_state(m, thread, DTC_STATE_EXITED, m->now_ns, 0xffff, DTC_NONE);
+		else if (status == STATUS_WAIT)
 			dtc_machine_set_state(m, thread, DTC_STATE_WAIT, m->now_ns, 0xffff, DTC_NONE);
-		else if (event->v[DTC_DUMP_STATUS] == STATUS_WAIT_CPU)
+		else if (status == STATUS_WAIT_CPU)
 			dtc_machine_set_state(m, thread, DTC_STATE_PREEMPTED, m->now_ns, 0xffff, DTC_NONE);
 	}
 	if (event->v[DTC_DUMP_FILES] != DTC_ABSENT && event->v[DTC_DUMP_PID] > 0) {
@@ -72,10 +75,34 @@ static void apply_fd(DtcMachine *m, const struct dtc_event *event)
 	dtc_machine_set_file(m, (int32_t)pid, event->v[DTC_DUMP_FD_NUMBER], file - 1);
 }
 
+static void apply_interrupt(DtcMachine *m, const struct dtc_event *event)
+{
+	int64_t irq = event->v[DTC_DUMP_IRQ];
+	if (irq < 0 || irq > G_MAXINT || !event->text[0] || !*event->text[0])
+		return;
+	uint32_t name = dtc_history_add_string(m->history, event->text[0]);
+	g_hash_table_insert(m->irq_names, GINT_TO_POINTER((int)irq), GUINT_TO_POINTER(name + 1));
+}
+
+static void apply_disk(DtcMachine *m, const struct dtc_event *event)
+{
+	struct dtc_device device = { (uint32_t)event->v[DTC_DUMP_DEVICE],
+				     dtc_history_add_string(m->history, event->text[0]) };
+	for (guint i = 0; i < m->history->devices->len; i++) /* dumped again by a second session */
+		if (g_array_index(m->history->devices, struct dtc_device, i).device == device.device)
+			return;
+	if (event->text[0])
+		g_array_append_val(m->history->devices, device);
+}
+
 void dtc_machine_apply_dump(DtcMachine *m, const struct dtc_event *event)
 {
 	if (event->kind == DTC_EVENT_DUMP_PROCESS)
 		apply_process(m, event);
+	else if (event->kind == DTC_EVENT_DUMP_INTERRUPT)
+		apply_interrupt(m, event);
+	else if (event->kind == DTC_EVENT_DUMP_BLOCK)
+		apply_disk(m, event);
 	else
 		apply_fd(m, event);
 }

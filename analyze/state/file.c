@@ -24,16 +24,23 @@ static struct dtc_fd_table *get_table(DtcMachine *m, int32_t pid)
 	struct dtc_fd_table *table = g_hash_table_lookup(m->fd_tables, GINT_TO_POINTER(pid));
 	if (!table) {
 		table = g_new0(struct dtc_fd_table, 1);
-		table->files = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+		table->fds = g_array_new(FALSE, FALSE, sizeof(struct dtc_fd));
+		table->users = 1;
 		g_hash_table_insert(m->fd_tables, GINT_TO_POINTER(pid), table);
 	}
 	return table;
 }
 
-uint32_t dtc_machine_find_file(DtcMachine *m, int32_t pid, int64_t fd)
+static struct dtc_fd *find_fd(DtcMachine *m, int32_t pid, int64_t fd)
 {
 	struct dtc_fd_table *table = g_hash_table_lookup(m->fd_tables, GINT_TO_POINTER(pid));
-	return table && fd >= 0 && fd < table->files->len ? g_array_index(table->files, uint32_t, fd) : DTC_NONE;
+	return table && fd >= 0 && fd < table->fds->len ? &g_array_index(table->fds, struct dtc_fd, fd) : NULL;
+}
+
+uint32_t dtc_machine_find_file(DtcMachine *m, int32_t pid, int64_t fd)
+{
+	const struct dtc_fd *found = find_fd(m, pid, fd);
+	return found ? found->file : DTC_NONE;
 }
 
 void dtc_machine_set_file(DtcMachine *m, int32_t pid, int64_t fd, uint32_t file)
@@ -41,12 +48,17 @@ void dtc_machine_set_file(DtcMachine *m, int32_t pid, int64_t fd, uint32_t file)
 	if (fd < 0 || fd >= FD_LIMIT)
 		return;
 	struct dtc_fd_table *table = get_table(m, pid);
-	guint length = table->files->len;
-	if (fd >= length) {
-		g_array_set_size(table->files, (guint)fd + 1);
-		memset(&g_array_index(table->files, uint32_t, length), 0xff, ((guint)fd + 1 - length) * 4);
-	}
-	g_array_index(table->files, uint32_t, fd) = file;
+	const struct dtc_fd none = { DTC_NONE, false };
+	while (fd >= table->fds->len)
+		g_array_append_val(table->fds, none);
+	g_array_index(table->fds, struct dtc_fd, fd) = (struct dtc_fd){ file, false };
+}
+
+void dtc_machine_set_close_on_exec(DtcMachine *m, int32_t pid, int64_t fd, bool closes)
+{
+	struct dtc_fd *found = find_fd(m, pid, fd);
+	if (found)
+		found->closes_on_exec = closes;
 }
 
 uint32_t dtc_machine_get_file(DtcMachine *m, uint32_t thread, int64_t fd)
@@ -61,15 +73,20 @@ uint32_t dtc_machine_get_file(DtcMachine *m, uint32_t thread, int64_t fd)
 	return file;
 }
 
-void dtc_machine_copy_files(DtcMachine *m, int32_t from_pid, int32_t to_pid)
+void dtc_machine_copy_files(DtcMachine *m, int32_t from_pid, int32_t to_pid, bool shares)
 {
 	dtc_machine_drop_files(m, to_pid); /* of an earlier process with this pid */
 	struct dtc_fd_table *from = g_hash_table_lookup(m->fd_tables, GINT_TO_POINTER(from_pid));
+	if (shares) {
+		from = get_table(m, from_pid);
+		from->users++;
+		g_hash_table_insert(m->fd_tables, GINT_TO_POINTER(to_pid), from);
+		return;
+	}
 	if (!from)
 		return;
 	struct dtc_fd_table *to = get_table(m, to_pid);
-	g_array_set_size(to->files, 0);
-	g_array_append_vals(to->files, from->files->data, from->files->len);
+	g_array_append_vals(to->fds, from->fds->data, from->fds->len);
 }
 
 void dtc_machine_drop_files(DtcMachine *m, int32_t pid)
@@ -77,9 +94,30 @@ void dtc_machine_drop_files(DtcMachine *m, int32_t pid)
 	struct dtc_fd_table *table = g_hash_table_lookup(m->fd_tables, GINT_TO_POINTER(pid));
 	if (!table)
 		return;
-	g_array_unref(table->files);
-	g_free(table);
+	if (--table->users == 0) {
+		g_array_unref(table->fds);
+		g_free(table);
+	}
 	g_hash_table_remove(m->fd_tables, GINT_TO_POINTER(pid));
+}
+
+void dtc_machine_exec_files(DtcMachine *m, int32_t pid)
+{
+	struct dtc_fd_table *table = g_hash_table_lookup(m->fd_tables, GINT_TO_POINTER(pid));
+	if (!table)
+		return;
+	if (table->users > 1) {
+		GArray *shared = table->fds;
+		table->users--;
+		g_hash_table_remove(m->fd_tables, GINT_TO_POINTER(pid));
+		table = get_table(m, pid);
+		g_array_append_vals(table->fds, shared->data, shared->len);
+	}
+	for (guint i = 0; i < table->fds->len; i++) {
+		struct dtc_fd *fd = &g_array_index(table->fds, struct dtc_fd, i);
+		if (fd->closes_on_exec)
+			*fd = (struct dtc_fd){ DTC_NONE, false };
+	}
 }
 
 /*

@@ -2,16 +2,22 @@
 /* Interrupts, softirqs, timer callbacks and vectors: the stack on top of each CPU's thread. */
 #include "analyze/state/machine_state.h"
 
-static void push(DtcMachine *m, const struct dtc_event *event, enum dtc_context_kind kind, uint32_t value)
+#include <string.h>
+
+static void push(DtcMachine *m, const struct dtc_event *event, enum dtc_context_kind kind, uint32_t value,
+		 uint32_t name)
 {
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	m->saw_irq = true;
 	cpu->last_wake = DTC_NONE;
 	if (cpu->depth == DTC_CONTEXT_DEPTH)
 		return; /* exits were lost; the next switch clears the stack */
-	cpu->stack[cpu->depth++] = (struct dtc_context){
-		.kind = (uint8_t)kind, .value = value, .packet = DTC_NONE, .block = DTC_NONE, .begin_ns = m->now_ns
-	};
+	cpu->stack[cpu->depth++] = (struct dtc_context){ .kind = (uint8_t)kind,
+							 .value = value,
+							 .name = name,
+							 .packet = DTC_NONE,
+							 .block = DTC_NONE,
+							 .begin_ns = m->now_ns };
 	if (cpu->current != DTC_NONE && kind <= DTC_CONTEXT_VECTOR)
 		dtc_machine_set_running(m, cpu->current, m->now_ns, event->cpu);
 }
@@ -34,6 +40,47 @@ static void pop(DtcMachine *m, const struct dtc_event *event, enum dtc_context_k
 	}
 }
 
+/* The handler's name, from the event or from the state dump; else its number. */
+static uint32_t name_irq(DtcMachine *m, const struct dtc_event *event)
+{
+	if (event->text[0])
+		return dtc_history_add_string(m->history, event->text[0]);
+	int64_t irq = event->v[DTC_IRQ_NUMBER];
+	if (irq < 0 || irq > G_MAXINT)
+		return DTC_NONE;
+	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(m->irq_names, GINT_TO_POINTER((int)irq)));
+	if (!known) {
+		g_autofree char *name = g_strdup_printf("irq %d", (int)irq);
+		known = dtc_history_add_string(m->history, name) + 1;
+		g_hash_table_insert(m->irq_names, GINT_TO_POINTER((int)irq), GUINT_TO_POINTER(known));
+	}
+	return known - 1;
+}
+
+/* "local_timer" of x86_irq_vectors_local_timer_entry; what an ipi_entry gives as its reason. */
+static uint32_t name_vector(DtcMachine *m, const struct dtc_event *event)
+{
+	if (event->text[0])
+		return dtc_history_add_string(m->history, event->text[0]);
+	if (!m->reader)
+		return DTC_NONE;
+	while (m->vector_names->len <= event->name) {
+		uint32_t none = DTC_NONE;
+		g_array_append_val(m->vector_names, none);
+	}
+	uint32_t *known = &g_array_index(m->vector_names, uint32_t, event->name);
+	if (*known == DTC_NONE) {
+		const char *name = dtc_reader_get_event_name(m->reader, event->name);
+		const char *begin = strstr(name, "vectors");
+		begin = begin ? begin + strlen("vectors_") : name;
+		g_autofree char *stem = g_str_has_suffix(begin, "_entry")
+						? g_strndup(begin, strlen(begin) - strlen("_entry"))
+						: g_strdup(begin);
+		*known = dtc_history_add_string(m->history, stem);
+	}
+	return *known;
+}
+
 static void set_function(struct dtc_cpu *cpu, int64_t function)
 {
 	struct dtc_context *top = dtc_machine_get_top(cpu);
@@ -45,8 +92,8 @@ void dtc_machine_apply_irq(DtcMachine *m, const struct dtc_event *event)
 {
 	switch ((enum dtc_event_kind)event->kind) {
 	case DTC_EVENT_IRQ_ENTRY: {
-		uint32_t name = event->text[0] ? dtc_history_add_string(m->history, event->text[0]) : DTC_NONE;
-		push(m, event, DTC_CONTEXT_IRQ, name);
+		uint32_t name = name_irq(m, event);
+		push(m, event, DTC_CONTEXT_IRQ, name, name);
 		break;
 	}
 	case DTC_EVENT_IRQ_EXIT:
@@ -54,27 +101,30 @@ void dtc_machine_apply_irq(DtcMachine *m, const struct dtc_event *event)
 		break;
 	case DTC_EVENT_SOFTIRQ_ENTRY:
 		m->saw_softirq = true;
-		push(m, event, DTC_CONTEXT_SOFTIRQ, (uint32_t)event->v[DTC_SOFTIRQ_VECTOR]);
+		push(m, event, DTC_CONTEXT_SOFTIRQ, (uint32_t)event->v[DTC_SOFTIRQ_VECTOR], DTC_NONE);
 		break;
 	case DTC_EVENT_SOFTIRQ_EXIT:
 		pop(m, event, DTC_CONTEXT_SOFTIRQ);
 		break;
+	case DTC_EVENT_SOFTIRQ_RAISE:
+		dtc_machine_get_cpu(m, event->cpu)->raised = (uint32_t)event->v[DTC_SOFTIRQ_VECTOR];
+		break;
 	case DTC_EVENT_HRTIMER_ENTRY:
-		push(m, event, DTC_CONTEXT_HRTIMER, DTC_NONE);
+		push(m, event, DTC_CONTEXT_HRTIMER, DTC_NONE, DTC_NONE);
 		set_function(dtc_machine_get_cpu(m, event->cpu), event->v[DTC_TIMER_FUNCTION]);
 		break;
 	case DTC_EVENT_HRTIMER_EXIT:
 		pop(m, event, DTC_CONTEXT_HRTIMER);
 		break;
 	case DTC_EVENT_TIMER_ENTRY:
-		push(m, event, DTC_CONTEXT_TIMER, DTC_NONE);
+		push(m, event, DTC_CONTEXT_TIMER, DTC_NONE, DTC_NONE);
 		break;
 	case DTC_EVENT_TIMER_EXIT:
 		pop(m, event, DTC_CONTEXT_TIMER);
 		break;
 	case DTC_EVENT_VECTOR_ENTRY:
 		m->saw_vector = true;
-		push(m, event, DTC_CONTEXT_VECTOR, (uint32_t)event->v[DTC_VECTOR_TYPE]);
+		push(m, event, DTC_CONTEXT_VECTOR, (uint32_t)event->v[DTC_VECTOR_TYPE], name_vector(m, event));
 		break;
 	case DTC_EVENT_VECTOR_EXIT:
 		pop(m, event, DTC_CONTEXT_VECTOR);

@@ -7,6 +7,16 @@
 #define TID_LIMIT (1 << 22) /* PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h) */
 #define CPU_LIMIT 8192
 
+void dtc_machine_set_kernel(DtcMachine *m, unsigned long major, unsigned long minor)
+{
+	unsigned long version = major * 1000 + MIN(minor, 999);
+	m->old_state_max = version < 3009   ? 512
+			   : version < 4002 ? 1024
+			   : version < 4008 ? 2048
+			   : version < 4014 ? 4096
+					    : 0;
+}
+
 DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader)
 {
 	DtcMachine *m = g_new0(DtcMachine, 1);
@@ -21,6 +31,9 @@ DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader)
 	m->table_owners = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	m->named_files = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->blocks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	m->gaps = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+	m->irq_names = g_hash_table_new(g_direct_hash, g_direct_equal);
+	m->vector_names = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	m->queued_works = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	m->queued = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->syns = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
@@ -30,30 +43,25 @@ DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader)
 	const char *dot = strchr(release, '.');
 	if (dot)
 		minor = strtoul(dot + 1, NULL, 10);
-	m->old_kernel = *release && (major < 4 || (major == 4 && minor < 14));
+	if (*release)
+		dtc_machine_set_kernel(m, major, minor);
 	return m;
-}
-
-static void fd_table_free(void *data)
-{
-	struct dtc_fd_table *table = data;
-	g_array_unref(table->files);
-	g_free(table);
 }
 
 void dtc_machine_free(DtcMachine *m)
 {
 	if (!m)
 		return;
-	GHashTableIter iter;
-	gpointer table;
-	g_hash_table_iter_init(&iter, m->fd_tables);
-	while (g_hash_table_iter_next(&iter, NULL, &table))
-		fd_table_free(table);
+	g_autofree gpointer *pids = g_hash_table_get_keys_as_array(m->fd_tables, NULL);
+	for (guint i = g_hash_table_size(m->fd_tables); i-- > 0;)
+		dtc_machine_drop_files(m, GPOINTER_TO_INT(pids[i]));
 	g_hash_table_unref(m->fd_tables);
+	g_ptr_array_unref(m->gaps);
 	g_hash_table_unref(m->table_owners);
 	g_hash_table_unref(m->named_files);
 	g_hash_table_unref(m->blocks);
+	g_hash_table_unref(m->irq_names);
+	g_array_unref(m->vector_names);
 	g_hash_table_unref(m->queued_works);
 	g_hash_table_unref(m->queued);
 	g_hash_table_unref(m->syns);
@@ -71,12 +79,14 @@ struct dtc_cpu *dtc_machine_get_cpu(DtcMachine *m, uint32_t cpu)
 	while (cpu >= m->cpus->len) {
 		struct dtc_cpu fresh = { .current = DTC_NONE,
 					 .idle = DTC_NONE,
+					 .raised = DTC_NONE,
 					 .last_wake = DTC_NONE,
 					 .left_call_ns = DTC_TIME_NONE,
 					 .fault_ns = DTC_TIME_NONE };
 		g_array_append_val(m->cpus, fresh);
 		GArray *runs = g_array_new(FALSE, FALSE, sizeof(struct dtc_run));
 		g_ptr_array_add(m->history->runs, runs);
+		g_ptr_array_add(m->gaps, g_array_new(FALSE, FALSE, sizeof(int64_t)));
 	}
 	return &g_array_index(m->cpus, struct dtc_cpu, cpu);
 }
@@ -197,7 +207,7 @@ void dtc_machine_set_running(DtcMachine *m, uint32_t thread, int64_t time_ns, ui
 		}
 		if (context->kind == DTC_CONTEXT_IRQ || context->kind == DTC_CONTEXT_VECTOR) {
 			state = DTC_STATE_IRQ;
-			ref = context->kind == DTC_CONTEXT_IRQ ? context->value : DTC_NONE;
+			ref = context->name;
 			break;
 		}
 	}
@@ -235,14 +245,47 @@ void dtc_machine_set_process(DtcMachine *m, uint32_t thread, int64_t pid)
 	}
 }
 
-/* Events of this CPU were lost: what ran there since the gap's begin is not known. */
+static int64_t find_gap_of(const GArray *gaps, int64_t since_ns)
+{
+	guint low = 0, high = gaps->len;
+	while (low < high) { /* the first that begins at or after since */
+		guint middle = low + (high - low) / 2;
+		if (g_array_index(gaps, int64_t, middle) < since_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < gaps->len ? g_array_index(gaps, int64_t, low) : DTC_TIME_NONE;
+}
+
+int64_t dtc_machine_find_gap(DtcMachine *m, uint16_t cpu, int64_t since_ns)
+{
+	if (cpu != 0xffff)
+		return cpu < m->gaps->len ? find_gap_of(g_ptr_array_index(m->gaps, cpu), since_ns) : DTC_TIME_NONE;
+	int64_t first_ns = DTC_TIME_NONE;
+	for (guint i = 0; i < m->gaps->len; i++) {
+		int64_t gap_ns = find_gap_of(g_ptr_array_index(m->gaps, i), since_ns);
+		if (gap_ns != DTC_TIME_NONE && (first_ns == DTC_TIME_NONE || gap_ns < first_ns))
+			first_ns = gap_ns;
+	}
+	return first_ns;
+}
+
+/*
+ * Events of this CPU were lost: what ran there since the gap's begin is not known. What else it knew of, threads that
+ * waited or were runnable there, is forgotten when they are next seen (settle_gap in sched.c).
+ */
 static void apply_lost(DtcMachine *m, const struct dtc_event *event)
 {
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	cpu->depth = 0;
+	cpu->last_wake = DTC_NONE;
 	int64_t begin_ns = event->v[DTC_LOST_BEGIN];
 	if (begin_ns == DTC_ABSENT || begin_ns > m->now_ns)
 		begin_ns = m->now_ns;
+	GArray *gaps = g_ptr_array_index(m->gaps, event->cpu);
+	if (!gaps->len || g_array_index(gaps, int64_t, gaps->len - 1) < begin_ns)
+		g_array_append_val(gaps, begin_ns);
 	if (cpu->current == DTC_NONE)
 		return;
 	uint32_t thread = cpu->current;
@@ -308,6 +351,7 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 	case DTC_EVENT_IRQ_EXIT:
 	case DTC_EVENT_SOFTIRQ_ENTRY:
 	case DTC_EVENT_SOFTIRQ_EXIT:
+	case DTC_EVENT_SOFTIRQ_RAISE:
 	case DTC_EVENT_HRTIMER_ENTRY:
 	case DTC_EVENT_HRTIMER_EXIT:
 	case DTC_EVENT_TIMER_ENTRY:
@@ -335,6 +379,8 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 		break;
 	case DTC_EVENT_DUMP_PROCESS:
 	case DTC_EVENT_DUMP_FD:
+	case DTC_EVENT_DUMP_INTERRUPT:
+	case DTC_EVENT_DUMP_BLOCK:
 		dtc_machine_apply_dump(m, event);
 		break;
 	case DTC_EVENT_FAULT_USER:
@@ -363,6 +409,20 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 	}
 }
 
+/*
+ * Without system calls nothing tells when a thread enters and leaves the kernel, and a new child would never have
+ * returned from its fork: all that user threads run counts as user mode, and a finding says so.
+ */
+static void forget_kernel_mode(DtcHistory *h)
+{
+	for (uint32_t i = 0; i < h->intervals->len; i++) {
+		struct dtc_interval *interval = DTC_AT(h->intervals, struct dtc_interval, i);
+		if (interval->state == DTC_STATE_KERNEL &&
+		    !g_array_index(h->threads, struct dtc_thread, interval->thread).is_kernel)
+			interval->state = DTC_STATE_USER;
+	}
+}
+
 DtcHistory *dtc_machine_finish(DtcMachine *m, DtcFindings *findings)
 {
 	DtcHistory *h = m->history;
@@ -372,9 +432,13 @@ DtcHistory *dtc_machine_finish(DtcMachine *m, DtcFindings *findings)
 			task->call = DTC_NONE; /* its record says that it did not return */
 		if (task->freed)
 			continue;
+		dtc_machine_settle_gap(m, i);
+		task = DTC_TASK(m, i);
 		dtc_machine_set_state(m, i, task->state, h->end_ns, task->cpu, task->ref);
 		DTC_THREAD(m, i)->end_ns = MAX(h->end_ns, DTC_THREAD(m, i)->begin_ns);
 	}
+	if (!m->saw_syscall)
+		forget_kernel_mode(h);
 	dtc_packets_seal(h->packets);
 	dtc_machine_place_sockets(m);
 	dtc_history_seal(h);
@@ -397,7 +461,8 @@ DtcHistory *dtc_machine_finish(DtcMachine *m, DtcFindings *findings)
 					 m->headerless_count, m->packet_count);
 		if (!m->saw_syscall)
 			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
-					 "the trace has no system calls: waits are named by their waker alone");
+					 "the trace has no system calls: waits are named by their waker alone, and all "
+					 "that a user thread runs counts as user mode");
 	}
 	m->history = dtc_history_new();
 	return h;

@@ -17,6 +17,8 @@ typedef struct DtcMachine DtcMachine;
  */
 DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader);
 uint32_t dtc_machine_add_call_name(DtcMachine *machine, const char *name);
+/* The kernel's version; a reader's trace tells it, without one (events that no reader made) it is a new one. */
+void dtc_machine_set_kernel(DtcMachine *machine, unsigned long major, unsigned long minor);
 void dtc_machine_free(DtcMachine *machine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcMachine, dtc_machine_free)
 

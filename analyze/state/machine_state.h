@@ -21,6 +21,7 @@ enum dtc_context_kind {
 struct dtc_context {
 	uint8_t kind;
 	uint32_t value;
+	uint32_t name;	 /* string: of an interrupt or vector, or DTC_NONE */
 	uint32_t packet; /* the last packet received inside, or DTC_NONE */
 	uint32_t block;	 /* the last block request that completed inside, or DTC_NONE */
 	int64_t begin_ns;
@@ -41,6 +42,7 @@ struct dtc_cpu {
 	int64_t seen_ns;  /* its last event */
 	guint depth;
 	struct dtc_context stack[DTC_CONTEXT_DEPTH];
+	uint32_t raised;      /* vector of the softirq that was raised here last, or DTC_NONE */
 	uint32_t last_wake;   /* made here, and nothing began or ended since; else DTC_NONE */
 	int64_t left_call_ns; /* when a call returned here last */
 	int64_t fault_ns;     /* the last page fault */
@@ -66,9 +68,15 @@ struct dtc_task {
 	bool is_placed; /* a call of it began or ended in sight: without one it is in user mode */
 };
 
-/* Descriptors of one process. */
+/* Descriptors of one process, or of several that share them (CLONE_FILES). */
 struct dtc_fd_table {
-	GArray *files; /* uint32_t by fd */
+	GArray *fds; /* struct dtc_fd by fd */
+	guint users;
+};
+
+struct dtc_fd {
+	uint32_t file; /* or DTC_NONE */
+	bool closes_on_exec;
 };
 
 struct DtcMachine {
@@ -83,12 +91,15 @@ struct DtcMachine {
 	GHashTable *table_owners; /* file_table_address of the statedump -> pid */
 	GHashTable *named_files;  /* string id of "socket:[inode]" -> file + 1 */
 	GHashTable *blocks;	  /* (device, sector) hash -> request + 1 */
+	GHashTable *irq_names;	  /* number -> string + 1 */
+	GArray *vector_names;	  /* by event name of the reader: uint32_t string, DTC_NONE: not yet asked */
 	GHashTable *queued_works; /* address -> struct dtc_wake: queued, and not yet executed */
 	GHashTable *queued;	  /* skb address -> packet + 1: given to a qdisc, not yet to the device */
 	GHashTable *syns;	  /* (address, port) hash of the peer -> flow + 1 of its last SYN received */
 	int64_t now_ns;
+	GPtrArray *gaps; /* per CPU: GArray of int64_t, when gaps of lost events began */
 	uint64_t sleepers_function; /* of the hrtimers that end sleeps, 0: none was seen yet */
-	uint32_t old_kernel; /* before 4.14: other prev_state bits */
+	uint32_t old_state_max; /* kernels before 4.14: the bit of a preempted thread in prev_state; else 0 */
 	bool saw_waking;
 	uint64_t event_count, packet_count, headerless_count;
 	bool saw_switch, saw_irq, saw_vector, saw_softirq, saw_net, saw_syscall;
@@ -108,6 +119,13 @@ void dtc_machine_set_state(DtcMachine *machine, uint32_t thread, enum dtc_state 
 			   uint32_t ref);
 /* The state of a thread that runs, from its call, the contexts above it and what it is. Sets it. */
 void dtc_machine_set_running(DtcMachine *machine, uint32_t thread, int64_t time_ns, uint32_t cpu);
+/*
+ * A thread that waited or was runnable on a CPU whose events were lost meanwhile may have run there unseen: from the
+ * gap on its state is unknown. To be called before it gets a new one.
+ */
+void dtc_machine_settle_gap(DtcMachine *machine, uint32_t thread);
+/* The first gap since then of a CPU's events, of any CPU's if cpu is 0xffff; DTC_TIME_NONE if there is none. */
+int64_t dtc_machine_find_gap(DtcMachine *machine, uint16_t cpu, int64_t since_ns);
 /* The name a thread bears now, from a field of an event; NULL is ignored. */
 void dtc_machine_observe_name(DtcMachine *machine, uint32_t thread, const char *name, int64_t time_ns);
 void dtc_machine_set_process(DtcMachine *machine, uint32_t thread, int64_t pid);
@@ -145,7 +163,11 @@ uint32_t dtc_machine_add_file(DtcMachine *machine, enum dtc_file_kind kind, uint
 uint32_t dtc_machine_get_file(DtcMachine *machine, uint32_t thread, int64_t fd); /* made if not known */
 uint32_t dtc_machine_find_file(DtcMachine *machine, int32_t pid, int64_t fd);	 /* DTC_NONE if not known */
 void dtc_machine_set_file(DtcMachine *machine, int32_t pid, int64_t fd, uint32_t file);
-void dtc_machine_copy_files(DtcMachine *machine, int32_t from_pid, int32_t to_pid);
+void dtc_machine_set_close_on_exec(DtcMachine *machine, int32_t pid, int64_t fd, bool closes);
+/* For a new process: a copy, or the same table. */
+void dtc_machine_copy_files(DtcMachine *machine, int32_t from_pid, int32_t to_pid, bool shares);
+/* exec: a table of its own, without what closes on exec. */
+void dtc_machine_exec_files(DtcMachine *machine, int32_t pid);
 void dtc_machine_drop_files(DtcMachine *machine, int32_t pid);
 /* At the end: where each socket's byte 0 lies in the sequence space of its flows. */
 void dtc_machine_place_sockets(DtcMachine *machine);

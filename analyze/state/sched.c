@@ -4,22 +4,22 @@
 
 #include <string.h>
 
+#define CLONE_FILES 0x400
 #define CLONE_THREAD 0x10000
 
 /*
  * What a thread is after it was switched out. prev_state is a mask that changed over the years: since 4.14 it is the
  * reported state (bits 0x01 to 0x80) and 0x100 for a preempted thread (include/trace/events/sched.h); before, a set of
- * task state bits with TASK_STATE_MAX (512 to 4096) for a preempted one, and TASK_IDLE as uninterruptible | 0x400.
+ * task state bits with TASK_STATE_MAX for a preempted one. That is 512 before 3.9, where 512 became TASK_PARKED, 1024
+ * before 4.2 (TASK_NOLOAD, with which an uninterruptible kernel thread is idle), 2048 before 4.8 (TASK_NEW), then 4096.
  */
-static enum dtc_state state_after_switch(int64_t prev_state, bool old_kernel)
+static enum dtc_state state_after_switch(int64_t prev_state, uint32_t state_max)
 {
 	if (prev_state == DTC_ABSENT)
 		return DTC_STATE_UNKNOWN;
 	uint64_t mask = (uint64_t)prev_state;
-	if (old_kernel) {
-		if ((mask & 0x402) == 0x402 && !(mask & 0x1800))
-			return DTC_STATE_WAIT_DISK;
-		if (mask & 0x1e00)
+	if (state_max) {
+		if (mask & state_max)
 			return DTC_STATE_PREEMPTED;
 		if (mask & (16 | 32 | 64))
 			return DTC_STATE_EXITED;
@@ -36,6 +36,23 @@ static enum dtc_state state_after_switch(int64_t prev_state, bool old_kernel)
 	if (mask & (0x04 | 0x08))
 		return DTC_STATE_STOPPED;
 	return DTC_STATE_WAIT; /* interruptible, parked, idle */
+}
+
+void dtc_machine_settle_gap(DtcMachine *m, uint32_t thread)
+{
+	struct dtc_task *task = DTC_TASK(m, thread);
+	bool is_off = dtc_state_is_wait(task->state) || task->state == DTC_STATE_RUNQUEUE ||
+		      task->state == DTC_STATE_PREEMPTED;
+	if (!is_off || task->cpu == 0xffff)
+		return;
+	int64_t gap_ns = dtc_machine_find_gap(m, task->cpu, task->since_ns);
+	if (gap_ns == DTC_TIME_NONE)
+		return;
+	if (task->call != DTC_NONE)
+		dtc_machine_close_call(m, thread, DTC_TIME_NONE, DTC_ABSENT);
+	dtc_machine_set_state(m, thread, DTC_STATE_UNKNOWN, gap_ns, 0xffff, DTC_NONE);
+	DTC_TASK(m, thread)->call = DTC_NONE;
+	DTC_TASK(m, thread)->pending_wake = DTC_NONE;
 }
 
 /* A thread that was seen waiting is now seen running or runnable, and nothing told who woke it. */
@@ -110,7 +127,7 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 		task = DTC_TASK(m, previous);
 		enum dtc_state state = DTC_THREAD(m, previous)->idle_cpu >= 0
 					       ? DTC_STATE_PREEMPTED
-					       : state_after_switch(event->v[DTC_SWITCH_PREV_STATE], m->old_kernel);
+					       : state_after_switch(event->v[DTC_SWITCH_PREV_STATE], m->old_state_max);
 		if (cpu->current != previous && task->state != DTC_STATE_UNKNOWN)
 			dtc_machine_set_state(m, previous, DTC_STATE_UNKNOWN, task->since_ns, 0xffff, DTC_NONE);
 		dtc_machine_set_state(m, previous, state, now, (uint16_t)event->cpu, DTC_NONE);
@@ -120,16 +137,24 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 		else if (!dtc_state_is_wait(state))
 			task->pending_wake = DTC_NONE;
 	}
-	if (next != DTC_NONE)
+	if (next != DTC_NONE) {
 		leave_silent_cpu(m, next, event->cpu);
+		dtc_machine_settle_gap(m, next);
+	}
 	cpu = dtc_machine_get_cpu(m, event->cpu);
 	cpu->current = next;
 	if (next != DTC_NONE) {
 		if (DTC_THREAD(m, next)->idle_cpu < 0)
 			dtc_machine_observe_name(m, next, event->text[1], now);
 		struct dtc_task *task = DTC_TASK(m, next);
-		if (dtc_state_is_wait(task->state))
-			task->ref = add_unknown_wake(m, next, now, (uint16_t)event->cpu);
+		if (dtc_state_is_wait(task->state)) {
+			/* the waking was lost with the events of some CPU, or never traced */
+			int64_t gap_ns = dtc_machine_find_gap(m, 0xffff, task->since_ns);
+			if (gap_ns != DTC_TIME_NONE)
+				dtc_machine_set_state(m, next, DTC_STATE_UNKNOWN, gap_ns, 0xffff, DTC_NONE);
+			else
+				task->ref = add_unknown_wake(m, next, now, (uint16_t)event->cpu);
+		}
 		DTC_TASK(m, next)->pending_wake = DTC_NONE;
 		dtc_machine_set_running(m, next, now, event->cpu);
 	}
@@ -144,9 +169,10 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 
 static void wake(DtcMachine *m, const struct dtc_event *event, uint32_t target)
 {
-	struct dtc_task *task = DTC_TASK(m, target);
-	if (task->freed || task->state == DTC_STATE_EXITED)
+	if (DTC_TASK(m, target)->freed || DTC_TASK(m, target)->state == DTC_STATE_EXITED)
 		return;
+	dtc_machine_settle_gap(m, target);
+	const struct dtc_task *task = DTC_TASK(m, target);
 	if (dtc_state_is_wait(task->state) || task->state == DTC_STATE_UNKNOWN) {
 		uint32_t record = dtc_machine_add_wake(m, target, event);
 		make_runnable(m, target, m->now_ns, (uint16_t)event->v[DTC_TASK_TARGET_CPU], record);
@@ -212,8 +238,11 @@ static void apply_fork(DtcMachine *m, const struct dtc_event *event)
 	}
 	dtc_machine_set_process(m, child, pid);
 	/* A vforked or forked process has a table of its own; threads share their process's. */
+	uint32_t clone = DTC_TASK(m, parent)->call;
+	const struct dtc_call *call = clone == DTC_NONE ? NULL : DTC_AT(m->history->calls, struct dtc_call, clone);
 	if (DTC_THREAD(m, child)->pid != DTC_THREAD(m, parent)->pid)
-		dtc_machine_copy_files(m, DTC_THREAD(m, parent)->pid, DTC_THREAD(m, child)->pid);
+		dtc_machine_copy_files(m, DTC_THREAD(m, parent)->pid, DTC_THREAD(m, child)->pid,
+				       call && call->kind == DTC_CALL_FORK && (call->argument & CLONE_FILES));
 	/* runnable at once: sched_wakeup_new follows; without it the child is in the runqueue all the same */
 	struct dtc_wake new_child = { .waking_ns = m->now_ns,
 				      .wakeup_ns = DTC_TIME_NONE,
@@ -227,8 +256,46 @@ static void apply_fork(DtcMachine *m, const struct dtc_event *event)
 	dtc_machine_set_state(m, child, DTC_STATE_RUNQUEUE, m->now_ns, 0xffff, DTC_NONE);
 }
 
+/*
+ * A thread that is not the leader calls exec: all others die, and it goes on under the leader's tid (de_thread,
+ * fs/exec.c). The tid that it had is gone.
+ */
+static void take_leaders_tid(DtcMachine *m, const struct dtc_event *event)
+{
+	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
+	int64_t old_tid = event->v[DTC_TASK_OLD_TID];
+	if (old_tid == DTC_ABSENT || old_tid == event->v[DTC_TASK_TID] || cpu->current == DTC_NONE ||
+	    DTC_THREAD(m, cpu->current)->tid != old_tid)
+		return;
+	uint32_t old = cpu->current, leader = dtc_machine_get_thread(m, event->v[DTC_TASK_TID], event->cpu);
+	if (leader == DTC_NONE)
+		return;
+	uint32_t call = DTC_TASK(m, old)->call;
+	if (call != DTC_NONE) {
+		dtc_machine_close_call(m, old, DTC_TIME_NONE, DTC_ABSENT);
+		DTC_TASK(m, old)->call = DTC_NONE;
+	}
+	dtc_machine_set_state(m, old, DTC_STATE_EXITED, m->now_ns, 0xffff, DTC_NONE);
+	DTC_THREAD(m, old)->end_ns = m->now_ns;
+	DTC_TASK(m, old)->freed = true;
+	struct dtc_task *task = DTC_TASK(m, leader);
+	if (dtc_state_is_wait(task->state))
+		task->ref = add_unknown_wake(m, leader, m->now_ns, (uint16_t)event->cpu);
+	task->freed = false;
+	task->call = DTC_NONE;
+	task->pending_wake = DTC_NONE;
+	task->in_kernel = true; /* in the exec, until it returns */
+	cpu = dtc_machine_get_cpu(m, event->cpu);
+	cpu->current = leader;
+	dtc_machine_set_running(m, leader, m->now_ns, event->cpu);
+	struct dtc_run run = { m->now_ns, leader };
+	GArray *runs = g_ptr_array_index(m->history->runs, event->cpu);
+	g_array_append_val(runs, run);
+}
+
 static void apply_exec(DtcMachine *m, const struct dtc_event *event)
 {
+	take_leaders_tid(m, event);
 	uint32_t thread = dtc_machine_get_thread(m, event->v[DTC_TASK_TID], event->cpu);
 	if (thread == DTC_NONE || !event->text[0])
 		return;
@@ -238,6 +305,8 @@ static void apply_exec(DtcMachine *m, const struct dtc_event *event)
 	DTC_TASK(m, thread)->name_seen_ns = m->now_ns; /* the old name ends here */
 	dtc_machine_observe_name(m, thread, name, m->now_ns);
 	DTC_THREAD(m, thread)->is_kernel = false;
+	dtc_machine_exec_files(m, DTC_THREAD(m, thread)->pid > 0 ? DTC_THREAD(m, thread)->pid
+								  : DTC_THREAD(m, thread)->tid);
 }
 
 void dtc_machine_apply_sched(DtcMachine *m, const struct dtc_event *event)

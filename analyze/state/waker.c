@@ -98,16 +98,22 @@ static bool is_in_user_mode(DtcMachine *m, const struct dtc_cpu *cpu)
 }
 
 /* Whether a wakeup that is logged on this CPU was queued by another one. */
-static bool is_remote(DtcMachine *m, const struct dtc_cpu *cpu, const struct dtc_context *top, uint32_t target)
+static bool is_remote(DtcMachine *m, const struct dtc_cpu *cpu, const struct dtc_context *top)
 {
 	if (top)
 		return is_ipi(top);
 	if (cpu->current == DTC_NONE)
 		return false;
-	if (!is_idle(m, cpu))
-		return !m->saw_vector && is_in_user_mode(m, cpu);
-	/* on the way out of an interrupt, after its exit event, leftover softirqs are given to ksoftirqd */
-	return m->saw_irq && strncmp(get_name(m, target), "ksoftirqd", 9) != 0;
+	return is_idle(m, cpu) ? m->saw_irq : !m->saw_vector && is_in_user_mode(m, cpu);
+}
+
+/*
+ * Softirqs that are left over are given to ksoftirqd, on the way out of an interrupt whose exit was logged already
+ * (irq_exit, kernel/softirq.c), or by a thread that raises one: either way not the thread but the softirq is why.
+ */
+static bool takes_leftover(DtcMachine *m, const struct dtc_cpu *cpu, const struct dtc_context *top, uint32_t target)
+{
+	return !top && cpu->raised != DTC_NONE && strncmp(get_name(m, target), "ksoftirqd/", 10) == 0;
 }
 
 static bool is_same_file(DtcMachine *m, uint32_t a, uint32_t b)
@@ -132,8 +138,8 @@ static int32_t get_process(DtcMachine *m, uint32_t thread)
 static bool is_polled(DtcMachine *m, uint32_t target, uint32_t file, uint32_t flow_in)
 {
 	const struct dtc_fd_table *table = g_hash_table_lookup(m->fd_tables, GINT_TO_POINTER(get_process(m, target)));
-	for (guint i = 0; table && i < table->files->len; i++) {
-		uint32_t own = g_array_index(table->files, uint32_t, i);
+	for (guint i = 0; table && i < table->fds->len; i++) {
+		uint32_t own = g_array_index(table->fds, struct dtc_fd, i).file;
 		if (own == DTC_NONE)
 			continue;
 		if (flow_in != DTC_NONE && g_array_index(m->history->files, struct dtc_file, own).flow_in == flow_in)
@@ -327,11 +333,15 @@ uint32_t dtc_machine_add_wake(DtcMachine *m, uint32_t target, const struct dtc_e
 				 .target = target,
 				 .cpu = (uint16_t)event->cpu };
 	classify(m, cpu, top, &wake);
+	bool is_leftover = takes_leftover(m, cpu, top, target);
 	const struct dtc_task *task = DTC_TASK(m, target);
 	if (top && top->kind == DTC_CONTEXT_HRTIMER && task->call != DTC_NONE &&
 	    DTC_AT(m->history->calls, struct dtc_call, task->call)->kind == DTC_CALL_SLEEP)
 		m->sleepers_function = top->function;
-	if (event->kind == DTC_EVENT_SCHED_WAKEUP && is_remote(m, cpu, top, target)) {
+	if (is_leftover) {
+		wake.waker = DTC_WAKER_SOFTIRQ;
+		wake.ref = cpu->raised;
+	} else if (event->kind == DTC_EVENT_SCHED_WAKEUP && is_remote(m, cpu, top)) {
 		wake.waker = top || is_idle(m, cpu) ? DTC_WAKER_IPI : DTC_WAKER_UNKNOWN;
 		if (cpu->sent_count == 1) {
 			wake.thread = cpu->sent.thread;

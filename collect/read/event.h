@@ -97,7 +97,7 @@ enum {
 	DTC_FAULT_ADDRESS = 0,
 	DTC_FAULT_IP,
 	DTC_FAULT_ERROR,
-	/* VECTOR_* */
+	/* VECTOR_*: text[0] reason (ipi_entry) */
 	DTC_VECTOR_NUMBER = 0,
 	DTC_VECTOR_TYPE, /* enum dtc_vector, from the event's name */
 	/* SYSCALL_ENTRY, SYSCALL_EXIT: text[0] file name (filename, pathname, name, oldname; NULL if none) */

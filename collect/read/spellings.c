@@ -53,7 +53,7 @@ static const struct dtc_field_spelling fault_fields[] = {
 	INTEGER("address", DTC_FAULT_ADDRESS), INTEGER("ip", DTC_FAULT_IP), INTEGER("error_code", DTC_FAULT_ERROR), END,
 };
 static const struct dtc_field_spelling vector_fields[] = {
-	INTEGER("vector", DTC_VECTOR_NUMBER), INTEGER("irq", DTC_VECTOR_NUMBER), END,
+	INTEGER("vector", DTC_VECTOR_NUMBER), INTEGER("irq", DTC_VECTOR_NUMBER), TEXT("reason", 0), END,
 };
 static const struct dtc_field_spelling call_fields[] = {
 	INTEGER("ret", DTC_CALL_RET),

@@ -131,7 +131,8 @@ struct dtc_call {
 	int32_t fd;    /* -1: none */
 	uint8_t kind;  /* enum dtc_call_kind */
 	uint8_t operation; /* FUTEX: the operation without its flags; else 0 */
-	uint8_t spare[2];
+	bool closes_on_exec; /* what it opens, or FD_CLOEXEC as it sets it */
+	uint8_t spare;
 };
 
 enum dtc_file_kind {
@@ -240,6 +241,7 @@ uint32_t dtc_history_get_wake_count(const DtcHistory *history);
 /* All page faults in time order. */
 uint32_t dtc_history_get_fault_count(const DtcHistory *history);
 const struct dtc_fault *dtc_history_get_fault(const DtcHistory *history, uint32_t fault);
+uint32_t dtc_history_get_call_count(const DtcHistory *history);
 const struct dtc_call *dtc_history_get_call(const DtcHistory *history, uint32_t call);
 /* The last call of the thread that began at or before time, or DTC_NONE. Calls of a thread have consecutive ids. */
 uint32_t dtc_history_find_call(const DtcHistory *history, uint32_t thread, int64_t time_ns);
@@ -251,6 +253,8 @@ const uint32_t *dtc_history_get_file_calls(const DtcHistory *history, uint32_t f
 uint32_t dtc_history_find_file_of_flow(const DtcHistory *history, uint32_t flow_out);
 uint32_t dtc_history_get_block_request_count(const DtcHistory *history);
 const struct dtc_block_request *dtc_history_get_block_request(const DtcHistory *history, uint32_t request);
+/* "vda", as the state dump names it, or NULL. Borrowed. */
+const char *dtc_history_get_device_name(const DtcHistory *history, uint32_t device);
 /* What the worker executed just before that time, or NULL: nothing, or it is no worker. */
 const struct dtc_work *dtc_history_find_work(const DtcHistory *history, uint32_t worker, int64_t time_ns);
 guint dtc_history_get_cpu_count(const DtcHistory *history);

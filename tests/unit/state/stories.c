@@ -318,6 +318,58 @@ static void test_lost_events(void)
 	story_clear(&s);
 }
 
+/*
+ * Events are lost in the middle of a wait. On the CPU where the thread waited: it may have run there unseen, so its
+ * state and its call are unknown from the gap on. On another one: the wait goes on if its end was seen; if not, the
+ * waking was lost.
+ */
+static void test_lost_in_wait(gconstpointer data)
+{
+	int variant = GPOINTER_TO_INT(data);
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 0, 1, 0, "swapper/1", RUN, 12, "c");
+	story_enter(&s, 10, 0, "read", 3);
+	story_switch(&s, 15, 0, 10, "a", SLEEP, 11, "b");
+	story_lost(&s, 20, 60, variant ? 1 : 0);
+	if (variant < 2)
+		story_task(&s, DTC_EVENT_SCHED_WAKING, 80, variant ? 0 : 1, 10, "a", 0);
+	story_switch(&s, 90, 0, 11, "b", SLEEP, 10, "a");
+	story_leave(&s, 95, 0, "read", 1);
+	story_switch(&s, 99, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	const struct dtc_interval *wait = story_interval(&s, 10, 20);
+	g_assert_cmpint(wait->state, ==, DTC_STATE_WAIT);
+	g_assert_cmpint(wait->end_ns, ==, variant == 1 ? 80 : 20);
+	g_assert_cmpint(story_interval(&s, 10, 70)->state, ==, variant == 1 ? DTC_STATE_WAIT : DTC_STATE_UNKNOWN);
+	g_assert_cmpint(story_interval(&s, 10, 90)->state, ==,
+			variant == 2 ? DTC_STATE_UNKNOWN : DTC_STATE_RUNQUEUE);
+	uint32_t thread = dtc_history_find_thread(s.history, 10, 5);
+	const struct dtc_call *read = dtc_history_get_call(s.history, dtc_history_find_call(s.history, thread, 12));
+	g_assert_cmpint(read->end_ns, ==, variant ? 95 : DTC_TIME_NONE);
+	story_clear(&s);
+}
+
+/* What ksoftirqd is given was raised by a softirq, not by the thread in whose interrupt's exit it is woken. */
+static void test_leftover_softirq(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 14, "ksoftirqd/0");
+	story_switch(&s, 5, 0, 14, "ksoftirqd/0", SLEEP, 10, "a");
+	story_context(&s, DTC_EVENT_SOFTIRQ_ENTRY, 10, 0, 1, NULL);
+	story_context(&s, DTC_EVENT_SOFTIRQ_RAISE, 12, 0, 3, NULL);
+	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 15, 0, 1, NULL);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 16, 0, 14, "ksoftirqd/0", 0);
+	story_switch(&s, 20, 0, 10, "a", RUN, 14, "ksoftirqd/0");
+	story_end(&s);
+	const struct dtc_wake *wake = wake_of(&s, 14, 16);
+	g_assert_cmpint(wake->waker, ==, DTC_WAKER_SOFTIRQ);
+	g_assert_cmpuint(wake->ref, ==, 3);
+	story_clear(&s);
+}
+
 /* One CPU's stream ends early: the thread it ran shows up on the other; what it did in between is unknown. */
 static void test_silent_cpu(void)
 {
@@ -462,6 +514,10 @@ int main(int argc, char **argv)
 	g_test_add_func("/state/packet-wakes-two", test_packet_wakes_two);
 	g_test_add_func("/state/disk", test_disk);
 	g_test_add_func("/state/lost-events", test_lost_events);
+	g_test_add_data_func("/state/lost-in-wait/its-cpu", GINT_TO_POINTER(0), test_lost_in_wait);
+	g_test_add_data_func("/state/lost-in-wait/another-cpu", GINT_TO_POINTER(1), test_lost_in_wait);
+	g_test_add_data_func("/state/lost-in-wait/the-waking", GINT_TO_POINTER(2), test_lost_in_wait);
+	g_test_add_func("/state/leftover-softirq", test_leftover_softirq);
 	g_test_add_func("/state/silent-cpu", test_silent_cpu);
 	g_test_add_func("/state/only-read", test_only_read);
 	g_test_add_func("/state/pid-reuse", test_pid_reuse);

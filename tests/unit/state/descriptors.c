@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a descriptor stands for: through dup, pipe, fork, exec and shared tables. */
+#include "tests/support/story.h"
+
+#define RUN 0
+#define SLEEP 1
+#define CLOEXEC 02000000
+
+/* A call with an argument in one slot (DTC_EVENT_SLOTS: none) that returns at once; gives its entry's time. */
+static int64_t call_with(struct story *s, int64_t *t, const char *name, int64_t fd, int slot, int64_t argument,
+			 int64_t result)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, *t, 0);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, name);
+	e.v[DTC_CALL_FD] = fd < 0 ? DTC_ABSENT : fd;
+	if (slot < DTC_EVENT_SLOTS)
+		e.v[slot] = argument;
+	e.text[0] = strcmp(name, "openat") == 0 ? "/etc/thing" : NULL;
+	dtc_machine_apply(s->machine, &e);
+	story_leave(s, *t + 1, 0, name, result);
+	*t += 2;
+	return *t - 2;
+}
+
+static void make_pair(struct story *s, int64_t *t, const char *name, int64_t flags, int64_t a, int64_t b)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, *t, 0);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, name);
+	e.v[DTC_CALL_FLAGS] = flags;
+	dtc_machine_apply(s->machine, &e);
+	e = story_event(DTC_EVENT_SYSCALL_EXIT, *t + 1, 0);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, name);
+	e.v[DTC_CALL_RET] = 0;
+	e.v[DTC_CALL_FD] = a;
+	e.v[DTC_CALL_FD2] = b;
+	dtc_machine_apply(s->machine, &e);
+	*t += 2;
+}
+
+static uint32_t find_file(const struct story *s, int tid, int64_t t)
+{
+	uint32_t thread = dtc_history_find_thread(s->history, tid, t);
+	return dtc_history_get_call(s->history, dtc_history_find_call(s->history, thread, t))->file;
+}
+
+static const char *get_name(const struct story *s, int tid, int64_t t)
+{
+	uint32_t file = find_file(s, tid, t);
+	return file == DTC_NONE
+		       ? NULL
+		       : dtc_history_get_string(s->history, dtc_history_get_file(s->history, file)->name);
+}
+
+static void fork_with(struct story *s, int64_t *t, int64_t flags, int parent, int child)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, *t, 0);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, "clone");
+	e.v[DTC_CALL_FLAGS] = flags;
+	dtc_machine_apply(s->machine, &e);
+	story_fork(s, *t + 1, 0, parent, parent, child, child, "a");
+	story_leave(s, *t + 2, 0, "clone", child);
+	*t += 3;
+}
+
+static void switch_to(struct story *s, int64_t *t, int from, int to)
+{
+	story_switch(s, *t, 0, from, "a", RUN, to, "a");
+	story_leave(s, *t + 1, 0, "clone", 0); /* a child returns from its fork */
+	*t += 2;
+}
+
+static void exec(struct story *s, int64_t *t, int tid)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SCHED_EXEC, *t, 0);
+	e.v[DTC_TASK_TID] = e.v[DTC_TASK_OLD_TID] = tid;
+	e.text[0] = "/usr/bin/other";
+	dtc_machine_apply(s->machine, &e);
+	*t += 1;
+}
+
+static void test_dup(void)
+{
+	struct story s;
+	int64_t t = 10;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	call_with(&s, &t, "openat", -1, DTC_CALL_FLAGS, 0, 3);
+	call_with(&s, &t, "dup", 3, DTC_EVENT_SLOTS, 0, 4);
+	call_with(&s, &t, "dup2", 3, DTC_EVENT_SLOTS, 0, 9);
+	call_with(&s, &t, "fcntl", 3, DTC_CALL_OP, 1030, 12);
+	call_with(&s, &t, "close", 3, DTC_EVENT_SLOTS, 0, 0);
+	int64_t through_dup = call_with(&s, &t, "read", 4, DTC_EVENT_SLOTS, 0, 1);
+	int64_t through_dup2 = call_with(&s, &t, "read", 9, DTC_EVENT_SLOTS, 0, 1);
+	int64_t through_fcntl = call_with(&s, &t, "read", 12, DTC_EVENT_SLOTS, 0, 1);
+	int64_t through_closed = call_with(&s, &t, "read", 3, DTC_EVENT_SLOTS, 0, 1);
+	int64_t failed = call_with(&s, &t, "openat", -1, DTC_CALL_FLAGS, 0, -2);
+	story_end(&s);
+	g_assert_cmpstr(get_name(&s, 10, through_dup), ==, "/etc/thing");
+	g_assert_cmpuint(find_file(&s, 10, through_dup2), ==, find_file(&s, 10, through_dup));
+	g_assert_cmpuint(find_file(&s, 10, through_fcntl), ==, find_file(&s, 10, through_dup));
+	g_assert_cmpstr(get_name(&s, 10, through_closed), !=, "/etc/thing");
+	g_assert_cmpuint(find_file(&s, 10, failed), ==, DTC_NONE);
+	story_clear(&s);
+}
+
+/* Both ends of a pipe know each other, and still do in a child. */
+static void test_pipe_in_child(void)
+{
+	struct story s;
+	int64_t t = 10;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	make_pair(&s, &t, "pipe2", 0, 5, 6);
+	make_pair(&s, &t, "socketpair", 0, 7, 8);
+	int64_t written = call_with(&s, &t, "write", 6, DTC_EVENT_SLOTS, 0, 1);
+	int64_t sent = call_with(&s, &t, "sendto", 7, DTC_EVENT_SLOTS, 0, 1);
+	fork_with(&s, &t, 0x1200011, 10, 20);
+	switch_to(&s, &t, 10, 20);
+	call_with(&s, &t, "close", 6, DTC_EVENT_SLOTS, 0, 0);
+	int64_t read = call_with(&s, &t, "read", 5, DTC_EVENT_SLOTS, 0, 1);
+	int64_t received = call_with(&s, &t, "recvfrom", 8, DTC_EVENT_SLOTS, 0, 1);
+	switch_to(&s, &t, 20, 10);
+	int64_t still = call_with(&s, &t, "write", 6, DTC_EVENT_SLOTS, 0, 1); /* the child closed only its own */
+	story_end(&s);
+	uint32_t end = find_file(&s, 20, read);
+	g_assert_cmpuint(dtc_history_get_file(s.history, end)->peer, ==, find_file(&s, 10, written));
+	g_assert_cmpint(dtc_history_get_file(s.history, end)->kind, ==, DTC_FILE_PIPE);
+	g_assert_cmpuint(find_file(&s, 10, still), ==, find_file(&s, 10, written));
+	end = find_file(&s, 20, received);
+	g_assert_cmpuint(dtc_history_get_file(s.history, end)->peer, ==, find_file(&s, 10, sent));
+	story_clear(&s);
+}
+
+/* exec closes what was opened so, or was set so since; everything else stays. */
+static void test_close_on_exec(void)
+{
+	struct story s;
+	int64_t t = 10;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	call_with(&s, &t, "openat", -1, DTC_CALL_FLAGS, CLOEXEC, 3);
+	call_with(&s, &t, "openat", -1, DTC_CALL_FLAGS, 0, 4);
+	call_with(&s, &t, "socket", -1, DTC_CALL_OP, 1 | CLOEXEC, 5);
+	call_with(&s, &t, "eventfd2", -1, DTC_CALL_FLAGS, CLOEXEC, 6);
+	make_pair(&s, &t, "pipe2", CLOEXEC, 7, 8);
+	call_with(&s, &t, "openat", -1, DTC_CALL_FLAGS, 0, 9);
+	struct dtc_event set = story_event(DTC_EVENT_SYSCALL_ENTRY, t, 0);
+	set.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s.machine, "fcntl");
+	set.v[DTC_CALL_FD] = 9;
+	set.v[DTC_CALL_OP] = 2; /* F_SETFD */
+	set.v[DTC_CALL_VALUE] = 1;
+	dtc_machine_apply(s.machine, &set);
+	story_leave(&s, t + 1, 0, "fcntl", 0);
+	t += 2;
+	call_with(&s, &t, "dup", 3, DTC_EVENT_SLOTS, 0, 10); /* a copy does not close */
+	exec(&s, &t, 10);
+	int64_t at[11];
+	for (int fd = 3; fd <= 10; fd++)
+		at[fd] = call_with(&s, &t, "read", fd, DTC_EVENT_SLOTS, 0, 1);
+	story_end(&s);
+	for (int fd = 3; fd <= 10; fd++) {
+		bool stays = fd == 4 || fd == 10;
+		g_assert_cmpstr(get_name(&s, 10, at[fd]), ==, stays ? "/etc/thing" : "");
+	}
+	story_clear(&s);
+}
+
+/* CLONE_FILES: one table, until one of the two calls exec. */
+static void test_shared_table(void)
+{
+	struct story s;
+	int64_t t = 10;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	fork_with(&s, &t, 0x400 | 0x11, 10, 20);
+	call_with(&s, &t, "openat", -1, DTC_CALL_FLAGS, 0, 3);
+	switch_to(&s, &t, 10, 20);
+	int64_t shared = call_with(&s, &t, "read", 3, DTC_EVENT_SLOTS, 0, 1);
+	exec(&s, &t, 20);
+	call_with(&s, &t, "close", 3, DTC_EVENT_SLOTS, 0, 0);
+	story_task(&s, DTC_EVENT_SCHED_EXIT, t++, 0, 20, "a", 0);
+	story_switch(&s, t++, 0, 20, "a", 0x10, 10, "a");
+	int64_t own = call_with(&s, &t, "read", 3, DTC_EVENT_SLOTS, 0, 1);
+	story_end(&s);
+	g_assert_cmpstr(get_name(&s, 20, shared), ==, "/etc/thing");
+	g_assert_cmpstr(get_name(&s, 10, own), ==, "/etc/thing");
+	story_clear(&s);
+}
+
+/* A file that was open before the trace is named by the state dump, and each kind of event descriptor by its call. */
+static void test_names(void)
+{
+	static const char *const events[] = { "eventfd2",      "epoll_create1", "timerfd_create", "signalfd4",
+					      "inotify_init1", "memfd_create",	"pidfd_open" };
+	struct story s;
+	int64_t t = 10;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	struct dtc_event dump = story_event(DTC_EVENT_DUMP_FD, 5, 0);
+	dump.v[DTC_DUMP_FD_PID] = 10;
+	dump.v[DTC_DUMP_FD_NUMBER] = 3;
+	dump.text[0] = "/var/log/old";
+	dtc_machine_apply(s.machine, &dump);
+	int64_t dumped = call_with(&s, &t, "write", 3, DTC_EVENT_SLOTS, 0, 1);
+	int64_t at[G_N_ELEMENTS(events)];
+	for (guint i = 0; i < G_N_ELEMENTS(events); i++) {
+		call_with(&s, &t, events[i], -1, DTC_EVENT_SLOTS, 0, 20 + (int)i);
+		at[i] = call_with(&s, &t, "read", 20 + (int)i, DTC_EVENT_SLOTS, 0, 1);
+	}
+	story_end(&s);
+	g_assert_cmpstr(get_name(&s, 10, dumped), ==, "/var/log/old");
+	for (guint i = 0; i < G_N_ELEMENTS(events); i++) {
+		g_assert_cmpstr(get_name(&s, 10, at[i]), ==, events[i]);
+		uint32_t file = find_file(&s, 10, at[i]);
+		g_assert_cmpint(dtc_history_get_file(s.history, file)->kind, ==, DTC_FILE_EVENT);
+	}
+	story_clear(&s);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/descriptors/dup", test_dup);
+	g_test_add_func("/descriptors/pipe-in-child", test_pipe_in_child);
+	g_test_add_func("/descriptors/close-on-exec", test_close_on_exec);
+	g_test_add_func("/descriptors/shared-table", test_shared_table);
+	g_test_add_func("/descriptors/names", test_names);
+	return g_test_run();
+}
