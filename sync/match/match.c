@@ -18,9 +18,13 @@
 #define COMPARED_MAX 256
 /* From this many uses of the same ports on they are found by a table. */
 #define INDEXED_GENERATIONS 8
+/* Bits, by which ports of streams without a partner are told apart. */
+#define PORTS_PLACES (1u << 20)
 
+/* All streams with the same ends: a run of the matcher's list, grouped by node, ascending. */
 struct flow_group {
-	GArray *streams; /* struct dtc_stream, grouped by node, ascending */
+	struct dtc_stream *streams; /* borrowed */
+	guint count;
 };
 
 /* The streams of one node in a group, and what is asked about them again and again: ports are used many times. */
@@ -37,8 +41,8 @@ struct matcher {
 	const struct dtc_match_source *sources;
 	guint count;
 	DtcMatches *matches;
-	GHashTable *group_by_key; /* 40 bytes -> struct flow_group, owned by groups */
-	GPtrArray *groups;
+	const DtcPackets **chosen; /* node * 2 + direction; borrowed packets, or NULL */
+	GArray *streams; /* struct dtc_stream; once all are there in the order of their ends */
 	GHashTable *node_by_address; /* struct address_key -> node + 1, or 0 if several claim it */
 	uint32_t seed; /* of all hashes: who writes a recording must not choose the buckets */
 };
@@ -48,31 +52,12 @@ struct address_key {
 	uint8_t address[16];
 };
 
-struct group_key {
-	uint32_t seed;
-	uint8_t source[16];
-	uint8_t destination[16];
-	uint16_t source_port;
-	uint16_t destination_port;
-	uint32_t protocol;
-};
-
 static guint hash_bytes(const uint8_t *bytes, guint count)
 {
 	guint hash = 2166136261u;
 	for (guint i = 0; i < count; i++)
 		hash = (hash ^ bytes[i]) * 16777619u;
 	return hash;
-}
-
-static guint hash_key(gconstpointer key)
-{
-	return hash_bytes(key, sizeof(struct group_key));
-}
-
-static gboolean equal_keys(gconstpointer left, gconstpointer right)
-{
-	return memcmp(left, right, sizeof(struct group_key)) == 0;
 }
 
 static guint hash_address(gconstpointer key)
@@ -98,13 +83,6 @@ static gpointer scatter(const struct matcher *matcher, uint32_t number)
 	number = (number ^ matcher->seed) * 0x9e3779b1u;
 	number = (number ^ number >> 15) * 0x85ebca6bu;
 	return GUINT_TO_POINTER(number ^ number >> 13);
-}
-
-static void group_free(gpointer data)
-{
-	struct flow_group *group = data;
-	g_array_unref(group->streams);
-	g_free(group);
 }
 
 static bool is_loopback_address(const uint8_t address[16])
@@ -173,62 +151,111 @@ static void choose_sources(struct matcher *matcher, guint node, const DtcPackets
 
 /* --- streams ---------------------------------------------------------------------------------------------------- */
 
-static void add_stream(struct matcher *matcher, const struct dtc_stream *stream, const struct dtc_flow *flow)
+static const DtcPackets *get_packets(const struct matcher *matcher, const struct dtc_stream *stream)
 {
-	struct group_key key = { .seed = matcher->seed, .protocol = flow->protocol };
-	memcpy(key.source, flow->source, 16);
-	memcpy(key.destination, flow->destination, 16);
-	key.source_port = flow->source_port;
-	key.destination_port = flow->destination_port;
-	struct flow_group *group = g_hash_table_lookup(matcher->group_by_key, &key);
-	if (!group) {
-		group = g_new0(struct flow_group, 1);
-		group->streams = g_array_new(FALSE, FALSE, sizeof(struct dtc_stream));
-		g_hash_table_insert(matcher->group_by_key, g_memdup2(&key, sizeof(key)), group);
-		g_ptr_array_add(matcher->groups, group);
+	return matcher->chosen[stream->node * 2 + stream->is_received];
+}
+
+static const struct dtc_flow *get_flow(const struct matcher *matcher, const struct dtc_stream *stream)
+{
+	return dtc_packets_get_flow(get_packets(matcher, stream), stream->flow);
+}
+
+static void get_seen(const struct matcher *matcher, const struct dtc_stream *stream, guint limit, GArray *seen)
+{
+	bool converts = stream->is_capture && matcher->sources[stream->node].kernel;
+	dtc_stream_get_seen(stream, get_packets(matcher, stream),
+			    converts ? dtc_matches_get_relation(matcher->matches, stream->node) : NULL, limit, seen);
+}
+
+static guint64 hash_ends(const struct dtc_flow *flow)
+{
+	guint64 words[5] = { [4] = (guint64)flow->source_port << 32 | (guint64)flow->destination_port << 8 |
+				   flow->protocol };
+	guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
+	memcpy(words, flow->source, 16);
+	memcpy(words + 2, flow->destination, 16);
+	for (guint i = 0; i < G_N_ELEMENTS(words); i++) {
+		hash = (hash ^ words[i]) * G_GUINT64_CONSTANT(0x9fb21c651e98df25);
+		hash ^= hash >> 32;
 	}
-	g_array_append_val(group->streams, *stream);
+	return hash;
+}
+
+static int compare_ends(const struct dtc_flow *p, const struct dtc_flow *q)
+{
+	int order = memcmp(p->source, q->source, 16);
+	if (!order)
+		order = memcmp(p->destination, q->destination, 16);
+	if (!order)
+		order = (p->source_port > q->source_port) - (p->source_port < q->source_port);
+	if (!order)
+		order = (p->destination_port > q->destination_port) - (p->destination_port < q->destination_port);
+	return order ? order : (p->protocol > q->protocol) - (p->protocol < q->protocol);
+}
+
+/* By hash, which spares most looks at the flows; the hash is not seeded, since sorting has no buckets to be chosen. */
+static int compare_places(gconstpointer left, gconstpointer right, gpointer data)
+{
+	const struct dtc_stream *p = left, *q = right;
+	if (p->key_hash != q->key_hash)
+		return p->key_hash < q->key_hash ? -1 : 1;
+	int order = compare_ends(get_flow(data, p), get_flow(data, q));
+	if (order)
+		return order;
+	if (p->node != q->node)
+		return p->node < q->node ? -1 : 1;
+	if (p->is_received != q->is_received)
+		return p->is_received ? 1 : -1;
+	return (p->flow > q->flow) - (p->flow < q->flow);
 }
 
 static void collect_streams(struct matcher *matcher, guint node, DtcFindings *findings)
 {
-	const DtcPackets *chosen[2];
+	const DtcPackets **chosen = &matcher->chosen[node * 2];
 	choose_sources(matcher, node, chosen, findings);
-	struct dtc_relation *relation = dtc_matches_get_relation(matcher->matches, node);
 	for (guint d = 0; d < 2; d++) {
 		uint32_t count = chosen[d] ? dtc_packets_get_flow_count(chosen[d]) : 0;
-		bool converts = matcher->sources[node].kernel && chosen[d] == matcher->sources[node].capture;
 		for (uint32_t id = 0; id < count; id++) {
 			const struct dtc_flow *flow = dtc_packets_get_flow(chosen[d], id);
-			struct dtc_stream stream = { .node = node, .direction = (enum dtc_direction)d,
-						     .packets = chosen[d], .flow = id,
-						     .relation = converts ? relation : NULL };
+			struct dtc_stream stream = { .key_hash = hash_ends(flow), .node = node, .flow = id,
+						     .is_received = d == DTC_RECEIVED,
+						     .is_capture = chosen[d] == matcher->sources[node].capture };
 			if (!flow->packet_count || is_loopback_address(flow->source) ||
 			    is_loopback_address(flow->destination))
 				continue;
-			dtc_stream_choose_interface(&stream);
+			dtc_stream_choose_interface(&stream, chosen[d]);
 			if (stream.packet_count)
-				add_stream(matcher, &stream, flow);
+				g_array_append_val(matcher->streams, stream);
 		}
 	}
 }
 
+/* The group that begins at place first of the sorted streams; false at the end. */
+static bool get_group(const struct matcher *matcher, guint first, struct flow_group *ret_group)
+{
+	struct dtc_stream *streams = (struct dtc_stream *)(void *)matcher->streams->data;
+	guint end = first;
+	if (first == matcher->streams->len)
+		return false;
+	while (end < matcher->streams->len && streams[end].key_hash == streams[first].key_hash &&
+	       compare_ends(get_flow(matcher, &streams[end]), get_flow(matcher, &streams[first])) == 0)
+		end++;
+	*ret_group = (struct flow_group){ streams + first, end - first };
+	return true;
+}
+
 static struct dtc_stream *get_stream(const struct flow_group *group, guint index)
 {
-	return &g_array_index(group->streams, struct dtc_stream, index);
+	return &group->streams[index];
 }
 
-static bool node_has(const struct flow_group *group, guint node, enum dtc_direction direction)
+static bool node_has(const struct flow_group *group, guint node, bool is_received)
 {
-	for (guint i = 0; i < group->streams->len; i++)
-		if (get_stream(group, i)->node == node && get_stream(group, i)->direction == direction)
+	for (guint i = 0; i < group->count; i++)
+		if (get_stream(group, i)->node == node && get_stream(group, i)->is_received == is_received)
 			return true;
 	return false;
-}
-
-static const struct dtc_flow *get_flow(const struct dtc_stream *stream)
-{
-	return dtc_packets_get_flow(stream->packets, stream->flow);
 }
 
 static void compare_streams(struct matcher *matcher, struct dtc_stream *from, struct dtc_stream *to)
@@ -236,11 +263,12 @@ static void compare_streams(struct matcher *matcher, struct dtc_stream *from, st
 	g_autoptr(GArray) sent = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
 	g_autoptr(GArray) received = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
 	struct dtc_stream_result result;
-	const struct dtc_flow *flow = get_flow(from);
-	dtc_stream_get_seen(from, sent);
-	dtc_stream_get_seen(to, received);
-	dtc_stream_compare(sent, received, flow->protocol, flow->protocol == PROTOCOL_TCP, matcher->matches, from->node,
-			   to->node, &result);
+	const struct dtc_flow *flow = get_flow(matcher, from);
+	get_seen(matcher, from, G_MAXUINT, sent);
+	get_seen(matcher, to, G_MAXUINT, received);
+	dtc_stream_compare(&(struct dtc_sightings){ get_packets(matcher, from), sent },
+			   &(struct dtc_sightings){ get_packets(matcher, to), received }, flow->protocol,
+			   flow->protocol == PROTOCOL_TCP, matcher->matches, from->node, to->node, &result);
 	dtc_matches_add_unmatched(matcher->matches, from->node, to->node, result.unmatched_sent);
 	dtc_matches_add_unmatched(matcher->matches, to->node, from->node, result.unmatched_received);
 	dtc_matches_add_ambiguous(matcher->matches, from->node, to->node,
@@ -249,18 +277,21 @@ static void compare_streams(struct matcher *matcher, struct dtc_stream *from, st
 }
 
 /* How many of the first packets of both streams are the same; both lists are short. */
-static guint count_common(const struct dtc_stream *one, const struct dtc_stream *other)
+static guint count_common(const struct matcher *matcher, const struct dtc_stream *one, const struct dtc_stream *other)
 {
 	g_autoptr(GArray) a = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
 	g_autoptr(GArray) b = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
-	dtc_stream_get_seen(one, a);
-	dtc_stream_get_seen(other, b);
+	get_seen(matcher, one, SAMPLE_PACKETS, a);
+	get_seen(matcher, other, SAMPLE_PACKETS, b);
 	guint common = 0;
-	for (guint i = 0; i < MIN(a->len, SAMPLE_PACKETS); i++) {
-		const struct dtc_seen *p = &g_array_index(a, struct dtc_seen, i);
-		for (guint k = 0; k < MIN(b->len, SAMPLE_PACKETS); k++) {
-			const struct dtc_seen *q = &g_array_index(b, struct dtc_seen, k);
-			if (p->seq == q->seq && p->ack == q->ack && (!p->tsval || !q->tsval || p->tsval == q->tsval)) {
+	for (guint i = 0; i < a->len; i++) {
+		const struct dtc_packet *p =
+			dtc_packets_get(get_packets(matcher, one), g_array_index(a, struct dtc_seen, i).packet);
+		for (guint k = 0; k < b->len; k++) {
+			const struct dtc_packet *q = dtc_packets_get(get_packets(matcher, other),
+								     g_array_index(b, struct dtc_seen, k).packet);
+			if (p->seq == q->seq && p->ack == q->ack &&
+			    (!p->has_timestamps || !q->has_timestamps || p->tsval == q->tsval)) {
 				common++;
 				break;
 			}
@@ -279,7 +310,7 @@ static struct dtc_stream *find_counterpart(const struct matcher *matcher, const 
 {
 	struct dtc_stream *best = NULL, *only = NULL;
 	guint best_common = 0, candidates = 0, compared = 0;
-	const struct dtc_flow *flow = get_flow(from);
+	const struct dtc_flow *flow = get_flow(matcher, from);
 	if (flow->has_isn && node->by_isn) {
 		struct dtc_stream *to = g_hash_table_lookup(node->by_isn, scatter(matcher, flow->isn));
 		if (to || !node->without_isn)
@@ -287,9 +318,9 @@ static struct dtc_stream *find_counterpart(const struct matcher *matcher, const 
 	}
 	for (guint i = node->first; i < node->end && compared < COMPARED_MAX; i++) {
 		struct dtc_stream *to = get_stream(group, i);
-		if (to->direction != DTC_RECEIVED)
+		if (!to->is_received)
 			continue;
-		const struct dtc_flow *other = get_flow(to);
+		const struct dtc_flow *other = get_flow(matcher, to);
 		candidates++;
 		only = to;
 		if (flow->has_isn && other->has_isn) {
@@ -303,7 +334,7 @@ static struct dtc_stream *find_counterpart(const struct matcher *matcher, const 
 		if (from_generations > 1 || candidates > 1) {
 			if (to->used)
 				continue;
-			guint common = count_common(from, to);
+			guint common = count_common(matcher, from, to);
 			compared++;
 			if (common > best_common) {
 				best = to;
@@ -318,21 +349,21 @@ static struct dtc_stream *find_counterpart(const struct matcher *matcher, const 
 static GArray *index_nodes(const struct matcher *matcher, const struct flow_group *group)
 {
 	GArray *nodes = g_array_new(FALSE, FALSE, sizeof(struct node_streams));
-	for (guint i = 0; i < group->streams->len;) {
+	for (guint i = 0; i < group->count;) {
 		struct node_streams node = { .node = get_stream(group, i)->node, .first = i };
-		for (; i < group->streams->len && get_stream(group, i)->node == node.node; i++) {
-			bool is_received = get_stream(group, i)->direction == DTC_RECEIVED;
-			node.counts[get_stream(group, i)->direction]++;
-			node.without_isn += is_received && !get_flow(get_stream(group, i))->has_isn;
+		for (; i < group->count && get_stream(group, i)->node == node.node; i++) {
+			bool is_received = get_stream(group, i)->is_received;
+			node.counts[is_received ? DTC_RECEIVED : DTC_SENT]++;
+			node.without_isn += is_received && !get_flow(matcher, get_stream(group, i))->has_isn;
 		}
 		node.end = i;
 		if (node.counts[DTC_RECEIVED] >= INDEXED_GENERATIONS) {
 			node.by_isn = g_hash_table_new(NULL, NULL);
 			for (guint k = node.end; k-- > node.first;) { /* of equal numbers the first stays */
 				struct dtc_stream *stream = get_stream(group, k);
-				if (stream->direction == DTC_RECEIVED && get_flow(stream)->has_isn)
-					g_hash_table_insert(node.by_isn, scatter(matcher, get_flow(stream)->isn),
-							    stream);
+				if (stream->is_received && get_flow(matcher, stream)->has_isn)
+					g_hash_table_insert(node.by_isn,
+							    scatter(matcher, get_flow(matcher, stream)->isn), stream);
 			}
 		}
 		g_array_append_val(nodes, node);
@@ -345,7 +376,7 @@ static void match_group(struct matcher *matcher, const struct flow_group *group)
 	g_autoptr(GArray) nodes = NULL;
 	/* the common case by far: traffic with somebody who is not traced */
 	bool several = false;
-	for (guint i = 1; i < group->streams->len && !several; i++)
+	for (guint i = 1; i < group->count && !several; i++)
 		several = get_stream(group, i)->node != get_stream(group, 0)->node;
 	if (!several)
 		return;
@@ -355,7 +386,7 @@ static void match_group(struct matcher *matcher, const struct flow_group *group)
 		bool is_origin = !sender->counts[DTC_RECEIVED];
 		for (guint i = sender->first; i < sender->end; i++) {
 			struct dtc_stream *from = get_stream(group, i);
-			for (guint k = 0; k < nodes->len && from->direction == DTC_SENT; k++) {
+			for (guint k = 0; k < nodes->len && !from->is_received; k++) {
 				const struct node_streams *receiver = &g_array_index(nodes, struct node_streams, k);
 				if (k == n || !receiver->counts[DTC_RECEIVED] ||
 				    (!is_origin && receiver->counts[DTC_SENT]))
@@ -377,11 +408,9 @@ static GArray *get_bare(const DtcPackets *packets, enum dtc_direction direction)
 	uint32_t count = packets ? dtc_packets_get_count(packets) : 0;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_packet *packet = dtc_packets_get(packets, i);
-		if (!is_bare(packet) || packet->direction != direction)
-			continue;
-		struct dtc_seen item = { .ns = packet->time_ns, .seq = packet->seq, .ack = packet->ack,
-					 .window = packet->window, .tcp_flags = packet->tcp_flags };
-		g_array_append_val(seen, item);
+		struct dtc_seen item = { .ns = packet->time_ns, .packet = i };
+		if (is_bare(packet) && packet->direction == direction)
+			g_array_append_val(seen, item);
 	}
 	return seen;
 }
@@ -390,15 +419,19 @@ static GArray *get_bare(const DtcPackets *packets, enum dtc_direction direction)
 static void match_bare(struct matcher *matcher)
 {
 	for (guint a = 0; a < matcher->count; a++) {
-		g_autoptr(GArray) sent = get_bare(matcher->sources[a].kernel, DTC_SENT);
+		const DtcPackets *from = matcher->sources[a].kernel;
+		g_autoptr(GArray) sent = get_bare(from, DTC_SENT);
 		for (guint b = 0; b < matcher->count && sent->len; b++) {
-			g_autoptr(GArray) received = get_bare(matcher->sources[b].kernel, DTC_RECEIVED);
+			const DtcPackets *to = matcher->sources[b].kernel;
+			g_autoptr(GArray) received = get_bare(to, DTC_RECEIVED);
 			struct dtc_stream_result result;
 			if (a == b || !received->len)
 				continue;
 			for (guint i = 0; i < sent->len; i++)
 				g_array_index(sent, struct dtc_seen, i).matched = false;
-			dtc_stream_compare(sent, received, PROTOCOL_TCP, false, matcher->matches, a, b, &result);
+			dtc_stream_compare(&(struct dtc_sightings){ from, sent },
+					   &(struct dtc_sightings){ to, received }, PROTOCOL_TCP, false,
+					   matcher->matches, a, b, &result);
 			if (matcher->count == 2) {
 				dtc_matches_add_unmatched(matcher->matches, a, b, result.unmatched_sent);
 				dtc_matches_add_unmatched(matcher->matches, b, a, result.unmatched_received);
@@ -411,49 +444,129 @@ static void match_bare(struct matcher *matcher)
 
 /* --- 1:1 address translation ------------------------------------------------------------------------------------ */
 
-static guint64 get_sample_key(uint32_t seed, const struct dtc_flow *flow, const struct dtc_seen *seen)
+/* A packet of a stream that found no partner: its ports and numbers, scattered. */
+struct sample {
+	guint64 key;
+	guint stream;
+};
+
+static int compare_samples(gconstpointer left, gconstpointer right)
+{
+	const struct sample *p = left, *q = right;
+	if (p->key != q->key)
+		return p->key < q->key ? -1 : 1;
+	return (p->stream > q->stream) - (p->stream < q->stream);
+}
+
+static guint64 get_sample_key(const struct dtc_flow *flow, const struct dtc_packet *packet)
 {
 	guint64 ports = (guint64)flow->source_port << 16 | flow->destination_port;
-	guint64 hash = (((guint64)seed << 32) + ports) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
-	hash = (hash ^ seen->seq) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
-	hash = (hash ^ (hash >> 29) ^ seen->ack) * G_GUINT64_CONSTANT(0x94d049bb133111eb);
+	guint64 hash = (G_GUINT64_CONSTANT(0x2545f491) + ports) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+	hash = (hash ^ packet->seq) * G_GUINT64_CONSTANT(0xbf58476d1ce4e5b9);
+	hash = (hash ^ (hash >> 29) ^ packet->ack) * G_GUINT64_CONSTANT(0x94d049bb133111eb);
 	return hash ^ (hash >> 32);
+}
+
+static struct dtc_stream *get_any_stream(const struct matcher *matcher, guint index)
+{
+	return &g_array_index(matcher->streams, struct dtc_stream, index);
+}
+
+static bool may_be_translated(const struct matcher *matcher, const struct dtc_stream *stream, bool is_received)
+{
+	return !stream->used && stream->is_received == is_received &&
+	       get_flow(matcher, stream)->protocol == PROTOCOL_TCP;
+}
+
+static guint get_ports_place(const struct matcher *matcher, const struct dtc_stream *stream)
+{
+	const struct dtc_flow *flow = get_flow(matcher, stream);
+	uint32_t ports = (uint32_t)flow->source_port << 16 | flow->destination_port;
+	return GPOINTER_TO_UINT(scatter(matcher, ports)) % PORTS_PLACES;
+}
+
+/*
+ * Which ports some stream without a partner was received on: translation keeps them, so that of the senders only those
+ * with the same ports are looked at. Traffic with strangers is all sent or all received on other ports.
+ */
+static uint8_t *find_received_ports(const struct matcher *matcher)
+{
+	uint8_t *places = g_new0(uint8_t, PORTS_PLACES / 8);
+	for (guint i = 0; i < matcher->streams->len; i++) {
+		const struct dtc_stream *stream = get_any_stream(matcher, i);
+		guint place = get_ports_place(matcher, stream);
+		if (may_be_translated(matcher, stream, true))
+			places[place / 8] |= (uint8_t)(1 << place % 8);
+	}
+	return places;
+}
+
+static void append_samples(const struct matcher *matcher, guint index, GArray *seen, GArray *samples)
+{
+	const struct dtc_stream *stream = get_any_stream(matcher, index);
+	const DtcPackets *packets = get_packets(matcher, stream);
+	g_array_set_size(seen, 0);
+	get_seen(matcher, stream, SAMPLE_PACKETS, seen);
+	for (guint k = 0; k < seen->len; k++) {
+		const struct dtc_packet *packet =
+			dtc_packets_get(packets, g_array_index(seen, struct dtc_seen, k).packet);
+		struct sample sample = { get_sample_key(get_flow(matcher, stream), packet), index };
+		g_array_append_val(samples, sample);
+	}
+}
+
+/* The one stream that sent this; G_MAXUINT if none did, or if several did and none can be told. */
+static guint find_sample(const GArray *samples, guint64 key)
+{
+	guint low = 0, high = samples->len;
+	while (low < high) {
+		guint middle = low + (high - low) / 2;
+		if (g_array_index(samples, struct sample, middle).key < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	guint found = G_MAXUINT;
+	for (; low < samples->len && g_array_index(samples, struct sample, low).key == key; low++) {
+		guint stream = g_array_index(samples, struct sample, low).stream;
+		if (found != G_MAXUINT && found != stream)
+			return G_MAXUINT;
+		found = stream;
+	}
+	return found;
 }
 
 /* Ports, sequence and acknowledgement numbers of the first packets; two must agree (one if it is a SYN's answer). */
 static void match_translated(struct matcher *matcher)
 {
-	g_autoptr(GHashTable) by_sample = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	for (guint pass = 0; pass < 2; pass++) {
-		for (guint g = 0; g < matcher->groups->len; g++) {
-			struct flow_group *group = g_ptr_array_index(matcher->groups, g);
-			for (guint i = 0; i < group->streams->len; i++) {
-				struct dtc_stream *stream = get_stream(group, i);
-				const struct dtc_flow *flow = get_flow(stream);
-				if (stream->used || flow->protocol != PROTOCOL_TCP ||
-				    stream->direction != (pass ? DTC_RECEIVED : DTC_SENT))
-					continue;
-				g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
-				dtc_stream_get_seen(stream, seen);
-				struct dtc_stream *best = NULL;
-				guint hits = 0;
-				for (guint k = 0; k < MIN(seen->len, SAMPLE_PACKETS); k++) {
-					const struct dtc_seen *packet = &g_array_index(seen, struct dtc_seen, k);
-					guint64 key = get_sample_key(matcher->seed, flow, packet);
-					struct dtc_stream *other = g_hash_table_lookup(by_sample, &key);
-					if (pass == 0) {
-						/* two senders of the same numbers: neither can be told */
-						gpointer value = other && other != stream ? matcher : (gpointer)stream;
-						g_hash_table_insert(by_sample, g_memdup2(&key, sizeof(key)), value);
-					} else if (other && other != (gpointer)matcher && (!best || best == other)) {
-						best = other;
-						hits++;
-					}
-				}
-				if (best && hits >= 2 && !best->used && best->node != stream->node)
-					compare_streams(matcher, best, stream);
-			}
+	g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(struct sample));
+	g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(struct sample));
+	g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+	g_autofree uint8_t *ports = find_received_ports(matcher);
+	for (guint i = 0; i < matcher->streams->len; i++) {
+		const struct dtc_stream *stream = get_any_stream(matcher, i);
+		guint place = get_ports_place(matcher, stream);
+		if (may_be_translated(matcher, stream, false) && ports[place / 8] & 1 << place % 8)
+			append_samples(matcher, i, seen, samples);
+	}
+	g_array_sort(samples, compare_samples);
+	for (guint i = 0; i < matcher->streams->len && samples->len; i++) {
+		struct dtc_stream *stream = get_any_stream(matcher, i);
+		guint best = G_MAXUINT, hits = 0;
+		if (!may_be_translated(matcher, stream, true))
+			continue;
+		g_array_set_size(own, 0);
+		append_samples(matcher, i, seen, own);
+		for (guint k = 0; k < own->len; k++) {
+			guint other = find_sample(samples, g_array_index(own, struct sample, k).key);
+			if (other == G_MAXUINT || (best != G_MAXUINT && best != other))
+				continue;
+			best = other;
+			hits++;
 		}
+		if (hits >= 2 && !get_any_stream(matcher, best)->used &&
+		    get_any_stream(matcher, best)->node != stream->node)
+			compare_streams(matcher, get_any_stream(matcher, best), stream);
 	}
 }
 
@@ -461,16 +574,16 @@ static void match_translated(struct matcher *matcher)
 
 static void collect_addresses(struct matcher *matcher)
 {
-	for (guint g = 0; g < matcher->groups->len; g++) {
-		const struct flow_group *group = g_ptr_array_index(matcher->groups, g);
+	struct flow_group group;
+	for (guint g = 0; get_group(matcher, g, &group); g += group.count) {
 		bool is_origin = false;
-		for (guint i = 0; i < group->streams->len; i++) {
-			const struct dtc_stream *stream = get_stream(group, i);
-			if (i == 0 || stream->node != get_stream(group, i - 1)->node)
-				is_origin = !node_has(group, stream->node, DTC_RECEIVED);
-			if (stream->direction != DTC_SENT || !is_origin)
+		for (guint i = 0; i < group.count; i++) {
+			const struct dtc_stream *stream = get_stream(&group, i);
+			if (i == 0 || stream->node != get_stream(&group, i - 1)->node)
+				is_origin = !node_has(&group, stream->node, true);
+			if (stream->is_received || !is_origin)
 				continue;
-			struct address_key key = make_address_key(matcher, get_flow(stream)->source);
+			struct address_key key = make_address_key(matcher, get_flow(matcher, stream)->source);
 			gpointer known;
 			gpointer value = GUINT_TO_POINTER(stream->node + 1);
 			if (g_hash_table_lookup_extended(matcher->node_by_address, &key, NULL, &known) &&
@@ -483,20 +596,16 @@ static void collect_addresses(struct matcher *matcher)
 
 static void count_unused(struct matcher *matcher)
 {
-	for (guint g = 0; g < matcher->groups->len; g++) {
-		const struct flow_group *group = g_ptr_array_index(matcher->groups, g);
-		for (guint i = 0; i < group->streams->len; i++) {
-			const struct dtc_stream *stream = get_stream(group, i);
-			const struct dtc_flow *flow = get_flow(stream);
-			if (stream->used)
-				continue;
-			struct address_key key = make_address_key(
-				matcher, stream->direction == DTC_SENT ? flow->destination : flow->source);
-			guint peer = GPOINTER_TO_UINT(g_hash_table_lookup(matcher->node_by_address, &key));
-			if (peer)
-				dtc_matches_add_unmatched(matcher->matches, stream->node, peer - 1,
-					stream->packet_count);
-		}
+	for (guint i = 0; i < matcher->streams->len; i++) {
+		const struct dtc_stream *stream = get_any_stream(matcher, i);
+		const struct dtc_flow *flow = get_flow(matcher, stream);
+		if (stream->used)
+			continue;
+		const uint8_t *other = stream->is_received ? flow->source : flow->destination;
+		struct address_key key = make_address_key(matcher, other);
+		guint peer = GPOINTER_TO_UINT(g_hash_table_lookup(matcher->node_by_address, &key));
+		if (peer)
+			dtc_matches_add_unmatched(matcher->matches, stream->node, peer - 1, stream->packet_count);
 	}
 }
 
@@ -509,22 +618,25 @@ DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint coun
 		.sources = sources,
 		.count = count,
 		.matches = dtc_matches_new((const char *const *)names->pdata, count),
-		.group_by_key = g_hash_table_new_full(hash_key, equal_keys, g_free, NULL),
-		.groups = g_ptr_array_new_with_free_func(group_free),
+		.chosen = g_new0(const DtcPackets *, 2 * (gsize)count + 1),
+		.streams = g_array_new(FALSE, FALSE, sizeof(struct dtc_stream)),
 		.node_by_address = g_hash_table_new_full(hash_address, equal_addresses, g_free, NULL),
 		.seed = g_random_int(),
 	};
 	for (guint i = 0; i < count; i++)
 		collect_streams(&matcher, i, findings);
-	for (guint g = 0; g < matcher.groups->len; g++)
-		match_group(&matcher, g_ptr_array_index(matcher.groups, g));
+	g_qsort_with_data(matcher.streams->data, (gint)matcher.streams->len, sizeof(struct dtc_stream), compare_places,
+			  &matcher);
+	struct flow_group group;
+	for (guint g = 0; get_group(&matcher, g, &group); g += group.count)
+		match_group(&matcher, &group);
 	match_bare(&matcher);
 	match_translated(&matcher);
 	collect_addresses(&matcher);
 	count_unused(&matcher);
 	dtc_matches_sort(matcher.matches);
-	g_hash_table_unref(matcher.group_by_key);
 	g_hash_table_unref(matcher.node_by_address);
-	g_ptr_array_unref(matcher.groups);
+	g_array_unref(matcher.streams);
+	g_free(matcher.chosen);
 	return matcher.matches;
 }

@@ -7,8 +7,8 @@
  * Times are node times: the kernel trace's clock, or the capture's clock for a node that has only a capture. A node
  * with both gets the relation of its two clocks estimated from packets that both saw.
  *
- * Cost: linear in packets (hash of flows, one sweep per flow); memory 16 bytes per message and 24 per packet of the
- * largest flow in work.
+ * Cost: linear in packets but for sorting (flows, and packets without sequence space); memory 16 bytes per message, 24
+ * per flow and direction, and while a flow is in work 16 to 48 per packet of it.
  */
 #pragma once
 

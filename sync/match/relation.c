@@ -14,6 +14,9 @@ struct pairing {
 	int64_t difference_ns;
 };
 
+/* Packets of which the relation is made, about; more say no more. */
+#define PACKETS_USED 131072
+
 struct keyed {
 	guint64 key[4];
 	int64_t ns;
@@ -33,7 +36,8 @@ static guint64 mix(guint64 hash, const uint8_t *bytes, guint count)
 	return hash;
 }
 
-static void collect(const DtcPackets *packets, guint side, GArray *keyed)
+/* Both sides take a packet or leave it by the same part of its key, so that what is taken can still be paired. */
+static void collect(const DtcPackets *packets, guint side, uint32_t share, GArray *keyed)
 {
 	uint32_t count = dtc_packets_get_count(packets);
 	for (uint32_t i = 0; i < count; i++) {
@@ -48,7 +52,9 @@ static void collect(const DtcPackets *packets, guint side, GArray *keyed)
 			      (guint64)flow->protocol << 24 | (guint64)packet->tcp_flags << 16 | packet->ip_id;
 		item.key[2] = (guint64)packet->seq << 32 | packet->ack;
 		item.key[3] = (guint64)packet->payload_bytes << 8 | packet->direction;
-		g_array_append_val(keyed, item);
+		hash = (item.key[0] ^ item.key[1] ^ item.key[2]) * G_GUINT64_CONSTANT(0x9fb21c651e98df25);
+		if ((hash >> 32) % share == 0)
+			g_array_append_val(keyed, item);
 	}
 }
 
@@ -111,8 +117,10 @@ void dtc_relation_estimate(struct dtc_relation *relation, const DtcPackets *kern
 {
 	g_autoptr(GArray) keyed = g_array_new(FALSE, FALSE, sizeof(struct keyed));
 	g_autoptr(GArray) pairings = g_array_new(FALSE, FALSE, sizeof(struct pairing));
-	collect(kernel, 0, keyed);
-	collect(capture, 1, keyed);
+	uint32_t packet_count = MAX(dtc_packets_get_count(kernel), dtc_packets_get_count(capture));
+	uint32_t share = MAX(1, packet_count / PACKETS_USED);
+	collect(kernel, 0, share, keyed);
+	collect(capture, 1, share, keyed);
 	if (!keyed->len)
 		return;
 	g_qsort_with_data(keyed->data, (gint)keyed->len, sizeof(struct keyed), compare_keyed, NULL);

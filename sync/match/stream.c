@@ -6,13 +6,21 @@
 #define PROTOCOL_TCP 6
 /* Interfaces beyond these on one flow are not counted: no packet passes more devices. */
 #define MAX_INTERFACES 32
+/* Packets of a long stream that are asked in which round of its numbers they were sent, and how many must answer. */
+#define WITNESSES 4096
+#define WITNESSES_LEAST 3
 
 static bool is_loopback_interface(const DtcPackets *packets, uint16_t interface)
 {
 	return strcmp(dtc_packets_get_interface(packets, interface), "lo") == 0;
 }
 
-void dtc_stream_choose_interface(struct dtc_stream *stream)
+static enum dtc_direction get_direction(const struct dtc_stream *stream)
+{
+	return stream->is_received ? DTC_RECEIVED : DTC_SENT;
+}
+
+void dtc_stream_choose_interface(struct dtc_stream *stream, const DtcPackets *packets)
 {
 	struct {
 		uint16_t interface;
@@ -21,11 +29,11 @@ void dtc_stream_choose_interface(struct dtc_stream *stream)
 		uint32_t first;
 	} found[MAX_INTERFACES];
 	guint found_count = 0;
-	const struct dtc_flow *flow = dtc_packets_get_flow(stream->packets, stream->flow);
-	const uint32_t *ids = dtc_packets_get_flow_packets(stream->packets, stream->flow);
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, stream->flow);
+	const uint32_t *ids = dtc_packets_get_flow_packets(packets, stream->flow);
 	for (uint32_t i = 0; i < flow->packet_count; i++) {
-		const struct dtc_packet *packet = dtc_packets_get(stream->packets, ids[i]);
-		if (packet->direction != stream->direction)
+		const struct dtc_packet *packet = dtc_packets_get(packets, ids[i]);
+		if (packet->direction != get_direction(stream))
 			continue;
 		guint k = 0;
 		while (k < found_count && found[k].interface != packet->interface)
@@ -44,23 +52,39 @@ void dtc_stream_choose_interface(struct dtc_stream *stream)
 	stream->packet_count = 0;
 	uint32_t best_place = 0;
 	for (guint k = 0; k < found_count; k++) {
-		if (is_loopback_interface(stream->packets, found[k].interface))
+		if (is_loopback_interface(packets, found[k].interface))
 			continue;
-		bool outermost = stream->direction == DTC_SENT ? found[k].last > best_place
+		bool outermost = !stream->is_received ? found[k].last > best_place
 								: found[k].first < best_place;
 		if (found[k].count > stream->packet_count || (found[k].count == stream->packet_count && outermost)) {
 			stream->packet_count = found[k].count;
 			stream->interface = found[k].interface;
-			best_place = stream->direction == DTC_SENT ? found[k].last : found[k].first;
+			best_place = stream->is_received ? found[k].first : found[k].last;
 		}
 	}
 }
 
+static const struct dtc_packet *get_packet(const struct dtc_sightings *sightings, guint index)
+{
+	return dtc_packets_get(sightings->packets, g_array_index(sightings->seen, struct dtc_seen, index).packet);
+}
+
+static struct dtc_seen *get_seen(const struct dtc_sightings *sightings, guint index)
+{
+	return &g_array_index(sightings->seen, struct dtc_seen, index);
+}
+
+struct tie {
+	const DtcPackets *packets;
+	uint32_t base;
+};
+
 static int compare_tied(gconstpointer left, gconstpointer right, gpointer data)
 {
-	const struct dtc_seen *p = left, *q = right;
-	const uint32_t *base = data;
-	int32_t p_distance = dtc_seq_distance(*base, p->seq), q_distance = dtc_seq_distance(*base, q->seq);
+	const struct tie *tie = data;
+	const struct dtc_packet *p = dtc_packets_get(tie->packets, ((const struct dtc_seen *)left)->packet);
+	const struct dtc_packet *q = dtc_packets_get(tie->packets, ((const struct dtc_seen *)right)->packet);
+	int32_t p_distance = dtc_seq_distance(tie->base, p->seq), q_distance = dtc_seq_distance(tie->base, q->seq);
 	if (p_distance != q_distance)
 		return p_distance < q_distance ? -1 : 1;
 	if (p->payload_bytes != q->payload_bytes)
@@ -72,64 +96,67 @@ static int compare_tied(gconstpointer left, gconstpointer right, gpointer data)
  * Packets with the same stamp (coarse clocks, several CPUs) come in any order; in the stream's order the later ones do
  * not look like repetitions of bytes that went before.
  */
-static void order_ties(GArray *seen, guint begin)
+static void order_ties(const DtcPackets *packets, GArray *seen, guint begin)
 {
 	for (guint next; begin < seen->len; begin = next) {
 		struct dtc_seen *first = &g_array_index(seen, struct dtc_seen, begin);
-		uint32_t base = first->seq;
 		for (next = begin + 1; next < seen->len; next++)
 			if (g_array_index(seen, struct dtc_seen, next).ns != first->ns)
 				break;
+		struct tie tie = { packets, dtc_packets_get(packets, first->packet)->seq };
 		if (next - begin > 1)
-			g_qsort_with_data(first, (gint)(next - begin), sizeof(*first), compare_tied, &base);
+			g_qsort_with_data(first, (gint)(next - begin), sizeof(*first), compare_tied, &tie);
 	}
 }
 
-void dtc_stream_get_seen(const struct dtc_stream *stream, GArray *seen)
+void dtc_stream_get_seen(const struct dtc_stream *stream, const DtcPackets *packets,
+			 const struct dtc_relation *relation, guint limit, GArray *seen)
 {
-	const struct dtc_flow *flow = dtc_packets_get_flow(stream->packets, stream->flow);
-	const uint32_t *ids = dtc_packets_get_flow_packets(stream->packets, stream->flow);
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, stream->flow);
+	const uint32_t *ids = dtc_packets_get_flow_packets(packets, stream->flow);
 	guint begin = seen->len;
-	for (uint32_t i = 0; i < flow->packet_count; i++) {
-		const struct dtc_packet *packet = dtc_packets_get(stream->packets, ids[i]);
-		if (packet->direction != stream->direction || packet->interface != stream->interface)
+	for (uint32_t i = 0; i < flow->packet_count && seen->len - begin < limit; i++) {
+		const struct dtc_packet *packet = dtc_packets_get(packets, ids[i]);
+		if (packet->direction != get_direction(stream) || packet->interface != stream->interface)
 			continue;
 		int64_t ns = packet->time_ns;
-		if (stream->relation) {
-			if (!dtc_relation_to_node(stream->relation, ns, &ns))
+		if (relation) {
+			if (!dtc_relation_to_node(relation, ns, &ns))
 				continue;
 			/* a send may not look later, a receive not earlier than it was */
-			ns += stream->direction == DTC_SENT ? -stream->relation->error_ns : stream->relation->error_ns;
+			ns += stream->is_received ? relation->error_ns : -relation->error_ns;
 		}
-		struct dtc_seen item = {
-			.ns = ns,
-			.seq = packet->seq,
-			.ack = packet->ack,
-			.payload_bytes = packet->payload_bytes,
-			.payload_hash = packet->payload_hash,
-			.tsval = packet->has_timestamps ? packet->tsval : 0,
-			.ip_id = packet->ip_id,
-			.window = packet->window,
-			.tcp_flags = packet->tcp_flags,
-		};
+		struct dtc_seen item = { .ns = ns, .packet = ids[i] };
 		g_array_append_val(seen, item);
 	}
-	order_ties(seen, begin);
+	order_ties(packets, seen, begin);
 }
 
 /* --- byte ranges of a TCP stream ------------------------------------------------------------------------------- */
 
 struct segment {
 	int64_t begin; /* position in the stream, sequence numbers unwrapped */
-	int64_t end;
-	int64_t ns; /* first send of these bytes */
-	struct dtc_seen *packet;
-	bool repeated; /* some byte of it was sent again */
+	uint32_t span;
+	uint32_t sent : 31; /* index of the first send of these bytes */
+	uint32_t repeated : 1; /* some byte of it was sent again */
+};
+_Static_assert(sizeof(struct segment) == 16, "one per packet of a flow");
+
+/* Where the numbers of one side go on past 2^32. */
+struct unwrapped {
+	uint32_t base;
+	int64_t position;
 };
 
-static uint32_t get_span(const struct dtc_seen *seen)
+static int64_t unwrap(struct unwrapped *unwrapped, uint32_t seq)
 {
-	return seen->payload_bytes + !!(seen->tcp_flags & DTC_TCP_SYN) + !!(seen->tcp_flags & DTC_TCP_FIN);
+	unwrapped->position += dtc_seq_distance(unwrapped->base + (uint32_t)unwrapped->position, seq);
+	return unwrapped->position;
+}
+
+static int64_t get_end(const struct segment *segment)
+{
+	return segment->begin + segment->span;
 }
 
 /* The first segment that ends after position. */
@@ -138,7 +165,7 @@ static guint find_segment(const GArray *segments, int64_t position)
 	guint low = 0, high = segments->len;
 	while (low < high) {
 		guint middle = low + (high - low) / 2;
-		if (g_array_index(segments, struct segment, middle).end > position)
+		if (get_end(&g_array_index(segments, struct segment, middle)) > position)
 			high = middle;
 		else
 			low = middle + 1;
@@ -150,64 +177,159 @@ static guint find_segment(const GArray *segments, int64_t position)
  * Sends in time order make segments in stream order: what lies beyond all earlier sends is new, the rest repeats bytes
  * and makes them ambiguous.
  */
-static int64_t collect_segments(GArray *sent, uint32_t base, GArray *segments, struct dtc_stream_result *result)
+static void collect_segments(const struct dtc_sightings *sent, uint32_t base, GArray *segments,
+			     struct dtc_stream_result *result)
 {
-	int64_t position = 0, top = INT64_MIN, bottom = INT64_MAX;
-	for (guint i = 0; i < sent->len; i++) {
-		struct dtc_seen *packet = &g_array_index(sent, struct dtc_seen, i);
-		uint32_t span = get_span(packet);
+	struct unwrapped unwrapped = { base, 0 };
+	int64_t top = INT64_MIN;
+	for (guint i = 0; i < sent->seen->len; i++) {
+		const struct dtc_packet *packet = get_packet(sent, i);
+		uint32_t span = dtc_packet_get_span(packet);
 		if (!span)
 			continue;
-		position += dtc_seq_distance(base + (uint32_t)position, packet->seq);
-		int64_t end = position + span;
+		int64_t position = unwrap(&unwrapped, packet->seq), end = position + span;
 		if (end > top) {
-			struct segment segment = { MAX(position, top), end, packet->ns, packet, false };
+			int64_t begin = MAX(position, top);
+			struct segment segment = { begin, (uint32_t)(end - begin), i & G_MAXINT32, 0 };
 			g_array_append_val(segments, segment);
 		}
 		if (position < top) {
 			result->ambiguous_sent++;
-			packet->matched = true;
+			get_seen(sent, i)->matched = true;
 			for (guint k = find_segment(segments, position); k < segments->len; k++) {
 				struct segment *segment = &g_array_index(segments, struct segment, k);
 				if (segment->begin >= end)
 					break;
-				segment->repeated = true;
+				segment->repeated = 1;
 			}
 		}
 		top = MAX(top, end);
+	}
+}
+
+/* How many bytes of the stream lie between the first and the last that this side saw. */
+static int64_t get_extent(const struct dtc_sightings *sightings)
+{
+	int64_t top = INT64_MIN, bottom = INT64_MAX;
+	struct unwrapped unwrapped = { sightings->seen->len ? get_packet(sightings, 0)->seq : 0, 0 };
+	for (guint i = 0; i < sightings->seen->len; i++) {
+		const struct dtc_packet *packet = get_packet(sightings, i);
+		uint32_t span = dtc_packet_get_span(packet);
+		if (!span)
+			continue;
+		int64_t position = unwrap(&unwrapped, packet->seq);
+		top = MAX(top, position + span);
 		bottom = MIN(bottom, position);
 	}
-	return segments->len ? top - bottom : 0;
+	return top > bottom ? top - bottom : 0;
+}
+
+static bool is_syn(const struct dtc_sightings *sightings)
+{
+	return get_packet(sightings, 0)->tcp_flags & DTC_TCP_SYN;
+}
+
+/* A packet whose fields tell in which round of the numbers it was sent. */
+struct witness {
+	guint64 key;
+	int64_t position;
+	guint side; /* 0 sent, 1 received */
+};
+
+static int compare_witnesses(gconstpointer left, gconstpointer right)
+{
+	const struct witness *p = left, *q = right;
+	if (p->key != q->key)
+		return p->key < q->key ? -1 : 1;
+	return (int)p->side - (int)q->side;
+}
+
+static guint64 scatter(guint64 hash, guint64 value)
+{
+	hash = (hash ^ value) * G_GUINT64_CONSTANT(0x9fb21c651e98df25);
+	return hash ^ (hash >> 32);
+}
+
+/*
+ * Packets for which the hash of their fields is below a limit, so that both sides choose the same ones. The IP id, what
+ * they acknowledge and their timestamp tell rounds apart.
+ */
+static void collect_witnesses(const struct dtc_sightings *sightings, uint32_t base, guint side, guint64 limit,
+			      GArray *witnesses)
+{
+	struct unwrapped unwrapped = { base, 0 };
+	for (guint i = 0; i < sightings->seen->len; i++) {
+		const struct dtc_packet *packet = get_packet(sightings, i);
+		if (!dtc_packet_get_span(packet))
+			continue;
+		int64_t position = unwrap(&unwrapped, packet->seq);
+		guint64 key = scatter(0x2545f491, (guint64)packet->seq << 32 | packet->ack);
+		key = scatter(key, (guint64)packet->ip_id << 16 | packet->window);
+		struct witness witness = { key, position, side };
+		if (key <= limit)
+			g_array_append_val(witnesses, witness);
+	}
+}
+
+/*
+ * Positions at both ends agree only modulo 2^32. Of a stream that is longer than half of that, and whose begin one side
+ * did not see, packets of which every field is the same on both sides tell the difference, if nine in ten agree on it.
+ */
+static bool find_rounds(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint32_t base,
+			int64_t *ret_shift)
+{
+	guint64 share = MAX(1, (MAX(sent->seen->len, received->seen->len)) / WITNESSES);
+	g_autoptr(GArray) witnesses = g_array_new(FALSE, FALSE, sizeof(struct witness));
+	g_autoptr(GArray) shifts = g_array_new(FALSE, FALSE, sizeof(int64_t));
+	collect_witnesses(sent, base, 0, G_MAXUINT64 / share, witnesses);
+	collect_witnesses(received, base, 1, G_MAXUINT64 / share, witnesses);
+	g_array_sort(witnesses, compare_witnesses);
+	for (guint i = 0, next; i < witnesses->len; i = next) {
+		const struct witness *both = &g_array_index(witnesses, struct witness, i);
+		for (next = i + 1; next < witnesses->len; next++)
+			if (both[next - i].key != both->key)
+				break;
+		int64_t shift = next - i == 2 ? both[0].position - both[1].position : 0;
+		if (next - i == 2 && both[0].side == 0 && both[1].side == 1 && shift % ((int64_t)1 << 32) == 0)
+			g_array_append_val(shifts, shift);
+	}
+	guint agreed = 0;
+	for (guint i = 0; i < shifts->len; i++) { /* a majority, if there is one, survives */
+		int64_t shift = g_array_index(shifts, int64_t, i);
+		if (!agreed)
+			*ret_shift = shift;
+		agreed = shift == *ret_shift ? agreed + 1 : agreed - 1;
+	}
+	agreed = 0;
+	for (guint i = 0; i < shifts->len; i++)
+		agreed += g_array_index(shifts, int64_t, i) == *ret_shift;
+	return agreed >= WITNESSES_LEAST && agreed * 10 >= shifts->len * 9;
 }
 
 /*
  * The first send of a byte precedes every receive of it. Of all pairs that a received segment allows, the latest first
  * send is the tightest; of all receives that end with the same send, the first.
  */
-static void compare_ranges(GArray *sent, GArray *received, DtcMatches *matches, guint sent_by, guint received_by,
-			   struct dtc_stream_result *result)
+static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_sightings *received, DtcMatches *matches,
+			   guint sent_by, guint received_by, struct dtc_stream_result *result)
 {
-	if (!sent->len || !received->len)
+	if (!sent->seen->len || !received->seen->len)
 		return;
 	g_autoptr(GArray) segments = g_array_new(FALSE, FALSE, sizeof(struct segment));
-	uint32_t base = g_array_index(sent, struct dtc_seen, 0).seq;
-	int64_t extent = collect_segments(sent, base, segments, result);
-	/*
-	 * Positions at both ends agree only modulo 2^32. Within half of that the nearest is right; a longer stream
-	 * must have been seen from its SYN on by both.
-	 */
-	bool both_from_start = (g_array_index(sent, struct dtc_seen, 0).tcp_flags & DTC_TCP_SYN) &&
-			       (g_array_index(received, struct dtc_seen, 0).tcp_flags & DTC_TCP_SYN);
-	bool is_usable = both_from_start || extent < INT32_MAX;
-	int64_t position = 0, received_top = INT64_MIN;
+	uint32_t base = get_packet(sent, 0)->seq;
+	collect_segments(sent, base, segments, result);
+	bool both_from_start = is_syn(sent) && is_syn(received);
+	bool is_short = get_extent(sent) < INT32_MAX && get_extent(received) < INT32_MAX;
+	int64_t shift = 0, received_top = INT64_MIN;
+	bool is_usable = both_from_start || is_short || find_rounds(sent, received, base, &shift);
+	struct unwrapped unwrapped = { base, 0 };
 	guint last_segment = G_MAXUINT;
-	for (guint i = 0; i < received->len; i++) {
-		struct dtc_seen *packet = &g_array_index(received, struct dtc_seen, i);
-		uint32_t span = get_span(packet);
+	for (guint i = 0; i < received->seen->len; i++) {
+		const struct dtc_packet *packet = get_packet(received, i);
+		uint32_t span = dtc_packet_get_span(packet);
 		if (!span)
 			continue;
-		position += dtc_seq_distance(base + (uint32_t)position, packet->seq);
-		int64_t end = position + span;
+		int64_t position = unwrap(&unwrapped, packet->seq) + shift, end = position + span;
 		guint first = find_segment(segments, position), k = first;
 		bool repeated = !is_usable || end <= received_top;
 		for (; k < segments->len && g_array_index(segments, struct segment, k).begin < end; k++)
@@ -215,87 +337,112 @@ static void compare_ranges(GArray *sent, GArray *received, DtcMatches *matches, 
 		received_top = MAX(received_top, end);
 		if (k == first)
 			continue; /* bytes that nobody was seen to send */
-		packet->matched = true;
+		get_seen(received, i)->matched = true;
+		for (guint n = first; n < k; n++)
+			get_seen(sent, g_array_index(segments, struct segment, n).sent)->matched = true;
 		if (repeated) {
 			result->ambiguous_received++;
-			for (guint n = first; n < k; n++)
-				g_array_index(segments, struct segment, n).packet->matched = true;
 			continue;
 		}
-		for (guint n = first; n < k; n++)
-			g_array_index(segments, struct segment, n).packet->matched = true;
 		if (k - 1 != last_segment)
 			dtc_matches_add(matches, sent_by, received_by,
-					g_array_index(segments, struct segment, k - 1).ns, packet->ns);
+					get_seen(sent, g_array_index(segments, struct segment, k - 1).sent)->ns,
+					get_seen(received, i)->ns);
 		last_segment = k - 1;
 	}
 }
 
 /* --- whole packets by their key -------------------------------------------------------------------------------- */
 
-struct keyed {
-	guint64 key[3];
-	struct dtc_seen *packet;
-	guint side; /* 0 sent, 1 received */
+/* What two sightings of one packet have in common; what a side does not know is left out on both. */
+struct key_fields {
+	struct dtc_sightings sides[2]; /* sent, received */
+	bool is_tcp;
+	bool has_hash;
+	bool has_tsval;
 };
 
-static int compare_keyed(gconstpointer left, gconstpointer right, gpointer data)
+/* The hash brings equal packets together; whether two are equal the fields decide. */
+struct keyed {
+	guint64 hash;
+	uint32_t index;
+	uint32_t side; /* 0 sent, 1 received */
+};
+_Static_assert(sizeof(struct keyed) == 16, "one per packet of a flow");
+
+static void get_fields(const struct key_fields *fields, const struct keyed *keyed, guint64 ret_fields[3])
 {
-	(void)data;
-	const struct keyed *p = left, *q = right;
-	for (guint i = 0; i < 3; i++)
-		if (p->key[i] != q->key[i])
-			return p->key[i] < q->key[i] ? -1 : 1;
-	return (int)p->side - (int)q->side;
+	const struct dtc_packet *packet = get_packet(&fields->sides[keyed->side], keyed->index);
+	ret_fields[0] = (guint64)packet->seq << 32 | packet->ack;
+	ret_fields[1] = (guint64)packet->payload_bytes << 32 | (guint64)packet->ip_id << 16 |
+			(fields->is_tcp ? packet->window : 0);
+	ret_fields[2] = (guint64)(fields->is_tcp ? packet->tcp_flags : 0) << 32;
+	if (fields->has_hash)
+		ret_fields[2] |= packet->payload_hash;
+	else if (fields->has_tsval)
+		ret_fields[2] |= packet->tsval;
 }
 
-static void collect_keyed(GArray *seen, guint side, uint8_t protocol, bool has_ranges, bool has_hash, bool has_tsval,
-			  GArray *keyed)
+static bool have_equal_fields(const struct key_fields *fields, const struct keyed *p, const struct keyed *q)
 {
-	for (guint i = 0; i < seen->len; i++) {
-		struct dtc_seen *packet = &g_array_index(seen, struct dtc_seen, i);
-		if (has_ranges && get_span(packet))
+	guint64 left[3], right[3];
+	get_fields(fields, p, left);
+	get_fields(fields, q, right);
+	return memcmp(left, right, sizeof(left)) == 0;
+}
+
+static int compare_keyed(gconstpointer left, gconstpointer right)
+{
+	const struct keyed *p = left, *q = right;
+	if (p->hash != q->hash)
+		return p->hash < q->hash ? -1 : 1;
+	if (p->side != q->side)
+		return p->side < q->side ? -1 : 1;
+	return (p->index > q->index) - (p->index < q->index);
+}
+
+static void collect_keyed(const struct key_fields *fields, guint side, bool has_ranges, GArray *keyed)
+{
+	const struct dtc_sightings *sightings = &fields->sides[side];
+	for (guint i = 0; i < sightings->seen->len; i++) {
+		struct keyed item = { .index = i, .side = side };
+		guint64 values[3];
+		if (has_ranges && dtc_packet_get_span(get_packet(sightings, i)))
 			continue;
-		struct keyed item = { .packet = packet, .side = side };
-		item.key[0] = (guint64)packet->seq << 32 | packet->ack;
-		item.key[1] = (guint64)packet->payload_bytes << 32 | (guint64)packet->ip_id << 16 |
-			      (protocol == PROTOCOL_TCP ? packet->window : 0);
-		item.key[2] = (guint64)(protocol == PROTOCOL_TCP ? packet->tcp_flags : 0) << 32;
-		if (has_hash)
-			item.key[2] |= packet->payload_hash;
-		else if (has_tsval)
-			item.key[2] |= packet->tsval;
+		get_fields(fields, &item, values);
+		item.hash = scatter(scatter(scatter(0x9e3779b9, values[0]), values[1]), values[2]);
 		g_array_append_val(keyed, item);
 	}
 }
 
 /* Captures know payloads and timestamps, kernel events do not: compare them only if both sides have them. */
-static bool have_all(const GArray *seen, bool hash)
+static bool have_all(const struct dtc_sightings *sightings, bool hash)
 {
-	for (guint i = 0; i < seen->len; i++) {
-		const struct dtc_seen *packet = &g_array_index(seen, struct dtc_seen, i);
-		if (hash ? packet->payload_bytes && !packet->payload_hash : !packet->tsval)
+	for (guint i = 0; i < sightings->seen->len; i++) {
+		const struct dtc_packet *packet = get_packet(sightings, i);
+		if (hash ? packet->payload_bytes && !packet->payload_hash : !packet->has_timestamps || !packet->tsval)
 			return false;
 	}
 	return true;
 }
 
-static void compare_keys(GArray *sent, GArray *received, uint8_t protocol, bool has_ranges, DtcMatches *matches,
-			 guint sent_by, guint received_by, struct dtc_stream_result *result)
+static void compare_keys(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint8_t protocol,
+			 bool has_ranges, DtcMatches *matches, guint sent_by, guint received_by,
+			 struct dtc_stream_result *result)
 {
-	bool is_tcp = protocol == PROTOCOL_TCP;
-	bool has_hash = !is_tcp && have_all(sent, true) && have_all(received, true);
-	bool has_tsval = is_tcp && have_all(sent, false) && have_all(received, false);
+	struct key_fields fields = { .sides = { *sent, *received }, .is_tcp = protocol == PROTOCOL_TCP };
+	fields.has_hash = !fields.is_tcp && have_all(sent, true) && have_all(received, true);
+	fields.has_tsval = fields.is_tcp && have_all(sent, false) && have_all(received, false);
 	g_autoptr(GArray) keyed = g_array_new(FALSE, FALSE, sizeof(struct keyed));
-	collect_keyed(sent, 0, protocol, has_ranges, has_hash, has_tsval, keyed);
-	collect_keyed(received, 1, protocol, has_ranges, has_hash, has_tsval, keyed);
+	collect_keyed(&fields, 0, has_ranges, keyed);
+	collect_keyed(&fields, 1, has_ranges, keyed);
 	if (!keyed->len)
 		return;
-	g_qsort_with_data(keyed->data, (gint)keyed->len, sizeof(struct keyed), compare_keyed, NULL);
+	g_array_sort(keyed, compare_keyed);
 	for (guint i = 0, next; i < keyed->len; i = next) {
 		const struct keyed *items = &g_array_index(keyed, struct keyed, i);
 		for (next = i + 1; next < keyed->len; next++)
-			if (memcmp(items[next - i].key, items->key, sizeof(items->key)) != 0)
+			if (items[next - i].hash != items->hash)
 				break;
 		guint count = next - i, sides[2] = { 0, 0 };
 		for (guint k = 0; k < count; k++)
@@ -303,9 +450,11 @@ static void compare_keys(GArray *sent, GArray *received, uint8_t protocol, bool 
 		if (!sides[0] || !sides[1])
 			continue; /* never arrived, or never seen to leave */
 		for (guint k = 0; k < count; k++)
-			items[k].packet->matched = true;
-		if (sides[0] == 1 && sides[1] == 1) {
-			dtc_matches_add(matches, sent_by, received_by, items[0].packet->ns, items[1].packet->ns);
+			get_seen(&fields.sides[items[k].side], items[k].index)->matched = true;
+		/* a hash that two packets share by chance is as good as a key that does: doubtful */
+		if (sides[0] == 1 && sides[1] == 1 && have_equal_fields(&fields, &items[0], &items[1])) {
+			dtc_matches_add(matches, sent_by, received_by, get_seen(sent, items[0].index)->ns,
+					get_seen(received, items[1].index)->ns);
 		} else {
 			result->ambiguous_sent += sides[0];
 			result->ambiguous_received += sides[1];
@@ -313,16 +462,17 @@ static void compare_keys(GArray *sent, GArray *received, uint8_t protocol, bool 
 	}
 }
 
-static guint64 count_unmatched(const GArray *seen)
+static guint64 count_unmatched(const struct dtc_sightings *sightings)
 {
 	guint64 count = 0;
-	for (guint i = 0; i < seen->len; i++)
-		count += !g_array_index(seen, struct dtc_seen, i).matched;
+	for (guint i = 0; i < sightings->seen->len; i++)
+		count += !get_seen(sightings, i)->matched;
 	return count;
 }
 
-void dtc_stream_compare(GArray *sent, GArray *received, uint8_t protocol, bool has_ranges, DtcMatches *matches,
-			guint sent_by, guint received_by, struct dtc_stream_result *ret_result)
+void dtc_stream_compare(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint8_t protocol,
+			bool has_ranges, DtcMatches *matches, guint sent_by, guint received_by,
+			struct dtc_stream_result *ret_result)
 {
 	struct dtc_stream_result result = { 0 };
 	if (has_ranges)

@@ -10,29 +10,30 @@
 
 #include "sync/match/relation.h"
 
+/* One sighting of a packet: small, because there is one for each packet of the largest flow. */
 struct dtc_seen {
 	int64_t ns; /* node time, made safe by the error of the relation if it came from a capture */
-	uint32_t seq;
-	uint32_t ack;
-	uint32_t payload_bytes;
-	uint32_t payload_hash; /* 0: not known */
-	uint32_t tsval;	       /* 0: not known */
-	uint16_t ip_id;
-	uint16_t window;
-	uint8_t tcp_flags;
+	uint32_t packet;
 	bool matched;
+};
+_Static_assert(sizeof(struct dtc_seen) == 16, "one per packet of a flow");
+
+struct dtc_sightings {
+	const DtcPackets *packets; /* borrowed; the packets that seen refers to */
+	GArray *seen;		   /* struct dtc_seen, by time */
 };
 
 struct dtc_stream {
-	guint node;
-	enum dtc_direction direction;
-	const DtcPackets *packets;	     /* borrowed */
-	const struct dtc_relation *relation; /* of the node, if packets are its capture and it has a kernel trace */
+	guint64 key_hash; /* of the flow's ends: for the matcher, which brings streams together by it */
+	uint32_t node;
 	uint32_t flow;
 	uint32_t packet_count; /* on the chosen interface */
 	uint16_t interface;
-	bool used; /* compared with at least one counterpart */
+	bool is_received : 1;
+	bool is_capture : 1; /* packets are those of the node's capture, else of its kernel */
+	bool used : 1;	     /* compared with at least one counterpart */
 };
+_Static_assert(sizeof(struct dtc_stream) == 24, "one per flow and direction, also of traffic with strangers");
 
 struct dtc_stream_result {
 	guint64 unmatched_sent;
@@ -42,13 +43,18 @@ struct dtc_stream_result {
 };
 
 /* Fills packet_count and interface; packet_count 0: the flow has no packets in that direction off loopback. */
-void dtc_stream_choose_interface(struct dtc_stream *stream);
-/* Appends the stream's packets (struct dtc_seen) in time order. */
-void dtc_stream_get_seen(const struct dtc_stream *stream, GArray *seen);
+void dtc_stream_choose_interface(struct dtc_stream *stream, const DtcPackets *packets);
+/*
+ * Appends the stream's packets (not more than limit) in time order. relation: of the node, if packets are its capture
+ * and it has a kernel trace; else NULL.
+ */
+void dtc_stream_get_seen(const struct dtc_stream *stream, const DtcPackets *packets,
+			 const struct dtc_relation *relation, guint limit, GArray *seen);
 
 /*
  * Compares the packets of one direction of a connection (has_ranges: TCP with sequence numbers and lengths) and adds
  * the messages from sent_by to received_by.
  */
-void dtc_stream_compare(GArray *sent, GArray *received, uint8_t protocol, bool has_ranges, DtcMatches *matches,
-			guint sent_by, guint received_by, struct dtc_stream_result *ret_result);
+void dtc_stream_compare(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint8_t protocol,
+			bool has_ranges, DtcMatches *matches, guint sent_by, guint received_by,
+			struct dtc_stream_result *ret_result);
