@@ -4,8 +4,10 @@
  * generation (port reuse), and what finds no partner by what a 1:1 address translation leaves alone.
  *
  * A router sees a flow received and sent. Its sends follow the origin's sends, and precede the receives of the last
- * node; nothing is said about two routers. So a stream is compared only if the sender is the origin (did not receive
- * the flow) or the receiver the last (does not send it on).
+ * node; nothing is said about two routers. So a stream is compared only if the sender is the origin or the receiver the
+ * last. A node that hosts containers sees their packets in both directions as well: what leaves one is sent by its
+ * device, received by the other end of the pair, and sent on the wire. Which of the two a node is, is told by the
+ * direction in which it saw a packet first, and last.
  */
 #include "sync/match/stream.h"
 
@@ -16,6 +18,8 @@
 #define SAMPLE_PACKETS 64
 /* Connections without an initial number are compared packet by packet with at most this many others. */
 #define COMPARED_MAX 256
+/* Sightings of a flow's packets that are looked at to see which way they pass a node. */
+#define SIGHTINGS 64
 /* From this many uses of the same ports on they are found by a table. */
 #define INDEXED_GENERATIONS 8
 /* Bits, by which ports of streams without a partner are told apart. */
@@ -33,6 +37,8 @@ struct node_streams {
 	guint first; /* in the group's streams */
 	guint end;
 	guint counts[2];      /* by direction */
+	bool is_origin;	      /* the flow begins here */
+	bool is_last;	      /* it ends here */
 	GHashTable *by_isn;   /* scattered initial number of received streams -> stream; NULL if they are few */
 	guint without_isn;    /* received streams that do not know theirs */
 };
@@ -250,12 +256,69 @@ static struct dtc_stream *get_stream(const struct flow_group *group, guint index
 	return &group->streams[index];
 }
 
-static bool node_has(const struct flow_group *group, guint node, bool is_received)
+static bool is_same_packet(const struct dtc_packet *p, const struct dtc_packet *q)
 {
-	for (guint i = 0; i < group->count; i++)
-		if (get_stream(group, i)->node == node && get_stream(group, i)->is_received == is_received)
-			return true;
-	return false;
+	return p->seq == q->seq && p->ack == q->ack && p->payload_bytes == q->payload_bytes && p->ip_id == q->ip_id &&
+	       p->tcp_flags == q->tcp_flags;
+}
+
+/* How many packets of the flow the node saw sent first (less those received first), and sent last. */
+static void count_directions(const DtcPackets *packets, uint32_t id, int *first_sent, int *last_sent)
+{
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, id);
+	const uint32_t *ids = dtc_packets_get_flow_packets(packets, id);
+	guint count = MIN(flow->packet_count, SIGHTINGS);
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_packet *packet = dtc_packets_get(packets, ids[i]);
+		bool is_first = true, is_last = true, both = false;
+		for (guint k = 0; k < count; k++) {
+			const struct dtc_packet *other = dtc_packets_get(packets, ids[k]);
+			if (k == i || !is_same_packet(packet, other))
+				continue;
+			is_first &= k > i;
+			is_last &= k < i;
+			both |= packet->direction != other->direction;
+		}
+		if (both && is_first)
+			*first_sent += packet->direction == DTC_SENT ? 1 : -1;
+		if (both && is_last)
+			*last_sent += packet->direction == DTC_SENT ? 1 : -1;
+	}
+}
+
+/* What the node is to its streams of one group, [first, end): the origin, the last, or a router in between. */
+static void find_role(const struct matcher *matcher, const struct flow_group *group, struct node_streams *node)
+{
+	const DtcPackets *const *chosen = &matcher->chosen[node->node * 2];
+	int first_sent = 0, last_sent = 0;
+	node->is_origin = !node->counts[DTC_RECEIVED];
+	node->is_last = !node->counts[DTC_SENT];
+	if (node->is_origin || node->is_last || chosen[DTC_SENT] != chosen[DTC_RECEIVED])
+		return;
+	for (guint i = node->first; i < node->end; i++)
+		if (!get_stream(group, i)->is_received)
+			count_directions(chosen[DTC_SENT], get_stream(group, i)->flow, &first_sent, &last_sent);
+	node->is_origin = first_sent > 0;
+	node->is_last = last_sent < 0;
+}
+
+/* The node whose streams begin at place first of the group. */
+static struct node_streams get_node(const struct matcher *matcher, const struct flow_group *group, guint first)
+{
+	struct node_streams node = { .node = get_stream(group, first)->node, .first = first, .end = first };
+	for (; node.end < group->count && get_stream(group, node.end)->node == node.node; node.end++) {
+		bool is_received = get_stream(group, node.end)->is_received;
+		node.counts[is_received ? DTC_RECEIVED : DTC_SENT]++;
+		node.without_isn += is_received && !get_flow(matcher, get_stream(group, node.end))->has_isn;
+	}
+	find_role(matcher, group, &node);
+	return node;
+}
+
+/* Fragments but the first have no TCP header, and so no numbers: they are packets like any other. */
+static bool has_ranges(const struct dtc_flow *flow)
+{
+	return flow->protocol == PROTOCOL_TCP && (flow->source_port || flow->destination_port);
 }
 
 static void compare_streams(struct matcher *matcher, struct dtc_stream *from, struct dtc_stream *to)
@@ -268,7 +331,7 @@ static void compare_streams(struct matcher *matcher, struct dtc_stream *from, st
 	get_seen(matcher, to, G_MAXUINT, received);
 	dtc_stream_compare(&(struct dtc_sightings){ get_packets(matcher, from), sent },
 			   &(struct dtc_sightings){ get_packets(matcher, to), received }, flow->protocol,
-			   flow->protocol == PROTOCOL_TCP, matcher->matches, from->node, to->node, &result);
+			   has_ranges(flow), matcher->matches, from->node, to->node, &result);
 	dtc_matches_add_unmatched(matcher->matches, from->node, to->node, result.unmatched_sent);
 	dtc_matches_add_unmatched(matcher->matches, to->node, from->node, result.unmatched_received);
 	dtc_matches_add_ambiguous(matcher->matches, from->node, to->node,
@@ -350,13 +413,8 @@ static GArray *index_nodes(const struct matcher *matcher, const struct flow_grou
 {
 	GArray *nodes = g_array_new(FALSE, FALSE, sizeof(struct node_streams));
 	for (guint i = 0; i < group->count;) {
-		struct node_streams node = { .node = get_stream(group, i)->node, .first = i };
-		for (; i < group->count && get_stream(group, i)->node == node.node; i++) {
-			bool is_received = get_stream(group, i)->is_received;
-			node.counts[is_received ? DTC_RECEIVED : DTC_SENT]++;
-			node.without_isn += is_received && !get_flow(matcher, get_stream(group, i))->has_isn;
-		}
-		node.end = i;
+		struct node_streams node = get_node(matcher, group, i);
+		i = node.end;
 		if (node.counts[DTC_RECEIVED] >= INDEXED_GENERATIONS) {
 			node.by_isn = g_hash_table_new(NULL, NULL);
 			for (guint k = node.end; k-- > node.first;) { /* of equal numbers the first stays */
@@ -383,13 +441,12 @@ static void match_group(struct matcher *matcher, const struct flow_group *group)
 	nodes = index_nodes(matcher, group);
 	for (guint n = 0; n < nodes->len; n++) {
 		const struct node_streams *sender = &g_array_index(nodes, struct node_streams, n);
-		bool is_origin = !sender->counts[DTC_RECEIVED];
 		for (guint i = sender->first; i < sender->end; i++) {
 			struct dtc_stream *from = get_stream(group, i);
 			for (guint k = 0; k < nodes->len && !from->is_received; k++) {
 				const struct node_streams *receiver = &g_array_index(nodes, struct node_streams, k);
 				if (k == n || !receiver->counts[DTC_RECEIVED] ||
-				    (!is_origin && receiver->counts[DTC_SENT]))
+				    (!sender->is_origin && !receiver->is_last))
 					continue;
 				struct dtc_stream *to =
 					find_counterpart(matcher, group, from, receiver, sender->counts[DTC_SENT]);
@@ -564,9 +621,12 @@ static void match_translated(struct matcher *matcher)
 			best = other;
 			hits++;
 		}
-		if (hits >= 2 && !get_any_stream(matcher, best)->used &&
-		    get_any_stream(matcher, best)->node != stream->node)
-			compare_streams(matcher, get_any_stream(matcher, best), stream);
+		if (hits < 2)
+			continue;
+		struct dtc_stream *from = get_any_stream(matcher, best);
+		/* with the same addresses nothing was translated: the two route the flow, or host its ends */
+		if (!from->used && from->node != stream->node && from->key_hash != stream->key_hash)
+			compare_streams(matcher, from, stream);
 	}
 }
 
@@ -576,18 +636,16 @@ static void collect_addresses(struct matcher *matcher)
 {
 	struct flow_group group;
 	for (guint g = 0; get_group(matcher, g, &group); g += group.count) {
-		bool is_origin = false;
-		for (guint i = 0; i < group.count; i++) {
-			const struct dtc_stream *stream = get_stream(&group, i);
-			if (i == 0 || stream->node != get_stream(&group, i - 1)->node)
-				is_origin = !node_has(&group, stream->node, true);
-			if (stream->is_received || !is_origin)
+		for (guint i = 0; i < group.count;) {
+			struct node_streams node = get_node(matcher, &group, i);
+			struct address_key key =
+				make_address_key(matcher, get_flow(matcher, get_stream(&group, i))->source);
+			gpointer known, value = GUINT_TO_POINTER(node.node + 1);
+			i = node.end;
+			if (!node.counts[DTC_SENT] || !node.is_origin)
 				continue;
-			struct address_key key = make_address_key(matcher, get_flow(matcher, stream)->source);
-			gpointer known;
-			gpointer value = GUINT_TO_POINTER(stream->node + 1);
 			if (g_hash_table_lookup_extended(matcher->node_by_address, &key, NULL, &known) &&
-				known != value)
+			    known != value)
 				value = NULL;
 			g_hash_table_insert(matcher->node_by_address, g_memdup2(&key, sizeof(key)), value);
 		}
