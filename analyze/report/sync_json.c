@@ -45,9 +45,9 @@ static void append_assumptions(GString *out, const struct dtc_fit_options *optio
 	g_string_append(out, ", \"text\": ");
 	append_string(out,
 		"the relative rate of any two clocks is within max_drift_ppm of one and deviates from a constant "
-			   "by at most max_wander_ppm, and changes by at most that within a minute unless the messages "
-			   "contradict it, except at the steps listed; bounds hold for the messages that were not "
-			   "trimmed");
+			   "by at most max_wander_ppm, between a pair's first and last message by at most the "
+			   "wander_ppm that its messages do not exclude, except at the steps listed; bounds hold for "
+			   "the messages that were not trimmed");
 	g_string_append_c(out, '}');
 }
 
@@ -130,11 +130,13 @@ static void append_pair(GString *out, const DtcSync *sync, const struct dtc_sync
 				       ", \"drift_ppm\": ",
 				       (gint64)pair->begin_ns, (gint64)pair->end_ns, (gint64)pair->offset_ns);
 		append_double(out, pair->drift_ppm);
+		g_string_append(out, ", \"wander_ppm\": ");
+		append_double(out, pair->wander_ppm);
 		g_string_append_printf(out, ", \"width_ns\": [" NS ", " NS ", " NS "]", (gint64)pair->width_ns[0],
 				       (gint64)pair->width_ns[1], (gint64)pair->width_ns[2]);
 	} else {
 		g_string_append(out, ", \"begin_ns\": null, \"end_ns\": null, \"offset_ns\": null, "
-				     "\"drift_ppm\": null, \"width_ns\": null");
+				     "\"drift_ppm\": null, \"wander_ppm\": null, \"width_ns\": null");
 	}
 	append_differences(out, sync, pair);
 	append_trimmed(out, sync, pair);

@@ -40,6 +40,11 @@ static enum dtc_style get_style(enum dtc_pair_status status)
 
 static void add_pair_details(DtcLayout *layout, const DtcSync *sync, const struct dtc_sync_pair *pair)
 {
+	if (pair->status == DTC_PAIR_ALIGNED && pair->wander_ppm < dtc_sync_get_options(sync)->max_wander_ppm) {
+		dtc_layout_add(layout, DTC_STYLE_DIM,
+			       "    the rate stays within %.2f ppm of a constant, its messages show", pair->wander_ppm);
+		dtc_layout_end_line(layout);
+	}
 	if (pair->unmatched_a || pair->unmatched_b || pair->ambiguous) {
 		dtc_layout_add(layout, DTC_STYLE_DIM,
 			       "    not matched: %" G_GUINT64_FORMAT " on %s, %" G_GUINT64_FORMAT
@@ -156,8 +161,8 @@ char *dtc_sync_to_text(const DtcSync *sync, const DtcFindings *findings, guint w
 	dtc_layout_add_heading(layout, "assumptions", NULL);
 	g_autofree char *text = g_strdup_printf(
 		"  Certified means: true if the rates of any two clocks differ by at most %g ppm and stay within %g "
-		"ppm of a constant between steps, drifting no faster than that per minute, no message is faster "
-		"than %" G_GINT64_FORMAT
+		"ppm of a constant between steps (less where a pair's messages show it, as listed), no message is "
+		"faster than %" G_GINT64_FORMAT
 		" ns, and the messages that were not left out are what they seem.",
 		options->max_drift_ppm, options->max_wander_ppm, (gint64)options->min_delay_ns);
 	dtc_layout_add_paragraph(layout, text, 2);

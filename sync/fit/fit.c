@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rate changes by at most the wander within this time: a crystal's temperature is not faster. */
+/* An estimate's rate changes by at most the wander within this time: a crystal's temperature is not faster. */
 #define WANDER_TIME_NS 60e9
 /* 2^57 ns, four and a half years */
 #define SPAN_LIMIT_NS ((int64_t)1 << 57)
@@ -246,6 +246,7 @@ static void publish_pair(DtcSync *sync, const struct dtc_match_pair *match, cons
 		item.end_ns = turned ? summary->end_b_ns : summary->end_a_ns;
 		item.offset_ns = sign * summary->offset_ns;
 		item.drift_ppm = 1e6 * (turned ? 1 / (1 + summary->drift) - 1 : summary->drift);
+		item.wander_ppm = 1e6 * summary->wander;
 		memcpy(item.width_ns, summary->width_ns, sizeof(item.width_ns));
 		struct dtc_sync_step *steps = g_new0(struct dtc_sync_step, summary->step_count + 1);
 		for (guint i = 0; i < summary->step_count; i++) {

@@ -5,8 +5,9 @@
  * mathematics.
  *
  * Assumption, printed with every result: the relative rate of any two clocks is within max_drift_ppm of one, and there
- * is a constant from which it never deviates by more than max_wander_ppm, except at steps. Messages that contradict the
- * rest are left out and named; the bounds are guaranteed for the messages kept.
+ * is a constant from which it never deviates by more than max_wander_ppm, except at steps; in the span of a pair's
+ * messages, by no more than the wander_ppm that they show. Messages that contradict the rest are left out and named;
+ * the bounds are guaranteed for the messages kept.
  *
  * The result does not depend on the order of the nodes (ties are broken by name) nor on the run. Cost: linear in
  * messages, then per pair the hull vertices of its cells, then knots times pairs.
@@ -87,6 +88,7 @@ struct dtc_sync_pair {
 	int64_t end_ns;
 	int64_t offset_ns; /* b's clock minus a's in the middle of the span, as finally aligned */
 	double drift_ppm;  /* mean rate of b's clock against a's, minus one */
+	double wander_ppm; /* that the bounds rest on: what the messages do not exclude, at most max_wander_ppm */
 	int64_t width_ns[3]; /* certified width of the difference at start, middle and end, from this pair alone */
 };
 

@@ -12,8 +12,9 @@
 #define KNOT_DISTANCE_NS 100000000
 #define KNOTS_MIN 32
 #define KNOTS_MAX 2048
-/* ...as far as knots times pairs stays affordable. */
+/* ...as far as knots times pairs stays affordable; few pairs can have more of them. */
 #define KNOTS_TIMES_PAIRS 600000
+#define KNOTS_TIMES_FEW_PAIRS 8192
 #define VARIANCE_PER_MARGIN_NS 1e5
 
 struct gap {
@@ -39,6 +40,7 @@ struct component {
 	struct dtc_edge *edges; /* knot * pair_count + pair */
 	double *theta;		/* knot * node_count + node: coordinate of the node minus the root's */
 	double *lo, *hi;
+	double *wander; /* node against the root: the sum along the way with the least */
 };
 
 void dtc_pair_summary_clear(struct dtc_pair_summary *summary)
@@ -79,11 +81,11 @@ static guint *find_components(const struct dtc_grouping *grouping)
 }
 
 /* Certified width in the middle of the pair's own span: what a pair is worth. */
-static double get_middle_width(const struct dtc_pair *pair, double wander)
+static double get_middle_width(const struct dtc_pair *pair)
 {
 	int64_t middle = pair->begin + (pair->end - pair->begin) / 2;
 	double lo, hi;
-	dtc_pair_get_bounds(pair, wander, 0, &middle, 1, &lo, &hi);
+	dtc_pair_get_bounds(pair, 0, &middle, 1, &lo, &hi);
 	return MAX(hi - lo, 1);
 }
 
@@ -231,7 +233,8 @@ static void make_grid(struct component *component)
 	begin -= reach;
 	end += reach;
 	guint64 wanted = (guint64)(end - begin) / KNOT_DISTANCE_NS;
-	guint limit = CLAMP(KNOTS_TIMES_PAIRS / MAX(1, component->pair_count), 64, KNOTS_MAX);
+	guint pairs = MAX(1, component->pair_count);
+	guint limit = MAX(CLAMP(KNOTS_TIMES_PAIRS / pairs, 64, KNOTS_MAX), KNOTS_TIMES_FEW_PAIRS / pairs);
 	guint pieces = (guint)CLAMP(wanted, KNOTS_MIN, limit);
 	g_autoptr(GArray) grid = g_array_new(FALSE, FALSE, sizeof(int64_t));
 	component->gaps = g_array_new(FALSE, FALSE, sizeof(struct gap));
@@ -274,11 +277,10 @@ static void fill_edges(struct component *component)
 	guint knots = component->knot_count, pairs = component->pair_count;
 	component->edges = g_new(struct dtc_edge, (gsize)knots * pairs + 1);
 	g_autofree double *lo = g_new(double, knots), *hi = g_new(double, knots);
-	double wander = component->grouping->limits->max_wander;
 	for (guint p = 0; p < pairs; p++) {
 		const struct dtc_pair *pair = get_pair(component, p);
 		double margin = get_middle_margin(pair), least_width = INFINITY;
-		dtc_pair_get_bounds(pair, wander, get_reach(component, pair), component->grid, knots, lo, hi);
+		dtc_pair_get_bounds(pair, get_reach(component, pair), component->grid, knots, lo, hi);
 		for (guint k = 0; k < knots; k++)
 			least_width = MIN(least_width, hi[k] - lo[k]);
 		for (guint k = 0; k < knots; k++) {
@@ -331,9 +333,8 @@ static void remove_pair(struct component *component, guint index)
 /* Nodes' readings at an instant differ from the grid's by their thetas: so much can the pairs' d change on the way. */
 static void inflate(struct component *component, double reach)
 {
-	double wander = component->grouping->limits->max_wander;
 	for (guint p = 0; p < component->pair_count; p++) {
-		double more = reach * dtc_pair_get_steepness(get_pair(component, p), wander) + 0.5;
+		double more = reach * dtc_pair_get_steepness(get_pair(component, p)) + 0.5;
 		for (guint k = 0; k < component->knot_count; k++) {
 			struct dtc_edge *edge = &component->edges[(gsize)k * component->pair_count + p];
 			edge->lo -= more;
@@ -417,23 +418,12 @@ static void solve_network(struct component *component)
 
 /* --- maps ------------------------------------------------------------------------------------------------------- */
 
-/* How far a clock can leave the line between two knots, at knot k. */
-static double get_bend(const struct component *component, guint k, double change)
+/* How far a difference of clocks that wanders by this can leave the line between two knots, at knot k. */
+static double get_bend(const struct component *component, guint k, double wander)
 {
 	int64_t before = k ? component->grid[k] - component->grid[k - 1] : 0;
 	int64_t after = k + 1 < component->knot_count ? component->grid[k + 1] - component->grid[k] : 0;
-	double distance = (double)MAX(before, after);
-	return MIN(component->grouping->limits->max_wander * distance / 2, change * distance * distance / 8);
-}
-
-/* How fast rates may change: not limited if some pair contradicts the limit. */
-static double get_change(const struct component *component)
-{
-	double change = component->grouping->limits->max_change;
-	for (guint p = 0; p < component->pair_count; p++)
-		if (!dtc_pair_is_smooth(get_pair(component, p)))
-			change = INFINITY;
-	return change;
+	return MIN(component->grouping->limits->max_wander, wander) * (double)MAX(before, after) / 2;
 }
 
 /*
@@ -476,12 +466,21 @@ static void cover_gaps(const struct component *component, struct dtc_clock_knot 
 	}
 }
 
+/* Every node against the root. */
+static void find_wanders(struct component *component)
+{
+	g_autofree double *wander = g_new(double, component->pair_count + 1);
+	for (guint p = 0; p < component->pair_count; p++)
+		wander[p] = dtc_pair_get_wander(get_pair(component, p));
+	component->wander = g_new(double, component->node_count);
+	find_ways(component, wander, component->root, component->wander, NULL, NULL);
+}
+
 static void make_map(const struct component *component, guint node, struct dtc_node_map *map)
 {
 	const struct dtc_nominal *root = &component->nominal[component->root];
-	double wander = component->grouping->limits->max_wander, drift = component->grouping->limits->max_rate;
 	guint count = component->knot_count, nodes = component->node_count;
-	double steepness = 2 * drift, change = get_change(component);
+	double steepness = 2 * component->grouping->limits->max_rate;
 	g_autofree struct dtc_clock_knot *knots = g_new(struct dtc_clock_knot, count);
 	for (guint k = 0; k < count; k++) {
 		gsize cell = (gsize)k * nodes + node;
@@ -492,7 +491,7 @@ static void make_map(const struct component *component, guint node, struct dtc_n
 		if (node == component->root)
 			continue;
 		double width = component->hi[cell] - component->lo[cell];
-		double more = get_bend(component, k, change) + steepness * width + DTC_ROUNDING_NS + 2;
+		double more = get_bend(component, k, component->wander[node]) + steepness * width + DTC_ROUNDING_NS + 2;
 		knots[k].lo_ns -= (int64_t)ceil(component->hi[cell] - component->theta[cell] + more);
 		knots[k].hi_ns += (int64_t)ceil(component->theta[cell] - component->lo[cell] + more);
 	}
@@ -523,7 +522,7 @@ static int64_t to_band_limit(double ns)
 static DtcBands *make_bands(const struct component *component)
 {
 	guint nodes = component->node_count;
-	double steepness = 2 * component->grouping->limits->max_rate, change = get_change(component);
+	double steepness = 2 * component->grouping->limits->max_rate;
 	g_autofree int64_t *knots = g_new(int64_t, component->knot_count);
 	g_autofree struct dtc_band_pair *pairs = g_new(struct dtc_band_pair, component->pair_count + 1);
 	for (guint k = 0; k < component->knot_count; k++)
@@ -538,7 +537,8 @@ static DtcBands *make_bands(const struct component *component)
 		for (guint p = 0; p < component->pair_count && !component->is_twice[k]; p++) {
 			const struct dtc_edge *edge = &component->edges[(gsize)k * component->pair_count + p];
 			double width = hi[edge->a] - lo[edge->a] + hi[edge->b] - lo[edge->b];
-			double more = get_bend(component, k, change) + steepness * width + 2 * DTC_ROUNDING_NS + 2;
+			double more = get_bend(component, k, dtc_pair_get_wander(get_pair(component, p))) +
+				      steepness * width + 2 * DTC_ROUNDING_NS + 2;
 			double difference = theta[edge->b] - theta[edge->a];
 			dtc_bands_set(bands, k, p,
 				      (struct dtc_band){ to_band_limit(floor(difference - edge->hi - more)),
@@ -603,7 +603,7 @@ static void summarise(const struct component *component, guint index)
 	int64_t at[3] = { pair->begin, pair->begin + (pair->end - pair->begin) / 2, pair->end };
 	int64_t on_a[3], on_b[3];
 	double lo[3], hi[3];
-	dtc_pair_get_bounds(pair, component->grouping->limits->max_wander, 0, at, 3, lo, hi);
+	dtc_pair_get_bounds(pair, 0, at, 3, lo, hi);
 	for (guint i = 0; i < 3; i++) {
 		double difference = get_theta(component, b, at[i]) - get_theta(component, a, at[i]);
 		on_a[i] = dtc_nominal_to_node(&component->nominal[a], at[i]);
@@ -611,6 +611,7 @@ static void summarise(const struct component *component, guint index)
 		summary->width_ns[i] = (int64_t)ceil(hi[i] - lo[i]);
 	}
 	summary->is_known = true;
+	summary->wander = dtc_pair_get_wander(pair);
 	summary->begin_a_ns = on_a[0];
 	summary->end_a_ns = on_a[2];
 	summary->begin_b_ns = on_b[0];
@@ -635,6 +636,7 @@ static void component_clear(struct component *component)
 	g_free(component->theta);
 	g_free(component->lo);
 	g_free(component->hi);
+	g_free(component->wander);
 }
 
 /* False if a pair did not survive its fit in the common coordinates: then the components may be others. */
@@ -658,7 +660,7 @@ static bool align_component(struct dtc_grouping *grouping, const guint *leader, 
 			component.pairs[component.pair_count++] = p;
 	g_autofree double *width = g_new(double, component.pair_count + 1);
 	for (guint p = 0; p < component.pair_count; p++)
-		width[p] = get_middle_width(get_pair(&component, p), grouping->limits->max_wander);
+		width[p] = get_middle_width(get_pair(&component, p));
 	component.root = *reference == G_MAXUINT ? choose_root(&component, width) : component.local[*reference];
 	*reference = component.nodes[component.root];
 	set_coordinates(&component, width);
@@ -670,6 +672,7 @@ static bool align_component(struct dtc_grouping *grouping, const guint *leader, 
 		fill_edges(&component);
 		solve_network(&component);
 		component.is_twice = g_new0(bool, component.knot_count);
+		find_wanders(&component);
 		for (guint i = 0; i < component.node_count; i++)
 			make_map(&component, i, &maps[component.nodes[i]]);
 		if (component.node_count > 2) /* of two nodes one is the reference */

@@ -14,7 +14,7 @@ struct dtc_pair_summary {
 	bool is_known;
 	int64_t begin_a_ns, end_a_ns, begin_b_ns, end_b_ns; /* node times */
 	int64_t offset_ns; /* b minus a in the middle */
-	double drift;
+	double drift, wander;
 	int64_t width_ns[3];
 	struct dtc_sync_step *steps_a, *steps_b; /* owned; in node time of a, of b; change is of b minus a */
 	guint step_count;

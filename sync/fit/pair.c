@@ -2,9 +2,9 @@
 #include "sync/fit/pair.h"
 
 #include "sync/fit/curve.h"
-#include "sync/fit/smooth.h"
 #include "sync/fit/step.h"
 #include "sync/fit/trim.h"
+#include "sync/fit/wander.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,8 +12,6 @@
 /* Points are reduced to hull vertices in cells of about this many messages, at most CELLS_MAX of them. */
 #define MESSAGES_PER_CELL 32
 #define CELLS_MAX 4096
-/* Places at which the assumption of a slowly changing rate is tried. */
-#define SMOOTH_CHECKS 256
 
 static void clear_segments(struct dtc_pair *pair)
 {
@@ -111,37 +109,13 @@ static void note_trimmed(struct dtc_pair *pair, const struct dtc_mark *marks, gu
 	}
 }
 
-static void get_segment_bounds(const struct dtc_segment *segment, double wander, const int64_t *grid, guint count,
-			       double *ret_lo, double *ret_hi)
+static void get_segment_bounds(const struct dtc_segment *segment, const int64_t *grid, guint count, double *ret_lo,
+			       double *ret_hi)
 {
 	const struct dtc_cloud *cloud = &segment->cloud;
+	double wander = segment->wander;
 	dtc_points_get_bounds(cloud->upper, cloud->upper_count, true, wander, &segment->rates, grid, count, ret_hi);
 	dtc_points_get_bounds(cloud->lower, cloud->lower_count, false, wander, &segment->rates, grid, count, ret_lo);
-	if (!segment->is_smooth)
-		return;
-	struct dtc_rates slopes = { segment->rates.lo - wander, segment->rates.hi + wander };
-	double change = segment->change_rate;
-	dtc_points_tighten(cloud->upper, cloud->upper_count, true, change, &slopes, grid, count, ret_hi);
-	dtc_points_tighten(cloud->lower, cloud->lower_count, false, change, &slopes, grid, count, ret_lo);
-}
-
-/*
- * Is a rate that changes so slowly possible at all? Where upper and lower bounds cross it is not, and the clock is only
- * held to its wander.
- */
-static bool is_smooth(struct dtc_segment *segment, double wander)
-{
-	int64_t grid[SMOOTH_CHECKS];
-	double lo[SMOOTH_CHECKS], hi[SMOOTH_CHECKS];
-	for (guint k = 0; k < SMOOTH_CHECKS; k++)
-		grid[k] = segment->begin +
-			  (int64_t)((__int128)(segment->end - segment->begin) * k / (SMOOTH_CHECKS - 1));
-	segment->is_smooth = true;
-	get_segment_bounds(segment, wander, grid, SMOOTH_CHECKS, lo, hi);
-	for (guint k = 0; k < SMOOTH_CHECKS; k++)
-		if (lo[k] > hi[k])
-			return false;
-	return true;
 }
 
 /* Marks of a stretch: from the first that is not before begin up to the last that is not after end. */
@@ -155,6 +129,20 @@ static void find_range(const struct dtc_mark *marks, guint count, int64_t begin,
 		last--;
 	*ret_begin = first;
 	*ret_end = last;
+}
+
+/*
+ * What the delays do not show both directions together may: at half the wander all messages must be possible still.
+ */
+static void settle_wander(struct dtc_segment *segment, const struct dtc_rates *box, double most)
+{
+	struct dtc_witness witness;
+	struct dtc_rates rates;
+	while (segment->wander < most &&
+	       !dtc_cloud_get_rates(&segment->cloud, segment->wander / 2, box, &rates, &witness))
+		segment->wander = MIN(2 * segment->wander, most);
+	if (segment->wander < most)
+		dtc_cloud_get_rates(&segment->cloud, segment->wander, box, &segment->rates, &witness);
 }
 
 /* Fits one stretch; contradictions are left out. False if it contradicts itself. */
@@ -172,8 +160,8 @@ static bool fit_segment(struct dtc_segment *segment, struct dtc_marks *marks, co
 		if (!ok || !dtc_cloud_get_rates(&segment->cloud, limits->max_wander, box, &segment->rates, &witness))
 			return false;
 	}
-	segment->change_rate = limits->max_change;
-	segment->is_smooth = is_smooth(segment, limits->max_wander);
+	segment->wander = dtc_wander_measure(marks, begin, end, segment->begin, segment->end, limits->max_wander);
+	settle_wander(segment, box, limits->max_wander);
 	if (segment->cloud.upper_count && segment->cloud.lower_count)
 		dtc_curve_fit(segment, box, limits->max_change, MIN(end[0] - begin[0], end[1] - begin[1]));
 	return true;
@@ -255,11 +243,11 @@ void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const stru
 
 /* --- what it says ----------------------------------------------------------------------------------------------- */
 
-void dtc_pair_get_bounds(const struct dtc_pair *pair, double wander, int64_t reach, const int64_t *grid, guint count,
+void dtc_pair_get_bounds(const struct dtc_pair *pair, int64_t reach, const int64_t *grid, guint count,
 			 double *ret_lo, double *ret_hi)
 {
 	if (pair->segment_count == 1) {
-		get_segment_bounds(&pair->segments[0], wander, grid, count, ret_lo, ret_hi);
+		get_segment_bounds(&pair->segments[0], grid, count, ret_lo, ret_hi);
 		return;
 	}
 	g_autofree double *lo = g_new(double, count + 1), *hi = g_new(double, count + 1);
@@ -276,7 +264,7 @@ void dtc_pair_get_bounds(const struct dtc_pair *pair, double wander, int64_t rea
 			first++;
 		while (last > first && grid[last - 1] >= end)
 			last--;
-		get_segment_bounds(&pair->segments[i], wander, grid + first, last - first, lo, hi);
+		get_segment_bounds(&pair->segments[i], grid + first, last - first, lo, hi);
 		for (guint k = first; k < last; k++) {
 			ret_lo[k] = MIN(ret_lo[k], lo[k - first]);
 			ret_hi[k] = MAX(ret_hi[k], hi[k - first]);
@@ -311,20 +299,20 @@ double dtc_pair_get_estimate(const struct dtc_pair *pair, int64_t x, double *ret
 	return knot->v + part * (knot[1].v - knot->v);
 }
 
-bool dtc_pair_is_smooth(const struct dtc_pair *pair)
+double dtc_pair_get_wander(const struct dtc_pair *pair)
 {
+	double wander = 0;
 	for (guint i = 0; i < pair->segment_count; i++)
-		if (!pair->segments[i].is_smooth)
-			return false;
-	return true;
+		wander = MAX(wander, pair->segments[i].wander);
+	return wander;
 }
 
-double dtc_pair_get_steepness(const struct dtc_pair *pair, double wander)
+double dtc_pair_get_steepness(const struct dtc_pair *pair)
 {
 	double steepest = 0;
 	for (guint i = 0; i < pair->segment_count; i++) {
 		steepest = MAX(steepest, fabs(pair->segments[i].rates.lo));
 		steepest = MAX(steepest, fabs(pair->segments[i].rates.hi));
 	}
-	return steepest + wander;
+	return steepest + dtc_pair_get_wander(pair);
 }

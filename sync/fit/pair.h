@@ -23,9 +23,8 @@ struct dtc_segment {
 	int64_t end;
 	struct dtc_point *points; /* owned: upper, then lower, each sorted by x; hull vertices of cells */
 	struct dtc_cloud cloud;	  /* views of points */
-	struct dtc_rates rates;	  /* certified mean rates, for the pair's wander */
-	double change_rate;	  /* how fast the rate may change, per ns */
-	bool is_smooth;		  /* nothing contradicts that */
+	double wander;		  /* of the rate, as far as the messages do not exclude it */
+	struct dtc_rates rates;	  /* certified mean rates, for that wander */
 	struct dtc_curve_knot *curve; /* owned; at least two knots */
 	guint curve_count;
 };
@@ -48,7 +47,7 @@ struct dtc_pair_limits {
 	int64_t min_delay_ns;
 	double max_rate;   /* |rate| of one clock against another, before nominal scaling */
 	double max_wander;
-	double max_change; /* of the rate, per ns */
+	double max_change; /* of the rate of an estimate, per ns */
 };
 
 void dtc_pair_clear(struct dtc_pair *pair);
@@ -64,13 +63,13 @@ void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const stru
  * Certified bounds of d at each x of grid (sorted). Where a step may have happened, and within reach of there, those of
  * both sides together.
  */
-void dtc_pair_get_bounds(const struct dtc_pair *pair, double wander, int64_t reach, const int64_t *grid, guint count,
-			 double *ret_lo, double *ret_hi);
+void dtc_pair_get_bounds(const struct dtc_pair *pair, int64_t reach, const int64_t *grid, guint count, double *ret_lo,
+			 double *ret_hi);
 /* Where the step after segment index is taken to be. */
 int64_t dtc_pair_get_step(const struct dtc_pair *pair, guint index);
 /* The estimate of d at x, and the margin there. */
 double dtc_pair_get_estimate(const struct dtc_pair *pair, int64_t x, double *ret_margin);
-/* True if no segment contradicts the limit on how fast the rate changes. */
-bool dtc_pair_is_smooth(const struct dtc_pair *pair);
+/* The wander that its bounds rest on: the largest of its segments. */
+double dtc_pair_get_wander(const struct dtc_pair *pair);
 /* Largest |d'| that the pair allows: mean rates and wander. */
-double dtc_pair_get_steepness(const struct dtc_pair *pair, double wander);
+double dtc_pair_get_steepness(const struct dtc_pair *pair);
