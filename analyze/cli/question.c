@@ -79,6 +79,29 @@ DtcServing *dtc_question_new_serving(const DtcLoad *load, const DtcRequests *req
 	return serving;
 }
 
+#define LACK_SHOWN 6 /* findings in a hint */
+
+/* No thread can be named: what the recordings lack (events that were not recorded, damage) is the likely reason. */
+static void set_no_thread(const struct dtc_question *question, const DtcFindings *findings, GError **error)
+{
+	g_autoptr(GString) lacks = g_string_new(NULL);
+	guint shown = 0;
+
+	for (guint i = 0; i < dtc_findings_get_count(findings) && shown < LACK_SHOWN; i++) {
+		const struct dtc_finding *finding = dtc_findings_get(findings, i);
+		if (finding->severity == DTC_SEVERITY_INFO || !finding->node)
+			continue;
+		g_string_append_printf(lacks, "\n%s: %s", finding->node, finding->text);
+		shown++;
+	}
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
+		    "the captures show request '%s', but no kernel trace shows a thread that sent or answered it\n%s%s",
+		    question->request->id,
+		    shown ? "the recordings lack something:"
+			  : "the traces may not cover its time: `dtrace-chain stats` tells what each node has",
+		    lacks->str);
+}
+
 bool dtc_question_set_request(struct dtc_question *question, const DtcLoad *load, const DtcRequests *requests,
 			      DtcLocator *locator, guint index, DtcFindings *findings, GError **error)
 {
@@ -90,11 +113,7 @@ bool dtc_question_set_request(struct dtc_question *question, const DtcLoad *load
 	question->index = index;
 	question->request = dtc_requests_get(requests, index);
 	if (place->thread == DTC_NONE) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
-			    "the captures show request '%s', but no kernel trace shows a thread that sent or "
-			    "answered it\n"
-			    "the traces may not cover its time: `dtrace-chain stats` tells what each node has",
-			    question->request->id);
+		set_no_thread(question, findings, error);
 		return false;
 	}
 	question->exchange = find_answered(place);

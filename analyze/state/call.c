@@ -170,7 +170,6 @@ static bool closes_on_exec(const struct dtc_event *event, const char *name)
 
 static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 {
-	m->saw_syscall = true;
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	if (cpu->current == DTC_NONE)
 		return;
@@ -302,7 +301,6 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 
 static void apply_exit(DtcMachine *m, const struct dtc_event *event)
 {
-	m->saw_syscall = true;
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	if (cpu->current == DTC_NONE)
 		return;

@@ -100,7 +100,6 @@ void dtc_machine_apply_irq(DtcMachine *m, const struct dtc_event *event)
 		pop(m, event, DTC_CONTEXT_IRQ);
 		break;
 	case DTC_EVENT_SOFTIRQ_ENTRY:
-		m->saw_softirq = true;
 		push(m, event, DTC_CONTEXT_SOFTIRQ, (uint32_t)event->v[DTC_SOFTIRQ_VECTOR], DTC_NONE);
 		break;
 	case DTC_EVENT_SOFTIRQ_EXIT:
@@ -123,7 +122,6 @@ void dtc_machine_apply_irq(DtcMachine *m, const struct dtc_event *event)
 		pop(m, event, DTC_CONTEXT_TIMER);
 		break;
 	case DTC_EVENT_VECTOR_ENTRY:
-		m->saw_vector = true;
 		push(m, event, DTC_CONTEXT_VECTOR, (uint32_t)event->v[DTC_VECTOR_TYPE], name_vector(m, event));
 		break;
 	case DTC_EVENT_VECTOR_EXIT:

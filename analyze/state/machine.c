@@ -328,6 +328,7 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 		m->history->begin_ns = m->now_ns;
 	m->history->end_ns = m->now_ns;
 	m->event_count++;
+	m->saw[event->kind] = true;
 	dtc_machine_get_cpu(m, event->cpu)->seen_ns = m->now_ns;
 
 	switch ((enum dtc_event_kind)event->kind) {
@@ -437,33 +438,13 @@ DtcHistory *dtc_machine_finish(DtcMachine *m, DtcFindings *findings)
 		dtc_machine_set_state(m, i, task->state, h->end_ns, task->cpu, task->ref);
 		DTC_THREAD(m, i)->end_ns = MAX(h->end_ns, DTC_THREAD(m, i)->begin_ns);
 	}
-	if (!m->saw_syscall)
+	if (!m->saw[DTC_EVENT_SYSCALL_ENTRY] && !m->saw[DTC_EVENT_SYSCALL_EXIT])
 		forget_kernel_mode(h);
 	dtc_packets_seal(h->packets);
 	dtc_machine_place_sockets(m);
 	dtc_history_seal(h);
 
-	if (!m->event_count)
-		dtc_findings_add(findings, DTC_SEVERITY_WARNING, true, m->node, "the kernel trace has no events");
-	else if (!m->saw_switch)
-		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
-				 "the trace has no sched_switch: what threads did is unknown");
-	else {
-		if (!m->saw_net)
-			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
-					 "the trace has no net events (net_dev_queue, netif_receive_skb): waits for "
-					 "packets cannot be followed");
-		else if (m->headerless_count * 2 > m->packet_count)
-			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
-					 "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-					 " packets carry no headers (receive offload off): those links come from the "
-					 "capture or are missing",
-					 m->headerless_count, m->packet_count);
-		if (!m->saw_syscall)
-			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
-					 "the trace has no system calls: waits are named by their waker alone, and all "
-					 "that a user thread runs counts as user mode");
-	}
+	dtc_machine_report_absent(m, findings);
 	m->history = dtc_history_new();
 	return h;
 }

@@ -100,9 +100,9 @@ struct DtcMachine {
 	GPtrArray *gaps; /* per CPU: GArray of int64_t, when gaps of lost events began */
 	uint64_t sleepers_function; /* of the hrtimers that end sleeps, 0: none was seen yet */
 	uint32_t old_state_max; /* kernels before 4.14: the bit of a preempted thread in prev_state; else 0 */
-	bool saw_waking;
 	uint64_t event_count, packet_count, headerless_count;
-	bool saw_switch, saw_irq, saw_vector, saw_softirq, saw_net, saw_syscall;
+	bool saw_irq;		   /* an interrupt, softirq, vector or timer of any kind */
+	bool saw[DTC_EVENT_KINDS]; /* kinds of events that the trace has had so far */
 };
 
 #define DTC_TASK(machine, index) (&g_array_index((machine)->tasks, struct dtc_task, (index)))
@@ -169,5 +169,7 @@ void dtc_machine_copy_files(DtcMachine *machine, int32_t from_pid, int32_t to_pi
 /* exec: a table of its own, without what closes on exec. */
 void dtc_machine_exec_files(DtcMachine *machine, int32_t pid);
 void dtc_machine_drop_files(DtcMachine *machine, int32_t pid);
+/* absent.c: what the events that the trace does not have leave unknown. The history is sealed. */
+void dtc_machine_report_absent(const DtcMachine *machine, DtcFindings *findings);
 /* At the end: where each socket's byte 0 lies in the sequence space of its flows. */
 void dtc_machine_place_sockets(DtcMachine *machine);

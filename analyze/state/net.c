@@ -22,8 +22,8 @@ static void bind_file(DtcMachine *m, uint32_t call_index, const struct dtc_packe
 	const struct dtc_call *call = DTC_AT(m->history->calls, struct dtc_call, call_index);
 	if (call->file == DTC_NONE)
 		return;
-	bool is_update = call->kind == DTC_CALL_READ && m->saw_softirq && packet->tcp_flags == DTC_TCP_ACK &&
-			 !packet->payload_bytes;
+	bool is_update = call->kind == DTC_CALL_READ && m->saw[DTC_EVENT_SOFTIRQ_ENTRY] &&
+			 packet->tcp_flags == DTC_TCP_ACK && !packet->payload_bytes;
 	if (call->kind != DTC_CALL_WRITE && call->kind != DTC_CALL_CONNECT && !is_update)
 		return;
 	uint32_t flow = packet->flow;
@@ -77,7 +77,6 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 	bool is_bare = event->kind == DTC_EVENT_INET_OUT || event->kind == DTC_EVENT_INET_IN;
 	bool sent = event->kind == DTC_EVENT_NET_SEND || event->kind == DTC_EVENT_INET_OUT;
 	if (!is_bare) {
-		m->saw_net = true;
 		m->packet_count++;
 		m->headerless_count += !event->headers.ip_version;
 	}

@@ -104,7 +104,6 @@ static void leave_silent_cpu(DtcMachine *m, uint32_t thread, uint32_t cpu)
 
 static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 {
-	m->saw_switch = true;
 	int64_t now = m->now_ns;
 	uint32_t previous = dtc_machine_get_thread(m, event->v[DTC_SWITCH_PREV_TID], event->cpu);
 	uint32_t next = dtc_machine_get_thread(m, event->v[DTC_SWITCH_NEXT_TID], event->cpu);
@@ -191,14 +190,13 @@ static void apply_waking(DtcMachine *m, const struct dtc_event *event)
 		return;
 	dtc_machine_observe_name(m, target, event->text[0], m->now_ns);
 	if (event->kind == DTC_EVENT_SCHED_WAKING) {
-		m->saw_waking = true;
 		wake(m, event, target);
 		return;
 	}
 	struct dtc_task *task = DTC_TASK(m, target);
 	if (task->pending_wake == DTC_NONE) {
 		/* traces without sched_waking (LTTng before 2.8, old kernels): the wakeup is all there is */
-		if (!m->saw_waking || dtc_state_is_wait(task->state))
+		if (!m->saw[DTC_EVENT_SCHED_WAKING] || dtc_state_is_wait(task->state))
 			wake(m, event, target);
 		task = DTC_TASK(m, target);
 	}

@@ -93,7 +93,7 @@ static bool is_ipi(const struct dtc_context *top)
 /* In user mode for a while: whatever happens on this CPU now happens in an interrupt that is not traced. */
 static bool is_in_user_mode(DtcMachine *m, const struct dtc_cpu *cpu)
 {
-	return m->saw_syscall && DTC_TASK(m, cpu->current)->state == DTC_STATE_USER &&
+	return m->saw[DTC_EVENT_SYSCALL_ENTRY] && DTC_TASK(m, cpu->current)->state == DTC_STATE_USER &&
 	       cpu->left_call_ns < m->now_ns - SETTLED_NS && cpu->fault_ns < m->now_ns - SETTLED_NS;
 }
 
@@ -104,7 +104,7 @@ static bool is_remote(DtcMachine *m, const struct dtc_cpu *cpu, const struct dtc
 		return is_ipi(top);
 	if (cpu->current == DTC_NONE)
 		return false;
-	return is_idle(m, cpu) ? m->saw_irq : !m->saw_vector && is_in_user_mode(m, cpu);
+	return is_idle(m, cpu) ? m->saw_irq : !m->saw[DTC_EVENT_VECTOR_ENTRY] && is_in_user_mode(m, cpu);
 }
 
 /*
@@ -288,7 +288,8 @@ static bool find_sender(DtcMachine *m, uint32_t target, uint32_t own_cpu, struct
 	const struct dtc_act *found = &search.related;
 	if (search.related_count != 1) {
 		/* without these events a CPU can be in the kernel unseen */
-		if (search.related_count || search.possible_count != 1 || !m->saw_syscall || !m->saw_irq)
+		if (search.related_count || search.possible_count != 1 || !m->saw[DTC_EVENT_SYSCALL_ENTRY] ||
+		    !m->saw_irq)
 			return false;
 		found = &search.possible;
 	}
@@ -314,7 +315,7 @@ struct dtc_wake dtc_machine_get_origin(DtcMachine *m, uint32_t number)
 void dtc_machine_end_act(DtcMachine *m, struct dtc_cpu *cpu, uint32_t number, const struct dtc_context *context,
 			 uint32_t call)
 {
-	if (m->saw_waking)
+	if (m->saw[DTC_EVENT_SCHED_WAKING])
 		return;
 	struct dtc_act *act = &cpu->acts[cpu->act_count++ % G_N_ELEMENTS(cpu->acts)];
 	*act = (struct dtc_act){ .wake.cpu = (uint16_t)number,

@@ -6,6 +6,7 @@
 #include "collect/bundle/scratch.h"
 #include "dtrace-chain/error.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct DtcBundle {
@@ -52,13 +53,47 @@ static bool has_metadata(const char *directory)
 	return g_file_test(path, G_FILE_TEST_IS_REGULAR);
 }
 
-/* The directory itself or its kernel/, whichever holds CTF metadata; NULL if neither does. */
+/* A file that begins with the magic number of CTF packets, in either byte order. */
+static bool is_stream(const char *path)
+{
+	static const guint8 big[4] = { 0xc1, 0xfc, 0x1f, 0xc1 }, little[4] = { 0xc1, 0x1f, 0xfc, 0xc1 };
+	guint8 magic[4] = { 0 };
+	FILE *file = g_file_test(path, G_FILE_TEST_IS_REGULAR) ? fopen(path, "rb") : NULL;
+
+	if (!file)
+		return false;
+	size_t count = fread(magic, 1, sizeof(magic), file);
+	fclose(file);
+	return count == sizeof(magic) && (memcmp(magic, big, 4) == 0 || memcmp(magic, little, 4) == 0);
+}
+
+static bool has_streams(const char *directory)
+{
+	g_autoptr(GDir) dir = g_dir_open(directory, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(directory, name, NULL);
+		if (is_stream(path))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The directory itself or its kernel/, whichever holds CTF metadata, else whichever holds CTF streams: a trace whose
+ * metadata was not copied is a trace that cannot be read, not a node without one. NULL if neither does.
+ */
 static char *find_kernel(const char *directory)
 {
 	g_autofree char *kernel = g_build_filename(directory, "kernel", NULL);
 	if (has_metadata(kernel))
 		return g_steal_pointer(&kernel);
-	return has_metadata(directory) ? g_strdup(directory) : NULL;
+	if (has_metadata(directory))
+		return g_strdup(directory);
+	if (has_streams(kernel))
+		return g_steal_pointer(&kernel);
+	return has_streams(directory) ? g_strdup(directory) : NULL;
 }
 
 static void add_captures(GPtrArray *captures, const char *directory)

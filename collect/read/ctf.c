@@ -429,8 +429,9 @@ struct DtcCtf {
 	DtcNames *call_names;	/* borrowed */
 	GHashTable *environment; /* owned key -> owned value */
 	bool has_clock;
-	bool has_kernel_events;
 	guint64 packet_count;
+	bool declares[DTC_EVENT_KINDS]; /* by the metadata, whether or not one happened */
+	const bt_stream_class *last_class; /* whose declarations are known; a trace has few, and a stream per CPU */
 };
 
 /* The first cause in the calling thread's babeltrace2 error (file and reason, without addresses), or a fallback. */
@@ -571,11 +572,12 @@ static void begin_stream(DtcCtf *ctf, struct cursor *cursor, const bt_stream *st
 	}
 	cursor->gap_times_events = bt_stream_class_discarded_events_have_default_clock_snapshots(class);
 	cursor->gap_times_packets = bt_stream_class_discarded_packets_have_default_clock_snapshots(class);
-	uint64_t class_count = bt_stream_class_get_event_class_count(class);
-	for (uint64_t i = 0; i < class_count && !ctf->has_kernel_events; i++) {
+	uint64_t class_count = class == ctf->last_class ? 0 : bt_stream_class_get_event_class_count(class);
+	for (uint64_t i = 0; i < class_count; i++) {
 		name = bt_event_class_get_name(bt_stream_class_borrow_event_class_by_index_const(class, i));
-		ctf->has_kernel_events = name && dtc_spelling_find_event(name).kind != DTC_EVENT_OTHER;
+		ctf->declares[name ? dtc_spelling_find_event(name).kind : DTC_EVENT_OTHER] = true;
 	}
+	ctf->last_class = class;
 	if (g_hash_table_size(ctf->environment) == 0)
 		read_environment(ctf, bt_stream_borrow_trace_const(stream));
 }
@@ -892,7 +894,7 @@ bool dtc_ctf_has_clock(const DtcCtf *ctf)
 	return ctf->has_clock;
 }
 
-bool dtc_ctf_has_kernel_events(const DtcCtf *ctf)
+bool dtc_ctf_declares(const DtcCtf *ctf, enum dtc_event_kind kind)
 {
-	return ctf->has_kernel_events;
+	return ctf->declares[kind];
 }

@@ -34,5 +34,5 @@ void dtc_ctf_fill(DtcCtf *ctf, guint index, struct dtc_event *event);
 const char *dtc_ctf_get_environment(const DtcCtf *ctf, const char *key);
 /* False if a stream has no clock. */
 bool dtc_ctf_has_clock(const DtcCtf *ctf);
-/* True if the metadata declares at least one event that spellings.c knows. */
-bool dtc_ctf_has_kernel_events(const DtcCtf *ctf);
+/* True if the metadata declares an event of this kind, whether or not one happened. */
+bool dtc_ctf_declares(const DtcCtf *ctf, enum dtc_event_kind kind);

@@ -33,6 +33,15 @@ struct DtcReader {
 /* Events that the reader makes itself have no name in the trace. */
 #define NO_NAME UINT16_MAX
 
+/* At least one event that spellings.c knows. */
+static bool declares_kernel_events(const DtcReader *reader)
+{
+	for (int kind = DTC_EVENT_OTHER + 1; kind < DTC_EVENT_KINDS; kind++)
+		if (dtc_ctf_declares(reader->ctf, (enum dtc_event_kind)kind))
+			return true;
+	return false;
+}
+
 static bool check_trace(const DtcReader *reader, GError **error)
 {
 	const char *domain = dtc_ctf_get_environment(reader->ctf, "domain");
@@ -45,7 +54,7 @@ static bool check_trace(const DtcReader *reader, GError **error)
 	if (dtc_ctf_get_stream_count(reader->ctf) == 0)
 		return true;
 	bool is_user = g_strcmp0(domain, "ust") == 0;
-	if (is_user || !dtc_ctf_has_kernel_events(reader->ctf)) {
+	if (is_user || !declares_kernel_events(reader)) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
 			    "the trace of node '%s' in '%s' is %s trace\ngive the directory of the kernel trace",
 			    reader->node, reader->path, is_user ? "a user-space" : "not a kernel");
@@ -113,7 +122,8 @@ DtcReader *dtc_reader_open(const char *node, const char *path, GError **error)
 	g_autofree char *metadata = g_build_filename(path, "metadata", NULL);
 	if (!g_file_test(metadata, G_FILE_TEST_IS_REGULAR)) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
-			    "'%s' holds no trace of node '%s'\na trace is a directory with a CTF 'metadata' file", path,
+			    "'%s' holds no trace of node '%s': no file 'metadata'\n"
+			    "a trace is a directory with the CTF metadata beside its streams", path,
 			    node);
 		return NULL;
 	}
@@ -286,6 +296,11 @@ guint64 dtc_reader_get_lost_count(const DtcReader *reader)
 guint dtc_reader_get_cpu_count(const DtcReader *reader)
 {
 	return reader->cpu_count;
+}
+
+bool dtc_reader_declares(const DtcReader *reader, enum dtc_event_kind kind)
+{
+	return dtc_ctf_declares(reader->ctf, kind);
 }
 
 const char *dtc_reader_get_environment(const DtcReader *reader, const char *key)

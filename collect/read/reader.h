@@ -46,5 +46,7 @@ guint64 dtc_reader_get_consumed_bytes(const DtcReader *reader);
 guint64 dtc_reader_get_lost_count(const DtcReader *reader); /* events lost as far as known */
 /* Number of CPUs (highest cpu seen + 1). */
 guint dtc_reader_get_cpu_count(const DtcReader *reader);
+/* Whether the trace was told to record events of this kind: so its metadata declares, even if none happened. */
+bool dtc_reader_declares(const DtcReader *reader, enum dtc_event_kind kind);
 /* Kernel release and host name from the trace environment; "" if not given. Borrowed. */
 const char *dtc_reader_get_environment(const DtcReader *reader, const char *key);

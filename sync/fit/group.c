@@ -480,7 +480,8 @@ static void make_map(const struct component *component, guint node, struct dtc_n
 {
 	const struct dtc_nominal *root = &component->nominal[component->root];
 	guint count = component->knot_count, nodes = component->node_count;
-	double steepness = 2 * component->grouping->limits->max_rate;
+	double wander = component->grouping->limits->max_wander, drift = component->grouping->limits->max_rate;
+	double steepness = 2 * drift;
 	g_autofree struct dtc_clock_knot *knots = g_new(struct dtc_clock_knot, count);
 	for (guint k = 0; k < count; k++) {
 		gsize cell = (gsize)k * nodes + node;

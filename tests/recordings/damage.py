@@ -70,6 +70,7 @@ CASES = [
     ("client/kernel/metadata", "noise", garbage, False),
     ("client/kernel/metadata", "20 bits flipped", flip(20), True),
     ("client/kernel/metadata", "empty", empty, False),
+    ("client/kernel/metadata", "missing", remove, False),
     ("web/kernel/index/ch0_0.idx", "noise", garbage, True),
     ("web.pcap", "cut to two thirds", truncate(0.667), True),
     ("web.pcap", "noise", garbage, True),

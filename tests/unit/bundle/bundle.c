@@ -98,6 +98,27 @@ static void test_single_node(void)
 	remove_tree(root);
 }
 
+/* Streams whose metadata was not copied are a trace that cannot be read: not "no trace", and no reason to be silent. */
+static void test_streams_without_metadata(void)
+{
+	static const char *const names[] = { "a/kernel/ch0_0", "a.pcap", "b/ch0_0", "c/kernel/notes", "c.pcap", NULL };
+	static const char little[] = { (char)0xc1, 0x1f, (char)0xfc, (char)0xc1, 0 };
+	static const char big[] = { (char)0xc1, (char)0xfc, 0x1f, (char)0xc1, 0 };
+	g_autofree char *root = make_tree(names);
+	g_autofree char *first = g_build_filename(root, names[0], NULL);
+	g_autofree char *second = g_build_filename(root, names[2], NULL);
+	g_assert_true(g_file_set_contents(first, little, sizeof(little), NULL));
+	g_assert_true(g_file_set_contents(second, big, sizeof(big), NULL));
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcBundle) bundle = dtc_bundle_open(root, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(dtc_bundle_get_count(bundle), ==, 3);
+	check_node(bundle, 0, "a", "/a/kernel", 1);
+	check_node(bundle, 1, "b", "/b", 0);
+	check_node(bundle, 2, "c", NULL, 1);
+	remove_tree(root);
+}
+
 static void test_open_fails(void)
 {
 	static const char *const names[] = { "sub/notes.txt", "file", NULL };
@@ -169,6 +190,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/bundle/tree", test_tree);
 	g_test_add_func("/bundle/single-node", test_single_node);
 	g_test_add_func("/bundle/open-fails", test_open_fails);
+	g_test_add_func("/bundle/streams-without-metadata", test_streams_without_metadata);
 	g_test_add_func("/bundle/add-node", test_add_node);
 	g_test_add_func("/bundle/select", test_select);
 	return g_test_run();

@@ -497,6 +497,54 @@ static void test_accepted_connection(void)
 	story_clear(&s);
 }
 
+static bool has_finding(const struct story *s, const char *text)
+{
+	for (guint i = 0; i < dtc_findings_get_count(s->findings); i++)
+		if (strstr(dtc_findings_get(s->findings, i)->text, text))
+			return true;
+	return false;
+}
+
+/* A trace that was recorded without some kinds of events says which, and what that leaves open. */
+static void test_absent_kinds(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 10, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	g_assert_true(has_finding(&s, "no wakeups"));
+	g_assert_true(has_finding(&s, "no interrupt events"));
+	g_assert_true(has_finding(&s, "no net events"));
+	g_assert_true(has_finding(&s, "no system calls"));
+	g_assert_false(has_finding(&s, "no block events")); /* nobody waited for a device */
+	story_clear(&s);
+
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 10, 0, 10, "a", DISK, 0, "swapper/0");
+	story_switch(&s, 10, 1, 0, "swapper/1", RUN, 11, "b");
+	story_context(&s, DTC_EVENT_IRQ_ENTRY, 20, 0, 5, "disk0");
+	story_task(&s, DTC_EVENT_SCHED_WAKEUP, 21, 0, 10, "a", 0);
+	story_context(&s, DTC_EVENT_IRQ_EXIT, 22, 0, 5, "disk0");
+	story_switch(&s, 30, 0, 0, "swapper/0", RUN, 10, "a");
+	story_end(&s);
+	g_assert_true(has_finding(&s, "no sched_waking"));
+	g_assert_false(has_finding(&s, "no wakeups"));
+	g_assert_true(has_finding(&s, "no softirqs"));
+	g_assert_false(has_finding(&s, "no interrupt events"));
+	g_assert_true(has_finding(&s, "no block events (block_rq_issue, block_rq_complete): 1 waits"));
+	story_clear(&s);
+
+	/* one CPU: whoever runs when a thread wakes up has woken it, or an interrupt has */
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_task(&s, DTC_EVENT_SCHED_WAKEUP, 1, 0, 11, "b", 0);
+	story_end(&s);
+	g_assert_false(has_finding(&s, "no sched_waking"));
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -523,5 +571,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/state/pid-reuse", test_pid_reuse);
 	g_test_add_func("/state/thread-without-comm", test_thread_without_comm);
 	g_test_add_func("/state/accepted-connection", test_accepted_connection);
+	g_test_add_func("/state/absent-kinds", test_absent_kinds);
 	return g_test_run();
 }
