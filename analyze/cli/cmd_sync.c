@@ -156,8 +156,10 @@ static bool align_bundle(struct sync_options *options, int argc, char **argv, bo
 	const DtcMatches *matches = dtc_load_get_matches(load);
 	g_autoptr(DtcSync) single = NULL; /* one node needs no fit, but has a map to show */
 	const DtcSync *sync = dtc_load_get_sync(load);
-	if (!sync)
-		sync = single = dtc_fit_clocks(matches, NULL, findings, error);
+	if (!sync) {
+		single = dtc_fit_clocks(matches, NULL, findings, error);
+		sync = single;
+	}
 	return sync && show(options, sync, matches, findings, ret_complete, error);
 }
 

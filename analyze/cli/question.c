@@ -4,7 +4,7 @@
 #include "dtrace-chain/error.h"
 
 #define BUSY_SHOWN 5 /* other requests that a finding names */
-#define SPIN_NS (10 * 1000 * 1000) /* shorter user-mode runs are nothing to wonder about */
+#define SPIN_NS (INT64_C(10) * 1000 * 1000) /* shorter user-mode runs are nothing to wonder about */
 
 /* What the reader should know about how the request was placed. */
 static void add_place_findings(const struct dtc_place *place, const DtcLoad *load, DtcFindings *findings)

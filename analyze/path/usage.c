@@ -140,7 +140,7 @@ static void add_processes(struct dtc_usage_build *build, guint node)
 	guint interval_count = build->usage->nodes[node].interval_count;
 	uint32_t thread_count = dtc_history_get_thread_count(h);
 	g_autoptr(GHashTable) rows = g_hash_table_new(g_str_hash, g_str_equal); /* name -> row + 1 */
-	guint *process_of = build->thread_process[node] = g_new(guint, thread_count + 1);
+	guint *process_of = build->thread_process[node] = g_new0(guint, thread_count + 1);
 
 	for (uint32_t i = 0; i < thread_count; i++) {
 		const struct dtc_thread *thread = dtc_history_get_thread(h, i);

@@ -268,7 +268,7 @@ static void add_services(struct pass *pass)
 	pass->ends = g_new0(uint8_t, file_count + 1);
 	pass->service_of = g_new(uint32_t, file_count + 1);
 	memset(pass->service_of, 0xff, (file_count + 1) * sizeof(uint32_t));
-	pass->workers = g_new(struct worker, thread_count + 1);
+	pass->workers = g_new0(struct worker, thread_count + 1);
 	for (uint32_t i = 0; i < thread_count; i++)
 		pass->workers[i] = (struct worker){ DTC_NONE, dtc_history_get_begin_ns(pass->history) };
 	g_autoptr(GArray) cuts = collect_cuts(pass);

@@ -108,7 +108,7 @@ static bool *choose_candidates(const struct build *b)
 	for (guint i = 0; i < count; i++)
 		order[i] = get_candidate(b, i);
 	if (count)
-		qsort(order, count, sizeof(*order), compare_by_weight);
+		qsort(order, count, sizeof(struct candidate *), compare_by_weight);
 	for (guint i = 0; i < MIN(count, b->options->max_lanes); i++)
 		is_chosen[order[i]->first] = true;
 	return is_chosen;

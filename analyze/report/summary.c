@@ -203,7 +203,7 @@ GArray *dtc_summary_get_means(const DtcSummary *summary, const bool *member, gui
 			}
 		}
 	}
-	for (guint i = 0; i < means->len; i++)
+	for (guint i = 0; count && i < means->len; i++)
 		g_array_index(means, struct dtc_share, i).ns /= count;
 	if (means->len)
 		qsort(means->data, means->len, sizeof(struct dtc_share), compare_shares);
@@ -268,7 +268,7 @@ struct dtc_comparison *dtc_summary_compare(const DtcSummary *slow, const bool *s
 		const struct dtc_share *other = find_share(b, &growth.share);
 		growth.slow_ns = growth.share.ns;
 		growth.fast_ns = other ? other->ns : 0;
-		if (growth.fast_ns > growth.slow_ns)
+		if (other && other->ns > growth.slow_ns)
 			growth.share.detail = other->detail;
 		g_array_append_val(comparison->growths, growth);
 	}

@@ -121,8 +121,8 @@ static void add_spark(const struct view *view, const double *by_interval, const 
 static void add_spark_ns(const struct view *view, const int64_t *by_interval, const struct dtc_usage_node *node,
 			 guint cpus)
 {
-	g_autofree double *values = g_new(double, node->interval_count);
-	g_autofree double *full = g_new(double, node->interval_count);
+	g_autofree double *values = g_new0(double, node->interval_count);
+	g_autofree double *full = g_new0(double, node->interval_count);
 
 	for (guint i = 0; i < node->interval_count; i++) {
 		values[i] = (double)by_interval[i];
@@ -227,8 +227,8 @@ static void add_io_line(const struct view *view, guint index)
 	const struct dtc_usage_process *process = get_process(view, index);
 	const struct dtc_usage_node *node = &view->input->usage->nodes[process->node];
 	g_autofree char *tier = make_tier(view, index);
-	g_autofree double *values = g_new(double, node->interval_count);
-	g_autofree double *full = g_new(double, node->interval_count);
+	g_autofree double *values = g_new0(double, node->interval_count);
+	g_autofree double *full = g_new0(double, node->interval_count);
 	double most = 0;
 
 	for (guint i = 0; i < node->interval_count; i++) {

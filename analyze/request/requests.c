@@ -20,6 +20,7 @@ struct DtcRequests {
 
 struct grouping {
 	const DtcExchanges *exchanges;
+	guint count;	  /* of the exchanges */
 	uint32_t *row_of; /* by exchange */
 	guint row_count;
 	GHashTable *first_of; /* X-Request-Id that is not the first of its exchange -> the first, or "" if several */
@@ -57,7 +58,7 @@ static void set_holder(struct grouping *g, const char *id, uint32_t row)
 
 static void note_second_ids(struct grouping *g)
 {
-	for (guint n = 0; n < dtc_exchanges_get_count(g->exchanges); n++) {
+	for (guint n = 0; n < g->count; n++) {
 		const struct dtc_exchange *e = dtc_exchanges_get(g->exchanges, n);
 		const struct dtc_identity *first = find_narrow(e);
 		for (guint i = 0; i < e->identity_count; i++) {
@@ -88,7 +89,7 @@ static const char *get_root_id(const struct grouping *g, const char *id)
 static void assign_narrow(struct grouping *g)
 {
 	g_autoptr(GHashTable) rows = g_hash_table_new(g_str_hash, g_str_equal);
-	for (guint n = 0; n < dtc_exchanges_get_count(g->exchanges); n++) {
+	for (guint n = 0; n < g->count; n++) {
 		const struct dtc_identity *narrow = find_narrow(dtc_exchanges_get(g->exchanges, n));
 		if (!narrow)
 			continue;
@@ -100,7 +101,7 @@ static void assign_narrow(struct grouping *g)
 		}
 		g->row_of[n] = row;
 	}
-	for (guint n = 0; n < dtc_exchanges_get_count(g->exchanges); n++) {
+	for (guint n = 0; n < g->count; n++) {
 		const struct dtc_exchange *e = dtc_exchanges_get(g->exchanges, n);
 		for (guint i = 0; g->row_of[n] != NO_ROW && i < e->identity_count; i++)
 			set_holder(g, e->identities[i].id, g->row_of[n]);
@@ -143,11 +144,10 @@ static const struct dtc_identity *find_best(const struct dtc_exchange *e)
 static void group(struct grouping *g)
 {
 	enum { WIDTHS = 8 };
-	guint count = dtc_exchanges_get_count(g->exchanges);
 	note_second_ids(g);
 	assign_narrow(g);
 	for (guint width = 1; width < WIDTHS; width++) {
-		for (guint n = 0; n < count; n++) {
+		for (guint n = 0; n < g->count; n++) {
 			if (g->row_of[n] != NO_ROW)
 				continue;
 			const struct dtc_identity *best = find_best(dtc_exchanges_get(g->exchanges, n));
@@ -221,7 +221,8 @@ DtcRequests *dtc_requests_new(const DtcExchanges *exchanges)
 
 	struct grouping g = {
 		.exchanges = exchanges,
-		.row_of = g_new(uint32_t, count),
+		.count = count,
+		.row_of = g_new0(uint32_t, count),
 		.first_of = g_hash_table_new(g_str_hash, g_str_equal),
 		.holder = g_hash_table_new(g_str_hash, g_str_equal),
 		.leftover = g_hash_table_new(g_str_hash, g_str_equal),

@@ -99,7 +99,8 @@ uint32_t dtc_machine_add_thread(DtcMachine *m, int64_t tid, int64_t begin_ns, in
 		guint length = h->tid_latest->len;
 		if (tid >= length) {
 			g_array_set_size(h->tid_latest, (guint)tid + 1);
-			memset(&g_array_index(h->tid_latest, uint32_t, length), 0xff, ((guint)tid + 1 - length) * 4);
+			memset(&g_array_index(h->tid_latest, uint32_t, length), 0xff,
+			       ((gsize)tid + 1 - length) * sizeof(uint32_t));
 		}
 		previous = g_array_index(h->tid_latest, uint32_t, tid);
 		g_array_index(h->tid_latest, uint32_t, tid) = index;

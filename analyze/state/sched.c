@@ -120,10 +120,9 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 		dtc_machine_set_state(m, cpu->current, DTC_STATE_UNKNOWN, now, 0xffff, DTC_NONE);
 	}
 	if (previous != DTC_NONE) {
-		struct dtc_task *task = DTC_TASK(m, previous);
 		if (DTC_THREAD(m, previous)->idle_cpu < 0)
 			dtc_machine_observe_name(m, previous, event->text[0], now);
-		task = DTC_TASK(m, previous);
+		struct dtc_task *task = DTC_TASK(m, previous);
 		enum dtc_state state = DTC_THREAD(m, previous)->idle_cpu >= 0
 					       ? DTC_STATE_PREEMPTED
 					       : state_after_switch(event->v[DTC_SWITCH_PREV_STATE], m->old_state_max);

@@ -51,7 +51,7 @@ static bool set_hostile(GError **error, const struct unpacking *unpacking, const
 {
 	g_autofree char *shown = g_strescape(entry, NULL);
 	if (strlen(shown) > 200)
-		strcpy(shown + 197, "...");
+		memcpy(shown + 197, "...", sizeof("..."));
 	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
 		    "packed bundle '%s' is refused: '%s' %s\n"
 		    "a packed bundle holds plain files and folders that stay inside it; "

@@ -55,10 +55,10 @@ void dtc_merge_build(DtcMerge *merge)
 	guint count = merge->count;
 	if (count < 2)
 		return; /* tree[0] is 0 */
-	g_autofree guint *winners = g_new(guint, 2 * count);
+	g_autofree guint *winners = g_new(guint, (gsize)2 * count);
 	for (guint i = 0; i < count; i++)
 		winners[count + i] = i;
-	for (guint node = count - 1; node > 0; node--) {
+	for (gsize node = count - 1; node > 0; node--) {
 		guint a = winners[2 * node], b = winners[2 * node + 1];
 		bool a_wins = goes_before(merge, a, b);
 		winners[node] = a_wins ? a : b;

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define HEAP_BYTES (64 * 1024) /* up to here a file would cost more than it saves */
+#define HEAP_BYTES ((gsize)64 * 1024) /* up to here a file would cost more than it saves */
 
 DtcTable *dtc_table_new(gsize record_size)
 {

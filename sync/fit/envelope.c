@@ -331,7 +331,7 @@ void dtc_points_get_bounds(const struct dtc_point *points, guint count, bool is_
 			   const struct dtc_rates *rates, const int64_t *grid, guint grid_count, double *ret_bounds)
 {
 	int sign = is_upper ? 1 : -1;
-	struct chain left = { g_new(guint, count + 1), 0 }, right = { g_new(guint, count + 1), 0 };
+	struct chain left = { g_new0(guint, count + 1), 0 }, right = { g_new0(guint, count + 1), 0 };
 	g_autofree struct undo *undo = g_new(struct undo, count + 1);
 	for (guint i = count; i-- > 0;) /* all points lie to the right at first; taken back one by one */
 		undo[i] = chain_push(&right, points, i, sign, false);

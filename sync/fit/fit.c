@@ -121,7 +121,7 @@ static void widen(struct range *range, int64_t ns)
 /* Which span of its clock each node's messages cover. */
 static struct range *find_ranges(const struct dtc_pair *pairs, guint pair_count, guint node_count)
 {
-	struct range *ranges = g_new(struct range, node_count + 1);
+	struct range *ranges = g_new0(struct range, node_count + 1);
 	for (guint i = 0; i < node_count; i++)
 		ranges[i] = (struct range){ INT64_MAX, INT64_MIN };
 	for (guint i = 0; i < pair_count; i++) {

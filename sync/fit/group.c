@@ -183,7 +183,7 @@ static void set_coordinates(struct component *component, const double *width)
 		struct dtc_pair *pair = get_pair(component, p);
 		const struct dtc_nominal *a = &component->nominal[component->local[pair->a]];
 		const struct dtc_nominal *b = &component->nominal[component->local[pair->b]];
-		if (memcmp(a, &pair->nominal_a, sizeof(*a)) != 0 || memcmp(b, &pair->nominal_b, sizeof(*b)) != 0)
+		if (!dtc_nominal_is_same(a, &pair->nominal_a) || !dtc_nominal_is_same(b, &pair->nominal_b))
 			dtc_pair_fit(pair, a, b, component->grouping->limits);
 	}
 }

@@ -25,6 +25,10 @@ struct dtc_nominal {
 	double excess; /* how much faster the clock runs than the coordinate: z = shift + (1 - excess) (x - origin) */
 };
 
+static inline bool dtc_nominal_is_same(const struct dtc_nominal *a, const struct dtc_nominal *b)
+{
+	return a->origin_ns == b->origin_ns && a->shift == b->shift && a->excess == b->excess;
+}
 int64_t dtc_nominal_from_node(const struct dtc_nominal *nominal, int64_t node_ns);
 int64_t dtc_nominal_to_node(const struct dtc_nominal *nominal, int64_t coordinate);
 
