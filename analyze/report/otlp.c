@@ -220,7 +220,8 @@ static void build_spans(struct build *b)
 {
 	const DtcReport *report = b->report;
 
-	b->open[b->open_count++] = add_span(b, &report->target, SPAN_KIND_CLIENT, G_MAXUINT, report->begin_ns);
+	enum span_kind kind = report->request ? SPAN_KIND_CLIENT : SPAN_KIND_INTERNAL; /* a thread asks for nothing */
+	b->open[b->open_count++] = add_span(b, &report->target, kind, G_MAXUINT, report->begin_ns);
 	for (guint i = 0; i < report->steps->len; i++) {
 		const struct dtc_report_step *step = get_step(report, i);
 		/* the message is on nobody's CPU: it is a span of its own */
@@ -269,23 +270,30 @@ static void append_thread_attributes(GString *out, const struct dtc_report_threa
 	append_text_attribute(out, "thread.name", who->comm);
 }
 
-/* "53 bytes from web 10.77.0.2:80 to 10.77.0.1:49152": the sender's end of the connection. */
-static void append_peer_attributes(GString *out, const char *detail)
+/*
+ * One end of "53 bytes from web 10.77.0.2:80 to 10.77.0.1:49152", the sender's (0) or the receiver's (1), as
+ * PREFIX.address and PREFIX.port.
+ */
+static void append_end_attributes(GString *out, const char *detail, guint end, const char *prefix)
 {
-	g_autoptr(GRegex) regex = g_regex_new(" (\\[[0-9a-fA-F:.]+\\]|[0-9.]+):([0-9]{1,5}) to ", 0, 0, NULL);
+	static const char one[] = "(\\[[0-9a-fA-F:.]+\\]|[0-9.]+):([0-9]{1,5})";
+	g_autofree char *pattern = g_strdup_printf(" %s to %s", one, one);
+	g_autoptr(GRegex) regex = g_regex_new(pattern, 0, 0, NULL);
 	g_autoptr(GMatchInfo) match = NULL;
 
 	if (!detail || !g_regex_match(regex, detail, 0, &match))
 		return;
-	g_autofree char *address = g_match_info_fetch(match, 1);
-	g_autofree char *port = g_match_info_fetch(match, 2);
+	g_autofree char *address = g_match_info_fetch(match, 1 + 2 * (int)end);
+	g_autofree char *port = g_match_info_fetch(match, 2 + 2 * (int)end);
+	g_autofree char *address_key = g_strconcat(prefix, ".address", NULL);
+	g_autofree char *port_key = g_strconcat(prefix, ".port", NULL);
 	gsize length = strlen(address);
 	if (*address == '[') {
 		address[length - 1] = '\0';
 		memmove(address, address + 1, length - 1);
 	}
-	append_text_attribute(out, "network.peer.address", address);
-	append_number_attribute(out, "network.peer.port", (int64_t)g_ascii_strtoull(port, NULL, 10));
+	append_text_attribute(out, address_key, address);
+	append_number_attribute(out, port_key, (int64_t)g_ascii_strtoull(port, NULL, 10));
 }
 
 static void append_uncertainty(GString *out, int64_t uncertainty_ns)
@@ -294,12 +302,41 @@ static void append_uncertainty(GString *out, int64_t uncertainty_ns)
 		append_number_attribute(out, "dtrace_chain.uncertainty_ns", uncertainty_ns);
 }
 
+/* Whom the target asked: the other end of the first message that left its node. */
+static void append_server_attributes(GString *out, const DtcReport *report)
+{
+	for (guint i = 1; i < report->steps->len; i++) {
+		const struct dtc_report_step *step = get_step(report, i);
+		if (step->cause != DTC_CAUSE_NETWORK_WIRE || !step->is_hop)
+			continue;
+		if (strcmp(get_step(report, i - 1)->who.node, report->target.node) == 0)
+			append_end_attributes(out, step->detail, 1, "server");
+		return;
+	}
+}
+
+static void append_url_attributes(GString *out, const char *url)
+{
+	const char *query = strchr(url, '?');
+	g_autofree char *path = g_strndup(url, query ? (gsize)(query - url) : strlen(url));
+
+	append_text_attribute(out, "url.path", path);
+	append_text_attribute(out, "url.query", query ? query + 1 : NULL);
+}
+
 static void append_root_attributes(GString *out, const DtcReport *report)
 {
 	append_text_attribute(out, "http.request.method", report->method);
-	append_text_attribute(out, "url.path", report->url);
+	if (report->url)
+		append_url_attributes(out, report->url);
 	if (report->status)
 		append_number_attribute(out, "http.response.status_code", report->status);
+	if (report->status >= 400) {
+		g_autofree char *type = g_strdup_printf("%d", report->status);
+		append_text_attribute(out, "error.type", type);
+	}
+	if (report->request)
+		append_server_attributes(out, report);
 	append_text_attribute(out, "dtrace_chain.request_id", report->request);
 	append_text_attribute(out, "dtrace_chain.clock", report->reference);
 	if (report->dominant == G_MAXUINT)
@@ -317,7 +354,7 @@ static void append_attributes(GString *out, const struct build *b, const struct 
 	if (span->hop_step != G_MAXUINT) {
 		const struct dtc_report_step *step = get_step(b->report, span->hop_step);
 		append_text_attribute(out, "network.transport", "tcp");
-		append_peer_attributes(out, step->detail);
+		append_end_attributes(out, step->detail, 0, "network.peer");
 		append_text_attribute(out, "dtrace_chain.detail", step->detail);
 		append_text_attribute(out, "dtrace_chain.link", dtc_link_quality_to_string(step->link));
 		append_uncertainty(out, step->uncertainty_ns);
@@ -395,15 +432,6 @@ static void append_events(GString *out, const struct build *b, const struct span
 	g_string_append_printf(out, "%u", left_out);
 }
 
-static void append_links(GString *out, const struct build *b, const struct span *span)
-{
-	dtc_json_text_append_key(out, "links");
-	g_string_append_c(out, '[');
-	if (span->parent == G_MAXUINT && *b->sender_span_id)
-		g_string_append_printf(out, "{\"traceId\":\"%s\",\"spanId\":\"%s\"}", b->trace_id, b->sender_span_id);
-	g_string_append_c(out, ']');
-}
-
 static char *name_span(const struct build *b, const struct span *span)
 {
 	const DtcReport *report = b->report;
@@ -413,7 +441,8 @@ static char *name_span(const struct build *b, const struct span *span)
 	if (span->parent != G_MAXUINT)
 		return g_strdup(span->who->tier);
 	if (report->method && *report->method)
-		return g_strdup_printf("%s %s", report->method, report->url ? report->url : "");
+		return g_strdup_printf("%s %.*s", report->method, report->url ? (int)strcspn(report->url, "?") : 0,
+				       report->url ? report->url : "");
 	return g_strdup(report->request ? report->request : report->target.tier);
 }
 
@@ -425,7 +454,7 @@ static void append_span(GString *out, const struct build *b, guint index)
 
 	dtc_json_text_append_comma(out);
 	g_string_append_printf(out, "\n{\"traceId\":\"%s\",\"spanId\":\"%s\",\"parentSpanId\":\"%s\"", b->trace_id,
-			       span->id, span->parent == G_MAXUINT ? "" : get_span(b, span->parent)->id);
+			       span->id, span->parent == G_MAXUINT ? b->sender_span_id : get_span(b, span->parent)->id);
 	dtc_json_text_append_key(out, "name");
 	dtc_json_text_append_string(out, name);
 	dtc_json_text_append_key(out, "kind");
@@ -434,7 +463,7 @@ static void append_span(GString *out, const struct build *b, guint index)
 	append_time(out, "endTimeUnixNano", span->end_ns);
 	append_attributes(out, b, span);
 	append_events(out, b, span);
-	append_links(out, b, span);
+	g_string_append(out, ",\"links\":[]");
 	dtc_json_text_append_key(out, "status");
 	g_string_append_printf(out, "{\"code\":%d}}", is_error ? STATUS_ERROR : STATUS_UNSET);
 }
@@ -452,7 +481,6 @@ static void append_resource(GString *out, const struct build *b, guint first, bo
 	if (who->pid >= 0)
 		append_number_attribute(out, "process.pid", who->pid);
 	append_text_attribute(out, "process.executable.name", who->process);
-	append_text_attribute(out, "telemetry.sdk.name", "dtrace-chain");
 	g_string_append(out, "]},\"scopeSpans\":[{\"scope\":{\"name\":\"dtrace-chain\"},\"spans\":[");
 	for (guint i = first; i < b->spans->len; i++) {
 		const struct dtc_report_thread *other = get_span(b, i)->who;
