@@ -3,12 +3,12 @@
 #include "analyze/cli/census.h"
 #include "analyze/cli/command.h"
 #include "analyze/cli/options.h"
-#include "analyze/cli/suggest.h"
 #include "analyze/cli/terminal.h"
 #include "analyze/report/bundle_view.h"
 #include "collect/bundle/create.h"
 #include "collect/bundle/pack.h"
 #include "collect/bundle/scratch.h"
+#include "collect/bundle/suggest.h"
 #include "collect/read/clock_class.h"
 #include "dtrace-chain/error.h"
 

@@ -13,6 +13,7 @@
 #include "analyze/report/events_view.h"
 #include "analyze/report/finding_list.h"
 #include "analyze/report/json_object.h"
+#include "collect/bundle/suggest.h"
 #include "collect/read/merge.h"
 #include "dtrace-chain/error.h"
 
@@ -375,10 +376,21 @@ static bool check_kinds(const struct listing *listing, GError **error)
 {
 	if (listing->matched_any || !listing->options->patterns)
 		return true;
+	/* the nearest of the names that were read, by the first source that has one */
+	const char *nearest = NULL;
+	for (guint i = 0; !nearest && i < listing->source_count; i++) {
+		const DtcReader *reader = listing->sources[i].reader;
+		guint count = dtc_reader_get_event_name_count(reader);
+		g_autofree const char **names = g_new0(const char *, count + 1);
+		for (guint k = 0; k < count; k++)
+			names[k] = dtc_reader_get_event_name(reader, k);
+		nearest = dtc_suggest(listing->options->kinds, names);
+	}
 	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
-		    "no event up to the end of the span is called '%s'\n"
+		    "no event up to the end of the span is called '%s'\n%s%s%s"
 		    "`dtrace-chain stats` lists the names; * stands for any characters, as in 'syscall_*'",
-		    listing->options->kinds);
+		    listing->options->kinds, nearest ? "did you mean '" : "",
+		    nearest ? nearest : "", nearest ? "'? " : "");
 	return false;
 }
 

@@ -2,8 +2,8 @@
 #include "analyze/cli/command_line.h"
 
 #include "analyze/cli/manual.h"
-#include "analyze/cli/suggest.h"
 #include "analyze/report/json_object.h"
+#include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
 
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include "analyze/cli/reading.h"
 #include "analyze/request/http.h"
 #include "analyze/state/machine.h"
+#include "collect/bundle/suggest.h"
 #include "collect/read/capture.h"
 #include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
@@ -397,8 +398,10 @@ bool dtc_load_find_node(const DtcLoad *load, const char *name, guint *ret_node, 
 		}
 	}
 	g_autofree char *names = g_strjoinv(", ", load->names);
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND, "there is no node '%s'\nthe nodes are: %s", name,
-		    names);
+	const char *nearest = dtc_suggest(name, (const char *const *)load->names);
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
+		    "there is no node '%s'\n%s%s%sthe nodes are: %s", name, nearest ? "did you mean '" : "",
+		    nearest ? nearest : "", nearest ? "'? " : "", names);
 	return false;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/command.h"
 #include "analyze/cli/manual.h"
-#include "analyze/cli/suggest.h"
 #include "analyze/cli/terminal.h"
+#include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
 
 #include <locale.h>

@@ -4,6 +4,7 @@
 #include "collect/bundle/pack.h"
 #include "collect/bundle/paths.h"
 #include "collect/bundle/scratch.h"
+#include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
 
 #include <stdio.h>
@@ -350,15 +351,16 @@ bool dtc_bundle_select(DtcBundle *bundle, const char *const *names, GError **err
 	for (guint i = 0; names[i]; i++) {
 		if (find_node(bundle, names[i]))
 			continue;
-		g_autoptr(GString) known = g_string_new(NULL);
-		for (guint k = 0; k < bundle->nodes->len; k++) {
-			const struct dtc_bundle_node *node = g_ptr_array_index(bundle->nodes, k);
-			g_string_append_printf(known, "%s%s", k ? ", " : "", node->name);
-		}
+		g_autofree const char **known = g_new0(const char *, bundle->nodes->len + 1);
+		for (guint k = 0; k < bundle->nodes->len; k++)
+			known[k] = ((const struct dtc_bundle_node *)g_ptr_array_index(bundle->nodes, k))->name;
+		g_autofree char *list = g_strjoinv(", ", (char **)known);
 		g_autofree char *shown = g_strescape(names[i], NULL);
+		const char *nearest = dtc_suggest(names[i], known);
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
-			    "no node '%s' in the bundle\nthe bundle has %s", shown,
-			    known->len ? known->str : "no nodes");
+			    "no node '%s' in the bundle\n%s%s%sthe bundle has %s", shown,
+			    nearest ? "did you mean '" : "",
+			    nearest ? nearest : "", nearest ? "'? " : "", *list ? list : "no nodes");
 		return false;
 	}
 	if (!names[0]) {

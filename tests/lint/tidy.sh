@@ -36,10 +36,10 @@ while read -r file; do
 		left=$((left + 1))
 	else
 		checked=$((checked + 1))
-		if clang-tidy --quiet --warnings-as-errors='*' -p "$build" "$file" >"$scratch/said" 2>"$scratch/noise"; then
+		if clang-tidy --quiet --warnings-as-errors='*' -p "$build" "$file" >"$scratch/said" 2>&1; then
 			: >"$stamp"
 		else
-			grep -E '^[^ ]+:[0-9]+:[0-9]+: (warning|error):' "$scratch/said" || cat "$scratch/said" "$scratch/noise"
+			grep -E '^[^ ]+:[0-9]+:[0-9]+: (warning|error):' "$scratch/said" || cat "$scratch/said"
 			failed=1
 		fi
 	fi

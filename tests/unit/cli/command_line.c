@@ -3,7 +3,7 @@
 #include "analyze/cli/command_line.h"
 #include "analyze/cli/manual.h"
 #include "analyze/cli/options.h"
-#include "analyze/cli/suggest.h"
+#include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>

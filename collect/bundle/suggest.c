@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/cli/suggest.h"
+#include "collect/bundle/suggest.h"
 
 #include <string.h>
 
