@@ -15,8 +15,9 @@ struct candidate {
 	uint32_t thread;
 	guint first;	 /* order of appearance */
 	int64_t path_ns;
+	int64_t longest_ns; /* of its steps on the path */
 	bool on_path;
-	const struct dtc_report_thread *who; /* borrowed from the report */
+	const struct dtc_report_thread *who; /* borrowed from the report: in its longest step */
 	guint lane;
 };
 
@@ -76,6 +77,11 @@ static void collect_candidates(struct build *b)
 		struct candidate *candidate =
 			get_candidate(b, add_candidate(b, segment->node, segment->thread, &step->who));
 		candidate->path_ns += step->end_ns - step->begin_ns;
+		/* names change (exec, prctl): the one under which it did most of it */
+		if (step->end_ns - step->begin_ns > candidate->longest_ns) {
+			candidate->longest_ns = step->end_ns - step->begin_ns;
+			candidate->who = &step->who;
+		}
 		candidate->on_path = true;
 	}
 	for (guint i = 0, at = 0; i < report->blockings->len; i++, at++) {

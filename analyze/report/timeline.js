@@ -499,7 +499,7 @@ class Timeline {
 			if (!from || !to || m.received[i] < this.view.begin || m.sent[i] > this.view.end)
 				continue;
 			const x0 = this.toX(m.sent[i]), x1 = this.toX(m.received[i]);
-			const key = Math.round(x0) + "/" + Math.round(x1) + "/" + from.y + "/" + to.y;
+			const key = this.toKey(x0, x1, m.from[i], m.to[i]);
 			if (drawn.has(key))
 				continue;
 			drawn.add(key);
@@ -511,7 +511,9 @@ class Timeline {
 				this.drawBand(c, x0, y0, x1, y1, m.uncertainty[index]);
 			this.drawArrow(c, x0, y0, x1, y1, m.onPath[index], m.link[index], strength);
 		}
-		/* last, and where they do not hide each other */
+		/* last, and where they do not hide each other; of many, none */
+		if (strength < .4)
+			return;
 		let right = -1e9, line = NaN;
 		for (const { index, x0, y0, x1, y1 } of this.arrows.filter(a => m.onPath[a.index]).sort((a, b) => a.y0 + a.y1 - b.y0 - b.y1 || a.x0 - b.x0)) {
 			if (line !== y0 + y1)
@@ -519,6 +521,12 @@ class Timeline {
 			line = y0 + y1;
 			right = this.drawUncertainty(c, x0, y0, x1, y1, m.uncertainty[index], right);
 		}
+	}
+
+	/* What looks the same on the screen: pixels of both ends, and two lanes. A number, since there may be many thousands. */
+	toKey(x0, x1, from, to) {
+		const clamp = x => Math.min(Math.max(Math.round(x), -9), 8180) + 10;
+		return ((clamp(x0) * 8192 + clamp(x1)) * 1024 + from % 1024) * 1024 + to % 1024;
 	}
 
 	/* Opacity of lines of which there are so many. */
@@ -597,7 +605,7 @@ class Timeline {
 			if (!from || !to)
 				continue;
 			const x = Math.round(this.toX(s.begin[i])) + .5;
-			const key = x + "/" + Math.min(from.y, to.y) + "/" + Math.max(from.y, to.y);
+			const key = this.toKey(x, 0, Math.min(s.lane[i - 1], s.lane[i]), Math.max(s.lane[i - 1], s.lane[i]));
 			if (drawn.has(key))
 				continue;
 			drawn.add(key);

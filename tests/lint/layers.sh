@@ -37,6 +37,7 @@ only 'babeltrace2?/' '^collect/read/ctf\.c$'
 only 'pcap' '^collect/read/capture\.c$'
 only 'archive' '^collect/bundle/pack\.c$'
 only 'glpk' '^sync/fit/'
+only '[a-z_]*\.pb-c\.h' '^collect/bundle/manifest\.c$|^sync/fit/saved\.c$|^analyze/report/perfetto\.c$'
 only 'json-glib' '^analyze/(report|cli)/|^analyze/request/id_spans_otlp\.c$'
 
 # Comments are stripped first: they may speak of exit() and printf().

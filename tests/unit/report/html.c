@@ -96,6 +96,26 @@ static void test_data(void)
 	g_assert_cmpint(sum, ==, 270);
 }
 
+/* A thread that changes its name has, as a lane, the one of its longest step. */
+static void test_lane_name(void)
+{
+	static const struct made_segment segments[] = {
+		{ 100, 0, 11, "sh", DTC_CAUSE_RUNNING_USER, NULL, 0 },
+		{ 900, 0, 11, "bulk", DTC_CAUSE_RUNNING_USER, NULL, 0 },
+		{ 50, 0, 11, "last", DTC_CAUSE_RUNNING_USER, NULL, 0 },
+	};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcPath) path = made_path_new(0, segments, G_N_ELEMENTS(segments));
+	g_autoptr(DtcReport) report = made_path_report(path, NULL, NULL, &error);
+	g_assert_no_error(error);
+	g_autofree char *page = make_page(report, path);
+	g_autoptr(JsonParser) parser = json_parser_new();
+	JsonArray *lanes = json_object_get_array_member(read_data(parser, page), "lanes");
+
+	g_assert_cmpuint(json_array_get_length(lanes), ==, 1);
+	g_assert_cmpstr(json_object_get_string_member(json_array_get_object_element(lanes, 0), "comm"), ==, "bulk");
+}
+
 /* The policy names the hash of each script and of the style as they stand in the page, and allows nothing else. */
 static void test_policy(void)
 {
@@ -231,6 +251,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/html/requests", test_requests);
 	g_test_add_func("/html/data", test_data);
+	g_test_add_func("/html/lane-name", test_lane_name);
 	g_test_add_func("/html/policy", test_policy);
 	g_test_add_func("/html/hostile", test_hostile);
 	g_test_add_func("/html/limits", test_limits);
