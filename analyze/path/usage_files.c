@@ -56,6 +56,16 @@ static struct dtc_usage_file *get_row(struct pass *pass, guint process, uint32_t
 	return found;
 }
 
+/* Whether calls of the process on the file were counted. */
+static bool has_used(const struct pass *pass, guint process, uint32_t file)
+{
+	gint64 key = make_key(process, pass->file_names[file]);
+	guint row = pass->file_names[file] ? GPOINTER_TO_UINT(g_hash_table_lookup(pass->rows, &key)) : 0;
+
+	key = make_key(row, file);
+	return row && g_hash_table_contains(pass->counted, &key);
+}
+
 static void add_network(struct pass *pass, guint index, const struct dtc_call *call, uint64_t bytes)
 {
 	struct dtc_usage_process *process = dtc_usage_get_process(pass->build, index);
@@ -87,20 +97,33 @@ static void add_call(struct pass *pass, guint process, const struct dtc_call *ca
 	add_network(pass, process, call, (uint64_t)call->result);
 }
 
-/* The file that a wait was for: the call's, and in poll the one whose packet ended it. */
-static uint32_t find_file(const struct pass *pass, const struct dtc_interval *wait)
+/*
+ * The file that a wait was for: the call's, and in poll the one whose packet ended it, if it is one of the process: a
+ * packet wakes also who listens in on the interface.
+ */
+static uint32_t find_file(const struct pass *pass, guint process, const struct dtc_interval *wait)
 {
 	const struct dtc_call *call = dtc_history_get_call(pass->history, wait->call);
 	struct dtc_arrival arrival;
 
 	if (call->kind == DTC_CALL_POLL && wait->ref != DTC_NONE &&
 	    dtc_history_get_wake(pass->history, wait->ref)->waker == DTC_WAKER_PACKET &&
-	    dtc_arrival_find_for_wait(pass->build->links, pass->node, wait, &arrival) && arrival.file != DTC_NONE)
+	    dtc_arrival_find_for_wait(pass->build->links, pass->node, wait, &arrival) && arrival.file != DTC_NONE &&
+	    has_used(pass, process, arrival.file))
 		return arrival.file;
 	return call->file;
 }
 
-static void add_thread(struct pass *pass, uint32_t index)
+static void add_calls(struct pass *pass, uint32_t index)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(pass->history, index);
+	guint process = pass->build->thread_process[pass->node][index];
+
+	for (uint32_t i = 0; process != G_MAXUINT && i < thread->call_count; i++)
+		add_call(pass, process, dtc_history_get_call(pass->history, thread->call_first + i));
+}
+
+static void add_waits(struct pass *pass, uint32_t index)
 {
 	const DtcHistory *h = pass->history;
 	const struct dtc_thread *thread = dtc_history_get_thread(h, index);
@@ -108,13 +131,11 @@ static void add_thread(struct pass *pass, uint32_t index)
 
 	if (process == G_MAXUINT)
 		return;
-	for (uint32_t i = 0; i < thread->call_count; i++)
-		add_call(pass, process, dtc_history_get_call(h, thread->call_first + i));
 	for (uint32_t i = 0; i < thread->interval_count; i++) {
 		const struct dtc_interval *v = dtc_history_get_interval(h, thread->interval_first + i);
 		if (!dtc_state_is_wait(v->state) || v->call == DTC_NONE)
 			continue;
-		uint32_t file = find_file(pass, v);
+		uint32_t file = find_file(pass, process, v);
 		if (file == DTC_NONE)
 			continue;
 		struct dtc_usage_file *row = get_row(pass, process, file);
@@ -139,7 +160,9 @@ void dtc_usage_add_files(struct dtc_usage_build *build)
 			.counted = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
 		};
 		for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
-			add_thread(&pass, i);
+			add_calls(&pass, i);
+		for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
+			add_waits(&pass, i);
 		g_hash_table_unref(pass.names);
 		g_hash_table_unref(pass.rows);
 		g_hash_table_unref(pass.counted);

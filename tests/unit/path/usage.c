@@ -420,6 +420,51 @@ static void test_files_and_disk(void)
 	made_clear(&made);
 }
 
+/* A packet of another's connection ends a poll, as of a sniffer: that wait was not for the connection. */
+static void test_listener(void)
+{
+	struct made made = { 0 };
+	struct story *s = &made.story;
+
+	story_begin(s, "n");
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, 10, "client");
+	story_switch(s, 0, 1, 0, "swapper/1", RUN, 20, "server");
+	story_switch(s, 0, 2, 0, "swapper/2", RUN, 30, "sniffer");
+	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, 5, NET_CPU, 3, NULL);
+	open_connection(s, 10, 0, 5, 1001, 80);
+	accept_connection(s, 20, 1, 4);
+	story_enter(s, 50, 1, "poll", -1);
+	story_switch(s, 55, 1, 20, "server", SLEEP, 0, "swapper/1");
+	story_enter(s, 60, 2, "poll", -1);
+	story_switch(s, 65, 2, 30, "sniffer", SLEEP, 0, "swapper/2");
+	put(s, 100, 105, 0, 5, 1001, 80, 1, 50);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 110, NET_CPU, 20, "server", 1);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 115, NET_CPU, 30, "sniffer", 2);
+	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, 116, NET_CPU, 3, NULL);
+	story_switch(s, 120, 1, 0, "swapper/1", RUN, 20, "server");
+	story_switch(s, 120, 2, 0, "swapper/2", RUN, 30, "sniffer");
+	story_leave(s, 121, 1, "poll", 1);
+	story_leave(s, 122, 2, "poll", 1);
+	call(s, 130, 140, 1, "read", 4, 50);
+	put(s, 142, 145, 1, 4, 80, 1001, 1, 70); /* tells which connection it is */
+	story_switch(s, 150, 1, 20, "server", SLEEP, 0, "swapper/1");
+	story_switch(s, 150, 2, 30, "sniffer", SLEEP, 0, "swapper/2");
+	story_switch(s, 150, 0, 10, "client", SLEEP, 0, "swapper/0");
+	made_end(&made, 10);
+
+	int64_t blocked_ns = 0;
+	for (guint i = 0; i < made.usage->files->len; i++) {
+		const struct dtc_usage_file *file = &g_array_index(made.usage->files, struct dtc_usage_file, i);
+		const struct dtc_usage_process *owner =
+			&g_array_index(made.usage->processes, struct dtc_usage_process, file->process);
+		g_assert_cmpstr(owner->name, !=, "sniffer");
+		if (strcmp(owner->name, "server") == 0)
+			blocked_ns += file->blocked_ns;
+	}
+	g_assert_cmpint(blocked_ns, ==, 55);
+	made_clear(&made);
+}
+
 static void test_empty(void)
 {
 	struct made made = { 0 };
@@ -443,6 +488,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/usage/absurd-times", test_absurd_times);
 	g_test_add_func("/usage/pipe", test_pipe);
 	g_test_add_func("/usage/files-and-disk", test_files_and_disk);
+	g_test_add_func("/usage/listener", test_listener);
 	g_test_add_func("/usage/empty", test_empty);
 	return g_test_run();
 }
