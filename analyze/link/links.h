@@ -34,6 +34,7 @@ struct dtc_send {
 	uint32_t first;	 /* the earliest send of these bytes: differs from packet for a retransmission */
 	uint32_t before; /* the last send of these bytes before the one that arrived; = packet if there is none */
 	guint copies;	 /* how often these bytes had been sent by then */
+	bool is_tail;	 /* nothing behind these bytes had been sent by then */
 	bool exact;	 /* bytes or all header fields matched; else by order alone */
 };
 

@@ -5,7 +5,11 @@
 
 /* A turn of an event loop has far fewer calls; a thread that never polls is looked back at this far. */
 #define TURN_CALLS 4096
-#define SOFTIRQ_TIMER 1 /* include/linux/interrupt.h */
+/* include/linux/interrupt.h */
+#define SOFTIRQ_TIMER 1
+#define SOFTIRQ_TASKLET 6
+/* Below TCP_RTO_MIN (200 ms, include/net/tcp.h), less a tick of 250 Hz. */
+#define TIMEOUT_MIN_NS (196 * G_GINT64_CONSTANT(1000000))
 
 static const struct dtc_packet *packet_of(const DtcHistory *h, uint32_t packet)
 {
@@ -274,6 +278,55 @@ static uint32_t find_owner(const DtcHistory *h, uint32_t file, int64_t time_ns)
 	return file == DTC_NONE ? DTC_NONE : dtc_history_find_thread(h, dtc_history_get_file(h, file)->pid, time_ns);
 }
 
+static uint32_t reverse_of(const DtcHistory *h, uint32_t flow)
+{
+	return dtc_packets_get_flow(dtc_history_get_packets(h), flow)->reverse;
+}
+
+/*
+ * What sent the bytes again. The retransmission timer waits at least TCP_RTO_MIN. Two other timers are shorter (RFC
+ * 8985): the probe repeats the last bytes of all when nothing comes back; RACK's gives bytes up some time after an ACK
+ * that told of later ones. What no timer sent, an ACK did: in the softirq that received it, or in the call that had the
+ * socket locked at that time.
+ */
+static enum dtc_again find_again(const DtcHistory *h, const struct dtc_send *send)
+{
+	const struct dtc_packet *again = packet_of(h, send->packet), *before = packet_of(h, send->before);
+	if (send->packet == send->first)
+		return DTC_AGAIN_NOT;
+	if (again->tcp_flags & DTC_TCP_SYN)
+		return DTC_AGAIN_HANDSHAKE;
+	if (dtc_history_get_packet_context(h, send->packet)->vector != SOFTIRQ_TIMER)
+		return DTC_AGAIN_FAST;
+	if (again->time_ns - before->time_ns >= TIMEOUT_MIN_NS)
+		return DTC_AGAIN_TIMEOUT;
+	if (send->is_tail)
+		return DTC_AGAIN_PROBE;
+	uint32_t ack = find_last_received(h, reverse_of(h, again->flow), again->time_ns, false);
+	return ack != DTC_NONE && packet_of(h, ack)->time_ns > before->time_ns ? DTC_AGAIN_REORDERING
+										: DTC_AGAIN_TIMEOUT;
+}
+
+/* What let bytes go that had been written before. */
+static enum dtc_hold find_hold(const DtcHistory *h, uint32_t packet)
+{
+	const struct dtc_packet *sent = packet_of(h, packet);
+	uint8_t vector = dtc_history_get_packet_context(h, packet)->vector;
+	if (vector == SOFTIRQ_TIMER)
+		return DTC_HOLD_TIMER;
+	if (vector == SOFTIRQ_TASKLET) /* net/ipv4/tcp_output.c: tcp_tasklet_func */
+		return DTC_HOLD_QUEUE;
+	uint32_t flow = reverse_of(h, sent->flow);
+	uint32_t last = find_last_received(h, flow, sent->time_ns, false);
+	uint32_t previous =
+		last == DTC_NONE ? DTC_NONE : find_last_received(h, flow, packet_of(h, last)->time_ns - 1, false);
+	if (previous == DTC_NONE)
+		return DTC_HOLD_NOT_KNOWN;
+	const struct dtc_packet *p = packet_of(h, last), *before = packet_of(h, previous);
+	bool is_update = p->ack == before->ack && p->window > before->window;
+	return is_update || before->window == 0 ? DTC_HOLD_RECEIVER : DTC_HOLD_CONGESTION;
+}
+
 bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_sender *ret_sender)
 {
 	struct dtc_send send;
@@ -296,13 +349,12 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 					   .first_ns = first->time_ns,
 					   .sent_ns = sent->time_ns,
 					   .left_ns = sent->time_ns,
-					   .again_ns = sent->time_ns - packet_of(h, send.before)->time_ns,
-					   .again_vector = dtc_history_get_packet_context(h, send.packet)->vector,
 					   .copies = send.copies,
+					   .again = find_again(h, &send),
 					   .exact = send.exact && arrival->exact,
 					   .packet = send.packet };
-	if (dtc_history_get_packet_context(h, send.packet)->left_ns != DTC_TIME_NONE)
-		ret_sender->left_ns = dtc_history_get_packet_context(h, send.packet)->left_ns;
+	if (dtc_history_get_packet_context(h, send.packet)->queue_ns != DTC_TIME_NONE)
+		ret_sender->left_ns = dtc_history_get_packet_context(h, send.packet)->queue_ns;
 	if (!context->in_softirq && context->thread != DTC_NONE) {
 		ret_sender->thread = context->thread;
 		ret_sender->call = context->call;
@@ -316,16 +368,17 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 			const struct dtc_call *call = dtc_history_get_call(h, write);
 			ret_sender->thread = call->thread;
 			ret_sender->call = write;
-			if (call->end_ns != DTC_TIME_NONE && call->end_ns < first->time_ns)
+			if (call->end_ns != DTC_TIME_NONE && call->end_ns < first->time_ns) {
 				ret_sender->written_ns = call->end_ns;
+				ret_sender->hold = find_hold(h, send.first);
+			}
 			return true;
 		}
 	}
 	/* the kernel answered: to the last packet that it had received on this connection */
 	ret_sender->thread = find_owner(h, file, first->time_ns);
 	ret_sender->is_delayed = context->vector == SOFTIRQ_TIMER && !dtc_packet_get_span(first);
-	uint32_t reverse = dtc_packets_get_flow(dtc_history_get_packets(h), first->flow)->reverse;
-	uint32_t last = find_last_received(h, reverse, first->time_ns, false);
+	uint32_t last = find_last_received(h, reverse_of(h, first->flow), first->time_ns, false);
 	/* a SYN-ACK answers the SYN and nothing else; any other empty segment follows what came last by order alone */
 	bool handshake = (first->tcp_flags & DTC_TCP_SYN) != 0;
 	ret_sender->relayed = arrival_of_packet(send.node, h, last, file, handshake, &ret_sender->cause);

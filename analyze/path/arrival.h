@@ -18,6 +18,25 @@ struct dtc_arrival {
 	bool exact;	 /* by bytes; else by order */
 };
 
+/* What made a sender send bytes again. */
+enum dtc_again {
+	DTC_AGAIN_NOT,
+	DTC_AGAIN_HANDSHAKE,  /* a SYN or SYN-ACK: nobody answered */
+	DTC_AGAIN_TIMEOUT,    /* the retransmission timer */
+	DTC_AGAIN_PROBE,      /* the tail-loss probe: the last bytes once more, after about two round trips */
+	DTC_AGAIN_REORDERING, /* an ACK told of bytes behind them, and RACK's timer gave them up */
+	DTC_AGAIN_FAST,	      /* an ACK told that they were lost */
+};
+
+/* Why bytes waited in the sender's socket. */
+enum dtc_hold {
+	DTC_HOLD_NOT_KNOWN,
+	DTC_HOLD_RECEIVER,    /* the receiver's window was closed, and an update opened it: flow control */
+	DTC_HOLD_CONGESTION,  /* until earlier bytes were acknowledged */
+	DTC_HOLD_QUEUE,	      /* until qdisc and device had sent earlier ones (TCP small queues) */
+	DTC_HOLD_TIMER,	      /* a timer of the sender's kernel let them go: corking, a probe of a closed window */
+};
+
 /* Who sent what arrived. */
 struct dtc_sender {
 	guint node;
@@ -28,9 +47,9 @@ struct dtc_sender {
 	int64_t first_ns;   /* first send of the bytes */
 	int64_t sent_ns;    /* the send that arrived; later than first_ns after a loss */
 	int64_t left_ns;    /* when the qdisc let it go; sent_ns if it did not wait there */
-	int64_t again_ns;   /* how long after the send before it, and in which softirq (0xff: none), it was sent */
-	uint8_t again_vector;
-	guint copies; /* 1: sent once */
+	guint copies;	    /* 1: sent once */
+	enum dtc_again again;
+	enum dtc_hold hold; /* if first_ns is after written_ns */
 	bool exact;
 	bool relayed;		  /* an empty segment sent by the kernel alone: cause is what it answered */
 	bool is_delayed;	  /* relayed: an ACK that a timer sent (delayed ACK, probe) */

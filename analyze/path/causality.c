@@ -28,22 +28,44 @@ static int64_t to_cluster(const DtcLinks *links, guint node, int64_t node_ns)
 	return dtc_clocks_to_cluster(dtc_links_get_clocks(links), node, (DtcNodeTime){ node_ns }).ns;
 }
 
+static void name_waker(struct dtc_blocking *blocking, char *name)
+{
+	g_free(blocking->woken_by);
+	blocking->woken_by = name;
+}
+
+/* "SYN-ACK from the kernel of backend": nobody's code had a part in it. */
+static char *explain_kernel(const DtcLinks *links, const struct dtc_sender *sender)
+{
+	const DtcPackets *packets = dtc_history_get_packets(dtc_links_get_history(links, sender->node));
+	g_autofree char *what = dtc_explain_packet(dtc_packets_get(packets, sender->packet));
+	return g_strdup_printf("%s from the kernel of %s", what, dtc_links_get_node_name(links, sender->node));
+}
+
 /* The thread that wrote what arrived, from a cluster time on; names it in the blocking. */
 static bool find_writer(const DtcLinks *links, struct dtc_arrival arrival, int64_t begin_cluster_ns,
 			struct dtc_blocking *blocking, struct window *ret_window)
 {
+	struct dtc_sender nearest;
 	blocking->link = DTC_LINK_UNKNOWN;
 	for (int hops = 0; hops < 64; hops++) {
 		struct dtc_sender sender;
 		if (!dtc_arrival_find_sender(links, &arrival, &sender))
 			return false;
 		blocking->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
+		if (hops == 0)
+			nearest = sender;
 		if (sender.relayed) {
 			arrival = sender.cause;
 			continue;
 		}
 		if (sender.thread == DTC_NONE)
 			return false;
+		/* the answer to a SYN or to data of its own: the thread did not wait for itself */
+		if (hops && sender.node == blocking->node && sender.thread == blocking->thread) {
+			name_waker(blocking, explain_kernel(links, &nearest));
+			return false;
+		}
 		*ret_window = (struct window){ .node = sender.node,
 					       .thread = sender.thread,
 					       .begin_ns = to_node(links, sender.node, begin_cluster_ns),
@@ -51,10 +73,11 @@ static bool find_writer(const DtcLinks *links, struct dtc_arrival arrival, int64
 					       .file = sender.file,
 					       .is_sender = true };
 		const DtcHistory *h = dtc_links_get_history(links, sender.node);
-		g_free(blocking->woken_by);
-		blocking->woken_by = g_strdup_printf(
-			"packet from %s (tid %d) on %s", dtc_history_get_comm(h, sender.thread, sender.written_ns),
-			dtc_history_get_thread(h, sender.thread)->tid, dtc_links_get_node_name(links, sender.node));
+		name_waker(blocking,
+			   g_strdup_printf("packet from %s (tid %d) on %s",
+					   dtc_history_get_comm(h, sender.thread, sender.written_ns),
+					   dtc_history_get_thread(h, sender.thread)->tid,
+					   dtc_links_get_node_name(links, sender.node)));
 		return true;
 	}
 	return false;
@@ -135,6 +158,37 @@ static void add_stretch(const DtcLinks *links, const struct window *of, const st
 	dtc_path_add_blocking(path, &work);
 }
 
+/*
+ * When a thread asked for what arrived: the begin of the last write or connect on that connection before the arrival.
+ * low_ns if it did not, as for a request that came by itself.
+ */
+static int64_t find_asked_ns(const DtcHistory *h, const struct dtc_arrival *arrival, int64_t low_ns)
+{
+	int64_t asked_ns = low_ns;
+	if (arrival->file == DTC_NONE)
+		return asked_ns;
+	uint32_t count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, arrival->file, &count);
+	uint32_t low = 0, high = count;
+	while (low < high) { /* the first that begins at or after the arrival */
+		uint32_t middle = low + (high - low) / 2;
+		if (dtc_history_get_call(h, calls[middle])->begin_ns < arrival->time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low-- > 0) {
+		const struct dtc_call *call = dtc_history_get_call(h, calls[low]);
+		if (call->begin_ns <= low_ns)
+			break;
+		if (call->kind == DTC_CALL_WRITE || call->kind == DTC_CALL_CONNECT) {
+			asked_ns = call->begin_ns;
+			break;
+		}
+	}
+	return asked_ns;
+}
+
 static void add_blockings(const DtcLinks *links, const struct window *of, const struct dtc_path_options *options,
 			  DtcPath *path, GArray *queue)
 {
@@ -142,23 +196,35 @@ static void add_blockings(const DtcLinks *links, const struct window *of, const 
 	guint max_depth = options && options->max_depth ? MIN(options->max_depth, DEPTH_LIMIT) : DEPTH_LIMIT;
 	int64_t min_ns = options ? MAX(options->min_blocking_ns, 1) : 1;
 	/*
-	 * A sender acted on a message of its own: before that arrived, an event loop waited for whatever its other
-	 * clients did, which is none of this report's business. That wait is for the message, however often it was
-	 * woken.
+	 * A sender acted on a message of its own: from when it had asked for that until it arrived, an event loop
+	 * waited for whatever its other clients did, which is none of this report's business. That wait is for the
+	 * message, however often it was woken. It asked because of an earlier message: the same again.
 	 */
 	int64_t low_ns = of->begin_ns;
 	struct dtc_arrival arrival;
 	if (of->is_sender && dtc_arrival_find_for_send(links, of->node, of->thread, of->end_ns, of->file, &arrival) &&
 	    arrival.time_ns - low_ns >= min_ns && arrival.time_ns <= of->end_ns) {
-		struct dtc_blocking blocking = new_blocking(links, of, low_ns, arrival.time_ns);
+		struct dtc_blocking blocking;
 		struct window beneath = { .thread = DTC_NONE };
+		struct window earlier = *of;
+		earlier.file = arrival.file;
+		earlier.end_ns = find_asked_ns(h, &arrival, low_ns);
+		if (earlier.end_ns > low_ns) {
+			g_array_append_val(queue, earlier);
+			low_ns = earlier.end_ns;
+		}
+		/* up to the wakeup, if the thread slept when it arrived */
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, of->thread, arrival.time_ns + 1);
+		bool slept = v && dtc_state_is_wait(v->state) && v->end_ns <= of->end_ns;
+		int64_t end_ns = slept ? v->end_ns : arrival.time_ns;
+		blocking = new_blocking(links, of, low_ns, end_ns);
 		blocking.cause = DTC_CAUSE_NETWORK_RECEIVE;
 		blocking.detail = arrival.file == DTC_NONE ? NULL : dtc_explain_file(h, arrival.file);
 		bool has_beneath = find_writer(links, arrival, blocking.begin.ns, &blocking, &beneath);
 		if (!blocking.woken_by)
 			blocking.woken_by = g_strdup("packet");
 		add_blocking(of, &blocking, has_beneath, beneath, max_depth, path, queue);
-		low_ns = arrival.time_ns;
+		low_ns = end_ns;
 	}
 	const struct dtc_work *work = dtc_history_find_work(h, of->thread, of->end_ns);
 	if (work && work->queued.waker == DTC_WAKER_THREAD && work->queued.thread != of->thread &&
@@ -207,6 +273,16 @@ static void add_blockings(const DtcLinks *links, const struct window *of, const 
 	}
 	if (of->depth && stretch.end_ns - stretch.begin_ns >= min_stretch_ns)
 		add_stretch(links, of, &stretch, path);
+	/* it was not yet born: what its parent did */
+	const struct dtc_thread *thread = dtc_history_get_thread(h, of->thread);
+	if (of->depth && at_ns > low_ns && at_ns <= thread->begin_ns && thread->parent != DTC_NONE &&
+	    dtc_history_get_thread(h, thread->parent)->begin_ns < at_ns) {
+		struct window parent = *of;
+		parent.thread = thread->parent;
+		parent.end_ns = at_ns;
+		parent.is_sender = false;
+		g_array_append_val(queue, parent);
+	}
 }
 
 void dtc_causality_add(const DtcLinks *links, const struct dtc_path_target *target,

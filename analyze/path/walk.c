@@ -141,23 +141,37 @@ static char *explain_message(const struct walk *w, const struct dtc_sender *send
 	return g_strdup_printf("%s from %s %s to %s", what, dtc_links_get_node_name(w->links, sender->node), from, to);
 }
 
-/*
- * Why it was sent again, by who did it and how long after the send before: the retransmission timer waits at least
- * TCP_RTO_MIN (200 ms, include/net/tcp.h), a tail-loss probe about two round trips; an ACK triggers a fast retransmit.
- */
 static char *explain_retransmission(const struct walk *w, const struct dtc_sender *sender)
 {
-	const DtcPackets *packets = dtc_history_get_packets(dtc_links_get_history(w->links, sender->node));
-	bool handshake = dtc_packets_get(packets, sender->packet)->tcp_flags & DTC_TCP_SYN;
-	const char *why = handshake			       ? "handshake timeout"
-			  : sender->again_vector == 3	       ? "fast retransmit"
-			  : sender->again_vector != 1	       ? "sent again"
-			  : sender->again_ns < 195 * 1000000LL ? "tail-loss probe"
-							       : "retransmission timeout";
+	static const char *const names[] = {
+		[DTC_AGAIN_NOT] = "sent again",
+		[DTC_AGAIN_HANDSHAKE] = "handshake timeout",
+		[DTC_AGAIN_TIMEOUT] = "retransmission timeout",
+		[DTC_AGAIN_PROBE] = "tail-loss probe",
+		[DTC_AGAIN_REORDERING] = "RACK-TLP reordering timer",
+		[DTC_AGAIN_FAST] = "fast retransmit",
+	};
 	g_autofree char *what = explain_message(w, sender);
 	if (sender->copies > 2)
-		return g_strdup_printf("%s, sent %u times: %s", why, sender->copies, what);
-	return g_strdup_printf("%s: %s", why, what);
+		return g_strdup_printf("%s, sent %u times: %s", names[sender->again], sender->copies, what);
+	return g_strdup_printf("%s: %s", names[sender->again], what);
+}
+
+static const char *name_hold(enum dtc_hold hold)
+{
+	switch (hold) {
+	case DTC_HOLD_RECEIVER:
+		return "in the sender's socket: the receiver's window was full (flow control)";
+	case DTC_HOLD_CONGESTION:
+		return "in the sender's socket until earlier bytes were acknowledged (congestion or receive window)";
+	case DTC_HOLD_QUEUE:
+		return "in the sender's socket until its qdisc and device had sent earlier bytes";
+	case DTC_HOLD_TIMER:
+		return "in the sender's socket until a timer of its kernel";
+	case DTC_HOLD_NOT_KNOWN:
+		break;
+	}
+	return "waited in the sender's socket";
 }
 
 /* A send that seems to come after its arrival: emit gives it no wire time, and the path remembers that. */
@@ -167,6 +181,24 @@ static void note_reversal(struct walk *w, const struct dtc_arrival *arrival, con
 	struct dtc_reversal reversal = { sender->node, arrival->node, by_ns, w->uncertainty_ns };
 	if (by_ns > 0 && sender->node != arrival->node)
 		dtc_path_add_reversal(w->path, &reversal);
+}
+
+/*
+ * A packet that came when no softirq ran: its interrupt asked for one, and from then on the receiver was late, not the
+ * wire. What came while the softirq ran already has no time of its own and counts as on the wire.
+ */
+static void emit_softirq_delay(struct walk *w, const struct dtc_arrival *arrival, const struct dtc_sender *sender)
+{
+	const DtcHistory *h = dtc_links_get_history(w->links, arrival->node);
+	if (arrival->packet == DTC_NONE)
+		return;
+	int64_t asked_ns = dtc_history_get_packet_context(h, arrival->packet)->queue_ns;
+	if (asked_ns == DTC_TIME_NONE || asked_ns >= arrival->time_ns)
+		return;
+	int64_t asked_cluster_ns = to_cluster(w, arrival->node, asked_ns);
+	if (asked_cluster_ns > to_cluster(w, sender->node, sender->left_ns))
+		emit(w, arrival->node, w->thread, arrival->time_ns, asked_cluster_ns, DTC_CAUSE_NETWORK_RECEIVE,
+		     g_strdup("arrived, until the receiver's softirq took it"));
 }
 
 /*
@@ -181,6 +213,7 @@ static bool jump(struct walk *w, struct dtc_arrival arrival)
 		struct dtc_sender sender;
 		if (!dtc_arrival_find_sender(w->links, &arrival, &sender))
 			return moved;
+		emit_softirq_delay(w, &arrival, &sender);
 		w->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
 		w->uncertainty_ns =
 			dtc_clocks_get_uncertainty_ns(clocks, sender.node, arrival.node, (DtcClusterTime){ w->tc });
@@ -201,7 +234,7 @@ static bool jump(struct walk *w, struct dtc_arrival arrival)
 			if (sender.written_ns < sender.first_ns)
 				emit(w, sender.node, sender.thread, sender.first_ns,
 				     to_cluster(w, sender.node, sender.written_ns), DTC_CAUSE_NETWORK_SEND,
-				     g_strdup("waited in the sender's socket"));
+				     g_strdup(name_hold(sender.hold)));
 			w->at_ns = sender.written_ns;
 			/* exact as long as the bytes tell; the loop's rule below is by order within one turn */
 			w->has_arrival = sender.thread != DTC_NONE &&

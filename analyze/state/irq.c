@@ -17,7 +17,8 @@ static void push(DtcMachine *m, const struct dtc_event *event, enum dtc_context_
 							 .name = name,
 							 .packet = DTC_NONE,
 							 .block = DTC_NONE,
-							 .begin_ns = m->now_ns };
+							 .begin_ns = m->now_ns,
+							 .raised_ns = DTC_TIME_NONE };
 	if (cpu->current != DTC_NONE && kind <= DTC_CONTEXT_VECTOR)
 		dtc_machine_set_running(m, cpu->current, m->now_ns, event->cpu);
 }
@@ -88,6 +89,26 @@ static void set_function(struct dtc_cpu *cpu, int64_t function)
 		top->function = (uint64_t)function;
 }
 
+#define NET_RX 3 /* include/linux/interrupt.h */
+
+/* The network interface asks for the softirq that takes its packets: they have arrived. The first call counts. */
+static void raise_softirq(struct dtc_cpu *cpu, int64_t vector, int64_t time_ns)
+{
+	cpu->raised = (uint32_t)vector;
+	if (vector == NET_RX && cpu->net_raised_ns == DTC_TIME_NONE)
+		cpu->net_raised_ns = time_ns;
+}
+
+static void begin_softirq(struct dtc_cpu *cpu, int64_t vector)
+{
+	struct dtc_context *top = dtc_machine_get_top(cpu);
+	if (vector != NET_RX)
+		return;
+	if (top && top->kind == DTC_CONTEXT_SOFTIRQ)
+		top->raised_ns = cpu->net_raised_ns;
+	cpu->net_raised_ns = DTC_TIME_NONE;
+}
+
 void dtc_machine_apply_irq(DtcMachine *m, const struct dtc_event *event)
 {
 	switch ((enum dtc_event_kind)event->kind) {
@@ -99,14 +120,15 @@ void dtc_machine_apply_irq(DtcMachine *m, const struct dtc_event *event)
 	case DTC_EVENT_IRQ_EXIT:
 		pop(m, event, DTC_CONTEXT_IRQ);
 		break;
+	case DTC_EVENT_SOFTIRQ_RAISE:
+		raise_softirq(dtc_machine_get_cpu(m, event->cpu), event->v[DTC_SOFTIRQ_VECTOR], m->now_ns);
+		break;
 	case DTC_EVENT_SOFTIRQ_ENTRY:
 		push(m, event, DTC_CONTEXT_SOFTIRQ, (uint32_t)event->v[DTC_SOFTIRQ_VECTOR], DTC_NONE);
+		begin_softirq(dtc_machine_get_cpu(m, event->cpu), event->v[DTC_SOFTIRQ_VECTOR]);
 		break;
 	case DTC_EVENT_SOFTIRQ_EXIT:
 		pop(m, event, DTC_CONTEXT_SOFTIRQ);
-		break;
-	case DTC_EVENT_SOFTIRQ_RAISE:
-		dtc_machine_get_cpu(m, event->cpu)->raised = (uint32_t)event->v[DTC_SOFTIRQ_VECTOR];
 		break;
 	case DTC_EVENT_HRTIMER_ENTRY:
 		push(m, event, DTC_CONTEXT_HRTIMER, DTC_NONE, DTC_NONE);

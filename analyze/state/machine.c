@@ -80,6 +80,7 @@ struct dtc_cpu *dtc_machine_get_cpu(DtcMachine *m, uint32_t cpu)
 		struct dtc_cpu fresh = { .current = DTC_NONE,
 					 .idle = DTC_NONE,
 					 .raised = DTC_NONE,
+					 .net_raised_ns = DTC_TIME_NONE,
 					 .last_wake = DTC_NONE,
 					 .left_call_ns = DTC_TIME_NONE,
 					 .fault_ns = DTC_TIME_NONE };
@@ -281,6 +282,7 @@ static void apply_lost(DtcMachine *m, const struct dtc_event *event)
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	cpu->depth = 0;
 	cpu->last_wake = DTC_NONE;
+	cpu->net_raised_ns = DTC_TIME_NONE;
 	int64_t begin_ns = event->v[DTC_LOST_BEGIN];
 	if (begin_ns == DTC_ABSENT || begin_ns > m->now_ns)
 		begin_ns = m->now_ns;
@@ -351,9 +353,9 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 	}
 	case DTC_EVENT_IRQ_ENTRY:
 	case DTC_EVENT_IRQ_EXIT:
+	case DTC_EVENT_SOFTIRQ_RAISE:
 	case DTC_EVENT_SOFTIRQ_ENTRY:
 	case DTC_EVENT_SOFTIRQ_EXIT:
-	case DTC_EVENT_SOFTIRQ_RAISE:
 	case DTC_EVENT_HRTIMER_ENTRY:
 	case DTC_EVENT_HRTIMER_EXIT:
 	case DTC_EVENT_TIMER_ENTRY:

@@ -26,6 +26,7 @@ struct dtc_context {
 	uint32_t block;	 /* the last block request that completed inside, or DTC_NONE */
 	int64_t begin_ns;
 	uint64_t function; /* HRTIMER: address, or 0 */
+	int64_t raised_ns; /* SOFTIRQ net rx: when it was asked for, or DTC_TIME_NONE */
 };
 
 /* Something that was done in the kernel, and may have woken a thread: an interrupt, or a thread's call. */
@@ -40,6 +41,7 @@ struct dtc_cpu {
 	uint32_t current; /* thread, or DTC_NONE before the first switch and after lost events */
 	uint32_t idle;	  /* the CPU's idle thread, or DTC_NONE until seen */
 	int64_t seen_ns;  /* its last event */
+	int64_t net_raised_ns; /* net rx was asked for, and has not begun; else DTC_TIME_NONE */
 	guint depth;
 	struct dtc_context stack[DTC_CONTEXT_DEPTH];
 	uint32_t raised;      /* vector of the softirq that was raised here last, or DTC_NONE */

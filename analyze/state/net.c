@@ -63,7 +63,7 @@ static void apply_xmit(DtcMachine *m, const struct dtc_event *event)
 	bool same = context->thread == cpu->current && context->call == dtc_machine_get_own_call(m, cpu) &&
 		    context->in_softirq == (cpu->depth > 0) && (!softirq || softirq->begin_ns <= sent_ns);
 	if (!same)
-		context->left_ns = m->now_ns;
+		context->queue_ns = m->now_ns;
 }
 
 void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
@@ -85,7 +85,7 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 	uint32_t id = dtc_packets_add(h->packets, m->now_ns, sent ? DTC_SENT : DTC_RECEIVED, (uint16_t)event->cpu,
 				      interface, &event->headers);
 	const struct dtc_context *softirq = get_softirq(cpu);
-	struct dtc_packet_context context = { .left_ns = DTC_TIME_NONE,
+	struct dtc_packet_context context = { .queue_ns = sent || !softirq ? DTC_TIME_NONE : softirq->raised_ns,
 					      .thread = cpu->current,
 					      .call = dtc_machine_get_own_call(m, cpu),
 					      .in_softirq = cpu->depth > 0,

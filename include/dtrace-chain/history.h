@@ -183,7 +183,11 @@ struct dtc_work {
 
 /* Where a packet event happened: in which thread's context, and in which call if it was the call's own work. */
 struct dtc_packet_context {
-	int64_t left_ns; /* sent, and kept by the qdisc: when it was handed to the device; else DTC_TIME_NONE */
+	/*
+	 * The other end of its time in this node's queues. Sent, and kept by the qdisc: when it was handed to the
+	 * device. Received: when the softirq that took it was asked for. Else DTC_TIME_NONE.
+	 */
+	int64_t queue_ns;
 	uint32_t thread; /* current on that CPU, or DTC_NONE */
 	uint32_t call;	 /* DTC_NONE if in a softirq or irq */
 	bool in_softirq; /* in an interrupt of any kind */

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Asks for every request of a recording with known causes and compares: the contract of the JSON report, the duration
-(between the server's own time and the client's own), the target, and for every slow request how much of the time that
-was injected is attributed to the right node, thread and cause.
+(between the server's own time and the client's own), the target, the chain that leads to the cause (waiter, futex
+and holder; redis and the disk), packets that were lost, and for every slow request how much of the time that was
+injected is attributed to the right node, thread and cause.
 usage: requests.py --program FILE --bundle DIR [--require SHARE:FRACTION]... [--id ID]... [--jobs N]"""
 import argparse
 import concurrent.futures
@@ -76,6 +77,88 @@ def expect(request):
     raise ValueError(f"unknown kind of request: {kind}")
 
 
+def all_blockings(blockings):
+    for blocking in blockings:
+        yield blocking
+        yield from all_blockings(blocking["children"])
+
+
+def check_lock(request, report):
+    """The nested report has the server's wait on the futex, and beneath it what the holder did: it computed for 30 ms
+    and slept for 40 ms, as far as the server waited."""
+    tid = request["server"]["tid"]
+    waits = [b for b in all_blockings(report["causality"])
+             if b["tid"] == tid and b["cause"] == "lock" and "futex(" in (b["detail"] or "")]
+    # ended by the holder, or by another worker that had waited for the holder before
+    beneath = [b for wait in waits for b in all_blockings(wait["children"]) if b["comm"] == "lab-holder"]
+    if not beneath:
+        yield f"no wait of the server (tid {tid}) on a futex with lab-holder beneath it"
+        return
+    slept = segment_ms(b for b in beneath if b["cause"] == "timer")
+    worked = segment_ms(b for b in beneath if b["woken_by"] is None)
+    # what it computed before the server came for the lock is not the server's
+    computed = min(30.0, request["lab_holder_while_blocked_ms"] - 40.0)
+    if slept < min(40.0, request["lab_holder_while_blocked_ms"]) - TINY_MS:
+        yield f"beneath the wait on the futex lab-holder sleeps for only {slept:.1f} ms"
+    if worked < computed - TINY_MS:
+        yield f"beneath the wait on the futex lab-holder works for only {worked:.1f} of {computed:.1f} ms"
+
+
+def check_redis(request, report):
+    """The path goes through redis-server, and between its segments to the disk (whose requests jbd2 and the kernel's
+    workers may make); a sleep is its own."""
+    at = [i for i, s in enumerate(report["path"]) if s["process"] == "redis-server" and s["node"] == "backend"]
+    if not at:
+        yield "the path does not go through redis-server"
+        return
+    between = report["path"][at[0]:at[-1] + 1]
+    if request["kind"] == "db":
+        found = [s for s in between if s["cause"] == "disk" and s["node"] == "backend"]
+        injected_ms = request["disk_in_flight_while_blocked_ms"]
+    else:
+        found = [s for s in between if s["cause"] == "timer" and s["process"] == "redis-server"]
+        injected_ms = 60.0
+    if injected_ms >= TINY_MS and segment_ms(found) < 0.8 * injected_ms:
+        yield f"of {injected_ms:.1f} ms only {segment_ms(found):.1f} ms are reached through redis-server"
+
+
+def check_chain(request, report):
+    kind = request["kind"].replace("web/", "web")
+    if kind in ("lock", "weblock"):
+        yield from check_lock(request, report)
+    elif kind in ("db", "dbslow"):
+        yield from check_redis(request, report)
+
+
+# Above this a request of A-loss has lost a SYN, or had data wait for the retransmission timer.
+LOSS_MS = 500.0
+LOST_MS = 900.0
+
+
+def check_loss(report):
+    """Nothing was injected that takes half a second, so a packet was lost; only web's egress loses packets."""
+    if report["duration_ns"] < LOSS_MS * 1e6:
+        return
+    again = [s for s in report["path"] if s["cause"] == "retransmission" and s["node"] == "web"
+             and "from web" in s["detail"]]
+    if segment_ms(again) < LOST_MS:
+        yield f"took {report['duration_ns'] / 1e6:.1f} ms, with {segment_ms(again):.1f} ms of retransmission by web"
+
+
+def check_names_of_losses(report):
+    """What a timer sends again before TCP_RTO_MIN is no timeout, and a handshake waits for a second."""
+    for segment in report["path"]:
+        if segment["cause"] != "retransmission":
+            continue
+        took_ms, detail = segment_ms([segment]), segment["detail"]
+        least = (990 if detail.startswith("handshake timeout") else
+                 195 if detail.startswith("retransmission timeout") else 0)
+        if took_ms < least:
+            yield f"'{detail}' took only {took_ms:.1f} ms"
+        if took_ms > 190 and least == 0:
+            yield f"'{detail}' took {took_ms:.1f} ms"
+
+
 class Verdict:
     def __init__(self, request, report):
         expectation = expect(request)
@@ -145,6 +228,10 @@ def examine(options, facts, end_marks, request):
         problems.append(f"exit {answer.code} with complete {answer.json['complete']}")
     problems += check_duration(request, answer.json, end_marks, facts)
     problems += check_target(request, answer.json)
+    problems += check_chain(request, answer.json)
+    if facts.loses_packets:
+        problems += check_loss(answer.json)
+    problems += check_names_of_losses(answer.json)
     return problems, (Verdict(request, answer.json) if expect(request) else None)
 
 

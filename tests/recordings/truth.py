@@ -50,6 +50,7 @@ class Truth:
             self.data = json.load(file)
         self.nodes = sorted(self.data["nodes"])
         self.requests = self.data.get("requests", [])
+        self.loses_packets = any("lab.loss=" in text for text in self.data.get("params", []))
 
     def to_trace_ns(self, node, mono_ns):
         """A node's CLOCK_MONOTONIC as the clock of its trace."""

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where a message lost its time between two nodes: what made it be sent again, what held it in the sender's socket and
+ * qdisc, and what the receiver's softirq took. Each story is a question and its answer; what differs is how the answer
+ * gets across. Times are in ms.
+ */
+#include "analyze/path/arrival.h"
+#include "analyze/path/walk.h"
+#include "sync/fit/clocks.h"
+#include "tests/support/story.h"
+
+#define RUN 0
+#define SLEEP 1
+#define MS 1000000
+#define CLIENT 0x0a000001u
+#define SERVER 0x0a000002u
+#define TIMER 1
+#define NET_RX 3
+#define TASKLET 6
+#define WRITTEN 160
+
+struct exchange {
+	struct story client, server;
+	DtcClocks *clocks;
+	DtcLinks *links;
+	DtcPath *path;
+};
+
+static struct dtc_headers to_client(uint32_t seq, uint32_t bytes, uint16_t ip_id)
+{
+	return story_headers(SERVER, 80, CLIENT, 1000, seq, 151, DTC_TCP_ACK, bytes, ip_id);
+}
+
+static struct dtc_headers to_server(uint32_t ack, uint16_t window)
+{
+	struct dtc_headers headers = story_headers(CLIENT, 1000, SERVER, 80, 151, ack, DTC_TCP_ACK, 0, 77);
+	headers.window = window;
+	return headers;
+}
+
+static void at(struct story *s, enum dtc_event_kind kind, double ms, const struct dtc_headers *headers)
+{
+	story_packet(s, kind, (int64_t)(ms * MS), 0, headers);
+}
+
+/* A packet event inside a softirq of its own. */
+static void in_softirq(struct story *s, int vector, enum dtc_event_kind kind, double ms,
+		       const struct dtc_headers *headers)
+{
+	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, (int64_t)((ms - 0.01) * MS), 0, vector, NULL);
+	at(s, kind, ms, headers);
+	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, (int64_t)((ms + 0.02) * MS), 0, vector, NULL);
+}
+
+static void begin(struct exchange *x)
+{
+	struct dtc_headers syn = story_headers(CLIENT, 1000, SERVER, 80, 100, 0, DTC_TCP_SYN, 0, 1);
+	struct dtc_headers syn_ack =
+		story_headers(SERVER, 80, CLIENT, 1000, 5100, 101, DTC_TCP_SYN | DTC_TCP_ACK, 0, 0);
+	struct dtc_headers question = story_headers(CLIENT, 1000, SERVER, 80, 101, 5101, DTC_TCP_ACK, 50, 2);
+	struct story *c = &x->client, *v = &x->server;
+	story_begin(c, "client");
+	story_begin(v, "server");
+	story_switch(c, 0, 0, 0, "swapper/0", RUN, 10, "asks");
+	story_switch(v, 0, 0, 0, "swapper/0", RUN, 20, "answers");
+	story_enter(c, 3 * MS, 0, "connect", 5);
+	at(c, DTC_EVENT_NET_SEND, 4, &syn);
+	in_softirq(v, NET_RX, DTC_EVENT_NET_RECEIVE, 6, &syn);
+	in_softirq(v, NET_RX, DTC_EVENT_NET_SEND, 7, &syn_ack);
+	in_softirq(c, NET_RX, DTC_EVENT_NET_RECEIVE, 8, &syn_ack);
+	story_leave(c, 9 * MS, 0, "connect", 0);
+	story_enter(v, 9 * MS, 0, "accept", 3);
+	story_leave(v, 10 * MS, 0, "accept", 4);
+	story_enter(v, 11 * MS, 0, "read", 4);
+	story_switch(v, 12 * MS, 0, 20, "answers", SLEEP, 0, "swapper/0");
+	story_enter(c, 90 * MS, 0, "write", 5);
+	at(c, DTC_EVENT_NET_SEND, 92, &question);
+	story_leave(c, 94 * MS, 0, "write", 50);
+	story_enter(c, 95 * MS, 0, "read", 5);
+	story_switch(c, 97 * MS, 0, 10, "asks", SLEEP, 0, "swapper/0");
+	story_context(v, DTC_EVENT_SOFTIRQ_ENTRY, 109 * MS, 0, NET_RX, NULL);
+	at(v, DTC_EVENT_NET_RECEIVE, 110, &question);
+	story_task(v, DTC_EVENT_SCHED_WAKING, 111 * MS, 0, 20, "answers", 0);
+	story_context(v, DTC_EVENT_SOFTIRQ_EXIT, 112 * MS, 0, NET_RX, NULL);
+	story_switch(v, 115 * MS, 0, 0, "swapper/0", RUN, 20, "answers");
+	story_leave(v, 120 * MS, 0, "read", 50);
+	story_enter(v, WRITTEN * MS, 0, "write", 4);
+}
+
+/* The server's write returns and it sleeps; what follows happens in interrupts. */
+static void write_returns(struct exchange *x)
+{
+	story_leave(&x->server, 165 * MS, 0, "write", 60);
+	story_switch(&x->server, 166 * MS, 0, 20, "answers", SLEEP, 0, "swapper/0");
+}
+
+/* The client's softirq, asked for at asked_ms, takes the answer; the client wakes and reads it. */
+static void end(struct exchange *x, double asked_ms, double arrived_ms, const struct dtc_headers *answer)
+{
+	struct story *c = &x->client;
+	int64_t arrived_ns = (int64_t)(arrived_ms * MS);
+	if (asked_ms > 0)
+		story_context(c, DTC_EVENT_SOFTIRQ_RAISE, (int64_t)(asked_ms * MS), 0, NET_RX, NULL);
+	story_context(c, DTC_EVENT_SOFTIRQ_ENTRY, arrived_ns - 1000, 0, NET_RX, NULL);
+	at(c, DTC_EVENT_NET_RECEIVE, arrived_ms, answer);
+	story_task(c, DTC_EVENT_SCHED_WAKING, arrived_ns + MS, 0, 10, "asks", 0);
+	story_context(c, DTC_EVENT_SOFTIRQ_EXIT, arrived_ns + 2 * MS, 0, NET_RX, NULL);
+	story_switch(c, arrived_ns + 3 * MS, 0, 0, "swapper/0", RUN, 10, "asks");
+	story_leave(c, arrived_ns + 4 * MS, 0, "read", 60);
+	story_switch(c, arrived_ns + 5 * MS, 0, 10, "asks", SLEEP, 0, "swapper/0");
+
+	const DtcHistory *histories[2] = { story_end(c), story_end(&x->server) };
+	const char *names[2] = { "client", "server" };
+	x->clocks = dtc_clocks_new(2, 0);
+	for (guint i = 0; i < 2; i++) {
+		struct dtc_clock_knot knots[] = { { 0, 0, -1, 1 },
+						  { 4000LL * MS, 4000LL * MS, 4000LL * MS - 1, 4000LL * MS + 1 } };
+		dtc_clocks_set_node(x->clocks, i, 0, knots, 2, 0);
+	}
+	x->links = dtc_links_new(2, names, histories, x->clocks);
+	struct dtc_path_target target = { .node = 0,
+					  .thread = dtc_history_find_thread(histories[0], 10, DTC_TIME_NONE),
+					  .begin = { 90 * MS },
+					  .end = { arrived_ns + 4 * MS },
+					  .call = DTC_NONE };
+	struct dtc_path_options options = { 0 };
+	GError *error = NULL;
+	x->path = dtc_path_walk(x->links, &target, &options, &error);
+	g_assert_no_error(error);
+	dtc_path_check(x->path, &error);
+	g_assert_no_error(error);
+}
+
+static void clear(struct exchange *x)
+{
+	dtc_path_free(x->path);
+	dtc_links_free(x->links);
+	dtc_clocks_free(x->clocks);
+	story_clear(&x->client);
+	story_clear(&x->server);
+}
+
+/* The segment with this cause, of which there must be one; it spans [begin, end], and its detail begins with text. */
+static void assert_only(const struct exchange *x, enum dtc_cause cause, double begin_ms, double end_ms,
+			const char *text)
+{
+	const struct dtc_segment *found = NULL;
+	for (guint i = 0; i < dtc_path_get_segment_count(x->path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(x->path, i);
+		if (s->cause != cause)
+			continue;
+		g_assert_null(found);
+		found = s;
+	}
+	g_assert_nonnull(found);
+	g_assert_cmpint(found->begin.ns, ==, (int64_t)(begin_ms * MS));
+	g_assert_cmpint(found->end.ns, ==, (int64_t)(end_ms * MS));
+	if (!g_str_has_prefix(found->detail, text))
+		g_error("'%s' does not begin with '%s'", found->detail, text);
+}
+
+enum loss {
+	PROBE,		 /* the last bytes again, 10 ms later, by a timer */
+	REORDERING,	 /* the first bytes again, 10 ms later, by a timer, after an ACK that came since */
+	SHORT_TIMEOUT,	 /* the same without an ACK: a timeout on a route with a short one */
+	TIMEOUT,	 /* after 210 ms */
+	SECOND_TIMEOUT,	 /* after 210 and then 420 ms */
+	FAST_IN_SOFTIRQ, /* by the softirq that received an ACK */
+	FAST_IN_CALL,	 /* by a call of the sender that had its socket locked when the ACK came */
+};
+
+static void test_sent_again(gconstpointer data)
+{
+	static const struct {
+		double again_ms;
+		const char *text;
+	} expected[] = {
+		[PROBE] = { 171, "tail-loss probe: 60 bytes" },
+		[REORDERING] = { 171, "RACK-TLP reordering timer: 60 bytes" },
+		[SHORT_TIMEOUT] = { 171, "retransmission timeout: 60 bytes" },
+		[TIMEOUT] = { 371, "retransmission timeout: 60 bytes" },
+		[SECOND_TIMEOUT] = { 791, "retransmission timeout, sent 3 times: 60 bytes" },
+		[FAST_IN_SOFTIRQ] = { 171, "fast retransmit: 60 bytes" },
+		[FAST_IN_CALL] = { 171, "fast retransmit: 60 bytes" },
+	};
+	enum loss loss = (enum loss)GPOINTER_TO_INT(data);
+	double again_ms = expected[loss].again_ms;
+	struct exchange x;
+	begin(&x);
+	struct story *v = &x.server;
+	struct dtc_headers answer = to_client(5101, 60, 10), fin = to_client(5161, 0, 11);
+	struct dtc_headers dup = to_server(5101, 500);
+	fin.tcp_flags |= DTC_TCP_FIN;
+	at(v, DTC_EVENT_NET_SEND, 161, &answer);
+	if (loss == REORDERING || loss == SHORT_TIMEOUT)
+		at(v, DTC_EVENT_NET_SEND, 162, &fin);
+	if (loss != FAST_IN_CALL)
+		write_returns(&x);
+	if (loss == REORDERING || loss == FAST_IN_CALL)
+		in_softirq(v, NET_RX, DTC_EVENT_NET_RECEIVE, 168, &dup);
+	if (loss == FAST_IN_SOFTIRQ)
+		in_softirq(v, NET_RX, DTC_EVENT_NET_RECEIVE, 170.9, &dup);
+	if (loss == SECOND_TIMEOUT) {
+		answer.ip_id++;
+		in_softirq(v, TIMER, DTC_EVENT_NET_SEND, 371, &answer);
+	}
+	answer.ip_id++;
+	if (loss == FAST_IN_CALL) {
+		at(v, DTC_EVENT_NET_SEND, again_ms, &answer);
+		story_leave(v, 172 * MS, 0, "write", 60);
+		story_switch(v, 173 * MS, 0, 20, "answers", SLEEP, 0, "swapper/0");
+	} else {
+		in_softirq(v, loss == FAST_IN_SOFTIRQ ? NET_RX : TIMER, DTC_EVENT_NET_SEND, again_ms, &answer);
+	}
+	end(&x, 0, again_ms + 20, &answer);
+	assert_only(&x, DTC_CAUSE_RETRANSMISSION, 161, again_ms, expected[loss].text);
+	clear(&x);
+}
+
+/* A SYN that nobody answered is sent again after a second. */
+static void test_handshake(void)
+{
+	struct story c, v;
+	struct dtc_headers syn = story_headers(CLIENT, 1000, SERVER, 80, 100, 0, DTC_TCP_SYN, 0, 1);
+	struct dtc_headers syn_ack =
+		story_headers(SERVER, 80, CLIENT, 1000, 5100, 101, DTC_TCP_SYN | DTC_TCP_ACK, 0, 0);
+	story_begin(&c, "client");
+	story_begin(&v, "server");
+	story_switch(&c, 0, 0, 0, "swapper/0", RUN, 10, "asks");
+	story_switch(&v, 0, 0, 0, "swapper/0", RUN, 20, "answers");
+	story_enter(&c, 3 * MS, 0, "connect", 5);
+	at(&c, DTC_EVENT_NET_SEND, 4, &syn);
+	story_switch(&c, 5 * MS, 0, 10, "asks", SLEEP, 0, "swapper/0");
+	syn.ip_id = 2;
+	in_softirq(&c, TIMER, DTC_EVENT_NET_SEND, 1004, &syn);
+	story_context(&v, DTC_EVENT_SOFTIRQ_ENTRY, 1005 * MS, 0, NET_RX, NULL);
+	at(&v, DTC_EVENT_NET_RECEIVE, 1006, &syn);
+	at(&v, DTC_EVENT_NET_SEND, 1007, &syn_ack);
+	story_context(&v, DTC_EVENT_SOFTIRQ_EXIT, 1008 * MS, 0, NET_RX, NULL);
+	story_context(&c, DTC_EVENT_SOFTIRQ_ENTRY, 1009 * MS, 0, NET_RX, NULL);
+	at(&c, DTC_EVENT_NET_RECEIVE, 1010, &syn_ack);
+	story_task(&c, DTC_EVENT_SCHED_WAKING, 1011 * MS, 0, 10, "asks", 0);
+	story_context(&c, DTC_EVENT_SOFTIRQ_EXIT, 1012 * MS, 0, NET_RX, NULL);
+	story_switch(&c, 1013 * MS, 0, 0, "swapper/0", RUN, 10, "asks");
+	story_leave(&c, 1014 * MS, 0, "connect", 0);
+	story_switch(&c, 1015 * MS, 0, 10, "asks", SLEEP, 0, "swapper/0");
+	story_switch(&v, 1015 * MS, 0, 20, "answers", SLEEP, 0, "swapper/0");
+	const DtcHistory *histories[2] = { story_end(&c), story_end(&v) };
+	const char *names[2] = { "client", "server" };
+	struct exchange x = { .client = c, .server = v, .clocks = dtc_clocks_new(2, 0) };
+	for (guint i = 0; i < 2; i++) {
+		struct dtc_clock_knot knots[] = { { 0, 0, -1, 1 },
+						  { 2000LL * MS, 2000LL * MS, 2000LL * MS - 1, 2000LL * MS + 1 } };
+		dtc_clocks_set_node(x.clocks, i, 0, knots, 2, 0);
+	}
+	x.links = dtc_links_new(2, names, histories, x.clocks);
+	struct dtc_path_target target = { .node = 0,
+					  .thread = dtc_history_find_thread(histories[0], 10, DTC_TIME_NONE),
+					  .begin = { 3 * MS },
+					  .end = { 1014LL * MS },
+					  .call = DTC_NONE };
+	GError *error = NULL;
+	x.path = dtc_path_walk(x.links, &target, NULL, &error);
+	g_assert_no_error(error);
+	assert_only(&x, DTC_CAUSE_RETRANSMISSION, 4, 1004, "handshake timeout: SYN");
+	clear(&x);
+}
+
+/* What let the answer go, long after the write: its second part leaves at 250. */
+static void test_held(gconstpointer data)
+{
+	static const char *const texts[] = {
+		[DTC_HOLD_RECEIVER] = "in the sender's socket: the receiver's window was full",
+		[DTC_HOLD_CONGESTION] = "in the sender's socket until earlier bytes were acknowledged",
+		[DTC_HOLD_QUEUE] = "in the sender's socket until its qdisc",
+		[DTC_HOLD_TIMER] = "in the sender's socket until a timer",
+	};
+	enum dtc_hold hold = (enum dtc_hold)GPOINTER_TO_INT(data);
+	struct exchange x;
+	begin(&x);
+	struct story *v = &x.server;
+	struct dtc_headers first = to_client(5101, 1, 10), rest = to_client(5102, 59, 11);
+	struct dtc_headers ack = to_server(5101, 500), later = to_server(5102, 500), closed = to_server(5102, 0),
+			   opened = to_server(5102, 500);
+	in_softirq(v, NET_RX, DTC_EVENT_NET_RECEIVE, 160.5, &ack);
+	at(v, DTC_EVENT_NET_SEND, 161, &first);
+	write_returns(&x);
+	if (hold == DTC_HOLD_RECEIVER) {
+		in_softirq(v, NET_RX, DTC_EVENT_NET_RECEIVE, 170, &closed);
+		story_context(v, DTC_EVENT_SOFTIRQ_ENTRY, 249 * MS, 0, NET_RX, NULL);
+		at(v, DTC_EVENT_NET_RECEIVE, 249.5, &opened);
+	} else if (hold == DTC_HOLD_CONGESTION) {
+		story_context(v, DTC_EVENT_SOFTIRQ_ENTRY, 249 * MS, 0, NET_RX, NULL);
+		at(v, DTC_EVENT_NET_RECEIVE, 249.5, &later);
+	} else {
+		story_context(v, DTC_EVENT_SOFTIRQ_ENTRY, 249 * MS, 0, hold == DTC_HOLD_TIMER ? TIMER : TASKLET, NULL);
+	}
+	at(v, DTC_EVENT_NET_SEND, 250, &rest);
+	story_context(v, DTC_EVENT_SOFTIRQ_EXIT, 251 * MS, 0, NET_RX, NULL);
+	in_softirq(&x.client, NET_RX, DTC_EVENT_NET_RECEIVE, 175, &first);
+	end(&x, 0, 270, &rest);
+	assert_only(&x, DTC_CAUSE_NETWORK_SEND, 165, 250, texts[hold]);
+	clear(&x);
+}
+
+/* The answer is on the wire from 161 on; the client's interrupt came at 180, and its softirq took it at 260. */
+static void test_softirq_delay(void)
+{
+	struct exchange x;
+	begin(&x);
+	struct dtc_headers answer = to_client(5101, 60, 10);
+	at(&x.server, DTC_EVENT_NET_SEND, 161, &answer);
+	write_returns(&x);
+	end(&x, 180, 260, &answer);
+	gboolean wire = FALSE, late = FALSE;
+	for (guint i = 0; i < dtc_path_get_segment_count(x.path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(x.path, i);
+		wire |= s->cause == DTC_CAUSE_NETWORK_WIRE && s->begin.ns == 161 * MS && s->end.ns == 180 * MS &&
+			s->uncertainty_ns > 0;
+		late |= s->cause == DTC_CAUSE_NETWORK_RECEIVE && s->begin.ns == 180 * MS && s->end.ns == 260 * MS &&
+			s->node == 0 && s->uncertainty_ns == 0 && strstr(s->detail, "softirq");
+	}
+	g_assert_true(wire);
+	g_assert_true(late);
+	clear(&x);
+}
+
+/* A softirq that ran already when the packet was sent says nothing of when it came. */
+static void test_softirq_asked_before(void)
+{
+	struct exchange x;
+	begin(&x);
+	struct dtc_headers answer = to_client(5101, 60, 10);
+	at(&x.server, DTC_EVENT_NET_SEND, 161, &answer);
+	write_returns(&x);
+	end(&x, 150, 260, &answer);
+	for (guint i = 0; i < dtc_path_get_segment_count(x.path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(x.path, i);
+		if (s->end.ns == 260 * MS)
+			g_assert_cmpint(s->begin.ns, ==, 161 * MS);
+	}
+	clear(&x);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_data_func("/messages/probe", GINT_TO_POINTER(PROBE), test_sent_again);
+	g_test_add_data_func("/messages/reordering", GINT_TO_POINTER(REORDERING), test_sent_again);
+	g_test_add_data_func("/messages/short-timeout", GINT_TO_POINTER(SHORT_TIMEOUT), test_sent_again);
+	g_test_add_data_func("/messages/timeout", GINT_TO_POINTER(TIMEOUT), test_sent_again);
+	g_test_add_data_func("/messages/second-timeout", GINT_TO_POINTER(SECOND_TIMEOUT), test_sent_again);
+	g_test_add_data_func("/messages/fast-in-softirq", GINT_TO_POINTER(FAST_IN_SOFTIRQ), test_sent_again);
+	g_test_add_data_func("/messages/fast-in-call", GINT_TO_POINTER(FAST_IN_CALL), test_sent_again);
+	g_test_add_func("/messages/handshake", test_handshake);
+	g_test_add_data_func("/messages/flow-control", GINT_TO_POINTER(DTC_HOLD_RECEIVER), test_held);
+	g_test_add_data_func("/messages/congestion", GINT_TO_POINTER(DTC_HOLD_CONGESTION), test_held);
+	g_test_add_data_func("/messages/small-queues", GINT_TO_POINTER(DTC_HOLD_QUEUE), test_held);
+	g_test_add_data_func("/messages/timer", GINT_TO_POINTER(DTC_HOLD_TIMER), test_held);
+	g_test_add_func("/messages/softirq-delay", test_softirq_delay);
+	g_test_add_func("/messages/softirq-asked-before", test_softirq_asked_before);
+	return g_test_run();
+}
