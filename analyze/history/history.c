@@ -46,6 +46,9 @@ DtcHistory *dtc_history_new(void)
 	h->devices = g_array_new(FALSE, FALSE, sizeof(struct dtc_device));
 	h->works = dtc_table_new(sizeof(struct dtc_work));
 	h->marks = g_array_new(FALSE, FALSE, sizeof(struct dtc_mark));
+	h->vcpus = g_array_new(FALSE, FALSE, sizeof(struct dtc_vcpu));
+	h->guest_spans = dtc_table_new(sizeof(struct dtc_guest_span));
+	h->guest_irqs = dtc_table_new(sizeof(struct dtc_guest_irq));
 	h->runs = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	h->packets = dtc_packets_new();
 	h->contexts = dtc_table_new(sizeof(struct dtc_packet_context));
@@ -59,13 +62,12 @@ void dtc_history_free(DtcHistory *h)
 	g_string_chunk_free(h->string_chunk);
 	g_ptr_array_unref(h->strings);
 	g_hash_table_unref(h->string_ids);
-	GArray *arrays[] = { h->threads, h->tid_previous, h->tid_latest, h->name_first,
-			     h->files,	 h->flow_files,	  h->marks,	 h->file_call_first,
-			     h->devices };
+	GArray *arrays[] = { h->threads, h->tid_previous, h->tid_latest, h->name_first, h->files,
+			     h->vcpus,	 h->flow_files,	  h->marks,	 h->file_call_first, h->devices };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
-	DtcTable *tables[] = { h->names, h->intervals,	h->wakes,  h->faults,
-			       h->calls, h->file_calls, h->blocks, h->works,  h->contexts };
+	DtcTable *tables[] = { h->names,  h->intervals, h->wakes, h->faults,   h->calls,	    h->file_calls,
+			       h->blocks, h->works,	h->contexts, h->guest_spans, h->guest_irqs };
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		dtc_table_free(tables[i]);
 	g_ptr_array_unref(h->runs);
@@ -207,9 +209,32 @@ static int compare_work(const void *a, const void *b, void *data)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
+static void group_guest_spans(DtcHistory *h)
+{
+	g_autofree uint32_t *vcpu_by_thread = g_new0(uint32_t, h->threads->len + 1);
+	uint32_t first = 0;
+	for (guint i = 0; i < h->vcpus->len; i++) { /* their counts were kept while filling */
+		struct dtc_vcpu *vcpu = AT(h->vcpus, struct dtc_vcpu, i);
+		vcpu_by_thread[vcpu->thread] = i;
+		vcpu->span_first = first;
+		first += vcpu->span_count;
+		vcpu->span_count = 0;
+	}
+	DtcTable *grouped = dtc_table_new(sizeof(struct dtc_guest_span));
+	dtc_table_set_length(grouped, h->guest_spans->len);
+	for (guint i = 0; i < h->guest_spans->len; i++) {
+		const struct dtc_guest_span *from = DTC_AT(h->guest_spans, struct dtc_guest_span, i);
+		struct dtc_vcpu *vcpu = AT(h->vcpus, struct dtc_vcpu, vcpu_by_thread[from->thread]);
+		*DTC_AT(grouped, struct dtc_guest_span, vcpu->span_first + vcpu->span_count++) = *from;
+	}
+	dtc_table_free(h->guest_spans);
+	h->guest_spans = grouped;
+}
+
 void dtc_history_seal(DtcHistory *h)
 {
 	g_autoptr(GArray) first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+	group_guest_spans(h);
 	group_intervals(h, first);
 	group_calls(h, first);
 	index_file_calls(h);
@@ -423,6 +448,31 @@ const struct dtc_run *dtc_history_get_runs(const DtcHistory *h, guint cpu, uint3
 	return AT(runs, struct dtc_run, 0);
 }
 
+uint32_t dtc_history_get_vcpu_count(const DtcHistory *h)
+{
+	return h->vcpus->len;
+}
+
+const struct dtc_vcpu *dtc_history_get_vcpu(const DtcHistory *h, uint32_t vcpu)
+{
+	return AT(h->vcpus, struct dtc_vcpu, vcpu);
+}
+
+const struct dtc_guest_span *dtc_history_get_guest_span(const DtcHistory *h, uint32_t span)
+{
+	return DTC_AT(h->guest_spans, struct dtc_guest_span, span);
+}
+
+uint32_t dtc_history_get_guest_irq_count(const DtcHistory *h)
+{
+	return h->guest_irqs->len;
+}
+
+const struct dtc_guest_irq *dtc_history_get_guest_irq(const DtcHistory *h, uint32_t irq)
+{
+	return DTC_AT(h->guest_irqs, struct dtc_guest_irq, irq);
+}
+
 uint32_t dtc_history_get_mark_count(const DtcHistory *h)
 {
 	return h->marks->len;
@@ -474,8 +524,30 @@ static bool check_intervals(const DtcHistory *h, uint32_t index, GError **error)
 	return true;
 }
 
+static bool check_guest_spans(const DtcHistory *h, const struct dtc_vcpu *vcpu, GError **error)
+{
+	int64_t at_ns = INT64_MIN;
+	for (uint32_t i = 0; i < vcpu->span_count; i++) {
+		const struct dtc_guest_span *s = DTC_AT(h->guest_spans, struct dtc_guest_span, vcpu->span_first + i);
+		if (s->thread != vcpu->thread)
+			return broken(error, h, vcpu->thread, s->entry_ns, "a guest span of another thread");
+		if (s->entry_ns < at_ns || s->left_ns < s->entry_ns)
+			return broken(error, h, vcpu->thread, s->entry_ns, "guest spans overlap");
+		if (s->exit_ns != DTC_TIME_NONE && s->exit_ns < s->left_ns)
+			return broken(error, h, vcpu->thread, s->entry_ns, "an exit before the guest was left");
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, vcpu->thread, s->left_ns);
+		if (s->left_ns > s->entry_ns && (!v || v->begin_ns > s->entry_ns || !dtc_state_is_running(v->state)))
+			return broken(error, h, vcpu->thread, s->entry_ns, "a thread in a guest that does not run");
+		at_ns = s->exit_ns == DTC_TIME_NONE ? s->left_ns : s->exit_ns;
+	}
+	return true;
+}
+
 bool dtc_history_check(const DtcHistory *h, GError **error)
 {
+	for (guint i = 0; i < h->vcpus->len; i++)
+		if (!check_guest_spans(h, AT(h->vcpus, struct dtc_vcpu, i), error))
+			return false;
 	for (uint32_t i = 0; i < h->threads->len; i++)
 		if (!check_intervals(h, i, error))
 			return false;

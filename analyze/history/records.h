@@ -43,6 +43,9 @@ struct DtcHistory {
 	GArray *devices;	 /* struct dtc_device: disks by name */
 	DtcTable *works;	 /* struct dtc_work; sealed: sorted by (worker, begin_ns) */
 	GArray *marks;		 /* struct dtc_mark */
+	GArray *vcpus;		 /* struct dtc_vcpu */
+	DtcTable *guest_spans;	 /* struct dtc_guest_span; sealed: grouped by vCPU */
+	DtcTable *guest_irqs;	 /* struct dtc_guest_irq */
 	GPtrArray *runs;	 /* per CPU: GArray of struct dtc_run */
 	DtcPackets *packets;
 	DtcTable *contexts; /* struct dtc_packet_context per packet */

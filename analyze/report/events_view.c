@@ -101,7 +101,10 @@ static const struct field dump_interrupt_fields[] = {
 };
 static const struct field dump_block_fields[] = { NUMBER("dev", DTC_DUMP_DEVICE), TEXT("diskname", 0), END };
 static const struct field kvm_fields[] = {
-	NUMBER("vcpu_id", DTC_KVM_VCPU), NUMBER("exit_reason", DTC_KVM_REASON), END,
+	NUMBER("vcpu_id", DTC_KVM_VCPU), NUMBER("exit_reason", DTC_KVM_REASON), NUMBER("isa", DTC_KVM_ISA), END,
+};
+static const struct field guest_irq_fields[] = {
+	NUMBER("apicid", DTC_KVM_APIC), NUMBER("vector", DTC_KVM_VECTOR), END,
 };
 static const struct field lost_fields[] = {
 	NUMBER("count", DTC_LOST_COUNT), NUMBER("begin_ns", DTC_LOST_BEGIN), END,
@@ -182,6 +185,9 @@ static const struct field *get_fields(const struct dtc_event *event)
 	case DTC_EVENT_KVM_ENTRY:
 	case DTC_EVENT_KVM_EXIT:
 		return kvm_fields;
+	case DTC_EVENT_KVM_ACCEPT:
+	case DTC_EVENT_KVM_INJECT:
+		return guest_irq_fields;
 	case DTC_EVENT_LOST:
 		return lost_fields;
 	case DTC_EVENT_DUMP_END:

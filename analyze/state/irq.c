@@ -19,8 +19,12 @@ static void push(DtcMachine *m, const struct dtc_event *event, enum dtc_context_
 							 .block = DTC_NONE,
 							 .begin_ns = m->now_ns,
 							 .raised_ns = DTC_TIME_NONE };
-	if (cpu->current != DTC_NONE && kind <= DTC_CONTEXT_VECTOR)
+	if (cpu->current == DTC_NONE)
+		return;
+	if (kind <= DTC_CONTEXT_VECTOR)
 		dtc_machine_set_running(m, cpu->current, m->now_ns, event->cpu);
+	else if (DTC_TASK(m, cpu->current)->guest_span != DTC_NONE) /* a trace without the vectors of timers */
+		dtc_machine_leave_guest(m, cpu->current, m->now_ns);
 }
 
 /* Leaves the innermost context of that kind, and whatever lies above it (an exit was lost). */

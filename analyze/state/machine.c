@@ -125,6 +125,7 @@ uint32_t dtc_machine_add_thread(DtcMachine *m, int64_t tid, int64_t begin_ns, in
 		.call = DTC_NONE,
 		.ref = DTC_NONE,
 		.work = DTC_NONE,
+		.guest_span = DTC_NONE,
 		.pending_wake = DTC_NONE,
 		.cpu = 0xffff,
 		.state = DTC_STATE_UNKNOWN,
@@ -167,6 +168,11 @@ void dtc_machine_set_state(DtcMachine *m, uint32_t thread, enum dtc_state state,
 			   uint32_t ref)
 {
 	struct dtc_task *task = DTC_TASK(m, thread);
+	if (task->guest_span != DTC_NONE) {
+		dtc_machine_leave_guest(m, thread, time_ns);
+		if (state == DTC_STATE_UNKNOWN) /* its exit is lost too */
+			task->guest_span = DTC_NONE;
+	}
 	if (time_ns > task->since_ns) {
 		bool in_call = task->state != DTC_STATE_EXITED && task->state != DTC_STATE_UNKNOWN;
 		struct dtc_interval interval = {
@@ -386,6 +392,12 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 	case DTC_EVENT_DUMP_INTERRUPT:
 	case DTC_EVENT_DUMP_BLOCK:
 		dtc_machine_apply_dump(m, event);
+		break;
+	case DTC_EVENT_KVM_ENTRY:
+	case DTC_EVENT_KVM_EXIT:
+	case DTC_EVENT_KVM_ACCEPT:
+	case DTC_EVENT_KVM_INJECT:
+		dtc_machine_apply_guest(m, event);
 		break;
 	case DTC_EVENT_FAULT_USER:
 	case DTC_EVENT_FAULT_KERNEL:

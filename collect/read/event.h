@@ -60,6 +60,8 @@ enum dtc_event_kind {
 	DTC_EVENT_DUMP_END,
 	DTC_EVENT_KVM_ENTRY,
 	DTC_EVENT_KVM_EXIT,
+	DTC_EVENT_KVM_ACCEPT, /* kvm_apic_accept_irq: an interrupt becomes pending for a vCPU, on whatever CPU */
+	DTC_EVENT_KVM_INJECT, /* kvm_inj_virq: it is put into the guest at the next entry */
 	DTC_EVENT_LOST, /* made by the reader: events (or a whole packet) of this CPU were lost up to time */
 	DTC_EVENT_KINDS
 };
@@ -160,8 +162,11 @@ enum {
 	/* DUMP_BLOCK: text[0] diskname */
 	DTC_DUMP_DEVICE = 0,
 	/* KVM_*: the vCPU is the thread that runs; vcpu_id of stock modules is garbage */
-	DTC_KVM_VCPU = 0,
-	DTC_KVM_REASON,
+	DTC_KVM_VCPU = 0, /* ENTRY, EXIT */
+	DTC_KVM_REASON,	  /* EXIT: the processor's code; what it means depends on ISA */
+	DTC_KVM_ISA,	  /* EXIT: 1 VMX, 2 SVM; absent in old traces and on other architectures */
+	DTC_KVM_APIC,	  /* ACCEPT: APIC id of the vCPU */
+	DTC_KVM_VECTOR,	  /* ACCEPT, INJECT */
 	/* LOST */
 	DTC_LOST_COUNT = 0, /* events, absent if not known */
 	DTC_LOST_BEGIN,	    /* node time in ns at which the gap begins; event.time_ns is its end */

@@ -129,7 +129,11 @@ static const struct dtc_field_spelling dump_block_fields[] = {
 	INTEGER("dev", DTC_DUMP_DEVICE), TEXT("diskname", 0), END,
 };
 static const struct dtc_field_spelling kvm_fields[] = {
-	INTEGER("vcpu_id", DTC_KVM_VCPU), INTEGER("exit_reason", DTC_KVM_REASON), END,
+	INTEGER("vcpu_id", DTC_KVM_VCPU), INTEGER("exit_reason", DTC_KVM_REASON), INTEGER("esr_ec", DTC_KVM_REASON),
+	INTEGER("isa", DTC_KVM_ISA), END,
+};
+static const struct dtc_field_spelling guest_irq_fields[] = {
+	INTEGER("apicid", DTC_KVM_APIC), INTEGER("vec", DTC_KVM_VECTOR), INTEGER("irq", DTC_KVM_VECTOR), END,
 };
 
 struct name_row {
@@ -205,6 +209,10 @@ static const struct name_row names[] = {
 	{ "kvm_x86_exit", DTC_EVENT_KVM_EXIT, kvm_fields },
 	{ "kvm_entry", DTC_EVENT_KVM_ENTRY, kvm_fields },
 	{ "kvm_exit", DTC_EVENT_KVM_EXIT, kvm_fields },
+	{ "kvm_x86_apic_accept_irq", DTC_EVENT_KVM_ACCEPT, guest_irq_fields },
+	{ "kvm_apic_accept_irq", DTC_EVENT_KVM_ACCEPT, guest_irq_fields },
+	{ "kvm_x86_inj_virq", DTC_EVENT_KVM_INJECT, guest_irq_fields },
+	{ "kvm_inj_virq", DTC_EVENT_KVM_INJECT, guest_irq_fields },
 	{ "raw_syscalls:sys_enter", DTC_EVENT_SYSCALL_ENTRY, numbered_call_fields },
 	{ "raw_syscalls:sys_exit", DTC_EVENT_SYSCALL_EXIT, numbered_call_fields },
 };

@@ -7,7 +7,7 @@
  *
  * Invariants after sealing (dtc_history_check verifies them): the intervals of a thread are contiguous, sorted, and
  * span exactly [thread.begin_ns, thread.end_ns]; every wait that ended has exactly one wake; on each CPU exactly one
- * thread runs at any time.
+ * thread runs at any time; a thread in a guest runs, and its stays there do not overlap.
  */
 #pragma once
 
@@ -200,6 +200,40 @@ struct dtc_run {
 	uint32_t thread; /* DTC_NONE: not known */
 };
 
+/*
+ * A stay of a virtual CPU in its guest, as its host saw it. The host's own time of that thread stays what it is (it is
+ * in the ioctl that runs the guest); this says in which parts of it the guest's code ran.
+ */
+struct dtc_guest_span {
+	int64_t entry_ns; /* kvm_entry: the guest ran after this */
+	int64_t left_ns;  /* the first event that shows the CPU back in the host: the guest ran before this */
+	int64_t exit_ns;  /* kvm_exit, which may come after interrupts of the host; DTC_TIME_NONE: not seen */
+	uint32_t thread;
+	uint16_t reason; /* of the exit, as the processor codes it; DTC_EXIT_UNKNOWN */
+	uint8_t isa;	 /* 1 VMX, 2 SVM: whose codes; 0 not known */
+	uint8_t spare;
+};
+_Static_assert(sizeof(struct dtc_guest_span) == 32, "one for each exit, of which a busy guest has 10^5 a second");
+#define DTC_EXIT_UNKNOWN 0xffff
+
+/* A thread of this node that entered a guest. */
+struct dtc_vcpu {
+	uint32_t thread;
+	int32_t number;	     /* as the trace says, -1 if it says nothing credible (stock lttng-modules on 6.1) */
+	uint32_t span_first; /* after sealing: spans of a vCPU are contiguous, in time order */
+	uint32_t span_count;
+};
+
+/* An interrupt on its way into a guest. */
+struct dtc_guest_irq {
+	int64_t time_ns;
+	uint32_t thread; /* what ran on that CPU: of an injection the vCPU; DTC_NONE inside an interrupt of the host */
+	uint8_t apic;	 /* of the vCPU; injections: 0 */
+	uint8_t vector;
+	bool is_injection; /* it goes in at the next entry; else it became pending */
+	uint8_t spare;
+};
+
 /* A mark from lttng_logger. */
 struct dtc_mark {
 	int64_t time_ns;
@@ -264,6 +298,13 @@ const struct dtc_work *dtc_history_find_work(const DtcHistory *history, uint32_t
 guint dtc_history_get_cpu_count(const DtcHistory *history);
 /* The runs of a CPU in time order. Borrowed. */
 const struct dtc_run *dtc_history_get_runs(const DtcHistory *history, guint cpu, uint32_t *ret_count);
+/* Threads that entered a guest, in the order of their first entries; none where the trace has no kvm events. */
+uint32_t dtc_history_get_vcpu_count(const DtcHistory *history);
+const struct dtc_vcpu *dtc_history_get_vcpu(const DtcHistory *history, uint32_t vcpu);
+const struct dtc_guest_span *dtc_history_get_guest_span(const DtcHistory *history, uint32_t span);
+/* All interrupts for guests in time order. */
+uint32_t dtc_history_get_guest_irq_count(const DtcHistory *history);
+const struct dtc_guest_irq *dtc_history_get_guest_irq(const DtcHistory *history, uint32_t irq);
 uint32_t dtc_history_get_mark_count(const DtcHistory *history);
 const struct dtc_mark *dtc_history_get_mark(const DtcHistory *history, uint32_t mark);
 

@@ -173,6 +173,35 @@ static inline void story_packet(struct story *s, enum dtc_event_kind kind, int64
 	dtc_machine_apply(s->machine, &e);
 }
 
+#define STORY_KVM_RUN 0xae80
+
+static inline void story_ioctl(struct story *s, int64_t t, uint32_t cpu, int64_t request)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, t, cpu);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, "ioctl");
+	e.v[DTC_CALL_OP] = request;
+	dtc_machine_apply(s->machine, &e);
+}
+
+/* KVM_ENTRY: value is the vCPU's number; KVM_EXIT: the reason, of an SVM machine */
+static inline void story_vm(struct story *s, enum dtc_event_kind kind, int64_t t, uint32_t cpu, int64_t value)
+{
+	struct dtc_event e = story_event(kind, t, cpu);
+	e.v[kind == DTC_EVENT_KVM_ENTRY ? DTC_KVM_VCPU : DTC_KVM_REASON] = value;
+	e.v[DTC_KVM_ISA] = 2;
+	dtc_machine_apply(s->machine, &e);
+}
+
+/* KVM_ACCEPT, KVM_INJECT */
+static inline void story_guest_irq(struct story *s, enum dtc_event_kind kind, int64_t t, uint32_t cpu, int64_t apic,
+				   int64_t vector)
+{
+	struct dtc_event e = story_event(kind, t, cpu);
+	e.v[DTC_KVM_APIC] = apic;
+	e.v[DTC_KVM_VECTOR] = vector;
+	dtc_machine_apply(s->machine, &e);
+}
+
 static inline void story_lost(struct story *s, int64_t begin_ns, int64_t end_ns, uint32_t cpu)
 {
 	struct dtc_event e = story_event(DTC_EVENT_LOST, end_ns, cpu);

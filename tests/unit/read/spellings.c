@@ -25,6 +25,11 @@ static void test_events(void)
 	check("net_if_receive_skb", DTC_EVENT_NET_RECEIVE, NULL);
 	check("power:cpu_idle", DTC_EVENT_CPU_IDLE, NULL);
 	check("kvm:kvm_entry", DTC_EVENT_KVM_ENTRY, NULL);
+	check("kvm_x86_exit", DTC_EVENT_KVM_EXIT, NULL);
+	check("kvm_x86_inj_virq", DTC_EVENT_KVM_INJECT, NULL);
+	check("kvm:kvm_inj_virq", DTC_EVENT_KVM_INJECT, NULL);
+	check("kvm_apic_accept_irq", DTC_EVENT_KVM_ACCEPT, NULL);
+	check("kvm_x86_apic_accept_irq", DTC_EVENT_KVM_ACCEPT, NULL);
 	check("ftrace:print", DTC_EVENT_LOGGER, NULL);
 	check("sched_switchx", DTC_EVENT_OTHER, NULL);
 	check("sched_stat_runtime", DTC_EVENT_OTHER, NULL);
@@ -101,7 +106,7 @@ static void test_tables(void)
 		"inet_sock_local_in", "block_rq_issue", "workqueue_queue_work", "signal_generate", "cpu_idle",
 		"lttng_logger", "lttng_statedump_process_state", "lttng_statedump_file_descriptor", "kvm_exit",
 		"lttng_statedump_network_interface", "lttng_statedump_interrupt", "lttng_statedump_block_device",
-		"raw_syscalls:sys_enter",
+		"raw_syscalls:sys_enter", "kvm_x86_apic_accept_irq",
 	};
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
 		const struct dtc_field_spelling *field = dtc_spelling_find_event(names[i]).fields;
