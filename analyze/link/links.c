@@ -21,6 +21,7 @@ struct DtcLinks {
 	char **names;
 	const DtcHistory **histories;
 	const DtcClocks *clocks;
+	const DtcGuests *guests;
 	GHashTable *indexes; /* (node << 32 | flow) -> struct flow_index; filled on demand */
 };
 
@@ -78,6 +79,16 @@ const DtcHistory *dtc_links_get_history(const DtcLinks *links, guint node)
 const DtcClocks *dtc_links_get_clocks(const DtcLinks *links)
 {
 	return links->clocks;
+}
+
+void dtc_links_set_guests(DtcLinks *links, const DtcGuests *guests)
+{
+	links->guests = guests;
+}
+
+const DtcGuests *dtc_links_get_guests(const DtcLinks *links)
+{
+	return links->guests;
 }
 
 static const DtcPackets *packets_of(const DtcLinks *links, guint node)

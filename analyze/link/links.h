@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "analyze/link/guests.h"
 #include "dtrace-chain/history.h"
 #include "dtrace-chain/sync.h"
 
@@ -26,6 +27,9 @@ guint dtc_links_get_node_count(const DtcLinks *links);
 const char *dtc_links_get_node_name(const DtcLinks *links, guint node);
 const DtcHistory *dtc_links_get_history(const DtcLinks *links, guint node); /* may be NULL */
 const DtcClocks *dtc_links_get_clocks(const DtcLinks *links);
+/* Which nodes run on vCPUs of which; NULL: not looked for. Borrowed, must outlive the links. */
+void dtc_links_set_guests(DtcLinks *links, const DtcGuests *guests);
+const DtcGuests *dtc_links_get_guests(const DtcLinks *links);
 
 /* How a received packet, or a byte of a flow, was sent. */
 struct dtc_send {

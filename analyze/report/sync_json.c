@@ -121,9 +121,10 @@ static void append_pair(GString *out, const DtcSync *sync, const struct dtc_sync
 	g_string_append_printf(out,
 			       ", \"status\": \"%s\", \"messages_ab\": " COUNT ", \"messages_ba\": " COUNT
 			       ", \"unmatched_a\": " COUNT ", \"unmatched_b\": " COUNT ", \"ambiguous\": " COUNT
-			       ", \"hull_ab\": %u, \"hull_ba\": %u",
+			       ", \"bounds_ab\": %u, \"bounds_ba\": %u, \"hull_ab\": %u, \"hull_ba\": %u",
 			       dtc_pair_status_to_string(pair->status), pair->messages_ab, pair->messages_ba,
-			       pair->unmatched_a, pair->unmatched_b, pair->ambiguous, pair->hull_ab, pair->hull_ba);
+			       pair->unmatched_a, pair->unmatched_b, pair->ambiguous, pair->bounds_ab, pair->bounds_ba,
+			       pair->hull_ab, pair->hull_ba);
 	if (pair->status == DTC_PAIR_ALIGNED) {
 		g_string_append_printf(out,
 				       ", \"begin_ns\": " NS ", \"end_ns\": " NS ", \"offset_ns\": " NS

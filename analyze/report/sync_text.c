@@ -45,6 +45,11 @@ static void add_pair_details(DtcLayout *layout, const DtcSync *sync, const struc
 			       "    the rate stays within %.2f ppm of a constant, its messages show", pair->wander_ppm);
 		dtc_layout_end_line(layout);
 	}
+	if (pair->bounds_ab || pair->bounds_ba) {
+		dtc_layout_add(layout, DTC_STYLE_DIM, "    and %u > < %u bounds from virtual CPUs",
+			       pair->bounds_ab, pair->bounds_ba);
+		dtc_layout_end_line(layout);
+	}
 	if (pair->unmatched_a || pair->unmatched_b || pair->ambiguous) {
 		dtc_layout_add(layout, DTC_STYLE_DIM,
 			       "    not matched: %" G_GUINT64_FORMAT " on %s, %" G_GUINT64_FORMAT

@@ -61,11 +61,8 @@ struct dtc_task {
 	uint32_t name;	       /* string, or DTC_NONE */
 	uint32_t call;	       /* open system call, or DTC_NONE */
 	uint32_t ref;	       /* of the open interval */
-<<<<<<< HEAD
 	uint32_t work;	       /* that a kernel worker executes, or DTC_NONE */
-=======
 	uint32_t guest_span;   /* the open stay in a guest, until its exit; else DTC_NONE */
->>>>>>> 1480463 (state: when a vCPU's thread was in its guest)
 	uint32_t pending_wake; /* waking seen while it still ran, or wakeup not yet seen; else DTC_NONE */
 	uint16_t cpu;
 	uint8_t state;
@@ -137,11 +134,7 @@ void dtc_machine_observe_name(DtcMachine *machine, uint32_t thread, const char *
 void dtc_machine_set_process(DtcMachine *machine, uint32_t thread, int64_t pid);
 struct dtc_context *dtc_machine_get_top(struct dtc_cpu *cpu); /* NULL: the thread itself runs */
 
-<<<<<<< HEAD
-/* sched.c, waker.c, irq.c, work.c, call.c, file.c, net.c, block.c, dump.c */
-=======
-/* sched.c, irq.c, call.c, file.c, net.c, block.c, dump.c, guest.c */
->>>>>>> 1480463 (state: when a vCPU's thread was in its guest)
+/* sched.c, waker.c, irq.c, work.c, call.c, file.c, net.c, block.c, dump.c, guest.c */
 void dtc_machine_apply_sched(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_ipi(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_signal(DtcMachine *machine, const struct dtc_event *event);
@@ -153,7 +146,9 @@ uint64_t dtc_machine_hash_peer(const uint8_t address[16], int64_t port);
 void dtc_machine_apply_net(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_block(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_dump(DtcMachine *machine, const struct dtc_event *event);
-<<<<<<< HEAD
+void dtc_machine_apply_guest(DtcMachine *machine, const struct dtc_event *event);
+/* The CPU of a thread with an open stay in a guest is seen back in the host. */
+void dtc_machine_leave_guest(DtcMachine *machine, uint32_t thread, int64_t time_ns);
 /*
  * What a CPU did until now: the context it leaves, or else the thread's call (DTC_NONE: a kernel thread's work, an
  * exit).
@@ -163,12 +158,6 @@ void dtc_machine_end_act(DtcMachine *machine, struct dtc_cpu *cpu, uint32_t numb
 /* Who acts on that CPU now, as a wake without a target. */
 struct dtc_wake dtc_machine_get_origin(DtcMachine *machine, uint32_t cpu);
 /* Makes the wake record for a waking (or wakeup) that this CPU logged: who did it. */
-=======
-void dtc_machine_apply_guest(DtcMachine *machine, const struct dtc_event *event);
-/* The CPU of a thread with an open stay in a guest is seen back in the host. */
-void dtc_machine_leave_guest(DtcMachine *machine, uint32_t thread, int64_t time_ns);
-/* Makes the wake record for a waking on this CPU: who did it, by the top of the CPU's stack. */
->>>>>>> 1480463 (state: when a vCPU's thread was in its guest)
 uint32_t dtc_machine_add_wake(DtcMachine *machine, uint32_t target, const struct dtc_event *event);
 /* The call that an event in this CPU's context is part of: none inside interrupts. */
 uint32_t dtc_machine_get_own_call(DtcMachine *machine, struct dtc_cpu *cpu);

@@ -164,10 +164,15 @@ static void fit_alone(struct dtc_pair *pair, const struct dtc_pair_limits *limit
 
 /* --- result ----------------------------------------------------------------------------------------------------- */
 
+static guint64 count_all(const struct dtc_sync_pair *pair)
+{
+	return pair->messages_ab + pair->messages_ba + pair->bounds_ab + pair->bounds_ba;
+}
+
 static void add_finding_for_pair(const DtcSync *sync, const struct dtc_sync_pair *pair, DtcFindings *findings)
 {
 	const char *a = sync->names[pair->a], *b = sync->names[pair->b];
-	guint64 total = pair->messages_ab + pair->messages_ba;
+	guint64 total = count_all(pair);
 	if (pair->status == DTC_PAIR_ONE_WAY)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, a,
 				 "cannot align '%s' with '%s' directly: %" G_GUINT64_FORMAT
@@ -219,8 +224,10 @@ static void publish_pair(DtcSync *sync, const struct dtc_match_pair *match, cons
 		.a = match->a,
 		.b = match->b,
 		.status = pair->status,
-		.messages_ab = match->ab_count,
-		.messages_ba = match->ba_count,
+		.messages_ab = match->ab_count - match->bounds_ab,
+		.messages_ba = match->ba_count - match->bounds_ba,
+		.bounds_ab = match->bounds_ab,
+		.bounds_ba = match->bounds_ba,
 		.unmatched_a = match->unmatched_a,
 		.unmatched_b = match->unmatched_b,
 		.ambiguous = match->ambiguous,
@@ -295,7 +302,7 @@ static void verify_pair(const DtcSync *sync, const struct dtc_match_pair *match,
 				 " messages between '%s' and '%s' arrive before they are sent, by up to "
 				 "%" G_GINT64_FORMAT
 				 " ns: other pairs contradict them",
-				 turned, pair->messages_ab + pair->messages_ba, sync->names[pair->a],
+				 turned, count_all(pair), sync->names[pair->a],
 				 sync->names[pair->b], (gint64)worst);
 }
 

@@ -72,6 +72,8 @@ struct dtc_sync_pair {
 	enum dtc_pair_status status;
 	guint64 messages_ab;
 	guint64 messages_ba;
+	guint bounds_ab; /* orders of events beside the messages that something else than packets tells */
+	guint bounds_ba;
 	guint64 unmatched_a;
 	guint64 unmatched_b;
 	guint64 ambiguous;

@@ -41,6 +41,8 @@ struct dtc_match_pair {
 	const struct dtc_message *ba;
 	guint ab_count;
 	guint ba_count;
+	guint bounds_ab; /* of the messages, the last ones: they are bounds */
+	guint bounds_ba;
 	guint64 unmatched_a; /* packets that a saw, of traffic with b, without a counterpart at b */
 	guint64 unmatched_b;
 	guint64 ambiguous; /* packets left out because their key occurs more than once */
@@ -55,6 +57,12 @@ DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint coun
 DtcMatches *dtc_matches_new(const char *const *names, guint count);
 /* False (and nothing added) if from and to are the same node or a time is beyond DTC_MATCH_TIME_LIMIT. */
 bool dtc_matches_add(DtcMatches *matches, guint from, guint to, int64_t sent_ns, int64_t received_ns);
+/*
+ * The same for an order of two events that something else than a packet tells (a guest's event comes after its virtual
+ * CPU was entered). All messages are added before the first bound.
+ */
+bool dtc_matches_add_bound(DtcMatches *matches, guint from, guint to, int64_t sent_ns, int64_t received_ns);
+void dtc_matches_drop_bounds(DtcMatches *matches);
 /* Counts packets of the traffic between two nodes that are no messages; node is the one that saw them. */
 void dtc_matches_add_unmatched(DtcMatches *matches, guint node, guint peer, guint64 packet_count);
 void dtc_matches_add_ambiguous(DtcMatches *matches, guint node, guint peer, guint64 packet_count);

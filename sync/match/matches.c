@@ -3,7 +3,8 @@
 
 struct pair {
 	guint a, b;
-	GArray *ab, *ba; /* struct dtc_message */
+	GArray *ab, *ba; /* struct dtc_message; bounds at the end */
+	guint bounds_ab, bounds_ba;
 	guint64 unmatched_a, unmatched_b, ambiguous;
 };
 
@@ -77,7 +78,7 @@ static int compare_pairs(gconstpointer left, gconstpointer right)
 	return (p->b > q->b) - (p->b < q->b);
 }
 
-bool dtc_matches_add(DtcMatches *matches, guint from, guint to, int64_t sent_ns, int64_t received_ns)
+static bool add(DtcMatches *matches, guint from, guint to, int64_t sent_ns, int64_t received_ns, bool is_bound)
 {
 	g_assert(from < matches->node_count && to < matches->node_count);
 	if (from == to || sent_ns > DTC_MATCH_TIME_LIMIT || sent_ns < -DTC_MATCH_TIME_LIMIT ||
@@ -87,9 +88,32 @@ bool dtc_matches_add(DtcMatches *matches, guint from, guint to, int64_t sent_ns,
 	GArray *list = from == pair->a ? pair->ab : pair->ba;
 	if (list->len == G_MAXINT32)
 		return false;
+	guint *bounds = from == pair->a ? &pair->bounds_ab : &pair->bounds_ba;
+	g_assert(is_bound || *bounds == 0);
 	struct dtc_message message = { sent_ns, received_ns };
 	g_array_append_val(list, message);
+	*bounds += is_bound;
 	return true;
+}
+
+bool dtc_matches_add(DtcMatches *matches, guint from, guint to, int64_t sent_ns, int64_t received_ns)
+{
+	return add(matches, from, to, sent_ns, received_ns, false);
+}
+
+bool dtc_matches_add_bound(DtcMatches *matches, guint from, guint to, int64_t sent_ns, int64_t received_ns)
+{
+	return add(matches, from, to, sent_ns, received_ns, true);
+}
+
+void dtc_matches_drop_bounds(DtcMatches *matches)
+{
+	for (guint i = 0; i < matches->pairs->len; i++) {
+		struct pair *pair = g_ptr_array_index(matches->pairs, i);
+		g_array_set_size(pair->ab, pair->ab->len - pair->bounds_ab);
+		g_array_set_size(pair->ba, pair->ba->len - pair->bounds_ba);
+		pair->bounds_ab = pair->bounds_ba = 0;
+	}
 }
 
 void dtc_matches_add_unmatched(DtcMatches *matches, guint node, guint peer, guint64 packet_count)
@@ -145,6 +169,8 @@ void dtc_matches_get_pair(const DtcMatches *matches, guint index, struct dtc_mat
 		.ba = (const struct dtc_message *)(const void *)pair->ba->data,
 		.ab_count = pair->ab->len,
 		.ba_count = pair->ba->len,
+		.bounds_ab = pair->bounds_ab,
+		.bounds_ba = pair->bounds_ba,
 		.unmatched_a = pair->unmatched_a,
 		.unmatched_b = pair->unmatched_b,
 		.ambiguous = pair->ambiguous,
