@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/question.h"
+#include "analyze/path/silence.h"
 #include "analyze/path/spin.h"
 #include "dtrace-chain/error.h"
 
@@ -264,6 +265,80 @@ static void add_polling_finding(const DtcPath *path, const DtcLoad *load, DtcFin
 			 dtc_history_get_string(h, dtc_history_get_call(h, longest.call)->name), (double)ns / 1e6);
 }
 
+/* A guest's CPU that was ready to run and did not, if it is a part of the whole that matters. */
+static void add_vm_finding(const DtcPath *path, const DtcLoad *load, guint node, DtcFindings *findings)
+{
+	int64_t whole_ns = dtc_path_get_end(path).ns - dtc_path_get_begin(path).ns;
+	int64_t sum_ns = 0, run_ns = 0, longest_ns = 0, most_ns = 0;
+	DtcClusterTime at = { INT64_MIN };
+	const char *most = NULL;
+	g_autoptr(GHashTable) by = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+
+	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(path, i);
+		if (s->node != node || s->cause != DTC_CAUSE_VM_PREEMPTED)
+			continue;
+		int64_t ns = s->end.ns - s->begin.ns;
+		sum_ns += ns;
+		run_ns = s->begin.ns == at.ns ? run_ns + ns : ns;
+		longest_ns = MAX(longest_ns, run_ns);
+		at = s->end;
+		int64_t *sum = g_hash_table_lookup(by, s->detail);
+		if (!sum) {
+			sum = g_new0(int64_t, 1);
+			g_hash_table_insert(by, s->detail, sum);
+		}
+		*sum += ns;
+		if (*sum > most_ns) {
+			most_ns = *sum;
+			most = s->detail;
+		}
+	}
+	if (sum_ns >= whole_ns / 100 && sum_ns > 0)
+		dtc_findings_add(findings, sum_ns >= whole_ns / 10 ? DTC_SEVERITY_WARNING : DTC_SEVERITY_INFO, false,
+				 dtc_load_get_node_names(load)[node],
+				 "its virtual CPU was ready and did not run for %.3f ms of this (at most %.3f ms at "
+				 "once), most of it %s",
+				 (double)sum_ns / 1e6, (double)longest_ns / 1e6, most);
+}
+
+/*
+ * A receiver that was silent while a packet was on its way to it. An idle CPU may be silent; one that runs a thread is
+ * interrupted by its timer many times a second, if the trace has those interrupts at all. One that is not had no CPU:
+ * it runs in a virtual machine whose host is not in this bundle, or the host does not tell.
+ */
+static void add_silence_finding(const DtcPath *path, const DtcLoad *load, DtcFindings *findings)
+{
+	const DtcClocks *clocks = dtc_load_get_clocks(load);
+	struct dtc_silence longest = { 0 };
+	const struct dtc_segment *where = NULL;
+
+	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(path, i);
+		const DtcHistory *history = dtc_load_get_history(load, s->node);
+		struct dtc_guest_cpu cpu;
+		struct dtc_silence silence;
+		if (s->cause != DTC_CAUSE_NETWORK_WIRE || s->end.ns - s->begin.ns < DTC_SILENCE_NS || !history ||
+		    dtc_guests_get_cpu(dtc_links_get_guests(dtc_load_get_links(load)), s->node, 0, &cpu))
+			continue;
+		if (!dtc_silence_find(history, dtc_clocks_to_node(clocks, s->node, s->begin).ns,
+				      dtc_clocks_to_node(clocks, s->node, s->end).ns, &silence))
+			continue;
+		if (silence.end_ns - silence.begin_ns > longest.end_ns - longest.begin_ns) {
+			longest = silence;
+			where = s;
+		}
+	}
+	if (where)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, dtc_load_get_node_names(load)[where->node],
+				 "silent for %.3f ms while a packet was on the wire to it: CPU %u ran %s without a "
+				 "single timer interrupt; its host may not have let it run, and then the wire's time "
+				 "is the host's",
+				 (double)(longest.end_ns - longest.begin_ns) / 1e6, longest.cpu,
+				 dtc_history_get_comm(dtc_load_get_history(load, where->node), longest.thread,
+						      longest.end_ns));
+}
+
 /* What a thread did for others on the path. */
 struct busy {
 	const struct dtc_segment *first; /* names the thread */
@@ -347,6 +422,9 @@ DtcReport *dtc_question_answer(const struct dtc_question *question, const DtcLoa
 	add_unmatched_findings(load, findings);
 	add_spin_finding(path, load, findings);
 	add_polling_finding(path, load, findings);
+	add_silence_finding(path, load, findings);
+	for (guint node = 0; node < dtc_load_get_node_count(load); node++)
+		add_vm_finding(path, load, node, findings);
 	DtcReport *report = build_report(load, question, path, findings, error);
 	if (report && ret_path)
 		*ret_path = g_steal_pointer(&path);

@@ -243,6 +243,23 @@ static struct dtc_check check_paths(const struct dtc_check_input *input, const D
 	return check;
 }
 
+/* Of a node that runs on virtual CPUs of another. */
+static struct dtc_check check_guest(const struct dtc_check_input *input, guint node)
+{
+	struct dtc_check check = { .name = "guest",
+				   .node = node,
+				   .text = "a guest's CPU has events only while its vCPU is in the guest, within the "
+					   "clocks' bounds" };
+	struct dtc_guest_fit fit =
+		dtc_guests_check(dtc_links_get_guests(input->links), node, dtc_links_get_clocks(input->links));
+
+	check.count = fit.event_count;
+	check.wrong_count = fit.outside_count;
+	if (fit.outside_count)
+		check.detail = g_strdup_printf("at %" PRId64 " its vCPU was not in the guest", fit.outside_ns);
+	return check;
+}
+
 static void check_node(GArray *checks, const struct dtc_check_input *input, guint node)
 {
 	const DtcHistory *history = dtc_links_get_history(input->links, node);
@@ -257,6 +274,9 @@ static void check_node(GArray *checks, const struct dtc_check_input *input, guin
 		check_causes(history, node),  check_cpus(history, node),       check_paths(input, history, rows, node),
 	};
 	g_array_append_vals(checks, found, G_N_ELEMENTS(found));
+	struct dtc_check guest = check_guest(input, node);
+	if (guest.count)
+		g_array_append_val(checks, guest);
 }
 
 static struct dtc_check check_clocks(const struct dtc_check_input *input)

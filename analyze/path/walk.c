@@ -3,6 +3,7 @@
 #include "analyze/path/arrival.h"
 #include "analyze/path/causality.h"
 #include "analyze/path/explain.h"
+#include "analyze/path/host.h"
 #include "analyze/path/path_build.h"
 #include "dtrace-chain/error.h"
 
@@ -21,6 +22,9 @@ struct frame {
 	bool has_arrival;	  /* what the waiting thread was pursuing when the frame was pushed */
 	struct dtc_arrival arrival;
 	const struct dtc_work *work;
+	/* a guest's request to its device, followed in the host: the walk also returns when it comes to this vCPU */
+	guint vcpu_node;
+	uint32_t vcpu_thread; /* DTC_NONE: none */
 };
 
 #define FRAME_LIMIT 4096
@@ -30,6 +34,7 @@ struct walk {
 	const struct dtc_path_target *target;
 	DtcPath *path;
 	GArray *frames;
+	guint device_frames; /* of them are followed in a host */
 	guint node;
 	uint32_t thread;
 	int64_t at_ns;	  /* node time */
@@ -39,6 +44,8 @@ struct walk {
 	const struct dtc_work *work; /* that this thread, a kernel worker, executes; NULL: none that a thread queued */
 	enum dtc_link_quality link; /* of the step that led here: the next segment bears it */
 	int64_t uncertainty_ns;
+	const struct dtc_interval *explained; /* of a guest's thread: one interval makes many segments */
+	char *explanation;		      /* its detail; owned */
 };
 
 static int64_t to_cluster(const struct walk *w, guint node, int64_t node_ns)
@@ -100,6 +107,16 @@ static void emit_interval(struct walk *w, const struct dtc_interval *interval, i
 	w->at_ns = begin_ns;
 }
 
+static char *explain_own(struct walk *w, const struct dtc_interval *interval)
+{
+	if (w->explained != interval) {
+		g_free(w->explanation);
+		w->explanation = dtc_explain_detail(dtc_links_get_history(w->links, w->node), interval);
+		w->explained = interval;
+	}
+	return g_strdup(w->explanation);
+}
+
 static bool push_frame(struct walk *w, int64_t bound_ns)
 {
 	if (w->frames->len >= FRAME_LIMIT)
@@ -110,7 +127,15 @@ static bool push_frame(struct walk *w, int64_t bound_ns)
 			       .bound_cluster_ns = to_cluster(w, w->node, bound_ns),
 			       .has_arrival = w->has_arrival,
 			       .arrival = w->arrival,
-			       .work = w->work };
+			       .work = w->work,
+			       .vcpu_thread = DTC_NONE };
+	/* never before the start of an outer wait, whenever the inner one began */
+	DtcClusterTime floor = { lower_bound(w) };
+	if (frame.bound_cluster_ns < floor.ns) {
+		const DtcClocks *clocks = dtc_links_get_clocks(w->links);
+		frame.bound_cluster_ns = floor.ns;
+		frame.bound_ns = MAX(bound_ns, dtc_clocks_to_node(clocks, w->node, floor).ns);
+	}
 	g_array_append_val(w->frames, frame);
 	w->has_arrival = false;
 	w->work = NULL;
@@ -121,12 +146,29 @@ static void pop_frame(struct walk *w)
 {
 	struct frame frame = g_array_index(w->frames, struct frame, w->frames->len - 1);
 	g_array_set_size(w->frames, w->frames->len - 1);
+	w->device_frames -= frame.vcpu_thread != DTC_NONE;
 	w->node = frame.node;
 	w->thread = frame.thread;
 	w->at_ns = frame.bound_ns;
 	w->has_arrival = frame.has_arrival;
 	w->arrival = frame.arrival;
 	w->work = frame.work;
+}
+
+/* The host's thread got the request from the guest's vCPU: what was before is the guest's again. */
+static bool return_to_guest(struct walk *w)
+{
+	for (guint i = w->frames->len; w->device_frames && i-- > 0;) {
+		const struct frame *frame = &g_array_index(w->frames, struct frame, i);
+		if (frame->vcpu_thread != w->thread || frame->vcpu_node != w->node)
+			continue;
+		while (w->frames->len > i)
+			pop_frame(w);
+		const DtcClocks *clocks = dtc_links_get_clocks(w->links);
+		w->at_ns = MAX(w->at_ns, dtc_clocks_to_node(clocks, w->node, (DtcClusterTime){ w->tc }).ns);
+		return true;
+	}
+	return false;
 }
 
 static char *explain_message(const struct walk *w, const struct dtc_sender *sender)
@@ -183,6 +225,67 @@ static void note_reversal(struct walk *w, const struct dtc_arrival *arrival, con
 		dtc_path_add_reversal(w->path, &reversal);
 }
 
+/* The walk goes back to begin on the guest's thread; low is the begin of its interval or arrival. */
+static void set_guest_time(struct walk *w, int64_t begin_cluster_ns, int64_t low_ns)
+{
+	const DtcClocks *clocks = dtc_links_get_clocks(w->links);
+	w->at_ns = MAX(low_ns, dtc_clocks_to_node(clocks, w->node, (DtcClusterTime){ begin_cluster_ns }).ns);
+}
+
+static void set_host_doubt(struct walk *w, guint node, const struct dtc_guest_cpu *cpu)
+{
+	const DtcClocks *clocks = dtc_links_get_clocks(w->links);
+	w->link = cpu->is_verified ? w->link : MAX(w->link, DTC_LINK_INFERRED);
+	w->uncertainty_ns = MAX(w->uncertainty_ns,
+				dtc_clocks_get_uncertainty_ns(clocks, node, cpu->host, (DtcClusterTime){ w->tc }));
+}
+
+/*
+ * An interrupt for a guest waited for its vCPU: what the host did from when it was pending to the entry, down to low.
+ * Before, down to the entry, the guest served it: that is cause's. Leaves tc where it was pending.
+ */
+static void emit_delivery(struct walk *w, const struct dtc_host_interrupt *interrupt, int64_t name_ns,
+			  int64_t low_cluster_ns, enum dtc_cause cause, const char *detail)
+{
+	guint node = w->node, host = interrupt->cpu.host;
+	uint32_t thread = w->thread;
+	struct dtc_host_piece piece;
+	emit(w, node, thread, name_ns, MAX(to_cluster(w, host, interrupt->entry_ns), low_cluster_ns), cause,
+	     g_strdup(detail));
+	int64_t end_ns = interrupt->entry_ns;
+	while (end_ns > interrupt->pending_ns && w->tc > MAX(low_cluster_ns, lower_bound(w)) &&
+	       dtc_host_find_piece(w->links, &interrupt->cpu, end_ns, &piece)) {
+		int64_t begin_ns = MAX(piece.begin_ns, interrupt->pending_ns);
+		bool is_preempted = piece.doing == DTC_HOST_PREEMPTED;
+		bool is_away = is_preempted || piece.doing == DTC_HOST_EXIT || piece.doing == DTC_HOST_BLOCKED;
+		if (is_away)
+			set_host_doubt(w, node, &interrupt->cpu);
+		emit(w, node, thread, name_ns, MAX(to_cluster(w, host, begin_ns), low_cluster_ns),
+		     is_preempted ? DTC_CAUSE_VM_PREEMPTED : is_away ? DTC_CAUSE_VM_EXIT : cause,
+		     is_away ? dtc_host_explain(w->links, &piece) : g_strdup(detail));
+		end_ns = begin_ns;
+	}
+}
+
+/* The packet lay in the host, ready for a guest whose vCPU did not run: that part of its way is the host's. */
+static void emit_wire_delivery(struct walk *w, const struct dtc_arrival *arrival, const struct dtc_sender *sender)
+{
+	const DtcHistory *h = dtc_links_get_history(w->links, arrival->node);
+	struct dtc_host_interrupt interrupt;
+	if (arrival->packet == DTC_NONE || arrival->node != w->node)
+		return;
+	uint32_t on_top_of = dtc_history_get_packet_context(h, arrival->packet)->thread;
+	if (!dtc_host_find_interrupt(w->links, arrival->node, on_top_of, arrival->time_ns, &interrupt))
+		return;
+	enum dtc_link_quality link = w->link;
+	int64_t uncertainty_ns = w->uncertainty_ns;
+	g_autofree char *detail = explain_message(w, sender);
+	emit_delivery(w, &interrupt, arrival->time_ns, to_cluster(w, sender->node, sender->left_ns),
+		      DTC_CAUSE_NETWORK_WIRE, detail);
+	w->link = link; /* the step to the sender is still to come */
+	w->uncertainty_ns = uncertainty_ns;
+}
+
 /*
  * A packet that came when no softirq ran: its interrupt asked for one, and from then on the receiver was late, not the
  * wire. What came while the softirq ran already has no time of its own and counts as on the wire.
@@ -218,6 +321,7 @@ static bool jump(struct walk *w, struct dtc_arrival arrival)
 		w->uncertainty_ns =
 			dtc_clocks_get_uncertainty_ns(clocks, sender.node, arrival.node, (DtcClusterTime){ w->tc });
 		note_reversal(w, &arrival, &sender);
+		emit_wire_delivery(w, &arrival, &sender);
 		emit(w, arrival.node, w->thread, arrival.time_ns, to_cluster(w, sender.node, sender.left_ns),
 		     DTC_CAUSE_NETWORK_WIRE, explain_message(w, &sender));
 		if (sender.left_ns > sender.sent_ns)
@@ -367,6 +471,47 @@ static char *explain_untraced(const DtcHistory *h, const struct dtc_interval *wa
 	return g_strdup_printf("%s: for a packet whose sender is not traced", detail ? detail : "waits");
 }
 
+/*
+ * A guest's wait that an interrupt ended. While the interrupt was pending and the vCPU did not run, the host made it
+ * wait. Before that the device worked: a disk of the guest is a thread of the host, and the path goes on there, down
+ * to when the guest made its request. False if the host does not tell.
+ */
+static bool follow_interrupt(struct walk *w, const struct dtc_interval *wait, const struct dtc_wake *wake,
+			     int64_t low_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
+	struct dtc_host_interrupt interrupt;
+	if (!dtc_host_find_interrupt(w->links, w->node, wake->thread, wake->waking_ns, &interrupt))
+		return false;
+	int64_t low = to_cluster(w, w->node, low_ns);
+	enum dtc_cause cause = dtc_explain_interval(h, wait);
+	g_autofree char *detail = dtc_explain_detail(h, wait);
+	emit_delivery(w, &interrupt, wait->end_ns, low, cause, detail);
+	set_guest_time(w, MAX(w->tc, low), low_ns);
+	if (wake->waker != DTC_WAKER_BLOCK || interrupt.thread == DTC_NONE || w->tc <= low)
+		return true; /* the rest of the wait is entered from within: its own cause */
+	const struct dtc_block_request *request = dtc_history_get_block_request(h, wake->ref);
+	int64_t made_ns = MAX(request->insert_ns, low_ns);
+	if (made_ns >= w->at_ns)
+		return true;
+	/* made while this thread waited already, by another: before, that one's time is part of the answer */
+	bool other = made_ns > low_ns && request->thread != DTC_NONE && request->thread != w->thread &&
+		     dtc_history_get_thread(h, request->thread)->idle_cpu < 0;
+	if (other && push_frame(w, low_ns))
+		w->thread = request->thread;
+	if (push_frame(w, made_ns)) {
+		struct frame *frame = &g_array_index(w->frames, struct frame, w->frames->len - 1);
+		frame->vcpu_node = interrupt.cpu.host;
+		frame->vcpu_thread = interrupt.cpu.thread;
+		w->device_frames++;
+		set_host_doubt(w, w->node, &interrupt.cpu);
+		w->node = interrupt.cpu.host;
+		w->thread = interrupt.thread;
+		w->at_ns = interrupt.pending_ns;
+	}
+	return true;
+}
+
 static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t low_ns)
 {
 	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
@@ -394,6 +539,10 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
 	if (wake->is_inferred)
 		w->link = DTC_LINK_INFERRED;
 	struct dtc_arrival arrival;
+	int64_t before = w->tc;
+	if (wake->waker != DTC_WAKER_THREAD && wake->waker != DTC_WAKER_NEW && wake->waker != DTC_WAKER_PACKET &&
+	    follow_interrupt(w, wait, wake, low_ns) && w->tc < before)
+		return;
 	switch ((enum dtc_waker)wake->waker) {
 	case DTC_WAKER_THREAD:
 	case DTC_WAKER_NEW:
@@ -421,12 +570,59 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
 	emit_interval(w, wait, low_ns, dtc_explain_interval(h, wait));
 }
 
+/*
+ * A thread of a guest that seems to run, or to wait for its CPU: if that CPU's vCPU was not in the guest, the time is
+ * what the host did instead. One piece per step. False if the node is no guest, or the host does not tell.
+ */
+static bool follow_host(struct walk *w, const struct dtc_interval *interval, int64_t low_ns)
+{
+	const DtcClocks *clocks = dtc_links_get_clocks(w->links);
+	struct dtc_guest_cpu cpu;
+	struct dtc_host_piece piece;
+	if (!dtc_guests_get_cpu(dtc_links_get_guests(w->links), w->node, interval->cpu, &cpu))
+		return false;
+	int64_t host_ns = dtc_clocks_to_node(clocks, cpu.host, (DtcClusterTime){ w->tc }).ns, begin;
+	for (;;) { /* a piece that is empty in cluster time is passed over */
+		if (!dtc_host_find_piece(w->links, &cpu, host_ns, &piece))
+			return false;
+		begin = to_cluster(w, cpu.host, piece.begin_ns);
+		if (begin < w->tc)
+			break;
+		host_ns = piece.begin_ns;
+	}
+	begin = MAX(begin, MAX(to_cluster(w, w->node, low_ns), lower_bound(w)));
+	if (begin >= w->tc)
+		return false;
+	guint node = w->node;
+	uint32_t thread = w->thread;
+	if (piece.doing == DTC_HOST_IN_GUEST || piece.doing == DTC_HOST_HALTED || piece.doing == DTC_HOST_UNKNOWN) {
+		emit(w, node, thread, interval->end_ns, begin,
+		     dtc_explain_interval(dtc_links_get_history(w->links, node), interval), explain_own(w, interval));
+		set_guest_time(w, begin, low_ns);
+		return true;
+	}
+	set_host_doubt(w, node, &cpu);
+	set_guest_time(w, begin, low_ns);
+	if (piece.doing == DTC_HOST_BLOCKED && push_frame(w, w->at_ns)) {
+		w->node = cpu.host;
+		w->thread = cpu.thread;
+		w->at_ns = piece.interval->end_ns - host_ns <= 1 ? piece.interval->end_ns : host_ns;
+		return true;
+	}
+	emit(w, node, thread, interval->end_ns, begin,
+	     piece.doing == DTC_HOST_PREEMPTED ? DTC_CAUSE_VM_PREEMPTED : DTC_CAUSE_VM_EXIT,
+	     dtc_host_explain(w->links, &piece));
+	return true;
+}
+
 /* One step back. False when the walk cannot go on: the rest is unknown. */
 static bool step(struct walk *w)
 {
 	const DtcHistory *h = w->thread == DTC_NONE ? NULL : dtc_links_get_history(w->links, w->node);
 	if (!h)
 		return false;
+	if (return_to_guest(w))
+		return true;
 	if (w->has_arrival && w->at_ns <= w->arrival.time_ns) {
 		w->has_arrival = false;
 		guint node = w->node;
@@ -463,7 +659,7 @@ static bool step(struct walk *w)
 		low_ns = MAX(low_ns, w->work->queued.waking_ns);
 	if (dtc_state_is_wait(interval->state))
 		follow_wait(w, interval, low_ns);
-	else
+	else if (!follow_host(w, interval, low_ns))
 		emit_interval(w, interval, low_ns, dtc_explain_interval(h, interval));
 	return true;
 }
@@ -521,5 +717,6 @@ DtcPath *dtc_path_walk(const DtcLinks *links, const struct dtc_path_target *targ
 		dtc_causality_add(links, target, options, w.path);
 	dtc_path_finish(w.path);
 	g_array_unref(w.frames);
+	g_free(w.explanation);
 	return w.path;
 }

@@ -19,12 +19,13 @@ function make(tag, classes, text) {
 
 const KIND_OF = {
 	"running-user": "run", "running-kernel": "kernel", "fork-exec": "kernel", "irq": "irq", "softirq": "irq",
-	"runqueue": "cpu", "preempted": "cpu", "vm-preempted": "cpu", "vm-exit": "cpu", "disk": "disk",
+	"runqueue": "cpu", "preempted": "cpu", "vm-preempted": "vm", "vm-exit": "vm", "disk": "disk",
 	"page-fault": "disk", "device": "disk", "lock": "lock", "ipc": "lock", "timer": "timer", "network-send": "net",
 	"network-wire": "net", "network-receive": "net", "retransmission": "loss", "stopped": "none", "unknown": "none",
 };
 const KINDS = {
 	run: "running", kernel: "running in the kernel", irq: "interrupts", cpu: "waiting for a CPU",
+	vm: "virtual CPU not run by its host",
 	disk: "disk, paging, device", lock: "lock, pipe, signal", timer: "timer", net: "network", loss: "sent again",
 	none: "unknown or stopped",
 };

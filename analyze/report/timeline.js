@@ -66,7 +66,7 @@ class Timeline {
 		c.fillStyle = c.strokeStyle;
 		c.lineWidth = 2;
 		c.beginPath();
-		if (kind === "cpu" || kind === "loss")
+		if (kind === "cpu" || kind === "vm" || kind === "loss")
 			for (const at of [-6, 0, 6]) { c.moveTo(at - 1, 13); c.lineTo(at + 13, -1); }
 		else if (kind === "lock")
 			for (const at of [-6, 0, 6]) { c.moveTo(at - 1, -1); c.lineTo(at + 13, 13); }

@@ -105,6 +105,35 @@ static void test_lock(void)
 	story_clear(&s);
 }
 
+/* The waker's own wait began before the one it ended: what it waited for before is no part of the answer. */
+static void test_wait_before_wait(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 11, "b");
+	story_switch(&s, 1, 1, 0, "swapper/1", RUN, 12, "c");
+	story_switch(&s, 20, 0, 11, "b", SLEEP, 10, "a");
+	story_switch(&s, 60, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 80, 1, 11, "b", 0);
+	story_switch(&s, 85, 0, 0, "swapper/0", RUN, 11, "b");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 90, 0, 10, "a", 0);
+	story_switch(&s, 95, 0, 11, "b", SLEEP, 10, "a");
+	story_switch(&s, 100, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_switch(&s, 101, 1, 12, "c", SLEEP, 0, "swapper/1");
+	const DtcHistory *history = story_end(&s);
+	const char *name = "n";
+	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	g_autoptr(DtcPath) path = walk(links, 0, 10, 20, 100);
+	assert_segment(path, 60, 0, 10, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 61, 0, 12, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 80, 0, 12, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 85, 0, 11, DTC_CAUSE_RUNQUEUE);
+	assert_segment(path, 90, 0, 11, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 95, 0, 10, DTC_CAUSE_RUNQUEUE);
+	story_clear(&s);
+}
+
 /* Nested and interleaved wakeups: a waits for b, b for c; the path goes down to c and back up at each begin. */
 static void test_nested_waits(void)
 {
@@ -542,6 +571,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/path/lock", test_lock);
+	g_test_add_func("/path/wait-before-wait", test_wait_before_wait);
 	g_test_add_func("/path/nested-waits", test_nested_waits);
 	g_test_add_func("/path/parental-chain", test_parental_chain);
 	g_test_add_func("/path/unknown-waker", test_unknown_waker);

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/path/host.h"
+
+#include "analyze/path/explain.h"
+
+#include <string.h>
+
+#define INTERRUPT_STEPS 64    /* interrupts on top of each other, and softirqs behind them */
+#define ACCEPTANCE_STEPS 4096 /* records of other interrupts between pending and entry */
+#define KVM_RUN 0xae80 /* _IO(KVMIO, 0x80), include/uapi/linux/kvm.h; the direction bits differ by architecture */
+
+/* Codes of arch/x86/include/uapi/asm/svm.h and vmx.h, as far as they are common. */
+struct exit_name {
+	uint16_t reason;
+	const char *name;
+};
+
+static const struct exit_name svm_exits[] = {
+	{ 0x4e, "page fault" },	   { 0x60, "interrupt" },     { 0x61, "NMI" },	   { 0x64, "interrupt window" },
+	{ 0x6e, "rdtsc" },	   { 0x72, "cpuid" },	      { 0x73, "iret" },	   { 0x75, "int n" },
+	{ 0x76, "invd" },	   { 0x77, "pause" },	      { 0x78, "halt" },	   { 0x79, "invlpg" },
+	{ 0x7b, "port I/O" },	   { 0x7c, "msr" },	      { 0x7f, "shutdown" }, { 0x80, "vmrun" },
+	{ 0x81, "hypercall" },	   { 0x87, "rdtscp" },	      { 0x89, "wbinvd" },  { 0x8a, "monitor" },
+	{ 0x8b, "mwait" },	   { 0x8d, "xsetbv" },	      { 0x400, "nested page fault" },
+	{ 0x401, "avic incomplete ipi" }, { 0x402, "avic access" }, { 0x403, "vmgexit" },
+};
+
+static const struct exit_name vmx_exits[] = {
+	{ 0, "exception" },	   { 1, "interrupt" },	      { 2, "triple fault" }, { 7, "interrupt window" },
+	{ 8, "NMI window" },	   { 9, "task switch" },      { 10, "cpuid" },	   { 12, "halt" },
+	{ 13, "invd" },		   { 14, "invlpg" },	      { 15, "rdpmc" },	   { 16, "rdtsc" },
+	{ 18, "hypercall" },	   { 28, "control register" }, { 29, "debug register" }, { 30, "port I/O" },
+	{ 31, "msr read" },	   { 32, "msr write" },	      { 36, "mwait" },	   { 39, "monitor" },
+	{ 40, "pause" },	   { 43, "tpr below threshold" }, { 44, "apic access" }, { 45, "eoi" },
+	{ 48, "ept violation" },   { 49, "ept misconfiguration" }, { 51, "rdtscp" }, { 52, "preemption timer" },
+	{ 54, "wbinvd" },	   { 55, "xsetbv" },	      { 56, "apic write" }, { 62, "page log full" },
+};
+
+static char *name_exit(const struct dtc_guest_span *span)
+{
+	const struct exit_name *names = span->isa == 1 ? vmx_exits : svm_exits;
+	gsize count = span->isa == 1 ? G_N_ELEMENTS(vmx_exits) : span->isa == 2 ? G_N_ELEMENTS(svm_exits) : 0;
+	for (gsize i = 0; i < count; i++)
+		if (names[i].reason == span->reason)
+			return g_strdup(names[i].name);
+	if (span->reason == DTC_EXIT_UNKNOWN)
+		return g_strdup("exit");
+	return g_strdup_printf("exit %u", span->reason);
+}
+
+static bool runs_guest(const DtcHistory *h, uint32_t index)
+{
+	if (index == DTC_NONE)
+		return false;
+	const struct dtc_call *call = dtc_history_get_call(h, index);
+	return (call->argument & 0xffff) == KVM_RUN && strcmp(dtc_history_get_string(h, call->name), "ioctl") == 0;
+}
+
+/* The last span of a vCPU that began before time, or NULL. */
+static const struct dtc_guest_span *find_span(const DtcHistory *h, const struct dtc_vcpu *vcpu, int64_t time_ns)
+{
+	uint32_t low = 0, high = vcpu->span_count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (dtc_history_get_guest_span(h, vcpu->span_first + middle)->entry_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? dtc_history_get_guest_span(h, vcpu->span_first + low - 1) : NULL;
+}
+
+static enum dtc_host_doing find_doing(const DtcHistory *h, const struct dtc_interval *interval)
+{
+	switch ((enum dtc_state)interval->state) {
+	case DTC_STATE_USER:
+	case DTC_STATE_SYSCALL:
+	case DTC_STATE_KERNEL:
+	case DTC_STATE_IRQ:
+	case DTC_STATE_SOFTIRQ:
+		return DTC_HOST_EXIT;
+	case DTC_STATE_RUNQUEUE:
+	case DTC_STATE_PREEMPTED:
+		return DTC_HOST_PREEMPTED;
+	case DTC_STATE_WAIT:
+		/* in KVM_RUN it sleeps until the guest has something to do; traces without calls say nothing */
+		return interval->call == DTC_NONE || runs_guest(h, interval->call) ? DTC_HOST_HALTED : DTC_HOST_BLOCKED;
+	case DTC_STATE_WAIT_DISK:
+	case DTC_STATE_STOPPED:
+		return DTC_HOST_BLOCKED;
+	case DTC_STATE_UNKNOWN:
+	case DTC_STATE_EXITED:
+	case DTC_STATE_IDLE:
+	case DTC_STATES:
+		break;
+	}
+	return DTC_HOST_UNKNOWN;
+}
+
+bool dtc_host_find_piece(const DtcLinks *links, const struct dtc_guest_cpu *cpu, int64_t host_ns,
+			 struct dtc_host_piece *ret_piece)
+{
+	const DtcHistory *h = dtc_links_get_history(links, cpu->host);
+	const struct dtc_vcpu *vcpu = dtc_history_get_vcpu(h, cpu->vcpu);
+	const struct dtc_guest_span *span = find_span(h, vcpu, host_ns);
+	const struct dtc_interval *interval = dtc_history_find_interval_before(h, vcpu->thread, host_ns);
+	if (!span)
+		return false;
+	struct dtc_host_piece piece = { .cpu = *cpu, .interval = interval, .span = span };
+	if (!interval) {
+		piece.doing = DTC_HOST_UNKNOWN;
+		piece.begin_ns = dtc_history_get_thread(h, vcpu->thread)->end_ns;
+		piece.end_ns = INT64_MAX;
+	} else if (host_ns <= span->left_ns) {
+		piece.doing = DTC_HOST_IN_GUEST;
+		piece.begin_ns = span->entry_ns;
+		piece.end_ns = span->left_ns;
+	} else {
+		piece.doing = find_doing(h, interval);
+		piece.begin_ns = MAX(interval->begin_ns, span->left_ns);
+		piece.end_ns = interval->end_ns;
+		const struct dtc_guest_span *last =
+			dtc_history_get_guest_span(h, vcpu->span_first + vcpu->span_count - 1);
+		if (span != last)
+			piece.end_ns = MIN(piece.end_ns, (span + 1)->entry_ns);
+	}
+	*ret_piece = piece;
+	return true;
+}
+
+/* Begin of the interrupts and softirqs on top of thread that lead up to time; false if there are none. */
+static bool find_interrupt_begin(const DtcHistory *h, uint32_t thread, int64_t time_ns, int64_t *ret_begin_ns,
+				 uint32_t *ret_cpu)
+{
+	bool found = false;
+	for (guint i = 0; i < INTERRUPT_STEPS; i++) {
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, time_ns);
+		if (!v || (v->state != DTC_STATE_IRQ && v->state != DTC_STATE_SOFTIRQ))
+			break;
+		found = true;
+		*ret_cpu = v->cpu;
+		*ret_begin_ns = time_ns = v->begin_ns;
+	}
+	return found;
+}
+
+/* The first interrupt record after time. */
+static uint32_t find_irq_after(const DtcHistory *h, int64_t time_ns)
+{
+	uint32_t low = 0, high = dtc_history_get_guest_irq_count(h);
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (dtc_history_get_guest_irq(h, middle)->time_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* What was put into the guest at the entry of a span, or DTC_NONE: since the span before was left. */
+static uint32_t find_injection(const DtcHistory *h, const struct dtc_guest_span *span, int64_t since_ns)
+{
+	for (uint32_t i = find_irq_after(h, span->entry_ns); i-- > 0;) {
+		const struct dtc_guest_irq *irq = dtc_history_get_guest_irq(h, i);
+		if (irq->time_ns < since_ns)
+			break;
+		if (irq->is_injection && irq->thread == span->thread)
+			return i;
+	}
+	return DTC_NONE;
+}
+
+/* The record with which an injected interrupt became pending: the first since the injection before; or DTC_NONE. */
+static uint32_t find_acceptance(const DtcHistory *h, const struct dtc_guest_cpu *cpu, uint32_t injection)
+{
+	const struct dtc_guest_irq *injected = dtc_history_get_guest_irq(h, injection);
+	uint32_t found = DTC_NONE;
+	for (uint32_t i = injection, steps = 0; i-- > 0 && steps < ACCEPTANCE_STEPS; steps++) {
+		const struct dtc_guest_irq *irq = dtc_history_get_guest_irq(h, i);
+		if (irq->vector != injected->vector)
+			continue;
+		if (irq->is_injection && irq->thread == cpu->thread)
+			break;
+		if (!irq->is_injection && irq->apic == cpu->apic)
+			found = i;
+	}
+	return found;
+}
+
+bool dtc_host_find_interrupt(const DtcLinks *links, guint node, uint32_t thread, int64_t time_ns,
+			     struct dtc_host_interrupt *ret_interrupt)
+{
+	const DtcClocks *clocks = dtc_links_get_clocks(links);
+	struct dtc_guest_cpu cpu;
+	int64_t begin_ns;
+	uint32_t cpu_number;
+	if (thread == DTC_NONE || !dtc_links_get_guests(links) ||
+	    !find_interrupt_begin(dtc_links_get_history(links, node), thread, time_ns, &begin_ns, &cpu_number) ||
+	    !dtc_guests_get_cpu(dtc_links_get_guests(links), node, cpu_number, &cpu) || cpu.apic < 0)
+		return false;
+	const DtcHistory *h = dtc_links_get_history(links, cpu.host);
+	const struct dtc_vcpu *vcpu = dtc_history_get_vcpu(h, cpu.vcpu);
+	DtcClusterTime at = dtc_clocks_to_cluster(clocks, node, (DtcNodeTime){ begin_ns });
+	int64_t host_ns = dtc_clocks_to_node(clocks, cpu.host, at).ns;
+	int64_t error_ns = dtc_clocks_get_uncertainty_ns(clocks, node, cpu.host, at);
+	const struct dtc_guest_span *first = dtc_history_get_guest_span(h, vcpu->span_first);
+	/* of the stays that it can have begun in, the latest that began with an interrupt */
+	for (const struct dtc_guest_span *span = find_span(h, vcpu, host_ns + error_ns + 1);
+	     span && span->left_ns >= host_ns - error_ns; span = span > first ? span - 1 : NULL) {
+		int64_t since_ns = span > first ? (span - 1)->left_ns : span->entry_ns;
+		uint32_t injection = find_injection(h, span, since_ns);
+		uint32_t acceptance = injection == DTC_NONE ? DTC_NONE : find_acceptance(h, &cpu, injection);
+		if (acceptance == DTC_NONE)
+			continue;
+		const struct dtc_guest_irq *accepted = dtc_history_get_guest_irq(h, acceptance);
+		struct dtc_host_interrupt interrupt = { cpu, accepted->time_ns, span->entry_ns, accepted->thread };
+		if (accepted->thread == cpu.thread) {
+			/* the vCPU itself saw that its timer was due; if it had halted, it was woken for that */
+			const struct dtc_interval *v =
+				dtc_history_find_interval_before(h, cpu.thread, accepted->time_ns);
+			while (v && v->begin_ns > since_ns && !dtc_state_is_wait(v->state))
+				v = dtc_history_find_interval_before(h, cpu.thread, v->begin_ns);
+			if (v && v->begin_ns >= since_ns && find_doing(h, v) == DTC_HOST_HALTED)
+				interrupt.pending_ns = v->end_ns;
+			interrupt.thread = DTC_NONE;
+		}
+		*ret_interrupt = interrupt;
+		return true;
+	}
+	return false;
+}
+
+static char *explain_exit(const DtcHistory *h, const struct dtc_host_piece *piece, const char *host)
+{
+	const struct dtc_interval *interval = piece->interval;
+	g_autofree char *why = name_exit(piece->span);
+	g_autofree char *call = NULL;
+	switch ((enum dtc_state)interval->state) {
+	case DTC_STATE_IRQ:
+	case DTC_STATE_SOFTIRQ:
+		call = dtc_explain_detail(h, interval);
+		return g_strdup_printf("%s of %s", call, host);
+	case DTC_STATE_USER:
+		/* a trace without system calls does not tell user space from the kernel */
+		if (dtc_history_get_thread(h, interval->thread)->call_count == 0)
+			return g_strdup_printf("%s, handled by %s", why, host);
+		return g_strdup_printf("%s, handled by %s on %s", why,
+				       dtc_history_get_process(h, interval->thread, interval->end_ns), host);
+	default:
+		break;
+	}
+	if (interval->call == DTC_NONE || runs_guest(h, interval->call))
+		return g_strdup_printf("%s, handled by the kernel of %s", why, host);
+	call = dtc_explain_call(h, interval->call);
+	return g_strdup_printf("%s, handled by %s on %s: %s", why,
+			       dtc_history_get_process(h, interval->thread, interval->end_ns), host, call);
+}
+
+char *dtc_host_explain(const DtcLinks *links, const struct dtc_host_piece *piece)
+{
+	const DtcHistory *h = dtc_links_get_history(links, piece->cpu.host);
+	const char *host = dtc_links_get_node_name(links, piece->cpu.host);
+	g_autofree char *by = NULL;
+	switch (piece->doing) {
+	case DTC_HOST_PREEMPTED:
+		by = dtc_explain_detail(h, piece->interval);
+		return by ? g_strdup_printf("%s on %s", by, host) : g_strdup_printf("waits for a CPU of %s", host);
+	case DTC_HOST_EXIT:
+		return explain_exit(h, piece, host);
+	case DTC_HOST_BLOCKED:
+		by = dtc_explain_detail(h, piece->interval);
+		return by ? g_strdup_printf("%s on %s", by, host) : g_strdup_printf("blocked on %s", host);
+	case DTC_HOST_IN_GUEST:
+		return g_strdup_printf("in the guest on %s", host);
+	case DTC_HOST_HALTED:
+		return g_strdup_printf("halted on %s", host);
+	case DTC_HOST_UNKNOWN:
+		break;
+	}
+	return g_strdup_printf("not known to %s", host);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the host did with a guest's CPU: whether its vCPU was in the guest, and what kept it out if not. A guest cannot
+ * see this: whatever it did when its vCPU was away seems to last as long as that.
+ */
+#pragma once
+
+#include "analyze/link/links.h"
+
+enum dtc_host_doing {
+	DTC_HOST_IN_GUEST,
+	DTC_HOST_PREEMPTED, /* the vCPU's thread was runnable, and another had the CPU */
+	DTC_HOST_EXIT,	    /* the host's kernel or the hypervisor worked for the guest, or an interrupt was served */
+	DTC_HOST_BLOCKED,   /* the vCPU's thread waited for something in the host: a page, a lock, a disk */
+	DTC_HOST_HALTED,    /* the guest had nothing to do and gave the CPU back */
+	DTC_HOST_UNKNOWN,   /* lost events, or after the end of the host's trace */
+};
+
+/* A span in which the host did one thing with a vCPU; times are the host's. */
+struct dtc_host_piece {
+	struct dtc_guest_cpu cpu;
+	enum dtc_host_doing doing;
+	int64_t begin_ns;
+	int64_t end_ns;
+	const struct dtc_interval *interval; /* of the vCPU's thread; borrowed; NULL after the end of the trace */
+	const struct dtc_guest_span *span;   /* the last stay in the guest that began before; borrowed */
+};
+
+/*
+ * The piece of a guest's CPU that leads up to host_ns (begin_ns < host_ns <= end_ns). False before the vCPU's first
+ * entry that was seen: then nothing is known of any time before either.
+ */
+bool dtc_host_find_piece(const DtcLinks *links, const struct dtc_guest_cpu *cpu, int64_t host_ns,
+			 struct dtc_host_piece *ret_piece);
+/* An interrupt that a guest served, as its host saw it. Times are the host's. */
+struct dtc_host_interrupt {
+	struct dtc_guest_cpu cpu;
+	int64_t pending_ns; /* since when it waited for the vCPU */
+	int64_t entry_ns;   /* when the vCPU entered the guest with it; not before pending_ns */
+	uint32_t thread;    /* of the host, that raised it: a device's; DTC_NONE: a timer of the guest, or not known */
+};
+
+/*
+ * The interrupt in which something happened on a guest's CPU at time (node time of the guest), on top of thread. False
+ * if it was not in an interrupt, or the host's trace does not tell.
+ */
+bool dtc_host_find_interrupt(const DtcLinks *links, guint node, uint32_t thread, int64_t time_ns,
+			     struct dtc_host_interrupt *ret_interrupt);
+/* What there is to say: by whom it was preempted, why it left the guest and who handled that. Owned, never NULL. */
+char *dtc_host_explain(const DtcLinks *links, const struct dtc_host_piece *piece);

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A guest's time and what its host did meanwhile: small stories of a host and its guests, told event by event. */
+#include "analyze/path/host.h"
+#include "analyze/path/walk.h"
+#include "collect/bundle/scratch.h"
+#include "sync/fit/clocks.h"
+#include "tests/support/story.h"
+
+#define RUN 0
+#define SLEEP 1
+#define DISK 2
+#define SHIFT 1000000 /* the guest's clock is this far ahead of the host's */
+#define HOST 0
+#define GUEST 1
+
+#define MSR 0x7c
+#define INTR 0x60
+#define PORT 0x7b
+#define HALT 0x78
+#define FAULT 0x400
+
+struct pair {
+	struct story host, guest;
+	const DtcHistory *histories[2];
+	DtcClocks *clocks;
+	DtcFindings *findings;
+	DtcGuests *guests;
+	DtcLinks *links;
+};
+
+static const char *const names[] = { "host", "guest" };
+
+static void pair_begin(struct pair *p)
+{
+	*p = (struct pair){ 0 };
+	story_begin(&p->host, "host");
+	story_begin(&p->guest, "guest");
+}
+
+/* vcpus: as in a cluster file; NULL: there is none. */
+static void pair_end(struct pair *p, const char *vcpus)
+{
+	p->histories[HOST] = story_end(&p->host);
+	p->histories[GUEST] = story_end(&p->guest);
+	p->clocks = dtc_clocks_new(2, 0);
+	for (guint i = 0; i < 2; i++) {
+		int64_t by = i ? SHIFT : 0, half = i ? 3 : 0;
+		const struct dtc_clock_knot knots[] = { { by, 0, -half, half },
+							{ 100000 + by, 100000, 100000 - half, 100000 + half } };
+		dtc_clocks_set_node(p->clocks, i, 0, knots, 2, 0);
+	}
+	p->findings = dtc_findings_new();
+	g_autoptr(DtcCluster) cluster = NULL;
+	if (vcpus) {
+		g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
+		g_autofree char *path = g_build_filename(dtc_scratch_get_path(scratch), "test.conf", NULL);
+		g_autofree char *text = g_strdup_printf(
+			"[node host]\nrole=host\n[node guest]\nrole=guest\nhost=host\nvcpu-threads=%s\n", vcpus);
+		g_assert_true(g_file_set_contents(path, text, -1, NULL));
+		cluster = dtc_cluster_read(path, NULL);
+		g_assert_nonnull(cluster);
+	}
+	const struct dtc_guests_input input = { 2, names, p->histories, p->clocks, cluster };
+	p->guests = dtc_guests_find(&input, p->findings);
+	p->links = dtc_links_new(2, names, p->histories, p->clocks);
+	dtc_links_set_guests(p->links, p->guests);
+}
+
+static void pair_clear(struct pair *p)
+{
+	dtc_links_free(p->links);
+	dtc_guests_free(p->guests);
+	dtc_clocks_free(p->clocks);
+	dtc_findings_free(p->findings);
+	story_clear(&p->host);
+	story_clear(&p->guest);
+}
+
+static DtcPath *walk(const struct pair *p, guint node, int tid, int64_t begin, int64_t end)
+{
+	const struct dtc_path_target target = {
+		.node = node,
+		.thread = dtc_history_find_thread(p->histories[node], tid, DTC_TIME_NONE),
+		.begin = { begin },
+		.end = { end },
+		.call = DTC_NONE,
+	};
+	const struct dtc_path_options options = { 0 };
+	GError *error = NULL;
+	DtcPath *path = dtc_path_walk(p->links, &target, &options, &error);
+	g_assert_no_error(error);
+	dtc_path_check(path, &error);
+	g_assert_no_error(error);
+	return path;
+}
+
+/* What the path must be, from its begin: up to when, whose, and why. */
+struct want {
+	int64_t end;
+	guint node;
+	int tid;
+	enum dtc_cause cause;
+	const char *detail; /* NULL: whatever */
+};
+
+static void assert_path(const DtcPath *path, const struct want *wants, guint count)
+{
+	for (guint i = 0; i < count && i < dtc_path_get_segment_count(path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(path, i);
+		g_test_message("segment %u: to %d, %s", i, (int)s->end.ns, dtc_cause_to_string(s->cause));
+		g_assert_cmpint(s->end.ns, ==, wants[i].end);
+		g_assert_cmpuint(s->node, ==, wants[i].node);
+		g_assert_cmpint(s->tid, ==, wants[i].tid);
+		g_assert_cmpstr(dtc_cause_to_string(s->cause), ==, dtc_cause_to_string(wants[i].cause));
+		if (wants[i].detail)
+			g_assert_cmpstr(s->detail, ==, wants[i].detail);
+	}
+	g_assert_cmpuint(dtc_path_get_segment_count(path), ==, count);
+}
+
+/* The host's side: exits to the kernel and to QEMU, preemption, a halt, a page that the host's disk has. */
+static void tell_host(struct story *s)
+{
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
+	story_ioctl(s, 5, 0, STORY_KVM_RUN);
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 10, 0, 0);
+	story_vm(s, DTC_EVENT_KVM_EXIT, 100, 0, MSR);
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 120, 0, 0);
+	story_vm(s, DTC_EVENT_KVM_EXIT, 200, 0, INTR);
+	story_switch(s, 205, 0, 20, "CPU 0/KVM", RUN, 30, "hog");
+	story_switch(s, 300, 0, 30, "hog", RUN, 20, "CPU 0/KVM");
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 310, 0, 0);
+	story_vm(s, DTC_EVENT_KVM_EXIT, 400, 0, PORT);
+	story_leave(s, 410, 0, "ioctl", 0);
+	story_enter(s, 420, 0, "write", -1);
+	story_leave(s, 440, 0, "write", 1);
+	story_ioctl(s, 450, 0, STORY_KVM_RUN);
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 460, 0, 0);
+	story_vm(s, DTC_EVENT_KVM_EXIT, 500, 0, HALT);
+	story_switch(s, 505, 0, 20, "CPU 0/KVM", SLEEP, 0, "swapper/0");
+	story_context(s, DTC_EVENT_VECTOR_ENTRY, 598, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_context(s, DTC_EVENT_HRTIMER_ENTRY, 599, 0, 1, NULL);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 600, 0, 20, "CPU 0/KVM", 0);
+	story_context(s, DTC_EVENT_HRTIMER_EXIT, 601, 0, 1, NULL);
+	story_context(s, DTC_EVENT_VECTOR_EXIT, 602, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_switch(s, 630, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 640, 0, 0);
+	story_vm(s, DTC_EVENT_KVM_EXIT, 700, 0, FAULT);
+	story_block(s, DTC_EVENT_BLOCK_ISSUE, 702, 0, 8, 8);
+	story_switch(s, 705, 0, 20, "CPU 0/KVM", DISK, 0, "swapper/0");
+	story_context(s, DTC_EVENT_IRQ_ENTRY, 798, 0, 9, "nvme0");
+	story_block(s, DTC_EVENT_BLOCK_COMPLETE, 799, 0, 8, 8);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 800, 0, 20, "CPU 0/KVM", 0);
+	story_context(s, DTC_EVENT_IRQ_EXIT, 801, 0, 9, NULL);
+	story_switch(s, 810, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 820, 0, 0);
+	story_vm(s, DTC_EVENT_KVM_EXIT, 990, 0, INTR);
+	story_switch(s, 1000, 0, 20, "CPU 0/KVM", RUN, 30, "hog");
+}
+
+static void tell_guest(struct story *s)
+{
+	story_switch(s, SHIFT + 20, 0, 0, "swapper/0", RUN, 7, "job");
+	story_task(s, DTC_EVENT_SCHED_WAKING, SHIFT + 190, 0, 9, "other", 0);
+	story_task(s, DTC_EVENT_SCHED_WAKEUP, SHIFT + 191, 0, 9, "other", 0);
+	story_switch(s, SHIFT + 320, 0, 7, "job", RUN, 9, "other");
+	story_switch(s, SHIFT + 330, 0, 9, "other", SLEEP, 7, "job");
+	story_enter(s, SHIFT + 480, 0, "nanosleep", -1);
+	story_switch(s, SHIFT + 490, 0, 7, "job", SLEEP, 0, "swapper/0");
+	story_context(s, DTC_EVENT_VECTOR_ENTRY, SHIFT + 645, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_context(s, DTC_EVENT_HRTIMER_ENTRY, SHIFT + 646, 0, 1, NULL);
+	story_task(s, DTC_EVENT_SCHED_WAKING, SHIFT + 647, 0, 7, "job", 0);
+	story_context(s, DTC_EVENT_HRTIMER_EXIT, SHIFT + 648, 0, 1, NULL);
+	story_context(s, DTC_EVENT_VECTOR_EXIT, SHIFT + 649, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_switch(s, SHIFT + 650, 0, 0, "swapper/0", RUN, 7, "job");
+	story_leave(s, SHIFT + 660, 0, "nanosleep", 0);
+	story_switch(s, SHIFT + 970, 0, 7, "job", SLEEP, 9, "other");
+}
+
+static void test_exits_and_preemption(void)
+{
+	struct pair p;
+	pair_begin(&p);
+	tell_host(&p.host);
+	tell_guest(&p.guest);
+	pair_end(&p, "20");
+	g_autoptr(DtcPath) path = walk(&p, GUEST, 7, 20, 480);
+	static const struct want wants[] = {
+		{ 100, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+		{ 120, GUEST, 7, DTC_CAUSE_VM_EXIT, "msr, handled by the kernel of host" },
+		{ 200, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+		{ 205, GUEST, 7, DTC_CAUSE_VM_EXIT, "interrupt, handled by the kernel of host" },
+		{ 300, GUEST, 7, DTC_CAUSE_VM_PREEMPTED, "by hog (tid 30) on host" },
+		{ 310, GUEST, 7, DTC_CAUSE_VM_EXIT, "interrupt, handled by the kernel of host" },
+		{ 320, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+		{ 330, GUEST, 7, DTC_CAUSE_PREEMPTED, "by other (tid 9)" },
+		{ 400, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+		{ 410, GUEST, 7, DTC_CAUSE_VM_EXIT, "port I/O, handled by the kernel of host" },
+		{ 420, GUEST, 7, DTC_CAUSE_VM_EXIT, "port I/O, handled by CPU 0/KVM on host" },
+		{ 440, GUEST, 7, DTC_CAUSE_VM_EXIT, "port I/O, handled by CPU 0/KVM on host: write" },
+		{ 450, GUEST, 7, DTC_CAUSE_VM_EXIT, "port I/O, handled by CPU 0/KVM on host" },
+		{ 460, GUEST, 7, DTC_CAUSE_VM_EXIT, "port I/O, handled by the kernel of host" },
+		{ 480, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+	};
+	assert_path(path, wants, G_N_ELEMENTS(wants));
+	const struct dtc_segment *preempted = dtc_path_get_segment(path, 4);
+	g_assert_cmpint(preempted->link, ==, DTC_LINK_INFERRED); /* told, and too few events to verify it */
+	g_assert_cmpint(preempted->uncertainty_ns, >=, 3); /* rounded up */
+	g_assert_cmpint(preempted->uncertainty_ns, <=, 4);
+	g_assert_cmpint(dtc_path_get_segment(path, 5)->uncertainty_ns, ==, preempted->uncertainty_ns);
+	g_assert_cmpint(dtc_path_get_segment(path, 6)->uncertainty_ns, ==, 0);
+	pair_clear(&p);
+}
+
+/* A thread that waits for the guest's CPU waits for the host as long as that CPU does not run. */
+static void test_runqueue(void)
+{
+	struct pair p;
+	pair_begin(&p);
+	tell_host(&p.host);
+	tell_guest(&p.guest);
+	pair_end(&p, "20");
+	g_autoptr(DtcPath) path = walk(&p, GUEST, 9, 190, 330);
+	static const struct want wants[] = {
+		{ 200, GUEST, 9, DTC_CAUSE_RUNQUEUE, "by job (tid 7)" },
+		{ 205, GUEST, 9, DTC_CAUSE_VM_EXIT, NULL },
+		{ 300, GUEST, 9, DTC_CAUSE_VM_PREEMPTED, "by hog (tid 30) on host" },
+		{ 310, GUEST, 9, DTC_CAUSE_VM_EXIT, NULL },
+		{ 320, GUEST, 9, DTC_CAUSE_RUNQUEUE, "by job (tid 7)" },
+		{ 330, GUEST, 9, DTC_CAUSE_RUNNING_USER, NULL },
+	};
+	assert_path(path, wants, G_N_ELEMENTS(wants));
+	pair_clear(&p);
+}
+
+/* The guest's memory comes from the host's disk: the path goes through the vCPU's thread to that request and back. */
+static void test_blocked_in_host(void)
+{
+	struct pair p;
+	pair_begin(&p);
+	tell_host(&p.host);
+	tell_guest(&p.guest);
+	pair_end(&p, "20");
+	g_autoptr(DtcPath) path = walk(&p, GUEST, 7, 660, 960);
+	static const struct want wants[] = {
+		{ 700, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+		{ 705, GUEST, 7, DTC_CAUSE_VM_EXIT, "nested page fault, handled by the kernel of host" },
+		{ 800, HOST, 20, DTC_CAUSE_DISK, NULL },
+		{ 810, GUEST, 7, DTC_CAUSE_VM_PREEMPTED, "waits for a CPU of host" },
+		{ 820, GUEST, 7, DTC_CAUSE_VM_EXIT, "nested page fault, handled by the kernel of host" },
+		{ 960, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+	};
+	assert_path(path, wants, G_N_ELEMENTS(wants));
+	pair_clear(&p);
+}
+
+/* No cluster file and too few events: the guest's time stays what the guest says, and so without any kvm events. */
+static void test_not_known(void)
+{
+	for (int with_kvm = 0; with_kvm < 2; with_kvm++) {
+		struct pair p;
+		pair_begin(&p);
+		if (with_kvm)
+			tell_host(&p.host);
+		else
+			story_switch(&p.host, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
+		tell_guest(&p.guest);
+		pair_end(&p, with_kvm ? NULL : "20");
+		g_autoptr(DtcPath) path = walk(&p, GUEST, 7, 20, 480);
+		static const struct want wants[] = {
+			{ 320, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+			{ 330, GUEST, 7, DTC_CAUSE_PREEMPTED, NULL },
+			{ 480, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+		};
+		assert_path(path, wants, G_N_ELEMENTS(wants));
+		pair_clear(&p);
+	}
+}
+
+/* Two vCPUs: what happens to one does not touch the other's threads. The last stay has no exit. */
+static void test_two_vcpus(void)
+{
+	struct pair p;
+	pair_begin(&p);
+	struct story *s = &p.host;
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
+	story_switch(s, 1, 1, 0, "swapper/1", RUN, 21, "CPU 1/KVM");
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 10, 0, 0);
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 11, 1, 1);
+	story_vm(s, DTC_EVENT_KVM_EXIT, 100, 1, INTR);
+	story_switch(s, 110, 1, 21, "CPU 1/KVM", RUN, 30, "hog");
+	story_switch(s, 200, 1, 30, "hog", RUN, 21, "CPU 1/KVM");
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 210, 1, 1);
+	story_switch(s, 400, 2, 0, "swapper/2", RUN, 31, "other");
+	s = &p.guest;
+	story_switch(s, SHIFT + 20, 0, 0, "swapper/0", RUN, 7, "a");
+	story_switch(s, SHIFT + 21, 1, 0, "swapper/1", RUN, 8, "b");
+	story_switch(s, SHIFT + 300, 1, 8, "b", SLEEP, 0, "swapper/1");
+	story_switch(s, SHIFT + 301, 0, 7, "a", SLEEP, 0, "swapper/0");
+	pair_end(&p, "20;21");
+	g_autoptr(DtcPath) a = walk(&p, GUEST, 7, 30, 290);
+	static const struct want wants_a[] = { { 290, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL } };
+	assert_path(a, wants_a, G_N_ELEMENTS(wants_a));
+	g_autoptr(DtcPath) b = walk(&p, GUEST, 8, 30, 290);
+	static const struct want wants_b[] = {
+		{ 100, GUEST, 8, DTC_CAUSE_RUNNING_USER, NULL },
+		{ 110, GUEST, 8, DTC_CAUSE_VM_EXIT, "interrupt, handled by host" },
+		{ 200, GUEST, 8, DTC_CAUSE_VM_PREEMPTED, "by hog (tid 30) on host" },
+		{ 210, GUEST, 8, DTC_CAUSE_VM_EXIT, "interrupt, handled by host" },
+		{ 290, GUEST, 8, DTC_CAUSE_RUNNING_USER, NULL },
+	};
+	assert_path(b, wants_b, G_N_ELEMENTS(wants_b));
+	pair_clear(&p);
+}
+
+/* Lost events of the host: what it did in the gap is not known, so the guest's time stays the guest's there. */
+static void test_lost_events(void)
+{
+	struct pair p;
+	pair_begin(&p);
+	struct story *s = &p.host;
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 10, 0, 0);
+	story_vm(s, DTC_EVENT_KVM_EXIT, 100, 0, MSR);
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 110, 0, 0);
+	story_lost(s, 150, 250, 0);
+	story_switch(s, 260, 0, 30, "hog", RUN, 20, "CPU 0/KVM");
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 270, 0, 0);
+	story_vm(s, DTC_EVENT_KVM_EXIT, 390, 0, MSR);
+	s = &p.guest;
+	story_switch(s, SHIFT + 20, 0, 0, "swapper/0", RUN, 7, "a");
+	story_switch(s, SHIFT + 300, 0, 7, "a", SLEEP, 0, "swapper/0");
+	pair_end(&p, "20");
+	g_autoptr(DtcPath) path = walk(&p, GUEST, 7, 30, 300);
+	static const struct want wants[] = {
+		{ 100, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL }, { 110, GUEST, 7, DTC_CAUSE_VM_EXIT, NULL },
+		{ 150, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL }, { 260, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+		{ 270, GUEST, 7, DTC_CAUSE_VM_EXIT, NULL },	 { 300, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+	};
+	assert_path(path, wants, G_N_ELEMENTS(wants));
+	pair_clear(&p);
+}
+
+/*
+ * A sleep of the guest ends with its timer. The vCPU had halted, was woken for it, and then waited for a CPU of the
+ * host: that part of the sleep is the host's.
+ */
+static void test_timer_late(void)
+{
+	struct pair p;
+	pair_begin(&p);
+	struct story *s = &p.host;
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
+	story_ioctl(s, 5, 0, STORY_KVM_RUN);
+	story_guest_irq(s, DTC_EVENT_KVM_ACCEPT, 8, 0, 0, 236);
+	story_guest_irq(s, DTC_EVENT_KVM_INJECT, 9, 0, 0, 236);
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 10, 0, 0);
+	story_vm(s, DTC_EVENT_KVM_EXIT, 100, 0, HALT);
+	story_switch(s, 105, 0, 20, "CPU 0/KVM", SLEEP, 30, "hog");
+	story_context(s, DTC_EVENT_VECTOR_ENTRY, 398, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_context(s, DTC_EVENT_HRTIMER_ENTRY, 399, 0, 1, NULL);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 400, 0, 20, "CPU 0/KVM", 0);
+	story_context(s, DTC_EVENT_HRTIMER_EXIT, 401, 0, 1, NULL);
+	story_context(s, DTC_EVENT_VECTOR_EXIT, 402, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_switch(s, 600, 0, 30, "hog", RUN, 20, "CPU 0/KVM");
+	story_guest_irq(s, DTC_EVENT_KVM_ACCEPT, 604, 0, 0, 236);
+	story_guest_irq(s, DTC_EVENT_KVM_INJECT, 605, 0, 0, 236);
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 610, 0, 0);
+	story_vm(s, DTC_EVENT_KVM_EXIT, 800, 0, INTR);
+	s = &p.guest;
+	story_switch(s, SHIFT + 20, 0, 0, "swapper/0", RUN, 7, "job");
+	story_enter(s, SHIFT + 80, 0, "nanosleep", -1);
+	story_switch(s, SHIFT + 90, 0, 7, "job", SLEEP, 0, "swapper/0");
+	story_context(s, DTC_EVENT_VECTOR_ENTRY, SHIFT + 620, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_context(s, DTC_EVENT_HRTIMER_ENTRY, SHIFT + 621, 0, 1, NULL);
+	story_task(s, DTC_EVENT_SCHED_WAKING, SHIFT + 630, 0, 7, "job", 0);
+	story_context(s, DTC_EVENT_HRTIMER_EXIT, SHIFT + 631, 0, 1, NULL);
+	story_context(s, DTC_EVENT_VECTOR_EXIT, SHIFT + 632, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_switch(s, SHIFT + 640, 0, 0, "swapper/0", RUN, 7, "job");
+	story_leave(s, SHIFT + 650, 0, "nanosleep", 0);
+	story_switch(s, SHIFT + 790, 0, 7, "job", SLEEP, 0, "swapper/0");
+	pair_end(&p, "20");
+	g_autoptr(DtcPath) path = walk(&p, GUEST, 7, 80, 700);
+	static const struct want wants[] = {
+		{ 90, GUEST, 7, DTC_CAUSE_RUNNING_KERNEL, NULL },
+		{ 400, GUEST, 7, DTC_CAUSE_TIMER, "nanosleep" },
+		{ 600, GUEST, 7, DTC_CAUSE_VM_PREEMPTED, "by hog (tid 30) on host" },
+		{ 610, GUEST, 7, DTC_CAUSE_VM_EXIT, "halt, handled by the kernel of host" },
+		{ 630, GUEST, 7, DTC_CAUSE_TIMER, "nanosleep" },
+		{ 640, GUEST, 7, DTC_CAUSE_RUNQUEUE, NULL },
+		{ 650, GUEST, 7, DTC_CAUSE_RUNNING_KERNEL, NULL },
+		{ 700, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+	};
+	assert_path(path, wants, G_N_ELEMENTS(wants));
+	pair_clear(&p);
+}
+
+/*
+ * A disk of the guest: its request is written by a thread of the hypervisor, which waits for the host's disk and then
+ * raises the interrupt; the vCPU is preempted meanwhile.
+ */
+static void test_guest_disk(void)
+{
+	struct pair p;
+	pair_begin(&p);
+	struct story *s = &p.host;
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
+	story_switch(s, 1, 1, 0, "swapper/1", RUN, 40, "iothread");
+	story_switch(s, 2, 1, 40, "iothread", SLEEP, 0, "swapper/1");
+	story_ioctl(s, 5, 0, STORY_KVM_RUN);
+	story_guest_irq(s, DTC_EVENT_KVM_ACCEPT, 8, 0, 0, 236);
+	story_guest_irq(s, DTC_EVENT_KVM_INJECT, 9, 0, 0, 236);
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 10, 0, 0);
+	story_vm(s, DTC_EVENT_KVM_EXIT, 100, 0, FAULT); /* the kick of the queue */
+	story_task(s, DTC_EVENT_SCHED_WAKING, 105, 0, 40, "iothread", 1);
+	story_switch(s, 110, 1, 0, "swapper/1", RUN, 40, "iothread");
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 115, 0, 0);
+	story_enter(s, 120, 1, "pwritev", -1);
+	story_block(s, DTC_EVENT_BLOCK_ISSUE, 125, 1, 8, 8);
+	story_switch(s, 130, 1, 40, "iothread", DISK, 0, "swapper/1");
+	story_vm(s, DTC_EVENT_KVM_EXIT, 150, 0, HALT);
+	story_switch(s, 155, 0, 20, "CPU 0/KVM", SLEEP, 30, "hog");
+	story_context(s, DTC_EVENT_IRQ_ENTRY, 298, 1, 9, "nvme0");
+	story_block(s, DTC_EVENT_BLOCK_COMPLETE, 299, 1, 8, 8);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 300, 1, 40, "iothread", 1);
+	story_context(s, DTC_EVENT_IRQ_EXIT, 301, 1, 9, NULL);
+	story_switch(s, 310, 1, 0, "swapper/1", RUN, 40, "iothread");
+	story_leave(s, 320, 1, "pwritev", 512);
+	story_guest_irq(s, DTC_EVENT_KVM_ACCEPT, 340, 1, 0, 41);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 341, 1, 20, "CPU 0/KVM", 0);
+	story_switch(s, 500, 0, 30, "hog", RUN, 20, "CPU 0/KVM");
+	story_guest_irq(s, DTC_EVENT_KVM_INJECT, 505, 0, 0, 41);
+	story_vm(s, DTC_EVENT_KVM_ENTRY, 510, 0, 0);
+	story_vm(s, DTC_EVENT_KVM_EXIT, 800, 0, INTR);
+	s = &p.guest;
+	story_switch(s, SHIFT + 20, 0, 0, "swapper/0", RUN, 7, "job");
+	story_enter(s, SHIFT + 80, 0, "fsync", -1);
+	story_block(s, DTC_EVENT_BLOCK_ISSUE, SHIFT + 95, 0, 64, 8);
+	story_switch(s, SHIFT + 120, 0, 7, "job", DISK, 0, "swapper/0");
+	story_context(s, DTC_EVENT_IRQ_ENTRY, SHIFT + 520, 0, 31, "virtio1-req.0");
+	story_block(s, DTC_EVENT_BLOCK_COMPLETE, SHIFT + 525, 0, 64, 8);
+	story_task(s, DTC_EVENT_SCHED_WAKING, SHIFT + 530, 0, 7, "job", 0);
+	story_context(s, DTC_EVENT_IRQ_EXIT, SHIFT + 531, 0, 31, NULL);
+	story_switch(s, SHIFT + 540, 0, 0, "swapper/0", RUN, 7, "job");
+	story_leave(s, SHIFT + 550, 0, "fsync", 0);
+	story_switch(s, SHIFT + 790, 0, 7, "job", SLEEP, 0, "swapper/0");
+	pair_end(&p, "20");
+	g_autoptr(DtcPath) path = walk(&p, GUEST, 7, 80, 700);
+	static const struct want wants[] = {
+		{ 100, GUEST, 7, DTC_CAUSE_RUNNING_KERNEL, NULL },
+		{ 115, GUEST, 7, DTC_CAUSE_VM_EXIT, "nested page fault, handled by the kernel of host" },
+		{ 120, GUEST, 7, DTC_CAUSE_RUNNING_KERNEL, NULL },
+		{ 130, HOST, 40, DTC_CAUSE_RUNNING_KERNEL, "pwritev" },
+		{ 300, HOST, 40, DTC_CAUSE_DISK, NULL },
+		{ 310, HOST, 40, DTC_CAUSE_RUNQUEUE, NULL },
+		{ 320, HOST, 40, DTC_CAUSE_RUNNING_KERNEL, "pwritev" },
+		{ 340, HOST, 40, DTC_CAUSE_RUNNING_USER, NULL },
+		{ 341, GUEST, 7, DTC_CAUSE_DISK, NULL },
+		{ 500, GUEST, 7, DTC_CAUSE_VM_PREEMPTED, "by hog (tid 30) on host" },
+		{ 510, GUEST, 7, DTC_CAUSE_VM_EXIT, NULL },
+		{ 530, GUEST, 7, DTC_CAUSE_DISK, NULL },
+		{ 540, GUEST, 7, DTC_CAUSE_RUNQUEUE, NULL },
+		{ 550, GUEST, 7, DTC_CAUSE_RUNNING_KERNEL, NULL },
+		{ 700, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+	};
+	assert_path(path, wants, G_N_ELEMENTS(wants));
+	pair_clear(&p);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/host/exits-and-preemption", test_exits_and_preemption);
+	g_test_add_func("/host/runqueue", test_runqueue);
+	g_test_add_func("/host/blocked-in-host", test_blocked_in_host);
+	g_test_add_func("/host/timer-late", test_timer_late);
+	g_test_add_func("/host/guest-disk", test_guest_disk);
+	g_test_add_func("/host/not-known", test_not_known);
+	g_test_add_func("/host/two-vcpus", test_two_vcpus);
+	g_test_add_func("/host/lost-events", test_lost_events);
+	return g_test_run();
+}
