@@ -80,8 +80,9 @@ void dtc_machine_report_absent(const DtcMachine *m, DtcFindings *findings)
 				 m->headerless_count, m->packet_count);
 	if (!m->saw[DTC_EVENT_SYSCALL_ENTRY] && !m->saw[DTC_EVENT_SYSCALL_EXIT])
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
-				 "the trace has no system calls: waits are named by their waker alone, and the threads "
-				 "that serve a request cannot be found");
+				 "the trace has no system calls: waits are named by their waker alone, all that a "
+				 "user thread runs counts as user mode, and the threads that serve a request cannot "
+				 "be found");
 	if (!is_recorded(m, DTC_EVENT_BLOCK_ISSUE) && !is_recorded(m, DTC_EVENT_BLOCK_COMPLETE)) {
 		guint64 count = count_device_waits(m->history);
 		if (count)
