@@ -19,7 +19,7 @@ grep -q '^backend  *108302' "$scratch/answer" || fail "the installed program doe
 files="share/bash-completion/completions/dtrace-chain share/zsh/site-functions/_dtrace-chain
 share/fish/vendor_completions.d/dtrace-chain.fish share/man/man1/dtrace-chain.1 share/man/man5/dtrace-bundle.5
 share/doc/dtrace-chain/README.md share/doc/dtrace-chain/tutorial.md share/doc/dtrace-chain/formats.md
-share/doc/dtrace-chain/LICENSE"
+share/doc/dtrace-chain/schemas/report-1.json share/doc/dtrace-chain/LICENSE"
 for command in $("$program" --help-table); do
 	files="$files share/man/man1/dtrace-chain-$command.1"
 done
@@ -36,7 +36,10 @@ fi
 set -- "$scratch"/package/*.deb
 [ -f "$1" ] || { echo "cpack made no package"; exit 1; }
 dpkg-deb --contents "$1" | awk '{ print $6 }' >"$scratch/contents"
-for file in bin/dtrace-chain $files; do
+# as Debian wants them: pages compressed, and a copyright in place of the licence
+files=$(echo "$files" |
+	sed -E 's#(man[15]/[a-z-]+\.[15])#\1.gz#g; s#doc/dtrace-chain/LICENSE#doc/dtrace-chain/copyright#')
+for file in bin/dtrace-chain share/doc/dtrace-chain/changelog.gz $files; do
 	grep -qx "./usr/$file" "$scratch/contents" || fail "not in the package: $file"
 done
 grep -vE '^\./(usr/.*)?$' "$scratch/contents" && fail "the package reaches outside of /usr"
@@ -47,5 +50,10 @@ done
 dpkg-deb --extract "$1" "$scratch/root"
 [ "$("$scratch/root/usr/bin/dtrace-chain" --version)" = "dtrace-chain $(dpkg-deb --field "$1" Version)" ] ||
 	fail "the packaged program has another version than the package"
+if command -v lintian >/dev/null; then
+	lintian --fail-on error "$1" 2>/dev/null || fail "lintian finds errors"
+else
+	echo "skipped: no lintian to look at the package"
+fi
 basename "$1"
 exit $failed

@@ -1,0 +1,26 @@
+# What Debian wants otherwise than `cmake --install` leaves it: CPack runs this on the staged files before it packs them.
+set(share ${CPACK_TEMPORARY_DIRECTORY}${CPACK_PACKAGING_INSTALL_PREFIX}/share)
+set(doc ${share}/doc/${CPACK_PACKAGE_NAME})
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC) # of SOURCE_DATE_EPOCH, if that is set
+
+file(REMOVE ${doc}/LICENSE) # every Debian system has it
+file(WRITE ${doc}/copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: ${CPACK_PACKAGE_NAME}
+
+Files: *
+Copyright: 2026 the ${CPACK_PACKAGE_NAME} contributors
+License: GPL-3+
+ This program is free software: you can redistribute it and/or modify it under the terms of the GNU General Public
+ License as published by the Free Software Foundation, either version 3 of the License, or (at your option) any later
+ version. On Debian systems its text is in /usr/share/common-licenses/GPL-3.
+")
+file(WRITE ${doc}/changelog "${CPACK_PACKAGE_NAME} (${CPACK_PACKAGE_VERSION}) unstable; urgency=low
+
+  * See NEWS.md.
+
+ -- ${CPACK_PACKAGE_CONTACT}  ${date}
+")
+file(GLOB pages ${share}/man/man*/*.[0-9])
+find_program(GZIP gzip REQUIRED)
+execute_process(COMMAND ${GZIP} -9n ${pages} ${doc}/changelog COMMAND_ERROR_IS_FATAL ANY)
+file(CHMOD ${doc}/copyright ${doc}/changelog.gz PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
