@@ -486,7 +486,7 @@ static void find_carrier(DtcGuests *guests, const struct dtc_guests_input *input
 		} else if (told && c->fit_count > c->misfit_count) {
 			possible = c; /* nothing contradicts what somebody says */
 			possible_count++;
-		} else if (c->is_told && c->misfit_count) {
+		} else if (told && c->is_told && c->misfit_count) {
 			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, told->name,
 					 "%" G_GUINT64_FORMAT " events happened while the threads of '%s' that the "
 					 "cluster file names as its vCPUs were not in a guest: they are not its vCPUs",
