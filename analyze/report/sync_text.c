@@ -38,6 +38,31 @@ static enum dtc_style get_style(enum dtc_pair_status status)
 	return status == DTC_PAIR_NONE ? DTC_STYLE_DIM : DTC_STYLE_YELLOW;
 }
 
+/* What a pair that is not aligned is good for. */
+static void add_verdict(DtcLayout *layout, const DtcSync *sync, const struct dtc_sync_pair *pair)
+{
+	const char *a = dtc_sync_get_node_name(sync, pair->a), *b = dtc_sync_get_node_name(sync, pair->b);
+	g_autofree char *text = NULL;
+	bool is_ab;
+	switch (pair->status) {
+	case DTC_PAIR_ONE_WAY:
+		is_ab = pair->messages_ab + pair->bounds_ab > 0;
+		text = g_strdup_printf("    all from %s to %s: that bounds the difference on one side only",
+				       is_ab ? a : b, is_ab ? b : a);
+		break;
+	case DTC_PAIR_CONTRADICTORY:
+		text = g_strdup("    not used: no clock within the limits satisfies them, or other pairs contradict "
+				"them");
+		break;
+	case DTC_PAIR_NONE:
+		text = g_strdup("    packets, but none that is the same on both sides and only once");
+		break;
+	default:
+		return;
+	}
+	dtc_layout_add_paragraph(layout, text, 4);
+}
+
 static void add_pair_details(DtcLayout *layout, const DtcSync *sync, const struct dtc_sync_pair *pair)
 {
 	if (pair->status == DTC_PAIR_ALIGNED && pair->wander_ppm < dtc_sync_get_options(sync)->max_wander_ppm) {
@@ -50,6 +75,7 @@ static void add_pair_details(DtcLayout *layout, const DtcSync *sync, const struc
 			       pair->bounds_ab, pair->bounds_ba);
 		dtc_layout_end_line(layout);
 	}
+	add_verdict(layout, sync, pair);
 	if (pair->unmatched_a || pair->unmatched_b || pair->ambiguous) {
 		dtc_layout_add(layout, DTC_STYLE_DIM,
 			       "    not matched: %" G_GUINT64_FORMAT " on %s, %" G_GUINT64_FORMAT
@@ -65,12 +91,15 @@ static void add_pair_details(DtcLayout *layout, const DtcSync *sync, const struc
 			       change, (double)(pair->steps[i].a_ns - pair->begin_ns) / 1e9, gap);
 		dtc_layout_end_line(layout);
 	}
+	if (pair->status != DTC_PAIR_ALIGNED)
+		return;
 	for (guint i = 0; i < MIN(pair->trimmed_count, TRIMMED_SHOWN); i++) {
 		const struct dtc_sync_trimmed *trimmed = &pair->trimmed[i];
 		g_autofree char *by = dtc_duration_format(trimmed->by_ns);
-		dtc_layout_add(layout, DTC_STYLE_DIM,
-			"    left out: from %s, sent %" G_GINT64_FORMAT " ns, %s too early",
-			       dtc_sync_get_node_name(sync, trimmed->from), (gint64)trimmed->sent_ns, by);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "    left out: from %s, sent %" G_GINT64_FORMAT " ns, %s%s",
+			       dtc_sync_get_node_name(sync, trimmed->from), (gint64)trimmed->sent_ns,
+			       trimmed->by_ns ? by : "far earlier than its neighbours",
+			       trimmed->by_ns ? " too early" : "");
 		dtc_layout_end_line(layout);
 	}
 	if (pair->trimmed_count > TRIMMED_SHOWN) {
@@ -110,6 +139,10 @@ static void add_pairs(DtcLayout *layout, const DtcSync *sync, guint width)
 		dtc_layout_end_line(layout);
 		add_pair_details(layout, sync, pair);
 	}
+	if (!count) {
+		dtc_layout_add(layout, DTC_STYLE_DIM, "  none: no packet was seen on two nodes");
+		dtc_layout_end_line(layout);
+	}
 	if (count > PAIRS_SHOWN) {
 		dtc_layout_add(layout, DTC_STYLE_DIM, "  %u more pairs (all of them in --format json)",
 			       count - PAIRS_SHOWN);
@@ -130,6 +163,8 @@ static void add_node(DtcLayout *layout, const DtcSync *sync, guint node)
 		dtc_layout_add(layout, DTC_STYLE_BOLD, "the reference");
 	} else if (count == 1) {
 		dtc_layout_add(layout, DTC_STYLE_RED, "not aligned with any node");
+	} else if (group && middle->lo_ns == middle->hi_ns) {
+		dtc_layout_add(layout, DTC_STYLE_RED, "not aligned: the reference of group %u", group);
 	} else {
 		if (group)
 			dtc_layout_add(layout, DTC_STYLE_RED, "group %u: ", group);

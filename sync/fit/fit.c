@@ -323,6 +323,48 @@ static void publish_pairs(DtcSync *sync, const DtcMatches *matches, const guint 
 	}
 }
 
+/* The pair that came nearest to joining a node to the reference's group, or NULL. */
+static const struct dtc_sync_pair *find_nearest(const DtcSync *sync, guint node)
+{
+	const struct dtc_sync_pair *nearest = NULL;
+	for (guint i = 0; i < sync->pairs->len; i++) {
+		const struct dtc_sync_pair *pair = &g_array_index(sync->pairs, struct dtc_sync_pair, i);
+		if (pair->a != node && pair->b != node)
+			continue;
+		guint other = pair->a == node ? pair->b : pair->a;
+		if (dtc_clocks_get_group(sync->clocks, other) != 0)
+			continue;
+		if (!nearest || count_all(pair) > count_all(nearest))
+			nearest = pair;
+	}
+	return nearest;
+}
+
+/* Why a node is on no common clock with the reference, and what would help. */
+static char *explain_group(const DtcSync *sync, guint node)
+{
+	const struct dtc_sync_pair *pair = find_nearest(sync, node);
+	const char *a = pair ? sync->names[pair->a] : NULL, *b = pair ? sync->names[pair->b] : NULL;
+	guint64 count = pair ? count_all(pair) : 0;
+	if (!pair)
+		return g_strdup("no packet between them was seen on both sides, nor one by way of other nodes; record "
+				"while they talk, and on both");
+	if (pair->status == DTC_PAIR_CONTRADICTORY)
+		return g_strdup_printf("the %" G_GUINT64_FORMAT " messages between '%s' and '%s' contradict each "
+				       "other; a clock was set back and forth, or a trace is not of the same time "
+				       "(--max-drift and --max-wander say what a clock may do)",
+				       count, a, b);
+	if (!count)
+		return g_strdup_printf("'%s' and '%s' saw packets of each other (%" G_GUINT64_FORMAT " and "
+				       "%" G_GUINT64_FORMAT "), but none that can be told apart on both sides; record "
+				       "captures as well, or at the same time",
+				       a, b, pair->unmatched_a, pair->unmatched_b);
+	bool is_ab = pair->messages_ab + pair->bounds_ab > 0;
+	return g_strdup_printf("%" G_GUINT64_FORMAT " messages, all from '%s' to '%s'; it takes messages both ways: "
+			       "record longer, or on the interface that the answers take",
+			       count, is_ab ? a : b, is_ab ? b : a);
+}
+
 static void report_groups(DtcSync *sync, DtcFindings *findings)
 {
 	sync->complete = true;
@@ -330,10 +372,9 @@ static void report_groups(DtcSync *sync, DtcFindings *findings)
 		if (dtc_clocks_get_group(sync->clocks, i) == 0)
 			continue;
 		sync->complete = false;
-		dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, sync->names[i],
-				 "cannot align '%s' with '%s': no messages both ways between them, directly or through "
-				 "other nodes",
-				 sync->names[i], sync->names[sync->options.reference]);
+		g_autofree char *why = explain_group(sync, i);
+		dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, sync->names[i], "cannot align '%s' with '%s': %s",
+				 sync->names[i], sync->names[sync->options.reference], why);
 	}
 }
 

@@ -308,31 +308,34 @@ struct written {
 	double rate;
 };
 
-/* "OFFSET [RATEppm] [~ERROR]" */
-static bool parse_line(char **words, struct written *ret_written)
+/* "OFFSET [RATEppm] [~ERROR]"; NULL, or what is wrong. Caller owns. */
+static char *parse_line(char **words, struct written *ret_written)
 {
 	struct written written = { .is_given = true };
 	const char *end;
-	if (!words[0] || !parse_span(words[0], &written.offset_ns, &end) || *end)
-		return false;
+	if (!words[0])
+		return g_strdup("has no offset");
+	if (!parse_span(words[0], &written.offset_ns, &end) || *end)
+		return g_strdup_printf("has '%s' where an offset with a unit is expected", words[0]);
 	for (char **word = words + 1; *word; word++) {
 		if (**word == '~') {
 			if (!parse_span(*word + 1, &written.error_ns, &end) || *end || written.error_ns < 0)
-				return false;
+				return g_strdup_printf("has '%s' where ~ and a span with a unit are expected", *word);
 		} else {
 			char *unit;
 			double ppm = g_ascii_strtod(*word, &unit);
 			if (unit == *word || strcmp(unit, "ppm") != 0 || !(fabs(ppm) <= PPM_LIMIT))
-				return false;
+				return g_strdup_printf("has '%s', which is neither a rate in ppm nor ~ and a span",
+						       *word);
 			written.rate = ppm * 1e-6;
 		}
 	}
 	*ret_written = written;
-	return true;
+	return NULL;
 }
 
 static bool parse_text(const char *text, const char *path, const char *const *names, guint count,
-		       struct written *written, guint *ret_reference, GError **error)
+		       struct written *written, guint *ret_reference, bool *ret_has_reference, GError **error)
 {
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 	for (guint i = 0; lines[i]; i++) {
@@ -351,14 +354,20 @@ static bool parse_text(const char *text, const char *path, const char *const *na
 		bool is_reference = strcmp(word[0], "reference") == 0 && word[1] && !word[2];
 		guint node = find_name(names, count, is_reference ? word[1] : word[0]);
 		struct written line;
-		if (is_reference) {
-			*ret_reference = MIN(*ret_reference, node);
-		} else if (!parse_line(word + 1, &line)) {
+		g_autofree char *wrong = is_reference ? NULL : parse_line(word + 1, &line);
+		if (is_reference && *ret_has_reference)
+			wrong = g_strdup("names a second reference");
+		else if (!wrong && !is_reference && node < count && written[node].is_given)
+			wrong = g_strdup_printf("is the second one for '%s'", word[0]);
+		if (wrong) {
 			g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_DAMAGED,
-				    "line %u of '%s' is not a clock\nexpected 'NODE OFFSET [RATEppm] [~ERROR]', e.g. "
-				    "%s",
-				    i + 1, path, "'web +37.5s 51ppm ~20us'");
+				    "line %u of '%s' %s\nexpected 'NODE OFFSET [RATEppm] [~ERROR]', e.g. %s", i + 1,
+				    path, wrong, "'web +37.5s 51ppm ~20us'");
 			return false;
+		}
+		if (is_reference) {
+			*ret_reference = node;
+			*ret_has_reference = true;
 		} else if (node < count) {
 			written[node] = line; /* nodes that were not selected may be in the file too */
 		}
@@ -370,12 +379,13 @@ static DtcClocks *read_text(const char *text, const char *path, const char *cons
 			    guint count, GError **error)
 {
 	guint reference = count, given = 0;
+	bool has_reference = false;
 	g_autofree struct written *written = g_new0(struct written, count + 1);
-	if (!parse_text(text, path, names, count, written, &reference, error))
+	if (!parse_text(text, path, names, count, written, &reference, &has_reference, error))
 		return NULL;
 	for (guint i = 0; i < count; i++) {
 		given += written[i].is_given;
-		if (reference == count && !written[i].is_given)
+		if (!has_reference && reference == count && !written[i].is_given)
 			reference = i;
 	}
 	if (!given && reference >= count) {
@@ -383,14 +393,17 @@ static DtcClocks *read_text(const char *text, const char *path, const char *cons
 			    "no node of the bundle is in '%s'\nexpected 'NODE OFFSET [RATEppm] [~ERROR]'", path);
 		return NULL;
 	}
-	if (reference >= count)
-		reference = 0;
+	/* a reference that was not selected still is whose time the others are on */
+	bool is_here = reference < count;
+	for (guint i = 0; i < count && reference == count; i++)
+		if (written[i].is_given)
+			reference = i;
 	DtcClocks *clocks = dtc_clocks_new(count, reference);
 	for (guint i = 0; i < count; i++) {
 		/* a second knot a thousand seconds later carries the rate */
 		const int64_t run = 1000 * (int64_t)NS_PER_S;
 		int64_t begin = is_time(begin_ns[i]) ? begin_ns[i] : 0, at = begin - written[i].offset_ns;
-		if (i == reference || !written[i].is_given || !is_time(at))
+		if ((is_here && i == reference) || !written[i].is_given || !is_time(at))
 			continue;
 		int64_t later = at + run - llrint((double)run * written[i].rate / (1 + written[i].rate));
 		int64_t more = written[i].error_ns;

@@ -218,10 +218,26 @@ static void test_by_hand(void)
 	g_assert_cmpint(hi.ns - EPOCH, ==, 20000);
 	g_assert_cmpint(EPOCH - lo.ns, ==, 20000);
 	g_assert_cmpint(dtc_clocks_to_cluster(clocks, 0, (DtcNodeTime){ EPOCH }).ns, ==, EPOCH + 80);
-	static const char *const wrong[] = { "web\n", "web 5\n", "web 1s 2\n", "web 1s nanppm\n", "web 1s ~-5us\n",
-					     "web 99999999999999999999s\n", "web 1s 50ppm extra\n", "web --1s\n" };
+	/* the reference is a node that was not asked for: those that were are on its time all the same */
+	g_autoptr(DtcClocks) some =
+		read_text("reference other\nbackend +1s\nclient +3s\nweb +7s 100ppm\nother2 9s\n", &error);
+	g_assert_no_error(error);
+	for (guint i = 0; i < 3; i++) {
+		g_assert_cmpuint(dtc_clocks_get_group(some, i), ==, 0);
+		g_assert_cmpint(dtc_clocks_to_cluster(some, i, (DtcNodeTime){ EPOCH }).ns, ==,
+				i == 2 ? EPOCH - 7000000000 + 3749625 : EPOCH - (i ? 3000000000 : 1000000000));
+	}
+	static const char *const wrong[] = { "web 1s\nclient 2s\nweb 3s\n", "reference web\nreference client\n" };
 	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
 		g_assert_null(read_text(wrong[i], &error));
+		g_assert_error(error, DTC_SYNC_ERROR, DTC_ERROR_DAMAGED);
+		g_assert_nonnull(strstr(error->message, i ? "line 2 of" : "line 3 of"));
+		g_clear_error(&error);
+	}
+	static const char *const not_clocks[] = { "web\n", "web 5\n", "web 1s 2\n", "web 1s nanppm\n", "web 1s ~-5us\n",
+					     "web 99999999999999999999s\n", "web 1s 50ppm extra\n", "web --1s\n" };
+	for (guint i = 0; i < G_N_ELEMENTS(not_clocks); i++) {
+		g_assert_null(read_text(not_clocks[i], &error));
 		g_assert_error(error, DTC_SYNC_ERROR, DTC_ERROR_DAMAGED);
 		g_clear_error(&error);
 	}
