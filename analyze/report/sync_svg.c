@@ -11,6 +11,7 @@
 #include "analyze/report/svg_panel.h"
 #include "analyze/report/sync_view.h"
 #include "analyze/report/units.h"
+#include "sync/fit/clocks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -433,9 +434,8 @@ static GArray *collect_deviation(const DtcClocks *clocks, guint node, double *re
 {
 	guint count;
 	const struct dtc_clock_knot *knots = dtc_clocks_get_knots(clocks, node, &count);
-	const struct dtc_clock_knot *first = &knots[0], *last = &knots[count - 1];
-	*ret_slope = (double)((last->node_ns - first->node_ns) - (last->cluster_ns - first->cluster_ns)) /
-		     (double)(last->cluster_ns - first->cluster_ns);
+	const struct dtc_clock_knot *first = &knots[0];
+	*ret_slope = dtc_clocks_get_rate(clocks, node);
 	GArray *samples = g_array_new(FALSE, FALSE, sizeof(struct sample));
 	guint stride = MAX(1, count / SAMPLES);
 	for (guint k = 0; k < count; k++) {

@@ -4,6 +4,7 @@
 #include "analyze/report/layout.h"
 #include "analyze/report/printable.h"
 #include "analyze/report/units.h"
+#include "sync/fit/clocks.h"
 
 #include <math.h>
 
@@ -172,8 +173,7 @@ static void add_node(DtcLayout *layout, const DtcSync *sync, guint node)
 		g_autofree char *start = format_half(first->hi_ns - first->lo_ns);
 		g_autofree char *half = format_half(middle->hi_ns - middle->lo_ns);
 		g_autofree char *end = format_half(last->hi_ns - last->lo_ns);
-		double rate = (double)((last->cluster_ns - first->cluster_ns) - (last->node_ns - first->node_ns)) /
-			      (double)(last->node_ns - first->node_ns);
+		double rate = 1 / (1 + dtc_clocks_get_rate(clocks, node)) - 1; /* of cluster time minus node time */
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s s  %+.3f ppm  %s  %s  %s", offset, rate * 1e6, start, half,
 			       end);
 	}

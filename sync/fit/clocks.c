@@ -143,6 +143,25 @@ const struct dtc_clock_knot *dtc_clocks_get_knots(const DtcClocks *clocks, guint
 	return clocks->maps[node].knots;
 }
 
+/* Two knots closer than this on either clock are the two sides of a step. */
+#define STEP_PIECE_NS 1000
+
+double dtc_clocks_get_rate(const DtcClocks *clocks, guint node)
+{
+	g_assert(node < clocks->node_count);
+	const struct map *map = &clocks->maps[node];
+	double gained = 0, span = 0;
+	for (guint i = 1; i < map->count; i++) {
+		int64_t on_node = map->knots[i].node_ns - map->knots[i - 1].node_ns;
+		int64_t on_cluster = map->knots[i].cluster_ns - map->knots[i - 1].cluster_ns;
+		if (on_node < STEP_PIECE_NS || on_cluster < STEP_PIECE_NS)
+			continue;
+		gained += (double)(on_node - on_cluster);
+		span += (double)on_cluster;
+	}
+	return span > 0 ? gained / span : 0;
+}
+
 /* The piece that holds node_ns: the last knot that is not after it; -1 before the first knot. */
 static gint64 find_piece(const struct map *map, int64_t node_ns)
 {

@@ -13,6 +13,11 @@ DtcClocks *dtc_clocks_new(guint node_count, guint reference);
  */
 void dtc_clocks_set_node(DtcClocks *clocks, guint node, guint group, const struct dtc_clock_knot *knots, guint count,
 			 double spread);
+/*
+ * Mean rate of a node's clock against cluster time, minus one, over the span of its knots; what the clock steps is no
+ * rate. 0 for a single knot.
+ */
+double dtc_clocks_get_rate(const DtcClocks *clocks, guint node);
 double dtc_clocks_get_spread(const DtcClocks *clocks, guint node);
 /* What pairs of a group know of each other beyond the maps; takes ownership. At most one for a group. */
 void dtc_clocks_take_bands(DtcClocks *clocks, guint group, DtcBands *bands);

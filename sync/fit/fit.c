@@ -252,7 +252,11 @@ static void publish_pair(DtcSync *sync, const struct dtc_match_pair *match, cons
 		item.begin_ns = turned ? summary->begin_b_ns : summary->begin_a_ns;
 		item.end_ns = turned ? summary->end_b_ns : summary->end_a_ns;
 		item.offset_ns = sign * summary->offset_ns;
-		item.drift_ppm = 1e6 * (turned ? 1 / (1 + summary->drift) - 1 : summary->drift);
+		double drift = turned ? 1 / (1 + summary->drift) - 1 : summary->drift;
+		for (guint i = 0; i < summary->step_count && item.end_ns > item.begin_ns; i++)
+			drift -= (double)(sign * (turned ? summary->steps_b : summary->steps_a)[i].change_ns) /
+				 (double)(item.end_ns - item.begin_ns);
+		item.drift_ppm = 1e6 * drift;
 		item.wander_ppm = 1e6 * summary->wander;
 		memcpy(item.width_ns, summary->width_ns, sizeof(item.width_ns));
 		struct dtc_sync_step *steps = g_new0(struct dtc_sync_step, summary->step_count + 1);

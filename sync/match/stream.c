@@ -6,6 +6,8 @@
 #define PROTOCOL_TCP 6
 /* Interfaces beyond these on one flow are not counted: no packet passes more devices. */
 #define MAX_INTERFACES 32
+/* No capture's clock is coarser than a millisecond. */
+#define ZEROS_MAX 6
 /* Packets of a long stream that are asked in which round of its numbers they were sent, and how many must answer. */
 #define WITNESSES 4096
 #define WITNESSES_LEAST 3
@@ -14,6 +16,8 @@ static bool is_loopback_interface(const DtcPackets *packets, uint16_t interface)
 {
 	return strcmp(dtc_packets_get_interface(packets, interface), "lo") == 0;
 }
+
+static const int64_t powers[ZEROS_MAX + 1] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
 
 static enum dtc_direction get_direction(const struct dtc_stream *stream)
 {
@@ -28,13 +32,15 @@ void dtc_stream_choose_interface(struct dtc_stream *stream, const DtcPackets *pa
 		uint32_t last; /* place of its latest packet in the flow */
 		uint32_t first;
 	} found[MAX_INTERFACES];
-	guint found_count = 0;
+	guint found_count = 0, zeros = ZEROS_MAX;
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, stream->flow);
 	const uint32_t *ids = dtc_packets_get_flow_packets(packets, stream->flow);
 	for (uint32_t i = 0; i < flow->packet_count; i++) {
 		const struct dtc_packet *packet = dtc_packets_get(packets, ids[i]);
 		if (packet->direction != get_direction(stream))
 			continue;
+		while (zeros && packet->time_ns % powers[zeros])
+			zeros--;
 		guint k = 0;
 		while (k < found_count && found[k].interface != packet->interface)
 			k++;
@@ -49,6 +55,7 @@ void dtc_stream_choose_interface(struct dtc_stream *stream, const DtcPackets *pa
 		found[k].count++;
 		found[k].last = i;
 	}
+	stream->zeros = zeros;
 	stream->packet_count = 0;
 	uint32_t best_place = 0;
 	for (guint k = 0; k < found_count; k++) {
@@ -115,6 +122,7 @@ void dtc_stream_get_seen(const struct dtc_stream *stream, const DtcPackets *pack
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, stream->flow);
 	const uint32_t *ids = dtc_packets_get_flow_packets(packets, stream->flow);
 	guint begin = seen->len;
+	int64_t coarse_ns = stream->is_capture && stream->is_received ? powers[stream->zeros] - 1 : 0;
 	for (uint32_t i = 0; i < flow->packet_count && seen->len - begin < limit; i++) {
 		const struct dtc_packet *packet = dtc_packets_get(packets, ids[i]);
 		if (packet->direction != get_direction(stream) || packet->interface != stream->interface)
@@ -126,7 +134,7 @@ void dtc_stream_get_seen(const struct dtc_stream *stream, const DtcPackets *pack
 			/* a send may not look later, a receive not earlier than it was */
 			ns += stream->is_received ? relation->error_ns : -relation->error_ns;
 		}
-		struct dtc_seen item = { .ns = ns, .packet = ids[i] };
+		struct dtc_seen item = { .ns = ns + coarse_ns, .packet = ids[i] };
 		g_array_append_val(seen, item);
 	}
 	order_ties(packets, seen, begin);

@@ -32,6 +32,7 @@ struct dtc_stream {
 	bool is_received : 1;
 	bool is_capture : 1; /* packets are those of the node's capture, else of its kernel */
 	bool used : 1;	     /* compared with at least one counterpart */
+	uint8_t zeros : 4;   /* decimal digits that are zero in all stamps: 3 for microseconds */
 };
 _Static_assert(sizeof(struct dtc_stream) == 24, "one per flow and direction, also of traffic with strangers");
 
@@ -42,11 +43,14 @@ struct dtc_stream_result {
 	guint64 ambiguous_received;
 };
 
-/* Fills packet_count and interface; packet_count 0: the flow has no packets in that direction off loopback. */
+/*
+ * Fills packet_count, interface and zeros; packet_count 0: the flow has no packets in that direction off loopback.
+ */
 void dtc_stream_choose_interface(struct dtc_stream *stream, const DtcPackets *packets);
 /*
  * Appends the stream's packets (not more than limit) in time order. relation: of the node, if packets are its capture
- * and it has a kernel trace; else NULL.
+ * and it has a kernel trace; else NULL. Captures have coarse clocks at times (microseconds in the classic format): a
+ * stamp is then the floor of the time, and of a receive the latest time that it can mean is taken.
  */
 void dtc_stream_get_seen(const struct dtc_stream *stream, const DtcPackets *packets,
 			 const struct dtc_relation *relation, guint limit, GArray *seen);

@@ -5,7 +5,7 @@
 #include "tests/support/made_tunnel.h"
 
 #define AHEAD_NS G_GINT64_CONSTANT(7000000000) /* b's clock */
-#define BEGIN_NS G_GINT64_CONSTANT(1700000000000000000)
+#define BEGIN_NS G_GINT64_CONSTANT(1700000000000000001) /* no round number: it is not in microseconds */
 #define MESSAGES 200
 
 /* Adds the sighting of a packet on an interface; direction as the link layer has it: 4 outgoing, 0 to us. */

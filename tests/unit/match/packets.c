@@ -337,7 +337,7 @@ static void test_two_sources(void)
 {
 	struct made a = make_node("eth0"), b = make_node("eth0"), tap = make_node("");
 	struct dtc_headers there = make_tcp(1, 2, 4000, 80), back = make_tcp(2, 1, 80, 4000), none = { 0 };
-	const int64_t ahead = G_GINT64_CONSTANT(5000000000);
+	const int64_t ahead = G_GINT64_CONSTANT(5000000001); /* not a multiple of microseconds */
 	for (uint32_t i = 0; i < 100; i++) {
 		int64_t at = (int64_t)i * 1000000;
 		see_data(&a, at, DTC_SENT, there, 10 * i, 10);
