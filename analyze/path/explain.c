@@ -56,6 +56,7 @@ static enum dtc_cause cause_of_call(const DtcHistory *h, const struct dtc_call *
 {
 	const struct dtc_file *file = call->file == DTC_NONE ? NULL : dtc_history_get_file(h, call->file);
 	bool network = file && file->flow_out != DTC_NONE;
+	bool local = file && strcmp(dtc_history_get_string(h, file->name), "unix socket") == 0;
 	switch ((enum dtc_call_kind)call->kind) {
 	case DTC_CALL_READ:
 	case DTC_CALL_PEEK:
@@ -64,7 +65,7 @@ static enum dtc_cause cause_of_call(const DtcHistory *h, const struct dtc_call *
 		return network ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_IPC;
 	case DTC_CALL_ACCEPT:
 	case DTC_CALL_CONNECT:
-		return DTC_CAUSE_NETWORK_RECEIVE;
+		return local ? DTC_CAUSE_IPC : DTC_CAUSE_NETWORK_RECEIVE;
 	case DTC_CALL_FUTEX:
 	case DTC_CALL_LOCK:
 		return DTC_CAUSE_LOCK;
@@ -261,6 +262,28 @@ static char *explain_occupants(const DtcHistory *h, const struct dtc_interval *i
 	return g_string_free(out, FALSE);
 }
 
+/*
+ * Between sched_waking and sched_wakeup the thread is on its way to a runqueue: the waker's CPU finishes, an IPI has to
+ * be taken. That is said if it is a good part of the time until it ran.
+ */
+static char *explain_runqueue(const DtcHistory *h, const struct dtc_interval *interval)
+{
+	char *occupants = explain_occupants(h, interval);
+	const struct dtc_interval *wait = dtc_history_find_interval_before(h, interval->thread, interval->begin_ns);
+	const struct dtc_wake *wake = wait && dtc_state_is_wait(wait->state) && wait->ref != DTC_NONE
+					      ? dtc_history_get_wake(h, wait->ref)
+					      : NULL;
+	if (!wake || wake->wakeup_ns == DTC_TIME_NONE || wake->waking_ns != interval->begin_ns)
+		return occupants;
+	int64_t latency_ns = wake->wakeup_ns - wake->waking_ns;
+	if (latency_ns < (interval->end_ns - interval->begin_ns) / 4)
+		return occupants;
+	char *text = occupants ? g_strdup_printf("%s; queued after %.3f ms", occupants, (double)latency_ns / 1e6)
+			       : g_strdup_printf("queued after %.3f ms", (double)latency_ns / 1e6);
+	g_free(occupants);
+	return text;
+}
+
 /* "disk vda sector 96696", "disk 254:0 flush" */
 static char *name_request(const DtcHistory *h, const struct dtc_block_request *r)
 {
@@ -322,6 +345,7 @@ char *dtc_explain_detail(const DtcHistory *h, const struct dtc_interval *interva
 	case DTC_STATE_SOFTIRQ:
 		return g_strdup(name_softirq(interval->ref));
 	case DTC_STATE_RUNQUEUE:
+		return explain_runqueue(h, interval);
 	case DTC_STATE_PREEMPTED:
 		return explain_occupants(h, interval);
 	case DTC_STATE_KERNEL:

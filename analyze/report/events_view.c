@@ -158,6 +158,8 @@ static const struct field *get_fields(const struct dtc_event *event)
 	case DTC_EVENT_BLOCK_INSERT:
 	case DTC_EVENT_BLOCK_ISSUE:
 	case DTC_EVENT_BLOCK_COMPLETE:
+	case DTC_EVENT_BLOCK_FRONT:
+	case DTC_EVENT_BLOCK_MERGE:
 		return block_fields;
 	case DTC_EVENT_WORK_QUEUE:
 	case DTC_EVENT_WORK_START:

@@ -219,6 +219,8 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		call.argument = (uint64_t)event->v[DTC_CALL_OP];
 	if (kind == DTC_CALL_FUTEX && event->v[DTC_CALL_OP] != DTC_ABSENT)
 		call.operation = (uint8_t)(event->v[DTC_CALL_OP] & 0x7f); /* FUTEX_CMD_MASK */
+	else if (event->v[DTC_CALL_FAMILY] > 0 && event->v[DTC_CALL_FAMILY] <= UINT8_MAX)
+		call.operation = (uint8_t)event->v[DTC_CALL_FAMILY];
 	if (call.file != DTC_NONE) {
 		struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call.file);
 		call.offset = kind == DTC_CALL_WRITE ? file->written_bytes : file->read_bytes;
@@ -235,6 +237,32 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 	dtc_table_append(h->calls, &call);
 }
 
+/* AF_UNIX and AF_NETLINK (include/linux/socket.h): not the network's */
+static const char *name_family(uint8_t family)
+{
+	return family == 1 ? "unix socket" : family == 16 ? "netlink socket" : "socket";
+}
+
+/* What accept returns is of the kind that listens. */
+static uint32_t name_accepted(DtcMachine *m, const struct dtc_call *call)
+{
+	const struct dtc_file *listener =
+		call->file == DTC_NONE ? NULL : &g_array_index(m->history->files, struct dtc_file, call->file);
+	uint32_t unix_socket = dtc_history_add_string(m->history, name_family(1));
+	return listener && listener->name == unix_socket ? unix_socket
+							 : dtc_history_add_string(m->history, name_family(0));
+}
+
+/* A socket from before its socket() call was seen: connect and bind tell its family. */
+static void learn_family(DtcMachine *m, const struct dtc_call *call)
+{
+	if (call->file == DTC_NONE || call->operation != 1)
+		return;
+	struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call->file);
+	if (file->name == DTC_NONE)
+		file->name = dtc_history_add_string(m->history, name_family(1));
+}
+
 /* What a successful call leaves behind in the descriptor table. */
 static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t thread, uint32_t index)
 {
@@ -245,8 +273,7 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 	if (result == DTC_ABSENT || (result < 0 && !(call->kind == DTC_CALL_CONNECT && result == -EINPROGRESS)))
 		return;
 	if (call->kind == DTC_CALL_ACCEPT) {
-		uint32_t string = dtc_history_add_string(m->history, "socket");
-		uint32_t file = dtc_machine_add_file(m, DTC_FILE_SOCKET, string, pid);
+		uint32_t file = dtc_machine_add_file(m, DTC_FILE_SOCKET, name_accepted(m, call), pid);
 		dtc_machine_set_file(m, pid, result, file);
 		DTC_AT(m->history->calls, struct dtc_call, index)->argument = file;
 		if (event->has_address && event->v[DTC_CALL_PORT] != DTC_ABSENT) {
@@ -261,7 +288,7 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 	} else if (call->kind == DTC_CALL_OPEN) {
 		dtc_machine_set_file(m, pid, result, dtc_machine_add_file(m, DTC_FILE_PATH, call->path, pid));
 	} else if (strcmp(name, "socket") == 0) {
-		uint32_t string = dtc_history_add_string(m->history, "socket");
+		uint32_t string = dtc_history_add_string(m->history, name_family(call->operation));
 		dtc_machine_set_file(m, pid, result, dtc_machine_add_file(m, DTC_FILE_SOCKET, string, pid));
 	} else if (call->kind == DTC_CALL_CLOSE) {
 		dtc_machine_set_file(m, pid, call->fd, DTC_NONE);
@@ -313,6 +340,7 @@ static void apply_exit(DtcMachine *m, const struct dtc_event *event)
 		cpu->left_call_ns = m->now_ns;
 		dtc_machine_end_act(m, cpu, event->cpu, NULL, index);
 		dtc_machine_close_call(m, thread, m->now_ns, event->v[DTC_CALL_RET]);
+		learn_family(m, DTC_AT(m->history->calls, struct dtc_call, index));
 		/* the interval up to here belongs to the call; afterwards the thread is in user mode */
 		DTC_TASK(m, thread)->in_kernel = false;
 		dtc_machine_set_state(m, thread, DTC_STATE_USER, m->now_ns, (uint16_t)event->cpu, DTC_NONE);

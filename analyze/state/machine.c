@@ -82,6 +82,7 @@ struct dtc_cpu *dtc_machine_get_cpu(DtcMachine *m, uint32_t cpu)
 					 .raised = DTC_NONE,
 					 .net_raised_ns = DTC_TIME_NONE,
 					 .last_wake = DTC_NONE,
+					 .completed = DTC_NONE,
 					 .left_call_ns = DTC_TIME_NONE,
 					 .fault_ns = DTC_TIME_NONE };
 		g_array_append_val(m->cpus, fresh);
@@ -385,6 +386,8 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 	case DTC_EVENT_BLOCK_INSERT:
 	case DTC_EVENT_BLOCK_ISSUE:
 	case DTC_EVENT_BLOCK_COMPLETE:
+	case DTC_EVENT_BLOCK_FRONT:
+	case DTC_EVENT_BLOCK_MERGE:
 		dtc_machine_apply_block(m, event);
 		break;
 	case DTC_EVENT_DUMP_PROCESS:

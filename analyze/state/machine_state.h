@@ -45,6 +45,7 @@ struct dtc_cpu {
 	guint depth;
 	struct dtc_context stack[DTC_CONTEXT_DEPTH];
 	uint32_t raised;      /* vector of the softirq that was raised here last, or DTC_NONE */
+	uint32_t completed;   /* block request that the current thread completed, not an interrupt; or DTC_NONE */
 	uint32_t last_wake;   /* made here, and nothing began or ended since; else DTC_NONE */
 	int64_t left_call_ns; /* when a call returned here last */
 	int64_t fault_ns;     /* the last page fault */

@@ -110,6 +110,7 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	cpu->depth = 0; /* no switch inside an interrupt: an exit event was lost */
 	cpu->last_wake = DTC_NONE;
+	cpu->completed = DTC_NONE;
 	if (cpu->current != DTC_NONE && DTC_THREAD(m, cpu->current)->idle_cpu < 0) {
 		const struct dtc_task *task = DTC_TASK(m, cpu->current);
 		if (task->call != DTC_NONE || task->in_kernel) /* the call goes on, but not here */

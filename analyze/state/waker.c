@@ -342,6 +342,11 @@ uint32_t dtc_machine_add_wake(DtcMachine *m, uint32_t target, const struct dtc_e
 	if (is_leftover) {
 		wake.waker = DTC_WAKER_SOFTIRQ;
 		wake.ref = cpu->raised;
+	} else if (!top && cpu->completed != DTC_NONE && DTC_THREAD(m, cpu->current)->is_kernel) {
+		/* a threaded interrupt handler, or a worker that serves a device: right after a completion */
+		wake.waker = DTC_WAKER_BLOCK;
+		wake.ref = cpu->completed;
+		wake.is_inferred = true;
 	} else if (event->kind == DTC_EVENT_SCHED_WAKEUP && is_remote(m, cpu, top)) {
 		wake.waker = top || is_idle(m, cpu) ? DTC_WAKER_IPI : DTC_WAKER_UNKNOWN;
 		if (cpu->sent_count == 1) {

@@ -57,6 +57,7 @@ static void apply_end(DtcMachine *m, const struct dtc_event *event)
 		return;
 	DTC_AT(m->history->works, struct dtc_work, task->work)->end_ns = m->now_ns;
 	task->work = DTC_NONE;
+	cpu->completed = DTC_NONE;
 	dtc_machine_set_running(m, cpu->current, m->now_ns, event->cpu);
 }
 

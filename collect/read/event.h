@@ -44,6 +44,8 @@ enum dtc_event_kind {
 	DTC_EVENT_BLOCK_INSERT,
 	DTC_EVENT_BLOCK_ISSUE,
 	DTC_EVENT_BLOCK_COMPLETE,
+	DTC_EVENT_BLOCK_FRONT, /* a bio was put before a request: sector and nr_sector are the bio's */
+	DTC_EVENT_BLOCK_MERGE, /* a request was put behind another, and is none any more */
 	DTC_EVENT_WORK_QUEUE,
 	DTC_EVENT_WORK_START,
 	DTC_EVENT_WORK_END,

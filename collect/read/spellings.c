@@ -187,6 +187,8 @@ static const struct name_row names[] = {
 	{ "block_rq_insert", DTC_EVENT_BLOCK_INSERT, block_fields },
 	{ "block_rq_issue", DTC_EVENT_BLOCK_ISSUE, block_fields },
 	{ "block_rq_complete", DTC_EVENT_BLOCK_COMPLETE, block_fields },
+	{ "block_bio_frontmerge", DTC_EVENT_BLOCK_FRONT, block_fields },
+	{ "block_rq_merge", DTC_EVENT_BLOCK_MERGE, block_fields },
 	{ "workqueue_queue_work", DTC_EVENT_WORK_QUEUE, work_fields },
 	{ "workqueue_execute_start", DTC_EVENT_WORK_START, work_fields },
 	{ "workqueue_execute_end", DTC_EVENT_WORK_END, work_fields },

@@ -130,7 +130,7 @@ struct dtc_call {
 	uint32_t path; /* string: file name argument, or DTC_NONE */
 	int32_t fd;    /* -1: none */
 	uint8_t kind;  /* enum dtc_call_kind */
-	uint8_t operation; /* FUTEX: the operation without its flags; else 0 */
+	uint8_t operation; /* FUTEX: the operation without its flags; on sockets: the address family; else 0 */
 	bool closes_on_exec; /* what it opens, or FD_CLOEXEC as it sets it */
 	uint8_t spare;
 };

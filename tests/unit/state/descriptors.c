@@ -187,6 +187,30 @@ static void test_shared_table(void)
 	story_clear(&s);
 }
 
+/* Sockets that are not the network's, and what accept returns of them. */
+static void test_families(void)
+{
+	struct story s;
+	int64_t t = 10;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	call_with(&s, &t, "socket", -1, DTC_CALL_FAMILY, 1, 3);
+	call_with(&s, &t, "socket", -1, DTC_CALL_FAMILY, 2, 4);
+	call_with(&s, &t, "socket", -1, DTC_CALL_FAMILY, 16, 5);
+	call_with(&s, &t, "accept4", 3, DTC_CALL_FLAGS, 0, 6);
+	call_with(&s, &t, "accept4", 4, DTC_CALL_FLAGS, 0, 7);
+	call_with(&s, &t, "connect", 8, DTC_CALL_FAMILY, 1, 0); /* made before the trace */
+	int64_t at[9];
+	for (int fd = 3; fd <= 8; fd++)
+		at[fd] = call_with(&s, &t, "read", fd, DTC_EVENT_SLOTS, 0, 1);
+	story_end(&s);
+	static const char *const names[] = { "unix socket", "socket", "netlink socket",
+					     "unix socket", "socket", "unix socket" };
+	for (int fd = 3; fd <= 8; fd++)
+		g_assert_cmpstr(get_name(&s, 10, at[fd]), ==, names[fd - 3]);
+	story_clear(&s);
+}
+
 /* A file that was open before the trace is named by the state dump, and each kind of event descriptor by its call. */
 static void test_names(void)
 {
@@ -224,6 +248,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/descriptors/pipe-in-child", test_pipe_in_child);
 	g_test_add_func("/descriptors/close-on-exec", test_close_on_exec);
 	g_test_add_func("/descriptors/shared-table", test_shared_table);
+	g_test_add_func("/descriptors/families", test_families);
 	g_test_add_func("/descriptors/names", test_names);
 	return g_test_run();
 }

@@ -300,6 +300,91 @@ static void test_disk(void)
 	story_clear(&s);
 }
 
+/* A bio before a request changes its sector; a request behind another is none any more; a requeue is issued twice. */
+static void test_merged_requests(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_block(&s, DTC_EVENT_BLOCK_INSERT, 5, 0, 108, 8);
+	story_block(&s, DTC_EVENT_BLOCK_FRONT, 6, 0, 100, 8);
+	story_block(&s, DTC_EVENT_BLOCK_INSERT, 7, 0, 116, 8);
+	story_block(&s, DTC_EVENT_BLOCK_MERGE, 8, 0, 116, 8);
+	story_switch(&s, 10, 0, 10, "a", DISK, 11, "kblockd");
+	story_block(&s, DTC_EVENT_BLOCK_ISSUE, 15, 0, 100, 24);
+	story_block(&s, DTC_EVENT_BLOCK_ISSUE, 20, 0, 100, 24);
+	story_context(&s, DTC_EVENT_IRQ_ENTRY, 40, 0, 28, "whatever");
+	story_block(&s, DTC_EVENT_BLOCK_COMPLETE, 41, 0, 100, 24);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 42, 0, 10, "a", 0);
+	story_context(&s, DTC_EVENT_IRQ_EXIT, 43, 0, 28, NULL);
+	story_switch(&s, 50, 0, 11, "kblockd", RUN, 10, "a");
+	story_end(&s);
+	const struct dtc_wake *wake = wake_of(&s, 10, 42);
+	g_assert_cmpint(wake->waker, ==, DTC_WAKER_BLOCK);
+	const struct dtc_block_request *request = dtc_history_get_block_request(s.history, wake->ref);
+	g_assert_cmpint(request->insert_ns, ==, 5); /* still the one that the thread made */
+	g_assert_cmpint(dtc_history_get_thread(s.history, request->thread)->tid, ==, 10);
+	g_assert_cmpint(request->issue_ns, ==, 20);
+	g_assert_cmpint(request->sector, ==, 100);
+	g_assert_cmpuint(request->sectors, ==, 24);
+	story_clear(&s);
+}
+
+/* A threaded interrupt handler completes a request, and wakes who waits for it; later wakings are its own doing. */
+static void test_completed_by_a_thread(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	struct dtc_event dump = story_event(DTC_EVENT_DUMP_PROCESS, 0, 0);
+	dump.v[DTC_DUMP_TID] = dump.v[DTC_DUMP_PID] = 30;
+	dump.v[DTC_DUMP_TYPE] = 1;
+	dump.text[0] = "irq/30-nvme";
+	dtc_machine_apply(s.machine, &dump);
+	story_switch(&s, 1, 0, 0, "swapper/0", RUN, 10, "a");
+	story_block(&s, DTC_EVENT_BLOCK_ISSUE, 5, 0, 100, 8);
+	story_switch(&s, 10, 0, 10, "a", DISK, 11, "b");
+	story_switch(&s, 20, 0, 11, "b", SLEEP, 30, "irq/30-nvme");
+	story_block(&s, DTC_EVENT_BLOCK_COMPLETE, 41, 0, 100, 8);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 42, 0, 10, "a", 0);
+	story_switch(&s, 45, 0, 30, "irq/30-nvme", RUN, 10, "a");
+	story_switch(&s, 50, 0, 10, "a", RUN, 30, "irq/30-nvme");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 55, 0, 11, "b", 0);
+	story_switch(&s, 60, 0, 30, "irq/30-nvme", SLEEP, 11, "b");
+	story_end(&s);
+	const struct dtc_wake *wake = wake_of(&s, 10, 42);
+	g_assert_cmpint(wake->waker, ==, DTC_WAKER_BLOCK);
+	g_assert_true(wake->is_inferred);
+	g_assert_cmpint(wake_of(&s, 11, 55)->waker, ==, DTC_WAKER_THREAD);
+	story_clear(&s);
+}
+
+/* Interleaved: two wait for a third, which wakes them in the other order; each wait has its own waking. */
+static void test_interleaved_wakeups(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 10, 0, 10, "a", SLEEP, 11, "b");
+	story_switch(&s, 20, 0, 11, "b", SLEEP, 12, "c");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 30, 0, 11, "b", 0);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 31, 0, 10, "a", 0);
+	story_task(&s, DTC_EVENT_SCHED_WAKEUP, 32, 0, 11, "b", 0);
+	story_task(&s, DTC_EVENT_SCHED_WAKEUP, 33, 0, 10, "a", 0);
+	story_switch(&s, 40, 0, 12, "c", SLEEP, 10, "a");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 45, 0, 12, "c", 0);
+	story_switch(&s, 50, 0, 10, "a", SLEEP, 11, "b");
+	story_switch(&s, 60, 0, 11, "b", SLEEP, 12, "c");
+	story_end(&s);
+	g_assert_cmpint(wake_of(&s, 11, 30)->wakeup_ns, ==, 32);
+	g_assert_cmpint(wake_of(&s, 10, 31)->wakeup_ns, ==, 33);
+	g_assert_cmpint(waker_tid(&s, wake_of(&s, 11, 30)), ==, 12);
+	g_assert_cmpint(waker_tid(&s, wake_of(&s, 10, 31)), ==, 12);
+	g_assert_cmpint(waker_tid(&s, wake_of(&s, 12, 45)), ==, 10);
+	g_assert_cmpint(story_interval(&s, 11, 50)->state, ==, DTC_STATE_RUNQUEUE);
+	g_assert_cmpint(story_interval(&s, 11, 50)->begin_ns, ==, 30);
+	story_clear(&s);
+}
+
 /* Events lost in the middle: from the gap on the thread that ran there is unknown until it is seen again. */
 static void test_lost_events(void)
 {
@@ -561,6 +646,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/state/timer-beats-softirq", test_timer_beats_softirq);
 	g_test_add_func("/state/packet-wakes-two", test_packet_wakes_two);
 	g_test_add_func("/state/disk", test_disk);
+	g_test_add_func("/state/merged-requests", test_merged_requests);
+	g_test_add_func("/state/completed-by-a-thread", test_completed_by_a_thread);
+	g_test_add_func("/state/interleaved-wakeups", test_interleaved_wakeups);
 	g_test_add_func("/state/lost-events", test_lost_events);
 	g_test_add_data_func("/state/lost-in-wait/its-cpu", GINT_TO_POINTER(0), test_lost_in_wait);
 	g_test_add_data_func("/state/lost-in-wait/another-cpu", GINT_TO_POINTER(1), test_lost_in_wait);
