@@ -249,6 +249,22 @@ static void test_timer_beats_softirq(void)
 	story_clear(&s);
 }
 
+/* Where timers' own events are not traced, the interrupt of the CPU's timer tells as much. */
+static void test_timer_vector(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 5, 0, 10, "a", SLEEP, 11, "b");
+	story_context(&s, DTC_EVENT_VECTOR_ENTRY, 12, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 14, 0, 10, "a", 0);
+	story_context(&s, DTC_EVENT_VECTOR_EXIT, 16, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_switch(&s, 20, 0, 11, "b", SLEEP, 10, "a");
+	story_end(&s);
+	g_assert_cmpint(wake_of(&s, 10, 14)->waker, ==, DTC_WAKER_TIMER);
+	story_clear(&s);
+}
+
 /* One packet that wakes two threads: both wakes name it. */
 static void test_packet_wakes_two(void)
 {
@@ -532,6 +548,30 @@ static void test_pid_reuse(void)
 	story_clear(&s);
 }
 
+/* The fork of the second was lost: it begins when it is first seen, and has nothing of the first. */
+static void test_pid_reuse_without_fork(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 20, "first");
+	story_enter(&s, 5, 0, "exit_group", -1);
+	story_task(&s, DTC_EVENT_SCHED_EXIT, 10, 0, 20, "first", 0);
+	story_switch(&s, 20, 0, 20, "first", DEAD, 10, "a");
+	story_task(&s, DTC_EVENT_SCHED_FREE, 30, 0, 20, "first", 0);
+	story_switch(&s, 50, 0, 10, "a", SLEEP, 20, "second");
+	story_switch(&s, 60, 0, 20, "second", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	uint32_t first = dtc_history_find_thread(s.history, 20, 30),
+		 second = dtc_history_find_thread(s.history, 20, 55);
+	g_assert_cmpuint(first, !=, second);
+	g_assert_cmpint(dtc_history_get_thread(s.history, first)->end_ns, ==, 30);
+	g_assert_cmpint(dtc_history_get_thread(s.history, second)->begin_ns, ==, 50);
+	g_assert_cmpint(story_interval(&s, 20, 60)->state, ==, DTC_STATE_USER);
+	g_assert_cmpuint(story_interval(&s, 20, 60)->call, ==, DTC_NONE);
+	g_assert_cmpstr(dtc_history_get_comm(s.history, second, 55), ==, "second");
+	story_clear(&s);
+}
+
 static void test_thread_without_comm(void)
 {
 	struct story s;
@@ -644,6 +684,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/state/migration-while-runnable", test_migration_while_runnable);
 	g_test_add_func("/state/softirq-on-top-of-irq", test_softirq_on_top_of_irq);
 	g_test_add_func("/state/timer-beats-softirq", test_timer_beats_softirq);
+	g_test_add_func("/state/timer-vector", test_timer_vector);
 	g_test_add_func("/state/packet-wakes-two", test_packet_wakes_two);
 	g_test_add_func("/state/disk", test_disk);
 	g_test_add_func("/state/merged-requests", test_merged_requests);
@@ -657,6 +698,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/state/silent-cpu", test_silent_cpu);
 	g_test_add_func("/state/only-read", test_only_read);
 	g_test_add_func("/state/pid-reuse", test_pid_reuse);
+	g_test_add_func("/state/pid-reuse/without-fork", test_pid_reuse_without_fork);
 	g_test_add_func("/state/thread-without-comm", test_thread_without_comm);
 	g_test_add_func("/state/accepted-connection", test_accepted_connection);
 	g_test_add_func("/state/absent-kinds", test_absent_kinds);

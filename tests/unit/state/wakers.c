@@ -51,7 +51,8 @@ static void test_futex(void)
 	begin_remote(&s);
 	story_futex(&s, 10, 1, WAIT_PRIVATE, 0x1000);
 	story_switch(&s, 20, 1, 10, "waiter", SLEEP, 13, "interrupted");
-	story_enter(&s, LATER - 30, 2, "write", 5);
+	story_fork(&s, 21, 2, 12, 9, 92, 9, "none");
+	story_futex(&s, LATER - 30, 2, WAIT_PRIVATE, 0x1000); /* on its way to wait there, too */
 	story_futex(&s, LATER, 0, WAKE_PRIVATE, 0x1000);
 	take_ipi(&s, LATER + 10, 1, 10, "waiter");
 	story_leave(&s, LATER + 15, 0, "futex", 1);
