@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/path/arrival.h"
+#include "analyze/path/handoff.h"
 
 #include <errno.h>
 
@@ -243,10 +244,18 @@ bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t threa
 	}
 	/*
 	 * In a turn of an event loop that served several clients, the answer belongs to the question on its own
-	 * connection. A thread that blocks in each read has no turns: what it read last is what it acts on.
+	 * connection. A thread that blocks in each read has no turns: what it read last is what it acts on. If that is
+	 * older than the question, or another client's, the answer came from another thread.
 	 */
 	if (has_loop && has_own) {
 		*ret_arrival = own;
+		return true;
+	}
+	struct dtc_asked asked;
+	if (dtc_handoff_find_question(links, node, file, time_ns, &asked) &&
+	    (!has_nearest || nearest.time_ns < asked.arrival.time_ns ||
+	     (nearest.file != file && nearest.file != DTC_NONE && dtc_handoff_is_server(links, node, nearest.file)))) {
+		*ret_arrival = asked.arrival;
 		return true;
 	}
 	if (has_nearest) {

@@ -3,6 +3,7 @@
 #include "analyze/path/arrival.h"
 #include "analyze/path/causality.h"
 #include "analyze/path/explain.h"
+#include "analyze/path/handoff.h"
 #include "analyze/path/host.h"
 #include "analyze/path/path_build.h"
 #include "dtrace-chain/error.h"
@@ -21,13 +22,27 @@ struct frame {
 	int64_t bound_cluster_ns; /* the same, in cluster time */
 	bool has_arrival;	  /* what the waiting thread was pursuing when the frame was pushed */
 	struct dtc_arrival arrival;
+	uint32_t giver;
+	int64_t given_ns;
 	const struct dtc_work *work;
 	/* a guest's request to its device, followed in the host: the walk also returns when it comes to this vCPU */
 	guint vcpu_node;
 	uint32_t vcpu_thread; /* DTC_NONE: none */
 };
 
+/*
+ * A question that a process was asked and that the walk has not reached yet: whatever its threads sent to others after
+ * it was asked, they sent for its sake, unless they are seen to act on something later.
+ */
+struct scope {
+	guint node;
+	int32_t pid;
+	uint32_t reader; /* the thread that read the question */
+	struct dtc_arrival question;
+};
+
 #define FRAME_LIMIT 4096
+#define SCOPE_LIMIT 256
 
 struct walk {
 	const DtcLinks *links;
@@ -41,6 +56,9 @@ struct walk {
 	int64_t tc;	  /* cluster time: everything from here to the target's end is explained */
 	bool has_arrival; /* the arrival down to which this thread's own history is followed */
 	struct dtc_arrival arrival;
+	uint32_t giver;	  /* who gave the thread, at given_ns, what it answers; DTC_NONE: its own work */
+	int64_t given_ns; /* after the arrival */
+	GArray *scopes;	  /* struct scope, the innermost last */
 	const struct dtc_work *work; /* that this thread, a kernel worker, executes; NULL: none that a thread queued */
 	enum dtc_link_quality link; /* of the step that led here: the next segment bears it */
 	int64_t uncertainty_ns;
@@ -127,6 +145,8 @@ static bool push_frame(struct walk *w, int64_t bound_ns)
 			       .bound_cluster_ns = to_cluster(w, w->node, bound_ns),
 			       .has_arrival = w->has_arrival,
 			       .arrival = w->arrival,
+			       .giver = w->giver,
+			       .given_ns = w->given_ns,
 			       .work = w->work,
 			       .vcpu_thread = DTC_NONE };
 	/* never before the start of an outer wait, whenever the inner one began */
@@ -138,6 +158,7 @@ static bool push_frame(struct walk *w, int64_t bound_ns)
 	}
 	g_array_append_val(w->frames, frame);
 	w->has_arrival = false;
+	w->giver = DTC_NONE;
 	w->work = NULL;
 	return true;
 }
@@ -152,6 +173,8 @@ static void pop_frame(struct walk *w)
 	w->at_ns = frame.bound_ns;
 	w->has_arrival = frame.has_arrival;
 	w->arrival = frame.arrival;
+	w->giver = frame.giver;
+	w->given_ns = frame.given_ns;
 	w->work = frame.work;
 }
 
@@ -304,6 +327,69 @@ static void emit_softirq_delay(struct walk *w, const struct dtc_arrival *arrival
 		     g_strdup("arrived, until the receiver's softirq took it"));
 }
 
+/* The question that the process of the walk's thread works on, if the walk came from its answer; else NULL. */
+static const struct scope *find_scope(struct walk *w, int32_t pid)
+{
+	for (guint i = w->scopes->len; i-- > 0;) {
+		const struct scope *scope = &g_array_index(w->scopes, struct scope, i);
+		if (scope->node == w->node && scope->pid == pid && scope->question.time_ns < w->at_ns)
+			return scope;
+	}
+	return NULL;
+}
+
+/* Who received what arrived: the reader of the question, if it lived then and the walk came by another thread. */
+static void go_to_reader(struct walk *w, const struct dtc_arrival *arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
+	for (guint i = w->scopes->len; i-- > 0;) {
+		const struct scope *scope = &g_array_index(w->scopes, struct scope, i);
+		if (scope->node == w->node && scope->question.file == arrival->file &&
+		    scope->question.time_ns == arrival->time_ns &&
+		    dtc_history_get_thread(h, scope->reader)->begin_ns < arrival->time_ns)
+			w->thread = scope->reader;
+	}
+}
+
+static bool is_other_question(const struct walk *w, uint32_t file, uint32_t question_file)
+{
+	return file != DTC_NONE && file != question_file && dtc_handoff_is_server(w->links, w->node, file);
+}
+
+/*
+ * The walk stands at a send on file by its thread: what the thread acted on. An answer leads to its question, by way of
+ * who gave it to the thread if that is another one; what a process sends to others while it works on a question it
+ * sends for its sake, if the sender is not seen to have read anything since that is no other client's question.
+ */
+static void pursue(struct walk *w, uint32_t file)
+{
+	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
+	struct dtc_asked asked;
+
+	w->giver = DTC_NONE;
+	w->has_arrival = dtc_arrival_find_for_send(w->links, w->node, w->thread, w->at_ns, file, &w->arrival);
+	int32_t pid = dtc_history_get_thread(h, w->thread)->pid;
+	if (dtc_handoff_find_question(w->links, w->node, file, w->at_ns, &asked)) {
+		struct scope scope = { w->node, pid, asked.thread, asked.arrival };
+		if (w->scopes->len < SCOPE_LIMIT)
+			g_array_append_val(w->scopes, scope);
+		uint32_t giver;
+		int64_t given_ns;
+		if (w->has_arrival && w->arrival.time_ns == asked.arrival.time_ns &&
+		    dtc_handoff_find_giver(w->links, w->node, w->thread, w->at_ns, &asked, &giver, &given_ns)) {
+			w->giver = giver;
+			w->given_ns = given_ns;
+		}
+		return;
+	}
+	const struct scope *scope = find_scope(w, pid);
+	if (scope && (!w->has_arrival || w->arrival.time_ns < scope->question.time_ns ||
+		      is_other_question(w, w->arrival.file, scope->question.file))) {
+		w->arrival = scope->question;
+		w->has_arrival = true;
+	}
+}
+
 /*
  * From an arrival to the thread that sent it: wire, retransmission, time in the sender's stack. Several steps when the
  * kernel answered by itself (SYN-ACK, ACK). False if nobody traced sent it: then the walk stays where it is.
@@ -341,9 +427,10 @@ static bool jump(struct walk *w, struct dtc_arrival arrival)
 				     g_strdup(name_hold(sender.hold)));
 			w->at_ns = sender.written_ns;
 			/* exact as long as the bytes tell; the loop's rule below is by order within one turn */
-			w->has_arrival = sender.thread != DTC_NONE &&
-					 dtc_arrival_find_for_send(w->links, w->node, w->thread, w->at_ns, sender.file,
-								   &w->arrival);
+			w->has_arrival = false;
+			w->giver = DTC_NONE;
+			if (sender.thread != DTC_NONE)
+				pursue(w, sender.file);
 			return true;
 		}
 		emit(w, sender.node, sender.thread, sender.first_ns, to_cluster(w, sender.node, sender.cause.time_ns),
@@ -387,7 +474,7 @@ static bool follow_untraced(struct walk *w, const struct dtc_arrival *arrival)
 	     g_strdup_printf("%s answers, and is not traced", peer ? peer : "the peer"));
 	w->thread = call->thread;
 	w->at_ns = at_ns;
-	w->has_arrival = dtc_arrival_find_for_send(w->links, w->node, w->thread, at_ns, arrival->file, &w->arrival);
+	pursue(w, arrival->file);
 	return true;
 }
 
@@ -395,10 +482,13 @@ static bool waits_for_network(const DtcHistory *h, const struct dtc_interval *wa
 {
 	if (wait->call == DTC_NONE)
 		return false;
-	switch ((enum dtc_call_kind)dtc_history_get_call(h, wait->call)->kind) {
-	case DTC_CALL_POLL:
+	const struct dtc_call *call = dtc_history_get_call(h, wait->call);
+	const struct dtc_file *file = call->file == DTC_NONE ? NULL : dtc_history_get_file(h, call->file);
+	switch ((enum dtc_call_kind)call->kind) {
 	case DTC_CALL_READ:
 	case DTC_CALL_PEEK:
+		return !file || file->kind == DTC_FILE_SOCKET || file->kind == DTC_FILE_UNKNOWN;
+	case DTC_CALL_POLL:
 	case DTC_CALL_ACCEPT:
 	case DTC_CALL_CONNECT:
 		return true;
@@ -517,7 +607,8 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
 	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
 	const struct dtc_wake *wake = wait->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, wait->ref);
 	bool whole = wake && w->at_ns == wait->end_ns; /* entered at its end: what ended it is a cause */
-	if (w->has_arrival && w->arrival.time_ns > wait->begin_ns && waits_for_network(h, wait)) {
+	if (w->has_arrival && w->giver == DTC_NONE && w->arrival.time_ns > wait->begin_ns &&
+	    waits_for_network(h, wait)) {
 		struct dtc_arrival arrival = w->arrival;
 		if (!follow_arrival(w, wait, &arrival)) {
 			w->link = DTC_LINK_UNKNOWN;
@@ -623,11 +714,19 @@ static bool step(struct walk *w)
 		return false;
 	if (return_to_guest(w))
 		return true;
+	if (w->giver != DTC_NONE && w->at_ns <= w->given_ns) {
+		w->thread = w->giver;
+		w->giver = DTC_NONE;
+		w->link = DTC_LINK_INFERRED;
+		return true;
+	}
 	if (w->has_arrival && w->at_ns <= w->arrival.time_ns) {
 		w->has_arrival = false;
+		w->giver = DTC_NONE;
+		struct dtc_arrival arrival = w->arrival;
+		go_to_reader(w, &arrival);
 		guint node = w->node;
 		uint32_t thread = w->thread;
-		struct dtc_arrival arrival = w->arrival;
 		if (!jump(w, arrival)) {
 			w->node = node;
 			w->thread = thread;
@@ -655,6 +754,8 @@ static bool step(struct walk *w)
 	int64_t low_ns = interval->begin_ns;
 	if (w->has_arrival)
 		low_ns = MAX(low_ns, w->arrival.time_ns);
+	if (w->giver != DTC_NONE)
+		low_ns = MAX(low_ns, w->given_ns);
 	if (w->work)
 		low_ns = MAX(low_ns, w->work->queued.waking_ns);
 	if (dtc_state_is_wait(interval->state))
@@ -681,6 +782,8 @@ DtcPath *dtc_path_walk(const DtcLinks *links, const struct dtc_path_target *targ
 			  .target = target,
 			  .path = dtc_path_new(target->begin, target->end),
 			  .frames = g_array_new(FALSE, FALSE, sizeof(struct frame)),
+			  .scopes = g_array_new(FALSE, FALSE, sizeof(struct scope)),
+			  .giver = DTC_NONE,
 			  .node = target->node,
 			  .thread = target->thread,
 			  .at_ns = dtc_clocks_to_node(clocks, target->node, target->end).ns,
@@ -688,10 +791,10 @@ DtcPath *dtc_path_walk(const DtcLinks *links, const struct dtc_path_target *targ
 			  .link = DTC_LINK_EXACT };
 	if (target->call != DTC_NONE) {
 		const struct dtc_call *call = dtc_history_get_call(h, target->call);
-		w.has_arrival =
-			call->kind == DTC_CALL_WRITE
-				? dtc_arrival_find_for_send(links, w.node, w.thread, w.at_ns, call->file, &w.arrival)
-				: dtc_arrival_find_for_read(links, w.node, target->call, &w.arrival);
+		if (call->kind == DTC_CALL_WRITE)
+			pursue(&w, call->file);
+		else
+			w.has_arrival = dtc_arrival_find_for_read(links, w.node, target->call, &w.arrival);
 		w.has_arrival = w.has_arrival && w.arrival.time_ns <= w.at_ns;
 	}
 	/* each step shortens the path, climbs to a parent, or enters or leaves a frame; a step that does none counts
@@ -718,5 +821,6 @@ DtcPath *dtc_path_walk(const DtcLinks *links, const struct dtc_path_target *targ
 	dtc_path_finish(w.path);
 	g_array_unref(w.frames);
 	g_free(w.explanation);
+	g_array_unref(w.scopes);
 	return w.path;
 }

@@ -498,6 +498,126 @@ static void test_event_loop(void)
 	story_clear(&v);
 }
 
+static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
+{
+	story_enter(s, t, cpu, name, fd);
+	story_leave(s, t + 1, cpu, name, result);
+}
+
+/* The reader of questions wakes a worker that waits for work on another CPU. */
+static void hand_over(struct story *s, int64_t t, int worker, uint32_t cpu)
+{
+	story_enter(s, t, 0, "futex", -1);
+	story_task(s, DTC_EVENT_SCHED_WAKING, t + 1, 0, worker, "worker", (int)cpu);
+	story_leave(s, t + 2, 0, "futex", 1);
+	story_switch(s, t + 3, cpu, 0, "swapper", RUN, worker, "worker");
+	story_leave(s, t + 4, cpu, "futex", 0);
+}
+
+static void wait_for_work(struct story *s, int64_t t, int worker, uint32_t cpu)
+{
+	story_enter(s, t, cpu, "futex", -1);
+	story_switch(s, t + 1, cpu, worker, "worker", SLEEP, 0, "swapper");
+}
+
+/*
+ * A reactor (tid 20) reads two questions and gives each to a worker (21, 22); it answers both in one turn, in which it
+ * has read nothing from a client: woken by 22's write to the eventfd, while 21 wrote to it after that was read. The
+ * answers belong to the questions on their own connections, and the time between to the workers that had them.
+ */
+static void test_handed_over(void)
+{
+	struct story c, v;
+	story_begin(&c, "client");
+	story_begin(&v, "server");
+	story_switch(&c, 0, 0, 0, "swapper/0", RUN, 10, "first");
+	story_switch(&v, 0, 0, 0, "swapper/0", RUN, 20, "reactor");
+	story_fork(&v, 1, 0, 20, 20, 21, 20, "worker");
+	story_fork(&v, 1, 0, 20, 20, 22, 20, "worker");
+	tell_call(&v, 2, 0, "eventfd2", -1, 9);
+	story_switch(&v, 3, 1, 0, "swapper/1", RUN, 21, "worker");
+	story_switch(&v, 3, 2, 0, "swapper/2", RUN, 22, "worker");
+	wait_for_work(&v, 3, 21, 1);
+	wait_for_work(&v, 3, 22, 2);
+	story_enter(&c, 3, 0, "connect", 5);
+	tell_handshake(&c, &v, 0, 1000, 100);
+	story_leave(&c, 9, 0, "connect", 0);
+	struct dtc_headers q1 = story_headers(CLIENT, 1000, SERVER, 80, 101, 5101, DTC_TCP_ACK, 50, 2);
+	struct dtc_headers a1 = story_headers(SERVER, 80, CLIENT, 1000, 5101, 151, DTC_TCP_ACK, 60, 3);
+	struct dtc_headers q2 = story_headers(CLIENT, 1001, SERVER, 80, 701, 901, DTC_TCP_ACK, 50, 4);
+	struct dtc_headers a2 = story_headers(SERVER, 80, CLIENT, 1001, 901, 751, DTC_TCP_ACK, 60, 5);
+	tell_call(&v, 9, 0, "accept4", 3, 4);
+	story_enter(&v, 11, 0, "epoll_wait", 6);
+	story_switch(&v, 12, 0, 20, "reactor", SLEEP, 0, "swapper/0");
+	story_enter(&c, 13, 0, "write", 5);
+	story_packet(&c, DTC_EVENT_NET_SEND, 14, 0, &q1);
+	story_leave(&c, 15, 0, "write", 50);
+	story_enter(&c, 16, 0, "read", 5);
+	story_switch(&c, 17, 0, 10, "first", SLEEP, 11, "second");
+	story_enter(&c, 33, 0, "write", 7); /* a connection from before the trace */
+	story_packet(&c, DTC_EVENT_NET_SEND, 34, 0, &q2);
+	story_leave(&c, 35, 0, "write", 50);
+	story_enter(&c, 36, 0, "read", 7);
+	story_switch(&c, 37, 0, 11, "second", SLEEP, 0, "swapper/0");
+
+	receive(&v, 20, &q1, 20, "reactor");
+	story_switch(&v, 23, 0, 0, "swapper/0", RUN, 20, "reactor");
+	story_leave(&v, 24, 0, "epoll_wait", 1);
+	tell_call(&v, 25, 0, "read", 4, 50);
+	hand_over(&v, 27, 21, 1);
+	story_enter(&v, 31, 0, "epoll_wait", 6);
+	story_switch(&v, 32, 0, 20, "reactor", SLEEP, 0, "swapper/0");
+	receive(&v, 40, &q2, 20, "reactor");
+	story_switch(&v, 43, 0, 0, "swapper/0", RUN, 20, "reactor");
+	story_leave(&v, 43, 0, "epoll_wait", 1);
+	tell_call(&v, 44, 0, "read", 8, 50);
+	hand_over(&v, 46, 22, 2);
+	story_enter(&v, 51, 0, "epoll_wait", 6);
+	story_switch(&v, 52, 0, 20, "reactor", SLEEP, 0, "swapper/0");
+	story_enter(&v, 60, 2, "write", 9);
+	story_task(&v, DTC_EVENT_SCHED_WAKING, 61, 2, 20, "reactor", 0);
+	story_leave(&v, 62, 2, "write", 8);
+	wait_for_work(&v, 63, 22, 2);
+	story_switch(&v, 65, 0, 0, "swapper/0", RUN, 20, "reactor");
+	story_leave(&v, 66, 0, "epoll_wait", 1);
+	tell_call(&v, 67, 0, "read", 9, 8);
+	tell_call(&v, 72, 1, "write", 9, 8);
+	wait_for_work(&v, 75, 21, 1);
+	story_enter(&v, 80, 0, "write", 4);
+	story_packet(&v, DTC_EVENT_NET_SEND, 81, 0, &a1);
+	story_leave(&v, 82, 0, "write", 60);
+	story_enter(&v, 84, 0, "write", 8);
+	story_packet(&v, DTC_EVENT_NET_SEND, 85, 0, &a2);
+	story_leave(&v, 86, 0, "write", 60);
+	story_enter(&v, 90, 0, "epoll_wait", 6);
+	story_switch(&v, 91, 0, 20, "reactor", SLEEP, 0, "swapper/0");
+	receive(&c, 85, &a1, 10, "first");
+	receive(&c, 89, &a2, 11, "second");
+	story_switch(&c, 92, 0, 0, "swapper/0", RUN, 10, "first");
+	story_leave(&c, 93, 0, "read", 60);
+	story_switch(&c, 95, 0, 10, "first", SLEEP, 11, "second");
+	story_leave(&c, 96, 0, "read", 60);
+	story_switch(&c, 99, 0, 11, "second", SLEEP, 0, "swapper/0");
+	const DtcHistory *histories[2] = { story_end(&c), story_end(&v) };
+	const char *names[2] = { "client", "server" };
+	g_autoptr(DtcClocks) clocks = make_clocks(2, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(2, names, histories, clocks);
+	g_autoptr(DtcPath) path = walk(links, 0, 10, 13, 93);
+	assert_segment(path, 79, 1, 20, DTC_CAUSE_RUNNING_USER);
+	g_assert_cmpint(segment_at(path, 73)->begin.ns, ==, 72); /* the reactor's own, since it was given the answer */
+	assert_segment(path, 50, 1, 21, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 70, 1, 21, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 27, 1, 20, DTC_CAUSE_RUNNING_USER); /* it was the reactor that woke the worker */
+	assert_segment(path, 19, 1, 20, DTC_CAUSE_NETWORK_WIRE);
+	assert_segment(path, 14, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
+	g_autoptr(DtcPath) second = walk(links, 0, 11, 33, 96);
+	assert_segment(second, 79, 1, 20, DTC_CAUSE_RUNNING_USER);
+	assert_segment(second, 55, 1, 22, DTC_CAUSE_RUNNING_USER);
+	assert_segment(second, 34, 0, 11, DTC_CAUSE_RUNNING_KERNEL);
+	story_clear(&c);
+	story_clear(&v);
+}
+
 /* One softirq brings the ACK of a handshake and then another connection's packet: accept waited for the former. */
 static void test_accept(void)
 {
@@ -584,6 +704,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/path/two-nodes/retransmission", GINT_TO_POINTER(1), test_two_nodes);
 	g_test_add_data_func("/path/two-nodes/sent-from-softirq", GINT_TO_POINTER(2), test_two_nodes);
 	g_test_add_func("/path/event-loop", test_event_loop);
+	g_test_add_func("/path/handed-over", test_handed_over);
 	g_test_add_func("/path/accept", test_accept);
 	g_test_add_func("/path/untraced-peer", test_untraced_peer);
 	return g_test_run();

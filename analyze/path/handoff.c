@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/path/handoff.h"
+
+/* Calls and intervals that are looked back at: far more than one turn of a loop, or one piece of work, has. */
+#define LOOK_BACK 4096
+
+bool dtc_handoff_is_server(const DtcLinks *links, guint node, uint32_t file_index)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	const struct dtc_file *file = dtc_history_get_file(h, file_index);
+	if (file->flow_out == DTC_NONE)
+		return false;
+	const DtcPackets *packets = dtc_history_get_packets(h);
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, file->flow_out);
+	if (flow->protocol != 6)
+		return false;
+	if (flow->packet_count) {
+		uint32_t first = dtc_packets_get_flow_packets(packets, file->flow_out)[0];
+		uint8_t flags = dtc_packets_get(packets, first)->tcp_flags;
+		if (flags & DTC_TCP_SYN)
+			return flags & DTC_TCP_ACK;
+	}
+	/* from before the trace: services have the smaller port, ephemeral ports are large (ip_local_port_range) */
+	return flow->source_port < flow->destination_port;
+}
+
+/* The number of calls in the list that begin before time. */
+static uint32_t count_before(const DtcHistory *h, const uint32_t *calls, uint32_t count, int64_t time_ns)
+{
+	uint32_t low = 0, high = count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (dtc_history_get_call(h, calls[middle])->begin_ns < time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool took_data(const struct dtc_call *call)
+{
+	return call->kind == DTC_CALL_READ && call->result != DTC_ABSENT && call->result > 0 &&
+	       call->end_ns != DTC_TIME_NONE;
+}
+
+bool dtc_handoff_find_question(const DtcLinks *links, guint node, uint32_t file, int64_t time_ns,
+			       struct dtc_asked *ret_asked)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	if (file == DTC_NONE || !dtc_handoff_is_server(links, node, file))
+		return false;
+	uint32_t count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
+	for (uint32_t i = count_before(h, calls, count, time_ns); i-- > 0;) {
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+		if (!took_data(call) || call->end_ns > time_ns)
+			continue;
+		struct dtc_asked asked = { .thread = call->thread, .call = calls[i], .read_ns = call->end_ns };
+		if (!dtc_arrival_find_for_read(links, node, calls[i], &asked.arrival))
+			return false;
+		*ret_asked = asked;
+		return true;
+	}
+	return false;
+}
+
+/* The last read of a question by the thread before time, or DTC_NONE: what it was at when it woke somebody. */
+static uint32_t find_last_question(const DtcLinks *links, guint node, uint32_t thread_index, int64_t time_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_index);
+	uint32_t at = dtc_history_find_call(h, thread_index, time_ns);
+	for (uint32_t seen = 0; at != DTC_NONE && seen < LOOK_BACK; seen++) {
+		const struct dtc_call *call = dtc_history_get_call(h, at);
+		if (took_data(call) && call->end_ns <= time_ns && call->file != DTC_NONE &&
+		    dtc_handoff_is_server(links, node, call->file))
+			return at;
+		if (at == thread->call_first)
+			break;
+		at--;
+	}
+	return DTC_NONE;
+}
+
+/*
+ * Which question a thread was last woken for by the reader of questions: DTC_NONE if it was not woken by it since the
+ * question that is asked about was read (it took the work without having slept).
+ */
+static uint32_t find_work(const DtcLinks *links, guint node, uint32_t worker, int64_t time_ns,
+			  const struct dtc_asked *asked)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	int64_t at_ns = time_ns;
+	for (uint32_t seen = 0; seen < LOOK_BACK && at_ns > asked->read_ns; seen++) {
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, worker, at_ns);
+		if (!v)
+			break;
+		at_ns = v->begin_ns;
+		if (!dtc_state_is_wait(v->state) || v->ref == DTC_NONE)
+			continue;
+		const struct dtc_wake *wake = dtc_history_get_wake(h, v->ref);
+		if (wake->waker == DTC_WAKER_THREAD && wake->thread == asked->thread &&
+		    wake->waking_ns >= asked->read_ns && wake->waking_ns <= time_ns)
+			return find_last_question(links, node, asked->thread, wake->waking_ns);
+	}
+	return DTC_NONE;
+}
+
+/* The writes to what a read took: on the same eventfd, or at the other end of the pipe. */
+static const uint32_t *get_writes(const DtcHistory *h, const struct dtc_call *read, uint32_t *ret_count)
+{
+	const struct dtc_file *file = dtc_history_get_file(h, read->file);
+	if (file->kind == DTC_FILE_PIPE && file->peer != DTC_NONE)
+		return dtc_history_get_file_calls(h, file->peer, ret_count);
+	return dtc_history_get_file_calls(h, read->file, ret_count);
+}
+
+/* When the read before this one returned: what was written earlier, that one took. */
+static int64_t find_taken_ns(const DtcHistory *h, const struct dtc_call *read)
+{
+	uint32_t count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, read->file, &count);
+	for (uint32_t i = count_before(h, calls, count, read->begin_ns); i-- > 0;) {
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+		if (took_data(call))
+			return call->begin_ns;
+	}
+	return INT64_MIN;
+}
+
+enum fit { FIT_NONE, FIT_OTHER, FIT_UNKNOWN, FIT_WOKEN_FOR_IT };
+
+/*
+ * The best of the writers to what was read, and when it wrote. A thread that was woken for this question may have put
+ * its answer where the sender found it before the sender took notice of the write: it counts up to time. Its first
+ * write since then is this question's, later ones may be of work that it took without having slept. Of the others the
+ * last one whose write the read took.
+ */
+static enum fit find_writer(const DtcLinks *links, guint node, const struct dtc_call *read, int64_t time_ns,
+			    const struct dtc_asked *asked, uint32_t *ret_thread, int64_t *ret_time_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	int64_t taken_ns = find_taken_ns(h, read);
+	uint32_t count;
+	const uint32_t *calls = get_writes(h, read, &count);
+	enum fit best = FIT_NONE;
+	uint32_t seen = 0;
+	for (uint32_t i = count_before(h, calls, count, time_ns); i-- > 0 && seen < LOOK_BACK; seen++) {
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+		if (call->begin_ns < asked->read_ns)
+			break;
+		if (call->kind != DTC_CALL_WRITE || call->thread == read->thread)
+			continue;
+		uint32_t work = find_work(links, node, call->thread, call->begin_ns, asked);
+		enum fit fit = work == asked->call ? FIT_WOKEN_FOR_IT : work == DTC_NONE ? FIT_UNKNOWN : FIT_OTHER;
+		bool was_taken = call->begin_ns >= taken_ns && call->begin_ns < read->end_ns;
+		if (fit == FIT_WOKEN_FOR_IT ? fit < best : !was_taken || fit <= best)
+			continue;
+		best = fit;
+		*ret_thread = call->thread;
+		*ret_time_ns = call->begin_ns;
+	}
+	return best;
+}
+
+bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread_index, int64_t time_ns,
+			    const struct dtc_asked *asked, uint32_t *ret_thread, int64_t *ret_time_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_index);
+	uint32_t at = dtc_history_find_call(h, thread_index, time_ns);
+	enum fit best = FIT_NONE;
+	for (uint32_t seen = 0; at != DTC_NONE && seen < LOOK_BACK && best < FIT_WOKEN_FOR_IT; seen++) {
+		const struct dtc_call *call = dtc_history_get_call(h, at);
+		if (call->end_ns != DTC_TIME_NONE && call->end_ns <= time_ns) {
+			if (call->kind == DTC_CALL_POLL || call->end_ns <= asked->read_ns)
+				break;
+			uint8_t kind = call->file == DTC_NONE ? DTC_FILE_UNKNOWN
+							      : dtc_history_get_file(h, call->file)->kind;
+			if (took_data(call) && (kind == DTC_FILE_EVENT || kind == DTC_FILE_PIPE)) {
+				uint32_t giver;
+				int64_t given_ns;
+				enum fit fit = find_writer(links, node, call, time_ns, asked, &giver, &given_ns);
+				if (fit > best) {
+					best = fit;
+					*ret_thread = giver;
+					*ret_time_ns = given_ns;
+				}
+			}
+		}
+		if (at == thread->call_first)
+			break;
+		at--;
+	}
+	return best != FIT_NONE;
+}

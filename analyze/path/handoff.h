@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Servers in which one thread reads a question, another one works on it, and either of them answers: the question on a
+ * connection, and who gave its answer to the thread that sends it. What passes between the threads lies in memory and
+ * is not traced; the wakeups, and writes to eventfds and pipes with which they call each other, are.
+ */
+#pragma once
+
+#include "analyze/path/arrival.h"
+
+/* What a server was asked on a connection. */
+struct dtc_asked {
+	struct dtc_arrival arrival; /* of the question's last byte that was read */
+	uint32_t thread;	    /* that read it */
+	uint32_t call;		    /* the read */
+	int64_t read_ns;	    /* node time: when the read returned */
+};
+
+/* True for the end of a connection that was connected to, false for the one that connected. */
+bool dtc_handoff_is_server(const DtcLinks *links, guint node, uint32_t file);
+/* The last bytes that any thread had read on the file when time (node time) came. False unless it is a server's end. */
+bool dtc_handoff_find_question(const DtcLinks *links, guint node, uint32_t file, int64_t time_ns,
+			       struct dtc_asked *ret_asked);
+/*
+ * Who gave the answer to a thread that sends it at time, and when: the writer to an eventfd or pipe that the thread
+ * read since it last polled; of several writers the one that the reader of the question had woken for it, else the
+ * last one. False if nobody is seen to have.
+ */
+bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread, int64_t time_ns,
+			    const struct dtc_asked *asked, uint32_t *ret_thread, int64_t *ret_time_ns);
