@@ -67,7 +67,7 @@ static bool parse_options(struct states_options *options, int *argc, char ***arg
 		{ "reference", 0, 0, G_OPTION_ARG_STRING, &options->reference,
 		  "Node whose clock times are on (default: the thread's, or the best known)", "NODE" },
 		{ "min-duration", 0, 0, G_OPTION_ARG_STRING, &options->min_duration,
-		  "Fold what is shorter in all, e.g. 250us (default: 0.1 % of the total)", "SPAN" },
+		  "Fold what is shorter in all, e.g. 250us (default: 2 % of the state)", "SPAN" },
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &options->is_exact, "Show all times in nanoseconds", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};

@@ -214,7 +214,7 @@ static void flush_rest(const struct view *view, struct rest *rest, int64_t root_
 static void add_tree_lines(const struct view *view, const DtcStateTree *tree)
 {
 	int64_t root_ns = dtc_state_tree_get_total_ns(tree);
-	int64_t min_ns = view->options->min_ns >= 0 ? view->options->min_ns : root_ns / 1000;
+	int64_t min_ns = 0;
 	guint count = dtc_state_tree_get_count(tree);
 	struct rest rests[DTC_STATE_LEVELS] = { 0 };
 
@@ -222,7 +222,12 @@ static void add_tree_lines(const struct view *view, const DtcStateTree *tree)
 		const struct dtc_state_entry *entry = dtc_state_tree_get(tree, i);
 		for (guint level = DTC_STATE_LEVELS; level-- > (guint)entry->level + 1;)
 			flush_rest(view, &rests[level], root_ns); /* of the branch that ended */
-		if (entry->level != DTC_LEVEL_CLASS && entry->total_ns < min_ns) {
+		/* by state: what all threads slept is a thousand times what they worked, and would hide all of that */
+		if (entry->level <= DTC_LEVEL_STATE)
+			min_ns = view->options->min_ns >= 0 ? view->options->min_ns : entry->total_ns / 50;
+		bool is_folded = view->options->min_ns >= 0 ? entry->level > DTC_LEVEL_CLASS
+							   : entry->level > DTC_LEVEL_STATE;
+		if (is_folded && entry->total_ns < min_ns) {
 			add_to_rest(&rests[entry->level], entry);
 			i = entry->end; /* with all that is in it */
 			continue;
