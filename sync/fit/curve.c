@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One piece: the maximum-margin line has three unknowns, and its rate maximises a concave function, which envelope.c
- * does exactly. More pieces: a linear program, continuous, with a margin of its own for each piece and a limit on how
- * much the rate may change from piece to piece.
+ * One piece: of all lines that the messages allow the mean, each weighted by how well the fastest messages reach it. If
+ * each direction's fastest come within 1 / density of the least delay, evenly over time, a line with the room r between
+ * the clouds has the likelihood e^(density r). Where they do that often, this is the line with the largest room; where
+ * they hardly do, it is the middle of what is possible, about the bisector of the two extreme lines. How often is asked
+ * of eight windows, each with one fastest message, around the line with the middle rate: messages come in bursts that
+ * are slow or fast together, and single ones would claim more than they know.
+ *
+ * More pieces: a linear program, continuous, with a margin of its own for each piece and a limit on how much the rate
+ * may change from piece to piece.
  *
  * How many pieces? Too few and the line is stiffer than the clock, too many and it follows the noise of the few fastest
  * messages. The margins tell the noise: if clocks and network are steady they differ from piece to piece only by it. A
@@ -28,6 +34,12 @@
  */
 #define STEADY_CORRELATION 0.4
 #define NS_PER_US 1000.0
+/* Windows whose fastest messages say how close to the least delay messages come; with fewer nothing is said. */
+#define WINDOWS 8
+#define WINDOWS_LEAST 4
+/* Lines are summed at this many rates, down to a likelihood of e^-40. */
+#define RATES 256
+#define LOG_LEAST 40
 
 struct curve {
 	guint pieces;
@@ -50,16 +62,126 @@ static int64_t get_knot(const struct base *base, guint pieces, guint k)
 	return base->x + (int64_t)((__int128)base->length * k / pieces);
 }
 
-/* Level of the line with that rate half way between upper and lower points at x; ret_margin: half the room. */
-static double get_level(const struct dtc_cloud *cloud, int64_t x, double rate, double *ret_margin)
+/* Lowest level at x of a line with that rate through one of the points; sign -1: the negative of the highest. */
+static double get_floor(const struct dtc_point *points, guint count, int sign, int64_t x, double rate)
 {
-	double above = INFINITY, below = -INFINITY;
-	for (guint i = 0; i < cloud->upper_count; i++)
-		above = MIN(above, (double)cloud->upper[i].v - rate * (double)(cloud->upper[i].x - x));
-	for (guint i = 0; i < cloud->lower_count; i++)
-		below = MAX(below, (double)cloud->lower[i].v - rate * (double)(cloud->lower[i].x - x));
-	*ret_margin = (above - below) / 2;
-	return (above + below) / 2;
+	double least = INFINITY;
+	for (guint i = 0; i < count; i++)
+		least = MIN(least, sign * ((double)points[i].v - rate * (double)(points[i].x - x)));
+	return least;
+}
+
+/* One over the mean distance of each window's fastest message from the fastest of all, per window; 0: not known. */
+static double get_density(const struct dtc_point *points, guint count, int sign, const struct base *base)
+{
+	double floors[WINDOWS], least = INFINITY, sum = 0;
+	guint found = 0;
+	for (guint k = 0; k < WINDOWS; k++)
+		floors[k] = INFINITY;
+	for (guint i = 0; i < count; i++) {
+		double part = (double)(points[i].x - base->x) / (double)base->length;
+		double *window = &floors[(guint)CLAMP(part * WINDOWS, 0, WINDOWS - 1)];
+		*window = MIN(*window, sign * ((double)points[i].v - base->rate * (double)(points[i].x - base->x)));
+		least = MIN(least, *window);
+	}
+	for (guint k = 0; k < WINDOWS; k++) {
+		if (isinf(floors[k]))
+			continue;
+		sum += floors[k] - least;
+		found++;
+	}
+	return found < WINDOWS_LEAST ? 0 : found / MAX(sum / found, 1);
+}
+
+/* Points of a segment as hulls, and what is known of their densities: all that the likelihood of a line needs. */
+struct likelihood {
+	struct dtc_point *upper, *lower; /* owned */
+	guint upper_count, lower_count;
+	double upper_density, lower_density;
+	int64_t x;
+};
+
+static double get_log(const struct likelihood *likelihood, double rate, double *ret_level)
+{
+	double above = get_floor(likelihood->upper, likelihood->upper_count, 1, likelihood->x, rate);
+	double below = -get_floor(likelihood->lower, likelihood->lower_count, -1, likelihood->x, rate);
+	*ret_level = (above + below) / 2;
+	return likelihood->upper_density * above - likelihood->lower_density * below;
+}
+
+/* The rate in range with the largest likelihood, whose logarithm is concave. */
+static double find_peak(const struct likelihood *likelihood, const struct dtc_rates *range)
+{
+	double left = range->lo, right = range->hi, level;
+	for (guint step = 0; step < 100; step++) {
+		double a = left + 0.382 * (right - left), b = left + 0.618 * (right - left);
+		if (get_log(likelihood, a, &level) < get_log(likelihood, b, &level))
+			left = a;
+		else
+			right = b;
+	}
+	return (left + right) / 2;
+}
+
+/* Where between the peak and an end of the range lines stop to count. */
+static double find_end(const struct likelihood *likelihood, double peak, double end)
+{
+	double level, most = get_log(likelihood, peak, &level), inside = peak, outside = end;
+	if (get_log(likelihood, end, &level) > most - LOG_LEAST)
+		return end;
+	for (guint step = 0; step < 60; step++) {
+		double middle = (inside + outside) / 2;
+		if (get_log(likelihood, middle, &level) > most - LOG_LEAST)
+			inside = middle;
+		else
+			outside = middle;
+	}
+	return outside;
+}
+
+/* The mean line over the rates in range; base has the place, and gets level and rate. */
+static void average(const struct likelihood *likelihood, const struct dtc_rates *range, struct base *base)
+{
+	double peak = find_peak(likelihood, range), level, sum = 0, rates = 0, levels = 0;
+	double most = get_log(likelihood, peak, &level);
+	double left = find_end(likelihood, peak, range->lo), right = find_end(likelihood, peak, range->hi);
+	for (guint i = 0; i < RATES; i++) {
+		double rate = left + (right - left) * (i + 0.5) / RATES;
+		double weight = exp(get_log(likelihood, rate, &level) - most);
+		sum += weight;
+		rates += weight * (rate - peak);
+		levels += weight * (level - base->level);
+	}
+	base->rate = peak + rates / sum;
+	/* levels were taken in the middle */
+	base->level += levels / sum - base->rate * (double)(likelihood->x - base->x);
+}
+
+/*
+ * The line of a segment that a line can satisfy. base is the line with the largest room; it stays where too few
+ * messages say how likely others are.
+ */
+static void choose_line(const struct dtc_cloud *cloud, const struct dtc_rates *box, struct base *base)
+{
+	struct dtc_rates range;
+	struct dtc_witness witness;
+	if (!dtc_cloud_get_rates(cloud, 0, box, &range, &witness) || range.hi <= range.lo)
+		return;
+	struct base middle = *base;
+	middle.rate = (range.lo + range.hi) / 2;
+	struct likelihood likelihood = {
+		.upper = g_memdup2(cloud->upper, cloud->upper_count * sizeof(*cloud->upper)),
+		.lower = g_memdup2(cloud->lower, cloud->lower_count * sizeof(*cloud->lower)),
+		.upper_density = get_density(cloud->upper, cloud->upper_count, 1, &middle),
+		.lower_density = get_density(cloud->lower, cloud->lower_count, -1, &middle),
+		.x = base->x + base->length / 2,
+	};
+	likelihood.upper_count = dtc_points_reduce(likelihood.upper, cloud->upper_count, true, box);
+	likelihood.lower_count = dtc_points_reduce(likelihood.lower, cloud->lower_count, false, box);
+	if (likelihood.upper_density > 0 && likelihood.lower_density > 0)
+		average(&likelihood, &range, base);
+	g_free(likelihood.upper);
+	g_free(likelihood.lower);
 }
 
 static void curve_clear(struct curve *curve)
@@ -240,12 +362,15 @@ static void measure_margins(struct curve *curve, const struct base *base, const 
 
 void dtc_curve_fit(struct dtc_segment *segment, const struct dtc_rates *box, double change_rate, guint message_count)
 {
-	double room, margin;
+	double room;
 	struct base base = { .x = segment->begin, .length = MAX(segment->end - segment->begin, 1) };
 	base.rate = dtc_cloud_get_best_rate(&segment->cloud, 0, box, &room);
-	base.level = get_level(&segment->cloud, base.x, base.rate, &margin);
+	double above = get_floor(segment->cloud.upper, segment->cloud.upper_count, 1, base.x, base.rate);
+	double below = -get_floor(segment->cloud.lower, segment->cloud.lower_count, -1, base.x, base.rate);
+	base.level = (above + below) / 2;
+	choose_line(&segment->cloud, box, &base);
 	guint pieces_max = (guint)MIN(MIN(message_count / MESSAGES_PER_PIECE, PIECES_MAX), base.length / 1000000);
-	struct curve curve = choose_curve(segment, &base, box, change_rate, pieces_max, margin);
+	struct curve curve = choose_curve(segment, &base, box, change_rate, pieces_max, (above - below) / 2);
 	measure_margins(&curve, &base, &segment->cloud);
 	segment->curve_count = curve.pieces + 1;
 	segment->curve = g_new(struct dtc_curve_knot, segment->curve_count);

@@ -221,6 +221,7 @@ void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const stru
 	clear_segments(pair);
 	pair->nominal_a = *a;
 	pair->nominal_b = *b;
+	pair->outer_wander = limits->max_wander;
 	if (pair->trimmed)
 		g_array_set_size(pair->trimmed, 0);
 	else
@@ -243,11 +244,27 @@ void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const stru
 
 /* --- what it says ----------------------------------------------------------------------------------------------- */
 
+/*
+ * Before the first and after the last message the wander may be any that is assumed: then a rate that was m + w_p may
+ * become m + 2 w. Linear in the distance, so that interpolating from inside the span errs outwards.
+ */
+static void widen_outside(const struct dtc_pair *pair, const int64_t *grid, guint count, double *lo, double *hi)
+{
+	if (dtc_pair_get_wander(pair) >= pair->outer_wander)
+		return;
+	for (guint k = 0; k < count; k++) {
+		double outside = (double)MAX(MAX(pair->begin - grid[k], grid[k] - pair->end), 0);
+		lo[k] -= 2 * pair->outer_wander * outside;
+		hi[k] += 2 * pair->outer_wander * outside;
+	}
+}
+
 void dtc_pair_get_bounds(const struct dtc_pair *pair, int64_t reach, const int64_t *grid, guint count,
 			 double *ret_lo, double *ret_hi)
 {
 	if (pair->segment_count == 1) {
 		get_segment_bounds(&pair->segments[0], grid, count, ret_lo, ret_hi);
+		widen_outside(pair, grid, count, ret_lo, ret_hi);
 		return;
 	}
 	g_autofree double *lo = g_new(double, count + 1), *hi = g_new(double, count + 1);
@@ -270,6 +287,7 @@ void dtc_pair_get_bounds(const struct dtc_pair *pair, int64_t reach, const int64
 			ret_hi[k] = MAX(ret_hi[k], hi[k - first]);
 		}
 	}
+	widen_outside(pair, grid, count, ret_lo, ret_hi);
 }
 
 int64_t dtc_pair_get_step(const struct dtc_pair *pair, guint index)

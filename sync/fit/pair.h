@@ -41,6 +41,7 @@ struct dtc_pair {
 	guint segment_count;
 	int64_t begin; /* span of all messages, coordinate of a */
 	int64_t end;
+	double outer_wander; /* beyond that span: what is assumed, whatever the messages show */
 };
 
 struct dtc_pair_limits {

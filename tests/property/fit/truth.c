@@ -7,6 +7,7 @@
 #include "sync/fit/fit.h"
 #include "tests/support/cluster.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define SEEDS 6
@@ -266,6 +267,68 @@ static void test_pause(void)
 	}
 }
 
+static int compare_doubles(const void *left, const void *right)
+{
+	double p = *(const double *)left, q = *(const double *)right;
+	return (p > q) - (p < q);
+}
+
+/*
+ * A few bursts of messages that are slow or fast together: the line with the largest room rests on three of them and
+ * was off by 51 us in the median.
+ */
+static void test_bursts(void)
+{
+	double errors[60];
+	for (guint seed = 0; seed < G_N_ELEMENTS(errors); seed++) {
+		struct cluster cluster;
+		cluster_init(&cluster, seed, 2);
+		cluster.duration_s = 7;
+		cluster.min_ns = 100000;
+		g_autoptr(DtcMatches) matches = cluster_new_matches(&cluster);
+		for (guint burst = 0; burst < 16; burst++) {
+			double at = cluster_random(&cluster) * cluster.duration_s * 1e9;
+			double load[2] = { -600000 * log(cluster_random(&cluster)),
+					   -600000 * log(cluster_random(&cluster)) };
+			for (guint i = 0; i < 10; i++, at += 200000) {
+				double delay = cluster.min_ns + load[i % 2] - 20000 * log(cluster_random(&cluster));
+				dtc_matches_add(matches, i % 2, 1 - i % 2, cluster_read(&cluster, i % 2, at),
+						cluster_read(&cluster, 1 - i % 2, at + delay));
+			}
+		}
+		g_autoptr(DtcFindings) findings = dtc_findings_new();
+		g_autoptr(DtcSync) sync = fit(matches, findings);
+		errors[seed] = check_truth(&cluster, sync);
+	}
+	qsort(errors, G_N_ELEMENTS(errors), sizeof(double), compare_doubles);
+	g_test_message("median of the largest error: %.0f ns", errors[G_N_ELEMENTS(errors) / 2]);
+	g_assert_cmpfloat(errors[G_N_ELEMENTS(errors) / 2], <, 47000);
+}
+
+/* What a pair's messages show holds while there are any: afterwards a clock may go as fast as is assumed. */
+static void test_afterwards(void)
+{
+	for (guint seed = 0; seed < SEEDS; seed++) {
+		struct cluster cluster;
+		cluster_init(&cluster, seed, 3);
+		cluster.duration_s = 200;
+		cluster.min_ns = 1000;
+		cluster.jitter_ns = 1000;
+		cluster.clocks[1].knot_s = 200;
+		cluster.clocks[1].knot_count = 3;
+		cluster.clocks[1].knot_rate[1] = cluster.clocks[1].knot_rate[2] = seed % 2 ? 1.9e-6 : -1.9e-6;
+		cluster.clocks[1].knot_gained[2] = cluster.clocks[1].knot_rate[1] * 200e9;
+		g_autoptr(DtcMatches) matches = cluster_new_matches(&cluster);
+		cluster_talk(&cluster, matches, 0, 1, 5000);
+		cluster.duration_s = 600;
+		cluster_talk(&cluster, matches, 0, 2, 5000);
+		g_autoptr(DtcFindings) findings = dtc_findings_new();
+		g_autoptr(DtcSync) sync = fit(matches, findings);
+		g_assert_cmpfloat(dtc_sync_get_pair(sync, 0)->wander_ppm, <, 0.5);
+		check_truth(&cluster, sync);
+	}
+}
+
 static void test_wrong_stamps(void)
 {
 	for (guint seed = 0; seed < SEEDS; seed++) {
@@ -402,6 +465,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/fit/truth/hidden", test_hidden);
 	g_test_add_func("/fit/truth/width", test_width);
 	g_test_add_func("/fit/truth/pause", test_pause);
+	g_test_add_func("/fit/truth/bursts", test_bursts);
+	g_test_add_func("/fit/truth/afterwards", test_afterwards);
 	g_test_add_func("/fit/truth/wrong-stamps", test_wrong_stamps);
 	g_test_add_func("/fit/truth/steps", test_steps);
 	g_test_add_func("/fit/truth/steps-among-many", test_steps_among_many);
