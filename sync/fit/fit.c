@@ -291,6 +291,37 @@ static guint64 count_turned(const DtcSync *sync, const struct dtc_sync_pair *pai
 	return turned;
 }
 
+/* So many messages left out before the first or after the last that is kept are no chance: a clock has stepped. */
+#define LEFT_OUT_AT_END 4
+
+/*
+ * Too near an end a step cannot be told from wrong stamps: all messages of one direction beyond it are left out, and
+ * the bounds do not hold there.
+ */
+static void report_ends(const DtcSync *sync, const struct dtc_sync_pair *pair, const struct dtc_message *messages,
+			guint count, guint from, guint to, DtcFindings *findings)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+	for (guint i = 0; i < count; i++) {
+		struct dtc_sync_trimmed key = { from, messages[i].sent_ns, messages[i].received_ns, 0 };
+		if (bsearch(&key, pair->trimmed, pair->trimmed_count, sizeof(key), compare_trimmed))
+			continue;
+		first = MIN(first, messages[i].sent_ns);
+		last = MAX(last, messages[i].sent_ns);
+	}
+	guint before = 0, after = 0;
+	for (guint i = 0; i < pair->trimmed_count; i++) {
+		before += pair->trimmed[i].from == from && pair->trimmed[i].sent_ns < first;
+		after += pair->trimmed[i].from == from && pair->trimmed[i].sent_ns > last;
+	}
+	if (before >= LEFT_OUT_AT_END || after >= LEFT_OUT_AT_END)
+		dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, sync->names[from],
+				 "the %s %u messages from '%s' to '%s' contradict all others: a clock may have stepped "
+				 "there, where the bounds do not hold",
+				 before >= LEFT_OUT_AT_END ? "first" : "last",
+				 before >= LEFT_OUT_AT_END ? before : after, sync->names[from], sync->names[to]);
+}
+
 /* What solvers and averages say is verified with every message, in integers. */
 static void verify_pair(const DtcSync *sync, const struct dtc_match_pair *match, const struct dtc_sync_pair *pair,
 			DtcFindings *findings)
@@ -324,6 +355,10 @@ static void publish_pairs(DtcSync *sync, const DtcMatches *matches, const guint 
 		const struct dtc_sync_pair *published = &g_array_index(sync->pairs, struct dtc_sync_pair, i);
 		add_finding_for_pair(sync, published, findings);
 		verify_pair(sync, &match, published, findings);
+		if (published->status == DTC_PAIR_ALIGNED && published->trimmed_count) {
+			report_ends(sync, published, match.ab, match.ab_count, match.a, match.b, findings);
+			report_ends(sync, published, match.ba, match.ba_count, match.b, match.a, findings);
+		}
 	}
 }
 

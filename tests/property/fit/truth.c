@@ -407,6 +407,26 @@ static void test_neighbours(void)
 	}
 }
 
+/* A step too near an end to be found is not passed over: its messages are named as what they may be. */
+static void test_step_at_end(void)
+{
+	for (guint seed = 0; seed < SEEDS; seed++) {
+		struct cluster cluster;
+		cluster_init(&cluster, seed, 2);
+		cluster.duration_s = 600;
+		cluster.clocks[1].step_at_s = seed % 2 ? 5 : 595;
+		cluster.clocks[1].step_ns = seed % 3 ? 1000000 : -1000000;
+		g_autoptr(DtcMatches) matches = cluster_new_matches(&cluster);
+		talk(&cluster, matches, PAIR, 3000);
+		g_autoptr(DtcFindings) findings = dtc_findings_new();
+		g_autoptr(DtcSync) sync = fit(matches, findings);
+		if (dtc_sync_get_pair(sync, 0)->step_count)
+			check_truth(&cluster, sync);
+		else
+			g_assert_false(dtc_findings_get_complete(findings));
+	}
+}
+
 /* The same messages, nodes in the opposite order and one clock shifted by an hour: the same clocks. */
 static void test_order(void)
 {
@@ -471,6 +491,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/fit/truth/steps", test_steps);
 	g_test_add_func("/fit/truth/steps-among-many", test_steps_among_many);
 	g_test_add_func("/fit/truth/neighbours", test_neighbours);
+	g_test_add_func("/fit/truth/step-at-end", test_step_at_end);
 	g_test_add_func("/fit/truth/order", test_order);
 	return g_test_run();
 }
