@@ -264,17 +264,31 @@ static const struct dtc_report_step *get_step(const struct view *view, guint ind
 	return &g_array_index(view->report->steps, struct dtc_report_step, index);
 }
 
+/* How a step was reached, the least certain last. */
+enum arrival { ARRIVAL_NONE, ARRIVAL_MATCHED, ARRIVAL_INFERRED, ARRIVAL_UNKNOWN };
+
 /* Between nodes: an arrow if the message was matched byte by byte, else how sure the step is. */
-static const char *get_link_glyph(const struct dtc_report_step *step)
+static enum arrival get_arrival(const struct dtc_report_step *step)
 {
 	switch (step->link) {
 	case DTC_LINK_EXACT:
-		return step->is_hop ? "→" : " ";
+		return step->is_hop ? ARRIVAL_MATCHED : ARRIVAL_NONE;
 	case DTC_LINK_INFERRED:
-		return "≈";
+		return ARRIVAL_INFERRED;
 	default:
-		return step->is_hop || step->uncertainty_ns > 0 ? "?" : " ";
+		return step->is_hop || step->uncertainty_ns > 0 ? ARRIVAL_UNKNOWN : ARRIVAL_NONE;
 	}
+}
+
+/* A line is as sure as the least certain step that is folded into it. */
+static const char *get_link_glyph(const struct view *view, const struct dtc_fold *fold)
+{
+	static const char *const glyphs[] = { " ", "→", "≈", "?" };
+	enum arrival worst = ARRIVAL_NONE;
+
+	for (guint i = fold->first; i < fold->first + fold->count; i++)
+		worst = MAX(worst, get_arrival(get_step(view, i)));
+	return glyphs[worst];
 }
 
 /* Which nodes a folded run touches, in the order of its first visits: "client, web". */
@@ -350,13 +364,14 @@ static void add_fold(const struct view *view, const struct dtc_fold *fold, struc
 	dtc_layout_add_space(layout, 1);
 	if (is_short) {
 		g_autofree char *nodes = format_nodes(view, fold);
-		dtc_layout_add(layout, DTC_STYLE_DIM, "  … %u short segments (%s)", fold->count, nodes);
+		dtc_layout_add_left(layout, get_link_glyph(view, fold), 2, DTC_STYLE_BOLD);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "… %u short segments (%s)", fold->count, nodes);
 		dtc_layout_end_line(layout);
 		return;
 	}
 	g_autofree char *thread = fold->kind == DTC_FOLD_NODE ? g_strdup("…") : format_thread(&head->who);
 	g_autofree char *detail = format_step_detail(view, fold);
-	dtc_layout_add_left(layout, get_link_glyph(first), 2, DTC_STYLE_BOLD);
+	dtc_layout_add_left(layout, get_link_glyph(view, fold), 2, DTC_STYLE_BOLD);
 	dtc_layout_add_left(layout, head->who.node, columns.node + 1, DTC_STYLE_PLAIN);
 	dtc_layout_add_left(layout, thread, columns.thread, DTC_STYLE_PLAIN);
 	dtc_layout_add_space(layout, 1);

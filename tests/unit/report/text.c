@@ -87,6 +87,33 @@ static void test_fits_the_width(void)
 	}
 }
 
+/* How a message got to a node is seen although what happened there is too short to be shown. */
+static void test_folded_lines_tell_how_they_were_reached(void)
+{
+	static const struct made_segment segments[] = {
+		{ 10 * MS, 0, 11, "shop", DTC_CAUSE_RUNNING_USER, NULL, 0 },
+		{ 30 * 1000, 1, -1, NULL, DTC_CAUSE_NETWORK_WIRE, NULL, 0 }, /* matched */
+		{ 20 * 1000, 1, 0, "swapper/0", DTC_CAUSE_SOFTIRQ, NULL, 0 },
+		{ 10 * MS, 1, 21, "db", DTC_CAUSE_RUNNING_USER, NULL, 0 },
+		{ 20 * 1000, 1, 0, "swapper/0", DTC_CAUSE_SOFTIRQ, NULL, 0 }, /* no message */
+		{ 20 * 1000, 1, 22, "log", DTC_CAUSE_RUNNING_USER, NULL, 0 },
+		{ 10 * MS, 1, 21, "db", DTC_CAUSE_DISK, NULL, 0 },
+		{ 20 * 1000, 1, 0, "swapper/0", DTC_CAUSE_SOFTIRQ, NULL, 0 },
+		{ 30 * 1000, 0, -1, NULL, DTC_CAUSE_NETWORK_WIRE, NULL, 2500 }, /* inferred */
+		{ 10 * MS, 0, 11, "shop", DTC_CAUSE_RUNNING_USER, NULL, 0 },
+	};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcPath) path = made_path_new(BEGIN_NS, segments, G_N_ELEMENTS(segments));
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(DtcReport) report = made_path_report(path, findings, "req", &error);
+	g_assert_no_error(error);
+	g_autofree char *text = dtc_report_to_text(report, &plain);
+
+	assert_line(text, " 10.000   0.050 → … 2 short segments (beta)", "");
+	assert_line(text, " 20.050   0.040   … 2 short segments (beta)", "");
+	assert_line(text, " 30.090   0.050 ≈ … 2 short segments (beta, alpha)", "");
+}
+
 static void test_verbose_folds_nothing(void)
 {
 	g_autoptr(DtcReport) report = make_report();
@@ -145,6 +172,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/report/text/at-a-glance", test_at_a_glance);
 	g_test_add_func("/report/text/fits-the-width", test_fits_the_width);
+	g_test_add_func("/report/text/folded-lines-tell-how-they-were-reached",
+			test_folded_lines_tell_how_they_were_reached);
 	g_test_add_func("/report/text/verbose-folds-nothing", test_verbose_folds_nothing);
 	g_test_add_func("/report/text/same-text-in-every-dress", test_same_text_in_every_dress);
 	g_test_add_func("/report/text/hostile-names", test_hostile_names);
