@@ -13,7 +13,9 @@ import sys
 import report_contract
 import truth
 
-NODES = "client,web,backend"
+# The lab's own threads: who holds the mutex that a request waits for, and who takes the CPU from a server.
+LOCK_HOLDERS = ("lab-holder", "compactor")
+HOG = "lab-hog"
 # Below this an injected time is of the size of one wakeup; it must then be found up to this much.
 TINY_MS = 1.0
 TINY_TOLERANCE_MS = 0.5
@@ -37,35 +39,40 @@ class Expectation:
 
 def names_the_hog(segments):
     preempted = [s for s in segments if s["cause"] == "preempted"]
-    named = [s for s in preempted if "lab-hog" in (s["detail"] or "")]
+    named = [s for s in preempted if HOG in (s["detail"] or "")]
     if preempted and segment_ms(named) < 0.5 * segment_ms(preempted):
-        return f"of {segment_ms(preempted):.1f} ms preempted only {segment_ms(named):.1f} ms name lab-hog"
+        return f"of {segment_ms(preempted):.1f} ms preempted only {segment_ms(named):.1f} ms name {HOG}"
     return None
 
 
 def expect(request):
-    """The table of traces/README.md; None for a request that was not made slow."""
-    kind = request["kind"].replace("web/", "web")
-    if kind in ("fast", "webfast"):
+    """The table of traces/README.md; None for a request that was not made slow. On which node, and by which thread it
+    was served, the ground truth tells."""
+    cause = request["kind"].removeprefix("web").removeprefix("/")
+    # a big answer is made slow by nothing but its size
+    if cause in ("fast", "big") or "server" not in request:
         return None
-    node = "web" if kind.startswith("web") else "backend"
     server = request["server"]
+    node = server["node"]
     running = ("running-user", "running-kernel")
 
     def by_server(*causes):
         return lambda s: s["node"] == node and s["tid"] == server["tid"] and s["cause"] in causes
 
-    cause = kind.removeprefix("web")
+    def by_helper(comm, *causes):
+        return lambda s: s["node"] == node and s["comm"] == comm and s["cause"] in causes
+
     if cause == "sleep":
         return Expectation("server's timer", 50, by_server("timer"))
     if cause == "cpu":
-        return Expectation("server running", 50, by_server(*running))
+        # the clock of the thread's CPU time, by which it worked, runs on while an interrupt is served on top of it
+        return Expectation("server running", 50, by_server("irq", "softirq", *running))
     if cause in ("disk", "db"):
         return Expectation("disk on " + node, request["disk_in_flight_while_blocked_ms"],
                            lambda s: s["node"] == node and s["cause"] == "disk")
     if cause == "lock":
-        return Expectation("lab-holder running and asleep", request["lab_holder_while_blocked_ms"],
-                           lambda s: s["node"] == node and s["comm"] == "lab-holder"
+        return Expectation("the holder running and asleep", request["lab_holder_while_blocked_ms"],
+                           lambda s: s["node"] == node and s["comm"] in LOCK_HOLDERS
                            and s["cause"] in running + ("timer",))
     if cause == "preempt":
         states = request["server_thread_ms"]
@@ -74,7 +81,16 @@ def expect(request):
     if cause == "dbslow":
         return Expectation("redis-server's timer", 60,
                            lambda s: s["node"] == node and s["process"] == "redis-server" and s["cause"] == "timer")
-    raise ValueError(f"unknown kind of request: {kind}")
+    # helpers of the server: behind a pipe and a local socket on its node, and a resolver on whichever node asks it
+    if cause == "pipe":
+        return Expectation("fmt-helper's timer", 40, by_helper("fmt-helper", "timer"))
+    if cause == "unix":
+        # what authd did while the server was ready to run, and had no CPU, did not delay it; the clock is of CPU time
+        return Expectation("authd running", min(30, request["server_thread_ms"]["blocked"]),
+                           by_helper("authd", "irq", "softirq", *running))
+    if cause == "udp":
+        return Expectation("resolver's timer", 45, lambda s: s["comm"] == "resolver" and s["cause"] == "timer")
+    raise ValueError(f"unknown kind of request: {request['kind']}")
 
 
 def all_blockings(blockings):
@@ -90,30 +106,31 @@ def check_lock(request, report):
     waits = [b for b in all_blockings(report["causality"])
              if b["tid"] == tid and b["cause"] == "lock" and "futex(" in (b["detail"] or "")]
     # ended by the holder, or by another worker that had waited for the holder before
-    beneath = [b for wait in waits for b in all_blockings(wait["children"]) if b["comm"] == "lab-holder"]
+    beneath = [b for wait in waits for b in all_blockings(wait["children"]) if b["comm"] in LOCK_HOLDERS]
     if not beneath:
-        yield f"no wait of the server (tid {tid}) on a futex with lab-holder beneath it"
+        yield f"no wait of the server (tid {tid}) on a futex with its holder beneath it"
         return
     slept = segment_ms(b for b in beneath if b["cause"] == "timer")
     worked = segment_ms(b for b in beneath if b["woken_by"] is None)
     # what it computed before the server came for the lock is not the server's
     computed = min(30.0, request["lab_holder_while_blocked_ms"] - 40.0)
     if slept < min(40.0, request["lab_holder_while_blocked_ms"]) - TINY_MS:
-        yield f"beneath the wait on the futex lab-holder sleeps for only {slept:.1f} ms"
+        yield f"beneath the wait on the futex the holder sleeps for only {slept:.1f} ms"
     if worked < computed - TINY_MS:
-        yield f"beneath the wait on the futex lab-holder works for only {worked:.1f} of {computed:.1f} ms"
+        yield f"beneath the wait on the futex the holder works for only {worked:.1f} of {computed:.1f} ms"
 
 
 def check_redis(request, report):
     """The path goes through redis-server, and between its segments to the disk (whose requests jbd2 and the kernel's
     workers may make); a sleep is its own."""
-    at = [i for i, s in enumerate(report["path"]) if s["process"] == "redis-server" and s["node"] == "backend"]
+    node = request["server"]["node"]
+    at = [i for i, s in enumerate(report["path"]) if s["process"] == "redis-server" and s["node"] == node]
     if not at:
         yield "the path does not go through redis-server"
         return
     between = report["path"][at[0]:at[-1] + 1]
     if request["kind"] == "db":
-        found = [s for s in between if s["cause"] == "disk" and s["node"] == "backend"]
+        found = [s for s in between if s["cause"] == "disk" and s["node"] == node]
         injected_ms = request["disk_in_flight_while_blocked_ms"]
     else:
         found = [s for s in between if s["cause"] == "timer" and s["process"] == "redis-server"]
@@ -130,19 +147,19 @@ def check_chain(request, report):
         yield from check_redis(request, report)
 
 
-# Above this a request of A-loss has lost a SYN, or had data wait for the retransmission timer.
+# Above this a request of a recording with losses has lost a SYN, or had data wait for the retransmission timer.
 LOSS_MS = 500.0
 LOST_MS = 900.0
 
 
-def check_loss(report):
+def check_loss(report, web):
     """Nothing was injected that takes half a second, so a packet was lost; only web's egress loses packets."""
     if report["duration_ns"] < LOSS_MS * 1e6:
         return
-    again = [s for s in report["path"] if s["cause"] == "retransmission" and s["node"] == "web"
-             and "from web" in s["detail"]]
+    again = [s for s in report["path"] if s["cause"] == "retransmission" and s["node"] == web
+             and f"from {web}" in s["detail"]]
     if segment_ms(again) < LOST_MS:
-        yield f"took {report['duration_ns'] / 1e6:.1f} ms, with {segment_ms(again):.1f} ms of retransmission by web"
+        yield f"took {report['duration_ns'] / 1e6:.1f} ms, with {segment_ms(again):.1f} ms of retransmission by {web}"
 
 
 def check_names_of_losses(report):
@@ -204,10 +221,10 @@ def check_duration(request, report, end_marks, facts):
             yield f"takes {duration / 1e6:.3f} ms, the server alone took {own / 1e6:.3f} ms"
 
 
-def check_target(request, report):
+def check_target(request, report, client):
     target = report["target"]
-    if target["node"] != "client":
-        yield f"the target is on {target['node']}, not on client"
+    if target["node"] != client:
+        yield f"the target is on {target['node']}, not on {client}"
     tid = request["client"].get("tid")
     if tid is not None and target["tid"] != tid:
         yield f"the target is thread {target['tid']}, not {tid}"
@@ -217,8 +234,8 @@ def check_target(request, report):
 
 def examine(options, facts, end_marks, request):
     """(problems, verdict or None) of one request."""
-    answer = truth.ask(options.program, "--bundle", options.bundle, "--nodes", NODES, "--request-id", request["id"],
-                       "--format", "json")
+    answer = truth.ask(options.program, "--bundle", options.bundle, "--nodes", ",".join(facts.tiers),
+                       "--request-id", request["id"], "--format", "json")
     if answer.json is None:
         return [f"exit {answer.code}, no JSON: {answer.err.strip()[:300]}"], None
     problems = report_contract.check(answer.json)
@@ -227,10 +244,10 @@ def examine(options, facts, end_marks, request):
     if answer.code != (0 if answer.json["complete"] else 3):
         problems.append(f"exit {answer.code} with complete {answer.json['complete']}")
     problems += check_duration(request, answer.json, end_marks, facts)
-    problems += check_target(request, answer.json)
+    problems += check_target(request, answer.json, facts.tiers[0])
     problems += check_chain(request, answer.json)
     if facts.loses_packets:
-        problems += check_loss(answer.json)
+        problems += check_loss(answer.json, facts.tiers[1])
     problems += check_names_of_losses(answer.json)
     return problems, (Verdict(request, answer.json) if expect(request) else None)
 
@@ -266,7 +283,7 @@ def main():
     if not requests:
         print("no such request in the ground truth")
         return 2
-    end_marks = {node: facts.read_marks(node, "end") for node in ("web", "backend")}
+    end_marks = {node: facts.read_marks(node, "end") for node in facts.tiers[1:]}
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda r: examine(options, facts, end_marks, r), requests))

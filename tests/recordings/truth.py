@@ -48,6 +48,8 @@ class Truth:
         self.bundle = bundle
         with open(os.path.join(bundle, "ground-truth.json"), encoding="utf-8") as file:
             self.data = json.load(file)
+        # as the lab started them: who asks, the proxy, the server behind it
+        self.tiers = list(self.data["nodes"])
         self.nodes = sorted(self.data["nodes"])
         self.requests = self.data.get("requests", [])
         self.loses_packets = any("lab.loss=" in text for text in self.data.get("params", []))

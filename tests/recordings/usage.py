@@ -10,7 +10,8 @@ import sys
 
 import truth
 
-# The truth counts a server's thread from a mark after the read to one before the last write, interrupts included.
+# The truth counts a server's thread from a mark after the read to one before the last write. It includes interrupts,
+# which nobody is charged: they fall on a thread as often as on all that runs on its node, give or take the rest.
 CPU_AT_LEAST, CPU_AT_MOST = 0.9, 1.25
 SERIES = ("cpu", "disk", "network")
 
@@ -72,6 +73,7 @@ def check_usage(usage):
 def check_truth(bundle, usage):
     if not os.path.exists(os.path.join(bundle, "ground-truth.json")):
         return
+    lost = any("events were lost" in finding["text"] for finding in usage["findings"])
     messages, running_ms = {}, {}
     for request in truth.Truth(bundle).requests:
         server = request.get("server")
@@ -82,10 +84,14 @@ def check_truth(bundle, usage):
     for key, count in sorted(messages.items()):
         tiers = [p["tier"] for p in usage["processes"] if (p["node"], p["pid"]) == key]
         edges = [e for e in usage["edges"] if e["to"] in tiers and e["from"] is not None]
-        if sum(e["messages"] for e in edges) != count or sum(e["exact"] for e in edges) != count:
-            yield f"{key}: {sum(e['messages'] for e in edges)} messages, {count} requests"
+        # where events were lost, reads and sends were
+        messages, exact = (sum(e[what] for e in edges) for what in ("messages", "exact"))
+        if not exact <= messages <= count or (exact < count and not lost):
+            yield f"{key}: {messages} messages, {exact} of them exact, {count} requests"
         ms = sum(e["cpu_ns"] for e in edges) / 1e6
-        if not CPU_AT_LEAST * running_ms[key] <= ms <= CPU_AT_MOST * running_ms[key]:
+        node = next(n for n in usage["nodes"] if n["node"] == key[0])
+        own = node["process_ns"] / (node["process_ns"] + node["interrupt_ns"])
+        if not CPU_AT_LEAST * own * running_ms[key] <= ms <= CPU_AT_MOST * running_ms[key] and not lost:
             yield f"{key}: {ms:.1f} ms charged, threads ran {running_ms[key]:.1f} ms for the requests"
 
 
