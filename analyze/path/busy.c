@@ -40,13 +40,16 @@ static guint find_first(const struct dtc_served *spans, guint count, int64_t nod
 
 struct pass {
 	GArray *to; /* struct dtc_segment */
+	const DtcPath *path;
 	const DtcRequests *requests;
+	const DtcServing *serving;
+	const DtcClocks *clocks;
 };
 
 /* Appends [begin, end) of a segment. Its latest part bears the link of the step that led to it. */
-static void add_part(struct pass *pass, const struct dtc_segment *from, int64_t begin_ns, int64_t end_ns,
-		     const char *busy_with)
+static void add_part(struct pass *pass, const struct dtc_segment *from, int64_t begin_ns, int64_t end_ns, guint other)
 {
+	const char *busy_with = other == G_MAXUINT ? NULL : dtc_requests_get(pass->requests, other)->id;
 	struct dtc_segment part = *from;
 
 	if (end_ns <= begin_ns)
@@ -69,40 +72,98 @@ static void add_part(struct pass *pass, const struct dtc_segment *from, int64_t 
 	g_array_append_val(pass->to, part);
 }
 
-static void split(struct pass *pass, const struct dtc_segment *from, guint request, const DtcServing *serving,
-		  const DtcClocks *clocks)
+/* A thread that worked, or waited for the one above it, in a part of a segment. */
+struct level {
+	guint node;
+	uint32_t thread;
+	guint outer;
+	bool waits;
+};
+
+/*
+ * The earliest span of a level that tells for whom [at, end) was, as [*ret_begin, *ret_end) within it. A waiter's spans
+ * that lead up to a call do not count: it may have waited for reasons of its own. NULL if there is none.
+ */
+static const struct dtc_served *find_span(const struct pass *pass, const struct level *level, enum dtc_cause cause,
+					  int64_t at_ns, int64_t segment_end_ns, int64_t *ret_begin_ns,
+					  int64_t *ret_end_ns)
 {
 	guint count = 0;
-	const struct dtc_served *spans = NULL;
-	int64_t at_ns = from->begin.ns;
-
-	if (from->thread != DTC_NONE && is_work(from->cause))
-		spans = dtc_serving_get(serving, from->node, from->thread, &count);
+	const struct dtc_served *spans =
+		level->thread == DTC_NONE ? NULL : dtc_serving_get(pass->serving, level->node, level->thread, &count);
+	DtcClusterTime at = { at_ns };
 	/* the map may round: one span before may still reach into the segment */
-	guint i = count ? find_first(spans, count, dtc_clocks_to_node(clocks, from->node, from->begin).ns) : 0;
-	for (i = i ? i - 1 : 0; i < count && at_ns < from->end.ns; i++) {
-		int64_t begin_ns = dtc_clocks_to_cluster(clocks, from->node, (DtcNodeTime){ spans[i].begin_ns }).ns;
-		int64_t end_ns = dtc_clocks_to_cluster(clocks, from->node, (DtcNodeTime){ spans[i].end_ns }).ns;
-		if (begin_ns >= from->end.ns)
+	guint i = count ? find_first(spans, count, dtc_clocks_to_node(pass->clocks, level->node, at).ns) : 0;
+
+	for (i = i ? i - 1 : 0; i < count; i++) {
+		DtcNodeTime begin = { spans[i].begin_ns }, end = { spans[i].end_ns };
+		*ret_begin_ns = MAX(dtc_clocks_to_cluster(pass->clocks, level->node, begin).ns, at_ns);
+		*ret_end_ns = MIN(dtc_clocks_to_cluster(pass->clocks, level->node, end).ns, segment_end_ns);
+		if (*ret_begin_ns >= segment_end_ns)
 			break;
-		if (spans[i].request == request || end_ns <= at_ns || !counts(&spans[i], from->cause))
-			continue;
-		begin_ns = MAX(begin_ns, at_ns);
-		end_ns = MIN(end_ns, from->end.ns);
-		add_part(pass, from, at_ns, begin_ns, NULL);
-		add_part(pass, from, begin_ns, end_ns, dtc_requests_get(pass->requests, spans[i].request)->id);
-		at_ns = end_ns;
+		if (*ret_end_ns > *ret_begin_ns && (level->waits ? !spans[i].leads : counts(&spans[i], cause)))
+			return &spans[i];
 	}
-	add_part(pass, from, at_ns, from->end.ns, NULL);
+	return NULL;
+}
+
+/*
+ * Until when from at on the time of a segment is for one and the same request, and for which: that of its own thread,
+ * or if that works for nobody known, of the nearest of those who wait for it. G_MAXUINT: of nobody known. A thread that
+ * never serves may hold up several at once (the holder of a lock, a journal): its time is not one waiter's.
+ */
+static guint find_request(const struct pass *pass, const struct dtc_segment *from, int64_t at_ns, int64_t *ret_until_ns)
+{
+	struct level level = { from->node, from->thread, from->waiter, false };
+
+	*ret_until_ns = from->end.ns;
+	guint served;
+	dtc_serving_get(pass->serving, from->node, from->thread, &served);
+	while (served) {
+		int64_t begin_ns, end_ns;
+		const struct dtc_served *span =
+			find_span(pass, &level, from->cause, at_ns, *ret_until_ns, &begin_ns, &end_ns);
+		if (span && begin_ns == at_ns) {
+			*ret_until_ns = end_ns;
+			return span->request;
+		}
+		if (span)
+			*ret_until_ns = begin_ns;
+		const struct dtc_waiter *waiter = dtc_path_get_waiter(pass->path, level.outer);
+		if (!waiter)
+			break;
+		level = (struct level){ waiter->node, waiter->thread, waiter->outer, true };
+	}
+	return G_MAXUINT;
+}
+
+static void split(struct pass *pass, const struct dtc_segment *from, guint request)
+{
+	bool is_asked = from->thread != DTC_NONE && is_work(from->cause);
+	int64_t begin_ns = from->begin.ns, until_ns;
+	guint before = G_MAXUINT;
+
+	for (int64_t at_ns = begin_ns; is_asked && at_ns < from->end.ns; at_ns = until_ns) {
+		guint other = find_request(pass, from, at_ns, &until_ns);
+		if (other == request)
+			other = G_MAXUINT;
+		if (other != before || other != G_MAXUINT) {
+			add_part(pass, from, begin_ns, at_ns, before);
+			begin_ns = at_ns;
+			before = other;
+		}
+	}
+	add_part(pass, from, begin_ns, from->end.ns, before);
 }
 
 void dtc_path_name_busy(DtcPath *path, guint request, const DtcRequests *requests, const DtcServing *serving,
 			const DtcClocks *clocks)
 {
 	guint count = dtc_path_get_segment_count(path);
-	struct pass pass = { g_array_sized_new(FALSE, FALSE, sizeof(struct dtc_segment), count), requests };
+	struct pass pass = { g_array_sized_new(FALSE, FALSE, sizeof(struct dtc_segment), count), path, requests,
+			     serving, clocks };
 
 	for (guint i = 0; i < count; i++)
-		split(&pass, dtc_path_get_segment(path, i), request, serving, clocks);
+		split(&pass, dtc_path_get_segment(path, i), request);
 	dtc_path_set_segments(path, pass.to);
 }

@@ -7,6 +7,7 @@
 struct DtcPath {
 	DtcClusterTime begin, end;
 	GArray *segments;  /* struct dtc_segment */
+	GArray *waiters;   /* struct dtc_waiter; number 1 is the first */
 	GArray *blockings; /* struct dtc_blocking */
 	GArray *reversals; /* struct dtc_reversal */
 };
@@ -70,6 +71,7 @@ DtcPath *dtc_path_new(DtcClusterTime begin, DtcClusterTime end)
 	path->end = end;
 	path->segments = g_array_new(FALSE, FALSE, sizeof(struct dtc_segment));
 	g_array_set_clear_func(path->segments, segment_clear);
+	path->waiters = g_array_new(FALSE, FALSE, sizeof(struct dtc_waiter));
 	path->blockings = g_array_new(FALSE, FALSE, sizeof(struct dtc_blocking));
 	g_array_set_clear_func(path->blockings, blocking_clear);
 	path->reversals = g_array_new(FALSE, FALSE, sizeof(struct dtc_reversal));
@@ -81,6 +83,7 @@ void dtc_path_free(DtcPath *path)
 	if (!path)
 		return;
 	g_array_unref(path->segments);
+	g_array_unref(path->waiters);
 	g_array_unref(path->blockings);
 	g_array_unref(path->reversals);
 	g_free(path);
@@ -96,6 +99,19 @@ void dtc_path_set_segments(DtcPath *path, GArray *segments)
 	g_array_unref(path->segments);
 	path->segments = segments;
 	g_array_set_clear_func(path->segments, segment_clear);
+}
+
+guint dtc_path_add_waiter(DtcPath *path, const struct dtc_waiter *waiter)
+{
+	g_assert(waiter->outer <= path->waiters->len);
+	g_array_append_vals(path->waiters, waiter, 1);
+	return path->waiters->len;
+}
+
+const struct dtc_waiter *dtc_path_get_waiter(const DtcPath *path, guint waiter)
+{
+	g_assert(waiter <= path->waiters->len);
+	return waiter ? &g_array_index(path->waiters, struct dtc_waiter, waiter - 1) : NULL;
 }
 
 guint dtc_path_add_blocking(DtcPath *path, const struct dtc_blocking *blocking)

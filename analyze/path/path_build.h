@@ -8,6 +8,8 @@
 DtcPath *dtc_path_new(DtcClusterTime begin, DtcClusterTime end);
 /* Appends a segment; the walk adds them from the latest to the earliest. The strings change owner. */
 void dtc_path_add_segment(DtcPath *path, const struct dtc_segment *segment);
+/* Numbers a thread that waits, for the segments that explain its wait. */
+guint dtc_path_add_waiter(DtcPath *path, const struct dtc_waiter *waiter);
 /* Appends a blocking and gives its index, which children name as their parent. The strings change owner. */
 guint dtc_path_add_blocking(DtcPath *path, const struct dtc_blocking *blocking);
 void dtc_path_add_reversal(DtcPath *path, const struct dtc_reversal *reversal);

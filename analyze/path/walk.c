@@ -28,6 +28,7 @@ struct frame {
 	/* a guest's request to its device, followed in the host: the walk also returns when it comes to this vCPU */
 	guint vcpu_node;
 	uint32_t vcpu_thread; /* DTC_NONE: none */
+	guint waiter;	      /* this thread's number in the path */
 };
 
 /*
@@ -81,6 +82,12 @@ static int64_t lower_bound(const struct walk *w)
 	return bound;
 }
 
+/* Whose wait the walk explains; 0: nobody's. */
+static guint get_waiter(const struct walk *w)
+{
+	return w->frames->len ? g_array_index(w->frames, struct frame, w->frames->len - 1).waiter : 0;
+}
+
 /* Explains the time from cluster time begin up to tc. Names are those that (node, thread) had at name_ns. */
 static void emit(struct walk *w, guint node, uint32_t thread, int64_t name_ns, int64_t begin_cluster_ns,
 		 enum dtc_cause cause, char *detail)
@@ -100,7 +107,8 @@ static void emit(struct walk *w, guint node, uint32_t thread, int64_t name_ns, i
 				       .uncertainty_ns = w->uncertainty_ns,
 				       .tid = -1,
 				       .pid = -1,
-				       .detail = detail };
+				       .detail = detail,
+				       .waiter = get_waiter(w) };
 	if (thread != DTC_NONE) {
 		const struct dtc_thread *t = dtc_history_get_thread(h, thread);
 		segment.tid = t->tid;
@@ -156,6 +164,8 @@ static bool push_frame(struct walk *w, int64_t bound_ns)
 		frame.bound_cluster_ns = floor.ns;
 		frame.bound_ns = MAX(bound_ns, dtc_clocks_to_node(clocks, w->node, floor).ns);
 	}
+	struct dtc_waiter waiter = { w->node, w->thread, get_waiter(w) };
+	frame.waiter = dtc_path_add_waiter(w->path, &waiter);
 	g_array_append_val(w->frames, frame);
 	w->has_arrival = false;
 	w->giver = DTC_NONE;

@@ -60,6 +60,15 @@ struct dtc_segment {
 	char *process; /* owned: its group leader's */
 	char *detail;  /* owned, or NULL: syscall, file, lock, peer, preemptor, device, irq, packet */
 	char *busy_with; /* owned, or NULL: id of the other request for which the thread worked */
+	/* for whom this time is explained: who waited for this segment's thread; 0: nobody, it is on the path itself */
+	guint waiter;
+};
+
+/* A thread whose wait is explained by what others did, and who, in turn, waited for it. */
+struct dtc_waiter {
+	guint node;
+	uint32_t thread;
+	guint outer; /* as a segment's waiter: always smaller than this one's own number */
 };
 
 /*
@@ -101,6 +110,8 @@ DtcClusterTime dtc_path_get_end(const DtcPath *path);
 /* Segments from the earliest to the latest; contiguous from begin to end. Borrowed. */
 guint dtc_path_get_segment_count(const DtcPath *path);
 const struct dtc_segment *dtc_path_get_segment(const DtcPath *path, guint index);
+/* Of a segment, or of another waiter; NULL for 0. Borrowed. */
+const struct dtc_waiter *dtc_path_get_waiter(const DtcPath *path, guint waiter);
 /* Blockings in depth-first order (a parent before its children). Borrowed. */
 guint dtc_path_get_blocking_count(const DtcPath *path);
 const struct dtc_blocking *dtc_path_get_blocking(const DtcPath *path, guint index);

@@ -27,8 +27,13 @@ static void world_begin(struct world *w)
 	for (guint i = 0; i < 2; i++) {
 		const char *id = i == X ? "req-x" : "req-y";
 		struct dtc_identity identity = { "x-request-id", id, id };
-		struct dtc_exchange e = { .request_ns = i, .request_seq = i, .has_request = true, .method = "GET",
-					  .target = "/", .identities = &identity, .identity_count = 1 };
+		struct dtc_exchange e = { .request_ns = i,
+					  .request_seq = i,
+					  .has_request = true,
+					  .method = "GET",
+					  .target = "/",
+					  .identities = &identity,
+					  .identity_count = 1 };
 		g_assert_true(dtc_exchanges_add(w->exchanges, &e));
 		struct dtc_place *place = event_loop_place(&w->loop, i);
 		dtc_serving_add(w->serving, i, place);
@@ -109,10 +114,58 @@ static void test_waiting(void)
 	world_clear(&w);
 }
 
+/* One segment from 25 us on, for 60 us, of a thread for which another waits, and for that the loop. */
+static void check_waited(const struct world *w, uint32_t thread, uint32_t between, const struct wanted *wanted,
+			 guint count)
+{
+	const struct made_segment segment = { 60 * US, 0, (int32_t)thread, "n", DTC_CAUSE_RUNNING_USER, NULL, 0 };
+	const struct dtc_waiter waiters[] = { { 0, w->loop.loop, 0 }, { 0, between, 1 } };
+	g_autoptr(DtcPath) made = made_path_new(25 * US, &segment, 1);
+	g_autoptr(DtcPath) path = dtc_path_new((DtcClusterTime){ 25 * US }, (DtcClusterTime){ 85 * US });
+	g_autoptr(GError) error = NULL;
+	struct dtc_segment waited = *dtc_path_get_segment(made, 0);
+	waited.comm = g_strdup(waited.comm);
+	waited.process = g_strdup(waited.process);
+	for (guint i = 0; i < G_N_ELEMENTS(waiters); i++)
+		waited.waiter = dtc_path_add_waiter(path, &waiters[i]);
+	dtc_path_add_segment(path, &waited);
+	dtc_path_finish(path);
+	dtc_path_name_busy(path, X, w->requests, w->serving, w->loop.clocks);
+	g_assert_true(dtc_path_check(path, &error));
+	g_assert_cmpuint(dtc_path_get_segment_count(path), ==, count);
+	for (guint i = 0; i < count; i++) {
+		g_assert_cmpint(dtc_path_get_segment(path, i)->end.ns, ==, wanted[i].end_ns);
+		g_assert_cmpstr(dtc_path_get_segment(path, i)->busy_with, ==, wanted[i].busy_with);
+	}
+}
+
+/*
+ * A thread that serves, but works for nobody at that time, works for those who wait for it: while the loop works for Y
+ * and waits, X is held up by Y. What the database does for X is X's, whoever waits. A thread that never serves holds up
+ * whoever waits, and is nobody's.
+ */
+static void test_waiter(void)
+{
+	struct world w;
+	static const struct wanted of_x[] = { { 51 * US, NULL, NULL },
+					      { 61 * US, "req-y", NULL },
+					      { 85 * US, NULL, NULL } };
+	static const struct wanted whole[] = { { 85 * US, NULL, NULL } };
+	world_begin(&w);
+	uint32_t nobody = 0;
+	while (nobody == w.loop.loop || nobody == w.loop.db)
+		nobody++;
+	g_assert_cmpuint(nobody, <, dtc_history_get_thread_count(w.loop.histories[0]));
+	check_waited(&w, w.loop.db, nobody, of_x, G_N_ELEMENTS(of_x));
+	check_waited(&w, nobody, w.loop.db, whole, G_N_ELEMENTS(whole));
+	world_clear(&w);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/busy/running", test_running);
 	g_test_add_func("/busy/waiting", test_waiting);
+	g_test_add_func("/busy/waiter", test_waiter);
 	return g_test_run();
 }

@@ -91,6 +91,13 @@ static void test_lock(void)
 	assert_segment(path, 125, 0, 11, DTC_CAUSE_RUNNING_KERNEL);
 	assert_segment(path, 130, 0, 10, DTC_CAUSE_RUNQUEUE);
 	assert_segment(path, 150, 0, 10, DTC_CAUSE_RUNNING_USER);
+	/* what the holder did is told for the one who waited */
+	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
+		const struct dtc_segment *segment = dtc_path_get_segment(path, i);
+		const struct dtc_waiter *waiter = dtc_path_get_waiter(path, segment->waiter);
+		g_assert_cmpint(waiter != NULL, ==, segment->tid == 11);
+		g_assert_cmpint(waiter ? dtc_history_get_thread(history, waiter->thread)->tid : 10, ==, 10);
+	}
 	/* beneath the waiter's blocking on the lock: the holder's sleep */
 	g_assert_cmpuint(dtc_path_get_blocking_count(path), ==, 4);
 	g_assert_cmpint(dtc_path_get_blocking(path, 0)->cause, ==, DTC_CAUSE_LOCK);
