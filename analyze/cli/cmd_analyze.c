@@ -30,8 +30,7 @@ struct analyze_options {
 	gboolean is_exact;
 	/* derived */
 	struct dtc_connection_spec connection_spec;
-	char *thread_node;
-	int32_t tid;
+	struct dtc_thread_spec thread_spec;
 	int64_t min_ns; /* -1: a share of the duration */
 	bool is_json;
 };
@@ -50,7 +49,7 @@ static void options_clear(struct analyze_options *options)
 	g_free(options->reference);
 	g_free(options->min_duration);
 	g_strfreev(options->id_headers);
-	g_free(options->thread_node);
+	dtc_thread_spec_clear(&options->thread_spec);
 }
 
 static bool parse_options(struct analyze_options *options, int *argc, char ***argv, GError **error)
@@ -65,7 +64,8 @@ static bool parse_options(struct analyze_options *options, int *argc, char ***ar
 		{ "connection", 0, 0, G_OPTION_ARG_STRING, &options->connection,
 		  "Explain the exchange on this connection at this time, e.g. 10.0.0.1:51700-10.0.0.2:80@+1.5s",
 		  "SRC:PORT-DST:PORT@TIME" },
-		{ "thread", 't', 0, G_OPTION_ARG_STRING, &options->thread, "Explain this thread", "NODE:TID" },
+		{ "thread", 't', 0, G_OPTION_ARG_STRING, &options->thread, "Explain this thread",
+		  "NODE:TID|NODE:NAME" },
 		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
 		  "Begin of the span: +1.5s, +200ms (since the trace's begin) or the trace's clock", "TIME" },
 		{ "to", 0, 0, G_OPTION_ARG_STRING, &options->to, "End of the span", "TIME" },
@@ -114,9 +114,6 @@ static bool check_options(struct analyze_options *options, GError **error)
 		return set_usage(error, "--from and --to go with --thread", "a request has its own begin and end");
 	if (options->max_depth < 0)
 		return set_usage(error, "--max-depth is negative", "0 is no limit");
-	if (options->thread &&
-	    !dtc_thread_spec_parse(options->thread, &options->thread_node, &options->tid, error))
-		return false;
 	if (options->connection &&
 	    !dtc_connection_spec_parse(options->connection, &options->connection_spec, error))
 		return false;
@@ -133,18 +130,17 @@ static bool find_thread(const DtcLoad *load, const struct analyze_options *optio
 	struct dtc_thread_span span;
 	guint node;
 
-	if (!dtc_load_find_node(load, options->thread_node, &node, error))
+	if (!dtc_load_find_node(load, options->thread_spec.node, &node, error))
 		return false;
 	const DtcHistory *history = dtc_load_get_history(load, node);
 	if (!history) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
 			    "node '%s' has no kernel trace, so nothing is known about its threads: %s\n"
 			    "`dtrace-chain stats` tells what each node has",
-			    options->thread_node, dtc_load_get_kernel_problem(load, node));
+			    options->thread_spec.node, dtc_load_get_kernel_problem(load, node));
 		return false;
 	}
-	if (!dtc_thread_spec_find(history, options->thread_node, options->tid, options->from, options->to, findings,
-				  &span, error))
+	if (!dtc_thread_spec_find(history, &options->thread_spec, options->from, options->to, findings, &span, error))
 		return false;
 	question->target.node = node;
 	question->target.thread = span.thread;
@@ -233,23 +229,24 @@ static bool explain(const DtcLoad *load, const struct dtc_question *question, co
 }
 
 /* The whole job; ret_complete tells whether the answer rests on all of the selected data. */
-static bool answer(const struct analyze_options *options, int argc, char **argv, bool *ret_complete, GError **error)
+static bool answer(struct analyze_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
-	const struct dtc_load_options load_options = {
-		.sync_file = options->common.sync_file,
-		/* times of a thread's report are best on the clock that --from and --to are on */
-		.reference = options->reference ? options->reference : options->thread_node,
-		.needs_exchanges = options->request_id != NULL,
-		.id_headers = (const char *const *)options->id_headers,
-	};
 	struct dtc_question question = { 0 };
 	g_autoptr(DtcRequests) requests = NULL;
 	g_autoptr(DtcServing) serving = NULL;
 	g_autoptr(DtcIdSpans) spans = NULL;
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
-	if (!bundle || !dtc_export_options_check(&options->files, bundle, error))
+	if (!bundle || !dtc_export_options_check(&options->files, bundle, error) ||
+	    (options->thread && !dtc_thread_spec_parse(options->thread, bundle, &options->thread_spec, error)))
 		return false;
+	const struct dtc_load_options load_options = {
+		.sync_file = options->common.sync_file,
+		/* times of a thread's report are best on the clock that --from and --to are on */
+		.reference = options->reference ? options->reference : options->thread_spec.node,
+		.needs_exchanges = options->request_id != NULL,
+		.id_headers = (const char *const *)options->id_headers,
+	};
 	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
 	g_autoptr(DtcLoad) load = dtc_load_bundle(bundle, &load_options, progress, findings, error);
 	if (!load)

@@ -33,8 +33,7 @@ struct events_options {
 	int limit; /* 0: all */
 	gboolean is_absolute;
 	/* derived */
-	char *thread_node;
-	int32_t tid;
+	struct dtc_thread_spec thread_spec; /* its tid is set for a name, too */
 	char **patterns; /* owned */
 	struct dtc_moment from_moment, to_moment;
 	bool is_json;
@@ -48,7 +47,7 @@ static void options_clear(struct events_options *options)
 	g_free(options->from);
 	g_free(options->to);
 	g_free(options->reference);
-	g_free(options->thread_node);
+	dtc_thread_spec_clear(&options->thread_spec);
 	g_strfreev(options->patterns);
 }
 
@@ -56,7 +55,7 @@ static bool parse_options(struct events_options *options, int *argc, char ***arg
 {
 	const GOptionEntry entries[] = {
 		{ "thread", 't', 0, G_OPTION_ARG_STRING, &options->thread,
-		  "Only events that this thread was running at, or that name it", "NODE:TID" },
+		  "Only events that this thread was running at, or that name it", "NODE:TID|NODE:NAME" },
 		{ "kind", 'k', 0, G_OPTION_ARG_STRING, &options->kinds,
 		  "Only events of these names; * and ? stand for any characters", "NAME[,NAME...]" },
 		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
@@ -88,8 +87,6 @@ static bool check_options(struct events_options *options, GError **error)
 			    "the events of one thread are all of one node");
 		return false;
 	}
-	if (options->thread && !dtc_thread_spec_parse(options->thread, &options->thread_node, &options->tid, error))
-		return false;
 	if ((options->from && !dtc_moment_parse("--from", options->from, &options->from_moment, error)) ||
 	    (options->to && !dtc_moment_parse("--to", options->to, &options->to_moment, error)))
 		return false;
@@ -280,8 +277,8 @@ static bool is_wanted(struct listing *listing, struct source *source, const stru
 
 	if (!fits_kind(listing, source) || source->time.ns < source->from_ns || source->time.ns > source->to_ns)
 		return false;
-	return !options->thread || occupant->tid == options->tid ||
-		dtc_event_names_thread(source->event, options->tid);
+	return !options->thread || occupant->tid == options->thread_spec.tid ||
+		dtc_event_names_thread(source->event, options->thread_spec.tid);
 }
 
 static bool flush(struct listing *listing, gsize from_bytes, GError **error)
@@ -444,22 +441,57 @@ static bool list_events(const struct events_options *options, const DtcBundle *b
 	return done;
 }
 
-static bool run(const struct events_options *options, int argc, char **argv, bool *ret_complete, GError **error)
+/* Whose the name of --thread is takes a history, which is built for that alone. */
+static bool find_name(struct events_options *options, const DtcBundle *bundle, DtcProgress *progress, GError **error)
+{
+	const struct dtc_load_options load_options = { .sync_file = options->common.sync_file };
+	struct dtc_thread_span span;
+	g_autoptr(DtcFindings) findings = dtc_findings_new(); /* the listing finds them again */
+	g_autoptr(DtcLoad) load = dtc_load_bundle(bundle, &load_options, progress, findings, error);
+
+	if (!load)
+		return false;
+	dtc_progress_clear(progress);
+	const DtcHistory *history = dtc_load_get_history(load, 0);
+	if (!history) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
+			    "node '%s' has no kernel trace that can be read, so nothing is known about its threads\n"
+			    "`dtrace-chain stats` tells what each node has",
+			    options->thread_spec.node);
+		return false;
+	}
+	if (!dtc_thread_spec_find(history, &options->thread_spec, options->from, options->to, findings, &span, error))
+		return false;
+	options->thread_spec.tid = dtc_history_get_thread(history, span.thread)->tid;
+	return true;
+}
+
+static bool select_thread(struct events_options *options, DtcBundle *bundle, DtcProgress *progress, GError **error)
+{
+	if (!dtc_thread_spec_parse(options->thread, bundle, &options->thread_spec, error))
+		return false;
+	const char *const only[] = { options->thread_spec.node, NULL };
+	return dtc_bundle_select(bundle, only, error) &&
+	       (!options->thread_spec.name || find_name(options, bundle, progress, error));
+}
+
+static bool run(struct events_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
 	const struct dtc_load_options load_options = {
 		.reference = options->reference,
 		.sync_file = options->common.sync_file,
 		.clocks_only = true,
 	};
-	const char *const only[] = { options->thread_node, NULL };
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
-	if (!bundle || (options->thread && !dtc_bundle_select(bundle, only, error)))
+	if (!bundle)
+		return false;
+	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
+	if (options->thread && !select_thread(options, bundle, progress, error))
 		return false;
 	g_autoptr(DtcLoad) load = NULL;
 	g_autoptr(DtcClocks) identity = NULL;
 	if (dtc_bundle_get_count(bundle) > 1) {
-		g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
 		load = dtc_load_bundle(bundle, &load_options, progress, findings, error);
 		if (!load)
 			return false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dtrace-chain top: what every process or thread did with its time, per node. */
-#include "analyze/cli/cluster_span.h"
 #include "analyze/cli/command.h"
 #include "analyze/cli/load.h"
 #include "analyze/cli/options.h"
+#include "analyze/cli/subject.h"
 #include "analyze/cli/terminal.h"
 #include "analyze/report/profile_view.h"
 #include "dtrace-chain/error.h"
@@ -12,9 +12,8 @@
 
 struct top_options {
 	struct dtc_common_options common;
-	char *from; /* all strings owned */
-	char *to;
-	char *sort;
+	struct dtc_subject subject;
+	char *sort; /* all strings owned */
 	char *reference;
 	int limit; /* -1: not given */
 	gboolean has_threads;
@@ -27,8 +26,7 @@ struct top_options {
 static void options_clear(struct top_options *options)
 {
 	dtc_common_options_clear(&options->common);
-	g_free(options->from);
-	g_free(options->to);
+	dtc_subject_clear(&options->subject);
 	g_free(options->sort);
 	g_free(options->reference);
 }
@@ -43,11 +41,8 @@ static bool parse_options(struct top_options *options, int *argc, char ***argv, 
 		  "COLUMN" },
 		{ "limit", 'n', 0, G_OPTION_ARG_INT, &options->limit,
 		  "Rows per node; 0: all (default: 20 in text, all in JSON)", "N" },
-		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
-		  "Begin of the span: +1.5s, +200ms (since the traces' begin) or the reference's clock", "TIME" },
-		{ "to", 0, 0, G_OPTION_ARG_STRING, &options->to, "End of the span", "TIME" },
 		{ "reference", 0, 0, G_OPTION_ARG_STRING, &options->reference,
-		  "Node whose clock times are on (default: the best known)", "NODE" },
+		  "Node whose clock times are on (default: the thread's, or the best known)", "NODE" },
 		{ "exact", 0, 0, G_OPTION_ARG_NONE, &options->is_exact, "Show all times in nanoseconds", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -55,6 +50,8 @@ static bool parse_options(struct top_options *options, int *argc, char ***argv, 
 
 	options->limit = -1;
 	dtc_common_options_add(&options->common, line);
+	dtc_subject_add_options(&options->subject, line);
+	dtc_subject_add_span_options(&options->subject, line);
 	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
 	return dtc_command_line_parse(line, argc, argv, error);
 }
@@ -91,9 +88,10 @@ static bool check_options(struct top_options *options, GError **error)
 }
 
 /* Rows and CPUs of one node; both belong to the caller. */
-static void profile_node(struct dtc_top_node *node, guint index, const struct dtc_cluster_span *span,
+static void profile_node(struct dtc_top_node *node, guint index, const struct dtc_selection *selection,
 			 const struct top_options *options)
 {
+	const struct dtc_cluster_span *span = &selection->spans[index];
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row));
 	guint cpu_count = node->history ? dtc_history_get_cpu_count(node->history) : 0;
 	struct dtc_profile_cpu *cpus = g_new0(struct dtc_profile_cpu, cpu_count + 1);
@@ -105,12 +103,14 @@ static void profile_node(struct dtc_top_node *node, guint index, const struct dt
 		dtc_profile_add_threads(rows, index, node->history, span->begin, span->end);
 	for (guint cpu = 0; cpu < cpu_count; cpu++)
 		cpus[cpu] = dtc_profile_get_cpu(node->history, cpu, span->begin, span->end);
-	if (options->has_threads) { /* idle threads are the CPUs' lines */
-		for (guint i = rows->len; i-- > 0;) {
-			uint32_t thread = g_array_index(rows, struct dtc_profile_row, i).thread;
-			if (dtc_history_get_thread(node->history, thread)->idle_cpu >= 0)
-				g_array_remove_index(rows, i);
-		}
+	node->total = dtc_profile_sum_cpus(cpus, cpu_count);
+	for (guint i = rows->len; i-- > 0;) { /* idle threads are the CPUs' lines */
+		uint32_t thread = g_array_index(rows, struct dtc_profile_row, i).thread;
+		if (dtc_history_get_thread(node->history, thread)->idle_cpu >= 0 ||
+		    !dtc_selection_has_thread(selection, index, thread))
+			g_array_remove_index(rows, i);
+	}
+	if (options->has_threads || options->subject.thread) {
 		node->rows = g_steal_pointer(&rows);
 	} else {
 		node->rows = dtc_profile_group_processes(rows, node->history);
@@ -128,53 +128,53 @@ static bool print(const struct dtc_top_input *input, const struct top_options *o
 	return dtc_terminal_write(text, error);
 }
 
-static bool show(const DtcLoad *load, const struct top_options *options, const DtcFindings *findings, GError **error)
+static bool show(const DtcLoad *load, const struct top_options *options, DtcFindings *findings, GError **error)
 {
-	const DtcClocks *clocks = dtc_load_get_clocks(load);
-	guint count = dtc_load_get_node_count(load);
-	g_autofree const DtcHistory **histories = g_new0(const DtcHistory *, count + 1);
+	const char *const *names = dtc_load_get_node_names(load);
+	guint count = dtc_load_get_node_count(load), shown = 0;
+	bool has_subject = options->subject.thread || options->subject.process;
+	struct dtc_selection selection;
 
-	for (guint i = 0; i < count; i++)
-		histories[i] = dtc_load_get_history(load, i);
-	g_autofree struct dtc_cluster_span *spans =
-		dtc_cluster_span_find(clocks, histories, options->from, options->to, error);
-	if (!spans)
+	if (!dtc_subject_select(&options->subject, load, findings, &selection, error))
 		return false;
 	g_autofree struct dtc_top_node *nodes = g_new0(struct dtc_top_node, count + 1);
 	for (guint i = 0; i < count; i++) {
-		nodes[i].name = dtc_load_get_node_names(load)[i];
-		nodes[i].history = histories[i];
-		nodes[i].origin = spans[i].origin;
-		profile_node(&nodes[i], i, &spans[i], options);
+		if (has_subject && !dtc_selection_has_node(&selection, i))
+			continue;
+		nodes[shown].name = names[i];
+		nodes[shown].history = dtc_load_get_history(load, i);
+		nodes[shown].origin = selection.spans[i].origin;
+		profile_node(&nodes[shown++], i, &selection, options);
 	}
-	guint reference = dtc_clocks_get_reference(clocks);
 	const struct dtc_top_input input = {
 		.nodes = nodes,
-		.node_count = count,
-		.reference = reference,
+		.node_count = shown,
+		.reference = names[dtc_clocks_get_reference(dtc_load_get_clocks(load))],
 		.sort = options->column,
-		.has_threads = options->has_threads,
+		.has_threads = options->has_threads || options->subject.thread,
 		.limit = (guint)options->limit,
 		.findings = findings,
 	};
 	bool printed = print(&input, options, error);
-	for (guint i = 0; i < count; i++) {
+	for (guint i = 0; i < shown; i++) {
 		g_array_unref(nodes[i].rows);
 		g_free((void *)nodes[i].cpus);
 	}
+	dtc_selection_clear(&selection);
 	return printed;
 }
 
-static bool answer(const struct top_options *options, int argc, char **argv, bool *ret_complete, GError **error)
+static bool answer(struct top_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
-	const struct dtc_load_options load_options = {
-		.reference = options->reference,
-		.sync_file = options->common.sync_file,
-	};
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
-	if (!bundle)
+	if (!bundle || !dtc_subject_locate(&options->subject, bundle, error))
 		return false;
+	const struct dtc_load_options load_options = {
+		/* --from and --to of a thread are on its node's clock */
+		.reference = options->reference ? options->reference : options->subject.spec.node,
+		.sync_file = options->common.sync_file,
+	};
 	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
 	g_autoptr(DtcLoad) load = dtc_load_bundle(bundle, &load_options, progress, findings, error);
 	if (!load)

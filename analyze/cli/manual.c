@@ -5,7 +5,7 @@
 
 static const struct dtc_manual manuals[] = {
 	{ "analyze",
-	  "[BUNDLE] --request-id ID | --thread NODE:TID",
+	  "[BUNDLE] --request-id ID | --thread NODE:TID|NODE:NAME",
 	  "where the time of one request or thread went (the default)",
 	  "Explains the time of one request, from its first byte to the last byte of its answer, or of one thread "
 	  "over a span: by tier and by cause, as the critical path through threads and machines, and as what was "
@@ -47,7 +47,7 @@ static const struct dtc_manual manuals[] = {
 	    { "dtrace-chain sync clusters/demo --min-delay 20us",
 	      "no packet was faster than that: tighter bounds" } } },
 	{ "blockings",
-	  "[BUNDLE] [--thread NODE:TID | --process NODE:PID]",
+	  "[BUNDLE] [--thread NODE:TID | --process NODE:NAME]",
 	  "what threads were blocked on, and what their wakers were blocked on",
 	  "A table of what all threads, or those of a process, were blocked on; or every blocking of one thread, "
 	  "nested: beneath it what the one who ended it was blocked on meanwhile.",

@@ -9,21 +9,50 @@
 #include <string.h>
 
 #define NEAREST_COUNT 5
+#define NAMED_COUNT 10 /* tids of one name */
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
 
-bool dtc_thread_spec_parse(const char *text, char **ret_node, int32_t *ret_tid, GError **error)
+/* Where the node's name ends: at a colon, or NULL. */
+static const char *find_node_end(const char *text, const DtcBundle *bundle)
 {
-	const char *colon = strrchr(text, ':');
+	const char *end = NULL, *last = strrchr(text, ':');
 	guint64 tid;
 
-	if (!colon || colon == text || !g_ascii_string_to_unsigned(colon + 1, 10, 0, INT32_MAX, &tid, NULL)) {
+	for (guint i = 0; bundle && i < dtc_bundle_get_count(bundle); i++) {
+		const char *name = dtc_bundle_get_node(bundle, i)->name;
+		gsize length = strlen(name);
+		if (strncmp(text, name, length) == 0 && text[length] == ':' && text + length > end)
+			end = text + length;
+	}
+	if (end || !last)
+		return end;
+	return g_ascii_string_to_unsigned(last + 1, 10, 0, INT32_MAX, &tid, NULL) ? last : strchr(text, ':');
+}
+
+bool dtc_thread_spec_parse(const char *text, const DtcBundle *bundle, struct dtc_thread_spec *ret_spec, GError **error)
+{
+	const char *end = find_node_end(text, bundle);
+	guint64 tid;
+
+	if (!end || end == text || !end[1]) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-			    "--thread '%s' is not of the form NODE:TID\nfor example --thread web:1234", text);
+			    "--thread '%s' is not of the form NODE:TID or NODE:NAME\n"
+			    "for example --thread web:1234", text);
 		return false;
 	}
-	*ret_node = g_strndup(text, (gsize)(colon - text));
-	*ret_tid = (int32_t)tid;
+	bool is_tid = g_ascii_string_to_unsigned(end + 1, 10, 0, INT32_MAX, &tid, NULL);
+	*ret_spec = (struct dtc_thread_spec){
+		.node = g_strndup(text, (gsize)(end - text)),
+		.name = is_tid ? NULL : g_strdup(end + 1),
+		.tid = is_tid ? (int32_t)tid : -1,
+	};
 	return true;
+}
+
+void dtc_thread_spec_clear(struct dtc_thread_spec *spec)
+{
+	g_free(spec->node);
+	g_free(spec->name);
 }
 
 struct candidate {
@@ -129,10 +158,41 @@ static void set_not_alive(GError **error, const DtcHistory *history, const char 
 		    origin_ns / NS_PER_S, ABS(origin_ns % NS_PER_S));
 }
 
-bool dtc_thread_spec_find(const DtcHistory *history, const char *node, int32_t tid, const char *from, const char *to,
-			  DtcFindings *findings, struct dtc_thread_span *ret_span, GError **error)
+/* The tid of the one thread of that name in the span. */
+static bool find_name(const DtcHistory *history, const struct dtc_thread_spec *spec, int64_t from_ns, int64_t to_ns,
+		      int32_t *ret_tid, GError **error)
+{
+	g_autoptr(GString) tids = g_string_new(NULL);
+	guint count = 0;
+
+	for (uint32_t i = 0; i < dtc_history_get_thread_count(history); i++) {
+		const struct dtc_thread *thread = dtc_history_get_thread(history, i);
+		if (MAX(thread->begin_ns, from_ns) >= MIN(thread->end_ns, to_ns) ||
+		    strcmp(dtc_history_get_comm(history, i, MIN(thread->end_ns, to_ns)), spec->name) != 0)
+			continue;
+		*ret_tid = thread->tid;
+		if (count++ < NAMED_COUNT)
+			g_string_append_printf(tids, "%s%d", count > 1 ? ", " : "", thread->tid);
+	}
+	if (count == 1)
+		return true;
+	if (count == 0)
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
+			    "node '%s' has no thread '%s' in that span\n"
+			    "`dtrace-chain top --threads --limit 0` lists all",
+			    spec->node, spec->name);
+	else
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+			    "node '%s' has %u threads '%s' in that span\ngive the tid of one: %s%s", spec->node, count,
+			    spec->name, tids->str, count > NAMED_COUNT ? ", ..." : "");
+	return false;
+}
+
+bool dtc_thread_spec_find(const DtcHistory *history, const struct dtc_thread_spec *spec, const char *from,
+			  const char *to, DtcFindings *findings, struct dtc_thread_span *ret_span, GError **error)
 {
 	int64_t from_ns, to_ns;
+	int32_t tid = spec->tid;
 
 	if (!resolve(history, "--from", from, INT64_MIN, &from_ns, error) ||
 	    !resolve(history, "--to", to, INT64_MAX, &to_ns, error))
@@ -144,14 +204,16 @@ bool dtc_thread_spec_find(const DtcHistory *history, const char *node, int32_t t
 			from ? from : "the begin", to ? to : "the end");
 		return false;
 	}
+	if (spec->name && !find_name(history, spec, from_ns, to_ns, &tid, error))
+		return false;
 	uint32_t owner = find_owner(history, tid, from_ns, to_ns);
 	if (owner == DTC_NONE) {
-		set_not_alive(error, history, node, tid);
+		set_not_alive(error, history, spec->node, tid);
 		return false;
 	}
 	guint owners = count_owners(history, tid);
 	if (owners > 1 && tid != 0)
-		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, spec->node,
 				 "tid %d was used by %u threads; this is the last one in the span", tid, owners);
 	const struct dtc_thread *thread = dtc_history_get_thread(history, owner);
 	ret_span->thread = owner;

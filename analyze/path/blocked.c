@@ -231,9 +231,9 @@ static void add_wait(struct pass *pass, const struct dtc_interval *wait)
 	const struct dtc_blocked_options *options = pass->options;
 	int64_t begin_ns = wait->begin_ns, end_ns = wait->end_ns;
 
-	if (options->node >= 0) {
-		begin_ns = MAX(begin_ns, options->begin.ns);
-		end_ns = MIN(end_ns, options->end.ns);
+	if (options->parts) {
+		begin_ns = MAX(begin_ns, options->parts[pass->node].begin.ns);
+		end_ns = MIN(end_ns, options->parts[pass->node].end.ns);
 	}
 	int64_t ns = end_ns - begin_ns;
 	if (ns <= 0 || ns < options->min_ns)
@@ -252,8 +252,9 @@ static void add_wait(struct pass *pass, const struct dtc_interval *wait)
 static void add_node(const DtcLinks *links, guint node, const struct dtc_blocked_options *options, GArray *all)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
+	const struct dtc_blocked_part *part = options->parts ? &options->parts[node] : NULL;
 
-	if (!h)
+	if (!h || (part && part->begin.ns >= part->end.ns))
 		return;
 	struct pass pass = {
 		.links = links,
@@ -268,9 +269,7 @@ static void add_node(const DtcLinks *links, guint node, const struct dtc_blocked
 	};
 	for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++) {
 		const struct dtc_thread *thread = dtc_history_get_thread(h, i);
-		uint32_t leader = thread->leader == DTC_NONE ? i : thread->leader;
-		if ((options->process != DTC_NONE && leader != options->process) ||
-		    (options->thread != DTC_NONE && i != options->thread))
+		if (part && part->threads && !part->threads[i])
 			continue;
 		for (uint32_t k = 0; k < thread->interval_count; k++) {
 			const struct dtc_interval *interval = dtc_history_get_interval(h, thread->interval_first + k);
@@ -314,8 +313,7 @@ DtcBlocked *dtc_blocked_new(const DtcLinks *links, const struct dtc_blocked_opti
 	blocked->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_blocked_row));
 	g_array_set_clear_func(blocked->rows, row_clear);
 	for (guint node = 0; node < dtc_links_get_node_count(links); node++)
-		if (options->node < 0 || (guint)options->node == node)
-			add_node(links, node, options, blocked->rows);
+		add_node(links, node, options, blocked->rows);
 	g_array_sort(blocked->rows, compare_rows);
 	return blocked;
 }

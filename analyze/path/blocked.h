@@ -8,14 +8,16 @@
 #include "analyze/link/links.h"
 #include "dtrace-chain/path.h"
 
-/* Which waits count. */
+/* Which waits of a node count: those that end after begin and begin before end, cut to the span. */
+struct dtc_blocked_part {
+	DtcNodeTime begin;
+	DtcNodeTime end;	/* not after begin: none */
+	const uint8_t *threads; /* by thread, whether it counts; NULL: all do */
+};
+
 struct dtc_blocked_options {
-	int node;	   /* only this node; -1: all */
-	uint32_t process;  /* only threads of this leader (of node); DTC_NONE: all */
-	uint32_t thread;   /* only this thread (of node); DTC_NONE: all */
-	DtcNodeTime begin; /* with a node: waits that end after begin and begin before end, cut to the span */
-	DtcNodeTime end;
-	int64_t min_ns; /* leave out waits that are shorter */
+	const struct dtc_blocked_part *parts; /* by node; NULL: all waits count */
+	int64_t min_ns;			      /* leave out waits that are shorter */
 };
 
 struct dtc_blocked_row {

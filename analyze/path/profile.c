@@ -249,6 +249,23 @@ static void add_run(struct dtc_profile_cpu *sums, const DtcHistory *history, gui
 	}
 }
 
+struct dtc_profile_cpu dtc_profile_sum_cpus(const struct dtc_profile_cpu *cpus, guint count)
+{
+	struct dtc_profile_cpu sum = { 0 };
+
+	for (guint i = 0; i < count; i++) {
+		sum.span_ns += cpus[i].span_ns;
+		sum.user_ns += cpus[i].user_ns;
+		sum.system_ns += cpus[i].system_ns;
+		sum.irq_ns += cpus[i].irq_ns;
+		sum.softirq_ns += cpus[i].softirq_ns;
+		sum.idle_ns += cpus[i].idle_ns;
+		sum.unknown_ns += cpus[i].unknown_ns;
+		sum.wrong_count += cpus[i].wrong_count;
+	}
+	return sum;
+}
+
 struct dtc_profile_cpu dtc_profile_get_cpu(const DtcHistory *history, guint cpu, DtcNodeTime begin, DtcNodeTime end)
 {
 	int64_t begin_ns = MAX(begin.ns, dtc_history_get_begin_ns(history));

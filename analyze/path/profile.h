@@ -87,6 +87,8 @@ struct dtc_profile_cpu {
 	uint32_t wrong_count; /* runs of a thread that was not running meanwhile: a defect */
 };
 struct dtc_profile_cpu dtc_profile_get_cpu(const DtcHistory *history, guint cpu, DtcNodeTime begin, DtcNodeTime end);
+/* What all CPUs of a node did together. */
+struct dtc_profile_cpu dtc_profile_sum_cpus(const struct dtc_profile_cpu *cpus, guint count);
 
 /* Sums the rows of threads of the same process (one node's rows, idle threads left out). Caller owns. */
 GArray *dtc_profile_group_processes(const GArray *rows, const DtcHistory *history);

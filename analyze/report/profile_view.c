@@ -36,6 +36,17 @@ static void add_column(GString *out, const struct dtc_profile_row *row, enum dtc
 	dtc_json_add_integer(out, g_strdelimit(key, "-", '_'), row->value[column]);
 }
 
+static void add_cpu_times(GString *out, const struct dtc_profile_cpu *cpu)
+{
+	dtc_json_add_integer(out, "user_ns", cpu->user_ns);
+	dtc_json_add_integer(out, "system_ns", cpu->system_ns);
+	dtc_json_add_integer(out, "irq_ns", cpu->irq_ns);
+	dtc_json_add_integer(out, "softirq_ns", cpu->softirq_ns);
+	dtc_json_add_integer(out, "idle_ns", cpu->idle_ns);
+	dtc_json_add_integer(out, "unknown_ns", cpu->unknown_ns);
+	dtc_json_add_integer(out, "span_ns", cpu->span_ns);
+}
+
 static void add_cpus(GString *out, const struct dtc_top_node *node)
 {
 	guint count = node->history ? dtc_history_get_cpu_count(node->history) : 0;
@@ -46,13 +57,7 @@ static void add_cpus(GString *out, const struct dtc_top_node *node)
 		const struct dtc_profile_cpu *cpu = &node->cpus[i];
 		g_string_append(out, i ? ",\n      {" : "\n      {");
 		dtc_json_add_integer(out, "cpu", i);
-		dtc_json_add_integer(out, "user_ns", cpu->user_ns);
-		dtc_json_add_integer(out, "system_ns", cpu->system_ns);
-		dtc_json_add_integer(out, "irq_ns", cpu->irq_ns);
-		dtc_json_add_integer(out, "softirq_ns", cpu->softirq_ns);
-		dtc_json_add_integer(out, "idle_ns", cpu->idle_ns);
-		dtc_json_add_integer(out, "unknown_ns", cpu->unknown_ns);
-		dtc_json_add_integer(out, "span_ns", cpu->span_ns);
+		add_cpu_times(out, cpu);
 		g_string_append_c(out, '}');
 	}
 	g_string_append_c(out, ']');
@@ -86,7 +91,7 @@ char *dtc_top_to_json(const struct dtc_top_input *input)
 	GString *out = g_string_new("{\n  ");
 
 	dtc_json_add_text(out, "schema", DTC_TOP_SCHEMA);
-	dtc_json_add_name(out, "reference", input->node_count ? input->nodes[input->reference].name : NULL);
+	dtc_json_add_name(out, "reference", input->reference);
 	dtc_json_add_text(out, "sort", dtc_profile_column_to_string(input->sort));
 	dtc_json_append_key(out, "nodes");
 	g_string_append_c(out, '[');
@@ -97,6 +102,10 @@ char *dtc_top_to_json(const struct dtc_top_input *input)
 		dtc_json_add_integer(out, "start_ns", node->cluster_begin.ns);
 		dtc_json_add_integer(out, "end_ns", node->cluster_end.ns);
 		dtc_json_add_integer(out, "row_count", node->rows->len);
+		dtc_json_append_key(out, "total");
+		g_string_append_c(out, '{');
+		add_cpu_times(out, &node->total);
+		g_string_append_c(out, '}');
 		add_cpus(out, node);
 		g_string_append_c(out, '}');
 	}
@@ -240,20 +249,26 @@ static void add_share(DtcLayout *layout, const char *name, int64_t part_ns, int6
 	dtc_layout_add(layout, part_ns ? DTC_STYLE_PLAIN : DTC_STYLE_DIM, "%s", text);
 }
 
+static void add_cpu_line(const struct view *view, const char *label, const struct dtc_profile_cpu *cpu)
+{
+	dtc_layout_add_left(view->layout, label, 6, DTC_STYLE_DIM);
+	add_share(view->layout, "user", cpu->user_ns, cpu->span_ns, view->is_exact);
+	add_share(view->layout, "system", cpu->system_ns, cpu->span_ns, view->is_exact);
+	add_share(view->layout, "irq", cpu->irq_ns, cpu->span_ns, view->is_exact);
+	add_share(view->layout, "softirq", cpu->softirq_ns, cpu->span_ns, view->is_exact);
+	add_share(view->layout, "idle", cpu->idle_ns, cpu->span_ns, view->is_exact);
+	add_share(view->layout, "unknown", cpu->unknown_ns, cpu->span_ns, view->is_exact);
+	dtc_layout_end_line(view->layout);
+}
+
+/* A line per CPU, and one of the node. */
 static void add_cpu_lines(const struct view *view, const struct dtc_top_node *node)
 {
 	for (guint i = 0; i < dtc_history_get_cpu_count(node->history); i++) {
-		const struct dtc_profile_cpu *cpu = &node->cpus[i];
 		g_autofree char *label = g_strdup_printf("cpu %u", i);
-		dtc_layout_add_left(view->layout, label, 6, DTC_STYLE_DIM);
-		add_share(view->layout, "user", cpu->user_ns, cpu->span_ns, view->is_exact);
-		add_share(view->layout, "system", cpu->system_ns, cpu->span_ns, view->is_exact);
-		add_share(view->layout, "irq", cpu->irq_ns, cpu->span_ns, view->is_exact);
-		add_share(view->layout, "softirq", cpu->softirq_ns, cpu->span_ns, view->is_exact);
-		add_share(view->layout, "idle", cpu->idle_ns, cpu->span_ns, view->is_exact);
-		add_share(view->layout, "unknown", cpu->unknown_ns, cpu->span_ns, view->is_exact);
-		dtc_layout_end_line(view->layout);
+		add_cpu_line(view, label, &node->cpus[i]);
 	}
+	add_cpu_line(view, "total", &node->total);
 }
 
 static void add_node(const struct view *view, const struct dtc_top_node *node)
@@ -271,8 +286,9 @@ static void add_node(const struct view *view, const struct dtc_top_node *node)
 		dtc_layout_end_line(layout);
 		return;
 	}
-	dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %u %s in %s from +%s", node->rows->len,
-		       input->has_threads ? "threads" : "processes", length, from);
+	dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %u %s%s in %s from +%s", node->rows->len,
+		       input->has_threads ? "thread" : "process",
+		       node->rows->len == 1 ? "" : input->has_threads ? "s" : "es", length, from);
 	dtc_layout_end_line(layout);
 	add_cpu_lines(view, node);
 	add_table(view, node, "Time", "irq: interrupts and softirqs on top of it; i/o: disk and page faults", times,

@@ -19,13 +19,14 @@ struct dtc_top_node {
 	DtcClusterTime cluster_end;
 	GArray *rows;			    /* struct dtc_profile_row, sorted */
 	const struct dtc_profile_cpu *cpus; /* one per CPU of the history */
+	struct dtc_profile_cpu total;	    /* their sum */
 };
 
 /* Everything is borrowed for the call. */
 struct dtc_top_input {
 	const struct dtc_top_node *nodes;
 	guint node_count;
-	guint reference;
+	const char *reference; /* the node whose clock is cluster time */
 	enum dtc_profile_column sort;
 	bool has_threads; /* rows are threads, else processes */
 	guint limit;	  /* rows per node; 0: all */

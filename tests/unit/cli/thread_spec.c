@@ -10,23 +10,35 @@
 #define SLEEP 1
 #define DEAD 0x10
 
+static void assert_parsed(const char *text, const char *node, const char *name, int32_t tid)
+{
+	struct dtc_thread_spec spec = { 0 };
+
+	g_assert_true(dtc_thread_spec_parse(text, NULL, &spec, NULL));
+	g_assert_cmpstr(spec.node, ==, node);
+	g_assert_cmpstr(spec.name, ==, name);
+	g_assert_cmpint(spec.tid, ==, tid);
+	dtc_thread_spec_clear(&spec);
+}
+
 static void test_parse(void)
 {
-	static const char *const wrong[] = { "", "web", "web:", ":12", "web:x", "web:-1", "web:12x", "web: 12",
-					     "web:99999999999", "web:12:" };
-	g_autofree char *node = NULL;
-	int32_t tid;
+	static const char *const wrong[] = { "", "web", "web:", ":12", ":", ":shop" };
 
-	g_assert_true(dtc_thread_spec_parse("a:b:12", &node, &tid, NULL));
-	g_assert_cmpstr(node, ==, "a:b");
-	g_assert_cmpint(tid, ==, 12);
+	assert_parsed("a:b:12", "a:b", NULL, 12);
+	assert_parsed("web:12", "web", NULL, 12);
+	assert_parsed("web:shop", "web", "shop", -1);
+	assert_parsed("web:kworker/0:1H", "web", "kworker/0:1H", -1);
+	assert_parsed("web:-1", "web", "-1", -1); /* no tid is negative: a name */
+	assert_parsed("web:12x", "web", "12x", -1);
+	assert_parsed("web:99999999999", "web", "99999999999", -1);
 	for (gsize i = 0; i < G_N_ELEMENTS(wrong); i++) {
 		g_autoptr(GError) error = NULL;
-		char *untouched = NULL;
-		if (dtc_thread_spec_parse(wrong[i], &untouched, &tid, &error))
+		struct dtc_thread_spec untouched = { 0 };
+		if (dtc_thread_spec_parse(wrong[i], NULL, &untouched, &error))
 			g_error("'%s' was taken for a thread", wrong[i]);
 		g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE);
-		g_assert_null(untouched);
+		g_assert_null(untouched.node);
 	}
 }
 
@@ -51,7 +63,47 @@ static void tell(struct story *s)
 static bool find(struct story *s, int32_t tid, const char *from, const char *to, struct dtc_thread_span *span,
 		 GError **error)
 {
-	return dtc_thread_spec_find(s->history, "n", tid, from, to, s->findings, span, error);
+	const struct dtc_thread_spec spec = { .node = (char *)"n", .tid = tid };
+
+	return dtc_thread_spec_find(s->history, &spec, from, to, s->findings, span, error);
+}
+
+static bool find_name(struct story *s, const char *name, const char *from, const char *to,
+		      struct dtc_thread_span *span, GError **error)
+{
+	const struct dtc_thread_spec spec = { .node = (char *)"n", .name = (char *)name, .tid = -1 };
+
+	return dtc_thread_spec_find(s->history, &spec, from, to, s->findings, span, error);
+}
+
+static void test_names(void)
+{
+	struct dtc_thread_span span;
+	struct story s;
+	GError *error = NULL;
+
+	story_begin(&s, "n");
+	story_switch(&s, BEGIN_NS, 0, 0, "swapper/0", 0, 10, "one");
+	story_switch(&s, BEGIN_NS + 100, 0, 10, "one", SLEEP, 20, "two");
+	story_switch(&s, BEGIN_NS + 200, 0, 20, "two", SLEEP, 21, "two");
+	story_switch(&s, BEGIN_NS + 300, 0, 21, "two", SLEEP, 0, "swapper/0");
+	story_end(&s);
+
+	g_assert_true(find_name(&s, "one", "+50ns", NULL, &span, &error));
+	g_assert_no_error(error);
+	g_assert_cmpint(dtc_history_get_thread(s.history, span.thread)->tid, ==, 10);
+	g_assert_cmpint(span.begin.ns, ==, BEGIN_NS + 50);
+
+	g_assert_false(find_name(&s, "two", NULL, NULL, &span, &error));
+	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE);
+	g_assert_nonnull(strstr(error->message, "has 2 threads 'two'"));
+	g_assert_nonnull(strstr(error->message, "\ngive the tid of one: 20, 21"));
+	g_clear_error(&error);
+
+	g_assert_false(find_name(&s, "three", NULL, NULL, &span, &error));
+	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND);
+	g_clear_error(&error);
+	story_clear(&s);
 }
 
 static void test_spans(void)
@@ -115,6 +167,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/cli/thread-spec/parse", test_parse);
 	g_test_add_func("/cli/thread-spec/spans", test_spans);
+	g_test_add_func("/cli/thread-spec/names", test_names);
 	g_test_add_func("/cli/thread-spec/errors", test_errors);
 	return g_test_run();
 }

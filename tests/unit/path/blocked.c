@@ -7,7 +7,7 @@
 #define RUN 0
 #define SLEEP 1
 
-static const struct dtc_blocked_options all = { .node = -1, .process = DTC_NONE, .thread = DTC_NONE };
+static const struct dtc_blocked_options all = { .parts = NULL };
 
 struct made {
 	struct story story;
@@ -91,24 +91,39 @@ static void test_rows(void)
 static void test_selection(void)
 {
 	struct made made = { 0 };
-	struct dtc_blocked_options options = { .node = 0, .process = DTC_NONE, .begin = { 20 }, .end = { 110 } };
 
 	make(&made);
-	options.thread = dtc_history_find_thread(made.history, 10, DTC_TIME_NONE);
+	g_autofree uint8_t *threads = g_new0(uint8_t, dtc_history_get_thread_count(made.history) + 1);
+	struct dtc_blocked_part part = { .begin = { 20 }, .end = { 110 }, .threads = threads };
+	struct dtc_blocked_options options = { .parts = &part };
+	uint32_t waiter = dtc_history_find_thread(made.history, 10, DTC_TIME_NONE);
+	threads[waiter] = true;
 	g_autoptr(DtcBlocked) cut = dtc_blocked_new(made.links, &options);
 	g_assert_cmpuint(dtc_blocked_get_count(cut), ==, 1);
 	assert_row(cut, 0, "read(fd 3)", "waker (tid 11)", 2, 10 + 10, 10, 20);
 
-	options.begin.ns = 0;
-	options.end.ns = 1000;
+	part.threads = NULL; /* all threads are cut, too */
+	g_autoptr(DtcBlocked) of_all = dtc_blocked_new(made.links, &options);
+	for (guint i = 0; i < dtc_blocked_get_count(of_all); i++)
+		g_assert_cmpint(dtc_blocked_get_row(of_all, i)->total_ns, <=, 90);
+	part.threads = threads;
+
+	part.begin.ns = 0;
+	part.end.ns = 1000;
 	options.min_ns = 30;
 	g_autoptr(DtcBlocked) longer = dtc_blocked_new(made.links, &options);
 	g_assert_cmpuint(dtc_blocked_get_count(longer), ==, 3);
 	assert_row(longer, 2, "read(fd 3)", "waker (tid 11)", 1, 30, 30, 100);
 
-	options.thread = dtc_history_find_thread(made.history, 11, DTC_TIME_NONE);
+	threads[waiter] = false;
+	threads[dtc_history_find_thread(made.history, 11, DTC_TIME_NONE)] = true;
 	g_autoptr(DtcBlocked) other = dtc_blocked_new(made.links, &options);
 	g_assert_cmpuint(dtc_blocked_get_count(other), ==, 0);
+
+	threads[waiter] = true;
+	part.end = part.begin; /* nothing of this node */
+	g_autoptr(DtcBlocked) none = dtc_blocked_new(made.links, &options);
+	g_assert_cmpuint(dtc_blocked_get_count(none), ==, 0);
 	made_clear(&made);
 }
 

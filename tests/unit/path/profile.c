@@ -196,9 +196,28 @@ static void test_names(void)
 	g_assert_cmpint(column, ==, DTC_PROFILE_LIFE);
 }
 
+static void test_sum_of_cpus(void)
+{
+	const struct dtc_profile_cpu cpus[] = {
+		{ 100, 10, 20, 5, 6, 50, 9, 1 },
+		{ 200, 1, 2, 3, 4, 90, 100, 0 },
+	};
+	struct dtc_profile_cpu sum = dtc_profile_sum_cpus(cpus, 2);
+
+	g_assert_cmpint(sum.span_ns, ==, 300);
+	g_assert_cmpint(sum.user_ns, ==, 11);
+	g_assert_cmpint(sum.system_ns, ==, 22);
+	g_assert_cmpint(sum.irq_ns, ==, 8);
+	g_assert_cmpint(sum.softirq_ns, ==, 10);
+	g_assert_cmpint(sum.idle_ns, ==, 140);
+	g_assert_cmpint(sum.unknown_ns, ==, 109);
+	g_assert_cmpuint(sum.wrong_count, ==, 1);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/profile/sum-of-cpus", test_sum_of_cpus);
 	g_test_add_func("/profile/columns", test_columns);
 	g_test_add_func("/profile/span", test_span);
 	g_test_add_func("/profile/cpu", test_cpu);

@@ -32,14 +32,15 @@ static void make(struct made *made, const char *comm)
 	made->cpu = dtc_profile_get_cpu(s->history, 0, begin, end);
 	made->node = (struct dtc_top_node){ .name = "n", .history = s->history, .end = end,
 					    .cluster_end = { end.ns }, .cpus = &made->cpu,
+					    .total = dtc_profile_sum_cpus(&made->cpu, 1),
 					    .rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row)) };
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row));
 	dtc_profile_add_threads(rows, 0, s->history, begin, end);
 	g_clear_pointer(&made->node.rows, g_array_unref);
 	made->node.rows = dtc_profile_group_processes(rows, s->history);
 	dtc_profile_sort(made->node.rows, DTC_PROFILE_CPU);
-	made->input = (struct dtc_top_input){ .nodes = &made->node, .node_count = 1, .sort = DTC_PROFILE_CPU,
-					      .findings = made->findings };
+	made->input = (struct dtc_top_input){ .nodes = &made->node, .node_count = 1, .reference = "n",
+					      .sort = DTC_PROFILE_CPU, .findings = made->findings };
 }
 
 static void made_clear(struct made *made)
@@ -62,6 +63,10 @@ static void test_json(void)
 	JsonObject *top = json_node_get_object(json_parser_get_root(parser));
 	g_assert_cmpstr(json_object_get_string_member(top, "schema"), ==, "dtrace-chain/top/1");
 	g_assert_false(json_object_get_boolean_member(top, "complete"));
+	JsonObject *node = json_array_get_object_element(json_object_get_array_member(top, "nodes"), 0);
+	JsonObject *total = json_object_get_object_member(node, "total");
+	g_assert_cmpint(json_object_get_int_member(total, "span_ns"), ==, 20000000000);
+	g_assert_cmpint(json_object_get_int_member(total, "idle_ns"), ==, 20000000000 - 12345678901);
 	JsonArray *rows = json_object_get_array_member(top, "rows");
 	g_assert_cmpuint(json_array_get_length(rows), ==, 2);
 	for (guint i = 0; i < 2; i++) {
@@ -100,6 +105,7 @@ static void test_text(void)
 	assert_width(text, 80);
 	/* a figure has three digits, its unit, and a blank before it, so that columns stay apart */
 	g_assert_nonnull(strstr(text, "      11  12.3s"));
+	g_assert_nonnull(strstr(text, "\ntotal   user "));
 	g_assert_nonnull(strstr(text, "warning  n: one \"finding\""));
 	g_autofree char *exact = dtc_top_to_text(&made.input, 80, false, true, true);
 	g_assert_nonnull(strstr(exact, " 12345676901 "));

@@ -167,7 +167,7 @@ static void shape(JsonArray *blockings, GString *out)
 static void test_blockings(void)
 {
 	struct made made = { 0 };
-	const struct dtc_blocked_options all = { .node = -1, .process = DTC_NONE, .thread = DTC_NONE };
+	const struct dtc_blocked_options all = { .parts = NULL };
 
 	make(&made);
 	g_autoptr(DtcBlocked) blocked = dtc_blocked_new(made.links, &all);
