@@ -5,6 +5,7 @@
 #include "analyze/cli/load.h"
 #include "analyze/cli/moment.h"
 #include "analyze/cli/options.h"
+#include "analyze/cli/subject.h"
 #include "analyze/cli/terminal.h"
 #include "analyze/path/usage.h"
 #include "analyze/report/usage_view.h"
@@ -17,6 +18,7 @@
 
 struct usage_options {
 	struct dtc_common_options common;
+	struct dtc_subject subject;
 	char *interval; /* all strings owned */
 	char *dot;
 	char *reference;
@@ -30,6 +32,7 @@ struct usage_options {
 static void options_clear(struct usage_options *options)
 {
 	dtc_common_options_clear(&options->common);
+	dtc_subject_clear(&options->subject);
 	g_free(options->interval);
 	g_free(options->dot);
 	g_free(options->reference);
@@ -53,6 +56,7 @@ static bool parse_options(struct usage_options *options, int *argc, char ***argv
 
 	options->limit = ROWS_SHOWN;
 	dtc_common_options_add(&options->common, line);
+	dtc_subject_add_options(&options->subject, line);
 	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
 	return dtc_command_line_parse(line, argc, argv, error);
 }
@@ -97,23 +101,32 @@ static bool print(const struct usage_options *options, const struct dtc_usage_in
 	return dtc_terminal_write(text, error);
 }
 
-static bool answer(const struct usage_options *options, int argc, char **argv, bool *ret_complete, GError **error)
+static bool answer(struct usage_options *options, int argc, char **argv, bool *ret_complete, GError **error)
 {
 	const struct dtc_load_options load_options = {
 		.reference = options->reference,
 		.sync_file = options->common.sync_file,
 	};
-	const struct dtc_usage_options usage_options = { .interval_ns = options->interval_ns };
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
-	if (!bundle || !dtc_export_check_file(options->dot, bundle, error))
+	if (!bundle || !dtc_export_check_file(options->dot, bundle, error) ||
+	    !dtc_subject_locate(&options->subject, bundle, error))
 		return false;
 	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
 	g_autoptr(DtcLoad) load = dtc_load_bundle(bundle, &load_options, progress, findings, error);
 	if (!load)
 		return false;
+	struct dtc_selection selection;
+	if (!dtc_subject_select(&options->subject, load, findings, &selection, error))
+		return false;
+	bool has_subject = options->subject.thread || options->subject.process;
+	const struct dtc_usage_options usage_options = {
+		.interval_ns = options->interval_ns,
+		.asked = has_subject ? (const uint8_t *const *)selection.wanted : NULL,
+	};
 	dtc_progress_show(progress, "adding up");
 	g_autoptr(DtcUsage) usage = dtc_usage_new(dtc_load_get_links(load), &usage_options, error);
+	dtc_selection_clear(&selection);
 	if (!usage || !dtc_usage_check(usage, error))
 		return false;
 

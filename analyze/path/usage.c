@@ -134,12 +134,15 @@ static uint32_t get_leader(const DtcHistory *h, uint32_t thread)
 }
 
 /* One row per name of a process; the name is the one it had last. */
-static void add_processes(struct dtc_usage_build *build, guint node)
+static void add_processes(struct dtc_usage_build *build, guint node, const struct dtc_usage_options *options)
 {
 	const DtcHistory *h = dtc_links_get_history(build->links, node);
 	guint interval_count = build->usage->nodes[node].interval_count;
 	uint32_t thread_count = dtc_history_get_thread_count(h);
-	g_autoptr(GHashTable) rows = g_hash_table_new(g_str_hash, g_str_equal); /* name -> row + 1 */
+	const uint8_t *asked = options->asked ? options->asked[node] : NULL;
+	/* name -> row + 1, of the rest and of what is asked for */
+	g_autoptr(GHashTable) rest = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GHashTable) wanted = g_hash_table_new(g_str_hash, g_str_equal);
 	guint *process_of = build->thread_process[node] = g_new0(guint, thread_count + 1);
 
 	for (uint32_t i = 0; i < thread_count; i++) {
@@ -150,6 +153,8 @@ static void add_processes(struct dtc_usage_build *build, guint node)
 		uint32_t leader = get_leader(h, i);
 		const struct dtc_thread *process = dtc_history_get_thread(h, leader);
 		const char *name = dtc_history_get_comm(h, leader, process->end_ns);
+		bool is_asked = !options->asked || (asked && asked[i]);
+		GHashTable *rows = is_asked ? wanted : rest;
 		guint row = GPOINTER_TO_UINT(g_hash_table_lookup(rows, name));
 		if (!row) {
 			struct dtc_usage_process fresh = {
@@ -157,6 +162,7 @@ static void add_processes(struct dtc_usage_build *build, guint node)
 				.name = g_strdup(name),
 				.pid = process->tid,
 				.is_kernel = thread->is_kernel,
+				.is_asked = is_asked,
 				.cpu = g_new0(int64_t, interval_count),
 				.disk = g_new0(uint64_t, interval_count),
 				.network = g_new0(uint64_t, interval_count),
@@ -286,7 +292,8 @@ static gint compare_processes(gconstpointer a, gconstpointer b)
 		return x->node < y->node ? -1 : 1;
 	if (x->cpu_ns != y->cpu_ns)
 		return x->cpu_ns > y->cpu_ns ? -1 : 1;
-	return strcmp(x->name, y->name);
+	int order = strcmp(x->name, y->name);
+	return order ? order : (int)y->is_asked - (int)x->is_asked;
 }
 
 static gint compare_edges(gconstpointer a, gconstpointer b)
@@ -350,6 +357,27 @@ static void sort_rows(DtcUsage *usage)
 	g_array_sort(usage->edges, compare_edges);
 }
 
+static void drop_unasked(struct dtc_usage_build *build)
+{
+	GArray *files = build->usage->files, *edges = build->usage->edges;
+
+	for (guint i = files->len; i-- > 0;) {
+		const struct dtc_usage_file *file = &g_array_index(files, struct dtc_usage_file, i);
+		if (dtc_usage_get_process(build, file->process)->is_asked)
+			continue;
+		g_free(file->name);
+		g_array_remove_index_fast(files, i); /* they are sorted later */
+	}
+	for (guint i = edges->len; i-- > 0;) {
+		const struct dtc_usage_edge *edge = &g_array_index(edges, struct dtc_usage_edge, i);
+		if (dtc_usage_get_process(build, edge->to)->is_asked ||
+		    (edge->from != G_MAXUINT && dtc_usage_get_process(build, edge->from)->is_asked))
+			continue;
+		g_free(edge->host);
+		g_array_remove_index_fast(edges, i);
+	}
+}
+
 DtcUsage *dtc_usage_new(const DtcLinks *links, const struct dtc_usage_options *options, GError **error)
 {
 	DtcUsage *usage = g_new0(DtcUsage, 1);
@@ -376,13 +404,15 @@ DtcUsage *dtc_usage_new(const DtcLinks *links, const struct dtc_usage_options *o
 		if (!usage->nodes[node].has_history)
 			continue;
 		place_node(&build, node);
-		add_processes(&build, node);
+		add_processes(&build, node, options);
 		add_cpu(&build, node);
 		add_disk(&build, node);
 	}
 	dtc_usage_add_files(&build);
 	dtc_usage_add_services(&build);
 	dtc_usage_add_pipes(&build);
+	if (options->asked)
+		drop_unasked(&build);
 	sort_rows(usage);
 	for (guint node = 0; node < node_count; node++) {
 		g_free(build.thread_process[node]);

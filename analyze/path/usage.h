@@ -23,6 +23,11 @@
 
 struct dtc_usage_options {
 	int64_t interval_ns; /* 0: a 50th of the longest group's span */
+	/*
+	 * By node and thread, whether it is asked for; a node's NULL: none of it. NULL: all is. What is asked for has
+	 * rows apart from the rest of that name, and only their files and edges are kept.
+	 */
+	const uint8_t *const *asked;
 };
 
 /* A row: the processes of one name on one node. Arrays have interval_count of their node. */
@@ -32,6 +37,7 @@ struct dtc_usage_process {
 	int32_t pid; /* -1: several, or not known */
 	guint count; /* how many processes */
 	bool is_kernel;
+	bool is_asked; /* else it is there for the sums, and as the other end of edges */
 	int64_t cpu_ns;
 	int64_t *cpu; /* ns by interval */
 	uint64_t disk_read_bytes, disk_written_bytes;

@@ -70,7 +70,7 @@ char *dtc_usage_to_dot(const struct dtc_usage_input *input)
 	}
 	for (guint i = 0; i < usage->processes->len; i++) {
 		const struct dtc_usage_process *process = &g_array_index(usage->processes, struct dtc_usage_process, i);
-		if (talks[i] || process->cpu_ns > usage->nodes[process->node].process_ns / 100)
+		if (talks[i] || (process->is_asked && process->cpu_ns > usage->nodes[process->node].process_ns / 100))
 			append_process(out, input, i);
 	}
 	for (guint i = 0; i < usage->edges->len; i++)

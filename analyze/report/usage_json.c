@@ -99,12 +99,17 @@ static void append_nodes(GString *out, const struct dtc_usage_input *input)
 
 static void append_processes(GString *out, const struct dtc_usage_input *input)
 {
+	bool is_first = true;
+
 	g_string_append(out, "  \"processes\": [");
 	for (guint i = 0; i < input->usage->processes->len; i++) {
 		const struct dtc_usage_process *process =
 			&g_array_index(input->usage->processes, struct dtc_usage_process, i);
 		guint count = input->usage->nodes[process->node].interval_count;
-		begin_element(out, i == 0);
+		if (!process->is_asked)
+			continue;
+		begin_element(out, is_first);
+		is_first = false;
 		append_tier(out, "tier", input, i);
 		append_string(out, "node", input->node_names[process->node], NAME_MAX_CHARACTERS);
 		append_string(out, "process", process->name, NAME_MAX_CHARACTERS);
@@ -127,7 +132,7 @@ static void append_processes(GString *out, const struct dtc_usage_input *input)
 		append_counts(out, "network", process->network, count);
 		end_element(out);
 	}
-	end_list(out, input->usage->processes->len == 0);
+	end_list(out, is_first);
 }
 
 static void append_files(GString *out, const struct dtc_usage_input *input)

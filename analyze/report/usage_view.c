@@ -170,7 +170,7 @@ static void add_node_cpu(const struct view *view, guint index)
 		const struct dtc_usage_process *process = get_process(view, i);
 		if (process->node != index || process->cpu_ns == 0)
 			continue;
-		if (view->options->limit && shown == view->options->limit) {
+		if (!process->is_asked || (view->options->limit && shown == view->options->limit)) {
 			left_out++;
 			left_out_ns += process->cpu_ns;
 			continue;
@@ -265,7 +265,7 @@ static void add_io(const struct view *view)
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));
 
 	for (guint i = 0; i < view->input->usage->processes->len; i++)
-		if (count_io_bytes(get_process(view, i)))
+		if (get_process(view, i)->is_asked && count_io_bytes(get_process(view, i)))
 			g_array_append_val(rows, i);
 	if (rows->len == 0)
 		return;
@@ -335,7 +335,8 @@ static void add_accounting(const struct view *view)
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));
 
 	for (guint i = 0; i < view->input->usage->processes->len; i++)
-		if (get_process(view, i)->sub_ns || get_process(view, i)->served_ns)
+		if (get_process(view, i)->is_asked &&
+		    (get_process(view, i)->sub_ns || get_process(view, i)->served_ns))
 			g_array_append_val(rows, i);
 	if (rows->len == 0)
 		return;

@@ -476,9 +476,41 @@ static void test_empty(void)
 	made_clear(&made);
 }
 
+/* Two processes of one name: the one that is asked for has its own row, and the sums still hold. */
+static void test_asked(void)
+{
+	static const char *const names[] = { "n" };
+	struct story s;
+	g_autoptr(GError) error = NULL;
+
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 1000, 0, 10, "a", SLEEP, 20, "a");
+	story_switch(&s, 1300, 0, 20, "a", SLEEP, 0, "swapper/0");
+	story_switch(&s, 2000, 0, 0, "swapper/0", RUN, 10, "a");
+	const DtcHistory *history = story_end(&s);
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &history, clocks);
+	g_autofree uint8_t *marks = g_new0(uint8_t, dtc_history_get_thread_count(history) + 1);
+	marks[dtc_history_find_thread(history, 20, DTC_TIME_NONE)] = true;
+	const uint8_t *const asked[] = { marks };
+	const struct dtc_usage_options options = { .interval_ns = 1000, .asked = asked };
+	g_autoptr(DtcUsage) usage = dtc_usage_new(links, &options, &error);
+	g_assert_no_error(error);
+	g_assert_true(dtc_usage_check(usage, &error));
+	g_assert_cmpuint(usage->processes->len, ==, 2);
+	const struct dtc_usage_process *rest = &g_array_index(usage->processes, struct dtc_usage_process, 0);
+	const struct dtc_usage_process *wanted = &g_array_index(usage->processes, struct dtc_usage_process, 1);
+	g_assert_true(wanted->is_asked && !rest->is_asked);
+	g_assert_cmpint(wanted->cpu_ns, ==, 300);
+	g_assert_cmpint(rest->cpu_ns, ==, 1000);
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/usage/asked", test_asked);
 	g_test_add_func("/usage/self-and-sub", test_self_and_sub);
 	g_test_add_func("/usage/event-loop", test_event_loop);
 	g_test_add_func("/usage/pool", test_pool);
