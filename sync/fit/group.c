@@ -220,8 +220,8 @@ static void make_grid(struct component *component)
 	int64_t begin = INT64_MAX, end = INT64_MIN, reach = 1000;
 	for (guint p = 0; p < component->pair_count; p++) {
 		const struct dtc_pair *pair = get_pair(component, p);
-		begin = MIN(begin, pair->begin);
-		end = MAX(end, pair->end);
+		begin = MIN(begin, pair->earliest);
+		end = MAX(end, pair->latest);
 		for (guint s = 0; s < pair->segment_count; s++) {
 			const struct dtc_segment *segment = &pair->segments[s];
 			for (guint i = 0; i < segment->cloud.upper_count + segment->cloud.lower_count; i++)

@@ -195,6 +195,17 @@ static void find_span(struct dtc_pair *pair, const struct dtc_marks *marks)
 	}
 }
 
+/* A message that was long on its way has its stamp on b far from the one on a. */
+static void find_stamps(struct dtc_pair *pair, const struct dtc_mark *marks, guint count)
+{
+	for (guint i = 0; i < count; i++) {
+		if (marks[i].trimmed)
+			continue;
+		pair->earliest = MIN(pair->earliest, marks[i].point.x + MIN(marks[i].point.v, 0));
+		pair->latest = MAX(pair->latest, marks[i].point.x + MAX(marks[i].point.v, 0));
+	}
+}
+
 static void fit_marks(struct dtc_pair *pair, struct dtc_marks *marks, const struct dtc_rates *box,
 		      const struct dtc_pair_limits *limits)
 {
@@ -211,6 +222,10 @@ static void fit_marks(struct dtc_pair *pair, struct dtc_marks *marks, const stru
 		if (!ok || (pair->status == DTC_PAIR_ALIGNED && !segment->curve))
 			pair->status = DTC_PAIR_CONTRADICTORY;
 	}
+	pair->earliest = pair->begin;
+	pair->latest = pair->end;
+	find_stamps(pair, marks->upper, marks->upper_count);
+	find_stamps(pair, marks->lower, marks->lower_count);
 	note_trimmed(pair, marks->upper, marks->upper_count, true);
 	note_trimmed(pair, marks->lower, marks->lower_count, false);
 }

@@ -41,6 +41,8 @@ struct dtc_pair {
 	guint segment_count;
 	int64_t begin; /* span of all messages, coordinate of a */
 	int64_t end;
+	int64_t earliest; /* of all stamps of kept messages, each in its own node's coordinate */
+	int64_t latest;
 	double outer_wander; /* beyond that span: what is assumed, whatever the messages show */
 };
 

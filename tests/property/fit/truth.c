@@ -427,6 +427,26 @@ static void test_step_at_end(void)
 	}
 }
 
+/* Messages that were long on their way at either end: the knots reach from each node's first stamp to its last. */
+static void test_span(void)
+{
+	struct cluster cluster;
+	cluster_init(&cluster, 4, 2);
+	const char *const names[] = { "a", "b" };
+	g_autoptr(DtcMatches) matches = dtc_matches_new(names, 2);
+	cluster_talk(&cluster, matches, 0, 1, 2000);
+	const double end = cluster.duration_s * 1e9, late = 20e6;
+	int64_t first_ns = cluster_read(&cluster, 1, -late), last_ns = cluster_read(&cluster, 1, end + late);
+	dtc_matches_add(matches, 1, 0, first_ns, cluster_read(&cluster, 0, 1000));
+	dtc_matches_add(matches, 0, 1, cluster_read(&cluster, 0, end), last_ns);
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(DtcSync) sync = fit(matches, findings);
+	guint count;
+	const struct dtc_clock_knot *knots = dtc_clocks_get_knots(dtc_sync_get_clocks(sync), 1, &count);
+	g_assert_cmpint(knots[0].node_ns, <=, first_ns);
+	g_assert_cmpint(knots[count - 1].node_ns, >=, last_ns);
+}
+
 /* The same messages, nodes in the opposite order and one clock shifted by an hour: the same clocks. */
 static void test_order(void)
 {
@@ -492,6 +512,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/fit/truth/steps-among-many", test_steps_among_many);
 	g_test_add_func("/fit/truth/neighbours", test_neighbours);
 	g_test_add_func("/fit/truth/step-at-end", test_step_at_end);
+	g_test_add_func("/fit/truth/span", test_span);
 	g_test_add_func("/fit/truth/order", test_order);
 	return g_test_run();
 }
