@@ -114,11 +114,9 @@ static bool check_options(struct analyze_options *options, GError **error)
 		return set_usage(error, "--from and --to go with --thread", "a request has its own begin and end");
 	if (options->max_depth < 0)
 		return set_usage(error, "--max-depth is negative", "0 is no limit");
-	if (options->connection &&
-	    !dtc_connection_spec_parse(options->connection, &options->connection_spec, error))
+	if (options->connection && !dtc_connection_spec_parse(options->connection, &options->connection_spec, error))
 		return false;
-	if (options->min_duration &&
-	    !dtc_span_parse("--min-duration", options->min_duration, &options->min_ns, error))
+	if (options->min_duration && !dtc_span_parse("--min-duration", options->min_duration, &options->min_ns, error))
 		return false;
 	return dtc_common_options_get_json(&options->common, &options->is_json, error);
 }
@@ -159,7 +157,8 @@ static bool find_request(const DtcLoad *load, const struct analyze_options *opti
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
 			    "the bundle has no packet capture, and only captures tell which request has the id '%s'\n"
 			    "record NODE.pcap beside the traces, or name a thread and a span: --thread NODE:TID "
-			    "--from T --to T", options->request_id);
+			    "--from T --to T",
+			    options->request_id);
 		return false;
 	}
 	if (!dtc_request_find(requests, options->request_id, &index, error))
@@ -204,8 +203,8 @@ static bool print_report(const DtcReport *report, const struct analyze_options *
 		.is_exact = options->is_exact,
 		.min_ns = options->min_ns,
 	};
-	g_autofree char *text = options->is_json ? dtc_report_to_json(report) :
-						   dtc_report_to_text(report, &text_options);
+	g_autofree char *text =
+		options->is_json ? dtc_report_to_json(report) : dtc_report_to_text(report, &text_options);
 
 	return dtc_terminal_write(text, error);
 }

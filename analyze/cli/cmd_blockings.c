@@ -11,7 +11,6 @@
 #include "analyze/report/blockings_view.h"
 #include "dtrace-chain/error.h"
 
-
 #define ROWS_SHOWN 25
 
 struct blockings_options {

@@ -75,8 +75,8 @@ static bool print(const DtcLoad *load, const struct check_options *options, cons
 {
 	const struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
 	const char *const *names = dtc_load_get_node_names(load);
-	g_autofree char *text = options->is_json ? dtc_checks_to_json(checks, names, findings) :
-						   dtc_checks_to_text(checks, names, findings, terminal.width,
+	g_autofree char *text = options->is_json ? dtc_checks_to_json(checks, names, findings)
+						 : dtc_checks_to_text(checks, names, findings, terminal.width,
 								      terminal.has_color, terminal.has_utf8);
 	return dtc_terminal_write(text, error);
 }

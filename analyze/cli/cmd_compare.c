@@ -161,8 +161,8 @@ static bool print(const struct dtc_comparison *comparison, const DtcFindings *fi
 		.has_utf8 = terminal.has_utf8,
 		.is_exact = options->is_exact,
 	};
-	g_autofree char *text = options->is_json ? dtc_comparison_to_json(comparison, findings) :
-						   dtc_comparison_to_text(comparison, findings, &text_options);
+	g_autofree char *text = options->is_json ? dtc_comparison_to_json(comparison, findings)
+						 : dtc_comparison_to_text(comparison, findings, &text_options);
 
 	return dtc_terminal_write(text, error);
 }

@@ -34,7 +34,7 @@ struct events_options {
 	gboolean is_absolute;
 	/* derived */
 	struct dtc_thread_spec thread_spec; /* its tid is set for a name, too */
-	char **patterns; /* owned */
+	char **patterns;		    /* owned */
 	struct dtc_moment from_moment, to_moment;
 	bool is_json;
 };
@@ -148,8 +148,8 @@ static void advance(const struct listing *listing, struct source *source)
 {
 	source->event = dtc_reader_next(source->reader);
 	if (source->event)
-		source->time = dtc_clocks_to_cluster(listing->clocks, source->node,
-						     (DtcNodeTime){ source->event->time_ns });
+		source->time =
+			dtc_clocks_to_cluster(listing->clocks, source->node, (DtcNodeTime){ source->event->time_ns });
 }
 
 static bool open_sources(struct listing *listing, const DtcBundle *bundle, GError **error)
@@ -278,7 +278,7 @@ static bool is_wanted(struct listing *listing, struct source *source, const stru
 	if (!fits_kind(listing, source) || source->time.ns < source->from_ns || source->time.ns > source->to_ns)
 		return false;
 	return !options->thread || occupant->tid == options->thread_spec.tid ||
-		dtc_event_names_thread(source->event, options->thread_spec.tid);
+	       dtc_event_names_thread(source->event, options->thread_spec.tid);
 }
 
 static bool flush(struct listing *listing, gsize from_bytes, GError **error)
@@ -386,8 +386,8 @@ static bool check_kinds(const struct listing *listing, GError **error)
 	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
 		    "no event up to the end of the span is called '%s'\n%s%s%s"
 		    "`dtrace-chain stats` lists the names; * stands for any characters, as in 'syscall_*'",
-		    listing->options->kinds, nearest ? "did you mean '" : "",
-		    nearest ? nearest : "", nearest ? "'? " : "");
+		    listing->options->kinds, nearest ? "did you mean '" : "", nearest ? nearest : "",
+		    nearest ? "'? " : "");
 	return false;
 }
 
@@ -427,12 +427,13 @@ static void add_tail(const struct listing *listing)
 static bool list_events(const struct events_options *options, const DtcBundle *bundle, const DtcClocks *clocks,
 			DtcFindings *findings, GError **error)
 {
-	struct listing listing = { .options = options, .clocks = clocks, .out = g_string_new(NULL),
-				   .findings = findings };
+	struct listing listing = {
+		.options = options, .clocks = clocks, .out = g_string_new(NULL), .findings = findings
+	};
 
 	add_head(&listing, bundle);
 	bool done = open_sources(&listing, bundle, error) && set_spans(&listing, error) && merge(&listing, error) &&
-		check_kinds(&listing, error) && finish_sources(&listing, error);
+		    check_kinds(&listing, error) && finish_sources(&listing, error);
 	if (done) {
 		add_tail(&listing);
 		done = flush(&listing, 1, error);

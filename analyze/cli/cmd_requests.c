@@ -97,8 +97,7 @@ static bool check_options(struct requests_options *options, GError **error)
 	}
 	if ((has_limit && options->limit < 0) || options->slowest < 0)
 		return set_usage(error, "a count of rows is negative", "0 is no limit");
-	if (options->min_duration &&
-	    !dtc_span_parse("--min-duration", options->min_duration, &options->min_ns, error))
+	if (options->min_duration && !dtc_span_parse("--min-duration", options->min_duration, &options->min_ns, error))
 		return false;
 	if (!dtc_common_options_get_json(&options->common, &options->is_json, error))
 		return false;
@@ -130,8 +129,7 @@ static void filter(DtcSummary *summary, const struct requests_options *options)
 {
 	for (guint i = summary->rows->len; i-- > 0;) {
 		const struct dtc_summary_row *row = &g_array_index(summary->rows, struct dtc_summary_row, i);
-		if (row->duration_ns < options->min_ns ||
-		    (options->tier && !is_in_tier(summary, row, options->tier)))
+		if (row->duration_ns < options->min_ns || (options->tier && !is_in_tier(summary, row, options->tier)))
 			g_array_remove_index(summary->rows, i);
 	}
 	if (options->slowest && (guint)options->slowest < summary->rows->len) {

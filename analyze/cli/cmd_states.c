@@ -42,8 +42,7 @@ static bool parse_options(struct states_options *options, int *argc, char ***arg
 	const GOptionEntry entries[] = {
 		{ "instances", 0, 0, G_OPTION_ARG_NONE, &options->has_instances,
 		  "The single states, the longest first, instead of sums", NULL },
-		{ "class", 0, 0, G_OPTION_ARG_STRING, &options->state_class,
-		  "Only instances of this class",
+		{ "class", 0, 0, G_OPTION_ARG_STRING, &options->state_class, "Only instances of this class",
 		  "working|interrupted|blocked|idle|exited|unknown" },
 		{ "limit", 'n', 0, G_OPTION_ARG_INT, &options->limit, "At most so many instances; 0: all (default: 20)",
 		  "N" },
@@ -85,8 +84,7 @@ static bool check_options(struct states_options *options, GError **error)
 			    options->state_class);
 		return false;
 	}
-	if (options->min_duration &&
-	    !dtc_span_parse("--min-duration", options->min_duration, &options->min_ns, error))
+	if (options->min_duration && !dtc_span_parse("--min-duration", options->min_duration, &options->min_ns, error))
 		return false;
 	return dtc_common_options_get_json(&options->common, &options->is_json, error);
 }
@@ -202,8 +200,8 @@ static void add_node_scopes(struct answer *answer, guint node, const struct dtc_
 			g_hash_table_insert(by_leader, key, GUINT_TO_POINTER(answer->scopes->len));
 			add_scope(answer, fresh, span);
 		}
-		guint index = has_processes ? GPOINTER_TO_UINT(g_hash_table_lookup(by_leader, key))
-					    : answer->scopes->len - 1;
+		guint index =
+			has_processes ? GPOINTER_TO_UINT(g_hash_table_lookup(by_leader, key)) : answer->scopes->len - 1;
 		add_thread(answer, &g_array_index(answer->scopes, struct dtc_states_scope, index), i, span->begin,
 			   span->end);
 	}
@@ -251,8 +249,8 @@ static bool print(const struct answer *answer, GError **error)
 		.instances = options->has_instances ? dtc_state_instances_finish(answer->instances) : NULL,
 		.findings = answer->findings,
 	};
-	g_autofree char *text = options->is_json ? dtc_states_to_json(&input)
-						 : dtc_states_to_text(&input, &text_options);
+	g_autofree char *text =
+		options->is_json ? dtc_states_to_json(&input) : dtc_states_to_text(&input, &text_options);
 	return dtc_terminal_write(text, error);
 }
 

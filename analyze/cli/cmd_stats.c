@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KINDS_SHOWN 40	   /* in the text; JSON has them all */
-#define NODES_BESIDE 5	   /* nodes with a column of their own in the table of kinds */
+#define KINDS_SHOWN 40 /* in the text; JSON has them all */
+#define NODES_BESIDE 5 /* nodes with a column of their own in the table of kinds */
 
 struct kind {
 	const char *name; /* borrowed from a source */
@@ -232,8 +232,7 @@ static bool run(struct dtc_common_options *options, int *argc, char ***argv, boo
 	g_autoptr(DtcCommandLine) line = dtc_command_line_new("stats");
 	dtc_common_options_add(options, line);
 	bool is_json;
-	if (!dtc_command_line_parse(line, argc, argv, error) ||
-	    !dtc_common_options_get_json(options, &is_json, error))
+	if (!dtc_command_line_parse(line, argc, argv, error) || !dtc_common_options_get_json(options, &is_json, error))
 		return false;
 	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(options, *argc, *argv, error);
 	if (!bundle)
@@ -242,8 +241,8 @@ static bool run(struct dtc_common_options *options, int *argc, char ***argv, boo
 	g_autoptr(GArray) sources = dtc_census_new(bundle, options->quiet, findings, error);
 	if (!sources)
 		return false;
-	g_autofree char *text = is_json ? write_json(bundle, sources, findings) :
-					  write_text(bundle, sources, findings, options->color);
+	g_autofree char *text =
+		is_json ? write_json(bundle, sources, findings) : write_text(bundle, sources, findings, options->color);
 	*ret_complete = dtc_findings_get_complete(findings);
 	return dtc_terminal_write(text, error);
 }

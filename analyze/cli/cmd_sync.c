@@ -50,8 +50,8 @@ static bool parse_options(struct sync_options *options, int *argc, char ***argv,
 		{ "max-wander", 0, 0, G_OPTION_ARG_DOUBLE, &options->max_wander_ppm,
 		  "That difference changes by at most this (default: 2)", "PPM" },
 		{ "save", 0, 0, G_OPTION_ARG_FILENAME, &options->save, "Write the clock maps for --sync", "FILE" },
-		{ "plot", 0, 0, G_OPTION_ARG_FILENAME, &options->plot,
-		  "Draw messages, bounds and maps of every pair", "FILE.svg" },
+		{ "plot", 0, 0, G_OPTION_ARG_FILENAME, &options->plot, "Draw messages, bounds and maps of every pair",
+		  "FILE.svg" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	g_autoptr(DtcCommandLine) line = dtc_command_line_new("sync");
@@ -70,8 +70,8 @@ static bool check_options(struct sync_options *options, int argc, GError **error
 	options->fit.max_wander_ppm = options->max_wander_ppm;
 	if (options->min_delay && !dtc_span_parse("--min-delay", options->min_delay, &options->fit.min_delay_ns, error))
 		return false;
-	if (options->messages && (argc > 1 || options->common.bundle || options->common.nodes ||
-				  options->common.node_paths)) {
+	if (options->messages &&
+	    (argc > 1 || options->common.bundle || options->common.nodes || options->common.node_paths)) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
 			    "--messages takes the place of a bundle\ngive either a bundle or --messages FILE");
 		return false;

@@ -122,8 +122,8 @@ static void profile_node(struct dtc_top_node *node, guint index, const struct dt
 static bool print(const struct dtc_top_input *input, const struct top_options *options, GError **error)
 {
 	const struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
-	g_autofree char *text = options->is_json ? dtc_top_to_json(input) :
-						   dtc_top_to_text(input, terminal.width, terminal.has_color,
+	g_autofree char *text = options->is_json ? dtc_top_to_json(input)
+						 : dtc_top_to_text(input, terminal.width, terminal.has_color,
 								   terminal.has_utf8, options->is_exact);
 	return dtc_terminal_write(text, error);
 }

@@ -18,7 +18,9 @@
 /* A page stays under 10 MB and answers within 100 ms; a trace viewer is made for more. */
 static const struct dtc_lanes_options page_limits = { .max_lanes = 200, .max_bars = 100000, .max_messages = 5000 };
 static const struct dtc_lanes_options trace_limits = {
-	.max_lanes = 2000, .max_bars = 500000, .max_messages = 100000,
+	.max_lanes = 2000,
+	.max_bars = 500000,
+	.max_messages = 100000,
 };
 
 #define OUTPUTS 5
@@ -36,8 +38,7 @@ void dtc_export_options_add(struct dtc_export_options *options, DtcCommandLine *
 {
 	const GOptionEntry entries[] = {
 		{ "html", 0, 0, G_OPTION_ARG_FILENAME, &options->html, "A page for the browser", "FILE" },
-		{ "perfetto", 0, 0, G_OPTION_ARG_FILENAME, &options->perfetto, "A trace for ui.perfetto.dev",
-		  "FILE" },
+		{ "perfetto", 0, 0, G_OPTION_ARG_FILENAME, &options->perfetto, "A trace for ui.perfetto.dev", "FILE" },
 		{ "otlp", 0, 0, G_OPTION_ARG_FILENAME, &options->otlp, "Spans as OpenTelemetry JSON (OTLP)", "FILE" },
 		{ "folded", 0, 0, G_OPTION_ARG_FILENAME, &options->folded, "Collapsed stacks (flame graphs)", "FILE" },
 		{ "dot", 0, 0, G_OPTION_ARG_FILENAME, &options->dot, "The path's threads for Graphviz", "FILE" },

@@ -45,7 +45,8 @@ bool dtc_connection_spec_parse(const char *text, struct dtc_connection_spec *ret
 	}
 	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
 		    "--connection '%s' is not two ends and a time\n"
-		    "for example 10.0.0.1:51700-10.0.0.2:80@+1.5s, or [fd00::1]:51700-[fd00::2]:80@+1.5s", text);
+		    "for example 10.0.0.1:51700-10.0.0.2:80@+1.5s, or [fd00::1]:51700-[fd00::2]:80@+1.5s",
+		    text);
 	return false;
 }
 

@@ -31,7 +31,7 @@ struct task {
 	DtcPackets *packets;
 	DtcExchanges *exchanges;
 	bool enters_guests; /* a host of virtual machines */
-	bool is_foreign; /* a capture in which no packet starts or ends at this node */
+	bool is_foreign;    /* a capture in which no packet starts or ends at this node */
 	guint capture_count;
 };
 
@@ -139,8 +139,7 @@ static void read_captures(struct task *task)
 			if (http)
 				dtc_http_add(http, id, captured);
 			if (++packet_count % DTC_READING_STEP == 0)
-				dtc_reading_note(&task->reading,
-						 done_bytes + dtc_capture_get_consumed_bytes(capture));
+				dtc_reading_note(&task->reading, done_bytes + dtc_capture_get_consumed_bytes(capture));
 		}
 		done_bytes += dtc_capture_get_consumed_bytes(capture);
 		dtc_capture_finish(capture, task->findings);
@@ -502,9 +501,8 @@ bool dtc_load_find_node(const DtcLoad *load, const char *name, guint *ret_node, 
 	}
 	g_autofree char *names = g_strjoinv(", ", load->names);
 	const char *nearest = dtc_suggest(name, (const char *const *)load->names);
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
-		    "there is no node '%s'\n%s%s%sthe nodes are: %s", name, nearest ? "did you mean '" : "",
-		    nearest ? nearest : "", nearest ? "'? " : "", names);
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND, "there is no node '%s'\n%s%s%sthe nodes are: %s",
+		    name, nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "", names);
 	return false;
 }
 
@@ -578,8 +576,7 @@ DtcLocator *dtc_load_new_locator(const DtcLoad *load, const DtcRequests *request
 
 DtcQuality *dtc_load_new_quality(const DtcLoad *load, DtcClusterTime at)
 {
-	return dtc_quality_new(at, dtc_load_get_node_names(load), dtc_load_get_clocks(load), load->sync,
-			       load->matches);
+	return dtc_quality_new(at, dtc_load_get_node_names(load), dtc_load_get_clocks(load), load->sync, load->matches);
 }
 
 guint dtc_load_get_capture_count(const DtcLoad *load)

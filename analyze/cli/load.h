@@ -16,12 +16,12 @@
 #include "sync/match/match.h"
 
 struct dtc_load_options {
-	const char *reference;		/* node whose clock is cluster time; NULL: the best one */
-	bool needs_exchanges;		/* scan the captures for requests */
-	bool clocks_only;		/* the histories hold packets and nothing else: less memory */
-	const char *const *id_headers;	/* more headers that carry an identity, NULL-terminated; or NULL */
+	const char *reference;		   /* node whose clock is cluster time; NULL: the best one */
+	bool needs_exchanges;		   /* scan the captures for requests */
+	bool clocks_only;		   /* the histories hold packets and nothing else: less memory */
+	const char *const *id_headers;	   /* more headers that carry an identity, NULL-terminated; or NULL */
 	const struct dtc_fit_options *fit; /* NULL: defaults; reference above counts, not the one in here */
-	const char *sync_file;		/* clock maps to use instead of fitting; or NULL */
+	const char *sync_file;		   /* clock maps to use instead of fitting; or NULL */
 };
 
 typedef struct DtcLoad DtcLoad;

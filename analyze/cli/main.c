@@ -10,12 +10,12 @@
 #include <string.h>
 
 static const struct dtc_command commands[] = {
-	{ "analyze", dtc_command_analyze },	{ "requests", dtc_command_requests },
-	{ "compare", dtc_command_compare },	{ "stats", dtc_command_stats },
-	{ "sync", dtc_command_sync },		{ "blockings", dtc_command_blockings },
-	{ "usage", dtc_command_usage },		{ "top", dtc_command_top },
-	{ "states", dtc_command_states },	{ "events", dtc_command_events },
-	{ "check", dtc_command_check },		{ "bundle", dtc_command_bundle },
+	{ "analyze", dtc_command_analyze }, { "requests", dtc_command_requests },
+	{ "compare", dtc_command_compare }, { "stats", dtc_command_stats },
+	{ "sync", dtc_command_sync },	    { "blockings", dtc_command_blockings },
+	{ "usage", dtc_command_usage },	    { "top", dtc_command_top },
+	{ "states", dtc_command_states },   { "events", dtc_command_events },
+	{ "check", dtc_command_check },	    { "bundle", dtc_command_bundle },
 };
 
 static const struct dtc_command *find_command(const char *name)

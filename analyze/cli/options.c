@@ -43,8 +43,10 @@ static gboolean set_color(const char *option, const char *value, void *data, GEr
 			return TRUE;
 		}
 	}
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "%s '%s' is none of auto, always, never\n"
-		    "auto is colour on a terminal, unless NO_COLOR is set", option, value);
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+		    "%s '%s' is none of auto, always, never\n"
+		    "auto is colour on a terminal, unless NO_COLOR is set",
+		    option, value);
 	return FALSE;
 }
 
@@ -170,9 +172,9 @@ static void say_nodes(const DtcBundle *bundle)
 	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {
 		const struct dtc_bundle_node *node = dtc_bundle_get_node(bundle, i);
 		g_autofree char *captures = g_strjoinv(", ", node->pcap_paths);
-		g_autofree char *text = g_strdup_printf("%s: kernel trace %s, captures %s", node->name,
-							node->kernel_path ? node->kernel_path : "none",
-							*captures ? captures : "none");
+		g_autofree char *text =
+			g_strdup_printf("%s: kernel trace %s, captures %s", node->name,
+					node->kernel_path ? node->kernel_path : "none", *captures ? captures : "none");
 		g_autofree char *printable = dtc_printable(text, 2000);
 		fprintf(stderr, "%s\n", printable);
 	}

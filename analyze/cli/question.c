@@ -4,7 +4,7 @@
 #include "analyze/path/spin.h"
 #include "dtrace-chain/error.h"
 
-#define BUSY_SHOWN 5 /* other requests that a finding names */
+#define BUSY_SHOWN 5			    /* other requests that a finding names */
 #define SPIN_NS (INT64_C(10) * 1000 * 1000) /* shorter user-mode runs are nothing to wonder about */
 
 /* What the reader should know about how the request was placed. */
@@ -63,11 +63,10 @@ void dtc_question_clear(struct dtc_question *question)
 	*question = (struct dtc_question){ 0 };
 }
 
-DtcServing *dtc_question_new_serving(const DtcLoad *load, const DtcRequests *requests, DtcLocator *locator,
-				     guint index)
+DtcServing *dtc_question_new_serving(const DtcLoad *load, const DtcRequests *requests, DtcLocator *locator, guint index)
 {
-	DtcServing *serving = dtc_serving_new(dtc_load_get_node_count(load), dtc_load_get_histories(load),
-					      dtc_load_get_clocks(load));
+	DtcServing *serving =
+		dtc_serving_new(dtc_load_get_node_count(load), dtc_load_get_histories(load), dtc_load_get_clocks(load));
 
 	for (guint i = 0; i < dtc_requests_get_count(requests); i++) {
 		if (index != G_MAXUINT && i != index && !dtc_locator_may_overlap(locator, index, i))
@@ -330,13 +329,13 @@ static void add_silence_finding(const DtcPath *path, const DtcLoad *load, DtcFin
 		}
 	}
 	if (where)
-		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, dtc_load_get_node_names(load)[where->node],
-				 "silent for %.3f ms while a packet was on the wire to it: CPU %u ran %s without a "
-				 "single timer interrupt; its host may not have let it run, and then the wire's time "
-				 "is the host's",
-				 (double)(longest.end_ns - longest.begin_ns) / 1e6, longest.cpu,
-				 dtc_history_get_comm(dtc_load_get_history(load, where->node), longest.thread,
-						      longest.end_ns));
+		dtc_findings_add(
+			findings, DTC_SEVERITY_WARNING, false, dtc_load_get_node_names(load)[where->node],
+			"silent for %.3f ms while a packet was on the wire to it: CPU %u ran %s without a "
+			"single timer interrupt; its host may not have let it run, and then the wire's time "
+			"is the host's",
+			(double)(longest.end_ns - longest.begin_ns) / 1e6, longest.cpu,
+			dtc_history_get_comm(dtc_load_get_history(load, where->node), longest.thread, longest.end_ns));
 }
 
 /* What a thread did for others on the path. */

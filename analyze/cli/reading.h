@@ -10,12 +10,12 @@
 
 #include <glib.h>
 
-#define DTC_READING_STEP 4096 /* events between two notes */
+#define DTC_READING_STEP 4096	   /* events between two notes */
 #define DTC_READING_WAIT_US 200000 /* between two looks at them */
 
 struct dtc_reading {
-	gint steps;	  /* atomic: notes taken */
-	gint kib;	  /* atomic: read so far; a recording that has more than 2 TiB just seems to stand still */
+	gint steps;	   /* atomic: notes taken */
+	gint kib;	   /* atomic: read so far; a recording that has more than 2 TiB just seems to stand still */
 	guint64 all_bytes; /* set before the threads run */
 };
 

@@ -33,7 +33,8 @@ void dtc_subject_add_span_options(struct dtc_subject *subject, DtcCommandLine *l
 	const GOptionEntry entries[] = {
 		{ "from", 0, 0, G_OPTION_ARG_STRING, &subject->from,
 		  "Begin of the span: +1.5s, +200ms (since the traces' begin, or the thread's node's) or the clock of "
-		  "the reference (or of the thread's node)", "TIME" },
+		  "the reference (or of the thread's node)",
+		  "TIME" },
 		{ "to", 0, 0, G_OPTION_ARG_STRING, &subject->to, "End of the span", "TIME" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -74,8 +75,7 @@ static bool mark_processes(const DtcHistory *history, const char *wanted, const 
 
 	for (uint32_t i = 0; i < dtc_history_get_thread_count(history); i++) {
 		const struct dtc_thread *thread = dtc_history_get_thread(history, i);
-		if (thread->idle_cpu >= 0 ||
-		    MAX(thread->begin_ns, span->begin.ns) >= MIN(thread->end_ns, span->end.ns))
+		if (thread->idle_cpu >= 0 || MAX(thread->begin_ns, span->begin.ns) >= MIN(thread->end_ns, span->end.ns))
 			continue;
 		uint32_t leader = thread->leader == DTC_NONE ? i : thread->leader;
 		int64_t leader_end_ns = dtc_history_get_thread(history, leader)->end_ns;
@@ -148,7 +148,8 @@ bool dtc_subject_select(const struct dtc_subject *subject, const DtcLoad *load, 
 			struct dtc_selection *ret_selection, GError **error)
 {
 	guint count = dtc_load_get_node_count(load);
-	struct dtc_selection selection = { .node_count = count, .thread = DTC_NONE,
+	struct dtc_selection selection = { .node_count = count,
+					   .thread = DTC_NONE,
 					   .wanted = g_new0(uint8_t *, count + 1) };
 	bool selected;
 
@@ -157,8 +158,7 @@ bool dtc_subject_select(const struct dtc_subject *subject, const DtcLoad *load, 
 	} else {
 		selection.spans = dtc_cluster_span_find(dtc_load_get_clocks(load), dtc_load_get_histories(load),
 							subject->from, subject->to, error);
-		selected = selection.spans &&
-			(!subject->process || select_processes(subject, load, &selection, error));
+		selected = selection.spans && (!subject->process || select_processes(subject, load, &selection, error));
 	}
 	if (selected)
 		*ret_selection = selection;

@@ -29,10 +29,10 @@ bool dtc_subject_locate(struct dtc_subject *subject, const DtcBundle *bundle, GE
 /* The threads and the part of the recordings that a subject means. */
 struct dtc_selection {
 	guint node_count;
-	guint node; /* of the thread */
-	uint32_t thread; /* DTC_NONE: it is not about a single thread */
+	guint node;			/* of the thread */
+	uint32_t thread;		/* DTC_NONE: it is not about a single thread */
 	struct dtc_cluster_span *spans; /* by node: empty where nothing is meant. Owned */
-	uint8_t **wanted; /* by node, NULL: all of its threads; by thread, whether it is meant. Owned */
+	uint8_t **wanted;		/* by node, NULL: all of its threads; by thread, whether it is meant. Owned */
 };
 
 /*

@@ -37,7 +37,9 @@ static bool is_dumb(void)
 struct dtc_terminal dtc_terminal_get(enum dtc_color color)
 {
 	struct dtc_terminal terminal = {
-		.width = PIPE_WIDTH, .has_utf8 = true, .has_color = color == DTC_COLOR_ALWAYS,
+		.width = PIPE_WIDTH,
+		.has_utf8 = true,
+		.has_color = color == DTC_COLOR_ALWAYS,
 	};
 	const char *no_color = g_getenv("NO_COLOR");
 
@@ -122,7 +124,7 @@ bool dtc_progress_is_due(DtcProgress *progress)
 	gint64 now_us = g_get_monotonic_time();
 
 	return progress->is_shown && now_us - progress->begin_us >= PATIENCE_US &&
-		now_us - progress->drawn_us >= REDRAW_US;
+	       now_us - progress->drawn_us >= REDRAW_US;
 }
 
 char *dtc_progress_get_remaining(guint64 done, guint64 all, double seconds)

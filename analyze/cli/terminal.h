@@ -9,10 +9,10 @@
 #include <stdbool.h>
 
 struct dtc_terminal {
-	guint width;	 /* columns: 80 when not a terminal; at least 40 */
+	guint width; /* columns: 80 when not a terminal; at least 40 */
 	bool is_terminal;
 	bool has_color;
-	bool has_utf8;	/* false only on a terminal whose locale is not UTF-8 */
+	bool has_utf8; /* false only on a terminal whose locale is not UTF-8 */
 };
 
 enum dtc_color {

@@ -37,7 +37,8 @@ bool dtc_thread_spec_parse(const char *text, const DtcBundle *bundle, struct dtc
 	if (!end || end == text || !end[1]) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
 			    "--thread '%s' is not of the form NODE:TID or NODE:NAME\n"
-			    "for example --thread web:1234", text);
+			    "for example --thread web:1234",
+			    text);
 		return false;
 	}
 	bool is_tid = g_ascii_string_to_unsigned(end + 1, 10, 0, INT32_MAX, &tid, NULL);

@@ -62,11 +62,11 @@ void dtc_history_free(DtcHistory *h)
 	g_string_chunk_free(h->string_chunk);
 	g_ptr_array_unref(h->strings);
 	g_hash_table_unref(h->string_ids);
-	GArray *arrays[] = { h->threads, h->tid_previous, h->tid_latest, h->name_first, h->files,
+	GArray *arrays[] = { h->threads, h->tid_previous, h->tid_latest, h->name_first,	     h->files,
 			     h->vcpus,	 h->flow_files,	  h->marks,	 h->file_call_first, h->devices };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
-	DtcTable *tables[] = { h->names,  h->intervals, h->wakes, h->faults,   h->calls,	    h->file_calls,
+	DtcTable *tables[] = { h->names,  h->intervals, h->wakes,    h->faults,	     h->calls,	   h->file_calls,
 			       h->blocks, h->works,	h->contexts, h->guest_spans, h->guest_irqs };
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		dtc_table_free(tables[i]);

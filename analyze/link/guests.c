@@ -245,8 +245,9 @@ static void list_carriers(const DtcHistory *h, guint host, GArray *carriers)
 /* The vCPU threads that the cluster file names; false if one of them never entered a guest. */
 static bool get_told(const DtcHistory *h, guint host, const struct dtc_cluster_node *told, struct carrier *ret_carrier)
 {
-	*ret_carrier = (struct carrier){ .host = host, .pid = -1, .is_told = true,
-					 .vcpus = g_array_new(FALSE, FALSE, sizeof(uint32_t)) };
+	*ret_carrier = (struct carrier){
+		.host = host, .pid = -1, .is_told = true, .vcpus = g_array_new(FALSE, FALSE, sizeof(uint32_t))
+	};
 	for (guint i = 0; i < told->vcpu_tids->len; i++) {
 		int32_t tid = (int32_t)g_array_index(told->vcpu_tids, uint32_t, i);
 		uint32_t found = DTC_NONE;

@@ -29,10 +29,10 @@ struct dtc_guests_input {
 
 /* A CPU of a guest. */
 struct dtc_guest_cpu {
-	guint host;	 /* node */
-	uint32_t vcpu;	 /* index in the host's history */
-	uint32_t thread; /* the same as a thread of the host */
-	int apic;	 /* APIC id of the vCPU: whose interrupts are its own; -1: not known */
+	guint host;	  /* node */
+	uint32_t vcpu;	  /* index in the host's history */
+	uint32_t thread;  /* the same as a thread of the host */
+	int apic;	  /* APIC id of the vCPU: whose interrupts are its own; -1: not known */
 	bool is_verified; /* by the guest's events; else as the cluster file or names say, and nothing contradicts */
 };
 

@@ -290,8 +290,8 @@ static bool find_covering(const DtcPackets *packets, const struct flow_index *in
 		ret_send->before = matched == DTC_NONE ? id : matched;
 		matched = id;
 		ret_send->copies++;
-		ret_send->is_tail = at - into + (int64_t)dtc_packet_get_span(p) >=
-				    g_array_index(index->sent_end, int64_t, i);
+		ret_send->is_tail =
+			at - into + (int64_t)dtc_packet_get_span(p) >= g_array_index(index->sent_end, int64_t, i);
 		if (received && received->ip_id && same_segment(p, received))
 			break; /* this very one, whatever was sent afterwards */
 	}

@@ -313,7 +313,7 @@ static enum dtc_again find_again(const DtcHistory *h, const struct dtc_send *sen
 		return DTC_AGAIN_PROBE;
 	uint32_t ack = find_last_received(h, reverse_of(h, again->flow), again->time_ns, false);
 	return ack != DTC_NONE && packet_of(h, ack)->time_ns > before->time_ns ? DTC_AGAIN_REORDERING
-										: DTC_AGAIN_TIMEOUT;
+									       : DTC_AGAIN_TIMEOUT;
 }
 
 /* What let bytes go that had been written before. */

@@ -184,8 +184,7 @@ static char *name_call(const struct pass *pass, const struct key *key)
 static char *name_disk(const DtcHistory *history, uint32_t device)
 {
 	const char *name = dtc_history_get_device_name(history, device);
-	return name ? g_strdup_printf("disk %s", name)
-		    : g_strdup_printf("disk %u:%u", device >> 20, device & 0xfffff);
+	return name ? g_strdup_printf("disk %s", name) : g_strdup_printf("disk %u:%u", device >> 20, device & 0xfffff);
 }
 
 static char *name_waker(const struct pass *pass, const struct dtc_interval *wait, const struct key *key)

@@ -73,11 +73,10 @@ static bool find_writer(const DtcLinks *links, struct dtc_arrival arrival, int64
 					       .file = sender.file,
 					       .is_sender = true };
 		const DtcHistory *h = dtc_links_get_history(links, sender.node);
-		name_waker(blocking,
-			   g_strdup_printf("packet from %s (tid %d) on %s",
-					   dtc_history_get_comm(h, sender.thread, sender.written_ns),
-					   dtc_history_get_thread(h, sender.thread)->tid,
-					   dtc_links_get_node_name(links, sender.node)));
+		name_waker(blocking, g_strdup_printf("packet from %s (tid %d) on %s",
+						     dtc_history_get_comm(h, sender.thread, sender.written_ns),
+						     dtc_history_get_thread(h, sender.thread)->tid,
+						     dtc_links_get_node_name(links, sender.node)));
 		return true;
 	}
 	return false;

@@ -176,8 +176,8 @@ bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread_i
 		if (call->end_ns != DTC_TIME_NONE && call->end_ns <= time_ns) {
 			if (call->kind == DTC_CALL_POLL || call->end_ns <= asked->read_ns)
 				break;
-			uint8_t kind = call->file == DTC_NONE ? DTC_FILE_UNKNOWN
-							      : dtc_history_get_file(h, call->file)->kind;
+			uint8_t kind =
+				call->file == DTC_NONE ? DTC_FILE_UNKNOWN : dtc_history_get_file(h, call->file)->kind;
 			if (took_data(call) && (kind == DTC_FILE_EVENT || kind == DTC_FILE_PIPE)) {
 				uint32_t giver;
 				int64_t given_ns;

@@ -7,20 +7,34 @@
 #include <string.h>
 
 static const char *const names[DTC_PROFILE_COLUMNS] = {
-	[DTC_PROFILE_USER] = "user",	       [DTC_PROFILE_SYSTEM] = "system",
-	[DTC_PROFILE_IRQ] = "irq",	       [DTC_PROFILE_SOFTIRQ] = "softirq",
-	[DTC_PROFILE_RUNQUEUE] = "runqueue",   [DTC_PROFILE_PREEMPTED] = "preempted",
-	[DTC_PROFILE_DISK] = "disk",	       [DTC_PROFILE_PAGE_FAULT] = "page-fault",
-	[DTC_PROFILE_NETWORK] = "network",     [DTC_PROFILE_TIMER] = "timer",
-	[DTC_PROFILE_LOCK] = "lock",	       [DTC_PROFILE_IPC] = "ipc",
-	[DTC_PROFILE_CHILD] = "fork-exec",     [DTC_PROFILE_DEVICE] = "device",
-	[DTC_PROFILE_STOPPED] = "stopped",     [DTC_PROFILE_WAIT] = "wait",
-	[DTC_PROFILE_EXITED] = "exited",       [DTC_PROFILE_IDLE] = "idle",
-	[DTC_PROFILE_UNKNOWN] = "unknown",     [DTC_PROFILE_CPU] = "cpu",
-	[DTC_PROFILE_IO] = "io",	       [DTC_PROFILE_BLOCKED] = "blocked",
-	[DTC_PROFILE_LIFE] = "life",	       [DTC_PROFILE_CALLS] = "calls",
-	[DTC_PROFILE_FAULTS] = "faults",       [DTC_PROFILE_WOKEN] = "woken",
-	[DTC_PROFILE_WAKES] = "wakes",	       [DTC_PROFILE_SWITCHES] = "switches",
+	[DTC_PROFILE_USER] = "user",
+	[DTC_PROFILE_SYSTEM] = "system",
+	[DTC_PROFILE_IRQ] = "irq",
+	[DTC_PROFILE_SOFTIRQ] = "softirq",
+	[DTC_PROFILE_RUNQUEUE] = "runqueue",
+	[DTC_PROFILE_PREEMPTED] = "preempted",
+	[DTC_PROFILE_DISK] = "disk",
+	[DTC_PROFILE_PAGE_FAULT] = "page-fault",
+	[DTC_PROFILE_NETWORK] = "network",
+	[DTC_PROFILE_TIMER] = "timer",
+	[DTC_PROFILE_LOCK] = "lock",
+	[DTC_PROFILE_IPC] = "ipc",
+	[DTC_PROFILE_CHILD] = "fork-exec",
+	[DTC_PROFILE_DEVICE] = "device",
+	[DTC_PROFILE_STOPPED] = "stopped",
+	[DTC_PROFILE_WAIT] = "wait",
+	[DTC_PROFILE_EXITED] = "exited",
+	[DTC_PROFILE_IDLE] = "idle",
+	[DTC_PROFILE_UNKNOWN] = "unknown",
+	[DTC_PROFILE_CPU] = "cpu",
+	[DTC_PROFILE_IO] = "io",
+	[DTC_PROFILE_BLOCKED] = "blocked",
+	[DTC_PROFILE_LIFE] = "life",
+	[DTC_PROFILE_CALLS] = "calls",
+	[DTC_PROFILE_FAULTS] = "faults",
+	[DTC_PROFILE_WOKEN] = "woken",
+	[DTC_PROFILE_WAKES] = "wakes",
+	[DTC_PROFILE_SWITCHES] = "switches",
 };
 
 const char *dtc_profile_column_to_string(enum dtc_profile_column column)
@@ -104,7 +118,7 @@ static void add_sums(struct dtc_profile_row *row)
 	int64_t *value = row->value;
 
 	value[DTC_PROFILE_CPU] = value[DTC_PROFILE_USER] + value[DTC_PROFILE_SYSTEM] + value[DTC_PROFILE_IRQ] +
-		value[DTC_PROFILE_SOFTIRQ];
+				 value[DTC_PROFILE_SOFTIRQ];
 	value[DTC_PROFILE_IO] = value[DTC_PROFILE_DISK] + value[DTC_PROFILE_PAGE_FAULT];
 	for (guint i = DTC_PROFILE_NETWORK; i <= DTC_PROFILE_WAIT; i++)
 		value[DTC_PROFILE_BLOCKED] += value[i];
@@ -143,7 +157,7 @@ static void add_intervals(struct dtc_profile_row *row, const DtcHistory *history
 /* Rows of one node by thread; DTC_NONE: the thread has none. */
 struct counting {
 	GArray *rows;
-	guint first; /* of the node */
+	guint first;	  /* of the node */
 	uint32_t *row_of; /* by thread */
 	int64_t begin_ns;
 	int64_t end_ns; /* exclusive */
@@ -225,8 +239,8 @@ static void add_run(struct dtc_profile_cpu *sums, const DtcHistory *history, gui
 	for (uint32_t i = find_first(history, thread, begin_ns); i < last && at_ns < end_ns; i++) {
 		const struct dtc_interval *interval = dtc_history_get_interval(history, i);
 		int64_t ns = MIN(interval->end_ns, end_ns) - at_ns;
-		bool is_here = interval->cpu == cpu && (dtc_state_is_running(interval->state) ||
-							interval->state == DTC_STATE_IDLE);
+		bool is_here = interval->cpu == cpu &&
+			       (dtc_state_is_running(interval->state) || interval->state == DTC_STATE_IDLE);
 		if (!is_here) {
 			sums->unknown_ns += ns;
 			sums->wrong_count += interval->state != DTC_STATE_UNKNOWN;

@@ -60,9 +60,9 @@ static inline bool dtc_profile_column_is_count(enum dtc_profile_column column)
 }
 
 struct dtc_profile_row {
-	guint node;		/* as given to dtc_profile_threads */
-	uint32_t thread;	/* of a process: its leader, or the first thread seen of it */
-	uint32_t thread_count;	/* 1, or of a process the threads that lived in the span */
+	guint node;			    /* as given to dtc_profile_threads */
+	uint32_t thread;		    /* of a process: its leader, or the first thread seen of it */
+	uint32_t thread_count;		    /* 1, or of a process the threads that lived in the span */
 	int64_t value[DTC_PROFILE_COLUMNS]; /* ns, or counts */
 };
 

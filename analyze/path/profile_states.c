@@ -136,8 +136,8 @@ enum {
 };
 
 struct DtcStateTree {
-	GArray *entries;	/* struct dtc_state_entry */
-	GHashTable *children;	/* struct child_key -> index + 1 */
+	GArray *entries;      /* struct dtc_state_entry */
+	GHashTable *children; /* struct child_key -> index + 1 */
 	GStringChunk *names;
 };
 
@@ -195,7 +195,10 @@ static guint get_child(DtcStateTree *tree, const struct child_key *key, enum dtc
 
 	if (!find_child(tree, &by_name, &entry)) {
 		const struct dtc_state_entry fresh = {
-			.name = kept, .level = level, .parent = key->parent, .min_ns = INT64_MAX,
+			.name = kept,
+			.level = level,
+			.parent = key->parent,
+			.min_ns = INT64_MAX,
 			.is_none = key->kind == KEY_NONE,
 		};
 		entry = tree->entries->len;

@@ -11,8 +11,8 @@
 struct dtc_polling {
 	uint64_t count;
 	int64_t begin_ns;
-	int64_t end_ns;	 /* of the last of them */
-	uint32_t call;	 /* the first */
+	int64_t end_ns; /* of the last of them */
+	uint32_t call;	/* the first */
 };
 
 /*

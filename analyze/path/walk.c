@@ -57,11 +57,11 @@ struct walk {
 	int64_t tc;	  /* cluster time: everything from here to the target's end is explained */
 	bool has_arrival; /* the arrival down to which this thread's own history is followed */
 	struct dtc_arrival arrival;
-	uint32_t giver;	  /* who gave the thread, at given_ns, what it answers; DTC_NONE: its own work */
-	int64_t given_ns; /* after the arrival */
-	GArray *scopes;	  /* struct scope, the innermost last */
+	uint32_t giver;		     /* who gave the thread, at given_ns, what it answers; DTC_NONE: its own work */
+	int64_t given_ns;	     /* after the arrival */
+	GArray *scopes;		     /* struct scope, the innermost last */
 	const struct dtc_work *work; /* that this thread, a kernel worker, executes; NULL: none that a thread queued */
-	enum dtc_link_quality link; /* of the step that led here: the next segment bears it */
+	enum dtc_link_quality link;  /* of the step that led here: the next segment bears it */
 	int64_t uncertainty_ns;
 	const struct dtc_interval *explained; /* of a guest's thread: one interval makes many segments */
 	char *explanation;		      /* its detail; owned */
@@ -294,7 +294,9 @@ static void emit_delivery(struct walk *w, const struct dtc_host_interrupt *inter
 		if (is_away)
 			set_host_doubt(w, node, &interrupt->cpu);
 		emit(w, node, thread, name_ns, MAX(to_cluster(w, host, begin_ns), low_cluster_ns),
-		     is_preempted ? DTC_CAUSE_VM_PREEMPTED : is_away ? DTC_CAUSE_VM_EXIT : cause,
+		     is_preempted ? DTC_CAUSE_VM_PREEMPTED
+		     : is_away	  ? DTC_CAUSE_VM_EXIT
+				  : cause,
 		     is_away ? dtc_host_explain(w->links, &piece) : g_strdup(detail));
 		end_ns = begin_ns;
 	}

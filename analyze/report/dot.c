@@ -18,7 +18,7 @@ struct edge {
 	guint from, to; /* vertices */
 	guint count;
 	int64_t wire_ns;
-	int64_t uncertainty_ns; /* the largest */
+	int64_t uncertainty_ns;	    /* the largest */
 	enum dtc_link_quality link; /* the least sure */
 	bool is_hop;
 };
@@ -157,8 +157,10 @@ char *dtc_report_to_dot(const DtcReport *report)
 	append_escaped(out, report->request ? report->request : report->target.tier);
 	g_string_append(out, "\" {\n\trankdir=LR;\n\tlabelloc=t;\n\tlabel=\"");
 	append_escaped(out, report->request ? report->request : report->target.tier);
-	g_string_append_printf(out, ": %s\";\n\tnode [shape=box, fontname=\"sans-serif\"];\n"
-			       "\tedge [fontname=\"sans-serif\", fontsize=10];\n", duration);
+	g_string_append_printf(out,
+			       ": %s\";\n\tnode [shape=box, fontname=\"sans-serif\"];\n"
+			       "\tedge [fontname=\"sans-serif\", fontsize=10];\n",
+			       duration);
 	for (guint i = 0; i < graph.vertices->len; i++) {
 		const char *node = g_array_index(graph.vertices, struct vertex, i).who->node;
 		if (g_hash_table_add(written, (void *)node))

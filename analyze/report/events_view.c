@@ -24,90 +24,174 @@ struct field {
 	uint8_t slot;
 };
 
-#define NUMBER(name, slot) { name, FORM_NUMBER, slot }
-#define UNSIGNED(name, slot) { name, FORM_UNSIGNED, slot }
-#define ADDRESS(name, slot) { name, FORM_ADDRESS, slot }
-#define TID(name, slot) { name, FORM_TID, slot }
-#define TEXT(name, slot) { name, FORM_TEXT, slot }
-#define END { NULL, 0, 0 }
+#define NUMBER(name, slot)                                                                                             \
+	{                                                                                                              \
+		name, FORM_NUMBER, slot                                                                                \
+	}
+#define UNSIGNED(name, slot)                                                                                           \
+	{                                                                                                              \
+		name, FORM_UNSIGNED, slot                                                                              \
+	}
+#define ADDRESS(name, slot)                                                                                            \
+	{                                                                                                              \
+		name, FORM_ADDRESS, slot                                                                               \
+	}
+#define TID(name, slot)                                                                                                \
+	{                                                                                                              \
+		name, FORM_TID, slot                                                                                   \
+	}
+#define TEXT(name, slot)                                                                                               \
+	{                                                                                                              \
+		name, FORM_TEXT, slot                                                                                  \
+	}
+#define END                                                                                                            \
+	{                                                                                                              \
+		NULL, 0, 0                                                                                             \
+	}
 
 /* The slots of collect/read/event.h by kind, under the names that LTTng gives them. */
 static const struct field no_fields[] = { END };
 static const struct field switch_fields[] = {
-	TEXT("prev_comm", 0), TID("prev_tid", DTC_SWITCH_PREV_TID), NUMBER("prev_prio", DTC_SWITCH_PREV_PRIO),
-	NUMBER("prev_state", DTC_SWITCH_PREV_STATE), TEXT("next_comm", 1), TID("next_tid", DTC_SWITCH_NEXT_TID),
-	NUMBER("next_prio", DTC_SWITCH_NEXT_PRIO), END,
+	TEXT("prev_comm", 0),
+	TID("prev_tid", DTC_SWITCH_PREV_TID),
+	NUMBER("prev_prio", DTC_SWITCH_PREV_PRIO),
+	NUMBER("prev_state", DTC_SWITCH_PREV_STATE),
+	TEXT("next_comm", 1),
+	TID("next_tid", DTC_SWITCH_NEXT_TID),
+	NUMBER("next_prio", DTC_SWITCH_NEXT_PRIO),
+	END,
 };
 static const struct field task_fields[] = {
-	TEXT("comm", 0), TID("tid", DTC_TASK_TID), NUMBER("prio", DTC_TASK_PRIO),
-	NUMBER("target_cpu", DTC_TASK_TARGET_CPU), END,
+	TEXT("comm", 0),
+	TID("tid", DTC_TASK_TID),
+	NUMBER("prio", DTC_TASK_PRIO),
+	NUMBER("target_cpu", DTC_TASK_TARGET_CPU),
+	END,
 };
 static const struct field exec_fields[] = {
-	TEXT("filename", 0), TID("tid", DTC_TASK_TID), TID("old_tid", DTC_TASK_OLD_TID), END,
+	TEXT("filename", 0),
+	TID("tid", DTC_TASK_TID),
+	TID("old_tid", DTC_TASK_OLD_TID),
+	END,
 };
 static const struct field fork_fields[] = {
-	TEXT("parent_comm", 0), TID("parent_tid", DTC_FORK_PARENT_TID), NUMBER("parent_pid", DTC_FORK_PARENT_PID),
-	TEXT("child_comm", 1), TID("child_tid", DTC_FORK_CHILD_TID), NUMBER("child_pid", DTC_FORK_CHILD_PID), END,
+	TEXT("parent_comm", 0),
+	TID("parent_tid", DTC_FORK_PARENT_TID),
+	NUMBER("parent_pid", DTC_FORK_PARENT_PID),
+	TEXT("child_comm", 1),
+	TID("child_tid", DTC_FORK_CHILD_TID),
+	NUMBER("child_pid", DTC_FORK_CHILD_PID),
+	END,
 };
 static const struct field irq_fields[] = {
-	NUMBER("irq", DTC_IRQ_NUMBER), TEXT("name", 0), NUMBER("ret", DTC_IRQ_RESULT), END,
+	NUMBER("irq", DTC_IRQ_NUMBER),
+	TEXT("name", 0),
+	NUMBER("ret", DTC_IRQ_RESULT),
+	END,
 };
 static const struct field softirq_fields[] = { NUMBER("vec", DTC_SOFTIRQ_VECTOR), END };
 static const struct field timer_fields[] = {
-	ADDRESS("timer", DTC_TIMER_ADDRESS), ADDRESS("function", DTC_TIMER_FUNCTION), END,
+	ADDRESS("timer", DTC_TIMER_ADDRESS),
+	ADDRESS("function", DTC_TIMER_FUNCTION),
+	END,
 };
 static const struct field fault_fields[] = {
-	ADDRESS("address", DTC_FAULT_ADDRESS), ADDRESS("ip", DTC_FAULT_IP), NUMBER("error_code", DTC_FAULT_ERROR), END,
+	ADDRESS("address", DTC_FAULT_ADDRESS),
+	ADDRESS("ip", DTC_FAULT_IP),
+	NUMBER("error_code", DTC_FAULT_ERROR),
+	END,
 };
 static const struct field vector_fields[] = { NUMBER("vector", DTC_VECTOR_NUMBER), END };
 static const struct field call_fields[] = {
-	NUMBER("number", DTC_CALL_NUMBER), NUMBER("ret", DTC_CALL_RET), NUMBER("fd", DTC_CALL_FD),
-	NUMBER("fd2", DTC_CALL_FD2), TEXT("path", 0), NUMBER("length", DTC_CALL_LENGTH),
-	ADDRESS("uaddr", DTC_CALL_UADDR), NUMBER("op", DTC_CALL_OP), ADDRESS("flags", DTC_CALL_FLAGS),
-	NUMBER("value", DTC_CALL_VALUE), NUMBER("timeout", DTC_CALL_TIMEOUT), NUMBER("pid", DTC_CALL_PID),
-	NUMBER("family", DTC_CALL_FAMILY), NUMBER("port", DTC_CALL_PORT), END,
+	NUMBER("number", DTC_CALL_NUMBER),
+	NUMBER("ret", DTC_CALL_RET),
+	NUMBER("fd", DTC_CALL_FD),
+	NUMBER("fd2", DTC_CALL_FD2),
+	TEXT("path", 0),
+	NUMBER("length", DTC_CALL_LENGTH),
+	ADDRESS("uaddr", DTC_CALL_UADDR),
+	NUMBER("op", DTC_CALL_OP),
+	ADDRESS("flags", DTC_CALL_FLAGS),
+	NUMBER("value", DTC_CALL_VALUE),
+	NUMBER("timeout", DTC_CALL_TIMEOUT),
+	NUMBER("pid", DTC_CALL_PID),
+	NUMBER("family", DTC_CALL_FAMILY),
+	NUMBER("port", DTC_CALL_PORT),
+	END,
 };
 static const struct field net_fields[] = {
-	TEXT("interface", 0), ADDRESS("skbaddr", DTC_NET_SKB), NUMBER("len", DTC_NET_LENGTH),
-	NUMBER("rc", DTC_NET_RESULT), END,
+	TEXT("interface", 0),
+	ADDRESS("skbaddr", DTC_NET_SKB),
+	NUMBER("len", DTC_NET_LENGTH),
+	NUMBER("rc", DTC_NET_RESULT),
+	END,
 };
 static const struct field inet_fields[] = { ADDRESS("sk", DTC_NET_SKB), END };
 static const struct field block_fields[] = {
-	NUMBER("dev", DTC_BLOCK_DEVICE), UNSIGNED("sector", DTC_BLOCK_SECTOR), NUMBER("nr_sector", DTC_BLOCK_SECTORS),
-	NUMBER("rwbs", DTC_BLOCK_FLAGS), TEXT("comm", 0), TID("tid", DTC_BLOCK_TID), NUMBER("error", DTC_BLOCK_ERROR),
+	NUMBER("dev", DTC_BLOCK_DEVICE),
+	UNSIGNED("sector", DTC_BLOCK_SECTOR),
+	NUMBER("nr_sector", DTC_BLOCK_SECTORS),
+	NUMBER("rwbs", DTC_BLOCK_FLAGS),
+	TEXT("comm", 0),
+	TID("tid", DTC_BLOCK_TID),
+	NUMBER("error", DTC_BLOCK_ERROR),
 	END,
 };
 static const struct field work_fields[] = {
-	ADDRESS("work", DTC_WORK_ADDRESS), ADDRESS("function", DTC_WORK_FUNCTION), END,
+	ADDRESS("work", DTC_WORK_ADDRESS),
+	ADDRESS("function", DTC_WORK_FUNCTION),
+	END,
 };
 static const struct field signal_fields[] = {
-	NUMBER("sig", DTC_SIGNAL_NUMBER), TEXT("comm", 0), TID("tid", DTC_SIGNAL_TID), END,
+	NUMBER("sig", DTC_SIGNAL_NUMBER),
+	TEXT("comm", 0),
+	TID("tid", DTC_SIGNAL_TID),
+	END,
 };
 static const struct field ipi_fields[] = { NUMBER("cpu", DTC_IPI_CPU), ADDRESS("target_cpus", DTC_IPI_MASK), END };
 static const struct field idle_fields[] = { NUMBER("state", DTC_IDLE_STATE), END };
 static const struct field logger_fields[] = { TEXT("msg", 0), END };
 static const struct field dump_process_fields[] = {
-	TEXT("name", 0), TID("tid", DTC_DUMP_TID), NUMBER("pid", DTC_DUMP_PID), NUMBER("ppid", DTC_DUMP_PPID),
-	NUMBER("type", DTC_DUMP_TYPE), NUMBER("status", DTC_DUMP_STATUS), NUMBER("cpu", DTC_DUMP_CPU),
-	ADDRESS("file_table_address", DTC_DUMP_FILES), END,
+	TEXT("name", 0),
+	TID("tid", DTC_DUMP_TID),
+	NUMBER("pid", DTC_DUMP_PID),
+	NUMBER("ppid", DTC_DUMP_PPID),
+	NUMBER("type", DTC_DUMP_TYPE),
+	NUMBER("status", DTC_DUMP_STATUS),
+	NUMBER("cpu", DTC_DUMP_CPU),
+	ADDRESS("file_table_address", DTC_DUMP_FILES),
+	END,
 };
 static const struct field dump_fd_fields[] = {
-	ADDRESS("file_table_address", DTC_DUMP_FD_FILES), NUMBER("pid", DTC_DUMP_FD_PID),
-	NUMBER("fd", DTC_DUMP_FD_NUMBER), TEXT("filename", 0), END,
+	ADDRESS("file_table_address", DTC_DUMP_FD_FILES),
+	NUMBER("pid", DTC_DUMP_FD_PID),
+	NUMBER("fd", DTC_DUMP_FD_NUMBER),
+	TEXT("filename", 0),
+	END,
 };
 static const struct field dump_interface_fields[] = { TEXT("name", 0), ADDRESS("address_ipv4", DTC_DUMP_ADDRESS), END };
 static const struct field dump_interrupt_fields[] = {
-	NUMBER("irq", DTC_DUMP_IRQ), TEXT("action", 0), TEXT("name", 1), END,
+	NUMBER("irq", DTC_DUMP_IRQ),
+	TEXT("action", 0),
+	TEXT("name", 1),
+	END,
 };
 static const struct field dump_block_fields[] = { NUMBER("dev", DTC_DUMP_DEVICE), TEXT("diskname", 0), END };
 static const struct field kvm_fields[] = {
-	NUMBER("vcpu_id", DTC_KVM_VCPU), NUMBER("exit_reason", DTC_KVM_REASON), NUMBER("isa", DTC_KVM_ISA), END,
+	NUMBER("vcpu_id", DTC_KVM_VCPU),
+	NUMBER("exit_reason", DTC_KVM_REASON),
+	NUMBER("isa", DTC_KVM_ISA),
+	END,
 };
 static const struct field guest_irq_fields[] = {
-	NUMBER("apicid", DTC_KVM_APIC), NUMBER("vector", DTC_KVM_VECTOR), END,
+	NUMBER("apicid", DTC_KVM_APIC),
+	NUMBER("vector", DTC_KVM_VECTOR),
+	END,
 };
 static const struct field lost_fields[] = {
-	NUMBER("count", DTC_LOST_COUNT), NUMBER("begin_ns", DTC_LOST_BEGIN), END,
+	NUMBER("count", DTC_LOST_COUNT),
+	NUMBER("begin_ns", DTC_LOST_BEGIN),
+	END,
 };
 
 static const struct field *get_fields(const struct dtc_event *event)
@@ -216,7 +300,7 @@ static bool is_absent(const struct dtc_event *event, const struct field *field)
 static bool is_call(const struct dtc_event *event)
 {
 	return (event->kind == DTC_EVENT_SYSCALL_ENTRY || event->kind == DTC_EVENT_SYSCALL_EXIT) &&
-		event->v[DTC_CALL_NAME] >= 0;
+	       event->v[DTC_CALL_NAME] >= 0;
 }
 
 static const char *get_call_name(const struct dtc_event_line *line)
@@ -288,7 +372,10 @@ static void add_text_time(GString *out, const struct dtc_event_line *line)
 	int64_t ns = line->time.ns - line->origin_ns;
 	uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
 
-	g_string_append_printf(out, "%s%" PRIu64 ".%09" PRIu64, ns < 0 ? "-" : line->origin_ns ? "+" : "",
+	g_string_append_printf(out, "%s%" PRIu64 ".%09" PRIu64,
+			       ns < 0		 ? "-"
+			       : line->origin_ns ? "+"
+						 : "",
 			       magnitude / NS_PER_S, magnitude % NS_PER_S);
 }
 

@@ -16,8 +16,8 @@ void dtc_finding_list_add_text(DtcLayout *layout, const DtcFindings *findings)
 	dtc_layout_add_heading(layout, "Findings", NULL);
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_finding *finding = dtc_findings_get(findings, i);
-		g_autofree char *raw = g_strconcat(finding->node ? finding->node : "", finding->node ? ": " : "",
-						   finding->text, NULL);
+		g_autofree char *raw =
+			g_strconcat(finding->node ? finding->node : "", finding->node ? ": " : "", finding->text, NULL);
 		g_autofree char *text = dtc_printable(raw, FINDING_MAX);
 		dtc_layout_add_left(layout, dtc_severity_to_string(finding->severity), 9, styles[finding->severity]);
 		dtc_layout_add_paragraph(layout, text, 9);

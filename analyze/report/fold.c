@@ -113,12 +113,11 @@ static GArray *join_neighbours(GArray *folds, const GArray *steps)
 
 	for (guint i = 0; i < folds->len; i++) {
 		const struct dtc_fold *fold = &g_array_index(folds, struct dtc_fold, i);
-		struct dtc_fold *last = joined->len ?
-			&g_array_index(joined, struct dtc_fold, joined->len - 1) : NULL;
+		struct dtc_fold *last = joined->len ? &g_array_index(joined, struct dtc_fold, joined->len - 1) : NULL;
 		bool is_same = last && fold->kind <= DTC_FOLD_THREAD && last->kind <= DTC_FOLD_THREAD &&
-			is_same_thread(get_step(steps, fold->first), get_step(steps, last->first)) &&
-			get_step(steps, fold->head)->cause == get_step(steps, last->head)->cause &&
-			get_step(steps, fold->head)->detail == get_step(steps, last->head)->detail;
+			       is_same_thread(get_step(steps, fold->first), get_step(steps, last->first)) &&
+			       get_step(steps, fold->head)->cause == get_step(steps, last->head)->cause &&
+			       get_step(steps, fold->head)->detail == get_step(steps, last->head)->detail;
 		if (!is_same) {
 			g_array_append_val(joined, *fold);
 			continue;

@@ -30,8 +30,8 @@ static char *format_stack(const struct dtc_report_step *step)
 
 	append_frame(frames, step->who.tier);
 	if (step->who.tid >= 0) {
-		g_autofree char *thread = g_strdup_printf("%s %d", step->who.comm ? step->who.comm : "thread",
-							  step->who.tid);
+		g_autofree char *thread =
+			g_strdup_printf("%s %d", step->who.comm ? step->who.comm : "thread", step->who.tid);
 		append_frame(frames, thread);
 	} else {
 		append_frame(frames, "(no thread)");

@@ -13,7 +13,7 @@
 struct candidate {
 	guint node;
 	uint32_t thread;
-	guint first;	 /* order of appearance */
+	guint first; /* order of appearance */
 	int64_t path_ns;
 	int64_t longest_ns; /* of its steps on the path */
 	bool on_path;
@@ -61,8 +61,7 @@ static guint add_candidate(struct build *b, guint node, uint32_t thread, const s
 /* The report leaves out blockings below a depth; the others are in the same order on both sides. */
 static guint next_kept_blocking(const DtcPath *path, guint at)
 {
-	while (at < dtc_path_get_blocking_count(path) &&
-	       dtc_path_get_blocking(path, at)->depth >= DTC_REPORT_MAX_DEPTH)
+	while (at < dtc_path_get_blocking_count(path) && dtc_path_get_blocking(path, at)->depth >= DTC_REPORT_MAX_DEPTH)
 		at++;
 	return at;
 }
@@ -424,7 +423,7 @@ static bool make_message(struct build *b, guint node, uint32_t packet, struct dt
 	message->sent_ns = to_cluster_ns(b, send.node, sent->time_ns);
 	message->received_ns = to_cluster_ns(b, node, received->time_ns);
 	message->uncertainty_ns = dtc_clocks_get_uncertainty_ns(dtc_links_get_clocks(b->links), send.node, node,
-								 (DtcClusterTime){ message->received_ns });
+								(DtcClusterTime){ message->received_ns });
 	message->link = send.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
 	message->step = G_MAXUINT;
 	g_autofree char *what = dtc_explain_packet(received);

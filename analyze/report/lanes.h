@@ -34,7 +34,7 @@ struct dtc_lane {
 struct dtc_lane_bar {
 	int64_t begin_ns;
 	int64_t end_ns;
-	const char *detail; /* or NULL */
+	const char *detail;   /* or NULL */
 	enum dtc_cause cause; /* of several intervals: the one with the largest share */
 	guint interval_count; /* more than one: too short to be kept apart */
 };
@@ -59,12 +59,12 @@ struct dtc_lanes_options {
 typedef struct DtcLanes {
 	int64_t begin_ns; /* the window: the span and a tenth of it on both sides */
 	int64_t end_ns;
-	GArray *lanes;	      /* struct dtc_lane */
-	GArray *bars;	      /* struct dtc_lane_bar, by lane */
-	GArray *messages;     /* struct dtc_lane_message: the path's in its order, then others by the time of arrival */
-	guint *step_lanes;    /* owned: lane of each step of the report */
+	GArray *lanes;	   /* struct dtc_lane */
+	GArray *bars;	   /* struct dtc_lane_bar, by lane */
+	GArray *messages;  /* struct dtc_lane_message: the path's in its order, then others by the time of arrival */
+	guint *step_lanes; /* owned: lane of each step of the report */
 	guint *blocking_lanes; /* owned: lane of each blocking of the report */
-	int64_t merged_ns;    /* intervals shorter than this were merged; 0: none was */
+	int64_t merged_ns;     /* intervals shorter than this were merged; 0: none was */
 	guint messages_left_out;
 	GStringChunk *strings;
 } DtcLanes;

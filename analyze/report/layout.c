@@ -43,8 +43,8 @@ guint dtc_layout_get_rest(const DtcLayout *layout)
 static void append_styled(DtcLayout *layout, const char *text, enum dtc_style style)
 {
 	static const char *const codes[DTC_STYLES] = {
-		[DTC_STYLE_BOLD] = "1",	   [DTC_STYLE_DIM] = "2",    [DTC_STYLE_RED] = "31",
-		[DTC_STYLE_GREEN] = "32",  [DTC_STYLE_YELLOW] = "33", [DTC_STYLE_BLUE] = "34",
+		[DTC_STYLE_BOLD] = "1",	    [DTC_STYLE_DIM] = "2",     [DTC_STYLE_RED] = "31",
+		[DTC_STYLE_GREEN] = "32",   [DTC_STYLE_YELLOW] = "33", [DTC_STYLE_BLUE] = "34",
 		[DTC_STYLE_MAGENTA] = "35", [DTC_STYLE_CYAN] = "36",
 	};
 	if (!*text)
@@ -113,10 +113,9 @@ static char *to_ascii(const char *text)
 		const char *glyph;
 		char ascii;
 	} likenesses[] = {
-		{ "…", '~' }, { "█", '#' }, { "▉", '#' }, { "▊", '#' }, { "▋", '=' },
-		{ "▌", '=' }, { "▍", '-' }, { "▎", '-' }, { "▏", '.' }, { "→", '>' },
-		{ "←", '<' }, { "±", '~' }, { "µ", 'u' }, { "└", '`' }, { "├", '|' },
-		{ "│", '|' }, { "─", '-' }, { "·", '-' }, { "–", '-' }, { "≈", '~' },
+		{ "…", '~' }, { "█", '#' }, { "▉", '#' }, { "▊", '#' }, { "▋", '=' }, { "▌", '=' }, { "▍", '-' },
+		{ "▎", '-' }, { "▏", '.' }, { "→", '>' }, { "←", '<' }, { "±", '~' }, { "µ", 'u' }, { "└", '`' },
+		{ "├", '|' }, { "│", '|' }, { "─", '-' }, { "·", '-' }, { "–", '-' }, { "≈", '~' },
 	};
 	GString *out = g_string_sized_new(strlen(text));
 

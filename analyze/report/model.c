@@ -72,8 +72,8 @@ static struct dtc_report_thread make_thread(DtcReport *report, const DtcCluster 
 	};
 	const char *named = cluster ? dtc_cluster_get_tier(cluster, thread.process, node) : NULL;
 	g_autofree char *tier = g_strconcat(thread.process, "@", node, NULL);
-	thread.tier = named ? keep(report, named, NAME_MAX_CHARACTERS) :
-			      g_string_chunk_insert_const(report->strings, tier);
+	thread.tier =
+		named ? keep(report, named, NAME_MAX_CHARACTERS) : g_string_chunk_insert_const(report->strings, tier);
 	return thread;
 }
 
@@ -106,11 +106,11 @@ static struct dtc_report_end make_end(DtcReport *report, const struct dtc_report
 	}
 	const struct dtc_thread *thread = dtc_history_get_thread(history, side->thread);
 	return (struct dtc_report_end){
-		.who = make_thread(report, input->cluster, get_node_name(report, input, side->node),
-				   dtc_history_get_comm(history, side->thread, side->end.ns),
-				   get_process(dtc_history_get_process(history, side->thread, side->end.ns),
-					       DTC_CAUSE_UNKNOWN),
-				   thread->pid, thread->tid),
+		.who = make_thread(
+			report, input->cluster, get_node_name(report, input, side->node),
+			dtc_history_get_comm(history, side->thread, side->end.ns),
+			get_process(dtc_history_get_process(history, side->thread, side->end.ns), DTC_CAUSE_UNKNOWN),
+			thread->pid, thread->tid),
 		.begin_ns = dtc_clocks_to_cluster(input->clocks, side->node, side->begin).ns,
 		.end_ns = dtc_clocks_to_cluster(input->clocks, side->node, side->end).ns,
 		.link = side->inferred ? DTC_LINK_INFERRED : DTC_LINK_EXACT,
@@ -126,8 +126,7 @@ static struct dtc_report_end make_followed_end(DtcReport *report, const struct d
 	return (struct dtc_report_end){
 		.who = make_thread(report, input->cluster, get_node_name(report, input, node),
 				   dtc_history_get_comm(history, thread_id, end_ns),
-				   get_process(dtc_history_get_process(history, thread_id, end_ns),
-					       DTC_CAUSE_UNKNOWN),
+				   get_process(dtc_history_get_process(history, thread_id, end_ns), DTC_CAUSE_UNKNOWN),
 				   thread->pid, thread->tid),
 		.begin_ns = dtc_clocks_to_cluster(input->clocks, node, (DtcNodeTime){ begin_ns }).ns,
 		.end_ns = dtc_clocks_to_cluster(input->clocks, node, (DtcNodeTime){ end_ns }).ns,
@@ -298,16 +297,22 @@ static void add_tiers(DtcReport *report)
 {
 	for (guint i = 0; i < report->rows->len; i++) {
 		const struct dtc_report_row *row = &g_array_index(report->rows, struct dtc_report_row, i);
-		struct dtc_report_tier *last = report->tiers->len ?
-			&g_array_index(report->tiers, struct dtc_report_tier, report->tiers->len - 1) : NULL;
+		struct dtc_report_tier *last =
+			report->tiers->len
+				? &g_array_index(report->tiers, struct dtc_report_tier, report->tiers->len - 1)
+				: NULL;
 		if (last && last->tier == row->tier) {
 			last->ns += row->ns;
 			last->row_count++;
 			continue;
 		}
 		struct dtc_report_tier tier = {
-			.tier = row->tier, .node = row->node, .process = row->process,
-			.ns = row->ns, .row_first = i, .row_count = 1,
+			.tier = row->tier,
+			.node = row->node,
+			.process = row->process,
+			.ns = row->ns,
+			.row_first = i,
+			.row_count = 1,
 		};
 		g_array_append_val(report->tiers, tier);
 	}
@@ -361,7 +366,8 @@ static void add_blockings(DtcReport *report, const struct dtc_report_input *inpu
 	}
 	if (left_out) {
 		g_autofree char *text = g_strdup_printf("%u blockings nested deeper than %d levels are left out of the"
-							" causality", left_out, DTC_REPORT_MAX_DEPTH);
+							" causality",
+							left_out, DTC_REPORT_MAX_DEPTH);
 		struct dtc_report_finding finding = { DTC_SEVERITY_INFO, NULL, keep(report, text, 1000) };
 		g_array_append_val(report->findings, finding);
 	}
@@ -384,8 +390,8 @@ static void add_clocks(DtcReport *report, const struct dtc_report_input *input)
 		const struct dtc_segment *after = dtc_path_get_segment(input->path, i);
 		if (before->node == after->node || MAX(before->node, after->node) >= input->node_count)
 			continue;
-		int64_t uncertainty_ns = dtc_clocks_get_uncertainty_ns(input->clocks, before->node, after->node,
-								       after->begin);
+		int64_t uncertainty_ns =
+			dtc_clocks_get_uncertainty_ns(input->clocks, before->node, after->node, after->begin);
 		struct dtc_report_clock clock = {
 			.a = get_node_name(report, input, MIN(before->node, after->node)),
 			.b = get_node_name(report, input, MAX(before->node, after->node)),
@@ -432,8 +438,9 @@ static bool check_sums(const DtcReport *report, GError **error)
 	if (rows_ns == report->duration_ns && tiers_ns == report->duration_ns)
 		return true;
 	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
-		    "the breakdown sums to %" PRId64 " ns (tiers %" PRId64 " ns), the span is %" PRId64 " ns\n"
-		    DEFECT_HINT, rows_ns, tiers_ns, report->duration_ns);
+		    "the breakdown sums to %" PRId64 " ns (tiers %" PRId64 " ns), the span is %" PRId64
+		    " ns\n" DEFECT_HINT,
+		    rows_ns, tiers_ns, report->duration_ns);
 	return false;
 }
 
@@ -441,14 +448,18 @@ static bool check_blockings(const DtcReport *report, GError **error)
 {
 	for (guint i = 0; i < report->blockings->len; i++) {
 		const struct dtc_report_blocking *b = &g_array_index(report->blockings, struct dtc_report_blocking, i);
-		bool is_nested = b->depth == 0 ? b->parent == G_MAXUINT :
-			b->parent < i &&
-			g_array_index(report->blockings, struct dtc_report_blocking, b->parent).depth + 1 == b->depth;
+		bool is_nested = b->depth == 0 ? b->parent == G_MAXUINT
+					       : b->parent < i && g_array_index(report->blockings,
+										struct dtc_report_blocking, b->parent)
+											  .depth +
+										  1 ==
+									  b->depth;
 		if (is_nested && b->end_ns >= b->begin_ns)
 			continue;
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
 			    "the causality is not a tree of spans: blocking %u of '%s' is [%" PRId64 ", %" PRId64
-			    "] at depth %u\n" DEFECT_HINT, i, b->who.tier, b->begin_ns, b->end_ns, b->depth);
+			    "] at depth %u\n" DEFECT_HINT,
+			    i, b->who.tier, b->begin_ns, b->end_ns, b->depth);
 		return false;
 	}
 	return true;
@@ -482,9 +493,8 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	report->duration_ns = duration_ns;
 	report->reference = get_node_name(report, input, dtc_clocks_get_reference(input->clocks));
 	report->target = make_thread(report, input->cluster, get_node_name(report, input, input->target_node),
-				     input->target_comm,
-				     get_process(input->target_process, DTC_CAUSE_UNKNOWN), input->target_pid,
-				     input->target_tid);
+				     input->target_comm, get_process(input->target_process, DTC_CAUSE_UNKNOWN),
+				     input->target_pid, input->target_tid);
 	if (input->request)
 		add_request(report, input);
 	if (input->place)

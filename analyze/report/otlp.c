@@ -37,7 +37,7 @@ struct span {
 
 struct build {
 	const DtcReport *report;
-	GArray *spans; /* struct span */
+	GArray *spans;	      /* struct span */
 	guint open[MAX_OPEN]; /* visits that the path may come back to, the root first */
 	guint open_count;
 	char trace_id[TRACE_ID_DIGITS + 1];
@@ -114,8 +114,10 @@ static void choose_trace_id(struct build *b)
 		const struct dtc_report_source *source = &g_array_index(report->sources, struct dtc_report_source, i);
 		/* an X-Request-Id may look like one, but no tracer knows it */
 		bool is_request_id = strcmp(source->source, "x-request-id") == 0;
-		int rank = is_request_id ? 0 : is_hex_id(source->id, TRACE_ID_DIGITS) ? 2 :
-			   is_hex_id(source->id, SPAN_ID_DIGITS) ? 1 : 0;
+		int rank = is_request_id			    ? 0
+			   : is_hex_id(source->id, TRACE_ID_DIGITS) ? 2
+			   : is_hex_id(source->id, SPAN_ID_DIGITS)  ? 1
+								    : 0;
 		if (rank && strcmp(source->source, "traceparent") == 0)
 			rank = 3;
 		if (rank > best_rank) {
@@ -130,9 +132,9 @@ static void choose_trace_id(struct build *b)
 		take_sender_span(b, best);
 		return;
 	}
-	g_autofree char *text = g_strdup_printf("trace/%s/%s/%d/%" PRId64 "/%" PRId64,
-						report->request ? report->request : "", report->target.tier,
-						report->target.tid, report->begin_ns, report->end_ns);
+	g_autofree char *text =
+		g_strdup_printf("trace/%s/%s/%d/%" PRId64 "/%" PRId64, report->request ? report->request : "",
+				report->target.tier, report->target.tid, report->begin_ns, report->end_ns);
 	derive_id(b->trace_id, TRACE_ID_DIGITS, text);
 }
 
@@ -148,8 +150,8 @@ static guint add_span(struct build *b, const struct dtc_report_thread *who, enum
 		.end_ns = begin_ns,
 		.waits = g_array_new(FALSE, FALSE, sizeof(guint)),
 	};
-	g_autofree char *text = g_strdup_printf("span/%s/%u/%s/%" PRId64, b->trace_id, b->spans->len, who->tier,
-						begin_ns);
+	g_autofree char *text =
+		g_strdup_printf("span/%s/%u/%s/%" PRId64, b->trace_id, b->spans->len, who->tier, begin_ns);
 
 	derive_id(span.id, SPAN_ID_DIGITS, text);
 	g_array_append_val(b->spans, span);

@@ -22,11 +22,11 @@ extern const char dtc_requests_js[];
 
 /* Everything is borrowed for the call. */
 struct dtc_page {
-	const char *body;			 /* header and main, as HTML: one of the parts above */
+	const char *body;		       /* header and main, as HTML: one of the parts above */
 	const char *scripts[DTC_PAGE_SCRIPTS]; /* parts, run in this order after frame.js; NULL: none */
-	const char *title;			 /* text */
-	const char *plain;			 /* text, for readers without scripts */
-	const char *data;			 /* JSON without '<', '>' and '&' */
+	const char *title;		       /* text */
+	const char *plain;		       /* text, for readers without scripts */
+	const char *data;		       /* JSON without '<', '>' and '&' */
 };
 
 /* The whole page; caller owns. */

@@ -234,8 +234,9 @@ static void append_path(struct writer *w)
 		Dtc__Perfetto__DebugAnnotation link = annotate_text("link", dtc_link_quality_to_string(step->link));
 		Dtc__Perfetto__DebugAnnotation uncertainty = annotate_number("uncertainty_ns", step->uncertainty_ns);
 		Dtc__Perfetto__DebugAnnotation *annotations[5];
-		struct event event = { .track = PATH_TRACK, .name = name, .category = "critical-path",
-				       .annotations = annotations };
+		struct event event = {
+			.track = PATH_TRACK, .name = name, .category = "critical-path", .annotations = annotations
+		};
 		if (step->who.comm)
 			annotations[event.annotation_count++] = &thread;
 		if (step->who.tid >= 0)
@@ -252,12 +253,10 @@ static void append_path(struct writer *w)
 static void append_messages(struct writer *w)
 {
 	for (guint i = 0; i < w->lanes->messages->len; i++) {
-		const struct dtc_lane_message *message =
-			&g_array_index(w->lanes->messages, struct dtc_lane_message, i);
+		const struct dtc_lane_message *message = &g_array_index(w->lanes->messages, struct dtc_lane_message, i);
 		Dtc__Perfetto__DebugAnnotation detail = annotate_text("detail", message->detail);
 		Dtc__Perfetto__DebugAnnotation link = annotate_text("link", dtc_link_quality_to_string(message->link));
-		Dtc__Perfetto__DebugAnnotation uncertainty =
-			annotate_number("uncertainty_ns", message->uncertainty_ns);
+		Dtc__Perfetto__DebugAnnotation uncertainty = annotate_number("uncertainty_ns", message->uncertainty_ns);
 		Dtc__Perfetto__DebugAnnotation *annotations[3] = { &link };
 		struct event event = {
 			.at_ns = message->sent_ns,

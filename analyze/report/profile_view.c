@@ -150,20 +150,14 @@ static const struct figure times[] = {
 	{ "unkn.", { DTC_PROFILE_UNKNOWN }, 1 },
 };
 static const struct figure causes[] = {
-	{ "net", { DTC_PROFILE_NETWORK }, 1 },
-	{ "timer", { DTC_PROFILE_TIMER }, 1 },
-	{ "lock", { DTC_PROFILE_LOCK }, 1 },
-	{ "ipc", { DTC_PROFILE_IPC }, 1 },
-	{ "child", { DTC_PROFILE_CHILD }, 1 },
-	{ "device", { DTC_PROFILE_DEVICE }, 1 },
-	{ "exited", { DTC_PROFILE_EXITED }, 1 },
-	{ "other", { DTC_PROFILE_STOPPED, DTC_PROFILE_WAIT }, 2 },
+	{ "net", { DTC_PROFILE_NETWORK }, 1 },	 { "timer", { DTC_PROFILE_TIMER }, 1 },
+	{ "lock", { DTC_PROFILE_LOCK }, 1 },	 { "ipc", { DTC_PROFILE_IPC }, 1 },
+	{ "child", { DTC_PROFILE_CHILD }, 1 },	 { "device", { DTC_PROFILE_DEVICE }, 1 },
+	{ "exited", { DTC_PROFILE_EXITED }, 1 }, { "other", { DTC_PROFILE_STOPPED, DTC_PROFILE_WAIT }, 2 },
 };
 static const struct figure counts[] = {
-	{ "calls", { DTC_PROFILE_CALLS }, 1 },
-	{ "faults", { DTC_PROFILE_FAULTS }, 1 },
-	{ "woken", { DTC_PROFILE_WOKEN }, 1 },
-	{ "wakes", { DTC_PROFILE_WAKES }, 1 },
+	{ "calls", { DTC_PROFILE_CALLS }, 1 },	   { "faults", { DTC_PROFILE_FAULTS }, 1 },
+	{ "woken", { DTC_PROFILE_WOKEN }, 1 },	   { "wakes", { DTC_PROFILE_WAKES }, 1 },
 	{ "switch", { DTC_PROFILE_SWITCHES }, 1 },
 };
 #define FIGURES (G_N_ELEMENTS(times)) /* in the widest table */
@@ -210,8 +204,8 @@ static void add_figure(const struct view *view, const struct figure *figure, con
 
 	for (guint i = 0; i < figure->count; i++)
 		sum += row->value[figure->columns[i]];
-	g_autofree char *text = is_count || view->is_exact ? g_strdup_printf("%" G_GINT64_FORMAT, (gint64)sum)
-							   : format_short(sum);
+	g_autofree char *text =
+		is_count || view->is_exact ? g_strdup_printf("%" G_GINT64_FORMAT, (gint64)sum) : format_short(sum);
 	dtc_layout_add_right(view->layout, text, view->columns, sum ? DTC_STYLE_PLAIN : DTC_STYLE_DIM);
 }
 
@@ -288,7 +282,10 @@ static void add_node(const struct view *view, const struct dtc_top_node *node)
 	}
 	dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %u %s%s in %s from +%s", node->rows->len,
 		       input->has_threads ? "thread" : "process",
-		       node->rows->len == 1 ? "" : input->has_threads ? "s" : "es", length, from);
+		       node->rows->len == 1 ? ""
+		       : input->has_threads ? "s"
+					    : "es",
+		       length, from);
 	dtc_layout_end_line(layout);
 	add_cpu_lines(view, node);
 	add_table(view, node, "Time", "irq: interrupts and softirqs on top of it; i/o: disk and page faults", times,

@@ -14,7 +14,7 @@ struct dtc_top_node {
 	const char *name;
 	const DtcHistory *history; /* NULL: no kernel trace; then no rows */
 	DtcNodeTime end;	   /* names are those at the end of the span */
-	DtcClusterTime origin; /* that text counts from */
+	DtcClusterTime origin;	   /* that text counts from */
 	DtcClusterTime cluster_begin;
 	DtcClusterTime cluster_end;
 	GArray *rows;			    /* struct dtc_profile_row, sorted */

@@ -76,8 +76,8 @@ static void add_widths(struct build *b, guint node_a, guint node_b, int64_t begi
 
 	for (guint i = 0; i <= WIDTHS; i++) {
 		struct dtc_quality_width width = { .at_ns = begin_ns + (int64_t)(span_ns * i / WIDTHS) };
-		width.uncertainty_ns = dtc_clocks_get_uncertainty_ns(b->clocks, node_a, node_b,
-								     (DtcClusterTime){ width.at_ns });
+		width.uncertainty_ns =
+			dtc_clocks_get_uncertainty_ns(b->clocks, node_a, node_b, (DtcClusterTime){ width.at_ns });
 		g_array_append_val(b->quality->widths, width);
 	}
 }

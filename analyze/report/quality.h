@@ -40,7 +40,7 @@ struct dtc_quality_pair {
 	guint step_count;
 	int64_t offset_ns;
 	double drift_ppm;
-	int64_t width_ns[3]; /* certified, at start, middle and end of the pair's messages */
+	int64_t width_ns[3];	/* certified, at start, middle and end of the pair's messages */
 	int64_t uncertainty_ns; /* at the time asked for */
 	guint point_first, point_count;
 	guint width_first, width_count;

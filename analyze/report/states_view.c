@@ -225,8 +225,8 @@ static void add_tree_lines(const struct view *view, const DtcStateTree *tree)
 		/* by state: what all threads slept is a thousand times what they worked, and would hide all of that */
 		if (entry->level <= DTC_LEVEL_STATE)
 			min_ns = view->options->min_ns >= 0 ? view->options->min_ns : entry->total_ns / 50;
-		bool is_folded = view->options->min_ns >= 0 ? entry->level > DTC_LEVEL_CLASS
-							   : entry->level > DTC_LEVEL_STATE;
+		bool is_folded =
+			view->options->min_ns >= 0 ? entry->level > DTC_LEVEL_CLASS : entry->level > DTC_LEVEL_STATE;
 		if (is_folded && entry->total_ns < min_ns) {
 			add_to_rest(&rests[entry->level], entry);
 			i = entry->end; /* with all that is in it */
@@ -291,8 +291,8 @@ static void add_instance_text(const struct view *view, const struct dtc_state_in
 	g_autofree char *thread = g_strdup_printf("%s:%d", input->node_names[instance->node],
 						  dtc_history_get_thread(history, spell->thread)->tid);
 	g_autofree char *who = dtc_printable(thread, DTC_JSON_NAME_MAX + 12);
-	g_autofree char *comm = dtc_printable(dtc_history_get_comm(history, spell->thread, spell->end_ns),
-					      DTC_JSON_NAME_MAX);
+	g_autofree char *comm =
+		dtc_printable(dtc_history_get_comm(history, spell->thread, spell->end_ns), DTC_JSON_NAME_MAX);
 	int64_t begin_ns = get_begin(input, instance).ns - input->origins_ns[instance->node];
 	struct dtc_scale scale = dtc_scale_get(G_MAXINT64, view->options->is_exact);
 	g_autofree char *begin = dtc_scale_format(scale, begin_ns);

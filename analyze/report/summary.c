@@ -77,8 +77,8 @@ void dtc_summary_add(DtcSummary *summary, const DtcReport *report)
 
 const struct dtc_share *dtc_summary_get_share(const DtcSummary *summary, const struct dtc_summary_row *row, guint index)
 {
-	return index < row->share_count ? &g_array_index(summary->shares, struct dtc_share, row->share_first + index) :
-					  NULL;
+	return index < row->share_count ? &g_array_index(summary->shares, struct dtc_share, row->share_first + index)
+					: NULL;
 }
 
 const char *dtc_summary_get_tier(const DtcSummary *summary, const struct dtc_summary_row *row, int64_t *ret_ns)

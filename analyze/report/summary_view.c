@@ -271,11 +271,11 @@ static char *make_verdict(const struct dtc_comparison *c)
 	const char *cause = dtc_cause_to_string(first->share.cause), *tier = first->share.tier;
 	const char *colon = first->share.detail ? ": " : "", *detail = first->share.detail ? first->share.detail : "";
 	if (first->share.ns > grown_ns) /* something else shrank */
-		return g_strdup_printf("%s take %s longer than %s; all of it is %s on %s, which grew by %s%s%s",
-				       slow, by, fast, cause, tier, part, colon, detail);
+		return g_strdup_printf("%s take %s longer than %s; all of it is %s on %s, which grew by %s%s%s", slow,
+				       by, fast, cause, tier, part, colon, detail);
 	g_autofree char *percent = dtc_percent_format(first->share.ns, grown_ns);
-	return g_strdup_printf("%s take %s longer than %s; %s of it (%s %%) is %s on %s%s%s", slow, by,
-			       fast, part, percent, cause, tier, colon, detail);
+	return g_strdup_printf("%s take %s longer than %s; %s of it (%s %%) is %s on %s%s%s", slow, by, fast, part,
+			       percent, cause, tier, colon, detail);
 }
 
 char *dtc_comparison_to_text(const struct dtc_comparison *c, const DtcFindings *findings,

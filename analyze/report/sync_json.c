@@ -46,10 +46,10 @@ static void append_assumptions(GString *out, const struct dtc_fit_options *optio
 	append_double(out, options->max_wander_ppm);
 	g_string_append(out, ", \"text\": ");
 	append_string(out,
-		"the relative rate of any two clocks is within max_drift_ppm of one and deviates from a constant "
-			   "by at most max_wander_ppm, between a pair's first and last message by at most the "
-			   "wander_ppm that its messages do not exclude, except at the steps listed; bounds hold for "
-			   "the messages that were not trimmed");
+		      "the relative rate of any two clocks is within max_drift_ppm of one and deviates from a constant "
+		      "by at most max_wander_ppm, between a pair's first and last message by at most the "
+		      "wander_ppm that its messages do not exclude, except at the steps listed; bounds hold for "
+		      "the messages that were not trimmed");
 	g_string_append_c(out, '}');
 }
 
@@ -106,11 +106,10 @@ static void append_steps(GString *out, const struct dtc_sync_pair *pair)
 	g_string_append(out, ", \"steps\": [");
 	for (guint i = 0; i < pair->step_count; i++) {
 		const struct dtc_sync_step *step = &pair->steps[i];
-		g_string_append_printf(out,
-				       "%s{\"a_ns\": " NS ", \"begin_ns\": " NS ", \"end_ns\": " NS
-				       ", \"change_ns\": " NS "}",
-				       i ? ", " : "", (gint64)step->a_ns, (gint64)step->begin_ns, (gint64)step->end_ns,
-				       (gint64)step->change_ns);
+		g_string_append_printf(
+			out, "%s{\"a_ns\": " NS ", \"begin_ns\": " NS ", \"end_ns\": " NS ", \"change_ns\": " NS "}",
+			i ? ", " : "", (gint64)step->a_ns, (gint64)step->begin_ns, (gint64)step->end_ns,
+			(gint64)step->change_ns);
 	}
 	g_string_append_c(out, ']');
 }
@@ -129,10 +128,9 @@ static void append_pair(GString *out, const DtcSync *sync, const struct dtc_sync
 			       pair->unmatched_a, pair->unmatched_b, pair->ambiguous, pair->bounds_ab, pair->bounds_ba,
 			       pair->hull_ab, pair->hull_ba);
 	if (pair->status == DTC_PAIR_ALIGNED) {
-		g_string_append_printf(out,
-				       ", \"begin_ns\": " NS ", \"end_ns\": " NS ", \"offset_ns\": " NS
-				       ", \"drift_ppm\": ",
-				       (gint64)pair->begin_ns, (gint64)pair->end_ns, (gint64)pair->offset_ns);
+		g_string_append_printf(
+			out, ", \"begin_ns\": " NS ", \"end_ns\": " NS ", \"offset_ns\": " NS ", \"drift_ppm\": ",
+			(gint64)pair->begin_ns, (gint64)pair->end_ns, (gint64)pair->offset_ns);
 		append_double(out, pair->drift_ppm);
 		g_string_append(out, ", \"wander_ppm\": ");
 		append_double(out, pair->wander_ppm);

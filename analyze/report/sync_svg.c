@@ -602,8 +602,7 @@ static int append_unaligned(GString *out, const DtcSync *sync, int top)
 			continue;
 		g_autofree char *a = get_name(sync, pair->a), *b = get_name(sync, pair->b);
 		g_autofree char *text = g_strdup_printf(
-			"not drawn: %s ↔ %s is %s, %" G_GUINT64_FORMAT " messages there, %" G_GUINT64_FORMAT
-			" back", a,
+			"not drawn: %s ↔ %s is %s, %" G_GUINT64_FORMAT " messages there, %" G_GUINT64_FORMAT " back", a,
 			b, dtc_pair_status_to_string(pair->status), pair->messages_ab, pair->messages_ba);
 		dtc_svg_append_text(out, LEFT, top + 14, "t", text);
 		top += 18;

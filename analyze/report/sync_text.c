@@ -72,8 +72,8 @@ static void add_pair_details(DtcLayout *layout, const DtcSync *sync, const struc
 		dtc_layout_end_line(layout);
 	}
 	if (pair->bounds_ab || pair->bounds_ba) {
-		dtc_layout_add(layout, DTC_STYLE_DIM, "    and %u > < %u bounds from virtual CPUs",
-			       pair->bounds_ab, pair->bounds_ba);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "    and %u > < %u bounds from virtual CPUs", pair->bounds_ab,
+			       pair->bounds_ba);
 		dtc_layout_end_line(layout);
 	}
 	add_verdict(layout, sync, pair);
@@ -116,9 +116,8 @@ static void add_pairs(DtcLayout *layout, const DtcSync *sync, guint width)
 	dtc_layout_add_heading(layout, "pairs", "clock b minus clock a; ± is certified, at start, middle, end");
 	for (guint i = 0; i < MIN(count, PAIRS_SHOWN); i++) {
 		const struct dtc_sync_pair *pair = dtc_sync_get_pair(sync, i);
-		g_autofree char *messages =
-			g_strdup_printf("%" G_GUINT64_FORMAT " > < %" G_GUINT64_FORMAT, pair->messages_ab,
-				pair->messages_ba);
+		g_autofree char *messages = g_strdup_printf("%" G_GUINT64_FORMAT " > < %" G_GUINT64_FORMAT,
+							    pair->messages_ab, pair->messages_ba);
 		dtc_layout_add_space(layout, 2);
 		add_clipped(layout, dtc_sync_get_node_name(sync, pair->a), name);
 		dtc_layout_add_space(layout, 1);
@@ -202,17 +201,16 @@ char *dtc_sync_to_text(const DtcSync *sync, const DtcFindings *findings, guint w
 	g_autofree char *text = g_strdup_printf(
 		"  Certified means: true if the rates of any two clocks differ by at most %g ppm and stay within %g "
 		"ppm of a constant between steps (less where a pair's messages show it, as listed), no message is "
-		"faster than %" G_GINT64_FORMAT
-		" ns, and the messages that were not left out are what they seem.",
+		"faster than %" G_GINT64_FORMAT " ns, and the messages that were not left out are what they seem.",
 		options->max_drift_ppm, options->max_wander_ppm, (gint64)options->min_delay_ns);
 	dtc_layout_add_paragraph(layout, text, 2);
 	if (findings_count)
 		dtc_layout_add_heading(layout, "findings", NULL);
 	for (guint i = 0; i < findings_count; i++) {
 		const struct dtc_finding *finding = dtc_findings_get(findings, i);
-		g_autofree char *line = g_strdup_printf("  %s: %s%s%s", dtc_severity_to_string(finding->severity),
-							finding->node ? finding->node : "", finding->node ? ": " : "",
-							finding->text);
+		g_autofree char *line =
+			g_strdup_printf("  %s: %s%s%s", dtc_severity_to_string(finding->severity),
+					finding->node ? finding->node : "", finding->node ? ": " : "", finding->text);
 		dtc_layout_add_paragraph(layout, line, 4);
 	}
 	return dtc_layout_steal(layout);

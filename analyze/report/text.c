@@ -315,9 +315,9 @@ static char *format_step_detail(const struct view *view, const struct dtc_fold *
 
 	bool is_representative = !fold->is_mixed || 2 * (head->end_ns - head->begin_ns) >= fold->ns;
 	if (is_representative && head->uncertainty_ns > 0) {
-		g_autofree char *uncertainty = view->options->is_exact ?
-			format_duration(view, head->uncertainty_ns) :
-			dtc_duration_format_short(head->uncertainty_ns);
+		g_autofree char *uncertainty = view->options->is_exact
+						       ? format_duration(view, head->uncertainty_ns)
+						       : dtc_duration_format_short(head->uncertainty_ns);
 		g_string_append_printf(text, "±%s", uncertainty);
 	}
 	if (head->detail && (is_representative || fold->kind == DTC_FOLD_STEP))
@@ -392,8 +392,8 @@ static void add_path(const struct view *view)
 	int64_t min_ns = get_min_ns(view, 200, PATH_LINES, count_path_lines);
 	g_autoptr(GArray) folds = dtc_fold_steps(view->report->steps, min_ns);
 	struct path_columns columns = measure_path(view, folds);
-	g_autofree char *note = g_strdup_printf("%u segments; → matched message, ≈ inferred, ± clocks",
-						view->report->steps->len);
+	g_autofree char *note =
+		g_strdup_printf("%u segments; → matched message, ≈ inferred, ± clocks", view->report->steps->len);
 
 	dtc_layout_add_heading(view->layout, "Critical path", note);
 	g_autofree char *start = g_strdup_printf("at %s", view->scale.unit);

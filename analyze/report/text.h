@@ -5,12 +5,12 @@
 #include "dtrace-chain/report.h"
 
 struct dtc_text_options {
-	guint width;	  /* columns, at least 40 */
+	guint width; /* columns, at least 40 */
 	bool has_color;
 	bool has_utf8;
-	bool is_verbose;  /* fold nothing */
-	bool is_exact;	  /* nanoseconds */
-	int64_t min_ns;	  /* fold what is shorter; -1: 1 % of the duration, 0.5 % on the path */
+	bool is_verbose; /* fold nothing */
+	bool is_exact;	 /* nanoseconds */
+	int64_t min_ns;	 /* fold what is shorter; -1: 1 % of the duration, 0.5 % on the path */
 };
 
 /* Caller owns. */

@@ -335,8 +335,7 @@ static void add_accounting(const struct view *view)
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));
 
 	for (guint i = 0; i < view->input->usage->processes->len; i++)
-		if (get_process(view, i)->is_asked &&
-		    (get_process(view, i)->sub_ns || get_process(view, i)->served_ns))
+		if (get_process(view, i)->is_asked && (get_process(view, i)->sub_ns || get_process(view, i)->served_ns))
 			g_array_append_val(rows, i);
 	if (rows->len == 0)
 		return;

@@ -225,7 +225,7 @@ static GArray *gather(const DtcLocator *locator, const struct dtc_request *reque
 
 /* --- when a request was in flight --- */
 
-#define SLACK_NS ((int64_t)1000000000)	 /* from a packet to the calls around it */
+#define SLACK_NS ((int64_t)1000000000)	   /* from a packet to the calls around it */
 #define PATIENCE_NS ((int64_t)60000000000) /* of a client that got no answer */
 
 /* The span of a request's packets in cluster time; false if they are on clocks that nothing relates. */

@@ -132,7 +132,8 @@ bool dtc_id_spans_add_marks(DtcIdSpans *spans, const char *expression, GError **
 	if (!regex) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
 			    "--mark-regex '%s' is no regular expression: %s\n"
-			    "for example 'request=(?<id>[^ ]+)'", expression, wrong->message);
+			    "for example 'request=(?<id>[^ ]+)'",
+			    expression, wrong->message);
 		g_error_free(wrong);
 		return false;
 	}
@@ -152,8 +153,8 @@ bool dtc_id_spans_add_marks(DtcIdSpans *spans, const char *expression, GError **
 			g_autoptr(GMatchInfo) match = NULL;
 			int from, to;
 			/* one that takes too long on some text fits not: the matcher gives up by itself */
-			if (g_regex_match(regex, text, 0, &match) &&
-			    g_match_info_fetch_pos(match, group, &from, &to) && from >= 0)
+			if (g_regex_match(regex, text, 0, &match) && g_match_info_fetch_pos(match, group, &from, &to) &&
+			    from >= 0)
 				add_mark(spans, known, node, mark, text, from, to);
 		}
 	}
@@ -226,7 +227,8 @@ bool dtc_id_spans_find(const DtcIdSpans *spans, const char *id, struct dtc_id_sp
 	if (span->end.ns <= span->begin.ns) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
 			    "'%s' has a single mark in each thread, so there is no span to explain\n"
-			    "let the expression fit the mark at the begin and the one at the end", wanted);
+			    "let the expression fit the mark at the begin and the one at the end",
+			    wanted);
 		return false;
 	}
 	*ret_span = *span;

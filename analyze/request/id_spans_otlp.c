@@ -133,8 +133,9 @@ static const char *get_text(JsonObject *value)
 	JsonArray *values = get_array(get_object(value, "arrayValue"), "values");
 	const char *text = get_string(value, "stringValue");
 
-	return text || !values || json_array_get_length(values) == 0 ?
-		       text : get_string(get_element(values, 0), "stringValue");
+	return text || !values || json_array_get_length(values) == 0
+		       ? text
+		       : get_string(get_element(values, 0), "stringValue");
 }
 
 struct place {
@@ -236,7 +237,8 @@ static bool set_damaged(GError **error, const char *path, const char *why)
 {
 	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
 		    "'%s' is not OTLP JSON: %s\nan exporter's file has {\"resourceSpans\": [...]}, one document per "
-		    "line or one in all", path, why);
+		    "line or one in all",
+		    path, why);
 	return false;
 }
 
@@ -277,8 +279,10 @@ bool dtc_id_spans_add_file(DtcIdSpans *spans, const char *path, DtcFindings *fin
 	GError *wrong = NULL;
 	g_autoptr(GMappedFile) file = g_mapped_file_new(path, FALSE, &wrong);
 	if (!file) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND, "cannot read '%s': %s\n"
-			    "--spans takes a file with OTLP JSON", path, wrong->message);
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
+			    "cannot read '%s': %s\n"
+			    "--spans takes a file with OTLP JSON",
+			    path, wrong->message);
 		g_error_free(wrong);
 		return false;
 	}

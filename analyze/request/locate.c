@@ -151,8 +151,8 @@ static guint find_root(const DtcClocks *clocks, const GArray *hops)
 		if (hop->parent != G_MAXUINT)
 			continue;
 		const struct dtc_hop *best = root == G_MAXUINT ? NULL : &g_array_index(hops, struct dtc_hop, root);
-		if (!best || (get_group(clocks, best) != get_group(clocks, hop) &&
-			      get_duration_ns(best) < get_duration_ns(hop)))
+		if (!best ||
+		    (get_group(clocks, best) != get_group(clocks, hop) && get_duration_ns(best) < get_duration_ns(hop)))
 			root = i;
 	}
 	return root == G_MAXUINT ? 0 : root;

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #define PROTOCOL_TCP 6
-#define NOBODY G_MAXUINT	/* a pause: the next call tells */
+#define NOBODY G_MAXUINT	 /* a pause: the next call tells */
 #define STRANGER (G_MAXUINT - 1) /* works, for a request that is not known */
-#define MAX_ROUNDS 16		/* hops behind the last one with an id; a chain of services is shorter */
+#define MAX_ROUNDS 16		 /* hops behind the last one with an id; a chain of services is shorter */
 
 /* A call that is known to move a request on. */
 struct mark {
@@ -483,8 +483,8 @@ static uint32_t find_reader(DtcServing *serving, const struct message *message, 
 	const struct dtc_file *source = dtc_history_get_file(from, write->file);
 	const struct dtc_file *target = dtc_history_get_file(to, file);
 	const DtcFileCalls *calls = get_calls(serving, node, file);
-	bool aligned = dtc_clocks_get_group(serving->clocks, message->node) ==
-		       dtc_clocks_get_group(serving->clocks, node);
+	bool aligned =
+		dtc_clocks_get_group(serving->clocks, message->node) == dtc_clocks_get_group(serving->clocks, node);
 	DtcClusterTime cluster = { get_cluster_ns(serving, message->node, write->begin_ns) };
 	int64_t near_ns = aligned ? dtc_clocks_to_node(serving->clocks, node, cluster).ns : DTC_TIME_NONE;
 

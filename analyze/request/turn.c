@@ -74,7 +74,7 @@ static void look_at_node(guint node, const DtcHistory *history, const uint8_t so
 		if (new.distance_ns == INT64_MAX)
 			continue;
 		if (best->file == DTC_NONE || new.distance_ns < best->distance_ns ||
-		    (new.distance_ns == best->distance_ns && new.is_client && !best->is_client))
+		    (new.distance_ns == best->distance_ns &&new.is_client && !best->is_client))
 			*best = new;
 	}
 }
@@ -140,8 +140,8 @@ bool dtc_turn_find(guint node_count, const DtcHistory *const *histories, const D
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
 			    best.file == DTC_NONE ? "no traced thread has that connection\n"
 						    "both ends and ports must be as a traced node sees them; packets "
-						    "without headers tell no connection" :
-						    "nothing was read or written on that connection in the trace\n"
+						    "without headers tell no connection"
+						  : "nothing was read or written on that connection in the trace\n"
 						    "ask for the thread instead: --thread NODE:TID");
 		return false;
 	}

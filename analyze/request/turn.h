@@ -16,8 +16,8 @@ struct dtc_turn_ends {
 
 struct dtc_turn {
 	guint node;
-	uint32_t thread; /* that moved the last byte */
-	uint32_t call;	 /* with it */
+	uint32_t thread;   /* that moved the last byte */
+	uint32_t call;	   /* with it */
 	DtcNodeTime begin; /* client: entry of the first write, or of connect for the first turn; server: exit of the
 			      first read */
 	DtcNodeTime end;

@@ -38,19 +38,19 @@ struct dtc_act {
 };
 
 struct dtc_cpu {
-	uint32_t current; /* thread, or DTC_NONE before the first switch and after lost events */
-	uint32_t idle;	  /* the CPU's idle thread, or DTC_NONE until seen */
-	int64_t seen_ns;  /* its last event */
+	uint32_t current;      /* thread, or DTC_NONE before the first switch and after lost events */
+	uint32_t idle;	       /* the CPU's idle thread, or DTC_NONE until seen */
+	int64_t seen_ns;       /* its last event */
 	int64_t net_raised_ns; /* net rx was asked for, and has not begun; else DTC_TIME_NONE */
 	guint depth;
 	struct dtc_context stack[DTC_CONTEXT_DEPTH];
-	uint32_t raised;      /* vector of the softirq that was raised here last, or DTC_NONE */
-	uint32_t completed;   /* block request that the current thread completed, not an interrupt; or DTC_NONE */
-	uint32_t last_wake;   /* made here, and nothing began or ended since; else DTC_NONE */
-	int64_t left_call_ns; /* when a call returned here last */
-	int64_t fault_ns;     /* the last page fault */
-	struct dtc_wake sent; /* who raised the IPI that this CPU has not yet taken */
-	guint sent_count;     /* by how many */
+	uint32_t raised;	 /* vector of the softirq that was raised here last, or DTC_NONE */
+	uint32_t completed;	 /* block request that the current thread completed, not an interrupt; or DTC_NONE */
+	uint32_t last_wake;	 /* made here, and nothing began or ended since; else DTC_NONE */
+	int64_t left_call_ns;	 /* when a call returned here last */
+	int64_t fault_ns;	 /* the last page fault */
+	struct dtc_wake sent;	 /* who raised the IPI that this CPU has not yet taken */
+	guint sent_count;	 /* by how many */
 	struct dtc_act acts[16]; /* what ended here last, a ring; without sched_waking only */
 	guint act_count;
 };
@@ -101,9 +101,9 @@ struct DtcMachine {
 	GHashTable *queued;	  /* skb address -> packet + 1: given to a qdisc, not yet to the device */
 	GHashTable *syns;	  /* (address, port) hash of the peer -> flow + 1 of its last SYN received */
 	int64_t now_ns;
-	GPtrArray *gaps; /* per CPU: GArray of int64_t, when gaps of lost events began */
+	GPtrArray *gaps;	    /* per CPU: GArray of int64_t, when gaps of lost events began */
 	uint64_t sleepers_function; /* of the hrtimers that end sleeps, 0: none was seen yet */
-	uint32_t old_state_max; /* kernels before 4.14: the bit of a preempted thread in prev_state; else 0 */
+	uint32_t old_state_max;	    /* kernels before 4.14: the bit of a preempted thread in prev_state; else 0 */
 	uint64_t event_count, packet_count, headerless_count;
 	bool saw_irq;		   /* an interrupt, softirq, vector or timer of any kind */
 	bool saw[DTC_EVENT_KINDS]; /* kinds of events that the trace has had so far */

@@ -304,7 +304,7 @@ static void apply_exec(DtcMachine *m, const struct dtc_event *event)
 	dtc_machine_observe_name(m, thread, name, m->now_ns);
 	DTC_THREAD(m, thread)->is_kernel = false;
 	dtc_machine_exec_files(m, DTC_THREAD(m, thread)->pid > 0 ? DTC_THREAD(m, thread)->pid
-								  : DTC_THREAD(m, thread)->tid);
+								 : DTC_THREAD(m, thread)->tid);
 }
 
 void dtc_machine_apply_sched(DtcMachine *m, const struct dtc_event *event)

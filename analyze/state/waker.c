@@ -158,8 +158,8 @@ static bool ends_wait_of(DtcMachine *m, const struct dtc_act *act, uint32_t targ
 		bool exits = DTC_TASK(m, thread)->in_kernel && !DTC_THREAD(m, thread)->is_kernel;
 		uint32_t parent = DTC_THREAD(m, thread)->parent;
 		bool is_child = parent != DTC_NONE && get_process(m, parent) == get_process(m, target);
-		return exits && ((wait->kind == DTC_CALL_WAITPID && is_child) ||
-				 (wait->kind == DTC_CALL_FUTEX && same_process));
+		return exits &&
+		       ((wait->kind == DTC_CALL_WAITPID && is_child) || (wait->kind == DTC_CALL_FUTEX && same_process));
 	}
 	const struct dtc_call *call = DTC_AT(m->history->calls, struct dtc_call, act->call);
 	switch ((enum dtc_call_kind)wait->kind) {
@@ -304,10 +304,9 @@ static bool find_sender(DtcMachine *m, uint32_t target, uint32_t own_cpu, struct
 struct dtc_wake dtc_machine_get_origin(DtcMachine *m, uint32_t number)
 {
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, number);
-	struct dtc_wake origin = { .waking_ns = m->now_ns,
-				   .wakeup_ns = DTC_TIME_NONE,
-				   .target = DTC_NONE,
-				   .cpu = (uint16_t)number };
+	struct dtc_wake origin = {
+		.waking_ns = m->now_ns, .wakeup_ns = DTC_TIME_NONE, .target = DTC_NONE, .cpu = (uint16_t)number
+	};
 	classify(m, cpu, dtc_machine_get_top(cpu), &origin);
 	return origin;
 }
@@ -329,10 +328,9 @@ uint32_t dtc_machine_add_wake(DtcMachine *m, uint32_t target, const struct dtc_e
 {
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	const struct dtc_context *top = dtc_machine_get_top(cpu);
-	struct dtc_wake wake = { .waking_ns = m->now_ns,
-				 .wakeup_ns = DTC_TIME_NONE,
-				 .target = target,
-				 .cpu = (uint16_t)event->cpu };
+	struct dtc_wake wake = {
+		.waking_ns = m->now_ns, .wakeup_ns = DTC_TIME_NONE, .target = target, .cpu = (uint16_t)event->cpu
+	};
 	classify(m, cpu, top, &wake);
 	bool is_leftover = takes_leftover(m, cpu, top, target);
 	const struct dtc_task *task = DTC_TASK(m, target);

@@ -176,7 +176,8 @@ bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, 
 	if (!kernel && !captures[0]) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
 			    "node '%s': no trace in '%s'\n"
-			    "expected a file 'metadata' there or in 'kernel/', or a capture", name, path);
+			    "expected a file 'metadata' there or in 'kernel/', or a capture",
+			    name, path);
 		return false;
 	}
 	put_node(bundle, name, g_steal_pointer(&kernel), g_steal_pointer(&captures));
@@ -301,7 +302,8 @@ DtcBundle *dtc_bundle_open_limited(const char *path, guint64 max_unpacked_bytes,
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
 			    "no node in '%s'\n"
 			    "a node is a sub-directory that holds a CTF trace (a file 'metadata', there or in "
-			    "'kernel/'), or a capture NODE.pcap; or name one with --node NAME=PATH", path);
+			    "'kernel/'), or a capture NODE.pcap; or name one with --node NAME=PATH",
+			    path);
 		return NULL;
 	}
 	return g_steal_pointer(&bundle);
@@ -359,8 +361,8 @@ bool dtc_bundle_select(DtcBundle *bundle, const char *const *names, GError **err
 		const char *nearest = dtc_suggest(names[i], known);
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
 			    "no node '%s' in the bundle\n%s%s%sthe bundle has %s", shown,
-			    nearest ? "did you mean '" : "",
-			    nearest ? nearest : "", nearest ? "'? " : "", *list ? list : "no nodes");
+			    nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "",
+			    *list ? list : "no nodes");
 		return false;
 	}
 	if (!names[0]) {

@@ -33,14 +33,14 @@ GPtrArray *dtc_bundle_list_files(const DtcBundle *bundle, GError **error);
  * Fills in the manifest's files and writes the bundle: packed if out ends with .dtcb, else a directory. False leaves
  * nothing behind.
  */
-bool dtc_bundle_create(GPtrArray *files, DtcManifest *manifest, const char *out, DtcCreateProgress progress,
-		       void *data, GError **error);
+bool dtc_bundle_create(GPtrArray *files, DtcManifest *manifest, const char *out, DtcCreateProgress progress, void *data,
+		       GError **error);
 
 /* What is wrong with a file of a bundle. */
 enum dtc_defect_kind {
 	DTC_DEFECT_CHANGED, /* its bytes are not those that were summed */
 	DTC_DEFECT_MISSING,
-	DTC_DEFECT_EXTRA,   /* in the bundle, not in the manifest: harmless unless it is a node's */
+	DTC_DEFECT_EXTRA, /* in the bundle, not in the manifest: harmless unless it is a node's */
 	DTC_DEFECT_UNREADABLE,
 };
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 /* clang-format off: the names are words, not subtractions */
-G_DEFINE_QUARK(dtc-collect-error, dtc_collect_error)
-G_DEFINE_QUARK(dtc-sync-error, dtc_sync_error)
-G_DEFINE_QUARK(dtc-analyze-error, dtc_analyze_error)
+G_DEFINE_QUARK(dtc - collect - error, dtc_collect_error)
+G_DEFINE_QUARK(dtc - sync - error, dtc_sync_error)
+G_DEFINE_QUARK(dtc - analyze - error, dtc_analyze_error)
 /* clang-format on */
 
 struct DtcFindings {

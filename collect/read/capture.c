@@ -35,10 +35,10 @@ static bool find_link(int data_link, enum dtc_link *ret_link)
 		int data_link;
 		enum dtc_link link;
 	} links[] = {
-		{ DLT_EN10MB, DTC_LINK_ETHERNET }, { DLT_LINUX_SLL, DTC_LINK_COOKED },
+		{ DLT_EN10MB, DTC_LINK_ETHERNET },    { DLT_LINUX_SLL, DTC_LINK_COOKED },
 		{ DLT_LINUX_SLL2, DTC_LINK_COOKED2 }, { DLT_RAW, DTC_LINK_RAW },
-		{ DLT_IPV4, DTC_LINK_RAW }, { DLT_IPV6, DTC_LINK_RAW },
-		{ DLT_NULL, DTC_LINK_LOOPBACK }, { DLT_LOOP, DTC_LINK_LOOPBACK },
+		{ DLT_IPV4, DTC_LINK_RAW },	      { DLT_IPV6, DTC_LINK_RAW },
+		{ DLT_NULL, DTC_LINK_LOOPBACK },      { DLT_LOOP, DTC_LINK_LOOPBACK },
 	};
 	for (gsize i = 0; i < G_N_ELEMENTS(links); i++) {
 		if (links[i].data_link == data_link) {
@@ -112,7 +112,8 @@ DtcCapture *dtc_capture_open(const char *node, const char *path, GError **error)
 		const char *name = pcap_datalink_val_to_name(pcap_datalink(pcap));
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
 			    "the capture '%s' of node '%s' has link type %s, which is not known\n"
-			    "capture on an Ethernet interface or on 'any'", path, node, name ? name : "without a name");
+			    "capture on an Ethernet interface or on 'any'",
+			    path, node, name ? name : "without a name");
 		dtc_capture_free(capture);
 		return NULL;
 	}

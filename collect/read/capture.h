@@ -31,8 +31,8 @@ struct dtc_captured {
 	uint8_t tunnel_count;  /* how many envelopes were taken off */
 	uint8_t mac_source[6]; /* zero if the link type has none */
 	uint8_t mac_destination[6];
-	struct dtc_headers headers; /* ip_version 0: not IP */
-	const uint8_t *payload;	    /* transport payload, borrowed until the next packet */
+	struct dtc_headers headers;	 /* ip_version 0: not IP */
+	const uint8_t *payload;		 /* transport payload, borrowed until the next packet */
 	uint32_t payload_captured_bytes; /* may be less than headers.payload_bytes */
 };
 

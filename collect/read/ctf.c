@@ -127,9 +127,8 @@ static bool choose_operation(const struct dtc_field_spelling *spelling, const bt
 		*ret_operation = is_element ? OP_ELEMENT_SIGNED : OP_SIGNED;
 	else
 		return false;
-	return spelling->type != DTC_FIELD_FD ||
-	       bt_field_class_integer_get_preferred_display_base(class) !=
-		       BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL;
+	return spelling->type != DTC_FIELD_FD || bt_field_class_integer_get_preferred_display_base(class) !=
+							 BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL;
 }
 
 static const char *get_member(const bt_field_class *structure, uint64_t index, const bt_field_class **ret_class)
@@ -325,7 +324,7 @@ static void read_headers(const struct event_class *class, const bt_field *payloa
 {
 	const struct layer *ip, *transport;
 	const bt_field *variant =
-		bt_field_structure_borrow_member_field_by_index_const(payload, (uint64_t)class->network);
+		bt_field_structure_borrow_member_field_by_index_const(payload, (uint64_t) class->network);
 	const bt_field *structure = select_layer(variant, class->options, class->option_count, &ip);
 	if (!structure || (ip->layer != DTC_LAYER_IPV4 && ip->layer != DTC_LAYER_IPV6) ||
 	    !read_address(ip, structure, DTC_HEADER_SOURCE, event->headers.source) ||
@@ -359,9 +358,9 @@ static void apply_rule(const struct rule *rule, const bt_field *field, struct dt
 		if (bt_field_array_get_length(field) <= (uint64_t)rule->element)
 			break;
 		field = bt_field_array_borrow_element_field_by_index_const(field, (uint64_t)rule->element);
-		event->v[rule->slot] = rule->operation == OP_ELEMENT_SIGNED ?
-					       bt_field_integer_signed_get_value(field) :
-					       (int64_t)bt_field_integer_unsigned_get_value(field);
+		event->v[rule->slot] = rule->operation == OP_ELEMENT_SIGNED
+					       ? bt_field_integer_signed_get_value(field)
+					       : (int64_t)bt_field_integer_unsigned_get_value(field);
 		break;
 	case OP_TEXT:
 		event->text[rule->slot] = bt_field_string_get_value(field);
@@ -410,10 +409,10 @@ struct cursor {
 	bt_message_array_const messages; /* the batch: owned references from at on */
 	uint64_t count;
 	uint64_t at;
-	bool ended;    /* the iterator has no more, or failed */
-	bool is_rejected; /* what is left of the batch is dropped */
-	bool has_item; /* the stream's current item is valid; an event is messages[at] */
-	int cpu_member; /* in the packet context, or -1 */
+	bool ended;	       /* the iterator has no more, or failed */
+	bool is_rejected;      /* what is left of the batch is dropped */
+	bool has_item;	       /* the stream's current item is valid; an event is messages[at] */
+	int cpu_member;	       /* in the packet context, or -1 */
 	bool gap_times_events; /* discarded events messages carry times */
 	bool gap_times_packets;
 };
@@ -422,15 +421,15 @@ struct DtcCtf {
 	const bt_plugin *plugin;
 	bt_graph *graph;
 	guint count;
-	struct cursor *cursors; /* sorted once their first items are known */
-	struct cursor *wanted;	/* whose next batch the consume method shall pull */
-	GHashTable *classes;	/* bt_event_class -> owned struct event_class */
-	DtcNames *event_names;	/* borrowed */
-	DtcNames *call_names;	/* borrowed */
+	struct cursor *cursors;	 /* sorted once their first items are known */
+	struct cursor *wanted;	 /* whose next batch the consume method shall pull */
+	GHashTable *classes;	 /* bt_event_class -> owned struct event_class */
+	DtcNames *event_names;	 /* borrowed */
+	DtcNames *call_names;	 /* borrowed */
 	GHashTable *environment; /* owned key -> owned value */
 	bool has_clock;
 	guint64 packet_count;
-	bool declares[DTC_EVENT_KINDS]; /* by the metadata, whether or not one happened */
+	bool declares[DTC_EVENT_KINDS];	   /* by the metadata, whether or not one happened */
 	const bt_stream_class *last_class; /* whose declarations are known; a trace has few, and a stream per CPU */
 };
 
@@ -525,8 +524,8 @@ static bool refill(DtcCtf *ctf, struct cursor *cursor)
 static bool get_ns(const bt_clock_snapshot *snapshot, int64_t *ret_ns)
 {
 	if (bt_clock_class_cycles_to_ns_from_origin(bt_clock_snapshot_borrow_clock_class_const(snapshot),
-						    bt_clock_snapshot_get_value(snapshot), ret_ns) ==
-	    BT_CLOCK_CLASS_CYCLES_TO_NS_FROM_ORIGIN_STATUS_OK)
+						    bt_clock_snapshot_get_value(snapshot),
+						    ret_ns) == BT_CLOCK_CLASS_CYCLES_TO_NS_FROM_ORIGIN_STATUS_OK)
 		return true;
 	bt_current_thread_clear_error();
 	return false;
@@ -550,9 +549,9 @@ static void read_environment(DtcCtf *ctf, const bt_trace *trace)
 	const bt_value *value;
 	for (uint64_t i = 0; i < bt_trace_get_environment_entry_count(trace); i++) {
 		bt_trace_borrow_environment_entry_by_index_const(trace, i, &name, &value);
-		char *text = bt_value_is_string(value) ?
-				     g_strdup(bt_value_string_get(value)) :
-				     g_strdup_printf("%" G_GINT64_FORMAT, bt_value_integer_signed_get(value));
+		char *text = bt_value_is_string(value)
+				     ? g_strdup(bt_value_string_get(value))
+				     : g_strdup_printf("%" G_GINT64_FORMAT, bt_value_integer_signed_get(value));
 		g_hash_table_replace(ctf->environment, g_strdup(name), text);
 	}
 }
@@ -562,8 +561,8 @@ static void begin_stream(DtcCtf *ctf, struct cursor *cursor, const bt_stream *st
 	const bt_stream_class *class = bt_stream_borrow_class_const(stream);
 	const char *name = bt_stream_get_name(stream);
 	g_free(cursor->stream.name);
-	cursor->stream.name = name ? g_path_get_basename(name) :
-				     g_strdup_printf("%" G_GUINT64_FORMAT, bt_stream_get_id(stream));
+	cursor->stream.name =
+		name ? g_path_get_basename(name) : g_strdup_printf("%" G_GUINT64_FORMAT, bt_stream_get_id(stream));
 	const bt_field_class *context = bt_stream_class_borrow_packet_context_field_class_const(class);
 	cursor->cpu_member = find_member(context, "cpu_id");
 	if (!bt_stream_class_borrow_default_clock_class_const(class)) {
@@ -618,8 +617,7 @@ static struct dtc_gap read_discarded_events(const struct cursor *cursor, const b
 	if (bt_message_discarded_events_get_count(message, &count) == BT_PROPERTY_AVAILABILITY_AVAILABLE)
 		gap.count = (int64_t)MIN(count, (uint64_t)INT64_MAX);
 	if (cursor->gap_times_events)
-		set_gap_times(&gap,
-			      bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(message),
+		set_gap_times(&gap, bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(message),
 			      bt_message_discarded_events_borrow_end_default_clock_snapshot_const(message));
 	return gap;
 }
@@ -628,8 +626,7 @@ static struct dtc_gap read_discarded_packets(const struct cursor *cursor, const 
 {
 	struct dtc_gap gap = { cursor->stream.last_ns, cursor->stream.last_ns, DTC_ABSENT };
 	if (cursor->gap_times_packets)
-		set_gap_times(&gap,
-			      bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(message),
+		set_gap_times(&gap, bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(message),
 			      bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(message));
 	return gap;
 }
@@ -760,13 +757,13 @@ static bool add_sink(DtcCtf *ctf, const bt_component_source *source)
 		  bt_component_class_sink_set_graph_is_configured_method(class, configured) ==
 			  BT_COMPONENT_CLASS_SET_METHOD_STATUS_OK &&
 		  bt_graph_add_sink_component_with_initialize_method_data(ctf->graph, class, "sink", NULL, ctf,
-									  BT_LOGGING_LEVEL_NONE, &sink) ==
-			  BT_GRAPH_ADD_COMPONENT_STATUS_OK;
+									  BT_LOGGING_LEVEL_NONE,
+									  &sink) == BT_GRAPH_ADD_COMPONENT_STATUS_OK;
 	for (guint i = 0; ok && i < ctf->count; i++)
 		ok = bt_graph_connect_ports(ctf->graph,
 					    bt_component_source_borrow_output_port_by_index_const(source, i),
-					    bt_component_sink_borrow_input_port_by_index_const(sink, i), NULL) ==
-		     BT_GRAPH_CONNECT_PORTS_STATUS_OK;
+					    bt_component_sink_borrow_input_port_by_index_const(sink, i),
+					    NULL) == BT_GRAPH_CONNECT_PORTS_STATUS_OK;
 	bt_component_class_sink_put_ref(class);
 	return ok;
 }
@@ -810,8 +807,8 @@ DtcCtf *dtc_ctf_open(const char *path, DtcNames *event_names, DtcNames *call_nam
 	bool ok = build_graph(ctf, path);
 	g_mutex_unlock(&setup_mutex);
 	if (!ok) {
-		*ret_reason = take_error(ctf->plugin ? "babeltrace2 gives no reason" :
-						       "babeltrace2's plugin 'ctf' is not installed");
+		*ret_reason = take_error(ctf->plugin ? "babeltrace2 gives no reason"
+						     : "babeltrace2's plugin 'ctf' is not installed");
 		dtc_ctf_free(ctf);
 		return NULL;
 	}

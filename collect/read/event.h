@@ -64,7 +64,7 @@ enum dtc_event_kind {
 	DTC_EVENT_KVM_EXIT,
 	DTC_EVENT_KVM_ACCEPT, /* kvm_apic_accept_irq: an interrupt becomes pending for a vCPU, on whatever CPU */
 	DTC_EVENT_KVM_INJECT, /* kvm_inj_virq: it is put into the guest at the next entry */
-	DTC_EVENT_LOST, /* made by the reader: events (or a whole packet) of this CPU were lost up to time */
+	DTC_EVENT_LOST,	      /* made by the reader: events (or a whole packet) of this CPU were lost up to time */
 	DTC_EVENT_KINDS
 };
 

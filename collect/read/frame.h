@@ -8,9 +8,9 @@
 
 enum dtc_link {
 	DTC_LINK_ETHERNET,
-	DTC_LINK_COOKED,  /* Linux "any" device, v1 */
-	DTC_LINK_COOKED2, /* v2 */
-	DTC_LINK_RAW,	  /* begins with the IP header */
+	DTC_LINK_COOKED,   /* Linux "any" device, v1 */
+	DTC_LINK_COOKED2,  /* v2 */
+	DTC_LINK_RAW,	   /* begins with the IP header */
 	DTC_LINK_LOOPBACK, /* four bytes of address family */
 };
 
@@ -23,7 +23,7 @@ void dtc_frame_decode(enum dtc_link link, const uint8_t *bytes, uint32_t capture
 
 /* What a frame tells of its sender besides its headers. */
 struct dtc_frame_hints {
-	uint8_t ttl;	      /* time-to-live or hop limit; 0: not IP, or cut */
+	uint8_t ttl;		/* time-to-live or hop limit; 0: not IP, or cut */
 	uint32_t padding_bytes; /* behind the IP packet or ARP message */
 };
 struct dtc_frame_hints dtc_frame_get_hints(enum dtc_link link, const uint8_t *bytes, uint32_t captured_bytes,

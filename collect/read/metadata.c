@@ -56,7 +56,8 @@ bool dtc_metadata_check(const char *path, GError **error)
 		if (length == 0) {
 			g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
 				    "'%s' is damaged at byte %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT "\n"
-				    "copy it again from the node: without it no stream can be decoded", path, at, size);
+				    "copy it again from the node: without it no stream can be decoded",
+				    path, at, size);
 			return false;
 		}
 		at += length;

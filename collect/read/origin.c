@@ -17,7 +17,7 @@
 #define SHARE_PERCENT 95
 #define STATIONS_MAX 4096 /* a flood of made-up addresses must not grow the table */
 #define HANDSHAKES 64	  /* open ones remembered; older ones are forgotten */
-#define GAP_FACTOR 2 /* gaps this alike say nothing */
+#define GAP_FACTOR 2	  /* gaps this alike say nothing */
 
 struct station {
 	uint8_t mac[6];
@@ -41,7 +41,7 @@ struct handshake {
 };
 
 struct DtcOrigin {
-	GArray *stations; /* struct station */
+	GArray *stations;  /* struct station */
 	GHashTable *index; /* address as integer -> position + 1 */
 	guint64 unicast_frames;
 	struct handshake handshakes[HANDSHAKES];

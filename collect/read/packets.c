@@ -36,14 +36,14 @@ struct flow_entry {
 };
 
 struct DtcPackets {
-	DtcTable *packets;	/* struct dtc_packet */
-	GArray *flows;		/* struct flow_entry */
-	uint32_t *table;	/* open addressing, DTC_NONE: free; value: flow of the latest generation */
-	uint32_t table_size;	/* power of two */
+	DtcTable *packets;   /* struct dtc_packet */
+	GArray *flows;	     /* struct flow_entry */
+	uint32_t *table;     /* open addressing, DTC_NONE: free; value: flow of the latest generation */
+	uint32_t table_size; /* power of two */
 	uint32_t key_count;
-	uint64_t seed;		/* addresses come from foreign files: no one shall choose the collisions */
-	uint32_t *by_flow;	/* after sealing: packet ids grouped by flow */
-	GPtrArray *interfaces;	/* owned names */
+	uint64_t seed;	       /* addresses come from foreign files: no one shall choose the collisions */
+	uint32_t *by_flow;     /* after sealing: packet ids grouped by flow */
+	GPtrArray *interfaces; /* owned names */
 	GHashTable *interface_ids;
 	bool sorted;
 	bool sealed;

@@ -50,10 +50,10 @@ struct dtc_flow {
 	uint16_t source_port;
 	uint16_t destination_port;
 	uint8_t protocol;
-	bool has_isn;	     /* the SYN was seen: isn is its sequence number, the first data byte has isn + 1 */
+	bool has_isn; /* the SYN was seen: isn is its sequence number, the first data byte has isn + 1 */
 	uint32_t isn;
-	uint32_t generation; /* 0, 1, ... for reused ports */
-	uint32_t reverse;    /* flow of the other direction, created together */
+	uint32_t generation;   /* 0, 1, ... for reused ports */
+	uint32_t reverse;      /* flow of the other direction, created together */
 	uint32_t packet_first; /* after dtc_packets_seal: range in dtc_packets_get_flow_packets */
 	uint32_t packet_count;
 };

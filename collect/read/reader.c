@@ -17,10 +17,10 @@ struct DtcReader {
 	DtcSalvage *salvage; /* of a damaged trace; NULL: the trace is read where it is */
 	DtcCtf *ctf;
 	DtcMerge *merge;
-	guint current;		 /* stream that gave the last event, G_MAXUINT: none yet */
+	guint current; /* stream that gave the last event, G_MAXUINT: none yet */
 	DtcNames *event_names;
-	DtcNames *call_names;	 /* 0: "unknown" */
-	GArray *event_counts;	 /* guint64 by event name */
+	DtcNames *call_names; /* 0: "unknown" */
+	GArray *event_counts; /* guint64 by event name */
 	guint64 event_count;
 	guint64 lost_count;
 	guint64 gap_count;
@@ -123,8 +123,8 @@ DtcReader *dtc_reader_open(const char *node, const char *path, GError **error)
 	if (!g_file_test(metadata, G_FILE_TEST_IS_REGULAR)) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
 			    "'%s' holds no trace of node '%s': no file 'metadata'\n"
-			    "a trace is a directory with the CTF metadata beside its streams", path,
-			    node);
+			    "a trace is a directory with the CTF metadata beside its streams",
+			    path, node);
 		return NULL;
 	}
 	if (!dtc_metadata_check(metadata, error)) {

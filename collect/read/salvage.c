@@ -21,11 +21,11 @@ struct DtcSalvage {
 	char *trace;	 /* owned */
 	char *trial;	 /* owned */
 	bool (*accepts)(const char *directory);
-	char **files;	   /* owned names of all stream files, sorted */
-	GPtrArray *whole;  /* borrowed names: chains of packets */
-	GPtrArray *good;   /* of these: accepted by the back end */
+	char **files;	    /* owned names of all stream files, sorted */
+	GPtrArray *whole;   /* borrowed names: chains of packets */
+	GPtrArray *good;    /* of these: accepted by the back end */
 	GPtrArray *damaged; /* borrowed names: all others */
-	GPtrArray *losses; /* owned sentences */
+	GPtrArray *losses;  /* owned sentences */
 	bool has_layout;
 	struct dtc_packet_layout layout;
 };
@@ -112,8 +112,8 @@ static bool make_directories(DtcSalvage *salvage, GError **error)
 
 static void find_whole_files(DtcSalvage *salvage)
 {
-	salvage->has_layout = dtc_packet_layout_find(salvage->source, (const char *const *)salvage->files,
-						     &salvage->layout);
+	salvage->has_layout =
+		dtc_packet_layout_find(salvage->source, (const char *const *)salvage->files, &salvage->layout);
 	for (char **name = salvage->files; *name; name++) {
 		g_autofree char *path = g_build_filename(salvage->source, *name, NULL);
 		bool is_whole = !salvage->has_layout || dtc_stream_file_is_whole(path, &salvage->layout);
@@ -165,8 +165,7 @@ static bool rescue_file(DtcSalvage *salvage, const char *name)
 		if (dtc_stream_file_rescue(path, name, &salvage->layout, false, copy, salvage->losses) &&
 		    salvage->accepts(salvage->trace))
 			return true;
-		g_ptr_array_add(salvage->losses,
-				g_strdup_printf("stream file '%s' cannot be used even so", name));
+		g_ptr_array_add(salvage->losses, g_strdup_printf("stream file '%s' cannot be used even so", name));
 	}
 	g_unlink(copy);
 	return false;
@@ -184,8 +183,10 @@ static bool make_trace(DtcSalvage *salvage, GError **error)
 	empty_directory(salvage->trial);
 	if (ok && used > 0)
 		return true;
-	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED, "no stream file in '%s' can be read%s%s\n"
-		    "copy the trace again from the node", salvage->source, salvage->losses->len > 0 ? ": " : "",
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
+		    "no stream file in '%s' can be read%s%s\n"
+		    "copy the trace again from the node",
+		    salvage->source, salvage->losses->len > 0 ? ": " : "",
 		    salvage->losses->len > 0 ? (const char *)g_ptr_array_index(salvage->losses, 0) : "");
 	return false;
 }
@@ -209,7 +210,8 @@ DtcSalvage *dtc_salvage_new(const char *path, bool (*accepts)(const char *direct
 	if (!are_accepted(salvage, 0, 0)) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
 			    "the file 'metadata' in '%s' cannot be read\n"
-			    "copy it again from the node: without it no stream can be decoded", path);
+			    "copy it again from the node: without it no stream can be decoded",
+			    path);
 		return NULL;
 	}
 	find_whole_files(salvage);

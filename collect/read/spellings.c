@@ -9,131 +9,254 @@
 #include <glib.h>
 #include <string.h>
 
-#define INTEGER(name, slot) { name, DTC_FIELD_INTEGER, slot, DTC_SCALAR }
-#define ELEMENT(name, slot, element) { name, DTC_FIELD_FD, slot, element }
-#define FD(name, slot) { name, DTC_FIELD_FD, slot, DTC_SCALAR }
-#define TEXT(name, slot) { name, DTC_FIELD_TEXT, slot, DTC_SCALAR }
-#define ADDRESS(name) { name, DTC_FIELD_ADDRESS, 0, DTC_SCALAR }
-#define HEADER(name, field) { name, DTC_FIELD_HEADER, field, DTC_SCALAR }
-#define END { NULL, 0, 0, 0 }
+#define INTEGER(name, slot)                                                                                            \
+	{                                                                                                              \
+		name, DTC_FIELD_INTEGER, slot, DTC_SCALAR                                                              \
+	}
+#define ELEMENT(name, slot, element)                                                                                   \
+	{                                                                                                              \
+		name, DTC_FIELD_FD, slot, element                                                                      \
+	}
+#define FD(name, slot)                                                                                                 \
+	{                                                                                                              \
+		name, DTC_FIELD_FD, slot, DTC_SCALAR                                                                   \
+	}
+#define TEXT(name, slot)                                                                                               \
+	{                                                                                                              \
+		name, DTC_FIELD_TEXT, slot, DTC_SCALAR                                                                 \
+	}
+#define ADDRESS(name)                                                                                                  \
+	{                                                                                                              \
+		name, DTC_FIELD_ADDRESS, 0, DTC_SCALAR                                                                 \
+	}
+#define HEADER(name, field)                                                                                            \
+	{                                                                                                              \
+		name, DTC_FIELD_HEADER, field, DTC_SCALAR                                                              \
+	}
+#define END                                                                                                            \
+	{                                                                                                              \
+		NULL, 0, 0, 0                                                                                          \
+	}
 
 static const struct dtc_field_spelling no_fields[] = { END };
 static const struct dtc_field_spelling switch_fields[] = {
-	INTEGER("prev_tid", DTC_SWITCH_PREV_TID),   INTEGER("prev_pid", DTC_SWITCH_PREV_TID),
-	INTEGER("prev_state", DTC_SWITCH_PREV_STATE), INTEGER("next_tid", DTC_SWITCH_NEXT_TID),
-	INTEGER("next_pid", DTC_SWITCH_NEXT_TID),   INTEGER("prev_prio", DTC_SWITCH_PREV_PRIO),
-	INTEGER("next_prio", DTC_SWITCH_NEXT_PRIO), TEXT("prev_comm", 0), TEXT("next_comm", 1), END,
+	INTEGER("prev_tid", DTC_SWITCH_PREV_TID),
+	INTEGER("prev_pid", DTC_SWITCH_PREV_TID),
+	INTEGER("prev_state", DTC_SWITCH_PREV_STATE),
+	INTEGER("next_tid", DTC_SWITCH_NEXT_TID),
+	INTEGER("next_pid", DTC_SWITCH_NEXT_TID),
+	INTEGER("prev_prio", DTC_SWITCH_PREV_PRIO),
+	INTEGER("next_prio", DTC_SWITCH_NEXT_PRIO),
+	TEXT("prev_comm", 0),
+	TEXT("next_comm", 1),
+	END,
 };
 static const struct dtc_field_spelling task_fields[] = {
-	INTEGER("tid", DTC_TASK_TID),		    INTEGER("pid", DTC_TASK_TID),
-	INTEGER("target_cpu", DTC_TASK_TARGET_CPU), INTEGER("dest_cpu", DTC_TASK_TARGET_CPU),
-	INTEGER("prio", DTC_TASK_PRIO),		    TEXT("comm", 0), END,
+	INTEGER("tid", DTC_TASK_TID),
+	INTEGER("pid", DTC_TASK_TID),
+	INTEGER("target_cpu", DTC_TASK_TARGET_CPU),
+	INTEGER("dest_cpu", DTC_TASK_TARGET_CPU),
+	INTEGER("prio", DTC_TASK_PRIO),
+	TEXT("comm", 0),
+	END,
 };
 static const struct dtc_field_spelling exec_fields[] = {
-	INTEGER("tid", DTC_TASK_TID),	      INTEGER("pid", DTC_TASK_TID),
-	INTEGER("old_tid", DTC_TASK_OLD_TID), INTEGER("old_pid", DTC_TASK_OLD_TID),
-	TEXT("filename", 0), END,
+	INTEGER("tid", DTC_TASK_TID),	      INTEGER("pid", DTC_TASK_TID), INTEGER("old_tid", DTC_TASK_OLD_TID),
+	INTEGER("old_pid", DTC_TASK_OLD_TID), TEXT("filename", 0),	    END,
 };
 /* ftrace calls the task ids pid and has no process ids; LTTng has both: the tid takes its member first */
 static const struct dtc_field_spelling fork_fields[] = {
-	INTEGER("parent_tid", DTC_FORK_PARENT_TID), INTEGER("parent_pid", DTC_FORK_PARENT_TID),
-	INTEGER("parent_pid", DTC_FORK_PARENT_PID), INTEGER("child_tid", DTC_FORK_CHILD_TID),
-	INTEGER("child_pid", DTC_FORK_CHILD_TID),   INTEGER("child_pid", DTC_FORK_CHILD_PID),
-	TEXT("parent_comm", 0), TEXT("child_comm", 1), END,
+	INTEGER("parent_tid", DTC_FORK_PARENT_TID),
+	INTEGER("parent_pid", DTC_FORK_PARENT_TID),
+	INTEGER("parent_pid", DTC_FORK_PARENT_PID),
+	INTEGER("child_tid", DTC_FORK_CHILD_TID),
+	INTEGER("child_pid", DTC_FORK_CHILD_TID),
+	INTEGER("child_pid", DTC_FORK_CHILD_PID),
+	TEXT("parent_comm", 0),
+	TEXT("child_comm", 1),
+	END,
 };
 static const struct dtc_field_spelling irq_fields[] = {
-	INTEGER("irq", DTC_IRQ_NUMBER), INTEGER("ret", DTC_IRQ_RESULT), TEXT("name", 0), END,
+	INTEGER("irq", DTC_IRQ_NUMBER),
+	INTEGER("ret", DTC_IRQ_RESULT),
+	TEXT("name", 0),
+	END,
 };
 static const struct dtc_field_spelling softirq_fields[] = { INTEGER("vec", DTC_SOFTIRQ_VECTOR), END };
 static const struct dtc_field_spelling timer_fields[] = {
-	INTEGER("hrtimer", DTC_TIMER_ADDRESS), INTEGER("timer", DTC_TIMER_ADDRESS),
-	INTEGER("function", DTC_TIMER_FUNCTION), END,
+	INTEGER("hrtimer", DTC_TIMER_ADDRESS),
+	INTEGER("timer", DTC_TIMER_ADDRESS),
+	INTEGER("function", DTC_TIMER_FUNCTION),
+	END,
 };
 static const struct dtc_field_spelling fault_fields[] = {
-	INTEGER("address", DTC_FAULT_ADDRESS), INTEGER("ip", DTC_FAULT_IP), INTEGER("error_code", DTC_FAULT_ERROR), END,
+	INTEGER("address", DTC_FAULT_ADDRESS),
+	INTEGER("ip", DTC_FAULT_IP),
+	INTEGER("error_code", DTC_FAULT_ERROR),
+	END,
 };
 static const struct dtc_field_spelling vector_fields[] = {
-	INTEGER("vector", DTC_VECTOR_NUMBER), INTEGER("irq", DTC_VECTOR_NUMBER), TEXT("reason", 0), END,
+	INTEGER("vector", DTC_VECTOR_NUMBER),
+	INTEGER("irq", DTC_VECTOR_NUMBER),
+	TEXT("reason", 0),
+	END,
 };
 static const struct dtc_field_spelling call_fields[] = {
 	INTEGER("ret", DTC_CALL_RET),
 	/* which of several descriptors the call works on: the one whose data or state it is about */
-	FD("epfd", DTC_CALL_FD), FD("out_fd", DTC_CALL_FD), ELEMENT("fildes", DTC_CALL_FD, 0),
-	ELEMENT("socket", DTC_CALL_FD, 0), ELEMENT("usockvec", DTC_CALL_FD, 0), FD("fildes", DTC_CALL_FD),
-	FD("oldfd", DTC_CALL_FD), FD("fd_in", DTC_CALL_FD), FD("fdin", DTC_CALL_FD), FD("fd", DTC_CALL_FD),
-	FD("sockfd", DTC_CALL_FD), FD("ufd", DTC_CALL_FD),
-	FD("in_fd", DTC_CALL_FD2), FD("newfd", DTC_CALL_FD2), FD("fd_out", DTC_CALL_FD2), FD("fdout", DTC_CALL_FD2),
-	ELEMENT("fildes", DTC_CALL_FD2, 1), ELEMENT("socket", DTC_CALL_FD2, 1), ELEMENT("usockvec", DTC_CALL_FD2, 1),
+	FD("epfd", DTC_CALL_FD),
+	FD("out_fd", DTC_CALL_FD),
+	ELEMENT("fildes", DTC_CALL_FD, 0),
+	ELEMENT("socket", DTC_CALL_FD, 0),
+	ELEMENT("usockvec", DTC_CALL_FD, 0),
+	FD("fildes", DTC_CALL_FD),
+	FD("oldfd", DTC_CALL_FD),
+	FD("fd_in", DTC_CALL_FD),
+	FD("fdin", DTC_CALL_FD),
+	FD("fd", DTC_CALL_FD),
+	FD("sockfd", DTC_CALL_FD),
+	FD("ufd", DTC_CALL_FD),
+	FD("in_fd", DTC_CALL_FD2),
+	FD("newfd", DTC_CALL_FD2),
+	FD("fd_out", DTC_CALL_FD2),
+	FD("fdout", DTC_CALL_FD2),
+	ELEMENT("fildes", DTC_CALL_FD2, 1),
+	ELEMENT("socket", DTC_CALL_FD2, 1),
+	ELEMENT("usockvec", DTC_CALL_FD2, 1),
 	FD("fd", DTC_CALL_FD2),
-	INTEGER("count", DTC_CALL_LENGTH), INTEGER("len", DTC_CALL_LENGTH), INTEGER("size", DTC_CALL_LENGTH),
-	INTEGER("nbytes", DTC_CALL_LENGTH), INTEGER("vlen", DTC_CALL_LENGTH),
+	INTEGER("count", DTC_CALL_LENGTH),
+	INTEGER("len", DTC_CALL_LENGTH),
+	INTEGER("size", DTC_CALL_LENGTH),
+	INTEGER("nbytes", DTC_CALL_LENGTH),
+	INTEGER("vlen", DTC_CALL_LENGTH),
 	INTEGER("uaddr", DTC_CALL_UADDR),
-	INTEGER("op", DTC_CALL_OP), INTEGER("op_enum", DTC_CALL_OP), INTEGER("cmd", DTC_CALL_OP),
-	INTEGER("request", DTC_CALL_OP), INTEGER("which", DTC_CALL_OP), INTEGER("which_clock", DTC_CALL_OP),
+	INTEGER("op", DTC_CALL_OP),
+	INTEGER("op_enum", DTC_CALL_OP),
+	INTEGER("cmd", DTC_CALL_OP),
+	INTEGER("request", DTC_CALL_OP),
+	INTEGER("which", DTC_CALL_OP),
+	INTEGER("which_clock", DTC_CALL_OP),
 	INTEGER("type", DTC_CALL_OP),
-	INTEGER("flags", DTC_CALL_FLAGS), INTEGER("clone_flags", DTC_CALL_FLAGS),
+	INTEGER("flags", DTC_CALL_FLAGS),
+	INTEGER("clone_flags", DTC_CALL_FLAGS),
 	INTEGER("family", DTC_CALL_FAMILY),
-	INTEGER("dport", DTC_CALL_PORT), INTEGER("sport", DTC_CALL_PORT),
-	INTEGER("val", DTC_CALL_VALUE), INTEGER("arg", DTC_CALL_VALUE), INTEGER("protocol", DTC_CALL_VALUE),
-	INTEGER("timeout", DTC_CALL_TIMEOUT), INTEGER("timeout_msecs", DTC_CALL_TIMEOUT),
-	INTEGER("pid", DTC_CALL_PID), INTEGER("tid", DTC_CALL_PID), INTEGER("upid", DTC_CALL_PID),
-	ADDRESS("v4addr"), ADDRESS("v6addr"),
-	TEXT("filename", 0), TEXT("pathname", 0), TEXT("name", 0), TEXT("oldname", 0), TEXT("path", 0), END,
+	INTEGER("dport", DTC_CALL_PORT),
+	INTEGER("sport", DTC_CALL_PORT),
+	INTEGER("val", DTC_CALL_VALUE),
+	INTEGER("arg", DTC_CALL_VALUE),
+	INTEGER("protocol", DTC_CALL_VALUE),
+	INTEGER("timeout", DTC_CALL_TIMEOUT),
+	INTEGER("timeout_msecs", DTC_CALL_TIMEOUT),
+	INTEGER("pid", DTC_CALL_PID),
+	INTEGER("tid", DTC_CALL_PID),
+	INTEGER("upid", DTC_CALL_PID),
+	ADDRESS("v4addr"),
+	ADDRESS("v6addr"),
+	TEXT("filename", 0),
+	TEXT("pathname", 0),
+	TEXT("name", 0),
+	TEXT("oldname", 0),
+	TEXT("path", 0),
+	END,
 };
 static const struct dtc_field_spelling numbered_call_fields[] = {
-	INTEGER("id", DTC_CALL_NUMBER), INTEGER("nr", DTC_CALL_NUMBER), INTEGER("ret", DTC_CALL_RET), END,
+	INTEGER("id", DTC_CALL_NUMBER),
+	INTEGER("nr", DTC_CALL_NUMBER),
+	INTEGER("ret", DTC_CALL_RET),
+	END,
 };
 static const struct dtc_field_spelling net_fields[] = {
-	INTEGER("skbaddr", DTC_NET_SKB), INTEGER("len", DTC_NET_LENGTH), INTEGER("rc", DTC_NET_RESULT),
-	TEXT("name", 0), TEXT("dev", 0), END,
+	INTEGER("skbaddr", DTC_NET_SKB),
+	INTEGER("len", DTC_NET_LENGTH),
+	INTEGER("rc", DTC_NET_RESULT),
+	TEXT("name", 0),
+	TEXT("dev", 0),
+	END,
 };
 static const struct dtc_field_spelling inet_fields[] = {
-	INTEGER("sk", DTC_NET_SKB), HEADER("seq", DTC_HEADER_SEQ), HEADER("ack_seq", DTC_HEADER_ACK),
+	INTEGER("sk", DTC_NET_SKB),	     HEADER("seq", DTC_HEADER_SEQ),	     HEADER("ack_seq", DTC_HEADER_ACK),
 	HEADER("window", DTC_HEADER_WINDOW), HEADER("flags", DTC_HEADER_INET_FLAGS), END,
 };
 static const struct dtc_field_spelling block_fields[] = {
-	INTEGER("dev", DTC_BLOCK_DEVICE), INTEGER("sector", DTC_BLOCK_SECTOR), INTEGER("nr_sector", DTC_BLOCK_SECTORS),
-	INTEGER("rwbs", DTC_BLOCK_FLAGS), INTEGER("tid", DTC_BLOCK_TID), INTEGER("error", DTC_BLOCK_ERROR),
-	INTEGER("errors", DTC_BLOCK_ERROR), TEXT("comm", 0), END,
+	INTEGER("dev", DTC_BLOCK_DEVICE),
+	INTEGER("sector", DTC_BLOCK_SECTOR),
+	INTEGER("nr_sector", DTC_BLOCK_SECTORS),
+	INTEGER("rwbs", DTC_BLOCK_FLAGS),
+	INTEGER("tid", DTC_BLOCK_TID),
+	INTEGER("error", DTC_BLOCK_ERROR),
+	INTEGER("errors", DTC_BLOCK_ERROR),
+	TEXT("comm", 0),
+	END,
 };
 static const struct dtc_field_spelling work_fields[] = {
-	INTEGER("work", DTC_WORK_ADDRESS), INTEGER("function", DTC_WORK_FUNCTION), END,
+	INTEGER("work", DTC_WORK_ADDRESS),
+	INTEGER("function", DTC_WORK_FUNCTION),
+	END,
 };
 static const struct dtc_field_spelling signal_fields[] = {
-	INTEGER("sig", DTC_SIGNAL_NUMBER), INTEGER("pid", DTC_SIGNAL_TID), TEXT("comm", 0), END,
+	INTEGER("sig", DTC_SIGNAL_NUMBER),
+	INTEGER("pid", DTC_SIGNAL_TID),
+	TEXT("comm", 0),
+	END,
 };
 /* ipi_raise has a mask of CPUs, as one word or as an array of words */
 static const struct dtc_field_spelling ipi_fields[] = {
-	INTEGER("cpu", DTC_IPI_CPU), INTEGER("cpunr", DTC_IPI_CPU),
-	ELEMENT("target_cpus", DTC_IPI_MASK, 0), INTEGER("target_cpus", DTC_IPI_MASK),
-	ELEMENT("cpumask", DTC_IPI_MASK, 0), INTEGER("cpumask", DTC_IPI_MASK), END,
+	INTEGER("cpu", DTC_IPI_CPU),
+	INTEGER("cpunr", DTC_IPI_CPU),
+	ELEMENT("target_cpus", DTC_IPI_MASK, 0),
+	INTEGER("target_cpus", DTC_IPI_MASK),
+	ELEMENT("cpumask", DTC_IPI_MASK, 0),
+	INTEGER("cpumask", DTC_IPI_MASK),
+	END,
 };
 static const struct dtc_field_spelling idle_fields[] = { INTEGER("state", DTC_IDLE_STATE), END };
 static const struct dtc_field_spelling logger_fields[] = { TEXT("msg", 0), TEXT("buf", 0), END };
 static const struct dtc_field_spelling dump_process_fields[] = {
-	INTEGER("tid", DTC_DUMP_TID), INTEGER("pid", DTC_DUMP_PID), INTEGER("ppid", DTC_DUMP_PPID),
-	INTEGER("type", DTC_DUMP_TYPE), INTEGER("status", DTC_DUMP_STATUS), INTEGER("cpu", DTC_DUMP_CPU),
-	INTEGER("file_table_address", DTC_DUMP_FILES), TEXT("name", 0), END,
+	INTEGER("tid", DTC_DUMP_TID),
+	INTEGER("pid", DTC_DUMP_PID),
+	INTEGER("ppid", DTC_DUMP_PPID),
+	INTEGER("type", DTC_DUMP_TYPE),
+	INTEGER("status", DTC_DUMP_STATUS),
+	INTEGER("cpu", DTC_DUMP_CPU),
+	INTEGER("file_table_address", DTC_DUMP_FILES),
+	TEXT("name", 0),
+	END,
 };
 static const struct dtc_field_spelling dump_fd_fields[] = {
-	INTEGER("file_table_address", DTC_DUMP_FD_FILES), INTEGER("pid", DTC_DUMP_FD_PID),
-	INTEGER("fd", DTC_DUMP_FD_NUMBER), TEXT("filename", 0), END,
+	INTEGER("file_table_address", DTC_DUMP_FD_FILES),
+	INTEGER("pid", DTC_DUMP_FD_PID),
+	INTEGER("fd", DTC_DUMP_FD_NUMBER),
+	TEXT("filename", 0),
+	END,
 };
 static const struct dtc_field_spelling dump_interface_fields[] = {
-	INTEGER("address_ipv4", DTC_DUMP_ADDRESS), TEXT("name", 0), END,
+	INTEGER("address_ipv4", DTC_DUMP_ADDRESS),
+	TEXT("name", 0),
+	END,
 };
 static const struct dtc_field_spelling dump_interrupt_fields[] = {
-	INTEGER("irq", DTC_DUMP_IRQ), TEXT("action", 0), TEXT("name", 1), END,
+	INTEGER("irq", DTC_DUMP_IRQ),
+	TEXT("action", 0),
+	TEXT("name", 1),
+	END,
 };
 static const struct dtc_field_spelling dump_block_fields[] = {
-	INTEGER("dev", DTC_DUMP_DEVICE), TEXT("diskname", 0), END,
+	INTEGER("dev", DTC_DUMP_DEVICE),
+	TEXT("diskname", 0),
+	END,
 };
 static const struct dtc_field_spelling kvm_fields[] = {
-	INTEGER("vcpu_id", DTC_KVM_VCPU), INTEGER("exit_reason", DTC_KVM_REASON), INTEGER("esr_ec", DTC_KVM_REASON),
-	INTEGER("isa", DTC_KVM_ISA), END,
+	INTEGER("vcpu_id", DTC_KVM_VCPU),
+	INTEGER("exit_reason", DTC_KVM_REASON),
+	INTEGER("esr_ec", DTC_KVM_REASON),
+	INTEGER("isa", DTC_KVM_ISA),
+	END,
 };
 static const struct dtc_field_spelling guest_irq_fields[] = {
-	INTEGER("apicid", DTC_KVM_APIC), INTEGER("vec", DTC_KVM_VECTOR), INTEGER("irq", DTC_KVM_VECTOR), END,
+	INTEGER("apicid", DTC_KVM_APIC),
+	INTEGER("vec", DTC_KVM_VECTOR),
+	INTEGER("irq", DTC_KVM_VECTOR),
+	END,
 };
 
 struct name_row {
@@ -245,10 +368,8 @@ static const struct {
 	const char *name;
 	enum dtc_vector vector;
 } vectors[] = {
-	{ "local_timer", DTC_VECTOR_LOCAL_TIMER },
-	{ "reschedule", DTC_VECTOR_RESCHEDULE },
-	{ "call_function", DTC_VECTOR_CALL_FUNCTION },
-	{ "call_function_single", DTC_VECTOR_CALL_FUNCTION_SINGLE },
+	{ "local_timer", DTC_VECTOR_LOCAL_TIMER },     { "reschedule", DTC_VECTOR_RESCHEDULE },
+	{ "call_function", DTC_VECTOR_CALL_FUNCTION }, { "call_function_single", DTC_VECTOR_CALL_FUNCTION_SINGLE },
 	{ "irq_work", DTC_VECTOR_IRQ_WORK },
 };
 
@@ -332,26 +453,65 @@ static const struct {
 	int64_t number;
 	const char *name;
 } new_calls[] = {
-	{ 15, "rt_sigreturn" },	     { 158, "arch_prctl" },	   { 318, "getrandom" },
-	{ 322, "execveat" },	     { 323, "userfaultfd" },	   { 324, "membarrier" },
-	{ 325, "mlock2" },	     { 326, "copy_file_range" },   { 327, "preadv2" },
-	{ 328, "pwritev2" },	     { 329, "pkey_mprotect" },	   { 330, "pkey_alloc" },
-	{ 331, "pkey_free" },	     { 332, "statx" },		   { 333, "io_pgetevents" },
-	{ 334, "rseq" },	     { 424, "pidfd_send_signal" }, { 425, "io_uring_setup" },
-	{ 426, "io_uring_enter" },   { 427, "io_uring_register" }, { 428, "open_tree" },
-	{ 429, "move_mount" },	     { 430, "fsopen" },		   { 431, "fsconfig" },
-	{ 432, "fsmount" },	     { 433, "fspick" },		   { 434, "pidfd_open" },
-	{ 435, "clone3" },	     { 436, "close_range" },	   { 437, "openat2" },
-	{ 438, "pidfd_getfd" },	     { 439, "faccessat2" },	   { 440, "process_madvise" },
-	{ 441, "epoll_pwait2" },     { 442, "mount_setattr" },	   { 443, "quotactl_fd" },
-	{ 444, "landlock_create_ruleset" }, { 445, "landlock_add_rule" }, { 446, "landlock_restrict_self" },
-	{ 447, "memfd_secret" },     { 448, "process_mrelease" },  { 449, "futex_waitv" },
-	{ 450, "set_mempolicy_home_node" }, { 451, "cachestat" },  { 452, "fchmodat2" },
-	{ 453, "map_shadow_stack" }, { 454, "futex_wake" },	   { 455, "futex_wait" },
-	{ 456, "futex_requeue" },    { 457, "statmount" },	   { 458, "listmount" },
-	{ 459, "lsm_get_self_attr" }, { 460, "lsm_set_self_attr" }, { 461, "lsm_list_modules" },
-	{ 462, "mseal" },	     { 463, "setxattrat" },	   { 464, "getxattrat" },
-	{ 465, "listxattrat" },	     { 466, "removexattrat" },
+	{ 15, "rt_sigreturn" },
+	{ 158, "arch_prctl" },
+	{ 318, "getrandom" },
+	{ 322, "execveat" },
+	{ 323, "userfaultfd" },
+	{ 324, "membarrier" },
+	{ 325, "mlock2" },
+	{ 326, "copy_file_range" },
+	{ 327, "preadv2" },
+	{ 328, "pwritev2" },
+	{ 329, "pkey_mprotect" },
+	{ 330, "pkey_alloc" },
+	{ 331, "pkey_free" },
+	{ 332, "statx" },
+	{ 333, "io_pgetevents" },
+	{ 334, "rseq" },
+	{ 424, "pidfd_send_signal" },
+	{ 425, "io_uring_setup" },
+	{ 426, "io_uring_enter" },
+	{ 427, "io_uring_register" },
+	{ 428, "open_tree" },
+	{ 429, "move_mount" },
+	{ 430, "fsopen" },
+	{ 431, "fsconfig" },
+	{ 432, "fsmount" },
+	{ 433, "fspick" },
+	{ 434, "pidfd_open" },
+	{ 435, "clone3" },
+	{ 436, "close_range" },
+	{ 437, "openat2" },
+	{ 438, "pidfd_getfd" },
+	{ 439, "faccessat2" },
+	{ 440, "process_madvise" },
+	{ 441, "epoll_pwait2" },
+	{ 442, "mount_setattr" },
+	{ 443, "quotactl_fd" },
+	{ 444, "landlock_create_ruleset" },
+	{ 445, "landlock_add_rule" },
+	{ 446, "landlock_restrict_self" },
+	{ 447, "memfd_secret" },
+	{ 448, "process_mrelease" },
+	{ 449, "futex_waitv" },
+	{ 450, "set_mempolicy_home_node" },
+	{ 451, "cachestat" },
+	{ 452, "fchmodat2" },
+	{ 453, "map_shadow_stack" },
+	{ 454, "futex_wake" },
+	{ 455, "futex_wait" },
+	{ 456, "futex_requeue" },
+	{ 457, "statmount" },
+	{ 458, "listmount" },
+	{ 459, "lsm_get_self_attr" },
+	{ 460, "lsm_set_self_attr" },
+	{ 461, "lsm_list_modules" },
+	{ 462, "mseal" },
+	{ 463, "setxattrat" },
+	{ 464, "getxattrat" },
+	{ 465, "listxattrat" },
+	{ 466, "removexattrat" },
 };
 
 void dtc_spelling_name_call(int64_t number, bool is_compat, char ret_name[DTC_CALL_NAME_BYTES])

@@ -126,8 +126,7 @@ bool dtc_packet_layout_find(const char *directory, const char *const *names, str
 		for (gsize i = 0; i < G_N_ELEMENTS(contexts); i++) {
 			struct packet packet;
 			layout.context = contexts[i];
-			if (!parse_packet(get_bytes(map), 0, &layout, &packet) ||
-			    packet.begin_ticks > packet.end_ticks)
+			if (!parse_packet(get_bytes(map), 0, &layout, &packet) || packet.begin_ticks > packet.end_ticks)
 				continue;
 			bool is_proof = is_whole(get_bytes(map), &layout);
 			if (is_proof || !is_found)
@@ -190,8 +189,8 @@ static G_GNUC_PRINTF(2, 3) void add_loss(GPtrArray *losses, const char *format, 
 }
 
 /* The number of packets written, or -1 if the disk is full. */
-static int64_t write_packets(struct bytes file, const char *name, const struct dtc_packet_layout *layout,
-			     bool with_cut, FILE *to, GPtrArray *losses)
+static int64_t write_packets(struct bytes file, const char *name, const struct dtc_packet_layout *layout, bool with_cut,
+			     FILE *to, GPtrArray *losses)
 {
 	int64_t count = 0;
 	gsize offset = 0, skipped = 0, first_skipped = 0;
@@ -210,22 +209,23 @@ static int64_t write_packets(struct bytes file, const char *name, const struct d
 		bool is_cut = length > left;
 		if (is_cut) {
 			add_loss(losses,
-				 "stream file '%s' ends at byte %" G_GSIZE_FORMAT ", inside the packet from byte %"
-				 G_GSIZE_FORMAT " to %" G_GSIZE_FORMAT, name, file.size, offset, offset + length);
+				 "stream file '%s' ends at byte %" G_GSIZE_FORMAT
+				 ", inside the packet from byte %" G_GSIZE_FORMAT " to %" G_GSIZE_FORMAT,
+				 name, file.size, offset, offset + length);
 			if (!with_cut)
 				break;
 			length = left;
 		}
-		if (is_cut ? !write_cut_packet(to, layout, file.at + offset, length, &packet) :
-			     !write_bytes(to, file.at + offset, length))
+		if (is_cut ? !write_cut_packet(to, layout, file.at + offset, length, &packet)
+			   : !write_bytes(to, file.at + offset, length))
 			return -1;
 		count++;
 		offset += length;
 	}
 	if (skipped > 0)
 		add_loss(losses,
-			 "stream file '%s' is damaged at byte %" G_GSIZE_FORMAT ": %" G_GSIZE_FORMAT " of its %"
-			 G_GSIZE_FORMAT " bytes are no packets and were skipped",
+			 "stream file '%s' is damaged at byte %" G_GSIZE_FORMAT ": %" G_GSIZE_FORMAT
+			 " of its %" G_GSIZE_FORMAT " bytes are no packets and were skipped",
 			 name, first_skipped, skipped, file.size);
 	return count;
 }

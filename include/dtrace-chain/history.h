@@ -81,18 +81,18 @@ enum dtc_waker {
 	DTC_WAKER_PACKET,  /* ref: packet received last in that softirq, or DTC_NONE */
 	DTC_WAKER_IRQ,	   /* ref: string, name of the interrupt */
 	DTC_WAKER_SOFTIRQ, /* ref: vector */
-	DTC_WAKER_IPI, /* another CPU: a wakeup that only the target's CPU logged, and whose sender is not known */
-	DTC_WAKER_NEW, /* sched_wakeup_new: thread is the parent */
+	DTC_WAKER_IPI,	   /* another CPU: a wakeup that only the target's CPU logged, and whose sender is not known */
+	DTC_WAKER_NEW,	   /* sched_wakeup_new: thread is the parent */
 };
 
 struct dtc_wake {
 	int64_t waking_ns; /* sched_waking: the wait ends */
 	int64_t wakeup_ns; /* sched_wakeup: on the runqueue; DTC_TIME_NONE if not seen */
 	uint32_t target;
-	uint32_t thread; /* what was current on the waking CPU (may be an idle thread), or DTC_NONE */
-	uint32_t ref;	 /* depends on waker */
-	uint16_t cpu;	 /* the waking CPU */
-	uint8_t waker;	 /* enum dtc_waker */
+	uint32_t thread;	 /* what was current on the waking CPU (may be an idle thread), or DTC_NONE */
+	uint32_t ref;		 /* depends on waker */
+	uint16_t cpu;		 /* the waking CPU */
+	uint8_t waker;		 /* enum dtc_waker */
 	uint8_t signal : 7;	 /* the signal that woke it, or 0 */
 	uint8_t is_inferred : 1; /* the sender of an IPI, found by what the other CPUs did */
 };
@@ -125,12 +125,12 @@ struct dtc_call {
 	uint64_t offset;   /* READ, WRITE on a socket: bytes taken or given on this file before the call */
 	uint64_t argument; /* FUTEX: uaddr; POLL, SLEEP: timeout; ACCEPT: the file of the connection it returned */
 	uint32_t thread;
-	uint32_t name; /* string: "read", "epoll_wait" */
-	uint32_t file; /* the fd's file, or DTC_NONE */
-	uint32_t path; /* string: file name argument, or DTC_NONE */
-	int32_t fd;    /* -1: none */
-	uint8_t kind;  /* enum dtc_call_kind */
-	uint8_t operation; /* FUTEX: the operation without its flags; on sockets: the address family; else 0 */
+	uint32_t name;	     /* string: "read", "epoll_wait" */
+	uint32_t file;	     /* the fd's file, or DTC_NONE */
+	uint32_t path;	     /* string: file name argument, or DTC_NONE */
+	int32_t fd;	     /* -1: none */
+	uint8_t kind;	     /* enum dtc_call_kind */
+	uint8_t operation;   /* FUTEX: the operation without its flags; on sockets: the address family; else 0 */
 	bool closes_on_exec; /* what it opens, or FD_CLOEXEC as it sets it */
 	uint8_t spare;
 };
@@ -177,7 +177,7 @@ struct dtc_block_request {
 struct dtc_work {
 	struct dtc_wake queued; /* who queued it, and when (waking_ns; DTC_TIME_NONE: not seen); target: the worker */
 	int64_t begin_ns;
-	int64_t end_ns; /* DTC_TIME_NONE: not seen */
+	int64_t end_ns;	   /* DTC_TIME_NONE: not seen */
 	uint64_t function; /* address, 0: not known */
 };
 

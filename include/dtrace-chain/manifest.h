@@ -24,10 +24,10 @@ struct dtc_clock_class {
 };
 
 struct dtc_manifest_node {
-	char *name;	  /* all owned, none NULL ... */
-	char *role;	  /* "", "host", "guest" */
-	char *host;	  /* of a guest, or "" */
-	char **addresses; /* NULL-terminated */
+	char *name;	   /* all owned, none NULL ... */
+	char *role;	   /* "", "host", "guest" */
+	char *host;	   /* of a guest, or "" */
+	char **addresses;  /* NULL-terminated */
 	GArray *vcpu_tids; /* uint32_t */
 	char *release;
 	char *tracer;

@@ -56,9 +56,9 @@ struct dtc_segment {
 	enum dtc_link_quality link; /* how sure the step is that led to this segment from the later one */
 	int64_t uncertainty_ns;	    /* of the clocks, for a step between nodes; 0 within a node */
 	int32_t tid, pid;
-	char *comm;    /* owned: the thread's name at that time */
-	char *process; /* owned: its group leader's */
-	char *detail;  /* owned, or NULL: syscall, file, lock, peer, preemptor, device, irq, packet */
+	char *comm;	 /* owned: the thread's name at that time */
+	char *process;	 /* owned: its group leader's */
+	char *detail;	 /* owned, or NULL: syscall, file, lock, peer, preemptor, device, irq, packet */
 	char *busy_with; /* owned, or NULL: id of the other request for which the thread worked */
 	/* for whom this time is explained: who waited for this segment's thread; 0: nobody, it is on the path itself */
 	guint waiter;

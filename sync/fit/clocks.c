@@ -102,8 +102,8 @@ void dtc_clocks_set_node(DtcClocks *clocks, guint node, guint group, const struc
 	g_assert(node < clocks->node_count && count > 0);
 	for (guint i = 0; i < count; i++) {
 		g_assert(knots[i].lo_ns <= knots[i].cluster_ns && knots[i].cluster_ns <= knots[i].hi_ns);
-		g_assert(i == 0 || (knots[i - 1].node_ns < knots[i].node_ns &&
-				    knots[i - 1].cluster_ns < knots[i].cluster_ns));
+		g_assert(i == 0 ||
+			 (knots[i - 1].node_ns < knots[i].node_ns && knots[i - 1].cluster_ns < knots[i].cluster_ns));
 	}
 	struct map *map = &clocks->maps[node];
 	g_free(map->knots);
@@ -196,8 +196,8 @@ static int64_t map_to_cluster(const struct map *map, int64_t node_ns)
 			     map->before_cluster_ns, map->before_node_ns);
 	const struct dtc_clock_knot *knot = &knots[piece];
 	if (piece + 1 == (gint64)map->count)
-		return go_on(knot->cluster_ns, clamp_to_int64((__int128)node_ns - knot->node_ns),
-			     map->after_cluster_ns, map->after_node_ns);
+		return go_on(knot->cluster_ns, clamp_to_int64((__int128)node_ns - knot->node_ns), map->after_cluster_ns,
+			     map->after_node_ns);
 	return interpolate(node_ns, knot->node_ns, knot[1].node_ns, knot->cluster_ns, knot[1].cluster_ns);
 }
 
@@ -263,8 +263,8 @@ void dtc_clocks_get_bounds(const DtcClocks *clocks, guint node, DtcNodeTime time
 	const struct dtc_clock_knot *knot = &map->knots[before ? 0 : piece];
 	if (before || after) {
 		int64_t cluster_ns = map_to_cluster(map, time.ns);
-		int64_t distance = clamp_to_int64(before ? (__int128)knot->node_ns - time.ns
-							 : (__int128)time.ns - knot->node_ns);
+		int64_t distance =
+			clamp_to_int64(before ? (__int128)knot->node_ns - time.ns : (__int128)time.ns - knot->node_ns);
 		int64_t widening = get_widening(map, distance);
 		ret_lo->ns = add_clamped(cluster_ns, knot->lo_ns - knot->cluster_ns - widening);
 		ret_hi->ns = add_clamped(cluster_ns, add_clamped(knot->hi_ns - knot->cluster_ns, widening));
@@ -310,8 +310,8 @@ static void narrow(const DtcClocks *clocks, guint a, guint b, DtcClusterTime tim
 	__int128 first = dtc_bands_get_knot(bands, 0);
 	__int128 last = dtc_bands_get_knot(bands, dtc_bands_get_knot_count(bands) - 1);
 	int64_t distance = clamp_to_int64(time.ns < first ? first - time.ns : time.ns > last ? time.ns - last : 0);
-	int64_t widening = add_clamped(get_widening(&clocks->maps[a], distance),
-				       get_widening(&clocks->maps[b], distance));
+	int64_t widening =
+		add_clamped(get_widening(&clocks->maps[a], distance), get_widening(&clocks->maps[b], distance));
 	int64_t lo = MAX(band->lo_ns, clamp_to_int64((__int128)direct.lo_ns - widening));
 	int64_t hi = MIN(band->hi_ns, add_clamped(direct.hi_ns, widening));
 	if (lo <= hi)

@@ -199,8 +199,7 @@ static double get_value(const struct curve *curve, const struct base *base, int6
 
 /* Rows for the points of one piece: value + margin <= v for upper points, value - margin >= v for lower ones. */
 static void add_piece_rows(DtcLp *lp, const struct base *base, guint pieces, guint piece,
-	const struct dtc_point *points,
-			   guint count, int sign)
+			   const struct dtc_point *points, guint count, int sign)
 {
 	int64_t begin = get_knot(base, pieces, piece), end = get_knot(base, pieces, piece + 1);
 	for (guint i = 0; i < count; i++) {
@@ -305,8 +304,7 @@ static bool refutes_line(const struct curve *line, const struct curve *fine, con
  * finer curve settles the common case of a straight line.
  */
 static struct curve choose_curve(const struct dtc_segment *segment, const struct base *base,
-	const struct dtc_rates *box,
-				 double change_rate, guint pieces_max, double line_margin)
+				 const struct dtc_rates *box, double change_rate, guint pieces_max, double line_margin)
 {
 	struct curve curves[8] = { { 1, g_new0(double, 2), g_new0(double, 1) } };
 	guint levels = 0, chosen = 0;
@@ -376,10 +374,10 @@ void dtc_curve_fit(struct dtc_segment *segment, const struct dtc_rates *box, dou
 	segment->curve = g_new(struct dtc_curve_knot, segment->curve_count);
 	for (guint k = 0; k <= curve.pieces; k++) {
 		int64_t x = get_knot(&base, curve.pieces, k);
-		double before = k ? curve.margin[k - 1] : INFINITY, after = k < curve.pieces ? curve.margin[k]
-			: INFINITY;
-		segment->curve[k] = (struct dtc_curve_knot){ x, get_base(&base, x) + curve.value[k],
-			MIN(before, after) };
+		double before = k ? curve.margin[k - 1] : INFINITY,
+		       after = k < curve.pieces ? curve.margin[k] : INFINITY;
+		segment->curve[k] =
+			(struct dtc_curve_knot){ x, get_base(&base, x) + curve.value[k], MIN(before, after) };
 	}
 	curve_clear(&curve);
 }

@@ -82,8 +82,8 @@ double dtc_cloud_get_room(const struct dtc_cloud *cloud, double wander, double r
 	struct dtc_witness witness = { 0, 0 };
 	guint i = 0, j = 0;
 	while (i < cloud->upper_count || j < cloud->lower_count) {
-		bool take_upper = j == cloud->lower_count ||
-				  (i < cloud->upper_count && cloud->upper[i].x <= cloud->lower[j].x);
+		bool take_upper =
+			j == cloud->lower_count || (i < cloud->upper_count && cloud->upper[i].x <= cloud->lower[j].x);
 		const struct dtc_point *point = take_upper ? &cloud->upper[i] : &cloud->lower[j];
 		double x = (double)(point->x - origin);
 		double value = (double)(point->v - base) - rate * x;
@@ -181,8 +181,8 @@ double dtc_cloud_get_best_rate(const struct dtc_cloud *cloud, double wander, con
 		return right;
 	/* cutting planes: the tangents from both sides meet above the maximum */
 	for (guint step = 0; step < MAX_STEPS; step++) {
-		double rate = (right_room - left_room + left_slope * left - right_slope * right) /
-			      (left_slope - right_slope);
+		double rate =
+			(right_room - left_room + left_slope * left - right_slope * right) / (left_slope - right_slope);
 		double ceiling = left_room + left_slope * (rate - left);
 		double slope, room;
 		if (!(rate > left && rate < right))
@@ -225,7 +225,7 @@ struct undo {
  * entry is overwritten. Points come in order of x, ascending or descending.
  */
 static struct undo chain_push(struct chain *chain, const struct dtc_point *points, guint point, int sign,
-	bool ascending)
+			      bool ascending)
 {
 	guint low = 0, high = chain->count; /* keep as many as stay convex */
 	while (low < high) {

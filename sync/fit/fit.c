@@ -57,8 +57,7 @@ static bool check_options(const struct dtc_fit_options *options, guint node_coun
 	}
 	if (name)
 		g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_USAGE, "the value of '%s' is out of range\n%s %s", name,
-			name,
-			    range);
+			    name, range);
 	return !name;
 }
 
@@ -238,8 +237,8 @@ static void publish_pair(DtcSync *sync, const struct dtc_match_pair *match, cons
 		item.hull_ba += turned ? cloud->upper_count : cloud->lower_count;
 	}
 	if (pair->trimmed && pair->trimmed->len) {
-		struct dtc_sync_trimmed *trimmed = g_memdup2(pair->trimmed->data,
-							     pair->trimmed->len * sizeof(*trimmed));
+		struct dtc_sync_trimmed *trimmed =
+			g_memdup2(pair->trimmed->data, pair->trimmed->len * sizeof(*trimmed));
 		for (guint i = 0; i < pair->trimmed->len; i++)
 			trimmed[i].from = (trimmed[i].from == pair->a) != turned ? match->a : match->b;
 		qsort(trimmed, pair->trimmed->len, sizeof(*trimmed), compare_trimmed);
@@ -282,8 +281,8 @@ static guint64 count_turned(const DtcSync *sync, const struct dtc_sync_pair *pai
 		int64_t early = dtc_clocks_to_cluster(sync->clocks, from, sent).ns -
 				dtc_clocks_to_cluster(sync->clocks, to, received).ns;
 		struct dtc_sync_trimmed key = { from, sent.ns, received.ns, 0 };
-		if (early <= 0 || (pair->trimmed_count && bsearch(&key, pair->trimmed, pair->trimmed_count,
-								   sizeof(key), compare_trimmed)))
+		if (early <= 0 || (pair->trimmed_count &&
+				   bsearch(&key, pair->trimmed, pair->trimmed_count, sizeof(key), compare_trimmed)))
 			continue;
 		turned++;
 		*ret_worst_ns = MAX(*ret_worst_ns, early);
@@ -335,10 +334,8 @@ static void verify_pair(const DtcSync *sync, const struct dtc_match_pair *match,
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, sync->names[pair->a],
 				 "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
 				 " messages between '%s' and '%s' arrive before they are sent, by up to "
-				 "%" G_GINT64_FORMAT
-				 " ns: other pairs contradict them",
-				 turned, count_all(pair), sync->names[pair->a],
-				 sync->names[pair->b], (gint64)worst);
+				 "%" G_GINT64_FORMAT " ns: other pairs contradict them",
+				 turned, count_all(pair), sync->names[pair->a], sync->names[pair->b], (gint64)worst);
 }
 
 /* Pairs in the order of matches; pairs of the fit are found by their nodes' ranks. */

@@ -51,8 +51,8 @@ struct dtc_sync_trimmed {
 
 /* The clocks' difference changed at once. */
 struct dtc_sync_step {
-	int64_t a_ns;	   /* node time of a: the middle of the gap in which it happened */
-	int64_t begin_ns;  /* last message before and first message after, node time of a */
+	int64_t a_ns;	  /* node time of a: the middle of the gap in which it happened */
+	int64_t begin_ns; /* last message before and first message after, node time of a */
 	int64_t end_ns;
 	int64_t change_ns; /* of b's clock minus a's */
 };
@@ -88,9 +88,9 @@ struct dtc_sync_pair {
 	/* Only for aligned pairs, else 0: */
 	int64_t begin_ns; /* span of the pair's messages, node time of a */
 	int64_t end_ns;
-	int64_t offset_ns; /* b's clock minus a's in the middle of the span, as finally aligned */
-	double drift_ppm;  /* mean rate of b's clock against a's, minus one */
-	double wander_ppm; /* that the bounds rest on: what the messages do not exclude, at most max_wander_ppm */
+	int64_t offset_ns;   /* b's clock minus a's in the middle of the span, as finally aligned */
+	double drift_ppm;    /* mean rate of b's clock against a's, minus one */
+	double wander_ppm;   /* that the bounds rest on: what the messages do not exclude, at most max_wander_ppm */
 	int64_t width_ns[3]; /* certified width of the difference at start, middle and end, from this pair alone */
 };
 

@@ -34,9 +34,9 @@ struct component {
 	struct dtc_nominal *nominal;
 	int64_t *grid; /* cluster coordinate */
 	guint knot_count;
-	int64_t reach; /* how far a node's coordinate may be from the root's at the same instant */
-	GArray *gaps;  /* struct gap: where some clock steps */
-	bool *is_twice; /* knots around which some clock shows a reading twice */
+	int64_t reach;		/* how far a node's coordinate may be from the root's at the same instant */
+	GArray *gaps;		/* struct gap: where some clock steps */
+	bool *is_twice;		/* knots around which some clock shows a reading twice */
 	struct dtc_edge *edges; /* knot * pair_count + pair */
 	double *theta;		/* knot * node_count + node: coordinate of the node minus the root's */
 	double *lo, *hi;
@@ -97,7 +97,7 @@ static void find_ways(const struct component *component, const double *width, gu
 	g_autofree bool *done = g_new0(bool, count);
 	/* incidence lists, so that a sparse network of many nodes stays cheap */
 	g_autofree guint *first = g_new0(guint, count + 1),
-		*incident = g_new(guint, 2 * (gsize)component->pair_count + 1);
+			 *incident = g_new(guint, 2 * (gsize)component->pair_count + 1);
 	for (guint p = 0; p < component->pair_count; p++) {
 		first[component->local[get_pair(component, p)->a]]++;
 		first[component->local[get_pair(component, p)->b]]++;
@@ -176,8 +176,7 @@ static void set_coordinates(struct component *component, const double *width)
 		guint a = component->local[pair->a];
 		bool forward = a != order[i];
 		guint known = forward ? a : component->local[pair->b];
-		component->nominal[order[i]] =
-			dtc_nominal_follow(&component->nominal[known], &pair->coarse, forward);
+		component->nominal[order[i]] = dtc_nominal_follow(&component->nominal[known], &pair->coarse, forward);
 	}
 	for (guint p = 0; p < component->pair_count; p++) {
 		struct dtc_pair *pair = get_pair(component, p);
@@ -506,8 +505,8 @@ static void make_map(const struct component *component, guint node, struct dtc_n
 	}
 	double span = (double)(component->grid[count - 1] - component->grid[0]);
 	double first = component->hi[node] - component->lo[node];
-	double last = component->hi[(gsize)(count - 1) * nodes + node] -
-		      component->lo[(gsize)(count - 1) * nodes + node];
+	double last =
+		component->hi[(gsize)(count - 1) * nodes + node] - component->lo[(gsize)(count - 1) * nodes + node];
 	map->spread = node == component->root ? 0 : MIN(2 * wander + (first + last) / span, 2 * drift);
 }
 
@@ -561,8 +560,8 @@ static double get_theta(const struct component *component, guint node, int64_t c
 	}
 	double left = component->theta[(gsize)low * component->node_count + node];
 	double right = component->theta[(gsize)(low + 1) * component->node_count + node];
-	double part = (double)(coordinate - component->grid[low]) /
-		      (double)(component->grid[low + 1] - component->grid[low]);
+	double part =
+		(double)(coordinate - component->grid[low]) / (double)(component->grid[low + 1] - component->grid[low]);
 	return left + part * (right - left);
 }
 
@@ -579,8 +578,8 @@ static void summarise_steps(const struct component *component, const struct dtc_
 			end = pair->segments[i + 1].begin;
 		double unused, before = dtc_pair_get_estimate(pair, at, &unused);
 		double after = dtc_pair_get_estimate(pair, at + 1, &unused);
-		int64_t change = dtc_nominal_to_node(b, at + llrint(after)) -
-			dtc_nominal_to_node(b, at + llrint(before));
+		int64_t change =
+			dtc_nominal_to_node(b, at + llrint(after)) - dtc_nominal_to_node(b, at + llrint(before));
 		summary->steps_a[i] = (struct dtc_sync_step){
 			.a_ns = dtc_nominal_to_node(a, at),
 			.begin_ns = dtc_nominal_to_node(a, begin),

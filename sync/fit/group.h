@@ -13,7 +13,7 @@
 struct dtc_pair_summary {
 	bool is_known;
 	int64_t begin_a_ns, end_a_ns, begin_b_ns, end_b_ns; /* node times */
-	int64_t offset_ns; /* b minus a in the middle */
+	int64_t offset_ns;				    /* b minus a in the middle */
 	double drift, wander;
 	int64_t width_ns[3];
 	struct dtc_sync_step *steps_a, *steps_b; /* owned; in node time of a, of b; change is of b minus a */
@@ -31,9 +31,9 @@ struct dtc_grouping {
 	guint pair_count;
 	guint node_count;
 	const struct dtc_pair_limits *limits;
-	guint reference; /* G_MAXUINT: to be chosen; set on return */
+	guint reference;		    /* G_MAXUINT: to be chosen; set on return */
 	struct dtc_pair_summary *summaries; /* one per pair, zeroed; filled */
-	const guint *node_of; /* what nodes are called in bands, by the number they have here */
+	const guint *node_of;		    /* what nodes are called in bands, by the number they have here */
 	DtcBands **bands; /* by group, node_count + 1 of them, NULL; filled for groups of three nodes and more; owned */
 };
 

@@ -96,8 +96,7 @@ static glp_prob *make_problem(const DtcLp *lp)
 	for (guint i = 0; i < lp->limits->len; i++)
 		glp_set_row_bnds(problem, (int)i + 1, GLP_UP, 0, g_array_index(lp->limits, double, i));
 	glp_load_matrix(problem, (int)lp->rows->len - 1, (const int *)(const void *)lp->rows->data,
-			(const int *)(const void *)lp->columns->data,
-			(const double *)(const void *)lp->factors->data);
+			(const int *)(const void *)lp->columns->data, (const double *)(const void *)lp->factors->data);
 	return problem;
 }
 

@@ -18,7 +18,7 @@ DtcLp *dtc_lp_new(guint column_count);
 void dtc_lp_free(DtcLp *lp);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcLp, dtc_lp_free)
 
-void dtc_lp_set_weight(DtcLp *lp, guint column, double weight); /* in the sum to be maximised */
+void dtc_lp_set_weight(DtcLp *lp, guint column, double weight);	      /* in the sum to be maximised */
 void dtc_lp_set_range(DtcLp *lp, guint column, double lo, double hi); /* lo < hi, both finite */
 /* sum of factors[i] * column columns[i] <= limit; columns differ, count is at most 8. */
 void dtc_lp_add_row(DtcLp *lp, const guint *columns, const double *factors, guint count, double limit);

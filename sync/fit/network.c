@@ -44,8 +44,7 @@ static bool find_distances(const struct dtc_edge *edges, guint edge_count, guint
 }
 
 bool dtc_network_get_bounds(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root,
-	double *ret_lo,
-			    double *ret_hi, guint *ret_edge)
+			    double *ret_lo, double *ret_hi, guint *ret_edge)
 {
 	guint edge = 0;
 	bool ok = find_distances(edges, edge_count, node_count, root, 1, ret_hi, &edge) &&
@@ -128,7 +127,7 @@ double dtc_network_project(const struct dtc_edge *edges, guint edge_count, guint
 		for (guint e = 0; e < edge_count; e++) {
 			const struct dtc_edge *edge = &edges[e];
 			double room = edge->margin > PROJECTION_ROOM_NS ? edge->margin - PROJECTION_ROOM_NS
-				: edge->margin / 2;
+									: edge->margin / 2;
 			double difference = theta[edge->b] - theta[edge->a] - edge->estimate;
 			double excess = fabs(difference) - room;
 			if (edge->margin < 0 || excess <= ROUNDING_NS)

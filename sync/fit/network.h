@@ -30,8 +30,7 @@ struct dtc_edge {
  * ret_edge is an edge of it.
  */
 bool dtc_network_get_bounds(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root,
-	double *ret_lo,
-			    double *ret_hi, guint *ret_edge);
+			    double *ret_lo, double *ret_hi, guint *ret_edge);
 
 /* Least squares; theta is the start on entry and the solution on return, theta[root] stays 0. */
 void dtc_network_estimate(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root, double *theta);

@@ -86,8 +86,8 @@ static void make_segment(struct dtc_segment *segment, const struct dtc_marks *ma
 	struct dtc_rates wide = { box->lo - wander, box->hi + wander };
 	guint cells = CLAMP((upper_count + lower_count) / MESSAGES_PER_CELL, 1, CELLS_MAX);
 	g_autofree struct dtc_point *points = g_new(struct dtc_point, upper_count + lower_count + 1);
-	guint kept_upper = add_points(marks->upper, begin[0], end[0], true, segment->begin, segment->end, cells, &wide,
-				      points);
+	guint kept_upper =
+		add_points(marks->upper, begin[0], end[0], true, segment->begin, segment->end, cells, &wide, points);
 	guint kept_lower = add_points(marks->lower, begin[1], end[1], false, segment->begin, segment->end, cells, &wide,
 				      points + kept_upper);
 	g_free(segment->points);
@@ -210,8 +210,9 @@ static void fit_marks(struct dtc_pair *pair, struct dtc_marks *marks, const stru
 		      const struct dtc_pair_limits *limits)
 {
 	bool consistent = is_consistent(pair, marks, box, limits);
-	g_autoptr(GArray) gaps = consistent || pair->status != DTC_PAIR_ALIGNED ?
-		g_array_new(FALSE, FALSE, sizeof(struct dtc_gap)) : dtc_step_find(marks, pair->begin, pair->end);
+	g_autoptr(GArray) gaps = consistent || pair->status != DTC_PAIR_ALIGNED
+					 ? g_array_new(FALSE, FALSE, sizeof(struct dtc_gap))
+					 : dtc_step_find(marks, pair->begin, pair->end);
 	pair->segments = g_new0(struct dtc_segment, gaps->len + 1);
 	pair->segment_count = gaps->len + 1;
 	for (guint i = 0; i <= gaps->len; i++) {
@@ -274,8 +275,8 @@ static void widen_outside(const struct dtc_pair *pair, const int64_t *grid, guin
 	}
 }
 
-void dtc_pair_get_bounds(const struct dtc_pair *pair, int64_t reach, const int64_t *grid, guint count,
-			 double *ret_lo, double *ret_hi)
+void dtc_pair_get_bounds(const struct dtc_pair *pair, int64_t reach, const int64_t *grid, guint count, double *ret_lo,
+			 double *ret_hi)
 {
 	if (pair->segment_count == 1) {
 		get_segment_bounds(&pair->segments[0], grid, count, ret_lo, ret_hi);

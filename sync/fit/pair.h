@@ -21,22 +21,22 @@ struct dtc_curve_knot {
 struct dtc_segment {
 	int64_t begin; /* first and last message that can only belong here */
 	int64_t end;
-	struct dtc_point *points; /* owned: upper, then lower, each sorted by x; hull vertices of cells */
-	struct dtc_cloud cloud;	  /* views of points */
-	double wander;		  /* of the rate, as far as the messages do not exclude it */
-	struct dtc_rates rates;	  /* certified mean rates, for that wander */
+	struct dtc_point *points;     /* owned: upper, then lower, each sorted by x; hull vertices of cells */
+	struct dtc_cloud cloud;	      /* views of points */
+	double wander;		      /* of the rate, as far as the messages do not exclude it */
+	struct dtc_rates rates;	      /* certified mean rates, for that wander */
 	struct dtc_curve_knot *curve; /* owned; at least two knots */
 	guint curve_count;
 };
 
 struct dtc_pair {
-	guint a, b; /* node indexes; a's name sorts before b's */
+	guint a, b;			   /* node indexes; a's name sorts before b's */
 	const struct dtc_message *ab, *ba; /* borrowed */
 	guint ab_count, ba_count;
 	struct dtc_coarse coarse;
 	struct dtc_nominal nominal_a, nominal_b; /* of the last fit */
 	enum dtc_pair_status status;
-	GArray *trimmed; /* struct dtc_sync_trimmed */
+	GArray *trimmed;	      /* struct dtc_sync_trimmed */
 	struct dtc_segment *segments; /* owned; in order of time */
 	guint segment_count;
 	int64_t begin; /* span of all messages, coordinate of a */
@@ -48,7 +48,7 @@ struct dtc_pair {
 
 struct dtc_pair_limits {
 	int64_t min_delay_ns;
-	double max_rate;   /* |rate| of one clock against another, before nominal scaling */
+	double max_rate; /* |rate| of one clock against another, before nominal scaling */
 	double max_wander;
 	double max_change; /* of the rate of an estimate, per ns */
 };

@@ -147,8 +147,8 @@ static bool is_valid(const DtraceChain__NodeClock *node)
 static void set_damaged(GError **error, const char *path, const char *what)
 {
 	g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_DAMAGED,
-		"'%s' is not a saved alignment: %s\nwrite it again with %s",
-		    path, what, "`dtrace-chain sync --save FILE`");
+		    "'%s' is not a saved alignment: %s\nwrite it again with %s", path, what,
+		    "`dtrace-chain sync --save FILE`");
 }
 
 static bool are_valid_bands(const DtraceChain__GroupBands *bands, gsize place_count)
@@ -422,8 +422,8 @@ DtcClocks *dtc_clocks_read_file(const char *path, const char *const *names, cons
 	gsize size;
 	if (!g_file_get_contents(path, &bytes, &size, &cause)) {
 		g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_UNREADABLE,
-			"cannot read '%s': %s\n--sync takes a file that %s",
-			    path, cause->message, "`dtrace-chain sync --save FILE` wrote, or a text");
+			    "cannot read '%s': %s\n--sync takes a file that %s", path, cause->message,
+			    "`dtrace-chain sync --save FILE` wrote, or a text");
 		return NULL;
 	}
 	if (size < MAGIC_BYTES || memcmp(bytes, MAGIC, MAGIC_BYTES) != 0) {
@@ -433,8 +433,8 @@ DtcClocks *dtc_clocks_read_file(const char *path, const char *const *names, cons
 		}
 		return read_text(bytes, path, names, begin_ns, node_count, error);
 	}
-	DtraceChain__Alignment *alignment = dtrace_chain__alignment__unpack(
-		NULL, size - MAGIC_BYTES, (const uint8_t *)bytes + MAGIC_BYTES);
+	DtraceChain__Alignment *alignment =
+		dtrace_chain__alignment__unpack(NULL, size - MAGIC_BYTES, (const uint8_t *)bytes + MAGIC_BYTES);
 	if (!alignment) {
 		set_damaged(error, path, "it is cut off or damaged");
 		return NULL;

@@ -52,8 +52,8 @@ static GArray *get_windows(const struct dtc_marks *marks, int64_t begin, int64_t
 	guint count = MIN(fewer / MESSAGES_PER_WINDOW, WINDOWS_MAX), next_upper = 0, next_lower = 0;
 	g_autofree double *values = g_new(double, MAX(marks->upper_count, marks->lower_count) + 1);
 	for (guint k = 0; k < count; k++) {
-		int64_t limit = k + 1 == count ? INT64_MAX : begin +
-			(int64_t)((__int128)(end - begin) * (k + 1) / count);
+		int64_t limit =
+			k + 1 == count ? INT64_MAX : begin + (int64_t)((__int128)(end - begin) * (k + 1) / count);
 		struct window window = { .x = (double)(end - begin) * (k + 0.5) / count };
 		window.upper = get_level(marks->upper, marks->upper_count, &next_upper, limit, 1, values);
 		window.lower = get_level(marks->lower, marks->lower_count, &next_lower, limit, -1, values);

@@ -217,9 +217,8 @@ bool dtc_trim_contradictions(struct dtc_marks *marks, const guint begin[2], cons
 			return false;
 		double slope;
 		gint32 by = saturate(-dtc_cloud_get_room(&cloud, wander, rates.lo, &slope, NULL));
-		bool blame_upper =
-			get_isolation(upper, cloud.upper_count, witness.upper, rates.lo, wander, 1) >
-			get_isolation(lower, cloud.lower_count, witness.lower, rates.lo, wander, -1);
+		bool blame_upper = get_isolation(upper, cloud.upper_count, witness.upper, rates.lo, wander, 1) >
+				   get_isolation(lower, cloud.lower_count, witness.lower, rates.lo, wander, -1);
 		removed += blame_upper ? mark_point(marks->upper, begin[0], end[0], &upper[witness.upper], by)
 				       : mark_point(marks->lower, begin[1], end[1], &lower[witness.lower], by);
 	}

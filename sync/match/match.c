@@ -36,21 +36,21 @@ struct node_streams {
 	guint node;
 	guint first; /* in the group's streams */
 	guint end;
-	guint counts[2];      /* by direction */
-	bool is_origin;	      /* the flow begins here */
-	bool is_last;	      /* it ends here */
-	GHashTable *by_isn;   /* scattered initial number of received streams -> stream; NULL if they are few */
-	guint without_isn;    /* received streams that do not know theirs */
+	guint counts[2];    /* by direction */
+	bool is_origin;	    /* the flow begins here */
+	bool is_last;	    /* it ends here */
+	GHashTable *by_isn; /* scattered initial number of received streams -> stream; NULL if they are few */
+	guint without_isn;  /* received streams that do not know theirs */
 };
 
 struct matcher {
 	const struct dtc_match_source *sources;
 	guint count;
 	DtcMatches *matches;
-	const DtcPackets **chosen; /* node * 2 + direction; borrowed packets, or NULL */
-	GArray *streams; /* struct dtc_stream; once all are there in the order of their ends */
+	const DtcPackets **chosen;   /* node * 2 + direction; borrowed packets, or NULL */
+	GArray *streams;	     /* struct dtc_stream; once all are there in the order of their ends */
 	GHashTable *node_by_address; /* struct address_key -> node + 1, or 0 if several claim it */
-	uint32_t seed; /* of all hashes: who writes a recording must not choose the buckets */
+	uint32_t seed;		     /* of all hashes: who writes a recording must not choose the buckets */
 };
 
 struct address_key {
@@ -149,8 +149,7 @@ static void choose_sources(struct matcher *matcher, guint node, const DtcPackets
 		if (source->kernel && relation->count)
 			dtc_findings_add(findings, DTC_SEVERITY_INFO, false, source->node,
 					 "%s packets are taken from the capture, whose clock is known to "
-					 "%" G_GINT64_FORMAT
-					 " ns in the trace's",
+					 "%" G_GINT64_FORMAT " ns in the trace's",
 					 verbs[d], relation->error_ns);
 	}
 }
@@ -224,7 +223,9 @@ static void collect_streams(struct matcher *matcher, guint node, DtcFindings *fi
 		uint32_t count = chosen[d] ? dtc_packets_get_flow_count(chosen[d]) : 0;
 		for (uint32_t id = 0; id < count; id++) {
 			const struct dtc_flow *flow = dtc_packets_get_flow(chosen[d], id);
-			struct dtc_stream stream = { .key_hash = hash_ends(flow), .node = node, .flow = id,
+			struct dtc_stream stream = { .key_hash = hash_ends(flow),
+						     .node = node,
+						     .flow = id,
 						     .is_received = d == DTC_RECEIVED,
 						     .is_capture = chosen[d] == matcher->sources[node].capture };
 			if (!flow->packet_count || is_loopback_address(flow->source) ||

@@ -115,8 +115,8 @@ DtcMatches *dtc_matches_read_file(const char *path, GError **error)
 			}
 			if (!ok) {
 				g_set_error(error, DTC_SYNC_ERROR, DTC_ERROR_DAMAGED,
-					    "line %" G_GUINT64_FORMAT " of '%s' is not a message\nexpected %s",
-					    line, path,
+					    "line %" G_GUINT64_FORMAT " of '%s' is not a message\nexpected %s", line,
+					    path,
 					    matches ? "'SENDER RECEIVER SEND_SECONDS RECEIVE_SECONDS' with two "
 						      "different nodes"
 						    : "the number of nodes");

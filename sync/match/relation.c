@@ -107,8 +107,8 @@ static int64_t get_stretch_difference(const struct pairing *pairings, guint coun
 		values[i] = pairings[i].difference_ns;
 	qsort(values, count, sizeof(*values), compare_differences);
 	guint first = 0;
-	while (first + 2 < count && first < count / 8 && values[first + 1] - values[first] > values[count / 2] -
-		values[first + 1])
+	while (first + 2 < count && first < count / 8 &&
+	       values[first + 1] - values[first] > values[count / 2] - values[first + 1])
 		first++;
 	return values[first];
 }
@@ -167,8 +167,8 @@ bool dtc_relation_to_node(const struct dtc_relation *relation, int64_t capture_n
 	}
 	int64_t difference = knots[low].difference_ns;
 	if (capture_ns > knots[low].capture_ns && low + 1 < relation->count) {
-		__int128 part = (__int128)(knots[low + 1].difference_ns - difference) *
-				(capture_ns - knots[low].capture_ns);
+		__int128 part =
+			(__int128)(knots[low + 1].difference_ns - difference) * (capture_ns - knots[low].capture_ns);
 		difference += (int64_t)(part / (knots[low + 1].capture_ns - knots[low].capture_ns));
 	}
 	return !__builtin_sub_overflow(capture_ns, difference, ret_node_ns);

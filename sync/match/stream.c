@@ -61,8 +61,7 @@ void dtc_stream_choose_interface(struct dtc_stream *stream, const DtcPackets *pa
 	for (guint k = 0; k < found_count; k++) {
 		if (is_loopback_interface(packets, found[k].interface))
 			continue;
-		bool outermost = !stream->is_received ? found[k].last > best_place
-								: found[k].first < best_place;
+		bool outermost = !stream->is_received ? found[k].last > best_place : found[k].first < best_place;
 		if (found[k].count > stream->packet_count || (found[k].count == stream->packet_count && outermost)) {
 			stream->packet_count = found[k].count;
 			stream->interface = found[k].interface;
@@ -145,7 +144,7 @@ void dtc_stream_get_seen(const struct dtc_stream *stream, const DtcPackets *pack
 struct segment {
 	int64_t begin; /* position in the stream, sequence numbers unwrapped */
 	uint32_t span;
-	uint32_t sent : 31; /* index of the first send of these bytes */
+	uint32_t sent : 31;    /* index of the first send of these bytes */
 	uint32_t repeated : 1; /* some byte of it was sent again */
 };
 _Static_assert(sizeof(struct segment) == 16, "one per packet of a flow");

@@ -45,10 +45,9 @@ static GHashTable *index_truth(const DtcHistory *full)
 	for (uint32_t i = 0; i < dtc_history_get_wake_count(full); i++) {
 		const struct dtc_wake *wake = dtc_history_get_wake(full, i);
 		if (wake->wakeup_ns != DTC_TIME_NONE)
-			g_hash_table_replace(index,
-					     g_strdup_printf("%d %" PRId64, get_tid(full, wake->target),
-							     wake->wakeup_ns),
-					     GUINT_TO_POINTER(i + 1));
+			g_hash_table_replace(
+				index, g_strdup_printf("%d %" PRId64, get_tid(full, wake->target), wake->wakeup_ns),
+				GUINT_TO_POINTER(i + 1));
 	}
 	return index;
 }
@@ -83,8 +82,7 @@ int main(int argc, char **argv)
 	struct score scores[2] = { 0 };
 	for (uint32_t i = 0; i < dtc_history_get_wake_count(bare); i++) {
 		const struct dtc_wake *found = dtc_history_get_wake(bare, i);
-		g_autofree char *key =
-			g_strdup_printf("%d %" PRId64, get_tid(bare, found->target), found->waking_ns);
+		g_autofree char *key = g_strdup_printf("%d %" PRId64, get_tid(bare, found->target), found->waking_ns);
 		guint at = GPOINTER_TO_UINT(g_hash_table_lookup(truths, key));
 		if (!at)
 			continue;

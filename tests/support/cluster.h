@@ -15,10 +15,10 @@
 
 struct cluster_clock {
 	int64_t offset_ns;
-	double rate;	     /* minus one */
-	double sine_rate;    /* amplitude of the rate */
+	double rate;	  /* minus one */
+	double sine_rate; /* amplitude of the rate */
 	double sine_period_s;
-	double step_at_s;    /* 0: none */
+	double step_at_s; /* 0: none */
 	int64_t step_ns;
 	/* a rate that is constant between knots, beside all that; 0 knots: none */
 	guint knot_count;
@@ -32,25 +32,28 @@ struct cluster {
 	guint node_count;
 	struct cluster_clock clocks[CLUSTER_NODES_MAX];
 	double duration_s;
-	double min_ns;	  /* delays */
+	double min_ns; /* delays */
 	double jitter_ns;
 	double asymmetry_ns; /* each direction of each pair has up to this more */
-	double wrong_part; /* of the messages arrive wrong_ns too early */
+	double wrong_part;   /* of the messages arrive wrong_ns too early */
 	double wrong_ns;
 };
 
 static inline double cluster_random(struct cluster *cluster)
 {
-	cluster->state = cluster->state * G_GUINT64_CONSTANT(6364136223846793005) +
-		G_GUINT64_CONSTANT(1442695040888963407);
+	cluster->state =
+		cluster->state * G_GUINT64_CONSTANT(6364136223846793005) + G_GUINT64_CONSTANT(1442695040888963407);
 	return ((double)(cluster->state >> 11) + 0.5) / 9007199254740992.0;
 }
 
 static inline void cluster_init(struct cluster *cluster, guint64 seed, guint node_count)
 {
 	g_assert(node_count <= CLUSTER_NODES_MAX);
-	*cluster = (struct cluster){ .state = seed * 7919 + 1, .node_count = node_count, .duration_s = 60,
-				     .min_ns = 25000, .jitter_ns = 50000 };
+	*cluster = (struct cluster){ .state = seed * 7919 + 1,
+				     .node_count = node_count,
+				     .duration_s = 60,
+				     .min_ns = 25000,
+				     .jitter_ns = 50000 };
 	for (guint i = 0; i < 8; i++)
 		cluster_random(cluster);
 	for (guint i = 0; i < node_count; i++) {
@@ -71,8 +74,8 @@ static inline void cluster_wander(struct cluster *cluster, guint node, double wa
 	for (guint k = 0; k < clock->knot_count; k++) {
 		double sine = sine_period_s > 0 ? sin(2 * G_PI * k * clock->knot_s / sine_period_s + phase) : 0;
 		clock->knot_rate[k] = walk + sine_rate * sine;
-		clock->knot_gained[k] = k ? clock->knot_gained[k - 1] + clock->knot_rate[k - 1] * clock->knot_s * 1e9
-			: 0;
+		clock->knot_gained[k] =
+			k ? clock->knot_gained[k - 1] + clock->knot_rate[k - 1] * clock->knot_s * 1e9 : 0;
 		/* nearly normal: the sum of twelve has variance one */
 		double normal = -6;
 		for (guint i = 0; i < 12; i++)

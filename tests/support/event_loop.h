@@ -97,10 +97,14 @@ static inline void event_loop_begin(struct event_loop *e)
 		e->hops[i] = (struct dtc_hop){
 			.exchange = &exchange,
 			.client = none,
-			.server = { .node = 0, .thread = e->loop,
+			.server = { .node = 0,
+				    .thread = e->loop,
 				    .file = dtc_history_get_call(e->histories[0], read)->file,
-				    .connect_call = DTC_NONE, .request_first_call = read, .request_last_call = read,
-				    .response_first_call = write, .response_last_call = write },
+				    .connect_call = DTC_NONE,
+				    .request_first_call = read,
+				    .request_last_call = read,
+				    .response_first_call = write,
+				    .response_last_call = write },
 			.parent = G_MAXUINT,
 			.attempt = 1,
 		};

@@ -18,10 +18,13 @@ static DtcReport *make_large(DtcFindings *findings, DtcPath **ret_path)
 	g_autoptr(GError) error = NULL;
 
 	for (guint i = 0; i < STEPS; i++)
-		segments[i] = (struct made_segment){ 50000 + i % 977 * 100, i / 1000 % 3,
-						     100 + (int32_t)(i / 7 % LANES), "worker",
+		segments[i] = (struct made_segment){ 50000 + i % 977 * 100,
+						     i / 1000 % 3,
+						     100 + (int32_t)(i / 7 % LANES),
+						     "worker",
 						     i * 7 % DTC_CAUSE_VM_PREEMPTED,
-						     i % 3 ? "read(/var/lib/data)" : NULL, 0 };
+						     i % 3 ? "read(/var/lib/data)" : NULL,
+						     0 };
 	*ret_path = made_path_new(1000000000, segments, STEPS);
 	DtcReport *report = made_path_report(*ret_path, findings, "large", &error);
 	g_assert_no_error(error);

@@ -484,8 +484,8 @@ static void test_order(void)
 		const struct dtc_clock_knot *knots = dtc_clocks_get_knots(dtc_sync_get_clocks(one), node, &count);
 		const struct dtc_clock_knot *same =
 			dtc_clocks_get_knots(dtc_sync_get_clocks(other), 4 - node, &other_count);
-		const struct dtc_clock_knot *later = dtc_clocks_get_knots(dtc_sync_get_clocks(third), node,
-			&third_count);
+		const struct dtc_clock_knot *later =
+			dtc_clocks_get_knots(dtc_sync_get_clocks(third), node, &third_count);
 		g_assert_cmpmem(knots, count * sizeof(*knots), same, other_count * sizeof(*same));
 		g_assert_cmpuint(count, ==, third_count);
 		for (guint k = 0; k < count; k++) {

@@ -28,8 +28,9 @@ static GArray *make_items(GRand *rand, guint stream_count, guint *lengths)
 		for (guint i = 0; i < lengths[s]; i++) {
 			struct item item = { time, s, i };
 			g_array_append_val(items, item);
-			time = g_rand_int_range(rand, 0, 40) == 0 ? G_MAXINT64 :
-			       time == G_MAXINT64		   ? time : MAX(time, 0) + g_rand_int_range(rand, 0, 3);
+			time = g_rand_int_range(rand, 0, 40) == 0 ? G_MAXINT64
+			       : time == G_MAXINT64		  ? time
+								  : MAX(time, 0) + g_rand_int_range(rand, 0, 3);
 		}
 	}
 	return items;

@@ -6,8 +6,8 @@
 
 static struct dtc_headers make_headers(GRand *rand)
 {
-	static const guint8 flags[] = { DTC_TCP_SYN, DTC_TCP_SYN | DTC_TCP_ACK, DTC_TCP_ACK, DTC_TCP_ACK,
-					DTC_TCP_ACK | DTC_TCP_FIN, DTC_TCP_RST };
+	static const guint8 flags[] = { DTC_TCP_SYN, DTC_TCP_SYN | DTC_TCP_ACK, DTC_TCP_ACK,
+					DTC_TCP_ACK, DTC_TCP_ACK | DTC_TCP_FIN, DTC_TCP_RST };
 	static const guint32 numbers[] = { 0, 1, 2, 1000, 1001, 0x7fffffff, 0x80000000, 0xffffffff };
 	struct dtc_headers headers = { 0 };
 	if (g_rand_int_range(rand, 0, 20) == 0)

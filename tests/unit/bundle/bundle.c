@@ -63,9 +63,20 @@ static void check_open_fails(const char *path, int code)
 static void test_tree(void)
 {
 	static const char *const names[] = {
-		"web/kernel/metadata", "web.pcap", "web/eth1.pcapng", "web/a.pcap", "db/metadata", "db.pcapng",
-		"bridge.pcap", "notes/readme.txt", "report.pdf", "empty/", ".hidden/kernel/metadata", "-x/metadata",
-		"bad\nname/metadata", NULL,
+		"web/kernel/metadata",
+		"web.pcap",
+		"web/eth1.pcapng",
+		"web/a.pcap",
+		"db/metadata",
+		"db.pcapng",
+		"bridge.pcap",
+		"notes/readme.txt",
+		"report.pdf",
+		"empty/",
+		".hidden/kernel/metadata",
+		"-x/metadata",
+		"bad\nname/metadata",
+		NULL,
 	};
 	g_autofree char *root = make_tree(names);
 	g_autoptr(GError) error = NULL;

@@ -64,8 +64,7 @@ static void test_codes(void)
 		{ g_file_error_quark, 0, 1 }, /* code 0 of a foreign domain is not our USAGE */
 	};
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
-		g_autoptr(GError) error =
-			g_error_new_literal(cases[i].domain(), cases[i].code, "message of a test");
+		g_autoptr(GError) error = g_error_new_literal(cases[i].domain(), cases[i].code, "message of a test");
 		g_assert_cmpint(dtc_cli_report_error(error), ==, cases[i].expected);
 	}
 }

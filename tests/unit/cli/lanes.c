@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Lanes and clock quality of the demo: what the headers promise, with and without limits. */
-#include "analyze/cli/question.h"
 #include "analyze/report/lanes.h"
+#include "analyze/cli/question.h"
 #include "analyze/report/quality.h"
 
 #include <string.h>
@@ -40,15 +40,14 @@ static void answer_init(struct answer *answer)
 			most = thread->interval_count;
 			question.target.node = node;
 			question.target.thread = i;
-			question.target.begin =
-				dtc_clocks_to_cluster(clocks, node, (DtcNodeTime){ thread->begin_ns });
+			question.target.begin = dtc_clocks_to_cluster(clocks, node, (DtcNodeTime){ thread->begin_ns });
 			question.target.end = dtc_clocks_to_cluster(clocks, node, (DtcNodeTime){ thread->end_ns });
 		}
 	}
 	g_assert_cmpuint(question.target.thread, !=, DTC_NONE);
 	question.target.call = DTC_NONE;
-	answer->report = dtc_question_answer(&question, answer->load, &path_options, answer->findings, &answer->path,
-					     &error);
+	answer->report =
+		dtc_question_answer(&question, answer->load, &path_options, answer->findings, &answer->path, &error);
 	g_assert_no_error(error);
 }
 
@@ -164,8 +163,8 @@ static void test_lanes(void)
 
 	answer_init(&answer);
 	for (guint i = 0; i < G_N_ELEMENTS(limits); i++) {
-		g_autoptr(DtcLanes) lanes = dtc_lanes_new(answer.report, answer.path, dtc_load_get_links(answer.load),
-							  &limits[i]);
+		g_autoptr(DtcLanes) lanes =
+			dtc_lanes_new(answer.report, answer.path, dtc_load_get_links(answer.load), &limits[i]);
 		check_lanes(&answer, lanes, &limits[i]);
 		g_assert_cmpuint(count_own_lanes(lanes), <=, limits[i].max_lanes);
 		if (i == 0) {
@@ -190,8 +189,7 @@ static void test_quality(void)
 	struct answer answer;
 
 	answer_init(&answer);
-	g_autoptr(DtcQuality) quality =
-		dtc_load_new_quality(answer.load, (DtcClusterTime){ answer.report->begin_ns });
+	g_autoptr(DtcQuality) quality = dtc_load_new_quality(answer.load, (DtcClusterTime){ answer.report->begin_ns });
 	g_assert_cmpuint(quality->nodes->len, ==, dtc_load_get_node_count(answer.load));
 	g_assert_cmpuint(quality->pairs->len, >, 0);
 	for (guint i = 0; i < quality->pairs->len; i++) {

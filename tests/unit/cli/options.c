@@ -46,8 +46,11 @@ static void test_format(void)
 	static const struct {
 		const char *line;
 		bool is_valid, is_json;
-	} cases[] = { { "", true, false }, { "--format text", true, false }, { "--format=json", true, true },
-		      { "--format yaml", false, false }, { "--format ''", false, false } };
+	} cases[] = { { "", true, false },
+		      { "--format text", true, false },
+		      { "--format=json", true, true },
+		      { "--format yaml", false, false },
+		      { "--format ''", false, false } };
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct dtc_common_options options;
 		g_autoptr(GError) error = NULL;

@@ -68,8 +68,8 @@ static bool find(struct story *s, int32_t tid, const char *from, const char *to,
 	return dtc_thread_spec_find(s->history, &spec, from, to, s->findings, span, error);
 }
 
-static bool find_name(struct story *s, const char *name, const char *from, const char *to,
-		      struct dtc_thread_span *span, GError **error)
+static bool find_name(struct story *s, const char *name, const char *from, const char *to, struct dtc_thread_span *span,
+		      GError **error)
 {
 	const struct dtc_thread_spec spec = { .node = (char *)"n", .name = (char *)name, .tid = -1 };
 

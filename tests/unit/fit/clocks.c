@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Maps of clocks: conversion both ways, bounds, and files written by us and by hand. */
-#include "dtrace-chain/error.h"
 #include "sync/fit/clocks.h"
+#include "dtrace-chain/error.h"
 #include "sync/fit/saved.h"
 
 #include <glib/gstdio.h>
@@ -234,8 +234,14 @@ static void test_by_hand(void)
 		g_assert_nonnull(strstr(error->message, i ? "line 2 of" : "line 3 of"));
 		g_clear_error(&error);
 	}
-	static const char *const not_clocks[] = { "web\n", "web 5\n", "web 1s 2\n", "web 1s nanppm\n", "web 1s ~-5us\n",
-					     "web 99999999999999999999s\n", "web 1s 50ppm extra\n", "web --1s\n" };
+	static const char *const not_clocks[] = { "web\n",
+						  "web 5\n",
+						  "web 1s 2\n",
+						  "web 1s nanppm\n",
+						  "web 1s ~-5us\n",
+						  "web 99999999999999999999s\n",
+						  "web 1s 50ppm extra\n",
+						  "web --1s\n" };
 	for (guint i = 0; i < G_N_ELEMENTS(not_clocks); i++) {
 		g_assert_null(read_text(not_clocks[i], &error));
 		g_assert_error(error, DTC_SYNC_ERROR, DTC_ERROR_DAMAGED);

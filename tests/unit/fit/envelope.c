@@ -19,8 +19,8 @@ static void fill(struct dtc_point *points, guint count, double rate, int sign)
 {
 	for (guint i = 0; i < count; i++) {
 		points[i].x = (int64_t)(get_random() * 1e10);
-		points[i].v = (int64_t)(rate * (double)points[i].x) +
-			sign * (int64_t)(20000 - 50000 * log(get_random()));
+		points[i].v =
+			(int64_t)(rate * (double)points[i].x) + sign * (int64_t)(20000 - 50000 * log(get_random()));
 	}
 	dtc_points_sort(points, count);
 }
@@ -125,7 +125,9 @@ static void test_large(void)
 static void test_network(void)
 {
 	struct dtc_edge edges[] = {
-		{ 0, 1, -10, 10, 1, 1, 10 }, { 1, 2, 95, 105, 100, 1, 5 }, { 0, 2, -1000, 1000, 500, 1e-9, 1000 },
+		{ 0, 1, -10, 10, 1, 1, 10 },
+		{ 1, 2, 95, 105, 100, 1, 5 },
+		{ 0, 2, -1000, 1000, 500, 1e-9, 1000 },
 	};
 	double lo[3], hi[3], theta[3] = { 0 };
 	guint edge;

@@ -4,7 +4,7 @@
 #include "sync/fit/fit.h"
 #include "tests/support/made_tunnel.h"
 
-#define AHEAD_NS G_GINT64_CONSTANT(7000000000) /* b's clock */
+#define AHEAD_NS G_GINT64_CONSTANT(7000000000)		/* b's clock */
 #define BEGIN_NS G_GINT64_CONSTANT(1700000000000000001) /* no round number: it is not in microseconds */
 #define MESSAGES 200
 

@@ -111,8 +111,8 @@ static void test_misfit(void)
 	g_assert_true(dtc_sync_is_complete(sync));
 	for (guint i = 0; i < dtc_sync_get_pair_count(sync); i++) {
 		const struct dtc_sync_pair *pair = dtc_sync_get_pair(sync, i);
-		g_assert_cmpint(pair->status, ==, pair->a == 0 && pair->b == 2 ? DTC_PAIR_CONTRADICTORY
-			: DTC_PAIR_ALIGNED);
+		g_assert_cmpint(pair->status, ==,
+				pair->a == 0 && pair->b == 2 ? DTC_PAIR_CONTRADICTORY : DTC_PAIR_ALIGNED);
 	}
 }
 

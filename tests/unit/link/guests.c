@@ -107,7 +107,8 @@ static void test_two_guests(void)
 /* Machines beside the host, whose events have nothing to do with its vCPUs. */
 static void test_strangers(void)
 {
-	static const struct made_vcpu vcpus[] = { { 31, 30, "CPU 0/KVM", 0 }, { 32, 30, "CPU 1/KVM", 1 },
+	static const struct made_vcpu vcpus[] = { { 31, 30, "CPU 0/KVM", 0 },
+						  { 32, 30, "CPU 1/KVM", 1 },
 						  { 41, 40, "CPU 0/KVM", 0 } };
 	struct world w, other;
 	make_world(&w, vcpus, 500, 10);
@@ -142,7 +143,8 @@ static DtcCluster *read_cluster(const char *text)
 /* Clocks known to a millisecond tell nothing; what somebody says counts then, and says that it was not verified. */
 static void test_told(void)
 {
-	static const struct made_vcpu vcpus[] = { { 31, 30, "CPU 0/KVM", 0 }, { 32, 30, "CPU 1/KVM", 1 },
+	static const struct made_vcpu vcpus[] = { { 31, 30, "CPU 0/KVM", 0 },
+						  { 32, 30, "CPU 1/KVM", 1 },
 						  { 41, 40, "CPU 0/KVM", 0 } };
 	struct world w;
 	make_world(&w, vcpus, 500, 20000);
@@ -163,7 +165,8 @@ static void test_told(void)
 /* Somebody is wrong. */
 static void test_told_wrong(void)
 {
-	static const struct made_vcpu vcpus[] = { { 31, 30, "CPU 0/KVM", 0 }, { 32, 30, "CPU 1/KVM", 1 },
+	static const struct made_vcpu vcpus[] = { { 31, 30, "CPU 0/KVM", 0 },
+						  { 32, 30, "CPU 1/KVM", 1 },
 						  { 41, 40, "CPU 0/KVM", 0 } };
 	struct world w;
 	make_world(&w, vcpus, 500, 10);
@@ -217,7 +220,8 @@ static void test_lost_events(void)
 /* Every bound is true in true time, and the bounds narrow the window down to what the stays allow. */
 static void test_bounds(void)
 {
-	static const struct made_vcpu vcpus[] = { { 31, 30, "CPU 0/KVM", 0 }, { 32, 30, "CPU 1/KVM", 1 },
+	static const struct made_vcpu vcpus[] = { { 31, 30, "CPU 0/KVM", 0 },
+						  { 32, 30, "CPU 1/KVM", 1 },
 						  { 41, 40, "CPU 0/KVM", 0 } };
 	for (int64_t half_width = 10; half_width <= 1000; half_width *= 10) {
 		struct world w;
@@ -243,7 +247,8 @@ static void test_bounds(void)
 /* A clock that is wrong by more than it admits: events lie outside, and that is counted. */
 static void test_check_counts(void)
 {
-	static const struct made_vcpu vcpus[] = { { 31, 30, "CPU 0/KVM", 0 }, { 32, 30, "CPU 1/KVM", 1 },
+	static const struct made_vcpu vcpus[] = { { 31, 30, "CPU 0/KVM", 0 },
+						  { 32, 30, "CPU 1/KVM", 1 },
 						  { 41, 40, "CPU 0/KVM", 0 } };
 	static const int64_t wrong[] = { 0, SHIFT_A + 400, SHIFT_B };
 	struct world w;

@@ -21,10 +21,9 @@ static DtcMatches *read_text(const char *text, gssize length, GError **error)
 static void test_exact(void)
 {
 	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcMatches) matches =
-		read_text("# made by hand\n\n3\n0 2 1795168667.655937461 0.000000001\r\n2 0 7 "
-		"1795168667.6559374619\n0 1 1.5 2",
-			  -1, &error);
+	g_autoptr(DtcMatches) matches = read_text("# made by hand\n\n3\n0 2 1795168667.655937461 0.000000001\r\n2 0 7 "
+						  "1795168667.6559374619\n0 1 1.5 2",
+						  -1, &error);
 	struct dtc_match_pair pair;
 	g_assert_no_error(error);
 	g_assert_cmpuint(dtc_matches_get_node_count(matches), ==, 3);
@@ -46,12 +45,18 @@ static void test_damaged(void)
 		const char *text;
 		const char *line;
 	} cases[] = {
-		{ "", "no messages" },		    { "# nothing\n", "no messages" },
-		{ "two\n", "line 1 " },		    { "0\n", "line 1 " },
-		{ "99999999999\n", "line 1 " },	    { "2\n0 1 1.0\n", "line 2 " },
-		{ "2\n0 2 1.0 2.0\n", "line 2 " },  { "2\n0 0 1.0 2.0\n", "line 2 " },
-		{ "2\n0 1 1.0 2.0 3\n", "line 2 " }, { "2\n#\n0 1 1.0 1e9\n", "line 3 " },
-		{ "2\n0 1 99999999999999999999 1\n", "line 2 " }, { "2 3\n", "line 1 " },
+		{ "", "no messages" },
+		{ "# nothing\n", "no messages" },
+		{ "two\n", "line 1 " },
+		{ "0\n", "line 1 " },
+		{ "99999999999\n", "line 1 " },
+		{ "2\n0 1 1.0\n", "line 2 " },
+		{ "2\n0 2 1.0 2.0\n", "line 2 " },
+		{ "2\n0 0 1.0 2.0\n", "line 2 " },
+		{ "2\n0 1 1.0 2.0 3\n", "line 2 " },
+		{ "2\n#\n0 1 1.0 1e9\n", "line 3 " },
+		{ "2\n0 1 99999999999999999999 1\n", "line 2 " },
+		{ "2 3\n", "line 1 " },
 	};
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(GError) error = NULL;

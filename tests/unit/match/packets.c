@@ -25,9 +25,13 @@ static struct made make_node(const char *interface)
 
 static struct dtc_headers make_tcp(uint8_t from, uint8_t to, uint16_t source_port, uint16_t destination_port)
 {
-	struct dtc_headers headers = { .ip_version = 4, .protocol = 6, .has_transport = true, .tcp_flags = ACK,
-				       .source_port = source_port, .destination_port = destination_port, .window =
-				       	500 };
+	struct dtc_headers headers = { .ip_version = 4,
+				       .protocol = 6,
+				       .has_transport = true,
+				       .tcp_flags = ACK,
+				       .source_port = source_port,
+				       .destination_port = destination_port,
+				       .window = 500 };
 	memset(headers.source + 10, 0xff, 2);
 	memset(headers.destination + 10, 0xff, 2);
 	headers.source[12] = headers.destination[12] = 10;
@@ -312,8 +316,8 @@ static void test_interfaces(void)
 {
 	struct made a = make_node("veth1"), b = make_node("eth0");
 	uint16_t wire = dtc_packets_add_interface(a.packets, "eth0");
-	uint16_t loop_a = dtc_packets_add_interface(a.packets, "lo"), loop_b =
-		dtc_packets_add_interface(b.packets, "lo");
+	uint16_t loop_a = dtc_packets_add_interface(a.packets, "lo"),
+		 loop_b = dtc_packets_add_interface(b.packets, "lo");
 	struct dtc_headers there = make_tcp(1, 2, 4000, 80), local = make_tcp(9, 9, 1, 2);
 	for (uint32_t i = 0; i < 3; i++) {
 		there.seq = 10 * i;

@@ -205,7 +205,7 @@ static void test_exits_and_preemption(void)
 	assert_path(path, wants, G_N_ELEMENTS(wants));
 	const struct dtc_segment *preempted = dtc_path_get_segment(path, 4);
 	g_assert_cmpint(preempted->link, ==, DTC_LINK_INFERRED); /* told, and too few events to verify it */
-	g_assert_cmpint(preempted->uncertainty_ns, >=, 3); /* rounded up */
+	g_assert_cmpint(preempted->uncertainty_ns, >=, 3);	 /* rounded up */
 	g_assert_cmpint(preempted->uncertainty_ns, <=, 4);
 	g_assert_cmpint(dtc_path_get_segment(path, 5)->uncertainty_ns, ==, preempted->uncertainty_ns);
 	g_assert_cmpint(dtc_path_get_segment(path, 6)->uncertainty_ns, ==, 0);

@@ -15,8 +15,8 @@ static void call(struct story *s, int64_t *t, const char *name, int64_t result)
 
 static bool find(const struct story *s, int64_t begin_ns, int64_t end_ns, struct dtc_polling *ret_polling)
 {
-	return dtc_spin_find_polling(s->history, dtc_history_find_thread(s->history, 10, 5),
-				     (DtcNodeTime){ begin_ns }, (DtcNodeTime){ end_ns }, ret_polling);
+	return dtc_spin_find_polling(s->history, dtc_history_find_thread(s->history, 10, 5), (DtcNodeTime){ begin_ns },
+				     (DtcNodeTime){ end_ns }, ret_polling);
 }
 
 /* Each loop of 20 calls, broken in the middle by one that succeeds, is too short; unbroken it is found. */
@@ -29,18 +29,12 @@ static void test_loops(void)
 		int64_t breaker_result;
 		bool is_loop;
 	} cases[] = {
-		{ "sched_yield", 0, NULL, 0, true },
-		{ "sched_yield", 0, "clock_gettime", 0, true },
-		{ "sched_yield", 0, "write", 1, false },
-		{ "poll", 0, NULL, 0, true },
-		{ "poll", 0, "poll", 1, false },
-		{ "read", -11, NULL, 0, true },
-		{ "read", -11, "read", 5, false },
-		{ "read", 5, NULL, 0, false },
-		{ "nanosleep", 0, NULL, 0, true },
-		{ "futex", -11, NULL, 0, true },
-		{ "futex", 0, NULL, 0, false },
-		{ "getpid", 0, NULL, 0, false },
+		{ "sched_yield", 0, NULL, 0, true },	 { "sched_yield", 0, "clock_gettime", 0, true },
+		{ "sched_yield", 0, "write", 1, false }, { "poll", 0, NULL, 0, true },
+		{ "poll", 0, "poll", 1, false },	 { "read", -11, NULL, 0, true },
+		{ "read", -11, "read", 5, false },	 { "read", 5, NULL, 0, false },
+		{ "nanosleep", 0, NULL, 0, true },	 { "futex", -11, NULL, 0, true },
+		{ "futex", 0, NULL, 0, false },		 { "getpid", 0, NULL, 0, false },
 	};
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct story s;

@@ -127,8 +127,9 @@ static void test_links(void)
 		g_assert_cmpint(get(&reading, 0)->time_ns, ==, 1700000000123456789);
 		g_assert_cmpuint(get(&reading, 0)->payload_captured_bytes, ==, 10);
 		g_assert_cmpint(get(&reading, 0)->direction, ==,
-				links[i] == MADE_COOKED	 ? DTC_CAPTURE_OUT :
-				links[i] == MADE_COOKED2 ? DTC_CAPTURE_IN : DTC_CAPTURE_UNKNOWN);
+				links[i] == MADE_COOKED	   ? DTC_CAPTURE_OUT
+				: links[i] == MADE_COOKED2 ? DTC_CAPTURE_IN
+							   : DTC_CAPTURE_UNKNOWN);
 		reading_clear(&reading);
 	}
 }
@@ -253,8 +254,9 @@ static void check_owner(GByteArray *file, guint8 owner)
 	read_file(&reading, file);
 	for (guint i = 0; i < reading.packets->len; i++)
 		g_assert_cmpint(get(&reading, i)->direction, ==,
-				owner == 0			       ? DTC_CAPTURE_UNKNOWN :
-				get(&reading, i)->mac_source[5] == owner ? DTC_CAPTURE_OUT : DTC_CAPTURE_IN);
+				owner == 0				   ? DTC_CAPTURE_UNKNOWN
+				: get(&reading, i)->mac_source[5] == owner ? DTC_CAPTURE_OUT
+									   : DTC_CAPTURE_IN);
 	reading_clear(&reading);
 }
 

@@ -262,8 +262,8 @@ static void test_cut_stream(bool is_big_endian)
 	g_assert_cmpuint(last->cpu, ==, 1);
 	g_assert_cmpuint(dtc_reader_get_lost_count(trace.reader), ==, 0);
 	g_assert_false(dtc_findings_get_complete(trace.findings));
-	g_autofree char *position = g_strdup_printf("'stream_1' ends at byte %u",
-						    packet_bytes + MADE_HEADER_BYTES + 2 * event_bytes + 20);
+	g_autofree char *position =
+		g_strdup_printf("'stream_1' ends at byte %u", packet_bytes + MADE_HEADER_BYTES + 2 * event_bytes + 20);
 	g_assert_true(has_finding(&trace, position));
 	made_bytes_clear(&whole);
 	made_bytes_clear(&cut);
@@ -524,7 +524,7 @@ static void test_headers(void)
 	add_receive(&events, 101, 1, 2, 128, 0);
 	add_receive(&events, 102, 0, 0, 0, 0);
 	add_receive(&events, 103, 1, 2, 128, 0x2001); /* not the first fragment: no ports */
-	add_receive(&events, 104, 1, 1, 0, 0);	       /* longer than the field: the length of the event counts */
+	add_receive(&events, 104, 1, 1, 0, 0);	      /* longer than the field: the length of the event counts */
 	add_receive(&events, 105, 2, 0, 60, 0);
 	made_add_packet(&stream, &(struct made_packet){ 100, 290, 0, 0, 0, 0 }, &events);
 	write_stream(&trace, "stream_0", &stream);

@@ -15,8 +15,15 @@ static const struct side server = { 2, 80 };
 static struct dtc_headers make(struct side from, struct side to, guint8 flags, guint32 seq, guint32 ack, guint32 bytes)
 {
 	struct dtc_headers headers = {
-		.ip_version = 4, .protocol = 6, .has_transport = true, .tcp_flags = flags, .seq = seq, .ack = ack,
-		.payload_bytes = bytes, .source_port = from.port, .destination_port = to.port,
+		.ip_version = 4,
+		.protocol = 6,
+		.has_transport = true,
+		.tcp_flags = flags,
+		.seq = seq,
+		.ack = ack,
+		.payload_bytes = bytes,
+		.source_port = from.port,
+		.destination_port = to.port,
 		.source = { [10] = 0xff, [11] = 0xff, [12] = 10, [15] = from.last },
 		.destination = { [10] = 0xff, [11] = 0xff, [12] = 10, [15] = to.last },
 	};

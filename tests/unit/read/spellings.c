@@ -64,8 +64,12 @@ static void test_call_numbers(void)
 		bool is_compat;
 		const char *name;
 	} cases[] = {
-		{ 435, false, "clone3" }, { 435, true, "clone3" }, { 334, false, "rseq" }, { 334, true, "syscall_334" },
-		{ -1, false, "syscall_-1" }, { G_MAXINT64, false, "syscall_9223372036854775807" },
+		{ 435, false, "clone3" },
+		{ 435, true, "clone3" },
+		{ 334, false, "rseq" },
+		{ 334, true, "syscall_334" },
+		{ -1, false, "syscall_-1" },
+		{ G_MAXINT64, false, "syscall_9223372036854775807" },
 		{ G_MININT64, false, "syscall_-9223372036854775808" },
 	};
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -101,19 +105,39 @@ static void test_vectors(void)
 static void test_tables(void)
 {
 	static const char *const names[] = {
-		"sched_switch", "sched_waking", "sched_process_fork", "sched_process_exec", "irq_handler_entry",
-		"softirq_raise", "timer_expire_entry", "page_fault_user", "ipi_entry", "exit_syscall", "net_dev_queue",
-		"inet_sock_local_in", "block_rq_issue", "workqueue_queue_work", "signal_generate", "cpu_idle",
-		"lttng_logger", "lttng_statedump_process_state", "lttng_statedump_file_descriptor", "kvm_exit",
-		"lttng_statedump_network_interface", "lttng_statedump_interrupt", "lttng_statedump_block_device",
-		"raw_syscalls:sys_enter", "kvm_x86_apic_accept_irq",
+		"sched_switch",
+		"sched_waking",
+		"sched_process_fork",
+		"sched_process_exec",
+		"irq_handler_entry",
+		"softirq_raise",
+		"timer_expire_entry",
+		"page_fault_user",
+		"ipi_entry",
+		"exit_syscall",
+		"net_dev_queue",
+		"inet_sock_local_in",
+		"block_rq_issue",
+		"workqueue_queue_work",
+		"signal_generate",
+		"cpu_idle",
+		"lttng_logger",
+		"lttng_statedump_process_state",
+		"lttng_statedump_file_descriptor",
+		"kvm_exit",
+		"lttng_statedump_network_interface",
+		"lttng_statedump_interrupt",
+		"lttng_statedump_block_device",
+		"raw_syscalls:sys_enter",
+		"kvm_x86_apic_accept_irq",
 	};
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
 		const struct dtc_field_spelling *field = dtc_spelling_find_event(names[i]).fields;
 		guint count = 0;
 		for (; field->name; field++, count++) {
-			guint limit = field->type == DTC_FIELD_TEXT   ? 2 :
-				      field->type == DTC_FIELD_HEADER ? DTC_HEADER_FIELDS : DTC_EVENT_SLOTS;
+			guint limit = field->type == DTC_FIELD_TEXT	? 2
+				      : field->type == DTC_FIELD_HEADER ? DTC_HEADER_FIELDS
+									: DTC_EVENT_SLOTS;
 			g_assert_cmpuint(field->slot, <, limit);
 			g_assert_true(field->name == dtc_spelling_skip_underscores(field->name));
 		}

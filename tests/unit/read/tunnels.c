@@ -144,18 +144,18 @@ static void test_refused(void)
 		guint at;
 		guint8 flip;
 	} cases[] = {
-		{ MADE_VXLAN, UDP + 3, 0x01 },	      /* another port */
-		{ MADE_VXLAN, VXLAN, 0x08 },	      /* no identifier */
-		{ MADE_VXLAN, VXLAN + 2, 0x01 },      /* reserved */
-		{ MADE_VXLAN, VXLAN + 7, 0x01 },      /* reserved */
-		{ MADE_VXLAN, INNER, 0x20 },	      /* IP version */
-		{ MADE_VXLAN, INNER + 11, 0x01 },     /* checksum */
-		{ MADE_VXLAN, INNER + 2, 0x80 },      /* longer than its envelope */
-		{ MADE_VXLAN, UDP + 4, 0x80 },	      /* a datagram longer than the packet: fragments follow */
-		{ MADE_GRE, GRE, 0x40 },	      /* source routes */
-		{ MADE_GRE, GRE + 1, 0x01 },	      /* version 1: PPTP */
-		{ MADE_GRE, GRE + 2, 0x80 },	      /* mirrored: ERSPAN's type is 88be */
-		{ MADE_GRE, GRE + 4 + 15, 0x01 },     /* checksum */
+		{ MADE_VXLAN, UDP + 3, 0x01 },	     /* another port */
+		{ MADE_VXLAN, VXLAN, 0x08 },	     /* no identifier */
+		{ MADE_VXLAN, VXLAN + 2, 0x01 },     /* reserved */
+		{ MADE_VXLAN, VXLAN + 7, 0x01 },     /* reserved */
+		{ MADE_VXLAN, INNER, 0x20 },	     /* IP version */
+		{ MADE_VXLAN, INNER + 11, 0x01 },    /* checksum */
+		{ MADE_VXLAN, INNER + 2, 0x80 },     /* longer than its envelope */
+		{ MADE_VXLAN, UDP + 4, 0x80 },	     /* a datagram longer than the packet: fragments follow */
+		{ MADE_GRE, GRE, 0x40 },	     /* source routes */
+		{ MADE_GRE, GRE + 1, 0x01 },	     /* version 1: PPTP */
+		{ MADE_GRE, GRE + 2, 0x80 },	     /* mirrored: ERSPAN's type is 88be */
+		{ MADE_GRE, GRE + 4 + 15, 0x01 },    /* checksum */
 		{ MADE_IP_IN_IP, OUTER + 20, 0x20 }, /* IP version */
 	};
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -34,8 +34,8 @@ static void test_demo(void)
 	guint count = 0, with_fields = 0;
 
 	while ((event = dtc_reader_next(reader)) && count < 20000) {
-		const struct dtc_event_line line = { "web", reader, event, { event->time_ns + 5 }, event->time_ns,
-						     7, "x" };
+		const struct dtc_event_line line = { "web",	     reader, event, { event->time_ns + 5 },
+						     event->time_ns, 7,	     "x" };
 		g_autoptr(GString) json = g_string_new(NULL), text = g_string_new(NULL);
 		dtc_event_line_add_json(json, &line);
 		dtc_event_line_add_text(text, &line);

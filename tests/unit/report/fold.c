@@ -15,7 +15,7 @@ static char *fold(const struct made_segment *segments, guint count, int64_t min_
 
 	for (guint i = 0; i < folds->len; i++) {
 		const struct dtc_fold *line = &g_array_index(folds, struct dtc_fold, i);
-		g_string_append_printf(text, "%s%c%u", i ? " " : "", "STNH"[line->kind], line->count);
+		g_string_append_printf(text, "%s%c%u", i ? " " : "", "STNH"[line->kind], line -> count);
 	}
 	return g_string_free(g_steal_pointer(&text), FALSE);
 }

@@ -20,9 +20,10 @@ static void test_stacks(void)
 	g_assert_no_error(error);
 	g_autofree char *text = dtc_report_to_folded(report);
 
-	g_assert_cmpstr(text, ==, "db@beta;db 21;disk;fsync(/a:b) 12\n"
-				  "shop@alpha;shop 11;running-user 130\n"
-				  "unknown@beta;(no thread);unknown 2\n");
+	g_assert_cmpstr(text, ==,
+			"db@beta;db 21;disk;fsync(/a:b) 12\n"
+			"shop@alpha;shop 11;running-user 130\n"
+			"unknown@beta;(no thread);unknown 2\n");
 }
 
 /* Whatever the names: each line is frames, a blank, a number, and the numbers sum to the whole. */

@@ -206,7 +206,8 @@ static void test_limits(void)
 	g_assert_cmpint(sum_every(steps, 8, 7), ==, STEPS);
 	g_assert_cmpuint(json_array_get_length(blockings) / 8, <=, 5000);
 	g_assert_cmpint((int64_t)json_array_get_length(blockings) / 8 +
-			json_object_get_int_member(data, "blockingsLeftOut"), ==, BLOCKINGS);
+				json_object_get_int_member(data, "blockingsLeftOut"),
+			==, BLOCKINGS);
 	for (guint i = 7; i < json_array_get_length(blockings); i += 8)
 		g_assert_cmpint(json_array_get_int_element(blockings, i), <, i / 8);
 	g_assert_cmpuint(strlen(page), <, 10000000);
@@ -223,7 +224,10 @@ static void test_requests(void)
 	for (guint i = 0; i < 300; i++)
 		dtc_summary_add(summary, report);
 	const struct dtc_requests_input input = {
-		.summary = summary, .limit = 1, .reference = "alpha", .findings = findings,
+		.summary = summary,
+		.limit = 1,
+		.reference = "alpha",
+		.findings = findings,
 	};
 	const char *const node_names[] = { "</script><img src=x>", "beta" };
 	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(G_N_ELEMENTS(node_names));

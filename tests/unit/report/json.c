@@ -30,13 +30,13 @@ static void test_contract(void)
 		{ 30, 1, -1, NULL, DTC_CAUSE_NETWORK_WIRE, "alpha to beta", 5 },
 		{ 140, 1, 21, "db", DTC_CAUSE_DISK, "vda read", 0 },
 	};
-	static const char *const top[] = { "schema", "request", "target", "reference", "start_ns", "end_ns",
-					   "duration_ns", "breakdown", "path", "causality", "dominant", "clocks",
-					   "findings", "complete", NULL };
+	static const char *const top[] = { "schema",   "request",     "target",	   "reference", "start_ns",
+					   "end_ns",   "duration_ns", "breakdown", "path",	"causality",
+					   "dominant", "clocks",      "findings",  "complete",	NULL };
 	static const char *const row[] = { "tier", "node", "process", "cause", "detail", "ns", NULL };
-	static const char *const step[] = { "node", "pid", "tid", "comm", "process", "start_ns", "end_ns", "cause",
-					    "detail", "link", "uncertainty_ns", NULL };
-	static const char *const blocking[] = { "node", "pid", "tid", "comm", "process", "start_ns", "end_ns",
+	static const char *const step[] = { "node",   "pid",   "tid",	 "comm", "process",	   "start_ns",
+					    "end_ns", "cause", "detail", "link", "uncertainty_ns", NULL };
+	static const char *const blocking[] = { "node",	 "pid",	   "tid",      "comm", "process",  "start_ns", "end_ns",
 						"cause", "detail", "woken_by", "link", "children", NULL };
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DtcFindings) findings = dtc_findings_new();

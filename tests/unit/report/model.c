@@ -44,7 +44,10 @@ static void test_rows(void)
 	static const struct {
 		const char *tier;
 		int64_t ns;
-	} tiers[] = { { "db@beta", 115 }, { "shop@alpha", 100 }, { "network@beta", 30 }, { "network@alpha", 10 },
+	} tiers[] = { { "db@beta", 115 },
+		      { "shop@alpha", 100 },
+		      { "network@beta", 30 },
+		      { "network@alpha", 10 },
 		      { "unknown@alpha", 5 } };
 	g_assert_cmpuint(report->tiers->len, ==, G_N_ELEMENTS(tiers));
 	for (guint i = 0; i < G_N_ELEMENTS(tiers); i++) {
@@ -76,12 +79,9 @@ static void test_rows(void)
 static void test_ties_by_name(void)
 {
 	static const struct made_segment segments[] = {
-		{ 10, 1, 1, "b", DTC_CAUSE_TIMER, NULL, 0 },
-		{ 10, 0, 2, "a", DTC_CAUSE_TIMER, NULL, 0 },
-		{ 10, 0, 2, "a", DTC_CAUSE_LOCK, "z", 0 },
-		{ 10, 1, 1, "b", DTC_CAUSE_LOCK, "y", 0 },
-		{ 10, 1, 1, "b", DTC_CAUSE_DISK, "y", 0 },
-		{ 10, 0, 2, "a", DTC_CAUSE_DISK, "x", 0 },
+		{ 10, 1, 1, "b", DTC_CAUSE_TIMER, NULL, 0 }, { 10, 0, 2, "a", DTC_CAUSE_TIMER, NULL, 0 },
+		{ 10, 0, 2, "a", DTC_CAUSE_LOCK, "z", 0 },   { 10, 1, 1, "b", DTC_CAUSE_LOCK, "y", 0 },
+		{ 10, 1, 1, "b", DTC_CAUSE_DISK, "y", 0 },   { 10, 0, 2, "a", DTC_CAUSE_DISK, "x", 0 },
 	};
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DtcPath) path = made_path_new(0, segments, G_N_ELEMENTS(segments));

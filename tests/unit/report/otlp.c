@@ -10,9 +10,9 @@
 #define SENDER "00f067aa0ba902b7" /* the span in the traceparent of made requests */
 
 struct spans {
-	JsonParser *parser; /* owns everything below */
-	GPtrArray *spans;   /* JsonObject *, in the order of the document */
-	GHashTable *by_id;  /* id -> JsonObject * */
+	JsonParser *parser;   /* owns everything below */
+	GPtrArray *spans;     /* JsonObject *, in the order of the document */
+	GHashTable *by_id;    /* id -> JsonObject * */
 	GHashTable *services; /* id -> service.name of its resource */
 };
 
@@ -54,9 +54,9 @@ static const char *find_attribute(JsonObject *holder, const char *wanted)
 			g_assert_true(json_object_has_member(value, "stringValue"));
 		if (strcmp(key, wanted) == 0) {
 			g_assert_null(found);
-			found = json_object_has_member(value, "intValue") ?
-					json_object_get_string_member(value, "intValue") :
-					json_object_get_string_member(value, "stringValue");
+			found = json_object_has_member(value, "intValue")
+					? json_object_get_string_member(value, "intValue")
+					: json_object_get_string_member(value, "stringValue");
 		}
 	}
 	return found;
@@ -124,8 +124,8 @@ static void read_spans(struct spans *spans, const DtcReport *report, const char 
 		g_assert_cmpuint(json_array_get_length(list), >, 0);
 		for (guint j = 0; j < json_array_get_length(list); j++) {
 			JsonObject *span = json_array_get_object_element(list, j);
-			g_autofree char *derived = trace_id ? NULL :
-				g_strdup(json_object_get_string_member(span, "traceId"));
+			g_autofree char *derived =
+				trace_id ? NULL : g_strdup(json_object_get_string_member(span, "traceId"));
 			check_span(spans, span, trace_id ? trace_id : derived);
 			g_hash_table_insert(spans->services, (char *)json_object_get_string_member(span, "spanId"),
 					    (char *)service);
@@ -256,8 +256,8 @@ static void test_many_waits(void)
 	struct spans spans;
 
 	for (guint i = 0; i < WAITS; i++)
-		segments[i] = (struct made_segment){ 10 + i, 0, 10, "shop",
-						     i % 2 ? DTC_CAUSE_DISK : DTC_CAUSE_TIMER, NULL, 0 };
+		segments[i] = (struct made_segment){ 10 + i, 0, 10, "shop", i % 2 ? DTC_CAUSE_DISK : DTC_CAUSE_TIMER,
+						     NULL,   0 };
 	g_autoptr(DtcPath) path = made_path_new(AT, segments, WAITS);
 	g_autoptr(DtcReport) report = made_path_report(path, NULL, "r", &error);
 	g_assert_no_error(error);

@@ -110,19 +110,20 @@ static char *get_text(struct bytes in, uint32_t number)
 {
 	struct field field;
 
-	return find_field(in, number, &field) ? g_strndup((const char *)field.inside.at,
-							  (gsize)(field.inside.end - field.inside.at)) : NULL;
+	return find_field(in, number, &field)
+		       ? g_strndup((const char *)field.inside.at, (gsize)(field.inside.end - field.inside.at))
+		       : NULL;
 }
 
 /* What a trace holds, as a viewer would see it. */
 struct seen {
-	GHashTable *tracks;	/* uuid -> its name (of the thread, process or track) */
-	GHashTable *machines;	/* uuid -> machine */
-	GHashTable *open;	/* uuid -> GArray of begin times */
-	GHashTable *flows;	/* id -> number of begins minus ends */
-	GHashTable *threads;	/* "machine/pid/tid" */
-	GHashTable *processes;	/* name */
-	GString *path_names;	/* of the slices on the track "critical path", each with a line's end */
+	GHashTable *tracks;    /* uuid -> its name (of the thread, process or track) */
+	GHashTable *machines;  /* uuid -> machine */
+	GHashTable *open;      /* uuid -> GArray of begin times */
+	GHashTable *flows;     /* id -> number of begins minus ends */
+	GHashTable *threads;   /* "machine/pid/tid" */
+	GHashTable *processes; /* name */
+	GString *path_names;   /* of the slices on the track "critical path", each with a line's end */
 	int64_t path_ns, path_begin_ns, path_end_ns;
 	guint slice_count, flow_begin_count, flow_end_count;
 	gint64 flow_begin_ns, flow_end_ns;
@@ -140,9 +141,9 @@ static void see_track(struct seen *seen, struct bytes packet, struct bytes track
 		name = get_text(inner.inside, THREAD_NAME);
 		uint64_t parent = get_number(track, TRACK_PARENT_UUID);
 		g_assert_true(g_hash_table_contains(seen->tracks, &parent));
-		g_hash_table_add(seen->threads, g_strdup_printf("%d/%d/%d", (int)machine,
-								(int)get_number(inner.inside, THREAD_PID),
-								(int)get_number(inner.inside, THREAD_TID)));
+		g_hash_table_add(seen->threads,
+				 g_strdup_printf("%d/%d/%d", (int)machine, (int)get_number(inner.inside, THREAD_PID),
+						 (int)get_number(inner.inside, THREAD_TID)));
 	} else if (find_field(track, TRACK_PROCESS, &inner)) {
 		name = get_text(inner.inside, PROCESS_NAME);
 		g_hash_table_add(seen->processes, g_strdup(name));
@@ -285,8 +286,9 @@ static void test_trace(void)
 	see(&seen, trace);
 	g_assert_cmpint(seen.path_begin_ns, ==, 1795168587000000001);
 	g_assert_cmpint(seen.path_ns, ==, 271);
-	g_assert_cmpstr(seen.path_names->str, ==, "shop@alpha: running-user\ndb@beta: network-wire\ndb@beta: disk\n"
-						  "unknown@beta: unknown\n");
+	g_assert_cmpstr(seen.path_names->str, ==,
+			"shop@alpha: running-user\ndb@beta: network-wire\ndb@beta: disk\n"
+			"unknown@beta: unknown\n");
 	g_assert_cmpuint(seen.slice_count, ==, 5);
 	/* two machines, so that equal pids on two nodes stay apart */
 	g_assert_true(g_hash_table_contains(seen.threads, "1/11/11"));

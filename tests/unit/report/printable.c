@@ -18,12 +18,14 @@ static void test_escapes(void)
 	check("caf\xc3\xa9 \xe6\x97\xa5\xe6\x9c\xac", 64, "café 日本");
 	check("\033[2Jboo\n", 64, "\\x1b[2Jboo\\x0a");
 	check("a\tb\x7f", 64, "a\\x09b\\x7f");
-	check("cut \xe6\x97", 64, "cut \\xe6\\x97"); /* in the middle of a character */
-	check("\xff\xfe\x80", 64, "\\xff\\xfe\\x80"); /* no UTF-8 at all */
+	check("cut \xe6\x97", 64, "cut \\xe6\\x97");			/* in the middle of a character */
+	check("\xff\xfe\x80", 64, "\\xff\\xfe\\x80");			/* no UTF-8 at all */
 	check("\xc0\xaf\xed\xa0\x80", 64, "\\xc0\\xaf\\xed\\xa0\\x80"); /* overlong, surrogate */
-	check("x\xe2\x80\xaegpj.exe", 64, "x\\xe2\\x80\\xaegpj.exe"); /* right-to-left override */
+	check("x\xe2\x80\xaegpj.exe", 64, "x\\xe2\\x80\\xaegpj.exe");	/* right-to-left override */
 	check("zero\xe2\x80\x8bwidth", 64, "zero\\xe2\\x80\\x8bwidth");
-	check("c1 \xc2\x9b" "31m", 64, "c1 \\xc2\\x9b31m"); /* CSI as one character */
+	check("c1 \xc2\x9b"
+	      "31m",
+	      64, "c1 \\xc2\\x9b31m"); /* CSI as one character */
 }
 
 static void test_bounds(void)

@@ -30,8 +30,11 @@ static void make(struct made *made, const char *comm)
 	made->findings = dtc_findings_new();
 	dtc_findings_add(made->findings, DTC_SEVERITY_WARNING, true, "n", "one \"finding\"");
 	made->cpu = dtc_profile_get_cpu(s->history, 0, begin, end);
-	made->node = (struct dtc_top_node){ .name = "n", .history = s->history, .end = end,
-					    .cluster_end = { end.ns }, .cpus = &made->cpu,
+	made->node = (struct dtc_top_node){ .name = "n",
+					    .history = s->history,
+					    .end = end,
+					    .cluster_end = { end.ns },
+					    .cpus = &made->cpu,
 					    .total = dtc_profile_sum_cpus(&made->cpu, 1),
 					    .rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row)) };
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row));
@@ -39,8 +42,11 @@ static void make(struct made *made, const char *comm)
 	g_clear_pointer(&made->node.rows, g_array_unref);
 	made->node.rows = dtc_profile_group_processes(rows, s->history);
 	dtc_profile_sort(made->node.rows, DTC_PROFILE_CPU);
-	made->input = (struct dtc_top_input){ .nodes = &made->node, .node_count = 1, .reference = "n",
-					      .sort = DTC_PROFILE_CPU, .findings = made->findings };
+	made->input = (struct dtc_top_input){ .nodes = &made->node,
+					      .node_count = 1,
+					      .reference = "n",
+					      .sort = DTC_PROFILE_CPU,
+					      .findings = made->findings };
 }
 
 static void made_clear(struct made *made)

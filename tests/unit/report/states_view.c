@@ -41,8 +41,13 @@ static void make(struct made *made)
 	made->findings = dtc_findings_new();
 	made->instances = dtc_state_instances_new(3);
 	made->origin_ns = 0;
-	made->scope = (struct dtc_states_scope){ .pid = 10, .tid = 10, .comm = "worker", .process = "worker",
-						 .thread_count = 1, .end = { 100000 }, .tree = dtc_state_tree_new() };
+	made->scope = (struct dtc_states_scope){ .pid = 10,
+						 .tid = 10,
+						 .comm = "worker",
+						 .process = "worker",
+						 .thread_count = 1,
+						 .end = { 100000 },
+						 .tree = dtc_state_tree_new() };
 	struct dtc_spells spells;
 	struct dtc_interval spell;
 	dtc_spells_begin(&spells, made->history, dtc_history_find_thread(made->history, 10, DTC_TIME_NONE),
@@ -52,9 +57,13 @@ static void make(struct made *made)
 		dtc_state_instances_add(made->instances, 0, &spell);
 	}
 	dtc_state_tree_finish(made->scope.tree);
-	made->input = (struct dtc_states_input){ .node_names = names, .histories = &made->history,
-						 .clocks = made->clocks, .origins_ns = &made->origin_ns,
-						 .scopes = &made->scope, .scope_count = 1, .findings = made->findings };
+	made->input = (struct dtc_states_input){ .node_names = names,
+						 .histories = &made->history,
+						 .clocks = made->clocks,
+						 .origins_ns = &made->origin_ns,
+						 .scopes = &made->scope,
+						 .scope_count = 1,
+						 .findings = made->findings };
 }
 
 static void made_clear(struct made *made)

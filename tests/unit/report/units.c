@@ -42,9 +42,9 @@ static void test_short_durations(void)
 	static const struct {
 		int64_t ns;
 		const char *expected;
-	} cases[] = { { 999, "999ns" },	      { 1000, "1.0µs" },     { 9949, "9.9µs" },	     { 9950, "10µs" },
-		      { 364700, "365µs" },    { 999499, "999µs" },   { 999500, "1.0ms" },    { 9950000, "10ms" },
-		      { 999500000, "1.0s" },  { 9950000000, "10s" }, { INT64_MAX, "unknown" } };
+	} cases[] = { { 999, "999ns" },	     { 1000, "1.0µs" },	    { 9949, "9.9µs" },	     { 9950, "10µs" },
+		      { 364700, "365µs" },   { 999499, "999µs" },   { 999500, "1.0ms" },     { 9950000, "10ms" },
+		      { 999500000, "1.0s" }, { 9950000000, "10s" }, { INT64_MAX, "unknown" } };
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autofree char *got = dtc_duration_format_short(cases[i].ns);
 		g_assert_cmpstr(got, ==, cases[i].expected);

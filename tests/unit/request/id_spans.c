@@ -51,7 +51,10 @@ static void world_begin(struct world *w)
 	story_switch(&w->story, 100 * US, 0, 21, "other", 0, 20, "worker");
 	w->histories[1] = story_end(&w->story);
 	const struct dtc_id_spans_input input = {
-		.node_count = 2, .names = names, .histories = w->histories, .real_to_node = real_to_node,
+		.node_count = 2,
+		.names = names,
+		.histories = w->histories,
+		.real_to_node = real_to_node,
 	};
 	w->spans = dtc_id_spans_new(&input);
 }
@@ -136,15 +139,15 @@ static bool add_text(const struct world *w, const char *text, gssize count, GErr
 	return good;
 }
 
-#define RESOURCE(HOST)                                                                              \
-	"{\"resource\":{\"attributes\":[{\"key\":\"host.name\",\"value\":{\"stringValue\":\"" HOST \
+#define RESOURCE(HOST)                                                                                                 \
+	"{\"resource\":{\"attributes\":[{\"key\":\"host.name\",\"value\":{\"stringValue\":\"" HOST                     \
 	"\"}},{\"key\":\"process.pid\",\"value\":{\"intValue\":\"20\"}}]},\"scopeSpans\":[{\"spans\":["
 #define SPAN(ID, BEGIN, END, MORE)                                                                                     \
-	"{\"traceId\":\"trace1\",\"spanId\":\"" ID "\",\"startTimeUnixNano\":\"17000000000000" BEGIN "\"," \
+	"{\"traceId\":\"trace1\",\"spanId\":\"" ID "\",\"startTimeUnixNano\":\"17000000000000" BEGIN "\","             \
 	"\"endTimeUnixNano\":\"17000000000000" END "\",\"attributes\":[" MORE "]}"
 #define THREAD(TID) "{\"key\":\"thread.id\",\"value\":{\"intValue\":" TID "}}"
-#define HEADER                                                                                                 \
-	"{\"key\":\"http.request.header.x-request-id\",\"value\":{\"arrayValue\":{\"values\":[{\"stringValue\":" \
+#define HEADER                                                                                                         \
+	"{\"key\":\"http.request.header.x-request-id\",\"value\":{\"arrayValue\":{\"values\":[{\"stringValue\":"       \
 	"\"req-7\"}]}}}"
 
 static void test_otlp(void)
@@ -152,12 +155,13 @@ static void test_otlp(void)
 	struct world w;
 	GError *error = NULL;
 	world_begin(&w);
-	g_assert_true(add_text(&w,
-			       "{\"resourceSpans\":[" RESOURCE("WEB1.example.net") SPAN("s1", "20000", "50000", HEADER)
-			       "," SPAN("s2", "65000", "90000", THREAD("21")) ","
-			       SPAN("s3", "65000", "90000", THREAD("\"77\""))
-			       "]}]}," RESOURCE("dark") SPAN("s4", "20000", "50000", "") "]}]}]}",
-			       -1, &error));
+	g_assert_true(add_text(
+		&w,
+		"{\"resourceSpans\":[" RESOURCE("WEB1.example.net")
+			SPAN("s1", "20000", "50000", HEADER) "," SPAN("s2", "65000", "90000", THREAD("21")) "," SPAN(
+				"s3", "65000", "90000", THREAD("\"77\"")) "]}]}," RESOURCE("dark")
+				SPAN("s4", "20000", "50000", "") "]}]}]}",
+		-1, &error));
 	g_assert_no_error(error);
 	check_span(&w, "s1", 20, 20 * US, 50 * US); /* without thread.id: the process's only thread */
 	check_span(&w, "req-7", 20, 20 * US, 50 * US);
@@ -177,8 +181,10 @@ static void test_otlp_lines(void)
 	GError *error = NULL;
 	world_begin(&w);
 	g_assert_true(add_text(&w,
-			       "{\"resourceSpans\":[" RESOURCE("web1") SPAN("s1", "20000", "50000", "") "]}]}]}\n\n"
-			       "{\"resourceSpans\":[" RESOURCE("web1") SPAN("s2", "21000", "40000", "") "]}]}]}\n",
+			       "{\"resourceSpans\":[" RESOURCE("web1")
+				       SPAN("s1", "20000", "50000", "") "]}]}]}\n\n"
+									"{\"resourceSpans\":[" RESOURCE("web1") SPAN(
+										"s2", "21000", "40000", "") "]}]}]}\n",
 			       -1, &error));
 	g_assert_no_error(error);
 	check_span(&w, "s1", 20, 20 * US, 50 * US);
@@ -195,8 +201,8 @@ static void test_otlp_hostile(void)
 		const char *text;
 		gssize count;
 	} wrong[] = {
-		{ "", 0 }, { "{", 1 }, { "[]", 2 }, { "{\"resourceSpans\":{}}", -1 }, { "\xff\xfe{}", 4 }, { deep, -1 },
-		{ "{}\0{}", 5 },
+		{ "", 0 },	     { "{", 1 },   { "[]", 2 },	    { "{\"resourceSpans\":{}}", -1 },
+		{ "\xff\xfe{}", 4 }, { deep, -1 }, { "{}\0{}", 5 },
 	};
 	for (guint i = 0; i < G_N_ELEMENTS(wrong); i++) {
 		g_autoptr(GError) error = NULL;
@@ -209,8 +215,8 @@ static void test_otlp_hostile(void)
 		"{\"resourceSpans\":[1,null,[],{}]}",
 		"{\"resourceSpans\":[{\"resource\":7,\"scopeSpans\":[3,{\"spans\":[4,null,{}]}]}]}",
 		"{\"resourceSpans\":[{\"resource\":{\"attributes\":[{\"key\":5,\"value\":6}]},\"scopeSpans\":{}}]}",
-		"{\"resourceSpans\":[" RESOURCE("web1")
-			"{\"traceId\":9,\"startTimeUnixNano\":-1,\"endTimeUnixNano\":\"x\"}]}]}]}",
+		"{\"resourceSpans\":[" RESOURCE(
+			"web1") "{\"traceId\":9,\"startTimeUnixNano\":-1,\"endTimeUnixNano\":\"x\"}]}]}]}",
 		"{\"resourceSpans\":[" RESOURCE("web1") SPAN("s9", "50000", "20000", "") "]}]}]}",
 	};
 	for (guint i = 0; i < G_N_ELEMENTS(odd); i++) {

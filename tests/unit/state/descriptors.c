@@ -46,9 +46,8 @@ static uint32_t find_file(const struct story *s, int tid, int64_t t)
 static const char *get_name(const struct story *s, int tid, int64_t t)
 {
 	uint32_t file = find_file(s, tid, t);
-	return file == DTC_NONE
-		       ? NULL
-		       : dtc_history_get_string(s->history, dtc_history_get_file(s->history, file)->name);
+	return file == DTC_NONE ? NULL
+				: dtc_history_get_string(s->history, dtc_history_get_file(s->history, file)->name);
 }
 
 static void fork_with(struct story *s, int64_t *t, int64_t flags, int parent, int child)

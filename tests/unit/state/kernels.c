@@ -28,27 +28,20 @@ static void test_prev_state(void)
 		int prev_state;
 		enum dtc_state state;
 	} cases[] = {
-		{ 6, 1, 0, DTC_STATE_PREEMPTED },
-		{ 6, 1, 0x100, DTC_STATE_PREEMPTED },
-		{ 6, 1, 1, DTC_STATE_WAIT },
-		{ 6, 1, 2, DTC_STATE_WAIT_DISK },
-		{ 6, 1, 4, DTC_STATE_STOPPED },
-		{ 6, 1, 8, DTC_STATE_STOPPED },	 /* traced */
-		{ 6, 1, 0x10, DTC_STATE_EXITED },
-		{ 6, 1, 0x20, DTC_STATE_EXITED },
-		{ 6, 1, 0x40, DTC_STATE_WAIT },	 /* parked */
-		{ 6, 1, 0x80, DTC_STATE_WAIT },	 /* idle kernel thread */
-		{ 4, 14, 0x100, DTC_STATE_PREEMPTED },
-		{ 4, 13, 4096, DTC_STATE_PREEMPTED },
+		{ 6, 1, 0, DTC_STATE_PREEMPTED },      { 6, 1, 0x100, DTC_STATE_PREEMPTED },
+		{ 6, 1, 1, DTC_STATE_WAIT },	       { 6, 1, 2, DTC_STATE_WAIT_DISK },
+		{ 6, 1, 4, DTC_STATE_STOPPED },	       { 6, 1, 8, DTC_STATE_STOPPED }, /* traced */
+		{ 6, 1, 0x10, DTC_STATE_EXITED },      { 6, 1, 0x20, DTC_STATE_EXITED },
+		{ 6, 1, 0x40, DTC_STATE_WAIT }, /* parked */
+		{ 6, 1, 0x80, DTC_STATE_WAIT }, /* idle kernel thread */
+		{ 4, 14, 0x100, DTC_STATE_PREEMPTED }, { 4, 13, 4096, DTC_STATE_PREEMPTED },
 		{ 4, 13, 130, DTC_STATE_WAIT_DISK },  /* killable: uninterruptible | wakekill */
 		{ 4, 13, 1026, DTC_STATE_WAIT_DISK }, /* uninterruptible | noload */
 		{ 4, 13, 512, DTC_STATE_WAIT },	      /* parked */
 		{ 4, 13, 64, DTC_STATE_EXITED },      /* dead */
-		{ 4, 4, 2048, DTC_STATE_PREEMPTED },
-		{ 3, 10, 1024, DTC_STATE_PREEMPTED },
-		{ 3, 10, 512, DTC_STATE_WAIT },	      /* parked, since 3.9 */
-		{ 3, 2, 512, DTC_STATE_PREEMPTED },
-		{ 3, 2, 1, DTC_STATE_WAIT },
+		{ 4, 4, 2048, DTC_STATE_PREEMPTED },   { 3, 10, 1024, DTC_STATE_PREEMPTED },
+		{ 3, 10, 512, DTC_STATE_WAIT }, /* parked, since 3.9 */
+		{ 3, 2, 512, DTC_STATE_PREEMPTED },    { 3, 2, 1, DTC_STATE_WAIT },
 		{ 2, 6, 16, DTC_STATE_EXITED },
 	};
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {

@@ -8,20 +8,28 @@
 
 enum { SWITCH, WAKEUP, ENTER, EXIT, VECTOR_ENTRY, VECTOR_EXIT, IPI, FORK };
 
-static const char perf_events[] =
-	MADE_EVENT(0, "sched:sched_switch", MADE_SIGNED(32, "perf_tid") "    string _prev_comm;\n"
-		   MADE_SIGNED(32, "prev_pid") MADE_SIGNED(64, "prev_state") "    string _next_comm;\n"
-		   MADE_SIGNED(32, "next_pid"))
-	MADE_EVENT(1, "sched:sched_wakeup", MADE_SIGNED(32, "perf_tid") "    string _comm;\n" MADE_SIGNED(32, "pid")
-		   MADE_SIGNED(32, "prio") MADE_SIGNED(32, "target_cpu"))
-	MADE_EVENT(2, "raw_syscalls:sys_enter", MADE_SIGNED(32, "perf_tid") MADE_SIGNED(64, "id"))
-	MADE_EVENT(3, "raw_syscalls:sys_exit", MADE_SIGNED(32, "perf_tid") MADE_SIGNED(64, "id")
-		   MADE_SIGNED(64, "ret"))
-	MADE_EVENT(4, "irq_vectors:call_function_single_entry", MADE_SIGNED(32, "perf_tid") MADE_SIGNED(32, "vector"))
-	MADE_EVENT(5, "irq_vectors:call_function_single_exit", MADE_SIGNED(32, "perf_tid") MADE_SIGNED(32, "vector"))
-	MADE_EVENT(6, "ipi:ipi_send_cpu", MADE_SIGNED(32, "perf_tid") MADE_INT(32, "cpu") MADE_INT(64, "callsite"))
-	MADE_EVENT(7, "sched:sched_process_fork", MADE_SIGNED(32, "perf_tid") "    string _parent_comm;\n"
-		   MADE_SIGNED(32, "parent_pid") "    string _child_comm;\n" MADE_SIGNED(32, "child_pid"));
+static const char perf_events[] = MADE_EVENT(
+	0, "sched:sched_switch",
+	MADE_SIGNED(32, "perf_tid") "    string _prev_comm;\n" MADE_SIGNED(32, "prev_pid")
+		MADE_SIGNED(64, "prev_state") "    string _next_comm;\n" MADE_SIGNED(
+			32, "next_pid")) MADE_EVENT(1, "sched:sched_wakeup",
+						    MADE_SIGNED(32, "perf_tid") "    string _comm;\n" MADE_SIGNED(32,
+														  "pid")
+							    MADE_SIGNED(32, "prio") MADE_SIGNED(32, "target_cpu"))
+	MADE_EVENT(2, "raw_syscalls:sys_enter", MADE_SIGNED(32, "perf_tid") MADE_SIGNED(64, "id")) MADE_EVENT(
+		3, "raw_syscalls:sys_exit", MADE_SIGNED(32, "perf_tid") MADE_SIGNED(64, "id") MADE_SIGNED(64, "ret"))
+		MADE_EVENT(4, "irq_vectors:call_function_single_entry",
+			   MADE_SIGNED(32, "perf_tid")
+				   MADE_SIGNED(32, "vector")) MADE_EVENT(5, "irq_vectors:call_function_single_exit",
+									 MADE_SIGNED(32, "perf_tid")
+										 MADE_SIGNED(32, "vector"))
+			MADE_EVENT(6, "ipi:ipi_send_cpu",
+				   MADE_SIGNED(32, "perf_tid") MADE_INT(32, "cpu") MADE_INT(64, "callsite"))
+				MADE_EVENT(7, "sched:sched_process_fork",
+					   MADE_SIGNED(32, "perf_tid") "    string _parent_comm;\n" MADE_SIGNED(
+						   32,
+						   "parent_pid") "    string _child_comm;\n" MADE_SIGNED(32,
+													 "child_pid"));
 
 static void add(struct made_bytes *to, guint id, guint64 t)
 {
@@ -81,8 +89,7 @@ static const struct dtc_interval *find(const DtcHistory *history, int tid, int64
 {
 	uint32_t thread = dtc_history_find_thread(history, tid, DTC_TIME_NONE);
 	g_assert_cmpuint(thread, !=, DTC_NONE);
-	const struct dtc_interval *interval =
-		dtc_history_find_interval_before(history, thread, MADE_OFFSET_NS + t);
+	const struct dtc_interval *interval = dtc_history_find_interval_before(history, thread, MADE_OFFSET_NS + t);
 	g_assert_nonnull(interval);
 	return interval;
 }

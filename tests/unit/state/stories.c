@@ -444,8 +444,7 @@ static void test_lost_in_wait(gconstpointer data)
 	g_assert_cmpint(wait->state, ==, DTC_STATE_WAIT);
 	g_assert_cmpint(wait->end_ns, ==, variant == 1 ? 80 : 20);
 	g_assert_cmpint(story_interval(&s, 10, 70)->state, ==, variant == 1 ? DTC_STATE_WAIT : DTC_STATE_UNKNOWN);
-	g_assert_cmpint(story_interval(&s, 10, 90)->state, ==,
-			variant == 2 ? DTC_STATE_UNKNOWN : DTC_STATE_RUNQUEUE);
+	g_assert_cmpint(story_interval(&s, 10, 90)->state, ==, variant == 2 ? DTC_STATE_UNKNOWN : DTC_STATE_RUNQUEUE);
 	uint32_t thread = dtc_history_find_thread(s.history, 10, 5);
 	const struct dtc_call *read = dtc_history_get_call(s.history, dtc_history_find_call(s.history, thread, 12));
 	g_assert_cmpint(read->end_ns, ==, variant ? 95 : DTC_TIME_NONE);

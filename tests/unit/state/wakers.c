@@ -304,9 +304,8 @@ static void test_locks(void)
 		int64_t operation;
 		enum dtc_call_kind kind;
 	} calls[] = {
-		{ "fcntl", 7, DTC_CALL_LOCK },	   { "fcntl", 6, DTC_CALL_OTHER },
-		{ "fcntl64", 14, DTC_CALL_LOCK },  { "fcntl", 38, DTC_CALL_LOCK },
-		{ "flock", 2, DTC_CALL_LOCK },	   { "futex_waitv", 1, DTC_CALL_FUTEX },
+		{ "fcntl", 7, DTC_CALL_LOCK },	{ "fcntl", 6, DTC_CALL_OTHER }, { "fcntl64", 14, DTC_CALL_LOCK },
+		{ "fcntl", 38, DTC_CALL_LOCK }, { "flock", 2, DTC_CALL_LOCK },	{ "futex_waitv", 1, DTC_CALL_FUTEX },
 	};
 	for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
 		struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, 10 + 2 * (int)i, 0);
