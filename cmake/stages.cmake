@@ -1,6 +1,8 @@
-# dtc_stage(NAME DIR [USES stage...] [LIBS lib...]): one static library per stage, in pipeline order.
+# dtc_stage(NAME DIR [USES stage...] [LIBS lib...]): one library per stage, of what is in its folder and below, in
+# pipeline order.
 # A link to a stage that is not yet declared would run against the flow of data: configuring stops there.
 set_property(GLOBAL PROPERTY DTC_STAGES "")
+set(DTC_STAGE_TYPE STATIC CACHE STRING "SHARED: after a change, one stage is linked and not every test")
 
 function(dtc_stage name dir)
 	cmake_parse_arguments(ARG "" "" "USES;LIBS" ${ARGN})
@@ -10,10 +12,10 @@ function(dtc_stage name dir)
 			message(FATAL_ERROR "stage '${name}' uses '${used}', which comes later in the pipeline (or does not exist)")
 		endif()
 	endforeach()
-	file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${dir}/*.c)
+	file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${dir}/*.c)
 	list(FILTER sources EXCLUDE REGEX "/main\\.c$")
 	list(TRANSFORM ARG_USES PREPEND dtc_)
-	add_library(dtc_${name} STATIC ${sources})
+	add_library(dtc_${name} ${DTC_STAGE_TYPE} ${sources})
 	target_link_libraries(dtc_${name} PUBLIC ${ARG_USES} ${ARG_LIBS} PkgConfig::GLIB Threads::Threads)
 	set_property(GLOBAL APPEND PROPERTY DTC_STAGES ${name})
 endfunction()

@@ -1,162 +1,89 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dtrace-chain bundle: makes bundles with a manifest, checks that they are what they were, shows what they say. */
-#include "analyze/cli/census.h"
 #include "analyze/cli/command.h"
-#include "analyze/cli/options.h"
-#include "analyze/cli/terminal.h"
+#include "analyze/engine/describe.h"
 #include "analyze/report/bundle_view.h"
 #include "collect/bundle/create.h"
 #include "collect/bundle/pack.h"
 #include "collect/bundle/scratch.h"
 #include "collect/bundle/suggest.h"
-#include "collect/read/clock_class.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
-
-struct bundle_options {
-	struct dtc_common_options common;
-	bool is_json;
-};
 
 /* ---- create ---- */
 
 static void show_progress(guint64 done_bytes, guint64 all_bytes, void *data)
 {
-	DtcProgress *progress = data;
+	DtcProgressLine *progress = data;
 
-	if (!dtc_progress_is_due(progress))
+	if (!dtc_progress_line_is_due(progress))
 		return;
-	double seconds = dtc_progress_get_seconds(progress);
-	g_autofree char *remaining = dtc_progress_get_remaining(done_bytes, all_bytes, seconds);
-	dtc_progress_show(progress, "%.0f %% of %.0f MB at %.0f MB/s%s",
-			  all_bytes ? 100.0 * (double)done_bytes / (double)all_bytes : 100, (double)all_bytes / 1e6,
-			  (double)done_bytes / 1e6 / seconds, remaining);
+	double seconds = dtc_progress_line_get_seconds(progress);
+	g_autofree char *remaining = dtc_progress_line_get_remaining(done_bytes, all_bytes, seconds);
+	dtc_progress_line_show(progress, "%.0f %% of %.0f MB at %.0f MB/s%s",
+			       all_bytes ? 100.0 * (double)done_bytes / (double)all_bytes : 100,
+			       (double)all_bytes / 1e6, (double)done_bytes / 1e6 / seconds, remaining);
 }
 
-static void describe_role(struct dtc_manifest_node *node, const DtcCluster *cluster)
+static bool print(struct dtc_session *session, const struct dtc_bundle_view *view, GError **error)
 {
-	const struct dtc_cluster_node *known = cluster ? dtc_cluster_find_node(cluster, node->name) : NULL;
+	const struct dtc_terminal *terminal = &session->terminal;
 
-	if (!known)
-		return;
-	g_free(node->role);
-	g_free(node->host);
-	g_strfreev(node->addresses);
-	node->role = g_strdup(known->role);
-	node->host = g_strdup(known->host);
-	node->addresses = g_strdupv(known->addresses);
-	if (known->vcpu_tids->len)
-		g_array_append_vals(node->vcpu_tids, known->vcpu_tids->data, known->vcpu_tids->len);
+	return dtc_session_print(session,
+				 session->is_json ? dtc_bundle_view_to_json(view)
+						  : dtc_bundle_view_to_text(view, terminal->width, terminal->has_color,
+									    terminal->has_utf8),
+				 error);
 }
 
-static void set_text(char **to, const char *text)
+static bool create(struct dtc_session *session, GError **error)
 {
-	g_free(*to);
-	/* a trace may say anything; a manifest is printable and short */
-	*to = g_utf8_validate(text, -1, NULL) ? g_strndup(text, 200) : g_strdup("");
-	for (char *c = *to; *c; c++)
-		if (g_ascii_iscntrl(*c))
-			*c = '?';
-	if (!g_utf8_validate(*to, -1, NULL))
-		**to = 0;
-}
+	const struct dtc_common_options *common = session->options;
 
-static bool is_complete(const DtcFindings *findings, const char *node)
-{
-	for (guint i = 0; i < dtc_findings_get_count(findings); i++) {
-		const struct dtc_finding *finding = dtc_findings_get(findings, i);
-		if (finding->incomplete && g_strcmp0(finding->node, node) == 0)
-			return false;
-	}
-	return true;
-}
-
-static void describe_node(DtcManifest *manifest, const DtcBundle *bundle, guint index, const GArray *sources,
-			  const DtcFindings *findings)
-{
-	const struct dtc_bundle_node *from = dtc_bundle_get_node(bundle, index);
-	const struct dtc_census_source *kernel = dtc_census_find(sources, index, false);
-	const struct dtc_census_source *capture = dtc_census_find(sources, index, true);
-	struct dtc_manifest_node *node = dtc_manifest_add_node(manifest, from->name);
-
-	describe_role(node, dtc_bundle_get_cluster(bundle));
-	node->is_complete = is_complete(findings, from->name);
-	node->packets = capture ? capture->packets : 0;
-	if (!kernel)
-		return;
-	dtc_clock_class_read(from->kernel_path, &node->clock);
-	node->events = kernel->events;
-	node->lost_events = kernel->lost_events;
-	if (kernel->release)
-		set_text(&node->release, kernel->release);
-	if (kernel->tracer)
-		set_text(&node->tracer, kernel->tracer);
-	if (kernel->events) {
-		node->begin_ns = kernel->begin_ns;
-		node->end_ns = kernel->end_ns;
-	}
-}
-
-static bool print(const struct bundle_options *options, const struct dtc_bundle_view *view, GError **error)
-{
-	const struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
-	g_autofree char *text =
-		options->is_json ? dtc_bundle_view_to_json(view)
-				 : dtc_bundle_view_to_text(view, terminal.width, terminal.has_color, terminal.has_utf8);
-
-	return dtc_terminal_write(text, error);
-}
-
-static bool create(const struct bundle_options *options, int argc, char **argv, bool *ret_complete, GError **error)
-{
-	if (argc < 2) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-			    "nothing to create\nname the new bundle: dtrace-chain bundle create OUT.dtcb [BUNDLE]");
-		return false;
-	}
-	const char *out = argv[1];
-	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc - 1, argv + 1, error);
-	g_autoptr(GPtrArray) files = bundle ? dtc_bundle_list_files(bundle, error) : NULL;
+	if (session->argc < 2)
+		return dtc_cli_refuse(error, "nothing to create",
+				      "name the new bundle: dtrace-chain bundle create OUT.dtcb [BUNDLE]");
+	const char *out = (++session->argv)[0];
+	session->argc--;
+	g_autoptr(GPtrArray) files =
+		dtc_session_open(session, error) ? dtc_bundle_list_files(session->bundle, error) : NULL;
 	if (!files)
 		return false;
-	g_autoptr(DtcFindings) findings = dtc_findings_new();
-	g_autoptr(GArray) sources = dtc_census_new(bundle, options->common.quiet, findings, error);
-	if (!sources)
+	g_autoptr(GPtrArray) census = dtc_census_new(session->bundle, &session->watch, session->findings, error);
+	if (!census)
 		return false;
-	g_autoptr(DtcManifest) manifest = dtc_manifest_new("dtrace-chain " DTC_VERSION);
-	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++)
-		describe_node(manifest, bundle, i, sources, findings);
-	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
-	if (!dtc_bundle_create(files, manifest, out, show_progress, progress, error))
+	g_autoptr(DtcManifest) manifest =
+		dtc_describe_bundle(session->bundle, census, session->findings, "dtrace-chain " DTC_VERSION);
+	g_clear_pointer(&session->progress, dtc_progress_line_free);
+	session->progress = dtc_progress_line_new(common->quiet); /* rates are of the writing alone */
+	if (!dtc_bundle_create(files, manifest, out, show_progress, session->progress, error))
 		return false;
-	dtc_progress_clear(progress);
-	*ret_complete = dtc_findings_get_complete(findings);
-	const struct dtc_bundle_view view = { .name = out, .manifest = manifest, .findings = findings };
-	return print(options, &view, error);
+	const struct dtc_bundle_view view = { .name = out, .manifest = manifest, .findings = session->findings };
+	return print(session, &view, error);
 }
 
 /* ---- check and show ---- */
 
-static const char *find_place(const struct bundle_options *options, int argc, char **argv, GError **error)
+static const char *find_place(const struct dtc_session *session, GError **error)
 {
-	const char *place = options->common.bundle;
+	const struct dtc_common_options *common = session->options;
+	const char *place = common->bundle;
 
-	if (options->common.nodes || options->common.node_paths || options->common.cluster) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-			    "--nodes, --node and --cluster go with bundle create\n"
-			    "a bundle is checked and shown as a whole");
+	if (common->nodes || common->node_paths || common->cluster) {
+		dtc_cli_refuse(error, "--nodes, --node and --cluster go with bundle create",
+			       "a bundle is checked and shown as a whole");
 		return NULL;
 	}
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--") == 0)
+	for (int i = 1; i < session->argc; i++) {
+		if (strcmp(session->argv[i], "--") == 0)
 			continue;
 		if (place) {
 			g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-				    "two bundles given: '%s' and '%s'\ngive one", place, argv[i]);
+				    "two bundles given: '%s' and '%s'\ngive one", place, session->argv[i]);
 			return NULL;
 		}
-		place = argv[i];
+		place = session->argv[i];
 	}
 	if (!place)
 		place = ".";
@@ -170,10 +97,10 @@ static const char *find_place(const struct bundle_options *options, int argc, ch
 }
 
 /* The directory in which the files are: of a packed bundle where they, or the one named only, are unpacked now. */
-static const char *unpack(const struct bundle_options *options, const char *place, const char *only,
+static const char *unpack(const struct dtc_common_options *common, const char *place, const char *only,
 			  DtcScratch **ret_scratch, GError **error)
 {
-	const struct dtc_unpack_limits limits = { .max_bytes = options->common.max_unpacked_bytes };
+	const struct dtc_unpack_limits limits = { .max_bytes = common->max_unpacked_bytes };
 
 	if (g_file_test(place, G_FILE_TEST_IS_DIR))
 		return place;
@@ -204,23 +131,24 @@ static DtcManifest *read_manifest(const char *place, const char *directory, GErr
 	return NULL;
 }
 
-static bool show(const struct bundle_options *options, int argc, char **argv, GError **error)
+static bool show(struct dtc_session *session, GError **error)
 {
 	g_autoptr(DtcScratch) scratch = NULL;
-	const char *place = find_place(options, argc, argv, error);
-	const char *directory = place ? unpack(options, place, DTC_MANIFEST_NAME, &scratch, error) : NULL;
+	const char *place = find_place(session, error);
+	const char *directory = place ? unpack(session->options, place, DTC_MANIFEST_NAME, &scratch, error) : NULL;
 	g_autoptr(DtcManifest) manifest = directory ? read_manifest(place, directory, error) : NULL;
 
 	if (!manifest)
 		return false;
 	const struct dtc_bundle_view view = { .name = place, .manifest = manifest, .lists_files = true };
-	return print(options, &view, error);
+	return print(session, &view, error);
 }
 
-static bool check(const struct bundle_options *options, int argc, char **argv, bool *ret_intact, GError **error)
+static bool check(struct dtc_session *session, GError **error)
 {
+	const struct dtc_common_options *common = session->options;
 	g_autoptr(DtcScratch) scratch = NULL;
-	struct dtc_bundle_view view = { .is_check = true, .name = find_place(options, argc, argv, error) };
+	struct dtc_bundle_view view = { .is_check = true, .name = find_place(session, error) };
 	enum dtc_seal seal;
 
 	if (!view.name)
@@ -234,17 +162,16 @@ static bool check(const struct bundle_options *options, int argc, char **argv, b
 						    : "has no seal: it is cut, changed at its end, or was "
 						      "not made by dtrace-chain bundle create";
 	}
-	const char *directory = unpack(options, view.name, NULL, &scratch, error);
+	const char *directory = unpack(common, view.name, NULL, &scratch, error);
 	g_autoptr(DtcManifest) manifest = directory ? read_manifest(view.name, directory, error) : NULL;
 	if (!manifest)
 		return false;
-	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
-	g_autoptr(GPtrArray) defects = dtc_manifest_check_files(manifest, directory, show_progress, progress);
-	dtc_progress_clear(progress);
+	session->progress = dtc_progress_line_new(common->quiet);
+	g_autoptr(GPtrArray) defects = dtc_manifest_check_files(manifest, directory, show_progress, session->progress);
 	view.manifest = manifest;
 	view.defects = defects;
-	*ret_intact = dtc_bundle_view_is_intact(&view);
-	return print(options, &view, error);
+	session->exit_code = dtc_bundle_view_is_intact(&view) ? 0 : 1;
+	return print(session, &view, error);
 }
 
 /* ---- the command ---- */
@@ -261,41 +188,23 @@ static bool set_unknown_action(const char *word, GError **error)
 	return false;
 }
 
-static bool run(struct bundle_options *options, int argc, char **argv, int *ret_code, GError **error)
+static bool answer(struct dtc_session *session, GError **error)
 {
-	g_autoptr(DtcCommandLine) line = dtc_command_line_new("bundle");
-	bool is_good = true;
+	const char *action = session->argc > 1 ? session->argv[1] : NULL;
 
-	dtc_common_options_add(&options->common, line);
-	if (!dtc_command_line_parse(line, &argc, &argv, error) ||
-	    !dtc_common_options_get_json(&options->common, &options->is_json, error))
-		return false;
-	const char *action = argc > 1 ? argv[1] : NULL;
-	if (g_strcmp0(action, "create") == 0) {
-		if (!create(options, argc - 1, argv + 1, &is_good, error))
-			return false;
-		*ret_code = is_good ? 0 : 3;
-		return true;
-	}
-	if (g_strcmp0(action, "check") == 0) {
-		if (!check(options, argc - 1, argv + 1, &is_good, error))
-			return false;
-		*ret_code = is_good ? 0 : 1;
-		return true;
-	}
+	session->argc--;
+	session->argv++;
+	if (g_strcmp0(action, "create") == 0)
+		return create(session, error);
+	if (g_strcmp0(action, "check") == 0)
+		return check(session, error);
 	if (g_strcmp0(action, "show") == 0)
-		return show(options, argc - 1, argv + 1, error);
+		return show(session, error);
 	return set_unknown_action(action, error);
 }
 
-int dtc_command_bundle(int argc, char **argv)
-{
-	struct bundle_options options = { 0 };
-	g_autoptr(GError) error = NULL;
-	int code = 0;
-
-	if (!run(&options, argc, argv, &code, &error))
-		code = dtc_cli_report_error(error);
-	dtc_common_options_clear(&options.common);
-	return code;
-}
+const struct dtc_command dtc_command_bundle = {
+	.name = "bundle",
+	.options_bytes = sizeof(struct dtc_common_options),
+	.answer = answer,
+};

@@ -2,12 +2,9 @@
 /* dtrace-chain sync: how the clocks of the nodes relate, and how sure that is. */
 #include "analyze/cli/command.h"
 #include "analyze/cli/export.h"
-#include "analyze/cli/load.h"
-#include "analyze/cli/moment.h"
-#include "analyze/cli/options.h"
-#include "analyze/cli/terminal.h"
+#include "analyze/engine/engine.h"
+#include "analyze/engine/moment.h"
 #include "analyze/report/sync_view.h"
-#include "collect/bundle/output.h"
 #include "dtrace-chain/error.h"
 #include "sync/fit/saved.h"
 
@@ -15,29 +12,19 @@
 
 struct sync_options {
 	struct dtc_common_options common;
-	char *messages; /* all strings owned */
+	char *messages;
 	char *reference;
 	char *min_delay;
 	char *save;
 	char *plot;
 	double max_drift_ppm;
 	double max_wander_ppm;
-	bool is_json;
 	struct dtc_fit_options fit;
 };
 
-static void options_clear(struct sync_options *options)
+static void add_options(void *data, DtcCommandLine *line)
 {
-	dtc_common_options_clear(&options->common);
-	g_free(options->messages);
-	g_free(options->reference);
-	g_free(options->min_delay);
-	g_free(options->save);
-	g_free(options->plot);
-}
-
-static bool parse_options(struct sync_options *options, int *argc, char ***argv, GError **error)
-{
+	struct sync_options *options = data;
 	const GOptionEntry entries[] = {
 		{ "messages", 0, 0, G_OPTION_ARG_FILENAME, &options->messages,
 		  "Read messages from a text file instead of a bundle", "FILE" },
@@ -54,35 +41,29 @@ static bool parse_options(struct sync_options *options, int *argc, char ***argv,
 		  "FILE.svg" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
-	g_autoptr(DtcCommandLine) line = dtc_command_line_new("sync");
 
 	options->fit = dtc_fit_options_default();
 	options->max_drift_ppm = options->fit.max_drift_ppm;
 	options->max_wander_ppm = options->fit.max_wander_ppm;
-	dtc_common_options_add(&options->common, line);
 	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
-	return dtc_command_line_parse(line, argc, argv, error);
 }
 
-static bool check_options(struct sync_options *options, int argc, GError **error)
+static bool check(struct dtc_session *session, GError **error)
 {
+	struct sync_options *options = session->options;
+
 	options->fit.max_drift_ppm = options->max_drift_ppm;
 	options->fit.max_wander_ppm = options->max_wander_ppm;
 	if (options->min_delay && !dtc_span_parse("--min-delay", options->min_delay, &options->fit.min_delay_ns, error))
 		return false;
 	if (options->messages &&
-	    (argc > 1 || options->common.bundle || options->common.nodes || options->common.node_paths)) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-			    "--messages takes the place of a bundle\ngive either a bundle or --messages FILE");
-		return false;
-	}
-	if (options->common.sync_file) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-			    "--sync is for analyses, and this command makes what it reads\nuse --save FILE to write "
-			    "it");
-		return false;
-	}
-	return dtc_common_options_get_json(&options->common, &options->is_json, error);
+	    (session->argc > 1 || options->common.bundle || options->common.nodes || options->common.node_paths))
+		return dtc_cli_refuse(error, "--messages takes the place of a bundle",
+				      "give either a bundle or --messages FILE");
+	if (options->common.sync_file)
+		return dtc_cli_refuse(error, "--sync is for analyses, and this command makes what it reads",
+				      "use --save FILE to write it");
+	return true;
 }
 
 static bool find_reference(struct sync_options *options, const DtcMatches *matches, GError **error)
@@ -109,73 +90,72 @@ static bool save(const struct sync_options *options, const DtcSync *sync, GError
 static bool plot(const struct sync_options *options, const DtcSync *sync, const DtcMatches *matches, GError **error)
 {
 	g_autofree char *drawing = dtc_sync_to_svg(sync, matches);
-	return dtc_output_write(options->plot, drawing, strlen(drawing), error);
+
+	return dtc_export_write_text(options->plot, drawing, error);
 }
 
 /* Everything that is asked of a result; files first, so that a full disk does not go unseen behind a printed answer. */
-static bool show(const struct sync_options *options, const DtcSync *sync, const DtcMatches *matches,
-		 const DtcFindings *findings, bool *ret_complete, GError **error)
+static bool show(struct dtc_session *session, const DtcSync *sync, const DtcMatches *matches, GError **error)
 {
+	const struct sync_options *options = session->options;
+	const struct dtc_terminal *terminal = &session->terminal;
+
 	if ((options->save && !save(options, sync, error)) || (options->plot && !plot(options, sync, matches, error)))
 		return false;
-	struct dtc_terminal terminal = dtc_terminal_get(options->common.color);
-	g_autofree char *text = options->is_json ? dtc_sync_to_json(sync, findings)
-						 : dtc_sync_to_text(sync, findings, terminal.width, terminal.has_color,
-								    terminal.has_utf8);
-	*ret_complete = dtc_sync_is_complete(sync) && dtc_findings_get_complete(findings);
-	return dtc_terminal_write(text, error);
+	if (!dtc_sync_is_complete(sync))
+		session->exit_code = 3;
+	return dtc_session_print(session,
+				 session->is_json ? dtc_sync_to_json(sync, session->findings)
+						  : dtc_sync_to_text(sync, session->findings, terminal->width,
+								     terminal->has_color, terminal->has_utf8),
+				 error);
 }
 
-static bool align_messages(struct sync_options *options, bool *ret_complete, GError **error)
+static bool align_messages(struct dtc_session *session, GError **error)
 {
-	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	struct sync_options *options = session->options;
 	g_autoptr(DtcMatches) matches = dtc_matches_read_file(options->messages, error);
+
 	if (!matches || !find_reference(options, matches, error))
 		return false;
-	g_autoptr(DtcSync) sync = dtc_fit_clocks(matches, &options->fit, findings, error);
-	return sync && show(options, sync, matches, findings, ret_complete, error);
+	g_autoptr(DtcSync) sync = dtc_fit_clocks(matches, &options->fit, session->findings, error);
+	return sync && show(session, sync, matches, error);
 }
 
-static bool align_bundle(struct sync_options *options, int argc, char **argv, bool *ret_complete, GError **error)
+static bool align_bundle(struct dtc_session *session, GError **error)
 {
-	g_autoptr(DtcBundle) bundle = dtc_common_options_open_bundle(&options->common, argc, argv, error);
-	if (!bundle || !dtc_export_check_file(options->save, bundle, error) ||
-	    !dtc_export_check_file(options->plot, bundle, error))
-		return false;
-	g_autoptr(DtcFindings) findings = dtc_findings_new();
-	g_autoptr(DtcProgress) progress = dtc_progress_new(options->common.quiet);
-	const struct dtc_load_options load_options = {
+	const struct sync_options *options = session->options;
+	const struct dtc_engine_options engine_options = {
 		.reference = options->reference,
 		.fit = &options->fit,
 		.clocks_only = true,
 	};
-	g_autoptr(DtcLoad) load = dtc_load_bundle(bundle, &load_options, progress, findings, error);
-	if (!load)
+
+	if (!dtc_session_open(session, error) || !dtc_export_check_file(options->save, session->bundle, error) ||
+	    !dtc_export_check_file(options->plot, session->bundle, error) ||
+	    !dtc_session_read(session, &engine_options, error))
 		return false;
-	g_clear_pointer(&progress, dtc_progress_free);
-	const DtcMatches *matches = dtc_load_get_matches(load);
+	const DtcMatches *matches = dtc_engine_get_matches(session->engine);
+	const DtcSync *sync = dtc_engine_get_sync(session->engine);
 	g_autoptr(DtcSync) single = NULL; /* one node needs no fit, but has a map to show */
-	const DtcSync *sync = dtc_load_get_sync(load);
 	if (!sync) {
-		single = dtc_fit_clocks(matches, NULL, findings, error);
+		single = dtc_fit_clocks(matches, NULL, session->findings, error);
 		sync = single;
 	}
-	return sync && show(options, sync, matches, findings, ret_complete, error);
+	return sync && show(session, sync, matches, error);
 }
 
-int dtc_command_sync(int argc, char **argv)
+static bool answer(struct dtc_session *session, GError **error)
 {
-	struct sync_options options = { 0 };
-	g_autoptr(GError) error = NULL;
-	bool is_complete;
-	int code;
+	const struct sync_options *options = session->options;
 
-	if (parse_options(&options, &argc, &argv, &error) && check_options(&options, argc, &error) &&
-	    (options.messages ? align_messages(&options, &is_complete, &error)
-			      : align_bundle(&options, argc, argv, &is_complete, &error)))
-		code = is_complete ? 0 : 3;
-	else
-		code = dtc_cli_report_error(error);
-	options_clear(&options);
-	return code;
+	return options->messages ? align_messages(session, error) : align_bundle(session, error);
 }
+
+const struct dtc_command dtc_command_sync = {
+	.name = "sync",
+	.options_bytes = sizeof(struct sync_options),
+	.add_options = add_options,
+	.check = check,
+	.answer = answer,
+};

@@ -281,3 +281,14 @@ bool dtc_command_line_parse(DtcCommandLine *line, int *argc, char ***argv, GErro
 		g_propagate_error(error, g_steal_pointer(&reason));
 	return false;
 }
+
+void dtc_command_line_clear_texts(DtcCommandLine *line)
+{
+	for (guint i = 0; i < line->options->len; i++) {
+		const GOptionEntry *entry = &g_array_index(line->options, struct line_option, i).entry;
+		if (entry->arg == G_OPTION_ARG_STRING || entry->arg == G_OPTION_ARG_FILENAME)
+			g_clear_pointer((char **)entry->arg_data, g_free);
+		else if (entry->arg == G_OPTION_ARG_STRING_ARRAY || entry->arg == G_OPTION_ARG_FILENAME_ARRAY)
+			g_clear_pointer((char ***)entry->arg_data, g_strfreev);
+	}
+}

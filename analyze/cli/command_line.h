@@ -29,5 +29,8 @@ void dtc_command_line_add(DtcCommandLine *line, const char *heading, const GOpti
 /* Takes the options out of the arguments. An unknown one is a usage error that names the nearest there is. */
 bool dtc_command_line_parse(DtcCommandLine *line, int *argc, char ***argv, GError **error);
 
+/* Frees the texts and lists of texts that the parse gave to the targets of entries, which are NULL then. */
+void dtc_command_line_clear_texts(DtcCommandLine *line);
+
 /* As --help prints it; for tests. Caller owns. */
 char *dtc_command_line_get_help(const DtcCommandLine *line);

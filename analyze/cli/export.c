@@ -6,6 +6,7 @@
 #include "analyze/report/html.h"
 #include "analyze/report/otlp.h"
 #include "analyze/report/perfetto.h"
+#include "analyze/report/report_of.h"
 #include "collect/bundle/output.h"
 #include "dtrace-chain/error.h"
 #include "dtrace-chain/manifest.h"
@@ -190,29 +191,29 @@ static bool write_bytes(const char *path, GBytes *bytes, GError **error)
 	return dtc_output_write(path, data, count, error);
 }
 
-static bool write_page(const char *file, const DtcReport *report, const DtcPath *path, const DtcLoad *load,
+static bool write_page(const char *file, const DtcReport *report, const DtcPath *path, const DtcEngine *engine,
 		       GError **error)
 {
-	g_autoptr(DtcLanes) lanes = dtc_lanes_new(report, path, dtc_load_get_links(load), &page_limits);
+	g_autoptr(DtcLanes) lanes = dtc_lanes_new(report, path, dtc_engine_get_links(engine), &page_limits);
 	DtcClusterTime middle = { report->begin_ns + report->duration_ns / 2 };
-	g_autoptr(DtcQuality) quality = dtc_load_new_quality(load, middle);
+	g_autoptr(DtcQuality) quality = dtc_quality_of(engine, middle);
 
 	return write_text(file, dtc_report_to_html(report, lanes, quality), error);
 }
 
-static bool write_trace(const char *file, const DtcReport *report, const DtcPath *path, const DtcLoad *load,
+static bool write_trace(const char *file, const DtcReport *report, const DtcPath *path, const DtcEngine *engine,
 			GError **error)
 {
-	g_autoptr(DtcLanes) lanes = dtc_lanes_new(report, path, dtc_load_get_links(load), &trace_limits);
+	g_autoptr(DtcLanes) lanes = dtc_lanes_new(report, path, dtc_engine_get_links(engine), &trace_limits);
 
 	return write_bytes(file, dtc_report_to_perfetto(report, lanes), error);
 }
 
 bool dtc_export_write(const struct dtc_export_options *options, const DtcReport *report, const DtcPath *path,
-		      const DtcLoad *load, GError **error)
+		      const DtcEngine *engine, GError **error)
 {
-	return (!options->html || write_page(options->html, report, path, load, error)) &&
-	       (!options->perfetto || write_trace(options->perfetto, report, path, load, error)) &&
+	return (!options->html || write_page(options->html, report, path, engine, error)) &&
+	       (!options->perfetto || write_trace(options->perfetto, report, path, engine, error)) &&
 	       (!options->otlp || write_text(options->otlp, dtc_report_to_otlp(report), error)) &&
 	       (!options->folded || write_text(options->folded, dtc_report_to_folded(report), error)) &&
 	       (!options->dot || write_text(options->dot, dtc_report_to_dot(report), error));

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "analyze/cli/command_line.h"
-#include "analyze/cli/load.h"
+#include "analyze/engine/engine.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/path.h"
 #include "dtrace-chain/report.h"
@@ -39,4 +39,4 @@ bool dtc_export_write_text(const char *path, const char *text, GError **error);
 
 /* Writes what is wanted; stops at the first that fails, with an error that names the file. */
 bool dtc_export_write(const struct dtc_export_options *options, const DtcReport *report, const DtcPath *path,
-		      const DtcLoad *load, GError **error);
+		      const DtcEngine *engine, GError **error);

@@ -9,20 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct dtc_command commands[] = {
-	{ "analyze", dtc_command_analyze }, { "requests", dtc_command_requests },
-	{ "compare", dtc_command_compare }, { "stats", dtc_command_stats },
-	{ "sync", dtc_command_sync },	    { "blockings", dtc_command_blockings },
-	{ "usage", dtc_command_usage },	    { "top", dtc_command_top },
-	{ "states", dtc_command_states },   { "events", dtc_command_events },
-	{ "check", dtc_command_check },	    { "bundle", dtc_command_bundle },
+static const struct dtc_command *const commands[] = {
+	&dtc_command_analyze, &dtc_command_requests,  &dtc_command_compare, &dtc_command_stats,
+	&dtc_command_sync,    &dtc_command_blockings, &dtc_command_usage,   &dtc_command_top,
+	&dtc_command_states,  &dtc_command_events,    &dtc_command_check,   &dtc_command_bundle,
 };
 
 static const struct dtc_command *find_command(const char *name)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
-		if (strcmp(commands[i].name, name) == 0)
-			return &commands[i];
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
 	return NULL;
 }
 
@@ -32,7 +29,7 @@ static const char *suggest_command(const char *word)
 	const char *names[G_N_ELEMENTS(commands) + 1] = { NULL };
 
 	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
-		names[i] = commands[i].name;
+		names[i] = commands[i]->name;
 	return dtc_suggest(word, names);
 }
 
@@ -51,7 +48,7 @@ static int report_unknown(const char *word, const char *what)
 	const char *nearest = suggest_command(word);
 
 	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++)
-		g_string_append_printf(names, "%s%s", i ? ", " : "", commands[i].name);
+		g_string_append_printf(names, "%s%s", i ? ", " : "", commands[i]->name);
 	g_autoptr(GError) error = g_error_new(DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
 					      "'%s' is %s\n%s%s%sthe commands are %s; a bundle is a directory of "
 					      "recordings or a .dtcb file",
@@ -70,10 +67,10 @@ static int run_help(int argc, char **argv)
 		if (!command)
 			return report_unknown(argv[2], "not a command");
 		arguments[0] = argv[2];
-		return command->run(2, arguments);
+		return dtc_command_run(command, 2, arguments);
 	}
 	print_commands();
-	return dtc_command_analyze(2, arguments);
+	return dtc_command_run(&dtc_command_analyze, 2, arguments);
 }
 
 /* For programs: the names of the commands, each of which has a table of its own. */
@@ -103,9 +100,9 @@ int main(int argc, char **argv)
 			return print_table();
 		const struct dtc_command *command = find_command(word);
 		if (command)
-			return command->run(argc - 1, argv + 1);
+			return dtc_command_run(command, argc - 1, argv + 1);
 		if (word[0] != '-' && !strchr(word, '/') && !g_file_test(word, G_FILE_TEST_EXISTS))
 			return report_unknown(word, "neither a command nor a bundle");
 	}
-	return dtc_command_analyze(argc, argv);
+	return dtc_command_run(&dtc_command_analyze, argc, argv);
 }

@@ -58,7 +58,8 @@ static const struct dtc_manual manuals[] = {
 	  "CPU, disk and network of every process, and who talks to whom",
 	  "What every process used, over time, and along client-server relations: its own time and that of the "
 	  "servers that worked for it.",
-	  { { "dtrace-chain usage clusters/demo --interval 1s", "in steps of a second" } } },
+	  { { "dtrace-chain usage clusters/demo --interval 1s", "in steps of a second" },
+	    { "dtrace-chain usage clusters/demo --from +5s --to +6s", "of one second of the recording" } } },
 	{ "top",
 	  "[BUNDLE]",
 	  "what every process or thread did with its time",

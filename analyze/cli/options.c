@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/options.h"
 
+#include "analyze/engine/open.h"
 #include "analyze/report/printable.h"
 #include "dtrace-chain/error.h"
 
@@ -124,47 +125,22 @@ void dtc_common_options_clear(struct dtc_common_options *options)
 	memset(options, 0, sizeof(*options));
 }
 
-static bool add_node_path(DtcBundle *bundle, const char *assignment, GError **error)
+static struct dtc_open_options get_open_options(const struct dtc_common_options *options, const char *path)
 {
-	const char *equals = strchr(assignment, '=');
-
-	if (!equals || equals == assignment || !equals[1]) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-			    "--node '%s' is not of the form NAME=PATH\nfor example --node web=recordings/web/kernel",
-			    assignment);
-		return false;
-	}
-	g_autofree char *name = g_strndup(assignment, (gsize)(equals - assignment));
-	return dtc_bundle_add_node(bundle, name, equals + 1, error);
-}
-
-static bool has_paths(const DtcCluster *cluster)
-{
-	for (guint i = 0; i < dtc_cluster_get_count(cluster); i++)
-		if (dtc_cluster_get_node(cluster, i)->path)
-			return true;
-	return false;
-}
-
-static bool add_cluster_paths(DtcBundle *bundle, const DtcCluster *cluster, GError **error)
-{
-	for (guint i = 0; i < dtc_cluster_get_count(cluster); i++) {
-		const struct dtc_cluster_node *node = dtc_cluster_get_node(cluster, i);
-		if (node->path && !dtc_bundle_add_node(bundle, node->name, node->path, error))
-			return false;
-	}
-	return true;
+	return (struct dtc_open_options){
+		.path = path,
+		.max_unpacked_bytes = options->max_unpacked_bytes,
+		.cluster = options->cluster,
+		.node_paths = (const char *const *)options->node_paths,
+		.nodes = (const char *const *)options->nodes,
+	};
 }
 
 DtcBundle *dtc_common_options_open_other(const struct dtc_common_options *options, const char *path, GError **error)
 {
-	g_autoptr(DtcCluster) cluster = options->cluster ? dtc_cluster_read(options->cluster, error) : NULL;
-	if (options->cluster && !cluster)
-		return NULL;
-	DtcBundle *bundle = dtc_bundle_open_limited(path, options->max_unpacked_bytes, error);
-	if (bundle && cluster)
-		dtc_bundle_take_cluster(bundle, g_steal_pointer(&cluster));
-	return bundle;
+	const struct dtc_open_options open_options = get_open_options(options, NULL);
+
+	return dtc_open_other(&open_options, path, error);
 }
 
 static void say_nodes(const DtcBundle *bundle)
@@ -197,25 +173,11 @@ DtcBundle *dtc_common_options_open_bundle(const struct dtc_common_options *optio
 		}
 		path = argv[i];
 	}
-	g_autoptr(DtcCluster) cluster = options->cluster ? dtc_cluster_read(options->cluster, error) : NULL;
-	if (options->cluster && !cluster)
-		return NULL;
-	if (!path && !options->node_paths && !(cluster && has_paths(cluster)))
-		path = ".";
-
-	g_autoptr(DtcBundle) bundle = dtc_bundle_open_limited(path, options->max_unpacked_bytes, error);
-	if (!bundle || (cluster && !add_cluster_paths(bundle, cluster, error)))
-		return NULL;
-	if (cluster)
-		dtc_bundle_take_cluster(bundle, g_steal_pointer(&cluster));
-	for (char **assignment = options->node_paths; assignment && *assignment; assignment++)
-		if (!add_node_path(bundle, *assignment, error))
-			return NULL;
-	if (options->nodes && !dtc_bundle_select(bundle, (const char *const *)options->nodes, error))
-		return NULL;
-	if (options->is_verbose)
+	const struct dtc_open_options open_options = get_open_options(options, path);
+	DtcBundle *bundle = dtc_open_bundle(&open_options, error);
+	if (bundle && options->is_verbose)
 		say_nodes(bundle);
-	return g_steal_pointer(&bundle);
+	return bundle;
 }
 
 bool dtc_common_options_get_json(const struct dtc_common_options *options, bool *ret_json, GError **error)

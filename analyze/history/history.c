@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/history/records.h"
-#include "dtrace-chain/error.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
+#include <dtrace-chain/bisect.h>
+
 #include <string.h>
 
 #define AT(array, type, index) (&g_array_index((array), type, (index)))
@@ -26,9 +25,13 @@ DtcHistory *dtc_history_new(void)
 {
 	DtcHistory *h = g_new0(DtcHistory, 1);
 	h->begin_ns = h->end_ns = DTC_TIME_NONE;
-	h->string_chunk = g_string_chunk_new(4096);
-	h->strings = g_ptr_array_new();
-	h->string_ids = g_hash_table_new(g_str_hash, g_str_equal);
+	h->filling = g_new0(struct dtc_history_filling, 1);
+	h->filling->string_chunk = g_string_chunk_new(4096);
+	h->filling->strings = g_ptr_array_new();
+	h->filling->string_ids = g_hash_table_new(g_str_hash, g_str_equal);
+	h->filling->runs = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+	h->string_bytes = dtc_table_new(1);
+	h->string_at = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	h->threads = g_array_new(FALSE, TRUE, sizeof(struct dtc_thread));
 	h->tid_previous = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	h->tid_latest = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -49,43 +52,80 @@ DtcHistory *dtc_history_new(void)
 	h->vcpus = g_array_new(FALSE, FALSE, sizeof(struct dtc_vcpu));
 	h->guest_spans = dtc_table_new(sizeof(struct dtc_guest_span));
 	h->guest_irqs = dtc_table_new(sizeof(struct dtc_guest_irq));
-	h->runs = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+	h->runs = dtc_table_new(sizeof(struct dtc_run));
+	h->run_first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	h->packets = dtc_packets_new();
 	h->contexts = dtc_table_new(sizeof(struct dtc_packet_context));
 	return h;
+}
+
+static void free_filling(DtcHistory *h)
+{
+	if (!h->filling)
+		return;
+	g_string_chunk_free(h->filling->string_chunk);
+	g_ptr_array_unref(h->filling->strings);
+	g_hash_table_unref(h->filling->string_ids);
+	g_ptr_array_unref(h->filling->runs);
+	g_clear_pointer(&h->filling, g_free);
 }
 
 void dtc_history_free(DtcHistory *h)
 {
 	if (!h)
 		return;
-	g_string_chunk_free(h->string_chunk);
-	g_ptr_array_unref(h->strings);
-	g_hash_table_unref(h->string_ids);
-	GArray *arrays[] = { h->threads, h->tid_previous, h->tid_latest, h->name_first,	     h->files,
-			     h->vcpus,	 h->flow_files,	  h->marks,	 h->file_call_first, h->devices };
+	free_filling(h);
+	GArray *arrays[] = { h->threads,	 h->tid_previous, h->tid_latest, h->name_first,
+			     h->files,		 h->vcpus,	  h->flow_files, h->marks,
+			     h->file_call_first, h->devices,	  h->string_at,	 h->run_first };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
-	DtcTable *tables[] = { h->names,  h->intervals, h->wakes,    h->faults,	     h->calls,	   h->file_calls,
-			       h->blocks, h->works,	h->contexts, h->guest_spans, h->guest_irqs };
+	DtcTable *tables[] = { h->names,      h->intervals, h->wakes,	    h->faults,	 h->calls,
+			       h->file_calls, h->blocks,    h->works,	    h->contexts, h->guest_spans,
+			       h->guest_irqs, h->runs,	    h->string_bytes };
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		dtc_table_free(tables[i]);
-	g_ptr_array_unref(h->runs);
 	dtc_packets_free(h->packets);
 	g_free(h);
 }
 
 uint32_t dtc_history_add_string(DtcHistory *h, const char *string)
 {
+	struct dtc_history_filling *filling = h->filling;
+	g_assert(!h->is_sealed);
 	if (!string)
 		return DTC_NONE;
-	gpointer id = g_hash_table_lookup(h->string_ids, string);
+	gpointer id = g_hash_table_lookup(filling->string_ids, string);
 	if (id)
 		return GPOINTER_TO_UINT(id) - 1;
-	char *kept = g_string_chunk_insert(h->string_chunk, string);
-	g_ptr_array_add(h->strings, kept);
-	g_hash_table_insert(h->string_ids, kept, GUINT_TO_POINTER(h->strings->len));
-	return h->strings->len - 1;
+	filling->string_bytes += strlen(string) + 1;
+	if (filling->string_bytes > UINT32_MAX) /* where a string begins has 32 bits: later ones are not known */
+		return DTC_NONE;
+	char *kept = g_string_chunk_insert(filling->string_chunk, string);
+	g_ptr_array_add(filling->strings, kept);
+	g_hash_table_insert(filling->string_ids, kept, GUINT_TO_POINTER(filling->strings->len));
+	return filling->strings->len - 1;
+}
+
+void dtc_history_add_cpu(DtcHistory *h)
+{
+	g_assert(!h->is_sealed);
+	g_ptr_array_add(h->filling->runs, g_array_new(FALSE, FALSE, sizeof(struct dtc_run)));
+}
+
+void dtc_history_add_run(DtcHistory *h, uint32_t cpu, int64_t begin_ns, uint32_t thread)
+{
+	g_assert(!h->is_sealed);
+	const struct dtc_run run = { .begin_ns = begin_ns, .thread = thread };
+	GArray *runs = g_ptr_array_index(h->filling->runs, cpu);
+	g_array_append_val(runs, run);
+}
+
+const struct dtc_run *dtc_history_get_last_run(const DtcHistory *h, uint32_t cpu)
+{
+	g_assert(!h->is_sealed);
+	const GArray *runs = g_ptr_array_index(h->filling->runs, cpu);
+	return runs->len ? AT(runs, struct dtc_run, runs->len - 1) : NULL;
 }
 
 /* Positions by key: first[k] is where the records with key k begin, first[keys] the count. Counting sort's first pass.
@@ -231,8 +271,36 @@ static void group_guest_spans(DtcHistory *h)
 	h->guest_spans = grouped;
 }
 
+static void flatten_strings(DtcHistory *h)
+{
+	const GPtrArray *strings = h->filling->strings;
+	for (guint i = 0; i < strings->len; i++) {
+		const char *string = g_ptr_array_index(strings, i);
+		uint32_t at = h->string_bytes->len;
+		gsize size = strlen(string) + 1;
+		g_array_append_val(h->string_at, at);
+		dtc_table_set_length(h->string_bytes, at + (guint)size);
+		memcpy(DTC_AT(h->string_bytes, char, at), string, size);
+	}
+}
+
+static void flatten_runs(DtcHistory *h)
+{
+	const GPtrArray *cpus = h->filling->runs;
+	for (guint cpu = 0; cpu <= cpus->len; cpu++) {
+		uint32_t first = h->runs->len;
+		g_array_append_val(h->run_first, first);
+		const GArray *runs = cpu < cpus->len ? g_ptr_array_index(cpus, cpu) : NULL;
+		if (!runs || !runs->len)
+			continue;
+		dtc_table_set_length(h->runs, first + runs->len);
+		memcpy(DTC_AT(h->runs, struct dtc_run, first), runs->data, runs->len * sizeof(struct dtc_run));
+	}
+}
+
 void dtc_history_seal(DtcHistory *h)
 {
+	g_assert(!h->is_sealed);
 	g_autoptr(GArray) first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	group_guest_spans(h);
 	group_intervals(h, first);
@@ -247,30 +315,40 @@ void dtc_history_seal(DtcHistory *h)
 	for (guint i = 0; i < h->names->len; i++)
 		(*AT(h->name_first, uint32_t, DTC_AT(h->names, struct dtc_name_record, i)->thread + 1))++;
 	sum_keys(h->name_first);
+	flatten_strings(h);
+	flatten_runs(h);
+	free_filling(h);
+	h->is_sealed = true;
 }
 
 int64_t dtc_history_get_begin_ns(const DtcHistory *h)
 {
+	g_assert(h->is_sealed);
 	return h->begin_ns;
 }
 
 int64_t dtc_history_get_end_ns(const DtcHistory *h)
 {
+	g_assert(h->is_sealed);
 	return h->end_ns;
 }
 
 const char *dtc_history_get_string(const DtcHistory *h, uint32_t string)
 {
-	return string < h->strings->len ? g_ptr_array_index(h->strings, string) : "";
+	if (!h->is_sealed)
+		return string < h->filling->strings->len ? g_ptr_array_index(h->filling->strings, string) : "";
+	return string < h->string_at->len ? DTC_AT(h->string_bytes, char, *AT(h->string_at, uint32_t, string)) : "";
 }
 
 uint32_t dtc_history_get_thread_count(const DtcHistory *h)
 {
+	g_assert(h->is_sealed);
 	return h->threads->len;
 }
 
 const struct dtc_thread *dtc_history_get_thread(const DtcHistory *h, uint32_t thread)
 {
+	g_assert(h->is_sealed);
 	return AT(h->threads, struct dtc_thread, thread);
 }
 
@@ -288,105 +366,109 @@ uint32_t dtc_history_find_thread(const DtcHistory *h, int32_t tid, int64_t time_
 
 const char *dtc_history_get_comm(const DtcHistory *h, uint32_t thread, int64_t time_ns)
 {
-	uint32_t low = *AT(h->name_first, uint32_t, thread), high = *AT(h->name_first, uint32_t, thread + 1),
-		 first = low;
-	if (low == high)
+	g_assert(h->is_sealed);
+	uint32_t first = *AT(h->name_first, uint32_t, thread), last = *AT(h->name_first, uint32_t, thread + 1);
+	if (first == last)
 		return "";
-	while (low < high) { /* the last record that begins at or before time */
-		uint32_t middle = low + (high - low) / 2;
-		if (DTC_AT(h->names, struct dtc_name_record, middle)->from_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return dtc_history_get_string(h,
-				      DTC_AT(h->names, struct dtc_name_record, low > first ? low - 1 : first)->string);
+	/* the last record that begins at or before time, else the first */
+	uint32_t at =
+		DTC_BISECT(i, first + 1, last, DTC_AT(h->names, struct dtc_name_record, i)->from_ns <= time_ns) - 1;
+	return dtc_history_get_string(h, DTC_AT(h->names, struct dtc_name_record, at)->string);
 }
 
 const char *dtc_history_get_process(const DtcHistory *h, uint32_t thread, int64_t time_ns)
 {
+	g_assert(h->is_sealed);
 	uint32_t leader = AT(h->threads, struct dtc_thread, thread)->leader;
 	return dtc_history_get_comm(h, leader == DTC_NONE ? thread : leader, time_ns);
 }
 
+uint32_t dtc_history_find_interval_after(const DtcHistory *h, uint32_t thread, int64_t time_ns)
+{
+	g_assert(h->is_sealed);
+	const struct dtc_thread *t = AT(h->threads, struct dtc_thread, thread);
+	return DTC_BISECT(i, t->interval_first, t->interval_first + t->interval_count,
+			  DTC_AT(h->intervals, struct dtc_interval, i)->end_ns <= time_ns);
+}
+
 const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *h, uint32_t thread, int64_t time_ns)
 {
+	g_assert(h->is_sealed);
 	const struct dtc_thread *t = AT(h->threads, struct dtc_thread, thread);
-	uint32_t low = t->interval_first, high = low + t->interval_count;
-	while (low < high) { /* the last that begins before time */
-		uint32_t middle = low + (high - low) / 2;
-		if (DTC_AT(h->intervals, struct dtc_interval, middle)->begin_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == t->interval_first)
+	uint32_t after = DTC_BISECT(i, t->interval_first, t->interval_first + t->interval_count,
+				    DTC_AT(h->intervals, struct dtc_interval, i)->begin_ns < time_ns);
+	if (after == t->interval_first)
 		return NULL;
-	const struct dtc_interval *interval = DTC_AT(h->intervals, struct dtc_interval, low - 1);
+	const struct dtc_interval *interval = DTC_AT(h->intervals, struct dtc_interval, after - 1);
 	return interval->end_ns >= time_ns ? interval : NULL;
 }
 
 const struct dtc_interval *dtc_history_get_interval(const DtcHistory *h, uint32_t interval)
 {
+	g_assert(h->is_sealed);
 	return DTC_AT(h->intervals, struct dtc_interval, interval);
 }
 
 const struct dtc_wake *dtc_history_get_wake(const DtcHistory *h, uint32_t wake)
 {
+	g_assert(h->is_sealed);
 	return DTC_AT(h->wakes, struct dtc_wake, wake);
 }
 
 uint32_t dtc_history_get_wake_count(const DtcHistory *h)
 {
+	g_assert(h->is_sealed);
 	return h->wakes->len;
 }
 
 uint32_t dtc_history_get_fault_count(const DtcHistory *h)
 {
+	g_assert(h->is_sealed);
 	return h->faults->len;
 }
 
 const struct dtc_fault *dtc_history_get_fault(const DtcHistory *h, uint32_t fault)
 {
+	g_assert(h->is_sealed);
 	return DTC_AT(h->faults, struct dtc_fault, fault);
 }
 
 uint32_t dtc_history_get_call_count(const DtcHistory *h)
 {
+	g_assert(h->is_sealed);
 	return h->calls->len;
 }
 
 const struct dtc_call *dtc_history_get_call(const DtcHistory *h, uint32_t call)
 {
+	g_assert(h->is_sealed);
 	return DTC_AT(h->calls, struct dtc_call, call);
 }
 
 uint32_t dtc_history_find_call(const DtcHistory *h, uint32_t thread, int64_t time_ns)
 {
+	g_assert(h->is_sealed);
 	const struct dtc_thread *t = AT(h->threads, struct dtc_thread, thread);
-	uint32_t low = t->call_first, high = low + t->call_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (DTC_AT(h->calls, struct dtc_call, middle)->begin_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low == t->call_first ? DTC_NONE : low - 1;
+	uint32_t after = DTC_BISECT(i, t->call_first, t->call_first + t->call_count,
+				    DTC_AT(h->calls, struct dtc_call, i)->begin_ns <= time_ns);
+	return after == t->call_first ? DTC_NONE : after - 1;
 }
 
 uint32_t dtc_history_get_file_count(const DtcHistory *h)
 {
+	g_assert(h->is_sealed);
 	return h->files->len;
 }
 
 const struct dtc_file *dtc_history_get_file(const DtcHistory *h, uint32_t file)
 {
+	g_assert(h->is_sealed);
 	return AT(h->files, struct dtc_file, file);
 }
 
 const uint32_t *dtc_history_get_file_calls(const DtcHistory *h, uint32_t file, uint32_t *ret_count)
 {
+	g_assert(h->is_sealed);
 	uint32_t first = *AT(h->file_call_first, uint32_t, file);
 	*ret_count = *AT(h->file_call_first, uint32_t, file + 1) - first;
 	return DTC_AT(h->file_calls, uint32_t, first);
@@ -394,31 +476,33 @@ const uint32_t *dtc_history_get_file_calls(const DtcHistory *h, uint32_t file, u
 
 uint32_t dtc_history_find_file_of_flow(const DtcHistory *h, uint32_t flow_out)
 {
+	g_assert(h->is_sealed);
 	return flow_out < h->flow_files->len ? *AT(h->flow_files, uint32_t, flow_out) : DTC_NONE;
 }
 
 uint32_t dtc_history_get_block_request_count(const DtcHistory *h)
 {
+	g_assert(h->is_sealed);
 	return h->blocks->len;
 }
 
 const struct dtc_block_request *dtc_history_get_block_request(const DtcHistory *h, uint32_t request)
 {
+	g_assert(h->is_sealed);
 	return DTC_AT(h->blocks, struct dtc_block_request, request);
+}
+
+static bool begins_before(const struct dtc_work *work, uint32_t worker, int64_t time_ns)
+{
+	return work->queued.target < worker || (work->queued.target == worker && work->begin_ns < time_ns);
 }
 
 const struct dtc_work *dtc_history_find_work(const DtcHistory *h, uint32_t worker, int64_t time_ns)
 {
-	uint32_t low = 0, high = h->works->len;
-	while (low < high) { /* the last of this worker that begins before time */
-		uint32_t middle = low + (high - low) / 2;
-		const struct dtc_work *work = DTC_AT(h->works, struct dtc_work, middle);
-		if (work->queued.target < worker || (work->queued.target == worker && work->begin_ns < time_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	const struct dtc_work *work = low ? DTC_AT(h->works, struct dtc_work, low - 1) : NULL;
+	g_assert(h->is_sealed);
+	uint32_t after =
+		DTC_BISECT(i, 0, h->works->len, begins_before(DTC_AT(h->works, struct dtc_work, i), worker, time_ns));
+	const struct dtc_work *work = after ? DTC_AT(h->works, struct dtc_work, after - 1) : NULL;
 	return work && work->queued.target == worker && (work->end_ns == DTC_TIME_NONE || time_ns <= work->end_ns)
 		       ? work
 		       : NULL;
@@ -426,6 +510,7 @@ const struct dtc_work *dtc_history_find_work(const DtcHistory *h, uint32_t worke
 
 const char *dtc_history_get_device_name(const DtcHistory *h, uint32_t device)
 {
+	g_assert(h->is_sealed);
 	for (guint i = 0; i < h->devices->len; i++)
 		if (AT(h->devices, struct dtc_device, i)->device == device)
 			return dtc_history_get_string(h, AT(h->devices, struct dtc_device, i)->name);
@@ -434,146 +519,72 @@ const char *dtc_history_get_device_name(const DtcHistory *h, uint32_t device)
 
 guint dtc_history_get_cpu_count(const DtcHistory *h)
 {
-	return h->runs->len;
+	g_assert(h->is_sealed);
+	return h->run_first->len - 1;
 }
 
 const struct dtc_run *dtc_history_get_runs(const DtcHistory *h, guint cpu, uint32_t *ret_count)
 {
-	if (cpu >= h->runs->len) {
+	g_assert(h->is_sealed);
+	if (cpu >= dtc_history_get_cpu_count(h)) {
 		*ret_count = 0;
 		return NULL;
 	}
-	const GArray *runs = g_ptr_array_index(h->runs, cpu);
-	*ret_count = runs->len;
-	return AT(runs, struct dtc_run, 0);
+	uint32_t first = *AT(h->run_first, uint32_t, cpu);
+	*ret_count = *AT(h->run_first, uint32_t, cpu + 1) - first;
+	return DTC_AT(h->runs, struct dtc_run, first);
 }
 
 uint32_t dtc_history_get_vcpu_count(const DtcHistory *h)
 {
+	g_assert(h->is_sealed);
 	return h->vcpus->len;
 }
 
 const struct dtc_vcpu *dtc_history_get_vcpu(const DtcHistory *h, uint32_t vcpu)
 {
+	g_assert(h->is_sealed);
 	return AT(h->vcpus, struct dtc_vcpu, vcpu);
 }
 
 const struct dtc_guest_span *dtc_history_get_guest_span(const DtcHistory *h, uint32_t span)
 {
+	g_assert(h->is_sealed);
 	return DTC_AT(h->guest_spans, struct dtc_guest_span, span);
 }
 
 uint32_t dtc_history_get_guest_irq_count(const DtcHistory *h)
 {
+	g_assert(h->is_sealed);
 	return h->guest_irqs->len;
 }
 
 const struct dtc_guest_irq *dtc_history_get_guest_irq(const DtcHistory *h, uint32_t irq)
 {
+	g_assert(h->is_sealed);
 	return DTC_AT(h->guest_irqs, struct dtc_guest_irq, irq);
 }
 
 uint32_t dtc_history_get_mark_count(const DtcHistory *h)
 {
+	g_assert(h->is_sealed);
 	return h->marks->len;
 }
 
 const struct dtc_mark *dtc_history_get_mark(const DtcHistory *h, uint32_t mark)
 {
+	g_assert(h->is_sealed);
 	return AT(h->marks, struct dtc_mark, mark);
 }
 
 const DtcPackets *dtc_history_get_packets(const DtcHistory *h)
 {
+	g_assert(h->is_sealed);
 	return h->packets;
 }
 
 const struct dtc_packet_context *dtc_history_get_packet_context(const DtcHistory *h, uint32_t packet)
 {
+	g_assert(h->is_sealed);
 	return DTC_AT(h->contexts, struct dtc_packet_context, packet);
-}
-
-static bool broken(GError **error, const DtcHistory *h, uint32_t thread, int64_t at_ns, const char *what)
-{
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
-		    "history of tid %d is inconsistent at %" PRId64
-		    ": %s\nhint: this is a defect of dtrace-chain, please report it with the trace",
-		    AT(h->threads, struct dtc_thread, thread)->tid, at_ns, what);
-	return false;
-}
-
-static bool check_intervals(const DtcHistory *h, uint32_t index, GError **error)
-{
-	const struct dtc_thread *thread = AT(h->threads, struct dtc_thread, index);
-	int64_t at_ns = thread->begin_ns;
-	for (uint32_t i = 0; i < thread->interval_count; i++) {
-		const struct dtc_interval *v = DTC_AT(h->intervals, struct dtc_interval, thread->interval_first + i);
-		if (v->thread != index)
-			return broken(error, h, index, v->begin_ns, "an interval of another thread");
-		if (v->begin_ns != at_ns || v->end_ns <= v->begin_ns)
-			return broken(error, h, index, v->begin_ns, "intervals are not contiguous");
-		bool waited = v->state == DTC_STATE_WAIT || v->state == DTC_STATE_WAIT_DISK;
-		bool open = i + 1 == thread->interval_count; /* still waiting when the trace or the thread ended */
-		bool lost = !open && ((v + 1)->state == DTC_STATE_UNKNOWN || (v + 1)->state == DTC_STATE_EXITED);
-		if (waited && !open && !lost && v->ref >= h->wakes->len)
-			return broken(error, h, index, v->end_ns, "a wait ended without a wake");
-		at_ns = v->end_ns;
-	}
-	if (at_ns != thread->end_ns)
-		return broken(error, h, index, at_ns, "intervals do not reach the thread's end");
-	return true;
-}
-
-static bool check_guest_spans(const DtcHistory *h, const struct dtc_vcpu *vcpu, GError **error)
-{
-	int64_t at_ns = INT64_MIN;
-	for (uint32_t i = 0; i < vcpu->span_count; i++) {
-		const struct dtc_guest_span *s = DTC_AT(h->guest_spans, struct dtc_guest_span, vcpu->span_first + i);
-		if (s->thread != vcpu->thread)
-			return broken(error, h, vcpu->thread, s->entry_ns, "a guest span of another thread");
-		if (s->entry_ns < at_ns || s->left_ns < s->entry_ns)
-			return broken(error, h, vcpu->thread, s->entry_ns, "guest spans overlap");
-		if (s->exit_ns != DTC_TIME_NONE && s->exit_ns < s->left_ns)
-			return broken(error, h, vcpu->thread, s->entry_ns, "an exit before the guest was left");
-		const struct dtc_interval *v = dtc_history_find_interval_before(h, vcpu->thread, s->left_ns);
-		if (s->left_ns > s->entry_ns && (!v || v->begin_ns > s->entry_ns || !dtc_state_is_running(v->state)))
-			return broken(error, h, vcpu->thread, s->entry_ns, "a thread in a guest that does not run");
-		at_ns = s->exit_ns == DTC_TIME_NONE ? s->left_ns : s->exit_ns;
-	}
-	return true;
-}
-
-bool dtc_history_check(const DtcHistory *h, GError **error)
-{
-	for (guint i = 0; i < h->vcpus->len; i++)
-		if (!check_guest_spans(h, AT(h->vcpus, struct dtc_vcpu, i), error))
-			return false;
-	for (uint32_t i = 0; i < h->threads->len; i++)
-		if (!check_intervals(h, i, error))
-			return false;
-	/* each CPU: running intervals lie inside the runs of that thread on that CPU */
-	for (uint32_t i = 0; i < h->intervals->len; i++) {
-		const struct dtc_interval *v = DTC_AT(h->intervals, struct dtc_interval, i);
-		if (!dtc_state_is_running(v->state) && v->state != DTC_STATE_IDLE)
-			continue;
-		uint32_t count;
-		const struct dtc_run *runs = dtc_history_get_runs(h, v->cpu, &count);
-		uint32_t low = 0, high = count;
-		while (low < high) {
-			uint32_t middle = low + (high - low) / 2;
-			if (runs[middle].begin_ns <= v->begin_ns)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		/* several switches may share a time: any run of the thread at that time will do */
-		uint32_t run = low;
-		while (run > 0 && runs[run - 1].thread != v->thread && runs[run - 1].begin_ns == v->begin_ns)
-			run--;
-		if (run == 0 || runs[run - 1].thread != v->thread)
-			return broken(error, h, v->thread, v->begin_ns, "runs on a CPU that another thread has");
-		if (run < count && runs[run].begin_ns < v->end_ns && runs[run].begin_ns > v->begin_ns)
-			return broken(error, h, v->thread, v->begin_ns, "runs on after its CPU was taken");
-	}
-	return true;
 }

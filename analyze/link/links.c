@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/link/links.h"
 
+#include <dtrace-chain/bisect.h>
+
 #include <string.h>
 
 /*
@@ -182,29 +184,14 @@ static int64_t unwrap(const struct flow_index *index, uint32_t seq, int64_t near
 /* First position in a sorted int64_t array with a value greater than limit. */
 static guint find_greater(const GArray *values, int64_t limit)
 {
-	guint low = 0, high = values->len;
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		if (g_array_index(values, int64_t, middle) <= limit)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return DTC_BISECT(i, 0, values->len, g_array_index(values, int64_t, i) <= limit);
 }
 
 /* Number of packets of the list at or before time. */
 static guint count_until(const DtcPackets *packets, const GArray *ids, int64_t time_ns)
 {
-	guint low = 0, high = ids->len;
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		if (dtc_packets_get(packets, g_array_index(ids, uint32_t, middle))->time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return DTC_BISECT(i, 0, ids->len,
+			  dtc_packets_get(packets, g_array_index(ids, uint32_t, i))->time_ns <= time_ns);
 }
 
 uint32_t dtc_links_find_completing_packet(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq)

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "analyze/link/guests.h"
+#include "analyze/guest/guests.h"
 #include "dtrace-chain/history.h"
 #include "dtrace-chain/sync.h"
 

@@ -2,6 +2,8 @@
 #include "analyze/path/arrival.h"
 #include "analyze/path/handoff.h"
 
+#include <dtrace-chain/bisect.h>
+
 #include <errno.h>
 
 /* A turn of an event loop has far fewer calls; a thread that never polls is looked back at this far. */
@@ -23,18 +25,11 @@ static uint32_t find_last_received(const DtcHistory *h, uint32_t flow, int64_t t
 	const DtcPackets *packets = dtc_history_get_packets(h);
 	const struct dtc_flow *f = dtc_packets_get_flow(packets, flow);
 	const uint32_t *ids = dtc_packets_get_flow_packets(packets, flow);
-	uint32_t low = 0, high = f->packet_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (dtc_packets_get(packets, ids[middle])->time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low-- > 0) {
-		const struct dtc_packet *p = dtc_packets_get(packets, ids[low]);
+	uint32_t i = DTC_BISECT(k, 0, f->packet_count, dtc_packets_get(packets, ids[k])->time_ns <= time_ns);
+	while (i-- > 0) {
+		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
 		if (p->direction == DTC_RECEIVED && (!with_data || dtc_packet_get_span(p)))
-			return ids[low];
+			return ids[i];
 	}
 	return DTC_NONE;
 }
@@ -94,11 +89,11 @@ bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index
 	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_in);
 	uint32_t isn, base_in = file->base_in;
 	bool has_base = file->has_base_in;
-	if (!has_base && flow->protocol == 6 && dtc_links_find_isn(links, node, file->flow_in, &isn)) {
+	if (!has_base && flow->protocol == DTC_PROTOCOL_TCP && dtc_links_find_isn(links, node, file->flow_in, &isn)) {
 		base_in = isn + 1;
 		has_base = true;
 	}
-	if (!has_base || flow->protocol != 6) {
+	if (!has_base || flow->protocol != DTC_PROTOCOL_TCP) {
 		uint32_t last = find_last_received(h, file->flow_in, call->end_ns, true);
 		return arrival_of_packet(node, h, last, call->file, false, ret_arrival);
 	}
@@ -191,7 +186,7 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 		uint32_t end = thread->call_first + thread->call_count;
 		for (uint32_t i = wait->call + 1; i < end && i - wait->call < TURN_CALLS; i++) {
 			const struct dtc_call *next = dtc_history_get_call(h, i);
-			if (next->kind == DTC_CALL_POLL)
+			if (next->kind == DTC_CALL_POLL && !dtc_call_is_glance(next))
 				break;
 			bool got = false;
 			if ((next->kind == DTC_CALL_READ || next->kind == DTC_CALL_PEEK) && next->result >= 0 &&
@@ -223,16 +218,18 @@ bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t threa
 	for (uint32_t seen = 0; seen < TURN_CALLS; seen++) {
 		const struct dtc_call *call = dtc_history_get_call(h, at);
 		if (call->end_ns != DTC_TIME_NONE && call->end_ns <= time_ns) {
-			if (call->kind == DTC_CALL_POLL) {
+			if (call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call)) {
 				has_loop = true;
 				break;
 			}
-			if (call->kind == DTC_CALL_READ && call->result > 0 &&
+			/* a look-up costs far more than a step of this loop: only for what may be taken */
+			bool may_be_own = !has_own && file != DTC_NONE && call->file == file;
+			if (call->kind == DTC_CALL_READ && call->result > 0 && (!has_nearest || may_be_own) &&
 			    dtc_arrival_find_for_read(links, node, at, &candidate)) {
 				if (!has_nearest)
 					nearest = candidate;
 				has_nearest = true;
-				if (!has_own && file != DTC_NONE && call->file == file) {
+				if (may_be_own) {
 					own = candidate;
 					has_own = true;
 				}

@@ -2,6 +2,8 @@
 #include "analyze/path/busy.h"
 #include "analyze/path/path_build.h"
 
+#include <dtrace-chain/bisect.h>
+
 /* Whether a thread in this state is at work, or waits in the course of its work, whoever it works for. */
 static bool is_work(enum dtc_cause cause)
 {
@@ -26,16 +28,7 @@ static bool counts(const struct dtc_served *span, enum dtc_cause cause)
 /* The first span that ends after a time. */
 static guint find_first(const struct dtc_served *spans, guint count, int64_t node_ns)
 {
-	guint low = 0, high = count;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		if (spans[middle].end_ns <= node_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return DTC_BISECT(i, 0, count, spans[i].end_ns <= node_ns);
 }
 
 struct pass {

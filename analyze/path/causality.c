@@ -4,6 +4,8 @@
 #include "analyze/path/explain.h"
 #include "analyze/path/path_build.h"
 
+#include <dtrace-chain/bisect.h>
+
 #define DEPTH_LIMIT 32
 #define BLOCKING_LIMIT 100000 /* of one report; beyond, deeper levels are left out */
 
@@ -17,16 +19,6 @@ struct window {
 	uint32_t file;	/* of a sender: the socket it wrote to */
 	bool is_sender; /* the window ends with a send */
 };
-
-static int64_t to_node(const DtcLinks *links, guint node, int64_t cluster_ns)
-{
-	return dtc_clocks_to_node(dtc_links_get_clocks(links), node, (DtcClusterTime){ cluster_ns }).ns;
-}
-
-static int64_t to_cluster(const DtcLinks *links, guint node, int64_t node_ns)
-{
-	return dtc_clocks_to_cluster(dtc_links_get_clocks(links), node, (DtcNodeTime){ node_ns }).ns;
-}
 
 static void name_waker(struct dtc_blocking *blocking, char *name)
 {
@@ -68,7 +60,8 @@ static bool find_writer(const DtcLinks *links, struct dtc_arrival arrival, int64
 		}
 		*ret_window = (struct window){ .node = sender.node,
 					       .thread = sender.thread,
-					       .begin_ns = to_node(links, sender.node, begin_cluster_ns),
+					       .begin_ns = dtc_clocks_to_node_ns(dtc_links_get_clocks(links),
+										 sender.node, begin_cluster_ns),
 					       .end_ns = sender.written_ns,
 					       .file = sender.file,
 					       .is_sender = true };
@@ -107,7 +100,8 @@ static bool find_waker(const DtcLinks *links, const struct window *of, const str
 	}
 	struct dtc_arrival arrival;
 	return wake->waker == DTC_WAKER_PACKET && dtc_arrival_find_for_wait(links, of->node, wait, &arrival) &&
-	       find_writer(links, arrival, to_cluster(links, of->node, begin_ns), blocking, ret_window);
+	       find_writer(links, arrival, dtc_clocks_to_cluster_ns(dtc_links_get_clocks(links), of->node, begin_ns),
+			   blocking, ret_window);
 }
 
 static struct dtc_blocking new_blocking(const DtcLinks *links, const struct window *of, int64_t begin_ns,
@@ -115,17 +109,19 @@ static struct dtc_blocking new_blocking(const DtcLinks *links, const struct wind
 {
 	const DtcHistory *h = dtc_links_get_history(links, of->node);
 	const struct dtc_thread *thread = dtc_history_get_thread(h, of->thread);
-	return (struct dtc_blocking){ .begin = { to_cluster(links, of->node, begin_ns) },
-				      .end = { to_cluster(links, of->node, end_ns) },
-				      .node = of->node,
-				      .thread = of->thread,
-				      .tid = thread->tid,
-				      .pid = thread->pid,
-				      .comm = g_strdup(dtc_history_get_comm(h, of->thread, end_ns)),
-				      .process = g_strdup(dtc_history_get_process(h, of->thread, end_ns)),
-				      .link = DTC_LINK_EXACT,
-				      .parent = of->parent,
-				      .depth = of->depth };
+	return (struct dtc_blocking){
+		.begin = { dtc_clocks_to_cluster_ns(dtc_links_get_clocks(links), of->node, begin_ns) },
+		.end = { dtc_clocks_to_cluster_ns(dtc_links_get_clocks(links), of->node, end_ns) },
+		.node = of->node,
+		.thread = of->thread,
+		.tid = thread->tid,
+		.pid = thread->pid,
+		.comm = g_strdup(dtc_history_get_comm(h, of->thread, end_ns)),
+		.process = g_strdup(dtc_history_get_process(h, of->thread, end_ns)),
+		.link = DTC_LINK_EXACT,
+		.parent = of->parent,
+		.depth = of->depth
+	};
 }
 
 static void add_blocking(const struct window *of, struct dtc_blocking *blocking, bool has_beneath,
@@ -168,16 +164,9 @@ static int64_t find_asked_ns(const DtcHistory *h, const struct dtc_arrival *arri
 		return asked_ns;
 	uint32_t count;
 	const uint32_t *calls = dtc_history_get_file_calls(h, arrival->file, &count);
-	uint32_t low = 0, high = count;
-	while (low < high) { /* the first that begins at or after the arrival */
-		uint32_t middle = low + (high - low) / 2;
-		if (dtc_history_get_call(h, calls[middle])->begin_ns < arrival->time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low-- > 0) {
-		const struct dtc_call *call = dtc_history_get_call(h, calls[low]);
+	uint32_t i = DTC_BISECT(k, 0, count, dtc_history_get_call(h, calls[k])->begin_ns < arrival->time_ns);
+	while (i-- > 0) {
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
 		if (call->begin_ns <= low_ns)
 			break;
 		if (call->kind == DTC_CALL_WRITE || call->kind == DTC_CALL_CONNECT) {
@@ -288,12 +277,14 @@ void dtc_causality_add(const DtcLinks *links, const struct dtc_path_target *targ
 		       const struct dtc_path_options *options, DtcPath *path)
 {
 	g_autoptr(GArray) queue = g_array_new(FALSE, FALSE, sizeof(struct window));
-	struct window root = { .node = target->node,
-			       .thread = target->thread,
-			       .begin_ns = to_node(links, target->node, target->begin.ns),
-			       .end_ns = to_node(links, target->node, target->end.ns),
-			       .parent = G_MAXUINT,
-			       .depth = 0 };
+	struct window root = {
+		.node = target->node,
+		.thread = target->thread,
+		.begin_ns = dtc_clocks_to_node_ns(dtc_links_get_clocks(links), target->node, target->begin.ns),
+		.end_ns = dtc_clocks_to_node_ns(dtc_links_get_clocks(links), target->node, target->end.ns),
+		.parent = G_MAXUINT,
+		.depth = 0
+	};
 	if (target->call != DTC_NONE) {
 		const struct dtc_call *call =
 			dtc_history_get_call(dtc_links_get_history(links, target->node), target->call);

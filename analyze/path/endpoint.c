@@ -28,7 +28,7 @@ static bool is_opener(const DtcHistory *h, const struct dtc_flow *flow)
 	if (!flow->packet_count)
 		return false;
 	const struct dtc_packet *first = dtc_packets_get(packets, dtc_packets_get_flow_packets(packets, index)[0]);
-	return flow->protocol == 6 && (first->tcp_flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN;
+	return flow->protocol == DTC_PROTOCOL_TCP && (first->tcp_flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN;
 }
 
 bool dtc_endpoint_is_server(const DtcHistory *h, uint32_t file)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/path/explain.h"
 
+#include <dtrace-chain/bisect.h>
+
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
@@ -110,16 +112,10 @@ static bool is_page_fault(const DtcHistory *h, const struct dtc_interval *wait)
 	}
 	if (begin_ns == wait->begin_ns || dtc_history_get_fault_count(h) == 0)
 		return begin_ns < wait->begin_ns;
-	uint32_t low = 0, high = dtc_history_get_fault_count(h);
-	while (low < high) { /* the first at or after the run's begin */
-		uint32_t middle = low + (high - low) / 2;
-		if (dtc_history_get_fault(h, middle)->time_ns < begin_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < dtc_history_get_fault_count(h); low++) {
-		const struct dtc_fault *fault = dtc_history_get_fault(h, low);
+	uint32_t count = dtc_history_get_fault_count(h);
+	uint32_t first = DTC_BISECT(i, 0, count, dtc_history_get_fault(h, i)->time_ns < begin_ns);
+	for (uint32_t i = first; i < count; i++) {
+		const struct dtc_fault *fault = dtc_history_get_fault(h, i);
 		if (fault->time_ns > wait->begin_ns)
 			break;
 		if (fault->thread == wait->thread)
@@ -218,17 +214,10 @@ static char *explain_occupants(const DtcHistory *h, const struct dtc_interval *i
 {
 	uint32_t count;
 	const struct dtc_run *runs = dtc_history_get_runs(h, interval->cpu, &count);
-	uint32_t low = 0, high = count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (runs[middle].begin_ns <= interval->begin_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	uint32_t after = DTC_BISECT(i, 0, count, runs[i].begin_ns <= interval->begin_ns);
 	g_autoptr(GArray) occupants = g_array_new(FALSE, FALSE, sizeof(struct occupant));
 	g_autoptr(GHashTable) places = g_hash_table_new(g_direct_hash, g_direct_equal);
-	for (uint32_t i = low ? low - 1 : 0; i < count && runs[i].begin_ns < interval->end_ns; i++) {
+	for (uint32_t i = after ? after - 1 : 0; i < count && runs[i].begin_ns < interval->end_ns; i++) {
 		int64_t end = i + 1 < count ? runs[i + 1].begin_ns : dtc_history_get_end_ns(h);
 		struct occupant occupant = { runs[i].thread,
 					     MIN(end, interval->end_ns) - MAX(runs[i].begin_ns, interval->begin_ns) };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/path/handoff.h"
 
+#include <dtrace-chain/bisect.h>
+
 /* Calls and intervals that are looked back at: far more than one turn of a loop, or one piece of work, has. */
 #define LOOK_BACK 4096
 
@@ -12,7 +14,7 @@ bool dtc_handoff_is_server(const DtcLinks *links, guint node, uint32_t file_inde
 		return false;
 	const DtcPackets *packets = dtc_history_get_packets(h);
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, file->flow_out);
-	if (flow->protocol != 6)
+	if (flow->protocol != DTC_PROTOCOL_TCP)
 		return false;
 	if (flow->packet_count) {
 		uint32_t first = dtc_packets_get_flow_packets(packets, file->flow_out)[0];
@@ -27,15 +29,7 @@ bool dtc_handoff_is_server(const DtcLinks *links, guint node, uint32_t file_inde
 /* The number of calls in the list that begin before time. */
 static uint32_t count_before(const DtcHistory *h, const uint32_t *calls, uint32_t count, int64_t time_ns)
 {
-	uint32_t low = 0, high = count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (dtc_history_get_call(h, calls[middle])->begin_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return DTC_BISECT(i, 0, count, dtc_history_get_call(h, calls[i])->begin_ns < time_ns);
 }
 
 static bool took_data(const struct dtc_call *call)
@@ -174,7 +168,8 @@ bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread_i
 	for (uint32_t seen = 0; at != DTC_NONE && seen < LOOK_BACK && best < FIT_WOKEN_FOR_IT; seen++) {
 		const struct dtc_call *call = dtc_history_get_call(h, at);
 		if (call->end_ns != DTC_TIME_NONE && call->end_ns <= time_ns) {
-			if (call->kind == DTC_CALL_POLL || call->end_ns <= asked->read_ns)
+			bool ends_turn = call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call);
+			if (ends_turn || call->end_ns <= asked->read_ns)
 				break;
 			uint8_t kind =
 				call->file == DTC_NONE ? DTC_FILE_UNKNOWN : dtc_history_get_file(h, call->file)->kind;

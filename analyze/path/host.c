@@ -3,6 +3,8 @@
 
 #include "analyze/path/explain.h"
 
+#include <dtrace-chain/bisect.h>
+
 #include <string.h>
 
 #define INTERRUPT_STEPS 64    /* interrupts on top of each other, and softirqs behind them */
@@ -86,15 +88,10 @@ static bool runs_guest(const DtcHistory *h, uint32_t index)
 /* The last span of a vCPU that began before time, or NULL. */
 static const struct dtc_guest_span *find_span(const DtcHistory *h, const struct dtc_vcpu *vcpu, int64_t time_ns)
 {
-	uint32_t low = 0, high = vcpu->span_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (dtc_history_get_guest_span(h, vcpu->span_first + middle)->entry_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? dtc_history_get_guest_span(h, vcpu->span_first + low - 1) : NULL;
+	uint32_t first = vcpu->span_first;
+	uint32_t after =
+		DTC_BISECT(i, first, first + vcpu->span_count, dtc_history_get_guest_span(h, i)->entry_ns < time_ns);
+	return after > first ? dtc_history_get_guest_span(h, after - 1) : NULL;
 }
 
 static enum dtc_host_doing find_doing(const DtcHistory *h, const struct dtc_interval *interval)
@@ -174,15 +171,8 @@ static bool find_interrupt_begin(const DtcHistory *h, uint32_t thread, int64_t t
 /* The first interrupt record after time. */
 static uint32_t find_irq_after(const DtcHistory *h, int64_t time_ns)
 {
-	uint32_t low = 0, high = dtc_history_get_guest_irq_count(h);
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (dtc_history_get_guest_irq(h, middle)->time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return DTC_BISECT(i, 0, dtc_history_get_guest_irq_count(h),
+			  dtc_history_get_guest_irq(h, i)->time_ns <= time_ns);
 }
 
 /* What was put into the guest at the entry of a span, or DTC_NONE: since the span before was left. */

@@ -47,6 +47,7 @@ struct scope {
 
 struct walk {
 	const DtcLinks *links;
+	const DtcClocks *clocks;
 	const struct dtc_path_target *target;
 	DtcPath *path;
 	GArray *frames;
@@ -66,11 +67,6 @@ struct walk {
 	const struct dtc_interval *explained; /* of a guest's thread: one interval makes many segments */
 	char *explanation;		      /* its detail; owned */
 };
-
-static int64_t to_cluster(const struct walk *w, guint node, int64_t node_ns)
-{
-	return dtc_clocks_to_cluster(dtc_links_get_clocks(w->links), node, (DtcNodeTime){ node_ns }).ns;
-}
 
 static int64_t lower_bound(const struct walk *w)
 {
@@ -128,7 +124,7 @@ static void emit(struct walk *w, guint node, uint32_t thread, int64_t name_ns, i
 static void emit_interval(struct walk *w, const struct dtc_interval *interval, int64_t begin_ns, enum dtc_cause cause)
 {
 	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
-	emit(w, w->node, w->thread, interval->end_ns, to_cluster(w, w->node, begin_ns), cause,
+	emit(w, w->node, w->thread, interval->end_ns, dtc_clocks_to_cluster_ns(w->clocks, w->node, begin_ns), cause,
 	     dtc_explain_detail(h, interval));
 	w->at_ns = begin_ns;
 }
@@ -150,7 +146,7 @@ static bool push_frame(struct walk *w, int64_t bound_ns)
 	struct frame frame = { .node = w->node,
 			       .thread = w->thread,
 			       .bound_ns = bound_ns,
-			       .bound_cluster_ns = to_cluster(w, w->node, bound_ns),
+			       .bound_cluster_ns = dtc_clocks_to_cluster_ns(w->clocks, w->node, bound_ns),
 			       .has_arrival = w->has_arrival,
 			       .arrival = w->arrival,
 			       .giver = w->giver,
@@ -160,9 +156,8 @@ static bool push_frame(struct walk *w, int64_t bound_ns)
 	/* never before the start of an outer wait, whenever the inner one began */
 	DtcClusterTime floor = { lower_bound(w) };
 	if (frame.bound_cluster_ns < floor.ns) {
-		const DtcClocks *clocks = dtc_links_get_clocks(w->links);
 		frame.bound_cluster_ns = floor.ns;
-		frame.bound_ns = MAX(bound_ns, dtc_clocks_to_node(clocks, w->node, floor).ns);
+		frame.bound_ns = MAX(bound_ns, dtc_clocks_to_node(w->clocks, w->node, floor).ns);
 	}
 	struct dtc_waiter waiter = { w->node, w->thread, get_waiter(w) };
 	frame.waiter = dtc_path_add_waiter(w->path, &waiter);
@@ -197,8 +192,7 @@ static bool return_to_guest(struct walk *w)
 			continue;
 		while (w->frames->len > i)
 			pop_frame(w);
-		const DtcClocks *clocks = dtc_links_get_clocks(w->links);
-		w->at_ns = MAX(w->at_ns, dtc_clocks_to_node(clocks, w->node, (DtcClusterTime){ w->tc }).ns);
+		w->at_ns = MAX(w->at_ns, dtc_clocks_to_node_ns(w->clocks, w->node, w->tc));
 		return true;
 	}
 	return false;
@@ -252,7 +246,8 @@ static const char *name_hold(enum dtc_hold hold)
 /* A send that seems to come after its arrival: emit gives it no wire time, and the path remembers that. */
 static void note_reversal(struct walk *w, const struct dtc_arrival *arrival, const struct dtc_sender *sender)
 {
-	int64_t by_ns = to_cluster(w, sender->node, sender->left_ns) - to_cluster(w, arrival->node, arrival->time_ns);
+	int64_t by_ns = dtc_clocks_to_cluster_ns(w->clocks, sender->node, sender->left_ns) -
+			dtc_clocks_to_cluster_ns(w->clocks, arrival->node, arrival->time_ns);
 	struct dtc_reversal reversal = { sender->node, arrival->node, by_ns, w->uncertainty_ns };
 	if (by_ns > 0 && sender->node != arrival->node)
 		dtc_path_add_reversal(w->path, &reversal);
@@ -261,16 +256,14 @@ static void note_reversal(struct walk *w, const struct dtc_arrival *arrival, con
 /* The walk goes back to begin on the guest's thread; low is the begin of its interval or arrival. */
 static void set_guest_time(struct walk *w, int64_t begin_cluster_ns, int64_t low_ns)
 {
-	const DtcClocks *clocks = dtc_links_get_clocks(w->links);
-	w->at_ns = MAX(low_ns, dtc_clocks_to_node(clocks, w->node, (DtcClusterTime){ begin_cluster_ns }).ns);
+	w->at_ns = MAX(low_ns, dtc_clocks_to_node_ns(w->clocks, w->node, begin_cluster_ns));
 }
 
 static void set_host_doubt(struct walk *w, guint node, const struct dtc_guest_cpu *cpu)
 {
-	const DtcClocks *clocks = dtc_links_get_clocks(w->links);
 	w->link = cpu->is_verified ? w->link : MAX(w->link, DTC_LINK_INFERRED);
 	w->uncertainty_ns = MAX(w->uncertainty_ns,
-				dtc_clocks_get_uncertainty_ns(clocks, node, cpu->host, (DtcClusterTime){ w->tc }));
+				dtc_clocks_get_uncertainty_ns(w->clocks, node, cpu->host, (DtcClusterTime){ w->tc }));
 }
 
 /*
@@ -283,7 +276,8 @@ static void emit_delivery(struct walk *w, const struct dtc_host_interrupt *inter
 	guint node = w->node, host = interrupt->cpu.host;
 	uint32_t thread = w->thread;
 	struct dtc_host_piece piece;
-	emit(w, node, thread, name_ns, MAX(to_cluster(w, host, interrupt->entry_ns), low_cluster_ns), cause,
+	emit(w, node, thread, name_ns,
+	     MAX(dtc_clocks_to_cluster_ns(w->clocks, host, interrupt->entry_ns), low_cluster_ns), cause,
 	     g_strdup(detail));
 	int64_t end_ns = interrupt->entry_ns;
 	while (end_ns > interrupt->pending_ns && w->tc > MAX(low_cluster_ns, lower_bound(w)) &&
@@ -293,7 +287,7 @@ static void emit_delivery(struct walk *w, const struct dtc_host_interrupt *inter
 		bool is_away = is_preempted || piece.doing == DTC_HOST_EXIT || piece.doing == DTC_HOST_BLOCKED;
 		if (is_away)
 			set_host_doubt(w, node, &interrupt->cpu);
-		emit(w, node, thread, name_ns, MAX(to_cluster(w, host, begin_ns), low_cluster_ns),
+		emit(w, node, thread, name_ns, MAX(dtc_clocks_to_cluster_ns(w->clocks, host, begin_ns), low_cluster_ns),
 		     is_preempted ? DTC_CAUSE_VM_PREEMPTED
 		     : is_away	  ? DTC_CAUSE_VM_EXIT
 				  : cause,
@@ -315,8 +309,9 @@ static void emit_wire_delivery(struct walk *w, const struct dtc_arrival *arrival
 	enum dtc_link_quality link = w->link;
 	int64_t uncertainty_ns = w->uncertainty_ns;
 	g_autofree char *detail = explain_message(w, sender);
-	emit_delivery(w, &interrupt, arrival->time_ns, to_cluster(w, sender->node, sender->left_ns),
-		      DTC_CAUSE_NETWORK_WIRE, detail);
+	emit_delivery(w, &interrupt, arrival->time_ns,
+		      dtc_clocks_to_cluster_ns(w->clocks, sender->node, sender->left_ns), DTC_CAUSE_NETWORK_WIRE,
+		      detail);
 	w->link = link; /* the step to the sender is still to come */
 	w->uncertainty_ns = uncertainty_ns;
 }
@@ -333,8 +328,8 @@ static void emit_softirq_delay(struct walk *w, const struct dtc_arrival *arrival
 	int64_t asked_ns = dtc_history_get_packet_context(h, arrival->packet)->queue_ns;
 	if (asked_ns == DTC_TIME_NONE || asked_ns >= arrival->time_ns)
 		return;
-	int64_t asked_cluster_ns = to_cluster(w, arrival->node, asked_ns);
-	if (asked_cluster_ns > to_cluster(w, sender->node, sender->left_ns))
+	int64_t asked_cluster_ns = dtc_clocks_to_cluster_ns(w->clocks, arrival->node, asked_ns);
+	if (asked_cluster_ns > dtc_clocks_to_cluster_ns(w->clocks, sender->node, sender->left_ns))
 		emit(w, arrival->node, w->thread, arrival->time_ns, asked_cluster_ns, DTC_CAUSE_NETWORK_RECEIVE,
 		     g_strdup("arrived, until the receiver's softirq took it"));
 }
@@ -408,7 +403,6 @@ static void pursue(struct walk *w, uint32_t file)
  */
 static bool jump(struct walk *w, struct dtc_arrival arrival)
 {
-	const DtcClocks *clocks = dtc_links_get_clocks(w->links);
 	bool moved = false;
 	for (int hops = 0; hops < 64; hops++) {
 		struct dtc_sender sender;
@@ -417,26 +411,29 @@ static bool jump(struct walk *w, struct dtc_arrival arrival)
 		emit_softirq_delay(w, &arrival, &sender);
 		w->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
 		w->uncertainty_ns =
-			dtc_clocks_get_uncertainty_ns(clocks, sender.node, arrival.node, (DtcClusterTime){ w->tc });
+			dtc_clocks_get_uncertainty_ns(w->clocks, sender.node, arrival.node, (DtcClusterTime){ w->tc });
 		note_reversal(w, &arrival, &sender);
 		emit_wire_delivery(w, &arrival, &sender);
-		emit(w, arrival.node, w->thread, arrival.time_ns, to_cluster(w, sender.node, sender.left_ns),
-		     DTC_CAUSE_NETWORK_WIRE, explain_message(w, &sender));
+		emit(w, arrival.node, w->thread, arrival.time_ns,
+		     dtc_clocks_to_cluster_ns(w->clocks, sender.node, sender.left_ns), DTC_CAUSE_NETWORK_WIRE,
+		     explain_message(w, &sender));
 		if (sender.left_ns > sender.sent_ns)
-			emit(w, sender.node, sender.thread, sender.left_ns, to_cluster(w, sender.node, sender.sent_ns),
-			     DTC_CAUSE_NETWORK_SEND, g_strdup("waited in the sender's qdisc"));
+			emit(w, sender.node, sender.thread, sender.left_ns,
+			     dtc_clocks_to_cluster_ns(w->clocks, sender.node, sender.sent_ns), DTC_CAUSE_NETWORK_SEND,
+			     g_strdup("waited in the sender's qdisc"));
 		w->node = sender.node;
 		w->thread = sender.thread;
 		if (sender.sent_ns > sender.first_ns) {
-			emit(w, sender.node, sender.thread, sender.sent_ns, to_cluster(w, sender.node, sender.first_ns),
+			emit(w, sender.node, sender.thread, sender.sent_ns,
+			     dtc_clocks_to_cluster_ns(w->clocks, sender.node, sender.first_ns),
 			     DTC_CAUSE_RETRANSMISSION, explain_retransmission(w, &sender));
 		}
 		moved = true;
 		if (!sender.relayed) {
 			if (sender.written_ns < sender.first_ns)
 				emit(w, sender.node, sender.thread, sender.first_ns,
-				     to_cluster(w, sender.node, sender.written_ns), DTC_CAUSE_NETWORK_SEND,
-				     g_strdup(name_hold(sender.hold)));
+				     dtc_clocks_to_cluster_ns(w->clocks, sender.node, sender.written_ns),
+				     DTC_CAUSE_NETWORK_SEND, g_strdup(name_hold(sender.hold)));
 			w->at_ns = sender.written_ns;
 			/* exact as long as the bytes tell; the loop's rule below is by order within one turn */
 			w->has_arrival = false;
@@ -445,7 +442,8 @@ static bool jump(struct walk *w, struct dtc_arrival arrival)
 				pursue(w, sender.file);
 			return true;
 		}
-		emit(w, sender.node, sender.thread, sender.first_ns, to_cluster(w, sender.node, sender.cause.time_ns),
+		emit(w, sender.node, sender.thread, sender.first_ns,
+		     dtc_clocks_to_cluster_ns(w->clocks, sender.node, sender.cause.time_ns),
 		     sender.is_delayed ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_SOFTIRQ,
 		     g_strdup(sender.is_delayed ? "delayed ACK" : "the kernel answers a packet"));
 		arrival = sender.cause;
@@ -482,8 +480,8 @@ static bool follow_untraced(struct walk *w, const struct dtc_arrival *arrival)
 		at_ns = call->begin_ns;
 	g_autofree char *peer = dtc_explain_file(h, arrival->file);
 	w->link = DTC_LINK_UNKNOWN;
-	emit(w, w->node, w->thread, arrival->time_ns, to_cluster(w, w->node, at_ns), DTC_CAUSE_UNKNOWN,
-	     g_strdup_printf("%s answers, and is not traced", peer ? peer : "the peer"));
+	emit(w, w->node, w->thread, arrival->time_ns, dtc_clocks_to_cluster_ns(w->clocks, w->node, at_ns),
+	     DTC_CAUSE_UNKNOWN, g_strdup_printf("%s answers, and is not traced", peer ? peer : "the peer"));
 	w->thread = call->thread;
 	w->at_ns = at_ns;
 	pursue(w, arrival->file);
@@ -513,8 +511,8 @@ static bool waits_for_network(const DtcHistory *h, const struct dtc_interval *wa
 static bool follow_arrival(struct walk *w, const struct dtc_interval *wait, const struct dtc_arrival *arrival)
 {
 	const DtcHistory *h = dtc_links_get_history(w->links, w->node);
-	emit(w, w->node, w->thread, wait->end_ns, to_cluster(w, w->node, arrival->time_ns), DTC_CAUSE_NETWORK_RECEIVE,
-	     dtc_explain_detail(h, wait));
+	emit(w, w->node, w->thread, wait->end_ns, dtc_clocks_to_cluster_ns(w->clocks, w->node, arrival->time_ns),
+	     DTC_CAUSE_NETWORK_RECEIVE, dtc_explain_detail(h, wait));
 	w->at_ns = arrival->time_ns;
 	w->has_arrival = false;
 	guint node = w->node;
@@ -585,7 +583,7 @@ static bool follow_interrupt(struct walk *w, const struct dtc_interval *wait, co
 	struct dtc_host_interrupt interrupt;
 	if (!dtc_host_find_interrupt(w->links, w->node, wake->thread, wake->waking_ns, &interrupt))
 		return false;
-	int64_t low = to_cluster(w, w->node, low_ns);
+	int64_t low = dtc_clocks_to_cluster_ns(w->clocks, w->node, low_ns);
 	enum dtc_cause cause = dtc_explain_interval(h, wait);
 	g_autofree char *detail = dtc_explain_detail(h, wait);
 	emit_delivery(w, &interrupt, wait->end_ns, low, cause, detail);
@@ -624,8 +622,9 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
 		struct dtc_arrival arrival = w->arrival;
 		if (!follow_arrival(w, wait, &arrival)) {
 			w->link = DTC_LINK_UNKNOWN;
-			emit(w, w->node, w->thread, wait->end_ns, to_cluster(w, w->node, wait->begin_ns),
-			     DTC_CAUSE_UNKNOWN, explain_untraced(h, wait));
+			emit(w, w->node, w->thread, wait->end_ns,
+			     dtc_clocks_to_cluster_ns(w->clocks, w->node, wait->begin_ns), DTC_CAUSE_UNKNOWN,
+			     explain_untraced(h, wait));
 			w->at_ns = wait->begin_ns;
 		}
 		return;
@@ -663,8 +662,8 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
 				return;
 		}
 		w->link = DTC_LINK_UNKNOWN;
-		emit(w, w->node, w->thread, wait->end_ns, to_cluster(w, w->node, low_ns), DTC_CAUSE_UNKNOWN,
-		     explain_untraced(h, wait));
+		emit(w, w->node, w->thread, wait->end_ns, dtc_clocks_to_cluster_ns(w->clocks, w->node, low_ns),
+		     DTC_CAUSE_UNKNOWN, explain_untraced(h, wait));
 		w->at_ns = low_ns;
 		return;
 	default:
@@ -679,21 +678,20 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
  */
 static bool follow_host(struct walk *w, const struct dtc_interval *interval, int64_t low_ns)
 {
-	const DtcClocks *clocks = dtc_links_get_clocks(w->links);
 	struct dtc_guest_cpu cpu;
 	struct dtc_host_piece piece;
 	if (!dtc_guests_get_cpu(dtc_links_get_guests(w->links), w->node, interval->cpu, &cpu))
 		return false;
-	int64_t host_ns = dtc_clocks_to_node(clocks, cpu.host, (DtcClusterTime){ w->tc }).ns, begin;
+	int64_t host_ns = dtc_clocks_to_node_ns(w->clocks, cpu.host, w->tc), begin;
 	for (;;) { /* a piece that is empty in cluster time is passed over */
 		if (!dtc_host_find_piece(w->links, &cpu, host_ns, &piece))
 			return false;
-		begin = to_cluster(w, cpu.host, piece.begin_ns);
+		begin = dtc_clocks_to_cluster_ns(w->clocks, cpu.host, piece.begin_ns);
 		if (begin < w->tc)
 			break;
 		host_ns = piece.begin_ns;
 	}
-	begin = MAX(begin, MAX(to_cluster(w, w->node, low_ns), lower_bound(w)));
+	begin = MAX(begin, MAX(dtc_clocks_to_cluster_ns(w->clocks, w->node, low_ns), lower_bound(w)));
 	if (begin >= w->tc)
 		return false;
 	guint node = w->node;
@@ -791,6 +789,7 @@ DtcPath *dtc_path_walk(const DtcLinks *links, const struct dtc_path_target *targ
 		return NULL;
 	}
 	struct walk w = { .links = links,
+			  .clocks = clocks,
 			  .target = target,
 			  .path = dtc_path_new(target->begin, target->end),
 			  .frames = g_array_new(FALSE, FALSE, sizeof(struct frame)),

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/blockings_view.h"
+#include "analyze/report/finding_list.h"
+#include "analyze/report/json_object.h"
 #include "analyze/report/layout.h"
 #include "analyze/report/printable.h"
 #include "analyze/report/units.h"
 
 #include <inttypes.h>
-#include <json-glib/json-glib.h>
 #include <string.h>
 
-#define NAME_MAX_CHARACTERS 64 /* of threads and processes: docs/formats.md */
 #define NS_PER_S 1000000000
 
 struct view {
 	const struct dtc_blockings_input *input;
-	const struct dtc_blockings_options *options;
+	const struct dtc_blockings_text_options *options;
 	DtcLayout *layout;
 	struct dtc_scale scale;
 	guint figure_columns;
@@ -48,7 +48,7 @@ static enum dtc_style get_style(enum dtc_cause cause)
 
 static char *make_name(const char *text)
 {
-	return dtc_printable(text, NAME_MAX_CHARACTERS);
+	return dtc_printable(text, DTC_PRINTABLE_NAME_MAX);
 }
 
 /* The thread's name when it was last seen. */
@@ -272,23 +272,7 @@ static void add_tree(const struct view *view)
 	}
 }
 
-static void add_findings(const struct view *view)
-{
-	static const enum dtc_style styles[] = { DTC_STYLE_DIM, DTC_STYLE_YELLOW, DTC_STYLE_RED };
-	guint count = dtc_findings_get_count(view->input->findings);
-
-	if (count)
-		dtc_layout_add_heading(view->layout, "Findings", NULL);
-	for (guint i = 0; i < count; i++) {
-		const struct dtc_finding *f = dtc_findings_get(view->input->findings, i);
-		g_autofree char *text = f->node ? g_strconcat(f->node, ": ", f->text, NULL) : g_strdup(f->text);
-		g_autofree char *shown = dtc_printable(text, 1000);
-		dtc_layout_add_left(view->layout, dtc_severity_to_string(f->severity), 9, styles[f->severity]);
-		dtc_layout_add_paragraph(view->layout, shown, 9);
-	}
-}
-
-char *dtc_blockings_to_text(const struct dtc_blockings_input *input, const struct dtc_blockings_options *options)
+char *dtc_blockings_to_text(const struct dtc_blockings_input *input, const struct dtc_blockings_text_options *options)
 {
 	g_autoptr(DtcLayout) layout = dtc_layout_new(options->width, options->has_color, options->has_utf8);
 	struct totals totals = sum_rows(input->blocked);
@@ -310,50 +294,19 @@ char *dtc_blockings_to_text(const struct dtc_blockings_input *input, const struc
 		add_table(&view, &totals);
 	if (input->path)
 		add_tree(&view);
-	add_findings(&view);
+	dtc_finding_list_add_text(view.layout, input->findings);
 	return dtc_layout_steal(layout);
 }
 
 /* ---- JSON ---- */
 
-static void append_string(GString *out, const char *key, const char *text, guint max)
-{
-	g_string_append_printf(out, "\"%s\": ", key);
-	if (!text) {
-		g_string_append(out, "null");
-		return;
-	}
-	g_autofree char *shown = dtc_printable(text, max);
-	g_autoptr(JsonNode) node = json_node_init_string(json_node_alloc(), shown);
-	g_autofree char *quoted = json_to_string(node, FALSE);
-	g_string_append(out, quoted);
-}
-
-static void append_number(GString *out, const char *key, int64_t value)
-{
-	g_string_append_printf(out, "\"%s\": %" G_GINT64_FORMAT, key, (gint64)value);
-}
-
-/* -1 is "not known" inside, null outside. */
-static void append_id(GString *out, const char *key, int32_t id)
-{
-	if (id >= 0)
-		append_number(out, key, id);
-	else
-		g_string_append_printf(out, "\"%s\": null", key);
-}
-
 static void append_who(GString *out, const char *node, int32_t pid, int32_t tid, const char *comm, const char *process)
 {
-	append_string(out, "node", node, NAME_MAX_CHARACTERS);
-	g_string_append(out, ", ");
-	append_id(out, "pid", pid);
-	g_string_append(out, ", ");
-	append_id(out, "tid", tid);
-	g_string_append(out, ", ");
-	append_string(out, "comm", comm, NAME_MAX_CHARACTERS);
-	g_string_append(out, ", ");
-	append_string(out, "process", process, NAME_MAX_CHARACTERS);
+	dtc_json_add_name(out, "node", node);
+	dtc_json_add_id(out, "pid", pid);
+	dtc_json_add_id(out, "tid", tid);
+	dtc_json_add_name(out, "comm", comm);
+	dtc_json_add_name(out, "process", process);
 }
 
 static void append_thread(GString *out, const struct dtc_blockings_input *input, guint node, uint32_t index)
@@ -369,20 +322,13 @@ static void append_row(GString *out, const struct dtc_blockings_input *input, co
 {
 	g_string_append_c(out, '{');
 	append_thread(out, input, row->node, row->thread);
-	g_string_append(out, ", ");
-	append_string(out, "cause", dtc_cause_to_string(row->cause), DTC_PRINTABLE_MAX);
-	g_string_append(out, ", ");
-	append_string(out, "call", row->call, DTC_PRINTABLE_MAX);
-	g_string_append(out, ", ");
-	append_string(out, "waker", row->waker, DTC_PRINTABLE_MAX);
-	g_string_append(out, ", ");
-	append_number(out, "count", (int64_t)row->count);
-	g_string_append(out, ", ");
-	append_number(out, "total_ns", row->total_ns);
-	g_string_append(out, ", ");
-	append_number(out, "max_ns", row->max_ns);
-	g_string_append(out, ", ");
-	append_number(out, "max_start_ns", row->max_begin.ns);
+	dtc_json_add_text(out, "cause", dtc_cause_to_string(row->cause));
+	dtc_json_add_text(out, "call", row->call);
+	dtc_json_add_text(out, "waker", row->waker);
+	dtc_json_add_integer(out, "count", (int64_t)row->count);
+	dtc_json_add_integer(out, "total_ns", row->total_ns);
+	dtc_json_add_integer(out, "max_ns", row->max_ns);
+	dtc_json_add_integer(out, "max_start_ns", row->max_begin.ns);
 	g_string_append_c(out, '}');
 }
 
@@ -392,19 +338,14 @@ static void append_blocking(GString *out, const struct dtc_blockings_input *inpu
 	g_string_append_c(out, '{');
 	append_who(out, dtc_links_get_node_name(input->links, blocking->node), blocking->pid, blocking->tid,
 		   blocking->comm, blocking->process);
-	g_string_append(out, ", ");
-	append_number(out, "start_ns", blocking->begin.ns);
-	g_string_append(out, ", ");
-	append_number(out, "end_ns", blocking->end.ns);
-	g_string_append(out, ", ");
-	append_string(out, "cause", dtc_cause_to_string(blocking->cause), DTC_PRINTABLE_MAX);
-	g_string_append(out, ", ");
-	append_string(out, "detail", blocking->detail, DTC_PRINTABLE_MAX);
-	g_string_append(out, ", ");
-	append_string(out, "woken_by", blocking->woken_by, DTC_PRINTABLE_MAX);
-	g_string_append(out, ", ");
-	append_string(out, "link", dtc_link_quality_to_string(blocking->link), DTC_PRINTABLE_MAX);
-	g_string_append(out, ", \"children\": [");
+	dtc_json_add_integer(out, "start_ns", blocking->begin.ns);
+	dtc_json_add_integer(out, "end_ns", blocking->end.ns);
+	dtc_json_add_text(out, "cause", dtc_cause_to_string(blocking->cause));
+	dtc_json_add_text(out, "detail", blocking->detail);
+	dtc_json_add_text(out, "woken_by", blocking->woken_by);
+	dtc_json_add_text(out, "link", dtc_link_quality_to_string(blocking->link));
+	dtc_json_append_key(out, "children");
+	g_string_append_c(out, '[');
 }
 
 /* The list is depth first: the depth of the next one tells what to open and to close. */
@@ -430,39 +371,21 @@ static void append_tree(GString *out, const struct dtc_blockings_input *input)
 	g_string_append(out, count ? "\n  ],\n" : "],\n");
 }
 
-static void append_findings(GString *out, const DtcFindings *findings)
-{
-	guint count = dtc_findings_get_count(findings);
-
-	g_string_append(out, "  \"findings\": [");
-	for (guint i = 0; i < count; i++) {
-		const struct dtc_finding *f = dtc_findings_get(findings, i);
-		g_string_append(out, i ? ",\n    {" : "\n    {");
-		append_string(out, "severity", dtc_severity_to_string(f->severity), DTC_PRINTABLE_MAX);
-		g_string_append(out, ", ");
-		append_string(out, "node", f->node, NAME_MAX_CHARACTERS);
-		g_string_append(out, ", ");
-		append_string(out, "text", f->text, 1000);
-		g_string_append_c(out, '}');
-	}
-	g_string_append(out, count ? "\n  ],\n" : "],\n");
-}
-
 char *dtc_blockings_to_json(const struct dtc_blockings_input *input)
 {
 	GString *out = g_string_new("{\n  \"schema\": \"" DTC_BLOCKINGS_SCHEMA "\",\n  ");
 	guint reference = dtc_clocks_get_reference(dtc_links_get_clocks(input->links));
 	guint count = dtc_blocked_get_count(input->blocked);
 
-	append_string(out, "reference", dtc_links_get_node_name(input->links, reference), NAME_MAX_CHARACTERS);
+	dtc_json_add_name(out, "reference", dtc_links_get_node_name(input->links, reference));
 	g_string_append(out, ",\n  \"target\": ");
 	if (input->path) {
 		g_string_append_c(out, '{');
 		append_thread(out, input, input->node, input->thread);
 		g_string_append(out, "},\n  ");
-		append_number(out, "start_ns", input->begin.ns);
+		dtc_json_add_integer(out, "start_ns", input->begin.ns);
 		g_string_append(out, ",\n  ");
-		append_number(out, "end_ns", input->end.ns);
+		dtc_json_add_integer(out, "end_ns", input->end.ns);
 		g_string_append(out, ",\n");
 	} else {
 		g_string_append(out, "null,\n  \"start_ns\": null,\n  \"end_ns\": null,\n");
@@ -474,8 +397,10 @@ char *dtc_blockings_to_json(const struct dtc_blockings_input *input)
 	}
 	g_string_append(out, count ? "\n  ],\n" : "],\n");
 	append_tree(out, input);
-	append_findings(out, input->findings);
-	g_string_append_printf(out, "  \"complete\": %s\n}\n",
-			       dtc_findings_get_complete(input->findings) ? "true" : "false");
+	g_string_append(out, "  \"findings\": ");
+	dtc_finding_list_append_json(out, input->findings);
+	g_string_append(out, ",\n  ");
+	dtc_json_add_bool(out, "complete", dtc_findings_get_complete(input->findings));
+	g_string_append(out, "\n}\n");
 	return g_string_free(out, FALSE);
 }

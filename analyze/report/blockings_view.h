@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "analyze/path/blocked.h"
+#include "analyze/profile/blocked.h"
 #include "dtrace-chain/finding.h"
 #include "dtrace-chain/path.h"
 
@@ -24,7 +24,7 @@ struct dtc_blockings_input {
 	DtcClusterTime end;
 };
 
-struct dtc_blockings_options {
+struct dtc_blockings_text_options {
 	guint width;
 	bool has_color;
 	bool has_utf8;
@@ -34,5 +34,5 @@ struct dtc_blockings_options {
 };
 
 /* Callers own the results. */
-char *dtc_blockings_to_text(const struct dtc_blockings_input *input, const struct dtc_blockings_options *options);
+char *dtc_blockings_to_text(const struct dtc_blockings_input *input, const struct dtc_blockings_text_options *options);
 char *dtc_blockings_to_json(const struct dtc_blockings_input *input);

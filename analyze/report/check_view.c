@@ -48,7 +48,7 @@ char *dtc_checks_to_json(const GArray *checks, const char *const *node_names, co
 
 static void add_check(DtcLayout *layout, const struct dtc_check *check, const char *node)
 {
-	g_autofree char *printable = dtc_printable(node ? node : "all", DTC_JSON_NAME_MAX);
+	g_autofree char *printable = dtc_printable(node ? node : "all", DTC_PRINTABLE_NAME_MAX);
 	g_autofree char *count = g_strdup_printf("%" G_GUINT64_FORMAT, check->count);
 	g_autofree char *wrong = g_strdup_printf("%" G_GUINT64_FORMAT, check->wrong_count);
 	g_autofree char *detail = dtc_printable(check->detail, DTC_PRINTABLE_MAX);

@@ -2,7 +2,7 @@
 /* Views of the checks: a table, and JSON with the schema dtrace-chain/check/1, documented in docs/formats.md. */
 #pragma once
 
-#include "analyze/path/profile_check.h"
+#include "analyze/profile/profile_check.h"
 
 #define DTC_CHECK_SCHEMA "dtrace-chain/check/1"
 

@@ -5,26 +5,18 @@
  */
 #pragma once
 
-#include "collect/read/reader.h"
-#include "dtrace-chain/time.h"
+#include "analyze/engine/event_list.h"
 
 #include <glib.h>
 
 #define DTC_EVENTS_SCHEMA "dtrace-chain/events/1"
 
-struct dtc_event_line {
-	const char *node;
-	const DtcReader *reader; /* that gave the event: knows the names */
-	const struct dtc_event *event;
-	DtcClusterTime time;
-	int64_t origin_ns; /* text counts from here; 0: the time itself is shown */
-	int32_t tid;	   /* that ran on the CPU; -1: not known */
-	const char *comm;  /* its name, or NULL */
-};
-
 /* Both append one line with its newline. */
 void dtc_event_line_add_text(GString *out, const struct dtc_event_line *line);
 void dtc_event_line_add_json(GString *out, const struct dtc_event_line *line);
 
-/* Whether a field of the event names the thread: switched in, woken, forked, ... */
-bool dtc_event_names_thread(const struct dtc_event *event, int32_t tid);
+/* In JSON the list begins with a line of its own, which names the node whose clock is cluster time. */
+void dtc_events_add_head_json(GString *out, const char *reference);
+/* The last line tells that nothing is missing, and what is odd. */
+void dtc_events_add_tail_json(GString *out, guint64 event_count, const DtcFindings *findings);
+void dtc_events_add_tail_text(GString *out, const DtcFindings *findings, guint width, bool has_color, bool has_utf8);

@@ -24,21 +24,27 @@ void dtc_finding_list_add_text(DtcLayout *layout, const DtcFindings *findings)
 	}
 }
 
-void dtc_finding_list_add_json(GString *out, const DtcFindings *findings)
+void dtc_finding_list_append_json(GString *out, const DtcFindings *findings)
 {
 	guint count = dtc_findings_get_count(findings);
 
-	dtc_json_append_key(out, "findings");
 	g_string_append_c(out, '[');
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_finding *finding = dtc_findings_get(findings, i);
 		g_string_append(out, i ? ",\n    {" : "\n    {");
 		dtc_json_add_text(out, "severity", dtc_severity_to_string(finding->severity));
+		dtc_json_add_text(out, "code", finding->code);
 		dtc_json_add_name(out, "node", finding->node);
 		dtc_json_append_key(out, "text");
 		dtc_json_append_text(out, finding->text, FINDING_MAX);
 		g_string_append_c(out, '}');
 	}
 	g_string_append(out, count ? "\n  ]" : "]");
+}
+
+void dtc_finding_list_add_json(GString *out, const DtcFindings *findings)
+{
+	dtc_json_append_key(out, "findings");
+	dtc_finding_list_append_json(out, findings);
 	dtc_json_add_bool(out, "complete", dtc_findings_get_complete(findings));
 }

@@ -7,5 +7,7 @@
 
 /* A heading and a paragraph per finding; nothing if there are none. */
 void dtc_finding_list_add_text(DtcLayout *layout, const DtcFindings *findings);
-/* The members "findings" (one per line) and "complete" of the document that ends out. */
+/* The findings as a list, one per line. */
+void dtc_finding_list_append_json(GString *out, const DtcFindings *findings);
+/* The members "findings" (as above) and "complete" of the document that ends out. */
 void dtc_finding_list_add_json(GString *out, const DtcFindings *findings);

@@ -2,7 +2,7 @@
 #include "analyze/report/html.h"
 
 #include "analyze/report/fold.h"
-#include "analyze/report/json_text.h"
+#include "analyze/report/json_object.h"
 #include "analyze/report/page.h"
 #include "analyze/report/text.h"
 
@@ -36,18 +36,6 @@ static guint get_string(struct page *p, const char *text)
 	return id;
 }
 
-static void append_text(struct page *p, const char *key, const char *text)
-{
-	dtc_json_text_append_key(p->out, key);
-	dtc_json_text_append_string(p->out, text);
-}
-
-static void append_number(struct page *p, const char *key, int64_t number)
-{
-	dtc_json_text_append_key(p->out, key);
-	g_string_append_printf(p->out, "%" PRId64, number);
-}
-
 /* Since 2^53 ns are 104 days after the epoch, only times since the begin of the span are numbers. */
 static int64_t get_relative(const struct page *p, int64_t ns)
 {
@@ -59,53 +47,24 @@ static int64_t get_uncertainty(int64_t uncertainty_ns)
 	return uncertainty_ns == INT64_MAX ? -1 : uncertainty_ns;
 }
 
-/* An element of a flat list of numbers. */
-static void append_value(struct page *p, int64_t value)
-{
-	dtc_json_text_append_comma(p->out);
-	g_string_append_printf(p->out, "%" PRId64, value);
-}
-
-static void begin_list(struct page *p, const char *key)
-{
-	dtc_json_text_append_key(p->out, key);
-	g_string_append_c(p->out, '[');
-}
-
-static void end_list(struct page *p)
-{
-	g_string_append_c(p->out, ']');
-}
-
-static void begin_object(struct page *p)
-{
-	dtc_json_text_append_comma(p->out);
-	g_string_append_c(p->out, '{');
-}
-
-static void end_object(struct page *p)
-{
-	g_string_append_c(p->out, '}');
-}
-
 static void append_thread(struct page *p, const struct dtc_report_thread *who)
 {
-	append_text(p, "node", who->node);
-	append_text(p, "comm", who->comm);
-	append_text(p, "process", who->process);
-	append_text(p, "tier", who->tier);
-	append_number(p, "pid", who->pid);
-	append_number(p, "tid", who->tid);
+	dtc_json_pack_string(p->out, "node", who->node);
+	dtc_json_pack_string(p->out, "comm", who->comm);
+	dtc_json_pack_string(p->out, "process", who->process);
+	dtc_json_pack_string(p->out, "tier", who->tier);
+	dtc_json_pack_integer(p->out, "pid", who->pid);
+	dtc_json_pack_integer(p->out, "tid", who->tid);
 }
 
 static void append_names(struct page *p, const char *key, const char *(*get_name)(guint), guint count)
 {
-	begin_list(p, key);
+	dtc_json_pack_open(p->out, key, '[');
 	for (guint i = 0; i < count; i++) {
-		dtc_json_text_append_comma(p->out);
-		dtc_json_text_append_string(p->out, get_name(i));
+		dtc_json_pack_separator(p->out);
+		dtc_json_append_string(p->out, get_name(i));
 	}
-	end_list(p);
+	g_string_append_c(p->out, ']');
 }
 
 static const char *get_cause_name(guint cause)
@@ -122,29 +81,29 @@ static void append_head(struct page *p)
 {
 	const DtcReport *report = p->report;
 
-	append_text(p, "schema", "dtrace-chain/page/1");
-	append_text(p, "request", report->request);
-	append_text(p, "method", report->method);
-	append_text(p, "url", report->url);
-	append_number(p, "status", report->status);
-	begin_list(p, "sources");
+	dtc_json_pack_string(p->out, "schema", "dtrace-chain/page/1");
+	dtc_json_pack_string(p->out, "request", report->request);
+	dtc_json_pack_string(p->out, "method", report->method);
+	dtc_json_pack_string(p->out, "url", report->url);
+	dtc_json_pack_integer(p->out, "status", report->status);
+	dtc_json_pack_string(p->out, "outside", report->outside);
+	dtc_json_pack_open(p->out, "sources", '[');
 	for (guint i = 0; i < report->sources->len; i++) {
 		const struct dtc_report_source *source = &g_array_index(report->sources, struct dtc_report_source, i);
-		begin_object(p);
-		append_text(p, "source", source->source);
-		append_text(p, "value", source->value);
-		end_object(p);
+		dtc_json_pack_open(p->out, NULL, '{');
+		dtc_json_pack_string(p->out, "source", source->source);
+		dtc_json_pack_string(p->out, "value", source->value);
+		g_string_append_c(p->out, '}');
 	}
-	end_list(p);
-	dtc_json_text_append_key(p->out, "target");
-	g_string_append_c(p->out, '{');
+	g_string_append_c(p->out, ']');
+	dtc_json_pack_open(p->out, "target", '{');
 	append_thread(p, &report->target);
-	end_object(p);
-	append_text(p, "reference", report->reference);
-	dtc_json_text_append_key(p->out, "begin");
+	g_string_append_c(p->out, '}');
+	dtc_json_pack_string(p->out, "reference", report->reference);
+	dtc_json_pack_key(p->out, "begin");
 	g_string_append_printf(p->out, "\"%" PRId64 "\"", report->begin_ns);
-	append_number(p, "duration", report->duration_ns);
-	dtc_json_text_append_key(p->out, "complete");
+	dtc_json_pack_integer(p->out, "duration", report->duration_ns);
+	dtc_json_pack_key(p->out, "complete");
 	g_string_append(p->out, report->complete ? "true" : "false");
 	append_names(p, "causes", get_cause_name, DTC_CAUSES);
 	append_names(p, "links", get_link_name, DTC_LINK_UNKNOWN + 1);
@@ -157,86 +116,87 @@ static void append_breakdown(struct page *p)
 	if (report->dominant != G_MAXUINT) {
 		const struct dtc_report_row *row =
 			&g_array_index(report->rows, struct dtc_report_row, report->dominant);
-		dtc_json_text_append_key(p->out, "dominant");
-		g_string_append_c(p->out, '{');
-		append_text(p, "tier", row->tier);
-		append_number(p, "cause", row->cause);
-		append_text(p, "detail", row->detail);
-		append_number(p, "ns", row->ns);
-		end_object(p);
+		dtc_json_pack_open(p->out, "dominant", '{');
+		dtc_json_pack_string(p->out, "tier", row->tier);
+		dtc_json_pack_integer(p->out, "cause", row->cause);
+		dtc_json_pack_string(p->out, "detail", row->detail);
+		dtc_json_pack_integer(p->out, "ns", row->ns);
+		g_string_append_c(p->out, '}');
 	}
-	begin_list(p, "tiers");
+	dtc_json_pack_open(p->out, "tiers", '[');
 	for (guint i = 0; i < report->tiers->len; i++) {
 		const struct dtc_report_tier *tier = &g_array_index(report->tiers, struct dtc_report_tier, i);
-		begin_object(p);
-		append_text(p, "tier", tier->tier);
-		append_text(p, "node", tier->node);
-		append_text(p, "process", tier->process);
-		append_number(p, "ns", tier->ns);
-		begin_list(p, "rows"); /* cause, ns, detail, its ns, steps */
+		dtc_json_pack_open(p->out, NULL, '{');
+		dtc_json_pack_string(p->out, "tier", tier->tier);
+		dtc_json_pack_string(p->out, "node", tier->node);
+		dtc_json_pack_string(p->out, "process", tier->process);
+		dtc_json_pack_integer(p->out, "ns", tier->ns);
+		dtc_json_pack_open(p->out, "rows", '['); /* cause, ns, detail, its ns, steps */
 		for (guint j = tier->row_first; j < tier->row_first + tier->row_count; j++) {
 			const struct dtc_report_row *row = &g_array_index(report->rows, struct dtc_report_row, j);
-			append_value(p, row->cause);
-			append_value(p, row->ns);
-			append_value(p, get_string(p, row->detail));
-			append_value(p, row->detail_ns);
-			append_value(p, row->step_count);
+			dtc_json_pack_value(p->out, row->cause);
+			dtc_json_pack_value(p->out, row->ns);
+			dtc_json_pack_value(p->out, get_string(p, row->detail));
+			dtc_json_pack_value(p->out, row->detail_ns);
+			dtc_json_pack_value(p->out, row->step_count);
 		}
-		end_list(p);
-		end_object(p);
+		g_string_append_c(p->out, ']');
+		g_string_append_c(p->out, '}');
 	}
-	end_list(p);
+	g_string_append_c(p->out, ']');
 }
 
 static void append_lanes(struct page *p)
 {
 	const DtcLanes *lanes = p->lanes;
 
-	begin_list(p, "window");
-	append_value(p, get_relative(p, lanes->begin_ns));
-	append_value(p, get_relative(p, lanes->end_ns));
-	end_list(p);
-	append_number(p, "merged", lanes->merged_ns);
-	begin_list(p, "lanes");
+	dtc_json_pack_open(p->out, "window", '[');
+	dtc_json_pack_value(p->out, get_relative(p, lanes->begin_ns));
+	dtc_json_pack_value(p->out, get_relative(p, lanes->end_ns));
+	g_string_append_c(p->out, ']');
+	dtc_json_pack_integer(p->out, "merged", lanes->merged_ns);
+	dtc_json_pack_open(p->out, "lanes", '[');
 	for (guint i = 0; i < lanes->lanes->len; i++) {
 		const struct dtc_lane *lane = &g_array_index(lanes->lanes, struct dtc_lane, i);
 		int64_t at_ns = p->report->begin_ns;
-		begin_object(p);
-		append_text(p, "node", lane->node);
-		append_text(p, "comm", lane->comm);
-		append_text(p, "process", lane->process);
-		append_number(p, "pid", lane->pid);
-		append_number(p, "tid", lane->tid);
-		append_number(p, "kernel", lane->is_kernel);
-		append_number(p, "path", lane->on_path);
-		begin_list(p, "bars"); /* since the end of the last one, duration, cause, detail, intervals */
+		dtc_json_pack_open(p->out, NULL, '{');
+		dtc_json_pack_string(p->out, "node", lane->node);
+		dtc_json_pack_string(p->out, "comm", lane->comm);
+		dtc_json_pack_string(p->out, "process", lane->process);
+		dtc_json_pack_integer(p->out, "pid", lane->pid);
+		dtc_json_pack_integer(p->out, "tid", lane->tid);
+		dtc_json_pack_integer(p->out, "kernel", lane->is_kernel);
+		dtc_json_pack_integer(p->out, "path", lane->on_path);
+		/* since the end of the last one, duration, cause, detail, intervals */
+		dtc_json_pack_open(p->out, "bars", '[');
 		for (guint j = lane->bar_first; j < lane->bar_first + lane->bar_count; j++) {
 			const struct dtc_lane_bar *bar = &g_array_index(lanes->bars, struct dtc_lane_bar, j);
-			append_value(p, bar->begin_ns - at_ns);
-			append_value(p, bar->end_ns - bar->begin_ns);
-			append_value(p, bar->cause);
-			append_value(p, get_string(p, bar->detail));
-			append_value(p, bar->interval_count);
+			dtc_json_pack_value(p->out, bar->begin_ns - at_ns);
+			dtc_json_pack_value(p->out, bar->end_ns - bar->begin_ns);
+			dtc_json_pack_value(p->out, bar->cause);
+			dtc_json_pack_value(p->out, get_string(p, bar->detail));
+			dtc_json_pack_value(p->out, bar->interval_count);
 			at_ns = bar->end_ns;
 		}
-		end_list(p);
-		end_object(p);
+		g_string_append_c(p->out, ']');
+		g_string_append_c(p->out, '}');
 	}
-	end_list(p);
-	begin_list(p, "messages"); /* from, sent, to, received, uncertainty, link, detail, on the path */
+	g_string_append_c(p->out, ']');
+	/* from, sent, to, received, uncertainty, link, detail, on the path */
+	dtc_json_pack_open(p->out, "messages", '[');
 	for (guint i = 0; i < lanes->messages->len; i++) {
 		const struct dtc_lane_message *message = &g_array_index(lanes->messages, struct dtc_lane_message, i);
-		append_value(p, message->from_lane);
-		append_value(p, get_relative(p, message->sent_ns));
-		append_value(p, message->to_lane);
-		append_value(p, get_relative(p, message->received_ns));
-		append_value(p, get_uncertainty(message->uncertainty_ns));
-		append_value(p, message->link);
-		append_value(p, get_string(p, message->detail));
-		append_value(p, message->step != G_MAXUINT);
+		dtc_json_pack_value(p->out, message->from_lane);
+		dtc_json_pack_value(p->out, get_relative(p, message->sent_ns));
+		dtc_json_pack_value(p->out, message->to_lane);
+		dtc_json_pack_value(p->out, get_relative(p, message->received_ns));
+		dtc_json_pack_value(p->out, get_uncertainty(message->uncertainty_ns));
+		dtc_json_pack_value(p->out, message->link);
+		dtc_json_pack_value(p->out, get_string(p, message->detail));
+		dtc_json_pack_value(p->out, message->step != G_MAXUINT);
 	}
-	end_list(p);
-	append_number(p, "messagesLeftOut", lanes->messages_left_out);
+	g_string_append_c(p->out, ']');
+	dtc_json_pack_integer(p->out, "messagesLeftOut", lanes->messages_left_out);
 }
 
 /* As many steps as a page can show: the shortest are folded first. */
@@ -259,21 +219,21 @@ static void append_steps(struct page *p)
 	g_autoptr(GArray) folds = fold_steps(p->report);
 
 	/* lane, duration, cause, detail, link, uncertainty, from another node, steps folded; contiguous from 0 */
-	begin_list(p, "steps");
+	dtc_json_pack_open(p->out, "steps", '[');
 	for (guint i = 0; i < folds->len; i++) {
 		const struct dtc_fold *fold = &g_array_index(folds, struct dtc_fold, i);
 		const struct dtc_report_step *head = &g_array_index(steps, struct dtc_report_step, fold->head);
 		const struct dtc_report_step *first = &g_array_index(steps, struct dtc_report_step, fold->first);
-		append_value(p, p->lanes->step_lanes[fold->head]);
-		append_value(p, fold->ns);
-		append_value(p, head->cause);
-		append_value(p, get_string(p, head->detail));
-		append_value(p, first->link);
-		append_value(p, get_uncertainty(first->uncertainty_ns));
-		append_value(p, first->is_hop);
-		append_value(p, fold->count);
+		dtc_json_pack_value(p->out, p->lanes->step_lanes[fold->head]);
+		dtc_json_pack_value(p->out, fold->ns);
+		dtc_json_pack_value(p->out, head->cause);
+		dtc_json_pack_value(p->out, get_string(p, head->detail));
+		dtc_json_pack_value(p->out, first->link);
+		dtc_json_pack_value(p->out, get_uncertainty(first->uncertainty_ns));
+		dtc_json_pack_value(p->out, first->is_hop);
+		dtc_json_pack_value(p->out, fold->count);
 	}
-	end_list(p);
+	g_string_append_c(p->out, ']');
 }
 
 static int compare_ns(const void *a, const void *b)
@@ -304,7 +264,7 @@ static void append_blockings(struct page *p)
 	guint count = 0;
 
 	/* lane, begin, duration, cause, detail, woken by, link, parent in this list or -1 */
-	begin_list(p, "blockings");
+	dtc_json_pack_open(p->out, "blockings", '[');
 	for (guint i = 0; i < blockings->len; i++) {
 		const struct dtc_report_blocking *b = &g_array_index(blockings, struct dtc_report_blocking, i);
 		guint parent = b->parent == G_MAXUINT ? G_MAXUINT : shown[b->parent];
@@ -313,31 +273,31 @@ static void append_blockings(struct page *p)
 			continue;
 		}
 		shown[i] = count++;
-		append_value(p, p->lanes->blocking_lanes[i]);
-		append_value(p, get_relative(p, b->begin_ns));
-		append_value(p, b->end_ns - b->begin_ns);
-		append_value(p, b->cause);
-		append_value(p, get_string(p, b->detail));
-		append_value(p, get_string(p, b->woken_by));
-		append_value(p, b->link);
-		append_value(p, parent == G_MAXUINT ? -1 : (int64_t)parent);
+		dtc_json_pack_value(p->out, p->lanes->blocking_lanes[i]);
+		dtc_json_pack_value(p->out, get_relative(p, b->begin_ns));
+		dtc_json_pack_value(p->out, b->end_ns - b->begin_ns);
+		dtc_json_pack_value(p->out, b->cause);
+		dtc_json_pack_value(p->out, get_string(p, b->detail));
+		dtc_json_pack_value(p->out, get_string(p, b->woken_by));
+		dtc_json_pack_value(p->out, b->link);
+		dtc_json_pack_value(p->out, parent == G_MAXUINT ? -1 : (int64_t)parent);
 	}
-	end_list(p);
-	append_number(p, "blockingsLeftOut", blockings->len - count);
+	g_string_append_c(p->out, ']');
+	dtc_json_pack_integer(p->out, "blockingsLeftOut", blockings->len - count);
 }
 
 static void append_findings(struct page *p)
 {
-	begin_list(p, "findings");
+	dtc_json_pack_open(p->out, "findings", '[');
 	for (guint i = 0; i < p->report->findings->len; i++) {
 		const struct dtc_report_finding *f = &g_array_index(p->report->findings, struct dtc_report_finding, i);
-		begin_object(p);
-		append_text(p, "severity", dtc_severity_to_string(f->severity));
-		append_text(p, "node", f->node);
-		append_text(p, "text", f->text);
-		end_object(p);
+		dtc_json_pack_open(p->out, NULL, '{');
+		dtc_json_pack_string(p->out, "severity", dtc_severity_to_string(f->severity));
+		dtc_json_pack_string(p->out, "node", f->node);
+		dtc_json_pack_string(p->out, "text", f->text);
+		g_string_append_c(p->out, '}');
 	}
-	end_list(p);
+	g_string_append_c(p->out, ']');
 }
 
 static void append_data(struct page *p)
@@ -350,14 +310,14 @@ static void append_data(struct page *p)
 	append_blockings(p);
 	dtc_quality_append_json(p->out, p->quality, p->report->begin_ns);
 	append_findings(p);
-	begin_list(p, "strings");
+	dtc_json_pack_open(p->out, "strings", '[');
 	g_string_append(p->out, "null");
 	for (guint i = 0; i < p->strings->len; i++) {
-		dtc_json_text_append_comma(p->out);
-		dtc_json_text_append_string(p->out, g_ptr_array_index(p->strings, i));
+		dtc_json_pack_separator(p->out);
+		dtc_json_append_string(p->out, g_ptr_array_index(p->strings, i));
 	}
-	end_list(p);
-	end_object(p);
+	g_string_append_c(p->out, ']');
+	g_string_append_c(p->out, '}');
 }
 
 /* For readers without scripts: the answer as a terminal shows it. */

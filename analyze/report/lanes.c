@@ -5,9 +5,9 @@
 #include "analyze/report/model.h"
 #include "analyze/report/printable.h"
 
-#include <string.h>
+#include <dtrace-chain/bisect.h>
 
-#define NAME_MAX_CHARACTERS 64
+#include <string.h>
 
 /* A thread before it is known where its lane stands. */
 struct candidate {
@@ -25,7 +25,8 @@ struct build {
 	DtcLanes *lanes;
 	const DtcReport *report;
 	const DtcPath *path;
-	const DtcLinks *links; /* may be NULL */
+	const DtcLinks *links; /* may be NULL, then clocks are as well */
+	const DtcClocks *clocks;
 	const struct dtc_lanes_options *options;
 	GArray *candidates;  /* struct candidate, in order of appearance */
 	GHashTable *indexes; /* (node, thread) -> index in candidates + 1 */
@@ -133,8 +134,8 @@ static guint add_lane(struct build *b, const struct candidate *candidate, bool i
 	bool is_thread = !is_shared && candidate->thread != DTC_NONE;
 	struct dtc_lane lane = {
 		.node = g_string_chunk_insert_const(b->lanes->strings, who->node),
-		.comm = is_thread ? keep(b, who->comm, NAME_MAX_CHARACTERS) : NULL,
-		.process = is_shared ? "other threads" : keep(b, who->process, NAME_MAX_CHARACTERS),
+		.comm = is_thread ? keep(b, who->comm, DTC_PRINTABLE_NAME_MAX) : NULL,
+		.process = is_shared ? "other threads" : keep(b, who->process, DTC_PRINTABLE_NAME_MAX),
 		.pid = is_thread ? who->pid : -1,
 		.tid = is_thread ? who->tid : -1,
 		.on_path = candidate->on_path,
@@ -207,16 +208,6 @@ struct range {
 	int64_t begin_ns, end_ns; /* the window, node time */
 };
 
-static int64_t to_node_ns(const struct build *b, guint node, int64_t cluster_ns)
-{
-	return dtc_clocks_to_node(dtc_links_get_clocks(b->links), node, (DtcClusterTime){ cluster_ns }).ns;
-}
-
-static int64_t to_cluster_ns(const struct build *b, guint node, int64_t node_ns)
-{
-	return dtc_clocks_to_cluster(dtc_links_get_clocks(b->links), node, (DtcNodeTime){ node_ns }).ns;
-}
-
 static struct range find_range(const struct build *b, const struct candidate *source)
 {
 	struct range range = { 0 };
@@ -227,19 +218,12 @@ static struct range find_range(const struct build *b, const struct candidate *so
 	if (!range.history)
 		return range;
 	const struct dtc_thread *thread = dtc_history_get_thread(range.history, source->thread);
-	range.begin_ns = to_node_ns(b, source->node, b->lanes->begin_ns);
-	range.end_ns = to_node_ns(b, source->node, b->lanes->end_ns);
-	uint32_t low = thread->interval_first, high = low + thread->interval_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (dtc_history_get_interval(range.history, middle)->end_ns <= range.begin_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	range.first = range.end = low;
-	while (range.end < thread->interval_first + thread->interval_count &&
-	       dtc_history_get_interval(range.history, range.end)->begin_ns < range.end_ns)
+	range.begin_ns = dtc_clocks_to_node_ns(b->clocks, source->node, b->lanes->begin_ns);
+	range.end_ns = dtc_clocks_to_node_ns(b->clocks, source->node, b->lanes->end_ns);
+	uint32_t last = thread->interval_first + thread->interval_count;
+	range.first = dtc_history_find_interval_after(range.history, source->thread, range.begin_ns);
+	range.end = range.first;
+	while (range.end < last && dtc_history_get_interval(range.history, range.end)->begin_ns < range.end_ns)
 		range.end++;
 	return range;
 }
@@ -288,8 +272,8 @@ static void add_bar(struct build *b, const struct candidate *source, const struc
 	const struct dtc_interval *head = dtc_history_get_interval(range->history, first);
 	const struct dtc_interval *last = dtc_history_get_interval(range->history, end - 1);
 	struct dtc_lane_bar bar = {
-		.begin_ns = to_cluster_ns(b, source->node, MAX(head->begin_ns, range->begin_ns)),
-		.end_ns = to_cluster_ns(b, source->node, MIN(last->end_ns, range->end_ns)),
+		.begin_ns = dtc_clocks_to_cluster_ns(b->clocks, source->node, MAX(head->begin_ns, range->begin_ns)),
+		.end_ns = dtc_clocks_to_cluster_ns(b->clocks, source->node, MIN(last->end_ns, range->end_ns)),
 		.interval_count = end - first,
 	};
 
@@ -378,15 +362,9 @@ static uint32_t find_reader(const DtcHistory *history, uint32_t flow_in, int64_t
 	if (file == DTC_NONE)
 		return DTC_NONE;
 	const uint32_t *calls = dtc_history_get_file_calls(history, file, &count);
-	uint32_t low = 0, high = count; /* by begin: a reader that was already waiting began before the arrival */
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (dtc_history_get_call(history, calls[middle])->begin_ns <= arrival_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (uint32_t i = low > 4 ? low - 4 : 0; i < count && i < low + 16; i++) {
+	/* by begin: a reader that was already waiting began before the arrival */
+	uint32_t after = DTC_BISECT(i, 0, count, dtc_history_get_call(history, calls[i])->begin_ns <= arrival_ns);
+	for (uint32_t i = after > 4 ? after - 4 : 0; i < count && i < after + 16; i++) {
 		const struct dtc_call *call = dtc_history_get_call(history, calls[i]);
 		if (call->kind == DTC_CALL_READ && (call->end_ns == DTC_TIME_NONE || call->end_ns >= arrival_ns))
 			return call->thread;
@@ -420,10 +398,10 @@ static bool make_message(struct build *b, guint node, uint32_t packet, struct dt
 	message->from_lane = find_lane(b, send.node, find_writer(b, &send, sent));
 	if (message->from_lane == G_MAXUINT)
 		return false;
-	message->sent_ns = to_cluster_ns(b, send.node, sent->time_ns);
-	message->received_ns = to_cluster_ns(b, node, received->time_ns);
-	message->uncertainty_ns = dtc_clocks_get_uncertainty_ns(dtc_links_get_clocks(b->links), send.node, node,
-								(DtcClusterTime){ message->received_ns });
+	message->sent_ns = dtc_clocks_to_cluster_ns(b->clocks, send.node, sent->time_ns);
+	message->received_ns = dtc_clocks_to_cluster_ns(b->clocks, node, received->time_ns);
+	message->uncertainty_ns =
+		dtc_clocks_get_uncertainty_ns(b->clocks, send.node, node, (DtcClusterTime){ message->received_ns });
 	message->link = send.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
 	message->step = G_MAXUINT;
 	g_autofree char *what = dtc_explain_packet(received);
@@ -433,16 +411,7 @@ static bool make_message(struct build *b, guint node, uint32_t packet, struct dt
 
 static uint32_t find_first_packet(const DtcPackets *packets, int64_t time_ns)
 {
-	uint32_t low = 0, high = dtc_packets_get_count(packets);
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (dtc_packets_get(packets, middle)->time_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return DTC_BISECT(i, 0, dtc_packets_get_count(packets), dtc_packets_get(packets, i)->time_ns < time_ns);
 }
 
 static int compare_messages(const void *a, const void *b)
@@ -488,8 +457,8 @@ static void add_node_messages(struct build *b, guint node, GHashTable *known, st
 
 	if (!packets)
 		return;
-	int64_t end_ns = to_node_ns(b, node, b->lanes->end_ns);
-	for (uint32_t i = find_first_packet(packets, to_node_ns(b, node, b->lanes->begin_ns));
+	int64_t end_ns = dtc_clocks_to_node_ns(b->clocks, node, b->lanes->end_ns);
+	for (uint32_t i = find_first_packet(packets, dtc_clocks_to_node_ns(b->clocks, node, b->lanes->begin_ns));
 	     i < dtc_packets_get_count(packets) && dtc_packets_get(packets, i)->time_ns < end_ns; i++) {
 		const struct dtc_packet *packet = dtc_packets_get(packets, i);
 		struct dtc_lane_message message = { 0 };
@@ -543,6 +512,7 @@ DtcLanes *dtc_lanes_new(const DtcReport *report, const DtcPath *path, const DtcL
 		.report = report,
 		.path = path,
 		.links = links,
+		.clocks = links ? dtc_links_get_clocks(links) : NULL,
 		.options = options,
 		.candidates = g_array_new(FALSE, FALSE, sizeof(struct candidate)),
 		.indexes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),

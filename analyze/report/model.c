@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define DEFECT_HINT "this is a defect of dtrace-chain; please report it with the bundle"
-#define NAME_MAX_CHARACTERS 64
 
 void dtc_report_free(DtcReport *report)
 {
@@ -41,7 +40,7 @@ static const char *keep_text(DtcReport *report, const char *text)
 
 static const char *get_node_name(DtcReport *report, const struct dtc_report_input *input, guint node)
 {
-	return keep(report, node < input->node_count ? input->node_names[node] : "?", NAME_MAX_CHARACTERS);
+	return keep(report, node < input->node_count ? input->node_names[node] : "?", DTC_PRINTABLE_NAME_MAX);
 }
 
 /* Time on the wire and time that nobody accounts for have no process; they are still somebody's row. */
@@ -65,15 +64,15 @@ static struct dtc_report_thread make_thread(DtcReport *report, const DtcCluster 
 {
 	struct dtc_report_thread thread = {
 		.node = node,
-		.comm = comm && *comm ? keep(report, comm, NAME_MAX_CHARACTERS) : NULL,
-		.process = keep(report, process, NAME_MAX_CHARACTERS),
+		.comm = comm && *comm ? keep(report, comm, DTC_PRINTABLE_NAME_MAX) : NULL,
+		.process = keep(report, process, DTC_PRINTABLE_NAME_MAX),
 		.pid = pid,
 		.tid = tid,
 	};
 	const char *named = cluster ? dtc_cluster_get_tier(cluster, thread.process, node) : NULL;
 	g_autofree char *tier = g_strconcat(thread.process, "@", node, NULL);
-	thread.tier =
-		named ? keep(report, named, NAME_MAX_CHARACTERS) : g_string_chunk_insert_const(report->strings, tier);
+	thread.tier = named ? keep(report, named, DTC_PRINTABLE_NAME_MAX)
+			    : g_string_chunk_insert_const(report->strings, tier);
 	return thread;
 }
 
@@ -85,12 +84,25 @@ static void add_request(DtcReport *report, const struct dtc_report_input *input)
 	report->status = input->status;
 	for (guint i = 0; i < input->identity_count; i++) {
 		struct dtc_report_source source = {
-			.source = keep(report, input->identities[i].source, NAME_MAX_CHARACTERS),
+			.source = keep(report, input->identities[i].source, DTC_PRINTABLE_NAME_MAX),
 			.id = keep(report, input->identities[i].id, DTC_PRINTABLE_MAX),
 			.value = keep(report, input->identities[i].value, DTC_PRINTABLE_MAX),
 		};
 		g_array_append_val(report->sources, source);
 	}
+}
+
+static void add_outside(DtcReport *report, const struct dtc_place *place)
+{
+	report->begins_before = place->outside & DTC_OUTSIDE_BEGIN;
+	report->ends_after = place->outside & DTC_OUTSIDE_END || place->is_open;
+	if (report->begins_before && report->ends_after)
+		report->outside = "began before the recording and runs beyond its end: only the part inside is "
+				  "explained";
+	else if (report->begins_before)
+		report->outside = "began before the recording: only the part inside is explained";
+	else if (report->ends_after)
+		report->outside = "runs beyond the end of the recording: only the part inside is explained";
 }
 
 static struct dtc_report_end make_end(DtcReport *report, const struct dtc_report_input *input,
@@ -128,8 +140,8 @@ static struct dtc_report_end make_followed_end(DtcReport *report, const struct d
 				   dtc_history_get_comm(history, thread_id, end_ns),
 				   get_process(dtc_history_get_process(history, thread_id, end_ns), DTC_CAUSE_UNKNOWN),
 				   thread->pid, thread->tid),
-		.begin_ns = dtc_clocks_to_cluster(input->clocks, node, (DtcNodeTime){ begin_ns }).ns,
-		.end_ns = dtc_clocks_to_cluster(input->clocks, node, (DtcNodeTime){ end_ns }).ns,
+		.begin_ns = dtc_clocks_to_cluster_ns(input->clocks, node, begin_ns),
+		.end_ns = dtc_clocks_to_cluster_ns(input->clocks, node, end_ns),
 		.link = DTC_LINK_INFERRED,
 	};
 }
@@ -368,7 +380,7 @@ static void add_blockings(DtcReport *report, const struct dtc_report_input *inpu
 		g_autofree char *text = g_strdup_printf("%u blockings nested deeper than %d levels are left out of the"
 							" causality",
 							left_out, DTC_REPORT_MAX_DEPTH);
-		struct dtc_report_finding finding = { DTC_SEVERITY_INFO, NULL, keep(report, text, 1000) };
+		struct dtc_report_finding finding = { DTC_SEVERITY_INFO, NULL, NULL, keep(report, text, 1000) };
 		g_array_append_val(report->findings, finding);
 	}
 }
@@ -419,7 +431,8 @@ static void add_findings(DtcReport *report, const struct dtc_report_input *input
 		const struct dtc_finding *from = dtc_findings_get(input->findings, i);
 		struct dtc_report_finding finding = {
 			.severity = from->severity,
-			.node = from->node ? keep(report, from->node, NAME_MAX_CHARACTERS) : NULL,
+			.code = from->code,
+			.node = from->node ? keep(report, from->node, DTC_PRINTABLE_NAME_MAX) : NULL,
 			.text = keep(report, from->text, 1000),
 		};
 		g_array_append_val(report->findings, finding);
@@ -497,8 +510,10 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 				     input->target_pid, input->target_tid);
 	if (input->request)
 		add_request(report, input);
-	if (input->place)
+	if (input->place) {
+		add_outside(report, input->place);
 		add_hops(report, input);
+	}
 	if (input->followed)
 		add_followed_hops(report, input);
 	add_steps(report, input);

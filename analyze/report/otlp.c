@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/otlp.h"
 
-#include "analyze/report/json_text.h"
+#include "analyze/report/json_object.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -243,25 +243,25 @@ static void append_text_attribute(GString *out, const char *key, const char *val
 {
 	if (!value || !*value)
 		return;
-	dtc_json_text_append_comma(out);
+	dtc_json_pack_separator(out);
 	g_string_append(out, "{\"key\":");
-	dtc_json_text_append_string(out, key);
+	dtc_json_append_string(out, key);
 	g_string_append(out, ",\"value\":{\"stringValue\":");
-	dtc_json_text_append_string(out, value);
+	dtc_json_append_string(out, value);
 	g_string_append(out, "}}");
 }
 
 static void append_number_attribute(GString *out, const char *key, int64_t value)
 {
-	dtc_json_text_append_comma(out);
+	dtc_json_pack_separator(out);
 	g_string_append(out, "{\"key\":");
-	dtc_json_text_append_string(out, key);
+	dtc_json_append_string(out, key);
 	g_string_append_printf(out, ",\"value\":{\"intValue\":\"%" PRId64 "\"}}", value);
 }
 
 static void append_time(GString *out, const char *key, int64_t ns)
 {
-	dtc_json_text_append_key(out, key);
+	dtc_json_pack_key(out, key);
 	g_string_append_printf(out, "\"%" PRId64 "\"", MAX(ns, 0));
 }
 
@@ -351,8 +351,7 @@ static void append_root_attributes(GString *out, const DtcReport *report)
 
 static void append_attributes(GString *out, const struct build *b, const struct span *span)
 {
-	dtc_json_text_append_key(out, "attributes");
-	g_string_append_c(out, '[');
+	dtc_json_pack_open(out, "attributes", '[');
 	if (span->hop_step != G_MAXUINT) {
 		const struct dtc_report_step *step = get_step(b->report, span->hop_step);
 		append_text_attribute(out, "network.transport", "tcp");
@@ -412,25 +411,21 @@ static guint choose_waits(const struct build *b, GArray *steps)
 
 static void append_events(GString *out, const struct build *b, const struct span *span)
 {
-	dtc_json_text_append_key(out, "events");
-	g_string_append_c(out, '[');
+	dtc_json_pack_open(out, "events", '[');
 	guint left_out = span->waits ? choose_waits(b, span->waits) : 0;
 	for (guint i = 0; span->waits && i < span->waits->len; i++) {
 		const struct dtc_report_step *step = get_step(b->report, g_array_index(span->waits, guint, i));
-		dtc_json_text_append_comma(out);
-		g_string_append_c(out, '{');
+		dtc_json_pack_open(out, NULL, '{');
 		append_time(out, "timeUnixNano", step->begin_ns);
-		dtc_json_text_append_key(out, "name");
-		dtc_json_text_append_string(out, dtc_cause_to_string(step->cause));
-		dtc_json_text_append_key(out, "attributes");
-		g_string_append_c(out, '[');
+		dtc_json_pack_string(out, "name", dtc_cause_to_string(step->cause));
+		dtc_json_pack_open(out, "attributes", '[');
 		append_number_attribute(out, "dtrace_chain.duration_ns", step->end_ns - step->begin_ns);
 		append_text_attribute(out, "dtrace_chain.detail", step->detail);
 		append_thread_attributes(out, &step->who);
 		g_string_append(out, "]}");
 	}
 	g_string_append_c(out, ']');
-	dtc_json_text_append_key(out, "droppedEventsCount");
+	dtc_json_pack_key(out, "droppedEventsCount");
 	g_string_append_printf(out, "%u", left_out);
 }
 
@@ -454,19 +449,18 @@ static void append_span(GString *out, const struct build *b, guint index)
 	g_autofree char *name = name_span(b, span);
 	bool is_error = span->parent == G_MAXUINT && b->report->status >= 400;
 
-	dtc_json_text_append_comma(out);
+	dtc_json_pack_separator(out);
 	g_string_append_printf(out, "\n{\"traceId\":\"%s\",\"spanId\":\"%s\",\"parentSpanId\":\"%s\"", b->trace_id,
 			       span->id, span->parent == G_MAXUINT ? b->sender_span_id : get_span(b, span->parent)->id);
-	dtc_json_text_append_key(out, "name");
-	dtc_json_text_append_string(out, name);
-	dtc_json_text_append_key(out, "kind");
+	dtc_json_pack_string(out, "name", name);
+	dtc_json_pack_key(out, "kind");
 	g_string_append_printf(out, "%d", span->kind);
 	append_time(out, "startTimeUnixNano", span->begin_ns);
 	append_time(out, "endTimeUnixNano", span->end_ns);
 	append_attributes(out, b, span);
 	append_events(out, b, span);
 	g_string_append(out, ",\"links\":[]");
-	dtc_json_text_append_key(out, "status");
+	dtc_json_pack_key(out, "status");
 	g_string_append_printf(out, "{\"code\":%d}}", is_error ? STATUS_ERROR : STATUS_UNSET);
 }
 
@@ -475,7 +469,7 @@ static void append_resource(GString *out, const struct build *b, guint first, bo
 {
 	const struct dtc_report_thread *who = get_span(b, first)->who;
 
-	dtc_json_text_append_comma(out);
+	dtc_json_pack_separator(out);
 	g_string_append(out, "\n{\"resource\":{\"attributes\":[");
 	append_text_attribute(out, "service.name", who->process);
 	append_text_attribute(out, "service.instance.id", who->tier);
@@ -497,7 +491,7 @@ static void append_resource(GString *out, const struct build *b, guint first, bo
 char *dtc_report_to_otlp(const DtcReport *report)
 {
 	struct build b = { .report = report, .spans = g_array_new(FALSE, FALSE, sizeof(struct span)) };
-	GString *out = g_string_new("{\"resourceSpans\":[");
+	g_autoptr(GString) out = g_string_new("{\"resourceSpans\":[");
 
 	g_array_set_clear_func(b.spans, span_clear);
 	choose_trace_id(&b);
@@ -508,5 +502,5 @@ char *dtc_report_to_otlp(const DtcReport *report)
 			append_resource(out, &b, i, is_written);
 	g_string_append(out, "\n]}\n");
 	g_array_unref(b.spans);
-	return g_string_free(out, FALSE);
+	return dtc_json_escape_markup(out->str);
 }

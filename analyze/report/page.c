@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/page.h"
 
+#include "analyze/report/json_object.h"
+
 #include <glib.h>
 #include <string.h>
 
@@ -55,8 +57,8 @@ static void append_part(GString *out, const struct dtc_page *page, const char *n
 	} else if (strcmp(name, "PLAIN") == 0) {
 		append_escaped(out, page->plain);
 	} else if (strcmp(name, "DATA") == 0) {
-		g_assert(!strpbrk(page->data, "<>&"));
-		g_string_append(out, page->data);
+		g_autofree char *data = dtc_json_escape_markup(page->data);
+		g_string_append(out, data);
 	} else {
 		g_assert(strcmp(name, "SCRIPTS") == 0);
 		append_script(out, dtc_frame_js);

@@ -26,7 +26,7 @@ struct dtc_page {
 	const char *scripts[DTC_PAGE_SCRIPTS]; /* parts, run in this order after frame.js; NULL: none */
 	const char *title;		       /* text */
 	const char *plain;		       /* text, for readers without scripts */
-	const char *data;		       /* JSON without '<', '>' and '&' */
+	const char *data;		       /* JSON */
 };
 
 /* The whole page; caller owns. */

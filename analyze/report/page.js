@@ -175,6 +175,9 @@ function showHead() {
 		verdict.textContent = "Nothing to explain: the span is empty.";
 	}
 	$("incomplete").hidden = data.complete;
+	$("outside").hidden = !data.outside;
+	if (data.outside)
+		$("outside").textContent = "The request " + data.outside + ".";
 	$("meta").textContent = "Seen by " + thread + " on " + data.target.node + ", from " + formatMoment(data.begin) +
 		" on the clock of " + data.reference + ".";
 }

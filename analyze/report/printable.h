@@ -9,6 +9,8 @@
 
 /* Longest string that a report carries, in characters; threads have 15, paths and HTTP targets may have thousands. */
 #define DTC_PRINTABLE_MAX 256
+/* Of nodes, processes and threads: shorter, since tables are made of them (docs/formats.md). */
+#define DTC_PRINTABLE_NAME_MAX 64
 
 /*
  * A valid UTF-8 copy in which control characters, invisible formatting (bidirectional overrides, zero-width) and bytes

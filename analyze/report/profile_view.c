@@ -224,7 +224,7 @@ static void add_table(const struct view *view, const struct dtc_top_node *node, 
 	for (guint k = 0; k < get_shown(input, node->rows); k++) {
 		const struct dtc_profile_row *row = &g_array_index(node->rows, struct dtc_profile_row, k);
 		const struct dtc_thread *thread = dtc_history_get_thread(node->history, row->thread);
-		g_autofree char *name = dtc_printable(get_name(node, row, input->has_threads), DTC_JSON_NAME_MAX);
+		g_autofree char *name = dtc_printable(get_name(node, row, input->has_threads), DTC_PRINTABLE_NAME_MAX);
 		g_autofree char *id = g_strdup_printf("%d", thread->tid);
 		dtc_layout_add_left(layout, name ? name : "?", NAME_COLUMNS, DTC_STYLE_PLAIN);
 		dtc_layout_add_right(layout, id, ID_COLUMNS, DTC_STYLE_DIM);
@@ -269,7 +269,7 @@ static void add_node(const struct view *view, const struct dtc_top_node *node)
 {
 	const struct dtc_top_input *input = view->input;
 	DtcLayout *layout = view->layout;
-	g_autofree char *name = dtc_printable(node->name, DTC_JSON_NAME_MAX);
+	g_autofree char *name = dtc_printable(node->name, DTC_PRINTABLE_NAME_MAX);
 	g_autofree char *from = dtc_duration_format(node->cluster_begin.ns - node->origin.ns);
 	g_autofree char *length = dtc_duration_format(node->cluster_end.ns - node->cluster_begin.ns);
 	guint shown = get_shown(input, node->rows);

@@ -5,22 +5,10 @@
  */
 #pragma once
 
-#include "analyze/path/profile.h"
+#include "analyze/engine/top.h"
 #include "dtrace-chain/finding.h"
 
 #define DTC_TOP_SCHEMA "dtrace-chain/top/1"
-
-struct dtc_top_node {
-	const char *name;
-	const DtcHistory *history; /* NULL: no kernel trace; then no rows */
-	DtcNodeTime end;	   /* names are those at the end of the span */
-	DtcClusterTime origin;	   /* that text counts from */
-	DtcClusterTime cluster_begin;
-	DtcClusterTime cluster_end;
-	GArray *rows;			    /* struct dtc_profile_row, sorted */
-	const struct dtc_profile_cpu *cpus; /* one per CPU of the history */
-	struct dtc_profile_cpu total;	    /* their sum */
-};
 
 /* Everything is borrowed for the call. */
 struct dtc_top_input {

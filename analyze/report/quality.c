@@ -7,7 +7,6 @@
 
 #define CELLS 120 /* stretches of time for which a plot has room */
 #define WIDTHS 48
-#define NAME_MAX_CHARACTERS 64
 
 struct build {
 	DtcQuality *quality;
@@ -17,13 +16,8 @@ struct build {
 
 static const char *keep_name(struct build *b, const char *name)
 {
-	g_autofree char *printable = dtc_printable(name, NAME_MAX_CHARACTERS);
+	g_autofree char *printable = dtc_printable(name, DTC_PRINTABLE_NAME_MAX);
 	return g_string_chunk_insert_const(b->quality->strings, printable);
-}
-
-static int64_t to_cluster_ns(const struct build *b, guint node, int64_t node_ns)
-{
-	return dtc_clocks_to_cluster(b->clocks, node, (DtcNodeTime){ node_ns }).ns;
 }
 
 /* Cluster times of the first and last arrival; false without messages. */
@@ -32,12 +26,12 @@ static bool find_span(const struct build *b, const struct dtc_match_pair *pair, 
 	int64_t begin_ns = INT64_MAX, end_ns = INT64_MIN;
 
 	for (guint i = 0; i < pair->ab_count; i++) {
-		begin_ns = MIN(begin_ns, to_cluster_ns(b, pair->b, pair->ab[i].received_ns));
-		end_ns = MAX(end_ns, to_cluster_ns(b, pair->b, pair->ab[i].received_ns));
+		begin_ns = MIN(begin_ns, dtc_clocks_to_cluster_ns(b->clocks, pair->b, pair->ab[i].received_ns));
+		end_ns = MAX(end_ns, dtc_clocks_to_cluster_ns(b->clocks, pair->b, pair->ab[i].received_ns));
 	}
 	for (guint i = 0; i < pair->ba_count; i++) {
-		begin_ns = MIN(begin_ns, to_cluster_ns(b, pair->a, pair->ba[i].received_ns));
-		end_ns = MAX(end_ns, to_cluster_ns(b, pair->a, pair->ba[i].received_ns));
+		begin_ns = MIN(begin_ns, dtc_clocks_to_cluster_ns(b->clocks, pair->a, pair->ba[i].received_ns));
+		end_ns = MAX(end_ns, dtc_clocks_to_cluster_ns(b->clocks, pair->a, pair->ba[i].received_ns));
 	}
 	if (begin_ns > end_ns)
 		return false;
@@ -55,8 +49,8 @@ static void add_points(struct build *b, const struct dtc_message *messages, guin
 	__int128 span_ns = (__int128)end_ns - begin_ns + 1;
 
 	for (guint i = 0; i < count; i++) {
-		int64_t at_ns = to_cluster_ns(b, to, messages[i].received_ns);
-		int64_t sent_ns = to_cluster_ns(b, from, messages[i].sent_ns);
+		int64_t at_ns = dtc_clocks_to_cluster_ns(b->clocks, to, messages[i].received_ns);
+		int64_t sent_ns = dtc_clocks_to_cluster_ns(b->clocks, from, messages[i].sent_ns);
 		struct dtc_quality_point point = { .at_ns = at_ns, .is_back = is_back };
 		if (__builtin_sub_overflow(at_ns, sent_ns, &point.delay_ns))
 			continue;

@@ -39,8 +39,13 @@ const describePart = part => part.tier + " " + part.cause + " " + formatDuration
 function showHead() {
 	const s = data.summary;
 	$("headline").textContent = requests.length + (requests.length === 1 ? " request" : " requests");
-	$("what").textContent = "on the clock of " + data.reference + (s.skipped ? "; " + s.skipped +
-		" more are only in captures, without a kernel trace" : "");
+	const why = s.skipped_reasons, what = ["on the clock of " + data.reference];
+	for (const [count, text] of [[why.began_before, "began before the kernel trace and are left out"],
+		[why.ended_after, "ended after the kernel trace and are left out"],
+		[why.not_traced, "are only in captures, without a kernel trace"]])
+		if (count)
+			what.push(count + " more " + text);
+	$("what").textContent = what.join("; ");
 	if (requests.length) {
 		$("verdict").append("Half took up to ", make("b", "", formatDuration(s.p50_ns)), ", nine of ten up to ",
 			make("b", "", formatDuration(s.p90_ns)), ", 99 % up to ", make("b", "", formatDuration(s.p99_ns)), ".");

@@ -5,27 +5,12 @@
 
 #include <string.h>
 
-/* In JSON these three stand in strings only, where their escapes mean the same. */
-static char *escape_for_script(const char *json)
-{
-	GString *out = g_string_sized_new(strlen(json) + 1024);
-
-	for (const char *c = json; *c; c++) {
-		if (*c == '<' || *c == '>' || *c == '&')
-			g_string_append_printf(out, "\\u%04x", *c);
-		else
-			g_string_append_c(out, *c);
-	}
-	return g_string_free(out, FALSE);
-}
-
 /* The document as it is, with one more member at its end. */
 static char *make_data(const char *json, const struct dtc_requests_input *input, const DtcQuality *quality)
 {
 	GString *out = g_string_new(NULL);
-	g_autofree char *document = escape_for_script(json);
 
-	g_string_append_len(out, document, strrchr(document, '}') - document);
+	g_string_append_len(out, json, strrchr(json, '}') - json);
 	g_string_append_printf(out, ",\n\"clocks\":{\"origin\":%" G_GINT64_FORMAT, input->origin_ns);
 	dtc_quality_append_json(out, quality, input->origin_ns);
 	g_string_append(out, "}}\n");
@@ -37,7 +22,7 @@ char *dtc_requests_to_html(const struct dtc_requests_input *input, const DtcQual
 	const struct dtc_summary_text_options text_options = { .width = 100, .has_utf8 = true };
 	struct dtc_requests_input all = *input;
 
-	all.limit = 0;
+	all.slowest = all.limit = 0;
 	g_autofree char *json = dtc_requests_to_json(&all);
 	g_autofree char *data = make_data(json, &all, quality);
 	g_autofree char *plain = dtc_requests_to_text(&all, &text_options);

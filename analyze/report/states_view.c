@@ -257,8 +257,8 @@ static void add_scope_text(const struct view *view, const struct dtc_states_scop
 {
 	const struct dtc_states_input *input = view->input;
 	DtcLayout *layout = view->layout;
-	g_autofree char *node = dtc_printable(input->node_names[scope->node], DTC_JSON_NAME_MAX);
-	g_autofree char *name = dtc_printable(scope->tid >= 0 ? scope->comm : scope->process, DTC_JSON_NAME_MAX);
+	g_autofree char *node = dtc_printable(input->node_names[scope->node], DTC_PRINTABLE_NAME_MAX);
+	g_autofree char *name = dtc_printable(scope->tid >= 0 ? scope->comm : scope->process, DTC_PRINTABLE_NAME_MAX);
 	g_autofree char *total = dtc_duration_format(dtc_state_tree_get_total_ns(scope->tree));
 	g_autofree char *from = dtc_duration_format(scope->begin.ns - input->origins_ns[scope->node]);
 	g_autofree char *length = dtc_duration_format(scope->end.ns - scope->begin.ns);
@@ -290,9 +290,9 @@ static void add_instance_text(const struct view *view, const struct dtc_state_in
 	g_autofree char *what = dtc_printable(line, DTC_PRINTABLE_MAX);
 	g_autofree char *thread = g_strdup_printf("%s:%d", input->node_names[instance->node],
 						  dtc_history_get_thread(history, spell->thread)->tid);
-	g_autofree char *who = dtc_printable(thread, DTC_JSON_NAME_MAX + 12);
+	g_autofree char *who = dtc_printable(thread, DTC_PRINTABLE_NAME_MAX + 12);
 	g_autofree char *comm =
-		dtc_printable(dtc_history_get_comm(history, spell->thread, spell->end_ns), DTC_JSON_NAME_MAX);
+		dtc_printable(dtc_history_get_comm(history, spell->thread, spell->end_ns), DTC_PRINTABLE_NAME_MAX);
 	int64_t begin_ns = get_begin(input, instance).ns - input->origins_ns[instance->node];
 	struct dtc_scale scale = dtc_scale_get(G_MAXINT64, view->options->is_exact);
 	g_autofree char *begin = dtc_scale_format(scale, begin_ns);

@@ -1,28 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Views of state trees and of their longest instances: text, and JSON with the schema dtrace-chain/states/1, documented
- * in docs/formats.md. They lay out what analyze/path/profile_states.h found and compute nothing.
+ * in docs/formats.md. They lay out what analyze/profile/profile_states.h found and compute nothing.
  */
 #pragma once
 
-#include "analyze/path/profile_states.h"
+#include "analyze/engine/states.h"
 #include "dtrace-chain/finding.h"
 #include "dtrace-chain/sync.h"
 
 #define DTC_STATES_SCHEMA "dtrace-chain/states/1"
-
-/* Whose time a tree is: one thread's, a process's, or all threads' of a node. */
-struct dtc_states_scope {
-	guint node;
-	int32_t pid; /* -1: a node */
-	int32_t tid; /* -1: a node or process */
-	const char *comm;
-	const char *process;
-	guint thread_count;
-	DtcClusterTime begin;
-	DtcClusterTime end;
-	DtcStateTree *tree; /* finished */
-};
 
 /* Everything is borrowed for the call. */
 struct dtc_states_input {

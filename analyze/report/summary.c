@@ -142,6 +142,16 @@ void dtc_summary_sort(DtcSummary *summary, enum dtc_summary_order order)
 		g_array_sort_with_data(summary->rows, compare_rows, &order);
 }
 
+void dtc_summary_sort_slowest(DtcSummary *summary, guint count, enum dtc_summary_order order)
+{
+	if (!count || count >= summary->rows->len) {
+		dtc_summary_sort(summary, order);
+		return;
+	}
+	dtc_summary_sort(summary, DTC_SUMMARY_BY_DURATION);
+	g_qsort_with_data(summary->rows->data, (gint)count, sizeof(struct dtc_summary_row), compare_rows, &order);
+}
+
 static int compare_int64(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

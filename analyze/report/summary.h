@@ -61,6 +61,8 @@ guint dtc_summary_get_tier_count(const DtcSummary *summary, const struct dtc_sum
 enum dtc_summary_order { DTC_SUMMARY_BY_DURATION, DTC_SUMMARY_BY_START, DTC_SUMMARY_BY_ID };
 /* Longest first, earliest first, or by id; ties by start and id. */
 void dtc_summary_sort(DtcSummary *summary, enum dtc_summary_order order);
+/* The count that took longest come first, sorted by the order among themselves; the rest after them. 0: as sort. */
+void dtc_summary_sort_slowest(DtcSummary *summary, guint count, enum dtc_summary_order order);
 
 /* Nearest-rank percentile of the durations, 0 without rows. */
 int64_t dtc_summary_get_percentile(const DtcSummary *summary, guint percent);

@@ -31,6 +31,21 @@ static void add_figure(DtcLayout *layout, struct dtc_scale scale, int64_t ns, en
 	dtc_layout_add_right(layout, text, FIGURE_COLUMNS, style);
 }
 
+/* How many rows were asked for: the first ones. */
+static guint get_listed(const struct dtc_requests_input *input)
+{
+	guint count = input->summary->rows->len;
+
+	return input->slowest ? MIN(input->slowest, count) : count;
+}
+
+static guint get_shown(const struct dtc_requests_input *input)
+{
+	guint listed = get_listed(input);
+
+	return input->limit ? MIN(input->limit, listed) : listed;
+}
+
 static guint get_id_columns(const DtcSummary *summary, guint shown)
 {
 	guint columns = 8;
@@ -44,7 +59,9 @@ static guint get_id_columns(const DtcSummary *summary, guint shown)
 static void add_rows(DtcLayout *layout, const struct dtc_requests_input *input, struct dtc_scale scale, guint shown)
 {
 	guint id_columns = get_id_columns(input->summary, shown);
-	g_autofree char *note = g_strdup_printf("times in %s, start since the recording's begin", scale.unit);
+	guint count = input->summary->rows->len, listed = get_listed(input);
+	g_autofree char *part = shown < count ? g_strdup_printf("%u of %u shown, ", shown, count) : g_strdup("");
+	g_autofree char *note = g_strdup_printf("%stimes in %s, start since the recording's begin", part, scale.unit);
 
 	dtc_layout_add_heading(layout, "Requests", note);
 	dtc_layout_add_left(layout, "id", id_columns, DTC_STYLE_DIM);
@@ -72,9 +89,8 @@ static void add_rows(DtcLayout *layout, const struct dtc_requests_input *input, 
 		}
 		dtc_layout_end_line(layout);
 	}
-	if (shown < input->summary->rows->len) {
-		dtc_layout_add(layout, DTC_STYLE_DIM, "%u more; --limit 0 shows all",
-			       input->summary->rows->len - shown);
+	if (shown < listed) {
+		dtc_layout_add(layout, DTC_STYLE_DIM, "%u more; --limit 0 shows all", listed - shown);
 		dtc_layout_end_line(layout);
 	}
 }
@@ -102,11 +118,18 @@ static void add_bands(DtcLayout *layout, const DtcSummary *summary, struct dtc_s
 	}
 }
 
+static void add_skipped(DtcLayout *layout, guint count, const char *why)
+{
+	if (!count)
+		return;
+	dtc_layout_add(layout, DTC_STYLE_YELLOW, "%u more %s", count, why);
+	dtc_layout_end_line(layout);
+}
+
 char *dtc_requests_to_text(const struct dtc_requests_input *input, const struct dtc_summary_text_options *options)
 {
 	const DtcSummary *summary = input->summary;
 	g_autoptr(DtcLayout) layout = dtc_layout_new(options->width, options->has_color, options->has_utf8);
-	guint shown = input->limit ? MIN(input->limit, summary->rows->len) : summary->rows->len;
 	g_autofree char *p50 = dtc_duration_format(dtc_summary_get_percentile(summary, 50));
 	g_autofree char *p90 = dtc_duration_format(dtc_summary_get_percentile(summary, 90));
 	g_autofree char *p99 = dtc_duration_format(dtc_summary_get_percentile(summary, 99));
@@ -115,14 +138,12 @@ char *dtc_requests_to_text(const struct dtc_requests_input *input, const struct 
 	if (summary->rows->len)
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, "  p50 %s  p90 %s  p99 %s", p50, p90, p99);
 	dtc_layout_end_line(layout);
-	if (input->skipped_count) {
-		dtc_layout_add(layout, DTC_STYLE_YELLOW, "%u more are in the captures, but in no kernel trace",
-			       input->skipped_count);
-		dtc_layout_end_line(layout);
-	}
+	add_skipped(layout, input->skipped.began_before, "began before the kernel trace and are left out");
+	add_skipped(layout, input->skipped.ended_after, "ended after the kernel trace and are left out");
+	add_skipped(layout, input->skipped.not_traced, "are in the captures, but in no kernel trace");
 	if (summary->rows->len) {
 		struct dtc_scale scale = dtc_scale_get(dtc_summary_get_percentile(summary, 100), options->is_exact);
-		add_rows(layout, input, scale, shown);
+		add_rows(layout, input, scale, get_shown(input));
 		add_bands(layout, summary, scale);
 	}
 	dtc_finding_list_add_text(layout, input->findings);
@@ -210,11 +231,22 @@ static void append_row(GString *out, const DtcSummary *summary, const struct dtc
 	g_string_append_c(out, '}');
 }
 
+static void append_skipped(GString *out, const struct dtc_skipped *skipped)
+{
+	dtc_json_add_integer(out, "skipped", skipped->began_before + skipped->ended_after + skipped->not_traced);
+	dtc_json_append_key(out, "skipped_reasons");
+	g_string_append_c(out, '{');
+	dtc_json_add_integer(out, "began_before", skipped->began_before);
+	dtc_json_add_integer(out, "ended_after", skipped->ended_after);
+	dtc_json_add_integer(out, "not_traced", skipped->not_traced);
+	g_string_append_c(out, '}');
+}
+
 char *dtc_requests_to_json(const struct dtc_requests_input *input)
 {
 	const DtcSummary *summary = input->summary;
 	GString *out = g_string_new("{");
-	guint shown = input->limit ? MIN(input->limit, summary->rows->len) : summary->rows->len;
+	guint shown = get_shown(input);
 
 	dtc_json_add_text(out, "schema", DTC_REQUESTS_SCHEMA);
 	dtc_json_add_name(out, "reference", input->reference);
@@ -226,7 +258,8 @@ char *dtc_requests_to_json(const struct dtc_requests_input *input)
 	dtc_json_append_key(out, "summary");
 	g_string_append(out, "\n{");
 	dtc_json_add_integer(out, "count", summary->rows->len);
-	dtc_json_add_integer(out, "skipped", input->skipped_count);
+	dtc_json_add_integer(out, "shown", shown);
+	append_skipped(out, &input->skipped);
 	dtc_json_add_integer(out, "p50_ns", dtc_summary_get_percentile(summary, 50));
 	dtc_json_add_integer(out, "p90_ns", dtc_summary_get_percentile(summary, 90));
 	dtc_json_add_integer(out, "p99_ns", dtc_summary_get_percentile(summary, 99));

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "analyze/engine/all_requests.h"
 #include "analyze/report/summary.h"
 #include "dtrace-chain/finding.h"
 
@@ -13,11 +14,12 @@
 
 /* Everything is borrowed for the call. */
 struct dtc_requests_input {
-	const DtcSummary *summary; /* all that were asked for, sorted */
-	guint limit;		   /* rows shown; 0: all. Percentiles are of all rows. */
+	const DtcSummary *summary; /* sorted. Counts, percentiles and bands are of all its rows, whatever is shown */
+	guint slowest;		   /* only the first so many are listed (dtc_summary_sort_slowest); 0: all */
+	guint limit;		   /* of these, at most so many; 0: all */
 	int64_t origin_ns;	   /* cluster time that the text counts starts from */
 	const char *reference;	   /* node whose clock is cluster time */
-	guint skipped_count;	   /* requests that no kernel trace shows */
+	struct dtc_skipped skipped;
 	const DtcFindings *findings;
 };
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Numbers and fixed words are written directly, names through json-glib, which knows how to quote: an alignment of a
- * hundred nodes has a quarter of a million knots, and a tree of nodes would take a hundred times the memory of its
- * text.
+ * Numbers and fixed words are written line by line: an alignment of a hundred nodes has a quarter of a million knots,
+ * and a tree of nodes would take a hundred times the memory of its text.
  */
+#include "analyze/report/json_object.h"
 #include "analyze/report/sync_view.h"
-
-#include <json-glib/json-glib.h>
 
 #define NS "%" G_GINT64_FORMAT
 #define COUNT "%" G_GUINT64_FORMAT
@@ -15,12 +13,12 @@
 /* Each is two shortest paths: a mesh of 100 nodes took minutes for what few ask for. */
 #define DIFFERENCES_OF_ALL_PAIRS 4096
 
-static void append_string(GString *out, const char *text)
+static void append_string_or_null(GString *out, const char *text)
 {
-	g_autofree char *valid = g_utf8_make_valid(text, -1);
-	g_autoptr(JsonNode) node = json_node_init_string(json_node_alloc(), valid);
-	g_autofree char *quoted = json_to_string(node, FALSE);
-	g_string_append(out, quoted);
+	if (text)
+		dtc_json_append_string(out, text);
+	else
+		g_string_append(out, "null");
 }
 
 /* Shortest form that reads back as the same number, with a point whatever the locale. */
@@ -45,11 +43,11 @@ static void append_assumptions(GString *out, const struct dtc_fit_options *optio
 	g_string_append(out, ", \"max_wander_ppm\": ");
 	append_double(out, options->max_wander_ppm);
 	g_string_append(out, ", \"text\": ");
-	append_string(out,
-		      "the relative rate of any two clocks is within max_drift_ppm of one and deviates from a constant "
-		      "by at most max_wander_ppm, between a pair's first and last message by at most the "
-		      "wander_ppm that its messages do not exclude, except at the steps listed; bounds hold for "
-		      "the messages that were not trimmed");
+	dtc_json_append_string(
+		out, "the relative rate of any two clocks is within max_drift_ppm of one and deviates from a constant "
+		     "by at most max_wander_ppm, between a pair's first and last message by at most the "
+		     "wander_ppm that its messages do not exclude, except at the steps listed; bounds hold for "
+		     "the messages that were not trimmed");
 	g_string_append_c(out, '}');
 }
 
@@ -59,7 +57,7 @@ static void append_node(GString *out, const DtcSync *sync, guint node)
 	guint count;
 	const struct dtc_clock_knot *knots = dtc_clocks_get_knots(clocks, node, &count);
 	g_string_append(out, "{\"node\": ");
-	append_string(out, dtc_sync_get_node_name(sync, node));
+	dtc_json_append_string(out, dtc_sync_get_node_name(sync, node));
 	g_string_append_printf(out, ", \"group\": %u, \"knots\": [", dtc_clocks_get_group(clocks, node));
 	for (guint i = 0; i < count; i++)
 		g_string_append_printf(out,
@@ -74,8 +72,8 @@ static void append_node(GString *out, const DtcSync *sync, guint node)
 static void append_differences(GString *out, const DtcSync *sync, const struct dtc_sync_pair *pair)
 {
 	const DtcClocks *clocks = dtc_sync_get_clocks(sync);
-	int64_t begin = dtc_clocks_to_cluster(clocks, pair->a, (DtcNodeTime){ pair->begin_ns }).ns;
-	int64_t end = dtc_clocks_to_cluster(clocks, pair->a, (DtcNodeTime){ pair->end_ns }).ns;
+	int64_t begin = dtc_clocks_to_cluster_ns(clocks, pair->a, pair->begin_ns);
+	int64_t end = dtc_clocks_to_cluster_ns(clocks, pair->a, pair->end_ns);
 	guint steps = MIN(DIFFERENCES, DIFFERENCES_OF_ALL_PAIRS / dtc_sync_get_pair_count(sync));
 	g_string_append(out, ", \"difference\": [");
 	for (guint i = 0; i <= steps && steps && pair->status == DTC_PAIR_ALIGNED; i++) {
@@ -95,7 +93,7 @@ static void append_trimmed(GString *out, const DtcSync *sync, const struct dtc_s
 		const struct dtc_sync_trimmed *trimmed = &pair->trimmed[i];
 		g_string_append_printf(out, "%s\n    {\"sent_ns\": " NS ", \"received_ns\": " NS ", \"from\": ",
 				       i ? "," : "", (gint64)trimmed->sent_ns, (gint64)trimmed->received_ns);
-		append_string(out, dtc_sync_get_node_name(sync, trimmed->from));
+		dtc_json_append_string(out, dtc_sync_get_node_name(sync, trimmed->from));
 		g_string_append_printf(out, ", \"by_ns\": " NS "}", (gint64)trimmed->by_ns);
 	}
 	g_string_append_c(out, ']');
@@ -117,9 +115,9 @@ static void append_steps(GString *out, const struct dtc_sync_pair *pair)
 static void append_pair(GString *out, const DtcSync *sync, const struct dtc_sync_pair *pair)
 {
 	g_string_append(out, "{\"a\": ");
-	append_string(out, dtc_sync_get_node_name(sync, pair->a));
+	dtc_json_append_string(out, dtc_sync_get_node_name(sync, pair->a));
 	g_string_append(out, ", \"b\": ");
-	append_string(out, dtc_sync_get_node_name(sync, pair->b));
+	dtc_json_append_string(out, dtc_sync_get_node_name(sync, pair->b));
 	g_string_append_printf(out,
 			       ", \"status\": \"%s\", \"messages_ab\": " COUNT ", \"messages_ba\": " COUNT
 			       ", \"unmatched_a\": " COUNT ", \"unmatched_b\": " COUNT ", \"ambiguous\": " COUNT
@@ -150,14 +148,13 @@ static void append_findings(GString *out, const DtcFindings *findings)
 {
 	for (guint i = 0; i < dtc_findings_get_count(findings); i++) {
 		const struct dtc_finding *finding = dtc_findings_get(findings, i);
-		g_string_append_printf(out, "%s\n  {\"severity\": \"%s\", \"node\": ", i ? "," : "",
+		g_string_append_printf(out, "%s\n  {\"severity\": \"%s\", \"code\": ", i ? "," : "",
 				       dtc_severity_to_string(finding->severity));
-		if (finding->node)
-			append_string(out, finding->node);
-		else
-			g_string_append(out, "null");
+		append_string_or_null(out, finding->code);
+		g_string_append(out, ", \"node\": ");
+		append_string_or_null(out, finding->node);
 		g_string_append(out, ", \"text\": ");
-		append_string(out, finding->text);
+		dtc_json_append_string(out, finding->text);
 		g_string_append_c(out, '}');
 	}
 }
@@ -167,7 +164,7 @@ char *dtc_sync_to_json(const DtcSync *sync, const DtcFindings *findings)
 	GString *out = g_string_new("{\"schema\": \"" DTC_SYNC_SCHEMA "\",\n \"reference\": ");
 	const struct dtc_fit_options *options = dtc_sync_get_options(sync);
 	if (dtc_sync_get_node_count(sync))
-		append_string(out, dtc_sync_get_node_name(sync, (guint)options->reference));
+		dtc_json_append_string(out, dtc_sync_get_node_name(sync, (guint)options->reference));
 	else
 		g_string_append(out, "null");
 	g_string_append(out, ",\n \"assumptions\": ");

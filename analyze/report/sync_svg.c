@@ -13,6 +13,8 @@
 #include "analyze/report/units.h"
 #include "sync/fit/clocks.h"
 
+#include <dtrace-chain/sort.h>
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -94,8 +96,8 @@ static double beyond_straight(const struct scene *scene, int64_t a_ns, int64_t d
 /* The two readings that a message, or a corner of a hull, sets against each other. */
 static struct dot make_dot(const struct scene *scene, int64_t a_ns, int64_t b_ns)
 {
-	int64_t on_a = dtc_clocks_to_cluster(scene->clocks, scene->pair->a, (DtcNodeTime){ a_ns }).ns;
-	int64_t on_b = dtc_clocks_to_cluster(scene->clocks, scene->pair->b, (DtcNodeTime){ b_ns }).ns;
+	int64_t on_a = dtc_clocks_to_cluster_ns(scene->clocks, scene->pair->a, a_ns);
+	int64_t on_b = dtc_clocks_to_cluster_ns(scene->clocks, scene->pair->b, b_ns);
 	return (struct dot){
 		.x = (double)(on_a - scene->begin_cluster_ns),
 		.measured = beyond_straight(scene, a_ns, b_ns - a_ns),
@@ -140,12 +142,6 @@ static GArray *collect_trimmed(const struct scene *scene)
 	return dots;
 }
 
-static int compare_instants(gconstpointer left, gconstpointer right)
-{
-	int64_t p = *(const int64_t *)left, q = *(const int64_t *)right;
-	return (p > q) - (p < q);
-}
-
 /* The map over the pair's span, and right before and after its steps. */
 static GArray *collect_samples(const struct scene *scene)
 {
@@ -159,7 +155,7 @@ static GArray *collect_samples(const struct scene *scene)
 		int64_t both[2] = { pair->steps[i].a_ns, pair->steps[i].a_ns + 1 };
 		g_array_append_vals(instants, both, 2);
 	}
-	g_array_sort(instants, compare_instants);
+	g_array_sort(instants, dtc_compare_int64);
 	GArray *samples = g_array_new(FALSE, FALSE, sizeof(struct sample));
 	for (guint i = 0; i < instants->len; i++) {
 		int64_t a_ns = g_array_index(instants, int64_t, i), lo = 0, hi = 0;
@@ -208,19 +204,13 @@ static GArray *thin(const GArray *dots, double length)
 	return kept;
 }
 
-static int compare_sizes(const void *left, const void *right)
-{
-	double p = *(const double *)left, q = *(const double *)right;
-	return (p > q) - (p < q);
-}
-
 /* How far from the line nine of ten messages lie at most. */
 static double get_usual_distance(const GArray *dots)
 {
 	g_autofree double *sizes = g_new(double, dots->len + 1);
 	for (guint i = 0; i < dots->len; i++)
 		sizes[i] = fabs(g_array_index(dots, struct dot, i).left);
-	qsort(sizes, dots->len, sizeof(*sizes), compare_sizes);
+	dtc_sort_double(sizes, dots->len);
 	return dots->len ? sizes[(dots->len - 1) * 9 / 10] : 0;
 }
 
@@ -357,12 +347,14 @@ static void append_heading(const struct scene *scene, int top)
 /* How far the bounds are from the line in most places: not around steps and not at the ends. */
 static double get_usual_bound(const GArray *samples)
 {
-	g_autofree double *bounds = g_new(double, samples->len + 1);
+	if (!samples->len)
+		return 1;
+	g_autofree double *bounds = g_new(double, samples->len);
 	for (guint i = 0; i < samples->len; i++) {
 		const struct sample *sample = &g_array_index(samples, struct sample, i);
 		bounds[i] = MAX(sample->hi, -sample->lo);
 	}
-	qsort(bounds, samples->len, sizeof(*bounds), compare_sizes);
+	dtc_sort_double(bounds, samples->len);
 	return MAX(bounds[(samples->len - 1) * 3 / 4], 1);
 }
 

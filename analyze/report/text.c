@@ -132,6 +132,10 @@ static void add_headline(const struct view *view)
 		       report->target.node, report->begin_ns / NS_PER_S, ABS(report->begin_ns % NS_PER_S),
 		       report->reference);
 	dtc_layout_end_line(layout);
+	if (report->outside) {
+		dtc_layout_add(layout, DTC_STYLE_RED, "%s", report->outside);
+		dtc_layout_end_line(layout);
+	}
 	if (!report->complete) {
 		dtc_layout_add(layout, DTC_STYLE_RED, "incomplete: see the findings at the end");
 		dtc_layout_end_line(layout);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/usage_view.h"
+#include "analyze/report/finding_list.h"
 #include "analyze/report/layout.h"
 #include "analyze/report/printable.h"
 #include "analyze/report/units.h"
@@ -7,7 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define NAME_MAX_CHARACTERS 64 /* of threads, processes and nodes: docs/formats.md */
 #define BYTES_COLUMNS 9
 #define NAME_COLUMNS 24
 
@@ -27,8 +27,8 @@ static const struct dtc_usage_process *get_process(const struct view *view, guin
 static char *make_tier(const struct view *view, guint index)
 {
 	const struct dtc_usage_process *process = get_process(view, index);
-	g_autofree char *name = dtc_printable(process->name, NAME_MAX_CHARACTERS);
-	g_autofree char *node = dtc_printable(view->input->node_names[process->node], NAME_MAX_CHARACTERS);
+	g_autofree char *name = dtc_printable(process->name, DTC_PRINTABLE_NAME_MAX);
+	g_autofree char *node = dtc_printable(view->input->node_names[process->node], DTC_PRINTABLE_NAME_MAX);
 
 	return g_strdup_printf("%s@%s", *name ? name : "?", node);
 }
@@ -146,7 +146,7 @@ static void add_cpu_line(const struct view *view, const struct dtc_usage_node *n
 
 static char *make_process_name(const struct dtc_usage_process *process)
 {
-	g_autofree char *name = dtc_printable(process->name, NAME_MAX_CHARACTERS);
+	g_autofree char *name = dtc_printable(process->name, DTC_PRINTABLE_NAME_MAX);
 
 	if (process->pid >= 0)
 		return g_strdup_printf("%s (%d)", *name ? name : "?", process->pid);
@@ -157,7 +157,7 @@ static char *make_process_name(const struct dtc_usage_process *process)
 static void add_node_cpu(const struct view *view, guint index)
 {
 	const struct dtc_usage_node *node = &view->input->usage->nodes[index];
-	g_autofree char *name = dtc_printable(view->input->node_names[index], NAME_MAX_CHARACTERS);
+	g_autofree char *name = dtc_printable(view->input->node_names[index], DTC_PRINTABLE_NAME_MAX);
 	g_autofree char *span = format_duration(view, node->span_ns);
 	guint shown = 0, left_out = 0;
 	int64_t left_out_ns = 0;
@@ -420,22 +420,6 @@ static void add_edges(const struct view *view)
 	add_more(view, order->len, get_shown(view, order->len));
 }
 
-static void add_findings(const struct view *view)
-{
-	static const enum dtc_style styles[] = { DTC_STYLE_DIM, DTC_STYLE_YELLOW, DTC_STYLE_RED };
-	guint count = dtc_findings_get_count(view->input->findings);
-
-	if (count)
-		dtc_layout_add_heading(view->layout, "Findings", NULL);
-	for (guint i = 0; i < count; i++) {
-		const struct dtc_finding *f = dtc_findings_get(view->input->findings, i);
-		g_autofree char *text = f->node ? g_strconcat(f->node, ": ", f->text, NULL) : g_strdup(f->text);
-		g_autofree char *shown = dtc_printable(text, 1000);
-		dtc_layout_add_left(view->layout, dtc_severity_to_string(f->severity), 9, styles[f->severity]);
-		dtc_layout_add_paragraph(view->layout, shown, 9);
-	}
-}
-
 char *dtc_usage_to_text(const struct dtc_usage_input *input, const struct dtc_usage_view_options *options)
 {
 	g_autoptr(DtcLayout) layout = dtc_layout_new(options->width, options->has_color, options->has_utf8);
@@ -459,7 +443,7 @@ char *dtc_usage_to_text(const struct dtc_usage_input *input, const struct dtc_us
 	add_files(&view);
 	add_accounting(&view);
 	add_edges(&view);
-	add_findings(&view);
+	dtc_finding_list_add_text(view.layout, input->findings);
 	/* the first heading's blank line */
 	char *text = dtc_layout_steal(layout);
 	if (*text == '\n')

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What processes used (analyze/path/usage.h): as text, as JSON (dtrace-chain/usage/1, docs/formats.md), and as a graph.
+/* What processes used (analyze/profile/usage.h): as text, as JSON (dtrace-chain/usage/1, docs/formats.md), and as a
+ * graph.
  */
 #pragma once
 
-#include "analyze/path/usage.h"
+#include "analyze/profile/usage.h"
 #include "dtrace-chain/finding.h"
 
 #define DTC_USAGE_SCHEMA "dtrace-chain/usage/1"

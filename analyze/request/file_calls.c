@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/file_calls.h"
 
+#include <dtrace-chain/bisect.h>
+
 /* A capture's time and the trace's differ by what the relation of the two clocks leaves open. */
 #define SLACK_NS 100000
 
@@ -59,42 +61,37 @@ static const struct dtc_call *get_moved(const DtcFileCalls *calls, bool written,
 /* How many calls began at or before a time. Calls of several threads on one file begin in the order of their ids. */
 static guint count_begun(const DtcFileCalls *calls, bool written, int64_t time_ns)
 {
-	guint low = 0, high = calls->moved[written]->len;
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		if (get_moved(calls, written, middle)->begin_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return DTC_BISECT(i, 0, calls->moved[written]->len, get_moved(calls, written, i)->begin_ns <= time_ns);
 }
 
 static guint count_from_offset(const DtcFileCalls *calls, bool written, uint64_t offset)
 {
-	guint low = 0, high = calls->moved[written]->len;
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		if (get_moved(calls, written, middle)->offset <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return DTC_BISECT(i, 0, calls->moved[written]->len, get_moved(calls, written, i)->offset <= offset);
+}
+
+static uint64_t get_total(const DtcFileCalls *calls, bool written)
+{
+	const struct dtc_file *file = dtc_history_get_file(calls->history, calls->file);
+	return written ? file->written_bytes : file->read_bytes;
+}
+
+bool dtc_file_calls_is_before_first(const DtcFileCalls *calls, bool written, uint32_t position)
+{
+	return get_total(calls, written) <= INT32_MAX && (int32_t)position < 0;
 }
 
 uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint32_t position, int64_t near_ns)
 {
-	const struct dtc_file *file = dtc_history_get_file(calls->history, calls->file);
 	const GArray *moved = calls->moved[written];
-	uint64_t offset = position;
-	uint64_t total = written ? file->written_bytes : file->read_bytes;
-	if (total > UINT32_MAX && near_ns != DTC_TIME_NONE) {
+	uint64_t offset = position, total = get_total(calls, written);
+	/* From 2 GiB on, the position of a byte from before the first call is that of another byte, too. */
+	if (total > INT32_MAX && near_ns != DTC_TIME_NONE) {
 		guint before = count_begun(calls, written, near_ns);
 		uint64_t near_offset = before ? get_moved(calls, written, before - 1)->offset : 0;
 		int64_t distance = (int32_t)(position - (uint32_t)near_offset);
-		if (distance >= 0 || near_offset >= (uint64_t)-distance)
-			offset = near_offset + (uint64_t)distance;
+		if (distance < 0 && near_offset < (uint64_t)-distance)
+			return DTC_NONE;
+		offset = near_offset + (uint64_t)distance;
 	}
 	guint before = count_from_offset(calls, written, offset);
 	if (before == 0)
@@ -105,10 +102,19 @@ uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint3
 	return g_array_index(moved, uint32_t, before - 1);
 }
 
+int dtc_file_calls_compare_to_trace(const DtcHistory *history, int64_t packet_ns)
+{
+	int64_t begin_ns = dtc_history_get_begin_ns(history), end_ns = dtc_history_get_end_ns(history);
+
+	if (packet_ns == DTC_TIME_NONE || begin_ns == DTC_TIME_NONE)
+		return 0;
+	return packet_ns < begin_ns - SLACK_NS ? -1 : packet_ns > end_ns + SLACK_NS ? 1 : 0;
+}
+
 uint32_t dtc_file_calls_find_at(const DtcFileCalls *calls, bool written, int64_t packet_ns)
 {
 	const GArray *moved = calls->moved[written];
-	if (packet_ns == DTC_TIME_NONE)
+	if (packet_ns == DTC_TIME_NONE || dtc_file_calls_compare_to_trace(calls->history, packet_ns) != 0)
 		return DTC_NONE;
 	if (written) {
 		guint before = count_begun(calls, true, packet_ns + SLACK_NS);
@@ -135,14 +141,35 @@ uint32_t dtc_file_calls_find_answer(const DtcFileCalls *calls, uint32_t write)
 	return g_array_index(calls->moved[0], uint32_t, reads - 1);
 }
 
-uint32_t dtc_file_calls_find_kind(const DtcFileCalls *calls, enum dtc_call_kind kind, int64_t from_ns)
+uint32_t dtc_file_calls_find_moved(const DtcFileCalls *calls, bool written, int64_t time_ns)
+{
+	const GArray *moved = calls->moved[written];
+	guint i = count_begun(calls, written, time_ns);
+	if (!written && i > 0) { /* one step back is enough, as one thread reads at a time */
+		int64_t end_ns = get_moved(calls, false, i - 1)->end_ns;
+		i -= end_ns == DTC_TIME_NONE || end_ns > time_ns;
+	}
+	return i < moved->len ? g_array_index(moved, uint32_t, i) : DTC_NONE;
+}
+
+static uint32_t find_from(const DtcFileCalls *calls, bool any, enum dtc_call_kind kind, int64_t from_ns)
 {
 	uint32_t count;
 	const uint32_t *ids = dtc_history_get_file_calls(calls->history, calls->file, &count);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_call *call = dtc_history_get_call(calls->history, ids[i]);
-		if (call->kind == kind && call->begin_ns >= from_ns)
+		if ((any || call->kind == kind) && call->begin_ns >= from_ns)
 			return ids[i];
 	}
 	return DTC_NONE;
+}
+
+uint32_t dtc_file_calls_find_next(const DtcFileCalls *calls, int64_t from_ns)
+{
+	return find_from(calls, true, DTC_CALL_OTHER, from_ns);
+}
+
+uint32_t dtc_file_calls_find_kind(const DtcFileCalls *calls, enum dtc_call_kind kind, int64_t from_ns)
+{
+	return find_from(calls, false, kind, from_ns);
 }

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#define PROTOCOL_TCP 6
 /* The same ends and sequence number again after this time are another connection, if no SYN says so before. */
 #define SAME_CONNECTION_NS ((int64_t)60 * 1000000000)
 #define UNKNOWN_NODE G_MAXUINT
@@ -33,8 +32,7 @@ struct member {
 /* The sequence number of the first byte that a file's counts include. */
 struct base {
 	bool is_known;
-	bool is_guess; /* the connection is older than the trace: the state machine took the first read for a whole one
-			*/
+	bool is_guess; /* the connection is older than the trace: the state machine took it from what was moved */
 	uint32_t seq;
 };
 
@@ -281,7 +279,7 @@ static uint32_t find_generation(const DtcLocator *locator, guint node, const str
 	int64_t time_ns = to_other_ns(locator, e, node, e->request_ns), best_ns = SAME_CONNECTION_NS;
 	uint32_t best = DTC_NONE;
 	uint32_t id = dtc_packets_find_flow(packets, wanted->source, wanted->source_port, wanted->destination,
-					    wanted->destination_port, PROTOCOL_TCP);
+					    wanted->destination_port, DTC_PROTOCOL_TCP);
 	for (; id != DTC_NONE; id = dtc_packets_find_previous_generation(packets, id)) {
 		const struct dtc_flow *flow = dtc_packets_get_flow(packets, id);
 		if (flow->has_isn && wanted->has_isn) {
@@ -363,11 +361,10 @@ static struct base get_base(const DtcLocator *locator, const struct dtc_hop_side
 {
 	const DtcHistory *h = locator->input.histories[side->node];
 	const struct dtc_file *file = dtc_history_get_file(h, side->file);
-	if (written && file->has_base_out)
-		return (struct base){ true, false, file->base_out };
-	if (!written && file->has_base_in) {
-		const struct dtc_flow *in = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_in);
-		return (struct base){ true, !in->has_isn, file->base_in };
+	if (written ? file->has_base_out : file->has_base_in) {
+		const struct dtc_flow *flow =
+			dtc_packets_get_flow(dtc_history_get_packets(h), written ? file->flow_out : file->flow_in);
+		return (struct base){ true, !flow->has_isn, written ? file->base_out : file->base_in };
 	}
 	const DtcPackets *packets = locator->input.captures[e->node];
 	const struct dtc_flow *request_flow = get_flow(locator, e);
@@ -394,15 +391,59 @@ static const DtcFileCalls *get_calls(DtcLocator *locator, guint node, uint32_t f
 	return calls;
 }
 
-static uint32_t find_call(const DtcFileCalls *calls, bool written, struct base base, uint32_t seq, int64_t time_ns,
-			  struct dtc_hop_side *side)
+/*
+ * A byte from outside of the trace has no call in it, and one that was moved before the first byte that the trace's
+ * calls moved (by a read that was under way when the trace began) has none that is known. Neither is a guess. A base
+ * that is one says nothing against the clocks.
+ */
+static uint32_t find_call(const DtcHistory *h, const DtcFileCalls *calls, bool written, struct base base, uint32_t seq,
+			  int64_t time_ns, struct dtc_hop_side *side)
 {
+	bool is_outside = dtc_file_calls_compare_to_trace(h, time_ns) != 0;
 	side->inferred |= base.is_guess;
-	uint32_t call = base.is_known ? dtc_file_calls_find_byte(calls, written, seq - base.seq, time_ns) : DTC_NONE;
-	if (call != DTC_NONE)
-		return call;
+	if (base.is_known && !(base.is_guess && is_outside)) {
+		uint32_t call = dtc_file_calls_find_byte(calls, written, seq - base.seq, time_ns);
+		if (call != DTC_NONE || dtc_file_calls_is_before_first(calls, written, seq - base.seq))
+			return call;
+	}
+	if (is_outside)
+		return DTC_NONE;
 	side->inferred = true;
 	return dtc_file_calls_find_at(calls, written, time_ns);
+}
+
+/*
+ * What of the exchange lies outside of the trace. A byte whose call was found lies inside, whatever the clocks say;
+ * without a response it is not known when the wait for it ended, so that something may lie inside.
+ */
+static uint8_t find_outside(const DtcHistory *h, const struct dtc_exchange *e, const struct wire_times *wire,
+			    const struct dtc_hop_side *side)
+{
+	uint32_t first_call = e->has_request ? side->request_first_call : side->response_first_call;
+	uint32_t last_call = e->has_response ? side->response_last_call : side->request_last_call;
+	int64_t last_ns = e->has_response ? wire->response_end_ns : wire->request_end_ns;
+	int first = first_call == DTC_NONE ? dtc_file_calls_compare_to_trace(h, wire->request_ns) : 0;
+	int last = last_call == DTC_NONE ? dtc_file_calls_compare_to_trace(h, last_ns) : 0;
+	bool is_whole = first > 0 || (first < 0 && last < 0 && e->has_response);
+
+	return (uint8_t)((first < 0 ? DTC_OUTSIDE_BEGIN : 0) | (first > 0 || last > 0 ? DTC_OUTSIDE_END : 0) |
+			 (is_whole ? DTC_OUTSIDE_WHOLE : 0));
+}
+
+/*
+ * Of several calls any tells the thread: the last of the response by preference, others if that lies outside. A call
+ * that was under way when the trace began is not known; who used the connection next most likely made it.
+ */
+static uint32_t find_thread(const DtcHistory *h, const DtcFileCalls *calls, struct dtc_hop_side *side)
+{
+	const uint32_t by_preference[] = { side->response_last_call, side->request_first_call,
+					   side->response_first_call, side->request_last_call };
+	for (guint i = 0; i < G_N_ELEMENTS(by_preference); i++)
+		if (by_preference[i] != DTC_NONE)
+			return dtc_history_get_call(h, by_preference[i])->thread;
+	side->inferred = true;
+	uint32_t next = dtc_file_calls_find_next(calls, side->end.ns);
+	return next == DTC_NONE ? DTC_NONE : dtc_history_get_call(h, next)->thread;
 }
 
 static int64_t get_end_ns(const DtcHistory *h, uint32_t call)
@@ -420,6 +461,7 @@ static int64_t guess_client_end(const DtcHistory *h, const DtcFileCalls *calls, 
 	if (side->response_last_call != DTC_NONE)
 		return get_end_ns(h, side->response_last_call);
 	uint32_t close = dtc_file_calls_find_kind(calls, DTC_CALL_CLOSE, side->begin.ns);
+	side->is_open = close == DTC_NONE;
 	return close != DTC_NONE ? get_end_ns(h, close) : dtc_history_get_end_ns(h);
 }
 
@@ -441,8 +483,6 @@ static void place_client(const DtcHistory *h, const DtcFileCalls *calls, const s
 	else
 		side->end.ns =
 			wire->response_end_ns == DTC_TIME_NONE ? dtc_history_get_end_ns(h) : wire->response_end_ns;
-	uint32_t last = side->response_last_call != DTC_NONE ? side->response_last_call : side->request_first_call;
-	side->thread = last == DTC_NONE ? DTC_NONE : dtc_history_get_call(h, last)->thread;
 }
 
 static void place_server(const DtcHistory *h, const struct wire_times *wire, struct dtc_hop_side *side)
@@ -453,9 +493,30 @@ static void place_server(const DtcHistory *h, const struct wire_times *wire, str
 	if (side->response_last_call != DTC_NONE)
 		end_ns = get_end_ns(h, side->response_last_call);
 	side->begin.ns = begin_ns == DTC_TIME_NONE ? dtc_history_get_begin_ns(h) : begin_ns;
-	side->end.ns = end_ns == DTC_TIME_NONE ? dtc_history_get_end_ns(h) : end_ns;
-	uint32_t last = side->response_last_call != DTC_NONE ? side->response_last_call : side->request_first_call;
-	side->thread = last == DTC_NONE ? DTC_NONE : dtc_history_get_call(h, last)->thread;
+	side->is_open = end_ns == DTC_TIME_NONE;
+	side->end.ns = side->is_open ? dtc_history_get_end_ns(h) : end_ns;
+}
+
+/* The side's calls, by its bytes or by time. */
+static void find_calls(const DtcHistory *h, const DtcFileCalls *calls, const struct dtc_exchange *e, bool is_client,
+		       struct base request_base, struct base response_base, const struct wire_times *wire,
+		       struct dtc_hop_side *side)
+{
+	if (e->has_request) {
+		side->request_first_call =
+			find_call(h, calls, is_client, request_base, e->request_seq, wire->request_ns, side);
+		side->request_last_call = find_call(h, calls, is_client, request_base, e->request_end_seq - 1,
+						    wire->request_end_ns, side);
+	} else {
+		side->inferred = true;
+	}
+	if (e->has_response) {
+		side->response_first_call =
+			find_call(h, calls, !is_client, response_base, e->response_seq, wire->response_ns, side);
+		side->response_last_call = find_call(h, calls, !is_client, response_base, e->response_end_seq - 1,
+						     wire->response_end_ns, side);
+		side->inferred |= !e->response_complete;
+	}
 }
 
 static void place_side(DtcLocator *locator, const GArray *members, const struct gathered *g, bool is_client,
@@ -472,38 +533,36 @@ static void place_side(DtcLocator *locator, const GArray *members, const struct 
 				       .begin = { DTC_TIME_NONE },
 				       .end = { DTC_TIME_NONE } };
 	const struct dtc_exchange *seen;
-	if (!find_file(locator, members, g, is_client, side, &seen)) {
+	if (!find_file(locator, members, g, is_client, side, &seen))
 		side->node = find_node_by_direction(locator, members, g, is_client);
+	const DtcHistory *h = get_history(locator, side->node);
+	if (!h)
 		return;
-	}
 	/* Sequence numbers are the same in all captures; times are best from the capture that shows most. */
 	const struct dtc_exchange *e = g->best;
-	const DtcHistory *h = get_history(locator, side->node);
-	const DtcFileCalls *calls = get_calls(locator, side->node, side->file);
 	const struct dtc_exchange *clock = choose_clock(members, g, side->node);
 	struct wire_times wire = get_wire_times(locator, clock, side->node);
+	if (side->file == DTC_NONE) {
+		side->outside = find_outside(h, e, &wire, side);
+		return;
+	}
+	const DtcFileCalls *calls = get_calls(locator, side->node, side->file);
 	struct base request_base = get_base(locator, side, clock, is_client, is_client);
 	struct base response_base = get_base(locator, side, clock, !is_client, is_client);
-	if (e->has_request) {
-		side->request_first_call =
-			find_call(calls, is_client, request_base, e->request_seq, wire.request_ns, side);
-		side->request_last_call =
-			find_call(calls, is_client, request_base, e->request_end_seq - 1, wire.request_end_ns, side);
-	} else {
-		side->inferred = true;
-	}
-	if (e->has_response) {
-		side->response_first_call =
-			find_call(calls, !is_client, response_base, e->response_seq, wire.response_ns, side);
-		side->response_last_call = find_call(calls, !is_client, response_base, e->response_end_seq - 1,
-						     wire.response_end_ns, side);
-		side->inferred |= !e->response_complete;
+	find_calls(h, calls, e, is_client, request_base, response_base, &wire, side);
+	side->outside = find_outside(h, e, &wire, side);
+	if (side->outside & DTC_OUTSIDE_WHOLE) {
+		side->file = DTC_NONE;
+		return;
 	}
 	if (is_client)
 		place_client(h, calls, e, request_base, &wire, side);
 	else
 		place_server(h, &wire, side);
-	side->end.ns = MAX(side->end.ns, side->begin.ns);
+	int64_t begin_ns = dtc_history_get_begin_ns(h), end_ns = dtc_history_get_end_ns(h);
+	side->begin.ns = CLAMP(side->begin.ns, begin_ns, end_ns);
+	side->end.ns = CLAMP(side->end.ns, side->begin.ns, end_ns);
+	side->thread = find_thread(h, calls, side);
 }
 
 /* --- hops --- */

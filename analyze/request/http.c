@@ -441,7 +441,7 @@ static bool is_tls_record(const uint8_t *data, uint32_t bytes)
 }
 
 /* The first payload of a connection: is it worth a connection? */
-static struct connection *meet(DtcHttp *http, uint32_t flow, const struct dtc_segment_data *segment)
+static struct connection *meet(DtcHttp *http, uint32_t flow, const struct dtc_tcp_segment *segment)
 {
 	const struct dtc_flow *f = dtc_packets_get_flow(http->packets, flow);
 	uint32_t reverse = f->reverse;
@@ -476,7 +476,7 @@ static struct connection *meet(DtcHttp *http, uint32_t flow, const struct dtc_se
 void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *captured)
 {
 	const struct dtc_headers *headers = &captured->headers;
-	if (headers->ip_version == 0 || headers->protocol != 6 || !headers->has_transport)
+	if (headers->ip_version == 0 || headers->protocol != DTC_PROTOCOL_TCP || !headers->has_transport)
 		return;
 	uint32_t flow = dtc_packets_get(http->packets, packet)->flow;
 	if (flow == DTC_NONE)
@@ -489,7 +489,7 @@ void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *cap
 		return;
 
 	bool is_syn = headers->tcp_flags & DTC_TCP_SYN;
-	struct dtc_segment_data segment = {
+	struct dtc_tcp_segment segment = {
 		.seq = headers->seq + is_syn,
 		.ack = headers->ack,
 		.has_ack = headers->tcp_flags & DTC_TCP_ACK,

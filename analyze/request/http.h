@@ -12,7 +12,7 @@
 #pragma once
 
 #include "analyze/request/exchanges.h"
-#include "collect/read/capture.h"
+#include "collect/packets/capture.h"
 #include "dtrace-chain/finding.h"
 
 typedef struct DtcHttp DtcHttp;

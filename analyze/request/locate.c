@@ -94,9 +94,28 @@ static bool is_attempt_of_root(const struct dtc_place *place, const struct dtc_h
 	return hop->parent == G_MAXUINT && is_same_call(&g_array_index(place->hops, struct dtc_hop, place->root), hop);
 }
 
+/*
+ * What of the request is outside of the trace by the side that the target is to be, or would be if it were inside: the
+ * first and the last byte of all attempts count.
+ */
+static void note_outside(struct dtc_place *place, guint first, bool is_client)
+{
+	const struct dtc_hop *root = &g_array_index(place->hops, struct dtc_hop, first);
+	for (guint i = first; i < place->hops->len; i++) {
+		const struct dtc_hop *hop = &g_array_index(place->hops, struct dtc_hop, i);
+		const struct dtc_hop_side *side = is_client ? &hop->client : &hop->server;
+		if (i != first && !is_same_call(root, hop))
+			continue;
+		if (side->outside && place->outside_node == G_MAXUINT)
+			place->outside_node = side->node;
+		place->outside |= side->outside;
+	}
+}
+
 /* Sets the target to one side of the hop in which index 'first' is the first attempt. False if it is not traced. */
 static bool set_target(struct dtc_place *place, guint first, bool is_client)
 {
+	note_outside(place, first, is_client);
 	const struct dtc_hop *root = &g_array_index(place->hops, struct dtc_hop, first);
 	const struct dtc_hop_side *begin = is_client ? &root->client : &root->server;
 	if (begin->file == DTC_NONE || begin->thread == DTC_NONE)
@@ -118,6 +137,7 @@ static bool set_target(struct dtc_place *place, guint first, bool is_client)
 	place->is_client = is_client;
 	place->inferred = begin->inferred || end->inferred;
 	place->has_end = last->exchange->has_response;
+	place->is_open = end->is_open;
 	place->begin = begin->begin;
 	place->end = end->end;
 	return true;
@@ -177,6 +197,7 @@ static void choose_target(const DtcLocator *locator, struct dtc_place *place)
 struct dtc_place *dtc_locator_find(DtcLocator *locator, guint request)
 {
 	struct dtc_place *place = g_new0(struct dtc_place, 1);
+	place->outside_node = G_MAXUINT;
 	place->hops = dtc_locator_make_hops(locator, request);
 	find_parents(dtc_locator_get_clocks(locator), place->hops);
 	count_attempts(place->hops);

@@ -6,6 +6,10 @@
  *
  * Exchanges that several captures saw are one hop: the same ends (or, through NAT, the same two sequence numbers). A
  * hop whose end is not traced has no call on that side.
+ *
+ * Captures begin before the kernel traces do, and end after them. What was sent or answered outside of a node's trace
+ * has no place on that node: a side that lies wholly outside has no calls, one that lies partly outside ends where the
+ * trace does. A place whose request is not wholly inside says so.
  */
 #pragma once
 
@@ -27,22 +31,31 @@ struct dtc_locate_input {
 	gconstpointer capture_data;
 };
 
+/* What of a request lies outside of a node's kernel trace, by the first and the last byte of it there; or-ed. */
+enum dtc_outside {
+	DTC_OUTSIDE_BEGIN = 1, /* the first byte came before the trace's first event */
+	DTC_OUTSIDE_END = 2,   /* the last byte came after the trace's last event */
+	DTC_OUTSIDE_WHOLE = 4, /* nothing lies inside: answered before the trace's begin, or sent after its end */
+};
+
 /* One end of a hop. On the client the request is written and the response read, on the server the other way round. */
 struct dtc_hop_side {
 	guint node;	       /* G_MAXUINT: not known, it has neither trace nor capture */
 	uint32_t thread;       /* that finished the hop's work there: client: read the last byte, server: wrote it; or
 				  DTC_NONE */
-	uint32_t file;	       /* DTC_NONE: not traced, and so are the calls below */
+	uint32_t file;	       /* DTC_NONE: not traced, or wholly outside, and so are the calls below */
 	uint32_t connect_call; /* client, if the request is the first on a connection opened in the trace */
 	uint32_t request_first_call; /* wrote or read the first byte */
 	uint32_t request_last_call;
 	uint32_t response_first_call;
 	uint32_t response_last_call;
 	/* Client: from the entry of connect or of the first write to the exit of the last read; server: from the exit
-	 * of the first read to the exit of the last write. Valid if there is a file. */
+	 * of the first read to the exit of the last write. Valid if there is a file; within the node's trace. */
 	DtcNodeTime begin;
 	DtcNodeTime end;
-	bool inferred; /* a call was found by order or time only */
+	bool inferred;	 /* a call was found by order or time only */
+	bool is_open;	 /* no response was seen, and nothing ended the wait for it before the trace ended */
+	uint8_t outside; /* enum dtc_outside */
 };
 
 struct dtc_hop {
@@ -66,8 +79,11 @@ struct dtc_place {
 	uint32_t thread;     /* DTC_NONE: no hop has a traced end; begin and end are the packets' then */
 	bool is_client;	     /* the target is the root's client: the duration is what the user saw */
 	bool inferred;
-	bool has_end;	   /* false: no response was seen; end is when the client gave up, or the trace's end */
-	DtcNodeTime begin; /* on node */
+	bool has_end; /* false: no response was seen; end is when the client gave up, or the trace's end: */
+	bool is_open;
+	uint8_t outside; /* enum dtc_outside, of the side whose duration the user saw; the place is the part inside */
+	guint outside_node; /* whose trace it is outside of; G_MAXUINT: of none */
+	DtcNodeTime begin;  /* on node */
 	DtcNodeTime end;
 };
 

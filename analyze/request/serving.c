@@ -3,9 +3,10 @@
 
 #include "analyze/request/file_calls.h"
 
+#include <dtrace-chain/bisect.h>
+
 #include <string.h>
 
-#define PROTOCOL_TCP 6
 #define NOBODY G_MAXUINT	 /* a pause: the next call tells */
 #define STRANGER (G_MAXUINT - 1) /* works, for a request that is not known */
 #define MAX_ROUNDS 16		 /* hops behind the last one with an id; a chain of services is shorter */
@@ -49,6 +50,14 @@ struct end {
 };
 #define CAPTURED GUINT_TO_POINTER(G_MAXUINT) /* of a hop that a capture shows */
 
+/* From the request's first byte to its last answer: nobody works for it before or after. */
+struct life {
+	guint node;	 /* whose time this is */
+	uint32_t client; /* the thread there that sends it, and may prepare it before; DTC_NONE: not known */
+	int64_t begin_ns;
+	int64_t end_ns;
+};
+
 struct DtcServing {
 	guint node_count;
 	const DtcHistory *const *histories;
@@ -58,6 +67,7 @@ struct DtcServing {
 	GHashTable *marked;   /* (node, call) that have a mark, as keys */
 	GHashTable *calls;    /* (node, file) -> DtcFileCalls */
 	GHashTable **accepts; /* by node, or NULL: end of an accept call -> its id + 1 */
+	GHashTable *lives;    /* request -> struct life; none: not known */
 	GHashTable *ends;     /* struct end -> index of its hop + 1, or CAPTURED */
 	GArray *messages;     /* struct message: of this round */
 	GArray *hops;	      /* struct dtc_followed_hop */
@@ -114,6 +124,7 @@ DtcServing *dtc_serving_new(guint node_count, const DtcHistory *const *histories
 	serving->calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
 					       (GDestroyNotify)(void (*)(void))dtc_file_calls_free);
 	serving->accepts = g_new0(GHashTable *, node_count + 1);
+	serving->lives = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	serving->ends = g_hash_table_new_full(end_hash, end_equal, g_free, NULL);
 	serving->messages = g_array_new(FALSE, FALSE, sizeof(struct message));
 	serving->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_followed_hop));
@@ -128,6 +139,7 @@ void dtc_serving_free(DtcServing *serving)
 	g_hash_table_unref(serving->workers);
 	g_hash_table_unref(serving->marked);
 	g_hash_table_unref(serving->calls);
+	g_hash_table_unref(serving->lives);
 	g_hash_table_unref(serving->ends);
 	for (guint node = 0; node < serving->node_count; node++)
 		if (serving->accepts[node])
@@ -136,6 +148,61 @@ void dtc_serving_free(DtcServing *serving)
 	g_array_unref(serving->messages);
 	g_array_unref(serving->hops);
 	g_free(serving);
+}
+
+/* --- lives --- */
+
+static void add_life(DtcServing *serving, guint request, const struct dtc_place *place)
+{
+	if (place->thread == DTC_NONE)
+		return;
+	const struct life life = {
+		.node = place->node,
+		.client = place->is_client ? place->thread : DTC_NONE,
+		.begin_ns = place->is_client ? place->begin.ns : INT64_MIN, /* a server reads what came before */
+		.end_ns = place->has_end ? place->end.ns : INT64_MAX,
+	};
+	g_hash_table_insert(serving->lives, GUINT_TO_POINTER(request), g_memdup2(&life, sizeof(life)));
+}
+
+/* A time of one node on another one, moved by as much as the clocks leave open times sign; unknown if they tell
+ * nothing. */
+static int64_t convert_ns(const DtcServing *serving, guint from, int64_t time_ns, guint to, int sign,
+			  int64_t unknown_ns)
+{
+	if (from == to || time_ns == unknown_ns)
+		return time_ns;
+	DtcClusterTime time = dtc_clocks_to_cluster(serving->clocks, from, (DtcNodeTime){ time_ns });
+	int64_t doubt_ns = dtc_clocks_get_uncertainty_ns(serving->clocks, from, to, time);
+	if (doubt_ns == INT64_MAX)
+		return unknown_ns;
+	return dtc_clocks_to_node(serving->clocks, to, time).ns + sign * doubt_ns;
+}
+
+/* When work for a request can begin and end at most, on a node and in a thread of it. */
+static void get_life(const DtcServing *serving, guint request, guint node, uint32_t thread, int64_t *ret_begin_ns,
+		     int64_t *ret_end_ns)
+{
+	const struct life *life = g_hash_table_lookup(serving->lives, GUINT_TO_POINTER(request));
+
+	*ret_begin_ns = INT64_MIN;
+	*ret_end_ns = INT64_MAX;
+	if (!life)
+		return;
+	if (life->node != node || life->client != thread)
+		*ret_begin_ns = convert_ns(serving, life->node, life->begin_ns, node, -1, INT64_MIN);
+	*ret_end_ns = convert_ns(serving, life->node, life->end_ns, node, 1, INT64_MAX);
+}
+
+static const DtcFileCalls *get_calls(DtcServing *serving, guint node, uint32_t file)
+{
+	DtcFileCalls *calls = look_up(serving->calls, node, file);
+
+	if (!calls) {
+		calls = dtc_file_calls_new(serving->histories[node], file);
+		g_hash_table_insert(serving->calls, make_key(node, file), calls);
+	}
+	return calls;
 }
 
 /* --- marks --- */
@@ -213,6 +280,7 @@ static void add_side(DtcServing *serving, guint request, const struct dtc_hop_si
 void dtc_serving_add(DtcServing *serving, guint request, const struct dtc_place *place)
 {
 	g_assert(!serving->is_sealed);
+	add_life(serving, request, place);
 	for (guint i = 0; i < place->hops->len; i++) {
 		const struct dtc_hop *hop = &g_array_index(place->hops, struct dtc_hop, i);
 		/* a proxy goes on with an answer that it has read */
@@ -235,21 +303,47 @@ struct scan {
 	struct worker *worker;
 	const DtcHistory *history;
 	GHashTable *connections; /* file -> struct connection */
+	GHashTable *open;	 /* file -> its struct connection: of those whose question this thread will answer */
 	guint current;		 /* request, NOBODY or STRANGER */
 	int64_t since_ns;
+	guint turn_request; /* whose bytes were read in this turn of the loop; NOBODY: nobody's yet */
+	bool is_turn_mixed; /* of several requests */
+	int64_t woken_ns;   /* the last poll, over which the work went on, waited until then; DTC_TIME_NONE: none */
 	bool is_last;
 };
 
 static void add_span(struct scan *scan, guint request, int64_t end_ns, bool leads)
 {
 	struct dtc_served span = { scan->since_ns, end_ns, request, leads };
+	int64_t from_ns, to_ns;
 
-	if (span.end_ns > span.begin_ns && request < STRANGER)
+	if (request >= STRANGER)
+		return;
+	get_life(scan->serving, request, scan->worker->node, scan->worker->thread, &from_ns, &to_ns);
+	span.begin_ns = MAX(span.begin_ns, from_ns);
+	span.end_ns = MIN(span.end_ns, to_ns);
+	if (span.end_ns > span.begin_ns)
 		g_array_append_val(scan->worker->spans, span);
+}
+
+/* If the work went on over a poll, and what comes next is not of it, then the poll was left for something else. */
+static void pause(struct scan *scan, int64_t at_ns)
+{
+	int64_t end_ns = scan->woken_ns == DTC_TIME_NONE ? at_ns : scan->woken_ns;
+
+	scan->woken_ns = DTC_TIME_NONE;
+	if (scan->current == NOBODY)
+		return;
+	add_span(scan, scan->current, end_ns, false);
+	scan->current = NOBODY;
+	scan->since_ns = end_ns;
 }
 
 static void become(struct scan *scan, guint request, int64_t at_ns)
 {
+	if (request != scan->current && scan->woken_ns != DTC_TIME_NONE)
+		pause(scan, at_ns);
+	scan->woken_ns = DTC_TIME_NONE;
 	if (request == scan->current)
 		return;
 	if (scan->current == NOBODY)
@@ -257,15 +351,6 @@ static void become(struct scan *scan, guint request, int64_t at_ns)
 	else
 		add_span(scan, scan->current, at_ns, false);
 	scan->current = request;
-	scan->since_ns = at_ns;
-}
-
-static void pause(struct scan *scan, int64_t at_ns)
-{
-	if (scan->current == NOBODY)
-		return;
-	add_span(scan, scan->current, at_ns, false);
-	scan->current = NOBODY;
 	scan->since_ns = at_ns;
 }
 
@@ -280,6 +365,67 @@ static struct connection *get_connection(struct scan *scan, uint32_t file, bool 
 		g_hash_table_insert(scan->connections, GUINT_TO_POINTER(file), c);
 	}
 	return c;
+}
+
+/* Forgets what was on a descriptor. */
+static void drop_connection(struct scan *scan, uint32_t file)
+{
+	g_hash_table_remove(scan->open, GUINT_TO_POINTER(file));
+	g_hash_table_remove(scan->connections, GUINT_TO_POINTER(file));
+}
+
+static bool will_answer(const struct scan *scan, const struct dtc_call *read)
+{
+	const DtcFileCalls *calls = get_calls(scan->serving, scan->worker->node, read->file);
+	uint32_t write = dtc_file_calls_find_moved(calls, true, read->begin_ns);
+
+	return write != DTC_NONE && dtc_history_get_call(scan->history, write)->thread == scan->worker->thread;
+}
+
+/* When the last wait in a call ended, or the call's begin if it did not wait. */
+static int64_t get_woken_ns(const struct scan *scan, const struct dtc_call *call)
+{
+	int64_t at_ns = call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns;
+
+	while (at_ns > call->begin_ns) {
+		const struct dtc_interval *v =
+			dtc_history_find_interval_before(scan->history, scan->worker->thread, at_ns);
+		if (!v || v->end_ns <= call->begin_ns)
+			break;
+		if (dtc_state_is_wait(v->state))
+			return v->end_ns;
+		at_ns = v->begin_ns;
+	}
+	return call->begin_ns;
+}
+
+/*
+ * A server may sleep in the middle of a question: a database in its query, a loop until a timer or until its own server
+ * has answered. If one question is open, it sleeps for that one; if there are several, the next call tells.
+ */
+static void scan_poll(struct scan *scan, const struct dtc_call *call)
+{
+	GHashTableIter iter;
+	gpointer connection;
+
+	/* what follows may be for any of those that were read; the next call tells */
+	if (dtc_call_is_glance(call)) {
+		if (scan->is_turn_mixed)
+			pause(scan, call->begin_ns);
+		return;
+	}
+	if (call->argument) { /* a loop that has work at hand looks for more without waiting */
+		scan->turn_request = NOBODY;
+		scan->is_turn_mixed = false;
+	}
+	if (g_hash_table_size(scan->open) != 1) {
+		pause(scan, call->begin_ns);
+		return;
+	}
+	g_hash_table_iter_init(&iter, scan->open);
+	g_hash_table_iter_next(&iter, NULL, &connection);
+	become(scan, ((const struct connection *)connection)->request, call->begin_ns);
+	scan->woken_ns = get_woken_ns(scan, call);
 }
 
 /* A call of the current request on one end of a followed hop: it lasts at least as long. */
@@ -306,21 +452,50 @@ static void scan_read(struct scan *scan, const struct dtc_call *call, const stru
 	else if (c->is_server && c->answered)
 		c->request = STRANGER;
 	c->answered = !c->is_server;
+	if (c->is_server && will_answer(scan, call))
+		g_hash_table_insert(scan->open, GUINT_TO_POINTER(call->file), c);
+	scan->is_turn_mixed |= scan->turn_request != NOBODY && scan->turn_request != c->request;
+	scan->turn_request = c->request;
 	become(scan, c->request, call->begin_ns);
 	if (scan->is_last && !c->is_server && scan->current < STRANGER)
 		note_hop_end(scan, call, false);
+}
+
+/*
+ * Whether what a thread asks others may be for a request: not if the answer comes after the request's own. It is
+ * another one that got a pooled connection in the turn in which this request gave it back.
+ */
+static bool can_ask(const struct scan *scan, guint request, const struct dtc_call *write)
+{
+	const DtcFileCalls *calls = get_calls(scan->serving, scan->worker->node, write->file);
+	uint32_t answer = dtc_file_calls_find_moved(calls, false, write->begin_ns);
+	int64_t begin_ns, end_ns;
+
+	get_life(scan->serving, request, scan->worker->node, scan->worker->thread, &begin_ns, &end_ns);
+	if (write->begin_ns < begin_ns || write->begin_ns > end_ns)
+		return false;
+	return answer == DTC_NONE || dtc_history_get_call(scan->history, answer)->end_ns <= end_ns;
 }
 
 static void scan_write(struct scan *scan, const struct dtc_call *call, uint32_t id, const struct mark *mark)
 {
 	struct connection *c = get_connection(scan, call->file, false);
 
+	g_hash_table_remove(scan->open, GUINT_TO_POINTER(call->file));
 	if (mark)
 		become(scan, mark->request, call->begin_ns);
 	else if (c->is_server || c->is_new || (scan->current == NOBODY && !c->answered)) /* it had to be waited for */
 		become(scan, c->request, call->begin_ns);
-	if (scan->current >= STRANGER)
+	if (!mark && !c->is_server && scan->current < STRANGER && !can_ask(scan, scan->current, call)) {
+		become(scan, STRANGER, call->begin_ns);
+		c->request = STRANGER;
+		c->is_new = false;
+	}
+	if (scan->current >= STRANGER) {
+		if (!c->is_server)
+			c->request = STRANGER;
 		return;
+	}
 	if (!c->is_server) {
 		c->request = scan->current;
 		c->answered = c->is_new = false;
@@ -350,6 +525,8 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *mark)
 
 	switch ((enum dtc_call_kind)call->kind) {
 	case DTC_CALL_POLL:
+		scan_poll(scan, call);
+		break;
 	case DTC_CALL_ACCEPT:
 		pause(scan, call->begin_ns);
 		if (mark)
@@ -367,7 +544,7 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *mark)
 		if (mark)
 			become(scan, mark->request, call->begin_ns);
 		if (is_connection(scan->history, call)) {
-			g_hash_table_remove(scan->connections, GUINT_TO_POINTER(call->file));
+			drop_connection(scan, call->file);
 			struct connection *c = get_connection(scan, call->file, false);
 			c->request = scan->current == NOBODY ? STRANGER : scan->current;
 			c->is_new = true;
@@ -375,7 +552,7 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *mark)
 		break;
 	case DTC_CALL_CLOSE:
 		if (call->file != DTC_NONE)
-			g_hash_table_remove(scan->connections, GUINT_TO_POINTER(call->file));
+			drop_connection(scan, call->file);
 		break;
 	default:
 		break;
@@ -401,8 +578,11 @@ static void scan_worker(DtcServing *serving, struct worker *worker, bool is_last
 		.worker = worker,
 		.history = history,
 		.connections = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free),
+		.open = g_hash_table_new(g_direct_hash, g_direct_equal),
 		.current = NOBODY,
+		.turn_request = NOBODY,
 		.since_ns = thread->begin_ns,
+		.woken_ns = DTC_TIME_NONE,
 		.is_last = is_last,
 	};
 	guint next = 0;
@@ -418,21 +598,17 @@ static void scan_worker(DtcServing *serving, struct worker *worker, bool is_last
 	}
 	pause(&scan, thread->end_ns);
 	worker->is_dirty = false;
+	g_hash_table_unref(scan.open);
 	g_hash_table_unref(scan.connections);
 }
 
 /* --- to the other end of a connection --- */
 
-static int64_t get_cluster_ns(const DtcServing *serving, guint node, int64_t node_ns)
-{
-	return dtc_clocks_to_cluster(serving->clocks, node, (DtcNodeTime){ node_ns }).ns;
-}
-
 /* The flow's generation on another node that has the same initial sequence number; without one there is no telling. */
 static uint32_t find_same_flow(const DtcPackets *packets, const struct dtc_flow *wanted)
 {
 	uint32_t id = dtc_packets_find_flow(packets, wanted->source, wanted->source_port, wanted->destination,
-					    wanted->destination_port, PROTOCOL_TCP);
+					    wanted->destination_port, DTC_PROTOCOL_TCP);
 
 	for (; id != DTC_NONE; id = dtc_packets_find_previous_generation(packets, id)) {
 		const struct dtc_flow *flow = dtc_packets_get_flow(packets, id);
@@ -451,7 +627,7 @@ static bool find_peer(const DtcServing *serving, guint node, uint32_t file, guin
 	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(history), from->flow_in);
 	for (guint other = 0; other < serving->node_count; other++) {
 		const DtcHistory *h = serving->histories[other];
-		if (!h || flow->protocol != PROTOCOL_TCP)
+		if (!h || flow->protocol != DTC_PROTOCOL_TCP)
 			continue;
 		uint32_t id = other == node ? from->flow_in : find_same_flow(dtc_history_get_packets(h), flow);
 		uint32_t found = id == DTC_NONE ? DTC_NONE : dtc_history_find_file_of_flow(h, id);
@@ -464,17 +640,6 @@ static bool find_peer(const DtcServing *serving, guint node, uint32_t file, guin
 	return false;
 }
 
-static const DtcFileCalls *get_calls(DtcServing *serving, guint node, uint32_t file)
-{
-	DtcFileCalls *calls = look_up(serving->calls, node, file);
-
-	if (!calls) {
-		calls = dtc_file_calls_new(serving->histories[node], file);
-		g_hash_table_insert(serving->calls, make_key(node, file), calls);
-	}
-	return calls;
-}
-
 /* The read that took the first byte of what a call wrote, by the byte's position or else by time; or DTC_NONE. */
 static uint32_t find_reader(DtcServing *serving, const struct message *message, guint node, uint32_t file)
 {
@@ -485,7 +650,8 @@ static uint32_t find_reader(DtcServing *serving, const struct message *message, 
 	const DtcFileCalls *calls = get_calls(serving, node, file);
 	bool aligned =
 		dtc_clocks_get_group(serving->clocks, message->node) == dtc_clocks_get_group(serving->clocks, node);
-	DtcClusterTime cluster = { get_cluster_ns(serving, message->node, write->begin_ns) };
+	DtcClusterTime cluster =
+		dtc_clocks_to_cluster(serving->clocks, message->node, (DtcNodeTime){ write->begin_ns });
 	int64_t near_ns = aligned ? dtc_clocks_to_node(serving->clocks, node, cluster).ns : DTC_TIME_NONE;
 
 	if (source->has_base_out && target->has_base_in)
@@ -608,18 +774,9 @@ const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, 
 
 const struct dtc_followed_hop *dtc_serving_get_hops(const DtcServing *serving, guint request, guint *ret_count)
 {
-	guint low = 0, high = serving->hops->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		if (g_array_index(serving->hops, struct dtc_followed_hop, middle).request < request)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*ret_count = 0;
-	while (low + *ret_count < serving->hops->len &&
-	       g_array_index(serving->hops, struct dtc_followed_hop, low + *ret_count).request == request)
-		++*ret_count;
-	return *ret_count ? &g_array_index(serving->hops, struct dtc_followed_hop, low) : NULL;
+	const struct dtc_followed_hop *hops = (const struct dtc_followed_hop *)(const void *)serving->hops->data;
+	guint first = DTC_BISECT(i, 0, serving->hops->len, hops[i].request < request);
+	guint end = DTC_BISECT(i, first, serving->hops->len, hops[i].request <= request);
+	*ret_count = end - first;
+	return *ret_count ? &hops[first] : NULL;
 }

@@ -2,8 +2,10 @@
 /*
  * For which request a thread worked when. An event loop or a pooled thread has many requests in its hands; at any time
  * it works for one. Told by its calls: from a call that moves bytes of a request on, it works for that request, until
- * it moves another's, goes to wait for events or connections, or has answered. The time that leads up to a call from
- * such a pause belongs to that call's request too, as far as the thread ran.
+ * it moves another's, goes to wait for events or connections, or has answered. While exactly one question is open in
+ * the thread, it waits for events in the middle of that one. The time that leads up to a call from a pause belongs to
+ * that call's request too, as far as the thread ran. Nobody works for a request before its first byte or after its
+ * answer.
  *
  * The calls of hops are known from the captures. From there bytes are followed where no capture shows an id: what a
  * thread writes to a connection while it works for a request is that request's for whoever reads these bytes, and so is

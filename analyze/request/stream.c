@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/stream.h"
 
-#include "collect/read/packets.h"
+#include "collect/packets/packets.h"
 #include "dtrace-chain/time.h"
 
 /* Larger than the largest window (RFC 7323: 1 GiB is the limit, 64 MiB is much in practice): no retransmission and no
@@ -9,7 +9,7 @@
 #define MAX_JUMP_BYTES (1 << 28)
 
 struct waiting_segment {
-	struct dtc_segment_data segment;
+	struct dtc_tcp_segment segment;
 	uint8_t *data; /* owned copy */
 };
 
@@ -45,7 +45,7 @@ void dtc_tcp_stream_clear(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_b
 }
 
 static void waiting_add(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget,
-			const struct dtc_segment_data *segment)
+			const struct dtc_tcp_segment *segment)
 {
 	if (!stream->waiting)
 		stream->waiting = g_array_new(FALSE, FALSE, sizeof(struct waiting_segment));
@@ -68,7 +68,7 @@ static void waiting_add(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_bud
 }
 
 void dtc_tcp_stream_add(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget,
-			const struct dtc_segment_data *segment)
+			const struct dtc_tcp_segment *segment)
 {
 	if (segment->bytes == 0)
 		return;
@@ -86,7 +86,7 @@ void dtc_tcp_stream_add(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_bud
 }
 
 /* Gives what of the segment lies at next_seq: first its captured bytes, then the cut ones. False if nothing does. */
-static bool give(struct dtc_tcp_stream *stream, const struct dtc_segment_data *segment,
+static bool give(struct dtc_tcp_stream *stream, const struct dtc_tcp_segment *segment,
 		 struct dtc_tcp_stream_piece *ret_piece)
 {
 	uint32_t skipped = stream->next_seq - segment->seq;
@@ -152,7 +152,7 @@ bool dtc_tcp_stream_next(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_bu
 		stream->has_current = false;
 	}
 	while (has_waiting(stream)) {
-		const struct dtc_segment_data *first =
+		const struct dtc_tcp_segment *first =
 			&g_array_index(stream->waiting, struct waiting_segment, 0).segment;
 		if (dtc_seq_distance(stream->next_seq, first->seq) > 0) {
 			if (!may_give_up_hole(stream, budget, first->seq))
@@ -188,7 +188,7 @@ void dtc_tcp_stream_skip(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_bu
 	if (stream->has_current)
 		return;
 	/* An empty segment at seq stands for what was not captured: the hole before it ends there. */
-	struct dtc_segment_data mark = { .seq = seq, .data = (const uint8_t *)"" };
+	struct dtc_tcp_segment mark = { .seq = seq, .data = (const uint8_t *)"" };
 	waiting_add(stream, budget, &mark);
 }
 

@@ -22,7 +22,8 @@ struct dtc_tcp_stream_budget {
 	gsize max_waiting_bytes;
 };
 
-struct dtc_segment_data {
+/* A segment as TCP has them: no piece of a path. */
+struct dtc_tcp_segment {
 	uint32_t seq; /* of the first payload byte */
 	uint32_t ack; /* valid if has_ack */
 	bool has_ack;
@@ -61,7 +62,7 @@ struct dtc_tcp_stream {
 	gsize waiting_bytes;
 	GArray *waiting;   /* struct waiting_segment by seq, or NULL; owned */
 	uint8_t *released; /* data of the piece given last, freed with the next call; owned */
-	struct dtc_segment_data current;
+	struct dtc_tcp_segment current;
 };
 
 /* The first byte that will come has this sequence number. */
@@ -70,7 +71,7 @@ void dtc_tcp_stream_clear(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_b
 
 /* Takes a segment (data borrowed until dtc_tcp_stream_next has returned false). A stream not started starts with it. */
 void dtc_tcp_stream_add(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget,
-			const struct dtc_segment_data *segment);
+			const struct dtc_tcp_segment *segment);
 /* The next piece in order; false if there is none yet. Call until false after each of the other functions. */
 bool dtc_tcp_stream_next(struct dtc_tcp_stream *stream, struct dtc_tcp_stream_budget *budget,
 			 struct dtc_tcp_stream_piece *ret_piece);

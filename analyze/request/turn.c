@@ -3,8 +3,6 @@
 
 #include "dtrace-chain/error.h"
 
-#define PROTOCOL_TCP 6
-
 /* One end of the connection: a file on a node, and how far its calls are from the time that was asked for. */
 struct candidate {
 	guint node;
@@ -58,7 +56,8 @@ static void look_at_node(guint node, const DtcHistory *history, const uint8_t so
 			 struct candidate *best)
 {
 	const DtcPackets *packets = dtc_history_get_packets(history);
-	uint32_t id = dtc_packets_find_flow(packets, source, source_port, destination, destination_port, PROTOCOL_TCP);
+	uint32_t id =
+		dtc_packets_find_flow(packets, source, source_port, destination, destination_port, DTC_PROTOCOL_TCP);
 
 	for (; id != DTC_NONE; id = dtc_packets_find_previous_generation(packets, id)) {
 		uint32_t file = dtc_history_find_file_of_flow(history, id);

@@ -93,6 +93,12 @@ static enum dtc_call_kind find_kind(const char *name)
 	return DTC_CALL_OTHER;
 }
 
+/* The others have it behind a pointer: of epoll_pwait2 the trace has the address, which is 0 if it waits for ever. */
+static bool has_timeout_ms(const char *name)
+{
+	return strcmp(name, "poll") == 0 || strcmp(name, "epoll_wait") == 0 || strcmp(name, "epoll_pwait") == 0;
+}
+
 uint32_t dtc_machine_add_call_name(DtcMachine *m, const char *name)
 {
 	uint8_t kind = (uint8_t)find_kind(name);
@@ -141,6 +147,14 @@ void dtc_machine_close_call(DtcMachine *m, uint32_t thread, int64_t end_ns, int6
 			file->written_bytes += (uint64_t)result;
 		}
 	}
+}
+
+void dtc_machine_abandon_call(DtcMachine *m, uint32_t thread, enum dtc_state state, int64_t time_ns)
+{
+	if (DTC_TASK(m, thread)->call != DTC_NONE)
+		dtc_machine_close_call(m, thread, DTC_TIME_NONE, DTC_ABSENT);
+	dtc_machine_set_state(m, thread, state, time_ns, 0xffff, DTC_NONE); /* what ends here lies in the call */
+	DTC_TASK(m, thread)->call = DTC_NONE;
 }
 
 /* fcntl(F_SETLKW), its 64-bit form on 32-bit systems, and F_OFD_SETLKW (include/uapi/asm-generic/fcntl.h) */
@@ -211,8 +225,11 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		call.argument = (uint64_t)event->v[DTC_CALL_UADDR];
 	else if (kind == DTC_CALL_FUTEX)
 		call.argument = 0; /* futex_waitv: several, in memory that the trace does not show */
-	else if (event->v[DTC_CALL_TIMEOUT] != DTC_ABSENT)
-		call.argument = (uint64_t)event->v[DTC_CALL_TIMEOUT];
+	else if (kind == DTC_CALL_POLL)
+		call.argument = event->v[DTC_CALL_TIMEOUT] != DTC_ABSENT &&
+						has_timeout_ms(dtc_history_get_string(m->history, call.name))
+					? (uint64_t)event->v[DTC_CALL_TIMEOUT]
+					: DTC_TIMEOUT_UNKNOWN;
 	else if (kind == DTC_CALL_FORK && event->v[DTC_CALL_FLAGS] != DTC_ABSENT)
 		call.argument = (uint64_t)event->v[DTC_CALL_FLAGS];
 	else if (event->v[DTC_CALL_OP] != DTC_ABSENT)

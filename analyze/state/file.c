@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Open files by process and descriptor, and where a socket's bytes lie in its flows' sequence space. */
+/* Open files by process and descriptor. */
 #include "analyze/state/machine_state.h"
 
 #include <string.h>
@@ -117,101 +117,5 @@ void dtc_machine_exec_files(DtcMachine *m, int32_t pid)
 		struct dtc_fd *fd = &g_array_index(table->fds, struct dtc_fd, i);
 		if (fd->closes_on_exec)
 			*fd = (struct dtc_fd){ DTC_NONE, false };
-	}
-}
-
-/*
- * A connection that was open before the trace: its SYN was not seen. Its first written byte is the first byte of the
- * first segment that left inside a write; its first read byte follows from what had arrived when the first read
- * returned, taking that the reader had drained the socket before (it waited for that segment).
- */
-static void place_open_socket(DtcMachine *m, struct dtc_file *file, const struct dtc_call *first_read,
-			      const uint32_t *first_sent, const struct dtc_call *first_write)
-{
-	const DtcPackets *packets = m->history->packets;
-	if (!file->has_base_out && first_sent && first_write) {
-		file->base_out = dtc_packets_get(packets, *first_sent)->seq - (uint32_t)first_write->offset;
-		file->has_base_out = true;
-	}
-	if (file->has_base_in || !first_read)
-		return;
-	const struct dtc_flow *flow = dtc_packets_get_flow(packets, file->flow_in);
-	const uint32_t *ids = dtc_packets_get_flow_packets(packets, file->flow_in);
-	uint32_t end_seq = 0;
-	bool any = false;
-	for (uint32_t i = 0; i < flow->packet_count; i++) {
-		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
-		if (p->time_ns > first_read->end_ns)
-			break;
-		if (p->direction != DTC_RECEIVED || !p->payload_bytes)
-			continue;
-		uint32_t end = p->seq + p->payload_bytes;
-		if (!any || dtc_seq_distance(end_seq, end) > 0)
-			end_seq = end;
-		any = true;
-	}
-	if (any) {
-		file->base_in = end_seq - (uint32_t)first_read->result - (uint32_t)first_read->offset;
-		file->has_base_in = true;
-	}
-}
-
-void dtc_machine_place_sockets(DtcMachine *m)
-{
-	DtcHistory *h = m->history;
-	const DtcPackets *packets = h->packets;
-	uint32_t flow_count = dtc_packets_get_flow_count(packets), file_count = h->files->len;
-	g_array_set_size(h->flow_files, flow_count);
-	if (flow_count)
-		memset(h->flow_files->data, 0xff, flow_count * sizeof(uint32_t));
-
-	/* the first read with data, and the first segment sent inside a write, of every socket whose SYN was not seen
-	 */
-	g_autofree uint32_t *first_read = g_new(uint32_t, file_count + 1),
-			    *first_sent = g_new(uint32_t, file_count + 1);
-	memset(first_read, 0xff, file_count * sizeof(uint32_t));
-	memset(first_sent, 0xff, file_count * sizeof(uint32_t));
-	for (uint32_t i = 0; i < h->calls->len; i++) {
-		const struct dtc_call *call = DTC_AT(h->calls, struct dtc_call, i);
-		if (call->file != DTC_NONE && call->kind == DTC_CALL_READ && call->result > 0 &&
-		    first_read[call->file] == DTC_NONE)
-			first_read[call->file] = i;
-	}
-	for (uint32_t i = 0; i < h->contexts->len; i++) {
-		const struct dtc_packet_context *context = DTC_AT(h->contexts, struct dtc_packet_context, i);
-		const struct dtc_packet *p = dtc_packets_get(packets, i);
-		if (context->call == DTC_NONE || p->direction != DTC_SENT || !p->payload_bytes)
-			continue;
-		const struct dtc_call *call = DTC_AT(h->calls, struct dtc_call, context->call);
-		if (call->kind == DTC_CALL_WRITE && call->file != DTC_NONE && first_sent[call->file] == DTC_NONE &&
-		    g_array_index(h->files, struct dtc_file, call->file).flow_out == p->flow)
-			first_sent[call->file] = i;
-	}
-	for (uint32_t i = 0; i < file_count; i++) {
-		struct dtc_file *file = &g_array_index(h->files, struct dtc_file, i);
-		if (file->flow_out == DTC_NONE)
-			continue;
-		g_array_index(h->flow_files, uint32_t, file->flow_out) = i;
-		const struct dtc_flow *out = dtc_packets_get_flow(packets, file->flow_out);
-		const struct dtc_flow *in = dtc_packets_get_flow(packets, file->flow_in);
-		if (out->protocol != 6)
-			continue;
-		if (out->has_isn) {
-			file->base_out = out->isn + 1;
-			file->has_base_out = true;
-		}
-		if (in->has_isn) {
-			file->base_in = in->isn + 1;
-			file->has_base_in = true;
-		}
-		const struct dtc_call *read = NULL, *write = NULL;
-		if (first_read[i] != DTC_NONE)
-			read = DTC_AT(h->calls, struct dtc_call, first_read[i]);
-		const uint32_t *sent = first_sent[i] != DTC_NONE ? &first_sent[i] : NULL;
-		if (sent) {
-			uint32_t call = DTC_AT(h->contexts, struct dtc_packet_context, *sent)->call;
-			write = DTC_AT(h->calls, struct dtc_call, call);
-		}
-		place_open_socket(m, file, read, sent, write);
 	}
 }

@@ -8,8 +8,6 @@
  */
 #include "analyze/state/machine_state.h"
 
-#define VCPU_NUMBER_LIMIT 4096 /* KVM_MAX_VCPU_IDS of x86 */
-
 void dtc_machine_leave_guest(DtcMachine *m, uint32_t thread, int64_t time_ns)
 {
 	struct dtc_guest_span *span =
@@ -38,7 +36,7 @@ static struct dtc_vcpu *get_vcpu(DtcMachine *m, uint32_t thread)
 /* The number is credible as long as it stays the same. */
 static void observe_number(struct dtc_vcpu *vcpu, int64_t number)
 {
-	bool possible = number != DTC_ABSENT && number >= 0 && number < VCPU_NUMBER_LIMIT;
+	bool possible = number != DTC_ABSENT && number >= 0 && number < DTC_VCPU_LIMIT;
 	if (vcpu->number == -2)
 		vcpu->number = possible ? (int32_t)number : -1;
 	else if (vcpu->number != number)

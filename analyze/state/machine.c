@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/state/machine_state.h"
 
+#include <dtrace-chain/bisect.h>
+
 #include <stdlib.h>
 #include <string.h>
 
 #define TID_LIMIT (1 << 22) /* PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h) */
-#define CPU_LIMIT 8192
 
 void dtc_machine_set_kernel(DtcMachine *m, unsigned long major, unsigned long minor)
 {
@@ -86,8 +87,7 @@ struct dtc_cpu *dtc_machine_get_cpu(DtcMachine *m, uint32_t cpu)
 					 .left_call_ns = DTC_TIME_NONE,
 					 .fault_ns = DTC_TIME_NONE };
 		g_array_append_val(m->cpus, fresh);
-		GArray *runs = g_array_new(FALSE, FALSE, sizeof(struct dtc_run));
-		g_ptr_array_add(m->history->runs, runs);
+		dtc_history_add_cpu(m->history);
 		g_ptr_array_add(m->gaps, g_array_new(FALSE, FALSE, sizeof(int64_t)));
 	}
 	return &g_array_index(m->cpus, struct dtc_cpu, cpu);
@@ -256,15 +256,8 @@ void dtc_machine_set_process(DtcMachine *m, uint32_t thread, int64_t pid)
 
 static int64_t find_gap_of(const GArray *gaps, int64_t since_ns)
 {
-	guint low = 0, high = gaps->len;
-	while (low < high) { /* the first that begins at or after since */
-		guint middle = low + (high - low) / 2;
-		if (g_array_index(gaps, int64_t, middle) < since_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < gaps->len ? g_array_index(gaps, int64_t, low) : DTC_TIME_NONE;
+	guint first = DTC_BISECT(i, 0, gaps->len, g_array_index(gaps, int64_t, i) < since_ns);
+	return first < gaps->len ? g_array_index(gaps, int64_t, first) : DTC_TIME_NONE;
 }
 
 int64_t dtc_machine_find_gap(DtcMachine *m, uint16_t cpu, int64_t since_ns)
@@ -298,18 +291,12 @@ static void apply_lost(DtcMachine *m, const struct dtc_event *event)
 		g_array_append_val(gaps, begin_ns);
 	if (cpu->current == DTC_NONE)
 		return;
-	uint32_t thread = cpu->current;
-	struct dtc_task *task = DTC_TASK(m, thread);
-	if (task->call != DTC_NONE)
-		dtc_machine_close_call(m, thread, DTC_TIME_NONE, DTC_ABSENT);
-	task = DTC_TASK(m, thread);
-	dtc_machine_set_state(m, thread, DTC_STATE_UNKNOWN, MAX(begin_ns, task->since_ns), 0xffff, DTC_NONE);
+	int64_t since_ns = DTC_TASK(m, cpu->current)->since_ns;
+	dtc_machine_abandon_call(m, cpu->current, DTC_STATE_UNKNOWN, MAX(begin_ns, since_ns));
 	cpu->current = DTC_NONE;
-	struct dtc_run run = { MAX(begin_ns, m->history->begin_ns), DTC_NONE };
-	GArray *runs = g_ptr_array_index(m->history->runs, event->cpu);
-	if (runs->len && g_array_index(runs, struct dtc_run, runs->len - 1).begin_ns > run.begin_ns)
-		run.begin_ns = m->now_ns;
-	g_array_append_val(runs, run);
+	const struct dtc_run *last = dtc_history_get_last_run(m->history, event->cpu);
+	begin_ns = MAX(begin_ns, m->history->begin_ns);
+	dtc_history_add_run(m->history, event->cpu, last && last->begin_ns > begin_ns ? m->now_ns : begin_ns, DTC_NONE);
 }
 
 static void apply_logger(DtcMachine *m, const struct dtc_event *event)
@@ -329,8 +316,7 @@ static void apply_fault(DtcMachine *m, const struct dtc_event *event)
 
 void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 {
-	if (event->cpu >= CPU_LIMIT)
-		return;
+	g_assert(event->cpu < DTC_CPU_LIMIT);
 	/* small reversals in a stream are tolerated by the reader; here time never goes back */
 	if (event->time_ns > m->now_ns)
 		m->now_ns = event->time_ns;
@@ -446,13 +432,10 @@ DtcHistory *dtc_machine_finish(DtcMachine *m, DtcFindings *findings)
 {
 	DtcHistory *h = m->history;
 	for (uint32_t i = 0; i < h->threads->len; i++) {
-		struct dtc_task *task = DTC_TASK(m, i);
-		if (task->call != DTC_NONE)
-			task->call = DTC_NONE; /* its record says that it did not return */
-		if (task->freed)
+		if (DTC_TASK(m, i)->freed)
 			continue;
 		dtc_machine_settle_gap(m, i);
-		task = DTC_TASK(m, i);
+		const struct dtc_task *task = DTC_TASK(m, i);
 		dtc_machine_set_state(m, i, task->state, h->end_ns, task->cpu, task->ref);
 		DTC_THREAD(m, i)->end_ns = MAX(h->end_ns, DTC_THREAD(m, i)->begin_ns);
 	}

@@ -164,6 +164,11 @@ uint32_t dtc_machine_add_wake(DtcMachine *machine, uint32_t target, const struct
 uint32_t dtc_machine_get_own_call(DtcMachine *machine, struct dtc_cpu *cpu);
 enum dtc_call_kind dtc_machine_get_call_kind(DtcMachine *machine, int64_t name);
 void dtc_machine_close_call(DtcMachine *machine, uint32_t thread, int64_t end_ns, int64_t result);
+/*
+ * From then on the thread is in that state, and in no call: the exit of the one that it may be in was not seen, and an
+ * exit that comes later is another one's.
+ */
+void dtc_machine_abandon_call(DtcMachine *machine, uint32_t thread, enum dtc_state state, int64_t time_ns);
 
 /* file.c: open file descriptions by (process, fd) */
 uint32_t dtc_machine_add_file(DtcMachine *machine, enum dtc_file_kind kind, uint32_t name, int32_t pid);

@@ -106,7 +106,7 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 			cpu->stack[i].packet = id;
 			break;
 		}
-	if (flow != DTC_NONE && event->headers.has_transport && event->headers.protocol == 6 &&
+	if (flow != DTC_NONE && event->headers.has_transport && event->headers.protocol == DTC_PROTOCOL_TCP &&
 	    (event->headers.tcp_flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN) {
 		uint64_t *key = g_new(uint64_t, 1);
 		*key = dtc_machine_hash_peer(event->headers.source, event->headers.source_port);

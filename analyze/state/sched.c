@@ -48,10 +48,7 @@ void dtc_machine_settle_gap(DtcMachine *m, uint32_t thread)
 	int64_t gap_ns = dtc_machine_find_gap(m, task->cpu, task->since_ns);
 	if (gap_ns == DTC_TIME_NONE)
 		return;
-	if (task->call != DTC_NONE)
-		dtc_machine_close_call(m, thread, DTC_TIME_NONE, DTC_ABSENT);
-	dtc_machine_set_state(m, thread, DTC_STATE_UNKNOWN, gap_ns, 0xffff, DTC_NONE);
-	DTC_TASK(m, thread)->call = DTC_NONE;
+	dtc_machine_abandon_call(m, thread, DTC_STATE_UNKNOWN, gap_ns);
 	DTC_TASK(m, thread)->pending_wake = DTC_NONE;
 }
 
@@ -69,16 +66,25 @@ static uint32_t add_unknown_wake(DtcMachine *m, uint32_t target, int64_t time_ns
 	return m->history->wakes->len - 1;
 }
 
+/* Where a woken or migrated thread will run; 0xffff if the event does not say. */
+static uint16_t get_target_cpu(const struct dtc_event *event)
+{
+	int64_t cpu = event->v[DTC_TASK_TARGET_CPU];
+	return cpu >= 0 && cpu < 0xffff ? (uint16_t)cpu : 0xffff; /* absent is negative */
+}
+
 static void make_runnable(DtcMachine *m, uint32_t thread, int64_t time_ns, uint16_t cpu, uint32_t wake)
 {
 	struct dtc_task *task = DTC_TASK(m, thread);
-	task->ref = wake; /* of the wait that ends here */
+	if (dtc_state_is_wait(task->state)) /* of an unknown state it is not known that it was a wait */
+		task->ref = wake;
 	dtc_machine_set_state(m, thread, DTC_STATE_RUNQUEUE, time_ns, cpu, DTC_NONE);
 }
 
 /*
- * A thread that runs on one CPU is switched in on another: the first one's events ended unseen (a damaged stream). What
- * the thread did since that CPU's last event is not known, nor who has that CPU now.
+ * A thread that runs on one CPU is switched in or out on another: the first one's events ended unseen, or one of the
+ * two switches names a wrong thread (a damaged stream). What the thread did since that CPU's last event is not known,
+ * nor who has that CPU now.
  */
 static void leave_silent_cpu(DtcMachine *m, uint32_t thread, uint32_t cpu)
 {
@@ -88,16 +94,8 @@ static void leave_silent_cpu(DtcMachine *m, uint32_t thread, uint32_t cpu)
 		return;
 	struct dtc_cpu *c = dtc_machine_get_cpu(m, silent);
 	int64_t since_ns = MAX(c->seen_ns, DTC_TASK(m, thread)->since_ns);
-	if (DTC_TASK(m, thread)->call != DTC_NONE) {
-		dtc_machine_close_call(m, thread, DTC_TIME_NONE, DTC_ABSENT);
-		dtc_machine_set_state(m, thread, DTC_STATE_UNKNOWN, since_ns, 0xffff, DTC_NONE);
-		DTC_TASK(m, thread)->call = DTC_NONE;
-	} else {
-		dtc_machine_set_state(m, thread, DTC_STATE_UNKNOWN, since_ns, 0xffff, DTC_NONE);
-	}
-	struct dtc_run run = { since_ns, DTC_NONE };
-	GArray *runs = g_ptr_array_index(m->history->runs, silent);
-	g_array_append_val(runs, run);
+	dtc_machine_abandon_call(m, thread, DTC_STATE_UNKNOWN, since_ns);
+	dtc_history_add_run(m->history, silent, since_ns, DTC_NONE);
 	c->current = DTC_NONE;
 	c->depth = 0;
 }
@@ -116,6 +114,8 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 		if (task->call != DTC_NONE || task->in_kernel) /* the call goes on, but not here */
 			dtc_machine_end_act(m, cpu, event->cpu, NULL, task->call);
 	}
+	if (previous != DTC_NONE && cpu->current != previous)
+		leave_silent_cpu(m, previous, event->cpu);
 	if (cpu->current != DTC_NONE && cpu->current != previous) {
 		/* events were lost without a mark: neither is known to have run here */
 		dtc_machine_set_state(m, cpu->current, DTC_STATE_UNKNOWN, now, 0xffff, DTC_NONE);
@@ -157,13 +157,10 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 		DTC_TASK(m, next)->pending_wake = DTC_NONE;
 		dtc_machine_set_running(m, next, now, event->cpu);
 	}
-	GArray *runs = g_ptr_array_index(m->history->runs, event->cpu);
-	if (!runs->len && previous != DTC_NONE) { /* it had the CPU when the trace began */
-		struct dtc_run first = { m->history->begin_ns, previous };
-		g_array_append_val(runs, first);
-	}
-	struct dtc_run run = { now, next };
-	g_array_append_val(runs, run);
+	if (!dtc_history_get_last_run(m->history, event->cpu) && previous != DTC_NONE)
+		/* it had the CPU when the trace began */
+		dtc_history_add_run(m->history, event->cpu, m->history->begin_ns, previous);
+	dtc_history_add_run(m->history, event->cpu, now, next);
 }
 
 static void wake(DtcMachine *m, const struct dtc_event *event, uint32_t target)
@@ -174,7 +171,7 @@ static void wake(DtcMachine *m, const struct dtc_event *event, uint32_t target)
 	const struct dtc_task *task = DTC_TASK(m, target);
 	if (dtc_state_is_wait(task->state) || task->state == DTC_STATE_UNKNOWN) {
 		uint32_t record = dtc_machine_add_wake(m, target, event);
-		make_runnable(m, target, m->now_ns, (uint16_t)event->v[DTC_TASK_TARGET_CPU], record);
+		make_runnable(m, target, m->now_ns, get_target_cpu(event), record);
 		DTC_TASK(m, target)->pending_wake = record;
 	} else if (dtc_state_is_running(task->state)) {
 		/* on its way out on another CPU, or a spurious wakeup: the switch or the wakeup tells */
@@ -268,27 +265,20 @@ static void take_leaders_tid(DtcMachine *m, const struct dtc_event *event)
 	uint32_t old = cpu->current, leader = dtc_machine_get_thread(m, event->v[DTC_TASK_TID], event->cpu);
 	if (leader == DTC_NONE)
 		return;
-	uint32_t call = DTC_TASK(m, old)->call;
-	if (call != DTC_NONE) {
-		dtc_machine_close_call(m, old, DTC_TIME_NONE, DTC_ABSENT);
-		DTC_TASK(m, old)->call = DTC_NONE;
-	}
-	dtc_machine_set_state(m, old, DTC_STATE_EXITED, m->now_ns, 0xffff, DTC_NONE);
+	dtc_machine_abandon_call(m, old, DTC_STATE_EXITED, m->now_ns);
 	DTC_THREAD(m, old)->end_ns = m->now_ns;
 	DTC_TASK(m, old)->freed = true;
 	struct dtc_task *task = DTC_TASK(m, leader);
 	if (dtc_state_is_wait(task->state))
 		task->ref = add_unknown_wake(m, leader, m->now_ns, (uint16_t)event->cpu);
+	dtc_machine_abandon_call(m, leader, DTC_STATE_KERNEL, m->now_ns);
 	task->freed = false;
-	task->call = DTC_NONE;
 	task->pending_wake = DTC_NONE;
 	task->in_kernel = true; /* in the exec, until it returns */
 	cpu = dtc_machine_get_cpu(m, event->cpu);
 	cpu->current = leader;
 	dtc_machine_set_running(m, leader, m->now_ns, event->cpu);
-	struct dtc_run run = { m->now_ns, leader };
-	GArray *runs = g_ptr_array_index(m->history->runs, event->cpu);
-	g_array_append_val(runs, run);
+	dtc_history_add_run(m->history, event->cpu, m->now_ns, leader);
 }
 
 static void apply_exec(DtcMachine *m, const struct dtc_event *event)
@@ -323,8 +313,8 @@ void dtc_machine_apply_sched(DtcMachine *m, const struct dtc_event *event)
 		if (thread != DTC_NONE) {
 			struct dtc_task *task = DTC_TASK(m, thread);
 			if (task->state == DTC_STATE_RUNQUEUE || task->state == DTC_STATE_PREEMPTED)
-				dtc_machine_set_state(m, thread, task->state, m->now_ns,
-						      (uint16_t)event->v[DTC_TASK_TARGET_CPU], DTC_NONE);
+				dtc_machine_set_state(m, thread, task->state, m->now_ns, get_target_cpu(event),
+						      DTC_NONE);
 		}
 		break;
 	}

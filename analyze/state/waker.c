@@ -193,7 +193,7 @@ static bool is_packet_for(DtcMachine *m, uint32_t packet, uint32_t target, const
 		return is_polled(m, target, DTC_NONE, p->flow);
 	if (wait->kind == DTC_CALL_ACCEPT) { /* the ACK of a handshake that was made on this node */
 		const struct dtc_flow *in = dtc_packets_get_flow(m->history->packets, p->flow);
-		return in->protocol == 6 && in->has_isn && p->seq == in->isn + 1 &&
+		return in->protocol == DTC_PROTOCOL_TCP && in->has_isn && p->seq == in->isn + 1 &&
 		       dtc_packets_get_flow(m->history->packets, in->reverse)->has_isn;
 	}
 	return wait->file != DTC_NONE &&

@@ -30,7 +30,9 @@ static void apply_start(DtcMachine *m, const struct dtc_event *event)
 	if (cpu->depth || cpu->current == DTC_NONE)
 		return;
 	struct dtc_work work = { .queued.waking_ns = DTC_TIME_NONE,
+				 .queued.wakeup_ns = DTC_TIME_NONE,
 				 .queued.thread = DTC_NONE,
+				 .queued.ref = DTC_NONE,
 				 .begin_ns = m->now_ns,
 				 .end_ns = DTC_TIME_NONE,
 				 .function = event->v[DTC_WORK_FUNCTION] == DTC_ABSENT

@@ -47,26 +47,41 @@ static bool has_finding(const DtcFindings *findings, const char *node, const cha
 	return false;
 }
 
+/* Takes the text. */
+static void add(DtcFindings *findings, const char *code, enum dtc_severity severity, bool incomplete, const char *node,
+		char *text)
+{
+	if (has_finding(findings, node, text)) {
+		g_free(text);
+		return;
+	}
+	struct dtc_finding finding = { severity, incomplete, code, g_strdup(node), text };
+	g_array_append_val(findings->list, finding);
+}
+
 void dtc_findings_add(DtcFindings *findings, enum dtc_severity severity, bool incomplete, const char *node,
 		      const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	char *text = g_strdup_vprintf(format, args);
+	add(findings, NULL, severity, incomplete, node, g_strdup_vprintf(format, args));
 	va_end(args);
-	if (has_finding(findings, node, text)) {
-		g_free(text);
-		return;
-	}
-	struct dtc_finding finding = { severity, incomplete, g_strdup(node), text };
-	g_array_append_val(findings->list, finding);
+}
+
+void dtc_findings_add_coded(DtcFindings *findings, const char *code, enum dtc_severity severity, bool incomplete,
+			    const char *node, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	add(findings, code, severity, incomplete, node, g_strdup_vprintf(format, args));
+	va_end(args);
 }
 
 void dtc_findings_move(DtcFindings *to, DtcFindings *from)
 {
 	for (guint i = 0; i < from->list->len; i++) {
 		const struct dtc_finding *f = &g_array_index(from->list, struct dtc_finding, i);
-		dtc_findings_add(to, f->severity, f->incomplete, f->node, "%s", f->text);
+		add(to, f->code, f->severity, f->incomplete, f->node, g_strdup(f->text));
 	}
 	g_array_set_size(from->list, 0);
 }

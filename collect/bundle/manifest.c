@@ -5,6 +5,8 @@
 #include "collect/bundle/paths.h"
 #include "dtrace-chain/error.h"
 
+#include <dtrace-chain/bisect.h>
+
 #include <string.h>
 
 #define MAGIC "dtrace-chain bundle"
@@ -83,22 +85,16 @@ void dtc_manifest_add_file(DtcManifest *manifest, const char *path, guint64 byte
 	g_ptr_array_add(manifest->files, file);
 }
 
+static const struct dtc_manifest_file *get_file(const DtcManifest *manifest, guint index)
+{
+	return g_ptr_array_index(manifest->files, index);
+}
+
 const struct dtc_manifest_file *dtc_manifest_find_file(const DtcManifest *manifest, const char *path)
 {
-	guint low = 0, high = manifest->files->len;
-
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		const struct dtc_manifest_file *file = g_ptr_array_index(manifest->files, middle);
-		int order = strcmp(path, file->path);
-		if (order == 0)
-			return file;
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return NULL;
+	guint at = DTC_BISECT(i, 0, manifest->files->len, strcmp(get_file(manifest, i)->path, path) < 0);
+	return at < manifest->files->len && g_str_equal(get_file(manifest, at)->path, path) ? get_file(manifest, at)
+											    : NULL;
 }
 
 /* ---- writing ---- */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A kernel event as the stages after the reader see it: node time, CPU, kind, a few integers in slots whose meaning
- * depends on the kind, two borrowed strings, and packet headers for net events. The reader (ctf.c) maps the spellings
+ * depends on the kind, two borrowed strings, and packet headers for net events. The reader maps the spellings
  * of LTTng 2.0 to 2.13 and of perf/ftrace onto kinds and slots by a table (spellings.c); classes are resolved once.
  */
 #pragma once
+
+#include "collect/packets/headers.h"
+#include "dtrace-chain/absent.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,10 +71,10 @@ enum dtc_event_kind {
 	DTC_EVENT_KINDS
 };
 
-/* A field that the event does not have. */
-#define DTC_ABSENT INT64_MIN
-
-/* Slots by kind. Fields are widened to 64 bits; addresses of kernel objects keep their bits. */
+/*
+ * Slots by kind. Fields are widened to 64 bits; addresses of kernel objects keep their bits; DTC_ABSENT is in the slot
+ * of a field that the event does not have.
+ */
 enum {
 	/* SCHED_SWITCH: text[0] prev_comm, text[1] next_comm */
 	DTC_SWITCH_PREV_TID = 0,
@@ -186,31 +189,17 @@ enum dtc_vector {
 	DTC_VECTOR_IPI, /* ipi_entry: not x86, and not told which */
 };
 
-/* Headers of a packet, as far as the source has them. Addresses are 16 bytes, IPv4 as ::ffff:a.b.c.d. */
-struct dtc_headers {
-	uint8_t source[16];
-	uint8_t destination[16];
-	uint16_t source_port; /* host order */
-	uint16_t destination_port;
-	uint8_t ip_version; /* 0: no headers at all (network_header_type unknown); then nothing else is valid */
-	uint8_t protocol;   /* 6 TCP, 17 UDP */
-	uint8_t tcp_flags;  /* FIN 1, SYN 2, RST 4, PSH 8, ACK 16 */
-	bool has_transport; /* ports (and for TCP seq, ack, flags) are valid */
-	bool has_timestamps;
-	uint16_t ip_id;
-	uint16_t window;
-	uint32_t seq;
-	uint32_t ack;
-	uint32_t payload_bytes; /* of the transport layer: total length minus IP and TCP or UDP headers */
-	uint32_t tsval;		/* TCP timestamp option (captures only) */
-	uint32_t payload_hash;	/* of the captured payload (captures only); 0: none */
-};
+/*
+ * No kernel is built for more (the most that CONFIG_NR_CPUS takes is 8192): a packet that claims another is damaged.
+ * Later stages size arrays by cpu.
+ */
+#define DTC_CPU_LIMIT 8192
 
 struct dtc_event {
 	int64_t time_ns; /* node time */
-	uint32_t cpu;
-	uint16_t kind; /* enum dtc_event_kind */
-	uint16_t name; /* index for dtc_reader_get_event_name */
+	uint32_t cpu;	 /* below DTC_CPU_LIMIT */
+	uint16_t kind;	 /* enum dtc_event_kind */
+	uint16_t name;	 /* index for dtc_reader_get_event_name */
 	int64_t v[DTC_EVENT_SLOTS];
 	const char *text[2]; /* borrowed until the next event; NULL if absent */
 	uint8_t address[16]; /* syscalls with an address: IPv4 mapped or IPv6 */

@@ -2,20 +2,20 @@
 /* Merges the streams of a back end into one sequence of events, counts them, and reports what was odd. */
 #include "collect/read/reader.h"
 
-#include "collect/read/ctf.h"
-#include "collect/read/extent.h"
+#include "collect/read/backend.h"
+#include "collect/read/ctf/ctf.h"
 #include "collect/read/merge.h"
-#include "collect/read/metadata.h"
-#include "collect/read/salvage.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
 
+/* The first that recognizes a trace reads it. */
+static const struct dtc_backend_kind *const backend_kinds[] = { &dtc_ctf_backend };
+
 struct DtcReader {
 	char *node;
 	char *path;
-	DtcSalvage *salvage; /* of a damaged trace; NULL: the trace is read where it is */
-	DtcCtf *ctf;
+	struct dtc_backend *backend;
 	DtcMerge *merge;
 	guint current; /* stream that gave the last event, G_MAXUINT: none yet */
 	DtcNames *event_names;
@@ -26,90 +26,77 @@ struct DtcReader {
 	guint64 gap_count;
 	guint64 uncounted_gap_count; /* gaps whose number of events is not known */
 	guint cpu_count;
-	struct dtc_extent extent;
 	struct dtc_event event;
 };
 
 /* Events that the reader makes itself have no name in the trace. */
 #define NO_NAME UINT16_MAX
 
+static const struct dtc_backend_kind *find_backend(const char *path)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(backend_kinds); i++)
+		if (backend_kinds[i]->recognizes(path))
+			return backend_kinds[i];
+	return NULL;
+}
+
+/* No back end reads this: what each of them misses. */
+static void set_not_found(const char *node, const char *path, GError **error)
+{
+	g_autoptr(GString) missing = g_string_new(NULL), layouts = g_string_new(NULL);
+	for (gsize i = 0; i < G_N_ELEMENTS(backend_kinds); i++) {
+		g_string_append_printf(missing, "%s%s", i ? ", " : "", backend_kinds[i]->missing);
+		g_string_append_printf(layouts, "%s%s", i ? ", or " : "", backend_kinds[i]->layout);
+	}
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
+		    "'%s' holds no trace of node '%s': %s\na trace is %s", path, node, missing->str, layouts->str);
+}
+
 /* At least one event that spellings.c knows. */
 static bool declares_kernel_events(const DtcReader *reader)
 {
 	for (int kind = DTC_EVENT_OTHER + 1; kind < DTC_EVENT_KINDS; kind++)
-		if (dtc_ctf_declares(reader->ctf, (enum dtc_event_kind)kind))
+		if (reader->backend->declares[kind])
 			return true;
 	return false;
 }
 
+static const char *get_environment(const DtcReader *reader, const char *key)
+{
+	return reader->backend->kind->get_environment(reader->backend, key);
+}
+
 static bool check_trace(const DtcReader *reader, GError **error)
 {
-	const char *domain = dtc_ctf_get_environment(reader->ctf, "domain");
-	if (!dtc_ctf_has_clock(reader->ctf)) {
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
-			    "the trace of node '%s' in '%s' has no clock\nrecord with a tracer that stamps its events",
-			    reader->node, reader->path);
-		return false;
-	}
-	if (dtc_ctf_get_stream_count(reader->ctf) == 0)
+	bool is_user = g_strcmp0(get_environment(reader, "domain"), "ust") == 0;
+	if (reader->backend->stream_count == 0 || (!is_user && declares_kernel_events(reader)))
 		return true;
-	bool is_user = g_strcmp0(domain, "ust") == 0;
-	if (is_user || !declares_kernel_events(reader)) {
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
-			    "the trace of node '%s' in '%s' is %s trace\ngive the directory of the kernel trace",
-			    reader->node, reader->path, is_user ? "a user-space" : "not a kernel");
-		return false;
-	}
-	return true;
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
+		    "the trace of node '%s' in '%s' is %s trace\ngive the directory of the kernel trace", reader->node,
+		    reader->path, is_user ? "a user-space" : "not a kernel");
+	return false;
 }
 
 static void build_merge(DtcReader *reader)
 {
-	guint count = dtc_ctf_get_stream_count(reader->ctf);
-	reader->merge = dtc_merge_new(count);
-	for (guint i = 0; i < count; i++)
-		dtc_merge_set(reader->merge, i, dtc_ctf_get_stream(reader->ctf, i)->last_ns,
-			      !dtc_ctf_has_item(reader->ctf, i));
+	const struct dtc_backend *backend = reader->backend;
+	reader->merge = dtc_merge_new(backend->stream_count);
+	for (guint i = 0; i < backend->stream_count; i++)
+		dtc_merge_set(reader->merge, i, backend->streams[i]->last_ns, !backend->streams[i]->has_item);
 	dtc_merge_build(reader->merge);
 }
 
-/* The salvage's question to babeltrace2. */
-static bool can_open(const char *path)
-{
-	DtcNames *names = dtc_names_new();
-	g_autofree char *reason = NULL;
-	DtcCtf *ctf = dtc_ctf_open(path, names, names, &reason);
-	dtc_ctf_free(ctf);
-	dtc_names_free(names);
-	return ctf != NULL;
-}
-
-static bool open_streams(DtcReader *reader, GError **error)
-{
-	g_autofree char *reason = NULL;
-	if (!dtc_salvage_is_needed(reader->path))
-		reader->ctf = dtc_ctf_open(reader->path, reader->event_names, reader->call_names, &reason);
-	if (reader->ctf)
-		return true;
-	g_autoptr(GError) salvage_error = NULL;
-	g_autofree char *salvage_reason = NULL;
-	reader->salvage = dtc_salvage_new(reader->path, can_open, &salvage_error);
-	if (reader->salvage)
-		reader->ctf = dtc_ctf_open(dtc_salvage_get_path(reader->salvage), reader->event_names,
-					   reader->call_names, &salvage_reason);
-	if (reader->ctf)
-		return true;
-	if (salvage_error)
-		g_propagate_prefixed_error(error, g_steal_pointer(&salvage_error),
-					   "cannot read the trace of node '%s': ", reader->node);
-	else
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
-			    "cannot read the trace of node '%s' in '%s': %s\ncopy the trace again from the node",
-			    reader->node, reader->path, salvage_reason ? salvage_reason : reason);
-	return false;
-}
-
 DtcReader *dtc_reader_open(const char *node, const char *path, GError **error)
+{
+	const struct dtc_backend_kind *kind = find_backend(path);
+	if (!kind) {
+		set_not_found(node, path, error);
+		return NULL;
+	}
+	return dtc_reader_open_with(kind, node, path, error);
+}
+
+DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char *node, const char *path, GError **error)
 {
 	g_autoptr(DtcReader) reader = g_new0(DtcReader, 1);
 	reader->node = g_strdup(node);
@@ -119,22 +106,10 @@ DtcReader *dtc_reader_open(const char *node, const char *path, GError **error)
 	reader->call_names = dtc_names_new();
 	dtc_names_add(reader->call_names, "unknown");
 	reader->event_counts = g_array_new(FALSE, TRUE, sizeof(guint64));
-	g_autofree char *metadata = g_build_filename(path, "metadata", NULL);
-	if (!g_file_test(metadata, G_FILE_TEST_IS_REGULAR)) {
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
-			    "'%s' holds no trace of node '%s': no file 'metadata'\n"
-			    "a trace is a directory with the CTF metadata beside its streams",
-			    path, node);
-		return NULL;
-	}
-	if (!dtc_metadata_check(metadata, error)) {
-		g_prefix_error(error, "cannot read the trace of node '%s': ", node);
-		return NULL;
-	}
-	if (!open_streams(reader, error) || !check_trace(reader, error))
+	reader->backend = kind->open(node, path, reader->event_names, reader->call_names, error);
+	if (!reader->backend || !check_trace(reader, error))
 		return NULL;
 	build_merge(reader);
-	reader->extent = dtc_extent_of_trace(reader->salvage ? dtc_salvage_get_path(reader->salvage) : path);
 	return g_steal_pointer(&reader);
 }
 
@@ -143,8 +118,8 @@ void dtc_reader_free(DtcReader *reader)
 	if (!reader)
 		return;
 	dtc_merge_free(reader->merge);
-	dtc_ctf_free(reader->ctf);
-	dtc_salvage_free(reader->salvage);
+	if (reader->backend)
+		reader->backend->kind->close(reader->backend);
 	dtc_names_free(reader->event_names);
 	dtc_names_free(reader->call_names);
 	g_array_unref(reader->event_counts);
@@ -175,15 +150,16 @@ static void fill_lost(DtcReader *reader, const struct dtc_gap *gap, bool is_cut)
 
 const struct dtc_event *dtc_reader_next(DtcReader *reader)
 {
+	struct dtc_backend *backend = reader->backend;
 	if (G_LIKELY(reader->current != G_MAXUINT)) {
-		dtc_ctf_advance(reader->ctf, reader->current);
-		dtc_merge_replace_top(reader->merge, dtc_ctf_get_stream(reader->ctf, reader->current)->last_ns,
-				      !dtc_ctf_has_item(reader->ctf, reader->current));
+		const struct dtc_stream *last = backend->streams[reader->current];
+		backend->kind->advance(backend, reader->current);
+		dtc_merge_replace_top(reader->merge, last->last_ns, !last->has_item);
 	}
 	reader->current = dtc_merge_get_top(reader->merge);
 	if (reader->current == G_MAXUINT)
 		return NULL;
-	const struct dtc_stream *stream = dtc_ctf_get_stream(reader->ctf, reader->current);
+	const struct dtc_stream *stream = backend->streams[reader->current];
 	struct dtc_event *event = &reader->event;
 	event->time_ns = stream->last_ns;
 	event->cpu = stream->cpu;
@@ -192,7 +168,7 @@ const struct dtc_event *dtc_reader_next(DtcReader *reader)
 		fill_lost(reader, &stream->gap, stream->is_cut);
 		return event;
 	}
-	dtc_ctf_fill(reader->ctf, reader->current, event);
+	backend->kind->fill(backend, reader->current, event);
 	if (G_UNLIKELY(event->name >= reader->event_counts->len))
 		g_array_set_size(reader->event_counts, event->name + 1u);
 	g_array_index(reader->event_counts, guint64, event->name)++;
@@ -217,13 +193,12 @@ static void report_stream(const DtcReader *reader, const struct dtc_stream *stre
 bool dtc_reader_finish(DtcReader *reader, DtcFindings *findings, GError **error)
 {
 	const struct dtc_stream *damaged = NULL;
-	const GPtrArray *losses = reader->salvage ? dtc_salvage_get_losses(reader->salvage) : NULL;
+	const GPtrArray *losses = reader->backend->losses;
 	for (guint i = 0; losses && i < losses->len; i++)
 		dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, reader->node, "%s",
 				 (const char *)g_ptr_array_index(losses, i));
-	guint count = dtc_ctf_get_stream_count(reader->ctf);
-	for (guint i = 0; i < count; i++) {
-		const struct dtc_stream *stream = dtc_ctf_get_stream(reader->ctf, i);
+	for (guint i = 0; i < reader->backend->stream_count; i++) {
+		const struct dtc_stream *stream = reader->backend->streams[i];
 		if (stream->error && !damaged)
 			damaged = stream;
 		report_stream(reader, stream, findings);
@@ -250,8 +225,7 @@ bool dtc_reader_finish(DtcReader *reader, DtcFindings *findings, GError **error)
 
 const char *dtc_reader_get_backend(const DtcReader *reader)
 {
-	(void)reader;
-	return "reference";
+	return reader->backend->kind->name;
 }
 
 guint dtc_reader_get_event_name_count(const DtcReader *reader)
@@ -281,11 +255,7 @@ const char *dtc_reader_get_syscall_name(const DtcReader *reader, guint index)
 
 guint64 dtc_reader_get_consumed_bytes(const DtcReader *reader)
 {
-	guint64 all = reader->extent.packets;
-
-	if (all == 0)
-		return 0;
-	return reader->extent.bytes / all * MIN(dtc_ctf_get_packet_count(reader->ctf), all);
+	return reader->backend->consumed_bytes;
 }
 
 guint64 dtc_reader_get_lost_count(const DtcReader *reader)
@@ -300,7 +270,7 @@ guint dtc_reader_get_cpu_count(const DtcReader *reader)
 
 bool dtc_reader_declares(const DtcReader *reader, enum dtc_event_kind kind)
 {
-	return dtc_ctf_declares(reader->ctf, kind);
+	return reader->backend->declares[kind];
 }
 
 const char *dtc_reader_get_environment(const DtcReader *reader, const char *key)
@@ -309,9 +279,21 @@ const char *dtc_reader_get_environment(const DtcReader *reader, const char *key)
 		const char *lttng;
 		const char *perf;
 	} spellings[] = { { "kernel_release", "release" }, { "hostname", "host" } };
-	const char *value = dtc_ctf_get_environment(reader->ctf, key);
+	const char *value = get_environment(reader, key);
 	for (gsize i = 0; !value && i < G_N_ELEMENTS(spellings); i++)
 		if (strcmp(key, spellings[i].lttng) == 0)
-			value = dtc_ctf_get_environment(reader->ctf, spellings[i].perf);
+			value = get_environment(reader, spellings[i].perf);
 	return value ? value : "";
+}
+
+guint64 dtc_reader_measure(const char *path)
+{
+	const struct dtc_backend_kind *kind = find_backend(path);
+	return kind ? kind->measure(path) : 0;
+}
+
+bool dtc_reader_describe_clock(const char *path, struct dtc_clock_class *ret_clock)
+{
+	const struct dtc_backend_kind *kind = find_backend(path);
+	return kind && kind->describe_clock(path, ret_clock);
 }

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Pull reader of one node's kernel trace: events of all CPUs merged by (time, stream, position), so that two runs give
- * the same order. The reference back end is babeltrace2 with one iterator per stream and our own merge; its types never
- * leave ctf.c. A damaged stream is read up to where it can be read; the rest is a finding. Several readers may be used
- * from several threads, one reader from one thread at a time.
+ * the same order. What the trace is decoded with is behind backend.h. A damaged stream is read up to where it can be
+ * read; the rest is a finding. Several readers may be used from several threads, one reader from one thread at a time.
  */
 #pragma once
 
 #include "collect/read/event.h"
 #include "dtrace-chain/finding.h"
+#include "dtrace-chain/manifest.h"
 
 #include <glib.h>
 #include <stdbool.h>
 
 typedef struct DtcReader DtcReader;
 
-/* Opens the CTF trace in the directory path. node names it in errors and findings. Caller owns; NULL on error. */
+/*
+ * Opens the trace at path with the first back end that recognizes it. node names it in errors and findings. Caller
+ * owns; NULL on error.
+ */
 DtcReader *dtc_reader_open(const char *node, const char *path, GError **error);
+/* The same with a back end of the caller's choice, for who compares two or tests one. */
+struct dtc_backend_kind;
+DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char *node, const char *path,
+				GError **error);
 void dtc_reader_free(DtcReader *reader);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcReader, dtc_reader_free)
 
@@ -39,8 +46,7 @@ guint64 dtc_reader_get_event_count(const DtcReader *reader, guint index); /* eve
 guint dtc_reader_get_syscall_name_count(const DtcReader *reader);
 const char *dtc_reader_get_syscall_name(const DtcReader *reader, guint index);
 /*
- * How far the reader is in the trace's stream files (dtc_extent_of_trace): by whole packets, as if all had one size. 0
- * to the end if packets of this trace cannot be counted.
+ * How far the reader is in what dtc_reader_measure counts. 0 to the end if that cannot be told of this trace.
  */
 guint64 dtc_reader_get_consumed_bytes(const DtcReader *reader);
 guint64 dtc_reader_get_lost_count(const DtcReader *reader); /* events lost as far as known */
@@ -50,3 +56,8 @@ guint dtc_reader_get_cpu_count(const DtcReader *reader);
 bool dtc_reader_declares(const DtcReader *reader, enum dtc_event_kind kind);
 /* Kernel release and host name from the trace environment; "" if not given. Borrowed. */
 const char *dtc_reader_get_environment(const DtcReader *reader, const char *key);
+
+/* Of a trace that is not opened, and may be damaged: the bytes to be read, 0 if there is no trace. */
+guint64 dtc_reader_measure(const char *path);
+/* The clock that it declares; false if it tells none. Clear with dtc_clock_class_clear. */
+bool dtc_reader_describe_clock(const char *path, struct dtc_clock_class *ret_clock);

@@ -17,10 +17,11 @@ struct dtc_gap {
 };
 
 struct dtc_stream {
-	char *name;  /* owned: base name of its file */
-	char *error; /* owned: why it ended early, or NULL */
-	uint32_t cpu;
+	char *name;	 /* owned: base name of its file */
+	char *error;	 /* owned: why it ended early, or NULL */
+	uint32_t cpu;	 /* below DTC_CPU_LIMIT */
 	int64_t last_ns; /* time of the current item; never decreases */
+	bool has_item;	 /* there is a current item: an event or a gap */
 	bool is_gap;	 /* the current item is gap, not an event */
 	struct dtc_gap gap;
 	/*

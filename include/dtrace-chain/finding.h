@@ -18,8 +18,10 @@ enum dtc_severity {
 struct dtc_finding {
 	enum dtc_severity severity;
 	bool incomplete; /* the report must say complete:false (exit code 3) */
-	char *node;	 /* owned; NULL: concerns all nodes */
-	char *text;	 /* owned; one sentence, lower case, no full stop */
+	/* a word that programs may test for and that stays the same when the text changes; static; NULL: none yet */
+	const char *code;
+	char *node; /* owned; NULL: concerns all nodes */
+	char *text; /* owned; one sentence, lower case, no full stop */
 };
 
 typedef struct DtcFindings DtcFindings;
@@ -31,6 +33,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcFindings, dtc_findings_free)
 /* Adds a finding; node may be NULL. A text that is already there for the same node is not added twice. */
 void dtc_findings_add(DtcFindings *findings, enum dtc_severity severity, bool incomplete, const char *node,
 		      const char *format, ...) G_GNUC_PRINTF(5, 6);
+/* The same with a code, which must live as long as the program: docs/formats.md lists them. */
+void dtc_findings_add_coded(DtcFindings *findings, const char *code, enum dtc_severity severity, bool incomplete,
+			    const char *node, const char *format, ...) G_GNUC_PRINTF(6, 7);
 /* Moves all findings of from to the end of to; from is empty afterwards. */
 void dtc_findings_move(DtcFindings *to, DtcFindings *from);
 guint dtc_findings_get_count(const DtcFindings *findings);

@@ -104,6 +104,7 @@ struct dtc_report_clock {
 
 struct dtc_report_finding {
 	enum dtc_severity severity;
+	const char *code; /* static; NULL: none */
 	const char *node; /* NULL: all */
 	const char *text;
 };
@@ -114,7 +115,10 @@ typedef struct DtcReport {
 	const char *method;  /* NULL if not known, as target and status 0 */
 	const char *url;
 	int status;
-	GArray *hops; /* struct dtc_report_hop, by begin; empty without a request */
+	bool begins_before;  /* the request began before the recording of its node, or runs beyond its end: the span */
+	bool ends_after;     /* is the part inside */
+	const char *outside; /* that in words, for the head; NULL if neither */
+	GArray *hops;	     /* struct dtc_report_hop, by begin; empty without a request */
 	struct dtc_report_thread target;
 	const char *reference; /* the node whose clock is cluster time */
 	int64_t begin_ns;

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "collect/read/packets.h"
+#include "collect/packets/packets.h"
 #include "dtrace-chain/time.h"
 
 #include <glib.h>

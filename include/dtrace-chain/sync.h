@@ -36,6 +36,15 @@ const struct dtc_clock_knot *dtc_clocks_get_knots(const DtcClocks *clocks, guint
 DtcClusterTime dtc_clocks_to_cluster(const DtcClocks *clocks, guint node, DtcNodeTime time);
 /* The latest node time whose cluster time is not after time (exact inverse up to rounding). */
 DtcNodeTime dtc_clocks_to_node(const DtcClocks *clocks, guint node, DtcClusterTime time);
+/* The same for times out of records and segments, which say themselves whose clock they are on. */
+static inline int64_t dtc_clocks_to_cluster_ns(const DtcClocks *clocks, guint node, int64_t node_ns)
+{
+	return dtc_clocks_to_cluster(clocks, node, (DtcNodeTime){ node_ns }).ns;
+}
+static inline int64_t dtc_clocks_to_node_ns(const DtcClocks *clocks, guint node, int64_t cluster_ns)
+{
+	return dtc_clocks_to_node(clocks, node, (DtcClusterTime){ cluster_ns }).ns;
+}
 /* Certified bounds of the cluster time of a node time. */
 void dtc_clocks_get_bounds(const DtcClocks *clocks, guint node, DtcNodeTime time, DtcClusterTime *ret_lo,
 			   DtcClusterTime *ret_hi);

@@ -5,6 +5,8 @@
  */
 #include "sync/fit/clocks.h"
 
+#include <dtrace-chain/bisect.h>
+
 #include <string.h>
 
 struct map {
@@ -21,7 +23,8 @@ struct DtcClocks {
 	guint node_count;
 	guint reference;
 	struct map *maps;
-	DtcBands **bands; /* by group, node_count + 1 of them (groups of a saved file may begin at 1); NULL: none */
+	/* by group, node_count + 1 of them (groups of a saved file may begin at 1); NULL: none; owned */
+	DtcPairBounds **pair_bounds;
 };
 
 /* Shorter pieces are steps or noise: their slope says nothing about the clock. */
@@ -50,7 +53,7 @@ DtcClocks *dtc_clocks_new(guint node_count, guint reference)
 	clocks->node_count = node_count;
 	clocks->reference = reference;
 	clocks->maps = g_new0(struct map, node_count);
-	clocks->bands = g_new0(DtcBands *, node_count + 1);
+	clocks->pair_bounds = g_new0(DtcPairBounds *, node_count + 1);
 	struct dtc_clock_knot origin = { 0, 0, 0, 0 };
 	for (guint i = 0; i < node_count; i++)
 		dtc_clocks_set_node(clocks, i, i == reference ? 0 : i < reference ? i + 1 : i, &origin, 1, 0);
@@ -69,8 +72,8 @@ void dtc_clocks_free(DtcClocks *clocks)
 	for (guint i = 0; i < clocks->node_count; i++)
 		g_free(clocks->maps[i].knots);
 	for (guint i = 0; i <= clocks->node_count; i++)
-		dtc_bands_free(clocks->bands[i]);
-	g_free(clocks->bands);
+		dtc_pair_bounds_free(clocks->pair_bounds[i]);
+	g_free(clocks->pair_bounds);
 	g_free(clocks->maps);
 	g_free(clocks);
 }
@@ -165,15 +168,7 @@ double dtc_clocks_get_rate(const DtcClocks *clocks, guint node)
 /* The piece that holds node_ns: the last knot that is not after it; -1 before the first knot. */
 static gint64 find_piece(const struct map *map, int64_t node_ns)
 {
-	gint64 low = -1, high = (gint64)map->count - 1;
-	while (low < high) {
-		gint64 middle = low + (high - low + 1) / 2;
-		if (map->knots[middle].node_ns <= node_ns)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
+	return (gint64)DTC_BISECT(i, 0, map->count, map->knots[i].node_ns <= node_ns) - 1;
 }
 
 static int64_t interpolate(int64_t x, int64_t x0, int64_t x1, int64_t y0, int64_t y1)
@@ -216,14 +211,7 @@ DtcNodeTime dtc_clocks_to_node(const DtcClocks *clocks, guint node, DtcClusterTi
 		return (DtcNodeTime){ DTC_TIME_NONE };
 	const struct map *map = &clocks->maps[node];
 	const struct dtc_clock_knot *knots = map->knots;
-	gint64 low = -1, high = (gint64)map->count - 1;
-	while (low < high) {
-		gint64 middle = low + (high - low + 1) / 2;
-		if (knots[middle].cluster_ns <= time.ns)
-			low = middle;
-		else
-			high = middle - 1;
-	}
+	gint64 low = (gint64)DTC_BISECT(i, 0, map->count, knots[i].cluster_ns <= time.ns) - 1;
 	int64_t guess;
 	if (low < 0)
 		guess = go_on(knots[0].node_ns, clamp_to_int64((__int128)time.ns - knots[0].cluster_ns),
@@ -277,62 +265,62 @@ void dtc_clocks_get_bounds(const DtcClocks *clocks, guint node, DtcNodeTime time
 		ret_hi->ns = knot->hi_ns;
 }
 
-void dtc_clocks_take_bands(DtcClocks *clocks, guint group, DtcBands *bands)
+void dtc_clocks_take_pair_bounds(DtcClocks *clocks, guint group, DtcPairBounds *bounds)
 {
-	g_assert(group <= clocks->node_count && !clocks->bands[group]);
-	clocks->bands[group] = bands;
+	g_assert(group <= clocks->node_count && !clocks->pair_bounds[group]);
+	clocks->pair_bounds[group] = bounds;
 }
 
-const DtcBands *dtc_clocks_get_bands(const DtcClocks *clocks, guint group)
+const DtcPairBounds *dtc_clocks_get_pair_bounds(const DtcClocks *clocks, guint group)
 {
-	return group <= clocks->node_count ? clocks->bands[group] : NULL;
+	return group <= clocks->node_count ? clocks->pair_bounds[group] : NULL;
 }
 
 /* Bounds of the true cluster time of a node's reading, minus the one its map gives. */
-static struct dtc_band get_error(const DtcClocks *clocks, guint node, DtcClusterTime time)
+static struct dtc_bound get_error(const DtcClocks *clocks, guint node, DtcClusterTime time)
 {
 	DtcNodeTime at = dtc_clocks_to_node(clocks, node, time);
 	DtcClusterTime lo, hi, map = dtc_clocks_to_cluster(clocks, node, at);
 	dtc_clocks_get_bounds(clocks, node, at, &lo, &hi);
-	return (struct dtc_band){ clamp_to_int64((__int128)lo.ns - map.ns), clamp_to_int64((__int128)hi.ns - map.ns) };
+	return (struct dtc_bound){ clamp_to_int64((__int128)lo.ns - map.ns), clamp_to_int64((__int128)hi.ns - map.ns) };
 }
 
 /* Narrows by what the two nodes know of each other directly or by way of others. */
-static void narrow(const DtcClocks *clocks, guint a, guint b, DtcClusterTime time, struct dtc_band *band)
+static void narrow(const DtcClocks *clocks, guint a, guint b, DtcClusterTime time, struct dtc_bound *bound)
 {
-	const DtcBands *bands = dtc_clocks_get_bands(clocks, clocks->maps[a].group);
+	const DtcPairBounds *bounds = dtc_clocks_get_pair_bounds(clocks, clocks->maps[a].group);
 	/* the bounds of the maps are the shortest paths from the reference already */
-	if (!bands || a == clocks->reference || b == clocks->reference)
+	if (!bounds || a == clocks->reference || b == clocks->reference)
 		return;
-	struct dtc_band direct;
-	if (!dtc_bands_get_difference(bands, a, b, time.ns, &direct))
+	struct dtc_bound direct;
+	if (!dtc_pair_bounds_get_difference(bounds, a, b, time.ns, &direct))
 		return;
-	__int128 first = dtc_bands_get_knot(bands, 0);
-	__int128 last = dtc_bands_get_knot(bands, dtc_bands_get_knot_count(bands) - 1);
+	__int128 first = dtc_pair_bounds_get_knot(bounds, 0);
+	__int128 last = dtc_pair_bounds_get_knot(bounds, dtc_pair_bounds_get_knot_count(bounds) - 1);
 	int64_t distance = clamp_to_int64(time.ns < first ? first - time.ns : time.ns > last ? time.ns - last : 0);
 	int64_t widening =
 		add_clamped(get_widening(&clocks->maps[a], distance), get_widening(&clocks->maps[b], distance));
-	int64_t lo = MAX(band->lo_ns, clamp_to_int64((__int128)direct.lo_ns - widening));
-	int64_t hi = MIN(band->hi_ns, add_clamped(direct.hi_ns, widening));
+	int64_t lo = MAX(bound->lo_ns, clamp_to_int64((__int128)direct.lo_ns - widening));
+	int64_t hi = MIN(bound->hi_ns, add_clamped(direct.hi_ns, widening));
 	if (lo <= hi)
-		*band = (struct dtc_band){ lo, hi };
+		*bound = (struct dtc_bound){ lo, hi };
 }
 
 bool dtc_clocks_get_difference(const DtcClocks *clocks, guint a, guint b, DtcClusterTime time, int64_t *ret_lo_ns,
 			       int64_t *ret_hi_ns)
 {
 	g_assert(a < clocks->node_count && b < clocks->node_count);
-	struct dtc_band band = { 0, 0 };
+	struct dtc_bound bound = { 0, 0 };
 	if (clocks->maps[a].group != clocks->maps[b].group)
 		return false;
 	if (a != b) {
-		struct dtc_band of_a = get_error(clocks, a, time), of_b = get_error(clocks, b, time);
-		band.lo_ns = clamp_to_int64((__int128)of_b.lo_ns - of_a.hi_ns);
-		band.hi_ns = clamp_to_int64((__int128)of_b.hi_ns - of_a.lo_ns);
-		narrow(clocks, a, b, time, &band);
+		struct dtc_bound of_a = get_error(clocks, a, time), of_b = get_error(clocks, b, time);
+		bound.lo_ns = clamp_to_int64((__int128)of_b.lo_ns - of_a.hi_ns);
+		bound.hi_ns = clamp_to_int64((__int128)of_b.hi_ns - of_a.lo_ns);
+		narrow(clocks, a, b, time, &bound);
 	}
-	*ret_lo_ns = band.lo_ns;
-	*ret_hi_ns = band.hi_ns;
+	*ret_lo_ns = bound.lo_ns;
+	*ret_hi_ns = bound.hi_ns;
 	return true;
 }
 

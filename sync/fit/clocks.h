@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dtrace-chain/sync.h"
-#include "sync/fit/bands.h"
+#include "sync/fit/pair_bounds.h"
 
 /* Maps of node_count nodes, all still identity, each node in a group of its own. */
 DtcClocks *dtc_clocks_new(guint node_count, guint reference);
@@ -20,6 +20,6 @@ void dtc_clocks_set_node(DtcClocks *clocks, guint node, guint group, const struc
 double dtc_clocks_get_rate(const DtcClocks *clocks, guint node);
 double dtc_clocks_get_spread(const DtcClocks *clocks, guint node);
 /* What pairs of a group know of each other beyond the maps; takes ownership. At most one for a group. */
-void dtc_clocks_take_bands(DtcClocks *clocks, guint group, DtcBands *bands);
+void dtc_clocks_take_pair_bounds(DtcClocks *clocks, guint group, DtcPairBounds *bounds);
 /* Borrowed; NULL if there are none: two nodes' bounds are then added. */
-const DtcBands *dtc_clocks_get_bands(const DtcClocks *clocks, guint group);
+const DtcPairBounds *dtc_clocks_get_pair_bounds(const DtcClocks *clocks, guint group);

@@ -93,7 +93,7 @@ static double get_density(const struct dtc_point *points, guint count, int sign,
 	return found < WINDOWS_LEAST ? 0 : found / MAX(sum / found, 1);
 }
 
-/* Points of a segment as hulls, and what is known of their densities: all that the likelihood of a line needs. */
+/* Points of an era as hulls, and what is known of their densities: all that the likelihood of a line needs. */
 struct likelihood {
 	struct dtc_point *upper, *lower; /* owned */
 	guint upper_count, lower_count;
@@ -158,7 +158,7 @@ static void average(const struct likelihood *likelihood, const struct dtc_rates 
 }
 
 /*
- * The line of a segment that a line can satisfy. base is the line with the largest room; it stays where too few
+ * The line of an era that a line can satisfy. base is the line with the largest room; it stays where too few
  * messages say how likely others are.
  */
 static void choose_line(const struct dtc_cloud *cloud, const struct dtc_rates *box, struct base *base)
@@ -231,12 +231,12 @@ static bool add_points(DtcLp *lp, const struct base *base, guint pieces, const s
 }
 
 /* max_change: of the rate from piece to piece. */
-static bool fit_pieces(const struct dtc_segment *segment, const struct base *base, guint pieces,
-		       const struct dtc_rates *box, double max_change, struct curve *ret_curve)
+static bool fit_pieces(const struct dtc_era *era, const struct base *base, guint pieces, const struct dtc_rates *box,
+		       double max_change, struct curve *ret_curve)
 {
 	g_autoptr(DtcLp) lp = dtc_lp_new(2 * pieces + 1);
-	if (!add_points(lp, base, pieces, segment->cloud.upper, segment->cloud.upper_count, true, box) ||
-	    !add_points(lp, base, pieces, segment->cloud.lower, segment->cloud.lower_count, false, box))
+	if (!add_points(lp, base, pieces, era->cloud.upper, era->cloud.upper_count, true, box) ||
+	    !add_points(lp, base, pieces, era->cloud.lower, era->cloud.lower_count, false, box))
 		return false;
 	double length = (double)base->length / pieces;
 	for (guint k = 1; k < pieces; k++) {
@@ -303,8 +303,8 @@ static bool refutes_line(const struct curve *line, const struct curve *fine, con
  * Fits curves of 1, 2, 4, ... pieces and gives the coarsest that the finer ones do not contradict. A first look at one
  * finer curve settles the common case of a straight line.
  */
-static struct curve choose_curve(const struct dtc_segment *segment, const struct base *base,
-				 const struct dtc_rates *box, double change_rate, guint pieces_max, double line_margin)
+static struct curve choose_curve(const struct dtc_era *era, const struct base *base, const struct dtc_rates *box,
+				 double change_rate, guint pieces_max, double line_margin)
 {
 	struct curve curves[8] = { { 1, g_new0(double, 2), g_new0(double, 1) } };
 	guint levels = 0, chosen = 0;
@@ -317,11 +317,11 @@ static struct curve choose_curve(const struct dtc_segment *segment, const struct
 	guint look = MIN(levels, 4);
 	/* change_rate is per ns of time between the middles of two pieces */
 	double length = (double)base->length;
-	bool known = fit_pieces(segment, base, 1u << look, box, change_rate * length / (1u << look), &curves[look]);
+	bool known = fit_pieces(era, base, 1u << look, box, change_rate * length / (1u << look), &curves[look]);
 	if (known && refutes_line(&curves[0], &curves[look], base)) {
 		for (guint i = 1; i <= levels; i++)
 			if (!curves[i].value)
-				fit_pieces(segment, base, 1u << i, box, change_rate * length / (1u << i), &curves[i]);
+				fit_pieces(era, base, 1u << i, box, change_rate * length / (1u << i), &curves[i]);
 		for (chosen = 1; chosen < levels; chosen++) {
 			bool ok = curves[chosen].value;
 			for (guint finer = chosen + 1; ok && finer <= levels; finer++)
@@ -358,26 +358,25 @@ static void measure_margins(struct curve *curve, const struct base *base, const 
 	}
 }
 
-void dtc_curve_fit(struct dtc_segment *segment, const struct dtc_rates *box, double change_rate, guint message_count)
+void dtc_curve_fit(struct dtc_era *era, const struct dtc_rates *box, double change_rate, guint message_count)
 {
 	double room;
-	struct base base = { .x = segment->begin, .length = MAX(segment->end - segment->begin, 1) };
-	base.rate = dtc_cloud_get_best_rate(&segment->cloud, 0, box, &room);
-	double above = get_floor(segment->cloud.upper, segment->cloud.upper_count, 1, base.x, base.rate);
-	double below = -get_floor(segment->cloud.lower, segment->cloud.lower_count, -1, base.x, base.rate);
+	struct base base = { .x = era->begin, .length = MAX(era->end - era->begin, 1) };
+	base.rate = dtc_cloud_get_best_rate(&era->cloud, 0, box, &room);
+	double above = get_floor(era->cloud.upper, era->cloud.upper_count, 1, base.x, base.rate);
+	double below = -get_floor(era->cloud.lower, era->cloud.lower_count, -1, base.x, base.rate);
 	base.level = (above + below) / 2;
-	choose_line(&segment->cloud, box, &base);
+	choose_line(&era->cloud, box, &base);
 	guint pieces_max = (guint)MIN(MIN(message_count / MESSAGES_PER_PIECE, PIECES_MAX), base.length / 1000000);
-	struct curve curve = choose_curve(segment, &base, box, change_rate, pieces_max, (above - below) / 2);
-	measure_margins(&curve, &base, &segment->cloud);
-	segment->curve_count = curve.pieces + 1;
-	segment->curve = g_new(struct dtc_curve_knot, segment->curve_count);
+	struct curve curve = choose_curve(era, &base, box, change_rate, pieces_max, (above - below) / 2);
+	measure_margins(&curve, &base, &era->cloud);
+	era->curve_count = curve.pieces + 1;
+	era->curve = g_new(struct dtc_curve_knot, era->curve_count);
 	for (guint k = 0; k <= curve.pieces; k++) {
 		int64_t x = get_knot(&base, curve.pieces, k);
 		double before = k ? curve.margin[k - 1] : INFINITY,
 		       after = k < curve.pieces ? curve.margin[k] : INFINITY;
-		segment->curve[k] =
-			(struct dtc_curve_knot){ x, get_base(&base, x) + curve.value[k], MIN(before, after) };
+		era->curve[k] = (struct dtc_curve_knot){ x, get_base(&base, x) + curve.value[k], MIN(before, after) };
 	}
 	curve_clear(&curve);
 }

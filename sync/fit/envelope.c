@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/fit/envelope.h"
 
+#include <dtrace-chain/bisect.h>
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -220,6 +222,19 @@ struct undo {
 	guint old_count;
 };
 
+/* Is entry i of the chain redundant once the point is added, or all above it? */
+static bool is_covered(const struct chain *chain, const struct dtc_point *points, guint i,
+		       const struct dtc_point *added, int sign, bool ascending)
+{
+	const struct dtc_point *b = &points[chain->at[i]];
+	if (b->x == added->x)
+		return sign * added->v <= sign * b->v;
+	if (i == 0)
+		return false;
+	const struct dtc_point *a = &points[chain->at[i - 1]];
+	return ascending ? is_redundant(a, b, added, sign) : is_redundant(added, b, a, sign);
+}
+
 /*
  * Adds a point to the hull by binary search for its place, so that adding can be undone in constant time: only one
  * entry is overwritten. Points come in order of x, ascending or descending.
@@ -227,42 +242,24 @@ struct undo {
 static struct undo chain_push(struct chain *chain, const struct dtc_point *points, guint point, int sign,
 			      bool ascending)
 {
-	guint low = 0, high = chain->count; /* keep as many as stay convex */
-	while (low < high) {
-		guint middle = low + (high - low) / 2; /* is entry 'middle' redundant, or all above it? */
-		bool redundant = false;
-		if (points[chain->at[middle]].x == points[point].x)
-			redundant = sign * points[point].v <= sign * points[chain->at[middle]].v;
-		else if (middle > 0) {
-			const struct dtc_point *a = &points[chain->at[middle - 1]], *b = &points[chain->at[middle]];
-			redundant = ascending ? is_redundant(a, b, &points[point], sign)
-					      : is_redundant(&points[point], b, a, sign);
-		}
-		if (redundant)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	struct undo undo = { low, chain->at[low], chain->count };
-	chain->at[low] = point;
-	chain->count = low + 1;
+	/* keep as many as stay convex */
+	guint keep = DTC_BISECT(i, 0, chain->count, !is_covered(chain, points, i, &points[point], sign, ascending));
+	struct undo undo = { keep, chain->at[keep], chain->count };
+	chain->at[keep] = point;
+	chain->count = keep + 1;
 	return undo;
+}
+
+static double get_rise(const struct dtc_point *a, const struct dtc_point *b, double rate, int sign)
+{
+	return sign * ((double)(b->v - a->v) - rate * (double)(b->x - a->x));
 }
 
 /* The vertex that minimises sign * (v - rate * x). */
 static guint chain_find(const struct chain *chain, const struct dtc_point *points, double rate, int sign)
 {
-	guint low = 0, high = chain->count - 1;
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		const struct dtc_point *a = &points[chain->at[middle]], *b = &points[chain->at[middle + 1]];
-		double rise = sign * ((double)(b->v - a->v) - rate * (double)(b->x - a->x));
-		if (rise < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return chain->at[low];
+	return chain->at[DTC_BISECT(i, 0, chain->count - 1,
+				    get_rise(&points[chain->at[i]], &points[chain->at[i + 1]], rate, sign) < 0)];
 }
 
 struct cone {

@@ -206,8 +206,8 @@ static int compare_trimmed(const void *left, const void *right)
 static void publish_corners(DtcSync *sync, const struct dtc_pair *pair, bool turned, struct dtc_sync_pair *item)
 {
 	GArray *corners = g_array_new(FALSE, FALSE, sizeof(struct dtc_sync_corner));
-	for (guint i = 0; i < pair->segment_count; i++)
-		dtc_outline_append(pair, &pair->segments[i], corners);
+	for (guint i = 0; i < pair->era_count; i++)
+		dtc_outline_append(pair, &pair->eras[i], corners);
 	item->corner_count = corners->len;
 	struct dtc_sync_corner *found = (struct dtc_sync_corner *)(void *)g_array_free(corners, FALSE);
 	for (guint i = 0; i < item->corner_count && turned; i++)
@@ -231,8 +231,8 @@ static void publish_pair(DtcSync *sync, const struct dtc_match_pair *match, cons
 		.unmatched_b = match->unmatched_b,
 		.ambiguous = match->ambiguous,
 	};
-	for (guint i = 0; i < pair->segment_count; i++) {
-		const struct dtc_cloud *cloud = &pair->segments[i].cloud;
+	for (guint i = 0; i < pair->era_count; i++) {
+		const struct dtc_cloud *cloud = &pair->eras[i].cloud;
 		item.hull_ab += turned ? cloud->lower_count : cloud->upper_count;
 		item.hull_ba += turned ? cloud->upper_count : cloud->lower_count;
 	}
@@ -454,7 +454,7 @@ DtcSync *dtc_fit_clocks(const DtcMatches *matches, const struct dtc_fit_options 
 	}
 	g_autofree struct dtc_pair_summary *summaries = g_new0(struct dtc_pair_summary, pair_count + 1);
 	g_autofree guint *node_of = g_new(guint, node_count + 1);
-	g_autofree DtcBands **bands = g_new0(DtcBands *, node_count + 1);
+	g_autofree DtcPairBounds **pair_bounds = g_new0(DtcPairBounds *, node_count + 1);
 	for (guint i = 0; i < node_count; i++)
 		node_of[i] = named[i].node;
 	struct dtc_grouping grouping = {
@@ -465,7 +465,7 @@ DtcSync *dtc_fit_clocks(const DtcMatches *matches, const struct dtc_fit_options 
 		.reference = options->reference >= 0 ? rank[options->reference] : G_MAXUINT,
 		.summaries = summaries,
 		.node_of = node_of,
-		.bands = bands,
+		.pair_bounds = pair_bounds,
 	};
 	struct dtc_node_map *maps = dtc_group_align(&grouping);
 	if (node_count)
@@ -479,8 +479,8 @@ DtcSync *dtc_fit_clocks(const DtcMatches *matches, const struct dtc_fit_options 
 	}
 	g_free(maps);
 	for (guint i = 0; i < node_count; i++)
-		if (bands[i])
-			dtc_clocks_take_bands(sync->clocks, i, bands[i]);
+		if (pair_bounds[i])
+			dtc_clocks_take_pair_bounds(sync->clocks, i, pair_bounds[i]);
 	publish_pairs(sync, matches, rank, pairs, pair_count, summaries, findings);
 	report_groups(sync, findings);
 	for (guint i = 0; i < pair_count; i++) {

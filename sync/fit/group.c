@@ -3,6 +3,9 @@
 
 #include "sync/fit/network.h"
 
+#include <dtrace-chain/bisect.h>
+#include <dtrace-chain/sort.h>
+
 #include <math.h>
 #include <string.h>
 
@@ -195,18 +198,12 @@ static int64_t get_reach(const struct component *component, const struct dtc_pai
 	return component->local[pair->a] == component->root ? 0 : component->reach;
 }
 
-static int compare_instants(const void *left, const void *right)
-{
-	int64_t p = *(const int64_t *)left, q = *(const int64_t *)right;
-	return (p > q) - (p < q);
-}
-
 /* Knots where a step changes what holds: before and after the gap, and on both sides of the place it is given. */
 static void add_step_knots(struct component *component, const struct dtc_pair *pair, GArray *grid)
 {
 	int64_t reach = get_reach(component, pair);
-	for (guint s = 0; s + 1 < pair->segment_count; s++) {
-		struct gap gap = { pair->segments[s].end - reach, pair->segments[s + 1].begin + reach };
+	for (guint s = 0; s + 1 < pair->era_count; s++) {
+		struct gap gap = { pair->eras[s].end - reach, pair->eras[s + 1].begin + reach };
 		int64_t step = dtc_pair_get_step(pair, s);
 		int64_t knots[6] = { gap.begin, gap.begin + 1, step, step + 1, gap.end - 1, gap.end };
 		g_array_append_val(component->gaps, gap);
@@ -221,10 +218,10 @@ static void make_grid(struct component *component)
 		const struct dtc_pair *pair = get_pair(component, p);
 		begin = MIN(begin, pair->earliest);
 		end = MAX(end, pair->latest);
-		for (guint s = 0; s < pair->segment_count; s++) {
-			const struct dtc_segment *segment = &pair->segments[s];
-			for (guint i = 0; i < segment->cloud.upper_count + segment->cloud.lower_count; i++)
-				reach = MAX(reach, ABS(segment->points[i].v));
+		for (guint s = 0; s < pair->era_count; s++) {
+			const struct dtc_era *era = &pair->eras[s];
+			for (guint i = 0; i < era->cloud.upper_count + era->cloud.lower_count; i++)
+				reach = MAX(reach, ABS(era->points[i].v));
 		}
 	}
 	/* every node's messages shall lie between knots, wherever its coordinate is against the root's */
@@ -243,7 +240,7 @@ static void make_grid(struct component *component)
 	}
 	for (guint p = 0; p < component->pair_count; p++)
 		add_step_knots(component, get_pair(component, p), grid);
-	g_array_sort(grid, compare_instants);
+	g_array_sort(grid, dtc_compare_int64);
 	component->grid = g_new(int64_t, grid->len);
 	for (guint k = 0; k < grid->len; k++) {
 		int64_t knot = g_array_index(grid, int64_t, k);
@@ -510,27 +507,27 @@ static void make_map(const struct component *component, guint node, struct dtc_n
 	map->spread = node == component->root ? 0 : MIN(2 * wander + (first + last) / span, 2 * drift);
 }
 
-static int64_t to_band_limit(double ns)
+static int64_t to_bound_limit(double ns)
 {
-	return (int64_t)CLAMP(ns, -(double)DTC_BAND_UNKNOWN_NS, (double)DTC_BAND_UNKNOWN_NS);
+	return (int64_t)CLAMP(ns, -(double)DTC_BOUND_UNKNOWN_NS, (double)DTC_BOUND_UNKNOWN_NS);
 }
 
 /*
- * What each pair knows, against the maps. Where a reading stands for two instants the maps' bounds say so, and bands
- * know nothing: they are about instants.
+ * What each pair knows, against the maps. Where a reading stands for two instants the maps' bounds say so, and pair
+ * bounds know nothing: they are about instants.
  */
-static DtcBands *make_bands(const struct component *component)
+static DtcPairBounds *make_pair_bounds(const struct component *component)
 {
 	guint nodes = component->node_count;
 	double steepness = 2 * component->grouping->limits->max_rate;
 	g_autofree int64_t *knots = g_new(int64_t, component->knot_count);
-	g_autofree struct dtc_band_pair *pairs = g_new(struct dtc_band_pair, component->pair_count + 1);
+	g_autofree struct dtc_node_pair *pairs = g_new(struct dtc_node_pair, component->pair_count + 1);
 	for (guint k = 0; k < component->knot_count; k++)
 		knots[k] = dtc_nominal_to_node(&component->nominal[component->root], component->grid[k]);
 	for (guint p = 0; p < component->pair_count; p++)
-		pairs[p] = (struct dtc_band_pair){ component->grouping->node_of[get_pair(component, p)->a],
+		pairs[p] = (struct dtc_node_pair){ component->grouping->node_of[get_pair(component, p)->a],
 						   component->grouping->node_of[get_pair(component, p)->b] };
-	DtcBands *bands = dtc_bands_new(knots, component->knot_count, pairs, component->pair_count);
+	DtcPairBounds *bounds = dtc_pair_bounds_new(knots, component->knot_count, pairs, component->pair_count);
 	for (guint k = 0; k < component->knot_count; k++) {
 		const double *theta = component->theta + (gsize)k * nodes;
 		const double *lo = component->lo + (gsize)k * nodes, *hi = component->hi + (gsize)k * nodes;
@@ -540,24 +537,17 @@ static DtcBands *make_bands(const struct component *component)
 			double more = get_bend(component, k, dtc_pair_get_wander(get_pair(component, p))) +
 				      steepness * width + 2 * DTC_ROUNDING_NS + 2;
 			double difference = theta[edge->b] - theta[edge->a];
-			dtc_bands_set(bands, k, p,
-				      (struct dtc_band){ to_band_limit(floor(difference - edge->hi - more)),
-							 to_band_limit(ceil(difference - edge->lo + more)) });
+			dtc_pair_bounds_set(bounds, k, p,
+					    (struct dtc_bound){ to_bound_limit(floor(difference - edge->hi - more)),
+								to_bound_limit(ceil(difference - edge->lo + more)) });
 		}
 	}
-	return bands;
+	return bounds;
 }
 
 static double get_theta(const struct component *component, guint node, int64_t coordinate)
 {
-	guint low = 0, high = component->knot_count - 2;
-	while (low < high) {
-		guint middle = low + (high - low + 1) / 2;
-		if (component->grid[middle] <= coordinate)
-			low = middle;
-		else
-			high = middle - 1;
-	}
+	guint low = DTC_BISECT(i, 1, component->knot_count - 1, component->grid[i] <= coordinate) - 1;
 	double left = component->theta[(gsize)low * component->node_count + node];
 	double right = component->theta[(gsize)(low + 1) * component->node_count + node];
 	double part =
@@ -570,12 +560,11 @@ static void summarise_steps(const struct component *component, const struct dtc_
 {
 	const struct dtc_nominal *a = &component->nominal[component->local[pair->a]];
 	const struct dtc_nominal *b = &component->nominal[component->local[pair->b]];
-	summary->step_count = pair->segment_count - 1;
-	summary->steps_a = g_new0(struct dtc_sync_step, pair->segment_count);
-	summary->steps_b = g_new0(struct dtc_sync_step, pair->segment_count);
+	summary->step_count = pair->era_count - 1;
+	summary->steps_a = g_new0(struct dtc_sync_step, pair->era_count);
+	summary->steps_b = g_new0(struct dtc_sync_step, pair->era_count);
 	for (guint i = 0; i < summary->step_count; i++) {
-		int64_t begin = pair->segments[i].end, at = dtc_pair_get_step(pair, i),
-			end = pair->segments[i + 1].begin;
+		int64_t begin = pair->eras[i].end, at = dtc_pair_get_step(pair, i), end = pair->eras[i + 1].begin;
 		double unused, before = dtc_pair_get_estimate(pair, at, &unused);
 		double after = dtc_pair_get_estimate(pair, at + 1, &unused);
 		int64_t change =
@@ -641,7 +630,7 @@ static void component_clear(struct component *component)
 
 /* False if a pair did not survive its fit in the common coordinates: then the components may be others. */
 static bool align_component(struct dtc_grouping *grouping, const guint *leader, guint lead, guint *reference,
-			    struct dtc_node_map *maps, DtcBands **ret_bands)
+			    struct dtc_node_map *maps, DtcPairBounds **ret_bounds)
 {
 	struct component component = {
 		.grouping = grouping,
@@ -676,7 +665,7 @@ static bool align_component(struct dtc_grouping *grouping, const guint *leader, 
 		for (guint i = 0; i < component.node_count; i++)
 			make_map(&component, i, &maps[component.nodes[i]]);
 		if (component.node_count > 2) /* of two nodes one is the reference */
-			*ret_bands = make_bands(&component);
+			*ret_bounds = make_pair_bounds(&component);
 		for (guint p = 0; p < component.pair_count; p++)
 			summarise(&component, p);
 	}
@@ -715,7 +704,7 @@ static bool align_all(struct dtc_grouping *grouping, guint *reference, struct dt
 			set_identity(&maps[lead]);
 			*chosen = lead;
 		} else {
-			ok = align_component(grouping, leader, lead, chosen, maps, &grouping->bands[group]);
+			ok = align_component(grouping, leader, lead, chosen, maps, &grouping->pair_bounds[group]);
 		}
 		for (guint i = lead; i < count; i++)
 			if (leader[i] == lead)
@@ -733,7 +722,7 @@ struct dtc_node_map *dtc_group_align(struct dtc_grouping *grouping)
 		for (guint i = 0; i < grouping->node_count; i++)
 			g_clear_pointer(&maps[i].knots, g_array_unref);
 		for (guint i = 0; i <= grouping->node_count; i++)
-			g_clear_pointer(&grouping->bands[i], dtc_bands_free);
+			g_clear_pointer(&grouping->pair_bounds[i], dtc_pair_bounds_free);
 	}
 	grouping->reference = reference;
 	return maps;

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "dtrace-chain/sync.h"
-#include "sync/fit/bands.h"
 #include "sync/fit/pair.h"
+#include "sync/fit/pair_bounds.h"
 
 /* What is reported of an aligned pair; a is the node whose name sorts first. */
 struct dtc_pair_summary {
@@ -33,8 +33,9 @@ struct dtc_grouping {
 	const struct dtc_pair_limits *limits;
 	guint reference;		    /* G_MAXUINT: to be chosen; set on return */
 	struct dtc_pair_summary *summaries; /* one per pair, zeroed; filled */
-	const guint *node_of;		    /* what nodes are called in bands, by the number they have here */
-	DtcBands **bands; /* by group, node_count + 1 of them, NULL; filled for groups of three nodes and more; owned */
+	const guint *node_of;		    /* what nodes are called in pair_bounds, by the number they have here */
+	/* by group, node_count + 1 of them, NULL; filled for groups of three nodes and more; owned */
+	DtcPairBounds **pair_bounds;
 };
 
 /* Maps of all nodes; caller owns the array and each map's knots. */

@@ -3,6 +3,8 @@
 
 #include "sync/fit/envelope.h"
 
+#include <dtrace-chain/sort.h>
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -93,12 +95,6 @@ static guint choose_quantile(const struct dtc_point *points, guint begin, guint 
 	return ranked[(guint)((end - begin) * QUANTILE)].index;
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-	double p = *(const double *)left, q = *(const double *)right;
-	return (p > q) - (p < q);
-}
-
 /* Slopes between stretches not far apart, so that a step touches few of them. */
 static void collect_slopes(const struct dtc_point *chosen, guint count, GArray *slopes)
 {
@@ -129,7 +125,7 @@ static double improve_rate(GArray *const lists[2], guint stretches, double rate,
 	}
 	if (!slopes->len)
 		return rate;
-	qsort(slopes->data, slopes->len, sizeof(double), compare_doubles);
+	dtc_sort_double((double *)(void *)slopes->data, slopes->len);
 	return CLAMP(g_array_index(slopes, double, slopes->len / 2), -max_rate, max_rate);
 }
 

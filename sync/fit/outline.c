@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/fit/outline.h"
 
+#include <dtrace-chain/bisect.h>
+
 /* Halving ends here: a picture shows no more. */
 #define STRETCHES_MAX 64
 /* Nothing is steeper than a clock that gains a second per second: the whole hull. */
@@ -14,15 +16,7 @@ struct hull {
 /* The first point at or after x. */
 static guint find_point(const struct dtc_point *points, guint count, int64_t x)
 {
-	guint low = 0, high = count;
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		if (points[middle].x < x)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return DTC_BISECT(i, 0, count, points[i].x < x);
 }
 
 static struct hull make_hull(const struct dtc_point *points, guint count, bool is_upper, int64_t begin, int64_t end)
@@ -65,16 +59,16 @@ static void append_hull(const struct dtc_pair *pair, const struct hull *hull, bo
 	}
 }
 
-void dtc_outline_append(const struct dtc_pair *pair, const struct dtc_segment *segment, GArray *corners)
+void dtc_outline_append(const struct dtc_pair *pair, const struct dtc_era *era, GArray *corners)
 {
-	const struct dtc_cloud *cloud = &segment->cloud;
-	int64_t begin = segment->begin, least = (segment->end - segment->begin) / STRETCHES_MAX;
-	while (begin <= segment->end) {
-		int64_t length = segment->end + 1 - begin;
+	const struct dtc_cloud *cloud = &era->cloud;
+	int64_t begin = era->begin, least = (era->end - era->begin) / STRETCHES_MAX;
+	while (begin <= era->end) {
+		int64_t length = era->end + 1 - begin;
 		for (;; length /= 2) {
-			/* points may lie a little outside of the span that tells where a segment is: take them all */
-			int64_t from = begin == segment->begin ? INT64_MIN : begin;
-			int64_t to = begin + length > segment->end ? INT64_MAX : begin + length;
+			/* points may lie a little outside of the span that tells where an era is: take them all */
+			int64_t from = begin == era->begin ? INT64_MIN : begin;
+			int64_t to = begin + length > era->end ? INT64_MAX : begin + length;
 			struct hull upper = make_hull(cloud->upper, cloud->upper_count, true, from, to);
 			struct hull lower = make_hull(cloud->lower, cloud->lower_count, false, from, to);
 			bool is_clear = !is_crossed(&upper, &lower, 1) && !is_crossed(&lower, &upper, -1);

@@ -8,5 +8,5 @@
 
 #include "sync/fit/pair.h"
 
-/* Appends the hulls of one segment (struct dtc_sync_corner, in node times of the pair's a and b). */
-void dtc_outline_append(const struct dtc_pair *pair, const struct dtc_segment *segment, GArray *corners);
+/* Appends the hulls of one era (struct dtc_sync_corner, in node times of the pair's a and b). */
+void dtc_outline_append(const struct dtc_pair *pair, const struct dtc_era *era, GArray *corners);

@@ -17,8 +17,8 @@ struct dtc_curve_knot {
 	double margin; /* |d - v| <= margin satisfies every message of the pair */
 };
 
-/* A stretch of time without a step. */
-struct dtc_segment {
+/* An era: a stretch of time without a step. */
+struct dtc_era {
 	int64_t begin; /* first and last message that can only belong here */
 	int64_t end;
 	struct dtc_point *points;     /* owned: upper, then lower, each sorted by x; hull vertices of cells */
@@ -36,9 +36,9 @@ struct dtc_pair {
 	struct dtc_coarse coarse;
 	struct dtc_nominal nominal_a, nominal_b; /* of the last fit */
 	enum dtc_pair_status status;
-	GArray *trimmed;	      /* struct dtc_sync_trimmed */
-	struct dtc_segment *segments; /* owned; in order of time */
-	guint segment_count;
+	GArray *trimmed;      /* struct dtc_sync_trimmed */
+	struct dtc_era *eras; /* owned; in order of time */
+	guint era_count;
 	int64_t begin; /* span of all messages, coordinate of a */
 	int64_t end;
 	int64_t earliest; /* of all stamps of kept messages, each in its own node's coordinate */
@@ -68,11 +68,11 @@ void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const stru
  */
 void dtc_pair_get_bounds(const struct dtc_pair *pair, int64_t reach, const int64_t *grid, guint count, double *ret_lo,
 			 double *ret_hi);
-/* Where the step after segment index is taken to be. */
+/* Where the step after era index is taken to be. */
 int64_t dtc_pair_get_step(const struct dtc_pair *pair, guint index);
 /* The estimate of d at x, and the margin there. */
 double dtc_pair_get_estimate(const struct dtc_pair *pair, int64_t x, double *ret_margin);
-/* The wander that its bounds rest on: the largest of its segments. */
+/* The wander that its bounds rest on: the largest of its eras. */
 double dtc_pair_get_wander(const struct dtc_pair *pair);
 /* Largest |d'| that the pair allows: mean rates and wander. */
 double dtc_pair_get_steepness(const struct dtc_pair *pair);

@@ -40,10 +40,10 @@ static void fill_node(DtraceChain__NodeClock *node, const DtcClocks *clocks, gui
 	}
 }
 
-/* One group's bands as messages; everything is freed with the array that owns it. */
-static DtraceChain__GroupBands *make_bands(const DtcBands *from, guint group, GPtrArray *owned)
+/* One group's bounds as messages; everything is freed with the array that owns it. */
+static DtraceChain__GroupBands *make_bounds(const DtcPairBounds *from, guint group, GPtrArray *owned)
 {
-	guint knots = dtc_bands_get_knot_count(from), count = dtc_bands_get_pair_count(from);
+	guint knots = dtc_pair_bounds_get_knot_count(from), count = dtc_pair_bounds_get_pair_count(from);
 	DtraceChain__GroupBands *to = g_new(DtraceChain__GroupBands, 1);
 	DtraceChain__PairBand *pairs = g_new(DtraceChain__PairBand, count + 1);
 	DtraceChain__PairBand **pointers = g_new(DtraceChain__PairBand *, count + 1);
@@ -57,11 +57,11 @@ static DtraceChain__GroupBands *make_bands(const DtcBands *from, guint group, GP
 	to->n_cluster_ns = knots;
 	to->cluster_ns = at;
 	for (guint k = 0; k < knots; k++)
-		*at++ = dtc_bands_get_knot(from, k);
+		*at++ = dtc_pair_bounds_get_knot(from, k);
 	to->n_pairs = count;
 	to->pairs = pointers;
 	for (guint p = 0; p < count; p++) {
-		struct dtc_band_pair pair = dtc_bands_get_pair(from, p);
+		struct dtc_node_pair pair = dtc_pair_bounds_get_pair(from, p);
 		dtrace_chain__pair_band__init(&pairs[p]);
 		pointers[p] = &pairs[p];
 		pairs[p].a = pair.a;
@@ -70,9 +70,9 @@ static DtraceChain__GroupBands *make_bands(const DtcBands *from, guint group, GP
 		pairs[p].lo_ns = at;
 		pairs[p].hi_ns = at + knots;
 		for (guint k = 0; k < knots; k++) {
-			struct dtc_band band = dtc_bands_get(from, k, p);
-			pairs[p].lo_ns[k] = band.lo_ns;
-			pairs[p].hi_ns[k] = band.hi_ns;
+			struct dtc_bound bound = dtc_pair_bounds_get(from, k, p);
+			pairs[p].lo_ns[k] = bound.lo_ns;
+			pairs[p].hi_ns[k] = bound.hi_ns;
 		}
 		at += 2 * (gsize)knots;
 	}
@@ -100,14 +100,14 @@ bool dtc_clocks_save(const DtcClocks *clocks, const char *const *names, const ch
 	alignment.reference = node_count ? (char *)names[dtc_clocks_get_reference(clocks)] : (char *)"";
 	alignment.n_nodes = node_count;
 	alignment.nodes = node_pointers;
-	g_autoptr(GPtrArray) owned = g_ptr_array_new_with_free_func(g_free), bands = g_ptr_array_new();
+	g_autoptr(GPtrArray) owned = g_ptr_array_new_with_free_func(g_free), bounds = g_ptr_array_new();
 	for (guint group = 0; group <= node_count; group++) {
-		const DtcBands *from = dtc_clocks_get_bands(clocks, group);
+		const DtcPairBounds *from = dtc_clocks_get_pair_bounds(clocks, group);
 		if (from)
-			g_ptr_array_add(bands, make_bands(from, group, owned));
+			g_ptr_array_add(bounds, make_bounds(from, group, owned));
 	}
-	alignment.n_bands = bands->len;
-	alignment.bands = (DtraceChain__GroupBands **)bands->pdata;
+	alignment.n_bands = bounds->len;
+	alignment.bands = (DtraceChain__GroupBands **)bounds->pdata;
 	gsize size = MAGIC_BYTES + dtrace_chain__alignment__get_packed_size(&alignment);
 	g_autofree uint8_t *bytes = g_malloc(size);
 	memcpy(bytes, MAGIC, MAGIC_BYTES);
@@ -151,46 +151,47 @@ static void set_damaged(GError **error, const char *path, const char *what)
 		    "`dtrace-chain sync --save FILE`");
 }
 
-static bool are_valid_bands(const DtraceChain__GroupBands *bands, gsize place_count)
+static bool are_valid_bounds(const DtraceChain__GroupBands *bounds, gsize place_count)
 {
-	if (!bands->n_cluster_ns || bands->n_cluster_ns > G_MAXINT32 || bands->n_pairs > G_MAXINT32)
+	if (!bounds->n_cluster_ns || bounds->n_cluster_ns > G_MAXINT32 || bounds->n_pairs > G_MAXINT32)
 		return false;
-	for (gsize k = 0; k < bands->n_cluster_ns; k++)
-		if (!is_time(bands->cluster_ns[k]) || (k && bands->cluster_ns[k - 1] >= bands->cluster_ns[k]))
+	for (gsize k = 0; k < bounds->n_cluster_ns; k++)
+		if (!is_time(bounds->cluster_ns[k]) || (k && bounds->cluster_ns[k - 1] >= bounds->cluster_ns[k]))
 			return false;
-	for (gsize p = 0; p < bands->n_pairs; p++) {
-		const DtraceChain__PairBand *pair = bands->pairs[p];
+	for (gsize p = 0; p < bounds->n_pairs; p++) {
+		const DtraceChain__PairBand *pair = bounds->pairs[p];
 		if (pair->a >= place_count || pair->b >= place_count || pair->a == pair->b ||
-		    pair->n_lo_ns != bands->n_cluster_ns || pair->n_hi_ns != bands->n_cluster_ns)
+		    pair->n_lo_ns != bounds->n_cluster_ns || pair->n_hi_ns != bounds->n_cluster_ns)
 			return false;
-		for (gsize k = 0; k < bands->n_cluster_ns; k++)
-			if (pair->lo_ns[k] > pair->hi_ns[k] || pair->lo_ns[k] >= DTC_BAND_UNKNOWN_NS ||
-			    pair->hi_ns[k] <= -DTC_BAND_UNKNOWN_NS)
+		for (gsize k = 0; k < bounds->n_cluster_ns; k++)
+			if (pair->lo_ns[k] > pair->hi_ns[k] || pair->lo_ns[k] >= DTC_BOUND_UNKNOWN_NS ||
+			    pair->hi_ns[k] <= -DTC_BOUND_UNKNOWN_NS)
 				return false;
 	}
 	return true;
 }
 
 /* Pairs of which both nodes were asked for; place[i] is the node at place i of the file, count if it was not. */
-static DtcBands *take_bands(const DtraceChain__GroupBands *from, const guint *place, guint count)
+static DtcPairBounds *take_bounds(const DtraceChain__GroupBands *from, const guint *place, guint count)
 {
-	g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(struct dtc_band_pair));
+	g_autoptr(GArray) pairs = g_array_new(FALSE, FALSE, sizeof(struct dtc_node_pair));
 	g_autoptr(GPtrArray) taken = g_ptr_array_new();
 	for (gsize p = 0; p < from->n_pairs; p++) {
-		struct dtc_band_pair pair = { place[from->pairs[p]->a], place[from->pairs[p]->b] };
+		struct dtc_node_pair pair = { place[from->pairs[p]->a], place[from->pairs[p]->b] };
 		if (pair.a == count || pair.b == count)
 			continue;
 		g_array_append_val(pairs, pair);
 		g_ptr_array_add(taken, from->pairs[p]);
 	}
-	DtcBands *bands = dtc_bands_new(from->cluster_ns, (guint)from->n_cluster_ns,
-					(const struct dtc_band_pair *)(const void *)pairs->data, pairs->len);
+	DtcPairBounds *bounds =
+		dtc_pair_bounds_new(from->cluster_ns, (guint)from->n_cluster_ns,
+				    (const struct dtc_node_pair *)(const void *)pairs->data, pairs->len);
 	for (guint p = 0; p < pairs->len; p++) {
 		const DtraceChain__PairBand *pair = taken->pdata[p];
 		for (guint k = 0; k < from->n_cluster_ns; k++)
-			dtc_bands_set(bands, k, p, (struct dtc_band){ pair->lo_ns[k], pair->hi_ns[k] });
+			dtc_pair_bounds_set(bounds, k, p, (struct dtc_bound){ pair->lo_ns[k], pair->hi_ns[k] });
 	}
-	return bands;
+	return bounds;
 }
 
 /* Groups as saved, but the first node's that is asked for becomes 0 if the saved reference is not among the names. */
@@ -211,7 +212,7 @@ static DtcClocks *take_alignment(const DtraceChain__Alignment *alignment, const 
 		place[i] = node;
 	}
 	for (gsize i = 0; i < alignment->n_bands; i++) {
-		if (!are_valid_bands(alignment->bands[i], alignment->n_nodes)) {
+		if (!are_valid_bounds(alignment->bands[i], alignment->n_nodes)) {
 			set_damaged(error, path, "its bands are out of order or range");
 			return NULL;
 		}
@@ -252,8 +253,8 @@ static DtcClocks *take_alignment(const DtraceChain__Alignment *alignment, const 
 	}
 	for (gsize i = 0; i < alignment->n_bands; i++) {
 		guint group = alignment->bands[i]->group == main_group ? 0 : alignment->bands[i]->group;
-		if (group <= count && !dtc_clocks_get_bands(clocks, group))
-			dtc_clocks_take_bands(clocks, group, take_bands(alignment->bands[i], place, count));
+		if (group <= count && !dtc_clocks_get_pair_bounds(clocks, group))
+			dtc_clocks_take_pair_bounds(clocks, group, take_bounds(alignment->bands[i], place, count));
 	}
 	return clocks;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/fit/step.h"
 
+#include <dtrace-chain/sort.h>
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,42 +23,37 @@ struct window {
 	double lower;
 };
 
-static int compare_doubles(const void *left, const void *right)
-{
-	double p = *(const double *)left, q = *(const double *)right;
-	return (p > q) - (p < q);
-}
-
 static double get_median(double *values, guint count)
 {
-	qsort(values, count, sizeof(double), compare_doubles);
+	dtc_sort_double(values, count);
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* Low quantile of sign * v among marks [*next, ...) before limit; NAN if there are too few. */
-static double get_level(const struct dtc_mark *marks, guint count, guint *next, int64_t limit, int sign, double *values)
+/* Low quantile of sign * v among points [*next, ...) before limit; NAN if there are too few. */
+static double get_level(const struct dtc_message_point *placed, guint count, guint *next, int64_t limit, int sign,
+			double *values)
 {
 	guint found = 0;
-	for (; *next < count && marks[*next].point.x < limit; ++*next)
-		values[found++] = sign * (double)marks[*next].point.v;
+	for (; *next < count && placed[*next].point.x < limit; ++*next)
+		values[found++] = sign * (double)placed[*next].point.v;
 	if (found < MESSAGES_PER_WINDOW / 4)
 		return NAN;
-	qsort(values, found, sizeof(double), compare_doubles);
+	dtc_sort_double(values, found);
 	return sign * values[(guint)(found * QUANTILE)];
 }
 
-static GArray *get_windows(const struct dtc_marks *marks, int64_t begin, int64_t end)
+static GArray *get_windows(const struct dtc_message_points *placed, int64_t begin, int64_t end)
 {
 	GArray *windows = g_array_new(FALSE, FALSE, sizeof(struct window));
-	guint fewer = MIN(marks->upper_count, marks->lower_count);
+	guint fewer = MIN(placed->upper_count, placed->lower_count);
 	guint count = MIN(fewer / MESSAGES_PER_WINDOW, WINDOWS_MAX), next_upper = 0, next_lower = 0;
-	g_autofree double *values = g_new(double, MAX(marks->upper_count, marks->lower_count) + 1);
+	g_autofree double *values = g_new(double, MAX(placed->upper_count, placed->lower_count) + 1);
 	for (guint k = 0; k < count; k++) {
 		int64_t limit =
 			k + 1 == count ? INT64_MAX : begin + (int64_t)((__int128)(end - begin) * (k + 1) / count);
 		struct window window = { .x = (double)(end - begin) * (k + 0.5) / count };
-		window.upper = get_level(marks->upper, marks->upper_count, &next_upper, limit, 1, values);
-		window.lower = get_level(marks->lower, marks->lower_count, &next_lower, limit, -1, values);
+		window.upper = get_level(placed->upper, placed->upper_count, &next_upper, limit, 1, values);
+		window.lower = get_level(placed->lower, placed->lower_count, &next_lower, limit, -1, values);
 		if (!isnan(window.upper) && !isnan(window.lower))
 			g_array_append_val(windows, window);
 	}
@@ -124,8 +121,8 @@ struct line {
  * Where exactly: a message below the later level of the upper cloud (above the one of the lower) fits on one side only.
  * The split with the fewest messages on the wrong side wins.
  */
-static bool locate(const struct dtc_marks *marks, int64_t origin, int64_t begin, int64_t end, const struct line *line,
-		   struct dtc_gap *ret_gap)
+static bool locate(const struct dtc_message_points *placed, int64_t origin, int64_t begin, int64_t end,
+		   const struct line *line, struct dtc_step *ret_step)
 {
 	struct sided {
 		int64_t x;
@@ -133,18 +130,18 @@ static bool locate(const struct dtc_marks *marks, int64_t origin, int64_t begin,
 	};
 	g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(struct sided));
 	guint i = 0, j = 0, after_count = 0;
-	while (i < marks->upper_count || j < marks->lower_count) {
-		bool is_upper = j == marks->lower_count ||
-				(i < marks->upper_count && marks->upper[i].point.x <= marks->lower[j].point.x);
-		const struct dtc_mark *mark = is_upper ? &marks->upper[i++] : &marks->lower[j++];
-		if (mark->point.x < begin || mark->point.x > end)
+	while (i < placed->upper_count || j < placed->lower_count) {
+		bool is_upper = j == placed->lower_count ||
+				(i < placed->upper_count && placed->upper[i].point.x <= placed->lower[j].point.x);
+		const struct dtc_point *point = is_upper ? &placed->upper[i++].point : &placed->lower[j++].point;
+		if (point->x < begin || point->x > end)
 			continue;
-		double shift = line->slope * ((double)(mark->point.x - origin) - line->x);
-		double before = line->before + shift, after = line->after + shift, v = (double)mark->point.v;
+		double shift = line->slope * ((double)(point->x - origin) - line->x);
+		double before = line->before + shift, after = line->after + shift, v = (double)point->v;
 		bool not_before = is_upper ? v < before : v > before, not_after = is_upper ? v < after : v > after;
 		if (not_before == not_after)
 			continue;
-		struct sided sided = { mark->point.x, not_after ? -1 : 1 };
+		struct sided sided = { point->x, not_after ? -1 : 1 };
 		after_count += sided.side > 0;
 		g_array_append_val(list, sided);
 	}
@@ -159,18 +156,18 @@ static bool locate(const struct dtc_marks *marks, int64_t origin, int64_t begin,
 	}
 	if (best == 0 || best == list->len)
 		return false;
-	ret_gap->begin = g_array_index(list, struct sided, best - 1).x;
-	ret_gap->end = g_array_index(list, struct sided, best).x;
-	ret_gap->change = line->after - line->before;
-	return ret_gap->begin < ret_gap->end;
+	ret_step->begin = g_array_index(list, struct sided, best - 1).x;
+	ret_step->end = g_array_index(list, struct sided, best).x;
+	ret_step->change = line->after - line->before;
+	return ret_step->begin < ret_step->end;
 }
 
-GArray *dtc_step_find(const struct dtc_marks *marks, int64_t begin, int64_t end)
+GArray *dtc_step_find(const struct dtc_message_points *placed, int64_t begin, int64_t end)
 {
-	GArray *gaps = g_array_new(FALSE, FALSE, sizeof(struct dtc_gap));
-	g_autoptr(GArray) windows = get_windows(marks, begin, end);
+	GArray *steps = g_array_new(FALSE, FALSE, sizeof(struct dtc_step));
+	g_autoptr(GArray) windows = get_windows(placed, begin, end);
 	if (windows->len < WINDOWS_MIN)
-		return gaps;
+		return steps;
 	double threshold = MAX(NOISE_FACTOR * get_noise(windows), LEAST_STEP_NS);
 	g_autofree double *jumps = g_new0(double, windows->len);
 	g_autofree struct line *lines = g_new0(struct line, windows->len);
@@ -189,11 +186,11 @@ GArray *dtc_step_find(const struct dtc_marks *marks, int64_t begin, int64_t end)
 		bool highest = jumps[k] > 0;
 		for (guint i = k > REACH ? k - REACH : 0; highest && i < windows->len && i <= k + REACH; i++)
 			highest = i < k ? jumps[i] < jumps[k] : jumps[i] <= jumps[k];
-		struct dtc_gap gap;
+		struct dtc_step step;
 		int64_t from = begin + llrint(lines[k].x - 2 * length), to = begin + llrint(lines[k].x + 2 * length);
-		if (highest && locate(marks, begin, from, to, &lines[k], &gap) &&
-		    (!gaps->len || g_array_index(gaps, struct dtc_gap, gaps->len - 1).end < gap.begin))
-			g_array_append_val(gaps, gap);
+		if (highest && locate(placed, begin, from, to, &lines[k], &step) &&
+		    (!steps->len || g_array_index(steps, struct dtc_step, steps->len - 1).end < step.begin))
+			g_array_append_val(steps, step);
 	}
-	return gaps;
+	return steps;
 }

@@ -7,11 +7,12 @@
 
 #include "sync/fit/trim.h"
 
-struct dtc_gap {
+/* Where a step lies, as far as messages tell. */
+struct dtc_step {
 	int64_t begin; /* last message that fits only before the step */
 	int64_t end;   /* first message that fits only after it */
 	double change; /* of d */
 };
 
-/* The steps in order of time (struct dtc_gap); empty if there are too few messages to tell. Caller owns. */
-GArray *dtc_step_find(const struct dtc_marks *marks, int64_t begin, int64_t end);
+/* The steps in order of time (struct dtc_step); empty if there are too few messages to tell. Caller owns. */
+GArray *dtc_step_find(const struct dtc_message_points *placed, int64_t begin, int64_t end);

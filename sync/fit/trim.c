@@ -7,6 +7,9 @@
  */
 #include "sync/fit/trim.h"
 
+#include <dtrace-chain/bisect.h>
+#include <dtrace-chain/sort.h>
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -23,11 +26,11 @@
 #define REMOVED_MAX 2000
 #define CELL_MESSAGES 64
 
-void dtc_marks_clear(struct dtc_marks *marks)
+void dtc_message_points_clear(struct dtc_message_points *placed)
 {
-	g_clear_pointer(&marks->upper, g_free);
-	g_clear_pointer(&marks->lower, g_free);
-	marks->upper_count = marks->lower_count = 0;
+	g_clear_pointer(&placed->upper, g_free);
+	g_clear_pointer(&placed->lower, g_free);
+	placed->upper_count = placed->lower_count = 0;
 }
 
 static gint32 saturate(double ns)
@@ -35,28 +38,23 @@ static gint32 saturate(double ns)
 	return ns > G_MAXINT32 ? G_MAXINT32 : ns < 1 ? 1 : (gint32)ns;
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-	double p = *(const double *)left, q = *(const double *)right;
-	return (p > q) - (p < q);
-}
-
 /* --- windows ---------------------------------------------------------------------------------------------------- */
 
 struct window {
-	guint begin[2], end[2]; /* of marks, upper and lower */
+	guint begin[2], end[2]; /* of points, upper and lower */
 	double x;
 	double level; /* half way between the low quantiles of both; NAN if a direction is missing */
 };
 
-static double get_quantile(const struct dtc_mark *marks, guint begin, guint end, int sign, double part, double *values)
+static double get_quantile(const struct dtc_message_point *placed, guint begin, guint end, int sign, double part,
+			   double *values)
 {
 	guint count = 0;
 	for (guint i = begin; i < end; i++)
-		values[count++] = sign * (double)marks[i].point.v;
+		values[count++] = sign * (double)placed[i].point.v;
 	if (!count)
 		return NAN;
-	qsort(values, count, sizeof(double), compare_doubles);
+	dtc_sort_double(values, count);
 	return sign * values[(guint)(count * part)];
 }
 
@@ -72,31 +70,32 @@ static double find_gap(const double *residuals, guint count)
 	return -INFINITY;
 }
 
-static void trim_window(struct dtc_mark *marks, guint begin, guint end, double x, double rate, int sign, double *values)
+static void trim_window(struct dtc_message_point *placed, guint begin, guint end, double x, double rate, int sign,
+			double *values)
 {
 	guint count = end - begin;
 	if (count < WRONG_PART)
 		return;
 	for (guint i = begin; i < end; i++)
-		values[i - begin] = sign * ((double)marks[i].point.v - rate * ((double)marks[i].point.x - x));
-	qsort(values, count, sizeof(double), compare_doubles);
+		values[i - begin] = sign * ((double)placed[i].point.v - rate * ((double)placed[i].point.x - x));
+	dtc_sort_double(values, count);
 	double limit = find_gap(values, count), next = INFINITY;
 	for (guint i = 0; i < count; i++)
 		if (values[i] > limit)
 			next = MIN(next, values[i]);
 	for (guint i = begin; i < end; i++) {
-		double value = sign * ((double)marks[i].point.v - rate * ((double)marks[i].point.x - x));
+		double value = sign * ((double)placed[i].point.v - rate * ((double)placed[i].point.x - x));
 		if (value < limit) {
-			marks[i].trimmed = true;
-			marks[i].by_ns = saturate(next - value);
+			placed[i].trimmed = true;
+			placed[i].by_ns = saturate(next - value);
 		}
 	}
 }
 
-static guint make_windows(const struct dtc_marks *marks, const guint begin[2], const guint end[2],
+static guint make_windows(const struct dtc_message_points *placed, const guint begin[2], const guint end[2],
 			  struct window *windows, double *values)
 {
-	const struct dtc_mark *lists[2] = { marks->upper, marks->lower };
+	const struct dtc_message_point *lists[2] = { placed->upper, placed->lower };
 	int64_t first = MIN(lists[0][begin[0]].point.x, lists[1][begin[1]].point.x);
 	int64_t last = MAX(lists[0][end[0] - 1].point.x, lists[1][end[1] - 1].point.x);
 	guint fewer = MIN(end[0] - begin[0], end[1] - begin[1]);
@@ -118,14 +117,14 @@ static guint make_windows(const struct dtc_marks *marks, const guint begin[2], c
 	return count;
 }
 
-static void trim_isolated(struct dtc_marks *marks, const guint begin[2], const guint end[2])
+static void trim_isolated(struct dtc_message_points *placed, const guint begin[2], const guint end[2])
 {
 	if (begin[0] == end[0] || begin[1] == end[1])
 		return;
-	struct dtc_mark *lists[2] = { marks->upper, marks->lower };
+	struct dtc_message_point *lists[2] = { placed->upper, placed->lower };
 	g_autofree double *values = g_new(double, MAX(end[0] - begin[0], end[1] - begin[1]) + 1);
 	g_autofree struct window *windows = g_new0(struct window, WINDOWS_MAX);
-	guint count = make_windows(marks, begin, end, windows, values);
+	guint count = make_windows(placed, begin, end, windows, values);
 	for (guint k = 0; k < count; k++) {
 		/* the trend within a window, from the windows beside it */
 		const struct window *before = &windows[k ? k - 1 : 0], *after = &windows[MIN(k + 1, count - 1)];
@@ -141,14 +140,14 @@ static void trim_isolated(struct dtc_marks *marks, const guint begin[2], const g
 /* --- contradictions --------------------------------------------------------------------------------------------- */
 
 /* Kept points of a range as hull vertices of cells. */
-static guint reduce(const struct dtc_mark *marks, guint begin, guint end, bool is_upper, const struct dtc_rates *box,
-		    struct dtc_point *points)
+static guint reduce(const struct dtc_message_point *placed, guint begin, guint end, bool is_upper,
+		    const struct dtc_rates *box, struct dtc_point *points)
 {
 	guint first = 0, count = 0, in_cell = 0;
 	for (guint i = begin; i < end; i++) {
-		if (marks[i].trimmed)
+		if (placed[i].trimmed)
 			continue;
-		points[count++] = marks[i].point;
+		points[count++] = placed[i].point;
 		if (++in_cell == CELL_MESSAGES) {
 			count = first + dtc_points_reduce(points + first, count - first, is_upper, box);
 			first = count;
@@ -175,28 +174,22 @@ static double get_isolation(const struct dtc_point *points, guint count, guint a
 	return nearest;
 }
 
-/* Marks every kept message at that point (there may be several that are equal). */
-static guint mark_point(struct dtc_mark *marks, guint begin, guint end, const struct dtc_point *point, gint32 by_ns)
+/* Trims every kept message at that point (there may be several that are equal). */
+static guint trim_point(struct dtc_message_point *placed, guint begin, guint end, const struct dtc_point *point,
+			gint32 by_ns)
 {
-	guint low = begin, high = end, count = 0;
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		if (marks[middle].point.x < point->x)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < end && marks[low].point.x == point->x; low++) {
-		if (marks[low].trimmed || marks[low].point.v != point->v)
+	guint count = 0, first = DTC_BISECT(i, begin, end, placed[i].point.x < point->x);
+	for (guint i = first; i < end && placed[i].point.x == point->x; i++) {
+		if (placed[i].trimmed || placed[i].point.v != point->v)
 			continue;
-		marks[low].trimmed = true;
-		marks[low].by_ns = by_ns;
+		placed[i].trimmed = true;
+		placed[i].by_ns = by_ns;
 		count++;
 	}
 	return count;
 }
 
-bool dtc_trim_contradictions(struct dtc_marks *marks, const guint begin[2], const guint end[2], double wander,
+bool dtc_trim_contradictions(struct dtc_message_points *placed, const guint begin[2], const guint end[2], double wander,
 			     const struct dtc_rates *box)
 {
 	guint total = end[0] - begin[0] + end[1] - begin[1], removed = 0;
@@ -207,10 +200,10 @@ bool dtc_trim_contradictions(struct dtc_marks *marks, const guint begin[2], cons
 	struct dtc_rates rates;
 	struct dtc_witness witness;
 	struct dtc_cloud cloud = { upper, 0, lower, 0 };
-	trim_isolated(marks, begin, end);
+	trim_isolated(placed, begin, end);
 	for (;;) {
-		cloud.upper_count = reduce(marks->upper, begin[0], end[0], true, &wide, upper);
-		cloud.lower_count = reduce(marks->lower, begin[1], end[1], false, &wide, lower);
+		cloud.upper_count = reduce(placed->upper, begin[0], end[0], true, &wide, upper);
+		cloud.lower_count = reduce(placed->lower, begin[1], end[1], false, &wide, lower);
 		if (dtc_cloud_get_rates(&cloud, wander, box, &rates, &witness))
 			return true;
 		if (removed >= most)
@@ -219,7 +212,7 @@ bool dtc_trim_contradictions(struct dtc_marks *marks, const guint begin[2], cons
 		gint32 by = saturate(-dtc_cloud_get_room(&cloud, wander, rates.lo, &slope, NULL));
 		bool blame_upper = get_isolation(upper, cloud.upper_count, witness.upper, rates.lo, wander, 1) >
 				   get_isolation(lower, cloud.lower_count, witness.lower, rates.lo, wander, -1);
-		removed += blame_upper ? mark_point(marks->upper, begin[0], end[0], &upper[witness.upper], by)
-				       : mark_point(marks->lower, begin[1], end[1], &lower[witness.lower], by);
+		removed += blame_upper ? trim_point(placed->upper, begin[0], end[0], &upper[witness.upper], by)
+				       : trim_point(placed->lower, begin[1], end[1], &lower[witness.lower], by);
 	}
 }

@@ -36,16 +36,16 @@ static double get_factor(double window_ns)
 }
 
 /* Lowest sign * v in each window, NAN where there is no message. */
-static void find_floors(const struct dtc_mark *marks, guint begin, guint end, int sign, int64_t origin,
+static void find_floors(const struct dtc_message_point *placed, guint begin, guint end, int sign, int64_t origin,
 			double window_ns, double *floors, guint count)
 {
 	for (guint k = 0; k < count; k++)
 		floors[k] = NAN;
 	for (guint i = begin; i < end; i++) {
-		if (marks[i].trimmed)
+		if (placed[i].trimmed)
 			continue;
-		guint k = MIN((guint)((double)(marks[i].point.x - origin) / window_ns), count - 1);
-		double v = sign * (double)marks[i].point.v;
+		guint k = MIN((guint)((double)(placed[i].point.x - origin) / window_ns), count - 1);
+		double v = sign * (double)placed[i].point.v;
 		floors[k] = v < floors[k] || isnan(floors[k]) ? v : floors[k];
 	}
 }
@@ -74,8 +74,8 @@ static guint merge_windows(double *floors, guint count)
 	return count / 2; /* the half window at the end, if there is one, says nothing */
 }
 
-double dtc_wander_measure(const struct dtc_marks *marks, const guint begin[2], const guint end[2], int64_t span_begin,
-			  int64_t span_end, double most)
+double dtc_wander_measure(const struct dtc_message_points *placed, const guint begin[2], const guint end[2],
+			  int64_t span_begin, int64_t span_end, double most)
 {
 	double span = (double)(span_end - span_begin), wander = most / LEAST_PART;
 	guint messages = MIN(end[0] - begin[0], end[1] - begin[1]);
@@ -85,8 +85,8 @@ double dtc_wander_measure(const struct dtc_marks *marks, const guint begin[2], c
 		return most;
 	double window_ns = span / count;
 	g_autofree double *upper = g_new(double, count), *lower = g_new(double, count), *middle = g_new(double, count);
-	find_floors(marks->upper, begin[0], end[0], 1, span_begin, window_ns, upper, count);
-	find_floors(marks->lower, begin[1], end[1], -1, span_begin, window_ns, lower, count);
+	find_floors(placed->upper, begin[0], end[0], 1, span_begin, window_ns, upper, count);
+	find_floors(placed->lower, begin[1], end[1], -1, span_begin, window_ns, lower, count);
 	while (count >= 4 && wander < most) {
 		for (guint k = 0; k < count; k++)
 			middle[k] = (upper[k] - lower[k]) / 2;

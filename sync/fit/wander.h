@@ -9,9 +9,9 @@
 #include "sync/fit/trim.h"
 
 /*
- * The wander that the kept messages in upper marks [begin[0], end[0]) and lower marks [begin[1], end[1]) do not
+ * The wander that the kept messages in upper points [begin[0], end[0]) and lower points [begin[1], end[1]) do not
  * exclude, with a margin: a rate, between a part of most and most. most if there are too few messages to tell, or none
- * for a while. span_begin and span_end bound the marks' x.
+ * for a while. span_begin and span_end bound their x.
  */
-double dtc_wander_measure(const struct dtc_marks *marks, const guint begin[2], const guint end[2], int64_t span_begin,
-			  int64_t span_end, double most);
+double dtc_wander_measure(const struct dtc_message_points *placed, const guint begin[2], const guint end[2],
+			  int64_t span_begin, int64_t span_end, double most);

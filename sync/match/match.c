@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * From packets to messages: streams of the same flow on several nodes are brought together by their 5-tuple, then by
+ * From packets to messages: passages of the same flow on several nodes are brought together by their 5-tuple, then by
  * generation (port reuse), and what finds no partner by what a 1:1 address translation leaves alone.
  *
  * A router sees a flow received and sent. Its sends follow the origin's sends, and precede the receives of the last
- * node; nothing is said about two routers. So a stream is compared only if the sender is the origin or the receiver the
- * last. A node that hosts containers sees their packets in both directions as well: what leaves one is sent by its
+ * node; nothing is said about two routers. So a passage is compared only if the sender is the origin or the receiver
+ * the last. A node that hosts containers sees their packets in both directions as well: what leaves one is sent by its
  * device, received by the other end of the pair, and sent on the wire. Which of the two a node is, is told by the
  * direction in which it saw a packet first, and last.
  */
-#include "sync/match/stream.h"
+#include "sync/match/passage.h"
+
+#include <dtrace-chain/bisect.h>
 
 #include <string.h>
 
-#define PROTOCOL_TCP 6
-/* Packets of a stream that are looked at to recognise the same connection elsewhere. */
+/* Packets of a passage that are looked at to recognise the same connection elsewhere. */
 #define SAMPLE_PACKETS 64
 /* Connections without an initial number are compared packet by packet with at most this many others. */
 #define COMPARED_MAX 256
@@ -22,25 +23,25 @@
 #define SIGHTINGS 64
 /* From this many uses of the same ports on they are found by a table. */
 #define INDEXED_GENERATIONS 8
-/* Bits, by which ports of streams without a partner are told apart. */
+/* Bits, by which ports of passages without a partner are told apart. */
 #define PORTS_PLACES (1u << 20)
 
-/* All streams with the same ends: a run of the matcher's list, grouped by node, ascending. */
+/* All passages with the same ends: a run of the matcher's list, grouped by node, ascending. */
 struct flow_group {
-	struct dtc_stream *streams; /* borrowed */
+	struct dtc_passage *passages; /* borrowed */
 	guint count;
 };
 
-/* The streams of one node in a group, and what is asked about them again and again: ports are used many times. */
-struct node_streams {
+/* The passages of one node in a group, and what is asked about them again and again: ports are used many times. */
+struct node_passages {
 	guint node;
-	guint first; /* in the group's streams */
+	guint first; /* in the group's passages */
 	guint end;
 	guint counts[2];    /* by direction */
 	bool is_origin;	    /* the flow begins here */
 	bool is_last;	    /* it ends here */
-	GHashTable *by_isn; /* scattered initial number of received streams -> stream; NULL if they are few */
-	guint without_isn;  /* received streams that do not know theirs */
+	GHashTable *by_isn; /* scattered initial number of received passages -> passage; NULL if they are few */
+	guint without_isn;  /* received passages that do not know theirs */
 };
 
 struct matcher {
@@ -48,7 +49,7 @@ struct matcher {
 	guint count;
 	DtcMatches *matches;
 	const DtcPackets **chosen;   /* node * 2 + direction; borrowed packets, or NULL */
-	GArray *streams;	     /* struct dtc_stream; once all are there in the order of their ends */
+	GArray *passages;	     /* struct dtc_passage; once all are there in the order of their ends */
 	GHashTable *node_by_address; /* struct address_key -> node + 1, or 0 if several claim it */
 	uint32_t seed;		     /* of all hashes: who writes a recording must not choose the buckets */
 };
@@ -154,23 +155,23 @@ static void choose_sources(struct matcher *matcher, guint node, const DtcPackets
 	}
 }
 
-/* --- streams ---------------------------------------------------------------------------------------------------- */
+/* --- passages -------------------------------------------------------------------------------------------------- */
 
-static const DtcPackets *get_packets(const struct matcher *matcher, const struct dtc_stream *stream)
+static const DtcPackets *get_packets(const struct matcher *matcher, const struct dtc_passage *passage)
 {
-	return matcher->chosen[stream->node * 2 + stream->is_received];
+	return matcher->chosen[passage->node * 2 + passage->is_received];
 }
 
-static const struct dtc_flow *get_flow(const struct matcher *matcher, const struct dtc_stream *stream)
+static const struct dtc_flow *get_flow(const struct matcher *matcher, const struct dtc_passage *passage)
 {
-	return dtc_packets_get_flow(get_packets(matcher, stream), stream->flow);
+	return dtc_packets_get_flow(get_packets(matcher, passage), passage->flow);
 }
 
-static void get_seen(const struct matcher *matcher, const struct dtc_stream *stream, guint limit, GArray *seen)
+static void get_seen(const struct matcher *matcher, const struct dtc_passage *passage, guint limit, GArray *seen)
 {
-	bool converts = stream->is_capture && matcher->sources[stream->node].kernel;
-	dtc_stream_get_seen(stream, get_packets(matcher, stream),
-			    converts ? dtc_matches_get_relation(matcher->matches, stream->node) : NULL, limit, seen);
+	bool converts = passage->is_capture && matcher->sources[passage->node].kernel;
+	dtc_passage_get_seen(passage, get_packets(matcher, passage),
+			     converts ? dtc_matches_get_relation(matcher->matches, passage->node) : NULL, limit, seen);
 }
 
 static guint64 hash_ends(const struct dtc_flow *flow)
@@ -202,7 +203,7 @@ static int compare_ends(const struct dtc_flow *p, const struct dtc_flow *q)
 /* By hash, which spares most looks at the flows; the hash is not seeded, since sorting has no buckets to be chosen. */
 static int compare_places(gconstpointer left, gconstpointer right, gpointer data)
 {
-	const struct dtc_stream *p = left, *q = right;
+	const struct dtc_passage *p = left, *q = right;
 	if (p->key_hash != q->key_hash)
 		return p->key_hash < q->key_hash ? -1 : 1;
 	int order = compare_ends(get_flow(data, p), get_flow(data, q));
@@ -215,46 +216,46 @@ static int compare_places(gconstpointer left, gconstpointer right, gpointer data
 	return (p->flow > q->flow) - (p->flow < q->flow);
 }
 
-static void collect_streams(struct matcher *matcher, guint node, DtcFindings *findings)
+static void collect_passages(struct matcher *matcher, guint node, DtcFindings *findings)
 {
-	const DtcPackets **chosen = &matcher->chosen[node * 2];
+	const DtcPackets **chosen = &matcher->chosen[(gsize)node * 2];
 	choose_sources(matcher, node, chosen, findings);
 	for (guint d = 0; d < 2; d++) {
 		uint32_t count = chosen[d] ? dtc_packets_get_flow_count(chosen[d]) : 0;
 		for (uint32_t id = 0; id < count; id++) {
 			const struct dtc_flow *flow = dtc_packets_get_flow(chosen[d], id);
-			struct dtc_stream stream = { .key_hash = hash_ends(flow),
-						     .node = node,
-						     .flow = id,
-						     .is_received = d == DTC_RECEIVED,
-						     .is_capture = chosen[d] == matcher->sources[node].capture };
+			struct dtc_passage passage = { .key_hash = hash_ends(flow),
+						       .node = node,
+						       .flow = id,
+						       .is_received = d == DTC_RECEIVED,
+						       .is_capture = chosen[d] == matcher->sources[node].capture };
 			if (!flow->packet_count || is_loopback_address(flow->source) ||
 			    is_loopback_address(flow->destination))
 				continue;
-			dtc_stream_choose_interface(&stream, chosen[d]);
-			if (stream.packet_count)
-				g_array_append_val(matcher->streams, stream);
+			dtc_passage_choose_interface(&passage, chosen[d]);
+			if (passage.packet_count)
+				g_array_append_val(matcher->passages, passage);
 		}
 	}
 }
 
-/* The group that begins at place first of the sorted streams; false at the end. */
+/* The group that begins at place first of the sorted passages; false at the end. */
 static bool get_group(const struct matcher *matcher, guint first, struct flow_group *ret_group)
 {
-	struct dtc_stream *streams = (struct dtc_stream *)(void *)matcher->streams->data;
+	struct dtc_passage *passages = (struct dtc_passage *)(void *)matcher->passages->data;
 	guint end = first;
-	if (first == matcher->streams->len)
+	if (first == matcher->passages->len)
 		return false;
-	while (end < matcher->streams->len && streams[end].key_hash == streams[first].key_hash &&
-	       compare_ends(get_flow(matcher, &streams[end]), get_flow(matcher, &streams[first])) == 0)
+	while (end < matcher->passages->len && passages[end].key_hash == passages[first].key_hash &&
+	       compare_ends(get_flow(matcher, &passages[end]), get_flow(matcher, &passages[first])) == 0)
 		end++;
-	*ret_group = (struct flow_group){ streams + first, end - first };
+	*ret_group = (struct flow_group){ passages + first, end - first };
 	return true;
 }
 
-static struct dtc_stream *get_stream(const struct flow_group *group, guint index)
+static struct dtc_passage *get_passage(const struct flow_group *group, guint index)
 {
-	return &group->streams[index];
+	return &group->passages[index];
 }
 
 static bool is_same_packet(const struct dtc_packet *p, const struct dtc_packet *q)
@@ -287,30 +288,30 @@ static void count_directions(const DtcPackets *packets, uint32_t id, int *first_
 	}
 }
 
-/* What the node is to its streams of one group, [first, end): the origin, the last, or a router in between. */
-static void find_role(const struct matcher *matcher, const struct flow_group *group, struct node_streams *node)
+/* What the node is to its passages of one group, [first, end): the origin, the last, or a router in between. */
+static void find_role(const struct matcher *matcher, const struct flow_group *group, struct node_passages *node)
 {
-	const DtcPackets *const *chosen = &matcher->chosen[node->node * 2];
+	const DtcPackets *const *chosen = &matcher->chosen[(gsize)node->node * 2];
 	int first_sent = 0, last_sent = 0;
 	node->is_origin = !node->counts[DTC_RECEIVED];
 	node->is_last = !node->counts[DTC_SENT];
 	if (node->is_origin || node->is_last || chosen[DTC_SENT] != chosen[DTC_RECEIVED])
 		return;
 	for (guint i = node->first; i < node->end; i++)
-		if (!get_stream(group, i)->is_received)
-			count_directions(chosen[DTC_SENT], get_stream(group, i)->flow, &first_sent, &last_sent);
+		if (!get_passage(group, i)->is_received)
+			count_directions(chosen[DTC_SENT], get_passage(group, i)->flow, &first_sent, &last_sent);
 	node->is_origin = first_sent > 0;
 	node->is_last = last_sent < 0;
 }
 
-/* The node whose streams begin at place first of the group. */
-static struct node_streams get_node(const struct matcher *matcher, const struct flow_group *group, guint first)
+/* The node whose passages begin at place first of the group. */
+static struct node_passages get_node(const struct matcher *matcher, const struct flow_group *group, guint first)
 {
-	struct node_streams node = { .node = get_stream(group, first)->node, .first = first, .end = first };
-	for (; node.end < group->count && get_stream(group, node.end)->node == node.node; node.end++) {
-		bool is_received = get_stream(group, node.end)->is_received;
+	struct node_passages node = { .node = get_passage(group, first)->node, .first = first, .end = first };
+	for (; node.end < group->count && get_passage(group, node.end)->node == node.node; node.end++) {
+		bool is_received = get_passage(group, node.end)->is_received;
 		node.counts[is_received ? DTC_RECEIVED : DTC_SENT]++;
-		node.without_isn += is_received && !get_flow(matcher, get_stream(group, node.end))->has_isn;
+		node.without_isn += is_received && !get_flow(matcher, get_passage(group, node.end))->has_isn;
 	}
 	find_role(matcher, group, &node);
 	return node;
@@ -319,20 +320,20 @@ static struct node_streams get_node(const struct matcher *matcher, const struct 
 /* Fragments but the first have no TCP header, and so no numbers: they are packets like any other. */
 static bool has_ranges(const struct dtc_flow *flow)
 {
-	return flow->protocol == PROTOCOL_TCP && (flow->source_port || flow->destination_port);
+	return flow->protocol == DTC_PROTOCOL_TCP && (flow->source_port || flow->destination_port);
 }
 
-static void compare_streams(struct matcher *matcher, struct dtc_stream *from, struct dtc_stream *to)
+static void compare_passages(struct matcher *matcher, struct dtc_passage *from, struct dtc_passage *to)
 {
 	g_autoptr(GArray) sent = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
 	g_autoptr(GArray) received = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
-	struct dtc_stream_result result;
+	struct dtc_passage_result result;
 	const struct dtc_flow *flow = get_flow(matcher, from);
 	get_seen(matcher, from, G_MAXUINT, sent);
 	get_seen(matcher, to, G_MAXUINT, received);
-	dtc_stream_compare(&(struct dtc_sightings){ get_packets(matcher, from), sent },
-			   &(struct dtc_sightings){ get_packets(matcher, to), received }, flow->protocol,
-			   has_ranges(flow), matcher->matches, from->node, to->node, &result);
+	dtc_passage_compare(&(struct dtc_sightings){ get_packets(matcher, from), sent },
+			    &(struct dtc_sightings){ get_packets(matcher, to), received }, flow->protocol,
+			    has_ranges(flow), matcher->matches, from->node, to->node, &result);
 	dtc_matches_add_unmatched(matcher->matches, from->node, to->node, result.unmatched_sent);
 	dtc_matches_add_unmatched(matcher->matches, to->node, from->node, result.unmatched_received);
 	dtc_matches_add_ambiguous(matcher->matches, from->node, to->node,
@@ -340,8 +341,8 @@ static void compare_streams(struct matcher *matcher, struct dtc_stream *from, st
 	from->used = to->used = true;
 }
 
-/* How many of the first packets of both streams are the same; both lists are short. */
-static guint count_common(const struct matcher *matcher, const struct dtc_stream *one, const struct dtc_stream *other)
+/* How many of the first packets of both passages are the same; both lists are short. */
+static guint count_common(const struct matcher *matcher, const struct dtc_passage *one, const struct dtc_passage *other)
 {
 	g_autoptr(GArray) a = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
 	g_autoptr(GArray) b = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
@@ -365,23 +366,23 @@ static guint count_common(const struct matcher *matcher, const struct dtc_stream
 }
 
 /*
- * The receiving stream of that node which is the same connection: ports may have been used again, and the two nodes
+ * The receiving passage of that node which is the same connection: ports may have been used again, and the two nodes
  * need not have seen the same generations. The initial sequence number decides where both know it, else packets.
  */
-static struct dtc_stream *find_counterpart(const struct matcher *matcher, const struct flow_group *group,
-					   const struct dtc_stream *from, const struct node_streams *node,
-					   guint from_generations)
+static struct dtc_passage *find_counterpart(const struct matcher *matcher, const struct flow_group *group,
+					    const struct dtc_passage *from, const struct node_passages *node,
+					    guint from_generations)
 {
-	struct dtc_stream *best = NULL, *only = NULL;
+	struct dtc_passage *best = NULL, *only = NULL;
 	guint best_common = 0, candidates = 0, compared = 0;
 	const struct dtc_flow *flow = get_flow(matcher, from);
 	if (flow->has_isn && node->by_isn) {
-		struct dtc_stream *to = g_hash_table_lookup(node->by_isn, scatter(matcher, flow->isn));
+		struct dtc_passage *to = g_hash_table_lookup(node->by_isn, scatter(matcher, flow->isn));
 		if (to || !node->without_isn)
 			return to;
 	}
 	for (guint i = node->first; i < node->end && compared < COMPARED_MAX; i++) {
-		struct dtc_stream *to = get_stream(group, i);
+		struct dtc_passage *to = get_passage(group, i);
 		if (!to->is_received)
 			continue;
 		const struct dtc_flow *other = get_flow(matcher, to);
@@ -393,7 +394,7 @@ static struct dtc_stream *find_counterpart(const struct matcher *matcher, const 
 			only = NULL;
 			continue;
 		}
-		if (flow->protocol != PROTOCOL_TCP)
+		if (flow->protocol != DTC_PROTOCOL_TCP)
 			return to;
 		if (from_generations > 1 || candidates > 1) {
 			if (to->used)
@@ -409,20 +410,20 @@ static struct dtc_stream *find_counterpart(const struct matcher *matcher, const 
 	return candidates == 1 && from_generations == 1 ? only : best;
 }
 
-/* The nodes of a group, with ranges of its streams. */
+/* The nodes of a group, with ranges of its passages. */
 static GArray *index_nodes(const struct matcher *matcher, const struct flow_group *group)
 {
-	GArray *nodes = g_array_new(FALSE, FALSE, sizeof(struct node_streams));
+	GArray *nodes = g_array_new(FALSE, FALSE, sizeof(struct node_passages));
 	for (guint i = 0; i < group->count;) {
-		struct node_streams node = get_node(matcher, group, i);
+		struct node_passages node = get_node(matcher, group, i);
 		i = node.end;
 		if (node.counts[DTC_RECEIVED] >= INDEXED_GENERATIONS) {
 			node.by_isn = g_hash_table_new(NULL, NULL);
 			for (guint k = node.end; k-- > node.first;) { /* of equal numbers the first stays */
-				struct dtc_stream *stream = get_stream(group, k);
-				if (stream->is_received && get_flow(matcher, stream)->has_isn)
+				struct dtc_passage *passage = get_passage(group, k);
+				if (passage->is_received && get_flow(matcher, passage)->has_isn)
 					g_hash_table_insert(node.by_isn,
-							    scatter(matcher, get_flow(matcher, stream)->isn), stream);
+							    scatter(matcher, get_flow(matcher, passage)->isn), passage);
 			}
 		}
 		g_array_append_val(nodes, node);
@@ -436,28 +437,28 @@ static void match_group(struct matcher *matcher, const struct flow_group *group)
 	/* the common case by far: traffic with somebody who is not traced */
 	bool several = false;
 	for (guint i = 1; i < group->count && !several; i++)
-		several = get_stream(group, i)->node != get_stream(group, 0)->node;
+		several = get_passage(group, i)->node != get_passage(group, 0)->node;
 	if (!several)
 		return;
 	nodes = index_nodes(matcher, group);
 	for (guint n = 0; n < nodes->len; n++) {
-		const struct node_streams *sender = &g_array_index(nodes, struct node_streams, n);
+		const struct node_passages *sender = &g_array_index(nodes, struct node_passages, n);
 		for (guint i = sender->first; i < sender->end; i++) {
-			struct dtc_stream *from = get_stream(group, i);
+			struct dtc_passage *from = get_passage(group, i);
 			for (guint k = 0; k < nodes->len && !from->is_received; k++) {
-				const struct node_streams *receiver = &g_array_index(nodes, struct node_streams, k);
+				const struct node_passages *receiver = &g_array_index(nodes, struct node_passages, k);
 				if (k == n || !receiver->counts[DTC_RECEIVED] ||
 				    (!sender->is_origin && !receiver->is_last))
 					continue;
-				struct dtc_stream *to =
+				struct dtc_passage *to =
 					find_counterpart(matcher, group, from, receiver, sender->counts[DTC_SENT]);
 				if (to)
-					compare_streams(matcher, from, to);
+					compare_passages(matcher, from, to);
 			}
 		}
 	}
 	for (guint n = 0; n < nodes->len; n++)
-		g_clear_pointer(&g_array_index(nodes, struct node_streams, n).by_isn, g_hash_table_unref);
+		g_clear_pointer(&g_array_index(nodes, struct node_passages, n).by_isn, g_hash_table_unref);
 }
 
 static GArray *get_bare(const DtcPackets *packets, enum dtc_direction direction)
@@ -482,14 +483,14 @@ static void match_bare(struct matcher *matcher)
 		for (guint b = 0; b < matcher->count && sent->len; b++) {
 			const DtcPackets *to = matcher->sources[b].kernel;
 			g_autoptr(GArray) received = get_bare(to, DTC_RECEIVED);
-			struct dtc_stream_result result;
+			struct dtc_passage_result result;
 			if (a == b || !received->len)
 				continue;
 			for (guint i = 0; i < sent->len; i++)
 				g_array_index(sent, struct dtc_seen, i).matched = false;
-			dtc_stream_compare(&(struct dtc_sightings){ from, sent },
-					   &(struct dtc_sightings){ to, received }, PROTOCOL_TCP, false,
-					   matcher->matches, a, b, &result);
+			dtc_passage_compare(&(struct dtc_sightings){ from, sent },
+					    &(struct dtc_sightings){ to, received }, DTC_PROTOCOL_TCP, false,
+					    matcher->matches, a, b, &result);
 			if (matcher->count == 2) {
 				dtc_matches_add_unmatched(matcher->matches, a, b, result.unmatched_sent);
 				dtc_matches_add_unmatched(matcher->matches, b, a, result.unmatched_received);
@@ -502,10 +503,10 @@ static void match_bare(struct matcher *matcher)
 
 /* --- 1:1 address translation ------------------------------------------------------------------------------------ */
 
-/* A packet of a stream that found no partner: its ports and numbers, scattered. */
+/* A packet of a passage that found no partner: its ports and numbers, scattered. */
 struct sample {
 	guint64 key;
-	guint stream;
+	guint passage;
 };
 
 static int compare_samples(gconstpointer left, gconstpointer right)
@@ -513,7 +514,7 @@ static int compare_samples(gconstpointer left, gconstpointer right)
 	const struct sample *p = left, *q = right;
 	if (p->key != q->key)
 		return p->key < q->key ? -1 : 1;
-	return (p->stream > q->stream) - (p->stream < q->stream);
+	return (p->passage > q->passage) - (p->passage < q->passage);
 }
 
 static guint64 get_sample_key(const struct dtc_flow *flow, const struct dtc_packet *packet)
@@ -525,35 +526,35 @@ static guint64 get_sample_key(const struct dtc_flow *flow, const struct dtc_pack
 	return hash ^ (hash >> 32);
 }
 
-static struct dtc_stream *get_any_stream(const struct matcher *matcher, guint index)
+static struct dtc_passage *get_any_passage(const struct matcher *matcher, guint index)
 {
-	return &g_array_index(matcher->streams, struct dtc_stream, index);
+	return &g_array_index(matcher->passages, struct dtc_passage, index);
 }
 
-static bool may_be_translated(const struct matcher *matcher, const struct dtc_stream *stream, bool is_received)
+static bool may_be_translated(const struct matcher *matcher, const struct dtc_passage *passage, bool is_received)
 {
-	return !stream->used && stream->is_received == is_received &&
-	       get_flow(matcher, stream)->protocol == PROTOCOL_TCP;
+	return !passage->used && passage->is_received == is_received &&
+	       get_flow(matcher, passage)->protocol == DTC_PROTOCOL_TCP;
 }
 
-static guint get_ports_place(const struct matcher *matcher, const struct dtc_stream *stream)
+static guint get_ports_place(const struct matcher *matcher, const struct dtc_passage *passage)
 {
-	const struct dtc_flow *flow = get_flow(matcher, stream);
+	const struct dtc_flow *flow = get_flow(matcher, passage);
 	uint32_t ports = (uint32_t)flow->source_port << 16 | flow->destination_port;
 	return GPOINTER_TO_UINT(scatter(matcher, ports)) % PORTS_PLACES;
 }
 
 /*
- * Which ports some stream without a partner was received on: translation keeps them, so that of the senders only those
+ * Which ports some passage without a partner was received on: translation keeps them, so that of the senders only those
  * with the same ports are looked at. Traffic with strangers is all sent or all received on other ports.
  */
 static uint8_t *find_received_ports(const struct matcher *matcher)
 {
 	uint8_t *places = g_new0(uint8_t, PORTS_PLACES / 8);
-	for (guint i = 0; i < matcher->streams->len; i++) {
-		const struct dtc_stream *stream = get_any_stream(matcher, i);
-		guint place = get_ports_place(matcher, stream);
-		if (may_be_translated(matcher, stream, true))
+	for (guint i = 0; i < matcher->passages->len; i++) {
+		const struct dtc_passage *passage = get_any_passage(matcher, i);
+		guint place = get_ports_place(matcher, passage);
+		if (may_be_translated(matcher, passage, true))
 			places[place / 8] |= (uint8_t)(1 << place % 8);
 	}
 	return places;
@@ -561,57 +562,50 @@ static uint8_t *find_received_ports(const struct matcher *matcher)
 
 static void append_samples(const struct matcher *matcher, guint index, GArray *seen, GArray *samples)
 {
-	const struct dtc_stream *stream = get_any_stream(matcher, index);
-	const DtcPackets *packets = get_packets(matcher, stream);
+	const struct dtc_passage *passage = get_any_passage(matcher, index);
+	const DtcPackets *packets = get_packets(matcher, passage);
 	g_array_set_size(seen, 0);
-	get_seen(matcher, stream, SAMPLE_PACKETS, seen);
+	get_seen(matcher, passage, SAMPLE_PACKETS, seen);
 	for (guint k = 0; k < seen->len; k++) {
 		const struct dtc_packet *packet =
 			dtc_packets_get(packets, g_array_index(seen, struct dtc_seen, k).packet);
-		struct sample sample = { get_sample_key(get_flow(matcher, stream), packet), index };
+		struct sample sample = { get_sample_key(get_flow(matcher, passage), packet), index };
 		g_array_append_val(samples, sample);
 	}
 }
 
-/* The one stream that sent this; G_MAXUINT if none did, or if several did and none can be told. */
+/* The one passage that sent this; G_MAXUINT if none did, or if several did and none can be told. */
 static guint find_sample(const GArray *samples, guint64 key)
 {
-	guint low = 0, high = samples->len;
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-		if (g_array_index(samples, struct sample, middle).key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	guint found = G_MAXUINT;
-	for (; low < samples->len && g_array_index(samples, struct sample, low).key == key; low++) {
-		guint stream = g_array_index(samples, struct sample, low).stream;
-		if (found != G_MAXUINT && found != stream)
+	guint found = G_MAXUINT,
+	      first = DTC_BISECT(i, 0, samples->len, g_array_index(samples, struct sample, i).key < key);
+	for (guint i = first; i < samples->len && g_array_index(samples, struct sample, i).key == key; i++) {
+		guint passage = g_array_index(samples, struct sample, i).passage;
+		if (found != G_MAXUINT && found != passage)
 			return G_MAXUINT;
-		found = stream;
+		found = passage;
 	}
 	return found;
 }
 
-/* Ports, sequence and acknowledgement numbers of the first packets; two must agree (one if it is a SYN's answer). */
+/* Ports, sequence and acknowledgement numbers of the first packets; two must agree. */
 static void match_translated(struct matcher *matcher)
 {
 	g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(struct sample));
 	g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(struct sample));
 	g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
 	g_autofree uint8_t *ports = find_received_ports(matcher);
-	for (guint i = 0; i < matcher->streams->len; i++) {
-		const struct dtc_stream *stream = get_any_stream(matcher, i);
-		guint place = get_ports_place(matcher, stream);
-		if (may_be_translated(matcher, stream, false) && ports[place / 8] & 1 << place % 8)
+	for (guint i = 0; i < matcher->passages->len; i++) {
+		const struct dtc_passage *passage = get_any_passage(matcher, i);
+		guint place = get_ports_place(matcher, passage);
+		if (may_be_translated(matcher, passage, false) && ports[place / 8] & 1 << place % 8)
 			append_samples(matcher, i, seen, samples);
 	}
 	g_array_sort(samples, compare_samples);
-	for (guint i = 0; i < matcher->streams->len && samples->len; i++) {
-		struct dtc_stream *stream = get_any_stream(matcher, i);
+	for (guint i = 0; i < matcher->passages->len && samples->len; i++) {
+		struct dtc_passage *passage = get_any_passage(matcher, i);
 		guint best = G_MAXUINT, hits = 0;
-		if (!may_be_translated(matcher, stream, true))
+		if (!may_be_translated(matcher, passage, true))
 			continue;
 		g_array_set_size(own, 0);
 		append_samples(matcher, i, seen, own);
@@ -624,10 +618,10 @@ static void match_translated(struct matcher *matcher)
 		}
 		if (hits < 2)
 			continue;
-		struct dtc_stream *from = get_any_stream(matcher, best);
+		struct dtc_passage *from = get_any_passage(matcher, best);
 		/* with the same addresses nothing was translated: the two route the flow, or host its ends */
-		if (!from->used && from->node != stream->node && from->key_hash != stream->key_hash)
-			compare_streams(matcher, from, stream);
+		if (!from->used && from->node != passage->node && from->key_hash != passage->key_hash)
+			compare_passages(matcher, from, passage);
 	}
 }
 
@@ -638,9 +632,9 @@ static void collect_addresses(struct matcher *matcher)
 	struct flow_group group;
 	for (guint g = 0; get_group(matcher, g, &group); g += group.count) {
 		for (guint i = 0; i < group.count;) {
-			struct node_streams node = get_node(matcher, &group, i);
+			struct node_passages node = get_node(matcher, &group, i);
 			struct address_key key =
-				make_address_key(matcher, get_flow(matcher, get_stream(&group, i))->source);
+				make_address_key(matcher, get_flow(matcher, get_passage(&group, i))->source);
 			gpointer known, value = GUINT_TO_POINTER(node.node + 1);
 			i = node.end;
 			if (!node.counts[DTC_SENT] || !node.is_origin)
@@ -655,16 +649,16 @@ static void collect_addresses(struct matcher *matcher)
 
 static void count_unused(struct matcher *matcher)
 {
-	for (guint i = 0; i < matcher->streams->len; i++) {
-		const struct dtc_stream *stream = get_any_stream(matcher, i);
-		const struct dtc_flow *flow = get_flow(matcher, stream);
-		if (stream->used)
+	for (guint i = 0; i < matcher->passages->len; i++) {
+		const struct dtc_passage *passage = get_any_passage(matcher, i);
+		const struct dtc_flow *flow = get_flow(matcher, passage);
+		if (passage->used)
 			continue;
-		const uint8_t *other = stream->is_received ? flow->source : flow->destination;
+		const uint8_t *other = passage->is_received ? flow->source : flow->destination;
 		struct address_key key = make_address_key(matcher, other);
 		guint peer = GPOINTER_TO_UINT(g_hash_table_lookup(matcher->node_by_address, &key));
 		if (peer)
-			dtc_matches_add_unmatched(matcher->matches, stream->node, peer - 1, stream->packet_count);
+			dtc_matches_add_unmatched(matcher->matches, passage->node, peer - 1, passage->packet_count);
 	}
 }
 
@@ -678,14 +672,14 @@ DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint coun
 		.count = count,
 		.matches = dtc_matches_new((const char *const *)names->pdata, count),
 		.chosen = g_new0(const DtcPackets *, 2 * (gsize)count + 1),
-		.streams = g_array_new(FALSE, FALSE, sizeof(struct dtc_stream)),
+		.passages = g_array_new(FALSE, FALSE, sizeof(struct dtc_passage)),
 		.node_by_address = g_hash_table_new_full(hash_address, equal_addresses, g_free, NULL),
 		.seed = g_random_int(),
 	};
 	for (guint i = 0; i < count; i++)
-		collect_streams(&matcher, i, findings);
-	g_qsort_with_data(matcher.streams->data, (gint)matcher.streams->len, sizeof(struct dtc_stream), compare_places,
-			  &matcher);
+		collect_passages(&matcher, i, findings);
+	g_qsort_with_data(matcher.passages->data, (gint)matcher.passages->len, sizeof(struct dtc_passage),
+			  compare_places, &matcher);
 	struct flow_group group;
 	for (guint g = 0; get_group(&matcher, g, &group); g += group.count)
 		match_group(&matcher, &group);
@@ -695,7 +689,7 @@ DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint coun
 	count_unused(&matcher);
 	dtc_matches_sort(matcher.matches);
 	g_hash_table_unref(matcher.node_by_address);
-	g_array_unref(matcher.streams);
+	g_array_unref(matcher.passages);
 	g_free(matcher.chosen);
 	return matcher.matches;
 }

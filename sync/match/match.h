@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "collect/read/packets.h"
+#include "collect/packets/packets.h"
 #include "dtrace-chain/finding.h"
 
 #include <glib.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/match/relation.h"
 
+#include <dtrace-chain/bisect.h>
+#include <dtrace-chain/sort.h>
+
 #include <string.h>
 
 /* Shared packets per stretch of time: enough that the fastest of them is close to the shortest way. */
@@ -90,12 +93,6 @@ static void find_pairings(const GArray *keyed, GArray *pairings)
 	}
 }
 
-static int compare_differences(gconstpointer left, gconstpointer right)
-{
-	int64_t p = *(const int64_t *)left, q = *(const int64_t *)right;
-	return (p > q) - (p < q);
-}
-
 /*
  * A stretch's difference is its smallest, but one packet that was stamped wrongly must not make the relation: a
  * smallest that lies further below the next one than that lies below the median is left out.
@@ -105,7 +102,7 @@ static int64_t get_stretch_difference(const struct pairing *pairings, guint coun
 	g_autofree int64_t *values = g_new(int64_t, count);
 	for (guint i = 0; i < count; i++)
 		values[i] = pairings[i].difference_ns;
-	qsort(values, count, sizeof(*values), compare_differences);
+	dtc_sort_int64(values, count);
 	guint first = 0;
 	while (first + 2 < count && first < count / 8 &&
 	       values[first + 1] - values[first] > values[count / 2] - values[first + 1])
@@ -157,14 +154,8 @@ bool dtc_relation_to_node(const struct dtc_relation *relation, int64_t capture_n
 	if (!relation->count)
 		return false;
 	const struct dtc_relation_knot *knots = relation->knots;
-	guint low = 0, high = relation->count - 1; /* the last knot that is not after capture_ns, or the first */
-	while (low < high) {
-		guint middle = low + (high - low + 1) / 2;
-		if (knots[middle].capture_ns <= capture_ns)
-			low = middle;
-		else
-			high = middle - 1;
-	}
+	/* the last knot that is not after capture_ns, or the first */
+	guint low = DTC_BISECT(i, 1, relation->count, knots[i].capture_ns <= capture_ns) - 1;
 	int64_t difference = knots[low].difference_ns;
 	if (capture_ns > knots[low].capture_ns && low + 1 < relation->count) {
 		__int128 part =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A capture file of any bytes, through libpcap and our decoder. Two readings must be the same. */
-#include "collect/read/capture.h"
+#include "collect/packets/capture.h"
 
 #include <glib/gstdio.h>
 

@@ -82,7 +82,7 @@ static DtcExchanges *scan(const uint8_t *data, size_t size)
 		h->source_port = from ? 80 : (uint16_t)(4000 + !!(control & 64));
 		h->destination_port = from ? (uint16_t)(4000 + !!(control & 64)) : 80;
 		h->ip_version = 6;
-		h->protocol = 6;
+		h->protocol = DTC_PROTOCOL_TCP;
 		h->has_transport = true;
 		h->tcp_flags = (uint8_t)((control & 2 ? DTC_TCP_SYN : 0) | (control & 4 ? DTC_TCP_FIN : 0) |
 					 (control & 8 ? DTC_TCP_RST : 0) | (control & 16 ? 0 : DTC_TCP_ACK));

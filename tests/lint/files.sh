@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What every file keeps to: the licence line, lines of up to 120 columns and files of up to 900 lines, a name that says
+# What every file keeps to: the licence line, lines of up to 120 columns and files of up to 900 lines
+# (400 in the command line, which only parses and prints), a name that says
 # what it holds, no path of somebody's machine. usage: files.sh SOURCE-DIR
 set -eu
 cd "$1"
@@ -21,7 +22,7 @@ xargs awk '
 			return
 		if (!has_licence)
 			print file ": no SPDX line"
-		if (lines > 900)
+		if (lines > (file ~ /^analyze\/cli\// ? 400 : 900))
 			print file ": " lines " lines"
 	}
 	FNR == 1 {
@@ -35,7 +36,9 @@ xargs awk '
 	FNR <= 3 && /SPDX-License-Identifier: GPL-3.0-or-later/ { has_licence = 1 }
 	/[ \t]$/ { print file ":" FNR ": blank at the end of the line" }
 	length > 120 || /\t/ { # a tab is up to 8 columns
-		count = split($0, parts, "\t")
+		line = $0
+		gsub(/[\200-\277]/, "", line) # the later bytes of a character, in an awk that counts bytes
+		count = split(line, parts, "\t")
 		columns = length(parts[1])
 		for (i = 2; i <= count; i++)
 			columns += 8 - columns % 8 + length(parts[i])

@@ -4,12 +4,15 @@
  * event for one machine and without it for another, and the wakers of the second are compared with those of the first.
  * Prints "KIND TOTAL RIGHT WRONG OPEN" for the wakeups that the waker's CPU logged (local) and for those that only the
  * target's CPU did (remote); open: the waker is said to be another CPU or unknown. Fails if a local one is wrong, or
- * more than one of twenty that were found. usage: remote_wakers TRACE-DIR [--list]
+ * more than one of twenty that were found; exits with 77 if there is no such folder, as the recordings lie beside the
+ * repository. usage: remote_wakers TRACE-DIR [--list]
  */
 #include "analyze/state/machine.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+
+#define SKIPPED 77
 
 struct score {
 	guint total, right, wrong, open;
@@ -58,6 +61,10 @@ int main(int argc, char **argv)
 	if (argc < 2) {
 		fprintf(stderr, "usage: remote_wakers TRACE-DIR [--list]\n");
 		return 2;
+	}
+	if (!g_file_test(argv[1], G_FILE_TEST_IS_DIR)) {
+		printf("SKIPPED: no recording at %s\n", argv[1]);
+		return SKIPPED;
 	}
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcReader) reader = dtc_reader_open("node", argv[1], &error);

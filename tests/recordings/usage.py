@@ -95,6 +95,39 @@ def check_truth(bundle, usage):
             yield f"{key}: {ms:.1f} ms charged, threads ran {running_ms[key]:.1f} ms for the requests"
 
 
+def sum_up(usage):
+    """What must be the same when a span is cut in two, by node. Not by process: a row has the name of the span's end,
+    and a process may run another program later. Pipes are left out for that: within a row nobody talks."""
+    sums = {}
+    for node in usage["nodes"]:
+        for key in ("span_ns", "process_ns", "interrupt_ns", "idle_ns", "unknown_ns"):
+            sums[node["node"], key] = node[key]
+    rows = [(p["node"], p, ("sub_ns", "served_ns", "disk_requests", "disk_read_bytes", "disk_written_bytes",
+                            "network_received_bytes", "network_sent_bytes")) for p in usage["processes"]]
+    rows += [(f["tier"].rpartition("@")[2], f, ("calls", "read_bytes", "written_bytes", "blocked_ns"))
+             for f in usage["files"]]
+    rows += [(e["to"].rpartition("@")[2], e, ("messages", "exact", "bytes", "answer_bytes", "cpu_ns"))
+             for e in usage["edges"] if e["channel"] in ("tcp", "udp")]
+    for node, row, keys in rows:
+        for key in keys:
+            sums[node, key] = sums.get((node, key), 0) + row[key]
+    return sums
+
+
+def check_span(options, whole):
+    """Two spans that meet hold together what the whole recording does."""
+    longest_ns = max(sum(node["span"]) for node in whole["nodes"])
+    at = f"+{longest_ns * 2 // 5}ns"
+    parts = [ask_json(options, "usage", end, at).json for end in ("--to", "--from")]
+    for part in parts:
+        yield from check_usage(part)
+    first, second = (sum_up(part) for part in parts)
+    for key, total in sum_up(whole).items():
+        both = first.get(key, 0) + second.get(key, 0)
+        if both != total:
+            yield f"{' '.join(key)}: {first.get(key, 0)} to {at} and {second.get(key, 0)} from it on, {total} in all"
+
+
 def check_tree(blockings):
     for blocking in blockings:
         if blocking["end_ns"] <= blocking["start_ns"]:
@@ -140,6 +173,7 @@ def main():
         for now, then in zip(usage["processes"], first.json["processes"]):
             if any(now[key] != then[key] for key in now if key not in SERIES):
                 problems.append(f"{now['tier']}: other totals with --interval {interval}")
+    problems += list(check_span(options, first.json))
     problems += list(check_blockings(options))
     for problem in problems[:20]:
         print(problem)

@@ -53,6 +53,34 @@ static inline uint32_t event_loop_find(const struct event_loop *e, uint32_t thre
 	return dtc_history_find_call(e->histories[0], thread, us * US);
 }
 
+/* The story is over: X and Y were read with calls that begin then (in us), and answered with such calls. */
+static inline void event_loop_finish(struct event_loop *e, const int64_t reads[2], const int64_t writes[2])
+{
+	e->histories[0] = story_end(&e->story);
+	e->clocks = dtc_clocks_new_identity(1);
+	e->loop = dtc_history_find_thread(e->histories[0], LOOP_TID, 50 * US);
+	e->db = dtc_history_find_thread(e->histories[0], DB_TID, 50 * US);
+	for (guint i = 0; i < 2; i++) {
+		static const struct dtc_exchange exchange;
+		struct dtc_hop_side none = { .node = G_MAXUINT, .thread = DTC_NONE, .file = DTC_NONE };
+		uint32_t read = event_loop_find(e, e->loop, reads[i]), write = event_loop_find(e, e->loop, writes[i]);
+		e->hops[i] = (struct dtc_hop){
+			.exchange = &exchange,
+			.client = none,
+			.server = { .node = 0,
+				    .thread = e->loop,
+				    .file = dtc_history_get_call(e->histories[0], read)->file,
+				    .connect_call = DTC_NONE,
+				    .request_first_call = read,
+				    .request_last_call = read,
+				    .response_first_call = write,
+				    .response_last_call = write },
+			.parent = G_MAXUINT,
+			.attempt = 1,
+		};
+	}
+}
+
 static inline void event_loop_begin(struct event_loop *e)
 {
 	struct story *s = &e->story;
@@ -85,30 +113,8 @@ static inline void event_loop_begin(struct event_loop *e)
 	event_loop_call(s, 0, "read", 7, 72, 73, 40);
 	event_loop_call(s, 0, "write", 5, 80, 81, 20); /* X is answered */
 	story_enter(s, 85 * US, 0, "epoll_wait", 3);
-	e->histories[0] = story_end(s);
-	e->clocks = dtc_clocks_new_identity(1);
-	e->loop = dtc_history_find_thread(e->histories[0], LOOP_TID, 50 * US);
-	e->db = dtc_history_find_thread(e->histories[0], DB_TID, 50 * US);
 	static const int64_t reads[] = { 20, 41 }, writes[] = { 80, 60 };
-	for (guint i = 0; i < 2; i++) {
-		static const struct dtc_exchange exchange;
-		struct dtc_hop_side none = { .node = G_MAXUINT, .thread = DTC_NONE, .file = DTC_NONE };
-		uint32_t read = event_loop_find(e, e->loop, reads[i]), write = event_loop_find(e, e->loop, writes[i]);
-		e->hops[i] = (struct dtc_hop){
-			.exchange = &exchange,
-			.client = none,
-			.server = { .node = 0,
-				    .thread = e->loop,
-				    .file = dtc_history_get_call(e->histories[0], read)->file,
-				    .connect_call = DTC_NONE,
-				    .request_first_call = read,
-				    .request_last_call = read,
-				    .response_first_call = write,
-				    .response_last_call = write },
-			.parent = G_MAXUINT,
-			.attempt = 1,
-		};
-	}
+	event_loop_finish(e, reads, writes);
 }
 
 /* The place of request X or Y; to be freed with dtc_place_free. */

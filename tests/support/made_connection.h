@@ -107,7 +107,7 @@ static inline void made_packet(struct made_connection *c, enum made_side from, u
 	h->source_port = c->port[from];
 	h->destination_port = c->port[!from];
 	h->ip_version = 4;
-	h->protocol = 6;
+	h->protocol = DTC_PROTOCOL_TCP;
 	h->tcp_flags = flags;
 	h->has_transport = true;
 	h->seq = seq;

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "analyze/link/guests.h"
+#include "analyze/guest/guests.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/story.h"
 
@@ -18,6 +18,7 @@ struct made_guest {
 	guint cpu_count;
 	struct story story;
 	GArray *times[4]; /* int64_t by CPU, true time */
+	GArray *packets;  /* struct made_event, true time, which its CPU 0 logs; or NULL */
 };
 
 static inline int64_t made_random(struct made_guest *guest, int64_t below)
@@ -36,11 +37,13 @@ static inline void made_process(struct story *story, int tid, int pid, const cha
 	dtc_machine_apply(story->machine, &e);
 }
 
-/* One event of a host on one of its CPUs, to be told in the order of time. */
+/* One event on a CPU, to be told in the order of time. */
 struct made_event {
 	int64_t time_ns;
 	uint32_t cpu;
 	enum dtc_event_kind kind;
+	bool has_headers; /* a packet's: NET_SEND, NET_RECEIVE */
+	struct dtc_headers headers;
 };
 
 static inline int made_compare(const void *left, const void *right)
@@ -59,8 +62,8 @@ static inline void made_stays(struct made_guest *guest, guint guest_cpu, uint32_
 	guest->times[guest_cpu] = g_array_new(FALSE, FALSE, sizeof(int64_t));
 	for (int turn = 0; turn < MADE_TURNS; turn++) {
 		int64_t begin = 2000 * turn + 20 + made_random(guest, 1900 - in_ns), end = begin + in_ns;
-		struct made_event in = { begin, host_cpu, DTC_EVENT_KVM_ENTRY };
-		struct made_event out = { end, host_cpu, DTC_EVENT_KVM_EXIT };
+		struct made_event in = { .time_ns = begin, .cpu = host_cpu, .kind = DTC_EVENT_KVM_ENTRY };
+		struct made_event out = { .time_ns = end, .cpu = host_cpu, .kind = DTC_EVENT_KVM_EXIT };
 		g_array_append_val(events, in);
 		g_array_append_val(events, out);
 		int64_t at = begin + 1 + made_random(guest, in_ns / 4);
@@ -78,15 +81,21 @@ static inline const DtcHistory *made_tell_guest(struct made_guest *guest, const 
 	for (guint cpu = 0; cpu < guest->cpu_count; cpu++) {
 		for (guint i = 0; i < guest->times[cpu]->len; i++) {
 			int64_t at_ns = g_array_index(guest->times[cpu], int64_t, i);
-			struct made_event e = { at_ns, cpu, DTC_EVENT_SCHED_SWITCH };
+			struct made_event e = { .time_ns = at_ns, .cpu = cpu, .kind = DTC_EVENT_SCHED_SWITCH };
 			g_array_append_val(events, e);
 		}
 	}
+	if (guest->packets)
+		g_array_append_vals(events, guest->packets->data, guest->packets->len);
 	g_array_sort(events, made_compare);
 	story_begin(&guest->story, name);
 	int running[4] = { 0 };
 	for (guint i = 0; i < events->len; i++) {
 		const struct made_event *e = &g_array_index(events, struct made_event, i);
+		if (e->has_headers) {
+			story_packet(&guest->story, e->kind, e->time_ns + guest->shift, e->cpu, &e->headers);
+			continue;
+		}
 		int previous = running[e->cpu], next = 100 + 10 * (int)e->cpu + (int)(i % 2);
 		if (next == previous)
 			next = previous ^ 1;
@@ -102,6 +111,8 @@ static inline void made_guest_clear(struct made_guest *guest)
 	story_clear(&guest->story);
 	for (guint cpu = 0; cpu < guest->cpu_count; cpu++)
 		g_array_unref(guest->times[cpu]);
+	if (guest->packets)
+		g_array_unref(guest->packets);
 }
 
 /* Tells the host: one thread for each of its CPUs, with that tid, pid, name and number (of every entry). */
@@ -123,6 +134,10 @@ static inline const DtcHistory *made_tell_host(struct story *host, const struct 
 		story_switch(host, 1, i, 0, "swapper", 0, vcpus[i].tid, vcpus[i].comm);
 	for (guint i = 0; i < events->len; i++) {
 		const struct made_event *e = &g_array_index(events, struct made_event, i);
+		if (e->has_headers) {
+			story_packet(host, e->kind, e->time_ns, e->cpu, &e->headers);
+			continue;
+		}
 		story_vm(host, e->kind, e->time_ns, e->cpu,
 			 e->kind == DTC_EVENT_KVM_ENTRY ? vcpus[e->cpu].number : 0x60);
 	}

@@ -4,7 +4,7 @@
 
 #include "analyze/path/path_build.h"
 #include "analyze/report/model.h"
-#include "collect/read/packets.h"
+#include "collect/packets/packets.h"
 
 struct made_segment {
 	int64_t ns;

@@ -97,83 +97,53 @@ enum {
 
 #define MADE_INT(bits, name) "    integer { size = " #bits "; align = 8; signed = 0; } _" name ";\n"
 #define MADE_SIGNED(bits, name) "    integer { size = " #bits "; align = 8; signed = 1; } _" name ";\n"
+/* a text in the end: its lines are broken by what they say */
+/* clang-format off */
 #define MADE_BE(bits, name) "integer { size = " #bits "; align = 8; signed = 0; byte_order = be; } _" name "; "
-#define MADE_COMM(name) "    integer { size = 8; align = 8; signed = 1; encoding = UTF8; } _" name "[16];\n"
-#define MADE_EVENT(id, name, fields)                                                                                   \
+#define MADE_COMM(name) \
+	"    integer { size = 8; align = 8; signed = 1; encoding = UTF8; } _" name "[16];\n"
+#define MADE_EVENT(id, name, fields) \
 	"event { name = \"" name "\"; id = " #id "; stream_id = 0; fields := struct {\n" fields "}; };\n"
 
-static const char made_events[] = MADE_EVENT(
-	0, "sched_switch",
-	MADE_COMM("prev_comm") MADE_SIGNED(32, "prev_tid") MADE_SIGNED(64, "prev_state") MADE_COMM("next_comm")
-		MADE_SIGNED(32, "next_tid")) MADE_EVENT(1, "sched:sched_switch",
-							"    string _prev_comm;\n" MADE_SIGNED(32, "prev_pid")
-								MADE_SIGNED(32, "next_pid"))
-	MADE_EVENT(2, "sys_read", MADE_INT(32, "fd") MADE_INT(64, "buf") MADE_INT(64, "count")) MADE_EVENT(
-		3, "exit_syscall", MADE_SIGNED(64, "ret")) MADE_EVENT(4, "syscall_entry_openat",
-								      MADE_SIGNED(32, "dfd") "    string _filename;\n")
-		MADE_EVENT(5, "syscall_entry_unknown", MADE_INT(32, "id"))
-			MADE_EVENT(6, "somebody_else", MADE_INT(32, "value")) MADE_EVENT(
-				7, "net_if_receive_skb",
-				MADE_INT(64, "skbaddr") MADE_INT(
-					32,
-					"len") "    string _name;\n"
-					       "    enum : integer { size = 8; align = 8; } { \"_unknown\" = 0, "
-					       "\"_ipv4\" = 1, \"_ipv6\" = 2 }"
-					       " _network_header_type;\n"
-					       "    variant <_network_header_type> { struct { } _unknown; struct "
-					       "{ " MADE_BE(8,
-							    "ihl") MADE_BE(16, "tot_len")
-						       MADE_BE(16, "id") MADE_BE(16, "frag_off") MADE_BE(
-							       8,
-							       "protocol") "integer { size = 8; align = 8; } "
-									   "_saddr[4]; integer { size = 8; align = 8; "
-									   "} _daddr[4];\n"
-									   "      enum : integer { size = 8; align = "
-									   "8; } { \"_unknown\" = 0, \"_tcp\" = 1, "
-									   "\"_udp\" = 2 }"
-									   " _transport_header_type;\n"
-									   "      variant <_transport_header_type> { "
-									   "struct { } _unknown; struct { " MADE_BE(
-										   16,
-										   "source_port") MADE_BE(16,
-													  "dest_port")
-										   MADE_BE(32, "seq") MADE_BE(32, "ack_"
-														  "seq") MADE_BE(
-											   8,
-											   "data_offset") MADE_BE(8, "f"
-														     "l"
-														     "a"
-														     "g"
-														     "s")
-											   MADE_BE(16, "window_size") "} _tcp; struct { " MADE_BE(
-												   16,
-												   "source_port") MADE_BE(16,
-															  "dest_port")
-												   MADE_BE(16, "len") "} _udp; } _transport_header; } _ipv4; struct { " MADE_BE(
-													   16, "payload"
-													       "_len")
-													   MADE_BE(8,
-														   "nex"
-														   "thd"
-														   "r") "integer { size = 16; align = 8; byte_order = be; } _saddr[8];"
-															" integer { size = 16; align = 8; byte_order = be; } _daddr[8]; } _ipv6; } _network_header;\n")
+static const char made_events[] =
+	MADE_EVENT(0, "sched_switch", MADE_COMM("prev_comm") MADE_SIGNED(32, "prev_tid") MADE_SIGNED(64, "prev_state")
+		   MADE_COMM("next_comm") MADE_SIGNED(32, "next_tid"))
+	MADE_EVENT(1, "sched:sched_switch", "    string _prev_comm;\n" MADE_SIGNED(32, "prev_pid")
+		   MADE_SIGNED(32, "next_pid"))
+	MADE_EVENT(2, "sys_read", MADE_INT(32, "fd") MADE_INT(64, "buf") MADE_INT(64, "count"))
+	MADE_EVENT(3, "exit_syscall", MADE_SIGNED(64, "ret"))
+	MADE_EVENT(4, "syscall_entry_openat", MADE_SIGNED(32, "dfd") "    string _filename;\n")
+	MADE_EVENT(5, "syscall_entry_unknown", MADE_INT(32, "id"))
+	MADE_EVENT(6, "somebody_else", MADE_INT(32, "value"))
+	MADE_EVENT(7, "net_if_receive_skb",
+		   MADE_INT(64, "skbaddr") MADE_INT(32, "len") "    string _name;\n"
+		   "    enum : integer { size = 8; align = 8; } { \"_unknown\" = 0, \"_ipv4\" = 1, \"_ipv6\" = 2 }"
+		   " _network_header_type;\n"
+		   "    variant <_network_header_type> { struct { } _unknown; struct { "
+		   MADE_BE(8, "ihl") MADE_BE(16, "tot_len") MADE_BE(16, "id") MADE_BE(16, "frag_off")
+		   MADE_BE(8, "protocol")
+		   "integer { size = 8; align = 8; } _saddr[4]; integer { size = 8; align = 8; } _daddr[4];\n"
+		   "      enum : integer { size = 8; align = 8; } { \"_unknown\" = 0, \"_tcp\" = 1, \"_udp\" = 2 }"
+		   " _transport_header_type;\n"
+		   "      variant <_transport_header_type> { struct { } _unknown; struct { "
+		   MADE_BE(16, "source_port") MADE_BE(16, "dest_port") MADE_BE(32, "seq") MADE_BE(32, "ack_seq")
+		   MADE_BE(8, "data_offset") MADE_BE(8, "flags") MADE_BE(16, "window_size")
+		   "} _tcp; struct { " MADE_BE(16, "source_port") MADE_BE(16, "dest_port") MADE_BE(16, "len")
+		   "} _udp; } _transport_header; } _ipv4; struct { " MADE_BE(16, "payload_len") MADE_BE(8, "nexthdr")
+		   "integer { size = 16; align = 8; byte_order = be; } _saddr[8];"
+		   " integer { size = 16; align = 8; byte_order = be; } _daddr[8]; } _ipv6; } _network_header;\n")
 	/* Lengths of 8 bits: babeltrace2 2.0.4 dies of garbage in longer ones, and fuzzing would find nothing else. */
-	MADE_EVENT(8, "syscall_exit_accept4",
-		   MADE_SIGNED(64, "ret") MADE_INT(16, "family") MADE_INT(16, "sport") MADE_INT(
-			   8, "_v4addr_length") "    integer { size = 8; align = 8; } _v4addr[ __v4addr_length "
-						"];\n" MADE_INT(8, "_v6addr_length") "    integer { size = 16; align = "
-										     "8; byte_order = be; }"
-										     " _v6addr[ __v6addr_length ];\n")
-		MADE_EVENT(9, "lttng_logger",
-			   MADE_INT(32, "_msg_length") "    integer { size = 8; align = 8; encoding = UTF8; } _msg[ "
-						       "__msg_length ];\n")
-			MADE_EVENT(10, "syscall_exit_pipe2",
-				   MADE_SIGNED(64,
-					       "ret") "    integer { size = 32; align = 8; signed = 1; } _fildes[2];\n")
-				MADE_EVENT(11, "sys_pipe",
-					   "    integer { size = 64; align = 8; signed = 0; base = 16; } _fildes;\n")
-					MADE_EVENT(12, "syscall_entry_epoll_ctl",
-						   MADE_SIGNED(32, "epfd") MADE_SIGNED(32, "op") MADE_SIGNED(32, "fd"));
+	MADE_EVENT(8, "syscall_exit_accept4", MADE_SIGNED(64, "ret") MADE_INT(16, "family") MADE_INT(16, "sport")
+		   MADE_INT(8, "_v4addr_length") "    integer { size = 8; align = 8; } _v4addr[ __v4addr_length ];\n"
+		   MADE_INT(8, "_v6addr_length") "    integer { size = 16; align = 8; byte_order = be; }"
+		   " _v6addr[ __v6addr_length ];\n")
+	MADE_EVENT(9, "lttng_logger", MADE_INT(32, "_msg_length")
+		   "    integer { size = 8; align = 8; encoding = UTF8; } _msg[ __msg_length ];\n")
+	MADE_EVENT(10, "syscall_exit_pipe2", MADE_SIGNED(64, "ret")
+		   "    integer { size = 32; align = 8; signed = 1; } _fildes[2];\n")
+	MADE_EVENT(11, "sys_pipe", "    integer { size = 64; align = 8; signed = 0; base = 16; } _fildes;\n")
+	MADE_EVENT(12, "syscall_entry_epoll_ctl", MADE_SIGNED(32, "epfd") MADE_SIGNED(32, "op") MADE_SIGNED(32, "fd"));
+/* clang-format on */
 
 struct made_metadata {
 	bool is_big_endian;

@@ -129,6 +129,16 @@ static inline void story_futex(struct story *s, int64_t t, uint32_t cpu, int64_t
 	dtc_machine_apply(s->machine, &e);
 }
 
+/* epoll_wait, poll, ...: timeout as the trace has it, DTC_ABSENT if it has none */
+static inline void story_poll(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t timeout)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, t, cpu);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, name);
+	e.v[DTC_CALL_FD] = fd < 0 ? DTC_ABSENT : fd;
+	e.v[DTC_CALL_TIMEOUT] = timeout;
+	dtc_machine_apply(s->machine, &e);
+}
+
 static inline void story_block(struct story *s, enum dtc_event_kind kind, int64_t t, uint32_t cpu, int64_t sector,
 			       int64_t sectors)
 {
@@ -146,7 +156,7 @@ static inline struct dtc_headers story_headers(uint32_t source, uint16_t source_
 	struct dtc_headers h = { .source_port = source_port,
 				 .destination_port = destination_port,
 				 .ip_version = 4,
-				 .protocol = 6,
+				 .protocol = DTC_PROTOCOL_TCP,
 				 .tcp_flags = flags,
 				 .has_transport = true,
 				 .ip_id = ip_id,

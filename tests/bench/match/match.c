@@ -31,7 +31,7 @@ struct world {
 static struct dtc_headers make_headers(guint32 from, guint32 to, guint16 from_port, guint16 to_port)
 {
 	struct dtc_headers headers = { .ip_version = 4,
-				       .protocol = 6,
+				       .protocol = DTC_PROTOCOL_TCP,
 				       .has_transport = true,
 				       .source_port = from_port,
 				       .destination_port = to_port,
@@ -133,7 +133,7 @@ static void ask_once(struct world *world, guint percent)
 	for (guint i = 0; i < 5000 * percent; i++) {
 		struct dtc_headers headers =
 			make_headers(0x0a000001, 0x0a000002 + i / 60000, (guint16)(1000 + i % 60000), 53);
-		headers.protocol = 17;
+		headers.protocol = DTC_PROTOCOL_UDP;
 		headers.payload_bytes = 40;
 		headers.ip_id = (guint16)i;
 		see(world, 0, DTC_SENT, &headers);

@@ -4,7 +4,7 @@
  * coalescing, ports used again, numbers that wrap, packets that only one node recorded. Seeded.
  */
 #include "sync/match/match.h"
-#include "sync/match/stream.h"
+#include "sync/match/passage.h"
 
 #include <string.h>
 
@@ -95,7 +95,7 @@ static void transmit(struct world *world, guint from, int64_t ns, struct dtc_hea
 static struct dtc_headers make_headers(guint from, uint16_t port, uint8_t flags)
 {
 	struct dtc_headers headers = { .ip_version = 4,
-				       .protocol = 6,
+				       .protocol = DTC_PROTOCOL_TCP,
 				       .has_transport = true,
 				       .tcp_flags = flags,
 				       .source_port = from ? 80 : port,
@@ -296,9 +296,9 @@ static void test_ambiguous_counts(void)
 		}
 		static const char *const names[] = { "a", "b" };
 		g_autoptr(DtcMatches) matches = dtc_matches_new(names, 2);
-		struct dtc_stream_result result;
-		dtc_stream_compare(&(struct dtc_sightings){ packets, sent },
-				   &(struct dtc_sightings){ packets, received }, 6, true, matches, 0, 1, &result);
+		struct dtc_passage_result result;
+		dtc_passage_compare(&(struct dtc_sightings){ packets, sent },
+				    &(struct dtc_sightings){ packets, received }, 6, true, matches, 0, 1, &result);
 		guint messages = get_pair(matches).ab_count;
 		g_assert_cmpuint(messages, >, 20);
 		g_assert_cmpuint(messages + result.ambiguous_received + result.unmatched_received, ==, received->len);

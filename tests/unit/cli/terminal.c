@@ -118,41 +118,6 @@ static void test_signals(void)
 	}
 }
 
-/* What a child that draws progress for a while leaves on its stderr, which is a terminal. */
-static char *draw(bool is_quiet, bool is_long)
-{
-	char *seen = g_malloc0(4096);
-	gsize used = 0;
-	int master, status;
-	ssize_t got;
-	pid_t child = forkpty(&master, NULL, NULL, NULL);
-
-	g_assert_cmpint(child, >=, 0);
-	if (child == 0) {
-		g_setenv("TERM", "xterm", TRUE);
-		g_autoptr(DtcProgress) progress = dtc_progress_new(is_quiet);
-		if (is_long)
-			g_usleep(600000);
-		dtc_progress_show(progress, "reading \033[2J");
-		dtc_progress_clear(progress);
-		_exit(0);
-	}
-	while (used < 4095 && (got = read(master, seen + used, 4095 - used)) > 0)
-		used += (gsize)got;
-	g_assert_cmpint(waitpid(child, &status, 0), ==, child);
-	close(master);
-	return seen;
-}
-
-static void test_progress(void)
-{
-	g_autofree char *quiet = draw(true, true), *brief = draw(false, false), *seen = draw(false, true);
-
-	g_assert_cmpstr(quiet, ==, "");
-	g_assert_cmpstr(brief, ==, "");
-	g_assert_cmpstr(seen, ==, "\r\033[Kreading \\x1b[2J\r\033[K");
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -167,6 +132,5 @@ int main(int argc, char **argv)
 	g_test_add_func("/cli/terminal/file", test_file);
 	g_test_add_func("/cli/terminal/full-disk", test_full_disk);
 	g_test_add_func("/cli/terminal/signals", test_signals);
-	g_test_add_func("/cli/terminal/progress", test_progress);
 	return g_test_run();
 }

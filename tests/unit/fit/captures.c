@@ -4,7 +4,7 @@
  * little-endian, cut after 80 bytes, with two VLAN tags; one pcapng of two interfaces that count micro- and
  * nanoseconds. The clocks are three days apart, drift, and one of them steps. From the files to the clocks.
  */
-#include "collect/read/capture.h"
+#include "collect/packets/node_captures.h"
 #include "sync/fit/clocks.h"
 #include "sync/fit/fit.h"
 #include "tests/support/made_tunnel.h"
@@ -121,16 +121,16 @@ static void go(GByteArray *const files[2], gint64 sent_ns, gint64 received_ns, g
 static DtcPackets *read_capture(GByteArray *file)
 {
 	g_autofree char *path = made_capture_write(file, file->len);
-	g_autoptr(DtcCapture) capture = dtc_capture_open("made", path, NULL);
+	const char *const paths[] = { path, NULL };
 	DtcPackets *packets = dtc_packets_new();
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(DtcNodeCaptures) captures = dtc_node_captures_new("made", paths, packets, findings);
 	const struct dtc_captured *captured;
-	g_assert_nonnull(capture);
-	while ((captured = dtc_capture_next(capture))) {
+	uint32_t id;
+	while ((captured = dtc_node_captures_next(captures, &id)))
 		g_assert_cmpint(captured->direction, !=, DTC_CAPTURE_UNKNOWN);
-		dtc_packets_add(packets, captured->time_ns,
-				captured->direction == DTC_CAPTURE_OUT ? DTC_SENT : DTC_RECEIVED, 0,
-				dtc_packets_add_interface(packets, ""), &captured->headers);
-	}
+	g_assert_true(dtc_node_captures_finish(captures, NULL));
+	g_assert_cmpuint(dtc_findings_get_count(findings), ==, 0);
 	dtc_packets_seal(packets);
 	g_byte_array_unref(file);
 	g_unlink(path);

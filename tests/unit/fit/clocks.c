@@ -67,19 +67,19 @@ static void check_damaged(const char *path, const char *const *node_names, const
 static DtcClocks *make_neighbours(void)
 {
 	static const int64_t at[] = { 0, 1000, 2000 };
-	static const struct dtc_band_pair pairs[] = { { 1, 2 }, { 3, 2 } };
+	static const struct dtc_node_pair pairs[] = { { 1, 2 }, { 3, 2 } };
 	DtcClocks *clocks = dtc_clocks_new(4, 0);
 	for (guint i = 0; i < 4; i++) {
 		int64_t width = i ? 100 : 0;
 		struct dtc_clock_knot knots[] = { { 0, 0, -width, width }, { 2000, 2000, 2000 - width, 2000 + width } };
 		dtc_clocks_set_node(clocks, i, 0, knots, 2, i ? 1e-3 : 0);
 	}
-	DtcBands *bands = dtc_bands_new(at, 3, pairs, 2);
+	DtcPairBounds *bounds = dtc_pair_bounds_new(at, 3, pairs, 2);
 	for (guint k = 0; k < 3; k++)
-		dtc_bands_set(bands, k, 0, (struct dtc_band){ -4, k == 1 ? 16 : 6 });
-	dtc_bands_set(bands, 0, 1, (struct dtc_band){ -20, 20 });
-	dtc_bands_set(bands, 1, 1, (struct dtc_band){ -20, 20 });
-	dtc_clocks_take_bands(clocks, 0, bands);
+		dtc_pair_bounds_set(bounds, k, 0, (struct dtc_bound){ -4, k == 1 ? 16 : 6 });
+	dtc_pair_bounds_set(bounds, 0, 1, (struct dtc_bound){ -20, 20 });
+	dtc_pair_bounds_set(bounds, 1, 1, (struct dtc_bound){ -20, 20 });
+	dtc_clocks_take_pair_bounds(clocks, 0, bounds);
 	return clocks;
 }
 
@@ -106,7 +106,7 @@ static void assert_neighbours(const DtcClocks *clocks)
 	/* between a knot that knows and one that does not, and beyond the last one, the maps have to do */
 	assert_difference(clocks, 1, 3, 1500, -200, 200);
 	assert_difference(clocks, 1, 3, 3000, -202, 202);
-	/* beyond the last knot the band of the pair widens by the drift of both clocks */
+	/* beyond the last knot the bound of the pair widens by the drift of both clocks */
 	assert_difference(clocks, 1, 2, 4000, -4 - 6, 6 + 6);
 	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 1, 2, (DtcClusterTime){ 1000 }), ==, 16);
 	g_assert_cmpint(dtc_clocks_get_uncertainty_ns(clocks, 2, 1, (DtcClusterTime){ 1000 }), ==, 16);

@@ -28,7 +28,7 @@ static struct world make_world(void)
 static struct dtc_headers make_headers(uint8_t from, uint8_t to, uint16_t source_port, uint16_t destination_port)
 {
 	struct dtc_headers headers = { .ip_version = 4,
-				       .protocol = 6,
+				       .protocol = DTC_PROTOCOL_TCP,
 				       .has_transport = true,
 				       .tcp_flags = ACK,
 				       .source_port = source_port,
@@ -291,7 +291,7 @@ static void test_datagrams(void)
 	struct world world = make_world();
 	for (guint i = 0; i < 30; i++) {
 		struct dtc_headers datagram = make_headers(1, 2, (uint16_t)(i % 3 ? 5000 : 6000 + i), 53);
-		datagram.protocol = 17;
+		datagram.protocol = DTC_PROTOCOL_UDP;
 		datagram.tcp_flags = 0;
 		datagram.window = 0;
 		datagram.payload_bytes = 64;

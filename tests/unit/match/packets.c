@@ -26,7 +26,7 @@ static struct made make_node(const char *interface)
 static struct dtc_headers make_tcp(uint8_t from, uint8_t to, uint16_t source_port, uint16_t destination_port)
 {
 	struct dtc_headers headers = { .ip_version = 4,
-				       .protocol = 6,
+				       .protocol = DTC_PROTOCOL_TCP,
 				       .has_transport = true,
 				       .tcp_flags = ACK,
 				       .source_port = source_port,
@@ -238,7 +238,7 @@ static void test_udp_and_ipv6(void)
 {
 	struct made a = make_node("eth0"), b = make_node("eth0");
 	struct dtc_headers datagram = make_tcp(1, 2, 5000, 53);
-	datagram.protocol = 17;
+	datagram.protocol = DTC_PROTOCOL_UDP;
 	datagram.tcp_flags = 0;
 	datagram.window = 0;
 	for (uint16_t i = 0; i < 4; i++) {
@@ -273,6 +273,30 @@ static void test_translated(void)
 	struct dtc_match_pair pair = get_only_pair(matches);
 	g_assert_cmpuint(pair.ab_count, ==, 5);
 	assert_message(&pair.ab[4], 400, 8400);
+}
+
+/*
+ * One packet that agrees in ports and numbers is chance: of all connections that lead out of two clusters some will.
+ * Two are none.
+ */
+static void test_translated_by_chance(void)
+{
+	for (uint32_t agreeing = 1; agreeing <= 2; agreeing++) {
+		struct made a = make_node("eth0"), b = make_node("eth0");
+		struct dtc_headers inside = make_tcp(1, 99, 4000, 80), outside = make_tcp(77, 2, 4000, 80);
+		for (uint32_t i = 0; i < 4; i++) {
+			see_data(&a, 100 * i, DTC_SENT, inside, 1000 + 10 * i, 10);
+			see_data(&b, 8000 + 100 * i, DTC_RECEIVED, outside, (i < agreeing ? 1000 : 5000) + 10 * i, 10);
+		}
+		g_autoptr(DtcMatches) matches = match_two(&a, &b);
+		if (agreeing == 1) {
+			g_assert_cmpuint(dtc_matches_get_pair_count(matches), ==, 0);
+		} else {
+			struct dtc_match_pair pair = get_only_pair(matches);
+			g_assert_cmpuint(pair.ab_count, ==, 2);
+			assert_message(&pair.ab[1], 100, 8100);
+		}
+	}
 }
 
 /* c forwards from a to b: a to c, c to b and a to b are messages, and never c's send with c's receive or back. */
@@ -373,7 +397,9 @@ static void test_bare(void)
 {
 	struct made a = make_node(NULL), b = make_node(NULL);
 	for (uint32_t i = 0; i < 4; i++) {
-		struct dtc_headers bare = { .protocol = 6, .seq = 1000 + i, .ack = 77, .tcp_flags = ACK };
+		struct dtc_headers bare = {
+			.protocol = DTC_PROTOCOL_TCP, .seq = 1000 + i, .ack = 77, .tcp_flags = ACK
+		};
 		see(&a, 10 * i, DTC_SENT, &bare);
 		see(&b, 900 + 10 * i, DTC_RECEIVED, &bare);
 	}
@@ -421,6 +447,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/match/packets/many-generations", test_many_generations);
 	g_test_add_func("/match/packets/udp-and-ipv6", test_udp_and_ipv6);
 	g_test_add_func("/match/packets/translated", test_translated);
+	g_test_add_func("/match/packets/translated-by-chance", test_translated_by_chance);
 	g_test_add_func("/match/packets/router", test_router);
 	g_test_add_func("/match/packets/interfaces", test_interfaces);
 	g_test_add_func("/match/packets/two-sources", test_two_sources);

@@ -87,7 +87,7 @@ static void test_running(void)
 	static const struct wanted of_y[] = {
 		{ 30 * US, "req-x", "busy with request req-x: write" },
 		{ 61 * US, NULL, "write" },
-		{ 72 * US, "req-x", "busy with request req-x: write" },
+		{ 65 * US, "req-x", "busy with request req-x: write" },
 		{ 81 * US, "req-x", "busy with request req-x: write" },
 		{ 85 * US, NULL, "write" },
 	};

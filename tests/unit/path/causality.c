@@ -201,10 +201,37 @@ static void test_asked_before(void)
 	clear(&pair);
 }
 
+/* What is asked about ends while the thread waits again: that wait delayed nothing of it, and is none of its blockings.
+ */
+static void test_past_the_end(void)
+{
+	struct pair pair = { 0 };
+	struct story *v = &pair.server;
+	story_begin(&pair.client, "client");
+	story_begin(v, "server");
+	story_switch(&pair.client, 0, 0, 0, "swapper/0", RUN, 9, "idles");
+	story_switch(v, 0, 0, 0, "swapper/0", RUN, 20, "sleeps");
+	for (int64_t t = 0; t <= 100; t += 100) {
+		story_enter(v, t + 20, 0, "nanosleep", -1);
+		story_switch(v, t + 25, 0, 20, "sleeps", SLEEP, 0, "swapper/0");
+		story_context(v, DTC_EVENT_HRTIMER_ENTRY, t + 60, 0, 0, NULL);
+		story_task(v, DTC_EVENT_SCHED_WAKING, t + 60, 0, 20, "sleeps", 0);
+		story_context(v, DTC_EVENT_HRTIMER_EXIT, t + 61, 0, 0, NULL);
+		story_switch(v, t + 65, 0, 0, "swapper/0", RUN, 20, "sleeps");
+		story_leave(v, t + 70, 0, "nanosleep", 0);
+	}
+	story_switch(v, 190, 0, 20, "sleeps", SLEEP, 0, "swapper/0");
+	end(&pair, 20, 10, 140);
+	g_assert_cmpuint(dtc_path_get_blocking_count(pair.path), ==, 1);
+	assert_span(find(&pair, 0, 20, DTC_CAUSE_TIMER), 25, 60);
+	clear(&pair);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/causality/young-client", test_young_client);
 	g_test_add_func("/causality/asked-before", test_asked_before);
+	g_test_add_func("/causality/past-the-end", test_past_the_end);
 	return g_test_run();
 }

@@ -24,6 +24,7 @@ struct exchange {
 	DtcClocks *clocks;
 	DtcLinks *links;
 	DtcPath *path;
+	int64_t half_ns; /* of the clocks' uncertainty; 1 after begin */
 };
 
 static struct dtc_headers to_client(uint32_t seq, uint32_t bytes, uint16_t ip_id)
@@ -59,6 +60,7 @@ static void begin(struct exchange *x)
 		story_headers(SERVER, 80, CLIENT, 1000, 5100, 101, DTC_TCP_SYN | DTC_TCP_ACK, 0, 0);
 	struct dtc_headers question = story_headers(CLIENT, 1000, SERVER, 80, 101, 5101, DTC_TCP_ACK, 50, 2);
 	struct story *c = &x->client, *v = &x->server;
+	x->half_ns = 1;
 	story_begin(c, "client");
 	story_begin(v, "server");
 	story_switch(c, 0, 0, 0, "swapper/0", RUN, 10, "asks");
@@ -113,8 +115,9 @@ static void end(struct exchange *x, double asked_ms, double arrived_ms, const st
 	const char *names[2] = { "client", "server" };
 	x->clocks = dtc_clocks_new(2, 0);
 	for (guint i = 0; i < 2; i++) {
-		struct dtc_clock_knot knots[] = { { 0, 0, -1, 1 },
-						  { 4000LL * MS, 4000LL * MS, 4000LL * MS - 1, 4000LL * MS + 1 } };
+		int64_t half_ns = x->half_ns, last_ns = 4000LL * MS;
+		struct dtc_clock_knot knots[] = { { 0, 0, -half_ns, half_ns },
+						  { last_ns, last_ns, last_ns - half_ns, last_ns + half_ns } };
 		dtc_clocks_set_node(x->clocks, i, 0, knots, 2, 0);
 	}
 	x->links = dtc_links_new(2, names, histories, x->clocks);
@@ -303,6 +306,33 @@ static void test_held(gconstpointer data)
 	clear(&x);
 }
 
+/*
+ * The window was not closed, but too small for what was left: an ACK that only opens it further is what lets the rest
+ * go. One that tells of a smaller window is none: that it acknowledged lost bytes again made room for more.
+ */
+static void test_window(gconstpointer data)
+{
+	bool opens = GPOINTER_TO_INT(data);
+	struct exchange x;
+	begin(&x);
+	struct story *v = &x.server;
+	struct dtc_headers first = to_client(5101, 1, 10), rest = to_client(5102, 59, 11);
+	struct dtc_headers small = to_server(5102, 5), wide = to_server(5102, 500);
+	at(v, DTC_EVENT_NET_SEND, 161, &first);
+	write_returns(&x);
+	in_softirq(v, NET_RX, DTC_EVENT_NET_RECEIVE, 170, opens ? &small : &wide);
+	story_context(v, DTC_EVENT_SOFTIRQ_ENTRY, 249 * MS, 0, NET_RX, NULL);
+	at(v, DTC_EVENT_NET_RECEIVE, 249.5, opens ? &wide : &small);
+	at(v, DTC_EVENT_NET_SEND, 250, &rest);
+	story_context(v, DTC_EVENT_SOFTIRQ_EXIT, 251 * MS, 0, NET_RX, NULL);
+	in_softirq(&x.client, NET_RX, DTC_EVENT_NET_RECEIVE, 175, &first);
+	end(&x, 0, 270, &rest);
+	assert_only(&x, DTC_CAUSE_NETWORK_SEND, 165, 250,
+		    opens ? "in the sender's socket: the receiver's window was full"
+			  : "in the sender's socket until earlier bytes were acknowledged");
+	clear(&x);
+}
+
 /* The answer is on the wire from 161 on; the client's interrupt came at 180, and its softirq took it at 260. */
 static void test_softirq_delay(void)
 {
@@ -342,6 +372,35 @@ static void test_softirq_asked_before(void)
 	clear(&x);
 }
 
+/*
+ * By the clocks the answer arrives a tenth of a ms before it was sent, and they are not known better: its wire has no
+ * time, nothing is lost or counted twice, and the path remembers it.
+ */
+static void test_reversal(void)
+{
+	struct exchange x;
+	struct dtc_headers answer = to_client(5101, 60, 3);
+	begin(&x);
+	x.half_ns = 80000;
+	at(&x.server, DTC_EVENT_NET_SEND, 162, &answer);
+	write_returns(&x);
+	end(&x, 0, 161.9, &answer);
+	g_assert_cmpuint(dtc_path_get_reversal_count(x.path), ==, 1);
+	const struct dtc_reversal *reversal = dtc_path_get_reversal(x.path, 0);
+	g_assert_cmpuint(reversal->from, ==, 1);
+	g_assert_cmpuint(reversal->to, ==, 0);
+	g_assert_cmpint(reversal->by_ns, ==, MS / 10);
+	g_assert_cmpint(reversal->uncertainty_ns, >=, MS / 10);
+	int64_t wire_ns = 0;
+	for (guint i = 0; i < dtc_path_get_segment_count(x.path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(x.path, i);
+		if (s->cause == DTC_CAUSE_NETWORK_WIRE)
+			wire_ns += s->end.ns - s->begin.ns;
+	}
+	g_assert_cmpint(wire_ns, ==, (110 - 92) * MS); /* the question's */
+	clear(&x);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -354,10 +413,13 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/messages/fast-in-call", GINT_TO_POINTER(FAST_IN_CALL), test_sent_again);
 	g_test_add_func("/messages/handshake", test_handshake);
 	g_test_add_data_func("/messages/flow-control", GINT_TO_POINTER(DTC_HOLD_RECEIVER), test_held);
+	g_test_add_data_func("/messages/window/opens", GINT_TO_POINTER(1), test_window);
+	g_test_add_data_func("/messages/window/shrinks", GINT_TO_POINTER(0), test_window);
 	g_test_add_data_func("/messages/congestion", GINT_TO_POINTER(DTC_HOLD_CONGESTION), test_held);
 	g_test_add_data_func("/messages/small-queues", GINT_TO_POINTER(DTC_HOLD_QUEUE), test_held);
 	g_test_add_data_func("/messages/timer", GINT_TO_POINTER(DTC_HOLD_TIMER), test_held);
 	g_test_add_func("/messages/softirq-delay", test_softirq_delay);
+	g_test_add_func("/messages/reversal", test_reversal);
 	g_test_add_func("/messages/softirq-asked-before", test_softirq_asked_before);
 	return g_test_run();
 }

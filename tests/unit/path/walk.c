@@ -7,6 +7,7 @@
 
 #define RUN 0
 #define SLEEP 1
+#define DISK 2
 #define CLIENT 0x0a000001u
 #define SERVER 0x0a000002u
 #define SHIFT 1000000 /* the server's clock is this far ahead of the client's */
@@ -241,6 +242,56 @@ static void test_page_fault(gconstpointer data)
 	g_assert_cmpint(dtc_path_get_blocking(fault, 0)->cause, ==, has_calls ? DTC_CAUSE_PAGE_FAULT : DTC_CAUSE_IPC);
 	g_autoptr(DtcPath) unseen = walk(links, 0, 12, 6, 50);
 	g_assert_cmpint(dtc_path_get_blocking(unseen, 0)->cause, ==, DTC_CAUSE_UNKNOWN);
+	story_clear(&s);
+}
+
+/*
+ * A wait for a disk request that another thread made: up to when it made it, what it did is why the wait lasted; from
+ * then on it is the disk. Made before the wait began, all of it is the disk.
+ */
+static void test_other_submitter(gconstpointer data)
+{
+	bool is_before = GPOINTER_TO_INT(data);
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "waits");
+	story_switch(&s, 1, 1, 0, "swapper/1", RUN, 11, "reads");
+	if (is_before)
+		story_block(&s, DTC_EVENT_BLOCK_INSERT, 12, 1, 8, 8);
+	story_enter(&s, 15, 0, "read", 5);
+	story_switch(&s, 20, 0, 10, "waits", DISK, 0, "swapper/0");
+	story_enter(&s, 45, 1, "read", 6);
+	if (!is_before)
+		story_block(&s, DTC_EVENT_BLOCK_INSERT, 50, 1, 8, 8);
+	story_block(&s, DTC_EVENT_BLOCK_ISSUE, 52, 1, 8, 8);
+	story_switch(&s, 60, 1, 11, "reads", DISK, 0, "swapper/1");
+	story_context(&s, DTC_EVENT_IRQ_ENTRY, 88, 0, 9, "nvme0");
+	story_block(&s, DTC_EVENT_BLOCK_COMPLETE, 89, 0, 8, 8);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 90, 0, 10, "waits", 0);
+	story_context(&s, DTC_EVENT_IRQ_EXIT, 91, 0, 9, NULL);
+	story_switch(&s, 95, 0, 0, "swapper/0", RUN, 10, "waits");
+	story_leave(&s, 100, 0, "read", 512);
+	story_switch(&s, 110, 0, 10, "waits", SLEEP, 0, "swapper/0");
+	const DtcHistory *history = story_end(&s);
+	const char *name = "n";
+	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	g_autoptr(DtcPath) path = walk(links, 0, 10, 0, 105);
+	assert_segment(path, 15, 0, 10, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 20, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
+	for (int64_t t = 21; t <= 50; t++)
+		assert_segment(path, t, 0, is_before ? 10 : 11,
+			       is_before ? DTC_CAUSE_DISK
+			       : t <= 45 ? DTC_CAUSE_RUNNING_USER
+					 : DTC_CAUSE_RUNNING_KERNEL);
+	assert_segment(path, 51, 0, 10, DTC_CAUSE_DISK);
+	assert_segment(path, 90, 0, 10, DTC_CAUSE_DISK);
+	assert_segment(path, 95, 0, 10, DTC_CAUSE_RUNQUEUE);
+	if (!is_before) { /* it is on the path because the other one waited for it */
+		const struct dtc_waiter *waiter = dtc_path_get_waiter(path, segment_at(path, 30)->waiter);
+		g_assert_nonnull(waiter);
+		g_assert_cmpint(dtc_history_get_thread(history, waiter->thread)->tid, ==, 10);
+	}
 	story_clear(&s);
 }
 
@@ -530,9 +581,10 @@ static void wait_for_work(struct story *s, int64_t t, int worker, uint32_t cpu)
 /*
  * A reactor (tid 20) reads two questions and gives each to a worker (21, 22); it answers both in one turn, in which it
  * has read nothing from a client: woken by 22's write to the eventfd, while 21 wrote to it after that was read. The
- * answers belong to the questions on their own connections, and the time between to the workers that had them.
+ * answers belong to the questions on their own connections, and the time between to the workers that had them. variant
+ * 1: between the eventfd and the answers it looks for more, in vain.
  */
-static void test_handed_over(void)
+static void test_handed_over(gconstpointer data)
 {
 	struct story c, v;
 	story_begin(&c, "client");
@@ -588,6 +640,10 @@ static void test_handed_over(void)
 	story_switch(&v, 65, 0, 0, "swapper/0", RUN, 20, "reactor");
 	story_leave(&v, 66, 0, "epoll_wait", 1);
 	tell_call(&v, 67, 0, "read", 9, 8);
+	if (GPOINTER_TO_INT(data)) {
+		story_poll(&v, 69, 0, "epoll_wait", 6, 0);
+		story_leave(&v, 70, 0, "epoll_wait", 0);
+	}
 	tell_call(&v, 72, 1, "write", 9, 8);
 	wait_for_work(&v, 75, 21, 1);
 	story_enter(&v, 80, 0, "write", 4);
@@ -704,6 +760,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/path/unknown-waker", test_unknown_waker);
 	g_test_add_data_func("/path/page-fault", GINT_TO_POINTER(1), test_page_fault);
 	g_test_add_data_func("/path/page-fault/no-calls", GINT_TO_POINTER(0), test_page_fault);
+	g_test_add_data_func("/path/disk-of-another", GINT_TO_POINTER(0), test_other_submitter);
+	g_test_add_data_func("/path/disk-of-another/before", GINT_TO_POINTER(1), test_other_submitter);
 	g_test_add_func("/path/preemptor", test_preemptor);
 	g_test_add_data_func("/path/work-of-a-busy-worker", GINT_TO_POINTER(0), test_work);
 	g_test_add_data_func("/path/work-of-an-idle-worker", GINT_TO_POINTER(1), test_work);
@@ -711,7 +769,8 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/path/two-nodes/retransmission", GINT_TO_POINTER(1), test_two_nodes);
 	g_test_add_data_func("/path/two-nodes/sent-from-softirq", GINT_TO_POINTER(2), test_two_nodes);
 	g_test_add_func("/path/event-loop", test_event_loop);
-	g_test_add_func("/path/handed-over", test_handed_over);
+	g_test_add_data_func("/path/handed-over", GINT_TO_POINTER(0), test_handed_over);
+	g_test_add_data_func("/path/handed-over/looks", GINT_TO_POINTER(1), test_handed_over);
 	g_test_add_func("/path/accept", test_accept);
 	g_test_add_func("/path/untraced-peer", test_untraced_peer);
 	return g_test_run();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "collect/read/clock_class.h"
+#include "collect/read/ctf/clock_class.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

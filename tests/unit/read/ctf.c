@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The reader on traces made by hand: order, gaps, damage, spellings old and new, both byte orders. */
-#include "collect/read/extent.h"
+#include "collect/read/ctf/extent.h"
 #include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
 #include "tests/support/made_trace.h"
@@ -544,7 +544,7 @@ static void test_headers(void)
 	g_assert_cmpuint(headers->payload_bytes, ==, 552 - 20 - 32);
 	g_assert_cmpmem(headers->destination, 16, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\2", 16);
 	headers = &get(&trace, 1)->headers;
-	g_assert_cmpuint(headers->protocol, ==, 17);
+	g_assert_cmpuint(headers->protocol, ==, DTC_PROTOCOL_UDP);
 	g_assert_cmpuint(headers->destination_port, ==, 4001);
 	g_assert_cmpuint(headers->payload_bytes, ==, 100);
 	g_assert_cmpuint(get(&trace, 2)->headers.ip_version, ==, 0);
@@ -553,7 +553,7 @@ static void test_headers(void)
 	g_assert_cmpuint(get(&trace, 4)->headers.payload_bytes, ==, 1000 - 20 - 32);
 	headers = &get(&trace, 5)->headers;
 	g_assert_cmpuint(headers->ip_version, ==, 6);
-	g_assert_cmpuint(headers->protocol, ==, 6);
+	g_assert_cmpuint(headers->protocol, ==, DTC_PROTOCOL_TCP);
 	g_assert_false(headers->has_transport);
 	g_assert_cmpuint(headers->payload_bytes, ==, 60);
 	made_bytes_clear(&events);
@@ -668,21 +668,24 @@ static void test_threads(void)
 	g_free(trace.path);
 }
 
+/* The first number that no kernel can have, and one far beyond; the last one that it can have is taken. */
 static void test_absurd_cpu(void)
 {
+	static const guint32 cpus[] = { DTC_CPU_LIMIT - 1, DTC_CPU_LIMIT, 0x7fffffff };
 	struct made_metadata metadata = { 0 };
 	struct trace trace = { .path = made_directory(&metadata) };
-	struct made_bytes good = made_bytes_new(false), bad = made_bytes_new(false);
-	add_switches(&good, &(struct made_packet){ 100, 290, 0, 0, 0, 0 }, (const guint64[]){ 100 }, 1);
-	add_switches(&bad, &(struct made_packet){ 100, 290, 0, 0, 0x7fffffff, 0 }, (const guint64[]){ 100 }, 1);
-	write_stream(&trace, "stream_0", &good);
-	write_stream(&trace, "stream_1", &bad);
+	for (guint i = 0; i < G_N_ELEMENTS(cpus); i++) {
+		struct made_bytes stream = made_bytes_new(false);
+		add_switches(&stream, &(struct made_packet){ 100, 290, 0, 0, cpus[i], 0 }, (const guint64[]){ 100 }, 1);
+		write_stream(&trace, (const char *[]){ "stream_0", "stream_1", "stream_2" }[i], &stream);
+		made_bytes_clear(&stream);
+	}
 	open_and_read(&trace);
 	g_assert_cmpuint(trace.events->len, ==, 1);
-	g_assert_cmpuint(dtc_reader_get_cpu_count(trace.reader), ==, 1);
-	g_assert_true(has_finding(&trace, "2147483647"));
-	made_bytes_clear(&good);
-	made_bytes_clear(&bad);
+	g_assert_cmpuint(get(&trace, 0)->cpu, ==, DTC_CPU_LIMIT - 1);
+	g_assert_cmpuint(dtc_reader_get_cpu_count(trace.reader), ==, DTC_CPU_LIMIT);
+	g_assert_true(has_finding(&trace, "claims CPU 8192"));
+	g_assert_true(has_finding(&trace, "claims CPU 2147483647"));
 	trace_clear(&trace);
 }
 

@@ -83,25 +83,10 @@ static void test_fields(void)
 	g_assert_null(strstr(json->str, "nr_sector")); /* absent */
 }
 
-static void test_threads(void)
-{
-	struct dtc_event event = make_event(DTC_EVENT_SCHED_SWITCH);
-	event.v[DTC_SWITCH_PREV_TID] = 10;
-	event.v[DTC_SWITCH_NEXT_TID] = 11;
-	event.v[DTC_SWITCH_PREV_PRIO] = 20;
-
-	g_assert_true(dtc_event_names_thread(&event, 10));
-	g_assert_true(dtc_event_names_thread(&event, 11));
-	g_assert_false(dtc_event_names_thread(&event, 20)); /* a priority */
-	event.kind = DTC_EVENT_OTHER;
-	g_assert_false(dtc_event_names_thread(&event, 10));
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/events-view/demo", test_demo);
 	g_test_add_func("/events-view/fields", test_fields);
-	g_test_add_func("/events-view/threads", test_threads);
 	return g_test_run();
 }

@@ -41,6 +41,7 @@ static void test_contract(void)
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	dtc_findings_add(findings, DTC_SEVERITY_INFO, false, NULL, "a finding");
+	dtc_findings_add_coded(findings, "a-code", DTC_SEVERITY_INFO, false, "beta", "another");
 	g_autoptr(DtcPath) path = made_path_new(1795168587000000001, segments, G_N_ELEMENTS(segments));
 	guint outer = made_path_add_blocking(path, G_MAXUINT, 0, 1795168587000000101, 1795168587000000271, "shop",
 					     "packet from beta");
@@ -59,6 +60,11 @@ static void test_contract(void)
 	g_assert_cmpint(json_object_get_int_member(object, "start_ns"), ==, 1795168587000000001);
 	g_assert_cmpint(json_object_get_int_member(object, "duration_ns"), ==, 270);
 	g_assert_true(json_object_get_boolean_member(object, "complete"));
+
+	JsonArray *found = json_object_get_array_member(object, "findings");
+	g_assert_cmpuint(json_array_get_length(found), ==, 2);
+	g_assert_true(json_object_get_null_member(json_array_get_object_element(found, 0), "code"));
+	g_assert_cmpstr(json_object_get_string_member(json_array_get_object_element(found, 1), "code"), ==, "a-code");
 
 	JsonObject *request = json_object_get_object_member(object, "request");
 	g_assert_cmpstr(json_object_get_string_member(request, "id"), ==, "req-1");

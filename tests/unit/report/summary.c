@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows, percentiles, bands, means and comparisons of many requests. */
+#include "analyze/report/summary_rows.h"
 #include "analyze/report/summary_view.h"
+#include "dtrace-chain/error.h"
 #include "tests/support/made_path.h"
 
 #include <string.h>
@@ -100,6 +102,68 @@ static void test_equal_durations(void)
 	g_assert_cmpuint(g_array_index(bands, struct dtc_band, 0).request_count, ==, 10);
 }
 
+/* What is kept took long enough and spent most of its time where it is said. */
+static void test_keep(void)
+{
+	static const struct {
+		int64_t min_ns;
+		const char *tier;
+		const char *ids;
+	} cases[] = {
+		{ 0, NULL, "abc" },	  { 100, NULL, "abc" }, { 101, NULL, "c" },
+		{ 0, "shop@alpha", "b" }, { 0, "shop", "b" },	{ 0, "alpha", "b" },
+		{ 0, "db", "ac" },	  { 200, "db", "c" },	{ 0, "sho", "" },
+	};
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(DtcSummary) summary = dtc_summary_new();
+		g_autoptr(GString) ids = g_string_new(NULL);
+		add(summary, "a", 200, 40, 60);
+		add(summary, "b", 300, 70, 30);
+		add(summary, "c", 100, 0, 500);
+		dtc_summary_keep(summary, cases[i].min_ns, cases[i].tier);
+		for (guint k = 0; k < summary->rows->len; k++)
+			g_string_append(ids, get_row(summary, k)->id);
+		g_assert_cmpstr(ids->str, ==, cases[i].ids);
+	}
+	g_autoptr(DtcSummary) summary = dtc_summary_new();
+	g_assert_cmpint(dtc_summary_get_middle(summary).ns, ==, 0);
+	add(summary, "a", 200, 40, 60);
+	add(summary, "c", 100, 0, 500);
+	g_assert_cmpint(dtc_summary_get_middle(summary).ns, ==, 350);
+}
+
+/* Which requests are in a group: an id stands for itself alone, even where it would fit others as a pattern. */
+static void test_groups(void)
+{
+	g_autoptr(DtcSummary) summary = dtc_summary_new();
+	g_autoptr(GError) error = NULL;
+	struct dtc_group group = { summary, NULL, NULL };
+
+	add(summary, "a*", 1, 0, 10);
+	add(summary, "ab", 2, 0, 20);
+	add(summary, "ac", 3, 0, 30);
+	g_assert_true(dtc_group_select_pattern(&group, "--slow", "a*", &error));
+	g_assert_true(group.member[0] && !group.member[1] && !group.member[2]);
+	dtc_group_clear(&group);
+	g_assert_true(dtc_group_select_pattern(&group, "--slow", "a?", &error));
+	g_assert_true(group.member[0] && group.member[1] && group.member[2]);
+	dtc_group_clear(&group);
+	g_assert_false(dtc_group_select_pattern(&group, "--slow", "b*", &error));
+	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND);
+	dtc_group_clear(&group);
+	dtc_group_select_percentile(&group, 50, true, "the slow ones");
+	g_assert_true(!group.member[0] && !group.member[1] && group.member[2]);
+	dtc_group_clear(&group);
+	dtc_group_select_percentile(&group, 50, false, "the fast ones");
+	g_assert_true(group.member[0] && group.member[1] && !group.member[2]);
+	g_assert_cmpstr(group.name, ==, "the fast ones");
+	dtc_group_clear(&group);
+	dtc_group_select_all(&group, "some/where");
+	g_assert_true(group.member[0] && group.member[1] && group.member[2]);
+	g_assert_cmpstr(group.name, ==, "where");
+	dtc_group_clear(&group);
+}
+
 static void test_compare(void)
 {
 	g_autoptr(DtcSummary) summary = dtc_summary_new();
@@ -153,6 +217,79 @@ static void test_compare_edges(void)
 	dtc_comparison_free(c);
 }
 
+/* What is listed does not change what is said about all: the percentiles of the ten slowest are nobody's. */
+static void test_slowest(void)
+{
+	static const struct {
+		guint slowest, limit;
+		enum dtc_summary_order order;
+		const char *shown;	    /* in the heading; NULL: all are */
+		const char *more;	    /* NULL: nothing that --limit would bring */
+		const char *first, *second; /* ids */
+	} cases[] = {
+		{ 0, 0, DTC_SUMMARY_BY_ID, NULL, NULL, "000", "001" },
+		{ 300, 0, DTC_SUMMARY_BY_ID, NULL, NULL, "000", "001" },
+		{ 2, 0, DTC_SUMMARY_BY_DURATION, "2 of 200 shown, ", NULL, "199", "198" },
+		{ 2, 0, DTC_SUMMARY_BY_ID, "2 of 200 shown, ", NULL, "198", "199" },
+		{ 5, 2, DTC_SUMMARY_BY_ID, "2 of 200 shown, ", "3 more; --limit 0", "195", "196" },
+		{ 0, 2, DTC_SUMMARY_BY_ID, "2 of 200 shown, ", "198 more; --limit 0", "000", "001" },
+	};
+	g_autoptr(DtcSummary) summary = dtc_summary_new();
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	const struct dtc_summary_text_options options = { .width = 100, .has_utf8 = true };
+	char id[8];
+	for (int i = 0; i < 200; i++) {
+		g_snprintf(id, sizeof(id), "%03d", i);
+		add(summary, id, 1000 - i, 0, i + 1);
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct dtc_requests_input input = { .summary = summary, .reference = "alpha", .findings = findings };
+		input.slowest = cases[i].slowest;
+		input.limit = cases[i].limit;
+		dtc_summary_sort_slowest(summary, input.slowest, cases[i].order);
+		g_assert_cmpstr(get_row(summary, 0)->id, ==, cases[i].first);
+		g_assert_cmpstr(get_row(summary, 1)->id, ==, cases[i].second);
+		g_assert_cmpuint(summary->rows->len, ==, 200);
+
+		g_autofree char *text = dtc_requests_to_text(&input, &options);
+		g_autofree char *heading =
+			g_strdup_printf("\nRequests  %stimes in ", cases[i].shown ? cases[i].shown : "");
+		g_assert_true(g_str_has_prefix(text, "200 requests  p50 100 ns  p90 180 ns  p99 198 ns\n"));
+		g_assert_nonnull(strstr(text, heading));
+		g_assert_true((strstr(text, " more; --limit 0") != NULL) == (cases[i].more != NULL));
+		g_assert_true(!cases[i].more || strstr(text, cases[i].more));
+		g_assert_nonnull(strstr(text, "up to p50     100"));
+
+		g_autofree char *json = dtc_requests_to_json(&input);
+		g_auto(GStrv) rows = g_strsplit(json, "{\"id\": ", -1);
+		g_autofree char *counts = g_strdup_printf("\"count\": 200, \"shown\": %u, ", g_strv_length(rows) - 1);
+		g_assert_cmpuint(g_strv_length(rows) - 1, ==, cases[i].shown ? 2 : 200);
+		g_assert_nonnull(strstr(json, counts));
+		g_assert_nonnull(strstr(json, "\"p50_ns\": 100, \"p90_ns\": 180, \"p99_ns\": 198"));
+	}
+}
+
+/* What is left out is no row, and said: how many, and why. */
+static void test_skipped(void)
+{
+	g_autoptr(DtcSummary) summary = dtc_summary_new();
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	const struct dtc_summary_text_options options = { .width = 100, .has_utf8 = true };
+	struct dtc_requests_input input = { .summary = summary, .reference = "alpha", .findings = findings };
+	add(summary, "a", 0, 0, 100);
+	g_autofree char *none = dtc_requests_to_text(&input, &options);
+	g_assert_null(strstr(none, " more "));
+	input.skipped = (struct dtc_skipped){ .began_before = 13, .ended_after = 2, .not_traced = 1 };
+	g_autofree char *text = dtc_requests_to_text(&input, &options);
+	g_assert_true(g_str_has_prefix(text, "1 requests"));
+	g_assert_nonnull(strstr(text, "\n13 more began before the kernel trace and are left out\n"
+				      "2 more ended after the kernel trace and are left out\n"
+				      "1 more are in the captures, but in no kernel trace\n"));
+	g_autofree char *json = dtc_requests_to_json(&input);
+	g_assert_nonnull(strstr(json, "\"count\": 1, \"shown\": 1, \"skipped\": 16, \"skipped_reasons\": "
+				      "{\"began_before\": 13, \"ended_after\": 2, \"not_traced\": 1}, "));
+}
+
 /* Ids are data from strangers. */
 static void test_hostile_ids(void)
 {
@@ -183,8 +320,12 @@ int main(int argc, char **argv)
 	g_test_add_func("/summary/rows", test_rows);
 	g_test_add_func("/summary/percentiles", test_percentiles);
 	g_test_add_func("/summary/equal-durations", test_equal_durations);
+	g_test_add_func("/summary/keep", test_keep);
+	g_test_add_func("/summary/groups", test_groups);
 	g_test_add_func("/summary/compare", test_compare);
 	g_test_add_func("/summary/compare-edges", test_compare_edges);
+	g_test_add_func("/summary/slowest", test_slowest);
+	g_test_add_func("/summary/skipped", test_skipped);
 	g_test_add_func("/summary/hostile-ids", test_hostile_ids);
 	return g_test_run();
 }

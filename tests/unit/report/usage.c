@@ -183,7 +183,7 @@ static void test_blockings(void)
 	struct dtc_blockings_input input = { .links = made.links, .findings = made.findings, .blocked = blocked };
 
 	for (int variant = 0; variant < 8; variant++) {
-		const struct dtc_blockings_options options = {
+		const struct dtc_blockings_text_options options = {
 			.width = variant & 1 ? 80 : 40,
 			.has_utf8 = variant & 2,
 			.limit = variant & 1,

@@ -15,6 +15,87 @@ static DtcServing *serve(const struct event_loop *e, const guint *requests, guin
 	return serving;
 }
 
+/* One thread that serves X on fd 5: the reads and writes of it that begin at these times are its question and answer.
+ */
+struct server {
+	struct story story;
+	const DtcHistory *histories[1];
+	DtcClocks *clocks;
+	uint32_t thread;
+};
+
+static void server_begin(struct server *server)
+{
+	story_begin(&server->story, "node");
+	story_switch(&server->story, 0, 0, 0, "swapper/0", 0, LOOP_TID, "loop");
+	event_loop_call(&server->story, 0, "accept", 4, 1, 2, 5);
+	event_loop_call(&server->story, 0, "accept", 4, 3, 4, 6);
+}
+
+/* A poll that waits, from 1 us after its begin to 5 us before its end, and then for its CPU. */
+static void tell_wait(struct server *server, int64_t from_us, int64_t to_us, int64_t result)
+{
+	struct story *s = &server->story;
+	story_poll(s, from_us * US, 0, "epoll_wait", 3, 100);
+	story_switch(s, (from_us + 1) * US, 0, LOOP_TID, "loop", 1, 0, "swapper/0");
+	story_task(s, DTC_EVENT_SCHED_WAKING, (to_us - 5) * US, 0, LOOP_TID, "loop", 0);
+	story_switch(s, (to_us - 2) * US, 0, 0, "swapper/0", 0, LOOP_TID, "loop");
+	story_leave(s, to_us * US, 0, "epoll_wait", result);
+}
+
+static void tell_poll(struct server *server, int64_t from_us, int64_t to_us, int64_t timeout, int64_t result)
+{
+	story_poll(&server->story, from_us * US, 0, "epoll_wait", 3, timeout);
+	story_leave(&server->story, to_us * US, 0, "epoll_wait", result);
+}
+
+/* client_begin_us: when X's client, another thread, began to send it; 0: the client is not known. */
+static DtcServing *server_end(struct server *server, int64_t read_us, int64_t write_us, int64_t client_begin_us)
+{
+	const DtcHistory *h = server->histories[0] = story_end(&server->story);
+	server->clocks = dtc_clocks_new_identity(1);
+	server->thread = dtc_history_find_thread(h, LOOP_TID, 10 * US);
+	static const struct dtc_exchange exchange;
+	uint32_t read = dtc_history_find_call(h, server->thread, read_us * US), write = DTC_NONE;
+	uint32_t file = dtc_history_get_call(h, read)->file, count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
+	for (uint32_t i = 0; i < count; i++)
+		if (dtc_history_get_call(h, calls[i])->begin_ns == write_us * US)
+			write = calls[i];
+	g_assert_cmpuint(write, !=, DTC_NONE);
+	struct dtc_hop hop = { .exchange = &exchange,
+			       .client = { .node = G_MAXUINT, .thread = DTC_NONE, .file = DTC_NONE },
+			       .server = { .node = 0,
+					   .thread = server->thread,
+					   .file = file,
+					   .connect_call = DTC_NONE,
+					   .request_first_call = read,
+					   .request_last_call = read,
+					   .response_first_call = write,
+					   .response_last_call = write },
+			       .parent = G_MAXUINT,
+			       .attempt = 1 };
+	struct dtc_place *place = g_new0(struct dtc_place, 1);
+	place->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_hop));
+	g_array_append_val(place->hops, hop);
+	place->is_client = client_begin_us > 0;
+	place->thread = place->is_client ? server->thread + 1 : server->thread;
+	place->has_end = true;
+	place->begin.ns = client_begin_us * US;
+	place->end.ns = dtc_history_get_call(h, write)->end_ns;
+	DtcServing *serving = dtc_serving_new(1, server->histories, server->clocks);
+	dtc_serving_add(serving, X, place);
+	dtc_serving_seal(serving);
+	dtc_place_free(place);
+	return serving;
+}
+
+static void server_clear(struct server *server)
+{
+	dtc_clocks_free(server->clocks);
+	story_clear(&server->story);
+}
+
 static void check(const DtcServing *serving, uint32_t thread, const struct dtc_served *wanted, guint wanted_count)
 {
 	guint count;
@@ -33,7 +114,7 @@ static void check_loop_of_two(const DtcServing *serving, const struct event_loop
 	const int64_t begin_ns = dtc_history_get_thread(e->histories[0], e->loop)->begin_ns;
 	const struct dtc_served loop[] = {
 		{ begin_ns, 20 * US, X, true }, { 20 * US, 30 * US, X, false }, { 30 * US, 41 * US, Y, true },
-		{ 41 * US, 61 * US, Y, false }, { 61 * US, 72 * US, X, true },	{ 72 * US, 81 * US, X, false },
+		{ 41 * US, 61 * US, Y, false }, { 61 * US, 65 * US, X, true },	{ 65 * US, 81 * US, X, false },
 	};
 	check(serving, e->loop, loop, G_N_ELEMENTS(loop));
 }
@@ -98,11 +179,214 @@ static void test_followed(void)
 	event_loop_clear(&e);
 }
 
+/* It looks for more, in vain, and sleeps: both in the middle of its work. */
+static void test_glance(void)
+{
+	struct server server;
+	server_begin(&server);
+	event_loop_call(&server.story, 0, "read", 5, 20, 21, 50);
+	tell_poll(&server, 26, 27, 0, 0);
+	event_loop_call(&server.story, 0, "nanosleep", -1, 30, 60, 0);
+	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true }, { 20 * US, 71 * US, X, false } };
+	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
+	server_clear(&server);
+}
+
+/* A database sleeps inside of its only question, by way of epoll_wait: what it does there is for that one. */
+static void test_asleep(void)
+{
+	struct server server;
+	server_begin(&server);
+	event_loop_call(&server.story, 0, "read", 5, 20, 21, 50);
+	tell_wait(&server, 22, 42, 0);
+	tell_wait(&server, 44, 64, 1);
+	event_loop_call(&server.story, 0, "fsync", 9, 65, 68, 0);
+	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
+	tell_wait(&server, 72, 82, 1);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true }, { 20 * US, 71 * US, X, false } };
+	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
+	server_clear(&server);
+}
+
+/* Two questions are open: for which of them it sleeps is not known. */
+static void test_asleep_for_two(void)
+{
+	struct server server;
+	server_begin(&server);
+	event_loop_call(&server.story, 0, "read", 5, 20, 21, 50);
+	event_loop_call(&server.story, 0, "read", 6, 22, 23, 50);
+	event_loop_call(&server.story, 0, "read", 5, 24, 25, 50);
+	tell_wait(&server, 26, 46, 0);
+	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
+	event_loop_call(&server.story, 0, "write", 6, 80, 81, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true },
+					   { 20 * US, 22 * US, X, false },
+					   { 24 * US, 26 * US, X, false },
+					   { 26 * US, 70 * US, X, true },
+					   { 70 * US, 71 * US, X, false } };
+	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
+	server_clear(&server);
+}
+
+/*
+ * In one turn, in which it looks for more without waiting, it reads X's question and a stranger's: for which of them it
+ * asks the database, and what it does then, is not known, and the answer is nobody's.
+ */
+static void test_mixed_turn(void)
+{
+	struct server server;
+	server_begin(&server);
+	event_loop_call(&server.story, 0, "connect", 7, 6, 7, 0);
+	event_loop_call(&server.story, 0, "read", 5, 20, 21, 50);
+	tell_poll(&server, 22, 23, 0, 1);
+	event_loop_call(&server.story, 0, "read", 6, 24, 25, 50);
+	tell_poll(&server, 26, 27, 0, 1);
+	event_loop_call(&server.story, 0, "read", 5, 28, 29, 50);
+	tell_poll(&server, 30, 31, 0, 0);
+	event_loop_call(&server.story, 0, "write", 7, 34, 35, 30);
+	tell_wait(&server, 36, 56, 1);
+	event_loop_call(&server.story, 0, "read", 7, 57, 58, 40);
+	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
+	event_loop_call(&server.story, 0, "write", 6, 80, 81, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true },
+					   { 20 * US, 22 * US, X, false },
+					   { 26 * US, 28 * US, X, true },
+					   { 28 * US, 30 * US, X, false },
+					   { 70 * US, 71 * US, X, false } };
+	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
+	server_clear(&server);
+}
+
+/* What ends the sleep is another question: from the wakeup on, and while it waits for its CPU, it is not at work for X.
+ */
+static void test_woken_for_another(void)
+{
+	struct server server;
+	server_begin(&server);
+	event_loop_call(&server.story, 0, "read", 5, 20, 21, 50);
+	tell_wait(&server, 22, 42, 1);
+	event_loop_call(&server.story, 0, "read", 6, 44, 45, 50);
+	event_loop_call(&server.story, 0, "write", 6, 50, 51, 20);
+	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true },
+					   { 20 * US, 37 * US, X, false },
+					   { 70 * US, 71 * US, X, false } };
+	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
+	server_clear(&server);
+}
+
+/* Another thread answers what this one read: its sleep is not X's. */
+static void test_handed_over(void)
+{
+	struct server server;
+	server_begin(&server);
+	story_fork(&server.story, 5 * US, 0, LOOP_TID, LOOP_TID, 21, LOOP_TID, "worker");
+	story_switch(&server.story, 6 * US, 1, 0, "swapper/1", 0, 21, "worker");
+	event_loop_call(&server.story, 0, "read", 5, 20, 21, 50);
+	tell_wait(&server, 22, 62, 1);
+	event_loop_call(&server.story, 1, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true }, { 20 * US, 22 * US, X, false } };
+	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
+	server_clear(&server);
+}
+
+/*
+ * X gives its connection to the database back before it answers, and another request asks on it in the same turn: that
+ * answer comes after X's own, and so neither the question nor the answer was X's.
+ */
+static void test_pooled(void)
+{
+	struct server server;
+	server_begin(&server);
+	event_loop_call(&server.story, 0, "connect", 7, 6, 7, 0);
+	event_loop_call(&server.story, 0, "read", 5, 20, 21, 50);
+	event_loop_call(&server.story, 0, "write", 7, 24, 25, 30);
+	tell_wait(&server, 26, 40, 1);
+	event_loop_call(&server.story, 0, "read", 7, 41, 42, 40);
+	event_loop_call(&server.story, 0, "write", 7, 45, 46, 30);
+	event_loop_call(&server.story, 0, "write", 5, 50, 51, 20);
+	tell_wait(&server, 60, 80, 1);
+	event_loop_call(&server.story, 0, "read", 7, 90, 91, 40);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 50, 0);
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true },
+					   { 20 * US, 45 * US, X, false },
+					   { 50 * US, 51 * US, X, false } };
+	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
+	server_clear(&server);
+}
+
+/* What the server did before the client sent the request was not for it. */
+static void test_not_sent_yet(void)
+{
+	struct server server;
+	server_begin(&server);
+	event_loop_call(&server.story, 0, "read", 5, 20, 21, 50);
+	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 15);
+	const struct dtc_served loop[] = { { 15 * US, 20 * US, X, true }, { 20 * US, 71 * US, X, false } };
+	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
+	server_clear(&server);
+}
+
+/*
+ * A loop connects to the database for X without waiting for it, reads Y, and then writes to the database: what it asks
+ * there is X's, for whom it connected. What it asks there later, while it works for Y, is Y's.
+ */
+static void test_connected_for(void)
+{
+	struct event_loop e = { 0 };
+	struct story *s = &e.story;
+	story_begin(s, "node");
+	story_switch(s, 0, 0, 0, "swapper/0", 0, LOOP_TID, "loop");
+	event_loop_call(s, 0, "epoll_wait", 3, 1, 10, 2);
+	event_loop_call(s, 0, "accept", 4, 11, 12, 5);
+	event_loop_call(s, 0, "accept", 4, 13, 14, 6);
+	event_loop_call(s, 0, "read", 5, 20, 21, 50); /* X */
+	event_loop_call(s, 0, "connect", 7, 22, 23, -115);
+	event_loop_call(s, 0, "read", 6, 25, 26, 50); /* Y */
+	event_loop_call(s, 0, "write", 7, 30, 31, 30);
+	event_loop_call(s, 0, "epoll_wait", 3, 45, 70, 1);
+	event_loop_call(s, 0, "read", 7, 72, 73, 40);
+	event_loop_call(s, 0, "read", 6, 74, 75, 50); /* more of Y */
+	event_loop_call(s, 0, "write", 7, 76, 77, 30);
+	event_loop_call(s, 0, "write", 6, 78, 79, 20); /* Y is answered */
+	event_loop_call(s, 0, "write", 5, 80, 81, 20); /* X is answered */
+	story_enter(s, 85 * US, 0, "epoll_wait", 3);
+	static const int64_t reads[] = { 20, 25 }, writes[] = { 80, 78 };
+	event_loop_finish(&e, reads, writes);
+	static const guint both[] = { X, Y };
+	g_autoptr(DtcServing) serving = serve(&e, both, 2);
+	const int64_t begin_ns = dtc_history_get_thread(e.histories[0], e.loop)->begin_ns;
+	const struct dtc_served loop[] = {
+		{ begin_ns, 20 * US, X, true }, { 20 * US, 25 * US, X, false }, { 25 * US, 30 * US, Y, false },
+		{ 30 * US, 45 * US, X, false }, { 45 * US, 72 * US, X, true },	{ 72 * US, 74 * US, X, false },
+		{ 74 * US, 79 * US, Y, false }, { 79 * US, 80 * US, X, true },	{ 80 * US, 81 * US, X, false },
+	};
+	check(serving, e.loop, loop, G_N_ELEMENTS(loop));
+	event_loop_clear(&e);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/serving/loop", test_loop);
 	g_test_add_func("/serving/stranger", test_stranger);
 	g_test_add_func("/serving/followed", test_followed);
+	g_test_add_func("/serving/connected-for", test_connected_for);
+	g_test_add_func("/serving/glance", test_glance);
+	g_test_add_func("/serving/asleep", test_asleep);
+	g_test_add_func("/serving/asleep-for-two", test_asleep_for_two);
+	g_test_add_func("/serving/mixed-turn", test_mixed_turn);
+	g_test_add_func("/serving/woken-for-another", test_woken_for_another);
+	g_test_add_func("/serving/handed-over", test_handed_over);
+	g_test_add_func("/serving/pooled", test_pooled);
+	g_test_add_func("/serving/not-sent-yet", test_not_sent_yet);
 	return g_test_run();
 }

@@ -148,7 +148,11 @@ static void test_exec_by_another_thread(void)
 	story_end(&s);
 	uint32_t old = dtc_history_find_thread(s.history, 11, 15);
 	g_assert_cmpint(dtc_history_get_thread(s.history, old)->end_ns, ==, 20);
-	g_assert_cmpint(story_interval(&s, 10, 20)->state, ==, DTC_STATE_WAIT);
+	uint32_t last = dtc_history_find_call(s.history, old, 20);
+	g_assert_cmpuint(story_interval(&s, 11, 20)->call, ==, last); /* in the exec */
+	const struct dtc_interval *wait = story_interval(&s, 10, 20);
+	g_assert_cmpint(wait->state, ==, DTC_STATE_WAIT);
+	g_assert_cmpuint(wait->call, ==, dtc_history_find_call(s.history, wait->thread, 10)); /* in the futex */
 	g_assert_cmpint(story_interval(&s, 10, 25)->state, ==, DTC_STATE_KERNEL);
 	g_assert_cmpint(story_interval(&s, 10, 40)->state, ==, DTC_STATE_USER);
 	uint32_t leader = dtc_history_find_thread(s.history, 10, 30);

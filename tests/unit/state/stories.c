@@ -154,12 +154,16 @@ static void test_wait_open_at_end(void)
 	struct story s;
 	story_begin(&s, "n");
 	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_enter(&s, 5, 0, "fsync", 3);
 	story_switch(&s, 10, 0, 10, "a", DISK, 11, "b");
 	story_switch(&s, 90, 0, 11, "b", RUN, 0, "swapper/0");
 	story_end(&s);
 	const struct dtc_interval *wait = story_interval(&s, 10, 90);
 	g_assert_cmpint(wait->state, ==, DTC_STATE_WAIT_DISK);
 	g_assert_cmpuint(wait->ref, ==, DTC_NONE);
+	/* the call that did not return is what it waits in */
+	g_assert_cmpuint(wait->call, ==, dtc_history_find_call(s.history, wait->thread, 10));
+	g_assert_cmpint(dtc_history_get_call(s.history, wait->call)->end_ns, ==, DTC_TIME_NONE);
 	story_clear(&s);
 }
 
@@ -183,6 +187,7 @@ static void test_wait_before_trace(void)
 	story_switch(&s, 50, 0, 10, "a", SLEEP, 12, "c");
 	story_end(&s);
 	g_assert_cmpint(story_interval(&s, 10, 20)->state, ==, DTC_STATE_UNKNOWN);
+	g_assert_cmpuint(story_interval(&s, 10, 20)->ref, ==, DTC_NONE);
 	g_assert_cmpint(story_interval(&s, 10, 30)->state, ==, DTC_STATE_RUNQUEUE);
 	g_assert_cmpint(story_interval(&s, 12, 35)->state, ==, DTC_STATE_UNKNOWN);
 	g_assert_cmpint(wake_of(&s, 12, 40)->waker, ==, DTC_WAKER_THREAD);
@@ -205,6 +210,24 @@ static void test_migration_while_runnable(void)
 	g_assert_cmpint(story_interval(&s, 10, 30)->state, ==, DTC_STATE_PREEMPTED);
 	g_assert_cmpint(story_interval(&s, 10, 30)->cpu, ==, 1);
 	g_assert_cmpint(story_interval(&s, 10, 40)->cpu, ==, 1);
+	story_clear(&s);
+}
+
+/* A wakeup that does not say where the thread will run: it is not on CPU 0. */
+static void test_target_not_told(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 1, 1, 0, "swapper/1", RUN, 11, "b");
+	story_switch(&s, 20, 1, 11, "b", SLEEP, 0, "swapper/1");
+	struct dtc_event waking = story_event(DTC_EVENT_SCHED_WAKING, 50, 0);
+	waking.v[DTC_TASK_TID] = 11;
+	dtc_machine_apply(s.machine, &waking);
+	story_switch(&s, 60, 1, 0, "swapper/1", RUN, 11, "b");
+	story_end(&s);
+	g_assert_cmpint(story_interval(&s, 11, 60)->state, ==, DTC_STATE_RUNQUEUE);
+	g_assert_cmpuint(story_interval(&s, 11, 60)->cpu, ==, 0xffff);
 	story_clear(&s);
 }
 
@@ -420,6 +443,63 @@ static void test_lost_events(void)
 }
 
 /*
+ * A thread that waited, or was runnable, where events were lost, and is never seen again: what it does from the gap on
+ * is not known, to the end. One that waited elsewhere still waits.
+ */
+static void test_lost_to_the_end(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_switch(&s, 0, 1, 0, "swapper/1", RUN, 12, "c");
+	story_enter(&s, 5, 0, "read", 3);
+	story_switch(&s, 10, 0, 10, "a", SLEEP, 11, "b");
+	story_switch(&s, 11, 1, 12, "c", SLEEP, 13, "d");
+	story_switch(&s, 15, 0, 11, "b", RUN, 14, "e");
+	story_lost(&s, 20, 60, 0);
+	story_switch(&s, 90, 1, 13, "d", RUN, 0, "swapper/1");
+	story_end(&s);
+	static const struct {
+		int tid;
+		enum dtc_state before, after;
+	} expected[] = { { 10, DTC_STATE_WAIT, DTC_STATE_UNKNOWN },
+			 { 11, DTC_STATE_PREEMPTED, DTC_STATE_UNKNOWN },
+			 { 12, DTC_STATE_WAIT, DTC_STATE_WAIT } };
+	for (gsize i = 0; i < G_N_ELEMENTS(expected); i++) {
+		const struct dtc_interval *last = story_interval(&s, expected[i].tid, 90);
+		g_assert_cmpint(story_interval(&s, expected[i].tid, 20)->state, ==, expected[i].before);
+		g_assert_cmpint(last->state, ==, expected[i].after);
+		g_assert_cmpint(last->begin_ns, ==, expected[i].after == DTC_STATE_UNKNOWN ? 20 : 11);
+		g_assert_cmpuint(last->call, ==, DTC_NONE);
+	}
+	story_clear(&s);
+}
+
+/* The exit of a call whose entry was lost is not the exit of the call from before the gap: no bytes are made up. */
+static void test_lost_exit(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
+	story_enter(&s, 10, 0, "write", 3);
+	story_lost(&s, 20, 60, 0);
+	story_switch(&s, 70, 0, 10, "a", SLEEP, 11, "b");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 80, 0, 10, "a", 0);
+	story_switch(&s, 90, 0, 11, "b", SLEEP, 10, "a");
+	story_leave(&s, 95, 0, "epoll_wait", 1);
+	story_switch(&s, 99, 0, 10, "a", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	uint32_t thread = dtc_history_find_thread(s.history, 10, 5);
+	uint32_t index = dtc_history_find_call(s.history, thread, 99);
+	const struct dtc_call *write = dtc_history_get_call(s.history, index);
+	g_assert_cmpint(write->end_ns, ==, DTC_TIME_NONE);
+	g_assert_cmpint(dtc_history_get_file(s.history, write->file)->written_bytes, ==, 0);
+	g_assert_cmpuint(story_interval(&s, 10, 20)->call, ==, index);
+	g_assert_cmpuint(story_interval(&s, 10, 80)->call, ==, DTC_NONE);
+	story_clear(&s);
+}
+
+/*
  * Events are lost in the middle of a wait. On the CPU where the thread waited: it may have run there unseen, so its
  * state and its call are unknown from the gap on. On another one: the wait goes on if its end was seen; if not, the
  * waking was lost.
@@ -448,6 +528,24 @@ static void test_lost_in_wait(gconstpointer data)
 	uint32_t thread = dtc_history_find_thread(s.history, 10, 5);
 	const struct dtc_call *read = dtc_history_get_call(s.history, dtc_history_find_call(s.history, thread, 12));
 	g_assert_cmpint(read->end_ns, ==, variant ? 95 : DTC_TIME_NONE);
+	story_clear(&s);
+}
+
+/* A work of which only the execution was seen: nobody queued it. */
+static void test_work_from_before(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 14, "kworker/0:1");
+	story_work(&s, DTC_EVENT_WORK_START, 10, 0, 0x1000);
+	story_work(&s, DTC_EVENT_WORK_END, 20, 0, 0x1000);
+	story_switch(&s, 30, 0, 14, "kworker/0:1", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	const struct dtc_work *work = dtc_history_find_work(s.history, dtc_history_find_thread(s.history, 14, 10), 20);
+	g_assert_nonnull(work);
+	g_assert_cmpint(work->queued.waking_ns, ==, DTC_TIME_NONE);
+	g_assert_cmpuint(work->queued.thread, ==, DTC_NONE);
+	g_assert_cmpuint(work->queued.ref, ==, DTC_NONE);
 	story_clear(&s);
 }
 
@@ -488,6 +586,28 @@ static void test_silent_cpu(void)
 	uint32_t count;
 	const struct dtc_run *runs = dtc_history_get_runs(s.history, 1, &count);
 	g_assert_cmpuint(runs[count - 1].thread, ==, DTC_NONE);
+	story_clear(&s);
+}
+
+/* A damaged switch takes a thread off a CPU that it does not have; its own CPU goes on with events. */
+static void test_switched_out_elsewhere(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 11, "b");
+	story_switch(&s, 5, 1, 0, "swapper/1", RUN, 10, "a");
+	story_switch(&s, 20, 0, 10, "b", SLEEP, 0, "swapper/0");
+	story_enter(&s, 30, 1, "read", 3);
+	story_leave(&s, 40, 1, "read", 1);
+	story_switch(&s, 60, 1, 10, "a", SLEEP, 0, "swapper/1");
+	story_end(&s); /* a wait that ended without a wake, before */
+	g_assert_cmpint(story_interval(&s, 10, 5)->state, ==, DTC_STATE_UNKNOWN);
+	g_assert_cmpint(story_interval(&s, 10, 60)->state, ==, DTC_STATE_UNKNOWN);
+	g_assert_cmpint(story_interval(&s, 11, 60)->state, ==, DTC_STATE_UNKNOWN);
+	uint32_t count;
+	const struct dtc_run *runs = dtc_history_get_runs(s.history, 1, &count);
+	g_assert_cmpuint(runs[count - 2].thread, ==, DTC_NONE); /* from the event before on */
+	g_assert_cmpint(runs[count - 2].begin_ns, ==, 5);
 	story_clear(&s);
 }
 
@@ -681,6 +801,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/state/wait-open-at-end", test_wait_open_at_end);
 	g_test_add_func("/state/wait-before-trace", test_wait_before_trace);
 	g_test_add_func("/state/migration-while-runnable", test_migration_while_runnable);
+	g_test_add_func("/state/target-not-told", test_target_not_told);
 	g_test_add_func("/state/softirq-on-top-of-irq", test_softirq_on_top_of_irq);
 	g_test_add_func("/state/timer-beats-softirq", test_timer_beats_softirq);
 	g_test_add_func("/state/timer-vector", test_timer_vector);
@@ -690,11 +811,15 @@ int main(int argc, char **argv)
 	g_test_add_func("/state/completed-by-a-thread", test_completed_by_a_thread);
 	g_test_add_func("/state/interleaved-wakeups", test_interleaved_wakeups);
 	g_test_add_func("/state/lost-events", test_lost_events);
+	g_test_add_func("/state/lost-to-the-end", test_lost_to_the_end);
+	g_test_add_func("/state/lost-exit", test_lost_exit);
 	g_test_add_data_func("/state/lost-in-wait/its-cpu", GINT_TO_POINTER(0), test_lost_in_wait);
 	g_test_add_data_func("/state/lost-in-wait/another-cpu", GINT_TO_POINTER(1), test_lost_in_wait);
 	g_test_add_data_func("/state/lost-in-wait/the-waking", GINT_TO_POINTER(2), test_lost_in_wait);
+	g_test_add_func("/state/work-from-before", test_work_from_before);
 	g_test_add_func("/state/leftover-softirq", test_leftover_softirq);
 	g_test_add_func("/state/silent-cpu", test_silent_cpu);
+	g_test_add_func("/state/switched-out-elsewhere", test_switched_out_elsewhere);
 	g_test_add_func("/state/only-read", test_only_read);
 	g_test_add_func("/state/pid-reuse", test_pid_reuse);
 	g_test_add_func("/state/pid-reuse/without-fork", test_pid_reuse_without_fork);

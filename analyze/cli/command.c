@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/cli/command.h"
+
+#include "analyze/cli/command_line.h"
+#include "analyze/report/printable.h"
+#include "dtrace-chain/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ERROR_CHARACTERS 2000
+
+static bool answer(const struct dtc_command *command, DtcCommandLine *line, struct dtc_session *session, GError **error)
+{
+	const struct dtc_common_options *common = session->options;
+
+	if (!dtc_command_line_parse(line, &session->argc, &session->argv, error) ||
+	    (command->check && !command->check(session, error)) ||
+	    !dtc_common_options_get_json(common, &session->is_json, error))
+		return false;
+	session->terminal = dtc_terminal_get(common->color);
+	session->findings = dtc_findings_new();
+	return command->answer(session, error);
+}
+
+static void session_clear(struct dtc_session *session)
+{
+	dtc_progress_line_free(session->progress);
+	dtc_engine_free(session->engine);
+	dtc_bundle_free(session->bundle);
+	dtc_findings_free(session->findings);
+}
+
+int dtc_command_run(const struct dtc_command *command, int argc, char **argv)
+{
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new(command->name);
+	g_autofree void *options = g_malloc0(command->options_bytes);
+	struct dtc_session session = { .options = options, .argc = argc, .argv = argv };
+	g_autoptr(GError) error = NULL;
+
+	dtc_common_options_add(options, line);
+	if (command->add_options)
+		command->add_options(options, line);
+	bool is_answered = answer(command, line, &session, &error);
+	if (is_answered && session.exit_code == 0 && !dtc_findings_get_complete(session.findings))
+		session.exit_code = 3;
+	if (command->clear)
+		command->clear(options);
+	dtc_common_options_clear(options);
+	dtc_command_line_clear_texts(line);
+	session_clear(&session); /* the progress line, too, before anything else is written */
+	return is_answered ? session.exit_code : dtc_cli_report_error(error);
+}
+
+bool dtc_session_open(struct dtc_session *session, GError **error)
+{
+	const struct dtc_common_options *common = session->options;
+
+	session->bundle = dtc_common_options_open_bundle(common, session->argc, session->argv, error);
+	if (!session->bundle)
+		return false;
+	session->progress = dtc_progress_line_new(common->quiet);
+	session->watch = dtc_progress_line_get_watch(session->progress);
+	return true;
+}
+
+bool dtc_session_read(struct dtc_session *session, const struct dtc_engine_options *options, GError **error)
+{
+	const struct dtc_common_options *common = session->options;
+	struct dtc_engine_options engine_options = *options;
+
+	engine_options.sync_file = common->sync_file;
+	session->engine = dtc_engine_new(session->bundle, &engine_options, &session->watch, session->findings, error);
+	return session->engine != NULL;
+}
+
+bool dtc_session_print(struct dtc_session *session, char *text, GError **error)
+{
+	g_autofree char *owned = text;
+
+	if (session->progress)
+		dtc_progress_line_clear(session->progress);
+	return dtc_terminal_write(owned, error);
+}
+
+bool dtc_cli_refuse(GError **error, const char *message, const char *hint)
+{
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "%s\n%s", message, hint);
+	return false;
+}
+
+/* The first line is the message, the rest the hint; what names from a trace bring along is made harmless. */
+int dtc_cli_report_error(const GError *error)
+{
+	g_auto(GStrv) parts = g_strsplit(error->message, "\n", 2);
+	g_autofree char *message = dtc_printable(parts[0], ERROR_CHARACTERS);
+	bool is_usage = error->domain == G_OPTION_ERROR;
+
+	if (is_usage && g_ascii_isupper(message[0]) && !g_ascii_isupper(message[1]))
+		message[0] = g_ascii_tolower(message[0]); /* GLib writes sentences */
+	fprintf(stderr, "dtrace-chain: %s\n", message);
+	if (parts[0] && parts[1]) {
+		g_auto(GStrv) lines = g_strsplit(parts[1], "\n", -1);
+		for (guint i = 0; lines[i]; i++) {
+			bool has_prefix = g_str_has_prefix(lines[i], "hint: ");
+			g_autofree char *line =
+				dtc_printable(lines[i] + (has_prefix ? strlen("hint: ") : 0), ERROR_CHARACTERS);
+			fprintf(stderr, "%s%s\n", i == 0 ? "hint: " : "      ", line);
+		}
+	} else if (is_usage) {
+		fputs("hint: `dtrace-chain --help` lists the commands and options\n", stderr);
+	}
+	if (error->code == DTC_ERROR_USAGE && (error->domain == DTC_COLLECT_ERROR || error->domain == DTC_SYNC_ERROR ||
+					       error->domain == DTC_ANALYZE_ERROR))
+		is_usage = true;
+	return is_usage ? 2 : 1;
+}

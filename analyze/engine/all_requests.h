@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* All requests of a bundle, each placed and walked, one after the other. */
+#pragma once
+
+#include "analyze/engine/question.h"
+
+/* Requests in the captures that have no answer, by why. */
+struct dtc_skipped {
+	guint began_before; /* the kernel trace of the node whose time it is; they may have ended after it, too */
+	guint ended_after;
+	guint not_traced; /* no kernel trace shows a thread of theirs */
+};
+
+struct dtc_answer {
+	const struct dtc_question *question;
+	const DtcPath *path; /* without causality */
+	const DtcFindings *findings;
+};
+
+typedef struct DtcAllRequests DtcAllRequests;
+
+/*
+ * Of an engine that needs_exchanges. Nothing was read again; the work is done in dtc_all_requests_next. NULL with an
+ * error if the bundle has no captures or no requests, or the watcher (or NULL) stops it. engine and watch must outlive
+ * it. Caller owns.
+ */
+DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_watch *watch, GError **error);
+void dtc_all_requests_free(DtcAllRequests *all);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcAllRequests, dtc_all_requests_free)
+
+/*
+ * The next request, in the order of their first packets; those that are not wholly inside of the trace of their node
+ * are left out, since their durations are not known. Borrowed until the next call. NULL after the last, or if the
+ * watcher stops it.
+ */
+const struct dtc_answer *dtc_all_requests_next(DtcAllRequests *all);
+/* After NULL; false with DTC_ERROR_CANCELLED if the watcher stopped it. */
+bool dtc_all_requests_finish(const DtcAllRequests *all, struct dtc_skipped *ret_skipped, GError **error);

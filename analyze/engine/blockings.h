@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What threads were blocked on; and of a single one, what its wakers were blocked on meanwhile. */
+#pragma once
+
+#include "analyze/engine/selection.h"
+#include "analyze/profile/blocked.h"
+
+struct dtc_blockings_options {
+	guint max_depth; /* of the nested causality; 0: no limit but the built-in one */
+	int64_t min_ns;	 /* leave out waits that are shorter */
+};
+
+typedef struct DtcBlockings {
+	DtcBlocked *blocked; /* the waits by thread, cause, call and waker */
+	/* of one thread: its blockings as a tree; NULL if more are meant */
+	DtcPath *path;
+	guint node;
+	uint32_t thread;
+	DtcClusterTime begin;
+	DtcClusterTime end;
+} DtcBlockings;
+
+/* NULL with an error as of dtc_selection_find. Caller owns. */
+DtcBlockings *dtc_blockings_new(const DtcEngine *engine, const struct dtc_subject *subject,
+				const struct dtc_blockings_options *options, DtcFindings *findings, GError **error);
+void dtc_blockings_free(DtcBlockings *blockings);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcBlockings, dtc_blockings_free)

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/engine/engine.h"
+
+#include "analyze/engine/align.h"
+#include "collect/bundle/suggest.h"
+#include "dtrace-chain/error.h"
+
+#include <string.h>
+
+struct DtcEngine {
+	char **names;
+	const DtcCluster *cluster; /* the bundle's */
+	struct dtc_recordings recordings;
+	struct dtc_alignment alignment;
+	DtcGuests *guests;
+	DtcLinks *links;
+	DtcRequests *requests; /* or NULL */
+};
+
+DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_options *options,
+			  const struct dtc_watch *watch, DtcFindings *findings, GError **error)
+{
+	const struct dtc_recordings_options recordings_options = {
+		.needs_exchanges = options->needs_exchanges,
+		.clocks_only = options->clocks_only,
+		.id_headers = options->id_headers,
+	};
+	g_autoptr(DtcEngine) engine = g_new0(DtcEngine, 1);
+	guint node_count = dtc_bundle_get_count(bundle), reference = 0;
+
+	engine->cluster = dtc_bundle_get_cluster(bundle);
+	engine->names = g_new0(char *, node_count + 1);
+	for (guint node = 0; node < node_count; node++)
+		engine->names[node] = g_strdup(dtc_bundle_get_node(bundle, node)->name);
+	if (options->reference && !dtc_engine_find_node(engine, options->reference, &reference, error))
+		return NULL; /* before a minute of reading */
+	if (!dtc_recordings_read(&engine->recordings, bundle, &recordings_options, watch, findings, error))
+		return NULL;
+
+	const struct dtc_align_input align_input = {
+		.recordings = &engine->recordings,
+		.names = (const char *const *)engine->names,
+		.cluster = engine->cluster,
+		.reference = options->reference ? (int)reference : -1,
+		.fit = options->fit,
+		.sync_file = options->sync_file,
+	};
+	if (!dtc_align(&engine->alignment, &align_input, watch, findings, error))
+		return NULL;
+
+	const struct dtc_progress progress = { .phase = DTC_PHASE_LINK, .all = node_count };
+	if (!dtc_watch_tell(watch, &progress, error))
+		return NULL;
+	engine->guests = dtc_alignment_find_guests(&engine->alignment, &align_input, findings);
+	engine->links = dtc_links_new(node_count, (const char *const *)engine->names, dtc_engine_get_histories(engine),
+				      dtc_engine_get_clocks(engine));
+	dtc_links_set_guests(engine->links, engine->guests);
+	if (engine->recordings.exchanges)
+		engine->requests = dtc_requests_new(engine->recordings.exchanges);
+	return g_steal_pointer(&engine);
+}
+
+void dtc_engine_free(DtcEngine *engine)
+{
+	if (!engine)
+		return;
+	dtc_requests_free(engine->requests);
+	dtc_links_free(engine->links);
+	dtc_guests_free(engine->guests);
+	dtc_alignment_clear(&engine->alignment);
+	dtc_recordings_clear(&engine->recordings);
+	g_strfreev(engine->names);
+	g_free(engine);
+}
+
+guint dtc_engine_get_node_count(const DtcEngine *engine)
+{
+	return engine->recordings.node_count;
+}
+
+const char *const *dtc_engine_get_node_names(const DtcEngine *engine)
+{
+	return (const char *const *)engine->names;
+}
+
+bool dtc_engine_find_node(const DtcEngine *engine, const char *name, guint *ret_node, GError **error)
+{
+	for (guint node = 0; engine->names[node]; node++) {
+		if (strcmp(engine->names[node], name) == 0) {
+			*ret_node = node;
+			return true;
+		}
+	}
+	g_autofree char *names = g_strjoinv(", ", engine->names);
+	const char *nearest = dtc_suggest(name, (const char *const *)engine->names);
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND, "there is no node '%s'\n%s%s%sthe nodes are: %s",
+		    name, nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "", names);
+	return false;
+}
+
+const DtcHistory *const *dtc_engine_get_histories(const DtcEngine *engine)
+{
+	return (const DtcHistory *const *)engine->recordings.histories;
+}
+
+const DtcHistory *dtc_engine_get_history(const DtcEngine *engine, guint node)
+{
+	return engine->recordings.histories[node];
+}
+
+const char *dtc_engine_get_kernel_problem(const DtcEngine *engine, guint node)
+{
+	return engine->recordings.problems[node] ? engine->recordings.problems[node] : "there is none in the bundle";
+}
+
+const DtcPackets *dtc_engine_get_capture(const DtcEngine *engine, guint node)
+{
+	return engine->recordings.captures[node];
+}
+
+const DtcCluster *dtc_engine_get_cluster(const DtcEngine *engine)
+{
+	return engine->cluster;
+}
+
+const DtcClocks *dtc_engine_get_clocks(const DtcEngine *engine)
+{
+	return dtc_alignment_get_clocks(&engine->alignment);
+}
+
+const DtcMatches *dtc_engine_get_matches(const DtcEngine *engine)
+{
+	return engine->alignment.matches;
+}
+
+const DtcSync *dtc_engine_get_sync(const DtcEngine *engine)
+{
+	return engine->alignment.sync;
+}
+
+const DtcLinks *dtc_engine_get_links(const DtcEngine *engine)
+{
+	return engine->links;
+}
+
+const DtcExchanges *dtc_engine_get_exchanges(const DtcEngine *engine)
+{
+	return engine->recordings.exchanges;
+}
+
+const DtcRequests *dtc_engine_get_requests(const DtcEngine *engine)
+{
+	return engine->requests;
+}
+
+static bool capture_to_node(const void *data, guint node, int64_t capture_ns, int64_t *ret_node_ns)
+{
+	return dtc_matches_capture_to_node(data, node, capture_ns, ret_node_ns);
+}
+
+DtcLocator *dtc_engine_new_locator(const DtcEngine *engine, const DtcRequests *requests)
+{
+	const struct dtc_locate_input input = {
+		.node_count = dtc_engine_get_node_count(engine),
+		.histories = (const DtcHistory *const *)engine->recordings.histories,
+		.captures = (const DtcPackets *const *)engine->recordings.captures,
+		.clocks = dtc_engine_get_clocks(engine),
+		.capture_to_node = capture_to_node,
+		.capture_data = engine->alignment.matches,
+	};
+	return dtc_locator_new(requests, &input);
+}
+
+guint dtc_engine_get_capture_count(const DtcEngine *engine)
+{
+	return engine->recordings.capture_count;
+}
+
+const char *dtc_engine_get_reference(const DtcEngine *engine)
+{
+	return engine->names[dtc_clocks_get_reference(dtc_engine_get_clocks(engine))];
+}
+
+DtcClusterTime dtc_engine_get_origin(const DtcEngine *engine)
+{
+	const DtcClocks *clocks = dtc_engine_get_clocks(engine);
+	guint group = dtc_clocks_get_group(clocks, dtc_clocks_get_reference(clocks));
+	DtcClusterTime origin = { INT64_MAX };
+
+	for (guint i = 0; i < dtc_engine_get_node_count(engine); i++) {
+		const DtcHistory *history = dtc_engine_get_history(engine, i);
+		if (!history || dtc_clocks_get_group(clocks, i) != group)
+			continue;
+		DtcNodeTime begin = { dtc_history_get_begin_ns(history) };
+		if (begin.ns != DTC_TIME_NONE)
+			origin.ns = MIN(origin.ns, dtc_clocks_to_cluster(clocks, i, begin).ns);
+	}
+	return origin.ns == INT64_MAX ? (DtcClusterTime){ 0 } : origin;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/engine/reading.h"
+
+#include "collect/packets/node_captures.h"
+#include "collect/read/reader.h"
+
+#define WAIT_US 200000 /* between two looks at the readers */
+
+static void add_reading(GPtrArray *readings, gsize size, const struct dtc_bundle_node *node, guint index,
+			bool is_capture)
+{
+	struct dtc_reading *reading = g_malloc0(size);
+
+	reading->node = node;
+	reading->node_index = index;
+	reading->is_capture = is_capture;
+	reading->findings = dtc_findings_new();
+	reading->all_bytes = is_capture ? dtc_node_captures_measure((const char *const *)node->pcap_paths)
+					: dtc_reader_measure(node->kernel_path);
+	g_ptr_array_add(readings, reading);
+}
+
+GPtrArray *dtc_readings_new(const DtcBundle *bundle, gsize size, GDestroyNotify free_record)
+{
+	GPtrArray *readings = g_ptr_array_new_with_free_func(free_record);
+
+	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {
+		const struct dtc_bundle_node *node = dtc_bundle_get_node(bundle, i);
+		if (node->kernel_path)
+			add_reading(readings, size, node, i, false);
+		if (node->pcap_paths && node->pcap_paths[0])
+			add_reading(readings, size, node, i, true);
+	}
+	return readings;
+}
+
+void dtc_reading_clear(struct dtc_reading *reading)
+{
+	dtc_findings_free(reading->findings);
+	g_clear_error(&reading->error);
+}
+
+/* What the threads of one run share. */
+struct run {
+	const GPtrArray *readings;
+	void (*read_record)(struct dtc_reading *);
+	GAsyncQueue *ended; /* struct dtc_reading */
+	gint next;	    /* atomic: index of the first that nobody has begun */
+	gint stop;	    /* atomic */
+};
+
+static void *read_some(void *data)
+{
+	struct run *run = data;
+	gint i;
+
+	while (!g_atomic_int_get(&run->stop) && (i = g_atomic_int_add(&run->next, 1)) < (gint)run->readings->len) {
+		struct dtc_reading *reading = run->readings->pdata[i];
+		reading->stop = &run->stop;
+		run->read_record(reading);
+		reading->stop = NULL;
+		/* also of what cannot be read no more is to come */
+		g_atomic_int_set(&reading->kib, (gint)MIN(reading->all_bytes >> 10, G_MAXINT));
+		g_async_queue_push(run->ended, reading);
+	}
+	return NULL;
+}
+
+static bool tell(const GPtrArray *readings, gint64 begin_us, const struct dtc_watch *watch, GError **error)
+{
+	struct dtc_progress progress = { .phase = DTC_PHASE_READ };
+
+	for (guint i = 0; i < readings->len; i++) {
+		const struct dtc_reading *reading = readings->pdata[i];
+		progress.events += (guint64)g_atomic_int_get(&reading->steps) * DTC_READING_STEP;
+		progress.done += (guint64)g_atomic_int_get(&reading->kib) << 10;
+		progress.all += reading->all_bytes;
+	}
+	progress.seconds = (double)(g_get_monotonic_time() - begin_us) / 1e6;
+	return dtc_watch_tell(watch, &progress, error);
+}
+
+bool dtc_readings_run(GPtrArray *readings, void (*read_record)(struct dtc_reading *), const struct dtc_watch *watch,
+		      GError **error)
+{
+	gint64 begin_us = g_get_monotonic_time();
+	guint wanted_count = MIN(g_get_num_processors(), readings->len), thread_count = 0;
+
+	if (!tell(readings, begin_us, watch, error))
+		return false;
+	/* not a GThreadPool: its threads outlive it by 15 s, to be used again by others */
+	g_autofree GThread **threads = g_new0(GThread *, wanted_count + 1);
+	struct run run = { .readings = readings, .read_record = read_record, .ended = g_async_queue_new() };
+	g_autoptr(GError) refused = NULL;
+	while (thread_count < wanted_count && !refused) {
+		threads[thread_count] = g_thread_try_new("read", read_some, &run, &refused);
+		thread_count += threads[thread_count] != NULL;
+	}
+	bool goes_on = thread_count > 0 || wanted_count == 0;
+	if (!goes_on)
+		g_propagate_error(error, g_steal_pointer(&refused));
+	for (guint count = 0; goes_on && count < readings->len;) {
+		count += g_async_queue_timeout_pop(run.ended, WAIT_US) != NULL;
+		goes_on = tell(readings, begin_us, watch, error);
+	}
+	g_atomic_int_set(&run.stop, !goes_on);
+	for (guint i = 0; i < thread_count; i++)
+		g_thread_join(threads[i]);
+	g_async_queue_unref(run.ended);
+	return goes_on;
+}
+
+bool dtc_reading_note(struct dtc_reading *reading, guint64 done_bytes)
+{
+	g_atomic_int_inc(&reading->steps);
+	g_atomic_int_set(&reading->kib, (gint)MIN(done_bytes >> 10, G_MAXINT));
+	return !reading->stop || !g_atomic_int_get(reading->stop);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What was read of every node: histories of the kernel traces, packets and exchanges of the captures. What a node lacks
+ * or has damaged is a finding as long as one node can be read.
+ */
+#pragma once
+
+#include "analyze/engine/watch.h"
+#include "analyze/request/exchanges.h"
+#include "collect/packets/packets.h"
+#include "dtrace-chain/bundle.h"
+#include "dtrace-chain/finding.h"
+#include "dtrace-chain/history.h"
+
+struct dtc_recordings_options {
+	bool needs_exchanges; /* scan the captures for requests */
+	/*
+	 * The histories hold packets and nothing else, which takes less memory; unless there are several nodes and one
+	 * of them enters guests, whose clocks need to know what CPUs and vCPUs did.
+	 */
+	bool clocks_only;
+	const char *const *id_headers; /* more headers that carry an identity, NULL-terminated; or NULL */
+};
+
+/* By node of the bundle; everything is owned. All zeros: nothing was read. */
+struct dtc_recordings {
+	guint node_count;
+	DtcHistory **histories;	 /* NULL where there is none that can be read */
+	char **problems;	 /* why not; NULL: there is no trace */
+	DtcPackets **captures;	 /* sealed; NULL where there is none */
+	bool *is_foreign;	 /* the capture shows traffic of others, and nothing of this node's clock */
+	DtcExchanges *exchanges; /* of all nodes, sorted by node; NULL unless asked for */
+	guint capture_count;	 /* files that could be read */
+};
+
+/*
+ * False with an error if nothing at all can be read or the watcher (or NULL) stops it. To be cleared in either case.
+ */
+bool dtc_recordings_read(struct dtc_recordings *recordings, const DtcBundle *bundle,
+			 const struct dtc_recordings_options *options, const struct dtc_watch *watch,
+			 DtcFindings *findings, GError **error);
+void dtc_recordings_clear(struct dtc_recordings *recordings);

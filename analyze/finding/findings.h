@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What is worth saying beside an answer: one file per kind, each with a code that programs may test for and a threshold
+ * with its reason. They look at the answer and at what it was made from, and change neither. The codes and thresholds
+ * are a contract: docs/formats.md lists them, and a code never gets another meaning.
+ */
+#pragma once
+
+#include "analyze/link/links.h"
+#include "dtrace-chain/finding.h"
+#include "dtrace-chain/path.h"
+#include "sync/fit/fit.h"
+
+#define DTC_FINDING_BUSY "busy-for-other-request"
+#define DTC_FINDING_REVERSAL "reversal-within-bound"
+#define DTC_FINDING_CONTRADICTION "reversal-beyond-bound"
+#define DTC_FINDING_UNMATCHED "packets-unmatched"
+#define DTC_FINDING_LONG_RUN "runs-without-system-call"
+#define DTC_FINDING_POLLING "polls-in-vain"
+#define DTC_FINDING_SILENCE "silent-receiver"
+#define DTC_FINDING_VM_PREEMPTED "vm-preempted"
+
+/* An answer and what it was made from. All borrowed. */
+struct dtc_finding_input {
+	const DtcPath *path;   /* with the names of other requests, where they are known */
+	const DtcLinks *links; /* the histories, names, clocks and guests that the path was walked with */
+	const DtcSync *sync;   /* NULL: there was nothing to align, or the clocks came from a file */
+};
+
+/* All of the below, in this order. */
+void dtc_finding_add_all(const struct dtc_finding_input *input, DtcFindings *findings);
+
+/* Waits for other requests in the same loop, pool or lock. */
+void dtc_finding_add_busy(const struct dtc_finding_input *input, DtcFindings *findings);
+/* Messages that run backward: within the clocks' uncertainty they are possible, beyond it something is wrong. */
+void dtc_finding_add_reversals(const struct dtc_finding_input *input, DtcFindings *findings);
+/* Packets that have no match on the other node: drops, or events that were not recorded. */
+void dtc_finding_add_unmatched(const struct dtc_finding_input *input, DtcFindings *findings);
+/* The longest time that one thread ran on the path without entering the kernel. */
+void dtc_finding_add_long_run(const struct dtc_finding_input *input, DtcFindings *findings);
+/* The thread that asked longest in vain, of those on the path, while it was on it. */
+void dtc_finding_add_polling(const struct dtc_finding_input *input, DtcFindings *findings);
+/* The longest silence of a receiver while a packet was on its way to it. */
+void dtc_finding_add_silence(const struct dtc_finding_input *input, DtcFindings *findings);
+/* Guests' CPUs that were ready to run and did not, one finding per guest. */
+void dtc_finding_add_vm_preempted(const struct dtc_finding_input *input, DtcFindings *findings);

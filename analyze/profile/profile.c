@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/profile/profile.h"
+
+#include "analyze/path/explain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[DTC_PROFILE_COLUMNS] = {
+	[DTC_PROFILE_USER] = "user",
+	[DTC_PROFILE_SYSTEM] = "system",
+	[DTC_PROFILE_IRQ] = "irq",
+	[DTC_PROFILE_SOFTIRQ] = "softirq",
+	[DTC_PROFILE_RUNQUEUE] = "runqueue",
+	[DTC_PROFILE_PREEMPTED] = "preempted",
+	[DTC_PROFILE_DISK] = "disk",
+	[DTC_PROFILE_PAGE_FAULT] = "page-fault",
+	[DTC_PROFILE_NETWORK] = "network",
+	[DTC_PROFILE_TIMER] = "timer",
+	[DTC_PROFILE_LOCK] = "lock",
+	[DTC_PROFILE_IPC] = "ipc",
+	[DTC_PROFILE_CHILD] = "fork-exec",
+	[DTC_PROFILE_DEVICE] = "device",
+	[DTC_PROFILE_STOPPED] = "stopped",
+	[DTC_PROFILE_WAIT] = "wait",
+	[DTC_PROFILE_EXITED] = "exited",
+	[DTC_PROFILE_IDLE] = "idle",
+	[DTC_PROFILE_UNKNOWN] = "unknown",
+	[DTC_PROFILE_CPU] = "cpu",
+	[DTC_PROFILE_IO] = "io",
+	[DTC_PROFILE_BLOCKED] = "blocked",
+	[DTC_PROFILE_LIFE] = "life",
+	[DTC_PROFILE_CALLS] = "calls",
+	[DTC_PROFILE_FAULTS] = "faults",
+	[DTC_PROFILE_WOKEN] = "woken",
+	[DTC_PROFILE_WAKES] = "wakes",
+	[DTC_PROFILE_SWITCHES] = "switches",
+};
+
+const char *dtc_profile_column_to_string(enum dtc_profile_column column)
+{
+	return column < DTC_PROFILE_COLUMNS ? names[column] : NULL;
+}
+
+bool dtc_profile_column_parse(const char *name, enum dtc_profile_column *ret_column)
+{
+	for (guint i = 0; i < DTC_PROFILE_COLUMNS; i++) {
+		if (strcmp(names[i], name) == 0) {
+			*ret_column = (enum dtc_profile_column)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static enum dtc_profile_column get_wait_column(enum dtc_cause cause)
+{
+	switch (cause) {
+	case DTC_CAUSE_DISK:
+		return DTC_PROFILE_DISK;
+	case DTC_CAUSE_PAGE_FAULT:
+		return DTC_PROFILE_PAGE_FAULT;
+	case DTC_CAUSE_NETWORK_SEND:
+	case DTC_CAUSE_NETWORK_WIRE:
+	case DTC_CAUSE_NETWORK_RECEIVE:
+	case DTC_CAUSE_RETRANSMISSION:
+		return DTC_PROFILE_NETWORK;
+	case DTC_CAUSE_TIMER:
+		return DTC_PROFILE_TIMER;
+	case DTC_CAUSE_LOCK:
+		return DTC_PROFILE_LOCK;
+	case DTC_CAUSE_IPC:
+		return DTC_PROFILE_IPC;
+	case DTC_CAUSE_FORK_EXEC:
+		return DTC_PROFILE_CHILD;
+	case DTC_CAUSE_DEVICE:
+		return DTC_PROFILE_DEVICE;
+	case DTC_CAUSE_STOPPED:
+		return DTC_PROFILE_STOPPED;
+	default:
+		return DTC_PROFILE_WAIT;
+	}
+}
+
+enum dtc_profile_column dtc_profile_get_column(const DtcHistory *history, const struct dtc_interval *interval)
+{
+	switch ((enum dtc_state)interval->state) {
+	case DTC_STATE_USER:
+		return DTC_PROFILE_USER;
+	case DTC_STATE_SYSCALL:
+	case DTC_STATE_KERNEL:
+		return DTC_PROFILE_SYSTEM;
+	case DTC_STATE_IRQ:
+		return DTC_PROFILE_IRQ;
+	case DTC_STATE_SOFTIRQ:
+		return DTC_PROFILE_SOFTIRQ;
+	case DTC_STATE_RUNQUEUE:
+		return DTC_PROFILE_RUNQUEUE;
+	case DTC_STATE_PREEMPTED:
+		return DTC_PROFILE_PREEMPTED;
+	case DTC_STATE_WAIT:
+	case DTC_STATE_WAIT_DISK:
+	case DTC_STATE_STOPPED:
+		return get_wait_column(dtc_explain_interval(history, interval));
+	case DTC_STATE_EXITED:
+		return DTC_PROFILE_EXITED;
+	case DTC_STATE_IDLE:
+		return DTC_PROFILE_IDLE;
+	case DTC_STATE_UNKNOWN:
+	case DTC_STATES:
+		break;
+	}
+	return DTC_PROFILE_UNKNOWN;
+}
+
+static void add_sums(struct dtc_profile_row *row)
+{
+	int64_t *value = row->value;
+
+	value[DTC_PROFILE_CPU] = value[DTC_PROFILE_USER] + value[DTC_PROFILE_SYSTEM] + value[DTC_PROFILE_IRQ] +
+				 value[DTC_PROFILE_SOFTIRQ];
+	value[DTC_PROFILE_IO] = value[DTC_PROFILE_DISK] + value[DTC_PROFILE_PAGE_FAULT];
+	for (guint i = DTC_PROFILE_NETWORK; i <= DTC_PROFILE_WAIT; i++)
+		value[DTC_PROFILE_BLOCKED] += value[i];
+}
+
+static void add_intervals(struct dtc_profile_row *row, const DtcHistory *history, int64_t begin_ns, int64_t end_ns)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(history, row->thread);
+	uint32_t last = thread->interval_first + thread->interval_count;
+
+	row->value[DTC_PROFILE_LIFE] = MIN(thread->end_ns, end_ns) - MAX(thread->begin_ns, begin_ns);
+	for (uint32_t i = dtc_history_find_interval_after(history, row->thread, begin_ns); i < last; i++) {
+		const struct dtc_interval *interval = dtc_history_get_interval(history, i);
+		if (interval->begin_ns >= end_ns)
+			break;
+		row->value[dtc_profile_get_column(history, interval)] +=
+			MIN(interval->end_ns, end_ns) - MAX(interval->begin_ns, begin_ns);
+	}
+}
+
+/* Rows of one node by thread; DTC_NONE: the thread has none. */
+struct counting {
+	GArray *rows;
+	guint first;	  /* of the node */
+	uint32_t *row_of; /* by thread */
+	int64_t begin_ns;
+	int64_t end_ns; /* exclusive */
+};
+
+static void count(const struct counting *counting, uint32_t thread, enum dtc_profile_column column, int64_t time_ns)
+{
+	if (thread == DTC_NONE || time_ns < counting->begin_ns || time_ns >= counting->end_ns)
+		return;
+	uint32_t row = counting->row_of[thread];
+	if (row != DTC_NONE)
+		g_array_index(counting->rows, struct dtc_profile_row, row).value[column]++;
+}
+
+static void count_events(const struct counting *counting, const DtcHistory *history)
+{
+	for (uint32_t i = 0; i < dtc_history_get_fault_count(history); i++) {
+		const struct dtc_fault *fault = dtc_history_get_fault(history, i);
+		count(counting, fault->thread, DTC_PROFILE_FAULTS, fault->time_ns);
+	}
+	for (uint32_t i = 0; i < dtc_history_get_wake_count(history); i++) {
+		const struct dtc_wake *wake = dtc_history_get_wake(history, i);
+		/* made up for a wait that ended although no wakeup was traced: no event */
+		if (wake->waker == DTC_WAKER_UNKNOWN && wake->thread == DTC_NONE && wake->wakeup_ns == DTC_TIME_NONE)
+			continue;
+		count(counting, wake->target, DTC_PROFILE_WOKEN, wake->waking_ns);
+		if (wake->waker == DTC_WAKER_THREAD || wake->waker == DTC_WAKER_NEW)
+			count(counting, wake->thread, DTC_PROFILE_WAKES, wake->waking_ns);
+	}
+	for (guint i = counting->first; i < counting->rows->len; i++) {
+		const struct dtc_profile_row *row = &g_array_index(counting->rows, struct dtc_profile_row, i);
+		const struct dtc_thread *thread = dtc_history_get_thread(history, row->thread);
+		for (uint32_t k = thread->call_first; k < thread->call_first + thread->call_count; k++)
+			count(counting, row->thread, DTC_PROFILE_CALLS, dtc_history_get_call(history, k)->begin_ns);
+	}
+	for (guint cpu = 0; cpu < dtc_history_get_cpu_count(history); cpu++) {
+		uint32_t run_count;
+		const struct dtc_run *runs = dtc_history_get_runs(history, cpu, &run_count);
+		/* what had the CPU when the trace began was not switched in */
+		bool is_switch = run_count && runs[0].begin_ns > dtc_history_get_begin_ns(history);
+		for (uint32_t i = !is_switch; i < run_count; i++)
+			count(counting, runs[i].thread, DTC_PROFILE_SWITCHES, runs[i].begin_ns);
+	}
+}
+
+void dtc_profile_add_threads(GArray *rows, guint node, const DtcHistory *history, DtcNodeTime begin, DtcNodeTime end)
+{
+	uint32_t thread_count = dtc_history_get_thread_count(history);
+	g_autofree uint32_t *row_of = g_new(uint32_t, thread_count + 1);
+	guint first = rows->len;
+
+	for (uint32_t i = 0; i < thread_count; i++) {
+		const struct dtc_thread *thread = dtc_history_get_thread(history, i);
+		row_of[i] = DTC_NONE;
+		if (MAX(thread->begin_ns, begin.ns) >= MIN(thread->end_ns, end.ns))
+			continue;
+		struct dtc_profile_row row = { .node = node, .thread = i, .thread_count = 1 };
+		add_intervals(&row, history, begin.ns, end.ns);
+		row_of[i] = rows->len;
+		g_array_append_val(rows, row);
+	}
+	struct counting counting = { rows, first, row_of, begin.ns, end.ns };
+	if (end.ns >= dtc_history_get_end_ns(history) && end.ns < INT64_MAX)
+		counting.end_ns++; /* what happened with the last event belongs to the span that reaches it */
+	count_events(&counting, history);
+	for (guint i = first; i < rows->len; i++)
+		add_sums(&g_array_index(rows, struct dtc_profile_row, i));
+}
+
+/* What a run's thread did while it had the CPU. */
+static void add_run(struct dtc_profile_cpu *sums, const DtcHistory *history, guint cpu, uint32_t index,
+		    int64_t begin_ns, int64_t end_ns)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(history, index);
+	uint32_t last = thread->interval_first + thread->interval_count;
+	bool is_idle = thread->idle_cpu >= 0;
+	int64_t at_ns = begin_ns;
+
+	for (uint32_t i = dtc_history_find_interval_after(history, index, begin_ns); i < last && at_ns < end_ns; i++) {
+		const struct dtc_interval *interval = dtc_history_get_interval(history, i);
+		int64_t ns = MIN(interval->end_ns, end_ns) - at_ns;
+		bool is_here = interval->cpu == cpu &&
+			       (dtc_state_is_running(interval->state) || interval->state == DTC_STATE_IDLE);
+		if (!is_here) {
+			sums->unknown_ns += ns;
+			sums->wrong_count += interval->state != DTC_STATE_UNKNOWN;
+		} else if (interval->state == DTC_STATE_IRQ) {
+			sums->irq_ns += ns;
+		} else if (interval->state == DTC_STATE_SOFTIRQ) {
+			sums->softirq_ns += ns;
+		} else if (is_idle) {
+			sums->idle_ns += ns;
+		} else if (interval->state == DTC_STATE_USER) {
+			sums->user_ns += ns;
+		} else {
+			sums->system_ns += ns;
+		}
+		at_ns += ns;
+	}
+	if (at_ns < end_ns) { /* it runs before or after its life */
+		sums->unknown_ns += end_ns - at_ns;
+		sums->wrong_count++;
+	}
+}
+
+struct dtc_profile_cpu dtc_profile_sum_cpus(const struct dtc_profile_cpu *cpus, guint count)
+{
+	struct dtc_profile_cpu sum = { 0 };
+
+	for (guint i = 0; i < count; i++) {
+		sum.span_ns += cpus[i].span_ns;
+		sum.user_ns += cpus[i].user_ns;
+		sum.system_ns += cpus[i].system_ns;
+		sum.irq_ns += cpus[i].irq_ns;
+		sum.softirq_ns += cpus[i].softirq_ns;
+		sum.idle_ns += cpus[i].idle_ns;
+		sum.unknown_ns += cpus[i].unknown_ns;
+		sum.wrong_count += cpus[i].wrong_count;
+	}
+	return sum;
+}
+
+struct dtc_profile_cpu dtc_profile_get_cpu(const DtcHistory *history, guint cpu, DtcNodeTime begin, DtcNodeTime end)
+{
+	int64_t begin_ns = MAX(begin.ns, dtc_history_get_begin_ns(history));
+	int64_t end_ns = MIN(end.ns, dtc_history_get_end_ns(history));
+	struct dtc_profile_cpu sums = { .span_ns = MAX(end_ns - begin_ns, 0) };
+	uint32_t count;
+	const struct dtc_run *runs = dtc_history_get_runs(history, cpu, &count);
+	int64_t first_ns = MIN(count ? runs[0].begin_ns : end_ns, end_ns);
+
+	if (sums.span_ns == 0)
+		return sums;
+	sums.unknown_ns = MAX(first_ns - begin_ns, 0);
+	for (uint32_t i = 0; i < count && runs[i].begin_ns < end_ns; i++) {
+		int64_t from_ns = MAX(runs[i].begin_ns, begin_ns);
+		int64_t to_ns = MIN(i + 1 < count ? runs[i + 1].begin_ns : end_ns, end_ns);
+		if (to_ns <= from_ns)
+			continue;
+		if (runs[i].thread == DTC_NONE)
+			sums.unknown_ns += to_ns - from_ns;
+		else
+			add_run(&sums, history, cpu, runs[i].thread, from_ns, to_ns);
+	}
+	return sums;
+}
+
+GArray *dtc_profile_group_processes(const GArray *rows, const DtcHistory *history)
+{
+	GArray *processes = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row));
+	g_autoptr(GHashTable) by_leader = g_hash_table_new(g_direct_hash, g_direct_equal);
+
+	for (guint i = 0; i < rows->len; i++) {
+		const struct dtc_profile_row *row = &g_array_index(rows, struct dtc_profile_row, i);
+		const struct dtc_thread *thread = dtc_history_get_thread(history, row->thread);
+		if (thread->idle_cpu >= 0)
+			continue;
+		uint32_t leader = thread->leader == DTC_NONE ? row->thread : thread->leader;
+		guint found = GPOINTER_TO_UINT(g_hash_table_lookup(by_leader, GUINT_TO_POINTER(leader + 1)));
+		if (!found) {
+			struct dtc_profile_row process = *row;
+			process.thread = leader;
+			g_array_append_val(processes, process);
+			g_hash_table_insert(by_leader, GUINT_TO_POINTER(leader + 1), GUINT_TO_POINTER(processes->len));
+			continue;
+		}
+		struct dtc_profile_row *process = &g_array_index(processes, struct dtc_profile_row, found - 1);
+		process->thread_count += row->thread_count;
+		for (guint k = 0; k < DTC_PROFILE_COLUMNS; k++)
+			process->value[k] += row->value[k];
+	}
+	return processes;
+}
+
+static int compare_rows(const void *a, const void *b, void *data)
+{
+	const struct dtc_profile_row *x = a, *y = b;
+	enum dtc_profile_column columns[] = { *(const enum dtc_profile_column *)data, DTC_PROFILE_CPU };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(columns); i++) {
+		int64_t p = x->value[columns[i]], q = y->value[columns[i]];
+		if (p != q)
+			return p > q ? -1 : 1;
+	}
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+void dtc_profile_sort(GArray *rows, enum dtc_profile_column column)
+{
+	g_array_sort_with_data(rows, compare_rows, &column);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/profile/profile_check.h"
+
+#include "analyze/path/explain.h"
+#include "analyze/path/walk.h"
+#include "analyze/profile/profile.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void check_clear(void *data)
+{
+	struct dtc_check *check = data;
+	g_free(check->detail);
+}
+
+/* Counts one thing; the first wrong one is described. */
+static void look(struct dtc_check *check, bool is_right, const char *format, ...) G_GNUC_PRINTF(3, 4);
+static void look(struct dtc_check *check, bool is_right, const char *format, ...)
+{
+	check->count++;
+	if (is_right)
+		return;
+	if (check->wrong_count++ > 0)
+		return;
+	va_list args;
+	va_start(args, format);
+	check->detail = g_strdup_vprintf(format, args);
+	va_end(args);
+}
+
+/* What is to be said of a check in which nothing was wrong. */
+static void say(struct dtc_check *check, char *text)
+{
+	if (check->detail)
+		g_free(text);
+	else
+		check->detail = text;
+}
+
+static int get_tid(const DtcHistory *history, uint32_t thread)
+{
+	return dtc_history_get_thread(history, thread)->tid;
+}
+
+static char *first_line(const GError *error)
+{
+	return g_strndup(error->message, strcspn(error->message, "\n"));
+}
+
+static struct dtc_check check_history(const DtcHistory *history, guint node)
+{
+	struct dtc_check check = { .name = "history",
+				   .node = node,
+				   .text = "intervals are contiguous, and a CPU runs one thread at a time" };
+	g_autoptr(GError) error = NULL;
+
+	check.count = dtc_history_get_thread_count(history);
+	if (!dtc_history_check(history, &error)) {
+		check.wrong_count = 1;
+		check.detail = first_line(error);
+	}
+	return check;
+}
+
+static struct dtc_check check_sums(const DtcHistory *history, const GArray *rows, guint node)
+{
+	struct dtc_check check = { .name = "sums",
+				   .node = node,
+				   .text = "the times of a thread sum to its life to the nanosecond" };
+
+	for (guint i = 0; i < rows->len; i++) {
+		const struct dtc_profile_row *row = &g_array_index(rows, struct dtc_profile_row, i);
+		int64_t sum_ns = 0;
+		for (guint k = 0; k < DTC_PROFILE_BASIC_COLUMNS; k++)
+			sum_ns += row->value[k];
+		look(&check, sum_ns == row->value[DTC_PROFILE_LIFE],
+		     "tid %d: %" PRId64 " ns in all, but it lived for %" PRId64 " ns", get_tid(history, row->thread),
+		     sum_ns, row->value[DTC_PROFILE_LIFE]);
+	}
+	return check;
+}
+
+/* A wait that something ended: not the one that a thread is in at its end, nor one that lost events cut off. */
+static bool is_ended_wait(const DtcHistory *history, const struct dtc_thread *thread, uint32_t index)
+{
+	uint32_t next = index + 1;
+
+	return dtc_state_is_wait(dtc_history_get_interval(history, index)->state) &&
+	       next < thread->interval_first + thread->interval_count &&
+	       dtc_history_get_interval(history, next)->state != DTC_STATE_UNKNOWN;
+}
+
+static const struct dtc_wake *get_wake(const DtcHistory *history, const struct dtc_interval *wait)
+{
+	return wait->ref < dtc_history_get_wake_count(history) ? dtc_history_get_wake(history, wait->ref) : NULL;
+}
+
+static struct dtc_check check_waits(const DtcHistory *history, guint node)
+{
+	struct dtc_check check = { .name = "waits",
+				   .node = node,
+				   .text = "every wait that ended has one wakeup of its own, at its end" };
+	g_autofree bool *is_taken = g_new0(bool, dtc_history_get_wake_count(history) + 1);
+
+	for (uint32_t t = 0; t < dtc_history_get_thread_count(history); t++) {
+		const struct dtc_thread *thread = dtc_history_get_thread(history, t);
+		for (uint32_t i = thread->interval_first; i < thread->interval_first + thread->interval_count; i++) {
+			if (!is_ended_wait(history, thread, i))
+				continue;
+			const struct dtc_interval *wait = dtc_history_get_interval(history, i);
+			const struct dtc_wake *wake = get_wake(history, wait);
+			bool is_own = wake && wake->target == t && wake->waking_ns == wait->end_ns;
+			look(&check, is_own && !is_taken[wait->ref],
+			     "tid %d: the wait that ended at %" PRId64 " has %s", thread->tid, wait->end_ns,
+			     !wake			       ? "no wakeup"
+			     : wake->target != t	       ? "another thread's wakeup"
+			     : wake->waking_ns != wait->end_ns ? "a wakeup of another time"
+							       : "the wakeup of another wait");
+			if (wake)
+				is_taken[wait->ref] = true;
+		}
+	}
+	return check;
+}
+
+/* Whether the trace tells what a wait was for and who ended it. */
+static bool is_told(const DtcHistory *history, const struct dtc_thread *thread, uint32_t index)
+{
+	const struct dtc_interval *wait = dtc_history_get_interval(history, index);
+	const struct dtc_wake *wake = get_wake(history, wait);
+
+	if (!wake || wake->waker == DTC_WAKER_UNKNOWN || wake->waker == DTC_WAKER_IPI)
+		return false;
+	/* a call that was entered before the trace, or a worker that the kernel runs in a user's address space (vhost)
+	 */
+	if (wait->call == DTC_NONE && !thread->is_kernel)
+		return false;
+	/* one that was under way when the thread came into sight */
+	return index > thread->interval_first &&
+	       dtc_history_get_interval(history, index - 1)->state != DTC_STATE_UNKNOWN;
+}
+
+static struct dtc_check check_causes(const DtcHistory *history, guint node)
+{
+	struct dtc_check check = { .name = "causes",
+				   .node = node,
+				   .text = "a wait of which the trace tells begin, call and waker has a cause" };
+	uint64_t untold_count = 0;
+
+	for (uint32_t t = 0; t < dtc_history_get_thread_count(history); t++) {
+		const struct dtc_thread *thread = dtc_history_get_thread(history, t);
+		for (uint32_t i = thread->interval_first; i < thread->interval_first + thread->interval_count; i++) {
+			if (!is_ended_wait(history, thread, i))
+				continue;
+			const struct dtc_interval *wait = dtc_history_get_interval(history, i);
+			if (!is_told(history, thread, i)) {
+				untold_count++;
+				continue;
+			}
+			look(&check, dtc_explain_interval(history, wait) != DTC_CAUSE_UNKNOWN,
+			     "tid %d: the wait that ended at %" PRId64 " has none", thread->tid, wait->end_ns);
+		}
+	}
+	if (untold_count)
+		say(&check, g_strdup_printf("of %" PRIu64 " more waits the trace does not tell begin, call or waker",
+					    untold_count));
+	return check;
+}
+
+/* What the threads ran on each CPU, summed over their intervals: found without looking at the runs. */
+static int64_t *sum_running(const DtcHistory *history)
+{
+	guint cpu_count = dtc_history_get_cpu_count(history);
+	int64_t *running_ns = g_new0(int64_t, cpu_count + 1);
+
+	for (uint32_t t = 0; t < dtc_history_get_thread_count(history); t++) {
+		const struct dtc_thread *thread = dtc_history_get_thread(history, t);
+		for (uint32_t i = thread->interval_first; i < thread->interval_first + thread->interval_count; i++) {
+			const struct dtc_interval *interval = dtc_history_get_interval(history, i);
+			bool is_running = dtc_state_is_running(interval->state) || interval->state == DTC_STATE_IDLE;
+			if (is_running && interval->cpu < cpu_count)
+				running_ns[interval->cpu] += interval->end_ns - interval->begin_ns;
+		}
+	}
+	return running_ns;
+}
+
+static struct dtc_check check_cpus(const DtcHistory *history, guint node)
+{
+	struct dtc_check check = { .name = "cpus",
+				   .node = node,
+				   .text = "CPU time of all threads plus idle is the CPU's span minus gaps" };
+	g_autofree int64_t *running_ns = sum_running(history);
+	DtcNodeTime begin = { dtc_history_get_begin_ns(history) }, end = { dtc_history_get_end_ns(history) };
+	int64_t unknown_ns = 0;
+
+	for (guint cpu = 0; cpu < dtc_history_get_cpu_count(history); cpu++) {
+		struct dtc_profile_cpu sums = dtc_profile_get_cpu(history, cpu, begin, end);
+		int64_t expected_ns = sums.span_ns - sums.unknown_ns;
+		unknown_ns += sums.unknown_ns;
+		look(&check, sums.wrong_count == 0 && running_ns[cpu] == expected_ns,
+		     "cpu %u: its threads ran for %" PRId64 " ns, but it was taken for %" PRId64
+		     " ns; %u times by a thread that was not running",
+		     cpu, running_ns[cpu], expected_ns, sums.wrong_count);
+	}
+	if (unknown_ns)
+		say(&check, g_strdup_printf("%" PRId64 " ns in which the trace does not tell who ran", unknown_ns));
+	return check;
+}
+
+static struct dtc_check check_paths(const struct dtc_check_input *input, const DtcHistory *history, GArray *rows,
+				    guint node)
+{
+	struct dtc_check check = { .name = "paths",
+				   .node = node,
+				   .text = "critical paths of the busiest threads are contiguous and span "
+					   "their lives" };
+	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
+
+	dtc_profile_sort(rows, DTC_PROFILE_CPU);
+	for (guint i = 0; i < rows->len && check.count < input->path_count; i++) {
+		uint32_t thread = g_array_index(rows, struct dtc_profile_row, i).thread;
+		const struct dtc_thread *life = dtc_history_get_thread(history, thread);
+		if (life->idle_cpu >= 0)
+			continue;
+		const struct dtc_path_target target = {
+			.node = node,
+			.thread = thread,
+			.begin = dtc_clocks_to_cluster(clocks, node, (DtcNodeTime){ life->begin_ns }),
+			.end = dtc_clocks_to_cluster(clocks, node, (DtcNodeTime){ life->end_ns }),
+			.call = DTC_NONE,
+		};
+		const struct dtc_path_options options = { .max_depth = 1, .min_blocking_ns = INT64_MAX };
+		g_autoptr(GError) error = NULL;
+		g_autoptr(DtcPath) path = dtc_path_walk(input->links, &target, &options, &error);
+		bool is_right = path && dtc_path_check(path, &error) &&
+				dtc_path_get_begin(path).ns == target.begin.ns &&
+				dtc_path_get_end(path).ns == target.end.ns;
+		g_autofree char *reason = error ? first_line(error) : g_strdup("it does not span the thread's life");
+		look(&check, is_right, "tid %d: %s", life->tid, reason);
+	}
+	return check;
+}
+
+/* Of a node that runs on virtual CPUs of another. */
+static struct dtc_check check_guest(const struct dtc_check_input *input, guint node)
+{
+	struct dtc_check check = { .name = "guest",
+				   .node = node,
+				   .text = "a guest's CPU has events only while its vCPU is in the guest, within the "
+					   "clocks' bounds" };
+	struct dtc_guest_fit fit =
+		dtc_guests_check(dtc_links_get_guests(input->links), node, dtc_links_get_clocks(input->links));
+
+	check.count = fit.event_count;
+	check.wrong_count = fit.outside_count;
+	if (fit.outside_count)
+		check.detail = g_strdup_printf("at %" PRId64 " its vCPU was not in the guest", fit.outside_ns);
+	return check;
+}
+
+static void check_node(GArray *checks, const struct dtc_check_input *input, guint node)
+{
+	const DtcHistory *history = dtc_links_get_history(input->links, node);
+
+	if (!history || dtc_history_get_begin_ns(history) == DTC_TIME_NONE)
+		return;
+	DtcNodeTime begin = { dtc_history_get_begin_ns(history) }, end = { dtc_history_get_end_ns(history) };
+	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row));
+	dtc_profile_add_threads(rows, node, history, begin, end);
+	const struct dtc_check found[] = {
+		check_history(history, node), check_sums(history, rows, node), check_waits(history, node),
+		check_causes(history, node),  check_cpus(history, node),       check_paths(input, history, rows, node),
+	};
+	g_array_append_vals(checks, found, G_N_ELEMENTS(found));
+	struct dtc_check guest = check_guest(input, node);
+	if (guest.count)
+		g_array_append_val(checks, guest);
+}
+
+static struct dtc_check check_clocks(const struct dtc_check_input *input)
+{
+	struct dtc_check check = { .name = "clocks",
+				   .node = G_MAXUINT,
+				   .text = "clock maps increase strictly and lie within their bounds" };
+	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
+
+	for (guint node = 0; node < dtc_clocks_get_node_count(clocks); node++) {
+		guint count;
+		const struct dtc_clock_knot *knots = dtc_clocks_get_knots(clocks, node, &count);
+		for (guint i = 0; i < count; i++) {
+			bool rises = i == 0 || (knots[i].node_ns > knots[i - 1].node_ns &&
+						knots[i].cluster_ns > knots[i - 1].cluster_ns);
+			bool is_bounded =
+				knots[i].lo_ns <= knots[i].cluster_ns && knots[i].cluster_ns <= knots[i].hi_ns;
+			look(&check, rises && is_bounded, "node '%s': knot %u at %" PRId64 " %s",
+			     dtc_links_get_node_name(input->links, node), i, knots[i].node_ns,
+			     rises ? "lies outside its bounds" : "goes back");
+		}
+	}
+	return check;
+}
+
+static guint hash_exception(const void *data)
+{
+	const struct dtc_check_exception *exception = data;
+	return g_int64_hash(&exception->sent_ns) * 31 + g_int64_hash(&exception->received_ns) + exception->from * 7 +
+	       exception->to;
+}
+
+static gboolean equal_exceptions(const void *a, const void *b)
+{
+	const struct dtc_check_exception *x = a, *y = b;
+	return x->from == y->from && x->to == y->to && x->sent_ns == y->sent_ns && x->received_ns == y->received_ns;
+}
+
+static void check_direction(struct dtc_check *check, const struct dtc_check_input *input, GHashTable *exceptions,
+			    guint from, guint to, const struct dtc_message *messages, guint count)
+{
+	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
+
+	for (guint i = 0; i < count; i++) {
+		int64_t sent_ns = messages[i].sent_ns, received_ns = messages[i].received_ns;
+		DtcClusterTime sent = dtc_clocks_to_cluster(clocks, from, (DtcNodeTime){ sent_ns });
+		DtcClusterTime received = dtc_clocks_to_cluster(clocks, to, (DtcNodeTime){ received_ns });
+		int64_t early_ns = sent.ns - received.ns;
+		bool is_right = early_ns <= 0 || early_ns <= dtc_clocks_get_uncertainty_ns(clocks, from, to, received);
+		const struct dtc_check_exception key = { from, to, sent_ns, received_ns };
+		if (!is_right && g_hash_table_contains(exceptions, &key))
+			continue;
+		look(check, is_right,
+		     "from '%s' at %" PRId64 " to '%s' at %" PRId64 ": %" PRId64 " ns before it was sent",
+		     dtc_links_get_node_name(input->links, from), sent_ns, dtc_links_get_node_name(input->links, to),
+		     received_ns, early_ns);
+	}
+}
+
+static struct dtc_check check_messages(const struct dtc_check_input *input)
+{
+	struct dtc_check check = { .name = "messages",
+				   .node = G_MAXUINT,
+				   .text = "no message arrives before it is sent, within the clocks' uncertainty" };
+	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
+	g_autoptr(GHashTable) exceptions = g_hash_table_new(hash_exception, equal_exceptions);
+	guint unaligned_count = 0;
+
+	for (guint i = 0; i < input->exceptions->len; i++)
+		g_hash_table_add(exceptions, &g_array_index(input->exceptions, struct dtc_check_exception, i));
+	for (guint i = 0; i < dtc_matches_get_pair_count(input->matches); i++) {
+		struct dtc_match_pair pair;
+		dtc_matches_get_pair(input->matches, i, &pair);
+		if (dtc_clocks_get_group(clocks, pair.a) != dtc_clocks_get_group(clocks, pair.b)) {
+			unaligned_count++;
+			continue;
+		}
+		check_direction(&check, input, exceptions, pair.a, pair.b, pair.ab, pair.ab_count);
+		check_direction(&check, input, exceptions, pair.b, pair.a, pair.ba, pair.ba_count);
+	}
+	if (unaligned_count)
+		say(&check, g_strdup_printf("%u pairs of nodes are not aligned", unaligned_count));
+	else if (input->exceptions->len)
+		say(&check, g_strdup_printf("%u more contradict the others and were left out of the alignment",
+					    input->exceptions->len));
+	return check;
+}
+
+GArray *dtc_check_run(const struct dtc_check_input *input)
+{
+	GArray *checks = g_array_new(FALSE, FALSE, sizeof(struct dtc_check));
+
+	g_array_set_clear_func(checks, check_clear);
+	for (guint node = 0; node < dtc_links_get_node_count(input->links); node++)
+		check_node(checks, input, node);
+	const struct dtc_check found[] = { check_clocks(input), check_messages(input) };
+	g_array_append_vals(checks, found, G_N_ELEMENTS(found));
+	return checks;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/report/report_of.h"
+
+DtcReport *dtc_report_of(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
+			 const DtcFindings *findings, GError **error)
+{
+	const struct dtc_path_target *target = &question->target;
+	const DtcHistory *history = dtc_engine_get_history(engine, target->node);
+	const struct dtc_thread *thread = dtc_history_get_thread(history, target->thread);
+	int64_t end_ns = dtc_clocks_to_node(dtc_engine_get_clocks(engine), target->node, target->end).ns;
+	struct dtc_report_input input = {
+		.node_names = dtc_engine_get_node_names(engine),
+		.node_count = dtc_engine_get_node_count(engine),
+		.cluster = dtc_engine_get_cluster(engine),
+		.path = path,
+		.clocks = dtc_engine_get_clocks(engine),
+		.findings = findings,
+		.target_node = target->node,
+		.target_pid = thread->pid,
+		.target_tid = thread->tid,
+		.target_comm = dtc_history_get_comm(history, target->thread, end_ns),
+		.target_process = dtc_history_get_process(history, target->thread, end_ns),
+		.place = question->place,
+		.histories = dtc_engine_get_histories(engine),
+	};
+	if (question->serving)
+		input.followed = dtc_serving_get_hops(question->serving, question->index, &input.followed_count);
+	if (question->span_identity.source) {
+		input.request = question->span_identity.id;
+		input.identities = &question->span_identity;
+		input.identity_count = 1;
+	}
+	if (question->request) {
+		input.request = question->request->id;
+		input.identities = question->request->identities;
+		input.identity_count = question->request->identity_count;
+		input.method = question->exchange->method;
+		input.url = question->exchange->target;
+		input.status = question->exchange->status;
+	}
+	return dtc_report_new(&input, error);
+}
+
+static void add_skipped_findings(const struct dtc_skipped *skipped, guint count, DtcFindings *findings)
+{
+	if (skipped->began_before)
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, NULL,
+				 "%u of %u requests began before the kernel trace of their node and are left out",
+				 skipped->began_before, count);
+	if (skipped->ended_after)
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, NULL,
+				 "%u of %u requests ended after the kernel trace of their node and are left out",
+				 skipped->ended_after, count);
+	if (skipped->not_traced)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, NULL,
+				 "%u of %u requests are in the captures, but no kernel trace shows their threads",
+				 skipped->not_traced, count);
+}
+
+bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const struct dtc_watch *watch,
+			 struct dtc_skipped *ret_skipped, DtcFindings *findings, GError **error)
+{
+	g_autoptr(DtcAllRequests) all = dtc_all_requests_new(engine, watch, error);
+	struct dtc_skipped skipped;
+	const struct dtc_answer *answer;
+	guint broken_count = 0;
+
+	if (!all)
+		return false;
+	while ((answer = dtc_all_requests_next(all))) {
+		g_autoptr(DtcReport) report =
+			dtc_report_of(engine, answer->question, answer->path, answer->findings, NULL);
+		if (report)
+			dtc_summary_add(summary, report);
+		else
+			broken_count++;
+	}
+	if (!dtc_all_requests_finish(all, &skipped, error))
+		return false;
+	skipped.not_traced += broken_count;
+	add_skipped_findings(&skipped, dtc_requests_get_count(dtc_engine_get_requests(engine)), findings);
+	*ret_skipped = skipped;
+	return true;
+}
+
+DtcQuality *dtc_quality_of(const DtcEngine *engine, DtcClusterTime at)
+{
+	return dtc_quality_new(at, dtc_engine_get_node_names(engine), dtc_engine_get_clocks(engine),
+			       dtc_engine_get_sync(engine), dtc_engine_get_matches(engine));
+}

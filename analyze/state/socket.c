@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where a socket's bytes lie in its flows' sequence space. The SYN of a connection that was opened in the trace tells.
+ *
+ * A connection from before the trace has no byte of a known number. What is read had arrived: at the end of every read
+ * the base is at most the end of what had arrived less what had been read, and is just that if the read left nothing in
+ * the socket. So the least of these bounds is the base, if the socket was drained once. No single read tells: servers
+ * of protocols with a length in front (MariaDB, Kafka, TLS records) read a header first, which leaves the rest of the
+ * message in the socket; with the base taken from the first read every query had been read by an earlier one's call.
+ *
+ * A bound is too low only if something arrived that the trace does not have. The next arrival shows it, as it begins
+ * behind the end of the last one: the bounds in between count for nothing.
+ */
+#include "analyze/state/machine_state.h"
+
+#include <string.h>
+
+/* The least of several sequence numbers that lie less than 2 GiB apart. */
+struct least {
+	bool is_known;
+	uint32_t seq;
+};
+
+static void add_bound(struct least *least, uint32_t seq)
+{
+	if (!least->is_known || dtc_seq_distance(least->seq, seq) < 0)
+		*least = (struct least){ true, seq };
+}
+
+static const struct dtc_call *get_call(const DtcMachine *m, const GArray *ids, guint index)
+{
+	return DTC_AT(m->history->calls, struct dtc_call, g_array_index(ids, uint32_t, index));
+}
+
+/* reads: from *next on those of one file in the order in which they ended; *next ends behind those before until_ns. */
+static struct least bound_by_reads(const DtcMachine *m, const GArray *reads, guint *next, guint end, int64_t until_ns,
+				   uint32_t arrived_seq)
+{
+	struct least bound = { 0 };
+	for (; *next < end && get_call(m, reads, *next)->end_ns < until_ns; ++*next) {
+		const struct dtc_call *read = get_call(m, reads, *next);
+		add_bound(&bound, arrived_seq - (uint32_t)read->offset - (uint32_t)read->result);
+	}
+	return bound;
+}
+
+/* reads: those of the file from first to before end. */
+static struct least find_base_in(const DtcMachine *m, uint32_t flow_in, const GArray *reads, guint first, guint end)
+{
+	const DtcPackets *packets = m->history->packets;
+	const uint32_t *ids = dtc_packets_get_flow_packets(packets, flow_in);
+	uint32_t count = dtc_packets_get_flow(packets, flow_in)->packet_count;
+	uint32_t arrived_seq = 0; /* the end of what arrived */
+	bool has_arrival = false, has_hole = false;
+	struct least base = { 0 }, bound;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
+		if (p->direction != DTC_RECEIVED || !p->payload_bytes)
+			continue;
+		bound = bound_by_reads(m, reads, &first, end, p->time_ns, arrived_seq);
+		bool is_hole = has_arrival && dtc_seq_distance(arrived_seq, p->seq) > 0;
+		if (has_arrival && bound.is_known && !is_hole)
+			add_bound(&base, bound.seq);
+		if (!has_arrival || dtc_seq_distance(arrived_seq, p->seq + p->payload_bytes) > 0)
+			arrived_seq = p->seq + p->payload_bytes;
+		has_arrival = true;
+		has_hole |= is_hole;
+	}
+	bound = bound_by_reads(m, reads, &first, end, INT64_MAX, arrived_seq);
+	if (has_arrival && bound.is_known && !has_hole) /* where there were holes, there may be one behind the last */
+		add_bound(&base, bound.seq);
+	return base;
+}
+
+static int compare_reads(gconstpointer a, gconstpointer b, gpointer machine)
+{
+	const DtcMachine *m = machine;
+	const struct dtc_call *x = DTC_AT(m->history->calls, struct dtc_call, *(const uint32_t *)a);
+	const struct dtc_call *y = DTC_AT(m->history->calls, struct dtc_call, *(const uint32_t *)b);
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset; /* given when they ended */
+}
+
+static struct dtc_file *get_file(const DtcMachine *m, uint32_t file)
+{
+	return &g_array_index(m->history->files, struct dtc_file, file);
+}
+
+static const struct dtc_flow *get_flow(const DtcMachine *m, uint32_t flow)
+{
+	return dtc_packets_get_flow(m->history->packets, flow);
+}
+
+static bool is_tcp(const DtcMachine *m, const struct dtc_file *file)
+{
+	return file->flow_out != DTC_NONE && get_flow(m, file->flow_out)->protocol == DTC_PROTOCOL_TCP;
+}
+
+/* Its first read byte follows from all reads and arrivals. */
+static void place_open_reads(DtcMachine *m)
+{
+	DtcHistory *h = m->history;
+	g_autoptr(GArray) reads = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	for (uint32_t i = 0; i < h->calls->len; i++) {
+		const struct dtc_call *call = DTC_AT(h->calls, struct dtc_call, i);
+		if (call->file != DTC_NONE && call->kind == DTC_CALL_READ && call->result > 0 &&
+		    is_tcp(m, get_file(m, call->file)) && !get_file(m, call->file)->has_base_in)
+			g_array_append_val(reads, i);
+	}
+	if (reads->len > 1)
+		g_array_sort_with_data(reads, compare_reads, m);
+	for (guint first = 0, end; first < reads->len; first = end) {
+		uint32_t index = get_call(m, reads, first)->file;
+		for (end = first + 1; end < reads->len && get_call(m, reads, end)->file == index; end++)
+			;
+		struct dtc_file *file = get_file(m, index);
+		struct least base = find_base_in(m, file->flow_in, reads, first, end);
+		file->has_base_in = base.is_known;
+		file->base_in = base.seq;
+	}
+}
+
+/* Its first written byte is the first byte of the first segment that left inside a write. */
+static void place_open_writes(DtcMachine *m)
+{
+	DtcHistory *h = m->history;
+	for (uint32_t i = 0; i < h->contexts->len; i++) {
+		const struct dtc_packet_context *context = DTC_AT(h->contexts, struct dtc_packet_context, i);
+		const struct dtc_packet *p = dtc_packets_get(h->packets, i);
+		if (context->call == DTC_NONE || p->direction != DTC_SENT || !p->payload_bytes)
+			continue;
+		const struct dtc_call *call = DTC_AT(h->calls, struct dtc_call, context->call);
+		if (call->kind != DTC_CALL_WRITE || call->file == DTC_NONE)
+			continue;
+		struct dtc_file *file = get_file(m, call->file);
+		if (file->has_base_out || file->flow_out != p->flow || !is_tcp(m, file))
+			continue;
+		file->base_out = p->seq - (uint32_t)call->offset;
+		file->has_base_out = true;
+	}
+}
+
+void dtc_machine_place_sockets(DtcMachine *m)
+{
+	DtcHistory *h = m->history;
+	uint32_t flow_count = dtc_packets_get_flow_count(h->packets);
+	g_array_set_size(h->flow_files, flow_count);
+	if (flow_count)
+		memset(h->flow_files->data, 0xff, flow_count * sizeof(uint32_t));
+	for (uint32_t i = 0; i < h->files->len; i++) {
+		struct dtc_file *file = get_file(m, i);
+		if (file->flow_out == DTC_NONE)
+			continue;
+		g_array_index(h->flow_files, uint32_t, file->flow_out) = i;
+		if (!is_tcp(m, file))
+			continue;
+		const struct dtc_flow *out = get_flow(m, file->flow_out), *in = get_flow(m, file->flow_in);
+		if (out->has_isn) {
+			file->base_out = out->isn + 1;
+			file->has_base_out = true;
+		}
+		if (in->has_isn) {
+			file->base_in = in->isn + 1;
+			file->has_base_in = true;
+		}
+	}
+	place_open_writes(m);
+	place_open_reads(m);
+}

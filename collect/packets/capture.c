@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The one file that knows libpcap. */
+#include "collect/packets/capture.h"
+
+#include "collect/packets/frame.h"
+#include "collect/packets/origin.h"
+#include "dtrace-chain/error.h"
+
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Frames that are looked at to find the node's own address before the first one is given out. */
+#define ORIGIN_FRAMES 20000
+
+struct DtcCapture {
+	char *node;
+	char *path;
+	pcap_t *pcap;
+	enum dtc_frame_kind frame_kind;
+	bool has_mac;
+	uint8_t mac[6];
+	guint64 packet_count;
+	char *damage; /* owned: what libpcap said, or NULL */
+	long long damage_byte;
+	struct dtc_captured current;
+};
+
+/* False for link types that we cannot decode. */
+static bool find_kind(int data_link, enum dtc_frame_kind *ret_kind)
+{
+	static const struct {
+		int data_link;
+		enum dtc_frame_kind kind;
+	} kinds[] = {
+		{ DLT_EN10MB, DTC_FRAME_ETHERNET },    { DLT_LINUX_SLL, DTC_FRAME_COOKED },
+		{ DLT_LINUX_SLL2, DTC_FRAME_COOKED2 }, { DLT_RAW, DTC_FRAME_RAW },
+		{ DLT_IPV4, DTC_FRAME_RAW },	       { DLT_IPV6, DTC_FRAME_RAW },
+		{ DLT_NULL, DTC_FRAME_LOOPBACK },      { DLT_LOOP, DTC_FRAME_LOOPBACK },
+	};
+	for (gsize i = 0; i < G_N_ELEMENTS(kinds); i++) {
+		if (kinds[i].data_link == data_link) {
+			*ret_kind = kinds[i].kind;
+			return true;
+		}
+	}
+	return false;
+}
+
+static pcap_t *open_file(const char *node, const char *path, GError **error)
+{
+	char message[PCAP_ERRBUF_SIZE] = "";
+	struct stat info;
+	errno = 0;
+	if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
+			    "cannot open the capture '%s' of node '%s': %s\ngive a pcap or pcapng file", path, node,
+			    errno ? g_strerror(errno) : "not a file");
+		return NULL;
+	}
+	pcap_t *pcap = pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, message);
+	if (!pcap)
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
+			    "cannot read the capture '%s' of node '%s': %s\ngive a pcap or pcapng file", path, node,
+			    message);
+	return pcap;
+}
+
+/* The frame's time; false if 64 bits do not hold it. */
+static bool get_time(const struct pcap_pkthdr *header, int64_t *ret_ns)
+{
+	int64_t ns;
+	if (__builtin_mul_overflow((int64_t)header->ts.tv_sec, INT64_C(1000000000), &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)header->ts.tv_usec, &ns)) /* nanoseconds, as asked for */
+		return false;
+	*ret_ns = ns;
+	return true;
+}
+
+static void find_mac(DtcCapture *capture)
+{
+	pcap_t *pcap = open_file(capture->node, capture->path, NULL);
+	if (!pcap)
+		return;
+	DtcOrigin *origin = dtc_origin_new();
+	struct pcap_pkthdr *header;
+	const u_char *bytes;
+	for (guint i = 0; i < ORIGIN_FRAMES && pcap_next_ex(pcap, &header, &bytes) == 1; i++) {
+		struct dtc_captured captured;
+		dtc_frame_decode(capture->frame_kind, bytes, header->caplen, header->len, &captured);
+		if (get_time(header, &captured.time_ns))
+			dtc_origin_add(origin, &captured,
+				       dtc_frame_get_hints(capture->frame_kind, bytes, header->caplen, header->len));
+	}
+	capture->has_mac = dtc_origin_get(origin, capture->mac);
+	dtc_origin_free(origin);
+	pcap_close(pcap);
+}
+
+DtcCapture *dtc_capture_open(const char *node, const char *path, GError **error)
+{
+	pcap_t *pcap = open_file(node, path, error);
+	if (!pcap)
+		return NULL;
+	DtcCapture *capture = g_new0(DtcCapture, 1);
+	capture->node = g_strdup(node);
+	capture->path = g_strdup(path);
+	capture->pcap = pcap;
+	if (!find_kind(pcap_datalink(pcap), &capture->frame_kind)) {
+		const char *name = pcap_datalink_val_to_name(pcap_datalink(pcap));
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
+			    "the capture '%s' of node '%s' has link type %s, which is not known\n"
+			    "capture on an Ethernet interface or on 'any'",
+			    path, node, name ? name : "without a name");
+		dtc_capture_free(capture);
+		return NULL;
+	}
+	if (capture->frame_kind == DTC_FRAME_ETHERNET)
+		find_mac(capture);
+	return capture;
+}
+
+void dtc_capture_free(DtcCapture *capture)
+{
+	if (!capture)
+		return;
+	if (capture->pcap)
+		pcap_close(capture->pcap);
+	g_free(capture->node);
+	g_free(capture->path);
+	g_free(capture->damage);
+	g_free(capture);
+}
+
+guint64 dtc_capture_get_consumed_bytes(const DtcCapture *capture)
+{
+	FILE *file = pcap_file(capture->pcap);
+	off_t at = file ? ftello(file) : 0;
+
+	return at > 0 ? (guint64)at : 0;
+}
+
+static void take_damage(DtcCapture *capture, const char *text)
+{
+	capture->damage = g_strdup(text);
+	capture->damage_byte = (long long)dtc_capture_get_consumed_bytes(capture);
+}
+
+static void set_direction(const DtcCapture *capture, struct dtc_captured *captured)
+{
+	if (!capture->has_mac)
+		return;
+	if (memcmp(captured->mac_source, capture->mac, 6) == 0)
+		captured->direction = DTC_CAPTURE_OUT;
+	else if (memcmp(captured->mac_destination, capture->mac, 6) == 0 || (captured->mac_destination[0] & 1))
+		captured->direction = DTC_CAPTURE_IN; /* broadcast and multicast of others too */
+}
+
+const struct dtc_captured *dtc_capture_next(DtcCapture *capture)
+{
+	struct pcap_pkthdr *header;
+	const u_char *bytes;
+	if (capture->damage)
+		return NULL;
+	int status = pcap_next_ex(capture->pcap, &header, &bytes);
+	if (status != 1) {
+		if (status == PCAP_ERROR)
+			take_damage(capture, pcap_geterr(capture->pcap));
+		return NULL;
+	}
+	int64_t time_ns;
+	if (!get_time(header, &time_ns)) {
+		take_damage(capture, "a packet's time is beyond what 64 bits hold");
+		return NULL;
+	}
+	dtc_frame_decode(capture->frame_kind, bytes, header->caplen, header->len, &capture->current);
+	capture->current.time_ns = time_ns;
+	set_direction(capture, &capture->current);
+	capture->packet_count++;
+	return &capture->current;
+}
+
+void dtc_capture_finish(DtcCapture *capture, DtcFindings *findings)
+{
+	if (!capture->damage)
+		return;
+	g_autofree char *name = g_path_get_basename(capture->path);
+	dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, capture->node,
+			 "capture '%s' is damaged at byte %lld, after %" G_GUINT64_FORMAT " packets: %s", name,
+			 capture->damage_byte, capture->packet_count, capture->damage);
+}

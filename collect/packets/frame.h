@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Decodes one captured frame, of which only a part may be there: link layer, tunnels, IP, TCP and UDP. */
+#pragma once
+
+#include "collect/packets/capture.h"
+
+#include <glib.h>
+
+/* What a frame begins with. */
+enum dtc_frame_kind {
+	DTC_FRAME_ETHERNET,
+	DTC_FRAME_COOKED,   /* Linux "any" device, v1 */
+	DTC_FRAME_COOKED2,  /* v2 */
+	DTC_FRAME_RAW,	    /* begins with the IP header */
+	DTC_FRAME_LOOPBACK, /* four bytes of address family */
+};
+
+/*
+ * Fills captured but for time_ns; direction is set if the link layer tells it. wire_bytes is the frame's length on the
+ * wire, of which captured_bytes are at bytes. Whatever the bytes are, nothing is read behind them.
+ */
+void dtc_frame_decode(enum dtc_frame_kind kind, const uint8_t *bytes, uint32_t captured_bytes, uint32_t wire_bytes,
+		      struct dtc_captured *captured);
+
+/* What a frame tells of its sender besides its headers. */
+struct dtc_frame_hints {
+	uint8_t ttl;		/* time-to-live or hop limit; 0: not IP, or cut */
+	uint32_t padding_bytes; /* behind the IP packet or ARP message */
+};
+struct dtc_frame_hints dtc_frame_get_hints(enum dtc_frame_kind kind, const uint8_t *bytes, uint32_t captured_bytes,
+					   uint32_t wire_bytes);

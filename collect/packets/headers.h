@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a packet's headers say, whoever read them: a capture's frame or a net event of a kernel trace. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of the IP header, as IANA numbers them: those that are looked at. */
+enum dtc_protocol {
+	DTC_PROTOCOL_IPV4 = 4, /* IP in IP */
+	DTC_PROTOCOL_TCP = 6,
+	DTC_PROTOCOL_UDP = 17,
+	DTC_PROTOCOL_IPV6 = 41, /* IPv6 in IP */
+	DTC_PROTOCOL_GRE = 47,
+};
+
+#define DTC_TCP_FIN 0x01
+#define DTC_TCP_SYN 0x02
+#define DTC_TCP_RST 0x04
+#define DTC_TCP_ACK 0x10
+
+/* Headers of a packet, as far as the source has them. Addresses are 16 bytes, IPv4 as ::ffff:a.b.c.d. */
+struct dtc_headers {
+	uint8_t source[16];
+	uint8_t destination[16];
+	uint16_t source_port; /* host order */
+	uint16_t destination_port;
+	uint8_t ip_version; /* 0: no headers at all (network_header_type unknown); then nothing else is valid */
+	uint8_t protocol;   /* enum dtc_protocol, or another */
+	uint8_t tcp_flags;  /* FIN 1, SYN 2, RST 4, PSH 8, ACK 16 */
+	bool has_transport; /* ports (and for TCP seq, ack, flags) are valid */
+	bool has_timestamps;
+	uint16_t ip_id;
+	uint16_t window;
+	uint32_t seq;
+	uint32_t ack;
+	uint32_t payload_bytes; /* of the transport layer: total length minus IP and TCP or UDP headers */
+	uint32_t tsval;		/* TCP timestamp option (captures only) */
+	uint32_t payload_hash;	/* of the captured payload (captures only); 0: none */
+};

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Flows are found through one open-addressing table that maps a key (ends, ports, protocol) to the flow of its latest
+ * generation; earlier generations hang behind it in a chain. Both directions are made together, so a generation is a
+ * property of the pair.
+ *
+ * When does a packet begin a new generation? A capture or a trace sees a SYN several times (sent and received on
+ * loopback, retransmitted, on veth and bridge), always with the same sequence number: that is no new connection. It
+ * may also miss it, or see the SYN-ACK first. The rules, with "pair" for the latest generation:
+ *   SYN       isn known: same number keeps the pair, another begins a new one.
+ *             isn not known: keeps a pair in which nothing but SYNs was seen (a new pair, a simultaneous open); else
+ *             the pair was found in mid-connection and this is the next one.
+ *   SYN-ACK   acknowledges the isn of the reverse flow, and tells it if the SYN itself was missed. One that
+ *             acknowledges another number belongs to the generation whose isn it acknowledges (late duplicate), else
+ *             begins a new one.
+ *   others    the pair; but a straggler of the generation before (last ACK, RST) whose sequence number lies near
+ *             that one's and far from the pair's goes there.
+ */
+#include "collect/packets/packets.h"
+#include "collect/packets/table.h"
+
+#include <string.h>
+
+/* Older generations that a late SYN-ACK or straggler is compared with: ports are not reused faster than that. */
+#define GENERATIONS_BACK 4
+/* Sequence numbers this close (the order of a window) are of the same connection when stragglers are told apart. */
+#define STRAGGLER_SPAN (1 << 20)
+
+struct flow_entry {
+	struct dtc_flow flow;
+	uint32_t previous; /* generation before, or DTC_NONE */
+	uint32_t last_seq; /* of the latest packet */
+	bool seen;	   /* has a packet */
+	bool beyond_syn;   /* has a packet other than a SYN */
+};
+
+struct DtcPackets {
+	DtcTable *packets;   /* struct dtc_packet */
+	GArray *flows;	     /* struct flow_entry */
+	uint32_t *table;     /* open addressing, DTC_NONE: free; value: flow of the latest generation */
+	uint32_t table_size; /* power of two */
+	uint32_t key_count;
+	uint64_t seed;	       /* addresses come from foreign files: no one shall choose the collisions */
+	uint32_t *by_flow;     /* after sealing: packet ids grouped by flow */
+	GPtrArray *interfaces; /* owned names */
+	GHashTable *interface_ids;
+	bool sorted;
+	bool sealed;
+};
+
+struct flow_key {
+	const uint8_t *source;
+	const uint8_t *destination;
+	uint16_t source_port;
+	uint16_t destination_port;
+	uint8_t protocol;
+};
+
+static struct flow_entry *get_entry(const DtcPackets *packets, uint32_t flow)
+{
+	return &g_array_index(packets->flows, struct flow_entry, flow);
+}
+
+DtcPackets *dtc_packets_new(void)
+{
+	DtcPackets *packets = g_new0(DtcPackets, 1);
+	packets->packets = dtc_table_new(sizeof(struct dtc_packet));
+	packets->flows = g_array_new(FALSE, FALSE, sizeof(struct flow_entry));
+	packets->table_size = 64;
+	packets->table = g_new(uint32_t, packets->table_size);
+	memset(packets->table, 0xff, packets->table_size * sizeof(uint32_t));
+	packets->seed = ((uint64_t)g_random_int() << 32) | g_random_int();
+	packets->interfaces = g_ptr_array_new_with_free_func(g_free);
+	packets->interface_ids = g_hash_table_new(g_str_hash, g_str_equal);
+	packets->sorted = true;
+	return packets;
+}
+
+void dtc_packets_free(DtcPackets *packets)
+{
+	if (!packets)
+		return;
+	dtc_table_free(packets->packets);
+	g_array_unref(packets->flows);
+	g_free(packets->table);
+	g_free(packets->by_flow);
+	g_hash_table_unref(packets->interface_ids);
+	g_ptr_array_unref(packets->interfaces);
+	g_free(packets);
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * UINT64_C(0x9fb21c651e98df25);
+	return hash ^ (hash >> 32);
+}
+
+static uint64_t hash_key(const DtcPackets *packets, const struct flow_key *key)
+{
+	uint64_t words[4];
+	memcpy(words, key->source, 16);
+	memcpy(words + 2, key->destination, 16);
+	uint64_t hash = packets->seed;
+	for (int i = 0; i < 4; i++)
+		hash = mix(hash, words[i]);
+	return mix(hash, ((uint64_t)key->source_port << 32) | ((uint64_t)key->destination_port << 8) | key->protocol);
+}
+
+static bool has_key(const struct dtc_flow *flow, const struct flow_key *key)
+{
+	return flow->source_port == key->source_port && flow->destination_port == key->destination_port &&
+	       flow->protocol == key->protocol && memcmp(flow->source, key->source, 16) == 0 &&
+	       memcmp(flow->destination, key->destination, 16) == 0;
+}
+
+static struct flow_key get_key(const struct dtc_flow *flow)
+{
+	return (struct flow_key){ flow->source, flow->destination, flow->source_port, flow->destination_port,
+				  flow->protocol };
+}
+
+/* The slot of the key, or the free one where it belongs. */
+static uint32_t find_slot(const DtcPackets *packets, const struct flow_key *key)
+{
+	uint32_t mask = packets->table_size - 1;
+	uint32_t slot = (uint32_t)hash_key(packets, key) & mask;
+	while (packets->table[slot] != DTC_NONE && !has_key(&get_entry(packets, packets->table[slot])->flow, key))
+		slot = (slot + 1) & mask;
+	return slot;
+}
+
+static void grow_table(DtcPackets *packets)
+{
+	g_autofree uint32_t *old = packets->table;
+	uint32_t old_size = packets->table_size;
+	packets->table_size *= 2;
+	packets->table = g_new(uint32_t, packets->table_size);
+	memset(packets->table, 0xff, packets->table_size * sizeof(uint32_t));
+	for (uint32_t i = 0; i < old_size; i++) {
+		if (old[i] == DTC_NONE)
+			continue;
+		struct flow_key key = get_key(&get_entry(packets, old[i])->flow);
+		packets->table[find_slot(packets, &key)] = old[i];
+	}
+}
+
+/* Appends a flow and makes it the latest generation of its key. */
+static uint32_t append_flow(DtcPackets *packets, const struct flow_key *key)
+{
+	if (packets->key_count * 2 >= packets->table_size)
+		grow_table(packets);
+	uint32_t slot = find_slot(packets, key);
+	uint32_t previous = packets->table[slot];
+	struct flow_entry entry = { .previous = previous };
+	memcpy(entry.flow.source, key->source, 16);
+	memcpy(entry.flow.destination, key->destination, 16);
+	entry.flow.source_port = key->source_port;
+	entry.flow.destination_port = key->destination_port;
+	entry.flow.protocol = key->protocol;
+	if (previous == DTC_NONE)
+		packets->key_count++;
+	else
+		entry.flow.generation = get_entry(packets, previous)->flow.generation + 1;
+	uint32_t id = packets->flows->len;
+	entry.flow.reverse = id;
+	g_array_append_val(packets->flows, entry);
+	packets->table[slot] = id;
+	return id;
+}
+
+/* A new generation of both directions. Gives the flow of the key itself. */
+static uint32_t append_pair(DtcPackets *packets, const struct dtc_headers *headers)
+{
+	struct flow_key key = { headers->source, headers->destination, 0, 0, headers->protocol };
+	if (headers->has_transport) {
+		key.source_port = headers->source_port;
+		key.destination_port = headers->destination_port;
+	}
+	struct flow_key reverse_key = { key.destination, key.source, key.destination_port, key.source_port,
+					key.protocol };
+	uint32_t flow = append_flow(packets, &key);
+	if (has_key(&get_entry(packets, flow)->flow, &reverse_key))
+		return flow; /* both ends are the same: it is its own reverse */
+	uint32_t reverse = append_flow(packets, &reverse_key);
+	get_entry(packets, flow)->flow.reverse = reverse;
+	get_entry(packets, reverse)->flow.reverse = flow;
+	return flow;
+}
+
+static uint32_t choose_for_syn(DtcPackets *packets, uint32_t latest, const struct dtc_headers *headers)
+{
+	struct flow_entry *entry = get_entry(packets, latest);
+	const struct flow_entry *reverse = get_entry(packets, entry->flow.reverse);
+	if (entry->flow.has_isn ? entry->flow.isn != headers->seq : entry->beyond_syn || reverse->beyond_syn) {
+		latest = append_pair(packets, headers);
+		entry = get_entry(packets, latest);
+	}
+	entry->flow.has_isn = true;
+	entry->flow.isn = headers->seq;
+	return latest;
+}
+
+static uint32_t choose_for_syn_ack(DtcPackets *packets, uint32_t latest, const struct dtc_headers *headers)
+{
+	uint32_t flow = latest;
+	for (int i = 0; i < GENERATIONS_BACK && flow != DTC_NONE; i++) {
+		struct flow_entry *entry = get_entry(packets, flow);
+		const struct flow_entry *reverse = get_entry(packets, entry->flow.reverse);
+		if (reverse->flow.has_isn && reverse->flow.isn + 1 == headers->ack) {
+			entry->flow.has_isn = true;
+			entry->flow.isn = headers->seq; /* the last one counts: a server may forget and answer anew */
+			return flow;
+		}
+		flow = entry->previous;
+	}
+	struct flow_entry *entry = get_entry(packets, latest);
+	if (entry->seen || get_entry(packets, entry->flow.reverse)->seen)
+		latest = append_pair(packets, headers);
+	entry = get_entry(packets, latest);
+	entry->flow.has_isn = true;
+	entry->flow.isn = headers->seq;
+	struct flow_entry *reverse = get_entry(packets, entry->flow.reverse);
+	reverse->flow.has_isn = true;
+	reverse->flow.isn = headers->ack - 1;
+	return latest;
+}
+
+static bool is_near(const struct flow_entry *entry, uint32_t seq)
+{
+	int32_t distance = dtc_seq_distance(entry->last_seq, seq);
+	return entry->seen && distance > -STRAGGLER_SPAN && distance < STRAGGLER_SPAN;
+}
+
+static uint32_t choose_for_straggler(const DtcPackets *packets, uint32_t latest, const struct dtc_headers *headers)
+{
+	const struct flow_entry *entry = get_entry(packets, latest);
+	bool is_known = entry->seen || entry->flow.has_isn;
+	if (entry->previous == DTC_NONE || !is_known || is_near(entry, headers->seq) ||
+	    (entry->flow.has_isn && headers->seq - entry->flow.isn < STRAGGLER_SPAN))
+		return latest;
+	uint32_t flow = entry->previous;
+	for (int i = 1; i < GENERATIONS_BACK && flow != DTC_NONE; i++) {
+		const struct flow_entry *older = get_entry(packets, flow);
+		if (is_near(older, headers->seq))
+			return flow;
+		flow = older->previous;
+	}
+	return latest;
+}
+
+static uint32_t choose_flow(DtcPackets *packets, const struct dtc_headers *headers)
+{
+	if (headers->ip_version == 0)
+		return DTC_NONE;
+	struct flow_key key = { headers->source, headers->destination, 0, 0, headers->protocol };
+	if (headers->has_transport) {
+		key.source_port = headers->source_port;
+		key.destination_port = headers->destination_port;
+	}
+	uint32_t flow = packets->table[find_slot(packets, &key)];
+	if (flow == DTC_NONE)
+		flow = append_pair(packets, headers);
+	if (headers->protocol != DTC_PROTOCOL_TCP || !headers->has_transport)
+		return flow;
+	bool is_syn = headers->tcp_flags & DTC_TCP_SYN;
+	bool is_ack = headers->tcp_flags & DTC_TCP_ACK;
+	if (is_syn && is_ack)
+		flow = choose_for_syn_ack(packets, flow, headers);
+	else if (is_syn)
+		flow = choose_for_syn(packets, flow, headers);
+	else
+		flow = choose_for_straggler(packets, flow, headers);
+	struct flow_entry *entry = get_entry(packets, flow);
+	entry->seen = true;
+	entry->beyond_syn |= !is_syn || is_ack;
+	entry->last_seq = headers->seq;
+	return flow;
+}
+
+uint32_t dtc_packets_add(DtcPackets *packets, int64_t time_ns, enum dtc_direction direction, uint16_t cpu,
+			 uint16_t interface, const struct dtc_headers *headers)
+{
+	g_assert(!packets->sealed);
+	g_assert(packets->packets->len < DTC_NONE - 1);
+	struct dtc_packet packet = {
+		.time_ns = time_ns,
+		.flow = choose_flow(packets, headers),
+		.seq = headers->seq,
+		.ack = headers->ack,
+		.payload_bytes = headers->payload_bytes,
+		.payload_hash = headers->payload_hash,
+		.tsval = headers->tsval,
+		.ip_id = headers->ip_id,
+		.window = headers->window,
+		.cpu = cpu,
+		.interface = interface,
+		.direction = (uint8_t)direction,
+		.tcp_flags = headers->tcp_flags,
+		.has_timestamps = headers->has_timestamps,
+	};
+	uint32_t id = packets->packets->len;
+	if (id > 0 && DTC_AT(packets->packets, struct dtc_packet, id - 1)->time_ns > time_ns)
+		packets->sorted = false;
+	dtc_table_append(packets->packets, &packet);
+	return id;
+}
+
+uint16_t dtc_packets_add_interface(DtcPackets *packets, const char *name)
+{
+	if (!name)
+		name = "";
+	void *id;
+	if (g_hash_table_lookup_extended(packets->interface_ids, name, NULL, &id))
+		return (uint16_t)GPOINTER_TO_UINT(id);
+	/* No machine has that many: names beyond share the last index, so that garbage cannot make an index wrap. */
+	if (packets->interfaces->len == UINT16_MAX)
+		return UINT16_MAX - 1;
+	guint index = packets->interfaces->len;
+	char *copy = g_strdup(name);
+	g_ptr_array_add(packets->interfaces, copy);
+	g_hash_table_insert(packets->interface_ids, copy, GUINT_TO_POINTER(index));
+	return (uint16_t)index;
+}
+
+const char *dtc_packets_get_interface(const DtcPackets *packets, uint16_t interface)
+{
+	return interface < packets->interfaces->len ? g_ptr_array_index(packets->interfaces, interface) : "";
+}
+
+static int compare_time(const void *a, const void *b, void *data)
+{
+	(void)data;
+	const struct dtc_packet *x = a, *y = b;
+	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+}
+
+void dtc_packets_seal(DtcPackets *packets)
+{
+	if (packets->sealed)
+		return;
+	packets->sealed = true;
+	struct dtc_packet *list = (struct dtc_packet *)(void *)packets->packets->data;
+	uint32_t count = packets->packets->len;
+	if (!packets->sorted) /* g_qsort_with_data is documented to be stable: file order breaks ties */
+		g_qsort_with_data(list, (int)count, sizeof(*list), compare_time, NULL);
+
+	for (uint32_t i = 0; i < packets->flows->len; i++)
+		get_entry(packets, i)->flow.packet_count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (list[i].flow != DTC_NONE)
+			get_entry(packets, list[i].flow)->flow.packet_count++;
+	uint32_t first = 0;
+	for (uint32_t i = 0; i < packets->flows->len; i++) {
+		struct dtc_flow *flow = &get_entry(packets, i)->flow;
+		flow->packet_first = first;
+		first += flow->packet_count;
+		flow->packet_count = 0; /* counted again while filling */
+	}
+	packets->by_flow = g_new(uint32_t, first + 1);
+	for (uint32_t i = 0; i < count; i++) {
+		if (list[i].flow == DTC_NONE)
+			continue;
+		struct dtc_flow *flow = &get_entry(packets, list[i].flow)->flow;
+		packets->by_flow[flow->packet_first + flow->packet_count++] = i;
+	}
+}
+
+uint32_t dtc_packets_get_count(const DtcPackets *packets)
+{
+	return packets->packets->len;
+}
+
+const struct dtc_packet *dtc_packets_get(const DtcPackets *packets, uint32_t packet)
+{
+	g_assert(packet < packets->packets->len);
+	return DTC_AT(packets->packets, struct dtc_packet, packet);
+}
+
+uint32_t dtc_packets_get_flow_count(const DtcPackets *packets)
+{
+	return packets->flows->len;
+}
+
+const struct dtc_flow *dtc_packets_get_flow(const DtcPackets *packets, uint32_t flow)
+{
+	g_assert(flow < packets->flows->len);
+	return &get_entry(packets, flow)->flow;
+}
+
+const uint32_t *dtc_packets_get_flow_packets(const DtcPackets *packets, uint32_t flow)
+{
+	g_assert(packets->sealed);
+	return packets->by_flow + dtc_packets_get_flow(packets, flow)->packet_first;
+}
+
+uint32_t dtc_packets_find_flow(const DtcPackets *packets, const uint8_t source[16], uint16_t source_port,
+			       const uint8_t destination[16], uint16_t destination_port, uint8_t protocol)
+{
+	struct flow_key key = { source, destination, source_port, destination_port, protocol };
+	return packets->table[find_slot(packets, &key)];
+}
+
+uint32_t dtc_packets_find_previous_generation(const DtcPackets *packets, uint32_t flow)
+{
+	g_assert(flow < packets->flows->len);
+	return get_entry(packets, flow)->previous;
+}

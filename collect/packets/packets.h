@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The packets one node saw through one source (its kernel trace, or its captures): flat 48-byte records in time order,
+ * and the flows they belong to. A flow is one direction of a connection, (source, destination, ports, protocol) with a
+ * generation, so that a reused port is another flow: a SYN with another sequence number than the flow's begins a new
+ * generation of the flow and of its reverse. Flow and packet ids are indexes, stable once given.
+ */
+#pragma once
+
+#include "collect/packets/headers.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DTC_NONE UINT32_MAX
+
+enum dtc_direction {
+	DTC_SENT,     /* net_dev_queue, or captured on the way out */
+	DTC_RECEIVED, /* netif_receive_skb, or captured on the way in */
+};
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* no bytes that nobody sets: these are written to files with the history */
+
+struct dtc_packet {
+	int64_t time_ns; /* clock of the source */
+	uint32_t flow;	 /* DTC_NONE: no usable headers */
+	uint32_t seq;
+	uint32_t ack;
+	uint32_t payload_bytes;
+	uint32_t payload_hash; /* captures only */
+	uint32_t tsval;	       /* captures only */
+	uint16_t ip_id;
+	uint16_t window;
+	uint16_t cpu;
+	uint16_t interface; /* index for dtc_packets_get_interface */
+	uint8_t direction;  /* enum dtc_direction */
+	uint8_t tcp_flags;
+	uint8_t has_timestamps;
+	uint8_t spare[5];
+};
+_Static_assert(sizeof(struct dtc_packet) == 48, "millions of these stay in memory");
+
+struct dtc_flow {
+	uint8_t source[16];
+	uint8_t destination[16];
+	uint16_t source_port;
+	uint16_t destination_port;
+	uint8_t protocol;
+	bool has_isn; /* the SYN was seen: isn is its sequence number, the first data byte has isn + 1 */
+	uint8_t spare[2];
+	uint32_t isn;
+	uint32_t generation;   /* 0, 1, ... for reused ports */
+	uint32_t reverse;      /* flow of the other direction, created together */
+	uint32_t packet_first; /* after dtc_packets_seal: range in dtc_packets_get_flow_packets */
+	uint32_t packet_count;
+};
+_Static_assert(sizeof(struct dtc_flow) == 60, "two for each connection; looked at for each of its packets");
+
+#pragma GCC diagnostic pop
+
+typedef struct DtcPackets DtcPackets;
+
+DtcPackets *dtc_packets_new(void);
+void dtc_packets_free(DtcPackets *packets);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcPackets, dtc_packets_free)
+
+/*
+ * Appends a packet and gives its id. A SYN without ACK is taken to begin a connection, and a packet with a key that
+ * was never seen begins generation 0. headers->ip_version 0 is kept with flow DTC_NONE (GRO off: no headers).
+ */
+uint32_t dtc_packets_add(DtcPackets *packets, int64_t time_ns, enum dtc_direction direction, uint16_t cpu,
+			 uint16_t interface, const struct dtc_headers *headers);
+/* Interns an interface name (NULL counts as ""). */
+uint16_t dtc_packets_add_interface(DtcPackets *packets, const char *name);
+const char *dtc_packets_get_interface(const DtcPackets *packets, uint16_t interface);
+
+/* Builds the packets-by-flow index; nothing may be added afterwards. Packets are sorted by time if they were not. */
+void dtc_packets_seal(DtcPackets *packets);
+
+uint32_t dtc_packets_get_count(const DtcPackets *packets);
+const struct dtc_packet *dtc_packets_get(const DtcPackets *packets, uint32_t packet);
+uint32_t dtc_packets_get_flow_count(const DtcPackets *packets);
+const struct dtc_flow *dtc_packets_get_flow(const DtcPackets *packets, uint32_t flow);
+/* Sealed: the ids of the flow's packets (flow->packet_count of them) in time order. Borrowed. */
+const uint32_t *dtc_packets_get_flow_packets(const DtcPackets *packets, uint32_t flow);
+
+/*
+ * The last generation of the flow with these ends, or DTC_NONE. Addresses 16 bytes, ports in host order. Earlier
+ * generations: dtc_packets_find_previous_generation.
+ */
+uint32_t dtc_packets_find_flow(const DtcPackets *packets, const uint8_t source[16], uint16_t source_port,
+			       const uint8_t destination[16], uint16_t destination_port, uint8_t protocol);
+uint32_t dtc_packets_find_previous_generation(const DtcPackets *packets, uint32_t flow);
+
+/* Sequence numbers wrap: distance from a to b, positive if b is later. */
+static inline int32_t dtc_seq_distance(uint32_t a, uint32_t b)
+{
+	return (int32_t)(b - a);
+}
+
+/* Sequence space a packet occupies: payload, plus one for SYN and one for FIN. */
+static inline uint32_t dtc_packet_get_span(const struct dtc_packet *packet)
+{
+	return packet->payload_bytes + !!(packet->tcp_flags & DTC_TCP_SYN) + !!(packet->tcp_flags & DTC_TCP_FIN);
+}

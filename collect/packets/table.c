@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _GNU_SOURCE /* O_TMPFILE, mremap */
+#include "collect/packets/table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HEAP_BYTES ((gsize)64 * 1024) /* up to here a file would cost more than it saves */
+
+DtcTable *dtc_table_new(gsize record_size)
+{
+	DtcTable *table = g_new0(DtcTable, 1);
+	table->size = record_size;
+	table->file = -1;
+	return table;
+}
+
+void dtc_table_free(DtcTable *table)
+{
+	if (!table)
+		return;
+	if (table->mapped)
+		munmap(table->data, table->mapped);
+	else
+		g_free(table->data);
+	if (table->file >= 0)
+		close(table->file);
+	g_free(table);
+}
+
+static int open_unlinked(void)
+{
+	int file = open(g_get_tmp_dir(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (file >= 0)
+		return file;
+	g_autofree char *name = g_build_filename(g_get_tmp_dir(), "dtrace-chain-XXXXXX", NULL);
+	file = g_mkstemp_full(name, O_RDWR | O_CLOEXEC, 0600);
+	if (file >= 0)
+		unlink(name);
+	return file;
+}
+
+static void copy_records(char *to, const DtcTable *table)
+{
+	if (table->len) /* an empty table may have no address */
+		memcpy(to, table->data, (gsize)table->len * table->size);
+}
+
+/* The records move to a new mapping of that many bytes: of the file, or anonymous if the file cannot grow. */
+static void map(DtcTable *table, gsize bytes)
+{
+	char *data = MAP_FAILED;
+	if (!table->mapped)
+		table->file = open_unlinked();
+	/* reserved, not sparse: a full disk must show here and not as SIGBUS at some later write */
+	if (table->file >= 0 && posix_fallocate(table->file, 0, (off_t)bytes) == 0) {
+		if (table->mapped)
+			data = mremap(table->data, table->mapped, bytes, MREMAP_MAYMOVE);
+		else
+			data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, table->file, 0);
+		if (data != MAP_FAILED && !table->mapped) {
+			copy_records(data, table);
+			g_free(table->data);
+		}
+	}
+	if (data == MAP_FAILED) {
+		data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (data == MAP_FAILED)
+			g_error("out of memory: %" G_GSIZE_FORMAT " bytes for records", bytes);
+		copy_records(data, table);
+		if (table->mapped)
+			munmap(table->data, table->mapped);
+		else
+			g_free(table->data);
+		if (table->file >= 0)
+			close(table->file);
+		table->file = -1;
+	}
+	table->data = data;
+	table->mapped = bytes;
+}
+
+void dtc_table_reserve(DtcTable *table, guint count)
+{
+	if (count <= table->capacity)
+		return;
+	gsize bytes = MAX((gsize)count * table->size, (gsize)table->capacity * table->size * 2);
+	bytes = MAX(bytes, 4096);
+	if (bytes <= HEAP_BYTES && !table->mapped) {
+		table->data = g_realloc(table->data, bytes);
+	} else {
+		gsize page = 4096;
+		bytes = (bytes + page - 1) / page * page;
+		map(table, bytes);
+	}
+	table->capacity = (guint)MIN(bytes / table->size, G_MAXUINT);
+}
+
+void dtc_table_set_length(DtcTable *table, guint length)
+{
+	dtc_table_reserve(table, length);
+	if (length > table->len)
+		memset(table->data + (gsize)table->len * table->size, 0, (gsize)(length - table->len) * table->size);
+	table->len = length;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The door for readers of traces: what a back end has to do for reader.c, which is the only file that knows which ones
+ * there are. A back end decodes: it gives streams (struct dtc_stream), each in its own order, and the events in them.
+ * Merging the streams, counting names and lost events, and what is said about gaps and damage is the reader's, so that
+ * all back ends say the same of the same trace.
+ *
+ * A back end's own struct begins with struct dtc_backend; the functions of its kind get that pointer. It is used from
+ * one thread at a time, several of them from several threads.
+ */
+#pragma once
+
+#include "collect/read/event.h"
+#include "collect/read/names.h"
+#include "collect/read/streams.h"
+#include "dtrace-chain/manifest.h"
+
+#include <glib.h>
+#include <stdbool.h>
+
+struct dtc_backend {
+	const struct dtc_backend_kind *kind;
+	/*
+	 * All streams, owned by the back end, in an order that depends on nothing but the trace: among items of equal
+	 * time the earlier stream goes first. After open every stream is on its first item or has none.
+	 */
+	guint stream_count;
+	struct dtc_stream **streams;
+	bool declares[DTC_EVENT_KINDS]; /* the trace could hold such events, whether or not one happened */
+	guint64 consumed_bytes;		/* of what measure counts; 0 to the end if that cannot be told */
+	const GPtrArray *losses; /* owned by the back end: a sentence per part that could not be read at all; or NULL */
+};
+
+struct dtc_backend_kind {
+	const char *name; /* as `stats` shows it */
+
+	/*
+	 * Whether path is a trace of this kind, by a look that says nothing of its being whole. What is missing
+	 * otherwise, and how it should be, are for the error when no kind recognizes it: "no file 'metadata'", "a
+	 * directory with ...".
+	 */
+	bool (*recognizes)(const char *path);
+	const char *missing;
+	const char *layout;
+
+	/* The bytes that there are to read, for who waits; 0 if it cannot be told. Works on damaged traces. */
+	guint64 (*measure)(const char *path);
+	/* The clock that the trace declares; false if it does not tell. Clear with dtc_clock_class_clear. */
+	bool (*describe_clock)(const char *path, struct dtc_clock_class *ret_clock);
+
+	/*
+	 * node is for errors. The names are borrowed until close and grow as events are met; the first call name stands
+	 * for calls without a name. NULL with an error if nothing of the trace can be read.
+	 */
+	struct dtc_backend *(*open)(const char *node, const char *path, DtcNames *event_names, DtcNames *call_names,
+				    GError **error);
+	void (*close)(struct dtc_backend *backend);
+
+	/*
+	 * Moves a stream to its next item with dtc_stream_take_event, dtc_stream_take_gap or dtc_stream_end, and says
+	 * so in has_item. What the stream's last event lent is gone. What is damaged ends its stream alone, with an
+	 * error.
+	 */
+	void (*advance)(struct dtc_backend *backend, guint stream);
+	/* Decodes the stream's current item, which is an event: all but its time and CPU. Lends strings until advance.
+	 */
+	void (*fill)(struct dtc_backend *backend, guint stream, struct dtc_event *event);
+
+	/* What the trace says of where it was recorded, by the tracer's own key; NULL if it does not. Borrowed. */
+	const char *(*get_environment)(const struct dtc_backend *backend, const char *key);
+};

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One cursor per stream goes over its messages and makes events and gaps of them. Streams are in the order of their
+ * CPUs, then of their files' names.
+ */
+#include "collect/read/ctf/ctf.h"
+
+#include "collect/read/ctf/clock_class.h"
+#include "collect/read/ctf/event_class.h"
+#include "collect/read/ctf/extent.h"
+#include "collect/read/ctf/graph.h"
+#include "collect/read/ctf/metadata.h"
+#include "collect/read/ctf/salvage.h"
+#include "collect/read/spellings.h"
+#include "dtrace-chain/error.h"
+
+#include <string.h>
+
+struct cursor {
+	struct dtc_stream stream;
+	struct dtc_ctf_port *port; /* borrowed from the graph; an event that is the current item is its messages[at] */
+	bool is_rejected;	   /* what is left of the batch is dropped */
+	int cpu_member;		   /* in the packet context, or -1 */
+	bool gap_times_events;	   /* discarded events messages carry times */
+	bool gap_times_packets;
+};
+
+struct ctf {
+	struct dtc_backend backend;
+	DtcSalvage *salvage; /* of a damaged trace; NULL: the trace is read where it is */
+	DtcCtfGraph *graph;
+	guint count;
+	struct cursor *cursors;	 /* sorted once their first items are known */
+	GHashTable *classes;	 /* bt_event_class -> owned DtcCtfClass */
+	DtcNames *event_names;	 /* borrowed */
+	DtcNames *call_names;	 /* borrowed */
+	GHashTable *environment; /* owned key -> owned value */
+	bool has_clock;
+	struct dtc_extent extent;
+	guint64 packet_count;		   /* whose events were all given out */
+	const bt_stream_class *last_class; /* whose declarations are known; a trace has few, and a stream per CPU */
+};
+
+/* ---- messages ---- */
+
+/* Ends the stream here: the rest of the batch is not trusted either. */
+static void reject(struct cursor *cursor, char *error)
+{
+	cursor->is_rejected = true;
+	dtc_stream_take_error(&cursor->stream, error);
+}
+
+/*
+ * Not bt_clock_snapshot_get_ns_from_origin: snapshots are used again for other messages, and in babeltrace2 2.0.4 one
+ * that overflowed once says so for ever.
+ */
+static bool get_ns(const bt_clock_snapshot *snapshot, int64_t *ret_ns)
+{
+	if (bt_clock_class_cycles_to_ns_from_origin(bt_clock_snapshot_borrow_clock_class_const(snapshot),
+						    bt_clock_snapshot_get_value(snapshot),
+						    ret_ns) == BT_CLOCK_CLASS_CYCLES_TO_NS_FROM_ORIGIN_STATUS_OK)
+		return true;
+	bt_current_thread_clear_error();
+	return false;
+}
+
+static void read_environment(struct ctf *ctf, const bt_trace *trace)
+{
+	const char *name;
+	const bt_value *value;
+	for (uint64_t i = 0; i < bt_trace_get_environment_entry_count(trace); i++) {
+		bt_trace_borrow_environment_entry_by_index_const(trace, i, &name, &value);
+		char *text = bt_value_is_string(value)
+				     ? g_strdup(bt_value_string_get(value))
+				     : g_strdup_printf("%" G_GINT64_FORMAT, bt_value_integer_signed_get(value));
+		g_hash_table_replace(ctf->environment, g_strdup(name), text);
+	}
+}
+
+static void begin_stream(struct ctf *ctf, struct cursor *cursor, const bt_stream *stream)
+{
+	const bt_stream_class *class = bt_stream_borrow_class_const(stream);
+	const char *name = bt_stream_get_name(stream);
+	g_free(cursor->stream.name);
+	cursor->stream.name =
+		name ? g_path_get_basename(name) : g_strdup_printf("%" G_GUINT64_FORMAT, bt_stream_get_id(stream));
+	const bt_field_class *context = bt_stream_class_borrow_packet_context_field_class_const(class);
+	cursor->cpu_member = dtc_ctf_find_unsigned(context, "cpu_id");
+	if (!bt_stream_class_borrow_default_clock_class_const(class)) {
+		ctf->has_clock = false;
+		reject(cursor, g_strdup("it has no clock"));
+	}
+	cursor->gap_times_events = bt_stream_class_discarded_events_have_default_clock_snapshots(class);
+	cursor->gap_times_packets = bt_stream_class_discarded_packets_have_default_clock_snapshots(class);
+	uint64_t class_count = class == ctf->last_class ? 0 : bt_stream_class_get_event_class_count(class);
+	for (uint64_t i = 0; i < class_count; i++) {
+		name = bt_event_class_get_name(bt_stream_class_borrow_event_class_by_index_const(class, i));
+		ctf->backend.declares[name ? dtc_spelling_find_event(name).kind : DTC_EVENT_OTHER] = true;
+	}
+	ctf->last_class = class;
+	if (g_hash_table_size(ctf->environment) == 0)
+		read_environment(ctf, bt_stream_borrow_trace_const(stream));
+}
+
+static bool get_packet_number(const bt_packet *packet, int member, uint64_t *ret_value)
+{
+	const bt_field *context = bt_packet_borrow_context_field_const(packet);
+	if (!context || member < 0)
+		return false;
+	*ret_value = bt_field_integer_unsigned_get_value(
+		bt_field_structure_borrow_member_field_by_index_const(context, (uint64_t)member));
+	return true;
+}
+
+static void begin_packet(struct cursor *cursor, const bt_packet *packet)
+{
+	uint64_t value;
+	if (!get_packet_number(packet, cursor->cpu_member, &value))
+		value = 0; /* a tracer without per-CPU streams */
+	if (value >= DTC_CPU_LIMIT) {
+		reject(cursor, g_strdup_printf("a packet claims CPU %" G_GUINT64_FORMAT, value));
+		return;
+	}
+	cursor->stream.cpu = (uint32_t)value;
+}
+
+static void set_gap_times(struct dtc_gap *gap, const bt_clock_snapshot *begin, const bt_clock_snapshot *end)
+{
+	get_ns(begin, &gap->begin_ns);
+	get_ns(end, &gap->end_ns);
+}
+
+static struct dtc_gap read_discarded_events(const struct cursor *cursor, const bt_message *message)
+{
+	struct dtc_gap gap = { cursor->stream.last_ns, cursor->stream.last_ns, DTC_ABSENT };
+	uint64_t count;
+	/* Of a stream's first packet babeltrace2 gives none: the tracer counts from the begin of its session. */
+	if (bt_message_discarded_events_get_count(message, &count) == BT_PROPERTY_AVAILABILITY_AVAILABLE)
+		gap.count = (int64_t)MIN(count, (uint64_t)INT64_MAX);
+	if (cursor->gap_times_events)
+		set_gap_times(&gap, bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(message),
+			      bt_message_discarded_events_borrow_end_default_clock_snapshot_const(message));
+	return gap;
+}
+
+static struct dtc_gap read_discarded_packets(const struct cursor *cursor, const bt_message *message)
+{
+	struct dtc_gap gap = { cursor->stream.last_ns, cursor->stream.last_ns, DTC_ABSENT };
+	if (cursor->gap_times_packets)
+		set_gap_times(&gap, bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(message),
+			      bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(message));
+	return gap;
+}
+
+static bool take_event(struct cursor *cursor, const bt_message *message)
+{
+	int64_t time_ns;
+	if (!get_ns(bt_message_event_borrow_default_clock_snapshot_const(message), &time_ns)) {
+		reject(cursor, g_strdup("an event's time is beyond what 64 bits hold"));
+		return false;
+	}
+	dtc_stream_take_event(&cursor->stream, time_ns);
+	return true;
+}
+
+/* How far the files are read is told by whole packets, as if all had one size. */
+static void end_packet(struct ctf *ctf)
+{
+	guint64 all = ctf->extent.packets;
+	ctf->packet_count++;
+	if (all > 0)
+		ctf->backend.consumed_bytes = ctf->extent.bytes / all * MIN(ctf->packet_count, all);
+}
+
+/* Handles the message the cursor is on; true if it makes an item. */
+static bool take_message(struct ctf *ctf, struct cursor *cursor, const bt_message *message)
+{
+	struct dtc_stream *stream = &cursor->stream;
+	bool is_item = false;
+	switch (bt_message_get_type(message)) {
+	case BT_MESSAGE_TYPE_STREAM_BEGINNING:
+		begin_stream(ctf, cursor, bt_message_stream_beginning_borrow_stream_const(message));
+		break;
+	case BT_MESSAGE_TYPE_PACKET_BEGINNING:
+		begin_packet(cursor, bt_message_packet_beginning_borrow_packet_const(message));
+		break;
+	case BT_MESSAGE_TYPE_PACKET_END:
+		end_packet(ctf);
+		is_item = dtc_stream_flush_gap(stream);
+		break;
+	case BT_MESSAGE_TYPE_STREAM_END:
+		is_item = dtc_stream_flush_gap(stream);
+		break;
+	case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
+		is_item = dtc_stream_flush_gap(stream);
+		stream->pending_gap = read_discarded_events(cursor, message);
+		stream->has_pending_gap = true;
+		break;
+	case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
+		dtc_stream_take_gap(stream, read_discarded_packets(cursor, message));
+		is_item = true;
+		break;
+	case BT_MESSAGE_TYPE_EVENT:
+		is_item = take_event(cursor, message);
+		break;
+	default:
+		break;
+	}
+	return is_item;
+}
+
+/* True if the cursor is on a message. */
+static bool refill(struct ctf *ctf, struct cursor *cursor)
+{
+	bool has_message = dtc_ctf_graph_refill(ctf->graph, cursor->port);
+	if (cursor->port->error)
+		dtc_stream_take_error(&cursor->stream, g_steal_pointer(&cursor->port->error));
+	return has_message;
+}
+
+static void advance(struct ctf *ctf, struct cursor *cursor)
+{
+	struct dtc_stream *stream = &cursor->stream;
+	struct dtc_ctf_port *port = cursor->port;
+	/* The event that was current lent its strings until now. */
+	if (stream->has_item && !stream->is_gap)
+		bt_message_put_ref(port->messages[port->at++]);
+	while (port->at < port->count || refill(ctf, cursor)) {
+		const bt_message *message = port->messages[port->at];
+		stream->has_item = take_message(ctf, cursor, message);
+		if (stream->has_item && !stream->is_gap)
+			return;
+		port->at++;
+		bt_message_put_ref(message);
+		if (stream->has_item)
+			return;
+		if (cursor->is_rejected)
+			dtc_ctf_port_end(port);
+	}
+	stream->has_item = dtc_stream_end(stream);
+}
+
+/* ---- opening ---- */
+
+static void close_trace(struct dtc_backend *backend)
+{
+	struct ctf *ctf = (struct ctf *)backend;
+	dtc_ctf_graph_free(ctf->graph);
+	dtc_salvage_free(ctf->salvage);
+	for (guint i = 0; i < ctf->count; i++)
+		dtc_stream_clear(&ctf->cursors[i].stream);
+	g_free(ctf->cursors);
+	g_free(ctf->backend.streams);
+	g_hash_table_unref(ctf->classes);
+	g_hash_table_unref(ctf->environment);
+	g_free(ctf);
+}
+
+/* The salvage's question to babeltrace2. */
+static bool can_open(const char *path)
+{
+	g_autofree char *reason = NULL;
+	DtcCtfGraph *graph = dtc_ctf_graph_open(path, &reason);
+	dtc_ctf_graph_free(graph);
+	return graph != NULL;
+}
+
+static bool open_graph(struct ctf *ctf, const char *node, const char *path, GError **error)
+{
+	g_autofree char *reason = NULL;
+	if (!dtc_salvage_is_needed(path))
+		ctf->graph = dtc_ctf_graph_open(path, &reason);
+	if (ctf->graph)
+		return true;
+	g_autoptr(GError) salvage_error = NULL;
+	g_autofree char *salvage_reason = NULL;
+	ctf->salvage = dtc_salvage_new(path, can_open, &salvage_error);
+	if (ctf->salvage)
+		ctf->graph = dtc_ctf_graph_open(dtc_salvage_get_path(ctf->salvage), &salvage_reason);
+	if (ctf->graph)
+		return true;
+	if (salvage_error)
+		g_propagate_prefixed_error(error, g_steal_pointer(&salvage_error),
+					   "cannot read the trace of node '%s': ", node);
+	else
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
+			    "cannot read the trace of node '%s' in '%s': %s\ncopy the trace again from the node", node,
+			    path, salvage_reason ? salvage_reason : reason);
+	return false;
+}
+
+static int compare_cursors(const void *a, const void *b)
+{
+	const struct cursor *x = a, *y = b;
+	if (x->stream.cpu != y->stream.cpu)
+		return x->stream.cpu < y->stream.cpu ? -1 : 1;
+	return g_strcmp0(x->stream.name, y->stream.name);
+}
+
+/* Moves every stream to its first item, which tells its CPU, and puts them in order. */
+static void begin_streams(struct ctf *ctf)
+{
+	ctf->count = dtc_ctf_graph_get_port_count(ctf->graph);
+	ctf->cursors = g_new0(struct cursor, ctf->count + 1);
+	for (guint i = 0; i < ctf->count; i++) {
+		ctf->cursors[i].port = dtc_ctf_graph_get_port(ctf->graph, i);
+		ctf->cursors[i].stream.last_ns = INT64_MIN;
+		advance(ctf, &ctf->cursors[i]);
+	}
+	if (ctf->count > 1)
+		qsort(ctf->cursors, ctf->count, sizeof(*ctf->cursors), compare_cursors);
+	ctf->backend.stream_count = ctf->count;
+	ctf->backend.streams = g_new0(struct dtc_stream *, ctf->count + 1);
+	for (guint i = 0; i < ctf->count; i++)
+		ctf->backend.streams[i] = &ctf->cursors[i].stream;
+}
+
+static struct dtc_backend *open_trace(const char *node, const char *path, DtcNames *event_names, DtcNames *call_names,
+				      GError **error)
+{
+	g_autofree char *metadata = g_build_filename(path, "metadata", NULL);
+	if (!dtc_metadata_check(metadata, error)) {
+		g_prefix_error(error, "cannot read the trace of node '%s': ", node);
+		return NULL;
+	}
+	struct ctf *ctf = g_new0(struct ctf, 1);
+	ctf->backend.kind = &dtc_ctf_backend;
+	ctf->event_names = event_names;
+	ctf->call_names = call_names;
+	ctf->classes = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)dtc_ctf_class_free);
+	ctf->environment = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	ctf->has_clock = true;
+	if (!open_graph(ctf, node, path, error)) {
+		close_trace(&ctf->backend);
+		return NULL;
+	}
+	ctf->extent = dtc_extent_of_trace(ctf->salvage ? dtc_salvage_get_path(ctf->salvage) : path);
+	ctf->backend.losses = ctf->salvage ? dtc_salvage_get_losses(ctf->salvage) : NULL;
+	begin_streams(ctf);
+	if (!ctf->has_clock) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
+			    "the trace of node '%s' in '%s' has no clock\nrecord with a tracer that stamps its events",
+			    node, path);
+		close_trace(&ctf->backend);
+		return NULL;
+	}
+	return &ctf->backend;
+}
+
+/* ---- the door ---- */
+
+static bool recognizes(const char *path)
+{
+	g_autofree char *metadata = g_build_filename(path, "metadata", NULL);
+	return g_file_test(metadata, G_FILE_TEST_IS_REGULAR);
+}
+
+static void advance_stream(struct dtc_backend *backend, guint stream)
+{
+	struct ctf *ctf = (struct ctf *)backend;
+	advance(ctf, &ctf->cursors[stream]);
+}
+
+static void fill(struct dtc_backend *backend, guint stream, struct dtc_event *event)
+{
+	struct ctf *ctf = (struct ctf *)backend;
+	const struct dtc_ctf_port *port = ctf->cursors[stream].port;
+	const bt_event *bt_event = bt_message_event_borrow_event_const(port->messages[port->at]);
+	const bt_event_class *bt_class = bt_event_borrow_class_const(bt_event);
+	DtcCtfClass *class = g_hash_table_lookup(ctf->classes, bt_class);
+	if (G_UNLIKELY(!class)) {
+		class = dtc_ctf_class_new(bt_class, ctf->event_names, ctf->call_names);
+		g_hash_table_insert(ctf->classes, (void *)bt_class, class);
+	}
+	dtc_ctf_class_fill(class, bt_event, event);
+}
+
+static const char *get_environment(const struct dtc_backend *backend, const char *key)
+{
+	return g_hash_table_lookup(((const struct ctf *)backend)->environment, key);
+}
+
+const struct dtc_backend_kind dtc_ctf_backend = {
+	.name = "reference",
+	.recognizes = recognizes,
+	.missing = "no file 'metadata'",
+	.layout = "a directory with the CTF metadata beside its streams",
+	.measure = dtc_extent_measure,
+	.describe_clock = dtc_clock_class_read,
+	.open = open_trace,
+	.close = close_trace,
+	.advance = advance_stream,
+	.fill = fill,
+	.get_environment = get_environment,
+};

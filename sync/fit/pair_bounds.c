@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sync/fit/pair_bounds.h"
+
+#include "sync/fit/network.h"
+
+#include <dtrace-chain/bisect.h>
+
+#include <math.h>
+
+struct DtcPairBounds {
+	int64_t *cluster_ns; /* owned */
+	guint knot_count;
+	struct dtc_node_pair *pairs; /* owned */
+	guint pair_count;
+	guint node_count;	  /* one more than the highest of the pairs */
+	struct dtc_bound *bounds; /* owned; knot * pair_count + pair */
+};
+
+DtcPairBounds *dtc_pair_bounds_new(const int64_t *cluster_ns, guint knot_count, const struct dtc_node_pair *pairs,
+				   guint pair_count)
+{
+	g_assert(knot_count > 0);
+	for (guint k = 1; k < knot_count; k++)
+		g_assert(cluster_ns[k - 1] < cluster_ns[k]);
+	DtcPairBounds *bounds = g_new0(DtcPairBounds, 1);
+	bounds->cluster_ns = g_memdup2(cluster_ns, knot_count * sizeof(*cluster_ns));
+	bounds->knot_count = knot_count;
+	bounds->pairs = g_memdup2(pairs, pair_count * sizeof(*pairs));
+	bounds->pair_count = pair_count;
+	for (guint p = 0; p < pair_count; p++)
+		bounds->node_count = MAX(bounds->node_count, MAX(pairs[p].a, pairs[p].b) + 1);
+	gsize cells = (gsize)knot_count * pair_count;
+	bounds->bounds = g_new(struct dtc_bound, cells + 1);
+	for (gsize i = 0; i < cells; i++)
+		bounds->bounds[i] = (struct dtc_bound){ -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS };
+	return bounds;
+}
+
+void dtc_pair_bounds_free(DtcPairBounds *bounds)
+{
+	if (!bounds)
+		return;
+	g_free(bounds->cluster_ns);
+	g_free(bounds->pairs);
+	g_free(bounds->bounds);
+	g_free(bounds);
+}
+
+void dtc_pair_bounds_set(DtcPairBounds *bounds, guint knot, guint pair, struct dtc_bound bound)
+{
+	g_assert(knot < bounds->knot_count && pair < bounds->pair_count && bound.lo_ns <= bound.hi_ns);
+	bounds->bounds[(gsize)knot * bounds->pair_count + pair] = (struct dtc_bound){
+		CLAMP(bound.lo_ns, -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS),
+		CLAMP(bound.hi_ns, -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS),
+	};
+}
+
+guint dtc_pair_bounds_get_knot_count(const DtcPairBounds *bounds)
+{
+	return bounds->knot_count;
+}
+
+int64_t dtc_pair_bounds_get_knot(const DtcPairBounds *bounds, guint knot)
+{
+	g_assert(knot < bounds->knot_count);
+	return bounds->cluster_ns[knot];
+}
+
+guint dtc_pair_bounds_get_pair_count(const DtcPairBounds *bounds)
+{
+	return bounds->pair_count;
+}
+
+struct dtc_node_pair dtc_pair_bounds_get_pair(const DtcPairBounds *bounds, guint pair)
+{
+	g_assert(pair < bounds->pair_count);
+	return bounds->pairs[pair];
+}
+
+struct dtc_bound dtc_pair_bounds_get(const DtcPairBounds *bounds, guint knot, guint pair)
+{
+	g_assert(knot < bounds->knot_count && pair < bounds->pair_count);
+	return bounds->bounds[(gsize)knot * bounds->pair_count + pair];
+}
+
+/* The last knot that is not after cluster_ns; 0 before the first. */
+static guint find_knot(const DtcPairBounds *bounds, int64_t cluster_ns)
+{
+	return DTC_BISECT(i, 1, bounds->knot_count, bounds->cluster_ns[i] <= cluster_ns) - 1;
+}
+
+static double get_weight(int64_t ns)
+{
+	return ABS(ns) >= DTC_BOUND_UNKNOWN_NS ? copysign(INFINITY, (double)ns) : (double)ns;
+}
+
+static bool find_way(const DtcPairBounds *bounds, guint knot, guint a, guint b, double *ret_lo, double *ret_hi)
+{
+	g_autofree struct dtc_edge *edges = g_new0(struct dtc_edge, bounds->pair_count);
+	g_autofree double *work = g_new(double, 2 * (gsize)bounds->node_count);
+	double *lo = work, *hi = work + bounds->node_count;
+	guint unused;
+	for (guint p = 0; p < bounds->pair_count; p++) {
+		struct dtc_bound bound = dtc_pair_bounds_get(bounds, knot, p);
+		edges[p] = (struct dtc_edge){ .a = bounds->pairs[p].a,
+					      .b = bounds->pairs[p].b,
+					      .lo = get_weight(bound.lo_ns),
+					      .hi = get_weight(bound.hi_ns) };
+	}
+	if (!dtc_network_get_bounds(edges, bounds->pair_count, bounds->node_count, a, lo, hi, &unused))
+		return false;
+	*ret_lo = lo[b];
+	*ret_hi = hi[b];
+	return true;
+}
+
+static int64_t to_limited(double ns)
+{
+	return ns >= (double)DTC_BOUND_UNKNOWN_NS    ? DTC_BOUND_UNKNOWN_NS
+	       : ns <= -(double)DTC_BOUND_UNKNOWN_NS ? -DTC_BOUND_UNKNOWN_NS
+						     : (int64_t)ns;
+}
+
+bool dtc_pair_bounds_get_difference(const DtcPairBounds *bounds, guint a, guint b, int64_t cluster_ns,
+				    struct dtc_bound *ret_bound)
+{
+	*ret_bound = (struct dtc_bound){ -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS };
+	if (a >= bounds->node_count || b >= bounds->node_count)
+		return true;
+	guint knot = find_knot(bounds, cluster_ns);
+	double lo, hi, next_lo, next_hi;
+	if (!find_way(bounds, knot, a, b, &lo, &hi))
+		return false;
+	if (cluster_ns > bounds->cluster_ns[knot] && knot + 1 < bounds->knot_count) {
+		double part = (double)(cluster_ns - bounds->cluster_ns[knot]) /
+			      (double)(bounds->cluster_ns[knot + 1] - bounds->cluster_ns[knot]);
+		if (!find_way(bounds, knot + 1, a, b, &next_lo, &next_hi))
+			return false;
+		/* what is unknown on one side stays so: infinity times nothing is no number */
+		lo = isinf(lo) || isinf(next_lo) ? -INFINITY : lo + part * (next_lo - lo);
+		hi = isinf(hi) || isinf(next_hi) ? INFINITY : hi + part * (next_hi - hi);
+	}
+	*ret_bound = (struct dtc_bound){ to_limited(floor(lo)), to_limited(ceil(hi)) };
+	return true;
+}

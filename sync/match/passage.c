@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sync/match/passage.h"
+
+#include <dtrace-chain/bisect.h>
+
+#include <string.h>
+
+/* Interfaces beyond these on one flow are not counted: no packet passes more devices. */
+#define MAX_INTERFACES 32
+/* No capture's clock is coarser than a millisecond. */
+#define ZEROS_MAX 6
+/* Packets of a long stream that are asked in which round of its numbers they were sent, and how many must answer. */
+#define WITNESSES 4096
+#define WITNESSES_LEAST 3
+
+static bool is_loopback_interface(const DtcPackets *packets, uint16_t interface)
+{
+	return strcmp(dtc_packets_get_interface(packets, interface), "lo") == 0;
+}
+
+static const int64_t powers[ZEROS_MAX + 1] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
+
+static enum dtc_direction get_direction(const struct dtc_passage *passage)
+{
+	return passage->is_received ? DTC_RECEIVED : DTC_SENT;
+}
+
+void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets *packets)
+{
+	struct {
+		uint16_t interface;
+		uint32_t count;
+		uint32_t last; /* place of its latest packet in the flow */
+		uint32_t first;
+	} found[MAX_INTERFACES];
+	guint found_count = 0, zeros = ZEROS_MAX;
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, passage->flow);
+	const uint32_t *ids = dtc_packets_get_flow_packets(packets, passage->flow);
+	for (uint32_t i = 0; i < flow->packet_count; i++) {
+		const struct dtc_packet *packet = dtc_packets_get(packets, ids[i]);
+		if (packet->direction != get_direction(passage))
+			continue;
+		while (zeros && packet->time_ns % powers[zeros])
+			zeros--;
+		guint k = 0;
+		while (k < found_count && found[k].interface != packet->interface)
+			k++;
+		if (k == MAX_INTERFACES)
+			continue;
+		if (k == found_count) {
+			found[k].interface = packet->interface;
+			found[k].count = 0;
+			found[k].first = i;
+			found_count++;
+		}
+		found[k].count++;
+		found[k].last = i;
+	}
+	passage->zeros = zeros;
+	passage->packet_count = 0;
+	uint32_t best_place = 0;
+	for (guint k = 0; k < found_count; k++) {
+		if (is_loopback_interface(packets, found[k].interface))
+			continue;
+		bool outermost = !passage->is_received ? found[k].last > best_place : found[k].first < best_place;
+		if (found[k].count > passage->packet_count || (found[k].count == passage->packet_count && outermost)) {
+			passage->packet_count = found[k].count;
+			passage->interface = found[k].interface;
+			best_place = passage->is_received ? found[k].first : found[k].last;
+		}
+	}
+}
+
+static const struct dtc_packet *get_packet(const struct dtc_sightings *sightings, guint index)
+{
+	return dtc_packets_get(sightings->packets, g_array_index(sightings->seen, struct dtc_seen, index).packet);
+}
+
+static struct dtc_seen *get_seen(const struct dtc_sightings *sightings, guint index)
+{
+	return &g_array_index(sightings->seen, struct dtc_seen, index);
+}
+
+struct tie {
+	const DtcPackets *packets;
+	uint32_t base;
+};
+
+static int compare_tied(gconstpointer left, gconstpointer right, gpointer data)
+{
+	const struct tie *tie = data;
+	const struct dtc_packet *p = dtc_packets_get(tie->packets, ((const struct dtc_seen *)left)->packet);
+	const struct dtc_packet *q = dtc_packets_get(tie->packets, ((const struct dtc_seen *)right)->packet);
+	int32_t p_distance = dtc_seq_distance(tie->base, p->seq), q_distance = dtc_seq_distance(tie->base, q->seq);
+	if (p_distance != q_distance)
+		return p_distance < q_distance ? -1 : 1;
+	if (p->payload_bytes != q->payload_bytes)
+		return p->payload_bytes < q->payload_bytes ? -1 : 1;
+	return p->ack < q->ack ? -1 : p->ack > q->ack;
+}
+
+/*
+ * Packets with the same stamp (coarse clocks, several CPUs) come in any order; in the stream's order the later ones do
+ * not look like repetitions of bytes that went before.
+ */
+static void order_ties(const DtcPackets *packets, GArray *seen, guint begin)
+{
+	for (guint next; begin < seen->len; begin = next) {
+		struct dtc_seen *first = &g_array_index(seen, struct dtc_seen, begin);
+		for (next = begin + 1; next < seen->len; next++)
+			if (g_array_index(seen, struct dtc_seen, next).ns != first->ns)
+				break;
+		struct tie tie = { packets, dtc_packets_get(packets, first->packet)->seq };
+		if (next - begin > 1)
+			g_qsort_with_data(first, (gint)(next - begin), sizeof(*first), compare_tied, &tie);
+	}
+}
+
+void dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *packets,
+			  const struct dtc_relation *relation, guint limit, GArray *seen)
+{
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, passage->flow);
+	const uint32_t *ids = dtc_packets_get_flow_packets(packets, passage->flow);
+	guint begin = seen->len;
+	int64_t coarse_ns = passage->is_capture && passage->is_received ? powers[passage->zeros] - 1 : 0;
+	for (uint32_t i = 0; i < flow->packet_count && seen->len - begin < limit; i++) {
+		const struct dtc_packet *packet = dtc_packets_get(packets, ids[i]);
+		if (packet->direction != get_direction(passage) || packet->interface != passage->interface)
+			continue;
+		int64_t ns = packet->time_ns;
+		if (relation) {
+			if (!dtc_relation_to_node(relation, ns, &ns))
+				continue;
+			/* a send may not look later, a receive not earlier than it was */
+			ns += passage->is_received ? relation->error_ns : -relation->error_ns;
+		}
+		struct dtc_seen item = { .ns = ns + coarse_ns, .packet = ids[i] };
+		g_array_append_val(seen, item);
+	}
+	order_ties(packets, seen, begin);
+}
+
+/* --- byte ranges of a TCP stream ------------------------------------------------------------------------------- */
+
+struct segment {
+	int64_t begin; /* position in the stream, sequence numbers unwrapped */
+	uint32_t span;
+	uint32_t sent : 31;    /* index of the first send of these bytes */
+	uint32_t repeated : 1; /* some byte of it was sent again */
+};
+_Static_assert(sizeof(struct segment) == 16, "one per packet of a flow");
+
+/* Where the numbers of one side go on past 2^32. */
+struct unwrapped {
+	uint32_t base;
+	int64_t position;
+};
+
+static int64_t unwrap(struct unwrapped *unwrapped, uint32_t seq)
+{
+	unwrapped->position += dtc_seq_distance(unwrapped->base + (uint32_t)unwrapped->position, seq);
+	return unwrapped->position;
+}
+
+static int64_t get_end(const struct segment *segment)
+{
+	return segment->begin + segment->span;
+}
+
+/* The first segment that ends after position. */
+static guint find_segment(const GArray *segments, int64_t position)
+{
+	return DTC_BISECT(i, 0, segments->len, get_end(&g_array_index(segments, struct segment, i)) <= position);
+}
+
+/*
+ * Sends in time order make segments in stream order: what lies beyond all earlier sends is new, the rest repeats bytes
+ * and makes them ambiguous.
+ */
+static void collect_segments(const struct dtc_sightings *sent, uint32_t base, GArray *segments,
+			     struct dtc_passage_result *result)
+{
+	struct unwrapped unwrapped = { base, 0 };
+	int64_t top = INT64_MIN;
+	for (guint i = 0; i < sent->seen->len; i++) {
+		const struct dtc_packet *packet = get_packet(sent, i);
+		uint32_t span = dtc_packet_get_span(packet);
+		if (!span)
+			continue;
+		int64_t position = unwrap(&unwrapped, packet->seq), end = position + span;
+		if (end > top) {
+			int64_t begin = MAX(position, top);
+			struct segment segment = { begin, (uint32_t)(end - begin), i & G_MAXINT32, 0 };
+			g_array_append_val(segments, segment);
+		}
+		if (position < top) {
+			result->ambiguous_sent++;
+			get_seen(sent, i)->matched = true;
+			for (guint k = find_segment(segments, position); k < segments->len; k++) {
+				struct segment *segment = &g_array_index(segments, struct segment, k);
+				if (segment->begin >= end)
+					break;
+				segment->repeated = 1;
+			}
+		}
+		top = MAX(top, end);
+	}
+}
+
+/* How many bytes of the stream lie between the first and the last that this side saw. */
+static int64_t get_extent(const struct dtc_sightings *sightings)
+{
+	int64_t top = INT64_MIN, bottom = INT64_MAX;
+	struct unwrapped unwrapped = { sightings->seen->len ? get_packet(sightings, 0)->seq : 0, 0 };
+	for (guint i = 0; i < sightings->seen->len; i++) {
+		const struct dtc_packet *packet = get_packet(sightings, i);
+		uint32_t span = dtc_packet_get_span(packet);
+		if (!span)
+			continue;
+		int64_t position = unwrap(&unwrapped, packet->seq);
+		top = MAX(top, position + span);
+		bottom = MIN(bottom, position);
+	}
+	return top > bottom ? top - bottom : 0;
+}
+
+static bool is_syn(const struct dtc_sightings *sightings)
+{
+	return get_packet(sightings, 0)->tcp_flags & DTC_TCP_SYN;
+}
+
+/* A packet whose fields tell in which round of the numbers it was sent. */
+struct witness {
+	guint64 key;
+	int64_t position;
+	guint side; /* 0 sent, 1 received */
+};
+
+static int compare_witnesses(gconstpointer left, gconstpointer right)
+{
+	const struct witness *p = left, *q = right;
+	if (p->key != q->key)
+		return p->key < q->key ? -1 : 1;
+	return (int)p->side - (int)q->side;
+}
+
+static guint64 scatter(guint64 hash, guint64 value)
+{
+	hash = (hash ^ value) * G_GUINT64_CONSTANT(0x9fb21c651e98df25);
+	return hash ^ (hash >> 32);
+}
+
+/*
+ * Packets for which the hash of their fields is below a limit, so that both sides choose the same ones. The IP id, what
+ * they acknowledge and their timestamp tell rounds apart.
+ */
+static void collect_witnesses(const struct dtc_sightings *sightings, uint32_t base, guint side, guint64 limit,
+			      GArray *witnesses)
+{
+	struct unwrapped unwrapped = { base, 0 };
+	for (guint i = 0; i < sightings->seen->len; i++) {
+		const struct dtc_packet *packet = get_packet(sightings, i);
+		if (!dtc_packet_get_span(packet))
+			continue;
+		int64_t position = unwrap(&unwrapped, packet->seq);
+		guint64 key = scatter(0x2545f491, (guint64)packet->seq << 32 | packet->ack);
+		key = scatter(key, (guint64)packet->ip_id << 16 | packet->window);
+		struct witness witness = { key, position, side };
+		if (key <= limit)
+			g_array_append_val(witnesses, witness);
+	}
+}
+
+/*
+ * Positions at both ends agree only modulo 2^32. Of a stream that is longer than half of that, and whose begin one side
+ * did not see, packets of which every field is the same on both sides tell the difference, if nine in ten agree on it.
+ */
+static bool find_rounds(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint32_t base,
+			int64_t *ret_shift)
+{
+	guint64 share = MAX(1, (MAX(sent->seen->len, received->seen->len)) / WITNESSES);
+	g_autoptr(GArray) witnesses = g_array_new(FALSE, FALSE, sizeof(struct witness));
+	g_autoptr(GArray) shifts = g_array_new(FALSE, FALSE, sizeof(int64_t));
+	collect_witnesses(sent, base, 0, G_MAXUINT64 / share, witnesses);
+	collect_witnesses(received, base, 1, G_MAXUINT64 / share, witnesses);
+	g_array_sort(witnesses, compare_witnesses);
+	for (guint i = 0, next; i < witnesses->len; i = next) {
+		const struct witness *both = &g_array_index(witnesses, struct witness, i);
+		for (next = i + 1; next < witnesses->len; next++)
+			if (both[next - i].key != both->key)
+				break;
+		int64_t shift = next - i == 2 ? both[0].position - both[1].position : 0;
+		if (next - i == 2 && both[0].side == 0 && both[1].side == 1 && shift % ((int64_t)1 << 32) == 0)
+			g_array_append_val(shifts, shift);
+	}
+	guint agreed = 0;
+	for (guint i = 0; i < shifts->len; i++) { /* a majority, if there is one, survives */
+		int64_t shift = g_array_index(shifts, int64_t, i);
+		if (!agreed)
+			*ret_shift = shift;
+		agreed = shift == *ret_shift ? agreed + 1 : agreed - 1;
+	}
+	agreed = 0;
+	for (guint i = 0; i < shifts->len; i++)
+		agreed += g_array_index(shifts, int64_t, i) == *ret_shift;
+	return agreed >= WITNESSES_LEAST && agreed * 10 >= shifts->len * 9;
+}
+
+/*
+ * The first send of a byte precedes every receive of it. Of all pairs that a received segment allows, the latest first
+ * send is the tightest; of all receives that end with the same send, the first.
+ */
+static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_sightings *received, DtcMatches *matches,
+			   guint sent_by, guint received_by, struct dtc_passage_result *result)
+{
+	if (!sent->seen->len || !received->seen->len)
+		return;
+	g_autoptr(GArray) segments = g_array_new(FALSE, FALSE, sizeof(struct segment));
+	uint32_t base = get_packet(sent, 0)->seq;
+	collect_segments(sent, base, segments, result);
+	bool both_from_start = is_syn(sent) && is_syn(received);
+	bool is_short = get_extent(sent) < INT32_MAX && get_extent(received) < INT32_MAX;
+	int64_t shift = 0, received_top = INT64_MIN;
+	bool is_usable = both_from_start || is_short || find_rounds(sent, received, base, &shift);
+	struct unwrapped unwrapped = { base, 0 };
+	guint last_segment = G_MAXUINT;
+	for (guint i = 0; i < received->seen->len; i++) {
+		const struct dtc_packet *packet = get_packet(received, i);
+		uint32_t span = dtc_packet_get_span(packet);
+		if (!span)
+			continue;
+		int64_t position = unwrap(&unwrapped, packet->seq) + shift, end = position + span;
+		guint first = find_segment(segments, position), k = first;
+		bool repeated = !is_usable || end <= received_top;
+		for (; k < segments->len && g_array_index(segments, struct segment, k).begin < end; k++)
+			repeated |= g_array_index(segments, struct segment, k).repeated;
+		received_top = MAX(received_top, end);
+		if (k == first)
+			continue; /* bytes that nobody was seen to send */
+		get_seen(received, i)->matched = true;
+		for (guint n = first; n < k; n++)
+			get_seen(sent, g_array_index(segments, struct segment, n).sent)->matched = true;
+		if (repeated) {
+			result->ambiguous_received++;
+			continue;
+		}
+		if (k - 1 != last_segment)
+			dtc_matches_add(matches, sent_by, received_by,
+					get_seen(sent, g_array_index(segments, struct segment, k - 1).sent)->ns,
+					get_seen(received, i)->ns);
+		last_segment = k - 1;
+	}
+}
+
+/* --- whole packets by their key -------------------------------------------------------------------------------- */
+
+/* What two sightings of one packet have in common; what a side does not know is left out on both. */
+struct key_fields {
+	struct dtc_sightings sides[2]; /* sent, received */
+	bool is_tcp;
+	bool has_hash;
+	bool has_tsval;
+};
+
+/* The hash brings equal packets together; whether two are equal the fields decide. */
+struct keyed {
+	guint64 hash;
+	uint32_t index;
+	uint32_t side; /* 0 sent, 1 received */
+};
+_Static_assert(sizeof(struct keyed) == 16, "one per packet of a flow");
+
+static void get_fields(const struct key_fields *fields, const struct keyed *keyed, guint64 ret_fields[3])
+{
+	const struct dtc_packet *packet = get_packet(&fields->sides[keyed->side], keyed->index);
+	ret_fields[0] = (guint64)packet->seq << 32 | packet->ack;
+	ret_fields[1] = (guint64)packet->payload_bytes << 32 | (guint64)packet->ip_id << 16 |
+			(fields->is_tcp ? packet->window : 0);
+	ret_fields[2] = (guint64)(fields->is_tcp ? packet->tcp_flags : 0) << 32;
+	if (fields->has_hash)
+		ret_fields[2] |= packet->payload_hash;
+	else if (fields->has_tsval)
+		ret_fields[2] |= packet->tsval;
+}
+
+static bool have_equal_fields(const struct key_fields *fields, const struct keyed *p, const struct keyed *q)
+{
+	guint64 left[3], right[3];
+	get_fields(fields, p, left);
+	get_fields(fields, q, right);
+	return memcmp(left, right, sizeof(left)) == 0;
+}
+
+static int compare_keyed(gconstpointer left, gconstpointer right)
+{
+	const struct keyed *p = left, *q = right;
+	if (p->hash != q->hash)
+		return p->hash < q->hash ? -1 : 1;
+	if (p->side != q->side)
+		return p->side < q->side ? -1 : 1;
+	return (p->index > q->index) - (p->index < q->index);
+}
+
+static void collect_keyed(const struct key_fields *fields, guint side, bool has_ranges, GArray *keyed)
+{
+	const struct dtc_sightings *sightings = &fields->sides[side];
+	for (guint i = 0; i < sightings->seen->len; i++) {
+		struct keyed item = { .index = i, .side = side };
+		guint64 values[3];
+		if (has_ranges && dtc_packet_get_span(get_packet(sightings, i)))
+			continue;
+		get_fields(fields, &item, values);
+		item.hash = scatter(scatter(scatter(0x9e3779b9, values[0]), values[1]), values[2]);
+		g_array_append_val(keyed, item);
+	}
+}
+
+/* Captures know payloads and timestamps, kernel events do not: compare them only if both sides have them. */
+static bool have_all(const struct dtc_sightings *sightings, bool hash)
+{
+	for (guint i = 0; i < sightings->seen->len; i++) {
+		const struct dtc_packet *packet = get_packet(sightings, i);
+		if (hash ? packet->payload_bytes && !packet->payload_hash : !packet->has_timestamps || !packet->tsval)
+			return false;
+	}
+	return true;
+}
+
+static void compare_keys(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint8_t protocol,
+			 bool has_ranges, DtcMatches *matches, guint sent_by, guint received_by,
+			 struct dtc_passage_result *result)
+{
+	struct key_fields fields = { .sides = { *sent, *received }, .is_tcp = protocol == DTC_PROTOCOL_TCP };
+	fields.has_hash = !fields.is_tcp && have_all(sent, true) && have_all(received, true);
+	fields.has_tsval = fields.is_tcp && have_all(sent, false) && have_all(received, false);
+	g_autoptr(GArray) keyed = g_array_new(FALSE, FALSE, sizeof(struct keyed));
+	collect_keyed(&fields, 0, has_ranges, keyed);
+	collect_keyed(&fields, 1, has_ranges, keyed);
+	if (!keyed->len)
+		return;
+	g_array_sort(keyed, compare_keyed);
+	for (guint i = 0, next; i < keyed->len; i = next) {
+		const struct keyed *items = &g_array_index(keyed, struct keyed, i);
+		for (next = i + 1; next < keyed->len; next++)
+			if (items[next - i].hash != items->hash)
+				break;
+		guint count = next - i, sides[2] = { 0, 0 };
+		for (guint k = 0; k < count; k++)
+			sides[items[k].side]++;
+		if (!sides[0] || !sides[1])
+			continue; /* never arrived, or never seen to leave */
+		for (guint k = 0; k < count; k++)
+			get_seen(&fields.sides[items[k].side], items[k].index)->matched = true;
+		/* a hash that two packets share by chance is as good as a key that does: doubtful */
+		if (sides[0] == 1 && sides[1] == 1 && have_equal_fields(&fields, &items[0], &items[1])) {
+			dtc_matches_add(matches, sent_by, received_by, get_seen(sent, items[0].index)->ns,
+					get_seen(received, items[1].index)->ns);
+		} else {
+			result->ambiguous_sent += sides[0];
+			result->ambiguous_received += sides[1];
+		}
+	}
+}
+
+static guint64 count_unmatched(const struct dtc_sightings *sightings)
+{
+	guint64 count = 0;
+	for (guint i = 0; i < sightings->seen->len; i++)
+		count += !get_seen(sightings, i)->matched;
+	return count;
+}
+
+void dtc_passage_compare(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint8_t protocol,
+			 bool has_ranges, DtcMatches *matches, guint sent_by, guint received_by,
+			 struct dtc_passage_result *ret_result)
+{
+	struct dtc_passage_result result = { 0 };
+	if (has_ranges)
+		compare_ranges(sent, received, matches, sent_by, received_by, &result);
+	compare_keys(sent, received, protocol, has_ranges, matches, sent_by, received_by, &result);
+	result.unmatched_sent = count_unmatched(sent);
+	result.unmatched_received = count_unmatched(received);
+	*ret_result = result;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A passage: the packets of one flow that one node saw in one direction through one source, on one interface, in node
+ * time. Two passages of the same flow on two nodes, one sent and one received, are compared into messages.
+ *
+ * Which interface: a packet that leaves a container is seen on veth, bridge and wire. All sightings of the flow on the
+ * interface that saw most of it are taken; among equals the outermost (last to send, first to receive).
+ */
+#pragma once
+
+#include "sync/match/relation.h"
+
+/* One sighting of a packet: small, because there is one for each packet of the largest flow. */
+struct dtc_seen {
+	int64_t ns; /* node time, made safe by the error of the relation if it came from a capture */
+	uint32_t packet;
+	bool matched;
+};
+_Static_assert(sizeof(struct dtc_seen) == 16, "one per packet of a flow");
+
+struct dtc_sightings {
+	const DtcPackets *packets; /* borrowed; the packets that seen refers to */
+	GArray *seen;		   /* struct dtc_seen, by time */
+};
+
+struct dtc_passage {
+	guint64 key_hash; /* of the flow's ends: for the matcher, which brings passages together by it */
+	uint32_t node;
+	uint32_t flow;
+	uint32_t packet_count; /* on the chosen interface */
+	uint16_t interface;
+	bool is_received : 1;
+	bool is_capture : 1; /* packets are those of the node's capture, else of its kernel */
+	bool used : 1;	     /* compared with at least one counterpart */
+	uint8_t zeros : 4;   /* decimal digits that are zero in all stamps: 3 for microseconds */
+};
+_Static_assert(sizeof(struct dtc_passage) == 24, "one per flow and direction, also of traffic with strangers");
+
+struct dtc_passage_result {
+	guint64 unmatched_sent;
+	guint64 unmatched_received;
+	guint64 ambiguous_sent;
+	guint64 ambiguous_received;
+};
+
+/*
+ * Fills packet_count, interface and zeros; packet_count 0: the flow has no packets in that direction off loopback.
+ */
+void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets *packets);
+/*
+ * Appends the passage's packets (not more than limit) in time order. relation: of the node, if packets are its capture
+ * and it has a kernel trace; else NULL. Captures have coarse clocks at times (microseconds in the classic format): a
+ * stamp is then the floor of the time, and of a receive the latest time that it can mean is taken.
+ */
+void dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *packets,
+			  const struct dtc_relation *relation, guint limit, GArray *seen);
+
+/*
+ * Compares the packets of one direction of a connection (has_ranges: TCP with sequence numbers and lengths) and adds
+ * the messages from sent_by to received_by.
+ */
+void dtc_passage_compare(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint8_t protocol,
+			 bool has_ranges, DtcMatches *matches, guint sent_by, guint received_by,
+			 struct dtc_passage_result *ret_result);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is said of a path of a known shape, with which code, from which threshold on; and that the codes are documented.
+ */
+#include "analyze/finding/findings.h"
+#include "analyze/path/path_build.h"
+#include "sync/fit/clocks.h"
+#include "tests/support/cluster.h"
+
+#include <string.h>
+
+#define US INT64_C(1000)
+#define MS (1000 * US)
+
+static const char *const names[] = { "web", "guest" };
+static const DtcHistory *const no_histories[] = { NULL, NULL };
+
+struct piece {
+	int64_t ns;
+	guint node;
+	int32_t tid;
+	enum dtc_cause cause;
+	const char *detail;
+	const char *busy_with;
+};
+
+static DtcPath *make_path(const struct piece *pieces, guint count)
+{
+	int64_t at_ns = 0;
+	for (guint i = 0; i < count; i++)
+		at_ns += pieces[i].ns;
+	DtcPath *path = dtc_path_new((DtcClusterTime){ 0 }, (DtcClusterTime){ at_ns });
+	for (guint i = count; i-- > 0;) {
+		const struct piece *p = &pieces[i];
+		struct dtc_segment segment = { .begin = { at_ns - p->ns },
+					       .end = { at_ns },
+					       .node = p->node,
+					       .thread = (uint32_t)p->tid,
+					       .cause = p->cause,
+					       .tid = p->tid,
+					       .pid = p->tid,
+					       .comm = g_strdup_printf("t%d", p->tid),
+					       .process = g_strdup("p"),
+					       .detail = g_strdup(p->detail),
+					       .busy_with = g_strdup(p->busy_with) };
+		dtc_path_add_segment(path, &segment);
+		at_ns -= p->ns;
+	}
+	return path;
+}
+
+/* All findings of a path whose nodes have no histories. Caller owns. */
+static DtcFindings *find(DtcPath *path, const DtcSync *sync)
+{
+	DtcFindings *findings = dtc_findings_new();
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(2);
+	g_autoptr(DtcLinks) links = dtc_links_new(2, names, no_histories, clocks);
+	const struct dtc_finding_input input = { path, links, sync };
+	dtc_path_finish(path);
+	dtc_finding_add_all(&input, findings);
+	g_assert_true(dtc_findings_get_complete(findings));
+	return findings;
+}
+
+static DtcFindings *find_of(const struct piece *pieces, guint count)
+{
+	g_autoptr(DtcPath) path = make_path(pieces, count);
+	return find(path, NULL);
+}
+
+static void assert_finding(const DtcFindings *findings, guint index, const char *code, enum dtc_severity severity,
+			   const char *node, const char *text)
+{
+	g_assert_cmpuint(index, <, dtc_findings_get_count(findings));
+	const struct dtc_finding *f = dtc_findings_get(findings, index);
+	g_assert_cmpstr(f->code, ==, code);
+	g_assert_cmpstr(dtc_severity_to_string(f->severity), ==, dtc_severity_to_string(severity));
+	g_assert_cmpstr(f->node, ==, node);
+	g_assert_cmpstr(f->text, ==, text);
+}
+
+/* Ten ms without a system call, whatever took the CPU from the thread in between, and a tenth of the whole. */
+static void test_long_run(void)
+{
+	const struct piece run[] = {
+		{ 40 * MS, 0, 7, DTC_CAUSE_DISK, NULL, NULL },
+		{ 4 * MS, 0, 7, DTC_CAUSE_RUNNING_USER, NULL, NULL },
+		{ MS, 0, 7, DTC_CAUSE_IRQ, NULL, NULL },
+		{ 2 * MS, 0, 7, DTC_CAUSE_RUNNING_USER, NULL, NULL },
+		{ 9 * MS, 0, 7, DTC_CAUSE_PREEMPTED, NULL, NULL },
+		{ 3 * MS, 0, 7, DTC_CAUSE_RUNNING_USER, NULL, NULL },
+		{ MS, 0, 7, DTC_CAUSE_RUNQUEUE, NULL, NULL },
+		{ MS, 0, 7, DTC_CAUSE_SOFTIRQ, NULL, NULL },
+		{ 1 * MS, 0, 7, DTC_CAUSE_RUNNING_USER, NULL, NULL },
+		{ 38 * MS, 0, 7, DTC_CAUSE_DISK, NULL, NULL },
+	};
+	struct piece other[G_N_ELEMENTS(run)];
+	g_autoptr(DtcFindings) found = find_of(run, G_N_ELEMENTS(run));
+	g_assert_cmpuint(dtc_findings_get_count(found), ==, 1);
+	assert_finding(
+		found, 0, DTC_FINDING_LONG_RUN, DTC_SEVERITY_INFO, "web",
+		"t7 (tid 7) ran 10.000 ms without a system call: it computes, or spins on memory; a kernel trace "
+		"does not tell which");
+	/* each change is one that makes it too short, too small a share, somebody else's, or no run in one go */
+	for (guint change = 0; change < 5; change++) {
+		memcpy(other, run, sizeof(run));
+		if (change == 0)
+			other[1].ns -= 1;
+		else if (change == 1)
+			other[0].ns += MS;
+		else if (change == 2)
+			other[3].cause = DTC_CAUSE_RUNNING_KERNEL;
+		else if (change == 3)
+			other[4].cause = DTC_CAUSE_LOCK;
+		else
+			other[5].tid = 8;
+		g_autoptr(DtcFindings) none = find_of(other, G_N_ELEMENTS(other));
+		g_assert_cmpuint(dtc_findings_get_count(none), ==, 0);
+	}
+}
+
+/* A guest's CPU that was ready: from a hundredth on, and from a tenth on it is a warning. */
+static void test_vm_preempted(void)
+{
+	const struct piece pieces[] = {
+		{ 2 * MS, 1, 5, DTC_CAUSE_VM_PREEMPTED, "by hog", NULL },
+		{ 3 * MS, 1, 5, DTC_CAUSE_VM_PREEMPTED, "by other", NULL },
+		{ 10 * MS, 1, 5, DTC_CAUSE_RUNNING_KERNEL, NULL, NULL },
+		{ 4 * MS, 1, 5, DTC_CAUSE_VM_PREEMPTED, "by hog", NULL },
+		{ 1 * MS, 1, 5, DTC_CAUSE_VM_EXIT, "page fault", NULL },
+		{ 70 * MS, 0, 9, DTC_CAUSE_DISK, NULL, NULL },
+	};
+	static const struct {
+		int64_t rest_ns;
+		bool is_found;
+		enum dtc_severity severity;
+	} cases[] = { { 70 * MS, true, DTC_SEVERITY_WARNING },
+		      { 71 * MS, true, DTC_SEVERITY_INFO },
+		      { 880 * MS, true, DTC_SEVERITY_INFO },
+		      { 881 * MS, false, 0 } };
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct piece now[G_N_ELEMENTS(pieces)];
+		memcpy(now, pieces, sizeof(pieces));
+		now[5].ns = cases[i].rest_ns;
+		g_autoptr(DtcFindings) found = find_of(now, G_N_ELEMENTS(now));
+		g_assert_cmpuint(dtc_findings_get_count(found), ==, cases[i].is_found);
+		if (cases[i].is_found)
+			assert_finding(
+				found, 0, DTC_FINDING_VM_PREEMPTED, cases[i].severity, "guest",
+				"its virtual CPU was ready and did not run for 9.000 ms of this (at most 5.000 ms "
+				"at once), most of it by hog");
+	}
+}
+
+static void test_reversals(void)
+{
+	const struct piece piece = { MS, 0, 1, DTC_CAUSE_DISK, NULL, NULL };
+	static const struct dtc_reversal reversals[] = { { 0, 1, 40, 100 }, { 1, 0, 100, 100 }, { 1, 0, 101, 100 } };
+	for (guint count = 0; count <= 3; count++) {
+		g_autoptr(DtcPath) path = make_path(&piece, 1);
+		for (guint i = 0; i < count; i++)
+			dtc_path_add_reversal(path, &reversals[i]);
+		g_autoptr(DtcFindings) found = find(path, NULL);
+		g_assert_cmpuint(dtc_findings_get_count(found), ==, (count > 0) + (count == 3));
+		if (count == 3)
+			assert_finding(found, 0, DTC_FINDING_CONTRADICTION, DTC_SEVERITY_WARNING, "web",
+				       "a message from guest arrives 101 ns before it was sent, more than the clocks' "
+				       "uncertainty of 100 ns: clocks or match are wrong");
+		if (count)
+			assert_finding(found, count == 3, DTC_FINDING_REVERSAL, DTC_SEVERITY_INFO, NULL,
+				       count == 1
+					       ? "1 messages on the path seem to arrive up to 40 ns before they were "
+						 "sent, within the clocks' uncertainty: their time on the wire counts "
+						 "as nothing"
+					       : "2 messages on the path seem to arrive up to 100 ns before they were "
+						 "sent, within the clocks' uncertainty: their time on the wire counts "
+						 "as nothing");
+	}
+}
+
+/* The longest five that are a hundredth of the whole, the longest first; one thread and request are one. */
+static void test_busy(void)
+{
+	const struct piece pieces[] = {
+		{ 15 * MS, 0, 1, DTC_CAUSE_DISK, NULL, "b" },	 { 10 * MS, 0, 1, DTC_CAUSE_LOCK, NULL, "a" },
+		{ 30 * MS, 0, 1, DTC_CAUSE_DISK, NULL, NULL },	 { 10 * MS, 0, 1, DTC_CAUSE_LOCK, NULL, "a" },
+		{ 13 * MS, 1, 2, DTC_CAUSE_DISK, NULL, "a" },	 { 12 * MS, 0, 2, DTC_CAUSE_DISK, NULL, "a" },
+		{ 11 * MS, 0, 3, DTC_CAUSE_DISK, NULL, "a" },	 { 10 * MS, 0, 4, DTC_CAUSE_DISK, NULL, "left out" },
+		{ 9 * MS, 0, 5, DTC_CAUSE_DISK, NULL, "small" },
+	};
+	g_autoptr(DtcFindings) found = find_of(pieces, G_N_ELEMENTS(pieces));
+	g_assert_cmpuint(dtc_findings_get_count(found), ==, 5);
+	assert_finding(found, 0, DTC_FINDING_BUSY, DTC_SEVERITY_INFO, "web",
+		       "t1 (tid 1) worked 20.000 ms for request a while this one waited");
+	assert_finding(found, 1, DTC_FINDING_BUSY, DTC_SEVERITY_INFO, "web",
+		       "t1 (tid 1) worked 15.000 ms for request b while this one waited");
+	assert_finding(found, 2, DTC_FINDING_BUSY, DTC_SEVERITY_INFO, "guest",
+		       "t2 (tid 2) worked 13.000 ms for request a while this one waited");
+	const struct piece small[] = { { MS - 1, 0, 1, DTC_CAUSE_DISK, NULL, "a" },
+				       { 99 * MS + 1, 0, 1, DTC_CAUSE_DISK, NULL, NULL } };
+	g_autoptr(DtcFindings) none = find_of(small, G_N_ELEMENTS(small));
+	g_assert_cmpuint(dtc_findings_get_count(none), ==, 0);
+}
+
+static void test_unmatched(void)
+{
+	const struct piece piece = { MS, 0, 1, DTC_CAUSE_DISK, NULL, NULL };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcFindings) unwanted = dtc_findings_new();
+	for (guint lost = 0; lost < 2; lost++) {
+		struct cluster cluster;
+		cluster_init(&cluster, 1, 2);
+		g_autoptr(DtcMatches) matches = cluster_new_matches(&cluster);
+		for (guint i = 0; i < 50; i++)
+			cluster_send(&cluster, matches, i % 2, !(i % 2), 0);
+		dtc_matches_add_unmatched(matches, 0, 1, lost);
+		dtc_matches_add_unmatched(matches, 1, 0, lost * 2);
+		g_autoptr(DtcSync) sync = dtc_fit_clocks(matches, NULL, unwanted, &error);
+		g_assert_no_error(error);
+		g_autoptr(DtcPath) path = make_path(&piece, 1);
+		g_autoptr(DtcFindings) found = find(path, sync);
+		g_assert_cmpuint(dtc_findings_get_count(found), ==, lost);
+		if (lost)
+			assert_finding(
+				found, 0, DTC_FINDING_UNMATCHED, DTC_SEVERITY_INFO, NULL,
+				"3 of 53 packets between web and guest have no match on the other side (lost, or "
+				"not recorded)");
+	}
+}
+
+static void test_documented(void)
+{
+	static const char *const codes[] = { DTC_FINDING_BUSY,	    DTC_FINDING_REVERSAL,    DTC_FINDING_CONTRADICTION,
+					     DTC_FINDING_UNMATCHED, DTC_FINDING_LONG_RUN,    DTC_FINDING_POLLING,
+					     DTC_FINDING_SILENCE,   DTC_FINDING_VM_PREEMPTED };
+	g_autoptr(GError) error = NULL;
+	g_autofree char *path = g_build_filename(g_getenv("DTC_SOURCE_DIR"), "docs", "formats.md", NULL);
+	g_autofree char *text = NULL;
+	g_file_get_contents(path, &text, NULL, &error);
+	g_assert_no_error(error);
+	for (guint i = 0; i < G_N_ELEMENTS(codes); i++) {
+		g_autofree char *row = g_strdup_printf("\n| `%s` | ", codes[i]);
+		if (!strstr(text, row))
+			g_error("docs/formats.md has no row of '%s'", codes[i]);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/finding/long-run", test_long_run);
+	g_test_add_func("/finding/vm-preempted", test_vm_preempted);
+	g_test_add_func("/finding/reversals", test_reversals);
+	g_test_add_func("/finding/busy", test_busy);
+	g_test_add_func("/finding/unmatched", test_unmatched);
+	g_test_add_func("/finding/documented", test_documented);
+	return g_test_run();
+}

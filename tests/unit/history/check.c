@@ -1,0 +1,848 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A history made by hand, in which every promise of dtrace-chain/history.h is kept; then each is broken in turn, and
+ * the check must name it. And who may ask, and who may write, before and after it is sealed.
+ */
+#include "analyze/history/records.h"
+#include "dtrace-chain/error.h"
+#include "tests/support/story.h"
+
+enum { IDLE0, IDLE1, SERVER, WORKER, FIRST, CHILD };	     /* threads: two of them had tid 12 one after the other */
+enum { READ, WRITE, FORK, SYNC, ACCEPT, READ_AGAIN, SHORT }; /* calls, all of the server; the last takes no time */
+enum { CONNECTION, DATA, ACCEPTED, LISTENER, PIPE_A, PIPE_B };
+enum { FROM_PACKET, OF_CHILD, BY_THREAD, FROM_DISK, BY_SIGNAL, FROM_TIMER };
+enum { RECEIVED, SENT };
+
+#define BEGIN_NS 1000
+#define END_NS 2000
+
+static uint32_t add_string(DtcHistory *h, const char *text)
+{
+	return dtc_history_add_string(h, text);
+}
+
+static void add_thread(DtcHistory *h, struct dtc_thread thread, const char *name)
+{
+	const struct dtc_name_record record = { thread.begin_ns, h->threads->len, add_string(h, name) };
+	uint32_t index = h->threads->len, previous = DTC_NONE;
+	if (thread.tid) {
+		uint32_t none = DTC_NONE, *latest;
+		while (h->tid_latest->len <= (guint)thread.tid)
+			g_array_append_val(h->tid_latest, none);
+		latest = &g_array_index(h->tid_latest, uint32_t, thread.tid);
+		previous = *latest;
+		*latest = index;
+	}
+	g_array_append_val(h->threads, thread);
+	g_array_append_val(h->tid_previous, previous);
+	dtc_table_append(h->names, &record);
+}
+
+static void add_threads(DtcHistory *h)
+{
+	const struct dtc_thread idle = { BEGIN_NS, END_NS, .parent = DTC_NONE, .leader = DTC_NONE, .is_kernel = true };
+	struct dtc_thread thread = idle;
+	add_thread(h, thread, "swapper/0");
+	thread.idle_cpu = 1;
+	add_thread(h, thread, "swapper/1");
+	thread = (struct dtc_thread){ BEGIN_NS, END_NS, 10, 10, DTC_NONE, SERVER, .idle_cpu = -1 };
+	add_thread(h, thread, "server");
+	thread = (struct dtc_thread){ BEGIN_NS, END_NS, 11, 11, DTC_NONE, WORKER, .idle_cpu = -1, .is_kernel = true };
+	add_thread(h, thread, "kworker/1:0");
+	thread = (struct dtc_thread){ BEGIN_NS, 1100, 12, 12, DTC_NONE, FIRST, .idle_cpu = -1 };
+	add_thread(h, thread, "gone");
+	thread = (struct dtc_thread){ 1550, END_NS, 12, 10, SERVER, SERVER, .idle_cpu = -1 };
+	add_thread(h, thread, "server");
+	const struct dtc_name_record renamed = { 1600, SERVER, add_string(h, "renamed") };
+	dtc_table_append(h->names, &renamed);
+}
+
+/* Intervals of a thread, each until the next; of running ones cpu is where. */
+struct piece {
+	int64_t begin_ns;
+	enum dtc_state state;
+	uint16_t cpu;
+	uint32_t call;
+	uint32_t ref;
+};
+
+static void add_intervals(DtcHistory *h, uint32_t thread, const struct piece *pieces, gsize count)
+{
+	for (gsize i = 0; i < count; i++) {
+		const struct piece *p = &pieces[i];
+		const struct dtc_interval interval = {
+			.begin_ns = p->begin_ns,
+			.end_ns = i + 1 < count ? pieces[i + 1].begin_ns
+						: g_array_index(h->threads, struct dtc_thread, thread).end_ns,
+			.thread = thread,
+			.call = p->call,
+			.ref = p->ref,
+			.cpu = p->cpu,
+			.state = (uint8_t)p->state,
+		};
+		dtc_table_append(h->intervals, &interval);
+	}
+}
+
+#define NONE DTC_NONE
+#define OFF 0xffff
+
+static void add_all_intervals(DtcHistory *h)
+{
+	const struct piece idle0[] = {
+		{ 1000, DTC_STATE_PREEMPTED, 0, NONE, NONE },
+		{ 1200, DTC_STATE_IDLE, 0, NONE, NONE },
+		{ 1300, DTC_STATE_IRQ, 0, NONE, add_string(h, "nic") },
+		{ 1310, DTC_STATE_SOFTIRQ, 0, NONE, 3 },
+		{ 1330, DTC_STATE_IDLE, 0, NONE, NONE },
+		{ 1400, DTC_STATE_PREEMPTED, 0, NONE, NONE },
+		{ 1710, DTC_STATE_IDLE, 0, NONE, NONE },
+		{ 1780, DTC_STATE_IRQ, 0, NONE, add_string(h, "disk") },
+		{ 1792, DTC_STATE_IDLE, 0, NONE, NONE },
+		{ 1800, DTC_STATE_PREEMPTED, 0, NONE, NONE },
+	};
+	const struct piece idle1[] = { { 1000, DTC_STATE_PREEMPTED, 1, NONE, NONE },
+				       { 1050, DTC_STATE_IDLE, 1, NONE, NONE },
+				       { 1560, DTC_STATE_PREEMPTED, 1, NONE, NONE } };
+	const struct piece server[] = {
+		{ 1000, DTC_STATE_USER, 0, NONE, NONE },	{ 1100, DTC_STATE_SYSCALL, 0, READ, NONE },
+		{ 1200, DTC_STATE_WAIT, 0, READ, FROM_PACKET }, { 1325, DTC_STATE_RUNQUEUE, 0, READ, NONE },
+		{ 1400, DTC_STATE_SYSCALL, 0, READ, NONE },	{ 1450, DTC_STATE_USER, 0, NONE, NONE },
+		{ 1480, DTC_STATE_SYSCALL, 0, WRITE, NONE },	{ 1520, DTC_STATE_USER, 0, NONE, NONE },
+		{ 1540, DTC_STATE_SYSCALL, 0, FORK, NONE },	{ 1580, DTC_STATE_USER, 0, NONE, NONE },
+		{ 1700, DTC_STATE_SYSCALL, 0, SYNC, NONE },	{ 1710, DTC_STATE_WAIT_DISK, 0, SYNC, FROM_DISK },
+		{ 1790, DTC_STATE_RUNQUEUE, OFF, SYNC, NONE },	{ 1800, DTC_STATE_SYSCALL, 0, SYNC, NONE },
+		{ 1810, DTC_STATE_USER, 0, NONE, NONE },	{ 1840, DTC_STATE_SYSCALL, 0, ACCEPT, NONE },
+		{ 1860, DTC_STATE_USER, 0, NONE, NONE },	{ 1900, DTC_STATE_SYSCALL, 0, READ_AGAIN, NONE },
+		{ 1910, DTC_STATE_USER, 0, NONE, NONE },
+	};
+	const struct piece worker[] = {
+		{ 1000, DTC_STATE_WAIT, 1, NONE, BY_THREAD }, { 1555, DTC_STATE_RUNQUEUE, 1, NONE, NONE },
+		{ 1560, DTC_STATE_KERNEL, 1, NONE, NONE },    { 1565, DTC_STATE_KERNEL, 1, NONE, NONE },
+		{ 1575, DTC_STATE_KERNEL, 1, NONE, NONE },    { 1580, DTC_STATE_KERNEL, 1, NONE, NONE },
+		{ 1590, DTC_STATE_KERNEL, 1, NONE, NONE },    { 1600, DTC_STATE_WAIT, 1, NONE, NONE },
+	};
+	const struct piece first[] = { { 1000, DTC_STATE_USER, 1, NONE, NONE },
+				       { 1050, DTC_STATE_EXITED, OFF, NONE, NONE } };
+	const struct piece child[] = { { 1550, DTC_STATE_RUNQUEUE, OFF, NONE, NONE },
+				       { 1600, DTC_STATE_KERNEL, 1, NONE, NONE },
+				       { 1610, DTC_STATE_USER, 1, NONE, NONE } };
+	/* not in the order of threads: sealing groups them */
+	add_intervals(h, CHILD, child, G_N_ELEMENTS(child));
+	add_intervals(h, SERVER, server, G_N_ELEMENTS(server));
+	add_intervals(h, IDLE1, idle1, G_N_ELEMENTS(idle1));
+	add_intervals(h, FIRST, first, G_N_ELEMENTS(first));
+	add_intervals(h, WORKER, worker, G_N_ELEMENTS(worker));
+	add_intervals(h, IDLE0, idle0, G_N_ELEMENTS(idle0));
+}
+
+static void add_runs(DtcHistory *h)
+{
+	const struct {
+		uint32_t cpu;
+		int64_t begin_ns;
+		uint32_t thread;
+	} runs[] = {
+		{ 0, 1000, SERVER }, { 1, 1000, FIRST }, { 1, 1050, IDLE1 }, { 0, 1200, IDLE0 },  { 0, 1400, SERVER },
+		{ 1, 1560, WORKER }, { 1, 1600, CHILD }, { 0, 1710, IDLE0 }, { 0, 1800, SERVER },
+	};
+	dtc_history_add_cpu(h);
+	dtc_history_add_cpu(h);
+	for (gsize i = 0; i < G_N_ELEMENTS(runs); i++)
+		dtc_history_add_run(h, runs[i].cpu, runs[i].begin_ns, runs[i].thread);
+}
+
+static void add_wakes(DtcHistory *h)
+{
+	const struct dtc_wake wakes[] = {
+		{ 1325, 1326, SERVER, IDLE0, RECEIVED, 0, .waker = DTC_WAKER_PACKET },
+		{ 1550, 1551, CHILD, SERVER, NONE, 0, .waker = DTC_WAKER_NEW },
+		{ 1555, 1557, WORKER, SERVER, NONE, 0, .waker = DTC_WAKER_THREAD },
+		{ 1790, DTC_TIME_NONE, SERVER, IDLE0, 0, 0, .waker = DTC_WAKER_BLOCK },
+		{ 1900, DTC_TIME_NONE, SERVER, CHILD, NONE, 1, .waker = DTC_WAKER_THREAD, .signal = 9 },
+		{ 1950, DTC_TIME_NONE, CHILD, SERVER, add_string(h, "tick"), 0, .waker = DTC_WAKER_TIMER },
+	};
+	for (gsize i = 0; i < G_N_ELEMENTS(wakes); i++)
+		dtc_table_append(h->wakes, &wakes[i]);
+}
+
+static void add_calls(DtcHistory *h)
+{
+	uint32_t name = add_string(h, "call");
+	const struct dtc_call calls[] = {
+		{ 1100, 1450, 5, 0, 0, SERVER, name, CONNECTION, NONE, 4, .kind = DTC_CALL_READ },
+		{ 1480, 1520, 7, 0, 0, SERVER, name, CONNECTION, NONE, 4, .kind = DTC_CALL_WRITE },
+		{ 1540, 1580, 12, 0, 0, SERVER, name, NONE, NONE, -1, .kind = DTC_CALL_FORK },
+		{ 1700, 1810, 0, 0, 0, SERVER, name, DATA, NONE, 5, .kind = DTC_CALL_SYNC },
+		{ 1840, 1860, 7, 0, ACCEPTED, SERVER, name, LISTENER, NONE, 6, .kind = DTC_CALL_ACCEPT },
+		{ 1900, 1910, 3, 5, 0, SERVER, name, CONNECTION, add_string(h, "path"), 4, .kind = DTC_CALL_READ },
+		{ 1950, 1950, 0, 0, 0, SERVER, name, NONE, NONE, -1, .kind = DTC_CALL_OTHER },
+	};
+	for (gsize i = 0; i < G_N_ELEMENTS(calls); i++)
+		dtc_table_append(h->calls, &calls[i]);
+}
+
+static void add_packets(DtcHistory *h)
+{
+	const struct dtc_headers in = story_headers(1, 4000, 2, 80, 100, 200, DTC_TCP_ACK, 5, 0);
+	const struct dtc_headers out = story_headers(2, 80, 1, 4000, 200, 105, DTC_TCP_ACK, 7, 0);
+	const struct dtc_packet_context received = { 1305, IDLE0, NONE, true, .vector = 3 },
+					sent = { 1495, SERVER, WRITE, false, .vector = 0xff };
+	dtc_packets_add(h->packets, 1320, DTC_RECEIVED, 0, 0, &in);
+	dtc_packets_add(h->packets, 1490, DTC_SENT, 0, 0, &out);
+	dtc_packets_seal(h->packets);
+	dtc_table_append(h->contexts, &received);
+	dtc_table_append(h->contexts, &sent);
+}
+
+static void add_files(DtcHistory *h)
+{
+	struct dtc_file files[] = {
+		[CONNECTION] = { .kind = DTC_FILE_SOCKET, .read_bytes = 8, .written_bytes = 7, .has_base_in = true },
+		[DATA] = { .kind = DTC_FILE_PATH, .name = add_string(h, "data") },
+		[ACCEPTED] = { .kind = DTC_FILE_SOCKET },
+		[LISTENER] = { .kind = DTC_FILE_SOCKET, .listens = true },
+		[PIPE_A] = { .kind = DTC_FILE_PIPE },
+		[PIPE_B] = { .kind = DTC_FILE_PIPE },
+	};
+	for (uint32_t i = 0; i < G_N_ELEMENTS(files); i++) {
+		files[i].begin_ns = BEGIN_NS;
+		files[i].flow_in = files[i].flow_out = DTC_NONE;
+		files[i].peer = i == PIPE_A ? PIPE_B : i == PIPE_B ? PIPE_A : DTC_NONE;
+		files[i].name = i == DATA ? files[i].name : DTC_NONE;
+	}
+	files[CONNECTION].flow_out = dtc_packets_get(h->packets, SENT)->flow;
+	files[CONNECTION].flow_in = dtc_packets_get(h->packets, RECEIVED)->flow;
+	g_array_append_vals(h->files, files, G_N_ELEMENTS(files));
+	uint32_t by_flow[2] = { DTC_NONE, DTC_NONE };
+	by_flow[files[CONNECTION].flow_out] = CONNECTION;
+	g_array_append_vals(h->flow_files, by_flow, G_N_ELEMENTS(by_flow));
+}
+
+static void add_rest(DtcHistory *h)
+{
+	const struct dtc_block_request blocks[] = { { 1720, 1730, 1785, 64, 8, 8, SERVER, 0 },
+						    { 1850, DTC_TIME_NONE, DTC_TIME_NONE, 128, 8, 8, NONE, 0 } };
+	const struct dtc_work works[] = {
+		{ { DTC_TIME_NONE, DTC_TIME_NONE, WORKER, NONE, NONE, 0, .waker = DTC_WAKER_UNKNOWN }, 1580, 1590, 0 },
+		{ { 1556, DTC_TIME_NONE, WORKER, SERVER, NONE, 0, .waker = DTC_WAKER_THREAD }, 1565, 1575, 0 },
+	};
+	const struct dtc_device devices[] = { { 8, add_string(h, "sda") }, { 16, add_string(h, "sdb") } };
+	const struct dtc_mark marks[] = { { 1105, SERVER, add_string(h, "mark") }, { 1205, NONE, NONE } };
+	const struct dtc_fault faults[] = { { 1010, SERVER, 0 }, { 1120, SERVER, 1 } };
+	const struct dtc_vcpu vcpus[] = { { CHILD, 0, 0, 2 }, { SERVER, -1, 0, 1 } };
+	const struct dtc_guest_span spans[] = {
+		{ 1700, 1710, 1712, CHILD, 5, 2, 0 },
+		{ 1815, 1830, 1830, SERVER, DTC_EXIT_UNKNOWN, 1, 0 },
+		{ 1820, 1830, DTC_TIME_NONE, CHILD, DTC_EXIT_UNKNOWN, 0, 0 },
+	};
+	const struct dtc_guest_irq irqs[] = { { 1690, CHILD, 0, 236, true, 0 }, { 1700, NONE, 1, 236, false, 0 } };
+	for (gsize i = 0; i < 2; i++) {
+		dtc_table_append(h->blocks, &blocks[i]);
+		dtc_table_append(h->works, &works[i]);
+		dtc_table_append(h->faults, &faults[i]);
+		dtc_table_append(h->guest_irqs, &irqs[i]);
+	}
+	for (gsize i = 0; i < G_N_ELEMENTS(spans); i++)
+		dtc_table_append(h->guest_spans, &spans[i]);
+	g_array_append_vals(h->devices, devices, 2);
+	g_array_append_vals(h->marks, marks, 2);
+	g_array_append_vals(h->vcpus, vcpus, 2);
+}
+
+static DtcHistory *make_history(void)
+{
+	DtcHistory *h = dtc_history_new();
+	h->begin_ns = BEGIN_NS;
+	h->end_ns = END_NS;
+	add_threads(h);
+	add_all_intervals(h);
+	add_runs(h);
+	add_wakes(h);
+	add_calls(h);
+	add_packets(h);
+	add_files(h);
+	add_rest(h);
+	dtc_history_seal(h);
+	return h;
+}
+
+static void test_kept(void)
+{
+	g_autoptr(DtcHistory) h = make_history();
+	g_autoptr(GError) error = NULL;
+	bool kept = dtc_history_check(h, &error);
+	g_assert_no_error(error);
+	g_assert_true(kept);
+
+	g_autoptr(DtcHistory) empty = dtc_history_new();
+	dtc_history_seal(empty);
+	kept = dtc_history_check(empty, &error);
+	g_assert_no_error(error);
+	g_assert_true(kept);
+}
+
+/* What sealing makes of it: groups, indexes, strings. */
+static void test_sealed(void)
+{
+	g_autoptr(DtcHistory) h = make_history();
+	uint32_t count;
+	const struct dtc_run *runs = dtc_history_get_runs(h, 1, &count);
+	g_assert_cmpuint(count, ==, 4);
+	g_assert_cmpuint(runs[2].thread, ==, WORKER);
+	g_assert_null(dtc_history_get_runs(h, 2, &count));
+	g_assert_cmpuint(count, ==, 0);
+	g_assert_cmpuint(dtc_history_find_thread(h, 12, 1050), ==, FIRST);
+	g_assert_cmpuint(dtc_history_find_thread(h, 12, DTC_TIME_NONE), ==, CHILD);
+	g_assert_cmpstr(dtc_history_get_comm(h, SERVER, 1599), ==, "server");
+	g_assert_cmpstr(dtc_history_get_comm(h, SERVER, 1600), ==, "renamed");
+	g_assert_cmpstr(dtc_history_get_device_name(h, 16), ==, "sdb");
+	g_assert_cmpstr(dtc_history_get_string(h, DTC_NONE), ==, "");
+	g_assert_cmpint(dtc_history_find_work(h, WORKER, 1575)->begin_ns, ==, 1565);
+	g_assert_cmpint(dtc_history_get_guest_span(h, 1)->entry_ns, ==, 1820); /* grouped by vCPU */
+	const uint32_t *calls = dtc_history_get_file_calls(h, CONNECTION, &count);
+	g_assert_cmpuint(count, ==, 3);
+	g_assert_cmpuint(calls[2], ==, READ_AGAIN);
+}
+
+/* --- each promise broken ---------------------------------------------------------------------------------------- */
+
+enum list {
+	INTERVAL,
+	THREAD,
+	WAKE,
+	CALL,
+	FILE_,
+	BLOCK,
+	WORK,
+	RUN,
+	SPAN,
+	VCPU,
+	IRQ,
+	MARK,
+	FAULT,
+	CONTEXT,
+	PACKET,
+	NAME,
+	DEVICE,
+	STRING_AT,
+	TID_PREVIOUS,
+	TID_LATEST,
+	NAME_FIRST,
+	FILE_CALL,
+	FILE_CALL_FIRST,
+	FLOW_FILE,
+	RUN_FIRST
+};
+
+struct breakage {
+	enum list list;
+	int64_t place; /* an index; of intervals the thread, at_ns says which */
+	int64_t at_ns;
+	gsize offset;
+	gsize size;
+	int64_t value;
+	const char *expected;
+};
+
+static void *find_record(DtcHistory *h, const struct breakage *b)
+{
+	gsize i = (gsize)b->place;
+	switch (b->list) {
+	case INTERVAL:
+		return (void *)dtc_history_find_interval_before(h, (uint32_t)b->place, b->at_ns + 1);
+	case THREAD:
+		return &g_array_index(h->threads, struct dtc_thread, i);
+	case WAKE:
+		return DTC_AT(h->wakes, struct dtc_wake, i);
+	case CALL:
+		return DTC_AT(h->calls, struct dtc_call, i);
+	case FILE_:
+		return &g_array_index(h->files, struct dtc_file, i);
+	case BLOCK:
+		return DTC_AT(h->blocks, struct dtc_block_request, i);
+	case WORK:
+		return DTC_AT(h->works, struct dtc_work, i);
+	case RUN:
+		return DTC_AT(h->runs, struct dtc_run, i);
+	case SPAN:
+		return DTC_AT(h->guest_spans, struct dtc_guest_span, i);
+	case VCPU:
+		return &g_array_index(h->vcpus, struct dtc_vcpu, i);
+	case IRQ:
+		return DTC_AT(h->guest_irqs, struct dtc_guest_irq, i);
+	case MARK:
+		return &g_array_index(h->marks, struct dtc_mark, i);
+	case FAULT:
+		return DTC_AT(h->faults, struct dtc_fault, i);
+	case CONTEXT:
+		return DTC_AT(h->contexts, struct dtc_packet_context, i);
+	case PACKET:
+		return (void *)dtc_packets_get(h->packets, (uint32_t)i);
+	case NAME:
+		return DTC_AT(h->names, struct dtc_name_record, i);
+	case DEVICE:
+		return &g_array_index(h->devices, struct dtc_device, i);
+	case STRING_AT:
+		return &g_array_index(h->string_at, uint32_t, i);
+	case TID_PREVIOUS:
+		return &g_array_index(h->tid_previous, uint32_t, i);
+	case TID_LATEST:
+		return &g_array_index(h->tid_latest, uint32_t, i);
+	case NAME_FIRST:
+		return &g_array_index(h->name_first, uint32_t, i);
+	case FILE_CALL:
+		return DTC_AT(h->file_calls, uint32_t, i);
+	case FILE_CALL_FIRST:
+		return &g_array_index(h->file_call_first, uint32_t, i);
+	case FLOW_FILE:
+		return &g_array_index(h->flow_files, uint32_t, i);
+	case RUN_FIRST:
+		return &g_array_index(h->run_first, uint32_t, i);
+	}
+	g_assert_not_reached();
+}
+
+#define SET(list, type, index, field, value, expected)                                                                 \
+	{                                                                                                              \
+		list, index, 0, offsetof(struct type, field), sizeof(((struct type *)NULL)->field), value, expected    \
+	}
+#define SET_INTERVAL(thread, at_ns, field, value, expected)                                                            \
+	{                                                                                                              \
+		INTERVAL, thread, at_ns, offsetof(struct dtc_interval, field),                                         \
+			sizeof(((struct dtc_interval *)NULL)->field), value, expected                                  \
+	}
+#define SET_U32(list, index, value, expected)                                                                          \
+	{                                                                                                              \
+		list, index, 0, 0, sizeof(uint32_t), value, expected                                                   \
+	}
+
+static const struct breakage breakages[] = {
+	SET_U32(STRING_AT, 0, 1, "string 0: does not begin where strings begin"),
+	SET_U32(STRING_AT, 1, 0, "string 0: does not lie before the next"),
+	SET_U32(STRING_AT, 1, 5, "string 0: does not end"),
+	SET_U32(NAME_FIRST, 0, 1, "the ranges of names do not cover them"),
+	SET_U32(NAME_FIRST, 6, 99, "the ranges of names do not cover them"),
+	SET_U32(NAME_FIRST, 1, 99, "its names end before they begin"),
+	SET_U32(RUN_FIRST, 0, 1, "the ranges of runs do not cover them"),
+	SET_U32(RUN_FIRST, 2, 8, "the ranges of runs do not cover them"),
+	SET_U32(RUN_FIRST, 1, 10, "cpu 1: its runs end before they begin"),
+	SET_U32(FILE_CALL_FIRST, 0, 1, "the ranges of calls by file do not cover them"),
+	SET_U32(FILE_CALL_FIRST, 6, 4, "the ranges of calls by file do not cover them"),
+	SET_U32(FILE_CALL_FIRST, 1, 99, "its calls end before they begin"),
+
+	SET(THREAD, dtc_thread, SERVER, end_ns, 999, "ends before it begins"),
+	SET(THREAD, dtc_thread, SERVER, begin_ns, 999, "lives outside of the trace"),
+	SET(THREAD, dtc_thread, SERVER, end_ns, 2001, "lives outside of the trace"),
+	SET(THREAD, dtc_thread, SERVER, interval_first, 12, "its intervals do not follow those of the thread before"),
+	SET(THREAD, dtc_thread, CHILD, interval_count, 2, "its intervals do not follow those of the thread before"),
+	SET(THREAD, dtc_thread, SERVER, call_first, 1, "its calls do not follow those of the thread before"),
+	SET(THREAD, dtc_thread, SERVER, call_count, 8, "its calls do not follow those of the thread before"),
+	SET(THREAD, dtc_thread, SERVER, spare, 1, "spare bytes are set"),
+	SET(THREAD, dtc_thread, CHILD, parent, CHILD, "its parent is no thread"),
+	SET(THREAD, dtc_thread, CHILD, parent, 6, "its parent is no thread"),
+	SET(THREAD, dtc_thread, CHILD, pid, -2, "its process has no id"),
+	SET(THREAD, dtc_thread, CHILD, leader, 6, "its leader is no thread"),
+	SET(THREAD, dtc_thread, CHILD, leader, NONE, "its leader is no thread"),
+	SET(THREAD, dtc_thread, CHILD, pid, -1, "its leader is no thread"),
+	SET(THREAD, dtc_thread, CHILD, leader, WORKER, "its leader is not of its process"),
+	SET(THREAD, dtc_thread, IDLE0, idle_cpu, -1, "idle threads have tid 0, and no others"),
+	SET(THREAD, dtc_thread, CHILD, idle_cpu, 1, "idle threads have tid 0, and no others"),
+	SET(THREAD, dtc_thread, IDLE1, idle_cpu, 2, "idles on a CPU that is not there"),
+	SET_U32(TID_PREVIOUS, CHILD, CHILD, "the thread that had its tid before is no such thread"),
+	SET_U32(TID_PREVIOUS, CHILD, WORKER, "the thread that had its tid before is no such thread"),
+	SET(THREAD, dtc_thread, FIRST, end_ns, 1551, "has the tid of a thread that still lives"),
+	SET_U32(TID_PREVIOUS, CHILD, NONE, "a thread is not found by its tid"),
+	SET_U32(TID_LATEST, 11, NONE, "a thread is not found by its tid"),
+	SET_U32(TID_LATEST, 11, SERVER, "tid 11: its latest thread has another"),
+
+	SET_INTERVAL(SERVER, 1100, thread, WORKER, "an interval of another thread"),
+	SET_INTERVAL(SERVER, 1100, thread, 6, "is of no thread"),
+	SET_INTERVAL(SERVER, 1000, begin_ns, 1001, "intervals are not contiguous"),
+	SET_INTERVAL(SERVER, 1100, begin_ns, 1101, "intervals are not contiguous"),
+	SET_INTERVAL(SERVER, 1100, end_ns, 1100, "intervals are not contiguous"),
+	SET_INTERVAL(SERVER, 1910, end_ns, 1999, "intervals do not reach the thread's end"),
+	SET_INTERVAL(SERVER, 1910, state, DTC_STATES, "its state is none"),
+	SET_INTERVAL(SERVER, 1910, spare, 1, "spare bytes are set"),
+	SET_INTERVAL(SERVER, 1910, state, DTC_STATE_IDLE, "idle is what a CPU's idle thread is"),
+	SET_INTERVAL(IDLE0, 1200, cpu, 1, "idle is what a CPU's idle thread is"),
+	SET_INTERVAL(IDLE0, 1400, state, DTC_STATE_WAIT, "idle is what a CPU's idle thread is"),
+	SET_INTERVAL(SERVER, 1910, cpu, 1, "runs on a CPU that another thread has"),
+	SET_INTERVAL(SERVER, 1910, cpu, 2, "runs on a CPU that another thread has"),
+	SET_INTERVAL(SERVER, 1325, state, DTC_STATE_KERNEL, "runs on a CPU that another thread has"),
+	SET(RUN, dtc_run, 1, begin_ns, 1199, "interval 14 of tid 10 at 1100: runs on after its CPU was taken"),
+	SET_INTERVAL(SERVER, 1910, call, 7, "lies in a call that is not there"),
+	SET_INTERVAL(SERVER, 1700, call, NONE, "is in a system call, but in none"),
+	SET_INTERVAL(SERVER, 1200, call, NONE, "lies inside a call, but in none"),
+	SET_INTERVAL(SERVER, 1910, call, READ_AGAIN, "has a call in a state that has none"),
+	SET_INTERVAL(FIRST, 1050, call, READ, "has a call in a state that has none"),
+	SET_INTERVAL(WORKER, 1000, call, READ, "lies in a call of another thread"),
+	SET_INTERVAL(SERVER, 1840, call, READ_AGAIN, "does not lie inside its call"),
+	SET(CALL, dtc_call, SYNC, end_ns, 1809, "does not lie inside its call"),
+	SET_INTERVAL(SERVER, 1200, ref, NONE, "a wait ended without a wake"),
+	SET_INTERVAL(SERVER, 1200, ref, 6, "a wait ended without a wake"),
+	SET_INTERVAL(SERVER, 1710, state, DTC_STATE_STOPPED, NULL), /* ended by a wake as well: nothing is wrong */
+	SET_INTERVAL(SERVER, 1200, ref, BY_THREAD, "a wait ended with another thread's wake"),
+	SET_INTERVAL(SERVER, 1200, ref, FROM_DISK, "a wait ended with a wake of another time"),
+	SET_INTERVAL(WORKER, 1600, ref, BY_THREAD, "a wait ended with a wake of another time"),
+	SET_INTERVAL(IDLE0, 1300, ref, 9999, "the interrupt's name is no string"),
+	SET_INTERVAL(CHILD, 1600, state, DTC_STATE_RUNQUEUE, "a thread has a CPU on which it does not run"),
+	SET_INTERVAL(CHILD, 1600, state, DTC_STATE_UNKNOWN, NULL), /* may have run there unseen */
+	SET_INTERVAL(SERVER, 1910, ref, 0, "refers to something in a state that does not"),
+
+	SET(RUN, dtc_run, 0, thread, 6, "interval 13 of tid 10 at 1000: runs on a CPU that another thread has"),
+	SET(RUN, dtc_run, 0, spare, 1, "run 0 of tid 10 at 1000: spare bytes are set"),
+	SET(RUN, dtc_run, 5, begin_ns, 999, "run 5 of tid 12 at 999: begins outside of the trace"),
+
+	SET(WAKE, dtc_wake, BY_SIGNAL, target, 6, "wakes no thread"),
+	SET(WAKE, dtc_wake, BY_SIGNAL, waking_ns, 1789, "comes before the one before it"),
+	SET(WAKE, dtc_wake, FROM_TIMER, waking_ns, 2001, "wakes a thread that does not live"),
+	SET(WAKE, dtc_wake, OF_CHILD, waking_ns, 1549, "wakes a thread that does not live"),
+	SET(WAKE, dtc_wake, BY_THREAD, wakeup_ns, 1554, "was done before it began, or after the trace"),
+	SET(WAKE, dtc_wake, BY_THREAD, wakeup_ns, 2001, "was done before it began, or after the trace"),
+	SET(WAKE, dtc_wake, BY_SIGNAL, waker, DTC_WAKER_NEW + 1, "its waker is none"),
+	SET(WAKE, dtc_wake, BY_SIGNAL, thread, 6, "its waker's thread is none"),
+	SET(WAKE, dtc_wake, BY_SIGNAL, thread, NONE, "a thread woke it, but none"),
+	SET(WAKE, dtc_wake, BY_SIGNAL, ref, 0, "refers to something with a waker that does not"),
+	SET(WAKE, dtc_wake, FROM_TIMER, ref, 9999, "its waker's name is no string"),
+	SET(WAKE, dtc_wake, FROM_DISK, ref, 2, "its block request is none"),
+	SET(WAKE, dtc_wake, FROM_DISK, ref, NONE, "its block request is none"),
+	SET(WAKE, dtc_wake, FROM_DISK, ref, 1, "its block request did not complete"),
+	SET(WAKE, dtc_wake, FROM_PACKET, ref, 2, "its packet is none"),
+	SET(WAKE, dtc_wake, FROM_PACKET, ref, SENT, "its packet was not received before"),
+	SET(PACKET, dtc_packet, RECEIVED, time_ns, 1326, "its packet was not received before"),
+	SET(WAKE, dtc_wake, BY_SIGNAL, cpu, 2, "was made on a CPU that is not there"),
+	SET(WAKE, dtc_wake, OF_CHILD, thread, WORKER, "a new thread was not woken by its parent"),
+	SET(WAKE, dtc_wake, BY_SIGNAL, cpu, 0, "its waker's thread was not on the waker's CPU"),
+
+	SET(CALL, dtc_call, SHORT, thread, 6, "is of no thread"),
+	SET(CALL, dtc_call, SHORT, name, 9999, "its name is no string"),
+	SET(CALL, dtc_call, SHORT, path, 9999, "its path is no string"),
+	SET(CALL, dtc_call, SHORT, file, 6, "its file is none"),
+	SET(CALL, dtc_call, SHORT, file, DATA, "its file is none"), /* it has no descriptor */
+	SET(CALL, dtc_call, SHORT, fd, -2, "its descriptor is none"),
+	SET(CALL, dtc_call, SHORT, kind, DTC_CALL_PEEK + 1, "its kind is none"),
+	SET(CALL, dtc_call, ACCEPT, argument, 6, "what it accepted is no file"),
+	SET(CALL, dtc_call, SHORT, thread, WORKER, "a call of another thread"),
+	SET(CALL, dtc_call, SHORT, end_ns, 1949, "ends before it begins"),
+	SET(CALL, dtc_call, SHORT, spare, 1, "spare bytes are set"),
+	SET(CALL, dtc_call, SHORT, begin_ns, 1909, "begins before the one before it ended"),
+	SET(CALL, dtc_call, SHORT, begin_ns, 999, "does not lie in its thread's life"),
+	SET(CALL, dtc_call, SHORT, end_ns, 2001, "does not lie in its thread's life"),
+
+	SET_U32(FLOW_FILE, 0, 6, "flow 0: its file is none"),
+	SET_U32(FLOW_FILE, 0, CONNECTION, "flow 0: its file is another flow's"),
+	SET_U32(FLOW_FILE, 1, NONE, "is not found by its flow"),
+	SET(FILE_, dtc_file, DATA, begin_ns, 999, "was first seen outside of the trace"),
+	SET(FILE_, dtc_file, DATA, name, 9999, "its name is no string"),
+	SET(FILE_, dtc_file, DATA, kind, DTC_FILE_EVENT + 1, "its kind is none"),
+	SET(FILE_, dtc_file, DATA, flow_in, 0, "its flows are not the two of a connection"),
+	SET(FILE_, dtc_file, CONNECTION, flow_in, 1, "its flows are not the two of a connection"),
+	SET(FILE_, dtc_file, CONNECTION, flow_in, NONE, "its flows are not the two of a connection"),
+	SET(FILE_, dtc_file, DATA, has_base_out, 1, "is not found by its flow"),
+	SET(FILE_, dtc_file, DATA, has_base_in, 1, "is not found by its flow"),
+	SET(FILE_, dtc_file, PIPE_A, peer, PIPE_A, "it is not the other end's other end"),
+	SET(FILE_, dtc_file, PIPE_A, peer, 6, "it is not the other end's other end"),
+	SET_U32(FILE_CALL, 0, 7, "one of its calls is none"),
+	SET_U32(FILE_CALL, 0, SYNC, "one of its calls is another file's"),
+	SET_U32(FILE_CALL, 0, READ_AGAIN, "its calls are not in time order"),
+	SET_U32(FILE_CALL, 1, READ, "its calls are not in time order"),
+	SET(FILE_, dtc_file, CONNECTION, read_bytes, 9, "its reads did not take each byte once"),
+	SET(CALL, dtc_call, READ_AGAIN, offset, 4, "its reads did not take each byte once"),
+	SET(CALL, dtc_call, READ, result, 6, "its reads did not take each byte once"),
+	SET(FILE_, dtc_file, CONNECTION, written_bytes, 6, "its writes did not give each byte once"),
+	SET(CALL, dtc_call, WRITE, offset, 1, "its writes did not give each byte once"),
+
+	SET(NAME, dtc_name_record, 2, thread, 6, "name 2 at 1000: is of no thread"),
+	SET(NAME, dtc_name_record, 2, thread, WORKER, "a name of another thread"),
+	SET(NAME, dtc_name_record, 2, string, 9999, "is no string"),
+	SET(NAME, dtc_name_record, 2, string, NONE, "is no string"),
+	SET(NAME, dtc_name_record, 2, from_ns, 999, "begins outside of its thread's life"),
+	SET(NAME, dtc_name_record, 6, from_ns, 1549, "begins outside of its thread's life"),
+	SET(NAME, dtc_name_record, 2, from_ns, 1601, "begins before the one before it"),
+
+	SET(BLOCK, dtc_block_request, 0, insert_ns, 999, "was made outside of the trace"),
+	SET(BLOCK, dtc_block_request, 0, issue_ns, 1719, "was issued before it was made"),
+	SET(BLOCK, dtc_block_request, 0, complete_ns, 1729, "completed before it was issued, or after the trace"),
+	SET(BLOCK, dtc_block_request, 1, complete_ns, 1849, "completed before it was issued, or after the trace"),
+	SET(BLOCK, dtc_block_request, 0, complete_ns, 2001, "completed before it was issued, or after the trace"),
+	SET(BLOCK, dtc_block_request, 0, thread, 6, "is of no thread"),
+	SET(DEVICE, dtc_device, 1, device, 8, "has two names"),
+	SET(DEVICE, dtc_device, 1, name, 9999, "its name is no string"),
+
+	SET(WORK, dtc_work, 0, queued.target, 6, "is done by no thread"),
+	SET(WORK, dtc_work, 0, queued.target, FIRST, "does not lie in its worker's life"),
+	SET(WORK, dtc_work, 1, queued.target, SERVER, "is not in the order of workers"),
+	SET(WORK, dtc_work, 0, end_ns, 1590, "begins before the one before it ended"),
+	SET(WORK, dtc_work, 0, begin_ns, 1566, "begins or ends inside an interval"),
+	SET(WORK, dtc_work, 1, begin_ns, 1576, "begins or ends inside an interval"),
+	SET(WORK, dtc_work, 1, begin_ns, 999, "begins before the one before it ended"),
+	SET(WORK, dtc_work, 0, begin_ns, 999, "does not lie in its worker's life"),
+	SET(WORK, dtc_work, 1, end_ns, 2001, "does not lie in its worker's life"),
+	SET(WORK, dtc_work, 1, end_ns, 1579, "ends before it begins"),
+	SET(WORK, dtc_work, 1, end_ns, 1595, "begins or ends inside an interval"),
+	SET(WORK, dtc_work, 0, queued.waking_ns, DTC_TIME_NONE, "nobody queued it, but somebody did"),
+	SET(WORK, dtc_work, 1, queued.ref, 0, "nobody queued it, but somebody did"),
+	SET(WORK, dtc_work, 0, queued.waking_ns, 1566, "was queued after it began"),
+	SET(WORK, dtc_work, 0, queued.thread, 6, "its waker's thread is none"),
+
+	SET(MARK, dtc_mark, 0, thread, 6, "is of no thread"),
+	SET(MARK, dtc_mark, 0, text, 9999, "its text is no string"),
+	SET(MARK, dtc_mark, 0, time_ns, 999, "lies outside of the trace"),
+	SET(MARK, dtc_mark, 1, time_ns, 1104, "mark 1 at 1104: comes before the one before it"),
+	SET(FAULT, dtc_fault, 0, thread, 6, "is of no thread"),
+	SET(FAULT, dtc_fault, 0, in_kernel, 2, "is neither the kernel's nor user code's"),
+	SET(FAULT, dtc_fault, 1, time_ns, 1009, "fault 1 of tid 10 at 1009: comes before the one before it"),
+	SET(IRQ, dtc_guest_irq, 0, thread, 6, "is of no thread"),
+	SET(IRQ, dtc_guest_irq, 0, spare, 1, "spare bytes are set"),
+	SET(IRQ, dtc_guest_irq, 1, time_ns, 1689, "comes before the one before it"),
+
+	SET(VCPU, dtc_vcpu, 0, thread, 6, "vcpu 0: is no thread"),
+	SET(VCPU, dtc_vcpu, 1, thread, CHILD, "is there twice"),
+	SET(VCPU, dtc_vcpu, 0, number, -2, "its number is none"),
+	SET(VCPU, dtc_vcpu, 0, span_first, 1, "its spans do not follow those of the one before"),
+	SET(VCPU, dtc_vcpu, 1, span_count, 2, "its spans do not follow those of the one before"),
+	SET(VCPU, dtc_vcpu, 1, span_count, 0, "its spans do not follow those of the one before"),
+	SET(SPAN, dtc_guest_span, 0, entry_ns, 1816, "entered a guest before the one before it"),
+	SET(SPAN, dtc_guest_span, 0, thread, SERVER, "a guest span of another thread"),
+	SET(SPAN, dtc_guest_span, 0, left_ns, 1699, "ends before it begins, or lies outside of its thread's life"),
+	SET(SPAN, dtc_guest_span, 1, left_ns, 2001, "ends before it begins, or lies outside of its thread's life"),
+	SET(SPAN, dtc_guest_span, 0, entry_ns, 1549, "ends before it begins, or lies outside of its thread's life"),
+	SET(SPAN, dtc_guest_span, 1, entry_ns, 1711, "guest spans overlap"),
+	SET(SPAN, dtc_guest_span, 0, exit_ns, 1709, "an exit before the guest was left"),
+	SET(SPAN, dtc_guest_span, 2, exit_ns, 2001, "an exit before the guest was left"),
+	SET(SPAN, dtc_guest_span, 0, isa, 3, "its processor's kind is none"),
+	SET(SPAN, dtc_guest_span, 0, entry_ns, 1609, "a thread in a guest that does not run"),
+	SET(SPAN, dtc_guest_span, 2, left_ns, 1841, "an exit before the guest was left"),
+
+	SET(CONTEXT, dtc_packet_context, SENT, thread, 6, "is of no thread"),
+	SET(CONTEXT, dtc_packet_context, SENT, thread, CHILD, "its thread was not on its CPU"),
+	SET(CONTEXT, dtc_packet_context, SENT, queue_ns, 1489, "its time in the queue ends before it begins"),
+	SET(CONTEXT, dtc_packet_context, RECEIVED, queue_ns, 1321, "its time in the queue ends before it begins"),
+	SET(CONTEXT, dtc_packet_context, SENT, spare, 1, "spare bytes are set"),
+	SET(CONTEXT, dtc_packet_context, SENT, vector, 3, "is in a softirq, but in no interrupt"),
+	SET(CONTEXT, dtc_packet_context, RECEIVED, call, READ, "its call is none"),
+	SET(CONTEXT, dtc_packet_context, SENT, call, 7, "its call is none"),
+	SET(CONTEXT, dtc_packet_context, SENT, call, READ, "does not lie inside its call"),
+	SET(CONTEXT, dtc_packet_context, SENT, call, FORK, "does not lie inside its call"),
+	SET(PACKET, dtc_packet, SENT, time_ns, 1319, "packet 1 of tid 10 at 1319: comes before the one before it"),
+	SET(PACKET, dtc_packet, SENT, time_ns, 2001, "lies outside of the trace"),
+};
+
+static void check_broken(DtcHistory *h, const char *expected)
+{
+	g_autoptr(GError) error = NULL;
+	bool kept = dtc_history_check(h, &error);
+	if (!expected) {
+		g_assert_no_error(error);
+		g_assert_true(kept);
+		return;
+	}
+	if (kept || !strstr(error->message, expected)) {
+		g_test_message("'%s', not '%s'", kept ? "nothing" : error->message, expected);
+		g_test_fail();
+	}
+	g_assert_true(kept || g_error_matches(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED));
+}
+
+static void test_broken(void)
+{
+	for (gsize i = 0; i < G_N_ELEMENTS(breakages); i++) {
+		const struct breakage *b = &breakages[i];
+		g_autoptr(DtcHistory) h = make_history();
+		/* little endian: the first bytes of a wider integer are the narrower one */
+		memcpy((char *)find_record(h, b) + b->offset, &b->value, MIN(b->size, sizeof(b->value)));
+		check_broken(h, b->expected);
+	}
+}
+
+static struct dtc_interval *get_interval(DtcHistory *h, uint32_t thread, int64_t at_ns)
+{
+	const struct breakage b = { INTERVAL, thread, at_ns, 0, 0, 0, NULL };
+	return find_record(h, &b);
+}
+
+/* The thread that had CPU 1 first is not known to have run, so that only the runs themselves say who had it. */
+static struct dtc_run *hide_first(DtcHistory *h)
+{
+	get_interval(h, FIRST, 1000)->state = DTC_STATE_UNKNOWN;
+	return DTC_AT(h->runs, struct dtc_run, 5);
+}
+
+static void break_run_thread(DtcHistory *h)
+{
+	hide_first(h)->thread = 6;
+}
+
+static void break_run_order(DtcHistory *h)
+{
+	hide_first(h)->begin_ns = 1051;
+}
+
+static void break_run_idle(DtcHistory *h)
+{
+	hide_first(h)->thread = IDLE0;
+}
+
+static void break_run_life(DtcHistory *h)
+{
+	hide_first(h)->thread = CHILD;
+}
+
+static void break_run_death(DtcHistory *h)
+{
+	hide_first(h);
+	get_interval(h, FIRST, 1050)->state = DTC_STATE_UNKNOWN;
+	get_interval(h, IDLE1, 1050)->state = DTC_STATE_PREEMPTED;
+	DTC_AT(h->runs, struct dtc_run, 6)->thread = FIRST;
+}
+
+static void break_life(DtcHistory *h)
+{
+	/* a thread without intervals, which lived for some time */
+	struct dtc_thread thread = { 1900, 1950, 13, 13, NONE, CHILD + 1, .idle_cpu = -1 };
+	uint32_t none = NONE, index = h->threads->len, names = h->names->len;
+	const struct dtc_thread *last = &g_array_index(h->threads, struct dtc_thread, CHILD);
+	thread.interval_first = last->interval_first + last->interval_count;
+	thread.call_first = last->call_first + last->call_count;
+	g_array_append_val(h->threads, thread);
+	g_array_append_val(h->tid_previous, none);
+	g_array_append_val(h->tid_latest, index);
+	g_array_append_val(h->name_first, names);
+}
+
+static void break_signal(DtcHistory *h)
+{
+	DTC_AT(h->wakes, struct dtc_wake, BY_SIGNAL)->signal = 65;
+}
+
+static void break_call_index(DtcHistory *h)
+{
+	struct dtc_call *call = DTC_AT(h->calls, struct dtc_call, SHORT);
+	call->fd = 5;
+	call->file = DATA;
+}
+
+static void break_previous(DtcHistory *h)
+{
+	g_array_set_size(h->tid_previous, 5);
+}
+
+static void break_names(DtcHistory *h)
+{
+	g_array_set_size(h->name_first, 7);
+}
+
+static void break_file_index(DtcHistory *h)
+{
+	g_array_set_size(h->file_call_first, 7);
+}
+
+static void break_contexts(DtcHistory *h)
+{
+	dtc_table_set_length(h->contexts, 1);
+}
+
+static void break_flows(DtcHistory *h)
+{
+	g_array_set_size(h->flow_files, 1);
+}
+
+static void break_begin(DtcHistory *h)
+{
+	h->begin_ns = DTC_TIME_NONE;
+}
+
+static void break_events(DtcHistory *h)
+{
+	h->begin_ns = h->end_ns = DTC_TIME_NONE;
+}
+
+static void break_end(DtcHistory *h)
+{
+	h->end_ns = 999;
+}
+
+/* Promises that one field cannot break. */
+static void test_broken_further(void)
+{
+	const struct {
+		void (*break_it)(DtcHistory *h);
+		const char *expected;
+	} further[] = {
+		{ break_run_thread, "run 5 at 1000: is of no thread" },
+		{ break_run_order, "run 6 of tid 0 at 1050: begins before the one before it" },
+		{ break_run_idle, "run 5 of tid 0 at 1000: is of another CPU's idle thread" },
+		{ break_run_life, "run 5 of tid 12 at 1000: a thread has a CPU before its life" },
+		{ break_run_death, "run 6 of tid 12 at 1050: a thread has a CPU after its life" },
+		{ break_life, "thread 6 of tid 13 at 1900: intervals do not reach the thread's end" },
+		{ break_signal, "wake 4 of tid 10 at 1900: its signal is none" },
+		{ break_call_index, "a call on a file is not among the file's calls" },
+		{ break_previous, "lists that go together are not equally long" },
+		{ break_names, "lists that go together are not equally long" },
+		{ break_file_index, "lists that go together are not equally long" },
+		{ break_contexts, "packets and their contexts are not equally many" },
+		{ break_flows, "flows and their files are not equally many" },
+		{ break_begin, "its end comes before its begin" },
+		{ break_end, "its end comes before its begin" },
+		{ break_events, "threads without events" },
+	};
+	for (gsize i = 0; i < G_N_ELEMENTS(further); i++) {
+		g_autoptr(DtcHistory) h = make_history();
+		further[i].break_it(h);
+		check_broken(h, further[i].expected);
+	}
+}
+
+/* --- who may ask, and who may write ------------------------------------------------------------------------------ */
+
+static void test_asked_too_early(void)
+{
+	if (g_test_subprocess()) {
+		g_autoptr(DtcHistory) h = dtc_history_new();
+		dtc_history_get_wake_count(h);
+		return;
+	}
+	g_test_trap_subprocess(NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+	g_test_trap_assert_failed();
+	g_test_trap_assert_stderr("*is_sealed*");
+}
+
+static void test_written_too_late(void)
+{
+	if (g_test_subprocess()) {
+		g_autoptr(DtcHistory) h = dtc_history_new();
+		dtc_history_seal(h);
+		dtc_history_add_string(h, "late");
+		return;
+	}
+	g_test_trap_subprocess(NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+	g_test_trap_assert_failed();
+	g_test_trap_assert_stderr("*is_sealed*");
+}
+
+static void test_sealed_twice(void)
+{
+	if (g_test_subprocess()) {
+		g_autoptr(DtcHistory) h = dtc_history_new();
+		dtc_history_seal(h);
+		dtc_history_seal(h);
+		return;
+	}
+	g_test_trap_subprocess(NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+	g_test_trap_assert_failed();
+	g_test_trap_assert_stderr("*is_sealed*");
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/history/check/kept", test_kept);
+	g_test_add_func("/history/check/sealed", test_sealed);
+	g_test_add_func("/history/check/broken", test_broken);
+	g_test_add_func("/history/check/broken/further", test_broken_further);
+	g_test_add_func("/history/seal/asked-too-early", test_asked_too_early);
+	g_test_add_func("/history/seal/written-too-late", test_written_too_late);
+	g_test_add_func("/history/seal/twice", test_sealed_twice);
+	return g_test_run();
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where the turn of an event loop ends: a poll that only looked, and saw nothing, ends none. */
+#include "analyze/path/arrival.h"
+#include "sync/fit/clocks.h"
+#include "tests/support/story.h"
+
+#define RUN 0
+#define SLEEP 1
+#define CLIENT 0x0a000001u
+#define SERVER 0x0a000002u
+#define LOOP 20
+
+struct look {
+	const char *name;
+	int64_t timeout;
+	int64_t result;
+	bool ends_turn;
+};
+
+static void tell_call(struct story *s, int64_t t, const char *name, int64_t fd, int64_t result)
+{
+	story_enter(s, t, 0, name, fd);
+	story_leave(s, t + 1, 0, name, result);
+}
+
+/*
+ * A packet brings a question and wakes the loop, which looks once more before it reads it, and once more before it asks
+ * another server for its sake.
+ */
+static void test_look(gconstpointer data)
+{
+	const struct look *look = data;
+	struct story s;
+	story_begin(&s, "server");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, LOOP, "loop");
+	struct dtc_headers syn = story_headers(CLIENT, 1000, SERVER, 80, 100, 0, DTC_TCP_SYN, 0, 1);
+	struct dtc_headers syn_ack =
+		story_headers(SERVER, 80, CLIENT, 1000, 5100, 101, DTC_TCP_SYN | DTC_TCP_ACK, 0, 0);
+	struct dtc_headers question = story_headers(CLIENT, 1000, SERVER, 80, 101, 5101, DTC_TCP_ACK, 50, 2);
+	struct dtc_headers other = story_headers(CLIENT, 1001, SERVER, 80, 901, 77, DTC_TCP_ACK, 9, 3);
+	story_packet(&s, DTC_EVENT_NET_RECEIVE, 1, 0, &syn);
+	story_packet(&s, DTC_EVENT_NET_SEND, 2, 0, &syn_ack);
+	tell_call(&s, 4, "accept4", 3, 4);
+	story_poll(&s, 10, 0, "epoll_wait", 6, -1);
+	story_switch(&s, 11, 0, LOOP, "loop", SLEEP, 0, "swapper/0");
+	story_context(&s, DTC_EVENT_SOFTIRQ_ENTRY, 19, 0, 3, NULL);
+	story_packet(&s, DTC_EVENT_NET_RECEIVE, 20, 0, &question);
+	story_packet(&s, DTC_EVENT_NET_RECEIVE, 21, 0, &other);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 22, 0, LOOP, "loop", 0);
+	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 23, 0, 3, NULL);
+	story_switch(&s, 25, 0, 0, "swapper/0", RUN, LOOP, "loop");
+	story_leave(&s, 26, 0, "epoll_wait", 1);
+	story_poll(&s, 30, 0, look->name, 6, look->timeout);
+	story_leave(&s, 31, 0, look->name, look->result);
+	tell_call(&s, 40, "read", 4, 50);
+	story_poll(&s, 50, 0, look->name, 6, look->timeout);
+	story_leave(&s, 51, 0, look->name, look->result);
+	tell_call(&s, 60, "write", 9, 30);
+	struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 1000, 5101, 151, DTC_TCP_ACK, 60, 4);
+	story_enter(&s, 70, 0, "write", 4); /* tells which connection it is */
+	story_packet(&s, DTC_EVENT_NET_SEND, 71, 0, &answer);
+	story_leave(&s, 72, 0, "write", 60);
+	const DtcHistory *history = story_end(&s);
+	const char *name = "server";
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	uint32_t loop = dtc_history_find_thread(history, LOOP, 60);
+	uint32_t file = dtc_history_get_call(history, dtc_history_find_call(history, loop, 60))->file;
+
+	struct dtc_arrival arrival;
+	bool found = dtc_arrival_find_for_send(links, 0, loop, 60, file, &arrival);
+	g_assert_cmpint(found, ==, !look->ends_turn);
+	if (found)
+		g_assert_cmpint(arrival.time_ns, ==, 20);
+	/* without the read, the last packet that the softirq took is all that is known */
+	g_assert_true(dtc_arrival_find_for_wait(links, 0, story_interval(&s, LOOP, 22), &arrival));
+	g_assert_cmpint(arrival.time_ns, ==, look->ends_turn ? 21 : 20);
+	story_clear(&s);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct look looks[] = {
+		{ "epoll_wait", 0, 0, false },	       { "poll", 0, 0, false },
+		{ "epoll_pwait", 0, 0, false },	       { "epoll_wait", 0, 1, true },
+		{ "epoll_wait", 20, 0, true },	       { "epoll_wait", -1, 1, true },
+		{ "select", DTC_ABSENT, 0, true },     { "ppoll", DTC_ABSENT, 0, true },
+		{ "epoll_wait", DTC_ABSENT, 0, true }, { "epoll_pwait2", 0, 0, true } /* the pointer */
+	};
+	g_test_init(&argc, &argv, NULL);
+	for (guint i = 0; i < G_N_ELEMENTS(looks); i++) {
+		g_autofree char *path = g_strdup_printf("/arrival/look/%u-%s", i, looks[i].name);
+		g_test_add_data_func(path, &looks[i], test_look);
+	}
+	return g_test_run();
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Connections from before the trace: where in its stream a socket's first read byte lies, by all its reads and what had
+ * arrived. A server answers each message with one byte, which tells the connection.
+ */
+#include "tests/support/story.h"
+
+#include <errno.h>
+
+#define FD 5
+#define TID 10
+#define OTHER_TID 11
+#define START 1000u /* of the stream */
+
+struct server {
+	struct story story;
+	int64_t t;
+	uint32_t first; /* number of the first byte that is read in the trace */
+};
+
+static void begin(struct server *s, uint32_t first)
+{
+	*s = (struct server){ .t = 100, .first = first };
+	story_begin(&s->story, "n");
+	story_fork(&s->story, 10, 0, 1, 1, TID, TID, "db");
+	story_fork(&s->story, 11, 0, TID, TID, OTHER_TID, TID, "db");
+	story_switch(&s->story, 20, 0, 0, "swapper/0", 0, TID, "db");
+	story_switch(&s->story, 20, 1, 0, "swapper/1", 0, OTHER_TID, "db");
+}
+
+static void arrive(struct server *s, uint32_t seq, uint32_t bytes)
+{
+	struct dtc_headers headers = story_headers(1, 1000, 2, 3306, seq, 1, DTC_TCP_ACK, bytes, 0);
+	story_context(&s->story, DTC_EVENT_SOFTIRQ_ENTRY, s->t++, 0, 3, NULL);
+	story_packet(&s->story, DTC_EVENT_NET_RECEIVE, s->t++, 0, &headers);
+	story_context(&s->story, DTC_EVENT_SOFTIRQ_EXIT, s->t++, 0, 3, NULL);
+}
+
+static void take_on(struct server *s, uint32_t cpu, int64_t bytes)
+{
+	story_enter(&s->story, s->t++, cpu, "read", FD);
+	story_leave(&s->story, s->t++, cpu, "read", bytes);
+}
+
+static void take(struct server *s, int64_t bytes)
+{
+	take_on(s, 0, bytes);
+}
+
+static void answer(struct server *s)
+{
+	struct dtc_headers headers = story_headers(2, 3306, 1, 1000, 1, 1, DTC_TCP_ACK, 1, 0);
+	story_enter(&s->story, s->t++, 0, "write", FD);
+	story_packet(&s->story, DTC_EVENT_NET_SEND, s->t++, 0, &headers);
+	story_leave(&s->story, s->t++, 0, "write", 1);
+}
+
+/* The first read byte has the number that it should have; 0: nothing tells it. */
+static void end(struct server *s)
+{
+	answer(s);
+	story_switch(&s->story, s->t, 0, TID, "db", 1, 0, "swapper/0");
+	story_end(&s->story);
+	const struct dtc_file *file = NULL;
+	for (uint32_t i = 0; !file || file->flow_in == DTC_NONE; i++) {
+		g_assert_cmpuint(i, <, dtc_history_get_file_count(s->story.history));
+		file = dtc_history_get_file(s->story.history, i);
+	}
+	g_assert_true(file->has_base_in == (s->first != 0));
+	if (s->first)
+		g_assert_cmpuint(file->base_in, ==, s->first);
+	story_clear(&s->story);
+}
+
+/* Read as it comes, in one piece. */
+static void test_whole(void)
+{
+	struct server s;
+	begin(&s, START);
+	for (uint32_t i = 0; i < 3; i++) {
+		arrive(&s, START + 50 * i, 50);
+		take(&s, 50);
+		answer(&s);
+	}
+	end(&s);
+}
+
+/* MariaDB: 4 bytes that tell the length, then so many. All messages of one length must not make a habit of it. */
+static void test_header_first(void)
+{
+	static const uint32_t sizes[][3] = { { 50, 50, 50 }, { 50, 7, 90 } };
+	for (guint i = 0; i < G_N_ELEMENTS(sizes); i++) {
+		struct server s;
+		uint32_t seq = 0xffffffc0u; /* wraps in the second message */
+		begin(&s, seq);
+		for (guint k = 0; k < 3; seq += sizes[i][k++]) {
+			arrive(&s, seq, sizes[i][k]);
+			take(&s, 4);
+			take(&s, sizes[i][k] - 4);
+			answer(&s);
+		}
+		end(&s);
+	}
+}
+
+/* The same from the middle of a message on, and with header and body in segments of their own. */
+static void test_body_first(void)
+{
+	struct server s;
+	begin(&s, START + 4);
+	take(&s, 46); /* its header was read before the trace */
+	answer(&s);
+	for (uint32_t seq = START + 50; seq < START + 200; seq += 50) {
+		arrive(&s, seq, 4);
+		take(&s, 4);
+		arrive(&s, seq + 4, 46);
+		take(&s, 46);
+		answer(&s);
+	}
+	end(&s);
+}
+
+/* A client that asks on before it is answered: the socket is drained at the very end only. */
+static void test_pipelined(void)
+{
+	struct server s;
+	begin(&s, START);
+	arrive(&s, START, 50);
+	take(&s, 4);
+	arrive(&s, START + 50, 50);
+	take(&s, 46);
+	arrive(&s, START + 100, 50);
+	take(&s, 4);
+	take(&s, 46);
+	take(&s, 4);
+	take(&s, 46);
+	end(&s);
+}
+
+/* Header by one thread, body by another; a look and a read in vain take nothing. */
+static void test_two_threads(void)
+{
+	struct server s;
+	begin(&s, START);
+	for (uint32_t i = 0; i < 3; i++) {
+		arrive(&s, START + 50 * i, 50);
+		story_enter(&s.story, s.t++, 1, "read", FD);
+		take_on(&s, 0, 4);
+		story_leave(&s.story, s.t++, 1, "read", 46);
+		take_on(&s, 1, -EAGAIN);
+		answer(&s);
+	}
+	end(&s);
+}
+
+/* What had arrived before the trace is read in it, before anything else comes. */
+static void test_arrived_before(void)
+{
+	struct server s;
+	begin(&s, START);
+	take(&s, 4);
+	take(&s, 46);
+	answer(&s);
+	arrive(&s, START + 50, 50);
+	take(&s, 4);
+	take(&s, 46);
+	end(&s);
+}
+
+/* The event of an arrival is lost: what was read of it shows no earlier base. */
+static void test_lost_arrival(void)
+{
+	struct server s;
+	begin(&s, START);
+	arrive(&s, START, 50);
+	take(&s, 4);
+	take(&s, 46);
+	answer(&s);
+	take(&s, 50); /* of START + 50 */
+	answer(&s);
+	arrive(&s, START + 100, 50);
+	take(&s, 4);
+	take(&s, 46);
+	answer(&s);
+	arrive(&s, START + 150, 50);
+	take(&s, 50);
+	answer(&s);
+	take(&s, 50); /* of START + 200 */
+	end(&s);
+}
+
+/* The first segment in the trace is an old one once more: it says nothing about what is there to be read. */
+static void test_old_segment_first(void)
+{
+	struct server s;
+	begin(&s, START);
+	arrive(&s, START - 200, 50);
+	take(&s, 50); /* had arrived before the trace */
+	arrive(&s, START + 50, 50);
+	take(&s, 50);
+	arrive(&s, START + 100, 50);
+	take(&s, 50);
+	end(&s);
+}
+
+/* Two segments change places; what is behind the hole cannot be read yet. */
+static void test_reordered(void)
+{
+	struct server s;
+	begin(&s, START);
+	arrive(&s, START, 50);
+	take(&s, 50);
+	arrive(&s, START + 100, 50);
+	arrive(&s, START + 50, 50);
+	take(&s, 4);
+	take(&s, 96);
+	arrive(&s, START + 150, 50);
+	take(&s, 50);
+	end(&s);
+}
+
+static void test_no_arrival(void)
+{
+	struct server s;
+	begin(&s, 0);
+	take(&s, 4);
+	take(&s, 46);
+	end(&s);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/sockets/whole", test_whole);
+	g_test_add_func("/sockets/header-first", test_header_first);
+	g_test_add_func("/sockets/body-first", test_body_first);
+	g_test_add_func("/sockets/pipelined", test_pipelined);
+	g_test_add_func("/sockets/two-threads", test_two_threads);
+	g_test_add_func("/sockets/arrived-before", test_arrived_before);
+	g_test_add_func("/sockets/lost-arrival", test_lost_arrival);
+	g_test_add_func("/sockets/old-segment-first", test_old_segment_first);
+	g_test_add_func("/sockets/reordered", test_reordered);
+	g_test_add_func("/sockets/no-arrival", test_no_arrival);
+	return g_test_run();
+}
