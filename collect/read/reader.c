@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* The first that recognizes a trace reads it. */
-static const struct dtc_backend_kind *const backend_kinds[] = { &dtc_ctf_backend };
+/* The first that recognizes a trace reads it; NULL ends the list. */
+static const struct dtc_backend_kind *const backend_kinds[] = { &dtc_ctf_backend, NULL };
 
 struct DtcReader {
 	char *node;
@@ -34,17 +34,17 @@ struct DtcReader {
 
 static const struct dtc_backend_kind *find_backend(const char *path)
 {
-	for (gsize i = 0; i < G_N_ELEMENTS(backend_kinds); i++)
-		if (backend_kinds[i]->recognizes(path))
-			return backend_kinds[i];
-	return NULL;
+	guint i = 0;
+	while (backend_kinds[i] && !backend_kinds[i]->recognizes(path))
+		i++;
+	return backend_kinds[i];
 }
 
 /* No back end reads this: what each of them misses. */
 static void set_not_found(const char *node, const char *path, GError **error)
 {
 	g_autoptr(GString) missing = g_string_new(NULL), layouts = g_string_new(NULL);
-	for (gsize i = 0; i < G_N_ELEMENTS(backend_kinds); i++) {
+	for (guint i = 0; backend_kinds[i]; i++) {
 		g_string_append_printf(missing, "%s%s", i ? ", " : "", backend_kinds[i]->missing);
 		g_string_append_printf(layouts, "%s%s", i ? ", or " : "", backend_kinds[i]->layout);
 	}

@@ -67,7 +67,7 @@ static double get_bend(const double *floors, guint count)
 
 static guint merge_windows(double *floors, guint count)
 {
-	for (guint k = 0; 2 * k < count; k++) {
+	for (gsize k = 0; 2 * k < count; k++) {
 		double left = floors[2 * k], right = 2 * k + 1 < count ? floors[2 * k + 1] : NAN;
 		floors[k] = isnan(left) || right < left ? right : left;
 	}
