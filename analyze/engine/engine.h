@@ -20,8 +20,8 @@
  */
 #pragma once
 
+#include "analyze/edge/links.h"
 #include "analyze/engine/watch.h"
-#include "analyze/link/links.h"
 #include "analyze/request/locate.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/finding.h"

@@ -2,7 +2,7 @@
 #include "analyze/engine/recordings.h"
 
 #include "analyze/engine/reading.h"
-#include "analyze/request/http.h"
+#include "analyze/exchange/http.h"
 #include "analyze/state/machine.h"
 #include "collect/packets/node_captures.h"
 #include "collect/read/reader.h"

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "analyze/engine/watch.h"
-#include "analyze/request/exchanges.h"
+#include "analyze/exchange/exchanges.h"
 #include "collect/packets/packets.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/finding.h"

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "analyze/link/links.h"
+#include "analyze/edge/links.h"
 #include "dtrace-chain/finding.h"
 #include "dtrace-chain/path.h"
 #include "sync/fit/fit.h"

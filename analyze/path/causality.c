@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/path/causality.h"
-#include "analyze/path/arrival.h"
+#include "analyze/edge/arrival.h"
+#include "analyze/edge/cause.h"
 #include "analyze/path/explain.h"
 #include "analyze/path/path_build.h"
 
@@ -241,7 +242,7 @@ static void add_blockings(const DtcLinks *links, const struct window *of, const 
 		int64_t begin_ns = MAX(v->begin_ns, low_ns), end_ns = MIN(v->end_ns, at_ns);
 		at_ns = v->begin_ns;
 		if (!dtc_state_is_wait(v->state)) {
-			stretch.ns[dtc_explain_interval(h, v)] += end_ns - begin_ns;
+			stretch.ns[dtc_cause_of_interval(h, v)] += end_ns - begin_ns;
 			stretch.begin_ns = begin_ns;
 			continue;
 		}
@@ -252,7 +253,7 @@ static void add_blockings(const DtcLinks *links, const struct window *of, const 
 		if (v->end_ns > of->end_ns || v->end_ns - begin_ns < min_ns)
 			continue;
 		struct dtc_blocking blocking = new_blocking(links, of, begin_ns, v->end_ns);
-		blocking.cause = dtc_explain_interval(h, v);
+		blocking.cause = dtc_cause_of_interval(h, v);
 		blocking.detail = dtc_explain_detail(h, v);
 		blocking.woken_by = dtc_explain_waker(h, v);
 		struct window beneath;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/path/walk.h"
-#include "analyze/path/arrival.h"
+#include "analyze/edge/arrival.h"
+#include "analyze/edge/cause.h"
+#include "analyze/edge/handoff.h"
+#include "analyze/edge/host.h"
+#include "analyze/exchange/endpoint.h"
 #include "analyze/path/causality.h"
 #include "analyze/path/explain.h"
-#include "analyze/path/handoff.h"
-#include "analyze/path/host.h"
 #include "analyze/path/path_build.h"
 #include "dtrace-chain/error.h"
 
@@ -291,7 +293,7 @@ static void emit_delivery(struct walk *w, const struct dtc_host_interrupt *inter
 		     is_preempted ? DTC_CAUSE_VM_PREEMPTED
 		     : is_away	  ? DTC_CAUSE_VM_EXIT
 				  : cause,
-		     is_away ? dtc_host_explain(w->links, &piece) : g_strdup(detail));
+		     is_away ? dtc_explain_host(w->links, &piece) : g_strdup(detail));
 		end_ns = begin_ns;
 	}
 }
@@ -360,7 +362,8 @@ static void go_to_reader(struct walk *w, const struct dtc_arrival *arrival)
 
 static bool is_other_question(const struct walk *w, uint32_t file, uint32_t question_file)
 {
-	return file != DTC_NONE && file != question_file && dtc_handoff_is_server(w->links, w->node, file);
+	return file != DTC_NONE && file != question_file &&
+	       dtc_endpoint_is_stream_server(dtc_links_get_history(w->links, w->node), file);
 }
 
 /*
@@ -554,7 +557,7 @@ static void follow_block(struct walk *w, const struct dtc_interval *wait, const 
 	if (other)
 		begin_ns = request->insert_ns;
 	/* on the path the time until the completion is the disk's, even if the thread itself was idle meanwhile */
-	bool fault = dtc_explain_interval(h, wait) == DTC_CAUSE_PAGE_FAULT;
+	bool fault = dtc_cause_of_interval(h, wait) == DTC_CAUSE_PAGE_FAULT;
 	emit_interval(w, wait, begin_ns, fault ? DTC_CAUSE_PAGE_FAULT : DTC_CAUSE_DISK);
 	if (other && push_frame(w, low_ns)) {
 		w->thread = request->thread;
@@ -584,7 +587,7 @@ static bool follow_interrupt(struct walk *w, const struct dtc_interval *wait, co
 	if (!dtc_host_find_interrupt(w->links, w->node, wake->thread, wake->waking_ns, &interrupt))
 		return false;
 	int64_t low = dtc_clocks_to_cluster_ns(w->clocks, w->node, low_ns);
-	enum dtc_cause cause = dtc_explain_interval(h, wait);
+	enum dtc_cause cause = dtc_cause_of_interval(h, wait);
 	g_autofree char *detail = dtc_explain_detail(h, wait);
 	emit_delivery(w, &interrupt, wait->end_ns, low, cause, detail);
 	set_guest_time(w, MAX(w->tc, low), low_ns);
@@ -635,7 +638,7 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
 		return;
 	}
 	if (!whole) {
-		emit_interval(w, wait, low_ns, dtc_explain_interval(h, wait));
+		emit_interval(w, wait, low_ns, dtc_cause_of_interval(h, wait));
 		return;
 	}
 	if (wake->is_inferred)
@@ -669,7 +672,7 @@ static void follow_wait(struct walk *w, const struct dtc_interval *wait, int64_t
 	default:
 		break;
 	}
-	emit_interval(w, wait, low_ns, dtc_explain_interval(h, wait));
+	emit_interval(w, wait, low_ns, dtc_cause_of_interval(h, wait));
 }
 
 /*
@@ -698,7 +701,7 @@ static bool follow_host(struct walk *w, const struct dtc_interval *interval, int
 	uint32_t thread = w->thread;
 	if (piece.doing == DTC_HOST_IN_GUEST || piece.doing == DTC_HOST_HALTED || piece.doing == DTC_HOST_UNKNOWN) {
 		emit(w, node, thread, interval->end_ns, begin,
-		     dtc_explain_interval(dtc_links_get_history(w->links, node), interval), explain_own(w, interval));
+		     dtc_cause_of_interval(dtc_links_get_history(w->links, node), interval), explain_own(w, interval));
 		set_guest_time(w, begin, low_ns);
 		return true;
 	}
@@ -712,7 +715,7 @@ static bool follow_host(struct walk *w, const struct dtc_interval *interval, int
 	}
 	emit(w, node, thread, interval->end_ns, begin,
 	     piece.doing == DTC_HOST_PREEMPTED ? DTC_CAUSE_VM_PREEMPTED : DTC_CAUSE_VM_EXIT,
-	     dtc_host_explain(w->links, &piece));
+	     dtc_explain_host(w->links, &piece));
 	return true;
 }
 
@@ -771,7 +774,7 @@ static bool step(struct walk *w)
 	if (dtc_state_is_wait(interval->state))
 		follow_wait(w, interval, low_ns);
 	else if (!follow_host(w, interval, low_ns))
-		emit_interval(w, interval, low_ns, dtc_explain_interval(h, interval));
+		emit_interval(w, interval, low_ns, dtc_cause_of_interval(h, interval));
 	return true;
 }
 

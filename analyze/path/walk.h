@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "analyze/link/links.h"
+#include "analyze/edge/links.h"
 #include "dtrace-chain/path.h"
 
 struct dtc_path_target {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/profile/blocked.h"
-#include "analyze/path/arrival.h"
-#include "analyze/path/endpoint.h"
+#include "analyze/edge/arrival.h"
+#include "analyze/edge/cause.h"
+#include "analyze/exchange/endpoint.h"
 #include "analyze/path/explain.h"
 
 #include <inttypes.h>
@@ -73,7 +74,7 @@ static uint32_t intern(struct pass *pass, char *name)
 static uint32_t label_file(struct pass *pass, uint32_t file)
 {
 	if (!pass->file_labels[file]) {
-		char *name = dtc_endpoint_name(pass->history, file);
+		char *name = dtc_explain_endpoint(pass->history, file);
 		pass->file_labels[file] = intern(pass, name ? name : g_strdup("")) + 1;
 	}
 	return pass->file_labels[file] - 1;
@@ -124,7 +125,7 @@ static uint32_t label_packet(struct pass *pass, const struct dtc_interval *wait,
 		flow = dtc_packets_get(packets, wake->ref)->flow;
 	if (flow == DTC_NONE)
 		return intern(pass, g_strdup("packet"));
-	g_autofree char *host = dtc_endpoint_name_host(dtc_packets_get_flow(packets, flow)->source);
+	g_autofree char *host = dtc_explain_host_address(dtc_packets_get_flow(packets, flow)->source);
 	return intern(pass, g_strconcat("packet from ", host, NULL));
 }
 
@@ -204,7 +205,7 @@ static struct dtc_blocked_row *find_row(struct pass *pass, const struct dtc_inte
 
 	memset(&key, 0, sizeof(key));
 	key.thread = wait->thread;
-	key.cause = (uint8_t)dtc_explain_interval(pass->history, wait);
+	key.cause = (uint8_t)dtc_cause_of_interval(pass->history, wait);
 	key.call_name = DTC_NONE;
 	if (wait->call != DTC_NONE)
 		set_object(pass, dtc_history_get_call(pass->history, wait->call), &key);

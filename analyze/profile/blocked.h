@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "analyze/link/links.h"
+#include "analyze/edge/links.h"
 #include "dtrace-chain/path.h"
 
 /* Which waits of a node count: those that end after begin and begin before end, cut to the span. */

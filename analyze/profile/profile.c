@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/profile/profile.h"
 
-#include "analyze/path/explain.h"
+#include "analyze/edge/cause.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ enum dtc_profile_column dtc_profile_get_column(const DtcHistory *history, const 
 	case DTC_STATE_WAIT:
 	case DTC_STATE_WAIT_DISK:
 	case DTC_STATE_STOPPED:
-		return get_wait_column(dtc_explain_interval(history, interval));
+		return get_wait_column(dtc_cause_of_interval(history, interval));
 	case DTC_STATE_EXITED:
 		return DTC_PROFILE_EXITED;
 	case DTC_STATE_IDLE:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/profile/profile_check.h"
 
-#include "analyze/path/explain.h"
+#include "analyze/edge/cause.h"
 #include "analyze/path/walk.h"
 #include "analyze/profile/profile.h"
 
@@ -158,7 +158,7 @@ static struct dtc_check check_causes(const DtcHistory *history, guint node)
 				untold_count++;
 				continue;
 			}
-			look(&check, dtc_explain_interval(history, wait) != DTC_CAUSE_UNKNOWN,
+			look(&check, dtc_cause_of_interval(history, wait) != DTC_CAUSE_UNKNOWN,
 			     "tid %d: the wait that ended at %" PRId64 " has none", thread->tid, wait->end_ns);
 		}
 	}

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "analyze/link/links.h"
+#include "analyze/edge/links.h"
 #include "dtrace-chain/finding.h"
 #include "sync/match/match.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/profile/profile_states.h"
 
+#include "analyze/edge/cause.h"
 #include "analyze/path/explain.h"
 #include "analyze/profile/profile.h"
 
@@ -59,7 +60,7 @@ const char *dtc_state_name_get(const DtcHistory *history, const struct dtc_inter
 {
 	if (!dtc_state_is_wait(interval->state))
 		return dtc_state_to_string(interval->state);
-	enum dtc_cause cause = dtc_explain_interval(history, interval);
+	enum dtc_cause cause = dtc_cause_of_interval(history, interval);
 	return cause == DTC_CAUSE_UNKNOWN ? "wait" : dtc_cause_to_string(cause);
 }
 
@@ -213,7 +214,7 @@ static struct child_key make_state_key(const DtcHistory *history, const struct d
 {
 	uint64_t value = spell->state;
 	if (dtc_state_is_wait(spell->state)) /* causes come after the states */
-		value = DTC_STATES + (uint64_t)dtc_explain_interval(history, spell);
+		value = DTC_STATES + (uint64_t)dtc_cause_of_interval(history, spell);
 	return (struct child_key){ parent, KEY_STATE, value };
 }
 

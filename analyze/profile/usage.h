@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "analyze/link/links.h"
+#include "analyze/edge/links.h"
 
 #include <glib.h>
 #include <stdbool.h>

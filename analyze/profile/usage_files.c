@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What each process did with each file or connection, and how long it was blocked in that. */
-#include "analyze/path/arrival.h"
-#include "analyze/path/endpoint.h"
+#include "analyze/edge/arrival.h"
+#include "analyze/exchange/endpoint.h"
+#include "analyze/path/explain.h"
 #include "analyze/profile/usage_build.h"
 
 #include <string.h>
@@ -27,7 +28,7 @@ static struct dtc_usage_file *get_row(struct pass *pass, guint process, uint32_t
 	GArray *files = pass->build->usage->files;
 
 	if (!pass->file_names[file]) {
-		char *name = dtc_endpoint_name(pass->history, file);
+		char *name = dtc_explain_endpoint(pass->history, file);
 		if (!name)
 			name = g_strdup("not known");
 		gpointer id = g_hash_table_lookup(pass->names, name);
@@ -42,7 +43,7 @@ static struct dtc_usage_file *get_row(struct pass *pass, guint process, uint32_t
 	gint64 key = make_key(process, pass->file_names[file]);
 	guint row = GPOINTER_TO_UINT(g_hash_table_lookup(pass->rows, &key));
 	if (!row) {
-		char *name = dtc_endpoint_name(pass->history, file);
+		char *name = dtc_explain_endpoint(pass->history, file);
 		struct dtc_usage_file fresh = { .process = process, .name = name ? name : g_strdup("not known") };
 		g_array_append_val(files, fresh);
 		row = files->len;

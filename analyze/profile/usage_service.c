@@ -17,8 +17,9 @@
  * kernel threads and interrupts. A service's parent is the one in which its client wrote the message, so that the CPU
  * time of a server's servers reaches the first client, too; each process is charged once.
  */
-#include "analyze/path/arrival.h"
-#include "analyze/path/endpoint.h"
+#include "analyze/edge/arrival.h"
+#include "analyze/exchange/endpoint.h"
+#include "analyze/path/explain.h"
 #include "analyze/profile/usage_build.h"
 
 #include <string.h>
@@ -338,7 +339,7 @@ static void add_edge(struct dtc_usage_build *build, const struct service *servic
 	const struct dtc_file *file = dtc_history_get_file(h, service->file);
 	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_in);
 	guint server = build->thread_process[service->node][service->thread];
-	g_autofree char *host = service->client == G_MAXUINT ? dtc_endpoint_name_host(flow->source) : NULL;
+	g_autofree char *host = service->client == G_MAXUINT ? dtc_explain_host_address(flow->source) : NULL;
 	struct dtc_usage_edge *edge =
 		dtc_usage_get_edge(build, service->client, host, server,
 				   flow->protocol == DTC_PROTOCOL_TCP ? DTC_USAGE_TCP : DTC_USAGE_UDP);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/lanes.h"
 
+#include "analyze/edge/cause.h"
 #include "analyze/path/explain.h"
 #include "analyze/report/model.h"
 #include "analyze/report/printable.h"
@@ -279,13 +280,13 @@ static void add_bar(struct build *b, const struct candidate *source, const struc
 
 	if (end - first == 1) {
 		g_autofree char *detail = dtc_explain_detail(range->history, head);
-		bar.cause = dtc_explain_interval(range->history, head);
+		bar.cause = dtc_cause_of_interval(range->history, head);
 		bar.detail = keep(b, detail, DTC_PRINTABLE_MAX);
 	} else {
 		int64_t by_cause[DTC_CAUSES] = { 0 };
 		for (uint32_t i = first; i < end; i++) {
 			const struct dtc_interval *interval = dtc_history_get_interval(range->history, i);
-			by_cause[dtc_explain_interval(range->history, interval)] += get_interval_ns(interval);
+			by_cause[dtc_cause_of_interval(range->history, interval)] += get_interval_ns(interval);
 		}
 		for (guint i = 1; i < DTC_CAUSES; i++)
 			if (by_cause[i] > by_cause[bar.cause])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finds a request by what a user typed: whole, in another case, its begin, or a part. */
-#include "analyze/request/identity.h"
+#include "analyze/exchange/identity.h"
 #include "analyze/request/requests.h"
 #include "dtrace-chain/error.h"
 

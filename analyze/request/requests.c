@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/requests.h"
 
-#include "analyze/request/identity.h"
+#include "analyze/exchange/identity.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>

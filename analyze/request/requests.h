@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "analyze/request/exchanges.h"
+#include "analyze/exchange/exchanges.h"
 
 #include <glib.h>
 #include <stdbool.h>

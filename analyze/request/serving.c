@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/serving.h"
 
-#include "analyze/request/file_calls.h"
+#include "analyze/exchange/file_calls.h"
 
 #include <dtrace-chain/bisect.h>
 

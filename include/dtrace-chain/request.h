@@ -2,7 +2,7 @@
 /*
  * Requests found in the captures: HTTP/1.x exchanges (a request and its response on one connection) with the identities
  * their headers carry. Byte positions are TCP sequence numbers, which need no clock and are the same on both hosts.
- * Strings belong to the set of exchanges (analyze/request/exchanges.h) and live as long as it does.
+ * Strings belong to the set of exchanges (analyze/exchange/exchanges.h) and live as long as it does.
  */
 #pragma once
 

@@ -4,7 +4,7 @@
  * as two bytes, length, payload); control bits: 1 from the server, 2 SYN, 4 FIN, 8 RST, 16 no ACK, 32 only half of it
  * captured, 64 another port, 128 a far jump in the sequence.
  */
-#include "analyze/request/http.h"
+#include "analyze/exchange/http.h"
 #include "analyze/request/requests.h"
 
 #include <stdlib.h>

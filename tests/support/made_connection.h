@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "analyze/request/http.h"
+#include "analyze/exchange/http.h"
 
 #include <glib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names of open files, and which end of a connection answers: by connect(), by the SYN, and else by the ports. */
-#include "analyze/path/endpoint.h"
+#include "analyze/exchange/endpoint.h"
+#include "analyze/path/explain.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -77,7 +78,7 @@ static void test_server(void)
 		made_begin(&made);
 		tell_connection(&made.story, cases[i].opened, THERE, cases[i].own_port, cases[i].other_port);
 		made_end(&made);
-		g_autofree char *name = dtc_endpoint_name(made.history, made.file);
+		g_autofree char *name = dtc_explain_endpoint(made.history, made.file);
 		g_assert_true(dtc_endpoint_is_server(made.history, made.file) == cases[i].is_server);
 		g_assert_cmpstr(name, ==, cases[i].name);
 		g_assert_false(dtc_endpoint_is_local(made.history, made.file));
@@ -121,7 +122,7 @@ static void test_names(void)
 		story_enter(&made.story, 10, 0, cases[i].call, 4);
 		story_leave(&made.story, 20, 0, cases[i].call, 9);
 		made_end(&made);
-		g_autofree char *name = dtc_endpoint_name(made.history, made.file);
+		g_autofree char *name = dtc_explain_endpoint(made.history, made.file);
 		g_assert_cmpstr(name, ==, cases[i].name);
 		made_clear(&made);
 	}
@@ -135,7 +136,7 @@ static void test_names(void)
 	story_enter(&made.story, 30, 0, "read", 4);
 	story_leave(&made.story, 40, 0, "read", 1);
 	made_end(&made);
-	g_autofree char *name = dtc_endpoint_name(made.history, made.file);
+	g_autofree char *name = dtc_explain_endpoint(made.history, made.file);
 	g_assert_cmpstr(name, ==, "/var/data");
 	made_clear(&made);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A guest's time and what its host did meanwhile: small stories of a host and its guests, told event by event. */
-#include "analyze/path/host.h"
+#include "analyze/edge/host.h"
 #include "analyze/path/walk.h"
 #include "collect/bundle/scratch.h"
 #include "sync/fit/clocks.h"

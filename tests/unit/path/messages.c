@@ -4,7 +4,7 @@
  * qdisc, and what the receiver's softirq took. Each story is a question and its answer; what differs is how the answer
  * gets across. Times are in ms.
  */
-#include "analyze/path/arrival.h"
+#include "analyze/edge/arrival.h"
 #include "analyze/path/walk.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/story.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The walk and the causality on small stories of one or two nodes, whose clocks are the same or shifted. */
 #include "analyze/path/walk.h"
-#include "analyze/path/arrival.h"
+#include "analyze/edge/arrival.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/story.h"
 

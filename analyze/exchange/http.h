@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "analyze/request/exchanges.h"
+#include "analyze/exchange/exchanges.h"
 #include "collect/packets/capture.h"
 #include "dtrace-chain/finding.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Header values become ids: forms, placeholders, and what strangers put into them. */
-#include "analyze/request/identity.h"
+#include "analyze/exchange/identity.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * trace's: what the relation of the two leaves open must not choose the neighbour. And sequence numbers wrap: which of
  * the bytes 4 GiB apart a position means, and which it cannot mean.
  */
-#include "analyze/request/file_calls.h"
+#include "analyze/exchange/file_calls.h"
 #include "tests/support/story.h"
 
 #define RUN 0

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "analyze/link/links.h"
+#include "analyze/edge/links.h"
 
 /* An arrival on a node: of the bytes of a flow up to seq, or of a packet. */
 struct dtc_arrival {

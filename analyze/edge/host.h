@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "analyze/link/links.h"
+#include "analyze/edge/links.h"
 
 enum dtc_host_doing {
 	DTC_HOST_IN_GUEST,
@@ -46,5 +46,5 @@ struct dtc_host_interrupt {
  */
 bool dtc_host_find_interrupt(const DtcLinks *links, guint node, uint32_t thread, int64_t time_ns,
 			     struct dtc_host_interrupt *ret_interrupt);
-/* What there is to say: by whom it was preempted, why it left the guest and who handled that. Owned, never NULL. */
-char *dtc_host_explain(const DtcLinks *links, const struct dtc_host_piece *piece);
+/* True for the ioctl in which a vCPU's thread runs its guest. call may be DTC_NONE. */
+bool dtc_host_runs_guest(const DtcHistory *history, uint32_t call);

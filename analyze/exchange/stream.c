@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/request/stream.h"
+#include "analyze/exchange/stream.h"
 
 #include "collect/packets/packets.h"
 #include "dtrace-chain/time.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/request/exchanges.h"
+#include "analyze/exchange/exchanges.h"
 
 #include <string.h>
 

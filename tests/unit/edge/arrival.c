@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where the turn of an event loop ends: a poll that only looked, and saw nothing, ends none. */
-#include "analyze/path/arrival.h"
+#include "analyze/edge/arrival.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/story.h"
 

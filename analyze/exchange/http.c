@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/request/http.h"
+#include "analyze/exchange/http.h"
 
-#include "analyze/request/identity.h"
-#include "analyze/request/message.h"
-#include "analyze/request/stream.h"
+#include "analyze/exchange/identity.h"
+#include "analyze/exchange/message.h"
+#include "analyze/exchange/stream.h"
 
 #include <string.h>
 

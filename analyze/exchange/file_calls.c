@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/request/file_calls.h"
+#include "analyze/exchange/file_calls.h"
 
 #include <dtrace-chain/bisect.h>
 

@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/path/handoff.h"
+#include "analyze/edge/handoff.h"
+
+#include "analyze/exchange/endpoint.h"
 
 #include <dtrace-chain/bisect.h>
 
 /* Calls and intervals that are looked back at: far more than one turn of a loop, or one piece of work, has. */
 #define LOOK_BACK 4096
-
-bool dtc_handoff_is_server(const DtcLinks *links, guint node, uint32_t file_index)
-{
-	const DtcHistory *h = dtc_links_get_history(links, node);
-	const struct dtc_file *file = dtc_history_get_file(h, file_index);
-	if (file->flow_out == DTC_NONE)
-		return false;
-	const DtcPackets *packets = dtc_history_get_packets(h);
-	const struct dtc_flow *flow = dtc_packets_get_flow(packets, file->flow_out);
-	if (flow->protocol != DTC_PROTOCOL_TCP)
-		return false;
-	if (flow->packet_count) {
-		uint32_t first = dtc_packets_get_flow_packets(packets, file->flow_out)[0];
-		uint8_t flags = dtc_packets_get(packets, first)->tcp_flags;
-		if (flags & DTC_TCP_SYN)
-			return flags & DTC_TCP_ACK;
-	}
-	/* from before the trace: services have the smaller port, ephemeral ports are large (ip_local_port_range) */
-	return flow->source_port < flow->destination_port;
-}
 
 /* The number of calls in the list that begin before time. */
 static uint32_t count_before(const DtcHistory *h, const uint32_t *calls, uint32_t count, int64_t time_ns)
@@ -42,7 +24,7 @@ bool dtc_handoff_find_question(const DtcLinks *links, guint node, uint32_t file,
 			       struct dtc_asked *ret_asked)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
-	if (file == DTC_NONE || !dtc_handoff_is_server(links, node, file))
+	if (file == DTC_NONE || !dtc_endpoint_is_stream_server(h, file))
 		return false;
 	uint32_t count;
 	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
@@ -68,7 +50,7 @@ static uint32_t find_last_question(const DtcLinks *links, guint node, uint32_t t
 	for (uint32_t seen = 0; at != DTC_NONE && seen < LOOK_BACK; seen++) {
 		const struct dtc_call *call = dtc_history_get_call(h, at);
 		if (took_data(call) && call->end_ns <= time_ns && call->file != DTC_NONE &&
-		    dtc_handoff_is_server(links, node, call->file))
+		    dtc_endpoint_is_stream_server(h, call->file))
 			return at;
 		if (at == thread->call_first)
 			break;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/path/arrival.h"
-#include "analyze/path/handoff.h"
+#include "analyze/edge/arrival.h"
+#include "analyze/edge/handoff.h"
+#include "analyze/exchange/endpoint.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -251,7 +252,7 @@ bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t threa
 	struct dtc_asked asked;
 	if (dtc_handoff_find_question(links, node, file, time_ns, &asked) &&
 	    (!has_nearest || nearest.time_ns < asked.arrival.time_ns ||
-	     (nearest.file != file && nearest.file != DTC_NONE && dtc_handoff_is_server(links, node, nearest.file)))) {
+	     (nearest.file != file && nearest.file != DTC_NONE && dtc_endpoint_is_stream_server(h, nearest.file)))) {
 		*ret_arrival = asked.arrival;
 		return true;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/request/message.h"
+#include "analyze/exchange/message.h"
 
 #include <string.h>
 

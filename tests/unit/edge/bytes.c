@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which packet completed which bytes, and which send brought it, in the odd orders that networks make. */
-#include "analyze/link/links.h"
+#include "analyze/edge/links.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/story.h"
 

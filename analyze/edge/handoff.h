@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "analyze/path/arrival.h"
+#include "analyze/edge/arrival.h"
 
 /* What a server was asked on a connection. */
 struct dtc_asked {
@@ -16,8 +16,6 @@ struct dtc_asked {
 	int64_t read_ns;	    /* node time: when the read returned */
 };
 
-/* True for the end of a connection that was connected to, false for the one that connected. */
-bool dtc_handoff_is_server(const DtcLinks *links, guint node, uint32_t file);
 /* The last bytes that any thread had read on the file when time (node time) came. False unless it is a server's end. */
 bool dtc_handoff_find_question(const DtcLinks *links, guint node, uint32_t file, int64_t time_ns,
 			       struct dtc_asked *ret_asked);

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "analyze/request/stream.h"
+#include "analyze/exchange/stream.h"
 
 #include <glib.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/link/links.h"
+#include "analyze/edge/links.h"
 
 #include <dtrace-chain/bisect.h>
 

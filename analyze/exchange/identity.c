@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/request/identity.h"
+#include "analyze/exchange/identity.h"
 
 #include <string.h>
 

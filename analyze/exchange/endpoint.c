@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/path/endpoint.h"
-#include "analyze/path/explain.h"
+#include "analyze/exchange/endpoint.h"
 
 #include <string.h>
 
@@ -31,16 +30,27 @@ static bool is_opener(const DtcHistory *h, const struct dtc_flow *flow)
 	return flow->protocol == DTC_PROTOCOL_TCP && (first->tcp_flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN;
 }
 
-bool dtc_endpoint_is_server(const DtcHistory *h, uint32_t file)
+/* A connect comes before all data, so that this ends at the first call that moves some. */
+static bool has_connected(const DtcHistory *h, uint32_t file)
 {
-	const struct dtc_flow *out = get_flow_out(h, file);
-	const struct dtc_flow *in = dtc_packets_get_flow(dtc_history_get_packets(h), out->reverse);
 	uint32_t count;
 	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
-
-	for (uint32_t i = 0; i < count; i++)
-		if (dtc_history_get_call(h, calls[i])->kind == DTC_CALL_CONNECT)
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+		if (call->kind == DTC_CALL_CONNECT)
+			return true;
+		if (call->result > 0 && (call->kind == DTC_CALL_READ || call->kind == DTC_CALL_WRITE))
 			return false;
+	}
+	return false;
+}
+
+bool dtc_endpoint_is_server(const DtcHistory *h, uint32_t file)
+{
+	if (dtc_history_get_file(h, file)->flow_out == DTC_NONE || has_connected(h, file))
+		return false;
+	const struct dtc_flow *out = get_flow_out(h, file);
+	const struct dtc_flow *in = dtc_packets_get_flow(dtc_history_get_packets(h), out->reverse);
 	if (is_opener(h, in))
 		return true;
 	if (is_opener(h, out))
@@ -48,30 +58,7 @@ bool dtc_endpoint_is_server(const DtcHistory *h, uint32_t file)
 	return out->source_port < out->destination_port;
 }
 
-char *dtc_endpoint_name_host(const uint8_t address[16])
+bool dtc_endpoint_is_stream_server(const DtcHistory *h, uint32_t file)
 {
-	char *text = dtc_explain_address(address, 0);
-
-	text[strlen(text) - strlen(":0")] = 0;
-	return text;
-}
-
-char *dtc_endpoint_name(const DtcHistory *h, uint32_t index)
-{
-	const struct dtc_file *file = dtc_history_get_file(h, index);
-
-	if (file->flow_out != DTC_NONE) {
-		const struct dtc_flow *flow = get_flow_out(h, index);
-		if (dtc_endpoint_is_server(h, index)) {
-			g_autofree char *host = dtc_endpoint_name_host(flow->destination);
-			return g_strdup_printf(":%u from %s", flow->source_port, host);
-		}
-		g_autofree char *address = dtc_explain_address(flow->destination, flow->destination_port);
-		return g_strconcat("to ", address, NULL);
-	}
-	if (file->listens)
-		return g_strdup("listening socket");
-	if (file->name != DTC_NONE)
-		return g_strdup(dtc_history_get_string(h, file->name));
-	return file->kind == DTC_FILE_SOCKET ? g_strdup("socket") : NULL;
+	return dtc_endpoint_is_server(h, file) && get_flow_out(h, file)->protocol == DTC_PROTOCOL_TCP;
 }

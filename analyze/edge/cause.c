@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/edge/cause.h"
+
+#include <dtrace-chain/bisect.h>
+
+#include <string.h>
+
+static enum dtc_cause cause_of_call(const DtcHistory *h, const struct dtc_call *call)
+{
+	const struct dtc_file *file = call->file == DTC_NONE ? NULL : dtc_history_get_file(h, call->file);
+	bool network = file && file->flow_out != DTC_NONE;
+	bool local = file && strcmp(dtc_history_get_string(h, file->name), "unix socket") == 0;
+	switch ((enum dtc_call_kind)call->kind) {
+	case DTC_CALL_READ:
+	case DTC_CALL_PEEK:
+		return network ? DTC_CAUSE_NETWORK_RECEIVE : DTC_CAUSE_IPC;
+	case DTC_CALL_WRITE:
+		return network ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_IPC;
+	case DTC_CALL_ACCEPT:
+	case DTC_CALL_CONNECT:
+		return local ? DTC_CAUSE_IPC : DTC_CAUSE_NETWORK_RECEIVE;
+	case DTC_CALL_FUTEX:
+	case DTC_CALL_LOCK:
+		return DTC_CAUSE_LOCK;
+	case DTC_CALL_SYNC:
+		return DTC_CAUSE_DISK;
+	case DTC_CALL_FORK:
+	case DTC_CALL_EXEC:
+	case DTC_CALL_WAITPID:
+		return DTC_CAUSE_FORK_EXEC;
+	case DTC_CALL_POLL:
+	case DTC_CALL_SLEEP: /* only a signal ends it before its time */
+	case DTC_CALL_SIGNAL:
+	case DTC_CALL_OTHER:
+	case DTC_CALL_CLOSE:
+	case DTC_CALL_OPEN:
+		return DTC_CAUSE_IPC;
+	}
+	return DTC_CAUSE_UNKNOWN;
+}
+
+static bool was_running(const DtcHistory *h, const struct dtc_interval *wait)
+{
+	const struct dtc_interval *before = dtc_history_find_interval_before(h, wait->thread, wait->begin_ns);
+	return before && dtc_state_is_running(before->state);
+}
+
+/*
+ * Page faults have no exit event: a thread that goes from running to waiting outside a call waits for a page, if it
+ * faulted in that run. Where the trace has no fault events a user thread is taken to have; one whose wait began before
+ * it was first seen may be in any call, and so may every thread where calls are not traced.
+ */
+static bool is_page_fault(const DtcHistory *h, const struct dtc_interval *wait)
+{
+	if (dtc_history_get_call_count(h) == 0)
+		return false;
+	int64_t begin_ns = wait->begin_ns;
+	for (guint i = 0; i < 1024; i++) { /* interrupts cut a run into pieces */
+		const struct dtc_interval *before = dtc_history_find_interval_before(h, wait->thread, begin_ns);
+		if (!before || !dtc_state_is_running(before->state))
+			break;
+		begin_ns = before->begin_ns;
+	}
+	if (begin_ns == wait->begin_ns || dtc_history_get_fault_count(h) == 0)
+		return begin_ns < wait->begin_ns;
+	uint32_t count = dtc_history_get_fault_count(h);
+	uint32_t first = DTC_BISECT(i, 0, count, dtc_history_get_fault(h, i)->time_ns < begin_ns);
+	for (uint32_t i = first; i < count; i++) {
+		const struct dtc_fault *fault = dtc_history_get_fault(h, i);
+		if (fault->time_ns > wait->begin_ns)
+			break;
+		if (fault->thread == wait->thread)
+			return true;
+	}
+	return false;
+}
+
+static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interval *wait)
+{
+	const struct dtc_wake *wake = wait->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, wait->ref);
+	const struct dtc_call *call = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call);
+	const struct dtc_thread *thread = dtc_history_get_thread(h, wait->thread);
+	if (wait->state == DTC_STATE_STOPPED)
+		return DTC_CAUSE_STOPPED;
+	bool fault = !call && !thread->is_kernel && is_page_fault(h, wait);
+	if (!wake)
+		return DTC_CAUSE_UNKNOWN;
+	switch ((enum dtc_waker)wake->waker) {
+	case DTC_WAKER_TIMER:
+		return DTC_CAUSE_TIMER;
+	case DTC_WAKER_BLOCK:
+		if (fault)
+			return DTC_CAUSE_PAGE_FAULT;
+		/* an idle kernel worker that a completion gives work did not wait for that request */
+		return thread->is_kernel && wait->state != DTC_STATE_WAIT_DISK ? DTC_CAUSE_DEVICE : DTC_CAUSE_DISK;
+	case DTC_WAKER_PACKET:
+		return call && call->kind == DTC_CALL_WRITE ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_NETWORK_RECEIVE;
+	case DTC_WAKER_IRQ:
+	case DTC_WAKER_SOFTIRQ:
+		return DTC_CAUSE_DEVICE;
+	case DTC_WAKER_NEW:
+		return DTC_CAUSE_FORK_EXEC;
+	case DTC_WAKER_THREAD:
+		if (call) /* a signal ends any wait; a child's tells its parent what it waited for */
+			return wake->signal && call->kind != DTC_CALL_WAITPID ? DTC_CAUSE_IPC : cause_of_call(h, call);
+		if (wake->signal)
+			return DTC_CAUSE_IPC;
+		if (fault)
+			return DTC_CAUSE_PAGE_FAULT;
+		/* kernel code that waits for a thread: a kernel thread, a vhost worker, a call from before the trace */
+		return thread->is_kernel || was_running(h, wait) ? DTC_CAUSE_IPC : DTC_CAUSE_UNKNOWN;
+	case DTC_WAKER_IPI:
+	case DTC_WAKER_UNKNOWN:
+		break;
+	}
+	return DTC_CAUSE_UNKNOWN;
+}
+
+enum dtc_cause dtc_cause_of_interval(const DtcHistory *h, const struct dtc_interval *interval)
+{
+	switch ((enum dtc_state)interval->state) {
+	case DTC_STATE_USER:
+		return DTC_CAUSE_RUNNING_USER;
+	case DTC_STATE_SYSCALL:
+	case DTC_STATE_KERNEL:
+		return DTC_CAUSE_RUNNING_KERNEL;
+	case DTC_STATE_IRQ:
+		return DTC_CAUSE_IRQ;
+	case DTC_STATE_SOFTIRQ:
+		return DTC_CAUSE_SOFTIRQ;
+	case DTC_STATE_RUNQUEUE:
+		return DTC_CAUSE_RUNQUEUE;
+	case DTC_STATE_PREEMPTED:
+		return DTC_CAUSE_PREEMPTED;
+	case DTC_STATE_WAIT:
+	case DTC_STATE_WAIT_DISK:
+	case DTC_STATE_STOPPED:
+		return cause_of_wait(h, interval);
+	case DTC_STATE_UNKNOWN:
+	case DTC_STATE_EXITED:
+	case DTC_STATE_IDLE:
+	case DTC_STATES:
+		break;
+	}
+	return DTC_CAUSE_UNKNOWN;
+}
