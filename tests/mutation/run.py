@@ -98,12 +98,19 @@ class Copy:
         names = subprocess.run(["git", "ls-files", "-coz", "--exclude-standard"], cwd=source, stdout=subprocess.PIPE,
                                check=True, text=True).stdout.split("\0")
         self.names = sorted(name for name in names if name and os.path.isfile(os.path.join(source, name)))
+        known = set(self.names)
         for name in self.names:
             old, new = os.path.join(source, name), os.path.join(self.root, name)
             os.makedirs(os.path.dirname(new), exist_ok=True)
             if not os.path.exists(new) or open(old, "rb").read() != open(new, "rb").read():
                 shutil.copyfile(old, new)
                 shutil.copymode(old, new)
+        # what has left the tree since the last time would still be built
+        for folder, _, files in os.walk(self.root):
+            for file in files:
+                path = os.path.join(folder, file)
+                if os.path.relpath(path, self.root) not in known:
+                    os.remove(path)
 
     def configure(self):
         # shared stages: after a change one of them is linked again, and none of the hundred test programs
