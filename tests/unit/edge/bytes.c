@@ -113,6 +113,36 @@ static void test_boundaries(void)
 	net_clear(&net);
 }
 
+/*
+ * The server tells its initial number to a client that saw no header of what it received, and of the connection that
+ * the client's own number tells; not if the trace lacks the server's SYN-ACK.
+ */
+static void test_initial_number(void)
+{
+	for (guint has_answer = 0; has_answer < 2; has_answer++) {
+		struct net net;
+		uint32_t isn = 0;
+		net_begin(&net);
+		struct dtc_headers answer = story_headers(B, 80, A, 1000, 500, 0xfffffff1u, DTC_TCP_SYN | DTC_TCP_ACK,
+							  0, 2),
+				   bytes = story_headers(B, 80, A, 1000, 501, 0xfffffff1u, DTC_TCP_ACK, 10, 3),
+				   next_syn = story_headers(A, 1000, B, 80, 7000, 0, DTC_TCP_SYN, 0, 4),
+				   next_answer =
+					   story_headers(B, 80, A, 1000, 900, 7001, DTC_TCP_SYN | DTC_TCP_ACK, 0, 5);
+		if (has_answer)
+			story_packet(&net.b, DTC_EVENT_NET_SEND, 3, 0, &answer);
+		story_packet(&net.b, DTC_EVENT_NET_SEND, 5, 0, &bytes);
+		story_packet(&net.b, DTC_EVENT_NET_RECEIVE, 1000, 0, &next_syn);
+		story_packet(&net.b, DTC_EVENT_NET_SEND, 1001, 0, &next_answer);
+		net_end(&net);
+		const DtcPackets *packets = dtc_history_get_packets(net.histories[0]);
+		uint32_t flow = dtc_packets_get_flow(packets, dtc_packets_get(packets, 0)->flow)->reverse;
+		g_assert_cmpint(dtc_links_find_isn(net.links, 0, flow, &isn), ==, has_answer);
+		g_assert_cmpuint(isn, ==, has_answer ? 500 : 0);
+		net_clear(&net);
+	}
+}
+
 /* Many holes at once, filled from behind: delivery jumps over all of them when the first is filled. */
 static void test_many_holes(void)
 {
@@ -141,6 +171,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/link/order", test_order);
 	g_test_add_func("/link/boundaries", test_boundaries);
+	g_test_add_func("/link/initial-number", test_initial_number);
 	g_test_add_func("/link/many-holes", test_many_holes);
 	return g_test_run();
 }

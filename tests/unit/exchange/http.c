@@ -340,6 +340,28 @@ static void test_sloppy(void)
 	made_close(&m);
 }
 
+/* Where it is not known where a request ends, the next one begins with a known method and what a target begins with. */
+static void test_next_target(void)
+{
+	static const char *const next[] = { "GET / HTTP/1.1\r\n\r\n", "OPTIONS * HTTP/1.1\r\n\r\n",
+					    "CONNECT [::1]:443 HTTP/1.1\r\n\r\n", "GET x HTTP/1.1\r\n\r\n" };
+	static const char *const text[] = { "GET )/ HTTP/1.1\r\n\r\n", "GET .a HTTP/1.1\r\n\r\n",
+					    "GRAB / HTTP/1.1\r\n\r\n" };
+	const char *const endless = "GET /1 HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n";
+	struct made_capture m;
+	struct made_connection c;
+	made_open(&m);
+	for (guint i = 0; i < G_N_ELEMENTS(next) + G_N_ELEMENTS(text); i++) {
+		bool is_next = i < G_N_ELEMENTS(next);
+		made_connect(&c, &m, (uint16_t)(4000 + i));
+		made_send(&c, CLIENT, endless);
+		made_send(&c, CLIENT, is_next ? next[i] : text[i - G_N_ELEMENTS(next)]);
+	}
+	made_finish(&m);
+	g_assert_cmpuint(dtc_exchanges_get_count(m.exchanges), ==, 2 * G_N_ELEMENTS(next) + G_N_ELEMENTS(text));
+	made_close(&m);
+}
+
 /* What a load balancer puts before the first request tells the client's address and is no request. */
 static void test_proxy_line(void)
 {
@@ -449,6 +471,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/http/foreign", test_foreign);
 	g_test_add_func("/http/tls-and-http2", test_tls_and_http2);
 	g_test_add_func("/http/sloppy", test_sloppy);
+	g_test_add_func("/http/next-target", test_next_target);
 	g_test_add_func("/http/proxy-line", test_proxy_line);
 	g_test_add_func("/http/endless", test_endless);
 	g_test_add_func("/http/response-brings-id", test_response_brings_id);

@@ -141,6 +141,10 @@ static void test_convert(void)
 	g_assert_cmpint(dtc_clocks_to_cluster(clocks, 2, (DtcNodeTime){ EPOCH }).ns, ==, EPOCH - 37000000000);
 	g_assert_cmpint(dtc_clocks_to_cluster(clocks, 2, (DtcNodeTime){ EPOCH + 5000250000 }).ns, ==,
 			EPOCH - 32000000000);
+	/* where a bound was found it is that one, without what rounding between two adds */
+	dtc_clocks_get_bounds(clocks, 2, (DtcNodeTime){ EPOCH + 10000500000 }, &lo, &hi);
+	g_assert_cmpint(lo.ns, ==, EPOCH - 27000000100);
+	g_assert_cmpint(hi.ns, ==, EPOCH - 26999999990);
 	/* beyond the ends the slope goes on and the bounds widen by the spread */
 	DtcNodeTime later = { EPOCH + 20002000001 + 100005000000 };
 	g_assert_cmpint(dtc_clocks_to_cluster(clocks, 2, later).ns, ==, EPOCH + 83000000001);

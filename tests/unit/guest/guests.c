@@ -162,6 +162,35 @@ static void test_told(void)
 	world_clear(&w);
 }
 
+/* A name that only begins as QEMU's has no number: the order of the threads counts, where events cannot tell. */
+static void test_names(void)
+{
+	static const struct {
+		struct made_vcpu vcpus[3];
+		int first_tid;
+	} cases[] = {
+		{ { { 31, 30, "CPU 2/KVM", GARBAGE },
+		    { 32, 30, "CPU 1/KVM", GARBAGE },
+		    { 33, 30, "CPU 0/KVM", GARBAGE } },
+		  33 },
+		{ { { 31, 30, "CPU 2/KVMs", GARBAGE },
+		    { 32, 30, "CPU 1/KVMs", GARBAGE },
+		    { 33, 30, "CPU 0/KVMs", GARBAGE } },
+		  31 },
+		{ { { 31, 30, "CPU 2/", GARBAGE }, { 32, 30, "CPU 1/", GARBAGE }, { 33, 30, "CPU 0/", GARBAGE } }, 31 },
+	};
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct world w;
+		make_world(&w, cases[i].vcpus, 500, 20000);
+		g_autoptr(DtcCluster) cluster =
+			read_cluster("[node host]\nrole=host\n[node a]\nrole=guest\nhost=host\n");
+		g_autoptr(DtcGuests) guests = find(&w, cluster);
+		assert_carried(&w, guests, 1, 0, cases[i].first_tid, false);
+		assert_carried(&w, guests, 1, 1, 32, false);
+		world_clear(&w);
+	}
+}
+
 /* Somebody is wrong. */
 static void test_told_wrong(void)
 {
@@ -268,6 +297,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/guests/two-guests", test_two_guests);
 	g_test_add_func("/guests/strangers", test_strangers);
 	g_test_add_func("/guests/told", test_told);
+	g_test_add_func("/guests/names", test_names);
 	g_test_add_func("/guests/told-wrong", test_told_wrong);
 	g_test_add_func("/guests/lost-events", test_lost_events);
 	g_test_add_func("/guests/bounds", test_bounds);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Captures made by hand: link layers, headers, what is cut, and whose capture it is. */
-#include "collect/packets/capture.h"
+#include "collect/packets/frame.h"
 #include "dtrace-chain/error.h"
 #include "tests/support/made_capture.h"
 
@@ -210,6 +210,25 @@ static void test_ipv6(void)
 	reading_clear(&reading);
 }
 
+/* What lies behind the IP packet is padding, unless a jumbogram keeps its length elsewhere (RFC 2675). */
+static void test_ipv6_hints(void)
+{
+	static const struct {
+		guint payload_bytes, padding_bytes;
+	} cases[] = { { 32, 6 }, { 38, 0 }, { 0, 0 }, { 300, 0 } };
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autoptr(GByteArray) frame = g_byte_array_new();
+		made_ethernet(frame, 1, 2, 0x86dd);
+		made_ipv6(frame, TCP, cases[i].payload_bytes);
+		add_tcp(frame);
+		made_zero(frame, 6);
+		struct dtc_frame_hints hints =
+			dtc_frame_get_hints(DTC_FRAME_ETHERNET, frame->data, frame->len, frame->len);
+		g_assert_cmpuint(hints.ttl, ==, 64);
+		g_assert_cmpuint(hints.padding_bytes, ==, cases[i].padding_bytes);
+	}
+}
+
 /* The length comes from the headers, not from what the snapshot length left; the hash must not depend on it. */
 static void test_snapshot_length(void)
 {
@@ -355,6 +374,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/capture/links", test_links);
 	g_test_add_func("/capture/ipv4", test_ipv4);
 	g_test_add_func("/capture/ipv6", test_ipv6);
+	g_test_add_func("/capture/ipv6-hints", test_ipv6_hints);
 	g_test_add_func("/capture/snapshot-length", test_snapshot_length);
 	g_test_add_func("/capture/owner", test_owner);
 	g_test_add_func("/capture/cut", test_cut);

@@ -302,7 +302,9 @@ static void test_hole_in_stream(void)
 	}
 	g_assert_cmpuint(switches, ==, 2);
 	g_assert_cmpuint(gaps, ==, 1);
-	g_assert_true(has_finding(&trace, "damaged at byte"));
+	g_autofree char *lost = g_strdup_printf("damaged at byte %u: %u of its %u bytes are no packets", ends[0],
+						ends[1] - ends[0], ends[2]);
+	g_assert_true(has_finding(&trace, lost));
 	made_bytes_clear(&stream);
 	trace_clear(&trace);
 }

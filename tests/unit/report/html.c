@@ -176,6 +176,25 @@ static void test_hostile(void)
 	g_assert_false(json_object_get_boolean_member(data, "complete"));
 }
 
+/* As many steps as a page can show: none is folded. */
+static void test_all_steps(void)
+{
+	enum { STEPS = 30000 };
+	g_autofree struct made_segment *segments = g_new0(struct made_segment, STEPS);
+	g_autoptr(GError) error = NULL;
+
+	for (guint i = 0; i < STEPS; i++)
+		segments[i] = (struct made_segment){ 1, 0, (int32_t)(i % 3), "shop", DTC_CAUSE_RUNNING_USER, NULL, 0 };
+	g_autoptr(DtcPath) path = made_path_new(0, segments, STEPS);
+	g_autoptr(DtcReport) report = made_path_report(path, NULL, NULL, &error);
+	g_assert_no_error(error);
+	g_autofree char *page = make_page(report, path);
+	g_autoptr(JsonParser) parser = json_parser_new();
+	JsonArray *steps = json_object_get_array_member(read_data(parser, page), "steps");
+
+	g_assert_cmpuint(json_array_get_length(steps) / 8, ==, STEPS);
+}
+
 /* More steps and blockings than a page can show: folded and left out, with the sums as they are. */
 static void test_limits(void)
 {
@@ -258,6 +277,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/html/lane-name", test_lane_name);
 	g_test_add_func("/html/policy", test_policy);
 	g_test_add_func("/html/hostile", test_hostile);
+	g_test_add_func("/html/all-steps", test_all_steps);
 	g_test_add_func("/html/limits", test_limits);
 	return g_test_run();
 }

@@ -33,9 +33,8 @@ static bool real_to_node(gconstpointer data, guint node, int64_t real_ns, int64_
 }
 
 /* Node 0 has no trace; on node 1 thread 20 runs from 10 us, thread 21 from 60 us on. */
-static void world_begin(struct world *w)
+static void world_begin_named(struct world *w, const char *const names[2])
 {
-	static const char *const names[] = { "dark", "web1" };
 	*w = (struct world){ .findings = dtc_findings_new() };
 	story_begin(&w->story, "web1");
 	story_switch(&w->story, 10 * US, 0, 0, "swapper/0", 0, 20, "worker");
@@ -57,6 +56,12 @@ static void world_begin(struct world *w)
 		.real_to_node = real_to_node,
 	};
 	w->spans = dtc_id_spans_new(&input);
+}
+
+static void world_begin(struct world *w)
+{
+	static const char *const names[] = { "dark", "web1" };
+	world_begin_named(w, names);
 }
 
 static void world_clear(struct world *w)
@@ -174,6 +179,24 @@ static void test_otlp(void)
 	world_clear(&w);
 }
 
+/* A node of the host's whole name comes before one of the name's first part. */
+static void test_otlp_hosts(void)
+{
+	static const char *const names[] = { "web1", "web1.example.net" };
+	struct world w;
+	GError *error = NULL;
+	world_begin_named(&w, names);
+	g_assert_true(add_text(&w,
+			       "{\"resourceSpans\":[" RESOURCE("Web1.Example.net")
+				       SPAN("s1", "20000", "50000", "") "]}]}," RESOURCE("web1.example.org")
+					       SPAN("s2", "20000", "50000", "") "]}]}]}",
+			       -1, &error));
+	g_assert_no_error(error);
+	check_span(&w, "s1", 20, 20 * US, 50 * US);
+	check_error(&w, "s2", DTC_ERROR_NOT_FOUND, "s2");
+	world_clear(&w);
+}
+
 /* Collectors write a document per line. */
 static void test_otlp_lines(void)
 {
@@ -237,6 +260,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/id-spans/marks", test_marks);
 	g_test_add_func("/id-spans/expressions", test_expressions);
 	g_test_add_func("/id-spans/otlp", test_otlp);
+	g_test_add_func("/id-spans/otlp-hosts", test_otlp_hosts);
 	g_test_add_func("/id-spans/otlp-lines", test_otlp_lines);
 	g_test_add_func("/id-spans/otlp-hostile", test_otlp_hostile);
 	return g_test_run();
