@@ -132,7 +132,7 @@ static guint find_request(const struct pass *pass, const struct dtc_segment *fro
 
 static void split(struct pass *pass, const struct dtc_segment *from, guint request)
 {
-	bool is_asked = from->thread != DTC_NONE && is_work(from->cause);
+	bool is_asked = from->thread != DTC_NONE && !from->by_kernel && is_work(from->cause);
 	int64_t begin_ns = from->begin.ns, until_ns;
 	guint before = G_MAXUINT;
 

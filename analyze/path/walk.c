@@ -66,6 +66,7 @@ struct walk {
 	const struct dtc_work *work; /* that this thread, a kernel worker, executes; NULL: none that a thread queued */
 	enum dtc_link_quality link;  /* of the step that led here: the next segment bears it */
 	int64_t uncertainty_ns;
+	bool by_kernel;			      /* the next segments are made by it */
 	const struct dtc_interval *explained; /* of a guest's thread: one interval makes many segments */
 	char *explanation;		      /* its detail; owned */
 };
@@ -106,6 +107,7 @@ static void emit(struct walk *w, guint node, uint32_t thread, int64_t name_ns, i
 				       .tid = -1,
 				       .pid = -1,
 				       .detail = detail,
+				       .by_kernel = w->by_kernel,
 				       .waiter = get_waiter(w) };
 	if (thread != DTC_NONE) {
 		const struct dtc_thread *t = dtc_history_get_thread(h, thread);
@@ -445,10 +447,12 @@ static bool jump(struct walk *w, struct dtc_arrival arrival)
 				pursue(w, sender.file);
 			return true;
 		}
+		w->by_kernel = true;
 		emit(w, sender.node, sender.thread, sender.first_ns,
 		     dtc_clocks_to_cluster_ns(w->clocks, sender.node, sender.cause.time_ns),
 		     sender.is_delayed ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_SOFTIRQ,
 		     g_strdup(sender.is_delayed ? "delayed ACK" : "the kernel answers a packet"));
+		w->by_kernel = false;
 		arrival = sender.cause;
 		w->at_ns = arrival.time_ns;
 		if (w->tc <= lower_bound(w))

@@ -60,6 +60,7 @@ struct dtc_segment {
 	char *process;	 /* owned: its group leader's */
 	char *detail;	 /* owned, or NULL: syscall, file, lock, peer, preemptor, device, irq, packet */
 	char *busy_with; /* owned, or NULL: id of the other request for which the thread worked */
+	bool by_kernel;	 /* it answered a packet by itself, whatever the thread did meanwhile */
 	/* for whom this time is explained: who waited for this segment's thread; 0: nobody, it is on the path itself */
 	guint waiter;
 };

@@ -114,6 +114,29 @@ static void test_waiting(void)
 	world_clear(&w);
 }
 
+/* What the kernel answers by itself is nobody's work, though the thread may be in the middle of a request's. */
+static void test_kernel(void)
+{
+	struct world w;
+	world_begin(&w);
+	for (guint request = X; request <= Y; request++) {
+		g_autoptr(DtcPath) path = dtc_path_new((DtcClusterTime){ 25 * US }, (DtcClusterTime){ 85 * US });
+		struct dtc_segment segment = { .begin = { 25 * US },
+					       .end = { 85 * US },
+					       .thread = w.loop.loop,
+					       .cause = DTC_CAUSE_SOFTIRQ,
+					       .comm = g_strdup("loop"),
+					       .process = g_strdup("loop"),
+					       .by_kernel = true };
+		dtc_path_add_segment(path, &segment);
+		dtc_path_finish(path);
+		dtc_path_name_busy(path, request, w.requests, w.serving, w.loop.clocks);
+		g_assert_cmpuint(dtc_path_get_segment_count(path), ==, 1);
+		g_assert_null(dtc_path_get_segment(path, 0)->busy_with);
+	}
+	world_clear(&w);
+}
+
 /* One segment from 25 us on, for 60 us, of a thread for which another waits, and for that the loop. */
 static void check_waited(const struct world *w, uint32_t thread, uint32_t between, const struct wanted *wanted,
 			 guint count)
@@ -166,6 +189,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/busy/running", test_running);
 	g_test_add_func("/busy/waiting", test_waiting);
+	g_test_add_func("/busy/kernel", test_kernel);
 	g_test_add_func("/busy/waiter", test_waiter);
 	return g_test_run();
 }

@@ -266,6 +266,11 @@ static void test_handshake(void)
 	x.path = dtc_path_walk(x.links, &target, NULL, &error);
 	g_assert_no_error(error);
 	assert_only(&x, DTC_CAUSE_RETRANSMISSION, 4, 1004, "handshake timeout: SYN");
+	for (guint i = 0; i < dtc_path_get_segment_count(x.path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(x.path, i);
+		g_assert_cmpint(s->by_kernel, ==, s->cause == DTC_CAUSE_SOFTIRQ && s->node == 1);
+	}
+	assert_only(&x, DTC_CAUSE_SOFTIRQ, 1006, 1007, "the kernel answers a packet");
 	clear(&x);
 }
 
