@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/blockings.h"
 
-#include "analyze/path/causality.h"
 #include "analyze/path/path_build.h"
+#include "analyze/path/tree.h"
 
 static DtcPath *find_causality(const DtcEngine *engine, const struct dtc_blockings_options *options,
 			       const struct dtc_selection *selection)
@@ -20,7 +20,7 @@ static DtcPath *find_causality(const DtcEngine *engine, const struct dtc_blockin
 	};
 	DtcPath *path = dtc_path_new(target.begin, target.end);
 
-	dtc_causality_add(dtc_engine_get_links(engine), &target, &path_options, path);
+	dtc_tree_add_waits(dtc_engine_get_edges(engine), &target, &path_options, path);
 	dtc_path_finish(path);
 	return path;
 }

@@ -14,6 +14,7 @@ struct DtcEngine {
 	struct dtc_alignment alignment;
 	DtcGuests *guests;
 	DtcLinks *links;
+	DtcEdges *edges;
 	DtcRequests *requests; /* or NULL */
 };
 
@@ -55,6 +56,7 @@ DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_optio
 	engine->links = dtc_links_new(node_count, (const char *const *)engine->names, dtc_engine_get_histories(engine),
 				      dtc_engine_get_clocks(engine));
 	dtc_links_set_guests(engine->links, engine->guests);
+	engine->edges = dtc_edges_new(engine->links);
 	if (engine->recordings.exchanges)
 		engine->requests = dtc_requests_new(engine->recordings.exchanges);
 	return g_steal_pointer(&engine);
@@ -65,6 +67,7 @@ void dtc_engine_free(DtcEngine *engine)
 	if (!engine)
 		return;
 	dtc_requests_free(engine->requests);
+	dtc_edges_free(engine->edges);
 	dtc_links_free(engine->links);
 	dtc_guests_free(engine->guests);
 	dtc_alignment_clear(&engine->alignment);
@@ -136,6 +139,11 @@ const DtcMatches *dtc_engine_get_matches(const DtcEngine *engine)
 const DtcSync *dtc_engine_get_sync(const DtcEngine *engine)
 {
 	return engine->alignment.sync;
+}
+
+const DtcEdges *dtc_engine_get_edges(const DtcEngine *engine)
+{
+	return engine->edges;
 }
 
 const DtcLinks *dtc_engine_get_links(const DtcEngine *engine)

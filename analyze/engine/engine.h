@@ -20,7 +20,7 @@
  */
 #pragma once
 
-#include "analyze/edge/links.h"
+#include "analyze/edge/edges.h"
 #include "analyze/engine/watch.h"
 #include "analyze/request/locate.h"
 #include "dtrace-chain/bundle.h"
@@ -68,6 +68,7 @@ const DtcMatches *dtc_engine_get_matches(const DtcEngine *engine);
 /* NULL for a single node, or if the clocks came from a file. */
 const DtcSync *dtc_engine_get_sync(const DtcEngine *engine);
 const DtcLinks *dtc_engine_get_links(const DtcEngine *engine);
+const DtcEdges *dtc_engine_get_edges(const DtcEngine *engine);
 /* Of all nodes, sorted by node. NULL unless asked for. */
 const DtcExchanges *dtc_engine_get_exchanges(const DtcEngine *engine);
 /* Of those exchanges; NULL unless asked for. */

@@ -218,7 +218,7 @@ bool dtc_question_set_thread(struct dtc_question *question, const DtcEngine *eng
 DtcPath *dtc_question_answer(const struct dtc_question *question, const DtcEngine *engine,
 			     const struct dtc_path_options *options, DtcFindings *findings, GError **error)
 {
-	g_autoptr(DtcPath) path = dtc_path_walk(dtc_engine_get_links(engine), &question->target, options, error);
+	g_autoptr(DtcPath) path = dtc_path_walk(dtc_engine_get_edges(engine), &question->target, options, error);
 	if (!path)
 		return NULL;
 	if (question->serving)

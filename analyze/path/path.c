@@ -46,13 +46,17 @@ const char *dtc_link_quality_to_string(enum dtc_link_quality quality)
 	return names[quality];
 }
 
-static void segment_clear(void *data)
+void dtc_segment_clear(struct dtc_segment *segment)
 {
-	struct dtc_segment *segment = data;
 	g_free(segment->comm);
 	g_free(segment->process);
 	g_free(segment->detail);
 	g_free(segment->busy_with);
+}
+
+static void segment_clear(void *data)
+{
+	dtc_segment_clear(data);
 }
 
 static void blocking_clear(void *data)
@@ -125,6 +129,15 @@ void dtc_path_add_reversal(DtcPath *path, const struct dtc_reversal *reversal)
 	g_array_append_vals(path->reversals, reversal, 1);
 }
 
+static gint compare_begin(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct dtc_blocking *blockings = data;
+	guint i = *(const guint *)a, j = *(const guint *)b;
+	if (blockings[i].begin.ns != blockings[j].begin.ns)
+		return blockings[i].begin.ns < blockings[j].begin.ns ? -1 : 1;
+	return i < j ? -1 : i > j;
+}
+
 /* Blockings in the order in which a reader wants them: parents before children, siblings by time. Indexes change. */
 static void order_blockings(DtcPath *path)
 {
@@ -132,18 +145,20 @@ static void order_blockings(DtcPath *path)
 	if (count == 0)
 		return;
 	struct dtc_blocking *from = (struct dtc_blocking *)(void *)path->blockings->data;
-	/* first child and next sibling, siblings sorted by insertion into a list ordered by begin */
+	/* first child and next sibling, in order of their begin; of equal ones the one that was added first */
+	g_autofree guint *order = g_new(guint, count);
 	g_autofree guint *child = g_new(guint, count + 1);
 	g_autofree guint *next = g_new(guint, count);
 	guint *root = &child[count];
 	for (guint i = 0; i <= count; i++)
 		child[i] = G_MAXUINT;
+	for (guint i = 0; i < count; i++)
+		order[i] = i;
+	g_qsort_with_data(order, (gint)count, sizeof(*order), compare_begin, from);
 	for (guint i = count; i-- > 0;) {
-		guint *at = from[i].parent == G_MAXUINT ? root : &child[from[i].parent];
-		while (*at != G_MAXUINT && from[*at].begin.ns < from[i].begin.ns)
-			at = &next[*at];
-		next[i] = *at;
-		*at = i;
+		guint *first = from[order[i]].parent == G_MAXUINT ? root : &child[from[order[i]].parent];
+		next[order[i]] = *first;
+		*first = order[i];
 	}
 	struct dtc_blocking *to = g_new(struct dtc_blocking, count);
 	g_autofree guint *stack = g_new(guint, count + 1); /* old indexes still to visit */

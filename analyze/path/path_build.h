@@ -6,6 +6,8 @@
 
 /* A path over [begin, end] without segments. Caller owns. */
 DtcPath *dtc_path_new(DtcClusterTime begin, DtcClusterTime end);
+/* Frees the strings of a segment that is not appended. */
+void dtc_segment_clear(struct dtc_segment *segment);
 /* Appends a segment; the walk adds them from the latest to the earliest. The strings change owner. */
 void dtc_path_add_segment(DtcPath *path, const struct dtc_segment *segment);
 /* Numbers a thread that waits, for the segments that explain its wait. */

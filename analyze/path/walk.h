@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "analyze/edge/links.h"
+#include "analyze/edge/edges.h"
 #include "dtrace-chain/path.h"
 
 struct dtc_path_target {
@@ -26,5 +26,5 @@ struct dtc_path_options {
 };
 
 /* Caller owns; NULL with an error if the thread did not exist in the span. */
-DtcPath *dtc_path_walk(const DtcLinks *links, const struct dtc_path_target *target,
+DtcPath *dtc_path_walk(const DtcEdges *edges, const struct dtc_path_target *target,
 		       const struct dtc_path_options *options, GError **error);

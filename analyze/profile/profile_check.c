@@ -216,6 +216,7 @@ static struct dtc_check check_paths(const struct dtc_check_input *input, const D
 				   .node = node,
 				   .text = "critical paths of the busiest threads are contiguous and span "
 					   "their lives" };
+	g_autoptr(DtcEdges) edges = dtc_edges_new(input->links);
 	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
 
 	dtc_profile_sort(rows, DTC_PROFILE_CPU);
@@ -231,9 +232,9 @@ static struct dtc_check check_paths(const struct dtc_check_input *input, const D
 			.end = dtc_clocks_to_cluster(clocks, node, (DtcNodeTime){ life->end_ns }),
 			.call = DTC_NONE,
 		};
-		const struct dtc_path_options options = { .max_depth = 1, .min_blocking_ns = INT64_MAX };
+		const struct dtc_path_options options = { .path_only = true };
 		g_autoptr(GError) error = NULL;
-		g_autoptr(DtcPath) path = dtc_path_walk(input->links, &target, &options, &error);
+		g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, &options, &error);
 		bool is_right = path && dtc_path_check(path, &error) &&
 				dtc_path_get_begin(path).ns == target.begin.ns &&
 				dtc_path_get_end(path).ns == target.end.ns;

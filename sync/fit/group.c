@@ -37,11 +37,11 @@ struct component {
 	struct dtc_nominal *nominal;
 	int64_t *grid; /* cluster coordinate */
 	guint knot_count;
-	int64_t reach;		/* how far a node's coordinate may be from the root's at the same instant */
-	GArray *gaps;		/* struct gap: where some clock steps */
-	bool *is_twice;		/* knots around which some clock shows a reading twice */
-	struct dtc_edge *edges; /* knot * pair_count + pair */
-	double *theta;		/* knot * node_count + node: coordinate of the node minus the root's */
+	int64_t reach;			/* how far a node's coordinate may be from the root's at the same instant */
+	GArray *gaps;			/* struct gap: where some clock steps */
+	bool *is_twice;			/* knots around which some clock shows a reading twice */
+	struct dtc_network_edge *edges; /* knot * pair_count + pair */
+	double *theta;			/* knot * node_count + node: coordinate of the node minus the root's */
 	double *lo, *hi;
 	double *wander; /* node against the root: the sum along the way with the least */
 };
@@ -271,7 +271,7 @@ static double get_variance(double margin, double width, double least_width)
 static void fill_edges(struct component *component)
 {
 	guint knots = component->knot_count, pairs = component->pair_count;
-	component->edges = g_new(struct dtc_edge, (gsize)knots * pairs + 1);
+	component->edges = g_new(struct dtc_network_edge, (gsize)knots * pairs + 1);
 	g_autofree double *lo = g_new(double, knots), *hi = g_new(double, knots);
 	for (guint p = 0; p < pairs; p++) {
 		const struct dtc_pair *pair = get_pair(component, p);
@@ -282,7 +282,7 @@ static void fill_edges(struct component *component)
 		for (guint k = 0; k < knots; k++) {
 			double here, estimate = dtc_pair_get_estimate(pair, component->grid[k], &here);
 			bool inside = component->grid[k] >= pair->begin && component->grid[k] <= pair->end;
-			component->edges[(gsize)k * pairs + p] = (struct dtc_edge){
+			component->edges[(gsize)k * pairs + p] = (struct dtc_network_edge){
 				.a = component->local[pair->a],
 				.b = component->local[pair->b],
 				.lo = lo[k],
@@ -300,7 +300,7 @@ static void fill_edges(struct component *component)
 /* The pair that fits worst to the rest at a knot where the intervals contradict each other; it goes. */
 static guint find_misfit(const struct component *component, guint knot)
 {
-	const struct dtc_edge *edges = component->edges + (gsize)knot * component->pair_count;
+	const struct dtc_network_edge *edges = component->edges + (gsize)knot * component->pair_count;
 	g_autofree double *theta = g_new0(double, component->node_count);
 	dtc_network_estimate(edges, component->pair_count, component->node_count, component->root, theta);
 	guint worst = 0;
@@ -332,7 +332,7 @@ static void inflate(struct component *component, double reach)
 	for (guint p = 0; p < component->pair_count; p++) {
 		double more = reach * dtc_pair_get_steepness(get_pair(component, p)) + 0.5;
 		for (guint k = 0; k < component->knot_count; k++) {
-			struct dtc_edge *edge = &component->edges[(gsize)k * component->pair_count + p];
+			struct dtc_network_edge *edge = &component->edges[(gsize)k * component->pair_count + p];
 			edge->lo -= more;
 			edge->hi += more;
 		}
@@ -370,7 +370,7 @@ static void limit_estimates(struct component *component, guint knot)
 	const double *lo = component->lo + (gsize)knot * component->node_count;
 	const double *hi = component->hi + (gsize)knot * component->node_count;
 	for (guint p = 0; p < component->pair_count; p++) {
-		struct dtc_edge *edge = &component->edges[(gsize)knot * component->pair_count + p];
+		struct dtc_network_edge *edge = &component->edges[(gsize)knot * component->pair_count + p];
 		double least = MAX(edge->lo, lo[edge->b] - hi[edge->a]);
 		double most = MIN(edge->hi, hi[edge->b] - lo[edge->a]);
 		double possible = MIN(MAX(edge->estimate, least), most);
@@ -532,7 +532,7 @@ static DtcPairBounds *make_pair_bounds(const struct component *component)
 		const double *theta = component->theta + (gsize)k * nodes;
 		const double *lo = component->lo + (gsize)k * nodes, *hi = component->hi + (gsize)k * nodes;
 		for (guint p = 0; p < component->pair_count && !component->is_twice[k]; p++) {
-			const struct dtc_edge *edge = &component->edges[(gsize)k * component->pair_count + p];
+			const struct dtc_network_edge *edge = &component->edges[(gsize)k * component->pair_count + p];
 			double width = hi[edge->a] - lo[edge->a] + hi[edge->b] - lo[edge->b];
 			double more = get_bend(component, k, dtc_pair_get_wander(get_pair(component, p))) +
 				      steepness * width + 2 * DTC_ROUNDING_NS + 2;

@@ -15,8 +15,8 @@
  * Bellman-Ford, because weights may be negative. direction 1: largest theta (paths from the root along hi), -1: the
  * negative of the smallest (paths to the root). The graph's diameter decides how many rounds it takes.
  */
-static bool find_distances(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root, int direction,
-			   double *distance, guint *ret_edge)
+static bool find_distances(const struct dtc_network_edge *edges, guint edge_count, guint node_count, guint root,
+			   int direction, double *distance, guint *ret_edge)
 {
 	for (guint i = 0; i < node_count; i++)
 		distance[i] = INFINITY;
@@ -24,7 +24,7 @@ static bool find_distances(const struct dtc_edge *edges, guint edge_count, guint
 	for (guint round = 0; round <= node_count; round++) {
 		bool changed = false;
 		for (guint e = 0; e < edge_count; e++) {
-			const struct dtc_edge *edge = &edges[e];
+			const struct dtc_network_edge *edge = &edges[e];
 			double up = direction > 0 ? edge->hi : -edge->lo, down = direction > 0 ? -edge->lo : edge->hi;
 			if (distance[edge->a] + up < distance[edge->b] - ROUNDING_NS) {
 				distance[edge->b] = distance[edge->a] + up;
@@ -43,7 +43,7 @@ static bool find_distances(const struct dtc_edge *edges, guint edge_count, guint
 	return false;
 }
 
-bool dtc_network_get_bounds(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root,
+bool dtc_network_get_bounds(const struct dtc_network_edge *edges, guint edge_count, guint node_count, guint root,
 			    double *ret_lo, double *ret_hi, guint *ret_edge)
 {
 	guint edge = 0;
@@ -56,12 +56,12 @@ bool dtc_network_get_bounds(const struct dtc_edge *edges, guint edge_count, guin
 }
 
 /* product = Laplacian * vector, the root's row and column left out. */
-static void multiply(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root, const double *vector,
-		     double *product)
+static void multiply(const struct dtc_network_edge *edges, guint edge_count, guint node_count, guint root,
+		     const double *vector, double *product)
 {
 	memset(product, 0, node_count * sizeof(*product));
 	for (guint e = 0; e < edge_count; e++) {
-		const struct dtc_edge *edge = &edges[e];
+		const struct dtc_network_edge *edge = &edges[e];
 		double flow = edge->weight * (vector[edge->b] - vector[edge->a]);
 		product[edge->b] += flow;
 		product[edge->a] -= flow;
@@ -78,14 +78,15 @@ static double dot(const double *left, const double *right, guint count)
 }
 
 /* Conjugate gradients with the diagonal as preconditioner: sparse, and quick from the solution of the knot before. */
-void dtc_network_estimate(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root, double *theta)
+void dtc_network_estimate(const struct dtc_network_edge *edges, guint edge_count, guint node_count, guint root,
+			  double *theta)
 {
 	g_autofree double *work = g_new0(double, (gsize)node_count * 5);
 	double *diagonal = work, *residual = work + node_count, *step = work + 2 * (gsize)node_count;
 	double *product = work + 3 * (gsize)node_count, *scaled = work + 4 * (gsize)node_count;
 	theta[root] = 0;
 	for (guint e = 0; e < edge_count; e++) {
-		const struct dtc_edge *edge = &edges[e];
+		const struct dtc_network_edge *edge = &edges[e];
 		if (edge->weight <= 0)
 			continue;
 		double flow = edge->weight * (edge->estimate - (theta[edge->b] - theta[edge->a]));
@@ -119,13 +120,13 @@ void dtc_network_estimate(const struct dtc_edge *edges, guint edge_count, guint 
 	}
 }
 
-double dtc_network_project(const struct dtc_edge *edges, guint edge_count, guint root, double *theta)
+double dtc_network_project(const struct dtc_network_edge *edges, guint edge_count, guint root, double *theta)
 {
 	double worst = 0;
 	for (guint round = 0; round < PROJECTION_ROUNDS; round++) {
 		worst = 0;
 		for (guint e = 0; e < edge_count; e++) {
-			const struct dtc_edge *edge = &edges[e];
+			const struct dtc_network_edge *edge = &edges[e];
 			double room = edge->margin > PROJECTION_ROOM_NS ? edge->margin - PROJECTION_ROOM_NS
 									: edge->margin / 2;
 			double difference = theta[edge->b] - theta[edge->a] - edge->estimate;

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 /* theta[b] - theta[a] lies in [lo, hi] (either may be infinite) and is about estimate; weight 0: no estimate. */
-struct dtc_edge {
+struct dtc_network_edge {
 	guint a;
 	guint b;
 	double lo;
@@ -29,14 +29,15 @@ struct dtc_edge {
  * Certified bounds of theta[i] - theta[root]. False if the intervals contradict each other around a cycle; then
  * ret_edge is an edge of it.
  */
-bool dtc_network_get_bounds(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root,
+bool dtc_network_get_bounds(const struct dtc_network_edge *edges, guint edge_count, guint node_count, guint root,
 			    double *ret_lo, double *ret_hi, guint *ret_edge);
 
 /* Least squares; theta is the start on entry and the solution on return, theta[root] stays 0. */
-void dtc_network_estimate(const struct dtc_edge *edges, guint edge_count, guint node_count, guint root, double *theta);
+void dtc_network_estimate(const struct dtc_network_edge *edges, guint edge_count, guint node_count, guint root,
+			  double *theta);
 
 /*
  * Moves theta as little as it takes that every pair's messages hold (differences within the margins), where averaging
  * went beyond: the violated constraints are projected on in turn. Gives what violation is left, 0 if none.
  */
-double dtc_network_project(const struct dtc_edge *edges, guint edge_count, guint root, double *theta);
+double dtc_network_project(const struct dtc_network_edge *edges, guint edge_count, guint root, double *theta);

@@ -96,16 +96,16 @@ static double get_weight(int64_t ns)
 
 static bool find_way(const DtcPairBounds *bounds, guint knot, guint a, guint b, double *ret_lo, double *ret_hi)
 {
-	g_autofree struct dtc_edge *edges = g_new0(struct dtc_edge, bounds->pair_count);
+	g_autofree struct dtc_network_edge *edges = g_new0(struct dtc_network_edge, bounds->pair_count);
 	g_autofree double *work = g_new(double, 2 * (gsize)bounds->node_count);
 	double *lo = work, *hi = work + bounds->node_count;
 	guint unused;
 	for (guint p = 0; p < bounds->pair_count; p++) {
 		struct dtc_bound bound = dtc_pair_bounds_get(bounds, knot, p);
-		edges[p] = (struct dtc_edge){ .a = bounds->pairs[p].a,
-					      .b = bounds->pairs[p].b,
-					      .lo = get_weight(bound.lo_ns),
-					      .hi = get_weight(bound.hi_ns) };
+		edges[p] = (struct dtc_network_edge){ .a = bounds->pairs[p].a,
+						      .b = bounds->pairs[p].b,
+						      .lo = get_weight(bound.lo_ns),
+						      .hi = get_weight(bound.hi_ns) };
 	}
 	if (!dtc_network_get_bounds(edges, bounds->pair_count, bounds->node_count, a, lo, hi, &unused))
 		return false;

@@ -124,7 +124,7 @@ static void test_large(void)
 /* A ring in which the long way round is tighter than the direct pair; then one that cannot be. */
 static void test_network(void)
 {
-	struct dtc_edge edges[] = {
+	struct dtc_network_edge edges[] = {
 		{ 0, 1, -10, 10, 1, 1, 10 },
 		{ 1, 2, 95, 105, 100, 1, 5 },
 		{ 0, 2, -1000, 1000, 500, 1e-9, 1000 },
@@ -139,7 +139,7 @@ static void test_network(void)
 	theta[2] = 130;
 	g_assert_cmpfloat(dtc_network_project(edges, 3, 0, theta), ==, 0);
 	g_assert_cmpfloat(theta[2] - theta[1], <=, 105);
-	edges[2] = (struct dtc_edge){ 0, 2, 200, 300, 250, 1, 50 };
+	edges[2] = (struct dtc_network_edge){ 0, 2, 200, 300, 250, 1, 50 };
 	g_assert_false(dtc_network_get_bounds(edges, 3, 3, 0, lo, hi, &edge));
 }
 

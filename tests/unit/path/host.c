@@ -87,7 +87,8 @@ static DtcPath *walk(const struct pair *p, guint node, int tid, int64_t begin, i
 	};
 	const struct dtc_path_options options = { 0 };
 	GError *error = NULL;
-	DtcPath *path = dtc_path_walk(p->links, &target, &options, &error);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(p->links);
+	DtcPath *path = dtc_path_walk(edges, &target, &options, &error);
 	g_assert_no_error(error);
 	dtc_path_check(path, &error);
 	g_assert_no_error(error);

@@ -128,7 +128,8 @@ static void end(struct exchange *x, double asked_ms, double arrived_ms, const st
 					  .call = DTC_NONE };
 	struct dtc_path_options options = { 0 };
 	GError *error = NULL;
-	x->path = dtc_path_walk(x->links, &target, &options, &error);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(x->links);
+	x->path = dtc_path_walk(edges, &target, &options, &error);
 	g_assert_no_error(error);
 	dtc_path_check(x->path, &error);
 	g_assert_no_error(error);
@@ -263,7 +264,8 @@ static void test_handshake(void)
 					  .end = { 1014LL * MS },
 					  .call = DTC_NONE };
 	GError *error = NULL;
-	x.path = dtc_path_walk(x.links, &target, NULL, &error);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(x.links);
+	x.path = dtc_path_walk(edges, &target, NULL, &error);
 	g_assert_no_error(error);
 	assert_only(&x, DTC_CAUSE_RETRANSMISSION, 4, 1004, "handshake timeout: SYN");
 	for (guint i = 0; i < dtc_path_get_segment_count(x.path); i++) {

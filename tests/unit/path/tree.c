@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What stands beneath a blocking: the waker's own waits, its messages, and its parent's waits before it was born. */
-#include "analyze/path/walk.h"
+#include "analyze/path/tree.h"
+#include "analyze/path/path_build.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/story.h"
 
@@ -14,6 +15,7 @@ struct pair {
 	DtcClocks *clocks;
 	DtcLinks *links;
 	DtcPath *path;
+	struct dtc_path_target target;
 };
 
 static void receive(struct story *s, int64_t t, uint32_t cpu, const struct dtc_headers *headers, int wakes,
@@ -36,13 +38,14 @@ static void end(struct pair *pair, int tid, int64_t begin, int64_t end_ns)
 	dtc_clocks_set_node(pair->clocks, 0, 0, knots, 2, 0);
 	dtc_clocks_set_node(pair->clocks, 1, 0, knots, 2, 0);
 	pair->links = dtc_links_new(2, names, histories, pair->clocks);
-	struct dtc_path_target target = { .node = 1,
-					  .thread = dtc_history_find_thread(histories[1], tid, DTC_TIME_NONE),
-					  .begin = { begin },
-					  .end = { end_ns },
-					  .call = DTC_NONE };
+	pair->target = (struct dtc_path_target){ .node = 1,
+						 .thread = dtc_history_find_thread(histories[1], tid, DTC_TIME_NONE),
+						 .begin = { begin },
+						 .end = { end_ns },
+						 .call = DTC_NONE };
 	GError *error = NULL;
-	pair->path = dtc_path_walk(pair->links, &target, NULL, &error);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(pair->links);
+	pair->path = dtc_path_walk(edges, &pair->target, NULL, &error);
 	g_assert_no_error(error);
 }
 
@@ -133,8 +136,10 @@ static void test_young_client(void)
 	assert_span(handshake, 42, 61);
 	g_assert_cmpstr(handshake->woken_by, ==, "SYN-ACK from the kernel of server");
 	assert_span(find(&pair, 1, 9, DTC_CAUSE_TIMER), 12, 25);
+	/* beneath the handshake: the way of its packets, and nobody's work */
 	for (guint i = 0; i < dtc_path_get_blocking_count(pair.path); i++)
-		g_assert_cmpuint(dtc_path_get_blocking(pair.path, i)->depth, <=, 1);
+		if (dtc_path_get_blocking(pair.path, i)->depth > 1)
+			g_assert_cmpint(dtc_path_get_blocking(pair.path, i)->cause, ==, DTC_CAUSE_NETWORK_WIRE);
 	clear(&pair);
 }
 
@@ -201,8 +206,7 @@ static void test_asked_before(void)
 	clear(&pair);
 }
 
-/* What is asked about ends while the thread waits again: that wait delayed nothing of it, and is none of its blockings.
- */
+/* What is asked about ends while the thread waits again. */
 static void test_past_the_end(void)
 {
 	struct pair pair = { 0 };
@@ -222,16 +226,24 @@ static void test_past_the_end(void)
 	}
 	story_switch(v, 190, 0, 20, "sleeps", SLEEP, 0, "swapper/0");
 	end(&pair, 20, 10, 140);
-	g_assert_cmpuint(dtc_path_get_blocking_count(pair.path), ==, 1);
-	assert_span(find(&pair, 0, 20, DTC_CAUSE_TIMER), 25, 60);
+	g_assert_cmpuint(dtc_path_get_blocking_count(pair.path), ==, 2);
+	assert_span(dtc_path_get_blocking(pair.path, 0), 25, 60);
+	/* up to the end the path says timer, and so does the tree */
+	assert_span(dtc_path_get_blocking(pair.path, 1), 125, 140);
+	/* asked for the waits alone, that one is none of those that ended */
+	g_autoptr(DtcEdges) edges = dtc_edges_new(pair.links);
+	g_autoptr(DtcPath) waits = dtc_path_new((DtcClusterTime){ 10 }, (DtcClusterTime){ 140 });
+	dtc_tree_add_waits(edges, &pair.target, NULL, waits);
+	g_assert_cmpuint(dtc_path_get_blocking_count(waits), ==, 1);
+	assert_span(dtc_path_get_blocking(waits, 0), 25, 60);
 	clear(&pair);
 }
 
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/causality/young-client", test_young_client);
-	g_test_add_func("/causality/asked-before", test_asked_before);
-	g_test_add_func("/causality/past-the-end", test_past_the_end);
+	g_test_add_func("/tree/young-client", test_young_client);
+	g_test_add_func("/tree/asked-before", test_asked_before);
+	g_test_add_func("/tree/past-the-end", test_past_the_end);
 	return g_test_run();
 }

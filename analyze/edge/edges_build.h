@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inside the table of edges: the rules, one file per kind. Each completes an edge of its kind. */
+#pragma once
+
+#include "analyze/edge/edges.h"
+
+/* The thread that woke it, or that made it. */
+void dtc_edge_complete_thread(const DtcLinks *links, const struct dtc_wake *wake, struct dtc_edge *edge);
+/* The disk request, and the thread that made it if that was another one, while this one waited already. */
+void dtc_edge_complete_disk(const DtcLinks *links, const struct dtc_wake *wake, struct dtc_edge *edge);
+/* The packet that the wait was for, and who sent it. */
+void dtc_edge_complete_packet(const DtcLinks *links, const struct dtc_interval *wait, struct dtc_edge *edge);
+/* Who sent what arrived. */
+void dtc_edge_set_arrival(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_edge *edge);
+/* What the host of a guest did about the interrupt that ended the wait. */
+void dtc_edge_complete_interrupt(const DtcLinks *links, const struct dtc_wake *wake, struct dtc_edge *edge);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A wakeup by a thread, and the first one by the thread that made it. What the waker did before is why the wait lasted;
+ * a walk goes on with it at the wakeup, never before the begin of the wait, so that it ends.
+ */
+#include "analyze/edge/edges_build.h"
+
+void dtc_edge_complete_thread(const DtcLinks *links, const struct dtc_wake *wake, struct dtc_edge *edge)
+{
+	(void)links;
+	edge->from_thread = wake->thread;
+	edge->from_ns = edge->end_ns;
+}

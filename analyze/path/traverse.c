@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/path/traverse.h"
+
+#include "analyze/edge/cause.h"
+#include "analyze/path/explain.h"
+#include "analyze/path/traverse_build.h"
+
+#include <dtrace-chain/bisect.h>
+
+/*
+ * Steps that neither explain time nor enter a wait: to a giver, a queuer, a parent, a sender. So many at one time, and
+ * clocks or packets contradict each other in a circle.
+ */
+#define IDLE_STEPS_MAX 4096
+
+int64_t dtc_traverse_get_bound(const struct dtc_traverse *t)
+{
+	int64_t bound = t->of->begin.ns;
+	if (t->frames->len) {
+		const struct dtc_frame *top = &g_array_index(t->frames, struct dtc_frame, t->frames->len - 1);
+		bound = MAX(bound, top->bound_cluster_ns);
+	}
+	return bound;
+}
+
+/* Whose wait is explained; 0: nobody's. */
+static guint get_waiter(const struct dtc_traverse *t)
+{
+	return t->frames->len ? g_array_index(t->frames, struct dtc_frame, t->frames->len - 1).waiter : 0;
+}
+
+void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, int64_t name_ns,
+			  int64_t begin_cluster_ns, enum dtc_cause cause, char *detail,
+			  const struct dtc_interval *interval)
+{
+	int64_t begin = MAX(begin_cluster_ns, dtc_traverse_get_bound(t));
+	if (begin >= t->tc) {
+		g_free(detail);
+		return;
+	}
+	const DtcHistory *h = dtc_links_get_history(t->links, node);
+	struct dtc_segment segment = { .begin = { begin },
+				       .end = { t->tc },
+				       .node = node,
+				       .thread = thread,
+				       .cause = cause,
+				       .link = t->link,
+				       .uncertainty_ns = t->uncertainty_ns,
+				       .tid = -1,
+				       .pid = -1,
+				       .detail = detail,
+				       .by_kernel = t->by_kernel,
+				       .waiter = get_waiter(t) };
+	if (thread != DTC_NONE) {
+		const struct dtc_thread *of = dtc_history_get_thread(h, thread);
+		segment.tid = of->tid;
+		segment.pid = of->pid;
+		segment.comm = g_strdup(dtc_history_get_comm(h, thread, name_ns));
+		segment.process = g_strdup(dtc_history_get_process(h, thread, name_ns));
+	} else {
+		segment.comm = g_strdup("");
+		segment.process = g_strdup("kernel");
+	}
+	t->visitor->explain(t->data, &segment, interval);
+	t->tc = begin;
+	t->link = DTC_LINK_EXACT;
+	t->uncertainty_ns = 0;
+}
+
+void dtc_traverse_explain_interval(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t begin_ns,
+				   enum dtc_cause cause)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	dtc_traverse_explain(t, t->stand.node, t->stand.thread, interval->end_ns,
+			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, begin_ns), cause,
+			     dtc_explain_detail(h, interval), interval);
+	t->stand.at_ns = begin_ns;
+}
+
+void dtc_traverse_tell(struct dtc_traverse *t, struct dtc_visit *of, int64_t begin_ns)
+{
+	if (!t->visitor->wait)
+		return;
+	int64_t begin = dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, begin_ns);
+	of->node = t->stand.node;
+	of->thread = t->stand.thread;
+	of->begin.ns = MAX(begin, dtc_traverse_get_bound(t));
+	of->end.ns = t->tc;
+	if (of->begin.ns < of->end.ns)
+		t->visitor->wait(t->data, of);
+}
+
+/* False if the thread was entered at this time already: threads that woke each other at one instant. */
+static bool note_entry(struct dtc_traverse *t, guint node, uint32_t thread)
+{
+	if (t->entered_ns != t->tc)
+		g_hash_table_remove_all(t->entered);
+	t->entered_ns = t->tc;
+	return g_hash_table_add(t->entered, GSIZE_TO_POINTER(((gsize)node << 32) + thread + 1));
+}
+
+bool dtc_traverse_enter(struct dtc_traverse *t, guint node, uint32_t thread, int64_t bound_ns)
+{
+	if (!note_entry(t, node, thread))
+		return false;
+	struct dtc_frame frame = { .stand = t->stand,
+				   .bound_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, bound_ns),
+				   .vcpu_thread = DTC_NONE };
+	frame.stand.at_ns = bound_ns;
+	/* never before the start of an outer wait, whenever the inner one began */
+	DtcClusterTime floor = { dtc_traverse_get_bound(t) };
+	if (frame.bound_cluster_ns < floor.ns) {
+		frame.bound_cluster_ns = floor.ns;
+		frame.stand.at_ns = MAX(bound_ns, dtc_clocks_to_node(t->clocks, t->stand.node, floor).ns);
+	}
+	struct dtc_waiter waiter = { t->stand.node, t->stand.thread, get_waiter(t) };
+	frame.waiter = t->visitor->enter ? t->visitor->enter(t->data, &waiter) : 0;
+	g_array_append_val(t->frames, frame);
+	t->stand.purpose = DTC_PURPOSE_OWN;
+	t->stand.work = NULL;
+	return true;
+}
+
+void dtc_traverse_leave(struct dtc_traverse *t)
+{
+	const struct dtc_frame *frame = &g_array_index(t->frames, struct dtc_frame, t->frames->len - 1);
+	t->device_frames -= frame->vcpu_thread != DTC_NONE;
+	t->stand = frame->stand;
+	g_array_set_size(t->frames, t->frames->len - 1);
+}
+
+static bool waits_for_network(const DtcHistory *h, const struct dtc_interval *wait)
+{
+	if (wait->call == DTC_NONE)
+		return false;
+	const struct dtc_call *call = dtc_history_get_call(h, wait->call);
+	const struct dtc_file *file = call->file == DTC_NONE ? NULL : dtc_history_get_file(h, call->file);
+	switch ((enum dtc_call_kind)call->kind) {
+	case DTC_CALL_READ:
+	case DTC_CALL_PEEK:
+		return !file || file->kind == DTC_FILE_SOCKET || file->kind == DTC_FILE_UNKNOWN;
+	case DTC_CALL_POLL:
+	case DTC_CALL_ACCEPT:
+	case DTC_CALL_CONNECT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The time between the arrival and the wakeup is the softirq's; then on to the sender. */
+static bool leave_by_arrival(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_arrival *arrival,
+			     const struct dtc_sender *sender)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	dtc_traverse_explain(t, t->stand.node, t->stand.thread, wait->end_ns,
+			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, arrival->time_ns),
+			     DTC_CAUSE_NETWORK_RECEIVE, dtc_explain_detail(h, wait), NULL);
+	t->stand.at_ns = arrival->time_ns;
+	t->stand.purpose = DTC_PURPOSE_OWN;
+	return dtc_traverse_follow_arrival(t, arrival, sender);
+}
+
+/* A wait for a packet that no traced node sent, or that cannot be told. */
+static void explain_untraced(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	g_autofree char *detail = dtc_explain_detail(h, wait);
+	t->link = DTC_LINK_UNKNOWN;
+	dtc_traverse_explain(t, t->stand.node, t->stand.thread, wait->end_ns,
+			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns), DTC_CAUSE_UNKNOWN,
+			     g_strdup_printf("%s: for a packet whose sender is not traced", detail ? detail : "waits"),
+			     NULL);
+	t->stand.at_ns = low_ns;
+}
+
+static void follow_disk(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
+			int64_t low_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	/* made while this thread waited already, by another: what that one did before is part of the answer */
+	bool is_other = edge->from_thread != DTC_NONE && edge->from_ns > low_ns && edge->from_ns < t->stand.at_ns;
+	int64_t begin_ns = is_other ? edge->from_ns : low_ns;
+	/* the time until the completion is the disk's, even if the thread itself was idle meanwhile */
+	bool is_fault = dtc_cause_of_interval(h, wait) == DTC_CAUSE_PAGE_FAULT;
+	dtc_traverse_explain_interval(t, wait, begin_ns, is_fault ? DTC_CAUSE_PAGE_FAULT : DTC_CAUSE_DISK);
+	if (is_other && dtc_traverse_enter(t, edge->from_node, edge->from_thread, low_ns)) {
+		t->stand.thread = edge->from_thread;
+		t->stand.at_ns = begin_ns;
+	} else if (is_other) {
+		dtc_traverse_explain_interval(t, wait, low_ns, DTC_CAUSE_UNKNOWN);
+	}
+}
+
+/*
+ * When a thread asked for what arrived: the begin of the last write or connect on that connection before the arrival.
+ * DTC_TIME_NONE if it did not, as for a request that came by itself.
+ */
+static int64_t find_asked_ns(const struct dtc_traverse *t, const struct dtc_arrival *arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	if (arrival->file == DTC_NONE)
+		return DTC_TIME_NONE;
+	uint32_t count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, arrival->file, &count);
+	uint32_t i = DTC_BISECT(k, 0, count, dtc_history_get_call(h, calls[k])->begin_ns < arrival->time_ns);
+	while (i-- > 0) {
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+		if (call->kind == DTC_CALL_WRITE || call->kind == DTC_CALL_CONNECT)
+			return call->begin_ns;
+	}
+	return DTC_TIME_NONE;
+}
+
+static void tell_wait(struct dtc_traverse *t, enum dtc_visit_kind kind, const struct dtc_interval *wait,
+		      const struct dtc_edge *edge, int64_t begin_ns)
+{
+	struct dtc_visit visit = { .kind = kind, .wait = wait, .edge = edge, .by = DTC_NONE };
+	if (edge->has_arrival) {
+		int64_t asked_ns = find_asked_ns(t, &edge->arrival);
+		visit.came_by_itself = asked_ns == DTC_TIME_NONE;
+		if (kind == DTC_VISIT_ASKED && asked_ns != DTC_TIME_NONE)
+			begin_ns = MIN(begin_ns, asked_ns);
+	}
+	visit.cause = kind == DTC_VISIT_ASKED
+			      ? DTC_CAUSE_NETWORK_RECEIVE
+			      : dtc_cause_of_interval(dtc_links_get_history(t->links, t->stand.node), wait);
+	dtc_traverse_tell(t, &visit, begin_ns);
+}
+
+static void tell_by(struct dtc_traverse *t, enum dtc_visit_kind kind, uint32_t by, int64_t by_ns, int64_t begin_ns)
+{
+	struct dtc_visit visit = { .kind = kind, .cause = DTC_CAUSE_IPC, .by = by, .by_ns = by_ns };
+	dtc_traverse_tell(t, &visit, begin_ns);
+}
+
+static void go_to_queuer(struct dtc_traverse *t)
+{
+	const struct dtc_wake *queued = &t->stand.work->queued;
+	tell_by(t, DTC_VISIT_WORK, queued->thread, queued->waking_ns,
+		dtc_history_get_begin_ns(dtc_links_get_history(t->links, t->stand.node)));
+	t->stand.thread = t->stand.work->queued.thread;
+	t->stand.work = NULL;
+	t->stand.purpose = DTC_PURPOSE_OWN;
+}
+
+/* The wait that was for what arrived, however often it was woken. */
+static void follow_awaited(struct dtc_traverse *t, const struct dtc_interval *wait)
+{
+	const struct dtc_arrival arrival = t->stand.arrival;
+	struct dtc_edge edge;
+	dtc_edges_find_awaited(t->edges, t->stand.node, wait, &arrival, &edge);
+	tell_wait(t, DTC_VISIT_ASKED, wait, &edge, wait->begin_ns);
+	if (!leave_by_arrival(t, wait, &arrival, edge.has_sender ? &edge.sender : NULL))
+		explain_untraced(t, wait, wait->begin_ns);
+}
+
+/* A wait that the traversal came to at its end: what ended it is a cause. */
+static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
+			int64_t low_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	int64_t before = t->tc;
+	bool is_inferred = edge->wake != DTC_NONE && dtc_history_get_wake(h, edge->wake)->is_inferred;
+	if (is_inferred || (edge->link == DTC_LINK_INFERRED && edge->kind != DTC_EDGE_PACKET))
+		t->link = DTC_LINK_INFERRED;
+	tell_wait(t, DTC_VISIT_WAIT, wait, edge, low_ns);
+	if (edge->has_interrupt && dtc_traverse_follow_interrupt(t, wait, edge, low_ns) && t->tc < before)
+		return;
+	switch (edge->kind) {
+	case DTC_EDGE_THREAD:
+	case DTC_EDGE_FORK:
+		if (edge->from_thread != DTC_NONE && edge->from_thread != t->stand.thread &&
+		    dtc_traverse_enter(t, edge->from_node, edge->from_thread, low_ns)) {
+			t->stand.node = edge->from_node;
+			t->stand.thread = edge->from_thread;
+			t->stand.at_ns = edge->from_ns;
+			return;
+		}
+		break;
+	case DTC_EDGE_DISK:
+		follow_disk(t, wait, edge, low_ns);
+		return;
+	case DTC_EDGE_PACKET:
+		if (!edge->has_arrival ||
+		    !leave_by_arrival(t, wait, &edge->arrival, edge->has_sender ? &edge->sender : NULL))
+			explain_untraced(t, wait, low_ns);
+		return;
+	case DTC_EDGE_WORK:
+	case DTC_EDGE_TIMER:
+	case DTC_EDGE_INTERRUPT:
+	case DTC_EDGE_UNKNOWN:
+	case DTC_EDGE_KINDS:
+		break;
+	}
+	dtc_traverse_explain_interval(t, wait, low_ns, dtc_cause_of_interval(h, wait));
+}
+
+static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	if (t->stand.purpose == DTC_PURPOSE_ARRIVAL && t->stand.arrival.time_ns > wait->begin_ns &&
+	    waits_for_network(h, wait)) {
+		follow_awaited(t, wait);
+		return;
+	}
+	struct dtc_edge edge;
+	dtc_edges_find(t->edges, t->stand.node, wait, &edge);
+	const struct dtc_work *work = t->stand.work;
+	if (work && edge.kind == DTC_EDGE_THREAD && edge.from_thread == work->queued.thread &&
+	    wait->begin_ns <= work->queued.waking_ns) {
+		go_to_queuer(t); /* idle until it was asked; the queuer woke it right after */
+		return;
+	}
+	if (wait->ref == DTC_NONE || t->stand.at_ns != wait->end_ns)
+		dtc_traverse_explain_interval(t, wait, low_ns, dtc_cause_of_interval(h, wait));
+	else
+		follow_edge(t, wait, &edge, low_ns);
+}
+
+/* The thread did something else when the message came that it had asked for, or that came by itself. */
+static void follow_asked(struct dtc_traverse *t, const struct dtc_arrival *arrival)
+{
+	const struct dtc_interval at = {
+		.begin_ns = arrival->time_ns, .end_ns = arrival->time_ns, .thread = t->stand.thread, .ref = DTC_NONE
+	};
+	struct dtc_edge edge;
+	dtc_edges_find_awaited(t->edges, t->stand.node, &at, arrival, &edge);
+	tell_wait(t, DTC_VISIT_ASKED, NULL, &edge, arrival->time_ns);
+	/* if it cannot be followed, on with this thread's own time */
+	dtc_traverse_follow_arrival(t, arrival, edge.has_sender ? &edge.sender : NULL);
+}
+
+/* What the stand's thread is looked at for has its begin here: on to where that came from. False if it has not. */
+static bool change_purpose(struct dtc_traverse *t)
+{
+	struct dtc_stand *stand = &t->stand;
+	if (stand->purpose == DTC_PURPOSE_GIVEN && stand->at_ns <= stand->given_ns) {
+		tell_by(t, DTC_VISIT_GIVEN, stand->giver, stand->given_ns, stand->arrival.time_ns);
+		stand->thread = stand->giver;
+		stand->purpose = DTC_PURPOSE_ARRIVAL;
+		t->link = DTC_LINK_INFERRED;
+		return true;
+	}
+	if (stand->purpose != DTC_PURPOSE_OWN && stand->at_ns <= stand->arrival.time_ns) {
+		const struct dtc_arrival arrival = stand->arrival;
+		stand->purpose = DTC_PURPOSE_OWN;
+		dtc_traverse_go_to_reader(t, &arrival);
+		stand->at_ns = arrival.time_ns;
+		follow_asked(t, &arrival);
+		return true;
+	}
+	if (!stand->work)
+		stand->work = dtc_edges_find_work(t->edges, stand->node, stand->thread, stand->at_ns);
+	if (stand->work && stand->at_ns <= stand->work->queued.waking_ns) {
+		go_to_queuer(t);
+		return true;
+	}
+	return false;
+}
+
+/* The thread is not yet born: its parent made it (Fournier's parental chain). False if that is not known. */
+static bool go_to_parent(struct dtc_traverse *t, const DtcHistory *h)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(h, t->stand.thread);
+	if (thread->parent == DTC_NONE || thread->begin_ns <= dtc_history_get_begin_ns(h))
+		return false;
+	t->stand.at_ns = MIN(t->stand.at_ns, thread->begin_ns);
+	t->stand.thread = thread->parent;
+	return true;
+}
+
+/* One step back. False if nothing is known of the time before. */
+static bool step(struct dtc_traverse *t)
+{
+	const DtcHistory *h = t->stand.thread == DTC_NONE ? NULL : dtc_links_get_history(t->links, t->stand.node);
+	if (!h)
+		return false;
+	if (dtc_traverse_return_to_guest(t) || change_purpose(t))
+		return true;
+	const struct dtc_stand *stand = &t->stand;
+	const struct dtc_interval *interval = dtc_history_find_interval_before(h, stand->thread, stand->at_ns);
+	if (!interval)
+		return go_to_parent(t, h);
+	int64_t low_ns = interval->begin_ns;
+	if (stand->purpose != DTC_PURPOSE_OWN)
+		low_ns = MAX(low_ns, stand->arrival.time_ns);
+	if (stand->purpose == DTC_PURPOSE_GIVEN)
+		low_ns = MAX(low_ns, stand->given_ns);
+	if (stand->work)
+		low_ns = MAX(low_ns, stand->work->queued.waking_ns);
+	if (dtc_state_is_wait(interval->state))
+		follow_wait(t, interval, low_ns);
+	else if (!dtc_traverse_follow_host(t, interval, low_ns))
+		dtc_traverse_explain_interval(t, interval, low_ns, dtc_cause_of_interval(h, interval));
+	return true;
+}
+
+/* The span ends with a call: what it took to come to it is the purpose from the begin. */
+static void pursue_call(struct dtc_traverse *t)
+{
+	struct dtc_stand *stand = &t->stand;
+	const struct dtc_call *call = dtc_history_get_call(dtc_links_get_history(t->links, stand->node), t->of->call);
+	if (call->kind == DTC_CALL_WRITE)
+		dtc_traverse_pursue(t, call->file);
+	else if (dtc_arrival_find_for_read(t->links, stand->node, t->of->call, &stand->arrival))
+		stand->purpose = DTC_PURPOSE_ARRIVAL;
+	if (stand->purpose != DTC_PURPOSE_OWN && stand->arrival.time_ns > stand->at_ns)
+		stand->purpose = DTC_PURPOSE_OWN;
+}
+
+static void walk(struct dtc_traverse *t)
+{
+	guint idle = 0;
+	while (t->tc > t->of->begin.ns) {
+		if (t->frames->len &&
+		    t->tc <= g_array_index(t->frames, struct dtc_frame, t->frames->len - 1).bound_cluster_ns) {
+			dtc_traverse_leave(t);
+			continue;
+		}
+		int64_t before = t->tc;
+		guint depth = t->frames->len;
+		bool is_known = step(t);
+		idle = t->tc < before || t->frames->len != depth ? 0 : idle + 1;
+		if (is_known && idle < IDLE_STEPS_MAX)
+			continue;
+		t->link = DTC_LINK_UNKNOWN;
+		dtc_traverse_explain(
+			t, t->stand.node, t->stand.thread, t->stand.at_ns, dtc_traverse_get_bound(t), DTC_CAUSE_UNKNOWN,
+			g_strdup(is_known ? "causes that lead back to each other" : "nothing is known before"), NULL);
+		idle = 0;
+	}
+}
+
+void dtc_traverse(const DtcEdges *edges, const struct dtc_traversal *of, const struct dtc_visitor *visitor,
+		  gpointer data)
+{
+	const DtcLinks *links = dtc_edges_get_links(edges);
+	const DtcClocks *clocks = dtc_links_get_clocks(links);
+	struct dtc_traverse t = { .edges = edges,
+				  .links = links,
+				  .clocks = clocks,
+				  .of = of,
+				  .visitor = visitor,
+				  .data = data,
+				  .stand = { .node = of->node,
+					     .thread = of->thread,
+					     .at_ns = of->end_ns != DTC_TIME_NONE
+							      ? of->end_ns
+							      : dtc_clocks_to_node(clocks, of->node, of->end).ns },
+				  .tc = of->end.ns,
+				  .frames = g_array_new(FALSE, FALSE, sizeof(struct dtc_frame)),
+				  .scopes = g_array_new(FALSE, FALSE, sizeof(struct dtc_scope)),
+				  .entered = g_hash_table_new(NULL, NULL),
+				  .link = DTC_LINK_EXACT };
+	if (of->call != DTC_NONE)
+		pursue_call(&t);
+	walk(&t);
+	g_array_unref(t.frames);
+	g_array_unref(t.scopes);
+	g_hash_table_unref(t.entered);
+	g_free(t.explanation);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inside a traversal: where it stands, and the steps that lead to other threads. */
+#pragma once
+
+#include "analyze/path/traverse.h"
+
+/* What the thread of a stand is looked at for. */
+enum dtc_purpose {
+	DTC_PURPOSE_OWN,     /* its own time, down to whatever it waited for */
+	DTC_PURPOSE_ARRIVAL, /* what it did since arrival, which is why it sent */
+	DTC_PURPOSE_GIVEN,   /* the same; and the work was given to it at given_ns, after the arrival, by giver */
+};
+
+/* Where a traversal stands: a thread at a time, and what it is looked at for. */
+struct dtc_stand {
+	guint node;
+	uint32_t thread;
+	int64_t at_ns; /* node time */
+	enum dtc_purpose purpose;
+	struct dtc_arrival arrival;
+	uint32_t giver;
+	int64_t given_ns;
+	const struct dtc_work *work; /* that this thread, a kernel worker, executes; NULL: none that a thread queued */
+};
+
+/* A wait that is explained by what others do: where the traversal comes back to when it reaches the begin. */
+struct dtc_frame {
+	struct dtc_stand stand; /* at_ns: the begin */
+	int64_t bound_cluster_ns;
+	/* a guest's request to its device, followed in the host: it also comes back at this vCPU */
+	guint vcpu_node;
+	uint32_t vcpu_thread; /* DTC_NONE: none */
+	guint waiter;	      /* as the visitor numbers it */
+};
+
+/*
+ * A question that a process was asked and that the traversal has not reached yet: whatever its threads sent to others
+ * after it was asked, they sent for its sake, unless they are seen to act on something later.
+ */
+struct dtc_scope {
+	guint node;
+	int32_t pid;
+	uint32_t reader; /* the thread that read the question */
+	struct dtc_arrival question;
+	int64_t question_cluster_ns;
+};
+
+struct dtc_traverse {
+	const DtcEdges *edges;
+	const DtcLinks *links;
+	const DtcClocks *clocks;
+	const struct dtc_traversal *of;
+	const struct dtc_visitor *visitor;
+	gpointer data;
+	struct dtc_stand stand;
+	int64_t tc;	     /* cluster time: everything from here to the end is explained */
+	GArray *frames;	     /* struct dtc_frame */
+	guint device_frames; /* of them are followed in a host */
+	guint scopes_max;    /* so many, and those that were reached are dropped */
+	GArray *scopes;	     /* struct dtc_scope, the innermost last */
+	GHashTable *entered; /* threads that were entered at entered_ns, by node and thread: none twice */
+	int64_t entered_ns;
+	enum dtc_link_quality link; /* of the step that led here: what is explained next bears it */
+	int64_t uncertainty_ns;
+	bool by_kernel;			      /* what is explained next is made by it */
+	const struct dtc_interval *explained; /* of a guest's thread: one interval makes many segments */
+	char *explanation;		      /* its detail; owned */
+};
+
+/* Down to where the traversal may go: the begin of the span, or of the wait that it explains. */
+int64_t dtc_traverse_get_bound(const struct dtc_traverse *t);
+/*
+ * Explains the time from cluster time begin up to tc. Names are those that (node, thread) had at name_ns. interval as
+ * told to the visitor. Takes detail.
+ */
+void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, int64_t name_ns,
+			  int64_t begin_cluster_ns, enum dtc_cause cause, char *detail,
+			  const struct dtc_interval *interval);
+/* An interval of the stand's thread from begin to where it stands, and goes there. */
+void dtc_traverse_explain_interval(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t begin_ns,
+				   enum dtc_cause cause);
+/* Tells of the stand's thread; begin is node time. What is not given in of is filled in. Nothing if it is empty. */
+void dtc_traverse_tell(struct dtc_traverse *t, struct dtc_visit *of, int64_t begin_ns);
+/* Remembers the stand, to come back to it at bound. False if the thread that is going to be entered was, just now. */
+bool dtc_traverse_enter(struct dtc_traverse *t, guint node, uint32_t thread, int64_t bound_ns);
+
+/* traverse_message.c */
+/* The stand is at a send on file: what its thread acted on becomes its purpose. */
+void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file);
+/* Who received what arrived: the reader of the question, if the traversal came by another thread of the process. */
+void dtc_traverse_go_to_reader(struct dtc_traverse *t, const struct dtc_arrival *arrival);
+/*
+ * From an arrival to the thread that sent it: wire, retransmission, time in the sender's stack; or, if nobody traced
+ * sent it, to this node's last send on that connection. first is who sent it, if that is known already, else NULL.
+ * False, and the stand is as before, if there is neither.
+ */
+bool dtc_traverse_follow_arrival(struct dtc_traverse *t, const struct dtc_arrival *arrival,
+				 const struct dtc_sender *first);
+
+/* traverse_host.c */
+/*
+ * An interrupt for a guest waited for its vCPU: what the host did from when it was pending to the entry, down to low.
+ * Before, down to the entry, the guest served it: that is cause's.
+ */
+void dtc_traverse_explain_delivery(struct dtc_traverse *t, const struct dtc_host_interrupt *interrupt, int64_t name_ns,
+				   int64_t low_cluster_ns, enum dtc_cause cause, const char *detail);
+/* A guest's wait that an interrupt ended. False if the host does not tell. */
+bool dtc_traverse_follow_interrupt(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
+				   int64_t low_ns);
+/* A guest's thread that seems to run or to wait for its CPU: one piece of what its host did. False if it is no guest's.
+ */
+bool dtc_traverse_follow_host(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t low_ns);
+/* Back to the guest, if the stand is the vCPU's thread that a device of the host got its request from. */
+bool dtc_traverse_return_to_guest(struct dtc_traverse *t);
+/* Comes back from the innermost wait. */
+void dtc_traverse_leave(struct dtc_traverse *t);

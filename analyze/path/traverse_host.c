@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A guest's time as its host saw it: what the host did with the vCPU, and what its devices did for the guest. */
+#include "analyze/edge/cause.h"
+#include "analyze/path/explain.h"
+#include "analyze/path/traverse_build.h"
+
+static char *explain_own(struct dtc_traverse *t, const struct dtc_interval *interval)
+{
+	if (t->explained != interval) {
+		g_free(t->explanation);
+		t->explanation = dtc_explain_detail(dtc_links_get_history(t->links, t->stand.node), interval);
+		t->explained = interval;
+	}
+	return g_strdup(t->explanation);
+}
+
+/* The host's thread got the request from the guest's vCPU: what was before is the guest's again. */
+bool dtc_traverse_return_to_guest(struct dtc_traverse *t)
+{
+	for (guint i = t->frames->len; t->device_frames && i-- > 0;) {
+		const struct dtc_frame *frame = &g_array_index(t->frames, struct dtc_frame, i);
+		if (frame->vcpu_thread != t->stand.thread || frame->vcpu_node != t->stand.node)
+			continue;
+		while (t->frames->len > i)
+			dtc_traverse_leave(t);
+		t->stand.at_ns = MAX(t->stand.at_ns, dtc_clocks_to_node_ns(t->clocks, t->stand.node, t->tc));
+		return true;
+	}
+	return false;
+}
+
+/* The walk goes back to begin on the guest's thread; low is the begin of its interval or arrival. */
+static void set_guest_time(struct dtc_traverse *t, int64_t begin_cluster_ns, int64_t low_ns)
+{
+	t->stand.at_ns = MAX(low_ns, dtc_clocks_to_node_ns(t->clocks, t->stand.node, begin_cluster_ns));
+}
+
+static void set_host_doubt(struct dtc_traverse *t, guint node, const struct dtc_guest_cpu *cpu)
+{
+	t->link = cpu->is_verified ? t->link : MAX(t->link, DTC_LINK_INFERRED);
+	t->uncertainty_ns = MAX(t->uncertainty_ns,
+				dtc_clocks_get_uncertainty_ns(t->clocks, node, cpu->host, (DtcClusterTime){ t->tc }));
+}
+
+/*
+ * An interrupt for a guest waited for its vCPU: what the host did from when it was pending to the entry, down to low.
+ * Before, down to the entry, the guest served it: that is cause's. Leaves tc where it was pending.
+ */
+void dtc_traverse_explain_delivery(struct dtc_traverse *t, const struct dtc_host_interrupt *interrupt, int64_t name_ns,
+				   int64_t low_cluster_ns, enum dtc_cause cause, const char *detail)
+{
+	guint node = t->stand.node, host = interrupt->cpu.host;
+	uint32_t thread = t->stand.thread;
+	struct dtc_host_piece piece;
+	dtc_traverse_explain(t, node, thread, name_ns,
+			     MAX(dtc_clocks_to_cluster_ns(t->clocks, host, interrupt->entry_ns), low_cluster_ns), cause,
+			     g_strdup(detail), NULL);
+	int64_t end_ns = interrupt->entry_ns;
+	while (end_ns > interrupt->pending_ns && t->tc > MAX(low_cluster_ns, dtc_traverse_get_bound(t)) &&
+	       dtc_host_find_piece(t->links, &interrupt->cpu, end_ns, &piece)) {
+		int64_t begin_ns = MAX(piece.begin_ns, interrupt->pending_ns);
+		bool is_preempted = piece.doing == DTC_HOST_PREEMPTED;
+		bool is_away = is_preempted || piece.doing == DTC_HOST_EXIT || piece.doing == DTC_HOST_BLOCKED;
+		if (is_away)
+			set_host_doubt(t, node, &interrupt->cpu);
+		dtc_traverse_explain(t, node, thread, name_ns,
+				     MAX(dtc_clocks_to_cluster_ns(t->clocks, host, begin_ns), low_cluster_ns),
+				     is_preempted ? DTC_CAUSE_VM_PREEMPTED
+				     : is_away	  ? DTC_CAUSE_VM_EXIT
+						  : cause,
+				     is_away ? dtc_explain_host(t->links, &piece) : g_strdup(detail), NULL);
+		end_ns = begin_ns;
+	}
+}
+
+/*
+ * A guest's wait that an interrupt ended. While the interrupt was pending and the vCPU did not run, the host made it
+ * wait. Before that the device worked: a disk of the guest is a thread of the host, and the way goes on there, down to
+ * when the guest made its request.
+ */
+bool dtc_traverse_follow_interrupt(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
+				   int64_t low_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	const struct dtc_host_interrupt *interrupt = &edge->interrupt;
+	if (!edge->has_interrupt)
+		return false;
+	int64_t low = dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns);
+	enum dtc_cause cause = dtc_cause_of_interval(h, wait);
+	g_autofree char *detail = dtc_explain_detail(h, wait);
+	dtc_traverse_explain_delivery(t, interrupt, wait->end_ns, low, cause, detail);
+	set_guest_time(t, MAX(t->tc, low), low_ns);
+	if (edge->block_request == DTC_NONE || interrupt->thread == DTC_NONE || t->tc <= low)
+		return true; /* the rest of the wait is entered from within: its own cause */
+	int64_t made_ns = MAX(edge->from_ns, low_ns);
+	if (made_ns >= t->stand.at_ns)
+		return true;
+	/* made while this thread waited already, by another: before, that one's time is part of the answer */
+	if (made_ns > low_ns && edge->from_thread != DTC_NONE &&
+	    dtc_traverse_enter(t, edge->from_node, edge->from_thread, low_ns)) {
+		t->stand.thread = edge->from_thread;
+	}
+	if (dtc_traverse_enter(t, interrupt->cpu.host, interrupt->thread, made_ns)) {
+		struct dtc_frame *frame = &g_array_index(t->frames, struct dtc_frame, t->frames->len - 1);
+		frame->vcpu_node = interrupt->cpu.host;
+		frame->vcpu_thread = interrupt->cpu.thread;
+		t->device_frames++;
+		set_host_doubt(t, t->stand.node, &interrupt->cpu);
+		t->stand.node = interrupt->cpu.host;
+		t->stand.thread = interrupt->thread;
+		t->stand.at_ns = interrupt->pending_ns;
+	}
+	return true;
+}
+
+/*
+ * A thread of a guest that seems to run, or to wait for its CPU: if that CPU's vCPU was not in the guest, the time is
+ * what the host did instead. One piece per step. False if the node is no guest, or the host does not tell.
+ */
+bool dtc_traverse_follow_host(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t low_ns)
+{
+	struct dtc_guest_cpu cpu;
+	struct dtc_host_piece piece;
+	if (!dtc_guests_get_cpu(dtc_links_get_guests(t->links), t->stand.node, interval->cpu, &cpu))
+		return false;
+	int64_t host_ns = dtc_clocks_to_node_ns(t->clocks, cpu.host, t->tc), begin;
+	for (;;) { /* a piece that is empty in cluster time is passed over */
+		if (!dtc_host_find_piece(t->links, &cpu, host_ns, &piece))
+			return false;
+		begin = dtc_clocks_to_cluster_ns(t->clocks, cpu.host, piece.begin_ns);
+		if (begin < t->tc)
+			break;
+		host_ns = piece.begin_ns;
+	}
+	begin = MAX(begin, MAX(dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns), dtc_traverse_get_bound(t)));
+	if (begin >= t->tc)
+		return false;
+	guint node = t->stand.node;
+	uint32_t thread = t->stand.thread;
+	if (piece.doing == DTC_HOST_IN_GUEST || piece.doing == DTC_HOST_HALTED || piece.doing == DTC_HOST_UNKNOWN) {
+		dtc_traverse_explain(t, node, thread, interval->end_ns, begin,
+				     dtc_cause_of_interval(dtc_links_get_history(t->links, node), interval),
+				     explain_own(t, interval), interval);
+		set_guest_time(t, begin, low_ns);
+		return true;
+	}
+	set_host_doubt(t, node, &cpu);
+	set_guest_time(t, begin, low_ns);
+	if (piece.doing == DTC_HOST_BLOCKED && dtc_traverse_enter(t, cpu.host, cpu.thread, t->stand.at_ns)) {
+		const struct dtc_visit visit = { .kind = DTC_VISIT_HOST,
+						 .node = node,
+						 .thread = thread,
+						 .begin = { begin },
+						 .end = { t->tc },
+						 .cause = DTC_CAUSE_VM_EXIT,
+						 .piece = &piece,
+						 .by = DTC_NONE };
+		if (t->visitor->wait)
+			t->visitor->wait(t->data, &visit);
+		t->stand.node = cpu.host;
+		t->stand.thread = cpu.thread;
+		t->stand.at_ns = piece.interval->end_ns - host_ns <= 1 ? piece.interval->end_ns : host_ns;
+		return true;
+	}
+	dtc_traverse_explain(t, node, thread, interval->end_ns, begin,
+			     piece.doing == DTC_HOST_PREEMPTED ? DTC_CAUSE_VM_PREEMPTED : DTC_CAUSE_VM_EXIT,
+			     dtc_explain_host(t->links, &piece), NULL);
+	return true;
+}

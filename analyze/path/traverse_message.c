@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From an arrival to who sent it, and from a send to what it was sent for. */
+#include "analyze/edge/handoff.h"
+#include "analyze/exchange/endpoint.h"
+#include "analyze/path/explain.h"
+#include "analyze/path/traverse_build.h"
+
+/* Packets that the kernel sent in answer to another: a handshake has three. */
+#define RELAYS_MAX 64
+/* Questions that are remembered at least. */
+#define SCOPES_KEPT 64
+
+static char *explain_message(const struct dtc_traverse *t, const struct dtc_sender *sender)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, sender->node);
+	const DtcPackets *packets = dtc_history_get_packets(h);
+	const struct dtc_packet *p = dtc_packets_get(packets, sender->packet);
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, p->flow);
+	g_autofree char *what = dtc_explain_packet(p);
+	g_autofree char *from = dtc_explain_address(flow->source, flow->source_port);
+	g_autofree char *to = dtc_explain_address(flow->destination, flow->destination_port);
+	return g_strdup_printf("%s from %s %s to %s", what, dtc_links_get_node_name(t->links, sender->node), from, to);
+}
+
+static char *explain_retransmission(const struct dtc_traverse *t, const struct dtc_sender *sender)
+{
+	static const char *const names[] = {
+		[DTC_AGAIN_NOT] = "sent again",
+		[DTC_AGAIN_HANDSHAKE] = "handshake timeout",
+		[DTC_AGAIN_TIMEOUT] = "retransmission timeout",
+		[DTC_AGAIN_PROBE] = "tail-loss probe",
+		[DTC_AGAIN_REORDERING] = "RACK-TLP reordering timer",
+		[DTC_AGAIN_FAST] = "fast retransmit",
+	};
+	g_autofree char *what = explain_message(t, sender);
+	if (sender->copies > 2)
+		return g_strdup_printf("%s, sent %u times: %s", names[sender->again], sender->copies, what);
+	return g_strdup_printf("%s: %s", names[sender->again], what);
+}
+
+static const char *name_hold(enum dtc_hold hold)
+{
+	switch (hold) {
+	case DTC_HOLD_RECEIVER:
+		return "in the sender's socket: the receiver's window was full (flow control)";
+	case DTC_HOLD_CONGESTION:
+		return "in the sender's socket until earlier bytes were acknowledged (congestion or receive window)";
+	case DTC_HOLD_QUEUE:
+		return "in the sender's socket until its qdisc and device had sent earlier bytes";
+	case DTC_HOLD_TIMER:
+		return "in the sender's socket until a timer of its kernel";
+	case DTC_HOLD_NOT_KNOWN:
+		break;
+	}
+	return "waited in the sender's socket";
+}
+
+/* A send that seems to come after its arrival: emit gives it no wire time, and the path remembers that. */
+static void note_reversal(struct dtc_traverse *t, const struct dtc_arrival *arrival, const struct dtc_sender *sender)
+{
+	int64_t by_ns = dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns) -
+			dtc_clocks_to_cluster_ns(t->clocks, arrival->node, arrival->time_ns);
+	struct dtc_reversal reversal = { sender->node, arrival->node, by_ns, t->uncertainty_ns };
+	if (by_ns > 0 && sender->node != arrival->node && t->visitor->reverse)
+		t->visitor->reverse(t->data, &reversal);
+}
+
+/* The packet lay in the host, ready for a guest whose vCPU did not run: that part of its way is the host's. */
+static void emit_wire_delivery(struct dtc_traverse *t, const struct dtc_arrival *arrival,
+			       const struct dtc_sender *sender)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, arrival->node);
+	struct dtc_host_interrupt interrupt;
+	if (arrival->packet == DTC_NONE || arrival->node != t->stand.node)
+		return;
+	uint32_t on_top_of = dtc_history_get_packet_context(h, arrival->packet)->thread;
+	if (!dtc_host_find_interrupt(t->links, arrival->node, on_top_of, arrival->time_ns, &interrupt))
+		return;
+	enum dtc_link_quality link = t->link;
+	int64_t uncertainty_ns = t->uncertainty_ns;
+	g_autofree char *detail = explain_message(t, sender);
+	dtc_traverse_explain_delivery(t, &interrupt, arrival->time_ns,
+				      dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns),
+				      DTC_CAUSE_NETWORK_WIRE, detail);
+	t->link = link; /* the step to the sender is still to come */
+	t->uncertainty_ns = uncertainty_ns;
+}
+
+/*
+ * A packet that came when no softirq ran: its interrupt asked for one, and from then on the receiver was late, not the
+ * wire. What came while the softirq ran already has no time of its own and counts as on the wire.
+ */
+static void emit_softirq_delay(struct dtc_traverse *t, const struct dtc_arrival *arrival,
+			       const struct dtc_sender *sender)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, arrival->node);
+	if (arrival->packet == DTC_NONE)
+		return;
+	int64_t asked_ns = dtc_history_get_packet_context(h, arrival->packet)->queue_ns;
+	if (asked_ns == DTC_TIME_NONE || asked_ns >= arrival->time_ns)
+		return;
+	int64_t asked_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, arrival->node, asked_ns);
+	if (asked_cluster_ns > dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns))
+		dtc_traverse_explain(t, arrival->node, t->stand.thread, arrival->time_ns, asked_cluster_ns,
+				     DTC_CAUSE_NETWORK_RECEIVE,
+				     g_strdup("arrived, until the receiver's softirq took it"), NULL);
+}
+
+/* The question that the process of the walk's thread works on, if the walk came from its answer; else NULL. */
+static const struct dtc_scope *find_scope(struct dtc_traverse *t, int32_t pid)
+{
+	for (guint i = t->scopes->len; i-- > 0;) {
+		const struct dtc_scope *scope = &g_array_index(t->scopes, struct dtc_scope, i);
+		if (scope->node == t->stand.node && scope->pid == pid && scope->question.time_ns < t->stand.at_ns)
+			return scope;
+	}
+	return NULL;
+}
+
+/* Who received what arrived: the reader of the question, if it lived then and the walk came by another thread. */
+void dtc_traverse_go_to_reader(struct dtc_traverse *t, const struct dtc_arrival *arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	for (guint i = t->scopes->len; i-- > 0;) {
+		const struct dtc_scope *scope = &g_array_index(t->scopes, struct dtc_scope, i);
+		if (scope->node == t->stand.node && scope->question.file == arrival->file &&
+		    scope->question.time_ns == arrival->time_ns &&
+		    dtc_history_get_thread(h, scope->reader)->begin_ns < arrival->time_ns)
+			t->stand.thread = scope->reader;
+	}
+}
+
+static bool is_other_question(const struct dtc_traverse *t, uint32_t file, uint32_t question_file)
+{
+	return file != DTC_NONE && file != question_file &&
+	       dtc_endpoint_is_stream_server(dtc_links_get_history(t->links, t->stand.node), file);
+}
+
+/* Questions that were reached are dropped, at times that keep the cost of all of them in proportion to their number. */
+static void add_scope(struct dtc_traverse *t, int32_t pid, const struct dtc_asked *asked)
+{
+	struct dtc_scope scope = { t->stand.node, pid, asked->thread, asked->arrival,
+				   dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, asked->arrival.time_ns) };
+	if (t->scopes->len >= MAX(t->scopes_max, SCOPES_KEPT)) {
+		guint kept = 0;
+		for (guint i = 0; i < t->scopes->len; i++)
+			if (g_array_index(t->scopes, struct dtc_scope, i).question_cluster_ns <= t->tc)
+				g_array_index(t->scopes, struct dtc_scope, kept++) =
+					g_array_index(t->scopes, struct dtc_scope, i);
+		g_array_set_size(t->scopes, kept);
+		t->scopes_max = 2 * kept;
+	}
+	g_array_append_val(t->scopes, scope);
+}
+
+/*
+ * The walk stands at a send on file by its thread: what the thread acted on. An answer leads to its question, by way of
+ * who gave it to the thread if that is another one; what a process sends to others while it works on a question it
+ * sends for its sake, if the sender is not seen to have read anything since that is no other client's question.
+ */
+void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file)
+{
+	struct dtc_stand *stand = &t->stand;
+	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
+	struct dtc_asked asked;
+
+	bool has_arrival =
+		dtc_arrival_find_for_send(t->links, stand->node, stand->thread, stand->at_ns, file, &stand->arrival);
+	stand->purpose = has_arrival ? DTC_PURPOSE_ARRIVAL : DTC_PURPOSE_OWN;
+	int32_t pid = dtc_history_get_thread(h, t->stand.thread)->pid;
+	if (dtc_handoff_find_question(t->links, t->stand.node, file, t->stand.at_ns, &asked)) {
+		add_scope(t, pid, &asked);
+		uint32_t giver;
+		int64_t given_ns;
+		if (has_arrival && stand->arrival.time_ns == asked.arrival.time_ns &&
+		    dtc_handoff_find_giver(t->links, stand->node, stand->thread, stand->at_ns, &asked, &giver,
+					   &given_ns)) {
+			stand->purpose = DTC_PURPOSE_GIVEN;
+			stand->giver = giver;
+			stand->given_ns = given_ns;
+		}
+		return;
+	}
+	const struct dtc_scope *scope = find_scope(t, pid);
+	if (scope && (!has_arrival || stand->arrival.time_ns < scope->question.time_ns ||
+		      is_other_question(t, stand->arrival.file, scope->question.file))) {
+		stand->arrival = scope->question;
+		stand->purpose = DTC_PURPOSE_ARRIVAL;
+	}
+}
+
+/*
+ * From an arrival to the thread that sent it: wire, retransmission, time in the sender's stack. Several steps when the
+ * kernel answered by itself (SYN-ACK, ACK). False if nobody traced sent it: then the walk stays where it is.
+ */
+static bool jump(struct dtc_traverse *t, struct dtc_arrival arrival, const struct dtc_sender *first)
+{
+	bool moved = false;
+	for (guint relays = 0; relays < RELAYS_MAX; relays++) {
+		struct dtc_sender sender;
+		if (first)
+			sender = *first;
+		else if (!dtc_arrival_find_sender(t->links, &arrival, &sender))
+			return moved;
+		first = NULL;
+		emit_softirq_delay(t, &arrival, &sender);
+		t->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
+		t->uncertainty_ns =
+			dtc_clocks_get_uncertainty_ns(t->clocks, sender.node, arrival.node, (DtcClusterTime){ t->tc });
+		note_reversal(t, &arrival, &sender);
+		emit_wire_delivery(t, &arrival, &sender);
+		dtc_traverse_explain(t, arrival.node, t->stand.thread, arrival.time_ns,
+				     dtc_clocks_to_cluster_ns(t->clocks, sender.node, sender.left_ns),
+				     DTC_CAUSE_NETWORK_WIRE, explain_message(t, &sender), NULL);
+		if (sender.left_ns > sender.sent_ns)
+			dtc_traverse_explain(t, sender.node, sender.thread, sender.left_ns,
+					     dtc_clocks_to_cluster_ns(t->clocks, sender.node, sender.sent_ns),
+					     DTC_CAUSE_NETWORK_SEND, g_strdup("waited in the sender's qdisc"), NULL);
+		t->stand.node = sender.node;
+		t->stand.thread = sender.thread;
+		if (sender.sent_ns > sender.first_ns) {
+			dtc_traverse_explain(t, sender.node, sender.thread, sender.sent_ns,
+					     dtc_clocks_to_cluster_ns(t->clocks, sender.node, sender.first_ns),
+					     DTC_CAUSE_RETRANSMISSION, explain_retransmission(t, &sender), NULL);
+		}
+		moved = true;
+		if (!sender.relayed) {
+			if (sender.written_ns < sender.first_ns)
+				dtc_traverse_explain(
+					t, sender.node, sender.thread, sender.first_ns,
+					dtc_clocks_to_cluster_ns(t->clocks, sender.node, sender.written_ns),
+					DTC_CAUSE_NETWORK_SEND, g_strdup(name_hold(sender.hold)), NULL);
+			t->stand.at_ns = sender.written_ns;
+			/* exact as long as the bytes tell; the loop's rule below is by order within one turn */
+			t->stand.purpose = DTC_PURPOSE_OWN;
+			if (sender.thread != DTC_NONE)
+				dtc_traverse_pursue(t, sender.file);
+			return true;
+		}
+		t->by_kernel = true;
+		dtc_traverse_explain(t, sender.node, sender.thread, sender.first_ns,
+				     dtc_clocks_to_cluster_ns(t->clocks, sender.node, sender.cause.time_ns),
+				     sender.is_delayed ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_SOFTIRQ,
+				     g_strdup(sender.is_delayed ? "delayed ACK" : "the kernel answers a packet"), NULL);
+		t->by_kernel = false;
+		arrival = sender.cause;
+		t->stand.at_ns = arrival.time_ns;
+		if (t->tc <= dtc_traverse_get_bound(t))
+			return true;
+	}
+	return moved;
+}
+
+/*
+ * The peer is not traced. What can be said: since this node's last send on that connection, in this thread's calls, the
+ * answer was outstanding. The walk goes on at that send. False if there was none.
+ */
+static bool follow_untraced(struct dtc_traverse *t, const struct dtc_arrival *arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	if (arrival->file == DTC_NONE)
+		return false;
+	uint32_t count, found = DTC_NONE;
+	const uint32_t *calls = dtc_history_get_file_calls(h, arrival->file, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+		if (call->begin_ns >= arrival->time_ns)
+			break;
+		if (call->kind == DTC_CALL_WRITE || call->kind == DTC_CALL_CONNECT)
+			found = calls[i];
+	}
+	if (found == DTC_NONE)
+		return false;
+	const struct dtc_call *call = dtc_history_get_call(h, found);
+	int64_t at_ns = call->end_ns == DTC_TIME_NONE ? arrival->time_ns : MIN(call->end_ns, arrival->time_ns);
+	if (call->kind == DTC_CALL_CONNECT) /* a blocking connect ends with the arrival */
+		at_ns = call->begin_ns;
+	g_autofree char *peer = dtc_explain_file(h, arrival->file);
+	t->link = DTC_LINK_UNKNOWN;
+	dtc_traverse_explain(t, t->stand.node, t->stand.thread, arrival->time_ns,
+			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, at_ns), DTC_CAUSE_UNKNOWN,
+			     g_strdup_printf("%s answers, and is not traced", peer ? peer : "the peer"), NULL);
+	t->stand.thread = call->thread;
+	t->stand.at_ns = at_ns;
+	dtc_traverse_pursue(t, arrival->file);
+	return true;
+}
+
+bool dtc_traverse_follow_arrival(struct dtc_traverse *t, const struct dtc_arrival *arrival,
+				 const struct dtc_sender *first)
+{
+	guint node = t->stand.node;
+	uint32_t thread = t->stand.thread;
+	if (jump(t, *arrival, first))
+		return true;
+	t->stand.node = node;
+	t->stand.thread = thread;
+	return follow_untraced(t, arrival);
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/path/tree.h"
+
+#include "analyze/path/explain.h"
+#include "analyze/path/path_build.h"
+#include "analyze/path/traverse.h"
+
+#include <dtrace-chain/bisect.h>
+
+/* A stretch of work is a node from so much of the wait on that it is a part of, in percent. */
+#define STRETCH_PERCENT 1
+/* What kept a thread from running, or a message from coming, is one above so much of it, or if it lasted so long. */
+#define DELAY_PERCENT 10
+#define DELAY_NS 1000000
+/* Packets that the kernel sent in answer to another: a handshake has three. */
+#define RELAYS_MAX 64
+
+/* A wait that is being explained: its node, and down to where. */
+struct open {
+	guint blocking; /* G_MAXUINT: not shown, for its depth or length */
+	int64_t begin;	/* cluster time, of the wait itself: it may lie before the begin of the one above it */
+	int64_t bound;	/* the latest begin of it and of all above it */
+	int64_t end;
+	guint node;
+	uint32_t thread;
+	enum dtc_cause cause;
+};
+
+/* A span in which a waker was not blocked: what it did with its time is why others waited. */
+struct stretch {
+	guint node;
+	uint32_t thread;
+	int64_t begin, end; /* cluster time; empty if equal */
+	int64_t name_ns;    /* node time of the names */
+	int64_t ns[DTC_CAUSES];
+};
+
+struct tree {
+	const DtcLinks *links;
+	const struct dtc_path_target *target;
+	guint max_depth;
+	int64_t min_ns;
+	DtcPath *path;
+	GArray *open; /* struct open, the innermost last */
+	struct stretch stretch;
+};
+
+static struct open *get_innermost(const struct tree *tree)
+{
+	return tree->open->len ? &g_array_index(tree->open, struct open, tree->open->len - 1) : NULL;
+}
+
+/* Nodes are shown down to a depth, and beneath what is shown. */
+static bool is_shown(const struct tree *tree)
+{
+	const struct open *above = get_innermost(tree);
+	return tree->open->len < tree->max_depth && (!above || above->blocking != G_MAXUINT);
+}
+
+static struct dtc_blocking new_blocking(const struct tree *tree, guint node, uint32_t thread, int64_t name_ns,
+					int64_t begin, int64_t end)
+{
+	const DtcHistory *h = dtc_links_get_history(tree->links, node);
+	const struct dtc_thread *t = dtc_history_get_thread(h, thread);
+	const struct open *above = get_innermost(tree);
+	return (struct dtc_blocking){ .begin = { begin },
+				      .end = { end },
+				      .node = node,
+				      .thread = thread,
+				      .tid = t->tid,
+				      .pid = t->pid,
+				      .comm = g_strdup(dtc_history_get_comm(h, thread, name_ns)),
+				      .process = g_strdup(dtc_history_get_process(h, thread, name_ns)),
+				      .link = DTC_LINK_EXACT,
+				      .parent = above ? above->blocking : G_MAXUINT,
+				      .depth = tree->open->len };
+}
+
+static int64_t to_node_ns(const struct tree *tree, guint node, int64_t cluster_ns)
+{
+	return dtc_clocks_to_node(dtc_links_get_clocks(tree->links), node, (DtcClusterTime){ cluster_ns }).ns;
+}
+
+/* So much of what the time explained now is a part of. */
+static int64_t get_part_ns(const struct tree *tree, int percent)
+{
+	const struct open *above = get_innermost(tree);
+	int64_t window_ns = above ? above->end - above->begin : tree->target->end.ns - tree->target->begin.ns;
+	return window_ns * percent / 100;
+}
+
+/* The target's own work is no blocking; that of a waker delayed the one above. */
+static void end_stretch(struct tree *tree)
+{
+	const struct stretch *stretch = &tree->stretch;
+	int64_t length_ns = stretch->end - stretch->begin;
+	if (length_ns > 0 && length_ns >= MAX(get_part_ns(tree, STRETCH_PERCENT), tree->min_ns) && tree->open->len &&
+	    is_shown(tree)) {
+		struct dtc_blocking work = new_blocking(tree, stretch->node, stretch->thread, stretch->name_ns,
+							stretch->begin, stretch->end);
+		int64_t on_cpu_ns = stretch->ns[DTC_CAUSE_RUNNING_USER] + stretch->ns[DTC_CAUSE_RUNNING_KERNEL];
+		for (guint i = 0; i < DTC_CAUSES; i++)
+			if (stretch->ns[i] > stretch->ns[work.cause])
+				work.cause = (enum dtc_cause)i;
+		work.detail = length_ns == on_cpu_ns
+				      ? g_strdup("on the CPU")
+				      : g_strdup_printf("on the CPU for %.3f of %.3f ms", (double)on_cpu_ns / 1e6,
+							(double)length_ns / 1e6);
+		dtc_path_add_blocking(tree->path, &work);
+	}
+	tree->stretch = (struct stretch){ 0 };
+}
+
+static void add_to_stretch(struct tree *tree, const struct dtc_segment *s, int64_t begin, int64_t end)
+{
+	struct stretch *stretch = &tree->stretch;
+	if (stretch->node != s->node || stretch->thread != s->thread || stretch->begin != end)
+		end_stretch(tree);
+	if (stretch->begin == stretch->end) {
+		stretch->node = s->node;
+		stretch->thread = s->thread;
+		stretch->end = end;
+		stretch->name_ns = to_node_ns(tree, s->node, end);
+	}
+	stretch->begin = begin;
+	stretch->ns[s->cause] += end - begin;
+}
+
+/* One more node for a wait whose upper end now lies beneath another one. */
+static guint copy_blocking(struct tree *tree, const struct open *open, int64_t begin, int64_t end)
+{
+	const struct dtc_blocking *from = dtc_path_get_blocking(tree->path, open->blocking);
+	const struct open *above = get_innermost(tree);
+	struct dtc_blocking copy = *from;
+	copy.begin.ns = begin;
+	copy.end.ns = end;
+	copy.comm = g_strdup(from->comm);
+	copy.process = g_strdup(from->process);
+	copy.detail = g_strdup(from->detail);
+	copy.woken_by = g_strdup(from->woken_by);
+	copy.parent = above ? above->blocking : G_MAXUINT;
+	copy.depth = tree->open->len;
+	return dtc_path_add_blocking(tree->path, &copy);
+}
+
+/* A time, but not before the begin of any wait that is being explained. */
+static int64_t get_begin(const struct tree *tree, int64_t begin)
+{
+	const struct open *above = get_innermost(tree);
+	return above ? MAX(begin, above->bound) : begin;
+}
+
+static void add_open(struct tree *tree, struct open *open)
+{
+	open->bound = get_begin(tree, open->begin);
+	g_array_append_vals(tree->open, open, 1);
+}
+
+/*
+ * The way came to cluster time at: waits that began there are over. A message's sender was perhaps blocked longer: what
+ * is left of that wait stands beside the one that the message ended.
+ */
+static void come_to(struct tree *tree, int64_t at)
+{
+	const struct open *above = get_innermost(tree);
+	if (!above || above->bound < at)
+		return;
+	guint first = 0;
+	while (g_array_index(tree->open, struct open, first).bound < at)
+		first++;
+	end_stretch(tree);
+	g_autoptr(GArray) before = tree->open;
+	tree->open = g_array_new(FALSE, FALSE, sizeof(struct open));
+	g_array_append_vals(tree->open, before->data, first);
+	for (guint i = first; i < before->len; i++) {
+		struct open open = g_array_index(before, struct open, i);
+		if (open.begin >= at)
+			continue;
+		open.end = at;
+		if (open.blocking != G_MAXUINT)
+			open.blocking = is_shown(tree) ? copy_blocking(tree, &open, get_begin(tree, open.begin), at)
+						       : G_MAXUINT;
+		add_open(tree, &open);
+	}
+}
+
+/* What stands between two waits and is none of the work of a thread. */
+static bool is_work(enum dtc_cause cause)
+{
+	return cause == DTC_CAUSE_RUNNING_USER || cause == DTC_CAUSE_RUNNING_KERNEL || cause == DTC_CAUSE_IRQ ||
+	       cause == DTC_CAUSE_SOFTIRQ;
+}
+
+static void add_part(struct tree *tree, const struct dtc_segment *s, const struct dtc_interval *interval, int64_t begin,
+		     int64_t end)
+{
+	const struct open *above = get_innermost(tree);
+	if (s->thread == DTC_NONE)
+		return;
+	if (above && above->node == s->node && above->thread == s->thread &&
+	    (above->cause == s->cause || s->cause == DTC_CAUSE_UNKNOWN))
+		return; /* the node above says it, or more */
+	bool is_wait = interval && dtc_state_is_wait(interval->state);
+	bool is_long = s->end.ns - s->begin.ns >= DELAY_NS || end - begin > get_part_ns(tree, DELAY_PERCENT);
+	if (interval && !is_wait && (is_work(s->cause) || !is_long)) {
+		add_to_stretch(tree, s, begin, end);
+		return;
+	}
+	end_stretch(tree);
+	bool is_node = is_wait || (!is_work(s->cause) && is_long);
+	if (!is_node || end - begin < tree->min_ns || !is_shown(tree))
+		return;
+	struct dtc_blocking leaf = new_blocking(tree, s->node, s->thread, to_node_ns(tree, s->node, end), begin, end);
+	leaf.cause = s->cause;
+	leaf.detail = g_strdup(s->detail);
+	leaf.link = s->link;
+	if (is_wait)
+		leaf.woken_by = dtc_explain_waker(dtc_links_get_history(tree->links, s->node), interval);
+	dtc_path_add_blocking(tree->path, &leaf);
+}
+
+static void explain(gpointer data, struct dtc_segment *segment, const struct dtc_interval *interval)
+{
+	struct tree *tree = data;
+	int64_t end = segment->end.ns;
+	while (end > segment->begin.ns) {
+		come_to(tree, end);
+		int64_t begin = get_begin(tree, segment->begin.ns);
+		add_part(tree, segment, interval, begin, end);
+		end = begin;
+	}
+	dtc_segment_clear(segment);
+}
+
+/* "packet from redis-server (tid 137) on web", "SYN-ACK from the kernel of web": nobody's code had a part in that. */
+static char *name_sender(const DtcLinks *links, const struct dtc_edge *edge)
+{
+	struct dtc_sender sender = edge->sender;
+	for (guint relays = 0; sender.relayed && relays < RELAYS_MAX; relays++)
+		if (!dtc_arrival_find_sender(links, &sender.cause, &sender))
+			return g_strdup("packet");
+	const DtcHistory *h = dtc_links_get_history(links, sender.node);
+	if (edge->sender.relayed && sender.node == edge->node && sender.thread == edge->thread) {
+		/* the answer to a SYN or to data of its own: the thread did not wait for itself */
+		h = dtc_links_get_history(links, edge->sender.node);
+		g_autofree char *what =
+			dtc_explain_packet(dtc_packets_get(dtc_history_get_packets(h), edge->sender.packet));
+		return g_strdup_printf("%s from the kernel of %s", what,
+				       dtc_links_get_node_name(links, edge->sender.node));
+	}
+	if (sender.thread == DTC_NONE)
+		return g_strdup("packet");
+	return g_strdup_printf(
+		"packet from %s (tid %d) on %s", dtc_history_get_comm(h, sender.thread, sender.written_ns),
+		dtc_history_get_thread(h, sender.thread)->tid, dtc_links_get_node_name(links, sender.node));
+}
+
+static char *name_thread(const DtcHistory *h, uint32_t thread, int64_t at_ns)
+{
+	return g_strdup_printf("%s (tid %d)", dtc_history_get_comm(h, thread, at_ns),
+			       dtc_history_get_thread(h, thread)->tid);
+}
+
+static void name_wait(const struct tree *tree, const struct dtc_visit *visit, struct dtc_blocking *blocking)
+{
+	const DtcHistory *h = dtc_links_get_history(tree->links, visit->node);
+	switch (visit->kind) {
+	case DTC_VISIT_HOST:
+		blocking->detail = dtc_explain_host(tree->links, visit->piece);
+		blocking->woken_by =
+			g_strdup_printf("host %s", dtc_links_get_node_name(tree->links, visit->piece->cpu.host));
+		return;
+	case DTC_VISIT_WORK:
+	case DTC_VISIT_GIVEN:
+		blocking->detail = g_strdup(visit->kind == DTC_VISIT_WORK ? "work was not yet queued"
+									  : "its answer was not yet made");
+		blocking->woken_by = name_thread(h, visit->by, visit->by_ns);
+		blocking->link = visit->kind == DTC_VISIT_WORK ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
+		return;
+	case DTC_VISIT_ASKED:
+		if (visit->edge->arrival.file != DTC_NONE)
+			blocking->detail = dtc_explain_file(h, visit->edge->arrival.file);
+		break;
+	case DTC_VISIT_WAIT:
+		blocking->detail = dtc_explain_detail(h, visit->wait);
+		break;
+	}
+	blocking->link = visit->edge->link;
+	if (visit->edge->has_sender)
+		blocking->woken_by = name_sender(tree->links, visit->edge);
+	else if (visit->edge->wake == DTC_NONE && visit->edge->from_thread != DTC_NONE)
+		blocking->woken_by = name_thread(h, visit->edge->from_thread, visit->edge->from_ns);
+	else
+		blocking->woken_by = visit->wait ? dtc_explain_waker(h, visit->wait) : g_strdup("packet");
+}
+
+static void wait(gpointer data, const struct dtc_visit *visit)
+{
+	struct tree *tree = data;
+	come_to(tree, visit->end.ns);
+	/* a server that waited for the question delayed nobody: what its client did meanwhile stands for itself */
+	bool is_target = !tree->open->len && visit->node == tree->target->node && visit->thread == tree->target->thread;
+	if (visit->came_by_itself && !is_target)
+		return;
+	end_stretch(tree);
+	struct open open = { .blocking = G_MAXUINT,
+			     .begin = visit->begin.ns,
+			     .end = visit->end.ns,
+			     .node = visit->node,
+			     .thread = visit->thread,
+			     .cause = visit->cause };
+	if (is_shown(tree) && open.end - open.begin >= tree->min_ns) {
+		struct dtc_blocking blocking =
+			new_blocking(tree, visit->node, visit->thread, to_node_ns(tree, visit->node, open.end),
+				     get_begin(tree, open.begin), open.end);
+		blocking.cause = visit->cause;
+		name_wait(tree, visit, &blocking);
+		open.blocking = dtc_path_add_blocking(tree->path, &blocking);
+	}
+	add_open(tree, &open);
+}
+
+static const struct dtc_visitor tree_visitor = { .explain = explain, .wait = wait };
+
+static void tree_init(struct tree *tree, const DtcEdges *edges, const struct dtc_path_target *target,
+		      const struct dtc_path_options *options, DtcPath *path)
+{
+	*tree = (struct tree){ .links = dtc_edges_get_links(edges),
+			       .target = target,
+			       .max_depth = options && options->max_depth ? options->max_depth : G_MAXUINT,
+			       .min_ns = options ? MAX(options->min_blocking_ns, 1) : 1,
+			       .path = path,
+			       .open = g_array_new(FALSE, FALSE, sizeof(struct open)) };
+}
+
+static void take_way(struct tree *tree, const DtcEdges *edges, const struct dtc_traversal *of)
+{
+	dtc_traverse(edges, of, &tree_visitor, tree);
+	come_to(tree, of->begin.ns);
+	end_stretch(tree);
+}
+
+/* A span of cluster time in which the target waited. */
+struct waited {
+	int64_t begin, end;
+};
+
+static gint compare_begin(gconstpointer a, gconstpointer b)
+{
+	const struct waited *x = a, *y = b;
+	return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* The spans of the target's own waits that stand in the tree already, by time: they do not overlap. */
+static GArray *collect_waits(const struct tree *tree)
+{
+	GArray *spans = g_array_new(FALSE, FALSE, sizeof(struct waited));
+	for (guint i = 0; i < dtc_path_get_blocking_count(tree->path); i++) {
+		const struct dtc_blocking *b = dtc_path_get_blocking(tree->path, i);
+		struct waited span = { b->begin.ns, b->end.ns };
+		if (b->parent == G_MAXUINT && b->node == tree->target->node && b->thread == tree->target->thread &&
+		    b->woken_by)
+			g_array_append_val(spans, span);
+	}
+	g_array_sort(spans, compare_begin);
+	return spans;
+}
+
+static bool is_covered(const GArray *spans, int64_t begin, int64_t end)
+{
+	guint after = DTC_BISECT(i, 0, spans->len, g_array_index(spans, struct waited, i).begin <= begin);
+	return after && g_array_index(spans, struct waited, after - 1).end >= end;
+}
+
+/* The waits of the target that end in its span and that the tree does not have. */
+static void add_other_waits(struct tree *tree, const DtcEdges *edges)
+{
+	const struct dtc_path_target *target = tree->target;
+	const DtcHistory *h = dtc_links_get_history(tree->links, target->node);
+	const DtcClocks *clocks = dtc_links_get_clocks(tree->links);
+	int64_t at_ns = to_node_ns(tree, target->node, target->end.ns);
+	int64_t low_ns = to_node_ns(tree, target->node, target->begin.ns);
+	int64_t end_ns = at_ns;
+	g_autoptr(GArray) known = collect_waits(tree);
+	while (at_ns > low_ns) {
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, target->thread, at_ns);
+		if (!v)
+			break;
+		at_ns = v->begin_ns;
+		/* a wait that goes on behind the span did not delay what it explains */
+		if (!dtc_state_is_wait(v->state) || v->end_ns > end_ns)
+			continue;
+		struct dtc_traversal of = {
+			.node = target->node,
+			.thread = target->thread,
+			.begin = { MAX(dtc_clocks_to_cluster_ns(clocks, target->node, v->begin_ns), target->begin.ns) },
+			.end = dtc_clocks_to_cluster(clocks, target->node, (DtcNodeTime){ v->end_ns }),
+			.end_ns = v->end_ns,
+			.call = DTC_NONE
+		};
+		if (of.end.ns - of.begin.ns >= tree->min_ns && !is_covered(known, of.begin.ns, of.end.ns))
+			take_way(tree, edges, &of);
+	}
+}
+
+void dtc_tree_add(const DtcEdges *edges, const struct dtc_path_target *target, const struct dtc_path_options *options,
+		  DtcPath *path)
+{
+	struct tree tree;
+	const struct dtc_traversal of = { .node = target->node,
+					  .thread = target->thread,
+					  .begin = target->begin,
+					  .end = target->end,
+					  .end_ns = DTC_TIME_NONE,
+					  .call = target->call };
+	tree_init(&tree, edges, target, options, path);
+	take_way(&tree, edges, &of);
+	add_other_waits(&tree, edges);
+	g_array_unref(tree.open);
+}
+
+void dtc_tree_add_waits(const DtcEdges *edges, const struct dtc_path_target *target,
+			const struct dtc_path_options *options, DtcPath *path)
+{
+	struct tree tree;
+	tree_init(&tree, edges, target, options, path);
+	add_other_waits(&tree, edges);
+	g_array_unref(tree.open);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The nested Blockings Causality report (Fournier, 2009): each blocking of the target, how it was woken, and beneath it
+ * what the waker was blocked on in that time. It takes the same way as the path (traverse.h), so that whatever the path
+ * waits for stands here too, and then, for each wait of the target that this way did not come by, the way from its end
+ * to its begin. A node lies within the one above it.
+ */
+#pragma once
+
+#include "analyze/path/walk.h"
+
+/* Adds the blockings of the target's way and of all its waits in the span. */
+void dtc_tree_add(const DtcEdges *edges, const struct dtc_path_target *target, const struct dtc_path_options *options,
+		  DtcPath *path);
+/* Adds the waits of the target alone, each with what is beneath: as if each of them was asked for. */
+void dtc_tree_add_waits(const DtcEdges *edges, const struct dtc_path_target *target,
+			const struct dtc_path_options *options, DtcPath *path);
