@@ -185,7 +185,11 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 	} else if (call && call->kind == DTC_CALL_POLL) {
 		const struct dtc_thread *thread = dtc_history_get_thread(h, wait->thread);
 		uint32_t end = thread->call_first + thread->call_count;
-		for (uint32_t i = wait->call + 1; i < end && i - wait->call < TURN_CALLS; i++) {
+		for (uint32_t i = wait->call + 1; i < end; i++) {
+			if (i - wait->call >= TURN_CALLS) {
+				dtc_links_note_limit(links, DTC_LIMIT_TURN);
+				break;
+			}
 			const struct dtc_call *next = dtc_history_get_call(h, i);
 			if (next->kind == DTC_CALL_POLL && !dtc_call_is_glance(next))
 				break;
@@ -216,7 +220,13 @@ bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t threa
 		return false;
 	struct dtc_arrival nearest, own, candidate;
 	bool has_nearest = false, has_own = false, has_loop = false;
-	for (uint32_t seen = 0; seen < TURN_CALLS; seen++) {
+	for (uint32_t seen = 0;; seen++) {
+		if (seen == TURN_CALLS) {
+			/* with a read that is near enough, what lies behind is looked at for its own connection only */
+			if (!has_nearest)
+				dtc_links_note_limit(links, DTC_LIMIT_TURN);
+			break;
+		}
 		const struct dtc_call *call = dtc_history_get_call(h, at);
 		if (call->end_ns != DTC_TIME_NONE && call->end_ns <= time_ns) {
 			if (call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call)) {

@@ -14,6 +14,15 @@ static uint32_t count_before(const DtcHistory *h, const uint32_t *calls, uint32_
 	return DTC_BISECT(i, 0, count, dtc_history_get_call(h, calls[i])->begin_ns < time_ns);
 }
 
+/* True when a look back ends at its limit, which is counted. */
+static bool is_too_far(const DtcLinks *links, uint32_t seen)
+{
+	if (seen < LOOK_BACK)
+		return false;
+	dtc_links_note_limit(links, DTC_LIMIT_HANDOVER);
+	return true;
+}
+
 static bool took_data(const struct dtc_call *call)
 {
 	return call->kind == DTC_CALL_READ && call->result != DTC_ABSENT && call->result > 0 &&
@@ -47,7 +56,7 @@ static uint32_t find_last_question(const DtcLinks *links, guint node, uint32_t t
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_index);
 	uint32_t at = dtc_history_find_call(h, thread_index, time_ns);
-	for (uint32_t seen = 0; at != DTC_NONE && seen < LOOK_BACK; seen++) {
+	for (uint32_t seen = 0; at != DTC_NONE && !is_too_far(links, seen); seen++) {
 		const struct dtc_call *call = dtc_history_get_call(h, at);
 		if (took_data(call) && call->end_ns <= time_ns && call->file != DTC_NONE &&
 		    dtc_endpoint_is_stream_server(h, call->file))
@@ -68,7 +77,7 @@ static uint32_t find_work(const DtcLinks *links, guint node, uint32_t worker, in
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	int64_t at_ns = time_ns;
-	for (uint32_t seen = 0; seen < LOOK_BACK && at_ns > asked->read_ns; seen++) {
+	for (uint32_t seen = 0; at_ns > asked->read_ns && !is_too_far(links, seen); seen++) {
 		const struct dtc_interval *v = dtc_history_find_interval_before(h, worker, at_ns);
 		if (!v)
 			break;
@@ -122,7 +131,7 @@ static enum fit find_writer(const DtcLinks *links, guint node, const struct dtc_
 	const uint32_t *calls = get_writes(h, read, &count);
 	enum fit best = FIT_NONE;
 	uint32_t seen = 0;
-	for (uint32_t i = count_before(h, calls, count, time_ns); i-- > 0 && seen < LOOK_BACK; seen++) {
+	for (uint32_t i = count_before(h, calls, count, time_ns); i-- > 0 && !is_too_far(links, seen); seen++) {
 		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
 		if (call->begin_ns < asked->read_ns)
 			break;
@@ -147,7 +156,7 @@ bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread_i
 	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_index);
 	uint32_t at = dtc_history_find_call(h, thread_index, time_ns);
 	enum fit best = FIT_NONE;
-	for (uint32_t seen = 0; at != DTC_NONE && seen < LOOK_BACK && best < FIT_WOKEN_FOR_IT; seen++) {
+	for (uint32_t seen = 0; at != DTC_NONE && best < FIT_WOKEN_FOR_IT && !is_too_far(links, seen); seen++) {
 		const struct dtc_call *call = dtc_history_get_call(h, at);
 		if (call->end_ns != DTC_TIME_NONE && call->end_ns <= time_ns) {
 			bool ends_turn = call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call);

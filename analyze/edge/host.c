@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#define INTERRUPT_STEPS 64    /* interrupts on top of each other, and softirqs behind them */
 #define ACCEPTANCE_STEPS 4096 /* records of other interrupts between pending and entry */
 #define KVM_RUN 0xae80 /* _IO(KVMIO, 0x80), include/uapi/linux/kvm.h; the direction bits differ by architecture */
 
@@ -90,7 +89,7 @@ static bool find_interrupt_begin(const DtcHistory *h, uint32_t thread, int64_t t
 				 uint32_t *ret_cpu)
 {
 	bool found = false;
-	for (guint i = 0; i < INTERRUPT_STEPS; i++) {
+	for (;;) {
 		const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, time_ns);
 		if (!v || (v->state != DTC_STATE_IRQ && v->state != DTC_STATE_SOFTIRQ))
 			break;
@@ -122,11 +121,16 @@ static uint32_t find_injection(const DtcHistory *h, const struct dtc_guest_span 
 }
 
 /* The record with which an injected interrupt became pending: the first since the injection before; or DTC_NONE. */
-static uint32_t find_acceptance(const DtcHistory *h, const struct dtc_guest_cpu *cpu, uint32_t injection)
+static uint32_t find_acceptance(const DtcLinks *links, const struct dtc_guest_cpu *cpu, uint32_t injection)
 {
+	const DtcHistory *h = dtc_links_get_history(links, cpu->host);
 	const struct dtc_guest_irq *injected = dtc_history_get_guest_irq(h, injection);
 	uint32_t found = DTC_NONE;
-	for (uint32_t i = injection, steps = 0; i-- > 0 && steps < ACCEPTANCE_STEPS; steps++) {
+	for (uint32_t i = injection, steps = 0; i-- > 0; steps++) {
+		if (steps == ACCEPTANCE_STEPS) {
+			dtc_links_note_limit(links, DTC_LIMIT_INTERRUPTS);
+			break;
+		}
 		const struct dtc_guest_irq *irq = dtc_history_get_guest_irq(h, i);
 		if (irq->vector != injected->vector)
 			continue;
@@ -160,7 +164,7 @@ bool dtc_host_find_interrupt(const DtcLinks *links, guint node, uint32_t thread,
 	     span && span->left_ns >= host_ns - error_ns; span = span > first ? span - 1 : NULL) {
 		int64_t since_ns = span > first ? (span - 1)->left_ns : span->entry_ns;
 		uint32_t injection = find_injection(h, span, since_ns);
-		uint32_t acceptance = injection == DTC_NONE ? DTC_NONE : find_acceptance(h, &cpu, injection);
+		uint32_t acceptance = injection == DTC_NONE ? DTC_NONE : find_acceptance(links, &cpu, injection);
 		if (acceptance == DTC_NONE)
 			continue;
 		const struct dtc_guest_irq *accepted = dtc_history_get_guest_irq(h, acceptance);

@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+/* Sends of a flow that are compared with one that has no bytes to tell it by. */
+#define SENDS_MAX 65536
+
 /*
  * Sends and receives of one flow on one node, with what makes them searchable: the end of the sequence space sent so
  * far (monotone, so that a binary search finds the first send of a byte), and the contiguous end received so far.
@@ -25,6 +28,7 @@ struct DtcLinks {
 	const DtcClocks *clocks;
 	const DtcGuests *guests;
 	GHashTable *indexes; /* (node << 32 | flow) -> struct flow_index; filled on demand */
+	gint *limit_counts;  /* by enum dtc_limit; atomic */
 };
 
 static void index_free(void *data)
@@ -42,6 +46,7 @@ DtcLinks *dtc_links_new(guint node_count, const char *const *names, const DtcHis
 {
 	DtcLinks *links = g_new0(DtcLinks, 1);
 	links->node_count = node_count;
+	links->limit_counts = g_new0(gint, DTC_LIMITS);
 	links->names = g_new0(char *, node_count + 1);
 	links->histories = g_new0(const DtcHistory *, node_count + 1);
 	for (guint i = 0; i < node_count; i++) {
@@ -60,6 +65,7 @@ void dtc_links_free(DtcLinks *links)
 	g_strfreev(links->names);
 	g_free(links->histories);
 	g_hash_table_unref(links->indexes);
+	g_free(links->limit_counts);
 	g_free(links);
 }
 
@@ -81,6 +87,16 @@ const DtcHistory *dtc_links_get_history(const DtcLinks *links, guint node)
 const DtcClocks *dtc_links_get_clocks(const DtcLinks *links)
 {
 	return links->clocks;
+}
+
+void dtc_links_note_limit(const DtcLinks *links, enum dtc_limit limit)
+{
+	g_atomic_int_inc(&links->limit_counts[limit]);
+}
+
+guint dtc_links_get_limit_count(const DtcLinks *links, enum dtc_limit limit)
+{
+	return (guint)g_atomic_int_get(&links->limit_counts[limit]);
 }
 
 void dtc_links_set_guests(DtcLinks *links, const DtcGuests *guests)
@@ -288,12 +304,16 @@ static bool find_covering(const DtcPackets *packets, const struct flow_index *in
 }
 
 /* A segment without bytes: all header fields must agree; the latest such send. */
-static bool find_empty(const DtcPackets *packets, const struct flow_index *index, int64_t latest_ns,
-		       const struct dtc_packet *received, struct dtc_send *ret_send)
+static bool find_empty(const DtcLinks *links, const DtcPackets *packets, const struct flow_index *index,
+		       int64_t latest_ns, const struct dtc_packet *received, struct dtc_send *ret_send)
 {
 	guint count = count_until(packets, index->sent, latest_ns);
 	guint candidates = 0;
-	for (guint i = count; i-- > 0 && count - i < 65536;) {
+	for (guint i = count; i-- > 0;) {
+		if (count - i > SENDS_MAX) {
+			dtc_links_note_limit(links, DTC_LIMIT_SENDS);
+			break;
+		}
 		uint32_t id = g_array_index(index->sent, uint32_t, i);
 		if (!same_segment(dtc_packets_get(packets, id), received))
 			continue;
@@ -327,7 +347,7 @@ static bool find_on_nodes(const DtcLinks *links, guint node, uint32_t flow, DtcN
 		const struct flow_index *index = get_index(links, sender, peer);
 		struct dtc_send send = { .node = sender };
 		bool here = has_bytes ? find_covering(packets, index, seq, latest_ns, received, &send)
-				      : find_empty(packets, index, latest_ns, received, &send);
+				      : find_empty(links, packets, index, latest_ns, received, &send);
 		if (!here)
 			continue;
 		/* a host that forwards sees the packet too: the end that owns the socket is the sender */

@@ -66,5 +66,20 @@ uint32_t dtc_links_find_completing_packet(const DtcLinks *links, guint node, uin
  */
 bool dtc_links_find_isn(const DtcLinks *links, guint node, uint32_t flow, uint32_t *ret_isn);
 
+/* What is looked through only so far, so that no recording makes an answer take forever. */
+enum dtc_limit {
+	DTC_LIMIT_TURN,	      /* calls of a thread that never polls, back from a send or on from a poll */
+	DTC_LIMIT_HANDOVER,   /* calls, waits and writes, back from an answer that another thread made */
+	DTC_LIMIT_SENDS,      /* sends without bytes that look alike */
+	DTC_LIMIT_RELAYS,     /* packets that the kernel sent in answer to each other */
+	DTC_LIMIT_INTERRUPTS, /* interrupts of a host before the one that a guest got */
+	DTC_LIMIT_CIRCLE,     /* causes at one instant that lead back to each other */
+	DTC_LIMITS
+};
+/* A look was ended by its limit: what it looked for may be behind. May be called from several threads. */
+void dtc_links_note_limit(const DtcLinks *links, enum dtc_limit limit);
+/* How often, since the links were made. */
+guint dtc_links_get_limit_count(const DtcLinks *links, enum dtc_limit limit);
+
 /* The write that produced byte seq of the flow (local -> remote) on a node, or DTC_NONE. */
 uint32_t dtc_links_find_write(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq);

@@ -19,6 +19,7 @@
 #define DTC_FINDING_POLLING "polls-in-vain"
 #define DTC_FINDING_SILENCE "silent-receiver"
 #define DTC_FINDING_VM_PREEMPTED "vm-preempted"
+#define DTC_FINDING_LIMIT "limit-reached"
 
 /* An answer and what it was made from. All borrowed. */
 struct dtc_finding_input {
@@ -44,3 +45,5 @@ void dtc_finding_add_polling(const struct dtc_finding_input *input, DtcFindings 
 void dtc_finding_add_silence(const struct dtc_finding_input *input, DtcFindings *findings);
 /* Guests' CPUs that were ready to run and did not, one finding per guest. */
 void dtc_finding_add_vm_preempted(const struct dtc_finding_input *input, DtcFindings *findings);
+/* What was looked for only so far: the answer may be behind a limit. */
+void dtc_finding_add_limits(const struct dtc_finding_input *input, DtcFindings *findings);

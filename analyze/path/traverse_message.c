@@ -248,6 +248,7 @@ static bool jump(struct dtc_traverse *t, struct dtc_arrival arrival, const struc
 		if (t->tc <= dtc_traverse_get_bound(t))
 			return true;
 	}
+	dtc_links_note_limit(t->links, DTC_LIMIT_RELAYS);
 	return moved;
 }
 

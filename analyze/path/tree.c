@@ -165,22 +165,23 @@ static void come_to(struct tree *tree, int64_t at)
 	const struct open *above = get_innermost(tree);
 	if (!above || above->bound < at)
 		return;
-	guint first = 0;
-	while (g_array_index(tree->open, struct open, first).bound < at)
-		first++;
 	end_stretch(tree);
-	g_autoptr(GArray) before = tree->open;
-	tree->open = g_array_new(FALSE, FALSE, sizeof(struct open));
-	g_array_append_vals(tree->open, before->data, first);
-	for (guint i = first; i < before->len; i++) {
-		struct open open = g_array_index(before, struct open, i);
-		if (open.begin >= at)
+	guint first = tree->open->len;
+	while (first && g_array_index(tree->open, struct open, first - 1).bound >= at)
+		first--;
+	guint count = tree->open->len - first;
+	g_autofree struct open *ended =
+		g_memdup2(&g_array_index(tree->open, struct open, first), count * sizeof(*ended));
+	g_array_set_size(tree->open, first);
+	for (guint i = 0; i < count; i++) {
+		struct open *open = &ended[i];
+		if (open->begin >= at)
 			continue;
-		open.end = at;
-		if (open.blocking != G_MAXUINT)
-			open.blocking = is_shown(tree) ? copy_blocking(tree, &open, get_begin(tree, open.begin), at)
-						       : G_MAXUINT;
-		add_open(tree, &open);
+		open->end = at;
+		if (open->blocking != G_MAXUINT)
+			open->blocking = is_shown(tree) ? copy_blocking(tree, open, get_begin(tree, open->begin), at)
+							: G_MAXUINT;
+		add_open(tree, open);
 	}
 }
 

@@ -44,12 +44,9 @@ static bool causes(const DtcClocks *clocks, const struct dtc_hop *outer, const s
 
 static bool descends_from(const GArray *hops, guint hop, guint ancestor)
 {
-	for (guint steps = 0; hop != G_MAXUINT && steps < MAX_DISTANCE; steps++) {
-		if (hop == ancestor)
-			return true;
+	while (hop != G_MAXUINT && hop != ancestor)
 		hop = g_array_index(hops, struct dtc_hop, hop).parent;
-	}
-	return hop != G_MAXUINT;
+	return hop == ancestor;
 }
 
 static void find_parents(const DtcClocks *clocks, GArray *hops)

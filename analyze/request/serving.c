@@ -9,7 +9,6 @@
 
 #define NOBODY G_MAXUINT	 /* a pause: the next call tells */
 #define STRANGER (G_MAXUINT - 1) /* works, for a request that is not known */
-#define MAX_ROUNDS 16		 /* hops behind the last one with an id; a chain of services is shorter */
 
 /* A call that is known to move a request on. */
 struct mark {
@@ -740,7 +739,7 @@ void dtc_serving_seal(DtcServing *serving)
 	bool is_more = true;
 
 	g_assert(!serving->is_sealed);
-	for (guint round = 0; round < MAX_ROUNDS && is_more; round++) {
+	while (is_more) { /* each round but the last marks one call more at least */
 		g_ptr_array_sort(serving->order, compare_workers);
 		for (guint i = 0; i < serving->order->len; i++) {
 			struct worker *worker = g_ptr_array_index(serving->order, i);

@@ -78,6 +78,36 @@ static void test_look(gconstpointer data)
 	story_clear(&s);
 }
 
+/* A thread that never polls and never reads: what it acted on is looked for only so far, and that is counted. */
+static void test_limit(void)
+{
+	struct story s;
+	const char *name = "n";
+	const int counts[] = { 100, 5000 };
+	for (guint i = 0; i < G_N_ELEMENTS(counts); i++) {
+		int64_t t = 10;
+		story_begin(&s, "n");
+		story_switch(&s, 0, 0, 0, "swapper/0", 0, 10, "a");
+		for (int k = 0; k < counts[i]; k++, t += 4) {
+			story_enter(&s, t, 0, "getpid", -1);
+			story_leave(&s, t + 2, 0, "getpid", 10);
+		}
+		story_switch(&s, t, 0, 10, "a", 1, 0, "swapper/0");
+		const DtcHistory *history = story_end(&s);
+		struct dtc_clock_knot knots[] = { { 0, 0, -1, 1 }, { t, t, t - 1, t + 1 } };
+		DtcClocks *clocks = dtc_clocks_new(1, 0);
+		dtc_clocks_set_node(clocks, 0, 0, knots, 2, 0);
+		DtcLinks *links = dtc_links_new(1, &name, &history, clocks);
+		struct dtc_arrival arrival;
+		uint32_t thread = dtc_history_find_thread(history, 10, DTC_TIME_NONE);
+		g_assert_false(dtc_arrival_find_for_send(links, 0, thread, t, DTC_NONE, &arrival));
+		g_assert_cmpuint(dtc_links_get_limit_count(links, DTC_LIMIT_TURN), ==, i);
+		dtc_links_free(links);
+		dtc_clocks_free(clocks);
+		story_clear(&s);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct look looks[] = {
@@ -88,6 +118,7 @@ int main(int argc, char **argv)
 		{ "epoll_wait", DTC_ABSENT, 0, true }, { "epoll_pwait2", 0, 0, true } /* the pointer */
 	};
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/arrival/limit", test_limit);
 	for (guint i = 0; i < G_N_ELEMENTS(looks); i++) {
 		g_autofree char *path = g_strdup_printf("/arrival/look/%u-%s", i, looks[i].name);
 		g_test_add_data_func(path, &looks[i], test_look);

@@ -178,11 +178,73 @@ static void test_circle(void)
 	table_end(&table);
 }
 
+/*
+ * A chain of so many waits, each ended by a thread that waited until just before: the timer that woke the last explains
+ * all of them, none of it is unknown, and the tree nests as deep.
+ */
+static void test_long_chain(void)
+{
+	const int count = 100000;
+	struct table table = { 0 };
+	struct story *s = &table.story;
+	const char *name = "n";
+	int64_t t = 10;
+	story_begin(s, "n");
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, 10, "waits");
+	for (int i = 0; i < count; i++) {
+		story_enter(s, t, 0, "futex", -1);
+		story_switch(s, t + 2, 0, 10 + i, "waits", SLEEP, i + 1 < count ? 11 + i : 0, "waits");
+		t += 4;
+	}
+	int64_t slept_ns = t;
+	t += 1000000;
+	story_context(s, DTC_EVENT_HRTIMER_ENTRY, t, 0, 0, NULL);
+	story_task(s, DTC_EVENT_SCHED_WAKING, t, 0, 9 + count, "waits", 0);
+	story_context(s, DTC_EVENT_HRTIMER_EXIT, t + 1, 0, 0, NULL);
+	story_switch(s, t + 2, 0, 0, "swapper/0", RUN, 9 + count, "waits");
+	int64_t woken_ns = t;
+	for (int i = count - 1; i > 0; i--) {
+		t += 4;
+		story_task(s, DTC_EVENT_SCHED_WAKING, t, 0, 9 + i, "waits", 0);
+		story_switch(s, t + 2, 0, 10 + i, "waits", SLEEP, 9 + i, "waits");
+	}
+	t += 10;
+	story_switch(s, t, 0, 10, "waits", SLEEP, 0, "swapper/0");
+	table.history = story_end(s);
+	struct dtc_clock_knot knots[] = { { 0, 0, -1, 1 }, { t, t, t - 1, t + 1 } };
+	table.clocks = dtc_clocks_new(1, 0);
+	dtc_clocks_set_node(table.clocks, 0, 0, knots, 2, 0);
+	table.links = dtc_links_new(1, &name, &table.history, table.clocks);
+	table.edges = dtc_edges_new(table.links);
+	const struct dtc_path_target target = {
+		.thread = find_thread(&table, 10), .begin = { 0 }, .end = { t - 1 }, .call = DTC_NONE
+	};
+	GError *error = NULL;
+	g_autoptr(DtcPath) path = dtc_path_walk(table.edges, &target, NULL, &error);
+	g_assert_no_error(error);
+	g_assert_true(dtc_path_check(path, NULL));
+	int64_t by_cause[DTC_CAUSES] = { 0 };
+	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
+		const struct dtc_segment *segment = dtc_path_get_segment(path, i);
+		by_cause[segment->cause] += segment->end.ns - segment->begin.ns;
+	}
+	g_assert_cmpint(by_cause[DTC_CAUSE_UNKNOWN], ==, 0);
+	g_assert_cmpint(by_cause[DTC_CAUSE_IPC], ==, 0);
+	g_assert_cmpint(by_cause[DTC_CAUSE_LOCK], ==, 0);
+	g_assert_cmpint(by_cause[DTC_CAUSE_TIMER], >=, woken_ns - slept_ns);
+	guint deepest = 0;
+	for (guint i = 0; i < dtc_path_get_blocking_count(path); i++)
+		deepest = MAX(deepest, dtc_path_get_blocking(path, i)->depth);
+	g_assert_cmpuint(deepest, >=, (guint)count - 2);
+	table_end(&table);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/one-table/rules", test_rules);
 	g_test_add_func("/one-table/by-hand", test_by_hand);
 	g_test_add_func("/one-table/circle", test_circle);
+	g_test_add_func("/one-table/long-chain", test_long_chain);
 	return g_test_run();
 }
