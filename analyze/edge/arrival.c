@@ -88,13 +88,8 @@ bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index
 	if (file->flow_in == DTC_NONE)
 		return false;
 	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_in);
-	uint32_t isn, base_in = file->base_in;
-	bool has_base = file->has_base_in;
-	if (!has_base && flow->protocol == DTC_PROTOCOL_TCP && dtc_links_find_isn(links, node, file->flow_in, &isn)) {
-		base_in = isn + 1;
-		has_base = true;
-	}
-	if (!has_base || flow->protocol != DTC_PROTOCOL_TCP) {
+	uint32_t base_in;
+	if (flow->protocol != DTC_PROTOCOL_TCP || !dtc_links_find_base_in(links, node, call->file, &base_in)) {
 		uint32_t last = find_last_received(h, file->flow_in, call->end_ns, true);
 		return arrival_of_packet(node, h, last, call->file, false, ret_arrival);
 	}
@@ -379,8 +374,8 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 	}
 	if (first->payload_bytes) {
 		/* ack-clocked, or sent by a timer: back to the write that gave these bytes */
-		uint32_t write =
-			dtc_links_find_write(links, send.node, first->flow, first->seq + first->payload_bytes - 1);
+		uint32_t write = dtc_links_find_write(links, send.node, first->flow,
+						      first->seq + first->payload_bytes - 1, first->time_ns);
 		if (write != DTC_NONE && dtc_history_get_call(h, write)->begin_ns <= first->time_ns) {
 			const struct dtc_call *call = dtc_history_get_call(h, write);
 			ret_sender->thread = call->thread;

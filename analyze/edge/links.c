@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/links.h"
 
+#include "analyze/exchange/endpoint.h"
+
 #include <dtrace-chain/bisect.h>
 
 #include <string.h>
@@ -27,8 +29,9 @@ struct DtcLinks {
 	const DtcHistory **histories;
 	const DtcClocks *clocks;
 	const DtcGuests *guests;
-	GHashTable *indexes; /* (node << 32 | flow) -> struct flow_index; filled on demand */
-	gint *limit_counts;  /* by enum dtc_limit; atomic */
+	gint *limit_counts;	/* by enum dtc_limit; atomic */
+	GHashTable *indexes;	/* (node << 32 | flow) -> struct flow_index; filled on demand */
+	GHashTable *file_calls; /* (node << 32 | file) -> DtcFileCalls; filled on demand */
 };
 
 static void index_free(void *data)
@@ -55,6 +58,8 @@ DtcLinks *dtc_links_new(guint node_count, const char *const *names, const DtcHis
 	}
 	links->clocks = clocks;
 	links->indexes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, index_free);
+	links->file_calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
+						  (GDestroyNotify)(void (*)(void))dtc_file_calls_free);
 	return links;
 }
 
@@ -66,6 +71,7 @@ void dtc_links_free(DtcLinks *links)
 	g_free(links->histories);
 	g_hash_table_unref(links->indexes);
 	g_free(links->limit_counts);
+	g_hash_table_unref(links->file_calls);
 	g_free(links);
 }
 
@@ -224,34 +230,6 @@ uint32_t dtc_links_find_completing_packet(const DtcLinks *links, guint node, uin
 	return i < index->received->len ? g_array_index(index->received, uint32_t, i) : DTC_NONE;
 }
 
-/*
- * The flow of the sender with the same ends: among the generations the one with the receiver's initial sequence number,
- * else the latest whose first packet was sent before the arrival.
- */
-static uint32_t find_peer_flow(const DtcLinks *links, guint sender, const struct dtc_flow *flow, int64_t latest_ns)
-{
-	const DtcPackets *packets = packets_of(links, sender);
-	if (!packets)
-		return DTC_NONE;
-	uint32_t found = dtc_packets_find_flow(packets, flow->source, flow->source_port, flow->destination,
-					       flow->destination_port, flow->protocol);
-	uint32_t by_time = DTC_NONE;
-	for (; found != DTC_NONE; found = dtc_packets_find_previous_generation(packets, found)) {
-		const struct dtc_flow *f = dtc_packets_get_flow(packets, found);
-		if (!f->packet_count)
-			continue;
-		if (f->has_isn && flow->has_isn) {
-			if (f->isn == flow->isn)
-				return found;
-			continue;
-		}
-		uint32_t first = dtc_packets_get_flow_packets(packets, found)[0];
-		if (by_time == DTC_NONE && dtc_packets_get(packets, first)->time_ns <= latest_ns)
-			by_time = found;
-	}
-	return by_time;
-}
-
 /* The latest time on the sender's clock at which something that arrived here at arrival can have been sent. */
 static int64_t latest_send_ns(const DtcLinks *links, guint receiver, guint sender, DtcNodeTime arrival)
 {
@@ -332,7 +310,7 @@ static bool find_empty(const DtcLinks *links, const DtcPackets *packets, const s
 static bool find_on_nodes(const DtcLinks *links, guint node, uint32_t flow, DtcNodeTime arrival, bool has_bytes,
 			  uint32_t seq, const struct dtc_packet *received, struct dtc_send *ret_send)
 {
-	const struct dtc_flow *f = dtc_packets_get_flow(packets_of(links, node), flow);
+	const DtcPackets *own = packets_of(links, node);
 	bool found = false;
 	for (guint i = 0; i < links->node_count; i++) {
 		guint sender = i == 0 ? node : i <= node ? i - 1 : i;
@@ -340,10 +318,11 @@ static bool find_on_nodes(const DtcLinks *links, guint node, uint32_t flow, DtcN
 									    dtc_clocks_get_group(links->clocks, node)))
 			continue;
 		int64_t latest_ns = latest_send_ns(links, node, sender, arrival);
-		uint32_t peer = sender == node ? flow : find_peer_flow(links, sender, f, latest_ns);
+		int64_t near_ns = latest_ns == INT64_MAX ? DTC_TIME_NONE : latest_ns;
+		const DtcPackets *packets = packets_of(links, sender);
+		uint32_t peer = sender == node ? flow : dtc_endpoint_find_flow(own, flow, packets, near_ns);
 		if (peer == DTC_NONE)
 			continue;
-		const DtcPackets *packets = packets_of(links, sender);
 		const struct flow_index *index = get_index(links, sender, peer);
 		struct dtc_send send = { .node = sender };
 		bool here = has_bytes ? find_covering(packets, index, seq, latest_ns, received, &send)
@@ -381,50 +360,117 @@ bool dtc_links_find_isn(const DtcLinks *links, guint node, uint32_t flow, uint32
 {
 	const DtcPackets *packets = packets_of(links, node);
 	const struct dtc_flow *f = dtc_packets_get_flow(packets, flow);
-	const struct dtc_flow *back = dtc_packets_get_flow(packets, f->reverse);
 	if (f->has_isn) {
 		*ret_isn = f->isn;
 		return true;
 	}
 	for (guint i = 0; i < links->node_count; i++) {
 		const DtcPackets *others = i == node ? NULL : packets_of(links, i);
-		if (!others)
-			continue;
-		uint32_t found = dtc_packets_find_flow(others, f->source, f->source_port, f->destination,
-						       f->destination_port, f->protocol);
 		/* the generation is told by the direction that this node sent itself */
-		for (; found != DTC_NONE; found = dtc_packets_find_previous_generation(others, found)) {
-			const struct dtc_flow *there = dtc_packets_get_flow(others, found);
-			const struct dtc_flow *there_back = dtc_packets_get_flow(others, there->reverse);
-			bool other = back->has_isn && there_back->has_isn && back->isn != there_back->isn;
-			if (there->has_isn && there->packet_count && !other) {
-				*ret_isn = there->isn;
-				return true;
-			}
+		uint32_t found = others ? dtc_endpoint_find_flow(packets, flow, others, DTC_TIME_NONE) : DTC_NONE;
+		if (found == DTC_NONE)
+			continue;
+		const struct dtc_flow *there = dtc_packets_get_flow(others, found);
+		if (there->has_isn && there->packet_count) {
+			*ret_isn = there->isn;
+			return true;
 		}
 	}
 	return false;
 }
 
-uint32_t dtc_links_find_write(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq)
+const DtcFileCalls *dtc_links_get_file_calls(const DtcLinks *links, guint node, uint32_t file)
+{
+	int64_t key = (int64_t)node << 32 | file;
+	DtcFileCalls *calls = g_hash_table_lookup(links->file_calls, &key);
+	if (!calls) {
+		calls = dtc_file_calls_new(links->histories[node], file);
+		g_hash_table_insert(links->file_calls, g_memdup2(&key, sizeof(key)), calls);
+	}
+	return calls;
+}
+
+bool dtc_links_find_base_in(const DtcLinks *links, guint node, uint32_t file_index, uint32_t *ret_base)
+{
+	const struct dtc_file *file = dtc_history_get_file(links->histories[node], file_index);
+	uint32_t isn;
+	if (file->has_base_in) {
+		*ret_base = file->base_in;
+		return true;
+	}
+	if (file->flow_in == DTC_NONE ||
+	    dtc_packets_get_flow(packets_of(links, node), file->flow_in)->protocol != DTC_PROTOCOL_TCP ||
+	    !dtc_links_find_isn(links, node, file->flow_in, &isn))
+		return false;
+	*ret_base = isn + 1;
+	return true;
+}
+
+uint32_t dtc_links_find_write(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq, int64_t near_ns)
 {
 	const DtcHistory *h = links->histories[node];
 	uint32_t file = dtc_history_find_file_of_flow(h, flow);
 	if (file == DTC_NONE || !dtc_history_get_file(h, file)->has_base_out)
 		return DTC_NONE;
-	const struct dtc_file *f = dtc_history_get_file(h, file);
-	int64_t middle = (int64_t)(f->written_bytes / 2);
-	int64_t offset = middle + dtc_seq_distance(f->base_out + (uint32_t)middle, seq);
-	uint32_t count;
-	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
-		if (call->kind != DTC_CALL_WRITE)
+	uint32_t position = seq - dtc_history_get_file(h, file)->base_out;
+	return dtc_file_calls_find_byte(dtc_links_get_file_calls(links, node, file), true, position, near_ns);
+}
+
+/* The socket that takes what a flow (remote -> local) brings, or DTC_NONE. */
+static uint32_t find_receiving_file(const DtcLinks *links, guint node, uint32_t flow)
+{
+	return dtc_history_find_file_of_flow(links->histories[node],
+					     dtc_packets_get_flow(packets_of(links, node), flow)->reverse);
+}
+
+uint32_t dtc_links_find_read_of_byte(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq, int64_t near_ns)
+{
+	uint32_t file = find_receiving_file(links, node, flow), base;
+	if (file == DTC_NONE)
+		return DTC_NONE;
+	const DtcFileCalls *calls = dtc_links_get_file_calls(links, node, file);
+	if (dtc_links_find_base_in(links, node, file, &base))
+		return dtc_file_calls_find_byte(calls, false, seq - base, near_ns);
+	return dtc_file_calls_find_at(calls, false, near_ns);
+}
+
+uint32_t dtc_links_find_read(const DtcLinks *links, guint node, uint32_t packet)
+{
+	const DtcHistory *h = links->histories[node];
+	const struct dtc_packet *p = dtc_packets_get(packets_of(links, node), packet);
+	uint32_t file = p->flow == DTC_NONE || !p->payload_bytes ? DTC_NONE : find_receiving_file(links, node, p->flow);
+	uint32_t base;
+	if (file == DTC_NONE)
+		return DTC_NONE;
+	const DtcFileCalls *calls = dtc_links_get_file_calls(links, node, file);
+	if (!dtc_links_find_base_in(links, node, file, &base))
+		return dtc_file_calls_find_moved(calls, false, p->time_ns);
+	uint32_t call = dtc_file_calls_find_byte(calls, false, p->seq + p->payload_bytes - 1 - base, p->time_ns);
+	return call == DTC_NONE || dtc_history_get_call(h, call)->end_ns < p->time_ns ? DTC_NONE : call;
+}
+
+bool dtc_links_find_peer(const DtcLinks *links, guint node, uint32_t file, int64_t node_ns, guint *ret_node,
+			 uint32_t *ret_file)
+{
+	uint32_t flow = dtc_history_get_file(links->histories[node], file)->flow_in;
+	if (flow == DTC_NONE)
+		return false;
+	const DtcPackets *here = packets_of(links, node);
+	DtcClusterTime at = dtc_clocks_to_cluster(links->clocks, node, (DtcNodeTime){ node_ns });
+	for (guint i = 0; i < links->node_count; i++) {
+		const DtcPackets *there = packets_of(links, i);
+		if (!there || dtc_packets_get_flow(here, flow)->protocol != DTC_PROTOCOL_TCP)
 			continue;
-		/* a write that never returned in the trace may have given any byte from its offset on */
-		int64_t length = call->result == DTC_ABSENT ? INT64_MAX / 2 : call->result;
-		if (length > 0 && offset >= (int64_t)call->offset && offset - (int64_t)call->offset < length)
-			return calls[i];
+		bool aligned = dtc_clocks_get_group(links->clocks, node) == dtc_clocks_get_group(links->clocks, i);
+		int64_t there_ns = aligned ? dtc_clocks_to_node(links->clocks, i, at).ns : DTC_TIME_NONE;
+		/* the peer sends by what this end receives by; over loopback both are flows of one node */
+		uint32_t out = i == node ? flow : dtc_endpoint_find_flow(here, flow, there, there_ns);
+		uint32_t found = out == DTC_NONE ? DTC_NONE : dtc_history_find_file_of_flow(links->histories[i], out);
+		if (found == DTC_NONE || (i == node && found == file))
+			continue;
+		*ret_node = i;
+		*ret_file = found;
+		return true;
 	}
-	return DTC_NONE;
+	return false;
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "analyze/exchange/file_calls.h"
 #include "analyze/guest/guests.h"
 #include "dtrace-chain/history.h"
 #include "dtrace-chain/sync.h"
@@ -81,5 +82,25 @@ void dtc_links_note_limit(const DtcLinks *links, enum dtc_limit limit);
 /* How often, since the links were made. */
 guint dtc_links_get_limit_count(const DtcLinks *links, enum dtc_limit limit);
 
-/* The write that produced byte seq of the flow (local -> remote) on a node, or DTC_NONE. */
-uint32_t dtc_links_find_write(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq);
+/* The calls of a file by the bytes that they moved; made when first asked for. Borrowed. */
+const DtcFileCalls *dtc_links_get_file_calls(const DtcLinks *links, guint node, uint32_t file);
+/* The sequence number of the first byte that a file's reads count. False if that cannot be told. */
+bool dtc_links_find_base_in(const DtcLinks *links, guint node, uint32_t file, uint32_t *ret_base);
+/*
+ * The write that produced byte seq of the flow (local -> remote) on a node, or DTC_NONE. near_ns (node time) tells
+ * which of several, 4 GiB apart.
+ */
+uint32_t dtc_links_find_write(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq, int64_t near_ns);
+/*
+ * The read that took byte seq of a flow (remote -> local) on a node, or DTC_NONE. Where the bytes have no known
+ * position, the nearest one to near_ns (node time; DTC_TIME_NONE: then none is).
+ */
+uint32_t dtc_links_find_read_of_byte(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq, int64_t near_ns);
+/*
+ * The read that took the last byte that a received packet brought. DTC_NONE: it brought none, nobody read it in the
+ * trace, or another copy had brought it.
+ */
+uint32_t dtc_links_find_read(const DtcLinks *links, guint node, uint32_t packet);
+/* The other end of a connection, on the same node or another one. False if that is not traced. */
+bool dtc_links_find_peer(const DtcLinks *links, guint node, uint32_t file, int64_t node_ns, guint *ret_node,
+			 uint32_t *ret_file);

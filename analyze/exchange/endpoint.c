@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* The same ends again after this time are another connection, if no SYN says so before. */
+#define SAME_CONNECTION_NS (60 * G_GINT64_CONSTANT(1000000000))
+
 static const struct dtc_flow *get_flow_out(const DtcHistory *h, uint32_t file)
 {
 	return dtc_packets_get_flow(dtc_history_get_packets(h), dtc_history_get_file(h, file)->flow_out);
@@ -61,4 +64,60 @@ bool dtc_endpoint_is_server(const DtcHistory *h, uint32_t file)
 bool dtc_endpoint_is_stream_server(const DtcHistory *h, uint32_t file)
 {
 	return dtc_endpoint_is_server(h, file) && get_flow_out(h, file)->protocol == DTC_PROTOCOL_TCP;
+}
+
+/* How far a time is from the packets of one direction; 0 within. */
+static int64_t get_flow_distance_ns(const DtcPackets *packets, uint32_t flow, int64_t time_ns)
+{
+	uint32_t count = dtc_packets_get_flow(packets, flow)->packet_count;
+	if (!count)
+		return INT64_MAX;
+	const uint32_t *ids = dtc_packets_get_flow_packets(packets, flow);
+	int64_t first_ns = dtc_packets_get(packets, ids[0])->time_ns;
+	int64_t last_ns = dtc_packets_get(packets, ids[count - 1])->time_ns;
+	return time_ns < first_ns ? first_ns - time_ns : time_ns > last_ns ? time_ns - last_ns : 0;
+}
+
+static int64_t get_distance_ns(const DtcPackets *packets, uint32_t flow, int64_t time_ns)
+{
+	uint32_t reverse = dtc_packets_get_flow(packets, flow)->reverse;
+	if (time_ns == DTC_TIME_NONE)
+		return 0;
+	int64_t distance_ns = get_flow_distance_ns(packets, flow, time_ns);
+	return MIN(distance_ns, get_flow_distance_ns(packets, reverse, time_ns));
+}
+
+enum same { SAME_UNKNOWN, SAME_YES, SAME_NO };
+
+static enum same compare_flow(const struct dtc_flow *a, const struct dtc_flow *b)
+{
+	return !a->has_isn || !b->has_isn ? SAME_UNKNOWN : a->isn == b->isn ? SAME_YES : SAME_NO;
+}
+
+/* One direction suffices: a trace may lack the SYN-ACK, or a receiver's events the headers. */
+static enum same compare_connection(const DtcPackets *here, uint32_t flow, const DtcPackets *there, uint32_t other)
+{
+	const struct dtc_flow *a = dtc_packets_get_flow(here, flow), *b = dtc_packets_get_flow(there, other);
+	enum same out = compare_flow(a, b);
+	enum same in = compare_flow(dtc_packets_get_flow(here, a->reverse), dtc_packets_get_flow(there, b->reverse));
+	return out == SAME_NO || in == SAME_NO ? SAME_NO : out == SAME_YES || in == SAME_YES ? SAME_YES : SAME_UNKNOWN;
+}
+
+uint32_t dtc_endpoint_find_flow(const DtcPackets *here, uint32_t flow, const DtcPackets *there, int64_t there_ns)
+{
+	const struct dtc_flow *f = dtc_packets_get_flow(here, flow);
+	uint32_t best = DTC_NONE, id = dtc_packets_find_flow(there, f->source, f->source_port, f->destination,
+							     f->destination_port, f->protocol);
+	int64_t best_ns = SAME_CONNECTION_NS;
+	for (; id != DTC_NONE; id = dtc_packets_find_previous_generation(there, id)) {
+		enum same same = compare_connection(here, flow, there, id);
+		if (same == SAME_YES)
+			return id;
+		int64_t distance_ns = same == SAME_NO ? INT64_MAX : get_distance_ns(there, id, there_ns);
+		if (distance_ns >= best_ns)
+			continue;
+		best_ns = distance_ns;
+		best = id;
+	}
+	return best;
 }

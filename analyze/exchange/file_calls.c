@@ -9,7 +9,8 @@
 struct DtcFileCalls {
 	const DtcHistory *history;
 	uint32_t file;
-	GArray *moved[2]; /* uint32_t: calls that read [0] or wrote [1] something, in the order of the bytes */
+	GArray *moved[2];    /* uint32_t: calls that read [0] or wrote [1] something, in the order of the bytes */
+	uint32_t open_write; /* the last write that never returned in the trace, or DTC_NONE */
 };
 
 /* Calls of two threads on one file may end in another order than they began, and bytes move at the end. */
@@ -27,12 +28,15 @@ DtcFileCalls *dtc_file_calls_new(const DtcHistory *history, uint32_t file)
 	DtcFileCalls *calls = g_new0(DtcFileCalls, 1);
 	calls->history = history;
 	calls->file = file;
+	calls->open_write = DTC_NONE;
 	for (guint i = 0; i < 2; i++)
 		calls->moved[i] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	uint32_t count;
 	const uint32_t *ids = dtc_history_get_file_calls(history, file, &count);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_call *call = dtc_history_get_call(history, ids[i]);
+		if (call->kind == DTC_CALL_WRITE && call->result == DTC_ABSENT)
+			calls->open_write = ids[i];
 		if (call->result <= 0) /* absent is negative too */
 			continue;
 		if (call->kind == DTC_CALL_READ || call->kind == DTC_CALL_WRITE)
@@ -94,12 +98,15 @@ uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint3
 		offset = near_offset + (uint64_t)distance;
 	}
 	guint before = count_from_offset(calls, written, offset);
-	if (before == 0)
-		return DTC_NONE;
-	const struct dtc_call *call = get_moved(calls, written, before - 1);
-	if (offset - call->offset >= (uint64_t)call->result)
-		return DTC_NONE;
-	return g_array_index(moved, uint32_t, before - 1);
+	if (before > 0) {
+		const struct dtc_call *call = get_moved(calls, written, before - 1);
+		if (offset - call->offset < (uint64_t)call->result)
+			return g_array_index(moved, uint32_t, before - 1);
+	}
+	bool is_open = written && calls->open_write != DTC_NONE &&
+		       !dtc_file_calls_is_before_first(calls, true, position) &&
+		       offset >= dtc_history_get_call(calls->history, calls->open_write)->offset;
+	return is_open ? calls->open_write : DTC_NONE;
 }
 
 int dtc_file_calls_compare_to_trace(const DtcHistory *history, int64_t packet_ns)

@@ -15,7 +15,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcFileCalls, dtc_file_calls_free)
 
 /*
  * The call that wrote (or read) the byte at this position of the stream, modulo 2^32 as sequence numbers are: DTC_NONE
- * if no call covers it. near_ns tells which of several, 4 GiB apart, is meant (node time; DTC_TIME_NONE: the first).
+ * if no call covers it. near_ns tells which of several, 4 GiB apart, is meant (node time; DTC_TIME_NONE: the first). A
+ * write that never returned in the trace may have given any byte behind those of the others.
  */
 uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint32_t position, int64_t near_ns);
 /* The byte at this position came before the first one that the calls moved: a call that the trace lacks moved it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/lanes.h"
 
+#include "analyze/edge/arrival.h"
 #include "analyze/edge/cause.h"
 #include "analyze/path/explain.h"
 #include "analyze/report/model.h"
@@ -353,57 +354,33 @@ static guint find_lane(const struct build *b, guint node, uint32_t thread)
 	return index == G_MAXUINT ? G_MAXUINT : get_candidate(b, index)->lane;
 }
 
-/* The thread that took what arrived on a socket: the first read that was over at that time or later. */
-static uint32_t find_reader(const DtcHistory *history, uint32_t flow_in, int64_t arrival_ns)
-{
-	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(history), flow_in);
-	uint32_t file = flow->reverse == DTC_NONE ? DTC_NONE : dtc_history_find_file_of_flow(history, flow->reverse);
-	uint32_t count = 0;
-
-	if (file == DTC_NONE)
-		return DTC_NONE;
-	const uint32_t *calls = dtc_history_get_file_calls(history, file, &count);
-	/* by begin: a reader that was already waiting began before the arrival */
-	uint32_t after = DTC_BISECT(i, 0, count, dtc_history_get_call(history, calls[i])->begin_ns <= arrival_ns);
-	for (uint32_t i = after > 4 ? after - 4 : 0; i < count && i < after + 16; i++) {
-		const struct dtc_call *call = dtc_history_get_call(history, calls[i]);
-		if (call->kind == DTC_CALL_READ && (call->end_ns == DTC_TIME_NONE || call->end_ns >= arrival_ns))
-			return call->thread;
-	}
-	return DTC_NONE;
-}
-
-static uint32_t find_writer(const struct build *b, const struct dtc_send *send, const struct dtc_packet *sent)
-{
-	const DtcHistory *history = dtc_links_get_history(b->links, send->node);
-	uint32_t last = sent->seq + sent->payload_bytes - 1;
-	uint32_t call = dtc_links_find_write(b->links, send->node, sent->flow, last);
-
-	if (call != DTC_NONE)
-		return dtc_history_get_call(history, call)->thread;
-	const struct dtc_packet_context *context = dtc_history_get_packet_context(history, send->packet);
-	return context->call == DTC_NONE ? DTC_NONE : context->thread;
-}
-
+/* Who took what a packet brought and who wrote it: by the same bytes as on the path. */
 static bool make_message(struct build *b, guint node, uint32_t packet, struct dtc_lane_message *message)
 {
 	const DtcHistory *history = dtc_links_get_history(b->links, node);
 	const struct dtc_packet *received = dtc_packets_get(dtc_history_get_packets(history), packet);
-	struct dtc_send send;
+	const struct dtc_arrival arrival = { .node = node,
+					     .time_ns = received->time_ns,
+					     .packet = packet,
+					     .flow = received->flow,
+					     .file = DTC_NONE,
+					     .exact = true };
+	uint32_t read = dtc_links_find_read(b->links, node, packet);
+	struct dtc_sender sender;
 
-	message->to_lane = find_lane(b, node, find_reader(history, received->flow, received->time_ns));
-	if (message->to_lane == G_MAXUINT || !dtc_links_find_send(b->links, node, packet, &send))
+	if (read == DTC_NONE)
 		return false;
-	const DtcHistory *sender = dtc_links_get_history(b->links, send.node);
-	const struct dtc_packet *sent = dtc_packets_get(dtc_history_get_packets(sender), send.packet);
-	message->from_lane = find_lane(b, send.node, find_writer(b, &send, sent));
+	message->to_lane = find_lane(b, node, dtc_history_get_call(history, read)->thread);
+	if (message->to_lane == G_MAXUINT || !dtc_arrival_find_sender(b->links, &arrival, &sender) || sender.relayed)
+		return false;
+	message->from_lane = find_lane(b, sender.node, sender.thread);
 	if (message->from_lane == G_MAXUINT)
 		return false;
-	message->sent_ns = dtc_clocks_to_cluster_ns(b->clocks, send.node, sent->time_ns);
+	message->sent_ns = dtc_clocks_to_cluster_ns(b->clocks, sender.node, sender.left_ns);
 	message->received_ns = dtc_clocks_to_cluster_ns(b->clocks, node, received->time_ns);
 	message->uncertainty_ns =
-		dtc_clocks_get_uncertainty_ns(b->clocks, send.node, node, (DtcClusterTime){ message->received_ns });
-	message->link = send.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
+		dtc_clocks_get_uncertainty_ns(b->clocks, sender.node, node, (DtcClusterTime){ message->received_ns });
+	message->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
 	message->step = G_MAXUINT;
 	g_autofree char *what = dtc_explain_packet(received);
 	message->detail = keep(b, what, DTC_PRINTABLE_MAX);

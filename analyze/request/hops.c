@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/hops.h"
 
+#include "analyze/exchange/endpoint.h"
 #include "analyze/exchange/file_calls.h"
 
 #include <string.h>
@@ -261,39 +262,15 @@ bool dtc_locator_may_overlap(const DtcLocator *locator, guint request, guint oth
 
 /* --- from the flow in a capture to the file in a history --- */
 
-static int64_t get_distance_ns(const DtcPackets *packets, const struct dtc_flow *flow, uint32_t id, int64_t time_ns)
+/* The flow (client -> server) in a history's packets, or DTC_NONE. */
+static uint32_t find_flow(const DtcLocator *locator, guint node, const struct dtc_exchange *e)
 {
-	if (flow->packet_count == 0 || time_ns == DTC_TIME_NONE)
-		return 0;
-	const uint32_t *ids = dtc_packets_get_flow_packets(packets, id);
-	int64_t first_ns = dtc_packets_get(packets, ids[0])->time_ns;
-	int64_t last_ns = dtc_packets_get(packets, ids[flow->packet_count - 1])->time_ns;
-	return time_ns < first_ns ? first_ns - time_ns : time_ns > last_ns ? time_ns - last_ns : 0;
-}
-
-/* The generation of the flow (client -> server) in a history's packets, or DTC_NONE. */
-static uint32_t find_generation(const DtcLocator *locator, guint node, const struct dtc_exchange *e)
-{
-	const struct dtc_flow *wanted = get_flow(locator, e);
-	const DtcPackets *packets = dtc_history_get_packets(locator->input.histories[node]);
-	int64_t time_ns = to_other_ns(locator, e, node, e->request_ns), best_ns = SAME_CONNECTION_NS;
-	uint32_t best = DTC_NONE;
-	uint32_t id = dtc_packets_find_flow(packets, wanted->source, wanted->source_port, wanted->destination,
-					    wanted->destination_port, DTC_PROTOCOL_TCP);
-	for (; id != DTC_NONE; id = dtc_packets_find_previous_generation(packets, id)) {
-		const struct dtc_flow *flow = dtc_packets_get_flow(packets, id);
-		if (flow->has_isn && wanted->has_isn) {
-			if (flow->isn == wanted->isn)
-				return id;
-			continue;
-		}
-		int64_t distance_ns = get_distance_ns(packets, flow, id, time_ns);
-		if (distance_ns < best_ns) {
-			best_ns = distance_ns;
-			best = id;
-		}
-	}
-	return best;
+	const DtcPackets *capture = locator->input.captures[e->node];
+	int64_t time_ns = to_other_ns(locator, e, node, e->request_ns);
+	if (!capture)
+		return DTC_NONE;
+	return dtc_endpoint_find_flow(capture, e->flow, dtc_history_get_packets(locator->input.histories[node]),
+				      time_ns);
 }
 
 /* Finds the file on one end of the hop; any node may hold it, as the capture that showed the hop may be another's. */
@@ -307,7 +284,7 @@ static bool find_file(const DtcLocator *locator, const GArray *members, const st
 			const DtcHistory *h = locator->input.histories[node];
 			if (!h || (node != e->node && is_loopback(flow->source)))
 				continue;
-			uint32_t id = find_generation(locator, node, e);
+			uint32_t id = find_flow(locator, node, e);
 			if (id != DTC_NONE && !is_client)
 				id = dtc_packets_get_flow(dtc_history_get_packets(h), id)->reverse;
 			uint32_t file = id == DTC_NONE ? DTC_NONE : dtc_history_find_file_of_flow(h, id);

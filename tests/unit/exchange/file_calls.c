@@ -186,6 +186,24 @@ static void test_wrap(void)
 	}
 }
 
+/* What was written behind all that returned is the write's that never did; and nothing from before the trace is. */
+static void test_open_write(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "server");
+	tell_call(&s, 1, 2, "write", 70);
+	story_enter(&s, 5 * US, 0, "write", 4);
+	const DtcHistory *history = story_end(&s);
+	g_autoptr(DtcFileCalls) calls = dtc_file_calls_new(history, dtc_history_get_call(history, 0)->file);
+	g_assert_cmpuint(dtc_file_calls_find_byte(calls, true, 69, DTC_TIME_NONE), ==, 0);
+	g_assert_cmpuint(dtc_file_calls_find_byte(calls, true, 70, DTC_TIME_NONE), ==, 1);
+	g_assert_cmpuint(dtc_file_calls_find_byte(calls, true, 5000, DTC_TIME_NONE), ==, 1);
+	g_assert_cmpuint(dtc_file_calls_find_byte(calls, true, (uint32_t)-1, DTC_TIME_NONE), ==, DTC_NONE);
+	g_assert_cmpuint(dtc_file_calls_find_byte(calls, false, 70, DTC_TIME_NONE), ==, DTC_NONE);
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -195,5 +213,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/file-calls/answer", test_answer);
 	g_test_add_func("/file-calls/kind", test_kind);
 	g_test_add_func("/file-calls/wrap", test_wrap);
+	g_test_add_func("/file-calls/open-write", test_open_write);
 	return g_test_run();
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Messages between lanes: two questions on one connection, which two threads of the server take in turn. */
+/*
+ * Messages between lanes: two questions on one connection, which two threads of the server take in turn. What a read
+ * takes is told by its bytes: a question that arrives while the first thread still reads the one before is the second
+ * thread's.
+ */
 #include "analyze/path/path_build.h"
 #include "analyze/report/lanes.h"
 #include "analyze/report/model.h"
@@ -26,7 +30,8 @@ static void receive(struct story *s, int64_t t, uint32_t cpu, const struct dtc_h
 	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, t + 2, cpu, 3, NULL);
 }
 
-static const DtcHistory *tell_client(struct story *c, const struct dtc_headers *headers)
+/* The second question leaves at this time. */
+static const DtcHistory *tell_client(struct story *c, const struct dtc_headers *headers, int64_t second_ns)
 {
 	story_begin(c, "client");
 	story_switch(c, 0, 0, 0, "swapper/0", RUN, ASKS, "asks");
@@ -37,16 +42,17 @@ static const DtcHistory *tell_client(struct story *c, const struct dtc_headers *
 	story_enter(c, 90, 0, "write", 5);
 	story_packet(c, DTC_EVENT_NET_SEND, 92, 0, &headers[2]);
 	story_leave(c, 94, 0, "write", 50);
-	story_enter(c, 130, 0, "write", 5);
-	story_packet(c, DTC_EVENT_NET_SEND, 132, 0, &headers[3]);
-	story_leave(c, 134, 0, "write", 50);
+	story_enter(c, second_ns - 2, 0, "write", 5);
+	story_packet(c, DTC_EVENT_NET_SEND, second_ns, 0, &headers[3]);
+	story_leave(c, second_ns + 2, 0, "write", 50);
 	story_switch(c, 300, 0, ASKS, "asks", SLEEP, 0, "swapper/0");
 	return story_end(c);
 }
 
 /* The first thread waits for the first question, the second one for the second; then the first looks for another. */
-static const DtcHistory *tell_server(struct story *v, const struct dtc_headers *headers)
+static const DtcHistory *tell_server(struct story *v, const struct dtc_headers *headers, int64_t second_ns)
 {
+	bool is_early = second_ns < 120;
 	story_begin(v, "server");
 	story_switch(v, 0, 0, 0, "swapper/0", RUN, FIRST, "first");
 	story_fork(v, 1, 0, FIRST, FIRST, SECOND, FIRST, "second");
@@ -62,11 +68,15 @@ static const DtcHistory *tell_server(struct story *v, const struct dtc_headers *
 	story_switch(v, 15, 0, FIRST, "first", SLEEP, 0, "swapper/0");
 	receive(v, 110, 0, &headers[2], FIRST, "first");
 	story_switch(v, 115, 0, 0, "swapper/0", RUN, FIRST, "first");
+	if (is_early)
+		receive(v, second_ns, 1, &headers[3], 0, NULL);
 	story_leave(v, 120, 0, "read", 50);
 	story_enter(v, 122, 1, "read", 4);
-	story_switch(v, 124, 1, SECOND, "second", SLEEP, 0, "swapper/1");
-	receive(v, 150, 1, &headers[3], SECOND, "second");
-	story_switch(v, 155, 1, 0, "swapper/1", RUN, SECOND, "second");
+	if (!is_early) {
+		story_switch(v, 124, 1, SECOND, "second", SLEEP, 0, "swapper/1");
+		receive(v, second_ns, 1, &headers[3], SECOND, "second");
+		story_switch(v, 155, 1, 0, "swapper/1", RUN, SECOND, "second");
+	}
 	story_leave(v, 160, 1, "read", 50);
 	story_enter(v, 170, 0, "read", 4);
 	story_leave(v, 175, 0, "read", -11);
@@ -110,7 +120,7 @@ static int32_t get_tid(const DtcLanes *lanes, guint lane)
 	return g_array_index(lanes->lanes, struct dtc_lane, lane).tid;
 }
 
-static void test_reader(void)
+static void check_readers(int64_t second_sent_ns, int64_t second_received_ns)
 {
 	const struct dtc_headers headers[] = {
 		story_headers(CLIENT, 1000, SERVER, 80, 100, 0, DTC_TCP_SYN, 0, 1),
@@ -120,7 +130,8 @@ static void test_reader(void)
 		story_headers(SERVER, 80, CLIENT, 1000, 5101, 201, DTC_TCP_ACK, 20, 4),
 	};
 	struct story client, server;
-	const DtcHistory *histories[] = { tell_client(&client, headers), tell_server(&server, headers) };
+	const DtcHistory *histories[] = { tell_client(&client, headers, second_sent_ns),
+					  tell_server(&server, headers, second_received_ns) };
 	g_autoptr(DtcClocks) clocks = dtc_clocks_new(2, 0);
 	const struct dtc_clock_knot knots[] = { { 0, 0, -1, 1 }, { 1000, 1000, 999, 1001 } };
 	dtc_clocks_set_node(clocks, 0, 0, knots, 2, 0);
@@ -145,10 +156,10 @@ static void test_reader(void)
 	g_assert_no_error(error);
 	const struct dtc_lanes_options options = { .max_lanes = 10, .max_bars = 1000, .max_messages = 10 };
 	g_autoptr(DtcLanes) lanes = dtc_lanes_new(report, path, links, &options);
-	static const struct {
+	const struct {
 		int64_t sent_ns, received_ns;
 		int32_t to;
-	} wanted[] = { { 92, 110, FIRST }, { 132, 150, SECOND } };
+	} wanted[] = { { 92, 110, FIRST }, { second_sent_ns, second_received_ns, SECOND } };
 	g_assert_cmpuint(lanes->messages->len, ==, G_N_ELEMENTS(wanted));
 	for (guint i = 0; i < G_N_ELEMENTS(wanted); i++) {
 		const struct dtc_lane_message *m = &g_array_index(lanes->messages, struct dtc_lane_message, i);
@@ -162,9 +173,20 @@ static void test_reader(void)
 	story_clear(&server);
 }
 
+static void test_waiting(void)
+{
+	check_readers(132, 150);
+}
+
+static void test_while_another_reads(void)
+{
+	check_readers(100, 117);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/lanes/reader", test_reader);
+	g_test_add_func("/lanes/reader-waiting", test_waiting);
+	g_test_add_func("/lanes/reader-while-another-reads", test_while_another_reads);
 	return g_test_run();
 }
