@@ -64,8 +64,7 @@ void dtc_edges_put(DtcEdges *edges, const struct dtc_edge *edge)
 	g_hash_table_replace(edges->put, g_memdup2(&key, sizeof(key)), g_memdup2(edge, sizeof(*edge)));
 }
 
-/* A wake's waker as the kind of its edge. */
-static enum dtc_edge_kind get_kind(const struct dtc_wake *wake)
+enum dtc_edge_kind dtc_edge_get_kind(const struct dtc_wake *wake)
 {
 	switch ((enum dtc_waker)wake->waker) {
 	case DTC_WAKER_THREAD:
@@ -141,7 +140,7 @@ void dtc_edges_find(const DtcEdges *edges, guint node, const struct dtc_interval
 	if (wait->ref == DTC_NONE)
 		return;
 	const struct dtc_wake *wake = dtc_history_get_wake(dtc_links_get_history(edges->links, node), wait->ref);
-	ret_edge->kind = get_kind(wake);
+	ret_edge->kind = dtc_edge_get_kind(wake);
 	if (ret_edge->kind != DTC_EDGE_UNKNOWN)
 		ret_edge->link = wake->is_inferred ? DTC_LINK_INFERRED : DTC_LINK_EXACT;
 	complete(edges->links, wait, wake, ret_edge);

@@ -27,6 +27,9 @@ enum dtc_edge_kind {
 /* "thread", "fork", "work", "disk", "packet", "timer", "interrupt", "unknown" */
 const char *dtc_edge_kind_to_string(enum dtc_edge_kind kind);
 
+/* The kind of an edge by what woke; no wait that a thread ended is WORK here. */
+enum dtc_edge_kind dtc_edge_get_kind(const struct dtc_wake *wake);
+
 struct dtc_edge {
 	enum dtc_edge_kind kind;
 	enum dtc_link_quality link;

@@ -17,7 +17,7 @@ void dtc_edge_set_arrival(const DtcLinks *links, const struct dtc_arrival *arriv
 		return;
 	edge->link = edge->sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
 	edge->from_node = edge->sender.node;
-	edge->from_thread = edge->sender.thread;
+	edge->from_thread = edge->sender.relayed ? DTC_NONE : edge->sender.thread; /* else the kernel answered */
 	edge->from_ns = edge->sender.written_ns;
 	DtcClusterTime at = dtc_clocks_to_cluster(clocks, arrival->node, (DtcNodeTime){ arrival->time_ns });
 	edge->uncertainty_ns = dtc_clocks_get_uncertainty_ns(clocks, edge->sender.node, arrival->node, at);

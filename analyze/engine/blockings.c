@@ -25,6 +25,19 @@ static DtcPath *find_causality(const DtcEngine *engine, const struct dtc_blockin
 	return path;
 }
 
+/* What the views leave out. */
+static void note_depth(const DtcPath *path, DtcFindings *findings)
+{
+	guint left_out = 0;
+
+	for (guint i = 0; i < dtc_path_get_blocking_count(path); i++)
+		left_out += dtc_path_get_blocking(path, i)->depth >= DTC_REPORT_MAX_DEPTH;
+	if (left_out)
+		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, NULL,
+				 "%u blockings nested deeper than %d levels are left out of the causality", left_out,
+				 DTC_REPORT_MAX_DEPTH);
+}
+
 static DtcBlocked *collect(const DtcEngine *engine, const struct dtc_blockings_options *options,
 			   const struct dtc_selection *selection)
 {
@@ -48,6 +61,7 @@ DtcBlockings *dtc_blockings_new(const DtcEngine *engine, const struct dtc_subjec
 	blockings->blocked = collect(engine, options, &selection);
 	if (selection.thread != DTC_NONE) {
 		blockings->path = find_causality(engine, options, &selection);
+		note_depth(blockings->path, findings);
 		blockings->node = selection.node;
 		blockings->thread = selection.thread;
 		blockings->begin = dtc_path_get_begin(blockings->path);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/path/explain.h"
 
-#include <dtrace-chain/bisect.h>
+#include "analyze/edge/occupants.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -54,51 +54,17 @@ char *dtc_explain_call(const DtcHistory *h, uint32_t index)
 	return g_strdup_printf("%s(fd %d)", name, call->fd);
 }
 
-struct occupant {
-	uint32_t thread;
-	int64_t ns;
-};
-
-static gint compare_occupants(gconstpointer a, gconstpointer b)
-{
-	const struct occupant *x = a, *y = b;
-	if (x->ns != y->ns)
-		return x->ns > y->ns ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
-}
-
 #define OCCUPANTS_SHOWN 3
 
 /* Who had the CPU meanwhile, the one that had it longest first. */
 static char *explain_occupants(const DtcHistory *h, const struct dtc_interval *interval)
 {
-	uint32_t count;
-	const struct dtc_run *runs = dtc_history_get_runs(h, interval->cpu, &count);
-	uint32_t after = DTC_BISECT(i, 0, count, runs[i].begin_ns <= interval->begin_ns);
-	g_autoptr(GArray) occupants = g_array_new(FALSE, FALSE, sizeof(struct occupant));
-	g_autoptr(GHashTable) places = g_hash_table_new(g_direct_hash, g_direct_equal);
-	for (uint32_t i = after ? after - 1 : 0; i < count && runs[i].begin_ns < interval->end_ns; i++) {
-		int64_t end = i + 1 < count ? runs[i + 1].begin_ns : dtc_history_get_end_ns(h);
-		struct occupant occupant = { runs[i].thread,
-					     MIN(end, interval->end_ns) - MAX(runs[i].begin_ns, interval->begin_ns) };
-		if (occupant.ns <= 0 || occupant.thread == DTC_NONE || occupant.thread == interval->thread ||
-		    dtc_history_get_thread(h, occupant.thread)->idle_cpu >= 0)
-			continue;
-		gpointer key = GUINT_TO_POINTER(occupant.thread + 1);
-		guint place = GPOINTER_TO_UINT(g_hash_table_lookup(places, key));
-		if (place) {
-			g_array_index(occupants, struct occupant, place - 1).ns += occupant.ns;
-			continue;
-		}
-		g_array_append_val(occupants, occupant);
-		g_hash_table_insert(places, key, GUINT_TO_POINTER(occupants->len));
-	}
+	g_autoptr(GArray) occupants = dtc_occupants_find(h, interval);
 	if (!occupants->len)
 		return NULL;
-	g_array_sort(occupants, compare_occupants);
 	GString *out = g_string_new("by ");
 	for (guint i = 0; i < MIN(occupants->len, OCCUPANTS_SHOWN); i++) {
-		uint32_t thread = g_array_index(occupants, struct occupant, i).thread;
+		uint32_t thread = g_array_index(occupants, struct dtc_occupant, i).thread;
 		const char *comm = dtc_history_get_comm(h, thread, interval->end_ns);
 		const char *process = dtc_history_get_process(h, thread, interval->end_ns);
 		g_string_append_printf(out, "%s%s (tid %d)", i ? ", " : "", comm,

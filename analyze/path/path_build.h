@@ -4,6 +4,11 @@
 
 #include "dtrace-chain/path.h"
 
+/* Nothing is known. */
+#define DTC_EVIDENCE_NONE                                                                                              \
+	((struct dtc_evidence){                                                                                        \
+		.packet = DTC_NONE, .sent_packet = DTC_NONE, .sent_call = DTC_NONE, .by_thread = DTC_NONE })
+
 /* A path over [begin, end] without segments. Caller owns. */
 DtcPath *dtc_path_new(DtcClusterTime begin, DtcClusterTime end);
 /* Frees the strings of a segment that is not appended. */

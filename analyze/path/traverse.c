@@ -3,6 +3,7 @@
 
 #include "analyze/edge/cause.h"
 #include "analyze/path/explain.h"
+#include "analyze/path/path_build.h"
 #include "analyze/path/traverse_build.h"
 
 #include <dtrace-chain/bisect.h>
@@ -29,6 +30,19 @@ static guint get_waiter(const struct dtc_traverse *t)
 	return t->frames->len ? g_array_index(t->frames, struct dtc_frame, t->frames->len - 1).waiter : 0;
 }
 
+static struct dtc_evidence get_evidence(const struct dtc_traverse *t, const struct dtc_interval *interval)
+{
+	struct dtc_evidence evidence = DTC_EVIDENCE_NONE;
+	evidence.interval = interval;
+	if (t->message) {
+		evidence.packet = t->message->packet;
+		evidence.sent_node = t->message_sender->node;
+		evidence.sent_packet = t->message_sender->packet;
+		evidence.sent_call = t->message_sender->call;
+	}
+	return evidence;
+}
+
 void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, int64_t name_ns,
 			  int64_t begin_cluster_ns, enum dtc_cause cause, char *detail,
 			  const struct dtc_interval *interval)
@@ -49,6 +63,7 @@ void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, i
 				       .tid = -1,
 				       .pid = -1,
 				       .detail = detail,
+				       .evidence = get_evidence(t, interval),
 				       .by_kernel = t->by_kernel,
 				       .waiter = get_waiter(t) };
 	if (thread != DTC_NONE) {

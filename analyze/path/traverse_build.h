@@ -62,6 +62,9 @@ struct dtc_traverse {
 	int64_t entered_ns;
 	enum dtc_link_quality link; /* of the step that led here: what is explained next bears it */
 	int64_t uncertainty_ns;
+	/* the message that is followed, for the segments of its way; NULL: none */
+	const struct dtc_arrival *message;
+	const struct dtc_sender *message_sender;
 	bool by_kernel;			      /* what is explained next is made by it */
 	const struct dtc_interval *explained; /* of a guest's thread: one interval makes many segments */
 	char *explanation;		      /* its detail; owned */

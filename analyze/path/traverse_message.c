@@ -189,6 +189,34 @@ void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file)
 	}
 }
 
+/* The way of a message from its arrival back to when it was first sent, and to the thread that sent it. */
+static void explain_way(struct dtc_traverse *t, const struct dtc_arrival *arrival, const struct dtc_sender *sender)
+{
+	t->message = arrival;
+	t->message_sender = sender;
+	emit_softirq_delay(t, arrival, sender);
+	t->link = sender->exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
+	t->uncertainty_ns =
+		dtc_clocks_get_uncertainty_ns(t->clocks, sender->node, arrival->node, (DtcClusterTime){ t->tc });
+	note_reversal(t, arrival, sender);
+	emit_wire_delivery(t, arrival, sender);
+	dtc_traverse_explain(t, arrival->node, t->stand.thread, arrival->time_ns,
+			     dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns), DTC_CAUSE_NETWORK_WIRE,
+			     explain_message(t, sender), NULL);
+	if (sender->left_ns > sender->sent_ns)
+		dtc_traverse_explain(t, sender->node, sender->thread, sender->left_ns,
+				     dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->sent_ns),
+				     DTC_CAUSE_NETWORK_SEND, g_strdup("waited in the sender's qdisc"), NULL);
+	t->stand.node = sender->node;
+	t->stand.thread = sender->thread;
+	if (sender->sent_ns > sender->first_ns) {
+		dtc_traverse_explain(t, sender->node, sender->thread, sender->sent_ns,
+				     dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->first_ns),
+				     DTC_CAUSE_RETRANSMISSION, explain_retransmission(t, sender), NULL);
+	}
+	t->message = NULL;
+}
+
 /*
  * From an arrival to the thread that sent it: wire, retransmission, time in the sender's stack. Several steps when the
  * kernel answered by itself (SYN-ACK, ACK). False if nobody traced sent it: then the walk stays where it is.
@@ -203,26 +231,7 @@ static bool jump(struct dtc_traverse *t, struct dtc_arrival arrival, const struc
 		else if (!dtc_arrival_find_sender(t->links, &arrival, &sender))
 			return moved;
 		first = NULL;
-		emit_softirq_delay(t, &arrival, &sender);
-		t->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
-		t->uncertainty_ns =
-			dtc_clocks_get_uncertainty_ns(t->clocks, sender.node, arrival.node, (DtcClusterTime){ t->tc });
-		note_reversal(t, &arrival, &sender);
-		emit_wire_delivery(t, &arrival, &sender);
-		dtc_traverse_explain(t, arrival.node, t->stand.thread, arrival.time_ns,
-				     dtc_clocks_to_cluster_ns(t->clocks, sender.node, sender.left_ns),
-				     DTC_CAUSE_NETWORK_WIRE, explain_message(t, &sender), NULL);
-		if (sender.left_ns > sender.sent_ns)
-			dtc_traverse_explain(t, sender.node, sender.thread, sender.left_ns,
-					     dtc_clocks_to_cluster_ns(t->clocks, sender.node, sender.sent_ns),
-					     DTC_CAUSE_NETWORK_SEND, g_strdup("waited in the sender's qdisc"), NULL);
-		t->stand.node = sender.node;
-		t->stand.thread = sender.thread;
-		if (sender.sent_ns > sender.first_ns) {
-			dtc_traverse_explain(t, sender.node, sender.thread, sender.sent_ns,
-					     dtc_clocks_to_cluster_ns(t->clocks, sender.node, sender.first_ns),
-					     DTC_CAUSE_RETRANSMISSION, explain_retransmission(t, &sender), NULL);
-		}
+		explain_way(t, &arrival, &sender);
 		moved = true;
 		if (!sender.relayed) {
 			if (sender.written_ns < sender.first_ns)

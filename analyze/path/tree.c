@@ -71,6 +71,7 @@ static struct dtc_blocking new_blocking(const struct tree *tree, guint node, uin
 				      .pid = t->pid,
 				      .comm = g_strdup(dtc_history_get_comm(h, thread, name_ns)),
 				      .process = g_strdup(dtc_history_get_process(h, thread, name_ns)),
+				      .evidence = DTC_EVIDENCE_NONE,
 				      .link = DTC_LINK_EXACT,
 				      .parent = above ? above->blocking : G_MAXUINT,
 				      .depth = tree->open->len };
@@ -215,6 +216,7 @@ static void add_part(struct tree *tree, const struct dtc_segment *s, const struc
 	leaf.cause = s->cause;
 	leaf.detail = g_strdup(s->detail);
 	leaf.link = s->link;
+	leaf.evidence = s->evidence;
 	if (is_wait)
 		leaf.woken_by = dtc_explain_waker(dtc_links_get_history(tree->links, s->node), interval);
 	dtc_path_add_blocking(tree->path, &leaf);
@@ -260,6 +262,26 @@ static char *name_thread(const DtcHistory *h, uint32_t thread, int64_t at_ns)
 {
 	return g_strdup_printf("%s (tid %d)", dtc_history_get_comm(h, thread, at_ns),
 			       dtc_history_get_thread(h, thread)->tid);
+}
+
+static struct dtc_evidence get_evidence(const struct dtc_visit *visit)
+{
+	struct dtc_evidence evidence = DTC_EVIDENCE_NONE;
+	evidence.interval = visit->wait;
+	evidence.by_node = visit->node;
+	evidence.by_thread = visit->by;
+	if (visit->edge && visit->edge->has_arrival)
+		evidence.packet = visit->edge->arrival.packet;
+	if (visit->edge && visit->edge->has_sender) {
+		evidence.sent_node = visit->edge->sender.node;
+		evidence.sent_packet = visit->edge->sender.packet;
+		evidence.sent_call = visit->edge->sender.call;
+	}
+	if (visit->edge && visit->edge->from_thread != DTC_NONE) {
+		evidence.by_node = visit->edge->from_node;
+		evidence.by_thread = visit->edge->from_thread;
+	}
+	return evidence;
 }
 
 static void name_wait(const struct tree *tree, const struct dtc_visit *visit, struct dtc_blocking *blocking)
@@ -315,6 +337,7 @@ static void wait(gpointer data, const struct dtc_visit *visit)
 			new_blocking(tree, visit->node, visit->thread, to_node_ns(tree, visit->node, open.end),
 				     get_begin(tree, open.begin), open.end);
 		blocking.cause = visit->cause;
+		blocking.evidence = get_evidence(visit);
 		name_wait(tree, visit, &blocking);
 		open.blocking = dtc_path_add_blocking(tree->path, &blocking);
 	}

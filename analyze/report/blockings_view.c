@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/blockings_view.h"
+#include "analyze/report/evidence.h"
 #include "analyze/report/finding_list.h"
 #include "analyze/report/json_object.h"
 #include "analyze/report/layout.h"
@@ -332,9 +333,46 @@ static void append_row(GString *out, const struct dtc_blockings_input *input, co
 	g_string_append_c(out, '}');
 }
 
-/* Everything of a blocking but its children and the closing brace. */
-static void append_blocking(GString *out, const struct dtc_blockings_input *input, const struct dtc_blocking *blocking)
+/* What the tree's ids are named by. */
+struct names {
+	struct dtc_evidence_input input;
+	const DtcHistory **histories;
+	const char **node_names;
+	GStringChunk *strings;
+};
+
+static void names_init(struct names *names, const DtcLinks *links)
 {
+	guint count = dtc_links_get_node_count(links);
+	names->histories = g_new0(const DtcHistory *, count);
+	names->node_names = g_new0(const char *, count);
+	for (guint i = 0; i < count; i++) {
+		names->histories[i] = dtc_links_get_history(links, i);
+		names->node_names[i] = dtc_links_get_node_name(links, i);
+	}
+	names->input = (struct dtc_evidence_input){ names->histories, names->node_names, count };
+	names->strings = g_string_chunk_new(4096);
+}
+
+static void names_clear(struct names *names)
+{
+	g_free(names->histories);
+	g_free(names->node_names);
+	g_string_chunk_free(names->strings);
+}
+
+static const char *keep(gpointer data, const char *text)
+{
+	g_autofree char *printable = dtc_printable(text, DTC_PRINTABLE_MAX);
+	return g_string_chunk_insert_const(data, printable);
+}
+
+/* Everything of a blocking but its children and the closing brace. */
+static void append_blocking(GString *out, const struct dtc_blockings_input *input, const struct names *names,
+			    const struct dtc_blocking *blocking)
+{
+	struct dtc_report_evidence evidence =
+		dtc_report_evidence_make(&names->input, blocking->node, &blocking->evidence, keep, names->strings);
 	g_string_append_c(out, '{');
 	append_who(out, dtc_links_get_node_name(input->links, blocking->node), blocking->pid, blocking->tid,
 		   blocking->comm, blocking->process);
@@ -343,6 +381,7 @@ static void append_blocking(GString *out, const struct dtc_blockings_input *inpu
 	dtc_json_add_text(out, "cause", dtc_cause_to_string(blocking->cause));
 	dtc_json_add_text(out, "detail", blocking->detail);
 	dtc_json_add_text(out, "woken_by", blocking->woken_by);
+	dtc_report_evidence_add(out, &evidence);
 	dtc_json_add_text(out, "link", dtc_link_quality_to_string(blocking->link));
 	dtc_json_append_key(out, "children");
 	g_string_append_c(out, '[');
@@ -352,10 +391,14 @@ static void append_blocking(GString *out, const struct dtc_blockings_input *inpu
 static void append_tree(GString *out, const struct dtc_blockings_input *input)
 {
 	guint count = input->path ? dtc_path_get_blocking_count(input->path) : 0, open = 0;
+	struct names names;
 
+	names_init(&names, input->links);
 	g_string_append(out, "  \"blockings\": [");
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_blocking *blocking = dtc_path_get_blocking(input->path, i);
+		if (blocking->depth >= DTC_REPORT_MAX_DEPTH)
+			continue;
 		bool is_child = i > 0 && blocking->depth >= open;
 		for (; open > blocking->depth; open--)
 			g_string_append(out, "]}");
@@ -363,12 +406,13 @@ static void append_tree(GString *out, const struct dtc_blockings_input *input)
 			g_string_append(out, i ? ",\n    " : "\n    ");
 		else if (!is_child)
 			g_string_append_c(out, ',');
-		append_blocking(out, input, blocking);
+		append_blocking(out, input, &names, blocking);
 		open++;
 	}
 	for (; open > 0; open--)
 		g_string_append(out, "]}");
 	g_string_append(out, count ? "\n  ],\n" : "],\n");
+	names_clear(&names);
 }
 
 char *dtc_blockings_to_json(const struct dtc_blockings_input *input)

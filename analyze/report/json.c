@@ -2,6 +2,7 @@
 /* Lists have an element per line: a path of a hundred thousand segments is read by line as well. */
 #include "analyze/report/json.h"
 
+#include "analyze/report/evidence.h"
 #include "analyze/report/json_object.h"
 
 #define SEPARATOR ",\n  "
@@ -161,6 +162,7 @@ static void append_path(GString *out, const DtcReport *report)
 		dtc_json_pack_string(out, "busy_with", step->busy_with);
 		dtc_json_pack_string(out, "link", dtc_link_quality_to_string(step->link));
 		add_uncertainty(out, step->uncertainty_ns);
+		dtc_report_evidence_add(out, &step->evidence);
 		g_string_append_c(out, '}');
 	}
 	end_list(out, report->steps->len);
@@ -190,6 +192,7 @@ static void append_causality(GString *out, const DtcReport *report)
 		dtc_json_pack_string(out, "cause", dtc_cause_to_string(blocking->cause));
 		dtc_json_pack_string(out, "detail", blocking->detail);
 		dtc_json_pack_string(out, "woken_by", blocking->woken_by);
+		dtc_report_evidence_add(out, &blocking->evidence);
 		dtc_json_pack_string(out, "link", dtc_link_quality_to_string(blocking->link));
 		dtc_json_pack_open(out, "children", '[');
 		/* a deeper one goes inside */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/model.h"
 
+#include "analyze/report/evidence.h"
+
 #include "analyze/report/printable.h"
 #include "dtrace-chain/error.h"
 
@@ -197,8 +199,14 @@ static void add_hops(DtcReport *report, const struct dtc_report_input *input)
 	}
 }
 
+static const char *keep_evidence(gpointer report, const char *text)
+{
+	return keep_text(report, text);
+}
+
 static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 {
+	const struct dtc_evidence_input names = { input->histories, input->node_names, input->node_count };
 	guint count = dtc_path_get_segment_count(input->path);
 
 	for (guint i = 0; i < count; i++) {
@@ -213,6 +221,8 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 			.cause = segment->cause,
 			.detail = keep_text(report, segment->detail),
 			.busy_with = keep_text(report, segment->busy_with),
+			.evidence = dtc_report_evidence_make(&names, segment->node, &segment->evidence, keep_evidence,
+							     report),
 			.link = segment->link,
 			.uncertainty_ns = segment->uncertainty_ns,
 			.is_hop = i > 0 && dtc_path_get_segment(input->path, i - 1)->node != segment->node,
@@ -352,6 +362,7 @@ static void add_tiers(DtcReport *report)
 
 static void add_blockings(DtcReport *report, const struct dtc_report_input *input)
 {
+	const struct dtc_evidence_input names = { input->histories, input->node_names, input->node_count };
 	guint count = dtc_path_get_blocking_count(input->path), left_out = 0;
 	g_autofree guint *renamed = g_new(guint, count);
 
@@ -369,6 +380,8 @@ static void add_blockings(DtcReport *report, const struct dtc_report_input *inpu
 			.cause = from->cause,
 			.detail = keep_text(report, from->detail),
 			.woken_by = keep_text(report, from->woken_by),
+			.evidence =
+				dtc_report_evidence_make(&names, from->node, &from->evidence, keep_evidence, report),
 			.link = from->link,
 			.depth = from->depth,
 			.parent = from->parent < i ? renamed[from->parent] : G_MAXUINT,

@@ -16,9 +16,6 @@
 
 #include <glib.h>
 
-/* Blockings nested deeper are left out with a finding: JSON readers give up at some depth too. */
-#define DTC_REPORT_MAX_DEPTH 100
-
 /* Everything is borrowed for the call. */
 struct dtc_report_input {
 	const char *const *node_names; /* one per node of the clocks */

@@ -47,12 +47,29 @@ enum dtc_link_quality {
 };
 const char *dtc_link_quality_to_string(enum dtc_link_quality quality);
 
+struct dtc_interval;
+
+/*
+ * The records of the histories that tell what a span of a thread was, as ids: for programs, and for who makes words of
+ * them. What does not apply is NULL or DTC_NONE.
+ */
+struct dtc_evidence {
+	const struct dtc_interval *interval; /* of the thread's own history, borrowed: call, wake, CPU */
+	uint32_t packet;		     /* that arrived on the span's node */
+	guint sent_node;		     /* who sent it: valid with sent_packet */
+	uint32_t sent_packet;
+	uint32_t sent_call; /* that wrote it */
+	guint by_node;	    /* who ended the wait, or had the CPU: valid with by_thread */
+	uint32_t by_thread;
+};
+
 struct dtc_segment {
 	DtcClusterTime begin;
 	DtcClusterTime end;
 	guint node;	 /* index in the bundle; of a wire segment: the receiver */
 	uint32_t thread; /* index in that node's history; DTC_NONE if not known */
 	enum dtc_cause cause;
+	struct dtc_evidence evidence;
 	enum dtc_link_quality link; /* how sure the step is that led to this segment from the later one */
 	int64_t uncertainty_ns;	    /* of the clocks, for a step between nodes; 0 within a node */
 	int32_t tid, pid;
@@ -87,7 +104,8 @@ struct dtc_blocking {
 	char *process;
 	enum dtc_cause cause; /* why it lasted, seen from this thread: lock, ipc, disk, timer, network-receive, ... */
 	char *detail;	      /* owned or NULL */
-	char *woken_by;	      /* owned, or NULL: "lab-holder (tid 140)", "timer", "packet from web", "disk vda" */
+	struct dtc_evidence evidence;
+	char *woken_by; /* owned, or NULL: "lab-holder (tid 140)", "timer", "packet from web", "disk vda" */
 	enum dtc_link_quality link;
 	guint parent; /* index in the list; G_MAXUINT for a blocking of the target itself */
 	guint depth;  /* 0 for a blocking of the target */
@@ -100,6 +118,9 @@ struct dtc_reversal {
 	int64_t by_ns;		/* how much too early it seems to arrive */
 	int64_t uncertainty_ns; /* of the two clocks: not more than this is possible, more is a contradiction */
 };
+
+/* Blockings nested deeper are left out with a finding: JSON readers give up at some depth too. */
+#define DTC_REPORT_MAX_DEPTH 100
 
 typedef struct DtcPath DtcPath;
 

@@ -30,6 +30,24 @@ struct dtc_report_thread {
 	int32_t pid, tid;    /* -1: not known */
 };
 
+/* The records behind a step or a blocking; ids are those of the node's recording and mean nothing elsewhere. */
+struct dtc_report_evidence {
+	bool is_known;		     /* false: nothing of the below */
+	const char *edge;	     /* what ended the wait: a kind of analyze/edge/edges.h; or NULL */
+	const char *call;	     /* name of the system call, or NULL */
+	const char *file;	     /* that it works on, or NULL */
+	uint64_t lock;		     /* address of a futex; 0: none */
+	struct dtc_report_thread by; /* who ended the wait, sent the message or had the CPU; comm NULL: nobody known */
+	bool has_disk;
+	uint32_t device; /* major << 20 | minor */
+	int64_t sector;
+	int64_t sectors;
+	int64_t packet; /* that arrived, -1: none */
+	int64_t sent_packet;
+	int64_t sent_call;
+	const char *sent_node; /* of these two, or NULL */
+};
+
 /* A segment of the critical path. */
 struct dtc_report_step {
 	struct dtc_report_thread who;
@@ -38,6 +56,7 @@ struct dtc_report_step {
 	enum dtc_cause cause;
 	const char *detail;    /* or NULL */
 	const char *busy_with; /* or NULL: the other request for which the thread worked */
+	struct dtc_report_evidence evidence;
 	enum dtc_link_quality link;
 	int64_t uncertainty_ns;
 	bool is_hop; /* the step before is on another node */
@@ -72,6 +91,7 @@ struct dtc_report_blocking {
 	enum dtc_cause cause;
 	const char *detail;   /* or NULL */
 	const char *woken_by; /* or NULL */
+	struct dtc_report_evidence evidence;
 	enum dtc_link_quality link;
 	guint depth;
 	guint parent; /* G_MAXUINT: none */

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/report/evidence.h"
+
+#include "analyze/edge/edges.h"
+#include "analyze/edge/occupants.h"
+#include "analyze/path/explain.h"
+#include "analyze/report/json_object.h"
+
+#include <inttypes.h>
+
+struct maker {
+	const struct dtc_evidence_input *input;
+	const char *(*keep)(gpointer data, const char *text);
+	gpointer data;
+	struct dtc_report_evidence made;
+};
+
+static const DtcHistory *get_history(const struct maker *maker, guint node)
+{
+	return maker->input->histories && node < maker->input->node_count ? maker->input->histories[node] : NULL;
+}
+
+static void set_by(struct maker *maker, guint node, uint32_t thread, int64_t at_ns)
+{
+	const DtcHistory *h = get_history(maker, node);
+	if (!h || thread == DTC_NONE)
+		return;
+	const struct dtc_thread *t = dtc_history_get_thread(h, thread);
+	maker->made.by.node = maker->keep(maker->data, maker->input->node_names[node]);
+	maker->made.by.comm = maker->keep(maker->data, dtc_history_get_comm(h, thread, at_ns));
+	maker->made.by.pid = t->pid;
+	maker->made.by.tid = t->tid;
+}
+
+static void set_call(struct maker *maker, const DtcHistory *h, uint32_t index)
+{
+	const struct dtc_call *call = dtc_history_get_call(h, index);
+	maker->made.call = maker->keep(maker->data, dtc_history_get_string(h, call->name));
+	if (call->kind == DTC_CALL_FUTEX)
+		maker->made.lock = call->argument;
+	if (call->file == DTC_NONE)
+		return;
+	g_autofree char *file = dtc_explain_file(h, call->file);
+	maker->made.file = file ? maker->keep(maker->data, file) : NULL;
+}
+
+static void set_wake(struct maker *maker, const DtcHistory *h, guint node, const struct dtc_wake *wake)
+{
+	enum dtc_edge_kind kind = dtc_edge_get_kind(wake);
+	maker->made.edge = dtc_edge_kind_to_string(kind);
+	if (kind == DTC_EDGE_DISK) {
+		const struct dtc_block_request *request = dtc_history_get_block_request(h, wake->ref);
+		maker->made.has_disk = true;
+		maker->made.device = request->device;
+		maker->made.sector = request->sector;
+		maker->made.sectors = request->sectors;
+		set_by(maker, node, request->thread, request->insert_ns);
+	} else if (kind == DTC_EDGE_THREAD || kind == DTC_EDGE_FORK) {
+		set_by(maker, node, wake->thread, wake->waking_ns);
+	}
+}
+
+static void set_interval(struct maker *maker, guint node, const struct dtc_interval *interval)
+{
+	const DtcHistory *h = get_history(maker, node);
+	if (!h)
+		return;
+	if (interval->call != DTC_NONE)
+		set_call(maker, h, interval->call);
+	if (dtc_state_is_wait(interval->state) && interval->ref != DTC_NONE)
+		set_wake(maker, h, node, dtc_history_get_wake(h, interval->ref));
+	if (interval->state != DTC_STATE_RUNQUEUE && interval->state != DTC_STATE_PREEMPTED)
+		return;
+	g_autoptr(GArray) occupants = dtc_occupants_find(h, interval);
+	if (occupants->len)
+		set_by(maker, node, g_array_index(occupants, struct dtc_occupant, 0).thread, interval->end_ns);
+}
+
+static void set_message(struct maker *maker, const struct dtc_evidence *evidence)
+{
+	const DtcHistory *h = get_history(maker, evidence->sent_node);
+	if (evidence->packet != DTC_NONE)
+		maker->made.packet = evidence->packet;
+	if (!h || evidence->sent_packet == DTC_NONE)
+		return;
+	maker->made.edge = dtc_edge_kind_to_string(DTC_EDGE_PACKET);
+	maker->made.sent_node = maker->keep(maker->data, maker->input->node_names[evidence->sent_node]);
+	maker->made.sent_packet = evidence->sent_packet;
+	if (evidence->sent_call == DTC_NONE)
+		return;
+	const struct dtc_call *call = dtc_history_get_call(h, evidence->sent_call);
+	maker->made.sent_call = evidence->sent_call;
+	set_by(maker, evidence->sent_node, call->thread, call->begin_ns);
+}
+
+struct dtc_report_evidence dtc_report_evidence_make(const struct dtc_evidence_input *input, guint node,
+						    const struct dtc_evidence *evidence,
+						    const char *(*keep)(gpointer data, const char *text), gpointer data)
+{
+	struct maker maker = {
+		input, keep, data, { .by = { .pid = -1, .tid = -1 }, .packet = -1, .sent_packet = -1, .sent_call = -1 }
+	};
+	if (evidence->interval)
+		set_interval(&maker, node, evidence->interval);
+	set_message(&maker, evidence);
+	if (evidence->by_thread != DTC_NONE)
+		set_by(&maker, evidence->by_node, evidence->by_thread, INT64_MAX);
+	const struct dtc_report_evidence *made = &maker.made;
+	maker.made.is_known = made->edge || made->call || made->by.comm || made->packet >= 0;
+	return maker.made;
+}
+
+static void add_number(GString *out, const char *key, int64_t value)
+{
+	if (value < 0)
+		dtc_json_pack_null(out, key);
+	else
+		dtc_json_pack_integer(out, key, value);
+}
+
+static void add_by(GString *out, const struct dtc_report_thread *by)
+{
+	if (!by->comm) {
+		dtc_json_pack_null(out, "by");
+		return;
+	}
+	dtc_json_pack_open(out, "by", '{');
+	dtc_json_pack_string(out, "node", by->node);
+	dtc_json_pack_id(out, "pid", by->pid);
+	dtc_json_pack_id(out, "tid", by->tid);
+	dtc_json_pack_string(out, "comm", by->comm);
+	g_string_append_c(out, '}');
+}
+
+static void add_disk(GString *out, const struct dtc_report_evidence *evidence)
+{
+	if (!evidence->has_disk) {
+		dtc_json_pack_null(out, "disk");
+		return;
+	}
+	g_autofree char *device = g_strdup_printf("%u:%u", evidence->device >> 20, evidence->device & 0xfffff);
+	dtc_json_pack_open(out, "disk", '{');
+	dtc_json_pack_string(out, "device", device);
+	dtc_json_pack_integer(out, "sector", evidence->sector);
+	dtc_json_pack_integer(out, "sectors", evidence->sectors);
+	g_string_append_c(out, '}');
+}
+
+void dtc_report_evidence_add(GString *out, const struct dtc_report_evidence *evidence)
+{
+	if (!evidence->is_known) {
+		dtc_json_pack_null(out, "evidence");
+		return;
+	}
+	g_autofree char *lock = evidence->lock ? g_strdup_printf("0x%" PRIx64, evidence->lock) : NULL;
+	dtc_json_pack_open(out, "evidence", '{');
+	dtc_json_pack_string(out, "edge", evidence->edge);
+	dtc_json_pack_string(out, "call", evidence->call);
+	dtc_json_pack_string(out, "file", evidence->file);
+	dtc_json_pack_string(out, "lock", lock);
+	add_by(out, &evidence->by);
+	add_disk(out, evidence);
+	add_number(out, "packet", evidence->packet);
+	if (!evidence->sent_node) {
+		dtc_json_pack_null(out, "sent");
+	} else {
+		dtc_json_pack_open(out, "sent", '{');
+		dtc_json_pack_string(out, "node", evidence->sent_node);
+		add_number(out, "packet", evidence->sent_packet);
+		add_number(out, "call", evidence->sent_call);
+		g_string_append_c(out, '}');
+	}
+	g_string_append_c(out, '}');
+}
