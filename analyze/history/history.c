@@ -508,6 +508,18 @@ const struct dtc_work *dtc_history_find_work(const DtcHistory *h, uint32_t worke
 		       : NULL;
 }
 
+uint32_t dtc_history_get_work_count(const DtcHistory *h)
+{
+	g_assert(h->is_sealed);
+	return h->works->len;
+}
+
+const struct dtc_work *dtc_history_get_work(const DtcHistory *h, uint32_t work)
+{
+	g_assert(h->is_sealed);
+	return DTC_AT(h->works, struct dtc_work, work);
+}
+
 const char *dtc_history_get_device_name(const DtcHistory *h, uint32_t device)
 {
 	g_assert(h->is_sealed);

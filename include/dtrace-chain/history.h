@@ -340,6 +340,9 @@ const struct dtc_block_request *dtc_history_get_block_request(const DtcHistory *
 const char *dtc_history_get_device_name(const DtcHistory *history, uint32_t device);
 /* What the worker executed just before that time, or NULL: nothing, or it is no worker. */
 const struct dtc_work *dtc_history_find_work(const DtcHistory *history, uint32_t worker, int64_t time_ns);
+/* All work items, by worker (queued.target) and then in time order. */
+uint32_t dtc_history_get_work_count(const DtcHistory *history);
+const struct dtc_work *dtc_history_get_work(const DtcHistory *history, uint32_t work);
 guint dtc_history_get_cpu_count(const DtcHistory *history);
 /* The runs of a CPU in time order. Borrowed. */
 const struct dtc_run *dtc_history_get_runs(const DtcHistory *history, guint cpu, uint32_t *ret_count);

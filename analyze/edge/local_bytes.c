@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/edge/local_bytes.h"
+
+bool dtc_local_bytes_begin(struct dtc_local_bytes_walk *walk, const DtcHistory *history, uint32_t file_index)
+{
+	const struct dtc_file *file = dtc_history_get_file(history, file_index);
+	bool is_counter = file->kind == DTC_FILE_EVENT;
+
+	/* the peer of a socket is known for pairs only; a connection over loopback goes by its packets */
+	if (!is_counter && file->peer == DTC_NONE)
+		return false;
+	*walk = (struct dtc_local_bytes_walk){ .history = history, .is_counter = is_counter };
+	walk->reads = dtc_history_get_file_calls(history, file_index, &walk->read_count);
+	walk->writes = dtc_history_get_file_calls(history, is_counter ? file_index : file->peer, &walk->write_count);
+	return true;
+}
+
+static bool has_moved(const struct dtc_call *call, enum dtc_call_kind kind)
+{
+	return call->kind == kind && call->result != DTC_ABSENT && call->result > 0 && call->end_ns != DTC_TIME_NONE;
+}
+
+static void leave_read(struct dtc_local_bytes_walk *walk, const struct dtc_call *read)
+{
+	if (has_moved(read, DTC_CALL_READ))
+		walk->taken += (uint64_t)read->result;
+	walk->read++;
+	walk->has_given = false;
+}
+
+static void leave_write(struct dtc_local_bytes_walk *walk, const struct dtc_call *write)
+{
+	if (has_moved(write, DTC_CALL_WRITE))
+		walk->given += (uint64_t)write->result;
+	walk->write++;
+}
+
+/* Whether the positions are those that the calls had when they returned; else their order is not that of their begins.
+ */
+static bool is_in_order(const struct dtc_local_bytes_walk *walk, const struct dtc_call *write,
+			const struct dtc_call *read)
+{
+	/* of what was in an eventfd before the read began, and of the write that ended its wait, there is no doubt */
+	if (walk->is_counter)
+		return !walk->has_given || write->end_ns <= read->begin_ns;
+	return write->offset == walk->given && read->offset == walk->taken;
+}
+
+/* The next write gives bytes to the next read: both are told, and what is used up is left. */
+static void give(struct dtc_local_bytes_walk *walk, const struct dtc_call *write, const struct dtc_call *read,
+		 struct dtc_local_bytes *ret_bytes)
+{
+	uint64_t end = walk->taken + (uint64_t)read->result;
+
+	*ret_bytes = (struct dtc_local_bytes){
+		.write = walk->writes[walk->write],
+		.read = walk->reads[walk->read],
+		.link = is_in_order(walk, write, read) ? DTC_LINK_EXACT : DTC_LINK_INFERRED,
+	};
+	if (walk->is_counter) {
+		leave_write(walk, write);
+		walk->has_given = true;
+		return;
+	}
+	uint64_t write_end = walk->given + (uint64_t)write->result;
+	if (write_end <= end)
+		leave_write(walk, write);
+	if (write_end >= end)
+		leave_read(walk, read);
+}
+
+bool dtc_local_bytes_next(struct dtc_local_bytes_walk *walk, struct dtc_local_bytes *ret_bytes)
+{
+	while (walk->read < walk->read_count && walk->write < walk->write_count) {
+		const struct dtc_call *read = dtc_history_get_call(walk->history, walk->reads[walk->read]);
+		const struct dtc_call *write = dtc_history_get_call(walk->history, walk->writes[walk->write]);
+		if (!has_moved(read, DTC_CALL_READ)) {
+			leave_read(walk, read);
+		} else if (!has_moved(write, DTC_CALL_WRITE)) {
+			leave_write(walk, write);
+		} else if (write->begin_ns >= read->end_ns) {
+			leave_read(walk, read);
+			walk->given = MAX(walk->given, walk->taken);
+		} else {
+			give(walk, write, read, ret_bytes);
+			/* who talks to himself (a pipe into the own poll) hands nothing over */
+			if (write->thread != read->thread)
+				return true;
+		}
+	}
+	return false;
+}
