@@ -79,6 +79,16 @@ static const struct dtc_manual manuals[] = {
 	  "the events of all nodes, merged on one clock",
 	  "The raw events, in one order on cluster time.",
 	  { { "dtrace-chain events clusters/demo --kind 'sched_*' --limit 20", "the first of the scheduler's" } } },
+	{ "edges",
+	  "[BUNDLE]",
+	  "every edge of the waits-for graph, and for whom threads worked",
+	  "Who ended which wait, on a path or not: wakeups by threads, disks, packets, timers and interrupts, work "
+	  "items, bytes through eventfds and pipes, vCPU entries; and the spans in which threads worked for requests. "
+	  "With --format json one object per line, for other tools to query.",
+	  { { "dtrace-chain edges clusters/demo --thread backend:138 --from +5s --to +5.02s",
+	      "what ended a thread's waits" },
+	    { "dtrace-chain edges clusters/demo --request-id req-0069 --format json",
+	      "all that the threads that served a request waited for, for programs" } } },
 	{ "check",
 	  "[BUNDLE]",
 	  "verifies what all the others promise about their figures",

@@ -7,6 +7,7 @@
  *     identify.h      the same for a request that marks, spans or a connection name
  *     all_requests.h  every request, one after the other
  *     top.h states.h blockings.h usage_of.h   what threads, processes and nodes did in a span (selection.h: whom, when)
+ *     edge_question.h every edge of a span, thread or request, one after the other
  *     checks.h        whether what all of these promise holds
  *
  * What needs no engine, since nothing is analysed: census.h counts what a bundle holds, event_list.h lists its events.

@@ -22,7 +22,7 @@ REQUEST = ["--bundle", "demo", "--request-id", ID]
 THREAD = ["--bundle", "demo", "--thread", "backend:138", "--from", "+6s", "--to", "+6.2s"]
 COMMANDS = (["requests", "demo"], ["compare", "demo"], ["stats", "demo"], ["sync", "demo"], ["blockings", "demo"],
             ["usage", "demo"], ["top", "demo", "--threads"], ["states", "demo"], ["states", "demo", "--instances"],
-            ["events", "demo", "--to", "+5s"], ["check", "demo"], ["bundle", "show", "demo.dtcb"],
+            ["events", "demo", "--to", "+5s"], ["edges", "demo"], ["check", "demo"], ["bundle", "show", "demo.dtcb"],
             ["bundle", "check", "demo.dtcb"], REQUEST, THREAD)
 WRONG = (["x\x1b[2J"], ["top", "--x\x1b[2J"], ["top", "demo", "--nodes", "a\x1b[2J\n<b>"],
          ["--bundle", "demo", "--request-id", "none\x1b[31m"], ["events", "demo", "--kind", "\x1b[2J"],
@@ -122,7 +122,7 @@ def check_all(program):
             if command[0] == "top" and not extra and rb"\x1b[31m<b>" not in output:
                 fault = "the thread is not there"
             if extra[-1:] == ["json"]:
-                fault = fault or check_json(output, command[0] == "events")
+                fault = fault or check_json(output, command[0] in ("events", "edges"))
             yield " ".join(command + extra), fault
     for command in WRONG:
         yield " ".join(command), run(program, command, (1, 2))[1]

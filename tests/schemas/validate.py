@@ -76,6 +76,20 @@ def check(options, name, document):
     return not errors
 
 
+def check_edges(options):
+    """The first line of each kind, the head and the tail: each is a document."""
+    lines = run(options, "edges", "--format", "json").splitlines()
+    first = {}
+    for line in lines:
+        document = json.loads(line)
+        evidence = [key for key, inner in document.get("evidence", {}).items() if inner is not None]
+        first.setdefault((document.get("type"), document.get("kind"), *evidence), document)
+    good = True
+    for document in (json.loads(lines[-1]), *first.values()):
+        good &= check(options, "edges-1", document)
+    return good
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", required=True)
@@ -98,6 +112,7 @@ def main():
     # every tenth line, the head and the tail: each is a document
     for line in (lines[0], lines[-1], *lines[1:-1:10]):
         good &= check(options, "events-1", json.loads(line))
+    good &= check_edges(options)
     with tempfile.TemporaryDirectory(prefix="dtc-schemas-") as scratch:
         made = os.path.join(scratch, "bundle")
         good &= check(options, "bundle-1", json.loads(run(options, "bundle", "create", made, "--format", "json")))
