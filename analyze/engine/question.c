@@ -44,6 +44,10 @@ static void add_place_findings(const struct dtc_place *place, const DtcEngine *e
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
 				 "the client is not traced: the span is the server's, from the first byte read to "
 				 "the last byte written");
+	if (place->is_limited)
+		dtc_findings_add_coded(findings, DTC_FINDING_LIMIT, DTC_SEVERITY_INFO, false, NULL,
+				       "%u hops have this id: not all of them were looked at as the cause of each",
+				       place->hops->len);
 	if (place->inferred)
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
 				 "the request's calls were found by order and time, not by the bytes they carried");

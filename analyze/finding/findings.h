@@ -19,7 +19,6 @@
 #define DTC_FINDING_POLLING "polls-in-vain"
 #define DTC_FINDING_SILENCE "silent-receiver"
 #define DTC_FINDING_VM_PREEMPTED "vm-preempted"
-#define DTC_FINDING_LIMIT "limit-reached"
 
 /* An answer and what it was made from. All borrowed. */
 struct dtc_finding_input {

@@ -49,7 +49,8 @@ static bool descends_from(const GArray *hops, guint hop, guint ancestor)
 	return hop == ancestor;
 }
 
-static void find_parents(const DtcClocks *clocks, GArray *hops)
+/* True if there are hops that lie too far apart to have been looked at together. */
+static bool find_parents(const DtcClocks *clocks, GArray *hops)
 {
 	for (guint i = 0; i < hops->len; i++) {
 		struct dtc_hop *inner = &g_array_index(hops, struct dtc_hop, i);
@@ -64,6 +65,7 @@ static void find_parents(const DtcClocks *clocks, GArray *hops)
 				inner->parent = k;
 		}
 	}
+	return hops->len > MAX_DISTANCE;
 }
 
 static bool is_same_call(const struct dtc_hop *a, const struct dtc_hop *b)
@@ -196,7 +198,7 @@ struct dtc_place *dtc_locator_find(DtcLocator *locator, guint request)
 	struct dtc_place *place = g_new0(struct dtc_place, 1);
 	place->outside_node = G_MAXUINT;
 	place->hops = dtc_locator_make_hops(locator, request);
-	find_parents(dtc_locator_get_clocks(locator), place->hops);
+	place->is_limited = find_parents(dtc_locator_get_clocks(locator), place->hops);
 	count_attempts(place->hops);
 	choose_target(locator, place);
 	return place;

@@ -79,7 +79,8 @@ struct dtc_place {
 	uint32_t thread;     /* DTC_NONE: no hop has a traced end; begin and end are the packets' then */
 	bool is_client;	     /* the target is the root's client: the duration is what the user saw */
 	bool inferred;
-	bool has_end; /* false: no response was seen; end is when the client gave up, or the trace's end: */
+	bool is_limited; /* there are so many hops that not all were looked at as the cause of each */
+	bool has_end;	 /* false: no response was seen; end is when the client gave up, or the trace's end: */
 	bool is_open;
 	uint8_t outside; /* enum dtc_outside, of the side whose duration the user saw; the place is the part inside */
 	guint outside_node; /* whose trace it is outside of; G_MAXUINT: of none */

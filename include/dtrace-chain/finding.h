@@ -36,6 +36,8 @@ void dtc_findings_add(DtcFindings *findings, enum dtc_severity severity, bool in
 /* The same with a code, which must live as long as the program: docs/formats.md lists them. */
 void dtc_findings_add_coded(DtcFindings *findings, const char *code, enum dtc_severity severity, bool incomplete,
 			    const char *node, const char *format, ...) G_GNUC_PRINTF(6, 7);
+/* The code of whatever was looked for only so far, in any stage. */
+#define DTC_FINDING_LIMIT "limit-reached"
 /* Moves all findings of from to the end of to; from is empty afterwards. */
 void dtc_findings_move(DtcFindings *to, DtcFindings *from);
 guint dtc_findings_get_count(const DtcFindings *findings);

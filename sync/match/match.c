@@ -52,6 +52,7 @@ struct matcher {
 	GArray *passages;	     /* struct dtc_passage; once all are there in the order of their ends */
 	GHashTable *node_by_address; /* struct address_key -> node + 1, or 0 if several claim it */
 	uint32_t seed;		     /* of all hashes: who writes a recording must not choose the buckets */
+	guint limited_count;	     /* connections that were not compared with all that they may be elsewhere */
 };
 
 struct address_key {
@@ -369,7 +370,7 @@ static guint count_common(const struct matcher *matcher, const struct dtc_passag
  * The receiving passage of that node which is the same connection: ports may have been used again, and the two nodes
  * need not have seen the same generations. The initial sequence number decides where both know it, else packets.
  */
-static struct dtc_passage *find_counterpart(const struct matcher *matcher, const struct flow_group *group,
+static struct dtc_passage *find_counterpart(struct matcher *matcher, const struct flow_group *group,
 					    const struct dtc_passage *from, const struct node_passages *node,
 					    guint from_generations)
 {
@@ -381,7 +382,11 @@ static struct dtc_passage *find_counterpart(const struct matcher *matcher, const
 		if (to || !node->without_isn)
 			return to;
 	}
-	for (guint i = node->first; i < node->end && compared < COMPARED_MAX; i++) {
+	for (guint i = node->first; i < node->end; i++) {
+		if (compared == COMPARED_MAX) {
+			matcher->limited_count++;
+			break;
+		}
 		struct dtc_passage *to = get_passage(group, i);
 		if (!to->is_received)
 			continue;
@@ -687,6 +692,12 @@ DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint coun
 	match_translated(&matcher);
 	collect_addresses(&matcher);
 	count_unused(&matcher);
+	if (matcher.limited_count)
+		dtc_findings_add_coded(
+			findings, DTC_FINDING_LIMIT, DTC_SEVERITY_INFO, false, NULL,
+			"%u connections without their first packets were compared with %d others of the same "
+			"ports each, and not with all",
+			matcher.limited_count, COMPARED_MAX);
 	dtc_matches_sort(matcher.matches);
 	g_hash_table_unref(matcher.node_by_address);
 	g_array_unref(matcher.passages);

@@ -347,6 +347,25 @@ static void test_retry(void)
 	world_clear(&w);
 }
 
+/* So many attempts that not each is looked at as the cause of each: that is said, and they are attempts all the same.
+ */
+static void test_many_retries(void)
+{
+	for (guint count = 2; count <= 258; count += 256) {
+		struct world w = { 0 };
+		world_begin(&w);
+		w.no_answer = true;
+		for (guint i = 0; i + 1 < count; i++)
+			tell(&w, (int64_t)i * 100 * MS, (uint16_t)(4000 + i), 5);
+		w.no_answer = false;
+		tell(&w, (int64_t)count * 100 * MS, (uint16_t)(4000 + count), 5);
+		world_end(&w);
+		g_assert_cmpuint(w.place->hops->len, >=, count);
+		g_assert_cmpint(w.place->is_limited, ==, count > 256);
+		world_clear(&w);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -358,5 +377,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/locate/capture-of-one", test_capture_of_one);
 	g_test_add_func("/locate/no-answer", test_no_answer);
 	g_test_add_func("/locate/retry", test_retry);
+	g_test_add_func("/locate/many-retries", test_many_retries);
 	return g_test_run();
 }
