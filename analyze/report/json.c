@@ -123,6 +123,7 @@ static void append_hops(GString *out, const DtcReport *report)
 		add_status(out, hop->status);
 		add_end(out, "client", &hop->client);
 		add_end(out, "server", &hop->server);
+		dtc_json_pack_string(out, "link", dtc_link_quality_to_string(hop->link));
 		g_string_append_c(out, '}');
 	}
 	end_list(out, report->hops->len);

@@ -178,6 +178,7 @@ static void add_followed_hops(DtcReport *report, const struct dtc_report_input *
 			.attempt = 1,
 		};
 		hop.parent = find_serving_hop(report, &hop.client);
+		hop.link = MAX(hop.client.link, hop.server.link);
 		g_array_append_val(report->hops, hop);
 	}
 }
@@ -195,6 +196,7 @@ static void add_hops(DtcReport *report, const struct dtc_report_input *input)
 			.parent = from->parent,
 			.attempt = from->attempt,
 		};
+		hop.link = MAX(hop.client.link, hop.server.link);
 		g_array_append_val(report->hops, hop);
 	}
 }

@@ -111,8 +111,9 @@ struct dtc_report_hop {
 	const char *method, *url; /* or NULL */
 	int status;		  /* 0: not known */
 	struct dtc_report_end client, server;
-	guint parent;  /* index of the hop whose server sent this one; G_MAXUINT: none */
-	guint attempt; /* 1, 2, ...: the same call again */
+	guint parent;		    /* index of the hop whose server sent this one; G_MAXUINT: none */
+	guint attempt;		    /* 1, 2, ...: the same call again */
+	enum dtc_link_quality link; /* of the less sure of its ends: that they are of one exchange */
 };
 
 /* How far the order of events on two nodes that follow each other on the path can be wrong. */

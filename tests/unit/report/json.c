@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/json.h"
 
+#include "tests/support/event_loop.h"
 #include "tests/support/made_path.h"
 
 #include <json-glib/json-glib.h>
@@ -155,6 +156,78 @@ static void test_hostile_names(void)
 			"id\"\\x0a");
 }
 
+/* A hop says how sure each of its ends is, and is itself as sure as the less sure one. */
+static void test_hops(void)
+{
+	enum { NOT_TRACED, GUESSED, SEEN };
+	static const struct {
+		int client, server;
+		const char *client_link, *server_link, *link;
+	} cases[] = {
+		{ SEEN, SEEN, "exact", "exact", "exact" },
+		{ SEEN, GUESSED, "exact", "inferred", "inferred" },
+		{ GUESSED, SEEN, "inferred", "exact", "inferred" },
+		{ NOT_TRACED, SEEN, "unknown", "exact", "unknown" },
+		{ GUESSED, NOT_TRACED, "inferred", "unknown", "unknown" },
+	};
+	static const char *const names[] = { "node" };
+	static const struct made_segment segment = { 60, 0, 10, "loop", DTC_CAUSE_RUNNING_USER, NULL, 0 };
+	struct event_loop e;
+	event_loop_begin(&e);
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct dtc_hop hop = e.hops[X];
+		struct dtc_hop_side *const sides[] = { &hop.client, &hop.server };
+		const int how[] = { cases[i].client, cases[i].server };
+		for (guint k = 0; k < 2; k++) {
+			*sides[k] = e.hops[X].server;
+			sides[k]->file = how[k] == NOT_TRACED ? DTC_NONE : sides[k]->file;
+			sides[k]->inferred = how[k] == GUESSED;
+		}
+		struct dtc_place place = { .hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_hop)) };
+		g_array_append_val(place.hops, hop);
+		g_autoptr(DtcPath) path = made_path_new(0, &segment, 1);
+		dtc_path_finish(path);
+		g_autoptr(DtcFindings) findings = dtc_findings_new();
+		const struct dtc_followed_hop followed = { .client_thread = e.loop,
+							   .server_thread = e.db,
+							   .client_file = hop.server.file,
+							   .server_file = hop.server.file };
+		const struct dtc_report_input input = { .node_names = names,
+							.node_count = 1,
+							.path = path,
+							.clocks = e.clocks,
+							.findings = findings,
+							.target_comm = "loop",
+							.target_process = "loop",
+							.request = "req-1",
+							.place = &place,
+							.followed = &followed,
+							.followed_count = 1,
+							.histories = e.histories };
+		g_autoptr(GError) error = NULL;
+		g_autoptr(DtcReport) report = dtc_report_new(&input, &error);
+		g_assert_no_error(error);
+		g_autofree char *text = dtc_report_to_json(report);
+		g_autoptr(JsonParser) parser = json_parser_new();
+		json_parser_load_from_data(parser, text, -1, &error);
+		g_assert_no_error(error);
+		JsonArray *hops =
+			json_object_get_array_member(json_node_get_object(json_parser_get_root(parser)), "hops");
+		g_assert_cmpuint(json_array_get_length(hops), ==, 2);
+		JsonObject *found = json_array_get_object_element(hops, 0);
+		JsonObject *client = json_object_get_object_member(found, "client"),
+			   *server = json_object_get_object_member(found, "server");
+		g_assert_cmpstr(json_object_get_string_member(client, "link"), ==, cases[i].client_link);
+		g_assert_cmpstr(json_object_get_string_member(server, "link"), ==, cases[i].server_link);
+		g_assert_cmpstr(json_object_get_string_member(found, "link"), ==, cases[i].link);
+		/* followed from call to call: no capture told */
+		g_assert_cmpstr(json_object_get_string_member(json_array_get_object_element(hops, 1), "link"), ==,
+				"inferred");
+		g_array_unref(place.hops);
+	}
+	event_loop_clear(&e);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -162,5 +235,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/report/json/thread-without-request", test_thread_without_request);
 	g_test_add_func("/report/json/nothing-at-all", test_nothing_at_all);
 	g_test_add_func("/report/json/hostile-names", test_hostile_names);
+	g_test_add_func("/report/json/hops", test_hops);
 	return g_test_run();
 }
