@@ -177,6 +177,13 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 			*ret_arrival = found;
 			return true;
 		}
+	} else if (call && call->kind == DTC_CALL_CONNECT && call->file != DTC_NONE) {
+		/* one softirq may bring several connections' answers */
+		if (find_handshake(h, node, call->file, &found) && found.time_ns > wait->begin_ns &&
+		    found.time_ns <= wait->end_ns) {
+			*ret_arrival = found;
+			return true;
+		}
 	} else if (call && call->kind == DTC_CALL_POLL) {
 		const struct dtc_thread *thread = dtc_history_get_thread(h, wait->thread);
 		uint32_t end = thread->call_first + thread->call_count;

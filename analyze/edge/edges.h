@@ -65,6 +65,12 @@ void dtc_edges_find(const DtcEdges *edges, guint node, const struct dtc_interval
 /* The same for a wait that is known to have been for an arrival, whoever woke its thread. */
 void dtc_edges_find_awaited(const DtcEdges *edges, guint node, const struct dtc_interval *wait,
 			    const struct dtc_arrival *arrival, struct dtc_edge *ret_edge);
+/*
+ * Who sent the packet that ended a wait, behind what kernels answered by themselves (handshakes, ACKs): what relayed it
+ * is left out, unless it leads back to the thread that waited. That one did not wait for itself, but for the kernel
+ * that answered it: then ret_sender->relayed. False if no traced node sent it.
+ */
+bool dtc_edge_find_origin(const DtcLinks *links, const struct dtc_edge *edge, struct dtc_sender *ret_sender);
 /* From now on this edge is the one that ended the wait of its thread that ends at its end_ns. Copied. */
 void dtc_edges_put(DtcEdges *edges, const struct dtc_edge *edge);
 /*

@@ -5,6 +5,9 @@
  */
 #include "analyze/edge/edges_build.h"
 
+/* Packets that kernels sent in answer to each other: a handshake has three. */
+#define RELAYS_MAX 64
+
 void dtc_edge_set_arrival(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_edge *edge)
 {
 	const DtcClocks *clocks = dtc_links_get_clocks(links);
@@ -29,4 +32,33 @@ void dtc_edge_complete_packet(const DtcLinks *links, const struct dtc_interval *
 	edge->link = DTC_LINK_UNKNOWN;
 	if (dtc_arrival_find_for_wait(links, edge->node, wait, &arrival))
 		dtc_edge_set_arrival(links, &arrival, edge);
+}
+
+/* What a kernel sent without a call, as a SYN once more, is of some thread of the process. */
+static bool is_own(const DtcLinks *links, const struct dtc_edge *edge, const struct dtc_sender *sender)
+{
+	const DtcHistory *h = dtc_links_get_history(links, edge->node);
+	if (sender->node != edge->node || sender->thread == DTC_NONE)
+		return false;
+	return sender->thread == edge->thread ||
+	       (sender->call == DTC_NONE &&
+		dtc_history_get_thread(h, sender->thread)->pid == dtc_history_get_thread(h, edge->thread)->pid);
+}
+
+bool dtc_edge_find_origin(const DtcLinks *links, const struct dtc_edge *edge, struct dtc_sender *ret_sender)
+{
+	if (!edge->has_sender)
+		return false;
+	struct dtc_sender sender = edge->sender;
+	for (guint relays = 0; sender.relayed; relays++) {
+		if (relays == RELAYS_MAX) {
+			dtc_links_note_limit(links, DTC_LIMIT_RELAYS);
+			break;
+		}
+		const struct dtc_arrival cause = sender.cause;
+		if (!dtc_arrival_find_sender(links, &cause, &sender))
+			return false;
+	}
+	*ret_sender = edge->sender.relayed && is_own(links, edge, &sender) ? edge->sender : sender;
+	return true;
 }

@@ -47,7 +47,7 @@ static DtcBlocked *collect(const DtcEngine *engine, const struct dtc_blockings_o
 	for (guint node = 0; node < selection->node_count; node++)
 		parts[node] = (struct dtc_blocked_part){ selection->spans[node].begin, selection->spans[node].end,
 							 selection->wanted[node] };
-	return dtc_blocked_new(dtc_engine_get_links(engine), &blocked_options);
+	return dtc_blocked_new(dtc_engine_get_edges(engine), &blocked_options);
 }
 
 DtcBlockings *dtc_blockings_new(const DtcEngine *engine, const struct dtc_subject *subject,

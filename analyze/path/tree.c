@@ -12,8 +12,6 @@
 /* What kept a thread from running, or a message from coming, is one above so much of it, or if it lasted so long. */
 #define DELAY_PERCENT 10
 #define DELAY_NS 1000000
-/* Packets that the kernel sent in answer to another: a handshake has three. */
-#define RELAYS_MAX 64
 
 /* A wait that is being explained: its node, and down to where. */
 struct open {
@@ -238,18 +236,13 @@ static void explain(gpointer data, struct dtc_segment *segment, const struct dtc
 /* "packet from redis-server (tid 137) on web", "SYN-ACK from the kernel of web": nobody's code had a part in that. */
 static char *name_sender(const DtcLinks *links, const struct dtc_edge *edge)
 {
-	struct dtc_sender sender = edge->sender;
-	for (guint relays = 0; sender.relayed && relays < RELAYS_MAX; relays++)
-		if (!dtc_arrival_find_sender(links, &sender.cause, &sender))
-			return g_strdup("packet");
+	struct dtc_sender sender;
+	if (!dtc_edge_find_origin(links, edge, &sender))
+		return g_strdup("packet");
 	const DtcHistory *h = dtc_links_get_history(links, sender.node);
-	if (edge->sender.relayed && sender.node == edge->node && sender.thread == edge->thread) {
-		/* the answer to a SYN or to data of its own: the thread did not wait for itself */
-		h = dtc_links_get_history(links, edge->sender.node);
-		g_autofree char *what =
-			dtc_explain_packet(dtc_packets_get(dtc_history_get_packets(h), edge->sender.packet));
-		return g_strdup_printf("%s from the kernel of %s", what,
-				       dtc_links_get_node_name(links, edge->sender.node));
+	if (sender.relayed) {
+		g_autofree char *what = dtc_explain_packet(dtc_packets_get(dtc_history_get_packets(h), sender.packet));
+		return g_strdup_printf("%s from the kernel of %s", what, dtc_links_get_node_name(links, sender.node));
 	}
 	if (sender.thread == DTC_NONE)
 		return g_strdup("packet");

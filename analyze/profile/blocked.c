@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/profile/blocked.h"
-#include "analyze/edge/arrival.h"
 #include "analyze/edge/cause.h"
-#include "analyze/exchange/endpoint.h"
 #include "analyze/path/explain.h"
 
 #include <inttypes.h>
@@ -31,7 +29,8 @@ struct DtcBlocked {
 
 /* One node's pass. */
 struct pass {
-	const DtcLinks *links;
+	const DtcEdges *edges;
+	const DtcLinks *links; /* of the edges */
 	const DtcHistory *history;
 	guint node;
 	const struct dtc_blocked_options *options;
@@ -97,36 +96,35 @@ static void set_object(struct pass *pass, const struct dtc_call *call, struct ke
 	}
 }
 
-/* "packet from app@backend", or from an address that no node has. */
-static uint32_t label_packet(struct pass *pass, const struct dtc_interval *wait, const struct dtc_wake *wake)
+/* Of a packet that no traced node sent: the address it came from, or NULL. */
+static char *name_host(const struct pass *pass, const struct dtc_edge *edge)
 {
-	struct dtc_arrival arrival;
-	struct dtc_sender sender;
 	const DtcPackets *packets = dtc_history_get_packets(pass->history);
-	uint32_t flow = DTC_NONE;
+	uint32_t packet =
+		edge->has_arrival ? edge->arrival.packet : dtc_history_get_wake(pass->history, edge->wake)->ref;
+	uint32_t flow = packet != DTC_NONE  ? dtc_packets_get(packets, packet)->flow
+			: edge->has_arrival ? edge->arrival.flow
+					    : DTC_NONE;
 
-	if (dtc_arrival_find_for_wait(pass->links, pass->node, wait, &arrival)) {
-		flow = arrival.packet == DTC_NONE ? arrival.flow : dtc_packets_get(packets, arrival.packet)->flow;
-		for (int hops = 0; hops < 64 && dtc_arrival_find_sender(pass->links, &arrival, &sender); hops++) {
-			if (sender.relayed) {
-				arrival = sender.cause;
-				continue;
-			}
-			if (sender.thread == DTC_NONE)
-				break;
-			const DtcHistory *h = dtc_links_get_history(pass->links, sender.node);
-			return intern(pass,
-				      g_strdup_printf("packet from %s@%s",
-						      dtc_history_get_process(h, sender.thread, sender.written_ns),
-						      dtc_links_get_node_name(pass->links, sender.node)));
-		}
+	return flow == DTC_NONE ? NULL : dtc_explain_host_address(dtc_packets_get_flow(packets, flow)->source);
+}
+
+/* "packet from app@backend", "packet from the kernel of web", or from an address that no node has. */
+static uint32_t label_packet(struct pass *pass, const struct dtc_edge *edge)
+{
+	struct dtc_sender sender;
+
+	if (dtc_edge_find_origin(pass->links, edge, &sender) && (sender.relayed || sender.thread != DTC_NONE)) {
+		const char *node = dtc_links_get_node_name(pass->links, sender.node);
+		const DtcHistory *h = dtc_links_get_history(pass->links, sender.node);
+		if (sender.relayed)
+			return intern(pass, g_strdup_printf("packet from the kernel of %s", node));
+		return intern(pass,
+			      g_strdup_printf("packet from %s@%s",
+					      dtc_history_get_process(h, sender.thread, sender.written_ns), node));
 	}
-	if (flow == DTC_NONE && wake->ref != DTC_NONE)
-		flow = dtc_packets_get(packets, wake->ref)->flow;
-	if (flow == DTC_NONE)
-		return intern(pass, g_strdup("packet"));
-	g_autofree char *host = dtc_explain_host_address(dtc_packets_get_flow(packets, flow)->source);
-	return intern(pass, g_strconcat("packet from ", host, NULL));
+	g_autofree char *host = name_host(pass, edge);
+	return intern(pass, host ? g_strconcat("packet from ", host, NULL) : g_strdup("packet"));
 }
 
 static void set_waker(struct pass *pass, const struct dtc_interval *wait, struct key *key)
@@ -136,6 +134,7 @@ static void set_waker(struct pass *pass, const struct dtc_interval *wait, struct
 		return;
 	}
 	const struct dtc_wake *wake = dtc_history_get_wake(pass->history, wait->ref);
+	struct dtc_edge edge;
 
 	key->waker = wake->waker;
 	switch ((enum dtc_waker)wake->waker) {
@@ -148,7 +147,8 @@ static void set_waker(struct pass *pass, const struct dtc_interval *wait, struct
 		key->waker_ref = dtc_history_get_block_request(pass->history, wake->ref)->device;
 		break;
 	case DTC_WAKER_PACKET:
-		key->waker_ref = label_packet(pass, wait, wake);
+		dtc_edges_find(pass->edges, pass->node, wait, &edge);
+		key->waker_ref = label_packet(pass, &edge);
 		break;
 	case DTC_WAKER_IRQ:
 	case DTC_WAKER_SOFTIRQ:
@@ -249,14 +249,16 @@ static void add_wait(struct pass *pass, const struct dtc_interval *wait)
 	}
 }
 
-static void add_node(const DtcLinks *links, guint node, const struct dtc_blocked_options *options, GArray *all)
+static void add_node(const DtcEdges *edges, guint node, const struct dtc_blocked_options *options, GArray *all)
 {
+	const DtcLinks *links = dtc_edges_get_links(edges);
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	const struct dtc_blocked_part *part = options->parts ? &options->parts[node] : NULL;
 
 	if (!h || (part && part->begin.ns >= part->end.ns))
 		return;
 	struct pass pass = {
+		.edges = edges,
 		.links = links,
 		.history = h,
 		.node = node,
@@ -306,14 +308,14 @@ static void row_clear(gpointer data)
 	g_free(row->waker);
 }
 
-DtcBlocked *dtc_blocked_new(const DtcLinks *links, const struct dtc_blocked_options *options)
+DtcBlocked *dtc_blocked_new(const DtcEdges *edges, const struct dtc_blocked_options *options)
 {
 	DtcBlocked *blocked = g_new0(DtcBlocked, 1);
 
 	blocked->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_blocked_row));
 	g_array_set_clear_func(blocked->rows, row_clear);
-	for (guint node = 0; node < dtc_links_get_node_count(links); node++)
-		add_node(links, node, options, blocked->rows);
+	for (guint node = 0; node < dtc_links_get_node_count(dtc_edges_get_links(edges)); node++)
+		add_node(edges, node, options, blocked->rows);
 	g_array_sort(blocked->rows, compare_rows);
 	return blocked;
 }

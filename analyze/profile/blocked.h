@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "analyze/edge/links.h"
+#include "analyze/edge/edges.h"
 #include "dtrace-chain/path.h"
 
 /* Which waits of a node count: those that end after begin and begin before end, cut to the span. */
@@ -34,8 +34,8 @@ struct dtc_blocked_row {
 
 typedef struct DtcBlocked DtcBlocked;
 
-/* Caller owns; links are borrowed for the call. */
-DtcBlocked *dtc_blocked_new(const DtcLinks *links, const struct dtc_blocked_options *options);
+/* Caller owns; edges are borrowed for the call. */
+DtcBlocked *dtc_blocked_new(const DtcEdges *edges, const struct dtc_blocked_options *options);
 void dtc_blocked_free(DtcBlocked *blocked);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcBlocked, dtc_blocked_free)
 /* Rows by total, longest first. Borrowed. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where the turn of an event loop ends: a poll that only looked, and saw nothing, ends none. */
+/*
+ * Where the turn of an event loop ends: a poll that only looked, and saw nothing, ends none. And which packet a wait
+ * was for, if one softirq brings several.
+ */
 #include "analyze/edge/arrival.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/story.h"
@@ -108,6 +111,46 @@ static void test_limit(void)
 	}
 }
 
+/* Two threads connect, and one softirq brings both answers: each wait was for the one with its own ports. */
+static void test_connects(void)
+{
+	struct story s;
+	struct dtc_headers syns[2], answers[2];
+	story_begin(&s, "client");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "first");
+	story_switch(&s, 0, 1, 0, "swapper/1", RUN, 11, "second");
+	for (uint32_t i = 0; i < 2; i++) {
+		uint16_t port = (uint16_t)(1000 + i);
+		syns[i] = story_headers(CLIENT, port, SERVER, 80, 100, 0, DTC_TCP_SYN, 0, 1);
+		answers[i] = story_headers(SERVER, 80, CLIENT, port, 500, 101, DTC_TCP_SYN | DTC_TCP_ACK, 0, 0);
+		story_enter(&s, 5 + i, i, "connect", 5 + i);
+		story_packet(&s, DTC_EVENT_NET_SEND, 7 + i, i, &syns[i]);
+	}
+	story_switch(&s, 10, 0, 10, "first", SLEEP, 0, "swapper/0");
+	story_switch(&s, 11, 1, 11, "second", SLEEP, 0, "swapper/1");
+	story_context(&s, DTC_EVENT_SOFTIRQ_ENTRY, 19, 0, 3, NULL);
+	story_packet(&s, DTC_EVENT_NET_RECEIVE, 20, 0, &answers[0]);
+	story_packet(&s, DTC_EVENT_NET_RECEIVE, 21, 0, &answers[1]);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 22, 0, 10, "first", 0);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 23, 0, 11, "second", 1);
+	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 24, 0, 3, NULL);
+	story_switch(&s, 25, 0, 0, "swapper/0", RUN, 10, "first");
+	story_switch(&s, 26, 1, 0, "swapper/1", RUN, 11, "second");
+	story_leave(&s, 30, 0, "connect", 0);
+	story_leave(&s, 31, 1, "connect", 0);
+	const DtcHistory *history = story_end(&s);
+	const char *name = "client";
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	for (int i = 0; i < 2; i++) {
+		struct dtc_arrival arrival;
+		g_assert_true(dtc_arrival_find_for_wait(links, 0, story_interval(&s, 10 + i, 22), &arrival));
+		g_assert_cmpint(arrival.time_ns, ==, 20 + i);
+		g_assert_true(arrival.exact);
+	}
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct look looks[] = {
@@ -123,5 +166,6 @@ int main(int argc, char **argv)
 		g_autofree char *path = g_strdup_printf("/arrival/look/%u-%s", i, looks[i].name);
 		g_test_add_data_func(path, &looks[i], test_look);
 	}
+	g_test_add_func("/arrival/connects", test_connects);
 	return g_test_run();
 }

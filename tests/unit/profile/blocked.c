@@ -14,6 +14,7 @@ struct made {
 	const DtcHistory *history;
 	DtcClocks *clocks;
 	DtcLinks *links;
+	DtcEdges *edges;
 };
 
 /* Thread 10 sleeps from begin to end on CPU 0; the waker acts there, too. */
@@ -51,10 +52,12 @@ static void make(struct made *made)
 	made->history = story_end(s);
 	made->clocks = dtc_clocks_new_identity(1);
 	made->links = dtc_links_new(1, names, &made->history, made->clocks);
+	made->edges = dtc_edges_new(made->links);
 }
 
 static void made_clear(struct made *made)
 {
+	dtc_edges_free(made->edges);
 	dtc_links_free(made->links);
 	dtc_clocks_free(made->clocks);
 	story_clear(&made->story);
@@ -78,7 +81,7 @@ static void test_rows(void)
 	struct made made = { 0 };
 
 	make(&made);
-	g_autoptr(DtcBlocked) blocked = dtc_blocked_new(made.links, &all);
+	g_autoptr(DtcBlocked) blocked = dtc_blocked_new(made.edges, &all);
 	g_assert_cmpuint(dtc_blocked_get_count(blocked), ==, 4);
 	assert_row(blocked, 0, NULL, NULL, 1, 600, 600, 400);
 	/* of equal totals the one whose call's and then waker's name comes first */
@@ -98,12 +101,12 @@ static void test_selection(void)
 	struct dtc_blocked_options options = { .parts = &part };
 	uint32_t waiter = dtc_history_find_thread(made.history, 10, DTC_TIME_NONE);
 	threads[waiter] = true;
-	g_autoptr(DtcBlocked) cut = dtc_blocked_new(made.links, &options);
+	g_autoptr(DtcBlocked) cut = dtc_blocked_new(made.edges, &options);
 	g_assert_cmpuint(dtc_blocked_get_count(cut), ==, 1);
 	assert_row(cut, 0, "read(fd 3)", "waker (tid 11)", 2, 10 + 10, 10, 20);
 
 	part.threads = NULL; /* all threads are cut, too */
-	g_autoptr(DtcBlocked) of_all = dtc_blocked_new(made.links, &options);
+	g_autoptr(DtcBlocked) of_all = dtc_blocked_new(made.edges, &options);
 	for (guint i = 0; i < dtc_blocked_get_count(of_all); i++)
 		g_assert_cmpint(dtc_blocked_get_row(of_all, i)->total_ns, <=, 90);
 	part.threads = threads;
@@ -111,18 +114,18 @@ static void test_selection(void)
 	part.begin.ns = 0;
 	part.end.ns = 1000;
 	options.min_ns = 30;
-	g_autoptr(DtcBlocked) longer = dtc_blocked_new(made.links, &options);
+	g_autoptr(DtcBlocked) longer = dtc_blocked_new(made.edges, &options);
 	g_assert_cmpuint(dtc_blocked_get_count(longer), ==, 3);
 	assert_row(longer, 2, "read(fd 3)", "waker (tid 11)", 1, 30, 30, 100);
 
 	threads[waiter] = false;
 	threads[dtc_history_find_thread(made.history, 11, DTC_TIME_NONE)] = true;
-	g_autoptr(DtcBlocked) other = dtc_blocked_new(made.links, &options);
+	g_autoptr(DtcBlocked) other = dtc_blocked_new(made.edges, &options);
 	g_assert_cmpuint(dtc_blocked_get_count(other), ==, 0);
 
 	threads[waiter] = true;
 	part.end = part.begin; /* nothing of this node */
-	g_autoptr(DtcBlocked) none = dtc_blocked_new(made.links, &options);
+	g_autoptr(DtcBlocked) none = dtc_blocked_new(made.edges, &options);
 	g_assert_cmpuint(dtc_blocked_get_count(none), ==, 0);
 	made_clear(&made);
 }

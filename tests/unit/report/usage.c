@@ -170,7 +170,8 @@ static void test_blockings(void)
 	const struct dtc_blocked_options all = { .parts = NULL };
 
 	make(&made);
-	g_autoptr(DtcBlocked) blocked = dtc_blocked_new(made.links, &all);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(made.links);
+	g_autoptr(DtcBlocked) blocked = dtc_blocked_new(edges, &all);
 	g_autoptr(DtcPath) path = dtc_path_new((DtcClusterTime){ 0 }, (DtcClusterTime){ 100 });
 	add_blocking(path, G_MAXUINT, 0, 10, 50);
 	add_blocking(path, 0, 1, 11, 40);
