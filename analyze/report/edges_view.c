@@ -164,6 +164,7 @@ static void add_packets(GString *out, const struct view *view)
 	add_index(out, "call", edge->sender.call);
 	add_time(out, view, "sent_ns", edge->sender.node, edge->sender.sent_ns);
 	dtc_json_add_integer(out, "copies", edge->sender.copies);
+	add_index(out, "answers", edge->sender.relayed ? edge->sender.cause.packet : DTC_NONE);
 	g_string_append_c(out, '}');
 }
 
@@ -281,7 +282,8 @@ static void add_edge(GString *out, const struct view *view)
 	dtc_json_add_text(out, "type", "edge");
 	dtc_json_add_text(out, "kind", dtc_edge_item_to_string(item));
 	dtc_json_add_text(out, "link", dtc_link_quality_to_string(edge->link));
-	if (edge->from_thread == DTC_NONE || edge->uncertainty_ns == INT64_MAX)
+	bool has_origin = edge->from_thread != DTC_NONE || edge->has_sender;
+	if (!has_origin || edge->uncertainty_ns == INT64_MAX)
 		dtc_json_add_null(out, "uncertainty_ns");
 	else
 		dtc_json_add_integer(out, "uncertainty_ns", edge->uncertainty_ns);
@@ -365,6 +367,19 @@ static char *make_who(const struct view *view, guint node, uint32_t thread, int6
 	return g_strdup_printf("%s:%" PRId32 "@%s", comm, dtc_history_get_thread(h, thread)->tid, name);
 }
 
+/* Who it came from, or NULL. Caller owns. */
+static char *make_from(const struct view *view)
+{
+	const struct dtc_edge *edge = &view->item->edge;
+
+	if (edge->from_thread != DTC_NONE)
+		return make_who(view, edge->from_node, edge->from_thread, edge->from_ns);
+	if (!edge->has_sender || !edge->sender.relayed)
+		return NULL;
+	g_autofree char *name = dtc_printable(get_node_name(view, edge->from_node), DTC_PRINTABLE_NAME_MAX);
+	return g_strdup_printf("kernel@%s", name);
+}
+
 static void add_time_column(DtcLayout *layout, int64_t ns)
 {
 	uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
@@ -412,10 +427,9 @@ void dtc_edge_item_add_text(DtcLayout *layout, const DtcEngine *engine, const st
 	dtc_layout_add_space(layout, 1);
 	dtc_layout_add_left(layout, item->kind == DTC_ITEM_SERVED ? "serves" : dtc_edge_item_to_string(item),
 			    KIND_COLUMNS, DTC_STYLE_CYAN);
-	if (edge->from_thread != DTC_NONE) {
-		g_autofree char *from = make_who(&view, edge->from_node, edge->from_thread, edge->from_ns);
+	g_autofree char *from = make_from(&view);
+	if (from)
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s %s", edge->link == DTC_LINK_EXACT ? "←" : "≈", from);
-	}
 	add_wait_text(layout, &view);
 	dtc_layout_end_line(layout);
 }
