@@ -90,8 +90,7 @@ void dtc_question_clear(struct dtc_question *question)
 DtcServing *dtc_question_new_serving(const DtcEngine *engine, DtcLocator *locator, guint index)
 {
 	guint count = dtc_requests_get_count(dtc_engine_get_requests(engine));
-	DtcServing *serving = dtc_serving_new(dtc_engine_get_node_count(engine), dtc_engine_get_histories(engine),
-					      dtc_engine_get_clocks(engine));
+	DtcServing *serving = dtc_serving_new(dtc_engine_get_links(engine));
 
 	for (guint i = 0; i < count; i++) {
 		if (index != G_MAXUINT && i != index && !dtc_locator_may_overlap(locator, index, i))

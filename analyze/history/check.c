@@ -514,6 +514,14 @@ static const char *judge_file_calls(struct checker *c, uint32_t index)
 	return NULL;
 }
 
+static bool has_accepted(const struct checker *c, uint32_t call_index, uint32_t file)
+{
+	if (call_index >= c->h->calls->len)
+		return false;
+	const struct dtc_call *call = DTC_AT(c->h->calls, struct dtc_call, call_index);
+	return call->kind == DTC_CALL_ACCEPT && call->result >= 0 && call->argument == file;
+}
+
 static const char *judge_file(struct checker *c, uint32_t index)
 {
 	const struct dtc_file *file = &g_array_index(c->h->files, struct dtc_file, index);
@@ -536,6 +544,8 @@ static const char *judge_file(struct checker *c, uint32_t index)
 	if (!is_id(file->peer, c->h->files->len) ||
 	    (file->peer != DTC_NONE && g_array_index(c->h->files, struct dtc_file, file->peer).peer != index))
 		return "it is not the other end's other end";
+	if (file->accept != DTC_NONE && !has_accepted(c, file->accept, index))
+		return "the call that accepted it gave another file";
 	return judge_file_calls(c, index);
 }
 

@@ -197,6 +197,11 @@ static void group_calls(DtcHistory *h, GArray *first)
 		if (*call != DTC_NONE)
 			*call = renamed[*call];
 	}
+	for (guint i = 0; i < h->files->len; i++) {
+		uint32_t *call = &AT(h->files, struct dtc_file, i)->accept;
+		if (*call != DTC_NONE)
+			*call = renamed[*call];
+	}
 }
 
 static int compare_call_begin(const void *a, const void *b, void *data)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/serving.h"
 
-#include "analyze/exchange/file_calls.h"
+#include "analyze/exchange/endpoint.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -28,7 +28,7 @@ struct worker {
 /* What a connection is to the thread that works on it. */
 struct connection {
 	guint request;	/* whose bytes are on it, or STRANGER */
-	bool is_server; /* it was read first: answers are written to it */
+	bool is_server; /* the other end connected: answers are written to it */
 	bool answered;	/* the next bytes are another request's */
 	bool is_new;	/* connected for the request, and nothing written yet */
 };
@@ -58,18 +58,15 @@ struct life {
 };
 
 struct DtcServing {
-	guint node_count;
-	const DtcHistory *const *histories;
-	const DtcClocks *clocks;
-	GHashTable *workers;  /* (node, thread) -> struct worker */
-	GPtrArray *order;     /* the workers; sorted by (node, thread) before they are scanned */
-	GHashTable *marked;   /* (node, call) that have a mark, as keys */
-	GHashTable *calls;    /* (node, file) -> DtcFileCalls */
-	GHashTable **accepts; /* by node, or NULL: end of an accept call -> its id + 1 */
-	GHashTable *lives;    /* request -> struct life; none: not known */
-	GHashTable *ends;     /* struct end -> index of its hop + 1, or CAPTURED */
-	GArray *messages;     /* struct message: of this round */
-	GArray *hops;	      /* struct dtc_followed_hop */
+	const DtcLinks *links;
+	const DtcClocks *clocks; /* of the links */
+	GHashTable *workers;	 /* (node, thread) -> struct worker */
+	GPtrArray *order;	 /* the workers; sorted by (node, thread) before they are scanned */
+	GHashTable *marked;	 /* (node, call) that have a mark, as keys */
+	GHashTable *lives;	 /* request -> struct life; none: not known */
+	GHashTable *ends;	 /* struct end -> index of its hop + 1, or CAPTURED */
+	GArray *messages;	 /* struct message: of this round */
+	GArray *hops;		 /* struct dtc_followed_hop */
 	bool is_sealed;
 };
 
@@ -110,19 +107,15 @@ static void worker_free(gpointer data)
 	g_free(worker);
 }
 
-DtcServing *dtc_serving_new(guint node_count, const DtcHistory *const *histories, const DtcClocks *clocks)
+DtcServing *dtc_serving_new(const DtcLinks *links)
 {
 	DtcServing *serving = g_new0(DtcServing, 1);
 
-	serving->node_count = node_count;
-	serving->histories = histories;
-	serving->clocks = clocks;
+	serving->links = links;
+	serving->clocks = dtc_links_get_clocks(links);
 	serving->workers = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, worker_free);
 	serving->order = g_ptr_array_new();
 	serving->marked = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	serving->calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
-					       (GDestroyNotify)(void (*)(void))dtc_file_calls_free);
-	serving->accepts = g_new0(GHashTable *, node_count + 1);
 	serving->lives = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	serving->ends = g_hash_table_new_full(end_hash, end_equal, g_free, NULL);
 	serving->messages = g_array_new(FALSE, FALSE, sizeof(struct message));
@@ -137,13 +130,8 @@ void dtc_serving_free(DtcServing *serving)
 	g_ptr_array_unref(serving->order);
 	g_hash_table_unref(serving->workers);
 	g_hash_table_unref(serving->marked);
-	g_hash_table_unref(serving->calls);
 	g_hash_table_unref(serving->lives);
 	g_hash_table_unref(serving->ends);
-	for (guint node = 0; node < serving->node_count; node++)
-		if (serving->accepts[node])
-			g_hash_table_unref(serving->accepts[node]);
-	g_free(serving->accepts);
 	g_array_unref(serving->messages);
 	g_array_unref(serving->hops);
 	g_free(serving);
@@ -193,15 +181,9 @@ static void get_life(const DtcServing *serving, guint request, guint node, uint3
 	*ret_end_ns = convert_ns(serving, life->node, life->end_ns, node, 1, INT64_MAX);
 }
 
-static const DtcFileCalls *get_calls(DtcServing *serving, guint node, uint32_t file)
+static const DtcHistory *get_history(const DtcServing *serving, guint node)
 {
-	DtcFileCalls *calls = look_up(serving->calls, node, file);
-
-	if (!calls) {
-		calls = dtc_file_calls_new(serving->histories[node], file);
-		g_hash_table_insert(serving->calls, make_key(node, file), calls);
-	}
-	return calls;
+	return dtc_links_get_history(serving->links, node);
 }
 
 /* --- marks --- */
@@ -211,7 +193,7 @@ static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint reque
 {
 	if (call == DTC_NONE || look_up(serving->marked, node, call))
 		return false;
-	uint32_t thread = dtc_history_get_call(serving->histories[node], call)->thread;
+	uint32_t thread = dtc_history_get_call(get_history(serving, node), call)->thread;
 	struct worker *worker = look_up(serving->workers, node, thread);
 	if (!worker) {
 		worker = g_new0(struct worker, 1);
@@ -229,36 +211,10 @@ static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint reque
 	return true;
 }
 
-static GHashTable *index_accepts(const DtcHistory *history)
-{
-	GHashTable *accepts = g_hash_table_new(g_int64_hash, g_int64_equal); /* keys are the calls' own times */
-
-	for (uint32_t file = 0; file < dtc_history_get_file_count(history); file++) {
-		if (!dtc_history_get_file(history, file)->listens)
-			continue;
-		uint32_t count;
-		const uint32_t *ids = dtc_history_get_file_calls(history, file, &count);
-		for (uint32_t i = 0; i < count; i++) {
-			const struct dtc_call *call = dtc_history_get_call(history, ids[i]);
-			if (call->kind == DTC_CALL_ACCEPT && call->result >= 0)
-				g_hash_table_insert(accepts, (void *)&call->end_ns, GUINT_TO_POINTER(ids[i] + 1));
-		}
-	}
-	return accepts;
-}
-
-/* The accept that gave the file, which was first seen when it returned: whoever hands the connection on worked for its
- * first request. */
+/* Whoever accepts a connection, and may hand it on, works for its first request. */
 static void add_accept(DtcServing *serving, guint node, uint32_t file, guint request)
 {
-	const DtcHistory *history = serving->histories[node];
-	int64_t begin_ns = dtc_history_get_file(history, file)->begin_ns;
-
-	if (!serving->accepts[node])
-		serving->accepts[node] = index_accepts(history);
-	guint found = GPOINTER_TO_UINT(g_hash_table_lookup(serving->accepts[node], &begin_ns));
-	if (found)
-		add_mark(serving, node, found - 1, request, false);
+	add_mark(serving, node, dtc_history_get_file(get_history(serving, node), file)->accept, request, false);
 }
 
 static void add_side(DtcServing *serving, guint request, const struct dtc_hop_side *side)
@@ -353,14 +309,22 @@ static void become(struct scan *scan, guint request, int64_t at_ns)
 	scan->since_ns = at_ns;
 }
 
-static struct connection *get_connection(struct scan *scan, uint32_t file, bool is_server)
+/* Who asks is the same for all threads of a process; of a socket without packets, who read first was asked. */
+static bool is_server(const struct scan *scan, uint32_t file, bool has_read)
+{
+	bool has_packets = dtc_history_get_file(scan->history, file)->flow_out != DTC_NONE;
+
+	return has_packets ? dtc_endpoint_is_server(scan->history, file) : has_read;
+}
+
+static struct connection *get_connection(struct scan *scan, uint32_t file, bool has_read)
 {
 	struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(file));
 
 	if (!c) {
 		c = g_new0(struct connection, 1);
 		c->request = STRANGER;
-		c->is_server = is_server;
+		c->is_server = is_server(scan, file, has_read);
 		g_hash_table_insert(scan->connections, GUINT_TO_POINTER(file), c);
 	}
 	return c;
@@ -375,7 +339,7 @@ static void drop_connection(struct scan *scan, uint32_t file)
 
 static bool will_answer(const struct scan *scan, const struct dtc_call *read)
 {
-	const DtcFileCalls *calls = get_calls(scan->serving, scan->worker->node, read->file);
+	const DtcFileCalls *calls = dtc_links_get_file_calls(scan->serving->links, scan->worker->node, read->file);
 	uint32_t write = dtc_file_calls_find_moved(calls, true, read->begin_ns);
 
 	return write != DTC_NONE && dtc_history_get_call(scan->history, write)->thread == scan->worker->thread;
@@ -466,7 +430,7 @@ static void scan_read(struct scan *scan, const struct dtc_call *call, const stru
  */
 static bool can_ask(const struct scan *scan, guint request, const struct dtc_call *write)
 {
-	const DtcFileCalls *calls = get_calls(scan->serving, scan->worker->node, write->file);
+	const DtcFileCalls *calls = dtc_links_get_file_calls(scan->serving->links, scan->worker->node, write->file);
 	uint32_t answer = dtc_file_calls_find_moved(calls, false, write->begin_ns);
 	int64_t begin_ns, end_ns;
 
@@ -570,7 +534,7 @@ static int compare_marks(gconstpointer a, gconstpointer b)
 /* Calls of a thread have consecutive ids, in time order. Before the first mark nothing is known. */
 static void scan_worker(DtcServing *serving, struct worker *worker, bool is_last)
 {
-	const DtcHistory *history = serving->histories[worker->node];
+	const DtcHistory *history = get_history(serving, worker->node);
 	const struct dtc_thread *thread = dtc_history_get_thread(history, worker->thread);
 	struct scan scan = {
 		.serving = serving,
@@ -603,66 +567,34 @@ static void scan_worker(DtcServing *serving, struct worker *worker, bool is_last
 
 /* --- to the other end of a connection --- */
 
-/* The flow's generation on another node that has the same initial sequence number; without one there is no telling. */
-static uint32_t find_same_flow(const DtcPackets *packets, const struct dtc_flow *wanted)
+/* A time of one node on another one, or DTC_TIME_NONE if nothing relates their clocks. */
+static int64_t get_near_ns(const DtcServing *serving, guint from, int64_t time_ns, guint to)
 {
-	uint32_t id = dtc_packets_find_flow(packets, wanted->source, wanted->source_port, wanted->destination,
-					    wanted->destination_port, DTC_PROTOCOL_TCP);
-
-	for (; id != DTC_NONE; id = dtc_packets_find_previous_generation(packets, id)) {
-		const struct dtc_flow *flow = dtc_packets_get_flow(packets, id);
-		if (flow->has_isn == wanted->has_isn && (!wanted->has_isn || flow->isn == wanted->isn))
-			return id;
-	}
-	return DTC_NONE;
-}
-
-static bool find_peer(const DtcServing *serving, guint node, uint32_t file, guint *ret_node, uint32_t *ret_file)
-{
-	const DtcHistory *history = serving->histories[node];
-	const struct dtc_file *from = dtc_history_get_file(history, file);
-	if (from->flow_in == DTC_NONE)
-		return false;
-	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(history), from->flow_in);
-	for (guint other = 0; other < serving->node_count; other++) {
-		const DtcHistory *h = serving->histories[other];
-		if (!h || flow->protocol != DTC_PROTOCOL_TCP)
-			continue;
-		uint32_t id = other == node ? from->flow_in : find_same_flow(dtc_history_get_packets(h), flow);
-		uint32_t found = id == DTC_NONE ? DTC_NONE : dtc_history_find_file_of_flow(h, id);
-		if (found == DTC_NONE || (other == node && found == file))
-			continue;
-		*ret_node = other;
-		*ret_file = found;
-		return true;
-	}
-	return false;
+	if (dtc_clocks_get_group(serving->clocks, from) != dtc_clocks_get_group(serving->clocks, to))
+		return DTC_TIME_NONE;
+	DtcClusterTime at = dtc_clocks_to_cluster(serving->clocks, from, (DtcNodeTime){ time_ns });
+	return dtc_clocks_to_node(serving->clocks, to, at).ns;
 }
 
 /* The read that took the first byte of what a call wrote, by the byte's position or else by time; or DTC_NONE. */
 static uint32_t find_reader(DtcServing *serving, const struct message *message, guint node, uint32_t file)
 {
-	const DtcHistory *from = serving->histories[message->node], *to = serving->histories[node];
+	const DtcHistory *from = get_history(serving, message->node);
 	const struct dtc_call *write = dtc_history_get_call(from, message->call);
 	const struct dtc_file *source = dtc_history_get_file(from, write->file);
-	const struct dtc_file *target = dtc_history_get_file(to, file);
-	const DtcFileCalls *calls = get_calls(serving, node, file);
-	bool aligned =
-		dtc_clocks_get_group(serving->clocks, message->node) == dtc_clocks_get_group(serving->clocks, node);
-	DtcClusterTime cluster =
-		dtc_clocks_to_cluster(serving->clocks, message->node, (DtcNodeTime){ write->begin_ns });
-	int64_t near_ns = aligned ? dtc_clocks_to_node(serving->clocks, node, cluster).ns : DTC_TIME_NONE;
+	int64_t near_ns = get_near_ns(serving, message->node, write->begin_ns, node);
 
-	if (source->has_base_out && target->has_base_in)
-		return dtc_file_calls_find_byte(calls, false,
-						source->base_out + (uint32_t)write->offset - target->base_in, near_ns);
-	return dtc_file_calls_find_at(calls, false, near_ns);
+	if (!source->has_base_out)
+		return dtc_file_calls_find_at(dtc_links_get_file_calls(serving->links, node, file), false, near_ns);
+	uint32_t flow_in = dtc_history_get_file(get_history(serving, node), file)->flow_in;
+	return dtc_links_find_read_of_byte(serving->links, node, flow_in, source->base_out + (uint32_t)write->offset,
+					   near_ns);
 }
 
 static void note_hop(DtcServing *serving, const struct message *message, guint node, uint32_t file, uint32_t reader)
 {
-	const struct dtc_call *write = dtc_history_get_call(serving->histories[message->node], message->call);
-	const struct dtc_call *read = dtc_history_get_call(serving->histories[node], reader);
+	const struct dtc_call *write = dtc_history_get_call(get_history(serving, message->node), message->call);
+	const struct dtc_call *read = dtc_history_get_call(get_history(serving, node), reader);
 	const struct end server = { node, file, message->request };
 	const struct end client = { message->node, write->file, message->request };
 
@@ -690,11 +622,11 @@ static void note_hop(DtcServing *serving, const struct message *message, guint n
 
 static void deliver(DtcServing *serving, const struct message *message)
 {
-	const struct dtc_call *write = dtc_history_get_call(serving->histories[message->node], message->call);
+	const struct dtc_call *write = dtc_history_get_call(get_history(serving, message->node), message->call);
 	uint32_t file;
 	guint node;
 
-	if (!find_peer(serving, message->node, write->file, &node, &file))
+	if (!dtc_links_find_peer(serving->links, message->node, write->file, write->begin_ns, &node, &file))
 		return;
 	uint32_t reader = find_reader(serving, message, node, file);
 	if (add_mark(serving, node, reader, message->request, false) && !message->is_answer)
@@ -758,7 +690,6 @@ void dtc_serving_seal(DtcServing *serving)
 		scan_worker(serving, g_ptr_array_index(serving->order, i), true);
 	g_array_sort(serving->hops, compare_hops);
 	g_hash_table_remove_all(serving->ends); /* indexes of the unsorted list */
-	g_hash_table_remove_all(serving->calls);
 	g_hash_table_remove_all(serving->marked);
 	serving->is_sealed = true;
 }

@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "analyze/edge/links.h"
 #include "analyze/request/locate.h"
 
 /* A span in which a thread worked for a request, in node time. Spans of a thread do not overlap. */
@@ -37,8 +38,8 @@ struct dtc_followed_hop {
 
 typedef struct DtcServing DtcServing;
 
-/* Everything is borrowed: histories has node_count elements, NULL without a kernel trace. Caller owns. */
-DtcServing *dtc_serving_new(guint node_count, const DtcHistory *const *histories, const DtcClocks *clocks);
+/* links are borrowed and must outlive it. Caller owns. */
+DtcServing *dtc_serving_new(const DtcLinks *links);
 void dtc_serving_free(DtcServing *serving);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcServing, dtc_serving_free)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/turn.h"
 
+#include "analyze/exchange/endpoint.h"
 #include "dtrace-chain/error.h"
 
 /* One end of the connection: a file on a node, and how far its calls are from the time that was asked for. */
@@ -20,22 +21,6 @@ static int64_t get_end_ns(const DtcHistory *history, const struct dtc_call *call
 static bool moves(const struct dtc_call *call)
 {
 	return call->result > 0 && (call->kind == DTC_CALL_READ || call->kind == DTC_CALL_WRITE);
-}
-
-/* Who connected: a connect says so; on older connections, who moved bytes first wrote them. */
-static bool find_role(const DtcHistory *history, uint32_t file)
-{
-	uint32_t count;
-	const uint32_t *ids = dtc_history_get_file_calls(history, file, &count);
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_call *call = dtc_history_get_call(history, ids[i]);
-		if (call->kind == DTC_CALL_CONNECT)
-			return true;
-		if (moves(call))
-			return call->kind == DTC_CALL_WRITE;
-	}
-	return false;
 }
 
 static int64_t get_distance_ns(const DtcHistory *history, uint32_t file, int64_t at_ns)
@@ -66,7 +51,7 @@ static void look_at_node(guint node, const DtcHistory *history, const uint8_t so
 		struct candidate new = {
 			.node = node,
 			.file = file,
-			.is_client = find_role(history, file),
+			.is_client = !dtc_endpoint_is_server(history, file),
 			.at_ns = at_ns,
 			.distance_ns = get_distance_ns(history, file, at_ns),
 		};

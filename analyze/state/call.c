@@ -293,6 +293,7 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 		uint32_t file = dtc_machine_add_file(m, DTC_FILE_SOCKET, name_accepted(m, call), pid);
 		dtc_machine_set_file(m, pid, result, file);
 		DTC_AT(m->history->calls, struct dtc_call, index)->argument = file;
+		g_array_index(m->history->files, struct dtc_file, file).accept = index;
 		if (event->has_address && event->v[DTC_CALL_PORT] != DTC_ABSENT) {
 			uint64_t key = dtc_machine_hash_peer(event->address, event->v[DTC_CALL_PORT]);
 			uint32_t flow = GPOINTER_TO_UINT(g_hash_table_lookup(m->syns, &key));

@@ -184,9 +184,11 @@ struct dtc_file {
 	uint64_t written_bytes;
 	int64_t begin_ns; /* when it was first seen */
 	uint32_t peer;	  /* PIPE, SOCKET of a pair: the file of the other end, or DTC_NONE */
+	uint32_t accept;  /* SOCKET: the call that accepted it, or DTC_NONE */
 	int32_t pid;
+	uint32_t spare;
 };
-_Static_assert(sizeof(struct dtc_file) == 56,
+_Static_assert(sizeof(struct dtc_file) == 64,
 	       "0.01 of these per event where files are opened and connections accepted");
 
 /* A request to a block device. */

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "analyze/edge/links.h"
 #include "analyze/request/locate.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/story.h"
@@ -25,6 +26,7 @@ struct event_loop {
 	struct story story;
 	const DtcHistory *histories[1];
 	DtcClocks *clocks;
+	DtcLinks *links;
 	uint32_t loop, db; /* threads */
 	struct dtc_hop hops[2];
 };
@@ -57,7 +59,9 @@ static inline uint32_t event_loop_find(const struct event_loop *e, uint32_t thre
 static inline void event_loop_finish(struct event_loop *e, const int64_t reads[2], const int64_t writes[2])
 {
 	e->histories[0] = story_end(&e->story);
+	static const char *const names[] = { "node" };
 	e->clocks = dtc_clocks_new_identity(1);
+	e->links = dtc_links_new(1, names, e->histories, e->clocks);
 	e->loop = dtc_history_find_thread(e->histories[0], LOOP_TID, 50 * US);
 	e->db = dtc_history_find_thread(e->histories[0], DB_TID, 50 * US);
 	for (guint i = 0; i < 2; i++) {
@@ -81,7 +85,8 @@ static inline void event_loop_finish(struct event_loop *e, const int64_t reads[2
 	}
 }
 
-static inline void event_loop_begin(struct event_loop *e)
+/* The database greets with so many bytes before it is asked. */
+static inline void event_loop_begin_greeted(struct event_loop *e, uint32_t greeting)
 {
 	struct story *s = &e->story;
 	story_begin(s, "node");
@@ -96,6 +101,12 @@ static inline void event_loop_begin(struct event_loop *e)
 	event_loop_packet(s, 15 * US + 300, 0, true, DTC_TCP_ACK, 100, 500, 0);
 	story_leave(s, 16 * US, 0, "connect", 0);
 	event_loop_call(s, 1, "accept", 4, 17, 18, 8);
+	if (greeting) {
+		story_enter(s, 18 * US + 100, 1, "write", 8);
+		event_loop_packet(s, 18 * US + 200, 1, false, DTC_TCP_ACK, 500, 100, greeting);
+		story_leave(s, 18 * US + 300, 1, "write", greeting);
+		event_loop_call(s, 0, "read", 7, 19, 20, greeting);
+	}
 	event_loop_call(s, 0, "read", 5, 20, 21, 50); /* X */
 	story_enter(s, 24 * US, 0, "write", 7);
 	event_loop_packet(s, 24 * US + 100, 0, true, DTC_TCP_ACK, 100, 500, 30);
@@ -105,7 +116,7 @@ static inline void event_loop_begin(struct event_loop *e)
 	story_leave(s, 40 * US, 0, "epoll_wait", 1);
 	event_loop_call(s, 0, "read", 6, 41, 42, 50); /* Y */
 	story_enter(s, 50 * US, 1, "write", 8);
-	event_loop_packet(s, 50 * US + 100, 1, false, DTC_TCP_ACK, 500, 130, 40);
+	event_loop_packet(s, 50 * US + 100, 1, false, DTC_TCP_ACK, 500 + greeting, 130, 40);
 	story_leave(s, 51 * US, 1, "write", 40);
 	story_enter(s, 54 * US, 1, "read", 8);
 	event_loop_call(s, 0, "write", 6, 60, 61, 20); /* Y is answered */
@@ -115,6 +126,11 @@ static inline void event_loop_begin(struct event_loop *e)
 	story_enter(s, 85 * US, 0, "epoll_wait", 3);
 	static const int64_t reads[] = { 20, 41 }, writes[] = { 80, 60 };
 	event_loop_finish(e, reads, writes);
+}
+
+static inline void event_loop_begin(struct event_loop *e)
+{
+	event_loop_begin_greeted(e, 0);
 }
 
 /* The place of request X or Y; to be freed with dtc_place_free. */
@@ -128,6 +144,7 @@ static inline struct dtc_place *event_loop_place(const struct event_loop *e, gui
 
 static inline void event_loop_clear(struct event_loop *e)
 {
+	dtc_links_free(e->links);
 	dtc_clocks_free(e->clocks);
 	story_clear(&e->story);
 }

@@ -209,6 +209,7 @@ static void add_files(DtcHistory *h)
 		files[i].begin_ns = BEGIN_NS;
 		files[i].flow_in = files[i].flow_out = DTC_NONE;
 		files[i].peer = i == PIPE_A ? PIPE_B : i == PIPE_B ? PIPE_A : DTC_NONE;
+		files[i].accept = DTC_NONE;
 		files[i].name = i == DATA ? files[i].name : DTC_NONE;
 	}
 	files[CONNECTION].flow_out = dtc_packets_get(h->packets, SENT)->flow;
@@ -543,6 +544,8 @@ static const struct breakage breakages[] = {
 	SET(FILE_, dtc_file, DATA, has_base_in, 1, "is not found by its flow"),
 	SET(FILE_, dtc_file, PIPE_A, peer, PIPE_A, "it is not the other end's other end"),
 	SET(FILE_, dtc_file, PIPE_A, peer, 6, "it is not the other end's other end"),
+	SET(FILE_, dtc_file, CONNECTION, accept, SYNC, "the call that accepted it gave another file"),
+	SET(FILE_, dtc_file, CONNECTION, accept, 1000, "the call that accepted it gave another file"),
 	SET_U32(FILE_CALL, 0, 7, "one of its calls is none"),
 	SET_U32(FILE_CALL, 0, SYNC, "one of its calls is another file's"),
 	SET_U32(FILE_CALL, 0, READ_AGAIN, "its calls are not in time order"),

@@ -23,7 +23,7 @@ static void world_begin(struct world *w)
 {
 	event_loop_begin(&w->loop);
 	w->exchanges = dtc_exchanges_new(0);
-	w->serving = dtc_serving_new(1, w->loop.histories, w->loop.clocks);
+	w->serving = dtc_serving_new(w->loop.links);
 	for (guint i = 0; i < 2; i++) {
 		const char *id = i == X ? "req-x" : "req-y";
 		struct dtc_identity identity = { "x-request-id", id, id };

@@ -5,7 +5,7 @@
 
 static DtcServing *serve(const struct event_loop *e, const guint *requests, guint count)
 {
-	DtcServing *serving = dtc_serving_new(1, e->histories, e->clocks);
+	DtcServing *serving = dtc_serving_new(e->links);
 	for (guint i = 0; i < count; i++) {
 		struct dtc_place *place = event_loop_place(e, requests[i]);
 		dtc_serving_add(serving, requests[i], place);
@@ -21,6 +21,7 @@ struct server {
 	struct story story;
 	const DtcHistory *histories[1];
 	DtcClocks *clocks;
+	DtcLinks *links;
 	uint32_t thread;
 };
 
@@ -53,7 +54,9 @@ static void tell_poll(struct server *server, int64_t from_us, int64_t to_us, int
 static DtcServing *server_end(struct server *server, int64_t read_us, int64_t write_us, int64_t client_begin_us)
 {
 	const DtcHistory *h = server->histories[0] = story_end(&server->story);
+	static const char *const names[] = { "node" };
 	server->clocks = dtc_clocks_new_identity(1);
+	server->links = dtc_links_new(1, names, server->histories, server->clocks);
 	server->thread = dtc_history_find_thread(h, LOOP_TID, 10 * US);
 	static const struct dtc_exchange exchange;
 	uint32_t read = dtc_history_find_call(h, server->thread, read_us * US), write = DTC_NONE;
@@ -83,7 +86,7 @@ static DtcServing *server_end(struct server *server, int64_t read_us, int64_t wr
 	place->has_end = true;
 	place->begin.ns = client_begin_us * US;
 	place->end.ns = dtc_history_get_call(h, write)->end_ns;
-	DtcServing *serving = dtc_serving_new(1, server->histories, server->clocks);
+	DtcServing *serving = dtc_serving_new(server->links);
 	dtc_serving_add(serving, X, place);
 	dtc_serving_seal(serving);
 	dtc_place_free(place);
@@ -92,6 +95,7 @@ static DtcServing *server_end(struct server *server, int64_t read_us, int64_t wr
 
 static void server_clear(struct server *server)
 {
+	dtc_links_free(server->links);
 	dtc_clocks_free(server->clocks);
 	story_clear(&server->story);
 }
@@ -176,6 +180,25 @@ static void test_followed(void)
 	g_assert_cmpint(hop->server_end_ns, ==, 51 * US);
 	g_assert_null(dtc_serving_get_hops(serving, Y, &count));
 	g_assert_cmpuint(count, ==, 0);
+	event_loop_clear(&e);
+}
+
+/* A server that speaks first is one all the same: with its answer the work is done. */
+static void test_greeting(void)
+{
+	struct event_loop e;
+	static const guint both[] = { X, Y };
+	event_loop_begin_greeted(&e, 9);
+	g_autoptr(DtcServing) serving = serve(&e, both, 2);
+	guint count;
+	const struct dtc_served *spans = dtc_serving_get(serving, 0, e.db, &count);
+	g_assert_cmpuint(count, >, 0);
+	g_assert_cmpint(spans[count - 1].end_ns, ==, 51 * US);
+	const struct dtc_followed_hop *hop = dtc_serving_get_hops(serving, X, &count);
+	g_assert_cmpuint(count, ==, 1);
+	g_assert_cmpint(hop->client_end_ns, ==, 73 * US);
+	g_assert_cmpint(hop->server_begin_ns, ==, 29 * US);
+	g_assert_cmpint(hop->server_end_ns, ==, 51 * US);
 	event_loop_clear(&e);
 }
 
@@ -379,6 +402,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/serving/loop", test_loop);
 	g_test_add_func("/serving/stranger", test_stranger);
 	g_test_add_func("/serving/followed", test_followed);
+	g_test_add_func("/serving/greeting", test_greeting);
 	g_test_add_func("/serving/connected-for", test_connected_for);
 	g_test_add_func("/serving/glance", test_glance);
 	g_test_add_func("/serving/asleep", test_asleep);

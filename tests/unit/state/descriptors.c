@@ -186,6 +186,15 @@ static void test_shared_table(void)
 	story_clear(&s);
 }
 
+/* The listening descriptor's accept call of the file that a call at a time worked on, by when it began; -1: none. */
+static int64_t get_accept_ns(const struct story *s, int tid, int64_t at_ns)
+{
+	const DtcHistory *h = s->history;
+	uint32_t call = dtc_history_find_call(h, dtc_history_find_thread(h, tid, at_ns), at_ns);
+	uint32_t accept = dtc_history_get_file(h, dtc_history_get_call(h, call)->file)->accept;
+	return accept == DTC_NONE ? -1 : dtc_history_get_call(h, accept)->begin_ns;
+}
+
 /* Sockets that are not the network's, and what accept returns of them. */
 static void test_families(void)
 {
@@ -196,8 +205,9 @@ static void test_families(void)
 	call_with(&s, &t, "socket", -1, DTC_CALL_FAMILY, 1, 3);
 	call_with(&s, &t, "socket", -1, DTC_CALL_FAMILY, 2, 4);
 	call_with(&s, &t, "socket", -1, DTC_CALL_FAMILY, 16, 5);
-	call_with(&s, &t, "accept4", 3, DTC_CALL_FLAGS, 0, 6);
-	call_with(&s, &t, "accept4", 4, DTC_CALL_FLAGS, 0, 7);
+	int64_t accepts[] = { -1, -1, -1, 0, 0, -1 };
+	accepts[3] = call_with(&s, &t, "accept4", 3, DTC_CALL_FLAGS, 0, 6);
+	accepts[4] = call_with(&s, &t, "accept4", 4, DTC_CALL_FLAGS, 0, 7);
 	call_with(&s, &t, "connect", 8, DTC_CALL_FAMILY, 1, 0); /* made before the trace */
 	int64_t at[9];
 	for (int fd = 3; fd <= 8; fd++)
@@ -207,6 +217,8 @@ static void test_families(void)
 					     "unix socket", "socket", "unix socket" };
 	for (int fd = 3; fd <= 8; fd++)
 		g_assert_cmpstr(get_name(&s, 10, at[fd]), ==, names[fd - 3]);
+	for (int fd = 3; fd <= 8; fd++)
+		g_assert_cmpint(get_accept_ns(&s, 10, at[fd]), ==, accepts[fd - 3]);
 	story_clear(&s);
 }
 
