@@ -33,7 +33,10 @@ static guint get_waiter(const struct dtc_traverse *t)
 static struct dtc_evidence get_evidence(const struct dtc_traverse *t, const struct dtc_interval *interval)
 {
 	struct dtc_evidence evidence = DTC_EVIDENCE_NONE;
-	evidence.interval = interval;
+	/* of a thread's own work there is no more to tell than its cause and call */
+	if (interval && (dtc_state_is_wait(interval->state) || interval->state == DTC_STATE_RUNQUEUE ||
+			 interval->state == DTC_STATE_PREEMPTED))
+		evidence.interval = interval;
 	if (t->message) {
 		evidence.packet = t->message->packet;
 		evidence.sent_node = t->message_sender->node;

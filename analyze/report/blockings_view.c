@@ -371,8 +371,9 @@ static const char *keep(gpointer data, const char *text)
 static void append_blocking(GString *out, const struct dtc_blockings_input *input, const struct names *names,
 			    const struct dtc_blocking *blocking)
 {
-	struct dtc_report_evidence evidence =
-		dtc_report_evidence_make(&names->input, blocking->node, &blocking->evidence, keep, names->strings);
+	struct dtc_report_evidence evidence;
+	bool has_evidence = dtc_report_evidence_make(&names->input, blocking->node, &blocking->evidence, keep,
+						     names->strings, &evidence);
 	g_string_append_c(out, '{');
 	append_who(out, dtc_links_get_node_name(input->links, blocking->node), blocking->pid, blocking->tid,
 		   blocking->comm, blocking->process);
@@ -381,7 +382,7 @@ static void append_blocking(GString *out, const struct dtc_blockings_input *inpu
 	dtc_json_add_text(out, "cause", dtc_cause_to_string(blocking->cause));
 	dtc_json_add_text(out, "detail", blocking->detail);
 	dtc_json_add_text(out, "woken_by", blocking->woken_by);
-	dtc_report_evidence_add(out, &evidence);
+	dtc_report_evidence_add(out, has_evidence ? &evidence : NULL);
 	dtc_json_add_text(out, "link", dtc_link_quality_to_string(blocking->link));
 	dtc_json_append_key(out, "children");
 	g_string_append_c(out, '[');

@@ -93,9 +93,9 @@ static void set_message(struct maker *maker, const struct dtc_evidence *evidence
 	set_by(maker, evidence->sent_node, call->thread, call->begin_ns);
 }
 
-struct dtc_report_evidence dtc_report_evidence_make(const struct dtc_evidence_input *input, guint node,
-						    const struct dtc_evidence *evidence,
-						    const char *(*keep)(gpointer data, const char *text), gpointer data)
+bool dtc_report_evidence_make(const struct dtc_evidence_input *input, guint node, const struct dtc_evidence *evidence,
+			      const char *(*keep)(gpointer data, const char *text), gpointer data,
+			      struct dtc_report_evidence *ret_evidence)
 {
 	struct maker maker = {
 		input, keep, data, { .by = { .pid = -1, .tid = -1 }, .packet = -1, .sent_packet = -1, .sent_call = -1 }
@@ -105,9 +105,8 @@ struct dtc_report_evidence dtc_report_evidence_make(const struct dtc_evidence_in
 	set_message(&maker, evidence);
 	if (evidence->by_thread != DTC_NONE)
 		set_by(&maker, evidence->by_node, evidence->by_thread, INT64_MAX);
-	const struct dtc_report_evidence *made = &maker.made;
-	maker.made.is_known = made->edge || made->call || made->by.comm || made->packet >= 0;
-	return maker.made;
+	*ret_evidence = maker.made;
+	return maker.made.edge || maker.made.call || maker.made.by.comm || maker.made.packet >= 0;
 }
 
 static void add_number(GString *out, const char *key, int64_t value)
@@ -148,7 +147,7 @@ static void add_disk(GString *out, const struct dtc_report_evidence *evidence)
 
 void dtc_report_evidence_add(GString *out, const struct dtc_report_evidence *evidence)
 {
-	if (!evidence->is_known) {
+	if (!evidence) {
 		dtc_json_pack_null(out, "evidence");
 		return;
 	}

@@ -13,10 +13,11 @@ struct dtc_evidence_input {
 	guint node_count;
 };
 
-/* Of a span on node that ended at cluster time. Its strings are the caller's to keep: each is passed through keep. */
-struct dtc_report_evidence dtc_report_evidence_make(const struct dtc_evidence_input *input, guint node,
-						    const struct dtc_evidence *evidence,
-						    const char *(*keep)(gpointer data, const char *text),
-						    gpointer data);
-/* A packed member "evidence": an object, or null. */
+/*
+ * Of a span on node; false if nothing is known. Its strings are the caller's to keep: each is passed through keep.
+ */
+bool dtc_report_evidence_make(const struct dtc_evidence_input *input, guint node, const struct dtc_evidence *evidence,
+			      const char *(*keep)(gpointer data, const char *text), gpointer data,
+			      struct dtc_report_evidence *ret_evidence);
+/* A packed member "evidence": an object, or null for NULL. */
 void dtc_report_evidence_add(GString *out, const struct dtc_report_evidence *evidence);

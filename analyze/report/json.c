@@ -148,6 +148,11 @@ static void append_breakdown(GString *out, const DtcReport *report)
 	end_list(out, report->rows->len);
 }
 
+static const struct dtc_report_evidence *get_evidence(const DtcReport *report, guint index)
+{
+	return index == G_MAXUINT ? NULL : &g_array_index(report->evidences, struct dtc_report_evidence, index);
+}
+
 static void append_path(GString *out, const DtcReport *report)
 {
 	begin_list(out, "path");
@@ -163,7 +168,7 @@ static void append_path(GString *out, const DtcReport *report)
 		dtc_json_pack_string(out, "busy_with", step->busy_with);
 		dtc_json_pack_string(out, "link", dtc_link_quality_to_string(step->link));
 		add_uncertainty(out, step->uncertainty_ns);
-		dtc_report_evidence_add(out, &step->evidence);
+		dtc_report_evidence_add(out, get_evidence(report, step->evidence));
 		g_string_append_c(out, '}');
 	}
 	end_list(out, report->steps->len);
@@ -193,7 +198,7 @@ static void append_causality(GString *out, const DtcReport *report)
 		dtc_json_pack_string(out, "cause", dtc_cause_to_string(blocking->cause));
 		dtc_json_pack_string(out, "detail", blocking->detail);
 		dtc_json_pack_string(out, "woken_by", blocking->woken_by);
-		dtc_report_evidence_add(out, &blocking->evidence);
+		dtc_report_evidence_add(out, get_evidence(report, blocking->evidence));
 		dtc_json_pack_string(out, "link", dtc_link_quality_to_string(blocking->link));
 		dtc_json_pack_open(out, "children", '[');
 		/* a deeper one goes inside */

@@ -21,6 +21,7 @@ void dtc_report_free(DtcReport *report)
 	g_array_unref(report->rows);
 	g_array_unref(report->steps);
 	g_array_unref(report->blockings);
+	g_array_unref(report->evidences);
 	g_array_unref(report->clocks);
 	g_array_unref(report->findings);
 	g_string_chunk_free(report->strings);
@@ -206,9 +207,19 @@ static const char *keep_evidence(gpointer report, const char *text)
 	return keep_text(report, text);
 }
 
-static void add_steps(DtcReport *report, const struct dtc_report_input *input)
+static guint add_evidence(DtcReport *report, const struct dtc_report_input *input, guint node,
+			  const struct dtc_evidence *evidence)
 {
 	const struct dtc_evidence_input names = { input->histories, input->node_names, input->node_count };
+	struct dtc_report_evidence made;
+	if (!dtc_report_evidence_make(&names, node, evidence, keep_evidence, report, &made))
+		return G_MAXUINT;
+	g_array_append_val(report->evidences, made);
+	return report->evidences->len - 1;
+}
+
+static void add_steps(DtcReport *report, const struct dtc_report_input *input)
+{
 	guint count = dtc_path_get_segment_count(input->path);
 
 	for (guint i = 0; i < count; i++) {
@@ -223,8 +234,7 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 			.cause = segment->cause,
 			.detail = keep_text(report, segment->detail),
 			.busy_with = keep_text(report, segment->busy_with),
-			.evidence = dtc_report_evidence_make(&names, segment->node, &segment->evidence, keep_evidence,
-							     report),
+			.evidence = add_evidence(report, input, segment->node, &segment->evidence),
 			.link = segment->link,
 			.uncertainty_ns = segment->uncertainty_ns,
 			.is_hop = i > 0 && dtc_path_get_segment(input->path, i - 1)->node != segment->node,
@@ -364,7 +374,6 @@ static void add_tiers(DtcReport *report)
 
 static void add_blockings(DtcReport *report, const struct dtc_report_input *input)
 {
-	const struct dtc_evidence_input names = { input->histories, input->node_names, input->node_count };
 	guint count = dtc_path_get_blocking_count(input->path), left_out = 0;
 	g_autofree guint *renamed = g_new(guint, count);
 
@@ -382,8 +391,7 @@ static void add_blockings(DtcReport *report, const struct dtc_report_input *inpu
 			.cause = from->cause,
 			.detail = keep_text(report, from->detail),
 			.woken_by = keep_text(report, from->woken_by),
-			.evidence =
-				dtc_report_evidence_make(&names, from->node, &from->evidence, keep_evidence, report),
+			.evidence = add_evidence(report, input, from->node, &from->evidence),
 			.link = from->link,
 			.depth = from->depth,
 			.parent = from->parent < i ? renamed[from->parent] : G_MAXUINT,
@@ -513,6 +521,7 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	report->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_row));
 	report->steps = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_step));
 	report->blockings = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_blocking));
+	report->evidences = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_evidence));
 	report->clocks = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_clock));
 	report->findings = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_finding));
 	report->dominant = G_MAXUINT;

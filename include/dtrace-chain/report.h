@@ -56,7 +56,7 @@ struct dtc_report_step {
 	enum dtc_cause cause;
 	const char *detail;    /* or NULL */
 	const char *busy_with; /* or NULL: the other request for which the thread worked */
-	struct dtc_report_evidence evidence;
+	guint evidence;	       /* index in evidences; G_MAXUINT: none */
 	enum dtc_link_quality link;
 	int64_t uncertainty_ns;
 	bool is_hop; /* the step before is on another node */
@@ -91,7 +91,7 @@ struct dtc_report_blocking {
 	enum dtc_cause cause;
 	const char *detail;   /* or NULL */
 	const char *woken_by; /* or NULL */
-	struct dtc_report_evidence evidence;
+	guint evidence;	      /* index in evidences; G_MAXUINT: none */
 	enum dtc_link_quality link;
 	guint depth;
 	guint parent; /* G_MAXUINT: none */
@@ -150,6 +150,7 @@ typedef struct DtcReport {
 	guint dominant;	   /* index of the largest row; G_MAXUINT if there is none */
 	GArray *steps;	   /* struct dtc_report_step */
 	GArray *blockings; /* struct dtc_report_blocking */
+	GArray *evidences; /* struct dtc_report_evidence, of some of the two above */
 	GArray *clocks;	   /* struct dtc_report_clock, by names */
 	GArray *findings;  /* struct dtc_report_finding */
 	bool complete;

@@ -14,14 +14,15 @@ static const char *keep(gpointer data, const char *text)
 }
 
 /* The evidence of the interval of a thread that leads up to a time. */
-static struct dtc_report_evidence make(const struct story *s, GStringChunk *strings, int tid, int64_t time)
+static bool make(const struct story *s, GStringChunk *strings, int tid, int64_t time,
+		 struct dtc_report_evidence *ret_evidence)
 {
 	const DtcHistory *histories[] = { s->history };
 	const char *names[] = { "n" };
 	const struct dtc_evidence_input input = { histories, names, 1 };
 	struct dtc_evidence evidence = DTC_EVIDENCE_NONE;
 	evidence.interval = story_interval(s, tid, time);
-	return dtc_report_evidence_make(&input, 0, &evidence, keep, strings);
+	return dtc_report_evidence_make(&input, 0, &evidence, keep, strings, ret_evidence);
 }
 
 static void test_fields(void)
@@ -39,8 +40,8 @@ static void test_fields(void)
 	story_switch(&s, 95, 0, 11, "holder", SLEEP, 0, "swapper/0");
 	story_end(&s);
 
-	struct dtc_report_evidence lock = make(&s, strings, 10, 30);
-	g_assert_true(lock.is_known);
+	struct dtc_report_evidence lock, runqueue, preempted, own;
+	g_assert_true(make(&s, strings, 10, 30, &lock));
 	g_assert_cmpstr(lock.edge, ==, "thread");
 	g_assert_cmpstr(lock.call, ==, "futex");
 	g_assert_cmphex(lock.lock, ==, LOCK);
@@ -50,12 +51,13 @@ static void test_fields(void)
 	g_assert_cmpint(lock.packet, ==, -1);
 
 	/* woken, and the one that woke it had the CPU; preempted by it */
-	struct dtc_report_evidence runqueue = make(&s, strings, 10, 50), preempted = make(&s, strings, 11, 80);
+	g_assert_true(make(&s, strings, 10, 50, &runqueue));
+	g_assert_true(make(&s, strings, 11, 80, &preempted));
 	g_assert_cmpint(runqueue.by.tid, ==, 11);
 	g_assert_null(runqueue.edge);
 	g_assert_cmpint(preempted.by.tid, ==, 10);
 	/* user code, by itself */
-	g_assert_false(make(&s, strings, 10, 5).is_known);
+	g_assert_false(make(&s, strings, 10, 5, &own));
 
 	GString *out = g_string_new("{");
 	dtc_report_evidence_add(out, &lock);
