@@ -2,6 +2,8 @@
 /* Every wake once, whether it ended a wait or not, in the order of time; and what of all that a part holds. */
 #include "analyze/engine/edge_list.h"
 #include "sync/fit/clocks.h"
+#include "tests/support/event_loop.h"
+#include "tests/support/made_guest.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -171,6 +173,102 @@ static void test_put(void)
 	made_clear(&made);
 }
 
+/* The entries of a vCPU lead to who has the guest's CPU then, and their times are the guest's. */
+static void test_guest(void)
+{
+	static const char *const names[] = { "host", "guest" };
+	static const int64_t shifts[] = { 0, 5000000 };
+	static const struct made_vcpu vcpu = { 32, 30, "qemu", 0 };
+	struct made_guest guest = { .state = 1, .shift = shifts[1], .cpu_count = 1 };
+	struct story host;
+	g_autoptr(GArray) events = g_array_new(FALSE, FALSE, sizeof(struct made_event));
+
+	made_stays(&guest, 0, 0, 1000, events);
+	const DtcHistory *histories[] = { made_tell_host(&host, &vcpu, 1, events), made_tell_guest(&guest, "guest") };
+	g_autoptr(DtcClocks) clocks = made_guest_clocks(shifts, 2, 10);
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	const struct dtc_guests_input input = { 2, names, histories, clocks, NULL };
+	g_autoptr(DtcGuests) guests = dtc_guests_find(&input, findings);
+	g_autoptr(DtcLinks) links = dtc_links_new(2, names, histories, clocks);
+	dtc_links_set_guests(links, guests);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
+	struct dtc_edge_part parts[] = {
+		{ .end = { -1 } },
+		{ { dtc_history_get_begin_ns(histories[1]) }, { dtc_history_get_end_ns(histories[1]) }, NULL }
+	};
+	g_autoptr(DtcEdgeList) list = dtc_edge_list_new(edges, parts, NULL);
+	guint count = 0;
+	int64_t last_left_ns = DTC_TIME_NONE;
+	for (const struct dtc_edge_item *item; (item = dtc_edge_list_next(list));) {
+		if (item->kind != DTC_ITEM_VCPU)
+			continue;
+		const struct dtc_edge *edge = &item->edge;
+		g_assert_cmpuint(edge->from_node, ==, 0);
+		g_assert_cmpint(dtc_history_get_thread(histories[0], edge->from_thread)->tid, ==, 32);
+		g_assert_cmpint(edge->from_ns, ==, item->entry.span->entry_ns);
+		g_assert_cmpuint(edge->node, ==, 1);
+		g_assert_cmpint(edge->end_ns, ==, edge->from_ns + shifts[1]);
+		g_assert_cmpint(edge->uncertainty_ns, >, 0);
+		if (count)
+			g_assert_cmpint(edge->begin_ns, ==, last_left_ns + shifts[1]);
+		last_left_ns = item->entry.span->left_ns;
+		count++;
+	}
+	g_assert_cmpuint(count, >=, MADE_TURNS - 1); /* the first one comes before the guest's first event */
+	g_assert_cmpuint(count, <=, MADE_TURNS);
+	story_clear(&host);
+	made_guest_clear(&guest);
+}
+
+/* The spans of work of all threads that served, each once; and those that overlap a span. */
+static void test_served(void)
+{
+	static const char *const names[] = { "node" };
+	struct event_loop e;
+	event_loop_begin(&e);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, names, e.histories, e.clocks);
+	g_autoptr(DtcServing) serving = dtc_serving_new(links);
+	for (guint request = X; request <= Y; request++) {
+		struct dtc_place *place = event_loop_place(&e, request);
+		dtc_serving_add(serving, request, place);
+		dtc_place_free(place);
+	}
+	dtc_serving_seal(serving);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
+	struct dtc_edge_part part = { .end = { dtc_history_get_end_ns(e.histories[0]) } };
+
+	guint expected = 0, found = 0, count;
+	for (uint32_t i = 0; i < dtc_history_get_thread_count(e.histories[0]); i++) {
+		dtc_serving_get(serving, 0, i, &count);
+		expected += count;
+	}
+	g_autoptr(DtcEdgeList) list = dtc_edge_list_new(edges, &part, serving);
+	for (const struct dtc_edge_item *item; (item = dtc_edge_list_next(list));) {
+		if (item->kind != DTC_ITEM_SERVED)
+			continue;
+		found++;
+		g_assert_cmpint(item->edge.begin_ns, ==, item->served->begin_ns);
+		g_assert_cmpint(item->edge.end_ns, ==, item->served->end_ns);
+		/* the database is known by the bytes that went to it, and by no capture */
+		bool is_sure = item->edge.thread == e.loop && !item->served->leads;
+		g_assert_cmpint(item->edge.link, ==, is_sure ? DTC_LINK_EXACT : DTC_LINK_INFERRED);
+	}
+	g_assert_cmpuint(found, ==, expected);
+	g_assert_cmpuint(found, >, 2);
+
+	const struct dtc_served *first = dtc_serving_get(serving, 0, e.loop, &count);
+	part.begin.ns = part.end.ns = first->begin_ns + 1;
+	g_autoptr(DtcEdgeList) instant = dtc_edge_list_new(edges, &part, serving);
+	guint at_once = 0;
+	for (const struct dtc_edge_item *item; (item = dtc_edge_list_next(instant));)
+		if (item->kind == DTC_ITEM_SERVED && item->edge.thread == e.loop) {
+			g_assert_true(item->served == first);
+			at_once++;
+		}
+	g_assert_cmpuint(at_once, ==, 1);
+	event_loop_clear(&e);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -178,5 +276,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/edge_list/span", test_span);
 	g_test_add_func("/edge_list/thread", test_thread);
 	g_test_add_func("/edge_list/put", test_put);
+	g_test_add_func("/edge_list/guest", test_guest);
+	g_test_add_func("/edge_list/served", test_served);
 	return g_test_run();
 }
