@@ -212,7 +212,7 @@ static guint add_evidence(DtcReport *report, const struct dtc_report_input *inpu
 {
 	const struct dtc_evidence_input names = { input->histories, input->node_names, input->node_count };
 	struct dtc_report_evidence made;
-	if (!dtc_report_evidence_make(&names, node, evidence, keep_evidence, report, &made))
+	if (input->is_summed || !dtc_report_evidence_make(&names, node, evidence, keep_evidence, report, &made))
 		return G_MAXUINT;
 	g_array_append_val(report->evidences, made);
 	return report->evidences->len - 1;

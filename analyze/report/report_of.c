@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/report_of.h"
 
-DtcReport *dtc_report_of(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
-			 const DtcFindings *findings, GError **error)
+static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
+			      const DtcFindings *findings, bool is_summed, GError **error)
 {
 	const struct dtc_path_target *target = &question->target;
 	const DtcHistory *history = dtc_engine_get_history(engine, target->node);
@@ -22,6 +22,7 @@ DtcReport *dtc_report_of(const DtcEngine *engine, const struct dtc_question *que
 		.target_process = dtc_history_get_process(history, target->thread, end_ns),
 		.place = question->place,
 		.histories = dtc_engine_get_histories(engine),
+		.is_summed = is_summed,
 	};
 	if (question->serving)
 		input.followed = dtc_serving_get_hops(question->serving, question->index, &input.followed_count);
@@ -39,6 +40,12 @@ DtcReport *dtc_report_of(const DtcEngine *engine, const struct dtc_question *que
 		input.status = question->exchange->status;
 	}
 	return dtc_report_new(&input, error);
+}
+
+DtcReport *dtc_report_of(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
+			 const DtcFindings *findings, GError **error)
+{
+	return make_report(engine, question, path, findings, false, error);
 }
 
 static void add_skipped_findings(const struct dtc_skipped *skipped, guint count, DtcFindings *findings)
@@ -69,7 +76,7 @@ bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const str
 		return false;
 	while ((answer = dtc_all_requests_next(all))) {
 		g_autoptr(DtcReport) report =
-			dtc_report_of(engine, answer->question, answer->path, answer->findings, NULL);
+			make_report(engine, answer->question, answer->path, answer->findings, true, NULL);
 		if (report)
 			dtc_summary_add(summary, report);
 		else
