@@ -40,7 +40,7 @@ struct dtc_edge {
 	guint from_node;	/* where it leads back to */
 	uint32_t from_thread;	/* DTC_NONE: to no thread, or to none that is known */
 	int64_t from_ns;	/* time of from_node: the wakeup, the send, the making of the request; DTC_TIME_NONE */
-	int64_t uncertainty_ns; /* of the two clocks; 0 on one node */
+	int64_t uncertainty_ns; /* of the two clocks, see dtc_edges_add_uncertainty; 0 on one node */
 	uint32_t wake;		/* of the node's history, or DTC_NONE */
 	uint32_t block_request; /* DISK: of the node's history; else DTC_NONE */
 	const struct dtc_work *work; /* WORK: borrowed from the history; else NULL */
@@ -71,6 +71,8 @@ void dtc_edges_find_awaited(const DtcEdges *edges, guint node, const struct dtc_
  * that answered it: then ret_sender->relayed. False if no traced node sent it.
  */
 bool dtc_edge_find_origin(const DtcLinks *links, const struct dtc_edge *edge, struct dtc_sender *ret_sender);
+/* How uncertain the clocks of a packet's edge are: apart, as walks ask for that of each step by themselves. */
+void dtc_edges_add_uncertainty(const DtcEdges *edges, struct dtc_edge *edge);
 /* From now on this edge is the one that ended the wait of its thread that ends at its end_ns. Copied. */
 void dtc_edges_put(DtcEdges *edges, const struct dtc_edge *edge);
 /*

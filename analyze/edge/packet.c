@@ -10,7 +10,6 @@
 
 void dtc_edge_set_arrival(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_edge *edge)
 {
-	const DtcClocks *clocks = dtc_links_get_clocks(links);
 	edge->kind = DTC_EDGE_PACKET;
 	edge->link = DTC_LINK_UNKNOWN;
 	edge->arrival = *arrival;
@@ -22,8 +21,15 @@ void dtc_edge_set_arrival(const DtcLinks *links, const struct dtc_arrival *arriv
 	edge->from_node = edge->sender.node;
 	edge->from_thread = edge->sender.relayed ? DTC_NONE : edge->sender.thread; /* else the kernel answered */
 	edge->from_ns = edge->sender.written_ns;
-	DtcClusterTime at = dtc_clocks_to_cluster(clocks, arrival->node, (DtcNodeTime){ arrival->time_ns });
-	edge->uncertainty_ns = dtc_clocks_get_uncertainty_ns(clocks, edge->sender.node, arrival->node, at);
+}
+
+void dtc_edges_add_uncertainty(const DtcEdges *edges, struct dtc_edge *edge)
+{
+	const DtcClocks *clocks = dtc_links_get_clocks(dtc_edges_get_links(edges));
+	if (!edge->has_sender)
+		return;
+	DtcClusterTime at = dtc_clocks_to_cluster(clocks, edge->node, (DtcNodeTime){ edge->arrival.time_ns });
+	edge->uncertainty_ns = dtc_clocks_get_uncertainty_ns(clocks, edge->sender.node, edge->node, at);
 }
 
 void dtc_edge_complete_packet(const DtcLinks *links, const struct dtc_interval *wait, struct dtc_edge *edge)

@@ -129,6 +129,7 @@ static void get_wake(const struct dtc_edge_lister *lister, const struct dtc_edge
 	if (before && dtc_state_is_wait(before->state) && before->ref == source->next) {
 		item->wait = before;
 		dtc_edges_find(lister->edges, source->node, before, &item->edge);
+		dtc_edges_add_uncertainty(lister->edges, &item->edge);
 		return;
 	}
 	/* it came to a thread that still ran: as if to a wait without length */
@@ -140,6 +141,7 @@ static void get_wake(const struct dtc_edge_lister *lister, const struct dtc_edge
 					   .cpu = wake->cpu,
 					   .state = DTC_STATE_WAIT };
 	dtc_edges_find(lister->edges, source->node, &none, &item->edge);
+	dtc_edges_add_uncertainty(lister->edges, &item->edge);
 	item->edge.begin_ns = DTC_TIME_NONE;
 }
 
@@ -232,6 +234,7 @@ void dtc_edge_source_get(const struct dtc_edge_lister *lister, const struct dtc_
 	case DTC_ITEM_OPEN:
 		ret_item->wait = source->tails[source->next];
 		dtc_edges_find(lister->edges, source->node, ret_item->wait, &ret_item->edge);
+		dtc_edges_add_uncertainty(lister->edges, &ret_item->edge);
 		if (ret_item->wait->ref != DTC_NONE)
 			ret_item->kind = DTC_ITEM_WAKE;
 		break;

@@ -233,6 +233,8 @@ static int64_t find_asked_ns(const struct dtc_traverse *t, const struct dtc_arri
 static void tell_wait(struct dtc_traverse *t, enum dtc_visit_kind kind, const struct dtc_interval *wait,
 		      const struct dtc_edge *edge, int64_t begin_ns)
 {
+	if (!t->visitor->wait)
+		return;
 	struct dtc_visit visit = { .kind = kind, .wait = wait, .edge = edge, .by = DTC_NONE };
 	if (edge->has_arrival) {
 		int64_t asked_ns = find_asked_ns(t, &edge->arrival);
