@@ -6,7 +6,7 @@
 #include "analyze/profile/blocked.h"
 
 struct dtc_blockings_options {
-	guint max_depth; /* of the nested causality; 0: no limit but the built-in one */
+	guint max_depth; /* of the nested causality; 0: no limit */
 	int64_t min_ns;	 /* leave out waits that are shorter */
 };
 

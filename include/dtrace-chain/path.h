@@ -107,8 +107,9 @@ struct dtc_blocking {
 	struct dtc_evidence evidence;
 	char *woken_by; /* owned, or NULL: "lab-holder (tid 140)", "timer", "packet from web", "disk vda" */
 	enum dtc_link_quality link;
-	guint parent; /* index in the list; G_MAXUINT for a blocking of the target itself */
-	guint depth;  /* 0 for a blocking of the target */
+	/* index in the list; G_MAXUINT for a blocking of the target itself, or of who the path was with before it */
+	guint parent;
+	guint depth; /* 0 without a parent */
 };
 
 /* A message on the path that seems to arrive before it was sent: its wire time counts as nothing. */
