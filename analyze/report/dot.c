@@ -104,7 +104,9 @@ static void append_vertex(GString *out, const struct vertex *vertex, guint index
 	append_escaped(out, vertex->who->comm ? vertex->who->comm : vertex->who->process);
 	if (vertex->who->tid >= 0)
 		g_string_append_printf(out, " %d", vertex->who->tid);
-	g_string_append_printf(out, "\\n%s (%s %%)\\nmostly %s\"];\n", duration, percent, dtc_cause_to_string(cause));
+	g_string_append_printf(out, "\\n%s (%s %%)\\n%s %s\"];\n", duration, percent,
+			       vertex->by_cause[cause] >= vertex->ns / 2 ? "mostly" : "largest part",
+			       dtc_cause_to_string(cause));
 }
 
 static void append_edge(GString *out, const struct edge *edge)

@@ -122,10 +122,14 @@ static void add_headline(const struct view *view)
 			&g_array_index(report->rows, struct dtc_report_row, report->dominant);
 		g_autofree char *ns = format_duration(view, row->ns);
 		g_autofree char *percent = dtc_percent_format(row->ns, report->duration_ns);
-		dtc_layout_add(layout, DTC_STYLE_PLAIN, "mostly %s: ", row->tier);
+		/* "mostly" is half or more, of the whole as of the row: the head says nothing that the table does not
+		 */
+		bool is_most = row->ns >= report->duration_ns / 2;
+		bool has_detail = row->detail && row->detail_ns >= row->ns / 2;
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s %s: ", is_most ? "mostly" : "largest part", row->tier);
 		dtc_layout_add(layout, get_style(row->cause), "%s", dtc_cause_to_string(row->cause));
-		dtc_layout_add(layout, DTC_STYLE_PLAIN, " %s (%s %%)%s%s", ns, percent, row->detail ? ", " : "",
-			       row->detail ? row->detail : "");
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, " %s (%s %%)%s%s", ns, percent, has_detail ? ", " : "",
+			       has_detail ? row->detail : "");
 		dtc_layout_end_line(layout);
 	}
 	dtc_layout_add(layout, DTC_STYLE_DIM, "seen by %s on %s from %" PRId64 ".%09" PRId64 " (clock of %s)", thread,

@@ -50,6 +50,44 @@ static void assert_line(const char *text, const char *start, const char *part)
 	g_error("no line begins with '%s' and has '%s' in:\n%s", start, part, text);
 }
 
+/* What the head calls "mostly" is half of the time or more, and its detail half of what it stands behind. */
+static void test_head(void)
+{
+	static const struct made_segment segments[] = {
+		{ 30, 0, 11, "asker", DTC_CAUSE_DISK, "disk vda sector 1", 0 },
+		{ 10, 0, 11, "asker", DTC_CAUSE_DISK, "disk vda sector 2", 0 },
+		{ 35, 0, 11, "asker", DTC_CAUSE_TIMER, NULL, 0 },
+		{ 25, 0, 11, "asker", DTC_CAUSE_RUNNING_USER, NULL, 0 },
+	};
+	static const struct {
+		guint first, count;
+		const char *line;
+	} heads[] = {
+		{ 0, 4, "largest part asker@alpha: disk 40 ns (40 %), disk vda sector 1" },
+		{ 0, 3, "mostly asker@alpha: disk 40 ns (53 %), disk vda sector 1" },
+		{ 3, 1, "mostly asker@alpha: running-user 25 ns (100 %)" },
+	};
+	for (guint i = 0; i < G_N_ELEMENTS(heads); i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(DtcPath) path = made_path_new(1000, &segments[heads[i].first], heads[i].count);
+		g_autoptr(DtcReport) report = made_path_report(path, NULL, "req-1", &error);
+		g_assert_no_error(error);
+		g_autofree char *text = dtc_report_to_text(report, &plain);
+		assert_line(text, heads[i].line, "");
+	}
+	/* many details of which none is half */
+	struct made_segment many[3];
+	const char *const details[] = { "connect(a)", "read(b)", "write(c)" };
+	for (guint i = 0; i < G_N_ELEMENTS(many); i++)
+		many[i] = (struct made_segment){ 10, 0, 11, "asker", DTC_CAUSE_RUNNING_KERNEL, details[i], 0 };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcPath) path = made_path_new(1000, many, G_N_ELEMENTS(many));
+	g_autoptr(DtcReport) report = made_path_report(path, NULL, "req-1", &error);
+	g_assert_no_error(error);
+	g_autofree char *text = dtc_report_to_text(report, &plain);
+	g_assert_nonnull(strstr(text, "\nmostly asker@alpha: running-kernel 30 ns (100 %)\n"));
+}
+
 static void test_at_a_glance(void)
 {
 	g_autoptr(DtcReport) report = make_report();
@@ -171,6 +209,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/report/text/at-a-glance", test_at_a_glance);
+	g_test_add_func("/report/text/head", test_head);
 	g_test_add_func("/report/text/fits-the-width", test_fits_the_width);
 	g_test_add_func("/report/text/folded-lines-tell-how-they-were-reached",
 			test_folded_lines_tell_how_they_were_reached);
