@@ -18,6 +18,9 @@ struct dtc_arrival {
 	bool exact;	 /* by bytes; else by order */
 };
 
+/* Packets that kernels sent in answer to each other are followed so far: a handshake has three. */
+#define DTC_RELAYS_MAX 64
+
 /* What made a sender send bytes again. */
 enum dtc_again {
 	DTC_AGAIN_NOT,

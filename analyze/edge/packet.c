@@ -5,9 +5,6 @@
  */
 #include "analyze/edge/edges_build.h"
 
-/* Packets that kernels sent in answer to each other: a handshake has three. */
-#define RELAYS_MAX 64
-
 void dtc_edge_set_arrival(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_edge *edge)
 {
 	edge->kind = DTC_EDGE_PACKET;
@@ -57,7 +54,7 @@ bool dtc_edge_find_origin(const DtcLinks *links, const struct dtc_edge *edge, st
 		return false;
 	struct dtc_sender sender = edge->sender;
 	for (guint relays = 0; sender.relayed; relays++) {
-		if (relays == RELAYS_MAX) {
+		if (relays == DTC_RELAYS_MAX) {
 			dtc_links_note_limit(links, DTC_LIMIT_RELAYS);
 			break;
 		}

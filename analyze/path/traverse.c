@@ -324,18 +324,23 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 		follow_awaited(t, wait);
 		return;
 	}
+	const struct dtc_work *work = t->stand.work;
+	bool is_at_end = wait->ref != DTC_NONE && t->stand.at_ns == wait->end_ns;
+	if (!is_at_end && !work) { /* what ended it comes later: no cause */
+		dtc_traverse_explain_interval(t, wait, low_ns, dtc_cause_of_interval(h, wait));
+		return;
+	}
 	struct dtc_edge edge;
 	dtc_edges_find(t->edges, t->stand.node, wait, &edge);
-	const struct dtc_work *work = t->stand.work;
 	if (work && edge.kind == DTC_EDGE_THREAD && edge.from_thread == work->queued.thread &&
 	    wait->begin_ns <= work->queued.waking_ns) {
 		go_to_queuer(t); /* idle until it was asked; the queuer woke it right after */
 		return;
 	}
-	if (wait->ref == DTC_NONE || t->stand.at_ns != wait->end_ns)
-		dtc_traverse_explain_interval(t, wait, low_ns, dtc_cause_of_interval(h, wait));
-	else
+	if (is_at_end)
 		follow_edge(t, wait, &edge, low_ns);
+	else
+		dtc_traverse_explain_interval(t, wait, low_ns, dtc_cause_of_interval(h, wait));
 }
 
 /* The thread did something else when the message came that it had asked for, or that came by itself. */

@@ -5,8 +5,6 @@
 #include "analyze/path/explain.h"
 #include "analyze/path/traverse_build.h"
 
-/* Packets that the kernel sent in answer to another: a handshake has three. */
-#define RELAYS_MAX 64
 /* Questions that are remembered at least. */
 #define SCOPES_KEPT 64
 
@@ -224,7 +222,7 @@ static void explain_way(struct dtc_traverse *t, const struct dtc_arrival *arriva
 static bool jump(struct dtc_traverse *t, struct dtc_arrival arrival, const struct dtc_sender *first)
 {
 	bool moved = false;
-	for (guint relays = 0; relays < RELAYS_MAX; relays++) {
+	for (guint relays = 0; relays < DTC_RELAYS_MAX; relays++) {
 		struct dtc_sender sender;
 		if (first)
 			sender = *first;
