@@ -69,7 +69,7 @@ static void add_rows(DtcLayout *layout, const struct dtc_requests_input *input, 
 	dtc_layout_add_right(layout, "took", FIGURE_COLUMNS, DTC_STYLE_DIM);
 	dtc_layout_add_right(layout, "status", 7, DTC_STYLE_DIM);
 	dtc_layout_add_right(layout, "tiers", 6, DTC_STYLE_DIM);
-	dtc_layout_add(layout, DTC_STYLE_DIM, "  mostly");
+	dtc_layout_add(layout, DTC_STYLE_DIM, "  largest part");
 	dtc_layout_end_line(layout);
 	for (guint i = 0; i < shown; i++) {
 		const struct dtc_summary_row *row = &g_array_index(input->summary->rows, struct dtc_summary_row, i);
@@ -99,7 +99,7 @@ static void add_bands(DtcLayout *layout, const DtcSummary *summary, struct dtc_s
 {
 	g_autoptr(GArray) bands = dtc_summary_get_bands(summary);
 
-	dtc_layout_add_heading(layout, "By percentile", "mean of each band, and what most of it is");
+	dtc_layout_add_heading(layout, "By percentile", "mean of each band, and its largest part");
 	for (guint i = 0; i < bands->len; i++) {
 		const struct dtc_band *band = &g_array_index(bands, struct dtc_band, i);
 		g_autofree char *count = g_strdup_printf("%u", band->request_count);
