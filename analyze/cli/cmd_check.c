@@ -67,7 +67,7 @@ static bool fail_if_wrong(const GArray *checks, GError **error)
 static bool answer(struct dtc_session *session, GError **error)
 {
 	const struct check_options *options = session->options;
-	const struct dtc_engine_options engine_options = { .reference = options->reference };
+	const struct dtc_engine_options engine_options = { .reference = options->reference, .needs_exchanges = true };
 
 	if (!dtc_session_open(session, error) || !dtc_session_read(session, &engine_options, error))
 		return false;

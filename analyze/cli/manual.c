@@ -93,8 +93,8 @@ static const struct dtc_manual manuals[] = {
 	  "[BUNDLE]",
 	  "verifies what all the others promise about their figures",
 	  "Builds everything the other commands build and verifies it: intervals are contiguous, sums are the "
-	  "wholes, no message arrives before it is sent. Whether the files are those that were packed is a question "
-	  "for bundle check.",
+	  "wholes, no message arrives before it is sent, nobody works for a request before it was sent. Whether the "
+	  "files are those that were packed is a question for bundle check.",
 	  { { "dtrace-chain check clusters/demo", "of the demo" } } },
 	{ "bundle",
 	  "create OUT [BUNDLE] | check [BUNDLE] | show [BUNDLE]",

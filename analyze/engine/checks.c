@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/checks.h"
 
+#include "analyze/profile/request_check.h"
+
 /* Messages that the alignment names as contradictory and leaves out. */
 static GArray *list_exceptions(const DtcSync *sync)
 {
@@ -22,6 +24,34 @@ static GArray *list_exceptions(const DtcSync *sync)
 	return exceptions;
 }
 
+static void free_place(gpointer place)
+{
+	dtc_place_free(place);
+}
+
+/* Nothing where the captures show no requests. */
+static void check_requests(const DtcEngine *engine, GArray *checks)
+{
+	const DtcRequests *requests = dtc_engine_get_requests(engine);
+	guint count = requests ? dtc_requests_get_count(requests) : 0;
+	if (!count)
+		return;
+	g_autoptr(DtcLocator) locator = dtc_engine_new_locator(engine, requests);
+	g_autoptr(GPtrArray) places = g_ptr_array_new_with_free_func(free_place);
+	g_autoptr(GPtrArray) ids = g_ptr_array_new();
+	g_autoptr(DtcServing) serving = dtc_serving_new(dtc_engine_get_links(engine));
+
+	for (guint i = 0; i < count; i++) {
+		struct dtc_place *place = dtc_locator_find(locator, i);
+		dtc_serving_add(serving, i, place);
+		g_ptr_array_add(places, place);
+		g_ptr_array_add(ids, (gpointer)dtc_requests_get(requests, i)->id);
+	}
+	dtc_serving_seal(serving);
+	const struct dtc_request_check_input input = { dtc_engine_get_links(engine), places, ids, serving };
+	dtc_request_check_run(&input, checks);
+}
+
 GArray *dtc_checks_run(const DtcEngine *engine, guint path_count)
 {
 	g_autoptr(GArray) exceptions = list_exceptions(dtc_engine_get_sync(engine));
@@ -31,5 +61,7 @@ GArray *dtc_checks_run(const DtcEngine *engine, guint path_count)
 		.exceptions = exceptions,
 		.path_count = path_count,
 	};
-	return dtc_check_run(&input);
+	GArray *checks = dtc_check_run(&input);
+	check_requests(engine, checks);
+	return checks;
 }

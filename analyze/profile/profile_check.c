@@ -14,9 +14,7 @@ static void check_clear(void *data)
 	g_free(check->detail);
 }
 
-/* Counts one thing; the first wrong one is described. */
-static void look(struct dtc_check *check, bool is_right, const char *format, ...) G_GNUC_PRINTF(3, 4);
-static void look(struct dtc_check *check, bool is_right, const char *format, ...)
+void dtc_check_look(struct dtc_check *check, bool is_right, const char *format, ...)
 {
 	check->count++;
 	if (is_right)
@@ -74,9 +72,9 @@ static struct dtc_check check_sums(const DtcHistory *history, const GArray *rows
 		int64_t sum_ns = 0;
 		for (guint k = 0; k < DTC_PROFILE_BASIC_COLUMNS; k++)
 			sum_ns += row->value[k];
-		look(&check, sum_ns == row->value[DTC_PROFILE_LIFE],
-		     "tid %d: %" PRId64 " ns in all, but it lived for %" PRId64 " ns", get_tid(history, row->thread),
-		     sum_ns, row->value[DTC_PROFILE_LIFE]);
+		dtc_check_look(&check, sum_ns == row->value[DTC_PROFILE_LIFE],
+			       "tid %d: %" PRId64 " ns in all, but it lived for %" PRId64 " ns",
+			       get_tid(history, row->thread), sum_ns, row->value[DTC_PROFILE_LIFE]);
 	}
 	return check;
 }
@@ -111,12 +109,12 @@ static struct dtc_check check_waits(const DtcHistory *history, guint node)
 			const struct dtc_interval *wait = dtc_history_get_interval(history, i);
 			const struct dtc_wake *wake = get_wake(history, wait);
 			bool is_own = wake && wake->target == t && wake->waking_ns == wait->end_ns;
-			look(&check, is_own && !is_taken[wait->ref],
-			     "tid %d: the wait that ended at %" PRId64 " has %s", thread->tid, wait->end_ns,
-			     !wake			       ? "no wakeup"
-			     : wake->target != t	       ? "another thread's wakeup"
-			     : wake->waking_ns != wait->end_ns ? "a wakeup of another time"
-							       : "the wakeup of another wait");
+			dtc_check_look(&check, is_own && !is_taken[wait->ref],
+				       "tid %d: the wait that ended at %" PRId64 " has %s", thread->tid, wait->end_ns,
+				       !wake				 ? "no wakeup"
+				       : wake->target != t		 ? "another thread's wakeup"
+				       : wake->waking_ns != wait->end_ns ? "a wakeup of another time"
+									 : "the wakeup of another wait");
 			if (wake)
 				is_taken[wait->ref] = true;
 		}
@@ -158,8 +156,9 @@ static struct dtc_check check_causes(const DtcHistory *history, guint node)
 				untold_count++;
 				continue;
 			}
-			look(&check, dtc_cause_of_interval(history, wait) != DTC_CAUSE_UNKNOWN,
-			     "tid %d: the wait that ended at %" PRId64 " has none", thread->tid, wait->end_ns);
+			dtc_check_look(&check, dtc_cause_of_interval(history, wait) != DTC_CAUSE_UNKNOWN,
+				       "tid %d: the wait that ended at %" PRId64 " has none", thread->tid,
+				       wait->end_ns);
 		}
 	}
 	if (untold_count)
@@ -199,10 +198,10 @@ static struct dtc_check check_cpus(const DtcHistory *history, guint node)
 		struct dtc_profile_cpu sums = dtc_profile_get_cpu(history, cpu, begin, end);
 		int64_t expected_ns = sums.span_ns - sums.unknown_ns;
 		unknown_ns += sums.unknown_ns;
-		look(&check, sums.wrong_count == 0 && running_ns[cpu] == expected_ns,
-		     "cpu %u: its threads ran for %" PRId64 " ns, but it was taken for %" PRId64
-		     " ns; %u times by a thread that was not running",
-		     cpu, running_ns[cpu], expected_ns, sums.wrong_count);
+		dtc_check_look(&check, sums.wrong_count == 0 && running_ns[cpu] == expected_ns,
+			       "cpu %u: its threads ran for %" PRId64 " ns, but it was taken for %" PRId64
+			       " ns; %u times by a thread that was not running",
+			       cpu, running_ns[cpu], expected_ns, sums.wrong_count);
 	}
 	if (unknown_ns)
 		say(&check, g_strdup_printf("%" PRId64 " ns in which the trace does not tell who ran", unknown_ns));
@@ -239,7 +238,7 @@ static struct dtc_check check_paths(const struct dtc_check_input *input, const D
 				dtc_path_get_begin(path).ns == target.begin.ns &&
 				dtc_path_get_end(path).ns == target.end.ns;
 		g_autofree char *reason = error ? first_line(error) : g_strdup("it does not span the thread's life");
-		look(&check, is_right, "tid %d: %s", life->tid, reason);
+		dtc_check_look(&check, is_right, "tid %d: %s", life->tid, reason);
 	}
 	return check;
 }
@@ -295,9 +294,9 @@ static struct dtc_check check_clocks(const struct dtc_check_input *input)
 						knots[i].cluster_ns > knots[i - 1].cluster_ns);
 			bool is_bounded =
 				knots[i].lo_ns <= knots[i].cluster_ns && knots[i].cluster_ns <= knots[i].hi_ns;
-			look(&check, rises && is_bounded, "node '%s': knot %u at %" PRId64 " %s",
-			     dtc_links_get_node_name(input->links, node), i, knots[i].node_ns,
-			     rises ? "lies outside its bounds" : "goes back");
+			dtc_check_look(&check, rises && is_bounded, "node '%s': knot %u at %" PRId64 " %s",
+				       dtc_links_get_node_name(input->links, node), i, knots[i].node_ns,
+				       rises ? "lies outside its bounds" : "goes back");
 		}
 	}
 	return check;
@@ -330,10 +329,10 @@ static void check_direction(struct dtc_check *check, const struct dtc_check_inpu
 		const struct dtc_check_exception key = { from, to, sent_ns, received_ns };
 		if (!is_right && g_hash_table_contains(exceptions, &key))
 			continue;
-		look(check, is_right,
-		     "from '%s' at %" PRId64 " to '%s' at %" PRId64 ": %" PRId64 " ns before it was sent",
-		     dtc_links_get_node_name(input->links, from), sent_ns, dtc_links_get_node_name(input->links, to),
-		     received_ns, early_ns);
+		dtc_check_look(check, is_right,
+			       "from '%s' at %" PRId64 " to '%s' at %" PRId64 ": %" PRId64 " ns before it was sent",
+			       dtc_links_get_node_name(input->links, from), sent_ns,
+			       dtc_links_get_node_name(input->links, to), received_ns, early_ns);
 	}
 }
 

@@ -37,5 +37,9 @@ struct dtc_check_input {
 	guint path_count;	   /* critical paths per node, of the threads that used the CPUs most */
 };
 
-/* Runs all checks. Array of struct dtc_check, cleared when freed; caller owns. */
+/* Counts one thing that was looked at; the first wrong one is described. */
+void dtc_check_look(struct dtc_check *check, bool is_right, const char *format, ...) G_GNUC_PRINTF(3, 4);
+
+/* Runs all checks but those of requests (request_check.h). Array of struct dtc_check, cleared when freed; caller owns.
+ */
 GArray *dtc_check_run(const struct dtc_check_input *input);
