@@ -164,6 +164,7 @@ bool dtc_question_set_request(struct dtc_question *question, const DtcEngine *en
 	question->target.begin = dtc_clocks_to_cluster(clocks, place->node, place->begin);
 	question->target.end = dtc_clocks_to_cluster(clocks, place->node, place->end);
 	question->target.call = find_last_call(place);
+	question->target.serving = serving;
 	add_place_findings(place, engine, findings);
 	return true;
 }
@@ -188,6 +189,7 @@ bool dtc_question_set_id(struct dtc_question *question, const DtcEngine *engine,
 	if (!dtc_question_set_request(question, engine, locator, NULL, index, findings, error))
 		return false;
 	question->serving = question->own_serving = dtc_question_new_serving(engine, locator, index);
+	question->target.serving = question->serving;
 	return true;
 }
 

@@ -139,6 +139,20 @@ bool dtc_traverse_enter(struct dtc_traverse *t, guint node, uint32_t thread, int
 	return true;
 }
 
+bool dtc_traverse_go_aside(struct dtc_traverse *t, int64_t bound_ns)
+{
+	struct dtc_frame frame = { .stand = t->stand,
+				   .bound_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, bound_ns),
+				   .vcpu_thread = DTC_NONE,
+				   .waiter = get_waiter(t) };
+	if (frame.bound_cluster_ns <= dtc_traverse_get_bound(t) || frame.bound_cluster_ns >= t->tc ||
+	    !note_entry(t, t->stand.node, t->stand.thread))
+		return false;
+	frame.stand.at_ns = bound_ns;
+	g_array_append_val(t->frames, frame);
+	return true;
+}
+
 void dtc_traverse_leave(struct dtc_traverse *t)
 {
 	const struct dtc_frame *frame = &g_array_index(t->frames, struct dtc_frame, t->frames->len - 1);
@@ -302,6 +316,8 @@ static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait,
 		follow_disk(t, wait, edge, low_ns);
 		return;
 	case DTC_EDGE_PACKET:
+		if (t->stand.pause.poll != DTC_NONE && t->stand.purpose == DTC_PURPOSE_ARRIVAL)
+			dtc_traverse_go_aside(t, low_ns);
 		if (!edge->has_arrival ||
 		    !leave_by_arrival(t, wait, &edge->arrival, edge->has_sender ? &edge->sender : NULL))
 			explain_untraced(t, wait, low_ns);
@@ -314,6 +330,18 @@ static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait,
 		break;
 	}
 	dtc_traverse_explain_interval(t, wait, low_ns, dtc_cause_of_interval(h, wait));
+}
+
+/* Whatever woke the loop, a timer was due, and that took up what lay still. */
+static void explain_due(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
+			int64_t low_ns)
+{
+	struct dtc_visit visit = {
+		.kind = DTC_VISIT_WAIT, .cause = DTC_CAUSE_TIMER, .wait = wait, .edge = edge, .by = DTC_NONE
+	};
+	dtc_traverse_tell(t, &visit, low_ns);
+	t->link = DTC_LINK_INFERRED;
+	dtc_traverse_explain_interval(t, wait, low_ns, DTC_CAUSE_TIMER);
 }
 
 static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns)
@@ -332,6 +360,13 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 	}
 	struct dtc_edge edge;
 	dtc_edges_find(t->edges, t->stand.node, wait, &edge);
+	if (is_at_end && dtc_traverse_ends_pause(t, wait)) {
+		low_ns = t->stand.pause.begin_ns; /* what the loop did for others in between is no part of it */
+		if (t->stand.pause.is_due) {
+			explain_due(t, wait, &edge, low_ns);
+			return;
+		}
+	}
 	if (work && edge.kind == DTC_EDGE_THREAD && edge.from_thread == work->queued.thread &&
 	    wait->begin_ns <= work->queued.waking_ns) {
 		go_to_queuer(t); /* idle until it was asked; the queuer woke it right after */
@@ -364,6 +399,7 @@ static bool change_purpose(struct dtc_traverse *t)
 		tell_by(t, DTC_VISIT_GIVEN, stand->giver, stand->given_ns, stand->arrival.time_ns);
 		stand->thread = stand->giver;
 		stand->purpose = DTC_PURPOSE_ARRIVAL;
+		stand->pause = DTC_PAUSE_NONE;
 		t->link = DTC_LINK_INFERRED;
 		return true;
 	}
@@ -427,7 +463,7 @@ static void pursue_call(struct dtc_traverse *t)
 	struct dtc_stand *stand = &t->stand;
 	const struct dtc_call *call = dtc_history_get_call(dtc_links_get_history(t->links, stand->node), t->of->call);
 	if (call->kind == DTC_CALL_WRITE)
-		dtc_traverse_pursue(t, call->file);
+		dtc_traverse_pursue(t, call->file, t->of->call);
 	else if (dtc_arrival_find_for_read(t->links, stand->node, t->of->call, &stand->arrival))
 		stand->purpose = DTC_PURPOSE_ARRIVAL;
 	if (stand->purpose != DTC_PURPOSE_OWN && stand->arrival.time_ns > stand->at_ns)
@@ -472,7 +508,8 @@ void dtc_traverse(const DtcEdges *edges, const struct dtc_traversal *of, const s
 					     .thread = of->thread,
 					     .at_ns = of->end_ns != DTC_TIME_NONE
 							      ? of->end_ns
-							      : dtc_clocks_to_node(clocks, of->node, of->end).ns },
+							      : dtc_clocks_to_node(clocks, of->node, of->end).ns,
+					     .pause = DTC_PAUSE_NONE },
 				  .tc = of->end.ns,
 				  .frames = g_array_new(FALSE, FALSE, sizeof(struct dtc_frame)),
 				  .scopes = g_array_new(FALSE, FALSE, sizeof(struct dtc_scope)),

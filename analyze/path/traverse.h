@@ -6,6 +6,7 @@
 #pragma once
 
 #include "analyze/edge/edges.h"
+#include "analyze/request/serving.h"
 #include "dtrace-chain/path.h"
 
 /* Why a thread did not get on. */
@@ -59,6 +60,7 @@ struct dtc_traversal {
 	int64_t end_ns; /* the end in node time, to be met to the nanosecond; DTC_TIME_NONE: as the clocks have it */
 	/* the read or write with which the span ends, or DTC_NONE: what the thread had to receive for it is followed */
 	uint32_t call;
+	const DtcServing *serving; /* whose a write was; borrowed; NULL: not known of any */
 };
 
 /*

@@ -11,6 +11,14 @@ enum dtc_purpose {
 	DTC_PURPOSE_GIVEN,   /* the same; and the work was given to it at given_ns, after the arrival, by giver */
 };
 
+/* A request that lies still in an event loop: what the loop does meanwhile is not for it. */
+struct dtc_pause {
+	uint32_t poll;	  /* with which it ended; DTC_NONE: there was none */
+	int64_t begin_ns; /* of the first poll that waited */
+	bool is_due;	  /* a timer took it up again, whatever had woken the poll */
+};
+#define DTC_PAUSE_NONE ((struct dtc_pause){ DTC_NONE, DTC_TIME_NONE, false })
+
 /* Where a traversal stands: a thread at a time, and what it is looked at for. */
 struct dtc_stand {
 	guint node;
@@ -20,6 +28,8 @@ struct dtc_stand {
 	struct dtc_arrival arrival;
 	uint32_t giver;
 	int64_t given_ns;
+	/* ARRIVAL, and the thread's loop had other requests in its hands since: see traverse_turn.c */
+	struct dtc_pause pause;
 	const struct dtc_work *work; /* that this thread, a kernel worker, executes; NULL: none that a thread queued */
 };
 
@@ -87,9 +97,21 @@ void dtc_traverse_tell(struct dtc_traverse *t, struct dtc_visit *of, int64_t beg
 /* Remembers the stand, to come back to it at bound. False if the thread that is going to be entered was, just now. */
 bool dtc_traverse_enter(struct dtc_traverse *t, guint node, uint32_t thread, int64_t bound_ns);
 
+/* The same for what others do before a message comes, for which nobody here waits. */
+bool dtc_traverse_go_aside(struct dtc_traverse *t, int64_t bound_ns);
+
+/* traverse_turn.c */
+/*
+ * The stand is at a write whose purpose is as order in its thread has it. If it is known for which request that was,
+ * what the thread had read for the same one becomes the purpose. False if not.
+ */
+bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call);
+/* The wait, at its end, is the one with which the pause of the stand's request ended. */
+bool dtc_traverse_ends_pause(const struct dtc_traverse *t, const struct dtc_interval *wait);
+
 /* traverse_message.c */
-/* The stand is at a send on file: what its thread acted on becomes its purpose. */
-void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file);
+/* The stand is at a send on file, of a call or DTC_NONE: what its thread acted on becomes its purpose. */
+void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call);
 /* Who received what arrived: the reader of the question, if the traversal came by another thread of the process. */
 void dtc_traverse_go_to_reader(struct dtc_traverse *t, const struct dtc_arrival *arrival);
 /*

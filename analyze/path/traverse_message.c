@@ -156,7 +156,7 @@ static void add_scope(struct dtc_traverse *t, int32_t pid, const struct dtc_aske
  * who gave it to the thread if that is another one; what a process sends to others while it works on a question it
  * sends for its sake, if the sender is not seen to have read anything since that is no other client's question.
  */
-void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file)
+void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call)
 {
 	struct dtc_stand *stand = &t->stand;
 	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
@@ -165,8 +165,10 @@ void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file)
 	bool has_arrival =
 		dtc_arrival_find_for_send(t->links, stand->node, stand->thread, stand->at_ns, file, &stand->arrival);
 	stand->purpose = has_arrival ? DTC_PURPOSE_ARRIVAL : DTC_PURPOSE_OWN;
+	stand->pause = DTC_PAUSE_NONE;
 	int32_t pid = dtc_history_get_thread(h, t->stand.thread)->pid;
-	if (dtc_handoff_find_question(t->links, t->stand.node, file, t->stand.at_ns, &asked)) {
+	bool has_question = dtc_handoff_find_question(t->links, t->stand.node, file, t->stand.at_ns, &asked);
+	if (has_question) {
 		add_scope(t, pid, &asked);
 		uint32_t giver;
 		int64_t given_ns;
@@ -176,9 +178,11 @@ void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file)
 			stand->purpose = DTC_PURPOSE_GIVEN;
 			stand->giver = giver;
 			stand->given_ns = given_ns;
+			return;
 		}
-		return;
 	}
+	if (dtc_traverse_pursue_own(t, call) || has_question)
+		return;
 	const struct dtc_scope *scope = find_scope(t, pid);
 	if (scope && (!has_arrival || stand->arrival.time_ns < scope->question.time_ns ||
 		      is_other_question(t, stand->arrival.file, scope->question.file))) {
@@ -241,7 +245,7 @@ static bool jump(struct dtc_traverse *t, struct dtc_arrival arrival, const struc
 			/* exact as long as the bytes tell; the loop's rule below is by order within one turn */
 			t->stand.purpose = DTC_PURPOSE_OWN;
 			if (sender.thread != DTC_NONE)
-				dtc_traverse_pursue(t, sender.file);
+				dtc_traverse_pursue(t, sender.file, sender.call);
 			return true;
 		}
 		t->by_kernel = true;
@@ -290,7 +294,7 @@ static bool follow_untraced(struct dtc_traverse *t, const struct dtc_arrival *ar
 			     g_strdup_printf("%s answers, and is not traced", peer ? peer : "the peer"), NULL);
 	t->stand.thread = call->thread;
 	t->stand.at_ns = at_ns;
-	dtc_traverse_pursue(t, arrival->file);
+	dtc_traverse_pursue(t, arrival->file, found);
 	return true;
 }
 

@@ -413,7 +413,8 @@ static void add_other_waits(struct tree *tree, const DtcEdges *edges)
 			.begin = { MAX(dtc_clocks_to_cluster_ns(clocks, target->node, v->begin_ns), target->begin.ns) },
 			.end = dtc_clocks_to_cluster(clocks, target->node, (DtcNodeTime){ v->end_ns }),
 			.end_ns = v->end_ns,
-			.call = DTC_NONE
+			.call = DTC_NONE,
+			.serving = target->serving,
 		};
 		if (of.end.ns - of.begin.ns >= tree->min_ns && !is_covered(known, of.begin.ns, of.end.ns))
 			take_way(tree, edges, &of);
@@ -429,7 +430,8 @@ void dtc_tree_add(const DtcEdges *edges, const struct dtc_path_target *target, c
 					  .begin = target->begin,
 					  .end = target->end,
 					  .end_ns = DTC_TIME_NONE,
-					  .call = target->call };
+					  .call = target->call,
+					  .serving = target->serving };
 	tree_init(&tree, edges, target, options, path);
 	take_way(&tree, edges, &of);
 	add_other_waits(&tree, edges);

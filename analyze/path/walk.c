@@ -43,7 +43,8 @@ DtcPath *dtc_path_walk(const DtcEdges *edges, const struct dtc_path_target *targ
 					  .begin = target->begin,
 					  .end = target->end,
 					  .end_ns = DTC_TIME_NONE,
-					  .call = target->call };
+					  .call = target->call,
+					  .serving = target->serving };
 	DtcPath *path = dtc_path_new(target->begin, target->end);
 	dtc_traverse(edges, &of, &visitor, path);
 	if (!options || !options->path_only)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "analyze/edge/edges.h"
+#include "analyze/request/serving.h"
 #include "dtrace-chain/path.h"
 
 struct dtc_path_target {
@@ -17,6 +18,7 @@ struct dtc_path_target {
 	 * receive for it is followed, whatever else it was busy with.
 	 */
 	uint32_t call;
+	const DtcServing *serving; /* for which request a thread wrote what; borrowed; NULL: not known */
 };
 
 struct dtc_path_options {

@@ -22,6 +22,7 @@ struct worker {
 	uint32_t thread;
 	GArray *marks; /* struct mark; by call when scanned */
 	GArray *spans; /* struct dtc_served */
+	GArray *owned; /* struct dtc_owned, by call */
 	bool is_dirty; /* has marks that it was not scanned with */
 };
 
@@ -104,6 +105,7 @@ static void worker_free(gpointer data)
 
 	g_array_unref(worker->marks);
 	g_array_unref(worker->spans);
+	g_array_unref(worker->owned);
 	g_free(worker);
 }
 
@@ -201,6 +203,7 @@ static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint reque
 		worker->thread = thread;
 		worker->marks = g_array_new(FALSE, FALSE, sizeof(struct mark));
 		worker->spans = g_array_new(FALSE, FALSE, sizeof(struct dtc_served));
+		worker->owned = g_array_new(FALSE, FALSE, sizeof(struct dtc_owned));
 		g_hash_table_insert(serving->workers, make_key(node, thread), worker);
 		g_ptr_array_add(serving->order, worker);
 	}
@@ -264,6 +267,7 @@ struct scan {
 	guint turn_request; /* whose bytes were read in this turn of the loop; NOBODY: nobody's yet */
 	bool is_turn_mixed; /* of several requests */
 	int64_t woken_ns;   /* the last poll, over which the work went on, waited until then; DTC_TIME_NONE: none */
+	GHashTable *reads;  /* request -> call that last took bytes of it, plus 1; NULL: not the last look */
 	bool is_last;
 };
 
@@ -406,7 +410,7 @@ static void note_hop_end(struct scan *scan, const struct dtc_call *call, bool is
 	*to_ns = MAX(*to_ns, end_ns);
 }
 
-static void scan_read(struct scan *scan, const struct dtc_call *call, const struct mark *mark)
+static void scan_read(struct scan *scan, const struct dtc_call *call, uint32_t id, const struct mark *mark)
 {
 	struct connection *c = get_connection(scan, call->file, true);
 
@@ -420,8 +424,19 @@ static void scan_read(struct scan *scan, const struct dtc_call *call, const stru
 	scan->is_turn_mixed |= scan->turn_request != NOBODY && scan->turn_request != c->request;
 	scan->turn_request = c->request;
 	become(scan, c->request, call->begin_ns);
-	if (scan->is_last && !c->is_server && scan->current < STRANGER)
+	if (!scan->is_last || scan->current >= STRANGER)
+		return;
+	g_hash_table_insert(scan->reads, GUINT_TO_POINTER(scan->current), GUINT_TO_POINTER(id + 1));
+	if (!c->is_server)
 		note_hop_end(scan, call, false);
+}
+
+static void note_owned(struct scan *scan, uint32_t id)
+{
+	guint read = GPOINTER_TO_UINT(g_hash_table_lookup(scan->reads, GUINT_TO_POINTER(scan->current)));
+	struct dtc_owned owned = { id, scan->current, read ? read - 1 : DTC_NONE };
+
+	g_array_append_val(scan->worker->owned, owned);
 }
 
 /*
@@ -464,6 +479,7 @@ static void scan_write(struct scan *scan, const struct dtc_call *call, uint32_t 
 		c->answered = c->is_new = false;
 	}
 	if (scan->is_last) {
+		note_owned(scan, id);
 		if (c->is_server)
 			note_hop_end(scan, call, true);
 	} else {
@@ -497,7 +513,7 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *mark)
 		break;
 	case DTC_CALL_READ:
 		if (has_moved)
-			scan_read(scan, call, mark);
+			scan_read(scan, call, id, mark);
 		break;
 	case DTC_CALL_WRITE:
 		if (has_moved)
@@ -511,6 +527,8 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *mark)
 			struct connection *c = get_connection(scan, call->file, false);
 			c->request = scan->current == NOBODY ? STRANGER : scan->current;
 			c->is_new = true;
+			if (scan->is_last && c->request != STRANGER)
+				note_owned(scan, id);
 		}
 		break;
 	case DTC_CALL_CLOSE:
@@ -546,6 +564,7 @@ static void scan_worker(DtcServing *serving, struct worker *worker, bool is_last
 		.turn_request = NOBODY,
 		.since_ns = thread->begin_ns,
 		.woken_ns = DTC_TIME_NONE,
+		.reads = is_last ? g_hash_table_new(g_direct_hash, g_direct_equal) : NULL,
 		.is_last = is_last,
 	};
 	guint next = 0;
@@ -563,6 +582,7 @@ static void scan_worker(DtcServing *serving, struct worker *worker, bool is_last
 	worker->is_dirty = false;
 	g_hash_table_unref(scan.open);
 	g_hash_table_unref(scan.connections);
+	g_clear_pointer(&scan.reads, g_hash_table_unref);
 }
 
 /* --- to the other end of a connection --- */
@@ -700,6 +720,18 @@ const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, 
 
 	*ret_count = worker ? worker->spans->len : 0;
 	return worker && worker->spans->len ? &g_array_index(worker->spans, struct dtc_served, 0) : NULL;
+}
+
+const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint node, uint32_t write)
+{
+	const struct dtc_call *call = dtc_history_get_call(get_history(serving, node), write);
+	const struct worker *worker = look_up(serving->workers, node, call->thread);
+
+	if (!worker)
+		return NULL;
+	const struct dtc_owned *owned = (const struct dtc_owned *)(const void *)worker->owned->data;
+	guint i = DTC_BISECT(k, 0, worker->owned->len, owned[k].call < write);
+	return i < worker->owned->len && owned[i].call == write ? &owned[i] : NULL;
 }
 
 const struct dtc_followed_hop *dtc_serving_get_hops(const DtcServing *serving, guint request, guint *ret_count)

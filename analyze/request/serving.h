@@ -36,6 +36,13 @@ struct dtc_followed_hop {
 	int64_t server_begin_ns, server_end_ns; /* first read to last write, node time of the server */
 };
 
+/* A write or connect that is known to be for a request. */
+struct dtc_owned {
+	uint32_t call;
+	guint request;
+	uint32_t read; /* the last call before it with which this thread took bytes of the request; DTC_NONE: none */
+};
+
 typedef struct DtcServing DtcServing;
 
 /* links are borrowed and must outlive it. Caller owns. */
@@ -50,5 +57,7 @@ void dtc_serving_seal(DtcServing *serving);
 
 /* By time. Borrowed; NULL with 0 for a thread that served nobody. */
 const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, uint32_t thread, guint *ret_count);
+/* Whose a write of bytes or a connect is, and what its thread had read for that request. Borrowed; NULL: not known. */
+const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint node, uint32_t write);
 /* The followed hops of a request, by begin at the client's node. Borrowed. */
 const struct dtc_followed_hop *dtc_serving_get_hops(const DtcServing *serving, guint request, guint *ret_count);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A write of which it is known for which request it was, in a thread that has others in its hands. What the thread
+ * acted on is what it had read for the same request, and not what it read last. In between the request may have lain
+ * still: the loop waited for events, and whatever it did was for others. What ended that tells what the request waited
+ * for: the poll with which the writing turn begins.
+ */
+#include "analyze/exchange/endpoint.h"
+#include "analyze/path/traverse_build.h"
+
+/* Calls between a read and the write that it led to: a loop that serves thousands of others meanwhile has as many. */
+#define PAUSE_CALLS 65536
+
+/* Between a read and a write of the same thread. False: it did not wait in between, or is looked at too far back. */
+static bool find_pause(const struct dtc_traverse *t, uint32_t read, uint32_t write, struct dtc_pause *ret_pause)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	struct dtc_pause pause = DTC_PAUSE_NONE;
+	if (write - read > PAUSE_CALLS) {
+		dtc_links_note_limit(t->links, DTC_LIMIT_TURN);
+		return false;
+	}
+	for (uint32_t i = write - 1; i > read; i--) {
+		const struct dtc_call *call = dtc_history_get_call(h, i);
+		if (call->kind != DTC_CALL_POLL || dtc_call_is_glance(call))
+			continue;
+		if (pause.poll == DTC_NONE)
+			pause.poll = i;
+		if (call->argument) /* else it took what was there without waiting */
+			pause.begin_ns = call->begin_ns;
+	}
+	*ret_pause = pause;
+	return pause.begin_ns != DTC_TIME_NONE;
+}
+
+/* A timer was due, at the latest when the loop wrote, although something else had ended its poll. */
+static bool is_due(const struct dtc_call *poll, int64_t time_ns)
+{
+	int64_t timeout_ns;
+	return poll->result != 0 && (int64_t)poll->argument > 0 &&
+	       !__builtin_mul_overflow((int64_t)poll->argument, G_GINT64_CONSTANT(1000000), &timeout_ns) &&
+	       timeout_ns <= time_ns - poll->begin_ns;
+}
+
+/* The first that is asked on a connection, and what led to it came there: the other end accepted, or spoke first. */
+static bool is_opening(const struct dtc_traverse *t, const DtcHistory *h, const struct dtc_call *call)
+{
+	return t->stand.purpose == DTC_PURPOSE_ARRIVAL && call->file != DTC_NONE &&
+	       t->stand.arrival.file == call->file && call->kind == DTC_CALL_WRITE && call->offset == 0 &&
+	       !dtc_endpoint_is_stream_server(h, call->file);
+}
+
+bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call)
+{
+	struct dtc_stand *stand = &t->stand;
+	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
+	if (!t->of->serving || call == DTC_NONE || is_opening(t, h, dtc_history_get_call(h, call)))
+		return false;
+	const struct dtc_owned *owned = dtc_serving_find_owned(t->of->serving, stand->node, call);
+	struct dtc_arrival own;
+	if (!owned || owned->read == DTC_NONE || dtc_history_get_call(h, call)->thread != stand->thread ||
+	    !dtc_arrival_find_for_read(t->links, stand->node, owned->read, &own) || own.time_ns > stand->at_ns)
+		return false;
+	const struct dtc_arrival nearest = stand->arrival;
+	bool is_others = stand->purpose == DTC_PURPOSE_ARRIVAL && nearest.time_ns > own.time_ns;
+	stand->purpose = DTC_PURPOSE_ARRIVAL;
+	stand->arrival = own;
+	if (!find_pause(t, owned->read, call, &stand->pause))
+		return true;
+	const struct dtc_call *poll = dtc_history_get_call(h, stand->pause.poll);
+	stand->pause.begin_ns = MAX(stand->pause.begin_ns, own.time_ns);
+	stand->pause.is_due = is_due(poll, stand->at_ns);
+	/* another request's bytes began the turn: they are followed as long as this one lay still */
+	if (is_others && poll->result != 0 && !stand->pause.is_due && nearest.time_ns > stand->pause.begin_ns &&
+	    dtc_traverse_go_aside(t, stand->pause.begin_ns)) {
+		stand->arrival = nearest;
+		stand->pause = DTC_PAUSE_NONE;
+	}
+	return true;
+}
+
+bool dtc_traverse_ends_pause(const struct dtc_traverse *t, const struct dtc_interval *wait)
+{
+	const struct dtc_stand *stand = &t->stand;
+	return stand->purpose == DTC_PURPOSE_ARRIVAL && stand->pause.poll != DTC_NONE &&
+	       wait->call == stand->pause.poll;
+}
