@@ -7,6 +7,14 @@
 
 #define AT(array, type, index) (&g_array_index((array), type, (index)))
 
+/* include/linux/interrupt.h */
+const char *dtc_softirq_to_string(uint32_t vector)
+{
+	static const char *const names[] = { "hi",	 "timer",   "net-tx", "net-rx",	 "block",
+					     "irq-poll", "tasklet", "sched",  "hrtimer", "rcu" };
+	return vector < G_N_ELEMENTS(names) ? names[vector] : "softirq";
+}
+
 const char *dtc_state_to_string(enum dtc_state state)
 {
 	static const char *const names[DTC_STATES] = {

@@ -42,7 +42,6 @@ struct pass {
 /* Appends [begin, end) of a segment. Its latest part bears the link of the step that led to it. */
 static void add_part(struct pass *pass, const struct dtc_segment *from, int64_t begin_ns, int64_t end_ns, guint other)
 {
-	const char *busy_with = other == G_MAXUINT ? NULL : dtc_requests_get(pass->requests, other)->id;
 	struct dtc_segment part = *from;
 
 	if (end_ns <= begin_ns)
@@ -53,15 +52,7 @@ static void add_part(struct pass *pass, const struct dtc_segment *from, int64_t 
 		part.link = DTC_LINK_EXACT;
 		part.uncertainty_ns = 0;
 	}
-	part.comm = g_strdup(from->comm);
-	part.process = g_strdup(from->process);
-	if (!busy_with)
-		part.detail = g_strdup(from->detail);
-	else if (from->detail)
-		part.detail = g_strdup_printf("busy with request %s: %s", busy_with, from->detail);
-	else
-		part.detail = g_strdup_printf("busy with request %s", busy_with);
-	part.busy_with = g_strdup(busy_with);
+	part.busy_with = other == G_MAXUINT ? NULL : dtc_requests_get(pass->requests, other)->id;
 	g_array_append_val(pass->to, part);
 }
 

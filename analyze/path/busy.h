@@ -2,7 +2,7 @@
 /*
  * Time on a request's path in which a thread worked for another request: in an event loop that served others first, in
  * a pool whose thread was taken, or behind a lock that one held who served another. Such segments say so: busy_with is
- * the other request's id, and the detail begins with "busy with request ID".
+ * the other request's id.
  */
 #pragma once
 

@@ -46,26 +46,39 @@ const char *dtc_link_quality_to_string(enum dtc_link_quality quality)
 	return names[quality];
 }
 
-void dtc_segment_clear(struct dtc_segment *segment)
+const char *dtc_reason_to_string(enum dtc_reason reason)
 {
-	g_free(segment->comm);
-	g_free(segment->process);
-	g_free(segment->detail);
-	g_free(segment->busy_with);
-}
-
-static void segment_clear(void *data)
-{
-	dtc_segment_clear(data);
-}
-
-static void blocking_clear(void *data)
-{
-	struct dtc_blocking *blocking = data;
-	g_free(blocking->comm);
-	g_free(blocking->process);
-	g_free(blocking->detail);
-	g_free(blocking->woken_by);
+	static const char *const names[DTC_REASONS] = {
+		[DTC_REASON_OWN] = "own",
+		[DTC_REASON_ON_CPU] = "on-cpu",
+		[DTC_REASON_NOT_YET_QUEUED] = "not-yet-queued",
+		[DTC_REASON_NOT_YET_GIVEN] = "not-yet-given",
+		[DTC_REASON_ASKED] = "asked",
+		[DTC_REASON_UNTRACED_SENDER] = "untraced-sender",
+		[DTC_REASON_UNTRACED_PEER] = "untraced-peer",
+		[DTC_REASON_UNKNOWN_BEFORE] = "unknown-before",
+		[DTC_REASON_CIRCLE] = "circle",
+		[DTC_REASON_HOST_PREEMPTED] = "host-preempted",
+		[DTC_REASON_HOST_EXIT] = "host-exit",
+		[DTC_REASON_HOST_BLOCKED] = "host-blocked",
+		[DTC_REASON_WIRE] = "wire",
+		[DTC_REASON_RECEIVER_SOFTIRQ] = "receiver-softirq",
+		[DTC_REASON_QDISC] = "qdisc",
+		[DTC_REASON_KERNEL_ANSWER] = "kernel-answer",
+		[DTC_REASON_DELAYED_ACK] = "delayed-ack",
+		[DTC_REASON_SENT_AGAIN] = "sent-again",
+		[DTC_REASON_HANDSHAKE_TIMEOUT] = "handshake-timeout",
+		[DTC_REASON_RETRANSMISSION_TIMEOUT] = "retransmission-timeout",
+		[DTC_REASON_TAIL_LOSS_PROBE] = "tail-loss-probe",
+		[DTC_REASON_REORDERING_TIMER] = "reordering-timer",
+		[DTC_REASON_FAST_RETRANSMIT] = "fast-retransmit",
+		[DTC_REASON_HELD] = "held",
+		[DTC_REASON_HELD_BY_RECEIVER] = "held-by-receiver",
+		[DTC_REASON_HELD_BY_CONGESTION] = "held-by-congestion",
+		[DTC_REASON_HELD_BY_QUEUE] = "held-by-queue",
+		[DTC_REASON_HELD_BY_TIMER] = "held-by-timer",
+	};
+	return names[reason];
 }
 
 DtcPath *dtc_path_new(DtcClusterTime begin, DtcClusterTime end)
@@ -74,10 +87,8 @@ DtcPath *dtc_path_new(DtcClusterTime begin, DtcClusterTime end)
 	path->begin = begin;
 	path->end = end;
 	path->segments = g_array_new(FALSE, FALSE, sizeof(struct dtc_segment));
-	g_array_set_clear_func(path->segments, segment_clear);
 	path->waiters = g_array_new(FALSE, FALSE, sizeof(struct dtc_waiter));
 	path->blockings = g_array_new(FALSE, FALSE, sizeof(struct dtc_blocking));
-	g_array_set_clear_func(path->blockings, blocking_clear);
 	path->reversals = g_array_new(FALSE, FALSE, sizeof(struct dtc_reversal));
 	return path;
 }
@@ -102,7 +113,6 @@ void dtc_path_set_segments(DtcPath *path, GArray *segments)
 {
 	g_array_unref(path->segments);
 	path->segments = segments;
-	g_array_set_clear_func(path->segments, segment_clear);
 }
 
 guint dtc_path_add_waiter(DtcPath *path, const struct dtc_waiter *waiter)

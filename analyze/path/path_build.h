@@ -2,22 +2,36 @@
 /* How a path is put together: by the walk, and by tests that need one of a known shape. */
 #pragma once
 
+#include "dtrace-chain/history.h"
 #include "dtrace-chain/path.h"
 
-/* Nothing is known. */
-#define DTC_EVIDENCE_NONE                                                                                              \
-	((struct dtc_evidence){                                                                                        \
-		.packet = DTC_NONE, .sent_packet = DTC_NONE, .sent_call = DTC_NONE, .by_thread = DTC_NONE })
+/* Nothing is known but, perhaps, the reason. */
+static inline struct dtc_evidence dtc_evidence_of(enum dtc_reason reason)
+{
+	return (struct dtc_evidence){ .reason = reason,
+				      .file = DTC_NONE,
+				      .packet = DTC_NONE,
+				      .sent_packet = DTC_NONE,
+				      .sent_call = DTC_NONE,
+				      .by_thread = DTC_NONE };
+}
+
+/* What an interval of a thread of node tells. */
+static inline struct dtc_evidence dtc_evidence_of_interval(guint node, const struct dtc_interval *interval)
+{
+	struct dtc_evidence evidence = dtc_evidence_of(DTC_REASON_OWN);
+	evidence.node = node;
+	evidence.interval = interval;
+	return evidence;
+}
 
 /* A path over [begin, end] without segments. Caller owns. */
 DtcPath *dtc_path_new(DtcClusterTime begin, DtcClusterTime end);
-/* Frees the strings of a segment that is not appended. */
-void dtc_segment_clear(struct dtc_segment *segment);
-/* Appends a segment; the walk adds them from the latest to the earliest. The strings change owner. */
+/* Appends a segment; the walk adds them from the latest to the earliest. */
 void dtc_path_add_segment(DtcPath *path, const struct dtc_segment *segment);
 /* Numbers a thread that waits, for the segments that explain its wait. */
 guint dtc_path_add_waiter(DtcPath *path, const struct dtc_waiter *waiter);
-/* Appends a blocking and gives its index, which children name as their parent. The strings change owner. */
+/* Appends a blocking and gives its index, which children name as their parent. */
 guint dtc_path_add_blocking(DtcPath *path, const struct dtc_blocking *blocking);
 void dtc_path_add_reversal(DtcPath *path, const struct dtc_reversal *reversal);
 /* Replaces all segments of a finished path by others, by time; the array (struct dtc_segment) changes owner. */

@@ -2,7 +2,6 @@
 #include "analyze/path/traverse.h"
 
 #include "analyze/edge/cause.h"
-#include "analyze/path/explain.h"
 #include "analyze/path/path_build.h"
 #include "analyze/path/traverse_build.h"
 
@@ -30,31 +29,13 @@ static guint get_waiter(const struct dtc_traverse *t)
 	return t->frames->len ? g_array_index(t->frames, struct dtc_frame, t->frames->len - 1).waiter : 0;
 }
 
-static struct dtc_evidence get_evidence(const struct dtc_traverse *t, const struct dtc_interval *interval)
-{
-	struct dtc_evidence evidence = DTC_EVIDENCE_NONE;
-	/* of a thread's own work there is no more to tell than its cause and call */
-	if (interval && (dtc_state_is_wait(interval->state) || interval->state == DTC_STATE_RUNQUEUE ||
-			 interval->state == DTC_STATE_PREEMPTED))
-		evidence.interval = interval;
-	if (t->message) {
-		evidence.packet = t->message->packet;
-		evidence.sent_node = t->message_sender->node;
-		evidence.sent_packet = t->message_sender->packet;
-		evidence.sent_call = t->message_sender->call;
-	}
-	return evidence;
-}
-
 void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, int64_t name_ns,
-			  int64_t begin_cluster_ns, enum dtc_cause cause, char *detail,
+			  int64_t begin_cluster_ns, enum dtc_cause cause, struct dtc_evidence why,
 			  const struct dtc_interval *interval)
 {
 	int64_t begin = MAX(begin_cluster_ns, dtc_traverse_get_bound(t));
-	if (begin >= t->tc) {
-		g_free(detail);
+	if (begin >= t->tc)
 		return;
-	}
 	const DtcHistory *h = dtc_links_get_history(t->links, node);
 	struct dtc_segment segment = { .begin = { begin },
 				       .end = { t->tc },
@@ -65,19 +46,24 @@ void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, i
 				       .uncertainty_ns = t->uncertainty_ns,
 				       .tid = -1,
 				       .pid = -1,
-				       .detail = detail,
-				       .evidence = get_evidence(t, interval),
+				       .comm = "",
+				       .process = "kernel",
+				       .evidence = why,
 				       .by_kernel = t->by_kernel,
 				       .waiter = get_waiter(t) };
+	if (t->message) {
+		segment.evidence.packet = t->message->packet;
+		segment.evidence.sent_node = t->message_sender->node;
+		segment.evidence.sent_packet = t->message_sender->packet;
+		segment.evidence.sent_call = t->message_sender->call;
+		segment.evidence.copies = t->message_sender->copies;
+	}
 	if (thread != DTC_NONE) {
 		const struct dtc_thread *of = dtc_history_get_thread(h, thread);
 		segment.tid = of->tid;
 		segment.pid = of->pid;
-		segment.comm = g_strdup(dtc_history_get_comm(h, thread, name_ns));
-		segment.process = g_strdup(dtc_history_get_process(h, thread, name_ns));
-	} else {
-		segment.comm = g_strdup("");
-		segment.process = g_strdup("kernel");
+		segment.comm = dtc_history_get_comm(h, thread, name_ns);
+		segment.process = dtc_history_get_process(h, thread, name_ns);
 	}
 	t->visitor->explain(t->data, &segment, interval);
 	t->tc = begin;
@@ -88,10 +74,9 @@ void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, i
 void dtc_traverse_explain_interval(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t begin_ns,
 				   enum dtc_cause cause)
 {
-	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	dtc_traverse_explain(t, t->stand.node, t->stand.thread, interval->end_ns,
 			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, begin_ns), cause,
-			     dtc_explain_detail(h, interval), interval);
+			     dtc_evidence_of_interval(t->stand.node, interval), interval);
 	t->stand.at_ns = begin_ns;
 }
 
@@ -184,10 +169,9 @@ static bool waits_for_network(const DtcHistory *h, const struct dtc_interval *wa
 static bool leave_by_arrival(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_arrival *arrival,
 			     const struct dtc_sender *sender)
 {
-	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	dtc_traverse_explain(t, t->stand.node, t->stand.thread, wait->end_ns,
 			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, arrival->time_ns),
-			     DTC_CAUSE_NETWORK_RECEIVE, dtc_explain_detail(h, wait), NULL);
+			     DTC_CAUSE_NETWORK_RECEIVE, dtc_evidence_of_interval(t->stand.node, wait), NULL);
 	t->stand.at_ns = arrival->time_ns;
 	t->stand.purpose = DTC_PURPOSE_OWN;
 	return dtc_traverse_follow_arrival(t, arrival, sender);
@@ -196,13 +180,11 @@ static bool leave_by_arrival(struct dtc_traverse *t, const struct dtc_interval *
 /* A wait for a packet that no traced node sent, or that cannot be told. */
 static void explain_untraced(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns)
 {
-	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
-	g_autofree char *detail = dtc_explain_detail(h, wait);
+	struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, wait);
+	why.reason = DTC_REASON_UNTRACED_SENDER;
 	t->link = DTC_LINK_UNKNOWN;
 	dtc_traverse_explain(t, t->stand.node, t->stand.thread, wait->end_ns,
-			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns), DTC_CAUSE_UNKNOWN,
-			     g_strdup_printf("%s: for a packet whose sender is not traced", detail ? detail : "waits"),
-			     NULL);
+			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns), DTC_CAUSE_UNKNOWN, why, NULL);
 	t->stand.at_ns = low_ns;
 }
 
@@ -486,9 +468,9 @@ static void walk(struct dtc_traverse *t)
 		if (is_known && idle < IDLE_STEPS_MAX)
 			continue;
 		t->link = DTC_LINK_UNKNOWN;
-		dtc_traverse_explain(
-			t, t->stand.node, t->stand.thread, t->stand.at_ns, dtc_traverse_get_bound(t), DTC_CAUSE_UNKNOWN,
-			g_strdup(is_known ? "causes that lead back to each other" : "nothing is known before"), NULL);
+		dtc_traverse_explain(t, t->stand.node, t->stand.thread, t->stand.at_ns, dtc_traverse_get_bound(t),
+				     DTC_CAUSE_UNKNOWN,
+				     dtc_evidence_of(is_known ? DTC_REASON_CIRCLE : DTC_REASON_UNKNOWN_BEFORE), NULL);
 		idle = 0;
 	}
 }
@@ -521,5 +503,4 @@ void dtc_traverse(const DtcEdges *edges, const struct dtc_traversal *of, const s
 	g_array_unref(t.frames);
 	g_array_unref(t.scopes);
 	g_hash_table_unref(t.entered);
-	g_free(t.explanation);
 }

@@ -16,7 +16,7 @@ enum dtc_visit_kind {
 			  * when the message came */
 	DTC_VISIT_WORK,	 /* a kernel worker's work was not yet queued: by was at that */
 	DTC_VISIT_GIVEN, /* what it was going to answer was not yet given to it: by was at that */
-	DTC_VISIT_HOST,	 /* its vCPU was away: piece */
+	DTC_VISIT_HOST,	 /* its vCPU was away: host */
 };
 
 /* A thread that did not get on from begin to end, as what is told next explains. */
@@ -26,22 +26,22 @@ struct dtc_visit {
 	uint32_t thread;
 	DtcClusterTime begin;
 	DtcClusterTime end;
-	enum dtc_cause cause;		    /* seen from this thread */
-	const struct dtc_interval *wait;    /* of this thread, or NULL */
-	const struct dtc_edge *edge;	    /* or NULL */
-	const struct dtc_host_piece *piece; /* or NULL */
-	bool came_by_itself;		    /* a message that this thread had not asked for: a server's next question */
-	uint32_t by;			    /* thread of the same node, or DTC_NONE */
-	int64_t by_ns;			    /* node time: when it did what the thread waited for */
+	enum dtc_cause cause;		 /* seen from this thread */
+	const struct dtc_interval *wait; /* of this thread, or NULL */
+	const struct dtc_edge *edge;	 /* or NULL */
+	const struct dtc_evidence *host; /* or NULL */
+	bool came_by_itself;		 /* a message that this thread had not asked for: a server's next question */
+	uint32_t by;			 /* thread of the same node, or DTC_NONE */
+	int64_t by_ns;			 /* node time: when it did what the thread waited for */
 };
 
 /* What a traversal tells, from the latest to the earliest. data is the visitor's own. */
 struct dtc_visitor {
 	/*
-	 * A span is explained: contiguous with the one before, never empty. The strings change owner. interval is the
-	 * one that it is a part of, if it is one of its thread's own, else NULL.
+	 * A span is explained: contiguous with the one before, never empty. interval is the one that it is a part of,
+	 * if it is one of its thread's own, else NULL.
 	 */
-	void (*explain)(gpointer data, struct dtc_segment *segment, const struct dtc_interval *interval);
+	void (*explain)(gpointer data, const struct dtc_segment *segment, const struct dtc_interval *interval);
 	/* What follows, down to visit->begin, is why this thread did not get on. NULL: not told. */
 	void (*wait)(gpointer data, const struct dtc_visit *visit);
 	/* A thread's wait is explained by what others did, up to when the traversal is back; gives its number. May be

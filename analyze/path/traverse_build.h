@@ -2,6 +2,7 @@
 /* Inside a traversal: where it stands, and the steps that lead to other threads. */
 #pragma once
 
+#include "analyze/path/path_build.h"
 #include "analyze/path/traverse.h"
 
 /* What the thread of a stand is looked at for. */
@@ -75,19 +76,17 @@ struct dtc_traverse {
 	/* the message that is followed, for the segments of its way; NULL: none */
 	const struct dtc_arrival *message;
 	const struct dtc_sender *message_sender;
-	bool by_kernel;			      /* what is explained next is made by it */
-	const struct dtc_interval *explained; /* of a guest's thread: one interval makes many segments */
-	char *explanation;		      /* its detail; owned */
+	bool by_kernel; /* what is explained next is made by it */
 };
 
 /* Down to where the traversal may go: the begin of the span, or of the wait that it explains. */
 int64_t dtc_traverse_get_bound(const struct dtc_traverse *t);
 /*
  * Explains the time from cluster time begin up to tc. Names are those that (node, thread) had at name_ns. interval as
- * told to the visitor. Takes detail.
+ * told to the visitor.
  */
 void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, int64_t name_ns,
-			  int64_t begin_cluster_ns, enum dtc_cause cause, char *detail,
+			  int64_t begin_cluster_ns, enum dtc_cause cause, struct dtc_evidence why,
 			  const struct dtc_interval *interval);
 /* An interval of the stand's thread from begin to where it stands, and goes there. */
 void dtc_traverse_explain_interval(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t begin_ns,
@@ -125,10 +124,10 @@ bool dtc_traverse_follow_arrival(struct dtc_traverse *t, const struct dtc_arriva
 /* traverse_host.c */
 /*
  * An interrupt for a guest waited for its vCPU: what the host did from when it was pending to the entry, down to low.
- * Before, down to the entry, the guest served it: that is cause's.
+ * Before, down to the entry, the guest served it: that is cause's, as why tells.
  */
 void dtc_traverse_explain_delivery(struct dtc_traverse *t, const struct dtc_host_interrupt *interrupt, int64_t name_ns,
-				   int64_t low_cluster_ns, enum dtc_cause cause, const char *detail);
+				   int64_t low_cluster_ns, enum dtc_cause cause, const struct dtc_evidence *why);
 /* A guest's wait that an interrupt ended. False if the host does not tell. */
 bool dtc_traverse_follow_interrupt(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
 				   int64_t low_ns);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A guest's time as its host saw it: what the host did with the vCPU, and what its devices did for the guest. */
 #include "analyze/edge/cause.h"
-#include "analyze/path/explain.h"
 #include "analyze/path/traverse_build.h"
 
-static char *explain_own(struct dtc_traverse *t, const struct dtc_interval *interval)
+/* What the host did with the vCPU while it was away. */
+static struct dtc_evidence get_host_evidence(const struct dtc_host_piece *piece)
 {
-	if (t->explained != interval) {
-		g_free(t->explanation);
-		t->explanation = dtc_explain_detail(dtc_links_get_history(t->links, t->stand.node), interval);
-		t->explained = interval;
-	}
-	return g_strdup(t->explanation);
+	struct dtc_evidence why = dtc_evidence_of_interval(piece->cpu.host, piece->interval);
+	why.reason = piece->doing == DTC_HOST_PREEMPTED ? DTC_REASON_HOST_PREEMPTED
+		     : piece->doing == DTC_HOST_EXIT	? DTC_REASON_HOST_EXIT
+							: DTC_REASON_HOST_BLOCKED;
+	why.exit_reason = piece->span->reason;
+	why.isa = piece->span->isa;
+	return why;
 }
 
 /* The host's thread got the request from the guest's vCPU: what was before is the guest's again. */
@@ -47,14 +48,14 @@ static void set_host_doubt(struct dtc_traverse *t, guint node, const struct dtc_
  * Before, down to the entry, the guest served it: that is cause's. Leaves tc where it was pending.
  */
 void dtc_traverse_explain_delivery(struct dtc_traverse *t, const struct dtc_host_interrupt *interrupt, int64_t name_ns,
-				   int64_t low_cluster_ns, enum dtc_cause cause, const char *detail)
+				   int64_t low_cluster_ns, enum dtc_cause cause, const struct dtc_evidence *why)
 {
 	guint node = t->stand.node, host = interrupt->cpu.host;
 	uint32_t thread = t->stand.thread;
 	struct dtc_host_piece piece;
 	dtc_traverse_explain(t, node, thread, name_ns,
 			     MAX(dtc_clocks_to_cluster_ns(t->clocks, host, interrupt->entry_ns), low_cluster_ns), cause,
-			     g_strdup(detail), NULL);
+			     *why, NULL);
 	int64_t end_ns = interrupt->entry_ns;
 	while (end_ns > interrupt->pending_ns && t->tc > MAX(low_cluster_ns, dtc_traverse_get_bound(t)) &&
 	       dtc_host_find_piece(t->links, &interrupt->cpu, end_ns, &piece)) {
@@ -68,7 +69,7 @@ void dtc_traverse_explain_delivery(struct dtc_traverse *t, const struct dtc_host
 				     is_preempted ? DTC_CAUSE_VM_PREEMPTED
 				     : is_away	  ? DTC_CAUSE_VM_EXIT
 						  : cause,
-				     is_away ? dtc_explain_host(t->links, &piece) : g_strdup(detail), NULL);
+				     is_away ? get_host_evidence(&piece) : *why, NULL);
 		end_ns = begin_ns;
 	}
 }
@@ -87,8 +88,8 @@ bool dtc_traverse_follow_interrupt(struct dtc_traverse *t, const struct dtc_inte
 		return false;
 	int64_t low = dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns);
 	enum dtc_cause cause = dtc_cause_of_interval(h, wait);
-	g_autofree char *detail = dtc_explain_detail(h, wait);
-	dtc_traverse_explain_delivery(t, interrupt, wait->end_ns, low, cause, detail);
+	const struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, wait);
+	dtc_traverse_explain_delivery(t, interrupt, wait->end_ns, low, cause, &why);
 	set_guest_time(t, MAX(t->tc, low), low_ns);
 	if (edge->block_request == DTC_NONE || interrupt->thread == DTC_NONE || t->tc <= low)
 		return true; /* the rest of the wait is entered from within: its own cause */
@@ -140,20 +141,21 @@ bool dtc_traverse_follow_host(struct dtc_traverse *t, const struct dtc_interval 
 	if (piece.doing == DTC_HOST_IN_GUEST || piece.doing == DTC_HOST_HALTED || piece.doing == DTC_HOST_UNKNOWN) {
 		dtc_traverse_explain(t, node, thread, interval->end_ns, begin,
 				     dtc_cause_of_interval(dtc_links_get_history(t->links, node), interval),
-				     explain_own(t, interval), interval);
+				     dtc_evidence_of_interval(node, interval), interval);
 		set_guest_time(t, begin, low_ns);
 		return true;
 	}
 	set_host_doubt(t, node, &cpu);
 	set_guest_time(t, begin, low_ns);
 	if (piece.doing == DTC_HOST_BLOCKED && dtc_traverse_enter(t, cpu.host, cpu.thread, t->stand.at_ns)) {
+		const struct dtc_evidence why = get_host_evidence(&piece);
 		const struct dtc_visit visit = { .kind = DTC_VISIT_HOST,
 						 .node = node,
 						 .thread = thread,
 						 .begin = { begin },
 						 .end = { t->tc },
 						 .cause = DTC_CAUSE_VM_EXIT,
-						 .piece = &piece,
+						 .host = &why,
 						 .by = DTC_NONE };
 		if (t->visitor->wait)
 			t->visitor->wait(t->data, &visit);
@@ -164,6 +166,6 @@ bool dtc_traverse_follow_host(struct dtc_traverse *t, const struct dtc_interval 
 	}
 	dtc_traverse_explain(t, node, thread, interval->end_ns, begin,
 			     piece.doing == DTC_HOST_PREEMPTED ? DTC_CAUSE_VM_PREEMPTED : DTC_CAUSE_VM_EXIT,
-			     dtc_explain_host(t->links, &piece), NULL);
+			     get_host_evidence(&piece), NULL);
 	return true;
 }

@@ -2,55 +2,45 @@
 /* From an arrival to who sent it, and from a send to what it was sent for. */
 #include "analyze/edge/handoff.h"
 #include "analyze/exchange/endpoint.h"
-#include "analyze/path/explain.h"
 #include "analyze/path/traverse_build.h"
 
 /* Questions that are remembered at least. */
 #define SCOPES_KEPT 64
 
-static char *explain_message(const struct dtc_traverse *t, const struct dtc_sender *sender)
+static enum dtc_reason get_again_reason(enum dtc_again again)
 {
-	const DtcHistory *h = dtc_links_get_history(t->links, sender->node);
-	const DtcPackets *packets = dtc_history_get_packets(h);
-	const struct dtc_packet *p = dtc_packets_get(packets, sender->packet);
-	const struct dtc_flow *flow = dtc_packets_get_flow(packets, p->flow);
-	g_autofree char *what = dtc_explain_packet(p);
-	g_autofree char *from = dtc_explain_address(flow->source, flow->source_port);
-	g_autofree char *to = dtc_explain_address(flow->destination, flow->destination_port);
-	return g_strdup_printf("%s from %s %s to %s", what, dtc_links_get_node_name(t->links, sender->node), from, to);
+	switch (again) {
+	case DTC_AGAIN_HANDSHAKE:
+		return DTC_REASON_HANDSHAKE_TIMEOUT;
+	case DTC_AGAIN_TIMEOUT:
+		return DTC_REASON_RETRANSMISSION_TIMEOUT;
+	case DTC_AGAIN_PROBE:
+		return DTC_REASON_TAIL_LOSS_PROBE;
+	case DTC_AGAIN_REORDERING:
+		return DTC_REASON_REORDERING_TIMER;
+	case DTC_AGAIN_FAST:
+		return DTC_REASON_FAST_RETRANSMIT;
+	case DTC_AGAIN_NOT:
+		break;
+	}
+	return DTC_REASON_SENT_AGAIN;
 }
 
-static char *explain_retransmission(const struct dtc_traverse *t, const struct dtc_sender *sender)
-{
-	static const char *const names[] = {
-		[DTC_AGAIN_NOT] = "sent again",
-		[DTC_AGAIN_HANDSHAKE] = "handshake timeout",
-		[DTC_AGAIN_TIMEOUT] = "retransmission timeout",
-		[DTC_AGAIN_PROBE] = "tail-loss probe",
-		[DTC_AGAIN_REORDERING] = "RACK-TLP reordering timer",
-		[DTC_AGAIN_FAST] = "fast retransmit",
-	};
-	g_autofree char *what = explain_message(t, sender);
-	if (sender->copies > 2)
-		return g_strdup_printf("%s, sent %u times: %s", names[sender->again], sender->copies, what);
-	return g_strdup_printf("%s: %s", names[sender->again], what);
-}
-
-static const char *name_hold(enum dtc_hold hold)
+static enum dtc_reason get_hold_reason(enum dtc_hold hold)
 {
 	switch (hold) {
 	case DTC_HOLD_RECEIVER:
-		return "in the sender's socket: the receiver's window was full (flow control)";
+		return DTC_REASON_HELD_BY_RECEIVER;
 	case DTC_HOLD_CONGESTION:
-		return "in the sender's socket until earlier bytes were acknowledged (congestion or receive window)";
+		return DTC_REASON_HELD_BY_CONGESTION;
 	case DTC_HOLD_QUEUE:
-		return "in the sender's socket until its qdisc and device had sent earlier bytes";
+		return DTC_REASON_HELD_BY_QUEUE;
 	case DTC_HOLD_TIMER:
-		return "in the sender's socket until a timer of its kernel";
+		return DTC_REASON_HELD_BY_TIMER;
 	case DTC_HOLD_NOT_KNOWN:
 		break;
 	}
-	return "waited in the sender's socket";
+	return DTC_REASON_HELD;
 }
 
 /* A send that seems to come after its arrival: emit gives it no wire time, and the path remembers that. */
@@ -76,10 +66,10 @@ static void emit_wire_delivery(struct dtc_traverse *t, const struct dtc_arrival 
 		return;
 	enum dtc_link_quality link = t->link;
 	int64_t uncertainty_ns = t->uncertainty_ns;
-	g_autofree char *detail = explain_message(t, sender);
+	const struct dtc_evidence why = dtc_evidence_of(DTC_REASON_WIRE);
 	dtc_traverse_explain_delivery(t, &interrupt, arrival->time_ns,
 				      dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns),
-				      DTC_CAUSE_NETWORK_WIRE, detail);
+				      DTC_CAUSE_NETWORK_WIRE, &why);
 	t->link = link; /* the step to the sender is still to come */
 	t->uncertainty_ns = uncertainty_ns;
 }
@@ -100,8 +90,7 @@ static void emit_softirq_delay(struct dtc_traverse *t, const struct dtc_arrival 
 	int64_t asked_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, arrival->node, asked_ns);
 	if (asked_cluster_ns > dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns))
 		dtc_traverse_explain(t, arrival->node, t->stand.thread, arrival->time_ns, asked_cluster_ns,
-				     DTC_CAUSE_NETWORK_RECEIVE,
-				     g_strdup("arrived, until the receiver's softirq took it"), NULL);
+				     DTC_CAUSE_NETWORK_RECEIVE, dtc_evidence_of(DTC_REASON_RECEIVER_SOFTIRQ), NULL);
 }
 
 /* The question that the process of the walk's thread works on, if the walk came from its answer; else NULL. */
@@ -204,17 +193,17 @@ static void explain_way(struct dtc_traverse *t, const struct dtc_arrival *arriva
 	emit_wire_delivery(t, arrival, sender);
 	dtc_traverse_explain(t, arrival->node, t->stand.thread, arrival->time_ns,
 			     dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns), DTC_CAUSE_NETWORK_WIRE,
-			     explain_message(t, sender), NULL);
+			     dtc_evidence_of(DTC_REASON_WIRE), NULL);
 	if (sender->left_ns > sender->sent_ns)
 		dtc_traverse_explain(t, sender->node, sender->thread, sender->left_ns,
 				     dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->sent_ns),
-				     DTC_CAUSE_NETWORK_SEND, g_strdup("waited in the sender's qdisc"), NULL);
+				     DTC_CAUSE_NETWORK_SEND, dtc_evidence_of(DTC_REASON_QDISC), NULL);
 	t->stand.node = sender->node;
 	t->stand.thread = sender->thread;
 	if (sender->sent_ns > sender->first_ns) {
 		dtc_traverse_explain(t, sender->node, sender->thread, sender->sent_ns,
 				     dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->first_ns),
-				     DTC_CAUSE_RETRANSMISSION, explain_retransmission(t, sender), NULL);
+				     DTC_CAUSE_RETRANSMISSION, dtc_evidence_of(get_again_reason(sender->again)), NULL);
 	}
 	t->message = NULL;
 }
@@ -240,7 +229,7 @@ static bool jump(struct dtc_traverse *t, struct dtc_arrival arrival, const struc
 				dtc_traverse_explain(
 					t, sender.node, sender.thread, sender.first_ns,
 					dtc_clocks_to_cluster_ns(t->clocks, sender.node, sender.written_ns),
-					DTC_CAUSE_NETWORK_SEND, g_strdup(name_hold(sender.hold)), NULL);
+					DTC_CAUSE_NETWORK_SEND, dtc_evidence_of(get_hold_reason(sender.hold)), NULL);
 			t->stand.at_ns = sender.written_ns;
 			/* exact as long as the bytes tell; the loop's rule below is by order within one turn */
 			t->stand.purpose = DTC_PURPOSE_OWN;
@@ -249,10 +238,11 @@ static bool jump(struct dtc_traverse *t, struct dtc_arrival arrival, const struc
 			return true;
 		}
 		t->by_kernel = true;
-		dtc_traverse_explain(t, sender.node, sender.thread, sender.first_ns,
-				     dtc_clocks_to_cluster_ns(t->clocks, sender.node, sender.cause.time_ns),
-				     sender.is_delayed ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_SOFTIRQ,
-				     g_strdup(sender.is_delayed ? "delayed ACK" : "the kernel answers a packet"), NULL);
+		dtc_traverse_explain(
+			t, sender.node, sender.thread, sender.first_ns,
+			dtc_clocks_to_cluster_ns(t->clocks, sender.node, sender.cause.time_ns),
+			sender.is_delayed ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_SOFTIRQ,
+			dtc_evidence_of(sender.is_delayed ? DTC_REASON_DELAYED_ACK : DTC_REASON_KERNEL_ANSWER), NULL);
 		t->by_kernel = false;
 		arrival = sender.cause;
 		t->stand.at_ns = arrival.time_ns;
@@ -287,11 +277,12 @@ static bool follow_untraced(struct dtc_traverse *t, const struct dtc_arrival *ar
 	int64_t at_ns = call->end_ns == DTC_TIME_NONE ? arrival->time_ns : MIN(call->end_ns, arrival->time_ns);
 	if (call->kind == DTC_CALL_CONNECT) /* a blocking connect ends with the arrival */
 		at_ns = call->begin_ns;
-	g_autofree char *peer = dtc_explain_file(h, arrival->file);
+	struct dtc_evidence why = dtc_evidence_of(DTC_REASON_UNTRACED_PEER);
+	why.node = t->stand.node;
+	why.file = arrival->file;
 	t->link = DTC_LINK_UNKNOWN;
 	dtc_traverse_explain(t, t->stand.node, t->stand.thread, arrival->time_ns,
-			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, at_ns), DTC_CAUSE_UNKNOWN,
-			     g_strdup_printf("%s answers, and is not traced", peer ? peer : "the peer"), NULL);
+			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, at_ns), DTC_CAUSE_UNKNOWN, why, NULL);
 	t->stand.thread = call->thread;
 	t->stand.at_ns = at_ns;
 	dtc_traverse_pursue(t, arrival->file, found);

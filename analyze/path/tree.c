@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/path/tree.h"
 
-#include "analyze/path/explain.h"
 #include "analyze/path/path_build.h"
 #include "analyze/path/traverse.h"
 
@@ -67,9 +66,10 @@ static struct dtc_blocking new_blocking(const struct tree *tree, guint node, uin
 				      .thread = thread,
 				      .tid = t->tid,
 				      .pid = t->pid,
-				      .comm = g_strdup(dtc_history_get_comm(h, thread, name_ns)),
-				      .process = g_strdup(dtc_history_get_process(h, thread, name_ns)),
-				      .evidence = DTC_EVIDENCE_NONE,
+				      .comm = dtc_history_get_comm(h, thread, name_ns),
+				      .process = dtc_history_get_process(h, thread, name_ns),
+				      .evidence = dtc_evidence_of(DTC_REASON_NONE),
+				      .ended = { .thread = DTC_NONE, .packet = DTC_NONE },
 				      .link = DTC_LINK_EXACT,
 				      .parent = above ? above->blocking : G_MAXUINT,
 				      .depth = tree->open->len };
@@ -101,10 +101,8 @@ static void end_stretch(struct tree *tree)
 		for (guint i = 0; i < DTC_CAUSES; i++)
 			if (stretch->ns[i] > stretch->ns[work.cause])
 				work.cause = (enum dtc_cause)i;
-		work.detail = length_ns == on_cpu_ns
-				      ? g_strdup("on the CPU")
-				      : g_strdup_printf("on the CPU for %.3f of %.3f ms", (double)on_cpu_ns / 1e6,
-							(double)length_ns / 1e6);
+		work.evidence.reason = DTC_REASON_ON_CPU;
+		work.evidence.on_cpu_ns = on_cpu_ns;
 		dtc_path_add_blocking(tree->path, &work);
 	}
 	tree->stretch = (struct stretch){ 0 };
@@ -128,15 +126,10 @@ static void add_to_stretch(struct tree *tree, const struct dtc_segment *s, int64
 /* One more node for a wait whose upper end now lies beneath another one. */
 static guint copy_blocking(struct tree *tree, const struct open *open, int64_t begin, int64_t end)
 {
-	const struct dtc_blocking *from = dtc_path_get_blocking(tree->path, open->blocking);
 	const struct open *above = get_innermost(tree);
-	struct dtc_blocking copy = *from;
+	struct dtc_blocking copy = *dtc_path_get_blocking(tree->path, open->blocking);
 	copy.begin.ns = begin;
 	copy.end.ns = end;
-	copy.comm = g_strdup(from->comm);
-	copy.process = g_strdup(from->process);
-	copy.detail = g_strdup(from->detail);
-	copy.woken_by = g_strdup(from->woken_by);
 	copy.parent = above ? above->blocking : G_MAXUINT;
 	copy.depth = tree->open->len;
 	return dtc_path_add_blocking(tree->path, &copy);
@@ -212,15 +205,14 @@ static void add_part(struct tree *tree, const struct dtc_segment *s, const struc
 		return;
 	struct dtc_blocking leaf = new_blocking(tree, s->node, s->thread, to_node_ns(tree, s->node, end), begin, end);
 	leaf.cause = s->cause;
-	leaf.detail = g_strdup(s->detail);
 	leaf.link = s->link;
 	leaf.evidence = s->evidence;
 	if (is_wait)
-		leaf.woken_by = dtc_explain_waker(dtc_links_get_history(tree->links, s->node), interval);
+		leaf.ended.by = DTC_ENDED_BY_WAKE;
 	dtc_path_add_blocking(tree->path, &leaf);
 }
 
-static void explain(gpointer data, struct dtc_segment *segment, const struct dtc_interval *interval)
+static void explain(gpointer data, const struct dtc_segment *segment, const struct dtc_interval *interval)
 {
 	struct tree *tree = data;
 	int64_t end = segment->end.ns;
@@ -230,84 +222,86 @@ static void explain(gpointer data, struct dtc_segment *segment, const struct dtc
 		add_part(tree, segment, interval, begin, end);
 		end = begin;
 	}
-	dtc_segment_clear(segment);
 }
 
-/* "packet from redis-server (tid 137) on web", "SYN-ACK from the kernel of web": nobody's code had a part in that. */
-static char *name_sender(const DtcLinks *links, const struct dtc_edge *edge)
+/* The sender of the message that ended a wait; of a SYN-ACK a kernel: nobody's code had a part in that. */
+static struct dtc_end get_sender(const DtcLinks *links, const struct dtc_edge *edge)
 {
 	struct dtc_sender sender;
 	if (!dtc_edge_find_origin(links, edge, &sender))
-		return g_strdup("packet");
-	const DtcHistory *h = dtc_links_get_history(links, sender.node);
-	if (sender.relayed) {
-		g_autofree char *what = dtc_explain_packet(dtc_packets_get(dtc_history_get_packets(h), sender.packet));
-		return g_strdup_printf("%s from the kernel of %s", what, dtc_links_get_node_name(links, sender.node));
-	}
-	if (sender.thread == DTC_NONE)
-		return g_strdup("packet");
-	return g_strdup_printf(
-		"packet from %s (tid %d) on %s", dtc_history_get_comm(h, sender.thread, sender.written_ns),
-		dtc_history_get_thread(h, sender.thread)->tid, dtc_links_get_node_name(links, sender.node));
+		return (struct dtc_end){ .by = DTC_ENDED_BY_MESSAGE, .thread = DTC_NONE, .packet = DTC_NONE };
+	return (struct dtc_end){ .by = sender.relayed ? DTC_ENDED_BY_KERNEL : DTC_ENDED_BY_MESSAGE,
+				 .node = sender.node,
+				 .thread = sender.thread,
+				 .packet = sender.packet,
+				 .at_ns = sender.written_ns };
 }
 
-static char *name_thread(const DtcHistory *h, uint32_t thread, int64_t at_ns)
+static struct dtc_end get_end(const struct tree *tree, const struct dtc_visit *visit)
 {
-	return g_strdup_printf("%s (tid %d)", dtc_history_get_comm(h, thread, at_ns),
-			       dtc_history_get_thread(h, thread)->tid);
+	const struct dtc_edge *edge = visit->edge;
+	if (visit->host)
+		return (struct dtc_end){ DTC_ENDED_BY_HOST, visit->host->node, DTC_NONE, DTC_NONE, 0 };
+	if (!edge)
+		return (struct dtc_end){ DTC_ENDED_BY_THREAD, visit->node, visit->by, DTC_NONE, visit->by_ns };
+	if (edge->has_sender)
+		return get_sender(tree->links, edge);
+	if (edge->wake == DTC_NONE && edge->from_thread != DTC_NONE)
+		return (struct dtc_end){ DTC_ENDED_BY_THREAD, edge->from_node, edge->from_thread, DTC_NONE,
+					 edge->from_ns };
+	if (visit->wait)
+		return (struct dtc_end){ .by = DTC_ENDED_BY_WAKE, .thread = DTC_NONE, .packet = DTC_NONE };
+	return (struct dtc_end){ .by = DTC_ENDED_BY_MESSAGE, .thread = DTC_NONE, .packet = DTC_NONE };
+}
+
+static enum dtc_reason get_reason(const struct dtc_visit *visit)
+{
+	switch (visit->kind) {
+	case DTC_VISIT_ASKED:
+		return DTC_REASON_ASKED;
+	case DTC_VISIT_WORK:
+		return DTC_REASON_NOT_YET_QUEUED;
+	case DTC_VISIT_GIVEN:
+		return DTC_REASON_NOT_YET_GIVEN;
+	case DTC_VISIT_WAIT:
+	case DTC_VISIT_HOST: /* it brings its own */
+		break;
+	}
+	return DTC_REASON_OWN;
 }
 
 static struct dtc_evidence get_evidence(const struct dtc_visit *visit)
 {
-	struct dtc_evidence evidence = DTC_EVIDENCE_NONE;
-	evidence.interval = visit->wait;
+	const struct dtc_edge *edge = visit->edge;
+	if (visit->host)
+		return *visit->host;
+	struct dtc_evidence evidence = dtc_evidence_of_interval(visit->node, visit->wait);
+	evidence.reason = get_reason(visit);
 	evidence.by_node = visit->node;
 	evidence.by_thread = visit->by;
-	if (visit->edge && visit->edge->has_arrival)
-		evidence.packet = visit->edge->arrival.packet;
-	if (visit->edge && visit->edge->has_sender) {
-		evidence.sent_node = visit->edge->sender.node;
-		evidence.sent_packet = visit->edge->sender.packet;
-		evidence.sent_call = visit->edge->sender.call;
+	if (!edge)
+		return evidence;
+	if (edge->has_arrival) {
+		evidence.packet = edge->arrival.packet;
+		evidence.file = edge->arrival.file;
 	}
-	if (visit->edge && visit->edge->from_thread != DTC_NONE) {
-		evidence.by_node = visit->edge->from_node;
-		evidence.by_thread = visit->edge->from_thread;
+	if (edge->has_sender) {
+		evidence.sent_node = edge->sender.node;
+		evidence.sent_packet = edge->sender.packet;
+		evidence.sent_call = edge->sender.call;
+	}
+	if (edge->from_thread != DTC_NONE) {
+		evidence.by_node = edge->from_node;
+		evidence.by_thread = edge->from_thread;
 	}
 	return evidence;
 }
 
-static void name_wait(const struct tree *tree, const struct dtc_visit *visit, struct dtc_blocking *blocking)
+static enum dtc_link_quality get_link(const struct dtc_visit *visit)
 {
-	const DtcHistory *h = dtc_links_get_history(tree->links, visit->node);
-	switch (visit->kind) {
-	case DTC_VISIT_HOST:
-		blocking->detail = dtc_explain_host(tree->links, visit->piece);
-		blocking->woken_by =
-			g_strdup_printf("host %s", dtc_links_get_node_name(tree->links, visit->piece->cpu.host));
-		return;
-	case DTC_VISIT_WORK:
-	case DTC_VISIT_GIVEN:
-		blocking->detail = g_strdup(visit->kind == DTC_VISIT_WORK ? "work was not yet queued"
-									  : "its answer was not yet made");
-		blocking->woken_by = name_thread(h, visit->by, visit->by_ns);
-		blocking->link = visit->kind == DTC_VISIT_WORK ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
-		return;
-	case DTC_VISIT_ASKED:
-		if (visit->edge->arrival.file != DTC_NONE)
-			blocking->detail = dtc_explain_file(h, visit->edge->arrival.file);
-		break;
-	case DTC_VISIT_WAIT:
-		blocking->detail = dtc_explain_detail(h, visit->wait);
-		break;
-	}
-	blocking->link = visit->edge->link;
-	if (visit->edge->has_sender)
-		blocking->woken_by = name_sender(tree->links, visit->edge);
-	else if (visit->edge->wake == DTC_NONE && visit->edge->from_thread != DTC_NONE)
-		blocking->woken_by = name_thread(h, visit->edge->from_thread, visit->edge->from_ns);
-	else
-		blocking->woken_by = visit->wait ? dtc_explain_waker(h, visit->wait) : g_strdup("packet");
+	if (visit->edge)
+		return visit->edge->link;
+	return visit->kind == DTC_VISIT_GIVEN ? DTC_LINK_INFERRED : DTC_LINK_EXACT;
 }
 
 static void wait(gpointer data, const struct dtc_visit *visit)
@@ -331,7 +325,8 @@ static void wait(gpointer data, const struct dtc_visit *visit)
 				     get_begin(tree, open.begin), open.end);
 		blocking.cause = visit->cause;
 		blocking.evidence = get_evidence(visit);
-		name_wait(tree, visit, &blocking);
+		blocking.ended = get_end(tree, visit);
+		blocking.link = get_link(visit);
 		open.blocking = dtc_path_add_blocking(tree->path, &blocking);
 	}
 	add_open(tree, &open);
@@ -376,7 +371,7 @@ static GArray *collect_waits(const struct tree *tree)
 		const struct dtc_blocking *b = dtc_path_get_blocking(tree->path, i);
 		struct waited span = { b->begin.ns, b->end.ns };
 		if (b->parent == G_MAXUINT && b->node == tree->target->node && b->thread == tree->target->thread &&
-		    b->woken_by)
+		    b->ended.by != DTC_ENDED_BY_NOBODY)
 			g_array_append_val(spans, span);
 	}
 	g_array_sort(spans, compare_begin);

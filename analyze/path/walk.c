@@ -6,7 +6,7 @@
 #include "analyze/path/tree.h"
 #include "dtrace-chain/error.h"
 
-static void add_segment(gpointer data, struct dtc_segment *segment, const struct dtc_interval *interval)
+static void add_segment(gpointer data, const struct dtc_segment *segment, const struct dtc_interval *interval)
 {
 	(void)interval;
 	dtc_path_add_segment(data, segment);

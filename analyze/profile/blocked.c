@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/profile/blocked.h"
 #include "analyze/edge/cause.h"
-#include "analyze/path/explain.h"
+#include "analyze/exchange/label.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* What makes waits the same row; zeroed before it is filled, because it is compared as bytes. */
@@ -12,14 +11,14 @@ struct key {
 	uint32_t call_name; /* string, or DTC_NONE */
 	uint64_t object;    /* what the call works on */
 	uint64_t waker_ref;
+	struct dtc_blocked_end ended;
 	uint8_t object_kind;
 	uint8_t waker;
 	uint8_t cause;
-	uint8_t is_open;
 	uint8_t signal;
-	uint8_t spare[3];
+	uint8_t spare[4];
 };
-_Static_assert(sizeof(struct key) == 32, "no padding in what is compared as bytes");
+_Static_assert(sizeof(struct key) == 72, "no padding in what is compared as bytes");
 
 enum object_kind { OBJECT_NONE, OBJECT_PATH, OBJECT_FUTEX, OBJECT_FILE, OBJECT_FD };
 
@@ -34,10 +33,9 @@ struct pass {
 	const DtcHistory *history;
 	guint node;
 	const struct dtc_blocked_options *options;
-	GHashTable *rows;	/* struct key -> index + 1 in all */
-	GHashTable *labels;	/* name of a file or sender -> id */
-	GPtrArray *label_names; /* const char *, owned by labels */
-	uint32_t *file_labels;	/* by file: id + 1, 0: not yet asked */
+	GHashTable *rows;      /* struct key -> index + 1 in all */
+	GHashTable *labels;    /* struct dtc_label -> id */
+	uint32_t *file_labels; /* by file: id, 0: not yet asked, UINT32_MAX: has none */
 	GArray *all;
 };
 
@@ -56,27 +54,24 @@ static gboolean equal_keys(gconstpointer a, gconstpointer b)
 	return memcmp(a, b, sizeof(struct key)) == 0;
 }
 
-/* Takes the name. */
-static uint32_t intern(struct pass *pass, char *name)
-{
-	gpointer id = g_hash_table_lookup(pass->labels, name);
-
-	if (id) {
-		g_free(name);
-		return GPOINTER_TO_UINT(id) - 1;
-	}
-	g_ptr_array_add(pass->label_names, name);
-	g_hash_table_insert(pass->labels, name, GUINT_TO_POINTER(pass->label_names->len));
-	return pass->label_names->len - 1;
-}
-
+/* 0: nothing is known of the file. */
 static uint32_t label_file(struct pass *pass, uint32_t file)
 {
-	if (!pass->file_labels[file]) {
-		char *name = dtc_explain_endpoint(pass->history, file);
-		pass->file_labels[file] = intern(pass, name ? name : g_strdup("")) + 1;
+	uint32_t *known = &pass->file_labels[file];
+	if (*known)
+		return *known == UINT32_MAX ? 0 : *known;
+	const struct dtc_label label = dtc_label_get(pass->history, file);
+	gpointer id = g_hash_table_lookup(pass->labels, &label);
+	if (label.kind == DTC_LABEL_UNKNOWN) {
+		*known = UINT32_MAX;
+		return 0;
 	}
-	return pass->file_labels[file] - 1;
+	if (!id) {
+		id = GUINT_TO_POINTER(g_hash_table_size(pass->labels) + 1);
+		g_hash_table_insert(pass->labels, g_memdup2(&label, sizeof(label)), id);
+	}
+	*known = GPOINTER_TO_UINT(id);
+	return *known;
 }
 
 static void set_object(struct pass *pass, const struct dtc_call *call, struct key *key)
@@ -90,14 +85,13 @@ static void set_object(struct pass *pass, const struct dtc_call *call, struct ke
 		key->object = call->argument;
 	} else if (call->file != DTC_NONE) {
 		uint32_t label = label_file(pass, call->file);
-		bool has_name = *(const char *)g_ptr_array_index(pass->label_names, label) != 0;
-		key->object_kind = has_name ? OBJECT_FILE : OBJECT_FD;
-		key->object = has_name ? label : (uint32_t)call->fd;
+		key->object_kind = label ? OBJECT_FILE : OBJECT_FD;
+		key->object = label ? label : (uint32_t)call->fd;
 	}
 }
 
-/* Of a packet that no traced node sent: the address it came from, or NULL. */
-static char *name_host(const struct pass *pass, const struct dtc_edge *edge)
+/* Of a packet that no traced node sent: the address it came from. */
+static void set_host(const struct pass *pass, const struct dtc_edge *edge, struct dtc_blocked_end *ended)
 {
 	const DtcPackets *packets = dtc_history_get_packets(pass->history);
 	uint32_t packet =
@@ -106,33 +100,33 @@ static char *name_host(const struct pass *pass, const struct dtc_edge *edge)
 			: edge->has_arrival ? edge->arrival.flow
 					    : DTC_NONE;
 
-	return flow == DTC_NONE ? NULL : dtc_explain_host_address(dtc_packets_get_flow(packets, flow)->source);
+	ended->by = flow == DTC_NONE ? DTC_BLOCKED_BY_SOMEBODY : DTC_BLOCKED_BY_HOST;
+	if (flow != DTC_NONE)
+		memcpy(ended->address, dtc_packets_get_flow(packets, flow)->source, sizeof(ended->address));
 }
 
-/* "packet from app@backend", "packet from the kernel of web", or from an address that no node has. */
-static uint32_t label_packet(struct pass *pass, const struct dtc_edge *edge)
+static void set_sender(const struct pass *pass, const struct dtc_edge *edge, struct dtc_blocked_end *ended)
 {
 	struct dtc_sender sender;
 
-	if (dtc_edge_find_origin(pass->links, edge, &sender) && (sender.relayed || sender.thread != DTC_NONE)) {
-		const char *node = dtc_links_get_node_name(pass->links, sender.node);
-		const DtcHistory *h = dtc_links_get_history(pass->links, sender.node);
-		if (sender.relayed)
-			return intern(pass, g_strdup_printf("packet from the kernel of %s", node));
-		return intern(pass,
-			      g_strdup_printf("packet from %s@%s",
-					      dtc_history_get_process(h, sender.thread, sender.written_ns), node));
+	if (!dtc_edge_find_origin(pass->links, edge, &sender) || (!sender.relayed && sender.thread == DTC_NONE)) {
+		set_host(pass, edge, ended);
+		return;
 	}
-	g_autofree char *host = name_host(pass, edge);
-	return intern(pass, host ? g_strconcat("packet from ", host, NULL) : g_strdup("packet"));
+	ended->by = sender.relayed ? DTC_BLOCKED_BY_KERNEL : DTC_BLOCKED_BY_PROCESS;
+	ended->node = sender.node;
+	if (!sender.relayed)
+		ended->process = dtc_history_get_process(dtc_links_get_history(pass->links, sender.node), sender.thread,
+							 sender.written_ns);
 }
 
 static void set_waker(struct pass *pass, const struct dtc_interval *wait, struct key *key)
 {
 	if (wait->ref == DTC_NONE) {
-		key->is_open = true;
+		key->ended.by = DTC_BLOCKED_OPEN;
 		return;
 	}
+	key->ended.by = DTC_BLOCKED_BY_WAKE;
 	const struct dtc_wake *wake = dtc_history_get_wake(pass->history, wait->ref);
 	struct dtc_edge edge;
 
@@ -144,11 +138,12 @@ static void set_waker(struct pass *pass, const struct dtc_interval *wait, struct
 		key->signal = wake->signal;
 		break;
 	case DTC_WAKER_BLOCK:
-		key->waker_ref = dtc_history_get_block_request(pass->history, wake->ref)->device;
+		key->ended.by = DTC_BLOCKED_BY_DISK;
+		key->ended.device = dtc_history_get_block_request(pass->history, wake->ref)->device;
 		break;
 	case DTC_WAKER_PACKET:
 		dtc_edges_find(pass->edges, pass->node, wait, &edge);
-		key->waker_ref = label_packet(pass, &edge);
+		set_sender(pass, &edge, &key->ended);
 		break;
 	case DTC_WAKER_IRQ:
 	case DTC_WAKER_SOFTIRQ:
@@ -159,44 +154,6 @@ static void set_waker(struct pass *pass, const struct dtc_interval *wait, struct
 	case DTC_WAKER_UNKNOWN:
 		break;
 	}
-}
-
-static char *name_call(const struct pass *pass, const struct key *key)
-{
-	if (key->call_name == DTC_NONE)
-		return NULL;
-	const char *name = dtc_history_get_string(pass->history, key->call_name);
-
-	switch ((enum object_kind)key->object_kind) {
-	case OBJECT_PATH:
-		return g_strdup_printf("%s(%s)", name, dtc_history_get_string(pass->history, (uint32_t)key->object));
-	case OBJECT_FUTEX:
-		return g_strdup_printf("%s(0x%" PRIx64 ")", name, key->object);
-	case OBJECT_FILE:
-		return g_strdup_printf("%s(%s)", name, (const char *)g_ptr_array_index(pass->label_names, key->object));
-	case OBJECT_FD:
-		return g_strdup_printf("%s(fd %d)", name, (int)key->object);
-	case OBJECT_NONE:
-		break;
-	}
-	return g_strdup(name);
-}
-
-static char *name_disk(const DtcHistory *history, uint32_t device)
-{
-	const char *name = dtc_history_get_device_name(history, device);
-	return name ? g_strdup_printf("disk %s", name) : g_strdup_printf("disk %u:%u", device >> 20, device & 0xfffff);
-}
-
-static char *name_waker(const struct pass *pass, const struct dtc_interval *wait, const struct key *key)
-{
-	if (key->is_open)
-		return NULL;
-	if (key->waker == DTC_WAKER_BLOCK)
-		return name_disk(pass->history, (uint32_t)key->waker_ref);
-	if (key->waker == DTC_WAKER_PACKET)
-		return g_strdup(g_ptr_array_index(pass->label_names, key->waker_ref));
-	return dtc_explain_waker(pass->history, wait);
 }
 
 static struct dtc_blocked_row *find_row(struct pass *pass, const struct dtc_interval *wait)
@@ -216,8 +173,8 @@ static struct dtc_blocked_row *find_row(struct pass *pass, const struct dtc_inte
 			.node = pass->node,
 			.thread = wait->thread,
 			.cause = key.cause,
-			.call = name_call(pass, &key),
-			.waker = name_waker(pass, wait, &key),
+			.first = wait,
+			.ended = key.ended,
 		};
 		g_array_append_val(pass->all, row);
 		found = pass->all->len;
@@ -264,8 +221,7 @@ static void add_node(const DtcEdges *edges, guint node, const struct dtc_blocked
 		.node = node,
 		.options = options,
 		.rows = g_hash_table_new_full(hash_key, equal_keys, g_free, NULL),
-		.labels = g_hash_table_new(g_str_hash, g_str_equal),
-		.label_names = g_ptr_array_new_with_free_func(g_free),
+		.labels = g_hash_table_new_full(dtc_label_hash, dtc_label_equal, g_free, NULL),
 		.file_labels = g_new0(uint32_t, dtc_history_get_file_count(h) + 1),
 		.all = all,
 	};
@@ -281,11 +237,10 @@ static void add_node(const DtcEdges *edges, guint node, const struct dtc_blocked
 	}
 	g_hash_table_unref(pass.rows);
 	g_hash_table_unref(pass.labels);
-	g_ptr_array_unref(pass.label_names);
 	g_free(pass.file_labels);
 }
 
-/* Nothing but the data decides: node, thread and texts where totals are equal. */
+/* Nothing but the data decides: node, thread and, as the sort is stable, the first wait where totals are equal. */
 static gint compare_rows(gconstpointer a, gconstpointer b)
 {
 	const struct dtc_blocked_row *x = a, *y = b;
@@ -294,18 +249,7 @@ static gint compare_rows(gconstpointer a, gconstpointer b)
 		return x->total_ns > y->total_ns ? -1 : 1;
 	if (x->node != y->node)
 		return x->node < y->node ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	int order = g_strcmp0(x->call, y->call);
-	return order ? order : g_strcmp0(x->waker, y->waker);
-}
-
-static void row_clear(gpointer data)
-{
-	struct dtc_blocked_row *row = data;
-
-	g_free(row->call);
-	g_free(row->waker);
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
 DtcBlocked *dtc_blocked_new(const DtcEdges *edges, const struct dtc_blocked_options *options)
@@ -313,7 +257,6 @@ DtcBlocked *dtc_blocked_new(const DtcEdges *edges, const struct dtc_blocked_opti
 	DtcBlocked *blocked = g_new0(DtcBlocked, 1);
 
 	blocked->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_blocked_row));
-	g_array_set_clear_func(blocked->rows, row_clear);
 	for (guint node = 0; node < dtc_links_get_node_count(dtc_edges_get_links(edges)); node++)
 		add_node(edges, node, options, blocked->rows);
 	g_array_sort(blocked->rows, compare_rows);

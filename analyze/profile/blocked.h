@@ -20,12 +20,33 @@ struct dtc_blocked_options {
 	int64_t min_ns;			      /* leave out waits that are shorter */
 };
 
+enum dtc_blocked_by {
+	DTC_BLOCKED_OPEN,	 /* nobody ended it */
+	DTC_BLOCKED_BY_WAKE,	 /* who made the wake of the first of them */
+	DTC_BLOCKED_BY_DISK,	 /* device */
+	DTC_BLOCKED_BY_PROCESS,	 /* a packet of it came */
+	DTC_BLOCKED_BY_KERNEL,	 /* a packet of node's kernel */
+	DTC_BLOCKED_BY_HOST,	 /* a packet from that address, which no node has */
+	DTC_BLOCKED_BY_SOMEBODY, /* a packet */
+};
+
+/* Who ended waits. Without padding, and 0 where it does not apply: compared as bytes. */
+struct dtc_blocked_end {
+	uint32_t by; /* enum dtc_blocked_by */
+	uint32_t node;
+	const char *process; /* borrowed of the node's history */
+	uint64_t device;
+	uint8_t address[16];
+};
+_Static_assert(sizeof(struct dtc_blocked_end) == 40, "no padding in what is compared as bytes");
+
 struct dtc_blocked_row {
 	guint node;
 	uint32_t thread;
 	enum dtc_cause cause;
-	char *call;  /* owned: "read(to 10.77.0.3:9000)"; NULL: outside a system call */
-	char *waker; /* owned: "redis-server (tid 137)", "packet from app@backend", "timer"; NULL: it did not end */
+	const struct dtc_interval *first; /* of the waits, borrowed of the history: its call, file and wake are theirs,
+					   * but that files of one label (exchange/label.h) are one, and sectors */
+	struct dtc_blocked_end ended;
 	uint64_t count;
 	int64_t total_ns;
 	int64_t max_ns;

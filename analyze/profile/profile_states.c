@@ -2,7 +2,7 @@
 #include "analyze/profile/profile_states.h"
 
 #include "analyze/edge/cause.h"
-#include "analyze/path/explain.h"
+#include "analyze/exchange/label.h"
 #include "analyze/profile/profile.h"
 
 #include <inttypes.h>
@@ -236,13 +236,13 @@ static bool make_call_key(const DtcHistory *history, const struct dtc_interval *
 	return true;
 }
 
-static char *name_call(const DtcHistory *history, const struct dtc_interval *spell, const struct child_key *key)
+static const char *name_call(const DtcHistory *history, const struct child_key *key)
 {
 	if (key->kind == KEY_NONE)
-		return g_strdup("(no call)");
-	char *name = key->kind == KEY_CALL ? g_strdup(dtc_history_get_string(history, (uint32_t)key->value))
-					   : dtc_explain_detail(history, spell);
-	return name ? name : g_strdup("?");
+		return "";
+	if (key->kind == KEY_SOFTIRQ)
+		return dtc_softirq_to_string((uint32_t)key->value);
+	return key->value == DTC_NONE ? "interrupt" : dtc_history_get_string(history, (uint32_t)key->value);
 }
 
 /* What the call works on; false: there is no call. */
@@ -269,13 +269,13 @@ static char *name_file(const DtcHistory *history, const struct dtc_interval *spe
 {
 	switch (key->kind) {
 	case KEY_NONE:
-		return g_strdup("(no file)");
+		return g_strdup("");
 	case KEY_PATH:
 		return g_strdup(dtc_history_get_string(history, (uint32_t)key->value));
 	case KEY_FUTEX:
 		return g_strdup_printf("0x%" PRIx64, key->value);
 	case KEY_FILE: {
-		char *name = dtc_explain_file(history, (uint32_t)key->value);
+		char *name = dtc_file_to_string(history, (uint32_t)key->value);
 		if (name)
 			return name;
 		break;
@@ -305,8 +305,7 @@ void dtc_state_tree_add(DtcStateTree *tree, const DtcHistory *history, const str
 	if (!make_call_key(history, spell, entry, &key))
 		return;
 	if (!find_child(tree, &key, &entry)) {
-		g_autofree char *name = name_call(history, spell, &key);
-		entry = get_child(tree, &key, DTC_LEVEL_CALL, name);
+		entry = get_child(tree, &key, DTC_LEVEL_CALL, name_call(history, &key));
 	}
 	count_spell(tree, entry, ns);
 	if (!make_file_key(history, spell, entry, &key))

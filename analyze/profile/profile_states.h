@@ -48,7 +48,7 @@ bool dtc_spells_next(struct dtc_spells *spells, struct dtc_interval *ret_spell);
 enum dtc_state_level { DTC_LEVEL_CLASS, DTC_LEVEL_STATE, DTC_LEVEL_CALL, DTC_LEVEL_FILE, DTC_STATE_LEVELS };
 
 struct dtc_state_entry {
-	const char *name; /* borrowed from the tree */
+	const char *name; /* borrowed from the tree; "" if is_none */
 	enum dtc_state_level level;
 	guint parent; /* index; G_MAXUINT: none */
 	guint end;    /* finished: index behind its last descendant */

@@ -359,7 +359,8 @@ static gint compare_files(gconstpointer a, gconstpointer b)
 		return x_bytes > y_bytes ? -1 : 1;
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
-	return strcmp(x->name, y->name);
+	int order = g_strcmp0(x->text, y->text);
+	return order ? order : memcmp(&x->label, &y->label, sizeof(x->label));
 }
 
 /* Brings the rows into their order, and with them the indexes that name them. */
@@ -404,7 +405,6 @@ static void drop_unasked(struct dtc_usage_build *build)
 		const struct dtc_usage_file *file = &g_array_index(files, struct dtc_usage_file, i);
 		if (dtc_usage_get_process(build, file->process)->is_asked)
 			continue;
-		g_free(file->name);
 		g_array_remove_index_fast(files, i); /* they are sorted later */
 	}
 	for (guint i = edges->len; i-- > 0;) {
@@ -485,8 +485,6 @@ void dtc_usage_free(DtcUsage *usage)
 		g_free(process->network);
 	}
 	g_array_unref(usage->processes);
-	for (guint i = 0; i < usage->files->len; i++)
-		g_free(g_array_index(usage->files, struct dtc_usage_file, i).name);
 	g_array_unref(usage->files);
 	for (guint i = 0; i < usage->edges->len; i++)
 		g_free(g_array_index(usage->edges, struct dtc_usage_edge, i).host);

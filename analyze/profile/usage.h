@@ -13,6 +13,7 @@
 #pragma once
 
 #include "analyze/edge/links.h"
+#include "analyze/exchange/label.h"
 
 #include <glib.h>
 #include <stdbool.h>
@@ -73,10 +74,11 @@ struct dtc_usage_node {
 	int64_t *span;			     /* of what counts, by interval: unequal at the ends */
 };
 
-/* What the processes of a row did with the files of one name. */
+/* What the processes of a row did with the files of one label. */
 struct dtc_usage_file {
 	guint process;
-	char *name;
+	struct dtc_label label;
+	const char *text; /* the label's; borrowed of the history */
 	guint file_count; /* connections, or openings */
 	uint64_t calls;
 	uint64_t read_bytes, written_bytes;

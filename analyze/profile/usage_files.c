@@ -2,7 +2,7 @@
 /* What each process did with each file or connection, and how long it was blocked in that. */
 #include "analyze/edge/arrival.h"
 #include "analyze/exchange/endpoint.h"
-#include "analyze/path/explain.h"
+#include "analyze/exchange/label.h"
 #include "analyze/profile/usage_build.h"
 
 #include <string.h>
@@ -11,11 +11,11 @@ struct pass {
 	struct dtc_usage_build *build;
 	const DtcHistory *history;
 	guint node;
-	GHashTable *names;    /* name -> id + 1 */
-	uint32_t *file_names; /* by file: id + 1, 0: not yet asked */
-	GHashTable *rows;     /* (process, name id) -> row + 1 */
-	GHashTable *counted;  /* (row, file) that were counted */
-	GHashTable *used;     /* (process, file), also where it does not count */
+	GHashTable *labels;    /* struct dtc_label -> id + 1 */
+	uint32_t *file_labels; /* by file: id + 1, 0: not yet asked */
+	GHashTable *rows;      /* (process, label id) -> row + 1 */
+	GHashTable *counted;   /* (row, file) that were counted */
+	GHashTable *used;      /* (process, file), also where it does not count */
 };
 
 static gint64 make_key(uint32_t high, uint32_t low)
@@ -27,24 +27,22 @@ static struct dtc_usage_file *get_row(struct pass *pass, guint process, uint32_t
 {
 	GArray *files = pass->build->usage->files;
 
-	if (!pass->file_names[file]) {
-		char *name = dtc_explain_endpoint(pass->history, file);
-		if (!name)
-			name = g_strdup("not known");
-		gpointer id = g_hash_table_lookup(pass->names, name);
-		if (id) {
-			g_free(name);
-		} else {
-			id = GUINT_TO_POINTER(g_hash_table_size(pass->names) + 1);
-			g_hash_table_insert(pass->names, name, id);
+	if (!pass->file_labels[file]) {
+		const struct dtc_label label = dtc_label_get(pass->history, file);
+		gpointer id = g_hash_table_lookup(pass->labels, &label);
+		if (!id) {
+			id = GUINT_TO_POINTER(g_hash_table_size(pass->labels) + 1);
+			g_hash_table_insert(pass->labels, g_memdup2(&label, sizeof(label)), id);
 		}
-		pass->file_names[file] = GPOINTER_TO_UINT(id);
+		pass->file_labels[file] = GPOINTER_TO_UINT(id);
 	}
-	gint64 key = make_key(process, pass->file_names[file]);
+	gint64 key = make_key(process, pass->file_labels[file]);
 	guint row = GPOINTER_TO_UINT(g_hash_table_lookup(pass->rows, &key));
 	if (!row) {
-		char *name = dtc_explain_endpoint(pass->history, file);
-		struct dtc_usage_file fresh = { .process = process, .name = name ? name : g_strdup("not known") };
+		const struct dtc_label label = dtc_label_get(pass->history, file);
+		struct dtc_usage_file fresh = { .process = process,
+						.label = label,
+						.text = dtc_label_get_text(pass->history, &label) };
 		g_array_append_val(files, fresh);
 		row = files->len;
 		g_hash_table_insert(pass->rows, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(row));
@@ -164,8 +162,8 @@ void dtc_usage_add_files(struct dtc_usage_build *build)
 			.build = build,
 			.history = h,
 			.node = node,
-			.names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
-			.file_names = g_new0(uint32_t, dtc_history_get_file_count(h) + 1),
+			.labels = g_hash_table_new_full(dtc_label_hash, dtc_label_equal, g_free, NULL),
+			.file_labels = g_new0(uint32_t, dtc_history_get_file_count(h) + 1),
 			.rows = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
 			.counted = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
 			.used = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
@@ -174,10 +172,10 @@ void dtc_usage_add_files(struct dtc_usage_build *build)
 			add_calls(&pass, i);
 		for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
 			add_waits(&pass, i);
-		g_hash_table_unref(pass.names);
+		g_hash_table_unref(pass.labels);
 		g_hash_table_unref(pass.rows);
 		g_hash_table_unref(pass.counted);
 		g_hash_table_unref(pass.used);
-		g_free(pass.file_names);
+		g_free(pass.file_labels);
 	}
 }

@@ -19,7 +19,7 @@
  */
 #include "analyze/edge/arrival.h"
 #include "analyze/exchange/endpoint.h"
-#include "analyze/path/explain.h"
+#include "analyze/exchange/label.h"
 #include "analyze/profile/usage_build.h"
 
 #include <string.h>
@@ -339,7 +339,7 @@ static void add_edge(struct dtc_usage_build *build, const struct service *servic
 	const struct dtc_file *file = dtc_history_get_file(h, service->file);
 	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_in);
 	guint server = build->thread_process[service->node][service->thread];
-	g_autofree char *host = service->client == G_MAXUINT ? dtc_explain_host_address(flow->source) : NULL;
+	g_autofree char *host = service->client == G_MAXUINT ? dtc_address_to_host_string(flow->source) : NULL;
 	struct dtc_usage_edge *edge =
 		dtc_usage_get_edge(build, service->client, host, server,
 				   flow->protocol == DTC_PROTOCOL_TCP ? DTC_USAGE_TCP : DTC_USAGE_UDP);

@@ -6,15 +6,25 @@
 #include "analyze/report/layout.h"
 #include "analyze/report/printable.h"
 #include "analyze/report/units.h"
+#include "analyze/report/words.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #define NS_PER_S 1000000000
 
+/* What ids are named by. */
+struct naming {
+	struct dtc_names names;
+	const DtcHistory **histories;
+	const char **node_names;
+	GStringChunk *strings;
+};
+
 struct view {
 	const struct dtc_blockings_input *input;
 	const struct dtc_blockings_text_options *options;
+	struct naming naming;
 	DtcLayout *layout;
 	struct dtc_scale scale;
 	guint figure_columns;
@@ -26,6 +36,33 @@ struct totals {
 	int64_t ended_ns, open_ns;
 	guint open_rows;
 };
+
+static void naming_init(struct naming *naming, const DtcLinks *links)
+{
+	guint count = dtc_links_get_node_count(links);
+	naming->histories = g_new0(const DtcHistory *, count);
+	naming->node_names = g_new0(const char *, count);
+	for (guint i = 0; i < count; i++) {
+		naming->histories[i] = dtc_links_get_history(links, i);
+		naming->node_names[i] = dtc_links_get_node_name(links, i);
+	}
+	naming->names = (struct dtc_names){ naming->histories, naming->node_names, count };
+	naming->strings = g_string_chunk_new(4096);
+}
+
+static void naming_clear(struct naming *naming)
+{
+	g_free(naming->histories);
+	g_free(naming->node_names);
+	g_string_chunk_free(naming->strings);
+}
+
+/* "read(to 10.77.0.3:9000)"; NULL: outside a system call. */
+static char *make_call(const struct naming *naming, const struct dtc_blocked_row *row)
+{
+	const DtcHistory *h = naming->histories[row->node];
+	return row->first->call == DTC_NONE ? NULL : dtc_words_for_labelled_call(h, row->first->call);
+}
 
 static enum dtc_style get_style(enum dtc_cause cause)
 {
@@ -96,7 +133,7 @@ static struct totals sum_rows(const DtcBlocked *blocked)
 
 	for (guint i = 0; i < dtc_blocked_get_count(blocked); i++) {
 		const struct dtc_blocked_row *row = dtc_blocked_get_row(blocked, i);
-		if (row->waker) {
+		if (row->ended.by != DTC_BLOCKED_OPEN) {
 			totals.ended_count += row->count;
 			totals.ended_ns += row->total_ns;
 		} else {
@@ -140,8 +177,10 @@ static void add_row(const struct view *view, const struct dtc_blocked_row *row)
 	DtcLayout *layout = view->layout;
 	g_autofree char *comm = make_comm(view->input, row->node, row->thread);
 	g_autofree char *node = make_node(view->input, row->node);
-	g_autofree char *call = dtc_printable(row->call, DTC_PRINTABLE_MAX);
-	g_autofree char *waker = dtc_printable(row->waker, DTC_PRINTABLE_MAX);
+	g_autofree char *call_words = make_call(&view->naming, row);
+	g_autofree char *call = dtc_printable(call_words, DTC_PRINTABLE_MAX);
+	g_autofree char *waker_words = dtc_words_for_blocked_end(&view->naming.names, row);
+	g_autofree char *waker = dtc_printable(waker_words, DTC_PRINTABLE_MAX);
 	g_autofree char *count = g_strdup_printf("%" G_GUINT64_FORMAT, (guint64)row->count);
 
 	add_figure(view, row->total_ns, DTC_STYLE_PLAIN);
@@ -173,7 +212,7 @@ static void add_table(const struct view *view, const struct totals *totals)
 	dtc_layout_end_line(layout);
 	for (guint i = 0; i < dtc_blocked_get_count(blocked); i++) {
 		const struct dtc_blocked_row *row = dtc_blocked_get_row(blocked, i);
-		if (!row->waker)
+		if (row->ended.by == DTC_BLOCKED_OPEN)
 			continue;
 		if (view->options->limit && shown == view->options->limit) {
 			left_out++;
@@ -203,8 +242,12 @@ static void add_blocking(const struct view *view, const struct dtc_blocking *blo
 	DtcLayout *layout = view->layout;
 	g_autofree char *comm = make_name(blocking->comm);
 	g_autofree char *node = make_node(view->input, blocking->node);
-	g_autofree char *detail = dtc_printable(blocking->detail, DTC_PRINTABLE_MAX);
-	g_autofree char *woken_by = dtc_printable(blocking->woken_by, DTC_PRINTABLE_MAX);
+	const struct dtc_names *names = &view->naming.names;
+	g_autofree char *words =
+		dtc_words_for_evidence(names, &blocking->evidence, blocking->end.ns - blocking->begin.ns);
+	g_autofree char *detail = dtc_printable(words, DTC_PRINTABLE_MAX);
+	g_autofree char *end = dtc_words_for_end(names, blocking);
+	g_autofree char *woken_by = dtc_printable(end, DTC_PRINTABLE_MAX);
 	g_autofree char *waker =
 		woken_by ? g_strdup_printf(" %s %s", blocking->link == DTC_LINK_EXACT ? "←" : "≈", woken_by)
 			 : g_strdup("");
@@ -286,6 +329,7 @@ char *dtc_blockings_to_text(const struct dtc_blockings_input *input, const struc
 		.scale = dtc_scale_get(MIN(MAX(totals.ended_ns, totals.open_ns), NS_PER_S), options->is_exact),
 	};
 
+	naming_init(&view.naming, input->links);
 	if (input->path)
 		widest_ns = MAX(widest_ns, input->end.ns - input->begin.ns);
 	g_autofree char *widest = dtc_scale_format(view.scale, widest_ns);
@@ -296,6 +340,7 @@ char *dtc_blockings_to_text(const struct dtc_blockings_input *input, const struc
 	if (input->path)
 		add_tree(&view);
 	dtc_finding_list_add_text(view.layout, input->findings);
+	naming_clear(&view.naming);
 	return dtc_layout_steal(layout);
 }
 
@@ -319,46 +364,21 @@ static void append_thread(GString *out, const struct dtc_blockings_input *input,
 	append_who(out, dtc_links_get_node_name(input->links, node), thread->pid, thread->tid, comm, process);
 }
 
-static void append_row(GString *out, const struct dtc_blockings_input *input, const struct dtc_blocked_row *row)
+static void append_row(GString *out, const struct dtc_blockings_input *input, const struct naming *naming,
+		       const struct dtc_blocked_row *row)
 {
+	g_autofree char *call = make_call(naming, row);
+	g_autofree char *waker = dtc_words_for_blocked_end(&naming->names, row);
 	g_string_append_c(out, '{');
 	append_thread(out, input, row->node, row->thread);
 	dtc_json_add_text(out, "cause", dtc_cause_to_string(row->cause));
-	dtc_json_add_text(out, "call", row->call);
-	dtc_json_add_text(out, "waker", row->waker);
+	dtc_json_add_text(out, "call", call);
+	dtc_json_add_text(out, "waker", waker);
 	dtc_json_add_integer(out, "count", (int64_t)row->count);
 	dtc_json_add_integer(out, "total_ns", row->total_ns);
 	dtc_json_add_integer(out, "max_ns", row->max_ns);
 	dtc_json_add_integer(out, "max_start_ns", row->max_begin.ns);
 	g_string_append_c(out, '}');
-}
-
-/* What the tree's ids are named by. */
-struct names {
-	struct dtc_evidence_input input;
-	const DtcHistory **histories;
-	const char **node_names;
-	GStringChunk *strings;
-};
-
-static void names_init(struct names *names, const DtcLinks *links)
-{
-	guint count = dtc_links_get_node_count(links);
-	names->histories = g_new0(const DtcHistory *, count);
-	names->node_names = g_new0(const char *, count);
-	for (guint i = 0; i < count; i++) {
-		names->histories[i] = dtc_links_get_history(links, i);
-		names->node_names[i] = dtc_links_get_node_name(links, i);
-	}
-	names->input = (struct dtc_evidence_input){ names->histories, names->node_names, count };
-	names->strings = g_string_chunk_new(4096);
-}
-
-static void names_clear(struct names *names)
-{
-	g_free(names->histories);
-	g_free(names->node_names);
-	g_string_chunk_free(names->strings);
 }
 
 static const char *keep(gpointer data, const char *text)
@@ -368,20 +388,23 @@ static const char *keep(gpointer data, const char *text)
 }
 
 /* Everything of a blocking but its children and the closing brace. */
-static void append_blocking(GString *out, const struct dtc_blockings_input *input, const struct names *names,
+static void append_blocking(GString *out, const struct dtc_blockings_input *input, const struct naming *naming,
 			    const struct dtc_blocking *blocking)
 {
+	const struct dtc_names *names = &naming->names;
 	struct dtc_report_evidence evidence;
-	bool has_evidence = dtc_report_evidence_make(&names->input, blocking->node, &blocking->evidence, keep,
-						     names->strings, &evidence);
+	bool has_evidence = dtc_report_evidence_make(names, &blocking->evidence, keep, naming->strings, &evidence);
+	g_autofree char *detail =
+		dtc_words_for_evidence(names, &blocking->evidence, blocking->end.ns - blocking->begin.ns);
+	g_autofree char *woken_by = dtc_words_for_end(names, blocking);
 	g_string_append_c(out, '{');
 	append_who(out, dtc_links_get_node_name(input->links, blocking->node), blocking->pid, blocking->tid,
 		   blocking->comm, blocking->process);
 	dtc_json_add_integer(out, "start_ns", blocking->begin.ns);
 	dtc_json_add_integer(out, "end_ns", blocking->end.ns);
 	dtc_json_add_text(out, "cause", dtc_cause_to_string(blocking->cause));
-	dtc_json_add_text(out, "detail", blocking->detail);
-	dtc_json_add_text(out, "woken_by", blocking->woken_by);
+	dtc_json_add_text(out, "detail", detail);
+	dtc_json_add_text(out, "woken_by", woken_by);
 	dtc_report_evidence_add(out, has_evidence ? &evidence : NULL);
 	dtc_json_add_text(out, "link", dtc_link_quality_to_string(blocking->link));
 	dtc_json_append_key(out, "children");
@@ -389,12 +412,10 @@ static void append_blocking(GString *out, const struct dtc_blockings_input *inpu
 }
 
 /* The list is depth first: the depth of the next one tells what to open and to close. */
-static void append_tree(GString *out, const struct dtc_blockings_input *input)
+static void append_tree(GString *out, const struct dtc_blockings_input *input, const struct naming *naming)
 {
 	guint count = input->path ? dtc_path_get_blocking_count(input->path) : 0, open = 0;
-	struct names names;
 
-	names_init(&names, input->links);
 	g_string_append(out, "  \"blockings\": [");
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_blocking *blocking = dtc_path_get_blocking(input->path, i);
@@ -407,13 +428,12 @@ static void append_tree(GString *out, const struct dtc_blockings_input *input)
 			g_string_append(out, i ? ",\n    " : "\n    ");
 		else if (!is_child)
 			g_string_append_c(out, ',');
-		append_blocking(out, input, &names, blocking);
+		append_blocking(out, input, naming, blocking);
 		open++;
 	}
 	for (; open > 0; open--)
 		g_string_append(out, "]}");
 	g_string_append(out, count ? "\n  ],\n" : "],\n");
-	names_clear(&names);
 }
 
 char *dtc_blockings_to_json(const struct dtc_blockings_input *input)
@@ -421,7 +441,9 @@ char *dtc_blockings_to_json(const struct dtc_blockings_input *input)
 	GString *out = g_string_new("{\n  \"schema\": \"" DTC_BLOCKINGS_SCHEMA "\",\n  ");
 	guint reference = dtc_clocks_get_reference(dtc_links_get_clocks(input->links));
 	guint count = dtc_blocked_get_count(input->blocked);
+	struct naming naming;
 
+	naming_init(&naming, input->links);
 	dtc_json_add_name(out, "reference", dtc_links_get_node_name(input->links, reference));
 	g_string_append(out, ",\n  \"target\": ");
 	if (input->path) {
@@ -438,10 +460,11 @@ char *dtc_blockings_to_json(const struct dtc_blockings_input *input)
 	g_string_append(out, "  \"rows\": [");
 	for (guint i = 0; i < count; i++) {
 		g_string_append(out, i ? ",\n    " : "\n    ");
-		append_row(out, input, dtc_blocked_get_row(input->blocked, i));
+		append_row(out, input, &naming, dtc_blocked_get_row(input->blocked, i));
 	}
 	g_string_append(out, count ? "\n  ],\n" : "],\n");
-	append_tree(out, input);
+	append_tree(out, input, &naming);
+	naming_clear(&naming);
 	g_string_append(out, "  \"findings\": ");
 	dtc_finding_list_append_json(out, input->findings);
 	g_string_append(out, ",\n  ");

@@ -2,11 +2,11 @@
 #include "analyze/report/edges_view.h"
 
 #include "analyze/edge/cause.h"
-#include "analyze/path/explain.h"
 #include "analyze/report/finding_list.h"
 #include "analyze/report/json_object.h"
 #include "analyze/report/printable.h"
 #include "analyze/report/units.h"
+#include "analyze/report/words.h"
 
 #include <inttypes.h>
 
@@ -69,7 +69,7 @@ static char *make_file(const DtcHistory *history, const struct dtc_call *call)
 {
 	if (call->path != DTC_NONE && *dtc_history_get_string(history, call->path))
 		return g_strdup(dtc_history_get_string(history, call->path));
-	return call->file == DTC_NONE ? NULL : dtc_explain_file(history, call->file);
+	return call->file == DTC_NONE ? NULL : dtc_file_to_string(history, call->file);
 }
 
 /* ---- JSON ---- */
@@ -405,7 +405,7 @@ static void add_wait_text(DtcLayout *layout, const struct view *view)
 			       dtc_cause_to_string(dtc_cause_of_interval(view->history, item->wait)));
 	if (call == DTC_NONE)
 		return;
-	g_autofree char *words = dtc_explain_call(view->history, call);
+	g_autofree char *words = dtc_words_for_call(view->history, call);
 	g_autofree char *printable = dtc_printable(words, DTC_PRINTABLE_MAX);
 	dtc_layout_add(layout, DTC_STYLE_DIM, " %s", printable);
 }

@@ -2,7 +2,7 @@
 #include "analyze/report/events_view.h"
 
 #include "analyze/engine/event_fields.h"
-#include "analyze/path/explain.h"
+#include "analyze/exchange/label.h"
 #include "analyze/report/finding_list.h"
 #include "analyze/report/json_object.h"
 #include "analyze/report/layout.h"
@@ -76,8 +76,8 @@ static void add_text_field(GString *out, const struct dtc_event *event, const st
 static void add_text_headers(GString *out, const struct dtc_headers *headers)
 {
 	if (headers->ip_version) {
-		g_autofree char *source = dtc_explain_address(headers->source, headers->source_port);
-		g_autofree char *destination = dtc_explain_address(headers->destination, headers->destination_port);
+		g_autofree char *source = dtc_address_to_string(headers->source, headers->source_port);
+		g_autofree char *destination = dtc_address_to_string(headers->destination, headers->destination_port);
 		g_string_append_printf(out, " %s > %s", source, destination);
 	}
 	g_string_append_printf(out, " protocol=%u", headers->protocol);
@@ -121,7 +121,7 @@ void dtc_event_line_add_text(GString *out, const struct dtc_event_line *line)
 		if (!is_absent(event, field))
 			add_text_field(out, event, field);
 	if (is_call(event) && event->has_address) {
-		g_autofree char *address = dtc_explain_address(event->address, (uint16_t)event->v[DTC_CALL_PORT]);
+		g_autofree char *address = dtc_address_to_string(event->address, (uint16_t)event->v[DTC_CALL_PORT]);
 		add_text_value(out, "address", address);
 	}
 	if (has_headers(event))
@@ -157,8 +157,8 @@ static void add_json_field(GString *out, const struct dtc_event *event, const st
 static void add_json_headers(GString *out, const struct dtc_headers *headers)
 {
 	if (headers->ip_version) {
-		g_autofree char *source = dtc_explain_address(headers->source, headers->source_port);
-		g_autofree char *destination = dtc_explain_address(headers->destination, headers->destination_port);
+		g_autofree char *source = dtc_address_to_string(headers->source, headers->source_port);
+		g_autofree char *destination = dtc_address_to_string(headers->destination, headers->destination_port);
 		dtc_json_add_text(out, "source", source);
 		dtc_json_add_text(out, "destination", destination);
 	}
@@ -195,7 +195,7 @@ void dtc_event_line_add_json(GString *out, const struct dtc_event_line *line)
 		if (!is_absent(event, field))
 			add_json_field(out, event, field);
 	if (is_call(event) && event->has_address) {
-		g_autofree char *address = dtc_explain_address(event->address, (uint16_t)event->v[DTC_CALL_PORT]);
+		g_autofree char *address = dtc_address_to_string(event->address, (uint16_t)event->v[DTC_CALL_PORT]);
 		dtc_json_add_text(out, "address", address);
 	}
 	if (has_headers(event))

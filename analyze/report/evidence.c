@@ -3,13 +3,12 @@
 
 #include "analyze/edge/edges.h"
 #include "analyze/edge/occupants.h"
-#include "analyze/path/explain.h"
 #include "analyze/report/json_object.h"
 
 #include <inttypes.h>
 
 struct maker {
-	const struct dtc_evidence_input *input;
+	const struct dtc_names *names;
 	const char *(*keep)(gpointer data, const char *text);
 	gpointer data;
 	struct dtc_report_evidence made;
@@ -17,7 +16,7 @@ struct maker {
 
 static const DtcHistory *get_history(const struct maker *maker, guint node)
 {
-	return maker->input->histories && node < maker->input->node_count ? maker->input->histories[node] : NULL;
+	return maker->names->histories && node < maker->names->node_count ? maker->names->histories[node] : NULL;
 }
 
 static void set_by(struct maker *maker, guint node, uint32_t thread, int64_t at_ns)
@@ -26,7 +25,7 @@ static void set_by(struct maker *maker, guint node, uint32_t thread, int64_t at_
 	if (!h || thread == DTC_NONE)
 		return;
 	const struct dtc_thread *t = dtc_history_get_thread(h, thread);
-	maker->made.by.node = maker->keep(maker->data, maker->input->node_names[node]);
+	maker->made.by.node = maker->keep(maker->data, maker->names->node_names[node]);
 	maker->made.by.comm = maker->keep(maker->data, dtc_history_get_comm(h, thread, at_ns));
 	maker->made.by.pid = t->pid;
 	maker->made.by.tid = t->tid;
@@ -40,7 +39,7 @@ static void set_call(struct maker *maker, const DtcHistory *h, uint32_t index)
 		maker->made.lock = call->argument;
 	if (call->file == DTC_NONE)
 		return;
-	g_autofree char *file = dtc_explain_file(h, call->file);
+	g_autofree char *file = dtc_file_to_string(h, call->file);
 	maker->made.file = file ? maker->keep(maker->data, file) : NULL;
 }
 
@@ -84,7 +83,7 @@ static void set_message(struct maker *maker, const struct dtc_evidence *evidence
 	if (!h || evidence->sent_packet == DTC_NONE)
 		return;
 	maker->made.edge = dtc_edge_kind_to_string(DTC_EDGE_PACKET);
-	maker->made.sent_node = maker->keep(maker->data, maker->input->node_names[evidence->sent_node]);
+	maker->made.sent_node = maker->keep(maker->data, maker->names->node_names[evidence->sent_node]);
 	maker->made.sent_packet = evidence->sent_packet;
 	if (evidence->sent_call == DTC_NONE)
 		return;
@@ -93,36 +92,51 @@ static void set_message(struct maker *maker, const struct dtc_evidence *evidence
 	set_by(maker, evidence->sent_node, call->thread, call->begin_ns);
 }
 
-bool dtc_report_evidence_make(const struct dtc_evidence_input *input, guint node, const struct dtc_evidence *evidence,
+/* Of a thread's own work there is no more to tell than the cause and the words do. */
+static bool is_own_work(const struct dtc_evidence *evidence)
+{
+	const struct dtc_interval *interval = evidence->interval;
+	return evidence->reason == DTC_REASON_OWN && interval && !dtc_state_is_wait(interval->state) &&
+	       interval->state != DTC_STATE_RUNQUEUE && interval->state != DTC_STATE_PREEMPTED;
+}
+
+bool dtc_report_evidence_make(const struct dtc_names *names, const struct dtc_evidence *evidence,
 			      const char *(*keep)(gpointer data, const char *text), gpointer data,
 			      struct dtc_report_evidence *ret_evidence)
 {
 	struct maker maker = {
-		input, keep, data, { .by = { .pid = -1, .tid = -1 }, .packet = -1, .sent_packet = -1, .sent_call = -1 }
+		names, keep, data, { .by = { .pid = -1, .tid = -1 }, .packet = -1, .sent_packet = -1, .sent_call = -1 }
 	};
+	if (is_own_work(evidence) || evidence->reason == DTC_REASON_ON_CPU)
+		return false;
+	if (evidence->reason != DTC_REASON_OWN)
+		maker.made.reason = dtc_reason_to_string(evidence->reason);
 	if (evidence->interval)
-		set_interval(&maker, node, evidence->interval);
+		set_interval(&maker, evidence->node, evidence->interval);
 	set_message(&maker, evidence);
 	if (evidence->by_thread != DTC_NONE)
 		set_by(&maker, evidence->by_node, evidence->by_thread, INT64_MAX);
 	*ret_evidence = maker.made;
-	return maker.made.edge || maker.made.call || maker.made.by.comm || maker.made.packet >= 0;
+	return maker.made.reason || maker.made.edge || maker.made.call || maker.made.by.comm || maker.made.packet >= 0;
+}
+
+/* Most of what a wait could have it has not: only what applies is written, which is a third of a large report. */
+static void add_string(GString *out, const char *key, const char *value)
+{
+	if (value)
+		dtc_json_pack_string(out, key, value);
 }
 
 static void add_number(GString *out, const char *key, int64_t value)
 {
-	if (value < 0)
-		dtc_json_pack_null(out, key);
-	else
+	if (value >= 0)
 		dtc_json_pack_integer(out, key, value);
 }
 
 static void add_by(GString *out, const struct dtc_report_thread *by)
 {
-	if (!by->comm) {
-		dtc_json_pack_null(out, "by");
+	if (!by->comm)
 		return;
-	}
 	dtc_json_pack_open(out, "by", '{');
 	dtc_json_pack_string(out, "node", by->node);
 	dtc_json_pack_id(out, "pid", by->pid);
@@ -133,15 +147,24 @@ static void add_by(GString *out, const struct dtc_report_thread *by)
 
 static void add_disk(GString *out, const struct dtc_report_evidence *evidence)
 {
-	if (!evidence->has_disk) {
-		dtc_json_pack_null(out, "disk");
+	if (!evidence->has_disk)
 		return;
-	}
 	g_autofree char *device = g_strdup_printf("%u:%u", evidence->device >> 20, evidence->device & 0xfffff);
 	dtc_json_pack_open(out, "disk", '{');
 	dtc_json_pack_string(out, "device", device);
 	dtc_json_pack_integer(out, "sector", evidence->sector);
 	dtc_json_pack_integer(out, "sectors", evidence->sectors);
+	g_string_append_c(out, '}');
+}
+
+static void add_sent(GString *out, const struct dtc_report_evidence *evidence)
+{
+	if (!evidence->sent_node)
+		return;
+	dtc_json_pack_open(out, "sent", '{');
+	dtc_json_pack_string(out, "node", evidence->sent_node);
+	add_number(out, "packet", evidence->sent_packet);
+	add_number(out, "call", evidence->sent_call);
 	g_string_append_c(out, '}');
 }
 
@@ -153,21 +176,14 @@ void dtc_report_evidence_add(GString *out, const struct dtc_report_evidence *evi
 	}
 	g_autofree char *lock = evidence->lock ? g_strdup_printf("0x%" PRIx64, evidence->lock) : NULL;
 	dtc_json_pack_open(out, "evidence", '{');
-	dtc_json_pack_string(out, "edge", evidence->edge);
-	dtc_json_pack_string(out, "call", evidence->call);
-	dtc_json_pack_string(out, "file", evidence->file);
-	dtc_json_pack_string(out, "lock", lock);
+	add_string(out, "reason", evidence->reason);
+	add_string(out, "edge", evidence->edge);
+	add_string(out, "call", evidence->call);
+	add_string(out, "file", evidence->file);
+	add_string(out, "lock", lock);
 	add_by(out, &evidence->by);
 	add_disk(out, evidence);
 	add_number(out, "packet", evidence->packet);
-	if (!evidence->sent_node) {
-		dtc_json_pack_null(out, "sent");
-	} else {
-		dtc_json_pack_open(out, "sent", '{');
-		dtc_json_pack_string(out, "node", evidence->sent_node);
-		add_number(out, "packet", evidence->sent_packet);
-		add_number(out, "call", evidence->sent_call);
-		g_string_append_c(out, '}');
-	}
+	add_sent(out, evidence);
 	g_string_append_c(out, '}');
 }

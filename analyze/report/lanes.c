@@ -3,9 +3,9 @@
 
 #include "analyze/edge/arrival.h"
 #include "analyze/edge/cause.h"
-#include "analyze/path/explain.h"
 #include "analyze/report/model.h"
 #include "analyze/report/printable.h"
+#include "analyze/report/words.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -280,7 +280,7 @@ static void add_bar(struct build *b, const struct candidate *source, const struc
 	};
 
 	if (end - first == 1) {
-		g_autofree char *detail = dtc_explain_detail(range->history, head);
+		g_autofree char *detail = dtc_words_for_interval(range->history, head);
 		bar.cause = dtc_cause_of_interval(range->history, head);
 		bar.detail = keep(b, detail, DTC_PRINTABLE_MAX);
 	} else {
@@ -382,7 +382,7 @@ static bool make_message(struct build *b, guint node, uint32_t packet, struct dt
 		dtc_clocks_get_uncertainty_ns(b->clocks, sender.node, node, (DtcClusterTime){ message->received_ns });
 	message->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
 	message->step = G_MAXUINT;
-	g_autofree char *what = dtc_explain_packet(received);
+	g_autofree char *what = dtc_words_for_packet(received);
 	message->detail = keep(b, what, DTC_PRINTABLE_MAX);
 	return message->received_ns >= message->sent_ns;
 }

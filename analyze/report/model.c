@@ -202,17 +202,42 @@ static void add_hops(DtcReport *report, const struct dtc_report_input *input)
 	}
 }
 
+static struct dtc_names get_names(const struct dtc_report_input *input)
+{
+	return (struct dtc_names){ input->histories, input->node_names, input->node_count };
+}
+
+/* What the span was, and whom the thread was busy with in it. */
+static const char *keep_detail(DtcReport *report, const struct dtc_report_input *input,
+			       const struct dtc_evidence *evidence, int64_t span_ns, const char *busy_with)
+{
+	const struct dtc_names names = get_names(input);
+	g_autofree char *words = dtc_words_for_evidence(&names, evidence, span_ns);
+	if (!busy_with)
+		return keep_text(report, words);
+	g_autofree char *busy = words ? g_strdup_printf("busy with request %s: %s", busy_with, words)
+				      : g_strdup_printf("busy with request %s", busy_with);
+	return keep_text(report, busy);
+}
+
+static const char *keep_end(DtcReport *report, const struct dtc_report_input *input,
+			    const struct dtc_blocking *blocking)
+{
+	const struct dtc_names names = get_names(input);
+	g_autofree char *words = dtc_words_for_end(&names, blocking);
+	return keep_text(report, words);
+}
+
 static const char *keep_evidence(gpointer report, const char *text)
 {
 	return keep_text(report, text);
 }
 
-static guint add_evidence(DtcReport *report, const struct dtc_report_input *input, guint node,
-			  const struct dtc_evidence *evidence)
+static guint add_evidence(DtcReport *report, const struct dtc_report_input *input, const struct dtc_evidence *evidence)
 {
-	const struct dtc_evidence_input names = { input->histories, input->node_names, input->node_count };
+	const struct dtc_names names = get_names(input);
 	struct dtc_report_evidence made;
-	if (input->is_summed || !dtc_report_evidence_make(&names, node, evidence, keep_evidence, report, &made))
+	if (input->is_summed || !dtc_report_evidence_make(&names, evidence, keep_evidence, report, &made))
 		return G_MAXUINT;
 	g_array_append_val(report->evidences, made);
 	return report->evidences->len - 1;
@@ -232,9 +257,10 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 			.begin_ns = segment->begin.ns,
 			.end_ns = segment->end.ns,
 			.cause = segment->cause,
-			.detail = keep_text(report, segment->detail),
+			.detail = keep_detail(report, input, &segment->evidence, segment->end.ns - segment->begin.ns,
+					      segment->busy_with),
 			.busy_with = keep_text(report, segment->busy_with),
-			.evidence = add_evidence(report, input, segment->node, &segment->evidence),
+			.evidence = add_evidence(report, input, &segment->evidence),
 			.link = segment->link,
 			.uncertainty_ns = segment->uncertainty_ns,
 			.is_hop = i > 0 && dtc_path_get_segment(input->path, i - 1)->node != segment->node,
@@ -389,9 +415,9 @@ static void add_blockings(DtcReport *report, const struct dtc_report_input *inpu
 			.begin_ns = from->begin.ns,
 			.end_ns = from->end.ns,
 			.cause = from->cause,
-			.detail = keep_text(report, from->detail),
-			.woken_by = keep_text(report, from->woken_by),
-			.evidence = add_evidence(report, input, from->node, &from->evidence),
+			.detail = keep_detail(report, input, &from->evidence, from->end.ns - from->begin.ns, NULL),
+			.woken_by = keep_end(report, input, from),
+			.evidence = add_evidence(report, input, &from->evidence),
 			.link = from->link,
 			.depth = from->depth,
 			.parent = from->parent < i ? renamed[from->parent] : G_MAXUINT,

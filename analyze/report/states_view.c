@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/states_view.h"
 
-#include "analyze/path/explain.h"
 #include "analyze/report/finding_list.h"
 #include "analyze/report/json_object.h"
 #include "analyze/report/layout.h"
 #include "analyze/report/printable.h"
 #include "analyze/report/units.h"
+#include "analyze/report/words.h"
 
 #include <string.h>
 
@@ -23,7 +23,14 @@ static DtcClusterTime get_begin(const struct dtc_states_input *input, const stru
 /* What ended a wait; NULL for other states. Caller owns. */
 static char *get_waker(const DtcHistory *history, const struct dtc_interval *spell)
 {
-	return dtc_state_is_wait(spell->state) ? dtc_explain_waker(history, spell) : NULL;
+	return dtc_state_is_wait(spell->state) ? dtc_words_for_waker(history, spell) : NULL;
+}
+
+static const char *get_name(const struct dtc_state_entry *entry)
+{
+	if (!entry->is_none)
+		return entry->name;
+	return entry->level == DTC_LEVEL_CALL ? "(no call)" : "(no file)";
 }
 
 /* ---- JSON ---- */
@@ -32,7 +39,7 @@ static void add_entry_members(GString *out, const struct dtc_state_entry *entry)
 {
 	static const char *const levels[DTC_STATE_LEVELS] = { "class", "state", "call", "file" };
 
-	dtc_json_add_text(out, "name", entry->name);
+	dtc_json_add_text(out, "name", get_name(entry));
 	dtc_json_add_text(out, "level", levels[entry->level]);
 	dtc_json_add_integer(out, "count", (int64_t)entry->count);
 	dtc_json_add_integer(out, "total_ns", entry->total_ns);
@@ -85,7 +92,7 @@ static void add_instance(GString *out, const struct dtc_states_input *input, con
 	const struct dtc_interval *spell = &instance->spell;
 	const DtcHistory *history = input->histories[instance->node];
 	const struct dtc_thread *thread = dtc_history_get_thread(history, spell->thread);
-	g_autofree char *detail = dtc_explain_detail(history, spell), *waker = get_waker(history, spell);
+	g_autofree char *detail = dtc_words_for_interval(history, spell), *waker = get_waker(history, spell);
 
 	dtc_json_append_separator(out);
 	g_string_append(out, "\n    {");
@@ -163,7 +170,7 @@ static enum dtc_style get_class_style(const char *name)
 static void add_line(const struct view *view, const struct dtc_state_entry *entry, int64_t root_ns)
 {
 	DtcLayout *layout = view->layout;
-	g_autofree char *name = dtc_printable(entry->name, DTC_PRINTABLE_MAX);
+	g_autofree char *name = dtc_printable(get_name(entry), DTC_PRINTABLE_MAX);
 	g_autofree char *count = g_strdup_printf("%" G_GUINT64_FORMAT, entry->count);
 	g_autofree char *percent = dtc_percent_format(entry->total_ns, root_ns);
 	g_autofree char *share = g_strconcat(percent, " %", NULL);
@@ -205,8 +212,10 @@ static void flush_rest(const struct view *view, struct rest *rest, int64_t root_
 	if (rest->entry_count == 0)
 		return;
 	g_autofree char *name = g_strdup_printf("(%u more)", rest->entry_count);
-	if (rest->entry_count > 1)
+	if (rest->entry_count > 1) {
 		rest->sum.name = name;
+		rest->sum.is_none = false;
+	}
 	add_line(view, &rest->sum, root_ns);
 	rest->entry_count = 0;
 }
@@ -284,7 +293,7 @@ static void add_instance_text(const struct view *view, const struct dtc_state_in
 	const struct dtc_interval *spell = &instance->spell;
 	const DtcHistory *history = input->histories[instance->node];
 	DtcLayout *layout = view->layout;
-	g_autofree char *detail = dtc_explain_detail(history, spell), *waker = get_waker(history, spell);
+	g_autofree char *detail = dtc_words_for_interval(history, spell), *waker = get_waker(history, spell);
 	g_autofree char *line = g_strconcat(detail ? detail : "", detail && waker ? " " : "", waker ? "← " : "",
 					    waker ? waker : "", NULL);
 	g_autofree char *what = dtc_printable(line, DTC_PRINTABLE_MAX);

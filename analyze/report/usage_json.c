@@ -3,6 +3,7 @@
 #include "analyze/report/json_object.h"
 #include "analyze/report/printable.h"
 #include "analyze/report/usage_view.h"
+#include "analyze/report/words.h"
 
 static void append_times(GString *out, const char *key, const int64_t *values, guint count)
 {
@@ -112,9 +113,10 @@ static void append_files(GString *out, const struct dtc_usage_input *input)
 	g_string_append(out, "  \"files\": [");
 	for (guint i = 0; i < input->usage->files->len; i++) {
 		const struct dtc_usage_file *file = &g_array_index(input->usage->files, struct dtc_usage_file, i);
+		g_autofree char *label = dtc_words_for_label(&file->label, file->text);
 		begin_element(out, i == 0);
 		append_tier(out, "tier", input, file->process);
-		dtc_json_add_text(out, "file", file->name);
+		dtc_json_add_text(out, "file", label ? label : "not known");
 		dtc_json_add_integer(out, "count", file->file_count);
 		dtc_json_add_integer(out, "calls", (int64_t)file->calls);
 		dtc_json_add_integer(out, "read_bytes", (int64_t)file->read_bytes);

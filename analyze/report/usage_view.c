@@ -4,6 +4,7 @@
 #include "analyze/report/layout.h"
 #include "analyze/report/printable.h"
 #include "analyze/report/units.h"
+#include "analyze/report/words.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -300,7 +301,8 @@ static void add_files(const struct view *view)
 	for (guint i = 0; i < get_shown(view, files->len); i++) {
 		const struct dtc_usage_file *file = &g_array_index(files, struct dtc_usage_file, i);
 		g_autofree char *tier = make_tier(view, file->process);
-		g_autofree char *name = dtc_printable(file->name, DTC_PRINTABLE_MAX);
+		g_autofree char *label = dtc_words_for_label(&file->label, file->text);
+		g_autofree char *name = dtc_printable(label ? label : "not known", DTC_PRINTABLE_MAX);
 		add_figure(view, file->blocked_ns, DTC_STYLE_PLAIN);
 		add_count(view, file->calls, 8);
 		add_bytes(view, file->read_bytes);

@@ -40,6 +40,7 @@ enum dtc_state {
 	DTC_STATES
 };
 
+const char *dtc_softirq_to_string(uint32_t vector); /* "net-rx", ...; "softirq" beyond the last */
 const char *dtc_state_to_string(enum dtc_state state);
 static inline bool dtc_state_is_running(enum dtc_state s)
 {

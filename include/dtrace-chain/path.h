@@ -49,18 +49,67 @@ const char *dtc_link_quality_to_string(enum dtc_link_quality quality);
 
 struct dtc_interval;
 
+/* What a span was, beside its cause: who makes words of it takes them from this and from the records it names. */
+enum dtc_reason {
+	DTC_REASON_NONE, /* the cause says it all */
+	DTC_REASON_OWN,	 /* what its interval tells: call, wake, disk request, who had the CPU, interrupt */
+	/* of a blocking */
+	DTC_REASON_ON_CPU,	   /* no wait: a stretch of work, on_cpu_ns of it on a CPU */
+	DTC_REASON_NOT_YET_QUEUED, /* a kernel worker's work item */
+	DTC_REASON_NOT_YET_GIVEN,  /* what the thread was going to answer: another thread made it */
+	DTC_REASON_ASKED,	   /* for what was asked on file */
+	/* where the way ends, or goes on at an older call */
+	DTC_REASON_UNTRACED_SENDER, /* interval: for a packet whose sender is not traced */
+	DTC_REASON_UNTRACED_PEER,   /* of file: it answers */
+	DTC_REASON_UNKNOWN_BEFORE,  /* nothing is known before */
+	DTC_REASON_CIRCLE,	    /* causes lead back to each other */
+	/* a vCPU was not in its guest: node, interval and exit are the host's */
+	DTC_REASON_HOST_PREEMPTED,
+	DTC_REASON_HOST_EXIT,
+	DTC_REASON_HOST_BLOCKED,
+	/* the way of a message */
+	DTC_REASON_WIRE,
+	DTC_REASON_RECEIVER_SOFTIRQ, /* it had arrived, and the receiver's softirq did not yet run */
+	DTC_REASON_QDISC,	     /* of the sender */
+	DTC_REASON_KERNEL_ANSWER,    /* a kernel answers a packet by itself */
+	DTC_REASON_DELAYED_ACK,
+	/* it was sent again, copies times in all */
+	DTC_REASON_SENT_AGAIN,
+	DTC_REASON_HANDSHAKE_TIMEOUT,
+	DTC_REASON_RETRANSMISSION_TIMEOUT,
+	DTC_REASON_TAIL_LOSS_PROBE,
+	DTC_REASON_REORDERING_TIMER,
+	DTC_REASON_FAST_RETRANSMIT,
+	/* its bytes waited in the sender's socket */
+	DTC_REASON_HELD, /* it is not known for what */
+	DTC_REASON_HELD_BY_RECEIVER,
+	DTC_REASON_HELD_BY_CONGESTION,
+	DTC_REASON_HELD_BY_QUEUE,
+	DTC_REASON_HELD_BY_TIMER,
+	DTC_REASONS
+};
+/* "own", "tail-loss-probe", ... as in docs/formats.md; NULL for DTC_REASON_NONE. */
+const char *dtc_reason_to_string(enum dtc_reason reason);
+
 /*
  * The records of the histories that tell what a span of a thread was, as ids: for programs, and for who makes words of
  * them. What does not apply is NULL or DTC_NONE.
  */
 struct dtc_evidence {
-	const struct dtc_interval *interval; /* of the thread's own history, borrowed: call, wake, CPU */
-	uint32_t packet;		     /* that arrived on the span's node */
-	guint sent_node;		     /* who sent it: valid with sent_packet */
+	enum dtc_reason reason;
+	guint node;			     /* whose interval and file are */
+	const struct dtc_interval *interval; /* borrowed of its history: call, wake, CPU */
+	uint32_t file;
+	uint32_t copies;      /* of a message that was sent again */
+	uint16_t exit_reason; /* HOST_EXIT: as in struct dtc_guest_span */
+	uint8_t isa;	      /* and this */
+	uint32_t packet;      /* that arrived on the span's node */
+	guint sent_node;      /* who sent it: valid with sent_packet */
 	uint32_t sent_packet;
 	uint32_t sent_call; /* that wrote it */
 	guint by_node;	    /* who ended the wait, or had the CPU: valid with by_thread */
 	uint32_t by_thread;
+	int64_t on_cpu_ns; /* of a stretch of work */
 };
 
 struct dtc_segment {
@@ -73,11 +122,11 @@ struct dtc_segment {
 	enum dtc_link_quality link; /* how sure the step is that led to this segment from the later one */
 	int64_t uncertainty_ns;	    /* of the clocks, for a step between nodes; 0 within a node */
 	int32_t tid, pid;
-	char *comm;	 /* owned: the thread's name at that time */
-	char *process;	 /* owned: its group leader's */
-	char *detail;	 /* owned, or NULL: syscall, file, lock, peer, preemptor, device, irq, packet */
-	char *busy_with; /* owned, or NULL: id of the other request for which the thread worked */
-	bool by_kernel;	 /* it answered a packet by itself, whatever the thread did meanwhile */
+	/* strings are borrowed of the history and the requests */
+	const char *comm;      /* the thread's name at that time */
+	const char *process;   /* its group leader's */
+	const char *busy_with; /* or NULL: id of the other request for which the thread worked */
+	bool by_kernel;	       /* it answered a packet by itself, whatever the thread did meanwhile */
 	/* for whom this time is explained: who waited for this segment's thread; 0: nobody, it is on the path itself */
 	guint waiter;
 };
@@ -89,10 +138,27 @@ struct dtc_waiter {
 	guint outer; /* as a segment's waiter: always smaller than this one's own number */
 };
 
+/* Who ended a blocking. */
+enum dtc_ender {
+	DTC_ENDED_BY_NOBODY,  /* a stretch of work */
+	DTC_ENDED_BY_WAKE,    /* who made the wake of the evidence's interval; or it was not woken */
+	DTC_ENDED_BY_THREAD,  /* node, thread */
+	DTC_ENDED_BY_MESSAGE, /* that node and thread sent; thread may be DTC_NONE: not known */
+	DTC_ENDED_BY_KERNEL,  /* of node, which sent packet by itself */
+	DTC_ENDED_BY_HOST,    /* node: it ran the vCPU again */
+};
+
+struct dtc_end {
+	enum dtc_ender by;
+	guint node;
+	uint32_t thread;
+	uint32_t packet;
+	int64_t at_ns; /* node time: when it did it, and had its name */
+};
+
 /*
  * A blocking of a thread, and beneath it what its waker was blocked on meanwhile. Children in time order. Between the
- * blockings of a waker stand its stretches of work (woken_by is NULL): it was not blocked, and so delayed the one
- * above.
+ * blockings of a waker stand its stretches of work (ended by nobody): it was not blocked, and so delayed the one above.
  */
 struct dtc_blocking {
 	DtcClusterTime begin;
@@ -100,12 +166,11 @@ struct dtc_blocking {
 	guint node;
 	uint32_t thread;
 	int32_t tid, pid;
-	char *comm;
-	char *process;
+	const char *comm; /* borrowed of the history */
+	const char *process;
 	enum dtc_cause cause; /* why it lasted, seen from this thread: lock, ipc, disk, timer, network-receive, ... */
-	char *detail;	      /* owned or NULL */
 	struct dtc_evidence evidence;
-	char *woken_by; /* owned, or NULL: "lab-holder (tid 140)", "timer", "packet from web", "disk vda" */
+	struct dtc_end ended;
 	enum dtc_link_quality link;
 	/* index in the list; G_MAXUINT for a blocking of the target itself, or of who the path was with before it */
 	guint parent;

@@ -33,6 +33,7 @@ struct dtc_report_thread {
 /* The records behind a step or a blocking; ids are those of the node's recording and mean nothing elsewhere. */
 struct dtc_report_evidence {
 	bool is_known;		     /* false: nothing of the below */
+	const char *reason;	     /* a name of enum dtc_reason; NULL: what call and edge tell */
 	const char *edge;	     /* what ended the wait: a kind of analyze/edge/edges.h; or NULL */
 	const char *call;	     /* name of the system call, or NULL */
 	const char *file;	     /* that it works on, or NULL */

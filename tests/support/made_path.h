@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Paths of a known shape for tests: segments are named from the earliest to the latest, by their duration. */
+/*
+ * Paths of a known shape for tests: segments are named from the earliest to the latest, by their duration. What they
+ * and who ended a blocking are called are strings of a history that all nodes share: an interrupt says just its name,
+ * and a thread its own.
+ */
 #pragma once
 
+#include "analyze/history/records.h"
 #include "analyze/path/path_build.h"
 #include "analyze/report/model.h"
 #include "collect/packets/packets.h"
@@ -15,6 +20,59 @@ struct made_segment {
 	const char *detail;
 	int64_t uncertainty_ns;
 };
+
+/* The names that were used so far, in the order of their ids. */
+static inline GPtrArray *made_path_names(void)
+{
+	static GPtrArray *names;
+	if (!names)
+		names = g_ptr_array_new();
+	return names;
+}
+
+static inline uint32_t made_path_name(const char *text)
+{
+	guint at;
+	gpointer interned = (gpointer)g_intern_string(text);
+	if (g_ptr_array_find(made_path_names(), interned, &at))
+		return at;
+	g_ptr_array_add(made_path_names(), interned);
+	return made_path_names()->len - 1;
+}
+
+/* Threads bear the names: thread and string have the same id. Caller owns. */
+static inline DtcHistory *made_path_history(void)
+{
+	DtcHistory *h = dtc_history_new();
+	for (guint i = 0; i < made_path_names()->len; i++) {
+		const struct dtc_thread thread = {
+			.tid = 140, .pid = 140, .leader = i, .parent = DTC_NONE, .idle_cpu = -1
+		};
+		const struct dtc_name_record name = {
+			.thread = i, .string = dtc_history_add_string(h, g_ptr_array_index(made_path_names(), i))
+		};
+		g_assert_cmpuint(name.string, ==, i);
+		g_array_append_val(h->threads, thread);
+		dtc_table_append(h->names, &name);
+	}
+	dtc_history_seal(h);
+	return h;
+}
+
+static inline struct dtc_evidence made_path_evidence(const char *detail)
+{
+	if (!detail)
+		return dtc_evidence_of(DTC_REASON_NONE);
+	static GPtrArray *intervals; /* they outlive every path */
+	if (!intervals)
+		intervals = g_ptr_array_new();
+	struct dtc_interval *interval = g_new0(struct dtc_interval, 1);
+	interval->state = DTC_STATE_IRQ;
+	interval->call = DTC_NONE;
+	interval->ref = made_path_name(detail);
+	g_ptr_array_add(intervals, interval);
+	return dtc_evidence_of_interval(0, interval);
+}
 
 static inline DtcPath *made_path_new(int64_t begin_ns, const struct made_segment *segments, guint count)
 {
@@ -31,14 +89,13 @@ static inline DtcPath *made_path_new(int64_t begin_ns, const struct made_segment
 			.node = from->node,
 			.thread = from->tid >= 0 ? (uint32_t)from->tid : DTC_NONE,
 			.cause = from->cause,
-			.evidence = DTC_EVIDENCE_NONE,
+			.evidence = made_path_evidence(from->detail),
 			.link = from->uncertainty_ns ? DTC_LINK_INFERRED : DTC_LINK_EXACT,
 			.uncertainty_ns = from->uncertainty_ns,
 			.tid = from->tid,
 			.pid = from->tid,
-			.comm = g_strdup(from->process),
-			.process = g_strdup(from->process),
-			.detail = g_strdup(from->detail),
+			.comm = g_intern_string(from->process),
+			.process = g_intern_string(from->process),
 		};
 		at_ns -= from->ns;
 		dtc_path_add_segment(path, &segment);
@@ -55,12 +112,13 @@ static inline guint made_path_add_blocking(DtcPath *path, guint parent, guint de
 		.end = { end_ns },
 		.tid = 100 + (int32_t)depth,
 		.pid = 100,
-		.comm = g_strdup(process),
-		.process = g_strdup(process),
+		.comm = g_intern_string(process),
+		.process = g_intern_string(process),
 		.cause = DTC_CAUSE_LOCK,
-		.evidence = DTC_EVIDENCE_NONE,
-		.detail = g_strdup("futex"),
-		.woken_by = g_strdup(woken_by),
+		.evidence = made_path_evidence("futex"),
+		.ended = { .by = woken_by ? DTC_ENDED_BY_THREAD : DTC_ENDED_BY_NOBODY,
+			   .thread = woken_by ? made_path_name(woken_by) : DTC_NONE,
+			   .packet = DTC_NONE },
 		.parent = parent,
 		.depth = depth,
 	};
@@ -74,6 +132,8 @@ static inline DtcReport *made_path_report(DtcPath *path, const DtcFindings *find
 	static const char *const names[] = { "alpha", "beta", "gamma" };
 	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(3);
 	g_autoptr(DtcFindings) none = dtc_findings_new();
+	g_autoptr(DtcHistory) history = made_path_history();
+	const DtcHistory *const histories[] = { history, history, history };
 	const struct dtc_identity identities[] = {
 		{ "x-request-id", request, request },
 		{ "traceparent", "4bf92f3577b34da6a3ce929d0e0e4736",
@@ -85,6 +145,7 @@ static inline DtcReport *made_path_report(DtcPath *path, const DtcFindings *find
 		.path = path,
 		.clocks = clocks,
 		.findings = findings ? findings : none,
+		.histories = histories,
 		.target_node = 0,
 		.target_pid = 10,
 		.target_tid = 11,

@@ -5,6 +5,7 @@
 #include "analyze/path/path_build.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/cluster.h"
+#include "tests/support/story.h"
 
 #include <string.h>
 
@@ -19,9 +20,14 @@ struct piece {
 	guint node;
 	int32_t tid;
 	enum dtc_cause cause;
-	const char *detail;
 	const char *busy_with;
 };
+
+static const char *name_thread(int32_t tid)
+{
+	g_autofree char *name = g_strdup_printf("t%d", tid);
+	return g_intern_string(name);
+}
 
 static DtcPath *make_path(const struct piece *pieces, guint count)
 {
@@ -38,27 +44,32 @@ static DtcPath *make_path(const struct piece *pieces, guint count)
 					       .cause = p->cause,
 					       .tid = p->tid,
 					       .pid = p->tid,
-					       .comm = g_strdup_printf("t%d", p->tid),
-					       .process = g_strdup("p"),
-					       .detail = g_strdup(p->detail),
-					       .busy_with = g_strdup(p->busy_with) };
+					       .comm = name_thread(p->tid),
+					       .process = "p",
+					       .evidence = dtc_evidence_of(DTC_REASON_NONE),
+					       .busy_with = p->busy_with };
 		dtc_path_add_segment(path, &segment);
 		at_ns -= p->ns;
 	}
 	return path;
 }
 
-/* All findings of a path whose nodes have no histories. Caller owns. */
-static DtcFindings *find(DtcPath *path, const DtcSync *sync)
+/* All findings of a path. Caller owns. */
+static DtcFindings *find_with(DtcPath *path, const DtcSync *sync, const DtcHistory *const *histories)
 {
 	DtcFindings *findings = dtc_findings_new();
 	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(2);
-	g_autoptr(DtcLinks) links = dtc_links_new(2, names, no_histories, clocks);
+	g_autoptr(DtcLinks) links = dtc_links_new(2, names, histories, clocks);
 	const struct dtc_finding_input input = { path, links, sync };
 	dtc_path_finish(path);
 	dtc_finding_add_all(&input, findings);
 	g_assert_true(dtc_findings_get_complete(findings));
 	return findings;
+}
+
+static DtcFindings *find(DtcPath *path, const DtcSync *sync)
+{
+	return find_with(path, sync, no_histories);
 }
 
 static DtcFindings *find_of(const struct piece *pieces, guint count)
@@ -82,16 +93,16 @@ static void assert_finding(const DtcFindings *findings, guint index, const char 
 static void test_long_run(void)
 {
 	const struct piece run[] = {
-		{ 40 * MS, 0, 7, DTC_CAUSE_DISK, NULL, NULL },
-		{ 4 * MS, 0, 7, DTC_CAUSE_RUNNING_USER, NULL, NULL },
-		{ MS, 0, 7, DTC_CAUSE_IRQ, NULL, NULL },
-		{ 2 * MS, 0, 7, DTC_CAUSE_RUNNING_USER, NULL, NULL },
-		{ 9 * MS, 0, 7, DTC_CAUSE_PREEMPTED, NULL, NULL },
-		{ 3 * MS, 0, 7, DTC_CAUSE_RUNNING_USER, NULL, NULL },
-		{ MS, 0, 7, DTC_CAUSE_RUNQUEUE, NULL, NULL },
-		{ MS, 0, 7, DTC_CAUSE_SOFTIRQ, NULL, NULL },
-		{ 1 * MS, 0, 7, DTC_CAUSE_RUNNING_USER, NULL, NULL },
-		{ 38 * MS, 0, 7, DTC_CAUSE_DISK, NULL, NULL },
+		{ 40 * MS, 0, 7, DTC_CAUSE_DISK, NULL },
+		{ 4 * MS, 0, 7, DTC_CAUSE_RUNNING_USER, NULL },
+		{ MS, 0, 7, DTC_CAUSE_IRQ, NULL },
+		{ 2 * MS, 0, 7, DTC_CAUSE_RUNNING_USER, NULL },
+		{ 9 * MS, 0, 7, DTC_CAUSE_PREEMPTED, NULL },
+		{ 3 * MS, 0, 7, DTC_CAUSE_RUNNING_USER, NULL },
+		{ MS, 0, 7, DTC_CAUSE_RUNQUEUE, NULL },
+		{ MS, 0, 7, DTC_CAUSE_SOFTIRQ, NULL },
+		{ 1 * MS, 0, 7, DTC_CAUSE_RUNNING_USER, NULL },
+		{ 38 * MS, 0, 7, DTC_CAUSE_DISK, NULL },
 	};
 	struct piece other[G_N_ELEMENTS(run)];
 	g_autoptr(DtcFindings) found = find_of(run, G_N_ELEMENTS(run));
@@ -118,16 +129,31 @@ static void test_long_run(void)
 	}
 }
 
+static void set_interval(DtcPath *path, guint index, const struct dtc_interval *interval)
+{
+	struct dtc_segment *segment = (struct dtc_segment *)(void *)dtc_path_get_segment(path, index);
+	segment->evidence = dtc_evidence_of_interval(0, interval);
+	segment->evidence.reason = DTC_REASON_HOST_PREEMPTED;
+}
+
 /* A guest's CPU that was ready: from a hundredth on, and from a tenth on it is a warning. */
 static void test_vm_preempted(void)
 {
+	/* the vCPU's thread of the host is preempted by one and then by the other */
+	struct story host;
+	story_begin(&host, "web");
+	story_switch(&host, 0, 0, 0, "swapper/0", 1, 20, "vcpu");
+	story_switch(&host, 10, 0, 20, "vcpu", 0, 30, "hog");
+	story_switch(&host, 20, 0, 30, "hog", 1, 20, "vcpu");
+	story_switch(&host, 30, 0, 20, "vcpu", 0, 31, "other");
+	story_switch(&host, 40, 0, 31, "other", 1, 20, "vcpu");
+	story_switch(&host, 50, 0, 20, "vcpu", 1, 0, "swapper/0");
+	const DtcHistory *const histories[] = { story_end(&host), NULL };
+	const struct dtc_interval *by_hog = story_interval(&host, 20, 15), *by_other = story_interval(&host, 20, 35);
 	const struct piece pieces[] = {
-		{ 2 * MS, 1, 5, DTC_CAUSE_VM_PREEMPTED, "by hog", NULL },
-		{ 3 * MS, 1, 5, DTC_CAUSE_VM_PREEMPTED, "by other", NULL },
-		{ 10 * MS, 1, 5, DTC_CAUSE_RUNNING_KERNEL, NULL, NULL },
-		{ 4 * MS, 1, 5, DTC_CAUSE_VM_PREEMPTED, "by hog", NULL },
-		{ 1 * MS, 1, 5, DTC_CAUSE_VM_EXIT, "page fault", NULL },
-		{ 70 * MS, 0, 9, DTC_CAUSE_DISK, NULL, NULL },
+		{ 2 * MS, 1, 5, DTC_CAUSE_VM_PREEMPTED, NULL },	   { 3 * MS, 1, 5, DTC_CAUSE_VM_PREEMPTED, NULL },
+		{ 10 * MS, 1, 5, DTC_CAUSE_RUNNING_KERNEL, NULL }, { 4 * MS, 1, 5, DTC_CAUSE_VM_PREEMPTED, NULL },
+		{ 1 * MS, 1, 5, DTC_CAUSE_VM_EXIT, NULL },	   { 70 * MS, 0, 1, DTC_CAUSE_DISK, NULL },
 	};
 	static const struct {
 		int64_t rest_ns;
@@ -141,19 +167,25 @@ static void test_vm_preempted(void)
 		struct piece now[G_N_ELEMENTS(pieces)];
 		memcpy(now, pieces, sizeof(pieces));
 		now[5].ns = cases[i].rest_ns;
-		g_autoptr(DtcFindings) found = find_of(now, G_N_ELEMENTS(now));
+		g_autoptr(DtcPath) path = make_path(now, G_N_ELEMENTS(now));
+		/* from the latest to the earliest, as they were added */
+		set_interval(path, 5, by_hog);
+		set_interval(path, 4, by_other);
+		set_interval(path, 2, by_hog);
+		g_autoptr(DtcFindings) found = find_with(path, NULL, histories);
 		g_assert_cmpuint(dtc_findings_get_count(found), ==, cases[i].is_found);
 		if (cases[i].is_found)
 			assert_finding(
 				found, 0, DTC_FINDING_VM_PREEMPTED, cases[i].severity, "guest",
 				"its virtual CPU was ready and did not run for 9.000 ms of this (at most 5.000 ms "
-				"at once), most of it by hog");
+				"at once), most of it by hog (tid 30) on web");
 	}
+	story_clear(&host);
 }
 
 static void test_reversals(void)
 {
-	const struct piece piece = { MS, 0, 1, DTC_CAUSE_DISK, NULL, NULL };
+	const struct piece piece = { MS, 0, 1, DTC_CAUSE_DISK, NULL };
 	static const struct dtc_reversal reversals[] = { { 0, 1, 40, 100 }, { 1, 0, 100, 100 }, { 1, 0, 101, 100 } };
 	for (guint count = 0; count <= 3; count++) {
 		g_autoptr(DtcPath) path = make_path(&piece, 1);
@@ -181,11 +213,11 @@ static void test_reversals(void)
 static void test_busy(void)
 {
 	const struct piece pieces[] = {
-		{ 15 * MS, 0, 1, DTC_CAUSE_DISK, NULL, "b" },	 { 10 * MS, 0, 1, DTC_CAUSE_LOCK, NULL, "a" },
-		{ 30 * MS, 0, 1, DTC_CAUSE_DISK, NULL, NULL },	 { 10 * MS, 0, 1, DTC_CAUSE_LOCK, NULL, "a" },
-		{ 13 * MS, 1, 2, DTC_CAUSE_DISK, NULL, "a" },	 { 12 * MS, 0, 2, DTC_CAUSE_DISK, NULL, "a" },
-		{ 11 * MS, 0, 3, DTC_CAUSE_DISK, NULL, "a" },	 { 10 * MS, 0, 4, DTC_CAUSE_DISK, NULL, "left out" },
-		{ 9 * MS, 0, 5, DTC_CAUSE_DISK, NULL, "small" },
+		{ 15 * MS, 0, 1, DTC_CAUSE_DISK, "b" },	   { 10 * MS, 0, 1, DTC_CAUSE_LOCK, "a" },
+		{ 30 * MS, 0, 1, DTC_CAUSE_DISK, NULL },   { 10 * MS, 0, 1, DTC_CAUSE_LOCK, "a" },
+		{ 13 * MS, 1, 2, DTC_CAUSE_DISK, "a" },	   { 12 * MS, 0, 2, DTC_CAUSE_DISK, "a" },
+		{ 11 * MS, 0, 3, DTC_CAUSE_DISK, "a" },	   { 10 * MS, 0, 4, DTC_CAUSE_DISK, "left out" },
+		{ 9 * MS, 0, 5, DTC_CAUSE_DISK, "small" },
 	};
 	g_autoptr(DtcFindings) found = find_of(pieces, G_N_ELEMENTS(pieces));
 	g_assert_cmpuint(dtc_findings_get_count(found), ==, 5);
@@ -195,15 +227,15 @@ static void test_busy(void)
 		       "t1 (tid 1) worked 15.000 ms for request b while this one waited");
 	assert_finding(found, 2, DTC_FINDING_BUSY, DTC_SEVERITY_INFO, "guest",
 		       "t2 (tid 2) worked 13.000 ms for request a while this one waited");
-	const struct piece small[] = { { MS - 1, 0, 1, DTC_CAUSE_DISK, NULL, "a" },
-				       { 99 * MS + 1, 0, 1, DTC_CAUSE_DISK, NULL, NULL } };
+	const struct piece small[] = { { MS - 1, 0, 1, DTC_CAUSE_DISK, "a" },
+				       { 99 * MS + 1, 0, 1, DTC_CAUSE_DISK, NULL } };
 	g_autoptr(DtcFindings) none = find_of(small, G_N_ELEMENTS(small));
 	g_assert_cmpuint(dtc_findings_get_count(none), ==, 0);
 }
 
 static void test_unmatched(void)
 {
-	const struct piece piece = { MS, 0, 1, DTC_CAUSE_DISK, NULL, NULL };
+	const struct piece piece = { MS, 0, 1, DTC_CAUSE_DISK, NULL };
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DtcFindings) unwanted = dtc_findings_new();
 	for (guint lost = 0; lost < 2; lost++) {

@@ -4,6 +4,7 @@
 #include "analyze/path/walk.h"
 #include "collect/bundle/scratch.h"
 #include "sync/fit/clocks.h"
+#include "tests/support/said.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -104,7 +105,7 @@ struct want {
 	const char *detail; /* NULL: whatever */
 };
 
-static void assert_path(const DtcPath *path, const struct want *wants, guint count)
+static void assert_path(const struct pair *p, const DtcPath *path, const struct want *wants, guint count)
 {
 	for (guint i = 0; i < count && i < dtc_path_get_segment_count(path); i++) {
 		const struct dtc_segment *s = dtc_path_get_segment(path, i);
@@ -114,7 +115,7 @@ static void assert_path(const DtcPath *path, const struct want *wants, guint cou
 		g_assert_cmpint(s->tid, ==, wants[i].tid);
 		g_assert_cmpstr(dtc_cause_to_string(s->cause), ==, dtc_cause_to_string(wants[i].cause));
 		if (wants[i].detail)
-			g_assert_cmpstr(s->detail, ==, wants[i].detail);
+			g_assert_cmpstr(said_of_segment(p->links, s), ==, wants[i].detail);
 	}
 	g_assert_cmpuint(dtc_path_get_segment_count(path), ==, count);
 }
@@ -203,7 +204,7 @@ static void test_exits_and_preemption(void)
 		{ 460, GUEST, 7, DTC_CAUSE_VM_EXIT, "port I/O, handled by the kernel of host" },
 		{ 480, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 	};
-	assert_path(path, wants, G_N_ELEMENTS(wants));
+	assert_path(&p, path, wants, G_N_ELEMENTS(wants));
 	const struct dtc_segment *preempted = dtc_path_get_segment(path, 4);
 	g_assert_cmpint(preempted->link, ==, DTC_LINK_INFERRED); /* told, and too few events to verify it */
 	g_assert_cmpint(preempted->uncertainty_ns, >=, 3);	 /* rounded up */
@@ -230,7 +231,7 @@ static void test_runqueue(void)
 		{ 320, GUEST, 9, DTC_CAUSE_RUNQUEUE, "by job (tid 7)" },
 		{ 330, GUEST, 9, DTC_CAUSE_RUNNING_USER, NULL },
 	};
-	assert_path(path, wants, G_N_ELEMENTS(wants));
+	assert_path(&p, path, wants, G_N_ELEMENTS(wants));
 	pair_clear(&p);
 }
 
@@ -251,7 +252,7 @@ static void test_blocked_in_host(void)
 		{ 820, GUEST, 7, DTC_CAUSE_VM_EXIT, "nested page fault, handled by the kernel of host" },
 		{ 960, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 	};
-	assert_path(path, wants, G_N_ELEMENTS(wants));
+	assert_path(&p, path, wants, G_N_ELEMENTS(wants));
 	pair_clear(&p);
 }
 
@@ -273,7 +274,7 @@ static void test_not_known(void)
 			{ 330, GUEST, 7, DTC_CAUSE_PREEMPTED, NULL },
 			{ 480, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 		};
-		assert_path(path, wants, G_N_ELEMENTS(wants));
+		assert_path(&p, path, wants, G_N_ELEMENTS(wants));
 		pair_clear(&p);
 	}
 }
@@ -301,7 +302,7 @@ static void test_two_vcpus(void)
 	pair_end(&p, "20;21");
 	g_autoptr(DtcPath) a = walk(&p, GUEST, 7, 30, 290);
 	static const struct want wants_a[] = { { 290, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL } };
-	assert_path(a, wants_a, G_N_ELEMENTS(wants_a));
+	assert_path(&p, a, wants_a, G_N_ELEMENTS(wants_a));
 	g_autoptr(DtcPath) b = walk(&p, GUEST, 8, 30, 290);
 	static const struct want wants_b[] = {
 		{ 100, GUEST, 8, DTC_CAUSE_RUNNING_USER, NULL },
@@ -310,7 +311,7 @@ static void test_two_vcpus(void)
 		{ 210, GUEST, 8, DTC_CAUSE_VM_EXIT, "interrupt, handled by host" },
 		{ 290, GUEST, 8, DTC_CAUSE_RUNNING_USER, NULL },
 	};
-	assert_path(b, wants_b, G_N_ELEMENTS(wants_b));
+	assert_path(&p, b, wants_b, G_N_ELEMENTS(wants_b));
 	pair_clear(&p);
 }
 
@@ -338,7 +339,7 @@ static void test_lost_events(void)
 		{ 150, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL }, { 260, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 		{ 270, GUEST, 7, DTC_CAUSE_VM_EXIT, NULL },	 { 300, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 	};
-	assert_path(path, wants, G_N_ELEMENTS(wants));
+	assert_path(&p, path, wants, G_N_ELEMENTS(wants));
 	pair_clear(&p);
 }
 
@@ -392,7 +393,7 @@ static void test_timer_late(void)
 		{ 650, GUEST, 7, DTC_CAUSE_RUNNING_KERNEL, NULL },
 		{ 700, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 	};
-	assert_path(path, wants, G_N_ELEMENTS(wants));
+	assert_path(&p, path, wants, G_N_ELEMENTS(wants));
 	pair_clear(&p);
 }
 
@@ -464,7 +465,7 @@ static void test_guest_disk(void)
 		{ 550, GUEST, 7, DTC_CAUSE_RUNNING_KERNEL, NULL },
 		{ 700, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 	};
-	assert_path(path, wants, G_N_ELEMENTS(wants));
+	assert_path(&p, path, wants, G_N_ELEMENTS(wants));
 	pair_clear(&p);
 }
 

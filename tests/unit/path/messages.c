@@ -7,6 +7,7 @@
 #include "analyze/edge/arrival.h"
 #include "analyze/path/walk.h"
 #include "sync/fit/clocks.h"
+#include "tests/support/said.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -159,8 +160,9 @@ static void assert_only(const struct exchange *x, enum dtc_cause cause, double b
 	g_assert_nonnull(found);
 	g_assert_cmpint(found->begin.ns, ==, (int64_t)(begin_ms * MS));
 	g_assert_cmpint(found->end.ns, ==, (int64_t)(end_ms * MS));
-	if (!g_str_has_prefix(found->detail, text))
-		g_error("'%s' does not begin with '%s'", found->detail, text);
+	const char *said = said_of_segment(x->links, found);
+	if (!g_str_has_prefix(said, text))
+		g_error("'%s' does not begin with '%s'", said, text);
 }
 
 enum loss {
@@ -355,7 +357,7 @@ static void test_softirq_delay(void)
 		wire |= s->cause == DTC_CAUSE_NETWORK_WIRE && s->begin.ns == 161 * MS && s->end.ns == 180 * MS &&
 			s->uncertainty_ns > 0;
 		late |= s->cause == DTC_CAUSE_NETWORK_RECEIVE && s->begin.ns == 180 * MS && s->end.ns == 260 * MS &&
-			s->node == 0 && s->uncertainty_ns == 0 && strstr(s->detail, "softirq");
+			s->node == 0 && s->uncertainty_ns == 0 && s->evidence.reason == DTC_REASON_RECEIVER_SOFTIRQ;
 	}
 	g_assert_true(wire);
 	g_assert_true(late);

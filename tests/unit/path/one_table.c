@@ -6,6 +6,7 @@
 #include "analyze/path/path_build.h"
 #include "analyze/path/tree.h"
 #include "sync/fit/clocks.h"
+#include "tests/support/said.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -105,7 +106,7 @@ static void test_rules(void)
 	g_assert_cmpint(find_segment(path, 90)->tid, ==, 10);
 	g_assert_cmpint(find_segment(path, 90)->cause, ==, DTC_CAUSE_TIMER);
 	g_assert_cmpuint(dtc_path_get_blocking_count(path), ==, 1);
-	g_assert_cmpstr(dtc_path_get_blocking(path, 0)->woken_by, ==, "timer");
+	g_assert_cmpstr(said_of_end(table.links, dtc_path_get_blocking(path, 0)), ==, "timer");
 	table_end(&table);
 }
 
@@ -134,10 +135,10 @@ static void test_by_hand(void)
 	guint depths[THREADS] = { G_MAXUINT, G_MAXUINT, G_MAXUINT };
 	for (guint i = 0; i < dtc_path_get_blocking_count(tree); i++) {
 		const struct dtc_blocking *b = dtc_path_get_blocking(tree, i);
-		if (b->woken_by)
+		if (b->ended.by != DTC_ENDED_BY_NOBODY)
 			depths[b->tid - 10] = b->depth;
-		if (b->tid == 10 && b->woken_by) {
-			g_assert_cmpstr(b->woken_by, ==, "sleeper (tid 11)");
+		if (b->tid == 10 && b->ended.by != DTC_ENDED_BY_NOBODY) {
+			g_assert_cmpstr(said_of_end(table.links, b), ==, "sleeper (tid 11)");
 			g_assert_cmpint(b->link, ==, DTC_LINK_INFERRED);
 		}
 		if (b->parent != G_MAXUINT) {

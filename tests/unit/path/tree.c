@@ -3,6 +3,7 @@
 #include "analyze/path/tree.h"
 #include "analyze/path/path_build.h"
 #include "sync/fit/clocks.h"
+#include "tests/support/said.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -131,10 +132,10 @@ static void test_young_client(void)
 	end(&pair, 20, 12, 135);
 	const struct dtc_blocking *wait = find(&pair, 0, 20, DTC_CAUSE_NETWORK_RECEIVE);
 	assert_span(wait, 12, 111);
-	g_assert_cmpstr(wait->woken_by, ==, "packet from asks (tid 10) on client");
+	g_assert_cmpstr(said_of_end(pair.links, wait), ==, "packet from asks (tid 10) on client");
 	const struct dtc_blocking *handshake = find(&pair, 1, 10, DTC_CAUSE_NETWORK_RECEIVE);
 	assert_span(handshake, 42, 61);
-	g_assert_cmpstr(handshake->woken_by, ==, "SYN-ACK from the kernel of server");
+	g_assert_cmpstr(said_of_end(pair.links, handshake), ==, "SYN-ACK from the kernel of server");
 	assert_span(find(&pair, 1, 9, DTC_CAUSE_TIMER), 12, 25);
 	/* beneath the handshake: the way of its packets, and nobody's work */
 	for (guint i = 0; i < dtc_path_get_blocking_count(pair.path); i++)
@@ -201,7 +202,7 @@ static void test_asked_before(void)
 	assert_span(find(&pair, 0, 21, DTC_CAUSE_NETWORK_RECEIVE), 12, 311);
 	const struct dtc_blocking *answer = find(&pair, 1, 10, DTC_CAUSE_NETWORK_RECEIVE);
 	assert_span(answer, 90, 183);
-	g_assert_cmpstr(answer->woken_by, ==, "packet from first (tid 20) on server");
+	g_assert_cmpstr(said_of_end(pair.links, answer), ==, "packet from first (tid 20) on server");
 	assert_span(find(&pair, 1, 10, DTC_CAUSE_TIMER), 200, 300);
 	clear(&pair);
 }

@@ -3,6 +3,7 @@
 #include "analyze/path/walk.h"
 #include "analyze/edge/arrival.h"
 #include "sync/fit/clocks.h"
+#include "tests/support/said.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -103,7 +104,7 @@ static void test_lock(void)
 	/* beneath the waiter's blocking on the lock: the holder's sleep */
 	g_assert_cmpuint(dtc_path_get_blocking_count(path), ==, 4);
 	g_assert_cmpint(dtc_path_get_blocking(path, 0)->cause, ==, DTC_CAUSE_LOCK);
-	g_assert_cmpstr(dtc_path_get_blocking(path, 0)->woken_by, ==, "holder (tid 11)");
+	g_assert_cmpstr(said_of_end(links, dtc_path_get_blocking(path, 0)), ==, "holder (tid 11)");
 	const enum dtc_cause beneath[] = { DTC_CAUSE_RUNNING_USER, DTC_CAUSE_TIMER, DTC_CAUSE_RUNQUEUE };
 	for (guint i = 0; i < G_N_ELEMENTS(beneath); i++) {
 		g_assert_cmpint(dtc_path_get_blocking(path, i + 1)->cause, ==, beneath[i]);
@@ -312,7 +313,7 @@ static void test_preemptor(void)
 	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
 	g_autoptr(DtcPath) path = walk(links, 0, 10, 0, 100);
 	assert_segment(path, 90, 0, 10, DTC_CAUSE_PREEMPTED);
-	g_assert_cmpstr(segment_at(path, 90)->detail, ==, "by hog (tid 12), short (tid 11)");
+	g_assert_cmpstr(said_of_segment(links, segment_at(path, 90)), ==, "by hog (tid 12), short (tid 11)");
 	story_clear(&s);
 }
 
@@ -368,10 +369,10 @@ static void test_work(gconstpointer data)
 	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
 	g_autoptr(DtcPath) path = walk(links, 0, 10, 0, 110);
 	assert_segment(path, 100, 0, 20, DTC_CAUSE_RUNNING_KERNEL);
-	g_assert_cmpstr(segment_at(path, 100)->detail, ==, "work queued by queues (tid 11)");
+	g_assert_cmpstr(said_of_segment(links, segment_at(path, 100)), ==, "work queued by queues (tid 11)");
 	assert_segment(path, 50, 0, 20, is_idle ? DTC_CAUSE_RUNQUEUE : DTC_CAUSE_RUNNING_KERNEL);
 	if (!is_idle)
-		g_assert_cmpstr(segment_at(path, 50)->detail, ==, "work queued by third (tid 12)");
+		g_assert_cmpstr(said_of_segment(links, segment_at(path, 50)), ==, "work queued by third (tid 12)");
 	assert_segment(path, 40, 0, 11, DTC_CAUSE_RUNNING_KERNEL);
 	assert_segment(path, 30, 0, 11, DTC_CAUSE_RUNNING_USER);
 	assert_segment(path, 19, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
@@ -383,7 +384,7 @@ static void test_work(gconstpointer data)
 	g_assert_nonnull(asked);
 	g_assert_cmpint(asked->begin.ns, ==, 20);
 	g_assert_cmpint(asked->end.ns, ==, is_idle ? 41 : 40); /* when it was queued; idle, when it was woken */
-	g_assert_cmpstr(asked->woken_by, ==, "queues (tid 11)");
+	g_assert_cmpstr(said_of_end(links, asked), ==, "queues (tid 11)");
 	story_clear(&s);
 }
 
@@ -746,7 +747,7 @@ static void test_untraced_peer(void)
 	g_assert_cmpint(segment_at(path, 70)->begin.ns, ==, 12); /* from its question on, the peer had the word */
 	assert_segment(path, 70, 0, 10, DTC_CAUSE_UNKNOWN);
 	g_assert_cmpint(segment_at(path, 70)->link, ==, DTC_LINK_UNKNOWN);
-	g_assert_cmpstr(segment_at(path, 70)->detail, ==, "10.0.0.2:80 answers, and is not traced");
+	g_assert_cmpstr(said_of_segment(links, segment_at(path, 70)), ==, "10.0.0.2:80 answers, and is not traced");
 	assert_segment(path, 81, 0, 10, DTC_CAUSE_NETWORK_RECEIVE);
 	story_clear(&c);
 }

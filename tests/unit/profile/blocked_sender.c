@@ -5,6 +5,7 @@
  */
 #include "analyze/profile/blocked.h"
 #include "sync/fit/clocks.h"
+#include "tests/support/said.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -72,12 +73,13 @@ static const DtcHistory *tell_server(struct story *v, const struct dtc_headers h
 	return story_end(v);
 }
 
-static const char *find_waker(const DtcBlocked *blocked, const char *call)
+static const char *find_waker(const DtcLinks *links, const DtcBlocked *blocked, const char *call)
 {
 	for (guint i = 0; i < dtc_blocked_get_count(blocked); i++) {
 		const struct dtc_blocked_row *row = dtc_blocked_get_row(blocked, i);
-		if (row->node == 0 && row->call && g_str_has_prefix(row->call, call))
-			return row->waker;
+		const char *said = row->node == 0 ? said_of_blocked_call(links, row) : NULL;
+		if (said && g_str_has_prefix(said, call))
+			return said_of_blocked_end(links, row);
 	}
 	return NULL;
 }
@@ -100,8 +102,8 @@ static void check(bool is_again)
 	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
 	const struct dtc_blocked_options all = { 0 };
 	g_autoptr(DtcBlocked) blocked = dtc_blocked_new(edges, &all);
-	g_assert_cmpstr(find_waker(blocked, "connect"), ==, "packet from the kernel of server");
-	g_assert_cmpstr(find_waker(blocked, "read"), ==, "packet from answers@server");
+	g_assert_cmpstr(find_waker(links, blocked, "connect"), ==, "packet from the kernel of server");
+	g_assert_cmpstr(find_waker(links, blocked, "read"), ==, "packet from answers@server");
 	story_clear(&client);
 	story_clear(&server);
 }

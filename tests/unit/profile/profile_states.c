@@ -102,10 +102,10 @@ static void test_tree(void)
 	g_assert_cmpint(FIND(tree, "blocked", "ipc", "read", "fd 4")->count, ==, 2);
 	g_assert_cmpint(FIND(tree, "blocked", "ipc", "read", "fd 5")->total_ns, ==, 40);
 	/* in and outside a call: one child each; the waits all had one, and need none */
-	g_assert_cmpint(FIND(tree, "interrupted", "preempted", "(no call)")->total_ns, ==, 10);
+	g_assert_cmpint(FIND(tree, "interrupted", "preempted", "")->total_ns, ==, 10);
 	g_assert_cmpint(FIND(tree, "interrupted", "preempted", "futex")->total_ns, ==, 7);
-	g_assert_null(FIND(tree, "blocked", "ipc", "(no call)"));
-	g_assert_null(FIND(tree, "working", "user", "(no call)"));
+	g_assert_null(FIND(tree, "blocked", "ipc", ""));
+	g_assert_null(FIND(tree, "working", "user", ""));
 	g_assert_cmpint(FIND(tree, "blocked", "wait")->total_ns, ==, 60); /* not woken before the end */
 	story_clear(&s);
 }

@@ -515,7 +515,7 @@ static void test_files_and_disk(void)
 
 	g_assert_cmpuint(made.usage->files->len, ==, 1);
 	const struct dtc_usage_file *file = &g_array_index(made.usage->files, struct dtc_usage_file, 0);
-	g_assert_cmpstr(file->name, ==, "/data/file");
+	g_assert_cmpstr(file->text, ==, "/data/file");
 	g_assert_cmpuint(file->calls, ==, 2);
 	g_assert_cmpuint(file->written_bytes, ==, 4096);
 	g_assert_cmpuint(file->read_bytes, ==, 0);

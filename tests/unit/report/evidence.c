@@ -19,10 +19,9 @@ static bool make(const struct story *s, GStringChunk *strings, int tid, int64_t 
 {
 	const DtcHistory *histories[] = { s->history };
 	const char *names[] = { "n" };
-	const struct dtc_evidence_input input = { histories, names, 1 };
-	struct dtc_evidence evidence = DTC_EVIDENCE_NONE;
-	evidence.interval = story_interval(s, tid, time);
-	return dtc_report_evidence_make(&input, 0, &evidence, keep, strings, ret_evidence);
+	const struct dtc_names input = { histories, names, 1 };
+	const struct dtc_evidence evidence = dtc_evidence_of_interval(0, story_interval(s, tid, time));
+	return dtc_report_evidence_make(&input, &evidence, keep, strings, ret_evidence);
 }
 
 static void test_fields(void)
@@ -62,9 +61,8 @@ static void test_fields(void)
 	GString *out = g_string_new("{");
 	dtc_report_evidence_add(out, &lock);
 	g_assert_cmpstr(out->str, ==,
-			"{\"evidence\":{\"edge\":\"thread\",\"call\":\"futex\",\"file\":null,\"lock\":\"0x4d7348\","
-			"\"by\":{\"node\":\"n\",\"pid\":null,\"tid\":11,\"comm\":\"holder\"},\"disk\":null,"
-			"\"packet\":null,\"sent\":null}");
+			"{\"evidence\":{\"edge\":\"thread\",\"call\":\"futex\",\"lock\":\"0x4d7348\","
+			"\"by\":{\"node\":\"n\",\"pid\":null,\"tid\":11,\"comm\":\"holder\"}}");
 	g_string_free(out, TRUE);
 	g_string_chunk_free(strings);
 	story_clear(&s);

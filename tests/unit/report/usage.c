@@ -142,11 +142,11 @@ static void add_blocking(DtcPath *path, guint parent, guint depth, int64_t begin
 		.end = { end },
 		.tid = 10,
 		.pid = -1,
-		.comm = g_strdup(EVIL),
-		.process = g_strdup(EVIL),
+		.comm = EVIL,
+		.process = EVIL,
 		.cause = DTC_CAUSE_LOCK,
-		.woken_by =
-			g_strdup("a waker with a name that is too long for whatever is left of the line, as most are"),
+		.evidence = dtc_evidence_of(DTC_REASON_HELD_BY_CONGESTION), /* too long for what is left of the line */
+		.ended = { .by = DTC_ENDED_BY_HOST, .thread = DTC_NONE, .packet = DTC_NONE },
 		.parent = parent,
 		.depth = depth,
 	};

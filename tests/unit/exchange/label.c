@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names of open files, and which end of a connection answers: by connect(), by the SYN, and else by the ports. */
 #include "analyze/exchange/endpoint.h"
-#include "analyze/path/explain.h"
+#include "tests/support/said.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -78,7 +78,7 @@ static void test_server(void)
 		made_begin(&made);
 		tell_connection(&made.story, cases[i].opened, THERE, cases[i].own_port, cases[i].other_port);
 		made_end(&made);
-		g_autofree char *name = dtc_explain_endpoint(made.history, made.file);
+		const char *name = said_of_label(made.history, made.file);
 		g_assert_true(dtc_endpoint_is_server(made.history, made.file) == cases[i].is_server);
 		g_assert_cmpstr(name, ==, cases[i].name);
 		g_assert_false(dtc_endpoint_is_local(made.history, made.file));
@@ -122,7 +122,7 @@ static void test_names(void)
 		story_enter(&made.story, 10, 0, cases[i].call, 4);
 		story_leave(&made.story, 20, 0, cases[i].call, 9);
 		made_end(&made);
-		g_autofree char *name = dtc_explain_endpoint(made.history, made.file);
+		const char *name = said_of_label(made.history, made.file);
 		g_assert_cmpstr(name, ==, cases[i].name);
 		made_clear(&made);
 	}
@@ -136,7 +136,7 @@ static void test_names(void)
 	story_enter(&made.story, 30, 0, "read", 4);
 	story_leave(&made.story, 40, 0, "read", 1);
 	made_end(&made);
-	g_autofree char *name = dtc_explain_endpoint(made.history, made.file);
+	const char *name = said_of_label(made.history, made.file);
 	g_assert_cmpstr(name, ==, "/var/data");
 	made_clear(&made);
 }
@@ -144,8 +144,8 @@ static void test_names(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/endpoint/server", test_server);
-	g_test_add_func("/endpoint/local", test_local);
-	g_test_add_func("/endpoint/names", test_names);
+	g_test_add_func("/label/server", test_server);
+	g_test_add_func("/label/local", test_local);
+	g_test_add_func("/label/names", test_names);
 	return g_test_run();
 }

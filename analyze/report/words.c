@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/path/explain.h"
+#include "analyze/report/words.h"
 
 #include "analyze/edge/occupants.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
 
-char *dtc_explain_address(const uint8_t address[16], uint16_t port)
-{
-	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-	if (memcmp(address, mapped, 12) == 0)
-		return g_strdup_printf("%u.%u.%u.%u:%u", address[12], address[13], address[14], address[15], port);
-	char text[INET6_ADDRSTRLEN];
-	inet_ntop(AF_INET6, address, text, sizeof(text));
-	return g_strdup_printf("[%s]:%u", text, port);
-}
-
-char *dtc_explain_packet(const struct dtc_packet *packet)
+char *dtc_words_for_packet(const struct dtc_packet *packet)
 {
 	if (packet->payload_bytes)
 		return g_strdup_printf("%u bytes", packet->payload_bytes);
@@ -28,19 +17,32 @@ char *dtc_explain_packet(const struct dtc_packet *packet)
 							  : "packet");
 }
 
-char *dtc_explain_file(const DtcHistory *h, uint32_t index)
+char *dtc_words_for_label(const struct dtc_label *label, const char *text)
 {
-	const struct dtc_file *file = dtc_history_get_file(h, index);
-	if (file->flow_out != DTC_NONE) {
-		const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_out);
-		return dtc_explain_address(flow->destination, flow->destination_port);
+	g_autofree char *host = NULL;
+	switch ((enum dtc_label_kind)label->kind) {
+	case DTC_LABEL_FROM:
+		host = dtc_address_to_host_string(label->address);
+		return g_strdup_printf(":%u from %s", label->port, host);
+	case DTC_LABEL_TO:
+		host = dtc_address_to_host_string(label->address);
+		return g_strdup_printf("to %s:%u", host, label->port);
+	case DTC_LABEL_LISTENS:
+		return g_strdup("listening socket");
+	case DTC_LABEL_NAMED:
+		return g_strdup(text);
+	case DTC_LABEL_SOCKET:
+		return g_strdup("socket");
+	case DTC_LABEL_UNKNOWN:
+		break;
 	}
-	return file->name == DTC_NONE ? NULL : g_strdup(dtc_history_get_string(h, file->name));
+	return NULL;
 }
 
-char *dtc_explain_call(const DtcHistory *h, uint32_t index)
+/* Takes the name of the call's file, or NULL. */
+static char *name_call(const DtcHistory *h, const struct dtc_call *call, char *file_name)
 {
-	const struct dtc_call *call = dtc_history_get_call(h, index);
+	g_autofree char *file = file_name;
 	const char *name = dtc_history_get_string(h, call->name);
 	if (call->path != DTC_NONE && *dtc_history_get_string(h, call->path))
 		return g_strdup_printf("%s(%s)", name, dtc_history_get_string(h, call->path));
@@ -48,10 +50,30 @@ char *dtc_explain_call(const DtcHistory *h, uint32_t index)
 		return g_strdup_printf("%s(0x%" PRIx64 ")", name, call->argument);
 	if (call->file == DTC_NONE)
 		return g_strdup(name);
-	g_autofree char *file = dtc_explain_file(h, call->file);
 	if (file)
 		return g_strdup_printf("%s(%s)", name, file);
 	return g_strdup_printf("%s(fd %d)", name, call->fd);
+}
+
+char *dtc_words_for_call(const DtcHistory *h, uint32_t index)
+{
+	const struct dtc_call *call = dtc_history_get_call(h, index);
+	return name_call(h, call, call->file == DTC_NONE ? NULL : dtc_file_to_string(h, call->file));
+}
+
+char *dtc_words_for_labelled_call(const DtcHistory *h, uint32_t index)
+{
+	const struct dtc_call *call = dtc_history_get_call(h, index);
+	if (call->file == DTC_NONE)
+		return name_call(h, call, NULL);
+	struct dtc_label label = dtc_label_get(h, call->file);
+	return name_call(h, call, dtc_words_for_label(&label, dtc_label_get_text(h, &label)));
+}
+
+char *dtc_words_for_thread(const DtcHistory *h, uint32_t thread, int64_t at_ns)
+{
+	return g_strdup_printf("%s (tid %d)", dtc_history_get_comm(h, thread, at_ns),
+			       dtc_history_get_thread(h, thread)->tid);
 }
 
 #define OCCUPANTS_SHOWN 3
@@ -99,12 +121,16 @@ static char *explain_runqueue(const DtcHistory *h, const struct dtc_interval *in
 	return text;
 }
 
+char *dtc_words_for_disk(const DtcHistory *h, uint32_t device)
+{
+	const char *name = dtc_history_get_device_name(h, device);
+	return name ? g_strdup_printf("disk %s", name) : g_strdup_printf("disk %u:%u", device >> 20, device & 0xfffff);
+}
+
 /* "disk vda sector 96696", "disk 254:0 flush" */
 static char *name_request(const DtcHistory *h, const struct dtc_block_request *r)
 {
-	const char *name = dtc_history_get_device_name(h, r->device);
-	g_autofree char *device = name ? g_strdup_printf("disk %s", name)
-				       : g_strdup_printf("disk %u:%u", r->device >> 20, r->device & 0xfffff);
+	g_autofree char *device = dtc_words_for_disk(h, r->device);
 	if (r->sector == 0 && r->sectors == 0)
 		return g_strdup_printf("%s flush", device);
 	return g_strdup_printf("%s sector %" PRId64, device, r->sector);
@@ -132,13 +158,6 @@ static char *explain_disk(const DtcHistory *h, const struct dtc_wake *wake)
 	return g_string_free(out, FALSE);
 }
 
-static const char *name_softirq(uint32_t vector)
-{
-	static const char *const names[] = { "hi",	 "timer",   "net-tx", "net-rx",	 "block",
-					     "irq-poll", "tasklet", "sched",  "hrtimer", "rcu" };
-	return vector < G_N_ELEMENTS(names) ? names[vector] : "softirq";
-}
-
 /* What a kernel worker works on, by who asked for it; NULL if it is no worker or that is not known. */
 static char *explain_work(const DtcHistory *h, const struct dtc_interval *interval)
 {
@@ -150,15 +169,15 @@ static char *explain_work(const DtcHistory *h, const struct dtc_interval *interv
 			       dtc_history_get_thread(h, work->queued.thread)->tid);
 }
 
-char *dtc_explain_detail(const DtcHistory *h, const struct dtc_interval *interval)
+char *dtc_words_for_interval(const DtcHistory *h, const struct dtc_interval *interval)
 {
-	g_autofree char *call = interval->call == DTC_NONE ? NULL : dtc_explain_call(h, interval->call);
+	g_autofree char *call = interval->call == DTC_NONE ? NULL : dtc_words_for_call(h, interval->call);
 	switch ((enum dtc_state)interval->state) {
 	case DTC_STATE_IRQ:
 		return interval->ref == DTC_NONE ? g_strdup("interrupt")
 						 : g_strdup(dtc_history_get_string(h, interval->ref));
 	case DTC_STATE_SOFTIRQ:
-		return g_strdup(name_softirq(interval->ref));
+		return g_strdup(dtc_softirq_to_string(interval->ref));
 	case DTC_STATE_RUNQUEUE:
 		return explain_runqueue(h, interval);
 	case DTC_STATE_PREEMPTED:
@@ -173,7 +192,7 @@ char *dtc_explain_detail(const DtcHistory *h, const struct dtc_interval *interva
 			return call ? g_strdup_printf("%s, %s", call, disk) : g_steal_pointer(&disk);
 		}
 		if (wake && (wake->waker == DTC_WAKER_IRQ || wake->waker == DTC_WAKER_SOFTIRQ)) {
-			const char *irq = wake->waker == DTC_WAKER_SOFTIRQ ? name_softirq(wake->ref)
+			const char *irq = wake->waker == DTC_WAKER_SOFTIRQ ? dtc_softirq_to_string(wake->ref)
 									   : dtc_history_get_string(h, wake->ref);
 			return call ? g_strdup_printf("%s, %s", call, irq) : g_strdup(irq);
 		}
@@ -188,7 +207,7 @@ char *dtc_explain_detail(const DtcHistory *h, const struct dtc_interval *interva
 	}
 }
 
-char *dtc_explain_waker(const DtcHistory *h, const struct dtc_interval *wait)
+char *dtc_words_for_waker(const DtcHistory *h, const struct dtc_interval *wait)
 {
 	if (wait->ref == DTC_NONE)
 		return g_strdup("not woken");
@@ -196,12 +215,11 @@ char *dtc_explain_waker(const DtcHistory *h, const struct dtc_interval *wait)
 	switch ((enum dtc_waker)wake->waker) {
 	case DTC_WAKER_THREAD:
 	case DTC_WAKER_NEW:
-		if (wake->signal)
-			return g_strdup_printf("%s (tid %d), signal %u",
-					       dtc_history_get_comm(h, wake->thread, wake->waking_ns),
-					       dtc_history_get_thread(h, wake->thread)->tid, wake->signal);
-		return g_strdup_printf("%s (tid %d)", dtc_history_get_comm(h, wake->thread, wake->waking_ns),
-				       dtc_history_get_thread(h, wake->thread)->tid);
+		if (wake->signal) {
+			g_autofree char *who = dtc_words_for_thread(h, wake->thread, wake->waking_ns);
+			return g_strdup_printf("%s, signal %u", who, wake->signal);
+		}
+		return dtc_words_for_thread(h, wake->thread, wake->waking_ns);
 	case DTC_WAKER_TIMER:
 		return g_strdup("timer");
 	case DTC_WAKER_BLOCK:
@@ -211,7 +229,7 @@ char *dtc_explain_waker(const DtcHistory *h, const struct dtc_interval *wait)
 	case DTC_WAKER_IRQ:
 		return g_strdup_printf("interrupt %s", dtc_history_get_string(h, wake->ref));
 	case DTC_WAKER_SOFTIRQ:
-		return g_strdup_printf("softirq %s", name_softirq(wake->ref));
+		return g_strdup_printf("softirq %s", dtc_softirq_to_string(wake->ref));
 	case DTC_WAKER_IPI:
 		return g_strdup("another CPU");
 	case DTC_WAKER_UNKNOWN:

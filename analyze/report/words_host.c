@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/path/explain.h"
+#include "analyze/edge/host.h"
+#include "analyze/report/words.h"
 
 /* Codes of arch/x86/include/uapi/asm/svm.h and vmx.h, as far as they are common. */
 struct exit_name {
@@ -55,27 +56,27 @@ static const struct exit_name vmx_exits[] = {
 	{ 56, "apic write" },	  { 62, "page log full" },
 };
 
-static char *name_exit(const struct dtc_guest_span *span)
+static char *name_exit(const struct dtc_evidence *evidence)
 {
-	const struct exit_name *names = span->isa == 1 ? vmx_exits : svm_exits;
-	gsize count = span->isa == 1 ? G_N_ELEMENTS(vmx_exits) : span->isa == 2 ? G_N_ELEMENTS(svm_exits) : 0;
+	const struct exit_name *names = evidence->isa == 1 ? vmx_exits : svm_exits;
+	gsize count = evidence->isa == 1 ? G_N_ELEMENTS(vmx_exits) : evidence->isa == 2 ? G_N_ELEMENTS(svm_exits) : 0;
 	for (gsize i = 0; i < count; i++)
-		if (names[i].reason == span->reason)
+		if (names[i].reason == evidence->exit_reason)
 			return g_strdup(names[i].name);
-	if (span->reason == DTC_EXIT_UNKNOWN)
+	if (evidence->exit_reason == DTC_EXIT_UNKNOWN)
 		return g_strdup("exit");
-	return g_strdup_printf("exit %u", span->reason);
+	return g_strdup_printf("exit %u", evidence->exit_reason);
 }
 
-static char *explain_exit(const DtcHistory *h, const struct dtc_host_piece *piece, const char *host)
+static char *explain_exit(const DtcHistory *h, const struct dtc_evidence *evidence, const char *host)
 {
-	const struct dtc_interval *interval = piece->interval;
-	g_autofree char *why = name_exit(piece->span);
+	const struct dtc_interval *interval = evidence->interval;
+	g_autofree char *why = name_exit(evidence);
 	g_autofree char *call = NULL;
 	switch ((enum dtc_state)interval->state) {
 	case DTC_STATE_IRQ:
 	case DTC_STATE_SOFTIRQ:
-		call = dtc_explain_detail(h, interval);
+		call = dtc_words_for_interval(h, interval);
 		return g_strdup_printf("%s of %s", call, host);
 	case DTC_STATE_USER:
 		/* a trace without system calls does not tell user space from the kernel */
@@ -88,31 +89,19 @@ static char *explain_exit(const DtcHistory *h, const struct dtc_host_piece *piec
 	}
 	if (interval->call == DTC_NONE || dtc_host_runs_guest(h, interval->call))
 		return g_strdup_printf("%s, handled by the kernel of %s", why, host);
-	call = dtc_explain_call(h, interval->call);
+	call = dtc_words_for_call(h, interval->call);
 	return g_strdup_printf("%s, handled by %s on %s: %s", why,
 			       dtc_history_get_process(h, interval->thread, interval->end_ns), host, call);
 }
 
-char *dtc_explain_host(const DtcLinks *links, const struct dtc_host_piece *piece)
+char *dtc_words_for_host(const DtcHistory *h, const char *host, const struct dtc_evidence *evidence)
 {
-	const DtcHistory *h = dtc_links_get_history(links, piece->cpu.host);
-	const char *host = dtc_links_get_node_name(links, piece->cpu.host);
 	g_autofree char *by = NULL;
-	switch (piece->doing) {
-	case DTC_HOST_PREEMPTED:
-		by = dtc_explain_detail(h, piece->interval);
-		return by ? g_strdup_printf("%s on %s", by, host) : g_strdup_printf("waits for a CPU of %s", host);
-	case DTC_HOST_EXIT:
-		return explain_exit(h, piece, host);
-	case DTC_HOST_BLOCKED:
-		by = dtc_explain_detail(h, piece->interval);
-		return by ? g_strdup_printf("%s on %s", by, host) : g_strdup_printf("blocked on %s", host);
-	case DTC_HOST_IN_GUEST:
-		return g_strdup_printf("in the guest on %s", host);
-	case DTC_HOST_HALTED:
-		return g_strdup_printf("halted on %s", host);
-	case DTC_HOST_UNKNOWN:
-		break;
-	}
-	return g_strdup_printf("not known to %s", host);
+	if (evidence->reason == DTC_REASON_HOST_EXIT)
+		return explain_exit(h, evidence, host);
+	by = dtc_words_for_interval(h, evidence->interval);
+	if (by)
+		return g_strdup_printf("%s on %s", by, host);
+	return evidence->reason == DTC_REASON_HOST_PREEMPTED ? g_strdup_printf("waits for a CPU of %s", host)
+							     : g_strdup_printf("blocked on %s", host);
 }

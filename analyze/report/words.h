@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Words for what a thread did or waited for, and for who ended that, made of the codes and ids that the stages before
+ * give. Nobody else makes any.
+ */
+#pragma once
+
+#include "analyze/exchange/label.h"
+#include "analyze/profile/blocked.h"
+#include "dtrace-chain/history.h"
+#include "dtrace-chain/path.h"
+
+/* What names the nodes and their records; all borrowed. */
+struct dtc_names {
+	const DtcHistory *const *histories; /* by node; NULL, or NULL for a node: nothing is known of it */
+	const char *const *node_names;
+	guint node_count;
+};
+
+/* "read(10.77.0.3:9000)", "disk vda sector 8, read 8 sectors, ...", "tail-loss probe: 60 bytes from web ...": one line,
+ * or NULL if there is nothing to say. Of a span of so many ns. Caller owns. */
+char *dtc_words_for_evidence(const struct dtc_names *names, const struct dtc_evidence *evidence, int64_t span_ns);
+/* "lab-holder (tid 140)", "packet from redis-server (tid 137) on web", "timer"; NULL: nobody. Caller owns. */
+char *dtc_words_for_end(const struct dtc_names *names, const struct dtc_blocking *blocking);
+
+/* System call, file, lock, device, preemptor, interrupt of an interval: one line, or NULL. Caller owns. */
+char *dtc_words_for_interval(const DtcHistory *history, const struct dtc_interval *interval);
+/* Who ended a wait: "lab-holder (tid 140)", "timer", "disk vda sector 8". Caller owns. */
+char *dtc_words_for_waker(const DtcHistory *history, const struct dtc_interval *wait);
+/* "lab-holder (tid 140)", by its name at that time of its node. Caller owns. */
+char *dtc_words_for_thread(const DtcHistory *history, uint32_t thread, int64_t at_ns);
+/* "disk vda", "disk 254:0". Caller owns. */
+char *dtc_words_for_disk(const DtcHistory *history, uint32_t device);
+/* "to 10.77.0.3:9000", ":8080 from 10.77.0.2", a path, "socket"; NULL if nothing is known of it. text: its string.
+ * Caller owns. */
+char *dtc_words_for_label(const struct dtc_label *label, const char *text);
+/* "fsync(/lab/data/f.1)", "read(10.77.0.3:9000)", "futex(0x4d7348)". Caller owns. */
+char *dtc_words_for_call(const DtcHistory *history, uint32_t call);
+/* The same with the label instead of the file's own name. Caller owns. */
+char *dtc_words_for_labelled_call(const DtcHistory *history, uint32_t call);
+/* "53 bytes", "SYN", "FIN", "ACK" of a packet. Caller owns. */
+char *dtc_words_for_packet(const struct dtc_packet *packet);
+/* What ended waits: "redis-server (tid 137)", "packet from app@backend", "disk vda"; NULL: nothing did. Caller owns. */
+char *dtc_words_for_blocked_end(const struct dtc_names *names, const struct dtc_blocked_row *row);
+/* What a host did with a vCPU: by whom it was preempted, why it left the guest, who handled that. Owned, never NULL. */
+char *dtc_words_for_host(const DtcHistory *history, const char *host, const struct dtc_evidence *evidence);

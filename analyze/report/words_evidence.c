@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/report/words.h"
+
+static const DtcHistory *get_history(const struct dtc_names *names, guint node)
+{
+	return names->histories && node < names->node_count ? names->histories[node] : NULL;
+}
+
+/* "60 bytes from web 10.77.0.2:80 to 10.77.0.1:5000"; NULL if who sent it is not known. */
+static char *name_message(const struct dtc_names *names, const struct dtc_evidence *evidence)
+{
+	const DtcHistory *h = get_history(names, evidence->sent_node);
+	if (!h || evidence->sent_packet == DTC_NONE)
+		return NULL;
+	const DtcPackets *packets = dtc_history_get_packets(h);
+	const struct dtc_packet *packet = dtc_packets_get(packets, evidence->sent_packet);
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, packet->flow);
+	g_autofree char *what = dtc_words_for_packet(packet);
+	g_autofree char *from = dtc_address_to_string(flow->source, flow->source_port);
+	g_autofree char *to = dtc_address_to_string(flow->destination, flow->destination_port);
+	return g_strdup_printf("%s from %s %s to %s", what, names->node_names[evidence->sent_node], from, to);
+}
+
+static char *name_sent_again(const struct dtc_names *names, const struct dtc_evidence *evidence, const char *why)
+{
+	g_autofree char *what = name_message(names, evidence);
+	if (evidence->copies > 2)
+		return g_strdup_printf("%s, sent %u times: %s", why, evidence->copies, what ? what : "a packet");
+	return g_strdup_printf("%s: %s", why, what ? what : "a packet");
+}
+
+static char *name_stretch(int64_t on_cpu_ns, int64_t span_ns)
+{
+	if (span_ns == on_cpu_ns)
+		return g_strdup("on the CPU");
+	return g_strdup_printf("on the CPU for %.3f of %.3f ms", (double)on_cpu_ns / 1e6, (double)span_ns / 1e6);
+}
+
+static char *name_untraced(const struct dtc_names *names, const struct dtc_evidence *evidence)
+{
+	const DtcHistory *h = get_history(names, evidence->node);
+	g_autofree char *what = NULL;
+	if (evidence->reason == DTC_REASON_UNTRACED_PEER) {
+		what = h ? dtc_file_to_string(h, evidence->file) : NULL;
+		return g_strdup_printf("%s answers, and is not traced", what ? what : "the peer");
+	}
+	what = h ? dtc_words_for_interval(h, evidence->interval) : NULL;
+	return g_strdup_printf("%s: for a packet whose sender is not traced", what ? what : "waits");
+}
+
+/* What needs no record, or how a sentence about a packet begins. */
+static const char *const phrases[DTC_REASONS] = {
+	[DTC_REASON_NOT_YET_QUEUED] = "work was not yet queued",
+	[DTC_REASON_NOT_YET_GIVEN] = "its answer was not yet made",
+	[DTC_REASON_UNKNOWN_BEFORE] = "nothing is known before",
+	[DTC_REASON_CIRCLE] = "causes that lead back to each other",
+	[DTC_REASON_RECEIVER_SOFTIRQ] = "arrived, until the receiver's softirq took it",
+	[DTC_REASON_QDISC] = "waited in the sender's qdisc",
+	[DTC_REASON_KERNEL_ANSWER] = "the kernel answers a packet",
+	[DTC_REASON_DELAYED_ACK] = "delayed ACK",
+	[DTC_REASON_SENT_AGAIN] = "sent again",
+	[DTC_REASON_HANDSHAKE_TIMEOUT] = "handshake timeout",
+	[DTC_REASON_RETRANSMISSION_TIMEOUT] = "retransmission timeout",
+	[DTC_REASON_TAIL_LOSS_PROBE] = "tail-loss probe",
+	[DTC_REASON_REORDERING_TIMER] = "RACK-TLP reordering timer",
+	[DTC_REASON_FAST_RETRANSMIT] = "fast retransmit",
+	[DTC_REASON_HELD] = "waited in the sender's socket",
+	[DTC_REASON_HELD_BY_RECEIVER] = "in the sender's socket: the receiver's window was full (flow control)",
+	[DTC_REASON_HELD_BY_CONGESTION] =
+		"in the sender's socket until earlier bytes were acknowledged (congestion or receive window)",
+	[DTC_REASON_HELD_BY_QUEUE] = "in the sender's socket until its qdisc and device had sent earlier bytes",
+	[DTC_REASON_HELD_BY_TIMER] = "in the sender's socket until a timer of its kernel",
+};
+
+char *dtc_words_for_evidence(const struct dtc_names *names, const struct dtc_evidence *evidence, int64_t span_ns)
+{
+	const DtcHistory *h = get_history(names, evidence->node);
+	switch (evidence->reason) {
+	case DTC_REASON_OWN:
+		return h && evidence->interval ? dtc_words_for_interval(h, evidence->interval) : NULL;
+	case DTC_REASON_ON_CPU:
+		return name_stretch(evidence->on_cpu_ns, span_ns);
+	case DTC_REASON_ASKED:
+		return h && evidence->file != DTC_NONE ? dtc_file_to_string(h, evidence->file) : NULL;
+	case DTC_REASON_UNTRACED_SENDER:
+	case DTC_REASON_UNTRACED_PEER:
+		return name_untraced(names, evidence);
+	case DTC_REASON_HOST_PREEMPTED:
+	case DTC_REASON_HOST_EXIT:
+	case DTC_REASON_HOST_BLOCKED:
+		return h ? dtc_words_for_host(h, names->node_names[evidence->node], evidence) : NULL;
+	case DTC_REASON_WIRE:
+		return name_message(names, evidence);
+	case DTC_REASON_SENT_AGAIN:
+	case DTC_REASON_HANDSHAKE_TIMEOUT:
+	case DTC_REASON_RETRANSMISSION_TIMEOUT:
+	case DTC_REASON_TAIL_LOSS_PROBE:
+	case DTC_REASON_REORDERING_TIMER:
+	case DTC_REASON_FAST_RETRANSMIT:
+		return name_sent_again(names, evidence, phrases[evidence->reason]);
+	default:
+		return g_strdup(phrases[evidence->reason]);
+	}
+}
+
+char *dtc_words_for_end(const struct dtc_names *names, const struct dtc_blocking *blocking)
+{
+	const struct dtc_end *end = &blocking->ended;
+	const DtcHistory *h = get_history(names, end->by == DTC_ENDED_BY_WAKE ? blocking->node : end->node);
+	g_autofree char *who = NULL;
+	if (end->by == DTC_ENDED_BY_NOBODY)
+		return NULL;
+	if (!h || (end->by == DTC_ENDED_BY_MESSAGE && end->thread == DTC_NONE))
+		return g_strdup(end->by == DTC_ENDED_BY_MESSAGE ? "packet" : "unknown");
+	const char *node = names->node_names[end->node];
+	switch (end->by) {
+	case DTC_ENDED_BY_WAKE:
+		return dtc_words_for_waker(h, blocking->evidence.interval);
+	case DTC_ENDED_BY_THREAD:
+		return dtc_words_for_thread(h, end->thread, end->at_ns);
+	case DTC_ENDED_BY_MESSAGE:
+		who = dtc_words_for_thread(h, end->thread, end->at_ns);
+		return g_strdup_printf("packet from %s on %s", who, node);
+	case DTC_ENDED_BY_KERNEL:
+		who = dtc_words_for_packet(dtc_packets_get(dtc_history_get_packets(h), end->packet));
+		return g_strdup_printf("%s from the kernel of %s", who, node);
+	case DTC_ENDED_BY_HOST:
+		return g_strdup_printf("host %s", node);
+	case DTC_ENDED_BY_NOBODY:
+		break;
+	}
+	return NULL;
+}
+
+char *dtc_words_for_blocked_end(const struct dtc_names *names, const struct dtc_blocked_row *row)
+{
+	const DtcHistory *h = get_history(names, row->node);
+	const struct dtc_blocked_end *end = &row->ended;
+	g_autofree char *host = NULL;
+	switch ((enum dtc_blocked_by)end->by) {
+	case DTC_BLOCKED_BY_WAKE:
+		return h ? dtc_words_for_waker(h, row->first) : g_strdup("unknown");
+	case DTC_BLOCKED_BY_DISK:
+		return h ? dtc_words_for_disk(h, (uint32_t)end->device) : g_strdup("disk");
+	case DTC_BLOCKED_BY_PROCESS:
+		return g_strdup_printf("packet from %s@%s", end->process, names->node_names[end->node]);
+	case DTC_BLOCKED_BY_KERNEL:
+		return g_strdup_printf("packet from the kernel of %s", names->node_names[end->node]);
+	case DTC_BLOCKED_BY_HOST:
+		host = dtc_address_to_host_string(end->address);
+		return g_strdup_printf("packet from %s", host);
+	case DTC_BLOCKED_BY_SOMEBODY:
+		return g_strdup("packet");
+	case DTC_BLOCKED_OPEN:
+		break;
+	}
+	return NULL;
+}
