@@ -93,7 +93,7 @@ static void complete(const DtcLinks *links, const struct dtc_interval *wait, con
 	switch (edge->kind) {
 	case DTC_EDGE_THREAD:
 	case DTC_EDGE_FORK:
-		dtc_edge_complete_thread(links, wake, edge);
+		dtc_edge_complete_thread(links, wait, wake, edge);
 		break;
 	case DTC_EDGE_PACKET:
 		dtc_edge_complete_packet(links, wait, edge);

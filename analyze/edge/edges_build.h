@@ -4,8 +4,9 @@
 
 #include "analyze/edge/edges.h"
 
-/* The thread that woke it, or that made it. */
-void dtc_edge_complete_thread(const DtcLinks *links, const struct dtc_wake *wake, struct dtc_edge *edge);
+/* The thread that woke it, or that made it; and since when it had waited for that. */
+void dtc_edge_complete_thread(const DtcLinks *links, const struct dtc_interval *wait, const struct dtc_wake *wake,
+			      struct dtc_edge *edge);
 /* The disk request, and the thread that made it if that was another one, while this one waited already. */
 void dtc_edge_complete_disk(const DtcLinks *links, const struct dtc_wake *wake, struct dtc_edge *edge);
 /* The packet that the wait was for, and who sent it. */

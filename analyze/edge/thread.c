@@ -4,10 +4,12 @@
  * a walk goes on with it at the wakeup, never before the begin of the wait, so that it ends.
  */
 #include "analyze/edge/edges_build.h"
+#include "analyze/edge/in_vain.h"
 
-void dtc_edge_complete_thread(const DtcLinks *links, const struct dtc_wake *wake, struct dtc_edge *edge)
+void dtc_edge_complete_thread(const DtcLinks *links, const struct dtc_interval *wait, const struct dtc_wake *wake,
+			      struct dtc_edge *edge)
 {
-	(void)links;
 	edge->from_thread = wake->thread;
 	edge->from_ns = edge->end_ns;
+	edge->in_vain_ns = dtc_in_vain_get_ns(dtc_links_get_history(links, edge->node), wait);
 }

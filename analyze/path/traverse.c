@@ -271,6 +271,19 @@ static void follow_awaited(struct dtc_traverse *t, const struct dtc_interval *wa
 		explain_untraced(t, wait, wait->begin_ns);
 }
 
+/* Down to where the stand's thread is looked at, of what began at a time. */
+static int64_t get_low_ns(const struct dtc_stand *stand, int64_t begin_ns)
+{
+	int64_t low_ns = begin_ns;
+	if (stand->purpose != DTC_PURPOSE_OWN)
+		low_ns = MAX(low_ns, stand->arrival.time_ns);
+	if (stand->purpose == DTC_PURPOSE_GIVEN)
+		low_ns = MAX(low_ns, stand->given_ns);
+	if (stand->work)
+		low_ns = MAX(low_ns, stand->work->queued.waking_ns);
+	return low_ns;
+}
+
 /* A wait that the traversal came to at its end: what ended it is a cause. */
 static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
 			int64_t low_ns)
@@ -354,8 +367,8 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 		go_to_queuer(t); /* idle until it was asked; the queuer woke it right after */
 		return;
 	}
-	if (is_at_end)
-		follow_edge(t, wait, &edge, low_ns);
+	if (is_at_end) /* of a wait that was cut, who ended its last part explains all of it */
+		follow_edge(t, wait, &edge, get_low_ns(&t->stand, MIN(low_ns, wait->begin_ns - edge.in_vain_ns)));
 	else
 		dtc_traverse_explain_interval(t, wait, low_ns, dtc_cause_of_interval(h, wait));
 }
@@ -425,13 +438,7 @@ static bool step(struct dtc_traverse *t)
 	const struct dtc_interval *interval = dtc_history_find_interval_before(h, stand->thread, stand->at_ns);
 	if (!interval)
 		return go_to_parent(t, h);
-	int64_t low_ns = interval->begin_ns;
-	if (stand->purpose != DTC_PURPOSE_OWN)
-		low_ns = MAX(low_ns, stand->arrival.time_ns);
-	if (stand->purpose == DTC_PURPOSE_GIVEN)
-		low_ns = MAX(low_ns, stand->given_ns);
-	if (stand->work)
-		low_ns = MAX(low_ns, stand->work->queued.waking_ns);
+	int64_t low_ns = get_low_ns(stand, interval->begin_ns);
 	if (dtc_state_is_wait(interval->state))
 		follow_wait(t, interval, low_ns);
 	else if (!dtc_traverse_follow_host(t, interval, low_ns))

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/edge/in_vain.h"
+
+#include <errno.h>
+
+/* include/uapi/linux/futex.h */
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
+#define FUTEX_WAIT_BITSET 9
+
+static bool is_futex_wait(const struct dtc_call *call)
+{
+	return call->kind == DTC_CALL_FUTEX && (call->operation == FUTEX_WAIT || call->operation == FUTEX_WAIT_BITSET);
+}
+
+/* Whether the call waited, to its timeout, for the same as another one of its thread. */
+static bool is_in_vain(const struct dtc_call *call, const struct dtc_call *same)
+{
+	return is_futex_wait(call) && call->argument == same->argument && call->result == -ETIMEDOUT;
+}
+
+/* The wait of the thread in a call that ended last before a time, and what the thread ran from there to the time. */
+static const struct dtc_interval *find_wait(const DtcHistory *h, uint32_t thread, uint32_t call, int64_t time_ns,
+					    int64_t *ret_ran_ns)
+{
+	const struct dtc_interval *v;
+
+	*ret_ran_ns = 0;
+	for (int64_t at_ns = time_ns; (v = dtc_history_find_interval_before(h, thread, at_ns)); at_ns = v->begin_ns) {
+		if (dtc_state_is_wait(v->state))
+			return v->call == call ? v : NULL;
+		if (v->end_ns <= dtc_history_get_call(h, call)->begin_ns)
+			return NULL;
+		if (dtc_state_is_running(v->state))
+			*ret_ran_ns += v->end_ns - v->begin_ns;
+	}
+	return NULL;
+}
+
+/* A condition's mutex is given back before the next wait, and nobody waits for it. */
+static bool wakes_nobody(const struct dtc_call *call)
+{
+	return call->kind == DTC_CALL_FUTEX && call->operation == FUTEX_WAKE && call->result == 0;
+}
+
+/* The call in vain that comes right before a call of its thread, in which that waited for the same; or DTC_NONE. */
+static uint32_t find_before(const DtcHistory *h, uint32_t first_call, uint32_t index, const struct dtc_call *same)
+{
+	while (index-- > first_call) {
+		const struct dtc_call *call = dtc_history_get_call(h, index);
+		if (is_in_vain(call, same))
+			return index;
+		if (!wakes_nobody(call))
+			break;
+	}
+	return DTC_NONE;
+}
+
+int64_t dtc_in_vain_get_ns(const DtcHistory *h, const struct dtc_interval *wait)
+{
+	const struct dtc_call *last = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call);
+	const struct dtc_interval *first = wait;
+	uint32_t first_call = dtc_history_get_thread(h, wait->thread)->call_first, call = wait->call;
+
+	if (!last || !is_futex_wait(last))
+		return 0;
+	while ((call = find_before(h, first_call, call, last)) != DTC_NONE) {
+		int64_t ran_ns;
+		const struct dtc_interval *before = find_wait(h, wait->thread, call, first->begin_ns, &ran_ns);
+		if (!before || ran_ns > MAX(before->end_ns - before->begin_ns, first->end_ns - first->begin_ns))
+			break;
+		first = before;
+	}
+	return wait->begin_ns - first->begin_ns;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Waits that were cut by wakeups in vain. Who waits for a lock in timed sleeps (HotSpot's `synchronized`, with growing
+ * timeouts; a condition that is looked at again) is woken by its timer, finds that nothing has changed, and waits for
+ * the same thing again: that is one wait, and whoever ends its last part is why all of it lasted.
+ */
+#pragma once
+
+#include "dtrace-chain/history.h"
+
+/*
+ * How long before a wait began its thread had begun to wait for the same thing: waits at the same futex that ended with
+ * their timeout, with no call between but of a mutex that nobody waits for, and with less running between than waiting
+ * on one side of it. 0: it had not. Costs a look at each such wait and what lies between.
+ */
+int64_t dtc_in_vain_get_ns(const DtcHistory *history, const struct dtc_interval *wait);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A lock that is waited for in timed sleeps is one wait, and its holder explains all of it; what only looks like that
+ * is not. The holder runs and wakes the waiter at 310, which waits from 20 to 100, from 120 to 200 and from 220 on.
+ */
+#include "analyze/edge/in_vain.h"
+#include "analyze/path/walk.h"
+#include "sync/fit/clocks.h"
+#include "tests/support/story.h"
+
+#include <errno.h>
+
+#define RUN 0
+#define SLEEP 1
+#define WAITER 10
+#define HOLDER 11
+#define WAIT_PRIVATE 137
+#define WAKE_PRIVATE 129
+#define LOCK 0x1000
+#define END 400
+
+/* What the waiter does between its second and its third wait. */
+enum between { NOTHING, WAKES_NOBODY, WAKES_SOMEBODY, OTHER_CALL, WORKS };
+
+struct variant {
+	enum between between;
+	int64_t second_result; /* of the second wait */
+	int64_t second_lock;
+	int64_t in_vain_ns; /* of the third */
+};
+
+static const struct variant variants[] = {
+	{ NOTHING, -ETIMEDOUT, LOCK, 200 },
+	{ WAKES_NOBODY, -ETIMEDOUT, LOCK, 200 },
+	{ WAKES_SOMEBODY, -ETIMEDOUT, LOCK, 0 },
+	{ OTHER_CALL, -ETIMEDOUT, LOCK, 0 },
+	{ WORKS, -ETIMEDOUT, LOCK, 0 },
+	{ NOTHING, 0, LOCK, 0 }, /* somebody gave it the lock, and another one was faster */
+	{ NOTHING, -ETIMEDOUT, LOCK + 4, 0 },
+};
+
+static void tell_wait(struct story *s, int64_t from, int64_t to, int64_t lock, int64_t result)
+{
+	story_futex(s, from - 1, 0, WAIT_PRIVATE, lock);
+	story_switch(s, from, 0, WAITER, "waiter", SLEEP, 0, "swapper/0");
+	story_context(s, DTC_EVENT_HRTIMER_ENTRY, to, 0, 1, NULL);
+	story_task(s, DTC_EVENT_SCHED_WAKING, to, 0, WAITER, "waiter", 0);
+	story_context(s, DTC_EVENT_HRTIMER_EXIT, to, 0, 1, NULL);
+	story_switch(s, to + 1, 0, 0, "swapper/0", RUN, WAITER, "waiter");
+	story_leave(s, to + 2, 0, "futex", result);
+}
+
+static void tell_between(struct story *s, enum between between)
+{
+	if (between == WAKES_NOBODY || between == WAKES_SOMEBODY) {
+		story_futex(s, 204, 0, WAKE_PRIVATE, LOCK + 8);
+		story_leave(s, 205, 0, "futex", between == WAKES_SOMEBODY);
+	} else if (between == OTHER_CALL) {
+		story_enter(s, 204, 0, "getpid", -1);
+		story_leave(s, 205, 0, "getpid", WAITER);
+	}
+}
+
+/* Until when the waiter's third wait begins: it works for longer than it had waited, or right on. */
+static const DtcHistory *tell(struct story *s, const struct variant *variant)
+{
+	int64_t third = variant->between == WORKS ? 300 : 220;
+	story_begin(s, "n");
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, WAITER, "waiter");
+	story_switch(s, 1, 1, 0, "swapper/1", RUN, HOLDER, "holder");
+	tell_wait(s, 20, 100, LOCK, -ETIMEDOUT);
+	tell_wait(s, 120, 200, variant->second_lock, variant->second_result);
+	tell_between(s, variant->between);
+	story_futex(s, third - 1, 0, WAIT_PRIVATE, LOCK);
+	story_switch(s, third, 0, WAITER, "waiter", SLEEP, 0, "swapper/0");
+	story_futex(s, 305, 1, WAKE_PRIVATE, LOCK);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 310, 1, WAITER, "waiter", 0);
+	story_leave(s, 312, 1, "futex", 1);
+	story_switch(s, 315, 0, 0, "swapper/0", RUN, WAITER, "waiter");
+	story_leave(s, 316, 0, "futex", 0);
+	story_switch(s, END, 0, WAITER, "waiter", SLEEP, 0, "swapper/0");
+	return story_end(s);
+}
+
+static void test_row(gconstpointer data)
+{
+	const struct variant *variant = data;
+	struct story s;
+	const DtcHistory *h = tell(&s, variant);
+	const struct dtc_interval *last = story_interval(&s, WAITER, 309);
+
+	g_assert_cmpint(last->end_ns, ==, 310);
+	g_assert_cmpint(dtc_in_vain_get_ns(h, last), ==, variant->in_vain_ns);
+	g_assert_cmpint(dtc_in_vain_get_ns(h, story_interval(&s, WAITER, 50)), ==, 0);
+	story_clear(&s);
+}
+
+static int64_t sum(const DtcPath *path, int tid, enum dtc_cause cause)
+{
+	int64_t ns = 0;
+	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
+		const struct dtc_segment *segment = dtc_path_get_segment(path, i);
+		if (segment->tid == tid && segment->cause == cause)
+			ns += segment->end.ns - segment->begin.ns;
+	}
+	return ns;
+}
+
+/* All that the row lasted is what the holder did; what the waiter ran between is no part of the answer. */
+static void test_holder(void)
+{
+	struct story s;
+	static const char *const names[] = { "n" };
+	const DtcHistory *h = tell(&s, &variants[0]);
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
+	const struct dtc_path_target target = { .thread = dtc_history_find_thread(h, WAITER, DTC_TIME_NONE),
+						.end = { END },
+						.call = DTC_NONE };
+	const struct dtc_path_options options = { 0 };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, &options, &error);
+
+	g_assert_no_error(error);
+	g_assert_true(dtc_path_check(path, &error));
+	g_assert_cmpint(sum(path, WAITER, DTC_CAUSE_TIMER), ==, 0);
+	g_assert_cmpint(sum(path, HOLDER, DTC_CAUSE_RUNNING_USER) + sum(path, HOLDER, DTC_CAUSE_RUNNING_KERNEL), ==,
+			290);
+	/* one node of the tree, as long as the row */
+	g_assert_cmpint(dtc_path_get_blocking(path, 0)->cause, ==, DTC_CAUSE_LOCK);
+	g_assert_cmpint(dtc_path_get_blocking(path, 0)->begin.ns, ==, 20);
+	g_assert_cmpint(dtc_path_get_blocking(path, 0)->end.ns, ==, 310);
+	story_clear(&s);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	for (guint i = 0; i < G_N_ELEMENTS(variants); i++) {
+		g_autofree char *path = g_strdup_printf("/in-vain/row/%u", i);
+		g_test_add_data_func(path, &variants[i], test_row);
+	}
+	g_test_add_func("/in-vain/holder", test_holder);
+	return g_test_run();
+}
