@@ -13,6 +13,7 @@
 #include "collect/read/event.h"
 #include "collect/read/names.h"
 #include "collect/read/streams.h"
+#include "dtrace-chain/finding.h"
 #include "dtrace-chain/manifest.h"
 
 #include <glib.h>
@@ -28,7 +29,8 @@ struct dtc_backend {
 	struct dtc_stream **streams;
 	bool declares[DTC_EVENT_KINDS]; /* the trace could hold such events, whether or not one happened */
 	guint64 consumed_bytes;		/* of what measure counts; 0 to the end if that cannot be told */
-	const GPtrArray *losses; /* owned by the back end: a sentence per part that could not be read at all; or NULL */
+	DtcFindings
+		*findings; /* owned by the back end, the reader takes them out: what it found in the files; or NULL */
 };
 
 struct dtc_backend_kind {

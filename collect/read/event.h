@@ -86,7 +86,8 @@ enum {
 	DTC_TASK_TID = 0,
 	DTC_TASK_TARGET_CPU, /* target_cpu, dest_cpu */
 	DTC_TASK_PRIO,
-	DTC_TASK_OLD_TID, /* EXEC */
+	DTC_TASK_OLD_TID,  /* EXEC */
+	DTC_TASK_FROM_CPU, /* MIGRATE: orig_cpu */
 	/* SCHED_FORK: text[0] parent_comm, text[1] child_comm */
 	DTC_FORK_PARENT_TID = 0,
 	DTC_FORK_PARENT_PID,

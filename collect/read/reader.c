@@ -3,6 +3,7 @@
 #include "collect/read/reader.h"
 
 #include "collect/read/backend.h"
+#include "collect/read/cpus.h"
 #include "collect/read/ctf/ctf.h"
 #include "collect/read/merge.h"
 #include "dtrace-chain/error.h"
@@ -25,7 +26,9 @@ struct DtcReader {
 	guint64 lost_count;
 	guint64 gap_count;
 	guint64 uncounted_gap_count; /* gaps whose number of events is not known */
+	guint64 lost_packet_count;   /* in those gaps, as the numbers of packets tell */
 	guint cpu_count;
+	DtcCpus *cpus;
 	struct dtc_event event;
 };
 
@@ -110,6 +113,9 @@ DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char 
 	if (!reader->backend || !check_trace(reader, error))
 		return NULL;
 	build_merge(reader);
+	reader->cpus = dtc_cpus_new();
+	for (guint i = 0; i < reader->backend->stream_count; i++)
+		dtc_cpus_add(reader->cpus, reader->backend->streams[i]->cpu);
 	return g_steal_pointer(&reader);
 }
 
@@ -118,6 +124,7 @@ void dtc_reader_free(DtcReader *reader)
 	if (!reader)
 		return;
 	dtc_merge_free(reader->merge);
+	dtc_cpus_free(reader->cpus);
 	if (reader->backend)
 		reader->backend->kind->close(reader->backend);
 	dtc_names_free(reader->event_names);
@@ -128,7 +135,7 @@ void dtc_reader_free(DtcReader *reader)
 	g_free(reader);
 }
 
-static void fill_lost(DtcReader *reader, const struct dtc_gap *gap, bool is_cut)
+static void fill_lost(DtcReader *reader, const struct dtc_gap *gap)
 {
 	struct dtc_event *event = &reader->event;
 	event->kind = DTC_EVENT_LOST;
@@ -139,9 +146,10 @@ static void fill_lost(DtcReader *reader, const struct dtc_gap *gap, bool is_cut)
 		event->v[i] = DTC_ABSENT;
 	event->v[DTC_LOST_COUNT] = gap->count;
 	event->v[DTC_LOST_BEGIN] = MIN(gap->begin_ns, event->time_ns);
-	if (is_cut)
-		return; /* reported as damage */
+	if (gap->is_damage)
+		return; /* reported as such */
 	reader->gap_count++;
+	reader->lost_packet_count += (guint64)gap->packets;
 	if (gap->count == DTC_ABSENT)
 		reader->uncounted_gap_count++;
 	else
@@ -165,10 +173,12 @@ const struct dtc_event *dtc_reader_next(DtcReader *reader)
 	event->cpu = stream->cpu;
 	reader->cpu_count = MAX(reader->cpu_count, stream->cpu + 1);
 	if (stream->is_gap) {
-		fill_lost(reader, &stream->gap, stream->is_cut);
+		fill_lost(reader, &stream->gap);
 		return event;
 	}
 	backend->kind->fill(backend, reader->current, event);
+	if (G_UNLIKELY(dtc_cpus_are_named_by(event->kind)))
+		dtc_cpus_name(reader->cpus, event);
 	if (G_UNLIKELY(event->name >= reader->event_counts->len))
 		g_array_set_size(reader->event_counts, event->name + 1u);
 	g_array_index(reader->event_counts, guint64, event->name)++;
@@ -176,13 +186,62 @@ const struct dtc_event *dtc_reader_next(DtcReader *reader)
 	return event;
 }
 
-static void report_stream(const DtcReader *reader, const struct dtc_stream *stream, DtcFindings *findings)
+/* "a packet of stream 'ch0_1' (byte 24576)". Caller frees. */
+static char *describe_packet(const struct dtc_stream *stream, int64_t at)
 {
 	const char *name = stream->name ? stream->name : "(unnamed)";
+	return at < 0 ? g_strdup_printf("a packet of stream '%s'", name)
+		      : g_strdup_printf("a packet of stream '%s' (byte %" G_GINT64_FORMAT ")", name, at);
+}
+
+static char *describe_fault(const struct dtc_stream *stream, enum dtc_stream_fault fault)
+{
+	const struct dtc_stream_fault_note *first = &stream->faults[fault];
+
+	if (fault == DTC_STREAM_FAULT_CPU)
+		return g_strdup_printf("it claims CPU %" G_GINT64_FORMAT " in a stream of CPU %u", first->amount,
+				       stream->cpu);
+	return g_strdup_printf("events lie outside of its time, the first by %.3f s; they were put in order by their "
+			       "neighbours",
+			       (double)first->amount / 1e9);
+}
+
+static void report_faults(const DtcReader *reader, guint index, DtcFindings *findings)
+{
+	static const char *const codes[DTC_STREAM_FAULTS] = {
+		[DTC_STREAM_FAULT_TIME] = DTC_FINDING_PACKET_TIME,
+		[DTC_STREAM_FAULT_CPU] = DTC_FINDING_PACKET_CPU,
+	};
+	const struct dtc_stream *stream = reader->backend->streams[index];
+
+	for (guint fault = 0; fault < DTC_STREAM_FAULTS; fault++) {
+		const struct dtc_stream_fault_note *note = &stream->faults[fault];
+		if (note->count == 0)
+			continue;
+		g_autofree char *packet = describe_packet(stream, note->first_at);
+		g_autofree char *what = describe_fault(stream, fault);
+		g_autofree char *more = note->count > 1
+						? g_strdup_printf(" (%" G_GUINT64_FORMAT " %s in all)", note->count,
+								  fault == DTC_STREAM_FAULT_TIME ? "events" : "packets")
+						: g_strdup("");
+		dtc_findings_add_coded(findings, codes[fault], DTC_SEVERITY_ERROR, true, reader->node,
+				       "%s is damaged: %s%s", packet, what, more);
+	}
+}
+
+static void report_stream(const DtcReader *reader, guint index, DtcFindings *findings)
+{
+	const struct dtc_stream *stream = reader->backend->streams[index];
+	const char *name = stream->name ? stream->name : "(unnamed)";
+	g_autofree char *at =
+		stream->packet_at < 0
+			? g_strdup("")
+			: g_strdup_printf(", in the packet that begins at byte %" G_GINT64_FORMAT, stream->packet_at);
 	if (stream->error)
-		dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, reader->node,
-				 "stream '%s' is damaged after %" G_GUINT64_FORMAT " events: %s", name,
-				 stream->event_count, stream->error);
+		dtc_findings_add_coded(findings, DTC_FINDING_STREAM_DAMAGED, DTC_SEVERITY_ERROR, true, reader->node,
+				       "stream '%s' is damaged after %" G_GUINT64_FORMAT " events%s: %s", name,
+				       stream->event_count, at, stream->error);
+	report_faults(reader, index, findings);
 	if (stream->reversal_count > 0)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, reader->node,
 				 "the clock of stream '%s' ran backward %" G_GUINT64_FORMAT
@@ -190,19 +249,88 @@ static void report_stream(const DtcReader *reader, const struct dtc_stream *stre
 				 name, stream->reversal_count, stream->reversal_max_ns);
 }
 
+static void report_partial_cpus(const DtcReader *reader, DtcFindings *findings)
+{
+	int64_t before_ns, after_ns;
+
+	for (guint i = 0; i < reader->backend->stream_count; i++) {
+		const struct dtc_stream *stream = reader->backend->streams[i];
+		bool has_limit = stream->limit_ns != INT64_MAX;
+		if (stream->packet_count > 0)
+			dtc_cpus_add_span(reader->cpus, stream->cpu, stream->begin_ns,
+					  has_limit ? MAX(stream->last_ns, stream->limit_ns) : stream->last_ns);
+	}
+	for (guint cpu = 0; dtc_cpus_find_partial(reader->cpus, &cpu, &before_ns, &after_ns); cpu++) {
+		if (before_ns > 0)
+			dtc_findings_add_coded(
+				findings, DTC_FINDING_STREAM_MISSING, DTC_SEVERITY_ERROR, true, reader->node,
+				"the stream of CPU %u begins %.3f s after events of other CPUs name it: its "
+				"begin is missing",
+				cpu, (double)before_ns / 1e9);
+		if (after_ns > 0)
+			dtc_findings_add_coded(
+				findings, DTC_FINDING_STREAM_MISSING, DTC_SEVERITY_ERROR, true, reader->node,
+				"the stream of CPU %u ends %.3f s before events of other CPUs last name it: "
+				"its end is missing",
+				cpu, (double)after_ns / 1e9);
+	}
+}
+
+/* Without switches a CPU may have had nothing to record. */
+static void report_missing_cpus(const DtcReader *reader, DtcFindings *findings)
+{
+	guint count;
+	g_autofree char *missing = dtc_cpus_list_missing(reader->cpus, &count);
+
+	if (!reader->backend->declares[DTC_EVENT_SCHED_SWITCH])
+		return;
+	if (missing)
+		dtc_findings_add_coded(
+			findings, DTC_FINDING_STREAM_MISSING, DTC_SEVERITY_ERROR, true, reader->node,
+			count == 1 ? "CPU %s has no stream, but events of other CPUs name it: what happened there is "
+				     "missing"
+				   : "CPUs %s have no streams, but events of other CPUs name them: what happened there "
+				     "is missing",
+			missing);
+	report_partial_cpus(reader, findings);
+}
+
+/* ", among them 3 whole packets" where the packets' numbers tell. Caller frees. */
+static char *describe_lost_packets(const DtcReader *reader)
+{
+	if (reader->lost_packet_count == 0)
+		return g_strdup("");
+	return g_strdup_printf(", among them %" G_GUINT64_FORMAT " whole packet%s", reader->lost_packet_count,
+			       reader->lost_packet_count == 1 ? "" : "s");
+}
+
+static void report_lost(const DtcReader *reader, DtcFindings *findings)
+{
+	g_autofree char *packets = describe_lost_packets(reader);
+
+	if (reader->uncounted_gap_count > 0)
+		dtc_findings_add_coded(findings, DTC_FINDING_EVENTS_LOST, DTC_SEVERITY_WARNING, true, reader->node,
+				       "events were lost: %" G_GUINT64_FORMAT " or more in %" G_GUINT64_FORMAT
+				       " gaps%s; how many in %" G_GUINT64_FORMAT " of them is not known",
+				       reader->lost_count, reader->gap_count, packets, reader->uncounted_gap_count);
+	else if (reader->gap_count > 0)
+		dtc_findings_add_coded(findings, DTC_FINDING_EVENTS_LOST, DTC_SEVERITY_WARNING, true, reader->node,
+				       "%" G_GUINT64_FORMAT " events were lost in %" G_GUINT64_FORMAT " gaps%s",
+				       reader->lost_count, reader->gap_count, packets);
+}
+
 bool dtc_reader_finish(DtcReader *reader, DtcFindings *findings, GError **error)
 {
 	const struct dtc_stream *damaged = NULL;
-	const GPtrArray *losses = reader->backend->losses;
-	for (guint i = 0; losses && i < losses->len; i++)
-		dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, reader->node, "%s",
-				 (const char *)g_ptr_array_index(losses, i));
+	if (reader->backend->findings)
+		dtc_findings_move(findings, reader->backend->findings);
 	for (guint i = 0; i < reader->backend->stream_count; i++) {
 		const struct dtc_stream *stream = reader->backend->streams[i];
 		if (stream->error && !damaged)
 			damaged = stream;
-		report_stream(reader, stream, findings);
+		report_stream(reader, i, findings);
 	}
+	report_missing_cpus(reader, findings);
 	if (reader->event_count == 0 && damaged) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
 			    "no event of node '%s' in '%s' can be read: %s\ncheck the copy against the original",
@@ -211,15 +339,7 @@ bool dtc_reader_finish(DtcReader *reader, DtcFindings *findings, GError **error)
 	}
 	if (reader->event_count == 0)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, reader->node, "the trace holds no events");
-	if (reader->uncounted_gap_count > 0)
-		dtc_findings_add(findings, DTC_SEVERITY_WARNING, true, reader->node,
-				 "events were lost: %" G_GUINT64_FORMAT " or more in %" G_GUINT64_FORMAT
-				 " gaps; how many in %" G_GUINT64_FORMAT " of them is not known",
-				 reader->lost_count, reader->gap_count, reader->uncounted_gap_count);
-	else if (reader->gap_count > 0)
-		dtc_findings_add(findings, DTC_SEVERITY_WARNING, true, reader->node,
-				 "%" G_GUINT64_FORMAT " events were lost in %" G_GUINT64_FORMAT " gaps",
-				 reader->lost_count, reader->gap_count);
+	report_lost(reader, findings);
 	return true;
 }
 

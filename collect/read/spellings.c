@@ -56,6 +56,7 @@ static const struct dtc_field_spelling task_fields[] = {
 	INTEGER("pid", DTC_TASK_TID),
 	INTEGER("target_cpu", DTC_TASK_TARGET_CPU),
 	INTEGER("dest_cpu", DTC_TASK_TARGET_CPU),
+	INTEGER("orig_cpu", DTC_TASK_FROM_CPU),
 	INTEGER("prio", DTC_TASK_PRIO),
 	TEXT("comm", 0),
 	END,

@@ -13,7 +13,22 @@
 struct dtc_gap {
 	int64_t begin_ns;
 	int64_t end_ns;
-	int64_t count; /* events, DTC_ABSENT if not known */
+	int64_t count;	 /* events, DTC_ABSENT if not known */
+	int64_t packets; /* whole packets that their numbers show to be missing; 0: none, or not known */
+	bool is_damage;	 /* not the tracer's: what damage took, which is reported as such */
+};
+
+/* What packets and events can be caught at while they are read. None of it stops a stream. */
+enum dtc_stream_fault {
+	DTC_STREAM_FAULT_TIME, /* events outside of the time of their packet, or before an earlier one */
+	DTC_STREAM_FAULT_CPU,  /* a packet of another CPU than its stream's */
+	DTC_STREAM_FAULTS
+};
+
+struct dtc_stream_fault_note {
+	guint64 count;	  /* of events; DTC_STREAM_FAULT_CPU: of packets */
+	int64_t first_at; /* the byte at which the first of the packets begins in its file; -1: not known */
+	int64_t amount;	  /* of the first: ns it is off by, or the CPU it claims */
 };
 
 struct dtc_stream {
@@ -30,18 +45,50 @@ struct dtc_stream {
 	 */
 	bool has_pending_gap;
 	struct dtc_gap pending_gap;
-	bool is_cut; /* the gap is the rest of a damaged stream, from its last event on */
+	bool is_cut; /* the rest of the stream was told to be missing */
 	guint64 event_count;
 	guint64 reversal_count;
 	int64_t reversal_max_ns;
+	/*
+	 * What is believed of the current packet. Tracers write the low bits of a time alone (LTTng 27 or 32): all
+	 * times after a wrong one are then wrong by a multiple of their range, up to the packet's end.
+	 */
+	int64_t limit_ns;     /* no event of the packet is later; INT64_MAX: not known */
+	int64_t wrap_ns;      /* set by the back end: the range of those bits; 0: not known, or whole times */
+	bool is_astray;	      /* the last event was out of its time */
+	int64_t packet_at;    /* the byte at which it begins in its file; -1: not known */
+	guint64 packet_count; /* begun */
+	int64_t begin_ns;     /* of the first packet; DTC_ABSENT: not known */
+	bool has_no_end;      /* set by the back end: what came after the last packet is lost */
+	struct dtc_stream_fault_note faults[DTC_STREAM_FAULTS];
 };
 
+/* Times that are off by less are the tracer's habit, not damage: packets overlap by microseconds in good traces. */
+#define DTC_STREAM_TOLERANCE_NS 1000000
+/* An event that comes so long after the one before it is worth a look at the one after it. */
+#define DTC_STREAM_JUMP_NS 10000000
+
+void dtc_stream_init(struct dtc_stream *stream);
 void dtc_stream_clear(struct dtc_stream *stream);
+/* What is known of a packet when it begins. */
+struct dtc_packet_claim {
+	uint32_t cpu;
+	int64_t begin_ns; /* DTC_ABSENT: not known */
+	int64_t limit_ns; /* no event is later; INT64_MAX: not known */
+	int64_t at;	  /* the byte in its file; -1: not known */
+};
+void dtc_stream_begin_packet(struct dtc_stream *stream, const struct dtc_packet_claim *claim);
+/* Whether dtc_stream_take_event wants to know the time of the event after the one at time_ns. */
+static inline bool dtc_stream_wants_next(const struct dtc_stream *stream, int64_t time_ns)
+{
+	return time_ns - DTC_STREAM_JUMP_NS > stream->last_ns;
+}
 /*
- * The stream's next item is an event at that time. A clock that runs backward inside a stream is counted and held, so
- * that what the reader gives out never goes back.
+ * The stream's next item is an event at that time; next_ns is that of the one after it in the packet, DTC_ABSENT: there
+ * is none, or nobody asked. An event cannot be out of its packet's time, nor later than all that follow: then it is
+ * held at the time of the one before, so that the order stays and what the reader gives out never goes back.
  */
-void dtc_stream_take_event(struct dtc_stream *stream, int64_t time_ns);
+void dtc_stream_take_event(struct dtc_stream *stream, int64_t time_ns, int64_t next_ns);
 /* The stream's next item is a gap. */
 void dtc_stream_take_gap(struct dtc_stream *stream, struct dtc_gap gap);
 /* Makes the pending gap the current item; false if there is none. */

@@ -38,6 +38,18 @@ void dtc_findings_add_coded(DtcFindings *findings, const char *code, enum dtc_se
 			    const char *node, const char *format, ...) G_GNUC_PRINTF(6, 7);
 /* The code of whatever was looked for only so far, in any stage. */
 #define DTC_FINDING_LIMIT "limit-reached"
+/* The codes of what is wrong with a recording, whichever stage sees it. */
+#define DTC_FINDING_STREAM_DAMAGED "stream-damaged"
+#define DTC_FINDING_STREAM_MISSING "stream-missing"
+#define DTC_FINDING_STREAM_FOREIGN "stream-foreign"
+#define DTC_FINDING_STREAM_COPY "stream-copy"
+#define DTC_FINDING_STRAY_FILE "stray-file"
+#define DTC_FINDING_INDEX "index-unfit"
+#define DTC_FINDING_PACKET_CPU "packet-cpu"
+#define DTC_FINDING_PACKET_ORDER "packet-order"
+#define DTC_FINDING_PACKET_TIME "packet-time"
+#define DTC_FINDING_CLOCK_JUMP "clock-jump"
+#define DTC_FINDING_EVENTS_LOST "events-lost"
 /* Moves all findings of from to the end of to; from is empty afterwards. */
 void dtc_findings_move(DtcFindings *to, DtcFindings *from);
 guint dtc_findings_get_count(const DtcFindings *findings);

@@ -110,16 +110,92 @@ bool dtc_clock_class_parse(const char *text, gsize bytes, struct dtc_clock_class
 	return false;
 }
 
-bool dtc_clock_class_read(const char *kernel_path, struct dtc_clock_class *ret_clock)
+/* The text of the trace's metadata; NULL if there is none. */
+static GString *read_text(const char *kernel_path)
 {
 	g_autofree char *path = g_build_filename(kernel_path, "metadata", NULL);
 	g_autoptr(GMappedFile) file =
 		g_file_test(path, G_FILE_TEST_IS_REGULAR) ? g_mapped_file_new(path, FALSE, NULL) : NULL;
 
 	if (!file || g_mapped_file_get_length(file) > MAX_METADATA_BYTES)
+		return NULL;
+	return join_packets((const guint8 *)g_mapped_file_get_contents(file), g_mapped_file_get_length(file));
+}
+
+bool dtc_clock_class_read(const char *kernel_path, struct dtc_clock_class *ret_clock)
+{
+	GString *text = read_text(kernel_path);
+	if (!text)
 		return false;
-	GString *text = join_packets((const guint8 *)g_mapped_file_get_contents(file), g_mapped_file_get_length(file));
 	bool is_found = dtc_clock_class_parse(text->str, text->len, ret_clock);
 	g_string_free(text, TRUE);
 	return is_found;
+}
+
+/* "event.header := struct NAME": the name if all streams have the same, else NULL. */
+static char *find_event_header(const char *text)
+{
+	static const char declaration[] = "event.header := struct ";
+	g_autofree char *name = NULL;
+
+	for (const char *at = text; (at = strstr(at, declaration));) {
+		at += strlen(declaration);
+		gsize bytes = strcspn(at, "; \t\r\n{");
+		bool is_other = name && (strlen(name) != bytes || strncmp(at, name, bytes) != 0);
+		if (bytes == 0 || bytes > MAX_VALUE_BYTES || is_other)
+			return NULL;
+		g_free(name);
+		name = g_strndup(at, bytes);
+	}
+	return g_steal_pointer(&name);
+}
+
+/* The bits of the first "uint27_clock_monotonic_t timestamp" in the structure. */
+static guint find_time_bits(const char *text, const char *structure)
+{
+	g_autofree char *open = g_strdup_printf("struct %s {", structure);
+	const char *block = strstr(text, open);
+	const char *member = block ? strstr(block, "_t timestamp;") : NULL;
+
+	while (member && member > block && !g_ascii_isspace(*member))
+		member--;
+	return member && g_str_has_prefix(member + 1, "uint") ? (guint)g_ascii_strtoull(member + 5, NULL, 10) : 0;
+}
+
+int64_t dtc_clock_class_get_wrap(const char *kernel_path)
+{
+	GString *text = read_text(kernel_path);
+	struct dtc_clock_class clock;
+	int64_t wrap_ns = 0;
+
+	if (!text)
+		return 0;
+	g_autofree char *header = find_event_header(text->str);
+	guint bits = header ? find_time_bits(text->str, header) : 0;
+	if (bits > 0 && bits < 48 && dtc_clock_class_parse(text->str, text->len, &clock)) {
+		if (clock.frequency_hz == 1000000000) /* else the range is no whole number of ns */
+			wrap_ns = INT64_C(1) << bits;
+		dtc_clock_class_clear(&clock);
+	}
+	g_string_free(text, TRUE);
+	return wrap_ns;
+}
+
+struct dtc_ctf_context dtc_clock_class_get_packet_context(const char *kernel_path)
+{
+	GString *text = read_text(kernel_path);
+	struct dtc_ctf_context context = dtc_packet_context_find(text ? text->str : "");
+	if (text)
+		g_string_free(text, TRUE);
+	return context;
+}
+
+bool dtc_clock_class_is_of_kernel(const char *kernel_path)
+{
+	GString *text = read_text(kernel_path);
+	if (!text)
+		return false;
+	g_autofree char *domain = find_value(text->str, "domain");
+	g_string_free(text, TRUE);
+	return g_strcmp0(domain, "kernel") == 0;
 }

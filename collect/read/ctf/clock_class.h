@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "collect/read/ctf/packet_context.h"
 #include "dtrace-chain/manifest.h"
 
 #include <stdbool.h>
@@ -13,3 +14,15 @@
 bool dtc_clock_class_read(const char *kernel_path, struct dtc_clock_class *ret_clock);
 /* The same from text; it need not end with a zero. */
 bool dtc_clock_class_parse(const char *text, gsize bytes, struct dtc_clock_class *ret_clock);
+
+/*
+ * The range in ns of the low bits that events have of their time in LTTng's headers; 0 if events have whole times, if
+ * the streams of the trace differ in that, or if it is not known.
+ */
+int64_t dtc_clock_class_get_wrap(const char *kernel_path);
+
+/* Where the numbers of a packet lie (packet_context.h) in the trace at the path. */
+struct dtc_ctf_context dtc_clock_class_get_packet_context(const char *kernel_path);
+
+/* Whether the text says that the trace is LTTng's of a kernel. */
+bool dtc_clock_class_is_of_kernel(const char *kernel_path);

@@ -10,6 +10,7 @@
 #include "collect/read/ctf/extent.h"
 #include "collect/read/ctf/graph.h"
 #include "collect/read/ctf/metadata.h"
+#include "collect/read/ctf/packet_table.h"
 #include "collect/read/ctf/salvage.h"
 #include "collect/read/spellings.h"
 #include "dtrace-chain/error.h"
@@ -18,15 +19,19 @@
 
 struct cursor {
 	struct dtc_stream stream;
-	struct dtc_ctf_port *port; /* borrowed from the graph; an event that is the current item is its messages[at] */
+	struct dtc_ctf_port *port; /* borrowed from the graph; an event that is the current item is its messages[at], */
+	const bt_message *held;	   /* or this one (owned), when the next batch was needed to judge it */
 	bool is_rejected;	   /* what is left of the batch is dropped */
 	int cpu_member;		   /* in the packet context, or -1 */
 	bool gap_times_events;	   /* discarded events messages carry times */
 	bool gap_times_packets;
+	bool has_packet_times; /* packet messages carry the time of their begin */
 };
 
 struct ctf {
 	struct dtc_backend backend;
+	DtcInventory *inventory;
+	DtcPacketTable *table;
 	DtcSalvage *salvage; /* of a damaged trace; NULL: the trace is read where it is */
 	DtcCtfGraph *graph;
 	guint count;
@@ -39,6 +44,7 @@ struct ctf {
 	struct dtc_extent extent;
 	guint64 packet_count;		   /* whose events were all given out */
 	const bt_stream_class *last_class; /* whose declarations are known; a trace has few, and a stream per CPU */
+	int64_t wrap_ns;		   /* as in struct dtc_stream */
 };
 
 /* ---- messages ---- */
@@ -54,14 +60,19 @@ static void reject(struct cursor *cursor, char *error)
  * Not bt_clock_snapshot_get_ns_from_origin: snapshots are used again for other messages, and in babeltrace2 2.0.4 one
  * that overflowed once says so for ever.
  */
-static bool get_ns(const bt_clock_snapshot *snapshot, int64_t *ret_ns)
+static bool convert_cycles(const bt_clock_class *clock, uint64_t cycles, int64_t *ret_ns)
 {
-	if (bt_clock_class_cycles_to_ns_from_origin(bt_clock_snapshot_borrow_clock_class_const(snapshot),
-						    bt_clock_snapshot_get_value(snapshot),
-						    ret_ns) == BT_CLOCK_CLASS_CYCLES_TO_NS_FROM_ORIGIN_STATUS_OK)
+	if (bt_clock_class_cycles_to_ns_from_origin(clock, cycles, ret_ns) ==
+	    BT_CLOCK_CLASS_CYCLES_TO_NS_FROM_ORIGIN_STATUS_OK)
 		return true;
 	bt_current_thread_clear_error();
 	return false;
+}
+
+static bool get_ns(const bt_clock_snapshot *snapshot, int64_t *ret_ns)
+{
+	return convert_cycles(bt_clock_snapshot_borrow_clock_class_const(snapshot),
+			      bt_clock_snapshot_get_value(snapshot), ret_ns);
 }
 
 static void read_environment(struct ctf *ctf, const bt_trace *trace)
@@ -86,10 +97,14 @@ static void begin_stream(struct ctf *ctf, struct cursor *cursor, const bt_stream
 		name ? g_path_get_basename(name) : g_strdup_printf("%" G_GUINT64_FORMAT, bt_stream_get_id(stream));
 	const bt_field_class *context = bt_stream_class_borrow_packet_context_field_class_const(class);
 	cursor->cpu_member = dtc_ctf_find_unsigned(context, "cpu_id");
+	cursor->stream.wrap_ns = ctf->wrap_ns;
 	if (!bt_stream_class_borrow_default_clock_class_const(class)) {
 		ctf->has_clock = false;
 		reject(cursor, g_strdup("it has no clock"));
 	}
+	const struct dtc_packet_file *file = dtc_packet_table_find_file(ctf->table, cursor->stream.name);
+	cursor->stream.has_no_end = file && file->has_no_end;
+	cursor->has_packet_times = bt_stream_class_packets_have_beginning_default_clock_snapshot(class);
 	cursor->gap_times_events = bt_stream_class_discarded_events_have_default_clock_snapshots(class);
 	cursor->gap_times_packets = bt_stream_class_discarded_packets_have_default_clock_snapshots(class);
 	uint64_t class_count = class == ctf->last_class ? 0 : bt_stream_class_get_event_class_count(class);
@@ -112,16 +127,38 @@ static bool get_packet_number(const bt_packet *packet, int member, uint64_t *ret
 	return true;
 }
 
-static void begin_packet(struct cursor *cursor, const bt_packet *packet)
+/* What the table of packets has of the one that begins at the snapshot. */
+static void describe_packet(const struct ctf *ctf, const struct cursor *cursor, const bt_clock_snapshot *begin,
+			    struct dtc_packet_claim *claim)
 {
-	uint64_t value;
-	if (!get_packet_number(packet, cursor->cpu_member, &value))
-		value = 0; /* a tracer without per-CPU streams */
-	if (value >= DTC_CPU_LIMIT) {
-		reject(cursor, g_strdup_printf("a packet claims CPU %" G_GUINT64_FORMAT, value));
+	uint64_t ticks = bt_clock_snapshot_get_value(begin);
+	const struct dtc_ctf_packet *packet = dtc_packet_table_find(ctf->table, cursor->stream.name, ticks);
+	if (!get_ns(begin, &claim->begin_ns))
+		claim->begin_ns = DTC_ABSENT;
+	if (!packet)
+		return;
+	claim->at = (int64_t)packet->offset;
+	/* a tracer that crashed leaves 0 */
+	if (packet->end_ticks < ticks ||
+	    !convert_cycles(bt_clock_snapshot_borrow_clock_class_const(begin), packet->end_ticks, &claim->limit_ns))
+		claim->limit_ns = INT64_MAX;
+}
+
+static void begin_packet(const struct ctf *ctf, struct cursor *cursor, const bt_message *message)
+{
+	const bt_packet *packet = bt_message_packet_beginning_borrow_packet_const(message);
+	uint64_t cpu;
+	if (!get_packet_number(packet, cursor->cpu_member, &cpu))
+		cpu = 0; /* a tracer without per-CPU streams */
+	if (cpu >= DTC_CPU_LIMIT) {
+		reject(cursor, g_strdup_printf("a packet claims CPU %" G_GUINT64_FORMAT, cpu));
 		return;
 	}
-	cursor->stream.cpu = (uint32_t)value;
+	struct dtc_packet_claim claim = { (uint32_t)cpu, DTC_ABSENT, INT64_MAX, -1 };
+	if (cursor->has_packet_times)
+		describe_packet(ctf, cursor, bt_message_packet_beginning_borrow_default_clock_snapshot_const(message),
+				&claim);
+	dtc_stream_begin_packet(&cursor->stream, &claim);
 }
 
 static void set_gap_times(struct dtc_gap *gap, const bt_clock_snapshot *begin, const bt_clock_snapshot *end)
@@ -132,7 +169,7 @@ static void set_gap_times(struct dtc_gap *gap, const bt_clock_snapshot *begin, c
 
 static struct dtc_gap read_discarded_events(const struct cursor *cursor, const bt_message *message)
 {
-	struct dtc_gap gap = { cursor->stream.last_ns, cursor->stream.last_ns, DTC_ABSENT };
+	struct dtc_gap gap = { cursor->stream.last_ns, cursor->stream.last_ns, DTC_ABSENT, 0, false };
 	uint64_t count;
 	/* Of a stream's first packet babeltrace2 gives none: the tracer counts from the begin of its session. */
 	if (bt_message_discarded_events_get_count(message, &count) == BT_PROPERTY_AVAILABILITY_AVAILABLE)
@@ -145,21 +182,54 @@ static struct dtc_gap read_discarded_events(const struct cursor *cursor, const b
 
 static struct dtc_gap read_discarded_packets(const struct cursor *cursor, const bt_message *message)
 {
-	struct dtc_gap gap = { cursor->stream.last_ns, cursor->stream.last_ns, DTC_ABSENT };
+	struct dtc_gap gap = { cursor->stream.last_ns, cursor->stream.last_ns, DTC_ABSENT, 0, false };
+	uint64_t count;
+	if (bt_message_discarded_packets_get_count(message, &count) == BT_PROPERTY_AVAILABILITY_AVAILABLE)
+		gap.packets = (int64_t)MIN(count, (uint64_t)INT64_MAX);
 	if (cursor->gap_times_packets)
 		set_gap_times(&gap, bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(message),
 			      bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(message));
 	return gap;
 }
 
-static bool take_event(struct cursor *cursor, const bt_message *message)
+/* True if the cursor is on a message. */
+static bool refill(struct ctf *ctf, struct cursor *cursor)
 {
+	bool has_message = dtc_ctf_graph_refill(ctf->graph, cursor->port);
+	if (cursor->port->error)
+		dtc_stream_take_error(&cursor->stream, g_steal_pointer(&cursor->port->error));
+	return has_message;
+}
+
+/* The time of the event after the current one in its packet, DTC_ABSENT if there is none. */
+static int64_t look_ahead(struct ctf *ctf, struct cursor *cursor)
+{
+	struct dtc_ctf_port *port = cursor->port;
+	uint64_t next = port->at + 1;
+	int64_t time_ns;
+	if (next == port->count) {
+		cursor->held = port->messages[port->at++];
+		if (!refill(ctf, cursor))
+			return DTC_ABSENT;
+		next = port->at;
+	}
+	const bt_message *message = port->messages[next];
+	if (bt_message_get_type(message) != BT_MESSAGE_TYPE_EVENT ||
+	    !get_ns(bt_message_event_borrow_default_clock_snapshot_const(message), &time_ns))
+		return DTC_ABSENT;
+	return time_ns;
+}
+
+static bool take_event(struct ctf *ctf, struct cursor *cursor, const bt_message *message)
+{
+	struct dtc_stream *stream = &cursor->stream;
 	int64_t time_ns;
 	if (!get_ns(bt_message_event_borrow_default_clock_snapshot_const(message), &time_ns)) {
 		reject(cursor, g_strdup("an event's time is beyond what 64 bits hold"));
 		return false;
 	}
-	dtc_stream_take_event(&cursor->stream, time_ns);
+	dtc_stream_take_event(stream, time_ns,
+			      dtc_stream_wants_next(stream, time_ns) ? look_ahead(ctf, cursor) : DTC_ABSENT);
 	return true;
 }
 
@@ -182,7 +252,7 @@ static bool take_message(struct ctf *ctf, struct cursor *cursor, const bt_messag
 		begin_stream(ctf, cursor, bt_message_stream_beginning_borrow_stream_const(message));
 		break;
 	case BT_MESSAGE_TYPE_PACKET_BEGINNING:
-		begin_packet(cursor, bt_message_packet_beginning_borrow_packet_const(message));
+		begin_packet(ctf, cursor, message);
 		break;
 	case BT_MESSAGE_TYPE_PACKET_END:
 		end_packet(ctf);
@@ -201,7 +271,7 @@ static bool take_message(struct ctf *ctf, struct cursor *cursor, const bt_messag
 		is_item = true;
 		break;
 	case BT_MESSAGE_TYPE_EVENT:
-		is_item = take_event(cursor, message);
+		is_item = take_event(ctf, cursor, message);
 		break;
 	default:
 		break;
@@ -209,22 +279,21 @@ static bool take_message(struct ctf *ctf, struct cursor *cursor, const bt_messag
 	return is_item;
 }
 
-/* True if the cursor is on a message. */
-static bool refill(struct ctf *ctf, struct cursor *cursor)
+/* The event that was current lent its strings until now. */
+static void drop_event(struct cursor *cursor)
 {
-	bool has_message = dtc_ctf_graph_refill(ctf->graph, cursor->port);
-	if (cursor->port->error)
-		dtc_stream_take_error(&cursor->stream, g_steal_pointer(&cursor->port->error));
-	return has_message;
+	struct dtc_ctf_port *port = cursor->port;
+	if (cursor->held)
+		bt_message_put_ref(g_steal_pointer(&cursor->held));
+	else if (cursor->stream.has_item && !cursor->stream.is_gap)
+		bt_message_put_ref(port->messages[port->at++]);
 }
 
 static void advance(struct ctf *ctf, struct cursor *cursor)
 {
 	struct dtc_stream *stream = &cursor->stream;
 	struct dtc_ctf_port *port = cursor->port;
-	/* The event that was current lent its strings until now. */
-	if (stream->has_item && !stream->is_gap)
-		bt_message_put_ref(port->messages[port->at++]);
+	drop_event(cursor);
 	while (port->at < port->count || refill(ctf, cursor)) {
 		const bt_message *message = port->messages[port->at];
 		stream->has_item = take_message(ctf, cursor, message);
@@ -245,8 +314,13 @@ static void advance(struct ctf *ctf, struct cursor *cursor)
 static void close_trace(struct dtc_backend *backend)
 {
 	struct ctf *ctf = (struct ctf *)backend;
+	for (guint i = 0; i < ctf->count; i++)
+		bt_message_put_ref(ctf->cursors[i].held);
 	dtc_ctf_graph_free(ctf->graph);
 	dtc_salvage_free(ctf->salvage);
+	dtc_packet_table_free(ctf->table);
+	dtc_inventory_free(ctf->inventory);
+	dtc_findings_free(ctf->backend.findings);
 	for (guint i = 0; i < ctf->count; i++)
 		dtc_stream_clear(&ctf->cursors[i].stream);
 	g_free(ctf->cursors);
@@ -268,13 +342,13 @@ static bool can_open(const char *path)
 static bool open_graph(struct ctf *ctf, const char *node, const char *path, GError **error)
 {
 	g_autofree char *reason = NULL;
-	if (!dtc_salvage_is_needed(path))
+	if (!dtc_inventory_has_others(ctf->inventory) && !dtc_packet_table_has_damage(ctf->table))
 		ctf->graph = dtc_ctf_graph_open(path, &reason);
 	if (ctf->graph)
 		return true;
 	g_autoptr(GError) salvage_error = NULL;
 	g_autofree char *salvage_reason = NULL;
-	ctf->salvage = dtc_salvage_new(path, can_open, &salvage_error);
+	ctf->salvage = dtc_salvage_new(path, ctf->inventory, ctf->table, can_open, &salvage_error);
 	if (ctf->salvage)
 		ctf->graph = dtc_ctf_graph_open(dtc_salvage_get_path(ctf->salvage), &salvage_reason);
 	if (ctf->graph)
@@ -287,6 +361,15 @@ static bool open_graph(struct ctf *ctf, const char *node, const char *path, GErr
 			    "cannot read the trace of node '%s' in '%s': %s\ncopy the trace again from the node", node,
 			    path, salvage_reason ? salvage_reason : reason);
 	return false;
+}
+
+static void report_files(const struct ctf *ctf, const char *node)
+{
+	const GPtrArray *losses = ctf->salvage ? dtc_salvage_get_losses(ctf->salvage) : NULL;
+	dtc_inventory_report(ctf->inventory, node, ctf->backend.findings);
+	for (guint i = 0; losses && i < losses->len; i++)
+		dtc_findings_add_coded(ctf->backend.findings, DTC_FINDING_STREAM_DAMAGED, DTC_SEVERITY_ERROR, true,
+				       node, "%s", (const char *)losses->pdata[i]);
 }
 
 static int compare_cursors(const void *a, const void *b)
@@ -304,7 +387,7 @@ static void begin_streams(struct ctf *ctf)
 	ctf->cursors = g_new0(struct cursor, ctf->count + 1);
 	for (guint i = 0; i < ctf->count; i++) {
 		ctf->cursors[i].port = dtc_ctf_graph_get_port(ctf->graph, i);
-		ctf->cursors[i].stream.last_ns = INT64_MIN;
+		dtc_stream_init(&ctf->cursors[i].stream);
 		advance(ctf, &ctf->cursors[i]);
 	}
 	if (ctf->count > 1)
@@ -330,13 +413,21 @@ static struct dtc_backend *open_trace(const char *node, const char *path, DtcNam
 	ctf->classes = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)dtc_ctf_class_free);
 	ctf->environment = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	ctf->has_clock = true;
+	ctf->inventory = dtc_inventory_new(path);
+	ctf->backend.findings = dtc_findings_new();
+	ctf->table = dtc_packet_table_new(path, ctf->inventory, node, ctf->backend.findings);
 	if (!open_graph(ctf, node, path, error)) {
 		close_trace(&ctf->backend);
 		return NULL;
 	}
 	ctf->extent = dtc_extent_of_trace(ctf->salvage ? dtc_salvage_get_path(ctf->salvage) : path);
-	ctf->backend.losses = ctf->salvage ? dtc_salvage_get_losses(ctf->salvage) : NULL;
+	report_files(ctf, node);
+	ctf->wrap_ns = dtc_clock_class_get_wrap(path);
 	begin_streams(ctf);
+	/* a kernel that is traced has events */
+	if (ctf->count == 0 && dtc_clock_class_is_of_kernel(path))
+		dtc_findings_add_coded(ctf->backend.findings, DTC_FINDING_STREAM_MISSING, DTC_SEVERITY_ERROR, true,
+				       node, "the trace has no stream files: what happened on this node is missing");
 	if (!ctf->has_clock) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
 			    "the trace of node '%s' in '%s' has no clock\nrecord with a tracer that stamps its events",
@@ -364,8 +455,9 @@ static void advance_stream(struct dtc_backend *backend, guint stream)
 static void fill(struct dtc_backend *backend, guint stream, struct dtc_event *event)
 {
 	struct ctf *ctf = (struct ctf *)backend;
-	const struct dtc_ctf_port *port = ctf->cursors[stream].port;
-	const bt_event *bt_event = bt_message_event_borrow_event_const(port->messages[port->at]);
+	const struct cursor *cursor = &ctf->cursors[stream];
+	const bt_message *message = cursor->held ? cursor->held : cursor->port->messages[cursor->port->at];
+	const bt_event *bt_event = bt_message_event_borrow_event_const(message);
 	const bt_event_class *bt_class = bt_event_borrow_class_const(bt_event);
 	DtcCtfClass *class = g_hash_table_lookup(ctf->classes, bt_class);
 	if (G_UNLIKELY(!class)) {

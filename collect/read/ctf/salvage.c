@@ -6,6 +6,7 @@
  */
 #include "collect/read/ctf/salvage.h"
 
+#include "collect/bundle/scratch.h"
 #include "collect/read/ctf/stream_file.h"
 #include "dtrace-chain/error.h"
 
@@ -16,65 +17,20 @@
 #include <unistd.h>
 
 struct DtcSalvage {
-	char *source;	 /* owned, absolute */
-	char *directory; /* owned: private, holds trial/ and trace/ */
-	char *trace;	 /* owned */
-	char *trial;	 /* owned */
+	char *source;	     /* owned, absolute */
+	DtcScratch *scratch; /* private, holds trial/ and trace/ */
+	char *trace;	     /* owned */
+	char *trial;	     /* owned */
 	bool (*accepts)(const char *directory);
-	char **files;	    /* owned names of all stream files, sorted */
-	GPtrArray *whole;   /* borrowed names: chains of packets */
-	GPtrArray *good;    /* of these: accepted by the back end */
-	GPtrArray *damaged; /* borrowed names: all others */
-	GPtrArray *losses;  /* owned sentences */
-	bool has_layout;
-	struct dtc_packet_layout layout;
+	const char *const *files;    /* borrowed names of all stream files, sorted */
+	GPtrArray *whole;	     /* borrowed names: chains of packets */
+	GPtrArray *good;	     /* of these: accepted by the back end */
+	GPtrArray *damaged;	     /* borrowed names: all others */
+	GPtrArray *losses;	     /* owned sentences */
+	const DtcPacketTable *table; /* borrowed until the trace is made */
 };
 
 /* ---- files ---- */
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The stream files of a trace, sorted. What is neither a file nor a folder goes to specials. */
-static char **list_files(const char *path, GPtrArray *specials)
-{
-	GPtrArray *files = g_ptr_array_new();
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
-	const char *name;
-	while (dir && (name = g_dir_read_name(dir))) {
-		g_autofree char *file = g_build_filename(path, name, NULL);
-		struct stat info;
-		if (name[0] == '.' || strcmp(name, "metadata") == 0 || stat(file, &info) != 0 || S_ISDIR(info.st_mode))
-			continue;
-		if (!S_ISREG(info.st_mode))
-			g_ptr_array_add(specials, g_strdup(name));
-		else if (info.st_size > 0)
-			g_ptr_array_add(files, g_strdup(name));
-	}
-	g_ptr_array_sort(files, compare_names);
-	g_ptr_array_sort(specials, compare_names);
-	g_ptr_array_add(files, NULL);
-	return (char **)g_ptr_array_free(files, FALSE);
-}
-
-bool dtc_salvage_is_needed(const char *path)
-{
-	g_autoptr(GPtrArray) specials = g_ptr_array_new_with_free_func(g_free);
-	g_auto(GStrv) files = list_files(path, specials);
-	struct dtc_packet_layout layout;
-	if (specials->len > 0)
-		return true;
-	if (!dtc_packet_layout_find(path, (const char *const *)files, &layout))
-		return false;
-	for (char **name = files; *name; name++) {
-		g_autofree char *file = g_build_filename(path, *name, NULL);
-		if (!dtc_stream_file_is_whole(file, &layout))
-			return true;
-	}
-	return false;
-}
 
 static bool link_file(const DtcSalvage *salvage, const char *directory, const char *name)
 {
@@ -95,16 +51,16 @@ static void empty_directory(const char *path)
 
 static bool make_directories(DtcSalvage *salvage, GError **error)
 {
-	salvage->directory = g_dir_make_tmp("dtrace-chain-XXXXXX", error);
-	if (!salvage->directory)
+	salvage->scratch = dtc_scratch_new(error);
+	if (!salvage->scratch)
 		return false;
-	salvage->trace = g_build_filename(salvage->directory, "trace", NULL);
-	salvage->trial = g_build_filename(salvage->directory, "trial", NULL);
+	const char *directory = dtc_scratch_get_path(salvage->scratch);
+	salvage->trace = g_build_filename(directory, "trace", NULL);
+	salvage->trial = g_build_filename(directory, "trial", NULL);
 	if (g_mkdir(salvage->trace, 0700) == 0 && g_mkdir(salvage->trial, 0700) == 0)
 		return true;
 	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
-		    "cannot write to '%s': %s\nset TMPDIR to a directory with space", salvage->directory,
-		    g_strerror(errno));
+		    "cannot write to '%s': %s\nset TMPDIR to a directory with space", directory, g_strerror(errno));
 	return false;
 }
 
@@ -112,12 +68,12 @@ static bool make_directories(DtcSalvage *salvage, GError **error)
 
 static void find_whole_files(DtcSalvage *salvage)
 {
-	salvage->has_layout =
-		dtc_packet_layout_find(salvage->source, (const char *const *)salvage->files, &salvage->layout);
-	for (char **name = salvage->files; *name; name++) {
-		g_autofree char *path = g_build_filename(salvage->source, *name, NULL);
-		bool is_whole = !salvage->has_layout || dtc_stream_file_is_whole(path, &salvage->layout);
-		g_ptr_array_add(is_whole ? salvage->whole : salvage->damaged, *name);
+	for (const char *const *name = salvage->files; *name; name++) {
+		const struct dtc_packet_file *file = dtc_packet_table_find_file(salvage->table, *name);
+		if (file && file->is_double)
+			continue;
+		bool is_good = !file || (file->is_whole && file->is_sound);
+		g_ptr_array_add(is_good ? salvage->whole : salvage->damaged, (void *)*name);
 	}
 }
 
@@ -147,26 +103,56 @@ static void sort_out(DtcSalvage *salvage, guint from, guint to)
 	}
 }
 
+static G_GNUC_PRINTF(2, 3) void add_loss(DtcSalvage *salvage, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	g_ptr_array_add(salvage->losses, g_strdup_vprintf(format, args));
+	va_end(args);
+}
+
+/* What of the file is in no packet. */
+static void add_holes(DtcSalvage *salvage, const struct dtc_packet_file *file)
+{
+	const struct dtc_stream_holes *holes = &file->holes;
+	if (holes->skipped_bytes > 0)
+		add_loss(salvage,
+			 "stream file '%s' is damaged at byte %" G_GSIZE_FORMAT ": %" G_GSIZE_FORMAT
+			 " of its %" G_GSIZE_FORMAT " bytes are no packets and were skipped",
+			 file->name, holes->first_skipped, holes->skipped_bytes, holes->file_bytes);
+	for (guint i = 0; i < file->packets->len; i++) {
+		const struct dtc_ctf_packet *packet = &g_array_index(file->packets, struct dtc_ctf_packet, i);
+		if (packet->is_cut)
+			add_loss(salvage,
+				 "stream file '%s' ends at byte %" G_GSIZE_FORMAT
+				 ", inside the packet that begins at byte %" G_GSIZE_FORMAT,
+				 file->name, holes->file_bytes, packet->offset);
+	}
+}
+
 /* Makes trace/NAME of a damaged stream file. False if nothing of it can be used. */
 static bool rescue_file(DtcSalvage *salvage, const char *name)
 {
-	g_autofree char *path = g_build_filename(salvage->source, name, NULL);
 	g_autofree char *copy = g_build_filename(salvage->trace, name, NULL);
-	if (!salvage->has_layout) {
-		g_ptr_array_add(salvage->losses, g_strdup_printf("stream file '%s' cannot be read", name));
+	const struct dtc_packet_file *file = dtc_packet_table_find_file(salvage->table, name);
+	if (!file) {
+		add_loss(salvage, "stream file '%s' cannot be read", name);
 		return false;
 	}
-	guint loss_count = salvage->losses->len;
-	if (dtc_stream_file_rescue(path, name, &salvage->layout, true, copy, salvage->losses)) {
-		if (dtc_stream_file_is_whole(copy, &salvage->layout) && salvage->accepts(salvage->trace))
-			return true;
-		/* the cut may go through the packet's context, whose end we do not know */
-		g_ptr_array_set_size(salvage->losses, (gint)loss_count);
-		if (dtc_stream_file_rescue(path, name, &salvage->layout, false, copy, salvage->losses) &&
-		    salvage->accepts(salvage->trace))
-			return true;
-		g_ptr_array_add(salvage->losses, g_strdup_printf("stream file '%s' cannot be used even so", name));
+	add_holes(salvage, file);
+	if (file->packets->len == 0) {
+		add_loss(salvage, "stream file '%s' holds no packet that can be read", name);
+		return false;
 	}
+	/* the cut may go through the packet's context, whose end we do not know */
+	for (guint with_cut = 2; with_cut-- > 0;) {
+		g_autoptr(GError) error = NULL;
+		if (!dtc_packet_table_write(salvage->table, file, with_cut, copy, &error))
+			add_loss(salvage, "%.*s", (int)strcspn(error->message, "\n"), error->message);
+		else if (salvage->accepts(salvage->trace))
+			return true;
+	}
+	add_loss(salvage, "stream file '%s' cannot be used even so", name);
 	g_unlink(copy);
 	return false;
 }
@@ -191,20 +177,18 @@ static bool make_trace(DtcSalvage *salvage, GError **error)
 	return false;
 }
 
-DtcSalvage *dtc_salvage_new(const char *path, bool (*accepts)(const char *directory), GError **error)
+DtcSalvage *dtc_salvage_new(const char *path, const DtcInventory *inventory, const DtcPacketTable *table,
+			    bool (*accepts)(const char *directory), GError **error)
 {
 	g_autoptr(DtcSalvage) salvage = g_new0(DtcSalvage, 1);
-	g_autoptr(GPtrArray) specials = g_ptr_array_new_with_free_func(g_free);
 	salvage->source = g_canonicalize_filename(path, NULL);
 	salvage->accepts = accepts;
+	salvage->table = table;
 	salvage->whole = g_ptr_array_new();
 	salvage->good = g_ptr_array_new();
 	salvage->damaged = g_ptr_array_new();
 	salvage->losses = g_ptr_array_new_with_free_func(g_free);
-	salvage->files = list_files(salvage->source, specials);
-	for (guint i = 0; i < specials->len; i++)
-		g_ptr_array_add(salvage->losses, g_strdup_printf("'%s' is not a file and is left out",
-								 (const char *)g_ptr_array_index(specials, i)));
+	salvage->files = dtc_inventory_get_streams(inventory);
 	if (!make_directories(salvage, error))
 		return NULL;
 	if (!are_accepted(salvage, 0, 0)) {
@@ -223,20 +207,13 @@ void dtc_salvage_free(DtcSalvage *salvage)
 {
 	if (!salvage)
 		return;
-	char *directories[] = { salvage->trial, salvage->trace, salvage->directory };
-	for (gsize i = 0; i < G_N_ELEMENTS(directories); i++) {
-		if (!directories[i])
-			continue;
-		if (directories[i] != salvage->directory)
-			empty_directory(directories[i]);
-		g_rmdir(directories[i]);
-		g_free(directories[i]);
-	}
+	dtc_scratch_free(salvage->scratch);
+	g_free(salvage->trace);
+	g_free(salvage->trial);
 	g_ptr_array_unref(salvage->whole);
 	g_ptr_array_unref(salvage->good);
 	g_ptr_array_unref(salvage->damaged);
 	g_ptr_array_unref(salvage->losses);
-	g_strfreev(salvage->files);
 	g_free(salvage->source);
 	g_free(salvage);
 }

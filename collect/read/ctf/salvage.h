@@ -6,13 +6,20 @@
  */
 #pragma once
 
+#include "collect/read/ctf/inventory.h"
+#include "collect/read/ctf/packet_table.h"
+
 #include <glib.h>
 #include <stdbool.h>
 
 typedef struct DtcSalvage DtcSalvage;
 
-/* accepts tells whether the back end can open a trace directory. NULL with an error if nothing can be saved. */
-DtcSalvage *dtc_salvage_new(const char *path, bool (*accepts)(const char *directory), GError **error);
+/*
+ * The streams that the inventory of the trace at path tells of, with their packets as they should be (both borrowed for
+ * the call). accepts tells whether the back end can open a trace directory. NULL with an error if nothing can be saved.
+ */
+DtcSalvage *dtc_salvage_new(const char *path, const DtcInventory *inventory, const DtcPacketTable *table,
+			    bool (*accepts)(const char *directory), GError **error);
 /* Removes the temporary directory. */
 void dtc_salvage_free(DtcSalvage *salvage);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcSalvage, dtc_salvage_free)
@@ -21,9 +28,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcSalvage, dtc_salvage_free)
 const char *dtc_salvage_get_path(const DtcSalvage *salvage);
 /* One sentence per loss, with file and position. Borrowed strings. */
 const GPtrArray *dtc_salvage_get_losses(const DtcSalvage *salvage);
-
-/*
- * True if the directory must not be given to babeltrace2 as it is: a pipe in it would block for ever, and some packet
- * headers make babeltrace2 abort the process. Costs one page per packet.
- */
-bool dtc_salvage_is_needed(const char *path);

@@ -15,19 +15,21 @@
 #include "collect/read/ctf/stream_file.h"
 
 #include "collect/read/ctf/metadata.h"
+#include "dtrace-chain/error.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #define MAGIC 0xc1fc1fc1u
+#define STREAM_ID_AT ((gsize)20)
+#define INSTANCE_AT ((gsize)24)
 #define CONTEXT_BYTES 32 /* timestamps and sizes */
 /* No tracer makes packets beyond this (LTTng's largest sub-buffers have 1 GiB): a larger size is damage. */
 #define PACKET_BITS_MAX (UINT64_C(1) << 36)
 
 /* Offsets tried for the context, the likely ones first. */
 static const gsize contexts[] = { 24, 32, 28, 20, 40 };
-#define CONTEXT_MAX 40
 
 struct bytes {
 	const uint8_t *at;
@@ -139,6 +141,44 @@ bool dtc_packet_layout_find(const char *directory, const char *const *names, str
 	return is_found;
 }
 
+bool dtc_packets_are_foreign(const char *directory, const char *const *names)
+{
+	guint8 uuid[16];
+	g_autofree char *metadata = g_build_filename(directory, "metadata", NULL);
+	guint foreign_count = 0;
+	if (!dtc_metadata_get_uuid(metadata, uuid))
+		return false;
+	for (; *names; names++) {
+		g_autofree char *path = g_build_filename(directory, *names, NULL);
+		g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
+		struct dtc_packet_layout layout;
+		if (!map || !take_prefix(get_bytes(map), NULL, &layout))
+			continue;
+		if (take_prefix(get_bytes(map), uuid, &layout))
+			return false;
+		foreign_count++;
+	}
+	return foreign_count > 0;
+}
+
+bool dtc_stream_file_is_foreign(const char *path, const struct dtc_packet_layout *layout)
+{
+	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
+	struct dtc_packet_layout other;
+	return map && take_prefix(get_bytes(map), NULL, &other) &&
+	       memcmp(other.prefix, layout->prefix, DTC_PACKET_PREFIX_BYTES) != 0;
+}
+
+bool dtc_stream_file_is_equal(const char *path, const char *other)
+{
+	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
+	g_autoptr(GMappedFile) other_map = g_mapped_file_new(other, FALSE, NULL);
+	if (!map || !other_map)
+		return false;
+	struct bytes a = get_bytes(map), b = get_bytes(other_map);
+	return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
+}
+
 bool dtc_stream_file_is_whole(const char *path, const struct dtc_packet_layout *layout)
 {
 	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
@@ -163,88 +203,228 @@ static gsize find_prefix(struct bytes file, gsize from, const struct dtc_packet_
 	return found ? (gsize)(found - file.at) : file.size;
 }
 
-static bool write_bytes(FILE *to, const uint8_t *bytes, gsize count)
-{
-	return fwrite(bytes, 1, count, to) == count;
-}
-
-/* The packet that the end of the file cuts: its sizes are set to what is there. */
-static bool write_cut_packet(FILE *to, const struct dtc_packet_layout *layout, const uint8_t *bytes, gsize left,
-			     const struct packet *packet)
-{
-	uint8_t header[CONTEXT_MAX + CONTEXT_BYTES];
-	gsize header_bytes = layout->context + CONTEXT_BYTES;
-	memcpy(header, bytes, header_bytes);
-	put_number(header + layout->context + 16, MIN(packet->content_bits, (uint64_t)left * 8), layout->is_big_endian);
-	put_number(header + layout->context + 24, (uint64_t)left * 8, layout->is_big_endian);
-	return write_bytes(to, header, header_bytes) && write_bytes(to, bytes + header_bytes, left - header_bytes);
-}
-
-static G_GNUC_PRINTF(2, 3) void add_loss(GPtrArray *losses, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	g_ptr_array_add(losses, g_strdup_vprintf(format, args));
-	va_end(args);
-}
-
-/* The number of packets written, or -1 if the disk is full. */
-static int64_t write_packets(struct bytes file, const char *name, const struct dtc_packet_layout *layout, bool with_cut,
-			     FILE *to, GPtrArray *losses)
-{
-	int64_t count = 0;
-	gsize offset = 0, skipped = 0, first_skipped = 0;
-	while (offset < file.size) {
-		struct packet packet;
-		if (!parse_packet(file, offset, layout, &packet)) {
-			gsize next = find_prefix(file, offset + 1, layout);
-			if (skipped == 0)
-				first_skipped = offset;
-			skipped += next - offset;
-			offset = next;
-			continue;
-		}
-		gsize left = file.size - offset;
-		gsize length = (gsize)(packet.packet_bits / 8);
-		bool is_cut = length > left;
-		if (is_cut) {
-			add_loss(losses,
-				 "stream file '%s' ends at byte %" G_GSIZE_FORMAT
-				 ", inside the packet from byte %" G_GSIZE_FORMAT " to %" G_GSIZE_FORMAT,
-				 name, file.size, offset, offset + length);
-			if (!with_cut)
-				break;
-			length = left;
-		}
-		if (is_cut ? !write_cut_packet(to, layout, file.at + offset, length, &packet)
-			   : !write_bytes(to, file.at + offset, length))
-			return -1;
-		count++;
-		offset += length;
-	}
-	if (skipped > 0)
-		add_loss(losses,
-			 "stream file '%s' is damaged at byte %" G_GSIZE_FORMAT ": %" G_GSIZE_FORMAT
-			 " of its %" G_GSIZE_FORMAT " bytes are no packets and were skipped",
-			 name, first_skipped, skipped, file.size);
-	return count;
-}
-
-bool dtc_stream_file_rescue(const char *path, const char *name, const struct dtc_packet_layout *layout, bool with_cut,
-			    const char *copy, GPtrArray *losses)
+bool dtc_stream_file_has_packet(const char *path, const struct dtc_packet_layout *layout)
 {
 	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
-	if (!map) {
-		add_loss(losses, "stream file '%s' cannot be opened", name);
+	if (!map)
 		return false;
-	}
-	FILE *to = fopen(copy, "wb");
-	int64_t count = to ? write_packets(get_bytes(map), name, layout, with_cut, to, losses) : -1;
-	if ((to && fclose(to) != 0) || count < 0) {
-		add_loss(losses, "stream file '%s' cannot be copied to '%s': %s", name, copy, g_strerror(errno));
+	struct bytes file = get_bytes(map);
+	if (file.size < DTC_PACKET_PREFIX_BYTES) /* of a packet nothing but its first bytes */
+		return memcmp(file.at, layout->prefix, file.size) == 0;
+	return find_prefix(file, 0, layout) < file.size;
+}
+
+/* ---- LTTng's index ---- */
+
+/*
+ * lttng-tools, ctf-index.h, all in big endian; an entry has more fields from version 1.1 on, and may grow:
+ *
+ *   0   u32  magic 0xc1f1dcc1              entry:  0   u64  offset of the packet in the file
+ *   4   u32  version, major                        8   u64  packet size, in bits
+ *   8   u32  version, minor                        16  u64  content size, in bits
+ *   12  u32  bytes of an entry                     24  u64  timestamp of the begin
+ *   16       entries                               32  u64  timestamp of the end
+ */
+#define INDEX_MAGIC 0xc1f1dcc1u
+#define INDEX_HEADER_BYTES 16
+#define INDEX_ENTRY_BYTES 40 /* at least */
+
+static uint32_t get_be32(const uint8_t *bytes)
+{
+	uint32_t value;
+	memcpy(&value, bytes, sizeof(value));
+	return GUINT32_FROM_BE(value);
+}
+
+/* The bytes of an entry, 0 if the file is no index. */
+static gsize get_entry_bytes(struct bytes index)
+{
+	if (index.size < INDEX_HEADER_BYTES || get_be32(index.at) != INDEX_MAGIC)
+		return 0;
+	gsize bytes = get_be32(index.at + 12);
+	return bytes >= INDEX_ENTRY_BYTES && bytes <= 4096 ? bytes : 0;
+}
+
+int64_t dtc_stream_index_count_packets(const char *path)
+{
+	g_autoptr(GMappedFile) map =
+		g_file_test(path, G_FILE_TEST_IS_REGULAR) ? g_mapped_file_new(path, FALSE, NULL) : NULL;
+	if (!map)
+		return -1;
+	gsize entry_bytes = get_entry_bytes(get_bytes(map));
+	return entry_bytes ? (int64_t)((g_mapped_file_get_length(map) - INDEX_HEADER_BYTES) / entry_bytes) : 0;
+}
+
+static bool is_entry_of(const uint8_t *entry, gsize offset, const struct packet *packet)
+{
+	return get_number(entry, true) == offset && get_number(entry + 8, true) == packet->packet_bits &&
+	       get_number(entry + 16, true) == packet->content_bits &&
+	       get_number(entry + 24, true) == packet->begin_ticks && get_number(entry + 32, true) == packet->end_ticks;
+}
+
+bool dtc_stream_index_fits(const char *path, const char *stream_path, const struct dtc_packet_layout *layout)
+{
+	g_autoptr(GMappedFile) map =
+		g_file_test(path, G_FILE_TEST_IS_REGULAR) ? g_mapped_file_new(path, FALSE, NULL) : NULL;
+	g_autoptr(GMappedFile) stream_map = map ? g_mapped_file_new(stream_path, FALSE, NULL) : NULL;
+	if (!map || !stream_map)
+		return true;
+	struct bytes index = get_bytes(map), file = get_bytes(stream_map);
+	gsize entry_bytes = get_entry_bytes(index), at = INDEX_HEADER_BYTES;
+	if (!entry_bytes)
 		return false;
+	for (gsize offset = 0; offset < file.size; at += entry_bytes) {
+		struct packet packet;
+		if (!parse_packet(file, offset, layout, &packet))
+			return true; /* the stream itself is damaged: that is said, and then no index is used */
+		if (index.size < entry_bytes || at > index.size - entry_bytes ||
+		    !is_entry_of(index.at + at, offset, &packet))
+			return false;
+		offset += (gsize)MIN(packet.packet_bits / 8, file.size - offset);
 	}
-	if (count == 0)
-		add_loss(losses, "stream file '%s' holds no packet that can be read", name);
-	return count > 0;
+	return at == index.size;
+}
+
+/* ---- all packets ---- */
+
+static uint32_t get_number32(const uint8_t *bytes, bool is_big_endian)
+{
+	uint32_t value;
+	memcpy(&value, bytes, sizeof(value));
+	return is_big_endian ? GUINT32_FROM_BE(value) : GUINT32_FROM_LE(value);
+}
+
+static void put_number32(uint8_t *bytes, uint32_t value, bool is_big_endian)
+{
+	value = is_big_endian ? GUINT32_TO_BE(value) : GUINT32_TO_LE(value);
+	memcpy(bytes, &value, sizeof(value));
+}
+
+/* All of the header: its context may reach beyond the content of a packet that is too short for it. */
+static gsize get_header_bytes(const struct dtc_packet_layout *layout, const struct dtc_ctf_context *context)
+{
+	int bytes = CONTEXT_BYTES;
+	bytes = MAX(bytes, context->sequence + (int)sizeof(uint64_t));
+	bytes = MAX(bytes, context->discarded + (int)sizeof(uint64_t));
+	bytes = MAX(bytes, context->cpu + (int)sizeof(uint32_t));
+	return layout->context + (gsize)bytes;
+}
+
+static struct dtc_ctf_packet take_packet(struct bytes file, gsize offset, const struct dtc_packet_layout *layout,
+					 const struct dtc_ctf_context *context, const struct packet *packet)
+{
+	const uint8_t *header = file.at + offset;
+	const uint8_t *inner = header + layout->context;
+	bool is_big = layout->is_big_endian;
+	struct dtc_ctf_packet taken = {
+		.offset = offset,
+		.bytes = (gsize)(packet->packet_bits / 8),
+		.begin_ticks = packet->begin_ticks,
+		.end_ticks = packet->end_ticks,
+		.content_bits = packet->content_bits,
+	};
+	if (taken.bytes > file.size - offset) {
+		taken.bytes = file.size - offset;
+		taken.is_cut = true;
+	}
+	if (layout->context >= STREAM_ID_AT + sizeof(uint32_t))
+		taken.stream_id = get_number32(header + STREAM_ID_AT, is_big);
+	if (layout->context == INSTANCE_AT + sizeof(uint64_t))
+		taken.instance = get_number(header + INSTANCE_AT, is_big);
+	if (get_header_bytes(layout, context) > taken.bytes)
+		return taken;
+	if (context->sequence >= 0)
+		taken.sequence = get_number(inner + context->sequence, is_big);
+	if (context->discarded >= 0)
+		taken.discarded = get_number(inner + context->discarded, is_big);
+	if (context->cpu >= 0)
+		taken.cpu = get_number32(inner + context->cpu, is_big);
+	return taken;
+}
+
+GArray *dtc_stream_file_list_packets(const char *path, const struct dtc_packet_layout *layout,
+				     const struct dtc_ctf_context *context, struct dtc_stream_holes *ret_holes)
+{
+	GArray *packets = g_array_new(FALSE, FALSE, sizeof(struct dtc_ctf_packet));
+	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
+	struct bytes file = map ? get_bytes(map) : (struct bytes){ NULL, 0 };
+	*ret_holes = (struct dtc_stream_holes){ .file_bytes = file.size };
+	for (gsize offset = 0; offset < file.size;) {
+		struct packet packet;
+		bool is_packet = parse_packet(file, offset, layout, &packet);
+		bool is_over = is_packet && packet.packet_bits / 8 > file.size - offset;
+		gsize next = is_packet && !is_over ? offset + (gsize)(packet.packet_bits / 8)
+						   : find_prefix(file, offset + 1, layout);
+		/* a packet beyond the end of the file that others follow has a wrong size */
+		if (is_packet && (!is_over || next == file.size)) {
+			struct dtc_ctf_packet taken = take_packet(file, offset, layout, context, &packet);
+			g_array_append_val(packets, taken);
+		} else {
+			if (ret_holes->skipped_bytes == 0)
+				ret_holes->first_skipped = offset;
+			ret_holes->skipped_bytes += next - offset;
+		}
+		offset = next;
+	}
+	return packets;
+}
+
+/* ---- writing ---- */
+
+static void set_header(uint8_t *header, const struct dtc_packet_layout *layout, const struct dtc_ctf_context *context,
+		       const struct dtc_ctf_packet *packet)
+{
+	bool is_big = layout->is_big_endian;
+	uint8_t *inner = header + layout->context;
+	put_number(inner, packet->begin_ticks, is_big);
+	put_number(inner + 8, packet->end_ticks, is_big);
+	put_number(inner + 16, MIN(packet->content_bits, (uint64_t)packet->bytes * 8), is_big);
+	put_number(inner + 24, (uint64_t)packet->bytes * 8, is_big);
+	if (layout->context >= STREAM_ID_AT + sizeof(uint32_t))
+		put_number32(header + STREAM_ID_AT, packet->stream_id, is_big);
+	if (layout->context == INSTANCE_AT + sizeof(uint64_t))
+		put_number(header + INSTANCE_AT, packet->instance, is_big);
+	if (get_header_bytes(layout, context) > packet->bytes)
+		return;
+	if (context->sequence >= 0)
+		put_number(inner + context->sequence, packet->sequence, is_big);
+	if (context->discarded >= 0)
+		put_number(inner + context->discarded, packet->discarded, is_big);
+	if (context->cpu >= 0)
+		put_number32(inner + context->cpu, packet->cpu, is_big);
+}
+
+static bool write_packet(FILE *to, struct bytes file, const struct dtc_packet_layout *layout,
+			 const struct dtc_ctf_context *context, const struct dtc_ctf_packet *packet)
+{
+	gsize header_bytes = MIN(get_header_bytes(layout, context), packet->bytes);
+	g_autofree uint8_t *header = g_memdup2(file.at + packet->offset, header_bytes);
+	if (packet->is_changed || packet->is_cut)
+		set_header(header, layout, context, packet);
+	gsize rest = packet->bytes - header_bytes;
+	return fwrite(header, 1, header_bytes, to) == header_bytes &&
+	       fwrite(file.at + packet->offset + header_bytes, 1, rest, to) == rest;
+}
+
+bool dtc_stream_file_write(const char *path, const struct dtc_packet_layout *layout,
+			   const struct dtc_ctf_context *context, const GArray *packets, bool with_cut,
+			   const char *copy, GError **error)
+{
+	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, error);
+	FILE *to = map ? fopen(copy, "wb") : NULL;
+	bool is_written = to != NULL;
+	for (guint i = 0; is_written && i < packets->len; i++) {
+		const struct dtc_ctf_packet *packet = &g_array_index(packets, struct dtc_ctf_packet, i);
+		if (!packet->is_cut || with_cut)
+			is_written = write_packet(to, get_bytes(map), layout, context, packet);
+	}
+	int reason = errno;
+	if (to && fclose(to) != 0 && is_written) {
+		reason = errno;
+		is_written = false;
+	}
+	if (map && !is_written)
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
+			    "cannot write to '%s': %s\nset TMPDIR to a directory with space", copy, g_strerror(reason));
+	return is_written;
 }

@@ -6,6 +6,9 @@
  */
 #pragma once
 
+#include "collect/read/ctf/packet_context.h"
+#include "collect/read/ctf/packet_list.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,14 +29,43 @@ struct dtc_packet_layout {
  */
 bool dtc_packet_layout_find(const char *directory, const char *const *names, struct dtc_packet_layout *ret);
 
+/*
+ * True if there are packets of a trace in the files, and none of them has the uuid that the metadata tells: then
+ * dtc_packet_layout_find finds nothing.
+ */
+bool dtc_packets_are_foreign(const char *directory, const char *const *names);
+
+/* Whether a packet of the trace, not necessarily a whole one, is anywhere in the file. */
+bool dtc_stream_file_has_packet(const char *path, const struct dtc_packet_layout *layout);
+/* Whether the file begins as a packet of another trace does. */
+bool dtc_stream_file_is_foreign(const char *path, const struct dtc_packet_layout *layout);
+bool dtc_stream_file_is_equal(const char *path, const char *other);
+/* The packets that LTTng's index of a stream file (index/NAME.idx) tells of; -1 if there is no index. */
+int64_t dtc_stream_index_count_packets(const char *path);
+/* False if there is an index that does not tell of the packets that are in the file. */
+bool dtc_stream_index_fits(const char *path, const char *stream_path, const struct dtc_packet_layout *layout);
+
 /* Packets from the first byte on, up to the end or to what is none. */
 guint64 dtc_stream_file_count_packets(const char *path, const struct dtc_packet_layout *layout);
 /* True if the file is a chain of plausible packets from its first byte to its last. */
 bool dtc_stream_file_is_whole(const char *path, const struct dtc_packet_layout *layout);
 
-/*
- * Copies the packets that can be told apart to a new file; with_cut: also the last one, cut where the file ends. Adds a
- * sentence per loss, which calls the file name. False if nothing could be copied; there may then be a rest of a copy.
+/* What of a stream file is in no packet. */
+struct dtc_stream_holes {
+	gsize file_bytes;
+	gsize skipped_bytes; /* in all, also of packets that are larger than there is place for them */
+	gsize first_skipped;
+};
+
+/* The packets (struct dtc_ctf_packet) that can be told apart, also the one that the end of the file cuts. Caller owns.
  */
-bool dtc_stream_file_rescue(const char *path, const char *name, const struct dtc_packet_layout *layout, bool with_cut,
-			    const char *copy, GPtrArray *losses);
+GArray *dtc_stream_file_list_packets(const char *path, const struct dtc_packet_layout *layout,
+				     const struct dtc_ctf_context *context, struct dtc_stream_holes *ret_holes);
+
+/*
+ * Makes a new file of the packets of another, in their order and with the headers that they should have; with_cut: also
+ * what is there of a packet that the end of the file cuts. False with an error if the file cannot be written.
+ */
+bool dtc_stream_file_write(const char *path, const struct dtc_packet_layout *layout,
+			   const struct dtc_ctf_context *context, const GArray *packets, bool with_cut,
+			   const char *copy, GError **error);

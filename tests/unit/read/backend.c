@@ -25,7 +25,6 @@ struct made {
 	struct dtc_stream streams[4];
 	struct dtc_stream *list[4];
 	DtcNames *event_names;
-	GPtrArray *losses;
 };
 
 /* What the next one opens. */
@@ -49,9 +48,11 @@ static void advance(struct dtc_backend *backend, guint stream)
 	to->has_item = true;
 	backend->consumed_bytes += 10;
 	if (item->name)
-		dtc_stream_take_event(to, item->time_ns);
+		dtc_stream_take_event(to, item->time_ns, DTC_ABSENT);
 	else
-		dtc_stream_take_gap(to, (struct dtc_gap){ item->time_ns, item->end_ns, item->count });
+		dtc_stream_take_gap(
+			to,
+			(struct dtc_gap){ .begin_ns = item->time_ns, .end_ns = item->end_ns, .count = item->count });
 }
 
 static void fill(struct dtc_backend *backend, guint stream, struct dtc_event *event)
@@ -72,7 +73,7 @@ static void close_made(struct dtc_backend *backend)
 	struct made *made = (struct made *)backend;
 	for (guint i = 0; i < backend->stream_count; i++)
 		dtc_stream_clear(&made->streams[i]);
-	g_ptr_array_unref(made->losses);
+	dtc_findings_free(backend->findings);
 	g_free(made);
 	open_count--;
 }
@@ -104,16 +105,15 @@ static struct dtc_backend *open_made(const char *node, const char *path, DtcName
 	made->backend.stream_count = next_count;
 	made->backend.streams = made->list;
 	made->backend.declares[DTC_EVENT_SCHED_SWITCH] = next_is_kernel;
-	made->losses = g_ptr_array_new();
-	g_ptr_array_add(made->losses, "stream file 'x' cannot be read");
-	made->backend.losses = made->losses;
+	made->backend.findings = dtc_findings_new();
+	dtc_findings_add(made->backend.findings, DTC_SEVERITY_ERROR, true, node, "stream file 'x' cannot be read");
 	made->scripts = next_scripts;
 	made->event_names = event_names;
 	for (guint i = 0; i < next_count; i++) {
 		made->list[i] = &made->streams[i];
 		made->streams[i].name = g_strdup_printf("ch%u", i);
 		made->streams[i].cpu = next_scripts[i].cpu;
-		made->streams[i].last_ns = INT64_MIN;
+		dtc_stream_init(&made->streams[i]);
 		advance(&made->backend, i);
 	}
 	open_count++;

@@ -638,6 +638,8 @@ static void test_empty(void)
 	open_and_read(&trace);
 	g_assert_cmpuint(trace.events->len, ==, 0);
 	g_assert_true(has_finding(&trace, "no events"));
+	g_assert_true(has_finding(&trace, "no stream files"));
+	g_assert_false(dtc_findings_get_complete(trace.findings));
 	trace_clear(&trace);
 }
 

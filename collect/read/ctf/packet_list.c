@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * In this order: numbers that all packets of a stream share (stream, instance, CPU) are put to the vote. Copies go. The
+ * order is that of the file unless that of the packets' own numbers contradicts the times less. Of the times the
+ * longest chain is believed in which each packet begins after the one before ended; one packet outside of it has a
+ * wrong begin or end, several in a row that are smooth on one side are a clock that was set back: what follows is on
+ * another clock than what comes before, and is left out.
+ */
+#include "collect/read/ctf/packet_list.h"
+
+#include "dtrace-chain/bisect.h"
+
+#include <string.h>
+
+#define TOLERANCES_PER_S 1000
+
+/* Each puts one thing right and looks at all packets. */
+#define MAX_ROUNDS 64
+
+struct judge {
+	GArray *packets; /* struct dtc_ctf_packet */
+	const struct dtc_packet_rules *rules;
+	const struct dtc_packet_names *names;
+	DtcFindings *findings;
+	bool is_sound;
+};
+
+static struct dtc_ctf_packet *get(const struct judge *judge, guint index)
+{
+	return &g_array_index(judge->packets, struct dtc_ctf_packet, index);
+}
+
+/* text says what is wrong and what became of it. */
+static void report(struct judge *judge, const char *code, const struct dtc_ctf_packet *packet, guint count,
+		   const char *text)
+{
+	g_autofree char *others = count > 1 ? g_strdup_printf(" (and so %u more)", count - 1) : g_strdup("");
+	judge->is_sound = false;
+	dtc_findings_add_coded(judge->findings, code, DTC_SEVERITY_ERROR, true, judge->names->node,
+			       "a packet of stream '%s' (byte %" G_GSIZE_FORMAT ") is damaged: %s%s",
+			       judge->names->stream, packet->offset, text, others);
+}
+
+/* ---- what all packets share ---- */
+
+struct shared {
+	const char *code;
+	const char *text;
+	gsize offset; /* of a uint32_t in struct dtc_ctf_packet, or */
+	bool is_wide; /* of a uint64_t */
+};
+
+static uint64_t get_shared(const struct dtc_ctf_packet *packet, const struct shared *shared)
+{
+	const char *at = (const char *)packet + shared->offset;
+	return shared->is_wide ? *(const uint64_t *)(const void *)at : *(const uint32_t *)(const void *)at;
+}
+
+static void set_shared(struct dtc_ctf_packet *packet, const struct shared *shared, uint64_t value)
+{
+	char *at = (char *)packet + shared->offset;
+	if (shared->is_wide)
+		*(uint64_t *)(void *)at = value;
+	else
+		*(uint32_t *)(void *)at = (uint32_t)value;
+	packet->is_changed = true;
+}
+
+/* The value of more than half of the packets (Boyer and Moore, 1981); false if there is none. */
+static bool vote(const struct judge *judge, const struct shared *shared, uint64_t *ret_value)
+{
+	guint lead = 0, count = 0;
+	for (guint i = 0; i < judge->packets->len; i++) {
+		uint64_t value = get_shared(get(judge, i), shared);
+		if (lead == 0)
+			*ret_value = value;
+		lead = value == *ret_value ? lead + 1 : lead - 1;
+	}
+	for (guint i = 0; i < judge->packets->len; i++)
+		count += get_shared(get(judge, i), shared) == *ret_value;
+	return count > judge->packets->len / 2;
+}
+
+static void judge_shared(struct judge *judge, const struct shared *shared)
+{
+	const struct dtc_ctf_packet *first = NULL;
+	uint64_t value = 0, claimed = 0;
+	guint count = 0;
+	if (!vote(judge, shared, &value))
+		return;
+	for (guint i = 0; i < judge->packets->len; i++) {
+		struct dtc_ctf_packet *packet = get(judge, i);
+		if (get_shared(packet, shared) == value)
+			continue;
+		if (!first) {
+			first = packet;
+			claimed = get_shared(packet, shared);
+		}
+		set_shared(packet, shared, value);
+		count++;
+	}
+	if (!first)
+		return;
+	g_autofree char *text = g_strdup_printf("it claims %s %" G_GUINT64_FORMAT " in a stream of %" G_GUINT64_FORMAT,
+						shared->text, claimed, value);
+	report(judge, shared->code, first, count, text);
+}
+
+/* ---- copies and order ---- */
+
+static guint hash_packet(gconstpointer data)
+{
+	const struct dtc_ctf_packet *packet = data;
+	return (guint)(packet->begin_ticks ^ packet->begin_ticks >> 32 ^ packet->sequence * 31);
+}
+
+static gboolean is_copy(gconstpointer a, gconstpointer b)
+{
+	const struct dtc_ctf_packet *x = a, *y = b;
+	return x->begin_ticks == y->begin_ticks && x->end_ticks == y->end_ticks && x->sequence == y->sequence &&
+	       x->content_bits == y->content_bits && x->bytes == y->bytes;
+}
+
+/* Packets without a moment of their own (empty ones) may look alike. */
+static void drop_copies(struct judge *judge)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(hash_packet, is_copy);
+	guint kept = 0;
+	for (guint i = 0; i < judge->packets->len; i++) {
+		struct dtc_ctf_packet *packet = get(judge, i);
+		bool is_moment = packet->begin_ticks == packet->end_ticks && !judge->rules->has_sequence;
+		if (!is_moment && !g_hash_table_add(seen, packet)) {
+			report(judge, DTC_FINDING_PACKET_ORDER, packet, 1, "it was there before, and was left out");
+			packet->is_left_out = true;
+		}
+	}
+	g_hash_table_remove_all(seen);
+	for (guint i = 0; i < judge->packets->len; i++)
+		if (!get(judge, i)->is_left_out)
+			*get(judge, kept++) = *get(judge, i);
+	g_array_set_size(judge->packets, kept);
+}
+
+/* Whether b cannot follow on a in time. */
+static bool contradicts(const struct judge *judge, const struct dtc_ctf_packet *a, const struct dtc_ctf_packet *b)
+{
+	return a->end_ticks > b->begin_ticks && a->end_ticks - b->begin_ticks > judge->rules->tolerance_ticks;
+}
+
+static guint count_contradictions(const struct judge *judge)
+{
+	guint count = 0;
+	for (guint i = 0; i < judge->packets->len; i++) {
+		const struct dtc_ctf_packet *packet = get(judge, i);
+		count += packet->begin_ticks > packet->end_ticks;
+		count += i > 0 && contradicts(judge, get(judge, i - 1), packet);
+	}
+	return count;
+}
+
+static int compare_sequences(gconstpointer a, gconstpointer b)
+{
+	const struct dtc_ctf_packet *x = a, *y = b;
+	if (x->sequence != y->sequence)
+		return x->sequence < y->sequence ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static int compare_begins(gconstpointer a, gconstpointer b)
+{
+	const struct dtc_ctf_packet *x = a, *y = b;
+	if (x->begin_ticks != y->begin_ticks)
+		return x->begin_ticks < y->begin_ticks ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static void put_in_order(struct judge *judge)
+{
+	guint before = count_contradictions(judge);
+	if (before == 0)
+		return;
+	GArray *file_order = judge->packets;
+	g_autoptr(GArray) sorted = g_array_copy(file_order);
+	g_array_sort(sorted, judge->rules->has_sequence ? compare_sequences : compare_begins);
+	judge->packets = sorted;
+	guint after = count_contradictions(judge);
+	judge->packets = file_order;
+	/* times alone would always agree with an order by time */
+	if (judge->rules->has_sequence ? after >= before : after > 0)
+		return;
+	const struct dtc_ctf_packet *first = NULL;
+	guint count = 0;
+	for (guint i = 1; i < sorted->len; i++) {
+		const struct dtc_ctf_packet *packet = &g_array_index(sorted, struct dtc_ctf_packet, i);
+		if (packet->offset > g_array_index(sorted, struct dtc_ctf_packet, i - 1).offset)
+			continue;
+		if (!first)
+			first = packet;
+		count++;
+	}
+	if (first)
+		report(judge, DTC_FINDING_PACKET_ORDER, first, count,
+		       "it is out of its place, to which it was put back");
+	g_array_set_size(file_order, 0);
+	g_array_append_vals(file_order, sorted->data, sorted->len);
+}
+
+/* One packet's number that does not fit those around it, which fit each other. */
+static void judge_sequences(struct judge *judge)
+{
+	for (guint i = 1; i + 1 < judge->packets->len; i++) {
+		struct dtc_ctf_packet *packet = get(judge, i);
+		uint64_t before = get(judge, i - 1)->sequence;
+		if (packet->sequence == before + 1 || get(judge, i + 1)->sequence != before + 2)
+			continue;
+		g_autofree char *text = g_strdup_printf("its number is %" G_GUINT64_FORMAT ", not %" G_GUINT64_FORMAT,
+							packet->sequence, before + 1);
+		report(judge, DTC_FINDING_PACKET_ORDER, packet, 1, text);
+		packet->sequence = before + 1;
+		packet->is_changed = true;
+	}
+}
+
+/* The tracer's counter never falls, and what one packet alone says of it is wrong. */
+static void judge_discarded(struct judge *judge)
+{
+	for (guint i = 0; i + 1 < judge->packets->len; i++) {
+		struct dtc_ctf_packet *packet = get(judge, i);
+		uint64_t before = i > 0 ? get(judge, i - 1)->discarded : 0, after = get(judge, i + 1)->discarded;
+		if (before > after || (packet->discarded >= before && packet->discarded <= after))
+			continue;
+		g_autofree char *text =
+			g_strdup_printf("its count of lost events is %" G_GUINT64_FORMAT ", between %" G_GUINT64_FORMAT
+					" and %" G_GUINT64_FORMAT " in its neighbours",
+					packet->discarded, before, after);
+		report(judge, DTC_FINDING_STREAM_DAMAGED, packet, 1, text);
+		packet->discarded = before;
+		packet->is_changed = true;
+	}
+}
+
+/* ---- time ---- */
+
+/* Marks the longest chain of packets that follow on each other: patience sorting by end. Caller frees. */
+static bool *find_chain(const struct judge *judge)
+{
+	guint count = judge->packets->len, length = 0;
+	bool *is_believed = g_new0(bool, count + 1);
+	g_autofree guint *tails = g_new(guint, count + 1);   /* by length - 1: the packet that ends earliest */
+	g_autofree guint *befores = g_new(guint, count + 1); /* the packet before in the chain */
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_ctf_packet *packet = get(judge, i);
+		if (packet->begin_ticks > packet->end_ticks)
+			continue;
+		guint at = DTC_BISECT(k, 0, length, !contradicts(judge, get(judge, tails[k]), packet));
+		befores[i] = at > 0 ? tails[at - 1] : G_MAXUINT;
+		if (at == length)
+			tails[length++] = i;
+		else if (packet->end_ticks < get(judge, tails[at])->end_ticks)
+			tails[at] = i;
+	}
+	for (guint i = length > 0 ? tails[length - 1] : G_MAXUINT; i != G_MAXUINT; i = befores[i])
+		is_believed[i] = true;
+	return is_believed;
+}
+
+static uint64_t subtract(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/*
+ * Packets from..to are not believed, those around them are. A clock that was set back falls once, and is smooth before
+ * and after; packets that are wrong by themselves stand apart on both sides. *ret_at: the first after the fall.
+ */
+static bool is_clock_set_back(const struct judge *judge, guint from, guint to, guint *ret_at)
+{
+	guint last = MIN(to + 1, judge->packets->len - 1), fall_count = 0;
+	uint64_t fall = 0, gap = 0;
+	if (to == from)
+		return false;
+	for (guint i = MAX(from, 1); i <= last; i++) {
+		const struct dtc_ctf_packet *before = get(judge, i - 1), *packet = get(judge, i);
+		if (packet->begin_ticks > packet->end_ticks)
+			return false;
+		gap = MAX(gap, subtract(packet->begin_ticks, before->end_ticks));
+		if (!contradicts(judge, before, packet))
+			continue;
+		fall_count++;
+		fall = before->end_ticks - packet->begin_ticks;
+		*ret_at = i;
+	}
+	return fall_count == 1 && gap < fall / 2;
+}
+
+static void cut(struct judge *judge, guint at)
+{
+	const struct dtc_ctf_packet *packet = get(judge, at);
+	uint64_t back = subtract(get(judge, at - 1)->end_ticks, packet->begin_ticks);
+	double seconds = (double)back / ((double)judge->rules->tolerance_ticks * TOLERANCES_PER_S);
+	g_autofree char *text = g_strdup_printf(
+		"the clock goes back by %.3f s and stays there; from here on the stream was left out", seconds);
+	report(judge, DTC_FINDING_CLOCK_JUMP, packet, 1, text);
+	g_array_set_size(judge->packets, at);
+}
+
+/* One packet with a wrong begin or end: the neighbours, which are believed, bound it. */
+static void bound(struct judge *judge, guint index)
+{
+	struct dtc_ctf_packet *packet = get(judge, index);
+	uint64_t tolerance = judge->rules->tolerance_ticks, wrap = judge->rules->wrap_ticks;
+	uint64_t low = index > 0 ? get(judge, index - 1)->end_ticks : 0;
+	uint64_t high = index + 1 < judge->packets->len ? get(judge, index + 1)->begin_ticks : UINT64_MAX - 1;
+	bool is_end_wrong =
+		subtract(packet->end_ticks, high) > tolerance || subtract(low, packet->end_ticks) > tolerance;
+	/* nothing comes before the first one: its begin is wrong only if the second one says so */
+	is_end_wrong |= index == 0 && packet->begin_ticks > packet->end_ticks && packet->begin_ticks <= high;
+	uint64_t end = is_end_wrong ? high : packet->end_ticks;
+	bool is_begin_wrong = subtract(low, packet->begin_ticks) > tolerance || packet->begin_ticks > end;
+
+	g_autofree char *text = g_strdup_printf("its %s is not between those of its neighbours; it was taken from them",
+						is_end_wrong && is_begin_wrong ? "time"
+						: is_end_wrong		       ? "end"
+									       : "begin");
+	report(judge, DTC_FINDING_PACKET_TIME, packet, 1, text);
+	packet->end_ticks = end;
+	if (is_begin_wrong) /* the first event is less than a turn of its bits after it */
+		packet->begin_ticks = wrap > 0 && end - MIN(low, end) >= wrap ? end - wrap + 1 : MIN(low, end);
+	packet->is_changed = true;
+}
+
+/* Several packets in a row that are wrong by themselves. */
+static void leave_out(struct judge *judge, guint from, guint to)
+{
+	report(judge, DTC_FINDING_PACKET_TIME, get(judge, from), to - from + 1,
+	       "its time is not between those of its neighbours, and it was left out");
+	g_array_remove_range(judge->packets, from, to - from + 1);
+}
+
+/* Only one kind of contradiction can be seen at a time, so this is repeated. True if there may be more. */
+static bool judge_times(struct judge *judge)
+{
+	g_autofree bool *is_believed = find_chain(judge);
+	for (guint from = 0; from < judge->packets->len; from++) {
+		if (is_believed[from])
+			continue;
+		guint to = from;
+		while (to + 1 < judge->packets->len && !is_believed[to + 1])
+			to++;
+		guint at;
+		if (is_clock_set_back(judge, from, to, &at))
+			cut(judge, at);
+		else if (from == to)
+			bound(judge, from);
+		else
+			leave_out(judge, from, to);
+		return true;
+	}
+	return false;
+}
+
+bool dtc_packets_judge(GArray *packets, const struct dtc_packet_rules *rules, const struct dtc_packet_names *names,
+		       DtcFindings *findings)
+{
+	static const struct shared stream = { DTC_FINDING_STREAM_DAMAGED, "stream",
+					      G_STRUCT_OFFSET(struct dtc_ctf_packet, stream_id), false };
+	static const struct shared instance = { DTC_FINDING_STREAM_DAMAGED, "stream instance",
+						G_STRUCT_OFFSET(struct dtc_ctf_packet, instance), true };
+	static const struct shared cpu = { DTC_FINDING_PACKET_CPU, "CPU", G_STRUCT_OFFSET(struct dtc_ctf_packet, cpu),
+					   false };
+	struct judge judge = { packets, rules, names, findings, true };
+
+	judge_shared(&judge, &stream);
+	judge_shared(&judge, &instance);
+	if (rules->has_cpu)
+		judge_shared(&judge, &cpu);
+	drop_copies(&judge);
+	put_in_order(&judge);
+	if (rules->has_sequence)
+		judge_sequences(&judge);
+	if (rules->has_discarded)
+		judge_discarded(&judge);
+	for (guint round = 0; round < MAX_ROUNDS && count_contradictions(&judge) > 0; round++)
+		if (!judge_times(&judge))
+			break;
+	return judge.is_sound;
+}

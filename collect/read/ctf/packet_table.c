@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "collect/read/ctf/packet_table.h"
+
+#include "collect/read/ctf/clock_class.h"
+#include "dtrace-chain/bisect.h"
+
+#include <string.h>
+
+#define MS_PER_S 1000
+
+struct DtcPacketTable {
+	char *path;
+	bool is_known;
+	struct dtc_packet_layout layout;
+	struct dtc_ctf_context context;
+	GPtrArray *files; /* struct dtc_packet_file, by name */
+};
+
+static void file_free(void *data)
+{
+	struct dtc_packet_file *file = data;
+	g_free(file->name);
+	g_array_unref(file->packets);
+	g_free(file);
+}
+
+static struct dtc_packet_rules get_rules(const DtcPacketTable *table)
+{
+	struct dtc_clock_class clock;
+	struct dtc_packet_rules rules = {
+		.has_sequence = table->context.sequence >= 0,
+		.has_discarded = table->context.discarded >= 0,
+		.has_cpu = table->context.cpu >= 0,
+		.tolerance_ticks = 1000000000 / MS_PER_S,
+		.wrap_ticks = (uint64_t)dtc_clock_class_get_wrap(table->path),
+	};
+	if (dtc_clock_class_read(table->path, &clock)) {
+		rules.tolerance_ticks = clock.frequency_hz / MS_PER_S;
+		dtc_clock_class_clear(&clock);
+	}
+	return rules;
+}
+
+static void add_file(DtcPacketTable *table, const char *name, const struct dtc_packet_rules *rules, const char *node,
+		     DtcFindings *findings)
+{
+	g_autofree char *path = g_build_filename(table->path, name, NULL);
+	const struct dtc_packet_names names = { node, name };
+	struct dtc_packet_file *file = g_new0(struct dtc_packet_file, 1);
+	file->name = g_strdup(name);
+	file->packets = dtc_stream_file_list_packets(path, &table->layout, &table->context, &file->holes);
+	guint count = file->packets->len;
+	const struct dtc_ctf_packet *last =
+		count > 0 ? &g_array_index(file->packets, struct dtc_ctf_packet, count - 1) : NULL;
+	bool is_cut = !last || last->is_cut;
+	gsize last_offset = last ? last->offset : 0;
+	gsize end = last ? last->offset + last->bytes : 0;
+	file->is_whole = !is_cut && file->holes.skipped_bytes == 0;
+	file->is_sound = dtc_packets_judge(file->packets, rules, &names, findings);
+	count = file->packets->len;
+	file->has_no_end = is_cut || end < file->holes.file_bytes ||
+			   (count > 0 && !file->is_sound &&
+			    g_array_index(file->packets, struct dtc_ctf_packet, count - 1).offset < last_offset);
+	g_ptr_array_add(table->files, file);
+}
+
+static const struct dtc_packet_file *get_file(const DtcPacketTable *table, guint index)
+{
+	return g_ptr_array_index(table->files, index);
+}
+
+static const struct dtc_ctf_packet *find_packet(const struct dtc_packet_file *file, uint64_t begin_ticks);
+
+/* More than half of the packets of one have the time and number of packets of the other. */
+static bool tells_the_same(const struct dtc_packet_file *one, const struct dtc_packet_file *other)
+{
+	guint count = 0;
+	for (guint i = 0; i < one->packets->len; i++) {
+		const struct dtc_ctf_packet *packet = &g_array_index(one->packets, struct dtc_ctf_packet, i);
+		const struct dtc_ctf_packet *same = find_packet(other, packet->begin_ticks);
+		count += same && packet->begin_ticks < packet->end_ticks && same->end_ticks == packet->end_ticks &&
+			 same->sequence == packet->sequence && same->stream_id == packet->stream_id &&
+			 same->instance == packet->instance && same->cpu == packet->cpu;
+	}
+	return count > one->packets->len / 2;
+}
+
+/* babeltrace2 would take the one or the other of two packets and say nothing. */
+static void find_doubles(DtcPacketTable *table, const char *node, DtcFindings *findings)
+{
+	for (guint i = 1; i < table->files->len; i++) {
+		struct dtc_packet_file *file = g_ptr_array_index(table->files, i);
+		for (guint k = 0; k < i && !file->is_double; k++) {
+			const struct dtc_packet_file *other = get_file(table, k);
+			if (other->is_double || !tells_the_same(file, other))
+				continue;
+			file->is_double = true;
+			dtc_findings_add_coded(
+				findings, DTC_FINDING_PACKET_ORDER, DTC_SEVERITY_ERROR, true, node,
+				"stream file '%s' tells of the same packets as '%s' with other events, and "
+				"was left out",
+				file->name, other->name);
+		}
+	}
+}
+
+DtcPacketTable *dtc_packet_table_new(const char *path, const DtcInventory *inventory, const char *node,
+				     DtcFindings *findings)
+{
+	DtcPacketTable *table = g_new0(DtcPacketTable, 1);
+	const char *const *names = dtc_inventory_get_streams(inventory);
+	table->path = g_strdup(path);
+	table->files = g_ptr_array_new_with_free_func(file_free);
+	table->is_known = dtc_packet_layout_find(path, names, &table->layout);
+	if (!table->is_known)
+		return table;
+	table->context = dtc_clock_class_get_packet_context(path);
+	struct dtc_packet_rules rules = get_rules(table);
+	for (; *names; names++)
+		add_file(table, *names, &rules, node, findings);
+	find_doubles(table, node, findings);
+	return table;
+}
+
+void dtc_packet_table_free(DtcPacketTable *table)
+{
+	if (!table)
+		return;
+	g_ptr_array_unref(table->files);
+	g_free(table->path);
+	g_free(table);
+}
+
+bool dtc_packet_table_is_known(const DtcPacketTable *table)
+{
+	return table->is_known;
+}
+
+bool dtc_packet_table_has_damage(const DtcPacketTable *table)
+{
+	for (guint i = 0; i < table->files->len; i++)
+		if (!get_file(table, i)->is_whole || !get_file(table, i)->is_sound || get_file(table, i)->is_double)
+			return true;
+	return false;
+}
+
+const struct dtc_packet_file *dtc_packet_table_find_file(const DtcPacketTable *table, const char *name)
+{
+	for (guint i = 0; i < table->files->len; i++)
+		if (g_strcmp0(get_file(table, i)->name, name) == 0)
+			return get_file(table, i);
+	return NULL;
+}
+
+/* Packets are in the order of time, but for those that nobody could judge. */
+static const struct dtc_ctf_packet *find_packet(const struct dtc_packet_file *file, uint64_t begin_ticks)
+{
+	guint low = DTC_BISECT(i, 0, file->packets->len,
+			       g_array_index(file->packets, struct dtc_ctf_packet, i).begin_ticks < begin_ticks);
+	if (low == file->packets->len)
+		return NULL;
+	const struct dtc_ctf_packet *packet = &g_array_index(file->packets, struct dtc_ctf_packet, low);
+	return packet->begin_ticks == begin_ticks ? packet : NULL;
+}
+
+const struct dtc_ctf_packet *dtc_packet_table_find(const DtcPacketTable *table, const char *name, uint64_t begin_ticks)
+{
+	const struct dtc_packet_file *own = dtc_packet_table_find_file(table, name);
+	const struct dtc_ctf_packet *found = own ? find_packet(own, begin_ticks) : NULL;
+	if (found || !own || own->packets->len == 0)
+		return found;
+	const struct dtc_ctf_packet *first = &g_array_index(own->packets, struct dtc_ctf_packet, 0);
+	for (guint i = 0; i < table->files->len; i++) {
+		found = find_packet(get_file(table, i), begin_ticks);
+		if (found && found->stream_id == first->stream_id && found->instance == first->instance)
+			return found;
+	}
+	return NULL;
+}
+
+bool dtc_packet_table_write(const DtcPacketTable *table, const struct dtc_packet_file *file, bool with_cut,
+			    const char *copy, GError **error)
+{
+	g_autofree char *path = g_build_filename(table->path, file->name, NULL);
+	return dtc_stream_file_write(path, &table->layout, &table->context, file->packets, with_cut, copy, error);
+}
