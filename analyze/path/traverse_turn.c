@@ -65,6 +65,8 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call)
 	bool is_others = stand->purpose == DTC_PURPOSE_ARRIVAL && nearest.time_ns > own.time_ns;
 	stand->purpose = DTC_PURPOSE_ARRIVAL;
 	stand->arrival = own;
+	if (owned->is_inferred)
+		t->link = DTC_LINK_INFERRED;
 	if (!find_pause(t, owned->read, call, &stand->pause))
 		return true;
 	const struct dtc_call *poll = dtc_history_get_call(h, stand->pause.poll);

@@ -2,6 +2,8 @@
 #include "analyze/request/serving.h"
 
 #include "analyze/exchange/endpoint.h"
+#include "analyze/request/next_act.h"
+#include "analyze/request/turn_order.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -28,10 +30,12 @@ struct worker {
 
 /* What a connection is to the thread that works on it. */
 struct connection {
-	guint request;	/* whose bytes are on it, or STRANGER */
-	bool is_server; /* the other end connected: answers are written to it */
-	bool answered;	/* the next bytes are another request's */
-	bool is_new;	/* connected for the request, and nothing written yet */
+	guint request;	  /* whose bytes are on it, or STRANGER */
+	bool is_server;	  /* the other end connected: answers are written to it */
+	bool answered;	  /* the next bytes are another request's */
+	bool is_new;	  /* connected for the request, and nothing written yet */
+	bool by_order;	  /* for whom bytes went out on it is told by order only */
+	int64_t asked_ns; /* is_server: when the question was read that is open */
 };
 
 /* What was written for a request where the other end may read it. */
@@ -266,8 +270,10 @@ struct scan {
 	int64_t since_ns;
 	guint turn_request; /* whose bytes were read in this turn of the loop; NOBODY: nobody's yet */
 	bool is_turn_mixed; /* of several requests */
-	int64_t woken_ns;   /* the last poll, over which the work went on, waited until then; DTC_TIME_NONE: none */
-	GHashTable *reads;  /* request -> call that last took bytes of it, plus 1; NULL: not the last look */
+	bool is_put_off;    /* it has read all that there was before it acts: it looked for more since its last read */
+	struct dtc_turn_order order;
+	int64_t woken_ns;  /* the last poll, over which the work went on, waited until then; DTC_TIME_NONE: none */
+	GHashTable *reads; /* request -> its last read, as a struct dtc_owned without call; NULL: not the last look */
 	bool is_last;
 };
 
@@ -377,6 +383,7 @@ static void scan_poll(struct scan *scan, const struct dtc_call *call)
 
 	/* what follows may be for any of those that were read; the next call tells */
 	if (dtc_call_is_glance(call)) {
+		scan->is_put_off = true;
 		if (scan->is_turn_mixed)
 			pause(scan, call->begin_ns);
 		return;
@@ -384,6 +391,7 @@ static void scan_poll(struct scan *scan, const struct dtc_call *call)
 	if (call->argument) { /* a loop that has work at hand looks for more without waiting */
 		scan->turn_request = NOBODY;
 		scan->is_turn_mixed = false;
+		dtc_turn_order_clear(&scan->order);
 	}
 	if (g_hash_table_size(scan->open) != 1) {
 		pause(scan, call->begin_ns);
@@ -410,6 +418,12 @@ static void note_hop_end(struct scan *scan, const struct dtc_call *call, bool is
 	*to_ns = MAX(*to_ns, end_ns);
 }
 
+static void add_open(struct scan *scan, const struct dtc_call *read, struct connection *c)
+{
+	if (g_hash_table_insert(scan->open, GUINT_TO_POINTER(read->file), c))
+		c->asked_ns = read->end_ns;
+}
+
 static void scan_read(struct scan *scan, const struct dtc_call *call, uint32_t id, const struct mark *mark)
 {
 	struct connection *c = get_connection(scan, call->file, true);
@@ -420,21 +434,28 @@ static void scan_read(struct scan *scan, const struct dtc_call *call, uint32_t i
 		c->request = STRANGER;
 	c->answered = !c->is_server;
 	if (c->is_server && will_answer(scan, call))
-		g_hash_table_insert(scan->open, GUINT_TO_POINTER(call->file), c);
+		add_open(scan, call, c);
 	scan->is_turn_mixed |= scan->turn_request != NOBODY && scan->turn_request != c->request;
 	scan->turn_request = c->request;
+	scan->is_put_off = false;
+	dtc_turn_order_add(&scan->order, call->file, c->request);
 	become(scan, c->request, call->begin_ns);
 	if (!scan->is_last || scan->current >= STRANGER)
 		return;
-	g_hash_table_insert(scan->reads, GUINT_TO_POINTER(scan->current), GUINT_TO_POINTER(id + 1));
+	struct dtc_owned *read = g_new(struct dtc_owned, 1);
+	*read = (struct dtc_owned){ .request = scan->current, .read = id, .is_inferred = c->by_order };
+	g_hash_table_insert(scan->reads, GUINT_TO_POINTER(scan->current), read);
 	if (!c->is_server)
 		note_hop_end(scan, call, false);
 }
 
-static void note_owned(struct scan *scan, uint32_t id)
+static void note_owned(struct scan *scan, const struct connection *c, uint32_t id)
 {
-	guint read = GPOINTER_TO_UINT(g_hash_table_lookup(scan->reads, GUINT_TO_POINTER(scan->current)));
-	struct dtc_owned owned = { id, scan->current, read ? read - 1 : DTC_NONE };
+	const struct dtc_owned *read = g_hash_table_lookup(scan->reads, GUINT_TO_POINTER(scan->current));
+	struct dtc_owned owned = { .call = id,
+				   .request = scan->current,
+				   .read = read ? read->read : DTC_NONE,
+				   .is_inferred = c->by_order || (read && read->is_inferred) };
 
 	g_array_append_val(scan->worker->owned, owned);
 }
@@ -455,6 +476,90 @@ static bool can_ask(const struct scan *scan, guint request, const struct dtc_cal
 	return answer == DTC_NONE || dtc_history_get_call(scan->history, answer)->end_ns <= end_ns;
 }
 
+/* The open question whose answer a question to others leads to: its request, or STRANGER. */
+static guint find_led_to(const struct scan *scan, const struct dtc_call *write, uint32_t id)
+{
+	uint32_t answer = dtc_next_act_find_answer(scan->serving->links, scan->worker->node, id);
+	if (answer == DTC_NONE)
+		return STRANGER;
+	uint32_t file = dtc_history_get_call(scan->history, answer)->file;
+	const struct connection *c = g_hash_table_lookup(scan->open, GUINT_TO_POINTER(file));
+	const DtcFileCalls *calls = dtc_links_get_file_calls(scan->serving->links, scan->worker->node, file);
+
+	return c && dtc_file_calls_find_moved(calls, true, write->begin_ns) == answer ? c->request : STRANGER;
+}
+
+/* Whether a request has asked somebody who has not answered yet. */
+static bool has_asked(const struct scan *scan, guint request)
+{
+	GHashTableIter iter;
+	gpointer connection;
+
+	g_hash_table_iter_init(&iter, scan->connections);
+	while (g_hash_table_iter_next(&iter, NULL, &connection)) {
+		const struct connection *c = connection;
+		if (!c->is_server && c->request == request && !c->answered)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Who got a connection that another request gave back: of those whose questions are open, and that wait for nobody yet,
+ * the one that waits longest, if it can have asked. STRANGER: none, or a request that is not known waits, too.
+ */
+static guint find_longest_waiting(const struct scan *scan, const struct dtc_call *write)
+{
+	const struct connection *longest = NULL;
+	GHashTableIter iter;
+	gpointer connection;
+
+	g_hash_table_iter_init(&iter, scan->open);
+	while (g_hash_table_iter_next(&iter, NULL, &connection)) {
+		const struct connection *c = connection;
+		if (c->request >= STRANGER)
+			return STRANGER;
+		if ((!longest || c->asked_ns < longest->asked_ns) && !has_asked(scan, c->request) &&
+		    can_ask(scan, c->request, write))
+			longest = c;
+	}
+	return longest ? longest->request : STRANGER;
+}
+
+/* For whom a thread asks others, where what it read last does not tell. */
+static guint find_asker(const struct scan *scan, const struct connection *c, const struct dtc_call *write, uint32_t id)
+{
+	guint asker = find_led_to(scan, write, id);
+	if (asker < STRANGER && can_ask(scan, asker, write))
+		return asker;
+	guint first = dtc_turn_order_get(&scan->order, STRANGER);
+	if (scan->is_put_off && first < STRANGER && can_ask(scan, first, write))
+		return first;
+	return c->answered ? find_longest_waiting(scan, write) : STRANGER;
+}
+
+/* Bytes for others, which nothing but the order of the calls gives to a request. */
+static void scan_question(struct scan *scan, struct connection *c, const struct dtc_call *call, uint32_t id)
+{
+	if (c->answered)
+		c->by_order = false;
+	if (c->is_new || (scan->current == NOBODY && !c->answered)) /* it had to be waited for */
+		become(scan, c->request, call->begin_ns);
+	if (scan->current < STRANGER && !can_ask(scan, scan->current, call)) {
+		become(scan, STRANGER, call->begin_ns);
+		c->is_new = false;
+	}
+	/* a turn with the bytes of several requests acts in the order in which it read them */
+	bool is_next = scan->is_turn_mixed && scan->is_put_off && !c->is_new &&
+		       dtc_turn_order_get(&scan->order, STRANGER) < STRANGER;
+	if (scan->current < STRANGER && !is_next)
+		return;
+	guint asker = find_asker(scan, c, call, id);
+	c->by_order = asker < STRANGER;
+	if (asker < STRANGER || scan->current >= STRANGER)
+		become(scan, asker, call->begin_ns);
+}
+
 static void scan_write(struct scan *scan, const struct dtc_call *call, uint32_t id, const struct mark *mark)
 {
 	struct connection *c = get_connection(scan, call->file, false);
@@ -462,13 +567,11 @@ static void scan_write(struct scan *scan, const struct dtc_call *call, uint32_t 
 	g_hash_table_remove(scan->open, GUINT_TO_POINTER(call->file));
 	if (mark)
 		become(scan, mark->request, call->begin_ns);
-	else if (c->is_server || c->is_new || (scan->current == NOBODY && !c->answered)) /* it had to be waited for */
+	else if (c->is_server)
 		become(scan, c->request, call->begin_ns);
-	if (!mark && !c->is_server && scan->current < STRANGER && !can_ask(scan, scan->current, call)) {
-		become(scan, STRANGER, call->begin_ns);
-		c->request = STRANGER;
-		c->is_new = false;
-	}
+	else
+		scan_question(scan, c, call, id);
+	dtc_turn_order_take(&scan->order, scan->current);
 	if (scan->current >= STRANGER) {
 		if (!c->is_server)
 			c->request = STRANGER;
@@ -479,7 +582,7 @@ static void scan_write(struct scan *scan, const struct dtc_call *call, uint32_t 
 		c->answered = c->is_new = false;
 	}
 	if (scan->is_last) {
-		note_owned(scan, id);
+		note_owned(scan, c, id);
 		if (c->is_server)
 			note_hop_end(scan, call, true);
 	} else {
@@ -528,7 +631,7 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *mark)
 			c->request = scan->current == NOBODY ? STRANGER : scan->current;
 			c->is_new = true;
 			if (scan->is_last && c->request != STRANGER)
-				note_owned(scan, id);
+				note_owned(scan, c, id);
 		}
 		break;
 	case DTC_CALL_CLOSE:
@@ -564,7 +667,7 @@ static void scan_worker(DtcServing *serving, struct worker *worker, bool is_last
 		.turn_request = NOBODY,
 		.since_ns = thread->begin_ns,
 		.woken_ns = DTC_TIME_NONE,
-		.reads = is_last ? g_hash_table_new(g_direct_hash, g_direct_equal) : NULL,
+		.reads = is_last ? g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free) : NULL,
 		.is_last = is_last,
 	};
 	guint next = 0;
@@ -583,6 +686,7 @@ static void scan_worker(DtcServing *serving, struct worker *worker, bool is_last
 	g_hash_table_unref(scan.open);
 	g_hash_table_unref(scan.connections);
 	g_clear_pointer(&scan.reads, g_hash_table_unref);
+	dtc_turn_order_clear(&scan.order);
 }
 
 /* --- to the other end of a connection --- */

@@ -40,7 +40,8 @@ struct dtc_followed_hop {
 struct dtc_owned {
 	uint32_t call;
 	guint request;
-	uint32_t read; /* the last call before it with which this thread took bytes of the request; DTC_NONE: none */
+	uint32_t read;	  /* the last call before it with which this thread took bytes of the request; DTC_NONE: none */
+	bool is_inferred; /* one of the two is the request's by the order of calls only */
 };
 
 typedef struct DtcServing DtcServing;

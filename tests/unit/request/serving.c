@@ -256,8 +256,8 @@ static void test_asleep_for_two(void)
 }
 
 /*
- * In one turn, in which it looks for more without waiting, it reads X's question and a stranger's: for which of them it
- * asks the database, and what it does then, is not known, and the answer is nobody's.
+ * In one turn, in which it looks for more without waiting, it reads X's question and a stranger's: it acts on them
+ * in the order in which they came, and so it asks the database for X. That is told by nothing else.
  */
 static void test_mixed_turn(void)
 {
@@ -276,12 +276,13 @@ static void test_mixed_turn(void)
 	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
 	event_loop_call(&server.story, 0, "write", 6, 80, 81, 20);
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
-	const struct dtc_served loop[] = { { 0, 20 * US, X, true },
-					   { 20 * US, 22 * US, X, false },
-					   { 26 * US, 28 * US, X, true },
-					   { 28 * US, 30 * US, X, false },
-					   { 70 * US, 71 * US, X, false } };
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true },	   { 20 * US, 22 * US, X, false },
+					   { 26 * US, 28 * US, X, true },  { 28 * US, 30 * US, X, false },
+					   { 34 * US, 36 * US, X, false }, { 36 * US, 57 * US, X, true },
+					   { 57 * US, 71 * US, X, false } };
 	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
+	uint32_t write = dtc_history_find_call(server.histories[0], server.thread, 34 * US);
+	g_assert_true(dtc_serving_find_owned(serving, 0, write)->is_inferred);
 	server_clear(&server);
 }
 
@@ -396,6 +397,109 @@ static void test_connected_for(void)
 	event_loop_clear(&e);
 }
 
+/* A loop, X on fd 5 and Y on fd 6, and connections to the database on 7 and 8 that it has had for long. */
+static void pool_begin(struct event_loop *e)
+{
+	struct story *s = &e->story;
+	*e = (struct event_loop){ 0 };
+	story_begin(s, "node");
+	story_switch(s, 0, 0, 0, "swapper/0", 0, LOOP_TID, "loop");
+	event_loop_call(s, 0, "accept", 4, 1, 2, 5);
+	event_loop_call(s, 0, "accept", 4, 3, 4, 6);
+	event_loop_call(s, 0, "connect", 7, 5, 6, 0);
+	event_loop_call(s, 0, "connect", 8, 7, 8, 0);
+}
+
+static void pool_poll(struct event_loop *e, int64_t from_us, int64_t to_us, int64_t timeout, int64_t result)
+{
+	story_poll(&e->story, from_us * US, 0, "epoll_wait", 3, timeout);
+	story_leave(&e->story, to_us * US, 0, "epoll_wait", result);
+}
+
+/* X and Y were read and answered with calls that begin then; nobody works for them afterwards. */
+static DtcServing *pool_end(struct event_loop *e, const int64_t reads[2], const int64_t writes[2])
+{
+	story_switch(&e->story, 290 * US, 1, 0, "swapper/1", 0, DB_TID, "db");
+	story_enter(&e->story, 300 * US, 0, "epoll_wait", 3);
+	event_loop_finish(e, reads, writes);
+	DtcServing *serving = dtc_serving_new(e->links);
+	for (guint i = 0; i < 2; i++) {
+		struct dtc_place *place = event_loop_place(e, i);
+		place->thread = e->loop;
+		place->has_end = true;
+		place->end.ns = (writes[i] + 1) * US;
+		dtc_serving_add(serving, i, place);
+		dtc_place_free(place);
+	}
+	dtc_serving_seal(serving);
+	return serving;
+}
+
+/* A write is for a request, for which the loop had read last at a time. */
+static void assert_owned(const struct event_loop *e, const DtcServing *serving, int64_t write_us, guint request,
+			 int64_t read_us)
+{
+	const struct dtc_owned *owned = dtc_serving_find_owned(serving, 0, event_loop_find(e, e->loop, write_us));
+	g_assert_nonnull(owned);
+	g_assert_cmpuint(owned->request, ==, request);
+	g_assert_cmpuint(owned->read, ==, event_loop_find(e, e->loop, read_us));
+}
+
+/* asyncio reads all that there is, looks for more, and acts then: in the order in which it read. */
+static void test_order_of_turn(void)
+{
+	struct event_loop e;
+	pool_begin(&e);
+	event_loop_call(&e.story, 0, "read", 5, 20, 21, 50); /* X */
+	event_loop_call(&e.story, 0, "read", 6, 22, 23, 50); /* Y */
+	pool_poll(&e, 24, 25, 0, 0);
+	event_loop_call(&e.story, 0, "write", 7, 26, 27, 30);
+	event_loop_call(&e.story, 0, "write", 8, 28, 29, 30);
+	pool_poll(&e, 30, 50, -1, 2);
+	event_loop_call(&e.story, 0, "read", 7, 52, 53, 40);
+	event_loop_call(&e.story, 0, "read", 8, 54, 55, 40);
+	pool_poll(&e, 56, 57, 0, 0);
+	event_loop_call(&e.story, 0, "write", 5, 60, 61, 20);
+	event_loop_call(&e.story, 0, "write", 6, 64, 65, 20);
+	g_autoptr(DtcServing) serving = pool_end(&e, (const int64_t[]){ 20, 22 }, (const int64_t[]){ 60, 64 });
+	assert_owned(&e, serving, 26, X, 20);
+	assert_owned(&e, serving, 28, Y, 22);
+	assert_owned(&e, serving, 60, X, 52);
+	assert_owned(&e, serving, 64, Y, 54);
+	event_loop_clear(&e);
+}
+
+/*
+ * X's answer from the database lets Y ask on the same connection, before X is answered. That it is Y's question its
+ * answer tells: in the turn that reads it Y is answered. Or else, if that turn writes more: Y is the one that waits.
+ */
+static void test_pool_of_one(gconstpointer data)
+{
+	bool writes_more = GPOINTER_TO_INT(data);
+	struct event_loop e;
+	pool_begin(&e);
+	event_loop_call(&e.story, 0, "read", 5, 20, 21, 50); /* X */
+	event_loop_call(&e.story, 0, "write", 7, 24, 25, 30);
+	pool_poll(&e, 30, 40, -1, 1);
+	event_loop_call(&e.story, 0, "read", 6, 42, 43, 50); /* Y */
+	pool_poll(&e, 44, 60, -1, 1);
+	event_loop_call(&e.story, 0, "read", 7, 62, 63, 40);
+	pool_poll(&e, 64, 65, 0, 0);
+	event_loop_call(&e.story, 0, "write", 7, 66, 67, 30);
+	event_loop_call(&e.story, 0, "write", 5, 70, 71, 20);
+	pool_poll(&e, 72, 90, -1, 1);
+	event_loop_call(&e.story, 0, "read", 7, 92, 93, 40);
+	if (writes_more)
+		event_loop_call(&e.story, 0, "write", 8, 94, 95, 30);
+	event_loop_call(&e.story, 0, "write", 6, 96, 97, 20);
+	g_autoptr(DtcServing) serving = pool_end(&e, (const int64_t[]){ 20, 42 }, (const int64_t[]){ 70, 96 });
+	assert_owned(&e, serving, 24, X, 20);
+	assert_owned(&e, serving, 66, Y, 42);
+	assert_owned(&e, serving, 70, X, 62);
+	assert_owned(&e, serving, 96, Y, 92);
+	event_loop_clear(&e);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -412,5 +516,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/serving/handed-over", test_handed_over);
 	g_test_add_func("/serving/pooled", test_pooled);
 	g_test_add_func("/serving/not-sent-yet", test_not_sent_yet);
+	g_test_add_func("/serving/order-of-turn", test_order_of_turn);
+	g_test_add_data_func("/serving/pool/next-act", GINT_TO_POINTER(false), test_pool_of_one);
+	g_test_add_data_func("/serving/pool/longest-waiting", GINT_TO_POINTER(true), test_pool_of_one);
 	return g_test_run();
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/request/next_act.h"
+
+#include "analyze/exchange/endpoint.h"
+
+/* Questions that one request asks one after the other; calls of one turn. */
+#define ACTS_MAX 64
+#define TURN_CALLS 4096
+
+/* A loop waits there for what comes next. It may look for more without waiting when it has work at hand. */
+static bool ends_turn(const struct dtc_call *call)
+{
+	return call->kind == DTC_CALL_POLL && call->argument != 0;
+}
+
+static bool moves(const DtcHistory *h, const struct dtc_call *call, enum dtc_call_kind kind)
+{
+	return call->kind == kind && call->result > 0 && call->file != DTC_NONE &&
+	       dtc_history_get_file(h, call->file)->kind == DTC_FILE_SOCKET;
+}
+
+/* Bytes that the turn of a read had read before from another connection, and on which it had not acted. */
+static bool has_others(const DtcHistory *h, const struct dtc_thread *thread, uint32_t read)
+{
+	uint32_t file = dtc_history_get_call(h, read)->file;
+
+	for (uint32_t i = read; i > thread->call_first && read - i < TURN_CALLS; i--) {
+		const struct dtc_call *call = dtc_history_get_call(h, i - 1);
+		if (ends_turn(call) || moves(h, call, DTC_CALL_WRITE))
+			return false;
+		if (moves(h, call, DTC_CALL_READ) && call->file != file)
+			return true;
+	}
+	return false;
+}
+
+/* The one write that follows from a read in its turn, before anything else is read; DTC_NONE: none, or several. */
+static uint32_t find_act(const DtcHistory *h, uint32_t read)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(h, dtc_history_get_call(h, read)->thread);
+	uint32_t end = thread->call_first + thread->call_count, act = DTC_NONE;
+
+	if (has_others(h, thread, read))
+		return DTC_NONE;
+	for (uint32_t i = read + 1; i < end && i - read < TURN_CALLS; i++) {
+		const struct dtc_call *call = dtc_history_get_call(h, i);
+		if (ends_turn(call) || moves(h, call, DTC_CALL_READ))
+			break;
+		if (!moves(h, call, DTC_CALL_WRITE))
+			continue;
+		/* what is written to one file in pieces is one act */
+		if (act != DTC_NONE && dtc_history_get_call(h, act)->file != call->file)
+			return DTC_NONE;
+		if (act == DTC_NONE)
+			act = i;
+	}
+	return act;
+}
+
+uint32_t dtc_next_act_find_answer(const DtcLinks *links, guint node, uint32_t question)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	uint32_t thread = dtc_history_get_call(h, question)->thread, act = question;
+
+	for (guint seen = 0; seen < ACTS_MAX; seen++) {
+		uint32_t file = dtc_history_get_call(h, act)->file;
+		uint32_t read = dtc_file_calls_find_answer(dtc_links_get_file_calls(links, node, file), act);
+		if (read == DTC_NONE || dtc_history_get_call(h, read)->thread != thread)
+			return DTC_NONE;
+		act = find_act(h, read);
+		if (act == DTC_NONE || dtc_endpoint_is_server(h, dtc_history_get_call(h, act)->file))
+			return act;
+	}
+	return DTC_NONE;
+}
