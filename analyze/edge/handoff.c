@@ -114,13 +114,21 @@ static int64_t find_taken_ns(const DtcHistory *h, const struct dtc_call *read)
 	return INT64_MIN;
 }
 
-enum fit { FIT_NONE, FIT_OTHER, FIT_UNKNOWN, FIT_WOKEN_FOR_IT };
+enum fit { FIT_NONE, FIT_OTHER, FIT_UNKNOWN, FIT_WOKEN_FOR_IT, FIT_WOKEN_AND_TAKEN };
+
+static enum fit get_fit(uint32_t work, bool was_taken, const struct dtc_asked *asked)
+{
+	if (work == asked->call)
+		return was_taken ? FIT_WOKEN_AND_TAKEN : FIT_WOKEN_FOR_IT;
+	return !was_taken ? FIT_NONE : work == DTC_NONE ? FIT_UNKNOWN : FIT_OTHER;
+}
 
 /*
- * The best of the writers to what was read, and when it wrote. A thread that was woken for this question may have put
- * its answer where the sender found it before the sender took notice of the write: it counts up to time. Its first
- * write since then is this question's, later ones may be of work that it took without having slept. Of the others the
- * last one whose write the read took.
+ * The best of the writers to what was read, and when it wrote. Best is one that was woken for this question, and whose
+ * write the read took: of several pieces of work for one question this is the last. A thread that was woken for it may
+ * also have put its answer where the sender found it before the sender took notice of the write: it counts up to time.
+ * Its first write since then is this question's, later ones may be of work that it took without having slept. Of the
+ * others the last one whose write the read took.
  */
 static enum fit find_writer(const DtcLinks *links, guint node, const struct dtc_call *read, int64_t time_ns,
 			    const struct dtc_asked *asked, uint32_t *ret_thread, int64_t *ret_time_ns)
@@ -138,9 +146,11 @@ static enum fit find_writer(const DtcLinks *links, guint node, const struct dtc_
 		if (call->kind != DTC_CALL_WRITE || call->thread == read->thread)
 			continue;
 		uint32_t work = find_work(links, node, call->thread, call->begin_ns, asked);
-		enum fit fit = work == asked->call ? FIT_WOKEN_FOR_IT : work == DTC_NONE ? FIT_UNKNOWN : FIT_OTHER;
 		bool was_taken = call->begin_ns >= taken_ns && call->begin_ns < read->end_ns;
-		if (fit == FIT_WOKEN_FOR_IT ? fit < best : !was_taken || fit <= best)
+		enum fit fit = get_fit(work, was_taken, asked);
+		bool is_first = fit == best && (fit == FIT_WOKEN_FOR_IT ||
+						(fit == FIT_WOKEN_AND_TAKEN && *ret_thread == call->thread));
+		if (fit <= best && !is_first)
 			continue;
 		best = fit;
 		*ret_thread = call->thread;
@@ -150,13 +160,13 @@ static enum fit find_writer(const DtcLinks *links, guint node, const struct dtc_
 }
 
 bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread_index, int64_t time_ns,
-			    const struct dtc_asked *asked, uint32_t *ret_thread, int64_t *ret_time_ns)
+			    const struct dtc_asked *asked, struct dtc_given *ret_given)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_index);
 	uint32_t at = dtc_history_find_call(h, thread_index, time_ns);
 	enum fit best = FIT_NONE;
-	for (uint32_t seen = 0; at != DTC_NONE && best < FIT_WOKEN_FOR_IT && !is_too_far(links, seen); seen++) {
+	for (uint32_t seen = 0; at != DTC_NONE && best < FIT_WOKEN_AND_TAKEN && !is_too_far(links, seen); seen++) {
 		const struct dtc_call *call = dtc_history_get_call(h, at);
 		if (call->end_ns != DTC_TIME_NONE && call->end_ns <= time_ns) {
 			bool ends_turn = call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call);
@@ -165,13 +175,13 @@ bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread_i
 			uint8_t kind =
 				call->file == DTC_NONE ? DTC_FILE_UNKNOWN : dtc_history_get_file(h, call->file)->kind;
 			if (took_data(call) && (kind == DTC_FILE_EVENT || kind == DTC_FILE_PIPE)) {
-				uint32_t giver;
-				int64_t given_ns;
-				enum fit fit = find_writer(links, node, call, time_ns, asked, &giver, &given_ns);
+				struct dtc_given given;
+				enum fit fit =
+					find_writer(links, node, call, time_ns, asked, &given.thread, &given.time_ns);
 				if (fit > best) {
 					best = fit;
-					*ret_thread = giver;
-					*ret_time_ns = given_ns;
+					given.is_for_question = fit >= FIT_WOKEN_FOR_IT;
+					*ret_given = given;
 				}
 			}
 		}
@@ -180,4 +190,19 @@ bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread_i
 		at--;
 	}
 	return best != FIT_NONE;
+}
+
+bool dtc_handoff_is_same_turn(const DtcLinks *links, guint node, uint32_t index, int64_t time_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	const struct dtc_thread *thread = dtc_history_get_thread(h, dtc_history_get_call(h, index)->thread);
+
+	for (uint32_t i = index + 1, seen = 0; i < thread->call_first + thread->call_count; i++, seen++) {
+		const struct dtc_call *call = dtc_history_get_call(h, i);
+		if (call->begin_ns >= time_ns)
+			break;
+		if ((call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call)) || is_too_far(links, seen))
+			return false;
+	}
+	return true;
 }

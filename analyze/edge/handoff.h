@@ -19,10 +19,18 @@ struct dtc_asked {
 /* The last bytes that any thread had read on the file when time (node time) came. False unless it is a server's end. */
 bool dtc_handoff_find_question(const DtcLinks *links, guint node, uint32_t file, int64_t time_ns,
 			       struct dtc_asked *ret_asked);
+/* Who gave a thread what it went on with. */
+struct dtc_given {
+	uint32_t thread;
+	int64_t time_ns;      /* node time: its write */
+	bool is_for_question; /* the reader of the question had woken it for that one; else only the last that wrote */
+};
 /*
- * Who gave the answer to a thread that sends it at time, and when: the writer to an eventfd or pipe that the thread
- * read since it last polled; of several writers the one that the reader of the question had woken for it, else the
- * last one. False if nobody is seen to have.
+ * Who gave the answer to a thread that sends it at time (or what it handed on then, to another one), and when: the
+ * writer to an eventfd or pipe that the thread read since it last polled; of several writers the one that the reader of
+ * the question had woken for it, else the last one. False if nobody is seen to have.
  */
 bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread, int64_t time_ns,
-			    const struct dtc_asked *asked, uint32_t *ret_thread, int64_t *ret_time_ns);
+			    const struct dtc_asked *asked, struct dtc_given *ret_given);
+/* Whether a thread has not gone to wait for events from its call on up to time. */
+bool dtc_handoff_is_same_turn(const DtcLinks *links, guint node, uint32_t call, int64_t time_ns);

@@ -367,6 +367,8 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 		go_to_queuer(t); /* idle until it was asked; the queuer woke it right after */
 		return;
 	}
+	if (is_at_end && dtc_traverse_follow_handover(t, &edge))
+		return;
 	if (is_at_end) /* of a wait that was cut, who ended its last part explains all of it */
 		follow_edge(t, wait, &edge, get_low_ns(&t->stand, MIN(low_ns, wait->begin_ns - edge.in_vain_ns)));
 	else

@@ -2,6 +2,7 @@
 /* Inside a traversal: where it stands, and the steps that lead to other threads. */
 #pragma once
 
+#include "analyze/edge/handoff.h"
 #include "analyze/path/path_build.h"
 #include "analyze/path/traverse.h"
 
@@ -51,8 +52,7 @@ struct dtc_frame {
 struct dtc_scope {
 	guint node;
 	int32_t pid;
-	uint32_t reader; /* the thread that read the question */
-	struct dtc_arrival question;
+	struct dtc_asked asked;
 	int64_t question_cluster_ns;
 };
 
@@ -107,6 +107,14 @@ bool dtc_traverse_go_aside(struct dtc_traverse *t, int64_t bound_ns);
 bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call);
 /* The wait, at its end, is the one with which the pause of the stand's request ended. */
 bool dtc_traverse_ends_pause(const struct dtc_traverse *t, const struct dtc_interval *wait);
+
+/* traverse_handover.c */
+/*
+ * A thread that works on the stand's question was woken by one that had that question, or what another thread had given
+ * for it, in its hands: there the work was handed over, and what the thread had done before is no part of it. The stand
+ * goes to who woke it. False if it is not so.
+ */
+bool dtc_traverse_follow_handover(struct dtc_traverse *t, const struct dtc_edge *edge);
 
 /* traverse_message.c */
 /* The stand is at a send on file, of a call or DTC_NONE: what its thread acted on becomes its purpose. */

@@ -98,7 +98,7 @@ static const struct dtc_scope *find_scope(struct dtc_traverse *t, int32_t pid)
 {
 	for (guint i = t->scopes->len; i-- > 0;) {
 		const struct dtc_scope *scope = &g_array_index(t->scopes, struct dtc_scope, i);
-		if (scope->node == t->stand.node && scope->pid == pid && scope->question.time_ns < t->stand.at_ns)
+		if (scope->node == t->stand.node && scope->pid == pid && scope->asked.arrival.time_ns < t->stand.at_ns)
 			return scope;
 	}
 	return NULL;
@@ -110,10 +110,10 @@ void dtc_traverse_go_to_reader(struct dtc_traverse *t, const struct dtc_arrival 
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	for (guint i = t->scopes->len; i-- > 0;) {
 		const struct dtc_scope *scope = &g_array_index(t->scopes, struct dtc_scope, i);
-		if (scope->node == t->stand.node && scope->question.file == arrival->file &&
-		    scope->question.time_ns == arrival->time_ns &&
-		    dtc_history_get_thread(h, scope->reader)->begin_ns < arrival->time_ns)
-			t->stand.thread = scope->reader;
+		if (scope->node == t->stand.node && scope->asked.arrival.file == arrival->file &&
+		    scope->asked.arrival.time_ns == arrival->time_ns &&
+		    dtc_history_get_thread(h, scope->asked.thread)->begin_ns < arrival->time_ns)
+			t->stand.thread = scope->asked.thread;
 	}
 }
 
@@ -126,7 +126,7 @@ static bool is_other_question(const struct dtc_traverse *t, uint32_t file, uint3
 /* Questions that were reached are dropped, at times that keep the cost of all of them in proportion to their number. */
 static void add_scope(struct dtc_traverse *t, int32_t pid, const struct dtc_asked *asked)
 {
-	struct dtc_scope scope = { t->stand.node, pid, asked->thread, asked->arrival,
+	struct dtc_scope scope = { t->stand.node, pid, *asked,
 				   dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, asked->arrival.time_ns) };
 	if (t->scopes->len >= MAX(t->scopes_max, SCOPES_KEPT)) {
 		guint kept = 0;
@@ -159,23 +159,21 @@ void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call)
 	bool has_question = dtc_handoff_find_question(t->links, t->stand.node, file, t->stand.at_ns, &asked);
 	if (has_question) {
 		add_scope(t, pid, &asked);
-		uint32_t giver;
-		int64_t given_ns;
+		struct dtc_given given;
 		if (has_arrival && stand->arrival.time_ns == asked.arrival.time_ns &&
-		    dtc_handoff_find_giver(t->links, stand->node, stand->thread, stand->at_ns, &asked, &giver,
-					   &given_ns)) {
+		    dtc_handoff_find_giver(t->links, stand->node, stand->thread, stand->at_ns, &asked, &given)) {
 			stand->purpose = DTC_PURPOSE_GIVEN;
-			stand->giver = giver;
-			stand->given_ns = given_ns;
+			stand->giver = given.thread;
+			stand->given_ns = given.time_ns;
 			return;
 		}
 	}
 	if (dtc_traverse_pursue_own(t, call) || has_question)
 		return;
 	const struct dtc_scope *scope = find_scope(t, pid);
-	if (scope && (!has_arrival || stand->arrival.time_ns < scope->question.time_ns ||
-		      is_other_question(t, stand->arrival.file, scope->question.file))) {
-		stand->arrival = scope->question;
+	if (scope && (!has_arrival || stand->arrival.time_ns < scope->asked.arrival.time_ns ||
+		      is_other_question(t, stand->arrival.file, scope->asked.arrival.file))) {
+		stand->arrival = scope->asked.arrival;
 		stand->purpose = DTC_PURPOSE_ARRIVAL;
 	}
 }

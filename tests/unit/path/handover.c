@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A loop (tid 20) works on one question by way of its pool: worker 21 does the first piece, 22 the second, 21 the
+ * third, each gives it back through an eventfd. The loop's timer wakes it while 22 is at work, so that it is awake when
+ * 22 writes; and it finds what 21 gave back last without having slept.
+ *
+ *   loop  30 question   34 reads   37 wakes 21   67 takes, 71 wakes 22   195 timer   205 takes, 211 wakes 21   220
+ * takes 225 answers 21    39 works   60 gives back          213 works   215 gives back 22    73 works   200 gives back
+ */
+#include "analyze/path/walk.h"
+#include "sync/fit/clocks.h"
+#include "tests/support/story.h"
+
+#define RUN 0
+#define SLEEP 1
+#define CLIENT 0x0a000001u
+#define SERVER 0x0a000002u
+#define LOOP 20
+#define CONNECTION 4
+#define EVENT 9
+#define ANSWERED 225
+
+static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
+{
+	story_enter(s, t, cpu, name, fd);
+	story_leave(s, t + 1, cpu, name, result);
+}
+
+static void wait_for_work(struct story *s, int64_t t, int worker, uint32_t cpu)
+{
+	story_enter(s, t, cpu, "futex", -1);
+	story_switch(s, t + 1, cpu, worker, "worker", SLEEP, 0, "swapper");
+}
+
+static void hand_over(struct story *s, int64_t t, int worker, uint32_t cpu)
+{
+	story_enter(s, t, 0, "futex", -1);
+	story_task(s, DTC_EVENT_SCHED_WAKING, t + 1, 0, worker, "worker", (int)cpu);
+	story_leave(s, t + 1, 0, "futex", 1);
+	story_switch(s, t + 2, cpu, 0, "swapper", RUN, worker, "worker");
+	story_leave(s, t + 2, cpu, "futex", 0);
+}
+
+static void go_to_sleep(struct story *s, int64_t t)
+{
+	story_poll(s, t, 0, "epoll_wait", 6, 120);
+	story_switch(s, t + 1, 0, LOOP, "loop", SLEEP, 0, "swapper/0");
+}
+
+static void wake_up(struct story *s, int64_t t)
+{
+	story_switch(s, t, 0, 0, "swapper/0", RUN, LOOP, "loop");
+	story_leave(s, t + 1, 0, "epoll_wait", 1);
+}
+
+static void tell_begin(struct story *s)
+{
+	story_begin(s, "server");
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, LOOP, "loop");
+	for (int worker = 21; worker <= 22; worker++)
+		story_fork(s, 1, 0, LOOP, LOOP, worker, LOOP, "worker");
+	tell_call(s, 2, 0, "eventfd2", -1, EVENT);
+	for (uint32_t cpu = 1; cpu <= 2; cpu++) {
+		story_switch(s, 4, cpu, 0, "swapper", RUN, 20 + (int)cpu, "worker");
+		wait_for_work(s, 5, 20 + (int)cpu, cpu);
+	}
+	tell_call(s, 9, 0, "accept4", 3, CONNECTION);
+}
+
+static void tell_question(struct story *s, const struct dtc_headers *question)
+{
+	go_to_sleep(s, 20);
+	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, 29, 0, 3, NULL);
+	story_packet(s, DTC_EVENT_NET_RECEIVE, 30, 0, question);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 31, 0, LOOP, "loop", 0);
+	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, 31, 0, 3, NULL);
+	wake_up(s, 32);
+	tell_call(s, 34, 0, "read", CONNECTION, 50);
+	hand_over(s, 36, 21, 1);
+	go_to_sleep(s, 41);
+}
+
+static void tell_pieces(struct story *s)
+{
+	story_enter(s, 60, 1, "write", EVENT);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 61, 1, LOOP, "loop", 0);
+	story_leave(s, 62, 1, "write", 8);
+	wait_for_work(s, 63, 21, 1);
+	wake_up(s, 65);
+	tell_call(s, 67, 0, "read", EVENT, 8);
+	hand_over(s, 70, 22, 2);
+	go_to_sleep(s, 75);
+	story_context(s, DTC_EVENT_HRTIMER_ENTRY, 195, 0, 1, NULL);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 195, 0, LOOP, "loop", 0);
+	story_context(s, DTC_EVENT_HRTIMER_EXIT, 196, 0, 1, NULL);
+	tell_call(s, 200, 2, "write", EVENT, 8);
+	wait_for_work(s, 202, 22, 2);
+	wake_up(s, 203);
+	tell_call(s, 205, 0, "read", EVENT, 8);
+	hand_over(s, 210, 21, 1);
+	tell_call(s, 215, 1, "write", EVENT, 8);
+	wait_for_work(s, 217, 21, 1);
+	story_poll(s, 218, 0, "epoll_wait", 6, 0);
+	story_leave(s, 219, 0, "epoll_wait", 1);
+	tell_call(s, 220, 0, "read", EVENT, 8);
+}
+
+static void tell_answer(struct story *s, const struct dtc_headers *answer)
+{
+	story_enter(s, ANSWERED, 0, "write", CONNECTION);
+	story_packet(s, DTC_EVENT_NET_SEND, ANSWERED + 1, 0, answer);
+	story_leave(s, ANSWERED + 2, 0, "write", 60);
+	story_switch(s, 240, 0, LOOP, "loop", SLEEP, 0, "swapper/0");
+}
+
+static void assert_segment(const DtcPath *path, int64_t t, int tid, enum dtc_cause cause)
+{
+	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(path, i);
+		if (s->begin.ns < t && t <= s->end.ns) {
+			g_assert_cmpint(s->tid, ==, tid);
+			g_assert_cmpstr(dtc_cause_to_string(s->cause), ==, dtc_cause_to_string(cause));
+			return;
+		}
+	}
+	g_assert_not_reached();
+}
+
+static void test_pieces(void)
+{
+	struct story s;
+	const struct dtc_headers question = story_headers(CLIENT, 1000, SERVER, 80, 101, 501, DTC_TCP_ACK, 50, 1);
+	const struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 1000, 501, 151, DTC_TCP_ACK, 60, 2);
+	tell_begin(&s);
+	tell_question(&s, &question);
+	tell_pieces(&s);
+	tell_answer(&s, &answer);
+	const DtcHistory *h = story_end(&s);
+	const char *const name = "server";
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &h, clocks);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
+	uint32_t loop = dtc_history_find_thread(h, LOOP, DTC_TIME_NONE);
+	const struct dtc_path_target target = { .thread = loop,
+						.begin = { 30 },
+						.end = { ANSWERED + 1 },
+						.call = dtc_history_find_call(h, loop, ANSWERED) };
+	const struct dtc_path_options options = { 0 };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, &options, &error);
+	g_assert_no_error(error);
+	g_assert_true(dtc_path_check(path, &error));
+	assert_segment(path, 36, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 50, 21, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 69, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 80, 22, DTC_CAUSE_RUNNING_USER); /* not the loop's timer, and not what 21 did before */
+	assert_segment(path, 199, 22, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 208, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 214, 21, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 223, LOOP, DTC_CAUSE_RUNNING_USER);
+	story_clear(&s);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/handover/pieces", test_pieces);
+	return g_test_run();
+}
