@@ -47,7 +47,7 @@ static void check_requests(const DtcEngine *engine, GArray *checks)
 		g_ptr_array_add(places, place);
 		g_ptr_array_add(ids, (gpointer)dtc_requests_get(requests, i)->id);
 	}
-	dtc_serving_seal(serving);
+	dtc_serving_seal(serving, true);
 	const struct dtc_request_check_input input = { dtc_engine_get_links(engine), places, ids, serving };
 	dtc_request_check_run(&input, checks);
 }

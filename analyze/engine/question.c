@@ -99,7 +99,7 @@ DtcServing *dtc_question_new_serving(const DtcEngine *engine, DtcLocator *locato
 		dtc_serving_add(serving, i, place);
 		dtc_place_free(place);
 	}
-	dtc_serving_seal(serving);
+	dtc_serving_seal(serving, true);
 	return serving;
 }
 

@@ -3,26 +3,19 @@
  * CPU time of servers charged to their clients (flightbox: self, sub, total).
  *
  * A service is what a server does for one message of a client: it begins with the read that took the message's bytes
- * from the server's end of a connection and ends with the last write on it before the next such read. Every thread's
- * CPU time is cut at its reads, writes, connects and polls; each piece is charged to at most one service:
+ * from the server's end of a connection and ends with the last write on it before the next such read. For which of them
+ * a thread works when is told by request/serving.h, as for requests: each service is one, and all its calls are known.
+ * What a thread runs on a CPU meanwhile is charged to it.
  *
- * - after a read on a server's end: to the service of that read; after a read on a client's end (an answer from a
- * server of its own): to the service in which the request was written;
- * - until the thread polls, reads for another service, or has answered;
- * - the piece that ends in a write on a server's end, if the thread works on no service: to that connection's, but
- *   nothing from before the message was read. So a pool's worker that takes a request from another thread is charged.
- *
- * A piece counts once the service is answered after it. So nothing is charged for services without an answer, for work
- * after the answer, for polling, accepting and closing, for threads that neither read nor write the connection, for
- * kernel threads and interrupts. A service's parent is the one in which its client wrote the message, so that the CPU
- * time of a server's servers reaches the first client, too; each process is charged once.
+ * Nothing is charged for services without an answer, from before the message was read, for work after the answer, for
+ * other processes, for kernel threads and interrupts. A service's parent is the one in which its client wrote the
+ * message, so that the CPU time of a server's servers reaches the first client, too; each process is charged once.
  */
 #include "analyze/edge/arrival.h"
 #include "analyze/exchange/endpoint.h"
 #include "analyze/exchange/label.h"
 #include "analyze/profile/usage_build.h"
-
-#include <string.h>
+#include "analyze/request/serving.h"
 
 #define CHAIN_LIMIT 64 /* services within services; clocks that are off must not make a circle */
 
@@ -31,11 +24,9 @@ struct service {
 	uint32_t thread; /* that read the message */
 	uint32_t read;	 /* call */
 	uint32_t file;
-	int64_t read_ns;
-	int64_t pending_ns; /* CPU time since the last answer */
+	int64_t answered_ns; /* when the last write returned; DTC_TIME_NONE: not answered */
 	int64_t cpu_ns;
 	uint64_t read_bytes, written_bytes;
-	bool is_answered;
 	bool is_counted; /* its message was read in the span; its time and bytes may lie in it without that */
 	/* where the message came from */
 	guint client; /* process; G_MAXUINT: not traced */
@@ -43,47 +34,14 @@ struct service {
 	bool exact;
 };
 
-/* An event of a thread at which its CPU time is cut. */
-struct cut {
-	int64_t time_ns; /* when the call returned; a poll: when it began, because that ends the work before it */
-	uint32_t call;
-};
-
-/* What a thread works on. */
-struct worker {
-	uint32_t service; /* or DTC_NONE */
-	int64_t since_ns; /* up to which its CPU time was looked at */
-};
-
+/* One node's pass. */
 struct pass {
 	const struct dtc_usage_build *build;
 	const DtcHistory *history;
 	guint node;
-	const guint *process_of; /* by thread */
-	struct worker *workers;	 /* by thread */
-	uint32_t *service_of;	 /* by file: a server's end: the last service; a client's: the one it asks for */
-	uint8_t *ends;		 /* by file: enum end */
-	GHashTable *written_for; /* call -> service + 1: writes on clients' ends */
-	GArray *services;	 /* struct service, of all nodes */
+	DtcServing *serving;
+	GArray *services; /* struct service, of all nodes: its index is the request's number */
 };
-
-enum end { END_UNASKED, END_NONE, END_SERVER, END_CLIENT };
-
-static enum end get_end(struct pass *pass, uint32_t file)
-{
-	if (file == DTC_NONE)
-		return END_NONE;
-	if (pass->ends[file] == END_UNASKED)
-		pass->ends[file] = dtc_history_get_file(pass->history, file)->flow_out == DTC_NONE ? END_NONE
-				   : dtc_endpoint_is_server(pass->history, file)		   ? END_SERVER
-												   : END_CLIENT;
-	return pass->ends[file];
-}
-
-static struct service *get_service(struct pass *pass, uint32_t service)
-{
-	return &g_array_index(pass->services, struct service, service);
-}
 
 /* CPU time of a thread between two times, without interrupts. */
 static int64_t get_cpu_ns(const DtcHistory *h, uint32_t thread, int64_t begin_ns, int64_t end_ns)
@@ -101,201 +59,104 @@ static int64_t get_cpu_ns(const DtcHistory *h, uint32_t thread, int64_t begin_ns
 	return cpu_ns;
 }
 
-/* Charges a thread's CPU time up to a time to the service it works on. */
-static void charge(struct pass *pass, uint32_t thread, int64_t until_ns)
+static bool has_moved(const struct dtc_call *call)
 {
-	struct worker *worker = &pass->workers[thread];
-	const struct dtc_usage_span *span = &pass->build->spans[pass->node];
+	return (call->kind == DTC_CALL_READ || call->kind == DTC_CALL_WRITE) && call->end_ns != DTC_TIME_NONE &&
+	       call->result != DTC_ABSENT && call->result > 0;
+}
 
-	if (worker->service != DTC_NONE) {
-		struct service *service = get_service(pass, worker->service);
-		/* a socket may be handed to another process, whose time is not the server's */
-		if (pass->process_of[thread] == pass->process_of[service->thread])
-			service->pending_ns += get_cpu_ns(pass->history, thread, MAX(worker->since_ns, span->begin.ns),
-							  MIN(until_ns, span->end.ns));
+/* Calls in the order in which they returned. */
+static gint compare_ends(gconstpointer a, gconstpointer b, gpointer data)
+{
+	const struct dtc_call *x = dtc_history_get_call(data, *(const uint32_t *)a);
+	const struct dtc_call *y = dtc_history_get_call(data, *(const uint32_t *)b);
+
+	if (x->end_ns != y->end_ns)
+		return x->end_ns < y->end_ns ? -1 : 1;
+	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : *(const uint32_t *)a > *(const uint32_t *)b;
+}
+
+static struct service *begin_service(struct pass *pass, uint32_t index)
+{
+	const struct dtc_call *read = dtc_history_get_call(pass->history, index);
+	const struct service fresh = {
+		.node = pass->node,
+		.thread = read->thread,
+		.read = index,
+		.file = read->file,
+		.answered_ns = DTC_TIME_NONE,
+		.is_counted = dtc_usage_is_counted(pass->build, pass->node, read->end_ns),
+		.client = G_MAXUINT,
+		.parent = DTC_NONE,
+	};
+
+	g_array_append_val(pass->services, fresh);
+	return &g_array_index(pass->services, struct service, pass->services->len - 1);
+}
+
+/* A message that was read in parts, and not yet answered, is one; so is an answer that was written in parts. */
+static void add_services_of_file(struct pass *pass, uint32_t file)
+{
+	uint32_t count;
+	const uint32_t *calls = dtc_history_get_file_calls(pass->history, file, &count);
+	g_autofree uint32_t *moved = g_new(uint32_t, count + 1);
+	struct service *service = NULL;
+	guint moved_count = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (has_moved(dtc_history_get_call(pass->history, calls[i])))
+			moved[moved_count++] = calls[i];
+	g_qsort_with_data(moved, (gint)moved_count, sizeof(*moved), compare_ends, (gpointer)pass->history);
+	for (guint i = 0; i < moved_count; i++) {
+		const struct dtc_call *call = dtc_history_get_call(pass->history, moved[i]);
+		bool is_read = call->kind == DTC_CALL_READ;
+		bool is_last = i + 1 == moved_count ||
+			       dtc_history_get_call(pass->history, moved[i + 1])->kind == DTC_CALL_READ;
+		if (is_read && (!service || service->answered_ns != DTC_TIME_NONE))
+			service = begin_service(pass, moved[i]);
+		if (!service) /* the message was read before the trace */
+			continue;
+		uint64_t bytes =
+			dtc_usage_is_counted(pass->build, pass->node, call->end_ns) ? (uint64_t)call->result : 0;
+		*(is_read ? &service->read_bytes : &service->written_bytes) += bytes;
+		if (!is_read)
+			service->answered_ns = call->end_ns;
+		dtc_serving_add_call(pass->serving, pass->node, moved[i], pass->services->len - 1, !is_read && is_last);
 	}
-	worker->since_ns = MAX(worker->since_ns, until_ns);
-}
-
-/* A service may be worked on as long as no later message came on its connection. */
-static bool is_open(struct pass *pass, uint32_t service)
-{
-	return service != DTC_NONE && pass->service_of[get_service(pass, service)->file] == service;
-}
-
-static bool is_counted(const struct pass *pass, const struct dtc_call *call)
-{
-	return dtc_usage_is_counted(pass->build, pass->node, call->end_ns);
-}
-
-static void begin_service(struct pass *pass, uint32_t index, const struct dtc_call *call)
-{
-	uint32_t last = pass->service_of[call->file];
-
-	/* a message that was read in parts, and not yet answered, is one */
-	if (last == DTC_NONE || get_service(pass, last)->is_answered) {
-		struct service fresh = {
-			.node = pass->node,
-			.thread = call->thread,
-			.read = index,
-			.file = call->file,
-			.read_ns = call->end_ns,
-			.is_counted = is_counted(pass, call),
-			.client = G_MAXUINT,
-			.parent = DTC_NONE,
-		};
-		g_array_append_val(pass->services, fresh);
-		last = pass->service_of[call->file] = pass->services->len - 1;
-	}
-	if (is_counted(pass, call))
-		get_service(pass, last)->read_bytes += (uint64_t)call->result;
-	pass->workers[call->thread].service = last;
-}
-
-static void apply_read(struct pass *pass, uint32_t index, const struct dtc_call *call)
-{
-	struct worker *worker = &pass->workers[call->thread];
-
-	charge(pass, call->thread, call->begin_ns);
-	if (get_end(pass, call->file) == END_SERVER)
-		begin_service(pass, index, call);
-	else
-		worker->service = is_open(pass, pass->service_of[call->file]) ? pass->service_of[call->file] : DTC_NONE;
-	charge(pass, call->thread, call->end_ns);
-}
-
-/* Answers on a server's end. */
-static void apply_answer(struct pass *pass, const struct dtc_call *call)
-{
-	struct worker *worker = &pass->workers[call->thread];
-	uint32_t index = pass->service_of[call->file];
-
-	if (index == DTC_NONE) { /* the message was read before the trace */
-		charge(pass, call->thread, call->end_ns);
-		worker->service = DTC_NONE;
-		return;
-	}
-	if (!is_open(pass, worker->service)) {
-		worker->since_ns = MAX(worker->since_ns, get_service(pass, index)->read_ns);
-		worker->service = index;
-	}
-	charge(pass, call->thread, call->end_ns);
-	struct service *service = get_service(pass, index);
-	service->is_answered = true;
-	if (is_counted(pass, call))
-		service->written_bytes += (uint64_t)call->result;
-	service->cpu_ns += service->pending_ns;
-	service->pending_ns = 0;
-	worker->service = DTC_NONE;
-}
-
-/* Requests on a client's end, and connects: for whatever the thread works on. */
-static void apply_request(struct pass *pass, uint32_t index, const struct dtc_call *call)
-{
-	struct worker *worker = &pass->workers[call->thread];
-
-	/* the connect came before a poll, the bytes after it */
-	if (!is_open(pass, worker->service))
-		worker->service = is_open(pass, pass->service_of[call->file]) ? pass->service_of[call->file] : DTC_NONE;
-	charge(pass, call->thread, call->end_ns);
-	pass->service_of[call->file] = worker->service;
-	if (worker->service != DTC_NONE)
-		g_hash_table_insert(pass->written_for, GUINT_TO_POINTER(index), GUINT_TO_POINTER(worker->service + 1));
-}
-
-static void apply_cut(struct pass *pass, const struct cut *cut)
-{
-	const struct dtc_call *call = dtc_history_get_call(pass->history, cut->call);
-
-	switch ((enum dtc_call_kind)call->kind) {
-	case DTC_CALL_POLL:
-		charge(pass, call->thread, call->begin_ns);
-		pass->workers[call->thread].service = DTC_NONE;
-		charge(pass, call->thread, call->end_ns);
-		break;
-	case DTC_CALL_READ:
-		apply_read(pass, cut->call, call);
-		break;
-	case DTC_CALL_WRITE:
-		if (get_end(pass, call->file) == END_SERVER)
-			apply_answer(pass, call);
-		else
-			apply_request(pass, cut->call, call);
-		break;
-	case DTC_CALL_CONNECT:
-		apply_request(pass, cut->call, call);
-		break;
-	default:
-		break;
-	}
-}
-
-static bool is_cut(struct pass *pass, const struct dtc_call *call)
-{
-	if (call->end_ns == DTC_TIME_NONE || call->result == DTC_ABSENT)
-		return false;
-	switch ((enum dtc_call_kind)call->kind) {
-	case DTC_CALL_POLL:
-		return !dtc_call_is_glance(call);
-	case DTC_CALL_READ:
-	case DTC_CALL_WRITE:
-		return call->result > 0 && get_end(pass, call->file) != END_NONE;
-	case DTC_CALL_CONNECT:
-		return get_end(pass, call->file) == END_CLIENT;
-	default:
-		return false;
-	}
-}
-
-static gint compare_cuts(gconstpointer a, gconstpointer b)
-{
-	const struct cut *x = a, *y = b;
-
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return x->call < y->call ? -1 : x->call > y->call;
-}
-
-/* The calls of all threads that cut, in order of time. */
-static GArray *collect_cuts(struct pass *pass)
-{
-	GArray *cuts = g_array_new(FALSE, FALSE, sizeof(struct cut));
-
-	for (uint32_t i = 0; i < dtc_history_get_thread_count(pass->history); i++) {
-		const struct dtc_thread *thread = dtc_history_get_thread(pass->history, i);
-		for (uint32_t k = 0; k < thread->call_count; k++) {
-			const struct dtc_call *call = dtc_history_get_call(pass->history, thread->call_first + k);
-			struct cut cut = { call->kind == DTC_CALL_POLL ? call->begin_ns : call->end_ns,
-					   thread->call_first + k };
-			if (is_cut(pass, call))
-				g_array_append_val(cuts, cut);
-		}
-	}
-	g_array_sort(cuts, compare_cuts);
-	return cuts;
 }
 
 static void add_services(struct pass *pass)
 {
-	uint32_t file_count = dtc_history_get_file_count(pass->history);
-	uint32_t thread_count = dtc_history_get_thread_count(pass->history);
+	for (uint32_t i = 0; i < dtc_history_get_file_count(pass->history); i++)
+		if (dtc_history_get_file(pass->history, i)->flow_out != DTC_NONE &&
+		    dtc_endpoint_is_server(pass->history, i))
+			add_services_of_file(pass, i);
+}
 
-	pass->ends = g_new0(uint8_t, file_count + 1);
-	pass->service_of = g_new(uint32_t, file_count + 1);
-	memset(pass->service_of, 0xff, (file_count + 1) * sizeof(uint32_t));
-	pass->workers = g_new0(struct worker, thread_count + 1);
-	for (uint32_t i = 0; i < thread_count; i++)
-		pass->workers[i] = (struct worker){ DTC_NONE, dtc_history_get_begin_ns(pass->history) };
-	g_autoptr(GArray) cuts = collect_cuts(pass);
-	for (guint i = 0; i < cuts->len; i++)
-		apply_cut(pass, &g_array_index(cuts, struct cut, i));
-	g_free(pass->ends);
-	g_free(pass->service_of);
-	g_free(pass->workers);
+/* What a thread ran for its process' services. */
+static void charge_thread(struct pass *pass, uint32_t thread)
+{
+	const guint *process_of = pass->build->thread_process[pass->node];
+	const struct dtc_usage_span *counted = &pass->build->spans[pass->node];
+	guint count;
+	const struct dtc_served *spans = dtc_serving_get(pass->serving, pass->node, thread, &count);
+
+	for (guint i = 0; i < count; i++) {
+		struct service *service = &g_array_index(pass->services, struct service, spans[i].request);
+		/* a socket may be handed to another process, whose time is not the server's */
+		if (service->answered_ns == DTC_TIME_NONE || process_of[thread] != process_of[service->thread])
+			continue;
+		/* another thread can have it only when the read has returned */
+		const struct dtc_call *read = dtc_history_get_call(pass->history, service->read);
+		int64_t read_ns = thread == service->thread ? read->begin_ns : read->end_ns;
+		service->cpu_ns +=
+			get_cpu_ns(pass->history, thread, MAX(MAX(spans[i].begin_ns, read_ns), counted->begin.ns),
+				   MIN(MIN(spans[i].end_ns, service->answered_ns), counted->end.ns));
+	}
 }
 
 /* Who wrote the message, and for which service of its own. */
-static void find_client(const struct dtc_usage_build *build, GHashTable *const *written_for, struct service *service)
+static void find_client(const struct dtc_usage_build *build, const DtcServing *serving, struct service *service)
 {
 	struct dtc_arrival arrival;
 	struct dtc_sender sender;
@@ -305,10 +166,9 @@ static void find_client(const struct dtc_usage_build *build, GHashTable *const *
 		return;
 	service->client = build->thread_process[sender.node][sender.thread];
 	service->exact = sender.exact;
-	if (sender.call != DTC_NONE && written_for[sender.node])
-		service->parent =
-			GPOINTER_TO_UINT(g_hash_table_lookup(written_for[sender.node], GUINT_TO_POINTER(sender.call))) -
-			1;
+	const struct dtc_owned *owned =
+		sender.call == DTC_NONE ? NULL : dtc_serving_find_owned(serving, sender.node, sender.call);
+	service->parent = owned ? owned->request : DTC_NONE;
 }
 
 /* The service's CPU time to its client, the client's client, and so on; to each process once, and not to the server. */
@@ -357,23 +217,27 @@ void dtc_usage_add_services(struct dtc_usage_build *build)
 {
 	guint node_count = build->usage->node_count;
 	g_autoptr(GArray) services = g_array_new(FALSE, FALSE, sizeof(struct service));
-	g_autofree GHashTable **written_for = g_new0(GHashTable *, node_count + 1);
+	g_autoptr(DtcServing) serving = dtc_serving_new(build->links);
+	g_autofree struct pass *passes = g_new0(struct pass, node_count + 1);
 
 	for (guint node = 0; node < node_count; node++) {
-		if (!build->usage->nodes[node].has_history)
-			continue;
-		struct pass pass = {
-			.build = build,
-			.history = dtc_links_get_history(build->links, node),
-			.node = node,
-			.process_of = build->thread_process[node],
-			.written_for = written_for[node] = g_hash_table_new(g_direct_hash, g_direct_equal),
-			.services = services,
-		};
-		add_services(&pass);
+		passes[node] = (struct pass){ .build = build,
+					      .history = dtc_links_get_history(build->links, node),
+					      .node = node,
+					      .serving = serving,
+					      .services = services };
+		if (build->usage->nodes[node].has_history)
+			add_services(&passes[node]);
 	}
+	/* a server's question to its own server has its service: nothing has to be followed */
+	dtc_serving_seal(serving, false);
+	for (guint node = 0; node < node_count; node++)
+		for (uint32_t i = 0;
+		     build->usage->nodes[node].has_history && i < dtc_history_get_thread_count(passes[node].history);
+		     i++)
+			charge_thread(&passes[node], i);
 	for (guint i = 0; i < services->len; i++)
-		find_client(build, written_for, &g_array_index(services, struct service, i));
+		find_client(build, serving, &g_array_index(services, struct service, i));
 	for (guint i = 0; i < services->len; i++) {
 		const struct service *service = &g_array_index(services, struct service, i);
 		if (build->thread_process[service->node][service->thread] == G_MAXUINT ||
@@ -382,6 +246,4 @@ void dtc_usage_add_services(struct dtc_usage_build *build)
 		charge_clients(build, services, i);
 		add_edge(build, service);
 	}
-	for (guint node = 0; node < node_count; node++)
-		g_clear_pointer(&written_for[node], g_hash_table_unref);
 }

@@ -369,7 +369,8 @@ static void add_accounting(const struct view *view)
 		view->layout,
 		"A server's thread works for a client from the read of its message to the last write of the "
 		"answer, and so do its own servers. Nobody is charged for work after the answer, for "
-		"polling and accepting, for threads that neither read nor answer, and for the kernel's.",
+		"awaiting the next message and accepting, for threads that neither read nor answer, and for the "
+		"kernel's.",
 		0);
 }
 

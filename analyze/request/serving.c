@@ -218,6 +218,12 @@ static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint reque
 	return true;
 }
 
+void dtc_serving_add_call(DtcServing *serving, guint node, uint32_t call, guint request, bool ends)
+{
+	g_assert(!serving->is_sealed);
+	add_mark(serving, node, call, request, ends);
+}
+
 /* Whoever accepts a connection, and may hand it on, works for its first request. */
 static void add_accept(DtcServing *serving, guint node, uint32_t file, guint request)
 {
@@ -790,9 +796,9 @@ static int compare_hops(gconstpointer a, gconstpointer b)
 	return x->client_file < y->client_file ? -1 : x->client_file > y->client_file;
 }
 
-void dtc_serving_seal(DtcServing *serving)
+void dtc_serving_seal(DtcServing *serving, bool follows)
 {
-	bool is_more = true;
+	bool is_more = follows;
 
 	g_assert(!serving->is_sealed);
 	while (is_more) { /* each round but the last marks one call more at least */

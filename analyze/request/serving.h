@@ -53,8 +53,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcServing, dtc_serving_free)
 
 /* The calls of a placed request, in whatever order; the place is not kept. */
 void dtc_serving_add(DtcServing *serving, guint request, const struct dtc_place *place);
-/* Follows the bytes. To be called once, after the last request was added. */
-void dtc_serving_seal(DtcServing *serving);
+/*
+ * One more call that moves a request on; with ends, the thread's work for it is done then. What a call was told first
+ * counts. Requests may be anything that is numbered: profile/usage_service.c numbers the messages of all connections.
+ */
+void dtc_serving_add_call(DtcServing *serving, guint node, uint32_t call, guint request, bool ends);
+/* Follows the bytes to other threads, if asked to. To be called once, after the last request or call was added. */
+void dtc_serving_seal(DtcServing *serving, bool follows);
 
 /* By time. Borrowed; NULL with 0 for a thread that served nobody. */
 const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, uint32_t thread, guint *ret_count);

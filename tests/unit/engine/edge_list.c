@@ -233,7 +233,7 @@ static void test_served(void)
 		dtc_serving_add(serving, request, place);
 		dtc_place_free(place);
 	}
-	dtc_serving_seal(serving);
+	dtc_serving_seal(serving, true);
 	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
 	struct dtc_edge_part part = { .end = { dtc_history_get_end_ns(e.histories[0]) } };
 

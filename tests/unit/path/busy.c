@@ -38,7 +38,7 @@ static void world_begin(struct world *w)
 		dtc_serving_add(w->serving, i, place);
 		dtc_place_free(place);
 	}
-	dtc_serving_seal(w->serving);
+	dtc_serving_seal(w->serving, true);
 	w->requests = dtc_requests_new(w->exchanges);
 	g_assert_cmpstr(dtc_requests_get(w->requests, X)->id, ==, "req-x");
 }

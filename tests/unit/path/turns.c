@@ -205,7 +205,7 @@ static void tell(struct loop *l)
 /* The path of what the loop did from begin on until it wrote at a time. */
 static void walk(struct loop *l, int64_t begin_us, int64_t write_us)
 {
-	dtc_serving_seal(l->serving);
+	dtc_serving_seal(l->serving, true);
 	uint32_t call = find_call(l, write_us);
 	const struct dtc_call *write = dtc_history_get_call(l->histories[0], call);
 	const struct dtc_path_target target = { .thread = write->thread,

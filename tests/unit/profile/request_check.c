@@ -37,7 +37,7 @@ static void world_begin(struct world *w)
 		g_ptr_array_add(w->places, place);
 		g_ptr_array_add(w->ids, i == X ? "id-x" : "id-y");
 	}
-	dtc_serving_seal(w->serving);
+	dtc_serving_seal(w->serving, true);
 }
 
 static void world_clear(struct world *w)

@@ -264,15 +264,16 @@ static void test_event_loop(void)
 	story_switch(s, 600, 2, 20, "proxy", SLEEP, 0, "swapper/2");
 	made_end(&made, 7);
 
-	/* of the proxy: one 200-240 and 460-510, two 240-310 and 400-460; of the backend: one 250-290, two 315-360 */
+	/* of the proxy: one 200-240 and 460-510, two 240-310, what leads up to its next call, and that, to 460; of the
+	 * backend: one 250-290, two 315-360 */
 	g_assert_cmpint(find(&made, "one")->sub_ns, ==, 90 + 40);
-	g_assert_cmpint(find(&made, "two")->sub_ns, ==, 130 + 45);
-	g_assert_cmpint(find(&made, "proxy")->served_ns, ==, 90 + 130);
+	g_assert_cmpint(find(&made, "two")->sub_ns, ==, 220 + 45);
+	g_assert_cmpint(find(&made, "proxy")->served_ns, ==, 90 + 220);
 	g_assert_cmpint(find(&made, "proxy")->sub_ns, ==, 40 + 45);
 	g_assert_cmpint(find(&made, "proxy")->cpu_ns, ==, 600);
 	g_assert_cmpint(find(&made, "backend")->served_ns, ==, 40 + 45);
 	g_assert_cmpint(find_edge(&made, "one", "proxy")->cpu_ns, ==, 90);
-	g_assert_cmpint(find_edge(&made, "two", "proxy")->cpu_ns, ==, 130);
+	g_assert_cmpint(find_edge(&made, "two", "proxy")->cpu_ns, ==, 220);
 	g_assert_cmpint(find_edge(&made, "proxy", "backend")->cpu_ns, ==, 85);
 	g_assert_null(find_edge(&made, "one", "backend"));
 	made_clear(&made);

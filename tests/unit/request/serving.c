@@ -11,7 +11,7 @@ static DtcServing *serve(const struct event_loop *e, const guint *requests, guin
 		dtc_serving_add(serving, requests[i], place);
 		dtc_place_free(place);
 	}
-	dtc_serving_seal(serving);
+	dtc_serving_seal(serving, true);
 	return serving;
 }
 
@@ -88,7 +88,7 @@ static DtcServing *server_end(struct server *server, int64_t read_us, int64_t wr
 	place->end.ns = dtc_history_get_call(h, write)->end_ns;
 	DtcServing *serving = dtc_serving_new(server->links);
 	dtc_serving_add(serving, X, place);
-	dtc_serving_seal(serving);
+	dtc_serving_seal(serving, true);
 	dtc_place_free(place);
 	return serving;
 }
