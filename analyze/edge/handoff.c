@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/handoff.h"
 
+#include "analyze/edge/local_bytes.h"
 #include "analyze/exchange/endpoint.h"
 
 #include <dtrace-chain/bisect.h>
@@ -92,15 +93,6 @@ static uint32_t find_work(const DtcLinks *links, guint node, uint32_t worker, in
 	return DTC_NONE;
 }
 
-/* The writes to what a read took: on the same eventfd, or at the other end of the pipe. */
-static const uint32_t *get_writes(const DtcHistory *h, const struct dtc_call *read, uint32_t *ret_count)
-{
-	const struct dtc_file *file = dtc_history_get_file(h, read->file);
-	if (file->kind == DTC_FILE_PIPE && file->peer != DTC_NONE)
-		return dtc_history_get_file_calls(h, file->peer, ret_count);
-	return dtc_history_get_file_calls(h, read->file, ret_count);
-}
-
 /* When the read before this one returned: what was written earlier, that one took. */
 static int64_t find_taken_ns(const DtcHistory *h, const struct dtc_call *read)
 {
@@ -136,7 +128,7 @@ static enum fit find_writer(const DtcLinks *links, guint node, const struct dtc_
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	int64_t taken_ns = find_taken_ns(h, read);
 	uint32_t count;
-	const uint32_t *calls = get_writes(h, read, &count);
+	const uint32_t *calls = dtc_local_bytes_get_writes(h, read->file, &count);
 	enum fit best = FIT_NONE;
 	uint32_t seen = 0;
 	for (uint32_t i = count_before(h, calls, count, time_ns); i-- > 0 && !is_too_far(links, seen); seen++) {

@@ -1,18 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/local_bytes.h"
 
-bool dtc_local_bytes_begin(struct dtc_local_bytes_walk *walk, const DtcHistory *history, uint32_t file_index)
+const uint32_t *dtc_local_bytes_get_writes(const DtcHistory *history, uint32_t file_index, uint32_t *ret_count)
 {
 	const struct dtc_file *file = dtc_history_get_file(history, file_index);
-	bool is_counter = file->kind == DTC_FILE_EVENT;
 
+	*ret_count = 0;
+	if (file->kind == DTC_FILE_EVENT)
+		return dtc_history_get_file_calls(history, file_index, ret_count);
 	/* the peer of a socket is known for pairs only; a connection over loopback goes by its packets */
-	if (!is_counter && file->peer == DTC_NONE)
-		return false;
-	*walk = (struct dtc_local_bytes_walk){ .history = history, .is_counter = is_counter };
-	walk->reads = dtc_history_get_file_calls(history, file_index, &walk->read_count);
-	walk->writes = dtc_history_get_file_calls(history, is_counter ? file_index : file->peer, &walk->write_count);
-	return true;
+	return file->peer == DTC_NONE ? NULL : dtc_history_get_file_calls(history, file->peer, ret_count);
+}
+
+bool dtc_local_bytes_begin(struct dtc_local_bytes_walk *walk, const DtcHistory *history, uint32_t file)
+{
+	*walk = (struct dtc_local_bytes_walk){ .history = history };
+	walk->is_counter = dtc_history_get_file(history, file)->kind == DTC_FILE_EVENT;
+	walk->writes = dtc_local_bytes_get_writes(history, file, &walk->write_count);
+	walk->reads = dtc_history_get_file_calls(history, file, &walk->read_count);
+	return walk->writes != NULL;
+}
+
+void dtc_local_bytes_begin_named(struct dtc_local_bytes_walk *walk, const DtcHistory *history, const uint32_t *calls,
+				 uint32_t count)
+{
+	*walk = (struct dtc_local_bytes_walk){ .history = history,
+					       .reads = calls,
+					       .writes = calls,
+					       .read_count = count,
+					       .write_count = count,
+					       .is_named = true };
 }
 
 static bool has_moved(const struct dtc_call *call, enum dtc_call_kind kind)
@@ -41,6 +58,8 @@ static bool is_in_order(const struct dtc_local_bytes_walk *walk, const struct dt
 			const struct dtc_call *read)
 {
 	/* of what was in an eventfd before the read began, and of the write that ended its wait, there is no doubt */
+	if (walk->is_named)
+		return false;
 	if (walk->is_counter)
 		return !walk->has_given || write->end_ns <= read->begin_ns;
 	return write->offset == walk->given && read->offset == walk->taken;
@@ -58,11 +77,13 @@ static void give(struct dtc_local_bytes_walk *walk, const struct dtc_call *write
 		.link = is_in_order(walk, write, read) ? DTC_LINK_EXACT : DTC_LINK_INFERRED,
 	};
 	if (walk->is_counter) {
+		ret_bytes->bytes = (uint64_t)write->result;
 		leave_write(walk, write);
 		walk->has_given = true;
 		return;
 	}
 	uint64_t write_end = walk->given + (uint64_t)write->result;
+	ret_bytes->bytes = MIN(write_end, end) - MIN(MAX(walk->given, walk->taken), MIN(write_end, end));
 	if (write_end <= end)
 		leave_write(walk, write);
 	if (write_end >= end)

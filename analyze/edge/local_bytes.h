@@ -5,8 +5,7 @@
  *
  * A pipe gives its bytes in the order in which they came, so writes and reads are paired by position, counted from the
  * call that made it; one read may take several writes, and several reads one. A read of an eventfd takes all that was
- * written since the one before. A pipe or socket from before the trace has no other end that is known, and no position:
- * nothing is said of it.
+ * written since the one before. A socket from before the trace has no other end that is known: nothing is said of it.
  *
  * Nothing implausible is believed: a write that begins after the read has returned gave it nothing, and the count goes
  * on behind that read.
@@ -20,6 +19,7 @@
 struct dtc_local_bytes {
 	uint32_t write;
 	uint32_t read;
+	uint64_t bytes;
 	enum dtc_link_quality link; /* INFERRED: calls overlapped, and their order at the file is not known */
 };
 
@@ -36,9 +36,18 @@ struct dtc_local_bytes_walk {
 	uint64_t given;
 	bool is_counter; /* an eventfd */
 	bool has_given;	 /* the next read has been given bytes already */
+	bool is_named;
 };
 
+/* The writes to what is read on the file, in order of their begin; NULL if nothing is known to feed it. Borrowed. */
+const uint32_t *dtc_local_bytes_get_writes(const DtcHistory *history, uint32_t file, uint32_t *ret_count);
 /* False if nothing is known to feed the file. */
 bool dtc_local_bytes_begin(struct dtc_local_bytes_walk *walk, const DtcHistory *history, uint32_t file);
+/*
+ * Of a pipe from before the trace, which has one name and several files: all calls on these, in order of their begin,
+ * borrowed for the walk. What it still held is not known, so that the pairs are INFERRED.
+ */
+void dtc_local_bytes_begin_named(struct dtc_local_bytes_walk *walk, const DtcHistory *history, const uint32_t *calls,
+				 uint32_t count);
 /* False after the last pair. */
 bool dtc_local_bytes_next(struct dtc_local_bytes_walk *walk, struct dtc_local_bytes *ret_bytes);
