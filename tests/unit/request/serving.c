@@ -431,7 +431,7 @@ static DtcServing *pool_end(struct event_loop *e, const int64_t reads[2], const 
 		dtc_serving_add(serving, i, place);
 		dtc_place_free(place);
 	}
-	dtc_serving_seal(serving);
+	dtc_serving_seal(serving, true);
 	return serving;
 }
 
