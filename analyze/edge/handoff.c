@@ -151,6 +151,53 @@ static enum fit find_writer(const DtcLinks *links, guint node, const struct dtc_
 	return best;
 }
 
+/* When a thread that was woken from a sleep on a futex began to sleep in the same way again; DTC_TIME_NONE: not by
+ * time. */
+static int64_t find_pause_ns(const DtcHistory *h, uint32_t worker, int64_t woken_ns, int64_t time_ns)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(h, worker);
+	uint32_t at = dtc_history_find_call(h, worker, woken_ns);
+	if (at == DTC_NONE || dtc_history_get_call(h, at)->kind != DTC_CALL_FUTEX)
+		return DTC_TIME_NONE;
+	uint8_t operation =
+		dtc_history_get_call(h, at)->operation; /* a mutex on the way is waited for by another one */
+	for (uint32_t i = at + 1; i < thread->call_first + thread->call_count; i++) {
+		const struct dtc_call *call = dtc_history_get_call(h, i);
+		if (call->begin_ns >= time_ns)
+			break;
+		if (call->kind == DTC_CALL_FUTEX && call->operation == operation)
+			return call->begin_ns;
+	}
+	return DTC_TIME_NONE;
+}
+
+/*
+ * Who calls a loop that is called already need not write again (libuv). So a worker that was woken for the question and
+ * went to sleep again since has given its answer, too: the one that was woken last.
+ */
+static void find_silent(const DtcLinks *links, guint node, int64_t time_ns, const struct dtc_asked *asked,
+			struct dtc_given *given)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	uint32_t count = dtc_history_get_wake_count(h), seen = 0;
+	int32_t pid = dtc_history_get_thread(h, asked->thread)->pid;
+	uint32_t first = DTC_BISECT(i, 0, count, dtc_history_get_wake(h, i)->waking_ns < asked->read_ns);
+	for (uint32_t i = first; i < count && !is_too_far(links, seen); i++) {
+		const struct dtc_wake *wake = dtc_history_get_wake(h, i);
+		if (wake->waking_ns >= time_ns)
+			break;
+		if (wake->waker != DTC_WAKER_THREAD || wake->thread != asked->thread ||
+		    dtc_history_get_thread(h, wake->target)->pid != pid)
+			continue;
+		seen++;
+		int64_t pause_ns = find_pause_ns(h, wake->target, wake->waking_ns, time_ns);
+		if (pause_ns == DTC_TIME_NONE ||
+		    find_last_question(links, node, asked->thread, wake->waking_ns) != asked->call)
+			continue;
+		*given = (struct dtc_given){ wake->target, pause_ns, true };
+	}
+}
+
 bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread_index, int64_t time_ns,
 			    const struct dtc_asked *asked, struct dtc_given *ret_given)
 {
@@ -181,6 +228,8 @@ bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread_i
 			break;
 		at--;
 	}
+	if (best == FIT_OTHER || best == FIT_UNKNOWN)
+		find_silent(links, node, time_ns, asked, ret_given);
 	return best != FIT_NONE;
 }
 

@@ -126,6 +126,26 @@ static void assert_segment(const DtcPath *path, int64_t t, int tid, enum dtc_cau
 	g_assert_not_reached();
 }
 
+/* What the loop did for the answer whose write begins then. */
+static DtcPath *walk(const DtcHistory *h, int64_t write_ns)
+{
+	static const char *const names[] = { "server" };
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
+	uint32_t loop = dtc_history_find_thread(h, LOOP, DTC_TIME_NONE);
+	const struct dtc_path_target target = { .thread = loop,
+						.begin = { 24 },
+						.end = { write_ns + 1 },
+						.call = dtc_history_find_call(h, loop, write_ns) };
+	const struct dtc_path_options options = { 0 };
+	g_autoptr(GError) error = NULL;
+	DtcPath *path = dtc_path_walk(edges, &target, &options, &error);
+	g_assert_no_error(error);
+	g_assert_true(dtc_path_check(path, &error));
+	return path;
+}
+
 static void test_pieces(void)
 {
 	struct story s;
@@ -136,20 +156,7 @@ static void test_pieces(void)
 	tell_pieces(&s);
 	tell_answer(&s, &answer);
 	const DtcHistory *h = story_end(&s);
-	const char *const name = "server";
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &h, clocks);
-	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
-	uint32_t loop = dtc_history_find_thread(h, LOOP, DTC_TIME_NONE);
-	const struct dtc_path_target target = { .thread = loop,
-						.begin = { 30 },
-						.end = { ANSWERED + 1 },
-						.call = dtc_history_find_call(h, loop, ANSWERED) };
-	const struct dtc_path_options options = { 0 };
-	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, &options, &error);
-	g_assert_no_error(error);
-	g_assert_true(dtc_path_check(path, &error));
+	g_autoptr(DtcPath) path = walk(h, ANSWERED);
 	assert_segment(path, 36, LOOP, DTC_CAUSE_RUNNING_USER);
 	assert_segment(path, 50, 21, DTC_CAUSE_RUNNING_USER);
 	assert_segment(path, 69, LOOP, DTC_CAUSE_RUNNING_USER);
@@ -161,9 +168,64 @@ static void test_pieces(void)
 	story_clear(&s);
 }
 
+/*
+ * Two questions read in one turn, one worker for each. 21 calls the loop, which is on its way when 22 is done: 22 need
+ * not call it again, and goes back to sleep. Both are answered in the turn that takes 21's call.
+ */
+static void tell_two(struct story *s, const struct dtc_headers answers[2])
+{
+	go_to_sleep(s, 41);
+	story_enter(s, 60, 1, "write", EVENT);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 61, 1, LOOP, "loop", 0);
+	story_leave(s, 62, 1, "write", 8);
+	wait_for_work(s, 63, 21, 1);
+	wait_for_work(s, 70, 22, 2);
+	wake_up(s, 80);
+	tell_call(s, 82, 0, "read", EVENT, 8);
+	for (int i = 0; i < 2; i++) {
+		story_enter(s, ANSWERED + 10 * i, 0, "write", CONNECTION + i);
+		story_packet(s, DTC_EVENT_NET_SEND, ANSWERED + 10 * i + 1, 0, &answers[i]);
+		story_leave(s, ANSWERED + 10 * i + 2, 0, "write", 60);
+	}
+	story_switch(s, 240, 0, LOOP, "loop", SLEEP, 0, "swapper/0");
+}
+
+static void test_silent(void)
+{
+	struct story s;
+	struct dtc_headers questions[2], answers[2];
+	for (int i = 0; i < 2; i++) {
+		uint16_t port = (uint16_t)(1000 + i);
+		questions[i] = story_headers(CLIENT, port, SERVER, 80, 101, 501, DTC_TCP_ACK, 50, 1);
+		answers[i] = story_headers(SERVER, 80, CLIENT, port, 501, 151, DTC_TCP_ACK, 60, 2);
+	}
+	tell_begin(&s);
+	tell_call(&s, 11, 0, "accept4", 3, CONNECTION + 1);
+	go_to_sleep(&s, 20);
+	story_context(&s, DTC_EVENT_SOFTIRQ_ENTRY, 25, 0, 3, NULL);
+	for (int i = 0; i < 2; i++)
+		story_packet(&s, DTC_EVENT_NET_RECEIVE, 26 + i, 0, &questions[i]);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 28, 0, LOOP, "loop", 0);
+	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 28, 0, 3, NULL);
+	wake_up(&s, 29);
+	for (int i = 0; i < 2; i++) {
+		tell_call(&s, 31 + 5 * i, 0, "read", CONNECTION + i, 50);
+		hand_over(&s, 33 + 5 * i, 21 + i, 1 + (uint32_t)i);
+	}
+	tell_two(&s, answers);
+	const DtcHistory *h = story_end(&s);
+	for (int i = 0; i < 2; i++) {
+		g_autoptr(DtcPath) path = walk(h, ANSWERED + 10 * i);
+		assert_segment(path, 55, 21 + i, DTC_CAUSE_RUNNING_USER);
+		assert_segment(path, 33 + 5 * i, LOOP, DTC_CAUSE_RUNNING_USER);
+	}
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/handover/pieces", test_pieces);
+	g_test_add_func("/handover/silent", test_silent);
 	return g_test_run();
 }
