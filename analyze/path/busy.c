@@ -93,8 +93,9 @@ static const struct dtc_served *find_span(const struct pass *pass, const struct 
 
 /*
  * Until when from at on the time of a segment is for one and the same request, and for which: that of its own thread,
- * or if that works for nobody known, of the nearest of those who wait for it. G_MAXUINT: of nobody known. A thread that
- * never serves may hold up several at once (the holder of a lock, a journal): its time is not one waiter's.
+ * or if that works for nobody known, the one whose write led the walk there, or of the nearest of those who wait for
+ * it. G_MAXUINT: of nobody known. A thread that never serves may hold up several at once (the holder of a lock, a
+ * journal): its time is not one waiter's.
  */
 static guint find_request(const struct pass *pass, const struct dtc_segment *from, int64_t at_ns, int64_t *ret_until_ns)
 {
@@ -103,7 +104,7 @@ static guint find_request(const struct pass *pass, const struct dtc_segment *fro
 	*ret_until_ns = from->end.ns;
 	guint served;
 	dtc_serving_get(pass->serving, from->node, from->thread, &served);
-	while (served) {
+	while (served || from->owner) {
 		int64_t begin_ns, end_ns;
 		const struct dtc_served *span =
 			find_span(pass, &level, from->cause, at_ns, *ret_until_ns, &begin_ns, &end_ns);
@@ -113,6 +114,8 @@ static guint find_request(const struct pass *pass, const struct dtc_segment *fro
 		}
 		if (span)
 			*ret_until_ns = begin_ns;
+		if (from->owner && !level.waits)
+			return from->owner - 1;
 		const struct dtc_waiter *waiter = dtc_path_get_waiter(pass->path, level.outer);
 		if (!waiter)
 			break;

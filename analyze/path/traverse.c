@@ -50,7 +50,8 @@ void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, i
 				       .process = "kernel",
 				       .evidence = why,
 				       .by_kernel = t->by_kernel,
-				       .waiter = get_waiter(t) };
+				       .waiter = get_waiter(t),
+				       .owner = t->stand.owner };
 	if (t->message) {
 		segment.evidence.packet = t->message->packet;
 		segment.evidence.sent_node = t->message_sender->node;
@@ -120,6 +121,7 @@ bool dtc_traverse_enter(struct dtc_traverse *t, guint node, uint32_t thread, int
 	frame.waiter = t->visitor->enter ? t->visitor->enter(t->data, &waiter) : 0;
 	g_array_append_val(t->frames, frame);
 	t->stand.purpose = DTC_PURPOSE_OWN;
+	t->stand.owner = 0;
 	t->stand.work = NULL;
 	return true;
 }

@@ -30,6 +30,7 @@ struct dtc_stand {
 	struct dtc_arrival arrival;
 	uint32_t giver;
 	int64_t given_ns;
+	guint owner; /* as of a segment: whose write the purpose led to */
 	/* ARRIVAL, and the thread's loop had other requests in its hands since: see traverse_turn.c */
 	struct dtc_pause pause;
 	const struct dtc_work *work; /* that this thread, a kernel worker, executes; NULL: none that a thread queued */

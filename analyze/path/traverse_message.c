@@ -140,6 +140,15 @@ static void add_scope(struct dtc_traverse *t, int32_t pid, const struct dtc_aske
 	g_array_append_val(t->scopes, scope);
 }
 
+/* The request, plus 1, that a write of the stand's thread was for; 0: not known. */
+static guint find_owner(const struct dtc_traverse *t, uint32_t call)
+{
+	const struct dtc_owned *owned = !t->of->serving || call == DTC_NONE
+						? NULL
+						: dtc_serving_find_owned(t->of->serving, t->stand.node, call);
+	return owned ? owned->request + 1 : 0;
+}
+
 /*
  * The walk stands at a send on file by its thread: what the thread acted on. An answer leads to its question, by way of
  * who gave it to the thread if that is another one; what a process sends to others while it works on a question it
@@ -155,6 +164,7 @@ void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call)
 		dtc_arrival_find_for_send(t->links, stand->node, stand->thread, stand->at_ns, file, &stand->arrival);
 	stand->purpose = has_arrival ? DTC_PURPOSE_ARRIVAL : DTC_PURPOSE_OWN;
 	stand->pause = DTC_PAUSE_NONE;
+	stand->owner = find_owner(t, call);
 	int32_t pid = dtc_history_get_thread(h, t->stand.thread)->pid;
 	bool has_question = dtc_handoff_find_question(t->links, t->stand.node, file, t->stand.at_ns, &asked);
 	if (has_question) {
@@ -231,6 +241,7 @@ static bool jump(struct dtc_traverse *t, struct dtc_arrival arrival, const struc
 			t->stand.at_ns = sender.written_ns;
 			/* exact as long as the bytes tell; the loop's rule below is by order within one turn */
 			t->stand.purpose = DTC_PURPOSE_OWN;
+			t->stand.owner = 0;
 			if (sender.thread != DTC_NONE)
 				dtc_traverse_pursue(t, sender.file, sender.call);
 			return true;

@@ -77,6 +77,7 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call)
 	    dtc_traverse_go_aside(t, stand->pause.begin_ns)) {
 		stand->arrival = nearest;
 		stand->pause = DTC_PAUSE_NONE;
+		stand->owner = 0;
 	}
 	return true;
 }

@@ -129,6 +129,7 @@ struct dtc_segment {
 	bool by_kernel;	       /* it answered a packet by itself, whatever the thread did meanwhile */
 	/* for whom this time is explained: who waited for this segment's thread; 0: nobody, it is on the path itself */
 	guint waiter;
+	guint owner; /* the request, plus 1, for which the walk looks at this time; 0: not known */
 };
 
 /* A thread whose wait is explained by what others did, and who, in turn, waited for it. */

@@ -130,6 +130,45 @@ static void test_kernel(void)
 	world_clear(&w);
 }
 
+/* A write of Y led the walk to a sleep of the loop, or to a thread that serves nobody: that time is Y's. */
+static void check_owned(const struct world *w, uint32_t thread, const struct wanted *wanted, guint count)
+{
+	g_autoptr(DtcPath) path = dtc_path_new((DtcClusterTime){ 25 * US }, (DtcClusterTime){ 85 * US });
+	const struct dtc_segment segment = { .begin = { 25 * US },
+					     .end = { 85 * US },
+					     .thread = thread,
+					     .cause = DTC_CAUSE_TIMER,
+					     .comm = "n",
+					     .process = "n",
+					     .owner = Y + 1 };
+	dtc_path_add_segment(path, &segment);
+	dtc_path_finish(path);
+	dtc_path_name_busy(path, X, w->requests, w->serving, w->loop.clocks);
+	g_assert_cmpuint(dtc_path_get_segment_count(path), ==, count);
+	for (guint i = 0; i < count; i++) {
+		g_assert_cmpint(dtc_path_get_segment(path, i)->end.ns, ==, wanted[i].end_ns);
+		g_assert_cmpstr(dtc_path_get_segment(path, i)->busy_with, ==, wanted[i].busy_with);
+	}
+}
+
+static void test_owned(void)
+{
+	struct world w;
+	/* what the loop's own calls tell comes first */
+	static const struct wanted loop[] = {
+		{ 30 * US, NULL },    { 41 * US, "req-y" }, { 61 * US, "req-y" },
+		{ 65 * US, "req-y" }, { 81 * US, NULL },    { 85 * US, "req-y" },
+	};
+	static const struct wanted other[] = { { 85 * US, "req-y" } };
+	world_begin(&w);
+	check_owned(&w, w.loop.loop, loop, G_N_ELEMENTS(loop));
+	uint32_t idle = 0;
+	while (dtc_history_get_thread(w.loop.histories[0], idle)->idle_cpu < 0)
+		idle++;
+	check_owned(&w, idle, other, G_N_ELEMENTS(other));
+	world_clear(&w);
+}
+
 /* One segment from 25 us on, for 60 us, of a thread for which another waits, and for that the loop. */
 static void check_waited(const struct world *w, uint32_t thread, uint32_t between, const struct wanted *wanted,
 			 guint count)
@@ -181,6 +220,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/running", test_running);
 	g_test_add_func("/busy/waiting", test_waiting);
 	g_test_add_func("/busy/kernel", test_kernel);
+	g_test_add_func("/busy/owned", test_owned);
 	g_test_add_func("/busy/waiter", test_waiter);
 	return g_test_run();
 }
