@@ -7,15 +7,25 @@
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
 #define FUTEX_WAIT_BITSET 9
+/* Calls between two waits: a signal's handler and a look around have some ten. */
+#define BETWEEN_MAX 256
 
 static bool is_futex_wait(const struct dtc_call *call)
 {
 	return call->kind == DTC_CALL_FUTEX && (call->operation == FUTEX_WAIT || call->operation == FUTEX_WAIT_BITSET);
 }
 
-/* Whether the call waited, to its timeout, for the same as another one of its thread. */
+/* Of one set of descriptors: poll and select name theirs by pointer, which tells nothing. */
+static bool is_set_wait(const struct dtc_call *call)
+{
+	return call->kind == DTC_CALL_POLL && call->fd >= 0;
+}
+
+/* Whether the call waited, to its timeout or a signal, for the same as another one of its thread. */
 static bool is_in_vain(const struct dtc_call *call, const struct dtc_call *same)
 {
+	if (is_set_wait(same))
+		return is_set_wait(call) && call->fd == same->fd && call->result == -EINTR;
 	return is_futex_wait(call) && call->argument == same->argument && call->result == -ETIMEDOUT;
 }
 
@@ -43,14 +53,34 @@ static bool wakes_nobody(const struct dtc_call *call)
 	return call->kind == DTC_CALL_FUTEX && call->operation == FUTEX_WAKE && call->result == 0;
 }
 
+/*
+ * What a thread does about a signal that came while it waited for descriptors: PostgreSQL, after deadlock_timeout,
+ * signals itself, takes that from its signalfd, looks around, and waits on.
+ */
+static bool moves_nothing(const DtcHistory *h, const struct dtc_call *call, const struct dtc_call *same)
+{
+	bool is_event = call->file != DTC_NONE && dtc_history_get_file(h, call->file)->kind == DTC_FILE_EVENT;
+
+	switch ((enum dtc_call_kind)call->kind) {
+	case DTC_CALL_READ:
+		return call->result <= 0 || is_event;
+	case DTC_CALL_POLL:
+		return is_set_wait(call) && call->fd == same->fd;
+	case DTC_CALL_OTHER:
+		return true;
+	default:
+		return wakes_nobody(call);
+	}
+}
+
 /* The call in vain that comes right before a call of its thread, in which that waited for the same; or DTC_NONE. */
 static uint32_t find_before(const DtcHistory *h, uint32_t first_call, uint32_t index, const struct dtc_call *same)
 {
-	while (index-- > first_call) {
+	for (guint seen = 0; index-- > first_call && seen < BETWEEN_MAX; seen++) {
 		const struct dtc_call *call = dtc_history_get_call(h, index);
 		if (is_in_vain(call, same))
 			return index;
-		if (!wakes_nobody(call))
+		if (is_set_wait(same) ? !moves_nothing(h, call, same) : !wakes_nobody(call))
 			break;
 	}
 	return DTC_NONE;
@@ -62,7 +92,7 @@ int64_t dtc_in_vain_get_ns(const DtcHistory *h, const struct dtc_interval *wait)
 	const struct dtc_interval *first = wait;
 	uint32_t first_call = dtc_history_get_thread(h, wait->thread)->call_first, call = wait->call;
 
-	if (!last || !is_futex_wait(last))
+	if (!last || !(is_futex_wait(last) || is_set_wait(last)))
 		return 0;
 	while ((call = find_before(h, first_call, call, last)) != DTC_NONE) {
 		int64_t ran_ns;

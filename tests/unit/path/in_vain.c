@@ -134,6 +134,48 @@ static void test_holder(void)
 	story_clear(&s);
 }
 
+/* A signal cuts the wait at 120, and the handler signals the thread itself, which takes that from its signalfd. */
+static const DtcHistory *tell_signal(struct story *s, bool reads_socket)
+{
+	story_begin(s, "n");
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, WAITER, "waiter");
+	story_switch(s, 0, 1, 0, "swapper/1", RUN, HOLDER, "holder");
+	story_enter(s, 1, 0, "signalfd4", -1);
+	story_leave(s, 2, 0, "signalfd4", 9);
+	story_enter(s, 3, 0, "accept", 5);
+	story_leave(s, 4, 0, "accept", 8);
+	story_poll(s, 19, 0, "epoll_wait", 4, -1);
+	story_switch(s, 20, 0, WAITER, "waiter", SLEEP, 0, "swapper/0");
+	story_context(s, DTC_EVENT_HRTIMER_ENTRY, 120, 0, 1, NULL);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 120, 0, WAITER, "waiter", 0);
+	story_context(s, DTC_EVENT_HRTIMER_EXIT, 120, 0, 1, NULL);
+	story_switch(s, 121, 0, 0, "swapper/0", RUN, WAITER, "waiter");
+	story_leave(s, 122, 0, "epoll_wait", -EINTR);
+	story_enter(s, 123, 0, "kill", -1);
+	story_leave(s, 124, 0, "kill", 0);
+	story_poll(s, 125, 0, "epoll_wait", 4, -1);
+	story_leave(s, 126, 0, "epoll_wait", 1);
+	story_enter(s, 127, 0, "read", reads_socket ? 8 : 9);
+	story_leave(s, 128, 0, "read", 128);
+	story_poll(s, 129, 0, "epoll_wait", 4, -1);
+	story_switch(s, 130, 0, WAITER, "waiter", SLEEP, 0, "swapper/0");
+	story_task(s, DTC_EVENT_SCHED_WAKING, 310, 1, WAITER, "waiter", 0);
+	story_switch(s, 311, 0, 0, "swapper/0", RUN, WAITER, "waiter");
+	story_leave(s, 312, 0, "epoll_wait", 1);
+	story_switch(s, END, 0, WAITER, "waiter", SLEEP, 0, "swapper/0");
+	return story_end(s);
+}
+
+static void test_signal(gconstpointer data)
+{
+	bool reads_socket = GPOINTER_TO_INT(data);
+	struct story s;
+	const DtcHistory *h = tell_signal(&s, reads_socket);
+	g_assert_cmpint(dtc_in_vain_get_ns(h, story_interval(&s, WAITER, 200)), ==, reads_socket ? 0 : 110);
+	g_assert_cmpint(dtc_in_vain_get_ns(h, story_interval(&s, WAITER, 100)), ==, 0);
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -142,5 +184,7 @@ int main(int argc, char **argv)
 		g_test_add_data_func(path, &variants[i], test_row);
 	}
 	g_test_add_func("/in-vain/holder", test_holder);
+	g_test_add_data_func("/in-vain/signal/taken", GINT_TO_POINTER(false), test_signal);
+	g_test_add_data_func("/in-vain/signal/socket", GINT_TO_POINTER(true), test_signal);
 	return g_test_run();
 }
