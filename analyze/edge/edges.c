@@ -157,5 +157,6 @@ const struct dtc_work *dtc_edges_find_work(const DtcEdges *edges, guint node, ui
 {
 	const struct dtc_work *work = dtc_history_find_work(dtc_links_get_history(edges->links, node), thread, time_ns);
 	bool is_other = work && work->queued.waker == DTC_WAKER_THREAD && work->queued.thread != thread;
-	return is_other ? work : NULL;
+	bool is_disk = work && work->queued.waker == DTC_WAKER_BLOCK && work->queued.ref != DTC_NONE;
+	return is_other || is_disk ? work : NULL;
 }

@@ -77,7 +77,8 @@ void dtc_edges_add_uncertainty(const DtcEdges *edges, struct dtc_edge *edge);
 /* From now on this edge is the one that ended the wait of its thread that ends at its end_ns. Copied. */
 void dtc_edges_put(DtcEdges *edges, const struct dtc_edge *edge);
 /*
- * The work item that a kernel worker executes at time (node time), if another thread queued it; else NULL. Works that
- * an interrupt queued have no thread to go on with: there the worker's own history tells, and what woke it.
+ * The work item that a kernel worker executes at time (node time), if another thread queued it, or the interrupt of a
+ * disk request that had completed (queued.waker BLOCK); else NULL. Works that another interrupt queued have nobody to
+ * go on with: there the worker's own history tells, and what woke it.
  */
 const struct dtc_work *dtc_edges_find_work(const DtcEdges *edges, guint node, uint32_t thread, int64_t time_ns);

@@ -262,6 +262,40 @@ static void go_to_queuer(struct dtc_traverse *t)
 	t->stand.purpose = DTC_PURPOSE_OWN;
 }
 
+/*
+ * An interrupt queued the work, since a disk request had completed: what the worker does could not begin before, and
+ * that request is why, from when it was made. wait is the worker's at that time, or NULL if it was busy with something
+ * else.
+ */
+static void go_to_request(struct dtc_traverse *t, const struct dtc_interval *wait)
+{
+	struct dtc_stand *stand = &t->stand;
+	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
+	uint32_t index = stand->work->queued.ref;
+	const struct dtc_block_request *request = dtc_history_get_block_request(h, index);
+	bool has_maker = request->thread != DTC_NONE && dtc_history_get_thread(h, request->thread)->idle_cpu < 0;
+	struct dtc_edge edge = { .kind = DTC_EDGE_UNKNOWN };
+	if (wait)
+		dtc_edges_find(t->edges, stand->node, wait, &edge);
+	bool is_told = edge.kind == DTC_EDGE_DISK && edge.block_request == index;
+	struct dtc_visit visit = { .kind = is_told ? DTC_VISIT_WAIT : DTC_VISIT_WORK,
+				   .cause = DTC_CAUSE_DISK,
+				   .wait = is_told ? wait : NULL,
+				   .edge = is_told ? &edge : NULL,
+				   .by = has_maker ? request->thread : DTC_NONE,
+				   .by_ns = request->insert_ns };
+	if (is_told || has_maker)
+		dtc_traverse_tell(t, &visit, request->insert_ns);
+	dtc_traverse_explain(t, stand->node, stand->thread, stand->at_ns,
+			     dtc_clocks_to_cluster_ns(t->clocks, stand->node, request->insert_ns), DTC_CAUSE_DISK,
+			     dtc_evidence_of_interval(stand->node, visit.wait), NULL);
+	stand->at_ns = MIN(stand->at_ns, request->insert_ns);
+	if (has_maker)
+		stand->thread = request->thread;
+	stand->work = NULL;
+	stand->purpose = DTC_PURPOSE_OWN;
+}
+
 /* The wait that was for what arrived, however often it was woken. */
 static void follow_awaited(struct dtc_traverse *t, const struct dtc_interval *wait)
 {
@@ -350,6 +384,10 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 		return;
 	}
 	const struct dtc_work *work = t->stand.work;
+	if (work && work->queued.waker == DTC_WAKER_BLOCK && wait->begin_ns <= work->queued.waking_ns) {
+		go_to_request(t, wait);
+		return;
+	}
 	bool is_at_end = wait->ref != DTC_NONE && t->stand.at_ns == wait->end_ns;
 	if (!is_at_end && !work) { /* what ended it comes later: no cause */
 		dtc_traverse_explain_interval(t, wait, low_ns, dtc_cause_of_interval(h, wait));
@@ -413,7 +451,10 @@ static bool change_purpose(struct dtc_traverse *t)
 	if (!stand->work)
 		stand->work = dtc_edges_find_work(t->edges, stand->node, stand->thread, stand->at_ns);
 	if (stand->work && stand->at_ns <= stand->work->queued.waking_ns) {
-		go_to_queuer(t);
+		if (stand->work->queued.waker == DTC_WAKER_BLOCK)
+			go_to_request(t, NULL);
+		else
+			go_to_queuer(t);
 		return true;
 	}
 	return false;

@@ -318,6 +318,61 @@ static void test_preemptor(void)
 }
 
 /*
+ * What a worker does when a disk request has completed waits for that request, since it was made, whatever the worker
+ * did meanwhile: it slept, or was busy with another work when the interrupt queued this one.
+ */
+static void test_work_of_disk(gconstpointer data)
+{
+	bool is_busy = GPOINTER_TO_INT(data);
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "syncs");
+	story_switch(&s, 0, 1, 0, "swapper/1", RUN, 20, "kworker/1:0");
+	story_switch(&s, 5, 1, 20, "kworker/1:0", SLEEP, 0, "swapper/1");
+	story_enter(&s, 10, 0, "fsync", 5);
+	story_block(&s, DTC_EVENT_BLOCK_INSERT, 20, 0, 100, 8);
+	story_block(&s, DTC_EVENT_BLOCK_ISSUE, 21, 0, 100, 8);
+	story_switch(&s, 30, 0, 10, "syncs", DISK, 0, "swapper/0");
+	story_context(&s, DTC_EVENT_HRTIMER_ENTRY, 49, 1, 1, NULL); /* something else */
+	story_work(&s, DTC_EVENT_WORK_QUEUE, 49, 1, 0x2000);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 49, 1, 20, "kworker/1:0", 1);
+	story_context(&s, DTC_EVENT_HRTIMER_EXIT, 49, 1, 1, NULL);
+	story_switch(&s, 50, 1, 0, "swapper/1", RUN, 20, "kworker/1:0");
+	story_work(&s, DTC_EVENT_WORK_START, 51, 1, 0x2000);
+	if (!is_busy) {
+		story_work(&s, DTC_EVENT_WORK_END, 55, 1, 0x2000);
+		story_switch(&s, 56, 1, 20, "kworker/1:0", SLEEP, 0, "swapper/1");
+	}
+	story_context(&s, DTC_EVENT_IRQ_ENTRY, 80, 0, 11, "vda");
+	story_block(&s, DTC_EVENT_BLOCK_COMPLETE, 81, 0, 100, 8);
+	story_work(&s, DTC_EVENT_WORK_QUEUE, 82, 0, 0x1000);
+	if (!is_busy)
+		story_task(&s, DTC_EVENT_SCHED_WAKING, 83, 0, 20, "kworker/1:0", 1);
+	story_context(&s, DTC_EVENT_IRQ_EXIT, 84, 0, 11, "vda");
+	if (is_busy)
+		story_work(&s, DTC_EVENT_WORK_END, 85, 1, 0x2000);
+	else
+		story_switch(&s, 85, 1, 0, "swapper/1", RUN, 20, "kworker/1:0");
+	story_work(&s, DTC_EVENT_WORK_START, 86, 1, 0x1000);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 90, 1, 10, "syncs", 0);
+	story_work(&s, DTC_EVENT_WORK_END, 91, 1, 0x1000);
+	story_switch(&s, 95, 0, 0, "swapper/0", RUN, 10, "syncs");
+	story_leave(&s, 97, 0, "fsync", 0);
+	story_switch(&s, 100, 0, 10, "syncs", SLEEP, 0, "swapper/0");
+	const DtcHistory *history = story_end(&s);
+	const char *name = "n";
+	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	g_autoptr(DtcPath) path = walk(links, 0, 10, 0, 100);
+	assert_segment(path, 89, 0, 20, DTC_CAUSE_RUNNING_USER); /* no state dump says that it is the kernel's */
+	assert_segment(path, 80, 0, 20, DTC_CAUSE_DISK);
+	assert_segment(path, 54, 0, 20, DTC_CAUSE_DISK);
+	assert_segment(path, 40, 0, 20, DTC_CAUSE_DISK);
+	assert_segment(path, 25, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
+	story_clear(&s);
+}
+
+/*
  * A worker that is busy with another work when this one is queued: its waker is a third one, and the path goes to who
  * queued. variant 1: it was idle, and the queuer woke it.
  */
@@ -765,6 +820,8 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/path/disk-of-another", GINT_TO_POINTER(0), test_other_submitter);
 	g_test_add_data_func("/path/disk-of-another/before", GINT_TO_POINTER(1), test_other_submitter);
 	g_test_add_func("/path/preemptor", test_preemptor);
+	g_test_add_data_func("/path/work-of-disk/asleep", GINT_TO_POINTER(false), test_work_of_disk);
+	g_test_add_data_func("/path/work-of-disk/busy", GINT_TO_POINTER(true), test_work_of_disk);
 	g_test_add_data_func("/path/work-of-a-busy-worker", GINT_TO_POINTER(0), test_work);
 	g_test_add_data_func("/path/work-of-an-idle-worker", GINT_TO_POINTER(1), test_work);
 	g_test_add_data_func("/path/two-nodes", GINT_TO_POINTER(0), test_two_nodes);
