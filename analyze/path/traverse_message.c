@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From an arrival to who sent it, and from a send to what it was sent for. */
 #include "analyze/edge/handoff.h"
+#include "analyze/edge/occupants.h"
 #include "analyze/exchange/endpoint.h"
 #include "analyze/path/traverse_build.h"
 
@@ -74,9 +75,25 @@ static void emit_wire_delivery(struct dtc_traverse *t, const struct dtc_arrival 
 	t->uncertainty_ns = uncertainty_ns;
 }
 
+/* Who had the CPU of a softirq for most of a span before it took a packet; DTC_NONE: nobody. */
+static uint32_t find_holder(const DtcHistory *h, uint32_t packet, int64_t begin_ns, int64_t end_ns)
+{
+	uint32_t thread = dtc_history_get_packet_context(h, packet)->thread;
+	const struct dtc_interval *at = thread == DTC_NONE ? NULL : dtc_history_find_interval_before(h, thread, end_ns);
+	if (!at)
+		return DTC_NONE;
+	struct dtc_interval span = { .begin_ns = begin_ns, .end_ns = end_ns, .thread = DTC_NONE, .cpu = at->cpu };
+	g_autoptr(GArray) occupants = dtc_occupants_find(h, &span);
+	if (!occupants->len || 2 * g_array_index(occupants, struct dtc_occupant, 0).ns < end_ns - begin_ns)
+		return DTC_NONE;
+	return g_array_index(occupants, struct dtc_occupant, 0).thread;
+}
+
 /*
- * A packet that came when no softirq ran: its interrupt asked for one, and from then on the receiver was late, not the
- * wire. What came while the softirq ran already has no time of its own and counts as on the wire.
+ * As long as the receiver's softirq is asked for and has not begun (its CPU is taken, or ksoftirqd waits for it), what
+ * comes waits for the receiver, not on the wire. If it was asked for before the packet left, that is all its way, but
+ * for as much as the clocks leave open: no more is known of how short a way can be. What came while the softirq ran
+ * already has no time of its own and counts as on the wire.
  */
 static void emit_softirq_delay(struct dtc_traverse *t, const struct dtc_arrival *arrival,
 			       const struct dtc_sender *sender)
@@ -88,9 +105,18 @@ static void emit_softirq_delay(struct dtc_traverse *t, const struct dtc_arrival 
 	if (asked_ns == DTC_TIME_NONE || asked_ns >= arrival->time_ns)
 		return;
 	int64_t asked_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, arrival->node, asked_ns);
-	if (asked_cluster_ns > dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns))
-		dtc_traverse_explain(t, arrival->node, t->stand.thread, arrival->time_ns, asked_cluster_ns,
-				     DTC_CAUSE_NETWORK_RECEIVE, dtc_evidence_of(DTC_REASON_RECEIVER_SOFTIRQ), NULL);
+	int64_t left_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns);
+	int64_t way_ns =
+		dtc_clocks_get_uncertainty_ns(t->clocks, sender->node, arrival->node, (DtcClusterTime){ t->tc });
+	if (left_cluster_ns >= t->tc || (asked_cluster_ns <= left_cluster_ns && way_ns >= t->tc - left_cluster_ns))
+		return;
+	int64_t begin_cluster_ns = asked_cluster_ns > left_cluster_ns ? asked_cluster_ns : left_cluster_ns + way_ns;
+	int64_t begin_ns = dtc_clocks_to_node(t->clocks, arrival->node, (DtcClusterTime){ begin_cluster_ns }).ns;
+	struct dtc_evidence why = dtc_evidence_of(DTC_REASON_RECEIVER_SOFTIRQ);
+	why.node = why.by_node = arrival->node;
+	why.by_thread = find_holder(h, arrival->packet, begin_ns, arrival->time_ns);
+	dtc_traverse_explain(t, arrival->node, t->stand.thread, arrival->time_ns, begin_cluster_ns,
+			     DTC_CAUSE_NETWORK_RECEIVE, why, NULL);
 }
 
 /* The question that the process of the walk's thread works on, if the walk came from its answer; else NULL. */

@@ -48,6 +48,15 @@ static char *name_untraced(const struct dtc_names *names, const struct dtc_evide
 	return g_strdup_printf("%s: for a packet whose sender is not traced", what ? what : "waits");
 }
 
+/* And who had its CPU meanwhile. */
+static char *name_receiver(const DtcHistory *h, const struct dtc_evidence *evidence, const char *phrase)
+{
+	if (!h || evidence->by_thread == DTC_NONE)
+		return g_strdup(phrase);
+	g_autofree char *holder = dtc_words_for_thread(h, evidence->by_thread, INT64_MAX);
+	return g_strdup_printf("%s; %s had the CPU", phrase, holder);
+}
+
 /* What needs no record, or how a sentence about a packet begins. */
 static const char *const phrases[DTC_REASONS] = {
 	[DTC_REASON_NOT_YET_QUEUED] = "work was not yet queued",
@@ -91,6 +100,8 @@ char *dtc_words_for_evidence(const struct dtc_names *names, const struct dtc_evi
 		return h ? dtc_words_for_host(h, names->node_names[evidence->node], evidence) : NULL;
 	case DTC_REASON_WIRE:
 		return name_message(names, evidence);
+	case DTC_REASON_RECEIVER_SOFTIRQ:
+		return name_receiver(h, evidence, phrases[evidence->reason]);
 	case DTC_REASON_SENT_AGAIN:
 	case DTC_REASON_HANDSHAKE_TIMEOUT:
 	case DTC_REASON_RETRANSMISSION_TIMEOUT:
