@@ -11,6 +11,23 @@
 
 #include <string.h>
 
+struct bundle_options {
+	struct dtc_common_options common;
+	gboolean dereference;
+};
+
+static void add_options(void *data, DtcCommandLine *line)
+{
+	struct bundle_options *options = data;
+	const GOptionEntry entries[] = {
+		{ "dereference", 0, 0, G_OPTION_ARG_NONE, &options->dereference,
+		  "create: Take along what links lead to outside of the bundle", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
+	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+}
+
 /* ---- create ---- */
 
 static void show_progress(guint64 done_bytes, guint64 all_bytes, void *data)
@@ -39,7 +56,8 @@ static bool print(struct dtc_session *session, const struct dtc_bundle_view *vie
 
 static bool create(struct dtc_session *session, GError **error)
 {
-	const struct dtc_common_options *common = session->options;
+	const struct bundle_options *options = session->options;
+	const struct dtc_common_options *common = &options->common;
 
 	if (session->argc < 2)
 		return dtc_cli_refuse(error, "nothing to create",
@@ -47,7 +65,9 @@ static bool create(struct dtc_session *session, GError **error)
 	const char *out = (++session->argv)[0];
 	session->argc--;
 	g_autoptr(GPtrArray) files =
-		dtc_session_open(session, error) ? dtc_bundle_list_files(session->bundle, error) : NULL;
+		dtc_session_open(session, error)
+			? dtc_bundle_list_files(session->bundle, options->dereference, session->findings, error)
+			: NULL;
 	if (!files)
 		return false;
 	g_autoptr(GPtrArray) census = dtc_census_new(session->bundle, &session->watch, session->findings, error);
@@ -205,6 +225,7 @@ static bool answer(struct dtc_session *session, GError **error)
 
 const struct dtc_command dtc_command_bundle = {
 	.name = "bundle",
-	.options_bytes = sizeof(struct dtc_common_options),
+	.options_bytes = sizeof(struct bundle_options),
+	.add_options = add_options,
 	.answer = answer,
 };

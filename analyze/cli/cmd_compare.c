@@ -118,6 +118,8 @@ static bool answer(struct dtc_session *session, GError **error)
 		options->with ? dtc_common_options_open_other(&options->common, options->with, error) : NULL;
 	if (options->with && !fast_bundle)
 		return false;
+	if (fast_bundle)
+		dtc_bundle_report(fast_bundle, session->findings);
 	g_autoptr(DtcSummary) summary = summarize(session, error);
 	if (!summary)
 		return false;

@@ -59,6 +59,7 @@ bool dtc_session_open(struct dtc_session *session, GError **error)
 	session->bundle = dtc_common_options_open_bundle(common, session->argc, session->argv, error);
 	if (!session->bundle)
 		return false;
+	dtc_bundle_report(session->bundle, session->findings);
 	session->progress = dtc_progress_line_new(common->quiet);
 	session->watch = dtc_progress_line_get_watch(session->progress);
 	return true;

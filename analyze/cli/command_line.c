@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/command_line.h"
 
+#include "analyze/cli/process.h"
+
 #include "analyze/cli/manual.h"
 #include "analyze/report/json_object.h"
 #include "collect/bundle/suggest.h"
@@ -237,9 +239,9 @@ static void answer_help(const DtcCommandLine *line, int argc, char *const *argv)
 		    strcmp(argv[i], "--help-all") != 0)
 			continue;
 		char *text = is_table ? get_table(line) : dtc_command_line_get_help(line);
-		bool is_written = fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+		fputs(text, stdout);
 		g_free(text); /* exit ends no scope */
-		exit(is_written ? 0 : 1);
+		exit(dtc_process_finish(0));
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/command.h"
 #include "analyze/cli/manual.h"
+#include "analyze/cli/process.h"
 #include "analyze/cli/terminal.h"
 #include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
@@ -81,13 +82,8 @@ static int print_table(void)
 	return 0;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	setlocale(LC_ALL, "");
-	setlocale(LC_NUMERIC, "C"); /* figures are read by scripts too */
-	dtc_terminal_handle_signals();
-	g_set_prgname("dtrace-chain");
-
 	const char *word = argc > 1 ? argv[1] : NULL;
 	if (word) {
 		if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
@@ -105,4 +101,14 @@ int main(int argc, char **argv)
 			return report_unknown(word, "neither a command nor a bundle");
 	}
 	return dtc_command_run(&dtc_command_analyze, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+	dtc_process_prepare();
+	setlocale(LC_ALL, "");
+	setlocale(LC_NUMERIC, "C"); /* figures are read by scripts too */
+	dtc_terminal_handle_signals();
+	g_set_prgname("dtrace-chain");
+	return dtc_process_finish(run(argc, argv));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/align.h"
 
+#include "analyze/engine/capture_fit.h"
 #include "sync/fit/saved.h"
 
 #define GUEST_ROUNDS 6
@@ -134,6 +135,7 @@ bool dtc_align(struct dtc_alignment *alignment, const struct dtc_align_input *in
 		return false;
 	options.reference = input->reference;
 	alignment->matches = match(input, findings);
+	dtc_capture_fit_check(input->recordings, input->names, alignment->matches, findings);
 	if (node_count == 1) {
 		alignment->own = dtc_clocks_new_identity(1);
 		return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/census.h"
 
+#include "analyze/engine/origins.h"
 #include "collect/packets/node_captures.h"
 #include "collect/read/reader.h"
 
@@ -96,6 +97,7 @@ GPtrArray *dtc_census_new(const DtcBundle *bundle, const struct dtc_watch *watch
 
 	if (!dtc_readings_run(sources, read_source, watch, error))
 		return NULL;
+	dtc_origins_check(bundle, findings);
 	for (guint i = 0; i < sources->len; i++) {
 		struct dtc_census_source *source = sources->pdata[i];
 		struct dtc_reading *reading = &source->reading;

@@ -3,6 +3,7 @@
 
 #include "collect/packets/node_captures.h"
 #include "collect/read/reader.h"
+#include "dtrace-chain/error.h"
 
 #define WAIT_US 200000 /* between two looks at the readers */
 
@@ -98,7 +99,9 @@ bool dtc_readings_run(GPtrArray *readings, void (*read_record)(struct dtc_readin
 	}
 	bool goes_on = thread_count > 0 || wanted_count == 0;
 	if (!goes_on)
-		g_propagate_error(error, g_steal_pointer(&refused));
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
+			    "no thread can be started to read with: %s\nraise the limits (ulimit -u, ulimit -v)",
+			    refused->message);
 	for (guint count = 0; goes_on && count < readings->len;) {
 		count += g_async_queue_timeout_pop(run.ended, WAIT_US) != NULL;
 		goes_on = tell(readings, begin_us, watch, error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/recordings.h"
 
+#include "analyze/engine/origins.h"
 #include "analyze/engine/reading.h"
 #include "analyze/exchange/http.h"
 #include "analyze/state/machine.h"
@@ -148,6 +149,7 @@ static bool read_nodes(struct dtc_recordings *to, const DtcBundle *bundle, const
 		((struct recording *)recordings->pdata[i])->options = options;
 	if (!dtc_readings_run(recordings, read_recording, watch, error))
 		return false;
+	dtc_origins_check(bundle, findings);
 
 	GError *first_error = NULL;
 	bool has_any = false;

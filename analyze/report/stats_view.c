@@ -71,7 +71,8 @@ static guint64 get_total(const GPtrArray *sources, bool is_lost)
 	guint64 total = 0;
 	for (guint i = 0; i < sources->len; i++) {
 		const struct dtc_census_source *source = sources->pdata[i];
-		total += is_lost ? source->lost_events : source->events;
+		guint64 more = is_lost ? source->lost_events : source->events;
+		total = more > G_MAXINT64 - MIN(total, (guint64)G_MAXINT64) ? (guint64)G_MAXINT64 : total + more;
 	}
 	return total;
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 
 /* Trimmed messages and nodes beyond these are counted, not listed: JSON has them all. */
+#define FINDING_CHARACTERS 2000
 #define TRIMMED_SHOWN 8
 #define NODES_SHOWN 64
 #define PAIRS_SHOWN 64
@@ -20,9 +21,16 @@ static char *format_offset(int64_t ns)
 			       (guint)(size % 1000000000));
 }
 
-static void add_clipped(DtcLayout *layout, const char *text, guint columns)
+/* A node is called as its folder is, and that may be anything. Caller frees. */
+static char *show_name(const DtcSync *sync, guint node)
 {
-	g_autofree char *fitted = dtc_printable_fit(text, columns);
+	return dtc_printable(dtc_sync_get_node_name(sync, node), DTC_PRINTABLE_NAME_MAX);
+}
+
+static void add_clipped(DtcLayout *layout, const DtcSync *sync, guint node, guint columns)
+{
+	g_autofree char *name = show_name(sync, node);
+	g_autofree char *fitted = dtc_printable_fit(name, columns);
 	dtc_layout_add_left(layout, fitted, columns, DTC_STYLE_PLAIN);
 }
 
@@ -42,7 +50,8 @@ static enum dtc_style get_style(enum dtc_pair_status status)
 /* What a pair that is not aligned is good for. */
 static void add_verdict(DtcLayout *layout, const DtcSync *sync, const struct dtc_sync_pair *pair)
 {
-	const char *a = dtc_sync_get_node_name(sync, pair->a), *b = dtc_sync_get_node_name(sync, pair->b);
+	g_autofree char *a = show_name(sync, pair->a);
+	g_autofree char *b = show_name(sync, pair->b);
 	g_autofree char *text = NULL;
 	bool is_ab;
 	switch (pair->status) {
@@ -78,11 +87,12 @@ static void add_pair_details(DtcLayout *layout, const DtcSync *sync, const struc
 	}
 	add_verdict(layout, sync, pair);
 	if (pair->unmatched_a || pair->unmatched_b || pair->ambiguous) {
+		g_autofree char *a = show_name(sync, pair->a);
+		g_autofree char *b = show_name(sync, pair->b);
 		dtc_layout_add(layout, DTC_STYLE_DIM,
 			       "    not matched: %" G_GUINT64_FORMAT " on %s, %" G_GUINT64_FORMAT
 			       " on %s; ambiguous: %" G_GUINT64_FORMAT,
-			       pair->unmatched_a, dtc_sync_get_node_name(sync, pair->a), pair->unmatched_b,
-			       dtc_sync_get_node_name(sync, pair->b), pair->ambiguous);
+			       pair->unmatched_a, a, pair->unmatched_b, b, pair->ambiguous);
 		dtc_layout_end_line(layout);
 	}
 	for (guint i = 0; i < pair->step_count; i++) {
@@ -97,9 +107,9 @@ static void add_pair_details(DtcLayout *layout, const DtcSync *sync, const struc
 	for (guint i = 0; i < MIN(pair->trimmed_count, TRIMMED_SHOWN); i++) {
 		const struct dtc_sync_trimmed *trimmed = &pair->trimmed[i];
 		g_autofree char *by = dtc_duration_format(trimmed->by_ns);
-		dtc_layout_add(layout, DTC_STYLE_DIM, "    left out: from %s, sent %" G_GINT64_FORMAT " ns, %s%s",
-			       dtc_sync_get_node_name(sync, trimmed->from), (gint64)trimmed->sent_ns,
-			       trimmed->by_ns ? by : "far earlier than its neighbours",
+		g_autofree char *from = show_name(sync, trimmed->from);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "    left out: from %s, sent %" G_GINT64_FORMAT " ns, %s%s", from,
+			       (gint64)trimmed->sent_ns, trimmed->by_ns ? by : "far earlier than its neighbours",
 			       trimmed->by_ns ? " too early" : "");
 		dtc_layout_end_line(layout);
 	}
@@ -119,9 +129,9 @@ static void add_pairs(DtcLayout *layout, const DtcSync *sync, guint width)
 		g_autofree char *messages = g_strdup_printf("%" G_GUINT64_FORMAT " > < %" G_GUINT64_FORMAT,
 							    pair->messages_ab, pair->messages_ba);
 		dtc_layout_add_space(layout, 2);
-		add_clipped(layout, dtc_sync_get_node_name(sync, pair->a), name);
+		add_clipped(layout, sync, pair->a, name);
 		dtc_layout_add_space(layout, 1);
-		add_clipped(layout, dtc_sync_get_node_name(sync, pair->b), name);
+		add_clipped(layout, sync, pair->b, name);
 		dtc_layout_add_space(layout, 1);
 		dtc_layout_add_left(layout, dtc_pair_status_to_string(pair->status), 13, get_style(pair->status));
 		dtc_layout_add_space(layout, 1);
@@ -157,7 +167,7 @@ static void add_node(DtcLayout *layout, const DtcSync *sync, guint node)
 	const struct dtc_clock_knot *knots = dtc_clocks_get_knots(clocks, node, &count);
 	const struct dtc_clock_knot *first = &knots[0], *middle = &knots[count / 2], *last = &knots[count - 1];
 	dtc_layout_add_space(layout, 2);
-	add_clipped(layout, dtc_sync_get_node_name(sync, node), 12);
+	add_clipped(layout, sync, node, 12);
 	dtc_layout_add_space(layout, 1);
 	if (node == dtc_clocks_get_reference(clocks)) {
 		dtc_layout_add(layout, DTC_STYLE_BOLD, "the reference");
@@ -184,9 +194,9 @@ char *dtc_sync_to_text(const DtcSync *sync, const DtcFindings *findings, guint w
 	g_autoptr(DtcLayout) layout = dtc_layout_new(width, has_color, has_utf8);
 	const struct dtc_fit_options *options = dtc_sync_get_options(sync);
 	guint nodes = dtc_sync_get_node_count(sync), findings_count = dtc_findings_get_count(findings);
+	g_autofree char *reference = nodes ? show_name(sync, (guint)options->reference) : NULL;
 	if (nodes)
-		dtc_layout_add(layout, DTC_STYLE_BOLD, "clocks of %u nodes on the time of '%s'", nodes,
-			       dtc_sync_get_node_name(sync, (guint)options->reference));
+		dtc_layout_add(layout, DTC_STYLE_BOLD, "clocks of %u nodes on the time of '%s'", nodes, reference);
 	dtc_layout_end_line(layout);
 	dtc_layout_add_heading(layout, "nodes", "cluster time minus node time, rate; ± at start, middle, end");
 	for (guint i = 0; i < MIN(nodes, NODES_SHOWN); i++)
@@ -211,7 +221,8 @@ char *dtc_sync_to_text(const DtcSync *sync, const DtcFindings *findings, guint w
 		g_autofree char *line =
 			g_strdup_printf("  %s: %s%s%s", dtc_severity_to_string(finding->severity),
 					finding->node ? finding->node : "", finding->node ? ": " : "", finding->text);
-		dtc_layout_add_paragraph(layout, line, 4);
+		g_autofree char *printable = dtc_printable(line, FINDING_CHARACTERS);
+		dtc_layout_add_paragraph(layout, printable, 4);
 	}
 	return dtc_layout_steal(layout);
 }

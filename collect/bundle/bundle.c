@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dtrace-chain/bundle.h"
 
+#include "collect/bundle/defect.h"
 #include "collect/bundle/pack.h"
 #include "collect/bundle/paths.h"
 #include "collect/bundle/scratch.h"
@@ -16,6 +17,8 @@ struct DtcBundle {
 	char *directory;     /* owned: the tree; NULL: none was opened */
 	DtcScratch *scratch; /* owned: where a packed bundle was unpacked; NULL: it was not packed */
 	DtcCluster *cluster; /* owned or NULL */
+	GPtrArray *defects;  /* struct dtc_defect: what is not as the manifest says */
+	GPtrArray *left_out; /* owned names of nodes that were there and not selected */
 };
 
 static void node_free(void *data)
@@ -260,16 +263,29 @@ static bool unpack(DtcBundle *bundle, const char *path, guint64 max_unpacked_byt
 	const struct dtc_unpack_limits limits = { .max_bytes = max_unpacked_bytes };
 
 	bundle->scratch = dtc_scratch_new(error);
-	if (!bundle->scratch || !dtc_unpack(path, dtc_scratch_get_path(bundle->scratch), &limits, NULL, error))
+	if (!bundle->scratch ||
+	    !dtc_unpack_and_check(path, dtc_scratch_get_path(bundle->scratch), &limits, bundle->defects, error))
 		return false;
 	bundle->directory = g_strdup(dtc_scratch_get_path(bundle->scratch));
 	return true;
+}
+
+/* Sizes cost nothing: what else a directory's manifest says is compared by `bundle check`. */
+static void compare_with_manifest(DtcBundle *bundle)
+{
+	g_autoptr(GError) reason = NULL;
+	g_autoptr(DtcManifest) manifest = dtc_manifest_read(bundle->directory, &reason);
+	if (manifest)
+		dtc_defects_compare_sizes(bundle->defects, manifest, bundle->directory);
+	else if (!g_error_matches(reason, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND))
+		dtc_defects_add(bundle->defects, DTC_DEFECT_CHANGED, DTC_MANIFEST_NAME, "cannot be trusted");
 }
 
 static bool open_tree(DtcBundle *bundle, const char *path, guint64 max_unpacked_bytes, GError **error)
 {
 	if (g_file_test(path, G_FILE_TEST_IS_DIR)) {
 		bundle->directory = g_strdup(path);
+		compare_with_manifest(bundle);
 		if (!add_own_node(bundle, path))
 			scan(bundle, path);
 		return true;
@@ -293,6 +309,8 @@ DtcBundle *dtc_bundle_open_limited(const char *path, guint64 max_unpacked_bytes,
 {
 	g_autoptr(DtcBundle) bundle = g_new0(DtcBundle, 1);
 	bundle->nodes = g_ptr_array_new_with_free_func(node_free);
+	bundle->defects = dtc_defects_new();
+	bundle->left_out = g_ptr_array_new_with_free_func(g_free);
 	if (!path)
 		return g_steal_pointer(&bundle);
 	bundle->source = g_strdup(path);
@@ -320,6 +338,10 @@ void dtc_bundle_free(DtcBundle *bundle)
 		return;
 	if (bundle->nodes)
 		g_ptr_array_unref(bundle->nodes);
+	if (bundle->defects)
+		g_ptr_array_unref(bundle->defects);
+	if (bundle->left_out)
+		g_ptr_array_unref(bundle->left_out);
 	g_free(bundle->source);
 	g_free(bundle->directory);
 	dtc_scratch_free(bundle->scratch);
@@ -372,8 +394,10 @@ bool dtc_bundle_select(DtcBundle *bundle, const char *const *names, GError **err
 	}
 	for (guint k = bundle->nodes->len; k-- > 0;) {
 		const struct dtc_bundle_node *node = g_ptr_array_index(bundle->nodes, k);
-		if (!g_strv_contains(names, node->name))
-			g_ptr_array_remove_index(bundle->nodes, k);
+		if (g_strv_contains(names, node->name))
+			continue;
+		g_ptr_array_add(bundle->left_out, g_strdup(node->name));
+		g_ptr_array_remove_index(bundle->nodes, k);
 	}
 	return true;
 }
@@ -386,4 +410,84 @@ guint dtc_bundle_get_count(const DtcBundle *bundle)
 const struct dtc_bundle_node *dtc_bundle_get_node(const DtcBundle *bundle, guint index)
 {
 	return g_ptr_array_index(bundle->nodes, index);
+}
+
+/* ---- what was wrong ---- */
+
+/* The node to which a file of the bundle belongs by its name; caller frees. */
+static char *get_node_name(const char *path)
+{
+	const char *slash = strchr(path, '/');
+	if (slash)
+		return g_strndup(path, (gsize)(slash - path));
+	const char *dot = is_capture(path) ? strrchr(path, '.') : NULL;
+	return dot ? g_strndup(path, (gsize)(dot - path)) : NULL;
+}
+
+/* Whether a file of that node (NULL: of none) is to be told of with wanted (NULL: with the bundle as a whole). */
+static bool is_about(const DtcBundle *bundle, const char *node, const char *wanted)
+{
+	if (node && find_node(bundle, node))
+		return g_strcmp0(node, wanted) == 0;
+	/* a node that is wholly missing is the bundle's affair, one that was not selected is nobody's */
+	return !wanted && !(node && g_ptr_array_find_with_equal_func(bundle->left_out, node, g_str_equal, NULL));
+}
+
+static void report_defects(const DtcBundle *bundle, const char *wanted, DtcFindings *findings)
+{
+	const struct dtc_defect *first = NULL;
+	guint count = 0;
+	for (guint i = 0; i < bundle->defects->len; i++) {
+		const struct dtc_defect *defect = g_ptr_array_index(bundle->defects, i);
+		g_autofree char *node = get_node_name(defect->path);
+		if (!is_about(bundle, node, wanted))
+			continue;
+		if (!first)
+			first = defect;
+		count++;
+	}
+	if (!first)
+		return;
+	g_autofree char *more = count > 1 ? g_strdup_printf(" (and %u more files)", count - 1) : g_strdup("");
+	dtc_findings_add_coded(findings, DTC_FINDING_BUNDLE_CHANGED, DTC_SEVERITY_ERROR, true, wanted,
+			       "the bundle is not as it was made: '%s' %s%s", first->path, first->text, more);
+}
+
+static void report_link(const DtcBundle *bundle, const char *node, const char *path, DtcFindings *findings)
+{
+	g_autofree char *target = dtc_path_find_outside(bundle->directory, path);
+	if (target)
+		dtc_findings_add_coded(findings, DTC_FINDING_LINK, DTC_SEVERITY_INFO, false, node,
+				       "'%s' leads out of the bundle, to '%s'", path, target);
+}
+
+/* A folder that leads out of the bundle is one link, not one for each file. */
+static void report_links(const DtcBundle *bundle, const struct dtc_bundle_node *node, DtcFindings *findings)
+{
+	for (char **capture = node->pcap_paths; *capture; capture++)
+		report_link(bundle, node->name, *capture, findings);
+	if (!node->kernel_path)
+		return;
+	g_autofree char *outside = dtc_path_find_outside(bundle->directory, node->kernel_path);
+	if (outside) {
+		report_link(bundle, node->name, node->kernel_path, findings);
+		return;
+	}
+	g_autoptr(GDir) dir = g_dir_open(node->kernel_path, 0, NULL);
+	const char *name;
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(node->kernel_path, name, NULL);
+		if (g_file_test(path, G_FILE_TEST_IS_SYMLINK))
+			report_link(bundle, node->name, path, findings);
+	}
+}
+
+void dtc_bundle_report(const DtcBundle *bundle, DtcFindings *findings)
+{
+	report_defects(bundle, NULL, findings);
+	for (guint i = 0; i < bundle->nodes->len; i++) {
+		const struct dtc_bundle_node *node = g_ptr_array_index(bundle->nodes, i);
+		report_defects(bundle, node->name, findings);
+		report_links(bundle, node, findings);
+	}
 }

@@ -13,10 +13,12 @@
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_DEPTH 8 /* folders in a kernel trace; a link that leads back to its parent ends here too */
+#define PART ".part-" /* of the name of a bundle that is being written */
+#define MAX_DEPTH 8   /* folders in a kernel trace; a link that leads back to its parent ends here too */
 
 static void file_free(void *data)
 {
@@ -33,6 +35,26 @@ static int compare_files(gconstpointer a, gconstpointer b)
 }
 
 /* ---- which files ---- */
+
+struct listing {
+	GPtrArray *files;      /* struct dtc_bundle_file */
+	const char *directory; /* of the bundle; NULL: there is none */
+	bool follows_links;
+	const char *node;
+	DtcFindings *findings;
+};
+
+/* What a link leads to outside of the bundle is somebody else's, unless the caller says that it is the bundle's. */
+static bool is_left_out(const struct listing *listing, const char *source)
+{
+	g_autofree char *target = listing->follows_links ? NULL : dtc_path_find_outside(listing->directory, source);
+	if (!target)
+		return false;
+	dtc_findings_add_coded(listing->findings, DTC_FINDING_LINK, DTC_SEVERITY_WARNING, true, listing->node,
+			       "'%s' leads out of the bundle, to '%s', and was left out: --dereference takes it along",
+			       source, target);
+	return true;
+}
 
 static bool has_path(const GPtrArray *files, const char *path)
 {
@@ -68,8 +90,9 @@ static bool add_file(GPtrArray *files, const char *path, const char *source, GEr
 }
 
 /* All files below folder; what is neither a file nor a folder is no part of a trace. */
-static bool add_folder(GPtrArray *files, const char *path, const char *folder, guint depth, GError **error)
+static bool add_folder(struct listing *listing, const char *path, const char *folder, guint depth, GError **error)
 {
+	GPtrArray *files = listing->files;
 	g_autoptr(GError) reason = NULL;
 	g_autoptr(GDir) dir = g_dir_open(folder, 0, &reason);
 	const char *name;
@@ -84,8 +107,10 @@ static bool add_folder(GPtrArray *files, const char *path, const char *folder, g
 		g_autofree char *source = g_build_filename(folder, name, NULL);
 		g_autofree char *target = g_strconcat(path, "/", name, NULL);
 		bool added = true;
+		if (is_left_out(listing, source))
+			continue;
 		if (g_file_test(source, G_FILE_TEST_IS_DIR))
-			added = add_folder(files, target, source, depth + 1, error);
+			added = add_folder(listing, target, source, depth + 1, error);
 		else if (g_file_test(source, G_FILE_TEST_IS_REGULAR))
 			added = add_file(files, target, source, error);
 		if (!added)
@@ -98,14 +123,15 @@ static bool add_folder(GPtrArray *files, const char *path, const char *folder, g
  * A trace that lies in the node's folder itself: only its own files and index/, since kernel/ of another trace, or
  * captures, may lie beside them.
  */
-static bool add_kernel(GPtrArray *files, const struct dtc_bundle_node *node, GError **error)
+static bool add_kernel(struct listing *listing, const struct dtc_bundle_node *node, GError **error)
 {
+	GPtrArray *files = listing->files;
 	g_autofree char *path = g_strconcat(node->name, "/kernel", NULL);
 	guint before = files->len;
 
-	if (!node->kernel_path)
+	if (!node->kernel_path || is_left_out(listing, node->kernel_path))
 		return true;
-	if (!add_folder(files, path, node->kernel_path, 1, error))
+	if (!add_folder(listing, path, node->kernel_path, 1, error))
 		return false;
 	for (guint i = files->len; i-- > before;) {
 		const struct dtc_bundle_file *file = g_ptr_array_index(files, i);
@@ -116,11 +142,14 @@ static bool add_kernel(GPtrArray *files, const struct dtc_bundle_node *node, GEr
 }
 
 /* NODE.pcap beside the folder where that is its name, or where there is no folder without it. */
-static bool add_captures(GPtrArray *files, const struct dtc_bundle_node *node, GError **error)
+static bool add_captures(struct listing *listing, const struct dtc_bundle_node *node, GError **error)
 {
+	GPtrArray *files = listing->files;
 	bool needs_beside = !node->kernel_path;
 
 	for (char **source = node->pcap_paths; *source; source++) {
+		if (is_left_out(listing, *source))
+			continue;
 		g_autofree char *base = g_path_get_basename(*source);
 		const char *suffix = g_str_has_suffix(base, ".pcapng") ? ".pcapng" : ".pcap";
 		g_autofree char *beside = g_strconcat(node->name, suffix, NULL);
@@ -140,26 +169,42 @@ static bool add_captures(GPtrArray *files, const struct dtc_bundle_node *node, G
 	return true;
 }
 
-/* What the recorder wrote about the machine, if it did. */
-static bool add_environment(GPtrArray *files, const DtcBundle *bundle, const struct dtc_bundle_node *node,
+/*
+ * What the recorder wrote about the machine, if it did. A recorder writes no links: one would make a bundle of whatever
+ * file its maker liked to have.
+ */
+static bool add_environment(struct listing *listing, const DtcBundle *bundle, const struct dtc_bundle_node *node,
 			    GError **error)
 {
 	const char *directory = dtc_bundle_get_directory(bundle);
+	struct stat info;
 	if (!directory)
 		return true;
 	g_autofree char *source = g_build_filename(directory, node->name, "environment", NULL);
 	g_autofree char *path = g_strconcat(node->name, "/environment", NULL);
-	return !g_file_test(source, G_FILE_TEST_IS_REGULAR) || add_file(files, path, source, error);
+	if (lstat(source, &info) != 0)
+		return true;
+	g_autofree char *outside = dtc_path_find_outside(listing->directory, source);
+	if (S_ISREG(info.st_mode) && !outside)
+		return add_file(listing->files, path, source, error);
+	dtc_findings_add_coded(listing->findings, DTC_FINDING_LINK, DTC_SEVERITY_WARNING, false, node->name,
+			       "'%s' is not a file of the bundle and was left out", source);
+	return true;
 }
 
-GPtrArray *dtc_bundle_list_files(const DtcBundle *bundle, GError **error)
+GPtrArray *dtc_bundle_list_files(const DtcBundle *bundle, bool follows_links, DtcFindings *findings, GError **error)
 {
 	g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(file_free);
+	struct listing listing = { .files = files,
+				   .directory = dtc_bundle_get_directory(bundle),
+				   .follows_links = follows_links,
+				   .findings = findings };
 
 	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {
 		const struct dtc_bundle_node *node = dtc_bundle_get_node(bundle, i);
-		if (!add_kernel(files, node, error) || !add_captures(files, node, error) ||
-		    !add_environment(files, bundle, node, error))
+		listing.node = node->name;
+		if (!add_kernel(&listing, node, error) || !add_captures(&listing, node, error) ||
+		    !add_environment(&listing, bundle, node, error))
 			return NULL;
 	}
 	g_ptr_array_sort(files, compare_files);
@@ -341,12 +386,38 @@ static int remove_entry(const char *path, const struct stat *info, int type, str
 	return remove(path);
 }
 
+/*
+ * Removes what runs that were killed left beside the new bundle. A run holds a lock on what it writes; nobody does on
+ * what is left over.
+ */
+static void remove_leftovers(const char *out)
+{
+	g_autofree char *folder = g_path_get_dirname(out);
+	g_autofree char *base = g_path_get_basename(out);
+	g_autofree char *prefix = g_strconcat(base, PART, NULL);
+	g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir))) {
+		if (!g_str_has_prefix(name, prefix) || strlen(name) != strlen(prefix) + strlen("XXXXXX"))
+			continue;
+		g_autofree char *path = g_build_filename(folder, name, NULL);
+		int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+		close(fd);
+	}
+}
+
 static bool create_packed(struct writing *writing, GPtrArray *files, const DtcManifest *manifest, GError **error)
 {
-	g_autofree char *temporary = g_strconcat(writing->out, ".part-XXXXXX", NULL);
+	g_autofree char *temporary = g_strconcat(writing->out, PART "XXXXXX", NULL);
 	int fd = g_mkstemp_full(temporary, O_WRONLY | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return set_unwritable(error, writing->out, errno);
+	(void)flock(fd, LOCK_EX | LOCK_NB); /* where there are no locks, nothing is removed either */
 	g_autoptr(DtcPacker) packer = dtc_packer_new(fd, writing->out, error);
 	writing->packer = packer;
 	bool is_written = packer && write_files(writing, files, manifest, error) && dtc_packer_finish(packer, error);
@@ -360,10 +431,12 @@ static bool create_packed(struct writing *writing, GPtrArray *files, const DtcMa
 
 static bool create_directory(struct writing *writing, GPtrArray *files, const DtcManifest *manifest, GError **error)
 {
-	g_autofree char *temporary = g_strconcat(writing->out, ".part-XXXXXX", NULL);
+	g_autofree char *temporary = g_strconcat(writing->out, PART "XXXXXX", NULL);
 	if (!g_mkdtemp_full(temporary, 0777))
 		return set_unwritable(error, writing->out, errno);
 	writing->folder_fd = open(temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (writing->folder_fd >= 0)
+		(void)flock(writing->folder_fd, LOCK_EX | LOCK_NB);
 	bool is_written = writing->folder_fd >= 0 ? write_files(writing, files, manifest, error)
 						  : set_unwritable(error, writing->out, errno);
 	if (writing->folder_fd >= 0)
@@ -385,6 +458,7 @@ bool dtc_bundle_create(GPtrArray *files, DtcManifest *manifest, const char *out,
 		clean[strlen(clean) - 1] = 0;
 	if (lstat(clean, &info) == 0)
 		return set_exists(error, clean);
+	remove_leftovers(clean);
 	for (guint i = 0; i < files->len; i++)
 		writing.all_bytes += 2 * ((const struct dtc_bundle_file *)g_ptr_array_index(files, i))->bytes;
 	if (!sum_files(&writing, files, manifest, error))
@@ -395,23 +469,6 @@ bool dtc_bundle_create(GPtrArray *files, DtcManifest *manifest, const char *out,
 
 /* ---- checking ---- */
 
-static void defect_free(void *data)
-{
-	struct dtc_defect *defect = data;
-	g_free(defect->path);
-	g_free(defect->text);
-	g_free(defect);
-}
-
-static void add_defect(GPtrArray *defects, enum dtc_defect_kind kind, const char *path, const char *text)
-{
-	struct dtc_defect *defect = g_new0(struct dtc_defect, 1);
-	defect->kind = kind;
-	defect->path = g_strdup(path);
-	defect->text = g_strdup(text);
-	g_ptr_array_add(defects, defect);
-}
-
 static void check_file(GPtrArray *defects, const struct dtc_manifest_file *file, const char *directory,
 		       struct writing *reading)
 {
@@ -421,16 +478,12 @@ static void check_file(GPtrArray *defects, const struct dtc_manifest_file *file,
 	guint64 bytes;
 
 	if (!g_file_test(path, G_FILE_TEST_EXISTS)) {
-		add_defect(defects, DTC_DEFECT_MISSING, file->path, "is missing");
+		dtc_defects_add(defects, DTC_DEFECT_MISSING, file->path, "is missing");
 	} else if (!dtc_digest_file(path, count_bytes, reading, &bytes, sha256, &reason)) {
 		g_autofree char *text = g_strndup(reason->message, strcspn(reason->message, "\n"));
-		add_defect(defects, DTC_DEFECT_UNREADABLE, file->path, text);
-	} else if (bytes != file->bytes) {
-		g_autofree char *text =
-			g_strdup_printf("has %" G_GUINT64_FORMAT " bytes, not %" G_GUINT64_FORMAT, bytes, file->bytes);
-		add_defect(defects, DTC_DEFECT_CHANGED, file->path, text);
-	} else if (strcmp(sha256, file->sha256) != 0) {
-		add_defect(defects, DTC_DEFECT_CHANGED, file->path, "has changed: its SHA-256 is another");
+		dtc_defects_add(defects, DTC_DEFECT_UNREADABLE, file->path, text);
+	} else {
+		dtc_defects_compare(defects, file, bytes, sha256);
 	}
 }
 
@@ -447,7 +500,7 @@ static void find_extra(GPtrArray *defects, const DtcManifest *manifest, const ch
 		if (g_file_test(whole, G_FILE_TEST_IS_DIR) && !g_file_test(whole, G_FILE_TEST_IS_SYMLINK))
 			find_extra(defects, manifest, directory, path, depth + 1);
 		else if (strcmp(path, DTC_MANIFEST_NAME) != 0 && !dtc_manifest_find_file(manifest, path))
-			add_defect(defects, DTC_DEFECT_EXTRA, path, "is not in the manifest");
+			dtc_defects_add(defects, DTC_DEFECT_EXTRA, path, "is not in the manifest");
 	}
 }
 
@@ -460,7 +513,7 @@ static int compare_defects(gconstpointer a, gconstpointer b)
 GPtrArray *dtc_manifest_check_files(const DtcManifest *manifest, const char *directory, DtcCreateProgress progress,
 				    void *data)
 {
-	GPtrArray *defects = g_ptr_array_new_with_free_func(defect_free);
+	GPtrArray *defects = dtc_defects_new();
 	struct writing reading = { .progress = progress, .data = data };
 
 	for (guint i = 0; i < manifest->files->len; i++)

@@ -7,7 +7,9 @@
  */
 #pragma once
 
+#include "collect/bundle/defect.h"
 #include "dtrace-chain/bundle.h"
+#include "dtrace-chain/finding.h"
 #include "dtrace-chain/manifest.h"
 
 #include <glib.h>
@@ -25,9 +27,10 @@ struct dtc_bundle_file {
 
 /*
  * Every file that belongs to a node: NODE/kernel/ with all that is in it, captures as NODE.pcap or in NODE/, and the
- * environment files of the recorder. Sorted by path. Free with g_ptr_array_unref.
+ * environment files of the recorder. Sorted by path. What links lead to that lies outside of the bundle is left out,
+ * with a finding, unless follows_links; the environment file never is a link. Free with g_ptr_array_unref.
  */
-GPtrArray *dtc_bundle_list_files(const DtcBundle *bundle, GError **error);
+GPtrArray *dtc_bundle_list_files(const DtcBundle *bundle, bool follows_links, DtcFindings *findings, GError **error);
 
 /*
  * Fills in the manifest's files and writes the bundle: packed if out ends with .dtcb, else a directory. False leaves
@@ -35,20 +38,6 @@ GPtrArray *dtc_bundle_list_files(const DtcBundle *bundle, GError **error);
  */
 bool dtc_bundle_create(GPtrArray *files, DtcManifest *manifest, const char *out, DtcCreateProgress progress, void *data,
 		       GError **error);
-
-/* What is wrong with a file of a bundle. */
-enum dtc_defect_kind {
-	DTC_DEFECT_CHANGED, /* its bytes are not those that were summed */
-	DTC_DEFECT_MISSING,
-	DTC_DEFECT_EXTRA, /* in the bundle, not in the manifest: harmless unless it is a node's */
-	DTC_DEFECT_UNREADABLE,
-};
-
-struct dtc_defect {
-	enum dtc_defect_kind kind;
-	char *path; /* owned; in the bundle */
-	char *text; /* owned; what is wrong, in a few words */
-};
 
 /* Reads every file of the tree; the defects by path (struct dtc_defect). Free with g_ptr_array_unref. */
 GPtrArray *dtc_manifest_check_files(const DtcManifest *manifest, const char *directory, DtcCreateProgress progress,

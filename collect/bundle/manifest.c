@@ -347,8 +347,9 @@ DtcManifest *dtc_manifest_read(const char *directory, GError **error)
 			    directory, directory);
 		return NULL;
 	}
-	/* a pipe or device would be waited for */
-	if (!g_file_test(path, G_FILE_TEST_IS_REGULAR) || !(file = g_mapped_file_new(path, FALSE, &reason))) {
+	/* a pipe or device would be waited for, and a link could lead anywhere */
+	if (!g_file_test(path, G_FILE_TEST_IS_REGULAR) || g_file_test(path, G_FILE_TEST_IS_SYMLINK) ||
+	    !(file = g_mapped_file_new(path, FALSE, &reason))) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
 			    "cannot read '%s': %s\ncheck its permissions", path,
 			    reason ? reason->message : "it is not a file");

@@ -45,6 +45,10 @@ struct unpacking {
 	guint64 bytes;
 	guint files;
 	void *buffer;
+	GPtrArray *defects;    /* NULL: nobody wants to know */
+	DtcManifest *manifest; /* owned; NULL: it has not come by */
+	GChecksum *checksum;   /* owned; of the file that passes; NULL: none is needed */
+	GHashTable *passed;    /* owned; names of the manifest's files that came by */
 };
 
 static bool set_hostile(GError **error, const struct unpacking *unpacking, const char *entry, const char *what)
@@ -118,6 +122,8 @@ static bool copy_data(struct unpacking *unpacking, ArchiveReader *reader, int fd
 		unpacking->bytes += (guint64)got;
 		if (unpacking->bytes > unpacking->limits.max_bytes)
 			return set_too_large(error, unpacking);
+		if (unpacking->checksum)
+			g_checksum_update(unpacking->checksum, unpacking->buffer, got);
 		for (la_ssize_t done = 0; done < got;) {
 			ssize_t written = write(fd, (char *)unpacking->buffer + done, (size_t)(got - done));
 			if (written < 0 && errno == EINTR)
@@ -126,6 +132,46 @@ static bool copy_data(struct unpacking *unpacking, ArchiveReader *reader, int fd
 				return set_unwritable(error, unpacking, entry);
 			done += written;
 		}
+	}
+}
+
+/* ---- comparing with the manifest ---- */
+
+/* A manifest that cannot be trusted says that something has changed, and nothing else. */
+static void take_manifest(struct unpacking *unpacking, const char *target)
+{
+	g_autofree char *data = NULL;
+	g_autoptr(GError) reason = NULL;
+	gsize bytes;
+	if (!g_file_get_contents(target, &data, &bytes, NULL))
+		return;
+	unpacking->manifest = dtc_manifest_from_bytes(unpacking->path, data, bytes, &reason);
+	if (unpacking->manifest)
+		return;
+	const char *why = strstr(reason->message, ": ");
+	g_autofree char *text =
+		g_strdup_printf("cannot be trusted: %.*s", (int)strcspn(why ? why + 2 : "", "\n"), why ? why + 2 : "");
+	dtc_defects_add(unpacking->defects, DTC_DEFECT_CHANGED, DTC_MANIFEST_NAME, text);
+}
+
+/* What the manifest says of the entry; NULL: nothing. */
+static const struct dtc_manifest_file *find_in_manifest(const struct unpacking *unpacking, const char *entry)
+{
+	return unpacking->manifest ? dtc_manifest_find_file(unpacking->manifest, entry) : NULL;
+}
+
+static void compare_file(struct unpacking *unpacking, const struct dtc_manifest_file *file, guint64 bytes)
+{
+	dtc_defects_compare(unpacking->defects, file, bytes, g_checksum_get_string(unpacking->checksum));
+	g_hash_table_add(unpacking->passed, file->path);
+}
+
+static void add_missing(struct unpacking *unpacking)
+{
+	for (guint i = 0; unpacking->manifest && i < unpacking->manifest->files->len; i++) {
+		const struct dtc_manifest_file *file = g_ptr_array_index(unpacking->manifest->files, i);
+		if (!g_hash_table_contains(unpacking->passed, file->path))
+			dtc_defects_add(unpacking->defects, DTC_DEFECT_MISSING, file->path, "is missing");
 	}
 }
 
@@ -143,9 +189,17 @@ static bool unpack_file(struct unpacking *unpacking, ArchiveReader *reader, cons
 	int fd = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return set_unwritable(error, unpacking, entry);
+	const struct dtc_manifest_file *file = find_in_manifest(unpacking, entry);
+	unpacking->checksum = file ? g_checksum_new(G_CHECKSUM_SHA256) : NULL;
+	guint64 before = unpacking->bytes;
 	bool is_copied = copy_data(unpacking, reader, fd, entry, error);
 	if (close(fd) != 0 && is_copied)
-		return set_unwritable(error, unpacking, entry);
+		is_copied = set_unwritable(error, unpacking, entry);
+	if (is_copied && file)
+		compare_file(unpacking, file, unpacking->bytes - before);
+	g_clear_pointer(&unpacking->checksum, g_checksum_free);
+	if (is_copied && unpacking->defects && strcmp(entry, DTC_MANIFEST_NAME) == 0)
+		take_manifest(unpacking, target);
 	return is_copied;
 }
 
@@ -185,6 +239,9 @@ static bool unpack_entry(struct unpacking *unpacking, ArchiveReader *reader, str
 		return true;
 	if (type == AE_IFDIR)
 		return unpack_folder(unpacking, entry, error);
+	/* no file of a recording has holes, and a few bytes could stand for any number of zeros */
+	if (archive_entry_sparse_count(header) > 0)
+		return set_hostile(error, unpacking, raw, "is a sparse file");
 	if (archive_entry_size(header) < 0)
 		return set_hostile(error, unpacking, raw, "has no size");
 	return unpack_file(unpacking, reader, entry, (guint64)archive_entry_size(header), error);
@@ -207,29 +264,48 @@ static bool unpack_entries(struct unpacking *unpacking, ArchiveReader *reader, G
 	}
 }
 
-bool dtc_unpack(const char *path, const char *folder, const struct dtc_unpack_limits *limits, const char *only,
-		GError **error)
+static bool unpack_archive(struct unpacking *unpacking, const struct dtc_unpack_limits *limits, GError **error)
 {
-	struct unpacking unpacking = { .path = path, .folder = folder, .only = only };
 	if (limits)
-		unpacking.limits = *limits;
-	if (!unpacking.limits.max_bytes)
-		unpacking.limits.max_bytes = DTC_UNPACK_MAX_BYTES;
-	if (!unpacking.limits.max_files)
-		unpacking.limits.max_files = DTC_UNPACK_MAX_FILES;
+		unpacking->limits = *limits;
+	if (!unpacking->limits.max_bytes)
+		unpacking->limits.max_bytes = DTC_UNPACK_MAX_BYTES;
+	if (!unpacking->limits.max_files)
+		unpacking->limits.max_files = DTC_UNPACK_MAX_FILES;
 
 	g_autoptr(ArchiveReader) reader = archive_read_new();
 	if (!reader || archive_read_support_filter_zstd(reader) < ARCHIVE_WARN ||
 	    archive_read_support_format_tar(reader) != ARCHIVE_OK) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IMPOSSIBLE,
-			    "this libarchive cannot read tar in zstd\nunpack '%s' with tar --zstd -xf", path);
+			    "this libarchive cannot read tar in zstd\nunpack '%s' with tar --zstd -xf",
+			    unpacking->path);
 		return false;
 	}
-	if (archive_read_open_filename(reader, path, BLOCK_BYTES) != ARCHIVE_OK)
-		return set_damaged(error, path, reader);
+	if (archive_read_open_filename(reader, unpacking->path, BLOCK_BYTES) != ARCHIVE_OK)
+		return set_damaged(error, unpacking->path, reader);
 	g_autofree void *buffer = g_malloc(BLOCK_BYTES);
-	unpacking.buffer = buffer;
-	return unpack_entries(&unpacking, reader, error);
+	unpacking->buffer = buffer;
+	return unpack_entries(unpacking, reader, error);
+}
+
+bool dtc_unpack(const char *path, const char *folder, const struct dtc_unpack_limits *limits, const char *only,
+		GError **error)
+{
+	struct unpacking unpacking = { .path = path, .folder = folder, .only = only };
+	return unpack_archive(&unpacking, limits, error);
+}
+
+bool dtc_unpack_and_check(const char *path, const char *folder, const struct dtc_unpack_limits *limits,
+			  GPtrArray *defects, GError **error)
+{
+	struct unpacking unpacking = { .path = path, .folder = folder, .defects = defects };
+	unpacking.passed = g_hash_table_new(g_str_hash, g_str_equal);
+	bool is_unpacked = unpack_archive(&unpacking, limits, error);
+	if (is_unpacked)
+		add_missing(&unpacking);
+	g_hash_table_unref(unpacking.passed);
+	dtc_manifest_free(unpacking.manifest);
+	return is_unpacked;
 }
 
 /* ---- the seal ---- */

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "collect/bundle/defect.h"
+
 #include <glib.h>
 #include <stdbool.h>
 
@@ -25,6 +27,13 @@ struct dtc_unpack_limits {
  */
 bool dtc_unpack(const char *path, const char *folder, const struct dtc_unpack_limits *limits, const char *only,
 		GError **error);
+
+/*
+ * The same, and, if the archive begins with a manifest, compares the checksum of every file with it while the bytes
+ * pass: what is not as it was packed is added to the list (defect.h).
+ */
+bool dtc_unpack_and_check(const char *path, const char *folder, const struct dtc_unpack_limits *limits,
+			  GPtrArray *defects, GError **error);
 
 enum dtc_seal {
 	DTC_SEAL_INTACT,

@@ -2,6 +2,7 @@
 #include "collect/bundle/paths.h"
 
 #include <glib.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_PARTS 16
@@ -39,4 +40,27 @@ bool dtc_bundle_path_check(const char *path)
 			return true;
 		part += length + 1;
 	}
+}
+
+static bool is_below(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+	while (length > 0 && directory[length - 1] == '/')
+		length--;
+	return strncmp(path, directory, length) == 0 && path[length] == '/';
+}
+
+char *dtc_path_find_outside(const char *directory, const char *path)
+{
+	if (!directory || !path)
+		return NULL;
+	g_autofree char *named = g_canonicalize_filename(path, NULL);
+	g_autofree char *named_directory = g_canonicalize_filename(directory, NULL);
+	if (!is_below(named, named_directory))
+		return NULL;
+	char *real = realpath(path, NULL), *root = realpath(directory, NULL);
+	char *outside = real && root && !is_below(real, root) && strcmp(real, root) != 0 ? g_strdup(real) : NULL;
+	free(real);
+	free(root);
+	return outside;
 }

@@ -11,3 +11,9 @@ bool dtc_node_name_check(const char *name);
  * characters, at most 16 parts of at most 255 bytes.
  */
 bool dtc_bundle_path_check(const char *path);
+
+/*
+ * Where a path that lies in a directory by its name really leads to, if that is outside of the directory; NULL if it
+ * stays inside, cannot be told or never was there by its name. Caller frees.
+ */
+char *dtc_path_find_outside(const char *directory, const char *path);

@@ -36,10 +36,9 @@ static bool set_failed(GError **error, const char *path, int reason)
  */
 static bool spawn_remover(DtcScratch *scratch, int read_fd, GError **error)
 {
-	char *arguments[] = {
-		(char *)"sh",  (char *)"-c", (char *)"read -r _; rm -rf -- \"$1\"", (char *)"dtrace-chain-remove",
-		scratch->path, NULL
-	};
+	char *arguments[] = { (char *)"sh", (char *)"-c",
+			      (char *)"IFS= read -r folder; read -r _; test -z \"$folder\" || rm -rf -- \"$folder\"",
+			      (char *)"dtrace-chain-remove", NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, usual;
@@ -61,7 +60,16 @@ static bool spawn_remover(DtcScratch *scratch, int read_fd, GError **error)
 	if (reason == 0)
 		return true;
 	scratch->shell = 0;
-	return set_failed(error, scratch->path, reason);
+	return set_failed(error, g_get_tmp_dir(), reason);
+}
+
+/* To be called at once after the folder was made: up to here a kill would leave it. */
+static bool tell_remover(const DtcScratch *scratch)
+{
+	g_autofree char *line = g_strconcat(scratch->path, "\n", NULL);
+	size_t length = strlen(line);
+	/* shorter than what a pipe takes in one piece; the shell reads lines */
+	return strchr(scratch->path, '\n') == NULL && write(scratch->pipe_fd, line, length) == (ssize_t)length;
 }
 
 DtcScratch *dtc_scratch_new(GError **error)
@@ -77,16 +85,20 @@ DtcScratch *dtc_scratch_new(GError **error)
 		return NULL;
 	}
 	scratch->pipe_fd = ends[1];
-	if (!g_mkdtemp(scratch->path)) { /* mode 0700 */
-		int reason = errno;
-		close(ends[0]);
-		g_clear_pointer(&scratch->path, g_free);
-		set_failed(error, g_get_tmp_dir(), reason);
-		return NULL;
-	}
 	bool is_spawned = spawn_remover(scratch, ends[0], error);
 	close(ends[0]);
-	return is_spawned ? g_steal_pointer(&scratch) : NULL;
+	if (!is_spawned || !g_mkdtemp(scratch->path)) { /* mode 0700 */
+		int reason = errno;
+		g_clear_pointer(&scratch->path, g_free);
+		if (is_spawned)
+			set_failed(error, g_get_tmp_dir(), reason);
+		return NULL;
+	}
+	if (tell_remover(scratch))
+		return g_steal_pointer(&scratch);
+	set_failed(error, scratch->path, errno);
+	g_rmdir(scratch->path);
+	return NULL;
 }
 
 void dtc_scratch_free(DtcScratch *scratch)
@@ -98,8 +110,6 @@ void dtc_scratch_free(DtcScratch *scratch)
 	if (scratch->shell > 0)
 		while (waitpid(scratch->shell, NULL, 0) < 0 && errno == EINTR)
 			;
-	else if (scratch->path)
-		g_rmdir(scratch->path);
 	g_free(scratch->path);
 	g_free(scratch);
 }

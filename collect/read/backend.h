@@ -12,6 +12,7 @@
 
 #include "collect/read/event.h"
 #include "collect/read/names.h"
+#include "collect/read/origin.h"
 #include "collect/read/streams.h"
 #include "dtrace-chain/finding.h"
 #include "dtrace-chain/manifest.h"
@@ -49,6 +50,8 @@ struct dtc_backend_kind {
 	guint64 (*measure)(const char *path);
 	/* The clock that the trace declares; false if it does not tell. Clear with dtc_clock_class_clear. */
 	bool (*describe_clock)(const char *path, struct dtc_clock_class *ret_clock);
+	/* Where the trace was recorded, as it says; false if it does not tell. Clear with dtc_trace_origin_clear. */
+	bool (*describe_origin)(const char *path, struct dtc_trace_origin *ret_origin);
 
 	/*
 	 * node is for errors. The names are borrowed until close and grow as events are met; the first call name stands

@@ -135,6 +135,12 @@ void dtc_reader_free(DtcReader *reader)
 	g_free(reader);
 }
 
+/* What a tracer counts may be anything. */
+static guint64 add_saturated(guint64 a, guint64 b)
+{
+	return a > G_MAXINT64 - MIN(b, (guint64)G_MAXINT64) ? (guint64)G_MAXINT64 : a + b;
+}
+
 static void fill_lost(DtcReader *reader, const struct dtc_gap *gap)
 {
 	struct dtc_event *event = &reader->event;
@@ -149,11 +155,11 @@ static void fill_lost(DtcReader *reader, const struct dtc_gap *gap)
 	if (gap->is_damage)
 		return; /* reported as such */
 	reader->gap_count++;
-	reader->lost_packet_count += (guint64)gap->packets;
+	reader->lost_packet_count = add_saturated(reader->lost_packet_count, (guint64)gap->packets);
 	if (gap->count == DTC_ABSENT)
 		reader->uncounted_gap_count++;
 	else
-		reader->lost_count += (guint64)gap->count;
+		reader->lost_count = add_saturated(reader->lost_count, (guint64)gap->count);
 }
 
 const struct dtc_event *dtc_reader_next(DtcReader *reader)
@@ -308,7 +314,11 @@ static void report_lost(const DtcReader *reader, DtcFindings *findings)
 {
 	g_autofree char *packets = describe_lost_packets(reader);
 
-	if (reader->uncounted_gap_count > 0)
+	if (reader->uncounted_gap_count > 0 && reader->lost_count == 0)
+		dtc_findings_add_coded(findings, DTC_FINDING_EVENTS_LOST, DTC_SEVERITY_WARNING, true, reader->node,
+				       "events were lost in %" G_GUINT64_FORMAT " gaps%s; how many is not known",
+				       reader->gap_count, packets);
+	else if (reader->uncounted_gap_count > 0)
 		dtc_findings_add_coded(findings, DTC_FINDING_EVENTS_LOST, DTC_SEVERITY_WARNING, true, reader->node,
 				       "events were lost: %" G_GUINT64_FORMAT " or more in %" G_GUINT64_FORMAT
 				       " gaps%s; how many in %" G_GUINT64_FORMAT " of them is not known",
@@ -416,4 +426,17 @@ bool dtc_reader_describe_clock(const char *path, struct dtc_clock_class *ret_clo
 {
 	const struct dtc_backend_kind *kind = find_backend(path);
 	return kind && kind->describe_clock(path, ret_clock);
+}
+
+bool dtc_reader_describe_origin(const char *path, struct dtc_trace_origin *ret_origin)
+{
+	const struct dtc_backend_kind *kind = find_backend(path);
+	return kind && kind->describe_origin(path, ret_origin);
+}
+
+void dtc_trace_origin_clear(struct dtc_trace_origin *origin)
+{
+	g_clear_pointer(&origin->uuid, g_free);
+	g_clear_pointer(&origin->host, g_free);
+	g_clear_pointer(&origin->boot, g_free);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "collect/read/event.h"
+#include "collect/read/origin.h"
 #include "dtrace-chain/finding.h"
 #include "dtrace-chain/manifest.h"
 
@@ -59,5 +60,7 @@ const char *dtc_reader_get_environment(const DtcReader *reader, const char *key)
 
 /* Of a trace that is not opened, and may be damaged: the bytes to be read, 0 if there is no trace. */
 guint64 dtc_reader_measure(const char *path);
+/* Where it was recorded; false if it does not tell. Clear with dtc_trace_origin_clear. */
+bool dtc_reader_describe_origin(const char *path, struct dtc_trace_origin *ret_origin);
 /* The clock that it declares; false if it tells none. Clear with dtc_clock_class_clear. */
 bool dtc_reader_describe_clock(const char *path, struct dtc_clock_class *ret_clock);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "dtrace-chain/cluster.h"
+#include "dtrace-chain/finding.h"
 
 #include <glib.h>
 #include <stdbool.h>
@@ -49,3 +50,10 @@ const char *dtc_bundle_get_directory(const DtcBundle *bundle);
 void dtc_bundle_take_cluster(DtcBundle *bundle, DtcCluster *cluster);
 /* NULL: none was given. Borrowed. */
 const DtcCluster *dtc_bundle_get_cluster(const DtcBundle *bundle);
+
+/*
+ * What was wrong with the bundle as a whole when it was opened, of the nodes that it still has: files that are not as
+ * its manifest says (of a packed bundle every byte was compared, of a directory the sizes), and links that lead out of
+ * it.
+ */
+void dtc_bundle_report(const DtcBundle *bundle, DtcFindings *findings);

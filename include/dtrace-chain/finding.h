@@ -50,6 +50,12 @@ void dtc_findings_add_coded(DtcFindings *findings, const char *code, enum dtc_se
 #define DTC_FINDING_PACKET_TIME "packet-time"
 #define DTC_FINDING_CLOCK_JUMP "clock-jump"
 #define DTC_FINDING_EVENTS_LOST "events-lost"
+#define DTC_FINDING_BUNDLE_CHANGED "bundle-changed"
+#define DTC_FINDING_LINK "link-outside"
+#define DTC_FINDING_TRACE_TWICE "trace-twice"
+#define DTC_FINDING_HOST_TWICE "host-twice"
+#define DTC_FINDING_CAPTURE_FOREIGN "capture-foreign"
+#define DTC_FINDING_CAPTURE_TIME "capture-time"
 /* Moves all findings of from to the end of to; from is empty afterwards. */
 void dtc_findings_move(DtcFindings *to, DtcFindings *from);
 guint dtc_findings_get_count(const DtcFindings *findings);

@@ -172,7 +172,7 @@ def _(bundle):
     bundle.write(ONE, data[:bundle.packet(ONE).offset])
 
 
-@row("a stream ends early, the only one", "stream-missing", keeps=0, exit_code=0,
+@row("a stream ends early, the only one", None, keeps=0, exit_code=0,
      allows="no other stream tells how long it was")
 def _(bundle):
     data = bundle.read(WEB)
@@ -507,11 +507,21 @@ def _(bundle):
     shutil.copytree(bundle.path("client/kernel"), bundle.path("web/kernel"))
 
 
-@row("a host name of another node", "host-twice", exit_code=0)
-def _(bundle):
-    data = bundle.read("web/kernel/metadata")
-    bundle.write("web/kernel/metadata", data.replace(b'hostname = "web"', b'hostname = "client"'[:14] + b'"'
-                 if False else b'hostname = "db1"'))
+def rename_host(name, code, node, old, new, **options):
+    """Of the same length, so that the packets of the metadata stay as they are."""
+    @row(name, code, **options)
+    def _(bundle):
+        data = bundle.read(f"{node}/kernel/metadata")
+        was, becomes = f'hostname = "{old}";'.encode(), f'hostname = "{new}";'.encode()
+        becomes = becomes.ljust(len(was)) if len(becomes) <= len(was) else becomes
+        at = data.index(was)
+        rest = max(len(becomes) - len(was), 0)
+        data[at:at + len(was) + rest] = becomes
+        bundle.write(f"{node}/kernel/metadata", data)
+
+
+rename_host("a host name of another node", "host-twice", "backend", "backend", "web", exit_code=0)
+rename_host("a host name that nobody has", None, "backend", "backend", "db-17", exit_code=0)
 
 
 # ---- bundles ----
@@ -541,7 +551,7 @@ for part in range(12):
         flip(path, size * (2 * part + 1) // 24, part % 8)
 
 
-@row("a bit in a packed bundle's seal", "bundle-changed")
+@row("a bit in a packed bundle's seal", None, exit_code=0)
 def _(bundle):
     path = pack(bundle)
     flip(path, os.path.getsize(path) - 5)
@@ -576,7 +586,7 @@ def _(bundle):
     os.unlink(os.path.join(pack(bundle, ""), WEB))
 
 
-@row("a stream that a sealed bundle does not know", "bundle-changed", exit_code=(0, 3))
+@row("a stream that a sealed bundle does not know", "stream-copy", exit_code=0)
 def _(bundle):
     path = pack(bundle, "")
     shutil.copy(os.path.join(path, ONE), os.path.join(path, "backend/kernel/ch0_2"))

@@ -199,3 +199,29 @@ bool dtc_clock_class_is_of_kernel(const char *kernel_path)
 	g_string_free(text, TRUE);
 	return g_strcmp0(domain, "kernel") == 0;
 }
+
+/* The first value of that name, "" if there is none. Caller frees. */
+static char *find_text(const GString *text, const char *key)
+{
+	char *value = find_value(text->str, key);
+	return value ? value : g_strdup("");
+}
+
+bool dtc_clock_class_describe_origin(const char *kernel_path, struct dtc_trace_origin *ret_origin)
+{
+	GString *text = read_text(kernel_path);
+	struct dtc_clock_class clock = { 0 };
+	if (!text)
+		return false;
+	g_autofree char *tracer = find_text(text, "tracer_name");
+	/* of other tracers the clock's uuid is that of a kind of clock */
+	bool has_boot = strcmp(tracer, "lttng-modules") == 0 && dtc_clock_class_parse(text->str, text->len, &clock);
+	*ret_origin = (struct dtc_trace_origin){
+		.uuid = find_text(text, "uuid"), /* the trace's block comes before the clock's */
+		.host = find_text(text, "hostname"),
+		.boot = g_strdup(has_boot ? clock.uuid : ""),
+	};
+	dtc_clock_class_clear(&clock);
+	g_string_free(text, TRUE);
+	return true;
+}

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "collect/read/ctf/packet_context.h"
+#include "collect/read/origin.h"
 #include "dtrace-chain/manifest.h"
 
 #include <stdbool.h>
@@ -26,3 +27,6 @@ struct dtc_ctf_context dtc_clock_class_get_packet_context(const char *kernel_pat
 
 /* Whether the text says that the trace is LTTng's of a kernel. */
 bool dtc_clock_class_is_of_kernel(const char *kernel_path);
+
+/* Where the trace was recorded. */
+bool dtc_clock_class_describe_origin(const char *kernel_path, struct dtc_trace_origin *ret_origin);

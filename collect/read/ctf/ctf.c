@@ -479,6 +479,7 @@ const struct dtc_backend_kind dtc_ctf_backend = {
 	.layout = "a directory with the CTF metadata beside its streams",
 	.measure = dtc_extent_measure,
 	.describe_clock = dtc_clock_class_read,
+	.describe_origin = dtc_clock_class_describe_origin,
 	.open = open_trace,
 	.close = close_trace,
 	.advance = advance_stream,

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A bundle that is made, packed or not, is found intact; a byte changed anywhere in it is found and named. */
 #include "collect/bundle/create.h"
+#include "collect/bundle/pack.h"
 #include "collect/bundle/scratch.h"
 #include "dtrace-chain/error.h"
 
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 static char *put(const char *folder, const char *name, const char *content)
 {
@@ -43,7 +47,8 @@ static DtcManifest *create(const char *tree, const char *out, GError **error)
 {
 	g_autoptr(DtcBundle) bundle = dtc_bundle_open(tree, error);
 	g_assert_nonnull(bundle);
-	g_autoptr(GPtrArray) files = dtc_bundle_list_files(bundle, error);
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(GPtrArray) files = dtc_bundle_list_files(bundle, false, findings, error);
 	g_assert_nonnull(files);
 	g_autoptr(DtcManifest) manifest = dtc_manifest_new("test");
 	struct dtc_manifest_node *node = dtc_manifest_add_node(manifest, "web");
@@ -236,6 +241,140 @@ static void test_never_overwrites(void)
 	g_assert_null(create(tree, nowhere, NULL));
 }
 
+/* The code of the one finding about the bundle at path, "" for none, "refused" if it cannot be opened. */
+static char *open_and_report(const char *path, bool *ret_complete)
+{
+	g_autoptr(DtcBundle) bundle = dtc_bundle_open(path, NULL);
+	if (!bundle)
+		return g_strdup("refused");
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	dtc_bundle_report(bundle, findings);
+	*ret_complete = dtc_findings_get_complete(findings);
+	g_assert_cmpuint(dtc_findings_get_count(findings), <=, 1);
+	return dtc_findings_get_count(findings) ? g_strdup(dtc_findings_get(findings, 0)->code) : g_strdup("");
+}
+
+/* Every bit of a packed bundle: it is refused, or it is found while it is unpacked, or it is in what nobody reads. */
+static void test_packed_bits(void)
+{
+	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
+	g_autofree char *tree = make_tree(scratch);
+	g_autofree char *out = g_build_filename(dtc_scratch_get_path(scratch), "out.dtcb", NULL);
+	g_autofree char *changed = g_build_filename(dtc_scratch_get_path(scratch), "changed.dtcb", NULL);
+	g_autofree char *data = NULL;
+	g_autoptr(DtcManifest) manifest = create(tree, out, NULL);
+	guint found_count = 0;
+	gsize bytes;
+	bool is_complete = false;
+
+	g_assert_nonnull(manifest);
+	g_autofree char *whole = open_and_report(out, &is_complete);
+	g_assert_cmpstr(whole, ==, "");
+	g_assert_true(is_complete);
+	g_assert_true(g_file_get_contents(out, &data, &bytes, NULL));
+	for (gsize i = 0; i + 48 < bytes; i += 3) { /* the seal is another test's */
+		data[i] = (char)(data[i] ^ 1 << i % 8);
+		g_assert_true(g_file_set_contents(changed, data, (gssize)bytes, NULL));
+		data[i] = (char)(data[i] ^ 1 << i % 8);
+		g_autofree char *code = open_and_report(changed, &is_complete);
+		if (strcmp(code, "refused") == 0)
+			continue;
+		g_autoptr(DtcScratch) folder = dtc_scratch_new(NULL);
+		g_assert_true(dtc_unpack(changed, dtc_scratch_get_path(folder), NULL, NULL, NULL));
+		g_autoptr(GPtrArray) defects =
+			dtc_manifest_check_files(manifest, dtc_scratch_get_path(folder), NULL, NULL);
+		g_assert_true(defects->len == 0 || (strcmp(code, "bundle-changed") == 0 && !is_complete));
+		found_count += defects->len > 0;
+	}
+	g_test_message("%u bits found by their checksum", found_count);
+	g_assert_cmpuint(found_count, >, 0);
+}
+
+static void test_directory_sizes(void)
+{
+	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
+	g_autofree char *tree = make_tree(scratch);
+	g_autofree char *out = g_build_filename(dtc_scratch_get_path(scratch), "out", NULL);
+	g_autoptr(DtcManifest) manifest = create(tree, out, NULL);
+	g_autofree char *stream = g_build_filename(out, "web", "kernel", "ch0_0", NULL);
+	bool is_complete = false;
+
+	g_autofree char *whole = open_and_report(out, &is_complete);
+	g_assert_cmpstr(whole, ==, "");
+	g_assert_true(g_file_set_contents(stream, "longer than it was", -1, NULL));
+	g_autofree char *longer = open_and_report(out, &is_complete);
+	g_assert_cmpstr(longer, ==, "bundle-changed");
+	g_assert_false(is_complete);
+	/* of nodes that nobody asks about nothing is said */
+	g_autoptr(DtcBundle) bundle = dtc_bundle_open(out, NULL);
+	const char *const others[] = { "db", NULL };
+	g_assert_true(dtc_bundle_select(bundle, others, NULL));
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	dtc_bundle_report(bundle, findings);
+	g_assert_cmpuint(dtc_findings_get_count(findings), ==, 0);
+}
+
+/* Links that lead out: read with a word, packed only on request; never what a recorder writes, nor the manifest. */
+static void test_links(void)
+{
+	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
+	g_autofree char *tree = make_tree(scratch);
+	g_autofree char *secret = put(dtc_scratch_get_path(scratch), "secret", "secret");
+	static const char *const names[] = { "web/environment", "web/kernel/ch0_0", "manifest.pb" };
+	bool is_complete = false;
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *path = g_build_filename(tree, names[i], NULL);
+		g_unlink(path);
+		g_assert_cmpint(symlink(secret, path), ==, 0);
+	}
+	g_autofree char *manifest = g_build_filename(tree, "manifest.pb", NULL);
+	g_autoptr(GError) error = NULL;
+	g_assert_null(dtc_manifest_read(tree, &error));
+	g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE);
+	g_unlink(manifest);
+	g_autofree char *code = open_and_report(tree, &is_complete);
+	g_assert_cmpstr(code, ==, "link-outside");
+	g_assert_true(is_complete);
+
+	for (guint follows = 0; follows < 2; follows++) {
+		g_autoptr(DtcBundle) bundle = dtc_bundle_open(tree, NULL);
+		g_autoptr(DtcFindings) findings = dtc_findings_new();
+		g_autoptr(GPtrArray) files = dtc_bundle_list_files(bundle, follows, findings, NULL);
+		guint stream_count = 0;
+		for (guint i = 0; i < files->len; i++) {
+			const char *path = ((const struct dtc_bundle_file *)g_ptr_array_index(files, i))->path;
+			g_assert_cmpstr(path, !=, "web/environment");
+			stream_count += strcmp(path, "web/kernel/ch0_0") == 0;
+		}
+		g_assert_cmpuint(stream_count, ==, follows);
+		g_assert_cmpuint(dtc_findings_get_count(findings), ==, 2 - follows);
+		g_assert_true(dtc_findings_get_complete(findings) == (follows == 1));
+	}
+}
+
+/* What a run that was killed left; not what another one is writing just now, nor a file that is only called alike. */
+static void test_leftovers(void)
+{
+	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
+	const char *folder = dtc_scratch_get_path(scratch);
+	g_autofree char *tree = make_tree(scratch);
+	g_autofree char *out = g_build_filename(folder, "out.dtcb", NULL);
+	g_autofree char *dead = put(folder, "out.dtcb.part-abcdef", "dead");
+	g_autofree char *dead_folder = put(folder, "out.dtcb.part-ghijkl/web/kernel/ch0_0", "dead");
+	g_autofree char *alive = put(folder, "out.dtcb.part-mnopqr", "alive");
+	g_autofree char *mine = put(folder, "out.dtcb.part-2", "mine");
+	int fd = open(alive, O_RDONLY | O_CLOEXEC);
+
+	g_assert_cmpint(flock(fd, LOCK_EX), ==, 0);
+	g_autoptr(DtcManifest) manifest = create(tree, out, NULL);
+	g_assert_nonnull(manifest);
+	g_assert_false(g_file_test(dead, G_FILE_TEST_EXISTS));
+	g_assert_false(g_file_test(dead_folder, G_FILE_TEST_EXISTS));
+	g_assert_true(g_file_test(alive, G_FILE_TEST_EXISTS));
+	g_assert_true(g_file_test(mine, G_FILE_TEST_EXISTS));
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -245,5 +384,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/bundle/create/manifest-paths", test_manifest_paths);
 	g_test_add_func("/bundle/create/packed", test_packed);
 	g_test_add_func("/bundle/create/never-overwrites", test_never_overwrites);
+	g_test_add_func("/create/packed-bits", test_packed_bits);
+	g_test_add_func("/create/directory-sizes", test_directory_sizes);
+	g_test_add_func("/create/links", test_links);
+	g_test_add_func("/create/leftovers", test_leftovers);
 	return g_test_run();
 }

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/engine/capture_fit.h"
+
+#include <string.h>
+
+#define SECOND INT64_C(1000000000)
+#define MINUTE (INT64_C(60) * SECOND)
+#define QUARTER (INT64_C(15) * MINUTE)
+/* Clocks of a node that are more than this apart were not read from the same clock. */
+#define APART_NS MINUTE
+/* Time zones reach from -12 to +14 hours. */
+#define ZONE_MAX_NS (INT64_C(14) * 60 * MINUTE)
+/* A trace clock below this counts from a machine's start and not from 1970. */
+#define DATE_MIN_NS (INT64_C(946684800) * SECOND)
+#define UNITS 1000
+#define SPAN_MIN_NS SECOND /* of a trace, before its length says something */
+
+struct span {
+	int64_t begin_ns;
+	int64_t end_ns;
+};
+
+static struct span get_span(const DtcPackets *packets)
+{
+	struct span span = { INT64_MAX, INT64_MIN };
+	for (uint32_t i = 0; i < dtc_packets_get_count(packets); i++) {
+		int64_t time_ns = dtc_packets_get(packets, i)->time_ns;
+		span.begin_ns = MIN(span.begin_ns, time_ns);
+		span.end_ns = MAX(span.end_ns, time_ns);
+	}
+	return span;
+}
+
+/* ---- addresses ---- */
+
+static guint hash_address(gconstpointer data)
+{
+	guint32 words[4];
+	memcpy(words, data, sizeof(words));
+	return words[0] ^ words[1] ^ words[2] ^ words[3] * 31;
+}
+
+static gboolean is_same_address(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, 16) == 0;
+}
+
+static bool is_loopback(const uint8_t address[16])
+{
+	static const uint8_t v4[13] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127 };
+	static const uint8_t v6[16] = { [15] = 1 };
+	return memcmp(address, v4, sizeof(v4)) == 0 || memcmp(address, v6, sizeof(v6)) == 0;
+}
+
+/* The addresses that the node sends from, as its kernel trace has them. Borrowed keys; caller unrefs. */
+static GHashTable *list_own(const DtcPackets *kernel)
+{
+	GHashTable *own = g_hash_table_new(hash_address, is_same_address);
+	for (uint32_t i = 0; i < dtc_packets_get_flow_count(kernel); i++) {
+		const struct dtc_flow *flow = dtc_packets_get_flow(kernel, i);
+		if (flow->packet_count == 0 || is_loopback(flow->source))
+			continue;
+		uint32_t first = dtc_packets_get_flow_packets(kernel, i)[0];
+		if (dtc_packets_get(kernel, first)->direction == DTC_SENT)
+			g_hash_table_add(own, (void *)flow->source);
+	}
+	return own;
+}
+
+static bool shows_any(const DtcPackets *capture, GHashTable *addresses)
+{
+	for (uint32_t i = 0; i < dtc_packets_get_flow_count(capture); i++) {
+		const struct dtc_flow *flow = dtc_packets_get_flow(capture, i);
+		if (flow->packet_count > 0 && (g_hash_table_contains(addresses, flow->source) ||
+					       g_hash_table_contains(addresses, flow->destination)))
+			return true;
+	}
+	return false;
+}
+
+/* ", but those of 'web'": the other nodes whose addresses the capture shows. Caller frees. */
+static char *describe_others(const struct dtc_recordings *recordings, const char *const *names, guint node)
+{
+	GString *text = g_string_new(NULL);
+	for (guint i = 0; i < recordings->node_count; i++) {
+		if (i == node || !recordings->histories[i])
+			continue;
+		g_autoptr(GHashTable) own = list_own(dtc_history_get_packets(recordings->histories[i]));
+		if (g_hash_table_size(own) > 0 && shows_any(recordings->captures[node], own))
+			g_string_append_printf(text, "%s'%s'", text->len ? ", " : ", but of ", names[i]);
+	}
+	return g_string_free(text, FALSE);
+}
+
+static bool is_others(const struct dtc_recordings *recordings, const char *const *names, guint node,
+		      DtcFindings *findings)
+{
+	g_autoptr(GHashTable) own = list_own(dtc_history_get_packets(recordings->histories[node]));
+	if (g_hash_table_size(own) == 0 || dtc_packets_get_flow_count(recordings->captures[node]) == 0 ||
+	    shows_any(recordings->captures[node], own))
+		return false;
+	g_autofree char *others = describe_others(recordings, names, node);
+	dtc_findings_add_coded(findings, DTC_FINDING_CAPTURE_FOREIGN, DTC_SEVERITY_WARNING, false, names[node],
+			       "the capture shows no packet of the addresses that the node sends from%s: it looks like "
+			       "another host's",
+			       others);
+	return true;
+}
+
+/* ---- time ---- */
+
+/* What a distance between the clocks of a node looks like. Caller frees. */
+static char *describe_distance(int64_t off_ns)
+{
+	int64_t size_ns = off_ns < 0 ? -off_ns : off_ns;
+	int64_t quarters = (size_ns + QUARTER / 2) / QUARTER;
+	int64_t rest_ns = size_ns - quarters * QUARTER;
+	bool is_zone = quarters > 0 && size_ns <= ZONE_MAX_NS && rest_ns > -APART_NS && rest_ns < APART_NS;
+	return g_strdup_printf("the capture's clock is %.3f h %s the trace's: it looks like %s",
+			       (double)size_ns / 3.6e12, off_ns < 0 ? "before" : "after",
+			       is_zone ? "a time zone" : "a clock that was not set, or another recording");
+}
+
+static bool is_multiple(int64_t large_ns, int64_t small_ns)
+{
+	double factor = (double)large_ns / (double)MAX(small_ns, 1) / UNITS;
+	return factor > 0.5 && factor < 2;
+}
+
+/* Between packets that both saw the distance is known; else from the spans, if they do not meet. */
+static void check_time(const DtcPackets *kernel, const DtcPackets *capture, const char *name, const DtcMatches *matches,
+		       guint node, DtcFindings *findings)
+{
+	struct span trace = get_span(kernel), captured = get_span(capture);
+	int64_t node_ns;
+	g_autofree char *what = NULL;
+	if (trace.begin_ns < DATE_MIN_NS || captured.end_ns < captured.begin_ns)
+		return;
+	int64_t trace_ns = trace.end_ns - trace.begin_ns, captured_ns = captured.end_ns - captured.begin_ns;
+	if (trace_ns > SPAN_MIN_NS && is_multiple(captured_ns, trace_ns))
+		what = g_strdup("the capture lasts about a thousand times as long as the trace: its times look like "
+				"nanoseconds taken for microseconds");
+	else if (trace_ns > SPAN_MIN_NS && is_multiple(trace_ns, captured_ns))
+		what = g_strdup("the capture lasts about a thousandth of the trace: its times look like microseconds "
+				"taken for nanoseconds");
+	else if (dtc_matches_capture_to_node(matches, node, captured.begin_ns, &node_ns) &&
+		 ABS(captured.begin_ns - node_ns) > APART_NS)
+		what = describe_distance(captured.begin_ns - node_ns);
+	else if (captured.begin_ns > trace.end_ns + APART_NS || captured.end_ns < trace.begin_ns - APART_NS)
+		what = describe_distance(captured.begin_ns - trace.begin_ns);
+	if (what)
+		dtc_findings_add_coded(findings, DTC_FINDING_CAPTURE_TIME, DTC_SEVERITY_WARNING, false, name, "%s",
+				       what);
+}
+
+void dtc_capture_fit_check(const struct dtc_recordings *recordings, const char *const *names, const DtcMatches *matches,
+			   DtcFindings *findings)
+{
+	for (guint node = 0; node < recordings->node_count; node++) {
+		const DtcPackets *capture = recordings->captures[node];
+		if (!recordings->histories[node] || !capture || recordings->is_foreign[node])
+			continue;
+		const DtcPackets *kernel = dtc_history_get_packets(recordings->histories[node]);
+		if (dtc_packets_get_count(kernel) == 0 || dtc_packets_get_count(capture) == 0)
+			continue;
+		if (!is_others(recordings, names, node, findings))
+			check_time(kernel, capture, names[node], matches, node, findings);
+	}
+}

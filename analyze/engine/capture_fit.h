@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Does a capture belong to its node? The node's kernel trace knows which addresses the node sends from, and when it was
+ * recorded. Warnings only: whoever captures one interface, or on another machine, may know what he does.
+ */
+#pragma once
+
+#include "analyze/engine/recordings.h"
+#include "sync/match/match.h"
+
+void dtc_capture_fit_check(const struct dtc_recordings *recordings, const char *const *names, const DtcMatches *matches,
+			   DtcFindings *findings);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/engine/origins.h"
+
+#include "collect/read/reader.h"
+
+#include <string.h>
+
+static const char *get_name(const DtcBundle *bundle, guint node)
+{
+	return dtc_bundle_get_node(bundle, node)->name;
+}
+
+/* What machines without a name of their own are called. */
+static bool is_name(const char *host)
+{
+	return *host && strcmp(host, "localhost") != 0 && strcmp(host, "(none)") != 0;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return *a && strcmp(a, b) == 0;
+}
+
+static void compare(const DtcBundle *bundle, const struct dtc_trace_origin *origins, guint a, guint b,
+		    DtcFindings *findings)
+{
+	const struct dtc_trace_origin *x = &origins[a], *y = &origins[b];
+	const char *name = get_name(bundle, a), *other = get_name(bundle, b);
+
+	if (is_same(x->uuid, y->uuid))
+		dtc_findings_add_coded(findings, DTC_FINDING_TRACE_TWICE, DTC_SEVERITY_ERROR, true, other,
+				       "its trace is that of node '%s', too: both have the uuid %s", name, x->uuid);
+	else if (is_name(x->host) && is_same(x->host, y->host))
+		dtc_findings_add_coded(findings, DTC_FINDING_HOST_TWICE, DTC_SEVERITY_WARNING, false, other,
+				       "its trace was recorded on a host called '%s', and that of node '%s', too",
+				       x->host, name);
+	else if (is_same(x->boot, y->boot))
+		dtc_findings_add_coded(
+			findings, DTC_FINDING_HOST_TWICE, DTC_SEVERITY_WARNING, false, other,
+			"its trace was recorded on the same machine as that of node '%s': the boot id is the "
+			"same",
+			name);
+	else if (strcmp(y->host, name) == 0)
+		dtc_findings_add_coded(findings, DTC_FINDING_HOST_TWICE, DTC_SEVERITY_WARNING, false, other,
+				       "its trace was recorded on a host called '%s', which is another node's name",
+				       name);
+	else if (strcmp(x->host, other) == 0)
+		dtc_findings_add_coded(findings, DTC_FINDING_HOST_TWICE, DTC_SEVERITY_WARNING, false, name,
+				       "its trace was recorded on a host called '%s', which is another node's name",
+				       other);
+}
+
+void dtc_origins_check(const DtcBundle *bundle, DtcFindings *findings)
+{
+	guint count = dtc_bundle_get_count(bundle);
+	g_autofree struct dtc_trace_origin *origins = g_new0(struct dtc_trace_origin, count + 1);
+
+	for (guint i = 0; i < count; i++) {
+		const char *path = dtc_bundle_get_node(bundle, i)->kernel_path;
+		if (!path || !dtc_reader_describe_origin(path, &origins[i]))
+			origins[i] = (struct dtc_trace_origin){ g_strdup(""), g_strdup(""), g_strdup("") };
+	}
+	for (guint b = 1; b < count; b++)
+		for (guint a = 0; a < b; a++)
+			compare(bundle, origins, a, b, findings);
+	for (guint i = 0; i < count; i++)
+		dtc_trace_origin_clear(&origins[i]);
+}
