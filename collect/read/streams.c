@@ -49,6 +49,7 @@ void dtc_stream_begin_packet(struct dtc_stream *stream, const struct dtc_packet_
 	}
 	stream->limit_ns = claim->limit_ns;
 	stream->is_astray = false;
+	stream->shift_ns = 0;
 }
 
 /* ---- events ---- */
@@ -77,9 +78,28 @@ static bool is_contradicted(const struct dtc_stream *stream, int64_t time_ns, in
 {
 	if (next_ns == DTC_ABSENT || stream->event_count == 1)
 		return false;
+	next_ns = subtract(next_ns, stream->shift_ns);
 	if (next_ns > stream->limit_ns && stream->wrap_ns > 0)
 		next_ns = unwrap(stream, next_ns);
 	return next_ns >= stream->last_ns && subtract(time_ns, next_ns) > DTC_STREAM_TOLERANCE_NS;
+}
+
+bool dtc_stream_doubts(const struct dtc_stream *stream, int64_t time_ns, int64_t next_ns)
+{
+	if (stream->wrap_ns == 0 || stream->limit_ns == INT64_MAX || stream->event_count == 0 || next_ns == DTC_ABSENT)
+		return false;
+	time_ns = subtract(time_ns, stream->shift_ns);
+	next_ns = subtract(next_ns, stream->shift_ns);
+	if (next_ns > stream->limit_ns || subtract(next_ns, stream->last_ns) < stream->wrap_ns)
+		return false;
+	int64_t turned_ns = unwrap(stream, next_ns);
+	return turned_ns < time_ns && turned_ns - stream->last_ns < DTC_STREAM_JUMP_NS;
+}
+
+void dtc_stream_turn_back(struct dtc_stream *stream)
+{
+	stream->shift_ns += stream->wrap_ns;
+	stream->is_turning = true;
 }
 
 /* An event out of its time: the second in a row can be told by its low bits; those of the first may be wrong, too. */
@@ -101,7 +121,16 @@ static void place_event(struct dtc_stream *stream, int64_t time_ns, int64_t next
 {
 	bool is_early = stream->event_count > 1 && time_ns < stream->last_ns;
 	int64_t early_ns = is_early ? subtract(stream->last_ns, time_ns) : 0;
+	int64_t whole_ns = time_ns + stream->shift_ns;
 
+	/* an event with its whole time ends what the low bits got wrong */
+	if (stream->shift_ns > 0 && is_early && !stream->is_turning && whole_ns <= stream->limit_ns) {
+		stream->shift_ns = 0;
+		stream->last_ns = whole_ns;
+		stream->is_astray = false;
+		return;
+	}
+	stream->is_turning = false;
 	if (is_early && early_ns <= DTC_STREAM_TOLERANCE_NS) {
 		stream->reversal_count++;
 		stream->reversal_max_ns = MAX(stream->reversal_max_ns, early_ns);
@@ -121,6 +150,7 @@ void dtc_stream_take_event(struct dtc_stream *stream, int64_t time_ns, int64_t n
 {
 	stream->is_gap = false;
 	stream->event_count++;
+	time_ns -= stream->shift_ns;
 	if (G_LIKELY(time_ns >= stream->last_ns && time_ns <= stream->limit_ns && next_ns == DTC_ABSENT &&
 		     !stream->is_astray))
 		stream->last_ns = time_ns;

@@ -55,6 +55,8 @@ struct dtc_stream {
 	 */
 	int64_t limit_ns;     /* no event of the packet is later; INT64_MAX: not known */
 	int64_t wrap_ns;      /* set by the back end: the range of those bits; 0: not known, or whole times */
+	int64_t shift_ns;     /* whole turns by which the times of the rest of the packet are too late */
+	bool is_turning;      /* the event to come is the one that is wrong */
 	bool is_astray;	      /* the last event was out of its time */
 	int64_t packet_at;    /* the byte at which it begins in its file; -1: not known */
 	guint64 packet_count; /* begun */
@@ -81,8 +83,17 @@ void dtc_stream_begin_packet(struct dtc_stream *stream, const struct dtc_packet_
 /* Whether dtc_stream_take_event wants to know the time of the event after the one at time_ns. */
 static inline bool dtc_stream_wants_next(const struct dtc_stream *stream, int64_t time_ns)
 {
-	return time_ns - DTC_STREAM_JUMP_NS > stream->last_ns;
+	return time_ns - stream->shift_ns - DTC_STREAM_JUMP_NS > stream->last_ns;
 }
+/*
+ * The next event comes a turn of the low bits after the last one, or would come right after it but for the event at
+ * time_ns: either the CPU slept through most of a turn, or that event is wrong and all times after it a turn too late.
+ * Only the rest of the packet tells, in which times then fall or pass its end; it is worth a look, since sleeps that
+ * look like this are very rare.
+ */
+bool dtc_stream_doubts(const struct dtc_stream *stream, int64_t time_ns, int64_t next_ns);
+/* To be called before dtc_stream_take_event if a doubt was right: the rest of the packet is a turn earlier. */
+void dtc_stream_turn_back(struct dtc_stream *stream);
 /*
  * The stream's next item is an event at that time; next_ns is that of the one after it in the packet, DTC_ABSENT: there
  * is none, or nobody asked. An event cannot be out of its packet's time, nor later than all that follow: then it is

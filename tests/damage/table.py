@@ -32,8 +32,9 @@ SEED = 7
 class Bundle:
     """A copy of the recording that may be damaged; paths are relative to it."""
 
-    def __init__(self, directory, streams, original):
-        self.directory, self.streams, self.original = directory, streams, original
+    def __init__(self, directory, streams, options):
+        self.directory, self.streams = directory, streams
+        self.program, self.source = options.program, options.bundle
         self.dice = random.Random(SEED)
         self.target = directory  # what is given to the program
 
@@ -390,6 +391,18 @@ event_time("an event is 1 s early", lambda low: low - SECOND)
 event_time("an event is 3 ms early", lambda low: low - 3000000)
 
 
+@row("an event is 1 s late, in a packet of 26 s", "packet-time", at=0)
+def _(bundle):
+    """As recordings are: one packet per stream, in which the wrong time and all that follow lie inside."""
+    source = os.path.join(bundle.source, WEB)
+    shutil.copy(source, bundle.path(WEB))
+    events = repacketise.read_stream(source, repacketise.Metadata(os.path.dirname(source)))[0].events
+    data, offset = bundle.read(WEB), events[len(events) // 2][0]
+    low, = struct.unpack_from("<I", data, offset + 2)
+    struct.pack_into("<I", data, offset + 2, (low + SECOND) % 2**32)
+    bundle.write(WEB, data)
+
+
 @row("an event of a kind that is not declared", "stream-damaged", keeps=0.5)
 def _(bundle):
     bundle.put(WEB, bundle.packet(WEB).events[20][0], "<H", 60000)
@@ -715,8 +728,7 @@ def make_small_packets(source, target):
 def run_row(row_, options, scratch, small, streams, whole):
     directory = os.path.join(scratch, "damaged")
     shutil.copytree(small, directory)
-    bundle = Bundle(directory, streams, small)
-    bundle.program = options.program
+    bundle = Bundle(directory, streams, options)
     row_.damage(bundle)
     result = Result(row_, bundle, whole)
     shutil.rmtree(directory)

@@ -21,15 +21,19 @@ struct cursor {
 	struct dtc_stream stream;
 	struct dtc_ctf_port *port; /* borrowed from the graph; an event that is the current item is its messages[at], */
 	const bt_message *held;	   /* or this one (owned), when the next batch was needed to judge it */
-	bool is_rejected;	   /* what is left of the batch is dropped */
-	int cpu_member;		   /* in the packet context, or -1 */
-	bool gap_times_events;	   /* discarded events messages carry times */
+	guint port_index;
+	guint64 judged_packet; /* the last of which its_end was looked at, from 1 */
+	bool is_late;	       /* ... and whether it has events after its end */
+	bool is_rejected;      /* what is left of the batch is dropped */
+	int cpu_member;	       /* in the packet context, or -1 */
+	bool gap_times_events; /* discarded events messages carry times */
 	bool gap_times_packets;
 	bool has_packet_times; /* packet messages carry the time of their begin */
 };
 
 struct ctf {
 	struct dtc_backend backend;
+	char *directory; /* that is read: the trace's, or the salvage's */
 	DtcInventory *inventory;
 	DtcPacketTable *table;
 	DtcSalvage *salvage; /* of a damaged trace; NULL: the trace is read where it is */
@@ -220,6 +224,46 @@ static int64_t look_ahead(struct ctf *ctf, struct cursor *cursor)
 	return time_ns;
 }
 
+/*
+ * Reads the stream once more, from its begin, up to the end of its current packet: does that have events after its end,
+ * or times that fall, as they do at the next event that has its whole time?
+ */
+static bool look_for_late_events(const struct ctf *ctf, const struct cursor *cursor)
+{
+	g_autofree char *reason = NULL;
+	DtcCtfGraph *graph = dtc_ctf_graph_open(ctf->directory, &reason);
+	if (!graph)
+		return false;
+	struct dtc_ctf_port *port = dtc_ctf_graph_get_port(graph, cursor->port_index);
+	const struct dtc_stream *stream = &cursor->stream;
+	guint64 packet = 0;
+	int64_t last_ns = INT64_MIN, time_ns;
+	bool is_late = false;
+	while (!is_late && packet <= stream->packet_count &&
+	       (port->at < port->count || dtc_ctf_graph_refill(graph, port))) {
+		const bt_message *message = port->messages[port->at++];
+		bt_message_type type = bt_message_get_type(message);
+		packet += type == BT_MESSAGE_TYPE_PACKET_BEGINNING;
+		if (type == BT_MESSAGE_TYPE_EVENT && packet == stream->packet_count &&
+		    get_ns(bt_message_event_borrow_default_clock_snapshot_const(message), &time_ns)) {
+			is_late = time_ns > stream->limit_ns || time_ns < last_ns;
+			last_ns = time_ns;
+		}
+		bt_message_put_ref(message);
+	}
+	dtc_ctf_graph_free(graph);
+	return is_late;
+}
+
+/* Of a packet that is looked at for one event the others need no look. */
+static bool is_doubt_right(const struct ctf *ctf, struct cursor *cursor)
+{
+	if (cursor->judged_packet != cursor->stream.packet_count)
+		cursor->is_late = look_for_late_events(ctf, cursor);
+	cursor->judged_packet = cursor->stream.packet_count;
+	return cursor->is_late;
+}
+
 static bool take_event(struct ctf *ctf, struct cursor *cursor, const bt_message *message)
 {
 	struct dtc_stream *stream = &cursor->stream;
@@ -228,8 +272,13 @@ static bool take_event(struct ctf *ctf, struct cursor *cursor, const bt_message 
 		reject(cursor, g_strdup("an event's time is beyond what 64 bits hold"));
 		return false;
 	}
-	dtc_stream_take_event(stream, time_ns,
-			      dtc_stream_wants_next(stream, time_ns) ? look_ahead(ctf, cursor) : DTC_ABSENT);
+	int64_t next_ns = DTC_ABSENT;
+	if (G_UNLIKELY(dtc_stream_wants_next(stream, time_ns))) {
+		next_ns = look_ahead(ctf, cursor);
+		if (dtc_stream_doubts(stream, time_ns, next_ns) && is_doubt_right(ctf, cursor))
+			dtc_stream_turn_back(stream);
+	}
+	dtc_stream_take_event(stream, time_ns, next_ns);
 	return true;
 }
 
@@ -319,6 +368,7 @@ static void close_trace(struct dtc_backend *backend)
 	dtc_ctf_graph_free(ctf->graph);
 	dtc_salvage_free(ctf->salvage);
 	dtc_packet_table_free(ctf->table);
+	g_free(ctf->directory);
 	dtc_inventory_free(ctf->inventory);
 	dtc_findings_free(ctf->backend.findings);
 	for (guint i = 0; i < ctf->count; i++)
@@ -387,6 +437,7 @@ static void begin_streams(struct ctf *ctf)
 	ctf->cursors = g_new0(struct cursor, ctf->count + 1);
 	for (guint i = 0; i < ctf->count; i++) {
 		ctf->cursors[i].port = dtc_ctf_graph_get_port(ctf->graph, i);
+		ctf->cursors[i].port_index = i;
 		dtc_stream_init(&ctf->cursors[i].stream);
 		advance(ctf, &ctf->cursors[i]);
 	}
@@ -421,6 +472,7 @@ static struct dtc_backend *open_trace(const char *node, const char *path, DtcNam
 		return NULL;
 	}
 	ctf->extent = dtc_extent_of_trace(ctf->salvage ? dtc_salvage_get_path(ctf->salvage) : path);
+	ctf->directory = g_strdup(ctf->salvage ? dtc_salvage_get_path(ctf->salvage) : path);
 	report_files(ctf, node);
 	ctf->wrap_ns = dtc_clock_class_get_wrap(path);
 	begin_streams(ctf);

@@ -69,6 +69,37 @@ static void test_early(void)
 	assert_times(0, little, expected, 3, 0);
 }
 
+/*
+ * A packet of many turns, in which a wrong time and what follows on it lie inside: the back end looks at its end, and
+ * the rest is turned back, up to an event with its whole time.
+ */
+static void test_turn(void)
+{
+	const int64_t given[] = { MS, 1000 * MS, 3 * MS + WRAP, 4 * MS + WRAP, 50 * MS, 60 * MS };
+	const int64_t expected[] = { MS, MS, 3 * MS, 4 * MS, 50 * MS, 60 * MS };
+	struct dtc_stream stream;
+	init(&stream, WRAP);
+	stream.limit_ns = BEGIN + 4 * WRAP;
+	for (guint i = 0; i < G_N_ELEMENTS(given); i++) {
+		bool wants = dtc_stream_wants_next(&stream, BEGIN + given[i]);
+		int64_t next_ns = wants && i + 1 < G_N_ELEMENTS(given) ? BEGIN + given[i + 1] : DTC_ABSENT;
+		bool doubts = dtc_stream_doubts(&stream, BEGIN + given[i], next_ns);
+		g_assert_true(doubts == (i == 1));
+		if (doubts)
+			dtc_stream_turn_back(&stream);
+		dtc_stream_take_event(&stream, BEGIN + given[i], next_ns);
+		g_assert_cmpint(stream.last_ns - BEGIN, ==, expected[i]);
+	}
+	g_assert_cmpuint(stream.faults[DTC_STREAM_FAULT_TIME].count, ==, 1);
+	dtc_stream_clear(&stream);
+
+	/* a CPU that slept through most of a turn, twice: it does not come right after the last event */
+	init(&stream, WRAP);
+	stream.limit_ns = BEGIN + 4 * WRAP;
+	g_assert_false(dtc_stream_doubts(&stream, BEGIN + WRAP * 3 / 4, BEGIN + WRAP * 3 / 2));
+	dtc_stream_clear(&stream);
+}
+
 /* A CPU that slept for long is no fault. */
 static void test_pause(void)
 {
@@ -97,5 +128,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/streams/early", test_early);
 	g_test_add_func("/streams/pause", test_pause);
 	g_test_add_func("/streams/cpu", test_cpu);
+	g_test_add_func("/streams/turn", test_turn);
 	return g_test_run();
 }
