@@ -200,7 +200,8 @@ static void get_served(const struct dtc_edge_lister *lister, const struct dtc_ed
 {
 	const struct dtc_served *served = &source->spans[source->next];
 	const struct dtc_edge_server server = { served->request, source->node, source->place };
-	bool is_followed = g_hash_table_contains(lister->followed, &server);
+	bool is_followed = g_hash_table_contains(lister->followed, &server) ||
+			   dtc_serving_only_inherits(lister->serving, source->node, source->place);
 
 	item->served = served;
 	item->edge.begin_ns = served->begin_ns;

@@ -116,6 +116,9 @@ static guint find_request(const struct pass *pass, const struct dtc_segment *fro
 			*ret_until_ns = begin_ns;
 		if (from->owner && !level.waits)
 			return from->owner - 1;
+		if (dtc_serving_only_inherits(pass->serving, from->node,
+					      from->thread)) /* beside that it serves nobody */
+			break;
 		const struct dtc_waiter *waiter = dtc_path_get_waiter(pass->path, level.outer);
 		if (!waiter)
 			break;

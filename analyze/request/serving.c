@@ -2,6 +2,7 @@
 #include "analyze/request/serving.h"
 
 #include "analyze/exchange/endpoint.h"
+#include "analyze/request/inherit.h"
 #include "analyze/request/next_act.h"
 #include "analyze/request/turn_order.h"
 
@@ -22,7 +23,7 @@ struct mark {
 struct worker {
 	guint node;
 	uint32_t thread;
-	GArray *marks; /* struct mark; by call when scanned */
+	GArray *marks; /* struct mark; by call when scanned; none: it only inherits */
 	GArray *spans; /* struct dtc_served */
 	GArray *owned; /* struct dtc_owned, by call */
 	bool is_dirty; /* has marks that it was not scanned with */
@@ -194,6 +195,19 @@ static const DtcHistory *get_history(const DtcServing *serving, guint node)
 
 /* --- marks --- */
 
+static struct worker *add_worker(DtcServing *serving, guint node, uint32_t thread)
+{
+	struct worker *worker = g_new0(struct worker, 1);
+
+	worker->node = node;
+	worker->thread = thread;
+	worker->marks = g_array_new(FALSE, FALSE, sizeof(struct mark));
+	worker->spans = g_array_new(FALSE, FALSE, sizeof(struct dtc_served));
+	worker->owned = g_array_new(FALSE, FALSE, sizeof(struct dtc_owned));
+	g_hash_table_insert(serving->workers, make_key(node, thread), worker);
+	return worker;
+}
+
 /* True if the call had none: the first one counts, so that what is followed never overrules what a capture tells. */
 static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint request, bool ends)
 {
@@ -202,13 +216,7 @@ static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint reque
 	uint32_t thread = dtc_history_get_call(get_history(serving, node), call)->thread;
 	struct worker *worker = look_up(serving->workers, node, thread);
 	if (!worker) {
-		worker = g_new0(struct worker, 1);
-		worker->node = node;
-		worker->thread = thread;
-		worker->marks = g_array_new(FALSE, FALSE, sizeof(struct mark));
-		worker->spans = g_array_new(FALSE, FALSE, sizeof(struct dtc_served));
-		worker->owned = g_array_new(FALSE, FALSE, sizeof(struct dtc_owned));
-		g_hash_table_insert(serving->workers, make_key(node, thread), worker);
+		worker = add_worker(serving, node, thread);
 		g_ptr_array_add(serving->order, worker);
 	}
 	struct mark mark = { call, request, ends };
@@ -763,6 +771,27 @@ static void deliver(DtcServing *serving, const struct message *message)
 		note_hop(serving, message, node, file, reader);
 }
 
+void dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request)
+{
+	struct worker *worker = look_up(serving->workers, node, handed->thread);
+	struct dtc_served span = { handed->begin_ns, handed->end_ns, request, false };
+	int64_t from_ns, to_ns;
+
+	if (worker && worker->marks->len) /* its own calls tell */
+		return;
+	if (!worker)
+		worker = add_worker(serving, node, handed->thread);
+	guint count = worker->spans->len;
+	/* who is at work is given a mutex, and not another piece */
+	if (count && handed->begin_ns < g_array_index(worker->spans, struct dtc_served, count - 1).end_ns)
+		return;
+	get_life(serving, request, node, handed->thread, &from_ns, &to_ns);
+	span.begin_ns = MAX(span.begin_ns, from_ns);
+	span.end_ns = MIN(span.end_ns, to_ns);
+	if (span.end_ns > span.begin_ns)
+		g_array_append_val(worker->spans, span);
+}
+
 /* --- all together --- */
 
 static int compare_workers(gconstpointer a, gconstpointer b)
@@ -818,10 +847,19 @@ void dtc_serving_seal(DtcServing *serving, bool follows)
 	g_ptr_array_sort(serving->order, compare_workers);
 	for (guint i = 0; i < serving->order->len; i++)
 		scan_worker(serving, g_ptr_array_index(serving->order, i), true);
+	if (follows)
+		dtc_inherit(serving, serving->links);
 	g_array_sort(serving->hops, compare_hops);
 	g_hash_table_remove_all(serving->ends); /* indexes of the unsorted list */
 	g_hash_table_remove_all(serving->marked);
 	serving->is_sealed = true;
+}
+
+bool dtc_serving_only_inherits(const DtcServing *serving, guint node, uint32_t thread)
+{
+	const struct worker *worker = look_up(serving->workers, node, thread);
+
+	return worker && !worker->marks->len;
 }
 
 const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, uint32_t thread, guint *ret_count)

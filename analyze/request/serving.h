@@ -11,6 +11,8 @@
  * thread writes to a connection while it works for a request is that request's for whoever reads these bytes, and so is
  * what comes back. These are the inferred hops: over loopback, to a database, through a proxy that drops the id.
  *
+ * A thread of which no call tells anything inherits from the one that wakes it for a piece of work (inherit.h).
+ *
  * Costs one look at the calls of every thread that served, once per step of the longest chain of such hops.
  */
 #pragma once
@@ -63,6 +65,8 @@ void dtc_serving_seal(DtcServing *serving, bool follows);
 
 /* By time. Borrowed; NULL with 0 for a thread that served nobody. */
 const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, uint32_t thread, guint *ret_count);
+/* No call of the thread tells for whom it works: all its spans are inherited from those who woke it. */
+bool dtc_serving_only_inherits(const DtcServing *serving, guint node, uint32_t thread);
 /* Whose a write of bytes or a connect is, and what its thread had read for that request. Borrowed; NULL: not known. */
 const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint node, uint32_t write);
 /* The followed hops of a request, by begin at the client's node. Borrowed. */

@@ -500,6 +500,60 @@ static void test_pool_of_one(gconstpointer data)
 	event_loop_clear(&e);
 }
 
+/* What ends the worker's piece: it calls the loop, it sleeps again as before, or nothing does. */
+enum piece { CALLS_LOOP, SLEEPS, ENDS_WITH_ANSWER };
+#define WORKER_TID 50
+#define WAIT_PRIVATE 137
+#define MUTEX_PRIVATE 128
+
+static void tell_sleep(struct story *s, int64_t at_us, int64_t operation)
+{
+	story_futex(s, at_us * US, 1, operation, 0x1000 + operation);
+	story_switch(s, (at_us + 1) * US, 1, WORKER_TID, "worker", 1, 0, "swapper/1");
+}
+
+static void tell_woken(struct story *s, int64_t at_us)
+{
+	story_task(s, DTC_EVENT_SCHED_WAKING, at_us * US, 0, WORKER_TID, "worker", 1);
+	story_switch(s, (at_us + 1) * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
+	story_leave(s, (at_us + 2) * US, 1, "futex", 0);
+}
+
+/*
+ * The loop wakes a thread of its pool while it works for X, and then gives it a mutex: the thread works for X until its
+ * piece is done, and serves nobody else. A wakeup when the loop works for nobody hands nothing over.
+ */
+static void test_woken_to_work(gconstpointer data)
+{
+	enum piece piece = GPOINTER_TO_UINT(data);
+	struct server server;
+	struct story *s = &server.story;
+	server_begin(&server);
+	story_fork(s, 4 * US + 100, 0, LOOP_TID, LOOP_TID, WORKER_TID, LOOP_TID, "worker");
+	story_switch(s, 5 * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
+	event_loop_call(s, 1, "eventfd2", -1, 6, 7, 9);
+	tell_sleep(s, 8, WAIT_PRIVATE);
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	tell_woken(s, 24);
+	tell_sleep(s, 27, MUTEX_PRIVATE);
+	tell_woken(s, 30);
+	if (piece == CALLS_LOOP)
+		event_loop_call(s, 1, "write", 9, 40, 42, 8);
+	if (piece != ENDS_WITH_ANSWER)
+		tell_sleep(s, 50, WAIT_PRIVATE);
+	event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	if (piece != ENDS_WITH_ANSWER)
+		tell_woken(s, 80);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	uint32_t worker = dtc_history_find_thread(server.histories[0], WORKER_TID, 10 * US);
+	const int64_t end_us = piece == CALLS_LOOP ? 42 : piece == SLEEPS ? 50 : 71;
+	const struct dtc_served spans[] = { { 24 * US, end_us * US, X, false } };
+	check(serving, worker, spans, G_N_ELEMENTS(spans));
+	g_assert_true(dtc_serving_only_inherits(serving, 0, worker));
+	g_assert_false(dtc_serving_only_inherits(serving, 0, server.thread));
+	server_clear(&server);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -517,6 +571,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/serving/pooled", test_pooled);
 	g_test_add_func("/serving/not-sent-yet", test_not_sent_yet);
 	g_test_add_func("/serving/order-of-turn", test_order_of_turn);
+	g_test_add_data_func("/serving/woken-to-work/calls", GUINT_TO_POINTER(CALLS_LOOP), test_woken_to_work);
+	g_test_add_data_func("/serving/woken-to-work/sleeps", GUINT_TO_POINTER(SLEEPS), test_woken_to_work);
+	g_test_add_data_func("/serving/woken-to-work/ends", GUINT_TO_POINTER(ENDS_WITH_ANSWER), test_woken_to_work);
 	g_test_add_data_func("/serving/pool/next-act", GINT_TO_POINTER(false), test_pool_of_one);
 	g_test_add_data_func("/serving/pool/longest-waiting", GINT_TO_POINTER(true), test_pool_of_one);
 	return g_test_run();

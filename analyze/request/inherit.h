@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Inside the table of work: threads that serve nobody by their own calls, and work for whoever woke them. A loop that
+ * works for a request gives a piece of it to a thread of its process, which sleeps on a futex until then: from the
+ * wakeup on that one works for the same request, until it calls the loop (a write to an eventfd or pipe) or goes back
+ * to the sleep that it was woken from. What it may take up by itself in between is not seen.
+ */
+#pragma once
+
+#include "analyze/request/serving.h"
+
+/* What a thread was woken for by another one of its process, and when it is done; node time. */
+struct dtc_handed {
+	uint32_t giver;
+	uint32_t thread;
+	int64_t begin_ns;
+	int64_t end_ns;
+};
+
+/* All hand-overs of the nodes, by threads whose own calls tell for whom they work: gives them to serving, in time
+ * order. */
+void dtc_inherit(DtcServing *serving, const DtcLinks *links);
+
+/* In serving.c: nothing if the thread's own calls tell, or if it is at work already. */
+void dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request);
