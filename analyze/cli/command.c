@@ -18,7 +18,9 @@ static bool answer(const struct dtc_command *command, DtcCommandLine *line, stru
 	    (command->check && !command->check(session, error)) ||
 	    !dtc_common_options_get_json(common, &session->is_json, error))
 		return false;
-	session->terminal = dtc_terminal_get(common->color);
+	if (common->width && (common->width < DTC_WIDTH_MIN || common->width > DTC_WIDTH_MAX))
+		return dtc_cli_refuse(error, "--width must be 40 to 1000 columns", "for example --width 160");
+	session->terminal = dtc_terminal_get(common->color, (guint)common->width);
 	session->findings = dtc_findings_new();
 	return command->answer(session, error);
 }

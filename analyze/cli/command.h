@@ -59,6 +59,7 @@ extern const struct dtc_command dtc_command_edges;
 extern const struct dtc_command dtc_command_check;
 extern const struct dtc_command dtc_command_blockings;
 extern const struct dtc_command dtc_command_usage;
+extern const struct dtc_command dtc_command_explain;
 extern const struct dtc_command dtc_command_bundle;
 
 /* Gives the exit code. */

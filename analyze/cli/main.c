@@ -13,7 +13,7 @@
 static const struct dtc_command *const commands[] = {
 	&dtc_command_analyze,	&dtc_command_requests, &dtc_command_compare, &dtc_command_stats,  &dtc_command_sync,
 	&dtc_command_blockings, &dtc_command_usage,    &dtc_command_top,     &dtc_command_states, &dtc_command_events,
-	&dtc_command_edges,	&dtc_command_check,    &dtc_command_bundle,
+	&dtc_command_edges,	&dtc_command_check,    &dtc_command_explain, &dtc_command_bundle,
 };
 
 static const struct dtc_command *find_command(const char *name)
@@ -88,7 +88,7 @@ static int run(int argc, char **argv)
 	if (word) {
 		if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
 			return run_help(argc, argv);
-		if (strcmp(word, "--version") == 0) {
+		if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
 			puts("dtrace-chain " DTC_VERSION);
 			return 0;
 		}

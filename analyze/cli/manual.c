@@ -96,6 +96,13 @@ static const struct dtc_manual manuals[] = {
 	  "wholes, no message arrives before it is sent, nobody works for a request before it was sent. Whether the "
 	  "files are those that were packed is a question for bundle check.",
 	  { { "dtrace-chain check clusters/demo", "of the demo" } } },
+	{ "explain",
+	  "[CAUSE]",
+	  "what a cause means, what usually makes it, what to look at next",
+	  "Prints what docs/causes.md says of a cause that stands on a path: what it means, which events it rests "
+	  "on, what usually makes it, what to look at and to try, and a request of clusters/demo that shows it. "
+	  "Without a cause it lists them all. It reads no bundle.",
+	  { { "dtrace-chain explain runqueue", "why a thread that was woken did not run" } } },
 	{ "bundle",
 	  "create OUT [BUNDLE] | check [BUNDLE] | show [BUNDLE]",
 	  "makes, checks and shows bundles that can be passed on",

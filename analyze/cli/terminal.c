@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #define PIPE_WIDTH 80
-#define MIN_WIDTH 40
-#define MAX_WIDTH 1000
 
 guint dtc_terminal_get_width(int fd)
 {
@@ -20,7 +18,7 @@ guint dtc_terminal_get_width(int fd)
 
 	if (ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
 		return PIPE_WIDTH;
-	return CLAMP(size.ws_col, MIN_WIDTH, MAX_WIDTH);
+	return CLAMP(size.ws_col, DTC_WIDTH_MIN, DTC_WIDTH_MAX);
 }
 
 bool dtc_terminal_is_dumb(void)
@@ -29,11 +27,29 @@ bool dtc_terminal_is_dumb(void)
 	return !term || !*term || strcmp(term, "dumb") == 0;
 }
 
-struct dtc_terminal dtc_terminal_get(enum dtc_color color)
+/* What COLUMNS says, as an interactive shell exports it; 0: nothing that is a width. */
+static guint get_exported_width(void)
 {
+	const char *columns = g_getenv("COLUMNS");
+	guint64 width = columns && g_ascii_isdigit(*columns) ? g_ascii_strtoull(columns, NULL, 10) : 0;
+	return width ? (guint)CLAMP(width, DTC_WIDTH_MIN, DTC_WIDTH_MAX) : 0;
+}
+
+/* Whether somebody asked for ASCII; that no locale is set at all, as in a service, says nothing. */
+static bool is_ascii_asked_for(void)
+{
+	const char *locale = g_getenv("LC_ALL");
+	return locale && (strcmp(locale, "C") == 0 || strcmp(locale, "POSIX") == 0);
+}
+
+struct dtc_terminal dtc_terminal_get(enum dtc_color color, guint width)
+{
+	guint exported = get_exported_width();
 	struct dtc_terminal terminal = {
-		.width = PIPE_WIDTH,
-		.has_utf8 = true,
+		.width = width	    ? width
+			 : exported ? exported
+				    : PIPE_WIDTH,
+		.has_utf8 = !is_ascii_asked_for(),
 		.has_color = color == DTC_COLOR_ALWAYS,
 	};
 	const char *no_color = g_getenv("NO_COLOR");
@@ -41,7 +57,8 @@ struct dtc_terminal dtc_terminal_get(enum dtc_color color)
 	if (!isatty(STDOUT_FILENO))
 		return terminal;
 	terminal.is_terminal = true;
-	terminal.width = dtc_terminal_get_width(STDOUT_FILENO);
+	if (!width)
+		terminal.width = dtc_terminal_get_width(STDOUT_FILENO);
 	if (color == DTC_COLOR_AUTO) /* no-color.org: any value but an empty one */
 		terminal.has_color = !dtc_terminal_is_dumb() && !(no_color && *no_color);
 	terminal.has_utf8 = g_get_charset(NULL);

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the output goes to: how wide it is, whether it takes colour and UTF-8. A pipe or file always gets 80 columns of
- * UTF-8 without colour, so that two runs give the same bytes wherever they run.
+ * What the output goes to: how wide it is, whether it takes colour and UTF-8. A pipe or file gets UTF-8 without colour
+ * in 80 columns, so that two runs give the same bytes wherever they run, unless COLUMNS, --width or LC_ALL=C ask
+ * otherwise.
  */
 #pragma once
 
 #include <glib.h>
 #include <stdbool.h>
 
+#define DTC_WIDTH_MIN 40
+#define DTC_WIDTH_MAX 1000
+
 struct dtc_terminal {
-	guint width; /* columns: 80 when not a terminal; at least 40 */
+	guint width; /* columns: DTC_WIDTH_MIN to DTC_WIDTH_MAX */
 	bool is_terminal;
 	bool has_color;
-	bool has_utf8; /* false only on a terminal whose locale is not UTF-8 */
+	bool has_utf8; /* false on a terminal whose locale is not UTF-8, and where LC_ALL is C */
 };
 
 enum dtc_color {
@@ -21,8 +25,8 @@ enum dtc_color {
 	DTC_COLOR_NEVER,
 };
 
-/* Describes stdout. */
-struct dtc_terminal dtc_terminal_get(enum dtc_color color);
+/* Describes stdout; width as the user wants it, 0: as it is. */
+struct dtc_terminal dtc_terminal_get(enum dtc_color color, guint width);
 
 /* Of a descriptor: as above. */
 guint dtc_terminal_get_width(int fd);

@@ -8,32 +8,90 @@ static gint compare_occupants(gconstpointer a, gconstpointer b)
 	const struct dtc_occupant *x = a, *y = b;
 	if (x->ns != y->ns)
 		return x->ns > y->ns ? -1 : 1;
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->ref < y->ref ? -1 : x->ref > y->ref;
+}
+
+struct search {
+	const DtcHistory *history;
+	const struct dtc_interval *interval;
+	GArray *occupants;
+	GHashTable *places; /* thread + 1 -> place + 1 */
+};
+
+static void add_thread(struct search *search, uint32_t thread, int64_t ns)
+{
+	gpointer key = GUINT_TO_POINTER(thread + 1);
+	guint place = GPOINTER_TO_UINT(g_hash_table_lookup(search->places, key));
+	const struct dtc_occupant occupant = { .thread = thread, .ref = DTC_NONE, .ns = ns };
+	if (place) {
+		g_array_index(search->occupants, struct dtc_occupant, place - 1).ns += ns;
+		return;
+	}
+	g_array_append_val(search->occupants, occupant);
+	g_hash_table_insert(search->places, key, GUINT_TO_POINTER(search->occupants->len));
+}
+
+/* There are a handful of interrupts and softirqs. */
+static void add_kernel(struct search *search, uint8_t state, uint32_t ref, int64_t ns)
+{
+	for (guint i = 0; i < search->occupants->len; i++) {
+		struct dtc_occupant *known = &g_array_index(search->occupants, struct dtc_occupant, i);
+		if (known->thread == DTC_NONE && known->state == state && known->ref == ref) {
+			known->ns += ns;
+			return;
+		}
+	}
+	const struct dtc_occupant occupant = { .thread = DTC_NONE, .state = state, .ref = ref, .ns = ns };
+	g_array_append_val(search->occupants, occupant);
+}
+
+/* What an idle CPU did in [begin, end]. */
+static void add_idle(struct search *search, uint32_t idle, int64_t begin_ns, int64_t end_ns)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(search->history, idle);
+	uint32_t last = thread->interval_first + thread->interval_count;
+	for (uint32_t i = dtc_history_find_interval_after(search->history, idle, begin_ns); i < last; i++) {
+		const struct dtc_interval *v = dtc_history_get_interval(search->history, i);
+		if (v->begin_ns >= end_ns)
+			break;
+		int64_t ns = MIN(v->end_ns, end_ns) - MAX(v->begin_ns, begin_ns);
+		bool is_kernel = v->state == DTC_STATE_IRQ || v->state == DTC_STATE_SOFTIRQ;
+		if (ns > 0 && (is_kernel || v->state == DTC_STATE_IDLE))
+			add_kernel(search, v->state, is_kernel ? v->ref : DTC_NONE, ns);
+	}
+}
+
+/* A new thread waits on no CPU that is known: where it ran first, then. */
+static uint32_t find_cpu(const DtcHistory *h, const struct dtc_interval *interval)
+{
+	if (interval->cpu != 0xffff)
+		return interval->cpu;
+	const struct dtc_thread *thread = dtc_history_get_thread(h, interval->thread);
+	uint32_t next = dtc_history_find_interval_after(h, interval->thread, interval->end_ns);
+	return next < thread->interval_first + thread->interval_count ? dtc_history_get_interval(h, next)->cpu : 0xffff;
 }
 
 GArray *dtc_occupants_find(const DtcHistory *h, const struct dtc_interval *interval)
 {
 	uint32_t count;
-	const struct dtc_run *runs = dtc_history_get_runs(h, interval->cpu, &count);
+	const struct dtc_run *runs = dtc_history_get_runs(h, find_cpu(h, interval), &count);
 	uint32_t after = DTC_BISECT(i, 0, count, runs[i].begin_ns <= interval->begin_ns);
-	GArray *occupants = g_array_new(FALSE, FALSE, sizeof(struct dtc_occupant));
 	g_autoptr(GHashTable) places = g_hash_table_new(g_direct_hash, g_direct_equal);
+	struct search search = { h, interval, g_array_new(FALSE, FALSE, sizeof(struct dtc_occupant)), places };
 	for (uint32_t i = after ? after - 1 : 0; i < count && runs[i].begin_ns < interval->end_ns; i++) {
-		int64_t end = i + 1 < count ? runs[i + 1].begin_ns : dtc_history_get_end_ns(h);
-		struct dtc_occupant occupant = { runs[i].thread, MIN(end, interval->end_ns) -
-									 MAX(runs[i].begin_ns, interval->begin_ns) };
-		if (occupant.ns <= 0 || occupant.thread == DTC_NONE || occupant.thread == interval->thread ||
-		    dtc_history_get_thread(h, occupant.thread)->idle_cpu >= 0)
+		int64_t end_ns =
+			MIN(i + 1 < count ? runs[i + 1].begin_ns : dtc_history_get_end_ns(h), interval->end_ns);
+		int64_t begin_ns = MAX(runs[i].begin_ns, interval->begin_ns);
+		uint32_t thread = runs[i].thread;
+		if (end_ns <= begin_ns || thread == DTC_NONE || thread == interval->thread)
 			continue;
-		gpointer key = GUINT_TO_POINTER(occupant.thread + 1);
-		guint place = GPOINTER_TO_UINT(g_hash_table_lookup(places, key));
-		if (place) {
-			g_array_index(occupants, struct dtc_occupant, place - 1).ns += occupant.ns;
-			continue;
-		}
-		g_array_append_val(occupants, occupant);
-		g_hash_table_insert(places, key, GUINT_TO_POINTER(occupants->len));
+		if (dtc_history_get_thread(h, thread)->idle_cpu >= 0)
+			add_idle(&search, thread, begin_ns, end_ns);
+		else
+			add_thread(&search, thread, end_ns - begin_ns);
 	}
-	g_array_sort(occupants, compare_occupants);
-	return occupants;
+	g_array_sort(search.occupants, compare_occupants);
+	return search.occupants;
 }

@@ -7,12 +7,15 @@
 #include <glib.h>
 
 struct dtc_occupant {
-	uint32_t thread;
+	uint32_t thread; /* DTC_NONE: what the kernel did on top of an idle thread */
+	uint8_t state;	 /* then DTC_STATE_IRQ, DTC_STATE_SOFTIRQ, or DTC_STATE_IDLE: nobody had it */
+	uint32_t ref;	 /* of these, as in struct dtc_interval */
 	int64_t ns;
 };
 
 /*
- * The threads (struct dtc_occupant) that ran on the CPU of an interval in RUNQUEUE or PREEMPTED, the one that had it
- * longest first; without idle threads and the waiting one. Caller owns.
+ * Who (struct dtc_occupant) had the CPU of an interval in RUNQUEUE or PREEMPTED, longest first, without the waiting
+ * thread. A CPU that was idle may have been in a softirq for
+ * all of that time (A, req-0096: nginx waits 7.3 ms for the one that sends its packet). Caller owns.
  */
 GArray *dtc_occupants_find(const DtcHistory *history, const struct dtc_interval *interval);

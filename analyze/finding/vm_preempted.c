@@ -14,6 +14,7 @@ static uint32_t find_occupant(const struct dtc_finding_input *input, const struc
 	if (!h || !s->evidence.interval)
 		return DTC_NONE;
 	g_autoptr(GArray) occupants = dtc_occupants_find(h, s->evidence.interval);
+	/* an interrupt's is no thread */
 	return occupants->len ? g_array_index(occupants, struct dtc_occupant, 0).thread : DTC_NONE;
 }
 

@@ -50,13 +50,27 @@ static void set_wake(struct maker *maker, const DtcHistory *h, guint node, const
 	if (kind == DTC_EDGE_DISK) {
 		const struct dtc_block_request *request = dtc_history_get_block_request(h, wake->ref);
 		maker->made.has_disk = true;
+		const char *name = dtc_history_get_device_name(h, request->device);
 		maker->made.device = request->device;
+		maker->made.device_name = name ? maker->keep(maker->data, name) : NULL;
 		maker->made.sector = request->sector;
 		maker->made.sectors = request->sectors;
 		set_by(maker, node, request->thread, request->insert_ns);
 	} else if (kind == DTC_EDGE_THREAD || kind == DTC_EDGE_FORK) {
 		set_by(maker, node, wake->thread, wake->waking_ns);
 	}
+}
+
+/* An interrupt has a name and no thread; of an idle CPU there is nobody to name. */
+static void set_occupant(struct maker *maker, guint node, const struct dtc_occupant *occupant, int64_t at_ns)
+{
+	if (occupant->thread != DTC_NONE || occupant->state == DTC_STATE_IDLE) {
+		set_by(maker, node, occupant->thread, at_ns);
+		return;
+	}
+	g_autofree char *name = dtc_words_for_interrupt(get_history(maker, node), occupant->state, occupant->ref);
+	maker->made.by.node = maker->keep(maker->data, maker->names->node_names[node]);
+	maker->made.by.comm = maker->keep(maker->data, name);
 }
 
 static void set_interval(struct maker *maker, guint node, const struct dtc_interval *interval)
@@ -72,7 +86,7 @@ static void set_interval(struct maker *maker, guint node, const struct dtc_inter
 		return;
 	g_autoptr(GArray) occupants = dtc_occupants_find(h, interval);
 	if (occupants->len)
-		set_by(maker, node, g_array_index(occupants, struct dtc_occupant, 0).thread, interval->end_ns);
+		set_occupant(maker, node, &g_array_index(occupants, struct dtc_occupant, 0), interval->end_ns);
 }
 
 static void set_message(struct maker *maker, const struct dtc_evidence *evidence)

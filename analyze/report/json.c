@@ -226,6 +226,62 @@ static void append_dominant(GString *out, const DtcReport *report)
 	g_string_append_c(out, '}');
 }
 
+/* What the head of the text says, and machine by machine what it is made of. */
+static void append_verdict(GString *out, const DtcReport *report)
+{
+	const struct dtc_report_verdict *verdict = &report->verdict;
+	append_key(out, "verdict");
+	if (report->dominant == G_MAXUINT) {
+		g_string_append(out, "null");
+		return;
+	}
+	const struct dtc_report_row *row = &g_array_index(report->rows, struct dtc_report_row, report->dominant);
+	char share[G_ASCII_DTOSTR_BUF_SIZE];
+	g_ascii_formatd(share, sizeof(share), "%.4f", (double)row->ns / (double)report->duration_ns);
+	dtc_json_pack_open(out, NULL, '{');
+	g_string_append_printf(out, "\"single\":%s", verdict->is_single ? "true" : "false");
+	dtc_json_pack_string(out, "machine", verdict->machine);
+	dtc_json_pack_string(out, "family", dtc_family_to_string(verdict->family));
+	dtc_json_pack_string(out, "tier", row->tier);
+	dtc_json_pack_string(out, "cause", dtc_cause_to_string(row->cause));
+	g_string_append_printf(out, ",\"share\":%s", share);
+	if (!verdict->waited_for) {
+		dtc_json_pack_null(out, "waited_for");
+	} else {
+		dtc_json_pack_open(out, "waited_for", '{');
+		dtc_json_pack_string(out, "request", verdict->waited_for);
+		dtc_json_pack_string(out, "tier", verdict->waited_tier);
+		dtc_json_pack_integer(out, "ns", verdict->waited_ns);
+		g_string_append_c(out, '}');
+	}
+	g_string_append_c(out, '}');
+}
+
+static void append_machines(GString *out, const DtcReport *report)
+{
+	begin_list(out, "machines");
+	for (guint i = 0; i < report->machines->len; i++) {
+		const struct dtc_report_machine *m = &g_array_index(report->machines, struct dtc_report_machine, i);
+		begin_element(out, i);
+		dtc_json_pack_open(out, NULL, '{');
+		dtc_json_pack_string(out, "machine", m->node);
+		dtc_json_pack_integer(out, "ns", m->ns);
+		dtc_json_pack_open(out, "parts", '[');
+		for (guint k = 0; k < m->part_count; k++) {
+			const struct dtc_report_part *part =
+				&g_array_index(report->parts, struct dtc_report_part, m->part_first + k);
+			dtc_json_pack_open(out, NULL, '{');
+			dtc_json_pack_string(out, "family", dtc_family_to_string(part->family));
+			dtc_json_pack_integer(out, "ns", part->ns);
+			dtc_json_pack_string(out, "what", part->what);
+			dtc_json_pack_integer(out, "what_ns", part->what_ns);
+			g_string_append_c(out, '}');
+		}
+		g_string_append(out, "]}");
+	}
+	end_list(out, report->machines->len);
+}
+
 static void append_clocks(GString *out, const DtcReport *report)
 {
 	begin_list(out, "clocks");
@@ -272,6 +328,8 @@ char *dtc_report_to_json(const DtcReport *report)
 	append_number(out, "end_ns", report->end_ns);
 	append_number(out, "duration_ns", report->duration_ns);
 	append_dominant(out, report);
+	append_verdict(out, report);
+	append_machines(out, report);
 	append_hops(out, report);
 	append_breakdown(out, report);
 	append_path(out, report);

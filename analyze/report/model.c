@@ -4,6 +4,7 @@
 #include "analyze/report/evidence.h"
 
 #include "analyze/report/printable.h"
+#include "analyze/report/verdict.h"
 #include "dtrace-chain/error.h"
 
 #include <inttypes.h>
@@ -19,6 +20,8 @@ void dtc_report_free(DtcReport *report)
 	g_array_unref(report->hops);
 	g_array_unref(report->tiers);
 	g_array_unref(report->rows);
+	g_array_unref(report->machines);
+	g_array_unref(report->parts);
 	g_array_unref(report->steps);
 	g_array_unref(report->blockings);
 	g_array_unref(report->evidences);
@@ -324,6 +327,7 @@ static void add_rows(DtcReport *report)
 		row.ns += step->end_ns - step->begin_ns;
 		row.step_count++;
 		detail_ns += step->end_ns - step->begin_ns;
+		row.unnamed_ns += detail ? 0 : step->end_ns - step->begin_ns;
 		if (detail && detail_ns > row.detail_ns) {
 			row.detail = detail;
 			row.detail_ns = detail_ns;
@@ -545,12 +549,15 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	report->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_hop));
 	report->tiers = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_tier));
 	report->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_row));
+	report->machines = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_machine));
+	report->parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_part));
 	report->steps = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_step));
 	report->blockings = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_blocking));
 	report->evidences = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_evidence));
 	report->clocks = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_clock));
 	report->findings = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_finding));
 	report->dominant = G_MAXUINT;
+	report->origin_ns = input->origin_ns;
 	report->begin_ns = begin_ns;
 	report->end_ns = end_ns;
 	report->duration_ns = duration_ns;
@@ -569,6 +576,7 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	add_steps(report, input);
 	add_rows(report);
 	add_tiers(report);
+	dtc_verdict_add(report);
 	add_clocks(report, input);
 	add_findings(report, input);
 	add_blockings(report, input);

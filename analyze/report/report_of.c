@@ -22,6 +22,7 @@ static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question
 		.target_process = dtc_history_get_process(history, target->thread, end_ns),
 		.place = question->place,
 		.histories = dtc_engine_get_histories(engine),
+		.origin_ns = dtc_engine_get_origin(engine).ns,
 		.is_summed = is_summed,
 	};
 	if (question->serving)

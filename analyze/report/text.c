@@ -97,44 +97,198 @@ static char *format_thread(const struct dtc_report_thread *who)
 	return g_strdup_printf("%s %d", who->comm ? who->comm : "thread", who->tid);
 }
 
+/* Machines and parts of them that the head names: from so much of the whole on, in percent; so many parts at most. */
+#define MACHINE_PERCENT 5
+#define PART_PERCENT 3
+#define PARTS_MAX 4
+
+/* Wall clocks count from 1970; a trace whose clock does not would give dates near that. */
+#define OLDEST_WALL_CLOCK_S G_GINT64_CONSTANT(946684800)
+
+/* "2026-11-20 09:58:31.598 UTC (+8.117 s)" */
+static char *format_begin(const DtcReport *report)
+{
+	int64_t rounded_ns = report->begin_ns + 500000;
+	int64_t seconds = rounded_ns / NS_PER_S;
+	int millis = (int)(ABS(rounded_ns % NS_PER_S) / 1000000);
+	g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(seconds);
+	g_autofree char *date = time ? g_date_time_format(time, "%Y-%m-%d %H:%M:%S") : NULL;
+	GString *out = g_string_new(NULL);
+
+	if (seconds >= OLDEST_WALL_CLOCK_S && date)
+		g_string_append_printf(out, "%s.%03d UTC", date, millis);
+	else
+		g_string_append_printf(out, "at %" PRId64 ".%03d s", seconds, millis);
+	if (report->origin_ns != INT64_MIN)
+		g_string_append_printf(out, " (+%.3f s)", (double)(report->begin_ns - report->origin_ns) / 1e9);
+	return g_string_free(out, FALSE);
+}
+
+static const char *get_phrase(enum dtc_family family)
+{
+	static const char *const phrases[DTC_FAMILIES] = {
+		[DTC_FAMILY_CPU] = "CPU",	    [DTC_FAMILY_CPU_WAIT] = "waiting for a CPU",
+		[DTC_FAMILY_DISK] = "disk",	    [DTC_FAMILY_LOCK] = "lock",
+		[DTC_FAMILY_IPC] = "other threads", [DTC_FAMILY_NETWORK] = "network",
+		[DTC_FAMILY_TIMER] = "timer",	    [DTC_FAMILY_VM] = "virtual CPU away",
+		[DTC_FAMILY_UNKNOWN] = "unknown",
+	};
+	return phrases[family];
+}
+
+/* "disk 45.4 ms (fsync(/data))": it is named what most of it was about, if that is half of it. */
+static char *format_part(const struct view *view, const struct dtc_report_part *part)
+{
+	static const char *const by[DTC_FAMILIES] = {
+		[DTC_FAMILY_CPU_WAIT] = "for ", [DTC_FAMILY_LOCK] = "held by ", [DTC_FAMILY_VM] = "for "
+	};
+	g_autofree char *ns = format_duration(view, part->ns);
+	if (!part->what || 2 * part->what_ns < part->ns)
+		return g_strdup_printf("%s %s", get_phrase(part->family), ns);
+	return g_strdup_printf("%s %s (%s%s)", get_phrase(part->family), ns, by[part->family] ? by[part->family] : "",
+			       part->what);
+}
+
+/* The verdict: what took half of the time or more; else that nothing did, and what is largest. */
+static void add_verdict(const struct view *view)
+{
+	const DtcReport *report = view->report;
+	const struct dtc_report_verdict *verdict = &report->verdict;
+
+	if (report->dominant == G_MAXUINT)
+		return;
+	const struct dtc_report_row *row = &g_array_index(report->rows, struct dtc_report_row, report->dominant);
+	g_autofree char *row_ns = format_duration(view, row->ns);
+	g_autofree char *row_percent = dtc_percent_format(row->ns, report->duration_ns);
+	/* the detail of a row is named only if half of the row was about it */
+	bool has_detail = row->detail && 2 * row->detail_ns >= row->ns;
+	g_autofree char *largest =
+		g_strdup_printf("%s %s %s (%s %%)%s%s", row->tier, dtc_cause_to_string(row->cause), row_ns, row_percent,
+				has_detail ? ", " : "", has_detail ? row->detail : "");
+	const struct dtc_report_part *part =
+		verdict->is_single ? &g_array_index(report->parts, struct dtc_report_part, verdict->single) : NULL;
+	g_autofree char *text = NULL;
+	if (!part) {
+		text = g_strdup_printf("No single cause; the largest: %s", largest);
+	} else if (part->ns == row->ns && row->node == verdict->machine) {
+		text = g_strdup_printf("Mostly %s", largest);
+	} else {
+		g_autofree char *ns = format_duration(view, part->ns);
+		g_autofree char *percent = dtc_percent_format(part->ns, report->duration_ns);
+		text = g_strdup_printf("Mostly %s on %s: %s (%s %%); the largest: %s", get_phrase(part->family),
+				       verdict->machine, ns, percent, largest);
+	}
+	dtc_layout_add_paragraph(view->layout, text, 2);
+}
+
+static void add_machine(const struct view *view, const struct dtc_report_machine *machine, guint columns,
+			guint ns_columns)
+{
+	const DtcReport *report = view->report;
+	g_autofree char *ns = format_duration(view, machine->ns);
+	g_autofree char *percent = dtc_percent_format(machine->ns, report->duration_ns);
+	g_autofree char *share = g_strdup_printf("%s %%", percent);
+	g_autoptr(GString) parts = g_string_new(NULL);
+
+	for (guint i = 0; i < machine->part_count && i < PARTS_MAX; i++) {
+		const struct dtc_report_part *part =
+			&g_array_index(report->parts, struct dtc_report_part, machine->part_first + i);
+		if (100 * part->ns < PART_PERCENT * report->duration_ns)
+			break;
+		g_autofree char *text = format_part(view, part);
+		g_string_append_printf(parts, "%s%s", i ? ", " : "", text);
+	}
+	dtc_layout_add_space(view->layout, 2);
+	dtc_layout_add_left(view->layout, machine->node, columns, DTC_STYLE_BOLD);
+	dtc_layout_add_right(view->layout, ns, ns_columns, DTC_STYLE_PLAIN);
+	dtc_layout_add_right(view->layout, share, 6, DTC_STYLE_PLAIN);
+	dtc_layout_add_space(view->layout, 2);
+	dtc_layout_add_paragraph(view->layout, parts->str, columns + ns_columns + 10);
+}
+
+static void add_machines(const struct view *view)
+{
+	const DtcReport *report = view->report;
+	guint columns = 0, ns_columns = 10, shown = 0;
+
+	for (; shown < report->machines->len; shown++) {
+		const struct dtc_report_machine *machine =
+			&g_array_index(report->machines, struct dtc_report_machine, shown);
+		if (100 * machine->ns < MACHINE_PERCENT * report->duration_ns)
+			break;
+		g_autofree char *ns = format_duration(view, machine->ns);
+		columns = MAX(columns, dtc_printable_get_columns(machine->node));
+		ns_columns = MAX(ns_columns, dtc_printable_get_columns(ns) + 2);
+	}
+	columns = MIN(columns, view->options->width / 4);
+	for (guint i = 0; i < shown; i++)
+		add_machine(view, &g_array_index(report->machines, struct dtc_report_machine, i), columns, ns_columns);
+}
+
+static void add_waited_for(const struct view *view)
+{
+	const struct dtc_report_verdict *verdict = &view->report->verdict;
+
+	if (!verdict->waited_for || 100 * verdict->waited_ns < PART_PERCENT * view->report->duration_ns)
+		return;
+	g_autofree char *ns = format_duration(view, verdict->waited_ns);
+	g_autofree char *percent = dtc_percent_format(verdict->waited_ns, view->report->duration_ns);
+	g_autofree char *text = g_strdup_printf("Waited %s (%s %%) for request %s, with which %s was busy", ns, percent,
+						verdict->waited_for, verdict->waited_tier);
+	dtc_layout_add_paragraph(view->layout, text, 2);
+}
+
+/* "compare --slow ID --fast '/url*'", if that needs no quoting; else NULL. */
+static char *format_compare(const DtcReport *report)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./";
+
+	if (!report->request || !report->url || strspn(report->request, plain) != strlen(report->request))
+		return NULL;
+	gsize path = strcspn(report->url, "?");
+	if (path == 0 || strspn(report->url, plain) < path)
+		return NULL;
+	return g_strdup_printf("compare --slow %s --fast '%.*s*'", report->request, (int)path, report->url);
+}
+
+/* What to ask next: what the largest cause means, and how this request differs from others with its URL. */
+static void add_next(const struct view *view)
+{
+	const DtcReport *report = view->report;
+	g_autofree char *compare = format_compare(report);
+
+	if (report->dominant == G_MAXUINT)
+		return;
+	const struct dtc_report_row *row = &g_array_index(report->rows, struct dtc_report_row, report->dominant);
+	dtc_layout_add(view->layout, DTC_STYLE_DIM, "Next: explain %s", dtc_cause_to_string(row->cause));
+	if (compare && dtc_layout_get_rest(view->layout) >= dtc_printable_get_columns(compare) + 4)
+		dtc_layout_add(view->layout, DTC_STYLE_DIM, " or %s", compare);
+	dtc_layout_end_line(view->layout);
+}
+
 static void add_headline(const struct view *view)
 {
 	const DtcReport *report = view->report;
 	DtcLayout *layout = view->layout;
 	g_autofree char *duration = format_duration(view, report->duration_ns);
 	g_autofree char *thread = format_thread(&report->target);
+	g_autofree char *begin = format_begin(report);
 
 	if (report->request) {
-		dtc_layout_add(layout, DTC_STYLE_BOLD, "%s  %s", report->request, duration);
+		dtc_layout_add(layout, DTC_STYLE_BOLD, "%s", report->request);
 		if (report->method || report->url)
-			dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %s %s", report->method ? report->method : "",
-				       report->url ? report->url : "");
+			dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %s%s%s", report->method ? report->method : "",
+				       report->method && report->url ? " " : "", report->url ? report->url : "");
 		if (report->status)
-			dtc_layout_add(layout, report->status >= 400 ? DTC_STYLE_RED : DTC_STYLE_PLAIN, "  status %d",
+			dtc_layout_add(layout, report->status >= 400 ? DTC_STYLE_RED : DTC_STYLE_PLAIN, " -> %d",
 				       report->status);
+		dtc_layout_add(layout, DTC_STYLE_BOLD, "  %s", duration);
 	} else {
 		dtc_layout_add(layout, DTC_STYLE_BOLD, "%s on %s  %s", thread, report->target.node, duration);
 	}
-	dtc_layout_end_line(layout);
-
-	if (report->dominant != G_MAXUINT) {
-		const struct dtc_report_row *row =
-			&g_array_index(report->rows, struct dtc_report_row, report->dominant);
-		g_autofree char *ns = format_duration(view, row->ns);
-		g_autofree char *percent = dtc_percent_format(row->ns, report->duration_ns);
-		/* "mostly" is half or more, of the whole as of the row: the head says nothing that the table does not
-		 */
-		bool is_most = row->ns >= report->duration_ns / 2;
-		bool has_detail = row->detail && row->detail_ns >= row->ns / 2;
-		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s %s: ", is_most ? "mostly" : "largest part", row->tier);
-		dtc_layout_add(layout, get_style(row->cause), "%s", dtc_cause_to_string(row->cause));
-		dtc_layout_add(layout, DTC_STYLE_PLAIN, " %s (%s %%)%s%s", ns, percent, has_detail ? ", " : "",
-			       has_detail ? row->detail : "");
+	if (dtc_layout_get_rest(layout) < dtc_printable_get_columns(begin) + 2)
 		dtc_layout_end_line(layout);
-	}
-	dtc_layout_add(layout, DTC_STYLE_DIM, "seen by %s on %s from %" PRId64 ".%09" PRId64 " (clock of %s)", thread,
-		       report->target.node, report->begin_ns / NS_PER_S, ABS(report->begin_ns % NS_PER_S),
-		       report->reference);
+	dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %s", begin);
 	dtc_layout_end_line(layout);
 	if (report->outside) {
 		dtc_layout_add(layout, DTC_STYLE_RED, "%s", report->outside);
@@ -144,6 +298,14 @@ static void add_headline(const struct view *view)
 		dtc_layout_add(layout, DTC_STYLE_RED, "incomplete: see the findings at the end");
 		dtc_layout_end_line(layout);
 	}
+	add_verdict(view);
+	add_machines(view);
+	add_waited_for(view);
+	add_next(view);
+	dtc_layout_add(layout, DTC_STYLE_DIM, "seen by %s on %s from %" PRId64 ".%09" PRId64 " (clock of %s)", thread,
+		       report->target.node, report->begin_ns / NS_PER_S, ABS(report->begin_ns % NS_PER_S),
+		       report->reference);
+	dtc_layout_end_line(layout);
 }
 
 static void add_share(const struct view *view, const char *name, int64_t ns, guint name_columns, enum dtc_style style,
@@ -210,6 +372,17 @@ static guint count_breakdown_lines(const struct view *view, int64_t min_ns)
 	return lines + (tiers < view->report->tiers->len);
 }
 
+/* What the largest share of a row was about: with that share if it is less than half, nothing if more is unnamed. */
+static char *format_largest(const struct dtc_report_row *row)
+{
+	if (!row->detail || row->unnamed_ns > row->detail_ns)
+		return NULL;
+	if (2 * row->detail_ns >= row->ns)
+		return g_strdup(row->detail);
+	g_autofree char *percent = dtc_percent_format(row->detail_ns, row->ns);
+	return g_strdup_printf("%s %% %s", percent, row->detail);
+}
+
 static void add_tier(const struct view *view, const struct dtc_report_tier *tier, guint name_columns, int64_t min_ns)
 {
 	DtcLayout *layout = view->layout;
@@ -223,9 +396,10 @@ static void add_tier(const struct view *view, const struct dtc_report_tier *tier
 		g_autofree char *name = g_strconcat("  ", dtc_cause_to_string(rows[i].cause), NULL);
 		rest_ns -= rows[i].ns;
 		add_share(view, name, rows[i].ns, name_columns, get_style(rows[i].cause), true);
-		if (rows[i].detail) {
+		g_autofree char *largest = format_largest(&rows[i]);
+		if (largest) {
 			dtc_layout_add_space(layout, 1);
-			dtc_layout_add_left(layout, rows[i].detail, dtc_layout_get_rest(layout), DTC_STYLE_DIM);
+			dtc_layout_add_left(layout, largest, dtc_layout_get_rest(layout), DTC_STYLE_DIM);
 		}
 		dtc_layout_end_line(layout);
 	}
@@ -315,24 +489,51 @@ static char *format_nodes(const struct view *view, const struct dtc_fold *fold)
 	return g_string_free(g_steal_pointer(&names), FALSE);
 }
 
+#define CAUSES_SHOWN 3
+
+/* What steps of several causes are made of, largest first: "preempted 15.2ms, irq 0.3ms, 23 segments". */
+static char *format_composition(const struct view *view, const struct dtc_fold *fold)
+{
+	GString *text = g_string_new(NULL);
+	int64_t by_cause[DTC_CAUSES] = { 0 }, rest_ns = fold->ns;
+
+	for (guint i = fold->first; i < fold->first + fold->count; i++)
+		by_cause[get_step(view, i)->cause] += get_step(view, i)->end_ns - get_step(view, i)->begin_ns;
+	for (guint shown = 0; shown < CAUSES_SHOWN && rest_ns > 0; shown++) {
+		enum dtc_cause cause = 0;
+		for (guint i = 1; i < DTC_CAUSES; i++)
+			if (by_cause[i] > by_cause[cause])
+				cause = (enum dtc_cause)i;
+		g_autofree char *figure = dtc_duration_format_short(by_cause[cause]);
+		g_string_append_printf(text, "%s %s, ", dtc_cause_to_string(cause), figure);
+		rest_ns -= by_cause[cause];
+		by_cause[cause] = 0;
+	}
+	if (rest_ns > 0) {
+		g_autofree char *figure = dtc_duration_format_short(rest_ns);
+		g_string_append_printf(text, "others %s, ", figure);
+	}
+	g_string_append_printf(text, "%u segments", fold->count);
+	return g_string_free(text, FALSE);
+}
+
 /* What stands in the last column: how uncertain the clocks are, what the segment was about, how much is folded. */
 static char *format_step_detail(const struct view *view, const struct dtc_fold *fold)
 {
 	const struct dtc_report_step *head = get_step(view, fold->head);
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	bool is_representative = !fold->is_mixed || 2 * (head->end_ns - head->begin_ns) >= fold->ns;
-	if (is_representative && head->uncertainty_ns > 0) {
+	if (head->uncertainty_ns > 0) {
 		g_autofree char *uncertainty = view->options->is_exact
 						       ? format_duration(view, head->uncertainty_ns)
 						       : dtc_duration_format_short(head->uncertainty_ns);
-		g_string_append_printf(text, "±%s", uncertainty);
+		g_string_append_printf(text, "±%s ", uncertainty);
 	}
-	if (head->detail && (is_representative || fold->kind == DTC_FOLD_STEP))
-		g_string_append_printf(text, "%s%s", text->len ? " " : "", head->detail);
+	if (head->detail && (fold->kind == DTC_FOLD_STEP || 2 * (head->end_ns - head->begin_ns) >= fold->ns))
+		g_string_append(text, head->detail);
 	if (fold->count > 1)
 		g_string_append_printf(text, "%s%u segments", text->len ? ", " : "", fold->count);
-	return g_string_free(g_steal_pointer(&text), FALSE);
+	return g_strchomp(g_string_free(g_steal_pointer(&text), FALSE));
 }
 
 struct path_columns {
@@ -378,11 +579,17 @@ static void add_fold(const struct view *view, const struct dtc_fold *fold, struc
 		return;
 	}
 	g_autofree char *thread = fold->kind == DTC_FOLD_NODE ? g_strdup("…") : format_thread(&head->who);
-	g_autofree char *detail = format_step_detail(view, fold);
 	dtc_layout_add_left(layout, get_link_glyph(view, fold), 2, DTC_STYLE_BOLD);
 	dtc_layout_add_left(layout, head->who.node, columns.node + 1, DTC_STYLE_PLAIN);
 	dtc_layout_add_left(layout, thread, columns.thread, DTC_STYLE_PLAIN);
 	dtc_layout_add_space(layout, 1);
+	if (fold->is_mixed) {
+		g_autofree char *composition = format_composition(view, fold);
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s", composition);
+		dtc_layout_end_line(layout);
+		return;
+	}
+	g_autofree char *detail = format_step_detail(view, fold);
 	dtc_layout_add_left(layout, dtc_cause_to_string(head->cause), columns.cause, get_style(head->cause));
 	dtc_layout_add_space(layout, 1);
 	dtc_layout_add(layout, DTC_STYLE_DIM, "%s", detail);

@@ -76,27 +76,54 @@ char *dtc_words_for_thread(const DtcHistory *h, uint32_t thread, int64_t at_ns)
 			       dtc_history_get_thread(h, thread)->tid);
 }
 
+char *dtc_words_for_interrupt(const DtcHistory *h, uint8_t state, uint32_t ref)
+{
+	if (state == DTC_STATE_SOFTIRQ)
+		return g_strdup_printf("softirq %s", dtc_softirq_to_string(ref));
+	return g_strdup_printf("interrupt %s", ref == DTC_NONE ? "?" : dtc_history_get_string(h, ref));
+}
+
 #define OCCUPANTS_SHOWN 3
 
-/* Who had the CPU meanwhile, the one that had it longest first. */
+static void append_occupant(GString *out, const DtcHistory *h, const struct dtc_occupant *occupant, int64_t at_ns,
+			    bool is_first)
+{
+	if (occupant->thread == DTC_NONE) {
+		g_autofree char *name = dtc_words_for_interrupt(h, occupant->state, occupant->ref);
+		g_string_append(out, name);
+		return;
+	}
+	const char *comm = dtc_history_get_comm(h, occupant->thread, at_ns);
+	const char *process = dtc_history_get_process(h, occupant->thread, at_ns);
+	g_string_append_printf(out, "%s (tid %d)", comm, dtc_history_get_thread(h, occupant->thread)->tid);
+	if (is_first && strcmp(comm, process) != 0)
+		g_string_append_printf(out, " of %s", process);
+}
+
+/* Who had the CPU meanwhile, the one that had it longest first; that it was idle is said if it was that for longest. */
 static char *explain_occupants(const DtcHistory *h, const struct dtc_interval *interval)
 {
 	g_autoptr(GArray) occupants = dtc_occupants_find(h, interval);
-	if (!occupants->len)
-		return NULL;
 	GString *out = g_string_new("by ");
-	for (guint i = 0; i < MIN(occupants->len, OCCUPANTS_SHOWN); i++) {
-		uint32_t thread = g_array_index(occupants, struct dtc_occupant, i).thread;
-		const char *comm = dtc_history_get_comm(h, thread, interval->end_ns);
-		const char *process = dtc_history_get_process(h, thread, interval->end_ns);
-		g_string_append_printf(out, "%s%s (tid %d)", i ? ", " : "", comm,
-				       dtc_history_get_thread(h, thread)->tid);
-		if (i == 0 && strcmp(comm, process) != 0)
-			g_string_append_printf(out, " of %s", process);
+	guint shown = 0, others = 0;
+	for (guint i = 0; i < occupants->len; i++) {
+		const struct dtc_occupant *occupant = &g_array_index(occupants, struct dtc_occupant, i);
+		if (occupant->state == DTC_STATE_IDLE && i == 0) {
+			g_string_assign(out, "the CPU was still idle");
+			break;
+		}
+		if (occupant->state == DTC_STATE_IDLE)
+			continue;
+		if (shown == OCCUPANTS_SHOWN) {
+			others++;
+			continue;
+		}
+		g_string_append(out, shown++ ? ", " : "");
+		append_occupant(out, h, occupant, interval->end_ns, i == 0);
 	}
-	if (occupants->len > OCCUPANTS_SHOWN)
-		g_string_append_printf(out, " and %u more", occupants->len - OCCUPANTS_SHOWN);
-	return g_string_free(out, FALSE);
+	if (others)
+		g_string_append_printf(out, " and %u more", others);
+	return g_string_free(out, occupants->len == 0);
 }
 
 /*

@@ -29,6 +29,8 @@ char *dtc_words_for_interval(const DtcHistory *history, const struct dtc_interva
 char *dtc_words_for_waker(const DtcHistory *history, const struct dtc_interval *wait);
 /* "lab-holder (tid 140)", by its name at that time of its node. Caller owns. */
 char *dtc_words_for_thread(const DtcHistory *history, uint32_t thread, int64_t at_ns);
+/* "softirq net-rx", "interrupt local_timer": of a state and ref as in struct dtc_interval. Caller owns. */
+char *dtc_words_for_interrupt(const DtcHistory *history, uint8_t state, uint32_t ref);
 /* "disk vda", "disk 254:0". Caller owns. */
 char *dtc_words_for_disk(const DtcHistory *history, uint32_t device);
 /* "to 10.77.0.3:9000", ":8080 from 10.77.0.2", a path, "socket"; NULL if nothing is known of it. text: its string.

@@ -40,7 +40,8 @@ struct dtc_report_evidence {
 	uint64_t lock;		     /* address of a futex; 0: none */
 	struct dtc_report_thread by; /* who ended the wait, sent the message or had the CPU; comm NULL: nobody known */
 	bool has_disk;
-	uint32_t device; /* major << 20 | minor */
+	uint32_t device;	 /* major << 20 | minor */
+	const char *device_name; /* or NULL */
 	int64_t sector;
 	int64_t sectors;
 	int64_t packet; /* that arrived, -1: none */
@@ -71,6 +72,7 @@ struct dtc_report_row {
 	enum dtc_cause cause;
 	const char *detail; /* the one with the largest share, or NULL */
 	int64_t detail_ns;  /* its share of ns */
+	int64_t unnamed_ns; /* the share of steps that have no detail */
 	int64_t ns;
 	guint step_count;
 };
@@ -82,6 +84,49 @@ struct dtc_report_tier {
 	int64_t ns;
 	guint row_first; /* its rows, largest first */
 	guint row_count;
+};
+
+/* Causes that are alike to who looks for help: see docs/formats.md. */
+enum dtc_family {
+	DTC_FAMILY_CPU,
+	DTC_FAMILY_CPU_WAIT,
+	DTC_FAMILY_DISK,
+	DTC_FAMILY_LOCK,
+	DTC_FAMILY_IPC,
+	DTC_FAMILY_NETWORK,
+	DTC_FAMILY_TIMER,
+	DTC_FAMILY_VM,
+	DTC_FAMILY_UNKNOWN,
+	DTC_FAMILIES
+};
+enum dtc_family dtc_family_of_cause(enum dtc_cause cause);
+/* "cpu", "cpu-wait", ... */
+const char *dtc_family_to_string(enum dtc_family family);
+
+/* What one machine spent in one family. */
+struct dtc_report_part {
+	enum dtc_family family;
+	int64_t ns;
+	const char *what; /* who or what the largest share of it was about, or NULL */
+	int64_t what_ns;  /* that share */
+};
+
+struct dtc_report_machine {
+	const char *node;
+	int64_t ns;
+	guint part_first; /* its parts, largest first */
+	guint part_count;
+};
+
+/* What the head says. */
+struct dtc_report_verdict {
+	bool is_single;		 /* one part has half of the time or more: these are its machine and family */
+	guint single;		 /* its index in parts */
+	const char *machine;	 /* else the machine with the largest sum, NULL if there is no time, */
+	enum dtc_family family;	 /* and the family with the largest sum over all machines */
+	const char *waited_for;	 /* the other request that kept this one waiting longest, or NULL */
+	const char *waited_tier; /* which was busy with that one, at the longest such step */
+	int64_t waited_ns;
 };
 
 /* A blocking and, as its children, what the waker was blocked on meanwhile. A parent comes before its children. */
@@ -146,9 +191,13 @@ typedef struct DtcReport {
 	int64_t begin_ns;
 	int64_t end_ns;
 	int64_t duration_ns;
-	GArray *tiers;	   /* struct dtc_report_tier, largest first */
-	GArray *rows;	   /* struct dtc_report_row, by tier */
-	guint dominant;	   /* index of the largest row; G_MAXUINT if there is none */
+	GArray *tiers;	  /* struct dtc_report_tier, largest first */
+	GArray *rows;	  /* struct dtc_report_row, by tier */
+	guint dominant;	  /* index of the largest row; G_MAXUINT if there is none */
+	GArray *machines; /* struct dtc_report_machine, largest first */
+	GArray *parts;	  /* struct dtc_report_part, by machine */
+	struct dtc_report_verdict verdict;
+	int64_t origin_ns; /* where the recording begins, cluster time; INT64_MIN: not known */
 	GArray *steps;	   /* struct dtc_report_step */
 	GArray *blockings; /* struct dtc_report_blocking */
 	GArray *evidences; /* struct dtc_report_evidence, of some of the two above */

@@ -140,6 +140,7 @@ static inline DtcReport *made_path_report(DtcPath *path, const DtcFindings *find
 		  "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" },
 	};
 	const struct dtc_report_input input = {
+		.origin_ns = INT64_MIN,
 		.node_names = names,
 		.node_count = 3,
 		.path = path,

@@ -26,7 +26,7 @@ static struct dtc_terminal ask_on_terminal(unsigned short columns, const char *t
 			g_setenv("NO_COLOR", no_color, TRUE);
 		else
 			g_unsetenv("NO_COLOR");
-		terminal = dtc_terminal_get(DTC_COLOR_AUTO);
+		terminal = dtc_terminal_get(DTC_COLOR_AUTO, 0);
 		_exit(write(answer[1], &terminal, sizeof(terminal)) != sizeof(terminal));
 	}
 	g_assert_cmpint(read(answer[0], &terminal, sizeof(terminal)), ==, sizeof(terminal));
@@ -53,8 +53,7 @@ static void test_terminal(void)
 	g_assert_cmpuint(ask_on_terminal(3, "xterm", NULL).width, ==, 40);
 }
 
-/* A file gets the same whatever the environment says. */
-static void test_file(void)
+static struct dtc_terminal ask_on_file(const char *columns, const char *locale, guint width)
 {
 	int answer[2], status;
 	struct dtc_terminal terminal;
@@ -64,11 +63,17 @@ static void test_file(void)
 	g_assert_cmpint(child, >=, 0);
 	if (child == 0) {
 		g_setenv("TERM", "xterm", TRUE);
-		g_setenv("COLUMNS", "33", TRUE);
-		g_setenv("LC_ALL", "C", TRUE);
+		if (columns)
+			g_setenv("COLUMNS", columns, TRUE);
+		else
+			g_unsetenv("COLUMNS");
+		if (locale)
+			g_setenv("LC_ALL", locale, TRUE);
+		else
+			g_unsetenv("LC_ALL");
 		if (!freopen("/dev/null", "w", stdout))
 			_exit(1);
-		terminal = dtc_terminal_get(DTC_COLOR_AUTO);
+		terminal = dtc_terminal_get(DTC_COLOR_AUTO, width);
 		_exit(write(answer[1], &terminal, sizeof(terminal)) != sizeof(terminal));
 	}
 	g_assert_cmpint(read(answer[0], &terminal, sizeof(terminal)), ==, sizeof(terminal));
@@ -76,10 +81,25 @@ static void test_file(void)
 	g_assert_cmpint(status, ==, 0);
 	g_assert_false(terminal.is_terminal);
 	g_assert_false(terminal.has_color);
-	g_assert_true(terminal.has_utf8);
-	g_assert_cmpuint(terminal.width, ==, 80);
 	close(answer[0]);
 	close(answer[1]);
+	return terminal;
+}
+
+/* A file gets the same everywhere, but for what the user asks. */
+static void test_file(void)
+{
+	g_assert_cmpuint(ask_on_file(NULL, NULL, 0).width, ==, 80);
+	g_assert_true(ask_on_file(NULL, NULL, 0).has_utf8);
+	g_assert_true(ask_on_file(NULL, "C.UTF-8", 0).has_utf8);
+	g_assert_false(ask_on_file(NULL, "C", 0).has_utf8);
+	g_assert_false(ask_on_file(NULL, "POSIX", 0).has_utf8);
+	g_assert_cmpuint(ask_on_file("160", NULL, 0).width, ==, 160);
+	g_assert_cmpuint(ask_on_file("33", NULL, 0).width, ==, 40);
+	g_assert_cmpuint(ask_on_file("99999999999999999999", NULL, 0).width, ==, 1000);
+	g_assert_cmpuint(ask_on_file("-5", NULL, 0).width, ==, 80);
+	g_assert_cmpuint(ask_on_file("", NULL, 0).width, ==, 80);
+	g_assert_cmpuint(ask_on_file("160", NULL, 120).width, ==, 120);
 }
 
 static void test_full_disk(void)

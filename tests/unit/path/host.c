@@ -248,7 +248,7 @@ static void test_blocked_in_host(void)
 		{ 700, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 		{ 705, GUEST, 7, DTC_CAUSE_VM_EXIT, "nested page fault, handled by the kernel of host" },
 		{ 800, HOST, 20, DTC_CAUSE_DISK, NULL },
-		{ 810, GUEST, 7, DTC_CAUSE_VM_PREEMPTED, "waits for a CPU of host" },
+		{ 810, GUEST, 7, DTC_CAUSE_VM_PREEMPTED, "the CPU was still idle on host" },
 		{ 820, GUEST, 7, DTC_CAUSE_VM_EXIT, "nested page fault, handled by the kernel of host" },
 		{ 960, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 	};

@@ -192,7 +192,8 @@ static void test_hops(void)
 							   .server_thread = e.db,
 							   .client_file = hop.server.file,
 							   .server_file = hop.server.file };
-		const struct dtc_report_input input = { .node_names = names,
+		const struct dtc_report_input input = { .origin_ns = INT64_MIN,
+							.node_names = names,
 							.node_count = 1,
 							.path = path,
 							.clocks = e.clocks,

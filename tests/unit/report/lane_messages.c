@@ -140,6 +140,7 @@ static void check_readers(int64_t second_sent_ns, int64_t second_received_ns)
 	g_autoptr(DtcPath) path = make_path(histories);
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	const struct dtc_report_input input = {
+		.origin_ns = INT64_MIN,
 		.node_names = names,
 		.node_count = 2,
 		.path = path,

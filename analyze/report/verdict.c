@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/report/verdict.h"
+
+#include <string.h>
+
+enum dtc_family dtc_family_of_cause(enum dtc_cause cause)
+{
+	switch (cause) {
+	case DTC_CAUSE_RUNNING_USER:
+	case DTC_CAUSE_RUNNING_KERNEL:
+	case DTC_CAUSE_IRQ:
+	case DTC_CAUSE_SOFTIRQ:
+	case DTC_CAUSE_FORK_EXEC:
+		return DTC_FAMILY_CPU;
+	case DTC_CAUSE_RUNQUEUE:
+	case DTC_CAUSE_PREEMPTED:
+		return DTC_FAMILY_CPU_WAIT;
+	case DTC_CAUSE_DISK:
+	case DTC_CAUSE_PAGE_FAULT:
+	case DTC_CAUSE_DEVICE:
+		return DTC_FAMILY_DISK;
+	case DTC_CAUSE_LOCK:
+		return DTC_FAMILY_LOCK;
+	case DTC_CAUSE_IPC:
+		return DTC_FAMILY_IPC;
+	case DTC_CAUSE_NETWORK_SEND:
+	case DTC_CAUSE_NETWORK_WIRE:
+	case DTC_CAUSE_NETWORK_RECEIVE:
+	case DTC_CAUSE_RETRANSMISSION:
+		return DTC_FAMILY_NETWORK;
+	case DTC_CAUSE_TIMER:
+		return DTC_FAMILY_TIMER;
+	case DTC_CAUSE_VM_PREEMPTED:
+	case DTC_CAUSE_VM_EXIT:
+		return DTC_FAMILY_VM;
+	case DTC_CAUSE_STOPPED:
+	case DTC_CAUSE_UNKNOWN:
+	case DTC_CAUSES:
+		break;
+	}
+	return DTC_FAMILY_UNKNOWN;
+}
+
+const char *dtc_family_to_string(enum dtc_family family)
+{
+	static const char *const names[DTC_FAMILIES] = {
+		[DTC_FAMILY_CPU] = "cpu",	  [DTC_FAMILY_CPU_WAIT] = "cpu-wait",
+		[DTC_FAMILY_DISK] = "disk",	  [DTC_FAMILY_LOCK] = "lock",
+		[DTC_FAMILY_IPC] = "ipc",	  [DTC_FAMILY_NETWORK] = "network",
+		[DTC_FAMILY_TIMER] = "timer",	  [DTC_FAMILY_VM] = "vm",
+		[DTC_FAMILY_UNKNOWN] = "unknown",
+	};
+	return names[family];
+}
+
+/* One step, as far as it counts here. */
+struct piece {
+	const char *node;
+	const char *what; /* strings of a report are stored once: equal ones have equal addresses */
+	enum dtc_family family;
+	int64_t ns;
+};
+
+static const char *keep_thread(DtcReport *report, const struct dtc_report_thread *who)
+{
+	if (who->tid < 0) /* an interrupt */
+		return who->comm;
+	g_autofree char *name = g_strdup_printf("%s %d", who->comm, who->tid);
+	return g_string_chunk_insert_const(report->strings, name);
+}
+
+static const char *keep_call(DtcReport *report, const struct dtc_report_evidence *evidence)
+{
+	if (!evidence->file)
+		return evidence->call;
+	g_autofree char *name = g_strdup_printf("%s(%s)", evidence->call, evidence->file);
+	return g_string_chunk_insert_const(report->strings, name);
+}
+
+static const char *name_network(enum dtc_cause cause)
+{
+	switch (cause) {
+	case DTC_CAUSE_NETWORK_SEND:
+		return "in the sender";
+	case DTC_CAUSE_NETWORK_RECEIVE:
+		return "in the receiver";
+	case DTC_CAUSE_RETRANSMISSION:
+		return "sent again";
+	default:
+		return "on the wire";
+	}
+}
+
+/*
+ * Who or what a step was about, such that many can be added up: who ran, who had the CPU or the lock, in which call it
+ * slept, what happened to a message. NULL: nobody is known.
+ */
+static const char *find_what(DtcReport *report, const struct dtc_report_step *step, enum dtc_family family)
+{
+	const struct dtc_report_evidence *evidence =
+		step->evidence == G_MAXUINT
+			? NULL
+			: &g_array_index(report->evidences, struct dtc_report_evidence, step->evidence);
+	switch (family) {
+	case DTC_FAMILY_CPU:
+		return step->who.process;
+	case DTC_FAMILY_CPU_WAIT:
+	case DTC_FAMILY_LOCK:
+	case DTC_FAMILY_IPC:
+	case DTC_FAMILY_VM:
+		return evidence && evidence->by.comm ? keep_thread(report, &evidence->by) : NULL;
+	case DTC_FAMILY_DISK:
+	case DTC_FAMILY_TIMER:
+		return !evidence ? NULL : evidence->call ? keep_call(report, evidence) : evidence->device_name;
+	case DTC_FAMILY_NETWORK:
+		return name_network(step->cause);
+	case DTC_FAMILY_UNKNOWN:
+	case DTC_FAMILIES:
+		break;
+	}
+	return NULL;
+}
+
+static int compare_pieces(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+	int order = strcmp(x->node, y->node);
+
+	if (order == 0)
+		order = (x->family > y->family) - (x->family < y->family);
+	return order ? order : g_strcmp0(x->what, y->what);
+}
+
+static int compare_ns(int64_t a, int64_t b)
+{
+	return (a < b) - (a > b);
+}
+
+static int compare_machines(const void *a, const void *b)
+{
+	const struct dtc_report_machine *x = a, *y = b;
+	int order = compare_ns(x->ns, y->ns);
+	return order ? order : strcmp(x->node, y->node);
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct dtc_report_part *x = a, *y = b;
+	int order = compare_ns(x->ns, y->ns);
+	return order ? order : (x->family > y->family) - (x->family < y->family);
+}
+
+/* The pieces of a machine and family that are about one thing lie together: the largest of them names the part. */
+static void add_piece(DtcReport *report, const struct piece *piece, const struct piece *before, int64_t *what_ns)
+{
+	bool is_same_machine = before && before->node == piece->node;
+	bool is_same_part = is_same_machine && before->family == piece->family;
+	if (!is_same_machine) {
+		const struct dtc_report_machine machine = { .node = piece->node, .part_first = report->parts->len };
+		g_array_append_val(report->machines, machine);
+	}
+	struct dtc_report_machine *machine =
+		&g_array_index(report->machines, struct dtc_report_machine, report->machines->len - 1);
+	if (!is_same_part) {
+		const struct dtc_report_part part = { .family = piece->family };
+		g_array_append_val(report->parts, part);
+		machine->part_count++;
+	}
+	struct dtc_report_part *part = &g_array_index(report->parts, struct dtc_report_part, report->parts->len - 1);
+	*what_ns = is_same_part && before->what == piece->what ? *what_ns + piece->ns : piece->ns;
+	machine->ns += piece->ns;
+	part->ns += piece->ns;
+	if (piece->what && *what_ns > part->what_ns) {
+		part->what = piece->what;
+		part->what_ns = *what_ns;
+	}
+}
+
+static void order_parts(DtcReport *report)
+{
+	for (guint i = 0; i < report->machines->len; i++) {
+		const struct dtc_report_machine *m = &g_array_index(report->machines, struct dtc_report_machine, i);
+		qsort(&g_array_index(report->parts, struct dtc_report_part, m->part_first), m->part_count,
+		      sizeof(struct dtc_report_part), compare_parts);
+	}
+	g_array_sort(report->machines, compare_machines);
+}
+
+/* The other request that made it wait longest, and how long. */
+static void set_waited_for(DtcReport *report)
+{
+	g_autoptr(GHashTable) sums = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+	struct dtc_report_verdict *verdict = &report->verdict;
+	for (guint i = 0; i < report->steps->len; i++) {
+		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		if (!step->busy_with)
+			continue;
+		int64_t *sum = g_hash_table_lookup(sums, step->busy_with);
+		if (!sum) {
+			sum = g_new0(int64_t, 1);
+			g_hash_table_insert(sums, (gpointer)step->busy_with, sum);
+		}
+		*sum += step->end_ns - step->begin_ns;
+		if (*sum > verdict->waited_ns) {
+			verdict->waited_ns = *sum;
+			verdict->waited_for = step->busy_with;
+		}
+	}
+	int64_t longest_ns = 0;
+	for (guint i = 0; verdict->waited_for && i < report->steps->len; i++) {
+		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		if (step->busy_with != verdict->waited_for || step->end_ns - step->begin_ns <= longest_ns)
+			continue;
+		longest_ns = step->end_ns - step->begin_ns;
+		verdict->waited_tier = step->who.tier;
+	}
+}
+
+static void set_verdict(DtcReport *report)
+{
+	struct dtc_report_verdict *verdict = &report->verdict;
+	int64_t families[DTC_FAMILIES] = { 0 };
+	for (guint i = 0; i < report->machines->len; i++) {
+		const struct dtc_report_machine *m = &g_array_index(report->machines, struct dtc_report_machine, i);
+		for (guint k = 0; k < m->part_count; k++) {
+			const struct dtc_report_part *part =
+				&g_array_index(report->parts, struct dtc_report_part, m->part_first + k);
+			families[part->family] += part->ns;
+			if (2 * part->ns < report->duration_ns || verdict->is_single)
+				continue;
+			verdict->is_single = true;
+			verdict->single = m->part_first + k;
+			verdict->machine = m->node;
+			verdict->family = part->family;
+		}
+	}
+	for (guint i = 1; !verdict->is_single && i < DTC_FAMILIES; i++)
+		if (families[i] > families[verdict->family])
+			verdict->family = (enum dtc_family)i;
+	if (!verdict->is_single && report->machines->len)
+		verdict->machine = g_array_index(report->machines, struct dtc_report_machine, 0).node;
+	set_waited_for(report);
+}
+
+void dtc_verdict_add(DtcReport *report)
+{
+	guint count = report->steps->len;
+	g_autofree struct piece *pieces = g_new(struct piece, count + 1);
+	int64_t what_ns = 0;
+
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		enum dtc_family family = dtc_family_of_cause(step->cause);
+		pieces[i] = (struct piece){ step->who.node, find_what(report, step, family), family,
+					    step->end_ns - step->begin_ns };
+	}
+	qsort(pieces, count, sizeof(*pieces), compare_pieces);
+	for (guint i = 0; i < count; i++)
+		add_piece(report, &pieces[i], i ? &pieces[i - 1] : NULL, &what_ns);
+	order_parts(report);
+	set_verdict(report);
+}
