@@ -375,6 +375,27 @@ static void explain_due(struct dtc_traverse *t, const struct dtc_interval *wait,
 	dtc_traverse_explain_interval(t, wait, low_ns, DTC_CAUSE_TIMER);
 }
 
+/* The end of what is asked about cuts a wait of the thread that is asked about. */
+static bool is_cut(const struct dtc_traverse *t, const struct dtc_interval *wait)
+{
+	return !t->frames->len && t->tc == t->of->end.ns && t->stand.node == t->of->node &&
+	       t->stand.thread == t->of->thread && wait->ref != DTC_NONE && t->stand.at_ns < wait->end_ns;
+}
+
+/* Who will wake it is known from the rest of the trace: what that one did up to here is why it lasts. */
+static bool follow_cut(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns)
+{
+	struct dtc_edge edge;
+	dtc_edges_find(t->edges, t->stand.node, wait, &edge);
+	if (edge.kind != DTC_EDGE_THREAD || edge.from_thread == DTC_NONE || edge.from_thread == t->stand.thread)
+		return false;
+	tell_wait(t, DTC_VISIT_WAIT, wait, &edge, low_ns);
+	if (!dtc_traverse_enter(t, edge.from_node, edge.from_thread, low_ns))
+		return false;
+	t->stand.thread = edge.from_thread;
+	return true;
+}
+
 static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns)
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
@@ -389,6 +410,8 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 		return;
 	}
 	bool is_at_end = wait->ref != DTC_NONE && t->stand.at_ns == wait->end_ns;
+	if (is_cut(t, wait) && follow_cut(t, wait, low_ns))
+		return;
 	if (!is_at_end && !work) { /* what ended it comes later: no cause */
 		dtc_traverse_explain_interval(t, wait, low_ns, dtc_cause_of_interval(h, wait));
 		return;

@@ -3,6 +3,7 @@
 
 #include "analyze/exchange/endpoint.h"
 #include "analyze/request/inherit.h"
+#include "analyze/request/life.h"
 #include "analyze/request/next_act.h"
 #include "analyze/request/turn_order.h"
 
@@ -55,21 +56,13 @@ struct end {
 };
 #define CAPTURED GUINT_TO_POINTER(G_MAXUINT) /* of a hop that a capture shows */
 
-/* From the request's first byte to its last answer: nobody works for it before or after. */
-struct life {
-	guint node;	 /* whose time this is */
-	uint32_t client; /* the thread there that sends it, and may prepare it before; DTC_NONE: not known */
-	int64_t begin_ns;
-	int64_t end_ns;
-};
-
 struct DtcServing {
 	const DtcLinks *links;
 	const DtcClocks *clocks; /* of the links */
 	GHashTable *workers;	 /* (node, thread) -> struct worker */
 	GPtrArray *order;	 /* the workers; sorted by (node, thread) before they are scanned */
 	GHashTable *marked;	 /* (node, call) that have a mark, as keys */
-	GHashTable *lives;	 /* request -> struct life; none: not known */
+	GHashTable *lives;	 /* request -> struct dtc_life; none: not known */
 	GHashTable *ends;	 /* struct end -> index of its hop + 1, or CAPTURED */
 	GArray *messages;	 /* struct message: of this round */
 	GArray *hops;		 /* struct dtc_followed_hop */
@@ -150,7 +143,7 @@ static void add_life(DtcServing *serving, guint request, const struct dtc_place 
 {
 	if (place->thread == DTC_NONE)
 		return;
-	const struct life life = {
+	const struct dtc_life life = {
 		.node = place->node,
 		.client = place->is_client ? place->thread : DTC_NONE,
 		.begin_ns = place->is_client ? place->begin.ns : INT64_MIN, /* a server reads what came before */
@@ -159,33 +152,12 @@ static void add_life(DtcServing *serving, guint request, const struct dtc_place 
 	g_hash_table_insert(serving->lives, GUINT_TO_POINTER(request), g_memdup2(&life, sizeof(life)));
 }
 
-/* A time of one node on another one, moved by as much as the clocks leave open times sign; unknown if they tell
- * nothing. */
-static int64_t convert_ns(const DtcServing *serving, guint from, int64_t time_ns, guint to, int sign,
-			  int64_t unknown_ns)
-{
-	if (from == to || time_ns == unknown_ns)
-		return time_ns;
-	DtcClusterTime time = dtc_clocks_to_cluster(serving->clocks, from, (DtcNodeTime){ time_ns });
-	int64_t doubt_ns = dtc_clocks_get_uncertainty_ns(serving->clocks, from, to, time);
-	if (doubt_ns == INT64_MAX)
-		return unknown_ns;
-	return dtc_clocks_to_node(serving->clocks, to, time).ns + sign * doubt_ns;
-}
-
 /* When work for a request can begin and end at most, on a node and in a thread of it. */
 static void get_life(const DtcServing *serving, guint request, guint node, uint32_t thread, int64_t *ret_begin_ns,
 		     int64_t *ret_end_ns)
 {
-	const struct life *life = g_hash_table_lookup(serving->lives, GUINT_TO_POINTER(request));
-
-	*ret_begin_ns = INT64_MIN;
-	*ret_end_ns = INT64_MAX;
-	if (!life)
-		return;
-	if (life->node != node || life->client != thread)
-		*ret_begin_ns = convert_ns(serving, life->node, life->begin_ns, node, -1, INT64_MIN);
-	*ret_end_ns = convert_ns(serving, life->node, life->end_ns, node, 1, INT64_MAX);
+	dtc_life_get(serving->clocks, g_hash_table_lookup(serving->lives, GUINT_TO_POINTER(request)), node, thread,
+		     ret_begin_ns, ret_end_ns);
 }
 
 static const DtcHistory *get_history(const DtcServing *serving, guint node)
@@ -318,10 +290,23 @@ static void pause(struct scan *scan, int64_t at_ns)
 	scan->since_ns = end_ns;
 }
 
+/* When the thread, woken at a time, was on a CPU again. */
+static int64_t get_run_ns(const struct scan *scan, int64_t woken_ns)
+{
+	const struct dtc_interval *v =
+		dtc_history_find_interval_before(scan->history, scan->worker->thread, woken_ns + 1);
+
+	return v && v->state == DTC_STATE_RUNQUEUE ? v->end_ns : woken_ns;
+}
+
 static void become(struct scan *scan, guint request, int64_t at_ns)
 {
 	if (request != scan->current && scan->woken_ns != DTC_TIME_NONE)
 		pause(scan, at_ns);
+	if (scan->woken_ns != DTC_TIME_NONE) { /* ready, and not yet at work */
+		add_span(scan, scan->current, scan->woken_ns, false);
+		scan->since_ns = get_run_ns(scan, scan->woken_ns);
+	}
 	scan->woken_ns = DTC_TIME_NONE;
 	if (request == scan->current)
 		return;

@@ -94,6 +94,12 @@ static void test_lock(void)
 	assert_segment(path, 125, 0, 11, DTC_CAUSE_RUNNING_KERNEL);
 	assert_segment(path, 130, 0, 10, DTC_CAUSE_RUNQUEUE);
 	assert_segment(path, 150, 0, 10, DTC_CAUSE_RUNNING_USER);
+	/* in the middle of the wait, its end is known all the same: it waits for the holder already */
+	g_autoptr(DtcPath) cut = walk(links, 0, 10, 0, 90);
+	assert_segment(cut, 80, 0, 11, DTC_CAUSE_TIMER);
+	assert_segment(cut, 40, 0, 11, DTC_CAUSE_RUNNING_USER);
+	assert_segment(cut, 20, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
+	g_assert_cmpint(dtc_path_get_blocking(cut, 0)->cause, ==, DTC_CAUSE_LOCK);
 	/* what the holder did is told for the one who waited */
 	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
 		const struct dtc_segment *segment = dtc_path_get_segment(path, i);

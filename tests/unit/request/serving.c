@@ -217,7 +217,10 @@ static void test_glance(void)
 	server_clear(&server);
 }
 
-/* A database sleeps inside of its only question, by way of epoll_wait: what it does there is for that one. */
+/*
+ * A database sleeps inside of its only question, by way of epoll_wait: what it does there is for that one. When it is
+ * ready and waits for its CPU it is not at work.
+ */
 static void test_asleep(void)
 {
 	struct server server;
@@ -229,7 +232,10 @@ static void test_asleep(void)
 	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
 	tell_wait(&server, 72, 82, 1);
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
-	const struct dtc_served loop[] = { { 0, 20 * US, X, true }, { 20 * US, 71 * US, X, false } };
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true },
+					   { 20 * US, 37 * US, X, false },
+					   { 40 * US, 59 * US, X, false },
+					   { 62 * US, 71 * US, X, false } };
 	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
 	server_clear(&server);
 }
@@ -340,7 +346,8 @@ static void test_pooled(void)
 	event_loop_call(&server.story, 0, "read", 7, 90, 91, 40);
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 50, 0);
 	const struct dtc_served loop[] = { { 0, 20 * US, X, true },
-					   { 20 * US, 45 * US, X, false },
+					   { 20 * US, 35 * US, X, false },
+					   { 38 * US, 45 * US, X, false },
 					   { 50 * US, 51 * US, X, false } };
 	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
 	server_clear(&server);
