@@ -74,9 +74,15 @@ static bool moves_nothing(const DtcHistory *h, const struct dtc_call *call, cons
 }
 
 /* The call in vain that comes right before a call of its thread, in which that waited for the same; or DTC_NONE. */
-static uint32_t find_before(const DtcHistory *h, uint32_t first_call, uint32_t index, const struct dtc_call *same)
+static uint32_t find_before(const DtcHistory *h, uint32_t first_call, uint32_t index, const struct dtc_call *same,
+			    bool *ret_is_limited)
 {
-	for (guint seen = 0; index-- > first_call && seen < BETWEEN_MAX; seen++) {
+	for (guint seen = 0; index-- > first_call; seen++) {
+		if (seen == BETWEEN_MAX) {
+			if (ret_is_limited)
+				*ret_is_limited = true;
+			break;
+		}
 		const struct dtc_call *call = dtc_history_get_call(h, index);
 		if (is_in_vain(call, same))
 			return index;
@@ -86,7 +92,7 @@ static uint32_t find_before(const DtcHistory *h, uint32_t first_call, uint32_t i
 	return DTC_NONE;
 }
 
-int64_t dtc_in_vain_get_ns(const DtcHistory *h, const struct dtc_interval *wait)
+int64_t dtc_in_vain_get_ns(const DtcHistory *h, const struct dtc_interval *wait, bool *ret_is_limited)
 {
 	const struct dtc_call *last = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call);
 	const struct dtc_interval *first = wait;
@@ -94,7 +100,7 @@ int64_t dtc_in_vain_get_ns(const DtcHistory *h, const struct dtc_interval *wait)
 
 	if (!last || !(is_futex_wait(last) || is_set_wait(last)))
 		return 0;
-	while ((call = find_before(h, first_call, call, last)) != DTC_NONE) {
+	while ((call = find_before(h, first_call, call, last, ret_is_limited)) != DTC_NONE) {
 		int64_t ran_ns;
 		const struct dtc_interval *before = find_wait(h, wait->thread, call, first->begin_ns, &ran_ns);
 		if (!before || ran_ns > MAX(before->end_ns - before->begin_ns, first->end_ns - first->begin_ns))

@@ -13,6 +13,7 @@
  * How long before a wait began its thread had begun to wait for the same thing: waits at the same futex that ended with
  * their timeout, with no call between but of a mutex that nobody waits for; waits with the same epoll descriptor that
  * ended with a signal, with nothing between that moves a byte of a file or connection. In both with less running
- * between than waiting on one side of it. 0: it had not. Costs a look at each such wait and what lies between.
+ * between than waiting on one side of it. 0: it had not. Costs a look at each such wait and what lies between, which is
+ * looked at so far only: ret_is_limited (or NULL) then is true, else as it was.
  */
-int64_t dtc_in_vain_get_ns(const DtcHistory *history, const struct dtc_interval *wait);
+int64_t dtc_in_vain_get_ns(const DtcHistory *history, const struct dtc_interval *wait, bool *ret_is_limited);

@@ -11,5 +11,8 @@ void dtc_edge_complete_thread(const DtcLinks *links, const struct dtc_interval *
 {
 	edge->from_thread = wake->thread;
 	edge->from_ns = edge->end_ns;
-	edge->in_vain_ns = dtc_in_vain_get_ns(dtc_links_get_history(links, edge->node), wait);
+	bool is_limited = false;
+	edge->in_vain_ns = dtc_in_vain_get_ns(dtc_links_get_history(links, edge->node), wait, &is_limited);
+	if (is_limited)
+		dtc_links_note_limit(links, DTC_LIMIT_TURN);
 }

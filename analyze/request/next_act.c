@@ -19,12 +19,21 @@ static bool moves(const DtcHistory *h, const struct dtc_call *call, enum dtc_cal
 	       dtc_history_get_file(h, call->file)->kind == DTC_FILE_SOCKET;
 }
 
+/* True when a look ends at its limit, which is counted. */
+static bool is_too_far(const DtcLinks *links, uint32_t seen)
+{
+	if (seen < TURN_CALLS)
+		return false;
+	dtc_links_note_limit(links, DTC_LIMIT_TURN);
+	return true;
+}
+
 /* Bytes that the turn of a read had read before from another connection, and on which it had not acted. */
-static bool has_others(const DtcHistory *h, const struct dtc_thread *thread, uint32_t read)
+static bool has_others(const DtcLinks *links, const DtcHistory *h, const struct dtc_thread *thread, uint32_t read)
 {
 	uint32_t file = dtc_history_get_call(h, read)->file;
 
-	for (uint32_t i = read; i > thread->call_first && read - i < TURN_CALLS; i--) {
+	for (uint32_t i = read; i > thread->call_first && !is_too_far(links, read - i); i--) {
 		const struct dtc_call *call = dtc_history_get_call(h, i - 1);
 		if (ends_turn(call) || moves(h, call, DTC_CALL_WRITE))
 			return false;
@@ -35,14 +44,14 @@ static bool has_others(const DtcHistory *h, const struct dtc_thread *thread, uin
 }
 
 /* The one write that follows from a read in its turn, before anything else is read; DTC_NONE: none, or several. */
-static uint32_t find_act(const DtcHistory *h, uint32_t read)
+static uint32_t find_act(const DtcLinks *links, const DtcHistory *h, uint32_t read)
 {
 	const struct dtc_thread *thread = dtc_history_get_thread(h, dtc_history_get_call(h, read)->thread);
 	uint32_t end = thread->call_first + thread->call_count, act = DTC_NONE;
 
-	if (has_others(h, thread, read))
+	if (has_others(links, h, thread, read))
 		return DTC_NONE;
-	for (uint32_t i = read + 1; i < end && i - read < TURN_CALLS; i++) {
+	for (uint32_t i = read + 1; i < end && !is_too_far(links, i - read); i++) {
 		const struct dtc_call *call = dtc_history_get_call(h, i);
 		if (ends_turn(call) || moves(h, call, DTC_CALL_READ))
 			break;
@@ -67,9 +76,10 @@ uint32_t dtc_next_act_find_answer(const DtcLinks *links, guint node, uint32_t qu
 		uint32_t read = dtc_file_calls_find_answer(dtc_links_get_file_calls(links, node, file), act);
 		if (read == DTC_NONE || dtc_history_get_call(h, read)->thread != thread)
 			return DTC_NONE;
-		act = find_act(h, read);
+		act = find_act(links, h, read);
 		if (act == DTC_NONE || dtc_endpoint_is_server(h, dtc_history_get_call(h, act)->file))
 			return act;
 	}
+	dtc_links_note_limit(links, DTC_LIMIT_TURN);
 	return DTC_NONE;
 }
