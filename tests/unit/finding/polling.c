@@ -101,8 +101,8 @@ static guint count_findings(const struct story *s, int64_t own_ns, int64_t rest_
 						     .thread = i ? dtc_history_find_thread(h, 10, 5) : DTC_NONE,
 						     .cause = i ? DTC_CAUSE_RUNNING_KERNEL : DTC_CAUSE_UNKNOWN,
 						     .tid = 10,
-						     .comm = g_strdup("a"),
-						     .process = g_strdup("a") };
+						     .comm = "a",
+						     .process = "a" };
 		dtc_path_add_segment(path, &segment);
 	}
 	dtc_path_finish(path);

@@ -73,8 +73,8 @@ static guint count_findings(const DtcHistory *h, int64_t wire_ns, enum dtc_cause
 					     .end = { 192 * MS },
 					     .thread = DTC_NONE,
 					     .cause = cause,
-					     .comm = g_strdup(""),
-					     .process = g_strdup("kernel") };
+					     .comm = "",
+					     .process = "kernel" };
 	dtc_path_add_segment(path, &segment);
 	dtc_path_finish(path);
 	const struct dtc_finding_input input = { path, links, NULL };

@@ -179,8 +179,6 @@ static void check_waited(const struct world *w, uint32_t thread, uint32_t betwee
 	g_autoptr(DtcPath) path = dtc_path_new((DtcClusterTime){ 25 * US }, (DtcClusterTime){ 85 * US });
 	g_autoptr(GError) error = NULL;
 	struct dtc_segment waited = *dtc_path_get_segment(made, 0);
-	waited.comm = g_strdup(waited.comm);
-	waited.process = g_strdup(waited.process);
 	for (guint i = 0; i < G_N_ELEMENTS(waiters); i++)
 		waited.waiter = dtc_path_add_waiter(path, &waiters[i]);
 	dtc_path_add_segment(path, &waited);

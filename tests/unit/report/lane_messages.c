@@ -106,8 +106,8 @@ static DtcPath *make_path(const DtcHistory *const *histories)
 					       .cause = DTC_CAUSE_RUNNING_USER,
 					       .tid = pieces[i].tid,
 					       .pid = pieces[i].tid,
-					       .comm = g_strdup(dtc_history_get_comm(history, thread, 100)),
-					       .process = g_strdup("p") };
+					       .comm = dtc_history_get_comm(history, thread, 100),
+					       .process = "p" };
 		dtc_path_add_segment(path, &segment);
 	}
 	dtc_path_finish(path);

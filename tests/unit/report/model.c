@@ -100,8 +100,8 @@ static void test_gap_is_an_error(void)
 {
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DtcPath) path = dtc_path_new((DtcClusterTime){ 0 }, (DtcClusterTime){ 100 });
-	struct dtc_segment late = { .begin = { 60 }, .end = { 100 }, .process = g_strdup("p") };
-	struct dtc_segment early = { .begin = { 0 }, .end = { 50 }, .process = g_strdup("p") };
+	struct dtc_segment late = { .begin = { 60 }, .end = { 100 }, .process = "p" };
+	struct dtc_segment early = { .begin = { 0 }, .end = { 50 }, .process = "p" };
 
 	dtc_path_add_segment(path, &late);
 	dtc_path_add_segment(path, &early);
