@@ -52,7 +52,7 @@ git clone -q "$1" "$root/dtrace-chain"
 part ".ci/demo"
 inside /dtrace-chain/.ci/demo >"$2/demo" 2>&1 || { cat "$2/demo"; part ".ci/demo failed"; exit 1; }
 grep -v '^\[[0-9/]*\]' "$2/demo"
-grep -q '^mostly labsrv@backend: timer' "$2/demo" || { part ".ci/demo did not answer"; exit 1; }
+grep -q '^Mostly labsrv@backend timer' "$2/demo" || { part ".ci/demo did not answer"; exit 1; }
 
 part ".ci/check"
 inside /dtrace-chain/.ci/check --label-exclude '^(bare|sanitizer)$' || { part ".ci/check failed"; exit 1; }
