@@ -11,6 +11,8 @@ import re
 import subprocess
 import sys
 
+import truth
+
 FAMILIES = {
     "cpu": {"running-user", "running-kernel", "irq", "softirq", "fork-exec"},
     "cpu-wait": {"runqueue", "preempted"},
@@ -118,6 +120,7 @@ def main():
     parser.add_argument("--program")
     parser.add_argument("--bundle", required=True)
     options = parser.parse_args()
+    truth.skip_unless_there(options.bundle)
     dump = subprocess.run([options.dump, options.bundle], capture_output=True, text=True)
     if dump.returncode:
         raise SystemExit(f"{dump.stderr.strip()}")
