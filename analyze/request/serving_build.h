@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What serving.c, which follows bytes from thread to thread, and serving_scan.c, which looks at one of them, share. */
+#pragma once
+
+#include "analyze/request/serving.h"
+
+#define STRANGER (G_MAXUINT - 1) /* works, for a request that is not known */
+
+/* A call that is known to move a request on. */
+struct mark {
+	uint32_t call;
+	guint request;
+	bool ends; /* with it the thread's work for the request is done */
+};
+
+struct worker {
+	guint node;
+	uint32_t thread;
+	GArray *marks; /* struct mark; by call when scanned; none: it only inherits */
+	GArray *spans; /* struct dtc_served */
+	GArray *owned; /* struct dtc_owned, by call */
+	bool is_dirty; /* has marks that it was not scanned with */
+};
+
+/* What was written for a request where the other end may read it. */
+struct message {
+	guint node;
+	uint32_t call;
+	guint request;
+	bool is_answer;
+};
+
+/* One end of a hop: a file, for one request. */
+struct end {
+	guint node;
+	uint32_t file;
+	guint request;
+};
+#define CAPTURED GUINT_TO_POINTER(G_MAXUINT) /* of a hop that a capture shows */
+
+struct DtcServing {
+	const DtcLinks *links;
+	const DtcClocks *clocks; /* of the links */
+	GHashTable *workers;	 /* (node, thread) -> struct worker */
+	GPtrArray *order;	 /* the workers; sorted by (node, thread) before they are scanned */
+	GHashTable *marked;	 /* (node, call) that have a mark, as keys */
+	GHashTable *lives;	 /* request -> struct dtc_life; none: not known */
+	GHashTable *ends;	 /* struct end -> index of its hop + 1, or CAPTURED */
+	GArray *messages;	 /* struct message: of this round */
+	GArray *hops;		 /* struct dtc_followed_hop */
+	bool is_sealed;
+};
+
+/* When work for a request can begin and end at most, on a node and in a thread of it. */
+void dtc_serving_get_life(const DtcServing *serving, guint request, guint node, uint32_t thread, int64_t *ret_begin_ns,
+			  int64_t *ret_end_ns);
+
+/*
+ * Looks at a worker's calls from its first mark on: makes its spans anew, and the messages that it sent; in the last
+ * look, instead of these, what it wrote for whom.
+ */
+void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is_last);

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One thread's calls, in time order. */
+#include "analyze/request/serving_build.h"
+
+#include "analyze/exchange/endpoint.h"
+#include "analyze/request/next_act.h"
+#include "analyze/request/questions.h"
+#include "analyze/request/turn_order.h"
+
+#define NOBODY G_MAXUINT /* a pause: the next call tells */
+
+/* What a connection is to the thread that works on it. */
+struct connection {
+	guint request;	/* whose bytes are on it, or STRANGER */
+	bool is_server; /* the other end connected: answers are written to it */
+	bool answered;	/* the next bytes are another request's */
+	bool is_new;	/* connected for the request, and nothing written yet */
+	bool by_order;	/* for whom bytes went out on it is told by order only */
+};
+
+struct scan {
+	DtcServing *serving;
+	struct worker *worker;
+	const DtcHistory *history;
+	GHashTable *connections; /* file -> struct connection */
+	DtcQuestions *questions; /* open: those that this thread will answer */
+	guint current;		 /* request, NOBODY or STRANGER */
+	int64_t since_ns;
+	guint turn_request; /* whose bytes were read in this turn of the loop; NOBODY: nobody's yet */
+	bool is_turn_mixed; /* of several requests */
+	bool is_put_off;    /* it has read all that there was before it acts: it looked for more since its last read */
+	struct dtc_turn_order order;
+	int64_t woken_ns;  /* the last poll, over which the work went on, waited until then; DTC_TIME_NONE: none */
+	GHashTable *reads; /* request -> its last read, as a struct dtc_owned without call; NULL: not the last look */
+	bool is_last;
+};
+
+static void add_span(struct scan *scan, guint request, int64_t end_ns, bool leads)
+{
+	struct dtc_served span = { scan->since_ns, end_ns, request, leads };
+	int64_t from_ns, to_ns;
+
+	if (request >= STRANGER)
+		return;
+	dtc_serving_get_life(scan->serving, request, scan->worker->node, scan->worker->thread, &from_ns, &to_ns);
+	span.begin_ns = MAX(span.begin_ns, from_ns);
+	span.end_ns = MIN(span.end_ns, to_ns);
+	if (span.end_ns > span.begin_ns)
+		g_array_append_val(scan->worker->spans, span);
+}
+
+/* If the work went on over a poll, and what comes next is not of it, then the poll was left for something else. */
+static void pause(struct scan *scan, int64_t at_ns)
+{
+	int64_t end_ns = scan->woken_ns == DTC_TIME_NONE ? at_ns : scan->woken_ns;
+
+	scan->woken_ns = DTC_TIME_NONE;
+	if (scan->current == NOBODY)
+		return;
+	add_span(scan, scan->current, end_ns, false);
+	scan->current = NOBODY;
+	scan->since_ns = end_ns;
+}
+
+/* When the thread, woken at a time, was on a CPU again. */
+static int64_t get_run_ns(const struct scan *scan, int64_t woken_ns)
+{
+	const struct dtc_interval *v =
+		dtc_history_find_interval_before(scan->history, scan->worker->thread, woken_ns + 1);
+
+	return v && v->state == DTC_STATE_RUNQUEUE ? v->end_ns : woken_ns;
+}
+
+static void become(struct scan *scan, guint request, int64_t at_ns)
+{
+	if (request != scan->current && scan->woken_ns != DTC_TIME_NONE)
+		pause(scan, at_ns);
+	if (scan->woken_ns != DTC_TIME_NONE) { /* ready, and not yet at work */
+		add_span(scan, scan->current, scan->woken_ns, false);
+		scan->since_ns = get_run_ns(scan, scan->woken_ns);
+	}
+	scan->woken_ns = DTC_TIME_NONE;
+	if (request == scan->current)
+		return;
+	if (scan->current == NOBODY)
+		add_span(scan, request, at_ns, true);
+	else
+		add_span(scan, scan->current, at_ns, false);
+	scan->current = request;
+	scan->since_ns = at_ns;
+}
+
+/* Who asks is the same for all threads of a process; of a socket without packets, who read first was asked. */
+static bool is_server(const struct scan *scan, uint32_t file, bool has_read)
+{
+	bool has_packets = dtc_history_get_file(scan->history, file)->flow_out != DTC_NONE;
+
+	return has_packets ? dtc_endpoint_is_server(scan->history, file) : has_read;
+}
+
+static struct connection *get_connection(struct scan *scan, uint32_t file, bool has_read)
+{
+	struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(file));
+
+	if (!c) {
+		c = g_new0(struct connection, 1);
+		c->request = STRANGER;
+		c->is_server = is_server(scan, file, has_read);
+		g_hash_table_insert(scan->connections, GUINT_TO_POINTER(file), c);
+	}
+	return c;
+}
+
+/* Forgets what was on a descriptor. */
+static void drop_connection(struct scan *scan, uint32_t file)
+{
+	dtc_questions_close(scan->questions, file);
+	dtc_questions_end_asking(scan->questions, file);
+	g_hash_table_remove(scan->connections, GUINT_TO_POINTER(file));
+}
+
+static bool will_answer(const struct scan *scan, const struct dtc_call *read)
+{
+	const DtcFileCalls *calls = dtc_links_get_file_calls(scan->serving->links, scan->worker->node, read->file);
+	uint32_t write = dtc_file_calls_find_moved(calls, true, read->begin_ns);
+
+	return write != DTC_NONE && dtc_history_get_call(scan->history, write)->thread == scan->worker->thread;
+}
+
+/* When the last wait in a call ended, or the call's begin if it did not wait. */
+static int64_t get_woken_ns(const struct scan *scan, const struct dtc_call *call)
+{
+	int64_t at_ns = call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns;
+
+	while (at_ns > call->begin_ns) {
+		const struct dtc_interval *v =
+			dtc_history_find_interval_before(scan->history, scan->worker->thread, at_ns);
+		if (!v || v->end_ns <= call->begin_ns)
+			break;
+		if (dtc_state_is_wait(v->state))
+			return v->end_ns;
+		at_ns = v->begin_ns;
+	}
+	return call->begin_ns;
+}
+
+/*
+ * A server may sleep in the middle of a question: a database in its query, a loop until a timer or until its own server
+ * has answered. If one question is open, it sleeps for that one; if there are several, the next call tells.
+ */
+static void scan_poll(struct scan *scan, const struct dtc_call *call)
+{
+	guint request;
+
+	/* what follows may be for any of those that were read; the next call tells */
+	if (dtc_call_is_glance(call)) {
+		scan->is_put_off = true;
+		if (scan->is_turn_mixed)
+			pause(scan, call->begin_ns);
+		return;
+	}
+	if (call->argument) { /* a loop that has work at hand looks for more without waiting */
+		scan->turn_request = NOBODY;
+		scan->is_turn_mixed = false;
+		dtc_turn_order_clear(&scan->order);
+	}
+	if (!dtc_questions_get_only(scan->questions, &request)) {
+		pause(scan, call->begin_ns);
+		return;
+	}
+	become(scan, request, call->begin_ns);
+	scan->woken_ns = get_woken_ns(scan, call);
+}
+
+/* A call of the current request on one end of a followed hop: it lasts at least as long. */
+static void note_hop_end(struct scan *scan, const struct dtc_call *call, bool is_server)
+{
+	const struct end end = { scan->worker->node, call->file, scan->current };
+	gpointer index = g_hash_table_lookup(scan->serving->ends, &end);
+	int64_t end_ns = call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns;
+
+	if (!index || index == CAPTURED)
+		return;
+	struct dtc_followed_hop *hop =
+		&g_array_index(scan->serving->hops, struct dtc_followed_hop, GPOINTER_TO_UINT(index) - 1);
+	int64_t *to_ns = is_server ? &hop->server_end_ns : &hop->client_end_ns;
+	*to_ns = MAX(*to_ns, end_ns);
+}
+
+/* Whether the other end of a connection that this thread asked on has still to answer. */
+static void note_asked(struct scan *scan, uint32_t file, const struct connection *c)
+{
+	if (!c->is_server && !c->answered && c->request < STRANGER)
+		dtc_questions_ask(scan->questions, file, c->request);
+	else
+		dtc_questions_end_asking(scan->questions, file);
+}
+
+static void note_read(struct scan *scan, const struct connection *c, uint32_t id)
+{
+	struct dtc_owned *read = g_hash_table_lookup(scan->reads, GUINT_TO_POINTER(scan->current));
+
+	if (!read) {
+		read = g_new(struct dtc_owned, 1);
+		g_hash_table_insert(scan->reads, GUINT_TO_POINTER(scan->current), read);
+	}
+	*read = (struct dtc_owned){ .request = scan->current, .read = id, .is_inferred = c->by_order };
+}
+
+static void scan_read(struct scan *scan, const struct dtc_call *call, uint32_t id, const struct mark *mark)
+{
+	struct connection *c = get_connection(scan, call->file, true);
+
+	if (mark)
+		c->request = mark->request;
+	else if (c->is_server && c->answered)
+		c->request = STRANGER;
+	c->answered = !c->is_server;
+	note_asked(scan, call->file, c);
+	if (c->is_server && (dtc_questions_is_open(scan->questions, call->file) || will_answer(scan, call)))
+		dtc_questions_open(scan->questions, call->file, c->request, call->end_ns);
+	scan->is_turn_mixed |= scan->turn_request != NOBODY && scan->turn_request != c->request;
+	scan->turn_request = c->request;
+	scan->is_put_off = false;
+	dtc_turn_order_add(&scan->order, call->file, c->request);
+	become(scan, c->request, call->begin_ns);
+	if (!scan->is_last || scan->current >= STRANGER)
+		return;
+	note_read(scan, c, id);
+	if (!c->is_server)
+		note_hop_end(scan, call, false);
+}
+
+static void note_owned(struct scan *scan, const struct connection *c, uint32_t id)
+{
+	const struct dtc_owned *read = g_hash_table_lookup(scan->reads, GUINT_TO_POINTER(scan->current));
+	struct dtc_owned owned = { .call = id,
+				   .request = scan->current,
+				   .read = read ? read->read : DTC_NONE,
+				   .is_inferred = c->by_order || (read && read->is_inferred) };
+
+	g_array_append_val(scan->worker->owned, owned);
+}
+
+/* A question to others: when it is asked, and when the thread has read the answer. */
+struct asked {
+	const struct scan *scan;
+	int64_t at_ns;
+	int64_t answered_ns; /* INT64_MIN: it has not */
+};
+
+static struct asked get_asked(const struct scan *scan, const struct dtc_call *write)
+{
+	const DtcFileCalls *calls = dtc_links_get_file_calls(scan->serving->links, scan->worker->node, write->file);
+	uint32_t answer = dtc_file_calls_find_moved(calls, false, write->begin_ns);
+
+	return (struct asked){ scan, write->begin_ns,
+			       answer == DTC_NONE ? INT64_MIN : dtc_history_get_call(scan->history, answer)->end_ns };
+}
+
+/*
+ * Whether what a thread asks others may be for a request: not if the answer comes after the request's own. It is
+ * another one that got a pooled connection in the turn in which this request gave it back.
+ */
+static bool may_be_for(gconstpointer data, guint request)
+{
+	const struct asked *asked = data;
+	const struct worker *worker = asked->scan->worker;
+	int64_t begin_ns, end_ns;
+
+	dtc_serving_get_life(asked->scan->serving, request, worker->node, worker->thread, &begin_ns, &end_ns);
+	return asked->at_ns >= begin_ns && asked->at_ns <= end_ns && asked->answered_ns <= end_ns;
+}
+
+/* The open question whose answer a question to others leads to: its request, or STRANGER. */
+static guint find_led_to(const struct scan *scan, const struct dtc_call *write, uint32_t id)
+{
+	uint32_t answer = dtc_next_act_find_answer(scan->serving->links, scan->worker->node, id);
+	if (answer == DTC_NONE)
+		return STRANGER;
+	uint32_t file = dtc_history_get_call(scan->history, answer)->file;
+	if (!dtc_questions_is_open(scan->questions, file))
+		return STRANGER;
+	const struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(file));
+	const DtcFileCalls *calls = dtc_links_get_file_calls(scan->serving->links, scan->worker->node, file);
+
+	return dtc_file_calls_find_moved(calls, true, write->begin_ns) == answer ? c->request : STRANGER;
+}
+
+/*
+ * For whom a thread asks others, where what it read last does not tell. A connection that another request gave back was
+ * got by the one that waits longest of those whose questions are open and that wait for nobody yet.
+ */
+static guint find_asker(const struct scan *scan, const struct connection *c, const struct asked *asked,
+			const struct dtc_call *write, uint32_t id)
+{
+	guint asker = find_led_to(scan, write, id);
+	if (asker < STRANGER && may_be_for(asked, asker))
+		return asker;
+	guint first = dtc_turn_order_get(&scan->order, STRANGER);
+	if (scan->is_put_off && first < STRANGER && may_be_for(asked, first))
+		return first;
+	return c->answered ? dtc_questions_find_longest(scan->questions, may_be_for, asked) : STRANGER;
+}
+
+/* Bytes for others, which nothing but the order of the calls gives to a request. */
+static void scan_question(struct scan *scan, struct connection *c, const struct dtc_call *call, uint32_t id)
+{
+	if (c->answered)
+		c->by_order = false;
+	if (c->is_new || (scan->current == NOBODY && !c->answered)) /* it had to be waited for */
+		become(scan, c->request, call->begin_ns);
+	const struct asked asked = get_asked(scan, call);
+	if (scan->current < STRANGER && !may_be_for(&asked, scan->current)) {
+		become(scan, STRANGER, call->begin_ns);
+		c->is_new = false;
+	}
+	/* a turn with the bytes of several requests acts in the order in which it read them */
+	bool is_next = scan->is_turn_mixed && scan->is_put_off && !c->is_new &&
+		       dtc_turn_order_get(&scan->order, STRANGER) < STRANGER;
+	if (scan->current < STRANGER && !is_next)
+		return;
+	guint asker = find_asker(scan, c, &asked, call, id);
+	c->by_order = asker < STRANGER;
+	if (asker < STRANGER || scan->current >= STRANGER)
+		become(scan, asker, call->begin_ns);
+}
+
+static void scan_write(struct scan *scan, const struct dtc_call *call, uint32_t id, const struct mark *mark)
+{
+	struct connection *c = get_connection(scan, call->file, false);
+
+	dtc_questions_close(scan->questions, call->file);
+	if (mark)
+		become(scan, mark->request, call->begin_ns);
+	else if (c->is_server)
+		become(scan, c->request, call->begin_ns);
+	else
+		scan_question(scan, c, call, id);
+	dtc_turn_order_take(&scan->order, scan->current);
+	if (scan->current >= STRANGER) {
+		if (!c->is_server)
+			c->request = STRANGER;
+		note_asked(scan, call->file, c);
+		return;
+	}
+	if (!c->is_server) {
+		c->request = scan->current;
+		c->answered = c->is_new = false;
+		note_asked(scan, call->file, c);
+	}
+	if (scan->is_last) {
+		note_owned(scan, c, id);
+		if (c->is_server)
+			note_hop_end(scan, call, true);
+	} else {
+		struct message message = { scan->worker->node, id, scan->current, c->is_server };
+		g_array_append_val(scan->serving->messages, message);
+	}
+	if (c->is_server) {
+		c->answered = true;
+		pause(scan, call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns);
+	}
+}
+
+static bool is_connection(const DtcHistory *history, const struct dtc_call *call)
+{
+	return call->file != DTC_NONE && dtc_history_get_file(history, call->file)->kind == DTC_FILE_SOCKET;
+}
+
+static void scan_call(struct scan *scan, uint32_t id, const struct mark *mark)
+{
+	const struct dtc_call *call = dtc_history_get_call(scan->history, id);
+	bool has_moved = call->result > 0 && is_connection(scan->history, call);
+
+	switch ((enum dtc_call_kind)call->kind) {
+	case DTC_CALL_POLL:
+		scan_poll(scan, call);
+		break;
+	case DTC_CALL_ACCEPT:
+		pause(scan, call->begin_ns);
+		if (mark)
+			become(scan, mark->request, call->begin_ns);
+		break;
+	case DTC_CALL_READ:
+		if (has_moved)
+			scan_read(scan, call, id, mark);
+		break;
+	case DTC_CALL_WRITE:
+		if (has_moved)
+			scan_write(scan, call, id, mark);
+		break;
+	case DTC_CALL_CONNECT:
+		if (mark)
+			become(scan, mark->request, call->begin_ns);
+		if (is_connection(scan->history, call)) {
+			drop_connection(scan, call->file);
+			struct connection *c = get_connection(scan, call->file, false);
+			c->request = scan->current == NOBODY ? STRANGER : scan->current;
+			c->is_new = true;
+			note_asked(scan, call->file, c);
+			if (scan->is_last && c->request != STRANGER)
+				note_owned(scan, c, id);
+		}
+		break;
+	case DTC_CALL_CLOSE:
+		if (call->file != DTC_NONE)
+			drop_connection(scan, call->file);
+		break;
+	default:
+		break;
+	}
+	if (mark && mark->ends)
+		pause(scan, call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns);
+}
+
+static int compare_marks(gconstpointer a, gconstpointer b)
+{
+	const struct mark *x = a, *y = b;
+
+	return x->call < y->call ? -1 : x->call > y->call;
+}
+
+/* Calls of a thread have consecutive ids, in time order. Before the first mark nothing is known. */
+void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is_last)
+{
+	const DtcHistory *history = dtc_links_get_history(serving->links, worker->node);
+	const struct dtc_thread *thread = dtc_history_get_thread(history, worker->thread);
+	struct scan scan = {
+		.serving = serving,
+		.worker = worker,
+		.history = history,
+		.connections = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free),
+		.questions = dtc_questions_new(STRANGER),
+		.current = NOBODY,
+		.turn_request = NOBODY,
+		.since_ns = thread->begin_ns,
+		.woken_ns = DTC_TIME_NONE,
+		.reads = is_last ? g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free) : NULL,
+		.is_last = is_last,
+	};
+	guint next = 0;
+
+	g_array_sort(worker->marks, compare_marks);
+	g_array_set_size(worker->spans, 0);
+	uint32_t first = g_array_index(worker->marks, struct mark, 0).call;
+	for (uint32_t id = first; id < thread->call_first + thread->call_count; id++) {
+		const struct mark *mark = NULL;
+		if (next < worker->marks->len && g_array_index(worker->marks, struct mark, next).call == id)
+			mark = &g_array_index(worker->marks, struct mark, next++);
+		scan_call(&scan, id, mark);
+	}
+	pause(&scan, thread->end_ns);
+	worker->is_dirty = false;
+	dtc_questions_free(scan.questions);
+	g_hash_table_unref(scan.connections);
+	g_clear_pointer(&scan.reads, g_hash_table_unref);
+	dtc_turn_order_clear(&scan.order);
+}
