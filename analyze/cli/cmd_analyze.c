@@ -41,12 +41,15 @@ static void add_options(void *data, DtcCommandLine *line)
 		{ "spans", 0, 0, G_OPTION_ARG_FILENAME, &options->spans,
 		  "Find the id in the spans of an OTLP JSON file, for encrypted traffic", "FILE" },
 		{ "connection", 0, 0, G_OPTION_ARG_STRING, &options->connection,
-		  "Explain the exchange on this connection at this time, e.g. 10.0.0.1:51700-10.0.0.2:80@+1.5s",
+		  "Explain the exchange on this connection at this time, e.g. 10.0.0.1:51700-10.0.0.2:80@+1.5s or "
+		  "@12:00:03.5",
 		  "SRC:PORT-DST:PORT@TIME" },
 		{ "thread", 't', 0, G_OPTION_ARG_STRING, &options->thread, "Explain this thread",
 		  "NODE:TID|NODE:NAME" },
 		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
-		  "Begin of the span: +1.5s, +200ms (since the trace's begin) or the trace's clock", "TIME" },
+		  "Begin of the span: +1.5s, +200ms (since the trace's begin), 12:00:03.5, a date and time, or the "
+		  "trace's clock",
+		  "TIME" },
 		{ "to", 0, 0, G_OPTION_ARG_STRING, &options->to, "End of the span", "TIME" },
 		{ "reference", 0, 0, G_OPTION_ARG_STRING, &options->reference,
 		  "Node whose clock is shown (default: the thread's, or the best known)", "NODE" },

@@ -107,7 +107,7 @@ static bool list(struct listing *to, GError **error)
 	if (to->session->is_json)
 		dtc_edges_add_head_json(to->out, engine, to->question);
 	else
-		dtc_edges_add_head_text(to->layout);
+		dtc_edges_add_head_text(to->layout, engine, to->question);
 	while ((!limit || to->edge_count + to->span_count < limit) && (item = dtc_edge_list_next(edges)))
 		if (!add_item(to, item, error))
 			return false;

@@ -24,6 +24,7 @@ struct events_options {
 	gboolean is_absolute;
 	/* derived */
 	struct dtc_thread_spec thread_spec; /* its tid is set for a name, too */
+	bool needs_end;			    /* of the recording, to know of which day a time of day is */
 };
 
 static void add_options(void *data, DtcCommandLine *line)
@@ -35,7 +36,9 @@ static void add_options(void *data, DtcCommandLine *line)
 		{ "kind", 'k', 0, G_OPTION_ARG_STRING, &options->kinds,
 		  "Only events of these names; * and ? stand for any characters", "NAME[,NAME...]" },
 		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
-		  "First time: +1.5s, +200ms (since the traces' begin) or the reference's clock", "TIME" },
+		  "First time: +1.5s, +200ms (since the traces' begin), 12:00:03.5, a date and time, or the "
+		  "reference's clock",
+		  "TIME" },
 		{ "to", 0, 0, G_OPTION_ARG_STRING, &options->to, "Last time", "TIME" },
 		{ "limit", 'n', 0, G_OPTION_ARG_INT, &options->limit, "At most so many events (default: all)", "N" },
 		{ "absolute", 0, 0, G_OPTION_ARG_NONE, &options->is_absolute,
@@ -56,10 +59,11 @@ static bool check(struct dtc_session *session, GError **error)
 	if (options->thread && options->reference)
 		return dtc_cli_refuse(error, "--thread and --reference do not go together",
 				      "the events of one thread are all of one node");
-	struct dtc_moment unused; /* what is no time is told before anything is read */
-	if ((options->from && !dtc_moment_parse("--from", options->from, &unused, error)) ||
-	    (options->to && !dtc_moment_parse("--to", options->to, &unused, error)))
+	struct dtc_moment from = { 0 }, to = { 0 }; /* what is no time is told before anything is read */
+	if ((options->from && !dtc_moment_parse("--from", options->from, &from, error)) ||
+	    (options->to && !dtc_moment_parse("--to", options->to, &to, error)))
 		return false;
+	options->needs_end = (from.is_wall && !from.wall.has_date) || (to.is_wall && !to.wall.has_date);
 	return true;
 }
 
@@ -67,6 +71,7 @@ static bool check(struct dtc_session *session, GError **error)
 struct listing {
 	struct dtc_session *session;
 	GString *out;
+	const char *reference; /* node whose clock is cluster time */
 	guint64 shown;
 };
 
@@ -85,20 +90,15 @@ static bool add_event(struct listing *to, struct dtc_event_line line, GError **e
 
 	if (options->is_absolute)
 		line.origin_ns = 0;
-	if (to->session->is_json)
+	if (to->session->is_json) {
 		dtc_event_line_add_json(to->out, &line);
-	else
+	} else {
+		if (to->shown == 0)
+			dtc_events_add_head_text(to->out, &line, to->reference);
 		dtc_event_line_add_text(to->out, &line);
+	}
 	to->shown++;
 	return flush(to, CHUNK_BYTES, error);
-}
-
-static void add_head(struct listing *to, const DtcClocks *clocks)
-{
-	guint reference = dtc_clocks_get_reference(clocks);
-
-	if (to->session->is_json)
-		dtc_events_add_head_json(to->out, dtc_bundle_get_node(to->session->bundle, reference)->name);
 }
 
 static void add_tail(struct listing *to)
@@ -120,16 +120,19 @@ static bool list_events(struct dtc_session *session, const DtcClocks *clocks, GE
 		.kinds = options->kinds,
 		.from = options->from,
 		.to = options->to,
+		.end_ns = session->engine ? dtc_engine_get_end(session->engine).ns : INT64_MAX,
 	};
 	g_autoptr(GString) out = g_string_new(NULL);
-	struct listing to = { session, out, 0 };
+	const char *reference = dtc_bundle_get_node(session->bundle, dtc_clocks_get_reference(clocks))->name;
+	struct listing to = { session, out, reference, 0 };
 	guint64 limit = (guint64)options->limit;
 	const struct dtc_event_line *line;
 
 	g_autoptr(DtcEventList) list = dtc_event_list_new(session->bundle, clocks, &filter, session->findings, error);
 	if (!list)
 		return false;
-	add_head(&to, clocks);
+	if (session->is_json)
+		dtc_events_add_head_json(out, reference);
 	while ((!limit || to.shown < limit) && (line = dtc_event_list_next(list)))
 		if (!add_event(&to, *line, error))
 			return false;
@@ -177,7 +180,7 @@ static bool answer(struct dtc_session *session, GError **error)
 	if (!dtc_session_open(session, error) || (options->thread && !select_thread(session, error)))
 		return false;
 	guint count = dtc_bundle_get_count(session->bundle);
-	g_autoptr(DtcClocks) identity = count > 1 ? NULL : dtc_clocks_new_identity(count);
+	g_autoptr(DtcClocks) identity = count > 1 || options->needs_end ? NULL : dtc_clocks_new_identity(count);
 	if (!identity && !dtc_session_read(session, &engine_options, error))
 		return false;
 	dtc_progress_line_clear(session->progress);

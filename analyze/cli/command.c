@@ -14,8 +14,11 @@ static bool answer(const struct dtc_command *command, DtcCommandLine *line, stru
 {
 	const struct dtc_common_options *common = session->options;
 
-	if (!dtc_command_line_parse(line, &session->argc, &session->argv, error) ||
-	    (command->check && !command->check(session, error)) ||
+	if (!dtc_command_line_parse(line, &session->argc, &session->argv, error))
+		return false;
+	if (common->is_utc)
+		g_setenv("TZ", "UTC", TRUE); /* there is but one thread yet */
+	if ((command->check && !command->check(session, error)) ||
 	    !dtc_common_options_get_json(common, &session->is_json, error))
 		return false;
 	if (common->width && (common->width < DTC_WIDTH_MIN || common->width > DTC_WIDTH_MAX))

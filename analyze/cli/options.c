@@ -107,6 +107,8 @@ void dtc_common_options_add(struct dtc_common_options *options, DtcCommandLine *
 		  "Colour (default: auto, on a terminal unless NO_COLOR is set)", "auto|always|never" },
 		{ "width", 0, 0, G_OPTION_ARG_INT, &options->width,
 		  "Columns of the text (default: the terminal's; on a pipe COLUMNS, or 80)", "COLUMNS" },
+		{ "utc", 0, 0, G_OPTION_ARG_NONE, &options->is_utc,
+		  "Times of day in UTC, printed and read (default: the zone of TZ, or of this machine)", NULL },
 		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "No progress on the terminal", NULL },
 		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &options->is_verbose,
 		  "Say on stderr what is read; analyze folds nothing", NULL },

@@ -22,6 +22,7 @@ struct dtc_common_options {
 	guint64 max_unpacked_bytes; /* --max-unpacked SIZE; 0: the default */
 	enum dtc_color color;	    /* --color auto|always|never */
 	gint width;		    /* --width COLUMNS; 0: the terminal's, or COLUMNS */
+	gboolean is_utc;	    /* --utc: times of day are UTC's, not the zone's of TZ or of this machine */
 	gboolean quiet;		    /* -q, --quiet: no progress */
 	gboolean is_verbose;	    /* -v, --verbose: fold nothing, and say on stderr what is read */
 };

@@ -16,8 +16,8 @@ void dtc_subject_options_add(struct dtc_subject_options *options, DtcCommandLine
 		{ "process", 'p', 0, G_OPTION_ARG_STRING, &options->process,
 		  "Only this process, or all processes of this name", "NAME|NODE:NAME|NODE:PID" },
 		{ "from", 0, 0, G_OPTION_ARG_STRING, &options->from,
-		  "Begin of the span: +1.5s, +200ms (since the traces' begin, or the thread's node's) or the clock of "
-		  "the reference (or of the thread's node)",
+		  "Begin of the span: +1.5s, +200ms (since the traces' begin, or the thread's node's), 12:00:03.5, a "
+		  "date and time, or the clock of the reference (or of the thread's node)",
 		  "TIME" },
 		{ "to", 0, 0, G_OPTION_ARG_STRING, &options->to, "End of the span", "TIME" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },

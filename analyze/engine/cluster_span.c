@@ -8,22 +8,6 @@
 
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
 
-static bool parse(const char *option, const char *text, struct dtc_moment *ret_moment, bool *ret_given, GError **error)
-{
-	*ret_given = text != NULL;
-	return !text || dtc_moment_parse(option, text, ret_moment, error);
-}
-
-/* On cluster time; saturates, since whatever lies beyond the trace is cut to it. */
-static DtcClusterTime resolve(const struct dtc_moment *moment, DtcClusterTime origin)
-{
-	DtcClusterTime time = { moment->ns };
-
-	if (moment->is_relative && __builtin_add_overflow(origin.ns, moment->ns, &time.ns))
-		time.ns = INT64_MAX;
-	return time;
-}
-
 /* The spans of whole traces, and where relative times begin. */
 static void set_whole(struct dtc_cluster_span *spans, const DtcClocks *clocks, const DtcHistory *const *histories,
 		      guint of)
@@ -71,20 +55,50 @@ static void cut_end(struct dtc_cluster_span *span, const DtcClocks *clocks, guin
 	span->end.ns = MAX(dtc_clocks_to_node(clocks, node, span->cluster_end).ns, span->begin.ns);
 }
 
+/* The last event of the nodes that are aligned with that one. */
+static int64_t find_end_ns(const struct dtc_cluster_span *spans, const DtcClocks *clocks, guint node)
+{
+	guint group = dtc_clocks_get_group(clocks, node);
+	int64_t end_ns = spans[node].cluster_end.ns;
+
+	for (guint i = 0; i < dtc_clocks_get_node_count(clocks); i++)
+		if (dtc_clocks_get_group(clocks, i) == group)
+			end_ns = MAX(end_ns, spans[i].cluster_end.ns);
+	return end_ns;
+}
+
 static void set_outside(GError **error, const struct dtc_cluster_span *spans, const DtcClocks *clocks)
 {
-	guint reference = dtc_clocks_get_reference(clocks), count = dtc_clocks_get_node_count(clocks);
-	int64_t end_ns = spans[reference].cluster_end.ns, origin_ns = spans[reference].origin.ns;
-
-	for (guint i = 0; i < count; i++)
-		if (dtc_clocks_get_group(clocks, i) == dtc_clocks_get_group(clocks, reference))
-			end_ns = MAX(end_ns, spans[i].cluster_end.ns);
+	guint reference = dtc_clocks_get_reference(clocks);
+	int64_t end_ns = find_end_ns(spans, clocks, reference), origin_ns = spans[reference].origin.ns;
 	int64_t length_ns = end_ns - origin_ns;
+	g_autofree char *wall = dtc_wall_clock_format_span(origin_ns, end_ns);
+
 	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
 		    "nothing was traced in that span\n"
-		    "the traces go from +0s to +%" PRId64 ".%09" PRId64 "s; the reference's clock shows %" PRId64
+		    "the traces go from +0s to +%" PRId64 ".%09" PRId64 "s%s%s; the reference's clock shows %" PRId64
 		    ".%09" PRId64 " at their begin",
-		    length_ns / NS_PER_S, length_ns % NS_PER_S, origin_ns / NS_PER_S, ABS(origin_ns % NS_PER_S));
+		    length_ns / NS_PER_S, length_ns % NS_PER_S, wall ? ", from " : "", wall ? wall : "",
+		    origin_ns / NS_PER_S, ABS(origin_ns % NS_PER_S));
+}
+
+/* What was asked for: two moments that may be missing. */
+struct asked {
+	const char *from;
+	const char *to;
+	struct dtc_moment from_moment;
+	struct dtc_moment to_moment;
+};
+
+static bool resolve(const struct asked *asked, int64_t begin_ns, int64_t end_ns, DtcClusterTime *ret_begin,
+		    DtcClusterTime *ret_end, GError **error)
+{
+	ret_begin->ns = INT64_MIN;
+	ret_end->ns = INT64_MAX;
+	return (!asked->from || dtc_moment_resolve("--from", asked->from, &asked->from_moment, begin_ns, end_ns,
+						   &ret_begin->ns, error)) &&
+	       (!asked->to ||
+		dtc_moment_resolve("--to", asked->to, &asked->to_moment, begin_ns, end_ns, &ret_end->ns, error));
 }
 
 struct dtc_cluster_span *dtc_cluster_span_find(const DtcClocks *clocks, const DtcHistory *const *histories, guint of,
@@ -93,10 +107,11 @@ struct dtc_cluster_span *dtc_cluster_span_find(const DtcClocks *clocks, const Dt
 	guint count = dtc_clocks_get_node_count(clocks);
 	g_autofree struct dtc_cluster_span *spans = g_new0(struct dtc_cluster_span, count + 1);
 	g_autofree struct dtc_cluster_span *whole = NULL;
-	struct dtc_moment from_moment, to_moment;
-	bool has_from, has_to, has_any = !from && !to;
+	struct asked asked = { .from = from, .to = to };
+	bool has_any = !from && !to;
 
-	if (!parse("--from", from, &from_moment, &has_from, error) || !parse("--to", to, &to_moment, &has_to, error))
+	if ((from && !dtc_moment_parse("--from", from, &asked.from_moment, error)) ||
+	    (to && !dtc_moment_parse("--to", to, &asked.to_moment, error)))
 		return NULL;
 	set_whole(spans, clocks, histories, of);
 	whole = g_memdup2(spans, sizeof(*spans) * (count + 1));
@@ -104,11 +119,19 @@ struct dtc_cluster_span *dtc_cluster_span_find(const DtcClocks *clocks, const Dt
 		struct dtc_cluster_span *span = &spans[i];
 		if (!histories[i])
 			continue;
-		DtcClusterTime begin = { INT64_MIN }, end = { INT64_MAX };
-		if (has_from)
-			begin = resolve(&from_moment, span->origin);
-		if (has_to)
-			end = resolve(&to_moment, span->origin);
+		DtcClusterTime begin, end;
+		g_autoptr(GError) wrong = NULL;
+		if (!resolve(&asked, span->origin.ns, find_end_ns(whole, clocks, i), &begin, &end, &wrong)) {
+			/* a clock that is not aligned may show other hours: nothing of that node is meant then */
+			if (dtc_clocks_get_group(clocks, i) ==
+			    dtc_clocks_get_group(clocks, dtc_clocks_get_reference(clocks))) {
+				g_propagate_error(error, g_steal_pointer(&wrong));
+				return NULL;
+			}
+			begin.ns = end.ns = INT64_MAX;
+			cut_begin(span, clocks, i, begin);
+			continue;
+		}
 		if (begin.ns >= end.ns) {
 			g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
 				    "--from '%s' is not before --to '%s'\nthe span would be empty; for example --from "

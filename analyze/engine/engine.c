@@ -205,3 +205,20 @@ DtcClusterTime dtc_engine_get_origin(const DtcEngine *engine)
 	}
 	return origin.ns == INT64_MAX ? (DtcClusterTime){ 0 } : origin;
 }
+
+DtcClusterTime dtc_engine_get_end(const DtcEngine *engine)
+{
+	const DtcClocks *clocks = dtc_engine_get_clocks(engine);
+	guint group = dtc_clocks_get_group(clocks, dtc_clocks_get_reference(clocks));
+	DtcClusterTime end = { INT64_MIN };
+
+	for (guint i = 0; i < dtc_engine_get_node_count(engine); i++) {
+		const DtcHistory *history = dtc_engine_get_history(engine, i);
+		if (!history || dtc_clocks_get_group(clocks, i) != group ||
+		    dtc_history_get_begin_ns(history) == DTC_TIME_NONE)
+			continue;
+		DtcNodeTime last = { dtc_history_get_end_ns(history) };
+		end.ns = MAX(end.ns, dtc_clocks_to_cluster(clocks, i, last).ns);
+	}
+	return end.ns == INT64_MIN ? (DtcClusterTime){ 0 } : end;
+}

@@ -82,3 +82,5 @@ guint dtc_engine_get_capture_count(const DtcEngine *engine);
 const char *dtc_engine_get_reference(const DtcEngine *engine);
 /* The earliest event of the nodes that are aligned with the reference: what relative times count from; 0 without. */
 DtcClusterTime dtc_engine_get_origin(const DtcEngine *engine);
+/* The latest event of these nodes; 0 without. */
+DtcClusterTime dtc_engine_get_end(const DtcEngine *engine);

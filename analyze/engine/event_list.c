@@ -110,20 +110,11 @@ static bool open_sources(DtcEventList *list, const DtcBundle *bundle, GError **e
 	return false;
 }
 
-static int64_t resolve(const struct dtc_moment *moment, int64_t origin_ns)
-{
-	int64_t ns = moment->ns;
-
-	if (moment->is_relative && __builtin_add_overflow(origin_ns, moment->ns, &ns))
-		ns = INT64_MAX;
-	return ns;
-}
-
 /* Relative times count from the first event of the nodes that are aligned with each other. */
 static bool set_spans(DtcEventList *list, GError **error)
 {
 	const struct dtc_event_filter *filter = list->filter;
-	struct dtc_moment from, to;
+	struct dtc_moment from = { 0 }, to = { 0 };
 
 	if ((filter->from && !dtc_moment_parse("--from", filter->from, &from, error)) ||
 	    (filter->to && !dtc_moment_parse("--to", filter->to, &to, error)))
@@ -141,8 +132,13 @@ static bool set_spans(DtcEventList *list, GError **error)
 				source->origin_ns = other->time.ns;
 			has_origin = true;
 		}
-		source->from_ns = filter->from ? resolve(&from, source->origin_ns) : INT64_MIN;
-		source->to_ns = filter->to ? resolve(&to, source->origin_ns) : INT64_MAX;
+		source->from_ns = INT64_MIN;
+		source->to_ns = INT64_MAX;
+		if ((filter->from && !dtc_moment_resolve("--from", filter->from, &from, source->origin_ns,
+							 filter->end_ns, &source->from_ns, error)) ||
+		    (filter->to && !dtc_moment_resolve("--to", filter->to, &to, source->origin_ns, filter->end_ns,
+						       &source->to_ns, error)))
+			return false;
 		if (has_origin && source->from_ns > source->to_ns) {
 			g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "--from '%s' is after --to '%s'",
 				    filter->from ? filter->from : "the begin", filter->to ? filter->to : "the end");

@@ -28,6 +28,7 @@ struct dtc_event_filter {
 	const char *kinds; /* only events of these names, "NAME,NAME", * and ? stand for any characters; NULL: all */
 	const char *from;  /* as dtc_moment_parse takes them, both inclusive; NULL: all */
 	const char *to;
+	int64_t end_ns; /* cluster time of the last event, for a time of day; else anything */
 };
 
 typedef struct DtcEventList DtcEventList;

@@ -39,6 +39,7 @@ bool dtc_connection_spec_parse(const char *text, struct dtc_connection_spec *ret
 		    parse_end(dash + 1, spec.ends.destination, &spec.ends.destination_port)) {
 			if (!dtc_moment_parse("--connection", at + 1, &spec.at, error))
 				return false;
+			spec.at_text = text + (at + 1 - ends);
 			*ret_spec = spec;
 			return true;
 		}
@@ -65,11 +66,12 @@ static void set_target(struct dtc_question *question, const DtcEngine *engine, g
 bool dtc_question_set_connection(struct dtc_question *question, const DtcEngine *engine,
 				 const struct dtc_connection_spec *spec, DtcFindings *findings, GError **error)
 {
-	DtcClusterTime at = { spec->at.ns };
+	DtcClusterTime at;
 	struct dtc_turn turn;
 
-	if (spec->at.is_relative && __builtin_add_overflow(dtc_engine_get_origin(engine).ns, spec->at.ns, &at.ns))
-		at.ns = INT64_MAX;
+	if (!dtc_moment_resolve("--connection", spec->at_text, &spec->at, dtc_engine_get_origin(engine).ns,
+				dtc_engine_get_end(engine).ns, &at.ns, error))
+		return false;
 	if (!dtc_turn_find(dtc_engine_get_node_count(engine), dtc_engine_get_histories(engine),
 			   dtc_engine_get_clocks(engine), &spec->ends, at, &turn, error))
 		return false;

@@ -11,6 +11,7 @@
 struct dtc_connection_spec {
 	struct dtc_turn_ends ends;
 	struct dtc_moment at;
+	const char *at_text; /* borrowed from what was parsed */
 };
 
 /*

@@ -217,6 +217,7 @@ bool dtc_question_set_thread(struct dtc_question *question, const DtcEngine *eng
 	question->target.begin = dtc_clocks_to_cluster(clocks, node, span.begin);
 	question->target.end = dtc_clocks_to_cluster(clocks, node, span.end);
 	question->target.call = DTC_NONE;
+	question->is_thread = true;
 	return true;
 }
 

@@ -23,6 +23,7 @@ struct dtc_question {
 	const DtcServing *serving;
 	DtcServing *own_serving; /* owned: the same, or NULL */
 	guint index;		 /* of the request in those of the engine */
+	bool is_thread;		 /* relative times count from the begin of its node's trace */
 };
 
 void dtc_question_clear(struct dtc_question *question);

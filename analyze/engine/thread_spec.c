@@ -105,12 +105,9 @@ static bool resolve(const DtcHistory *history, const char *option, const char *t
 	*ret_ns = otherwise_ns;
 	if (!text)
 		return true;
-	if (!dtc_moment_parse(option, text, &moment, error))
-		return false;
-	*ret_ns = moment.ns;
-	if (moment.is_relative && __builtin_add_overflow(dtc_history_get_begin_ns(history), moment.ns, ret_ns))
-		*ret_ns = INT64_MAX;
-	return true;
+	return dtc_moment_parse(option, text, &moment, error) &&
+	       dtc_moment_resolve(option, text, &moment, dtc_history_get_begin_ns(history),
+				  dtc_history_get_end_ns(history), ret_ns, error);
 }
 
 static guint count_owners(const DtcHistory *history, int32_t tid)

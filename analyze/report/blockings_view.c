@@ -169,6 +169,7 @@ static void add_headline(const struct view *view, const struct totals *totals)
 	g_autofree char *reference = make_node(input, dtc_clocks_get_reference(dtc_links_get_clocks(input->links)));
 	dtc_layout_add(layout, DTC_STYLE_DIM, "from %" G_GINT64_FORMAT ".%09" G_GINT64_FORMAT " (clock of %s)",
 		       (gint64)(input->begin.ns / NS_PER_S), (gint64)ABS(input->begin.ns % NS_PER_S), reference);
+	dtc_layout_add_when(layout, input->begin.ns);
 	dtc_layout_end_line(layout);
 }
 

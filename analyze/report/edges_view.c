@@ -2,6 +2,7 @@
 #include "analyze/report/edges_view.h"
 
 #include "analyze/edge/cause.h"
+#include "analyze/engine/wall_clock.h"
 #include "analyze/report/finding_list.h"
 #include "analyze/report/json_object.h"
 #include "analyze/report/printable.h"
@@ -434,8 +435,17 @@ void dtc_edge_item_add_text(DtcLayout *layout, const DtcEngine *engine, const st
 	dtc_layout_end_line(layout);
 }
 
-void dtc_edges_add_head_text(DtcLayout *layout)
+void dtc_edges_add_head_text(DtcLayout *layout, const DtcEngine *engine, const struct dtc_edge_question *question)
 {
+	const char *name = dtc_engine_get_reference(engine);
+	guint reference = dtc_clocks_get_reference(dtc_engine_get_clocks(engine));
+	g_autofree char *wall = dtc_wall_clock_format(question->origins_ns[reference]);
+
+	if (wall) {
+		g_autofree char *printable = dtc_printable(name, DTC_PRINTABLE_NAME_MAX);
+		dtc_layout_add(layout, DTC_STYLE_DIM, "times since %s (clock of %s)", wall, printable);
+		dtc_layout_end_line(layout);
+	}
 	dtc_layout_add_right(layout, "ends at", TIME_COLUMNS, DTC_STYLE_DIM);
 	dtc_layout_add_right(layout, "took", SPAN_COLUMNS, DTC_STYLE_DIM);
 	dtc_layout_add_space(layout, 2);

@@ -21,6 +21,6 @@ void dtc_edge_item_add_text(DtcLayout *layout, const DtcEngine *engine, const st
 void dtc_edge_item_add_json(GString *out, const DtcEngine *engine, const struct dtc_edge_item *item);
 
 /* Before the first line and, with what is odd, after the last: without a tail the list was cut. */
-void dtc_edges_add_head_text(DtcLayout *layout);
+void dtc_edges_add_head_text(DtcLayout *layout, const DtcEngine *engine, const struct dtc_edge_question *question);
 void dtc_edges_add_head_json(GString *out, const DtcEngine *engine, const struct dtc_edge_question *question);
 void dtc_edges_add_tail_json(GString *out, guint64 edge_count, guint64 span_count, const DtcFindings *findings);

@@ -2,6 +2,7 @@
 #include "analyze/report/events_view.h"
 
 #include "analyze/engine/event_fields.h"
+#include "analyze/engine/wall_clock.h"
 #include "analyze/exchange/label.h"
 #include "analyze/report/finding_list.h"
 #include "analyze/report/json_object.h"
@@ -219,6 +220,15 @@ void dtc_events_add_tail_json(GString *out, guint64 event_count, const DtcFindin
 	dtc_finding_list_add_json(tail, findings);
 	g_strdelimit(tail->str, "\n", ' '); /* strings have none: dtc_printable */
 	g_string_append_printf(out, "%s}\n", tail->str);
+}
+
+void dtc_events_add_head_text(GString *out, const struct dtc_event_line *first, const char *reference)
+{
+	g_autofree char *wall = first->origin_ns ? dtc_wall_clock_format(first->origin_ns) : NULL;
+	g_autofree char *name = dtc_printable(reference, DTC_PRINTABLE_NAME_MAX);
+
+	if (wall)
+		g_string_append_printf(out, "times since %s (clock of %s)\n", wall, name);
 }
 
 void dtc_events_add_tail_text(GString *out, const DtcFindings *findings, guint width, bool has_color, bool has_utf8)

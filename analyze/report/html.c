@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/html.h"
 
+#include "analyze/engine/wall_clock.h"
 #include "analyze/report/fold.h"
 #include "analyze/report/json_object.h"
 #include "analyze/report/page.h"
@@ -102,6 +103,8 @@ static void append_head(struct page *p)
 	dtc_json_pack_string(p->out, "reference", report->reference);
 	dtc_json_pack_key(p->out, "begin");
 	g_string_append_printf(p->out, "\"%" PRId64 "\"", report->begin_ns);
+	g_autofree char *wall = dtc_wall_clock_format(report->begin_ns);
+	dtc_json_pack_string(p->out, "wall", wall);
 	dtc_json_pack_integer(p->out, "duration", report->duration_ns);
 	dtc_json_pack_key(p->out, "complete");
 	g_string_append(p->out, report->complete ? "true" : "false");

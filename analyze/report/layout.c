@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/layout.h"
 
+#include "analyze/engine/wall_clock.h"
 #include "analyze/report/printable.h"
 
 #include <string.h>
@@ -90,6 +91,14 @@ void dtc_layout_add(DtcLayout *layout, enum dtc_style style, const char *format,
 	va_end(args);
 	g_autofree char *fit = dtc_printable_fit(text, dtc_layout_get_rest(layout));
 	append_styled(layout, fit, style);
+}
+
+void dtc_layout_add_when(DtcLayout *layout, int64_t ns)
+{
+	g_autofree char *wall = dtc_wall_clock_format(ns);
+
+	if (wall && dtc_layout_get_rest(layout) >= dtc_printable_get_columns(wall) + 2)
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, ", %s", wall);
 }
 
 void dtc_layout_add_bar(DtcLayout *layout, double share, guint columns, enum dtc_style style)

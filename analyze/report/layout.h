@@ -7,6 +7,7 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum dtc_style {
 	DTC_STYLE_PLAIN,
@@ -35,6 +36,8 @@ void dtc_layout_add(DtcLayout *layout, enum dtc_style style, const char *format,
 void dtc_layout_add_space(DtcLayout *layout, guint columns);
 /* A bar of up to so many columns in eighths of a column. */
 void dtc_layout_add_bar(DtcLayout *layout, double share, guint columns, enum dtc_style style);
+/* ", 2026-11-20 09:58:24.022 UTC", if the clock that shows ns shows wall-clock time and the line has room for it. */
+void dtc_layout_add_when(DtcLayout *layout, int64_t ns);
 /* Columns left on the line. */
 guint dtc_layout_get_rest(const DtcLayout *layout);
 /* Ends the line; spaces at its end are dropped. */

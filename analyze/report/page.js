@@ -178,8 +178,8 @@ function showHead() {
 	$("outside").hidden = !data.outside;
 	if (data.outside)
 		$("outside").textContent = "The request " + data.outside + ".";
-	$("meta").textContent = "Seen by " + thread + " on " + data.target.node + ", from " + formatMoment(data.begin) +
-		" on the clock of " + data.reference + ".";
+	$("meta").textContent = "Seen by " + thread + " on " + data.target.node + ", from " + (data.wall ? data.wall + ", " : "") +
+		formatMoment(data.begin) + " on the clock of " + data.reference + ".";
 }
 
 /* --- breakdown --- */

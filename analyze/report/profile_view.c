@@ -286,6 +286,7 @@ static void add_node(const struct view *view, const struct dtc_top_node *node)
 		       : input->has_threads ? "s"
 					    : "es",
 		       length, from);
+	dtc_layout_add_when(layout, node->cluster_begin.ns);
 	dtc_layout_end_line(layout);
 	add_cpu_lines(view, node);
 	add_table(view, node, "Time", "irq: interrupts and softirqs on top of it; i/o: disk and page faults", times,

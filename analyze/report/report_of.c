@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/report_of.h"
 
+/* What --from +5s counts from, and so does what is shown. */
+static DtcClusterTime get_origin(const DtcEngine *engine, const struct dtc_question *question)
+{
+	guint node = question->target.node;
+	const DtcHistory *history = dtc_engine_get_history(engine, node);
+
+	if (!question->is_thread)
+		return dtc_engine_get_origin(engine);
+	return dtc_clocks_to_cluster(dtc_engine_get_clocks(engine), node,
+				     (DtcNodeTime){ dtc_history_get_begin_ns(history) });
+}
+
 static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
 			      const DtcFindings *findings, bool is_summed, GError **error)
 {
@@ -22,7 +34,7 @@ static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question
 		.target_process = dtc_history_get_process(history, target->thread, end_ns),
 		.place = question->place,
 		.histories = dtc_engine_get_histories(engine),
-		.origin_ns = dtc_engine_get_origin(engine).ns,
+		.origin_ns = get_origin(engine, question).ns,
 		.is_summed = is_summed,
 	};
 	if (question->serving)

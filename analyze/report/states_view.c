@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/states_view.h"
 
+#include "analyze/engine/wall_clock.h"
 #include "analyze/report/finding_list.h"
 #include "analyze/report/json_object.h"
 #include "analyze/report/layout.h"
@@ -282,6 +283,7 @@ static void add_scope_text(const struct view *view, const struct dtc_states_scop
 	else
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %u thread%s, %s in %s from +%s", scope->thread_count,
 			       scope->thread_count == 1 ? "" : "s", total, length, from);
+	dtc_layout_add_when(layout, scope->begin.ns);
 	dtc_layout_end_line(layout);
 	add_headings(view);
 	add_tree_lines(view, scope->tree);
@@ -319,12 +321,23 @@ static void add_instance_text(const struct view *view, const struct dtc_state_in
 	dtc_layout_end_line(layout);
 }
 
+/* What "at" counts from: the traces' begin, or that of the one thread's node. */
+static void add_origin(const struct view *view, guint node)
+{
+	g_autofree char *wall = dtc_wall_clock_format(view->input->origins_ns[node]);
+
+	if (wall)
+		dtc_layout_add(view->layout, DTC_STYLE_DIM, "  at: since %s", wall);
+}
+
 static void add_instances(const struct view *view)
 {
 	DtcLayout *layout = view->layout;
 	const GArray *instances = view->input->instances;
 
 	dtc_layout_add(layout, DTC_STYLE_BOLD, "%u longest instances", instances->len);
+	if (instances->len)
+		add_origin(view, g_array_index(instances, struct dtc_state_instance, 0).node);
 	dtc_layout_end_line(layout);
 	dtc_layout_add_right(layout, view->options->is_exact ? "at ns" : "at s", view->options->is_exact ? 15 : 8,
 			     DTC_STYLE_DIM);

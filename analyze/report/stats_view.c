@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/stats_view.h"
 
+#include "analyze/engine/wall_clock.h"
 #include "analyze/report/finding_list.h"
 #include "analyze/report/json_object.h"
 #include "analyze/report/layout.h"
@@ -175,6 +176,26 @@ static void add_node_row(DtcLayout *layout, const GPtrArray *sources, const stru
 	dtc_layout_end_line(layout);
 }
 
+/* When each was recorded, as its own clock shows it: what the clocks disagree by is still in it. */
+static void add_times(DtcLayout *layout, const DtcBundle *bundle, const GPtrArray *sources)
+{
+	bool has_heading = false;
+
+	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {
+		const struct dtc_census_source *kernel = dtc_census_find(sources, i, false);
+		g_autofree char *span =
+			kernel && kernel->events ? dtc_wall_clock_format_span(kernel->begin_ns, kernel->end_ns) : NULL;
+		if (!span)
+			continue;
+		if (!has_heading)
+			dtc_layout_add_heading(layout, "When", "as the node's own clock shows it");
+		has_heading = true;
+		add_name(layout, dtc_bundle_get_node(bundle, i)->name, 18);
+		dtc_layout_add_space(layout, 1);
+		dtc_layout_add_paragraph(layout, span, 2);
+	}
+}
+
 static void add_kind_rows(DtcLayout *layout, const DtcBundle *bundle, const GPtrArray *sources)
 {
 	g_autoptr(GArray) kinds = list_kinds(sources, NULL);
@@ -230,6 +251,7 @@ char *dtc_stats_to_text(const struct dtc_stats_input *input, guint width, bool h
 	dtc_layout_end_line(layout);
 	for (guint i = 0; i < dtc_bundle_get_count(input->bundle); i++)
 		add_node_row(layout, input->census, dtc_bundle_get_node(input->bundle, i), i);
+	add_times(layout, input->bundle, input->census);
 	add_kind_rows(layout, input->bundle, input->census);
 	dtc_finding_list_add_text(layout, input->findings);
 	return dtc_layout_steal(layout);

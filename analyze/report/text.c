@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/text.h"
 
+#include "analyze/engine/wall_clock.h"
 #include "analyze/report/fold.h"
 #include "analyze/report/layout.h"
 #include "analyze/report/printable.h"
@@ -102,23 +103,16 @@ static char *format_thread(const struct dtc_report_thread *who)
 #define PART_PERCENT 3
 #define PARTS_MAX 4
 
-/* Wall clocks count from 1970; a trace whose clock does not would give dates near that. */
-#define OLDEST_WALL_CLOCK_S G_GINT64_CONSTANT(946684800)
-
 /* "2026-11-20 09:58:31.598 UTC (+8.117 s)" */
 static char *format_begin(const DtcReport *report)
 {
-	int64_t rounded_ns = report->begin_ns + 500000;
-	int64_t seconds = rounded_ns / NS_PER_S;
-	int millis = (int)(ABS(rounded_ns % NS_PER_S) / 1000000);
-	g_autoptr(GDateTime) time = g_date_time_new_from_unix_utc(seconds);
-	g_autofree char *date = time ? g_date_time_format(time, "%Y-%m-%d %H:%M:%S") : NULL;
+	g_autofree char *wall = dtc_wall_clock_format(report->begin_ns);
 	GString *out = g_string_new(NULL);
 
-	if (seconds >= OLDEST_WALL_CLOCK_S && date)
-		g_string_append_printf(out, "%s.%03d UTC", date, millis);
+	if (wall)
+		g_string_append(out, wall);
 	else
-		g_string_append_printf(out, "at %" PRId64 ".%03d s", seconds, millis);
+		g_string_append_printf(out, "at %.3f s", (double)report->begin_ns / 1e9);
 	if (report->origin_ns != INT64_MIN)
 		g_string_append_printf(out, " (+%.3f s)", (double)(report->begin_ns - report->origin_ns) / 1e9);
 	return g_string_free(out, FALSE);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/usage_view.h"
+#include "analyze/engine/wall_clock.h"
 #include "analyze/report/finding_list.h"
 #include "analyze/report/layout.h"
 #include "analyze/report/printable.h"
@@ -160,12 +161,15 @@ static void add_node_cpu(const struct view *view, guint index)
 	const struct dtc_usage_node *node = &view->input->usage->nodes[index];
 	g_autofree char *name = dtc_printable(view->input->node_names[index], DTC_PRINTABLE_NAME_MAX);
 	g_autofree char *span = format_duration(view, node->span_ns);
+	g_autofree char *wall = dtc_wall_clock_format(node->begin.ns);
 	guint shown = 0, left_out = 0;
 	int64_t left_out_ns = 0;
 
 	dtc_layout_add(view->layout, DTC_STYLE_BOLD, "%s", name);
 	dtc_layout_add(view->layout, DTC_STYLE_DIM, "  %u CPU%s, %s", node->cpu_count, node->cpu_count == 1 ? "" : "s",
 		       span);
+	if (wall && dtc_layout_get_rest(view->layout) >= dtc_printable_get_columns(wall) + 13)
+		dtc_layout_add(view->layout, DTC_STYLE_DIM, ", steps from %s", wall);
 	dtc_layout_end_line(view->layout);
 	for (guint i = 0; i < view->input->usage->processes->len; i++) {
 		const struct dtc_usage_process *process = get_process(view, i);
