@@ -66,7 +66,7 @@ static void add_idle(struct search *search, uint32_t idle, int64_t begin_ns, int
 /* A new thread waits on no CPU that is known: where it ran first, then. */
 static uint32_t find_cpu(const DtcHistory *h, const struct dtc_interval *interval)
 {
-	if (interval->cpu != 0xffff)
+	if (interval->cpu != 0xffff || interval->thread == DTC_NONE)
 		return interval->cpu;
 	const struct dtc_thread *thread = dtc_history_get_thread(h, interval->thread);
 	uint32_t next = dtc_history_find_interval_after(h, interval->thread, interval->end_ns);

@@ -252,6 +252,7 @@ static void append_verdict(GString *out, const DtcReport *report)
 		dtc_json_pack_string(out, "request", verdict->waited_for);
 		dtc_json_pack_string(out, "tier", verdict->waited_tier);
 		dtc_json_pack_integer(out, "ns", verdict->waited_ns);
+		dtc_json_pack_integer(out, "tier_ns", verdict->waited_tier_ns);
 		g_string_append_c(out, '}');
 	}
 	g_string_append_c(out, '}');

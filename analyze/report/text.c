@@ -227,9 +227,11 @@ static void add_waited_for(const struct view *view)
 		return;
 	g_autofree char *ns = format_duration(view, verdict->waited_ns);
 	g_autofree char *percent = dtc_percent_format(verdict->waited_ns, view->report->duration_ns);
+	g_autofree char *tier_ns = format_duration(view, verdict->waited_tier_ns);
 	g_autofree char *text = g_strdup_printf("Waited %s (%s %%) for request %s, with which %s was busy", ns, percent,
 						verdict->waited_for, verdict->waited_tier);
-	dtc_layout_add_paragraph(view->layout, text, 2);
+	g_autofree char *part = g_strdup_printf("%s for %s of these", text, tier_ns);
+	dtc_layout_add_paragraph(view->layout, verdict->waited_tier_ns < verdict->waited_ns ? part : text, 2);
 }
 
 /* "compare --slow ID --fast '/url*'", if that needs no quoting; else NULL. */

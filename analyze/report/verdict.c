@@ -186,34 +186,41 @@ static void order_parts(DtcReport *report)
 	g_array_sort(report->machines, compare_machines);
 }
 
-/* The other request that made it wait longest, and how long. */
-static void set_waited_for(DtcReport *report)
+/*
+ * Which of the strings got the most time, and how much: of steps that were for a busy_with, that one; of steps that
+ * were for `request`, their tiers. NULL: no step is.
+ */
+static const char *find_longest(const DtcReport *report, const char *request, int64_t *longest_ns)
 {
 	g_autoptr(GHashTable) sums = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-	struct dtc_report_verdict *verdict = &report->verdict;
+	const char *longest = NULL;
+	*longest_ns = 0;
 	for (guint i = 0; i < report->steps->len; i++) {
 		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
-		if (!step->busy_with)
+		const char *key = request ? step->who.tier : step->busy_with;
+		if (!step->busy_with || (request && step->busy_with != request))
 			continue;
-		int64_t *sum = g_hash_table_lookup(sums, step->busy_with);
+		int64_t *sum = g_hash_table_lookup(sums, key);
 		if (!sum) {
 			sum = g_new0(int64_t, 1);
-			g_hash_table_insert(sums, (gpointer)step->busy_with, sum);
+			g_hash_table_insert(sums, (gpointer)key, sum);
 		}
 		*sum += step->end_ns - step->begin_ns;
-		if (*sum > verdict->waited_ns) {
-			verdict->waited_ns = *sum;
-			verdict->waited_for = step->busy_with;
+		if (*sum > *longest_ns) {
+			*longest_ns = *sum;
+			longest = key;
 		}
 	}
-	int64_t longest_ns = 0;
-	for (guint i = 0; verdict->waited_for && i < report->steps->len; i++) {
-		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
-		if (step->busy_with != verdict->waited_for || step->end_ns - step->begin_ns <= longest_ns)
-			continue;
-		longest_ns = step->end_ns - step->begin_ns;
-		verdict->waited_tier = step->who.tier;
-	}
+	return longest;
+}
+
+/* The other request that made it wait longest, and the tier that was busy with it longest. */
+static void set_waited_for(DtcReport *report)
+{
+	struct dtc_report_verdict *verdict = &report->verdict;
+	verdict->waited_for = find_longest(report, NULL, &verdict->waited_ns);
+	if (verdict->waited_for)
+		verdict->waited_tier = find_longest(report, verdict->waited_for, &verdict->waited_tier_ns);
 }
 
 static void set_verdict(DtcReport *report)

@@ -125,8 +125,9 @@ struct dtc_report_verdict {
 	const char *machine;	 /* else the machine with the largest sum, NULL if there is no time, */
 	enum dtc_family family;	 /* and the family with the largest sum over all machines */
 	const char *waited_for;	 /* the other request that kept this one waiting longest, or NULL */
-	const char *waited_tier; /* which was busy with that one, at the longest such step */
-	int64_t waited_ns;
+	const char *waited_tier; /* which was busy with that one longest */
+	int64_t waited_ns;	 /* of all tiers */
+	int64_t waited_tier_ns;	 /* of that tier */
 };
 
 /* A blocking and, as its children, what the waker was blocked on meanwhile. A parent comes before its children. */

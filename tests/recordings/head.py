@@ -75,6 +75,29 @@ def judge_verdict(judge, name, report, text, parts):
         judge.check("mostly", name, share and float(share.group(1)) >= 50, line)
 
 
+def judge_waited(judge, name, report, text):
+    """The request that made this one wait longest, and the tier that was busy with it longest."""
+    waited = report["verdict"]["waited_for"]
+    requests, tiers = collections.Counter(), collections.Counter()
+    for step in report["path"]:
+        ns = step["end_ns"] - step["start_ns"]
+        if step["busy_with"] is not None:
+            requests[step["busy_with"]] += ns
+            tiers[step["busy_with"], f"{step['process']}@{step['node']}"] += ns
+    if waited is None:
+        judge.check("waited", name, not requests, f"{dict(requests)}")
+        return
+    longest = max(ns for (request, _), ns in tiers.items() if request == waited["request"])
+    judge.check("waited", name, waited["ns"] == requests[waited["request"]] == max(requests.values())
+                and waited["tier_ns"] == tiers[waited["request"], waited["tier"]] == longest,
+                f"{waited}, {dict(tiers)}")
+    line = next((line for line in text if line.startswith("Waited ")), "")
+    if line:
+        head = " ".join(text[:12])
+        judge.check("waited line", name, waited["request"] in head and waited["tier"] in head
+                    and ("of these" in head) == (waited["tier_ns"] < waited["ns"]), head)
+
+
 def judge_table(judge, name, report, text, unnamed):
     rows = {(row["tier"], row["cause"]): row for row in report["breakdown"]}
     tiers = {row["tier"] for row in report["breakdown"]}
@@ -131,6 +154,7 @@ def main():
         name = report["request"]["id"]
         parts, causes, unnamed = sum_steps(report)
         judge_verdict(judge, name, report, text, parts)
+        judge_waited(judge, name, report, text)
         judge_table(judge, name, report, text, unnamed)
         judge_path(judge, name, text, causes)
     print(f"{len(records) // 2} requests; judged: " + ", ".join(f"{n} {what}" for what, n in judge.judged.items()))
