@@ -36,13 +36,6 @@ DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_w
 			    "or by --connection");
 		return NULL;
 	}
-	if (!count) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
-			    "no request with an id in the captures\n"
-			    "ids are in HTTP/1.x headers (X-Request-Id, traceparent, ...); name others with "
-			    "--id-header");
-		return NULL;
-	}
 	const struct dtc_progress progress = { .phase = DTC_PHASE_PLACE, .all = count };
 	if (!dtc_watch_tell(watch, &progress, error))
 		return NULL;
@@ -83,6 +76,11 @@ static bool answer(DtcAllRequests *all, guint index)
 	bool is_placed = dtc_question_set_request(&all->question, all->engine, all->locator, all->serving, index,
 						  all->findings, NULL);
 	guint outside = all->question.place->outside;
+	/* what lies outside cannot be followed: by its packets it is a part */
+	if (outside ? all->question.request->is_inner : is_placed && dtc_question_is_part(&all->question)) {
+		all->skipped.parts++;
+		return false;
+	}
 	if (is_placed && !outside)
 		all->path = dtc_question_answer(&all->question, all->engine, &path_options, all->findings, NULL);
 	if (all->path)

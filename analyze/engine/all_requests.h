@@ -9,6 +9,7 @@ struct dtc_skipped {
 	guint began_before; /* the kernel trace of the node whose time it is; they may have ended after it, too */
 	guint ended_after;
 	guint not_traced; /* no kernel trace shows a thread of theirs */
+	guint parts;	  /* exchanges without an id that a server asked for one of the requests: not requests at all */
 };
 
 struct dtc_answer {

@@ -43,7 +43,8 @@ static void check_requests(const DtcEngine *engine, GArray *checks)
 
 	for (guint i = 0; i < count; i++) {
 		struct dtc_place *place = dtc_locator_find(locator, i);
-		dtc_serving_add(serving, i, place);
+		if (!dtc_requests_get(requests, i)->is_inner)
+			dtc_serving_add(serving, i, place);
 		g_ptr_array_add(places, place);
 		g_ptr_array_add(ids, (gpointer)dtc_requests_get(requests, i)->id);
 	}

@@ -18,6 +18,25 @@ struct DtcEngine {
 	DtcRequests *requests; /* or NULL */
 };
 
+/* Of a packet that a node captured; where nothing better is known, both of its clocks count from the same epoch. */
+static int64_t capture_to_cluster(gconstpointer data, guint node, int64_t capture_ns)
+{
+	const DtcEngine *engine = data;
+	DtcNodeTime at = { capture_ns };
+	dtc_matches_capture_to_node(engine->alignment.matches, node, capture_ns, &at.ns);
+	return dtc_clocks_to_cluster(dtc_engine_get_clocks(engine), node, at).ns;
+}
+
+static void set_requests(DtcEngine *engine)
+{
+	const struct dtc_anonymous_input anonymous = {
+		.captures = (const DtcPackets *const *)engine->recordings.captures,
+		.to_cluster = capture_to_cluster,
+		.data = engine,
+	};
+	engine->requests = dtc_requests_new(engine->recordings.exchanges, &anonymous);
+}
+
 DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_options *options,
 			  const struct dtc_watch *watch, DtcFindings *findings, GError **error)
 {
@@ -58,7 +77,7 @@ DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_optio
 	dtc_links_set_guests(engine->links, engine->guests);
 	engine->edges = dtc_edges_new(engine->links);
 	if (engine->recordings.exchanges)
-		engine->requests = dtc_requests_new(engine->recordings.exchanges);
+		set_requests(engine);
 	return g_steal_pointer(&engine);
 }
 

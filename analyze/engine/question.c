@@ -5,6 +5,8 @@
 #include "analyze/path/busy.h"
 #include "dtrace-chain/error.h"
 
+#include <dtrace-chain/bisect.h>
+
 /* The part of the request that the user does not get to see. */
 static void add_outside_findings(const struct dtc_place *place, const DtcEngine *engine, DtcFindings *findings)
 {
@@ -87,13 +89,15 @@ void dtc_question_clear(struct dtc_question *question)
 	*question = (struct dtc_question){ 0 };
 }
 
+/* Inner exchanges without an id are for whom the bytes lead back to, but for the one that is asked about. */
 DtcServing *dtc_question_new_serving(const DtcEngine *engine, DtcLocator *locator, guint index)
 {
 	guint count = dtc_requests_get_count(dtc_engine_get_requests(engine));
 	DtcServing *serving = dtc_serving_new(dtc_engine_get_links(engine));
 
 	for (guint i = 0; i < count; i++) {
-		if (index != G_MAXUINT && i != index && !dtc_locator_may_overlap(locator, index, i))
+		bool is_inner = dtc_requests_get(dtc_engine_get_requests(engine), i)->is_inner;
+		if (i != index && (is_inner || (index != G_MAXUINT && !dtc_locator_may_overlap(locator, index, i))))
 			continue;
 		struct dtc_place *place = dtc_locator_find(locator, i);
 		dtc_serving_add(serving, i, place);
@@ -101,6 +105,27 @@ DtcServing *dtc_question_new_serving(const DtcEngine *engine, DtcLocator *locato
 	}
 	dtc_serving_seal(serving, true);
 	return serving;
+}
+
+/* Whether the thread that read the question worked for somebody from then on. */
+static bool serves(const DtcServing *serving, const struct dtc_hop_side *side)
+{
+	guint count;
+	const struct dtc_served *spans = dtc_serving_get(serving, side->node, side->thread, &count);
+	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= side->begin.ns);
+	return i < count && spans[i].begin_ns <= side->begin.ns;
+}
+
+bool dtc_question_is_part(const struct dtc_question *question)
+{
+	const struct dtc_hop *root = &g_array_index(question->place->hops, struct dtc_hop, question->place->root);
+	const struct dtc_hop_side *client = &root->client, *server = &root->server;
+	uint32_t asked = client->connect_call == DTC_NONE ? client->request_first_call : client->connect_call;
+	if (!question->request->is_inner)
+		return false;
+	if (client->file != DTC_NONE && asked != DTC_NONE)
+		return dtc_serving_find_owned(question->serving, client->node, asked) != NULL;
+	return server->file != DTC_NONE && server->thread != DTC_NONE && serves(question->serving, server);
 }
 
 #define LACK_SHOWN 6 /* findings in a hint */

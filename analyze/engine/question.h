@@ -38,6 +38,8 @@ bool dtc_question_set_id(struct dtc_question *question, const DtcEngine *engine,
 /* The same by its index; the question borrows serving, which may be NULL. */
 bool dtc_question_set_request(struct dtc_question *question, const DtcEngine *engine, DtcLocator *locator,
 			      const DtcServing *serving, guint index, DtcFindings *findings, GError **error);
+/* An exchange without an id that a server asked others for a request: it is a part of that one. Of a set request. */
+bool dtc_question_is_part(const struct dtc_question *question);
 /* A thread from one time to another (as of dtc_thread_spec_find). IMPOSSIBLE if its node has no kernel trace. */
 bool dtc_question_set_thread(struct dtc_question *question, const DtcEngine *engine, const struct dtc_thread_spec *spec,
 			     const char *from, const char *to, DtcFindings *findings, GError **error);

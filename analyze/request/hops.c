@@ -3,6 +3,7 @@
 
 #include "analyze/exchange/endpoint.h"
 #include "analyze/exchange/file_calls.h"
+#include "analyze/request/same_wire.h"
 
 #include <string.h>
 
@@ -121,19 +122,6 @@ static struct wire_times get_wire_times(const DtcLocator *locator, const struct 
 
 /* --- exchanges that are the same on the wire --- */
 
-static bool has_same_ends(const struct dtc_flow *a, const struct dtc_flow *b)
-{
-	return a->source_port == b->source_port && a->destination_port == b->destination_port &&
-	       memcmp(a->source, b->source, 16) == 0 && memcmp(a->destination, b->destination, 16) == 0;
-}
-
-static bool is_loopback(const uint8_t address[16])
-{
-	static const uint8_t v4_prefix[12] = { [10] = 0xff, [11] = 0xff };
-	static const uint8_t v6[16] = { [15] = 1 };
-	return (memcmp(address, v4_prefix, 12) == 0 && address[12] == 127) || memcmp(address, v6, 16) == 0;
-}
-
 static bool is_near_in_time(const DtcLocator *locator, const struct dtc_exchange *a, const struct dtc_exchange *b)
 {
 	int64_t a_ns = to_other_ns(locator, a, b->node, a->request_ns),
@@ -144,22 +132,7 @@ static bool is_near_in_time(const DtcLocator *locator, const struct dtc_exchange
 static bool is_same_on_wire(const DtcLocator *locator, const struct dtc_exchange *a, const struct dtc_exchange *b)
 {
 	const struct dtc_flow *x = get_flow(locator, a), *y = get_flow(locator, b);
-	bool both_respond = a->has_response && b->has_response;
-	if (a->has_request && b->has_request && a->request_seq != b->request_seq)
-		return false;
-	if (both_respond && a->response_seq != b->response_seq)
-		return false;
-	if (!(a->has_request && b->has_request) && !both_respond)
-		return false;
-	if (a->node != b->node && (is_loopback(x->source) || is_loopback(y->source)))
-		return false;
-	if (x->has_isn && y->has_isn && x->isn != y->isn)
-		return false;
-	/* Address translation keeps sequence numbers: both of them equal by chance is one in 2^64. */
-	bool both_requests = a->has_request && b->has_request;
-	if (!has_same_ends(x, y) && !(both_requests && both_respond))
-		return false;
-	return (x->has_isn && y->has_isn) || is_near_in_time(locator, a, b);
+	return dtc_same_wire(a, x, b, y) && ((x->has_isn && y->has_isn) || is_near_in_time(locator, a, b));
 }
 
 /* The exchange that shows more: a response, its end, the begin of the connection, then the earlier node. */
@@ -282,7 +255,7 @@ static bool find_file(const DtcLocator *locator, const GArray *members, const st
 		const struct dtc_flow *flow = get_flow(locator, e);
 		for (guint node = 0; node < locator->input.node_count; node++) {
 			const DtcHistory *h = locator->input.histories[node];
-			if (!h || (node != e->node && is_loopback(flow->source)))
+			if (!h || (node != e->node && dtc_address_is_loopback(flow->source)))
 				continue;
 			uint32_t id = find_flow(locator, node, e);
 			if (id != DTC_NONE && !is_client)
@@ -311,7 +284,7 @@ static guint find_node_by_direction(const DtcLocator *locator, const GArray *mem
 			continue;
 		uint32_t first = dtc_packets_get_flow_packets(packets, e->flow)[0];
 		bool sent = dtc_packets_get(packets, first)->direction == DTC_SENT;
-		if (sent == is_client || is_loopback(flow->source))
+		if (sent == is_client || dtc_address_is_loopback(flow->source))
 			return e->node;
 	}
 	return UNKNOWN_NODE;

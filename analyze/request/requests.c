@@ -2,11 +2,12 @@
 #include "analyze/request/requests.h"
 
 #include "analyze/exchange/identity.h"
+#include "analyze/request/anonymous.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
 
-#define NO_ROW UINT32_MAX
+#define NO_ROW DTC_NO_ROW
 #define SHARED_ROW (UINT32_MAX - 1)
 
 struct DtcRequests {
@@ -14,6 +15,8 @@ struct DtcRequests {
 	GArray *rows;		       /* struct dtc_request */
 	GArray *order;		       /* uint32_t: exchanges by row */
 	GArray *identities;	       /* struct dtc_identity by row */
+	GStringChunk *names;	       /* of those without an id */
+	guint anonymous_count;
 };
 
 /* --- which row an exchange belongs to --- */
@@ -178,10 +181,13 @@ static void add_row(DtcRequests *requests, uint32_t order_first, uint32_t order_
 				best = last;
 		}
 	}
-	struct dtc_identity *of = &g_array_index(requests->identities, struct dtc_identity, identity_first);
-	struct dtc_identity chosen = of[best];
-	memmove(of + 1, of, best * sizeof(*of));
-	of[0] = chosen;
+	struct dtc_identity chosen = { 0 };
+	if (requests->identities->len > identity_first) {
+		struct dtc_identity *of = &g_array_index(requests->identities, struct dtc_identity, identity_first);
+		chosen = of[best];
+		memmove(of + 1, of, best * sizeof(*of));
+		of[0] = chosen;
+	}
 	struct dtc_request row = {
 		.id = chosen.id,
 		.source = chosen.source,
@@ -193,24 +199,47 @@ static void add_row(DtcRequests *requests, uint32_t order_first, uint32_t order_
 	g_array_append_val(requests->rows, row);
 }
 
-static int64_t get_begin_ns(const DtcRequests *requests, const struct dtc_request *row)
+static void set_begins(DtcRequests *requests, const struct dtc_anonymous_input *anonymous)
 {
-	int64_t begin_ns = INT64_MAX;
-	for (guint i = 0; i < row->exchange_count; i++)
-		begin_ns = MIN(begin_ns, dtc_exchanges_get(requests->exchanges, row->exchanges[i])->request_ns);
-	return begin_ns;
+	for (guint i = 0; i < requests->rows->len; i++) {
+		struct dtc_request *row = &g_array_index(requests->rows, struct dtc_request, i);
+		row->begin_ns = INT64_MAX;
+		for (guint k = 0; k < row->exchange_count; k++) {
+			const struct dtc_exchange *e = dtc_exchanges_get(requests->exchanges, row->exchanges[k]);
+			int64_t at_ns = anonymous && anonymous->to_cluster
+						? anonymous->to_cluster(anonymous->data, e->node, e->request_ns)
+						: e->request_ns;
+			row->begin_ns = MIN(row->begin_ns, at_ns);
+		}
+	}
 }
 
-static int compare_rows(gconstpointer a, gconstpointer b, gpointer data)
+static int compare_rows(gconstpointer a, gconstpointer b)
 {
 	const struct dtc_request *x = a, *y = b;
-	int64_t x_ns = get_begin_ns(data, x), y_ns = get_begin_ns(data, y);
-	if (x_ns != y_ns)
-		return x_ns < y_ns ? -1 : 1;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
 	return strcmp(x->id, y->id);
 }
 
-DtcRequests *dtc_requests_new(const DtcExchanges *exchanges)
+/* They were found one by one: each has a row of its own. */
+static void name_anonymous(DtcRequests *requests, const struct dtc_anonymous_input *anonymous)
+{
+	g_autofree bool *inner = dtc_anonymous_find_inner(requests->exchanges, anonymous);
+	for (guint i = 0; i < requests->rows->len; i++) {
+		struct dtc_request *row = &g_array_index(requests->rows, struct dtc_request, i);
+		if (row->id)
+			continue;
+		g_autofree char *name =
+			dtc_anonymous_name(dtc_exchanges_get(requests->exchanges, row->exchanges[0]), anonymous);
+		row->id = g_string_chunk_insert(requests->names, name);
+		for (guint k = 0; k < row->exchange_count; k++)
+			row->is_inner |= inner[row->exchanges[k]];
+		requests->anonymous_count++;
+	}
+}
+
+DtcRequests *dtc_requests_new(const DtcExchanges *exchanges, const struct dtc_anonymous_input *anonymous)
 {
 	DtcRequests *requests = g_new0(DtcRequests, 1);
 	guint count = dtc_exchanges_get_count(exchanges);
@@ -218,6 +247,7 @@ DtcRequests *dtc_requests_new(const DtcExchanges *exchanges)
 	requests->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_request));
 	requests->order = g_array_sized_new(FALSE, FALSE, sizeof(uint32_t), count);
 	requests->identities = g_array_new(FALSE, FALSE, sizeof(struct dtc_identity));
+	requests->names = g_string_chunk_new(1024);
 
 	struct grouping g = {
 		.exchanges = exchanges,
@@ -230,6 +260,8 @@ DtcRequests *dtc_requests_new(const DtcExchanges *exchanges)
 	for (guint n = 0; n < count; n++)
 		g.row_of[n] = NO_ROW;
 	group(&g);
+	if (anonymous)
+		dtc_anonymous_assign(exchanges, anonymous, g.row_of, &g.row_count);
 
 	/* Counting sort of the exchanges by row. */
 	g_autofree uint32_t *first = g_new0(uint32_t, g.row_count + 1);
@@ -256,8 +288,10 @@ DtcRequests *dtc_requests_new(const DtcExchanges *exchanges)
 		r->identities =
 			&g_array_index(requests->identities, struct dtc_identity, GPOINTER_TO_UINT(r->identities));
 	}
-	if (requests->rows->len > 1)
-		g_array_sort_with_data(requests->rows, compare_rows, requests);
+	if (anonymous)
+		name_anonymous(requests, anonymous);
+	set_begins(requests, anonymous);
+	g_array_sort(requests->rows, compare_rows);
 	return requests;
 }
 
@@ -268,6 +302,7 @@ void dtc_requests_free(DtcRequests *requests)
 	g_array_unref(requests->rows);
 	g_array_unref(requests->order);
 	g_array_unref(requests->identities);
+	g_string_chunk_free(requests->names);
 	g_free(requests);
 }
 
@@ -279,6 +314,11 @@ guint dtc_requests_get_count(const DtcRequests *requests)
 const struct dtc_request *dtc_requests_get(const DtcRequests *requests, guint index)
 {
 	return &g_array_index(requests->rows, struct dtc_request, index);
+}
+
+guint dtc_requests_get_anonymous_count(const DtcRequests *requests)
+{
+	return requests->anonymous_count;
 }
 
 const DtcExchanges *dtc_requests_get_exchanges(const DtcRequests *requests)

@@ -405,3 +405,10 @@ uint32_t dtc_packets_find_previous_generation(const DtcPackets *packets, uint32_
 	g_assert(flow < packets->flows->len);
 	return get_entry(packets, flow)->previous;
 }
+
+bool dtc_address_is_loopback(const uint8_t address[16])
+{
+	static const uint8_t v4_prefix[12] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t v6[16] = { [15] = 1 };
+	return (memcmp(address, v4_prefix, 12) == 0 && address[12] == 127) || memcmp(address, v6, 16) == 0;
+}

@@ -94,6 +94,9 @@ uint32_t dtc_packets_find_flow(const DtcPackets *packets, const uint8_t source[1
 			       const uint8_t destination[16], uint16_t destination_port, uint8_t protocol);
 uint32_t dtc_packets_find_previous_generation(const DtcPackets *packets, uint32_t flow);
 
+/* 127.0.0.0/8, ::1, and the former as an IPv6 address, as flows have it. */
+bool dtc_address_is_loopback(const uint8_t address[16]);
+
 /* Sequence numbers wrap: distance from a to b, positive if b is later. */
 static inline int32_t dtc_seq_distance(uint32_t a, uint32_t b)
 {

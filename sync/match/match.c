@@ -93,13 +93,6 @@ static gpointer scatter(const struct matcher *matcher, uint32_t number)
 	return GUINT_TO_POINTER(number ^ number >> 13);
 }
 
-static bool is_loopback_address(const uint8_t address[16])
-{
-	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-	static const uint8_t one[16] = { [15] = 1 };
-	return (memcmp(address, mapped, 12) == 0 && address[12] == 127) || memcmp(address, one, 16) == 0;
-}
-
 /* Old events (inet_sock_local_*) carry no addresses: no flow, but numbers. Without headers there is nothing at all. */
 static bool is_bare(const struct dtc_packet *packet)
 {
@@ -230,8 +223,8 @@ static void collect_passages(struct matcher *matcher, guint node, DtcFindings *f
 						       .flow = id,
 						       .is_received = d == DTC_RECEIVED,
 						       .is_capture = chosen[d] == matcher->sources[node].capture };
-			if (!flow->packet_count || is_loopback_address(flow->source) ||
-			    is_loopback_address(flow->destination))
+			if (!flow->packet_count || dtc_address_is_loopback(flow->source) ||
+			    dtc_address_is_loopback(flow->destination))
 				continue;
 			dtc_passage_choose_interface(&passage, chosen[d]);
 			if (passage.packet_count)

@@ -45,7 +45,7 @@ static void check_exchange(const struct dtc_exchange *e)
 
 static void check_requests(const DtcExchanges *exchanges)
 {
-	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges);
+	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges, NULL);
 	for (guint i = 0; i < dtc_requests_get_count(requests); i++) {
 		const struct dtc_request *r = dtc_requests_get(requests, i);
 		REQUIRE(r->exchange_count > 0 && r->identity_count > 0);

@@ -39,7 +39,7 @@ static void world_begin(struct world *w)
 		dtc_place_free(place);
 	}
 	dtc_serving_seal(w->serving, true);
-	w->requests = dtc_requests_new(w->exchanges);
+	w->requests = dtc_requests_new(w->exchanges, NULL);
 	g_assert_cmpstr(dtc_requests_get(w->requests, X)->id, ==, "req-x");
 }
 

@@ -60,7 +60,7 @@ static void net_end(struct net *net)
 		struct dtc_clock_knot knots[] = { { 0, 0, 0, 0 }, { 1000000, 1000000, 1000000, 1000000 } };
 		dtc_clocks_set_node(net->clocks, i, net->group[i], knots, 2, 0);
 	}
-	net->requests = dtc_requests_new(net->exchanges);
+	net->requests = dtc_requests_new(net->exchanges, NULL);
 	g_assert_cmpuint(dtc_requests_get_count(net->requests), ==, 1);
 	struct dtc_locate_input input = {
 		.node_count = NODES,

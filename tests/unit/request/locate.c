@@ -142,7 +142,7 @@ static void world_end(struct world *w)
 		struct dtc_clock_knot knots[] = { { 0, 0, 0, 0 }, { MS * 1000, MS * 1000, MS * 1000, MS * 1000 } };
 		dtc_clocks_set_node(w->clocks, i, 0, knots, 2, 0);
 	}
-	w->requests = dtc_requests_new(w->exchanges);
+	w->requests = dtc_requests_new(w->exchanges, NULL);
 	g_assert_cmpuint(dtc_requests_get_count(w->requests), ==, 1);
 	struct dtc_locate_input input = {
 		.node_count = 2,

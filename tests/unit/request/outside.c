@@ -159,7 +159,7 @@ static void tell(struct world *w)
 		struct dtc_clock_knot knots[] = { { 0, 0, 0, 0 }, { MS * 1000, MS * 1000, MS * 1000, MS * 1000 } };
 		dtc_clocks_set_node(w->clocks, i, 0, knots, 2, 0);
 	}
-	w->requests = dtc_requests_new(w->exchanges);
+	w->requests = dtc_requests_new(w->exchanges, NULL);
 	struct dtc_locate_input input = {
 		.node_count = 2,
 		.histories = w->histories,

@@ -55,7 +55,7 @@ static void test_one_row(void)
 	add(exchanges, 2, 103, "traceparent=t1 x-correlation-id=c1");
 	add(exchanges, 2, 90, "x-request-id=r0");
 	add(exchanges, 2, 80, "");
-	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges);
+	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges, NULL);
 	g_assert_cmpuint(dtc_requests_get_count(requests), ==, 2);
 	g_assert_cmpstr(dtc_requests_get(requests, 0)->id, ==, "r0");
 	const struct dtc_request *r = find(requests, "r1");
@@ -77,7 +77,7 @@ static void test_shared_trace(void)
 	add(exchanges, 1, 150, "traceparent=shared");
 	add(exchanges, 1, 160, "traceparent=shared");
 	add(exchanges, 1, 170, "traceparent=shared x-correlation-id=rb"); /* the other id tells */
-	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges);
+	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges, NULL);
 	g_assert_cmpuint(dtc_requests_get_count(requests), ==, 3);
 	g_assert_cmpuint(find(requests, "ra")->exchange_count, ==, 1);
 	g_assert_cmpuint(find(requests, "rb")->exchange_count, ==, 2);
@@ -96,7 +96,7 @@ static void test_second_id(void)
 		add(exchanges, 0, 100 * i, outer);
 		add(exchanges, 1, 100 * i + 1, inner);
 	}
-	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges);
+	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges, NULL);
 	g_assert_cmpuint(dtc_requests_get_count(requests), ==, 3);
 	g_assert_cmpuint(find(requests, "out1")->exchange_count, ==, 2);
 	g_assert_true(find(requests, "in1") == find(requests, "out1"));
@@ -110,7 +110,7 @@ static void test_swapped_ids(void)
 	add(exchanges, 0, 1, "x-request-id=a x-request-id=b");
 	add(exchanges, 0, 2, "x-request-id=b x-request-id=a");
 	add(exchanges, 0, 3, "x-request-id=b x-request-id=c");
-	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges);
+	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges, NULL);
 	g_assert_cmpuint(dtc_requests_get_count(requests), >=, 1);
 	guint total = 0;
 	for (guint i = 0; i < dtc_requests_get_count(requests); i++)
@@ -125,7 +125,7 @@ static void test_wide_ids_only(void)
 	add(exchanges, 0, 2, "x-correlation-id=c uber-trace-id=u2");
 	add(exchanges, 1, 3, "uber-trace-id=u2");
 	add(exchanges, 1, 4, "x-mine=m uber-trace-id=u2"); /* a header of the user tells better than a trace */
-	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges);
+	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges, NULL);
 	g_assert_cmpuint(dtc_requests_get_count(requests), ==, 2);
 	g_assert_cmpstr(find(requests, "u1")->id, ==, "u1");
 	g_assert_cmpstr(find(requests, "u2")->id, ==, "m");
@@ -140,7 +140,7 @@ static void test_parts(void)
 		add(exchanges, 0, i, pairs);
 	}
 	add(exchanges, 0, 99, "x-request-id=Abc\\x07def");
-	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges);
+	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges, NULL);
 	g_assert_cmpstr(find(requests, "req-0003")->id, ==, "req-0003");
 	g_assert_cmpstr(find(requests, "REQ-0003")->id, ==, "req-0003");
 	g_assert_cmpstr(find(requests, "0031")->id, ==, "req-0031");
@@ -159,12 +159,12 @@ static void test_parts(void)
 static void test_nothing(void)
 {
 	g_autoptr(DtcExchanges) exchanges = dtc_exchanges_new(0);
-	g_autoptr(DtcRequests) none = dtc_requests_new(exchanges);
+	g_autoptr(DtcRequests) none = dtc_requests_new(exchanges, NULL);
 	check_error(none, "x", DTC_ERROR_NOT_FOUND, "no packet captures");
 	dtc_exchanges_add_capture(exchanges);
 	check_error(none, "x", DTC_ERROR_NOT_FOUND, "no readable HTTP");
 	add(exchanges, 0, 1, "");
-	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges);
+	g_autoptr(DtcRequests) requests = dtc_requests_new(exchanges, NULL);
 	g_assert_cmpuint(dtc_requests_get_count(requests), ==, 0);
 	check_error(requests, "x", DTC_ERROR_NOT_FOUND, "--id-header");
 }
@@ -182,7 +182,7 @@ static void test_move(void)
 		add(exchanges, node, 1, "x-request-id=again"); /* still usable */
 	}
 	g_assert_cmpuint(dtc_exchanges_get_capture_count(all), ==, 3);
-	g_autoptr(DtcRequests) requests = dtc_requests_new(all);
+	g_autoptr(DtcRequests) requests = dtc_requests_new(all, NULL);
 	g_assert_cmpuint(dtc_requests_get_count(requests), ==, 1);
 	g_assert_cmpuint(find(requests, "t")->exchange_count, ==, 3);
 	g_assert_cmpuint(find(requests, "t")->identity_count, ==, 2);
