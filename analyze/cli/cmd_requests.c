@@ -5,8 +5,8 @@
 #include "analyze/engine/moment.h"
 #include "analyze/report/report_of.h"
 #include "analyze/report/requests_html.h"
+#include "analyze/report/requests_view.h"
 #include "analyze/report/summary_rows.h"
-#include "analyze/report/summary_view.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
@@ -17,7 +17,10 @@ struct requests_options {
 	struct dtc_common_options common;
 	char *sort;
 	char *tier;
-	char *min_duration;
+	char *url;
+	char *status;
+	char *slower_than;
+	char *since;
 	char *reference;
 	char *html;
 	char **id_headers;
@@ -26,7 +29,8 @@ struct requests_options {
 	gboolean is_exact;
 	/* derived */
 	enum dtc_summary_order order;
-	int64_t min_ns;
+	struct dtc_row_filter filter;
+	struct dtc_moment since_moment;
 };
 
 static void add_options(void *data, DtcCommandLine *line)
@@ -37,8 +41,15 @@ static void add_options(void *data, DtcCommandLine *line)
 		  "By duration (default, longest first), start, or id", "duration|start|id" },
 		{ "slowest", 0, 0, G_OPTION_ARG_INT, &options->slowest,
 		  "List only the N that took longest; percentiles stay those of all", "N" },
-		{ "min-duration", 0, 0, G_OPTION_ARG_STRING, &options->min_duration,
+		{ "slower-than", 0, 0, G_OPTION_ARG_STRING, &options->slower_than,
 		  "Only requests that took at least this, e.g. 50ms", "SPAN" },
+		{ "url", 0, 0, G_OPTION_ARG_STRING, &options->url,
+		  "Only requests whose URL fits this pattern, with or without its query: '/cart/*'", "PATTERN" },
+		{ "status", 0, 0, G_OPTION_ARG_STRING, &options->status,
+		  "Only requests that were answered so: 500, 5xx, 400-499", "STATUS" },
+		{ "since", 0, 0, G_OPTION_ARG_STRING, &options->since,
+		  "Only requests that began then or later: +1.5s since the recording's begin, or a time of its clock",
+		  "TIME" },
 		{ "tier", 0, 0, G_OPTION_ARG_STRING, &options->tier,
 		  "Only requests that spent most of their time there: process@node, process or node", "TIER" },
 		{ "limit", 0, 0, G_OPTION_ARG_INT, &options->limit,
@@ -77,9 +88,23 @@ static bool check(struct dtc_session *session, GError **error)
 	}
 	if (options->limit < -1 || options->slowest < 0)
 		return dtc_cli_refuse(error, "a count of rows is negative", "0 is no limit");
-	if (options->min_duration && !dtc_span_parse("--min-duration", options->min_duration, &options->min_ns, error))
+	options->filter.tier = options->tier;
+	options->filter.url = options->url;
+	if (options->status && !dtc_row_filter_set_status(&options->filter, options->status, error))
 		return false;
-	return true;
+	if (options->since && !dtc_moment_parse("--since", options->since, &options->since_moment, error))
+		return false;
+	return !options->slower_than ||
+	       dtc_span_parse("--slower-than", options->slower_than, &options->filter.slower_than_ns, error);
+}
+
+static void set_since(struct requests_options *options, int64_t origin_ns)
+{
+	options->filter.has_since = options->since != NULL;
+	options->filter.since_ns = options->since_moment.ns;
+	if (options->since_moment.is_relative &&
+	    __builtin_add_overflow(origin_ns, options->since_moment.ns, &options->filter.since_ns))
+		options->filter.since_ns = INT64_MAX;
 }
 
 static bool print(struct dtc_session *session, const struct dtc_requests_input *input, GError **error)
@@ -107,7 +132,7 @@ static bool write_page(struct dtc_session *session, const struct dtc_requests_in
 
 static bool answer(struct dtc_session *session, GError **error)
 {
-	const struct requests_options *options = session->options;
+	struct requests_options *options = session->options;
 	const struct dtc_engine_options engine_options = {
 		.reference = options->reference,
 		.needs_exchanges = true,
@@ -129,7 +154,10 @@ static bool answer(struct dtc_session *session, GError **error)
 	};
 	if (!dtc_summary_add_all(summary, session->engine, &session->watch, &input.skipped, session->findings, error))
 		return false;
-	dtc_summary_keep(summary, options->min_ns, options->tier);
+	input.all = dtc_summary_get_figures(summary);
+	set_since(options, input.origin_ns);
+	if (!dtc_summary_keep(summary, &options->filter, error))
+		return false;
 	dtc_summary_sort_slowest(summary, (guint)options->slowest, options->order);
 	return (!options->html || write_page(session, &input, error)) && print(session, &input, error);
 }

@@ -20,10 +20,11 @@ static const struct dtc_manual manuals[] = {
 	{ "requests",
 	  "[BUNDLE]",
 	  "all requests of a bundle: who is slow, and why",
-	  "Explains every request whose id is in the captures, one row each: how long it took, where most of the "
-	  "time went, and percentiles of all.",
+	  "Explains every request in the captures, with an id or without: by URL, one row each, by tier and by "
+	  "percentile: how long it took, and where the time went.",
 	  { { "dtrace-chain requests clusters/demo --slowest 10", "the ten that took longest" },
-	    { "dtrace-chain requests clusters/demo --tier backend --min-duration 50ms",
+	    { "dtrace-chain requests clusters/demo --url /disk --status 2xx", "of one URL, answered well" },
+	    { "dtrace-chain requests clusters/demo --tier backend --slower-than 50ms",
 	      "slow ones that spent most of their time on one node" } } },
 	{ "compare",
 	  "[BUNDLE [FAST-BUNDLE]]",
@@ -31,7 +32,8 @@ static const struct dtc_manual manuals[] = {
 	  "Compares slow requests with fast ones, of the same bundle or of another: which tier and cause grew, and "
 	  "by how much.",
 	  { { "dtrace-chain compare clusters/demo", "the slowest tenth with the faster half" },
-	    { "dtrace-chain compare clusters/demo --slow req-0036 --fast req-0001", "one request with another" } } },
+	    { "dtrace-chain compare clusters/demo --slow req-0036 --fast req-0001", "one request with another" },
+	    { "dtrace-chain compare clusters/demo --url /disk", "the slow ones of a URL with its usual ones" } } },
 	{ "stats",
 	  "[BUNDLE]",
 	  "what each node's recording holds: events, losses, spans, packets",

@@ -50,6 +50,7 @@ void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, i
 				       .process = "kernel",
 				       .evidence = why,
 				       .by_kernel = t->by_kernel,
+				       .is_kernel = true,
 				       .waiter = get_waiter(t),
 				       .owner = t->stand.owner };
 	if (t->message) {
@@ -65,6 +66,7 @@ void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, i
 		segment.pid = of->pid;
 		segment.comm = dtc_history_get_comm(h, thread, name_ns);
 		segment.process = dtc_history_get_process(h, thread, name_ns);
+		segment.is_kernel = of->is_kernel;
 	}
 	t->visitor->explain(t->data, &segment, interval);
 	t->tc = begin;

@@ -267,8 +267,29 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 			.link = segment->link,
 			.uncertainty_ns = segment->uncertainty_ns,
 			.is_hop = i > 0 && dtc_path_get_segment(input->path, i - 1)->node != segment->node,
+			.is_kernel = segment->is_kernel,
+			.served = i,
 		};
 		g_array_append_val(report->steps, step);
+	}
+}
+
+/* A thread of the kernel on the path worked for who went on after it on its machine, else for who was there before. */
+static void set_served(DtcReport *report)
+{
+	g_autoptr(GHashTable) nearest = g_hash_table_new(g_direct_hash, g_direct_equal); /* node -> step + 1 */
+	guint count = report->steps->len;
+
+	for (guint i = 0; i < 2 * count; i++) {
+		guint at = i < count ? count - 1 - i : i - count;
+		struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, at);
+		if (i == count)
+			g_hash_table_remove_all(nearest);
+		guint known = GPOINTER_TO_UINT(g_hash_table_lookup(nearest, step->who.node));
+		if (!step->is_kernel)
+			g_hash_table_insert(nearest, (gpointer)step->who.node, GUINT_TO_POINTER(at + 1));
+		else if (step->is_kernel && known && step->served == at)
+			step->served = known - 1;
 	}
 }
 
@@ -574,6 +595,7 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	if (input->followed)
 		add_followed_hops(report, input);
 	add_steps(report, input);
+	set_served(report);
 	add_rows(report);
 	add_tiers(report);
 	dtc_verdict_add(report);

@@ -98,7 +98,8 @@ bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const str
 	if (!dtc_all_requests_finish(all, &skipped, error))
 		return false;
 	skipped.not_traced += broken_count;
-	add_skipped_findings(&skipped, dtc_requests_get_count(dtc_engine_get_requests(engine)), findings);
+	guint count = dtc_requests_get_count(dtc_engine_get_requests(engine)) - skipped.parts;
+	add_skipped_findings(&skipped, count, findings);
 	*ret_skipped = skipped;
 	return true;
 }

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "analyze/report/quality.h"
-#include "analyze/report/summary_view.h"
+#include "analyze/report/requests_view.h"
 
 /* quality: of the clocks the requests are on. Caller owns. */
 char *dtc_requests_to_html(const struct dtc_requests_input *input, const DtcQuality *quality);

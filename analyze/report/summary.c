@@ -9,6 +9,7 @@ DtcSummary *dtc_summary_new(void)
 
 	summary->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_summary_row));
 	summary->shares = g_array_new(FALSE, FALSE, sizeof(struct dtc_share));
+	summary->tiers = g_array_new(FALSE, FALSE, sizeof(struct dtc_tier_share));
 	summary->strings = g_string_chunk_new(4096);
 	return summary;
 }
@@ -19,6 +20,7 @@ void dtc_summary_free(DtcSummary *summary)
 		return;
 	g_array_unref(summary->rows);
 	g_array_unref(summary->shares);
+	g_array_unref(summary->tiers);
 	g_string_chunk_free(summary->strings);
 	g_free(summary);
 }
@@ -38,6 +40,38 @@ static int compare_shares(const void *a, const void *b)
 	return order ? order : (int)x->cause - (int)y->cause;
 }
 
+static int compare_tiers(const void *a, const void *b)
+{
+	const struct dtc_tier_share *x = a, *y = b;
+	int order = (x->ns < y->ns) - (x->ns > y->ns);
+
+	return order ? order : strcmp(x->tier, y->tier);
+}
+
+/* A request has a handful of tiers: strings are kept once, so that pointers compare. */
+static void add_tiers(DtcSummary *summary, struct dtc_summary_row *row, const DtcReport *report)
+{
+	for (guint i = 0; i < report->steps->len; i++) {
+		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		const struct dtc_report_thread *who =
+			&g_array_index(report->steps, struct dtc_report_step, step->served).who;
+		const char *tier = keep(summary, who->tier);
+		guint k = row->tier_first, end = summary->tiers->len;
+		while (k < end && g_array_index(summary->tiers, struct dtc_tier_share, k).tier != tier)
+			k++;
+		if (k == end) {
+			const struct dtc_tier_share share = { tier, keep(summary, who->node),
+							      keep(summary, who->process), 0 };
+			g_array_append_val(summary->tiers, share);
+			row->tier_count++;
+		}
+		g_array_index(summary->tiers, struct dtc_tier_share, k).ns += step->end_ns - step->begin_ns;
+	}
+	if (row->tier_count)
+		qsort(&g_array_index(summary->tiers, struct dtc_tier_share, row->tier_first), row->tier_count,
+		      sizeof(struct dtc_tier_share), compare_tiers);
+}
+
 void dtc_summary_add(DtcSummary *summary, const DtcReport *report)
 {
 	struct dtc_summary_row row = {
@@ -55,7 +89,9 @@ void dtc_summary_add(DtcSummary *summary, const DtcReport *report)
 		.duration_ns = report->duration_ns,
 		.share_first = summary->shares->len,
 		.share_count = report->rows->len,
+		.tier_first = summary->tiers->len,
 		.complete = report->complete,
+		.is_anonymous = report->sources->len == 0,
 	};
 	for (guint i = 0; i < report->rows->len; i++) {
 		const struct dtc_report_row *from = &g_array_index(report->rows, struct dtc_report_row, i);
@@ -63,7 +99,7 @@ void dtc_summary_add(DtcSummary *summary, const DtcReport *report)
 			.tier = keep(summary, from->tier),
 			.node = keep(summary, from->node),
 			.process = keep(summary, from->process),
-			.detail = keep(summary, from->detail),
+			.detail = 2 * from->detail_ns >= from->ns ? keep(summary, from->detail) : NULL,
 			.cause = from->cause,
 			.ns = from->ns,
 		};
@@ -72,6 +108,7 @@ void dtc_summary_add(DtcSummary *summary, const DtcReport *report)
 	if (row.share_count)
 		qsort(&g_array_index(summary->shares, struct dtc_share, row.share_first), row.share_count,
 		      sizeof(struct dtc_share), compare_shares);
+	add_tiers(summary, &row, report);
 	g_array_append_val(summary->rows, row);
 }
 
@@ -81,34 +118,11 @@ const struct dtc_share *dtc_summary_get_share(const DtcSummary *summary, const s
 					: NULL;
 }
 
-const char *dtc_summary_get_tier(const DtcSummary *summary, const struct dtc_summary_row *row, int64_t *ret_ns)
+const struct dtc_tier_share *dtc_summary_get_tier(const DtcSummary *summary, const struct dtc_summary_row *row,
+						  guint index)
 {
-	const char *best = NULL;
-	int64_t best_ns = 0;
-
-	/* a request has a handful of tiers: strings are interned, so that pointers compare */
-	for (guint i = 0; i < row->share_count; i++) {
-		const char *tier = dtc_summary_get_share(summary, row, i)->tier;
-		int64_t ns = 0;
-		for (guint k = 0; k < row->share_count; k++)
-			if (dtc_summary_get_share(summary, row, k)->tier == tier)
-				ns += dtc_summary_get_share(summary, row, k)->ns;
-		if (!best || ns > best_ns) {
-			best = tier;
-			best_ns = ns;
-		}
-	}
-	*ret_ns = best_ns;
-	return best;
-}
-
-guint dtc_summary_get_tier_count(const DtcSummary *summary, const struct dtc_summary_row *row)
-{
-	g_autoptr(GHashTable) tiers = g_hash_table_new(g_direct_hash, g_direct_equal); /* strings are kept once */
-
-	for (guint i = 0; i < row->share_count; i++)
-		g_hash_table_add(tiers, (void *)dtc_summary_get_share(summary, row, i)->tier);
-	return g_hash_table_size(tiers);
+	return index < row->tier_count ? &g_array_index(summary->tiers, struct dtc_tier_share, row->tier_first + index)
+				       : NULL;
 }
 
 static int compare_start(const struct dtc_summary_row *x, const struct dtc_summary_row *y)
@@ -152,25 +166,50 @@ void dtc_summary_sort_slowest(DtcSummary *summary, guint count, enum dtc_summary
 	g_qsort_with_data(summary->rows->data, (gint)count, sizeof(struct dtc_summary_row), compare_rows, &order);
 }
 
-static int compare_int64(const void *a, const void *b)
+int dtc_compare_ns(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
 	return (x > y) - (x < y);
 }
 
-int64_t dtc_summary_get_percentile(const DtcSummary *summary, guint percent)
+int64_t dtc_percentile_get(const int64_t *sorted, guint count, guint percent)
+{
+	guint64 rank = ((guint64)count * percent + 99) / 100;
+
+	return count ? sorted[MIN(MAX(rank, 1), count) - 1] : 0;
+}
+
+static int64_t *sort_durations(const DtcSummary *summary)
 {
 	guint count = summary->rows->len;
+	int64_t *durations = g_new(int64_t, count + 1);
 
-	if (!count)
-		return 0;
-	g_autofree int64_t *durations = g_new(int64_t, count);
 	for (guint i = 0; i < count; i++)
 		durations[i] = g_array_index(summary->rows, struct dtc_summary_row, i).duration_ns;
-	qsort(durations, count, sizeof(*durations), compare_int64);
-	guint64 rank = ((guint64)count * percent + 99) / 100;
-	return durations[MIN(MAX(rank, 1), count) - 1];
+	qsort(durations, count, sizeof(*durations), dtc_compare_ns);
+	return durations;
+}
+
+int64_t dtc_summary_get_percentile(const DtcSummary *summary, guint percent)
+{
+	g_autofree int64_t *durations = sort_durations(summary);
+
+	return dtc_percentile_get(durations, summary->rows->len, percent);
+}
+
+struct dtc_figures dtc_summary_get_figures(const DtcSummary *summary)
+{
+	guint count = summary->rows->len;
+	g_autofree int64_t *durations = sort_durations(summary);
+
+	return (struct dtc_figures){
+		.count = count,
+		.p50_ns = dtc_percentile_get(durations, count, 50),
+		.p90_ns = dtc_percentile_get(durations, count, 90),
+		.p99_ns = dtc_percentile_get(durations, count, 99),
+		.max_ns = dtc_percentile_get(durations, count, 100),
+	};
 }
 
 /* The mean's part with the same tier and cause. Names of two summaries are different pointers. */
@@ -184,42 +223,106 @@ static struct dtc_share *find_share(GArray *shares, const struct dtc_share *like
 	return NULL;
 }
 
-GArray *dtc_summary_get_means(const DtcSummary *summary, const bool *member, guint *ret_count, int64_t *ret_duration_ns)
+/* How long a part was about one thing, and in how many requests; detail NULL: about anything. */
+struct detail {
+	guint mean; /* the part */
+	const char *detail;
+	int64_t ns;
+	guint row_count;
+};
+
+static guint detail_hash(gconstpointer data)
+{
+	const struct detail *detail = data;
+
+	return g_direct_hash(detail->detail) * 31 + detail->mean;
+}
+
+static gboolean detail_equal(gconstpointer a, gconstpointer b)
+{
+	const struct detail *x = a, *y = b;
+
+	return x->mean == y->mean && x->detail == y->detail;
+}
+
+static void add_to_detail(GHashTable *details, guint mean, const char *about, int64_t ns)
+{
+	const struct detail key = { .mean = mean, .detail = about };
+	struct detail *detail = g_hash_table_lookup(details, &key);
+
+	if (!detail) {
+		detail = g_memdup2(&key, sizeof(key));
+		g_hash_table_add(details, detail);
+	}
+	detail->ns += ns;
+	detail->row_count++;
+}
+
+/* Sums, not yet divided. */
+static void set_details(GArray *means, GHashTable *details)
+{
+	GHashTableIter iter;
+	gpointer key;
+
+	g_hash_table_iter_init(&iter, details);
+	while (g_hash_table_iter_next(&iter, &key, NULL)) {
+		const struct detail *detail = key, anything = { .mean = detail->mean };
+		const struct detail *all = g_hash_table_lookup(details, &anything);
+		struct dtc_share *mean = &g_array_index(means, struct dtc_share, detail->mean);
+		if (!detail->detail || 2 * detail->ns < all->ns || 2 * detail->row_count < all->row_count)
+			continue;
+		/* of two halves the first by name, whatever the order of the table */
+		if (2 * detail->ns > all->ns || !mean->detail || strcmp(detail->detail, mean->detail) < 0)
+			mean->detail = detail->detail;
+	}
+}
+
+GArray *dtc_summary_get_means_of(const DtcSummary *summary, const GArray *members, int64_t *ret_duration_ns)
 {
 	GArray *means = g_array_new(FALSE, FALSE, sizeof(struct dtc_share));
-	g_autoptr(GArray) largest = g_array_new(FALSE, FALSE, sizeof(int64_t)); /* part that gave the detail */
+	g_autoptr(GHashTable) details = g_hash_table_new_full(detail_hash, detail_equal, g_free, NULL);
+	guint count = members->len;
 	int64_t total_ns = 0;
-	guint count = 0;
 
-	for (guint i = 0; i < summary->rows->len; i++) {
-		const struct dtc_summary_row *row = &g_array_index(summary->rows, struct dtc_summary_row, i);
-		if (member && !member[i])
-			continue;
-		count++;
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_summary_row *row =
+			&g_array_index(summary->rows, struct dtc_summary_row, g_array_index(members, guint, i));
 		total_ns += row->duration_ns;
 		for (guint k = 0; k < row->share_count; k++) {
 			const struct dtc_share *share = dtc_summary_get_share(summary, row, k);
 			struct dtc_share *mean = find_share(means, share);
 			if (!mean) {
-				g_array_append_vals(means, share, 1);
-				g_array_append_val(largest, share->ns);
-				continue;
+				struct dtc_share first = *share;
+				first.ns = 0;
+				first.detail = NULL;
+				g_array_append_val(means, first);
+				mean = &g_array_index(means, struct dtc_share, means->len - 1);
 			}
-			guint at = (guint)(mean - &g_array_index(means, struct dtc_share, 0));
 			mean->ns += share->ns;
-			if (share->ns > g_array_index(largest, int64_t, at)) {
-				g_array_index(largest, int64_t, at) = share->ns;
-				mean->detail = share->detail;
-			}
+			guint at = (guint)(mean - &g_array_index(means, struct dtc_share, 0));
+			add_to_detail(details, at, NULL, share->ns);
+			if (share->detail)
+				add_to_detail(details, at, share->detail, share->ns);
 		}
 	}
+	set_details(means, details);
 	for (guint i = 0; count && i < means->len; i++)
 		g_array_index(means, struct dtc_share, i).ns /= count;
 	if (means->len)
 		qsort(means->data, means->len, sizeof(struct dtc_share), compare_shares);
-	*ret_count = count;
 	*ret_duration_ns = count ? total_ns / count : 0;
 	return means;
+}
+
+GArray *dtc_summary_get_means(const DtcSummary *summary, const bool *member, guint *ret_count, int64_t *ret_duration_ns)
+{
+	g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(guint));
+
+	for (guint i = 0; i < summary->rows->len; i++)
+		if (!member || member[i])
+			g_array_append_val(members, i);
+	*ret_count = members->len;
+	return dtc_summary_get_means_of(summary, members, ret_duration_ns);
 }
 
 static void band_clear(void *data)

@@ -13,8 +13,14 @@
 /* What a tier spent for a cause in one request, or on average in a group. */
 struct dtc_share {
 	const char *tier, *node, *process;
-	const char *detail; /* of the largest part, or NULL */
+	const char *detail; /* of at least half of the time, or NULL */
 	enum dtc_cause cause;
+	int64_t ns;
+};
+
+/* What a request spent in a tier, whatever for. Threads of the kernel are no tiers: they worked for one. */
+struct dtc_tier_share {
+	const char *tier, *node, *process;
 	int64_t ns;
 };
 
@@ -28,7 +34,10 @@ struct dtc_summary_row {
 	int64_t duration_ns;
 	guint share_first; /* in shares, largest first; they sum to duration_ns */
 	guint share_count;
+	guint tier_first; /* in tiers, largest first; they sum to duration_ns, too */
+	guint tier_count;
 	bool complete;
+	bool is_anonymous; /* it carries no id: id is its name */
 };
 
 struct dtc_band {
@@ -43,6 +52,7 @@ struct dtc_band {
 typedef struct DtcSummary {
 	GArray *rows;	/* struct dtc_summary_row */
 	GArray *shares; /* struct dtc_share */
+	GArray *tiers;	/* struct dtc_tier_share */
 	GStringChunk *strings;
 } DtcSummary;
 
@@ -53,10 +63,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcSummary, dtc_summary_free)
 void dtc_summary_add(DtcSummary *summary, const DtcReport *report);
 const struct dtc_share *dtc_summary_get_share(const DtcSummary *summary, const struct dtc_summary_row *row,
 					      guint index);
-/* The tier with the largest sum in the request; its time in ret_ns. */
-const char *dtc_summary_get_tier(const DtcSummary *summary, const struct dtc_summary_row *row, int64_t *ret_ns);
-
-guint dtc_summary_get_tier_count(const DtcSummary *summary, const struct dtc_summary_row *row);
+const struct dtc_tier_share *dtc_summary_get_tier(const DtcSummary *summary, const struct dtc_summary_row *row,
+						  guint index);
 
 enum dtc_summary_order { DTC_SUMMARY_BY_DURATION, DTC_SUMMARY_BY_START, DTC_SUMMARY_BY_ID };
 /* Longest first, earliest first, or by id; ties by start and id. */
@@ -66,11 +74,25 @@ void dtc_summary_sort_slowest(DtcSummary *summary, guint count, enum dtc_summary
 
 /* Nearest-rank percentile of the durations, 0 without rows. */
 int64_t dtc_summary_get_percentile(const DtcSummary *summary, guint percent);
+/* The same of count values, which are sorted. */
+int64_t dtc_percentile_get(const int64_t *sorted, guint count, guint percent);
+int dtc_compare_ns(const void *a, const void *b);
+struct dtc_figures {
+	guint count;
+	int64_t p50_ns, p90_ns, p99_ns, max_ns;
+};
+struct dtc_figures dtc_summary_get_figures(const DtcSummary *summary);
 /* Bands up to p50, p90, p99 and above; empty ones are left out. struct dtc_band; free with g_array_unref. */
 GArray *dtc_summary_get_bands(const DtcSummary *summary);
-/* Mean shares of the rows for which member is set (one per row; NULL: all). Caller owns the array. */
+/*
+ * Mean shares of the rows for which member is set (one per row; NULL: all). A detail stands for at least half of the
+ * part, in at least half of the rows that have it: a file of one request's own does not. Caller owns the array.
+ */
 GArray *dtc_summary_get_means(const DtcSummary *summary, const bool *member, guint *ret_count,
 			      int64_t *ret_duration_ns);
+
+/* The same of the rows with these indexes (guint). */
+GArray *dtc_summary_get_means_of(const DtcSummary *summary, const GArray *members, int64_t *ret_duration_ns);
 
 /* How a part of the time differs between two groups. */
 struct dtc_growth {
@@ -89,3 +111,11 @@ struct dtc_comparison {
 struct dtc_comparison *dtc_summary_compare(const DtcSummary *slow, const bool *slow_member, const DtcSummary *fast,
 					   const bool *fast_member);
 void dtc_comparison_free(struct dtc_comparison *comparison);
+
+/* How the texts of many requests are written. */
+struct dtc_summary_text_options {
+	guint width;
+	bool has_color;
+	bool has_utf8;
+	bool is_exact;
+};

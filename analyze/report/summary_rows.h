@@ -4,9 +4,21 @@
 
 #include "analyze/report/summary.h"
 
-/* Keeps the rows that took min_ns or more and, unless tier is NULL, spent most of their time in a tier, node or process
- * of that name. */
-void dtc_summary_keep(DtcSummary *summary, int64_t min_ns, const char *tier);
+/* Which rows are kept; all zeros: all. Strings are borrowed. */
+struct dtc_row_filter {
+	int64_t slower_than_ns; /* took at least this */
+	const char *tier;	/* spent most of its time in the tier, node or process of that name */
+	const char *url;	/* its URL, or that without the query, fits this pattern with * and ? */
+	int status_from;	/* 0: any */
+	int status_to;
+	bool has_since;
+	int64_t since_ns; /* began then or later, cluster time */
+};
+
+/* "500", "5xx" or "400-499" to the filter. USAGE if it is none of these. */
+bool dtc_row_filter_set_status(struct dtc_row_filter *filter, const char *text, GError **error);
+/* USAGE, with the nearest name, if no request was ever in a tier, node or process of that name. */
+bool dtc_summary_keep(DtcSummary *summary, const struct dtc_row_filter *filter, GError **error);
 /* Midway between the begin of the first request and the end of the last; 0 without rows. */
 DtcClusterTime dtc_summary_get_middle(const DtcSummary *summary);
 
@@ -18,8 +30,8 @@ struct dtc_group {
 };
 
 /*
- * The requests whose id is which, else whose id or URL fits it as a pattern with * and ?. NOT_FOUND if there are none,
- * with option as who asked.
+ * The requests whose id is which, else whose id or URL (with or without its query) fits it as a pattern with * and ?.
+ * NOT_FOUND if there are none, with option as who asked.
  */
 bool dtc_group_select_pattern(struct dtc_group *group, const char *option, const char *which, GError **error);
 /* Those above, or up to, a percentile of the durations. */

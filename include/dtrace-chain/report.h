@@ -61,7 +61,9 @@ struct dtc_report_step {
 	guint evidence;	       /* index in evidences; G_MAXUINT: none */
 	enum dtc_link_quality link;
 	int64_t uncertainty_ns;
-	bool is_hop; /* the step before is on another node */
+	bool is_hop;	/* the step before is on another node */
+	bool is_kernel; /* of a thread of the kernel */
+	guint served;	/* index of the step in whose tier this one belongs: its own, unless a kernel thread worked */
 };
 
 /* What one tier spent for one cause. */

@@ -49,9 +49,16 @@ def check_requests(document):
             yield f"{row['id']}: the breakdown does not sum to the duration"
         if sum(tier["ns"] for tier in row["tiers"]) != row["duration_ns"]:
             yield f"{row['id']}: the tiers do not sum to the duration"
+        if any("jbd2" in tier["process"] or "kworker" in tier["process"] for tier in row["tiers"]):
+            yield f"{row['id']}: a thread of the kernel is a tier"
         if row["dominant"] != max(row["breakdown"], key=lambda share: share["ns"]):
             if row["dominant"]["ns"] != max(share["ns"] for share in row["breakdown"]):
                 yield f"{row['id']}: dominant is not the largest share"
+    for tables, key in ((document["summary"]["urls"], "requests"), (document["summary"]["bands"], "requests")):
+        if sum(table[key] for table in tables) != len(rows):
+            yield f"{tables} are not of {len(rows)} requests"
+    if sum(tier["total_ns"] for tier in document["summary"]["tiers"]) != sum(row["duration_ns"] for row in rows):
+        yield "the tiers do not sum to all time"
     durations = sorted(row["duration_ns"] for row in rows)
     summary = document["summary"]
     if not summary["count"] == summary["shown"] == len(rows):

@@ -1,25 +1,49 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows, percentiles, bands, means and comparisons of many requests. */
+#include "analyze/report/compare_view.h"
+#include "analyze/report/requests_view.h"
 #include "analyze/report/summary_rows.h"
-#include "analyze/report/summary_view.h"
+#include "analyze/report/summary_tables.h"
 #include "dtrace-chain/error.h"
 #include "tests/support/made_path.h"
 
 #include <string.h>
 
+static void add_report(DtcSummary *summary, const char *id, const char *url, int status, int64_t begin_ns,
+		       const struct made_segment *segments, guint count)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcPath) path = made_path_new(begin_ns, segments, count);
+	g_autoptr(DtcReport) report = made_path_report(path, NULL, id, &error);
+	g_assert_no_error(error);
+	report->method = url ? "GET" : NULL;
+	report->url = url;
+	report->status = status;
+	dtc_summary_add(summary, report);
+}
+
 /* A request of two tiers: shop waits for the disk, db runs. */
-static void add(DtcSummary *summary, const char *id, int64_t begin_ns, int64_t disk_ns, int64_t run_ns)
+static void add_get(DtcSummary *summary, const char *id, const char *url, int status, int64_t begin_ns, int64_t disk_ns,
+		    int64_t run_ns)
 {
 	const struct made_segment segments[] = {
 		{ disk_ns, 0, 1, "shop", DTC_CAUSE_DISK, "vda", 0 },
 		{ run_ns, 1, 2, "db", DTC_CAUSE_RUNNING_USER, NULL, 0 },
 	};
 	guint first = disk_ns ? 0 : 1, count = (disk_ns != 0) + (run_ns != 0);
-	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcPath) path = made_path_new(begin_ns, &segments[first], count);
-	g_autoptr(DtcReport) report = made_path_report(path, NULL, id, &error);
-	g_assert_no_error(error);
-	dtc_summary_add(summary, report);
+	add_report(summary, id, url, status, begin_ns, &segments[first], count);
+}
+
+static void add(DtcSummary *summary, const char *id, int64_t begin_ns, int64_t disk_ns, int64_t run_ns)
+{
+	add_get(summary, id, NULL, 0, begin_ns, disk_ns, run_ns);
+}
+
+/* One that waits for a disk. */
+static void add_with(DtcSummary *summary, const char *id, const char *disk, int64_t disk_ns)
+{
+	const struct made_segment segment = { disk_ns, 0, 1, "shop", DTC_CAUSE_DISK, disk, 0 };
+	add_report(summary, id, NULL, 0, 0, &segment, 1);
 }
 
 static const struct dtc_summary_row *get_row(const DtcSummary *summary, guint index)
@@ -30,7 +54,6 @@ static const struct dtc_summary_row *get_row(const DtcSummary *summary, guint in
 static void test_rows(void)
 {
 	g_autoptr(DtcSummary) summary = dtc_summary_new();
-	int64_t ns;
 	add(summary, "b", 300, 70, 30);
 	add(summary, "a", 200, 40, 60);
 	add(summary, "c", 100, 0, 500);
@@ -40,9 +63,10 @@ static void test_rows(void)
 	g_assert_cmpint(dtc_summary_get_share(summary, row, 0)->cause, ==, DTC_CAUSE_DISK);
 	g_assert_cmpint(dtc_summary_get_share(summary, row, 0)->ns, ==, 70);
 	g_assert_null(dtc_summary_get_share(summary, row, 2));
-	g_assert_cmpstr(dtc_summary_get_tier(summary, row, &ns), ==, "shop@alpha");
-	g_assert_cmpint(ns, ==, 70);
-	g_assert_cmpuint(dtc_summary_get_tier_count(summary, row), ==, 2);
+	g_assert_cmpstr(dtc_summary_get_tier(summary, row, 0)->tier, ==, "shop@alpha");
+	g_assert_cmpint(dtc_summary_get_tier(summary, row, 0)->ns, ==, 70);
+	g_assert_cmpint(dtc_summary_get_tier(summary, row, 1)->ns, ==, 30);
+	g_assert_null(dtc_summary_get_tier(summary, row, 2));
 
 	static const struct {
 		enum dtc_summary_order order;
@@ -102,25 +126,38 @@ static void test_equal_durations(void)
 	g_assert_cmpuint(g_array_index(bands, struct dtc_band, 0).request_count, ==, 10);
 }
 
-/* What is kept took long enough and spent most of its time where it is said. */
+/* What is kept took long enough, spent most of its time where it is said, and was asked and answered so. */
 static void test_keep(void)
 {
 	static const struct {
-		int64_t min_ns;
-		const char *tier;
+		struct dtc_row_filter filter;
 		const char *ids;
 	} cases[] = {
-		{ 0, NULL, "abc" },	  { 100, NULL, "abc" }, { 101, NULL, "c" },
-		{ 0, "shop@alpha", "b" }, { 0, "shop", "b" },	{ 0, "alpha", "b" },
-		{ 0, "db", "ac" },	  { 200, "db", "c" },	{ 0, "sho", "" },
+		{ { 0 }, "abc" },
+		{ { .slower_than_ns = 100 }, "abc" },
+		{ { .slower_than_ns = 101 }, "c" },
+		{ { .tier = "shop@alpha" }, "b" },
+		{ { .tier = "shop" }, "b" },
+		{ { .tier = "alpha" }, "b" },
+		{ { .tier = "db" }, "ac" },
+		{ { .slower_than_ns = 200, .tier = "db" }, "c" },
+		{ { .url = "/cart/*" }, "ab" },
+		{ { .url = "/cart/1" }, "a" },
+		{ { .url = "*page=2" }, "b" },
+		{ { .url = "/car" }, "" },
+		{ { .status_from = 500, .status_to = 599 }, "b" },
+		{ { .status_from = 200, .status_to = 200 }, "ac" },
+		{ { .has_since = true, .since_ns = 200 }, "ab" },
+		{ { .has_since = true, .since_ns = 301 }, "" },
 	};
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
 		g_autoptr(DtcSummary) summary = dtc_summary_new();
 		g_autoptr(GString) ids = g_string_new(NULL);
-		add(summary, "a", 200, 40, 60);
-		add(summary, "b", 300, 70, 30);
-		add(summary, "c", 100, 0, 500);
-		dtc_summary_keep(summary, cases[i].min_ns, cases[i].tier);
+		g_autoptr(GError) error = NULL;
+		add_get(summary, "a", "/cart/1?page=1", 200, 200, 40, 60);
+		add_get(summary, "b", "/cart/2?page=2", 503, 300, 70, 30);
+		add_get(summary, "c", "/", 200, 100, 0, 500);
+		g_assert_true(dtc_summary_keep(summary, &cases[i].filter, &error));
 		for (guint k = 0; k < summary->rows->len; k++)
 			g_string_append(ids, get_row(summary, k)->id);
 		g_assert_cmpstr(ids->str, ==, cases[i].ids);
@@ -130,6 +167,79 @@ static void test_keep(void)
 	add(summary, "a", 200, 40, 60);
 	add(summary, "c", 100, 0, 500);
 	g_assert_cmpint(dtc_summary_get_middle(summary).ns, ==, 350);
+	const struct dtc_row_filter unknown = { .tier = "shopp" };
+	g_autoptr(GError) error = NULL;
+	g_assert_false(dtc_summary_keep(summary, &unknown, &error));
+	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE);
+	g_assert_nonnull(strstr(error->message, "did you mean 'shop'? they were in alpha, beta, db, db@beta, "));
+}
+
+static void test_status(void)
+{
+	static const struct {
+		const char *text;
+		int from, to; /* 0: refused */
+	} cases[] = {
+		{ "500", 500, 500 }, { "5xx", 500, 599 }, { "4XX", 400, 499 }, { "400-499", 400, 499 },
+		{ "", 0, 0 },	     { "xx", 0, 0 },	  { "0xx", 0, 0 },     { "99", 0, 0 },
+		{ "499-400", 0, 0 }, { "500-", 0, 0 },	  { "-500", 0, 0 },    { "5xxx", 0, 0 },
+	};
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		struct dtc_row_filter filter = { 0 };
+		g_autoptr(GError) error = NULL;
+		bool is_status = dtc_row_filter_set_status(&filter, cases[i].text, &error);
+		g_assert_true(is_status == (cases[i].from > 0));
+		g_assert_true(is_status == (error == NULL));
+		g_assert_true(!is_status || (filter.status_from == cases[i].from && filter.status_to == cases[i].to));
+	}
+}
+
+/* Ids in paths make no rows of their own; the slowest quarter is what the row is about. */
+static void test_urls(void)
+{
+	g_autoptr(DtcSummary) summary = dtc_summary_new();
+	for (int i = 0; i < 8; i++) {
+		g_autofree char *url = g_strdup_printf("/cart/%d?page=%d", i, i);
+		add_get(summary, "cart", url, 200, i, i > 5 ? 1000 : 0, 10 + i);
+	}
+	add_get(summary, "other", "/other", 200, 1, 0, 50);
+	g_autoptr(GArray) urls = dtc_summary_get_urls(summary);
+	g_assert_cmpuint(urls->len, ==, 2);
+	const struct dtc_url_row *cart = &g_array_index(urls, struct dtc_url_row, 0);
+	g_assert_cmpstr(cart->method, ==, "GET");
+	g_assert_cmpstr(cart->pattern, ==, "/cart/*");
+	g_assert_cmpuint(cart->figures.count, ==, 8);
+	g_assert_cmpint(cart->figures.p50_ns, ==, 13);
+	g_assert_cmpint(cart->figures.max_ns, ==, 1017);
+	g_assert_cmpuint(cart->slow_count, ==, 2);
+	g_assert_cmpint(cart->slow_ns, ==, 1016);
+	g_assert_cmpint(g_array_index(cart->slow_shares, struct dtc_share, 0).cause, ==, DTC_CAUSE_DISK);
+
+	g_autoptr(GArray) tiers = dtc_summary_get_tiers(summary);
+	g_assert_cmpuint(tiers->len, ==, 2);
+	const struct dtc_tier_row *shop = &g_array_index(tiers, struct dtc_tier_row, 0);
+	g_assert_cmpstr(shop->tier, ==, "shop@alpha");
+	g_assert_cmpuint(shop->figures.count, ==, 2); /* those that were there */
+	g_assert_cmpint(shop->total_ns, ==, 2000);
+	g_assert_cmpint(shop->figures.p50_ns, ==, 1000);
+}
+
+/* What a part of many requests was about: what half of it was about, and never one request's file. */
+static void test_details(void)
+{
+	g_autoptr(DtcSummary) summary = dtc_summary_new();
+	guint count;
+	int64_t ns;
+	add_with(summary, "a", "vda", 10);
+	add_with(summary, "b", "vdb", 10);
+	g_autoptr(GArray) tie = dtc_summary_get_means(summary, NULL, &count, &ns);
+	g_assert_cmpstr(g_array_index(tie, struct dtc_share, 0).detail, ==, "vda");
+	add_with(summary, "c", "vdb", 5);
+	g_autoptr(GArray) half = dtc_summary_get_means(summary, NULL, &count, &ns);
+	g_assert_cmpstr(g_array_index(half, struct dtc_share, 0).detail, ==, "vdb");
+	add_with(summary, "d", "vdc", 100);
+	g_autoptr(GArray) none = dtc_summary_get_means(summary, NULL, &count, &ns);
+	g_assert_null(g_array_index(none, struct dtc_share, 0).detail);
 }
 
 /* Which requests are in a group: an id stands for itself alone, even where it would fit others as a pattern. */
@@ -251,10 +361,11 @@ static void test_slowest(void)
 		g_assert_cmpstr(get_row(summary, 1)->id, ==, cases[i].second);
 		g_assert_cmpuint(summary->rows->len, ==, 200);
 
+		input.all = dtc_summary_get_figures(summary);
 		g_autofree char *text = dtc_requests_to_text(&input, &options);
 		g_autofree char *heading =
-			g_strdup_printf("\nRequests  %stimes in ", cases[i].shown ? cases[i].shown : "");
-		g_assert_true(g_str_has_prefix(text, "200 requests  p50 100 ns  p90 180 ns  p99 198 ns\n"));
+			g_strdup_printf("\nRequests  %sstart in UTC, times in ", cases[i].shown ? cases[i].shown : "");
+		g_assert_true(g_str_has_prefix(text, "200 requests  p50 100 ns  p90 180 ns  p99 198 ns  max 200 ns\n"));
 		g_assert_nonnull(strstr(text, heading));
 		g_assert_true((strstr(text, " more; --limit 0") != NULL) == (cases[i].more != NULL));
 		g_assert_true(!cases[i].more || strstr(text, cases[i].more));
@@ -277,17 +388,19 @@ static void test_skipped(void)
 	const struct dtc_summary_text_options options = { .width = 100, .has_utf8 = true };
 	struct dtc_requests_input input = { .summary = summary, .reference = "alpha", .findings = findings };
 	add(summary, "a", 0, 0, 100);
+	input.all = dtc_summary_get_figures(summary);
 	g_autofree char *none = dtc_requests_to_text(&input, &options);
 	g_assert_null(strstr(none, " more "));
 	input.skipped = (struct dtc_skipped){ .began_before = 13, .ended_after = 2, .not_traced = 1 };
 	g_autofree char *text = dtc_requests_to_text(&input, &options);
-	g_assert_true(g_str_has_prefix(text, "1 requests"));
+	g_assert_true(g_str_has_prefix(text, "1 request  p50 100 ns"));
 	g_assert_nonnull(strstr(text, "\n13 more began before the kernel trace and are left out\n"
 				      "2 more ended after the kernel trace and are left out\n"
 				      "1 more are in the captures, but in no kernel trace\n"));
 	g_autofree char *json = dtc_requests_to_json(&input);
-	g_assert_nonnull(strstr(json, "\"count\": 1, \"shown\": 1, \"skipped\": 16, \"skipped_reasons\": "
-				      "{\"began_before\": 13, \"ended_after\": 2, \"not_traced\": 1}, "));
+	g_assert_nonnull(strstr(json,
+				"\"count\": 1, \"shown\": 1, \"anonymous\": 0, \"skipped\": 16, \"skipped_reasons\": "
+				"{\"began_before\": 13, \"ended_after\": 2, \"not_traced\": 1}, "));
 }
 
 /* Ids are data from strangers. */
@@ -321,6 +434,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/summary/percentiles", test_percentiles);
 	g_test_add_func("/summary/equal-durations", test_equal_durations);
 	g_test_add_func("/summary/keep", test_keep);
+	g_test_add_func("/summary/status", test_status);
+	g_test_add_func("/summary/urls", test_urls);
+	g_test_add_func("/summary/details", test_details);
 	g_test_add_func("/summary/groups", test_groups);
 	g_test_add_func("/summary/compare", test_compare);
 	g_test_add_func("/summary/compare-edges", test_compare_edges);
