@@ -48,7 +48,8 @@ static void add_options(void *data, DtcCommandLine *line)
 		{ "status", 0, 0, G_OPTION_ARG_STRING, &options->status,
 		  "Only requests that were answered so: 500, 5xx, 400-499", "STATUS" },
 		{ "since", 0, 0, G_OPTION_ARG_STRING, &options->since,
-		  "Only requests that began then or later: +1.5s since the recording's begin, or a time of its clock",
+		  "Only requests that began then or later: +1.5s since the recording's begin, 12:00:03.5, a date and "
+		  "time",
 		  "TIME" },
 		{ "tier", 0, 0, G_OPTION_ARG_STRING, &options->tier,
 		  "Only requests that spent most of their time there: process@node, process or node", "TIER" },
@@ -98,13 +99,12 @@ static bool check(struct dtc_session *session, GError **error)
 	       dtc_span_parse("--slower-than", options->slower_than, &options->filter.slower_than_ns, error);
 }
 
-static void set_since(struct requests_options *options, int64_t origin_ns)
+static bool set_since(struct requests_options *options, const DtcEngine *engine, GError **error)
 {
 	options->filter.has_since = options->since != NULL;
-	options->filter.since_ns = options->since_moment.ns;
-	if (options->since_moment.is_relative &&
-	    __builtin_add_overflow(origin_ns, options->since_moment.ns, &options->filter.since_ns))
-		options->filter.since_ns = INT64_MAX;
+	return !options->since ||
+	       dtc_moment_resolve("--since", options->since, &options->since_moment, dtc_engine_get_origin(engine).ns,
+				  dtc_engine_get_end(engine).ns, &options->filter.since_ns, error);
 }
 
 static bool print(struct dtc_session *session, const struct dtc_requests_input *input, GError **error)
@@ -141,7 +141,7 @@ static bool answer(struct dtc_session *session, GError **error)
 	int default_limit = session->is_json || options->slowest ? 0 : DEFAULT_LIMIT;
 
 	if (!dtc_session_open(session, error) || !dtc_export_check_file(options->html, session->bundle, error) ||
-	    !dtc_session_read(session, &engine_options, error))
+	    !dtc_session_read(session, &engine_options, error) || !set_since(options, session->engine, error))
 		return false;
 	g_autoptr(DtcSummary) summary = dtc_summary_new();
 	struct dtc_requests_input input = {
@@ -155,7 +155,6 @@ static bool answer(struct dtc_session *session, GError **error)
 	if (!dtc_summary_add_all(summary, session->engine, &session->watch, &input.skipped, session->findings, error))
 		return false;
 	input.all = dtc_summary_get_figures(summary);
-	set_since(options, input.origin_ns);
 	if (!dtc_summary_keep(summary, &options->filter, error))
 		return false;
 	dtc_summary_sort_slowest(summary, (guint)options->slowest, options->order);

@@ -4,6 +4,7 @@
 
 #include "analyze/report/evidence.h"
 #include "analyze/report/json_object.h"
+#include "analyze/report/verdict_json.h"
 
 #define SEPARATOR ",\n  "
 
@@ -229,33 +230,13 @@ static void append_dominant(GString *out, const DtcReport *report)
 /* What the head of the text says, and machine by machine what it is made of. */
 static void append_verdict(GString *out, const DtcReport *report)
 {
-	const struct dtc_report_verdict *verdict = &report->verdict;
 	append_key(out, "verdict");
 	if (report->dominant == G_MAXUINT) {
 		g_string_append(out, "null");
 		return;
 	}
 	const struct dtc_report_row *row = &g_array_index(report->rows, struct dtc_report_row, report->dominant);
-	char share[G_ASCII_DTOSTR_BUF_SIZE];
-	g_ascii_formatd(share, sizeof(share), "%.4f", (double)row->ns / (double)report->duration_ns);
-	dtc_json_pack_open(out, NULL, '{');
-	g_string_append_printf(out, "\"single\":%s", verdict->is_single ? "true" : "false");
-	dtc_json_pack_string(out, "machine", verdict->machine);
-	dtc_json_pack_string(out, "family", dtc_family_to_string(verdict->family));
-	dtc_json_pack_string(out, "tier", row->tier);
-	dtc_json_pack_string(out, "cause", dtc_cause_to_string(row->cause));
-	g_string_append_printf(out, ",\"share\":%s", share);
-	if (!verdict->waited_for) {
-		dtc_json_pack_null(out, "waited_for");
-	} else {
-		dtc_json_pack_open(out, "waited_for", '{');
-		dtc_json_pack_string(out, "request", verdict->waited_for);
-		dtc_json_pack_string(out, "tier", verdict->waited_tier);
-		dtc_json_pack_integer(out, "ns", verdict->waited_ns);
-		dtc_json_pack_integer(out, "tier_ns", verdict->waited_tier_ns);
-		g_string_append_c(out, '}');
-	}
-	g_string_append_c(out, '}');
+	dtc_verdict_append_json(out, &report->verdict, row->tier, row->cause, row->ns, report->duration_ns);
 }
 
 static void append_machines(GString *out, const DtcReport *report)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/requests_view.h"
 
+#include "analyze/engine/wall_clock.h"
 #include "analyze/report/finding_list.h"
 #include "analyze/report/json_object.h"
 #include "analyze/report/layout.h"
@@ -8,11 +9,10 @@
 #include "analyze/report/share_words.h"
 #include "analyze/report/summary_tables.h"
 #include "analyze/report/units.h"
+#include "analyze/report/verdict_json.h"
 
 #include <string.h>
 
-#define NS_PER_S INT64_C(1000000000)
-#define OLDEST_WALL_CLOCK_S 946684800 /* an earlier clock counts from the machine's start */
 #define COUNT_COLUMNS 6
 #define CLOCK_COLUMNS 14
 #define STATUS_COLUMNS 6
@@ -142,12 +142,20 @@ static guint get_url_columns(const DtcSummary *summary, guint shown, guint width
 /* "09:58:31.598"; of a clock that does not know the date, since the recording's begin. */
 static char *format_start(int64_t at_ns, int64_t origin_ns)
 {
-	int64_t rounded_ns = at_ns + 500000, day_s = rounded_ns / NS_PER_S % 86400;
+	char *wall = dtc_wall_clock_format_time(at_ns);
 
-	if (at_ns < OLDEST_WALL_CLOCK_S * NS_PER_S)
-		return g_strdup_printf("+%.3f s", (double)(at_ns - origin_ns) / 1e9);
-	return g_strdup_printf("%02d:%02d:%02d.%03d", (int)(day_s / 3600), (int)(day_s / 60 % 60), (int)(day_s % 60),
-			       (int)(rounded_ns % NS_PER_S / 1000000));
+	return wall ? wall : g_strdup_printf("+%.3f s", (double)(at_ns - origin_ns) / 1e9);
+}
+
+/* "start on 2026-11-20 in UTC": what the column leaves out. */
+static char *describe_start(int64_t at_ns)
+{
+	g_autofree char *wall = dtc_wall_clock_format(at_ns);
+	const char *time = wall ? strchr(wall, ' ') : NULL, *zone = time ? strchr(time + 1, ' ') : NULL;
+
+	if (!zone)
+		return g_strdup("start since the recording's begin");
+	return g_strdup_printf("start on %.*s in %s", (int)(time - wall), wall, zone + 1);
 }
 
 static void add_row(DtcLayout *layout, const struct dtc_requests_input *input, const struct dtc_summary_row *row,
@@ -175,7 +183,8 @@ static void add_rows(DtcLayout *layout, const struct dtc_requests_input *input, 
 	guint name_columns = get_name_columns(summary, shown, width);
 	guint url_columns = get_url_columns(summary, shown, width);
 	g_autofree char *part = shown < count ? g_strdup_printf("%u of %u shown, ", shown, count) : g_strdup("");
-	g_autofree char *note = g_strdup_printf("%sstart in UTC, times in %s", part, scale.unit);
+	g_autofree char *start = describe_start(g_array_index(summary->rows, struct dtc_summary_row, 0).begin_ns);
+	g_autofree char *note = g_strdup_printf("%s%s, times in %s", part, start, scale.unit);
 
 	dtc_layout_add_heading(layout, "Requests", note);
 	dtc_layout_add_left(layout, "id", name_columns, DTC_STYLE_DIM);
@@ -380,14 +389,16 @@ static void append_row(GString *out, const DtcSummary *summary, const struct dtc
 	for (guint i = 0; i < row->share_count; i++)
 		append_share(out, dtc_summary_get_share(summary, row, i));
 	g_string_append_c(out, ']');
-	dtc_json_append_key(out, "dominant");
-	if (row->share_count) {
-		GString *dominant = g_string_new(NULL);
-		append_share(dominant, dtc_summary_get_share(summary, row, 0));
-		g_string_append(out, dominant->str);
-		g_string_free(dominant, TRUE);
+	const struct dtc_share *dominant = dtc_summary_get_share(summary, row, 0);
+	if (dominant) {
+		dtc_json_append_key(out, "dominant");
+		append_share(out, dominant);
+		dtc_json_append_key(out, "verdict");
+		dtc_verdict_append_json(out, &row->verdict, dominant->tier, dominant->cause, dominant->ns,
+					row->duration_ns);
 	} else {
-		g_string_append(out, "null");
+		dtc_json_add_null(out, "dominant");
+		dtc_json_add_null(out, "verdict");
 	}
 	dtc_json_add_bool(out, "complete", row->complete);
 	g_string_append_c(out, '}');

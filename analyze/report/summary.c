@@ -72,6 +72,17 @@ static void add_tiers(DtcSummary *summary, struct dtc_summary_row *row, const Dt
 		      sizeof(struct dtc_tier_share), compare_tiers);
 }
 
+/* Its index of a part means nothing here. */
+static struct dtc_report_verdict keep_verdict(DtcSummary *summary, const struct dtc_report_verdict *from)
+{
+	struct dtc_report_verdict verdict = *from;
+
+	verdict.machine = keep(summary, from->machine);
+	verdict.waited_for = keep(summary, from->waited_for);
+	verdict.waited_tier = keep(summary, from->waited_tier);
+	return verdict;
+}
+
 void dtc_summary_add(DtcSummary *summary, const DtcReport *report)
 {
 	struct dtc_summary_row row = {
@@ -90,6 +101,7 @@ void dtc_summary_add(DtcSummary *summary, const DtcReport *report)
 		.share_first = summary->shares->len,
 		.share_count = report->rows->len,
 		.tier_first = summary->tiers->len,
+		.verdict = keep_verdict(summary, &report->verdict),
 		.complete = report->complete,
 		.is_anonymous = report->sources->len == 0,
 	};

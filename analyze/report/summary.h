@@ -36,6 +36,7 @@ struct dtc_summary_row {
 	guint share_count;
 	guint tier_first; /* in tiers, largest first; they sum to duration_ns, too */
 	guint tier_count;
+	struct dtc_report_verdict verdict;
 	bool complete;
 	bool is_anonymous; /* it carries no id: id is its name */
 };

@@ -363,8 +363,8 @@ static void test_slowest(void)
 
 		input.all = dtc_summary_get_figures(summary);
 		g_autofree char *text = dtc_requests_to_text(&input, &options);
-		g_autofree char *heading =
-			g_strdup_printf("\nRequests  %sstart in UTC, times in ", cases[i].shown ? cases[i].shown : "");
+		g_autofree char *heading = g_strdup_printf("\nRequests  %sstart since the recording's begin, times in ",
+							   cases[i].shown ? cases[i].shown : "");
 		g_assert_true(g_str_has_prefix(text, "200 requests  p50 100 ns  p90 180 ns  p99 198 ns  max 200 ns\n"));
 		g_assert_nonnull(strstr(text, heading));
 		g_assert_true((strstr(text, " more; --limit 0") != NULL) == (cases[i].more != NULL));
