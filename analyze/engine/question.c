@@ -86,6 +86,7 @@ void dtc_question_clear(struct dtc_question *question)
 {
 	dtc_place_free(question->place);
 	dtc_serving_free(question->own_serving);
+	dtc_usual_clear(&question->usual);
 	*question = (struct dtc_question){ 0 };
 }
 
@@ -215,6 +216,7 @@ bool dtc_question_set_id(struct dtc_question *question, const DtcEngine *engine,
 		return false;
 	question->serving = question->own_serving = dtc_question_new_serving(engine, locator, index);
 	question->target.serving = question->serving;
+	dtc_usual_find(&question->usual, requests, locator, index);
 	return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "analyze/engine/engine.h"
 #include "analyze/engine/thread_spec.h"
+#include "analyze/engine/usual.h"
 #include "analyze/path/walk.h"
 #include "analyze/request/serving.h"
 
@@ -23,6 +24,7 @@ struct dtc_question {
 	const DtcServing *serving;
 	DtcServing *own_serving; /* owned: the same, or NULL */
 	guint index;		 /* of the request in those of the engine */
+	struct dtc_usual usual;	 /* of a request asked for by its id; count 0: not known. Owned. */
 	bool is_thread;		 /* relative times count from the begin of its node's trace */
 };
 

@@ -239,6 +239,24 @@ static void append_verdict(GString *out, const DtcReport *report)
 	dtc_verdict_append_json(out, &report->verdict, row->tier, row->cause, row->ns, report->duration_ns);
 }
 
+static void append_usual(GString *out, const DtcReport *report)
+{
+	const struct dtc_report_usual *usual = &report->usual;
+	append_key(out, "usual");
+	if (usual->count == 0) {
+		g_string_append(out, "null");
+		return;
+	}
+	dtc_json_pack_open(out, NULL, '{');
+	dtc_json_pack_integer(out, "rank", usual->rank);
+	dtc_json_pack_integer(out, "requests", usual->count);
+	dtc_json_pack_string(out, "method", usual->method);
+	dtc_json_pack_string(out, "pattern", usual->pattern);
+	dtc_json_pack_integer(out, "like_requests", usual->like_count);
+	dtc_json_pack_integer(out, "like_p50_ns", usual->like_p50_ns);
+	g_string_append_c(out, '}');
+}
+
 static void append_machines(GString *out, const DtcReport *report)
 {
 	begin_list(out, "machines");
@@ -311,6 +329,7 @@ char *dtc_report_to_json(const DtcReport *report)
 	append_number(out, "duration_ns", report->duration_ns);
 	append_dominant(out, report);
 	append_verdict(out, report);
+	append_usual(out, report);
 	append_machines(out, report);
 	append_hops(out, report);
 	append_breakdown(out, report);

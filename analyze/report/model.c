@@ -98,6 +98,18 @@ static void add_request(DtcReport *report, const struct dtc_report_input *input)
 	}
 }
 
+static void add_usual(DtcReport *report, const struct dtc_usual *usual)
+{
+	report->usual = (struct dtc_report_usual){
+		.count = usual->count,
+		.rank = usual->rank,
+		.method = keep_text(report, usual->method),
+		.pattern = keep_text(report, usual->pattern),
+		.like_count = usual->like_count,
+		.like_p50_ns = usual->like_p50_ns,
+	};
+}
+
 static void add_outside(DtcReport *report, const struct dtc_place *place)
 {
 	report->begins_before = place->outside & DTC_OUTSIDE_BEGIN;
@@ -588,6 +600,8 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 				     input->target_pid, input->target_tid);
 	if (input->request)
 		add_request(report, input);
+	if (input->usual)
+		add_usual(report, input->usual);
 	if (input->place) {
 		add_outside(report, input->place);
 		add_hops(report, input);

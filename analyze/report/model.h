@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "analyze/engine/usual.h"
 #include "analyze/request/locate.h"
 #include "analyze/request/serving.h"
 #include "dtrace-chain/cluster.h"
@@ -36,6 +37,7 @@ struct dtc_report_input {
 	const char *method;
 	const char *url;
 	int status;
+	const struct dtc_usual *usual; /* how it compares with the others; or NULL */
 	/* where it was; NULL: not known. histories: one per node, NULL where there is none */
 	const struct dtc_place *place;
 	const struct dtc_followed_hop *followed; /* hops without an id; or NULL */

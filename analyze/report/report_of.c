@@ -51,6 +51,7 @@ static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question
 		input.method = question->exchange->method;
 		input.url = question->exchange->target;
 		input.status = question->exchange->status;
+		input.usual = question->usual.count ? &question->usual : NULL;
 	}
 	return dtc_report_new(&input, error);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/summary_tables.h"
 
-#include "analyze/report/url_pattern.h"
+#include "analyze/exchange/url_pattern.h"
 
 #include <string.h>
 

@@ -234,6 +234,37 @@ static void add_waited_for(const struct view *view)
 	dtc_layout_add_paragraph(view->layout, verdict->waited_tier_ns < verdict->waited_ns ? part : text, 2);
 }
 
+/* "3rd": of ranks */
+static const char *get_ordinal(guint rank)
+{
+	guint tens = rank % 100;
+	if (tens >= 11 && tens <= 13)
+		return "th";
+	return rank % 10 == 1 ? "st" : rank % 10 == 2 ? "nd" : rank % 10 == 3 ? "rd" : "th";
+}
+
+/* "Slowest of 206 in the captures, where GET /disk usually takes 148ms (p50 of 11)": by packets, is that usual? */
+static void add_usual(const struct view *view)
+{
+	const struct dtc_report_usual *usual = &view->report->usual;
+	GString *text = g_string_new(NULL);
+
+	if (usual->count > 1 && usual->rank == 1)
+		g_string_append_printf(text, "Slowest of %u in the captures", usual->count);
+	else if (usual->count > 1)
+		g_string_append_printf(text, "%u%s slowest of %u in the captures", usual->rank,
+				       get_ordinal(usual->rank), usual->count);
+	if (usual->count > 1 && usual->pattern && usual->like_count > 1) {
+		g_autofree char *p50 = dtc_duration_format_short(usual->like_p50_ns);
+		g_string_append_printf(text, ", where %s%s%s usually takes %s (p50 of %u)",
+				       usual->method ? usual->method : "", usual->method ? " " : "", usual->pattern,
+				       p50, usual->like_count);
+	}
+	if (text->len)
+		dtc_layout_add_paragraph(view->layout, text->str, 2);
+	g_string_free(text, TRUE);
+}
+
 /* "compare --slow ID --fast '/url*'", if that needs no quoting; else NULL. */
 static char *format_compare(const DtcReport *report)
 {
@@ -297,6 +328,7 @@ static void add_headline(const struct view *view)
 	add_verdict(view);
 	add_machines(view);
 	add_waited_for(view);
+	add_usual(view);
 	add_next(view);
 	dtc_layout_add(layout, DTC_STYLE_DIM, "seen by %s on %s from %" PRId64 ".%09" PRId64 " (clock of %s)", thread,
 		       report->target.node, report->begin_ns / NS_PER_S, ABS(report->begin_ns % NS_PER_S),

@@ -222,6 +222,35 @@ static bool get_packet_span(const DtcLocator *locator, guint index, guint *ret_g
 	return request->exchange_count > 0;
 }
 
+/* The connection was opened for it, so that its SYN is the first packet. */
+static int64_t get_open_ns(const DtcLocator *locator, const struct dtc_exchange *e)
+{
+	const DtcPackets *packets = locator->input.captures[e->node];
+	uint32_t first = dtc_packets_get_flow_packets(packets, e->flow)[0];
+	return to_cluster(locator, e->node, dtc_packets_get(packets, first)->time_ns).ns;
+}
+
+bool dtc_locator_get_packet_span(const DtcLocator *locator, guint request, int64_t *ret_begin_ns, int64_t *ret_end_ns)
+{
+	const struct dtc_request *r = dtc_requests_get(locator->requests, request);
+	const DtcExchanges *exchanges = dtc_requests_get_exchanges(locator->requests);
+	guint group;
+
+	for (guint i = 0; i < r->exchange_count; i++) {
+		const struct dtc_exchange *e = dtc_exchanges_get(exchanges, r->exchanges[i]);
+		if (!e->has_request || !e->has_response || !e->response_complete)
+			return false;
+	}
+	if (!get_packet_span(locator, request, &group, ret_begin_ns, ret_end_ns))
+		return false;
+	for (guint i = 0; i < r->exchange_count; i++) {
+		const struct dtc_exchange *e = dtc_exchanges_get(exchanges, r->exchanges[i]);
+		if (e->is_first && get_flow(locator, e)->packet_count > 0)
+			*ret_begin_ns = MIN(*ret_begin_ns, get_open_ns(locator, e));
+	}
+	return true;
+}
+
 bool dtc_locator_may_overlap(const DtcLocator *locator, guint request, guint other)
 {
 	guint group[2];

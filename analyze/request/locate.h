@@ -100,6 +100,12 @@ struct dtc_place *dtc_locator_find(DtcLocator *locator, guint request);
 void dtc_place_free(struct dtc_place *place);
 
 /*
+ * From the first packet of a request (of its connection, if that was opened for it) to the last one of its response,
+ * in cluster time. False if no response was seen
+ * whole, or if its packets are on clocks that nothing relates.
+ */
+bool dtc_locator_get_packet_span(const DtcLocator *locator, guint request, int64_t *ret_begin_ns, int64_t *ret_end_ns);
+/*
  * False if two requests, by their packets, were not in flight at the same time (give or take a second); where clocks
  * cannot tell, they may have been. Much cheaper than to place them.
  */

@@ -132,6 +132,16 @@ struct dtc_report_verdict {
 	int64_t waited_tier_ns;	 /* of that tier */
 };
 
+/* How long a request took among the others of the recording, from packet to packet. */
+struct dtc_report_usual {
+	guint count; /* answered requests in the captures; 0: not known */
+	guint rank;  /* 1: nothing took longer */
+	const char *method;
+	const char *pattern; /* of URLs, with "*" for ids; NULL: not known */
+	guint like_count;    /* with this method and pattern, this one too */
+	int64_t like_p50_ns;
+};
+
 /* A blocking and, as its children, what the waker was blocked on meanwhile. A parent comes before its children. */
 struct dtc_report_blocking {
 	struct dtc_report_thread who;
@@ -200,6 +210,7 @@ typedef struct DtcReport {
 	GArray *machines; /* struct dtc_report_machine, largest first */
 	GArray *parts;	  /* struct dtc_report_part, by machine */
 	struct dtc_report_verdict verdict;
+	struct dtc_report_usual usual;
 	int64_t origin_ns; /* where the recording begins, cluster time; INT64_MIN: not known */
 	GArray *steps;	   /* struct dtc_report_step */
 	GArray *blockings; /* struct dtc_report_blocking */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/report/url_pattern.h"
+#include "analyze/exchange/url_pattern.h"
 
 #include <glib.h>
 #include <stdbool.h>

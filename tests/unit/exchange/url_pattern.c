@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which segments of a path are ids. */
-#include "analyze/report/url_pattern.h"
+#include "analyze/exchange/url_pattern.h"
 
 #include <glib.h>
 
