@@ -349,7 +349,9 @@ static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait,
 		follow_disk(t, wait, edge, low_ns);
 		return;
 	case DTC_EDGE_PACKET:
-		if (t->stand.pause.poll != DTC_NONE && t->stand.purpose == DTC_PURPOSE_ARRIVAL)
+		if (t->stand.purpose == DTC_PURPOSE_ARRIVAL &&
+		    (t->stand.pause.poll != DTC_NONE ||
+		     (edge->has_arrival && dtc_traverse_is_others(t, &edge->arrival))))
 			dtc_traverse_go_aside(t, low_ns);
 		if (!edge->has_arrival ||
 		    !leave_by_arrival(t, wait, &edge->arrival, edge->has_sender ? &edge->sender : NULL))

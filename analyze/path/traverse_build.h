@@ -106,6 +106,8 @@ bool dtc_traverse_go_aside(struct dtc_traverse *t, int64_t bound_ns);
  * what the thread had read for the same one becomes the purpose. False if not.
  */
 bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call);
+/* What arrived was read for another request than the one for which the stand wrote; false if that is not known. */
+bool dtc_traverse_is_others(const struct dtc_traverse *t, const struct dtc_arrival *arrival);
 /* The wait, at its end, is the one with which the pause of the stand's request ended. */
 bool dtc_traverse_ends_pause(const struct dtc_traverse *t, const struct dtc_interval *wait);
 

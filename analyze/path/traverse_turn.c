@@ -8,6 +8,8 @@
 #include "analyze/exchange/endpoint.h"
 #include "analyze/path/traverse_build.h"
 
+#include <dtrace-chain/bisect.h>
+
 /* Calls between a read and the write that it led to: a loop that serves thousands of others meanwhile has as many. */
 #define PAUSE_CALLS 65536
 
@@ -80,6 +82,21 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call)
 		stand->owner = 0;
 	}
 	return true;
+}
+
+bool dtc_traverse_is_others(const struct dtc_traverse *t, const struct dtc_arrival *arrival)
+{
+	if (!t->of->serving || !t->stand.owner || arrival->packet == DTC_NONE)
+		return false;
+	uint32_t read = dtc_links_find_read(t->links, arrival->node, arrival->packet);
+	if (read == DTC_NONE)
+		return false;
+	const struct dtc_call *call = dtc_history_get_call(dtc_links_get_history(t->links, arrival->node), read);
+	guint count;
+	const struct dtc_served *spans = dtc_serving_get(t->of->serving, arrival->node, call->thread, &count);
+	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= call->begin_ns);
+	return i < count && spans[i].begin_ns <= call->begin_ns && !spans[i].leads &&
+	       spans[i].request != t->stand.owner - 1;
 }
 
 bool dtc_traverse_ends_pause(const struct dtc_traverse *t, const struct dtc_interval *wait)

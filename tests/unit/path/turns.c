@@ -134,6 +134,7 @@ static void begin(struct loop *l)
 		struct dtc_headers syn = get_headers(which, 100, DTC_TCP_SYN, 0, false);
 		struct dtc_headers syn_ack = get_headers(which, 500, DTC_TCP_SYN | DTC_TCP_ACK, 0, true);
 		struct dtc_headers ack = get_headers(which, 101, DTC_TCP_ACK, 0, false);
+		syn_ack.ack = 101;
 		int64_t us = 1 + 3 * which;
 		if (which == 2) {
 			story_enter(s, us * US - 100, 0, "connect", 7);
@@ -336,11 +337,48 @@ static void test_due(void)
 	clear(&l);
 }
 
+/*
+ * X's question lies there while the loop waits in a blocking read for what Y asked of the database. That wait is
+ * followed, and no further: what led Y there is not why X waited.
+ */
+static void test_blocking(void)
+{
+	struct loop l;
+	begin(&l);
+	sleeps(&l, 12, -1);
+	ask(&l, Y, 20);
+	wakes(&l, 21, 1);
+	reads(&l, 22, 6, 50);
+	queries(&l, 30);
+	struct dtc_headers h = get_headers(X, 101, DTC_TCP_ACK, 50, false);
+	receive(&l, 34, 0, &h, 0, NULL);
+	story_enter(&l.story, 50 * US, 0, "read", 7);
+	story_switch(&l.story, 50 * US + 500, 0, LOOP, "loop", 1, 0, "swapper/0");
+	replies(&l, 80);
+	story_switch(&l.story, 81 * US, 0, 0, "swapper/0", 0, LOOP, "loop");
+	story_leave(&l.story, 81 * US + 500, 0, "read", 40);
+	answers(&l, 84, Y);
+	story_poll(&l.story, 90 * US, 0, "epoll_wait", 3, -1);
+	story_leave(&l.story, 90 * US + 500, 0, "epoll_wait", 1);
+	reads(&l, 92, 5, 50);
+	answers(&l, 100, X);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 92, 100 }, NULL);
+	add_request(&l, Y, (const int64_t[]){ 22, 84 }, (const int64_t[]){ 30, 50 });
+	walk(&l, 21, 100);
+	assert_at(&l, 95, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_at(&l, 70, DB, DTC_CAUSE_TIMER);
+	assert_at(&l, 45, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_at(&l, 25, LOOP, DTC_CAUSE_RUNNING_USER);
+	clear(&l);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/turns/pool", test_pool);
 	g_test_add_func("/turns/timer", test_timer);
 	g_test_add_func("/turns/due", test_due);
+	g_test_add_func("/turns/blocking", test_blocking);
 	return g_test_run();
 }
