@@ -158,6 +158,74 @@ static bool arrival_of_wake(const DtcHistory *h, guint node, const struct dtc_in
 	return arrival_of_packet(node, h, wake->ref, file, own, ret_arrival);
 }
 
+static bool is_inside(const struct dtc_arrival *arrival, const struct dtc_interval *wait)
+{
+	return arrival->time_ns > wait->begin_ns && arrival->time_ns <= wait->end_ns;
+}
+
+/* What a call after a poll took, of what that returned for. */
+static bool find_taken(const DtcLinks *links, guint node, uint32_t poll, uint32_t call, struct dtc_arrival *ret_arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	const struct dtc_call *next = dtc_history_get_call(h, call);
+	if (next->file == DTC_NONE || !dtc_history_may_be_ready(h, poll, next->file))
+		return false;
+	if ((next->kind == DTC_CALL_READ || next->kind == DTC_CALL_PEEK) && next->result >= 0 &&
+	    next->result != DTC_ABSENT)
+		return dtc_arrival_find_for_read(links, node, call, ret_arrival);
+	if (next->kind == DTC_CALL_ACCEPT)
+		return find_accepted(h, node, next, ret_arrival);
+	return next->kind == DTC_CALL_WRITE && next->offset == 0 && find_handshake(h, node, next->file, ret_arrival);
+}
+
+/* The first that came, in a poll's wait, for a connection that it returned, if its wake tells of another one. */
+static bool find_ready(const DtcLinks *links, guint node, const struct dtc_interval *wait,
+		       struct dtc_arrival *ret_arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	uint32_t count;
+	const uint32_t *ready = dtc_history_get_ready(h, wait->call, &count);
+	struct dtc_arrival found, woke;
+	bool has_found = false;
+	if (arrival_of_wake(h, node, wait, &woke) &&
+	    (woke.file == DTC_NONE || dtc_history_may_be_ready(h, wait->call, woke.file)))
+		return false;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t flow = ready[i] == DTC_NONE ? DTC_NONE : dtc_history_get_file(h, ready[i])->flow_in;
+		uint32_t packet = flow == DTC_NONE ? DTC_NONE : find_last_received(h, flow, wait->end_ns, false);
+		if (arrival_of_packet(node, h, packet, ready[i], false, &found) && is_inside(&found, wait) &&
+		    (!has_found || found.time_ns < ret_arrival->time_ns)) {
+			*ret_arrival = found;
+			has_found = true;
+		}
+	}
+	return has_found;
+}
+
+/* What is read next in the turn that a poll began, and had come in its wait; else what came for what it returned. */
+static bool find_for_poll(const DtcLinks *links, guint node, const struct dtc_interval *wait,
+			  struct dtc_arrival *ret_arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	const struct dtc_thread *thread = dtc_history_get_thread(h, wait->thread);
+	uint32_t end = thread->call_first + thread->call_count;
+	struct dtc_arrival found;
+	for (uint32_t i = wait->call + 1; i < end; i++) {
+		if (i - wait->call >= TURN_CALLS) {
+			dtc_links_note_limit(links, DTC_LIMIT_TURN);
+			break;
+		}
+		const struct dtc_call *next = dtc_history_get_call(h, i);
+		if (next->kind == DTC_CALL_POLL && !dtc_call_is_glance(next))
+			break;
+		if (find_taken(links, node, wait->call, i, &found) && is_inside(&found, wait)) {
+			*ret_arrival = found;
+			return true;
+		}
+	}
+	return find_ready(links, node, wait, ret_arrival) || arrival_of_wake(h, node, wait, ret_arrival);
+}
+
 bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct dtc_interval *wait,
 			       struct dtc_arrival *ret_arrival)
 {
@@ -185,29 +253,7 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 			return true;
 		}
 	} else if (call && call->kind == DTC_CALL_POLL) {
-		const struct dtc_thread *thread = dtc_history_get_thread(h, wait->thread);
-		uint32_t end = thread->call_first + thread->call_count;
-		for (uint32_t i = wait->call + 1; i < end; i++) {
-			if (i - wait->call >= TURN_CALLS) {
-				dtc_links_note_limit(links, DTC_LIMIT_TURN);
-				break;
-			}
-			const struct dtc_call *next = dtc_history_get_call(h, i);
-			if (next->kind == DTC_CALL_POLL && !dtc_call_is_glance(next))
-				break;
-			bool got = false;
-			if ((next->kind == DTC_CALL_READ || next->kind == DTC_CALL_PEEK) && next->result >= 0 &&
-			    next->result != DTC_ABSENT)
-				got = dtc_arrival_find_for_read(links, node, i, &found);
-			else if (next->kind == DTC_CALL_ACCEPT)
-				got = find_accepted(h, node, next, &found);
-			else if (next->kind == DTC_CALL_WRITE && next->file != DTC_NONE && next->offset == 0)
-				got = find_handshake(h, node, next->file, &found);
-			if (got && found.time_ns > wait->begin_ns && found.time_ns <= wait->end_ns) {
-				*ret_arrival = found;
-				return true;
-			}
-		}
+		return find_for_poll(links, node, wait, ret_arrival);
 	}
 	return arrival_of_wake(h, node, wait, ret_arrival);
 }

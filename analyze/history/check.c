@@ -427,6 +427,18 @@ static const char *judge_wake(struct checker *c, uint32_t index)
 		       : "its waker's thread was not on the waker's CPU";
 }
 
+/* What a poll returned lies in the list of these, and is files. */
+static bool is_ready(const struct checker *c, uint64_t at)
+{
+	uint64_t first = (uint32_t)at, end = first + (at >> 32);
+	if (end > c->h->ready->len)
+		return false;
+	for (uint64_t i = first; i < end; i++)
+		if (!is_id(*DTC_AT(c->h->ready, uint32_t, i), c->h->files->len))
+			return false;
+	return true;
+}
+
 static const char *judge_call(struct checker *c, uint32_t index)
 {
 	const struct dtc_call *call = DTC_AT(c->h->calls, struct dtc_call, index);
@@ -459,6 +471,8 @@ static const char *judge_call(struct checker *c, uint32_t index)
 	bool has_accepted = call->kind == DTC_CALL_ACCEPT && call->result != DTC_ABSENT && call->result >= 0;
 	if (has_accepted && call->argument >= c->h->files->len)
 		return "what it accepted is no file";
+	if (call->kind == DTC_CALL_POLL && !is_ready(c, call->offset))
+		return "what it returned is no file";
 	return call->spare ? "spare bytes are set" : NULL;
 }
 

@@ -49,6 +49,7 @@ DtcHistory *dtc_history_new(void)
 	h->wakes = dtc_table_new(sizeof(struct dtc_wake));
 	h->faults = dtc_table_new(sizeof(struct dtc_fault));
 	h->calls = dtc_table_new(sizeof(struct dtc_call));
+	h->ready = dtc_table_new(sizeof(uint32_t));
 	h->files = g_array_new(FALSE, TRUE, sizeof(struct dtc_file));
 	h->file_calls = dtc_table_new(sizeof(uint32_t));
 	h->file_call_first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
@@ -88,9 +89,9 @@ void dtc_history_free(DtcHistory *h)
 			     h->file_call_first, h->devices,	  h->string_at,	 h->run_first };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
-	DtcTable *tables[] = { h->names,      h->intervals, h->wakes,	    h->faults,	 h->calls,
-			       h->file_calls, h->blocks,    h->works,	    h->contexts, h->guest_spans,
-			       h->guest_irqs, h->runs,	    h->string_bytes };
+	DtcTable *tables[] = { h->names,      h->intervals, h->wakes,	     h->faults,	  h->calls,
+			       h->file_calls, h->blocks,    h->works,	     h->contexts, h->guest_spans,
+			       h->guest_irqs, h->runs,	    h->string_bytes, h->ready };
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		dtc_table_free(tables[i]);
 	dtc_packets_free(h->packets);
@@ -477,6 +478,24 @@ const struct dtc_file *dtc_history_get_file(const DtcHistory *h, uint32_t file)
 {
 	g_assert(h->is_sealed);
 	return AT(h->files, struct dtc_file, file);
+}
+
+const uint32_t *dtc_history_get_ready(const DtcHistory *h, uint32_t call, uint32_t *ret_count)
+{
+	g_assert(h->is_sealed);
+	uint64_t at = DTC_AT(h->calls, struct dtc_call, call)->offset;
+	*ret_count = (uint32_t)(at >> 32);
+	return DTC_AT(h->ready, uint32_t, (uint32_t)at);
+}
+
+bool dtc_history_may_be_ready(const DtcHistory *h, uint32_t call, uint32_t file)
+{
+	uint32_t count;
+	const uint32_t *ready = dtc_history_get_ready(h, call, &count);
+	for (uint32_t i = 0; i < count; i++)
+		if (ready[i] == file || ready[i] == DTC_NONE)
+			return true;
+	return count == 0;
 }
 
 const uint32_t *dtc_history_get_file_calls(const DtcHistory *h, uint32_t file, uint32_t *ret_count)

@@ -53,6 +53,7 @@ struct DtcHistory {
 	DtcTable *wakes;		     /* struct dtc_wake */
 	DtcTable *faults;		     /* struct dtc_fault */
 	DtcTable *calls;		     /* struct dtc_call */
+	DtcTable *ready;		     /* uint32_t files that polls returned, those of a call in a row */
 	GArray *files;			     /* struct dtc_file */
 	DtcTable *file_calls;		     /* sealed: uint32_t call ids, grouped by file */
 	GArray *file_call_first;	     /* sealed: uint32_t per file + 1 */
@@ -79,5 +80,7 @@ void dtc_history_add_cpu(DtcHistory *history);
 void dtc_history_add_run(DtcHistory *history, uint32_t cpu, int64_t begin_ns, uint32_t thread);
 /* The last run of the CPU, NULL if it has none. Borrowed until the next is added. */
 const struct dtc_run *dtc_history_get_last_run(const DtcHistory *history, uint32_t cpu);
+/* Of a POLL, its offset: where its files begin among those that polls returned, and how many. */
+#define DTC_READY_AT(first, count) ((uint64_t)(count) << 32 | (first))
 /* Groups intervals, calls and runs, renames ids, builds the indexes. Everything must be closed; once only. */
 void dtc_history_seal(DtcHistory *history);

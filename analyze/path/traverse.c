@@ -150,7 +150,18 @@ void dtc_traverse_leave(struct dtc_traverse *t)
 	g_array_set_size(t->frames, t->frames->len - 1);
 }
 
-static bool waits_for_network(const DtcHistory *h, const struct dtc_interval *wait)
+/* Whether a poll returned for a connection, or for the socket that accepted it. */
+static bool polls_for(const DtcHistory *h, uint32_t poll, uint32_t file)
+{
+	if (file == DTC_NONE || dtc_history_may_be_ready(h, poll, file))
+		return true;
+	uint32_t accept = dtc_history_get_file(h, file)->accept;
+	uint32_t listener = accept == DTC_NONE ? DTC_NONE : dtc_history_get_call(h, accept)->file;
+	return listener != DTC_NONE && dtc_history_may_be_ready(h, poll, listener);
+}
+
+/* Whether what arrived for a file may be what a wait was for. */
+static bool waits_for(const DtcHistory *h, const struct dtc_interval *wait, uint32_t arrived_for)
 {
 	if (wait->call == DTC_NONE)
 		return false;
@@ -159,8 +170,10 @@ static bool waits_for_network(const DtcHistory *h, const struct dtc_interval *wa
 	switch ((enum dtc_call_kind)call->kind) {
 	case DTC_CALL_READ:
 	case DTC_CALL_PEEK:
-		return !file || file->kind == DTC_FILE_SOCKET || file->kind == DTC_FILE_UNKNOWN;
+		return !file || arrived_for == call->file ||
+		       (arrived_for == DTC_NONE && (file->kind == DTC_FILE_SOCKET || file->kind == DTC_FILE_UNKNOWN));
 	case DTC_CALL_POLL:
+		return polls_for(h, wait->call, arrived_for);
 	case DTC_CALL_ACCEPT:
 	case DTC_CALL_CONNECT:
 		return true;
@@ -404,7 +417,7 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	if (t->stand.purpose == DTC_PURPOSE_ARRIVAL && t->stand.arrival.time_ns > wait->begin_ns &&
-	    waits_for_network(h, wait)) {
+	    waits_for(h, wait, t->stand.arrival.file)) {
 		follow_awaited(t, wait);
 		return;
 	}

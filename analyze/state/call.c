@@ -238,7 +238,7 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		call.operation = (uint8_t)(event->v[DTC_CALL_OP] & 0x7f); /* FUTEX_CMD_MASK */
 	else if (event->v[DTC_CALL_FAMILY] > 0 && event->v[DTC_CALL_FAMILY] <= UINT8_MAX)
 		call.operation = (uint8_t)event->v[DTC_CALL_FAMILY];
-	if (call.file != DTC_NONE) {
+	if (call.file != DTC_NONE && kind != DTC_CALL_POLL) {
 		struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call.file);
 		call.offset = kind == DTC_CALL_WRITE ? file->written_bytes : file->read_bytes;
 		if (kind == DTC_CALL_ACCEPT) {
@@ -248,6 +248,7 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 			file->kind = DTC_FILE_SOCKET;
 		}
 	}
+	dtc_machine_register(m, thread, event);
 	DtcHistory *h = m->history;
 	dtc_machine_set_state(m, thread, DTC_STATE_SYSCALL, m->now_ns, (uint16_t)event->cpu, DTC_NONE);
 	DTC_TASK(m, thread)->call = h->calls->len;
@@ -358,6 +359,7 @@ static void apply_exit(DtcMachine *m, const struct dtc_event *event)
 		cpu->left_call_ns = m->now_ns;
 		dtc_machine_end_act(m, cpu, event->cpu, NULL, index);
 		dtc_machine_close_call(m, thread, m->now_ns, event->v[DTC_CALL_RET]);
+		dtc_machine_keep_ready(m, index, event);
 		learn_family(m, DTC_AT(m->history->calls, struct dtc_call, index));
 		/* the interval up to here belongs to the call; afterwards the thread is in user mode */
 		DTC_TASK(m, thread)->in_kernel = false;

@@ -37,6 +37,8 @@ DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader)
 	m->vector_names = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	m->queued_works = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	m->queued = g_hash_table_new(g_direct_hash, g_direct_equal);
+	m->registered = g_hash_table_new_full(dtc_registration_hash, dtc_registration_equal, g_free, NULL);
+	m->numbered = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->syns = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	m->now_ns = DTC_TIME_NONE;
 	const char *release = reader ? dtc_reader_get_environment(reader, "kernel_release") : "";
@@ -65,6 +67,8 @@ void dtc_machine_free(DtcMachine *m)
 	g_array_unref(m->vector_names);
 	g_hash_table_unref(m->queued_works);
 	g_hash_table_unref(m->queued);
+	g_hash_table_unref(m->registered);
+	g_hash_table_unref(m->numbered);
 	g_hash_table_unref(m->syns);
 	g_array_unref(m->tasks);
 	g_array_unref(m->cpus);

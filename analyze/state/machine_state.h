@@ -83,6 +83,13 @@ struct dtc_fd {
 	bool closes_on_exec;
 };
 
+/* That epoll returns these data for a descriptor. */
+struct dtc_registration {
+	int64_t data;
+	uint32_t set; /* file of epoll */
+	uint32_t file;
+};
+
 struct DtcMachine {
 	char *node;
 	const DtcReader *reader;
@@ -99,6 +106,8 @@ struct DtcMachine {
 	GArray *vector_names;	  /* by event name of the reader: uint32_t string, DTC_NONE: not yet asked */
 	GHashTable *queued_works; /* address -> struct dtc_wake: queued, and not yet executed */
 	GHashTable *queued;	  /* skb address -> packet + 1: given to a qdisc, not yet to the device */
+	GHashTable *registered;	  /* struct dtc_registration (owned): what epoll_ctl told, but a descriptor's number */
+	GHashTable *numbered;	  /* files of epoll whose data were seen to be descriptors' numbers */
 	GHashTable *syns;	  /* (address, port) hash of the peer -> flow + 1 of its last SYN received */
 	int64_t now_ns;
 	GPtrArray *gaps;	    /* per CPU: GArray of int64_t, when gaps of lost events began */
@@ -170,6 +179,13 @@ void dtc_machine_close_call(DtcMachine *machine, uint32_t thread, int64_t end_ns
  */
 void dtc_machine_abandon_call(DtcMachine *machine, uint32_t thread, enum dtc_state state, int64_t time_ns);
 
+/* poll.c */
+/* epoll_ctl begins in a thread. */
+void dtc_machine_register(DtcMachine *machine, uint32_t thread, const struct dtc_event *event);
+/* A poll has returned. */
+void dtc_machine_keep_ready(DtcMachine *machine, uint32_t call, const struct dtc_event *event);
+guint dtc_registration_hash(gconstpointer registration);
+gboolean dtc_registration_equal(gconstpointer a, gconstpointer b);
 /* file.c: open file descriptions by (process, fd) */
 uint32_t dtc_machine_add_file(DtcMachine *machine, enum dtc_file_kind kind, uint32_t name, int32_t pid);
 uint32_t dtc_machine_get_file(DtcMachine *machine, uint32_t thread, int64_t fd); /* made if not known */

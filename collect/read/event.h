@@ -120,7 +120,7 @@ enum {
 	DTC_CALL_FAMILY,   /* family (connect, accept, sendto, recvfrom, socket) */
 	DTC_CALL_PORT,	   /* dport or sport, host order */
 	DTC_CALL_RET,	   /* exit only */
-	DTC_CALL_VALUE,	   /* val, arg, protocol */
+	DTC_CALL_VALUE,	   /* val, arg, protocol; epoll_ctl: its event's data */
 	DTC_CALL_TIMEOUT,  /* timeout, timeout_msecs */
 	DTC_CALL_PID,	   /* pid, tid, upid: kill, wait4, ptrace */
 	/*
@@ -180,6 +180,9 @@ enum {
 	DTC_EVENT_SLOTS = 14
 };
 
+/* Descriptors of one poll that are kept. A loop takes more at once only where it is far behind. */
+#define DTC_EVENT_READY 64
+
 enum dtc_vector {
 	DTC_VECTOR_OTHER,
 	DTC_VECTOR_LOCAL_TIMER,
@@ -205,5 +208,9 @@ struct dtc_event {
 	const char *text[2]; /* borrowed until the next event; NULL if absent */
 	uint8_t address[16]; /* syscalls with an address: IPv4 mapped or IPv6 */
 	bool has_address;
+	/* SYSCALL_EXIT of poll, ppoll and epoll_wait's kin: what is ready, of which the first so many are kept */
+	bool is_ready_data; /* the data of epoll_ctl that belongs to a descriptor; else the descriptor */
+	uint16_t ready_count;
+	int64_t ready[DTC_EVENT_READY];
 	struct dtc_headers headers; /* net kinds only */
 };

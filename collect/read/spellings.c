@@ -33,6 +33,14 @@
 	{                                                                                                              \
 		name, DTC_FIELD_HEADER, field, DTC_SCALAR                                                              \
 	}
+#define READY(name)                                                                                                    \
+	{                                                                                                              \
+		name, DTC_FIELD_READY, 0, DTC_SCALAR                                                                   \
+	}
+#define DATA(name, slot)                                                                                               \
+	{                                                                                                              \
+		name, DTC_FIELD_DATA, slot, DTC_SCALAR                                                                 \
+	}
 #define END                                                                                                            \
 	{                                                                                                              \
 		NULL, 0, 0, 0                                                                                          \
@@ -146,6 +154,8 @@ static const struct dtc_field_spelling call_fields[] = {
 	INTEGER("val", DTC_CALL_VALUE),
 	INTEGER("arg", DTC_CALL_VALUE),
 	INTEGER("protocol", DTC_CALL_VALUE),
+	DATA("event", DTC_CALL_VALUE),
+	READY("fds"),
 	INTEGER("timeout", DTC_CALL_TIMEOUT),
 	INTEGER("timeout_msecs", DTC_CALL_TIMEOUT),
 	INTEGER("pid", DTC_CALL_PID),

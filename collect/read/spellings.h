@@ -17,6 +17,8 @@ enum dtc_field_type {
 	DTC_FIELD_TEXT,	   /* to text[slot], if it is a string in the trace */
 	DTC_FIELD_ADDRESS, /* array of integers of 4 (IPv4) or 16 bytes (IPv6): to address */
 	DTC_FIELD_HEADER,  /* integer, to headers; slot: enum dtc_header_field */
+	DTC_FIELD_READY,   /* the list of a poll that returns: to ready */
+	DTC_FIELD_DATA,	   /* a structure with epoll's data: to v[slot] */
 };
 
 /*

@@ -137,7 +137,8 @@ struct dtc_call {
 	int64_t begin_ns;  /* entry; a call of which only the exit was seen has no record */
 	int64_t end_ns;	   /* exit; DTC_TIME_NONE if it never returned in the trace */
 	int64_t result;	   /* DTC_ABSENT if not known */
-	uint64_t offset;   /* READ, WRITE that moved bytes: those taken or given on this file before the call */
+	uint64_t offset;   /* READ, WRITE that moved bytes: those taken or given on this file before the call;
+			      POLL: what it returned, for dtc_history_get_ready */
 	uint64_t argument; /* FUTEX: uaddr; POLL: timeout in ms, DTC_TIMEOUT_UNKNOWN if the trace does not tell it;
 			      ACCEPT that succeeded: the file of the connection; FORK: flags; else the operation (of
 			      ioctl, fcntl), or 0 */
@@ -331,6 +332,13 @@ uint32_t dtc_history_get_call_count(const DtcHistory *history);
 const struct dtc_call *dtc_history_get_call(const DtcHistory *history, uint32_t call);
 /* The last call of the thread that began at or before time, or DTC_NONE. Calls of a thread have consecutive ids. */
 uint32_t dtc_history_find_call(const DtcHistory *history, uint32_t thread, int64_t time_ns);
+/*
+ * The files that a poll returned as ready; DTC_NONE is one, or several, that the trace does not tell. With 0 it is not
+ * known which: the call returned none, or it is select, or the data of epoll are from before the trace. Borrowed.
+ */
+const uint32_t *dtc_history_get_ready(const DtcHistory *history, uint32_t call, uint32_t *ret_count);
+/* Whether that poll may have returned for the file: it did, or it is not known for which it did. */
+bool dtc_history_may_be_ready(const DtcHistory *history, uint32_t call, uint32_t file);
 uint32_t dtc_history_get_file_count(const DtcHistory *history);
 const struct dtc_file *dtc_history_get_file(const DtcHistory *history, uint32_t file);
 /* Sealed: the calls on a file in time order (ids), ret_count of them. Borrowed. */

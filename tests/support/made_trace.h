@@ -92,7 +92,9 @@ enum {
 	MADE_LOGGER,	     /* msg: length u32, characters */
 	MADE_PIPE_EXIT,	     /* ret s64, fildes[2] s32 */
 	MADE_PIPE_ENTRY_OLD, /* LTTng 2.1 sys_pipe: fildes is a pointer */
-	MADE_EPOLL_CTL,	     /* epfd s32, op s32, fd s32 */
+	MADE_EPOLL_CTL,	     /* epfd s32, op s32, fd s32, event: data_union: u64, fd s32 */
+	MADE_EPOLL_EXIT,     /* ret s64, fds_length u32, of each: data_union, raw_events u32 */
+	MADE_POLL_EXIT,	     /* ret s64, fds_length u32, of each: fd s32, raw_events u16 */
 };
 
 #define MADE_INT(bits, name) "    integer { size = " #bits "; align = 8; signed = 0; } _" name ";\n"
@@ -102,6 +104,7 @@ enum {
 #define MADE_BE(bits, name) "integer { size = " #bits "; align = 8; signed = 0; byte_order = be; } _" name "; "
 #define MADE_COMM(name) \
 	"    integer { size = 8; align = 8; signed = 1; encoding = UTF8; } _" name "[16];\n"
+#define MADE_DATA "struct { " MADE_INT(64, "u64") MADE_SIGNED(32, "fd") "    } _data_union;\n"
 #define MADE_EVENT(id, name, fields) \
 	"event { name = \"" name "\"; id = " #id "; stream_id = 0; fields := struct {\n" fields "}; };\n"
 
@@ -142,7 +145,12 @@ static const char made_events[] =
 	MADE_EVENT(10, "syscall_exit_pipe2", MADE_SIGNED(64, "ret")
 		   "    integer { size = 32; align = 8; signed = 1; } _fildes[2];\n")
 	MADE_EVENT(11, "sys_pipe", "    integer { size = 64; align = 8; signed = 0; base = 16; } _fildes;\n")
-	MADE_EVENT(12, "syscall_entry_epoll_ctl", MADE_SIGNED(32, "epfd") MADE_SIGNED(32, "op") MADE_SIGNED(32, "fd"));
+	MADE_EVENT(12, "syscall_entry_epoll_ctl", MADE_SIGNED(32, "epfd") MADE_SIGNED(32, "op") MADE_SIGNED(32, "fd")
+		   "    struct { " MADE_DATA "} _event;\n")
+	MADE_EVENT(13, "syscall_exit_epoll_wait", MADE_SIGNED(64, "ret") MADE_INT(32, "fds_length")
+		   "    struct { " MADE_DATA MADE_INT(32, "raw_events") "    } _fds[ _fds_length ];\n")
+	MADE_EVENT(14, "syscall_exit_ppoll", MADE_SIGNED(64, "ret") MADE_INT(32, "fds_length")
+		   "    struct { " MADE_SIGNED(32, "fd") MADE_INT(16, "raw_events") "    } _fds[ _fds_length ];\n");
 /* clang-format on */
 
 struct made_metadata {

@@ -139,6 +139,19 @@ static inline void story_poll(struct story *s, int64_t t, uint32_t cpu, const ch
 	dtc_machine_apply(s->machine, &e);
 }
 
+/* A poll returns for these descriptors; with is_data they are what epoll_ctl was given. Absent ones: beyond count. */
+static inline void story_ready(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t result, bool is_data,
+			       uint16_t count, const int64_t *values)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_EXIT, t, cpu);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, name);
+	e.v[DTC_CALL_RET] = result;
+	e.is_ready_data = is_data;
+	e.ready_count = count;
+	memcpy(e.ready, values, count * sizeof(*values));
+	dtc_machine_apply(s->machine, &e);
+}
+
 static inline void story_block(struct story *s, enum dtc_event_kind kind, int64_t t, uint32_t cpu, int64_t sector,
 			       int64_t sectors)
 {

@@ -2,6 +2,7 @@
 /* An event class is compiled once into a list of (member, operation, slot); per event nothing is looked up by name. */
 #include "collect/read/ctf/event_class.h"
 
+#include "collect/read/ctf/ready.h"
 #include "collect/read/fields.h"
 #include "collect/read/spellings.h"
 
@@ -16,6 +17,8 @@ enum operation {
 	OP_ADDRESS_BYTES, /* array of 8-bit integers */
 	OP_ADDRESS_WORDS, /* array of 16-bit integers */
 	OP_HEADER,
+	OP_READY,
+	OP_DATA,
 };
 
 struct rule {
@@ -47,7 +50,8 @@ struct DtcCtfClass {
 	int network; /* member that is the network header variant, or -1 */
 	guint option_count;
 	struct layer *options;
-	DtcNames *call_names; /* borrowed */
+	struct dtc_ctf_ready ready; /* of OP_READY or OP_DATA: a class has one of them at most */
+	DtcNames *call_names;	    /* borrowed */
 };
 
 static void layers_free(struct layer *layers, guint count)
@@ -117,6 +121,20 @@ static bool choose_operation(const struct dtc_field_spelling *spelling, const bt
 							 BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL;
 }
 
+/* What a poll returned, or epoll_ctl's data: one of them for a class, whose members are the same ones for all. */
+static bool choose_ready(DtcCtfClass *class, const struct dtc_field_spelling *spelling,
+			 const bt_field_class *member_class, uint8_t *ret_operation)
+{
+	bool is_list = spelling->type == DTC_FIELD_READY;
+	for (guint i = 0; i < class->rule_count; i++)
+		if (class->rules[i].operation == OP_READY || class->rules[i].operation == OP_DATA)
+			return false;
+	*ret_operation = is_list ? OP_READY : OP_DATA;
+	if (is_list) /* an entry lists what is waited for */
+		return class->kind == DTC_EVENT_SYSCALL_EXIT && dtc_ctf_ready_compile(member_class, &class->ready);
+	return dtc_ctf_ready_compile_data(member_class, &class->ready);
+}
+
 static const char *get_member(const bt_field_class *structure, uint64_t index, const bt_field_class **ret_class)
 {
 	const bt_field_class_structure_member *member =
@@ -167,7 +185,10 @@ static void compile_rules(DtcCtfClass *class, const struct dtc_field_spelling *s
 			if (strcmp(dtc_spelling_skip_underscores(name), spelling->name) != 0)
 				continue;
 			struct rule rule = { (uint32_t)i, 0, spelling->slot, spelling->element };
-			if (choose_operation(spelling, member_class, &rule.operation) && !is_slot_taken(class, &rule))
+			bool is_ready = spelling->type == DTC_FIELD_READY || spelling->type == DTC_FIELD_DATA;
+			if ((is_ready ? choose_ready(class, spelling, member_class, &rule.operation)
+				      : choose_operation(spelling, member_class, &rule.operation)) &&
+			    !is_slot_taken(class, &rule))
 				class->rules[class->rule_count++] = rule;
 			break;
 		}
@@ -342,7 +363,8 @@ static void read_headers(const DtcCtfClass *class, const bt_field *payload, stru
 	dtc_headers_set(event, &ip_values, inner ? &transport_values : NULL);
 }
 
-static void apply_rule(const struct rule *rule, const bt_field *field, struct dtc_event *event)
+static void apply_rule(const struct rule *rule, const struct dtc_ctf_ready *ready, const bt_field *field,
+		       struct dtc_event *event)
 {
 	switch (rule->operation) {
 	case OP_UNSIGNED:
@@ -371,6 +393,12 @@ static void apply_rule(const struct rule *rule, const bt_field *field, struct dt
 	case OP_HEADER:
 		dtc_headers_set_field(&event->headers, rule->slot, bt_field_integer_unsigned_get_value(field));
 		break;
+	case OP_READY:
+		dtc_ctf_ready_read(ready, field, event);
+		break;
+	case OP_DATA:
+		event->v[rule->slot] = dtc_ctf_ready_read_data(ready, field);
+		break;
 	default:
 		break;
 	}
@@ -380,7 +408,7 @@ static void read_payload(const DtcCtfClass *class, const bt_event *bt_event, str
 {
 	const bt_field *payload = bt_event_borrow_payload_field_const(bt_event);
 	for (guint i = 0; i < class->rule_count; i++)
-		apply_rule(&class->rules[i],
+		apply_rule(&class->rules[i], &class->ready,
 			   bt_field_structure_borrow_member_field_by_index_const(payload, class->rules[i].member),
 			   event);
 	if (class->network >= 0)
@@ -394,6 +422,7 @@ void dtc_ctf_class_fill(const DtcCtfClass *class, const bt_event *bt_event, stru
 	memcpy(event->v, class->constants, sizeof(event->v));
 	event->text[0] = event->text[1] = NULL;
 	event->has_address = false;
+	event->ready_count = 0;
 	if (class->is_net) {
 		memset(&event->headers, 0, sizeof(event->headers));
 		if (class->kind == DTC_EVENT_INET_OUT || class->kind == DTC_EVENT_INET_IN)

@@ -81,6 +81,48 @@ static void test_look(gconstpointer data)
 	story_clear(&s);
 }
 
+/*
+ * A softirq brings bytes for two connections and wakes the loop, which polled for one of them only, and then reads the
+ * other one first: it waited for what the poll returned.
+ */
+static void test_ready(gconstpointer data)
+{
+	bool is_told = GPOINTER_TO_INT(data);
+	struct story s;
+	story_begin(&s, "server");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, LOOP, "loop");
+	for (uint16_t i = 0; i < 2; i++) {
+		struct dtc_headers syn = story_headers(SERVER, 1000 + i, CLIENT, 80, 100, 0, DTC_TCP_SYN, 0, 1);
+		struct dtc_headers syn_ack =
+			story_headers(CLIENT, 80, SERVER, 1000 + i, 500, 101, DTC_TCP_SYN | DTC_TCP_ACK, 0, 0);
+		story_enter(&s, 1 + 3 * i, 0, "connect", 4 + i);
+		story_packet(&s, DTC_EVENT_NET_SEND, 2 + 3 * i, 0, &syn);
+		story_packet(&s, DTC_EVENT_NET_RECEIVE, 2 + 3 * i, 0, &syn_ack);
+		story_leave(&s, 3 + 3 * i, 0, "connect", 0);
+	}
+	story_poll(&s, 10, 0, "poll", -1, -1);
+	story_switch(&s, 11, 0, LOOP, "loop", SLEEP, 0, "swapper/0");
+	story_context(&s, DTC_EVENT_SOFTIRQ_ENTRY, 19, 0, 3, NULL);
+	for (uint16_t i = 0; i < 2; i++) {
+		struct dtc_headers bytes = story_headers(CLIENT, 80, SERVER, 1000 + i, 501, 101, DTC_TCP_ACK, 50, 2);
+		story_packet(&s, DTC_EVENT_NET_RECEIVE, 20 + i, 0, &bytes);
+	}
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 22, 0, LOOP, "loop", 0);
+	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 23, 0, 3, NULL);
+	story_switch(&s, 25, 0, 0, "swapper/0", RUN, LOOP, "loop");
+	const int64_t ready = 4;
+	story_ready(&s, 26, 0, "poll", 1, false, is_told, &ready);
+	tell_call(&s, 30, "read", 5, 50);
+	const DtcHistory *history = story_end(&s);
+	const char *name = "server";
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
+	struct dtc_arrival arrival;
+	g_assert_true(dtc_arrival_find_for_wait(links, 0, story_interval(&s, LOOP, 22), &arrival));
+	g_assert_cmpint(arrival.time_ns, ==, is_told ? 20 : 21);
+	story_clear(&s);
+}
+
 /* A thread that never polls and never reads: what it acted on is looked for only so far, and that is counted. */
 static void test_limit(void)
 {
@@ -167,5 +209,7 @@ int main(int argc, char **argv)
 		g_test_add_data_func(path, &looks[i], test_look);
 	}
 	g_test_add_func("/arrival/connects", test_connects);
+	g_test_add_data_func("/arrival/ready", GINT_TO_POINTER(true), test_ready);
+	g_test_add_data_func("/arrival/ready-not-told", GINT_TO_POINTER(false), test_ready);
 	return g_test_run();
 }

@@ -176,8 +176,11 @@ static void add_calls(DtcHistory *h)
 		{ 1700, 1810, 0, 0, 0, SERVER, name, DATA, NONE, 5, .kind = DTC_CALL_SYNC },
 		{ 1840, 1860, 7, 0, ACCEPTED, SERVER, name, LISTENER, NONE, 6, .kind = DTC_CALL_ACCEPT },
 		{ 1900, 1910, 3, 5, 0, SERVER, name, CONNECTION, add_string(h, "path"), 4, .kind = DTC_CALL_READ },
-		{ 1950, 1950, 0, 0, 0, SERVER, name, NONE, NONE, -1, .kind = DTC_CALL_OTHER },
+		{ 1950, 1950, 0, DTC_READY_AT(0, 2), 0, SERVER, name, NONE, NONE, -1, .kind = DTC_CALL_POLL },
 	};
+	const uint32_t ready[] = { CONNECTION, NONE };
+	for (gsize i = 0; i < G_N_ELEMENTS(ready); i++)
+		dtc_table_append(h->ready, &ready[i]);
 	for (gsize i = 0; i < G_N_ELEMENTS(calls); i++)
 		dtc_table_append(h->calls, &calls[i]);
 }
@@ -333,6 +336,7 @@ enum list {
 	FILE_CALL,
 	FILE_CALL_FIRST,
 	FLOW_FILE,
+	READY,
 	RUN_FIRST
 };
 
@@ -398,6 +402,8 @@ static void *find_record(DtcHistory *h, const struct breakage *b)
 		return &g_array_index(h->file_call_first, uint32_t, i);
 	case FLOW_FILE:
 		return &g_array_index(h->flow_files, uint32_t, i);
+	case READY:
+		return DTC_AT(h->ready, uint32_t, i);
 	case RUN_FIRST:
 		return &g_array_index(h->run_first, uint32_t, i);
 	}
@@ -524,6 +530,9 @@ static const struct breakage breakages[] = {
 	SET(CALL, dtc_call, SHORT, fd, -2, "its descriptor is none"),
 	SET(CALL, dtc_call, SHORT, kind, DTC_CALL_PEEK + 1, "its kind is none"),
 	SET(CALL, dtc_call, ACCEPT, argument, 6, "what it accepted is no file"),
+	SET(CALL, dtc_call, SHORT, offset, DTC_READY_AT(1, 2), "what it returned is no file"),
+	SET(CALL, dtc_call, SHORT, offset, DTC_READY_AT(2, 0), NULL),
+	SET_U32(READY, 1, 6, "what it returned is no file"),
 	SET(CALL, dtc_call, SHORT, thread, WORKER, "a call of another thread"),
 	SET(CALL, dtc_call, SHORT, end_ns, 1949, "ends before it begins"),
 	SET(CALL, dtc_call, SHORT, spare, 1, "spare bytes are set"),

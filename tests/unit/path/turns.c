@@ -373,6 +373,43 @@ static void test_blocking(void)
 	clear(&l);
 }
 
+/*
+ * A driver that blocks polls for the database's answer to Y, and X's question comes meanwhile. The loop did not wait
+ * for that: X waits for Y's query.
+ */
+static void test_driver(void)
+{
+	struct loop l;
+	const int64_t database = 7, client = 5;
+	begin(&l);
+	sleeps(&l, 12, -1);
+	ask(&l, Y, 20);
+	wakes(&l, 21, 1);
+	reads(&l, 22, 6, 50);
+	queries(&l, 30);
+	story_poll(&l.story, 35 * US, 0, "poll", -1, -1);
+	story_switch(&l.story, 35 * US + 500, 0, LOOP, "loop", 1, 0, "swapper/0");
+	struct dtc_headers h = get_headers(X, 101, DTC_TCP_ACK, 50, false);
+	receive(&l, 50, 0, &h, 0, NULL);
+	replies(&l, 80);
+	story_switch(&l.story, 81 * US, 0, 0, "swapper/0", 0, LOOP, "loop");
+	story_ready(&l.story, 81 * US + 500, 0, "poll", 1, false, 1, &database);
+	reads(&l, 82, 7, 40);
+	answers(&l, 84, Y);
+	story_poll(&l.story, 90 * US, 0, "poll", -1, -1);
+	story_ready(&l.story, 90 * US + 500, 0, "poll", 1, false, 1, &client);
+	reads(&l, 92, 5, 50);
+	answers(&l, 100, X);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 92, 100 }, NULL);
+	add_request(&l, Y, (const int64_t[]){ 22, 84 }, (const int64_t[]){ 30, 82 });
+	walk(&l, 40, 100);
+	assert_at(&l, 95, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_at(&l, 70, DB, DTC_CAUSE_TIMER);
+	assert_at(&l, 52, DB, DTC_CAUSE_TIMER);
+	clear(&l);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -380,5 +417,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/turns/timer", test_timer);
 	g_test_add_func("/turns/due", test_due);
 	g_test_add_func("/turns/blocking", test_blocking);
+	g_test_add_func("/turns/driver", test_driver);
 	return g_test_run();
 }

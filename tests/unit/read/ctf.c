@@ -400,6 +400,25 @@ static void add_spelled_events(struct made_bytes *events)
 	made_put(events, 8, 4);
 	made_put(events, 1, 4);
 	made_put(events, 10, 4);
+	made_put(events, 0x7ffe12345678, 8);
+	made_put(events, 0x12345678, 4);
+	made_begin_event(events, MADE_EPOLL_EXIT, now++);
+	made_put(events, 2, 8);
+	made_put(events, 2, 4);
+	for (guint64 i = 0; i < 2; i++) {
+		made_put(events, 0x7ffe12345678 + 8 * i, 8);
+		made_put(events, 0x12345678 + 8 * i, 4);
+		made_put(events, 1, 4);
+	}
+	made_begin_event(events, MADE_POLL_EXIT, now++);
+	made_put(events, 70, 8);
+	made_put(events, 70, 4);
+	for (guint i = 0; i < 70; i++) {
+		made_put(events, 100 + i, 4);
+		made_put(events, 1, 2);
+	}
+	made_begin_event(events, MADE_EXIT_SYSCALL, now++);
+	made_put(events, 0, 8);
 }
 
 static void check_call(const struct trace *trace, guint index, guint kind, const char *name)
@@ -459,6 +478,16 @@ static void check_spelled_events(const struct trace *trace)
 	g_assert_cmpint(event->v[DTC_CALL_FD], ==, 8);
 	g_assert_cmpint(event->v[DTC_CALL_FD2], ==, 10);
 	g_assert_cmpint(event->v[DTC_CALL_OP], ==, 1);
+	g_assert_cmpint(event->v[DTC_CALL_VALUE], ==, 0x7ffe12345678);
+	event = get(trace, 14);
+	g_assert_true(event->is_ready_data);
+	g_assert_cmpuint(event->ready_count, ==, 2);
+	g_assert_cmpint(event->ready[1], ==, 0x7ffe12345680);
+	event = get(trace, 15);
+	g_assert_false(event->is_ready_data);
+	g_assert_cmpuint(event->ready_count, ==, DTC_EVENT_READY);
+	g_assert_cmpint(event->ready[DTC_EVENT_READY - 1], ==, 100 + DTC_EVENT_READY - 1);
+	g_assert_cmpuint(get(trace, 16)->ready_count, ==, 0);
 }
 
 static void test_spellings(const void *data)
@@ -471,7 +500,7 @@ static void test_spellings(const void *data)
 	made_add_packet(&stream, &(struct made_packet){ 100, 290, 0, 0, 0, 0 }, &events);
 	write_stream(&trace, "stream_0", &stream);
 	open_and_read(&trace);
-	g_assert_cmpuint(trace.events->len, ==, 14);
+	g_assert_cmpuint(trace.events->len, ==, 17);
 	check_spelled_events(&trace);
 	made_bytes_clear(&events);
 	made_bytes_clear(&stream);
