@@ -44,5 +44,7 @@ void dtc_finding_add_polling(const struct dtc_finding_input *input, DtcFindings 
 void dtc_finding_add_silence(const struct dtc_finding_input *input, DtcFindings *findings);
 /* Guests' CPUs that were ready to run and did not, one finding per guest. */
 void dtc_finding_add_vm_preempted(const struct dtc_finding_input *input, DtcFindings *findings);
+/* CPUs of which it is not known for a part of the answer who had them, since a switch is missing: one for each node. */
+void dtc_finding_add_missing(const struct dtc_finding_input *input, DtcFindings *findings);
 /* What was looked for only so far: the answer may be behind a limit. */
 void dtc_finding_add_limits(const struct dtc_finding_input *input, DtcFindings *findings);

@@ -355,8 +355,8 @@ static const char *judge_run(struct checker *c, uint32_t index)
 		return "begins outside of the trace";
 	if (!is_first && run->begin_ns < (run - 1)->begin_ns)
 		return "begins before the one before it";
-	if (run->spare)
-		return "spare bytes are set";
+	if (run->is_missing > (run->thread == DTC_NONE))
+		return "is not known, but its thread is";
 	if (run->thread == DTC_NONE)
 		return NULL;
 	int32_t idle_cpu = get_thread(c, run->thread)->idle_cpu;

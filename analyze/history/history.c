@@ -130,6 +130,17 @@ void dtc_history_add_run(DtcHistory *h, uint32_t cpu, int64_t begin_ns, uint32_t
 	g_array_append_val(runs, run);
 }
 
+void dtc_history_mark_missing(DtcHistory *h, uint32_t cpu)
+{
+	g_assert(!h->is_sealed);
+	GArray *runs = g_ptr_array_index(h->filling->runs, cpu);
+	struct dtc_run *last = runs->len ? &g_array_index(runs, struct dtc_run, runs->len - 1) : NULL;
+	if (!last || last->thread != DTC_NONE)
+		return;
+	last->is_missing = 1;
+	h->has_missing = true;
+}
+
 const struct dtc_run *dtc_history_get_last_run(const DtcHistory *h, uint32_t cpu)
 {
 	g_assert(!h->is_sealed);
@@ -577,6 +588,12 @@ const struct dtc_run *dtc_history_get_runs(const DtcHistory *h, guint cpu, uint3
 	uint32_t first = *AT(h->run_first, uint32_t, cpu);
 	*ret_count = *AT(h->run_first, uint32_t, cpu + 1) - first;
 	return DTC_AT(h->runs, struct dtc_run, first);
+}
+
+bool dtc_history_has_missing(const DtcHistory *h)
+{
+	g_assert(h->is_sealed);
+	return h->has_missing;
 }
 
 uint32_t dtc_history_get_vcpu_count(const DtcHistory *h)

@@ -41,6 +41,7 @@ struct dtc_history_filling {
 struct DtcHistory {
 	int64_t begin_ns, end_ns;
 	bool is_sealed;
+	bool has_missing;		     /* a run that is_missing */
 	struct dtc_history_filling *filling; /* sealed: NULL */
 	DtcTable *string_bytes;		     /* sealed: the strings, each with its NUL */
 	GArray *string_at;		     /* sealed: uint32_t per string, where it begins */
@@ -78,6 +79,8 @@ uint32_t dtc_history_add_string(DtcHistory *history, const char *string);
 void dtc_history_add_cpu(DtcHistory *history);
 /* A CPU changes hands, not before its last run began. */
 void dtc_history_add_run(DtcHistory *history, uint32_t cpu, int64_t begin_ns, uint32_t thread);
+/* Of a CPU of which it is not known who has it: since a switch is missing. */
+void dtc_history_mark_missing(DtcHistory *history, uint32_t cpu);
 /* The last run of the CPU, NULL if it has none. Borrowed until the next is added. */
 const struct dtc_run *dtc_history_get_last_run(const DtcHistory *history, uint32_t cpu);
 /* Of a POLL, its offset: where its files begin among those that polls returned, and how many. */

@@ -78,11 +78,10 @@ static void emit_wire_delivery(struct dtc_traverse *t, const struct dtc_arrival 
 /* Who had the CPU of a softirq for most of a span before it took a packet; DTC_NONE: nobody. */
 static uint32_t find_holder(const DtcHistory *h, uint32_t packet, int64_t begin_ns, int64_t end_ns)
 {
-	uint32_t thread = dtc_history_get_packet_context(h, packet)->thread;
-	const struct dtc_interval *at = thread == DTC_NONE ? NULL : dtc_history_find_interval_before(h, thread, end_ns);
-	if (!at)
-		return DTC_NONE;
-	struct dtc_interval span = { .begin_ns = begin_ns, .end_ns = end_ns, .thread = DTC_NONE, .cpu = at->cpu };
+	struct dtc_interval span = { .begin_ns = begin_ns,
+				     .end_ns = end_ns,
+				     .thread = DTC_NONE,
+				     .cpu = dtc_packets_get(dtc_history_get_packets(h), packet)->cpu };
 	g_autoptr(GArray) occupants = dtc_occupants_find(h, &span);
 	if (!occupants->len || 2 * g_array_index(occupants, struct dtc_occupant, 0).ns < end_ns - begin_ns)
 		return DTC_NONE;

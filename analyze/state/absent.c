@@ -66,6 +66,7 @@ void dtc_machine_report_absent(const DtcMachine *m, DtcFindings *findings)
 				 "the trace has no sched_switch: what threads did is unknown");
 		return;
 	}
+	dtc_machine_report_missing(m, findings);
 	report_wakeups(m, findings);
 	report_interrupts(m, findings);
 	if (!m->saw[DTC_EVENT_NET_SEND] && !m->saw[DTC_EVENT_NET_RECEIVE])

@@ -155,6 +155,7 @@ void dtc_machine_abandon_call(DtcMachine *m, uint32_t thread, enum dtc_state sta
 		dtc_machine_close_call(m, thread, DTC_TIME_NONE, DTC_ABSENT);
 	dtc_machine_set_state(m, thread, state, time_ns, 0xffff, DTC_NONE); /* what ends here lies in the call */
 	DTC_TASK(m, thread)->call = DTC_NONE;
+	DTC_TASK(m, thread)->knows_call = false;
 }
 
 /* fcntl(F_SETLKW), its 64-bit form on 32-bit systems, and F_OFD_SETLKW (include/uapi/asm-generic/fcntl.h) */
@@ -189,7 +190,11 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		return;
 	uint32_t thread = cpu->current;
 	cpu->last_wake = DTC_NONE;
-	DTC_TASK(m, thread)->is_placed = true;
+	if (DTC_TASK(m, thread)->call != DTC_NONE && dtc_machine_is_others_entry(m, thread)) {
+		dtc_machine_forget_current(m, event->cpu);
+		return;
+	}
+	DTC_TASK(m, thread)->is_placed = DTC_TASK(m, thread)->knows_call = true;
 	if (DTC_TASK(m, thread)->call != DTC_NONE) {
 		dtc_machine_close_call(m, thread, DTC_TIME_NONE, DTC_ABSENT); /* its exit was lost */
 		dtc_machine_set_running(m, thread, m->now_ns, event->cpu);
@@ -351,11 +356,16 @@ static void apply_exit(DtcMachine *m, const struct dtc_event *event)
 	if (cpu->current == DTC_NONE)
 		return;
 	uint32_t thread = cpu->current;
+	if (dtc_machine_is_others_exit(m, thread, event)) {
+		dtc_machine_forget_current(m, event->cpu);
+		return;
+	}
 	struct dtc_task *task = DTC_TASK(m, thread);
 	uint32_t index = task->call;
 	cpu->last_wake = DTC_NONE;
-	task->is_placed = true;
+	task->is_placed = task->knows_call = true;
 	if (index != DTC_NONE) {
+		m->exits |= 1u << DTC_AT(m->history->calls, struct dtc_call, index)->kind;
 		cpu->left_call_ns = m->now_ns;
 		dtc_machine_end_act(m, cpu, event->cpu, NULL, index);
 		dtc_machine_close_call(m, thread, m->now_ns, event->v[DTC_CALL_RET]);

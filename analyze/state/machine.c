@@ -329,7 +329,15 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 	m->history->end_ns = m->now_ns;
 	m->event_count++;
 	m->saw[event->kind] = true;
-	dtc_machine_get_cpu(m, event->cpu)->seen_ns = m->now_ns;
+	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
+	cpu->seen_ns = m->now_ns;
+	if (G_UNLIKELY(cpu->has_left)) {
+		cpu->has_left = false;
+		if (event->kind != DTC_EVENT_LOST)
+			dtc_machine_note_missing(m, event->cpu);
+	}
+	if (event->has_tid || event->kind == DTC_EVENT_SCHED_EXIT || event->kind == DTC_EVENT_SCHED_FORK)
+		dtc_machine_check_context(m, event);
 
 	switch ((enum dtc_event_kind)event->kind) {
 	case DTC_EVENT_SCHED_SWITCH:

@@ -38,7 +38,8 @@ struct dtc_act {
 };
 
 struct dtc_cpu {
-	uint32_t current;      /* thread, or DTC_NONE before the first switch and after lost events */
+	uint32_t current;      /* thread, or DTC_NONE before the first switch, and after lost events or switches */
+	bool has_left;	       /* its thread was seen to run elsewhere, and nothing here told that it had left */
 	uint32_t idle;	       /* the CPU's idle thread, or DTC_NONE until seen */
 	int64_t seen_ns;       /* its last event */
 	int64_t net_raised_ns; /* net rx was asked for, and has not begun; else DTC_TIME_NONE */
@@ -69,7 +70,8 @@ struct dtc_task {
 	uint8_t state;
 	bool in_kernel; /* runs kernel code outside a call: kernel thread, new child, exiting */
 	bool freed;
-	bool is_placed; /* a call of it began or ended in sight: without one it is in user mode */
+	bool knows_call; /* whether it is in a call, and in which, was seen and is not forgotten */
+	bool is_placed;	 /* a call of it began or ended in sight: without one it is in user mode */
 };
 
 /* Descriptors of one process, or of several that share them (CLONE_FILES). */
@@ -114,6 +116,9 @@ struct DtcMachine {
 	uint64_t sleepers_function; /* of the hrtimers that end sleeps, 0: none was seen yet */
 	uint32_t old_state_max;	    /* kernels before 4.14: the bit of a preempted thread in prev_state; else 0 */
 	uint64_t event_count, packet_count, headerless_count;
+	uint64_t missing_count;	   /* switches that are not in the trace */
+	int64_t missing_ns;	   /* after the first of them */
+	uint32_t exits;		   /* of calls of which kinds were seen: a bit for each enum dtc_call_kind */
 	bool saw_irq;		   /* an interrupt, softirq, vector or timer of any kind */
 	bool saw[DTC_EVENT_KINDS]; /* kinds of events that the trace has had so far */
 };
@@ -179,6 +184,19 @@ void dtc_machine_close_call(DtcMachine *machine, uint32_t thread, int64_t end_ns
  */
 void dtc_machine_abandon_call(DtcMachine *machine, uint32_t thread, enum dtc_state state, int64_t time_ns);
 
+/* missing.c: switches that the trace does not have */
+/* What the event says of whose context it is in; if that is not the current thread, its CPU is that one's from now. */
+void dtc_machine_check_context(DtcMachine *machine, const struct dtc_event *event);
+/* A call begins or ends in the current thread, which cannot be. */
+bool dtc_machine_is_others_entry(const DtcMachine *machine, uint32_t thread);
+bool dtc_machine_is_others_exit(DtcMachine *machine, uint32_t thread, const struct dtc_event *event);
+/* The CPU's current thread was not it any more: from its last sign of life on it is not known who is. */
+void dtc_machine_forget_current(DtcMachine *machine, uint32_t cpu);
+/* One more is missing, before what comes on that CPU now, of which it is not known who has it. */
+void dtc_machine_note_missing(DtcMachine *machine, uint32_t cpu);
+void dtc_machine_report_missing(const DtcMachine *machine, DtcFindings *findings);
+/* sched.c: a thread is on a CPU now, by whatever told. */
+void dtc_machine_take_cpu(DtcMachine *machine, uint32_t thread, uint32_t cpu);
 /* poll.c */
 /* epoll_ctl begins in a thread. */
 void dtc_machine_register(DtcMachine *machine, uint32_t thread, const struct dtc_event *event);

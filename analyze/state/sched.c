@@ -98,6 +98,26 @@ static void leave_silent_cpu(DtcMachine *m, uint32_t thread, uint32_t cpu)
 	dtc_history_add_run(m->history, silent, since_ns, DTC_NONE);
 	c->current = DTC_NONE;
 	c->depth = 0;
+	c->has_left = true;
+}
+
+void dtc_machine_take_cpu(DtcMachine *m, uint32_t thread, uint32_t cpu)
+{
+	leave_silent_cpu(m, thread, cpu);
+	dtc_machine_settle_gap(m, thread);
+	struct dtc_task *task = DTC_TASK(m, thread);
+	if (dtc_state_is_wait(task->state)) {
+		/* the waking was lost with the events of some CPU, or never traced */
+		int64_t gap_ns = dtc_machine_find_gap(m, 0xffff, task->since_ns);
+		if (gap_ns != DTC_TIME_NONE)
+			dtc_machine_set_state(m, thread, DTC_STATE_UNKNOWN, gap_ns, 0xffff, DTC_NONE);
+		else
+			task->ref = add_unknown_wake(m, thread, m->now_ns, (uint16_t)cpu);
+	}
+	DTC_TASK(m, thread)->pending_wake = DTC_NONE;
+	dtc_machine_get_cpu(m, cpu)->current = thread;
+	dtc_machine_set_running(m, thread, m->now_ns, cpu);
+	dtc_history_add_run(m->history, cpu, m->now_ns, thread);
 }
 
 static void apply_switch(DtcMachine *m, const struct dtc_event *event)
@@ -116,10 +136,8 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 	}
 	if (previous != DTC_NONE && cpu->current != previous)
 		leave_silent_cpu(m, previous, event->cpu);
-	if (cpu->current != DTC_NONE && cpu->current != previous) {
-		/* events were lost without a mark: neither is known to have run here */
-		dtc_machine_set_state(m, cpu->current, DTC_STATE_UNKNOWN, now, 0xffff, DTC_NONE);
-	}
+	if (cpu->current != DTC_NONE && cpu->current != previous) /* neither is known to have run here */
+		dtc_machine_forget_current(m, event->cpu);
 	if (previous != DTC_NONE) {
 		if (DTC_THREAD(m, previous)->idle_cpu < 0)
 			dtc_machine_observe_name(m, previous, event->text[0], now);
@@ -128,7 +146,7 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 					       ? DTC_STATE_PREEMPTED
 					       : state_after_switch(event->v[DTC_SWITCH_PREV_STATE], m->old_state_max);
 		if (cpu->current != previous && task->state != DTC_STATE_UNKNOWN)
-			dtc_machine_set_state(m, previous, DTC_STATE_UNKNOWN, task->since_ns, 0xffff, DTC_NONE);
+			dtc_machine_abandon_call(m, previous, DTC_STATE_UNKNOWN, task->since_ns);
 		dtc_machine_set_state(m, previous, state, now, (uint16_t)event->cpu, DTC_NONE);
 		if (dtc_state_is_wait(state) && task->pending_wake != DTC_NONE)
 			/* woken by another CPU while it was on its way out: no wait at all */
@@ -136,31 +154,17 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 		else if (!dtc_state_is_wait(state))
 			task->pending_wake = DTC_NONE;
 	}
-	if (next != DTC_NONE) {
-		leave_silent_cpu(m, next, event->cpu);
-		dtc_machine_settle_gap(m, next);
-	}
-	cpu = dtc_machine_get_cpu(m, event->cpu);
-	cpu->current = next;
-	if (next != DTC_NONE) {
-		if (DTC_THREAD(m, next)->idle_cpu < 0)
-			dtc_machine_observe_name(m, next, event->text[1], now);
-		struct dtc_task *task = DTC_TASK(m, next);
-		if (dtc_state_is_wait(task->state)) {
-			/* the waking was lost with the events of some CPU, or never traced */
-			int64_t gap_ns = dtc_machine_find_gap(m, 0xffff, task->since_ns);
-			if (gap_ns != DTC_TIME_NONE)
-				dtc_machine_set_state(m, next, DTC_STATE_UNKNOWN, gap_ns, 0xffff, DTC_NONE);
-			else
-				task->ref = add_unknown_wake(m, next, now, (uint16_t)event->cpu);
-		}
-		DTC_TASK(m, next)->pending_wake = DTC_NONE;
-		dtc_machine_set_running(m, next, now, event->cpu);
-	}
 	if (!dtc_history_get_last_run(m->history, event->cpu) && previous != DTC_NONE)
 		/* it had the CPU when the trace began */
 		dtc_history_add_run(m->history, event->cpu, m->history->begin_ns, previous);
-	dtc_history_add_run(m->history, event->cpu, now, next);
+	if (next != DTC_NONE) {
+		if (DTC_THREAD(m, next)->idle_cpu < 0)
+			dtc_machine_observe_name(m, next, event->text[1], now);
+		dtc_machine_take_cpu(m, next, event->cpu);
+	} else {
+		dtc_machine_get_cpu(m, event->cpu)->current = DTC_NONE;
+		dtc_history_add_run(m->history, event->cpu, now, DTC_NONE);
+	}
 }
 
 static void wake(DtcMachine *m, const struct dtc_event *event, uint32_t target)

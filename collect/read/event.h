@@ -208,6 +208,8 @@ struct dtc_event {
 	const char *text[2]; /* borrowed until the next event; NULL if absent */
 	uint8_t address[16]; /* syscalls with an address: IPv4 mapped or IPv6 */
 	bool has_address;
+	bool has_tid; /* the event itself says whose context it happened in */
+	int64_t tid;
 	/* SYSCALL_EXIT of poll, ppoll and epoll_wait's kin: what is ready, of which the first so many are kept */
 	bool is_ready_data; /* the data of epoll_ctl that belongs to a descriptor; else the descriptor */
 	uint16_t ready_count;

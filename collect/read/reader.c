@@ -148,6 +148,7 @@ static void fill_lost(DtcReader *reader, const struct dtc_gap *gap)
 	event->name = NO_NAME;
 	event->text[0] = event->text[1] = NULL;
 	event->has_address = false;
+	event->has_tid = false;
 	event->ready_count = 0;
 	for (guint i = 0; i < DTC_EVENT_SLOTS; i++)
 		event->v[i] = DTC_ABSENT;

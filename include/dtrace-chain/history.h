@@ -233,8 +233,9 @@ _Static_assert(sizeof(struct dtc_packet_context) == 24, "one beside each packet,
 /* A CPU's occupancy: thread runs from begin_ns to the next run's begin, the last one to the history's end. */
 struct dtc_run {
 	int64_t begin_ns;
-	uint32_t thread; /* DTC_NONE: not known */
-	uint32_t spare;
+	uint32_t thread;     /* DTC_NONE: not known */
+	uint32_t is_missing; /* 1: not known, since a switch is not in the trace, although no events are said to be lost
+			      */
 };
 _Static_assert(sizeof(struct dtc_run) == 16, "0.02 to 0.09 of these per event; searched by time");
 
@@ -357,6 +358,8 @@ const struct dtc_work *dtc_history_get_work(const DtcHistory *history, uint32_t 
 guint dtc_history_get_cpu_count(const DtcHistory *history);
 /* The runs of a CPU in time order. Borrowed. */
 const struct dtc_run *dtc_history_get_runs(const DtcHistory *history, guint cpu, uint32_t *ret_count);
+/* Whether some run is_missing. */
+bool dtc_history_has_missing(const DtcHistory *history);
 /* Threads that entered a guest, in the order of their first entries; none where the trace has no kvm events. */
 uint32_t dtc_history_get_vcpu_count(const DtcHistory *history);
 const struct dtc_vcpu *dtc_history_get_vcpu(const DtcHistory *history, uint32_t vcpu);

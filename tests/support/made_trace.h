@@ -81,7 +81,7 @@ static inline void made_add_packet(struct made_bytes *stream, const struct made_
 /* Ids of the event classes below. */
 enum {
 	MADE_SWITCH,	     /* LTTng: prev_comm[16], prev_tid, prev_state s64, next_comm[16], next_tid */
-	MADE_SWITCH_PERF,    /* perf: prev_comm string, prev_pid, next_pid */
+	MADE_SWITCH_PERF,    /* perf: prev_comm string, prev_pid, next_pid, perf_tid */
 	MADE_SYS_READ,	     /* LTTng 2.1: fd u32, buf u64, count u64 */
 	MADE_EXIT_SYSCALL,   /* LTTng 2.1: ret s64 */
 	MADE_OPENAT,	     /* LTTng 2.13: dfd s32, filename */
@@ -112,7 +112,7 @@ static const char made_events[] =
 	MADE_EVENT(0, "sched_switch", MADE_COMM("prev_comm") MADE_SIGNED(32, "prev_tid") MADE_SIGNED(64, "prev_state")
 		   MADE_COMM("next_comm") MADE_SIGNED(32, "next_tid"))
 	MADE_EVENT(1, "sched:sched_switch", "    string _prev_comm;\n" MADE_SIGNED(32, "prev_pid")
-		   MADE_SIGNED(32, "next_pid"))
+		   MADE_SIGNED(32, "next_pid") MADE_INT(32, "perf_tid"))
 	MADE_EVENT(2, "sys_read", MADE_INT(32, "fd") MADE_INT(64, "buf") MADE_INT(64, "count"))
 	MADE_EVENT(3, "exit_syscall", MADE_SIGNED(64, "ret"))
 	MADE_EVENT(4, "syscall_entry_openat", MADE_SIGNED(32, "dfd") "    string _filename;\n")

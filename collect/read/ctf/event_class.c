@@ -2,6 +2,7 @@
 /* An event class is compiled once into a list of (member, operation, slot); per event nothing is looked up by name. */
 #include "collect/read/ctf/event_class.h"
 
+#include "collect/read/ctf/event_thread.h"
 #include "collect/read/ctf/ready.h"
 #include "collect/read/fields.h"
 #include "collect/read/spellings.h"
@@ -50,6 +51,7 @@ struct DtcCtfClass {
 	int network; /* member that is the network header variant, or -1 */
 	guint option_count;
 	struct layer *options;
+	struct dtc_ctf_event_thread thread;
 	struct dtc_ctf_ready ready; /* of OP_READY or OP_DATA: a class has one of them at most */
 	DtcNames *call_names;	    /* borrowed */
 };
@@ -279,6 +281,7 @@ DtcCtfClass *dtc_ctf_class_new(const bt_event_class *bt_class, DtcNames *event_n
 	if (spelling.kind == DTC_EVENT_VECTOR_ENTRY || spelling.kind == DTC_EVENT_VECTOR_EXIT)
 		class->constants[DTC_VECTOR_TYPE] = spelling.vector;
 	class->is_net = spelling.kind >= DTC_EVENT_NET_SEND && spelling.kind <= DTC_EVENT_INET_IN;
+	class->thread = dtc_ctf_event_thread_find(bt_class);
 	const bt_field_class *payload = bt_event_class_borrow_payload_field_class_const(bt_class);
 	if (payload && spelling.kind != DTC_EVENT_OTHER) {
 		compile_rules(class, spelling.fields, payload);
@@ -423,6 +426,7 @@ void dtc_ctf_class_fill(const DtcCtfClass *class, const bt_event *bt_event, stru
 	event->text[0] = event->text[1] = NULL;
 	event->has_address = false;
 	event->ready_count = 0;
+	dtc_ctf_event_thread_read(&class->thread, bt_event, event);
 	if (class->is_net) {
 		memset(&event->headers, 0, sizeof(event->headers));
 		if (class->kind == DTC_EVENT_INET_OUT || class->kind == DTC_EVENT_INET_IN)

@@ -498,7 +498,7 @@ static const struct breakage breakages[] = {
 	SET_INTERVAL(SERVER, 1910, ref, 0, "refers to something in a state that does not"),
 
 	SET(RUN, dtc_run, 0, thread, 6, "interval 13 of tid 10 at 1000: runs on a CPU that another thread has"),
-	SET(RUN, dtc_run, 0, spare, 1, "run 0 of tid 10 at 1000: spare bytes are set"),
+	SET(RUN, dtc_run, 0, is_missing, 1, "run 0 of tid 10 at 1000: is not known, but its thread is"),
 	SET(RUN, dtc_run, 5, begin_ns, 999, "run 5 of tid 12 at 999: begins outside of the trace"),
 
 	SET(WAKE, dtc_wake, BY_SIGNAL, target, 6, "wakes no thread"),

@@ -359,6 +359,7 @@ static void add_spelled_events(struct made_bytes *events)
 	made_put_text(events, "perf");
 	made_put(events, 7, 4);
 	made_put(events, 8, 4);
+	made_put(events, 7, 4);
 	made_begin_event(events, MADE_SYS_READ, now++);
 	made_put(events, 3, 4);
 	made_put(events, 0xdeadbeef, 8);
@@ -436,11 +437,14 @@ static void check_spelled_events(const struct trace *trace)
 	g_assert_cmpint(event->v[DTC_SWITCH_PREV_TID], ==, 5);
 	g_assert_cmpint(event->v[DTC_SWITCH_PREV_STATE], ==, 0x100);
 	g_assert_cmpint(event->v[DTC_SWITCH_PREV_PRIO], ==, DTC_ABSENT);
+	g_assert_false(event->has_tid);
 	event = get(trace, 1);
 	g_assert_cmpuint(event->kind, ==, DTC_EVENT_SCHED_SWITCH);
 	g_assert_cmpint(event->v[DTC_SWITCH_PREV_TID], ==, 7);
 	g_assert_cmpint(event->v[DTC_SWITCH_NEXT_TID], ==, 8);
 	g_assert_cmpstr(event->text[0], ==, "perf");
+	g_assert_true(event->has_tid);
+	g_assert_cmpint(event->tid, ==, 7);
 	g_assert_null(event->text[1]);
 	check_call(trace, 2, DTC_EVENT_SYSCALL_ENTRY, "read");
 	g_assert_cmpint(get(trace, 2)->v[DTC_CALL_FD], ==, 3);
