@@ -26,8 +26,9 @@ static enum dtc_cause cause_of_call(const DtcHistory *h, const struct dtc_call *
 		return DTC_CAUSE_DISK;
 	case DTC_CALL_FORK:
 	case DTC_CALL_EXEC:
-	case DTC_CALL_WAITPID:
 		return DTC_CAUSE_FORK_EXEC;
+	case DTC_CALL_WAITPID:
+		return DTC_CAUSE_CHILD;
 	case DTC_CALL_POLL:
 	case DTC_CALL_SLEEP: /* only a signal ends it before its time */
 	case DTC_CALL_SIGNAL:

@@ -27,6 +27,7 @@ const char *dtc_cause_to_string(enum dtc_cause cause)
 		[DTC_CAUSE_IPC] = "ipc",
 		[DTC_CAUSE_PAGE_FAULT] = "page-fault",
 		[DTC_CAUSE_FORK_EXEC] = "fork-exec",
+		[DTC_CAUSE_CHILD] = "child",
 		[DTC_CAUSE_NETWORK_SEND] = "network-send",
 		[DTC_CAUSE_NETWORK_WIRE] = "network-wire",
 		[DTC_CAUSE_NETWORK_RECEIVE] = "network-receive",

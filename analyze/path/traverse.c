@@ -392,11 +392,21 @@ static void explain_due(struct dtc_traverse *t, const struct dtc_interval *wait,
 	dtc_traverse_explain_interval(t, wait, low_ns, DTC_CAUSE_TIMER);
 }
 
-/* The end of what is asked about cuts a wait of the thread that is asked about. */
+/* The end of what is asked about cuts a wait, of the thread that is asked about or of one that this waits for then. */
 static bool is_cut(const struct dtc_traverse *t, const struct dtc_interval *wait)
 {
-	return !t->frames->len && t->tc == t->of->end.ns && t->stand.node == t->of->node &&
-	       t->stand.thread == t->of->thread && wait->ref != DTC_NONE && t->stand.at_ns < wait->end_ns;
+	return t->tc == t->of->end.ns && wait->ref != DTC_NONE && t->stand.at_ns < wait->end_ns;
+}
+
+/* The message that will end it is on its way, or not yet sent: then its sender's time is why it lasts. */
+static bool follow_cut_message(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
+			       int64_t low_ns)
+{
+	if (!edge->has_arrival || !edge->has_sender || edge->sender.thread == DTC_NONE ||
+	    !note_entry(t, edge->sender.node, edge->sender.thread))
+		return false;
+	tell_wait(t, DTC_VISIT_WAIT, wait, edge, low_ns);
+	return leave_by_arrival(t, wait, &edge->arrival, &edge->sender);
 }
 
 /* Who will wake it is known from the rest of the trace: what that one did up to here is why it lasts. */
@@ -404,6 +414,8 @@ static bool follow_cut(struct dtc_traverse *t, const struct dtc_interval *wait, 
 {
 	struct dtc_edge edge;
 	dtc_edges_find(t->edges, t->stand.node, wait, &edge);
+	if (edge.kind == DTC_EDGE_PACKET)
+		return follow_cut_message(t, wait, &edge, low_ns);
 	if (edge.kind != DTC_EDGE_THREAD || edge.from_thread == DTC_NONE || edge.from_thread == t->stand.thread)
 		return false;
 	tell_wait(t, DTC_VISIT_WAIT, wait, &edge, low_ns);

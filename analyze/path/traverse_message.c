@@ -241,6 +241,17 @@ static void explain_way(struct dtc_traverse *t, const struct dtc_arrival *arriva
 	t->message = NULL;
 }
 
+/* Of a wait that the span's end cuts, the message may be sent after that: up to there the sender's time counts. */
+static void stay_behind(struct dtc_traverse *t)
+{
+	int64_t cut_ns = dtc_clocks_to_node(t->clocks, t->stand.node, (DtcClusterTime){ t->tc }).ns;
+	if (t->tc < t->of->end.ns || t->stand.at_ns <= cut_ns)
+		return;
+	t->stand.at_ns = cut_ns;
+	if (t->stand.purpose != DTC_PURPOSE_OWN && t->stand.arrival.time_ns > cut_ns)
+		t->stand.purpose = DTC_PURPOSE_OWN; /* for what it sends is not yet there */
+}
+
 /*
  * From an arrival to the thread that sent it: wire, retransmission, time in the sender's stack. Several steps when the
  * kernel answered by itself (SYN-ACK, ACK). False if nobody traced sent it: then the walk stays where it is.
@@ -269,6 +280,7 @@ static bool jump(struct dtc_traverse *t, struct dtc_arrival arrival, const struc
 			t->stand.owner = 0;
 			if (sender.thread != DTC_NONE)
 				dtc_traverse_pursue(t, sender.file, sender.call);
+			stay_behind(t);
 			return true;
 		}
 		t->by_kernel = true;

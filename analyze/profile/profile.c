@@ -19,7 +19,8 @@ static const char *const names[DTC_PROFILE_COLUMNS] = {
 	[DTC_PROFILE_TIMER] = "timer",
 	[DTC_PROFILE_LOCK] = "lock",
 	[DTC_PROFILE_IPC] = "ipc",
-	[DTC_PROFILE_CHILD] = "fork-exec",
+	[DTC_PROFILE_FORK_EXEC] = "fork-exec",
+	[DTC_PROFILE_CHILD] = "child",
 	[DTC_PROFILE_DEVICE] = "device",
 	[DTC_PROFILE_STOPPED] = "stopped",
 	[DTC_PROFILE_WAIT] = "wait",
@@ -72,6 +73,8 @@ static enum dtc_profile_column get_wait_column(enum dtc_cause cause)
 	case DTC_CAUSE_IPC:
 		return DTC_PROFILE_IPC;
 	case DTC_CAUSE_FORK_EXEC:
+		return DTC_PROFILE_FORK_EXEC;
+	case DTC_CAUSE_CHILD:
 		return DTC_PROFILE_CHILD;
 	case DTC_CAUSE_DEVICE:
 		return DTC_PROFILE_DEVICE;

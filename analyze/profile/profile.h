@@ -27,7 +27,8 @@ enum dtc_profile_column {
 	DTC_PROFILE_TIMER,
 	DTC_PROFILE_LOCK,
 	DTC_PROFILE_IPC,
-	DTC_PROFILE_CHILD, /* fork, exec, wait for a child */
+	DTC_PROFILE_FORK_EXEC,
+	DTC_PROFILE_CHILD, /* until one ended, or changed its state */
 	DTC_PROFILE_DEVICE,
 	DTC_PROFILE_STOPPED,
 	DTC_PROFILE_WAIT, /* the trace does not tell for what: not woken until its end, or by nobody it shows */

@@ -20,8 +20,8 @@ function make(tag, classes, text) {
 const KIND_OF = {
 	"running-user": "run", "running-kernel": "kernel", "fork-exec": "kernel", "irq": "irq", "softirq": "irq",
 	"runqueue": "cpu", "preempted": "cpu", "vm-preempted": "vm", "vm-exit": "vm", "disk": "disk",
-	"page-fault": "disk", "device": "disk", "lock": "lock", "ipc": "lock", "timer": "timer", "network-send": "net",
-	"network-wire": "net", "network-receive": "net", "retransmission": "loss", "stopped": "none", "unknown": "none",
+	"page-fault": "disk", "device": "disk", "lock": "lock", "ipc": "lock", "child": "lock", "timer": "timer",
+	"network-send": "net", "network-wire": "net", "network-receive": "net", "retransmission": "loss", "stopped": "none", "unknown": "none",
 };
 const KINDS = {
 	run: "running", kernel: "running in the kernel", irq: "interrupts", cpu: "waiting for a CPU",

@@ -150,10 +150,14 @@ static const struct figure times[] = {
 	{ "unkn.", { DTC_PROFILE_UNKNOWN }, 1 },
 };
 static const struct figure causes[] = {
-	{ "net", { DTC_PROFILE_NETWORK }, 1 },	 { "timer", { DTC_PROFILE_TIMER }, 1 },
-	{ "lock", { DTC_PROFILE_LOCK }, 1 },	 { "ipc", { DTC_PROFILE_IPC }, 1 },
-	{ "child", { DTC_PROFILE_CHILD }, 1 },	 { "device", { DTC_PROFILE_DEVICE }, 1 },
-	{ "exited", { DTC_PROFILE_EXITED }, 1 }, { "other", { DTC_PROFILE_STOPPED, DTC_PROFILE_WAIT }, 2 },
+	{ "net", { DTC_PROFILE_NETWORK }, 1 },
+	{ "timer", { DTC_PROFILE_TIMER }, 1 },
+	{ "lock", { DTC_PROFILE_LOCK }, 1 },
+	{ "ipc", { DTC_PROFILE_IPC }, 1 },
+	{ "child", { DTC_PROFILE_CHILD }, 1 },
+	{ "device", { DTC_PROFILE_DEVICE }, 1 },
+	{ "exited", { DTC_PROFILE_EXITED }, 1 },
+	{ "other", { DTC_PROFILE_FORK_EXEC, DTC_PROFILE_STOPPED, DTC_PROFILE_WAIT }, 3 },
 };
 static const struct figure counts[] = {
 	{ "calls", { DTC_PROFILE_CALLS }, 1 },	   { "faults", { DTC_PROFILE_FAULTS }, 1 },

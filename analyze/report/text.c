@@ -41,6 +41,7 @@ static enum dtc_style get_style(enum dtc_cause cause)
 		return DTC_STYLE_RED;
 	case DTC_CAUSE_TIMER:
 	case DTC_CAUSE_IPC:
+	case DTC_CAUSE_CHILD:
 		return DTC_STYLE_CYAN;
 	case DTC_CAUSE_DISK:
 	case DTC_CAUSE_PAGE_FAULT:

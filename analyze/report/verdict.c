@@ -22,6 +22,7 @@ enum dtc_family dtc_family_of_cause(enum dtc_cause cause)
 	case DTC_CAUSE_LOCK:
 		return DTC_FAMILY_LOCK;
 	case DTC_CAUSE_IPC:
+	case DTC_CAUSE_CHILD:
 		return DTC_FAMILY_IPC;
 	case DTC_CAUSE_NETWORK_SEND:
 	case DTC_CAUSE_NETWORK_WIRE:

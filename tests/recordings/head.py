@@ -18,7 +18,7 @@ FAMILIES = {
     "cpu-wait": {"runqueue", "preempted"},
     "disk": {"disk", "page-fault", "device"},
     "lock": {"lock"},
-    "ipc": {"ipc"},
+    "ipc": {"ipc", "child"},
     "network": {"network-send", "network-wire", "network-receive", "retransmission"},
     "timer": {"timer"},
     "vm": {"vm-preempted", "vm-exit"},

@@ -10,7 +10,7 @@ import sys
 
 import truth
 
-CAUSES = {"disk", "timer", "lock", "ipc", "runqueue", "preempted", "vm-preempted", "vm-exit"}
+CAUSES = {"disk", "timer", "lock", "ipc", "child", "runqueue", "preempted", "vm-preempted", "vm-exit"}
 LEAST_NS = 1_000_000
 
 

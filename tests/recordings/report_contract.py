@@ -3,7 +3,7 @@
 
 SCHEMA = "dtrace-chain/report/1"
 CAUSES = {"running-user", "running-kernel", "runqueue", "preempted", "irq", "softirq", "timer", "disk", "lock", "ipc",
-          "page-fault", "fork-exec", "network-send", "network-wire", "network-receive", "retransmission",
+          "page-fault", "fork-exec", "child", "network-send", "network-wire", "network-receive", "retransmission",
           "vm-preempted", "vm-exit", "device", "stopped", "unknown"}
 KEYS = {
     "report": {"schema", "request", "target", "start_ns", "end_ns", "duration_ns", "breakdown", "path", "causality",

@@ -223,6 +223,48 @@ static void test_sent_again(gconstpointer data)
 	clear(&x);
 }
 
+/*
+ * The span ends in the middle of the client's wait, while the server computes, while the question is on its way to it,
+ * or while the answer is on its way back: what will end the wait is known.
+ */
+static void test_cut(void)
+{
+	struct exchange x;
+	begin(&x);
+	struct dtc_headers answer = to_client(5101, 60, 10);
+	at(&x.server, DTC_EVENT_NET_SEND, 161, &answer);
+	write_returns(&x);
+	end(&x, 0, 190, &answer);
+	static const struct {
+		double to_ms;
+		enum dtc_cause cause;
+		double begin_ms;
+	} cuts[] = {
+		{ 140, DTC_CAUSE_RUNNING_USER, 120 },
+		{ 180, DTC_CAUSE_NETWORK_WIRE, 161 },
+		{ 105, DTC_CAUSE_NETWORK_WIRE, 92 },
+	};
+	g_autoptr(DtcEdges) edges = dtc_edges_new(x.links);
+	for (guint i = 0; i < G_N_ELEMENTS(cuts); i++) {
+		struct dtc_path_target target = { .node = 0,
+						  .thread = dtc_history_find_thread(dtc_links_get_history(x.links, 0),
+										    10, DTC_TIME_NONE),
+						  .begin = { 91 * MS },
+						  .end = { (int64_t)(cuts[i].to_ms * MS) },
+						  .call = DTC_NONE };
+		struct dtc_path_options options = { 0 };
+		GError *error = NULL;
+		g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, &options, &error);
+		g_assert_no_error(error);
+		g_assert_true(dtc_path_check(path, &error));
+		const struct dtc_segment *last = dtc_path_get_segment(path, dtc_path_get_segment_count(path) - 1);
+		g_assert_cmpstr(dtc_cause_to_string(last->cause), ==, dtc_cause_to_string(cuts[i].cause));
+		g_assert_cmpint(last->begin.ns, ==, (int64_t)(cuts[i].begin_ms * MS));
+		g_assert_cmpint(dtc_path_get_segment(path, 0)->node, ==, 0);
+	}
+	clear(&x);
+}
+
 /* A SYN that nobody answered is sent again after a second. */
 static void test_handshake(void)
 {
@@ -437,5 +479,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/messages/softirq-delay", test_softirq_delay);
 	g_test_add_func("/messages/reversal", test_reversal);
 	g_test_add_func("/messages/softirq-asked-before", test_softirq_asked_before);
+	g_test_add_func("/messages/cut", test_cut);
 	return g_test_run();
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The table of threads and processes: every nanosecond in one column, every event counted once. */
 #include "analyze/profile/profile.h"
+
+#include "analyze/edge/cause.h"
 #include "tests/support/story.h"
 
 /* A worker (10, of process 9) computes, writes, is interrupted, sleeps, is woken and preempted by a hog (20). */
@@ -214,6 +216,26 @@ static void test_sum_of_cpus(void)
 	g_assert_cmpuint(sum.wrong_count, ==, 1);
 }
 
+/* A shell waits for its child, which ends: path, blockings and the table say so with one word. */
+static void test_child(gconstpointer call)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 10, 0, 0, "swapper/0", 0, 10, "sh");
+	story_enter(&s, 20, 0, call, -1);
+	story_switch(&s, 30, 0, 10, "sh", 1, 20, "child");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 50, 0, 10, "sh", 0);
+	story_switch(&s, 60, 0, 20, "child", 0x20, 10, "sh");
+	story_leave(&s, 70, 0, call, 20);
+	story_end(&s);
+	g_autoptr(GArray) rows = profile(&s, 0, 70);
+	g_assert_cmpint(find(&s, rows, 10)->value[DTC_PROFILE_CHILD], ==, 20);
+	g_assert_cmpint(find(&s, rows, 10)->value[DTC_PROFILE_FORK_EXEC], ==, 0);
+	g_assert_cmpstr(dtc_profile_column_to_string(DTC_PROFILE_CHILD), ==, "child");
+	g_assert_cmpstr(dtc_cause_to_string(dtc_cause_of_interval(s.history, story_interval(&s, 10, 50))), ==, "child");
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -224,5 +246,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/profile/gap", test_gap);
 	g_test_add_func("/profile/processes", test_processes);
 	g_test_add_func("/profile/names", test_names);
+	g_test_add_data_func("/profile/wait4", "wait4", test_child);
+	g_test_add_data_func("/profile/waitid", "waitid", test_child);
+	g_test_add_data_func("/profile/waitpid", "waitpid", test_child);
 	return g_test_run();
 }
