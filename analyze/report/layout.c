@@ -77,7 +77,11 @@ void dtc_layout_add_left(DtcLayout *layout, const char *text, guint columns, enu
 
 void dtc_layout_add_right(DtcLayout *layout, const char *text, guint columns, enum dtc_style style)
 {
-	columns = MIN(columns, dtc_layout_get_rest(layout));
+	guint rest = dtc_layout_get_rest(layout);
+	if (columns > rest) {
+		dtc_layout_add_space(layout, rest);
+		return;
+	}
 	g_autofree char *fit = dtc_printable_fit(text, columns);
 	dtc_layout_add_space(layout, columns - dtc_printable_get_columns(fit));
 	append_styled(layout, fit, style);
@@ -180,6 +184,11 @@ void dtc_layout_add_heading(DtcLayout *layout, const char *text, const char *not
 {
 	dtc_layout_end_line(layout);
 	dtc_layout_add(layout, DTC_STYLE_BOLD, "%s", text);
+	if (note && dtc_printable_get_columns(note) + 2 > dtc_layout_get_rest(layout)) {
+		dtc_layout_end_line(layout);
+		dtc_layout_add_paragraph(layout, note, 2);
+		return;
+	}
 	if (note)
 		dtc_layout_add(layout, DTC_STYLE_DIM, "  %s", note);
 	dtc_layout_end_line(layout);

@@ -28,7 +28,10 @@ DtcLayout *dtc_layout_new(guint width, bool has_color, bool has_utf8);
 void dtc_layout_free(DtcLayout *layout);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcLayout, dtc_layout_free)
 
-/* Appends text cut and padded to exactly so many columns, at the left or the right end of its cell. */
+/*
+ * Appends text cut and padded to exactly so many columns, at the left or the right end of its cell. A cell at the
+ * right, a figure, that the line has no room for is left out, with all behind it: half a figure is another one.
+ */
 void dtc_layout_add_left(DtcLayout *layout, const char *text, guint columns, enum dtc_style style);
 void dtc_layout_add_right(DtcLayout *layout, const char *text, guint columns, enum dtc_style style);
 /* Appends text as it is, cut where the line is full. */

@@ -53,23 +53,15 @@ static void add_more(DtcLayout *layout, guint count, const char *what)
 	dtc_layout_end_line(layout);
 }
 
-/* " 45% labsrv@backend disk, fsync", as far as the line goes. */
-static void add_part(DtcLayout *layout, const struct dtc_share *share, int64_t whole_ns)
-{
-	g_autofree char *percent = dtc_percent_format(share->ns, whole_ns);
-	g_autofree char *what = dtc_share_describe(share);
-
-	dtc_layout_add(layout, DTC_STYLE_PLAIN, " %3s%% %s", percent, what);
-}
-
 /* ---- by URL ---- */
 
-/* "GET /cart/{id}", and what has no URL */
+/* "GET /cart/8": the query is in the JSON. */
 static char *name_url(const char *method, const char *url)
 {
 	if (!url || !*url)
 		return g_strdup(method && *method ? method : "not known");
-	return g_strconcat(method ? method : "", method && *method ? " " : "", url, NULL);
+	return g_strdup_printf("%s%s%.*s", method ? method : "", method && *method ? " " : "",
+			       (int)MAX(strcspn(url, "?"), 1), url);
 }
 
 static void add_urls(DtcLayout *layout, const struct dtc_requests_input *input, struct dtc_scale scale, guint width)
@@ -102,7 +94,7 @@ static void add_urls(DtcLayout *layout, const struct dtc_requests_input *input, 
 		dtc_figure_add(layout, scale, url->figures.p99_ns, DTC_STYLE_BOLD);
 		dtc_figure_add(layout, scale, url->figures.max_ns, DTC_STYLE_PLAIN);
 		if (url->slow_shares->len)
-			add_part(layout, &g_array_index(url->slow_shares, struct dtc_share, 0), url->slow_ns);
+			dtc_share_add(layout, &g_array_index(url->slow_shares, struct dtc_share, 0), url->slow_ns);
 		dtc_layout_end_line(layout);
 	}
 	add_more(layout, urls->len - shown, "");
@@ -172,7 +164,7 @@ static void add_row(DtcLayout *layout, const struct dtc_requests_input *input, c
 	dtc_layout_add_space(layout, 2);
 	dtc_layout_add_left(layout, url, url_columns, DTC_STYLE_PLAIN);
 	if (dominant)
-		add_part(layout, dominant, row->duration_ns);
+		dtc_share_add(layout, dominant, row->duration_ns);
 	dtc_layout_end_line(layout);
 }
 
@@ -272,24 +264,31 @@ static void add_bands(DtcLayout *layout, const DtcSummary *summary, struct dtc_s
 
 static void add_figures(DtcLayout *layout, const struct dtc_figures *figures)
 {
-	g_autofree char *p50 = dtc_duration_format(figures->p50_ns);
-	g_autofree char *p90 = dtc_duration_format(figures->p90_ns);
-	g_autofree char *p99 = dtc_duration_format(figures->p99_ns);
-	g_autofree char *max = dtc_duration_format(figures->max_ns);
-
-	if (figures->count)
-		dtc_layout_add(layout, DTC_STYLE_PLAIN, "  p50 %s  p90 %s  p99 %s  max %s", p50, p90, p99, max);
+	const struct {
+		const char *name;
+		int64_t ns;
+	} cells[] = {
+		{ "p50", figures->p50_ns },
+		{ "p90", figures->p90_ns },
+		{ "p99", figures->p99_ns },
+		{ "max", figures->max_ns },
+	};
+	for (guint i = 0; figures->count && i < G_N_ELEMENTS(cells); i++) {
+		g_autofree char *ns = dtc_duration_format(cells[i].ns);
+		g_autofree char *cell = g_strdup_printf("  %s %s", cells[i].name, ns);
+		if (dtc_printable_get_columns(cell) > dtc_layout_get_rest(layout))
+			dtc_layout_end_line(layout);
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s", cell);
+	}
 	dtc_layout_end_line(layout);
 }
 
-static void add_count(DtcLayout *layout, enum dtc_style style, guint count, const char *what)
+static void add_count(DtcLayout *layout, guint count, const char *what)
 {
 	g_autofree char *text = g_strdup_printf("%u %s", count, what);
 
-	if (!count)
-		return;
-	dtc_layout_add(layout, style, "%s", text);
-	dtc_layout_end_line(layout);
+	if (count)
+		dtc_layout_add_paragraph(layout, text, 2);
 }
 
 static void add_head(DtcLayout *layout, const struct dtc_requests_input *input)
@@ -303,13 +302,11 @@ static void add_head(DtcLayout *layout, const struct dtc_requests_input *input)
 		dtc_layout_add(layout, DTC_STYLE_BOLD, "%u of them fit", kept.count);
 		add_figures(layout, &kept);
 	}
-	add_count(layout, DTC_STYLE_DIM, count_anonymous(input->summary),
-		  "carry no id and are named by connection and time");
-	add_count(layout, DTC_STYLE_DIM, skipped->parts, "exchanges without an id are parts of requests");
-	add_count(layout, DTC_STYLE_YELLOW, skipped->began_before,
-		  "more began before the kernel trace and are left out");
-	add_count(layout, DTC_STYLE_YELLOW, skipped->ended_after, "more ended after the kernel trace and are left out");
-	add_count(layout, DTC_STYLE_YELLOW, skipped->not_traced, "more are in the captures, but in no kernel trace");
+	add_count(layout, count_anonymous(input->summary), "carry no id and are named by connection and time");
+	add_count(layout, skipped->parts, "exchanges without an id are parts of requests");
+	add_count(layout, skipped->began_before, "more began before the kernel trace and are left out");
+	add_count(layout, skipped->ended_after, "more ended after the kernel trace and are left out");
+	add_count(layout, skipped->not_traced, "more are in the captures, but in no kernel trace");
 }
 
 char *dtc_requests_to_text(const struct dtc_requests_input *input, const struct dtc_summary_text_options *options)
