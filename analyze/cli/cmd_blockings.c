@@ -69,6 +69,7 @@ static bool print(struct dtc_session *session, const DtcBlockings *blockings, GE
 		.links = dtc_engine_get_links(session->engine),
 		.findings = session->findings,
 		.blocked = blockings->blocked,
+		.request_count = blockings->request_count,
 		.path = blockings->path,
 		.node = blockings->node,
 		.thread = blockings->thread,
@@ -89,6 +90,7 @@ static bool answer(struct dtc_session *session, GError **error)
 	const struct dtc_engine_options engine_options = {
 		/* --from and --to of a thread are on its node's clock */
 		.reference = options->reference ? options->reference : options->subject.spec.node,
+		.needs_exchanges = !options->subject.spec.node,
 	};
 	if (!dtc_session_read(session, &engine_options, error))
 		return false;
@@ -98,8 +100,8 @@ static bool answer(struct dtc_session *session, GError **error)
 		.max_depth = (guint)options->max_depth,
 		.min_ns = MAX(options->min_ns, 0),
 	};
-	g_autoptr(DtcBlockings) blockings =
-		dtc_blockings_new(session->engine, &subject, &blockings_options, session->findings, error);
+	g_autoptr(DtcBlockings) blockings = dtc_blockings_new(session->engine, &subject, &blockings_options,
+							      &session->watch, session->findings, error);
 	return blockings && print(session, blockings, error);
 }
 

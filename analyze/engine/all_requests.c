@@ -6,6 +6,7 @@
 struct DtcAllRequests {
 	const DtcEngine *engine;
 	const struct dtc_watch *watch;
+	const struct dtc_path_options *options;
 	DtcLocator *locator;
 	DtcServing *serving;
 	gint64 begin_us;
@@ -19,8 +20,11 @@ struct DtcAllRequests {
 	struct dtc_answer answer;
 };
 
-DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_watch *watch, GError **error)
+DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_path_options *options,
+				     const struct dtc_watch *watch, GError **error)
 {
+	static const struct dtc_path_options path_only = { .path_only = true };
+
 	if (dtc_engine_get_capture_count(engine) == 0) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
 			    "the bundle has no packet capture, and only captures tell its requests\n"
@@ -42,6 +46,7 @@ DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_w
 	DtcAllRequests *all = g_new0(DtcAllRequests, 1);
 	all->engine = engine;
 	all->watch = watch;
+	all->options = options ? options : &path_only;
 	all->locator = dtc_engine_new_locator(engine, requests);
 	all->serving = dtc_question_new_serving(engine, all->locator, G_MAXUINT);
 	all->begin_us = g_get_monotonic_time();
@@ -69,8 +74,6 @@ void dtc_all_requests_free(DtcAllRequests *all)
 /* False if the request has no answer; then it is counted. */
 static bool answer(DtcAllRequests *all, guint index)
 {
-	static const struct dtc_path_options path_options = { .path_only = true };
-
 	clear_answer(all);
 	all->findings = dtc_findings_new();
 	bool is_placed = dtc_question_set_request(&all->question, all->engine, all->locator, all->serving, index,
@@ -82,7 +85,7 @@ static bool answer(DtcAllRequests *all, guint index)
 		return false;
 	}
 	if (is_placed && !outside)
-		all->path = dtc_question_answer(&all->question, all->engine, &path_options, all->findings, NULL);
+		all->path = dtc_question_answer(&all->question, all->engine, all->options, all->findings, NULL);
 	if (all->path)
 		return true;
 	if (outside & DTC_OUTSIDE_BEGIN)

@@ -14,7 +14,7 @@ struct dtc_skipped {
 
 struct dtc_answer {
 	const struct dtc_question *question;
-	const DtcPath *path; /* without causality */
+	const DtcPath *path; /* with as much causality as was asked for */
 	const DtcFindings *findings;
 };
 
@@ -22,10 +22,11 @@ typedef struct DtcAllRequests DtcAllRequests;
 
 /*
  * Of an engine that needs_exchanges. Nothing was read again; the work is done in dtc_all_requests_next. NULL with an
- * error if the bundle has no captures or no requests, or the watcher (or NULL) stops it. engine and watch must outlive
- * it. Caller owns.
+ * error if the bundle has no captures or no requests, or the watcher (or NULL) stops it. options: how each is
+ * walked; NULL: the path alone. engine, watch and options must outlive it. Caller owns.
  */
-DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_watch *watch, GError **error);
+DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_path_options *options,
+				     const struct dtc_watch *watch, GError **error);
 void dtc_all_requests_free(DtcAllRequests *all);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcAllRequests, dtc_all_requests_free)
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analyze/engine/selection.h"
+#include "analyze/engine/watch.h"
 #include "analyze/profile/blocked.h"
 
 struct dtc_blockings_options {
@@ -12,6 +13,7 @@ struct dtc_blockings_options {
 
 typedef struct DtcBlockings {
 	DtcBlocked *blocked; /* the waits by thread, cause, call and waker */
+	guint request_count; /* requests whose waits are weighed; 0: none are known */
 	/* of one thread: its blockings as a tree; NULL if more are meant */
 	DtcPath *path;
 	guint node;
@@ -20,8 +22,13 @@ typedef struct DtcBlockings {
 	DtcClusterTime end;
 } DtcBlockings;
 
-/* NULL with an error as of dtc_selection_find. Caller owns. */
+/*
+ * NULL with an error as of dtc_selection_find, or if the watcher (or NULL) stops it. Of an engine with exchanges the
+ * waits of more than one thread are weighed by all requests: how long each waited for them, also through others.
+ * Caller owns.
+ */
 DtcBlockings *dtc_blockings_new(const DtcEngine *engine, const struct dtc_subject *subject,
-				const struct dtc_blockings_options *options, DtcFindings *findings, GError **error);
+				const struct dtc_blockings_options *options, const struct dtc_watch *watch,
+				DtcFindings *findings, GError **error);
 void dtc_blockings_free(DtcBlockings *blockings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcBlockings, dtc_blockings_free)

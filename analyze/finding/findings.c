@@ -12,4 +12,5 @@ void dtc_finding_add_all(const struct dtc_finding_input *input, DtcFindings *fin
 	dtc_finding_add_vm_preempted(input, findings);
 	dtc_finding_add_missing(input, findings);
 	dtc_finding_add_limits(input, findings);
+	dtc_finding_add_not_seen(input, findings);
 }

@@ -19,6 +19,7 @@
 #define DTC_FINDING_POLLING "polls-in-vain"
 #define DTC_FINDING_SILENCE "silent-receiver"
 #define DTC_FINDING_VM_PREEMPTED "vm-preempted"
+#define DTC_FINDING_NOT_SEEN "thread-not-seen"
 
 /* An answer and what it was made from. All borrowed. */
 struct dtc_finding_input {
@@ -48,3 +49,5 @@ void dtc_finding_add_vm_preempted(const struct dtc_finding_input *input, DtcFind
 void dtc_finding_add_missing(const struct dtc_finding_input *input, DtcFindings *findings);
 /* What was looked for only so far: the answer may be behind a limit. */
 void dtc_finding_add_limits(const struct dtc_finding_input *input, DtcFindings *findings);
+/* A thread of which nothing is known in the whole span: who was busy there instead. */
+void dtc_finding_add_not_seen(const struct dtc_finding_input *input, DtcFindings *findings);

@@ -183,7 +183,7 @@ static struct dtc_blocked_row *find_row(struct pass *pass, const struct dtc_inte
 	return &g_array_index(pass->all, struct dtc_blocked_row, found - 1);
 }
 
-static void add_wait(struct pass *pass, const struct dtc_interval *wait)
+static void add_wait(struct pass *pass, const struct dtc_interval *wait, uint32_t id)
 {
 	const struct dtc_blocked_options *options = pass->options;
 	int64_t begin_ns = wait->begin_ns, end_ns = wait->end_ns;
@@ -199,6 +199,8 @@ static void add_wait(struct pass *pass, const struct dtc_interval *wait)
 
 	row->count++;
 	row->total_ns += ns;
+	if (options->weigh)
+		row->request_ns += options->weigh(options->weigh_data, pass->node, id);
 	if (ns > row->max_ns) {
 		row->max_ns = ns;
 		row->max_begin =
@@ -232,7 +234,7 @@ static void add_node(const DtcEdges *edges, guint node, const struct dtc_blocked
 		for (uint32_t k = 0; k < thread->interval_count; k++) {
 			const struct dtc_interval *interval = dtc_history_get_interval(h, thread->interval_first + k);
 			if (dtc_state_is_wait(interval->state))
-				add_wait(&pass, interval);
+				add_wait(&pass, interval, thread->interval_first + k);
 		}
 	}
 	g_hash_table_unref(pass.rows);
@@ -245,6 +247,8 @@ static gint compare_rows(gconstpointer a, gconstpointer b)
 {
 	const struct dtc_blocked_row *x = a, *y = b;
 
+	if (x->request_ns != y->request_ns)
+		return x->request_ns > y->request_ns ? -1 : 1;
 	if (x->total_ns != y->total_ns)
 		return x->total_ns > y->total_ns ? -1 : 1;
 	if (x->node != y->node)

@@ -18,6 +18,9 @@ struct dtc_blocked_part {
 struct dtc_blocked_options {
 	const struct dtc_blocked_part *parts; /* by node; NULL: all waits count */
 	int64_t min_ns;			      /* leave out waits that are shorter */
+	/* How long requests waited for the wait with that index in the intervals of a node; NULL: not known. */
+	int64_t (*weigh)(gconstpointer data, guint node, uint32_t interval);
+	gconstpointer weigh_data;
 };
 
 enum dtc_blocked_by {
@@ -49,6 +52,7 @@ struct dtc_blocked_row {
 	struct dtc_blocked_end ended;
 	uint64_t count;
 	int64_t total_ns;
+	int64_t request_ns; /* how long requests waited for these, together; 0 if that is not known */
 	int64_t max_ns;
 	DtcClusterTime max_begin; /* of the longest */
 };
@@ -59,6 +63,6 @@ typedef struct DtcBlocked DtcBlocked;
 DtcBlocked *dtc_blocked_new(const DtcEdges *edges, const struct dtc_blocked_options *options);
 void dtc_blocked_free(DtcBlocked *blocked);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcBlocked, dtc_blocked_free)
-/* Rows by total, longest first. Borrowed. */
+/* Rows by what requests waited, then by total, longest first. Borrowed. */
 guint dtc_blocked_get_count(const DtcBlocked *blocked);
 const struct dtc_blocked_row *dtc_blocked_get_row(const DtcBlocked *blocked, guint index);

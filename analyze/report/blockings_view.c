@@ -35,6 +35,7 @@ struct totals {
 	uint64_t ended_count, open_count;
 	int64_t ended_ns, open_ns;
 	guint open_rows;
+	int64_t widest_ns; /* of all figures */
 };
 
 static void naming_init(struct naming *naming, const DtcLinks *links)
@@ -133,6 +134,7 @@ static struct totals sum_rows(const DtcBlocked *blocked)
 
 	for (guint i = 0; i < dtc_blocked_get_count(blocked); i++) {
 		const struct dtc_blocked_row *row = dtc_blocked_get_row(blocked, i);
+		totals.widest_ns = MAX(totals.widest_ns, row->request_ns);
 		if (row->ended.by != DTC_BLOCKED_OPEN) {
 			totals.ended_count += row->count;
 			totals.ended_ns += row->total_ns;
@@ -184,6 +186,8 @@ static void add_row(const struct view *view, const struct dtc_blocked_row *row)
 	g_autofree char *waker = dtc_printable(waker_words, DTC_PRINTABLE_MAX);
 	g_autofree char *count = g_strdup_printf("%" G_GUINT64_FORMAT, (guint64)row->count);
 
+	if (view->input->request_count)
+		add_figure(view, row->request_ns, DTC_STYLE_BOLD);
 	add_figure(view, row->total_ns, DTC_STYLE_PLAIN);
 	dtc_layout_add_right(layout, count, 8, DTC_STYLE_PLAIN);
 	add_figure(view, row->max_ns, DTC_STYLE_PLAIN);
@@ -198,37 +202,61 @@ static void add_row(const struct view *view, const struct dtc_blocked_row *row)
 	dtc_layout_end_line(layout);
 }
 
-static void add_table(const struct view *view, const struct totals *totals)
+static void add_table_head(const struct view *view)
 {
-	const DtcBlocked *blocked = view->input->blocked;
 	DtcLayout *layout = view->layout;
-	guint shown = 0, left_out = 0;
-	int64_t left_out_ns = 0;
+	guint requests = view->input->request_count;
+	g_autofree char *weighed =
+		g_strdup_printf("by cause, call and waker; first what %u requests waited for longest", requests);
 
-	dtc_layout_add_heading(layout, "Blocked on", "by cause, call and waker, longest first");
+	dtc_layout_add_heading(layout, "Blocked on", requests ? weighed : "by cause, call and waker, longest first");
+	if (requests)
+		dtc_layout_add_right(layout, "requests", view->figure_columns, DTC_STYLE_DIM);
 	dtc_layout_add_right(layout, "total", view->figure_columns, DTC_STYLE_DIM);
 	dtc_layout_add_right(layout, "count", 8, DTC_STYLE_DIM);
 	dtc_layout_add_right(layout, "longest", view->figure_columns, DTC_STYLE_DIM);
 	dtc_layout_add(layout, DTC_STYLE_DIM, "  in %s", view->scale.unit);
 	dtc_layout_end_line(layout);
+}
+
+/* Rows that are not shown. */
+static void add_rest(const struct view *view, guint count, int64_t rest_ns, const char *what)
+{
+	g_autofree char *ns = format_duration(view, rest_ns);
+
+	if (!count)
+		return;
+	dtc_layout_add(view->layout, DTC_STYLE_DIM, "… %u more rows%s, %s together (--limit 0 shows all)", count, what,
+		       ns);
+	dtc_layout_end_line(view->layout);
+}
+
+/* Where requests are known, waits that none of them waited for (idle loops, housekeeping) are one line. */
+static void add_table(const struct view *view, const struct totals *totals)
+{
+	const DtcBlocked *blocked = view->input->blocked;
+	DtcLayout *layout = view->layout;
+	guint shown = 0, left_out = 0, idle = 0;
+	int64_t left_out_ns = 0, idle_ns = 0;
+
+	add_table_head(view);
 	for (guint i = 0; i < dtc_blocked_get_count(blocked); i++) {
 		const struct dtc_blocked_row *row = dtc_blocked_get_row(blocked, i);
 		if (row->ended.by == DTC_BLOCKED_OPEN)
 			continue;
-		if (view->options->limit && shown == view->options->limit) {
+		if (view->options->limit && view->input->request_count && !row->request_ns) {
+			idle++;
+			idle_ns += row->total_ns;
+		} else if (view->options->limit && shown == view->options->limit) {
 			left_out++;
 			left_out_ns += row->total_ns;
-			continue;
+		} else {
+			add_row(view, row);
+			shown++;
 		}
-		add_row(view, row);
-		shown++;
 	}
-	if (left_out) {
-		g_autofree char *ns = format_duration(view, left_out_ns);
-		dtc_layout_add(layout, DTC_STYLE_DIM, "… %u more rows, %s together (--limit 0 shows all)", left_out,
-			       ns);
-		dtc_layout_end_line(layout);
-	}
+	add_rest(view, left_out, left_out_ns, "");
+	add_rest(view, idle, idle_ns, " that no request waited for");
 	if (totals->open_rows) {
 		g_autofree char *ns = format_duration(view, totals->open_ns);
 		dtc_layout_add(layout, DTC_STYLE_DIM, "… %" PRIu64 " waits did not end in the recording, %s",
@@ -321,7 +349,7 @@ char *dtc_blockings_to_text(const struct dtc_blockings_input *input, const struc
 {
 	g_autoptr(DtcLayout) layout = dtc_layout_new(options->width, options->has_color, options->has_utf8);
 	struct totals totals = sum_rows(input->blocked);
-	int64_t widest_ns = totals.ended_ns;
+	int64_t widest_ns = MAX(totals.ended_ns, totals.widest_ns);
 	struct view view = {
 		.input = input,
 		.options = options,
@@ -377,6 +405,10 @@ static void append_row(GString *out, const struct dtc_blockings_input *input, co
 	dtc_json_add_text(out, "waker", waker);
 	dtc_json_add_integer(out, "count", (int64_t)row->count);
 	dtc_json_add_integer(out, "total_ns", row->total_ns);
+	if (input->request_count)
+		dtc_json_add_integer(out, "request_ns", row->request_ns);
+	else
+		dtc_json_add_null(out, "request_ns");
 	dtc_json_add_integer(out, "max_ns", row->max_ns);
 	dtc_json_add_integer(out, "max_start_ns", row->max_begin.ns);
 	g_string_append_c(out, '}');

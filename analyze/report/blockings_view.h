@@ -16,6 +16,7 @@ struct dtc_blockings_input {
 	const DtcLinks *links;
 	const DtcFindings *findings;
 	const DtcBlocked *blocked;
+	guint request_count; /* by which rows are weighed; 0: they are not */
 	/* of one thread; path is NULL without */
 	const DtcPath *path;
 	guint node;

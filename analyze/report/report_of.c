@@ -81,7 +81,7 @@ static void add_skipped_findings(const struct dtc_skipped *skipped, guint count,
 bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const struct dtc_watch *watch,
 			 struct dtc_skipped *ret_skipped, DtcFindings *findings, GError **error)
 {
-	g_autoptr(DtcAllRequests) all = dtc_all_requests_new(engine, watch, error);
+	g_autoptr(DtcAllRequests) all = dtc_all_requests_new(engine, NULL, watch, error);
 	struct dtc_skipped skipped;
 	const struct dtc_answer *answer;
 	guint broken_count = 0;

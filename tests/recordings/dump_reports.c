@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 	g_autoptr(DtcEngine) engine = dtc_engine_new(bundle, &options, NULL, findings, &error);
 	if (!engine)
 		return fail(error);
-	g_autoptr(DtcAllRequests) all = dtc_all_requests_new(engine, NULL, &error);
+	g_autoptr(DtcAllRequests) all = dtc_all_requests_new(engine, NULL, NULL, &error);
 	if (!all)
 		return fail(error);
 	const struct dtc_answer *answer;

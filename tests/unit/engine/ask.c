@@ -111,7 +111,7 @@ static void test_all_requests(void)
 	g_autoptr(DtcBundle) bundle = open_demo();
 	g_autoptr(DtcEngine) engine = read_demo(bundle, findings);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcAllRequests) all = dtc_all_requests_new(engine, NULL, &error);
+	g_autoptr(DtcAllRequests) all = dtc_all_requests_new(engine, NULL, NULL, &error);
 	const struct dtc_answer *answer;
 	struct dtc_skipped skipped;
 	guint count = 0;
@@ -184,12 +184,12 @@ static void test_stopped_between_requests(void)
 	struct dtc_skipped skipped;
 	guint count = 0;
 
-	g_assert_null(dtc_all_requests_new(engine, &watch, &error));
+	g_assert_null(dtc_all_requests_new(engine, NULL, &watch, &error));
 	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_CANCELLED);
 	g_clear_error(&error);
 	/* the demo begins with six exchanges without an id that are not wholly inside */
 	patience = (struct patience){ DTC_PHASE_EXPLAIN, 6 + 3, 0 };
-	g_autoptr(DtcAllRequests) all = dtc_all_requests_new(engine, &watch, &error);
+	g_autoptr(DtcAllRequests) all = dtc_all_requests_new(engine, NULL, &watch, &error);
 	while (dtc_all_requests_next(all))
 		count++;
 	g_assert_cmpuint(count, ==, 3);

@@ -261,9 +261,9 @@ static void test_unmatched(void)
 
 static void test_documented(void)
 {
-	static const char *const codes[] = { DTC_FINDING_BUSY,	    DTC_FINDING_REVERSAL,    DTC_FINDING_CONTRADICTION,
-					     DTC_FINDING_UNMATCHED, DTC_FINDING_LONG_RUN,    DTC_FINDING_POLLING,
-					     DTC_FINDING_SILENCE,   DTC_FINDING_VM_PREEMPTED };
+	static const char *const codes[] = { DTC_FINDING_BUSY,	    DTC_FINDING_REVERSAL,     DTC_FINDING_CONTRADICTION,
+					     DTC_FINDING_UNMATCHED, DTC_FINDING_LONG_RUN,     DTC_FINDING_POLLING,
+					     DTC_FINDING_SILENCE,   DTC_FINDING_VM_PREEMPTED, DTC_FINDING_NOT_SEEN };
 	g_autoptr(GError) error = NULL;
 	g_autofree char *path = g_build_filename(g_getenv("DTC_SOURCE_DIR"), "docs", "formats.md", NULL);
 	g_autofree char *text = NULL;

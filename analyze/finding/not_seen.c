@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/finding/findings.h"
+
+#define BUSIEST 3
+
+/* A thread and how long it ran. */
+struct runner {
+	uint32_t thread;
+	int64_t ns;
+};
+
+static int compare_runners(gconstpointer a, gconstpointer b)
+{
+	const struct runner *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+/* All threads that ran in the span, the busiest first; not the idle ones. Caller unrefs. */
+static GArray *list_runners(const DtcHistory *h, int64_t begin_ns, int64_t end_ns)
+{
+	GArray *runners = g_array_new(FALSE, FALSE, sizeof(struct runner));
+
+	for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++) {
+		const struct dtc_thread *thread = dtc_history_get_thread(h, i);
+		uint32_t last = thread->interval_first + thread->interval_count;
+		struct runner runner = { .thread = i };
+		for (uint32_t k = dtc_history_find_interval_after(h, i, begin_ns); k < last; k++) {
+			const struct dtc_interval *v = dtc_history_get_interval(h, k);
+			if (v->begin_ns >= end_ns)
+				break;
+			if (dtc_state_is_running(v->state))
+				runner.ns += MIN(v->end_ns, end_ns) - MAX(v->begin_ns, begin_ns);
+		}
+		if (runner.ns > 0 && thread->idle_cpu < 0)
+			g_array_append_val(runners, runner);
+	}
+	g_array_sort(runners, compare_runners);
+	return runners;
+}
+
+/* The segment of a path of which nothing is known from begin to end, in one thread; NULL: something is. */
+static const struct dtc_segment *find_unseen(const DtcPath *path)
+{
+	const struct dtc_segment *first = NULL;
+
+	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(path, i);
+		if (s->cause != DTC_CAUSE_UNKNOWN || s->thread == DTC_NONE)
+			return NULL;
+		if (first && (s->node != first->node || s->thread != first->thread))
+			return NULL;
+		first = first ? first : s;
+	}
+	return first;
+}
+
+/*
+ * Threads that slept from before the trace to its end are in it by name only, and they come first in a list of tids
+ * (init of the demo): who asks for one most likely wants another.
+ */
+void dtc_finding_add_not_seen(const struct dtc_finding_input *input, DtcFindings *findings)
+{
+	const struct dtc_segment *s = find_unseen(input->path);
+	if (!s)
+		return;
+	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
+	const DtcHistory *h = dtc_links_get_history(input->links, s->node);
+	int64_t begin_ns = dtc_clocks_to_node(clocks, s->node, dtc_path_get_begin(input->path)).ns;
+	int64_t end_ns = dtc_clocks_to_node(clocks, s->node, dtc_path_get_end(input->path)).ns;
+	g_autoptr(GArray) runners = list_runners(h, begin_ns, end_ns);
+	GString *names = g_string_new(NULL);
+	for (guint i = 0; i < MIN(runners->len, BUSIEST); i++) {
+		const struct runner *runner = &g_array_index(runners, struct runner, i);
+		g_string_append_printf(names, "%s%s (tid %d) %.3f ms", i ? ", " : "; the busiest there were ",
+				       dtc_history_get_comm(h, runner->thread, end_ns),
+				       dtc_history_get_thread(h, runner->thread)->tid, (double)runner->ns / 1e6);
+	}
+	dtc_findings_add_coded(findings, DTC_FINDING_NOT_SEEN, DTC_SEVERITY_INFO, false,
+			       dtc_links_get_node_name(input->links, s->node),
+			       "no event tells what %s (tid %d) did in this span: it most likely slept%s", s->comm,
+			       s->tid, names->str);
+	g_string_free(names, TRUE);
+}
