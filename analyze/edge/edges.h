@@ -37,7 +37,7 @@ struct dtc_edge {
 	uint32_t thread;  /* that waited, and went on */
 	int64_t begin_ns; /* node time: the wait */
 	int64_t end_ns;
-	int64_t in_vain_ns;	/* THREAD: so long before begin it had begun to wait for the same (in_vain.h) */
+	int64_t in_vain_ns;	/* THREAD: so long before begin it had begun to wait for the same (in_vain.h, join.h) */
 	guint from_node;	/* where it leads back to */
 	uint32_t from_thread;	/* DTC_NONE: to no thread, or to none that is known */
 	int64_t from_ns;	/* time of from_node: the wakeup, the send, the making of the request; DTC_TIME_NONE */

@@ -5,6 +5,7 @@
  */
 #include "analyze/edge/edges_build.h"
 #include "analyze/edge/in_vain.h"
+#include "analyze/edge/join.h"
 
 void dtc_edge_complete_thread(const DtcLinks *links, const struct dtc_interval *wait, const struct dtc_wake *wake,
 			      struct dtc_edge *edge)
@@ -12,7 +13,8 @@ void dtc_edge_complete_thread(const DtcLinks *links, const struct dtc_interval *
 	edge->from_thread = wake->thread;
 	edge->from_ns = edge->end_ns;
 	bool is_limited = false;
-	edge->in_vain_ns = dtc_in_vain_get_ns(dtc_links_get_history(links, edge->node), wait, &is_limited);
+	const DtcHistory *h = dtc_links_get_history(links, edge->node);
+	edge->in_vain_ns = MAX(dtc_in_vain_get_ns(h, wait, &is_limited), dtc_join_get_ns(h, wait));
 	if (is_limited)
 		dtc_links_note_limit(links, DTC_LIMIT_TURN);
 }
