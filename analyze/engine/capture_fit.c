@@ -13,6 +13,7 @@
 /* A trace clock below this counts from a machine's start and not from 1970. */
 #define DATE_MIN_NS (INT64_C(946684800) * SECOND)
 #define UNITS 1000
+#define FEW 10		   /* a share of less than one in so many */
 #define SPAN_MIN_NS SECOND /* of a trace, before its length says something */
 
 struct span {
@@ -121,36 +122,74 @@ static char *describe_distance(int64_t off_ns)
 			       is_zone ? "a time zone" : "a clock that was not set, or another recording");
 }
 
-static bool is_multiple(int64_t large_ns, int64_t small_ns)
+#define LARGE_UNIT "nanoseconds taken for microseconds"
+#define SMALL_UNIT "microseconds taken for nanoseconds"
+
+static bool is_thousand(double factor)
 {
-	double factor = (double)large_ns / (double)MAX(small_ns, 1) / UNITS;
-	return factor > 0.5 && factor < 2;
+	return factor > UNITS / 2. && factor < UNITS * 2.;
 }
 
-/* Between packets that both saw the distance is known; else from the spans, if they do not meet. */
-static void check_time(const DtcPackets *kernel, const DtcPackets *capture, const char *name, const DtcMatches *matches,
-		       guint node, DtcFindings *findings)
+static int64_t get_length(struct span span)
+{
+	return span.end_ns - span.begin_ns;
+}
+
+static guint count_within(const DtcPackets *packets, struct span span)
+{
+	guint count = 0;
+	for (uint32_t i = 0; i < dtc_packets_get_count(packets); i++) {
+		int64_t time_ns = dtc_packets_get(packets, i)->time_ns;
+		count += time_ns >= span.begin_ns && time_ns <= span.end_ns;
+	}
+	return count;
+}
+
+/*
+ * Without a packet that both saw: a capture that is a thousand times as long as the trace may be one that ran all day,
+ * and one that is a thousandth of it one that ran for a moment. But then the longer one saw what the shorter one did
+ * while both ran. What it saw of that is thinner by the factor if its times, or those of the other, are stretched. A
+ * capture that ran all day and was filtered has still more packets than the trace, which has all of its time.
+ */
+static const char *describe_units(const DtcPackets *kernel, const DtcPackets *capture)
 {
 	struct span trace = get_span(kernel), captured = get_span(capture);
+	guint trace_count = dtc_packets_get_count(kernel), captured_count = dtc_packets_get_count(capture);
+	double factor = (double)get_length(captured) / (double)MAX(get_length(trace), 1);
+
+	if (is_thousand((double)trace.begin_ns / (double)MAX(captured.begin_ns, 1)))
+		return SMALL_UNIT; /* of all of the date */
+	if (get_length(trace) < SPAN_MIN_NS || captured.begin_ns > trace.end_ns || captured.end_ns < trace.begin_ns)
+		return NULL;
+	if (is_thousand(factor) && captured_count / 2 < trace_count && count_within(capture, trace) < trace_count / FEW)
+		return LARGE_UNIT;
+	if (is_thousand(1 / MAX(factor, 1e-9)) && count_within(kernel, captured) < captured_count / FEW)
+		return SMALL_UNIT;
+	return NULL;
+}
+
+/* Between packets that both saw distance and rate are known; else the spans are compared. */
+char *dtc_capture_fit_describe_time(const DtcPackets *kernel, const DtcPackets *capture, const DtcMatches *matches,
+				    guint node)
+{
+	struct span trace = get_span(kernel), captured = get_span(capture);
+	double rate = dtc_matches_get_capture_rate(matches, node);
+	const char *units = rate == 0			       ? describe_units(kernel, capture)
+			    : is_thousand(rate)		       ? LARGE_UNIT
+			    : is_thousand(1 / MAX(rate, 1e-9)) ? SMALL_UNIT
+							       : NULL;
 	int64_t node_ns;
-	g_autofree char *what = NULL;
-	if (trace.begin_ns < DATE_MIN_NS || captured.end_ns < captured.begin_ns)
-		return;
-	int64_t trace_ns = trace.end_ns - trace.begin_ns, captured_ns = captured.end_ns - captured.begin_ns;
-	if (trace_ns > SPAN_MIN_NS && is_multiple(captured_ns, trace_ns))
-		what = g_strdup("the capture lasts about a thousand times as long as the trace: its times look like "
-				"nanoseconds taken for microseconds");
-	else if (trace_ns > SPAN_MIN_NS && is_multiple(trace_ns, captured_ns))
-		what = g_strdup("the capture lasts about a thousandth of the trace: its times look like microseconds "
-				"taken for nanoseconds");
-	else if (dtc_matches_capture_to_node(matches, node, captured.begin_ns, &node_ns) &&
-		 ABS(captured.begin_ns - node_ns) > APART_NS)
-		what = describe_distance(captured.begin_ns - node_ns);
-	else if (captured.begin_ns > trace.end_ns + APART_NS || captured.end_ns < trace.begin_ns - APART_NS)
-		what = describe_distance(captured.begin_ns - trace.begin_ns);
-	if (what)
-		dtc_findings_add_coded(findings, DTC_FINDING_CAPTURE_TIME, DTC_SEVERITY_WARNING, false, name, "%s",
-				       what);
+	if (trace.begin_ns < DATE_MIN_NS)
+		return NULL;
+	if (units)
+		return g_strdup_printf("the capture's times go %s as fast as the trace's: they look like %s",
+				       strcmp(units, LARGE_UNIT) == 0 ? "a thousand times" : "a thousandth", units);
+	if (dtc_matches_capture_to_node(matches, node, captured.begin_ns, &node_ns))
+		return ABS(captured.begin_ns - node_ns) > APART_NS ? describe_distance(captured.begin_ns - node_ns)
+								   : NULL;
+	if (captured.begin_ns > trace.end_ns + APART_NS || captured.end_ns < trace.begin_ns - APART_NS)
+		return describe_distance(captured.begin_ns - trace.begin_ns);
+	return NULL;
 }
 
 void dtc_capture_fit_check(const struct dtc_recordings *recordings, const char *const *names, const DtcMatches *matches,
@@ -163,7 +202,11 @@ void dtc_capture_fit_check(const struct dtc_recordings *recordings, const char *
 		const DtcPackets *kernel = dtc_history_get_packets(recordings->histories[node]);
 		if (dtc_packets_get_count(kernel) == 0 || dtc_packets_get_count(capture) == 0)
 			continue;
-		if (!is_others(recordings, names, node, findings))
-			check_time(kernel, capture, names[node], matches, node, findings);
+		if (is_others(recordings, names, node, findings))
+			continue;
+		g_autofree char *what = dtc_capture_fit_describe_time(kernel, capture, matches, node);
+		if (what)
+			dtc_findings_add_coded(findings, DTC_FINDING_CAPTURE_TIME, DTC_SEVERITY_WARNING, false,
+					       names[node], "%s", what);
 	}
 }

@@ -10,3 +10,10 @@
 
 void dtc_capture_fit_check(const struct dtc_recordings *recordings, const char *const *names, const DtcMatches *matches,
 			   DtcFindings *findings);
+
+/*
+ * What is wrong with the times of a node's capture, beside those of the packet events of its trace; NULL if nothing is.
+ * Both are sealed and not empty. Caller frees.
+ */
+char *dtc_capture_fit_describe_time(const DtcPackets *kernel, const DtcPackets *capture, const DtcMatches *matches,
+				    guint node);

@@ -88,5 +88,10 @@ void dtc_matches_get_pair(const DtcMatches *matches, guint index, struct dtc_mat
  * relation is not known (no capture, or no packet that both sources saw).
  */
 bool dtc_matches_capture_to_node(const DtcMatches *matches, guint node, int64_t capture_ns, int64_t *ret_node_ns);
+/*
+ * Seconds of the capture's clock in one of node time, of the packets that both saw: 1 but for a thousandth, unless the
+ * times of one are in another unit. 0 if too few say so, or those of too short a time.
+ */
+double dtc_matches_get_capture_rate(const DtcMatches *matches, guint node);
 /* How far that can be wrong, in ns: the spread of the relation; 0 for a node with only a capture. */
 int64_t dtc_matches_get_capture_error_ns(const DtcMatches *matches, guint node);

@@ -189,6 +189,12 @@ bool dtc_matches_capture_to_node(const DtcMatches *matches, guint node, int64_t 
 	return dtc_relation_to_node(&matches->relations[node], capture_ns, ret_node_ns);
 }
 
+double dtc_matches_get_capture_rate(const DtcMatches *matches, guint node)
+{
+	g_assert(node < matches->node_count);
+	return matches->relations[node].rate;
+}
+
 int64_t dtc_matches_get_capture_error_ns(const DtcMatches *matches, guint node)
 {
 	g_assert(node < matches->node_count);

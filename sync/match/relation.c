@@ -17,6 +17,10 @@ struct pairing {
 	int64_t difference_ns;
 };
 
+/* Two packets tell the rate if that much lies between them, on either clock; of so many such pairs the middle. */
+#define RATE_SPAN_NS INT64_C(1000000000)
+#define RATES 32
+
 /* Packets of which the relation is made, about; more say no more. */
 #define PACKETS_USED 131072
 
@@ -110,6 +114,29 @@ static int64_t get_stretch_difference(const struct pairing *pairings, guint coun
 	return values[first];
 }
 
+static int compare_doubles(gconstpointer left, gconstpointer right)
+{
+	double p = *(const double *)left, q = *(const double *)right;
+	return (p > q) - (p < q);
+}
+
+/* The middle one, so that a packet that was taken for another says nothing. 0 if all lie too close together. */
+static double get_rate(const GArray *pairings)
+{
+	double rates[RATES];
+	guint count = 0, half = pairings->len / 2, step = half / RATES + 1;
+	for (guint i = 0; i < half; i += step) {
+		const struct pairing *a = &g_array_index(pairings, struct pairing, i);
+		const struct pairing *b = &g_array_index(pairings, struct pairing, i + half);
+		double capture_ns = (double)b->capture_ns - (double)a->capture_ns;
+		double node_ns = capture_ns - ((double)b->difference_ns - (double)a->difference_ns);
+		if (node_ns > 0 && MAX(capture_ns, node_ns) >= (double)RATE_SPAN_NS)
+			rates[count++] = capture_ns / node_ns;
+	}
+	qsort(rates, count, sizeof(*rates), compare_doubles);
+	return count > 0 ? rates[count / 2] : 0;
+}
+
 void dtc_relation_estimate(struct dtc_relation *relation, const DtcPackets *kernel, const DtcPackets *capture)
 {
 	g_autoptr(GArray) keyed = g_array_new(FALSE, FALSE, sizeof(struct keyed));
@@ -125,6 +152,7 @@ void dtc_relation_estimate(struct dtc_relation *relation, const DtcPackets *kern
 	if (!pairings->len)
 		return;
 	g_array_sort(pairings, compare_pairings);
+	relation->rate = get_rate(pairings);
 	const struct pairing *list = (const struct pairing *)(const void *)pairings->data;
 	guint count = CLAMP(pairings->len / PACKETS_PER_KNOT, 1, MAX_KNOTS);
 	relation->knots = g_new(struct dtc_relation_knot, count);

@@ -19,6 +19,7 @@ struct dtc_relation {
 	guint count;			 /* 0: not known, unless identity */
 	bool identity;			 /* node time is the capture clock */
 	int64_t error_ns;
+	double rate; /* seconds of the capture's clock in one of node time; 0: not known */
 };
 
 void dtc_relation_clear(struct dtc_relation *relation);
