@@ -14,9 +14,6 @@
 
 #define TOLERANCES_PER_S 1000
 
-/* Each puts one thing right and looks at all packets. */
-#define MAX_ROUNDS 64
-
 struct judge {
 	GArray *packets; /* struct dtc_ctf_packet */
 	const struct dtc_packet_rules *rules;
@@ -39,6 +36,35 @@ static void report(struct judge *judge, const char *code, const struct dtc_ctf_p
 	dtc_findings_add_coded(judge->findings, code, DTC_SEVERITY_ERROR, true, judge->names->node,
 			       "a packet of stream '%s' (byte %" G_GSIZE_FORMAT ") is damaged: %s%s",
 			       judge->names->stream, packet->offset, text, others);
+}
+
+/* Damage of one kind: where it was seen first, what is said of that, and how often. Somebody's trace may be full of it.
+ */
+struct tally {
+	const char *code;
+	const struct dtc_ctf_packet *first;
+	char *text; /* owned */
+	guint count;
+};
+
+/* Takes the text. */
+static void note(struct tally *tally, const struct dtc_ctf_packet *packet, guint count, char *text)
+{
+	tally->count += count;
+	if (tally->first) {
+		g_free(text);
+		return;
+	}
+	tally->first = packet;
+	tally->text = text;
+}
+
+/* While the packets are where they were. */
+static void report_tally(struct judge *judge, struct tally *tally)
+{
+	if (tally->first)
+		report(judge, tally->code, tally->first, tally->count, tally->text);
+	g_free(tally->text);
 }
 
 /* ---- what all packets share ---- */
@@ -121,24 +147,31 @@ static gboolean is_copy(gconstpointer a, gconstpointer b)
 	       x->content_bits == y->content_bits && x->bytes == y->bytes;
 }
 
-/* Packets without a moment of their own (empty ones) may look alike. */
-static void drop_copies(struct judge *judge)
+static void drop_left_out(struct judge *judge)
 {
-	g_autoptr(GHashTable) seen = g_hash_table_new(hash_packet, is_copy);
 	guint kept = 0;
-	for (guint i = 0; i < judge->packets->len; i++) {
-		struct dtc_ctf_packet *packet = get(judge, i);
-		bool is_moment = packet->begin_ticks == packet->end_ticks && !judge->rules->has_sequence;
-		if (!is_moment && !g_hash_table_add(seen, packet)) {
-			report(judge, DTC_FINDING_PACKET_ORDER, packet, 1, "it was there before, and was left out");
-			packet->is_left_out = true;
-		}
-	}
-	g_hash_table_remove_all(seen);
 	for (guint i = 0; i < judge->packets->len; i++)
 		if (!get(judge, i)->is_left_out)
 			*get(judge, kept++) = *get(judge, i);
 	g_array_set_size(judge->packets, kept);
+}
+
+/* Packets without a moment of their own (empty ones) may look alike. */
+static void drop_copies(struct judge *judge)
+{
+	g_autoptr(GHashTable) seen = g_hash_table_new(hash_packet, is_copy);
+	struct tally copies = { .code = DTC_FINDING_PACKET_ORDER };
+	for (guint i = 0; i < judge->packets->len; i++) {
+		struct dtc_ctf_packet *packet = get(judge, i);
+		bool is_moment = packet->begin_ticks == packet->end_ticks && !judge->rules->has_sequence;
+		if (!is_moment && !g_hash_table_add(seen, packet)) {
+			note(&copies, packet, 1, g_strdup("it was there before, and was left out"));
+			packet->is_left_out = true;
+		}
+	}
+	report_tally(judge, &copies);
+	g_hash_table_remove_all(seen);
+	drop_left_out(judge);
 }
 
 /* Whether b cannot follow on a in time. */
@@ -208,35 +241,38 @@ static void put_in_order(struct judge *judge)
 /* One packet's number that does not fit those around it, which fit each other. */
 static void judge_sequences(struct judge *judge)
 {
+	struct tally wrong = { .code = DTC_FINDING_PACKET_ORDER };
 	for (guint i = 1; i + 1 < judge->packets->len; i++) {
 		struct dtc_ctf_packet *packet = get(judge, i);
 		uint64_t before = get(judge, i - 1)->sequence;
 		if (packet->sequence == before + 1 || get(judge, i + 1)->sequence != before + 2)
 			continue;
-		g_autofree char *text = g_strdup_printf("its number is %" G_GUINT64_FORMAT ", not %" G_GUINT64_FORMAT,
-							packet->sequence, before + 1);
-		report(judge, DTC_FINDING_PACKET_ORDER, packet, 1, text);
+		note(&wrong, packet, 1,
+		     g_strdup_printf("its number is %" G_GUINT64_FORMAT ", not %" G_GUINT64_FORMAT, packet->sequence,
+				     before + 1));
 		packet->sequence = before + 1;
 		packet->is_changed = true;
 	}
+	report_tally(judge, &wrong);
 }
 
 /* The tracer's counter never falls, and what one packet alone says of it is wrong. */
 static void judge_discarded(struct judge *judge)
 {
+	struct tally wrong = { .code = DTC_FINDING_STREAM_DAMAGED };
 	for (guint i = 0; i + 1 < judge->packets->len; i++) {
 		struct dtc_ctf_packet *packet = get(judge, i);
 		uint64_t before = i > 0 ? get(judge, i - 1)->discarded : 0, after = get(judge, i + 1)->discarded;
 		if (before > after || (packet->discarded >= before && packet->discarded <= after))
 			continue;
-		g_autofree char *text =
-			g_strdup_printf("its count of lost events is %" G_GUINT64_FORMAT ", between %" G_GUINT64_FORMAT
-					" and %" G_GUINT64_FORMAT " in its neighbours",
-					packet->discarded, before, after);
-		report(judge, DTC_FINDING_STREAM_DAMAGED, packet, 1, text);
+		note(&wrong, packet, 1,
+		     g_strdup_printf("its count of lost events is %" G_GUINT64_FORMAT ", between %" G_GUINT64_FORMAT
+				     " and %" G_GUINT64_FORMAT " in its neighbours",
+				     packet->discarded, before, after));
 		packet->discarded = before;
 		packet->is_changed = true;
 	}
+	report_tally(judge, &wrong);
 }
 
 /* ---- time ---- */
@@ -305,7 +341,7 @@ static void cut(struct judge *judge, guint at)
 }
 
 /* One packet with a wrong begin or end: the neighbours, which are believed, bound it. */
-static void bound(struct judge *judge, guint index)
+static void bound(struct judge *judge, guint index, struct tally *bounded)
 {
 	struct dtc_ctf_packet *packet = get(judge, index);
 	uint64_t tolerance = judge->rules->tolerance_ticks, wrap = judge->rules->wrap_ticks;
@@ -318,11 +354,11 @@ static void bound(struct judge *judge, guint index)
 	uint64_t end = is_end_wrong ? high : packet->end_ticks;
 	bool is_begin_wrong = subtract(low, packet->begin_ticks) > tolerance || packet->begin_ticks > end;
 
-	g_autofree char *text = g_strdup_printf("its %s is not between those of its neighbours; it was taken from them",
-						is_end_wrong && is_begin_wrong ? "time"
-						: is_end_wrong		       ? "end"
-									       : "begin");
-	report(judge, DTC_FINDING_PACKET_TIME, packet, 1, text);
+	note(bounded, packet, 1,
+	     g_strdup_printf("its %s is not between those of its neighbours; it was taken from them",
+			     is_end_wrong && is_begin_wrong ? "time"
+			     : is_end_wrong		    ? "end"
+							    : "begin"));
 	packet->end_ticks = end;
 	if (is_begin_wrong) /* the first event is less than a turn of its bits after it */
 		packet->begin_ticks = wrap > 0 && end - MIN(low, end) >= wrap ? end - wrap + 1 : MIN(low, end);
@@ -330,33 +366,40 @@ static void bound(struct judge *judge, guint index)
 }
 
 /* Several packets in a row that are wrong by themselves. */
-static void leave_out(struct judge *judge, guint from, guint to)
+static void leave_out(const struct judge *judge, guint from, guint to, struct tally *left_out)
 {
-	report(judge, DTC_FINDING_PACKET_TIME, get(judge, from), to - from + 1,
-	       "its time is not between those of its neighbours, and it was left out");
-	g_array_remove_range(judge->packets, from, to - from + 1);
+	note(left_out, get(judge, from), to - from + 1,
+	     g_strdup("its time is not between those of its neighbours, and it was left out"));
+	for (guint i = from; i <= to; i++)
+		get(judge, i)->is_left_out = true;
 }
 
-/* Only one kind of contradiction can be seen at a time, so this is repeated. True if there may be more. */
-static bool judge_times(struct judge *judge)
+/*
+ * One look at all packets. If the clock was set back, the rest is gone, and what was left of the run of packets around
+ * the fall is smooth. Else no contradiction is left: a bounded packet fits its neighbours, and of those that stay when
+ * the others are left out each was found to follow on the one before.
+ */
+static void judge_times_once(struct judge *judge)
 {
 	g_autofree bool *is_believed = find_chain(judge);
-	for (guint from = 0; from < judge->packets->len; from++) {
+	struct tally bounded = { .code = DTC_FINDING_PACKET_TIME }, left_out = bounded;
+	for (guint from = 0, to; from < judge->packets->len; from = to + 1) {
+		guint at;
+		to = from;
 		if (is_believed[from])
 			continue;
-		guint to = from;
 		while (to + 1 < judge->packets->len && !is_believed[to + 1])
 			to++;
-		guint at;
 		if (is_clock_set_back(judge, from, to, &at))
 			cut(judge, at);
 		else if (from == to)
-			bound(judge, from);
+			bound(judge, from, &bounded);
 		else
-			leave_out(judge, from, to);
-		return true;
+			leave_out(judge, from, to, &left_out);
 	}
-	return false;
+	report_tally(judge, &bounded);
+	report_tally(judge, &left_out);
+	drop_left_out(judge);
 }
 
 bool dtc_packets_judge(GArray *packets, const struct dtc_packet_rules *rules, const struct dtc_packet_names *names,
@@ -380,8 +423,8 @@ bool dtc_packets_judge(GArray *packets, const struct dtc_packet_rules *rules, co
 		judge_sequences(&judge);
 	if (rules->has_discarded)
 		judge_discarded(&judge);
-	for (guint round = 0; round < MAX_ROUNDS && count_contradictions(&judge) > 0; round++)
-		if (!judge_times(&judge))
-			break;
+	/* ends: every look but one that shortens the list is the last */
+	while (count_contradictions(&judge) > 0)
+		judge_times_once(&judge);
 	return judge.is_sound;
 }

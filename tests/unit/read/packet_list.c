@@ -206,6 +206,39 @@ static void test_run(void)
 	g_assert_cmpuint(packets->len, ==, COUNT - 2);
 }
 
+/* Damage all over, as much of it as can be: the judging ends, soon, with few words, and leaves no contradiction. */
+static void test_much(void)
+{
+	g_autoptr(GRand) dice = g_rand_new_with_seed(13);
+	for (guint round = 0; round < 40; round++) {
+		g_autoptr(GArray) packets = g_array_new(FALSE, TRUE, sizeof(struct dtc_ctf_packet));
+		g_array_set_size(packets, round < 38 ? 300 : 60000);
+		for (guint i = 0; i < packets->len; i++) {
+			bool is_wrong = g_rand_int_range(dice, 0, 40) < (gint)round;
+			uint64_t now = (uint64_t)i * SECOND / 10;
+			uint64_t wrong = (uint64_t)g_rand_int(dice) * (g_rand_int(dice) % 100000 + 1);
+			*get(packets, i) = (struct dtc_ctf_packet){ .offset = (gsize)4096 * i,
+								    .bytes = 4096,
+								    .begin_ticks = is_wrong ? wrong : now,
+								    .end_ticks = now + SECOND / 11,
+								    .content_bits = 8000 + i,
+								    .sequence = is_wrong ? wrong : i,
+								    .discarded = is_wrong ? wrong : 0 };
+		}
+		g_autoptr(DtcFindings) findings = dtc_findings_new();
+		const struct dtc_packet_names names = { "web", "ch0_0" };
+		dtc_packets_judge(packets, &rules, &names, findings);
+		g_assert_cmpuint(dtc_findings_get_count(findings), <, 10);
+		for (guint i = 0; i < packets->len; i++) {
+			const struct dtc_ctf_packet *packet = get(packets, i);
+			g_assert_cmpuint(packet->begin_ticks, <=, packet->end_ticks);
+			if (i > 0)
+				g_assert_cmpuint(get(packets, i - 1)->end_ticks, <=,
+						 packet->begin_ticks + rules.tolerance_ticks);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -217,5 +250,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/packet-list/times", test_times);
 	g_test_add_func("/packet-list/clock", test_clock);
 	g_test_add_func("/packet-list/run", test_run);
+	g_test_add_func("/packet-list/much", test_much);
 	return g_test_run();
 }
