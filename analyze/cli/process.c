@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/process.h"
 
+#include "analyze/cli/lost_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
@@ -58,6 +60,7 @@ void dtc_process_prepare(void)
 	open_standard_files();
 	raise_file_limit();
 	share_memory();
+	dtc_lost_file_catch();
 }
 
 int dtc_process_finish(int code)

@@ -2,6 +2,7 @@
 #include "analyze/engine/census.h"
 
 #include "analyze/engine/origins.h"
+#include "collect/bundle/access.h"
 #include "collect/packets/node_captures.h"
 #include "collect/read/reader.h"
 
@@ -98,12 +99,13 @@ GPtrArray *dtc_census_new(const DtcBundle *bundle, const struct dtc_watch *watch
 	if (!dtc_readings_run(sources, read_source, watch, error))
 		return NULL;
 	dtc_origins_check(bundle, findings);
+	if (!dtc_access_check_machine(error))
+		return NULL;
 	for (guint i = 0; i < sources->len; i++) {
 		struct dtc_census_source *source = sources->pdata[i];
 		struct dtc_reading *reading = &source->reading;
 		if (reading->error && !reading->is_capture)
-			dtc_findings_add(reading->findings, DTC_SEVERITY_ERROR, true, reading->node->name, "%.*s",
-					 (int)strcspn(reading->error->message, "\n"), reading->error->message);
+			dtc_reading_report_error(reading->node->name, reading->error, reading->findings);
 		failed_count += reading->error && source->packets == 0;
 		dtc_findings_move(findings, reading->findings);
 	}

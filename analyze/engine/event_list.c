@@ -3,6 +3,7 @@
 
 #include "analyze/engine/event_fields.h"
 #include "analyze/engine/moment.h"
+#include "analyze/engine/reading.h"
 #include "collect/bundle/suggest.h"
 #include "collect/read/merge.h"
 #include "dtrace-chain/error.h"
@@ -82,9 +83,12 @@ static bool open_sources(DtcEventList *list, const DtcBundle *bundle, GError **e
 		g_autoptr(GError) open_error = NULL;
 		DtcReader *reader = dtc_reader_open(from->name, from->kernel_path, &open_error);
 		if (!reader) {
-			dtc_findings_add(list->findings, DTC_SEVERITY_ERROR, true, from->name,
-					 "the kernel trace cannot be read: %.*s",
-					 (int)strcspn(open_error->message, "\n"), open_error->message);
+			if (g_error_matches(open_error, DTC_COLLECT_ERROR, DTC_ERROR_LIMIT)) {
+				g_clear_error(&first_error);
+				g_propagate_error(error, g_steal_pointer(&open_error));
+				return false;
+			}
+			dtc_reading_report_error(from->name, open_error, list->findings);
 			if (!first_error)
 				first_error = g_steal_pointer(&open_error);
 			continue;

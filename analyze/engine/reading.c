@@ -5,6 +5,8 @@
 #include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
 
+#include <string.h>
+
 #define WAIT_US 200000 /* between two looks at the readers */
 
 static void add_reading(GPtrArray *readings, gsize size, const struct dtc_bundle_node *node, guint index,
@@ -39,6 +41,15 @@ void dtc_reading_clear(struct dtc_reading *reading)
 {
 	dtc_findings_free(reading->findings);
 	g_clear_error(&reading->error);
+}
+
+void dtc_reading_report_error(const char *node, const GError *reason, DtcFindings *findings)
+{
+	bool is_refused = g_error_matches(reason, DTC_COLLECT_ERROR, DTC_ERROR_IO);
+
+	dtc_findings_add_coded(findings, is_refused ? DTC_FINDING_IO_ERROR : DTC_FINDING_TRACE_UNREADABLE,
+			       DTC_SEVERITY_ERROR, true, node, "the kernel trace cannot be read: %.*s",
+			       (int)strcspn(reason->message, "\n"), reason->message);
 }
 
 /* What the threads of one run share. */
@@ -81,6 +92,19 @@ static bool tell(const GPtrArray *readings, gint64 begin_us, const struct dtc_wa
 	return dtc_watch_tell(watch, &progress, error);
 }
 
+/* What the machine does not allow says nothing of the recording: no answer is better than half of one. */
+static bool was_allowed(const GPtrArray *readings, GError **error)
+{
+	for (guint i = 0; i < readings->len; i++) {
+		const struct dtc_reading *reading = readings->pdata[i];
+		if (!g_error_matches(reading->error, DTC_COLLECT_ERROR, DTC_ERROR_LIMIT))
+			continue;
+		g_propagate_error(error, g_error_copy(reading->error));
+		return false;
+	}
+	return true;
+}
+
 bool dtc_readings_run(GPtrArray *readings, void (*read_record)(struct dtc_reading *), const struct dtc_watch *watch,
 		      GError **error)
 {
@@ -110,7 +134,7 @@ bool dtc_readings_run(GPtrArray *readings, void (*read_record)(struct dtc_readin
 	for (guint i = 0; i < thread_count; i++)
 		g_thread_join(threads[i]);
 	g_async_queue_unref(run.ended);
-	return goes_on;
+	return goes_on && was_allowed(readings, error);
 }
 
 bool dtc_reading_note(struct dtc_reading *reading, guint64 done_bytes)

@@ -36,6 +36,8 @@ struct dtc_reading {
  */
 GPtrArray *dtc_readings_new(const DtcBundle *bundle, gsize size, GDestroyNotify free_record);
 void dtc_reading_clear(struct dtc_reading *reading);
+/* That a kernel trace cannot be read, and why, as a finding: the others are answered. */
+void dtc_reading_report_error(const char *node, const GError *reason, DtcFindings *findings);
 
 /*
  * Calls read_record for every record, each in one of several threads of which none is left afterwards. False with an

@@ -5,6 +5,7 @@
 #include "analyze/engine/reading.h"
 #include "analyze/exchange/http.h"
 #include "analyze/state/machine.h"
+#include "collect/bundle/access.h"
 #include "collect/packets/node_captures.h"
 #include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
@@ -109,10 +110,9 @@ static void take_kernel(struct dtc_recordings *to, struct recording *recording, 
 	struct dtc_reading *reading = &recording->reading;
 
 	if (reading->error) {
-		char *problem = g_strndup(reading->error->message, strcspn(reading->error->message, "\n"));
-		to->problems[reading->node_index] = problem;
-		dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, reading->node->name,
-				 "the kernel trace cannot be read: %s", problem);
+		to->problems[reading->node_index] =
+			g_strndup(reading->error->message, strcspn(reading->error->message, "\n"));
+		dtc_reading_report_error(reading->node->name, reading->error, findings);
 		if (!*first_error)
 			*first_error = g_steal_pointer(&reading->error);
 		return;
@@ -150,6 +150,8 @@ static bool read_nodes(struct dtc_recordings *to, const DtcBundle *bundle, const
 	if (!dtc_readings_run(recordings, read_recording, watch, error))
 		return false;
 	dtc_origins_check(bundle, findings);
+	if (!dtc_access_check_machine(error))
+		return false;
 
 	GError *first_error = NULL;
 	bool has_any = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dtrace-chain/bundle.h"
 
+#include "collect/bundle/access.h"
 #include "collect/bundle/defect.h"
 #include "collect/bundle/pack.h"
 #include "collect/bundle/paths.h"
@@ -8,6 +9,7 @@
 #include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,10 +64,14 @@ static bool is_stream(const char *path)
 {
 	static const guint8 big[4] = { 0xc1, 0xfc, 0x1f, 0xc1 }, little[4] = { 0xc1, 0x1f, 0xfc, 0xc1 };
 	guint8 magic[4] = { 0 };
-	FILE *file = g_file_test(path, G_FILE_TEST_IS_REGULAR) ? fopen(path, "rb") : NULL;
 
-	if (!file)
+	if (!g_file_test(path, G_FILE_TEST_IS_REGULAR))
 		return false;
+	FILE *file = fopen(path, "rb");
+	if (!file) {
+		dtc_access_note_text(g_strerror(errno), path);
+		return false;
+	}
 	size_t count = fread(magic, 1, sizeof(magic), file);
 	fclose(file);
 	return count == sizeof(magic) && (memcmp(magic, big, 4) == 0 || memcmp(magic, little, 4) == 0);
@@ -73,7 +79,7 @@ static bool is_stream(const char *path)
 
 static bool has_streams(const char *directory)
 {
-	g_autoptr(GDir) dir = g_dir_open(directory, 0, NULL);
+	g_autoptr(GDir) dir = dtc_access_list(directory);
 	const char *name;
 
 	while (dir && (name = g_dir_read_name(dir))) {
@@ -102,7 +108,7 @@ static char *find_kernel(const char *directory)
 
 static void add_captures(GPtrArray *captures, const char *directory)
 {
-	g_autoptr(GDir) dir = g_dir_open(directory, 0, NULL);
+	g_autoptr(GDir) dir = dtc_access_list(directory);
 	const char *name;
 	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *path = g_build_filename(directory, name, NULL);
@@ -190,7 +196,7 @@ bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, 
 /* Sub-directories with a kernel trace are nodes; a capture beside is its node's, or a node of its own. */
 static void scan(DtcBundle *bundle, const char *path)
 {
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	g_autoptr(GDir) dir = dtc_access_list(path);
 	const char *name;
 	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *child = g_build_filename(path, name, NULL);
@@ -238,7 +244,7 @@ static bool add_own_node(DtcBundle *bundle, const char *path)
 /* `tar --zstd -cf demo.dtcb demo` puts a folder around the nodes. */
 static bool scan_inner(DtcBundle *bundle)
 {
-	g_autoptr(GDir) dir = g_dir_open(bundle->directory, 0, NULL);
+	g_autoptr(GDir) dir = dtc_access_list(bundle->directory);
 	g_autofree char *inner = NULL;
 	const char *name;
 
@@ -305,6 +311,13 @@ static bool open_tree(DtcBundle *bundle, const char *path, guint64 max_unpacked_
 	return false;
 }
 
+/* A folder that we may not look into may be anything, if there are nodes; one that the machine refuses may be a node.
+ */
+static bool was_all_seen(const DtcBundle *bundle, GError **error)
+{
+	return bundle->nodes->len > 0 ? dtc_access_check_machine(error) : dtc_access_check(error);
+}
+
 DtcBundle *dtc_bundle_open_limited(const char *path, guint64 max_unpacked_bytes, GError **error)
 {
 	g_autoptr(DtcBundle) bundle = g_new0(DtcBundle, 1);
@@ -314,7 +327,7 @@ DtcBundle *dtc_bundle_open_limited(const char *path, guint64 max_unpacked_bytes,
 	if (!path)
 		return g_steal_pointer(&bundle);
 	bundle->source = g_strdup(path);
-	if (!open_tree(bundle, path, max_unpacked_bytes, error))
+	if (!open_tree(bundle, path, max_unpacked_bytes, error) || !was_all_seen(bundle, error))
 		return NULL;
 	if (!bundle->nodes->len) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
@@ -473,7 +486,7 @@ static void report_links(const DtcBundle *bundle, const struct dtc_bundle_node *
 		report_link(bundle, node->name, node->kernel_path, findings);
 		return;
 	}
-	g_autoptr(GDir) dir = g_dir_open(node->kernel_path, 0, NULL);
+	g_autoptr(GDir) dir = dtc_access_list(node->kernel_path);
 	const char *name;
 	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *path = g_build_filename(node->kernel_path, name, NULL);

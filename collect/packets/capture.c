@@ -2,6 +2,7 @@
 /* The one file that knows libpcap. */
 #include "collect/packets/capture.h"
 
+#include "collect/bundle/access.h"
 #include "collect/packets/frame.h"
 #include "collect/packets/origin.h"
 #include "dtrace-chain/error.h"
@@ -11,6 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define SECOND INT64_C(1000000000)
+#define MS INT64_C(1000000)
+/* That the time of so many packets falls into the first thousandth of a second, always by chance, is out of question.
+ */
+#define FRACTIONS_MIN 8
 
 /* Frames that are looked at to find the node's own address before the first one is given out. */
 #define ORIGIN_FRAMES 20000
@@ -25,6 +32,9 @@ struct DtcCapture {
 	guint64 packet_count;
 	char *damage; /* owned: what libpcap said, or NULL */
 	long long damage_byte;
+	int64_t largest_fraction_ns; /* of a second, of all packets */
+	int64_t first_second;
+	int64_t last_second;
 	struct dtc_captured current;
 };
 
@@ -61,29 +71,34 @@ static pcap_t *open_file(const char *node, const char *path, GError **error)
 		return NULL;
 	}
 	pcap_t *pcap = pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, message);
-	if (!pcap)
+	if (pcap)
+		return pcap;
+	dtc_access_note_text(message, path);
+	if (!dtc_access_check(error))
+		g_prefix_error(error, "cannot read the capture of node '%s': ", node);
+	else
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
 			    "cannot read the capture '%s' of node '%s': %s\ngive a pcap or pcapng file", path, node,
 			    message);
-	return pcap;
+	return NULL;
 }
 
 /* The frame's time; false if 64 bits do not hold it. */
 static bool get_time(const struct pcap_pkthdr *header, int64_t *ret_ns)
 {
 	int64_t ns;
-	if (__builtin_mul_overflow((int64_t)header->ts.tv_sec, INT64_C(1000000000), &ns) ||
+	if (__builtin_mul_overflow((int64_t)header->ts.tv_sec, SECOND, &ns) ||
 	    __builtin_add_overflow(ns, (int64_t)header->ts.tv_usec, &ns)) /* nanoseconds, as asked for */
 		return false;
 	*ret_ns = ns;
 	return true;
 }
 
-static void find_mac(DtcCapture *capture)
+static bool find_mac(DtcCapture *capture, GError **error)
 {
-	pcap_t *pcap = open_file(capture->node, capture->path, NULL);
+	pcap_t *pcap = open_file(capture->node, capture->path, error);
 	if (!pcap)
-		return;
+		return false;
 	DtcOrigin *origin = dtc_origin_new();
 	struct pcap_pkthdr *header;
 	const u_char *bytes;
@@ -97,6 +112,7 @@ static void find_mac(DtcCapture *capture)
 	capture->has_mac = dtc_origin_get(origin, capture->mac);
 	dtc_origin_free(origin);
 	pcap_close(pcap);
+	return true;
 }
 
 DtcCapture *dtc_capture_open(const char *node, const char *path, GError **error)
@@ -117,8 +133,10 @@ DtcCapture *dtc_capture_open(const char *node, const char *path, GError **error)
 		dtc_capture_free(capture);
 		return NULL;
 	}
-	if (capture->frame_kind == DTC_FRAME_ETHERNET)
-		find_mac(capture);
+	if (capture->frame_kind == DTC_FRAME_ETHERNET && !find_mac(capture, error)) {
+		dtc_capture_free(capture);
+		return NULL;
+	}
 	return capture;
 }
 
@@ -148,6 +166,25 @@ static void take_damage(DtcCapture *capture, const char *text)
 	capture->damage_byte = (long long)dtc_capture_get_consumed_bytes(capture);
 }
 
+static void note_fraction(DtcCapture *capture, const struct pcap_pkthdr *header)
+{
+	if (capture->packet_count == 0)
+		capture->first_second = (int64_t)header->ts.tv_sec;
+	capture->last_second = (int64_t)header->ts.tv_sec;
+	capture->largest_fraction_ns = MAX(capture->largest_fraction_ns, (int64_t)header->ts.tv_usec);
+}
+
+/* The magic of a file says what its fractions are, which a converter may get wrong. */
+static const char *describe_fractions(const DtcCapture *capture)
+{
+	if (capture->largest_fraction_ns >= SECOND)
+		return "beyond a second: they look like nanoseconds taken for microseconds";
+	if (capture->largest_fraction_ns > 0 && capture->largest_fraction_ns < MS &&
+	    capture->packet_count >= FRACTIONS_MIN && capture->last_second - capture->first_second >= 2)
+		return "all in the first thousandth: they look like microseconds taken for nanoseconds";
+	return NULL;
+}
+
 static void set_direction(const DtcCapture *capture, struct dtc_captured *captured)
 {
 	if (!capture->has_mac)
@@ -175,6 +212,7 @@ const struct dtc_captured *dtc_capture_next(DtcCapture *capture)
 		take_damage(capture, "a packet's time is beyond what 64 bits hold");
 		return NULL;
 	}
+	note_fraction(capture, header);
 	dtc_frame_decode(capture->frame_kind, bytes, header->caplen, header->len, &capture->current);
 	capture->current.time_ns = time_ns;
 	set_direction(capture, &capture->current);
@@ -184,10 +222,17 @@ const struct dtc_captured *dtc_capture_next(DtcCapture *capture)
 
 void dtc_capture_finish(DtcCapture *capture, DtcFindings *findings)
 {
+	g_autofree char *name = g_path_get_basename(capture->path);
+	const char *fractions = describe_fractions(capture);
+	if (fractions)
+		dtc_findings_add_coded(findings, DTC_FINDING_CAPTURE_TIME, DTC_SEVERITY_WARNING, false, capture->node,
+				       "the fractions of a second of capture '%s' are %s", name, fractions);
 	if (!capture->damage)
 		return;
-	g_autofree char *name = g_path_get_basename(capture->path);
-	dtc_findings_add(findings, DTC_SEVERITY_ERROR, true, capture->node,
-			 "capture '%s' is damaged at byte %lld, after %" G_GUINT64_FORMAT " packets: %s", name,
-			 capture->damage_byte, capture->packet_count, capture->damage);
+	bool is_refused = dtc_access_is_refusal(capture->damage);
+	dtc_findings_add_coded(findings, is_refused ? DTC_FINDING_IO_ERROR : DTC_FINDING_CAPTURE_DAMAGED,
+			       DTC_SEVERITY_ERROR, true, capture->node,
+			       "capture '%s' %s at byte %lld, after %" G_GUINT64_FORMAT " packets: %s", name,
+			       is_refused ? "cannot be read on" : "is damaged", capture->damage_byte,
+			       capture->packet_count, capture->damage);
 }

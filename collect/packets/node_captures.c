@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/packets/node_captures.h"
 
+#include "dtrace-chain/error.h"
+
 #include <string.h>
 #include <sys/stat.h>
 
@@ -73,8 +75,11 @@ static bool open_next(DtcNodeCaptures *captures)
 			captures->file_count++;
 			return true;
 		}
-		dtc_findings_add(captures->findings, DTC_SEVERITY_ERROR, true, captures->node, "%.*s",
-				 (int)strcspn(error->message, "\n"), error->message);
+		bool is_refused = g_error_matches(error, DTC_COLLECT_ERROR, DTC_ERROR_IO);
+		dtc_findings_add_coded(captures->findings,
+				       is_refused ? DTC_FINDING_IO_ERROR : DTC_FINDING_CAPTURE_DAMAGED,
+				       DTC_SEVERITY_ERROR, true, captures->node, "%.*s",
+				       (int)strcspn(error->message, "\n"), error->message);
 		if (!captures->error)
 			captures->error = g_steal_pointer(&error);
 	}

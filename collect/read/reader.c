@@ -2,6 +2,7 @@
 /* Merges the streams of a back end into one sequence of events, counts them, and reports what was odd. */
 #include "collect/read/reader.h"
 
+#include "collect/bundle/access.h"
 #include "collect/read/backend.h"
 #include "collect/read/cpus.h"
 #include "collect/read/ctf/ctf.h"
@@ -99,6 +100,14 @@ DtcReader *dtc_reader_open(const char *node, const char *path, GError **error)
 	return dtc_reader_open_with(kind, node, path, error);
 }
 
+static bool was_all_seen(const DtcReader *reader, GError **error)
+{
+	if (dtc_access_check(error))
+		return true;
+	g_prefix_error(error, "cannot read the trace of node '%s': ", reader->node);
+	return false;
+}
+
 DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char *node, const char *path, GError **error)
 {
 	g_autoptr(DtcReader) reader = g_new0(DtcReader, 1);
@@ -109,8 +118,18 @@ DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char 
 	reader->call_names = dtc_names_new();
 	dtc_names_add(reader->call_names, "unknown");
 	reader->event_counts = g_array_new(FALSE, TRUE, sizeof(guint64));
-	reader->backend = kind->open(node, path, reader->event_names, reader->call_names, error);
-	if (!reader->backend || !check_trace(reader, error))
+	g_autoptr(GError) reason = NULL;
+	reader->backend = kind->open(node, path, reader->event_names, reader->call_names, &reason);
+	if (reason)
+		dtc_access_note_text(reason->message, path);
+	/* what the machine refuses comes out as damage of all kinds */
+	if (!was_all_seen(reader, error))
+		return NULL;
+	if (!reader->backend) {
+		g_propagate_error(error, g_steal_pointer(&reason));
+		return NULL;
+	}
+	if (!check_trace(reader, error))
 		return NULL;
 	build_merge(reader);
 	reader->cpus = dtc_cpus_new();
@@ -334,6 +353,8 @@ static void report_lost(const DtcReader *reader, DtcFindings *findings)
 bool dtc_reader_finish(DtcReader *reader, DtcFindings *findings, GError **error)
 {
 	const struct dtc_stream *damaged = NULL;
+	if (!was_all_seen(reader, error))
+		return false;
 	if (reader->backend->findings)
 		dtc_findings_move(findings, reader->backend->findings);
 	for (guint i = 0; i < reader->backend->stream_count; i++) {

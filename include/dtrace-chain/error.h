@@ -19,6 +19,8 @@ enum dtc_error {
 	DTC_ERROR_DAMAGED,    /* a file is broken beyond what can be analysed: exit 1 */
 	DTC_ERROR_INFEASIBLE, /* the clocks contradict each other: exit 1 */
 	DTC_ERROR_IMPOSSIBLE, /* the recording lacks what the question needs (no captures, no net events): exit 1 */
+	DTC_ERROR_LIMIT,      /* the machine allows no more open files, or has no memory: exit 1 */
+	DTC_ERROR_IO,	      /* a file cannot be read because a disk fails: exit 1 */
 	DTC_ERROR_CANCELLED,  /* who watched the work said that it should stop; nothing is wrong */
 };
 

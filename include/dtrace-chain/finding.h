@@ -55,6 +55,9 @@ void dtc_findings_add_coded(DtcFindings *findings, const char *code, enum dtc_se
 #define DTC_FINDING_LINK "link-outside"
 #define DTC_FINDING_TRACE_TWICE "trace-twice"
 #define DTC_FINDING_HOST_TWICE "host-twice"
+#define DTC_FINDING_IO_ERROR "io-error"
+#define DTC_FINDING_TRACE_UNREADABLE "trace-unreadable"
+#define DTC_FINDING_CAPTURE_DAMAGED "capture-damaged"
 #define DTC_FINDING_CAPTURE_FOREIGN "capture-foreign"
 #define DTC_FINDING_CAPTURE_TIME "capture-time"
 /* Moves all findings of from to the end of to; from is empty afterwards. */

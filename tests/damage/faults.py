@@ -3,6 +3,8 @@
 """What is not damage but the machine's doing, or the doing of whoever made the bundle: no output, no memory, a kill in
 the middle, links that lead out, names that turn a line around. usage: faults.py --program FILE --bundle DIR"""
 import argparse
+import errno
+import json
 import os
 import shutil
 import signal
@@ -102,15 +104,86 @@ def check_names(options):
                 yield f"{command} prints a character that turns the line around"
 
 
+# ---- what the machine refuses ----
+
+def ask_refused(options, question, env, limit=None):
+    words = [options.program, *question, "--format", "json", "--bundle", options.bundle]
+    shell = ["/bin/sh", "-c", f'ulimit -n {limit} && exec "$@"', "sh", *words] if limit else words
+    done = subprocess.run(shell, capture_output=True, check=False, env=dict(os.environ, **env))
+    return done, json.loads(done.stdout) if done.stdout else None
+
+
+def refuse(options, number, at, what="open", within=""):
+    return {"LD_PRELOAD": options.fault, "FAULT_IN": options.bundle + "/" + within, "FAULT_AT": str(at),
+            "FAULT_ERRNO": str(number), "FAULT_WHAT": what}
+
+
+def judge_refused(done, answer, whole, number):
+    """What the machine does is not called damage, and never makes another answer that is believed."""
+    reason = os.strerror(number)
+    if done.returncode == 0:
+        return None if answer == whole else "another answer, and exit 0"
+    if b"damaged" in done.stderr + done.stdout:
+        return "it is called damage"
+    if done.returncode == 3 and number == errno.EIO:
+        wrong = [f for f in answer["findings"] if f["code"] != "io-error" or reason not in f["text"]]
+        return f"findings {wrong}" if wrong or answer["complete"] else None
+    if done.returncode != 1 or reason.encode() not in done.stderr or b"\nhint: " not in done.stderr:
+        return f"exit {done.returncode}: {done.stderr.decode()[:200]}"
+    return None
+
+
+def check_refused(options):
+    """Each access to a file of the bundle is refused once, for one of three reasons."""
+    whole = ask_refused(options, ["stats"], {})[1]
+    with tempfile.TemporaryDirectory() as scratch:
+        log = os.path.join(scratch, "log")
+        ask_refused(options, ["stats"], dict(refuse(options, 0, 0), FAULT_LOG=log))
+        with open(log, encoding="utf-8") as file:
+            count = len(file.readlines())
+    if count < 50:
+        yield f"only {count} accesses were seen: the shim does not work"
+    for at in range(1, count + 1):
+        number = (errno.EMFILE, errno.EIO, errno.ENOMEM)[at % 3]
+        problem = judge_refused(*ask_refused(options, ["stats"], refuse(options, number, at)), whole, number)
+        if problem:
+            yield f"access {at} of {count}, {os.strerror(number)}: {problem}"
+
+
+def check_file_limit(options):
+    for question in (["stats"], ["requests"]):
+        whole = ask_refused(options, question, {})[1]
+        for limit in range(9, 34, 3):
+            problem = judge_refused(*ask_refused(options, question, {}, limit), whole, errno.EMFILE)
+            if problem:
+                yield f"{question[0]} with {limit} open files: {problem}"
+
+
+def check_lost_pages(options):
+    """A disk that fails below a mapped file, in which the kernel says so by a signal."""
+    for at in range(1, 40, 6):
+        done = ask_refused(options, ["stats"], refuse(options, 0, at, "map"))[0]
+        if done.returncode != 1 or b"cannot read on in '" not in done.stderr or b"\nhint: " not in done.stderr:
+            yield f"pages of mapping {at} lost: exit {done.returncode}: {done.stderr.decode()[:200]}"
+    for at in (1, 500, 100000):
+        done, answer = ask_refused(options, ["stats"], refuse(options, errno.EIO, at, "read", "web.pcap"))
+        problem = "exit 0" if done.returncode == 0 else judge_refused(done, answer, None, errno.EIO)
+        if problem:
+            yield f"a capture cannot be read from byte {at} on: {problem}"
+
+
 def main():
     parser = argparse.ArgumentParser(description="faults of the machine and tricks of others")
     parser.add_argument("--program", required=True)
     parser.add_argument("--bundle", required=True)
+    parser.add_argument("--fault", help="the shared library made of fault.c")
     parser.add_argument("--sanitized", action="store_true", help="no limit of address space: the sanitizers need it")
     options = parser.parse_args()
     options.bundle = os.path.abspath(options.bundle)
-    problems = [problem for check in (check_output, check_memory, check_kill, check_links, check_names)
-                for problem in check(options)]
+    checks = [check_output, check_memory, check_kill, check_links, check_names, check_file_limit]
+    if options.fault:
+        checks += [check_refused, check_lost_pages]
+    problems = [problem for check in checks for problem in check(options)]
     for problem in problems:
         print(problem)
     print(f"{len(problems)} problems")

@@ -7,6 +7,7 @@ answer than that of the recording as it was, unless only a checksum can tell; th
 usage: table.py --program FILE --bundle DIR [--only WORD] [--verbose]"""
 import argparse
 import collections
+import fractions
 import json
 import os
 import random
@@ -67,9 +68,10 @@ class Bundle:
 
 
 class Row:
-    def __init__(self, name, damage, code, exit_code=3, keeps=0.99, at=None, allows=None):
+    def __init__(self, name, damage, code, exit_code=3, keeps=0.99, at=None, allows=None, never=None):
         self.name, self.damage, self.code, self.exit, self.keeps, self.at = name, damage, code, exit_code, keeps, at
         self.allows = allows  # why the answer may be another one although the program ends with 0
+        self.never = never  # the code that must not be said: it looks like damage, and is none
 
 
 ROWS = []
@@ -208,28 +210,28 @@ def _(bundle):
     bundle.write("client/kernel/metadata", data)
 
 
-@row("metadata cut in half", None, keeps=0)
+@row("metadata cut in half", "trace-unreadable", keeps=0)
 def _(bundle):
     data = bundle.read("client/kernel/metadata")
     bundle.write("client/kernel/metadata", data[:len(data) // 2 + 13])
 
 
-@row("metadata cut between two packets", None, keeps=0)
+@row("metadata cut between two packets", "trace-unreadable", keeps=0)
 def _(bundle):
     bundle.write("client/kernel/metadata", bundle.read("client/kernel/metadata")[:4096])
 
 
-@row("metadata is noise", None, keeps=0)
+@row("metadata is noise", "trace-unreadable", keeps=0)
 def _(bundle):
     bundle.write("client/kernel/metadata", bundle.dice.randbytes(65536))
 
 
-@row("metadata is empty", None, keeps=0)
+@row("metadata is empty", "trace-unreadable", keeps=0)
 def _(bundle):
     bundle.write("client/kernel/metadata", b"")
 
 
-@row("metadata is missing", None, keeps=0)
+@row("metadata is missing", "trace-unreadable", keeps=0)
 def _(bundle):
     os.unlink(bundle.path("client/kernel/metadata"))
 
@@ -478,23 +480,74 @@ def _(bundle):
     bundle.write("web.pcap", edit_capture(bundle.read("web.pcap"), lambda s, n, body: (s - 777777, n, body)))
 
 
+def stretch_capture(bundle, factor, repeats=1):
+    """Times since the first one become others; then all of it again, so many times, with other addresses."""
+    def edit(seconds, nanoseconds, body):
+        since = (seconds * SECOND + nanoseconds - edit.first) * factor + edit.first + edit.later
+        if edit.later:
+            body = bytes(body).replace(bytes((10, 77)), bytes((10, 99)))
+        return int(since // SECOND), int(since % SECOND), body
+    data = bundle.read("web.pcap")
+    edit.first, edit.later = struct.unpack_from("<I", data, PCAP_HEADER)[0] * SECOND, 0
+    out = edit_capture(data, edit)
+    for number in range(1, repeats):
+        edit.later = number * 26 * SECOND
+        out += edit_capture(data, edit)[PCAP_HEADER:]
+    bundle.write("web.pcap", out)
+
+
 @row("a capture in other units", "capture-time", exit_code=0, allows="warned of")
 def _(bundle):
-    def edit(seconds, nanoseconds, body):
-        since = (seconds * SECOND + nanoseconds - edit.first) * 1000 + edit.first
-        return since // SECOND, since % SECOND, body
+    stretch_capture(bundle, 1000)
+
+
+@row("a capture in other units, the other way", "capture-time", exit_code=0, allows="warned of")
+def _(bundle):
+    stretch_capture(bundle, fractions.Fraction(1, 1000))
+
+
+@row("a capture of seven hours", None, exit_code=0, never="capture-time")
+def _(bundle):
+    stretch_capture(bundle, 1, 1000)
+
+
+@row("a capture of a moment", None, exit_code=0, never="capture-time", allows="no request was captured whole")
+def _(bundle):
     data = bundle.read("web.pcap")
-    edit.first = struct.unpack_from("<I", data, PCAP_HEADER)[0] * SECOND
-    bundle.write("web.pcap", edit_capture(data, edit))
+    middle = PCAP_HEADER
+    for _ in range(1000):
+        middle += RECORD.size + RECORD.unpack_from(data, middle)[2]
+    begin, end = RECORD.unpack_from(data, middle)[:2], middle
+    while RECORD.unpack_from(data, end)[0] == begin[0] and RECORD.unpack_from(data, end)[1] < begin[1] + 26 * 10**6:
+        end += RECORD.size + RECORD.unpack_from(data, end)[2]
+    bundle.write("web.pcap", data[:PCAP_HEADER] + data[middle:end])
 
 
-@row("a capture cut", None, keeps=1)
+def convert_fractions(bundle, name, change, magic=None):
+    """What a converter makes that takes one unit for the other."""
+    data = edit_capture(bundle.read(name), lambda s, n, body: (s, change(n), body))
+    if magic:
+        struct.pack_into("<I", data, 0, magic)
+    bundle.write(name, data)
+
+
+@row("a capture's nanoseconds taken for microseconds", "capture-time", exit_code=0, allows="warned of")
+def _(bundle):
+    convert_fractions(bundle, "web.pcap", lambda n: n, magic=0xa1b2c3d4)
+
+
+@row("a capture's microseconds taken for nanoseconds", "capture-time", exit_code=0, allows="warned of")
+def _(bundle):
+    convert_fractions(bundle, "web.pcap", lambda n: n // 1000)
+
+
+@row("a capture cut", "capture-damaged", keeps=1)
 def _(bundle):
     data = bundle.read("web.pcap")
     bundle.write("web.pcap", data[:len(data) * 2 // 3 + 5])
 
 
-@row("noise in a capture", None, keeps=1)
+@row("noise in a capture", "capture-damaged", keeps=1)
 def _(bundle):
     data = bundle.read("web.pcap")
     middle = len(data) // 2
@@ -502,12 +555,12 @@ def _(bundle):
     bundle.write("web.pcap", data)
 
 
-@row("a capture is noise", None, keeps=1)
+@row("a capture is noise", "capture-damaged", keeps=1)
 def _(bundle):
     bundle.write("web.pcap", bundle.dice.randbytes(65536))
 
 
-@row("a capture is empty", None, keeps=1)
+@row("a capture is empty", "capture-damaged", keeps=1)
 def _(bundle):
     bundle.write("web.pcap", b"")
 
@@ -675,8 +728,8 @@ class Result:
     def names_offset(self):
         return any(f"byte {self.at}" in finding["text"] for finding in self.findings)
 
-    def has_code(self):
-        return any(finding["code"] == self.row.code for finding in self.findings)
+    def has_code(self, code):
+        return any(finding["code"] == code for finding in self.findings)
 
     def problems(self):
         wanted = self.row.exit if isinstance(self.row.exit, tuple) else (self.row.exit,)
@@ -686,8 +739,10 @@ class Result:
             yield f"{self.changed} answers changed, and it ends with 0"
         if self.kept < self.row.keeps:
             yield f"keeps {self.kept:.4f} of the events, not {self.row.keeps}"
-        if self.row.code and not self.has_code() and not self.codes <= {1}:
+        if self.row.code and not self.has_code(self.row.code) and not self.codes <= {1}:
             yield f"no finding '{self.row.code}'"
+        if self.row.never and self.has_code(self.row.never):
+            yield f"'{self.row.never}' is said, and is not so"
         if self.at is not None and not self.names_offset() and not self.codes <= {1}:
             yield f"no finding names byte {self.at}"
         for answer in (self.stats, self.requests):

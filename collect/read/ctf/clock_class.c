@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/read/ctf/clock_class.h"
 
+#include "collect/bundle/access.h"
+
 #include <string.h>
 
 #define MAX_METADATA_BYTES ((gsize)64 << 20)
@@ -114,8 +116,7 @@ bool dtc_clock_class_parse(const char *text, gsize bytes, struct dtc_clock_class
 static GString *read_text(const char *kernel_path)
 {
 	g_autofree char *path = g_build_filename(kernel_path, "metadata", NULL);
-	g_autoptr(GMappedFile) file =
-		g_file_test(path, G_FILE_TEST_IS_REGULAR) ? g_mapped_file_new(path, FALSE, NULL) : NULL;
+	g_autoptr(GMappedFile) file = g_file_test(path, G_FILE_TEST_IS_REGULAR) ? dtc_access_map(path) : NULL;
 
 	if (!file || g_mapped_file_get_length(file) > MAX_METADATA_BYTES)
 		return NULL;

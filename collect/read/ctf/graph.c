@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/read/ctf/graph.h"
 
+#include "collect/bundle/access.h"
+
+#include <errno.h>
 #include <string.h>
 
 /* babeltrace2 keeps lists of plugins and classes without a lock: one graph at a time is set up or torn down. */
 static GMutex setup_mutex;
 
 struct DtcCtfGraph {
+	char *path; /* owned */
 	const bt_plugin *plugin;
 	bt_graph *graph;
 	guint count;
@@ -15,11 +19,13 @@ struct DtcCtfGraph {
 };
 
 /* The first cause in the calling thread's babeltrace2 error (file and reason, without addresses), or a fallback. */
-static char *take_error(const char *fallback)
+static char *take_error(const DtcCtfGraph *graph, const char *fallback)
 {
 	const bt_error *error = bt_current_thread_take_error();
 	if (!error)
 		return g_strdup(fallback);
+	for (uint64_t i = 0; i < bt_error_get_cause_count(error); i++)
+		dtc_access_note_text(bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, i)), graph->path);
 	const char *message = "no reason given";
 	if (bt_error_get_cause_count(error) > 0)
 		message = bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0));
@@ -82,7 +88,7 @@ static bt_component_class_sink_consume_method_status consume(bt_self_component_s
 		break;
 	}
 	/* source.ctf.fs may give out what it has and leave an error behind: the next call would abort on it */
-	char *error = take_error(fallback);
+	char *error = take_error(graph, fallback);
 	if (error)
 		fail(port, error);
 	return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_OK;
@@ -95,7 +101,7 @@ bool dtc_ctf_graph_refill(DtcCtfGraph *graph, struct dtc_ctf_port *port)
 	for (guint tries = 0; !port->ended && port->at == port->count; tries++) {
 		graph->wanted = port;
 		if (tries == REFILL_TRIES || bt_graph_run_once(graph->graph) != BT_GRAPH_RUN_ONCE_STATUS_OK)
-			fail(port, take_error("babeltrace2 stopped"));
+			fail(port, take_error(graph, "babeltrace2 stopped"));
 	}
 	return port->at < port->count;
 }
@@ -170,9 +176,13 @@ static bool add_sink(DtcCtfGraph *graph, const bt_component_source *source)
 static bool build_graph(DtcCtfGraph *graph, const char *path)
 {
 	bt_logging_set_global_level(BT_LOGGING_LEVEL_NONE);
+	errno = 0;
 	if (bt_plugin_find("ctf", BT_TRUE, BT_FALSE, BT_TRUE, BT_TRUE, BT_FALSE, &graph->plugin) !=
-	    BT_PLUGIN_FIND_STATUS_OK)
+	    BT_PLUGIN_FIND_STATUS_OK) {
+		if (errno)
+			dtc_access_note_text(g_strerror(errno), path);
 		return false;
+	}
 	graph->graph = bt_graph_create(0);
 	const bt_component_source *source = graph->graph ? add_source(graph, path) : NULL;
 	if (!source)
@@ -188,13 +198,14 @@ static bool build_graph(DtcCtfGraph *graph, const char *path)
 DtcCtfGraph *dtc_ctf_graph_open(const char *path, char **ret_reason)
 {
 	DtcCtfGraph *graph = g_new0(DtcCtfGraph, 1);
+	graph->path = g_strdup(path);
 	g_mutex_lock(&setup_mutex);
 	bool ok = build_graph(graph, path);
 	g_mutex_unlock(&setup_mutex);
 	if (ok)
 		return graph;
-	*ret_reason = take_error(graph->plugin ? "babeltrace2 gives no reason"
-					       : "babeltrace2's plugin 'ctf' is not installed");
+	*ret_reason = take_error(graph, graph->plugin ? "babeltrace2 gives no reason"
+						      : "babeltrace2's plugin 'ctf' is not installed");
 	dtc_ctf_graph_free(graph);
 	return NULL;
 }
@@ -213,6 +224,7 @@ void dtc_ctf_graph_free(DtcCtfGraph *graph)
 	bt_plugin_put_ref(graph->plugin);
 	g_mutex_unlock(&setup_mutex);
 	g_free(graph->ports);
+	g_free(graph->path);
 	g_free(graph);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/read/ctf/inventory.h"
 
+#include "collect/bundle/access.h"
 #include "collect/read/ctf/stream_file.h"
 
 #include <string.h>
@@ -75,7 +76,7 @@ struct entries {
 
 static void list_entries(const char *path, struct entries *entries)
 {
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	g_autoptr(GDir) dir = dtc_access_list(path);
 	const char *name;
 	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *file = g_build_filename(path, name, NULL);
@@ -144,7 +145,7 @@ static bool is_known(const DtcInventory *inventory, const char *name)
 static void find_missing(DtcInventory *inventory)
 {
 	g_autofree char *path = g_build_filename(inventory->path, "index", NULL);
-	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	g_autoptr(GDir) dir = dtc_access_list(path);
 	const char *name;
 	while (dir && (name = g_dir_read_name(dir))) {
 		if (name[0] == '.' || !g_str_has_suffix(name, ".idx"))

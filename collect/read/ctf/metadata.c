@@ -12,6 +12,7 @@
  */
 #include "collect/read/ctf/metadata.h"
 
+#include "collect/bundle/access.h"
 #include "dtrace-chain/error.h"
 
 #include <stdint.h>
@@ -43,9 +44,13 @@ static gsize get_packet_bytes(const uint8_t *bytes, gsize left, bool is_big_endi
 
 bool dtc_metadata_check(const char *path, GError **error)
 {
-	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, error);
-	if (!map)
+	g_autoptr(GMappedFile) map = dtc_access_map(path);
+	if (!map) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
+			    "'%s' cannot be opened\ncopy it again from the node: without it no stream can be decoded",
+			    path);
 		return false;
+	}
 	const uint8_t *bytes = (const uint8_t *)g_mapped_file_get_contents(map);
 	gsize size = g_mapped_file_get_length(map);
 	if (size < sizeof(uint32_t) || (get32(bytes, false) != MAGIC && get32(bytes, true) != MAGIC))
@@ -85,15 +90,16 @@ static bool parse_uuid(const char *text, guint8 ret_uuid[16])
 
 bool dtc_metadata_get_uuid(const char *path, guint8 ret_uuid[16])
 {
-	g_autofree char *text = NULL;
-	gsize size;
-	if (!g_file_get_contents(path, &text, &size, NULL))
+	g_autoptr(GMappedFile) map = dtc_access_map(path);
+	if (!map)
 		return false;
-	const uint8_t *bytes = (const uint8_t *)text;
+	gsize size = g_mapped_file_get_length(map);
+	const uint8_t *bytes = (const uint8_t *)g_mapped_file_get_contents(map);
 	if (size >= HEADER_BYTES && (get32(bytes, false) == MAGIC || get32(bytes, true) == MAGIC)) {
 		memcpy(ret_uuid, bytes + 4, 16);
 		return true;
 	}
+	g_autofree char *text = g_strndup(size > 0 ? (const char *)bytes : "", size); /* which ends */
 	/* The trace's block comes before the clock's, which has a uuid too. */
 	const char *found = strstr(text, "uuid");
 	if (!found)

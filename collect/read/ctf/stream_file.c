@@ -14,6 +14,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "collect/read/ctf/stream_file.h"
 
+#include "collect/bundle/access.h"
 #include "collect/read/ctf/metadata.h"
 #include "dtrace-chain/error.h"
 
@@ -121,7 +122,7 @@ bool dtc_packet_layout_find(const char *directory, const char *const *names, str
 	bool has_uuid = dtc_metadata_get_uuid(metadata, uuid);
 	for (; *names; names++) {
 		g_autofree char *path = g_build_filename(directory, *names, NULL);
-		g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
+		g_autoptr(GMappedFile) map = dtc_access_map(path);
 		struct dtc_packet_layout layout;
 		if (!map || !take_prefix(get_bytes(map), has_uuid ? uuid : NULL, &layout))
 			continue;
@@ -150,7 +151,7 @@ bool dtc_packets_are_foreign(const char *directory, const char *const *names)
 		return false;
 	for (; *names; names++) {
 		g_autofree char *path = g_build_filename(directory, *names, NULL);
-		g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
+		g_autoptr(GMappedFile) map = dtc_access_map(path);
 		struct dtc_packet_layout layout;
 		if (!map || !take_prefix(get_bytes(map), NULL, &layout))
 			continue;
@@ -163,7 +164,7 @@ bool dtc_packets_are_foreign(const char *directory, const char *const *names)
 
 bool dtc_stream_file_is_foreign(const char *path, const struct dtc_packet_layout *layout)
 {
-	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
+	g_autoptr(GMappedFile) map = dtc_access_map(path);
 	struct dtc_packet_layout other;
 	return map && take_prefix(get_bytes(map), NULL, &other) &&
 	       memcmp(other.prefix, layout->prefix, DTC_PACKET_PREFIX_BYTES) != 0;
@@ -171,8 +172,8 @@ bool dtc_stream_file_is_foreign(const char *path, const struct dtc_packet_layout
 
 bool dtc_stream_file_is_equal(const char *path, const char *other)
 {
-	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
-	g_autoptr(GMappedFile) other_map = g_mapped_file_new(other, FALSE, NULL);
+	g_autoptr(GMappedFile) map = dtc_access_map(path);
+	g_autoptr(GMappedFile) other_map = dtc_access_map(other);
 	if (!map || !other_map)
 		return false;
 	struct bytes a = get_bytes(map), b = get_bytes(other_map);
@@ -181,13 +182,13 @@ bool dtc_stream_file_is_equal(const char *path, const char *other)
 
 bool dtc_stream_file_is_whole(const char *path, const struct dtc_packet_layout *layout)
 {
-	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
+	g_autoptr(GMappedFile) map = dtc_access_map(path);
 	return map && is_whole(get_bytes(map), layout);
 }
 
 guint64 dtc_stream_file_count_packets(const char *path, const struct dtc_packet_layout *layout)
 {
-	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
+	g_autoptr(GMappedFile) map = dtc_access_map(path);
 	guint64 count = 0;
 	if (map)
 		count_packets(get_bytes(map), layout, &count);
@@ -205,7 +206,7 @@ static gsize find_prefix(struct bytes file, gsize from, const struct dtc_packet_
 
 bool dtc_stream_file_has_packet(const char *path, const struct dtc_packet_layout *layout)
 {
-	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
+	g_autoptr(GMappedFile) map = dtc_access_map(path);
 	if (!map)
 		return false;
 	struct bytes file = get_bytes(map);
@@ -247,8 +248,7 @@ static gsize get_entry_bytes(struct bytes index)
 
 int64_t dtc_stream_index_count_packets(const char *path)
 {
-	g_autoptr(GMappedFile) map =
-		g_file_test(path, G_FILE_TEST_IS_REGULAR) ? g_mapped_file_new(path, FALSE, NULL) : NULL;
+	g_autoptr(GMappedFile) map = g_file_test(path, G_FILE_TEST_IS_REGULAR) ? dtc_access_map(path) : NULL;
 	if (!map)
 		return -1;
 	gsize entry_bytes = get_entry_bytes(get_bytes(map));
@@ -264,9 +264,8 @@ static bool is_entry_of(const uint8_t *entry, gsize offset, const struct packet 
 
 bool dtc_stream_index_fits(const char *path, const char *stream_path, const struct dtc_packet_layout *layout)
 {
-	g_autoptr(GMappedFile) map =
-		g_file_test(path, G_FILE_TEST_IS_REGULAR) ? g_mapped_file_new(path, FALSE, NULL) : NULL;
-	g_autoptr(GMappedFile) stream_map = map ? g_mapped_file_new(stream_path, FALSE, NULL) : NULL;
+	g_autoptr(GMappedFile) map = g_file_test(path, G_FILE_TEST_IS_REGULAR) ? dtc_access_map(path) : NULL;
+	g_autoptr(GMappedFile) stream_map = map ? dtc_access_map(stream_path) : NULL;
 	if (!map || !stream_map)
 		return true;
 	struct bytes index = get_bytes(map), file = get_bytes(stream_map);
@@ -346,7 +345,7 @@ GArray *dtc_stream_file_list_packets(const char *path, const struct dtc_packet_l
 				     const struct dtc_ctf_context *context, struct dtc_stream_holes *ret_holes)
 {
 	GArray *packets = g_array_new(FALSE, FALSE, sizeof(struct dtc_ctf_packet));
-	g_autoptr(GMappedFile) map = g_mapped_file_new(path, FALSE, NULL);
+	g_autoptr(GMappedFile) map = dtc_access_map(path);
 	struct bytes file = map ? get_bytes(map) : (struct bytes){ NULL, 0 };
 	*ret_holes = (struct dtc_stream_holes){ .file_bytes = file.size };
 	for (gsize offset = 0; offset < file.size;) {

@@ -344,6 +344,39 @@ static void test_cut(void)
 	g_byte_array_unref(whole);
 }
 
+/* A frame at each of these fractions of a second, one second after the other. */
+static void check_fractions(const guint *fractions, guint count, const char *said)
+{
+	GByteArray *file = made_capture_new(MADE_ETHERNET);
+	for (guint i = 0; i < count; i++) {
+		GByteArray *frame = g_byte_array_new();
+		made_ethernet(frame, 2, 1, 0x0800);
+		made_capture_add(file, 1795168700 * INT64_C(1000000000) + i * INT64_C(1000000000) + fractions[i], frame,
+				 0, 0);
+	}
+	struct reading reading;
+	read_file(&reading, file);
+	g_assert_cmpuint(dtc_findings_get_count(reading.findings), ==, said ? 1 : 0);
+	if (said) {
+		const struct dtc_finding *finding = dtc_findings_get(reading.findings, 0);
+		g_assert_cmpstr(finding->code, ==, DTC_FINDING_CAPTURE_TIME);
+		g_assert_nonnull(strstr(finding->text, said));
+	}
+	reading_clear(&reading);
+}
+
+/* A file of microseconds that claims nanoseconds, and files that seem to. */
+static void test_fractions(void)
+{
+	static const guint small[10] = { 999999, 3, 712345, 1, 2, 3, 4, 5, 6, 7 };
+	static const guint mixed[10] = { 999999, 3, 712345, 1, 2, 3, 4, 5, 6, 1000000 };
+	static const guint none[10] = { 0 };
+	check_fractions(small, 10, "microseconds taken for nanoseconds");
+	check_fractions(small, 7, NULL);
+	check_fractions(mixed, 10, NULL);
+	check_fractions(none, 10, NULL);
+}
+
 static void check_refused(const char *path, int code)
 {
 	g_autoptr(GError) error = NULL;
@@ -378,6 +411,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/capture/snapshot-length", test_snapshot_length);
 	g_test_add_func("/capture/owner", test_owner);
 	g_test_add_func("/capture/cut", test_cut);
+	g_test_add_func("/capture/fractions", test_fractions);
 	g_test_add_func("/capture/refused", test_refused);
 	return g_test_run();
 }
