@@ -28,6 +28,17 @@ static void add_outside_findings(const struct dtc_place *place, const DtcEngine 
 				 "no response was seen before the recording ends: the request runs beyond it");
 }
 
+/* A server whose trace ended early, or began late, looks like one that nobody traced. */
+static void add_hop_finding(const struct dtc_place *place, const struct dtc_hop_side *side, const DtcEngine *engine,
+			    DtcFindings *findings)
+{
+	if (side->outside && side->node != place->outside_node && side->node != G_MAXUINT)
+		dtc_findings_add_coded(findings, DTC_FINDING_OUTSIDE, DTC_SEVERITY_WARNING, true,
+				       dtc_engine_get_node_names(engine)[side->node],
+				       "what requests did on this node %s its kernel trace is missing",
+				       side->outside & DTC_OUTSIDE_BEGIN ? "before the begin of" : "after the end of");
+}
+
 /* What the reader should know about how the request was placed. */
 static void add_place_findings(const struct dtc_place *place, const DtcEngine *engine, DtcFindings *findings)
 {
@@ -39,6 +50,11 @@ static void add_place_findings(const struct dtc_place *place, const DtcEngine *e
 				 "response",
 				 place->attempt_count);
 	add_outside_findings(place, engine, findings);
+	for (guint i = 0; i < place->hops->len; i++) {
+		const struct dtc_hop *hop = &g_array_index(place->hops, struct dtc_hop, i);
+		add_hop_finding(place, &hop->client, engine, findings);
+		add_hop_finding(place, &hop->server, engine, findings);
+	}
 	if (!place->has_end && !place->is_open)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, NULL,
 				 "no whole response was seen: the span ends where the client gave up");

@@ -78,6 +78,17 @@ static void add_skipped_findings(const struct dtc_skipped *skipped, guint count,
 				 skipped->not_traced, count);
 }
 
+/* The same words of every request: once. */
+static void add_outside_findings(const DtcFindings *from, DtcFindings *to)
+{
+	for (guint i = 0; i < dtc_findings_get_count(from); i++) {
+		const struct dtc_finding *finding = dtc_findings_get(from, i);
+		if (g_strcmp0(finding->code, DTC_FINDING_OUTSIDE) == 0)
+			dtc_findings_add_coded(to, finding->code, finding->severity, finding->incomplete, finding->node,
+					       "%s", finding->text);
+	}
+}
+
 bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const struct dtc_watch *watch,
 			 struct dtc_skipped *ret_skipped, DtcFindings *findings, GError **error)
 {
@@ -91,6 +102,7 @@ bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const str
 	while ((answer = dtc_all_requests_next(all))) {
 		g_autoptr(DtcReport) report =
 			make_report(engine, answer->question, answer->path, answer->findings, true, NULL);
+		add_outside_findings(answer->findings, findings);
 		if (report)
 			dtc_summary_add(summary, report);
 		else

@@ -49,6 +49,7 @@ void dtc_findings_add_coded(DtcFindings *findings, const char *code, enum dtc_se
 #define DTC_FINDING_PACKET_ORDER "packet-order"
 #define DTC_FINDING_PACKET_TIME "packet-time"
 #define DTC_FINDING_CLOCK_JUMP "clock-jump"
+#define DTC_FINDING_OUTSIDE "outside-trace"
 #define DTC_FINDING_EVENTS_LOST "events-lost"
 #define DTC_FINDING_SWITCH_MISSING "switch-missing"
 #define DTC_FINDING_BUNDLE_CHANGED "bundle-changed"

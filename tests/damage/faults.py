@@ -92,6 +92,23 @@ def check_links(options):
                         yield f"{name} of the new bundle has what a link led to"
 
 
+def check_sparse(options):
+    """An archive of a few kB that would be 60 GiB of zeros."""
+    with tempfile.TemporaryDirectory() as scratch:
+        shutil.copytree(os.path.join(options.bundle, "web"), os.path.join(scratch, "b", "web"))
+        with open(os.path.join(scratch, "b", "web", "kernel", "ch0_1"), "wb") as file:
+            file.truncate(60 << 30)
+        archive = os.path.join(scratch, "b.dtcb")
+        subprocess.run(["tar", "--sparse", "--zstd", "-cf", archive, "-C", os.path.join(scratch, "b"), "web"],
+                       check=True)
+        begin = time.monotonic()
+        done = subprocess.run([options.program, "stats", archive], capture_output=True, check=False)
+        if done.returncode != 1 or b"\nhint: " not in done.stderr:
+            yield f"a sparse archive: exit {done.returncode}: {done.stderr.decode()[:200]}"
+        if time.monotonic() - begin > WAIT_S:
+            yield "a sparse archive is unpacked"
+
+
 def check_names(options):
     with tempfile.TemporaryDirectory() as scratch:
         bundle = os.path.join(scratch, "bundle")
@@ -180,7 +197,8 @@ def main():
     parser.add_argument("--sanitized", action="store_true", help="no limit of address space: the sanitizers need it")
     options = parser.parse_args()
     options.bundle = os.path.abspath(options.bundle)
-    checks = [check_output, check_memory, check_kill, check_links, check_names, check_file_limit]
+    checks = [check_output, check_memory, check_kill, check_links, check_sparse, check_names,
+              check_file_limit]
     if options.fault:
         checks += [check_refused, check_lost_pages]
     problems = [problem for check in checks for problem in check(options)]
