@@ -56,6 +56,7 @@ void dtc_findings_add_coded(DtcFindings *findings, const char *code, enum dtc_se
 #define DTC_FINDING_LINK "link-outside"
 #define DTC_FINDING_TRACE_TWICE "trace-twice"
 #define DTC_FINDING_HOST_TWICE "host-twice"
+#define DTC_FINDING_METADATA_DAMAGED "metadata-damaged"
 #define DTC_FINDING_IO_ERROR "io-error"
 #define DTC_FINDING_TRACE_UNREADABLE "trace-unreadable"
 #define DTC_FINDING_CAPTURE_DAMAGED "capture-damaged"

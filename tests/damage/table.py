@@ -236,6 +236,21 @@ def _(bundle):
     os.unlink(bundle.path("client/kernel/metadata"))
 
 
+def rename_event(name, becomes):
+    @row(f"a bit in the name of {name}", "metadata-damaged")
+    def _(bundle):
+        data = bundle.read("web/kernel/metadata")
+        at = data.index(f'name = "{name}"'.encode()) + len('name = "')
+        data[at:at + len(name)] = becomes.encode()
+        bundle.write("web/kernel/metadata", data)
+
+
+rename_event("syscall_entry_epoll_wait", "syscall_entry_epoll_waIt")
+rename_event("syscall_exit_epoll_wait", "syscall_dxit_epoll_wait")
+rename_event("sched_switch", "sched_sgitch")
+rename_event("irq_softirq_entry", "irq_softirq_Entry")
+
+
 @row("a README lies in a trace", "stray-file", exit_code=0)
 def _(bundle):
     bundle.write("web/kernel/README", b"recorded on a Friday\n")

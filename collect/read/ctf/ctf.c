@@ -10,6 +10,7 @@
 #include "collect/read/ctf/extent.h"
 #include "collect/read/ctf/graph.h"
 #include "collect/read/ctf/metadata.h"
+#include "collect/read/ctf/name_check.h"
 #include "collect/read/ctf/packet_table.h"
 #include "collect/read/ctf/salvage.h"
 #include "collect/read/spellings.h"
@@ -43,6 +44,7 @@ struct ctf {
 	GHashTable *classes;	 /* bt_event_class -> owned DtcCtfClass */
 	DtcNames *event_names;	 /* borrowed */
 	DtcNames *call_names;	 /* borrowed */
+	GHashTable *declared;	 /* owned names of events */
 	GHashTable *environment; /* owned key -> owned value */
 	bool has_clock;
 	struct dtc_extent extent;
@@ -114,6 +116,8 @@ static void begin_stream(struct ctf *ctf, struct cursor *cursor, const bt_stream
 	uint64_t class_count = class == ctf->last_class ? 0 : bt_stream_class_get_event_class_count(class);
 	for (uint64_t i = 0; i < class_count; i++) {
 		name = bt_event_class_get_name(bt_stream_class_borrow_event_class_by_index_const(class, i));
+		if (name)
+			g_hash_table_add(ctf->declared, g_strdup(name));
 		ctf->backend.declares[name ? dtc_spelling_find_event(name).kind : DTC_EVENT_OTHER] = true;
 	}
 	ctf->last_class = class;
@@ -377,6 +381,7 @@ static void close_trace(struct dtc_backend *backend)
 	g_free(ctf->backend.streams);
 	g_hash_table_unref(ctf->classes);
 	g_hash_table_unref(ctf->environment);
+	g_hash_table_unref(ctf->declared);
 	g_free(ctf);
 }
 
@@ -462,6 +467,7 @@ static struct dtc_backend *open_trace(const char *node, const char *path, DtcNam
 	ctf->event_names = event_names;
 	ctf->call_names = call_names;
 	ctf->classes = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)dtc_ctf_class_free);
+	ctf->declared = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	ctf->environment = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	ctf->has_clock = true;
 	ctf->inventory = dtc_inventory_new(path);
@@ -476,6 +482,7 @@ static struct dtc_backend *open_trace(const char *node, const char *path, DtcNam
 	report_files(ctf, node);
 	ctf->wrap_ns = dtc_clock_class_get_wrap(path);
 	begin_streams(ctf);
+	dtc_name_check(ctf->declared, node, ctf->backend.findings);
 	/* a kernel that is traced has events */
 	if (ctf->count == 0 && dtc_clock_class_is_of_kernel(path))
 		dtc_findings_add_coded(ctf->backend.findings, DTC_FINDING_STREAM_MISSING, DTC_SEVERITY_ERROR, true,
