@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/arrival.h"
 #include "analyze/edge/handoff.h"
+#include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
 
 #include <dtrace-chain/bisect.h>
@@ -258,8 +259,15 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 	return arrival_of_wake(h, node, wait, ret_arrival);
 }
 
+/* What a thread that sends may act on: not what only controls a connection, on its own one not another stream. */
+static bool may_be_acted_on(const DtcLinks *links, guint node, uint32_t read, bool is_own, uint32_t write)
+{
+	return !dtc_streams_is_control(links, node, read) &&
+	       (!is_own || write == DTC_NONE || dtc_streams_may_answer(links, node, write, read));
+}
+
 bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t thread_index, int64_t time_ns, uint32_t file,
-			       struct dtc_arrival *ret_arrival)
+			       uint32_t write, struct dtc_arrival *ret_arrival)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_index);
@@ -284,6 +292,7 @@ bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t threa
 			/* a look-up costs far more than a step of this loop: only for what may be taken */
 			bool may_be_own = !has_own && file != DTC_NONE && call->file == file;
 			if (call->kind == DTC_CALL_READ && call->result > 0 && (!has_nearest || may_be_own) &&
+			    may_be_acted_on(links, node, at, may_be_own, write) &&
 			    dtc_arrival_find_for_read(links, node, at, &candidate)) {
 				if (!has_nearest)
 					nearest = candidate;
@@ -308,7 +317,7 @@ bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t threa
 		return true;
 	}
 	struct dtc_asked asked;
-	if (dtc_handoff_find_question(links, node, file, time_ns, &asked) &&
+	if (dtc_handoff_find_question(links, node, file, write, time_ns, &asked) &&
 	    (!has_nearest || nearest.time_ns < asked.arrival.time_ns ||
 	     (nearest.file != file && nearest.file != DTC_NONE && dtc_endpoint_is_stream_server(h, nearest.file)))) {
 		*ret_arrival = asked.arrival;

@@ -68,8 +68,9 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 /*
  * What a thread that sends on file at time (node time) had received to do so: the nearest earlier read with data in the
  * same turn of its loop, on the same file if there is one, else on another, else the handshake of a connecting file.
+ * write is the call, if it is known, or DTC_NONE: it tells of which stream of a connection.
  */
 bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t thread, int64_t time_ns, uint32_t file,
-			       struct dtc_arrival *ret_arrival);
+			       uint32_t write, struct dtc_arrival *ret_arrival);
 /* The sender of what arrived. False: no traced node sent it. */
 bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_sender *ret_sender);

@@ -2,6 +2,7 @@
 #include "analyze/edge/handoff.h"
 
 #include "analyze/edge/local_bytes.h"
+#include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
 
 #include <dtrace-chain/bisect.h>
@@ -30,7 +31,14 @@ static bool took_data(const struct dtc_call *call)
 	       call->end_ns != DTC_TIME_NONE;
 }
 
-bool dtc_handoff_find_question(const DtcLinks *links, guint node, uint32_t file, int64_t time_ns,
+/* What only controls a connection is no question; what another stream brought is another one. */
+static bool may_be_asked(const DtcLinks *links, guint node, uint32_t read, uint32_t answer)
+{
+	return !dtc_streams_is_control(links, node, read) &&
+	       (answer == DTC_NONE || dtc_streams_may_answer(links, node, answer, read));
+}
+
+bool dtc_handoff_find_question(const DtcLinks *links, guint node, uint32_t file, uint32_t answer, int64_t time_ns,
 			       struct dtc_asked *ret_asked)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
@@ -40,7 +48,7 @@ bool dtc_handoff_find_question(const DtcLinks *links, guint node, uint32_t file,
 	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
 	for (uint32_t i = count_before(h, calls, count, time_ns); i-- > 0;) {
 		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
-		if (!took_data(call) || call->end_ns > time_ns)
+		if (!took_data(call) || call->end_ns > time_ns || !may_be_asked(links, node, calls[i], answer))
 			continue;
 		struct dtc_asked asked = { .thread = call->thread, .call = calls[i], .read_ns = call->end_ns };
 		if (!dtc_arrival_find_for_read(links, node, calls[i], &asked.arrival))

@@ -16,8 +16,11 @@ struct dtc_asked {
 	int64_t read_ns;	    /* node time: when the read returned */
 };
 
-/* The last bytes that any thread had read on the file when time (node time) came. False unless it is a server's end. */
-bool dtc_handoff_find_question(const DtcLinks *links, guint node, uint32_t file, int64_t time_ns,
+/*
+ * The last bytes that any thread had read on the file when time (node time) came; if streams tell, those of the one
+ * that answer, a write or DTC_NONE, is for. False unless it is a server's end.
+ */
+bool dtc_handoff_find_question(const DtcLinks *links, guint node, uint32_t file, uint32_t answer, int64_t time_ns,
 			       struct dtc_asked *ret_asked);
 /* Who gave a thread what it went on with. */
 struct dtc_given {

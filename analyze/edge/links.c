@@ -32,6 +32,15 @@ struct DtcLinks {
 	gint *limit_counts;	/* by enum dtc_limit; atomic */
 	GHashTable *indexes;	/* (node << 32 | flow) -> struct flow_index; filled on demand */
 	GHashTable *file_calls; /* (node << 32 | file) -> DtcFileCalls; filled on demand */
+	const DtcPackets *const *captures;
+	const DtcFrames *const *frames; /* in these; NULL: of none */
+	GHashTable *framed;		/* (node << 32 | flow) -> struct framed; filled on demand */
+};
+
+/* Where the frames of a node's flow are. */
+struct framed {
+	const DtcFrames *frames; /* NULL: nowhere */
+	uint32_t flow;
 };
 
 static void index_free(void *data)
@@ -60,6 +69,7 @@ DtcLinks *dtc_links_new(guint node_count, const char *const *names, const DtcHis
 	links->indexes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, index_free);
 	links->file_calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
 						  (GDestroyNotify)(void (*)(void))dtc_file_calls_free);
+	links->framed = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	return links;
 }
 
@@ -72,6 +82,7 @@ void dtc_links_free(DtcLinks *links)
 	g_hash_table_unref(links->indexes);
 	g_free(links->limit_counts);
 	g_hash_table_unref(links->file_calls);
+	g_hash_table_unref(links->framed);
 	g_free(links);
 }
 
@@ -108,6 +119,16 @@ guint dtc_links_get_limit_count(const DtcLinks *links, enum dtc_limit limit)
 void dtc_links_set_guests(DtcLinks *links, const DtcGuests *guests)
 {
 	links->guests = guests;
+}
+
+void dtc_links_set_frames(DtcLinks *links, const DtcPackets *const *captures, const DtcFrames *const *frames)
+{
+	bool has_any = false;
+
+	for (guint i = 0; i < links->node_count; i++)
+		has_any |= frames[i] && !dtc_frames_are_none(frames[i]);
+	links->captures = captures;
+	links->frames = has_any ? frames : NULL;
 }
 
 const DtcGuests *dtc_links_get_guests(const DtcLinks *links)
@@ -447,6 +468,50 @@ uint32_t dtc_links_find_read(const DtcLinks *links, guint node, uint32_t packet)
 		return dtc_file_calls_find_moved(calls, false, p->time_ns);
 	uint32_t call = dtc_file_calls_find_byte(calls, false, p->seq + p->payload_bytes - 1 - base, p->time_ns);
 	return call == DTC_NONE || dtc_history_get_call(h, call)->end_ns < p->time_ns ? DTC_NONE : call;
+}
+
+/* The node's own capture first; what never leaves a machine no other one shows. */
+static const struct framed *get_framed(const DtcLinks *links, guint node, uint32_t flow, bool is_local)
+{
+	int64_t key = (int64_t)node << 32 | flow;
+	struct framed *framed = g_hash_table_lookup(links->framed, &key);
+	if (framed)
+		return framed;
+	framed = g_new0(struct framed, 1);
+	g_hash_table_insert(links->framed, g_memdup2(&key, sizeof(key)), framed);
+	for (guint i = 0; i < links->node_count; i++) {
+		guint at = i == 0 ? node : i <= node ? i - 1 : i;
+		if (!links->captures[at] || !links->frames[at] || (is_local && at != node))
+			continue;
+		uint32_t found =
+			dtc_endpoint_find_flow(packets_of(links, node), flow, links->captures[at], DTC_TIME_NONE);
+		if (found == DTC_NONE || !dtc_frames_has_flow(links->frames[at], found))
+			continue;
+		*framed = (struct framed){ links->frames[at], found };
+		break;
+	}
+	return framed;
+}
+
+const struct dtc_http2_frame *dtc_links_find_frames(const DtcLinks *links, guint node, uint32_t id, uint32_t *ret_seq,
+						    guint *ret_count)
+{
+	if (!links->frames)
+		return NULL;
+	const DtcHistory *h = links->histories[node];
+	const struct dtc_call *call = dtc_history_get_call(h, id);
+	const struct dtc_file *file = call->file == DTC_NONE ? NULL : dtc_history_get_file(h, call->file);
+	bool is_write = call->kind == DTC_CALL_WRITE;
+	uint32_t flow = !file ? DTC_NONE : is_write ? file->flow_out : file->flow_in, base;
+	if (flow == DTC_NONE || call->result <= 0 || call->result == DTC_ABSENT)
+		return NULL;
+	const struct framed *framed = get_framed(links, node, flow, dtc_endpoint_is_local(h, call->file));
+	if (!framed->frames)
+		return NULL;
+	if (is_write ? !file->has_base_out : !dtc_links_find_base_in(links, node, call->file, &base))
+		return NULL;
+	*ret_seq = (is_write ? file->base_out : base) + (uint32_t)call->offset;
+	return dtc_frames_find(framed->frames, framed->flow, *ret_seq, (uint32_t)call->result, ret_count);
 }
 
 bool dtc_links_find_peer(const DtcLinks *links, guint node, uint32_t file, int64_t node_ns, guint *ret_node,

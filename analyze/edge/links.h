@@ -7,6 +7,7 @@
 #pragma once
 
 #include "analyze/exchange/file_calls.h"
+#include "analyze/exchange/frames.h"
 #include "analyze/guest/guests.h"
 #include "dtrace-chain/history.h"
 #include "dtrace-chain/sync.h"
@@ -31,6 +32,11 @@ const DtcClocks *dtc_links_get_clocks(const DtcLinks *links);
 /* Which nodes run on vCPUs of which; NULL: not looked for. Borrowed, must outlive the links. */
 void dtc_links_set_guests(DtcLinks *links, const DtcGuests *guests);
 const DtcGuests *dtc_links_get_guests(const DtcLinks *links);
+/*
+ * The frames of HTTP/2 in the captures of the nodes, by node; NULL for a node without. Borrowed, must outlive the
+ * links.
+ */
+void dtc_links_set_frames(DtcLinks *links, const DtcPackets *const *captures, const DtcFrames *const *frames);
 
 /* How a received packet, or a byte of a flow, was sent. */
 struct dtc_send {
@@ -101,6 +107,12 @@ uint32_t dtc_links_find_read_of_byte(const DtcLinks *links, guint node, uint32_t
  * trace, or another copy had brought it.
  */
 uint32_t dtc_links_find_read(const DtcLinks *links, guint node, uint32_t packet);
+/*
+ * The frames of HTTP/2 that a read or write moved bytes of, by the capture of any node, and the sequence number of the
+ * first byte that it moved. NULL: it is no such connection, or they are not all known. Borrowed.
+ */
+const struct dtc_http2_frame *dtc_links_find_frames(const DtcLinks *links, guint node, uint32_t call, uint32_t *ret_seq,
+						    guint *ret_count);
 /* The other end of a connection, on the same node or another one. False if that is not traced. */
 bool dtc_links_find_peer(const DtcLinks *links, guint node, uint32_t file, int64_t node_ns, guint *ret_node,
 			 uint32_t *ret_file);

@@ -75,6 +75,8 @@ DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_optio
 	engine->links = dtc_links_new(node_count, (const char *const *)engine->names, dtc_engine_get_histories(engine),
 				      dtc_engine_get_clocks(engine));
 	dtc_links_set_guests(engine->links, engine->guests);
+	dtc_links_set_frames(engine->links, (const DtcPackets *const *)engine->recordings.captures,
+			     (const DtcFrames *const *)engine->recordings.frames);
 	engine->edges = dtc_edges_new(engine->links);
 	if (engine->recordings.exchanges)
 		set_requests(engine);

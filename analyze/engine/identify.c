@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/identify.h"
 
+#include "analyze/exchange/endpoint.h"
 #include "dtrace-chain/error.h"
+
+#include <dtrace-chain/bisect.h>
 
 #include <arpa/inet.h>
 #include <string.h>
@@ -114,6 +117,37 @@ DtcIdSpans *dtc_id_spans_load(const DtcEngine *engine, const char *mark_regex, c
 	return g_steal_pointer(&spans);
 }
 
+#define CALLS_MAX 4096 /* of a thread, back from the begin of a span, and on in it */
+
+/* What a thread that works for somebody did: read from a connection that it did not open, or answer on it. */
+static bool serves(const DtcHistory *h, const struct dtc_call *call, bool *ret_is_told)
+{
+	bool moves = call->result > 0 && call->result != DTC_ABSENT && call->file != DTC_NONE &&
+		     (call->kind == DTC_CALL_READ || call->kind == DTC_CALL_WRITE);
+
+	*ret_is_told = moves && dtc_history_get_file(h, call->file)->flow_out != DTC_NONE;
+	return *ret_is_told && dtc_endpoint_is_stream_server(h, call->file);
+}
+
+/*
+ * Whether a span is a server's: it says so, or the last that its thread had to do with a connection before, or the
+ * first in it, is to be asked or to answer.
+ */
+static bool is_server_span(const DtcHistory *h, const struct dtc_id_span *span)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(h, span->thread);
+	uint32_t end = thread->call_first + thread->call_count, at = thread->call_first;
+	bool is_told = false, is_server = span->is_server;
+
+	at += DTC_BISECT(i, 0, thread->call_count,
+			 dtc_history_get_call(h, thread->call_first + i)->begin_ns <= span->begin.ns);
+	for (uint32_t i = at; !is_server && !is_told && i > thread->call_first && at - i < CALLS_MAX; i--)
+		is_server = serves(h, dtc_history_get_call(h, i - 1), &is_told);
+	for (uint32_t i = at; !is_server && !is_told && i < end && i - at < CALLS_MAX; i++)
+		is_server = serves(h, dtc_history_get_call(h, i), &is_told);
+	return is_server;
+}
+
 bool dtc_question_set_span(struct dtc_question *question, const DtcEngine *engine, const DtcIdSpans *spans,
 			   const char *id, DtcFindings *findings, GError **error)
 {
@@ -132,5 +166,11 @@ bool dtc_question_set_span(struct dtc_question *question, const DtcEngine *engin
 	dtc_findings_add(findings, DTC_SEVERITY_INFO, false, dtc_engine_get_node_names(engine)[span.node],
 			 "the span is what the %s says, of the thread that has the longest one with this id",
 			 span.source);
+	question->is_client_hidden = is_server_span(dtc_engine_get_history(engine, span.node), &span);
+	if (question->is_client_hidden)
+		dtc_findings_add_coded(findings, DTC_FINDING_CLIENT_HIDDEN, DTC_SEVERITY_INFO, false,
+				       dtc_engine_get_node_names(engine)[span.node],
+				       "the client's part of the request is not visible: the span is a server's, and "
+				       "what the client waited before and after is not in it");
 	return true;
 }

@@ -23,6 +23,7 @@ struct dtc_question {
 	/* for which requests threads worked, so that waiting for others is named; NULL: not to be named. Borrowed. */
 	const DtcServing *serving;
 	DtcServing *own_serving; /* owned: the same, or NULL */
+	bool is_client_hidden;	 /* the span is a server's, and what its client waited besides cannot be told */
 	guint index;		 /* of the request in those of the engine */
 	struct dtc_usual usual;	 /* of a request asked for by its id; count 0: not known. Owned. */
 	bool is_thread;		 /* relative times count from the begin of its node's trace */

@@ -20,6 +20,7 @@ struct recording {
 	DtcHistory *history;
 	DtcPackets *packets;
 	DtcExchanges *exchanges;
+	DtcFrames *frames;
 	bool enters_guests; /* a host of virtual machines */
 	bool is_foreign;    /* a capture in which no packet starts or ends at this node */
 	guint capture_count;
@@ -75,8 +76,10 @@ static void read_captures(struct recording *recording)
 			return;
 	}
 	(void)dtc_node_captures_finish(captures, &reading->error); /* the files that can be read are used */
-	if (http)
+	if (http) {
 		recording->exchanges = dtc_http_finish(http, reading->node->name, reading->findings);
+		recording->frames = dtc_http_steal_frames(http);
+	}
 	dtc_packets_seal(packets);
 	recording->packets = g_steal_pointer(&packets);
 	recording->capture_count = dtc_node_captures_get_file_count(captures);
@@ -101,6 +104,7 @@ static void recording_free(void *data)
 	dtc_history_free(recording->history);
 	dtc_packets_free(recording->packets);
 	dtc_exchanges_free(recording->exchanges);
+	dtc_frames_free(recording->frames);
 	g_free(recording);
 }
 
@@ -131,8 +135,10 @@ static void take_captures(struct dtc_recordings *to, struct recording *recording
 	if (recording->exchanges)
 		dtc_exchanges_move(to->exchanges, recording->exchanges);
 	/* Exchanges name flows of these packets, so they stay even where their directions and times are of no use. */
-	if (recording->capture_count)
+	if (recording->capture_count) {
 		to->captures[reading->node_index] = g_steal_pointer(&recording->packets);
+		to->frames[reading->node_index] = g_steal_pointer(&recording->frames);
+	}
 	if (recording->is_foreign)
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, reading->node->name,
 				 "the capture shows traffic of other hosts (a bridge or mirror port), so it tells "
@@ -188,6 +194,7 @@ static void init(struct dtc_recordings *recordings, guint node_count, bool needs
 	recordings->histories = g_new0(DtcHistory *, node_count + 1);
 	recordings->problems = g_new0(char *, node_count + 1);
 	recordings->captures = g_new0(DtcPackets *, node_count + 1);
+	recordings->frames = g_new0(DtcFrames *, node_count + 1);
 	recordings->is_foreign = g_new0(bool, node_count + 1);
 	if (needs_exchanges)
 		recordings->exchanges = dtc_exchanges_new(0);
@@ -221,11 +228,13 @@ void dtc_recordings_clear(struct dtc_recordings *recordings)
 		dtc_history_free(recordings->histories[node]);
 		g_free(recordings->problems[node]);
 		dtc_packets_free(recordings->captures[node]);
+		dtc_frames_free(recordings->frames[node]);
 	}
 	dtc_exchanges_free(recordings->exchanges);
 	g_free(recordings->histories);
 	g_free(recordings->problems);
 	g_free(recordings->captures);
+	g_free(recordings->frames);
 	g_free(recordings->is_foreign);
 	*recordings = (struct dtc_recordings){ 0 };
 }

@@ -7,6 +7,7 @@
 
 #include "analyze/engine/watch.h"
 #include "analyze/exchange/exchanges.h"
+#include "analyze/exchange/frames.h"
 #include "collect/packets/packets.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/finding.h"
@@ -28,6 +29,7 @@ struct dtc_recordings {
 	DtcHistory **histories;	 /* NULL where there is none that can be read */
 	char **problems;	 /* why not; NULL: there is no trace */
 	DtcPackets **captures;	 /* sealed; NULL where there is none */
+	DtcFrames **frames;	 /* of HTTP/2, in these; NULL where there are none or they were not asked for */
 	bool *is_foreign;	 /* the capture shows traffic of others, and nothing of this node's clock */
 	DtcExchanges *exchanges; /* of all nodes, sorted by node; NULL unless asked for */
 	guint capture_count;	 /* files that could be read */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/exchange/http.h"
 
+#include "analyze/exchange/http2.h"
 #include "analyze/exchange/identity.h"
 #include "analyze/exchange/message.h"
 #include "analyze/exchange/stream.h"
@@ -30,12 +31,13 @@ struct side {
 struct connection {
 	uint32_t flow[2];
 	struct side side[2];
-	int client;	   /* which side sends requests; -1: not known yet */
-	bool is_sure;	   /* of that: seen from the begin, or a response met its request */
-	bool has_requests; /* that were seen */
-	bool is_ended;	   /* reset, upgraded, or something else than HTTP */
-	bool look_again;   /* it only looked like a message, in the middle of a connection */
-	GQueue unanswered; /* struct open_exchange *, in the order of the requests; no response has begun */
+	int client;		 /* which side sends requests; -1: not known yet */
+	bool is_sure;		 /* of that: seen from the begin, or a response met its request */
+	bool has_requests;	 /* that were seen */
+	bool is_ended;		 /* reset, upgraded, or something else than HTTP */
+	bool look_again;	 /* it only looked like a message, in the middle of a connection */
+	GQueue unanswered;	 /* struct open_exchange *, in the order of the requests; no response has begun */
+	struct dtc_http2 *http2; /* by side, once it turned out to be that; NULL: it is not. Owned */
 };
 
 /* In flows: what is known about a flow without a connection. */
@@ -48,10 +50,12 @@ struct DtcHttp {
 	DtcIdentityHeaders *headers;
 	GPtrArray *flows; /* by flow id: NULL (nothing known), a mark, or struct connection * */
 	DtcExchanges *exchanges;
+	DtcFrames *frames;
 	struct dtc_tcp_stream_budget budget;
 	guint64 connection_count; /* that carried HTTP */
 	guint64 tls_count;
 	guint64 http2_count;
+	guint64 http2_lost_count; /* of them lack frames */
 	guint64 upgraded_count;
 	guint64 lost_bytes;	  /* of HTTP connections, never captured */
 	guint64 cut_header_count; /* messages whose headers lie beyond the snapshot length */
@@ -68,6 +72,7 @@ DtcHttp *dtc_http_new(guint node, const DtcPackets *packets, const struct dtc_ht
 	http->headers = dtc_identity_headers_new(options->id_headers);
 	http->flows = g_ptr_array_new();
 	http->exchanges = dtc_exchanges_new(options->max_exchange_bytes);
+	http->frames = dtc_frames_new(0);
 	http->budget.max_waiting_bytes =
 		options->max_waiting_bytes ? options->max_waiting_bytes : DEFAULT_MAX_WAITING_BYTES;
 	return http;
@@ -164,6 +169,7 @@ static void connection_free(DtcHttp *http, struct connection *c)
 		dtc_http_message_clear(&c->side[i].message);
 	}
 	g_queue_clear(&c->unanswered);
+	g_free(c->http2);
 	g_free(c);
 }
 
@@ -221,6 +227,8 @@ static void connection_end(DtcHttp *http, struct connection *c, void *mark)
 		open_exchange_emit(http, open);
 	if (c->client >= 0)
 		http->connection_count++;
+	if (c->http2 && (c->http2[0].lost_count || c->http2[1].lost_count))
+		http->http2_lost_count++;
 	set_flows(http, c, mark);
 	connection_free(http, c);
 }
@@ -360,6 +368,12 @@ static bool agree_on_roles(DtcHttp *http, struct connection *c, guint i)
 	return true;
 }
 
+static void become_http2(DtcHttp *http, struct connection *c)
+{
+	c->http2 = g_new0(struct dtc_http2, 2);
+	http->http2_count++;
+}
+
 /* False if the connection turned out to be something else and is not to be read on. */
 static bool read_piece(DtcHttp *http, struct connection *c, guint i, const struct dtc_tcp_stream_piece *piece)
 {
@@ -398,8 +412,10 @@ static bool read_piece(DtcHttp *http, struct connection *c, guint i, const struc
 			http->upgraded_count++;
 			return false;
 		case DTC_HTTP_HTTP2:
-			http->http2_count++;
-			return false;
+			become_http2(http, c);
+			dtc_http2_skip_preface(&c->http2[i], side->message.seq, http->frames, c->flow[i]);
+			dtc_http2_read(&c->http2[i], piece, input.used, http->frames, c->flow[i]);
+			return true;
 		case DTC_HTTP_CUT:
 			http->cut_header_count++;
 			note_seen(c, i, piece->time_ns);
@@ -426,7 +442,9 @@ static void drain(DtcHttp *http, struct connection *c, guint i)
 	while (!c->is_ended && dtc_tcp_stream_next(&c->side[i].stream, &http->budget, &piece)) {
 		if (piece.kind == DTC_PIECE_LOST && c->client >= 0)
 			http->lost_bytes += piece.bytes;
-		if (!read_piece(http, c, i, &piece))
+		if (c->http2)
+			dtc_http2_read(&c->http2[i], &piece, 0, http->frames, c->flow[i]);
+		else if (!read_piece(http, c, i, &piece))
 			c->is_ended = true;
 	}
 }
@@ -450,7 +468,9 @@ static struct connection *meet(DtcHttp *http, uint32_t flow, const struct dtc_tc
 	if (segment->captured_bytes == 0)
 		return NULL;
 	enum dtc_http_message_look look = dtc_http_message_look_at(segment->data, segment->captured_bytes, !at_begin);
-	if (look == DTC_LOOK_FOREIGN && !reordered) {
+	bool is_http2 =
+		look == DTC_LOOK_FOREIGN && !reordered && dtc_http2_look_at(segment->data, segment->captured_bytes);
+	if (look == DTC_LOOK_FOREIGN && !reordered && !is_http2) {
 		bool is_tls = is_tls_record(segment->data, segment->captured_bytes);
 		http->tls_count += is_tls;
 		/* Seen from its begin it is something else; met in the middle it may be the body of a message. */
@@ -470,6 +490,11 @@ static struct connection *meet(DtcHttp *http, uint32_t flow, const struct dtc_tc
 	/* What the sender of a request had received is where the response will begin, and the other way round. */
 	if (!c->side[1].stream.is_started && segment->has_ack)
 		dtc_tcp_stream_start(&c->side[1].stream, segment->ack);
+	if (is_http2) {
+		become_http2(http, c);
+		for (guint i = 0; !at_begin && i < 2; i++)
+			dtc_http2_resync(&c->http2[i]);
+	}
 	return c;
 }
 
@@ -543,6 +568,12 @@ static void add_findings(const DtcHttp *http, const char *node, DtcFindings *fin
 				 " connections are HTTP/2, whose headers are compressed; identities "
 				 "need --mark-regex or --spans",
 				 http->http2_count);
+	if (http->http2_lost_count > 0)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, node,
+				 "of %" G_GUINT64_FORMAT
+				 " HTTP/2 connections the capture lacks frames: which answer belongs to which question "
+				 "is not known there",
+				 http->http2_lost_count);
 	if (http->upgraded_count > 0)
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
 				 "%" G_GUINT64_FORMAT " HTTP connections were upgraded or became tunnels and were not "
@@ -592,6 +623,11 @@ DtcExchanges *dtc_http_finish(DtcHttp *http, const char *node_name, DtcFindings 
 	return g_steal_pointer(&http->exchanges);
 }
 
+DtcFrames *dtc_http_steal_frames(DtcHttp *http)
+{
+	return g_steal_pointer(&http->frames);
+}
+
 void dtc_http_free(DtcHttp *http)
 {
 	if (!http)
@@ -599,6 +635,7 @@ void dtc_http_free(DtcHttp *http)
 	if (http->exchanges) /* not finished */
 		end_all(http);
 	dtc_exchanges_free(http->exchanges);
+	dtc_frames_free(http->frames);
 	dtc_identity_headers_free(http->headers);
 	g_ptr_array_unref(http->flows);
 	g_free(http);

@@ -8,10 +8,13 @@
  * Loss is lived with: a hole inside a body of known length is stepped over, a hole elsewhere ends the message and the
  * next segment that begins like a message is where it goes on. Responses meet requests in order on the connection, and
  * after a hole by what the peer had acknowledged.
+ *
+ * Of HTTP/2 the heads of the frames are kept (frames.h), since requests in it cannot be read.
  */
 #pragma once
 
 #include "analyze/exchange/exchanges.h"
+#include "analyze/exchange/frames.h"
 #include "collect/packets/capture.h"
 #include "dtrace-chain/finding.h"
 
@@ -40,3 +43,5 @@ void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *cap
  * sealed.
  */
 DtcExchanges *dtc_http_finish(DtcHttp *http, const char *node_name, DtcFindings *findings);
+/* Once it is finished: the frames of the HTTP/2 connections, by the flows of its packets. Caller owns. */
+DtcFrames *dtc_http_steal_frames(DtcHttp *http);

@@ -602,6 +602,8 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 		add_request(report, input);
 	if (input->usual)
 		add_usual(report, input->usual);
+	if (input->is_client_hidden)
+		report->outside = "the client's part is not visible: only this server's part is explained";
 	if (input->place) {
 		add_outside(report, input->place);
 		add_hops(report, input);

@@ -44,23 +44,17 @@ const char *dtc_id_spans_keep(DtcIdSpans *spans, const char *text)
 	return g_string_chunk_insert_const(spans->chunk, text);
 }
 
-bool dtc_id_spans_add(DtcIdSpans *spans, const char *id, gsize id_bytes, const char *source, guint node,
-		      uint32_t thread, int64_t begin_ns, int64_t end_ns)
+bool dtc_id_spans_add(DtcIdSpans *spans, const struct dtc_id_span *span, gsize id_bytes)
 {
 	char clean[DTC_REQUEST_TEXT_BYTES + 1];
+	struct dtc_id_span kept = *span;
 
-	dtc_identity_clean(id, id_bytes, clean);
+	dtc_identity_clean(span->id, id_bytes, clean);
 	if (!*clean || spans->spans->len >= MAX_SPANS)
 		return false;
-	struct dtc_id_span span = {
-		.id = dtc_id_spans_keep(spans, clean),
-		.source = source,
-		.node = node,
-		.thread = thread,
-		.begin = { begin_ns },
-		.end = { MAX(begin_ns, end_ns) },
-	};
-	g_array_append_val(spans->spans, span);
+	kept.id = dtc_id_spans_keep(spans, clean);
+	kept.end.ns = MAX(span->begin.ns, span->end.ns);
+	g_array_append_val(spans->spans, kept);
 	return true;
 }
 
@@ -119,8 +113,15 @@ static void add_mark(DtcIdSpans *spans, GHashTable *known, guint node, const str
 		g_array_index(spans->spans, struct dtc_id_span, at - 1).end.ns = mark->time_ns;
 		return;
 	}
-	if (dtc_id_spans_add(spans, text + from, (gsize)(to - from), "mark", node, mark->thread, mark->time_ns,
-			     mark->time_ns))
+	const struct dtc_id_span span = {
+		.id = text + from,
+		.source = "mark",
+		.node = node,
+		.thread = mark->thread,
+		.begin = { mark->time_ns },
+		.end = { mark->time_ns },
+	};
+	if (dtc_id_spans_add(spans, &span, (gsize)(to - from)))
 		g_hash_table_insert(known, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(spans->spans->len));
 }
 

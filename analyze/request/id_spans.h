@@ -20,6 +20,7 @@ struct dtc_id_span {
 	uint32_t thread;
 	DtcNodeTime begin;
 	DtcNodeTime end; /* = begin: a single mark */
+	bool is_server;	 /* it says that it serves somebody (OTLP's kind) */
 };
 
 /* Everything is borrowed and must outlive the set; arrays have node_count elements. */

@@ -138,24 +138,30 @@ static const char *get_text(JsonObject *value)
 		       : get_string(get_element(values, 0), "stringValue");
 }
 
-struct place {
-	guint node;
-	uint32_t thread;
-	int64_t begin_ns, end_ns;
-};
-
-static void add_id(struct reader *reader, const struct place *place, const char *id, const char *source)
+static void add_id(struct reader *reader, const struct dtc_id_span *place, const char *id, const char *source)
 {
-	if (id && !dtc_id_spans_add(reader->spans, id, strlen(id), source, place->node, place->thread, place->begin_ns,
-				    place->end_ns))
+	struct dtc_id_span span = *place;
+
+	span.id = id;
+	span.source = source;
+	if (id && !dtc_id_spans_add(reader->spans, &span, strlen(id)))
 		reader->full++;
+}
+
+/* SPAN_KIND_SERVER, by number or by name */
+static bool is_server(JsonObject *span)
+{
+	int64_t kind;
+
+	return get_integer(span, "kind", &kind) ? kind == 2
+						: g_strcmp0(get_string(span, "kind"), "SPAN_KIND_SERVER") == 0;
 }
 
 static void add_span(struct reader *reader, JsonObject *span, guint node, int64_t pid)
 {
 	const struct dtc_id_spans_input *input = dtc_id_spans_get_input(reader->spans);
 	const DtcHistory *history = node < input->node_count ? input->histories[node] : NULL;
-	struct place place = { .node = node };
+	struct dtc_id_span place = { .node = node, .is_server = is_server(span) };
 	int64_t tid = pid;
 
 	reader->read++;
@@ -165,21 +171,21 @@ static void add_span(struct reader *reader, JsonObject *span, guint node, int64_
 	}
 	if (!get_integer(find_attribute(span, "thread.id"), "intValue", &tid))
 		tid = pid; /* a process of one thread */
-	if (tid <= 0 || tid > G_MAXINT32 || !get_integer(span, "startTimeUnixNano", &place.begin_ns) ||
-	    !get_integer(span, "endTimeUnixNano", &place.end_ns) || place.end_ns < place.begin_ns) {
+	if (tid <= 0 || tid > G_MAXINT32 || !get_integer(span, "startTimeUnixNano", &place.begin.ns) ||
+	    !get_integer(span, "endTimeUnixNano", &place.end.ns) || place.end.ns < place.begin.ns) {
 		reader->unknown_thread++;
 		return;
 	}
-	int64_t *times[] = { &place.begin_ns, &place.end_ns };
+	int64_t *times[] = { &place.begin.ns, &place.end.ns };
 	for (guint i = 0; i < 2 && input->real_to_node; i++) {
 		int64_t node_ns;
 		if (input->real_to_node(input->data, node, *times[i], &node_ns))
 			*times[i] = node_ns;
 	}
-	place.thread = dtc_history_find_thread(history, (int32_t)tid, place.begin_ns);
-	place.begin_ns = MAX(place.begin_ns, dtc_history_get_begin_ns(history));
-	place.end_ns = MIN(place.end_ns, dtc_history_get_end_ns(history));
-	if (place.thread == DTC_NONE || place.end_ns <= place.begin_ns) {
+	place.thread = dtc_history_find_thread(history, (int32_t)tid, place.begin.ns);
+	place.begin.ns = MAX(place.begin.ns, dtc_history_get_begin_ns(history));
+	place.end.ns = MIN(place.end.ns, dtc_history_get_end_ns(history));
+	if (place.thread == DTC_NONE || place.end.ns <= place.begin.ns) {
 		reader->unknown_thread++;
 		return;
 	}

@@ -21,6 +21,27 @@ static gpointer look_up(GHashTable *table, guint node, uint32_t id)
 	return g_hash_table_lookup(table, &key);
 }
 
+/* A call, or what it moves of one stream, that has a mark. */
+struct marked {
+	guint node;
+	uint32_t call;
+	uint32_t stream;
+};
+
+static guint marked_hash(gconstpointer data)
+{
+	const struct marked *marked = data;
+
+	return (marked->node * 31 + marked->stream) * 0x9e3779b1u + marked->call;
+}
+
+static gboolean marked_equal(gconstpointer a, gconstpointer b)
+{
+	const struct marked *x = a, *y = b;
+
+	return x->node == y->node && x->call == y->call && x->stream == y->stream;
+}
+
 static guint end_hash(gconstpointer data)
 {
 	const struct end *end = data;
@@ -53,7 +74,7 @@ DtcServing *dtc_serving_new(const DtcLinks *links)
 	serving->clocks = dtc_links_get_clocks(links);
 	serving->workers = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, worker_free);
 	serving->order = g_ptr_array_new();
-	serving->marked = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	serving->marked = g_hash_table_new_full(marked_hash, marked_equal, g_free, NULL);
 	serving->lives = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	serving->ends = g_hash_table_new_full(end_hash, end_equal, g_free, NULL);
 	serving->messages = g_array_new(FALSE, FALSE, sizeof(struct message));
@@ -118,9 +139,11 @@ static struct worker *add_worker(DtcServing *serving, guint node, uint32_t threa
 }
 
 /* True if the call had none: the first one counts, so that what is followed never overrules what a capture tells. */
-static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint request, bool ends)
+static bool add_mark_of(DtcServing *serving, guint node, uint32_t call, uint32_t stream, guint request, bool ends)
 {
-	if (call == DTC_NONE || look_up(serving->marked, node, call))
+	const struct marked marked = { node, call, stream };
+
+	if (call == DTC_NONE || g_hash_table_contains(serving->marked, &marked))
 		return false;
 	uint32_t thread = dtc_history_get_call(get_history(serving, node), call)->thread;
 	struct worker *worker = look_up(serving->workers, node, thread);
@@ -128,11 +151,16 @@ static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint reque
 		worker = add_worker(serving, node, thread);
 		g_ptr_array_add(serving->order, worker);
 	}
-	struct mark mark = { call, request, ends };
+	struct mark mark = { call, stream, request, ends };
 	g_array_append_val(worker->marks, mark);
 	worker->is_dirty = true;
-	g_hash_table_insert(serving->marked, make_key(node, call), GINT_TO_POINTER(1));
+	g_hash_table_add(serving->marked, g_memdup2(&marked, sizeof(marked)));
 	return true;
+}
+
+static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint request, bool ends)
+{
+	return add_mark_of(serving, node, call, 0, request, ends);
 }
 
 void dtc_serving_add_call(DtcServing *serving, guint node, uint32_t call, guint request, bool ends)
@@ -203,8 +231,8 @@ static uint32_t find_reader(DtcServing *serving, const struct message *message, 
 	if (!source->has_base_out)
 		return dtc_file_calls_find_at(dtc_links_get_file_calls(serving->links, node, file), false, near_ns);
 	uint32_t flow_in = dtc_history_get_file(get_history(serving, node), file)->flow_in;
-	return dtc_links_find_read_of_byte(serving->links, node, flow_in, source->base_out + (uint32_t)write->offset,
-					   near_ns);
+	uint32_t seq = source->base_out + (uint32_t)write->offset + message->skip;
+	return dtc_links_find_read_of_byte(serving->links, node, flow_in, seq, near_ns);
 }
 
 static void note_hop(DtcServing *serving, const struct message *message, guint node, uint32_t file, uint32_t reader)
@@ -245,7 +273,7 @@ static void deliver(DtcServing *serving, const struct message *message)
 	if (!dtc_links_find_peer(serving->links, message->node, write->file, write->begin_ns, &node, &file))
 		return;
 	uint32_t reader = find_reader(serving, message, node, file);
-	if (add_mark(serving, node, reader, message->request, false) && !message->is_answer)
+	if (add_mark_of(serving, node, reader, message->stream, message->request, false) && !message->is_answer)
 		note_hop(serving, message, node, file, reader);
 }
 
@@ -287,7 +315,9 @@ static int compare_messages(gconstpointer a, gconstpointer b)
 
 	if (x->node != y->node)
 		return x->node < y->node ? -1 : 1;
-	return x->call < y->call ? -1 : x->call > y->call;
+	if (x->call != y->call)
+		return x->call < y->call ? -1 : 1;
+	return x->skip < y->skip ? -1 : x->skip > y->skip;
 }
 
 static int compare_hops(gconstpointer a, gconstpointer b)

@@ -9,6 +9,7 @@
 /* A call that is known to move a request on. */
 struct mark {
 	uint32_t call;
+	uint32_t stream; /* of several that a call moves; 0: it is all the same */
 	guint request;
 	bool ends; /* with it the thread's work for the request is done */
 };
@@ -27,6 +28,8 @@ struct message {
 	guint node;
 	uint32_t call;
 	guint request;
+	uint32_t stream; /* 0: the connection has none */
+	uint32_t skip;	 /* bytes of the call before its first one */
 	bool is_answer;
 };
 
@@ -43,7 +46,7 @@ struct DtcServing {
 	const DtcClocks *clocks; /* of the links */
 	GHashTable *workers;	 /* (node, thread) -> struct worker */
 	GPtrArray *order;	 /* the workers; sorted by (node, thread) before they are scanned */
-	GHashTable *marked;	 /* (node, call) that have a mark, as keys */
+	GHashTable *marked;	 /* struct marked */
 	GHashTable *lives;	 /* request -> struct dtc_life; none: not known */
 	GHashTable *ends;	 /* struct end -> index of its hop + 1, or CAPTURED */
 	GArray *messages;	 /* struct message: of this round */

@@ -2,6 +2,7 @@
 /* One thread's calls, in time order. */
 #include "analyze/request/serving_build.h"
 
+#include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
 #include "analyze/request/next_act.h"
 #include "analyze/request/questions.h"
@@ -18,11 +19,28 @@ struct connection {
 	bool by_order;	/* for whom bytes went out on it is told by order only */
 };
 
+/* A call that moved bytes of a connection, or what it moved of one of the streams of that. */
+struct moved {
+	const struct dtc_call *call;
+	uint32_t id;
+	const struct mark *mark; /* NULL: none */
+	uint32_t channel;	 /* the file, or what stands for the stream */
+	uint32_t stream;	 /* 0: the connection has none */
+	uint32_t skip;		 /* bytes of the call before its first one */
+};
+
+/* Calls that are looked at for the next one of a stream. */
+#define STREAM_CALLS 64
+/* What stands for streams has numbers behind those of files. */
+#define FIRST_CHANNEL 0x80000000u
+
 struct scan {
 	DtcServing *serving;
 	struct worker *worker;
 	const DtcHistory *history;
-	GHashTable *connections; /* file -> struct connection */
+	GHashTable *connections; /* channel -> struct connection */
+	GHashTable *channels;	 /* file -> GHashTable: stream -> channel */
+	uint32_t next_channel;
 	DtcQuestions *questions; /* open: those that this thread will answer */
 	guint current;		 /* request, NOBODY or STRANGER */
 	int64_t since_ns;
@@ -98,31 +116,94 @@ static bool is_server(const struct scan *scan, uint32_t file, bool has_read)
 	return has_packets ? dtc_endpoint_is_server(scan->history, file) : has_read;
 }
 
-static struct connection *get_connection(struct scan *scan, uint32_t file, bool has_read)
+static uint32_t get_channel(struct scan *scan, uint32_t file, uint32_t stream)
 {
-	struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(file));
+	GHashTable *channels = g_hash_table_lookup(scan->channels, GUINT_TO_POINTER(file));
+
+	if (!stream)
+		return file;
+	if (!channels) {
+		channels = g_hash_table_new(g_direct_hash, g_direct_equal);
+		g_hash_table_insert(scan->channels, GUINT_TO_POINTER(file), channels);
+	}
+	uint32_t channel = GPOINTER_TO_UINT(g_hash_table_lookup(channels, GUINT_TO_POINTER(stream)));
+	if (!channel) {
+		channel = scan->next_channel++;
+		g_hash_table_insert(channels, GUINT_TO_POINTER(stream), GUINT_TO_POINTER(channel));
+	}
+	return channel;
+}
+
+static struct connection *get_connection(struct scan *scan, uint32_t file, uint32_t channel, bool has_read)
+{
+	struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(channel));
 
 	if (!c) {
 		c = g_new0(struct connection, 1);
 		c->request = STRANGER;
 		c->is_server = is_server(scan, file, has_read);
-		g_hash_table_insert(scan->connections, GUINT_TO_POINTER(file), c);
+		g_hash_table_insert(scan->connections, GUINT_TO_POINTER(channel), c);
 	}
 	return c;
+}
+
+static void drop_channel(struct scan *scan, uint32_t channel)
+{
+	dtc_questions_close(scan->questions, channel);
+	dtc_questions_end_asking(scan->questions, channel);
+	g_hash_table_remove(scan->connections, GUINT_TO_POINTER(channel));
 }
 
 /* Forgets what was on a descriptor. */
 static void drop_connection(struct scan *scan, uint32_t file)
 {
-	dtc_questions_close(scan->questions, file);
-	dtc_questions_end_asking(scan->questions, file);
-	g_hash_table_remove(scan->connections, GUINT_TO_POINTER(file));
+	GHashTable *channels = g_hash_table_lookup(scan->channels, GUINT_TO_POINTER(file));
+	GHashTableIter iter;
+	gpointer channel;
+
+	drop_channel(scan, file);
+	if (!channels)
+		return;
+	g_hash_table_iter_init(&iter, channels);
+	while (g_hash_table_iter_next(&iter, NULL, &channel))
+		drop_channel(scan, GPOINTER_TO_UINT(channel));
+	g_hash_table_remove(scan->channels, GUINT_TO_POINTER(file));
 }
 
-static bool will_answer(const struct scan *scan, const struct dtc_call *read)
+static bool has_stream(const struct scan *scan, uint32_t call, uint32_t stream)
 {
-	const DtcFileCalls *calls = dtc_links_get_file_calls(scan->serving->links, scan->worker->node, read->file);
-	uint32_t write = dtc_file_calls_find_moved(calls, true, read->begin_ns);
+	struct dtc_streams streams;
+
+	dtc_streams_look(scan->serving->links, scan->worker->node, call, &streams);
+	for (guint i = 0; i < streams.count; i++)
+		if (streams.streams[i] == stream)
+			return true;
+	return false;
+}
+
+/* The next write, or read, of data on the same connection and stream; DTC_NONE: none that is near. */
+static uint32_t find_next(const struct scan *scan, const struct moved *moved, bool written)
+{
+	const DtcFileCalls *calls =
+		dtc_links_get_file_calls(scan->serving->links, scan->worker->node, moved->call->file);
+	uint32_t next = dtc_file_calls_find_moved(calls, written, moved->call->begin_ns);
+
+	if (!moved->stream)
+		return next;
+	for (guint seen = 0; next != DTC_NONE && !has_stream(scan, next, moved->stream); seen++) {
+		if (seen == STREAM_CALLS) {
+			dtc_links_note_limit(scan->serving->links, DTC_LIMIT_TURN);
+			return DTC_NONE;
+		}
+		const struct dtc_call *call = dtc_history_get_call(scan->history, next);
+		next = dtc_file_calls_find_moved(calls, written, written ? call->begin_ns : call->end_ns);
+	}
+	return next;
+}
+
+static bool will_answer(const struct scan *scan, const struct moved *read)
+{
+	uint32_t write = find_next(scan, read, true);
 
 	return write != DTC_NONE && dtc_history_get_call(scan->history, write)->thread == scan->worker->thread;
 }
@@ -188,12 +269,12 @@ static void note_hop_end(struct scan *scan, const struct dtc_call *call, bool is
 }
 
 /* Whether the other end of a connection that this thread asked on has still to answer. */
-static void note_asked(struct scan *scan, uint32_t file, const struct connection *c)
+static void note_asked(struct scan *scan, uint32_t channel, const struct connection *c)
 {
 	if (!c->is_server && !c->answered && c->request < STRANGER)
-		dtc_questions_ask(scan->questions, file, c->request);
+		dtc_questions_ask(scan->questions, channel, c->request);
 	else
-		dtc_questions_end_asking(scan->questions, file);
+		dtc_questions_end_asking(scan->questions, channel);
 }
 
 static void note_read(struct scan *scan, const struct connection *c, uint32_t id)
@@ -207,26 +288,27 @@ static void note_read(struct scan *scan, const struct connection *c, uint32_t id
 	*read = (struct dtc_owned){ .request = scan->current, .read = id, .is_inferred = c->by_order };
 }
 
-static void scan_read(struct scan *scan, const struct dtc_call *call, uint32_t id, const struct mark *mark)
+static void scan_read(struct scan *scan, const struct moved *moved)
 {
-	struct connection *c = get_connection(scan, call->file, true);
+	const struct dtc_call *call = moved->call;
+	struct connection *c = get_connection(scan, call->file, moved->channel, true);
 
-	if (mark)
-		c->request = mark->request;
+	if (moved->mark)
+		c->request = moved->mark->request;
 	else if (c->is_server && c->answered)
 		c->request = STRANGER;
 	c->answered = !c->is_server;
-	note_asked(scan, call->file, c);
-	if (c->is_server && (dtc_questions_is_open(scan->questions, call->file) || will_answer(scan, call)))
-		dtc_questions_open(scan->questions, call->file, c->request, call->end_ns);
+	note_asked(scan, moved->channel, c);
+	if (c->is_server && (dtc_questions_is_open(scan->questions, moved->channel) || will_answer(scan, moved)))
+		dtc_questions_open(scan->questions, moved->channel, c->request, call->end_ns);
 	scan->is_turn_mixed |= scan->turn_request != NOBODY && scan->turn_request != c->request;
 	scan->turn_request = c->request;
 	scan->is_put_off = false;
-	dtc_turn_order_add(&scan->order, call->file, c->request);
+	dtc_turn_order_add(&scan->order, moved->channel, c->request);
 	become(scan, c->request, call->begin_ns);
 	if (!scan->is_last || scan->current >= STRANGER)
 		return;
-	note_read(scan, c, id);
+	note_read(scan, c, moved->id);
 	if (!c->is_server)
 		note_hop_end(scan, call, false);
 }
@@ -249,12 +331,11 @@ struct asked {
 	int64_t answered_ns; /* INT64_MIN: it has not */
 };
 
-static struct asked get_asked(const struct scan *scan, const struct dtc_call *write)
+static struct asked get_asked(const struct scan *scan, const struct moved *write)
 {
-	const DtcFileCalls *calls = dtc_links_get_file_calls(scan->serving->links, scan->worker->node, write->file);
-	uint32_t answer = dtc_file_calls_find_moved(calls, false, write->begin_ns);
+	uint32_t answer = find_next(scan, write, false);
 
-	return (struct asked){ scan, write->begin_ns,
+	return (struct asked){ scan, write->call->begin_ns,
 			       answer == DTC_NONE ? INT64_MIN : dtc_history_get_call(scan->history, answer)->end_ns };
 }
 
@@ -304,13 +385,15 @@ static guint find_asker(const struct scan *scan, const struct connection *c, con
 }
 
 /* Bytes for others, which nothing but the order of the calls gives to a request. */
-static void scan_question(struct scan *scan, struct connection *c, const struct dtc_call *call, uint32_t id)
+static void scan_question(struct scan *scan, struct connection *c, const struct moved *moved)
 {
+	const struct dtc_call *call = moved->call;
+
 	if (c->answered)
 		c->by_order = false;
 	if (c->is_new || (scan->current == NOBODY && !c->answered)) /* it had to be waited for */
 		become(scan, c->request, call->begin_ns);
-	const struct asked asked = get_asked(scan, call);
+	const struct asked asked = get_asked(scan, moved);
 	if (scan->current < STRANGER && !may_be_for(&asked, scan->current)) {
 		become(scan, STRANGER, call->begin_ns);
 		c->is_new = false;
@@ -320,41 +403,43 @@ static void scan_question(struct scan *scan, struct connection *c, const struct 
 		       dtc_turn_order_get(&scan->order, STRANGER) < STRANGER;
 	if (scan->current < STRANGER && !is_next)
 		return;
-	guint asker = find_asker(scan, c, &asked, call, id);
+	guint asker = find_asker(scan, c, &asked, call, moved->id);
 	c->by_order = asker < STRANGER;
 	if (asker < STRANGER || scan->current >= STRANGER)
 		become(scan, asker, call->begin_ns);
 }
 
-static void scan_write(struct scan *scan, const struct dtc_call *call, uint32_t id, const struct mark *mark)
+static void scan_write(struct scan *scan, const struct moved *moved)
 {
-	struct connection *c = get_connection(scan, call->file, false);
+	const struct dtc_call *call = moved->call;
+	struct connection *c = get_connection(scan, call->file, moved->channel, false);
 
-	dtc_questions_close(scan->questions, call->file);
-	if (mark)
-		become(scan, mark->request, call->begin_ns);
+	dtc_questions_close(scan->questions, moved->channel);
+	if (moved->mark)
+		become(scan, moved->mark->request, call->begin_ns);
 	else if (c->is_server)
 		become(scan, c->request, call->begin_ns);
 	else
-		scan_question(scan, c, call, id);
+		scan_question(scan, c, moved);
 	dtc_turn_order_take(&scan->order, scan->current);
 	if (scan->current >= STRANGER) {
 		if (!c->is_server)
 			c->request = STRANGER;
-		note_asked(scan, call->file, c);
+		note_asked(scan, moved->channel, c);
 		return;
 	}
 	if (!c->is_server) {
 		c->request = scan->current;
 		c->answered = c->is_new = false;
-		note_asked(scan, call->file, c);
+		note_asked(scan, moved->channel, c);
 	}
 	if (scan->is_last) {
-		note_owned(scan, c, id);
+		note_owned(scan, c, moved->id);
 		if (c->is_server)
 			note_hop_end(scan, call, true);
 	} else {
-		struct message message = { scan->worker->node, id, scan->current, c->is_server };
+		struct message message = { scan->worker->node, moved->id,   scan->current,
+					   moved->stream,      moved->skip, c->is_server };
 		g_array_append_val(scan->serving->messages, message);
 	}
 	if (c->is_server) {
@@ -368,9 +453,35 @@ static bool is_connection(const DtcHistory *history, const struct dtc_call *call
 	return call->file != DTC_NONE && dtc_history_get_file(history, call->file)->kind == DTC_FILE_SOCKET;
 }
 
-static void scan_call(struct scan *scan, uint32_t id, const struct mark *mark)
+/* Of several streams each by itself, in the order of their bytes; what only controls the connection is nobody's. */
+static void scan_moved(struct scan *scan, uint32_t id, const struct mark *marks, guint mark_count)
 {
 	const struct dtc_call *call = dtc_history_get_call(scan->history, id);
+	struct moved moved = { .call = call, .id = id, .channel = call->file };
+	struct dtc_streams streams;
+
+	dtc_streams_look(scan->serving->links, scan->worker->node, id, &streams);
+	for (guint i = 0; i < (streams.is_known ? streams.count : 1); i++) {
+		if (streams.is_known) {
+			moved.stream = streams.streams[i];
+			moved.skip = streams.skips[i];
+			moved.channel = get_channel(scan, call->file, moved.stream);
+		}
+		moved.mark = NULL;
+		for (guint k = 0; k < mark_count && !moved.mark; k++)
+			if (!marks[k].stream || marks[k].stream == moved.stream)
+				moved.mark = &marks[k];
+		if (call->kind == DTC_CALL_READ)
+			scan_read(scan, &moved);
+		else
+			scan_write(scan, &moved);
+	}
+}
+
+static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, guint mark_count)
+{
+	const struct dtc_call *call = dtc_history_get_call(scan->history, id);
+	const struct mark *mark = mark_count ? marks : NULL;
 	bool has_moved = call->result > 0 && is_connection(scan->history, call);
 
 	switch ((enum dtc_call_kind)call->kind) {
@@ -383,19 +494,16 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *mark)
 			become(scan, mark->request, call->begin_ns);
 		break;
 	case DTC_CALL_READ:
-		if (has_moved)
-			scan_read(scan, call, id, mark);
-		break;
 	case DTC_CALL_WRITE:
 		if (has_moved)
-			scan_write(scan, call, id, mark);
+			scan_moved(scan, id, marks, mark_count);
 		break;
 	case DTC_CALL_CONNECT:
 		if (mark)
 			become(scan, mark->request, call->begin_ns);
 		if (is_connection(scan->history, call)) {
 			drop_connection(scan, call->file);
-			struct connection *c = get_connection(scan, call->file, false);
+			struct connection *c = get_connection(scan, call->file, call->file, false);
 			c->request = scan->current == NOBODY ? STRANGER : scan->current;
 			c->is_new = true;
 			note_asked(scan, call->file, c);
@@ -418,7 +526,9 @@ static int compare_marks(gconstpointer a, gconstpointer b)
 {
 	const struct mark *x = a, *y = b;
 
-	return x->call < y->call ? -1 : x->call > y->call;
+	if (x->call != y->call)
+		return x->call < y->call ? -1 : 1;
+	return x->stream < y->stream ? -1 : x->stream > y->stream;
 }
 
 /* Calls of a thread have consecutive ids, in time order. Before the first mark nothing is known. */
@@ -431,6 +541,9 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 		.worker = worker,
 		.history = history,
 		.connections = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free),
+		.channels = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL,
+						  (GDestroyNotify)(void (*)(void))g_hash_table_unref),
+		.next_channel = FIRST_CHANNEL,
 		.questions = dtc_questions_new(STRANGER),
 		.current = NOBODY,
 		.turn_request = NOBODY,
@@ -445,15 +558,17 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 	g_array_set_size(worker->spans, 0);
 	uint32_t first = g_array_index(worker->marks, struct mark, 0).call;
 	for (uint32_t id = first; id < thread->call_first + thread->call_count; id++) {
-		const struct mark *mark = NULL;
-		if (next < worker->marks->len && g_array_index(worker->marks, struct mark, next).call == id)
-			mark = &g_array_index(worker->marks, struct mark, next++);
-		scan_call(&scan, id, mark);
+		guint from = next;
+		while (next < worker->marks->len && g_array_index(worker->marks, struct mark, next).call == id)
+			next++;
+		const struct mark *marks = next == from ? NULL : &g_array_index(worker->marks, struct mark, from);
+		scan_call(&scan, id, marks, next - from);
 	}
 	pause(&scan, thread->end_ns);
 	worker->is_dirty = false;
 	dtc_questions_free(scan.questions);
 	g_hash_table_unref(scan.connections);
+	g_hash_table_unref(scan.channels);
 	g_clear_pointer(&scan.reads, g_hash_table_unref);
 	dtc_turn_order_clear(&scan.order);
 }

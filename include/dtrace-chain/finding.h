@@ -38,6 +38,8 @@ void dtc_findings_add_coded(DtcFindings *findings, const char *code, enum dtc_se
 			    const char *node, const char *format, ...) G_GNUC_PRINTF(6, 7);
 /* The code of whatever was looked for only so far, in any stage. */
 #define DTC_FINDING_LIMIT "limit-reached"
+/* The span of a request is a server's, since nothing shows its client's. */
+#define DTC_FINDING_CLIENT_HIDDEN "client-not-visible"
 /* The codes of what is wrong with a recording, whichever stage sees it. */
 #define DTC_FINDING_STREAM_DAMAGED "stream-damaged"
 #define DTC_FINDING_STREAM_MISSING "stream-missing"

@@ -197,7 +197,7 @@ typedef struct DtcReport {
 	int status;
 	bool begins_before;  /* the request began before the recording of its node, or runs beyond its end: the span */
 	bool ends_after;     /* is the part inside */
-	const char *outside; /* that in words, for the head; NULL if neither */
+	const char *outside; /* that, or that the client's part is not visible, in words for the head; else NULL */
 	GArray *hops;	     /* struct dtc_report_hop, by begin; empty without a request */
 	struct dtc_report_thread target;
 	const char *reference; /* the node whose clock is cluster time */

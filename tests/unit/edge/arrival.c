@@ -71,7 +71,7 @@ static void test_look(gconstpointer data)
 	uint32_t file = dtc_history_get_call(history, dtc_history_find_call(history, loop, 60))->file;
 
 	struct dtc_arrival arrival;
-	bool found = dtc_arrival_find_for_send(links, 0, loop, 60, file, &arrival);
+	bool found = dtc_arrival_find_for_send(links, 0, loop, 60, file, DTC_NONE, &arrival);
 	g_assert_cmpint(found, ==, !look->ends_turn);
 	if (found)
 		g_assert_cmpint(arrival.time_ns, ==, 20);
@@ -145,7 +145,7 @@ static void test_limit(void)
 		DtcLinks *links = dtc_links_new(1, &name, &history, clocks);
 		struct dtc_arrival arrival;
 		uint32_t thread = dtc_history_find_thread(history, 10, DTC_TIME_NONE);
-		g_assert_false(dtc_arrival_find_for_send(links, 0, thread, t, DTC_NONE, &arrival));
+		g_assert_false(dtc_arrival_find_for_send(links, 0, thread, t, DTC_NONE, DTC_NONE, &arrival));
 		g_assert_cmpuint(dtc_links_get_limit_count(links, DTC_LIMIT_TURN), ==, i);
 		dtc_links_free(links);
 		dtc_clocks_free(clocks);
