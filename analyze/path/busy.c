@@ -129,7 +129,9 @@ static guint find_request(const struct pass *pass, const struct dtc_segment *fro
 
 static void split(struct pass *pass, const struct dtc_segment *from, guint request)
 {
-	bool is_asked = from->thread != DTC_NONE && !from->by_kernel && is_work(from->cause);
+	/* where a request lay in a way that is not visible, what the thread did meanwhile is no reason */
+	bool is_asked = from->thread != DTC_NONE && !from->by_kernel && is_work(from->cause) &&
+			from->evidence.reason != DTC_REASON_INSIDE;
 	int64_t begin_ns = from->begin.ns, until_ns;
 	guint before = G_MAXUINT;
 

@@ -42,7 +42,7 @@ void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, i
 				       .node = node,
 				       .thread = thread,
 				       .cause = cause,
-				       .link = t->link,
+				       .link = t->tc > t->doubt_cluster_ns ? MAX(t->link, DTC_LINK_INFERRED) : t->link,
 				       .uncertainty_ns = t->uncertainty_ns,
 				       .tid = -1,
 				       .pid = -1,
@@ -459,7 +459,7 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 		go_to_queuer(t); /* idle until it was asked; the queuer woke it right after */
 		return;
 	}
-	if (is_at_end && dtc_traverse_follow_handover(t, &edge))
+	if (is_at_end && (dtc_traverse_follow_handover(t, &edge) || dtc_traverse_follow_inside(t, wait, &edge)))
 		return;
 	if (is_at_end) /* of a wait that was cut, who ended its last part explains all of it */
 		follow_edge(t, wait, &edge, get_low_ns(&t->stand, MIN(low_ns, wait->begin_ns - edge.in_vain_ns)));
@@ -600,7 +600,8 @@ void dtc_traverse(const DtcEdges *edges, const struct dtc_traversal *of, const s
 				  .frames = g_array_new(FALSE, FALSE, sizeof(struct dtc_frame)),
 				  .scopes = g_array_new(FALSE, FALSE, sizeof(struct dtc_scope)),
 				  .entered = g_hash_table_new(NULL, NULL),
-				  .link = DTC_LINK_EXACT };
+				  .link = DTC_LINK_EXACT,
+				  .doubt_cluster_ns = INT64_MAX };
 	if (of->call != DTC_NONE)
 		pursue_call(&t);
 	walk(&t);

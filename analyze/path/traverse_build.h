@@ -55,6 +55,8 @@ struct dtc_scope {
 	int32_t pid;
 	struct dtc_asked asked;
 	int64_t question_cluster_ns;
+	bool is_inside; /* nothing in the trace leads from the question to the answer: see traverse_inside.c */
+	guint frames;	/* so many there were */
 };
 
 struct dtc_traverse {
@@ -77,7 +79,8 @@ struct dtc_traverse {
 	/* the message that is followed, for the segments of its way; NULL: none */
 	const struct dtc_arrival *message;
 	const struct dtc_sender *message_sender;
-	bool by_kernel; /* what is explained next is made by it */
+	bool by_kernel;		  /* what is explained next is made by it */
+	int64_t doubt_cluster_ns; /* what is explained is inferred down to there; INT64_MAX: nothing */
 };
 
 /* Down to where the traversal may go: the begin of the span, or of the wait that it explains. */
@@ -119,9 +122,24 @@ bool dtc_traverse_ends_pause(const struct dtc_traverse *t, const struct dtc_inte
  */
 bool dtc_traverse_follow_handover(struct dtc_traverse *t, const struct dtc_edge *edge);
 
+/* traverse_inside.c */
+/*
+ * Whether an answer that the stand's thread gave, of a request, can only have been made inside of its process: another
+ * thread had read the question, and the process asked nobody for it.
+ */
+bool dtc_traverse_is_inside(const struct dtc_traverse *t, const struct dtc_asked *asked, guint request);
+/*
+ * A wait, at its end, of a thread of a process in which the request lay in a way that is not visible. If a timer ended
+ * it, that is all the trace has about the request down to its question, where the stand goes. False if something else
+ * did: what is followed then is inferred, down to the question.
+ */
+bool dtc_traverse_follow_inside(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge);
+
 /* traverse_message.c */
 /* The stand is at a send on file, of a call or DTC_NONE: what its thread acted on becomes its purpose. */
 void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call);
+/* The question that the stand's process works on, if the traversal came from its answer; else NULL. */
+const struct dtc_scope *dtc_traverse_find_scope(const struct dtc_traverse *t, int32_t pid);
 /* Who received what arrived: the reader of the question, if the traversal came by another thread of the process. */
 void dtc_traverse_go_to_reader(struct dtc_traverse *t, const struct dtc_arrival *arrival);
 /*

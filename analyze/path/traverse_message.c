@@ -118,8 +118,7 @@ static void emit_softirq_delay(struct dtc_traverse *t, const struct dtc_arrival 
 			     DTC_CAUSE_NETWORK_RECEIVE, why, NULL);
 }
 
-/* The question that the process of the walk's thread works on, if the walk came from its answer; else NULL. */
-static const struct dtc_scope *find_scope(struct dtc_traverse *t, int32_t pid)
+const struct dtc_scope *dtc_traverse_find_scope(const struct dtc_traverse *t, int32_t pid)
 {
 	for (guint i = t->scopes->len; i-- > 0;) {
 		const struct dtc_scope *scope = &g_array_index(t->scopes, struct dtc_scope, i);
@@ -151,8 +150,12 @@ static bool is_other_question(const struct dtc_traverse *t, uint32_t file, uint3
 /* Questions that were reached are dropped, at times that keep the cost of all of them in proportion to their number. */
 static void add_scope(struct dtc_traverse *t, int32_t pid, const struct dtc_asked *asked)
 {
-	struct dtc_scope scope = { t->stand.node, pid, *asked,
-				   dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, asked->arrival.time_ns) };
+	struct dtc_scope scope = { .node = t->stand.node,
+				   .pid = pid,
+				   .asked = *asked,
+				   .question_cluster_ns =
+					   dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, asked->arrival.time_ns),
+				   .frames = t->frames->len };
 	if (t->scopes->len >= MAX(t->scopes_max, SCOPES_KEPT)) {
 		guint kept = 0;
 		for (guint i = 0; i < t->scopes->len; i++)
@@ -203,9 +206,17 @@ void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call)
 			return;
 		}
 	}
-	if (dtc_traverse_pursue_own(t, call) || has_question)
+	if (dtc_traverse_pursue_own(t, call))
 		return;
-	const struct dtc_scope *scope = find_scope(t, pid);
+	if (has_question) {
+		struct dtc_scope *own = &g_array_index(t->scopes, struct dtc_scope, t->scopes->len - 1);
+		own->is_inside = stand->owner && dtc_traverse_is_inside(t, &asked, stand->owner - 1);
+		/* what the thread had read since led to the answer, or is another's: that cannot be told */
+		if (own->is_inside && has_arrival && stand->arrival.time_ns > asked.arrival.time_ns)
+			t->doubt_cluster_ns = own->question_cluster_ns;
+		return;
+	}
+	const struct dtc_scope *scope = dtc_traverse_find_scope(t, pid);
 	if (scope && (!has_arrival || stand->arrival.time_ns < scope->asked.arrival.time_ns ||
 		      is_other_question(t, stand->arrival.file, scope->asked.arrival.file))) {
 		stand->arrival = scope->asked.arrival;

@@ -48,6 +48,14 @@ static char *name_untraced(const struct dtc_names *names, const struct dtc_evide
 	return g_strdup_printf("%s: for a packet whose sender is not traced", what ? what : "waits");
 }
 
+/* Its own wait is not in a kernel trace; a thread's is, with which it ended. */
+static char *name_inside(const DtcHistory *h, const struct dtc_evidence *evidence)
+{
+	g_autofree char *what = h && evidence->interval ? dtc_words_for_interval(h, evidence->interval) : NULL;
+	return g_strdup_printf("inside this process, not visible%s%s%s", what ? " (its threads: " : "",
+			       what ? what : "", what ? ")" : "");
+}
+
 /* And who had its CPU meanwhile. */
 static char *name_receiver(const DtcHistory *h, const struct dtc_evidence *evidence, const char *phrase)
 {
@@ -87,6 +95,8 @@ char *dtc_words_for_evidence(const struct dtc_names *names, const struct dtc_evi
 	switch (evidence->reason) {
 	case DTC_REASON_OWN:
 		return h && evidence->interval ? dtc_words_for_interval(h, evidence->interval) : NULL;
+	case DTC_REASON_INSIDE:
+		return name_inside(h, evidence);
 	case DTC_REASON_ON_CPU:
 		return name_stretch(evidence->on_cpu_ns, span_ns);
 	case DTC_REASON_ASKED:

@@ -6,8 +6,8 @@
 
 const struct dtc_id_spans_input *dtc_id_spans_get_input(const DtcIdSpans *spans);
 /*
- * One like span, whose id of id_bytes is copied, cleaned and bounded; source is borrowed. False, and nothing happens, when
- * the set is full.
+ * One like span, whose id of id_bytes is copied, cleaned and bounded; source is borrowed. False, and nothing happens,
+ * when the set is full.
  */
 bool dtc_id_spans_add(DtcIdSpans *spans, const struct dtc_id_span *span, gsize id_bytes);
 /* Equal strings are kept once, as long as the set. */

@@ -79,6 +79,7 @@ DtcServing *dtc_serving_new(const DtcLinks *links)
 	serving->ends = g_hash_table_new_full(end_hash, end_equal, g_free, NULL);
 	serving->messages = g_array_new(FALSE, FALSE, sizeof(struct message));
 	serving->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_followed_hop));
+	serving->askings = g_array_new(FALSE, FALSE, sizeof(struct asking));
 	return serving;
 }
 
@@ -93,6 +94,7 @@ void dtc_serving_free(DtcServing *serving)
 	g_hash_table_unref(serving->ends);
 	g_array_unref(serving->messages);
 	g_array_unref(serving->hops);
+	g_array_unref(serving->askings);
 	g_free(serving);
 }
 
@@ -333,6 +335,17 @@ static int compare_hops(gconstpointer a, gconstpointer b)
 	return x->client_file < y->client_file ? -1 : x->client_file > y->client_file;
 }
 
+static int compare_askings(gconstpointer a, gconstpointer b)
+{
+	const struct asking *x = a, *y = b;
+
+	if (x->request != y->request)
+		return x->request < y->request ? -1 : 1;
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
+}
+
 void dtc_serving_seal(DtcServing *serving, bool follows)
 {
 	bool is_more = follows;
@@ -358,6 +371,7 @@ void dtc_serving_seal(DtcServing *serving, bool follows)
 	if (follows)
 		dtc_inherit(serving, serving->links);
 	g_array_sort(serving->hops, compare_hops);
+	g_array_sort(serving->askings, compare_askings);
 	g_hash_table_remove_all(serving->ends); /* indexes of the unsorted list */
 	g_hash_table_remove_all(serving->marked);
 	serving->is_sealed = true;
@@ -388,6 +402,23 @@ const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint 
 	const struct dtc_owned *owned = (const struct dtc_owned *)(const void *)worker->owned->data;
 	guint i = DTC_BISECT(k, 0, worker->owned->len, owned[k].call < write);
 	return i < worker->owned->len && owned[i].call == write ? &owned[i] : NULL;
+}
+
+bool dtc_serving_has_asked(const DtcServing *serving, guint request, guint node, int32_t pid, int64_t begin_ns,
+			   int64_t end_ns)
+{
+	const struct asking from = { .request = request, .node = node, .at_ns = begin_ns };
+	const struct asking *askings = (const struct asking *)(const void *)serving->askings->data;
+	guint i = DTC_BISECT(k, 0, serving->askings->len, compare_askings(&askings[k], &from) < 0);
+
+	for (; i < serving->askings->len; i++) {
+		const struct asking *asking = &askings[i];
+		if (asking->request != request || asking->node != node || asking->at_ns > end_ns)
+			break;
+		if (dtc_history_get_thread(get_history(serving, node), asking->thread)->pid == pid)
+			return true;
+	}
+	return false;
 }
 
 const struct dtc_followed_hop *dtc_serving_get_hops(const DtcServing *serving, guint request, guint *ret_count)

@@ -69,5 +69,8 @@ const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, 
 bool dtc_serving_only_inherits(const DtcServing *serving, guint node, uint32_t thread);
 /* Whose a write of bytes or a connect is, and what its thread had read for that request. Borrowed; NULL: not known. */
 const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint node, uint32_t write);
+/* Whether a process wrote or connected to others for a request, within a span (node time). */
+bool dtc_serving_has_asked(const DtcServing *serving, guint request, guint node, int32_t pid, int64_t begin_ns,
+			   int64_t end_ns);
 /* The followed hops of a request, by begin at the client's node. Borrowed. */
 const struct dtc_followed_hop *dtc_serving_get_hops(const DtcServing *serving, guint request, guint *ret_count);

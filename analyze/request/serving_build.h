@@ -39,6 +39,14 @@ struct end {
 	uint32_t file;
 	guint request;
 };
+/* A request asked others. */
+struct asking {
+	guint request;
+	guint node;
+	uint32_t thread;
+	int64_t at_ns;
+};
+
 #define CAPTURED GUINT_TO_POINTER(G_MAXUINT) /* of a hop that a capture shows */
 
 struct DtcServing {
@@ -51,6 +59,7 @@ struct DtcServing {
 	GHashTable *ends;	 /* struct end -> index of its hop + 1, or CAPTURED */
 	GArray *messages;	 /* struct message: of this round */
 	GArray *hops;		 /* struct dtc_followed_hop */
+	GArray *askings;	 /* struct asking: of the last look; sealed: by request, node and time */
 	bool is_sealed;
 };
 

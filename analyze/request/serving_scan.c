@@ -322,6 +322,11 @@ static void note_owned(struct scan *scan, const struct connection *c, uint32_t i
 				   .is_inferred = c->by_order || (read && read->is_inferred) };
 
 	g_array_append_val(scan->worker->owned, owned);
+	if (c->is_server)
+		return;
+	const struct asking asking = { scan->current, scan->worker->node, scan->worker->thread,
+				       dtc_history_get_call(scan->history, id)->begin_ns };
+	g_array_append_val(scan->serving->askings, asking);
 }
 
 /* A question to others: when it is asked, and when the thread has read the answer. */

@@ -64,6 +64,11 @@ enum dtc_reason {
 	DTC_REASON_UNTRACED_PEER,   /* of file: it answers */
 	DTC_REASON_UNKNOWN_BEFORE,  /* nothing is known before */
 	DTC_REASON_CIRCLE,	    /* causes lead back to each other */
+	/*
+	 * interval: a runtime that schedules by itself: for what the request waited inside of the process is not in the
+	 * trace, only what ended it
+	 */
+	DTC_REASON_INSIDE,
 	/* a vCPU was not in its guest: node, interval and exit are the host's */
 	DTC_REASON_HOST_PREEMPTED,
 	DTC_REASON_HOST_EXIT,

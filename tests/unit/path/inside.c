@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A runtime that schedules by itself: 20 reads X's question, 22 answers it. What X waited for in between is memory.
+ * Meanwhile 22 reads what a database answered for somebody else, and sleeps in a poll until a timer is due.
+ *
+ *   20  30 question 34 reads   40 polls        22  45 polls  100 database 104 reads  110 polls  150 timer  155 answers
+ */
+#include "analyze/path/walk.h"
+#include "analyze/request/serving.h"
+#include "sync/fit/clocks.h"
+#include "tests/support/story.h"
+
+#define RUN 0
+#define SLEEP 1
+#define CLIENT 0x0a000001u
+#define SERVER 0x0a000002u
+#define DATABASE 0x0a000003u
+#define READER 20
+#define WRITER 22
+#define BURNER 23
+#define QUESTIONS 4
+#define ASKED 5
+#define ANSWERED 155
+#define X 0
+
+enum variant { IDLE, ASKS, BURNS, WOKEN };
+
+static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
+{
+	story_enter(s, t, cpu, name, fd);
+	story_leave(s, t + 1, cpu, name, result);
+}
+
+static void go_to_sleep(struct story *s, int64_t t, uint32_t cpu, int tid, int64_t timeout)
+{
+	story_poll(s, t, cpu, "epoll_wait", 6, timeout);
+	story_switch(s, t + 1, cpu, tid, "go", SLEEP, 0, "swapper");
+}
+
+static void wake_up(struct story *s, int64_t t, uint32_t cpu, int tid, int64_t result)
+{
+	story_switch(s, t, cpu, 0, "swapper", RUN, tid, "go");
+	story_leave(s, t + 1, cpu, "epoll_wait", result);
+}
+
+static void receive(struct story *s, int64_t t, uint32_t cpu, int tid, const struct dtc_headers *packet)
+{
+	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, t - 1, cpu, 3, NULL);
+	story_packet(s, DTC_EVENT_NET_RECEIVE, t, cpu, packet);
+	story_task(s, DTC_EVENT_SCHED_WAKING, t + 1, cpu, tid, "go", (int)cpu);
+	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, t + 1, cpu, 3, NULL);
+}
+
+static void tell(struct story *s, enum variant variant)
+{
+	struct dtc_headers question = story_headers(CLIENT, 60000, SERVER, 80, 1000, 500, 0x18, 50, 1);
+	struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 60000, 500, 1050, 0x18, 60, 2);
+	struct dtc_headers asked = story_headers(SERVER, 50000, DATABASE, 3306, 700, 300, 0x18, 20, 3);
+	struct dtc_headers told = story_headers(DATABASE, 3306, SERVER, 50000, 300, 720, 0x18, 30, 4);
+	story_begin(s, "server");
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, READER, "go");
+	for (int tid = 21; tid <= BURNER; tid++)
+		story_fork(s, 1, 0, READER, READER, tid, READER, "go");
+	story_switch(s, 4, 1, 0, "swapper/1", RUN, WRITER, "go");
+	tell_call(s, 9, 0, "accept4", 3, QUESTIONS);
+	story_enter(s, 11, 0, "connect", ASKED);
+	struct dtc_headers syn = story_headers(SERVER, 50000, DATABASE, 3306, 699, 0, DTC_TCP_SYN, 0, 5);
+	story_packet(s, DTC_EVENT_NET_SEND, 12, 0, &syn);
+	story_leave(s, 13, 0, "connect", 0);
+	go_to_sleep(s, 20, 0, READER, -1);
+	receive(s, 30, 0, READER, &question);
+	wake_up(s, 32, 0, READER, 1);
+	tell_call(s, 34, 0, "read", QUESTIONS, 50);
+	story_enter(s, 36, 0, "write", ASKED);
+	story_packet(s, DTC_EVENT_NET_SEND, 37, 0, &asked);
+	story_leave(s, 38, 0, "write", 20);
+	go_to_sleep(s, 40, 0, READER, -1);
+	if (variant == BURNS) {
+		story_switch(s, 42, 2, 0, "swapper/2", RUN, BURNER, "go");
+		tell_call(s, 43, 2, "sched_yield", -1, 0);
+	}
+	go_to_sleep(s, 45, 1, WRITER, -1);
+	receive(s, 100, 1, WRITER, &told);
+	wake_up(s, 102, 1, WRITER, 1);
+	tell_call(s, 104, 1, "read", ASKED, 30);
+	if (variant != WOKEN) {
+		go_to_sleep(s, 110, 1, WRITER, 40);
+		story_context(s, DTC_EVENT_HRTIMER_ENTRY, 149, 1, 1, NULL);
+		story_task(s, DTC_EVENT_SCHED_WAKING, 149, 1, WRITER, "go", 1);
+		story_context(s, DTC_EVENT_HRTIMER_EXIT, 150, 1, 1, NULL);
+		wake_up(s, 151, 1, WRITER, 0);
+	}
+	story_enter(s, ANSWERED, 1, "write", QUESTIONS);
+	story_packet(s, DTC_EVENT_NET_SEND, ANSWERED + 1, 1, &answer);
+	story_leave(s, ANSWERED + 2, 1, "write", 60);
+	if (variant == BURNS)
+		story_switch(s, 159, 2, BURNER, "go", SLEEP, 0, "swapper/2");
+	story_switch(s, 160, 1, WRITER, "go", SLEEP, 0, "swapper/1");
+	story_end(s);
+}
+
+static uint32_t find_call(const DtcHistory *h, int tid, int64_t t)
+{
+	return dtc_history_find_call(h, dtc_history_find_thread(h, tid, t), t);
+}
+
+/* The segment of X's path at a time, all of whose calls are known; what the process asked is X's in one variant. */
+static struct dtc_segment walk(enum variant variant, int64_t t)
+{
+	static const char *const names[] = { "server" };
+	struct story s;
+	tell(&s, variant);
+	const DtcHistory *h = s.history;
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
+	g_autoptr(DtcServing) serving = dtc_serving_new(links);
+	dtc_serving_add_call(serving, 0, find_call(h, READER, 34), X, false);
+	dtc_serving_add_call(serving, 0, find_call(h, READER, 36), variant == ASKS ? X : X + 1, false);
+	dtc_serving_add_call(serving, 0, find_call(h, WRITER, ANSWERED), X, true);
+	dtc_serving_seal(serving, true);
+	struct dtc_path_target target = { .node = 0,
+					  .thread = dtc_history_find_thread(h, WRITER, ANSWERED),
+					  .begin = { 36 },
+					  .end = { ANSWERED },
+					  .call = find_call(h, WRITER, ANSWERED),
+					  .serving = serving };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
+	struct dtc_segment found = { .cause = DTC_CAUSES };
+	g_assert_no_error(error);
+	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
+		const struct dtc_segment *at = dtc_path_get_segment(path, i);
+		if (at->begin.ns < t && t <= at->end.ns)
+			found = *at;
+	}
+	story_clear(&s);
+	return found;
+}
+
+static void test_timer(void)
+{
+	for (int64_t t = 40; t <= 140; t += 10) {
+		struct dtc_segment at = walk(IDLE, t);
+		g_assert_cmpint(at.cause, ==, DTC_CAUSE_TIMER);
+		g_assert_cmpint(at.link, ==, DTC_LINK_INFERRED);
+		g_assert_cmpint(at.evidence.reason, ==, DTC_REASON_INSIDE);
+		g_assert_cmpint(at.tid, ==, WRITER);
+	}
+}
+
+/* The process asked somebody for X, or its threads ran: what it waited for may be seen. */
+static void test_visible(void)
+{
+	g_assert_cmpint(walk(ASKS, 130).evidence.reason, ==, DTC_REASON_OWN);
+	g_assert_cmpint(walk(ASKS, 80).cause, !=, DTC_CAUSE_TIMER);
+	g_assert_cmpint(walk(BURNS, 130).evidence.reason, ==, DTC_REASON_OWN);
+}
+
+/* Another request's answer made the thread go on: it is followed, and never exact. */
+static void test_woken(void)
+{
+	struct dtc_segment at = walk(WOKEN, 101);
+	g_assert_cmpint(at.link, !=, DTC_LINK_EXACT);
+	at = walk(WOKEN, 60);
+	g_assert_cmpint(at.link, !=, DTC_LINK_EXACT);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/inside/timer", test_timer);
+	g_test_add_func("/inside/visible", test_visible);
+	g_test_add_func("/inside/woken", test_woken);
+	return g_test_run();
+}
