@@ -205,7 +205,8 @@ static void get_served(const struct dtc_edge_lister *lister, const struct dtc_ed
 
 	item->served = served;
 	item->edge.begin_ns = served->begin_ns;
-	item->edge.link = served->leads || is_followed ? DTC_LINK_INFERRED : DTC_LINK_EXACT;
+	item->edge.link =
+		served->leads || served->other != DTC_NO_REQUEST || is_followed ? DTC_LINK_INFERRED : DTC_LINK_EXACT;
 }
 
 void dtc_edge_source_get(const struct dtc_edge_lister *lister, const struct dtc_edge_source *source,

@@ -264,6 +264,17 @@ bool dtc_question_set_thread(struct dtc_question *question, const DtcEngine *eng
 	return true;
 }
 
+static guint count_ambiguous_hops(const struct dtc_question *question)
+{
+	guint count = 0, ambiguous = 0;
+	const struct dtc_followed_hop *hops =
+		question->serving ? dtc_serving_get_hops(question->serving, question->index, &count) : NULL;
+
+	for (guint i = 0; i < count; i++)
+		ambiguous += hops[i].other != DTC_NO_REQUEST;
+	return ambiguous;
+}
+
 DtcPath *dtc_question_answer(const struct dtc_question *question, const DtcEngine *engine,
 			     const struct dtc_path_options *options, DtcFindings *findings, GError **error)
 {
@@ -275,7 +286,8 @@ DtcPath *dtc_question_answer(const struct dtc_question *question, const DtcEngin
 				   dtc_engine_get_clocks(engine));
 	if (!dtc_path_check(path, error))
 		return NULL;
-	const struct dtc_finding_input input = { path, dtc_engine_get_links(engine), dtc_engine_get_sync(engine) };
+	const struct dtc_finding_input input = { path, dtc_engine_get_links(engine), dtc_engine_get_sync(engine),
+						 count_ambiguous_hops(question) };
 	dtc_finding_add_all(&input, findings);
 	return g_steal_pointer(&path);
 }

@@ -4,6 +4,7 @@
 void dtc_finding_add_all(const struct dtc_finding_input *input, DtcFindings *findings)
 {
 	dtc_finding_add_busy(input, findings);
+	dtc_finding_add_ambiguous(input, findings);
 	dtc_finding_add_reversals(input, findings);
 	dtc_finding_add_unmatched(input, findings);
 	dtc_finding_add_long_run(input, findings);

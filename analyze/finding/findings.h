@@ -12,6 +12,7 @@
 #include "sync/fit/fit.h"
 
 #define DTC_FINDING_BUSY "busy-for-other-request"
+#define DTC_FINDING_AMBIGUOUS "ambiguous-owner"
 #define DTC_FINDING_REVERSAL "reversal-within-bound"
 #define DTC_FINDING_CONTRADICTION "reversal-beyond-bound"
 #define DTC_FINDING_UNMATCHED "packets-unmatched"
@@ -26,6 +27,7 @@ struct dtc_finding_input {
 	const DtcPath *path;   /* with the names of other requests, where they are known */
 	const DtcLinks *links; /* the histories, names, clocks and guests that the path was walked with */
 	const DtcSync *sync;   /* NULL: there was nothing to align, or the clocks came from a file */
+	guint ambiguous_hops;  /* of the request, that may be another's */
 };
 
 /* All of the below, in this order. */
@@ -33,6 +35,8 @@ void dtc_finding_add_all(const struct dtc_finding_input *input, DtcFindings *fin
 
 /* Waits for other requests in the same loop, pool or lock. */
 void dtc_finding_add_busy(const struct dtc_finding_input *input, DtcFindings *findings);
+/* Hops and time on the path of which two requests may be the owner. */
+void dtc_finding_add_ambiguous(const struct dtc_finding_input *input, DtcFindings *findings);
 /* Messages that run backward: within the clocks' uncertainty they are possible, beyond it something is wrong. */
 void dtc_finding_add_reversals(const struct dtc_finding_input *input, DtcFindings *findings);
 /* Packets that have no match on the other node: drops, or events that were not recorded. */

@@ -39,8 +39,23 @@ struct pass {
 	const DtcClocks *clocks;
 };
 
-/* Appends [begin, end) of a segment. Its latest part bears the link of the step that led to it. */
-static void add_part(struct pass *pass, const struct dtc_segment *from, int64_t begin_ns, int64_t end_ns, guint other)
+/* For whom a part of a segment was, and for whom it may have been instead; DTC_NO_REQUEST: nobody, or not told. */
+struct whose {
+	guint request;
+	guint other;
+};
+
+static const char *get_id(const struct pass *pass, guint request)
+{
+	return request == DTC_NO_REQUEST ? NULL : dtc_requests_get(pass->requests, request)->id;
+}
+
+/*
+ * Appends [begin, end) of a segment. Its latest part bears the link of the step that led to it, which is no exact one
+ * where two requests are in question.
+ */
+static void add_part(struct pass *pass, const struct dtc_segment *from, int64_t begin_ns, int64_t end_ns,
+		     const struct whose *whose)
 {
 	struct dtc_segment part = *from;
 
@@ -52,7 +67,10 @@ static void add_part(struct pass *pass, const struct dtc_segment *from, int64_t 
 		part.link = DTC_LINK_EXACT;
 		part.uncertainty_ns = 0;
 	}
-	part.busy_with = other == G_MAXUINT ? NULL : dtc_requests_get(pass->requests, other)->id;
+	part.busy_with = get_id(pass, whose->request);
+	part.candidate = get_id(pass, whose->other);
+	if (part.candidate)
+		part.link = MAX(part.link, DTC_LINK_INFERRED);
 	g_array_append_val(pass->to, part);
 }
 
@@ -94,11 +112,13 @@ static const struct dtc_served *find_span(const struct pass *pass, const struct 
 /*
  * Until when from at on the time of a segment is for one and the same request, and for which: that of its own thread,
  * or if that works for nobody known, the one whose write led the walk there, or of the nearest of those who wait for
- * it. G_MAXUINT: of nobody known. A thread that never serves may hold up several at once (the holder of a lock, a
+ * it. Nobody: of nobody known. A thread that never serves may hold up several at once (the holder of a lock, a
  * journal): its time is not one waiter's.
  */
-static guint find_request(const struct pass *pass, const struct dtc_segment *from, int64_t at_ns, int64_t *ret_until_ns)
+static struct whose find_request(const struct pass *pass, const struct dtc_segment *from, int64_t at_ns,
+				 int64_t *ret_until_ns)
 {
+	static const struct whose nobody = { DTC_NO_REQUEST, DTC_NO_REQUEST };
 	struct level level = { from->node, from->thread, from->waiter, false };
 
 	*ret_until_ns = from->end.ns;
@@ -110,12 +130,12 @@ static guint find_request(const struct pass *pass, const struct dtc_segment *fro
 			find_span(pass, &level, from->cause, at_ns, *ret_until_ns, &begin_ns, &end_ns);
 		if (span && begin_ns == at_ns) {
 			*ret_until_ns = end_ns;
-			return span->request;
+			return (struct whose){ span->request, span->other };
 		}
 		if (span)
 			*ret_until_ns = begin_ns;
 		if (from->owner && !level.waits)
-			return from->owner - 1;
+			return (struct whose){ from->owner - 1, DTC_NO_REQUEST };
 		if (dtc_serving_only_inherits(pass->serving, from->node,
 					      from->thread)) /* beside that it serves nobody */
 			break;
@@ -124,7 +144,7 @@ static guint find_request(const struct pass *pass, const struct dtc_segment *fro
 			break;
 		level = (struct level){ waiter->node, waiter->thread, waiter->outer, true };
 	}
-	return G_MAXUINT;
+	return nobody;
 }
 
 static void split(struct pass *pass, const struct dtc_segment *from, guint request)
@@ -133,19 +153,19 @@ static void split(struct pass *pass, const struct dtc_segment *from, guint reque
 	bool is_asked = from->thread != DTC_NONE && !from->by_kernel && is_work(from->cause) &&
 			from->evidence.reason != DTC_REASON_INSIDE;
 	int64_t begin_ns = from->begin.ns, until_ns;
-	guint before = G_MAXUINT;
+	struct whose before = { DTC_NO_REQUEST, DTC_NO_REQUEST };
 
 	for (int64_t at_ns = begin_ns; is_asked && at_ns < from->end.ns; at_ns = until_ns) {
-		guint other = find_request(pass, from, at_ns, &until_ns);
-		if (other == request)
-			other = G_MAXUINT;
-		if (other != before || other != G_MAXUINT) {
-			add_part(pass, from, begin_ns, at_ns, before);
+		struct whose whose = find_request(pass, from, at_ns, &until_ns);
+		if (whose.request == request) /* its own */
+			whose.request = DTC_NO_REQUEST;
+		if (whose.request != before.request || whose.request != DTC_NO_REQUEST || whose.other != before.other) {
+			add_part(pass, from, begin_ns, at_ns, &before);
 			begin_ns = at_ns;
-			before = other;
+			before = whose;
 		}
 	}
-	add_part(pass, from, begin_ns, from->end.ns, before);
+	add_part(pass, from, begin_ns, from->end.ns, &before);
 }
 
 void dtc_path_name_busy(DtcPath *path, guint request, const DtcRequests *requests, const DtcServing *serving,

@@ -107,6 +107,15 @@ static void add_end(GString *out, const char *key, const struct dtc_report_end *
 	g_string_append_c(out, '}');
 }
 
+/* A list, although no rule leaves more than two in question yet. */
+static void add_candidates(GString *out, const char *candidate)
+{
+	dtc_json_pack_open(out, "candidates", '[');
+	if (candidate)
+		dtc_json_append_string(out, candidate);
+	g_string_append_c(out, ']');
+}
+
 static void append_hops(GString *out, const DtcReport *report)
 {
 	begin_list(out, "hops");
@@ -125,6 +134,7 @@ static void append_hops(GString *out, const DtcReport *report)
 		add_end(out, "client", &hop->client);
 		add_end(out, "server", &hop->server);
 		dtc_json_pack_string(out, "link", dtc_link_quality_to_string(hop->link));
+		add_candidates(out, hop->candidate);
 		g_string_append_c(out, '}');
 	}
 	end_list(out, report->hops->len);
@@ -167,6 +177,7 @@ static void append_path(GString *out, const DtcReport *report)
 		dtc_json_pack_string(out, "cause", dtc_cause_to_string(step->cause));
 		dtc_json_pack_string(out, "detail", step->detail);
 		dtc_json_pack_string(out, "busy_with", step->busy_with);
+		add_candidates(out, step->candidate);
 		dtc_json_pack_string(out, "link", dtc_link_quality_to_string(step->link));
 		add_uncertainty(out, step->uncertainty_ns);
 		dtc_report_evidence_add(out, get_evidence(report, step->evidence));

@@ -193,6 +193,8 @@ static void add_followed_hops(DtcReport *report, const struct dtc_report_input *
 						    from->server_begin_ns, from->server_end_ns),
 			.attempt = 1,
 		};
+		if (from->other != DTC_NO_REQUEST && input->requests)
+			hop.candidate = keep_text(report, dtc_requests_get(input->requests, from->other)->id);
 		hop.parent = find_serving_hop(report, &hop.client);
 		hop.link = MAX(hop.client.link, hop.server.link);
 		g_array_append_val(report->hops, hop);
@@ -222,17 +224,17 @@ static struct dtc_names get_names(const struct dtc_report_input *input)
 	return (struct dtc_names){ input->histories, input->node_names, input->node_count };
 }
 
-/* What the span was, and whom the thread was busy with in it. */
+/* What the span was, and, of a segment, for whom the thread worked in it. */
 static const char *keep_detail(DtcReport *report, const struct dtc_report_input *input,
-			       const struct dtc_evidence *evidence, int64_t span_ns, const char *busy_with)
+			       const struct dtc_evidence *evidence, int64_t span_ns, const struct dtc_segment *segment)
 {
 	const struct dtc_names names = get_names(input);
 	g_autofree char *words = dtc_words_for_evidence(&names, evidence, span_ns);
-	if (!busy_with)
+	g_autofree char *whose = segment ? dtc_words_for_whose(segment) : NULL;
+	if (!whose)
 		return keep_text(report, words);
-	g_autofree char *busy = words ? g_strdup_printf("busy with request %s: %s", busy_with, words)
-				      : g_strdup_printf("busy with request %s", busy_with);
-	return keep_text(report, busy);
+	g_autofree char *both = words ? g_strdup_printf("%s: %s", whose, words) : g_strdup(whose);
+	return keep_text(report, both);
 }
 
 static const char *keep_end(DtcReport *report, const struct dtc_report_input *input,
@@ -273,8 +275,9 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 			.end_ns = segment->end.ns,
 			.cause = segment->cause,
 			.detail = keep_detail(report, input, &segment->evidence, segment->end.ns - segment->begin.ns,
-					      segment->busy_with),
+					      segment),
 			.busy_with = keep_text(report, segment->busy_with),
+			.candidate = keep_text(report, segment->candidate),
 			.evidence = add_evidence(report, input, &segment->evidence),
 			.link = segment->link,
 			.uncertainty_ns = segment->uncertainty_ns,

@@ -40,12 +40,13 @@ struct dtc_report_input {
 	const struct dtc_usual *usual; /* how it compares with the others; or NULL */
 	/* where it was; NULL: not known. histories: one per node, NULL where there is none */
 	const struct dtc_place *place;
+	const DtcRequests *requests;		 /* NULL: hops that may be another request's do not say so */
 	const struct dtc_followed_hop *followed; /* hops without an id; or NULL */
 	guint followed_count;
 	const DtcHistory *const *histories;
 	bool is_client_hidden; /* the span is a server's part, and the head says so */
-	int64_t origin_ns; /* where the recording begins, cluster time; INT64_MIN: not known */
-	bool is_summed;	   /* its steps are added up and not shown: no evidence is looked up */
+	int64_t origin_ns;     /* where the recording begins, cluster time; INT64_MIN: not known */
+	bool is_summed;	       /* its steps are added up and not shown: no evidence is looked up */
 };
 
 /*

@@ -35,6 +35,7 @@ static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question
 		.place = question->place,
 		.histories = dtc_engine_get_histories(engine),
 		.origin_ns = get_origin(engine, question).ns,
+		.requests = dtc_engine_get_requests(engine),
 		.is_client_hidden = question->is_client_hidden,
 		.is_summed = is_summed,
 	};

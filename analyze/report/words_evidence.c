@@ -124,6 +124,15 @@ char *dtc_words_for_evidence(const struct dtc_names *names, const struct dtc_evi
 	}
 }
 
+char *dtc_words_for_whose(const struct dtc_segment *segment)
+{
+	if (!segment->busy_with)
+		return segment->candidate ? g_strdup_printf("for this request or %s", segment->candidate) : NULL;
+	return segment->candidate
+		       ? g_strdup_printf("busy with request %s or %s", segment->busy_with, segment->candidate)
+		       : g_strdup_printf("busy with request %s", segment->busy_with);
+}
+
 char *dtc_words_for_end(const struct dtc_names *names, const struct dtc_blocking *blocking)
 {
 	const struct dtc_end *end = &blocking->ended;

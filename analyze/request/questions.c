@@ -148,7 +148,7 @@ guint dtc_questions_get_count(const DtcQuestions *questions)
 	return g_hash_table_size(questions->open);
 }
 
-bool dtc_questions_get_only(const DtcQuestions *questions, guint *ret_request)
+bool dtc_questions_get_only(const DtcQuestions *questions, uint32_t *ret_file)
 {
 	GHashTableIter iter;
 	gpointer question;
@@ -157,7 +157,7 @@ bool dtc_questions_get_only(const DtcQuestions *questions, guint *ret_request)
 		return false;
 	g_hash_table_iter_init(&iter, questions->open);
 	g_hash_table_iter_next(&iter, NULL, &question);
-	*ret_request = ((const struct question *)question)->request;
+	*ret_file = ((const struct question *)question)->file;
 	return true;
 }
 
@@ -193,15 +193,30 @@ void dtc_questions_end_asking(DtcQuestions *questions, uint32_t file)
 }
 
 guint dtc_questions_find_longest(const DtcQuestions *questions, bool (*may)(gconstpointer data, guint request),
-				 gconstpointer data)
+				 gconstpointer data, guint *ret_next)
 {
+	guint longest = questions->stranger;
+
+	*ret_next = questions->stranger;
 	if (questions->stranger_count)
-		return questions->stranger;
+		return longest;
 	for (GSequenceIter *i = g_sequence_get_begin_iter(questions->waiting); !g_sequence_iter_is_end(i);
 	     i = g_sequence_iter_next(i)) {
 		const struct question *question = g_sequence_get(i);
-		if (may(data, question->request))
-			return question->request;
+		if (question->request == longest || !may(data, question->request))
+			continue;
+		if (longest != questions->stranger) {
+			*ret_next = question->request;
+			break;
+		}
+		longest = question->request;
 	}
-	return questions->stranger;
+	return longest;
+}
+
+bool dtc_questions_waits(const DtcQuestions *questions, guint request)
+{
+	const struct asker *asker = g_hash_table_lookup(questions->askers, GUINT_TO_POINTER(request));
+
+	return asker && asker->first && !asker->asked_count;
 }

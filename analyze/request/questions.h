@@ -22,16 +22,18 @@ void dtc_questions_open(DtcQuestions *questions, uint32_t file, guint request, i
 void dtc_questions_close(DtcQuestions *questions, uint32_t file);
 bool dtc_questions_is_open(const DtcQuestions *questions, uint32_t file);
 guint dtc_questions_get_count(const DtcQuestions *questions);
-/* Whose question is open, if there is exactly one. */
-bool dtc_questions_get_only(const DtcQuestions *questions, guint *ret_request);
+/* On which file a question is open, if there is exactly one. */
+bool dtc_questions_get_only(const DtcQuestions *questions, uint32_t *ret_file);
 
 /* A request asked on a file; until the answer comes. */
 void dtc_questions_ask(DtcQuestions *questions, uint32_t file, guint request);
 void dtc_questions_end_asking(DtcQuestions *questions, uint32_t file);
 
 /*
- * The request whose question is open longest, of those that have asked nobody and that may do so; the stranger if there
- * is none, or if a question is open of which nobody knows whose it is.
+ * The request whose question is open longest, of those that have asked nobody and that may do so, and the next one; the
+ * stranger if there is none, or if a question is open of which nobody knows whose it is.
  */
 guint dtc_questions_find_longest(const DtcQuestions *questions, bool (*may)(gconstpointer data, guint request),
-				 gconstpointer data);
+				 gconstpointer data, guint *ret_next);
+/* A question of the request is open, and it has asked nobody. */
+bool dtc_questions_waits(const DtcQuestions *questions, guint request);

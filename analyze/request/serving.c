@@ -141,9 +141,10 @@ static struct worker *add_worker(DtcServing *serving, guint node, uint32_t threa
 }
 
 /* True if the call had none: the first one counts, so that what is followed never overrules what a capture tells. */
-static bool add_mark_of(DtcServing *serving, guint node, uint32_t call, uint32_t stream, guint request, bool ends)
+static bool add_mark_of(DtcServing *serving, guint node, const struct mark *mark)
 {
-	const struct marked marked = { node, call, stream };
+	const struct marked marked = { node, mark->call, mark->stream };
+	uint32_t call = mark->call;
 
 	if (call == DTC_NONE || g_hash_table_contains(serving->marked, &marked))
 		return false;
@@ -153,8 +154,7 @@ static bool add_mark_of(DtcServing *serving, guint node, uint32_t call, uint32_t
 		worker = add_worker(serving, node, thread);
 		g_ptr_array_add(serving->order, worker);
 	}
-	struct mark mark = { call, stream, request, ends };
-	g_array_append_val(worker->marks, mark);
+	g_array_append_vals(worker->marks, mark, 1);
 	worker->is_dirty = true;
 	g_hash_table_add(serving->marked, g_memdup2(&marked, sizeof(marked)));
 	return true;
@@ -162,7 +162,9 @@ static bool add_mark_of(DtcServing *serving, guint node, uint32_t call, uint32_t
 
 static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint request, bool ends)
 {
-	return add_mark_of(serving, node, call, 0, request, ends);
+	const struct mark mark = { .call = call, .request = request, .other = DTC_NO_REQUEST, .ends = ends };
+
+	return add_mark_of(serving, node, &mark);
 }
 
 void dtc_serving_add_call(DtcServing *serving, guint node, uint32_t call, guint request, bool ends)
@@ -258,6 +260,7 @@ static void note_hop(DtcServing *serving, const struct message *message, guint n
 		.client_end_ns = write->end_ns == DTC_TIME_NONE ? write->begin_ns : write->end_ns,
 		.server_begin_ns = read->end_ns,
 		.server_end_ns = read->end_ns,
+		.other = message->other,
 	};
 	g_array_append_val(serving->hops, hop);
 	add_accept(serving, node, file, message->request);
@@ -275,14 +278,17 @@ static void deliver(DtcServing *serving, const struct message *message)
 	if (!dtc_links_find_peer(serving->links, message->node, write->file, write->begin_ns, &node, &file))
 		return;
 	uint32_t reader = find_reader(serving, message, node, file);
-	if (add_mark_of(serving, node, reader, message->stream, message->request, false) && !message->is_answer)
+	const struct mark mark = {
+		.call = reader, .stream = message->stream, .request = message->request, .other = message->other
+	};
+	if (add_mark_of(serving, node, &mark) && !message->is_answer)
 		note_hop(serving, message, node, file, reader);
 }
 
 void dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request)
 {
 	struct worker *worker = look_up(serving->workers, node, handed->thread);
-	struct dtc_served span = { handed->begin_ns, handed->end_ns, request, false };
+	struct dtc_served span = { handed->begin_ns, handed->end_ns, request, false, DTC_NO_REQUEST };
 	int64_t from_ns, to_ns;
 
 	if (worker && worker->marks->len) /* its own calls tell */

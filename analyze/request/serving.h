@@ -20,12 +20,16 @@
 #include "analyze/edge/links.h"
 #include "analyze/request/locate.h"
 
+/* Where a second request is named: there is none. */
+#define DTC_NO_REQUEST G_MAXUINT
+
 /* A span in which a thread worked for a request, in node time. Spans of a thread do not overlap. */
 struct dtc_served {
 	int64_t begin_ns;
 	int64_t end_ns;
 	guint request;
-	bool leads; /* the thread paused, or worked for nobody known, before the request's call at the end */
+	bool leads;  /* the thread paused, or worked for nobody known, before the request's call at the end */
+	guint other; /* it cannot be told from this request for which of the two it was; or DTC_NO_REQUEST */
 };
 
 /* A hop that no capture shows with an id: followed from call to call. */
@@ -36,6 +40,7 @@ struct dtc_followed_hop {
 	uint32_t client_file, server_file;
 	int64_t client_begin_ns, client_end_ns; /* first write to last read, node time of the client */
 	int64_t server_begin_ns, server_end_ns; /* first read to last write, node time of the server */
+	guint other;				/* as of a span */
 };
 
 /* A write or connect that is known to be for a request. */
@@ -44,6 +49,7 @@ struct dtc_owned {
 	guint request;
 	uint32_t read;	  /* the last call before it with which this thread took bytes of the request; DTC_NONE: none */
 	bool is_inferred; /* one of the two is the request's by the order of calls only */
+	guint other;	  /* as of a span */
 };
 
 typedef struct DtcServing DtcServing;

@@ -11,7 +11,8 @@ struct mark {
 	uint32_t call;
 	uint32_t stream; /* of several that a call moves; 0: it is all the same */
 	guint request;
-	bool ends; /* with it the thread's work for the request is done */
+	guint other; /* as of a span */
+	bool ends;   /* with it the thread's work for the request is done */
 };
 
 struct worker {
@@ -28,6 +29,7 @@ struct message {
 	guint node;
 	uint32_t call;
 	guint request;
+	guint other;	 /* as of a span */
 	uint32_t stream; /* 0: the connection has none */
 	uint32_t skip;	 /* bytes of the call before its first one */
 	bool is_answer;

@@ -13,6 +13,7 @@
 /* What a connection is to the thread that works on it. */
 struct connection {
 	guint request;	/* whose bytes are on it, or STRANGER */
+	guint other;	/* as of a span */
 	bool is_server; /* the other end connected: answers are written to it */
 	bool answered;	/* the next bytes are another request's */
 	bool is_new;	/* connected for the request, and nothing written yet */
@@ -43,19 +44,22 @@ struct scan {
 	uint32_t next_channel;
 	DtcQuestions *questions; /* open: those that this thread will answer */
 	guint current;		 /* request, NOBODY or STRANGER */
+	guint other;		 /* as of a span */
 	int64_t since_ns;
 	guint turn_request; /* whose bytes were read in this turn of the loop; NOBODY: nobody's yet */
 	bool is_turn_mixed; /* of several requests */
 	bool is_put_off;    /* it has read all that there was before it acts: it looked for more since its last read */
 	struct dtc_turn_order order;
-	int64_t woken_ns;  /* the last poll, over which the work went on, waited until then; DTC_TIME_NONE: none */
+	GHashTable
+		*twins;	  /* request -> the one that was taken instead of it + 1, of two that could not be told apart */
+	int64_t woken_ns; /* the last poll, over which the work went on, waited until then; DTC_TIME_NONE: none */
 	GHashTable *reads; /* request -> its last read, as a struct dtc_owned without call; NULL: not the last look */
 	bool is_last;
 };
 
-static void add_span(struct scan *scan, guint request, int64_t end_ns, bool leads)
+static void add_span(struct scan *scan, guint request, guint other, int64_t end_ns, bool leads)
 {
-	struct dtc_served span = { scan->since_ns, end_ns, request, leads };
+	struct dtc_served span = { scan->since_ns, end_ns, request, leads, other };
 	int64_t from_ns, to_ns;
 
 	if (request >= STRANGER)
@@ -75,8 +79,9 @@ static void pause(struct scan *scan, int64_t at_ns)
 	scan->woken_ns = DTC_TIME_NONE;
 	if (scan->current == NOBODY)
 		return;
-	add_span(scan, scan->current, end_ns, false);
+	add_span(scan, scan->current, scan->other, end_ns, false);
 	scan->current = NOBODY;
+	scan->other = DTC_NO_REQUEST;
 	scan->since_ns = end_ns;
 }
 
@@ -89,22 +94,23 @@ static int64_t get_run_ns(const struct scan *scan, int64_t woken_ns)
 	return v && v->state == DTC_STATE_RUNQUEUE ? v->end_ns : woken_ns;
 }
 
-static void become(struct scan *scan, guint request, int64_t at_ns)
+static void become(struct scan *scan, guint request, guint other, int64_t at_ns)
 {
 	if (request != scan->current && scan->woken_ns != DTC_TIME_NONE)
 		pause(scan, at_ns);
 	if (scan->woken_ns != DTC_TIME_NONE) { /* ready, and not yet at work */
-		add_span(scan, scan->current, scan->woken_ns, false);
+		add_span(scan, scan->current, scan->other, scan->woken_ns, false);
 		scan->since_ns = get_run_ns(scan, scan->woken_ns);
 	}
 	scan->woken_ns = DTC_TIME_NONE;
-	if (request == scan->current)
+	if (request == scan->current && other == scan->other)
 		return;
 	if (scan->current == NOBODY)
-		add_span(scan, request, at_ns, true);
+		add_span(scan, request, other, at_ns, true);
 	else
-		add_span(scan, scan->current, at_ns, false);
+		add_span(scan, scan->current, scan->other, at_ns, false);
 	scan->current = request;
+	scan->other = other;
 	scan->since_ns = at_ns;
 }
 
@@ -141,6 +147,7 @@ static struct connection *get_connection(struct scan *scan, uint32_t file, uint3
 	if (!c) {
 		c = g_new0(struct connection, 1);
 		c->request = STRANGER;
+		c->other = DTC_NO_REQUEST;
 		c->is_server = is_server(scan, file, has_read);
 		g_hash_table_insert(scan->connections, GUINT_TO_POINTER(channel), c);
 	}
@@ -231,7 +238,7 @@ static int64_t get_woken_ns(const struct scan *scan, const struct dtc_call *call
  */
 static void scan_poll(struct scan *scan, const struct dtc_call *call)
 {
-	guint request;
+	uint32_t channel;
 
 	/* what follows may be for any of those that were read; the next call tells */
 	if (dtc_call_is_glance(call)) {
@@ -245,11 +252,12 @@ static void scan_poll(struct scan *scan, const struct dtc_call *call)
 		scan->is_turn_mixed = false;
 		dtc_turn_order_clear(&scan->order);
 	}
-	if (!dtc_questions_get_only(scan->questions, &request)) {
+	if (!dtc_questions_get_only(scan->questions, &channel)) {
 		pause(scan, call->begin_ns);
 		return;
 	}
-	become(scan, request, call->begin_ns);
+	const struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(channel));
+	become(scan, c->request, c->other, call->begin_ns);
 	scan->woken_ns = get_woken_ns(scan, call);
 }
 
@@ -285,7 +293,9 @@ static void note_read(struct scan *scan, const struct connection *c, uint32_t id
 		read = g_new(struct dtc_owned, 1);
 		g_hash_table_insert(scan->reads, GUINT_TO_POINTER(scan->current), read);
 	}
-	*read = (struct dtc_owned){ .request = scan->current, .read = id, .is_inferred = c->by_order };
+	*read = (struct dtc_owned){
+		.request = scan->current, .read = id, .is_inferred = c->by_order, .other = c->other
+	};
 }
 
 static void scan_read(struct scan *scan, const struct moved *moved)
@@ -293,10 +303,13 @@ static void scan_read(struct scan *scan, const struct moved *moved)
 	const struct dtc_call *call = moved->call;
 	struct connection *c = get_connection(scan, call->file, moved->channel, true);
 
-	if (moved->mark)
+	if (moved->mark) {
 		c->request = moved->mark->request;
-	else if (c->is_server && c->answered)
+		c->other = moved->mark->other;
+	} else if (c->is_server && c->answered) {
 		c->request = STRANGER;
+		c->other = DTC_NO_REQUEST;
+	}
 	c->answered = !c->is_server;
 	note_asked(scan, moved->channel, c);
 	if (c->is_server && (dtc_questions_is_open(scan->questions, moved->channel) || will_answer(scan, moved)))
@@ -305,7 +318,7 @@ static void scan_read(struct scan *scan, const struct moved *moved)
 	scan->turn_request = c->request;
 	scan->is_put_off = false;
 	dtc_turn_order_add(&scan->order, moved->channel, c->request);
-	become(scan, c->request, call->begin_ns);
+	become(scan, c->request, c->other, call->begin_ns);
 	if (!scan->is_last || scan->current >= STRANGER)
 		return;
 	note_read(scan, c, moved->id);
@@ -319,7 +332,8 @@ static void note_owned(struct scan *scan, const struct connection *c, uint32_t i
 	struct dtc_owned owned = { .call = id,
 				   .request = scan->current,
 				   .read = read ? read->read : DTC_NONE,
-				   .is_inferred = c->by_order || (read && read->is_inferred) };
+				   .is_inferred = c->by_order || (read && read->is_inferred),
+				   .other = scan->other };
 
 	g_array_append_val(scan->worker->owned, owned);
 	if (c->is_server)
@@ -374,19 +388,37 @@ static guint find_led_to(const struct scan *scan, const struct dtc_call *write, 
 }
 
 /*
- * For whom a thread asks others, where what it read last does not tell. A connection that another request gave back was
- * got by the one that waits longest of those whose questions are open and that wait for nobody yet.
+ * For whom a thread asks others, where what it read last does not tell: what the answer leads to, the order in which it
+ * read, or, for a connection that another request gave back, who waits longest of those whose questions are open and
+ * that wait for nobody yet. The other one is set where two of these disagree, or where a second request stands in the
+ * same row: then nothing tells for which of the two it was.
  */
 static guint find_asker(const struct scan *scan, const struct connection *c, const struct asked *asked,
-			const struct dtc_call *write, uint32_t id)
+			const struct dtc_call *write, uint32_t id, guint *ret_other)
 {
-	guint asker = find_led_to(scan, write, id);
-	if (asker < STRANGER && may_be_for(asked, asker))
-		return asker;
-	guint first = dtc_turn_order_get(&scan->order, STRANGER);
-	if (scan->is_put_off && first < STRANGER && may_be_for(asked, first))
-		return first;
-	return c->answered ? dtc_questions_find_longest(scan->questions, may_be_for, asked) : STRANGER;
+	guint led_to = find_led_to(scan, write, id), first = STRANGER, other;
+
+	if (scan->is_put_off)
+		first = dtc_turn_order_get(&scan->order, STRANGER);
+	if (first < STRANGER && !may_be_for(asked, first))
+		first = STRANGER;
+	if (led_to < STRANGER && may_be_for(asked, led_to)) {
+		if (first < STRANGER && first != led_to && dtc_questions_waits(scan->questions, first))
+			*ret_other = first;
+		return led_to;
+	}
+	if (first < STRANGER)
+		other = dtc_turn_order_get_next(&scan->order, first, STRANGER);
+	else if (c->answered)
+		first = dtc_questions_find_longest(scan->questions, may_be_for, asked, &other);
+	else
+		return STRANGER;
+	guint twin = GPOINTER_TO_UINT(g_hash_table_lookup(scan->twins, GUINT_TO_POINTER(first)));
+	if (other < STRANGER && dtc_questions_waits(scan->questions, other) && may_be_for(asked, other))
+		*ret_other = other;
+	else if (twin && may_be_for(asked, twin - 1)) /* then this one may be that one's */
+		*ret_other = twin - 1;
+	return first;
 }
 
 /* Bytes for others, which nothing but the order of the calls gives to a request. */
@@ -394,13 +426,15 @@ static void scan_question(struct scan *scan, struct connection *c, const struct 
 {
 	const struct dtc_call *call = moved->call;
 
-	if (c->answered)
+	if (c->answered) {
 		c->by_order = false;
+		c->other = DTC_NO_REQUEST;
+	}
 	if (c->is_new || (scan->current == NOBODY && !c->answered)) /* it had to be waited for */
-		become(scan, c->request, call->begin_ns);
+		become(scan, c->request, c->other, call->begin_ns);
 	const struct asked asked = get_asked(scan, moved);
 	if (scan->current < STRANGER && !may_be_for(&asked, scan->current)) {
-		become(scan, STRANGER, call->begin_ns);
+		become(scan, STRANGER, DTC_NO_REQUEST, call->begin_ns);
 		c->is_new = false;
 	}
 	/* a turn with the bytes of several requests acts in the order in which it read them */
@@ -408,10 +442,14 @@ static void scan_question(struct scan *scan, struct connection *c, const struct 
 		       dtc_turn_order_get(&scan->order, STRANGER) < STRANGER;
 	if (scan->current < STRANGER && !is_next)
 		return;
-	guint asker = find_asker(scan, c, &asked, call, moved->id);
+	c->other = DTC_NO_REQUEST;
+	guint asker = find_asker(scan, c, &asked, call, moved->id, &c->other);
 	c->by_order = asker < STRANGER;
+	g_hash_table_remove(scan->twins, GUINT_TO_POINTER(asker));
+	if (c->other != DTC_NO_REQUEST)
+		g_hash_table_insert(scan->twins, GUINT_TO_POINTER(c->other), GUINT_TO_POINTER(asker + 1));
 	if (asker < STRANGER || scan->current >= STRANGER)
-		become(scan, asker, call->begin_ns);
+		become(scan, asker, c->other, call->begin_ns);
 }
 
 static void scan_write(struct scan *scan, const struct moved *moved)
@@ -421,9 +459,9 @@ static void scan_write(struct scan *scan, const struct moved *moved)
 
 	dtc_questions_close(scan->questions, moved->channel);
 	if (moved->mark)
-		become(scan, moved->mark->request, call->begin_ns);
+		become(scan, moved->mark->request, moved->mark->other, call->begin_ns);
 	else if (c->is_server)
-		become(scan, c->request, call->begin_ns);
+		become(scan, c->request, c->other, call->begin_ns);
 	else
 		scan_question(scan, c, moved);
 	dtc_turn_order_take(&scan->order, scan->current);
@@ -435,6 +473,7 @@ static void scan_write(struct scan *scan, const struct moved *moved)
 	}
 	if (!c->is_server) {
 		c->request = scan->current;
+		c->other = scan->other;
 		c->answered = c->is_new = false;
 		note_asked(scan, moved->channel, c);
 	}
@@ -443,7 +482,7 @@ static void scan_write(struct scan *scan, const struct moved *moved)
 		if (c->is_server)
 			note_hop_end(scan, call, true);
 	} else {
-		struct message message = { scan->worker->node, moved->id,   scan->current,
+		struct message message = { scan->worker->node, moved->id,   scan->current, scan->other,
 					   moved->stream,      moved->skip, c->is_server };
 		g_array_append_val(scan->serving->messages, message);
 	}
@@ -496,7 +535,7 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, 
 	case DTC_CALL_ACCEPT:
 		pause(scan, call->begin_ns);
 		if (mark)
-			become(scan, mark->request, call->begin_ns);
+			become(scan, mark->request, mark->other, call->begin_ns);
 		break;
 	case DTC_CALL_READ:
 	case DTC_CALL_WRITE:
@@ -505,11 +544,12 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, 
 		break;
 	case DTC_CALL_CONNECT:
 		if (mark)
-			become(scan, mark->request, call->begin_ns);
+			become(scan, mark->request, mark->other, call->begin_ns);
 		if (is_connection(scan->history, call)) {
 			drop_connection(scan, call->file);
 			struct connection *c = get_connection(scan, call->file, call->file, false);
 			c->request = scan->current == NOBODY ? STRANGER : scan->current;
+			c->other = scan->other;
 			c->is_new = true;
 			note_asked(scan, call->file, c);
 			if (scan->is_last && c->request != STRANGER)
@@ -550,7 +590,9 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 						  (GDestroyNotify)(void (*)(void))g_hash_table_unref),
 		.next_channel = FIRST_CHANNEL,
 		.questions = dtc_questions_new(STRANGER),
+		.twins = g_hash_table_new(g_direct_hash, g_direct_equal),
 		.current = NOBODY,
+		.other = DTC_NO_REQUEST,
 		.turn_request = NOBODY,
 		.since_ns = thread->begin_ns,
 		.woken_ns = DTC_TIME_NONE,
@@ -572,6 +614,7 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 	pause(&scan, thread->end_ns);
 	worker->is_dirty = false;
 	dtc_questions_free(scan.questions);
+	g_hash_table_unref(scan.twins);
 	g_hash_table_unref(scan.connections);
 	g_hash_table_unref(scan.channels);
 	g_clear_pointer(&scan.reads, g_hash_table_unref);

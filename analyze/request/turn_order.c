@@ -25,6 +25,14 @@ guint dtc_turn_order_get(const struct dtc_turn_order *order, guint none_request)
 	return order->reads && order->reads->len ? g_array_index(order->reads, guint, 0) : none_request;
 }
 
+guint dtc_turn_order_get_next(const struct dtc_turn_order *order, guint request, guint none_request)
+{
+	for (guint i = 0; order->reads && i < order->reads->len; i++)
+		if (g_array_index(order->reads, guint, i) != request)
+			return g_array_index(order->reads, guint, i);
+	return none_request;
+}
+
 void dtc_turn_order_take(struct dtc_turn_order *order, guint request)
 {
 	for (guint i = 0; order->reads && i < order->reads->len; i++) {

@@ -132,8 +132,10 @@ struct dtc_segment {
 	const char *comm;      /* the thread's name at that time */
 	const char *process;   /* its group leader's */
 	const char *busy_with; /* or NULL: id of the other request for which the thread worked */
-	bool by_kernel;	       /* it answered a packet by itself, whatever the thread did meanwhile */
-	bool is_kernel;	       /* no thread, or one of the kernel */
+	/* or NULL: for which it may have worked instead of that, or, without that, instead of the one on the path */
+	const char *candidate;
+	bool by_kernel; /* it answered a packet by itself, whatever the thread did meanwhile */
+	bool is_kernel; /* no thread, or one of the kernel */
 	/* for whom this time is explained: who waited for this segment's thread; 0: nobody, it is on the path itself */
 	guint waiter;
 	guint owner; /* the request, plus 1, for which the walk looks at this time; 0: not known */

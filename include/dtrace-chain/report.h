@@ -58,6 +58,7 @@ struct dtc_report_step {
 	enum dtc_cause cause;
 	const char *detail;    /* or NULL */
 	const char *busy_with; /* or NULL: the other request for which the thread worked */
+	const char *candidate; /* or NULL: or for this one; it cannot be told */
 	guint evidence;	       /* index in evidences; G_MAXUINT: none */
 	enum dtc_link_quality link;
 	int64_t uncertainty_ns;
@@ -173,6 +174,7 @@ struct dtc_report_hop {
 	guint parent;		    /* index of the hop whose server sent this one; G_MAXUINT: none */
 	guint attempt;		    /* 1, 2, ...: the same call again */
 	enum dtc_link_quality link; /* of the less sure of its ends: that they are of one exchange */
+	const char *candidate;	    /* or NULL: the request of which it may be instead */
 };
 
 /* How far the order of events on two nodes that follow each other on the path can be wrong. */

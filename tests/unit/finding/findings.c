@@ -60,7 +60,7 @@ static DtcFindings *find_with(DtcPath *path, const DtcSync *sync, const DtcHisto
 	DtcFindings *findings = dtc_findings_new();
 	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(2);
 	g_autoptr(DtcLinks) links = dtc_links_new(2, names, histories, clocks);
-	const struct dtc_finding_input input = { path, links, sync };
+	const struct dtc_finding_input input = { .path = path, .links = links, .sync = sync };
 	dtc_path_finish(path);
 	dtc_finding_add_all(&input, findings);
 	g_assert_true(dtc_findings_get_complete(findings));

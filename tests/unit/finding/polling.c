@@ -106,7 +106,7 @@ static guint count_findings(const struct story *s, int64_t own_ns, int64_t rest_
 		dtc_path_add_segment(path, &segment);
 	}
 	dtc_path_finish(path);
-	const struct dtc_finding_input input = { path, links, NULL };
+	const struct dtc_finding_input input = { .path = path, .links = links };
 	dtc_finding_add_all(&input, findings);
 	guint count = dtc_findings_get_count(findings);
 	if (count) {

@@ -77,7 +77,7 @@ static guint count_findings(const DtcHistory *h, int64_t wire_ns, enum dtc_cause
 					     .process = "kernel" };
 	dtc_path_add_segment(path, &segment);
 	dtc_path_finish(path);
-	const struct dtc_finding_input input = { path, links, NULL };
+	const struct dtc_finding_input input = { .path = path, .links = links };
 	dtc_finding_add_all(&input, findings);
 	guint count = dtc_findings_get_count(findings);
 	if (count) {

@@ -3,6 +3,8 @@
 #include "analyze/request/serving.h"
 #include "tests/support/event_loop.h"
 
+#define NONE DTC_NO_REQUEST
+
 static DtcServing *serve(const struct event_loop *e, const guint *requests, guint count)
 {
 	DtcServing *serving = dtc_serving_new(e->links);
@@ -110,6 +112,7 @@ static void check(const DtcServing *serving, uint32_t thread, const struct dtc_s
 		g_assert_cmpint(spans[i].end_ns, ==, wanted[i].end_ns);
 		g_assert_cmpuint(spans[i].request, ==, wanted[i].request);
 		g_assert_cmpint(spans[i].leads, ==, wanted[i].leads);
+		g_assert_cmpuint(spans[i].other, ==, wanted[i].other);
 	}
 }
 
@@ -117,8 +120,9 @@ static void check_loop_of_two(const DtcServing *serving, const struct event_loop
 {
 	const int64_t begin_ns = dtc_history_get_thread(e->histories[0], e->loop)->begin_ns;
 	const struct dtc_served loop[] = {
-		{ begin_ns, 20 * US, X, true }, { 20 * US, 30 * US, X, false }, { 30 * US, 41 * US, Y, true },
-		{ 41 * US, 61 * US, Y, false }, { 61 * US, 65 * US, X, true },	{ 65 * US, 81 * US, X, false },
+		{ begin_ns, 20 * US, X, true, NONE }, { 20 * US, 30 * US, X, false, NONE },
+		{ 30 * US, 41 * US, Y, true, NONE },  { 41 * US, 61 * US, Y, false, NONE },
+		{ 61 * US, 65 * US, X, true, NONE },  { 65 * US, 81 * US, X, false, NONE },
 	};
 	check(serving, e->loop, loop, G_N_ELEMENTS(loop));
 }
@@ -166,7 +170,7 @@ static void test_followed(void)
 	event_loop_begin(&e);
 	g_autoptr(DtcServing) serving = serve(&e, both, 2);
 	const int64_t begin_ns = dtc_history_get_thread(e.histories[0], e.db)->begin_ns;
-	const struct dtc_served db[] = { { begin_ns, 17 * US, X, true }, { 17 * US, 51 * US, X, false } };
+	const struct dtc_served db[] = { { begin_ns, 17 * US, X, true, NONE }, { 17 * US, 51 * US, X, false, NONE } };
 	check(serving, e.db, db, G_N_ELEMENTS(db));
 
 	guint count;
@@ -212,7 +216,7 @@ static void test_glance(void)
 	event_loop_call(&server.story, 0, "nanosleep", -1, 30, 60, 0);
 	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
-	const struct dtc_served loop[] = { { 0, 20 * US, X, true }, { 20 * US, 71 * US, X, false } };
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true, NONE }, { 20 * US, 71 * US, X, false, NONE } };
 	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
 	server_clear(&server);
 }
@@ -232,10 +236,10 @@ static void test_asleep(void)
 	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
 	tell_wait(&server, 72, 82, 1);
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
-	const struct dtc_served loop[] = { { 0, 20 * US, X, true },
-					   { 20 * US, 37 * US, X, false },
-					   { 40 * US, 59 * US, X, false },
-					   { 62 * US, 71 * US, X, false } };
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true, NONE },
+					   { 20 * US, 37 * US, X, false, NONE },
+					   { 40 * US, 59 * US, X, false, NONE },
+					   { 62 * US, 71 * US, X, false, NONE } };
 	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
 	server_clear(&server);
 }
@@ -252,11 +256,11 @@ static void test_asleep_for_two(void)
 	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
 	event_loop_call(&server.story, 0, "write", 6, 80, 81, 20);
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
-	const struct dtc_served loop[] = { { 0, 20 * US, X, true },
-					   { 20 * US, 22 * US, X, false },
-					   { 24 * US, 26 * US, X, false },
-					   { 26 * US, 70 * US, X, true },
-					   { 70 * US, 71 * US, X, false } };
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true, NONE },
+					   { 20 * US, 22 * US, X, false, NONE },
+					   { 24 * US, 26 * US, X, false, NONE },
+					   { 26 * US, 70 * US, X, true, NONE },
+					   { 70 * US, 71 * US, X, false, NONE } };
 	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
 	server_clear(&server);
 }
@@ -282,10 +286,10 @@ static void test_mixed_turn(void)
 	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
 	event_loop_call(&server.story, 0, "write", 6, 80, 81, 20);
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
-	const struct dtc_served loop[] = { { 0, 20 * US, X, true },	   { 20 * US, 22 * US, X, false },
-					   { 26 * US, 28 * US, X, true },  { 28 * US, 30 * US, X, false },
-					   { 34 * US, 36 * US, X, false }, { 36 * US, 57 * US, X, true },
-					   { 57 * US, 71 * US, X, false } };
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true, NONE },	 { 20 * US, 22 * US, X, false, NONE },
+					   { 26 * US, 28 * US, X, true, NONE },	 { 28 * US, 30 * US, X, false, NONE },
+					   { 34 * US, 36 * US, X, false, NONE }, { 36 * US, 57 * US, X, true, NONE },
+					   { 57 * US, 71 * US, X, false, NONE } };
 	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
 	uint32_t write = dtc_history_find_call(server.histories[0], server.thread, 34 * US);
 	g_assert_true(dtc_serving_find_owned(serving, 0, write)->is_inferred);
@@ -304,9 +308,9 @@ static void test_woken_for_another(void)
 	event_loop_call(&server.story, 0, "write", 6, 50, 51, 20);
 	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
-	const struct dtc_served loop[] = { { 0, 20 * US, X, true },
-					   { 20 * US, 37 * US, X, false },
-					   { 70 * US, 71 * US, X, false } };
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true, NONE },
+					   { 20 * US, 37 * US, X, false, NONE },
+					   { 70 * US, 71 * US, X, false, NONE } };
 	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
 	server_clear(&server);
 }
@@ -322,7 +326,7 @@ static void test_handed_over(void)
 	tell_wait(&server, 22, 62, 1);
 	event_loop_call(&server.story, 1, "write", 5, 70, 71, 20);
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
-	const struct dtc_served loop[] = { { 0, 20 * US, X, true }, { 20 * US, 22 * US, X, false } };
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true, NONE }, { 20 * US, 22 * US, X, false, NONE } };
 	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
 	server_clear(&server);
 }
@@ -345,10 +349,10 @@ static void test_pooled(void)
 	tell_wait(&server, 60, 80, 1);
 	event_loop_call(&server.story, 0, "read", 7, 90, 91, 40);
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 50, 0);
-	const struct dtc_served loop[] = { { 0, 20 * US, X, true },
-					   { 20 * US, 35 * US, X, false },
-					   { 38 * US, 45 * US, X, false },
-					   { 50 * US, 51 * US, X, false } };
+	const struct dtc_served loop[] = { { 0, 20 * US, X, true, NONE },
+					   { 20 * US, 35 * US, X, false, NONE },
+					   { 38 * US, 45 * US, X, false, NONE },
+					   { 50 * US, 51 * US, X, false, NONE } };
 	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
 	server_clear(&server);
 }
@@ -361,7 +365,7 @@ static void test_not_sent_yet(void)
 	event_loop_call(&server.story, 0, "read", 5, 20, 21, 50);
 	event_loop_call(&server.story, 0, "write", 5, 70, 71, 20);
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 15);
-	const struct dtc_served loop[] = { { 15 * US, 20 * US, X, true }, { 20 * US, 71 * US, X, false } };
+	const struct dtc_served loop[] = { { 15 * US, 20 * US, X, true, NONE }, { 20 * US, 71 * US, X, false, NONE } };
 	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
 	server_clear(&server);
 }
@@ -396,9 +400,11 @@ static void test_connected_for(void)
 	g_autoptr(DtcServing) serving = serve(&e, both, 2);
 	const int64_t begin_ns = dtc_history_get_thread(e.histories[0], e.loop)->begin_ns;
 	const struct dtc_served loop[] = {
-		{ begin_ns, 20 * US, X, true }, { 20 * US, 25 * US, X, false }, { 25 * US, 30 * US, Y, false },
-		{ 30 * US, 45 * US, X, false }, { 45 * US, 72 * US, X, true },	{ 72 * US, 74 * US, X, false },
-		{ 74 * US, 79 * US, Y, false }, { 79 * US, 80 * US, X, true },	{ 80 * US, 81 * US, X, false },
+		{ begin_ns, 20 * US, X, true, NONE }, { 20 * US, 25 * US, X, false, NONE },
+		{ 25 * US, 30 * US, Y, false, NONE }, { 30 * US, 45 * US, X, false, NONE },
+		{ 45 * US, 72 * US, X, true, NONE },  { 72 * US, 74 * US, X, false, NONE },
+		{ 74 * US, 79 * US, Y, false, NONE }, { 79 * US, 80 * US, X, true, NONE },
+		{ 80 * US, 81 * US, X, false, NONE },
 	};
 	check(serving, e.loop, loop, G_N_ELEMENTS(loop));
 	event_loop_clear(&e);
@@ -452,6 +458,42 @@ static void assert_owned(const struct event_loop *e, const DtcServing *serving, 
 	g_assert_cmpuint(owned->read, ==, event_loop_find(e, e->loop, read_us));
 }
 
+/* For which request a write may have been instead. */
+static void assert_other(const struct event_loop *e, const DtcServing *serving, int64_t write_us, guint other)
+{
+	const struct dtc_owned *owned = dtc_serving_find_owned(serving, 0, event_loop_find(e, e->loop, write_us));
+	g_assert_nonnull(owned);
+	g_assert_cmpuint(owned->other, ==, other);
+	if (other != NONE)
+		g_assert_true(owned->is_inferred);
+}
+
+/*
+ * The loop reads X and Y, and acts on one of them: the order says X, what it does with the answer says Y. Both are
+ * named where the rules disagree.
+ */
+static void test_rules_disagree(void)
+{
+	struct event_loop e;
+	pool_begin(&e);
+	event_loop_call(&e.story, 0, "read", 5, 20, 21, 50); /* X */
+	event_loop_call(&e.story, 0, "read", 6, 22, 23, 50); /* Y */
+	pool_poll(&e, 24, 25, 0, 0);
+	event_loop_call(&e.story, 0, "write", 7, 26, 27, 30);
+	pool_poll(&e, 30, 50, -1, 1);
+	event_loop_call(&e.story, 0, "read", 7, 52, 53, 40);
+	struct dtc_headers answer = story_headers(0x0a000002, 80, 0x0a000001, 50001, 900, 100, DTC_TCP_ACK, 20, 9);
+	story_enter(&e.story, 56 * US, 0, "write", 6); /* Y is answered; a packet tells that this is a server's end */
+	story_packet(&e.story, DTC_EVENT_NET_SEND, 56 * US + 100, 0, &answer);
+	story_leave(&e.story, 57 * US, 0, "write", 20);
+	pool_poll(&e, 60, 70, 10, 0);
+	event_loop_call(&e.story, 0, "write", 5, 72, 73, 20);
+	g_autoptr(DtcServing) serving = pool_end(&e, (const int64_t[]){ 20, 22 }, (const int64_t[]){ 72, 56 });
+	assert_owned(&e, serving, 26, Y, 22);
+	assert_other(&e, serving, 26, X);
+	event_loop_clear(&e);
+}
+
 /* asyncio reads all that there is, looks for more, and acts then: in the order in which it read. */
 static void test_order_of_turn(void)
 {
@@ -471,6 +513,9 @@ static void test_order_of_turn(void)
 	g_autoptr(DtcServing) serving = pool_end(&e, (const int64_t[]){ 20, 22 }, (const int64_t[]){ 60, 64 });
 	assert_owned(&e, serving, 26, X, 20);
 	assert_owned(&e, serving, 28, Y, 22);
+	assert_other(&e, serving, 26, Y); /* nothing but the order tells */
+	assert_other(&e, serving, 28, X);
+	assert_other(&e, serving, 60, NONE);
 	assert_owned(&e, serving, 60, X, 52);
 	assert_owned(&e, serving, 64, Y, 54);
 	event_loop_clear(&e);
@@ -554,7 +599,7 @@ static void test_woken_to_work(gconstpointer data)
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
 	uint32_t worker = dtc_history_find_thread(server.histories[0], WORKER_TID, 10 * US);
 	const int64_t end_us = piece == CALLS_LOOP ? 42 : piece == SLEEPS ? 50 : 71;
-	const struct dtc_served spans[] = { { 24 * US, end_us * US, X, false } };
+	const struct dtc_served spans[] = { { 24 * US, end_us * US, X, false, NONE } };
 	check(serving, worker, spans, G_N_ELEMENTS(spans));
 	g_assert_true(dtc_serving_only_inherits(serving, 0, worker));
 	g_assert_false(dtc_serving_only_inherits(serving, 0, server.thread));
@@ -578,6 +623,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/serving/pooled", test_pooled);
 	g_test_add_func("/serving/not-sent-yet", test_not_sent_yet);
 	g_test_add_func("/serving/order-of-turn", test_order_of_turn);
+	g_test_add_func("/serving/rules-disagree", test_rules_disagree);
 	g_test_add_data_func("/serving/woken-to-work/calls", GUINT_TO_POINTER(CALLS_LOOP), test_woken_to_work);
 	g_test_add_data_func("/serving/woken-to-work/sleeps", GUINT_TO_POINTER(SLEEPS), test_woken_to_work);
 	g_test_add_data_func("/serving/woken-to-work/ends", GUINT_TO_POINTER(ENDS_WITH_ANSWER), test_woken_to_work);
