@@ -9,6 +9,7 @@
 #include "analyze/engine/moment.h"
 #include "analyze/engine/selection.h"
 #include "analyze/report/events_view.h"
+#include "analyze/report/printable.h"
 #include "dtrace-chain/error.h"
 
 #define CHUNK_BYTES 65536 /* of output */
@@ -79,7 +80,9 @@ static bool flush(struct listing *to, gsize from_bytes, GError **error)
 {
 	if (to->out->len < from_bytes)
 		return true;
-	bool written = dtc_terminal_write(to->out->str, error);
+	bool is_ascii = !to->session->is_json && !to->session->terminal.has_utf8;
+	g_autofree char *ascii = is_ascii ? dtc_printable_to_ascii(to->out->str) : NULL;
+	bool written = dtc_terminal_write(ascii ? ascii : to->out->str, error);
 	g_string_truncate(to->out, 0);
 	return written;
 }

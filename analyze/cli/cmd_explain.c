@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/command.h"
 #include "analyze/report/cause_page.h"
-#include "collect/bundle/suggest.h"
-#include "dtrace-chain/error.h"
 
 #include <string.h>
 
@@ -22,11 +20,8 @@ static bool find_cause(const char *word, enum dtc_cause *ret_cause, GError **err
 			return true;
 		}
 	}
-	const char *nearest = dtc_suggest(word, names);
-	g_autofree char *list = g_strjoinv(", ", (char **)names);
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "'%s' is not a cause\n%s%s%sthe causes are %s", word,
-		    nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "", list);
-	return false;
+	g_autofree char *message = g_strdup_printf("'%s' is not a cause", word);
+	return dtc_cli_refuse_word(error, message, word, "the causes", names);
 }
 
 static bool check(struct dtc_session *session, GError **error)

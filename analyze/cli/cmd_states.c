@@ -58,11 +58,12 @@ static bool check(struct dtc_session *session, GError **error)
 	if (options->state_class && !options->has_instances)
 		return dtc_cli_refuse(error, "--class goes with --instances", "the tree has all classes");
 	if (options->state_class && !dtc_state_class_parse(options->state_class, &options->only)) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-			    "--class '%s' is not a class of states\n"
-			    "the classes are working, interrupted, blocked, idle, exited and unknown",
-			    options->state_class);
-		return false;
+		const char *classes[DTC_CLASSES + 1] = { NULL };
+		for (guint i = 0; i < DTC_CLASSES; i++)
+			classes[i] = dtc_state_class_to_string((enum dtc_state_class)i);
+		g_autofree char *message =
+			g_strdup_printf("--class '%s' is not a class of states", options->state_class);
+		return dtc_cli_refuse_word(error, message, options->state_class, "the classes", classes);
 	}
 	if (options->min_duration && !dtc_span_parse("--min-duration", options->min_duration, &options->min_ns, error))
 		return false;

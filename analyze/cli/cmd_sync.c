@@ -74,7 +74,7 @@ static bool find_reference(struct sync_options *options, const DtcMatches *match
 			options->fit.reference = (int)i;
 	if (!options->reference || options->fit.reference >= 0)
 		return true;
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND, "there is no node '%s'\nthe nodes are 0 to %u",
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "there is no node '%s'\nthe nodes are 0 to %u",
 		    options->reference, count - 1);
 	return false;
 }

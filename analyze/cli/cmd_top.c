@@ -44,13 +44,12 @@ static void add_options(void *data, DtcCommandLine *line)
 
 static void set_unknown_column(GError **error, const char *name)
 {
-	g_autoptr(GString) columns = g_string_new(NULL);
+	const char *columns[DTC_PROFILE_COLUMNS + 1] = { NULL };
+	g_autofree char *message = g_strdup_printf("--sort '%s' is not a column", name);
 
 	for (guint i = 0; i < DTC_PROFILE_COLUMNS; i++)
-		g_string_append_printf(columns, "%s%s", i ? ", " : "",
-				       dtc_profile_column_to_string((enum dtc_profile_column)i));
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "--sort '%s' is not a column\nthe columns are %s", name,
-		    columns->str);
+		columns[i] = dtc_profile_column_to_string((enum dtc_profile_column)i);
+	dtc_cli_refuse_word(error, message, name, "the columns", columns);
 }
 
 static bool check(struct dtc_session *session, GError **error)

@@ -3,6 +3,7 @@
 
 #include "analyze/cli/command_line.h"
 #include "analyze/report/printable.h"
+#include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
 
 #include <stdio.h>
@@ -95,11 +96,29 @@ bool dtc_cli_refuse(GError **error, const char *message, const char *hint)
 	return false;
 }
 
+bool dtc_cli_refuse_word(GError **error, const char *message, const char *word, const char *what,
+			 const char *const *words)
+{
+	const char *nearest = dtc_suggest(word, words);
+	g_autofree char *list = g_strjoinv(", ", (char **)words);
+
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "%s\n%s%s%s%s are %s", message,
+		    nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "", what, list);
+	return false;
+}
+
+static char *make_printable(const char *text)
+{
+	g_autofree char *printable = dtc_printable(text, ERROR_CHARACTERS);
+
+	return dtc_terminal_is_ascii() ? dtc_printable_to_ascii(printable) : g_steal_pointer(&printable);
+}
+
 /* The first line is the message, the rest the hint; what names from a trace bring along is made harmless. */
 int dtc_cli_report_error(const GError *error)
 {
 	g_auto(GStrv) parts = g_strsplit(error->message, "\n", 2);
-	g_autofree char *message = dtc_printable(parts[0], ERROR_CHARACTERS);
+	g_autofree char *message = make_printable(parts[0]);
 	bool is_usage = error->domain == G_OPTION_ERROR;
 
 	if (is_usage && g_ascii_isupper(message[0]) && !g_ascii_isupper(message[1]))
@@ -109,8 +128,7 @@ int dtc_cli_report_error(const GError *error)
 		g_auto(GStrv) lines = g_strsplit(parts[1], "\n", -1);
 		for (guint i = 0; lines[i]; i++) {
 			bool has_prefix = g_str_has_prefix(lines[i], "hint: ");
-			g_autofree char *line =
-				dtc_printable(lines[i] + (has_prefix ? strlen("hint: ") : 0), ERROR_CHARACTERS);
+			g_autofree char *line = make_printable(lines[i] + (has_prefix ? strlen("hint: ") : 0));
 			fprintf(stderr, "%s%s\n", i == 0 ? "hint: " : "      ", line);
 		}
 	} else if (is_usage) {

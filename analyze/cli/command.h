@@ -74,5 +74,11 @@ bool dtc_session_print(struct dtc_session *session, char *text, GError **error);
 
 /* False with a usage error. */
 bool dtc_cli_refuse(GError **error, const char *message, const char *hint);
+/*
+ * The same for a word that is none of those that can be given: MESSAGE, "did you mean" the nearest, and all of them
+ * after "WHAT are". words ends with NULL.
+ */
+bool dtc_cli_refuse_word(GError **error, const char *message, const char *word, const char *what,
+			 const char *const *words);
 /* Prints "dtrace-chain: MESSAGE" and "hint: ..." on stderr and gives the exit code of the error (1, or 2 for USAGE). */
 int dtc_cli_report_error(const GError *error);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/command_line.h"
 
-#include "analyze/cli/process.h"
-
 #include "analyze/cli/manual.h"
+#include "analyze/cli/process.h"
+#include "analyze/cli/terminal.h"
 #include "analyze/report/json_object.h"
 #include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDTH 80
+#define NARROW_WIDTH 60 /* less leaves no room for two columns */
+#define NARROW_COLUMN 6
 #define TEXT_COLUMN 26
 #define MAX_TEXT 2000
 
@@ -67,54 +68,43 @@ void dtc_command_line_add(DtcCommandLine *line, const char *heading, const GOpti
 
 /* ---- help ---- */
 
-/* Words of text from the column on; what is before it on the first line is the caller's. */
-static void append_wrapped(GString *out, const char *text, guint column, guint indent)
-{
-	g_auto(GStrv) words = g_strsplit(text, " ", -1);
-	guint at = column;
-
-	for (char **word = words; *word; word++) {
-		guint length = (guint)g_utf8_strlen(*word, -1);
-		if (at > indent && at + 1 + length > WIDTH) {
-			g_string_append_printf(out, "\n%*s", (int)indent, "");
-			at = indent;
-		} else if (word != words) {
-			g_string_append_c(out, ' ');
-			at++;
-		}
-		g_string_append(out, *word);
-		at += length;
-	}
-	g_string_append_c(out, '\n');
-}
-
-static void append_option(GString *out, const GOptionEntry *entry)
+static void append_option(GString *out, const GOptionEntry *entry, guint width)
 {
 	g_autoptr(GString) head = g_string_new("  ");
+	guint column = width < NARROW_WIDTH ? NARROW_COLUMN : TEXT_COLUMN;
 
 	if (entry->short_name)
 		g_string_append_printf(head, "-%c, ", entry->short_name);
 	g_string_append_printf(head, "--%s", entry->long_name);
 	if (entry->arg_description)
 		g_string_append_printf(head, " %s", entry->arg_description);
-	g_string_append(out, head->str);
-	if (head->len + 1 > TEXT_COLUMN)
-		g_string_append_printf(out, "\n%*s", TEXT_COLUMN, "");
-	else
-		g_string_append_printf(out, "%*s", (int)(TEXT_COLUMN - head->len), "");
-	append_wrapped(out, entry->description, TEXT_COLUMN, TEXT_COLUMN);
+	if (head->len + 1 > column) {
+		dtc_terminal_wrap(out, head->str, 0, column, width);
+		g_string_append_printf(out, "%*s", (int)column, "");
+	} else {
+		g_string_append_printf(out, "%s%*s", head->str, (int)(column - head->len), "");
+	}
+	dtc_terminal_wrap(out, entry->description, column, column, width);
 }
 
-char *dtc_command_line_get_help(const DtcCommandLine *line)
+static void append_heading(GString *out, const char *heading, guint width)
+{
+	g_autofree char *text = g_strconcat(heading, ":", NULL);
+
+	g_string_append_c(out, '\n');
+	dtc_terminal_wrap(out, text, 0, 2, width);
+}
+
+char *dtc_command_line_get_help(const DtcCommandLine *line, guint width)
 {
 	static const char *const headings[] = { DTC_HEADING_OPTIONS, DTC_HEADING_FILES, DTC_HEADING_COMMON };
 	const struct dtc_manual *manual = line->manual;
 	GString *out = g_string_new("Usage: ");
 
 	g_autofree char *usage = g_strdup_printf("dtrace-chain %s %s [OPTION...]", manual->name, manual->synopsis);
-	append_wrapped(out, usage, 7, 14);
+	dtc_terminal_wrap(out, usage, 7, width < NARROW_WIDTH ? 4 : 14, width);
 	g_string_append_c(out, '\n');
-	append_wrapped(out, manual->description, 0, 0);
+	dtc_terminal_wrap(out, manual->description, 0, 0, width);
 	for (gsize i = 0; i < G_N_ELEMENTS(headings); i++) {
 		bool has_heading = false;
 		for (guint k = 0; k < line->options->len; k++) {
@@ -122,17 +112,20 @@ char *dtc_command_line_get_help(const DtcCommandLine *line)
 			if (strcmp(option->heading, headings[i]) != 0)
 				continue;
 			if (!has_heading)
-				g_string_append_printf(out, "\n%s:\n", headings[i]);
+				append_heading(out, headings[i], width);
 			has_heading = true;
-			append_option(out, &option->entry);
+			append_option(out, &option->entry, width);
 		}
 	}
 	g_string_append(out, "\nExamples:\n");
-	for (guint i = 0; i < G_N_ELEMENTS(manual->examples) && manual->examples[i].command; i++)
-		g_string_append_printf(out, "  %s\n      %s\n", manual->examples[i].command, manual->examples[i].what);
+	for (guint i = 0; i < G_N_ELEMENTS(manual->examples) && manual->examples[i].command; i++) {
+		/* a command is copied in whole */
+		g_string_append_printf(out, "  %s\n      ", manual->examples[i].command);
+		dtc_terminal_wrap(out, manual->examples[i].what, 6, 6, width);
+	}
 	g_string_append_c(out, '\n');
-	append_wrapped(out, "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete, 130 interrupted.", 0,
-		       0);
+	dtc_terminal_wrap(out, "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete, 130 interrupted.",
+			  0, 0, width);
 	return g_string_free(out, FALSE);
 }
 
@@ -238,7 +231,8 @@ static void answer_help(const DtcCommandLine *line, int argc, char *const *argv)
 		if (!is_table && strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0 &&
 		    strcmp(argv[i], "--help-all") != 0)
 			continue;
-		char *text = is_table ? get_table(line) : dtc_command_line_get_help(line);
+		char *text =
+			is_table ? get_table(line) : dtc_command_line_get_help(line, dtc_terminal_get_help_width());
 		fputs(text, stdout);
 		g_free(text); /* exit ends no scope */
 		exit(dtc_process_finish(0));

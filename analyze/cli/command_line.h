@@ -33,4 +33,4 @@ bool dtc_command_line_parse(DtcCommandLine *line, int *argc, char ***argv, GErro
 void dtc_command_line_clear_texts(DtcCommandLine *line);
 
 /* As --help prints it; for tests. Caller owns. */
-char *dtc_command_line_get_help(const DtcCommandLine *line);
+char *dtc_command_line_get_help(const DtcCommandLine *line, guint width);

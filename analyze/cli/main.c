@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SUMMARY_COLUMN 13
+
 static const struct dtc_command *const commands[] = {
 	&dtc_command_analyze,	&dtc_command_requests, &dtc_command_compare, &dtc_command_stats,  &dtc_command_sync,
 	&dtc_command_blockings, &dtc_command_usage,    &dtc_command_top,     &dtc_command_states, &dtc_command_events,
@@ -36,10 +38,22 @@ static const char *suggest_command(const char *word)
 
 static void print_commands(void)
 {
-	puts("dtrace-chain explains where the time of a request went, across threads and machines.\n\nCommands:");
-	for (guint i = 0; i < dtc_manual_get_count(); i++)
-		printf("  %-10s %s\n", dtc_manual_get(i)->name, dtc_manual_get(i)->summary);
-	puts("\n`dtrace-chain COMMAND --help` tells the options of a command. Without a command word it analyses:\n");
+	guint width = dtc_terminal_get_help_width();
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	dtc_terminal_wrap(out, "dtrace-chain explains where the time of a request went, across threads and machines.",
+			  0, 0, width);
+	g_string_append(out, "\nCommands:\n");
+	for (guint i = 0; i < dtc_manual_get_count(); i++) {
+		g_string_append_printf(out, "  %-10s ", dtc_manual_get(i)->name);
+		dtc_terminal_wrap(out, dtc_manual_get(i)->summary, SUMMARY_COLUMN, SUMMARY_COLUMN, width);
+	}
+	g_string_append_c(out, '\n');
+	dtc_terminal_wrap(out,
+			  "`dtrace-chain COMMAND --help` tells the options of a command. Without a command word it "
+			  "analyses:",
+			  0, 0, width);
+	puts(out->str);
 }
 
 /* "did you mean" first, then all there are. */

@@ -3,6 +3,7 @@
 
 #include "analyze/engine/open.h"
 #include "analyze/report/printable.h"
+#include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
 
 #include <stdio.h>
@@ -194,7 +195,10 @@ bool dtc_common_options_get_json(const struct dtc_common_options *options, bool 
 		*ret_json = true;
 		return true;
 	}
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "unknown format '%s'\nthe formats are text and json",
-		    options->format);
+	static const char *const formats[] = { "text", "json", NULL };
+	const char *nearest = dtc_suggest(options->format, formats);
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+		    "unknown format '%s'\n%s%s%sthe formats are text and json", options->format,
+		    nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "");
 	return false;
 }

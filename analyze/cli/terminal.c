@@ -36,7 +36,7 @@ static guint get_exported_width(void)
 }
 
 /* Whether somebody asked for ASCII; that no locale is set at all, as in a service, says nothing. */
-static bool is_ascii_asked_for(void)
+bool dtc_terminal_is_ascii(void)
 {
 	const char *locale = g_getenv("LC_ALL");
 	return locale && (strcmp(locale, "C") == 0 || strcmp(locale, "POSIX") == 0);
@@ -49,7 +49,7 @@ struct dtc_terminal dtc_terminal_get(enum dtc_color color, guint width)
 		.width = width	    ? width
 			 : exported ? exported
 				    : PIPE_WIDTH,
-		.has_utf8 = !is_ascii_asked_for(),
+		.has_utf8 = !dtc_terminal_is_ascii(),
 		.has_color = color == DTC_COLOR_ALWAYS,
 	};
 	const char *no_color = g_getenv("NO_COLOR");
@@ -63,6 +63,31 @@ struct dtc_terminal dtc_terminal_get(enum dtc_color color, guint width)
 		terminal.has_color = !dtc_terminal_is_dumb() && !(no_color && *no_color);
 	terminal.has_utf8 = g_get_charset(NULL);
 	return terminal;
+}
+
+guint dtc_terminal_get_help_width(void)
+{
+	return MIN(dtc_terminal_get(DTC_COLOR_NEVER, 0).width, PIPE_WIDTH);
+}
+
+void dtc_terminal_wrap(GString *out, const char *text, guint column, guint indent, guint width)
+{
+	g_auto(GStrv) words = g_strsplit(text, " ", -1);
+	guint at = column;
+
+	for (char **word = words; *word; word++) {
+		guint length = (guint)g_utf8_strlen(*word, -1);
+		if (at > indent && at + 1 + length > width) {
+			g_string_append_printf(out, "\n%*s", (int)indent, "");
+			at = indent;
+		} else if (word != words) {
+			g_string_append_c(out, ' ');
+			at++;
+		}
+		g_string_append(out, *word);
+		at += length;
+	}
+	g_string_append_c(out, '\n');
 }
 
 bool dtc_terminal_write(const char *text, GError **error)

@@ -28,6 +28,13 @@ enum dtc_color {
 /* Describes stdout; width as the user wants it, 0: as it is. */
 struct dtc_terminal dtc_terminal_get(enum dtc_color color, guint width);
 
+/* Of stdout, for texts that are read and not looked at: at most 80. */
+guint dtc_terminal_get_help_width(void);
+/* Words of text from the column on, on lines that are indented by so much; what is before is the caller's. */
+void dtc_terminal_wrap(GString *out, const char *text, guint column, guint indent, guint width);
+/* Somebody asked for ASCII, and nothing else is to be written, to stderr neither. */
+bool dtc_terminal_is_ascii(void);
+
 /* Of a descriptor: as above. */
 guint dtc_terminal_get_width(int fd);
 /* No terminal is named by TERM, or one that cannot move its cursor. */

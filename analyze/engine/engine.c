@@ -117,8 +117,8 @@ bool dtc_engine_find_node(const DtcEngine *engine, const char *name, guint *ret_
 	}
 	g_autofree char *names = g_strjoinv(", ", engine->names);
 	const char *nearest = dtc_suggest(name, (const char *const *)engine->names);
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND, "there is no node '%s'\n%s%s%sthe nodes are: %s",
-		    name, nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "", names);
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "there is no node '%s'\n%s%s%sthe nodes are: %s", name,
+		    nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "", names);
 	return false;
 }
 

@@ -289,7 +289,7 @@ static bool check_kinds(const DtcEventList *list, GError **error)
 			names[k] = dtc_reader_get_event_name(reader, k);
 		nearest = dtc_suggest(list->filter->kinds, names);
 	}
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
 		    "no event up to the end of the span is called '%s'\n%s%s%s"
 		    "`dtrace-chain stats` lists the names; * stands for any characters, as in 'syscall_*'",
 		    list->filter->kinds, nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "");

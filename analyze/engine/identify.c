@@ -158,6 +158,8 @@ bool dtc_question_set_span(struct dtc_question *question, const DtcEngine *engin
 		if (g_error_matches(wrong, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND) &&
 		    dtc_question_set_id(question, engine, id, findings, NULL))
 			return true;
+		if (wrong->code == DTC_ERROR_NOT_FOUND)
+			wrong->code = DTC_ERROR_USAGE; /* it is nowhere: a name that is not there */
 		g_propagate_error(error, g_steal_pointer(&wrong));
 		return false;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/selection.h"
 
+#include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
@@ -39,6 +40,32 @@ static bool mark_processes(const DtcHistory *history, const char *wanted, const 
 	return found;
 }
 
+/* With the name that is nearest, if it is not the same: then it is the span that is wrong. */
+static void set_no_process(GError **error, const DtcEngine *engine, const char *wanted)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+
+	for (guint node = 0; node < dtc_engine_get_node_count(engine); node++) {
+		const DtcHistory *history = dtc_engine_get_history(engine, node);
+		uint32_t count = history ? dtc_history_get_thread_count(history) : 0;
+		for (uint32_t i = 0; i < count; i++) {
+			const struct dtc_thread *thread = dtc_history_get_thread(history, i);
+			const char *name = dtc_history_get_comm(history, i, thread->end_ns);
+			if (thread->leader != DTC_NONE && thread->leader != i)
+				continue;
+			g_ptr_array_add(names, g_strdup(name));
+			g_ptr_array_add(names, g_strdup_printf("%s:%s", dtc_engine_get_node_names(engine)[node], name));
+		}
+	}
+	g_ptr_array_add(names, NULL);
+	const char *nearest = dtc_suggest(wanted, (const char *const *)names->pdata);
+	bool is_known = nearest && strcmp(nearest, wanted) == 0;
+	bool is_alike = nearest && !is_known;
+	g_set_error(error, DTC_ANALYZE_ERROR, is_known ? DTC_ERROR_NOT_FOUND : DTC_ERROR_USAGE,
+		    "no process '%s' lived in that span\n%s%s%s`dtrace-chain top --limit 0` lists all", wanted,
+		    is_alike ? "did you mean '" : "", is_alike ? nearest : "", is_alike ? "'? " : "");
+}
+
 static bool select_processes(const struct dtc_subject *subject, const DtcEngine *engine,
 			     struct dtc_selection *selection, GError **error)
 {
@@ -57,9 +84,7 @@ static bool select_processes(const struct dtc_subject *subject, const DtcEngine 
 			span->end = span->begin;
 	}
 	if (!found)
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
-			    "no process '%s' lived in that span\n`dtrace-chain top --limit 0` lists all",
-			    subject->process);
+		set_no_process(error, engine, subject->process);
 	return found;
 }
 

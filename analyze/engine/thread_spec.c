@@ -2,6 +2,7 @@
 #include "analyze/engine/thread_spec.h"
 
 #include "analyze/engine/moment.h"
+#include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
 
 #include <inttypes.h>
@@ -143,7 +144,7 @@ static void set_not_alive(GError **error, const DtcHistory *history, const char 
 
 	if (!thread) {
 		g_autofree char *nearest = list_nearest(history, tid);
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
 			    "node '%s' has no thread %d in its trace\nthe nearest are %s", node, tid, nearest);
 		return;
 	}
@@ -154,6 +155,18 @@ static void set_not_alive(GError **error, const DtcHistory *history, const char 
 		    "s; absolute times are of the trace's clock, which begins at %" PRId64 ".%09" PRId64,
 		    tid, node, begin_ns / NS_PER_S, begin_ns % NS_PER_S, end_ns / NS_PER_S, end_ns % NS_PER_S,
 		    origin_ns / NS_PER_S, ABS(origin_ns % NS_PER_S));
+}
+
+/* Borrowed; NULL if no thread's last name is alike, or one is the same. */
+static const char *suggest_name(const DtcHistory *history, const char *name)
+{
+	uint32_t count = dtc_history_get_thread_count(history);
+	g_autofree const char **names = g_new0(const char *, count + 1);
+
+	for (uint32_t i = 0; i < count; i++)
+		names[i] = dtc_history_get_comm(history, i, dtc_history_get_thread(history, i)->end_ns);
+	const char *nearest = dtc_suggest(name, names);
+	return nearest && strcmp(nearest, name) != 0 ? nearest : NULL;
 }
 
 /* The tid of the one thread of that name in the span. */
@@ -174,15 +187,18 @@ static bool find_name(const DtcHistory *history, const struct dtc_thread_spec *s
 	}
 	if (count == 1)
 		return true;
-	if (count == 0)
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
+	if (count == 0) {
+		const char *nearest = suggest_name(history, spec->name);
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
 			    "node '%s' has no thread '%s' in that span\n"
-			    "`dtrace-chain top --threads --limit 0` lists all",
-			    spec->node, spec->name);
-	else
+			    "%s%s%s`dtrace-chain top --threads --limit 0` lists all",
+			    spec->node, spec->name, nearest ? "did you mean '" : "", nearest ? nearest : "",
+			    nearest ? "'? " : "");
+	} else {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
 			    "node '%s' has %u threads '%s' in that span\ngive the tid of one: %s%s", spec->node, count,
 			    spec->name, tids->str, count > NAMED_COUNT ? ", ..." : "");
+	}
 	return false;
 }
 

@@ -67,24 +67,91 @@ void dtc_layout_add_space(DtcLayout *layout, guint columns)
 	layout->used += columns;
 }
 
+/* What does not fit goes on here, so that a narrow line is longer and not cut. */
+#define CONTINUED_COLUMNS 4
+/* Of a text's first columns so many say something. */
+#define READABLE_COLUMNS 16
+/* Of a paragraph. */
+#define PARAGRAPH_COLUMNS 24
+/* A terminal on which there is no room for what is nice to have: nothing is cut there. */
+#define NARROW_COLUMNS 60
+
+static void continue_line(DtcLayout *layout, guint indent)
+{
+	dtc_layout_end_line(layout);
+	dtc_layout_add_space(layout, indent);
+}
+
+static bool is_begun(const DtcLayout *layout)
+{
+	return layout->trimmed_length > 0;
+}
+
 void dtc_layout_add_left(DtcLayout *layout, const char *text, guint columns, enum dtc_style style)
 {
+	guint rest = dtc_layout_get_rest(layout);
+	bool is_cut = dtc_printable_get_columns(text) > MIN(columns, rest);
+
+	if (is_cut && is_begun(layout) && rest < READABLE_COLUMNS && columns >= rest) {
+		continue_line(layout, CONTINUED_COLUMNS);
+		columns = MIN(MAX(columns, dtc_printable_get_columns(text)), dtc_layout_get_rest(layout));
+	}
 	columns = MIN(columns, dtc_layout_get_rest(layout));
 	g_autofree char *fit = dtc_printable_fit(text, columns);
 	append_styled(layout, fit, style);
 	dtc_layout_add_space(layout, columns - dtc_printable_get_columns(fit));
 }
 
+/* A figure that is cut is a wrong one, and one that touches its neighbour, too. */
 void dtc_layout_add_right(DtcLayout *layout, const char *text, guint columns, enum dtc_style style)
 {
-	guint rest = dtc_layout_get_rest(layout);
-	if (columns > rest) {
-		dtc_layout_add_space(layout, rest);
-		return;
-	}
+	if (*text && columns > dtc_layout_get_rest(layout) && is_begun(layout))
+		continue_line(layout, CONTINUED_COLUMNS);
+	columns = MIN(columns, dtc_layout_get_rest(layout));
 	g_autofree char *fit = dtc_printable_fit(text, columns);
 	dtc_layout_add_space(layout, columns - dtc_printable_get_columns(fit));
 	append_styled(layout, fit, style);
+}
+
+/* As many characters as fit, at least one. Caller owns. */
+static char *take_columns(const char **text, guint columns)
+{
+	const char *begin = *text, *end = g_utf8_next_char(begin);
+
+	while (*end) {
+		g_autofree char *longer = g_strndup(begin, (gsize)(g_utf8_next_char(end) - begin));
+		if (dtc_printable_get_columns(longer) > columns)
+			break;
+		end = g_utf8_next_char(end);
+	}
+	*text = end;
+	return g_strndup(begin, (gsize)(end - begin));
+}
+
+/* Words over as many lines as they need; the last one stays open. A word longer than a line is broken. */
+static void add_words(DtcLayout *layout, const char *text, guint indent, enum dtc_style style)
+{
+	g_auto(GStrv) words = g_strsplit(text, " ", -1);
+	bool is_first = true;
+
+	for (char **word = words; *word; word++) {
+		const char *left = *word;
+		if (!is_first && dtc_printable_get_columns(left) + 1 > dtc_layout_get_rest(layout)) {
+			continue_line(layout, indent);
+			is_first = true;
+		}
+		if (!is_first)
+			append_styled(layout, " ", style);
+		while (dtc_printable_get_columns(left) > dtc_layout_get_rest(layout)) {
+			if (dtc_layout_get_rest(layout) > 0) {
+				g_autofree char *part = take_columns(&left, dtc_layout_get_rest(layout));
+				append_styled(layout, part, style);
+			}
+			continue_line(layout, indent);
+		}
+		append_styled(layout, left, style);
+		is_first = false;
+	}
 }
 
 void dtc_layout_add(DtcLayout *layout, enum dtc_style style, const char *format, ...)
@@ -93,6 +160,19 @@ void dtc_layout_add(DtcLayout *layout, enum dtc_style style, const char *format,
 	va_start(args, format);
 	g_autofree char *text = g_strdup_vprintf(format, args);
 	va_end(args);
+	guint rest = dtc_layout_get_rest(layout);
+
+	if (dtc_printable_get_columns(text) > rest &&
+	    (!is_begun(layout) || rest < READABLE_COLUMNS || layout->width < NARROW_COLUMNS)) {
+		if (is_begun(layout)) {
+			continue_line(layout, CONTINUED_COLUMNS);
+			g_strchug(text);
+		}
+		if (layout->used <= CONTINUED_COLUMNS) { /* else it is deep in a tree */
+			add_words(layout, text, CONTINUED_COLUMNS, style);
+			return;
+		}
+	}
 	g_autofree char *fit = dtc_printable_fit(text, dtc_layout_get_rest(layout));
 	append_styled(layout, fit, style);
 }
@@ -119,41 +199,15 @@ void dtc_layout_add_bar(DtcLayout *layout, double share, guint columns, enum dtc
 	dtc_layout_add_left(layout, bar->str, columns, style);
 }
 
-/* One glyph for one glyph; what has no likeness in ASCII becomes '?', so that columns stay aligned. */
-static char *to_ascii(const char *text)
-{
-	static const struct {
-		const char *glyph;
-		char ascii;
-	} likenesses[] = {
-		{ "…", '~' }, { "█", '#' }, { "▉", '#' }, { "▊", '#' }, { "▋", '=' }, { "▌", '=' }, { "▍", '-' },
-		{ "▎", '-' }, { "▏", '.' }, { "→", '>' }, { "←", '<' }, { "±", '~' }, { "µ", 'u' }, { "└", '`' },
-		{ "├", '|' }, { "│", '|' }, { "─", '-' }, { "·", '-' }, { "–", '-' }, { "≈", '~' },
-	};
-	GString *out = g_string_sized_new(strlen(text));
-
-	for (const char *p = text; *p; p = g_utf8_next_char(p)) {
-		if ((guchar)*p < 0x80) {
-			g_string_append_c(out, *p);
-			continue;
-		}
-		gunichar c = g_utf8_get_char(p);
-		char ascii = '?';
-		for (gsize i = 0; i < G_N_ELEMENTS(likenesses); i++)
-			if (c == g_utf8_get_char(likenesses[i].glyph))
-				ascii = likenesses[i].ascii;
-		g_string_append_c(out, ascii);
-	}
-	return g_string_free(out, FALSE);
-}
-
 void dtc_layout_end_line(DtcLayout *layout)
 {
 	g_string_truncate(layout->line, layout->trimmed_length);
+	while (layout->line->len && layout->line->str[layout->line->len - 1] == ' ')
+		g_string_truncate(layout->line, layout->line->len - 1);
 	if (layout->has_utf8) {
 		g_string_append_len(layout->out, layout->line->str, (gssize)layout->line->len);
 	} else {
-		g_autofree char *ascii = to_ascii(layout->line->str);
+		g_autofree char *ascii = dtc_printable_to_ascii(layout->line->str);
 		g_string_append(layout->out, ascii);
 	}
 	g_string_append_c(layout->out, '\n');
@@ -164,19 +218,12 @@ void dtc_layout_end_line(DtcLayout *layout)
 
 void dtc_layout_add_paragraph(DtcLayout *layout, const char *text, guint indent)
 {
-	g_auto(GStrv) words = g_strsplit(text, " ", -1);
-	bool is_first = true;
-
-	for (char **word = words; *word; word++) {
-		guint columns = dtc_printable_get_columns(*word);
-		if (!is_first && columns + 1 > dtc_layout_get_rest(layout)) {
-			dtc_layout_end_line(layout);
-			dtc_layout_add_space(layout, indent);
-			is_first = true;
-		}
-		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s%s", is_first ? "" : " ", *word);
-		is_first = false;
+	if (indent + PARAGRAPH_COLUMNS > layout->width) {
+		indent = CONTINUED_COLUMNS;
+		if (is_begun(layout) && dtc_layout_get_rest(layout) < PARAGRAPH_COLUMNS && *text)
+			continue_line(layout, indent);
 	}
+	add_words(layout, text, indent, DTC_STYLE_PLAIN);
 	dtc_layout_end_line(layout);
 }
 
@@ -184,13 +231,10 @@ void dtc_layout_add_heading(DtcLayout *layout, const char *text, const char *not
 {
 	dtc_layout_end_line(layout);
 	dtc_layout_add(layout, DTC_STYLE_BOLD, "%s", text);
-	if (note && dtc_printable_get_columns(note) + 2 > dtc_layout_get_rest(layout)) {
-		dtc_layout_end_line(layout);
-		dtc_layout_add_paragraph(layout, note, 2);
-		return;
+	if (note) {
+		append_styled(layout, "  ", DTC_STYLE_DIM);
+		add_words(layout, note, CONTINUED_COLUMNS, DTC_STYLE_DIM);
 	}
-	if (note)
-		dtc_layout_add(layout, DTC_STYLE_DIM, "  %s", note);
 	dtc_layout_end_line(layout);
 }
 

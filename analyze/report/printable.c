@@ -92,3 +92,30 @@ char *dtc_printable_fit(const char *text, guint columns)
 	}
 	return g_strdup(text);
 }
+
+char *dtc_printable_to_ascii(const char *text)
+{
+	static const struct {
+		const char *glyph;
+		char ascii;
+	} likenesses[] = {
+		{ "…", '~' }, { "█", '#' }, { "▉", '#' }, { "▊", '#' }, { "▋", '=' }, { "▌", '=' }, { "▍", '-' },
+		{ "▎", '-' }, { "▏", '.' }, { "→", '>' }, { "←", '<' }, { "±", '~' }, { "µ", 'u' }, { "└", '`' },
+		{ "├", '|' }, { "│", '|' }, { "─", '-' }, { "·", '-' }, { "–", '-' }, { "≈", '~' },
+	};
+	GString *out = g_string_sized_new(strlen(text));
+
+	for (const char *p = text; *p; p = g_utf8_next_char(p)) {
+		if ((guchar)*p < 0x80) {
+			g_string_append_c(out, *p);
+			continue;
+		}
+		gunichar c = g_utf8_get_char(p);
+		char ascii = '?';
+		for (gsize i = 0; i < G_N_ELEMENTS(likenesses); i++)
+			if (c == g_utf8_get_char(likenesses[i].glyph))
+				ascii = likenesses[i].ascii;
+		g_string_append_c(out, ascii);
+	}
+	return g_string_free(out, FALSE);
+}

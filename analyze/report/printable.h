@@ -22,5 +22,8 @@ char *dtc_printable(const char *text, guint max);
 /* How many columns the text takes on a terminal: wide characters two, combining ones none. */
 guint dtc_printable_get_columns(const char *text);
 
+/* A copy in ASCII, glyph for glyph: what has no likeness becomes '?', so that columns stay aligned. Caller owns. */
+char *dtc_printable_to_ascii(const char *text);
+
 /* A copy of a printable text cut to so many columns, with an ellipsis if anything was left out. Caller owns. */
 char *dtc_printable_fit(const char *text, guint columns);

@@ -142,7 +142,7 @@ bool dtc_group_select_pattern(struct dtc_group *group, const char *option, const
 	if (found)
 		return true;
 	g_autofree char *shown = g_strescape(which, NULL);
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
 		    "%s '%s' fits none of %u requests\n"
 		    "give an id or a pattern with * and ?; `dtrace-chain requests` lists ids and URLs",
 		    option, shown, rows->len);

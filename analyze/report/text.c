@@ -16,6 +16,7 @@
 #define PATH_LINES 32
 #define CAUSALITY_LINES 16
 #define MIN_DETAIL_COLUMNS 8
+#define NARROW_COLUMNS 60
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
 
 struct view {
@@ -679,7 +680,9 @@ static void add_blocking(const struct view *view, const struct dtc_report_blocki
 		/* On a narrow line what it waited on gives way to who ended it; a stump of it says nothing. */
 		guint rest = dtc_layout_get_rest(layout);
 		guint wanted = blocking->woken_by ? dtc_printable_get_columns(blocking->woken_by) + 4 : 0;
-		if (rest >= wanted + MIN_DETAIL_COLUMNS) {
+		if (view->options->width < NARROW_COLUMNS) { /* it goes on in the next line */
+			dtc_layout_add(layout, DTC_STYLE_DIM, " %s", blocking->detail);
+		} else if (rest >= wanted + MIN_DETAIL_COLUMNS) {
 			g_autofree char *detail = dtc_printable_fit(blocking->detail, rest - wanted);
 			dtc_layout_add(layout, DTC_STYLE_DIM, " %s", detail);
 		}
@@ -732,15 +735,32 @@ static void add_causality(const struct view *view)
 	}
 }
 
-static void add_findings(const struct view *view)
+static void add_finding(const struct view *view, const struct dtc_report_finding *finding)
 {
 	static const enum dtc_style styles[] = { DTC_STYLE_DIM, DTC_STYLE_YELLOW, DTC_STYLE_RED };
+	g_autofree char *text =
+		finding->node ? g_strconcat(finding->node, ": ", finding->text, NULL) : g_strdup(finding->text);
+
+	dtc_layout_add_left(view->layout, dtc_severity_to_string(finding->severity), 9, styles[finding->severity]);
+	dtc_layout_add_paragraph(view->layout, text, 9);
+}
+
+/* What is wrong first, then how well the clocks are known, then what is only worth knowing. */
+static void add_findings(const struct view *view)
+{
 	const DtcReport *report = view->report;
 	DtcLayout *layout = view->layout;
+	guint shown = 0;
 
 	if (report->findings->len == 0 && report->clocks->len == 0)
 		return;
 	dtc_layout_add_heading(layout, "Findings", NULL);
+	for (; shown < report->findings->len; shown++) {
+		const struct dtc_report_finding *f = &g_array_index(report->findings, struct dtc_report_finding, shown);
+		if (f->severity == DTC_SEVERITY_INFO)
+			break;
+		add_finding(view, f);
+	}
 	for (guint i = 0; i < report->clocks->len; i++) {
 		const struct dtc_report_clock *clock = &g_array_index(report->clocks, struct dtc_report_clock, i);
 		g_autofree char *uncertainty = format_duration(view, clock->uncertainty_ns);
@@ -752,12 +772,8 @@ static void add_findings(const struct view *view)
 				       uncertainty);
 		dtc_layout_end_line(layout);
 	}
-	for (guint i = 0; i < report->findings->len; i++) {
-		const struct dtc_report_finding *f = &g_array_index(report->findings, struct dtc_report_finding, i);
-		g_autofree char *text = f->node ? g_strconcat(f->node, ": ", f->text, NULL) : g_strdup(f->text);
-		dtc_layout_add_left(layout, dtc_severity_to_string(f->severity), 9, styles[f->severity]);
-		dtc_layout_add_paragraph(layout, text, 9);
-	}
+	for (; shown < report->findings->len; shown++)
+		add_finding(view, &g_array_index(report->findings, struct dtc_report_finding, shown));
 }
 
 char *dtc_report_to_text(const DtcReport *report, const struct dtc_text_options *options)

@@ -109,7 +109,8 @@ static void set_not_found(const DtcRequests *requests, const char *wanted, GErro
 		g_string_append(hint, "the bundle has no packet captures, which carry the ids; put NODE.pcap beside "
 				      "the node's directory, or ask by --thread NODE:TID");
 	}
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND, "no request has the id '%s'\n%s", wanted, hint->str);
+	g_set_error(error, DTC_ANALYZE_ERROR, row_count ? DTC_ERROR_USAGE : DTC_ERROR_NOT_FOUND,
+		    "no request has the id '%s'\n%s", wanted, hint->str);
 }
 
 bool dtc_request_find(const DtcRequests *requests, const char *id, guint *ret_index, GError **error)

@@ -394,7 +394,7 @@ bool dtc_bundle_select(DtcBundle *bundle, const char *const *names, GError **err
 		g_autofree char *list = g_strjoinv(", ", (char **)known);
 		g_autofree char *shown = g_strescape(names[i], NULL);
 		const char *nearest = dtc_suggest(names[i], known);
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
 			    "no node '%s' in the bundle\n%s%s%sthe bundle has %s", shown,
 			    nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "",
 			    *list ? list : "no nodes");

@@ -56,7 +56,10 @@ static void add(DtcFindings *findings, const char *code, enum dtc_severity sever
 		return;
 	}
 	struct dtc_finding finding = { severity, incomplete, code, g_strdup(node), text };
-	g_array_append_val(findings->list, finding);
+	guint at = findings->list->len;
+	while (at > 0 && g_array_index(findings->list, struct dtc_finding, at - 1).severity < severity)
+		at--;
+	g_array_insert_val(findings->list, at, finding);
 }
 
 void dtc_findings_add(DtcFindings *findings, enum dtc_severity severity, bool incomplete, const char *node,

@@ -13,8 +13,8 @@
 #define DTC_ANALYZE_ERROR (dtc_analyze_error_quark())
 
 enum dtc_error {
-	DTC_ERROR_USAGE,      /* the caller asked for something that does not exist or contradicts itself: exit 2 */
-	DTC_ERROR_NOT_FOUND,  /* a named node, file, thread or request is not there: exit 1 */
+	DTC_ERROR_USAGE,      /* the caller named what does not exist, or contradicts itself: exit 2 */
+	DTC_ERROR_NOT_FOUND,  /* a file is not there, or nothing in the span that was asked for: exit 1 */
 	DTC_ERROR_UNREADABLE, /* a file cannot be opened or is not of the expected kind: exit 1 */
 	DTC_ERROR_DAMAGED,    /* a file is broken beyond what can be analysed: exit 1 */
 	DTC_ERROR_INFEASIBLE, /* the clocks contradict each other: exit 1 */

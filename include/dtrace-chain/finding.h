@@ -67,7 +67,10 @@ void dtc_findings_add_coded(DtcFindings *findings, const char *code, enum dtc_se
 /* Moves all findings of from to the end of to; from is empty afterwards. */
 void dtc_findings_move(DtcFindings *to, DtcFindings *from);
 guint dtc_findings_get_count(const DtcFindings *findings);
-/* Borrowed until the next change of the list. */
+/*
+ * Errors first, then warnings; of a severity in the order in which they were added. Borrowed until the next change of
+ * the list.
+ */
 const struct dtc_finding *dtc_findings_get(const DtcFindings *findings, guint index);
 /* False as soon as one finding is marked incomplete. */
 bool dtc_findings_get_complete(const DtcFindings *findings);

@@ -2,6 +2,7 @@
 #include "collect/read/ctf/graph.h"
 
 #include "collect/bundle/access.h"
+#include "collect/read/ctf/reason.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,7 +19,7 @@ struct DtcCtfGraph {
 	struct dtc_ctf_port *wanted; /* whose next batch the consume method shall pull */
 };
 
-/* The first cause in the calling thread's babeltrace2 error (file and reason, without addresses), or a fallback. */
+/* The first cause in the calling thread's babeltrace2 error, in our words, or a fallback. */
 static char *take_error(const DtcCtfGraph *graph, const char *fallback)
 {
 	const bt_error *error = bt_current_thread_take_error();
@@ -26,16 +27,11 @@ static char *take_error(const DtcCtfGraph *graph, const char *fallback)
 		return g_strdup(fallback);
 	for (uint64_t i = 0; i < bt_error_get_cause_count(error); i++)
 		dtc_access_note_text(bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, i)), graph->path);
-	const char *message = "no reason given";
+	const char *message = "";
 	if (bt_error_get_cause_count(error) > 0)
 		message = bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0));
-	char *text = g_strconcat("babeltrace2: ", message, NULL);
+	char *text = g_strdup(dtc_reason_translate(message));
 	bt_error_release(error);
-	/* what follows the next colon are details with addresses of the process */
-	char *colon = strstr(text + strlen("babeltrace2: "), ": ");
-	if (colon)
-		*colon = '\0';
-	text[strcspn(text, "\n")] = '\0';
 	return text;
 }
 
@@ -101,7 +97,7 @@ bool dtc_ctf_graph_refill(DtcCtfGraph *graph, struct dtc_ctf_port *port)
 	for (guint tries = 0; !port->ended && port->at == port->count; tries++) {
 		graph->wanted = port;
 		if (tries == REFILL_TRIES || bt_graph_run_once(graph->graph) != BT_GRAPH_RUN_ONCE_STATUS_OK)
-			fail(port, take_error(graph, "babeltrace2 stopped"));
+			fail(port, take_error(graph, "its events cannot be decoded"));
 	}
 	return port->at < port->count;
 }
@@ -204,7 +200,7 @@ DtcCtfGraph *dtc_ctf_graph_open(const char *path, char **ret_reason)
 	g_mutex_unlock(&setup_mutex);
 	if (ok)
 		return graph;
-	*ret_reason = take_error(graph, graph->plugin ? "babeltrace2 gives no reason"
+	*ret_reason = take_error(graph, graph->plugin ? "it cannot be decoded"
 						      : "babeltrace2's plugin 'ctf' is not installed");
 	dtc_ctf_graph_free(graph);
 	return NULL;

@@ -183,7 +183,7 @@ static void test_select(void)
 	g_autoptr(DtcBundle) bundle = dtc_bundle_open(root, &error);
 	g_assert_no_error(error);
 	g_assert_false(dtc_bundle_select(bundle, (const char *const[]){ "a", "z", NULL }, &error));
-	g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND);
+	g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE);
 	g_assert_nonnull(strstr(error->message, "'z'"));
 	g_assert_nonnull(strstr(error->message, "a, b, c"));
 	g_assert_cmpuint(dtc_bundle_get_count(bundle), ==, 3);

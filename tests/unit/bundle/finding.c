@@ -13,10 +13,12 @@ static void test_findings(void)
 	dtc_findings_move(all, of_worker);
 	g_assert_cmpuint(dtc_findings_get_count(of_worker), ==, 0);
 	g_assert_cmpuint(dtc_findings_get_count(all), ==, 3);
-	const struct dtc_finding *finding = dtc_findings_get(all, 2);
+	const struct dtc_finding *finding = dtc_findings_get(all, 0); /* errors come first */
 	g_assert_cmpstr(finding->text, ==, "100% lost");
 	g_assert_cmpstr(finding->code, ==, "all-lost");
-	g_assert_null(dtc_findings_get(all, 0)->code);
+	g_assert_null(dtc_findings_get(all, 1)->code);
+	g_assert_null(dtc_findings_get(all, 1)->node);
+	g_assert_cmpstr(dtc_findings_get(all, 2)->node, ==, "web");
 	g_assert_cmpstr(finding->node, ==, "db");
 	g_assert_cmpstr(dtc_severity_to_string(finding->severity), ==, "error");
 	g_assert_false(dtc_findings_get_complete(all));

@@ -98,7 +98,7 @@ static void test_help(void)
 		struct dtc_common_options options = { 0 };
 		g_autoptr(DtcCommandLine) line = dtc_command_line_new(manual->name);
 		dtc_common_options_add(&options, line);
-		g_autofree char *help = dtc_command_line_get_help(line);
+		g_autofree char *help = dtc_command_line_get_help(line, 80);
 		g_auto(GStrv) lines = g_strsplit(help, "\n", -1);
 		for (char **at = lines; *at; at++)
 			if (!g_str_has_prefix(*at, "  dtrace-chain"))

@@ -101,7 +101,7 @@ static void test_request(void)
 	dtc_question_clear(&question);
 
 	g_assert_false(dtc_question_set_id(&question, engine, "req-9999", findings, &error));
-	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND);
+	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE);
 	dtc_question_clear(&question);
 }
 

@@ -184,7 +184,7 @@ static void test_unknown_reference(void)
 	fixture_add(&f, "web", "web");
 	fixture_load(&f, "mail");
 	g_assert_null(f.engine);
-	g_assert_error(f.error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND);
+	g_assert_error(f.error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE);
 	g_assert_nonnull(strstr(f.error->message, "\nthe nodes are: web"));
 	fixture_close(&f);
 }

@@ -133,7 +133,7 @@ static void test_early_end(void)
 	g_autoptr(DtcEventList) misspelt = dtc_event_list_new(f.bundle, f.clocks, &none, f.findings, &error);
 	g_assert_null(dtc_event_list_next(misspelt));
 	g_assert_false(dtc_event_list_finish(misspelt, &error));
-	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND);
+	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE);
 	g_assert_nonnull(strstr(error->message, "did you mean 'sched_switch'"));
 	g_clear_error(&error);
 

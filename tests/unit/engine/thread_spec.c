@@ -101,7 +101,7 @@ static void test_names(void)
 	g_clear_error(&error);
 
 	g_assert_false(find_name(&s, "three", NULL, NULL, &span, &error));
-	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND);
+	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE);
 	g_clear_error(&error);
 	story_clear(&s);
 }
@@ -139,7 +139,7 @@ static void test_errors(void)
 
 	GError *error = NULL;
 	g_assert_false(find(&s, 21, NULL, NULL, &span, &error));
-	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND);
+	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE);
 	g_assert_nonnull(strstr(error->message, "\nthe nearest are 20 (second), 10 (parent)"));
 	g_clear_error(&error);
 

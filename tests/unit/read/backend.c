@@ -212,8 +212,8 @@ static void test_odd(void)
 	g_assert_cmpstr(
 		findings, ==,
 		"stream file 'x' cannot be read\n"
-		"the clock of stream 'ch0' ran backward 1 times, by up to 4 ns; those events were held in order\n"
 		"stream 'ch1' is damaged after 1 events: torn\n"
+		"the clock of stream 'ch0' ran backward 1 times, by up to 4 ns; those events were held in order\n"
 		"events were lost: 7 or more in 2 gaps; how many in 1 of them is not known\n");
 }
 

@@ -259,7 +259,7 @@ static void test_groups(void)
 	g_assert_true(group.member[0] && group.member[1] && group.member[2]);
 	dtc_group_clear(&group);
 	g_assert_false(dtc_group_select_pattern(&group, "--slow", "b*", &error));
-	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND);
+	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE);
 	dtc_group_clear(&group);
 	dtc_group_select_percentile(&group, 50, true, "the slow ones");
 	g_assert_true(!group.member[0] && !group.member[1] && group.member[2]);

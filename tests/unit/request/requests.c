@@ -152,8 +152,8 @@ static void test_parts(void)
 	check_error(requests, "req-00", DTC_ERROR_USAGE, "'req-0009' and 30 more");
 	check_error(requests, "", DTC_ERROR_USAGE, "empty");
 	check_error(requests, " ", DTC_ERROR_USAGE, "empty");
-	check_error(requests, "zzz", DTC_ERROR_NOT_FOUND, "41 requests; for example 'req-0000'");
-	check_error(requests, "req-0131", DTC_ERROR_NOT_FOUND, "41 requests; closest: 'req-0031'");
+	check_error(requests, "zzz", DTC_ERROR_USAGE, "41 requests; for example 'req-0000'");
+	check_error(requests, "req-0131", DTC_ERROR_USAGE, "41 requests; closest: 'req-0031'");
 }
 
 static void test_nothing(void)
