@@ -6,17 +6,18 @@
 
 struct explain_options {
 	struct dtc_common_options common;
-	enum dtc_cause cause; /* DTC_CAUSES: all of them */
+	guint section; /* G_MAXUINT: all of them */
 };
 
-static bool find_cause(const char *word, enum dtc_cause *ret_cause, GError **error)
+static bool find_section(const char *word, guint *ret_section, GError **error)
 {
-	const char *names[DTC_CAUSES + 1] = { NULL };
+	guint count = dtc_cause_page_get_count();
+	g_autofree const char **names = g_new0(const char *, count + 1);
 
-	for (guint i = 0; i < DTC_CAUSES; i++) {
-		names[i] = dtc_cause_to_string((enum dtc_cause)i);
+	for (guint i = 0; i < count; i++) {
+		names[i] = dtc_cause_page_get_name(i);
 		if (strcmp(names[i], word) == 0) {
-			*ret_cause = (enum dtc_cause)i;
+			*ret_section = i;
 			return true;
 		}
 	}
@@ -28,13 +29,13 @@ static bool check(struct dtc_session *session, GError **error)
 {
 	struct explain_options *options = session->options;
 
-	options->cause = DTC_CAUSES;
+	options->section = G_MAXUINT;
 	if (session->argc > 2)
 		return dtc_cli_refuse(error, "explain takes one cause", "`dtrace-chain explain` lists them");
 	if (options->common.format && strcmp(options->common.format, "json") == 0)
 		return dtc_cli_refuse(error, "explain is text for people",
 				      "for programs docs/formats.md lists the causes");
-	return session->argc < 2 || find_cause(session->argv[1], &options->cause, error);
+	return session->argc < 2 || find_section(session->argv[1], &options->section, error);
 }
 
 static bool answer(struct dtc_session *session, GError **error)
@@ -42,11 +43,12 @@ static bool answer(struct dtc_session *session, GError **error)
 	const struct explain_options *options = session->options;
 	const struct dtc_terminal *t = &session->terminal;
 
-	return dtc_session_print(session,
-				 options->cause == DTC_CAUSES
-					 ? dtc_cause_page_list(t->width, t->has_color, t->has_utf8)
-					 : dtc_cause_page_to_text(options->cause, t->width, t->has_color, t->has_utf8),
-				 error);
+	return dtc_session_print(
+		session,
+		options->section == G_MAXUINT
+			? dtc_cause_page_list(t->width, t->has_color, t->has_utf8)
+			: dtc_cause_page_to_text(options->section, t->width, t->has_color, t->has_utf8),
+		error);
 }
 
 const struct dtc_command dtc_command_explain = {

@@ -21,6 +21,7 @@
 #define DTC_FINDING_SILENCE "silent-receiver"
 #define DTC_FINDING_VM_PREEMPTED "vm-preempted"
 #define DTC_FINDING_NOT_SEEN "thread-not-seen"
+#define DTC_FINDING_TRACER "tracer-cost"
 
 /* An answer and what it was made from. All borrowed. */
 struct dtc_finding_input {
@@ -51,6 +52,8 @@ void dtc_finding_add_silence(const struct dtc_finding_input *input, DtcFindings 
 void dtc_finding_add_vm_preempted(const struct dtc_finding_input *input, DtcFindings *findings);
 /* CPUs of which it is not known for a part of the answer who had them, since a switch is missing: one for each node. */
 void dtc_finding_add_missing(const struct dtc_finding_input *input, DtcFindings *findings);
+/* Waits for a CPU that tracers and captures had. */
+void dtc_finding_add_tracer(const struct dtc_finding_input *input, DtcFindings *findings);
 /* What was looked for only so far: the answer may be behind a limit. */
 void dtc_finding_add_limits(const struct dtc_finding_input *input, DtcFindings *findings);
 /* A thread of which nothing is known in the whole span: who was busy there instead. */

@@ -9,10 +9,22 @@ extern const char dtc_causes_md[]; /* docs/causes.md */
 
 #define NAME_COLUMNS 16
 
-/* The lines of a section behind its heading; empty if there is none. Caller owns. */
-static char **split_section(enum dtc_cause cause)
+static const char *const others[] = { "cpu-limit" };
+
+guint dtc_cause_page_get_count(void)
 {
-	g_autofree char *heading = g_strdup_printf("\n## %s\n", dtc_cause_to_string(cause));
+	return DTC_CAUSES + G_N_ELEMENTS(others);
+}
+
+const char *dtc_cause_page_get_name(guint index)
+{
+	return index < DTC_CAUSES ? dtc_cause_to_string((enum dtc_cause)index) : others[index - DTC_CAUSES];
+}
+
+/* The lines of a section behind its heading; empty if there is none. Caller owns. */
+static char **split_section(guint index)
+{
+	g_autofree char *heading = g_strdup_printf("\n## %s\n", dtc_cause_page_get_name(index));
 	const char *begin = strstr(dtc_causes_md, heading);
 	if (!begin)
 		return g_new0(char *, 1);
@@ -23,36 +35,44 @@ static char **split_section(enum dtc_cause cause)
 }
 
 /* Ends a paragraph or item, without the marks of code. */
-static void flush(DtcLayout *layout, GString *text, bool is_item)
+static void flush(GString *out, GString *text)
 {
 	if (!text->len)
 		return;
 	g_string_replace(text, "`", "", 0);
-	dtc_layout_add_paragraph(layout, text->str, is_item ? 2 : 0);
+	g_string_append_printf(out, "%s%s", out->len ? "\n" : "", text->str);
 	g_string_truncate(text, 0);
 }
 
-char *dtc_cause_page_to_text(enum dtc_cause cause, guint width, bool has_color, bool has_utf8)
+char *dtc_cause_page_to_lines(guint index)
 {
-	g_autoptr(DtcLayout) layout = dtc_layout_new(width, has_color, has_utf8);
 	g_autoptr(GString) text = g_string_new(NULL);
-	g_auto(GStrv) lines = split_section(cause);
-	bool is_item = false;
+	GString *out = g_string_new(NULL);
+	g_auto(GStrv) lines = split_section(index);
 
-	dtc_layout_add(layout, DTC_STYLE_BOLD, "%s", dtc_cause_to_string(cause));
-	dtc_layout_end_line(layout);
 	for (char **line = lines; *line; line++) {
 		const char *part = *line;
-		if (!*part || g_str_has_prefix(part, "- ")) {
-			flush(layout, text, is_item);
-			is_item = *part;
-		}
+		if (!*part || g_str_has_prefix(part, "- "))
+			flush(out, text);
 		while (*part == ' ')
 			part++;
 		if (*part)
 			g_string_append_printf(text, "%s%s", text->len ? " " : "", part);
 	}
-	flush(layout, text, is_item);
+	flush(out, text);
+	return g_string_free(out, FALSE);
+}
+
+char *dtc_cause_page_to_text(guint index, guint width, bool has_color, bool has_utf8)
+{
+	g_autoptr(DtcLayout) layout = dtc_layout_new(width, has_color, has_utf8);
+	g_autofree char *section = dtc_cause_page_to_lines(index);
+	g_auto(GStrv) lines = g_strsplit(section, "\n", -1);
+
+	dtc_layout_add(layout, DTC_STYLE_BOLD, "%s", dtc_cause_page_get_name(index));
+	dtc_layout_end_line(layout);
+	for (char **line = lines; *line; line++)
+		dtc_layout_add_paragraph(layout, *line, g_str_has_prefix(*line, "- ") ? 2 : 0);
 	return dtc_layout_steal(layout);
 }
 
@@ -60,8 +80,8 @@ char *dtc_cause_page_list(guint width, bool has_color, bool has_utf8)
 {
 	g_autoptr(DtcLayout) layout = dtc_layout_new(width, has_color, has_utf8);
 
-	for (guint i = 0; i < DTC_CAUSES; i++) {
-		g_auto(GStrv) lines = split_section((enum dtc_cause)i);
+	for (guint i = 0; i < dtc_cause_page_get_count(); i++) {
+		g_auto(GStrv) lines = split_section(i);
 		g_autoptr(GString) text = g_string_new(NULL);
 		for (char **line = lines; *line && (!text->len || **line); line++)
 			if (**line)
@@ -70,7 +90,7 @@ char *dtc_cause_page_list(guint width, bool has_color, bool has_utf8)
 		if (end)
 			g_string_truncate(text, (gsize)(end - text->str) + 1);
 		g_string_replace(text, "`", "", 0);
-		dtc_layout_add_left(layout, dtc_cause_to_string((enum dtc_cause)i), NAME_COLUMNS, DTC_STYLE_BOLD);
+		dtc_layout_add_left(layout, dtc_cause_page_get_name(i), NAME_COLUMNS, DTC_STYLE_BOLD);
 		dtc_layout_add_paragraph(layout, text->str, NAME_COLUMNS);
 	}
 	return dtc_layout_steal(layout);

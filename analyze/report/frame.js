@@ -25,8 +25,8 @@ const KIND_OF = {
 };
 const KINDS = {
 	run: "running", kernel: "running in the kernel", irq: "interrupts", cpu: "waiting for a CPU",
-	vm: "virtual CPU not run by its host",
-	disk: "disk, paging, device", lock: "lock, pipe, signal", timer: "timer", net: "network", loss: "sent again",
+	vm: "virtual CPU away",
+	disk: "disk, paging, device", lock: "lock, pipe, signal", timer: "timer", net: "network", loss: "retransmission",
 	none: "unknown or stopped",
 };
 

@@ -2,10 +2,12 @@
 #include "analyze/report/html.h"
 
 #include "analyze/engine/wall_clock.h"
+#include "analyze/report/cause_page.h"
 #include "analyze/report/fold.h"
 #include "analyze/report/json_object.h"
 #include "analyze/report/page.h"
 #include "analyze/report/text.h"
+#include "analyze/report/verdict_words.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -78,6 +80,42 @@ static const char *get_link_name(guint link)
 	return dtc_link_quality_to_string((enum dtc_link_quality)link);
 }
 
+/* What each cause means, by its number: nothing is looked up elsewhere. */
+static void append_pages(struct page *p)
+{
+	dtc_json_pack_open(p->out, "pages", '[');
+	for (guint i = 0; i < DTC_CAUSES; i++) {
+		g_autofree char *lines = dtc_cause_page_to_lines(i);
+		dtc_json_pack_separator(p->out);
+		dtc_json_append_string(p->out, lines);
+	}
+	g_string_append_c(p->out, ']');
+}
+
+static void append_verdict(struct page *p)
+{
+	const DtcReport *report = p->report;
+	g_autofree char *verdict = dtc_words_for_verdict(report, false);
+	g_autofree char *waited = dtc_words_for_waited(report, false);
+	g_autofree char *usual = dtc_words_for_usual(report);
+
+	dtc_json_pack_string(p->out, "verdict", verdict);
+	dtc_json_pack_string(p->out, "waited", waited);
+	dtc_json_pack_string(p->out, "usual", usual);
+	dtc_json_pack_open(p->out, "machines", '['); /* name, ns, in words */
+	for (guint i = 0; i < dtc_words_count_machines(report); i++) {
+		const struct dtc_report_machine *machine =
+			&g_array_index(report->machines, struct dtc_report_machine, i);
+		g_autofree char *parts = dtc_words_for_machine(report, machine, false);
+		dtc_json_pack_open(p->out, NULL, '{');
+		dtc_json_pack_string(p->out, "node", machine->node);
+		dtc_json_pack_integer(p->out, "ns", machine->ns);
+		dtc_json_pack_string(p->out, "parts", parts);
+		g_string_append_c(p->out, '}');
+	}
+	g_string_append_c(p->out, ']');
+}
+
 static void append_head(struct page *p)
 {
 	const DtcReport *report = p->report;
@@ -106,9 +144,11 @@ static void append_head(struct page *p)
 	g_autofree char *wall = dtc_wall_clock_format(report->begin_ns);
 	dtc_json_pack_string(p->out, "wall", wall);
 	dtc_json_pack_integer(p->out, "duration", report->duration_ns);
+	append_verdict(p);
 	dtc_json_pack_key(p->out, "complete");
 	g_string_append(p->out, report->complete ? "true" : "false");
 	append_names(p, "causes", get_cause_name, DTC_CAUSES);
+	append_pages(p);
 	append_names(p, "links", get_link_name, DTC_LINK_UNKNOWN + 1);
 }
 

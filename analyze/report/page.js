@@ -108,7 +108,7 @@ model.describe = found => {
 		add(data.causes[s.cause[i]] + ", " + at(s.begin[i], s.end[i]));
 		add(nameLane(s.lane[i]));
 		add(model.strings[s.detail[i]]);
-		add(s.folded[i] > 1 ? s.folded[i] + " steps of the path together" : "on the critical path");
+		add(s.folded[i] > 1 ? s.folded[i] + " segments of the path together" : "on the critical path");
 		if (s.hop[i] || s.link[i])
 			add("link " + data.links[s.link[i]] + (s.uncertainty[i] ? ", " + formatUncertainty(s.uncertainty[i]) : ""));
 	} else if (found.type === "bar") {
@@ -135,6 +135,46 @@ model.describe = found => {
 	}
 	return lines;
 };
+
+/* --- causes --- */
+
+/* A cause leads to what it means, further down on this page. */
+function linkCause(cause, text) {
+	const link = make("a", "cause", text || data.causes[cause]);
+	link.href = "#cause-" + data.causes[cause];
+	return link;
+}
+
+/* Sections of docs/causes.md, of the causes on the path: paragraphs, and items that begin with "- ". */
+function showCauses() {
+	const used = new Set();
+	for (const tier of data.tiers)
+		for (let i = 0; i < tier.rows.length; i += 5)
+			used.add(tier.rows[i]);
+	for (const cause of [...used].sort((a, b) => a - b)) {
+		const box = make("details"), summary = make("summary"), list = make("ul");
+		box.id = "cause-" + data.causes[cause];
+		summary.append(swatch(cause), data.causes[cause]);
+		box.append(summary);
+		for (const line of data.pages[cause].split("\n"))
+			if (line.startsWith("- "))
+				list.append(make("li", "", line.slice(2)));
+			else
+				box.append(make("p", "", line));
+		box.append(list);
+		$("cause-list").append(box);
+	}
+	addEventListener("hashchange", openCause);
+	openCause();
+}
+
+function openCause() {
+	const box = location.hash.startsWith("#cause-") && $(location.hash.slice(1));
+	if (box) {
+		box.open = true;
+		box.scrollIntoView();
+	}
+}
 
 /* --- headline --- */
 
@@ -166,14 +206,20 @@ function showHead() {
 			what.push(source.source + " " + source.value);
 	$("what").textContent = what.join("  ·  ") || (data.request !== null ? "request" : "thread");
 	const verdict = $("verdict");
-	if (data.dominant) {
-		const d = data.dominant;
-		verdict.append("Mostly ", make("b", "", d.tier), ": ", swatch(d.cause), make("span", "cause", data.causes[d.cause]),
-			" for ", make("b", "", formatDuration(d.ns)), " of it (" + percent(d.ns, data.duration) + " %)",
-			d.detail ? ", " + d.detail : "", ".");
-	} else {
+	if (data.dominant)
+		verdict.append(swatch(data.dominant.cause), data.verdict + ". ", linkCause(data.dominant.cause,
+			"What " + data.causes[data.dominant.cause] + " means"));
+	else
 		verdict.textContent = "Nothing to explain: the span is empty.";
+	for (const machine of data.machines) {
+		const item = make("li");
+		item.append(make("b", "", machine.node), " ", make("b", "", formatDuration(machine.ns)),
+			" " + percent(machine.ns, data.duration) + " %  " + machine.parts);
+		$("machines").append(item);
 	}
+	const beside = [data.waited, data.usual].filter(Boolean);
+	$("beside").hidden = !beside.length;
+	$("beside").textContent = beside.join(". ") + ".";
 	$("incomplete").hidden = data.complete;
 	$("outside").hidden = !data.outside;
 	if (data.outside)
@@ -185,14 +231,18 @@ function showHead() {
 /* --- breakdown --- */
 
 function showBreakdown() {
-	const sums = new Map(kindNames.map(kind => [kind, 0]));
+	const sums = new Map(kindNames.map(kind => [kind, 0])), largest = new Map();
 	const body = $("tiers").tBodies[0];
 	for (const tier of data.tiers) {
 		const rows = [];
 		for (let i = 0; i < tier.rows.length; i += 5)
 			rows.push({ cause: tier.rows[i], ns: tier.rows[i + 1], detail: tier.rows[i + 2] });
-		for (const row of rows)
-			sums.set(kindOfCause[row.cause], sums.get(kindOfCause[row.cause]) + row.ns);
+		for (const row of rows) {
+			const kind = kindOfCause[row.cause];
+			sums.set(kind, sums.get(kind) + row.ns);
+			if (!largest.has(kind) || largest.get(kind).ns < row.ns)
+				largest.set(kind, row);
+		}
 		addTier(body, tier, rows);
 	}
 	for (const [kind, ns] of sums) {
@@ -202,8 +252,8 @@ function showBreakdown() {
 		part.style.flex = ns + " 0 0";
 		$("stack").append(part);
 		const entry = make("li");
-		entry.append(make("i", "swatch k-" + kind), KINDS[kind] + " ", make("b", "", formatDuration(ns)),
-			" " + percent(ns, data.duration) + " %");
+		entry.append(make("i", "swatch k-" + kind), linkCause(largest.get(kind).cause, KINDS[kind]), " ",
+			make("b", "", formatDuration(ns)), " " + percent(ns, data.duration) + " %");
 		$("stack-legend").append(entry);
 	}
 }
@@ -242,9 +292,9 @@ function addTier(body, tier, rows) {
 function addRow(body, row) {
 	const line = body.insertRow();
 	line.className = "row";
-	const name = make("th", "", data.causes[row.cause]);
+	const name = make("th");
 	name.scope = "row";
-	name.prepend(swatch(row.cause));
+	name.append(swatch(row.cause), linkCause(row.cause));
 	const bars = make("td", "bars"), meter = make("span", "meter k-" + kindOfCause[row.cause]);
 	meter.setAttribute("aria-hidden", "true");
 	meter.style.width = percent(row.ns, data.duration) + "%";
@@ -288,7 +338,7 @@ function showLegend() {
 		notes.push(data.messagesLeftOut + " messages off the path are left out");
 	const lost = [...model.steps.folded].reduce((sum, count) => sum + count - 1, 0);
 	if (lost)
-		notes.push(lost + " steps of the path are drawn with their neighbours");
+		notes.push(lost + " segments of the path are drawn with their neighbours");
 	if (notes.length)
 		$("legend").append(make("li", "", "Level of detail: " + notes.join("; ")));
 }
@@ -353,7 +403,7 @@ function search(text) {
 	}
 	timeline.query = { lanes, strings, causes };
 	$("hits").textContent = lanes.size || hits.length ? lanes.size + " threads, " + intervals + " intervals, " + hits.length +
-		" steps" : "nothing found";
+		" segments" : "nothing found";
 	timeline.layout();
 }
 
@@ -362,7 +412,7 @@ function nextHit(by) {
 		return;
 	hitAt = (hitAt + by + hits.length) % hits.length;
 	timeline.select(timeline.stepSelection(hits[hitAt]), { reveal: true });
-	$("hits").textContent = "step " + (hitAt + 1) + " of " + hits.length;
+	$("hits").textContent = "segment " + (hitAt + 1) + " of " + hits.length;
 }
 
 function listenToTools() {
@@ -388,7 +438,7 @@ function listenToTools() {
 	$("only-path").parentElement.hidden = !others;
 	const s = model.steps, hops = s.hop.reduce((sum, hop) => sum + hop, 0);
 	$("lanes").setAttribute("aria-label", "Timeline of " + model.lanes.length + " threads over " + formatDuration(data.duration) +
-		". The critical path has " + s.count + " steps and changes its node " + hops + " times. The table below has the same.");
+		". The critical path has " + s.count + " segments and changes its node " + hops + " times. The table below has the same.");
 }
 
 /* --- the path as a table --- */
@@ -404,7 +454,7 @@ function addPathRows(from, to) {
 		const thread = make("td", "", nameLane(s.lane[i])), cause = make("td", "", data.causes[s.cause[i]]);
 		cause.prepend(swatch(s.cause[i]));
 		if (s.folded[i] > 1)
-			cause.append(" and more (" + s.folded[i] + " steps)");
+			cause.append(" and more (" + s.folded[i] + " segments)");
 		const link = s.hop[i] || s.link[i] ? data.links[s.link[i]] + (s.uncertainty[i] ? " " + formatUncertainty(s.uncertainty[i]) : "") : "";
 		row.append(thread, cause, make("td", "wide", data.strings[s.detail[i]]), make("td", "", link));
 		rows.append(row);
@@ -416,7 +466,7 @@ function showPath() {
 	const count = model.steps.count;
 	addPathRows(0, Math.min(count, PATH_ROWS));
 	$("path-more").hidden = count <= PATH_ROWS;
-	$("path-more").textContent = "Show all " + count + " steps";
+	$("path-more").textContent = "Show all " + count + " segments";
 	$("path-more").addEventListener("click", () => {
 		addPathRows(PATH_ROWS, count);
 		$("path-more").hidden = true;
@@ -610,6 +660,7 @@ showPath();
 tree.build();
 showClocks({ reference: data.reference, nodes: data.nodes, pairs: data.pairs, span: [0, data.duration] });
 showFindings();
+showCauses();
 listenToTools();
 theme.onChange = () => timeline.setTheme();
 window.addEventListener("beforeprint", () => { timeline.printing = true; });

@@ -6,6 +6,7 @@
 #include "analyze/report/layout.h"
 #include "analyze/report/printable.h"
 #include "analyze/report/units.h"
+#include "analyze/report/verdict_words.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -100,11 +101,6 @@ static char *format_thread(const struct dtc_report_thread *who)
 	return g_strdup_printf("%s %d", who->comm ? who->comm : "thread", who->tid);
 }
 
-/* Machines and parts of them that the head names: from so much of the whole on, in percent; so many parts at most. */
-#define MACHINE_PERCENT 5
-#define PART_PERCENT 3
-#define PARTS_MAX 4
-
 /* "2026-11-20 09:58:31.598 UTC (+8.117 s)" */
 static char *format_begin(const DtcReport *report)
 {
@@ -120,63 +116,6 @@ static char *format_begin(const DtcReport *report)
 	return g_string_free(out, FALSE);
 }
 
-static const char *get_phrase(enum dtc_family family)
-{
-	static const char *const phrases[DTC_FAMILIES] = {
-		[DTC_FAMILY_CPU] = "CPU",	    [DTC_FAMILY_CPU_WAIT] = "waiting for a CPU",
-		[DTC_FAMILY_DISK] = "disk",	    [DTC_FAMILY_LOCK] = "lock",
-		[DTC_FAMILY_IPC] = "other threads", [DTC_FAMILY_NETWORK] = "network",
-		[DTC_FAMILY_TIMER] = "timer",	    [DTC_FAMILY_VM] = "virtual CPU away",
-		[DTC_FAMILY_UNKNOWN] = "unknown",
-	};
-	return phrases[family];
-}
-
-/* "disk 45.4 ms (fsync(/data))": it is named what most of it was about, if that is half of it. */
-static char *format_part(const struct view *view, const struct dtc_report_part *part)
-{
-	static const char *const by[DTC_FAMILIES] = {
-		[DTC_FAMILY_CPU_WAIT] = "for ", [DTC_FAMILY_LOCK] = "held by ", [DTC_FAMILY_VM] = "for "
-	};
-	g_autofree char *ns = format_duration(view, part->ns);
-	if (!part->what || 2 * part->what_ns < part->ns)
-		return g_strdup_printf("%s %s", get_phrase(part->family), ns);
-	return g_strdup_printf("%s %s (%s%s)", get_phrase(part->family), ns, by[part->family] ? by[part->family] : "",
-			       part->what);
-}
-
-/* The verdict: what took half of the time or more; else that nothing did, and what is largest. */
-static void add_verdict(const struct view *view)
-{
-	const DtcReport *report = view->report;
-	const struct dtc_report_verdict *verdict = &report->verdict;
-
-	if (report->dominant == G_MAXUINT)
-		return;
-	const struct dtc_report_row *row = &g_array_index(report->rows, struct dtc_report_row, report->dominant);
-	g_autofree char *row_ns = format_duration(view, row->ns);
-	g_autofree char *row_percent = dtc_percent_format(row->ns, report->duration_ns);
-	/* the detail of a row is named only if half of the row was about it */
-	bool has_detail = row->detail && 2 * row->detail_ns >= row->ns;
-	g_autofree char *largest =
-		g_strdup_printf("%s %s %s (%s %%)%s%s", row->tier, dtc_cause_to_string(row->cause), row_ns, row_percent,
-				has_detail ? ", " : "", has_detail ? row->detail : "");
-	const struct dtc_report_part *part =
-		verdict->is_single ? &g_array_index(report->parts, struct dtc_report_part, verdict->single) : NULL;
-	g_autofree char *text = NULL;
-	if (!part) {
-		text = g_strdup_printf("No single cause; the largest: %s", largest);
-	} else if (part->ns == row->ns && row->node == verdict->machine) {
-		text = g_strdup_printf("Mostly %s", largest);
-	} else {
-		g_autofree char *ns = format_duration(view, part->ns);
-		g_autofree char *percent = dtc_percent_format(part->ns, report->duration_ns);
-		text = g_strdup_printf("Mostly %s on %s: %s (%s %%); the largest: %s", get_phrase(part->family),
-				       verdict->machine, ns, percent, largest);
-	}
-	dtc_layout_add_paragraph(view->layout, text, 2);
-}
-
 static void add_machine(const struct view *view, const struct dtc_report_machine *machine, guint columns,
 			guint ns_columns)
 {
@@ -184,34 +123,24 @@ static void add_machine(const struct view *view, const struct dtc_report_machine
 	g_autofree char *ns = format_duration(view, machine->ns);
 	g_autofree char *percent = dtc_percent_format(machine->ns, report->duration_ns);
 	g_autofree char *share = g_strdup_printf("%s %%", percent);
-	g_autoptr(GString) parts = g_string_new(NULL);
+	g_autofree char *parts = dtc_words_for_machine(report, machine, view->options->is_exact);
 
-	for (guint i = 0; i < machine->part_count && i < PARTS_MAX; i++) {
-		const struct dtc_report_part *part =
-			&g_array_index(report->parts, struct dtc_report_part, machine->part_first + i);
-		if (100 * part->ns < PART_PERCENT * report->duration_ns)
-			break;
-		g_autofree char *text = format_part(view, part);
-		g_string_append_printf(parts, "%s%s", i ? ", " : "", text);
-	}
 	dtc_layout_add_space(view->layout, 2);
 	dtc_layout_add_left(view->layout, machine->node, columns, DTC_STYLE_BOLD);
 	dtc_layout_add_right(view->layout, ns, ns_columns, DTC_STYLE_PLAIN);
 	dtc_layout_add_right(view->layout, share, 6, DTC_STYLE_PLAIN);
 	dtc_layout_add_space(view->layout, 2);
-	dtc_layout_add_paragraph(view->layout, parts->str, columns + ns_columns + 10);
+	dtc_layout_add_paragraph(view->layout, parts, columns + ns_columns + 10);
 }
 
 static void add_machines(const struct view *view)
 {
 	const DtcReport *report = view->report;
-	guint columns = 0, ns_columns = 10, shown = 0;
+	guint columns = 0, ns_columns = 10, shown = dtc_words_count_machines(report);
 
-	for (; shown < report->machines->len; shown++) {
+	for (guint i = 0; i < shown; i++) {
 		const struct dtc_report_machine *machine =
-			&g_array_index(report->machines, struct dtc_report_machine, shown);
-		if (100 * machine->ns < MACHINE_PERCENT * report->duration_ns)
-			break;
+			&g_array_index(report->machines, struct dtc_report_machine, i);
 		g_autofree char *ns = format_duration(view, machine->ns);
 		columns = MAX(columns, dtc_printable_get_columns(machine->node));
 		ns_columns = MAX(ns_columns, dtc_printable_get_columns(ns) + 2);
@@ -221,50 +150,19 @@ static void add_machines(const struct view *view)
 		add_machine(view, &g_array_index(report->machines, struct dtc_report_machine, i), columns, ns_columns);
 }
 
-static void add_waited_for(const struct view *view)
+static void add_verdict(const struct view *view)
 {
-	const struct dtc_report_verdict *verdict = &view->report->verdict;
+	g_autofree char *verdict = dtc_words_for_verdict(view->report, view->options->is_exact);
+	g_autofree char *waited = dtc_words_for_waited(view->report, view->options->is_exact);
+	g_autofree char *usual = dtc_words_for_usual(view->report);
 
-	if (!verdict->waited_for || 100 * verdict->waited_ns < PART_PERCENT * view->report->duration_ns)
-		return;
-	g_autofree char *ns = format_duration(view, verdict->waited_ns);
-	g_autofree char *percent = dtc_percent_format(verdict->waited_ns, view->report->duration_ns);
-	g_autofree char *tier_ns = format_duration(view, verdict->waited_tier_ns);
-	g_autofree char *text = g_strdup_printf("Waited %s (%s %%) for request %s, with which %s was busy", ns, percent,
-						verdict->waited_for, verdict->waited_tier);
-	g_autofree char *part = g_strdup_printf("%s for %s of these", text, tier_ns);
-	dtc_layout_add_paragraph(view->layout, verdict->waited_tier_ns < verdict->waited_ns ? part : text, 2);
-}
-
-/* "3rd": of ranks */
-static const char *get_ordinal(guint rank)
-{
-	guint tens = rank % 100;
-	if (tens >= 11 && tens <= 13)
-		return "th";
-	return rank % 10 == 1 ? "st" : rank % 10 == 2 ? "nd" : rank % 10 == 3 ? "rd" : "th";
-}
-
-/* "Slowest of 206 in the captures, where GET /disk usually takes 148ms (p50 of 11)": by packets, is that usual? */
-static void add_usual(const struct view *view)
-{
-	const struct dtc_report_usual *usual = &view->report->usual;
-	GString *text = g_string_new(NULL);
-
-	if (usual->count > 1 && usual->rank == 1)
-		g_string_append_printf(text, "Slowest of %u in the captures", usual->count);
-	else if (usual->count > 1)
-		g_string_append_printf(text, "%u%s slowest of %u in the captures", usual->rank,
-				       get_ordinal(usual->rank), usual->count);
-	if (usual->count > 1 && usual->pattern && usual->like_count > 1) {
-		g_autofree char *p50 = dtc_duration_format_short(usual->like_p50_ns);
-		g_string_append_printf(text, ", where %s%s%s usually takes %s (p50 of %u)",
-				       usual->method ? usual->method : "", usual->method ? " " : "", usual->pattern,
-				       p50, usual->like_count);
-	}
-	if (text->len)
-		dtc_layout_add_paragraph(view->layout, text->str, 2);
-	g_string_free(text, TRUE);
+	if (verdict)
+		dtc_layout_add_paragraph(view->layout, verdict, 2);
+	add_machines(view);
+	if (waited)
+		dtc_layout_add_paragraph(view->layout, waited, 2);
+	if (usual)
+		dtc_layout_add_paragraph(view->layout, usual, 2);
 }
 
 /* "compare --slow ID --fast '/url*'", if that needs no quoting; else NULL. */
@@ -328,9 +226,6 @@ static void add_headline(const struct view *view)
 		dtc_layout_end_line(layout);
 	}
 	add_verdict(view);
-	add_machines(view);
-	add_waited_for(view);
-	add_usual(view);
 	add_next(view);
 	dtc_layout_add(layout, DTC_STYLE_DIM, "seen by %s on %s from %" PRId64 ".%09" PRId64 " (clock of %s)", thread,
 		       report->target.node, report->begin_ns / NS_PER_S, ABS(report->begin_ns % NS_PER_S),

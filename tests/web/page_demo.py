@@ -50,6 +50,37 @@ def check_answer(browser, report):
     web.check(0 < steps <= len(report["path"]), "the path as a table")
 
 
+def check_head(browser, options, report):
+    """The page says what the terminal says."""
+    demo = os.path.join(options.source, "clusters/demo")
+    command = [options.program, demo, "-r", report["request"]["id"], "-q", "--width", "1000"]
+    text = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode()
+    head = text.split("\n\n")[0].split("\n")
+    web.check(browser.text("#verdict").startswith(head[1] + ". "), "the verdict is the terminal's")
+    machines = browser.run("return [...document.querySelectorAll('#machines li')].map(l => l.textContent)")
+    web.check(machines, "machines are listed")
+    for machine, line in zip(machines, head[2:]):
+        node, parts = line.split()[0], line.split(" %  ", 1)[1]
+        web.check(machine.startswith(node) and machine.endswith(parts), f"a machine's line: {machine}")
+    web.check(head[0].split("ms  ")[1].split(".")[0][:10] in browser.text("#meta"), "the day")
+
+
+def check_causes(browser, report):
+    """Every cause leads to what it means, without a network."""
+    causes = {row["cause"] for row in report["breakdown"]}
+    links = browser.run("return [...document.querySelectorAll('#tiers a.cause')].map(a => [a.textContent, a.hash])")
+    web.check({name for name, _ in links} == causes, "every cause of the table is a link")
+    missing = browser.run("""return [...document.querySelectorAll('a.cause')].map(a => a.hash.slice(1))
+                          .filter(id => !document.getElementById(id))""")
+    web.check(missing == [], f"links lead somewhere: {missing}")
+    browser.run("document.querySelector('#verdict a.cause').click()")
+    browser.wait("return document.querySelector('.causes details[open]') !== null", "the explanation to open")
+    shown = browser.run("return document.querySelector('.causes details[open]').textContent")
+    web.check(shown.startswith(report["dominant"]["cause"]) and "Look at" in shown and "Try" in shown,
+              f"the cause's page: {shown[:80]}")
+    browser.run("history.replaceState(null, '', location.pathname); window.scrollTo(0, 0)")
+
+
 def check_zoom(browser):
     begin, end = browser.view()
     browser.click("#zoom-in")
@@ -216,6 +247,8 @@ def main():
         browser.open(page)
         browser.settle()
         check_answer(browser, report)
+        check_head(browser, options, report)
+        check_causes(browser, report)
         check_zoom(browser)
         check_selection(browser, report)
         check_tree(browser, report)

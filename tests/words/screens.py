@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What people read fits where they read it: every command of the demo, and errors, on 40 columns and with LC_ALL=C.
-No line is wider than the terminal (lines of events and commands to be copied are left as they are), no figure is cut, the
-verdict is whole, and with LC_ALL=C everything on stdout and stderr is ASCII. And a name that is not there is wrong usage
-of every command, with the nearest one in the hint.
+No line is wider than the terminal (lines of events and commands to be copied are left as they are), no figure is cut,
+the verdict is whole, and with LC_ALL=C everything on stdout and stderr is ASCII. And a name that is not there is wrong
+usage of every command, with the nearest one in the hint.
 usage: screens.py --program FILE --source DIR"""
 import argparse
 import os

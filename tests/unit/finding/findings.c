@@ -183,6 +183,47 @@ static void test_vm_preempted(void)
 	story_clear(&host);
 }
 
+/* Only the tracer's part of a wait counts, and only what of it lies in the segment. */
+static void test_tracer(void)
+{
+	static const struct {
+		int64_t preempted_ns, whole_ns;
+		const char *text; /* NULL: not worth saying */
+		enum dtc_severity severity;
+	} cases[] = {
+		{ 100 * MS, 1000 * MS, "60.000 ms (6 %): tcpdump on web 60.000 ms", DTC_SEVERITY_INFO },
+		{ 30 * MS, 1000 * MS, "30.000 ms (3 %): tcpdump on web 30.000 ms", DTC_SEVERITY_INFO },
+		{ 100 * MS, 600 * MS, "60.000 ms (10 %): tcpdump on web 60.000 ms", DTC_SEVERITY_WARNING },
+		{ 10 * MS, 1001 * MS, NULL, DTC_SEVERITY_INFO },
+	};
+	struct story web;
+	story_begin(&web, "web");
+	story_switch(&web, 0, 0, 0, "swapper/0", 1, 20, "server");
+	story_switch(&web, 100 * MS, 0, 20, "server", 0, 30, "tcpdump");
+	story_switch(&web, 160 * MS, 0, 30, "tcpdump", 1, 31, "hog");
+	story_switch(&web, 200 * MS, 0, 31, "hog", 1, 20, "server");
+	story_switch(&web, 2000 * MS, 0, 20, "server", 1, 0, "swapper/0");
+	const DtcHistory *const histories[] = { story_end(&web), NULL };
+	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+		int64_t rest_ns = cases[i].whole_ns - 100 * MS - cases[i].preempted_ns;
+		/* of a thread that the history has: pieces bear its index */
+		const struct piece pieces[] = {
+			{ 100 * MS, 0, 1, DTC_CAUSE_RUNNING_KERNEL, NULL },
+			{ cases[i].preempted_ns, 0, 1, DTC_CAUSE_PREEMPTED, NULL },
+			{ rest_ns, 0, 1, DTC_CAUSE_DISK, NULL },
+		};
+		g_autoptr(DtcPath) path = make_path(pieces, G_N_ELEMENTS(pieces));
+		set_interval(path, 1, story_interval(&web, 20, 150 * MS));
+		g_autoptr(DtcFindings) found = find_with(path, NULL, histories);
+		g_assert_cmpuint(dtc_findings_get_count(found), ==, cases[i].text != NULL);
+		g_autofree char *text =
+			g_strconcat("the recording itself had a CPU that this waited for, for ", cases[i].text, NULL);
+		if (cases[i].text)
+			assert_finding(found, 0, DTC_FINDING_TRACER, cases[i].severity, NULL, text);
+	}
+	story_clear(&web);
+}
+
 static void test_reversals(void)
 {
 	const struct piece piece = { MS, 0, 1, DTC_CAUSE_DISK, NULL };
@@ -263,7 +304,8 @@ static void test_documented(void)
 {
 	static const char *const codes[] = { DTC_FINDING_BUSY,	    DTC_FINDING_REVERSAL,     DTC_FINDING_CONTRADICTION,
 					     DTC_FINDING_UNMATCHED, DTC_FINDING_LONG_RUN,     DTC_FINDING_POLLING,
-					     DTC_FINDING_SILENCE,   DTC_FINDING_VM_PREEMPTED, DTC_FINDING_NOT_SEEN };
+					     DTC_FINDING_SILENCE,   DTC_FINDING_VM_PREEMPTED, DTC_FINDING_NOT_SEEN,
+					     DTC_FINDING_TRACER };
 	g_autoptr(GError) error = NULL;
 	g_autofree char *path = g_build_filename(g_getenv("DTC_SOURCE_DIR"), "docs", "formats.md", NULL);
 	g_autofree char *text = NULL;
@@ -281,6 +323,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/finding/long-run", test_long_run);
 	g_test_add_func("/finding/vm-preempted", test_vm_preempted);
+	g_test_add_func("/finding/tracer", test_tracer);
 	g_test_add_func("/finding/reversals", test_reversals);
 	g_test_add_func("/finding/busy", test_busy);
 	g_test_add_func("/finding/unmatched", test_unmatched);

@@ -16,10 +16,10 @@ static void assert_fits(const char *text, guint width)
 static void test_sections(void)
 {
 	static const char *const items[] = { "- Rests on: ", "- Usually: ", "- Look at: ", "- Try: " };
-	for (guint i = 0; i < DTC_CAUSES; i++) {
-		const char *name = dtc_cause_to_string((enum dtc_cause)i);
-		g_autofree char *narrow = dtc_cause_page_to_text((enum dtc_cause)i, 40, false, true);
-		g_autofree char *text = dtc_cause_page_to_text((enum dtc_cause)i, 200, false, true);
+	for (guint i = 0; i < dtc_cause_page_get_count(); i++) {
+		const char *name = dtc_cause_page_get_name(i);
+		g_autofree char *narrow = dtc_cause_page_to_text(i, 40, false, true);
+		g_autofree char *text = dtc_cause_page_to_text(i, 200, false, true);
 		g_assert_true(g_str_has_prefix(text, name));
 		for (guint k = 0; k < G_N_ELEMENTS(items); k++)
 			if (!strstr(text, items[k]))
@@ -33,8 +33,8 @@ static void test_sections(void)
 static void test_list(void)
 {
 	g_autofree char *list = dtc_cause_page_list(80, false, true);
-	for (guint i = 0; i < DTC_CAUSES; i++)
-		g_assert_nonnull(strstr(list, dtc_cause_to_string((enum dtc_cause)i)));
+	for (guint i = 0; i < dtc_cause_page_get_count(); i++)
+		g_assert_nonnull(strstr(list, dtc_cause_page_get_name(i)));
 	g_assert_nonnull(strstr(list, "runqueue        The thread was woken, and waited for a CPU.\n"));
 	assert_fits(list, 80);
 }
