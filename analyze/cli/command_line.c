@@ -124,7 +124,9 @@ char *dtc_command_line_get_help(const DtcCommandLine *line, guint width)
 		dtc_terminal_wrap(out, manual->examples[i].what, 6, 6, width);
 	}
 	g_string_append_c(out, '\n');
-	dtc_terminal_wrap(out, "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete, 130 interrupted.",
+	dtc_terminal_wrap(out,
+			  "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete, 4 slower than compare "
+			  "--fail-over allows, 130 interrupted.",
 			  0, 0, width);
 	return g_string_free(out, FALSE);
 }

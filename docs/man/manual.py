@@ -15,8 +15,9 @@ COMMON = "Options of every command"
 EXIT_STATUS = [
     ("0", "Done."),
     ("1", "Failed; the reason and a hint are on stderr. Of bundle check: something has changed."),
-    ("2", "Wrong usage."),
+    ("2", "Wrong usage; also a node, thread, process, request, cause or format that is not there."),
     ("3", "Done but incomplete: a selected node is not aligned, events were lost, or a file is damaged."),
+    ("4", "Of compare: slower than --fail-over allows."),
     ("130", "Interrupted."),
 ]
 
