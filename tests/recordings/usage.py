@@ -140,7 +140,8 @@ def check_blockings(options):
     for row in rows:
         if not 0 < row["max_ns"] <= row["total_ns"] <= row["max_ns"] * row["count"]:
             yield f"row of {row['node']}:{row['tid']}: {row}"
-    if rows != sorted(rows, key=lambda row: -row["total_ns"]):
+    # what requests waited for first, where the captures show any
+    if rows != sorted(rows, key=lambda row: (-(row["request_ns"] or 0), -row["total_ns"])):
         yield "rows are not sorted"
     # threads that were blocked most often: the tree's own blockings are the rows
     counts = {}
