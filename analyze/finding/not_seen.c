@@ -2,6 +2,7 @@
 #include "analyze/finding/findings.h"
 
 #define BUSIEST 3
+#define UNKNOWN_SHARE 0.9 /* of the span: what is left is no answer to it */
 
 /* A thread and how long it ran. */
 struct runner {
@@ -41,30 +42,31 @@ static GArray *list_runners(const DtcHistory *h, int64_t begin_ns, int64_t end_n
 	return runners;
 }
 
-/* The segment of a path of which nothing is known from begin to end, in one thread; NULL: something is. */
-static const struct dtc_segment *find_unseen(const DtcPath *path)
+/* The last segment of a path, in whose thread it ends, and how much of that thread is unknown; NULL: in none. */
+static const struct dtc_segment *find_asked(const DtcPath *path, int64_t *ret_unknown_ns)
 {
-	const struct dtc_segment *first = NULL;
+	guint count = dtc_path_get_segment_count(path);
+	const struct dtc_segment *last = count ? dtc_path_get_segment(path, count - 1) : NULL;
 
-	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
+	*ret_unknown_ns = 0;
+	for (guint i = 0; i < count; i++) {
 		const struct dtc_segment *s = dtc_path_get_segment(path, i);
-		if (s->cause != DTC_CAUSE_UNKNOWN || s->thread == DTC_NONE)
-			return NULL;
-		if (first && (s->node != first->node || s->thread != first->thread))
-			return NULL;
-		first = first ? first : s;
+		if (s->node == last->node && s->thread == last->thread && s->cause == DTC_CAUSE_UNKNOWN)
+			*ret_unknown_ns += s->end.ns - s->begin.ns;
 	}
-	return first;
+	return last && last->thread != DTC_NONE ? last : NULL;
 }
 
 /*
  * Threads that slept from before the trace to its end are in it by name only, and they come first in a list of tids
- * (init of the demo): who asks for one most likely wants another.
+ * (init of the demo); a process's first thread may do nothing but accept (bulk on B). Who asks for one most likely
+ * wants another.
  */
 void dtc_finding_add_not_seen(const struct dtc_finding_input *input, DtcFindings *findings)
 {
-	const struct dtc_segment *s = find_unseen(input->path);
-	if (!s)
+	int64_t span_ns = dtc_path_get_end(input->path).ns - dtc_path_get_begin(input->path).ns, unknown_ns;
+	const struct dtc_segment *s = find_asked(input->path, &unknown_ns);
+	if (!s || span_ns <= 0 || (double)unknown_ns < UNKNOWN_SHARE * (double)span_ns)
 		return;
 	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
 	const DtcHistory *h = dtc_links_get_history(input->links, s->node);
@@ -80,7 +82,7 @@ void dtc_finding_add_not_seen(const struct dtc_finding_input *input, DtcFindings
 	}
 	dtc_findings_add_coded(findings, DTC_FINDING_NOT_SEEN, DTC_SEVERITY_INFO, false,
 			       dtc_links_get_node_name(input->links, s->node),
-			       "no event tells what %s (tid %d) did in this span: it most likely slept%s", s->comm,
-			       s->tid, names->str);
+			       "what %s (tid %d) did or waited for in %.0f %% of this span is not known%s", s->comm,
+			       s->tid, 100.0 * (double)unknown_ns / (double)span_ns, names->str);
 	g_string_free(names, TRUE);
 }
