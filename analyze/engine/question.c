@@ -289,5 +289,7 @@ DtcPath *dtc_question_answer(const struct dtc_question *question, const DtcEngin
 	const struct dtc_finding_input input = { path, dtc_engine_get_links(engine), dtc_engine_get_sync(engine),
 						 count_ambiguous_hops(question) };
 	dtc_finding_add_all(&input, findings);
+	if (question->is_thread)
+		dtc_finding_add_not_seen(&input, findings);
 	return g_steal_pointer(&path);
 }

@@ -14,5 +14,4 @@ void dtc_finding_add_all(const struct dtc_finding_input *input, DtcFindings *fin
 	dtc_finding_add_missing(input, findings);
 	dtc_finding_add_tracer(input, findings);
 	dtc_finding_add_limits(input, findings);
-	dtc_finding_add_not_seen(input, findings);
 }

@@ -56,5 +56,8 @@ void dtc_finding_add_missing(const struct dtc_finding_input *input, DtcFindings 
 void dtc_finding_add_tracer(const struct dtc_finding_input *input, DtcFindings *findings);
 /* What was looked for only so far: the answer may be behind a limit. */
 void dtc_finding_add_limits(const struct dtc_finding_input *input, DtcFindings *findings);
-/* A thread of which nothing is known in nearly all of the span: who was busy there instead. */
+/*
+ * Not of the above: if a thread was asked for of which nothing is known in nearly all of the span, who was busy there
+ * instead.
+ */
 void dtc_finding_add_not_seen(const struct dtc_finding_input *input, DtcFindings *findings);

@@ -19,8 +19,8 @@ static int compare_runners(gconstpointer a, gconstpointer b)
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-/* All threads that ran in the span, the busiest first; not the idle ones. Caller unrefs. */
-static GArray *list_runners(const DtcHistory *h, int64_t begin_ns, int64_t end_ns)
+/* All threads but one that ran in the span, the busiest first; not the idle ones. Caller unrefs. */
+static GArray *list_runners(const DtcHistory *h, uint32_t but, int64_t begin_ns, int64_t end_ns)
 {
 	GArray *runners = g_array_new(FALSE, FALSE, sizeof(struct runner));
 
@@ -35,7 +35,7 @@ static GArray *list_runners(const DtcHistory *h, int64_t begin_ns, int64_t end_n
 			if (dtc_state_is_running(v->state))
 				runner.ns += MIN(v->end_ns, end_ns) - MAX(v->begin_ns, begin_ns);
 		}
-		if (runner.ns > 0 && thread->idle_cpu < 0)
+		if (runner.ns > 0 && thread->idle_cpu < 0 && i != but)
 			g_array_append_val(runners, runner);
 	}
 	g_array_sort(runners, compare_runners);
@@ -72,7 +72,7 @@ void dtc_finding_add_not_seen(const struct dtc_finding_input *input, DtcFindings
 	const DtcHistory *h = dtc_links_get_history(input->links, s->node);
 	int64_t begin_ns = dtc_clocks_to_node(clocks, s->node, dtc_path_get_begin(input->path)).ns;
 	int64_t end_ns = dtc_clocks_to_node(clocks, s->node, dtc_path_get_end(input->path)).ns;
-	g_autoptr(GArray) runners = list_runners(h, begin_ns, end_ns);
+	g_autoptr(GArray) runners = list_runners(h, s->thread, begin_ns, end_ns);
 	GString *names = g_string_new(NULL);
 	for (guint i = 0; i < MIN(runners->len, BUSIEST); i++) {
 		const struct runner *runner = &g_array_index(runners, struct runner, i);
