@@ -34,32 +34,13 @@ static struct span get_span(const DtcPackets *packets)
 
 /* ---- addresses ---- */
 
-static guint hash_address(gconstpointer data)
-{
-	guint32 words[4];
-	memcpy(words, data, sizeof(words));
-	return words[0] ^ words[1] ^ words[2] ^ words[3] * 31;
-}
-
-static gboolean is_same_address(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, 16) == 0;
-}
-
-static bool is_loopback(const uint8_t address[16])
-{
-	static const uint8_t v4[13] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127 };
-	static const uint8_t v6[16] = { [15] = 1 };
-	return memcmp(address, v4, sizeof(v4)) == 0 || memcmp(address, v6, sizeof(v6)) == 0;
-}
-
 /* The addresses that the node sends from, as its kernel trace has them. Borrowed keys; caller unrefs. */
 static GHashTable *list_own(const DtcPackets *kernel)
 {
-	GHashTable *own = g_hash_table_new(hash_address, is_same_address);
+	GHashTable *own = g_hash_table_new(dtc_address_hash, dtc_address_equal);
 	for (uint32_t i = 0; i < dtc_packets_get_flow_count(kernel); i++) {
 		const struct dtc_flow *flow = dtc_packets_get_flow(kernel, i);
-		if (flow->packet_count == 0 || is_loopback(flow->source))
+		if (flow->packet_count == 0 || dtc_address_is_loopback(flow->source))
 			continue;
 		uint32_t first = dtc_packets_get_flow_packets(kernel, i)[0];
 		if (dtc_packets_get(kernel, first)->direction == DTC_SENT)

@@ -80,6 +80,7 @@ static struct dtc_report_verdict keep_verdict(DtcSummary *summary, const struct 
 	verdict.machine = keep(summary, from->machine);
 	verdict.waited_for = keep(summary, from->waited_for);
 	verdict.waited_tier = keep(summary, from->waited_tier);
+	verdict.waited_candidate = keep(summary, from->waited_candidate);
 	return verdict;
 }
 
@@ -210,18 +211,22 @@ int64_t dtc_summary_get_percentile(const DtcSummary *summary, guint percent)
 	return dtc_percentile_get(durations, summary->rows->len, percent);
 }
 
-struct dtc_figures dtc_summary_get_figures(const DtcSummary *summary)
+struct dtc_figures dtc_figures_get(const int64_t *sorted, guint count)
 {
-	guint count = summary->rows->len;
-	g_autofree int64_t *durations = sort_durations(summary);
-
 	return (struct dtc_figures){
 		.count = count,
-		.p50_ns = dtc_percentile_get(durations, count, 50),
-		.p90_ns = dtc_percentile_get(durations, count, 90),
-		.p99_ns = dtc_percentile_get(durations, count, 99),
-		.max_ns = dtc_percentile_get(durations, count, 100),
+		.p50_ns = dtc_percentile_get(sorted, count, 50),
+		.p90_ns = dtc_percentile_get(sorted, count, 90),
+		.p99_ns = dtc_percentile_get(sorted, count, 99),
+		.max_ns = dtc_percentile_get(sorted, count, 100),
 	};
+}
+
+struct dtc_figures dtc_summary_get_figures(const DtcSummary *summary)
+{
+	g_autofree int64_t *durations = sort_durations(summary);
+
+	return dtc_figures_get(durations, summary->rows->len);
 }
 
 /* The mean's part with the same tier and cause. Names of two summaries are different pointers. */

@@ -82,6 +82,8 @@ struct dtc_figures {
 	guint count;
 	int64_t p50_ns, p90_ns, p99_ns, max_ns;
 };
+struct dtc_figures dtc_figures_get(const int64_t *sorted, guint count);
+/* Of the durations. */
 struct dtc_figures dtc_summary_get_figures(const DtcSummary *summary);
 /* Bands up to p50, p90, p99 and above; empty ones are left out. struct dtc_band; free with g_array_unref. */
 GArray *dtc_summary_get_bands(const DtcSummary *summary);

@@ -10,19 +10,11 @@ static const struct dtc_summary_row *get_row(const DtcSummary *summary, guint in
 	return &g_array_index(summary->rows, struct dtc_summary_row, index);
 }
 
+/* Sorts the values. */
 static struct dtc_figures get_figures(GArray *values)
 {
-	guint count = values->len;
-	const int64_t *sorted = (const int64_t *)(const void *)values->data;
-
 	g_array_sort(values, dtc_compare_ns);
-	return (struct dtc_figures){
-		.count = count,
-		.p50_ns = dtc_percentile_get(sorted, count, 50),
-		.p90_ns = dtc_percentile_get(sorted, count, 90),
-		.p99_ns = dtc_percentile_get(sorted, count, 99),
-		.max_ns = dtc_percentile_get(sorted, count, 100),
-	};
+	return dtc_figures_get((const int64_t *)(const void *)values->data, values->len);
 }
 
 /* The members of one table row: their indexes, and what each spent. */

@@ -187,19 +187,36 @@ static void order_parts(DtcReport *report)
 	g_array_sort(report->machines, compare_machines);
 }
 
+typedef const char *(*DtcGetKey)(const struct dtc_report_step *step);
+
+static const char *get_busy_with(const struct dtc_report_step *step)
+{
+	return step->busy_with;
+}
+
+static const char *get_tier(const struct dtc_report_step *step)
+{
+	return step->who.tier;
+}
+
+static const char *get_candidate(const struct dtc_report_step *step)
+{
+	return step->candidate;
+}
+
 /*
- * Which of the strings got the most time, and how much: of steps that were for a busy_with, that one; of steps that
- * were for `request`, their tiers. NULL: no step is.
+ * Which of the strings that get_key gives got the most time, and how much; of all steps, or of those that were for
+ * busy_with only. NULL: no step has one.
  */
-static const char *find_longest(const DtcReport *report, const char *request, int64_t *longest_ns)
+static const char *find_longest(const DtcReport *report, const char *busy_with, DtcGetKey get_key, int64_t *longest_ns)
 {
 	g_autoptr(GHashTable) sums = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	const char *longest = NULL;
 	*longest_ns = 0;
 	for (guint i = 0; i < report->steps->len; i++) {
 		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
-		const char *key = request ? step->who.tier : step->busy_with;
-		if (!step->busy_with || (request && step->busy_with != request))
+		const char *key = get_key(step);
+		if (!key || (busy_with && step->busy_with != busy_with))
 			continue;
 		int64_t *sum = g_hash_table_lookup(sums, key);
 		if (!sum) {
@@ -215,13 +232,16 @@ static const char *find_longest(const DtcReport *report, const char *request, in
 	return longest;
 }
 
-/* The other request that made it wait longest, and the tier that was busy with it longest. */
+/* The other request that made it wait longest, the tier that was busy with it longest, and which it may be instead. */
 static void set_waited_for(DtcReport *report)
 {
 	struct dtc_report_verdict *verdict = &report->verdict;
-	verdict->waited_for = find_longest(report, NULL, &verdict->waited_ns);
-	if (verdict->waited_for)
-		verdict->waited_tier = find_longest(report, verdict->waited_for, &verdict->waited_tier_ns);
+	verdict->waited_for = find_longest(report, NULL, get_busy_with, &verdict->waited_ns);
+	if (!verdict->waited_for)
+		return;
+	verdict->waited_tier = find_longest(report, verdict->waited_for, get_tier, &verdict->waited_tier_ns);
+	verdict->waited_candidate =
+		find_longest(report, verdict->waited_for, get_candidate, &verdict->waited_candidate_ns);
 }
 
 static void set_verdict(DtcReport *report)

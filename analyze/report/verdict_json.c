@@ -24,6 +24,8 @@ void dtc_verdict_append_json(GString *out, const struct dtc_report_verdict *verd
 		dtc_json_pack_string(out, "tier", verdict->waited_tier);
 		dtc_json_pack_integer(out, "ns", verdict->waited_ns);
 		dtc_json_pack_integer(out, "tier_ns", verdict->waited_tier_ns);
+		dtc_json_pack_string(out, "candidate", verdict->waited_candidate);
+		dtc_json_pack_integer(out, "candidate_ns", verdict->waited_candidate_ns);
 		g_string_append_c(out, '}');
 	}
 	g_string_append_c(out, '}');

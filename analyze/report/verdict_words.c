@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 /* Machines and parts of them that the head names: from so much of the whole on, in percent; so many parts at most. */
+#define USUAL_MIN 5 /* requests, before a median of them is called usual */
 #define MACHINE_PERCENT 5
 #define PART_PERCENT 3
 #define PARTS_MAX 4
@@ -66,6 +67,22 @@ char *dtc_words_for_verdict(const DtcReport *report, bool is_exact)
 			       verdict->machine, ns, percent, largest);
 }
 
+/* "", " or req-2", or " (or req-2, for 3 ms of these)": for whom it may have waited instead. Caller frees. */
+static char *format_candidate(const DtcReport *report, bool is_exact)
+{
+	const struct dtc_report_verdict *verdict = &report->verdict;
+	const char *name = verdict->waited_candidate;
+
+	if (!name)
+		return g_strdup("");
+	if (g_strcmp0(name, report->request) == 0)
+		name = "this one";
+	if (verdict->waited_candidate_ns == verdict->waited_ns)
+		return g_strdup_printf(" or %s", name);
+	g_autofree char *ns = format_duration(verdict->waited_candidate_ns, is_exact);
+	return g_strdup_printf(" (or %s, for %s of these)", name, ns);
+}
+
 char *dtc_words_for_waited(const DtcReport *report, bool is_exact)
 {
 	const struct dtc_report_verdict *verdict = &report->verdict;
@@ -75,8 +92,9 @@ char *dtc_words_for_waited(const DtcReport *report, bool is_exact)
 	g_autofree char *ns = format_duration(verdict->waited_ns, is_exact);
 	g_autofree char *percent = dtc_percent_format(verdict->waited_ns, report->duration_ns);
 	g_autofree char *tier_ns = format_duration(verdict->waited_tier_ns, is_exact);
-	g_autofree char *text = g_strdup_printf("Waited %s (%s %%) for request %s, with which %s was busy", ns, percent,
-						verdict->waited_for, verdict->waited_tier);
+	g_autofree char *candidate = format_candidate(report, is_exact);
+	g_autofree char *text = g_strdup_printf("Waited %s (%s %%) for request %s%s, with which %s was busy", ns,
+						percent, verdict->waited_for, candidate, verdict->waited_tier);
 	return verdict->waited_tier_ns < verdict->waited_ns ? g_strdup_printf("%s for %s of these", text, tier_ns)
 							    : g_steal_pointer(&text);
 }
@@ -126,7 +144,7 @@ char *dtc_words_for_usual(const DtcReport *report)
 	else if (usual->count > 1)
 		g_string_append_printf(text, "%u%s slowest of %u in the captures", usual->rank,
 				       get_ordinal(usual->rank), usual->count);
-	if (usual->count > 1 && usual->pattern && usual->like_count > 1) {
+	if (usual->count > 1 && usual->pattern && usual->like_count >= USUAL_MIN) {
 		g_autofree char *p50 = dtc_duration_format_short(usual->like_p50_ns);
 		g_string_append_printf(text, ", where %s%s%s usually takes %s (p50 of %u)",
 				       usual->method ? usual->method : "", usual->method ? " " : "", usual->pattern,

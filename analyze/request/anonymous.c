@@ -93,18 +93,6 @@ char *dtc_anonymous_name(const struct dtc_exchange *exchange, const struct dtc_a
 
 /* ---- who asks while it is asked ---- */
 
-static guint hash_address(gconstpointer data)
-{
-	guint32 words[4];
-	memcpy(words, data, sizeof(words));
-	return words[0] ^ words[1] ^ words[2] ^ words[3] * 31;
-}
-
-static gboolean is_same_address(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, 16) == 0;
-}
-
 /* Until when the server has something to answer, as far as the exchanges of this node until now show. */
 static void note_server(GHashTable *busy_until, const struct dtc_exchange *e, const struct dtc_flow *flow)
 {
@@ -121,7 +109,7 @@ static void note_server(GHashTable *busy_until, const struct dtc_exchange *e, co
 bool *dtc_anonymous_find_inner(const DtcExchanges *exchanges, const struct dtc_anonymous_input *input)
 {
 	guint count = dtc_exchanges_get_count(exchanges), node = G_MAXUINT;
-	g_autoptr(GHashTable) busy_until = g_hash_table_new_full(hash_address, is_same_address, NULL, g_free);
+	g_autoptr(GHashTable) busy_until = g_hash_table_new_full(dtc_address_hash, dtc_address_equal, NULL, g_free);
 	bool *inner = g_new0(bool, count + 1);
 	for (guint n = 0; n < count; n++) { /* by node and time */
 		const struct dtc_exchange *e = dtc_exchanges_get(exchanges, n);

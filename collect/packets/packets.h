@@ -96,6 +96,9 @@ uint32_t dtc_packets_find_previous_generation(const DtcPackets *packets, uint32_
 
 /* 127.0.0.0/8, ::1, and the former as an IPv6 address, as flows have it. */
 bool dtc_address_is_loopback(const uint8_t address[16]);
+/* Of keys that are addresses, for GHashTable. */
+guint dtc_address_hash(gconstpointer address);
+gboolean dtc_address_equal(gconstpointer a, gconstpointer b);
 
 /* Sequence numbers wrap: distance from a to b, positive if b is later. */
 static inline int32_t dtc_seq_distance(uint32_t a, uint32_t b)

@@ -131,6 +131,9 @@ struct dtc_report_verdict {
 	const char *waited_tier; /* which was busy with that one longest */
 	int64_t waited_ns;	 /* of all tiers */
 	int64_t waited_tier_ns;	 /* of that tier */
+	/* the request that it may have been instead, at most of these steps; NULL: there is no doubt */
+	const char *waited_candidate;
+	int64_t waited_candidate_ns; /* of the steps at which it may have been that one */
 };
 
 /* How long a request took among the others of the recording, from packet to packet. */

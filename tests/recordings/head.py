@@ -78,10 +78,12 @@ def judge_verdict(judge, name, report, text, parts):
 def judge_waited(judge, name, report, text):
     """The request that made this one wait longest, and the tier that was busy with it longest."""
     waited = report["verdict"]["waited_for"]
-    requests, tiers = collections.Counter(), collections.Counter()
+    requests, tiers, doubts = collections.Counter(), collections.Counter(), collections.Counter()
     for step in report["path"]:
         ns = step["end_ns"] - step["start_ns"]
         if step["busy_with"] is not None:
+            for candidate in step["candidates"]:
+                doubts[step["busy_with"], candidate] += ns
             requests[step["busy_with"]] += ns
             tiers[step["busy_with"], f"{step['process']}@{step['node']}"] += ns
     if waited is None:
@@ -91,11 +93,16 @@ def judge_waited(judge, name, report, text):
     judge.check("waited", name, waited["ns"] == requests[waited["request"]] == max(requests.values())
                 and waited["tier_ns"] == tiers[waited["request"], waited["tier"]] == longest,
                 f"{waited}, {dict(tiers)}")
+    most = max((ns for (request, _), ns in doubts.items() if request == waited["request"]), default=0)
+    judge.check("doubt", name, waited["candidate_ns"] == doubts[waited["request"], waited["candidate"]] == most
+                and (waited["candidate"] is None) == (most == 0), f"{waited}, {dict(doubts)}")
     line = next((line for line in text if line.startswith("Waited ")), "")
     if line:
         head = " ".join(text[:12])
         judge.check("waited line", name, waited["request"] in head and waited["tier"] in head
-                    and ("of these" in head) == (waited["tier_ns"] < waited["ns"]), head)
+                    and ("busy for" in head) == (waited["tier_ns"] < waited["ns"])
+                    and (f"{waited['request']} or " in head or f"{waited['request']} (or " in head)
+                    == (waited["candidate"] is not None), head)
 
 
 def judge_table(judge, name, report, text, unnamed):

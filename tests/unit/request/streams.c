@@ -26,19 +26,8 @@ static void answer(struct story *s, int64_t us, uint32_t seq, uint32_t bytes)
 
 static void tell(struct event_loop *e)
 {
+	event_loop_connect(e);
 	struct story *s = &e->story;
-	story_begin(s, "node");
-	story_switch(s, 0, 0, 0, "swapper/0", 0, LOOP_TID, "loop");
-	story_switch(s, 1, 1, 0, "swapper/1", 0, DB_TID, "db");
-	event_loop_call(s, 0, "epoll_wait", 3, 1, 10, 2);
-	event_loop_call(s, 0, "accept", 4, 11, 12, 5);
-	event_loop_call(s, 0, "accept", 4, 13, 14, 6);
-	story_enter(s, 15 * US, 0, "connect", 7);
-	event_loop_packet(s, 15 * US + 100, 0, true, DTC_TCP_SYN, 99, 0, 0);
-	event_loop_packet(s, 15 * US + 200, 0, false, DTC_TCP_SYN | DTC_TCP_ACK, 499, 100, 0);
-	event_loop_packet(s, 15 * US + 300, 0, true, DTC_TCP_ACK, 100, 500, 0);
-	story_leave(s, 16 * US, 0, "connect", 0);
-	event_loop_call(s, 1, "accept", 4, 17, 18, 8);
 	event_loop_call(s, 0, "read", 5, 20, 21, 50); /* X */
 	ask(s, 24, 100, 30);
 	event_loop_call(s, 0, "read", 6, 30, 31, 50); /* Y */
