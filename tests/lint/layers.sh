@@ -48,7 +48,7 @@ only '[a-z_]*\.pb-c\.h' '^collect/bundle/manifest\.c$|^sync/fit/saved\.c$|^analy
 only 'json-glib' '^analyze/request/id_spans_otlp\.c$'
 
 # The command line asks the engine and prints what report makes of the answer; it knows nothing of how it came about.
-below='collect/(packets|read|record)|sync/match'
+below='collect/(packets|seal|read|record)|sync/match'
 below="$below|analyze/(history|state|guest|exchange|edge|request|path|profile|finding)"
 grep -nE "^[[:space:]]*#[[:space:]]*include \"($below)/" analyze/cli/*.[ch] | sed 's#$#  (below the engine)#' \
 	>>"$scratch/bad" || true
