@@ -9,7 +9,7 @@
 #include "analyze/engine/moment.h"
 #include "analyze/engine/selection.h"
 #include "analyze/report/events_view.h"
-#include "analyze/report/printable.h"
+#include "collect/console/printable.h"
 #include "dtrace-chain/error.h"
 
 #define CHUNK_BYTES 65536 /* of output */

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/command.h"
 
-#include "analyze/cli/command_line.h"
-#include "analyze/report/printable.h"
+#include "analyze/cli/manual.h"
 #include "collect/bundle/suggest.h"
+#include "collect/console/command_line.h"
 #include "dtrace-chain/error.h"
-
-#include <stdio.h>
-#include <string.h>
-
-#define ERROR_CHARACTERS 2000
 
 static bool answer(const struct dtc_command *command, DtcCommandLine *line, struct dtc_session *session, GError **error)
 {
@@ -39,7 +34,7 @@ static void session_clear(struct dtc_session *session)
 
 int dtc_command_run(const struct dtc_command *command, int argc, char **argv)
 {
-	g_autoptr(DtcCommandLine) line = dtc_command_line_new(command->name);
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new(&dtc_chain_program, command->name);
 	g_autofree void *options = g_malloc0(command->options_bytes);
 	struct dtc_session session = { .options = options, .argc = argc, .argv = argv };
 	g_autoptr(GError) error = NULL;
@@ -107,35 +102,7 @@ bool dtc_cli_refuse_word(GError **error, const char *message, const char *word, 
 	return false;
 }
 
-static char *make_printable(const char *text)
-{
-	g_autofree char *printable = dtc_printable(text, ERROR_CHARACTERS);
-
-	return dtc_terminal_is_ascii() ? dtc_printable_to_ascii(printable) : g_steal_pointer(&printable);
-}
-
-/* The first line is the message, the rest the hint; what names from a trace bring along is made harmless. */
 int dtc_cli_report_error(const GError *error)
 {
-	g_auto(GStrv) parts = g_strsplit(error->message, "\n", 2);
-	g_autofree char *message = make_printable(parts[0]);
-	bool is_usage = error->domain == G_OPTION_ERROR;
-
-	if (is_usage && g_ascii_isupper(message[0]) && !g_ascii_isupper(message[1]))
-		message[0] = g_ascii_tolower(message[0]); /* GLib writes sentences */
-	fprintf(stderr, "dtrace-chain: %s\n", message);
-	if (parts[0] && parts[1]) {
-		g_auto(GStrv) lines = g_strsplit(parts[1], "\n", -1);
-		for (guint i = 0; lines[i]; i++) {
-			bool has_prefix = g_str_has_prefix(lines[i], "hint: ");
-			g_autofree char *line = make_printable(lines[i] + (has_prefix ? strlen("hint: ") : 0));
-			fprintf(stderr, "%s%s\n", i == 0 ? "hint: " : "      ", line);
-		}
-	} else if (is_usage) {
-		fputs("hint: `dtrace-chain --help` lists the commands and options\n", stderr);
-	}
-	if (error->code == DTC_ERROR_USAGE && (error->domain == DTC_COLLECT_ERROR || error->domain == DTC_SYNC_ERROR ||
-					       error->domain == DTC_ANALYZE_ERROR))
-		is_usage = true;
-	return is_usage ? 2 : 1;
+	return dtc_program_report_error(&dtc_chain_program, error);
 }

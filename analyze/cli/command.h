@@ -9,8 +9,8 @@
 
 #include "analyze/cli/options.h"
 #include "analyze/cli/progress_line.h"
-#include "analyze/cli/terminal.h"
 #include "analyze/engine/engine.h"
+#include "collect/console/terminal.h"
 
 #include <glib.h>
 #include <stdbool.h>

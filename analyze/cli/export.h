@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "analyze/cli/command_line.h"
 #include "analyze/engine/engine.h"
+#include "collect/console/command_line.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/path.h"
 #include "dtrace-chain/report.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/manual.h"
 
-#include <string.h>
-
 static const struct dtc_manual manuals[] = {
 	{ "analyze",
 	  "[BUNDLE] --request-id ID | --thread NODE:TID|NODE:NAME",
@@ -117,20 +115,13 @@ static const struct dtc_manual manuals[] = {
 	    { "dtrace-chain bundle show demo.dtcb", "what is in it" } } },
 };
 
-guint dtc_manual_get_count(void)
-{
-	return G_N_ELEMENTS(manuals);
-}
-
-const struct dtc_manual *dtc_manual_get(guint index)
-{
-	return &manuals[index];
-}
-
-const struct dtc_manual *dtc_manual_find(const char *name)
-{
-	for (guint i = 0; i < G_N_ELEMENTS(manuals); i++)
-		if (strcmp(manuals[i].name, name) == 0)
-			return &manuals[i];
-	return NULL;
-}
+const struct dtc_program dtc_chain_program = {
+	.name = "dtrace-chain",
+	.purpose = "dtrace-chain explains where the time of a request went, across threads and machines.",
+	.commands = "`dtrace-chain COMMAND --help` tells the options of a command. Without a command word it analyses:",
+	.others = "; a bundle is a directory of recordings or a .dtcb file",
+	.exit_status = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete, 4 slower than compare "
+		       "--fail-over allows, 130 interrupted.",
+	.manuals = manuals,
+	.manual_count = G_N_ELEMENTS(manuals),
+};

@@ -2,8 +2,8 @@
 #include "analyze/cli/options.h"
 
 #include "analyze/engine/open.h"
-#include "analyze/report/printable.h"
 #include "collect/bundle/suggest.h"
+#include "collect/console/printable.h"
 #include "dtrace-chain/error.h"
 
 #include <stdio.h>

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "analyze/cli/command_line.h"
-#include "analyze/cli/terminal.h"
+#include "collect/console/command_line.h"
+#include "collect/console/terminal.h"
 #include "dtrace-chain/bundle.h"
 
 #include <glib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/progress_line.h"
 
-#include "analyze/cli/terminal.h"
-#include "analyze/report/printable.h"
+#include "collect/console/printable.h"
+#include "collect/console/terminal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* Of whom a report is asked: --thread, --process, --from and --to, the same for every command that takes them. */
 #pragma once
 
-#include "analyze/cli/command_line.h"
 #include "analyze/engine/selection.h"
+#include "collect/console/command_line.h"
 
 struct dtc_subject_options {
 	char *thread; /* as given, NULL if not; of the command line, as all strings */

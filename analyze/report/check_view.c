@@ -2,9 +2,9 @@
 #include "analyze/report/check_view.h"
 
 #include "analyze/report/finding_list.h"
-#include "analyze/report/json_object.h"
 #include "analyze/report/layout.h"
-#include "analyze/report/printable.h"
+#include "collect/console/json_object.h"
+#include "collect/console/printable.h"
 
 static guint count_wrong(const GArray *checks)
 {

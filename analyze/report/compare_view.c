@@ -2,9 +2,9 @@
 #include "analyze/report/compare_view.h"
 
 #include "analyze/report/finding_list.h"
-#include "analyze/report/json_object.h"
-#include "analyze/report/printable.h"
 #include "analyze/report/share_words.h"
+#include "collect/console/json_object.h"
+#include "collect/console/printable.h"
 
 #define GROWTHS_SHOWN 12
 

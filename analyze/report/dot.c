@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/dot.h"
 
-#include "analyze/report/printable.h"
 #include "analyze/report/units.h"
+#include "collect/console/printable.h"
 
 #include <inttypes.h>
 

@@ -5,9 +5,9 @@
 #include "analyze/engine/wall_clock.h"
 #include "analyze/exchange/label.h"
 #include "analyze/report/finding_list.h"
-#include "analyze/report/json_object.h"
 #include "analyze/report/layout.h"
-#include "analyze/report/printable.h"
+#include "collect/console/json_object.h"
+#include "collect/console/printable.h"
 
 #include <inttypes.h>
 #include <string.h>

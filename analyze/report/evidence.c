@@ -3,7 +3,7 @@
 
 #include "analyze/edge/edges.h"
 #include "analyze/edge/occupants.h"
-#include "analyze/report/json_object.h"
+#include "collect/console/json_object.h"
 
 #include <inttypes.h>
 

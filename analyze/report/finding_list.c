@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/finding_list.h"
 
-#include "analyze/report/json_object.h"
-#include "analyze/report/printable.h"
+#include "collect/console/json_object.h"
+#include "collect/console/printable.h"
 
 #define FINDING_MAX 1000 /* characters; see docs/formats.md */
 

@@ -4,10 +4,10 @@
 #include "analyze/engine/wall_clock.h"
 #include "analyze/report/cause_page.h"
 #include "analyze/report/fold.h"
-#include "analyze/report/json_object.h"
 #include "analyze/report/page.h"
 #include "analyze/report/text.h"
 #include "analyze/report/verdict_words.h"
+#include "collect/console/json_object.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "analyze/report/json.h"
 
 #include "analyze/report/evidence.h"
-#include "analyze/report/json_object.h"
 #include "analyze/report/verdict_json.h"
+#include "collect/console/json_object.h"
 
 #define SEPARATOR ",\n  "
 

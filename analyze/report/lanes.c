@@ -4,8 +4,8 @@
 #include "analyze/edge/arrival.h"
 #include "analyze/edge/cause.h"
 #include "analyze/report/model.h"
-#include "analyze/report/printable.h"
 #include "analyze/report/words.h"
+#include "collect/console/printable.h"
 
 #include <dtrace-chain/bisect.h>
 

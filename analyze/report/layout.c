@@ -2,7 +2,7 @@
 #include "analyze/report/layout.h"
 
 #include "analyze/engine/wall_clock.h"
-#include "analyze/report/printable.h"
+#include "collect/console/printable.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 
 #include "analyze/report/evidence.h"
 
-#include "analyze/report/printable.h"
 #include "analyze/report/verdict.h"
+#include "collect/console/printable.h"
 #include "dtrace-chain/error.h"
 
 #include <inttypes.h>

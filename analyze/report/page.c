@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/page.h"
 
-#include "analyze/report/json_object.h"
+#include "collect/console/json_object.h"
 
 #include <glib.h>
 #include <string.h>

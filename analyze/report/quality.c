@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/quality.h"
 
-#include "analyze/report/printable.h"
+#include "collect/console/printable.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/report/json_object.h"
 #include "analyze/report/quality.h"
+#include "collect/console/json_object.h"
 
 static int64_t get_uncertainty(int64_t uncertainty_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/share_words.h"
 
-#include "analyze/report/printable.h"
+#include "collect/console/printable.h"
 
 char *dtc_share_describe(const struct dtc_share *share)
 {

@@ -3,11 +3,11 @@
 
 #include "analyze/engine/wall_clock.h"
 #include "analyze/report/finding_list.h"
-#include "analyze/report/json_object.h"
 #include "analyze/report/layout.h"
-#include "analyze/report/printable.h"
 #include "analyze/report/units.h"
 #include "analyze/report/words.h"
+#include "collect/console/json_object.h"
+#include "collect/console/printable.h"
 
 #include <string.h>
 

@@ -3,10 +3,10 @@
 
 #include "analyze/engine/wall_clock.h"
 #include "analyze/report/finding_list.h"
-#include "analyze/report/json_object.h"
 #include "analyze/report/layout.h"
-#include "analyze/report/printable.h"
 #include "analyze/report/units.h"
+#include "collect/console/json_object.h"
+#include "collect/console/printable.h"
 
 #include <string.h>
 

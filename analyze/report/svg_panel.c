@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/svg_panel.h"
 
-#include "analyze/report/printable.h"
+#include "collect/console/printable.h"
 
 #include <math.h>
 

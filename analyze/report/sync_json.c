@@ -3,8 +3,8 @@
  * Numbers and fixed words are written line by line: an alignment of a hundred nodes has a quarter of a million knots,
  * and a tree of nodes would take a hundred times the memory of its text.
  */
-#include "analyze/report/json_object.h"
 #include "analyze/report/sync_view.h"
+#include "collect/console/json_object.h"
 
 #define NS "%" G_GINT64_FORMAT
 #define COUNT "%" G_GUINT64_FORMAT

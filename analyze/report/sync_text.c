@@ -2,8 +2,8 @@
 #include "analyze/report/sync_view.h"
 
 #include "analyze/report/layout.h"
-#include "analyze/report/printable.h"
 #include "analyze/report/units.h"
+#include "collect/console/printable.h"
 #include "sync/fit/clocks.h"
 
 #include <math.h>

@@ -4,9 +4,9 @@
 #include "analyze/engine/wall_clock.h"
 #include "analyze/report/fold.h"
 #include "analyze/report/layout.h"
-#include "analyze/report/printable.h"
 #include "analyze/report/units.h"
 #include "analyze/report/verdict_words.h"
+#include "collect/console/printable.h"
 
 #include <inttypes.h>
 #include <string.h>

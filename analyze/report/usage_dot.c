@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/report/printable.h"
 #include "analyze/report/units.h"
 #include "analyze/report/usage_view.h"
+#include "collect/console/printable.h"
 
 /* Graphviz takes quotes and backslashes as its own. */
 static void append_label(GString *out, const char *text)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/finding_list.h"
-#include "analyze/report/json_object.h"
-#include "analyze/report/printable.h"
 #include "analyze/report/usage_view.h"
 #include "analyze/report/words.h"
+#include "collect/console/json_object.h"
+#include "collect/console/printable.h"
 
 static void append_times(GString *out, const char *key, const int64_t *values, guint count)
 {

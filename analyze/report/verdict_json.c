@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/verdict_json.h"
 
-#include "analyze/report/json_object.h"
+#include "collect/console/json_object.h"
 
 void dtc_verdict_append_json(GString *out, const struct dtc_report_verdict *verdict, const char *tier,
 			     enum dtc_cause cause, int64_t ns, int64_t duration_ns)

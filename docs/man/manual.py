@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Writes the man pages and the completions from the tables that the program itself parses (--help-table).
-usage: manual.py --program FILE --version VERSION --source DIR --out DIR
-The parts in words that no table has are docs/man/*.in: roff, in which @COMMANDS@, @COMMON@, @SEE@ and @VERSION@ are
+usage: manual.py --program FILE --version VERSION --source DIR --out DIR PAGE...
+The parts in words that no table has are docs/man/PAGE.in: roff, in which @COMMANDS@, @COMMON@, @SEE@ and @VERSION@ are
 replaced."""
 import argparse
 import json
@@ -10,9 +10,8 @@ import os
 import re
 import subprocess
 
-PROGRAM = "dtrace-chain"
 COMMON = "Options of every command"
-EXIT_STATUS = [
+CHAIN_EXIT_STATUS = [
     ("0", "Done."),
     ("1", "Failed; the reason and a hint are on stderr. Of bundle check: something has changed."),
     ("2", "Wrong usage; also a node, thread, process, request, cause or format that is not there."),
@@ -20,6 +19,29 @@ EXIT_STATUS = [
     ("4", "Of compare: slower than --fail-over allows."),
     ("130", "Interrupted."),
 ]
+COLLECT_EXIT_STATUS = [
+    ("0", "Done; also of a recording that Ctrl\\-C or SIGTERM ended."),
+    ("1", "Failed; the reason and a hint are on stderr. Of check: nothing can be recorded."),
+    ("2", "Wrong usage."),
+    ("3", "Done but incomplete: events or packets were lost, the disk was full, or sealing was interrupted."),
+]
+
+
+class Program:
+    """What a program has that its tables do not say."""
+
+    def __init__(self, name, exit_status, default=None, actions=None):
+        self.name = name
+        self.exit_status = exit_status
+        self.default = default  # the command without a command word
+        self.actions = actions or {}  # command: the words that can follow it
+        self.function = "_" + name.replace("-", "_")
+
+
+PROGRAMS = {program.name: program for program in (
+    Program("dtrace-chain", CHAIN_EXIT_STATUS, "analyze", {"bundle": ["create", "check", "show"]}),
+    Program("dtrace-collect", COLLECT_EXIT_STATUS),
+)}
 
 
 def read_tables(program):
@@ -45,22 +67,22 @@ def roff_options(table, heading):
     return "".join(roff_option(option) for option in table["options"] if option["heading"] == heading)
 
 
-def roff_exit():
-    return "".join(".TP\n.B %s\n%s\n" % (code, roff(text)) for code, text in EXIT_STATUS)
+def roff_exit(program):
+    return "".join(".TP\n.B %s\n%s\n" % (code, roff(text)) for code, text in program.exit_status)
 
 
-def header(name, section, version):
+def header(program, name, section, version):
     manual = "User Commands" if section == 1 else "File Formats"
     return '.\\" SPDX-License-Identifier: GPL-3.0-or-later\n.TH %s %d "" "%s %s" "%s"\n' % (
-        name.upper(), section, PROGRAM, version, manual)
+        name.upper(), section, program.name, version, manual)
 
 
-def command_page(table, version):
-    name = "%s-%s" % (PROGRAM, table["name"])
-    page = header(name, 1, version)
+def command_page(program, table, version):
+    name = "%s-%s" % (program.name, table["name"])
+    page = header(program, name, 1, version)
     page += ".SH NAME\n%s \\- %s\n" % (roff(name), roff(table["summary"]))
-    page += ".SH SYNOPSIS\n.B %s\n%s\n[\\fIOPTION\\fR...]\n" % (roff("%s %s" % (PROGRAM, table["name"])),
-                                                               roff(table["synopsis"]))
+    page += ".SH SYNOPSIS\n.B %s\n%s\n[\\fIOPTION\\fR...]\n" % (
+        roff("%s %s" % (program.name, table["name"])), roff(table["synopsis"]))
     page += ".SH DESCRIPTION\n%s\n" % roff(table["description"])
     headings = []
     for option in table["options"]:
@@ -68,19 +90,19 @@ def command_page(table, version):
             headings.append(option["heading"])
     for heading in sorted(headings, key=lambda h: (h == COMMON, headings.index(h))):
         page += ".SH %s\n%s" % (roff(heading).upper().replace("\\(AQ", "\\(aq"), roff_options(table, heading))
-    page += ".SH EXIT STATUS\n" + roff_exit()
+    page += ".SH EXIT STATUS\n" + roff_exit(program)
     page += ".SH EXAMPLES\n" + "".join(".TP\n%s\n%s.\n" % (roff(example["command"]), roff(example["what"]))
                                       for example in table["examples"])
-    page += ".SH SEE ALSO\n.BR %s (1),\n.BR dtrace\\-bundle (5)\n" % roff(PROGRAM)
+    page += ".SH SEE ALSO\n.BR %s (1),\n.BR dtrace\\-bundle (5)\n" % roff(program.name)
     return page
 
 
-def fill(template, tables, version):
-    commands = "".join(".TP\n\\fB%s\\fR\n%s.\n" % (roff("%s %s" % (PROGRAM, table["name"])), roff(table["summary"]))
-                       for table in tables)
-    see = "".join(".BR %s (1),\n" % roff("%s-%s" % (PROGRAM, table["name"])) for table in tables)
+def fill(template, program, tables, version):
+    commands = "".join(".TP\n\\fB%s\\fR\n%s.\n" % (
+        roff("%s %s" % (program.name, table["name"])), roff(table["summary"])) for table in tables)
+    see = "".join(".BR %s (1),\n" % roff("%s-%s" % (program.name, table["name"])) for table in tables)
     for mark, text in (("@COMMANDS@\n", commands), ("@COMMON@\n", roff_options(tables[0], COMMON)),
-                       ("@EXIT@\n", roff_exit()), ("@SEE@\n", see), ("@VERSION@", version)):
+                       ("@EXIT@\n", roff_exit(program)), ("@SEE@\n", see), ("@VERSION@", version)):
         template = template.replace(mark, text)
     return template
 
@@ -95,11 +117,11 @@ def kind_of(option):
     return "file" if option["kind"] == "file" else "text"
 
 
-def bash_completion(tables):
-    out = ["# SPDX-License-Identifier: GPL-3.0-or-later", "# bash completion for %s" % PROGRAM, "",
-           "_dtrace_chain()", "{",
+def bash_completion(program, tables):
+    out = ["# SPDX-License-Identifier: GPL-3.0-or-later", "# bash completion for %s" % program.name, "",
+           "%s()" % program.function, "{",
            "\tlocal current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}",
-           "\tlocal command=analyze word options",
+           "\tlocal command=%s word options" % (program.default or ""),
            "\t# bash breaks --option=value at the equals sign",
            "\tif [[ $current == = ]]; then current=; elif [[ $previous == = ]]; then "
            "previous=${COMP_WORDS[COMP_CWORD-2]}; fi",
@@ -130,16 +152,17 @@ def bash_completion(tables):
     out += ["\tesac",
             "\tif [[ $current == -* ]]; then",
             "\t\tmapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")",
-            "\t\treturn", "\tfi",
-            "\tif [[ $command == bundle && $previous == bundle ]]; then",
-            "\t\tmapfile -t COMPREPLY < <(compgen -W 'create check show' -- \"$current\")",
-            "\t\treturn", "\tfi",
-            "\tmapfile -t COMPREPLY < <(compgen -f -- \"$current\")",
+            "\t\treturn", "\tfi"]
+    for command, actions in program.actions.items():
+        out += ["\tif [[ $command == %s && $previous == %s ]]; then" % (command, command),
+                "\t\tmapfile -t COMPREPLY < <(compgen -W '%s' -- \"$current\")" % " ".join(actions),
+                "\t\treturn", "\tfi"]
+    out += ["\tmapfile -t COMPREPLY < <(compgen -f -- \"$current\")",
             "\tcompopt -o filenames 2>/dev/null",
             "\tif ((COMP_CWORD == 1)); then",
             "\t\tmapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -W '%s help' -- \"$current\")"
             % " ".join(table["name"] for table in tables),
-            "\tfi", "}", "complete -F _dtrace_chain %s" % PROGRAM, ""]
+            "\tfi", "}", "complete -F %s %s" % (program.function, program.name), ""]
     return "\n".join(out)
 
 
@@ -165,9 +188,10 @@ def zsh_option(option):
     return lines
 
 
-def zsh_completion(tables):
-    out = ["#compdef %s" % PROGRAM, "# SPDX-License-Identifier: GPL-3.0-or-later", "",
-           "_dtrace_chain() {", "\tlocal command=analyze word", "\tlocal -a commands", "\tcommands=("]
+def zsh_completion(program, tables):
+    out = ["#compdef %s" % program.name, "# SPDX-License-Identifier: GPL-3.0-or-later", "",
+           "%s() {" % program.function, "\tlocal command=%s word" % (program.default or ""),
+           "\tlocal -a commands", "\tcommands=("]
     out += ["\t\t'%s:%s'" % (table["name"], zsh_text(table["summary"])) for table in tables]
     out += ["\t)", "\tif (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then",
             "\t\t_describe -t commands command commands", "\t\t_files", "\t\treturn", "\tfi",
@@ -175,14 +199,14 @@ def zsh_completion(tables):
             "\tcase $command in"]
     for table in tables:
         lines = [line for option in table["options"] for line in zsh_option(option)]
-        rest = "'1:word:(%s)' '2:action:(create check show)' '*:bundle:_files'" if table["name"] == "bundle" else \
-            "'*:bundle:_files'"
-        if "%s" in rest:
-            rest = rest % "bundle"
+        rest = "'*:bundle:_files'"
+        if table["name"] in program.actions:
+            rest = "'1:word:(%s)' '2:action:(%s)' %s" % (
+                table["name"], " ".join(program.actions[table["name"]]), rest)
         out.append("\t%s)" % table["name"])
         out.append("\t\t_arguments \\\n\t\t\t%s \\\n\t\t\t'--help[Show the options]' \\\n\t\t\t%s ;;" % (
             " \\\n\t\t\t".join(lines), rest))
-    out += ["\tesac", "}", "", '_dtrace_chain "$@"', ""]
+    out += ["\tesac", "}", "", '%s "$@"' % program.function, ""]
     return "\n".join(out)
 
 
@@ -190,22 +214,25 @@ def fish_quote(text):
     return "'%s'" % text.replace("\\", "\\\\").replace("'", "\\'")
 
 
-def fish_completion(tables):
+def fish_completion(program, tables):
     names = " ".join(table["name"] for table in tables)
-    out = ["# SPDX-License-Identifier: GPL-3.0-or-later", "# fish completion for %s" % PROGRAM, ""]
+    out = ["# SPDX-License-Identifier: GPL-3.0-or-later", "# fish completion for %s" % program.name, ""]
     for table in tables:
         out.append("complete -c %s -n 'not __fish_seen_subcommand_from %s' -a %s -d %s" % (
-            PROGRAM, names, table["name"], fish_quote(table["summary"])))
-    out.append("complete -c %s -n '__fish_seen_subcommand_from bundle' -a 'create check show'" % PROGRAM)
-    out.append("complete -c %s -l help -s h -d 'Show the options'" % PROGRAM)
+            program.name, names, table["name"], fish_quote(table["summary"])))
+    for command, actions in program.actions.items():
+        out.append("complete -c %s -n '__fish_seen_subcommand_from %s' -a '%s'" % (
+            program.name, command, " ".join(actions)))
+    out.append("complete -c %s -l help -s h -d 'Show the options'" % program.name)
     for table in tables:
-        if table["name"] == "analyze":
-            condition = "__fish_seen_subcommand_from analyze; or not __fish_seen_subcommand_from %s" % names
+        if table["name"] == program.default:
+            condition = "__fish_seen_subcommand_from %s; or not __fish_seen_subcommand_from %s" % (
+                program.default, names)
         else:
             condition = "__fish_seen_subcommand_from %s" % table["name"]
         for option in table["options"]:
             kind = kind_of(option)
-            line = "complete -c %s -n '%s' -l %s" % (PROGRAM, condition, option["name"])
+            line = "complete -c %s -n '%s' -l %s" % (program.name, condition, option["name"])
             if option["short"]:
                 line += " -s %s" % option["short"]
             line += {"none": "", "text": " -x", "file": " -r -F",
@@ -224,17 +251,20 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("program", "version", "source", "out"):
         parser.add_argument("--" + name, required=True)
+    parser.add_argument("pages", nargs="+")
     options = parser.parse_args()
     tables = read_tables(options.program)
+    program = PROGRAMS[os.path.basename(options.program)]
     man = os.path.join(options.out, "man")
     for table in tables:
-        write(man, "%s-%s.1" % (PROGRAM, table["name"]), command_page(table, options.version))
-    for name in ("dtrace-chain.1", "dtrace-bundle.5"):
+        write(man, "%s-%s.1" % (program.name, table["name"]), command_page(program, table, options.version))
+    for name in options.pages:
         with open(os.path.join(options.source, "docs/man", name + ".in"), encoding="utf-8") as file:
-            write(man, name, fill(file.read(), tables, options.version))
-    write(os.path.join(options.out, "completions"), "dtrace-chain.bash", bash_completion(tables))
-    write(os.path.join(options.out, "completions"), "_dtrace-chain", zsh_completion(tables))
-    write(os.path.join(options.out, "completions"), "dtrace-chain.fish", fish_completion(tables))
+            write(man, name, fill(file.read(), program, tables, options.version))
+    completions = os.path.join(options.out, "completions")
+    write(completions, program.name + ".bash", bash_completion(program, tables))
+    write(completions, "_" + program.name, zsh_completion(program, tables))
+    write(completions, program.name + ".fish", fish_completion(program, tables))
 
 
 if __name__ == "__main__":

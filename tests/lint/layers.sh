@@ -56,7 +56,7 @@ grep -nE "^[[:space:]]*#[[:space:]]*include \"($below)/" analyze/cli/*.[ch] | se
 # Comments are stripped first: they may speak of exit() and printf().
 calls='v?printf|puts|putchar|perror|_?exit|_Exit|quick_exit|g_print|g_printerr|g_message|g_warning|g_critical'
 for file in $sources; do
-	case $file in analyze/cli/* | collect/record/*) continue ;; esac
+	case $file in analyze/cli/* | collect/console/* | collect/record/*) continue ;; esac
 	cc -fpreprocessed -dD -E "$file" 2>/dev/null | sed 's/"\([^"\\]\|\\.\)*"/""/g' |
 		grep -E "(^|[^A-Za-z0-9_>.])($calls)[[:space:]]*\\(|[^A-Za-z0-9_](stdout|stderr)[^A-Za-z0-9_]" |
 		sed "s#^[[:space:]]*#$file: prints or exits: #"

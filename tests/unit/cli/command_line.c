@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a mistyped word is taken for, and what the help of a command shows. */
-#include "analyze/cli/command_line.h"
+#include "collect/console/command_line.h"
 #include "analyze/cli/manual.h"
 #include "analyze/cli/options.h"
 #include "collect/bundle/suggest.h"
@@ -44,14 +44,14 @@ static void test_unknown(void)
 	};
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
 		struct dtc_common_options options = { 0 };
-		g_autoptr(DtcCommandLine) line = dtc_command_line_new("stats");
+		g_autoptr(DtcCommandLine) line = dtc_command_line_new(&dtc_chain_program, "stats");
 		g_autoptr(GError) error = NULL;
 		char *words[] = { (char *)"stats", (char *)cases[i].word, NULL };
 		char **argv = words;
 		int argc = 2;
 		dtc_common_options_add(&options, line);
 		g_assert_false(dtc_command_line_parse(line, &argc, &argv, &error));
-		g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE);
+		g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE);
 		g_assert_cmpint(strstr(error->message, "did you mean") != NULL, ==, cases[i].hint != NULL);
 		if (cases[i].hint)
 			g_assert_nonnull(strstr(error->message, cases[i].hint));
@@ -93,10 +93,10 @@ static void test_sizes(void)
 /* Help is as wide as a terminal at most, and has what the manual has; only examples may be wider. */
 static void test_help(void)
 {
-	for (guint i = 0; i < dtc_manual_get_count(); i++) {
-		const struct dtc_manual *manual = dtc_manual_get(i);
+	for (guint i = 0; i < dtc_chain_program.manual_count; i++) {
+		const struct dtc_manual *manual = &dtc_chain_program.manuals[i];
 		struct dtc_common_options options = { 0 };
-		g_autoptr(DtcCommandLine) line = dtc_command_line_new(manual->name);
+		g_autoptr(DtcCommandLine) line = dtc_command_line_new(&dtc_chain_program, manual->name);
 		dtc_common_options_add(&options, line);
 		g_autofree char *help = dtc_command_line_get_help(line, 80);
 		g_auto(GStrv) lines = g_strsplit(help, "\n", -1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/options.h"
+#include "analyze/cli/manual.h"
 
 #include "dtrace-chain/error.h"
 
@@ -9,7 +10,7 @@
 /* Parses a command line given as one string; argv without the options is left in ret_rest. */
 static bool parse(struct dtc_common_options *options, const char *text, char ***ret_rest, GError **error)
 {
-	g_autoptr(DtcCommandLine) line = dtc_command_line_new("stats");
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new(&dtc_chain_program, "stats");
 	g_auto(GStrv) words = NULL;
 	g_autofree char *command = g_strconcat("dtrace-chain ", text, NULL);
 

@@ -2,7 +2,7 @@
 /* Every cause has its section in docs/causes.md, and the program prints it within the width. */
 #include "analyze/report/cause_page.h"
 
-#include "analyze/report/printable.h"
+#include "collect/console/printable.h"
 
 #include <string.h>
 

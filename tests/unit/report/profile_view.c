@@ -2,7 +2,7 @@
 /* The views of `top`: complete JSON, text that fits its columns and sums to what it shows. */
 #include "analyze/report/profile_view.h"
 
-#include "analyze/report/printable.h"
+#include "collect/console/printable.h"
 #include "tests/support/story.h"
 
 #include <json-glib/json-glib.h>

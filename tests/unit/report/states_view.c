@@ -2,7 +2,7 @@
 /* The views of `states`: nested JSON whose levels sum, text that folds without losing time. */
 #include "analyze/report/states_view.h"
 
-#include "analyze/report/printable.h"
+#include "collect/console/printable.h"
 #include "tests/support/story.h"
 
 #include <json-glib/json-glib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/text.h"
 
-#include "analyze/report/printable.h"
+#include "collect/console/printable.h"
 #include "tests/support/made_path.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
  */
 #include "analyze/path/path_build.h"
 #include "analyze/report/blockings_view.h"
-#include "analyze/report/printable.h"
 #include "analyze/report/usage_view.h"
+#include "collect/console/printable.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/story.h"
 

@@ -6,13 +6,15 @@
  */
 #pragma once
 
+#include "collect/console/program.h"
+
 #include <glib.h>
 #include <stdbool.h>
 
 typedef struct DtcCommandLine DtcCommandLine;
 
-/* command is in the manual (manual.h). Caller owns. */
-DtcCommandLine *dtc_command_line_new(const char *command);
+/* command is in the program's manual. Caller owns. */
+DtcCommandLine *dtc_command_line_new(const struct dtc_program *program, const char *command);
 void dtc_command_line_free(DtcCommandLine *line);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcCommandLine, dtc_command_line_free)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* JSON written as text: where its commas are, and that a parser reads what was meant, whatever the strings are. */
-#include "analyze/report/json_object.h"
+#include "collect/console/json_object.h"
 
 #include "tests/support/hostile.h"
 
@@ -88,8 +88,8 @@ static void test_strings(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/report/json-object/spaced", test_spaced);
-	g_test_add_func("/report/json-object/packed", test_packed);
-	g_test_add_func("/report/json-object/strings", test_strings);
+	g_test_add_func("/console/json-object/spaced", test_spaced);
+	g_test_add_func("/console/json-object/packed", test_packed);
+	g_test_add_func("/console/json-object/strings", test_strings);
 	return g_test_run();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/cli/terminal.h"
+#include "collect/console/terminal.h"
 
 #include "dtrace-chain/error.h"
 
@@ -96,7 +96,7 @@ bool dtc_terminal_write(const char *text, GError **error)
 
 	if (fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0)
 		return true;
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_UNREADABLE, "cannot write the output: %s", g_strerror(errno));
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE, "cannot write the output: %s", g_strerror(errno));
 	return false;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/report/printable.h"
+#include "collect/console/printable.h"
 
 #include <stdbool.h>
 #include <string.h>

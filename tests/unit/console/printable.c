@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/report/printable.h"
+#include "collect/console/printable.h"
 
 #include <string.h>
 
@@ -89,9 +89,9 @@ static void test_any_bytes(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/report/printable/escapes", test_escapes);
-	g_test_add_func("/report/printable/bounds", test_bounds);
-	g_test_add_func("/report/printable/columns", test_columns);
-	g_test_add_func("/report/printable/any-bytes", test_any_bytes);
+	g_test_add_func("/console/printable/escapes", test_escapes);
+	g_test_add_func("/console/printable/bounds", test_bounds);
+	g_test_add_func("/console/printable/columns", test_columns);
+	g_test_add_func("/console/printable/any-bytes", test_any_bytes);
 	return g_test_run();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Each case asks from a child process whose stdout or stderr is what the case is about. */
-#include "analyze/cli/terminal.h"
+#include "collect/console/terminal.h"
 
 #include <pty.h>
 #include <signal.h>
@@ -148,9 +148,9 @@ int main(int argc, char **argv)
 	}
 	close(master);
 	close(terminal);
-	g_test_add_func("/cli/terminal/terminal", test_terminal);
-	g_test_add_func("/cli/terminal/file", test_file);
-	g_test_add_func("/cli/terminal/full-disk", test_full_disk);
-	g_test_add_func("/cli/terminal/signals", test_signals);
+	g_test_add_func("/console/terminal/terminal", test_terminal);
+	g_test_add_func("/console/terminal/file", test_file);
+	g_test_add_func("/console/terminal/full-disk", test_full_disk);
+	g_test_add_func("/console/terminal/signals", test_signals);
 	return g_test_run();
 }

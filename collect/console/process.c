@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/cli/process.h"
-
-#include "analyze/cli/lost_file.h"
+#include "collect/console/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +7,6 @@
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -42,37 +39,14 @@ static void share_memory(void)
 		(void)mallopt(M_ARENA_MAX, 1);
 }
 
-/* What cannot go on for lack of memory or room says so with g_error, and would end with a signal. */
-static void end_with_message(const char *domain, GLogLevelFlags level, const char *message, gpointer data)
-{
-	/* babeltrace2 asks for 2^31 elements where a length in an event is damaged, and uses what it did not get */
-	if (level & G_LOG_LEVEL_CRITICAL) {
-		fprintf(stderr,
-			"dtrace-chain: the decoder cannot go on: %s\nhint: a length in a trace is damaged: copy it "
-			"again "
-			"from its node, or leave that node out with --nodes\n",
-			message);
-		_exit(1);
-	}
-	if (!(level & G_LOG_LEVEL_ERROR)) {
-		g_log_default_handler(domain, level, message, data);
-		return;
-	}
-	fprintf(stderr, "dtrace-chain: %s\nhint: give it more memory and disk, or ask for fewer nodes with --nodes\n",
-		message);
-	_exit(1);
-}
-
 void dtc_process_prepare(void)
 {
-	g_log_set_default_handler(end_with_message, NULL);
 	open_standard_files();
 	raise_file_limit();
 	share_memory();
-	dtc_lost_file_catch();
 }
 
-int dtc_process_finish(int code)
+int dtc_process_finish(const char *program, int code)
 {
 	bool is_written = !ferror(stdout);
 
@@ -81,8 +55,8 @@ int dtc_process_finish(int code)
 		return code;
 	if (code == 0 || code == 3) /* else there was a message already */
 		fprintf(stderr,
-			"dtrace-chain: cannot write the output: %s\nhint: is the disk full, or standard output "
+			"%s: cannot write the output: %s\nhint: is the disk full, or standard output "
 			"closed?\n",
-			g_strerror(errno ? errno : EIO));
+			program, g_strerror(errno ? errno : EIO));
 	return code == 0 || code == 3 ? 1 : code;
 }

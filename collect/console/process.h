@@ -4,9 +4,8 @@
 
 /*
  * Makes sure of standard input, output and error (what is closed would be given to the next file that is opened, and an
- * answer written into it), and asks for as many open files as the machine allows: a trace has a file per CPU. What is
- * done about a lack of memory is in memory.c.
+ * answer written into it), and asks for as many open files as the machine allows: a trace has a file per CPU.
  */
 void dtc_process_prepare(void);
 /* The exit code: code, or 1 with a message if not all of the output could be written. */
-int dtc_process_finish(int code);
+int dtc_process_finish(const char *program, int code);

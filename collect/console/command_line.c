@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analyze/cli/command_line.h"
+#include "collect/console/command_line.h"
 
-#include "analyze/cli/manual.h"
-#include "analyze/cli/process.h"
-#include "analyze/cli/terminal.h"
-#include "analyze/report/json_object.h"
 #include "collect/bundle/suggest.h"
+#include "collect/console/json_object.h"
+#include "collect/console/process.h"
+#include "collect/console/terminal.h"
 #include "dtrace-chain/error.h"
 
 #include <stdio.h>
@@ -24,15 +23,17 @@ struct line_option {
 };
 
 struct DtcCommandLine {
-	const struct dtc_manual *manual;
+	const struct dtc_program *program;
+	const struct dtc_manual *manual; /* of its command */
 	GOptionContext *context;
 	GArray *options; /* struct line_option */
 };
 
-DtcCommandLine *dtc_command_line_new(const char *command)
+DtcCommandLine *dtc_command_line_new(const struct dtc_program *program, const char *command)
 {
 	DtcCommandLine *line = g_new0(DtcCommandLine, 1);
-	line->manual = dtc_manual_find(command);
+	line->program = program;
+	line->manual = dtc_program_find_manual(program, command);
 	g_assert(line->manual);
 	line->context = g_option_context_new(NULL);
 	g_option_context_set_help_enabled(line->context, FALSE);
@@ -101,7 +102,8 @@ char *dtc_command_line_get_help(const DtcCommandLine *line, guint width)
 	const struct dtc_manual *manual = line->manual;
 	GString *out = g_string_new("Usage: ");
 
-	g_autofree char *usage = g_strdup_printf("dtrace-chain %s %s [OPTION...]", manual->name, manual->synopsis);
+	g_autofree char *usage =
+		g_strdup_printf("%s %s %s [OPTION...]", line->program->name, manual->name, manual->synopsis);
 	dtc_terminal_wrap(out, usage, 7, width < NARROW_WIDTH ? 4 : 14, width);
 	g_string_append_c(out, '\n');
 	dtc_terminal_wrap(out, manual->description, 0, 0, width);
@@ -124,10 +126,7 @@ char *dtc_command_line_get_help(const DtcCommandLine *line, guint width)
 		dtc_terminal_wrap(out, manual->examples[i].what, 6, 6, width);
 	}
 	g_string_append_c(out, '\n');
-	dtc_terminal_wrap(out,
-			  "Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but incomplete, 4 slower than compare "
-			  "--fail-over allows, 130 interrupted.",
-			  0, 0, width);
+	dtc_terminal_wrap(out, line->program->exit_status, 0, 0, width);
 	return g_string_free(out, FALSE);
 }
 
@@ -237,7 +236,7 @@ static void answer_help(const DtcCommandLine *line, int argc, char *const *argv)
 			is_table ? get_table(line) : dtc_command_line_get_help(line, dtc_terminal_get_help_width());
 		fputs(text, stdout);
 		g_free(text); /* exit ends no scope */
-		exit(dtc_process_finish(0));
+		exit(dtc_process_finish(line->program->name, 0));
 	}
 }
 
@@ -257,11 +256,10 @@ static bool set_unknown(const DtcCommandLine *line, int argc, char *const *argv,
 		names[line->options->len] = "help";
 		g_autofree char *word = g_strndup(name, length);
 		const char *nearest = dtc_suggest(word, names);
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-			    "unknown option '--%s'\n%s%s%s`dtrace-chain %s --help` "
-			    "lists the options",
-			    word, nearest ? "did you mean '--" : "", nearest ? nearest : "", nearest ? "'? " : "",
-			    line->manual->name);
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			    "unknown option '--%s'\n%s%s%s`%s %s --help` lists the options", word,
+			    nearest ? "did you mean '--" : "", nearest ? nearest : "", nearest ? "'? " : "",
+			    line->program->name, line->manual->name);
 		return true;
 	}
 	return false;
