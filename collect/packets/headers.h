@@ -19,6 +19,14 @@ enum dtc_protocol {
 #define DTC_TCP_RST 0x04
 #define DTC_TCP_ACK 0x10
 
+/* Where the headers of a net event are from; the field header_source of recordings from tracefs. */
+enum dtc_header_source {
+	DTC_HEADER_NONE,     /* nobody knows them */
+	DTC_HEADER_EVENT,    /* the event itself, from the packet's bytes */
+	DTC_HEADER_JOINED,   /* the captured packet that it must be */
+	DTC_HEADER_INFERRED, /* the captured packet that it is most likely; another may be */
+};
+
 /* Headers of a packet, as far as the source has them. Addresses are 16 bytes, IPv4 as ::ffff:a.b.c.d. */
 struct dtc_headers {
 	uint8_t source[16];

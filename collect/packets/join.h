@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which captured packet is it that a net event of the same node speaks of? tracefs' net events name a device, a length
+ * and a buffer, but no addresses; the captures have the headers, and no buffer. Both tell when: an event is within a
+ * microsecond of its packet's stamp. Events and packets are given in any order of files and CPUs, then joined at once.
+ *
+ * Costs: 32 bytes an event and 96 bytes a packet, in tables that may be files; time is linear in both.
+ */
+#pragma once
+
+#include "collect/packets/headers.h"
+#include "dtrace-chain/finding.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum dtc_join_kind {
+	DTC_JOIN_QUEUE,	     /* net_dev_queue: before segmentation and before the device's queue */
+	DTC_JOIN_START_XMIT, /* net_dev_start_xmit: one for each captured packet on the way out */
+	DTC_JOIN_RECEIVE,    /* netif_receive_skb: after reassembly (GRO), as the capture is */
+};
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
+
+struct dtc_join_event {
+	int64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t skb;	 /* skbaddr */
+	/*
+	 * Bytes from the network header on, since that is what cooked captures count: len less network_offset of
+	 * net_dev_start_xmit, len of netif_receive_skb. Of net_dev_queue len as it is.
+	 */
+	uint32_t length;
+	int32_t tid; /* common_pid: the thread that was running */
+	uint16_t cpu;
+	uint16_t device; /* dtc_join_add_device */
+	uint8_t kind;	 /* enum dtc_join_kind */
+	uint8_t spare[3];
+};
+_Static_assert(sizeof(struct dtc_join_event) == 32, "one for each net event of a node stays in memory");
+
+#pragma GCC diagnostic pop
+
+/* The headers as they were on the wire, in network order. Options are left out. */
+struct dtc_wire_headers {
+	uint32_t netns;		 /* inode of the namespace it was captured in; 0: not known */
+	uint16_t type;		 /* Ethernet type: 0x0800, 0x86dd, 0x0806 ... */
+	uint8_t network_bytes;	 /* 20 for IPv4, 40 for IPv6, 0: another type, or cut */
+	uint8_t transport_bytes; /* 20 for TCP, 8 for UDP, ICMP and ICMPv6; 0: another, a later fragment, or cut */
+	/*
+	 * The network header, behind it the transport header. On the way out in segments this is the first segment's,
+	 * with the total length of the whole (0 if the field does not hold it, as the kernel does it).
+	 */
+	uint8_t bytes[60];
+};
+
+struct dtc_join_summary {
+	uint64_t events;
+	uint64_t joined; /* enum dtc_header_source */
+	uint64_t inferred;
+	uint64_t none;
+	uint64_t packets;	    /* captured */
+	uint64_t packets_unmatched; /* no event was found for */
+	uint64_t packets_in_step;   /* of them, taken while the wall clock was stepped: when is not known */
+};
+
+typedef struct DtcJoin DtcJoin;
+
+DtcJoin *dtc_join_new(void);
+void dtc_join_free(DtcJoin *join);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcJoin, dtc_join_free)
+
+/*
+ * A reading of both clocks at one moment, with the width of the reading; in the order in which they were taken.
+ * Without any, no packet can be joined.
+ */
+void dtc_join_add_clock(DtcJoin *join, int64_t mono_ns, int64_t real_ns, int64_t uncertainty_ns);
+/* Interns a device's name, as events have it. */
+uint16_t dtc_join_add_device(DtcJoin *join, const char *name);
+/* What an interface's index means in a namespace; before its captures. A later name takes the place of an earlier. */
+void dtc_join_add_interface(DtcJoin *join, uint32_t netns, uint32_t index, const char *name);
+/*
+ * Reads a capture (cooked v2) of a namespace; damage is a finding, and what stands before it counts. False, with
+ * nothing taken, if it cannot be opened or is of another link type.
+ */
+bool dtc_join_add_capture(DtcJoin *join, const char *node, const char *path, uint32_t netns, DtcFindings *findings,
+			  GError **error);
+/* Events of one CPU in their order, CPUs in any. Gives its id: 0, 1, 2 ... DTC_NONE if there are too many. */
+uint32_t dtc_join_add_event(DtcJoin *join, const struct dtc_join_event *event);
+
+/* After all was added, once. */
+void dtc_join_run(DtcJoin *join);
+struct dtc_join_summary dtc_join_get_summary(const DtcJoin *join);
+/*
+ * Run: the headers of an event, and how sure they are: DTC_HEADER_JOINED or DTC_HEADER_INFERRED; *ret_headers is not
+ * set for DTC_HEADER_NONE.
+ */
+enum dtc_header_source dtc_join_get(const DtcJoin *join, uint32_t event, struct dtc_wire_headers *ret_headers);
