@@ -139,7 +139,7 @@ static DtcManifest *read_manifest(const char *place, const char *directory, GErr
 	gsize bytes;
 
 	if (strcmp(place, directory) == 0)
-		return dtc_manifest_read(directory, error);
+		return dtc_manifest_read_tree(directory, error);
 	if (g_file_get_contents(file, &data, &bytes, NULL)) {
 		g_autofree char *name = g_strconcat(place, ":", DTC_MANIFEST_NAME, NULL);
 		return dtc_manifest_from_bytes(name, data, bytes, error);

@@ -3,6 +3,7 @@
 
 #include "collect/bundle/access.h"
 #include "collect/bundle/defect.h"
+#include "collect/bundle/environment.h"
 #include "collect/bundle/pack.h"
 #include "collect/bundle/paths.h"
 #include "collect/bundle/scratch.h"
@@ -29,6 +30,7 @@ static void node_free(void *data)
 	g_free(node->name);
 	g_free(node->kernel_path);
 	g_strfreev(node->pcap_paths);
+	dtc_environment_free(node->environment);
 	g_free(node);
 }
 
@@ -138,8 +140,15 @@ static char **find_captures(const char *directory)
 	return (char **)g_ptr_array_free(captures, FALSE);
 }
 
-/* Takes over the paths. */
-static void put_node(DtcBundle *bundle, const char *name, char *kernel_path, char **pcap_paths)
+/* NULL if there is none that we could read: other recorders wrote files of this name in forms of their own. */
+static DtcEnvironment *find_environment(const char *directory)
+{
+	g_autofree char *path = g_build_filename(directory, DTC_ENVIRONMENT_NAME, NULL);
+	return g_file_test(path, G_FILE_TEST_IS_REGULAR) ? dtc_environment_read(path, NULL) : NULL;
+}
+
+/* Takes over the paths. directory: where the node's environment may be, or NULL. */
+static void put_node(DtcBundle *bundle, const char *name, char *kernel_path, char **pcap_paths, const char *directory)
 {
 	struct dtc_bundle_node *node = find_node(bundle, name);
 	if (!node) {
@@ -149,8 +158,10 @@ static void put_node(DtcBundle *bundle, const char *name, char *kernel_path, cha
 	}
 	g_free(node->kernel_path);
 	g_strfreev(node->pcap_paths);
+	dtc_environment_free(node->environment);
 	node->kernel_path = kernel_path;
 	node->pcap_paths = pcap_paths;
+	node->environment = directory ? find_environment(directory) : NULL;
 	g_ptr_array_sort(bundle->nodes, compare_nodes);
 }
 
@@ -167,7 +178,7 @@ bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, 
 	if (g_file_test(path, G_FILE_TEST_IS_REGULAR) && is_capture(path)) {
 		char **captures = g_new0(char *, 2);
 		captures[0] = g_strdup(path);
-		put_node(bundle, name, NULL, captures);
+		put_node(bundle, name, NULL, captures, NULL);
 		return true;
 	}
 	if (!g_file_test(path, G_FILE_TEST_IS_DIR)) {
@@ -189,7 +200,7 @@ bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, 
 			    name, path);
 		return false;
 	}
-	put_node(bundle, name, g_steal_pointer(&kernel), g_steal_pointer(&captures));
+	put_node(bundle, name, g_steal_pointer(&kernel), g_steal_pointer(&captures), directory);
 	return true;
 }
 
@@ -204,7 +215,7 @@ static void scan(DtcBundle *bundle, const char *path)
 		if (g_file_test(child, G_FILE_TEST_IS_DIR)) {
 			g_autofree char *kernel = find_kernel(child);
 			if (kernel && dtc_node_name_check(name))
-				put_node(bundle, name, g_steal_pointer(&kernel), find_captures(child));
+				put_node(bundle, name, g_steal_pointer(&kernel), find_captures(child), child);
 			continue;
 		}
 		if (!is_capture(name) || !g_file_test(child, G_FILE_TEST_IS_REGULAR))
@@ -213,7 +224,7 @@ static void scan(DtcBundle *bundle, const char *path)
 		g_autofree char *directory = g_build_filename(path, node, NULL);
 		g_autofree char *kernel = find_kernel(directory);
 		if (!kernel && dtc_node_name_check(node))
-			put_node(bundle, node, NULL, find_captures(directory));
+			put_node(bundle, node, NULL, find_captures(directory), directory);
 	}
 }
 
@@ -237,7 +248,8 @@ static bool add_own_node(DtcBundle *bundle, const char *path)
 			absolute = g_steal_pointer(&parent);
 		}
 	}
-	put_node(bundle, dtc_node_name_check(base) ? base : "node", g_steal_pointer(&kernel), find_captures(absolute));
+	put_node(bundle, dtc_node_name_check(base) ? base : "node", g_steal_pointer(&kernel), find_captures(absolute),
+		 absolute);
 	return true;
 }
 
@@ -280,7 +292,7 @@ static bool unpack(DtcBundle *bundle, const char *path, guint64 max_unpacked_byt
 static void compare_with_manifest(DtcBundle *bundle)
 {
 	g_autoptr(GError) reason = NULL;
-	g_autoptr(DtcManifest) manifest = dtc_manifest_read(bundle->directory, &reason);
+	g_autoptr(DtcManifest) manifest = dtc_manifest_read_tree(bundle->directory, &reason);
 	if (manifest)
 		dtc_defects_compare_sizes(bundle->defects, manifest, bundle->directory);
 	else if (!g_error_matches(reason, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND))
@@ -495,6 +507,26 @@ static void report_links(const DtcBundle *bundle, const struct dtc_bundle_node *
 	}
 }
 
+/* What the recorder says is not there. */
+static void report_environment(const struct dtc_bundle_node *node, DtcFindings *findings)
+{
+	const DtcEnvironment *environment = node->environment;
+	for (guint i = 0; i < environment->lacks->len; i++) {
+		const struct dtc_environment_entry *lack = g_ptr_array_index(environment->lacks, i);
+		dtc_findings_add_coded(findings, DTC_FINDING_NOT_RECORDED, DTC_SEVERITY_INFO, false, node->name,
+				       "not recorded: %s (%s)", lack->name, lack->value);
+	}
+	for (guint i = 0; i < environment->captures->len; i++) {
+		const struct dtc_environment_capture *capture = g_ptr_array_index(environment->captures, i);
+		if (capture->dropped)
+			dtc_findings_add_coded(findings, DTC_FINDING_PACKETS_LOST, DTC_SEVERITY_WARNING, true,
+					       node->name,
+					       "%" G_GUINT64_FORMAT
+					       " packets were lost while '%s' was captured, of %" G_GUINT64_FORMAT,
+					       capture->dropped, capture->file, capture->dropped + capture->packets);
+	}
+}
+
 void dtc_bundle_report(const DtcBundle *bundle, DtcFindings *findings)
 {
 	report_defects(bundle, NULL, findings);
@@ -502,5 +534,7 @@ void dtc_bundle_report(const DtcBundle *bundle, DtcFindings *findings)
 		const struct dtc_bundle_node *node = g_ptr_array_index(bundle->nodes, i);
 		report_defects(bundle, node->name, findings);
 		report_links(bundle, node, findings);
+		if (node->environment)
+			report_environment(node, findings);
 	}
 }

@@ -20,6 +20,8 @@ struct dtc_bundle_node {
 	char *name;	   /* owned */
 	char *kernel_path; /* owned; directory that holds the CTF metadata; NULL: no kernel trace */
 	char **pcap_paths; /* owned, NULL-terminated, sorted; empty: no capture */
+	/* owned; what the recorder says, NULL: nothing. collect/bundle/environment.h */
+	struct DtcEnvironment *environment;
 };
 
 /*
@@ -54,6 +56,6 @@ const DtcCluster *dtc_bundle_get_cluster(const DtcBundle *bundle);
 /*
  * What was wrong with the bundle as a whole when it was opened, of the nodes that it still has: files that are not as
  * its manifest says (of a packed bundle every byte was compared, of a directory the sizes), and links that lead out of
- * it.
+ * it; and of each node what its recorder says is not in the recording.
  */
 void dtc_bundle_report(const DtcBundle *bundle, DtcFindings *findings);

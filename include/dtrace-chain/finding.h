@@ -54,6 +54,8 @@ void dtc_findings_add_coded(DtcFindings *findings, const char *code, enum dtc_se
 #define DTC_FINDING_OUTSIDE "outside-trace"
 #define DTC_FINDING_EVENTS_LOST "events-lost"
 #define DTC_FINDING_SWITCH_MISSING "switch-missing"
+#define DTC_FINDING_NOT_RECORDED "not-recorded"
+#define DTC_FINDING_PACKETS_LOST "packets-lost"
 #define DTC_FINDING_BUNDLE_CHANGED "bundle-changed"
 #define DTC_FINDING_LINK "link-outside"
 #define DTC_FINDING_TRACE_TWICE "trace-twice"

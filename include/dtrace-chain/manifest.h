@@ -70,3 +70,5 @@ GBytes *dtc_manifest_to_bytes(const DtcManifest *manifest);
 DtcManifest *dtc_manifest_from_bytes(const char *name, const void *data, gsize bytes, GError **error);
 /* The manifest of a bundle's directory: NOT_FOUND without one, DAMAGED if it is broken. Caller owns. */
 DtcManifest *dtc_manifest_read(const char *directory, GError **error);
+/* The same; where the directory has none, those of the folders in it, as recorders leave them, taken as one. */
+DtcManifest *dtc_manifest_read_tree(const char *directory, GError **error);
