@@ -36,6 +36,9 @@ struct DtcCapture {
 	int64_t first_second;
 	int64_t last_second;
 	struct dtc_captured current;
+	const u_char *frame; /* of current, borrowed from libpcap until the next */
+	uint32_t frame_captured_bytes;
+	uint32_t frame_wire_bytes;
 };
 
 /* False for link types that we cannot decode. */
@@ -215,9 +218,24 @@ const struct dtc_captured *dtc_capture_next(DtcCapture *capture)
 	note_fraction(capture, header);
 	dtc_frame_decode(capture->frame_kind, bytes, header->caplen, header->len, &capture->current);
 	capture->current.time_ns = time_ns;
+	capture->frame = bytes;
+	capture->frame_captured_bytes = header->caplen;
+	capture->frame_wire_bytes = header->len;
 	set_direction(capture, &capture->current);
 	capture->packet_count++;
 	return &capture->current;
+}
+
+bool dtc_capture_is_cooked2(const DtcCapture *capture)
+{
+	return capture->frame_kind == DTC_FRAME_COOKED2;
+}
+
+bool dtc_capture_get_wire(const DtcCapture *capture, struct dtc_wire_headers *ret_headers, uint32_t *ret_length)
+{
+	return dtc_capture_is_cooked2(capture) && capture->frame &&
+	       dtc_frame_get_wire(capture->frame_kind, capture->frame, capture->frame_captured_bytes,
+				  capture->frame_wire_bytes, ret_headers, ret_length);
 }
 
 void dtc_capture_finish(DtcCapture *capture, DtcFindings *findings)

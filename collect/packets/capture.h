@@ -41,6 +41,12 @@ void dtc_capture_free(DtcCapture *capture);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcCapture, dtc_capture_free)
 /* The next packet in file order, or NULL at the end or at damage. */
 const struct dtc_captured *dtc_capture_next(DtcCapture *capture);
+/*
+ * Of the packet that dtc_capture_next gave last: its outermost headers, and its length from the network header on, as
+ * dtc_frame_get_wire. False also if the capture is not cooked (v2), which alone counts lengths so for all devices.
+ */
+bool dtc_capture_get_wire(const DtcCapture *capture, struct dtc_wire_headers *ret_headers, uint32_t *ret_length);
+bool dtc_capture_is_cooked2(const DtcCapture *capture);
 /* How far it is in the file. */
 guint64 dtc_capture_get_consumed_bytes(const DtcCapture *capture);
 /* After NULL: damage is added to findings. */

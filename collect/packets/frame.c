@@ -409,3 +409,74 @@ struct dtc_frame_hints dtc_frame_get_hints(enum dtc_frame_kind kind, const uint8
 	hints.padding_bytes = length > 0 && rest.wire > length ? rest.wire - length : 0;
 	return hints;
 }
+
+/* --- as on the wire --------------------------------------------------------------------------------------------- */
+
+/* Bytes of the header of that protocol which are kept; 0: none of ours. */
+static uint32_t get_transport_bytes(uint8_t protocol)
+{
+	switch (protocol) {
+	case DTC_PROTOCOL_TCP:
+		return 20;
+	case DTC_PROTOCOL_UDP:
+	case DTC_PROTOCOL_ICMP:
+	case DTC_PROTOCOL_ICMPV6:
+		return 8;
+	default:
+		return 0;
+	}
+}
+
+/* Keeps what is at rest as the header behind the network header, if it is all there. */
+static void take_transport(const struct rest *rest, uint8_t protocol, struct dtc_wire_headers *headers)
+{
+	uint32_t bytes = get_transport_bytes(protocol);
+	if (rest->captured < bytes)
+		return;
+	memcpy(headers->bytes + headers->network_bytes, rest->at, bytes);
+	headers->transport_bytes = (uint8_t)bytes;
+}
+
+static void take_ipv4(struct rest rest, struct dtc_wire_headers *headers)
+{
+	const uint8_t *ip = rest.at;
+	if (rest.captured < 20 || ip[0] >> 4 != 4)
+		return;
+	memcpy(headers->bytes, ip, 20);
+	headers->network_bytes = 20;
+	uint32_t header_bytes = (ip[0] & 0xfu) * 4;
+	bool is_first = (get16(ip + 6) & 0x1fff) == 0;
+	if (is_first && header_bytes >= 20 && skip(&rest, header_bytes))
+		take_transport(&rest, ip[9], headers);
+}
+
+static void take_ipv6(struct rest rest, struct dtc_wire_headers *headers)
+{
+	const uint8_t *ip = rest.at;
+	if (rest.captured < 40 || ip[0] >> 4 != 6)
+		return;
+	memcpy(headers->bytes, ip, 40);
+	headers->network_bytes = 40;
+	skip(&rest, 40);
+	take_transport(&rest, ip[6], headers); /* behind extension headers there is none that LTTng would tell either */
+}
+
+bool dtc_frame_get_wire(enum dtc_frame_kind kind, const uint8_t *bytes, uint32_t captured_bytes, uint32_t wire_bytes,
+			struct dtc_wire_headers *ret_headers, uint32_t *ret_length)
+{
+	struct rest rest = { bytes, captured_bytes, MAX(wire_bytes, captured_bytes) };
+	struct dtc_captured link = { 0 };
+	uint32_t netns = ret_headers->netns;
+
+	memset(ret_headers, 0, sizeof(*ret_headers));
+	ret_headers->netns = netns;
+	ret_headers->type = skip_link(kind, &rest, &link);
+	if (rest.at == bytes)
+		return false;
+	*ret_length = rest.wire;
+	if (ret_headers->type == TYPE_IPV4)
+		take_ipv4(rest, ret_headers);
+	else if (ret_headers->type == TYPE_IPV6)
+		take_ipv6(rest, ret_headers);
+	return true;
+}

@@ -29,3 +29,10 @@ struct dtc_frame_hints {
 };
 struct dtc_frame_hints dtc_frame_get_hints(enum dtc_frame_kind kind, const uint8_t *bytes, uint32_t captured_bytes,
 					   uint32_t wire_bytes);
+
+/*
+ * The outermost headers as they are on the wire, and how long the packet is from the network header on. False if the
+ * link layer is cut. netns is left alone.
+ */
+bool dtc_frame_get_wire(enum dtc_frame_kind kind, const uint8_t *bytes, uint32_t captured_bytes, uint32_t wire_bytes,
+			struct dtc_wire_headers *ret_headers, uint32_t *ret_length);

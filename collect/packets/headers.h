@@ -7,11 +7,13 @@
 
 /* Of the IP header, as IANA numbers them: those that are looked at. */
 enum dtc_protocol {
+	DTC_PROTOCOL_ICMP = 1,
 	DTC_PROTOCOL_IPV4 = 4, /* IP in IP */
 	DTC_PROTOCOL_TCP = 6,
 	DTC_PROTOCOL_UDP = 17,
 	DTC_PROTOCOL_IPV6 = 41, /* IPv6 in IP */
 	DTC_PROTOCOL_GRE = 47,
+	DTC_PROTOCOL_ICMPV6 = 58,
 };
 
 #define DTC_TCP_FIN 0x01
@@ -45,4 +47,17 @@ struct dtc_headers {
 	uint32_t payload_bytes; /* of the transport layer: total length minus IP and TCP or UDP headers */
 	uint32_t tsval;		/* TCP timestamp option (captures only) */
 	uint32_t payload_hash;	/* of the captured payload (captures only); 0: none */
+};
+
+/* The headers as they were on the wire, in network order. Options are left out. */
+struct dtc_wire_headers {
+	uint32_t netns;		 /* inode of the namespace it was captured in; 0: not known */
+	uint16_t type;		 /* Ethernet type: 0x0800, 0x86dd, 0x0806 ... */
+	uint8_t network_bytes;	 /* 20 for IPv4, 40 for IPv6, 0: another type, or cut */
+	uint8_t transport_bytes; /* 20 for TCP, 8 for UDP, ICMP and ICMPv6; 0: another, a later fragment, or cut */
+	/*
+	 * The network header, behind it the transport header. On the way out in segments this is the first segment's,
+	 * with the total length of the whole (0 if the field does not hold it, as the kernel does it).
+	 */
+	uint8_t bytes[60];
 };

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which packet a net event saw: each rule of the join as a story of a few events and packets. */
+#include "collect/packets/join.h"
+#include "tests/support/made_tunnel.h"
+
+#include <unistd.h>
+
+#define OUT 4 /* packet types of the cooked link layer */
+#define IN 0
+#define REAL INT64_C(1700000000000000000) /* the wall clock where the monotonic one is 0 */
+#define HERE 4026531840u
+#define POD 4026532100u
+#define BYTES 52 /* of a packet without payload, from the network header on */
+
+struct made {
+	DtcJoin *join;
+	DtcFindings *findings;
+	GByteArray *here; /* captures of the two namespaces */
+	GByteArray *pod;
+	uint32_t event_count;
+};
+
+static struct made begin(void)
+{
+	struct made made = { dtc_join_new(), dtc_findings_new(), made_capture_new(MADE_COOKED2),
+			     made_capture_new(MADE_COOKED2), 0 };
+
+	dtc_join_add_clock(made.join, 0, REAL, 100);
+	dtc_join_add_clock(made.join, 1000000000, REAL + 1000000100, 200);
+	for (uint32_t i = 0; i < 2; i++) {
+		dtc_join_add_interface(made.join, i ? POD : HERE, 1, "lo");
+		dtc_join_add_interface(made.join, i ? POD : HERE, 2, "eth0");
+	}
+	dtc_join_add_interface(made.join, HERE, 3, "veth7");
+	return made;
+}
+
+static void end(struct made *made)
+{
+	dtc_join_free(made->join);
+	dtc_findings_free(made->findings);
+}
+
+/* A packet from that port, captured at a monotonic time; port is all that tells it from others. */
+static void capture(GByteArray *file, gint64 time_ns, guint interface, guint type, guint port, guint payload_bytes)
+{
+	GByteArray *frame = g_byte_array_new();
+
+	made_net(frame, 0x0800, 2);
+	made_net(frame, 0, 2);
+	made_net(frame, interface, 4);
+	made_net(frame, 1, 2);
+	made_net(frame, type, 1);
+	made_net(frame, 6, 1);
+	made_net(frame, 0x0200000000010000, 8);
+	made_ipv4(frame, 1, 2, 6, BYTES + payload_bytes, 0, 0, 64);
+	made_tcp(frame, port, 80, 1000, 1, 0x10, 1);
+	made_zero(frame, payload_bytes);
+	made_capture_add(file, REAL + time_ns, frame, 0, 0);
+}
+
+static uint32_t see(struct made *made, enum dtc_join_kind kind, gint64 time_ns, guint cpu, guint64 skb,
+		    const char *device, guint length)
+{
+	struct dtc_join_event event = { .time_ns = time_ns,
+					.skb = skb,
+					.length = length,
+					.tid = 100 + (gint32)cpu,
+					.cpu = (guint16)cpu,
+					.device = dtc_join_add_device(made->join, device),
+					.kind = (guint8)kind };
+
+	g_assert_cmpuint(dtc_join_add_event(made->join, &event), ==, made->event_count);
+	return made->event_count++;
+}
+
+static void read_capture(struct made *made, GByteArray *file, uint32_t netns)
+{
+	g_autofree char *path = made_capture_write(file, file->len);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_true(dtc_join_add_capture(made->join, "made", path, netns, made->findings, &error));
+	g_assert_no_error(error);
+	unlink(path);
+	g_byte_array_unref(file);
+}
+
+static void run(struct made *made)
+{
+	read_capture(made, made->here, HERE);
+	read_capture(made, made->pod, POD);
+	dtc_join_run(made->join);
+}
+
+static void expect(const struct made *made, uint32_t event, enum dtc_header_source source, guint port)
+{
+	struct dtc_wire_headers headers = { 0 };
+
+	g_assert_cmpint(dtc_join_get(made->join, event, &headers), ==, source);
+	if (source == DTC_HEADER_NONE)
+		return;
+	g_assert_cmpuint(headers.network_bytes, ==, 20);
+	g_assert_cmpuint(headers.transport_bytes, ==, 20);
+	g_assert_cmpuint(headers.bytes[20] << 8 | headers.bytes[21], ==, port);
+}
+
+static guint get_total_bytes(const struct made *made, uint32_t event)
+{
+	struct dtc_wire_headers headers = { 0 };
+
+	g_assert_cmpint(dtc_join_get(made->join, event, &headers), !=, DTC_HEADER_NONE);
+	return (guint)headers.bytes[2] << 8 | headers.bytes[3];
+}
+
+static uint32_t get_netns(const struct made *made, uint32_t event)
+{
+	struct dtc_wire_headers headers = { 0 };
+
+	g_assert_cmpint(dtc_join_get(made->join, event, &headers), !=, DTC_HEADER_NONE);
+	return headers.netns;
+}
+
+/* --- one after the other ------------------------------------------------------------------------------------------ */
+
+static void test_simple(void)
+{
+	struct made made = begin();
+	uint32_t queued = see(&made, DTC_JOIN_QUEUE, 1000, 0, 0xa00, "eth0", 14 + BYTES);
+	uint32_t sent = see(&made, DTC_JOIN_START_XMIT, 3000, 0, 0xa00, "eth0", BYTES);
+	uint32_t other = see(&made, DTC_JOIN_START_XMIT, 4000, 0, 0xb00, "eth0", BYTES + 1);
+	uint32_t received = see(&made, DTC_JOIN_RECEIVE, 9000, 1, 0xc00, "eth0", BYTES);
+	uint32_t lost = see(&made, DTC_JOIN_RECEIVE, 5000000, 1, 0xc00, "eth0", BYTES);
+	capture(made.here, 2800, 2, OUT, 5000, 0);
+	capture(made.here, 3800, 2, OUT, 5001, 1);
+	capture(made.here, 9400, 2, IN, 5002, 0);
+	capture(made.here, 9500, 9, IN, 5003, 0); /* of an interface that nobody knows */
+	run(&made);
+	expect(&made, queued, DTC_HEADER_JOINED, 5000);
+	expect(&made, sent, DTC_HEADER_JOINED, 5000);
+	expect(&made, other, DTC_HEADER_JOINED, 5001);
+	expect(&made, received, DTC_HEADER_JOINED, 5002);
+	expect(&made, lost, DTC_HEADER_NONE, 0);
+	g_assert_cmpuint(get_netns(&made, received), ==, HERE);
+	struct dtc_join_summary summary = dtc_join_get_summary(made.join);
+	g_assert_cmpuint(summary.events, ==, 5);
+	g_assert_cmpuint(summary.joined, ==, 4);
+	g_assert_cmpuint(summary.none, ==, 1);
+	g_assert_cmpuint(summary.packets, ==, 4);
+	g_assert_cmpuint(summary.packets_unmatched, ==, 1);
+	end(&made);
+}
+
+/* Equal lengths: which is whose is known while CPUs take turns, and in doubt while two are at it at once. */
+static void test_equal_lengths(void)
+{
+	struct made made = begin();
+	uint32_t turns[2], at_once[2];
+	turns[0] = see(&made, DTC_JOIN_RECEIVE, 10000, 0, 0xa00, "eth0", BYTES);
+	at_once[0] = see(&made, DTC_JOIN_RECEIVE, 900000, 0, 0xa00, "eth0", BYTES);
+	turns[1] = see(&made, DTC_JOIN_RECEIVE, 12000, 1, 0xb00, "eth0", BYTES);
+	at_once[1] = see(&made, DTC_JOIN_RECEIVE, 900100, 1, 0xb00, "eth0", BYTES);
+	capture(made.here, 10500, 2, IN, 5000, 0);
+	capture(made.here, 12500, 2, IN, 5001, 0);
+	capture(made.here, 900600, 2, IN, 5002, 0);
+	capture(made.here, 900700, 2, IN, 5003, 0);
+	run(&made);
+	expect(&made, turns[0], DTC_HEADER_JOINED, 5000);
+	expect(&made, turns[1], DTC_HEADER_JOINED, 5001);
+	expect(&made, at_once[0], DTC_HEADER_INFERRED, 5002);
+	expect(&made, at_once[1], DTC_HEADER_INFERRED, 5003);
+	end(&made);
+}
+
+/* A packet that is not in the capture takes none of another: its CPU has gone on, or the other is nearer by far. */
+static void test_missing_packets(void)
+{
+	struct made made = begin();
+	uint32_t filtered = see(&made, DTC_JOIN_RECEIVE, 10000, 0, 0xa00, "eth0", BYTES);
+	uint32_t next = see(&made, DTC_JOIN_RECEIVE, 14000, 0, 0xa00, "eth0", BYTES);
+	uint32_t sent_filtered = see(&made, DTC_JOIN_START_XMIT, 400000, 0, 0xa00, "eth0", BYTES);
+	uint32_t idle = see(&made, DTC_JOIN_RECEIVE, 700000, 0, 0xa00, "eth0", BYTES);
+	uint32_t sent = see(&made, DTC_JOIN_START_XMIT, 395000, 1, 0xb00, "eth0", BYTES);
+	uint32_t late = see(&made, DTC_JOIN_RECEIVE, 900000, 1, 0xb00, "eth0", BYTES);
+	capture(made.here, 14400, 2, IN, 5000, 0);
+	capture(made.here, 394800, 2, OUT, 5001, 0);
+	capture(made.here, 900300, 2, IN, 5002, 0);
+	run(&made);
+	expect(&made, filtered, DTC_HEADER_NONE, 0);
+	expect(&made, next, DTC_HEADER_JOINED, 5000);
+	expect(&made, sent, DTC_HEADER_INFERRED, 5001); /* both CPUs may have been at it */
+	expect(&made, sent_filtered, DTC_HEADER_NONE, 0);
+	expect(&made, idle, DTC_HEADER_NONE, 0);
+	expect(&made, late, DTC_HEADER_JOINED, 5002);
+	end(&made);
+}
+
+/* --- one buffer ----------------------------------------------------------------------------------------------------
+ */
+
+/* The buffer is replaced by its segments: its headers are the first one's, with the length of the whole. */
+static void test_segments(void)
+{
+	struct made made = begin();
+	see(&made, DTC_JOIN_QUEUE, 100, 0, 0xe00, "eth0", 14 + BYTES);
+	see(&made, DTC_JOIN_START_XMIT, 400, 0, 0xe00, "eth0", BYTES);
+	uint32_t whole = see(&made, DTC_JOIN_QUEUE, 1000, 0, 0xa00, "eth0", 14 + BYTES + 3000);
+	uint32_t first = see(&made, DTC_JOIN_START_XMIT, 3000, 0, 0xb00, "eth0", BYTES + 1400);
+	uint32_t second = see(&made, DTC_JOIN_START_XMIT, 4000, 0, 0xc00, "eth0", BYTES + 1400);
+	see(&made, DTC_JOIN_START_XMIT, 5000, 0, 0xd00, "eth0", BYTES + 200);
+	uint32_t elsewhere = see(&made, DTC_JOIN_QUEUE, 6000, 0, 0xa00, "eth0", 14 + BYTES + 3000);
+	see(&made, DTC_JOIN_START_XMIT, 7000, 1, 0xb00, "eth0", BYTES + 100); /* of another CPU */
+	capture(made.here, 300, 2, OUT, 4999, 0);
+	capture(made.here, 2800, 2, OUT, 5000, 1400);
+	capture(made.here, 3800, 2, OUT, 5001, 1400);
+	capture(made.here, 4800, 2, OUT, 5002, 200);
+	capture(made.here, 6800, 2, OUT, 5003, 100);
+	run(&made);
+	expect(&made, whole, DTC_HEADER_JOINED, 5000);
+	g_assert_cmpuint(get_total_bytes(&made, whole), ==, BYTES + 3000);
+	expect(&made, first, DTC_HEADER_JOINED, 5000);
+	g_assert_cmpuint(get_total_bytes(&made, first), ==, BYTES + 1400);
+	expect(&made, second, DTC_HEADER_JOINED, 5001);
+	expect(&made, elsewhere, DTC_HEADER_NONE, 0);
+	end(&made);
+}
+
+/* A queue discipline held it: another CPU sends it, which is known by the buffer. */
+static void test_queued_elsewhere(void)
+{
+	struct made made = begin();
+	uint32_t queued = see(&made, DTC_JOIN_QUEUE, 1000, 0, 0xa00, "eth0", 14 + BYTES);
+	uint32_t dropped = see(&made, DTC_JOIN_QUEUE, 1500, 0, 0xb00, "eth0", 14 + BYTES);
+	uint32_t sent = see(&made, DTC_JOIN_START_XMIT, 700000, 1, 0xa00, "eth0", BYTES);
+	capture(made.here, 699800, 2, OUT, 5000, 0);
+	run(&made);
+	expect(&made, queued, DTC_HEADER_JOINED, 5000);
+	expect(&made, sent, DTC_HEADER_JOINED, 5000);
+	expect(&made, dropped, DTC_HEADER_NONE, 0);
+	end(&made);
+}
+
+/* libpcap leaves out what lo sends: it is what lo receives, in the same namespace, whichever that is. */
+static void test_loopback(void)
+{
+	struct made made = begin();
+	uint32_t queued = see(&made, DTC_JOIN_QUEUE, 1000, 0, 0xa00, "lo", 14 + BYTES);
+	uint32_t sent = see(&made, DTC_JOIN_START_XMIT, 1300, 0, 0xa00, "lo", BYTES);
+	uint32_t received = see(&made, DTC_JOIN_RECEIVE, 2000, 0, 0xa00, "lo", BYTES);
+	capture(made.pod, 2500, 1, IN, 5000, 0);
+	run(&made);
+	expect(&made, queued, DTC_HEADER_JOINED, 5000);
+	expect(&made, sent, DTC_HEADER_JOINED, 5000);
+	expect(&made, received, DTC_HEADER_JOINED, 5000);
+	g_assert_cmpuint(get_netns(&made, queued), ==, POD);
+	end(&made);
+}
+
+/* Both ends of a veth pair saw one packet: where one of them is sure, so is the other. */
+static void test_wire(void)
+{
+	struct made made = begin();
+	uint32_t sent[2], received[2];
+	sent[0] = see(&made, DTC_JOIN_START_XMIT, 1300, 0, 0xa00, "eth0", BYTES);
+	received[0] = see(&made, DTC_JOIN_RECEIVE, 2000, 0, 0xa00, "veth7", BYTES);
+	sent[1] = see(&made, DTC_JOIN_START_XMIT, 1350, 1, 0xb00, "eth0", BYTES);
+	received[1] = see(&made, DTC_JOIN_RECEIVE, 9000, 1, 0xb00, "veth7", BYTES);
+	capture(made.pod, 1100, 2, OUT, 5000, 0); /* at once, and the other way round */
+	capture(made.pod, 1150, 2, OUT, 5001, 0);
+	capture(made.here, 2500, 3, IN, 5001, 0);
+	capture(made.here, 9500, 3, IN, 5000, 0);
+	run(&made);
+	expect(&made, received[0], DTC_HEADER_JOINED, 5001);
+	expect(&made, received[1], DTC_HEADER_JOINED, 5000);
+	expect(&made, sent[0], DTC_HEADER_JOINED, 5001);
+	expect(&made, sent[1], DTC_HEADER_JOINED, 5000);
+	g_assert_cmpuint(get_netns(&made, received[0]), ==, HERE);
+	g_assert_cmpuint(get_netns(&made, sent[0]), ==, 0); /* eth0 is in both */
+	end(&made);
+}
+
+/* A card frees the buffer, and its address comes back for a packet from elsewhere: that is another packet. */
+static void test_address_reused(void)
+{
+	struct made made = begin();
+	uint32_t sent = see(&made, DTC_JOIN_START_XMIT, 1000, 0, 0xa00, "eth0", BYTES);
+	uint32_t received = see(&made, DTC_JOIN_RECEIVE, 9000, 0, 0xa00, "eth0", BYTES);
+	for (guint i = 0; i < 4; i++)
+		see(&made, DTC_JOIN_RECEIVE, 100000 * (gint64)(i + 1), 0, 0xb00, "eth0", BYTES);
+	capture(made.here, 9400, 2, IN, 5000, 0);
+	run(&made);
+	expect(&made, received, DTC_HEADER_JOINED, 5000);
+	expect(&made, sent, DTC_HEADER_NONE, 0);
+	end(&made);
+}
+
+/* --- clocks --------------------------------------------------------------------------------------------------------
+ */
+
+/* A program asked for stamps: they are taken when a packet is put into the backlog, long before its reception. */
+static void test_early_stamps(void)
+{
+	struct made made = begin();
+	uint32_t sent[40], received[40], far[40];
+	for (guint i = 0; i < 40; i++) {
+		gint64 at = 100000 * (gint64)(i + 1);
+		sent[i] = see(&made, DTC_JOIN_START_XMIT, at, 0, 0xa00, "lo", BYTES);
+		see(&made, DTC_JOIN_START_XMIT, at + 10000, 0, 0xd00, "eth0", BYTES + 1);
+		received[i] = see(&made, DTC_JOIN_RECEIVE, at + 80000, 1, 0xa00, "lo", BYTES);
+		capture(made.here, at + 300, 1, IN, 5000 + i, 0);
+		far[i] = see(&made, DTC_JOIN_RECEIVE, at + 90000, 1, 0xc00, "veth7", BYTES);
+		capture(made.here, at + 30000, 3, IN, 6000 + i, 0);
+	}
+	run(&made);
+	for (guint i = 0; i < 40; i++) {
+		expect(&made, sent[i], DTC_HEADER_JOINED, 5000 + i);
+		expect(&made, received[i], DTC_HEADER_JOINED, 5000 + i);
+		expect(&made, far[i], DTC_HEADER_JOINED, 6000 + i);
+	}
+	end(&made);
+}
+
+/* The wall clock was set back 10 ms between two readings: what is of either side is joined, what may be of both not. */
+static void test_step(void)
+{
+	struct made made = begin();
+	dtc_join_add_clock(made.join, 1500000000, REAL + 1500000000 - 10000000, 100);
+	dtc_join_add_clock(made.join, 2000000000, REAL + 2000000000 - 10000000, 100);
+	uint32_t before = see(&made, DTC_JOIN_RECEIVE, 900000000, 0, 0xa00, "eth0", BYTES);
+	uint32_t between = see(&made, DTC_JOIN_RECEIVE, 1200000000, 0, 0xa00, "eth0", BYTES);
+	uint32_t after = see(&made, DTC_JOIN_RECEIVE, 1900000000, 0, 0xa00, "eth0", BYTES);
+	capture(made.here, 900000400, 2, IN, 5000, 0);
+	capture(made.here, 1200000400, 2, IN, 5001, 0);
+	capture(made.here, 1900000400 - 10000000, 2, IN, 5002, 0);
+	run(&made);
+	expect(&made, before, DTC_HEADER_JOINED, 5000);
+	expect(&made, between, DTC_HEADER_NONE, 0);
+	expect(&made, after, DTC_HEADER_JOINED, 5002);
+	g_assert_cmpuint(dtc_join_get_summary(made.join).packets_in_step, ==, 1);
+	end(&made);
+}
+
+static void test_link_type(void)
+{
+	struct made made = begin();
+	GByteArray *raw = made_capture_new(MADE_RAW);
+	g_autofree char *path = made_capture_write(raw, raw->len);
+	g_autoptr(GError) error = NULL;
+
+	g_assert_false(dtc_join_add_capture(made.join, "made", path, HERE, made.findings, &error));
+	g_assert_nonnull(strstr(error->message, "LINUX_SLL2"));
+	unlink(path);
+	g_byte_array_unref(raw);
+	run(&made);
+	end(&made);
+}
+
+/* Whatever is given, it ends. */
+static void test_nonsense(void)
+{
+	struct made made = begin();
+	g_autoptr(GRand) random = g_rand_new_with_seed(15);
+	for (guint i = 0; i < 5000; i++) {
+		gint64 time_ns = i % 7 ? g_rand_int_range(random, 0, 3000000) : (gint64)g_rand_int(random) << 32;
+		struct dtc_join_event event = { .time_ns = i % 11  ? time_ns
+							   : i % 2 ? INT64_MIN
+								   : INT64_MAX,
+						.skb = g_rand_int_range(random, 0, 50),
+						.length = (guint32)(BYTES + g_rand_int_range(random, -1, 2)),
+						.cpu = (guint16)g_rand_int_range(random, 0, 3),
+						.device = (guint16)g_rand_int_range(random, 0, 5),
+						.kind = (guint8)g_rand_int_range(random, 0, 3) };
+		dtc_join_add_event(made.join, &event);
+		capture(made.here, g_rand_int_range(random, 0, 3000000), (guint)g_rand_int_range(random, 0, 4),
+			i % 2 ? IN : OUT, i, 0);
+	}
+	run(&made);
+	struct dtc_join_summary summary = dtc_join_get_summary(made.join);
+	g_assert_cmpuint(summary.joined + summary.inferred + summary.none, ==, 5000);
+	end(&made);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/join/simple", test_simple);
+	g_test_add_func("/join/equal-lengths", test_equal_lengths);
+	g_test_add_func("/join/missing-packets", test_missing_packets);
+	g_test_add_func("/join/segments", test_segments);
+	g_test_add_func("/join/queued-elsewhere", test_queued_elsewhere);
+	g_test_add_func("/join/loopback", test_loopback);
+	g_test_add_func("/join/wire", test_wire);
+	g_test_add_func("/join/address-reused", test_address_reused);
+	g_test_add_func("/join/early-stamps", test_early_stamps);
+	g_test_add_func("/join/step", test_step);
+	g_test_add_func("/join/link-type", test_link_type);
+	g_test_add_func("/join/nonsense", test_nonsense);
+	return g_test_run();
+}
