@@ -28,7 +28,8 @@
 /* walks of /proc: a record a line, a letter first, separated by tabs, strings as g_strescape writes them */
 #define DTC_RAW_PROC_BEGIN "proc.begin"
 #define DTC_RAW_PROC_END "proc.end"
-#define DTC_RAW_CAPTURES "captures" /* a line a capture: file (beside raw/), inode of its network namespace */
+/* a line a capture: file (beside raw/), inode of its network namespace, at the stop also packets and dropped */
+#define DTC_RAW_CAPTURES "captures"
 
 #define DTC_RAW_VERSION 1
 #define DTC_RAW_GROUP "recording"
