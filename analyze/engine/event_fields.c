@@ -38,6 +38,7 @@ static const struct dtc_event_field switch_fields[] = {
 	TEXT("next_comm", 1),
 	TID("next_tid", DTC_SWITCH_NEXT_TID),
 	NUMBER("next_prio", DTC_SWITCH_NEXT_PRIO),
+	NUMBER("repaired", DTC_SWITCH_REPAIRED),
 	END,
 };
 static const struct dtc_event_field task_fields[] = {

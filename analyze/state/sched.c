@@ -120,6 +120,21 @@ void dtc_machine_take_cpu(DtcMachine *m, uint32_t thread, uint32_t cpu)
 	dtc_history_add_run(m->history, cpu, m->now_ns, thread);
 }
 
+/*
+ * A switch that the recorder put in where the next event showed who runs. From the idle thread it is in its place,
+ * since that thread waits for nothing else; from any other, when it happened after the last sign of life is not known.
+ */
+static bool is_put_in_late(const struct dtc_event *event)
+{
+	return event->v[DTC_SWITCH_REPAIRED] == 1 && event->v[DTC_SWITCH_PREV_TID] != 0;
+}
+
+/* Of a switch that was put in it may be unknown. */
+static bool has_next_name(const struct dtc_event *event)
+{
+	return event->v[DTC_SWITCH_REPAIRED] != 1 || (event->text[1] && *event->text[1]);
+}
+
 static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 {
 	int64_t now = m->now_ns;
@@ -136,6 +151,8 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 	}
 	if (previous != DTC_NONE && cpu->current != previous)
 		leave_silent_cpu(m, previous, event->cpu);
+	if (is_put_in_late(event))
+		previous = DTC_NONE;
 	if (cpu->current != DTC_NONE && cpu->current != previous) /* neither is known to have run here */
 		dtc_machine_forget_current(m, event->cpu);
 	if (previous != DTC_NONE) {
@@ -158,7 +175,7 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 		/* it had the CPU when the trace began */
 		dtc_history_add_run(m->history, event->cpu, m->history->begin_ns, previous);
 	if (next != DTC_NONE) {
-		if (DTC_THREAD(m, next)->idle_cpu < 0)
+		if (DTC_THREAD(m, next)->idle_cpu < 0 && has_next_name(event))
 			dtc_machine_observe_name(m, next, event->text[1], now);
 		dtc_machine_take_cpu(m, next, event->cpu);
 	} else {

@@ -82,6 +82,7 @@ enum {
 	DTC_SWITCH_NEXT_TID,
 	DTC_SWITCH_PREV_PRIO,
 	DTC_SWITCH_NEXT_PRIO,
+	DTC_SWITCH_REPAIRED, /* 1: dtrace-collect put it in, since it was missing (dtrace-collect only) */
 	/* SCHED_WAKING, WAKEUP, WAKEUP_NEW, MIGRATE, EXEC, EXIT, FREE: text[0] comm (EXEC: filename) */
 	DTC_TASK_TID = 0,
 	DTC_TASK_TARGET_CPU, /* target_cpu, dest_cpu */

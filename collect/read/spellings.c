@@ -55,6 +55,7 @@ static const struct dtc_field_spelling switch_fields[] = {
 	INTEGER("next_pid", DTC_SWITCH_NEXT_TID),
 	INTEGER("prev_prio", DTC_SWITCH_PREV_PRIO),
 	INTEGER("next_prio", DTC_SWITCH_NEXT_PRIO),
+	INTEGER("repaired", DTC_SWITCH_REPAIRED),
 	TEXT("prev_comm", 0),
 	TEXT("next_comm", 1),
 	END,

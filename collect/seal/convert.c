@@ -6,31 +6,19 @@
 
 #include <string.h>
 
-#define COMM_BYTES 16
-
-/* Where sched_switch has what; all 0: it has another form, or was not recorded. */
-struct switch_layout {
-	const struct dtc_event_type *type;
-	uint32_t prev_comm;
-	uint32_t prev_pid;
-	uint32_t prev_prio;
-	uint32_t next_comm;
-	uint32_t next_pid;
-	uint32_t next_prio;
-	uint16_t number;
-};
-
 struct conversion {
 	const struct dtc_convert_input *input;
 	struct dtc_convert_cpu *cpu;
 	DtcCtfWriter *writer;
-	struct switch_layout layout;
+	const struct dtc_switch_layout *layout;
+	const struct dtc_event_class *repaired; /* of a switch that is put in */
 	struct dtc_running running;
-	char comm[COMM_BYTES]; /* of who runs */
+	char comm[DTC_COMM_BYTES]; /* of who runs */
 	int32_t prio;
 	uint32_t nets; /* so far */
 	uint32_t forks;
 	uint32_t opens;
+	guint next_repair;
 	guint next_loss;
 	bool is_in_loss;
 };
@@ -44,97 +32,71 @@ static int32_t get_i32(const uint8_t *at)
 
 /* ---- switches ---- */
 
-static bool find_place(const struct dtc_raw_format *format, const char *name, uint32_t bytes, uint32_t *ret_offset)
-{
-	const struct dtc_raw_field *field = dtc_raw_format_find(format, name);
-	if (!field || field->size != bytes || field->shape == DTC_RAW_STRING)
-		return false;
-	*ret_offset = field->offset;
-	return true;
-}
-
-static void find_switch_layout(const DtcFormats *formats, const DtcClasses *classes, struct switch_layout *layout)
-{
-	for (guint i = 0; i < dtc_formats_get_count(formats); i++) {
-		const struct dtc_raw_format *format = dtc_formats_get(formats, i);
-		const struct dtc_event_type *type = dtc_classes_find(classes, format->id);
-		if (type->role != DTC_CLASS_SWITCH || !format->pid_offset)
-			continue;
-		struct switch_layout found = { .type = type, .number = format->id };
-		if (find_place(format, "prev_comm", COMM_BYTES, &found.prev_comm) &&
-		    find_place(format, "prev_pid", 4, &found.prev_pid) &&
-		    find_place(format, "prev_prio", 4, &found.prev_prio) &&
-		    find_place(format, "next_comm", COMM_BYTES, &found.next_comm) &&
-		    find_place(format, "next_pid", 4, &found.next_pid) &&
-		    find_place(format, "next_prio", 4, &found.next_prio))
-			*layout = found;
-	}
-}
-
 /* A thread's name from the walk, padded with zeros; all zero: not known. */
-static void find_comm(const DtcWalk *walk, int32_t tid, char comm[COMM_BYTES])
+static void find_comm(const DtcWalk *walk, int32_t tid, char comm[DTC_COMM_BYTES])
 {
-	memset(comm, 0, COMM_BYTES);
+	memset(comm, 0, DTC_COMM_BYTES);
 	for (guint i = 0; i < walk->threads->len; i++) {
 		const struct dtc_walk_thread *thread = &g_array_index(walk->threads, struct dtc_walk_thread, i);
 		if (thread->tid == tid) {
-			g_strlcpy(comm, thread->name, COMM_BYTES);
+			g_strlcpy(comm, thread->name, DTC_COMM_BYTES);
 			return;
 		}
 	}
 	if (tid == 0)
-		g_strlcpy(comm, "swapper", COMM_BYTES);
+		g_strlcpy(comm, "swapper", DTC_COMM_BYTES);
 }
 
-/* Puts in a switch from who ran to tid, just before the event that shows it. */
-static void put_switch(struct conversion *c, int64_t time_ns, int32_t old_tid, int32_t tid)
+/* Puts in a switch that is missing. */
+static void put_switch(struct conversion *c, const struct dtc_repair *repair)
 {
-	const struct switch_layout *layout = &c->layout;
-	const struct dtc_event_class *class = &layout->type->informed;
+	const struct dtc_switch_layout *layout = c->layout;
 	static const struct dtc_event_facts none;
-	uint32_t bytes = layout->type->format->fixed_bytes;
+	uint32_t bytes = layout->format->fixed_bytes;
 	g_autofree uint8_t *data = g_malloc0(bytes);
-	char comm[COMM_BYTES];
 
-	find_comm(c->input->names, tid, comm);
-	memcpy(data + layout->prev_comm, c->comm, COMM_BYTES);
-	memcpy(data + layout->prev_pid, &old_tid, sizeof old_tid);
+	memcpy(data + layout->prev_comm, c->comm, DTC_COMM_BYTES);
+	memcpy(data + layout->prev_pid, &repair->from, sizeof repair->from);
 	memcpy(data + layout->prev_prio, &c->prio, sizeof c->prio);
-	memcpy(data + layout->next_comm, comm, COMM_BYTES);
-	memcpy(data + layout->next_pid, &tid, sizeof tid);
-	size_t room = dtc_event_class_get_max_bytes(class, bytes, &none);
-	uint8_t *to = dtc_ctf_writer_begin_event(c->writer, class->id, time_ns, room);
-	dtc_ctf_writer_end_event(c->writer, dtc_event_class_encode(class, data, bytes, &none, to));
-	memcpy(c->comm, comm, COMM_BYTES);
-	c->prio = 0;
+	memcpy(data + layout->next_comm, repair->comm, DTC_COMM_BYTES);
+	memcpy(data + layout->next_pid, &repair->to, sizeof repair->to);
+	size_t room = dtc_event_class_get_max_bytes(c->repaired, bytes, &none);
+	uint8_t *to = dtc_ctf_writer_begin_event(c->writer, c->repaired->id, repair->time_ns, room);
+	dtc_ctf_writer_end_event(c->writer, dtc_event_class_encode(c->repaired, data, bytes, &none, to));
 	c->cpu->repaired_switches++;
 }
 
-/* In whose context an event was logged, against who should run. */
+/*
+ * In whose context an event was logged, against who should run. The scan found the same switches missing, and knows
+ * when they were; that a thread becomes another by executing a program only all CPUs together tell.
+ */
 static void check_context(struct conversion *c, const struct dtc_raw_event *event, const struct dtc_raw_format *format,
 			  bool is_switch)
 {
-	int32_t tid = get_i32(event->data + format->pid_offset), old_tid = c->running.tid;
-	if (c->running.is_known && tid == old_tid) {
-		c->running.is_settled = true;
+	int32_t tid = get_i32(event->data + format->pid_offset);
+	bool was_known = c->running.is_known;
+	struct dtc_repair found = { 0 };
+	bool is_missing = dtc_running_check(&c->running, event, tid, is_switch, &found);
+
+	if (!is_missing && was_known)
 		return;
-	}
-	if (c->running.is_known && dtc_tasks_is_same(c->input->tasks, old_tid, tid)) {
-		c->running.tid = tid;
-		return;
-	}
-	if (dtc_running_check(&c->running, event->time_ns, tid, is_switch))
-		put_switch(c, event->time_ns, old_tid, tid);
-	else if (c->running.tid == tid)
-		find_comm(c->input->names, tid, c->comm);
+	if (is_missing && c->next_repair < c->cpu->repairs->len)
+		found = g_array_index(c->cpu->repairs, struct dtc_repair, c->next_repair++);
+	if (is_switch)
+		memcpy(found.comm, event->data + c->layout->prev_comm, DTC_COMM_BYTES);
+	else if (!found.comm[0])
+		find_comm(c->input->names, tid, found.comm);
+	if (is_missing && !dtc_tasks_is_same(c->input->tasks, found.from, found.to))
+		put_switch(c, &found);
+	memcpy(c->comm, found.comm, DTC_COMM_BYTES);
+	c->prio = 0;
 }
 
 static void follow_switch(struct conversion *c, const struct dtc_raw_event *event)
 {
-	dtc_running_switch(&c->running, event->time_ns, get_i32(event->data + c->layout.prev_pid),
-			   get_i32(event->data + c->layout.next_pid));
-	memcpy(c->comm, event->data + c->layout.next_comm, COMM_BYTES);
-	c->prio = get_i32(event->data + c->layout.next_prio);
+	dtc_running_switch(&c->running, c->layout, event);
+	memcpy(c->comm, event->data + c->layout->next_comm, DTC_COMM_BYTES);
+	c->prio = get_i32(event->data + c->layout->next_prio);
 }
 
 /* ---- losses ---- */
@@ -216,11 +178,11 @@ static void convert_event(struct conversion *c, const struct dtc_raw_event *even
 		pass_losses(c, event->time_ns);
 	if (!type || event->bytes < type->format->fixed_bytes)
 		return;
-	bool is_switch = number == c->layout.number;
-	if (c->layout.type && type->format->pid_offset)
+	bool is_switch = type->format == c->layout->format;
+	if (c->layout->format && type->format->pid_offset && type->format->pid_offset <= G_MAXUINT8)
 		check_context(c, event, type->format, is_switch);
 	write_event(c, type, event);
-	if (is_switch && c->layout.type)
+	if (is_switch)
 		follow_switch(c, event);
 }
 
@@ -241,7 +203,9 @@ bool dtc_convert_cpu(const struct dtc_convert_input *input, struct dtc_convert_c
 
 	if (!writer)
 		return false;
-	find_switch_layout(input->recording->formats, input->classes, &c.layout);
+	c.layout = dtc_subjects_get_switch(input->subjects);
+	if (c.layout->format)
+		c.repaired = &dtc_classes_find(input->classes, c.layout->format->id)->informed;
 	while (dtc_pages_next(pages, &event)) {
 		convert_event(&c, &event);
 		last_ns = event.time_ns;

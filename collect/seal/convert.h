@@ -37,6 +37,7 @@ struct dtc_convert_cpu {
 	guint scan;	       /* its index */
 	uint32_t first_net;    /* what the join calls the first net event of this CPU; DTC_NONE: nothing is joined */
 	uint64_t unknown_lost; /* how many are taken to be lost where the pages do not tell */
+	const GArray *repairs; /* struct dtc_repair, as the scan found them; borrowed */
 	const GArray *losses;  /* struct dtc_loss, in order; borrowed */
 	uint64_t events;       /* results: written, without those put in */
 	uint64_t lost_events;

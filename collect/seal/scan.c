@@ -12,6 +12,7 @@ enum {
 	SUBJECT_NONE,
 	SUBJECT_NET = 1,   /* plus enum dtc_join_kind */
 	SUBJECT_NOTE = 16, /* plus enum dtc_note_kind */
+	SUBJECT_WAKE = 32,
 };
 
 /* Where the numbers of a note, or the parts of a net event are. */
@@ -27,6 +28,7 @@ struct subject {
 
 struct DtcSubjects {
 	struct subject *types;
+	struct dtc_switch_layout layout;
 };
 
 static const struct {
@@ -50,6 +52,9 @@ static const struct {
 	{ "syscalls", "sys_enter_dup3", DTC_NOTE_CLOSE, "newfd", NULL },
 	{ "syscalls", "sys_enter_close_range", DTC_NOTE_CLOSE_MANY, NULL, NULL },
 };
+
+/* After these a thread may be switched to. */
+static const char *const wakes[] = { "sched_waking", "sched_wakeup", "sched_wakeup_new", "sched_migrate_task" };
 
 static const struct {
 	const char *name;
@@ -78,12 +83,25 @@ static void add_net(struct subject *subject, const struct dtc_raw_format *format
 		subject->kind = (uint8_t)(SUBJECT_NET + kind);
 }
 
+static void add_wake(struct subject *subject, const struct dtc_raw_format *format)
+{
+	const struct dtc_raw_field *comm = dtc_raw_format_find(format, "comm");
+	subject->a = find_offset(format, "pid", 4);
+	if (comm && comm->shape == DTC_RAW_CHARS && comm->size == DTC_COMM_BYTES)
+		subject->b = (uint16_t)comm->offset;
+	for (gsize i = 0; subject->a && i < G_N_ELEMENTS(wakes); i++)
+		if (strcmp(format->name, wakes[i]) == 0)
+			subject->kind = SUBJECT_WAKE;
+}
+
 static void add_subject(struct subject *subject, const struct dtc_raw_format *format)
 {
 	subject->fixed_bytes = format->fixed_bytes;
 	subject->pid_offset = (uint8_t)MIN(format->pid_offset, G_MAXUINT8);
 	if (format->pid_offset == 0 || format->pid_offset > G_MAXUINT8)
 		return;
+	if (strcmp(format->system, "sched") == 0)
+		add_wake(subject, format);
 	for (gsize i = 0; i < G_N_ELEMENTS(net_events); i++)
 		if (strcmp(format->system, "net") == 0 && strcmp(format->name, net_events[i].name) == 0)
 			add_net(subject, format, net_events[i].kind);
@@ -106,6 +124,7 @@ DtcSubjects *dtc_subjects_new(const DtcFormats *formats)
 		const struct dtc_raw_format *format = dtc_formats_get(formats, i);
 		add_subject(&subjects->types[format->id], format);
 	}
+	dtc_switch_layout_find(formats, &subjects->layout);
 	return subjects;
 }
 
@@ -115,6 +134,11 @@ void dtc_subjects_free(DtcSubjects *subjects)
 		return;
 	g_free(subjects->types);
 	g_free(subjects);
+}
+
+const struct dtc_switch_layout *dtc_subjects_get_switch(const DtcSubjects *subjects)
+{
+	return &subjects->layout;
 }
 
 bool dtc_subjects_is_net(const DtcSubjects *subjects, uint16_t type, uint32_t event_bytes)
@@ -189,21 +213,44 @@ static void note_lost(struct dtc_scan *scan, int64_t time_ns)
 	g_array_append_val(scan->notes, note);
 }
 
-static void take_event(struct dtc_scan *scan, const DtcSubjects *subjects, const struct dtc_raw_event *event,
-		       uint32_t *indices)
+static uint16_t get_type(const struct dtc_raw_event *event)
 {
 	uint16_t type = 0;
 	if (event->bytes >= sizeof type)
 		memcpy(&type, event->data, sizeof type);
-	const struct subject *subject = &subjects->types[type];
+	return type;
+}
+
+static void follow(struct dtc_scan *scan, const DtcSubjects *subjects, const struct dtc_raw_event *event,
+		   struct dtc_running *running)
+{
+	const struct dtc_switch_layout *layout = &subjects->layout;
+	uint16_t type = get_type(event);
+	bool is_switch = type == layout->format->id;
+	struct dtc_repair repair;
+	if (dtc_running_check(running, event, get_i32(event->data + subjects->types[type].pid_offset), is_switch,
+			      &repair))
+		g_array_append_val(scan->repairs, repair);
+	if (is_switch)
+		dtc_running_switch(running, layout, event);
+}
+
+static void take_event(struct dtc_scan *scan, const DtcSubjects *subjects, const struct dtc_raw_event *event,
+		       struct dtc_running *running, uint32_t *indices)
+{
+	const struct subject *subject = &subjects->types[get_type(event)];
 	scan->events++;
 	if (event->lost)
 		note_lost(scan, event->time_ns);
-	if (subject->fixed_bytes == 0 || event->bytes < subject->fixed_bytes)
+	if (subject->fixed_bytes == 0 || event->bytes < subject->fixed_bytes) {
 		scan->unknown_events++;
-	else if (subject->kind >= SUBJECT_NOTE)
+		return;
+	}
+	if (subject->pid_offset && subjects->layout.format)
+		follow(scan, subjects, event, running);
+	if (subject->kind >= SUBJECT_NOTE && subject->kind < SUBJECT_WAKE)
 		add_note(scan, subject, event, indices);
-	else if (subject->kind != SUBJECT_NONE)
+	else if (subject->kind != SUBJECT_NONE && subject->kind < SUBJECT_NOTE)
 		add_net_event(scan, subject, event);
 }
 
@@ -218,11 +265,13 @@ bool dtc_scan_cpu(const DtcRecording *recording, const DtcSubjects *subjects, ui
 		  GError **error)
 {
 	uint32_t indices[DTC_NOTE_LOST + 1] = { 0 };
+	struct dtc_running running = { 0 };
 	struct dtc_raw_event event;
 
 	*scan = (struct dtc_scan){ .cpu = cpu };
 	scan->net = g_array_new(FALSE, FALSE, sizeof(struct dtc_join_event));
 	scan->notes = g_array_new(FALSE, FALSE, sizeof(struct dtc_note));
+	scan->repairs = g_array_new(FALSE, FALSE, sizeof(struct dtc_repair));
 	scan->devices = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(DtcPages) pages = dtc_scan_open(recording, cpu, error);
 	if (!pages)
@@ -231,15 +280,34 @@ bool dtc_scan_cpu(const DtcRecording *recording, const DtcSubjects *subjects, ui
 		if (scan->events == 0)
 			scan->first_ns = event.time_ns;
 		scan->last_ns = event.time_ns;
-		take_event(scan, subjects, &event, indices);
+		take_event(scan, subjects, &event, &running, indices);
 	}
 	if (dtc_pages_get_lost_at_end(pages))
 		note_lost(scan, scan->last_ns);
 	return dtc_pages_finish(pages, &scan->pages, error);
 }
 
+bool dtc_scan_wakes(const DtcRecording *recording, const DtcSubjects *subjects, uint32_t cpu, DtcRepairs *repairs,
+		    GError **error)
+{
+	struct dtc_pages_summary summary;
+	struct dtc_raw_event event;
+	g_autoptr(DtcPages) pages = dtc_scan_open(recording, cpu, error);
+	if (!pages)
+		return false;
+	while (dtc_pages_next(pages, &event)) {
+		const struct subject *subject = &subjects->types[get_type(&event)];
+		if (subject->kind == SUBJECT_WAKE && event.bytes >= subject->fixed_bytes)
+			dtc_repairs_note_wake(repairs, get_i32(event.data + subject->a),
+					      subject->b ? event.data + subject->b : NULL, event.time_ns);
+	}
+	return dtc_pages_finish(pages, &summary, error);
+}
+
 void dtc_scan_clear(struct dtc_scan *scan)
 {
+	if (scan->repairs)
+		g_array_unref(scan->repairs);
 	if (scan->net)
 		g_array_unref(scan->net);
 	if (scan->notes)

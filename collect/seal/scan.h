@@ -9,6 +9,7 @@
 #include "collect/packets/join.h"
 #include "collect/seal/pages.h"
 #include "collect/seal/recording.h"
+#include "collect/seal/running.h"
 
 #include <glib.h>
 #include <stdbool.h>
@@ -42,6 +43,7 @@ typedef struct DtcSubjects DtcSubjects;
 DtcSubjects *dtc_subjects_new(const DtcFormats *formats);
 void dtc_subjects_free(DtcSubjects *subjects);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcSubjects, dtc_subjects_free)
+const struct dtc_switch_layout *dtc_subjects_get_switch(const DtcSubjects *subjects);
 /* The same that the scan counts as a net event, an open or a fork, so that a second pass can count along. */
 bool dtc_subjects_is_net(const DtcSubjects *subjects, uint16_t type, uint32_t event_bytes);
 bool dtc_subjects_is_kind(const DtcSubjects *subjects, uint16_t type, uint32_t event_bytes, enum dtc_note_kind kind);
@@ -57,10 +59,14 @@ struct dtc_scan {
 	GArray *net;	    /* struct dtc_join_event; device: index in devices */
 	GPtrArray *devices; /* owned texts */
 	GArray *notes;	    /* struct dtc_note */
+	GArray *repairs;    /* struct dtc_repair: switches that are missing */
 };
 
 bool dtc_scan_cpu(const DtcRecording *recording, const DtcSubjects *subjects, uint32_t cpu, struct dtc_scan *scan,
 		  GError **error);
+/* Only where switches are missing: passes over the events once more, for the wakes of their threads. */
+bool dtc_scan_wakes(const DtcRecording *recording, const DtcSubjects *subjects, uint32_t cpu, DtcRepairs *repairs,
+		    GError **error);
 void dtc_scan_clear(struct dtc_scan *scan);
 /* The file of that CPU's pages. Caller owns. */
 DtcPages *dtc_scan_open(const DtcRecording *recording, uint32_t cpu, GError **error);

@@ -33,6 +33,7 @@ struct seal {
 	guint cpu_count;
 	DtcJoin *join;
 	DtcTasks *tasks;
+	DtcRepairs *repairs;
 	char *part;
 	struct dtc_description description;
 	uint8_t uuid[DTC_CTF_UUID_BYTES];
@@ -47,6 +48,7 @@ static void clear_seal(struct seal *seal)
 	g_free(seal->cpus);
 	g_clear_pointer(&seal->losses, g_ptr_array_unref);
 	g_clear_pointer(&seal->tasks, dtc_tasks_free);
+	g_clear_pointer(&seal->repairs, dtc_repairs_free);
 	g_clear_pointer(&seal->join, dtc_join_free);
 	g_clear_pointer(&seal->begin, dtc_walk_free);
 	g_clear_pointer(&seal->end, dtc_walk_free);
@@ -173,6 +175,22 @@ static void sum_scans(struct seal *seal)
 		seal->begin_ns = MAX(seal->begin->begin_ns, 0);
 }
 
+static bool scan_wakes(struct seal *seal, guint cpu, GError **error)
+{
+	return seal->scans[cpu].is_missing ||
+	       dtc_scan_wakes(seal->recording, seal->subjects, seal->recording->cpus[cpu], seal->repairs, error);
+}
+
+/* When the switches happened that are missing. */
+static bool time_repairs(struct seal *seal, GError **error)
+{
+	seal->repairs = dtc_repairs_new();
+	for (guint i = 0; i < seal->cpu_count; i++)
+		if (seal->scans[i].repairs)
+			dtc_repairs_add(seal->repairs, seal->scans[i].repairs);
+	return dtc_repairs_get_count(seal->repairs) == 0 || run_cpus(seal, scan_wakes, error);
+}
+
 /* ---- the join ---- */
 
 static void add_interfaces(DtcJoin *join, const DtcWalk *walk)
@@ -281,6 +299,7 @@ static bool convert_cpu(struct seal *seal, guint cpu, GError **error)
 					   .begin_ns = seal->begin_ns };
 	seal->cpus[cpu].cpu = seal->recording->cpus[cpu];
 	seal->cpus[cpu].scan = cpu;
+	seal->cpus[cpu].repairs = seal->scans[cpu].repairs;
 	return seal->scans[cpu].is_missing || dtc_convert_cpu(&input, &seal->cpus[cpu], error);
 }
 
@@ -387,6 +406,8 @@ static bool run(struct seal *seal, GError **error)
 	if (!prepare(seal, error) || !run_cpus(seal, scan_cpu, error))
 		return false;
 	sum_scans(seal);
+	if (!time_repairs(seal, error))
+		return false;
 	join_packets(seal);
 	for (guint i = 0; i < seal->cpu_count; i++)
 		read_losses(seal, i);

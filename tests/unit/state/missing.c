@@ -214,6 +214,53 @@ static void test_elsewhere(gconstpointer data)
 	story_clear(&s);
 }
 
+static void put_in(struct story *s, int64_t t, int prev, const char *prev_comm, int next)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SCHED_SWITCH, t, 0);
+	e.v[DTC_SWITCH_PREV_TID] = prev;
+	e.v[DTC_SWITCH_PREV_STATE] = RUN;
+	e.v[DTC_SWITCH_NEXT_TID] = next;
+	e.v[DTC_SWITCH_REPAIRED] = 1;
+	e.text[0] = prev_comm;
+	e.text[1] = "";
+	dtc_machine_apply(s->machine, &e);
+}
+
+/* The recorder put a switch in: from the idle thread it is one like any other, and B keeps its name. */
+static void test_put_in_idle(void)
+{
+	struct story s;
+	begin(&s, "epoll_wait");
+	story_switch(&s, 50, 0, A, "a", SLEEP, 0, "swapper/0");
+	wake_b(&s, 60);
+	put_in(&s, 63, 0, "swapper/0", B);
+	go_on(&s);
+	assert_state(&s, A, 55, DTC_STATE_WAIT);
+	assert_state(&s, B, 80, DTC_STATE_SYSCALL);
+	assert_runs(&s, 56, 0, false);
+	assert_runs(&s, 90, B, false);
+	g_assert_cmpstr(dtc_history_get_comm(s.history, dtc_history_find_thread(s.history, B, 90), 90), ==, "b");
+	g_assert_cmpuint(count_findings(&s), ==, 0);
+	story_clear(&s);
+}
+
+/* From another thread: after that one's last sign of life nobody is known to have run, and B runs from here on. */
+static void test_put_in_late(void)
+{
+	struct story s;
+	begin(&s, "epoll_wait");
+	wake_b(&s, 60);
+	put_in(&s, 100, A, "a", B);
+	go_on(&s);
+	assert_state(&s, A, 35, DTC_STATE_SYSCALL);
+	assert_state(&s, A, 95, DTC_STATE_UNKNOWN);
+	assert_state(&s, B, 105, DTC_STATE_USER);
+	assert_runs(&s, 95, A, true);
+	assert_runs(&s, 105, B, false);
+	g_assert_cmpuint(count_findings(&s), ==, 1);
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -221,6 +268,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/missing/refused", test_refused);
 	g_test_add_func("/missing/entry", test_entry);
 	g_test_add_func("/missing/switch", test_switch);
+	g_test_add_func("/missing/put-in-idle", test_put_in_idle);
+	g_test_add_func("/missing/put-in-late", test_put_in_late);
 	g_test_add_func("/missing/context", test_context);
 	g_test_add_func("/missing/context-before", test_context_before);
 	g_test_add_func("/missing/exit-of-thread", test_exit_of_thread);
