@@ -4,6 +4,7 @@
 #include "analyze/engine/open.h"
 #include "collect/bundle/suggest.h"
 #include "collect/console/printable.h"
+#include "collect/console/quantity.h"
 #include "dtrace-chain/error.h"
 
 #include <stdio.h>
@@ -57,29 +58,6 @@ static gboolean set_max_unpacked(const char *option, const char *value, void *da
 	struct dtc_common_options *options = data;
 
 	return dtc_size_parse(option, value, &options->max_unpacked_bytes, error);
-}
-
-bool dtc_size_parse(const char *option, const char *text, guint64 *ret_bytes, GError **error)
-{
-	static const char units[] = "kmgt";
-	char *end = NULL;
-	guint64 bytes = g_ascii_isdigit(*text) ? g_ascii_strtoull(text, &end, 10) : 0;
-	guint shift = 0;
-
-	if (bytes && *end) {
-		const char *unit = strchr(units, g_ascii_tolower(*end));
-		shift = unit ? 10 * (guint)(unit - units + 1) : 0;
-		end += unit ? 1 : 0;
-		end += unit && *end == 'i' ? 1 : 0;
-		end += *end == 'B' ? 1 : 0;
-	}
-	if (!bytes || *end || bytes > (guint64)G_MAXINT64 >> shift) {
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
-			    "%s '%s' is not a size\nfor example 500M or 64GiB", option, text);
-		return false;
-	}
-	*ret_bytes = bytes << shift;
-	return true;
 }
 
 void dtc_common_options_add(struct dtc_common_options *options, DtcCommandLine *line)

@@ -41,6 +41,3 @@ DtcBundle *dtc_common_options_open_bundle(const struct dtc_common_options *optio
 DtcBundle *dtc_common_options_open_other(const struct dtc_common_options *options, const char *path, GError **error);
 /* True for --format json; an unknown format is a usage error. */
 bool dtc_common_options_get_json(const struct dtc_common_options *options, bool *ret_json, GError **error);
-
-/* "512M", "64GiB", "2T", or bytes. */
-bool dtc_size_parse(const char *option, const char *text, guint64 *ret_bytes, GError **error);

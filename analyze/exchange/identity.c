@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/exchange/identity.h"
 
+#include "collect/packets/id_headers.h"
+
 #include <string.h>
 
 enum value_form {
@@ -17,11 +19,10 @@ struct known_header {
 	guint width;
 };
 
-/* In the order of how well they tell requests apart. */
 static const struct known_header known_headers[] = {
-	{ "x-request-id", FORM_PLAIN, 0 },     { "traceparent", FORM_TRACEPARENT, 2 }, { "b3", FORM_B3, 3 },
-	{ "x-b3-traceid", FORM_PLAIN, 4 },     { "uber-trace-id", FORM_UBER, 5 },      { "sw8", FORM_SW8, 6 },
-	{ "x-correlation-id", FORM_PLAIN, 7 },
+#define HEADER(name, form, width) { name, form, width },
+	DTC_ID_HEADERS(HEADER)
+#undef HEADER
 };
 #define WIDTH_CUSTOM 1 /* asked for by the user, so better than any trace id */
 

@@ -119,3 +119,15 @@ char *dtc_printable_to_ascii(const char *text)
 	}
 	return g_string_free(out, FALSE);
 }
+
+char *dtc_printable_lines(const char *text)
+{
+	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+	for (char **line = lines; *line; line++) {
+		char *printable = dtc_printable(*line, G_MAXINT);
+		g_free(*line);
+		*line = printable;
+	}
+	return g_strjoinv("\n", lines);
+}

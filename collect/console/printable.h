@@ -19,6 +19,9 @@
  */
 char *dtc_printable(const char *text, guint max);
 
+/* The same of each line, uncut. Caller owns. */
+char *dtc_printable_lines(const char *text);
+
 /* How many columns the text takes on a terminal: wide characters two, combining ones none. */
 guint dtc_printable_get_columns(const char *text);
 

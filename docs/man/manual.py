@@ -121,7 +121,7 @@ def bash_completion(program, tables):
     out = ["# SPDX-License-Identifier: GPL-3.0-or-later", "# bash completion for %s" % program.name, "",
            "%s()" % program.function, "{",
            "\tlocal current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}",
-           "\tlocal command=%s word options" % (program.default or ""),
+           "\tlocal command=%s word options" % (program.default or "''"),
            "\t# bash breaks --option=value at the equals sign",
            "\tif [[ $current == = ]]; then current=; elif [[ $previous == = ]]; then "
            "previous=${COMP_WORDS[COMP_CWORD-2]}; fi",
@@ -190,7 +190,7 @@ def zsh_option(option):
 
 def zsh_completion(program, tables):
     out = ["#compdef %s" % program.name, "# SPDX-License-Identifier: GPL-3.0-or-later", "",
-           "%s() {" % program.function, "\tlocal command=%s word" % (program.default or ""),
+           "%s() {" % program.function, "\tlocal command=%s word" % (program.default or "''"),
            "\tlocal -a commands", "\tcommands=("]
     out += ["\t\t'%s:%s'" % (table["name"], zsh_text(table["summary"])) for table in tables]
     out += ["\t)", "\tif (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then",

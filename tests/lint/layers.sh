@@ -41,7 +41,8 @@ only() {
 only 'babeltrace2?/' '^collect/read/ctf/'
 # back ends of the reader are behind backend.h; only the reader knows which ones there are
 only 'collect/read/[a-z_]*/' '^collect/read/([a-z_]*/|reader\.c$)'
-only 'pcap' '^collect/packets/capture\.c$'
+only 'pcap' '^collect/packets/capture\.c$|^collect/record/captures\.c$'
+only 'tracefs' '^collect/record/tracefs\.c$'
 only 'archive' '^collect/bundle/pack\.c$'
 only 'glpk' '^sync/fit/'
 only '[a-z_]*\.pb-c\.h' '^collect/bundle/manifest\.c$|^sync/fit/saved\.c$|^analyze/report/perfetto\.c$'

@@ -4,6 +4,7 @@
 #include "analyze/cli/manual.h"
 #include "analyze/cli/options.h"
 #include "collect/bundle/suggest.h"
+#include "collect/console/quantity.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
@@ -86,7 +87,7 @@ static void test_sizes(void)
 				cases[i].bytes > 0);
 		g_assert_cmpuint(bytes, ==, cases[i].bytes);
 		if (!cases[i].bytes)
-			g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE);
+			g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE);
 	}
 }
 

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dtrace-collect record */
+#include "collect/console/printable.h"
+#include "collect/console/terminal.h"
+#include "collect/record/collect.h"
+#include "collect/record/privileges.h"
+#include "collect/record/record_options.h"
+#include "collect/record/summary.h"
+#include "dtrace-chain/error.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_CHARACTERS 1000
+
+/* What stands after "--" is not ours to parse. NULL if there is none; the vector then ends before it. */
+static char **split_command(int *argc, char **argv)
+{
+	for (int i = 1; i < *argc; i++)
+		if (strcmp(argv[i], "--") == 0) {
+			argv[i] = NULL;
+			*argc = i;
+			return argv + i + 1;
+		}
+	return NULL;
+}
+
+static bool refuse(GError **error, const char *message, const char *hint)
+{
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE, "%s\n%s", message, hint);
+	return false;
+}
+
+static bool check_words(int argc, char **argv, char *const *command, const struct dtc_recorder_request *request,
+			GError **error)
+{
+	if (argc > 1) {
+		g_autofree char *message = g_strdup_printf("'%s' is no option", argv[1]);
+		return refuse(error, message, "a command to record stands after --; the folder to write after -o");
+	}
+	if (command && !*command)
+		return refuse(error, "no command after --", "for example dtrace-collect record -- sleep 10");
+	if (command && request->duration_ns > 0)
+		return refuse(error, "--for does not go with a command", "the recording ends when the command does");
+	return true;
+}
+
+/* What will be missing is said before it begins. */
+static bool pass_preflight(const struct dtc_recorder_request *request, GError **error)
+{
+	const struct dtc_preflight_request question = dtc_record_options_to_preflight(request);
+	g_autoptr(GPtrArray) checks = dtc_preflight(&question);
+	const struct dtc_preflight_check *bad = dtc_preflight_find_bad(checks);
+
+	if (bad) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IMPOSSIBLE, "%s: %s%s%s", bad->subject, bad->text,
+			    bad->hint ? "\n" : "", bad->hint ? bad->hint : "");
+		return false;
+	}
+	for (guint i = 0; i < checks->len; i++) {
+		const struct dtc_preflight_check *check = g_ptr_array_index(checks, i);
+		if (check->verdict == DTC_VERDICT_LACKING)
+			fprintf(stderr, "%s: %s: %s\n", dtc_collect_program.name, check->subject, check->text);
+		if (check->verdict == DTC_VERDICT_LACKING && check->hint)
+			fprintf(stderr, "hint: %s\n", check->hint);
+	}
+	return true;
+}
+
+static void show(const struct dtc_recorder_totals *totals, void *data)
+{
+	const bool *is_shown = data;
+
+	if (!*is_shown)
+		return;
+	g_autofree char *text = dtc_summary_get_line(totals);
+	g_autofree char *line = g_strconcat(text, "; Ctrl-C ends it", NULL);
+	g_autofree char *fitted = dtc_printable_fit(line, dtc_terminal_get_width(STDERR_FILENO) - 1);
+	fprintf(stderr, "\r\033[K%s", fitted);
+	fflush(stderr);
+}
+
+/* After sudo, in a folder of the user's: what was recorded is the user's, and so is the rest of the work. */
+static void hand_over(const DtcPlace *place, const char *node_folder)
+{
+	g_autofree char *parent = g_path_get_dirname(node_folder);
+	g_autoptr(GError) error = NULL;
+	struct stat status;
+	uid_t uid;
+	gid_t gid;
+
+	if (dtc_privileges_get_sudo_user(&uid, &gid) && stat(parent, &status) == 0 && status.st_uid == uid &&
+	    dtc_place_give_away(place, uid, gid, &error) && dtc_privileges_become(uid, gid))
+		return;
+	if (error)
+		dtc_program_report_error(&dtc_collect_program, error);
+	dtc_privileges_keep_sealing();
+}
+
+static void print_end(const DtcRecorder *recording, const char *node_folder)
+{
+	const struct dtc_child *child = dtc_recorder_get_child(recording);
+	g_autofree char *text =
+		dtc_summary_get_end(node_folder, dtc_recorder_get_totals(recording), dtc_recorder_get_lacks(recording));
+	g_autofree char *printable = dtc_printable_lines(text);
+
+	fputs(printable, stdout);
+	if (child->pid > 0) {
+		g_autofree char *ended = dtc_child_describe(child);
+		printf("command:  %s\n", ended);
+	}
+	fflush(stdout);
+}
+
+static int record(const struct dtc_recorder_request *request, const struct dtc_record_options *options, GError **error)
+{
+	bool is_shown = !options->quiet && isatty(STDERR_FILENO) && !dtc_terminal_is_dumb();
+	g_autoptr(DtcRecorder) recording = dtc_recorder_start(request, error);
+
+	if (!recording)
+		return 1;
+	if (is_shown)
+		fprintf(stderr, "recording; Ctrl-C ends it");
+	bool is_written = dtc_recorder_run(recording, show, &is_shown, error);
+	if (is_shown)
+		fputs("\r\033[K", stderr);
+	if (!is_written)
+		return 1;
+	print_end(recording, request->node_folder);
+	hand_over(dtc_recorder_get_place(recording), request->node_folder);
+	int code = dtc_summary_is_incomplete(dtc_recorder_get_totals(recording)) ? DTC_COLLECT_INCOMPLETE : 0;
+	if (options->raw_only) {
+		printf("next:     dtrace-collect seal %s\n", request->node_folder);
+		return code;
+	}
+	int sealed = dtc_collect_seal_node(request->node_folder, options->keeps_raw);
+	return sealed != 0 ? sealed : code;
+}
+
+static bool prepare(DtcCommandLine *line, struct dtc_record_options *options, int argc, char **argv,
+		    struct dtc_recorder_request *ret_request, GError **error)
+{
+	char **command = split_command(&argc, argv);
+
+	if (!dtc_command_line_parse(line, &argc, &argv, error) ||
+	    !dtc_record_options_to_request(options, ret_request, error) ||
+	    !check_words(argc, argv, command, ret_request, error))
+		return false;
+	ret_request->command = command;
+	return pass_preflight(ret_request, error);
+}
+
+int dtc_collect_record(int argc, char **argv)
+{
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new(&dtc_collect_program, "record");
+	struct dtc_record_options options = { 0 };
+	struct dtc_recorder_request request;
+	g_autoptr(GError) error = NULL;
+	g_autofree char *words = g_strjoinv(" ", argv);
+	int code = 1;
+
+	dtc_record_options_add(&options, line);
+	if (prepare(line, &options, argc, argv, &request, &error)) {
+		request.command_line = words;
+		code = record(&request, &options, &error);
+	}
+	if (error)
+		code = dtc_program_report_error(&dtc_collect_program, error);
+	dtc_command_line_clear_texts(line);
+	return code;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Names of tracing instances: "dtrace-collect-PID-START", where START is when the process began, so that whoever comes
+ * later can tell what a crashed recorder left from what another one uses. A pid alone may belong to somebody else by
+ * then.
+ */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+
+/* Of this process; NULL if /proc does not tell when it began. Caller owns. */
+char *dtc_instance_name_new(const char *proc);
+/* The name is one of ours, and its process is no more. proc is "/proc". */
+bool dtc_instance_name_is_stale(const char *name, const char *proc);
+/* When a process began, in ticks since boot, as /proc/PID/stat says; 0: there is no such process. */
+guint64 dtc_instance_name_get_start(const char *proc, guint pid);

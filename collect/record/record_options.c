@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "collect/record/record_options.h"
+
+#include "collect/bundle/suggest.h"
+#include "collect/console/quantity.h"
+#include "dtrace-chain/error.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER "8M"
+#define SNAPLEN_DEFAULT 65535
+#define SNAPLEN_MIN 64
+#define SNAPLEN_MAX 262144
+#define BUFFER_MIN 4096
+#define BUFFER_MAX ((guint64)1 << 30)
+
+static const struct dtc_tracer_kind *const tracers[] = { &dtc_tracer_tracefs };
+
+void dtc_record_options_add(struct dtc_record_options *options, DtcCommandLine *line)
+{
+	const GOptionEntry entries[] = {
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output,
+		  "The folder to write, which is the node's name; default: this machine's name, here", "NODE" },
+		{ "for", 0, 0, G_OPTION_ARG_STRING, &options->duration,
+		  "How long: 30s, 500ms, 5m; default: until Ctrl-C", "DURATION" },
+		{ "events-set", 0, 0, G_OPTION_ARG_STRING, &options->set,
+		  "How much of the kernel: what answers need, the default, all", "minimal|default|full" },
+		{ "events", 0, 0, G_OPTION_ARG_STRING, &options->events,
+		  "Events of your own instead, as SYSTEM:EVENT with * and ?; with + or - before each, changes to the "
+		  "set",
+		  "LIST" },
+		{ "tracer", 0, 0, G_OPTION_ARG_STRING, &options->tracer,
+		  "What traces the kernel; auto: what works here, tracefs first", "auto|tracefs|lttng" },
+		{ "buffer", 0, 0, G_OPTION_ARG_STRING, &options->buffer, "Memory for events, for each CPU; default 8M",
+		  "SIZE" },
+		{ "no-packets", 0, 0, G_OPTION_ARG_NONE, &options->no_packets,
+		  "Capture no packets: then no request is found by its id", NULL },
+		{ "headers-only", 0, 0, G_OPTION_ARG_NONE, &options->headers_only,
+		  "Of HTTP/1 keep start lines and ids, of other protocols nothing of what was sent", NULL },
+		{ "keep-header", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->kept_headers,
+		  "With --headers-only: keep the value of this header too; repeatable", "NAME" },
+		{ "filter", 0, 0, G_OPTION_ARG_STRING, &options->filter,
+		  "Capture only these packets, as tcpdump takes it", "FILTER" },
+		{ "interface", 0, 0, G_OPTION_ARG_STRING, &options->interface,
+		  "Capture only on this interface of each network namespace", "NAME" },
+		{ "snaplen", 0, 0, G_OPTION_ARG_INT, &options->snaplen,
+		  "Bytes that are kept of a packet, 64 to 262144; default 65535", "BYTES" },
+		{ "capture-buffer", 0, 0, G_OPTION_ARG_STRING, &options->capture_buffer,
+		  "Memory for packets on their way to disk; other network namespaces have an eighth; default 8M",
+		  "SIZE" },
+		{ "keep-raw", 0, 0, G_OPTION_ARG_NONE, &options->keeps_raw,
+		  "Keep what was recorded beside what is made of it", NULL },
+		{ "raw", 0, 0, G_OPTION_ARG_NONE, &options->raw_only,
+		  "Do not seal: for `dtrace-collect seal` later, here or elsewhere", NULL },
+		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "No line on the terminal while it records",
+		  NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
+	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+}
+
+/* "auto" is the first that can be used here, else the first, whose reason is told then. */
+static bool choose_tracer(const char *word, const struct dtc_tracer_kind **ret_tracer, GError **error)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new();
+
+	*ret_tracer = NULL;
+	for (gsize i = 0; i < G_N_ELEMENTS(tracers); i++) {
+		g_ptr_array_add(names, (char *)tracers[i]->name);
+		if (word ? strcmp(word, tracers[i]->name) == 0 : !*ret_tracer && tracers[i]->check(NULL))
+			*ret_tracer = tracers[i];
+	}
+	if (!word && !*ret_tracer)
+		*ret_tracer = tracers[0];
+	g_ptr_array_add(names, NULL);
+	g_autofree char *list = g_strjoinv(", ", (char **)names->pdata);
+	if (!*ret_tracer)
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			    "there is no tracer '%s' in this program\nthose there are: auto, %s", word, list);
+	return *ret_tracer != NULL;
+}
+
+static bool parse_buffer(const char *option, const char *text, gsize *ret_bytes, GError **error)
+{
+	guint64 bytes;
+
+	if (!dtc_size_parse(option, text, &bytes, error))
+		return false;
+	if (bytes < BUFFER_MIN || bytes > BUFFER_MAX) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			    "%s '%s' is not between 4 KiB and 1 GiB\n%s is the default", option, text, BUFFER);
+		return false;
+	}
+	*ret_bytes = (gsize)bytes;
+	return true;
+}
+
+/* The name up to its first point; a name that could lead elsewhere is none. Caller owns. */
+static char *get_node_name(void)
+{
+	char name[256] = "";
+
+	if (gethostname(name, sizeof(name) - 1) != 0)
+		name[0] = 0;
+	name[strcspn(name, ".")] = 0;
+	g_strcanon(name, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_", '-');
+	return g_strdup(*name && *name != '-' ? name : "node");
+}
+
+static bool check_capture(struct dtc_record_options *options, GError **error)
+{
+	if (!options->snaplen)
+		options->snaplen = SNAPLEN_DEFAULT;
+	if (options->snaplen < SNAPLEN_MIN || options->snaplen > SNAPLEN_MAX) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			    "--snaplen must be 64 to 262144 bytes\n256 bytes hold the headers of most packets");
+		return false;
+	}
+	if (options->headers_only && g_strcmp0(options->interface ? options->interface : "any", "any") != 0) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			    "--headers-only does not go with --interface\n--filter chooses packets, too");
+		return false;
+	}
+	for (char **name = options->kept_headers; name && *name; name++) {
+		char *lower = g_ascii_strdown(*name, -1);
+		g_free(*name);
+		*name = lower;
+	}
+	return !options->filter || dtc_captures_check_filter(options->filter, error);
+}
+
+bool dtc_record_options_to_request(struct dtc_record_options *options, struct dtc_recorder_request *ret_request,
+				   GError **error)
+{
+	struct dtc_recorder_request request = { .set = DTC_EVENTS_DEFAULT, .event_list = options->events };
+	const char *tracer = g_strcmp0(options->tracer, "auto") == 0 ? NULL : options->tracer;
+
+	if (!choose_tracer(tracer, &request.tracer, error) ||
+	    (options->set && !dtc_event_set_parse(options->set, &request.set, error)) ||
+	    !parse_buffer("--buffer", options->buffer ? options->buffer : BUFFER, &request.buffer_bytes, error) ||
+	    !parse_buffer("--capture-buffer", options->capture_buffer ? options->capture_buffer : BUFFER,
+			  &request.capture.buffer_bytes, error) ||
+	    (options->duration && !dtc_duration_parse("--for", options->duration, &request.duration_ns, error)) ||
+	    !check_capture(options, error))
+		return false;
+	if (!options->output)
+		options->output = get_node_name();
+	request.has_packets = !options->no_packets;
+	request.capture.snaplen = (guint)options->snaplen;
+	request.capture.filter = options->filter;
+	request.capture.interface = options->interface ? options->interface : "any";
+	request.capture.headers_only = options->headers_only;
+	request.capture.kept_headers = (const char *const *)options->kept_headers;
+	request.node_folder = options->output;
+	request.seals = !options->raw_only;
+	*ret_request = request;
+	return true;
+}
+
+struct dtc_preflight_request dtc_record_options_to_preflight(const struct dtc_recorder_request *request)
+{
+	return (struct dtc_preflight_request){
+		.tracer = request->tracer,
+		.set = request->set,
+		.event_list = request->event_list,
+		.buffer_bytes = request->buffer_bytes,
+		.capture_bytes = request->has_packets ? request->capture.buffer_bytes : 0,
+		.node_folder = request->node_folder,
+		.seconds = (double)request->duration_ns / 1e9,
+		.seals = request->seals,
+	};
+}

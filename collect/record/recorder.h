@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One recording from its begin to its end: tracer, captures, walks of /proc and samples are started, watched and
+ * stopped here, and leave NODE/raw/ (collect/seal/raw.h) and the captures. Signals that end it are blocked and asked
+ * for, never handled, so that nothing is left half done.
+ */
+#pragma once
+
+#include "collect/record/captures.h"
+#include "collect/record/child.h"
+#include "collect/record/events.h"
+#include "collect/record/place.h"
+#include "collect/record/tracer.h"
+#include "collect/record/walk.h"
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dtc_recorder_request {
+	const struct dtc_tracer_kind *tracer;
+	enum dtc_event_set set;
+	const char *event_list; /* or NULL */
+	gsize buffer_bytes;	/* for each CPU */
+	bool has_packets;
+	struct dtc_capture_settings capture; /* without its place */
+	const char *node_folder;
+	int64_t duration_ns;	  /* 0: until it is stopped */
+	char *const *command;	  /* or NULL; ends with NULL */
+	const char *command_line; /* what is written down of how this was started */
+	bool seals;		  /* keeps disk space free for it */
+};
+
+enum dtc_recorder_end {
+	DTC_END_SIGNAL,
+	DTC_END_DURATION,
+	DTC_END_COMMAND,
+	DTC_END_DISK, /* it is nearly full, or could not be written */
+};
+
+struct dtc_recorder_totals {
+	int64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+	struct dtc_tracer_counts events;
+	struct dtc_capture_counts packets;
+	struct dtc_walk_counts walk; /* at the begin */
+	gint64 cpu_ns;		     /* of this process, from the begin to the end */
+	guint cleaned;		     /* instances of crashed recorders */
+	enum dtc_recorder_end end;
+};
+
+typedef struct DtcRecorder DtcRecorder;
+
+/* Each second, in the caller's thread. */
+typedef void (*DtcRecorderWatch)(const struct dtc_recorder_totals *totals, void *data);
+
+/*
+ * Blocks the signals and starts everything; on error nothing is left behind. The request is borrowed until the end.
+ */
+DtcRecorder *dtc_recorder_start(const struct dtc_recorder_request *request, GError **error);
+/* Returns when it has ended, whatever ended it, and all is written. */
+bool dtc_recorder_run(DtcRecorder *recording, DtcRecorderWatch watch, void *data, GError **error);
+const struct dtc_recorder_totals *dtc_recorder_get_totals(const DtcRecorder *recording);
+const DtcPlace *dtc_recorder_get_place(const DtcRecorder *recording);
+/* "thing=reason" (char *). Borrowed; after the run. */
+const GPtrArray *dtc_recorder_get_lacks(const DtcRecorder *recording);
+const struct dtc_child *dtc_recorder_get_child(const DtcRecorder *recording);
+/* The signals that end it: SIGINT, SIGTERM, SIGHUP. Waits so long for one (ns); its number, or 0. */
+int dtc_recorder_wait_for_signal(int64_t timeout_ns);
+void dtc_recorder_free(DtcRecorder *recording);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcRecorder, dtc_recorder_free)

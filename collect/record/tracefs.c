@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * tracefs, through libtracefs and nowhere else. An instance in overwrite mode (drop mode loses without a mark) with one
+ * thread for each CPU, which moves whole sub-buffers from the ring buffer into a file by splice, without looking at
+ * them: tracefs_cpu_write. tracefs_cpu_pipe would save a copy and spins when the file is a file. What is in a
+ * sub-buffer that is not full comes by read at the stop.
+ *
+ * The function tracer's files are never touched: a locked down kernel refuses them.
+ */
+#include "collect/record/cpu_list.h"
+#include "collect/record/drops.h"
+#include "collect/record/instance_name.h"
+#include "collect/record/privileges.h"
+#include "collect/record/tracer.h"
+#include "collect/seal/raw.h"
+#include "dtrace-chain/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <tracefs/tracefs.h>
+#include <unistd.h>
+
+#define CLOCK "mono"
+/* Readers wake when so much of a buffer is full: half, as the kernel does, leaves too little for a burst. */
+#define BUFFER_PERCENT "25"
+
+struct drain {
+	guint cpu;
+	int fd;
+	struct tracefs_cpu *buffer;
+	GThread *thread;
+	gint64 cpu_ns;	/* of the thread, once it has ended */
+	gint is_failed; /* atomic */
+	gint *is_stopping;
+	struct dtc_drops drops; /* as of the last sample */
+};
+
+struct DtcTracer {
+	struct tracefs_instance *instance;
+	const DtcPlace *place;
+	GPtrArray *drains; /* struct drain, owned */
+	gint is_stopping;  /* atomic */
+	bool is_started;
+	int page_bytes;
+};
+
+/* ---- what there is ---- */
+
+static bool set_error(GError **error, const char *what, const char *hint)
+{
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IMPOSSIBLE, "%s: %s\n%s", what, g_strerror(errno), hint);
+	return false;
+}
+
+static bool check(GError **error)
+{
+	const char *folder = tracefs_tracing_dir();
+
+	if (!folder) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IMPOSSIBLE,
+			    "tracefs is not mounted, or cannot be seen from here\n"
+			    "as root: mount -t tracefs tracefs /sys/kernel/tracing; in a container, mount the host's "
+			    "there");
+		return false;
+	}
+	g_autofree char *instances = g_build_filename(folder, "instances", NULL);
+	if (access(instances, F_OK) != 0)
+		return set_error(error, "tracefs cannot be used",
+				 "run it as root, or give a group the rights: mount -o remount,gid=GROUP,mode=0770 "
+				 "/sys/kernel/tracing");
+	if (access(instances, W_OK) != 0)
+		return set_error(error, "no right to make an instance of tracefs",
+				 "run it as root, or give a group the rights: mount -o remount,gid=GROUP,mode=0770 "
+				 "/sys/kernel/tracing");
+	return true;
+}
+
+static char *read_file(struct tracefs_instance *instance, const char *name)
+{
+	char *text = tracefs_instance_file_read(instance, name, NULL);
+	char *copy = g_strdup(text); /* GLib's, so that all texts are freed alike */
+
+	free(text);
+	return copy;
+}
+
+static char *list_events(GError **error)
+{
+	char *text = read_file(NULL, "available_events");
+
+	if (!text)
+		set_error(error, "cannot list the events of this kernel", "the kernel needs CONFIG_FTRACE");
+	return text;
+}
+
+/* The README lists them whether or not they were built in: one is made and removed. */
+bool dtc_tracefs_has_eprobes(void)
+{
+	g_autofree char *group = g_strdup_printf("dtrace_collect_%d", (int)getpid());
+	struct tracefs_dynevent *probe = tracefs_eprobe_alloc(group, "trial", "sched", "sched_switch", "pid=$prev_pid");
+	bool is_made = probe && tracefs_dynevent_create(probe) == 0;
+
+	if (is_made)
+		tracefs_dynevent_destroy(probe, true);
+	if (probe)
+		tracefs_dynevent_free(probe);
+	return is_made;
+}
+
+static guint clean(void)
+{
+	guint count = 0;
+	char **names = tracefs_instances(NULL);
+
+	for (guint i = 0; names && names[i]; i++) {
+		if (!dtc_instance_name_is_stale(names[i], "/proc"))
+			continue;
+		struct tracefs_instance *instance = tracefs_instance_alloc(NULL, names[i]);
+		if (!instance)
+			continue;
+		tracefs_trace_off(instance);
+		count += tracefs_instance_destroy(instance) == 0;
+		tracefs_instance_free(instance);
+	}
+	tracefs_list_free(names);
+	return count;
+}
+
+/* ---- draining ---- */
+
+static gint64 get_thread_cpu_ns(void)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_THREAD, &usage) != 0)
+		return 0;
+	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * G_GINT64_CONSTANT(1000000000) +
+	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * G_GINT64_CONSTANT(1000);
+}
+
+static void *run_drain(void *data)
+{
+	struct drain *drain = data;
+
+	dtc_privileges_drop_all();
+	while (!g_atomic_int_get(drain->is_stopping)) {
+		int written = tracefs_cpu_write(drain->buffer, drain->fd, false);
+		if (written < 0 && errno != EINTR && errno != EAGAIN) {
+			g_atomic_int_set(&drain->is_failed, 1);
+			break;
+		}
+	}
+	drain->cpu_ns = get_thread_cpu_ns();
+	return NULL;
+}
+
+static void free_drain(void *data)
+{
+	struct drain *drain = data;
+
+	if (drain->buffer)
+		tracefs_cpu_close(drain->buffer);
+	if (drain->fd >= 0)
+		close(drain->fd);
+	g_free(drain);
+}
+
+static bool add_drain(DtcTracer *tracer, guint cpu, GError **error)
+{
+	struct drain *drain = g_new0(struct drain, 1);
+	g_autofree char *name = g_strdup_printf(DTC_RAW_CPU "%u", cpu);
+
+	drain->cpu = cpu;
+	drain->is_stopping = &tracer->is_stopping;
+	drain->fd = dtc_place_create_file(tracer->place, DTC_PLACE_RAW, name, error);
+	if (drain->fd < 0) {
+		free_drain(drain);
+		return false;
+	}
+	drain->buffer = tracefs_cpu_open(tracer->instance, (int)cpu, false);
+	if (!drain->buffer) {
+		set_error(error, "cannot open the ring buffer of a CPU", "are there rights for tracefs?");
+		free_drain(drain);
+		return false;
+	}
+	tracer->page_bytes = tracefs_cpu_read_size(drain->buffer);
+	g_ptr_array_add(tracer->drains, drain);
+	return true;
+}
+
+static void start_drain(struct drain *drain)
+{
+	g_autofree char *name = g_strdup_printf("drain-%u", drain->cpu);
+
+	drain->thread = g_thread_new(name, run_drain, drain);
+}
+
+/* A CPU that was not there before; one that has gone keeps its thread, since it may come back. */
+static void add_new_cpus(DtcTracer *tracer)
+{
+	g_autoptr(GArray) cpus = dtc_cpu_list_get_online();
+
+	for (guint i = 0; i < cpus->len; i++) {
+		guint cpu = g_array_index(cpus, guint, i);
+		bool is_known = false;
+		for (guint k = 0; k < tracer->drains->len && !is_known; k++)
+			is_known = ((struct drain *)g_ptr_array_index(tracer->drains, k))->cpu == cpu;
+		if (!is_known && add_drain(tracer, cpu, NULL) && tracer->is_started)
+			start_drain(g_ptr_array_index(tracer->drains, tracer->drains->len - 1));
+	}
+}
+
+/* ---- setting up ---- */
+
+static void free_tracer(DtcTracer *tracer);
+
+/* The whole system in one write where all of it is wanted: there are some 700 system calls. */
+static bool enable_events(DtcTracer *tracer, const GPtrArray *events, const char *available, GError **error)
+{
+	for (guint i = 0; i < events->len;) {
+		const char *first = g_ptr_array_index(events, i);
+		g_autofree char *prefix = g_strndup(first, strcspn(first, ":") + 1);
+		guint count = 0, all = 0;
+		while (i + count < events->len && g_str_has_prefix(g_ptr_array_index(events, i + count), prefix))
+			count++;
+		for (const char *line = available; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+			all += g_str_has_prefix(line, prefix);
+		g_autofree char *system = g_strndup(prefix, strlen(prefix) - 1);
+		bool is_enabled = count == all && tracefs_event_enable(tracer->instance, system, NULL) == 0;
+		for (guint k = i; k < i + count && !is_enabled; k++) {
+			const char *event = (const char *)g_ptr_array_index(events, k) + strlen(prefix);
+			if (tracefs_event_enable(tracer->instance, system, event) != 0)
+				return set_error(error, "cannot switch an event on",
+						 "leave it out with --events -SYSTEM:EVENT");
+		}
+		i += count;
+	}
+	return true;
+}
+
+static bool write_formats(const DtcTracer *tracer, const GPtrArray *events, GError **error)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	for (guint i = 0; i < events->len; i++) {
+		g_auto(GStrv) parts = g_strsplit(g_ptr_array_index(events, i), ":", 2);
+		char *format = tracefs_event_file_read(NULL, parts[0], parts[1], "format", NULL);
+		if (format)
+			g_string_append_printf(out, "system %s\n%s%s\n", parts[0], format,
+					       g_str_has_suffix(format, "\n") ? "" : "\n");
+		free(format);
+	}
+	return dtc_place_write(tracer->place, DTC_PLACE_RAW, DTC_RAW_FORMATS, out->str, error);
+}
+
+static bool set_up_instance(DtcTracer *tracer, const struct dtc_tracer_settings *settings, GError **error)
+{
+	struct tracefs_instance *instance = tracer->instance;
+
+	if (tracefs_trace_off(instance) < 0)
+		return set_error(error, "cannot hold the tracer", "are there rights for tracefs?");
+	if (tracefs_instance_file_write(instance, "trace_clock", CLOCK) < 0)
+		return set_error(error, "this kernel's tracer has no clock '" CLOCK "'", "it is older than 3.17");
+	if (tracefs_instance_set_buffer_size(instance, settings->buffer_bytes / 1024, -1) != 0)
+		return set_error(error, "the kernel gives no memory for the buffers",
+				 "ask for less with --buffer, for example --buffer 1M");
+	tracefs_option_enable(instance, TRACEFS_OPTION_OVERWRITE);
+	(void)tracefs_instance_file_write(instance, "buffer_percent", BUFFER_PERCENT); /* since 5.0 */
+	return true;
+}
+
+static bool prepare(DtcTracer *tracer, const struct dtc_tracer_settings *settings, GError **error)
+{
+	g_autofree char *available = list_events(error);
+	g_autofree char *header = read_file(NULL, "events/header_page");
+	g_autoptr(GArray) cpus = dtc_cpu_list_get_online();
+
+	if (!available || !set_up_instance(tracer, settings, error))
+		return false;
+	if (!header)
+		return set_error(error, "cannot read the layout of the ring buffer", "are there rights for tracefs?");
+	if (!dtc_place_write(settings->place, DTC_PLACE_RAW, DTC_RAW_HEADER_PAGE, header, error) ||
+	    !write_formats(tracer, settings->events, error))
+		return false;
+	for (guint i = 0; i < cpus->len; i++)
+		if (!add_drain(tracer, g_array_index(cpus, guint, i), error))
+			return false;
+	return enable_events(tracer, settings->events, available, error);
+}
+
+static DtcTracer *open_tracer(const struct dtc_tracer_settings *settings, GError **error)
+{
+	DtcTracer *tracer = g_new0(DtcTracer, 1);
+
+	tracer->place = settings->place;
+	tracer->drains = g_ptr_array_new_with_free_func(free_drain);
+	tracer->instance = tracefs_instance_create(settings->instance);
+	if (!tracer->instance)
+		set_error(error, "cannot make an instance of tracefs",
+			  "the kernel needs CONFIG_TRACING, and 3.10 or later");
+	if (tracer->instance && prepare(tracer, settings, error))
+		return tracer;
+	free_tracer(tracer);
+	return NULL;
+}
+
+/* ---- running ---- */
+
+static bool start(DtcTracer *tracer, GError **error)
+{
+	for (guint i = 0; i < tracer->drains->len; i++)
+		start_drain(g_ptr_array_index(tracer->drains, i));
+	tracer->is_started = true;
+	if (tracefs_trace_on(tracer->instance) == 0)
+		return true;
+	return set_error(error, "cannot start the tracer", "are there rights for tracefs?");
+}
+
+static void sample_drain(const DtcTracer *tracer, struct drain *drain, int64_t now_ns, FILE *file)
+{
+	g_autofree char *name = g_strdup_printf("per_cpu/cpu%u/stats", drain->cpu);
+	g_autofree char *text = read_file(tracer->instance, name);
+
+	if (!text || !dtc_drops_parse(text, &drain->drops))
+		return;
+	fprintf(file,
+		"%" G_GINT64_FORMAT " %u %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT
+		" %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
+		now_ns, drain->cpu, drain->drops.entries, drain->drops.overrun, drain->drops.commit_overrun,
+		drain->drops.bytes, drain->drops.dropped, drain->drops.read);
+}
+
+static guint64 get_written(const struct drain *drain)
+{
+	struct stat status;
+
+	return fstat(drain->fd, &status) == 0 ? (guint64)status.st_size : 0;
+}
+
+static void sample(DtcTracer *tracer, int64_t now_ns, FILE *drops, struct dtc_tracer_counts *ret_counts)
+{
+	struct dtc_tracer_counts counts = { 0 };
+
+	if (!g_atomic_int_get(&tracer->is_stopping))
+		add_new_cpus(tracer);
+	for (guint i = 0; i < tracer->drains->len; i++) {
+		struct drain *drain = g_ptr_array_index(tracer->drains, i);
+		sample_drain(tracer, drain, now_ns, drops);
+		counts.lost += dtc_drops_count_lost(&drain->drops);
+		counts.events += drain->drops.entries + drain->drops.read + dtc_drops_count_lost(&drain->drops);
+		counts.bytes += get_written(drain);
+		counts.cpu_ns += drain->thread ? 0 : drain->cpu_ns; /* it is its own until it has been joined */
+		counts.is_failed |= g_atomic_int_get(&drain->is_failed) != 0;
+	}
+	*ret_counts = counts;
+}
+
+/* What is left, sub-buffers that are not full among it; a file is a whole number of them, whatever happened. */
+static bool flush_drain(const DtcTracer *tracer, struct drain *drain)
+{
+	int written = 1;
+	off_t end;
+
+	while (written > 0 && !drain->is_failed)
+		written = tracefs_cpu_flush_write(drain->buffer, drain->fd);
+	if (written < 0 && errno != EAGAIN)
+		drain->is_failed = 1;
+	end = lseek(drain->fd, 0, SEEK_CUR);
+	if (end > 0 && end % tracer->page_bytes != 0 && ftruncate(drain->fd, end - end % tracer->page_bytes) != 0)
+		drain->is_failed = 1;
+	return !drain->is_failed;
+}
+
+static bool stop(DtcTracer *tracer, GError **error)
+{
+	bool is_whole = true;
+
+	tracefs_trace_off(tracer->instance);
+	g_atomic_int_set(&tracer->is_stopping, 1);
+	for (guint i = 0; i < tracer->drains->len; i++)
+		tracefs_cpu_stop(((struct drain *)g_ptr_array_index(tracer->drains, i))->buffer);
+	for (guint i = 0; i < tracer->drains->len; i++) {
+		struct drain *drain = g_ptr_array_index(tracer->drains, i);
+		if (drain->thread)
+			g_thread_join(g_steal_pointer(&drain->thread));
+		is_whole &= flush_drain(tracer, drain);
+	}
+	if (!is_whole)
+		set_error(error, "not all events could be written", "is the disk full?");
+	return is_whole;
+}
+
+static void describe(const DtcTracer *tracer, GKeyFile *recording)
+{
+	g_autofree int *cpus = g_new(int, tracer->drains->len);
+
+	for (guint i = 0; i < tracer->drains->len; i++)
+		cpus[i] = (int)((struct drain *)g_ptr_array_index(tracer->drains, i))->cpu;
+	g_key_file_set_integer_list(recording, DTC_RAW_GROUP, DTC_RAW_KEY_CPUS, cpus, tracer->drains->len);
+	g_key_file_set_integer(recording, DTC_RAW_GROUP, DTC_RAW_KEY_PAGE_SIZE, tracer->page_bytes);
+	g_key_file_set_string(recording, DTC_RAW_GROUP, DTC_RAW_KEY_CLOCK, CLOCK);
+}
+
+static void free_tracer(DtcTracer *tracer)
+{
+	if (!tracer)
+		return;
+	if (tracer->is_started && !g_atomic_int_get(&tracer->is_stopping))
+		stop(tracer, NULL);
+	g_ptr_array_unref(tracer->drains); /* an instance whose buffers are open cannot be removed */
+	if (tracer->instance) {
+		tracefs_trace_off(tracer->instance);
+		tracefs_instance_destroy(tracer->instance);
+		tracefs_instance_free(tracer->instance);
+	}
+	g_free(tracer);
+}
+
+const struct dtc_tracer_kind dtc_tracer_tracefs = {
+	.name = "tracefs",
+	.check = check,
+	.list_events = list_events,
+	.clean = clean,
+	.open = open_tracer,
+	.start = start,
+	.sample = sample,
+	.stop = stop,
+	.describe = describe,
+	.free = free_tracer,
+};
