@@ -46,7 +46,7 @@ static bool arrival_of_packet(guint node, const DtcHistory *h, uint32_t packet, 
 					     .packet = packet,
 					     .flow = packet_of(h, packet)->flow,
 					     .file = file,
-					     .exact = exact };
+					     .exact = exact && !packet_of(h, packet)->is_inferred };
 	return true;
 }
 

@@ -270,6 +270,15 @@ static bool same_segment(const struct dtc_packet *a, const struct dtc_packet *b)
 	       a->tcp_flags == b->tcp_flags && a->ip_id == b->ip_id;
 }
 
+/*
+ * A packet that leaves a container, a bridge or a VLAN is sent on one interface after the other, within this node: that
+ * is one send, seen again.
+ */
+static bool is_passage(const struct dtc_packet *first, const struct dtc_packet *again)
+{
+	return first->interface != again->interface && same_segment(first, again);
+}
+
 /* Among the sends of a flow that cover a byte, up to a time: the first, and the one that arrived. */
 static bool find_covering(const DtcPackets *packets, const struct flow_index *index, uint32_t seq, int64_t latest_ns,
 			  const struct dtc_packet *received, struct dtc_send *ret_send)
@@ -285,7 +294,8 @@ static bool find_covering(const DtcPackets *packets, const struct flow_index *in
 		uint32_t id = g_array_index(index->sent, uint32_t, i);
 		const struct dtc_packet *p = dtc_packets_get(packets, id);
 		int32_t into = dtc_seq_distance(p->seq, seq);
-		if (into < 0 || (uint32_t)into >= dtc_packet_get_span(p))
+		if (into < 0 || (uint32_t)into >= dtc_packet_get_span(p) ||
+		    (matched != DTC_NONE && is_passage(dtc_packets_get(packets, ret_send->first), p)))
 			continue;
 		if (matched == DTC_NONE)
 			ret_send->first = id;
@@ -298,7 +308,7 @@ static bool find_covering(const DtcPackets *packets, const struct flow_index *in
 			break; /* this very one, whatever was sent afterwards */
 	}
 	ret_send->packet = matched;
-	ret_send->exact = true;
+	ret_send->exact = matched != DTC_NONE && !dtc_packets_get(packets, matched)->is_inferred;
 	return matched != DTC_NONE;
 }
 
@@ -323,7 +333,7 @@ static bool find_empty(const DtcLinks *links, const DtcPackets *packets, const s
 	}
 	ret_send->copies = 1;
 	ret_send->is_tail = true;
-	ret_send->exact = candidates == 1;
+	ret_send->exact = candidates == 1 && !dtc_packets_get(packets, ret_send->packet)->is_inferred;
 	return candidates > 0;
 }
 
@@ -341,7 +351,7 @@ static bool find_on_nodes(const DtcLinks *links, guint node, uint32_t flow, DtcN
 		int64_t latest_ns = latest_send_ns(links, node, sender, arrival);
 		int64_t near_ns = latest_ns == INT64_MAX ? DTC_TIME_NONE : latest_ns;
 		const DtcPackets *packets = packets_of(links, sender);
-		uint32_t peer = sender == node ? flow : dtc_endpoint_find_flow(own, flow, packets, near_ns);
+		uint32_t peer = sender == node ? flow : dtc_endpoint_find_flow(own, flow, packets, false, near_ns);
 		if (peer == DTC_NONE)
 			continue;
 		const struct flow_index *index = get_index(links, sender, peer);
@@ -388,7 +398,8 @@ bool dtc_links_find_isn(const DtcLinks *links, guint node, uint32_t flow, uint32
 	for (guint i = 0; i < links->node_count; i++) {
 		const DtcPackets *others = i == node ? NULL : packets_of(links, i);
 		/* the generation is told by the direction that this node sent itself */
-		uint32_t found = others ? dtc_endpoint_find_flow(packets, flow, others, DTC_TIME_NONE) : DTC_NONE;
+		uint32_t found =
+			others ? dtc_endpoint_find_flow(packets, flow, others, false, DTC_TIME_NONE) : DTC_NONE;
 		if (found == DTC_NONE)
 			continue;
 		const struct dtc_flow *there = dtc_packets_get_flow(others, found);
@@ -483,8 +494,8 @@ static const struct framed *get_framed(const DtcLinks *links, guint node, uint32
 		guint at = i == 0 ? node : i <= node ? i - 1 : i;
 		if (!links->captures[at] || !links->frames[at] || (is_local && at != node))
 			continue;
-		uint32_t found =
-			dtc_endpoint_find_flow(packets_of(links, node), flow, links->captures[at], DTC_TIME_NONE);
+		uint32_t found = dtc_endpoint_find_flow(packets_of(links, node), flow, links->captures[at], at == node,
+							DTC_TIME_NONE);
 		if (found == DTC_NONE || !dtc_frames_has_flow(links->frames[at], found))
 			continue;
 		*framed = (struct framed){ links->frames[at], found };
@@ -529,7 +540,7 @@ bool dtc_links_find_peer(const DtcLinks *links, guint node, uint32_t file, int64
 		bool aligned = dtc_clocks_get_group(links->clocks, node) == dtc_clocks_get_group(links->clocks, i);
 		int64_t there_ns = aligned ? dtc_clocks_to_node(links->clocks, i, at).ns : DTC_TIME_NONE;
 		/* the peer sends by what this end receives by; over loopback both are flows of one node */
-		uint32_t out = i == node ? flow : dtc_endpoint_find_flow(here, flow, there, there_ns);
+		uint32_t out = i == node ? flow : dtc_endpoint_find_flow(here, flow, there, false, there_ns);
 		uint32_t found = out == DTC_NONE ? DTC_NONE : dtc_history_find_file_of_flow(links->histories[i], out);
 		if (found == DTC_NONE || (i == node && found == file))
 			continue;

@@ -70,8 +70,9 @@ static void read_kernel(struct dtc_census_source *source)
 static void read_captures(struct dtc_census_source *source)
 {
 	struct dtc_reading *reading = &source->reading;
-	g_autoptr(DtcNodeCaptures) captures = dtc_node_captures_new(
-		reading->node->name, (const char *const *)reading->node->pcap_paths, NULL, reading->findings);
+	g_autoptr(DtcNodeCaptures) captures =
+		dtc_node_captures_new(reading->node->name, (const char *const *)reading->node->pcap_paths,
+				      reading->node->environment, NULL, reading->findings);
 	uint32_t id;
 
 	while (dtc_node_captures_next(captures, &id))

@@ -104,6 +104,8 @@ static const struct dtc_event_field net_fields[] = {
 	ADDRESS("skbaddr", DTC_NET_SKB),
 	NUMBER("len", DTC_NET_LENGTH),
 	NUMBER("rc", DTC_NET_RESULT),
+	NUMBER("netns", DTC_NET_NETNS),
+	NUMBER("header_source", DTC_NET_SOURCE),
 	END,
 };
 static const struct dtc_event_field inet_fields[] = { ADDRESS("sk", DTC_NET_SKB), END };
@@ -158,6 +160,8 @@ static const struct dtc_event_field dump_interrupt_fields[] = {
 	TEXT("name", 1),
 	END,
 };
+static const struct dtc_event_field dump_netns_fields[] = { TID("tid", DTC_DUMP_NETNS_TID),
+							    NUMBER("ns_inum", DTC_DUMP_NETNS_INODE), END };
 static const struct dtc_event_field dump_block_fields[] = { NUMBER("dev", DTC_DUMP_DEVICE), TEXT("diskname", 0), END };
 static const struct dtc_event_field kvm_fields[] = {
 	NUMBER("vcpu_id", DTC_KVM_VCPU),
@@ -244,6 +248,8 @@ const struct dtc_event_field *dtc_event_get_fields(const struct dtc_event *event
 		return dump_process_fields;
 	case DTC_EVENT_DUMP_FD:
 		return dump_fd_fields;
+	case DTC_EVENT_DUMP_NETNS:
+		return dump_netns_fields;
 	case DTC_EVENT_DUMP_INTERFACE:
 		return dump_interface_fields;
 	case DTC_EVENT_DUMP_INTERRUPT:

@@ -37,6 +37,8 @@ static void read_kernel(struct recording *recording)
 	const struct dtc_event *event;
 	guint since = 0;
 
+	dtc_machine_set_environment(machine, reading->node->environment);
+
 	while ((event = dtc_reader_next(reader))) {
 		bool serves_clocks = event->kind == DTC_EVENT_NET_SEND || event->kind == DTC_EVENT_NET_RECEIVE ||
 				     event->kind == DTC_EVENT_INET_OUT || event->kind == DTC_EVENT_INET_IN;
@@ -62,8 +64,9 @@ static void read_captures(struct recording *recording)
 	g_autoptr(DtcPackets) packets = dtc_packets_new();
 	g_autoptr(DtcHttp) http =
 		recording->options->needs_exchanges ? dtc_http_new(reading->node_index, packets, &http_options) : NULL;
-	g_autoptr(DtcNodeCaptures) captures = dtc_node_captures_new(
-		reading->node->name, (const char *const *)reading->node->pcap_paths, packets, reading->findings);
+	g_autoptr(DtcNodeCaptures) captures =
+		dtc_node_captures_new(reading->node->name, (const char *const *)reading->node->pcap_paths,
+				      reading->node->environment, packets, reading->findings);
 	const struct dtc_captured *captured;
 	uint32_t id;
 	guint64 packet_count = 0;

@@ -103,21 +103,42 @@ static enum same compare_connection(const DtcPackets *here, uint32_t flow, const
 	return out == SAME_NO || in == SAME_NO ? SAME_NO : out == SAME_YES || in == SAME_YES ? SAME_YES : SAME_UNKNOWN;
 }
 
-uint32_t dtc_endpoint_find_flow(const DtcPackets *here, uint32_t flow, const DtcPackets *there, int64_t there_ns)
+/* What was found for a connection at another place. */
+struct found {
+	uint32_t flow;
+	int64_t distance_ns;
+	bool is_sure;
+};
+
+/* Looks at the generations from the latest on. */
+static void look_at_generations(const DtcPackets *here, uint32_t flow, const DtcPackets *there, uint32_t id,
+				int64_t there_ns, struct found *found)
+{
+	for (; id != DTC_NONE && !found->is_sure; id = dtc_packets_find_previous_generation(there, id)) {
+		enum same same = compare_connection(here, flow, there, id);
+		int64_t distance_ns = same == SAME_NO ? INT64_MAX : get_distance_ns(there, id, there_ns);
+		if (same != SAME_YES && distance_ns >= found->distance_ns)
+			continue;
+		*found = (struct found){ id, distance_ns, same == SAME_YES };
+	}
+}
+
+uint32_t dtc_endpoint_find_flow(const DtcPackets *here, uint32_t flow, const DtcPackets *there, bool is_same_node,
+				int64_t there_ns)
 {
 	const struct dtc_flow *f = dtc_packets_get_flow(here, flow);
-	uint32_t best = DTC_NONE, id = dtc_packets_find_flow(there, f->source, f->source_port, f->destination,
-							     f->destination_port, f->protocol);
-	int64_t best_ns = SAME_CONNECTION_NS;
-	for (; id != DTC_NONE; id = dtc_packets_find_previous_generation(there, id)) {
-		enum same same = compare_connection(here, flow, there, id);
-		if (same == SAME_YES)
-			return id;
-		int64_t distance_ns = same == SAME_NO ? INT64_MAX : get_distance_ns(there, id, there_ns);
-		if (distance_ns >= best_ns)
-			continue;
-		best_ns = distance_ns;
-		best = id;
+	struct found found = { DTC_NONE, SAME_CONNECTION_NS, false };
+	uint32_t last = DTC_NONE;
+	uint16_t count = is_same_node ? 1 : dtc_packets_get_netns_count(there);
+
+	for (uint16_t i = 0; i < count && !found.is_sure; i++) {
+		/* inodes of another machine are other namespaces */
+		uint32_t netns = is_same_node ? dtc_packets_get_netns(here, f->netns) : dtc_packets_get_netns(there, i);
+		uint32_t id = dtc_packets_find_flow(there, f->source, f->source_port, f->destination,
+						    f->destination_port, f->protocol, netns);
+		if (id != last) /* once, where namespaces do not count */
+			look_at_generations(here, flow, there, id, there_ns, &found);
+		last = id;
 	}
-	return best;
+	return found.flow;
 }

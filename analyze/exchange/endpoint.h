@@ -18,6 +18,8 @@ bool dtc_endpoint_is_stream_server(const DtcHistory *history, uint32_t file);
  * Which connection this is over there: the flow with the same ends among other packets (of another node, or a capture's
  * among a trace's). Ports are used again: of several generations the one whose initial sequence number, of either
  * direction, is the same; if no number tells, of those that none contradicts the one nearest to a time of those packets
- * and at most a minute off, or the last one without a time (DTC_TIME_NONE). DTC_NONE if there is none.
+ * and at most a minute off, or the last one without a time (DTC_TIME_NONE). DTC_NONE if there is none. is_same_node:
+ * what is there was seen on this node, so that namespaces are the same; else those there are all looked at.
  */
-uint32_t dtc_endpoint_find_flow(const DtcPackets *here, uint32_t flow, const DtcPackets *there, int64_t there_ns);
+uint32_t dtc_endpoint_find_flow(const DtcPackets *here, uint32_t flow, const DtcPackets *there, bool is_same_node,
+				int64_t there_ns);

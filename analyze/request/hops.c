@@ -272,7 +272,7 @@ static uint32_t find_flow(const DtcLocator *locator, guint node, const struct dt
 	if (!capture)
 		return DTC_NONE;
 	return dtc_endpoint_find_flow(capture, e->flow, dtc_history_get_packets(locator->input.histories[node]),
-				      time_ns);
+				      node == e->node, time_ns);
 }
 
 /* Finds the file on one end of the hop; any node may hold it, as the capture that showed the hop may be another's. */

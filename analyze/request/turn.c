@@ -35,14 +35,10 @@ static int64_t get_distance_ns(const DtcHistory *history, uint32_t file, int64_t
 	return at_ns < first_ns ? first_ns - at_ns : at_ns > last_ns ? at_ns - last_ns : 0;
 }
 
-/* Looks at the files of all generations of the flow on a node; the better one stays in best. */
-static void look_at_node(guint node, const DtcHistory *history, const uint8_t source[16], uint16_t source_port,
-			 const uint8_t destination[16], uint16_t destination_port, int64_t at_ns,
-			 struct candidate *best)
+/* Looks at the files of a flow and its earlier generations; the better one stays in best. */
+static void look_at_flow(guint node, const DtcHistory *history, uint32_t id, int64_t at_ns, struct candidate *best)
 {
 	const DtcPackets *packets = dtc_history_get_packets(history);
-	uint32_t id =
-		dtc_packets_find_flow(packets, source, source_port, destination, destination_port, DTC_PROTOCOL_TCP);
 
 	for (; id != DTC_NONE; id = dtc_packets_find_previous_generation(packets, id)) {
 		uint32_t file = dtc_history_find_file_of_flow(history, id);
@@ -61,6 +57,20 @@ static void look_at_node(guint node, const DtcHistory *history, const uint8_t so
 		    (new.distance_ns == best->distance_ns &&new.is_client && !best->is_client))
 			*best = new;
 	}
+}
+
+/* Who asks does not say in which namespace. */
+static void look_at_node(guint node, const DtcHistory *history, const uint8_t source[16], uint16_t source_port,
+			 const uint8_t destination[16], uint16_t destination_port, int64_t at_ns,
+			 struct candidate *best)
+{
+	const DtcPackets *packets = dtc_history_get_packets(history);
+
+	for (uint16_t i = 0; i < dtc_packets_get_netns_count(packets); i++)
+		look_at_flow(node, history,
+			     dtc_packets_find_flow(packets, source, source_port, destination, destination_port,
+						   DTC_PROTOCOL_TCP, dtc_packets_get_netns(packets, i)),
+			     at_ns, best);
 }
 
 static void set_turn(const struct candidate *from, const DtcHistory *history, struct dtc_turn *turn)

@@ -295,18 +295,18 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 	int64_t result = call->result;
 	if (result == DTC_ABSENT || (result < 0 && !(call->kind == DTC_CALL_CONNECT && result == -EINPROGRESS)))
 		return;
+	dtc_machine_leave_netns(m, thread, name);
 	if (call->kind == DTC_CALL_ACCEPT) {
 		uint32_t file = dtc_machine_add_file(m, DTC_FILE_SOCKET, name_accepted(m, call), pid);
 		dtc_machine_set_file(m, pid, result, file);
 		DTC_AT(m->history->calls, struct dtc_call, index)->argument = file;
 		g_array_index(m->history->files, struct dtc_file, file).accept = index;
 		if (event->has_address && event->v[DTC_CALL_PORT] != DTC_ABSENT) {
-			uint64_t key = dtc_machine_hash_peer(event->address, event->v[DTC_CALL_PORT]);
-			uint32_t flow = GPOINTER_TO_UINT(g_hash_table_lookup(m->syns, &key));
-			if (flow) {
+			uint32_t flow = dtc_machine_find_syn(m, thread, event->address, event->v[DTC_CALL_PORT]);
+			if (flow != DTC_NONE) {
 				struct dtc_file *f = &g_array_index(m->history->files, struct dtc_file, file);
-				f->flow_in = flow - 1;
-				f->flow_out = dtc_packets_get_flow(m->history->packets, flow - 1)->reverse;
+				f->flow_in = flow;
+				f->flow_out = dtc_packets_get_flow(m->history->packets, flow)->reverse;
 			}
 		}
 	} else if (call->kind == DTC_CALL_OPEN) {

@@ -388,6 +388,9 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 	case DTC_EVENT_BLOCK_MERGE:
 		dtc_machine_apply_block(m, event);
 		break;
+	case DTC_EVENT_DUMP_NETNS:
+		dtc_machine_apply_netns(m, event);
+		break;
 	case DTC_EVENT_DUMP_PROCESS:
 	case DTC_EVENT_DUMP_FD:
 	case DTC_EVENT_DUMP_INTERRUPT:

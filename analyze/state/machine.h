@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "collect/packets/node_namespaces.h"
 #include "collect/read/reader.h"
 #include "dtrace-chain/finding.h"
 #include "dtrace-chain/history.h"
@@ -19,6 +20,8 @@ DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader);
 uint32_t dtc_machine_add_call_name(DtcMachine *machine, const char *name);
 /* The kernel's version; a reader's trace tells it, without one (events that no reader made) it is a new one. */
 void dtc_machine_set_kernel(DtcMachine *machine, unsigned long major, unsigned long minor);
+/* What the recorder says of the node's network namespaces; NULL: nothing. Before the first event. */
+void dtc_machine_set_environment(DtcMachine *machine, const DtcEnvironment *environment);
 void dtc_machine_free(DtcMachine *machine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcMachine, dtc_machine_free)
 

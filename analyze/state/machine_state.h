@@ -65,6 +65,7 @@ struct dtc_task {
 	uint32_t ref;	       /* of the open interval */
 	uint32_t work;	       /* that a kernel worker executes, or DTC_NONE */
 	uint32_t guest_span;   /* the open stay in a guest, until its exit; else DTC_NONE */
+	uint32_t netns;	       /* inode of its network namespace; 0: not known */
 	uint32_t pending_wake; /* waking seen while it still ran, or wakeup not yet seen; else DTC_NONE */
 	uint16_t cpu;
 	uint8_t state;
@@ -110,7 +111,7 @@ struct DtcMachine {
 	GHashTable *queued;	  /* skb address -> packet + 1: given to a qdisc, not yet to the device */
 	GHashTable *registered;	  /* struct dtc_registration (owned): what epoll_ctl told, but a descriptor's number */
 	GHashTable *numbered;	  /* files of epoll whose data were seen to be descriptors' numbers */
-	GHashTable *syns;	  /* (address, port) hash of the peer -> flow + 1 of its last SYN received */
+	GHashTable *syns;	  /* (address, port, namespace) hash of the peer -> flow + 1 of its last SYN received */
 	int64_t now_ns;
 	GPtrArray *gaps;	    /* per CPU: GArray of int64_t, when gaps of lost events began */
 	uint64_t sleepers_function; /* of the hrtimers that end sleeps, 0: none was seen yet */
@@ -156,8 +157,17 @@ void dtc_machine_apply_signal(DtcMachine *machine, const struct dtc_event *event
 void dtc_machine_apply_work(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_irq(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_call(DtcMachine *machine, const struct dtc_event *event);
-/* Key of m->syns. */
+/* namespace.c */
 uint64_t dtc_machine_hash_peer(const uint8_t address[16], int64_t port);
+void dtc_machine_apply_netns(DtcMachine *machine, const struct dtc_event *event);
+/* Within the call that made the child. */
+void dtc_machine_inherit_netns(DtcMachine *machine, uint32_t parent, uint32_t child);
+/* A call that may have taken the thread to another namespace succeeded. */
+void dtc_machine_leave_netns(DtcMachine *machine, uint32_t thread, const char *call);
+/* The SYN of a flow was received. */
+void dtc_machine_add_syn(DtcMachine *machine, const struct dtc_headers *headers, uint32_t flow);
+/* The flow of the last SYN from there, in the thread's namespace where that counts; DTC_NONE. */
+uint32_t dtc_machine_find_syn(DtcMachine *machine, uint32_t thread, const uint8_t address[16], int64_t port);
 void dtc_machine_apply_net(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_block(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_apply_dump(DtcMachine *machine, const struct dtc_event *event);

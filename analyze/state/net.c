@@ -4,13 +4,7 @@
 
 #include <string.h>
 
-uint64_t dtc_machine_hash_peer(const uint8_t address[16], int64_t port)
-{
-	uint64_t a, b;
-	memcpy(&a, address, 8);
-	memcpy(&b, address + 8, 8);
-	return (a ^ (b * 0x9e3779b97f4a7c15u)) * 0xff51afd7ed558ccdu + (uint64_t)port;
-}
+#define LOOPBACK "lo"
 
 /*
  * accept() without an address, and connections from before the trace: a segment that leaves inside a call on a
@@ -66,6 +60,17 @@ static void apply_xmit(DtcMachine *m, const struct dtc_event *event)
 		context->queue_ns = m->now_ns;
 }
 
+/* Namespaces have interfaces of the same name: eth0 of a container is another place than the machine's own. */
+static uint16_t find_interface(DtcPackets *packets, const char *name, uint32_t netns)
+{
+	char place[64];
+
+	if (!netns || !name || strcmp(name, LOOPBACK) == 0) /* which the stages after this one know by its name */
+		return dtc_packets_add_interface(packets, name);
+	g_snprintf(place, sizeof(place), "%s, namespace %u", name, netns);
+	return dtc_packets_add_interface(packets, place);
+}
+
 void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 {
 	DtcHistory *h = m->history;
@@ -81,9 +86,13 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 		m->headerless_count += !event->headers.ip_version;
 	}
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
-	uint16_t interface = dtc_packets_add_interface(h->packets, event->text[0]);
+	struct dtc_headers headers = event->headers;
+	if (!is_bare && event->v[DTC_NET_NETNS] > 0)
+		headers.netns = (uint32_t)event->v[DTC_NET_NETNS];
+	headers.is_inferred = !is_bare && event->v[DTC_NET_SOURCE] == DTC_HEADER_INFERRED;
+	uint16_t interface = find_interface(h->packets, event->text[0], headers.netns);
 	uint32_t id = dtc_packets_add(h->packets, m->now_ns, sent ? DTC_SENT : DTC_RECEIVED, (uint16_t)event->cpu,
-				      interface, &event->headers);
+				      interface, &headers);
 	const struct dtc_context *softirq = get_softirq(cpu);
 	struct dtc_packet_context context = { .queue_ns = sent || !softirq ? DTC_TIME_NONE : softirq->raised_ns,
 					      .thread = cpu->current,
@@ -107,9 +116,6 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 			break;
 		}
 	if (flow != DTC_NONE && event->headers.has_transport && event->headers.protocol == DTC_PROTOCOL_TCP &&
-	    (event->headers.tcp_flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN) {
-		uint64_t *key = g_new(uint64_t, 1);
-		*key = dtc_machine_hash_peer(event->headers.source, event->headers.source_port);
-		g_hash_table_replace(m->syns, key, GUINT_TO_POINTER(flow + 1));
-	}
+	    (event->headers.tcp_flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN)
+		dtc_machine_add_syn(m, &headers, flow);
 }

@@ -245,6 +245,7 @@ static void apply_fork(DtcMachine *m, const struct dtc_event *event)
 	DTC_THREAD(m, child)->parent = parent;
 	DTC_THREAD(m, child)->is_kernel = DTC_THREAD(m, parent)->is_kernel;
 	DTC_TASK(m, child)->in_kernel = true; /* until it returns to user mode */
+	dtc_machine_inherit_netns(m, parent, child);
 	dtc_machine_observe_name(m, child, event->text[1], m->now_ns);
 	if (pid == DTC_ABSENT) { /* older tracers: by the flags of the parent's clone */
 		uint32_t call = DTC_TASK(m, parent)->call;

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * All captures of one node, one file after the other, as the packets that the node saw: with the direction that a
- * packet had for the node and the interface it was seen on, as far as the link layer tells. A file that cannot be
+ * All captures of one node, merged by time, as the packets that the node saw: with the direction that a packet had for
+ * the node, the interface it was seen on, as far as the link layer tells, and the network namespace, as far as the
+ * recorder's environment file does. Captures of several namespaces run side by side: read one after the other, ports
+ * that are used again would make one connection of two. Packets of one file stay in its order. A file that cannot be
  * opened is a finding, and the others are read nevertheless.
  */
 #pragma once
 
+#include "collect/bundle/environment.h"
 #include "collect/packets/capture.h"
 #include "collect/packets/packets.h"
 
 typedef struct DtcNodeCaptures DtcNodeCaptures;
 
 /*
- * Every packet that is read is added to packets; NULL: to nothing, for who only counts. paths ends with NULL. All of
- * these are borrowed until dtc_node_captures_free.
+ * Every packet that is read is added to packets; NULL: to nothing, for who only counts. paths ends with NULL;
+ * environment may be NULL. All of these are borrowed until dtc_node_captures_free. Addresses that several namespaces
+ * have are shared here.
  */
-DtcNodeCaptures *dtc_node_captures_new(const char *node, const char *const *paths, DtcPackets *packets,
-				       DtcFindings *findings);
+DtcNodeCaptures *dtc_node_captures_new(const char *node, const char *const *paths, const DtcEnvironment *environment,
+				       DtcPackets *packets, DtcFindings *findings);
 void dtc_node_captures_free(DtcNodeCaptures *captures);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcNodeCaptures, dtc_node_captures_free)
 

@@ -26,6 +26,9 @@
 /* Sequence numbers this close (the order of a window) are of the same connection when stragglers are told apart. */
 #define STRAGGLER_SPAN (1 << 20)
 
+/* Namespaces that flows are told apart by. */
+#define NETNS_MAX 4096
+
 struct flow_entry {
 	struct dtc_flow flow;
 	uint32_t previous; /* generation before, or DTC_NONE */
@@ -44,6 +47,8 @@ struct DtcPackets {
 	uint32_t *by_flow;     /* after sealing: packet ids grouped by flow */
 	GPtrArray *interfaces; /* owned names */
 	GHashTable *interface_ids;
+	GHashTable *shared; /* addresses (owned) that several namespaces have; loopback stands for all of its kind */
+	GArray *netns;	    /* inodes; the first is 0 */
 	bool sorted;
 	bool sealed;
 };
@@ -53,6 +58,7 @@ struct flow_key {
 	const uint8_t *destination;
 	uint16_t source_port;
 	uint16_t destination_port;
+	uint16_t netns;
 	uint8_t protocol;
 };
 
@@ -72,6 +78,9 @@ DtcPackets *dtc_packets_new(void)
 	packets->seed = ((uint64_t)g_random_int() << 32) | g_random_int();
 	packets->interfaces = g_ptr_array_new_with_free_func(g_free);
 	packets->interface_ids = g_hash_table_new(g_str_hash, g_str_equal);
+	packets->shared = g_hash_table_new_full(dtc_address_hash, dtc_address_equal, g_free, NULL);
+	packets->netns = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+	g_array_set_size(packets->netns, 1);
 	packets->sorted = true;
 	return packets;
 }
@@ -84,6 +93,8 @@ void dtc_packets_free(DtcPackets *packets)
 	g_array_unref(packets->flows);
 	g_free(packets->table);
 	g_free(packets->by_flow);
+	g_hash_table_unref(packets->shared);
+	g_array_unref(packets->netns);
 	g_hash_table_unref(packets->interface_ids);
 	g_ptr_array_unref(packets->interfaces);
 	g_free(packets);
@@ -103,20 +114,21 @@ static uint64_t hash_key(const DtcPackets *packets, const struct flow_key *key)
 	uint64_t hash = packets->seed;
 	for (int i = 0; i < 4; i++)
 		hash = mix(hash, words[i]);
-	return mix(hash, ((uint64_t)key->source_port << 32) | ((uint64_t)key->destination_port << 8) | key->protocol);
+	return mix(hash, ((uint64_t)key->netns << 48) | ((uint64_t)key->source_port << 32) |
+				 ((uint64_t)key->destination_port << 8) | key->protocol);
 }
 
 static bool has_key(const struct dtc_flow *flow, const struct flow_key *key)
 {
 	return flow->source_port == key->source_port && flow->destination_port == key->destination_port &&
-	       flow->protocol == key->protocol && memcmp(flow->source, key->source, 16) == 0 &&
-	       memcmp(flow->destination, key->destination, 16) == 0;
+	       flow->protocol == key->protocol && flow->netns == key->netns &&
+	       memcmp(flow->source, key->source, 16) == 0 && memcmp(flow->destination, key->destination, 16) == 0;
 }
 
 static struct flow_key get_key(const struct dtc_flow *flow)
 {
-	return (struct flow_key){ flow->source, flow->destination, flow->source_port, flow->destination_port,
-				  flow->protocol };
+	return (struct flow_key){ flow->source,		  flow->destination, flow->source_port,
+				  flow->destination_port, flow->netns,	     flow->protocol };
 }
 
 /* The slot of the key, or the free one where it belongs. */
@@ -156,6 +168,7 @@ static uint32_t append_flow(DtcPackets *packets, const struct flow_key *key)
 	memcpy(entry.flow.destination, key->destination, 16);
 	entry.flow.source_port = key->source_port;
 	entry.flow.destination_port = key->destination_port;
+	entry.flow.netns = key->netns;
 	entry.flow.protocol = key->protocol;
 	if (previous == DTC_NONE)
 		packets->key_count++;
@@ -168,16 +181,85 @@ static uint32_t append_flow(DtcPackets *packets, const struct flow_key *key)
 	return id;
 }
 
-/* A new generation of both directions. Gives the flow of the key itself. */
-static uint32_t append_pair(DtcPackets *packets, const struct dtc_headers *headers)
+/* --- namespaces ------------------------------------------------------------------------------------------------- */
+
+/* One address for all of loopback's, which every namespace has. */
+static const uint8_t *unify(const uint8_t address[16])
 {
-	struct flow_key key = { headers->source, headers->destination, 0, 0, headers->protocol };
+	static const uint8_t loopback[16] = { [15] = 1 };
+
+	return dtc_address_is_loopback(address) ? loopback : address;
+}
+
+void dtc_packets_share_address(DtcPackets *packets, const uint8_t address[16])
+{
+	g_assert(packets->packets->len == 0);
+	g_hash_table_add(packets->shared, g_memdup2(unify(address), 16));
+}
+
+bool dtc_packets_is_shared(const DtcPackets *packets, const uint8_t address[16])
+{
+	return g_hash_table_contains(packets->shared, unify(address));
+}
+
+/* The namespace's index if it is needed to tell whose the addresses are, else 0. DTC_NONE: it is not known yet. */
+static uint32_t find_netns(const DtcPackets *packets, const uint8_t source[16], const uint8_t destination[16],
+			   uint32_t inode)
+{
+	if (inode == 0 || g_hash_table_size(packets->shared) == 0 ||
+	    (!dtc_packets_is_shared(packets, source) && !dtc_packets_is_shared(packets, destination)))
+		return 0;
+	for (guint i = 1; i < packets->netns->len; i++)
+		if (g_array_index(packets->netns, uint32_t, i) == inode)
+			return i;
+	return DTC_NONE;
+}
+
+/* As find_netns, and from now on it is known. More than an index holds are not told apart: nobody has so many. */
+static uint16_t intern_netns(DtcPackets *packets, const struct dtc_headers *headers)
+{
+	uint32_t netns = find_netns(packets, headers->source, headers->destination, headers->netns);
+
+	if (netns != DTC_NONE)
+		return (uint16_t)netns;
+	if (packets->netns->len == NETNS_MAX)
+		return 0;
+	g_array_append_val(packets->netns, headers->netns);
+	return (uint16_t)(packets->netns->len - 1);
+}
+
+uint32_t dtc_packets_get_netns(const DtcPackets *packets, uint16_t netns)
+{
+	g_assert(netns < packets->netns->len);
+	return g_array_index(packets->netns, uint32_t, netns);
+}
+
+uint16_t dtc_packets_get_netns_count(const DtcPackets *packets)
+{
+	return (uint16_t)packets->netns->len;
+}
+
+/* --- generations ------------------------------------------------------------------------------------------------ */
+
+static struct flow_key make_key(DtcPackets *packets, const struct dtc_headers *headers)
+{
+	struct flow_key key = { .source = headers->source,
+				.destination = headers->destination,
+				.netns = intern_netns(packets, headers),
+				.protocol = headers->protocol };
 	if (headers->has_transport) {
 		key.source_port = headers->source_port;
 		key.destination_port = headers->destination_port;
 	}
-	struct flow_key reverse_key = { key.destination, key.source, key.destination_port, key.source_port,
-					key.protocol };
+	return key;
+}
+
+/* A new generation of both directions. Gives the flow of the key itself. */
+static uint32_t append_pair(DtcPackets *packets, const struct dtc_headers *headers)
+{
+	struct flow_key key = make_key(packets, headers);
+	struct flow_key reverse_key = { key.destination, key.source, key.destination_port,
+					key.source_port, key.netns,  key.protocol };
 	uint32_t flow = append_flow(packets, &key);
 	if (has_key(&get_entry(packets, flow)->flow, &reverse_key))
 		return flow; /* both ends are the same: it is its own reverse */
@@ -252,11 +334,7 @@ static uint32_t choose_flow(DtcPackets *packets, const struct dtc_headers *heade
 {
 	if (headers->ip_version == 0)
 		return DTC_NONE;
-	struct flow_key key = { headers->source, headers->destination, 0, 0, headers->protocol };
-	if (headers->has_transport) {
-		key.source_port = headers->source_port;
-		key.destination_port = headers->destination_port;
-	}
+	struct flow_key key = make_key(packets, headers);
 	uint32_t flow = packets->table[find_slot(packets, &key)];
 	if (flow == DTC_NONE)
 		flow = append_pair(packets, headers);
@@ -297,6 +375,7 @@ uint32_t dtc_packets_add(DtcPackets *packets, int64_t time_ns, enum dtc_directio
 		.direction = (uint8_t)direction,
 		.tcp_flags = headers->tcp_flags,
 		.has_timestamps = headers->has_timestamps,
+		.is_inferred = headers->is_inferred,
 	};
 	uint32_t id = packets->packets->len;
 	if (id > 0 && DTC_AT(packets->packets, struct dtc_packet, id - 1)->time_ns > time_ns)
@@ -394,9 +473,13 @@ const uint32_t *dtc_packets_get_flow_packets(const DtcPackets *packets, uint32_t
 }
 
 uint32_t dtc_packets_find_flow(const DtcPackets *packets, const uint8_t source[16], uint16_t source_port,
-			       const uint8_t destination[16], uint16_t destination_port, uint8_t protocol)
+			       const uint8_t destination[16], uint16_t destination_port, uint8_t protocol,
+			       uint32_t netns)
 {
-	struct flow_key key = { source, destination, source_port, destination_port, protocol };
+	uint32_t index = find_netns(packets, source, destination, netns);
+	if (index == DTC_NONE)
+		return DTC_NONE;
+	struct flow_key key = { source, destination, source_port, destination_port, (uint16_t)index, protocol };
 	return packets->table[find_slot(packets, &key)];
 }
 

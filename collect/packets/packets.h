@@ -4,6 +4,9 @@
  * and the flows they belong to. A flow is one direction of a connection, (source, destination, ports, protocol) with a
  * generation, so that a reused port is another flow: a SYN with another sequence number than the flow's begins a new
  * generation of the flow and of its reverse. Flow and packet ids are indexes, stable once given.
+ *
+ * An address that several network namespaces of the node have (127.0.0.1 above all, and pods that were given the same)
+ * is another machine's in each of them: flows from or to it are told apart by namespace, and only these.
  */
 #pragma once
 
@@ -38,7 +41,8 @@ struct dtc_packet {
 	uint8_t direction;  /* enum dtc_direction */
 	uint8_t tcp_flags;
 	uint8_t has_timestamps;
-	uint8_t spare[5];
+	uint8_t is_inferred; /* its headers may be another packet's */
+	uint8_t spare[4];
 };
 _Static_assert(sizeof(struct dtc_packet) == 48, "millions of these stay in memory");
 
@@ -48,8 +52,8 @@ struct dtc_flow {
 	uint16_t source_port;
 	uint16_t destination_port;
 	uint8_t protocol;
-	bool has_isn; /* the SYN was seen: isn is its sequence number, the first data byte has isn + 1 */
-	uint8_t spare[2];
+	bool has_isn;	/* the SYN was seen: isn is its sequence number, the first data byte has isn + 1 */
+	uint16_t netns; /* for dtc_packets_get_netns; 0: of addresses that are in one namespace only, or not known */
 	uint32_t isn;
 	uint32_t generation;   /* 0, 1, ... for reused ports */
 	uint32_t reverse;      /* flow of the other direction, created together */
@@ -67,6 +71,12 @@ void dtc_packets_free(DtcPackets *packets);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcPackets, dtc_packets_free)
 
 /*
+ * This address is in more than one namespace of the node; loopback addresses are one. Before the first packet.
+ */
+void dtc_packets_share_address(DtcPackets *packets, const uint8_t address[16]);
+bool dtc_packets_is_shared(const DtcPackets *packets, const uint8_t address[16]);
+
+/*
  * Appends a packet and gives its id. A SYN without ACK is taken to begin a connection, and a packet with a key that
  * was never seen begins generation 0. headers->ip_version 0 is kept with flow DTC_NONE (GRO off: no headers).
  */
@@ -75,6 +85,10 @@ uint32_t dtc_packets_add(DtcPackets *packets, int64_t time_ns, enum dtc_directio
 /* Interns an interface name (NULL counts as ""). */
 uint16_t dtc_packets_add_interface(DtcPackets *packets, const char *name);
 const char *dtc_packets_get_interface(const DtcPackets *packets, uint16_t interface);
+
+/* The inode of a flow's namespace; 0: none. */
+uint32_t dtc_packets_get_netns(const DtcPackets *packets, uint16_t netns);
+uint16_t dtc_packets_get_netns_count(const DtcPackets *packets); /* one more than the last */
 
 /* Builds the packets-by-flow index; nothing may be added afterwards. Packets are sorted by time if they were not. */
 void dtc_packets_seal(DtcPackets *packets);
@@ -87,11 +101,13 @@ const struct dtc_flow *dtc_packets_get_flow(const DtcPackets *packets, uint32_t 
 const uint32_t *dtc_packets_get_flow_packets(const DtcPackets *packets, uint32_t flow);
 
 /*
- * The last generation of the flow with these ends, or DTC_NONE. Addresses 16 bytes, ports in host order. Earlier
- * generations: dtc_packets_find_previous_generation.
+ * The last generation of the flow with these ends, or DTC_NONE. Addresses 16 bytes, ports in host order, netns an
+ * inode, which counts only where an address is in several namespaces. Earlier generations:
+ * dtc_packets_find_previous_generation.
  */
 uint32_t dtc_packets_find_flow(const DtcPackets *packets, const uint8_t source[16], uint16_t source_port,
-			       const uint8_t destination[16], uint16_t destination_port, uint8_t protocol);
+			       const uint8_t destination[16], uint16_t destination_port, uint8_t protocol,
+			       uint32_t netns);
 uint32_t dtc_packets_find_previous_generation(const DtcPackets *packets, uint32_t flow);
 
 /* 127.0.0.0/8, ::1, and the former as an IPv6 address, as flows have it. */

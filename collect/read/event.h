@@ -62,6 +62,7 @@ enum dtc_event_kind {
 	DTC_EVENT_DUMP_INTERFACE,
 	DTC_EVENT_DUMP_INTERRUPT,
 	DTC_EVENT_DUMP_BLOCK,
+	DTC_EVENT_DUMP_NETNS,
 	DTC_EVENT_DUMP_END,
 	DTC_EVENT_KVM_ENTRY,
 	DTC_EVENT_KVM_EXIT,
@@ -131,6 +132,8 @@ enum {
 	DTC_NET_SKB = 0,
 	DTC_NET_LENGTH, /* len as traced: with the Ethernet header on send, without it on receive */
 	DTC_NET_RESULT, /* XMIT: rc */
+	DTC_NET_NETNS,	/* inode of the network namespace, 0: not known; absent in LTTng's */
+	DTC_NET_SOURCE, /* enum dtc_header_source; absent in LTTng's */
 	/* BLOCK_*: text[0] comm */
 	DTC_BLOCK_DEVICE = 0,
 	DTC_BLOCK_SECTOR,
@@ -158,6 +161,9 @@ enum {
 	DTC_DUMP_STATUS,
 	DTC_DUMP_CPU,
 	DTC_DUMP_FILES, /* file_table_address; absent before LTTng 2.10 */
+	/* DUMP_NETNS: the network namespace of a thread */
+	DTC_DUMP_NETNS_TID = 0,
+	DTC_DUMP_NETNS_INODE,
 	/* DUMP_FD: text[0] filename */
 	DTC_DUMP_FD_FILES = 0, /* file_table_address; absent before 2.10 */
 	DTC_DUMP_FD_PID,       /* pid; absent since 2.10 */

@@ -181,6 +181,8 @@ static const struct dtc_field_spelling net_fields[] = {
 	INTEGER("skbaddr", DTC_NET_SKB),
 	INTEGER("len", DTC_NET_LENGTH),
 	INTEGER("rc", DTC_NET_RESULT),
+	INTEGER("netns", DTC_NET_NETNS),
+	INTEGER("header_source", DTC_NET_SOURCE),
 	TEXT("name", 0),
 	TEXT("dev", 0),
 	END,
@@ -239,6 +241,11 @@ static const struct dtc_field_spelling dump_fd_fields[] = {
 	INTEGER("pid", DTC_DUMP_FD_PID),
 	INTEGER("fd", DTC_DUMP_FD_NUMBER),
 	TEXT("filename", 0),
+	END,
+};
+static const struct dtc_field_spelling dump_netns_fields[] = {
+	INTEGER("tid", DTC_DUMP_NETNS_TID),
+	INTEGER("ns_inum", DTC_DUMP_NETNS_INODE),
 	END,
 };
 static const struct dtc_field_spelling dump_interface_fields[] = {
@@ -341,6 +348,7 @@ static const struct name_row names[] = {
 	{ "lttng_statedump_network_interface", DTC_EVENT_DUMP_INTERFACE, dump_interface_fields },
 	{ "lttng_statedump_interrupt", DTC_EVENT_DUMP_INTERRUPT, dump_interrupt_fields },
 	{ "lttng_statedump_block_device", DTC_EVENT_DUMP_BLOCK, dump_block_fields },
+	{ "lttng_statedump_process_net_ns", DTC_EVENT_DUMP_NETNS, dump_netns_fields },
 	{ "lttng_statedump_end", DTC_EVENT_DUMP_END, no_fields },
 	{ "kvm_x86_entry", DTC_EVENT_KVM_ENTRY, kvm_fields },
 	{ "kvm_x86_exit", DTC_EVENT_KVM_EXIT, kvm_fields },

@@ -81,6 +81,17 @@ static struct dtc_seen *get_seen(const struct dtc_sightings *sightings, guint in
 	return &g_array_index(sightings->seen, struct dtc_seen, index);
 }
 
+/*
+ * Headers that may be another packet's have their part in what was sent more than once, but no bound of a clock is
+ * drawn from them.
+ */
+static void add_message(const struct dtc_sightings *sent, guint i, const struct dtc_sightings *received, guint k,
+			DtcMatches *matches, guint sent_by, guint received_by)
+{
+	if (!get_packet(sent, i)->is_inferred && !get_packet(received, k)->is_inferred)
+		dtc_matches_add(matches, sent_by, received_by, get_seen(sent, i)->ns, get_seen(received, k)->ns);
+}
+
 struct tie {
 	const DtcPackets *packets;
 	uint32_t base;
@@ -345,9 +356,8 @@ static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_si
 			continue;
 		}
 		if (k - 1 != last_segment)
-			dtc_matches_add(matches, sent_by, received_by,
-					get_seen(sent, g_array_index(segments, struct segment, k - 1).sent)->ns,
-					get_seen(received, i)->ns);
+			add_message(sent, g_array_index(segments, struct segment, k - 1).sent, received, i, matches,
+				    sent_by, received_by);
 		last_segment = k - 1;
 	}
 }
@@ -453,8 +463,7 @@ static void compare_keys(const struct dtc_sightings *sent, const struct dtc_sigh
 			get_seen(&fields.sides[items[k].side], items[k].index)->matched = true;
 		/* a hash that two packets share by chance is as good as a key that does: doubtful */
 		if (sides[0] == 1 && sides[1] == 1 && have_equal_fields(&fields, &items[0], &items[1])) {
-			dtc_matches_add(matches, sent_by, received_by, get_seen(sent, items[0].index)->ns,
-					get_seen(received, items[1].index)->ns);
+			add_message(sent, items[0].index, received, items[1].index, matches, sent_by, received_by);
 		} else {
 			result->ambiguous_sent += sides[0];
 			result->ambiguous_received += sides[1];

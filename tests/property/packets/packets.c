@@ -67,7 +67,7 @@ static void check_random(guint32 seed)
 		const struct dtc_flow *flow = dtc_packets_get_flow(packets, id);
 		check_flow(packets, id, &in_flows);
 		latest += dtc_packets_find_flow(packets, flow->source, flow->source_port, flow->destination,
-						flow->destination_port, flow->protocol) == id;
+						flow->destination_port, flow->protocol, 0) == id;
 	}
 	g_assert_cmpuint(in_flows + without_flow, ==, count);
 	g_assert_true(latest > 0 || count == without_flow);

@@ -57,14 +57,15 @@ static void test_number(void)
 				flow = add(here, 1, true, 100 + 1000 * i, 0, DTC_TCP_SYN);
 			}
 			dtc_packets_seal(here);
-			g_assert_cmpuint(dtc_endpoint_find_flow(here, flow, packets, 0), ==, there[i]);
-			g_assert_cmpuint(dtc_endpoint_find_flow(here, flow, packets, DTC_TIME_NONE), ==, there[i]);
+			g_assert_cmpuint(dtc_endpoint_find_flow(here, flow, packets, false, 0), ==, there[i]);
+			g_assert_cmpuint(dtc_endpoint_find_flow(here, flow, packets, false, DTC_TIME_NONE), ==,
+					 there[i]);
 		}
 	/* a number that none of them has: another connection */
 	g_autoptr(DtcPackets) other = dtc_packets_new();
 	uint32_t flow = add(other, 10 * SECOND, true, 4711, 0, DTC_TCP_SYN);
 	dtc_packets_seal(other);
-	g_assert_cmpuint(dtc_endpoint_find_flow(other, flow, packets, 10 * SECOND), ==, DTC_NONE);
+	g_assert_cmpuint(dtc_endpoint_find_flow(other, flow, packets, false, 10 * SECOND), ==, DTC_NONE);
 }
 
 /* Open before the trace here: the time tells, at most a minute off. */
@@ -83,7 +84,7 @@ static void test_time(void)
 	uint32_t flow = add(here, 1, true, 7, 8, DTC_TCP_ACK);
 	dtc_packets_seal(here);
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++)
-		g_assert_cmpuint(dtc_endpoint_find_flow(here, flow, packets, cases[i].at_ns), ==,
+		g_assert_cmpuint(dtc_endpoint_find_flow(here, flow, packets, false, cases[i].at_ns), ==,
 				 cases[i].index < 2 ? there[cases[i].index] : DTC_NONE);
 }
 

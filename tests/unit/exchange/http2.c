@@ -44,7 +44,7 @@ static char *tell(const struct made_connection *c, const DtcFrames *frames, enum
 	GString *told = g_string_new(NULL);
 	guint count = 0;
 	uint32_t flow = dtc_packets_find_flow(c->capture->packets, c->address[from], c->port[from], c->address[!from],
-					      c->port[!from], DTC_PROTOCOL_TCP);
+					      c->port[!from], DTC_PROTOCOL_TCP, 0);
 	const struct dtc_http2_frame *found = dtc_frames_find(frames, flow, c->first[from] + offset, bytes, &count);
 	if (!found)
 		g_string_append(told, "unknown");

@@ -58,7 +58,7 @@ static DtcPackets *read_capture(GByteArray *file)
 	const char *const paths[] = { path, NULL };
 	DtcPackets *packets = dtc_packets_new();
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
-	g_autoptr(DtcNodeCaptures) captures = dtc_node_captures_new("made", paths, packets, findings);
+	g_autoptr(DtcNodeCaptures) captures = dtc_node_captures_new("made", paths, NULL, packets, findings);
 	const struct dtc_captured *captured;
 	uint32_t id;
 	while ((captured = dtc_node_captures_next(captures, &id)))

@@ -86,7 +86,7 @@ static void test_port_reuse(void)
 	g_assert_cmpuint(dtc_packets_get_flow(packets, flow->reverse)->generation, ==, 1);
 	g_assert_cmpuint(dtc_packets_find_previous_generation(packets, new), ==, old);
 	g_assert_cmpuint(dtc_packets_find_previous_generation(packets, old), ==, DTC_NONE);
-	guint32 found = dtc_packets_find_flow(packets, flow->source, client.port, flow->destination, server.port, 6);
+	guint32 found = dtc_packets_find_flow(packets, flow->source, client.port, flow->destination, server.port, 6, 0);
 	g_assert_cmpuint(found, ==, new);
 	/* the old connection's last ACK and a late SYN-ACK come after the new SYN */
 	g_assert_cmpuint(add(packets, 300, DTC_SENT, client, server, DTC_TCP_ACK, 1001, 5001, 0), ==, old);

@@ -84,7 +84,7 @@ static DtcFrames *make_frames(const DtcHistory *h, enum dtc_http2_frame_type sec
 	DtcFrames *frames = dtc_frames_new(0);
 	const DtcPackets *packets = dtc_history_get_packets(h);
 	const struct dtc_headers to = story_headers(CLIENT, 60000, SERVER, 50051, 0, 0, 0, 0, 0);
-	uint32_t in = dtc_packets_find_flow(packets, to.source, 60000, to.destination, 50051, DTC_PROTOCOL_TCP);
+	uint32_t in = dtc_packets_find_flow(packets, to.source, 60000, to.destination, 50051, DTC_PROTOCOL_TCP, 0);
 	uint32_t out = dtc_packets_get_flow(packets, in)->reverse;
 	add_frame(frames, in, DTC_FRAME_HEADERS, 1000, 30, 1);
 	add_frame(frames, in, DTC_FRAME_DATA, 1030, 20, 1);

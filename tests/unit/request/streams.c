@@ -57,7 +57,7 @@ static DtcFrames *make_frames(const DtcHistory *h)
 	const DtcPackets *packets = dtc_history_get_packets(h);
 	const struct dtc_headers ends = story_headers(0x7f000001, LOOP_PORT, 0x7f000001, DB_PORT, 0, 0, 0, 0, 0);
 	uint32_t flow =
-		dtc_packets_find_flow(packets, ends.source, LOOP_PORT, ends.destination, DB_PORT, DTC_PROTOCOL_TCP);
+		dtc_packets_find_flow(packets, ends.source, LOOP_PORT, ends.destination, DB_PORT, DTC_PROTOCOL_TCP, 0);
 	DtcFrames *frames = dtc_frames_new(0);
 	for (guint i = 0; i < G_N_ELEMENTS(to); i++)
 		dtc_frames_add(frames, flow, &to[i]);
