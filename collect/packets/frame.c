@@ -461,6 +461,14 @@ static void take_ipv6(struct rest rest, struct dtc_wire_headers *headers)
 	take_transport(&rest, ip[6], headers); /* behind extension headers there is none that LTTng would tell either */
 }
 
+static void take_network(struct rest rest, struct dtc_wire_headers *headers)
+{
+	if (headers->type == TYPE_IPV4)
+		take_ipv4(rest, headers);
+	else if (headers->type == TYPE_IPV6)
+		take_ipv6(rest, headers);
+}
+
 bool dtc_frame_get_wire(enum dtc_frame_kind kind, const uint8_t *bytes, uint32_t captured_bytes, uint32_t wire_bytes,
 			struct dtc_wire_headers *ret_headers, uint32_t *ret_length)
 {
@@ -474,9 +482,18 @@ bool dtc_frame_get_wire(enum dtc_frame_kind kind, const uint8_t *bytes, uint32_t
 	if (rest.at == bytes)
 		return false;
 	*ret_length = rest.wire;
-	if (ret_headers->type == TYPE_IPV4)
-		take_ipv4(rest, ret_headers);
-	else if (ret_headers->type == TYPE_IPV6)
-		take_ipv6(rest, ret_headers);
+	take_network(rest, ret_headers);
 	return true;
+}
+
+bool dtc_frame_get_network(uint16_t type, const uint8_t *bytes, uint32_t byte_count,
+			   struct dtc_wire_headers *ret_headers)
+{
+	uint32_t netns = ret_headers->netns;
+
+	memset(ret_headers, 0, sizeof(*ret_headers));
+	ret_headers->netns = netns;
+	ret_headers->type = type;
+	take_network((struct rest){ bytes, byte_count, byte_count }, ret_headers);
+	return ret_headers->network_bytes > 0;
 }

@@ -36,3 +36,10 @@ struct dtc_frame_hints dtc_frame_get_hints(enum dtc_frame_kind kind, const uint8
  */
 bool dtc_frame_get_wire(enum dtc_frame_kind kind, const uint8_t *bytes, uint32_t captured_bytes, uint32_t wire_bytes,
 			struct dtc_wire_headers *ret_headers, uint32_t *ret_length);
+
+/*
+ * The same of bytes that begin with the network header of that Ethernet type: a packet's in the kernel's memory. False
+ * if it is no IP.
+ */
+bool dtc_frame_get_network(uint16_t type, const uint8_t *bytes, uint32_t byte_count,
+			   struct dtc_wire_headers *ret_headers);
