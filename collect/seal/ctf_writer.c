@@ -121,9 +121,10 @@ static void put_packet(DtcCtfWriter *writer, int64_t end_ns)
 	writer->begin_ns = writer->last_ns = end_ns;
 }
 
+/* The first packet is written even if it is empty: what a counter grew by is only known from the second on. */
 void dtc_ctf_writer_end_packet(DtcCtfWriter *writer)
 {
-	if (writer->used > CONTENT_OFFSET)
+	if (writer->used > CONTENT_OFFSET || writer->sequence == 0)
 		put_packet(writer, writer->last_ns);
 }
 
@@ -177,9 +178,7 @@ void dtc_ctf_writer_end_event(DtcCtfWriter *writer, size_t bytes)
 
 bool dtc_ctf_writer_finish(DtcCtfWriter *writer, uint64_t *ret_bytes, GError **error)
 {
-	/* a CPU that did nothing has an empty packet: it was watched */
-	if (writer->used > CONTENT_OFFSET || writer->sequence == 0)
-		put_packet(writer, writer->last_ns);
+	dtc_ctf_writer_end_packet(writer); /* a CPU that did nothing has an empty one: it was watched */
 	if (!writer->failure && fsync(writer->fd) != 0)
 		writer->failure = errno;
 	if (close(writer->fd) != 0 && !writer->failure)

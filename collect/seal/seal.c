@@ -206,15 +206,17 @@ static void add_interfaces(DtcJoin *join, const DtcWalk *walk)
 static void add_captures(struct seal *seal)
 {
 	for (guint i = 0; i < seal->recording->captures->len; i++) {
-		const struct dtc_raw_capture *capture =
-			&g_array_index(seal->recording->captures, struct dtc_raw_capture, i);
+		struct dtc_raw_capture *capture = &g_array_index(seal->recording->captures, struct dtc_raw_capture, i);
 		g_autofree char *path = g_build_filename(seal->folder, capture->file, NULL);
 		g_autoptr(GError) reason = NULL;
+		uint64_t before = dtc_join_get_summary(seal->join).packets;
 		if (!dtc_join_add_capture(seal->join, seal->recording->node, path, capture->netns, seal->findings,
 					  &reason))
 			dtc_findings_add_coded(seal->findings, DTC_FINDING_CAPTURE_DAMAGED, DTC_SEVERITY_WARNING, true,
 					       seal->recording->node, "'%s' has no packets for its events: %s",
 					       capture->file, reason->message);
+		if (!capture->packets)
+			capture->packets = dtc_join_get_summary(seal->join).packets - before;
 	}
 }
 
