@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define TURN_NS INT64_C(100000000)
@@ -54,6 +55,8 @@ int dtc_collect_seal_node(const char *node_folder, bool keeps_raw)
 		.options = { .creator = "dtrace-collect " DTC_VERSION, .keeps_raw = keeps_raw },
 		.findings = findings,
 	};
+
+	umask(077); /* as what was recorded */
 	GThread *thread = g_thread_new("seal", run, &sealing);
 
 	wait_for_end(&sealing);

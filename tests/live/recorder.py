@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Records this machine for a second or two at a time, and looks at how recordings begin and end: signals, crashes, two
+at once, small buffers, links in the way. Needs root and tracefs; exits with 77 and says so without.
+usage: recorder.py DTRACE-COLLECT"""
+import configparser
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+PROGRAM = os.path.abspath(sys.argv[1])
+INSTANCES = "/sys/kernel/tracing/instances"
+failures = []
+
+
+def expect(condition, what):
+    if not condition:
+        failures.append(what)
+        print("  FAILED: " + what)
+
+
+def list_instances():
+    return {name for name in os.listdir(INSTANCES) if name.startswith("dtrace-collect-")}
+
+
+def start(*arguments):
+    return subprocess.Popen([PROGRAM, "record", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process):
+    try:
+        out, err = process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        failures.append("it did not end: " + out + err)
+    return process.returncode, out, err
+
+
+def record(*arguments):
+    return finish(start(*arguments))
+
+
+def wait_until_recording(node):
+    """Its walk of /proc is the last thing before it waits."""
+    for _ in range(300):
+        if os.path.exists(os.path.join(node, "raw", "proc.begin")):
+            return
+        time.sleep(0.1)
+    failures.append(node + " never began")
+
+
+def read_recording(node):
+    parser = configparser.RawConfigParser()
+    parser.read(os.path.join(node, "raw", "recording"))
+    return parser
+
+
+def check_raw(node):
+    recording = read_recording(node)
+    expect(recording.get("recording", "state") == "stopped", "the recording says that it stopped")
+    page = recording.getint("recording", "page-size")
+    for cpu in recording.get("recording", "cpus").strip(";").split(";"):
+        size = os.stat(os.path.join(node, "raw", "cpu" + cpu)).st_size
+        expect(size % page == 0, "cpu%s is whole pages" % cpu)
+    for folder, _, files in os.walk(node):
+        expect(stat.S_IMODE(os.stat(folder).st_mode) == 0o700, folder + " is its owner's alone")
+        for name in files:
+            path = os.path.join(folder, name)
+            expect(stat.S_IMODE(os.lstat(path).st_mode) == 0o600, path + " is its owner's alone")
+    return recording
+
+
+def talk(port_ready, stopping):
+    """A packet on lo now and then."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one, socket.socket(socket.AF_INET,
+                                                                             socket.SOCK_DGRAM) as two:
+        one.bind(("127.0.0.1", 0))
+        port_ready.set()
+        while not stopping.is_set():
+            two.sendto(b"x" * 100, one.getsockname())
+            time.sleep(0.01)
+
+
+def story_signal():
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        node = "signal-%d" % number
+        process = start("-o", node, "--raw")
+        wait_until_recording(node)
+        time.sleep(1.2)
+        process.send_signal(number)
+        code, out, err = finish(process)
+        expect(code in (0, 3), "signal %d: exit %d: %s" % (number, code, err))
+        expect("recorded '%s'" % node in out and "dtrace-collect seal" in out, "it says what to do next: " + out)
+        check_raw(node)
+        expect(os.path.getsize(os.path.join(node, "raw", "cpu0")) > 0, "events were kept")
+        with open(os.path.join(node, "raw", "clocks"), encoding="ascii") as clocks:
+            expect(len(clocks.readlines()) >= 3, "clocks were sampled")
+
+
+def story_two():
+    first = start("-o", "two-a", "--raw", "--events-set", "minimal")
+    second = start("-o", "two-b", "--raw")
+    wait_until_recording("two-a")
+    wait_until_recording("two-b")
+    expect(len(list_instances()) >= 2, "each has its own instance")
+    first.send_signal(signal.SIGINT)
+    code, _, err = finish(first)
+    expect(code in (0, 3), "the first ends well: " + err)
+    time.sleep(0.5)
+    expect(second.poll() is None, "the second goes on")
+    second.send_signal(signal.SIGINT)
+    code, out, err = finish(second)
+    expect(code in (0, 3) and "recorded 'two-b'" in out, "the second ends well: " + err)
+    check_raw("two-a")
+    check_raw("two-b")
+
+
+def story_crash():
+    process = start("-o", "crash", "--raw")
+    wait_until_recording("crash")
+    time.sleep(0.5)
+    process.kill()
+    process.communicate()
+    left = [name for name in list_instances() if name.startswith("dtrace-collect-%d-" % process.pid)]
+    expect(len(left) == 1, "a crash leaves an instance")
+    code, out, err = record("-o", "after", "--raw", "--for", "500ms")
+    expect(code in (0, 3), "the next one runs: " + err)
+    expect("crashed recorder" in out, "and says what it removed: " + out)
+    expect(not set(left) & list_instances(), "and has removed it")
+    expect(read_recording("crash").get("recording", "state") == "recording", "what crashed says so")
+    done = subprocess.run([PROGRAM, "seal", "crash"], capture_output=True, text=True, timeout=120)
+    expect(done.returncode in (0, 3) and os.path.exists("crash/kernel/metadata"),
+           "what a crash left can be sealed: %d %s%s" % (done.returncode, done.stdout, done.stderr))
+
+
+def story_links():
+    os.mkdir("real")
+    os.symlink("real", "link")
+    code, _, err = record("-o", "link", "--for", "1s")
+    expect(code == 1 and "symbolic link" in err, "a link is refused: %d %s" % (code, err))
+    expect(os.listdir("real") == [], "and nothing was written")
+    with open("real/x", "w", encoding="ascii"):
+        pass
+    code, _, err = record("-o", "real", "--for", "1s")
+    expect(code == 1 and "not empty" in err, "a folder with something in it is refused: " + err)
+    expect(os.listdir("real") == ["x"], "and nothing was written")
+
+
+def story_losses():
+    program = "import os\nfor i in range(400000): os.getppid()"
+    code, out, err = record("-o", "small", "--raw", "--buffer", "64K", "--events", "syscalls:*", "--", sys.executable,
+                            "-c", program)
+    expect(code == 3, "losses are exit code 3: %d %s" % (code, err))
+    expect(" events (" in out and "larger buffers" in out, "they are counted, and what helps is said: " + out)
+    check_raw("small")
+    with open("small/raw/drops", encoding="ascii") as drops:
+        expect(any(int(line.split()[3]) > 0 for line in drops), "overruns are in drops")
+
+
+def story_command():
+    code, out, _ = record("-o", "command", "--headers-only", "--", "sh", "-c", "sleep 1; exit 7")
+    expect(code in (0, 3), "the exit code is the recorder's")
+    expect("command:  ended with 7" in out, "and the command's is told: " + out)
+    expect(os.path.exists("command/kernel/metadata") and not os.path.exists("command/raw"), "it is sealed: " + out)
+    for folder, _, files in os.walk("command"):
+        for name in [folder, *(os.path.join(folder, name) for name in files)]:
+            expect(stat.S_IMODE(os.lstat(name).st_mode) & 0o077 == 0, name + " is its owner's alone")
+    code, out, _ = record("-o", "nobody", "--raw", "--", "/nonexistent")
+    expect("ended with 127" in out, "a command that is not there: " + out)
+
+
+def story_packets():
+    ready, stopping = threading.Event(), threading.Event()
+    thread = threading.Thread(target=talk, args=(ready, stopping))
+    thread.start()
+    ready.wait()
+    code, out, err = record("-o", "packets", "--raw", "--for", "1500ms", "--headers-only", "--filter", "udp")
+    stopping.set()
+    thread.join()
+    expect(code in (0, 3), "it records packets: " + err)
+    captures = [name for name in os.listdir("packets") if name.startswith("packets-")]
+    expect(len(captures) >= 1, "there is a capture: " + out)
+    for name in captures:
+        with open(os.path.join("packets", name), "rb") as file:
+            head = file.read(24)
+            data = file.read()
+        expect(head[:4] in (b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\x3c\x4d"), "nanoseconds")
+        expect(b"x" * 100 not in data, "what was sent is not in it")
+    code, out, err = record("-o", "none", "--raw", "--for", "300ms", "--filter", "udp port 1")
+    expect(code in (0, 3) and os.path.exists("none/raw/recording") and os.listdir("none") == ["raw"],
+           "without packets there is no file: " + err)
+
+
+def story_namespace():
+    if not shutil.which("unshare") or subprocess.run(["unshare", "-n", "true"], check=False).returncode != 0:
+        print("  skipped: no network namespaces here")
+        return
+    process = start("-o", "late", "--raw", "--for", "4s")
+    wait_until_recording("late")
+    time.sleep(0.5)
+    subprocess.run(["unshare", "-n", sys.executable, "-c", """
+import fcntl, socket, struct, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+fcntl.ioctl(s, 0x8914, struct.pack("16sh14x", b"lo", 0x49))  # SIOCSIFFLAGS: up
+for _ in range(25):
+    s.sendto(b"late", ("127.0.0.1", 9))
+    time.sleep(0.1)
+"""], check=True)
+    code, out, err = finish(process)
+    expect(code in (0, 3), "it records: " + err)
+    found = False
+    for name in os.listdir("late"):
+        if name.startswith("packets-"):
+            with open(os.path.join("late", name), "rb") as file:
+                found |= b"late" in file.read()
+    expect(found, "a namespace that came later is captured: " + out)
+
+
+def story_check():
+    done = subprocess.run([PROGRAM, "check"], capture_output=True, text=True, timeout=60)
+    expect(done.returncode == 0 and "this machine can be recorded" in done.stdout, "check: " + done.stdout)
+    done = subprocess.run([PROGRAM, "check", "--buffer", "1G", "--no-packets"], capture_output=True, text=True,
+                          timeout=60)
+    expect("MiB" in done.stdout, "memory is told: " + done.stdout)
+
+
+def main():
+    if os.geteuid() != 0 or not os.access(INSTANCES, os.W_OK):
+        print("skipped: it takes root and tracefs (%s) to record this machine" % INSTANCES)
+        return 77
+    if subprocess.run([PROGRAM, "check"], capture_output=True, check=False).returncode != 0:
+        print("skipped: dtrace-collect check says that this machine cannot be recorded")
+        return 77
+    before = list_instances()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        for name, story in sorted(globals().items()):
+            if name.startswith("story_"):
+                print(name[len("story_"):], flush=True)
+                story()
+        os.chdir("/")
+    expect(not list_instances() - before, "nothing is left in the kernel: %s" % (list_instances() - before))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
