@@ -190,6 +190,7 @@ static bool begin(DtcRecorder *recording, GError **error)
 	if (!recording->drops)
 		return false;
 	totals->begin_ns = totals->end_ns = dtc_clock_get_mono_ns();
+	recording->cpu_before_ns = get_cpu_ns();
 	if (!write_recording(recording, "recording", error) ||
 	    !recording->request->tracer->start(recording->tracer, error))
 		return false;
@@ -210,7 +211,6 @@ DtcRecorder *dtc_recorder_start(const struct dtc_recorder_request *request, GErr
 	if (!recording->place)
 		return NULL;
 	recording->totals.cleaned = request->tracer->clean();
-	recording->cpu_before_ns = get_cpu_ns();
 	if ((!request->command || dtc_child_prepare(&recording->child, request->command, error)) &&
 	    open_tracer(recording, error) && open_captures(recording, error) && begin(recording, error)) {
 		dtc_privileges_keep_watching();
