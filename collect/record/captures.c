@@ -5,6 +5,7 @@
 #include "collect/record/headers_only.h"
 #include "collect/record/netns.h"
 #include "collect/record/privileges.h"
+#include "collect/record/spool.h"
 #include "collect/seal/raw.h"
 #include "dtrace-chain/error.h"
 
@@ -12,7 +13,6 @@
 #include <pcap/pcap.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -199,6 +199,7 @@ static void *run_capture(void *data)
 	struct capture *capture = data;
 	bool is_open = open_handle(capture);
 
+	dtc_privileges_hurry();
 	dtc_privileges_drop_all();
 	set_state(capture, is_open ? CAPTURE_RUNNING : CAPTURE_REFUSED);
 	if (is_open)
@@ -206,10 +207,7 @@ static void *run_capture(void *data)
 	close_file(capture);
 	if (capture->handle)
 		pcap_close(capture->handle);
-	struct rusage usage;
-	if (getrusage(RUSAGE_THREAD, &usage) == 0)
-		capture->cpu_ns = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * G_GINT64_CONSTANT(1000000000) +
-				  (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * G_GINT64_CONSTANT(1000);
+	capture->cpu_ns = dtc_spool_get_thread_cpu_ns();
 	if (is_open)
 		set_state(capture, CAPTURE_ENDED);
 	return NULL;

@@ -19,6 +19,11 @@ bool dtc_privileges_has(int capability);
 void dtc_privileges_keep_watching(void);
 /* Keeps CAP_DAC_READ_SEARCH: the folder's way may lead through a home that is closed to others. */
 void dtc_privileges_keep_sealing(void);
+/*
+ * This thread is let on a CPU before others: a buffer overflows while who empties it waits for one. Before rights are
+ * dropped.
+ */
+void dtc_privileges_hurry(void);
 /* Keeps none. */
 void dtc_privileges_drop_all(void);
 /* The whole process becomes the user; there is one thread. False: it stays who it was. */
