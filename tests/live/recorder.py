@@ -224,6 +224,29 @@ for _ in range(25):
     expect(found, "a namespace that came later is captured: " + out)
 
 
+def story_rights():
+    process = start("-o", "rights", "--raw")
+    wait_until_recording("rights")
+    time.sleep(0.5)
+    seen = set()
+    for task in os.listdir("/proc/%d/task" % process.pid):
+        with open("/proc/%d/task/%s/status" % (process.pid, task), encoding="ascii") as status:
+            words = dict(line.split(None, 1) for line in status if len(line.split(None, 1)) == 2)
+        name, rights = words["Name:"].strip(), int(words["CapPrm:"], 16)
+        seen.add(name.split("-")[0])
+        if task == str(process.pid):
+            expect(rights & ~0x2820c5 == 0, "the main thread has few rights: %x" % rights)
+        else:
+            expect(rights == 0, "thread %s has no rights: %x" % (name, rights))
+    expect({"drain", "spool", "capture"} <= seen, "threads are %s" % seen)
+    process.send_signal(signal.SIGTERM)
+    finish(process)
+    if shutil.which("setpriv"):
+        done = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all", PROGRAM, "check"],
+                              capture_output=True, text=True, timeout=60)
+        expect(done.returncode == 1 and "CAP_NET_RAW" in done.stdout, "nobody is told what is missing: " + done.stdout)
+
+
 def story_check():
     done = subprocess.run([PROGRAM, "check"], capture_output=True, text=True, timeout=60)
     expect(done.returncode == 0 and "this machine can be recorded" in done.stdout, "check: " + done.stdout)
