@@ -32,6 +32,8 @@ DtcJoin *dtc_join_new(void)
 	join->slots = dtc_table_new(sizeof(struct dtc_join_slot));
 	join->packets = dtc_table_new(sizeof(struct dtc_join_packet));
 	join->headers = dtc_table_new(sizeof(struct dtc_wire_headers));
+	join->own = dtc_table_new(sizeof(struct dtc_wire_headers));
+	join->own_of = dtc_table_new(sizeof(uint32_t));
 	return join;
 }
 
@@ -49,6 +51,8 @@ void dtc_join_free(DtcJoin *join)
 	dtc_table_free(join->slots);
 	dtc_table_free(join->packets);
 	dtc_table_free(join->headers);
+	dtc_table_free(join->own);
+	dtc_table_free(join->own_of);
 	g_free(join->event_order);
 	g_free(join->packet_order);
 	g_free(join);
@@ -139,6 +143,23 @@ uint32_t dtc_join_add_event(DtcJoin *join, const struct dtc_join_event *event)
 	copy->time_ns = CLAMP(copy->time_ns, -TIME_MAX, TIME_MAX);
 	join->cpu_count = MAX(join->cpu_count, event->cpu + 1u);
 	return id;
+}
+
+void dtc_join_set_headers(DtcJoin *join, uint32_t event, const struct dtc_wire_headers *headers)
+{
+	g_assert(event < join->events->len);
+	if (event >= join->own_of->len)
+		dtc_table_set_length(join->own_of, event + 1);
+	dtc_table_append(join->own, headers);
+	*DTC_AT(join->own_of, uint32_t, event) = join->own->len;
+}
+
+/* NULL: it has none of its own. */
+static const struct dtc_wire_headers *find_own(const DtcJoin *join, uint32_t event)
+{
+	uint32_t place = event < join->own_of->len ? *DTC_AT(join->own_of, uint32_t, event) : 0;
+
+	return place ? DTC_AT(join->own, struct dtc_wire_headers, place - 1) : NULL;
 }
 
 /* --- captures --------------------------------------------------------------------------------------------------- */
@@ -268,7 +289,9 @@ struct dtc_join_summary dtc_join_get_summary(const DtcJoin *join)
 
 	for (uint32_t i = 0; i < join->events->len; i++) {
 		const struct dtc_join_slot *slot = dtc_join_slot_at(join, i);
-		if (slot->packet == DTC_NONE)
+		if (find_own(join, i))
+			summary.own++;
+		else if (slot->packet == DTC_NONE)
 			summary.none++;
 		else if (slot->is_doubted)
 			summary.inferred++;
@@ -304,6 +327,11 @@ enum dtc_header_source dtc_join_get(const DtcJoin *join, uint32_t event, struct 
 	g_assert(join->is_run && event < join->events->len);
 	const struct dtc_join_slot *slot = dtc_join_slot_at(join, event);
 
+	const struct dtc_wire_headers *own = find_own(join, event);
+	if (own) {
+		*ret_headers = *own;
+		return DTC_HEADER_EVENT;
+	}
 	if (slot->packet == DTC_NONE)
 		return DTC_HEADER_NONE;
 	*ret_headers = *DTC_AT(join->headers, struct dtc_wire_headers, slot->packet);

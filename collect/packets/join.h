@@ -44,6 +44,7 @@ _Static_assert(sizeof(struct dtc_join_event) == 32, "one for each net event of a
 
 struct dtc_join_summary {
 	uint64_t events;
+	uint64_t own;	 /* have their headers themselves; not counted below */
 	uint64_t joined; /* enum dtc_header_source */
 	uint64_t inferred;
 	uint64_t none;
@@ -76,11 +77,16 @@ bool dtc_join_add_capture(DtcJoin *join, const char *node, const char *path, uin
 /* Events of one CPU in their order, CPUs in any. Gives its id: 0, 1, 2 ... DTC_NONE if there are too many. */
 uint32_t dtc_join_add_event(DtcJoin *join, const struct dtc_join_event *event);
 
+/*
+ * The event's own headers, which are then its result (DTC_HEADER_EVENT). Its captured packet is found nevertheless, so
+ * that no other event gets it.
+ */
+void dtc_join_set_headers(DtcJoin *join, uint32_t event, const struct dtc_wire_headers *headers);
+
 /* After all was added, once: docs/collecting.md has the rules, the sources of this stage the reasons. */
 void dtc_join_run(DtcJoin *join);
 struct dtc_join_summary dtc_join_get_summary(const DtcJoin *join);
 /*
- * Run: the headers of an event, and how sure they are: DTC_HEADER_JOINED or DTC_HEADER_INFERRED; *ret_headers is not
- * set for DTC_HEADER_NONE.
+ * Run: the headers of an event, and where they are from; *ret_headers is not set for DTC_HEADER_NONE.
  */
 enum dtc_header_source dtc_join_get(const DtcJoin *join, uint32_t event, struct dtc_wire_headers *ret_headers);

@@ -51,6 +51,8 @@ struct DtcJoin {
 	DtcTable *slots;	  /* struct dtc_join_slot */
 	DtcTable *packets;	  /* struct dtc_join_packet */
 	DtcTable *headers;	  /* struct dtc_wire_headers, same index */
+	DtcTable *own;		  /* the same, of events that have them themselves */
+	DtcTable *own_of;	  /* uint32_t by event: its place in own + 1; 0: none. Shorter than events */
 	uint32_t *event_order;	  /* run: by time; events of one CPU in their order */
 	uint32_t *packet_order;
 	uint64_t packets_in_step;

@@ -10,6 +10,7 @@
  */
 #include "collect/record/cpu_list.h"
 #include "collect/record/drops.h"
+#include "collect/record/eprobes.h"
 #include "collect/record/instance_name.h"
 #include "collect/record/privileges.h"
 #include "collect/record/spool.h"
@@ -46,6 +47,8 @@ struct drain {
 
 struct DtcTracer {
 	struct tracefs_instance *instance;
+	char *probe_group;
+	GPtrArray *probes; /* owned names of events that were made, in the group */
 	const DtcPlace *place;
 	GPtrArray *drains; /* struct drain, owned */
 	gint is_stopping;  /* atomic */
@@ -116,6 +119,70 @@ bool dtc_tracefs_has_eprobes(void)
 	return is_made;
 }
 
+/* ---- events made of others' pointers ---- */
+
+/* A system's name has no '-'. */
+static char *make_probe_group(const char *instance)
+{
+	return g_strdelimit(g_strdup(instance), "-", '_');
+}
+
+static void remove_probe(const char *group, const char *name)
+{
+	struct tracefs_dynevent *probe = tracefs_dynevent_get(TRACEFS_DYNEVENT_EPROBE, group, name);
+
+	if (!probe)
+		return;
+	tracefs_dynevent_destroy(probe, true);
+	tracefs_dynevent_free(probe);
+}
+
+/* What this kernel refuses is not made: packets are joined with their events then. */
+static void make_probes(DtcTracer *tracer, const struct dtc_tracer_settings *settings)
+{
+	g_autoptr(DtcBtf) btf = dtc_btf_read(DTC_BTF_PATH, NULL);
+	struct dtc_eprobe_offsets offsets;
+	bool has_offsets = btf && dtc_eprobe_offsets_find(btf, &offsets, NULL);
+	g_autoptr(GPtrArray) wanted = dtc_eprobes_choose(settings->events, has_offsets ? &offsets : NULL);
+
+	tracer->probe_group = make_probe_group(settings->instance);
+	tracer->probes = g_ptr_array_new_with_free_func(g_free);
+	for (guint i = 0; i < wanted->len; i++) {
+		const struct dtc_eprobe *probe = g_ptr_array_index(wanted, i);
+		if (strcmp(probe->system, "net") != 0)
+			continue; /* paths are those of open files: sealing takes none from here yet */
+		struct tracefs_dynevent *made = tracefs_eprobe_alloc(tracer->probe_group, probe->name, probe->system,
+								     probe->event, probe->fields);
+		if (made && tracefs_dynevent_create(made) == 0)
+			g_ptr_array_add(tracer->probes, g_strdup(probe->name));
+		if (made)
+			tracefs_dynevent_free(made);
+	}
+}
+
+static void remove_probes(DtcTracer *tracer)
+{
+	for (guint i = 0; tracer->probes && i < tracer->probes->len; i++)
+		remove_probe(tracer->probe_group, g_ptr_array_index(tracer->probes, i));
+}
+
+/* Those of recorders that are gone. */
+static void clean_probes(void)
+{
+	struct tracefs_dynevent **all = tracefs_dynevent_get_all(TRACEFS_DYNEVENT_EPROBE, NULL);
+
+	for (guint i = 0; all && all[i]; i++) {
+		char *group = NULL;
+		tracefs_dynevent_info(all[i], &group, NULL, NULL, NULL, NULL);
+		g_autofree char *instance = g_strdelimit(g_strdup(group ? group : ""), "_", '-');
+		if (dtc_instance_name_is_stale(instance, "/proc"))
+			tracefs_dynevent_destroy(all[i], true);
+		free(group);
+	}
+	if (all)
+		tracefs_dynevent_list_free(all);
+}
+
 static guint clean(void)
 {
 	guint count = 0;
@@ -132,6 +199,7 @@ static guint clean(void)
 		tracefs_instance_free(instance);
 	}
 	tracefs_list_free(names);
+	clean_probes(); /* which no instance uses any more */
 	return count;
 }
 
@@ -289,18 +357,26 @@ static bool enable_events(const DtcTracer *tracer, const GPtrArray *events, cons
 	return true;
 }
 
+static void add_format(GString *out, const char *system, const char *event)
+{
+	char *format = tracefs_event_file_read(NULL, system, event, "format", NULL);
+
+	if (format)
+		g_string_append_printf(out, "system %s\n%s%s\n", system, format,
+				       g_str_has_suffix(format, "\n") ? "" : "\n");
+	free(format);
+}
+
 static bool write_formats(const DtcTracer *tracer, const GPtrArray *events, GError **error)
 {
 	g_autoptr(GString) out = g_string_new(NULL);
 
 	for (guint i = 0; i < events->len; i++) {
 		g_auto(GStrv) parts = g_strsplit(g_ptr_array_index(events, i), ":", 2);
-		char *format = tracefs_event_file_read(NULL, parts[0], parts[1], "format", NULL);
-		if (format)
-			g_string_append_printf(out, "system %s\n%s%s\n", parts[0], format,
-					       g_str_has_suffix(format, "\n") ? "" : "\n");
-		free(format);
+		add_format(out, parts[0], parts[1]);
 	}
+	for (guint i = 0; i < tracer->probes->len; i++)
+		add_format(out, tracer->probe_group, g_ptr_array_index(tracer->probes, i));
 	return dtc_place_write(tracer->place, DTC_PLACE_RAW, DTC_RAW_FORMATS, out->str, error);
 }
 
@@ -330,12 +406,15 @@ static bool prepare(DtcTracer *tracer, const struct dtc_tracer_settings *setting
 		return false;
 	if (!header)
 		return set_error(error, "cannot read the layout of the ring buffer", "are there rights for tracefs?");
+	make_probes(tracer, settings);
 	if (!dtc_place_write(settings->place, DTC_PLACE_RAW, DTC_RAW_HEADER_PAGE, header, error) ||
 	    !write_formats(tracer, settings->events, error))
 		return false;
 	for (guint i = 0; i < cpus->len; i++)
 		if (!add_drain(tracer, g_array_index(cpus, guint, i), error))
 			return false;
+	for (guint i = 0; i < tracer->probes->len; i++)
+		(void)tracefs_event_enable(tracer->instance, tracer->probe_group, g_ptr_array_index(tracer->probes, i));
 	return enable_events(tracer, settings->events, available, error);
 }
 
@@ -461,6 +540,10 @@ static void free_tracer(DtcTracer *tracer)
 		tracefs_instance_destroy(tracer->instance);
 		tracefs_instance_free(tracer->instance);
 	}
+	remove_probes(tracer);
+	if (tracer->probes)
+		g_ptr_array_unref(tracer->probes);
+	g_free(tracer->probe_group);
 	g_free(tracer);
 }
 

@@ -3,6 +3,7 @@
 
 #include "collect/seal/names.h"
 #include "collect/seal/net_fields.h"
+#include "collect/seal/packet_bytes.h"
 
 #include <string.h>
 
@@ -290,7 +291,8 @@ DtcClasses *dtc_classes_new(const DtcFormats *formats)
 	for (guint i = 0; i < dtc_formats_get_count(formats); i++)
 		has_calls |= strcmp(dtc_formats_get(formats, i)->system, "syscalls") == 0;
 	for (guint i = 0; i < dtc_formats_get_count(formats); i++)
-		add_type(classes, dtc_formats_get(formats, i), has_calls);
+		if (!dtc_raw_format_is_made(dtc_formats_get(formats, i)))
+			add_type(classes, dtc_formats_get(formats, i), has_calls);
 	return classes;
 }
 

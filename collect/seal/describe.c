@@ -202,6 +202,7 @@ static void add_counts(DtcEnvironment *environment, const struct dtc_description
 	dtc_environment_add_number(environment->losses, "damaged-pages", what->damaged_pages);
 	dtc_environment_add_number(environment->losses, "unknown-events", what->unknown_events);
 	dtc_environment_add_number(environment->join, "events", what->join.events);
+	dtc_environment_add_number(environment->join, "own", what->join.own);
 	dtc_environment_add_number(environment->join, "joined", what->join.joined);
 	dtc_environment_add_number(environment->join, "inferred", what->join.inferred);
 	dtc_environment_add_number(environment->join, "none", what->join.none);

@@ -21,6 +21,8 @@
 #define DTC_RAW_HEADER_PAGE "header_page" /* events/header_page of tracefs */
 /* of each recorded event: "system NAME", its format file, an empty line */
 #define DTC_RAW_FORMATS "formats"
+/* systems of events that the recorder made itself begin with this; they are not in the sealed trace */
+#define DTC_RAW_MADE_SYSTEM "dtrace_collect_"
 #define DTC_RAW_CPU "cpu"	/* and the CPU's number: sub-buffers as read, whole, in order */
 #define DTC_RAW_CLOCKS "clocks" /* a line a second: mono real boot tai raw uncertainty, all ns */
 /* a line a CPU and second: mono cpu entries overrun commit_overrun bytes dropped_events read_events */

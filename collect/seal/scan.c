@@ -7,12 +7,15 @@
 
 #define MAX_TYPES 65536u
 #define MAX_DEVICES 60000u /* an index has 16 bits */
+/* Net events that another one on this CPU can come between it and its bytes: of interrupts in interrupts. */
+#define NET_BACK 8
 
 enum {
 	SUBJECT_NONE,
 	SUBJECT_NET = 1,   /* plus enum dtc_join_kind */
 	SUBJECT_NOTE = 16, /* plus enum dtc_note_kind */
 	SUBJECT_WAKE = 32,
+	SUBJECT_BYTES,
 };
 
 /* Where the numbers of a note, or the parts of a net event are. */
@@ -24,10 +27,20 @@ struct subject {
 	uint16_t length;
 	uint16_t header_offset; /* of network_offset; 0: none */
 	uint32_t fixed_bytes;
+	uint32_t bytes; /* of SUBJECT_BYTES: index in layouts */
+};
+
+/* Bytes of a packet that were written before their net event. */
+struct waiting_bytes {
+	bool is_there;
+	bool is_received;
+	uint64_t buffer;
+	struct dtc_wire_headers headers;
 };
 
 struct DtcSubjects {
 	struct subject *types;
+	GArray *layouts; /* struct dtc_packet_bytes_layout */
 	struct dtc_switch_layout layout;
 };
 
@@ -94,6 +107,17 @@ static void add_wake(struct subject *subject, const struct dtc_raw_format *forma
 			subject->kind = SUBJECT_WAKE;
 }
 
+static void add_bytes(DtcSubjects *subjects, struct subject *subject, const struct dtc_raw_format *format)
+{
+	struct dtc_packet_bytes_layout layout;
+
+	if (!dtc_packet_bytes_find(format, &layout))
+		return;
+	subject->kind = SUBJECT_BYTES;
+	subject->bytes = subjects->layouts->len;
+	g_array_append_val(subjects->layouts, layout);
+}
+
 static void add_subject(struct subject *subject, const struct dtc_raw_format *format)
 {
 	subject->fixed_bytes = format->fixed_bytes;
@@ -120,9 +144,11 @@ DtcSubjects *dtc_subjects_new(const DtcFormats *formats)
 {
 	DtcSubjects *subjects = g_new0(DtcSubjects, 1);
 	subjects->types = g_new0(struct subject, MAX_TYPES);
+	subjects->layouts = g_array_new(FALSE, FALSE, sizeof(struct dtc_packet_bytes_layout));
 	for (guint i = 0; i < dtc_formats_get_count(formats); i++) {
 		const struct dtc_raw_format *format = dtc_formats_get(formats, i);
 		add_subject(&subjects->types[format->id], format);
+		add_bytes(subjects, &subjects->types[format->id], format);
 	}
 	dtc_switch_layout_find(formats, &subjects->layout);
 	return subjects;
@@ -132,6 +158,7 @@ void dtc_subjects_free(DtcSubjects *subjects)
 {
 	if (!subjects)
 		return;
+	g_array_unref(subjects->layouts);
 	g_free(subjects->types);
 	g_free(subjects);
 }
@@ -173,7 +200,15 @@ static uint16_t find_device(struct dtc_scan *scan, const char *name, gsize lengt
 	return (uint16_t)(scan->devices->len - 1);
 }
 
-static void add_net_event(struct dtc_scan *scan, const struct subject *subject, const struct dtc_raw_event *event)
+static void give_bytes(struct dtc_scan *scan, guint net, const struct dtc_wire_headers *headers)
+{
+	const struct dtc_net_bytes bytes = { net, *headers };
+
+	dtc_table_append(scan->bytes, &bytes);
+}
+
+static void add_net_event(struct dtc_scan *scan, const struct subject *subject, const struct dtc_raw_event *event,
+			  struct waiting_bytes *waiting)
 {
 	struct dtc_join_event net = { .time_ns = event->time_ns, .cpu = (uint16_t)scan->cpu };
 	uint32_t place = (uint32_t)get_i32(event->data + subject->b), at = place & 0xffff, count = place >> 16;
@@ -191,6 +226,36 @@ static void add_net_event(struct dtc_scan *scan, const struct subject *subject, 
 	const char *name = (const char *)event->data + (count ? at : 0);
 	net.device = find_device(scan, name, strnlen(name, count));
 	g_array_append_val(scan->net, net);
+	if (waiting->is_there && waiting->buffer == net.skb && waiting->is_received == (net.kind == DTC_JOIN_RECEIVE) &&
+	    net.kind != DTC_JOIN_START_XMIT) {
+		give_bytes(scan, scan->net->len - 1, &waiting->headers);
+		waiting->is_there = false;
+	}
+}
+
+/* The trigger writes them while the net event is written: behind it, or before if that is held in a page of its own. */
+static void add_packet_bytes(struct dtc_scan *scan, const struct dtc_packet_bytes_layout *layout,
+			     const struct dtc_raw_event *event, struct waiting_bytes *waiting)
+{
+	uint64_t buffer = dtc_packet_bytes_get_buffer(layout, event);
+	guint end = scan->net->len > NET_BACK ? scan->net->len - NET_BACK : 0;
+	uint32_t given = scan->bytes->len ? DTC_AT(scan->bytes, struct dtc_net_bytes, scan->bytes->len - 1)->net : 0;
+	struct dtc_wire_headers headers;
+
+	waiting->is_there = false;
+	if (!dtc_packet_bytes_read(layout, event, &headers))
+		return;
+	for (guint i = scan->net->len; i-- > end;) {
+		const struct dtc_join_event *net = &g_array_index(scan->net, struct dtc_join_event, i);
+		if (net->skb != buffer || net->kind == DTC_JOIN_START_XMIT ||
+		    layout->is_received != (net->kind == DTC_JOIN_RECEIVE))
+			continue;
+		if (scan->bytes->len && given == i) /* they are the next one's */
+			break;
+		give_bytes(scan, i, &headers);
+		return;
+	}
+	*waiting = (struct waiting_bytes){ true, layout->is_received, buffer, headers };
 }
 
 static void add_note(struct dtc_scan *scan, const struct subject *subject, const struct dtc_raw_event *event,
@@ -236,7 +301,7 @@ static void follow(struct dtc_scan *scan, const DtcSubjects *subjects, const str
 }
 
 static void take_event(struct dtc_scan *scan, const DtcSubjects *subjects, const struct dtc_raw_event *event,
-		       struct dtc_running *running, uint32_t *indices)
+		       struct dtc_running *running, uint32_t *indices, struct waiting_bytes *waiting)
 {
 	const struct subject *subject = &subjects->types[get_type(event)];
 	scan->events++;
@@ -251,7 +316,11 @@ static void take_event(struct dtc_scan *scan, const DtcSubjects *subjects, const
 	if (subject->kind >= SUBJECT_NOTE && subject->kind < SUBJECT_WAKE)
 		add_note(scan, subject, event, indices);
 	else if (subject->kind != SUBJECT_NONE && subject->kind < SUBJECT_NOTE)
-		add_net_event(scan, subject, event);
+		add_net_event(scan, subject, event, waiting);
+	else if (subject->kind == SUBJECT_BYTES)
+		add_packet_bytes(scan,
+				 &g_array_index(subjects->layouts, struct dtc_packet_bytes_layout, subject->bytes),
+				 event, waiting);
 }
 
 DtcPages *dtc_scan_open(const DtcRecording *recording, uint32_t cpu, GError **error)
@@ -266,10 +335,12 @@ bool dtc_scan_cpu(const DtcRecording *recording, const DtcSubjects *subjects, ui
 {
 	uint32_t indices[DTC_NOTE_LOST + 1] = { 0 };
 	struct dtc_running running = { 0 };
+	struct waiting_bytes waiting = { 0 };
 	struct dtc_raw_event event;
 
 	*scan = (struct dtc_scan){ .cpu = cpu };
 	scan->net = g_array_new(FALSE, FALSE, sizeof(struct dtc_join_event));
+	scan->bytes = dtc_table_new(sizeof(struct dtc_net_bytes));
 	scan->notes = g_array_new(FALSE, FALSE, sizeof(struct dtc_note));
 	scan->repairs = g_array_new(FALSE, FALSE, sizeof(struct dtc_repair));
 	scan->devices = g_ptr_array_new_with_free_func(g_free);
@@ -280,7 +351,7 @@ bool dtc_scan_cpu(const DtcRecording *recording, const DtcSubjects *subjects, ui
 		if (scan->events == 0)
 			scan->first_ns = event.time_ns;
 		scan->last_ns = event.time_ns;
-		take_event(scan, subjects, &event, &running, indices);
+		take_event(scan, subjects, &event, &running, indices, &waiting);
 	}
 	if (dtc_pages_get_lost_at_end(pages))
 		note_lost(scan, scan->last_ns);
@@ -310,6 +381,7 @@ void dtc_scan_clear(struct dtc_scan *scan)
 		g_array_unref(scan->repairs);
 	if (scan->net)
 		g_array_unref(scan->net);
+	dtc_table_free(scan->bytes);
 	if (scan->notes)
 		g_array_unref(scan->notes);
 	if (scan->devices)

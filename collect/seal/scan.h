@@ -7,6 +7,8 @@
 #pragma once
 
 #include "collect/packets/join.h"
+#include "collect/packets/table.h"
+#include "collect/seal/packet_bytes.h"
 #include "collect/seal/pages.h"
 #include "collect/seal/recording.h"
 #include "collect/seal/running.h"
@@ -48,6 +50,12 @@ const struct dtc_switch_layout *dtc_subjects_get_switch(const DtcSubjects *subje
 bool dtc_subjects_is_net(const DtcSubjects *subjects, uint16_t type, uint32_t event_bytes);
 bool dtc_subjects_is_kind(const DtcSubjects *subjects, uint16_t type, uint32_t event_bytes, enum dtc_note_kind kind);
 
+/* The headers that a net event has itself. */
+struct dtc_net_bytes {
+	uint32_t net; /* index of the event */
+	struct dtc_wire_headers headers;
+};
+
 struct dtc_scan {
 	uint32_t cpu;
 	bool is_missing; /* there is no file of its pages */
@@ -57,6 +65,7 @@ struct dtc_scan {
 	int64_t last_ns;
 	struct dtc_pages_summary pages;
 	GArray *net;	    /* struct dtc_join_event; device: index in devices */
+	DtcTable *bytes;    /* struct dtc_net_bytes, in no order */
 	GPtrArray *devices; /* owned texts */
 	GArray *notes;	    /* struct dtc_note */
 	GArray *repairs;    /* struct dtc_repair: switches that are missing */

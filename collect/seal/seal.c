@@ -236,6 +236,11 @@ static uint32_t add_net_events(DtcJoin *join, struct dtc_scan *scan)
 		if (id == DTC_NONE)
 			break;
 	}
+	for (guint i = 0; i < scan->bytes->len && first != DTC_NONE; i++) {
+		const struct dtc_net_bytes *bytes = DTC_AT(scan->bytes, struct dtc_net_bytes, i);
+		dtc_join_set_headers(join, first + bytes->net, &bytes->headers);
+	}
+	g_clear_pointer(&scan->bytes, dtc_table_free);
 	g_clear_pointer(&scan->net, g_array_unref);
 	return first;
 }
@@ -323,7 +328,7 @@ static void sum_cpus(struct seal *seal)
 					       cpu->repaired_switches, cpu->cpu);
 	}
 	sum->summary.net_events = sum->join.events;
-	sum->summary.joined_exactly = sum->join.joined;
+	sum->summary.joined_exactly = sum->join.own + sum->join.joined;
 	sum->summary.joined_inferred = sum->join.inferred;
 	sum->summary.packets = sum->join.packets;
 	sum->is_complete &= sum->summary.lost_events == 0;

@@ -293,6 +293,27 @@ static void test_address_reused(void)
 	end(&made);
 }
 
+/* An event with headers of its own: they stand, and its packet is no other event's. */
+static void test_own(void)
+{
+	struct made made = begin();
+	struct dtc_wire_headers headers = { .netns = POD, .type = 0x0800, .network_bytes = 20, .transport_bytes = 20 };
+	uint32_t one = see(&made, DTC_JOIN_RECEIVE, 10000, 0, 0xa00, "eth0", BYTES);
+	uint32_t other = see(&made, DTC_JOIN_RECEIVE, 900000, 0, 0xa00, "eth0", BYTES);
+	headers.bytes[20] = 7001 >> 8;
+	headers.bytes[21] = 7001 & 0xff;
+	dtc_join_set_headers(made.join, one, &headers);
+	capture(made.here, 10500, 2, IN, 5000, 0);
+	capture(made.here, 900500, 2, IN, 5001, 0);
+	run(&made);
+	expect(&made, one, DTC_HEADER_EVENT, 7001);
+	g_assert_cmpuint(get_netns(&made, one), ==, POD);
+	expect(&made, other, DTC_HEADER_JOINED, 5001);
+	g_assert_cmpuint(dtc_join_get_summary(made.join).own, ==, 1);
+	g_assert_cmpuint(dtc_join_get_summary(made.join).packets_unmatched, ==, 0);
+	end(&made);
+}
+
 /* --- clocks --------------------------------------------------------------------------------------------------------
  */
 
@@ -390,6 +411,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/join/loopback", test_loopback);
 	g_test_add_func("/join/wire", test_wire);
 	g_test_add_func("/join/address-reused", test_address_reused);
+	g_test_add_func("/join/own", test_own);
 	g_test_add_func("/join/early-stamps", test_early_stamps);
 	g_test_add_func("/join/step", test_step);
 	g_test_add_func("/join/link-type", test_link_type);
