@@ -86,6 +86,60 @@ static void test_order(void)
 	net_clear(&net);
 }
 
+/* As a recording from tracefs has it: with its namespace, and where its headers are from. */
+static void see_joined(struct story *story, enum dtc_event_kind kind, int64_t t, const char *interface, uint32_t netns,
+		       enum dtc_header_source source, struct dtc_headers headers)
+{
+	struct dtc_event event = story_event(kind, t, 0);
+
+	event.headers = headers;
+	event.text[0] = interface;
+	event.v[DTC_NET_NETNS] = netns;
+	event.v[DTC_NET_SOURCE] = source;
+	dtc_machine_apply(story->machine, &event);
+}
+
+/*
+ * A segment leaves a pod, a bridge and the card: that is one send, seen three times. What is sent again afterwards is a
+ * second one, wherever it was seen.
+ */
+static void test_passage(void)
+{
+	for (guint is_again = 0; is_again < 2; is_again++) {
+		struct net net;
+		net_begin(&net);
+		see_joined(&net.a, DTC_EVENT_NET_SEND, 10, "eth0", 7, DTC_HEADER_JOINED, data(0, 20, 11));
+		see_joined(&net.a, DTC_EVENT_NET_SEND, 12, "cni0", 1, DTC_HEADER_JOINED, data(0, 20, 11));
+		see_joined(&net.a, DTC_EVENT_NET_SEND, 14, "eth0", 1, DTC_HEADER_JOINED, data(0, 20, 11));
+		if (is_again)
+			see_joined(&net.a, DTC_EVENT_NET_SEND, 400, "eth0", 7, DTC_HEADER_JOINED, data(0, 20, 12));
+		see_joined(&net.b, DTC_EVENT_NET_RECEIVE, 500, "eth0", 1, DTC_HEADER_JOINED,
+			   data(0, 20, is_again ? 12 : 11));
+		net_end(&net);
+		struct dtc_send send;
+		g_assert_true(dtc_links_find_send(net.links, 1, 1, &send));
+		g_assert_cmpuint(send.copies, ==, 1 + is_again);
+		g_assert_cmpuint(send.first, ==, 1);
+		g_assert_cmpuint(send.packet, ==, is_again ? 4 : 1);
+		g_assert_true(send.exact);
+		net_clear(&net);
+	}
+}
+
+/* Headers that may be another packet's make no exact link. */
+static void test_inferred_headers(void)
+{
+	struct net net;
+	net_begin(&net);
+	see_joined(&net.a, DTC_EVENT_NET_SEND, 10, "eth0", 7, DTC_HEADER_INFERRED, data(0, 20, 11));
+	see_joined(&net.b, DTC_EVENT_NET_RECEIVE, 500, "eth0", 1, DTC_HEADER_JOINED, data(0, 20, 11));
+	net_end(&net);
+	struct dtc_send send;
+	g_assert_true(dtc_links_find_send(net.links, 1, 1, &send));
+	g_assert_false(send.exact);
+	net_clear(&net);
+}
+
 /* One send of 60 bytes (GSO) received as three; two sends received as one (GRO). */
 static void test_boundaries(void)
 {
@@ -169,6 +223,8 @@ static void test_many_holes(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/link/passage", test_passage);
+	g_test_add_func("/link/inferred-headers", test_inferred_headers);
 	g_test_add_func("/link/order", test_order);
 	g_test_add_func("/link/boundaries", test_boundaries);
 	g_test_add_func("/link/initial-number", test_initial_number);

@@ -101,6 +101,27 @@ static void assert_message(const struct dtc_message *message, int64_t sent_ns, i
 	g_assert_cmpint(message->received_ns, ==, received_ns);
 }
 
+/* Headers that may be another packet's bound no clock; that their bytes were sent twice they still tell. */
+static void test_inferred(void)
+{
+	struct made a = make_node("eth0"), b = make_node("eth0");
+	struct dtc_headers sure = make_tcp(1, 2, 4000, 80), inferred = sure;
+	inferred.is_inferred = true;
+	see_data(&a, 100, DTC_SENT, sure, 1000, 10);
+	see_data(&b, 9100, DTC_RECEIVED, sure, 1000, 10);
+	see_data(&a, 200, DTC_SENT, inferred, 1010, 10);
+	see_data(&b, 9200, DTC_RECEIVED, sure, 1010, 10);
+	see_data(&a, 300, DTC_SENT, sure, 1020, 10);
+	see_data(&b, 9300, DTC_RECEIVED, inferred, 1020, 10);
+	see_data(&a, 400, DTC_SENT, inferred, 1030, 10);
+	see_data(&a, 500, DTC_SENT, sure, 1030, 10);
+	see_data(&b, 9500, DTC_RECEIVED, sure, 1030, 10);
+	g_autoptr(DtcMatches) matches = match_two(&a, &b);
+	struct dtc_match_pair pair = get_only_pair(matches);
+	g_assert_cmpuint(pair.ab_count, ==, 1);
+	assert_message(&pair.ab[0], 100, 9100);
+}
+
 /* One send of 4,000 bytes arrives as three segments, two sends arrive merged: the tightest pair of each. */
 static void test_boundaries(void)
 {
@@ -439,6 +460,7 @@ static void test_long_stream(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/match/packets/inferred", test_inferred);
 	g_test_add_func("/match/packets/boundaries", test_boundaries);
 	g_test_add_func("/match/packets/wrap", test_wrap);
 	g_test_add_func("/match/packets/ambiguous", test_ambiguous);
