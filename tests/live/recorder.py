@@ -177,6 +177,20 @@ def story_command():
     expect("ended with 127" in out, "a command that is not there: " + out)
 
 
+def story_sudo():
+    """What sudo's user records is that user's, and so is the command."""
+    os.mkdir("home")
+    os.chmod(".", 0o755)
+    os.chown("home", 65534, 65534)
+    done = subprocess.run([PROGRAM, "record", "-o", "home/node", "--", "id", "-u"], capture_output=True, text=True,
+                          timeout=60, env=dict(os.environ, SUDO_UID="65534", SUDO_GID="65534"))
+    expect(done.returncode in (0, 3) and done.stdout.startswith("65534\n"), "the command is the user's: " + done.stdout)
+    for folder, _, files in os.walk("home/node"):
+        for name in [folder, *(os.path.join(folder, name) for name in files)]:
+            expect(os.lstat(name).st_uid == 65534, name + " is the user's")
+    expect(os.path.exists("home/node/kernel/metadata"), "it is sealed: " + done.stdout + done.stderr)
+
+
 def story_packets():
     ready, stopping = threading.Event(), threading.Event()
     thread = threading.Thread(target=talk, args=(ready, stopping))
