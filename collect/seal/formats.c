@@ -6,6 +6,8 @@
 
 #define MAX_FIELDS 256u
 #define MAX_FORMATS 65536u
+#define SYSTEM "system "
+#define NAME "name: "
 
 struct DtcFormats {
 	GPtrArray *formats; /* struct dtc_raw_format */
@@ -186,7 +188,7 @@ static void add_field(struct dtc_raw_format *format, const char *line)
 static bool keep(DtcFormats *formats, struct dtc_raw_format *format, bool has_id)
 {
 	gpointer key = GUINT_TO_POINTER((guint)format->id);
-	if (!has_id || !*format->name || formats->formats->len >= MAX_FORMATS ||
+	if (!has_id || !format->name || formats->formats->len >= MAX_FORMATS ||
 	    g_hash_table_contains(formats->ids, key)) {
 		free_format(format);
 		return false;
@@ -196,19 +198,24 @@ static bool keep(DtcFormats *formats, struct dtc_raw_format *format, bool has_id
 	return true;
 }
 
-/* "system SYSTEM", as the recorder writes it before each format, which says its name itself; or "SYSTEM NAME". */
+/* "system NAME", as the recorder writes it before each format, which has the event's own name. */
 static struct dtc_raw_format *begin_format(const char *line)
 {
-	g_auto(GStrv) words = g_strsplit(line, " ", 3);
-	if (g_strv_length(words) != 2 || !is_name(words[1]) || !words[0][0] || strchr(words[0], ':'))
+	const char *system = g_str_has_prefix(line, SYSTEM) ? line + strlen(SYSTEM) : "";
+	if (!*system || strpbrk(system, " :\t"))
 		return NULL;
 	struct dtc_raw_format *format = g_new0(struct dtc_raw_format, 1);
-	bool is_system = strcmp(words[0], "system") == 0;
-	format->system = g_strdup(words[is_system]);
-	format->name = g_strdup(is_system ? "" : words[1]);
+	format->system = g_strdup(system);
 	format->fields = g_array_new(FALSE, FALSE, sizeof(struct dtc_raw_field));
 	g_array_set_clear_func(format->fields, clear_field);
 	return format;
+}
+
+static void take_name(struct dtc_raw_format *format, const char *line)
+{
+	const char *name = line + strlen(NAME);
+	if (!format->name && is_name(name))
+		format->name = g_strdup(name);
 }
 
 static bool parse_id(const char *line, uint16_t *ret_id)
@@ -242,9 +249,8 @@ DtcFormats *dtc_formats_parse(const char *text, gsize bytes, guint *ret_skipped_
 			has_id = false;
 		} else if (format && g_str_has_prefix(trimmed, "field:")) {
 			add_field(format, trimmed);
-		} else if (format && !*format->name && g_str_has_prefix(trimmed, "name: ")) {
-			g_free(format->name);
-			format->name = g_strdup(is_name(trimmed + strlen("name: ")) ? trimmed + strlen("name: ") : "");
+		} else if (format && g_str_has_prefix(trimmed, NAME)) {
+			take_name(format, trimmed);
 		} else if (format && g_str_has_prefix(trimmed, "ID: ")) {
 			has_id = parse_id(trimmed, &format->id);
 		}

@@ -44,35 +44,44 @@ static const char made_raw_common[] = "format:\n"
 				      "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n";
 
 static const struct {
-	const char *name; /* with its system */
+	const char *system;
+	const char *name;
 	const char *fields;
 } made_raw_formats[] = {
-	{ "sched sched_switch", "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
-				"\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
-				"\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n"
-				"\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
-				"\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
-				"\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n"
-				"\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n" },
-	{ "sched sched_waking", "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
-				"\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n" },
-	{ "task task_newtask", "\tfield:pid_t pid;\toffset:8;\tsize:4;\tsigned:1;\n"
-			       "\tfield:unsigned long clone_flags;\toffset:16;\tsize:8;\tsigned:0;\n" },
-	{ "sched sched_process_fork", "\tfield:char parent_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
-				      "\tfield:pid_t parent_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
-				      "\tfield:char child_comm[16];\toffset:28;\tsize:16;\tsigned:0;\n"
-				      "\tfield:pid_t child_pid;\toffset:44;\tsize:4;\tsigned:1;\n" },
-	{ "syscalls sys_enter_openat", "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
-				       "\tfield:int dfd;\toffset:16;\tsize:8;\tsigned:0;\n"
-				       "\tfield:const char * filename;\toffset:24;\tsize:8;\tsigned:0;\n" },
-	{ "syscalls sys_exit_openat", "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
-				      "\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n" },
-	{ "syscalls sys_enter_close", "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
-				      "\tfield:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n" },
-	{ "block block_rq_issue", "\tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n"
-				  "\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n"
-				  "\tfield:char rwbs[10];\toffset:24;\tsize:10;\tsigned:0;\n"
-				  "\tfield:char comm[16];\toffset:34;\tsize:16;\tsigned:0;\n" },
+	{ "sched", "sched_switch",
+	  "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+	  "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+	  "\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+	  "\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
+	  "\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
+	  "\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n"
+	  "\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n" },
+	{ "sched", "sched_waking",
+	  "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+	  "\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n" },
+	{ "task", "task_newtask",
+	  "\tfield:pid_t pid;\toffset:8;\tsize:4;\tsigned:1;\n"
+	  "\tfield:unsigned long clone_flags;\toffset:16;\tsize:8;\tsigned:0;\n" },
+	{ "sched", "sched_process_fork",
+	  "\tfield:char parent_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+	  "\tfield:pid_t parent_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+	  "\tfield:char child_comm[16];\toffset:28;\tsize:16;\tsigned:0;\n"
+	  "\tfield:pid_t child_pid;\toffset:44;\tsize:4;\tsigned:1;\n" },
+	{ "syscalls", "sys_enter_openat",
+	  "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
+	  "\tfield:int dfd;\toffset:16;\tsize:8;\tsigned:0;\n"
+	  "\tfield:const char * filename;\toffset:24;\tsize:8;\tsigned:0;\n" },
+	{ "syscalls", "sys_exit_openat",
+	  "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
+	  "\tfield:long ret;\toffset:16;\tsize:8;\tsigned:1;\n" },
+	{ "syscalls", "sys_enter_close",
+	  "\tfield:int __syscall_nr;\toffset:8;\tsize:4;\tsigned:1;\n"
+	  "\tfield:unsigned int fd;\toffset:16;\tsize:8;\tsigned:0;\n" },
+	{ "block", "block_rq_issue",
+	  "\tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n"
+	  "\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n"
+	  "\tfield:char rwbs[10];\toffset:24;\tsize:10;\tsigned:0;\n"
+	  "\tfield:char comm[16];\toffset:34;\tsize:16;\tsigned:0;\n" },
 };
 
 static inline void made_raw_begin(struct made_raw *raw)
@@ -180,8 +189,8 @@ static inline void made_raw_end(struct made_raw *raw, guint64 flags)
 
 	g_assert_cmpint(g_mkdir_with_parents(path, 0700), ==, 0);
 	for (guint i = 0; i < G_N_ELEMENTS(made_raw_formats); i++)
-		g_string_append_printf(formats, "%s\nname: x\nID: %u\n%s%s\n", made_raw_formats[i].name, i + 1,
-				       made_raw_common, made_raw_formats[i].fields);
+		g_string_append_printf(formats, "system %s\nname: %s\nID: %u\n%s%s\n", made_raw_formats[i].system,
+				       made_raw_formats[i].name, i + 1, made_raw_common, made_raw_formats[i].fields);
 	made_raw_write(raw, DTC_RAW_FORMATS, formats->str, (gssize)formats->len);
 	made_raw_write(raw, DTC_RAW_HEADER_PAGE,
 		       "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
