@@ -57,10 +57,17 @@ def prefer(command):
 
 def record(build, log, node, command, *more):
     """One recorder for the whole machine, for as long as the command runs; returns what it said."""
-    done = subprocess.run([os.path.join(build, "dtrace-collect"), "record", "-o", node, *more, "--", *command],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    process = subprocess.Popen([os.path.join(build, "dtrace-collect"), "record", "-o", node, *more, "--", *command],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        said = process.communicate()[0]
+    except BaseException:
+        # it removes what it made, if it is asked and not killed
+        process.terminate()
+        process.wait()
+        raise
     with open(log, "a", encoding="utf-8") as file:
-        file.write(done.stdout)
-    if done.returncode not in (0, 3):
-        raise RuntimeError(f"dtrace-collect: exit {done.returncode}: {done.stdout.strip()[-2000:]}")
-    return done.stdout
+        file.write(said)
+    if process.returncode not in (0, 3):
+        raise RuntimeError(f"dtrace-collect: exit {process.returncode}: {said.strip()[-2000:]}")
+    return said
