@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #define _GNU_SOURCE /* gettid, strcasestr */
-// Asks for a list of pages and takes the time of each with a stopwatch of its own: from before the first byte of the
-// request is given to the kernel until the last byte of the answer is in its hands. A connection is made before the
-// stopwatch starts.
-// usage: netns-client ADDRESS PORT LIST LOG
-// LIST: a line is STREAM ID PATH close|keep; streams are threads and ask at once, each in the order of the list. An
-// empty line waits until all before it is answered. LOG: a line of JSON per answer, in CLOCK_MONOTONIC.
+// Asks for a list of pages and takes the time of each with a stopwatch of its own: from before it connects, or where it
+// has a connection from before the first byte is given to the kernel, until the last byte of the answer is in its
+// hands. usage: netns-client ADDRESS PORT LIST LOG LIST: a line is STREAM ID PATH close|keep; streams are threads and
+// ask at once, each in the order of the list. An empty line waits until all before it is answered. LOG: a line of JSON
+// per answer, in CLOCK_MONOTONIC.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -120,9 +119,9 @@ static void ask(struct stream *stream, struct asked *one)
 		request, sizeof request,
 		"GET %s HTTP/1.1\r\nHost: netns\r\nX-Request-Id: %s\r\nAccept-Encoding: gzip\r\nConnection: %s\r\n\r\n",
 		one->path, one->id, one->is_kept ? "keep-alive" : "close");
+	one->begin_ns = now_ns();
 	if (stream->fd < 0 && !connect_stream(stream))
 		return;
-	one->begin_ns = now_ns();
 	bool is_sent = send(stream->fd, request, (size_t)bytes, MSG_NOSIGNAL) == bytes;
 	size_t got = is_sent ? receive_answer(stream) : 0;
 	one->end_ns = now_ns();

@@ -4,12 +4,13 @@ import glob
 import os
 import shutil
 import subprocess
+import sys
 
 import hosts
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGES = {"nginx": "nginx-light", "redis-server": "redis-server", "ip": "iproute2", "tc": "iproute2",
-            "taskset": "util-linux", "setsid": "util-linux"}
+            "taskset": "util-linux"}
 TRACEFS = "/sys/kernel/tracing"
 
 
@@ -50,9 +51,8 @@ def need_tracefs():
 
 
 def prefer(command):
-    """A session of its own, preferred as the services are."""
-    first = 'echo -20 >/proc/$$/autogroup; exec nice -n -20 "$@"'
-    return ["setsid", "--wait", "sh", "-c", first, "sh", *command]
+    """A command in a session of its own, preferred as the services are."""
+    return [sys.executable, os.path.abspath(hosts.__file__), "--prefer", *command]
 
 
 def record(build, log, node, command, *more):

@@ -4,6 +4,7 @@ state dump, which each of them has whole. Their clocks are one clock, so that th
 import os
 import re
 import shutil
+import uuid
 
 
 def sections(text):
@@ -44,12 +45,23 @@ def copy_environment(source, target, kept):
                 file.write("\n".join([f"[{name}]", *lines]).rstrip() + "\n\n")
 
 
+def copy_as_another(source, target, whole, cpu):
+    """Two nodes cannot be one trace: the trace's id, which each packet repeats, becomes another one."""
+    other = uuid.uuid5(whole, str(cpu))
+    with open(source, "rb") as file:
+        content = file.read()
+    with open(target, "wb") as file:
+        file.write(content.replace(whole.bytes, other.bytes).replace(str(whole).encode(), str(other).encode()))
+
+
 def split(source, target, cpu, inodes):
     """Makes the node 'target' of what 'source' has of one CPU and of these namespaces."""
     kernel = os.path.join(target, "kernel")
     os.makedirs(kernel)
+    with open(os.path.join(source, "kernel", "metadata"), "rb") as file:
+        whole = re.search(rb'\buuid = "([-0-9a-f]{36})"', file.read()).group(1).decode()
     for name in ("metadata", f"cpu{cpu}", "statedump"):
-        shutil.copy(os.path.join(source, "kernel", name), kernel)
+        copy_as_another(os.path.join(source, "kernel", name), os.path.join(kernel, name), uuid.UUID(whole), cpu)
     kept = [file for inode, file in captures(source).items() if inode in inodes]
     for file in kept:
         shutil.copy(os.path.join(source, file), target)
