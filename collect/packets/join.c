@@ -275,6 +275,7 @@ void dtc_join_run(DtcJoin *join)
 	join->packet_order = sort_times(join, true);
 	dtc_join_follow_buffers(join);
 	dtc_join_match_packets(join);
+	dtc_join_link_segments(join);
 	dtc_join_carry_packets(join);
 }
 

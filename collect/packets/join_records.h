@@ -78,5 +78,7 @@ static inline struct dtc_join_packet *dtc_join_packet_at(const DtcJoin *join, ui
 /* join_buffer.c: which events speak of the same buffer, before and after packets were matched. */
 void dtc_join_follow_buffers(DtcJoin *join);
 void dtc_join_carry_packets(DtcJoin *join);
+/* join_segments.c: after packets were matched, which buffers a queue discipline cut into which segments. */
+void dtc_join_link_segments(DtcJoin *join);
 /* join_match.c: gives events the packets that they saw themselves. */
 void dtc_join_match_packets(DtcJoin *join);

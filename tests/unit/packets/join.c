@@ -42,7 +42,8 @@ static void end(struct made *made)
 }
 
 /* A packet from that port, captured at a monotonic time; port is all that tells it from others. */
-static void capture(GByteArray *file, gint64 time_ns, guint interface, guint type, guint port, guint payload_bytes)
+static void capture_at(GByteArray *file, gint64 time_ns, guint interface, guint type, guint port, guint payload_bytes,
+		       guint seq)
 {
 	GByteArray *frame = g_byte_array_new();
 
@@ -54,9 +55,14 @@ static void capture(GByteArray *file, gint64 time_ns, guint interface, guint typ
 	made_net(frame, 6, 1);
 	made_net(frame, 0x0200000000010000, 8);
 	made_ipv4(frame, 1, 2, 6, BYTES + payload_bytes, 0, 0, 64);
-	made_tcp(frame, port, 80, 1000, 1, 0x10, 1);
+	made_tcp(frame, port, 80, seq, 1, 0x10, 1);
 	made_zero(frame, payload_bytes);
 	made_capture_add(file, REAL + time_ns, frame, 0, 0);
+}
+
+static void capture(GByteArray *file, gint64 time_ns, guint interface, guint type, guint port, guint payload_bytes)
+{
+	capture_at(file, time_ns, interface, type, port, payload_bytes, 1000);
 }
 
 static uint32_t see(struct made *made, enum dtc_join_kind kind, gint64 time_ns, guint cpu, guint64 skb,
@@ -110,6 +116,15 @@ static guint get_total_bytes(const struct made *made, uint32_t event)
 
 	g_assert_cmpint(dtc_join_get(made->join, event, &headers), !=, DTC_HEADER_NONE);
 	return (guint)headers.bytes[2] << 8 | headers.bytes[3];
+}
+
+static guint get_seq(const struct made *made, uint32_t event)
+{
+	struct dtc_wire_headers headers = { 0 };
+
+	g_assert_cmpint(dtc_join_get(made->join, event, &headers), !=, DTC_HEADER_NONE);
+	return (guint)headers.bytes[24] << 24 | (guint)headers.bytes[25] << 16 | (guint)headers.bytes[26] << 8 |
+	       headers.bytes[27];
 }
 
 static uint32_t get_netns(const struct made *made, uint32_t event)
@@ -221,6 +236,54 @@ static void test_segments(void)
 	g_assert_cmpuint(get_total_bytes(&made, first), ==, BYTES + 1400);
 	expect(&made, second, DTC_HEADER_JOINED, 5001);
 	expect(&made, elsewhere, DTC_HEADER_NONE, 0);
+	end(&made);
+}
+
+/* A queue discipline cuts buffers and sends them at its own pace: whose a segment is, the bytes say. */
+static void test_segments_later(void)
+{
+	struct made made = begin();
+	uint32_t first = see(&made, DTC_JOIN_QUEUE, 1000, 0, 0xa00, "eth0", 14 + BYTES + 3000);
+	uint32_t second = see(&made, DTC_JOIN_QUEUE, 2000, 0, 0xb00, "eth0", 14 + BYTES + 2000);
+	uint32_t dropped = see(&made, DTC_JOIN_QUEUE, 3000, 0, 0xc00, "eth0", 14 + BYTES + 9000);
+	uint32_t sent[5];
+	const guint payload[] = { 1400, 1400, 200, 1400, 600 };
+	guint seq = 7000;
+	for (guint i = 0; i < G_N_ELEMENTS(sent); i++) {
+		gint64 time_ns = 1000000 * (i + 1);
+		sent[i] = see(&made, DTC_JOIN_START_XMIT, time_ns, 1, 0xd00 + i, "eth0", BYTES + payload[i]);
+		capture_at(made.here, time_ns - 200, 2, OUT, 5000, payload[i], seq);
+		seq += payload[i];
+	}
+	run(&made);
+	expect(&made, first, DTC_HEADER_JOINED, 5000);
+	g_assert_cmpuint(get_total_bytes(&made, first), ==, BYTES + 3000);
+	expect(&made, second, DTC_HEADER_JOINED, 5000);
+	g_assert_cmpuint(get_total_bytes(&made, second), ==, BYTES + 2000);
+	g_assert_cmpuint(get_seq(&made, first), ==, 7000);
+	g_assert_cmpuint(get_seq(&made, second), ==, 10000);
+	expect(&made, dropped, DTC_HEADER_NONE, 0);
+	expect(&made, sent[4], DTC_HEADER_JOINED, 5000);
+	end(&made);
+}
+
+/* What is missing in a flow, or is another flow's, is nobody's segment. */
+static void test_segments_of_others(void)
+{
+	struct made made = begin();
+	uint32_t hole = see(&made, DTC_JOIN_QUEUE, 1000, 0, 0xa00, "eth0", 14 + BYTES + 3000);
+	uint32_t mixed = see(&made, DTC_JOIN_QUEUE, 2000, 0, 0xb00, "eth0", 14 + BYTES + 2900);
+	see(&made, DTC_JOIN_START_XMIT, 1000000, 1, 0xd00, "eth0", BYTES + 1500);
+	see(&made, DTC_JOIN_START_XMIT, 2000000, 1, 0xd01, "eth0", BYTES + 1501);
+	see(&made, DTC_JOIN_START_XMIT, 3000000, 1, 0xd02, "eth0", BYTES + 1450);
+	see(&made, DTC_JOIN_START_XMIT, 4000000, 1, 0xd03, "eth0", BYTES + 1449);
+	capture_at(made.here, 999800, 2, OUT, 5000, 1500, 7000);
+	capture_at(made.here, 1999800, 2, OUT, 5000, 1501, 8501); /* a byte further */
+	capture_at(made.here, 2999800, 2, OUT, 5000, 1450, 20000);
+	capture_at(made.here, 3999800, 2, OUT, 5001, 1449, 21450);
+	run(&made);
+	expect(&made, hole, DTC_HEADER_NONE, 0);
+	expect(&made, mixed, DTC_HEADER_NONE, 0);
 	end(&made);
 }
 
@@ -407,6 +470,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/join/equal-lengths", test_equal_lengths);
 	g_test_add_func("/join/missing-packets", test_missing_packets);
 	g_test_add_func("/join/segments", test_segments);
+	g_test_add_func("/join/segments-later", test_segments_later);
+	g_test_add_func("/join/segments-of-others", test_segments_of_others);
 	g_test_add_func("/join/queued-elsewhere", test_queued_elsewhere);
 	g_test_add_func("/join/loopback", test_loopback);
 	g_test_add_func("/join/wire", test_wire);
