@@ -88,6 +88,9 @@ static uint32_t find_whole(const struct following *following, const struct dtc_j
 	if (whole->tid != segment->tid || whole->device != segment->device || whole->length <= segment->length ||
 	    whole->skb == segment->skb)
 		return DTC_NONE;
+	/* what another buffer left in the queue may go first: then the bytes tell (join_segments.c) */
+	if (following->counts[whole->device].queued > 1)
+		return DTC_NONE;
 	return queued;
 }
 
@@ -100,7 +103,6 @@ static void link_segment(struct following *following, uint32_t whole, uint32_t s
 	slot->next = segment;
 	slot->is_segment = true;
 	slot->link_bytes = count->link_bytes;
-	slot->is_doubted = count->queued > 1; /* what another buffer left in the queue may go first */
 	take(following->queued, event);
 	count->queued--;
 }

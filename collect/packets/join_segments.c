@@ -17,16 +17,25 @@
 #define WHOLES_MAX 64
 #define LINK_BYTES 14 /* Ethernet's, if no buffer told */
 
+/* A buffer that was queued and not transmitted as it is. */
 struct whole {
 	uint32_t event;
-	uint32_t first;	   /* the segment it begins with, DTC_NONE: not seen yet */
-	uint32_t next_seq; /* and the number that the next one must have */
+	uint32_t first;	   /* the segment that it seems to begin with, DTC_NONE: not seen yet */
+	uint32_t last;	   /* so far; in between by open_next of their slots */
+	uint32_t next_seq; /* the number that the next one must have */
 	uint32_t left;	   /* bytes of payload that are missing */
 };
 
-struct device {
-	GArray *wholes; /* struct whole, in the order of the queue */
+struct queue {
+	GArray *wholes; /* struct whole, in their order */
 	uint32_t link_bytes;
+};
+
+struct segmenting {
+	DtcJoin *join;
+	struct queue *queues; /* of each device */
+	GArray *todo;	      /* segments that have no whole yet; the next one is the last */
+	uint8_t *is_claimed;  /* of each event: a transmission of a buffer as it was queued */
 };
 
 static const uint8_t *get_headers(const DtcJoin *join, uint32_t event, const struct dtc_wire_headers **ret)
@@ -70,148 +79,198 @@ static bool is_same_flow(const DtcJoin *join, uint32_t one, uint32_t other)
 /* --- what waits ----------------------------------------------------------------------------------------------------
  */
 
-static void add_whole(struct device *device, uint32_t event)
-{
-	struct whole whole = { .event = event, .first = DTC_NONE };
-
-	if (device->wholes->len == WHOLES_MAX)
-		g_array_remove_index(device->wholes, 0);
-	g_array_append_val(device->wholes, whole);
-}
-
-static void give_up(const DtcJoin *join, struct device *device, int64_t now_ns)
-{
-	while (device->wholes->len > 0) {
-		const struct whole *oldest = &g_array_index(device->wholes, struct whole, 0);
-		if (now_ns - dtc_join_event_at(join, oldest->event)->time_ns <= HELD_NS)
-			return;
-		g_array_remove_index(device->wholes, 0);
-	}
-}
-
-/* Two of one length wait: a drop of the first would leave its segments to be taken for the second's. */
-static bool is_alone(const DtcJoin *join, const struct device *device, const struct whole *whole)
+/* Two of one length wait: if the first was dropped, the segments of the second are taken for its own. */
+static bool is_alone(const DtcJoin *join, const struct queue *queue, const struct whole *whole)
 {
 	uint32_t length = dtc_join_event_at(join, whole->event)->length;
 
-	for (guint i = 0; i < device->wholes->len; i++) {
-		const struct whole *other = &g_array_index(device->wholes, struct whole, i);
+	for (guint i = 0; i < queue->wholes->len; i++) {
+		const struct whole *other = &g_array_index(queue->wholes, struct whole, i);
 		if (other != whole && dtc_join_event_at(join, other->event)->length == length)
 			return false;
 	}
 	return true;
 }
 
-static void link_whole(DtcJoin *join, struct device *device, guint index)
+static void link_whole(DtcJoin *join, struct queue *queue, guint index)
 {
-	const struct whole *whole = &g_array_index(device->wholes, struct whole, index);
+	const struct whole *whole = &g_array_index(queue->wholes, struct whole, index);
 	struct dtc_join_slot *slot = dtc_join_slot_at(join, whole->event);
 
 	slot->next = whole->first;
 	slot->is_segment = true;
-	slot->link_bytes = (uint8_t)device->link_bytes;
-	slot->is_doubted = !is_alone(join, device, whole);
-	g_array_remove_index(device->wholes, index);
+	slot->link_bytes = (uint8_t)queue->link_bytes;
+	slot->is_doubted = !is_alone(join, queue, whole);
+	g_array_remove_index(queue->wholes, index);
+}
+
+/* It was dropped, or is not what it seemed to be: what was taken for its segments is looked at again without it. */
+static void give_up(struct segmenting *segmenting, struct queue *queue, guint index)
+{
+	struct whole whole = g_array_index(queue->wholes, struct whole, index);
+	guint from = segmenting->todo->len;
+
+	g_array_remove_index(queue->wholes, index);
+	for (uint32_t id = whole.first; id != DTC_NONE; id = dtc_join_slot_at(segmenting->join, id)->open_next)
+		g_array_append_val(segmenting->todo, id);
+	uint32_t *ids = &g_array_index(segmenting->todo, uint32_t, 0);
+	for (guint a = from, b = segmenting->todo->len; a + 1 < b; a++, b--) {
+		uint32_t id = ids[a];
+		ids[a] = ids[b - 1];
+		ids[b - 1] = id;
+	}
+}
+
+static void add_whole(struct segmenting *segmenting, struct queue *queue, uint32_t event)
+{
+	struct whole whole = { .event = event, .first = DTC_NONE, .last = DTC_NONE };
+
+	if (!queue->wholes)
+		queue->wholes = g_array_new(FALSE, FALSE, sizeof(struct whole));
+	if (queue->wholes->len == WHOLES_MAX)
+		give_up(segmenting, queue, 0);
+	g_array_append_val(queue->wholes, whole);
+}
+
+static void give_up_old(struct segmenting *segmenting, struct queue *queue, int64_t now_ns)
+{
+	while (queue->wholes && queue->wholes->len > 0) {
+		const struct whole *oldest = &g_array_index(queue->wholes, struct whole, 0);
+		if (now_ns - dtc_join_event_at(segmenting->join, oldest->event)->time_ns <= HELD_NS)
+			return;
+		give_up(segmenting, queue, 0);
+	}
 }
 
 /* --- segments ------------------------------------------------------------------------------------------------------
  */
 
-/* Does the buffer begin with this segment, by its length? */
-static bool begin_whole(const DtcJoin *join, const struct device *device, struct whole *whole, uint32_t segment,
-			uint32_t header_bytes, uint32_t payload)
-{
-	uint32_t length = dtc_join_event_at(join, whole->event)->length;
-	const struct dtc_wire_headers *headers;
+struct segment {
+	uint32_t event;
+	uint32_t seq;
+	uint32_t header_bytes;
+	uint32_t payload_bytes;
+};
 
-	if (length <= device->link_bytes + header_bytes + payload)
-		return false;
-	whole->first = segment;
-	whole->left = length - device->link_bytes - header_bytes - payload;
-	whole->next_seq = get_seq(get_headers(join, segment, &headers)) + payload;
-	return true;
-}
-
-/* The buffer that has begun goes on with this segment, or does not begin where it was thought to. */
-static bool continue_whole(DtcJoin *join, struct device *device, guint index, uint32_t segment, uint32_t payload)
-{
-	struct whole *whole = &g_array_index(device->wholes, struct whole, index);
-	const struct dtc_wire_headers *headers;
-
-	if (get_seq(get_headers(join, segment, &headers)) != whole->next_seq || payload > whole->left ||
-	    !is_same_flow(join, whole->first, segment))
-		return false;
-	whole->next_seq += payload;
-	whole->left -= payload;
-	if (whole->left == 0)
-		link_whole(join, device, index);
-	return true;
-}
-
-static void take_segment(DtcJoin *join, struct device *device, uint32_t segment)
+/* False: it is not TCP, or has no payload. */
+static bool read_segment(const DtcJoin *join, uint32_t event, struct segment *ret)
 {
 	const struct dtc_wire_headers *headers;
-	const uint8_t *tcp = get_headers(join, segment, &headers);
-	uint32_t length = dtc_join_event_at(join, segment)->length;
+	const uint8_t *tcp = get_headers(join, event, &headers);
+	uint32_t length = dtc_join_event_at(join, event)->length;
 
 	if (!is_tcp(headers) || length <= get_header_bytes(headers, tcp))
+		return false;
+	uint32_t header_bytes = get_header_bytes(headers, tcp);
+	*ret = (struct segment){ event, get_seq(tcp), header_bytes, length - header_bytes };
+	return true;
+}
+
+/* Can the buffer begin with this segment, by its length and time? */
+static bool begin_whole(const DtcJoin *join, const struct queue *queue, struct whole *whole,
+			const struct segment *segment)
+{
+	const struct dtc_join_event *event = dtc_join_event_at(join, whole->event);
+
+	if (event->length <= queue->link_bytes + segment->header_bytes + segment->payload_bytes ||
+	    event->time_ns > dtc_join_event_at(join, segment->event)->time_ns)
+		return false;
+	whole->first = whole->last = segment->event;
+	whole->left = event->length - queue->link_bytes - segment->header_bytes - segment->payload_bytes;
+	whole->next_seq = segment->seq + segment->payload_bytes;
+	return true;
+}
+
+/* Puts a segment where it belongs; a buffer that cannot be is given up, and the segment is looked at again. */
+static void place_segment(struct segmenting *segmenting, struct queue *queue, const struct segment *segment)
+{
+	DtcJoin *join = segmenting->join;
+
+	for (guint i = 0; i < queue->wholes->len; i++) {
+		struct whole *whole = &g_array_index(queue->wholes, struct whole, i);
+		if (whole->first == DTC_NONE || !is_same_flow(join, whole->first, segment->event))
+			continue;
+		if (segment->seq != whole->next_seq || segment->payload_bytes > whole->left) {
+			g_array_append_val(segmenting->todo, segment->event);
+			give_up(segmenting, queue, i);
+			return;
+		}
+		dtc_join_slot_at(join, whole->last)->open_next = segment->event;
+		whole->last = segment->event;
+		whole->next_seq += segment->payload_bytes;
+		whole->left -= segment->payload_bytes;
+		if (whole->left == 0)
+			link_whole(join, queue, i);
 		return;
-	uint32_t header_bytes = get_header_bytes(headers, tcp), payload = length - header_bytes;
-	for (guint i = 0; i < device->wholes->len; i++)
-		if (g_array_index(device->wholes, struct whole, i).first != DTC_NONE &&
-		    continue_whole(join, device, i, segment, payload))
+	}
+	for (guint i = 0; i < queue->wholes->len; i++) {
+		struct whole *whole = &g_array_index(queue->wholes, struct whole, i);
+		if (whole->first == DTC_NONE && begin_whole(join, queue, whole, segment))
 			return;
-	for (guint i = 0; i < device->wholes->len; i++) {
-		struct whole *whole = &g_array_index(device->wholes, struct whole, i);
-		if (whole->first == DTC_NONE && begin_whole(join, device, whole, segment, header_bytes, payload))
-			return;
+	}
+}
+
+/* Every buffer that is given up on the way is one less, so that this ends. */
+static void place_segments(struct segmenting *segmenting, struct queue *queue)
+{
+	while (segmenting->todo->len > 0) {
+		struct segment segment;
+		uint32_t id = g_array_index(segmenting->todo, uint32_t, segmenting->todo->len - 1);
+		g_array_set_size(segmenting->todo, segmenting->todo->len - 1);
+		dtc_join_slot_at(segmenting->join, id)->open_next = DTC_NONE;
+		if (queue->wholes && queue->wholes->len > 0 && read_segment(segmenting->join, id, &segment))
+			place_segment(segmenting, queue, &segment);
 	}
 }
 
 /* --- all of them ---------------------------------------------------------------------------------------------------
  */
 
-/* Transmissions of buffers that were queued as they are; and what devices put before the network header. */
-static uint8_t *find_claimed(const DtcJoin *join, struct device *devices)
+/* Transmissions of buffers as they were queued; and what devices put before the network header. */
+static void claim_transmissions(struct segmenting *segmenting)
 {
-	uint8_t *is_claimed = g_new0(uint8_t, (gsize)join->events->len + 1);
+	const DtcJoin *join = segmenting->join;
 
 	for (uint32_t i = 0; i < join->events->len; i++) {
 		const struct dtc_join_event *event = dtc_join_event_at(join, i);
 		const struct dtc_join_slot *slot = dtc_join_slot_at(join, i);
-		if (event->kind != DTC_JOIN_QUEUE || slot->next == DTC_NONE || (slot->is_segment && slot->is_doubted))
+		if (event->kind != DTC_JOIN_QUEUE || slot->next == DTC_NONE)
 			continue;
-		is_claimed[slot->next] = true;
+		segmenting->is_claimed[slot->next] = true;
 		uint32_t length = dtc_join_event_at(join, slot->next)->length;
 		if (!slot->is_segment && event->length >= length && event->length - length <= UINT8_MAX)
-			devices[event->device].link_bytes = event->length - length;
+			segmenting->queues[event->device].link_bytes = event->length - length;
 	}
-	return is_claimed;
+}
+
+static void pass_event(struct segmenting *segmenting, uint32_t id)
+{
+	const struct dtc_join_event *event = dtc_join_event_at(segmenting->join, id);
+	const struct dtc_join_slot *slot = dtc_join_slot_at(segmenting->join, id);
+	struct queue *queue = &segmenting->queues[event->device];
+
+	if (event->kind == DTC_JOIN_QUEUE && slot->next == DTC_NONE) {
+		add_whole(segmenting, queue, id);
+	} else if (event->kind == DTC_JOIN_START_XMIT && !segmenting->is_claimed[id] && slot->packet != DTC_NONE) {
+		g_array_append_val(segmenting->todo, id);
+		give_up_old(segmenting, queue, event->time_ns);
+	}
+	place_segments(segmenting, queue);
 }
 
 void dtc_join_link_segments(DtcJoin *join)
 {
 	gsize device_count = (gsize)UINT16_MAX + 1;
-	g_autofree struct device *devices = g_new0(struct device, device_count);
+	g_autofree struct queue *queues = g_new0(struct queue, device_count);
+	g_autofree uint8_t *is_claimed = g_new0(uint8_t, (gsize)join->events->len + 1);
+	struct segmenting segmenting = { join, queues, g_array_new(FALSE, FALSE, sizeof(uint32_t)), is_claimed };
 
 	for (gsize i = 0; i < device_count; i++)
-		devices[i].link_bytes = LINK_BYTES;
-	g_autofree uint8_t *is_claimed = find_claimed(join, devices);
-	for (uint32_t i = 0; i < join->events->len; i++) {
-		uint32_t id = join->event_order[i];
-		const struct dtc_join_event *event = dtc_join_event_at(join, id);
-		const struct dtc_join_slot *slot = dtc_join_slot_at(join, id);
-		struct device *device = &devices[event->device];
-		if (!device->wholes)
-			device->wholes = g_array_new(FALSE, FALSE, sizeof(struct whole));
-		if (event->kind == DTC_JOIN_QUEUE &&
-		    (slot->next == DTC_NONE || (slot->is_segment && slot->is_doubted))) {
-			add_whole(device, id);
-		} else if (event->kind == DTC_JOIN_START_XMIT && !is_claimed[id] && slot->packet != DTC_NONE) {
-			give_up(join, device, event->time_ns);
-			take_segment(join, device, id);
-		}
-	}
+		queues[i].link_bytes = LINK_BYTES;
+	claim_transmissions(&segmenting);
+	for (uint32_t i = 0; i < join->events->len; i++)
+		pass_event(&segmenting, join->event_order[i]);
 	for (gsize i = 0; i < device_count; i++)
-		g_clear_pointer(&devices[i].wholes, g_array_unref);
+		g_clear_pointer(&queues[i].wholes, g_array_unref);
+	g_array_unref(segmenting.todo);
 }
