@@ -106,8 +106,10 @@ def judge_clocks(verdict, answer, begin_ns, end_ns):
     verdict.add("certified within", f"{half / 1000:.1f} us", f"{CLOCK_NS / 1000:.0f} us", half <= CLOCK_NS)
 
 
-def judge_checks(verdict, program, bundle):
+def judge_checks(verdict, program, bundle, exits):
+    """Exit 3 is right where something is missing: half a machine names CPUs that it does not have."""
     done = subprocess.run([program, "check", bundle], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False)
-    last = [line for line in done.stdout.splitlines() if line.startswith(("all ", "check"))]
-    verdict.add("dtrace-chain check", last[-1] if last else f"exit {done.returncode}", "exit 0", done.returncode == 0)
+    last = [line for line in done.stdout.splitlines() if line.startswith("all ")]
+    verdict.add("dtrace-chain check", f"{last[-1] if last else 'not OK'}, exit {done.returncode}",
+                "exit " + " or ".join(map(str, exits)), bool(last) and done.returncode in exits)
