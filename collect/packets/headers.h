@@ -19,6 +19,7 @@ enum dtc_protocol {
 #define DTC_TCP_FIN 0x01
 #define DTC_TCP_SYN 0x02
 #define DTC_TCP_RST 0x04
+#define DTC_TCP_PSH 0x08
 #define DTC_TCP_ACK 0x10
 
 /* Where the headers of a net event are from; the field header_source of recordings from tracefs. */

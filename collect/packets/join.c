@@ -323,6 +323,19 @@ static void set_length(struct dtc_wire_headers *headers, uint32_t length)
 		put16(headers->bytes + headers->network_bytes + 4, length - headers->network_bytes);
 }
 
+static const struct dtc_wire_headers *find_packet(const DtcJoin *join, uint32_t event)
+{
+	return DTC_AT(join->headers, struct dtc_wire_headers, dtc_join_slot_at(join, event)->packet);
+}
+
+/* What segments leave to the last of them, the whole had. */
+static void set_last_flags(struct dtc_wire_headers *headers, const struct dtc_wire_headers *last)
+{
+	if (headers->transport_bytes == 20 && last->transport_bytes == 20)
+		headers->bytes[headers->network_bytes + 13] |=
+			last->bytes[last->network_bytes + 13] & (DTC_TCP_FIN | DTC_TCP_PSH);
+}
+
 enum dtc_header_source dtc_join_get(const DtcJoin *join, uint32_t event, struct dtc_wire_headers *ret_headers)
 {
 	g_assert(join->is_run && event < join->events->len);
@@ -341,5 +354,7 @@ enum dtc_header_source dtc_join_get(const DtcJoin *join, uint32_t event, struct 
 		ret_headers->netns = find_netns(join, of, ret_headers->netns);
 	if (slot->is_segment)
 		set_length(ret_headers, of->length - slot->link_bytes);
+	if (slot->is_segment && slot->open_next != DTC_NONE)
+		set_last_flags(ret_headers, find_packet(join, slot->open_next));
 	return slot->is_doubted ? DTC_HEADER_INFERRED : DTC_HEADER_JOINED;
 }

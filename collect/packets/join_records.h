@@ -20,7 +20,8 @@ struct dtc_join_slot {
 	uint32_t packet; /* or DTC_NONE */
 	uint32_t next;	/* net_dev_queue: the transmission that followed; a transmission: the reception of the buffer */
 	uint32_t group; /* of device, direction and length */
-	uint32_t open_next; /* while matching: the next that waits for its packet, of the same group */
+	/* while matching: the next that waits for its packet, of the same group; then of a whole: its last segment */
+	uint32_t open_next;
 	uint32_t until_ns;  /* while matching: how far from the event its packet can be */
 	uint8_t is_doubted; /* another packet may be it */
 	uint8_t is_segment; /* next is the first segment of it */

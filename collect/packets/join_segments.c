@@ -4,7 +4,9 @@
  * sch_netem.c, 6.1 to 6.18): its segments are new buffers, transmitted from a softirq on any CPU, and nothing but the
  * bytes says whose they are. Segments of one flow whose sequence numbers follow each other and whose payload sums to
  * that of a buffer that was queued before, in the order of the queue, are its segments: without this the sender of
- * large answers over a shaped link is unknown. Only TCP, since other protocols do not number their bytes.
+ * large answers over a shaped link is unknown. Only TCP, since other protocols do not number their bytes. Which one is
+ * the last is looked for where the first is known, too: tcp_gso_segment leaves FIN and PSH to the last, and the whole
+ * had them; an answer that ends with FIN would seem to be from nobody.
  */
 #include "collect/packets/join_records.h"
 #include "collect/packets/packets.h"
@@ -97,10 +99,13 @@ static void link_whole(DtcJoin *join, struct queue *queue, guint index)
 	const struct whole *whole = &g_array_index(queue->wholes, struct whole, index);
 	struct dtc_join_slot *slot = dtc_join_slot_at(join, whole->event);
 
-	slot->next = whole->first;
-	slot->is_segment = true;
-	slot->link_bytes = (uint8_t)queue->link_bytes;
-	slot->is_doubted = !is_alone(join, queue, whole);
+	slot->open_next = whole->last;
+	if (slot->next != whole->first) {
+		slot->next = whole->first;
+		slot->is_segment = true;
+		slot->link_bytes = (uint8_t)queue->link_bytes;
+		slot->is_doubted = !is_alone(join, queue, whole);
+	}
 	g_array_remove_index(queue->wholes, index);
 }
 
@@ -234,11 +239,11 @@ static void claim_transmissions(struct segmenting *segmenting)
 	for (uint32_t i = 0; i < join->events->len; i++) {
 		const struct dtc_join_event *event = dtc_join_event_at(join, i);
 		const struct dtc_join_slot *slot = dtc_join_slot_at(join, i);
-		if (event->kind != DTC_JOIN_QUEUE || slot->next == DTC_NONE)
+		if (event->kind != DTC_JOIN_QUEUE || slot->next == DTC_NONE || slot->is_segment)
 			continue;
 		segmenting->is_claimed[slot->next] = true;
 		uint32_t length = dtc_join_event_at(join, slot->next)->length;
-		if (!slot->is_segment && event->length >= length && event->length - length <= UINT8_MAX)
+		if (event->length >= length && event->length - length <= UINT8_MAX)
 			segmenting->queues[event->device].link_bytes = event->length - length;
 	}
 }
@@ -249,7 +254,7 @@ static void pass_event(struct segmenting *segmenting, uint32_t id)
 	const struct dtc_join_slot *slot = dtc_join_slot_at(segmenting->join, id);
 	struct queue *queue = &segmenting->queues[event->device];
 
-	if (event->kind == DTC_JOIN_QUEUE && slot->next == DTC_NONE) {
+	if (event->kind == DTC_JOIN_QUEUE && (slot->next == DTC_NONE || slot->is_segment)) {
 		add_whole(segmenting, queue, id);
 	} else if (event->kind == DTC_JOIN_START_XMIT && !segmenting->is_claimed[id] && slot->packet != DTC_NONE) {
 		g_array_append_val(segmenting->todo, id);

@@ -42,8 +42,8 @@ static void end(struct made *made)
 }
 
 /* A packet from that port, captured at a monotonic time; port is all that tells it from others. */
-static void capture_at(GByteArray *file, gint64 time_ns, guint interface, guint type, guint port, guint payload_bytes,
-		       guint seq)
+static void capture_tcp(GByteArray *file, gint64 time_ns, guint interface, guint type, guint port, guint payload_bytes,
+			guint seq, guint flags)
 {
 	GByteArray *frame = g_byte_array_new();
 
@@ -55,9 +55,15 @@ static void capture_at(GByteArray *file, gint64 time_ns, guint interface, guint 
 	made_net(frame, 6, 1);
 	made_net(frame, 0x0200000000010000, 8);
 	made_ipv4(frame, 1, 2, 6, BYTES + payload_bytes, 0, 0, 64);
-	made_tcp(frame, port, 80, seq, 1, 0x10, 1);
+	made_tcp(frame, port, 80, seq, 1, flags, 1);
 	made_zero(frame, payload_bytes);
 	made_capture_add(file, REAL + time_ns, frame, 0, 0);
+}
+
+static void capture_at(GByteArray *file, gint64 time_ns, guint interface, guint type, guint port, guint payload_bytes,
+		       guint seq)
+{
+	capture_tcp(file, time_ns, interface, type, port, payload_bytes, seq, 0x10);
 }
 
 static void capture(GByteArray *file, gint64 time_ns, guint interface, guint type, guint port, guint payload_bytes)
@@ -125,6 +131,14 @@ static guint get_seq(const struct made *made, uint32_t event)
 	g_assert_cmpint(dtc_join_get(made->join, event, &headers), !=, DTC_HEADER_NONE);
 	return (guint)headers.bytes[24] << 24 | (guint)headers.bytes[25] << 16 | (guint)headers.bytes[26] << 8 |
 	       headers.bytes[27];
+}
+
+static guint get_flags(const struct made *made, uint32_t event)
+{
+	struct dtc_wire_headers headers = { 0 };
+
+	g_assert_cmpint(dtc_join_get(made->join, event, &headers), !=, DTC_HEADER_NONE);
+	return headers.bytes[33];
 }
 
 static uint32_t get_netns(const struct made *made, uint32_t event)
@@ -252,7 +266,7 @@ static void test_segments_later(void)
 	for (guint i = 0; i < G_N_ELEMENTS(sent); i++) {
 		gint64 time_ns = 1000000 * (i + 1);
 		sent[i] = see(&made, DTC_JOIN_START_XMIT, time_ns, 1, 0xd00 + i, "eth0", BYTES + payload[i]);
-		capture_at(made.here, time_ns - 200, 2, OUT, 5000, payload[i], seq);
+		capture_tcp(made.here, time_ns - 200, 2, OUT, 5000, payload[i], seq, i == 4 ? 0x19 : 0x10);
 		seq += payload[i];
 	}
 	run(&made);
@@ -262,6 +276,8 @@ static void test_segments_later(void)
 	g_assert_cmpuint(get_total_bytes(&made, second), ==, BYTES + 2000);
 	g_assert_cmpuint(get_seq(&made, first), ==, 7000);
 	g_assert_cmpuint(get_seq(&made, second), ==, 10000);
+	g_assert_cmphex(get_flags(&made, first), ==, 0x10);
+	g_assert_cmphex(get_flags(&made, second), ==, 0x19); /* the last segment's FIN and PSH are the whole's */
 	expect(&made, dropped, DTC_HEADER_NONE, 0);
 	expect(&made, sent[4], DTC_HEADER_JOINED, 5000);
 	end(&made);
