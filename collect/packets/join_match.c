@@ -31,12 +31,19 @@
 /* Readings of the two clocks have a width, and are not repeated for each packet. */
 #define TOLERANCE_NS 100
 
-/* Stamps are judged in blocks of this, since a program that asks for them may come and go. */
+/*
+ * Stamps are judged in blocks of this, since a program that asks for them may come and go, and for each device, since a
+ * driver may stamp what lo leaves to the capture.
+ */
 #define BLOCK_NS INT64_C(100000000)
 #define BLOCKS_MAX (1u << 20)
 #define BLOCK_PACKETS_MIN 20
-/* A stamp that far after the event is of the capture itself. */
+/*
+ * A stamp that far after the event is of the capture itself; more on a slow machine, which shows on the way out, where
+ * stamps are the capture's always: half of them are so far from their event (an emulated CPU takes 15 us).
+ */
 #define SOON_NS 3000
+#define SOON_OUTS 2
 #define SOON_PERCENT 80
 
 enum pass {
@@ -49,7 +56,7 @@ struct group {
 	uint32_t first; /* waiting, by time of the pass */
 	uint32_t last;
 	uint32_t count;
-	uint32_t spare;
+	uint32_t device; /* while stamps are judged */
 	int64_t seen_ns; /* while stamps are judged: the latest event */
 };
 
@@ -62,25 +69,38 @@ struct matching {
 	DtcJoin *join;
 	struct group *groups;
 	uint32_t group_count;
-	uint32_t *waiting; /* of each CPU: the event that the next one ends, or DTC_NONE */
-	struct block *blocks;
+	uint32_t *waiting;    /* of each CPU: the event that the next one ends, or DTC_NONE */
+	struct block *blocks; /* a row of block_count for each device */
+	struct block *all;    /* of each device */
 	uint32_t block_count;
 	int64_t block_ns;
 	int64_t first_ns;
-	struct block all;
+	int64_t soon_ns;
 	int64_t tolerance_ns;
 	enum pass pass;
 };
 
 /* --- where stamps were taken ------------------------------------------------------------------------------------- */
 
-static uint32_t find_block(const struct matching *matching, int64_t time_ns)
+/* Devices are counted, and what has none of their numbers comes after them. */
+static uint32_t count_devices(const DtcJoin *join)
 {
+	return join->devices->len + 1;
+}
+
+static uint32_t find_device(const DtcJoin *join, const struct dtc_join_event *event)
+{
+	return MIN(event->device, join->devices->len);
+}
+
+static struct block *find_block(const struct matching *matching, uint32_t device, int64_t time_ns)
+{
+	struct block *row = &matching->blocks[(gsize)device * matching->block_count];
 	int64_t since_ns;
 
 	if (__builtin_sub_overflow(time_ns, matching->first_ns, &since_ns) || since_ns < 0)
-		return 0;
-	return (uint32_t)MIN(since_ns / matching->block_ns, (int64_t)matching->block_count - 1);
+		return row;
+	return row + MIN(since_ns / matching->block_ns, (int64_t)matching->block_count - 1);
 }
 
 static void make_blocks(struct matching *matching)
@@ -96,9 +116,34 @@ static void make_blocks(struct matching *matching)
 		if (__builtin_sub_overflow(last_ns, matching->first_ns, &span_ns))
 			span_ns = INT64_MAX;
 	}
-	matching->block_ns = MAX(BLOCK_NS, span_ns / (BLOCKS_MAX - 1));
+	matching->block_ns = MAX(BLOCK_NS, span_ns / (BLOCKS_MAX / count_devices(join)));
 	matching->block_count = (uint32_t)(span_ns / matching->block_ns) + 1;
-	matching->blocks = g_new0(struct block, matching->block_count);
+	matching->blocks = g_new0(struct block, (gsize)count_devices(join) * matching->block_count);
+	matching->all = g_new0(struct block, count_devices(join));
+}
+
+static int compare_distances(const void *a, const void *b)
+{
+	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* How far stamps are from their events, half of them at most: of what was sent, which has been matched. */
+static int64_t measure_distance(const DtcJoin *join)
+{
+	g_autoptr(GArray) distances = g_array_new(FALSE, FALSE, sizeof(int64_t));
+
+	for (uint32_t i = 0; i < join->events->len; i++) {
+		const struct dtc_join_slot *slot = dtc_join_slot_at(join, i);
+		if (slot->state != DTC_JOIN_MATCHED)
+			continue;
+		int64_t distance_ns =
+			dtc_join_event_at(join, i)->time_ns - dtc_join_packet_at(join, slot->packet)->time_ns;
+		g_array_append_val(distances, distance_ns);
+	}
+	g_array_sort(distances, compare_distances);
+	return distances->len > 0 ? g_array_index(distances, int64_t, distances->len / 2) : 0;
 }
 
 static void judge_packet(struct matching *matching, const struct dtc_join_packet *packet)
@@ -109,12 +154,13 @@ static void judge_packet(struct matching *matching, const struct dtc_join_packet
 	if (!packet->is_in || packet->group == 0 || group->count == 0 ||
 	    __builtin_sub_overflow(packet->time_ns, group->seen_ns, &after_ns) || after_ns > WINDOW_NS)
 		return;
-	struct block *block = &matching->blocks[find_block(matching, packet->time_ns)];
-	bool is_soon = after_ns <= SOON_NS;
+	struct block *block = find_block(matching, group->device, packet->time_ns);
+	struct block *all = &matching->all[group->device];
+	bool is_soon = after_ns <= matching->soon_ns;
 	block->packets++;
 	block->soon += is_soon;
-	matching->all.packets++;
-	matching->all.soon += is_soon;
+	all->packets++;
+	all->soon += is_soon;
 }
 
 /* Were stamps taken at the capture, right behind the event? */
@@ -124,6 +170,8 @@ static void judge_stamps(struct matching *matching)
 	uint32_t e = 0;
 
 	make_blocks(matching);
+	memset(matching->groups, 0, matching->group_count * sizeof(*matching->groups));
+	matching->soon_ns = MAX(SOON_NS, SOON_OUTS * MIN(measure_distance(join), WINDOW_NS));
 	for (uint32_t p = 0; p < join->packets->len; p++) {
 		const struct dtc_join_packet *packet = dtc_join_packet_at(join, join->packet_order[p]);
 		for (; e < join->events->len; e++) {
@@ -133,18 +181,20 @@ static void judge_stamps(struct matching *matching)
 				break;
 			struct group *group = &matching->groups[dtc_join_slot_at(join, id)->group];
 			group->seen_ns = event->time_ns;
+			group->device = find_device(join, event);
 			group->count = 1;
 		}
 		judge_packet(matching, packet);
 	}
 }
 
-static bool is_stamped_early(const struct matching *matching, int64_t time_ns)
+static bool is_stamped_early(const struct matching *matching, const struct dtc_join_event *event)
 {
-	const struct block *block = &matching->blocks[find_block(matching, time_ns)];
+	uint32_t device = find_device(matching->join, event);
+	const struct block *block = find_block(matching, device, event->time_ns);
 
 	if (block->packets < BLOCK_PACKETS_MIN)
-		block = &matching->all;
+		block = &matching->all[device];
 	return (uint64_t)block->soon * 100 < (uint64_t)block->packets * SOON_PERCENT;
 }
 
@@ -179,11 +229,11 @@ static bool does_wait(const struct matching *matching, uint32_t id)
 		return event->kind == DTC_JOIN_START_XMIT;
 	case PASS_IN:
 		if (event->kind == DTC_JOIN_START_XMIT)
-			return is_end_of_wire(matching->join, id) && is_stamped_early(matching, event->time_ns);
-		return event->kind == DTC_JOIN_RECEIVE && !is_stamped_early(matching, event->time_ns);
+			return is_end_of_wire(matching->join, id) && is_stamped_early(matching, event);
+		return event->kind == DTC_JOIN_RECEIVE && !is_stamped_early(matching, event);
 	default:
 		return event->kind == DTC_JOIN_RECEIVE && slot->state == DTC_JOIN_OPEN &&
-		       is_stamped_early(matching, event->time_ns);
+		       is_stamped_early(matching, event);
 	}
 }
 
@@ -384,11 +434,12 @@ void dtc_join_match_packets(DtcJoin *join)
 	matching.group_count = g_hash_table_size(join->groups) + 1;
 	matching.groups = g_new0(struct group, matching.group_count);
 	matching.waiting = g_new(uint32_t, (gsize)join->cpu_count + 1);
-	judge_stamps(&matching);
 	run_pass(&matching, PASS_OUT);
+	judge_stamps(&matching);
 	run_pass(&matching, PASS_IN);
 	run_pass(&matching, PASS_QUEUED);
 	g_free(matching.groups);
 	g_free(matching.waiting);
 	g_free(matching.blocks);
+	g_free(matching.all);
 }

@@ -419,6 +419,34 @@ static void test_early_stamps(void)
 	end(&made);
 }
 
+/*
+ * A slow machine: its captures are 15 us from their events. The driver stamps what comes in on eth0, the capture what
+ * comes in on lo, where the transmission does not tell when; each device is judged by itself.
+ */
+static void test_slow_machine(void)
+{
+	struct made made = begin();
+	uint32_t near[40], far[40];
+	for (guint i = 0; i < 40; i++) {
+		gint64 at = 400000 * (gint64)(i + 1);
+		see(&made, DTC_JOIN_START_XMIT, at, 0, 0xa00, "lo", BYTES);
+		near[i] = see(&made, DTC_JOIN_RECEIVE, at + 30000, 0, 0xa00, "lo", BYTES);
+		capture(made.here, at + 42000, 1, IN, 5000 + i, 0);
+		see(&made, DTC_JOIN_START_XMIT, at + 100000, 0, 0xb00, "eth0", BYTES + 1);
+		capture(made.here, at + 85000, 2, OUT, 6000 + i, 1);
+		capture(made.here, at + 200000, 2, IN, 7000 + i, 0);
+		capture(made.here, at + 200500, 2, IN, 8000 + i, 0);
+		far[i] = see(&made, DTC_JOIN_RECEIVE, at + 240000, 0, 0xc00, "eth0", BYTES);
+		see(&made, DTC_JOIN_RECEIVE, at + 250000, 0, 0xd00, "eth0", BYTES);
+	}
+	run(&made);
+	for (guint i = 0; i < 40; i++) {
+		expect(&made, near[i], DTC_HEADER_JOINED, 5000 + i);
+		expect(&made, far[i], DTC_HEADER_JOINED, 7000 + i);
+	}
+	end(&made);
+}
+
 /* The wall clock was set back 10 ms between two readings: what is of either side is joined, what may be of both not. */
 static void test_step(void)
 {
@@ -494,6 +522,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/join/address-reused", test_address_reused);
 	g_test_add_func("/join/own", test_own);
 	g_test_add_func("/join/early-stamps", test_early_stamps);
+	g_test_add_func("/join/slow-machine", test_slow_machine);
 	g_test_add_func("/join/step", test_step);
 	g_test_add_func("/join/link-type", test_link_type);
 	g_test_add_func("/join/nonsense", test_nonsense);
