@@ -1,10 +1,14 @@
-# What Debian wants otherwise than `cmake --install` leaves it: CPack runs this on the staged files before it packs them.
-set(share ${CPACK_TEMPORARY_DIRECTORY}${CPACK_PACKAGING_INSTALL_PREFIX}/share)
-set(doc ${share}/doc/${CPACK_PACKAGE_NAME})
+# What Debian wants otherwise than `cmake --install` leaves it: CPack runs this on the staged files of both packages
+# before it packs them.
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC) # of SOURCE_DATE_EPOCH, if that is set
+find_program(GZIP gzip REQUIRED)
 
-file(REMOVE ${doc}/LICENSE) # every Debian system has it
-file(WRITE ${doc}/copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+# dtc_finish_package(COMPONENT NAME)
+function(dtc_finish_package component name)
+	set(share ${CPACK_TEMPORARY_DIRECTORY}/${component}${CPACK_PACKAGING_INSTALL_PREFIX}/share)
+	set(doc ${share}/doc/${name})
+	file(REMOVE ${doc}/LICENSE) # every Debian system has it
+	file(WRITE ${doc}/copyright "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: ${CPACK_PACKAGE_NAME}
 
 Files: *
@@ -14,13 +18,16 @@ License: GPL-3+
  License as published by the Free Software Foundation, either version 3 of the License, or (at your option) any later
  version. On Debian systems its text is in /usr/share/common-licenses/GPL-3.
 ")
-file(WRITE ${doc}/changelog "${CPACK_PACKAGE_NAME} (${CPACK_PACKAGE_VERSION}) unstable; urgency=low
+	file(WRITE ${doc}/changelog "${name} (${CPACK_PACKAGE_VERSION}) unstable; urgency=low
 
-  * See NEWS.md.
+  * See NEWS.md${ARGN}.
 
  -- ${CPACK_PACKAGE_CONTACT}  ${date}
 ")
-file(GLOB pages ${share}/man/man*/*.[0-9])
-find_program(GZIP gzip REQUIRED)
-execute_process(COMMAND ${GZIP} -9n ${pages} ${doc}/changelog COMMAND_ERROR_IS_FATAL ANY)
-file(CHMOD ${doc}/copyright ${doc}/changelog.gz PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+	file(GLOB pages ${share}/man/man*/*.[0-9])
+	execute_process(COMMAND ${GZIP} -9n ${pages} ${doc}/changelog COMMAND_ERROR_IS_FATAL ANY)
+	file(CHMOD ${doc}/copyright ${doc}/changelog.gz PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
+endfunction()
+
+dtc_finish_package(chain dtrace-chain)
+dtc_finish_package(collect dtrace-collect " of dtrace-chain")

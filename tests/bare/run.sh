@@ -3,7 +3,8 @@
 # Both commands of README.md on a bare machine: Debian 12 as debootstrap makes it, with a clean clone and nothing beside
 # it. The machine lives in memory, in namespaces of its own, so that nothing of it is left however this ends. It has no
 # recordings, and leaves out the sanitizer build. Only where CI is set, because it takes minutes and some 400 MB from
-# apt's mirror. usage: run.sh SOURCE-DIR SCRATCH-DIR [MIRROR: from within]
+# apt's mirror. Before that, the package dtrace-collect of the build is installed alone on it, and removed again.
+# usage: run.sh SOURCE-DIR SCRATCH-DIR BUILD-DIR [MIRROR: from within]
 set -eu
 suite=bookworm
 root=$2/root
@@ -13,7 +14,7 @@ skip() { echo "skipped: $*"; exit 77; }
 # shellcheck disable=SC2016 # the dollars are apt's
 list_sources() { apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u; }
 
-if [ $# -eq 2 ]; then
+if [ $# -eq 3 ]; then
 	case ${CI:-false} in false | 0) skip "CI is not set" ;; esac
 	[ "$(id -u)" -eq 0 ] || skip "only root can make a machine"
 	git -C "$1" rev-parse --quiet --verify HEAD >/dev/null || skip "$1 is not a clone"
@@ -37,7 +38,7 @@ mount -t tmpfs -o size=4g,mode=755 tmpfs "$root"
 part "debootstrap $suite"
 eval "$(apt-config shell proxy Acquire::http::Proxy)"
 [ -z "${proxy:-}" ] || export http_proxy="$proxy"
-debootstrap --variant=minbase "$suite" "$root" "$3" >"$2/log" 2>&1 || { tail -n 30 "$2/log"; exit 1; }
+debootstrap --variant=minbase "$suite" "$root" "$4" >"$2/log" 2>&1 || { tail -n 30 "$2/log"; exit 1; }
 mount -t proc proc "$root/proc"
 mount -t devpts devpts "$root/dev/pts"
 mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
@@ -47,6 +48,25 @@ list_sources | awk -v suite=$suite '$3 == "main" && $2 ~ "^" suite "(-updates|-s
 	>"$root/etc/apt/sources.list"
 apt-config dump | grep -E '^Acquire::https?::' >"$root/etc/apt/apt.conf.d/99host" || true
 [ -z "${http_proxy:-}" ] || echo "Acquire::http::Proxy \"$http_proxy\";" >>"$root/etc/apt/apt.conf.d/99host"
+# What records goes to every node: alone, without what reading needs.
+part "dtrace-collect"
+if ! grep -qx "VERSION_CODENAME=$suite" /etc/os-release; then
+	echo "left out: it was built on another Debian"
+elif ! command -v dpkg-shlibdeps >/dev/null; then
+	echo "left out: no dpkg-dev to make its package with"
+else
+	(cd "$3" && cpack -G DEB -B "$2/packages") >"$2/log" 2>&1 || { cat "$2/log"; exit 1; }
+	cp "$2"/packages/dtrace-collect_*.deb "$root/dtrace-collect.deb"
+	{ inside apt-get -q update && inside apt-get -qy install --no-install-recommends /dtrace-collect.deb; } \
+		>"$2/log" 2>&1 || { tail -n 30 "$2/log"; part "dtrace-collect does not install alone"; exit 1; }
+	grep -hoE '^Setting up [^ :]+' "$2/log"
+	grep -E '^Setting up (libbabeltrace2|libglpk|libjson-glib|libarchive)' "$2/log" &&
+		{ part "dtrace-collect brings what only reading needs"; exit 1; }
+	inside dtrace-collect --version
+	inside dtrace-collect check || [ $? -le 3 ] || { part "dtrace-collect cannot check its machine"; exit 1; }
+	inside apt-get -qy purge --auto-remove dtrace-collect >"$2/log" 2>&1 || { cat "$2/log"; exit 1; }
+	rm "$root/dtrace-collect.deb"
+fi
 git clone -q "$1" "$root/dtrace-chain"
 
 part ".ci/demo"

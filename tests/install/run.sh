@@ -23,7 +23,10 @@ share/doc/dtrace-chain/schemas/report-1.json share/doc/dtrace-chain/LICENSE"
 for command in $("$program" --help-table); do
 	files="$files share/man/man1/dtrace-chain-$command.1"
 done
-for file in $files; do
+collect_files="share/bash-completion/completions/dtrace-collect share/zsh/site-functions/_dtrace-collect
+share/fish/vendor_completions.d/dtrace-collect.fish share/man/man1/dtrace-collect.1
+share/man/man1/dtrace-collect-record.1 share/doc/dtrace-collect/collecting.md"
+for file in $files $collect_files; do
 	[ -s "$scratch/usr/$file" ] || fail "not installed: $file"
 done
 
@@ -33,27 +36,44 @@ if ! command -v dpkg-shlibdeps >/dev/null || ! command -v dpkg-deb >/dev/null; t
 	exit 1
 fi
 (cd "$build" && cpack -G DEB -B "$scratch/package") >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
-set -- "$scratch"/package/*.deb
-[ -f "$1" ] || { echo "cpack made no package"; exit 1; }
-dpkg-deb --contents "$1" | awk '{ print $6 }' >"$scratch/contents"
-# as Debian wants them: pages compressed, and a copyright in place of the licence
-files=$(echo "$files" |
-	sed -E 's#(man[15]/[a-z-]+\.[15])#\1.gz#g; s#doc/dtrace-chain/LICENSE#doc/dtrace-chain/copyright#')
-for file in bin/dtrace-chain share/doc/dtrace-chain/changelog.gz $files; do
-	grep -qx "./usr/$file" "$scratch/contents" || fail "not in the package: $file"
-done
-grep -vE '^\./(usr/.*)?$' "$scratch/contents" && fail "the package reaches outside of /usr"
-dpkg-deb --field "$1" Depends >"$scratch/depends"
+# find_package NAME: the file that cpack made
+find_package() { find "$scratch/package" -maxdepth 1 -name "$1_*.deb"; }
+# check_package NAME PROGRAM-FILE...: what is inside, that it reaches nowhere else, and that its program runs
+check_package() {
+	name=$1
+	shift
+	package=$(find_package "$name")
+	[ -f "$package" ] || { fail "cpack made no package $name"; return; }
+	dpkg-deb --contents "$package" | awk '{ print $6 }' >"$scratch/contents"
+	# as Debian wants them: pages compressed, and a copyright in place of the licence
+	for file in "bin/$name" "share/doc/$name/changelog.gz" "share/doc/$name/copyright" $(echo "$@" |
+		sed -E "s#(man[15]/[a-z-]+\.[15])#\1.gz#g; s#doc/$name/LICENSE#doc/$name/copyright#"); do
+		grep -qx "./usr/$file" "$scratch/contents" || fail "not in $name: $file"
+	done
+	grep -vE '^\./(usr/.*)?$' "$scratch/contents" && fail "$name reaches outside of /usr"
+	dpkg-deb --extract "$package" "$scratch/root-$name"
+	[ "$("$scratch/root-$name/usr/bin/$name" --version)" = "$name $(dpkg-deb --field "$package" Version)" ] ||
+		fail "the packaged $name has another version than its package"
+	if command -v lintian >/dev/null; then
+		lintian --fail-on error "$package" 2>/dev/null || fail "lintian finds errors in $name"
+	else
+		echo "skipped: no lintian to look at $name"
+	fi
+	basename "$package"
+}
+# shellcheck disable=SC2086 # both are lists
+check_package dtrace-chain $files
+# shellcheck disable=SC2086
+check_package dtrace-collect $collect_files
+
+dpkg-deb --field "$(find_package dtrace-chain)" Depends >"$scratch/depends"
 for library in libbabeltrace2 libglib2.0 libarchive libpcap; do
-	grep -q "$library" "$scratch/depends" || fail "the package does not depend on $library"
+	grep -q "$library" "$scratch/depends" || fail "dtrace-chain does not depend on $library"
 done
-dpkg-deb --extract "$1" "$scratch/root"
-[ "$("$scratch/root/usr/bin/dtrace-chain" --version)" = "dtrace-chain $(dpkg-deb --field "$1" Version)" ] ||
-	fail "the packaged program has another version than the package"
-if command -v lintian >/dev/null; then
-	lintian --fail-on error "$1" 2>/dev/null || fail "lintian finds errors"
-else
-	echo "skipped: no lintian to look at the package"
-fi
-basename "$1"
+# it goes to every node: what only reading needs is not its business
+dpkg-deb --field "$(find_package dtrace-collect)" Depends | tr ',' '\n' | awk '{ print $1 }' >"$scratch/depends"
+grep -vxE 'libc6|libglib2\.0-0|libpcap0\.8|libprotobuf-c1|libtraceevent1|libtracefs1' "$scratch/depends" &&
+	fail "dtrace-collect depends on more than it should"
+"$scratch/root-dtrace-collect/usr/bin/dtrace-collect" check >"$scratch/log" 2>&1 || [ $? -le 3 ] ||
+	fail "the packaged dtrace-collect cannot check this machine: $(cat "$scratch/log")"
 exit $failed
