@@ -99,9 +99,11 @@ static void check_events(GPtrArray *checks, const struct dtc_preflight_request *
 					: g_strdup_printf("%u of the set '%s'", choice.events->len,
 							  dtc_event_set_to_string(request->set)),
 		    NULL);
-	for (guint i = 0; i < choice.lacks->len; i++)
-		add(checks, DTC_VERDICT_LACKING, "events",
-		    g_strdup(strchr(g_ptr_array_index(choice.lacks, i), '=') + 1), NULL);
+	for (guint i = 0; i < choice.lacks->len; i++) {
+		const char *lack = g_ptr_array_index(choice.lacks, i);
+		if (!request->tracer->has_otherwise || !request->tracer->has_otherwise(lack))
+			add(checks, DTC_VERDICT_LACKING, "events", g_strdup(strchr(lack, '=') + 1), NULL);
+	}
 	dtc_event_choice_clear(&choice);
 }
 

@@ -15,7 +15,7 @@
 #define BUFFER_MIN 4096
 #define BUFFER_MAX ((guint64)1 << 30)
 
-static const struct dtc_tracer_kind *const tracers[] = { &dtc_tracer_tracefs };
+static const struct dtc_tracer_kind *const tracers[] = { &dtc_tracer_tracefs, &dtc_tracer_lttng };
 
 void dtc_record_options_add(struct dtc_record_options *options, DtcCommandLine *line)
 {

@@ -148,7 +148,9 @@ static bool open_tracer(DtcRecorder *recording, GError **error)
 	};
 	recording->tracer = request->tracer->open(&settings, error);
 	for (guint i = 0; i < choice.lacks->len; i++)
-		g_ptr_array_add(recording->lacks, g_strdup(g_ptr_array_index(choice.lacks, i)));
+		if (!request->tracer->has_otherwise ||
+		    !request->tracer->has_otherwise(g_ptr_array_index(choice.lacks, i)))
+			g_ptr_array_add(recording->lacks, g_strdup(g_ptr_array_index(choice.lacks, i)));
 	dtc_event_choice_clear(&choice);
 	return recording->tracer != NULL;
 }

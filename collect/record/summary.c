@@ -54,15 +54,25 @@ static void append_end(GString *out, const struct dtc_recorder_totals *totals)
 				       totals->cleaned, totals->cleaned == 1 ? "" : "s");
 }
 
-static void append_recorded(GString *out, const char *node_folder, const struct dtc_recorder_totals *totals)
+/* LTTng does not count events while it writes them. */
+static char *tell_events(const struct dtc_recorder_totals *totals)
 {
 	g_autofree char *events = format_count(totals->events.events);
-	g_autofree char *bytes = format_bytes(totals->events.bytes + totals->packets.bytes);
-	g_autofree char *packets = format_count(totals->packets.packets);
 	double seconds = get_seconds(totals);
 
-	g_string_append_printf(out, "recorded '%s': %.1f s, %s events (%.0f k/s), %s\n", node_folder, seconds, events,
-			       seconds > 0 ? (double)totals->events.events / seconds / 1e3 : 0, bytes);
+	if (totals->events.events == 0 && totals->events.bytes > 0)
+		return g_strdup("events not counted");
+	return g_strdup_printf("%s events (%.0f k/s)", events,
+			       seconds > 0 ? (double)totals->events.events / seconds / 1e3 : 0);
+}
+
+static void append_recorded(GString *out, const char *node_folder, const struct dtc_recorder_totals *totals)
+{
+	g_autofree char *events = tell_events(totals);
+	g_autofree char *bytes = format_bytes(totals->events.bytes + totals->packets.bytes);
+	g_autofree char *packets = format_count(totals->packets.packets);
+
+	g_string_append_printf(out, "recorded '%s': %.1f s, %s, %s\n", node_folder, get_seconds(totals), events, bytes);
 	if (totals->packets.namespaces > 0)
 		g_string_append_printf(out, "packets:  %s, in %u of %u network namespace%s\n", packets,
 				       totals->packets.files, totals->packets.namespaces,
@@ -122,7 +132,10 @@ char *dtc_summary_get_sealed(const struct dtc_seal_summary *summary, const DtcFi
 	g_autofree char *events = format_count(summary->events);
 	g_autofree char *bytes = format_bytes(summary->bytes);
 
-	g_string_append_printf(out, "sealed:   %s events, %s", events, bytes);
+	if (summary->events > 0 || summary->bytes > 0)
+		g_string_append_printf(out, "sealed:   %s events, %s", events, bytes);
+	else
+		g_string_append(out, "sealed:   as LTTng wrote it");
 	if (summary->net_events > 0)
 		g_string_append_printf(
 			out, "; of " COUNT " packet events " COUNT " have their packet, " COUNT " of them inferred",

@@ -37,6 +37,9 @@ struct dtc_tracer_kind {
 	bool (*check)(GError **error);
 	/* All events there are, as available_events of tracefs lists them. Caller owns; NULL on error. */
 	char *(*list_events)(GError **error);
+	/* Of what dtc_events_choose says is lacking, whether this tracer tells it by other events; NULL: it does not.
+	 */
+	bool (*has_otherwise)(const char *lack);
 	/* Removes what crashed recorders have left; how many. */
 	guint (*clean)(void);
 	/* Everything but the start: instance, buffers, events, files. NULL on error: nothing is left then. */
@@ -53,5 +56,6 @@ struct dtc_tracer_kind {
 };
 
 extern const struct dtc_tracer_kind dtc_tracer_tracefs;
+extern const struct dtc_tracer_kind dtc_tracer_lttng;
 /* This kernel can make events of its own out of other events' pointers. */
 bool dtc_tracefs_has_eprobes(void);

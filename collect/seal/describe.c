@@ -241,14 +241,25 @@ static int compare_paths(gconstpointer a, gconstpointer b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+static void list_files(GPtrArray *paths, const char *folder, const char *below)
+{
+	g_autofree char *full = g_build_filename(folder, below, NULL);
+	g_autoptr(GDir) dir = g_dir_open(full, 0, NULL);
+	const char *name;
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(full, name, NULL);
+		if (g_file_test(path, G_FILE_TEST_IS_REGULAR))
+			g_ptr_array_add(paths, g_build_filename(below, name, NULL));
+	}
+}
+
+/* LTTng has an index beside its streams. */
 static GPtrArray *list_kernel(const char *folder)
 {
 	GPtrArray *paths = g_ptr_array_new_with_free_func(g_free);
-	g_autofree char *kernel = g_build_filename(folder, DTC_SEALED_KERNEL, NULL);
-	g_autoptr(GDir) dir = g_dir_open(kernel, 0, NULL);
-	const char *name;
-	while (dir && (name = g_dir_read_name(dir)))
-		g_ptr_array_add(paths, g_strconcat(DTC_SEALED_KERNEL "/", name, NULL));
+
+	list_files(paths, folder, DTC_SEALED_KERNEL);
+	list_files(paths, folder, DTC_SEALED_KERNEL "/index");
 	g_ptr_array_sort(paths, compare_paths);
 	return paths;
 }

@@ -36,7 +36,8 @@
 #define DTC_RAW_VERSION 1
 #define DTC_RAW_GROUP "recording"
 #define DTC_RAW_KEY_VERSION "version"
-#define DTC_RAW_KEY_TRACER "tracer" /* "tracefs" */
+/* "tracefs"; or "lttng", which has written NODE/kernel itself: then there are no pages, formats and CPUs */
+#define DTC_RAW_KEY_TRACER "tracer"
 #define DTC_RAW_KEY_NODE "node"
 #define DTC_RAW_KEY_HOSTNAME "hostname"
 #define DTC_RAW_KEY_RELEASE "release"

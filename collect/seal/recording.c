@@ -162,9 +162,10 @@ static bool read_keys(DtcRecording *recording, GError **error)
 	g_autofree char *tracer = dtc_recording_get_text(recording, DTC_RAW_KEY_TRACER);
 	g_autofree char *state = dtc_recording_get_text(recording, DTC_RAW_KEY_STATE);
 	int64_t page_bytes = g_key_file_get_int64(recording->keys, DTC_RAW_GROUP, DTC_RAW_KEY_PAGE_SIZE, NULL);
-	if (strcmp(tracer, "tracefs") != 0)
-		return set_damaged(recording, "only recordings of tracefs are raw", error);
-	if (page_bytes < MIN_PAGE_BYTES || page_bytes > MAX_PAGE_BYTES || page_bytes % 8 != 0)
+	recording->is_lttng = strcmp(tracer, "lttng") == 0;
+	if (!recording->is_lttng && strcmp(tracer, "tracefs") != 0)
+		return set_damaged(recording, "it is of a tracer that is not known", error);
+	if (!recording->is_lttng && (page_bytes < MIN_PAGE_BYTES || page_bytes > MAX_PAGE_BYTES || page_bytes % 8 != 0))
 		return set_damaged(recording, "its page-size is none", error);
 	recording->page_bytes = (uint32_t)page_bytes;
 	recording->was_stopped = strcmp(state, "stopped") == 0;
@@ -172,6 +173,8 @@ static bool read_keys(DtcRecording *recording, GError **error)
 	recording->end_ns = recording->was_stopped ? get_time(recording, DTC_RAW_KEY_END) + SLACK_NS : MAX_TIME_NS;
 	if (recording->end_ns <= recording->begin_ns)
 		recording->end_ns = MAX_TIME_NS;
+	if (recording->is_lttng)
+		return true;
 	take_cpus(recording);
 	return recording->cpu_count > 0 || set_damaged(recording, "it names no CPUs", error);
 }
@@ -214,7 +217,9 @@ DtcRecording *dtc_recording_read(const char *node_folder, DtcFindings *findings,
 		g_free(recording->node);
 		recording->node = g_path_get_basename(node_folder);
 	}
-	if (!read_formats(recording, findings, error))
+	if (recording->is_lttng)
+		recording->formats = dtc_formats_parse("", 0, &(guint){ 0 });
+	else if (!read_formats(recording, findings, error))
 		return NULL;
 	read_clocks(recording);
 	read_drops(recording);

@@ -36,6 +36,7 @@ typedef struct DtcRecording {
 	GKeyFile *keys; /* the file as it is */
 	uint32_t *cpus; /* cpu_count of them, in order */
 	guint cpu_count;
+	bool is_lttng; /* it has pages of no CPU: the trace is LTTng's, in NODE/kernel */
 	uint32_t page_bytes;
 	struct dtc_page_layout layout;
 	int64_t begin_ns; /* of what can be: a minute before and after is taken, too */

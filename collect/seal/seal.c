@@ -13,6 +13,7 @@
 #include "dtrace-chain/error.h"
 #include "dtrace-chain/manifest.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
 
 #define STATEDUMP "statedump"
@@ -408,9 +409,56 @@ static bool prepare(struct seal *seal, GError **error)
 	return true;
 }
 
+/* Of LTTng's counts the latest is the sum. */
+static void take_lttng_losses(struct seal *seal)
+{
+	const GArray *drops = seal->recording->drops;
+
+	if (drops->len > 0)
+		seal->description.summary.lost_events =
+			g_array_index(drops, struct dtc_raw_drop, drops->len - 1).dropped;
+	if (seal->description.summary.lost_events > 0)
+		dtc_findings_add(seal->findings, DTC_SEVERITY_WARNING, true, seal->recording->node,
+				 "%" G_GUINT64_FORMAT " events were lost", seal->description.summary.lost_events);
+}
+
+static void describe_captures(struct seal *seal)
+{
+	for (guint i = 0; i < seal->recording->captures->len; i++)
+		seal->description.join.packets +=
+			g_array_index(seal->recording->captures, struct dtc_raw_capture, i).packets;
+	seal->description.summary.packets = seal->description.join.packets;
+}
+
+/*
+ * LTTng wrote the trace, with packets' headers and a state dump of its own: it stays where and as it is, and gets the
+ * environment and the manifest beside it. What an earlier sealing wrote that was interrupted is written again.
+ */
+static bool seal_lttng(struct seal *seal, GError **error)
+{
+	static const char *const names[] = { DTC_SEALED_ENVIRONMENT, DTC_MANIFEST_NAME };
+
+	take_lttng_losses(seal);
+	describe_captures(seal);
+	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
+		g_autofree char *path = g_build_filename(seal->folder, names[i], NULL);
+		g_unlink(path);
+	}
+	g_autofree char *environment = dtc_describe_environment(&seal->description);
+	if (!dtc_places_write(seal->folder, DTC_SEALED_ENVIRONMENT, environment, strlen(environment), error))
+		return false;
+	g_autoptr(GBytes) manifest = dtc_describe_manifest(&seal->description, seal->folder, seal->folder, error);
+	return manifest && dtc_places_write(seal->folder, DTC_MANIFEST_NAME, g_bytes_get_data(manifest, NULL),
+					    g_bytes_get_size(manifest), error);
+}
+
 static bool run(struct seal *seal, GError **error)
 {
-	if (!prepare(seal, error) || !run_cpus(seal, scan_cpu, error))
+	if (!prepare(seal, error))
+		return false;
+	if (seal->recording->is_lttng)
+		return seal_lttng(seal, error);
+	if (!run_cpus(seal, scan_cpu, error))
 		return false;
 	sum_scans(seal);
 	if (!time_repairs(seal, error))
