@@ -57,7 +57,9 @@ struct group {
 	uint32_t last;
 	uint32_t count;
 	uint32_t device; /* while stamps are judged */
-	int64_t seen_ns; /* while stamps are judged: the latest event */
+	int64_t seen_ns; /* the latest event, and the latest packet that had none before it */
+	int64_t alone_ns;
+	bool has_alone;
 };
 
 struct block {
@@ -148,12 +150,17 @@ static int64_t measure_distance(const DtcJoin *join)
 
 static void judge_packet(struct matching *matching, const struct dtc_join_packet *packet)
 {
-	const struct group *group = &matching->groups[packet->group];
+	struct group *group = &matching->groups[packet->group];
 	int64_t after_ns;
 
-	if (!packet->is_in || packet->group == 0 || group->count == 0 ||
-	    __builtin_sub_overflow(packet->time_ns, group->seen_ns, &after_ns) || after_ns > WINDOW_NS)
+	if (!packet->is_in || packet->group == 0)
 		return;
+	if (group->count == 0 || __builtin_sub_overflow(packet->time_ns, group->seen_ns, &after_ns) ||
+	    after_ns > WINDOW_NS) {
+		group->alone_ns = packet->time_ns;
+		group->has_alone = true;
+		return;
+	}
 	struct block *block = find_block(matching, group->device, packet->time_ns);
 	struct block *all = &matching->all[group->device];
 	bool is_soon = after_ns <= matching->soon_ns;
@@ -161,6 +168,23 @@ static void judge_packet(struct matching *matching, const struct dtc_join_packet
 	block->soon += is_soon;
 	all->packets++;
 	all->soon += is_soon;
+}
+
+/* Where packets are few, one that comes before its event is told by that there is none before it. */
+static void judge_event(struct matching *matching, const struct dtc_join_event *event, struct group *group)
+{
+	int64_t after_ns;
+
+	group->seen_ns = event->time_ns;
+	group->device = find_device(matching->join, event);
+	group->count = 1;
+	if (!group->has_alone)
+		return;
+	group->has_alone = false;
+	if (__builtin_sub_overflow(event->time_ns, group->alone_ns, &after_ns) || after_ns > WINDOW_NS)
+		return;
+	find_block(matching, group->device, group->alone_ns)->packets++;
+	matching->all[group->device].packets++;
 }
 
 /* Were stamps taken at the capture, right behind the event? */
@@ -179,10 +203,7 @@ static void judge_stamps(struct matching *matching)
 			const struct dtc_join_event *event = dtc_join_event_at(join, id);
 			if (event->time_ns - matching->tolerance_ns > packet->time_ns)
 				break;
-			struct group *group = &matching->groups[dtc_join_slot_at(join, id)->group];
-			group->seen_ns = event->time_ns;
-			group->device = find_device(join, event);
-			group->count = 1;
+			judge_event(matching, event, &matching->groups[dtc_join_slot_at(join, id)->group]);
 		}
 		judge_packet(matching, packet);
 	}

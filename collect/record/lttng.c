@@ -53,7 +53,7 @@
 
 struct control {
 	void *library;
-#define MEMBER(function) __typeof__(function) *function;
+#define MEMBER(function) __typeof__(function) *(function);
 	FUNCTIONS(MEMBER)
 #undef MEMBER
 };

@@ -447,6 +447,22 @@ static void test_slow_machine(void)
 	end(&made);
 }
 
+/* Packets are few, and stamped by the driver: none has an event of its kind shortly before. */
+static void test_sparse_early(void)
+{
+	struct made made = begin();
+	uint32_t received[40];
+	for (guint i = 0; i < 40; i++) {
+		gint64 at = 20000000 * (gint64)(i + 1);
+		capture(made.here, at, 2, IN, 5000 + i, i % 7);
+		received[i] = see(&made, DTC_JOIN_RECEIVE, at + 15000, i % 2, 0xa00, "eth0", BYTES + i % 7);
+	}
+	run(&made);
+	for (guint i = 0; i < 40; i++)
+		expect(&made, received[i], DTC_HEADER_JOINED, 5000 + i);
+	end(&made);
+}
+
 /* The wall clock was set back 10 ms between two readings: what is of either side is joined, what may be of both not. */
 static void test_step(void)
 {
@@ -523,6 +539,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/join/own", test_own);
 	g_test_add_func("/join/early-stamps", test_early_stamps);
 	g_test_add_func("/join/slow-machine", test_slow_machine);
+	g_test_add_func("/join/sparse-early", test_sparse_early);
 	g_test_add_func("/join/step", test_step);
 	g_test_add_func("/join/link-type", test_link_type);
 	g_test_add_func("/join/nonsense", test_nonsense);
