@@ -198,6 +198,11 @@ static void add_lacks(DtcEnvironment *environment, const struct dtc_description 
 static void add_counts(DtcEnvironment *environment, const struct dtc_description *what)
 {
 	dtc_environment_add_number(environment->losses, "events", what->summary.lost_events);
+	for (guint i = 0; i < what->recording->cpu_count; i++) {
+		g_autofree char *name = g_strdup_printf("cpu%u", what->recording->cpus[i]);
+		if (what->cpus[i].lost_events)
+			dtc_environment_add_number(environment->losses, name, what->cpus[i].lost_events);
+	}
 	dtc_environment_add_number(environment->losses, "uncounted-gaps", what->uncounted_gaps);
 	dtc_environment_add_number(environment->losses, "damaged-pages", what->damaged_pages);
 	dtc_environment_add_number(environment->losses, "unknown-events", what->unknown_events);
@@ -236,12 +241,27 @@ static bool add_file(DtcManifest *manifest, const char *folder, const char *path
 	return true;
 }
 
-static int compare_paths(gconstpointer a, gconstpointer b)
+/* A file to be summed, and the folder that it is in now. */
+struct listed {
+	char *path;
+	const char *folder;
+};
+
+static void free_listed(void *data)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	struct listed *file = data;
+	g_free(file->path);
+	g_free(file);
 }
 
-static void list_files(GPtrArray *paths, const char *folder, const char *below)
+static void list_file(GPtrArray *files, const char *folder, char *path)
+{
+	struct listed *file = g_new0(struct listed, 1);
+	*file = (struct listed){ path, folder };
+	g_ptr_array_add(files, file);
+}
+
+static void list_below(GPtrArray *files, const char *folder, const char *below)
 {
 	g_autofree char *full = g_build_filename(folder, below, NULL);
 	g_autoptr(GDir) dir = g_dir_open(full, 0, NULL);
@@ -249,41 +269,46 @@ static void list_files(GPtrArray *paths, const char *folder, const char *below)
 	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *path = g_build_filename(full, name, NULL);
 		if (g_file_test(path, G_FILE_TEST_IS_REGULAR))
-			g_ptr_array_add(paths, g_build_filename(below, name, NULL));
+			list_file(files, folder, g_build_filename(below, name, NULL));
 	}
 }
 
-/* LTTng has an index beside its streams. */
-static GPtrArray *list_kernel(const char *folder)
+static int compare_listed(gconstpointer a, gconstpointer b)
 {
-	GPtrArray *paths = g_ptr_array_new_with_free_func(g_free);
-
-	list_files(paths, folder, DTC_SEALED_KERNEL);
-	list_files(paths, folder, DTC_SEALED_KERNEL "/index");
-	g_ptr_array_sort(paths, compare_paths);
-	return paths;
+	return strcmp((*(const struct listed *const *)a)->path, (*(const struct listed *const *)b)->path);
 }
 
-/* A capture may have been taken away since: then there is nothing to sum. */
-static bool add_capture_file(DtcManifest *manifest, const char *folder, const char *file, GError **error)
+/* By path, as a manifest has them. A capture may have been taken away since: then there is nothing to sum. */
+static GPtrArray *list_files(const struct dtc_description *what, const char *folder, const char *captures_folder)
 {
-	g_autofree char *path = g_build_filename(folder, file, NULL);
-	return !g_file_test(path, G_FILE_TEST_IS_REGULAR) || add_file(manifest, folder, file, error);
+	GPtrArray *files = g_ptr_array_new_with_free_func(free_listed);
+	const GArray *captures = what->recording->captures;
+
+	list_file(files, folder, g_strdup(DTC_SEALED_ENVIRONMENT));
+	list_below(files, folder, DTC_SEALED_KERNEL);
+	list_below(files, folder, DTC_SEALED_KERNEL "/index"); /* LTTng has one beside its streams */
+	for (guint i = 0; i < captures->len; i++) {
+		const char *file = g_array_index(captures, struct dtc_raw_capture, i).file;
+		g_autofree char *path = g_build_filename(captures_folder, file, NULL);
+		if (g_file_test(path, G_FILE_TEST_IS_REGULAR))
+			list_file(files, captures_folder, g_strdup(file));
+	}
+	g_ptr_array_sort(files, compare_listed);
+	return files;
 }
 
 static bool add_files(DtcManifest *manifest, const struct dtc_description *what, const char *folder,
 		      const char *captures_folder, GError **error)
 {
-	g_autoptr(GPtrArray) paths = list_kernel(folder);
-	if (!add_file(manifest, folder, DTC_SEALED_ENVIRONMENT, error))
-		return false;
-	for (guint i = 0; i < paths->len; i++)
-		if (!add_file(manifest, folder, g_ptr_array_index(paths, i), error))
+	g_autoptr(GPtrArray) files = list_files(what, folder, captures_folder);
+	for (guint i = 0; i < files->len; i++) {
+		const struct listed *file = g_ptr_array_index(files, i);
+		const struct listed *before = i ? g_ptr_array_index(files, i - 1) : NULL;
+		if (before && strcmp(before->path, file->path) == 0)
+			continue;
+		if (!add_file(manifest, file->folder, file->path, error))
 			return false;
-	for (guint i = 0; i < what->recording->captures->len; i++)
-		if (!add_capture_file(manifest, captures_folder,
-				      g_array_index(what->recording->captures, struct dtc_raw_capture, i).file, error))
-			return false;
+	}
 	return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "collect/packets/join.h"
 #include "collect/seal/classes.h"
+#include "collect/seal/convert.h"
 #include "collect/seal/ctf_writer.h"
 #include "collect/seal/raw.h"
 #include "collect/seal/recording.h"
@@ -17,6 +18,7 @@ struct dtc_description {
 	const DtcWalk *walk;
 	const DtcWalk *end;
 	const char *creator;
+	const struct dtc_convert_cpu *cpus; /* as many as the recording names */
 	struct dtc_seal_summary summary;
 	struct dtc_join_summary join;
 	uint64_t damaged_pages;

@@ -6,7 +6,7 @@
 
 #define MAX_FIELDS 256u
 #define MAX_FORMATS 65536u
-#define SYSTEM "system "
+#define SYSTEM "system"
 #define NAME "name: "
 
 struct DtcFormats {
@@ -198,14 +198,14 @@ static bool keep(DtcFormats *formats, struct dtc_raw_format *format, bool has_id
 	return true;
 }
 
-/* "system NAME", as the recorder writes it before each format, which has the event's own name. */
+/* "system NET" or "NET EVENT", as recorders write it before each format, which has the event's own name. */
 static struct dtc_raw_format *begin_format(const char *line)
 {
-	const char *system = g_str_has_prefix(line, SYSTEM) ? line + strlen(SYSTEM) : "";
-	if (!*system || strpbrk(system, " :\t"))
+	g_auto(GStrv) words = g_strsplit(line, " ", 3);
+	if (g_strv_length(words) != 2 || !is_name(words[1]) || !words[0][0] || strpbrk(words[0], ":\t"))
 		return NULL;
 	struct dtc_raw_format *format = g_new0(struct dtc_raw_format, 1);
-	format->system = g_strdup(system);
+	format->system = g_strdup(words[strcmp(words[0], SYSTEM) == 0 ? 1 : 0]);
 	format->fields = g_array_new(FALSE, FALSE, sizeof(struct dtc_raw_field));
 	g_array_set_clear_func(format->fields, clear_field);
 	return format;

@@ -19,7 +19,7 @@
 /* GKeyFile; the keys are below. Rewritten atomically at the stop. */
 #define DTC_RAW_RECORDING "recording"
 #define DTC_RAW_HEADER_PAGE "header_page" /* events/header_page of tracefs */
-/* of each recorded event a line "system SYSTEM", its format file, an empty line */
+/* of each recorded event a line "system SYSTEM" (or "SYSTEM EVENT"), its format file, an empty line */
 #define DTC_RAW_FORMATS "formats"
 /* systems of events that the recorder made itself begin with this; they are not in the sealed trace */
 #define DTC_RAW_MADE_SYSTEM "dtrace_collect_"

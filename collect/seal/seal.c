@@ -203,6 +203,25 @@ static void add_interfaces(DtcJoin *join, const DtcWalk *walk)
 	}
 }
 
+/*
+ * The recorder removes captures without packets when it stops, so that a file that is not there had none; if it did not
+ * stop, somebody else did that.
+ */
+static void drop_absent_captures(struct seal *seal)
+{
+	GArray *captures = seal->recording->captures;
+	for (guint i = captures->len; i-- > 0;) {
+		const char *file = g_array_index(captures, struct dtc_raw_capture, i).file;
+		g_autofree char *path = g_build_filename(seal->folder, file, NULL);
+		if (g_file_test(path, G_FILE_TEST_EXISTS))
+			continue;
+		if (!seal->recording->was_stopped)
+			dtc_findings_add_coded(seal->findings, DTC_FINDING_CAPTURE_DAMAGED, DTC_SEVERITY_WARNING, true,
+					       seal->recording->node, "the capture '%s' is missing", file);
+		g_array_remove_index(captures, i);
+	}
+}
+
 /* A capture that cannot be read is a finding: the events stay without their headers. */
 static void add_captures(struct seal *seal)
 {
@@ -256,6 +275,7 @@ static void join_packets(struct seal *seal)
 	}
 	add_interfaces(seal->join, seal->begin);
 	add_interfaces(seal->join, seal->end);
+	drop_absent_captures(seal);
 	add_captures(seal);
 	for (guint i = 0; i < seal->cpu_count; i++)
 		seal->cpus[i].first_net = seal->scans[i].net ? add_net_events(seal->join, &seal->scans[i]) : DTC_NONE;
@@ -405,6 +425,7 @@ static bool prepare(struct seal *seal, GError **error)
 						      .walk = seal->begin,
 						      .end = seal->end,
 						      .creator = seal->options->creator,
+						      .cpus = seal->cpus,
 						      .is_complete = seal->recording->was_stopped };
 	return true;
 }

@@ -4,6 +4,7 @@
 
 #include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
+#include "dtrace-chain/manifest.h"
 
 #include <unistd.h>
 
@@ -237,6 +238,32 @@ static void test_records(void)
 	made_raw_clear(&raw);
 }
 
+/* A manifest has its files in order, however the captures were found; one whose file is gone is not in it. */
+static void test_manifest(void)
+{
+	struct made_raw raw;
+	struct dtc_seal_summary summary;
+	g_autoptr(GError) error = NULL;
+	made_raw_begin(&raw);
+	made_raw_call(&raw, 0, 10, MADE_CLOSE, 7, 3);
+	made_raw_end(&raw, 0);
+	made_raw_write(&raw, DTC_RAW_CAPTURES, "packets-9.pcap 9\na-gone.pcap 3\npackets-10.pcap 10\n", -1);
+	made_raw_write(&raw, "../packets-9.pcap", "nine", 4);
+	made_raw_write(&raw, "../packets-10.pcap", "ten", 3);
+	g_autoptr(GArray) events = seal_and_read(&raw, &summary);
+	g_autoptr(DtcManifest) manifest = dtc_manifest_read(raw.folder, &error);
+	g_assert_no_error(error);
+	g_assert_nonnull(dtc_manifest_find_file(manifest, "packets-9.pcap"));
+	g_assert_nonnull(dtc_manifest_find_file(manifest, "packets-10.pcap"));
+	g_assert_null(dtc_manifest_find_file(manifest, "a-gone.pcap"));
+	g_assert_nonnull(dtc_manifest_find_file(manifest, "kernel/metadata"));
+	g_autofree char *path = g_build_filename(raw.folder, DTC_SEALED_ENVIRONMENT, NULL);
+	g_autofree char *environment = NULL;
+	g_assert_true(g_file_get_contents(path, &environment, NULL, NULL));
+	g_assert_null(strstr(environment, "a-gone"));
+	made_raw_clear(&raw);
+}
+
 static void assert_kept(const struct made_raw *raw, enum dtc_error code)
 {
 	struct dtc_seal_options options = { .creator = "dtrace-collect 0.1.0" };
@@ -281,6 +308,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/seal/losses", test_losses);
 	g_test_add_func("/seal/block-flags", test_block_flags);
 	g_test_add_func("/seal/records", test_records);
+	g_test_add_func("/seal/manifest", test_manifest);
 	g_test_add_func("/seal/kept", test_kept);
 	return g_test_run();
 }
