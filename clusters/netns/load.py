@@ -111,7 +111,7 @@ def wait_for(lab, address, port, seconds=10):
             return
         time.sleep(0.05)
     with open(os.path.join(lab.scratch, f"{service}.log"), encoding="utf-8", errors="replace") as log:
-        raise hosts.Missing(f"nobody listens at {address}:{port}: {log.read().strip()[-400:]}")
+        raise RuntimeError(f"nobody listens at {address}:{port}: {log.read().strip()[-400:]}")
 
 
 def start(lab, programs):
