@@ -60,6 +60,8 @@ struct group {
 	int64_t seen_ns; /* the latest event, and the latest packet that had none before it */
 	int64_t alone_ns;
 	bool has_alone;
+	bool is_wire;	  /* its receptions are of what this node transmits */
+	bool is_underway; /* the latest was a transmission, and its reception is to come */
 };
 
 struct block {
@@ -155,6 +157,11 @@ static void judge_packet(struct matching *matching, const struct dtc_join_packet
 
 	if (!packet->is_in || packet->group == 0)
 		return;
+	if (group->is_underway) {
+		find_block(matching, group->device, packet->time_ns)->packets++;
+		matching->all[group->device].packets++;
+		return;
+	}
 	if (group->count == 0 || __builtin_sub_overflow(packet->time_ns, group->seen_ns, &after_ns) ||
 	    after_ns > WINDOW_NS) {
 		group->alone_ns = packet->time_ns;
@@ -163,7 +170,8 @@ static void judge_packet(struct matching *matching, const struct dtc_join_packet
 	}
 	struct block *block = find_block(matching, group->device, packet->time_ns);
 	struct block *all = &matching->all[group->device];
-	bool is_soon = after_ns <= matching->soon_ns;
+	/* where the transmission is known, a stamp that was taken early is before the reception, however slow all is */
+	bool is_soon = group->is_wire || after_ns <= matching->soon_ns;
 	block->packets++;
 	block->soon += is_soon;
 	all->packets++;
@@ -178,6 +186,7 @@ static void judge_event(struct matching *matching, const struct dtc_join_event *
 	group->seen_ns = event->time_ns;
 	group->device = find_device(matching->join, event);
 	group->count = 1;
+	group->is_underway = false;
 	if (!group->has_alone)
 		return;
 	group->has_alone = false;
@@ -185,6 +194,16 @@ static void judge_event(struct matching *matching, const struct dtc_join_event *
 		return;
 	find_block(matching, group->device, group->alone_ns)->packets++;
 	matching->all[group->device].packets++;
+}
+
+/* On lo and veth a transmission says of which group the next reception is. */
+static void judge_transmission(struct matching *matching, const struct dtc_join_slot *slot)
+{
+	if (slot->next == DTC_NONE)
+		return;
+	struct group *group = &matching->groups[dtc_join_slot_at(matching->join, slot->next)->group];
+	group->device = find_device(matching->join, dtc_join_event_at(matching->join, slot->next));
+	group->is_wire = group->is_underway = true;
 }
 
 /* Were stamps taken at the capture, right behind the event? */
@@ -203,7 +222,11 @@ static void judge_stamps(struct matching *matching)
 			const struct dtc_join_event *event = dtc_join_event_at(join, id);
 			if (event->time_ns - matching->tolerance_ns > packet->time_ns)
 				break;
-			judge_event(matching, event, &matching->groups[dtc_join_slot_at(join, id)->group]);
+			const struct dtc_join_slot *slot = dtc_join_slot_at(join, id);
+			if (event->kind == DTC_JOIN_START_XMIT)
+				judge_transmission(matching, slot);
+			else
+				judge_event(matching, event, &matching->groups[slot->group]);
 		}
 		judge_packet(matching, packet);
 	}

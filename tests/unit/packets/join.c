@@ -463,6 +463,26 @@ static void test_sparse_early(void)
 	end(&made);
 }
 
+/* lo alone, where nothing that is sent is captured, so that nothing but the transmission tells how slow the machine is.
+ */
+static void test_slow_loopback(void)
+{
+	struct made made = begin();
+	uint32_t sent[40], received[40];
+	for (guint i = 0; i < 40; i++) {
+		gint64 at = 300000 * (gint64)(i + 1);
+		sent[i] = see(&made, DTC_JOIN_START_XMIT, at, i % 2, 0xa00, "lo", BYTES);
+		received[i] = see(&made, DTC_JOIN_RECEIVE, at + 60000, i % 2, 0xa00, "lo", BYTES);
+		capture(made.here, at + 68000, 1, IN, 5000 + i, 0);
+	}
+	run(&made);
+	for (guint i = 0; i < 40; i++) {
+		expect(&made, sent[i], DTC_HEADER_JOINED, 5000 + i);
+		expect(&made, received[i], DTC_HEADER_JOINED, 5000 + i);
+	}
+	end(&made);
+}
+
 /* The wall clock was set back 10 ms between two readings: what is of either side is joined, what may be of both not. */
 static void test_step(void)
 {
@@ -540,6 +560,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/join/early-stamps", test_early_stamps);
 	g_test_add_func("/join/slow-machine", test_slow_machine);
 	g_test_add_func("/join/sparse-early", test_sparse_early);
+	g_test_add_func("/join/slow-loopback", test_slow_loopback);
 	g_test_add_func("/join/step", test_step);
 	g_test_add_func("/join/link-type", test_link_type);
 	g_test_add_func("/join/nonsense", test_nonsense);
