@@ -2,6 +2,7 @@
 #include "analyze/cli/command.h"
 #include "analyze/cli/last_words.h"
 #include "analyze/cli/manual.h"
+#include "analyze/engine/open.h"
 #include "collect/console/process.h"
 #include "collect/console/terminal.h"
 
@@ -64,6 +65,8 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	if (dtc_open_is_child(argc, argv))
+		return dtc_open_serve(argv);
 	dtc_process_prepare();
 	dtc_last_words_prepare();
 	setlocale(LC_ALL, "");

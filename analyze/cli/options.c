@@ -35,6 +35,26 @@ static gboolean add_nodes(const char *option, const char *value, void *data, GEr
 	return TRUE;
 }
 
+static gboolean set_reader(const char *option, const char *value, void *data, GError **error)
+{
+	static const char *const names[] = {
+		[DTC_READER_AUTO] = "auto",
+		[DTC_READER_FAST] = "fast",
+		[DTC_READER_REFERENCE] = "reference",
+	};
+	struct dtc_common_options *options = data;
+
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		options->reader = (enum dtc_reader_choice)i;
+		return TRUE;
+	}
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+		    "%s '%s' is none of auto, fast, reference\nfor example %s=auto", option, value, option);
+	return FALSE;
+}
+
 static gboolean set_color(const char *option, const char *value, void *data, GError **error)
 {
 	static const char *const names[] = { "auto", "always", "never" };
@@ -67,7 +87,7 @@ void dtc_common_options_add(struct dtc_common_options *options, DtcCommandLine *
 		GOptionArgFunc function;
 		void *pointer;
 	} nodes = { .function = add_nodes }, color = { .function = set_color },
-	  max_unpacked = { .function = set_max_unpacked };
+	  max_unpacked = { .function = set_max_unpacked }, reader = { .function = set_reader };
 	const GOptionEntry entries[] = {
 		{ "bundle", 0, 0, G_OPTION_ARG_FILENAME, &options->bundle,
 		  "Directory or .dtcb file with the recordings (default: first argument, else .)", "BUNDLE" },
@@ -88,6 +108,8 @@ void dtc_common_options_add(struct dtc_common_options *options, DtcCommandLine *
 		  "Columns of the text (default: the terminal's; on a pipe COLUMNS, or 80)", "COLUMNS" },
 		{ "utc", 0, 0, G_OPTION_ARG_NONE, &options->is_utc,
 		  "Times of day in UTC, printed and read (default: the zone of TZ, or of this machine)", NULL },
+		{ "reader", 0, 0, G_OPTION_ARG_CALLBACK, reader.pointer,
+		  "What decodes the traces (default: auto, the fast one where it can)", "auto|fast|reference" },
 		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "No progress on the terminal", NULL },
 		{ "verbose", 'v', 0, G_OPTION_ARG_NONE, &options->is_verbose,
 		  "Say on stderr what is read; analyze folds nothing", NULL },
@@ -113,6 +135,8 @@ static struct dtc_open_options get_open_options(const struct dtc_common_options 
 	return (struct dtc_open_options){
 		.path = path,
 		.max_unpacked_bytes = options->max_unpacked_bytes,
+		/* what kills a reader kills a process of its own */
+		.reader = { options->reader, "/proc/self/exe" },
 		.cluster = options->cluster,
 		.node_paths = (const char *const *)options->node_paths,
 		.nodes = (const char *const *)options->nodes,

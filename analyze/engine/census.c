@@ -44,7 +44,7 @@ static void list_kinds(struct dtc_census_source *source, const DtcReader *reader
 static void read_kernel(struct dtc_census_source *source)
 {
 	struct dtc_reading *reading = &source->reading;
-	g_autoptr(DtcReader) reader = dtc_reader_open(reading->node->name, reading->node->kernel_path, &reading->error);
+	g_autoptr(DtcReader) reader = dtc_reader_open_node(reading->node, &reading->error);
 	if (!reader)
 		return;
 	source->backend = g_strdup(dtc_reader_get_backend(reader));

@@ -81,7 +81,7 @@ static bool open_sources(DtcEventList *list, const DtcBundle *bundle, GError **e
 		if (!from->kernel_path)
 			continue;
 		g_autoptr(GError) open_error = NULL;
-		DtcReader *reader = dtc_reader_open(from->name, from->kernel_path, &open_error);
+		DtcReader *reader = dtc_reader_open_node(from, &open_error);
 		if (!reader) {
 			if (g_error_matches(open_error, DTC_COLLECT_ERROR, DTC_ERROR_LIMIT)) {
 				g_clear_error(&first_error);

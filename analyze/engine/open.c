@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/open.h"
 
+#include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
@@ -43,6 +44,8 @@ DtcBundle *dtc_open_other(const struct dtc_open_options *options, const char *pa
 	if (options->cluster && !cluster)
 		return NULL;
 	DtcBundle *bundle = dtc_bundle_open_limited(path, options->max_unpacked_bytes, error);
+	if (bundle)
+		dtc_bundle_set_reader(bundle, &options->reader);
 	if (bundle && cluster)
 		dtc_bundle_take_cluster(bundle, g_steal_pointer(&cluster));
 	return bundle;
@@ -65,7 +68,18 @@ DtcBundle *dtc_open_bundle(const struct dtc_open_options *options, GError **erro
 	for (const char *const *assignment = options->node_paths; assignment && *assignment; assignment++)
 		if (!add_node_path(bundle, *assignment, error))
 			return NULL;
+	dtc_bundle_set_reader(bundle, &options->reader);
 	if (options->nodes && !dtc_bundle_select(bundle, options->nodes, error))
 		return NULL;
 	return g_steal_pointer(&bundle);
+}
+
+bool dtc_open_is_child(int argc, char **argv)
+{
+	return argc == 4 && strcmp(argv[1], DTC_READER_CHILD_WORD) == 0;
+}
+
+int dtc_open_serve(char **argv)
+{
+	return dtc_reader_serve(argv[2], argv[3]);
 }

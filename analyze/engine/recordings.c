@@ -30,7 +30,7 @@ static void read_kernel(struct recording *recording)
 {
 	struct dtc_reading *reading = &recording->reading;
 	bool clocks_only = recording->options->clocks_only;
-	g_autoptr(DtcReader) reader = dtc_reader_open(reading->node->name, reading->node->kernel_path, &reading->error);
+	g_autoptr(DtcReader) reader = dtc_reader_open_node(reading->node, &reading->error);
 	if (!reader)
 		return;
 	g_autoptr(DtcMachine) machine = dtc_machine_new(reading->node->name, reader);

@@ -21,6 +21,7 @@ struct DtcBundle {
 	DtcScratch *scratch; /* owned: where a packed bundle was unpacked; NULL: it was not packed */
 	DtcCluster *cluster; /* owned or NULL */
 	GPtrArray *defects;  /* struct dtc_defect: what is not as the manifest says */
+	struct dtc_reader_options reader;
 	GPtrArray *left_out; /* owned names of nodes that were there and not selected */
 };
 
@@ -154,6 +155,7 @@ static void put_node(DtcBundle *bundle, const char *name, char *kernel_path, cha
 	if (!node) {
 		node = g_new0(struct dtc_bundle_node, 1);
 		node->name = g_strdup(name);
+		node->reader = bundle->reader;
 		g_ptr_array_add(bundle->nodes, node);
 	}
 	g_free(node->kernel_path);
@@ -425,6 +427,13 @@ bool dtc_bundle_select(DtcBundle *bundle, const char *const *names, GError **err
 		g_ptr_array_remove_index(bundle->nodes, k);
 	}
 	return true;
+}
+
+void dtc_bundle_set_reader(DtcBundle *bundle, const struct dtc_reader_options *options)
+{
+	bundle->reader = *options;
+	for (guint i = 0; i < bundle->nodes->len; i++)
+		((struct dtc_bundle_node *)g_ptr_array_index(bundle->nodes, i))->reader = *options;
 }
 
 guint dtc_bundle_get_count(const DtcBundle *bundle)

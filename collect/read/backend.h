@@ -34,6 +34,15 @@ struct dtc_backend {
 		*findings; /* owned by the back end, the reader takes them out: what it found in the files; or NULL */
 };
 
+/* All of it is borrowed, the names until close. */
+struct dtc_backend_request {
+	const char *node; /* for errors */
+	const char *path;
+	const char *program;   /* for a back end in a process of its own; NULL: none */
+	DtcNames *event_names; /* grow as events are met */
+	DtcNames *call_names;  /* the first stands for calls without a name */
+};
+
 struct dtc_backend_kind {
 	const char *name; /* as `stats` shows it */
 
@@ -53,12 +62,8 @@ struct dtc_backend_kind {
 	/* Where the trace was recorded, as it says; false if it does not tell. Clear with dtc_trace_origin_clear. */
 	bool (*describe_origin)(const char *path, struct dtc_trace_origin *ret_origin);
 
-	/*
-	 * node is for errors. The names are borrowed until close and grow as events are met; the first call name stands
-	 * for calls without a name. NULL with an error if nothing of the trace can be read.
-	 */
-	struct dtc_backend *(*open)(const char *node, const char *path, DtcNames *event_names, DtcNames *call_names,
-				    GError **error);
+	/* NULL with an error if nothing of the trace can be read; DAMAGED if another back end may understand it. */
+	struct dtc_backend *(*open)(const struct dtc_backend_request *request, GError **error);
 	void (*close)(struct dtc_backend *backend);
 
 	/*
@@ -67,9 +72,11 @@ struct dtc_backend_kind {
 	 * error.
 	 */
 	void (*advance)(struct dtc_backend *backend, guint stream);
-	/* Decodes the stream's current item, which is an event: all but its time and CPU. Lends strings until advance.
+	/*
+	 * The stream's current item, which is an event: all of it but its time and CPU, for which there is room. Lent
+	 * until advance, as its strings are.
 	 */
-	void (*fill)(struct dtc_backend *backend, guint stream, struct dtc_event *event);
+	struct dtc_event *(*get_event)(struct dtc_backend *backend, guint stream);
 
 	/* What the trace says of where it was recorded, by the tracer's own key; NULL if it does not. Borrowed. */
 	const char *(*get_environment)(const struct dtc_backend *backend, const char *key);

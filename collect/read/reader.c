@@ -4,15 +4,20 @@
 
 #include "collect/bundle/access.h"
 #include "collect/read/backend.h"
+#include "collect/read/child/child.h"
 #include "collect/read/cpus.h"
-#include "collect/read/ctf/ctf.h"
+#include "collect/read/fast/fast.h"
 #include "collect/read/merge.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
 
-/* The first that recognizes a trace reads it; NULL ends the list. */
-static const struct dtc_backend_kind *const backend_kinds[] = { &dtc_ctf_backend, NULL };
+/* The first that recognizes a trace and can read it does; NULL ends the list. */
+static const struct dtc_backend_kind *const choices[][3] = {
+	[DTC_READER_AUTO] = { &dtc_fast_backend, &dtc_child_backend, NULL },
+	[DTC_READER_FAST] = { &dtc_fast_backend, NULL },
+	[DTC_READER_REFERENCE] = { &dtc_child_backend, NULL },
+};
 
 struct DtcReader {
 	char *node;
@@ -30,22 +35,28 @@ struct DtcReader {
 	guint64 lost_packet_count;   /* in those gaps, as the numbers of packets tell */
 	guint cpu_count;
 	DtcCpus *cpus;
-	struct dtc_event event;
+	struct dtc_event lost; /* of a gap */
 };
 
 /* Events that the reader makes itself have no name in the trace. */
 #define NO_NAME UINT16_MAX
 
+int dtc_reader_serve(const char *node, const char *path)
+{
+	return dtc_child_serve(node, path);
+}
+
 static const struct dtc_backend_kind *find_backend(const char *path)
 {
 	guint i = 0;
-	while (backend_kinds[i] && !backend_kinds[i]->recognizes(path))
+	while (choices[DTC_READER_AUTO][i] && !choices[DTC_READER_AUTO][i]->recognizes(path))
 		i++;
-	return backend_kinds[i];
+	return choices[DTC_READER_AUTO][i];
 }
 
 /* No back end reads this: what each of them misses. */
-static void set_not_found(const char *node, const char *path, GError **error)
+static void set_not_found(const struct dtc_backend_kind *const *backend_kinds, const char *node, const char *path,
+			  GError **error)
 {
 	g_autoptr(GString) missing = g_string_new(NULL), layouts = g_string_new(NULL);
 	for (guint i = 0; backend_kinds[i]; i++) {
@@ -90,16 +101,6 @@ static void build_merge(DtcReader *reader)
 	dtc_merge_build(reader->merge);
 }
 
-DtcReader *dtc_reader_open(const char *node, const char *path, GError **error)
-{
-	const struct dtc_backend_kind *kind = find_backend(path);
-	if (!kind) {
-		set_not_found(node, path, error);
-		return NULL;
-	}
-	return dtc_reader_open_with(kind, node, path, error);
-}
-
 static bool was_all_seen(const DtcReader *reader, GError **error)
 {
 	if (dtc_access_check(error))
@@ -108,7 +109,8 @@ static bool was_all_seen(const DtcReader *reader, GError **error)
 	return false;
 }
 
-DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char *node, const char *path, GError **error)
+static DtcReader *open_reader(const struct dtc_backend_kind *kind, const char *program, const char *node,
+			      const char *path, GError **error)
 {
 	g_autoptr(DtcReader) reader = g_new0(DtcReader, 1);
 	reader->node = g_strdup(node);
@@ -119,7 +121,8 @@ DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char 
 	dtc_names_add(reader->call_names, "unknown");
 	reader->event_counts = g_array_new(FALSE, TRUE, sizeof(guint64));
 	g_autoptr(GError) reason = NULL;
-	reader->backend = kind->open(node, path, reader->event_names, reader->call_names, &reason);
+	const struct dtc_backend_request request = { node, path, program, reader->event_names, reader->call_names };
+	reader->backend = kind->open(&request, &reason);
 	if (reason)
 		dtc_access_note_text(reason->message, path);
 	/* what the machine refuses comes out as damage of all kinds */
@@ -136,6 +139,47 @@ DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char 
 	for (guint i = 0; i < reader->backend->stream_count; i++)
 		dtc_cpus_add(reader->cpus, reader->backend->streams[i]->cpu);
 	return g_steal_pointer(&reader);
+}
+
+/*
+ * What one does not understand the next may; what the machine refuses (files, memory, a disk) it refuses all of them.
+ * The last one's error counts.
+ */
+static DtcReader *open_any(const struct dtc_reader_options *options, const char *node, const char *path, GError **error)
+{
+	const struct dtc_backend_kind *const *backend_kinds = choices[options->choice];
+	g_autoptr(GError) reason = NULL;
+	for (guint i = 0; backend_kinds[i]; i++) {
+		if (reason && !g_error_matches(reason, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED))
+			break;
+		if (!backend_kinds[i]->recognizes(path))
+			continue;
+		g_clear_error(&reason);
+		DtcReader *reader = open_reader(backend_kinds[i], options->program, node, path, &reason);
+		if (reader)
+			return reader;
+	}
+	if (reason)
+		g_propagate_error(error, g_steal_pointer(&reason));
+	else
+		set_not_found(backend_kinds, node, path, error);
+	return NULL;
+}
+
+DtcReader *dtc_reader_open(const char *node, const char *path, GError **error)
+{
+	static const struct dtc_reader_options options = { DTC_READER_AUTO, NULL };
+	return open_any(&options, node, path, error);
+}
+
+DtcReader *dtc_reader_open_node(const struct dtc_bundle_node *node, GError **error)
+{
+	return open_any(&node->reader, node->name, node->kernel_path, error);
+}
+
+DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char *node, const char *path, GError **error)
+{
+	return open_reader(kind, NULL, node, path, error);
 }
 
 void dtc_reader_free(DtcReader *reader)
@@ -162,7 +206,7 @@ static guint64 add_saturated(guint64 a, guint64 b)
 
 static void fill_lost(DtcReader *reader, const struct dtc_gap *gap)
 {
-	struct dtc_event *event = &reader->event;
+	struct dtc_event *event = &reader->lost;
 	event->kind = DTC_EVENT_LOST;
 	event->name = NO_NAME;
 	event->text[0] = event->text[1] = NULL;
@@ -195,7 +239,7 @@ const struct dtc_event *dtc_reader_next(DtcReader *reader)
 	if (reader->current == G_MAXUINT)
 		return NULL;
 	const struct dtc_stream *stream = backend->streams[reader->current];
-	struct dtc_event *event = &reader->event;
+	struct dtc_event *event = stream->is_gap ? &reader->lost : backend->kind->get_event(backend, reader->current);
 	event->time_ns = stream->last_ns;
 	event->cpu = stream->cpu;
 	reader->cpu_count = MAX(reader->cpu_count, stream->cpu + 1);
@@ -203,7 +247,6 @@ const struct dtc_event *dtc_reader_next(DtcReader *reader)
 		fill_lost(reader, &stream->gap);
 		return event;
 	}
-	backend->kind->fill(backend, reader->current, event);
 	if (G_UNLIKELY(dtc_cpus_are_named_by(event->kind)))
 		dtc_cpus_name(reader->cpus, event);
 	if (G_UNLIKELY(event->name >= reader->event_counts->len))

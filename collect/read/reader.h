@@ -8,6 +8,7 @@
 
 #include "collect/read/event.h"
 #include "collect/read/origin.h"
+#include "dtrace-chain/bundle.h"
 #include "dtrace-chain/finding.h"
 #include "dtrace-chain/manifest.h"
 
@@ -17,10 +18,15 @@
 typedef struct DtcReader DtcReader;
 
 /*
- * Opens the trace at path with the first back end that recognizes it. node names it in errors and findings. Caller
- * owns; NULL on error.
+ * Opens the trace at path with the first back end that recognizes and understands it. node names it in errors and
+ * findings. Caller owns; NULL on error.
  */
 DtcReader *dtc_reader_open(const char *node, const char *path, GError **error);
+/* The same of a bundle's node, decoded as it says. */
+DtcReader *dtc_reader_open_node(const struct dtc_bundle_node *node, GError **error);
+/* What the program of struct dtc_reader_options does with its two words; its exit code. */
+#define DTC_READER_CHILD_WORD "--serve-trace"
+int dtc_reader_serve(const char *node, const char *path);
 /* The same with a back end of the caller's choice, for who compares two or tests one. */
 struct dtc_backend_kind;
 DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char *node, const char *path,
@@ -38,7 +44,7 @@ const struct dtc_event *dtc_reader_next(DtcReader *reader);
  */
 bool dtc_reader_finish(DtcReader *reader, DtcFindings *findings, GError **error);
 
-/* "reference" (or, later, "fast") */
+/* "fast" or "reference" */
 const char *dtc_reader_get_backend(const DtcReader *reader);
 /* Names seen so far; indexes are stable while the reader lives. */
 guint dtc_reader_get_event_name_count(const DtcReader *reader);

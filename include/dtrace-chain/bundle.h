@@ -16,12 +16,28 @@
 
 typedef struct DtcBundle DtcBundle;
 
+/* With what traces are decoded: collect/read/reader.h. */
+enum dtc_reader_choice {
+	DTC_READER_AUTO, /* our own decoder; what it does not know goes to the reference */
+	DTC_READER_FAST,
+	DTC_READER_REFERENCE,
+};
+struct dtc_reader_options {
+	enum dtc_reader_choice choice;
+	/*
+	 * The reference decodes in a process of its own, with limits on memory and time: PROGRAM DTC_READER_CHILD_WORD
+	 * NODE PATH, which calls dtc_reader_serve. NULL: in this process. Borrowed for ever.
+	 */
+	const char *program;
+};
+
 struct dtc_bundle_node {
 	char *name;	   /* owned */
 	char *kernel_path; /* owned; directory that holds the CTF metadata; NULL: no kernel trace */
 	char **pcap_paths; /* owned, NULL-terminated, sorted; empty: no capture */
 	/* owned; what the recorder says, NULL: nothing. collect/bundle/environment.h */
 	struct DtcEnvironment *environment;
+	struct dtc_reader_options reader;
 };
 
 /*
@@ -39,6 +55,9 @@ bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, 
 
 /* Keeps only the named nodes (NULL-terminated). An unknown name is an error that lists the nodes there are. */
 bool dtc_bundle_select(DtcBundle *bundle, const char *const *names, GError **error);
+
+/* For all nodes, those that come later too. Not called: DTC_READER_AUTO, all in this process. */
+void dtc_bundle_set_reader(DtcBundle *bundle, const struct dtc_reader_options *options);
 
 guint dtc_bundle_get_count(const DtcBundle *bundle);
 /* Borrowed; index in sorted order, which is the node index everywhere else. */

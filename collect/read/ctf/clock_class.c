@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define MAX_METADATA_BYTES ((gsize)64 << 20)
+#define MAX_METADATA_BYTES ((gsize)16 << 20) /* as much as the decoder takes */
 #define MAX_BLOCK_BYTES 8192
 #define MAX_VALUE_BYTES 256
 
@@ -112,8 +112,7 @@ bool dtc_clock_class_parse(const char *text, gsize bytes, struct dtc_clock_class
 	return false;
 }
 
-/* The text of the trace's metadata; NULL if there is none. */
-static GString *read_text(const char *kernel_path)
+GString *dtc_metadata_read_text(const char *kernel_path)
 {
 	g_autofree char *path = g_build_filename(kernel_path, "metadata", NULL);
 	g_autoptr(GMappedFile) file = g_file_test(path, G_FILE_TEST_IS_REGULAR) ? dtc_access_map(path) : NULL;
@@ -125,7 +124,7 @@ static GString *read_text(const char *kernel_path)
 
 bool dtc_clock_class_read(const char *kernel_path, struct dtc_clock_class *ret_clock)
 {
-	GString *text = read_text(kernel_path);
+	GString *text = dtc_metadata_read_text(kernel_path);
 	if (!text)
 		return false;
 	bool is_found = dtc_clock_class_parse(text->str, text->len, ret_clock);
@@ -165,7 +164,7 @@ static guint find_time_bits(const char *text, const char *structure)
 
 int64_t dtc_clock_class_get_wrap(const char *kernel_path)
 {
-	GString *text = read_text(kernel_path);
+	GString *text = dtc_metadata_read_text(kernel_path);
 	struct dtc_clock_class clock;
 	int64_t wrap_ns = 0;
 
@@ -184,7 +183,7 @@ int64_t dtc_clock_class_get_wrap(const char *kernel_path)
 
 struct dtc_ctf_context dtc_clock_class_get_packet_context(const char *kernel_path)
 {
-	GString *text = read_text(kernel_path);
+	GString *text = dtc_metadata_read_text(kernel_path);
 	struct dtc_ctf_context context = dtc_packet_context_find(text ? text->str : "");
 	if (text)
 		g_string_free(text, TRUE);
@@ -193,7 +192,7 @@ struct dtc_ctf_context dtc_clock_class_get_packet_context(const char *kernel_pat
 
 bool dtc_clock_class_is_of_kernel(const char *kernel_path)
 {
-	GString *text = read_text(kernel_path);
+	GString *text = dtc_metadata_read_text(kernel_path);
 	if (!text)
 		return false;
 	g_autofree char *domain = find_value(text->str, "domain");
@@ -210,7 +209,7 @@ static char *find_text(const GString *text, const char *key)
 
 bool dtc_clock_class_describe_origin(const char *kernel_path, struct dtc_trace_origin *ret_origin)
 {
-	GString *text = read_text(kernel_path);
+	GString *text = dtc_metadata_read_text(kernel_path);
 	struct dtc_clock_class clock = { 0 };
 	if (!text)
 		return false;

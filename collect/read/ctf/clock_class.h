@@ -25,6 +25,9 @@ int64_t dtc_clock_class_get_wrap(const char *kernel_path);
 /* Where the numbers of a packet lie (packet_context.h) in the trace at the path. */
 struct dtc_ctf_context dtc_clock_class_get_packet_context(const char *kernel_path);
 
+/* The text of the trace's metadata, of all packets; NULL if there is none, or more than we take. Caller owns. */
+GString *dtc_metadata_read_text(const char *kernel_path);
+
 /* Whether the text says that the trace is LTTng's of a kernel. */
 bool dtc_clock_class_is_of_kernel(const char *kernel_path);
 

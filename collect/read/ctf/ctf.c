@@ -51,6 +51,7 @@ struct ctf {
 	guint64 packet_count;		   /* whose events were all given out */
 	const bt_stream_class *last_class; /* whose declarations are known; a trace has few, and a stream per CPU */
 	int64_t wrap_ns;		   /* as in struct dtc_stream */
+	struct dtc_event event;		   /* the last that was asked for */
 };
 
 /* ---- messages ---- */
@@ -454,9 +455,9 @@ static void begin_streams(struct ctf *ctf)
 		ctf->backend.streams[i] = &ctf->cursors[i].stream;
 }
 
-static struct dtc_backend *open_trace(const char *node, const char *path, DtcNames *event_names, DtcNames *call_names,
-				      GError **error)
+static struct dtc_backend *open_trace(const struct dtc_backend_request *request, GError **error)
 {
+	const char *node = request->node, *path = request->path;
 	g_autofree char *metadata = g_build_filename(path, "metadata", NULL);
 	if (!dtc_metadata_check(metadata, error)) {
 		g_prefix_error(error, "cannot read the trace of node '%s': ", node);
@@ -464,8 +465,8 @@ static struct dtc_backend *open_trace(const char *node, const char *path, DtcNam
 	}
 	struct ctf *ctf = g_new0(struct ctf, 1);
 	ctf->backend.kind = &dtc_ctf_backend;
-	ctf->event_names = event_names;
-	ctf->call_names = call_names;
+	ctf->event_names = request->event_names;
+	ctf->call_names = request->call_names;
 	ctf->classes = g_hash_table_new_full(NULL, NULL, NULL, (GDestroyNotify)dtc_ctf_class_free);
 	ctf->declared = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	ctf->environment = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
@@ -511,7 +512,7 @@ static void advance_stream(struct dtc_backend *backend, guint stream)
 	advance(ctf, &ctf->cursors[stream]);
 }
 
-static void fill(struct dtc_backend *backend, guint stream, struct dtc_event *event)
+static struct dtc_event *get_event(struct dtc_backend *backend, guint stream)
 {
 	struct ctf *ctf = (struct ctf *)backend;
 	const struct cursor *cursor = &ctf->cursors[stream];
@@ -523,7 +524,8 @@ static void fill(struct dtc_backend *backend, guint stream, struct dtc_event *ev
 		class = dtc_ctf_class_new(bt_class, ctf->event_names, ctf->call_names);
 		g_hash_table_insert(ctf->classes, (void *)bt_class, class);
 	}
-	dtc_ctf_class_fill(class, bt_event, event);
+	dtc_ctf_class_fill(class, bt_event, &ctf->event);
+	return &ctf->event;
 }
 
 static const char *get_environment(const struct dtc_backend *backend, const char *key)
@@ -542,6 +544,6 @@ const struct dtc_backend_kind dtc_ctf_backend = {
 	.open = open_trace,
 	.close = close_trace,
 	.advance = advance_stream,
-	.fill = fill,
+	.get_event = get_event,
 	.get_environment = get_environment,
 };

@@ -276,3 +276,8 @@ void dtc_inventory_report(const DtcInventory *inventory, const char *node, DtcFi
 				       "the index of stream file '%s' does not fit its packets and was not used",
 				       (const char *)inventory->indexes->pdata[i]);
 }
+
+bool dtc_inventory_is_all_foreign(const DtcInventory *inventory)
+{
+	return inventory->is_all_foreign;
+}

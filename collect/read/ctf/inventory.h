@@ -25,5 +25,7 @@ const char *const *dtc_inventory_get_streams(const DtcInventory *inventory);
  * stream, waits for pipes, reads copies as streams of their own and believes an index whatever it says.
  */
 bool dtc_inventory_has_others(const DtcInventory *inventory);
+/* True if no file has the uuid that the metadata tells: then the metadata's is not asked for. */
+bool dtc_inventory_is_all_foreign(const DtcInventory *inventory);
 /* What is missing, copied, of another trace or no part of it. node names the trace. */
 void dtc_inventory_report(const DtcInventory *inventory, const char *node, DtcFindings *findings);

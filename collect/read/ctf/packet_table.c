@@ -152,6 +152,42 @@ const struct dtc_packet_file *dtc_packet_table_find_file(const DtcPacketTable *t
 	return NULL;
 }
 
+static G_GNUC_PRINTF(3, 4) void add_loss(DtcFindings *findings, const char *node, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	g_autofree char *text = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	dtc_findings_add_coded(findings, DTC_FINDING_STREAM_DAMAGED, DTC_SEVERITY_ERROR, true, node, "%s", text);
+}
+
+static void report_file(const struct dtc_packet_file *file, const char *node, DtcFindings *findings)
+{
+	const struct dtc_stream_holes *holes = &file->holes;
+	if (holes->skipped_bytes > 0)
+		add_loss(findings, node,
+			 "stream file '%s' is damaged at byte %" G_GSIZE_FORMAT ": %" G_GSIZE_FORMAT
+			 " of its %" G_GSIZE_FORMAT " bytes are no packets and were skipped",
+			 file->name, holes->first_skipped, holes->skipped_bytes, holes->file_bytes);
+	for (guint i = 0; i < file->packets->len; i++) {
+		const struct dtc_ctf_packet *packet = &g_array_index(file->packets, struct dtc_ctf_packet, i);
+		if (packet->is_cut)
+			add_loss(findings, node,
+				 "stream file '%s' ends at byte %" G_GSIZE_FORMAT
+				 ", inside the packet that begins at byte %" G_GSIZE_FORMAT,
+				 file->name, holes->file_bytes, packet->offset);
+	}
+	if (file->packets->len == 0)
+		add_loss(findings, node, "stream file '%s' holds no packet that can be read", file->name);
+}
+
+void dtc_packet_table_report(const DtcPacketTable *table, const char *node, DtcFindings *findings)
+{
+	for (guint i = 0; i < table->files->len; i++)
+		if (!get_file(table, i)->is_double)
+			report_file(get_file(table, i), node, findings);
+}
+
 /* Packets are in the order of time, but for those that nobody could judge. */
 static const struct dtc_ctf_packet *find_packet(const struct dtc_packet_file *file, uint64_t begin_ticks)
 {

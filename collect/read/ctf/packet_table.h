@@ -30,6 +30,8 @@ struct dtc_packet_file {
 	bool is_double;	 /* tells of the same packets as another file, in other words; nothing of it is used */
 };
 const struct dtc_packet_file *dtc_packet_table_find_file(const DtcPacketTable *table, const char *name);
+/* What of the files is in no packet, and files without any. node is how findings call the trace. */
+void dtc_packet_table_report(const DtcPacketTable *table, const char *node, DtcFindings *findings);
 /*
  * The packet that begins at that time, in the file of that name or, if that has none, in any of the same stream (which
  * may have several files). NULL: there is none.

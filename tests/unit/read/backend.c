@@ -25,6 +25,7 @@ struct made {
 	struct dtc_stream streams[4];
 	struct dtc_stream *list[4];
 	DtcNames *event_names;
+	struct dtc_event event;
 };
 
 /* What the next one opens. */
@@ -55,18 +56,19 @@ static void advance(struct dtc_backend *backend, guint stream)
 			(struct dtc_gap){ .begin_ns = item->time_ns, .end_ns = item->end_ns, .count = item->count });
 }
 
-static void fill(struct dtc_backend *backend, guint stream, struct dtc_event *event)
+static struct dtc_event *get_event(struct dtc_backend *backend, guint stream)
 {
 	struct made *made = (struct made *)backend;
+	struct dtc_event *event = &made->event;
 	memset(event->v, 0, sizeof(event->v));
 	event->kind = DTC_EVENT_SCHED_SWITCH;
 	event->name =
 		(uint16_t)dtc_names_add(made->event_names, made->scripts[stream].items[made->at[stream] - 1].name);
 	event->text[0] = event->text[1] = NULL;
+	return event;
 }
 
-static struct dtc_backend *open_made(const char *node, const char *path, DtcNames *event_names, DtcNames *call_names,
-				     GError **error);
+static struct dtc_backend *open_made(const struct dtc_backend_request *request, GError **error);
 
 static void close_made(struct dtc_backend *backend)
 {
@@ -89,26 +91,26 @@ static const struct dtc_backend_kind made_kind = {
 	.open = open_made,
 	.close = close_made,
 	.advance = advance,
-	.fill = fill,
+	.get_event = get_event,
 	.get_environment = get_environment,
 };
 
-static struct dtc_backend *open_made(const char *node, const char *path, DtcNames *event_names, DtcNames *call_names,
-				     GError **error)
+static struct dtc_backend *open_made(const struct dtc_backend_request *request, GError **error)
 {
 	struct made *made = g_new0(struct made, 1);
 	(void)error;
-	g_assert_cmpstr(node, ==, "made");
-	g_assert_cmpstr(path, ==, "nowhere");
-	g_assert_cmpstr(dtc_names_get(call_names, 0), ==, "unknown");
+	g_assert_cmpstr(request->node, ==, "made");
+	g_assert_cmpstr(request->path, ==, "nowhere");
+	g_assert_cmpstr(dtc_names_get(request->call_names, 0), ==, "unknown");
 	made->backend.kind = &made_kind;
 	made->backend.stream_count = next_count;
 	made->backend.streams = made->list;
 	made->backend.declares[DTC_EVENT_SCHED_SWITCH] = next_is_kernel;
 	made->backend.findings = dtc_findings_new();
-	dtc_findings_add(made->backend.findings, DTC_SEVERITY_ERROR, true, node, "stream file 'x' cannot be read");
+	dtc_findings_add(made->backend.findings, DTC_SEVERITY_ERROR, true, request->node,
+			 "stream file 'x' cannot be read");
 	made->scripts = next_scripts;
-	made->event_names = event_names;
+	made->event_names = request->event_names;
 	for (guint i = 0; i < next_count; i++) {
 		made->list[i] = &made->streams[i];
 		made->streams[i].name = g_strdup_printf("ch%u", i);

@@ -21,6 +21,18 @@ const char *__lsan_default_suppressions(void)
 }
 #endif
 
+static bool is_fast; /* the back end that the story is told to */
+
+static DtcReader *open_reader(const char *path, GError **error)
+{
+	const struct dtc_bundle_node node = {
+		.name = (char *)"made",
+		.kernel_path = (char *)path,
+		.reader = { is_fast ? DTC_READER_FAST : DTC_READER_REFERENCE, NULL },
+	};
+	return dtc_reader_open_node(&node, error);
+}
+
 struct trace {
 	char *path;
 	DtcReader *reader;
@@ -47,7 +59,7 @@ static void read_all(struct trace *trace)
 static void open_and_read(struct trace *trace)
 {
 	g_autoptr(GError) error = NULL;
-	trace->reader = dtc_reader_open("made", trace->path, &error);
+	trace->reader = open_reader(trace->path, &error);
 	g_assert_no_error(error);
 	trace->findings = dtc_findings_new();
 	trace->events = g_array_new(FALSE, FALSE, sizeof(struct dtc_event));
@@ -199,7 +211,7 @@ static void test_consumed(void)
 	struct dtc_extent extent = dtc_extent_of_trace(trace.path);
 	g_assert_cmpuint(extent.packets, ==, 4);
 	g_assert_cmpuint(extent.bytes, ==, stream.bytes->len);
-	DtcReader *reader = dtc_reader_open("made", trace.path, &error);
+	DtcReader *reader = open_reader(trace.path, &error);
 	g_assert_no_error(error);
 	for (guint events = 0; dtc_reader_next(reader); events++)
 		g_assert_cmpuint(dtc_reader_get_consumed_bytes(reader), ==, extent.bytes / 4 * (events / 2));
@@ -324,7 +336,8 @@ static void test_bad_event(void)
 	write_stream(&trace, "stream_1", &bad);
 	open_and_read(&trace);
 	g_assert_cmpuint(trace.events->len, ==, 5); /* and the gap at the end of stream_1 */
-	g_assert_true(has_finding(&trace, "'stream_1' is damaged after 1 events"));
+	g_assert_true(has_finding(&trace, is_fast ? "'stream_1' is damaged in the packet that begins at byte 0"
+						  : "'stream_1' is damaged after 1 events"));
 	g_assert_false(dtc_findings_get_complete(trace.findings));
 	made_bytes_clear(&events);
 	made_bytes_clear(&good);
@@ -605,7 +618,7 @@ static void check_refused(const struct made_metadata *metadata, int code, const 
 	made_add_packet(&stream, &(struct made_packet){ 100, 290, 0, 0, 0, 0 }, &events);
 	write_stream(&trace, "stream_0", &stream);
 	g_autoptr(GError) error = NULL;
-	g_assert_null(dtc_reader_open("made", trace.path, &error));
+	g_assert_null(open_reader(trace.path, &error));
 	g_assert_error(error, DTC_COLLECT_ERROR, code);
 	g_assert_nonnull(strstr(error->message, message));
 	g_assert_nonnull(strstr(error->message, "'made'"));
@@ -637,7 +650,7 @@ static void test_cut_metadata(void)
 	bytes[29] = 0x10;
 	made_write(trace.path, "metadata", bytes, sizeof(bytes));
 	g_autoptr(GError) error = NULL;
-	g_assert_null(dtc_reader_open("made", trace.path, &error));
+	g_assert_null(open_reader(trace.path, &error));
 	g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED);
 	trace_clear(&trace);
 }
@@ -726,26 +739,63 @@ static void test_absurd_cpu(void)
 	trace_clear(&trace);
 }
 
+static void test_spellings_little(void)
+{
+	test_spellings(GINT_TO_POINTER(0));
+}
+
+static void test_spellings_big(void)
+{
+	test_spellings(GINT_TO_POINTER(1));
+}
+
+struct story_of_both {
+	const char *name;
+	GTestFunc function;
+};
+
+static const struct story_of_both stories[] = {
+	{ "ties", test_ties },
+	{ "gaps", test_gaps },
+	{ "consumed", test_consumed },
+	{ "first-packet", test_first_packet },
+	{ "cut-stream/little", test_cut_stream_little },
+	{ "cut-stream/big", test_cut_stream_big },
+	{ "hole-in-stream", test_hole_in_stream },
+	{ "bad-event", test_bad_event },
+	{ "reversal", test_reversal },
+	{ "spellings/little", test_spellings_little },
+	{ "spellings/big", test_spellings_big },
+	{ "headers", test_headers },
+	{ "refused", test_refused },
+	{ "cut-metadata", test_cut_metadata },
+	{ "foreign-files", test_foreign_files },
+	{ "empty", test_empty },
+	{ "threads", test_threads },
+	{ "absurd-cpu", test_absurd_cpu },
+};
+
+static void run_fast(gconstpointer data)
+{
+	is_fast = true;
+	((const struct story_of_both *)data)->function();
+}
+
+static void run_reference(gconstpointer data)
+{
+	is_fast = false;
+	((const struct story_of_both *)data)->function();
+}
+
+/* Every story is told to both back ends. */
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/ctf/ties", test_ties);
-	g_test_add_func("/ctf/gaps", test_gaps);
-	g_test_add_func("/ctf/consumed", test_consumed);
-	g_test_add_func("/ctf/first-packet", test_first_packet);
-	g_test_add_func("/ctf/cut-stream/little", test_cut_stream_little);
-	g_test_add_func("/ctf/cut-stream/big", test_cut_stream_big);
-	g_test_add_func("/ctf/hole-in-stream", test_hole_in_stream);
-	g_test_add_func("/ctf/bad-event", test_bad_event);
-	g_test_add_func("/ctf/reversal", test_reversal);
-	g_test_add_data_func("/ctf/spellings/little", GINT_TO_POINTER(0), test_spellings);
-	g_test_add_data_func("/ctf/spellings/big", GINT_TO_POINTER(1), test_spellings);
-	g_test_add_func("/ctf/headers", test_headers);
-	g_test_add_func("/ctf/refused", test_refused);
-	g_test_add_func("/ctf/cut-metadata", test_cut_metadata);
-	g_test_add_func("/ctf/foreign-files", test_foreign_files);
-	g_test_add_func("/ctf/empty", test_empty);
-	g_test_add_func("/ctf/threads", test_threads);
-	g_test_add_func("/ctf/absurd-cpu", test_absurd_cpu);
+	for (guint i = 0; i < G_N_ELEMENTS(stories); i++) {
+		g_autofree char *fast = g_strconcat("/ctf/fast/", stories[i].name, NULL);
+		g_autofree char *reference = g_strconcat("/ctf/reference/", stories[i].name, NULL);
+		g_test_add_data_func(fast, &stories[i], run_fast);
+		g_test_add_data_func(reference, &stories[i], run_reference);
+	}
 	return g_test_run();
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "collect/read/fast/types.h"
+
+#include "dtrace-chain/error.h"
+
+struct dtc_trace_declaration *dtc_trace_declaration_new(void)
+{
+	struct dtc_trace_declaration *declaration = g_new0(struct dtc_trace_declaration, 1);
+	declaration->arena = dtc_arena_new(DTC_METADATA_MAX_MEMORY);
+	declaration->streams = g_hash_table_new(g_int64_hash, g_int64_equal);
+	declaration->environment = g_hash_table_new(g_str_hash, g_str_equal);
+	return declaration;
+}
+
+void dtc_trace_declaration_free(struct dtc_trace_declaration *declaration)
+{
+	GHashTableIter iter;
+	void *value;
+	if (!declaration)
+		return;
+	g_hash_table_iter_init(&iter, declaration->streams);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		g_hash_table_unref(((struct dtc_stream_declaration *)value)->events);
+	g_hash_table_unref(declaration->streams);
+	g_hash_table_unref(declaration->environment);
+	dtc_arena_free(declaration->arena);
+	g_free(declaration);
+}
+
+struct dtc_trace_declaration *dtc_declaration_parse(const char *text, gsize bytes, GError **error)
+{
+	gsize at = 0;
+	if (bytes > DTC_METADATA_MAX_BYTES) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED, "it has more than %" G_GSIZE_FORMAT " bytes",
+			    DTC_METADATA_MAX_BYTES);
+		return NULL;
+	}
+	while (at < bytes && g_ascii_isspace(text[at]))
+		at++;
+	/* what separates the texts of a JSON sequence, or the first of them; TSDL begins with neither */
+	bool is_version_2 = at < bytes && (text[at] == '\x1e' || text[at] == '{');
+	return is_version_2 ? dtc_ctf2_parse(text, bytes, error) : dtc_tsdl_parse(text, bytes, error);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * An event class as a list of steps: what spellings.c wants of it, where that lies, and how to pass the rest. Fields of
+ * fixed size between two of varying size are one run, of which only what is wanted is looked at.
+ */
+#pragma once
+
+#include "collect/read/event.h"
+#include "collect/read/fast/decode.h"
+#include "collect/read/names.h"
+
+typedef struct DtcProgram DtcProgram;
+
+/* Adds the event's name; call_names are borrowed until the program is freed, and may grow with events. */
+DtcProgram *dtc_program_new(const struct dtc_stream_layout *stream, const struct dtc_event_layout *event,
+			    DtcNames *event_names, DtcNames *call_names);
+void dtc_program_free(DtcProgram *program);
+
+/* Room for a text that has no zero in the packet: of an array of characters. */
+#define DTC_PROGRAM_TEXT_BYTES 4096 /* of a path */
+struct dtc_program_texts {
+	char text[2][DTC_PROGRAM_TEXT_BYTES];
+};
+
+/*
+ * The contexts and the payload, from behind the event's header to its end: sets all of event but time and CPU. False if
+ * that is not in the packet. Strings are lent by the packet and by texts.
+ */
+bool dtc_program_run(const DtcProgram *program, struct dtc_decoder *decoder, struct dtc_program_texts *texts,
+		     struct dtc_event *event);
