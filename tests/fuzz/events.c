@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Events of any bytes, in the layouts that LTTng declares (of the demo) and in some of all kinds that it does not: both
+ * ways to their end, with and without a look at the fields, come to the same place.
+ */
+#include "collect/read/ctf/clock_class.h"
+#include "collect/read/fast/program.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char made[] =
+	"\x1e{\"type\":\"preamble\",\"version\":2}\x1e{\"type\":\"trace-class\"}\x1e{\"type\":\"data-stream-class\"}"
+	"\x1e{\"type\":\"field-class-alias\",\"name\":\"n\",\"field-class\":{\"type\":"
+	"\"variable-length-unsigned-integer\"}}"
+	"\x1e{\"type\":\"event-record-class\",\"payload-field-class\":{\"type\":\"structure\",\"member-classes\":["
+	"{\"name\":\"n\",\"field-class\":\"n\"},"
+	"{\"name\":\"b\",\"field-class\":{\"type\":\"dynamic-length-blob\",\"length-field-location\":{\"path\":[\"n\"]}"
+	"}},"
+	"{\"name\":\"a\",\"field-class\":{\"type\":\"dynamic-length-array\",\"length-field-location\":{\"path\":[\"n\"]"
+	"},"
+	"\"element-field-class\":{\"type\":\"structure\",\"member-classes\":[{\"name\":\"x\",\"field-class\":\"n\"},"
+	"{\"name\":\"o\",\"field-class\":{\"type\":\"optional\",\"selector-field-location\":{\"path\":[\"x\"]},"
+	"\"selector-field-ranges\":[[1,3]],\"field-class\":{\"type\":\"null-terminated-string\",\"encoding\":"
+	"\"utf-16le\"}}},"
+	"{\"name\":\"v\",\"field-class\":{\"type\":\"variant\",\"selector-field-location\":{\"path\":[null,\"n\"]},"
+	"\"options\":[{\"selector-field-ranges\":[[0,2]],\"field-class\":{\"type\":\"fixed-length-signed-integer\","
+	"\"length\":13,\"byte-order\":\"big-endian\",\"bit-order\":\"first-to-last\"}},"
+	"{\"selector-field-ranges\":[[3,99]],\"field-class\":{\"type\":\"static-length-string\",\"length\":3}}]}}]}}}]}"
+	"}";
+
+struct trace {
+	struct dtc_trace_declaration *declaration;
+	struct dtc_trace_layout *layout;
+	DtcNames *events, *calls;
+	uint64_t *slots;
+};
+
+static struct trace open_trace(const char *text, gsize bytes)
+{
+	g_autoptr(GError) error = NULL;
+	struct trace trace = { .declaration = dtc_declaration_parse(text, bytes, &error) };
+	g_assert_no_error(error);
+	trace.layout = dtc_layout_compile(trace.declaration, &error);
+	g_assert_no_error(error);
+	trace.events = dtc_names_new();
+	trace.calls = dtc_names_new();
+	trace.slots = g_new0(uint64_t, trace.layout->slot_count + 1);
+	return trace;
+}
+
+static void decode(const struct trace *trace, guint number, const uint8_t *data, size_t size)
+{
+	static struct dtc_program_texts texts;
+	static struct dtc_event taken;
+	const struct dtc_stream_layout *stream = &trace->layout->streams[0];
+	struct dtc_event_layout *event = &stream->events[number % stream->event_count];
+	struct dtc_decoder passed = { .data = data, .end = size * 8, .slots = trace->slots }, run = passed;
+	if (!event->user)
+		event->user = dtc_program_new(stream, event, trace->events, trace->calls);
+	bool is_passed = dtc_decode_pass(&passed, stream->common_context) && dtc_decode_pass(&passed, event->context) &&
+			 dtc_decode_pass(&passed, event->payload);
+	bool is_run = dtc_program_run(event->user, &run, &texts, &taken);
+	g_assert_true(is_passed == is_run);
+	g_assert_true(!is_run || (run.at == passed.at && run.at <= run.end));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct trace lttng, other;
+	if (!lttng.layout) {
+		GString *text = dtc_metadata_read_text(DTC_DEMO_TRACE);
+		lttng = open_trace(text->str, text->len);
+		other = open_trace(made, sizeof(made) - 1);
+		g_string_free(text, TRUE);
+	}
+	if (size < 3)
+		return 0;
+	guint number = data[0] | (guint)data[1] << 8;
+	g_autofree uint8_t *packet = g_memdup2(data + 2, size - 2);
+	decode(number >> 15 ? &other : &lttng, number, packet, size - 2);
+	return 0;
+}
