@@ -441,6 +441,10 @@ static bool read_metadata(struct fast *fast, const char *path, GError **error)
 	g_string_free(text, TRUE);
 	if (fast->declaration)
 		fast->layout = dtc_layout_compile(fast->declaration, error);
+	if (fast->layout && fast->layout->stream_count == 0) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED, "it declares no stream");
+		return false;
+	}
 	return fast->layout != NULL;
 }
 
