@@ -499,7 +499,7 @@ static void find_extra(GPtrArray *defects, const DtcManifest *manifest, const ch
 		g_autofree char *whole = g_build_filename(folder, name, NULL);
 		if (g_file_test(whole, G_FILE_TEST_IS_DIR) && !g_file_test(whole, G_FILE_TEST_IS_SYMLINK))
 			find_extra(defects, manifest, directory, path, depth + 1);
-		else if (strcmp(path, DTC_MANIFEST_NAME) != 0 && !dtc_manifest_find_file(manifest, path))
+		else if (strcmp(name, DTC_MANIFEST_NAME) != 0 && !dtc_manifest_find_file(manifest, path))
 			dtc_defects_add(defects, DTC_DEFECT_EXTRA, path, "is not in the manifest");
 	}
 }

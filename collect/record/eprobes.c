@@ -7,9 +7,8 @@
  *                protocol the Ethernet type, in network order
  *                netns    skb->dev->nd_net.net->ns.inum
  *                bytes    from data on, in words of 8; words that cannot be read are 0
- *   calls        path     the file name that is opened, executed, ...
- *                address0-3  the first 28 bytes of connect's socket address; there are no arrays of user memory (6.1:
- *                         "String accepts only memory argument"), and what is behind a short address may be 0
+ *   calls        all of their arguments, under their own names, and the file's name as text where the event has a
+ *                         pointer: such an event is recorded instead of the call's
  * net_dev_queue is before segmentation: its bytes are those of the whole.
  */
 #include "collect/record/eprobes.h"
@@ -70,28 +69,27 @@ static char *write_packet_fields(const struct dtc_eprobe_offsets *o)
 			       o->device_net, o->skb_dev, o->skb_data, DTC_EPROBE_WORDS);
 }
 
-/* Calls with a name in user memory. Those with two (rename, link) give the first. */
+/* Calls with the name of a file in user memory; of renameat2, which has two, the event stays as it is. */
 static const struct {
 	const char *event;
 	const char *fields;
 } calls[] = {
-	{ "sys_enter_connect", "address0=+u0($uservaddr):x64 address1=+u8($uservaddr):x64 "
-			       "address2=+u16($uservaddr):x64 address3=+u24($uservaddr):x32" },
-	{ "sys_enter_creat", "path=+0($pathname):ustring" },
-	{ "sys_enter_execve", "path=+0($filename):ustring" },
-	{ "sys_enter_execveat", "path=+0($filename):ustring" },
-	{ "sys_enter_faccessat", "path=+0($filename):ustring" },
-	{ "sys_enter_faccessat2", "path=+0($filename):ustring" },
-	{ "sys_enter_mkdirat", "path=+0($pathname):ustring" },
-	{ "sys_enter_newfstatat", "path=+0($filename):ustring" },
-	{ "sys_enter_open", "path=+0($filename):ustring" },
-	{ "sys_enter_openat", "path=+0($filename):ustring" },
-	{ "sys_enter_openat2", "path=+0($filename):ustring" },
-	{ "sys_enter_readlinkat", "path=+0($pathname):ustring" },
-	{ "sys_enter_renameat2", "path=+0($oldname):ustring" },
-	{ "sys_enter_statx", "path=+0($filename):ustring" },
-	{ "sys_enter_unlink", "path=+0($pathname):ustring" },
-	{ "sys_enter_unlinkat", "path=+0($pathname):ustring" },
+	{ "sys_enter_creat", "pathname=+0($pathname):ustring mode=$mode:u16" },
+	{ "sys_enter_execve", "filename=+0($filename):ustring argv=$argv:x64 envp=$envp:x64" },
+	{ "sys_enter_execveat",
+	  "fd=$fd:s32 filename=+0($filename):ustring argv=$argv:x64 envp=$envp:x64 flags=$flags:s32" },
+	{ "sys_enter_faccessat", "dfd=$dfd:s32 filename=+0($filename):ustring mode=$mode:s32" },
+	{ "sys_enter_faccessat2", "dfd=$dfd:s32 filename=+0($filename):ustring mode=$mode:s32 flags=$flags:s32" },
+	{ "sys_enter_mkdirat", "dfd=$dfd:s32 pathname=+0($pathname):ustring mode=$mode:u16" },
+	{ "sys_enter_newfstatat", "dfd=$dfd:s32 filename=+0($filename):ustring statbuf=$statbuf:x64 flag=$flag:s32" },
+	{ "sys_enter_open", "filename=+0($filename):ustring flags=$flags:s32 mode=$mode:u16" },
+	{ "sys_enter_openat", "dfd=$dfd:s32 filename=+0($filename):ustring flags=$flags:s32 mode=$mode:u16" },
+	{ "sys_enter_openat2", "dfd=$dfd:s32 filename=+0($filename):ustring how=$how:x64 usize=$usize:u64" },
+	{ "sys_enter_readlinkat", "dfd=$dfd:s32 pathname=+0($pathname):ustring buf=$buf:x64 bufsiz=$bufsiz:s32" },
+	{ "sys_enter_statx",
+	  "dfd=$dfd:s32 filename=+0($filename):ustring flags=$flags:u32 mask=$mask:u32 buffer=$buffer:x64" },
+	{ "sys_enter_unlink", "pathname=+0($pathname):ustring" },
+	{ "sys_enter_unlinkat", "dfd=$dfd:s32 pathname=+0($pathname):ustring flag=$flag:s32" },
 };
 
 /* The transmission needs none: it is known by the buffer. */
@@ -105,6 +103,7 @@ static void add(GPtrArray *probes, const char *system, const char *event, char *
 	probe->system = g_strdup(system);
 	probe->event = g_strdup(event);
 	probe->fields = fields;
+	probe->is_instead = strcmp(system, "syscalls") == 0;
 	g_ptr_array_add(probes, probe);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Events made of other events' pointers (CONFIG_EPROBE_EVENTS, kernels from 5.15 on, as distributions build them): the
- * packet's own bytes and its network namespace where a net event has only the buffer's address, the path of a call that
- * opens a file, and the address that connect is given. Where the kernel has them nothing needs to be joined or guessed.
+ * packet's own bytes and its network namespace where a net event has only the buffer's address, and the name of the
+ * file that a call is about. Where the kernel has them nothing needs to be joined or guessed.
  *
  * Pure: texts out of offsets. Who has tracefs makes the events, in a group of its own, and removes them.
  */
@@ -28,7 +28,8 @@ struct dtc_eprobe {
 	char *name;   /* of the new event */
 	char *system; /* of the event that it is made of */
 	char *event;
-	char *fields; /* what it fetches, as dynamic_events of tracefs takes it */
+	char *fields;	 /* what it fetches, as dynamic_events of tracefs takes it */
+	bool is_instead; /* it has all that the event has, which need not be recorded then */
 };
 
 /* False if this kernel's structures have not what is asked for. */

@@ -56,7 +56,10 @@ static bool open_node(DtcPlace *place, GError **error)
 
 	place->is_created = mkdir(place->path, 0700) == 0;
 	if (!place->is_created && errno != EEXIST)
-		return set_system_error(error, "create", place->path, "give another place with -o");
+		return set_system_error(error, "create", place->path,
+					errno == ENOENT
+						? "make the folder that it shall be in, or give another place with -o"
+						: "give another place with -o");
 	if (lstat(place->path, &status) == 0 && S_ISLNK(status.st_mode)) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
 			    "'%s' is a symbolic link\nrecordings are written to no link: name the folder itself",

@@ -155,6 +155,21 @@ static bool open_tracer(DtcRecorder *recording, GError **error)
 	return recording->tracer != NULL;
 }
 
+/* What no kernel's trace file system has: reports say it, so that nobody looks for it. */
+static void add_general_lacks(DtcRecorder *recording)
+{
+	if (recording->request->tracer != &dtc_tracer_tracefs)
+		return;
+	g_ptr_array_add(
+		recording->lacks,
+		g_strdup("call-data=of what system calls point to, socket addresses and ready descriptors are not "
+			 "in tracefs' events"));
+	if (!dtc_tracefs_has_eprobes())
+		g_ptr_array_add(recording->lacks,
+				g_strdup("file-names=of files that were opened and closed while recording: this kernel "
+					 "makes no events of pointers (eprobes)"));
+}
+
 static bool open_captures(DtcRecorder *recording, GError **error)
 {
 	struct dtc_capture_settings settings = recording->request->capture;
@@ -213,6 +228,7 @@ DtcRecorder *dtc_recorder_start(const struct dtc_recorder_request *request, GErr
 	if (!recording->place)
 		return NULL;
 	recording->totals.cleaned = request->tracer->clean();
+	add_general_lacks(recording);
 	if ((!request->command || dtc_child_prepare(&recording->child, request->command, error)) &&
 	    open_tracer(recording, error) && open_captures(recording, error) && begin(recording, error)) {
 		dtc_privileges_keep_watching();

@@ -49,6 +49,7 @@ struct DtcTracer {
 	struct tracefs_instance *instance;
 	char *probe_group;
 	GPtrArray *probes; /* owned names of events that were made, in the group */
+	GPtrArray *events; /* "system:event", borrowed from the settings: those that no made one stands for */
 	const DtcPlace *place;
 	GPtrArray *drains; /* struct drain, owned */
 	gint is_stopping;  /* atomic */
@@ -137,7 +138,19 @@ static void remove_probe(const char *group, const char *name)
 	tracefs_dynevent_free(probe);
 }
 
-/* What this kernel refuses is not made: packets are joined with their events then. */
+static void leave_out(GPtrArray *events, const struct dtc_eprobe *probe)
+{
+	g_autofree char *name = g_strconcat(probe->system, ":", probe->event, NULL);
+
+	for (guint i = events->len; i-- > 0;)
+		if (strcmp(g_ptr_array_index(events, i), name) == 0)
+			g_ptr_array_remove_index(events, i);
+}
+
+/*
+ * What this kernel refuses is not made: packets are joined with their events then, and names of files are those of
+ * descriptors that are open at the end.
+ */
 static void make_probes(DtcTracer *tracer, const struct dtc_tracer_settings *settings)
 {
 	g_autoptr(DtcBtf) btf = dtc_btf_read(DTC_BTF_PATH, NULL);
@@ -147,14 +160,17 @@ static void make_probes(DtcTracer *tracer, const struct dtc_tracer_settings *set
 
 	tracer->probe_group = make_probe_group(settings->instance);
 	tracer->probes = g_ptr_array_new_with_free_func(g_free);
+	tracer->events = g_ptr_array_new();
+	g_ptr_array_extend(tracer->events, (GPtrArray *)settings->events, NULL, NULL);
 	for (guint i = 0; i < wanted->len; i++) {
 		const struct dtc_eprobe *probe = g_ptr_array_index(wanted, i);
-		if (strcmp(probe->system, "net") != 0)
-			continue; /* paths are those of open files: sealing takes none from here yet */
 		struct tracefs_dynevent *made = tracefs_eprobe_alloc(tracer->probe_group, probe->name, probe->system,
 								     probe->event, probe->fields);
-		if (made && tracefs_dynevent_create(made) == 0)
+		if (made && tracefs_dynevent_create(made) == 0) {
 			g_ptr_array_add(tracer->probes, g_strdup(probe->name));
+			if (probe->is_instead)
+				leave_out(tracer->events, probe);
+		}
 		if (made)
 			tracefs_dynevent_free(made);
 	}
@@ -408,14 +424,14 @@ static bool prepare(DtcTracer *tracer, const struct dtc_tracer_settings *setting
 		return set_error(error, "cannot read the layout of the ring buffer", "are there rights for tracefs?");
 	make_probes(tracer, settings);
 	if (!dtc_place_write(settings->place, DTC_PLACE_RAW, DTC_RAW_HEADER_PAGE, header, error) ||
-	    !write_formats(tracer, settings->events, error))
+	    !write_formats(tracer, tracer->events, error))
 		return false;
 	for (guint i = 0; i < cpus->len; i++)
 		if (!add_drain(tracer, g_array_index(cpus, guint, i), error))
 			return false;
 	for (guint i = 0; i < tracer->probes->len; i++)
 		(void)tracefs_event_enable(tracer->instance, tracer->probe_group, g_ptr_array_index(tracer->probes, i));
-	return enable_events(tracer, settings->events, available, error);
+	return enable_events(tracer, tracer->events, available, error);
 }
 
 static DtcTracer *open_tracer(const struct dtc_tracer_settings *settings, GError **error)
@@ -543,6 +559,8 @@ static void free_tracer(DtcTracer *tracer)
 	remove_probes(tracer);
 	if (tracer->probes)
 		g_ptr_array_unref(tracer->probes);
+	if (tracer->events)
+		g_ptr_array_unref(tracer->events);
 	g_free(tracer->probe_group);
 	g_free(tracer);
 }

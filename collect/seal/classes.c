@@ -254,7 +254,8 @@ static enum dtc_class_role find_role(const struct dtc_raw_format *format, const 
 		return DTC_CLASS_FORK;
 	if (strcmp(name, "net_dev_queue") == 0 || strcmp(name, "net_if_receive_skb") == 0)
 		return DTC_CLASS_NET;
-	if (g_str_has_prefix(name, "syscall_entry_open") && dtc_raw_format_find(format, "filename") &&
+	const struct dtc_raw_field *file = dtc_raw_format_find(format, "filename");
+	if (g_str_has_prefix(name, "syscall_entry_open") && file && file->is_pointer &&
 	    !has_text_of(format, "filename"))
 		return DTC_CLASS_OPEN;
 	return DTC_CLASS_PLAIN;

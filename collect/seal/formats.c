@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/seal/formats.h"
 
+#include "collect/seal/raw.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,8 +187,20 @@ static void add_field(struct dtc_raw_format *format, const char *line)
 }
 
 /* Takes the format over. */
+/* A call that was recorded by an event made of it, with the name of its file, is that call. */
+static void rename_call(struct dtc_raw_format *format)
+{
+	if (!format->name || !g_str_has_prefix(format->system, DTC_RAW_MADE_SYSTEM) ||
+	    !g_str_has_prefix(format->name, "sys_enter_") || !g_str_has_suffix(format->name, DTC_RAW_MADE_SUFFIX))
+		return;
+	format->name[strlen(format->name) - strlen(DTC_RAW_MADE_SUFFIX)] = '\0';
+	g_free(format->system);
+	format->system = g_strdup("syscalls");
+}
+
 static bool keep(DtcFormats *formats, struct dtc_raw_format *format, bool has_id)
 {
+	rename_call(format);
 	gpointer key = GUINT_TO_POINTER((guint)format->id);
 	if (!has_id || !format->name || formats->formats->len >= MAX_FORMATS ||
 	    g_hash_table_contains(formats->ids, key)) {

@@ -23,8 +23,9 @@
 #define DTC_RAW_FORMATS "formats"
 /* systems of events that the recorder made itself begin with this; they are not in the sealed trace */
 #define DTC_RAW_MADE_SYSTEM "dtrace_collect_"
-#define DTC_RAW_CPU "cpu"	/* and the CPU's number: sub-buffers as read, whole, in order */
-#define DTC_RAW_CLOCKS "clocks" /* a line a second: mono real boot tai raw uncertainty, all ns */
+#define DTC_RAW_MADE_SUFFIX "_bytes" /* of their names, behind that of the event that they are made of */
+#define DTC_RAW_CPU "cpu"	     /* and the CPU's number: sub-buffers as read, whole, in order */
+#define DTC_RAW_CLOCKS "clocks"	     /* a line a second: mono real boot tai raw uncertainty, all ns */
 /* a line a CPU and second: mono cpu entries overrun commit_overrun bytes dropped_events read_events */
 #define DTC_RAW_DROPS "drops"
 /* walks of /proc: a record a line, a letter first, separated by tabs, strings as g_strescape writes them */

@@ -138,7 +138,10 @@ static void test_fields(void)
 			"bytes=+0(+208($skbaddr)):x64[11]");
 	probe = g_ptr_array_index(probes, 1);
 	g_assert_cmpstr(probe->system, ==, "syscalls");
-	g_assert_cmpstr(probe->fields, ==, "path=+0($filename):ustring");
+	g_assert_cmpstr(probe->fields, ==,
+			"dfd=$dfd:s32 filename=+0($filename):ustring flags=$flags:s32 mode=$mode:u16");
+	g_assert_true(probe->is_instead);
+	g_assert_false(((const struct dtc_eprobe *)g_ptr_array_index(probes, 0))->is_instead);
 	g_autoptr(GPtrArray) without = dtc_eprobes_choose(events, NULL);
 	g_assert_cmpuint(without->len, ==, 1);
 }

@@ -2,6 +2,8 @@
 /* The packet's own bytes in events that the recorder made: as Debian's 6.1 writes their format, and its bytes. */
 #include "collect/seal/packet_bytes.h"
 
+#include "collect/seal/classes.h"
+
 #include <string.h>
 
 #define FORMAT(system, name)                                                                                           \
@@ -120,11 +122,30 @@ static void test_formats(void)
 	g_assert_false(dtc_packet_bytes_find(dtc_formats_get(others, 0), &layout));
 }
 
+/* A call with the name of its file is the call; its class has the name once. */
+static void test_calls(void)
+{
+	static const char text[] = "system dtrace_collect_1_2\nname: sys_enter_openat_bytes\nID: 1504\nformat:\n"
+				   "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+				   "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+				   "\tfield:s32 dfd;\toffset:8;\tsize:4;\tsigned:1;\n"
+				   "\tfield:__data_loc char[] filename;\toffset:12;\tsize:4;\tsigned:1;\n\n";
+	g_autoptr(DtcFormats) formats = parse(text);
+	const struct dtc_raw_format *format = dtc_formats_get(formats, 0);
+	g_assert_cmpstr(format->system, ==, "syscalls");
+	g_assert_cmpstr(format->name, ==, "sys_enter_openat");
+	g_autoptr(DtcClasses) classes = dtc_classes_new(formats);
+	const struct dtc_event_type *type = dtc_classes_find(classes, format->id);
+	g_assert_cmpstr(type->plain.name, ==, "syscall_entry_openat");
+	g_assert_cmpint(type->role, ==, DTC_CLASS_PLAIN);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/seal/packet-bytes/packet", test_packet);
 	g_test_add_func("/seal/packet-bytes/others", test_others);
 	g_test_add_func("/seal/packet-bytes/formats", test_formats);
+	g_test_add_func("/seal/packet-bytes/calls", test_calls);
 	return g_test_run();
 }
