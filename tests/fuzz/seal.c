@@ -59,6 +59,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct dtc_seal_summary summary;
 	g_autoptr(GError) error = NULL;
 
+	if (!data) /* nothing at all has no place */
+		data = (const uint8_t *)"";
+
 	if (size > 1 << 20)
 		return 0;
 	g_mkdir(raw, 0700);

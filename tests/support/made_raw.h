@@ -174,7 +174,8 @@ static inline void made_raw_write_pages(const struct made_raw *raw, guint64 flag
 		g_assert_cmpuint(raw->pages[i]->len, <=, MADE_RAW_PAGE - 24);
 		memcpy(page, &time, 8);
 		memcpy(page + 8, &commit, 8);
-		memcpy(page + 16, raw->pages[i]->data, raw->pages[i]->len);
+		if (raw->pages[i]->len)
+			memcpy(page + 16, raw->pages[i]->data, raw->pages[i]->len);
 		if (flags)
 			memcpy(page + 16 + raw->pages[i]->len, &lost, 8);
 		made_raw_write(raw, name, page, sizeof page);

@@ -524,7 +524,8 @@ static void test_nonsense(void)
 	struct made made = begin();
 	g_autoptr(GRand) random = g_rand_new_with_seed(15);
 	for (guint i = 0; i < 5000; i++) {
-		gint64 time_ns = i % 7 ? g_rand_int_range(random, 0, 3000000) : (gint64)g_rand_int(random) << 32;
+		gint64 time_ns =
+			i % 7 ? g_rand_int_range(random, 0, 3000000) : (gint64)((guint64)g_rand_int(random) << 32);
 		struct dtc_join_event event = { .time_ns = i % 11  ? time_ns
 							   : i % 2 ? INT64_MIN
 								   : INT64_MAX,
