@@ -518,11 +518,13 @@ static void apply_to_list(const struct run *run, const struct rule *rule, uint64
 			event->has_address = true; /* the array of the other family is empty */
 		break;
 	case OP_SOURCE:
-		run->layers->has_source = set_address(event->headers.source, run->decoder, at, element, length);
+		if (run->layers)
+			run->layers->has_source = set_address(event->headers.source, run->decoder, at, element, length);
 		break;
 	case OP_DESTINATION:
-		run->layers->has_destination =
-			set_address(event->headers.destination, run->decoder, at, element, length);
+		if (run->layers)
+			run->layers->has_destination =
+				set_address(event->headers.destination, run->decoder, at, element, length);
 		break;
 	case OP_ELEMENT:
 		if (length > (uint64_t)rule->element)
@@ -543,7 +545,7 @@ static bool take_inside(struct dtc_decoder *decoder, const struct dtc_layout *st
 		const struct dtc_layout *member = structure->members[i].layout;
 		uint64_t value;
 		bool is_sound;
-		if (member == holder) {
+		if (holder && member == holder) {
 			is_sound = take_inside(decoder, member, NULL, wanted, ret_value);
 		} else if (member == wanted && wanted->kind == DTC_TYPE_INTEGER) {
 			is_sound = dtc_decode_integer(decoder, member, &value);
@@ -572,8 +574,10 @@ static void apply_in_run(const struct run *run, const struct rule *rule, uint64_
 		event->tid = (int64_t)dtc_decode_load(run->decoder->data, at, rule->layout);
 		break;
 	case OP_FIELD:
-		run->layers->at->has[rule->slot] = true;
-		run->layers->at->value[rule->slot] = dtc_decode_load(run->decoder->data, at, rule->layout);
+		if (run->layers) { /* only headers have such rules */
+			run->layers->at->has[rule->slot] = true;
+			run->layers->at->value[rule->slot] = dtc_decode_load(run->decoder->data, at, rule->layout);
+		}
 		break;
 	case OP_SLOT:
 		run->decoder->slots[rule->layout->slot] = dtc_decode_load(run->decoder->data, at, rule->layout);
