@@ -65,6 +65,15 @@ GPtrArray *dtc_netns_list(const char *proc)
 	return list;
 }
 
+GPtrArray *dtc_netns_list_named(void)
+{
+	GPtrArray *list = g_ptr_array_new_with_free_func(free_netns);
+	g_autoptr(GHashTable) seen = g_hash_table_new(g_int64_hash, g_int64_equal);
+
+	add_named(list, seen);
+	return list;
+}
+
 guint64 dtc_netns_get_own(void)
 {
 	struct stat status;

@@ -16,6 +16,8 @@ struct dtc_netns {
  * g_ptr_array_unref (struct dtc_netns).
  */
 GPtrArray *dtc_netns_list(const char *proc);
+/* Only the latter, in which perhaps no process is. */
+GPtrArray *dtc_netns_list_named(void);
 /* The calling thread's; 0: not known. */
 guint64 dtc_netns_get_own(void);
 /* The calling thread, and no other, goes there for the rest of its life. False: errno says why. */

@@ -2,6 +2,7 @@
 #include "collect/record/walk.h"
 
 #include "collect/record/clocks.h"
+#include "collect/record/netns.h"
 #include "collect/record/walk_net.h"
 
 #include <dirent.h>
@@ -253,6 +254,18 @@ static void add_networks(struct walk *walk)
 	}
 }
 
+/* Those that nobody is in yet: a command may be run there while it is recorded. */
+static void add_empty_networks(struct walk *walk)
+{
+	g_autoptr(GPtrArray) list = dtc_netns_list_named();
+
+	for (guint i = 0; i < list->len; i++) {
+		const struct dtc_netns *netns = g_ptr_array_index(list, i);
+		if (!g_hash_table_contains(walk->netns, &netns->inode))
+			dtc_walk_add_interfaces(walk->out, netns->path, netns->inode);
+	}
+}
+
 static void add_irqs(struct walk *walk, const char *folder)
 {
 	g_autoptr(GDir) list = g_dir_open(folder, 0, NULL);
@@ -305,6 +318,8 @@ char *dtc_walk(const char *root, struct dtc_walk_counts *ret_counts)
 	walk->own_pidns[MAX(count, 0)] = 0;
 	add_processes(walk, proc);
 	add_networks(walk);
+	if (walk->is_machine)
+		add_empty_networks(walk);
 	add_irqs(walk, irqs);
 	add_disks(walk, disks);
 	g_string_append_printf(text, "T\t%" G_GINT64_FORMAT "\t%" G_GINT64_FORMAT "\n", begin_ns,
