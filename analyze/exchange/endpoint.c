@@ -106,39 +106,47 @@ static enum same compare_connection(const DtcPackets *here, uint32_t flow, const
 /* What was found for a connection at another place. */
 struct found {
 	uint32_t flow;
+	uint32_t last; /* looked at */
 	int64_t distance_ns;
 	bool is_sure;
 };
 
-/* Looks at the generations from the latest on. */
+/* Looks at the generations from the latest on. needs_proof: numbers must tell that it is the same connection. */
 static void look_at_generations(const DtcPackets *here, uint32_t flow, const DtcPackets *there, uint32_t id,
-				int64_t there_ns, struct found *found)
+				bool needs_proof, int64_t there_ns, struct found *found)
 {
 	for (; id != DTC_NONE && !found->is_sure; id = dtc_packets_find_previous_generation(there, id)) {
 		enum same same = compare_connection(here, flow, there, id);
 		int64_t distance_ns = same == SAME_NO ? INT64_MAX : get_distance_ns(there, id, there_ns);
-		if (same != SAME_YES && distance_ns >= found->distance_ns)
+		if (same != SAME_YES && (needs_proof || distance_ns >= found->distance_ns))
 			continue;
-		*found = (struct found){ id, distance_ns, same == SAME_YES };
+		*found = (struct found){ id, found->last, distance_ns, same == SAME_YES };
 	}
+}
+
+static void look_in_netns(const DtcPackets *here, uint32_t flow, const DtcPackets *there, uint32_t netns,
+			  bool needs_proof, int64_t there_ns, struct found *found)
+{
+	const struct dtc_flow *f = dtc_packets_get_flow(here, flow);
+	uint32_t id = dtc_packets_find_flow(there, f->source, f->source_port, f->destination, f->destination_port,
+					    f->protocol, netns);
+
+	if (id != found->last) /* once, where namespaces do not count */
+		look_at_generations(here, flow, there, id, needs_proof, there_ns, found);
+	found->last = id;
 }
 
 uint32_t dtc_endpoint_find_flow(const DtcPackets *here, uint32_t flow, const DtcPackets *there, bool is_same_node,
 				int64_t there_ns)
 {
-	const struct dtc_flow *f = dtc_packets_get_flow(here, flow);
-	struct found found = { DTC_NONE, SAME_CONNECTION_NS, false };
-	uint32_t last = DTC_NONE;
-	uint16_t count = is_same_node ? 1 : dtc_packets_get_netns_count(there);
+	struct found found = { DTC_NONE, DTC_NONE, SAME_CONNECTION_NS, false };
+	uint16_t count = dtc_packets_get_netns_count(there);
 
-	for (uint16_t i = 0; i < count && !found.is_sure; i++) {
-		/* inodes of another machine are other namespaces */
-		uint32_t netns = is_same_node ? dtc_packets_get_netns(here, f->netns) : dtc_packets_get_netns(there, i);
-		uint32_t id = dtc_packets_find_flow(there, f->source, f->source_port, f->destination,
-						    f->destination_port, f->protocol, netns);
-		if (id != last) /* once, where namespaces do not count */
-			look_at_generations(here, flow, there, id, there_ns, &found);
-		last = id;
-	}
+	if (is_same_node)
+		look_in_netns(here, flow, there, dtc_packets_get_netns(here, dtc_packets_get_flow(here, flow)->netns),
+			      false, there_ns, &found);
+	/* inodes of another machine are other namespaces; on the same one it may have been seen elsewhere first */
+	for (uint16_t i = 0; i < count && !found.is_sure; i++)
+		look_in_netns(here, flow, there, dtc_packets_get_netns(there, i), is_same_node, there_ns, &found);
 	return found.flow;
 }

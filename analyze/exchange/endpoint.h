@@ -19,7 +19,8 @@ bool dtc_endpoint_is_stream_server(const DtcHistory *history, uint32_t file);
  * among a trace's). Ports are used again: of several generations the one whose initial sequence number, of either
  * direction, is the same; if no number tells, of those that none contradicts the one nearest to a time of those packets
  * and at most a minute off, or the last one without a time (DTC_TIME_NONE). DTC_NONE if there is none. is_same_node:
- * what is there was seen on this node, so that namespaces are the same; else those there are all looked at.
+ * what is there was seen on this node, so that namespaces are the same; a flow that was seen in another one first is it
+ * only if its numbers tell. Else those there are all looked at.
  */
 uint32_t dtc_endpoint_find_flow(const DtcPackets *here, uint32_t flow, const DtcPackets *there, bool is_same_node,
 				int64_t there_ns);

@@ -52,10 +52,12 @@ static uint64_t make_key(const uint8_t address[16], int64_t port, uint32_t netns
 
 void dtc_machine_add_syn(DtcMachine *m, const struct dtc_headers *headers, uint32_t flow)
 {
-	uint16_t netns = dtc_packets_get_flow(m->history->packets, flow)->netns;
+	/* where it arrived: the flow's may be the one where it was sent */
+	bool needs = dtc_packets_need_netns(m->history->packets, headers->source, headers->destination);
+	uint32_t netns = needs ? headers->netns : 0;
 	uint64_t *key = g_new(uint64_t, 1);
 
-	*key = make_key(headers->source, headers->source_port, dtc_packets_get_netns(m->history->packets, netns));
+	*key = make_key(headers->source, headers->source_port, netns);
 	g_hash_table_replace(m->syns, key, GUINT_TO_POINTER(flow + 1));
 }
 

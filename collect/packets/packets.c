@@ -17,6 +17,7 @@
  *             that one's and far from the pair's goes there.
  */
 #include "collect/packets/packets.h"
+#include "collect/packets/homes.h"
 #include "collect/packets/table.h"
 
 #include <string.h>
@@ -28,6 +29,8 @@
 
 /* Namespaces that flows are told apart by. */
 #define NETNS_MAX 4096
+/* Packets between a packet's sightings in two namespaces, of a connection whose SYN was not seen. */
+#define SIGHTING_SPAN 1024
 
 struct flow_entry {
 	struct dtc_flow flow;
@@ -49,6 +52,7 @@ struct DtcPackets {
 	GHashTable *interface_ids;
 	GHashTable *shared; /* addresses (owned) that several namespaces have; loopback stands for all of its kind */
 	GArray *netns;	    /* inodes; the first is 0 */
+	DtcHomes *homes;
 	bool sorted;
 	bool sealed;
 };
@@ -81,6 +85,7 @@ DtcPackets *dtc_packets_new(void)
 	packets->shared = g_hash_table_new_full(dtc_address_hash, dtc_address_equal, g_free, NULL);
 	packets->netns = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	g_array_set_size(packets->netns, 1);
+	packets->homes = dtc_homes_new();
 	packets->sorted = true;
 	return packets;
 }
@@ -95,6 +100,7 @@ void dtc_packets_free(DtcPackets *packets)
 	g_free(packets->by_flow);
 	g_hash_table_unref(packets->shared);
 	g_array_unref(packets->netns);
+	dtc_homes_free(packets->homes);
 	g_hash_table_unref(packets->interface_ids);
 	g_ptr_array_unref(packets->interfaces);
 	g_free(packets);
@@ -202,29 +208,31 @@ bool dtc_packets_is_shared(const DtcPackets *packets, const uint8_t address[16])
 	return g_hash_table_contains(packets->shared, unify(address));
 }
 
-/* The namespace's index if it is needed to tell whose the addresses are, else 0. DTC_NONE: it is not known yet. */
-static uint32_t find_netns(const DtcPackets *packets, const uint8_t source[16], const uint8_t destination[16],
-			   uint32_t inode)
+bool dtc_packets_need_netns(const DtcPackets *packets, const uint8_t source[16], const uint8_t destination[16])
 {
-	if (inode == 0 || g_hash_table_size(packets->shared) == 0 ||
-	    (!dtc_packets_is_shared(packets, source) && !dtc_packets_is_shared(packets, destination)))
-		return 0;
-	for (guint i = 1; i < packets->netns->len; i++)
+	return g_hash_table_size(packets->shared) > 0 &&
+	       (dtc_packets_is_shared(packets, source) || dtc_packets_is_shared(packets, destination));
+}
+
+/* The namespace's index; 0: it is not known which one it is. DTC_NONE: it was never met. */
+static uint32_t find_netns(const DtcPackets *packets, uint32_t inode)
+{
+	for (guint i = 0; i < packets->netns->len; i++)
 		if (g_array_index(packets->netns, uint32_t, i) == inode)
 			return i;
 	return DTC_NONE;
 }
 
 /* As find_netns, and from now on it is known. More than an index holds are not told apart: nobody has so many. */
-static uint16_t intern_netns(DtcPackets *packets, const struct dtc_headers *headers)
+static uint16_t intern_netns(DtcPackets *packets, uint32_t inode)
 {
-	uint32_t netns = find_netns(packets, headers->source, headers->destination, headers->netns);
+	uint32_t netns = find_netns(packets, inode);
 
 	if (netns != DTC_NONE)
 		return (uint16_t)netns;
 	if (packets->netns->len == NETNS_MAX)
 		return 0;
-	g_array_append_val(packets->netns, headers->netns);
+	g_array_append_val(packets->netns, inode);
 	return (uint16_t)(packets->netns->len - 1);
 }
 
@@ -239,17 +247,100 @@ uint16_t dtc_packets_get_netns_count(const DtcPackets *packets)
 	return (uint16_t)packets->netns->len;
 }
 
+static struct dtc_ends get_ends(const struct flow_key *key)
+{
+	return dtc_ends_make(key->source, key->source_port, key->destination, key->destination_port, key->protocol);
+}
+
+static bool is_tcp(const struct dtc_headers *headers)
+{
+	return headers->protocol == DTC_PROTOCOL_TCP && headers->has_transport;
+}
+
+static bool is_opening(const struct dtc_headers *headers)
+{
+	return is_tcp(headers) && (headers->tcp_flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN;
+}
+
+/* The packet was seen just now as one of that flow. */
+static bool has_sighting(const DtcPackets *packets, uint32_t flow, const struct dtc_headers *headers)
+{
+	uint32_t count = packets->packets->len;
+
+	if (!is_tcp(headers) && !headers->ip_id) /* which many have */
+		return false;
+	for (uint32_t i = count; i-- > 0 && count - i <= SIGHTING_SPAN;) {
+		const struct dtc_packet *p = DTC_AT(packets->packets, struct dtc_packet, i);
+		if (p->flow != flow)
+			continue;
+		if (is_tcp(headers) ? p->seq == headers->seq && p->ack == headers->ack
+				    : p->ip_id == headers->ip_id && p->payload_bytes == headers->payload_bytes)
+			return true;
+	}
+	return false;
+}
+
+static bool is_near(const struct flow_entry *entry, uint32_t seq)
+{
+	int32_t distance = dtc_seq_distance(entry->last_seq, seq);
+	return entry->seen && distance > -STRAGGLER_SPAN && distance < STRAGGLER_SPAN;
+}
+
+/*
+ * The latest connection with these ends in that namespace is the packet's. Where it was seen is not known of some: the
+ * numbers that a connection began with tell whose they are, as no two have them alike.
+ */
+static bool is_seen_in(const DtcPackets *packets, struct flow_key key, uint16_t home, const struct dtc_headers *headers)
+{
+	uint16_t seen_in = key.netns;
+
+	key.netns = home;
+	uint32_t flow = packets->table[find_slot(packets, &key)];
+	if (flow == DTC_NONE)
+		return false;
+	const struct flow_entry *entry = get_entry(packets, flow);
+	if (is_opening(headers))
+		return entry->flow.has_isn && entry->flow.isn == headers->seq;
+	return (!seen_in && is_tcp(headers) && is_near(entry, headers->seq)) || has_sighting(packets, flow, headers);
+}
+
+/*
+ * The namespace whose flow the packet is of: where the connection was seen first, if it goes through several. A SYN
+ * asks again, since a namespace with the same address may have taken the place of another; and so does a packet of
+ * which it is not known where it was seen.
+ */
+static uint16_t choose_home(DtcPackets *packets, const struct flow_key *key, const struct dtc_headers *headers)
+{
+	if (dtc_address_is_loopback(key->source) || dtc_address_is_loopback(key->destination))
+		return key->netns;
+	struct dtc_ends ends = get_ends(key);
+	uint16_t known = dtc_homes_find(packets->homes, &ends, key->netns), home;
+	bool asks = is_opening(headers) || !key->netns;
+	if (known != DTC_NO_HOME && (!asks || is_seen_in(packets, *key, known, headers)))
+		return known;
+	for (guint i = 0; (home = dtc_homes_get(packets->homes, &ends, i)) != DTC_NO_HOME; i++)
+		if (home != known && is_seen_in(packets, *key, home, headers))
+			break;
+	if (home == DTC_NO_HOME)
+		home = known != DTC_NO_HOME ? known : key->netns;
+	dtc_homes_set(packets->homes, &ends, key->netns, home);
+	return home;
+}
+
 /* --- generations ------------------------------------------------------------------------------------------------ */
 
 static struct flow_key make_key(DtcPackets *packets, const struct dtc_headers *headers)
 {
 	struct flow_key key = { .source = headers->source,
 				.destination = headers->destination,
-				.netns = intern_netns(packets, headers),
 				.protocol = headers->protocol };
 	if (headers->has_transport) {
 		key.source_port = headers->source_port;
 		key.destination_port = headers->destination_port;
+	}
+	if (dtc_packets_need_netns(packets, headers->source, headers->destination)) {
+		key.netns = intern_netns(packets, headers->netns);
+		key.netns = choose_home(packets, &key, headers);
 	}
 	return key;
 }
@@ -305,12 +396,6 @@ static uint32_t choose_for_syn_ack(DtcPackets *packets, uint32_t latest, const s
 	reverse->flow.has_isn = true;
 	reverse->flow.isn = headers->ack - 1;
 	return latest;
-}
-
-static bool is_near(const struct flow_entry *entry, uint32_t seq)
-{
-	int32_t distance = dtc_seq_distance(entry->last_seq, seq);
-	return entry->seen && distance > -STRAGGLER_SPAN && distance < STRAGGLER_SPAN;
 }
 
 static uint32_t choose_for_straggler(const DtcPackets *packets, uint32_t latest, const struct dtc_headers *headers)
@@ -476,10 +561,14 @@ uint32_t dtc_packets_find_flow(const DtcPackets *packets, const uint8_t source[1
 			       const uint8_t destination[16], uint16_t destination_port, uint8_t protocol,
 			       uint32_t netns)
 {
-	uint32_t index = find_netns(packets, source, destination, netns);
+	uint32_t index = dtc_packets_need_netns(packets, source, destination) ? find_netns(packets, netns) : 0;
 	if (index == DTC_NONE)
 		return DTC_NONE;
 	struct flow_key key = { source, destination, source_port, destination_port, (uint16_t)index, protocol };
+	struct dtc_ends ends = get_ends(&key);
+	uint16_t home = dtc_homes_find(packets->homes, &ends, key.netns);
+	if (home != DTC_NO_HOME)
+		key.netns = home;
 	return packets->table[find_slot(packets, &key)];
 }
 

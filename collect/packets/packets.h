@@ -6,7 +6,9 @@
  * generation of the flow and of its reverse. Flow and packet ids are indexes, stable once given.
  *
  * An address that several network namespaces of the node have (127.0.0.1 above all, and pods that were given the same)
- * is another machine's in each of them: flows from or to it are told apart by namespace, and only these.
+ * is another machine's in each of them: flows from or to it are told apart by namespace, and only these. A connection
+ * that goes through several namespaces is one even so: its packets have the same numbers wherever they are seen, and
+ * are of the flow of the namespace in which it was seen first.
  */
 #pragma once
 
@@ -75,6 +77,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcPackets, dtc_packets_free)
  */
 void dtc_packets_share_address(DtcPackets *packets, const uint8_t address[16]);
 bool dtc_packets_is_shared(const DtcPackets *packets, const uint8_t address[16]);
+/* Either is: what is between them counts by namespace. */
+bool dtc_packets_need_netns(const DtcPackets *packets, const uint8_t source[16], const uint8_t destination[16]);
 
 /*
  * Appends a packet and gives its id. A SYN without ACK is taken to begin a connection, and a packet with a key that
@@ -102,7 +106,7 @@ const uint32_t *dtc_packets_get_flow_packets(const DtcPackets *packets, uint32_t
 
 /*
  * The last generation of the flow with these ends, or DTC_NONE. Addresses 16 bytes, ports in host order, netns an
- * inode, which counts only where an address is in several namespaces. Earlier generations:
+ * inode of one in which it is seen, which counts only where an address is in several namespaces. Earlier generations:
  * dtc_packets_find_previous_generation.
  */
 uint32_t dtc_packets_find_flow(const DtcPackets *packets, const uint8_t source[16], uint16_t source_port,
