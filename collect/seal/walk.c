@@ -153,13 +153,14 @@ static void parse_line(DtcWalk *walk, char *text)
 		if (rest)
 			*rest++ = '\0';
 	}
-	if (strcmp(line.columns[0], "T") == 0 && line.count >= 3) {
+	const char *letter = line.count ? line.columns[0] : "";
+	if (strcmp(letter, "T") == 0 && line.count >= 3) {
 		walk->begin_ns = get_number(&line, 1);
 		walk->end_ns = get_number(&line, 2);
 		return;
 	}
 	for (gsize i = 0; i < G_N_ELEMENTS(records); i++)
-		if (strcmp(records[i].letter, line.columns[0]) == 0 && line.count >= records[i].columns) {
+		if (strcmp(records[i].letter, letter) == 0 && line.count >= records[i].columns) {
 			records[i].add(walk, &line);
 			return;
 		}
