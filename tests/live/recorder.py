@@ -155,9 +155,15 @@ def story_links():
 
 
 def story_losses():
-    program = "import os\nfor i in range(400000): os.getppid()"
-    code, out, err = record("-o", "small", "--raw", "--buffer", "64K", "--events", "syscalls:*", "--", sys.executable,
-                            "-c", program)
+    """Whoever empties the buffers is held up, or it keeps pace with any program."""
+    process = start("-o", "small", "--raw", "--buffer", "64K", "--events", "syscalls:*")
+    wait_until_recording("small")
+    process.send_signal(signal.SIGSTOP)
+    subprocess.run([sys.executable, "-c", "import os\nfor i in range(400000): os.getppid()"], check=True)
+    process.send_signal(signal.SIGCONT)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    code, out, err = finish(process)
     expect(code == 3, "losses are exit code 3: %d %s" % (code, err))
     expect(" events (" in out and "larger buffers" in out, "they are counted, and what helps is said: " + out)
     check_raw("small")
