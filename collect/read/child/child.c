@@ -5,6 +5,7 @@
 
 #include "collect/read/child/wire.h"
 #include "collect/read/ctf/ctf.h"
+#include "collect/read/ctf/metadata.h"
 #include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
 
@@ -50,8 +51,10 @@ static bool start(struct child *child, const char *program, const char *path, GE
 		return false;
 	}
 	posix_spawn_file_actions_init(&actions);
-	if (ends[1] == DTC_CHILD_FD) /* dup2 onto itself would leave it to be closed */
-		ends[1] = fcntl(ends[1], F_DUPFD_CLOEXEC, DTC_CHILD_FD + 1);
+	if (ends[1] == DTC_CHILD_FD) { /* dup2 onto itself would leave it to be closed */
+		ends[1] = fcntl(DTC_CHILD_FD, F_DUPFD_CLOEXEC, DTC_CHILD_FD + 1);
+		close(DTC_CHILD_FD); /* else the child's death would end no read of ours */
+	}
 	posix_spawn_file_actions_adddup2(&actions, ends[1], DTC_CHILD_FD);
 	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
@@ -311,11 +314,6 @@ static struct dtc_backend *open_trace(const struct dtc_backend_request *request,
 	return NULL;
 }
 
-static bool recognizes(const char *path)
-{
-	return dtc_ctf_backend.recognizes(path);
-}
-
 static guint64 measure(const char *path)
 {
 	return dtc_ctf_backend.measure(path);
@@ -338,7 +336,7 @@ static const char *get_environment(const struct dtc_backend *backend, const char
 
 const struct dtc_backend_kind dtc_child_backend = {
 	.name = "reference",
-	.recognizes = recognizes,
+	.recognizes = dtc_metadata_is_there,
 	.missing = "no file 'metadata'",
 	.layout = "a directory with the CTF metadata beside its streams",
 	.measure = measure,

@@ -423,6 +423,7 @@ static void report_files(const struct ctf *ctf, const char *node)
 {
 	const GPtrArray *losses = ctf->salvage ? dtc_salvage_get_losses(ctf->salvage) : NULL;
 	dtc_inventory_report(ctf->inventory, node, ctf->backend.findings);
+	dtc_packet_table_report(ctf->table, node, ctf->backend.findings);
 	for (guint i = 0; losses && i < losses->len; i++)
 		dtc_findings_add_coded(ctf->backend.findings, DTC_FINDING_STREAM_DAMAGED, DTC_SEVERITY_ERROR, true,
 				       node, "%s", (const char *)losses->pdata[i]);
@@ -484,14 +485,10 @@ static struct dtc_backend *open_trace(const struct dtc_backend_request *request,
 	ctf->wrap_ns = dtc_clock_class_get_wrap(path);
 	begin_streams(ctf);
 	dtc_name_check(ctf->declared, node, ctf->backend.findings);
-	/* a kernel that is traced has events */
-	if (ctf->count == 0 && dtc_clock_class_is_of_kernel(path))
-		dtc_findings_add_coded(ctf->backend.findings, DTC_FINDING_STREAM_MISSING, DTC_SEVERITY_ERROR, true,
-				       node, "the trace has no stream files: what happened on this node is missing");
+	if (ctf->count == 0)
+		dtc_inventory_report_empty(path, node, ctf->backend.findings);
 	if (!ctf->has_clock) {
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
-			    "the trace of node '%s' in '%s' has no clock\nrecord with a tracer that stamps its events",
-			    node, path);
+		dtc_metadata_set_no_clock(node, path, error);
 		close_trace(&ctf->backend);
 		return NULL;
 	}
@@ -499,12 +496,6 @@ static struct dtc_backend *open_trace(const struct dtc_backend_request *request,
 }
 
 /* ---- the door ---- */
-
-static bool recognizes(const char *path)
-{
-	g_autofree char *metadata = g_build_filename(path, "metadata", NULL);
-	return g_file_test(metadata, G_FILE_TEST_IS_REGULAR);
-}
 
 static void advance_stream(struct dtc_backend *backend, guint stream)
 {
@@ -535,7 +526,7 @@ static const char *get_environment(const struct dtc_backend *backend, const char
 
 const struct dtc_backend_kind dtc_ctf_backend = {
 	.name = "reference",
-	.recognizes = recognizes,
+	.recognizes = dtc_metadata_is_there,
 	.missing = "no file 'metadata'",
 	.layout = "a directory with the CTF metadata beside its streams",
 	.measure = dtc_extent_measure,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/read/ctf/inventory.h"
 
+#include "collect/read/ctf/clock_class.h"
+
 #include "collect/bundle/access.h"
 #include "collect/read/ctf/stream_file.h"
 
@@ -280,4 +282,11 @@ void dtc_inventory_report(const DtcInventory *inventory, const char *node, DtcFi
 bool dtc_inventory_is_all_foreign(const DtcInventory *inventory)
 {
 	return inventory->is_all_foreign;
+}
+
+void dtc_inventory_report_empty(const char *path, const char *node, DtcFindings *findings)
+{
+	if (dtc_clock_class_is_of_kernel(path))
+		dtc_findings_add_coded(findings, DTC_FINDING_STREAM_MISSING, DTC_SEVERITY_ERROR, true, node,
+				       "the trace has no stream files: what happened on this node is missing");
 }

@@ -27,5 +27,7 @@ const char *const *dtc_inventory_get_streams(const DtcInventory *inventory);
 bool dtc_inventory_has_others(const DtcInventory *inventory);
 /* True if no file has the uuid that the metadata tells: then the metadata's is not asked for. */
 bool dtc_inventory_is_all_foreign(const DtcInventory *inventory);
+/* A trace of which no stream can be read: a kernel that is traced has events, of others it is no fault. */
+void dtc_inventory_report_empty(const char *path, const char *node, DtcFindings *findings);
 /* What is missing, copied, of another trace or no part of it. node names the trace. */
 void dtc_inventory_report(const DtcInventory *inventory, const char *node, DtcFindings *findings);

@@ -42,6 +42,19 @@ static gsize get_packet_bytes(const uint8_t *bytes, gsize left, bool is_big_endi
 	return packet_bits / 8;
 }
 
+bool dtc_metadata_is_there(const char *trace_path)
+{
+	g_autofree char *metadata = g_build_filename(trace_path, "metadata", NULL);
+	return g_file_test(metadata, G_FILE_TEST_IS_REGULAR);
+}
+
+void dtc_metadata_set_no_clock(const char *node, const char *trace_path, GError **error)
+{
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
+		    "the trace of node '%s' in '%s' has no clock\nrecord with a tracer that stamps its events", node,
+		    trace_path);
+}
+
 bool dtc_metadata_check(const char *path, GError **error)
 {
 	g_autoptr(GMappedFile) map = dtc_access_map(path);

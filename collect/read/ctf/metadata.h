@@ -8,6 +8,10 @@
 #include <glib.h>
 #include <stdbool.h>
 
+/* Whether the folder is a CTF trace, by a look that says nothing of its being whole. */
+bool dtc_metadata_is_there(const char *trace_path);
+/* The trace has no clock; node names it. */
+void dtc_metadata_set_no_clock(const char *node, const char *trace_path, GError **error);
 /* False with an error that names the byte if the packets of the file do not fill it. Plain text passes. */
 bool dtc_metadata_check(const char *path, GError **error);
 

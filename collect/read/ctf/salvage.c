@@ -111,25 +111,6 @@ static G_GNUC_PRINTF(2, 3) void add_loss(DtcSalvage *salvage, const char *format
 	va_end(args);
 }
 
-/* What of the file is in no packet. */
-static void add_holes(DtcSalvage *salvage, const struct dtc_packet_file *file)
-{
-	const struct dtc_stream_holes *holes = &file->holes;
-	if (holes->skipped_bytes > 0)
-		add_loss(salvage,
-			 "stream file '%s' is damaged at byte %" G_GSIZE_FORMAT ": %" G_GSIZE_FORMAT
-			 " of its %" G_GSIZE_FORMAT " bytes are no packets and were skipped",
-			 file->name, holes->first_skipped, holes->skipped_bytes, holes->file_bytes);
-	for (guint i = 0; i < file->packets->len; i++) {
-		const struct dtc_ctf_packet *packet = &g_array_index(file->packets, struct dtc_ctf_packet, i);
-		if (packet->is_cut)
-			add_loss(salvage,
-				 "stream file '%s' ends at byte %" G_GSIZE_FORMAT
-				 ", inside the packet that begins at byte %" G_GSIZE_FORMAT,
-				 file->name, holes->file_bytes, packet->offset);
-	}
-}
-
 /* Makes trace/NAME of a damaged stream file. False if nothing of it can be used. */
 static bool rescue_file(DtcSalvage *salvage, const char *name)
 {
@@ -139,11 +120,8 @@ static bool rescue_file(DtcSalvage *salvage, const char *name)
 		add_loss(salvage, "stream file '%s' cannot be read", name);
 		return false;
 	}
-	add_holes(salvage, file);
-	if (file->packets->len == 0) {
-		add_loss(salvage, "stream file '%s' holds no packet that can be read", name);
+	if (file->packets->len == 0) /* which the packet table reports, as it does holes */
 		return false;
-	}
 	/* the cut may go through the packet's context, whose end we do not know */
 	for (guint with_cut = 2; with_cut-- > 0;) {
 		g_autoptr(GError) error = NULL;

@@ -547,26 +547,16 @@ static struct dtc_backend *open_trace(const struct dtc_backend_request *request,
 	begin_streams(fast, path);
 	declare(fast);
 	if (!has_clocks(fast)) {
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
-			    "the trace of node '%s' in '%s' has no clock\nrecord with a tracer that stamps its events",
-			    node, path);
+		dtc_metadata_set_no_clock(node, path, error);
 		close_trace(&fast->backend);
 		return NULL;
 	}
-	/* a kernel that is traced has events */
-	if (fast->count == 0 && dtc_clock_class_is_of_kernel(path))
-		dtc_findings_add_coded(fast->backend.findings, DTC_FINDING_STREAM_MISSING, DTC_SEVERITY_ERROR, true,
-				       node, "the trace has no stream files: what happened on this node is missing");
+	if (fast->count == 0)
+		dtc_inventory_report_empty(path, node, fast->backend.findings);
 	return &fast->backend;
 }
 
 /* ---- the door ---- */
-
-static bool recognizes(const char *path)
-{
-	g_autofree char *metadata = g_build_filename(path, "metadata", NULL);
-	return g_file_test(metadata, G_FILE_TEST_IS_REGULAR);
-}
 
 static void advance_stream(struct dtc_backend *backend, guint stream)
 {
@@ -586,7 +576,7 @@ static const char *get_environment(const struct dtc_backend *backend, const char
 
 const struct dtc_backend_kind dtc_fast_backend = {
 	.name = "fast",
-	.recognizes = recognizes,
+	.recognizes = dtc_metadata_is_there,
 	.missing = "no file 'metadata'",
 	.layout = "a directory with the CTF metadata beside its streams",
 	.measure = dtc_extent_measure,
