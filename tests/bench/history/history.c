@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Builds the history of one kernel trace and prints what it cost: CPU time, records per event, and anonymous memory at
- * the end (the tables lie in mapped files and do not count). usage: bench-history TRACE-DIR
+ * Builds the histories of kernel traces, one after the other, and prints what each cost: CPU time, intervals per event,
+ * and anonymous memory at the end (what lies in mapped files does not count). usage: bench-history TRACE-DIR...
  */
 #include "analyze/state/machine.h"
 
@@ -47,23 +47,35 @@ static DtcHistory *build(const char *path, uint64_t *ret_events, GError **error)
 	return dtc_machine_finish(machine, findings);
 }
 
-int main(int argc, char **argv)
+static bool measure(const char *path, GError **error)
 {
-	g_autoptr(GError) error = NULL;
+	double begin_s = get_cpu_s();
 	uint64_t events, intervals = 0;
+	g_autoptr(DtcHistory) history = build(path, &events, error);
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: bench-history TRACE-DIR\n");
-		return 2;
-	}
-	g_autoptr(DtcHistory) history = build(argv[1], &events, &error);
-	if (!history) {
-		fprintf(stderr, "bench-history: %s\n", error->message);
-		return 1;
-	}
+	if (!history)
+		return false;
 	for (uint32_t i = 0; i < dtc_history_get_thread_count(history); i++)
 		intervals += dtc_history_get_thread(history, i)->interval_count;
 	printf("%" PRIu64 " events, %.2f intervals each, %.2f s CPU, %.1f MB anonymous\n", events,
-	       events ? (double)intervals / (double)events : 0.0, get_cpu_s(), (double)get_anonymous_kib() / 1000);
+	       events ? (double)intervals / (double)events : 0.0, get_cpu_s() - begin_s,
+	       (double)get_anonymous_kib() / 1000);
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	g_autoptr(GError) error = NULL;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: bench-history TRACE-DIR...\n");
+		return 2;
+	}
+	for (int i = 1; i < argc; i++) {
+		if (!measure(argv[i], &error)) {
+			fprintf(stderr, "bench-history: %s\n", error->message);
+			return 1;
+		}
+	}
 	return 0;
 }
