@@ -2,6 +2,7 @@
 /* dtrace-chain [analyze]: where the time of one request, or of one thread over a span, went. */
 #include "analyze/cli/command.h"
 #include "analyze/cli/export.h"
+#include "analyze/engine/event_target.h"
 #include "analyze/engine/identify.h"
 #include "analyze/engine/moment.h"
 #include "analyze/report/json.h"
@@ -19,6 +20,8 @@ struct analyze_options {
 	char *thread;
 	char *from;
 	char *to;
+	char *from_event;
+	char *until_event;
 	char *reference;
 	char *min_duration;
 	char **id_headers;
@@ -51,6 +54,12 @@ static void add_options(void *data, DtcCommandLine *line)
 		  "trace's clock",
 		  "TIME" },
 		{ "to", 0, 0, G_OPTION_ARG_STRING, &options->to, "End of the span", "TIME" },
+		{ "until-event", 0, 0, G_OPTION_ARG_STRING, &options->until_event,
+		  "Explain the time up to the first such event (after --from), of the thread that ran then, or of "
+		  "--thread; reads the traces once more",
+		  "NAME[,FIELD=VALUE]" },
+		{ "from-event", 0, 0, G_OPTION_ARG_STRING, &options->from_event,
+		  "Begin of the span: the first such event, whoever ran", "NAME[,FIELD=VALUE]" },
 		{ "reference", 0, 0, G_OPTION_ARG_STRING, &options->reference,
 		  "Node whose clock is shown (default: the thread's, or the best known)", "NODE" },
 		{ "id-header", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->id_headers,
@@ -67,11 +76,24 @@ static void add_options(void *data, DtcCommandLine *line)
 	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
 }
 
+static bool check_span(const struct analyze_options *options, GError **error)
+{
+	if ((options->request_id || options->connection) && (options->until_event || options->from_event))
+		return dtc_cli_refuse(error, "--until-event and --from-event go with --thread or alone",
+				      "a request has its own begin and end");
+	if (!options->thread && !options->until_event && (options->from || options->to))
+		return dtc_cli_refuse(error, "--from and --to go with --thread", "a request has its own begin and end");
+	if (options->from && options->from_event)
+		return dtc_cli_refuse(error, "--from and --from-event are two begins", "give one of them");
+	return (!options->until_event || dtc_event_target_check("--until-event", options->until_event, error)) &&
+	       (!options->from_event || dtc_event_target_check("--from-event", options->from_event, error));
+}
+
 static bool check(struct dtc_session *session, GError **error)
 {
 	struct analyze_options *options = session->options;
 	options->min_ns = -1;
-	if (!options->request_id && !options->thread && !options->connection)
+	if (!options->request_id && !options->thread && !options->connection && !options->until_event)
 		return dtc_cli_refuse(
 			error, "nothing to explain",
 			"give --request-id ID or --thread NODE:TID; `dtrace-chain --help` lists all options");
@@ -85,8 +107,8 @@ static bool check(struct dtc_session *session, GError **error)
 				      "give the id with --request-id");
 	if (options->request_id && !*options->request_id)
 		return dtc_cli_refuse(error, "--request-id is empty", "give the id or the begin of it");
-	if (!options->thread && (options->from || options->to))
-		return dtc_cli_refuse(error, "--from and --to go with --thread", "a request has its own begin and end");
+	if (!check_span(options, error))
+		return false;
 	if (options->max_depth < 0)
 		return dtc_cli_refuse(error, "--max-depth is negative", "0 is no limit");
 	if (options->connection && !dtc_connection_spec_parse(options->connection, &options->connection_spec, error))
@@ -104,6 +126,17 @@ static bool find(struct dtc_session *session, const DtcIdSpans *spans, struct dt
 
 	if (options->connection)
 		return dtc_question_set_connection(question, engine, &options->connection_spec, findings, error);
+	if (options->until_event || options->from_event) {
+		const struct dtc_event_target target = {
+			.until = options->until_event,
+			.since = options->from_event,
+			.thread = options->thread ? &options->thread_spec : NULL,
+			.from = options->from,
+			.to = options->to,
+		};
+		dtc_progress_line_show(session->progress, "looking for the event");
+		return dtc_question_set_event(question, engine, session->bundle, &target, findings, error);
+	}
 	if (!options->request_id)
 		return dtc_question_set_thread(question, engine, &options->thread_spec, options->from, options->to,
 					       findings, error);

@@ -73,6 +73,7 @@ static bool print(struct dtc_session *session, const DtcBlockings *blockings, GE
 		.path = blockings->path,
 		.node = blockings->node,
 		.thread = blockings->thread,
+		.lineage = blockings->lineage,
 		.begin = blockings->begin,
 		.end = blockings->end,
 	};
@@ -95,7 +96,8 @@ static bool answer(struct dtc_session *session, GError **error)
 	if (!dtc_session_read(session, &engine_options, error))
 		return false;
 	dtc_progress_line_show(session->progress, "collecting the waits");
-	const struct dtc_subject subject = dtc_subject_options_get(&options->subject);
+	struct dtc_subject subject = dtc_subject_options_get(&options->subject);
+	subject.with_parents = true;
 	const struct dtc_blockings_options blockings_options = {
 		.max_depth = (guint)options->max_depth,
 		.min_ns = MAX(options->min_ns, 0),

@@ -107,7 +107,8 @@ static bool answer(struct dtc_session *session, GError **error)
 	};
 	if (!dtc_session_read(session, &engine_options, error))
 		return false;
-	const struct dtc_subject subject = dtc_subject_options_get(&options->subject);
+	struct dtc_subject subject = dtc_subject_options_get(&options->subject);
+	subject.with_parents = true;
 	const struct dtc_states_options states_options = { options->only, (guint)options->limit };
 	g_autoptr(DtcStates) states =
 		dtc_states_new(session->engine, &subject, &states_options, session->findings, error);

@@ -115,6 +115,8 @@ static DtcBlocked *collect(const DtcEngine *engine, const struct dtc_blockings_o
 		.min_ns = options->min_ns,
 		.weigh = weights ? get_weight : NULL,
 		.weigh_data = weights,
+		.lineage = selection->lineage,
+		.lineage_node = selection->node,
 	};
 
 	for (guint node = 0; node < selection->node_count; node++)
@@ -148,6 +150,7 @@ DtcBlockings *dtc_blockings_new(const DtcEngine *engine, const struct dtc_subjec
 		note_depth(blockings->path, findings);
 		blockings->node = selection.node;
 		blockings->thread = selection.thread;
+		blockings->lineage = g_array_ref(selection.lineage);
 		blockings->begin = dtc_path_get_begin(blockings->path);
 		blockings->end = dtc_path_get_end(blockings->path);
 	}
@@ -161,5 +164,7 @@ void dtc_blockings_free(DtcBlockings *blockings)
 		return;
 	dtc_blocked_free(blockings->blocked);
 	dtc_path_free(blockings->path);
+	if (blockings->lineage)
+		g_array_unref(blockings->lineage);
 	g_free(blockings);
 }

@@ -18,6 +18,7 @@ typedef struct DtcBlockings {
 	DtcPath *path;
 	guint node;
 	uint32_t thread;
+	GArray *lineage; /* struct dtc_lineage_part. Owned */
 	DtcClusterTime begin;
 	DtcClusterTime end;
 } DtcBlockings;

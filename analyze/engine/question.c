@@ -3,6 +3,7 @@
 
 #include "analyze/finding/findings.h"
 #include "analyze/path/busy.h"
+#include "analyze/path/lineage.h"
 #include "dtrace-chain/error.h"
 
 #include <dtrace-chain/bisect.h>
@@ -103,6 +104,8 @@ void dtc_question_clear(struct dtc_question *question)
 	dtc_place_free(question->place);
 	dtc_serving_free(question->own_serving);
 	dtc_usual_clear(&question->usual);
+	if (question->lineage)
+		g_array_unref(question->lineage);
 	*question = (struct dtc_question){ 0 };
 }
 
@@ -253,7 +256,7 @@ bool dtc_question_set_thread(struct dtc_question *question, const DtcEngine *eng
 			    spec->node, dtc_engine_get_kernel_problem(engine, node));
 		return false;
 	}
-	if (!dtc_thread_spec_find(history, spec, from, to, findings, &span, error))
+	if (!dtc_thread_spec_find(history, spec, from, to, true, findings, &span, error))
 		return false;
 	question->target.node = node;
 	question->target.thread = span.thread;
@@ -261,6 +264,7 @@ bool dtc_question_set_thread(struct dtc_question *question, const DtcEngine *eng
 	question->target.end = dtc_clocks_to_cluster(clocks, node, span.end);
 	question->target.call = DTC_NONE;
 	question->is_thread = true;
+	question->lineage = dtc_lineage_new(history, span.thread, span.begin, span.end);
 	return true;
 }
 

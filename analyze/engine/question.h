@@ -26,7 +26,8 @@ struct dtc_question {
 	bool is_client_hidden;	 /* the span is a server's, and what its client waited besides cannot be told */
 	guint index;		 /* of the request in those of the engine */
 	struct dtc_usual usual;	 /* of a request asked for by its id; count 0: not known. Owned. */
-	bool is_thread;		 /* relative times count from the begin of its node's trace */
+	GArray *lineage; /* of a thread: struct dtc_lineage_part, it and its parents in the span; or NULL. Owned. */
+	bool is_thread;	 /* relative times count from the begin of its node's trace */
 };
 
 void dtc_question_clear(struct dtc_question *question);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/selection.h"
 
+#include "analyze/path/lineage.h"
 #include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
 
@@ -105,10 +106,12 @@ static bool select_thread(const struct dtc_subject *subject, const DtcEngine *en
 			    subject->thread->node);
 		return false;
 	}
-	if (!dtc_thread_spec_find(history, subject->thread, subject->from, subject->to, findings, &found, error))
+	if (!dtc_thread_spec_find(history, subject->thread, subject->from, subject->to, subject->with_parents, findings,
+				  &found, error))
 		return false;
 	selection->node = node;
 	selection->thread = found.thread;
+	selection->lineage = dtc_lineage_new(history, found.thread, found.begin, found.end);
 	selection->spans = g_new0(struct dtc_cluster_span, selection->node_count + 1);
 	selection->spans[node] = (struct dtc_cluster_span){
 		.begin = found.begin,
@@ -151,5 +154,7 @@ void dtc_selection_clear(struct dtc_selection *selection)
 	for (guint i = 0; i < selection->node_count; i++)
 		g_free(selection->wanted[i]);
 	g_free(selection->wanted);
+	if (selection->lineage)
+		g_array_unref(selection->lineage);
 	g_free(selection->spans);
 }

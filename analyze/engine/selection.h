@@ -15,6 +15,7 @@ struct dtc_subject {
 	const char *process;		      /* a name, NODE:NAME or NODE:PID */
 	const char *from;		      /* as dtc_moment_parse takes them */
 	const char *to;
+	bool with_parents; /* before the birth of the thread its parents are meant (analyze/path/lineage.h) */
 };
 
 /* The threads and the part of the recordings that a subject means. */
@@ -22,13 +23,14 @@ struct dtc_selection {
 	guint node_count;
 	guint node;			/* of the thread */
 	uint32_t thread;		/* DTC_NONE: it is not about a single thread */
+	GArray *lineage;		/* struct dtc_lineage_part: of the thread, in its span; or NULL. Owned */
 	struct dtc_cluster_span *spans; /* by node: empty where nothing is meant. Owned */
 	uint8_t **wanted;		/* by node, NULL: all of its threads; by thread, whether it is meant. Owned */
 };
 
 /*
- * A thread is meant over --from to --to on its node's clock, cut to its life; processes (all of that name) and nodes
- * over that span on cluster time. NOT_FOUND if there is nobody in it.
+ * A thread is meant over --from to --to on its node's clock, cut as of dtc_thread_spec_find; processes (all of that
+ * name) and nodes over that span on cluster time. NOT_FOUND if there is nobody in it.
  */
 bool dtc_selection_find(const struct dtc_subject *subject, const DtcEngine *engine, DtcFindings *findings,
 			struct dtc_selection *ret_selection, GError **error);

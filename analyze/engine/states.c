@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/states.h"
 
+#include "analyze/path/lineage.h"
+
 /* What is being put together. */
 struct collection {
 	const DtcEngine *engine;
@@ -39,21 +41,31 @@ static void add_scope(struct collection *c, struct dtc_states_scope scope, const
 	g_array_append_val(c->scopes, scope);
 }
 
-static void add_thread_scope(struct collection *c, const struct dtc_selection *selection)
+/* The thread's own, and one of each parent in the time before. */
+static void add_thread_scopes(struct collection *c, const struct dtc_selection *selection)
 {
-	const struct dtc_cluster_span *span = &selection->spans[selection->node];
+	const DtcClocks *clocks = dtc_engine_get_clocks(c->engine);
 	const DtcHistory *history = dtc_engine_get_history(c->engine, selection->node);
-	const struct dtc_thread *thread = dtc_history_get_thread(history, selection->thread);
-	const struct dtc_states_scope scope = {
-		.node = selection->node,
-		.pid = thread->pid,
-		.tid = thread->tid,
-		.comm = dtc_history_get_comm(history, selection->thread, span->end.ns),
-		.process = dtc_history_get_process(history, selection->thread, span->end.ns),
-	};
 
-	add_scope(c, scope, span);
-	add_thread(c, &g_array_index(c->scopes, struct dtc_states_scope, 0), selection->thread, span->begin, span->end);
+	for (guint i = 0; i < selection->lineage->len; i++) {
+		const struct dtc_lineage_part *part = dtc_lineage_get(selection->lineage, i);
+		const struct dtc_thread *thread = dtc_history_get_thread(history, part->thread);
+		const struct dtc_states_scope scope = {
+			.node = selection->node,
+			.pid = thread->pid,
+			.tid = thread->tid,
+			.comm = dtc_history_get_comm(history, part->thread, part->end.ns),
+			.process = dtc_history_get_process(history, part->thread, part->end.ns),
+			.is_parent = i > 0,
+		};
+		const struct dtc_cluster_span span = {
+			.cluster_begin = dtc_clocks_to_cluster(clocks, selection->node, part->begin),
+			.cluster_end = dtc_clocks_to_cluster(clocks, selection->node, part->end),
+		};
+		add_scope(c, scope, &span);
+		add_thread(c, &g_array_index(c->scopes, struct dtc_states_scope, i), part->thread, part->begin,
+			   part->end);
+	}
 }
 
 /* A tree per process, in the order in which the processes appeared; or one of all, with pid -1. */
@@ -109,7 +121,7 @@ DtcStates *dtc_states_new(const DtcEngine *engine, const struct dtc_subject *sub
 		if (!dtc_selection_has_node(&selection, node))
 			continue;
 		if (selection.thread != DTC_NONE)
-			add_thread_scope(&c, &selection);
+			add_thread_scopes(&c, &selection);
 		else
 			add_node_scopes(&c, node, &selection);
 	}

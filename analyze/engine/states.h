@@ -13,6 +13,7 @@ struct dtc_states_scope {
 	const char *comm;
 	const char *process;
 	guint thread_count;
+	bool is_parent; /* of the thread that is asked about, before the birth of the one in the scope before */
 	DtcClusterTime begin;
 	DtcClusterTime end;
 	DtcStateTree *tree; /* owned; finished */

@@ -2,6 +2,7 @@
 #include "analyze/engine/thread_spec.h"
 
 #include "analyze/engine/moment.h"
+#include "analyze/path/lineage.h"
 #include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
 
@@ -121,6 +122,14 @@ static guint count_owners(const DtcHistory *history, int32_t tid)
 	return owners;
 }
 
+/* Whether it lived, and was no zombie, at some time of the span. */
+static bool lives_in(const DtcHistory *history, uint32_t thread, int64_t from_ns, int64_t to_ns)
+{
+	int64_t begin_ns = dtc_history_get_thread(history, thread)->begin_ns;
+
+	return MAX(begin_ns, from_ns) < MIN(dtc_lineage_get_exit_ns(history, thread), to_ns);
+}
+
 /* The owner of tid whose life meets [from, to], the last one if there are several. */
 static uint32_t find_owner(const DtcHistory *history, int32_t tid, int64_t from_ns, int64_t to_ns)
 {
@@ -128,7 +137,7 @@ static uint32_t find_owner(const DtcHistory *history, int32_t tid, int64_t from_
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_thread *thread = dtc_history_get_thread(history, i);
-		if (thread->tid != tid || MAX(thread->begin_ns, from_ns) >= MIN(thread->end_ns, to_ns))
+		if (thread->tid != tid || !lives_in(history, i, from_ns, to_ns))
 			continue;
 		if (found == DTC_NONE || thread->begin_ns > dtc_history_get_thread(history, found)->begin_ns)
 			found = i;
@@ -148,7 +157,8 @@ static void set_not_alive(GError **error, const DtcHistory *history, const char 
 			    "node '%s' has no thread %d in its trace\nthe nearest are %s", node, tid, nearest);
 		return;
 	}
-	int64_t begin_ns = thread->begin_ns - origin_ns, end_ns = thread->end_ns - origin_ns;
+	int64_t begin_ns = thread->begin_ns - origin_ns;
+	int64_t end_ns = dtc_lineage_get_exit_ns(history, last) - origin_ns;
 	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
 		    "thread %d of '%s' is not in the trace in that span\n"
 		    "it is there from +%" PRId64 ".%09" PRId64 "s to +%" PRId64 ".%09" PRId64
@@ -178,7 +188,7 @@ static bool find_name(const DtcHistory *history, const struct dtc_thread_spec *s
 
 	for (uint32_t i = 0; i < dtc_history_get_thread_count(history); i++) {
 		const struct dtc_thread *thread = dtc_history_get_thread(history, i);
-		if (MAX(thread->begin_ns, from_ns) >= MIN(thread->end_ns, to_ns) ||
+		if (!lives_in(history, i, from_ns, to_ns) ||
 		    strcmp(dtc_history_get_comm(history, i, MIN(thread->end_ns, to_ns)), spec->name) != 0)
 			continue;
 		*ret_tid = thread->tid;
@@ -202,8 +212,67 @@ static bool find_name(const DtcHistory *history, const struct dtc_thread_spec *s
 	return false;
 }
 
+/* "+1.500000000s" */
+static char *format_since_begin(const DtcHistory *history, int64_t time_ns)
+{
+	int64_t ns = time_ns - dtc_history_get_begin_ns(history);
+
+	return g_strdup_printf("+%" PRId64 ".%09" PRId64 "s", ns / NS_PER_S, ns % NS_PER_S);
+}
+
+/* What was asked for and is not there: why the span is shorter. */
+static void add_cut(const DtcHistory *history, const struct dtc_thread_spec *spec, const char *option, int64_t cut_ns,
+		    const char *why, DtcFindings *findings)
+{
+	g_autofree char *at = format_since_begin(history, cut_ns);
+
+	dtc_findings_add_coded(findings, DTC_FINDING_CUT, DTC_SEVERITY_INFO, false, spec->node,
+			       "the span %s at %s, not at %s: %s", strcmp(option, "--to") == 0 ? "ends" : "begins", at,
+			       option, why);
+}
+
+static int64_t cut_begin(const DtcHistory *history, const struct dtc_thread_spec *spec, uint32_t thread,
+			 int64_t from_ns, int64_t end_ns, bool with_parents, DtcFindings *findings)
+{
+	int64_t trace_ns = dtc_history_get_begin_ns(history);
+	int64_t begin_ns = dtc_history_get_thread(history, thread)->begin_ns;
+	g_autoptr(GArray) lineage =
+		dtc_lineage_new(history, thread, (DtcNodeTime){ MAX(from_ns, trace_ns) }, (DtcNodeTime){ end_ns });
+	const struct dtc_lineage_part *earliest = dtc_lineage_get(lineage, lineage->len - 1);
+
+	if (from_ns >= begin_ns)
+		return from_ns;
+	if (with_parents)
+		begin_ns = earliest->begin.ns;
+	const struct dtc_thread *first = dtc_history_get_thread(history, with_parents ? earliest->thread : thread);
+	g_autofree char *why = begin_ns <= trace_ns ? g_strdup("there the trace begins")
+			       : with_parents
+				       ? g_strdup_printf("the trace does not tell who made thread %d", first->tid)
+				       : g_strdup_printf("thread %d was not there before", first->tid);
+	if (from_ns != INT64_MIN && begin_ns > from_ns)
+		add_cut(history, spec, "--from", begin_ns, why, findings);
+	return begin_ns;
+}
+
+static int64_t cut_end(const DtcHistory *history, const struct dtc_thread_spec *spec, uint32_t thread, int64_t to_ns,
+		       DtcFindings *findings)
+{
+	const struct dtc_thread *of = dtc_history_get_thread(history, thread);
+	int64_t exit_ns = dtc_lineage_get_exit_ns(history, thread);
+
+	if (to_ns <= exit_ns)
+		return to_ns;
+	bool is_trace = exit_ns >= dtc_history_get_end_ns(history);
+	g_autofree char *why =
+		is_trace ? g_strdup("there the trace ends") : g_strdup_printf("there thread %d exited", of->tid);
+	if (to_ns != INT64_MAX)
+		add_cut(history, spec, "--to", exit_ns, why, findings);
+	return exit_ns;
+}
+
 bool dtc_thread_spec_find(const DtcHistory *history, const struct dtc_thread_spec *spec, const char *from,
-			  const char *to, DtcFindings *findings, struct dtc_thread_span *ret_span, GError **error)
+			  const char *to, bool with_parents, DtcFindings *findings, struct dtc_thread_span *ret_span,
+			  GError **error)
 {
 	int64_t from_ns, to_ns;
 	int32_t tid = spec->tid;
@@ -229,9 +298,9 @@ bool dtc_thread_spec_find(const DtcHistory *history, const struct dtc_thread_spe
 	if (owners > 1 && tid != 0)
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, spec->node,
 				 "tid %d was used by %u threads; this is the last one in the span", tid, owners);
-	const struct dtc_thread *thread = dtc_history_get_thread(history, owner);
 	ret_span->thread = owner;
-	ret_span->begin.ns = MAX(thread->begin_ns, from_ns);
-	ret_span->end.ns = MIN(thread->end_ns, to_ns);
+	ret_span->end.ns = cut_end(history, spec, owner, to_ns, findings);
+	/* without --from its life is meant, as without --to; who made it is asked for by an earlier begin */
+	ret_span->begin.ns = cut_begin(history, spec, owner, from_ns, ret_span->end.ns, with_parents && from, findings);
 	return true;
 }

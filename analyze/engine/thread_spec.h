@@ -24,15 +24,17 @@ void dtc_thread_spec_clear(struct dtc_thread_spec *spec);
 
 struct dtc_thread_span {
 	uint32_t thread;
-	DtcNodeTime begin;
-	DtcNodeTime end; /* after begin */
+	DtcNodeTime begin; /* of with_parents it may lie before the thread's birth */
+	DtcNodeTime end;   /* after begin */
 };
 
 /*
  * The thread that had the tid or the name on a node in [from, to] (texts as dtc_moment_parse takes them; NULL: its
- * whole life), cut to its life. Errors name threads that are there. A tid that was used again is a finding: the last
- * owner is taken. A name is the one that a thread had last in the span; several threads of it are an error that lists
- * the tids.
+ * whole life up to its exit), cut to its life; with_parents a span that begins before its birth is cut where it is not
+ * known any more who made whom (analyze/path/lineage.h). A cut is a finding that says why. Errors name threads that are
+ * there. A tid that was used again is a finding: the last owner is taken. A name is the one that a thread had last in
+ * the span; several threads of it are an error that lists the tids.
  */
 bool dtc_thread_spec_find(const DtcHistory *history, const struct dtc_thread_spec *spec, const char *from,
-			  const char *to, DtcFindings *findings, struct dtc_thread_span *ret_span, GError **error);
+			  const char *to, bool with_parents, DtcFindings *findings, struct dtc_thread_span *ret_span,
+			  GError **error);

@@ -2,6 +2,7 @@
 #include "analyze/path/traverse.h"
 
 #include "analyze/edge/cause.h"
+#include "analyze/path/lineage.h"
 #include "analyze/path/path_build.h"
 #include "analyze/path/traverse_build.h"
 
@@ -515,11 +516,11 @@ static bool change_purpose(struct dtc_traverse *t)
 /* The thread is not yet born: its parent made it (Fournier's parental chain). False if that is not known. */
 static bool go_to_parent(struct dtc_traverse *t, const DtcHistory *h)
 {
-	const struct dtc_thread *thread = dtc_history_get_thread(h, t->stand.thread);
-	if (thread->parent == DTC_NONE || thread->begin_ns <= dtc_history_get_begin_ns(h))
+	uint32_t parent = dtc_lineage_find_parent(h, t->stand.thread);
+	if (parent == DTC_NONE)
 		return false;
-	t->stand.at_ns = MIN(t->stand.at_ns, thread->begin_ns);
-	t->stand.thread = thread->parent;
+	t->stand.at_ns = MIN(t->stand.at_ns, dtc_history_get_thread(h, t->stand.thread)->begin_ns);
+	t->stand.thread = parent;
 	return true;
 }
 

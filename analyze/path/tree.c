@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/path/tree.h"
 
+#include "analyze/path/lineage.h"
 #include "analyze/path/path_build.h"
 #include "analyze/path/traverse.h"
 
@@ -38,7 +39,8 @@ struct tree {
 	guint max_depth;
 	int64_t min_ns;
 	DtcPath *path;
-	GArray *open; /* struct open, the innermost last */
+	GArray *lineage; /* of the target, in its span */
+	GArray *open;	 /* struct open, the innermost last */
 	struct stretch stretch;
 };
 
@@ -304,12 +306,21 @@ static enum dtc_link_quality get_link(const struct dtc_visit *visit)
 	return visit->kind == DTC_VISIT_GIVEN ? DTC_LINK_INFERRED : DTC_LINK_EXACT;
 }
 
+/* The target, or one of its parents before its birth. */
+static bool is_of_target(const struct tree *tree, guint node, uint32_t thread)
+{
+	for (guint i = 0; node == tree->target->node && i < tree->lineage->len; i++)
+		if (dtc_lineage_get(tree->lineage, i)->thread == thread)
+			return true;
+	return false;
+}
+
 static void wait(gpointer data, const struct dtc_visit *visit)
 {
 	struct tree *tree = data;
 	come_to(tree, visit->end.ns);
 	/* a server that waited for the question delayed nobody: what its client did meanwhile stands for itself */
-	bool is_target = !tree->open->len && visit->node == tree->target->node && visit->thread == tree->target->thread;
+	bool is_target = !tree->open->len && is_of_target(tree, visit->node, visit->thread);
 	if (visit->came_by_itself && !is_target)
 		return;
 	end_stretch(tree);
@@ -343,6 +354,15 @@ static void tree_init(struct tree *tree, const DtcEdges *edges, const struct dtc
 			       .min_ns = options ? MAX(options->min_blocking_ns, 1) : 1,
 			       .path = path,
 			       .open = g_array_new(FALSE, FALSE, sizeof(struct open)) };
+	tree->lineage = dtc_lineage_new(dtc_links_get_history(tree->links, target->node), target->thread,
+					(DtcNodeTime){ to_node_ns(tree, target->node, target->begin.ns) },
+					(DtcNodeTime){ to_node_ns(tree, target->node, target->end.ns) });
+}
+
+static void tree_clear(struct tree *tree)
+{
+	g_array_unref(tree->open);
+	g_array_unref(tree->lineage);
 }
 
 static void take_way(struct tree *tree, const DtcEdges *edges, const struct dtc_traversal *of)
@@ -363,14 +383,14 @@ static gint compare_begin(gconstpointer a, gconstpointer b)
 	return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-/* The spans of the target's own waits that stand in the tree already, by time: they do not overlap. */
-static GArray *collect_waits(const struct tree *tree)
+/* The spans of a thread's own waits that stand in the tree already, by time: they do not overlap. */
+static GArray *collect_waits(const struct tree *tree, uint32_t thread)
 {
 	GArray *spans = g_array_new(FALSE, FALSE, sizeof(struct waited));
 	for (guint i = 0; i < dtc_path_get_blocking_count(tree->path); i++) {
 		const struct dtc_blocking *b = dtc_path_get_blocking(tree->path, i);
 		struct waited span = { b->begin.ns, b->end.ns };
-		if (b->parent == G_MAXUINT && b->node == tree->target->node && b->thread == tree->target->thread &&
+		if (b->parent == G_MAXUINT && b->node == tree->target->node && b->thread == thread &&
 		    b->ended.by != DTC_ENDED_BY_NOBODY)
 			g_array_append_val(spans, span);
 	}
@@ -384,27 +404,25 @@ static bool is_covered(const GArray *spans, int64_t begin, int64_t end)
 	return after && g_array_index(spans, struct waited, after - 1).end >= end;
 }
 
-/* The waits of the target that end in its span and that the tree does not have. */
-static void add_other_waits(struct tree *tree, const DtcEdges *edges)
+/* The waits of the target, or of a parent of it, that end in its part of the span and that the tree does not have. */
+static void add_waits_of(struct tree *tree, const DtcEdges *edges, const struct dtc_lineage_part *part)
 {
 	const struct dtc_path_target *target = tree->target;
 	const DtcHistory *h = dtc_links_get_history(tree->links, target->node);
 	const DtcClocks *clocks = dtc_links_get_clocks(tree->links);
-	int64_t at_ns = to_node_ns(tree, target->node, target->end.ns);
-	int64_t low_ns = to_node_ns(tree, target->node, target->begin.ns);
-	int64_t end_ns = at_ns;
-	g_autoptr(GArray) known = collect_waits(tree);
-	while (at_ns > low_ns) {
-		const struct dtc_interval *v = dtc_history_find_interval_before(h, target->thread, at_ns);
+	int64_t at_ns = part->end.ns;
+	g_autoptr(GArray) known = collect_waits(tree, part->thread);
+	while (at_ns > part->begin.ns) {
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, part->thread, at_ns);
 		if (!v)
 			break;
 		at_ns = v->begin_ns;
 		/* a wait that goes on behind the span did not delay what it explains */
-		if (!dtc_state_is_wait(v->state) || v->end_ns > end_ns)
+		if (!dtc_state_is_wait(v->state) || v->end_ns > part->end.ns)
 			continue;
 		struct dtc_traversal of = {
 			.node = target->node,
-			.thread = target->thread,
+			.thread = part->thread,
 			.begin = { MAX(dtc_clocks_to_cluster_ns(clocks, target->node, v->begin_ns), target->begin.ns) },
 			.end = dtc_clocks_to_cluster(clocks, target->node, (DtcNodeTime){ v->end_ns }),
 			.end_ns = v->end_ns,
@@ -414,6 +432,12 @@ static void add_other_waits(struct tree *tree, const DtcEdges *edges)
 		if (of.end.ns - of.begin.ns >= tree->min_ns && !is_covered(known, of.begin.ns, of.end.ns))
 			take_way(tree, edges, &of);
 	}
+}
+
+static void add_other_waits(struct tree *tree, const DtcEdges *edges)
+{
+	for (guint i = 0; i < tree->lineage->len; i++)
+		add_waits_of(tree, edges, dtc_lineage_get(tree->lineage, i));
 }
 
 void dtc_tree_add(const DtcEdges *edges, const struct dtc_path_target *target, const struct dtc_path_options *options,
@@ -430,7 +454,7 @@ void dtc_tree_add(const DtcEdges *edges, const struct dtc_path_target *target, c
 	tree_init(&tree, edges, target, options, path);
 	take_way(&tree, edges, &of);
 	add_other_waits(&tree, edges);
-	g_array_unref(tree.open);
+	tree_clear(&tree);
 }
 
 void dtc_tree_add_waits(const DtcEdges *edges, const struct dtc_path_target *target,
@@ -439,5 +463,5 @@ void dtc_tree_add_waits(const DtcEdges *edges, const struct dtc_path_target *tar
 	struct tree tree;
 	tree_init(&tree, edges, target, options, path);
 	add_other_waits(&tree, edges);
-	g_array_unref(tree.open);
+	tree_clear(&tree);
 }

@@ -2,6 +2,7 @@
 #include "analyze/profile/blocked.h"
 #include "analyze/edge/cause.h"
 #include "analyze/exchange/label.h"
+#include "analyze/path/lineage.h"
 
 #include <string.h>
 
@@ -183,15 +184,11 @@ static struct dtc_blocked_row *find_row(struct pass *pass, const struct dtc_inte
 	return &g_array_index(pass->all, struct dtc_blocked_row, found - 1);
 }
 
-static void add_wait(struct pass *pass, const struct dtc_interval *wait, uint32_t id)
+static void add_wait(struct pass *pass, uint32_t id, int64_t from_ns, int64_t to_ns)
 {
 	const struct dtc_blocked_options *options = pass->options;
-	int64_t begin_ns = wait->begin_ns, end_ns = wait->end_ns;
-
-	if (options->parts) {
-		begin_ns = MAX(begin_ns, options->parts[pass->node].begin.ns);
-		end_ns = MIN(end_ns, options->parts[pass->node].end.ns);
-	}
+	const struct dtc_interval *wait = dtc_history_get_interval(pass->history, id);
+	int64_t begin_ns = MAX(wait->begin_ns, from_ns), end_ns = MIN(wait->end_ns, to_ns);
 	int64_t ns = end_ns - begin_ns;
 	if (ns <= 0 || ns < options->min_ns)
 		return;
@@ -208,13 +205,22 @@ static void add_wait(struct pass *pass, const struct dtc_interval *wait, uint32_
 	}
 }
 
+static void add_thread(struct pass *pass, uint32_t index, int64_t from_ns, int64_t to_ns)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(pass->history, index);
+
+	for (uint32_t k = thread->interval_first; k < thread->interval_first + thread->interval_count; k++)
+		if (dtc_state_is_wait(dtc_history_get_interval(pass->history, k)->state))
+			add_wait(pass, k, from_ns, to_ns);
+}
+
 static void add_node(const DtcEdges *edges, guint node, const struct dtc_blocked_options *options, GArray *all)
 {
 	const DtcLinks *links = dtc_edges_get_links(edges);
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	const struct dtc_blocked_part *part = options->parts ? &options->parts[node] : NULL;
 
-	if (!h || (part && part->begin.ns >= part->end.ns))
+	if (!h || (part && part->begin.ns >= part->end.ns) || (options->lineage && node != options->lineage_node))
 		return;
 	struct pass pass = {
 		.edges = edges,
@@ -227,16 +233,13 @@ static void add_node(const DtcEdges *edges, guint node, const struct dtc_blocked
 		.file_labels = g_new0(uint32_t, dtc_history_get_file_count(h) + 1),
 		.all = all,
 	};
-	for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++) {
-		const struct dtc_thread *thread = dtc_history_get_thread(h, i);
-		if (part && part->threads && !part->threads[i])
-			continue;
-		for (uint32_t k = 0; k < thread->interval_count; k++) {
-			const struct dtc_interval *interval = dtc_history_get_interval(h, thread->interval_first + k);
-			if (dtc_state_is_wait(interval->state))
-				add_wait(&pass, interval, thread->interval_first + k);
-		}
+	for (guint i = 0; options->lineage && i < options->lineage->len; i++) {
+		const struct dtc_lineage_part *of = dtc_lineage_get(options->lineage, i);
+		add_thread(&pass, of->thread, of->begin.ns, of->end.ns);
 	}
+	for (uint32_t i = 0; !options->lineage && i < dtc_history_get_thread_count(h); i++)
+		if (!part || !part->threads || part->threads[i])
+			add_thread(&pass, i, part ? part->begin.ns : INT64_MIN, part ? part->end.ns : INT64_MAX);
 	g_hash_table_unref(pass.rows);
 	g_hash_table_unref(pass.labels);
 	g_free(pass.file_labels);

@@ -16,6 +16,8 @@ struct dtc_blocked_part {
 };
 
 struct dtc_blocked_options {
+	const GArray *lineage; /* struct dtc_lineage_part: only their waits, on lineage_node; or NULL */
+	guint lineage_node;
 	const struct dtc_blocked_part *parts; /* by node; NULL: all waits count */
 	int64_t min_ns;			      /* leave out waits that are shorter */
 	/* How long requests waited for the wait with that index in the intervals of a node; NULL: not known. */

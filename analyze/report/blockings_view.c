@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/blockings_view.h"
+
+#include "analyze/path/lineage.h"
 #include "analyze/report/evidence.h"
 #include "analyze/report/finding_list.h"
 #include "analyze/report/layout.h"
@@ -147,6 +149,25 @@ static struct totals sum_rows(const DtcBlocked *blocked)
 	return totals;
 }
 
+/* Before its birth the waits are those of who made it. */
+static void add_parents(const struct view *view)
+{
+	const struct dtc_blockings_input *input = view->input;
+	const DtcHistory *h = dtc_links_get_history(input->links, input->node);
+
+	for (guint i = 1; input->lineage && i < input->lineage->len; i++) {
+		const struct dtc_lineage_part *part = dtc_lineage_get(input->lineage, i);
+		g_autofree char *parent = make_name(dtc_history_get_comm(h, part->thread, part->end.ns));
+		int64_t at_ns = part->end.ns - dtc_history_get_begin_ns(h);
+		g_autofree char *birth = dtc_scale_format(dtc_scale_get(G_MAXINT64, FALSE), at_ns);
+		dtc_layout_add(view->layout, DTC_STYLE_PLAIN,
+			       "tid %d was born at +%s s by %s (tid %d): before, its waits",
+			       get_tid(input, input->node, dtc_lineage_get(input->lineage, i - 1)->thread), birth,
+			       parent, get_tid(input, input->node, part->thread));
+		dtc_layout_end_line(view->layout);
+	}
+}
+
 static void add_headline(const struct view *view, const struct totals *totals)
 {
 	const struct dtc_blockings_input *input = view->input;
@@ -163,8 +184,10 @@ static void add_headline(const struct view *view, const struct totals *totals)
 	g_autofree char *node = make_node(input, input->node);
 	g_autofree char *all = format_duration(view, totals->ended_ns + totals->open_ns);
 	g_autofree char *span = format_duration(view, input->end.ns - input->begin.ns);
-	dtc_layout_add(layout, DTC_STYLE_BOLD, "%s (tid %d) on %s was blocked %s of %s", comm,
-		       get_tid(input, input->node, input->thread), node, all, span);
+	bool has_parents = input->lineage && input->lineage->len > 1;
+	dtc_layout_add(layout, DTC_STYLE_BOLD, "%s (tid %d) on %s%s blocked %s of %s", comm,
+		       get_tid(input, input->node, input->thread), node, has_parents ? " and its parents were" : " was",
+		       all, span);
 	dtc_layout_add(layout, DTC_STYLE_PLAIN, " in %" G_GUINT64_FORMAT " waits",
 		       (guint64)(totals->ended_count + totals->open_count));
 	dtc_layout_end_line(layout);
@@ -173,6 +196,7 @@ static void add_headline(const struct view *view, const struct totals *totals)
 		       (gint64)(input->begin.ns / NS_PER_S), (gint64)ABS(input->begin.ns % NS_PER_S), reference);
 	dtc_layout_add_when(layout, input->begin.ns);
 	dtc_layout_end_line(layout);
+	add_parents(view);
 }
 
 static void add_row(const struct view *view, const struct dtc_blocked_row *row)
@@ -193,7 +217,7 @@ static void add_row(const struct view *view, const struct dtc_blocked_row *row)
 	add_figure(view, row->max_ns, DTC_STYLE_PLAIN);
 	dtc_layout_add_space(layout, 2);
 	dtc_layout_add(layout, get_style(row->cause), "%s", dtc_cause_to_string(row->cause));
-	if (!view->input->path)
+	if (!view->input->path || row->thread != view->input->thread)
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %s (tid %d)@%s", comm,
 			       get_tid(view->input, row->node, row->thread), node);
 	dtc_layout_end_line(layout);
@@ -288,6 +312,8 @@ static void add_blocking(const struct view *view, const struct dtc_blocking *blo
 	if (blocking->depth > 0) {
 		dtc_layout_add_space(layout, indent - 2);
 		dtc_layout_add(layout, DTC_STYLE_DIM, "└ ");
+	}
+	if (blocking->depth > 0 || blocking->thread != view->input->thread) {
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s (tid %d)@%s ", comm, blocking->tid, node);
 	}
 	dtc_layout_add(layout, get_style(blocking->cause), "%s", dtc_cause_to_string(blocking->cause));
@@ -393,6 +419,24 @@ static void append_thread(GString *out, const struct dtc_blockings_input *input,
 	append_who(out, dtc_links_get_node_name(input->links, node), thread->pid, thread->tid, comm, process);
 }
 
+static void append_parents(GString *out, const struct dtc_blockings_input *input)
+{
+	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
+
+	dtc_json_append_key(out, "parents");
+	g_string_append_c(out, '[');
+	for (guint i = 1; input->lineage && i < input->lineage->len; i++) {
+		const struct dtc_lineage_part *part = dtc_lineage_get(input->lineage, i);
+		dtc_json_append_separator(out);
+		g_string_append_c(out, '{');
+		append_thread(out, input, input->node, part->thread);
+		dtc_json_add_integer(out, "start_ns", dtc_clocks_to_cluster(clocks, input->node, part->begin).ns);
+		dtc_json_add_integer(out, "end_ns", dtc_clocks_to_cluster(clocks, input->node, part->end).ns);
+		g_string_append_c(out, '}');
+	}
+	g_string_append(out, "],\n  ");
+}
+
 static void append_row(GString *out, const struct dtc_blockings_input *input, const struct naming *naming,
 		       const struct dtc_blocked_row *row)
 {
@@ -483,12 +527,13 @@ char *dtc_blockings_to_json(const struct dtc_blockings_input *input)
 		g_string_append_c(out, '{');
 		append_thread(out, input, input->node, input->thread);
 		g_string_append(out, "},\n  ");
+		append_parents(out, input);
 		dtc_json_add_integer(out, "start_ns", input->begin.ns);
 		g_string_append(out, ",\n  ");
 		dtc_json_add_integer(out, "end_ns", input->end.ns);
 		g_string_append(out, ",\n");
 	} else {
-		g_string_append(out, "null,\n  \"start_ns\": null,\n  \"end_ns\": null,\n");
+		g_string_append(out, "null,\n  \"parents\": [],\n  \"start_ns\": null,\n  \"end_ns\": null,\n");
 	}
 	g_string_append(out, "  \"rows\": [");
 	for (guint i = 0; i < count; i++) {

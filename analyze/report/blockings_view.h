@@ -21,6 +21,7 @@ struct dtc_blockings_input {
 	const DtcPath *path;
 	guint node;
 	uint32_t thread;
+	const GArray *lineage; /* struct dtc_lineage_part: it, and its parents in the time before its birth; or NULL */
 	DtcClusterTime begin;
 	DtcClusterTime end;
 };

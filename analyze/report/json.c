@@ -324,6 +324,21 @@ static void append_findings(GString *out, const DtcReport *report)
 	end_list(out, report->findings->len);
 }
 
+static void append_parents(GString *out, const DtcReport *report)
+{
+	begin_list(out, "parents");
+	for (guint i = 0; i < report->parents->len; i++) {
+		const struct dtc_report_parent *parent = &g_array_index(report->parents, struct dtc_report_parent, i);
+		begin_element(out, i);
+		dtc_json_pack_open(out, NULL, '{');
+		add_thread(out, &parent->who);
+		dtc_json_pack_integer(out, "start_ns", parent->begin_ns);
+		dtc_json_pack_integer(out, "end_ns", parent->end_ns);
+		g_string_append_c(out, '}');
+	}
+	end_list(out, report->parents->len);
+}
+
 char *dtc_report_to_json(const DtcReport *report)
 {
 	GString *out = g_string_new("{\n  \"schema\": \"" DTC_REPORT_SCHEMA "\"");
@@ -333,6 +348,7 @@ char *dtc_report_to_json(const DtcReport *report)
 	dtc_json_pack_open(out, NULL, '{');
 	add_thread(out, &report->target);
 	g_string_append_c(out, '}');
+	append_parents(out, report);
 	append_key(out, "reference");
 	dtc_json_append_string(out, report->reference);
 	append_number(out, "start_ns", report->begin_ns);

@@ -18,6 +18,7 @@ void dtc_report_free(DtcReport *report)
 		return;
 	g_array_unref(report->sources);
 	g_array_unref(report->hops);
+	g_array_unref(report->parents);
 	g_array_unref(report->tiers);
 	g_array_unref(report->rows);
 	g_array_unref(report->machines);
@@ -567,6 +568,26 @@ static bool check_blockings(const DtcReport *report, GError **error)
 	return true;
 }
 
+static void add_parents(DtcReport *report, const struct dtc_report_input *input)
+{
+	const DtcHistory *history = input->histories[input->target_node];
+	const char *node = get_node_name(report, input, input->target_node);
+
+	for (guint i = 1; i < input->lineage->len; i++) {
+		const struct dtc_lineage_part *part = dtc_lineage_get(input->lineage, i);
+		const struct dtc_thread *thread = dtc_history_get_thread(history, part->thread);
+		const char *process = dtc_history_get_process(history, part->thread, part->end.ns);
+		const struct dtc_report_parent parent = {
+			.who = make_thread(report, input->cluster, node,
+					   dtc_history_get_comm(history, part->thread, part->end.ns),
+					   get_process(process, DTC_CAUSE_UNKNOWN), thread->pid, thread->tid),
+			.begin_ns = dtc_clocks_to_cluster(input->clocks, input->target_node, part->begin).ns,
+			.end_ns = dtc_clocks_to_cluster(input->clocks, input->target_node, part->end).ns,
+		};
+		g_array_append_val(report->parents, parent);
+	}
+}
+
 DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 {
 	if (!dtc_path_check(input->path, error))
@@ -583,6 +604,7 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	report->strings = g_string_chunk_new(4096);
 	report->sources = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_source));
 	report->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_hop));
+	report->parents = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_parent));
 	report->tiers = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_tier));
 	report->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_row));
 	report->machines = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_machine));
@@ -601,6 +623,8 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	report->target = make_thread(report, input->cluster, get_node_name(report, input, input->target_node),
 				     input->target_comm, get_process(input->target_process, DTC_CAUSE_UNKNOWN),
 				     input->target_pid, input->target_tid);
+	if (input->lineage)
+		add_parents(report, input);
 	if (input->request)
 		add_request(report, input);
 	if (input->usual)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "analyze/engine/usual.h"
+#include "analyze/path/lineage.h"
 #include "analyze/request/locate.h"
 #include "analyze/request/serving.h"
 #include "dtrace-chain/cluster.h"
@@ -30,6 +31,7 @@ struct dtc_report_input {
 	int32_t target_pid, target_tid;
 	const char *target_comm;
 	const char *target_process;
+	const GArray *lineage; /* struct dtc_lineage_part, of the span: the target and its parents; or NULL */
 	/* of the request, if one was asked for */
 	const char *request;
 	const struct dtc_identity *identities;

@@ -32,6 +32,7 @@ static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question
 		.target_tid = thread->tid,
 		.target_comm = dtc_history_get_comm(history, target->thread, end_ns),
 		.target_process = dtc_history_get_process(history, target->thread, end_ns),
+		.lineage = question->lineage,
 		.place = question->place,
 		.histories = dtc_engine_get_histories(engine),
 		.origin_ns = get_origin(engine, question).ns,

@@ -80,6 +80,7 @@ static void add_scope(GString *out, const struct dtc_states_input *input, const 
 	dtc_json_add_id(out, "tid", scope->tid);
 	dtc_json_add_name(out, "comm", scope->comm);
 	dtc_json_add_name(out, "process", scope->process);
+	dtc_json_add_bool(out, "parent", scope->is_parent);
 	dtc_json_add_integer(out, "threads", scope->thread_count);
 	dtc_json_add_integer(out, "start_ns", scope->begin.ns);
 	dtc_json_add_integer(out, "end_ns", scope->end.ns);
@@ -284,6 +285,8 @@ static void add_scope_text(const struct view *view, const struct dtc_states_scop
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, "  %u thread%s, %s in %s from +%s", scope->thread_count,
 			       scope->thread_count == 1 ? "" : "s", total, length, from);
 	dtc_layout_add_when(layout, scope->begin.ns);
+	if (scope->is_parent)
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "  the parent, before that birth");
 	dtc_layout_end_line(layout);
 	add_headings(view);
 	add_tree_lines(view, scope->tree);

@@ -193,6 +193,26 @@ static void add_next(const struct view *view)
 	dtc_layout_end_line(view->layout);
 }
 
+/* Before its birth the target's time is that of who made it. */
+static void add_parents(const struct view *view)
+{
+	const DtcReport *report = view->report;
+	int64_t origin_ns = report->origin_ns == INT64_MIN ? report->begin_ns : report->origin_ns;
+	g_autofree char *target = format_thread(&report->target);
+	g_autoptr(GString) chain = g_string_new(target);
+
+	if (report->parents->len == 0)
+		return;
+	for (guint i = 0; i < report->parents->len; i++) {
+		const struct dtc_report_parent *parent = &g_array_index(report->parents, struct dtc_report_parent, i);
+		g_autofree char *who = format_thread(&parent->who);
+		g_autofree char *birth = dtc_scale_format(dtc_scale_get(G_MAXINT64, FALSE), parent->end_ns - origin_ns);
+		g_string_append_printf(chain, ", born at +%s s by %s", birth, who);
+	}
+	dtc_layout_add_left(view->layout, "parents", 9, DTC_STYLE_DIM);
+	dtc_layout_add_paragraph(view->layout, chain->str, 9);
+}
+
 static void add_headline(const struct view *view)
 {
 	const DtcReport *report = view->report;
@@ -227,6 +247,7 @@ static void add_headline(const struct view *view)
 	}
 	add_verdict(view);
 	add_next(view);
+	add_parents(view);
 	dtc_layout_add(layout, DTC_STYLE_DIM, "seen by %s on %s from %" PRId64 ".%09" PRId64 " (clock of %s)", thread,
 		       report->target.node, report->begin_ns / NS_PER_S, ABS(report->begin_ns % NS_PER_S),
 		       report->reference);

@@ -40,6 +40,8 @@ void dtc_findings_add_coded(DtcFindings *findings, const char *code, enum dtc_se
 #define DTC_FINDING_LIMIT "limit-reached"
 /* The span of a request is a server's, since nothing shows its client's. */
 #define DTC_FINDING_CLIENT_HIDDEN "client-not-visible"
+/* The span that was asked for is not there to its ends. */
+#define DTC_FINDING_CUT "span-cut"
 /* The codes of what is wrong with a recording, whichever stage sees it. */
 #define DTC_FINDING_STREAM_DAMAGED "stream-damaged"
 #define DTC_FINDING_STREAM_MISSING "stream-missing"

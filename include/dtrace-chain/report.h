@@ -187,6 +187,13 @@ struct dtc_report_clock {
 	int64_t uncertainty_ns; /* the largest on the path; INT64_MAX: not aligned */
 };
 
+/* Who the time before the target's birth is of: the thread that made it, the one that made that, and so on. */
+struct dtc_report_parent {
+	struct dtc_report_thread who;
+	int64_t begin_ns; /* cluster time: its part of the span */
+	int64_t end_ns;	  /* it made the one before it then */
+};
+
 struct dtc_report_finding {
 	enum dtc_severity severity;
 	const char *code; /* static; NULL: none */
@@ -205,6 +212,7 @@ typedef struct DtcReport {
 	const char *outside; /* that, or that the client's part is not visible, in words for the head; else NULL */
 	GArray *hops;	     /* struct dtc_report_hop, by begin; empty without a request */
 	struct dtc_report_thread target;
+	GArray *parents;       /* struct dtc_report_parent, back from the target; most have none */
 	const char *reference; /* the node whose clock is cluster time */
 	int64_t begin_ns;
 	int64_t end_ns;

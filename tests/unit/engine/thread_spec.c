@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/thread_spec.h"
 
+#include "analyze/path/lineage.h"
 #include "dtrace-chain/error.h"
 #include "tests/support/story.h"
 
@@ -65,7 +66,7 @@ static bool find(struct story *s, int32_t tid, const char *from, const char *to,
 {
 	const struct dtc_thread_spec spec = { .node = (char *)"n", .tid = tid };
 
-	return dtc_thread_spec_find(s->history, &spec, from, to, s->findings, span, error);
+	return dtc_thread_spec_find(s->history, &spec, from, to, false, s->findings, span, error);
 }
 
 static bool find_name(struct story *s, const char *name, const char *from, const char *to, struct dtc_thread_span *span,
@@ -73,7 +74,7 @@ static bool find_name(struct story *s, const char *name, const char *from, const
 {
 	const struct dtc_thread_spec spec = { .node = (char *)"n", .name = (char *)name, .tid = -1 };
 
-	return dtc_thread_spec_find(s->history, &spec, from, to, s->findings, span, error);
+	return dtc_thread_spec_find(s->history, &spec, from, to, false, s->findings, span, error);
 }
 
 static void test_names(void)
@@ -122,12 +123,73 @@ static void test_spans(void)
 	/* the span picks the owner */
 	g_assert_true(find(&s, 20, "+0", "+250ns", &span, &error));
 	g_assert_cmpint(span.begin.ns, ==, BEGIN_NS + 100);
-	g_assert_cmpint(span.end.ns, ==, BEGIN_NS + 200);
+	g_assert_cmpint(span.end.ns, ==, BEGIN_NS + 195); /* it exited: a zombie does nothing */
 
 	g_assert_true(find(&s, 20, "1795168587.000000400", "1795168587000000500", &span, &error));
 	g_assert_cmpint(span.begin.ns, ==, BEGIN_NS + 400);
 	g_assert_cmpint(span.end.ns, ==, BEGIN_NS + 500);
 	g_assert_no_error(error);
+	story_clear(&s);
+}
+
+static const char *get_last_finding(const struct story *s)
+{
+	return dtc_findings_get(s->findings, dtc_findings_get_count(s->findings) - 1)->text;
+}
+
+static bool find_with_parents(struct story *s, int32_t tid, const char *from, const char *to,
+			      struct dtc_thread_span *span)
+{
+	const struct dtc_thread_spec spec = { .node = (char *)"n", .tid = tid };
+
+	return dtc_thread_spec_find(s->history, &spec, from, to, true, s->findings, span, NULL);
+}
+
+/* Before the birth of 20 the time is that of 10, which lived when the trace began. */
+static void test_parents(void)
+{
+	struct dtc_thread_span span;
+	struct story s;
+	tell(&s);
+
+	g_assert_true(find_with_parents(&s, 20, "+0", "+150ns", &span));
+	g_assert_cmpint(span.begin.ns, ==, BEGIN_NS);
+	g_assert_cmpint(span.end.ns, ==, BEGIN_NS + 150);
+	g_autoptr(GArray) lineage = dtc_lineage_new(s.history, span.thread, span.begin, span.end);
+	g_assert_cmpuint(lineage->len, ==, 2);
+	g_assert_cmpuint(dtc_lineage_get(lineage, 0)->thread, ==, span.thread);
+	g_assert_cmpint(dtc_lineage_get(lineage, 0)->begin.ns, ==, BEGIN_NS + 100);
+	const struct dtc_lineage_part *parent = dtc_lineage_get(lineage, 1);
+	g_assert_cmpint(dtc_history_get_thread(s.history, parent->thread)->tid, ==, 10);
+	g_assert_cmpint(parent->begin.ns, ==, BEGIN_NS);
+	g_assert_cmpint(parent->end.ns, ==, BEGIN_NS + 100);
+
+	/* without --from its own life is meant, and nothing is cut */
+	guint before = dtc_findings_get_count(s.findings);
+	g_assert_true(find_with_parents(&s, 20, NULL, "+150ns", &span));
+	g_assert_cmpint(span.begin.ns, ==, BEGIN_NS + 100);
+	g_assert_cmpuint(dtc_findings_get_count(s.findings), ==, before);
+	story_clear(&s);
+}
+
+/* A span that is shorter than what was asked for says why. */
+static void test_cuts(void)
+{
+	struct dtc_thread_span span;
+	struct story s;
+	tell(&s);
+
+	g_assert_true(find(&s, 20, "+50ns", "+150ns", &span, NULL));
+	g_assert_cmpint(span.begin.ns, ==, BEGIN_NS + 100);
+	g_assert_nonnull(strstr(get_last_finding(&s), "begins at +0.000000100s"));
+
+	g_assert_true(find_with_parents(&s, 20, "+150ns", "+250ns", &span));
+	g_assert_cmpint(span.end.ns, ==, BEGIN_NS + 195);
+	g_assert_nonnull(strstr(get_last_finding(&s), "there thread 20 exited"));
+
+	g_assert_true(find_with_parents(&s, 20, "1795168586.0", "+150ns", &span));
+	g_assert_cmpint(span.begin.ns, ==, BEGIN_NS);
+	g_assert_nonnull(strstr(get_last_finding(&s), "there the trace begins"));
 	story_clear(&s);
 }
 
@@ -168,6 +230,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/engine/thread-spec/parse", test_parse);
 	g_test_add_func("/engine/thread-spec/spans", test_spans);
 	g_test_add_func("/engine/thread-spec/names", test_names);
+	g_test_add_func("/engine/thread-spec/parents", test_parents);
+	g_test_add_func("/engine/thread-spec/cuts", test_cuts);
 	g_test_add_func("/engine/thread-spec/errors", test_errors);
 	return g_test_run();
 }
