@@ -2,6 +2,7 @@
 #include "sync/fit/group.h"
 
 #include "sync/fit/network.h"
+#include "sync/fit/ways.h"
 
 #include <dtrace-chain/bisect.h>
 #include <dtrace-chain/sort.h>
@@ -92,78 +93,22 @@ static double get_middle_width(const struct dtc_pair *pair)
 	return MAX(hi - lo, 1);
 }
 
-/* Shortest ways from one node over all pairs, by width; also the tree of those ways if before is given. */
-static void find_ways(const struct component *component, const double *width, guint from, double *distance,
-		      guint *ret_before, guint *ret_order)
+/* Caller owns. */
+static DtcWays *make_ways(const struct component *component, const double *length)
 {
-	guint count = component->node_count, done_count = 0;
-	g_autofree bool *done = g_new0(bool, count);
-	/* incidence lists, so that a sparse network of many nodes stays cheap */
-	g_autofree guint *first = g_new0(guint, count + 1),
-			 *incident = g_new(guint, 2 * (gsize)component->pair_count + 1);
-	for (guint p = 0; p < component->pair_count; p++) {
-		first[component->local[get_pair(component, p)->a]]++;
-		first[component->local[get_pair(component, p)->b]]++;
-	}
-	for (guint i = 0, sum = 0; i <= count; i++) {
-		guint own = first[i];
-		first[i] = sum;
-		sum += own;
-	}
-	g_autofree guint *fill = g_memdup2(first, count * sizeof(*fill));
-	for (guint p = 0; p < component->pair_count; p++) {
-		incident[fill[component->local[get_pair(component, p)->a]]++] = p;
-		incident[fill[component->local[get_pair(component, p)->b]]++] = p;
-	}
-	for (guint i = 0; i < count; i++)
-		distance[i] = INFINITY;
-	distance[from] = 0;
-	while (done_count < count) {
-		guint nearest = count;
-		for (guint i = 0; i < count; i++)
-			if (!done[i] && (nearest == count || distance[i] < distance[nearest]))
-				nearest = i;
-		done[nearest] = true;
-		if (ret_order)
-			ret_order[done_count] = nearest;
-		done_count++;
-		for (guint k = first[nearest]; k < first[nearest + 1]; k++) {
-			const struct dtc_pair *pair = get_pair(component, incident[k]);
-			guint a = component->local[pair->a], b = component->local[pair->b];
-			guint other = a == nearest ? b : a;
-			if (distance[nearest] + width[incident[k]] < distance[other]) {
-				distance[other] = distance[nearest] + width[incident[k]];
-				if (ret_before)
-					ret_before[other] = incident[k];
-			}
-		}
-	}
-}
-
-static guint choose_root(const struct component *component, const double *width)
-{
-	g_autofree double *distance = g_new(double, component->node_count);
-	guint best = 0;
-	double best_sum = INFINITY;
-	for (guint i = 0; i < component->node_count && component->node_count > 2; i++) {
-		double sum = 0;
-		find_ways(component, width, i, distance, NULL, NULL);
-		for (guint k = 0; k < component->node_count; k++)
-			sum += distance[k];
-		if (sum < best_sum) {
-			best_sum = sum;
-			best = i;
-		}
-	}
-	return best;
+	g_autofree struct dtc_way_ends *ends = g_new(struct dtc_way_ends, component->pair_count + 1);
+	for (guint p = 0; p < component->pair_count; p++)
+		ends[p] = (struct dtc_way_ends){ component->local[get_pair(component, p)->a],
+						 component->local[get_pair(component, p)->b] };
+	return dtc_ways_new(ends, length, component->pair_count, component->node_count);
 }
 
 /* Coordinates along the tree of the best ways; pairs are fitted again where theirs were others. */
-static void set_coordinates(struct component *component, const double *width)
+static void set_coordinates(struct component *component, DtcWays *ways)
 {
 	g_autofree double *distance = g_new(double, component->node_count);
 	g_autofree guint *before = g_new0(guint, component->node_count), *order = g_new(guint, component->node_count);
-	find_ways(component, width, component->root, distance, before, order);
+	dtc_ways_find(ways, component->root, distance, before, order);
 	component->nominal = g_new0(struct dtc_nominal, component->node_count);
 	guint rank = component->nodes[component->root];
 	for (guint p = 0; p < component->pair_count; p++) {
@@ -469,7 +414,8 @@ static void find_wanders(struct component *component)
 	for (guint p = 0; p < component->pair_count; p++)
 		wander[p] = dtc_pair_get_wander(get_pair(component, p));
 	component->wander = g_new(double, component->node_count);
-	find_ways(component, wander, component->root, component->wander, NULL, NULL);
+	g_autoptr(DtcWays) ways = make_ways(component, wander);
+	dtc_ways_find(ways, component->root, component->wander, NULL, NULL);
 }
 
 static void make_map(const struct component *component, guint node, struct dtc_node_map *map)
@@ -650,9 +596,10 @@ static bool align_component(struct dtc_grouping *grouping, const guint *leader, 
 	g_autofree double *width = g_new(double, component.pair_count + 1);
 	for (guint p = 0; p < component.pair_count; p++)
 		width[p] = get_middle_width(get_pair(&component, p));
-	component.root = *reference == G_MAXUINT ? choose_root(&component, width) : component.local[*reference];
+	g_autoptr(DtcWays) ways = make_ways(&component, width);
+	component.root = *reference == G_MAXUINT ? dtc_ways_find_middle(ways) : component.local[*reference];
 	*reference = component.nodes[component.root];
-	set_coordinates(&component, width);
+	set_coordinates(&component, ways);
 	bool ok = true;
 	for (guint p = 0; p < component.pair_count; p++)
 		ok &= get_pair(&component, p)->status == DTC_PAIR_ALIGNED;
