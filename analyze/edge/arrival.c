@@ -116,7 +116,8 @@ static bool find_handshake(const DtcHistory *h, guint node, uint32_t file_index,
 	const DtcPackets *packets = dtc_history_get_packets(h);
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, file->flow_in);
 	const uint32_t *ids = dtc_packets_get_flow_packets(packets, file->flow_in);
-	for (uint32_t i = 0; i < flow->packet_count; i++) {
+	/* a connection from before the trace is not looked through: it has no SYN */
+	for (uint32_t i = 0; i < flow->packet_count && flow->has_isn; i++) {
 		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
 		if (p->direction == DTC_RECEIVED && (p->tcp_flags & DTC_TCP_SYN) && (p->tcp_flags & DTC_TCP_ACK))
 			return arrival_of_packet(node, h, ids[i], file_index, true, ret_arrival);
@@ -266,6 +267,69 @@ static bool may_be_acted_on(const DtcLinks *links, guint node, uint32_t read, bo
 	       (!is_own || write == DTC_NONE || dtc_streams_may_answer(links, node, write, read));
 }
 
+/* The calls of a thread before a send, back to the poll that began the turn, and what they read. */
+struct turn {
+	uint32_t begin;
+	uint32_t end;
+	bool has_loop;		    /* it begins behind a poll */
+	bool is_cut;		    /* at a limit */
+	bool has_nearest;	    /* the last read */
+	bool has_own;		    /* the last read on the connection that is sent on */
+	struct dtc_arrival nearest; /* what came for it */
+	struct dtc_arrival own;
+};
+
+static bool has_returned(const struct dtc_call *call, int64_t time_ns)
+{
+	return call->end_ns != DTC_TIME_NONE && call->end_ns <= time_ns;
+}
+
+/* Moves the begin behind the last poll that had returned by then, or to the limit. */
+static void find_turn(const DtcLinks *links, guint node, int64_t time_ns, struct turn *turn)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	DtcTurnMarks *marks = dtc_links_get_turn_marks(links, node);
+	turn->is_cut = turn->end - turn->begin > TURN_CALLS;
+	if (turn->is_cut)
+		turn->begin = turn->end - TURN_CALLS;
+	uint32_t poll = dtc_turn_marks_find_poll(marks, turn->begin, turn->end);
+	while (poll != DTC_NONE && !has_returned(dtc_history_get_call(h, poll), time_ns))
+		poll = dtc_turn_marks_find_poll(marks, turn->begin, poll);
+	turn->has_loop = poll != DTC_NONE;
+	if (turn->has_loop) {
+		turn->begin = poll + 1;
+		turn->is_cut = false;
+	}
+}
+
+/* Without a loop it is the nearest read that counts: none is looked for beyond it. */
+static void look_back(const DtcLinks *links, guint node, struct turn *turn, int64_t time_ns, uint32_t file,
+		      uint32_t write)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	DtcTurnMarks *marks = dtc_links_get_turn_marks(links, node);
+	bool wants_own = turn->has_loop && file != DTC_NONE;
+	uint32_t end = turn->end, at;
+	struct dtc_arrival candidate;
+	while ((!turn->has_nearest || (wants_own && !turn->has_own)) &&
+	       (at = dtc_turn_marks_find_read(marks, turn->begin, end)) != DTC_NONE) {
+		end = at;
+		const struct dtc_call *call = dtc_history_get_call(h, at);
+		bool may_be_own = file != DTC_NONE && call->file == file;
+		if (!has_returned(call, time_ns) || (turn->has_nearest && !may_be_own) ||
+		    !may_be_acted_on(links, node, at, may_be_own, write) ||
+		    !dtc_arrival_find_for_read(links, node, at, &candidate))
+			continue;
+		if (!turn->has_nearest)
+			turn->nearest = candidate;
+		turn->has_nearest = true;
+		if (may_be_own) {
+			turn->own = candidate;
+			turn->has_own = true;
+		}
+	}
+}
+
 bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t thread_index, int64_t time_ns, uint32_t file,
 			       uint32_t write, struct dtc_arrival *ret_arrival)
 {
@@ -274,65 +338,39 @@ bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t threa
 	uint32_t at = dtc_history_find_call(h, thread_index, time_ns);
 	if (at == DTC_NONE)
 		return false;
-	struct dtc_arrival nearest, own, candidate;
-	bool has_nearest = false, has_own = false, has_loop = false;
-	for (uint32_t seen = 0;; seen++) {
-		if (seen == TURN_CALLS) {
-			/* with a read that is near enough, what lies behind is looked at for its own connection only */
-			if (!has_nearest)
-				dtc_links_note_limit(links, DTC_LIMIT_TURN);
-			break;
-		}
-		const struct dtc_call *call = dtc_history_get_call(h, at);
-		if (call->end_ns != DTC_TIME_NONE && call->end_ns <= time_ns) {
-			if (call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call)) {
-				has_loop = true;
-				break;
-			}
-			/* a look-up costs far more than a step of this loop: only for what may be taken */
-			bool may_be_own = !has_own && file != DTC_NONE && call->file == file;
-			if (call->kind == DTC_CALL_READ && call->result > 0 && (!has_nearest || may_be_own) &&
-			    may_be_acted_on(links, node, at, may_be_own, write) &&
-			    dtc_arrival_find_for_read(links, node, at, &candidate)) {
-				if (!has_nearest)
-					nearest = candidate;
-				has_nearest = true;
-				if (may_be_own) {
-					own = candidate;
-					has_own = true;
-				}
-			}
-		}
-		if (at == thread->call_first)
-			break;
-		at--;
-	}
+	struct turn turn = { .begin = thread->call_first, .end = at + 1 };
+	find_turn(links, node, time_ns, &turn);
+	look_back(links, node, &turn, time_ns, file, write);
+	/* with a read that is near enough, what lies behind is looked at for its own connection only */
+	if (turn.is_cut && !turn.has_nearest)
+		dtc_links_note_limit(links, DTC_LIMIT_TURN);
 	/*
 	 * In a turn of an event loop that served several clients, the answer belongs to the question on its own
 	 * connection. A thread that blocks in each read has no turns: what it read last is what it acts on. If that is
 	 * older than the question, or another client's, the answer came from another thread.
 	 */
-	if (has_loop && has_own) {
-		*ret_arrival = own;
+	if (turn.has_loop && turn.has_own) {
+		*ret_arrival = turn.own;
 		return true;
 	}
 	struct dtc_asked asked;
 	if (dtc_handoff_find_question(links, node, file, write, time_ns, &asked) &&
-	    (!has_nearest || nearest.time_ns < asked.arrival.time_ns ||
-	     (nearest.file != file && nearest.file != DTC_NONE && dtc_endpoint_is_stream_server(h, nearest.file)))) {
+	    (!turn.has_nearest || turn.nearest.time_ns < asked.arrival.time_ns ||
+	     (turn.nearest.file != file && turn.nearest.file != DTC_NONE &&
+	      dtc_endpoint_is_stream_server(h, turn.nearest.file)))) {
 		*ret_arrival = asked.arrival;
 		return true;
 	}
-	if (has_nearest) {
-		*ret_arrival = nearest;
+	if (turn.has_nearest) {
+		*ret_arrival = turn.nearest;
 		return true;
 	}
 	/* the first bytes on a connection that a non-blocking connect opened: sent because the handshake was done */
-	if (has_loop && file != DTC_NONE) {
+	if (turn.has_loop && file != DTC_NONE) {
 		uint32_t count;
 		const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
 		bool connecting = false, first_write = true;
-		for (uint32_t i = 0; i < count; i++) {
+		for (uint32_t i = 0; i < count && first_write; i++) {
 			const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
 			if (call->begin_ns > time_ns)
 				break;

@@ -29,9 +29,10 @@ struct DtcLinks {
 	const DtcHistory **histories;
 	const DtcClocks *clocks;
 	const DtcGuests *guests;
-	gint *limit_counts;	/* by enum dtc_limit; atomic */
-	GHashTable *indexes;	/* (node << 32 | flow) -> struct flow_index; filled on demand */
-	GHashTable *file_calls; /* (node << 32 | file) -> DtcFileCalls; filled on demand */
+	DtcTurnMarks **turn_marks; /* by node; filled on demand */
+	gint *limit_counts;	   /* by enum dtc_limit; atomic */
+	GHashTable *indexes;	   /* (node << 32 | flow) -> struct flow_index; filled on demand */
+	GHashTable *file_calls;	   /* (node << 32 | file) -> DtcFileCalls; filled on demand */
 	const DtcPackets *const *captures;
 	const DtcFrames *const *frames; /* in these; NULL: of none */
 	GHashTable *framed;		/* (node << 32 | flow) -> struct framed; filled on demand */
@@ -60,6 +61,7 @@ DtcLinks *dtc_links_new(guint node_count, const char *const *names, const DtcHis
 	links->node_count = node_count;
 	links->limit_counts = g_new0(gint, DTC_LIMITS);
 	links->names = g_new0(char *, node_count + 1);
+	links->turn_marks = g_new0(DtcTurnMarks *, node_count + 1);
 	links->histories = g_new0(const DtcHistory *, node_count + 1);
 	for (guint i = 0; i < node_count; i++) {
 		links->names[i] = g_strdup(names[i]);
@@ -78,6 +80,9 @@ void dtc_links_free(DtcLinks *links)
 	if (!links)
 		return;
 	g_strfreev(links->names);
+	for (guint i = 0; i < links->node_count; i++)
+		dtc_turn_marks_free(links->turn_marks[i]);
+	g_free(links->turn_marks);
 	g_free(links->histories);
 	g_hash_table_unref(links->indexes);
 	g_free(links->limit_counts);
@@ -420,6 +425,13 @@ const DtcFileCalls *dtc_links_get_file_calls(const DtcLinks *links, guint node, 
 		g_hash_table_insert(links->file_calls, g_memdup2(&key, sizeof(key)), calls);
 	}
 	return calls;
+}
+
+DtcTurnMarks *dtc_links_get_turn_marks(const DtcLinks *links, guint node)
+{
+	if (!links->turn_marks[node])
+		links->turn_marks[node] = dtc_turn_marks_new(links->histories[node]);
+	return links->turn_marks[node];
 }
 
 bool dtc_links_find_base_in(const DtcLinks *links, guint node, uint32_t file_index, uint32_t *ret_base)

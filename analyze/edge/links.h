@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "analyze/edge/turn_marks.h"
 #include "analyze/exchange/file_calls.h"
 #include "analyze/exchange/frames.h"
 #include "analyze/guest/guests.h"
@@ -90,6 +91,8 @@ guint dtc_links_get_limit_count(const DtcLinks *links, enum dtc_limit limit);
 
 /* The calls of a file by the bytes that they moved; made when first asked for. Borrowed. */
 const DtcFileCalls *dtc_links_get_file_calls(const DtcLinks *links, guint node, uint32_t file);
+/* Where the turns of a node's threads begin; made when first asked for. Borrowed. */
+DtcTurnMarks *dtc_links_get_turn_marks(const DtcLinks *links, guint node);
 /* The sequence number of the first byte that a file's reads count. False if that cannot be told. */
 bool dtc_links_find_base_in(const DtcLinks *links, guint node, uint32_t file, uint32_t *ret_base);
 /*

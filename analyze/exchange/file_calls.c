@@ -10,6 +10,8 @@ struct DtcFileCalls {
 	const DtcHistory *history;
 	uint32_t file;
 	GArray *moved[2];    /* uint32_t: calls that read [0] or wrote [1] something, in the order of the bytes */
+	GArray *asking;	     /* uint32_t: writes, whatever they moved, and connects, in time order */
+	GArray *others;	     /* uint32_t: neither reads nor writes, in time order: few where many bytes move */
 	uint32_t open_write; /* the last write that never returned in the trace, or DTC_NONE */
 };
 
@@ -31,10 +33,16 @@ DtcFileCalls *dtc_file_calls_new(const DtcHistory *history, uint32_t file)
 	calls->open_write = DTC_NONE;
 	for (guint i = 0; i < 2; i++)
 		calls->moved[i] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	calls->asking = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	calls->others = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	uint32_t count;
 	const uint32_t *ids = dtc_history_get_file_calls(history, file, &count);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_call *call = dtc_history_get_call(history, ids[i]);
+		if (call->kind == DTC_CALL_WRITE || call->kind == DTC_CALL_CONNECT)
+			g_array_append_val(calls->asking, ids[i]);
+		if (call->kind != DTC_CALL_WRITE && call->kind != DTC_CALL_READ)
+			g_array_append_val(calls->others, ids[i]);
 		if (call->kind == DTC_CALL_WRITE && call->result == DTC_ABSENT)
 			calls->open_write = ids[i];
 		if (call->result <= 0) /* absent is negative too */
@@ -54,6 +62,8 @@ void dtc_file_calls_free(DtcFileCalls *calls)
 		return;
 	g_array_unref(calls->moved[0]);
 	g_array_unref(calls->moved[1]);
+	g_array_unref(calls->asking);
+	g_array_unref(calls->others);
 	g_free(calls);
 }
 
@@ -159,24 +169,34 @@ uint32_t dtc_file_calls_find_moved(const DtcFileCalls *calls, bool written, int6
 	return i < moved->len ? g_array_index(moved, uint32_t, i) : DTC_NONE;
 }
 
-static uint32_t find_from(const DtcFileCalls *calls, bool any, enum dtc_call_kind kind, int64_t from_ns)
+static int64_t get_begin_ns(const DtcFileCalls *calls, uint32_t call)
 {
-	uint32_t count;
-	const uint32_t *ids = dtc_history_get_file_calls(calls->history, calls->file, &count);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_call *call = dtc_history_get_call(calls->history, ids[i]);
-		if ((any || call->kind == kind) && call->begin_ns >= from_ns)
-			return ids[i];
-	}
-	return DTC_NONE;
+	return dtc_history_get_call(calls->history, call)->begin_ns;
+}
+
+uint32_t dtc_file_calls_find_asking(const DtcFileCalls *calls, int64_t before_ns)
+{
+	const uint32_t *ids = (const uint32_t *)calls->asking->data;
+	guint i = DTC_BISECT(k, 0, calls->asking->len, get_begin_ns(calls, ids[k]) < before_ns);
+	return i ? ids[i - 1] : DTC_NONE;
 }
 
 uint32_t dtc_file_calls_find_next(const DtcFileCalls *calls, int64_t from_ns)
 {
-	return find_from(calls, true, DTC_CALL_OTHER, from_ns);
+	uint32_t count;
+	const uint32_t *ids = dtc_history_get_file_calls(calls->history, calls->file, &count);
+	uint32_t i = DTC_BISECT(k, 0, count, get_begin_ns(calls, ids[k]) < from_ns);
+	return i < count ? ids[i] : DTC_NONE;
 }
 
 uint32_t dtc_file_calls_find_kind(const DtcFileCalls *calls, enum dtc_call_kind kind, int64_t from_ns)
 {
-	return find_from(calls, false, kind, from_ns);
+	bool is_other = kind != DTC_CALL_READ && kind != DTC_CALL_WRITE;
+	uint32_t count = calls->others->len;
+	const uint32_t *ids = is_other ? (const uint32_t *)calls->others->data
+				       : dtc_history_get_file_calls(calls->history, calls->file, &count);
+	for (uint32_t i = DTC_BISECT(k, 0, count, get_begin_ns(calls, ids[k]) < from_ns); i < count; i++)
+		if (dtc_history_get_call(calls->history, ids[i])->kind == kind)
+			return ids[i];
+	return DTC_NONE;
 }

@@ -37,5 +37,7 @@ uint32_t dtc_file_calls_find_answer(const DtcFileCalls *calls, uint32_t write);
 uint32_t dtc_file_calls_find_next(const DtcFileCalls *calls, int64_t from_ns);
 /* The first write with data that began, or read with data that ended, after a time; or DTC_NONE. */
 uint32_t dtc_file_calls_find_moved(const DtcFileCalls *calls, bool written, int64_t time_ns);
+/* The last write or connect that began before a time, or DTC_NONE: when what comes was asked for. */
+uint32_t dtc_file_calls_find_asking(const DtcFileCalls *calls, int64_t before_ns);
 /* The first call of a kind that began at or after a time, or DTC_NONE. */
 uint32_t dtc_file_calls_find_kind(const DtcFileCalls *calls, enum dtc_call_kind kind, int64_t from_ns);

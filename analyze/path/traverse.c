@@ -233,15 +233,9 @@ static int64_t find_asked_ns(const struct dtc_traverse *t, const struct dtc_arri
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	if (arrival->file == DTC_NONE)
 		return DTC_TIME_NONE;
-	uint32_t count;
-	const uint32_t *calls = dtc_history_get_file_calls(h, arrival->file, &count);
-	uint32_t i = DTC_BISECT(k, 0, count, dtc_history_get_call(h, calls[k])->begin_ns < arrival->time_ns);
-	while (i-- > 0) {
-		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
-		if (call->kind == DTC_CALL_WRITE || call->kind == DTC_CALL_CONNECT)
-			return call->begin_ns;
-	}
-	return DTC_TIME_NONE;
+	const DtcFileCalls *calls = dtc_links_get_file_calls(t->links, t->stand.node, arrival->file);
+	uint32_t asking = dtc_file_calls_find_asking(calls, arrival->time_ns);
+	return asking == DTC_NONE ? DTC_TIME_NONE : dtc_history_get_call(h, asking)->begin_ns;
 }
 
 static void tell_wait(struct dtc_traverse *t, enum dtc_visit_kind kind, const struct dtc_interval *wait,

@@ -319,15 +319,8 @@ static bool follow_untraced(struct dtc_traverse *t, const struct dtc_arrival *ar
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	if (arrival->file == DTC_NONE)
 		return false;
-	uint32_t count, found = DTC_NONE;
-	const uint32_t *calls = dtc_history_get_file_calls(h, arrival->file, &count);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
-		if (call->begin_ns >= arrival->time_ns)
-			break;
-		if (call->kind == DTC_CALL_WRITE || call->kind == DTC_CALL_CONNECT)
-			found = calls[i];
-	}
+	uint32_t found = dtc_file_calls_find_asking(dtc_links_get_file_calls(t->links, t->stand.node, arrival->file),
+						    arrival->time_ns);
 	if (found == DTC_NONE)
 		return false;
 	const struct dtc_call *call = dtc_history_get_call(h, found);

@@ -144,6 +144,20 @@ static void test_kind(void)
 	made_clear(&made);
 }
 
+/* What came was asked for by the last write or connect before it, strictly. */
+static void test_asking(void)
+{
+	struct made made;
+	made_begin(&made);
+	g_assert_cmpint(begin_of(&made, dtc_file_calls_find_asking(made.calls, 2000 * US)), ==, -1);
+	g_assert_cmpint(begin_of(&made, dtc_file_calls_find_asking(made.calls, 2001 * US)), ==, 2000);
+	g_assert_cmpint(begin_of(&made, dtc_file_calls_find_asking(made.calls, 5999 * US)), ==, 2500);
+	g_assert_cmpint(begin_of(&made, dtc_file_calls_find_asking(made.calls, INT64_MAX)), ==, 6000);
+	g_assert_cmpint(begin_of(&made, dtc_file_calls_find_next(made.calls, 2501 * US)), ==, 4000);
+	g_assert_cmpint(begin_of(&made, dtc_file_calls_find_next(made.calls, 7001 * US)), ==, -1);
+	made_clear(&made);
+}
+
 #define GIB ((int64_t)1 << 30)
 
 /* Writes of 1 GiB each, one every 10 ns, all by one thread to one file. */
@@ -212,6 +226,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/file-calls/byte", test_byte);
 	g_test_add_func("/file-calls/answer", test_answer);
 	g_test_add_func("/file-calls/kind", test_kind);
+	g_test_add_func("/exchange/file-calls/asking", test_asking);
 	g_test_add_func("/file-calls/wrap", test_wrap);
 	g_test_add_func("/file-calls/open-write", test_open_write);
 	return g_test_run();
