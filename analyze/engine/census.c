@@ -50,17 +50,15 @@ static void read_kernel(struct dtc_census_source *source)
 	source->backend = g_strdup(dtc_reader_get_backend(reader));
 	source->release = g_strdup(dtc_reader_get_environment(reader, "kernel_release"));
 	source->tracer = g_strdup(dtc_reader_get_environment(reader, "tracer_name"));
-	const struct dtc_event *event;
-	while ((event = dtc_reader_next(reader))) {
-		if (event->kind == DTC_EVENT_LOST)
-			continue;
-		if (source->events == 0)
-			source->begin_ns = event->time_ns;
-		source->end_ns = event->time_ns;
-		if (++source->events % DTC_READING_STEP == 0 &&
-		    !dtc_reading_note(reading, dtc_reader_get_consumed_bytes(reader)))
-			return;
+	guint64 count, noted = 0;
+	while ((count = dtc_reader_count(reader)) > 0) {
+		source->events += count;
+		for (; source->events - noted >= DTC_READING_STEP; noted += DTC_READING_STEP)
+			if (!dtc_reading_note(reading, dtc_reader_get_consumed_bytes(reader)))
+				return;
 	}
+	if (source->events > 0)
+		dtc_reader_get_counted_span(reader, &source->begin_ns, &source->end_ns);
 	if (!dtc_reader_finish(reader, reading->findings, &reading->error))
 		return;
 	source->lost_events = dtc_reader_get_lost_count(reader);

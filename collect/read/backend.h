@@ -34,6 +34,11 @@ struct dtc_backend {
 		*findings; /* owned by the back end, the reader takes them out: what it found in the files; or NULL */
 };
 
+struct dtc_event_class {
+	uint16_t kind; /* enum dtc_event_kind */
+	uint16_t name; /* of event_names */
+};
+
 /* All of it is borrowed, the names until close. */
 struct dtc_backend_request {
 	const char *node; /* for errors */
@@ -73,10 +78,15 @@ struct dtc_backend_kind {
 	 */
 	void (*advance)(struct dtc_backend *backend, guint stream);
 	/*
-	 * The stream's current item, which is an event: all of it but its time and CPU, for which there is room. Lent
-	 * until advance, as its strings are.
+	 * The event that the stream's item is (NULL: its current one): all of it but its time and CPU, for which there
+	 * is room. Lent until advance, as its strings are.
 	 */
 	struct dtc_event *(*get_event)(struct dtc_backend *backend, guint stream);
+
+	/*
+	 * Of a back end that gives several items at once: what events of a class are, with no event at hand. Else NULL.
+	 */
+	struct dtc_event_class (*get_class)(struct dtc_backend *backend, guint stream, guint class);
 
 	/* What the trace says of where it was recorded, by the tracer's own key; NULL if it does not. Borrowed. */
 	const char *(*get_environment)(const struct dtc_backend *backend, const char *key);

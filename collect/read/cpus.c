@@ -66,10 +66,9 @@ static void name_cpu(DtcCpus *cpus, int64_t number, const struct dtc_event *even
 	struct cpu *to = number == event->cpu ? NULL : get(cpus, number);
 	if (!to)
 		return;
-	if (!to->is_named)
-		to->first_named_ns = event->time_ns;
+	to->first_named_ns = to->is_named ? MIN(to->first_named_ns, event->time_ns) : event->time_ns;
+	to->last_named_ns = to->is_named ? MAX(to->last_named_ns, event->time_ns) : event->time_ns;
 	to->is_named = true;
-	to->last_named_ns = event->time_ns;
 }
 
 void dtc_cpus_name(DtcCpus *cpus, const struct dtc_event *event)

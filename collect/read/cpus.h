@@ -28,7 +28,7 @@ static inline bool dtc_cpus_are_named_by(uint16_t kind)
 	_Static_assert(DTC_EVENT_KINDS <= 64, "kinds are bits of a word");
 	return kinds >> kind & 1;
 }
-/* Takes the CPUs that an event of such a kind names. */
+/* Takes the CPUs that an event of such a kind names. Events may come in any order. */
 void dtc_cpus_name(DtcCpus *cpus, const struct dtc_event *event);
 /*
  * Those that are named and have no stream, as "1, 3 to 5"; NULL: none. *ret_count: how many. Caller frees.

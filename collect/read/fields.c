@@ -10,7 +10,7 @@
 
 static uint64_t get(const struct dtc_header_values *values, enum dtc_header_field field, uint64_t otherwise)
 {
-	return values->has[field] ? values->value[field] : otherwise;
+	return values->has >> field & 1 ? values->value[field] : otherwise;
 }
 
 static uint32_t clamp(int64_t bytes)

@@ -12,7 +12,7 @@
 struct dtc_header_values {
 	enum dtc_header_layer layer;
 	uint64_t value[DTC_HEADER_FIELDS];
-	bool has[DTC_HEADER_FIELDS];
+	uint32_t has; /* bits by enum dtc_header_field */
 };
 
 /*

@@ -5,25 +5,34 @@
  */
 #include "collect/read/merge.h"
 
+#include <string.h>
+
+/* An ended stream goes behind all others, also those at the last of all times: its rank is its number and the count. */
 struct item {
 	int64_t time_ns;
-	bool ended;
+	guint rank;
 };
 
 struct DtcMerge {
 	guint count;
-	struct item *items;
-	guint *tree;
+	struct item *items; /* of the streams, before they are built into the tree */
+	struct item *tree;
 };
+
+static struct item make_item(const DtcMerge *merge, guint stream, int64_t time_ns, bool ended)
+{
+	return ended ? (struct item){ INT64_MAX, merge->count + stream } : (struct item){ time_ns, stream };
+}
 
 DtcMerge *dtc_merge_new(guint stream_count)
 {
 	DtcMerge *merge = g_new0(DtcMerge, 1);
 	merge->count = stream_count;
 	merge->items = g_new0(struct item, stream_count + 1);
-	merge->tree = g_new0(guint, stream_count + 1);
+	merge->tree = g_new0(struct item, stream_count + 1);
 	for (guint i = 0; i < stream_count; i++)
-		merge->items[i].ended = true;
+		merge->items[i] = make_item(merge, i, 0, true);
+	merge->tree[0] = make_item(merge, 0, 0, true);
 	return merge;
 }
 
@@ -38,52 +47,55 @@ void dtc_merge_free(DtcMerge *merge)
 
 void dtc_merge_set(DtcMerge *merge, guint stream, int64_t time_ns, bool ended)
 {
-	merge->items[stream] = (struct item){ time_ns, ended };
+	merge->items[stream] = make_item(merge, stream, time_ns, ended);
 }
 
-/* True if stream a goes before b. */
-static inline bool goes_before(const DtcMerge *merge, guint a, guint b)
+static inline bool goes_before(const struct item *a, const struct item *b)
 {
-	const struct item *x = &merge->items[a], *y = &merge->items[b];
-	if (x->ended != y->ended)
-		return y->ended;
-	return x->time_ns < y->time_ns || (x->time_ns == y->time_ns && a < b);
+	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->rank < b->rank);
 }
 
 void dtc_merge_build(DtcMerge *merge)
 {
 	guint count = merge->count;
-	if (count < 2)
-		return; /* tree[0] is 0 */
-	g_autofree guint *winners = g_new(guint, (gsize)2 * count);
-	for (guint i = 0; i < count; i++)
-		winners[count + i] = i;
+	if (count == 0)
+		return;
+	g_autofree struct item *winners = g_new(struct item, (gsize)2 * count);
+	memcpy(winners + count, merge->items, count * sizeof(*winners));
 	for (gsize node = count - 1; node > 0; node--) {
-		guint a = winners[2 * node], b = winners[2 * node + 1];
-		bool a_wins = goes_before(merge, a, b);
-		winners[node] = a_wins ? a : b;
-		merge->tree[node] = a_wins ? b : a;
+		const struct item *a = &winners[2 * node], *b = &winners[2 * node + 1];
+		bool a_wins = goes_before(a, b);
+		winners[node] = a_wins ? *a : *b;
+		merge->tree[node] = a_wins ? *b : *a;
 	}
 	merge->tree[0] = winners[1];
 }
 
 guint dtc_merge_get_top(const DtcMerge *merge)
 {
-	if (merge->count == 0 || merge->items[merge->tree[0]].ended)
-		return G_MAXUINT;
-	return merge->tree[0];
+	return merge->tree[0].rank < merge->count ? merge->tree[0].rank : G_MAXUINT;
+}
+
+bool dtc_merge_get_bound(const DtcMerge *merge, int64_t *ret_ns)
+{
+	guint winner = merge->tree[0].rank;
+	struct item next = { INT64_MAX, G_MAXUINT };
+	for (guint node = (merge->count + winner) / 2; node > 0; node /= 2)
+		if (goes_before(&merge->tree[node], &next))
+			next = merge->tree[node];
+	*ret_ns = next.time_ns;
+	return winner < next.rank;
 }
 
 void dtc_merge_replace_top(DtcMerge *merge, int64_t time_ns, bool ended)
 {
-	guint winner = merge->tree[0];
-	merge->items[winner] = (struct item){ time_ns, ended };
-	for (guint node = (merge->count + winner) / 2; node > 0; node /= 2) {
-		guint loser = merge->tree[node];
-		if (goes_before(merge, loser, winner)) {
-			merge->tree[node] = winner;
-			winner = loser;
-		}
+	guint stream = merge->tree[0].rank;
+	struct item winner = make_item(merge, stream, time_ns, ended);
+	for (guint node = (merge->count + stream) / 2; node > 0; node /= 2) {
+		struct item loser = merge->tree[node];
+		bool is_beaten = goes_before(&loser, &winner);
+		merge->tree[node] = is_beaten ? winner : loser;
+		winner = is_beaten ? loser : winner;
 	}
 	merge->tree[0] = winner;
 }

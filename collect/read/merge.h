@@ -19,5 +19,10 @@ void dtc_merge_build(DtcMerge *merge);
 
 /* The stream whose item is next, or G_MAXUINT if all have ended. */
 guint dtc_merge_get_top(const DtcMerge *merge);
+/*
+ * How far the top stream may go on before another is next: all its items before ret_ns are next, and those at ret_ns
+ * if the result says so. Costs as much as an update.
+ */
+bool dtc_merge_get_bound(const DtcMerge *merge, int64_t *ret_ns);
 /* The top stream moved on to its next item. */
 void dtc_merge_replace_top(DtcMerge *merge, int64_t time_ns, bool ended);

@@ -19,12 +19,30 @@ static const struct dtc_backend_kind *const choices[][3] = {
 	[DTC_READER_REFERENCE] = { &dtc_child_backend, NULL },
 };
 
+/* The items of a stream that were not given out. */
+struct lane {
+	const struct dtc_item *next, *end;
+	struct dtc_item own; /* where the back end gives one at a time */
+};
+
+/* Of dtc_reader_count. */
+struct counting {
+	guint stream;	   /* that is being passed */
+	guint class_count; /* of those here */
+	guint64 *counts;   /* of its events, by class */
+	bool *is_passed;   /* by class: it was met, and its events need no look */
+	int64_t begin_ns, end_ns;
+};
+
 struct DtcReader {
 	char *node;
 	char *path;
 	struct dtc_backend *backend;
 	DtcMerge *merge;
-	guint current; /* stream that gave the last event, G_MAXUINT: none yet */
+	guint current;			   /* stream that gave the last event, G_MAXUINT: none yet */
+	const struct dtc_item *next, *end; /* of that stream: what comes before all others' */
+	struct lane *lanes;		   /* of the streams */
+	struct counting counting;
 	DtcNames *event_names;
 	DtcNames *call_names; /* 0: "unknown" */
 	GArray *event_counts; /* guint64 by event name */
@@ -92,12 +110,23 @@ static bool check_trace(const DtcReader *reader, GError **error)
 	return false;
 }
 
+static void fill_lane(struct lane *lane, const struct dtc_stream *stream)
+{
+	lane->own = (struct dtc_item){ .time_ns = stream->last_ns };
+	lane->next = stream->item_count > 0 ? stream->items : &lane->own;
+	lane->end = lane->next + (stream->item_count > 0 ? stream->item_count : stream->has_item);
+}
+
 static void build_merge(DtcReader *reader)
 {
 	const struct dtc_backend *backend = reader->backend;
 	reader->merge = dtc_merge_new(backend->stream_count);
-	for (guint i = 0; i < backend->stream_count; i++)
-		dtc_merge_set(reader->merge, i, backend->streams[i]->last_ns, !backend->streams[i]->has_item);
+	reader->lanes = g_new0(struct lane, backend->stream_count + 1);
+	for (guint i = 0; i < backend->stream_count; i++) {
+		struct lane *lane = &reader->lanes[i];
+		fill_lane(lane, backend->streams[i]);
+		dtc_merge_set(reader->merge, i, lane->next->time_ns, lane->next == lane->end);
+	}
 	dtc_merge_build(reader->merge);
 }
 
@@ -116,6 +145,7 @@ static DtcReader *open_reader(const struct dtc_backend_kind *kind, const char *p
 	reader->node = g_strdup(node);
 	reader->path = g_strdup(path);
 	reader->current = G_MAXUINT;
+	reader->counting.begin_ns = reader->counting.end_ns = DTC_ABSENT;
 	reader->event_names = dtc_names_new();
 	reader->call_names = dtc_names_new();
 	dtc_names_add(reader->call_names, "unknown");
@@ -187,6 +217,9 @@ void dtc_reader_free(DtcReader *reader)
 	if (!reader)
 		return;
 	dtc_merge_free(reader->merge);
+	g_free(reader->lanes);
+	g_free(reader->counting.counts);
+	g_free(reader->counting.is_passed);
 	dtc_cpus_free(reader->cpus);
 	if (reader->backend)
 		reader->backend->kind->close(reader->backend);
@@ -227,34 +260,173 @@ static void fill_lost(DtcReader *reader, const struct dtc_gap *gap)
 		reader->lost_count = add_saturated(reader->lost_count, (guint64)gap->count);
 }
 
-const struct dtc_event *dtc_reader_next(DtcReader *reader)
+/* To the stream whose turn it is, and as many of its items as come before all others'; false at the end. */
+static bool begin_run(DtcReader *reader)
 {
 	struct dtc_backend *backend = reader->backend;
+	struct lane *lane;
+	int64_t bound_ns;
 	if (G_LIKELY(reader->current != G_MAXUINT)) {
-		const struct dtc_stream *last = backend->streams[reader->current];
-		backend->kind->advance(backend, reader->current);
-		dtc_merge_replace_top(reader->merge, last->last_ns, !last->has_item);
+		lane = &reader->lanes[reader->current];
+		lane->next = reader->end;
+		if (lane->next == lane->end) {
+			backend->kind->advance(backend, reader->current);
+			fill_lane(lane, backend->streams[reader->current]);
+		}
+		dtc_merge_replace_top(reader->merge, lane->next->time_ns, lane->next == lane->end);
 	}
 	reader->current = dtc_merge_get_top(reader->merge);
 	if (reader->current == G_MAXUINT)
+		return false;
+	lane = &reader->lanes[reader->current];
+	bool is_tie_won = dtc_merge_get_bound(reader->merge, &bound_ns);
+	reader->next = reader->end = lane->next;
+	do
+		reader->end++;
+	while (reader->end < lane->end &&
+	       (reader->end->time_ns < bound_ns || (reader->end->time_ns == bound_ns && is_tie_won)));
+	reader->cpu_count = MAX(reader->cpu_count, backend->streams[reader->current]->cpu + 1);
+	return true;
+}
+
+static void count_event(DtcReader *reader, guint name, guint64 count)
+{
+	if (G_UNLIKELY(name >= reader->event_counts->len))
+		g_array_set_size(reader->event_counts, name + 1u);
+	g_array_index(reader->event_counts, guint64, name) += count;
+	reader->event_count += count;
+}
+
+const struct dtc_event *dtc_reader_next(DtcReader *reader)
+{
+	struct dtc_backend *backend = reader->backend;
+	if (reader->next == reader->end && !begin_run(reader))
 		return NULL;
-	const struct dtc_stream *stream = backend->streams[reader->current];
+	struct dtc_stream *stream = backend->streams[reader->current];
+	stream->item = reader->next++;
 	struct dtc_event *event = stream->is_gap ? &reader->lost : backend->kind->get_event(backend, reader->current);
-	event->time_ns = stream->last_ns;
+	event->time_ns = stream->item->time_ns;
 	event->cpu = stream->cpu;
-	reader->cpu_count = MAX(reader->cpu_count, stream->cpu + 1);
 	if (stream->is_gap) {
 		fill_lost(reader, &stream->gap);
 		return event;
 	}
 	if (G_UNLIKELY(dtc_cpus_are_named_by(event->kind)))
 		dtc_cpus_name(reader->cpus, event);
-	if (G_UNLIKELY(event->name >= reader->event_counts->len))
-		g_array_set_size(reader->event_counts, event->name + 1u);
-	g_array_index(reader->event_counts, guint64, event->name)++;
-	reader->event_count++;
+	count_event(reader, event->name, 1);
 	return event;
 }
+
+/* ---- counting ---- */
+
+/* An event of a class that was not met yet, or that names CPUs. */
+static void look_at(DtcReader *reader, struct dtc_stream *stream, const struct dtc_item *item)
+{
+	struct dtc_backend *backend = reader->backend;
+	struct counting *counting = &reader->counting;
+	stream->item = item;
+	if (!dtc_cpus_are_named_by(backend->kind->get_class(backend, counting->stream, item->class).kind)) {
+		counting->is_passed[item->class] = true;
+		return;
+	}
+	struct dtc_event *event = backend->kind->get_event(backend, counting->stream);
+	event->time_ns = item->time_ns;
+	event->cpu = stream->cpu;
+	dtc_cpus_name(reader->cpus, event);
+}
+
+static void pass_items(DtcReader *reader, struct dtc_stream *stream, const struct lane *lane)
+{
+	struct counting *counting = &reader->counting;
+	for (const struct dtc_item *item = lane->next; item < lane->end; item++) {
+		counting->counts[item->class]++;
+		if (G_UNLIKELY(!counting->is_passed[item->class]))
+			look_at(reader, stream, item);
+	}
+	int64_t begin_ns = lane->next->time_ns, end_ns = lane->end[-1].time_ns;
+	counting->begin_ns = counting->begin_ns == DTC_ABSENT ? begin_ns : MIN(counting->begin_ns, begin_ns);
+	counting->end_ns = MAX(counting->end_ns, end_ns); /* DTC_ABSENT is the least */
+}
+
+static void begin_counting(DtcReader *reader, guint class_count)
+{
+	struct counting *counting = &reader->counting;
+	g_free(counting->counts);
+	g_free(counting->is_passed);
+	counting->class_count = class_count;
+	counting->counts = g_new0(guint64, class_count + 1u);
+	counting->is_passed = g_new0(bool, class_count + 1u);
+}
+
+static void end_counting(DtcReader *reader)
+{
+	struct counting *counting = &reader->counting;
+	for (guint class = 0; class < counting->class_count; class ++)
+		if (counting->counts[class] > 0)
+			count_event(reader,
+				    reader->backend->kind->get_class(reader->backend, counting->stream, class).name,
+				    counting->counts[class]);
+	g_clear_pointer(&counting->counts, g_free);
+}
+
+/* The items of a stream that its back end gave; the count of events. */
+static guint64 pass_lane(DtcReader *reader, struct dtc_stream *stream, struct lane *lane)
+{
+	guint64 count = (guint64)(lane->end - lane->next);
+	reader->cpu_count = MAX(reader->cpu_count, stream->cpu + 1);
+	if (stream->is_gap) {
+		fill_lost(reader, &stream->gap);
+		return 0;
+	}
+	pass_items(reader, stream, lane);
+	return count;
+}
+
+/* A back end that gives one event after the other is asked for the events. */
+static guint64 count_next(DtcReader *reader)
+{
+	struct counting *counting = &reader->counting;
+	const struct dtc_event *event;
+	while ((event = dtc_reader_next(reader)) && event->kind == DTC_EVENT_LOST)
+		continue;
+	if (!event)
+		return 0;
+	if (counting->begin_ns == DTC_ABSENT)
+		counting->begin_ns = event->time_ns;
+	counting->end_ns = event->time_ns;
+	return 1;
+}
+
+guint64 dtc_reader_count(DtcReader *reader)
+{
+	struct dtc_backend *backend = reader->backend;
+	struct counting *counting = &reader->counting;
+	if (!backend->kind->get_class)
+		return count_next(reader);
+	for (; counting->stream < backend->stream_count; counting->stream++) {
+		struct dtc_stream *stream = backend->streams[counting->stream];
+		struct lane *lane = &reader->lanes[counting->stream];
+		if (!counting->counts)
+			begin_counting(reader, stream->class_count);
+		while (lane->next < lane->end) {
+			guint64 count = pass_lane(reader, stream, lane);
+			backend->kind->advance(backend, counting->stream);
+			fill_lane(lane, stream);
+			if (count > 0)
+				return count;
+		}
+		end_counting(reader);
+	}
+	return 0;
+}
+
+void dtc_reader_get_counted_span(const DtcReader *reader, int64_t *ret_begin_ns, int64_t *ret_end_ns)
+{
+	*ret_begin_ns = reader->counting.begin_ns;
+	*ret_end_ns = reader->counting.end_ns;
+}
+
+/* ---- what was odd ---- */
 
 /* "a packet of stream 'ch0_1' (byte 24576)". Caller frees. */
 static char *describe_packet(const struct dtc_stream *stream, int64_t at)
@@ -405,6 +577,8 @@ bool dtc_reader_finish(DtcReader *reader, DtcFindings *findings, GError **error)
 		if (stream->error && !damaged)
 			damaged = stream;
 		report_stream(reader, i, findings);
+		if (stream->findings)
+			dtc_findings_move(findings, stream->findings);
 	}
 	report_missing_cpus(reader, findings);
 	if (reader->event_count == 0 && damaged) {

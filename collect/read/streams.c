@@ -5,6 +5,7 @@ void dtc_stream_clear(struct dtc_stream *stream)
 {
 	g_clear_pointer(&stream->name, g_free);
 	g_clear_pointer(&stream->error, g_free);
+	g_clear_pointer(&stream->findings, dtc_findings_free);
 }
 
 void dtc_stream_init(struct dtc_stream *stream)

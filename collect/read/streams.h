@@ -6,6 +6,7 @@
 #pragma once
 
 #include "collect/read/event.h"
+#include "dtrace-chain/finding.h"
 
 #include <glib.h>
 
@@ -16,6 +17,13 @@ struct dtc_gap {
 	int64_t count;	 /* events, DTC_ABSENT if not known */
 	int64_t packets; /* whole packets that their numbers show to be missing; 0: none, or not known */
 	bool is_damage;	 /* not the tracer's: what damage took, which is reported as such */
+};
+
+/* An event that is found and not decoded. */
+struct dtc_item {
+	int64_t time_ns;
+	uint64_t at;	/* where it is, for the back end */
+	uint32_t class; /* which of the stream's, for the back end */
 };
 
 /* What packets and events can be caught at while they are read. None of it stops a stream. */
@@ -40,6 +48,14 @@ struct dtc_stream {
 	bool is_gap;	 /* the current item is gap, not an event */
 	struct dtc_gap gap;
 	/*
+	 * Several events at once, which are then the current items one after the other, last_ns is the last one's time,
+	 * and is_gap is false. Lent by the back end until the stream is advanced. 0: the one item is the current one.
+	 */
+	const struct dtc_item *items;
+	guint item_count;
+	guint class_count;	     /* set by a back end that gives several: their classes are below */
+	const struct dtc_item *item; /* the reader's: which of them get_event is asked for */
+	/*
 	 * Tracers count lost events per packet, so the count is known when a packet begins but says "up to its end":
 	 * the gap waits here and comes after the packet's events.
 	 */
@@ -63,6 +79,7 @@ struct dtc_stream {
 	int64_t begin_ns;     /* of the first packet; DTC_ABSENT: not known */
 	bool has_no_end;      /* set by the back end: what came after the last packet is lost */
 	struct dtc_stream_fault_note faults[DTC_STREAM_FAULTS];
+	DtcFindings *findings; /* owned: what else was found in it; NULL: nothing */
 };
 
 /* Times that are off by less are the tracer's habit, not damage: packets overlap by microseconds in good traces. */

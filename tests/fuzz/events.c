@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Events of any bytes, in the layouts that LTTng declares (of the demo) and in some of all kinds that it does not: both
- * ways to their end, with and without a look at the fields, come to the same place.
+ * Events of any bytes, in the layouts that LTTng declares (of the demo) and in some of all kinds that it does not: all
+ * ways to their end, by the layout, by steps, and with a look at the fields, come to the same place.
  */
 #include "collect/read/ctf/clock_class.h"
 #include "collect/read/fast/program.h"
+#include "collect/read/fast/steps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -54,14 +55,20 @@ static void decode(const struct trace *trace, guint number, const uint8_t *data,
 	static struct dtc_event taken;
 	const struct dtc_stream_layout *stream = &trace->layout->streams[0];
 	struct dtc_event_layout *event = &stream->events[number % stream->event_count];
-	struct dtc_decoder passed = { .data = data, .end = size * 8, .slots = trace->slots }, run = passed;
+	const struct dtc_layout *parts[] = { stream->common_context, event->context, event->payload };
+	struct dtc_decoder passed = { .data = data, .end = size * 8, .room = size * 8, .slots = trace->slots };
+	struct dtc_decoder stepped = passed, run = passed;
 	if (!event->user)
 		event->user = dtc_program_new(stream, event, trace->events, trace->calls);
 	bool is_passed = dtc_decode_pass(&passed, stream->common_context) && dtc_decode_pass(&passed, event->context) &&
 			 dtc_decode_pass(&passed, event->payload);
+	struct dtc_steps *steps = dtc_steps_new(parts, G_N_ELEMENTS(parts), NULL);
+	bool is_stepped = dtc_steps_pass(steps, &stepped);
+	dtc_steps_free(steps);
 	bool is_run = dtc_program_run(event->user, &run, &texts, &taken);
-	g_assert_true(is_passed == is_run);
+	g_assert_true(is_passed == is_run && is_passed == is_stepped);
 	g_assert_true(!is_run || (run.at == passed.at && run.at <= run.end));
+	g_assert_true(!is_run || stepped.at == passed.at);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -313,13 +313,13 @@ static bool set_address(uint8_t address[16], const bt_field *array, bool words)
 static void read_layer(const struct layer *layer, const bt_field *structure, struct dtc_header_values *values)
 {
 	values->layer = layer->layer;
+	values->has = 0;
 	for (guint i = 0; i < DTC_HEADER_FIELDS; i++) {
-		bool is_address = i == DTC_HEADER_SOURCE || i == DTC_HEADER_DESTINATION;
-		values->has[i] = layer->member[i] >= 0 && !is_address;
-		if (values->has[i])
-			values->value[i] = bt_field_integer_unsigned_get_value(
-				bt_field_structure_borrow_member_field_by_index_const(structure,
-										      (uint64_t)layer->member[i]));
+		if (layer->member[i] < 0 || i == DTC_HEADER_SOURCE || i == DTC_HEADER_DESTINATION)
+			continue;
+		values->has |= UINT32_C(1) << i;
+		values->value[i] = bt_field_integer_unsigned_get_value(
+			bt_field_structure_borrow_member_field_by_index_const(structure, (uint64_t)layer->member[i]));
 	}
 }
 

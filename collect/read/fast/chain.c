@@ -106,6 +106,7 @@ bool dtc_chain_enter(const struct dtc_trace_layout *trace, const struct dtc_chai
 	decoder->data = packet->data;
 	decoder->at = 0;
 	decoder->end = packet->content_bits;
+	decoder->room = packet->room_bits;
 	if (!dtc_decode_pass(decoder, trace->packet_header) ||
 	    !dtc_decode_pass(decoder, chain->layout ? chain->layout->packet_context : NULL))
 		return false;
@@ -147,7 +148,7 @@ static void take_header(const struct header *header, struct dtc_chain_packet *pa
 static uint64_t parse_packet(DtcChains *chains, const uint8_t *data, uint64_t left, struct dtc_chain_packet *ret)
 {
 	struct header header = { .has = { false } };
-	struct dtc_decoder decoder = { data, 0, left * 8, chains->slots, 0 };
+	struct dtc_decoder decoder = { .data = data, .end = left * 8, .slots = chains->slots };
 	*ret = (struct dtc_chain_packet){ .data = data };
 	if (!read_structure(&decoder, chains->layout->packet_header, &header) || !is_ours(chains, &header))
 		return 0;
@@ -186,6 +187,7 @@ static GArray *list_packets(DtcChains *chains, const char *name, GMappedFile *ma
 			break;
 		}
 		packet.offset = offset;
+		packet.room_bits = (size - offset) * 8;
 		if (packet.is_cut)
 			dtc_findings_add_coded(findings, DTC_FINDING_STREAM_DAMAGED, DTC_SEVERITY_ERROR, true, node,
 					       "stream file '%s' ends at byte %" G_GUINT64_FORMAT
@@ -215,6 +217,7 @@ static GArray *take_packets(DtcChains *chains, const struct dtc_packet_file *fil
 							    .has_begin = true,
 							    .has_end = true };
 		packet.offset = from->offset;
+		packet.room_bits = (size - from->offset) * 8;
 		packet.begin_ticks = from->begin_ticks;
 		packet.end_ticks = from->end_ticks;
 		packet.content_bits = MIN(from->content_bits, (uint64_t)from->bytes * 8);

@@ -13,6 +13,7 @@ struct dtc_chain_packet {
 	const uint8_t *data;
 	uint64_t offset;       /* in its file */
 	uint64_t content_bits; /* of data; what is there */
+	uint64_t room_bits;    /* of data; what is there of it and behind it in its file */
 	uint64_t begin_ticks, end_ticks;
 	uint64_t sequence;
 	uint64_t discarded;

@@ -15,6 +15,7 @@ struct dtc_decoder {
 	uint64_t at, end;    /* bits from there */
 	uint64_t *slots;     /* slot_count of them */
 	uint64_t clock;	     /* the stream's, in its ticks */
+	uint64_t room;	     /* bits of data that can be looked at, the packet's or not; 0: up to end */
 };
 
 /* The place at which a layout that is aligned to so many bits begins. */

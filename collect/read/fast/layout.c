@@ -23,6 +23,7 @@ struct compiler {
 	enum dtc_type_scope scope;
 	struct frame *frame;
 	guint slot_count;
+	bool refers_to_headers;
 	guint depth;
 	guint64 work;	 /* comparisons of names so far: some grow with the square of what is declared */
 	bool is_clocked; /* this scope's clock fields move the clock: not those of payloads */
@@ -138,6 +139,8 @@ static struct dtc_layout *resolve(struct compiler *compiler, const struct dtc_ty
 	}
 	if (source->slot < 0)
 		source->slot = (int32_t)compiler->slot_count++;
+	if (source->scope <= DTC_SCOPE_EVENT_HEADER && compiler->scope > DTC_SCOPE_EVENT_HEADER)
+		compiler->refers_to_headers = true;
 	return source;
 }
 
@@ -314,6 +317,7 @@ static struct dtc_layout *compile(struct compiler *compiler, const struct dtc_ty
 	layout->type = type;
 	layout->kind = type->kind;
 	layout->role = type->role;
+	layout->scope = (uint8_t)compiler->scope;
 	layout->is_signed = type->is_signed;
 	layout->is_big_endian = type->order == DTC_ORDER_BIG ||
 				(type->order == DTC_ORDER_NATIVE && compiler->declaration->is_big_endian);
@@ -471,6 +475,7 @@ static void compile_trace(struct compiler *compiler, struct dtc_trace_layout *la
 		compile_stream(compiler, &layout->streams[i]);
 	fix_again(layout->packet_header);
 	layout->slot_count = compiler->slot_count;
+	layout->refers_to_headers = compiler->refers_to_headers;
 }
 
 struct dtc_trace_layout *dtc_layout_compile(struct dtc_trace_declaration *declaration, GError **error)

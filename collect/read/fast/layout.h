@@ -25,8 +25,9 @@ struct dtc_layout_choice {
 };
 
 struct dtc_layout {
-	uint8_t kind; /* enum dtc_type_kind */
-	uint8_t role; /* enum dtc_type_role */
+	uint8_t kind;  /* enum dtc_type_kind */
+	uint8_t role;  /* enum dtc_type_role */
+	uint8_t scope; /* enum dtc_type_scope */
 	bool is_big_endian;
 	bool is_signed;
 	bool is_clock;	  /* holds low bits of the stream's clock, or all of it */
@@ -53,7 +54,7 @@ struct dtc_event_layout {
 	const struct dtc_event_declaration *declaration;
 	struct dtc_layout *context;
 	struct dtc_layout *payload;
-	void *user; /* the back end's */
+	void *user; /* what who decodes made of it */
 };
 
 struct dtc_stream_layout {
@@ -75,6 +76,7 @@ struct dtc_trace_layout {
 	guint stream_count;
 	struct dtc_stream_layout *streams; /* by id */
 	guint slot_count;
+	bool refers_to_headers; /* lengths or options in an event are told by the headers before it, or the packet's */
 };
 
 /*

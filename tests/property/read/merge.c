@@ -36,6 +36,23 @@ static GArray *make_items(GRand *rand, guint stream_count, guint *lengths)
 	return items;
 }
 
+/* Items within the bound come before all of other streams, in the order of all; the next one is of another stream. */
+static void check_bound(const DtcMerge *merge, const GArray *sorted, guint at)
+{
+	gint64 bound;
+	bool is_tie_won = dtc_merge_get_bound(merge, &bound);
+	guint stream = g_array_index(sorted, struct item, at).stream;
+	for (; at < sorted->len; at++) {
+		const struct item *item = &g_array_index(sorted, struct item, at);
+		bool is_within = item->time < bound || (item->time == bound && is_tie_won);
+		if (item->stream != stream) {
+			g_assert_cmpint(item->time, ==, bound);
+			return;
+		}
+		g_assert_true(is_within);
+	}
+}
+
 static void check_merge(GRand *rand, guint stream_count)
 {
 	guint lengths[40];
@@ -56,6 +73,7 @@ static void check_merge(GRand *rand, guint stream_count)
 		guint top = dtc_merge_get_top(merge);
 		g_assert_cmpuint(top, ==, expected->stream);
 		g_assert_cmpuint(taken[top], ==, expected->position);
+		check_bound(merge, sorted, i);
 		bool ended = ++taken[top] == lengths[top];
 		gint64 next = ended ? expected->time : g_array_index(items, struct item, first[top] + taken[top]).time;
 		dtc_merge_replace_top(merge, next, ended);

@@ -219,6 +219,33 @@ static void test_odd(void)
 		"events were lost: 7 or more in 2 gaps; how many in 1 of them is not known\n");
 }
 
+/* Of streams that give one event after the other. */
+static void test_count(void)
+{
+	static const struct script scripts[] = {
+		{ .cpu = 1, .count = 3, .items = { { 10, "a", 0, 0 }, { 12, NULL, 7, 20 }, { 30, "b", 0, 0 } } },
+		{ .cpu = 0, .count = 1, .items = { { 5, NULL, 1, 6 } } },
+		{ .cpu = 2, .count = 1, .items = { { 40, "a", 0, 0 } } },
+	};
+	g_autoptr(DtcReader) reader = open_reader(scripts, G_N_ELEMENTS(scripts), NULL);
+	int64_t begin_ns, end_ns;
+	guint64 all = 0, count;
+	g_assert_nonnull(reader);
+	dtc_reader_get_counted_span(reader, &begin_ns, &end_ns);
+	g_assert_true(begin_ns == DTC_ABSENT && end_ns == DTC_ABSENT);
+	while ((count = dtc_reader_count(reader)) > 0)
+		all += count;
+	dtc_reader_get_counted_span(reader, &begin_ns, &end_ns);
+	g_assert_cmpuint(all, ==, 3);
+	g_assert_cmpint(begin_ns, ==, 10);
+	g_assert_cmpint(end_ns, ==, 40);
+	g_assert_cmpuint(dtc_reader_get_event_count(reader, 0), ==, 2);
+	g_assert_cmpuint(dtc_reader_get_lost_count(reader), ==, 8);
+	g_assert_cmpuint(dtc_reader_get_cpu_count(reader), ==, 3);
+	g_autofree char *findings = finish(reader, NULL);
+	g_assert_nonnull(findings);
+}
+
 static void test_errors(void)
 {
 	static const struct script damaged = { .damage = "torn" }, empty = { .count = 0 };
@@ -252,6 +279,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/read/backend/order", test_order);
 	g_test_add_func("/read/backend/odd", test_odd);
+	g_test_add_func("/read/backend/count", test_count);
 	g_test_add_func("/read/backend/errors", test_errors);
 	return g_test_run();
 }

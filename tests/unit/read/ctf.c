@@ -56,6 +56,52 @@ static void read_all(struct trace *trace)
 	}
 }
 
+static char *list_findings(const DtcFindings *findings)
+{
+	GString *text = g_string_new(NULL);
+	for (guint i = 0; i < dtc_findings_get_count(findings); i++)
+		g_string_append_printf(text, "%s\n", dtc_findings_get(findings, i)->text);
+	return g_string_free(text, FALSE);
+}
+
+static guint64 get_count_of(const DtcReader *reader, const char *name)
+{
+	for (guint i = 0; i < dtc_reader_get_event_name_count(reader); i++)
+		if (strcmp(dtc_reader_get_event_name(reader, i), name) == 0)
+			return dtc_reader_get_event_count(reader, i);
+	return 0;
+}
+
+/* Who counts is told the same of every trace. */
+static void check_count(const struct trace *trace)
+{
+	g_autoptr(DtcReader) reader = open_reader(trace->path, NULL);
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	int64_t begin_ns = DTC_ABSENT, end_ns = DTC_ABSENT, counted_begin_ns, counted_end_ns;
+	guint64 count, all = 0, read = 0;
+	while ((count = dtc_reader_count(reader)) > 0)
+		all += count;
+	for (guint i = 0; i < trace->events->len; i++) {
+		const struct dtc_event *event = &g_array_index(trace->events, struct dtc_event, i);
+		if (event->kind == DTC_EVENT_LOST)
+			continue;
+		begin_ns = read++ == 0 ? event->time_ns : begin_ns;
+		end_ns = event->time_ns;
+		const char *name = dtc_reader_get_event_name(trace->reader, event->name);
+		g_assert_cmpuint(get_count_of(reader, name), ==, get_count_of(trace->reader, name));
+	}
+	dtc_reader_get_counted_span(reader, &counted_begin_ns, &counted_end_ns);
+	g_assert_cmpuint(all, ==, read);
+	g_assert_cmpint(counted_begin_ns, ==, begin_ns);
+	g_assert_cmpint(counted_end_ns, ==, end_ns);
+	g_assert_cmpuint(dtc_reader_get_lost_count(reader), ==, dtc_reader_get_lost_count(trace->reader));
+	g_assert_cmpuint(dtc_reader_get_cpu_count(reader), ==, dtc_reader_get_cpu_count(trace->reader));
+	g_assert_cmpuint(dtc_reader_get_consumed_bytes(reader), ==, dtc_reader_get_consumed_bytes(trace->reader));
+	g_assert_true(dtc_reader_finish(reader, findings, NULL));
+	g_autofree char *said = list_findings(findings), *expected = list_findings(trace->findings);
+	g_assert_cmpstr(said, ==, expected);
+}
+
 static void open_and_read(struct trace *trace)
 {
 	g_autoptr(GError) error = NULL;
@@ -67,6 +113,7 @@ static void open_and_read(struct trace *trace)
 	read_all(trace);
 	g_assert_true(dtc_reader_finish(trace->reader, trace->findings, &error));
 	g_assert_no_error(error);
+	check_count(trace);
 }
 
 static void trace_close(struct trace *trace)

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "collect/read/fast/cursor.h"
+
+#include "collect/read/spellings.h"
+
+#define NS_PER_S 1000000000
+#define MAX_REPORTS 10 /* of damaged packets, per stream */
+
+/* ---- how long events are ---- */
+
+void dtc_spans_init(struct dtc_spans *spans, const struct dtc_stream_layout *layout)
+{
+	g_mutex_init(&spans->lock);
+	spans->count = layout->event_count;
+	spans->list = g_new0(struct dtc_span, layout->event_count + 1);
+}
+
+void dtc_spans_clear(struct dtc_spans *spans)
+{
+	for (guint i = 0; i < spans->count; i++)
+		dtc_steps_free(spans->list[i].steps);
+	g_free(spans->list);
+	g_mutex_clear(&spans->lock);
+}
+
+static void make_span(const struct dtc_cursor *cursor, const struct dtc_event_layout *event, struct dtc_span *span)
+{
+	const struct dtc_layout *parts[] = { cursor->chain->layout->common_context, event->context, event->payload };
+	g_mutex_lock(&cursor->spans->lock);
+	if (!span->steps) {
+		struct dtc_steps *steps = dtc_steps_new(parts, G_N_ELEMENTS(parts), NULL);
+		span->align = steps->steps[0].align;
+		span->bits = steps->steps[0].run_bits;
+		span->is_fixed = steps->count == 1 && steps->steps[0].kind == DTC_STEP_RUN;
+		g_atomic_pointer_set(&span->steps, steps);
+	}
+	g_mutex_unlock(&cursor->spans->lock);
+}
+
+static inline guint find_class(const struct dtc_cursor *cursor, const struct dtc_event_layout *event)
+{
+	return (guint)(event - cursor->chain->layout->events);
+}
+
+static const struct dtc_span *get_span(const struct dtc_cursor *cursor, const struct dtc_event_layout *event)
+{
+	struct dtc_span *span = &cursor->spans->list[find_class(cursor, event)];
+	if (G_UNLIKELY(!g_atomic_pointer_get(&span->steps)))
+		make_span(cursor, event, span);
+	return span;
+}
+
+/* Behind an event's header to its end; false if that is not in the packet. */
+static bool pass_body(const struct dtc_cursor *cursor, const struct dtc_event_layout *event,
+		      struct dtc_decoder *decoder)
+{
+	return dtc_steps_pass(get_span(cursor, event)->steps, decoder);
+}
+
+/* ---- time ---- */
+
+/* As babeltrace2 does it, so that both say the same to the nanosecond. */
+static uint64_t scale_ticks(uint64_t frequency, uint64_t ticks)
+{
+	if (frequency == NS_PER_S)
+		return ticks;
+	double ns = 1e9 * (double)ticks / (double)frequency;
+	return ns >= (double)UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
+}
+
+static bool convert_ticks(const struct dtc_cursor *cursor, uint64_t ticks, int64_t *ret_ns)
+{
+	uint64_t ns = scale_ticks(cursor->frequency, ticks);
+	return ns <= (uint64_t)INT64_MAX && !__builtin_add_overflow(cursor->base_ns, (int64_t)ns, ret_ns);
+}
+
+static bool set_clock(struct dtc_cursor *cursor, const struct dtc_clock_declaration *clock)
+{
+	int64_t seconds_ns;
+	uint64_t whole = clock->offset / clock->frequency;
+	uint64_t rest_ns = scale_ticks(clock->frequency, clock->offset % clock->frequency);
+	int64_t offset_s;
+	cursor->frequency = clock->frequency;
+	return whole <= (uint64_t)INT64_MAX && !__builtin_add_overflow(clock->offset_s, (int64_t)whole, &offset_s) &&
+	       !__builtin_mul_overflow(offset_s, (int64_t)NS_PER_S, &seconds_ns) &&
+	       !__builtin_add_overflow(seconds_ns, (int64_t)rest_ns, &cursor->base_ns);
+}
+
+/* ---- event headers ---- */
+
+/* { enum of n bits: id } and, for its low values, { m bits: time } right behind it, little endian. */
+static struct dtc_header_plan plan_header(const struct dtc_layout *header)
+{
+	struct dtc_header_plan none = { 0, 0, 0, 0 };
+	if (!header || header->member_count != 2)
+		return none;
+	const struct dtc_layout *id = header->members[0].layout, *variant = header->members[1].layout;
+	if (id->kind != DTC_TYPE_INTEGER || id->is_big_endian || id->is_reversed || id->is_signed || id->bits > 32 ||
+	    variant->kind != DTC_TYPE_VARIANT || variant->source != id->slot || variant->choice_count == 0 ||
+	    strcmp(dtc_spelling_skip_underscores(header->members[0].name), "id") != 0)
+		return none;
+	const struct dtc_layout_choice *choice = &variant->choices[0];
+	const struct dtc_layout *compact = variant->members[choice->option].layout;
+	if (choice->range.low != 0 || choice->range.high < 0 || compact->kind != DTC_TYPE_STRUCT ||
+	    compact->member_count != 1)
+		return none;
+	const struct dtc_layout *time = compact->members[0].layout;
+	if (!time->is_clock || time->is_big_endian || time->is_reversed || time->is_signed || time->slot >= 0 ||
+	    time->kind != DTC_TYPE_INTEGER || id->bits % compact->align != 0 || id->bits + time->bits > 64 ||
+	    header->align % 8 != 0)
+		return none;
+	return (struct dtc_header_plan){ id->bits, time->bits, header->align, (uint64_t)choice->range.high + 1 };
+}
+
+/* Any header: the last field called id is the event's, and every field with a clock moves the stream's. */
+static bool read_header(struct dtc_decoder *decoder, const struct dtc_layout *layout, const char *name, uint64_t *id)
+{
+	const struct dtc_layout *inner;
+	uint32_t option;
+	uint64_t value;
+	switch (layout->kind) {
+	case DTC_TYPE_STRUCT:
+		decoder->at = dtc_align_bits(decoder->at, layout->align);
+		for (guint i = 0; i < layout->member_count; i++)
+			if (!read_header(decoder, layout->members[i].layout, layout->members[i].name, id))
+				return false;
+		return decoder->at <= decoder->end;
+	case DTC_TYPE_VARIANT:
+	case DTC_TYPE_OPTION:
+		return dtc_decode_select(decoder, layout, &option, &inner) &&
+		       (!inner || read_header(decoder, inner, name, id));
+	case DTC_TYPE_INTEGER:
+	case DTC_TYPE_VARINT:
+		if (!(layout->kind == DTC_TYPE_INTEGER ? dtc_decode_integer(decoder, layout, &value)
+						       : dtc_decode_varint(decoder, layout, &value)))
+			return false;
+		if (layout->role == DTC_ROLE_EVENT_CLASS ||
+		    (layout->role == DTC_ROLE_NONE && strcmp(dtc_spelling_skip_underscores(name), "id") == 0))
+			*id = value;
+		return true;
+	default:
+		return dtc_decode_pass(decoder, layout);
+	}
+}
+
+static bool take_planned(const struct dtc_header_plan *plan, struct dtc_decoder *decoder, uint64_t *ret_id)
+{
+	uint64_t at = dtc_align_bits(decoder->at, plan->align), word;
+	if (at > decoder->end || decoder->end - at < 64)
+		return false;
+	memcpy(&word, decoder->data + at / 8, sizeof(word));
+	word = GUINT64_FROM_LE(word);
+	uint64_t id = word & ((UINT64_C(1) << plan->id_bits) - 1);
+	if (id >= plan->id_limit)
+		return false;
+	uint64_t time = word >> plan->id_bits;
+	if (plan->time_bits < 64)
+		time &= (UINT64_C(1) << plan->time_bits) - 1;
+	dtc_decode_tick(decoder, time, plan->time_bits);
+	decoder->at = at + plan->id_bits + plan->time_bits;
+	*ret_id = id;
+	return true;
+}
+
+/* Goes behind the event's header. False if it is cut, or of an event that is not declared. */
+static bool enter_event(const struct dtc_cursor *cursor, struct dtc_decoder *decoder,
+			const struct dtc_event_layout **ret_event)
+{
+	const struct dtc_stream_layout *layout = cursor->chain->layout;
+	uint64_t id = 0;
+	if ((cursor->plan.id_bits == 0 || !take_planned(&cursor->plan, decoder, &id)) && layout->event_header &&
+	    !read_header(decoder, layout->event_header, "", &id))
+		return false;
+	*ret_event = dtc_layout_find_event(layout, id);
+	return *ret_event != NULL;
+}
+
+/* The same to its end. */
+static bool pass_event(const struct dtc_cursor *cursor, struct dtc_decoder *decoder)
+{
+	const struct dtc_event_layout *event;
+	uint64_t begin = decoder->at;
+	return enter_event(cursor, decoder, &event) && pass_body(cursor, event, decoder) && decoder->at > begin;
+}
+
+/* ---- packets ---- */
+
+static const struct dtc_chain_packet *get_packet(const struct dtc_cursor *cursor, guint index)
+{
+	return &g_array_index(cursor->chain->packets, struct dtc_chain_packet, index);
+}
+
+/* What the tracer says it lost before the end of the packet comes after its events. */
+static void note_discarded(struct dtc_cursor *cursor, const struct dtc_chain_packet *packet)
+{
+	struct dtc_stream *stream = &cursor->stream;
+	struct dtc_gap gap = { stream->last_ns, stream->last_ns, DTC_ABSENT, 0, false };
+	uint64_t before = cursor->has_previous ? cursor->previous_discarded : 0;
+	if (!packet->has_discarded || packet->discarded == before)
+		return;
+	/* a stream's first packet counts from the begin of its session: how many of them are its own is not known */
+	if (cursor->has_previous)
+		gap.count = (int64_t)MIN(packet->discarded - before, (uint64_t)INT64_MAX);
+	if (packet->has_begin && packet->has_end) {
+		convert_ticks(cursor, cursor->has_previous ? cursor->previous_end : packet->begin_ticks, &gap.begin_ns);
+		convert_ticks(cursor, packet->end_ticks, &gap.end_ns);
+	}
+	stream->pending_gap = gap;
+	stream->has_pending_gap = true;
+}
+
+/* Packets whose numbers are missing; true if there are any, and the gap is the current item. */
+static bool tell_missing(struct dtc_cursor *cursor, const struct dtc_chain_packet *packet)
+{
+	struct dtc_stream *stream = &cursor->stream;
+	struct dtc_gap gap = { stream->last_ns, stream->last_ns, DTC_ABSENT, 0, false };
+	if (!packet->has_sequence || !cursor->has_previous || packet->sequence <= cursor->previous_sequence + 1)
+		return false;
+	gap.packets = (int64_t)MIN(packet->sequence - cursor->previous_sequence - 1, (uint64_t)INT64_MAX);
+	if (packet->has_begin && packet->has_end) {
+		convert_ticks(cursor, cursor->previous_end, &gap.begin_ns);
+		convert_ticks(cursor, packet->begin_ticks, &gap.end_ns);
+	}
+	dtc_stream_take_gap(stream, gap);
+	return true;
+}
+
+static void remember(struct dtc_cursor *cursor, const struct dtc_chain_packet *packet)
+{
+	cursor->has_previous = true;
+	cursor->previous_end = packet->end_ticks;
+	cursor->previous_discarded = packet->discarded;
+	cursor->previous_sequence = packet->sequence;
+}
+
+static G_GNUC_PRINTF(3, 4) void report_packet(struct dtc_cursor *cursor, const struct dtc_chain_packet *packet,
+					      const char *format, ...)
+{
+	va_list arguments;
+	if (cursor->report_count++ >= MAX_REPORTS)
+		return;
+	va_start(arguments, format);
+	g_autofree char *what = g_strdup_vprintf(format, arguments);
+	va_end(arguments);
+	if (!cursor->stream.findings)
+		cursor->stream.findings = dtc_findings_new();
+	dtc_findings_add_coded(cursor->stream.findings, DTC_FINDING_STREAM_DAMAGED, DTC_SEVERITY_ERROR, true,
+			       cursor->node,
+			       "stream '%s' is damaged in the packet that begins at byte %" G_GUINT64_FORMAT ": %s%s",
+			       cursor->stream.name, packet->offset, what,
+			       cursor->report_count == MAX_REPORTS ? " (and perhaps in more packets)" : "");
+}
+
+/* The rest of the packet is left out. */
+static void take_damage(struct dtc_cursor *cursor)
+{
+	const struct dtc_chain_packet *packet = get_packet(cursor, cursor->next - 1);
+	struct dtc_stream *stream = &cursor->stream;
+	struct dtc_gap gap = { stream->last_ns, stream->last_ns, DTC_ABSENT, 0, true };
+	report_packet(cursor, packet,
+		      "what follows on byte %" G_GUINT64_FORMAT
+		      " of it is no event that the trace declares; the rest of it was left out",
+		      cursor->decoder.at / 8);
+	if (stream->event_count == 0)
+		gap.begin_ns = gap.end_ns = stream->begin_ns == DTC_ABSENT ? 0 : stream->begin_ns;
+	if (stream->limit_ns != INT64_MAX)
+		gap.end_ns = MAX(gap.end_ns, stream->limit_ns);
+	dtc_stream_take_gap(stream, gap);
+	cursor->decoder.at = cursor->decoder.end;
+}
+
+static void begin_packet(struct dtc_cursor *cursor, const struct dtc_chain_packet *packet)
+{
+	struct dtc_packet_claim claim = { (uint32_t)packet->cpu, DTC_ABSENT, INT64_MAX, (int64_t)packet->offset };
+	if (packet->cpu >= DTC_CPU_LIMIT) {
+		report_packet(cursor, packet, "a packet claims CPU %" G_GUINT64_FORMAT " and was left out",
+			      packet->cpu);
+		return;
+	}
+	cursor->is_inside = true;
+	if (packet->has_begin && !convert_ticks(cursor, packet->begin_ticks, &claim.begin_ns))
+		claim.begin_ns = DTC_ABSENT;
+	/* a tracer that crashed leaves 0 */
+	if (!packet->has_begin || !packet->has_end || packet->end_ticks < packet->begin_ticks ||
+	    !convert_ticks(cursor, packet->end_ticks, &claim.limit_ns))
+		claim.limit_ns = INT64_MAX;
+	dtc_stream_begin_packet(&cursor->stream, &claim);
+	if (dtc_chain_enter(cursor->trace, cursor->chain, packet, &cursor->decoder))
+		return;
+	report_packet(cursor, packet, "it has no room for its own header");
+	cursor->decoder.at = cursor->decoder.end;
+}
+
+/* ---- events ---- */
+
+/* The time of the event after the one whose end the decoder is at, in its packet; DTC_ABSENT: there is none. */
+static int64_t look_ahead(const struct dtc_cursor *cursor)
+{
+	struct dtc_decoder ahead = cursor->decoder;
+	if (cursor->spare_slots) /* the headers' values are still needed */
+		ahead.slots =
+			memcpy(cursor->spare_slots, ahead.slots, cursor->trace->slot_count * sizeof(*ahead.slots));
+	const struct dtc_event_layout *event;
+	int64_t time_ns;
+	if (ahead.at >= ahead.end || !enter_event(cursor, &ahead, &event) ||
+	    !convert_ticks(cursor, ahead.clock, &time_ns))
+		return DTC_ABSENT;
+	return time_ns;
+}
+
+/* Whether the packet has events after its end, or times that fall, as they do at the next event with a whole time. */
+static bool look_for_late_events(const struct dtc_cursor *cursor)
+{
+	g_autofree uint64_t *slots = g_new0(uint64_t, cursor->trace->slot_count + 1);
+	struct dtc_decoder decoder = { .slots = slots };
+	int64_t last_ns = INT64_MIN, time_ns;
+	if (!dtc_chain_enter(cursor->trace, cursor->chain, get_packet(cursor, cursor->next - 1), &decoder))
+		return false;
+	while (decoder.at < decoder.end && pass_event(cursor, &decoder)) {
+		if (!convert_ticks(cursor, decoder.clock, &time_ns))
+			continue;
+		if (time_ns > cursor->stream.limit_ns || time_ns < last_ns)
+			return true;
+		last_ns = time_ns;
+	}
+	return false;
+}
+
+/* Of a packet that is looked at for one event the others need no look. */
+static bool is_doubt_right(struct dtc_cursor *cursor)
+{
+	if (cursor->judged_packet != cursor->stream.packet_count)
+		cursor->is_late = look_for_late_events(cursor);
+	cursor->judged_packet = cursor->stream.packet_count;
+	return cursor->is_late;
+}
+
+/* The next event of the packet, whatever it is; false if it is damaged, and then nothing has changed. */
+static bool find_event(struct dtc_cursor *cursor, struct dtc_item *ret_item)
+{
+	struct dtc_stream *stream = &cursor->stream;
+	struct dtc_decoder *decoder = &cursor->decoder, before = *decoder;
+	const struct dtc_event_layout *event;
+	int64_t time_ns, next_ns = DTC_ABSENT;
+	if (!enter_event(cursor, decoder, &event) || !convert_ticks(cursor, decoder->clock, &time_ns)) {
+		*decoder = before;
+		return false;
+	}
+	uint64_t begin = decoder->at;
+	if (!pass_body(cursor, event, decoder) || decoder->at <= before.at) {
+		*decoder = before;
+		return false;
+	}
+	if (dtc_stream_wants_next(stream, time_ns)) {
+		next_ns = look_ahead(cursor);
+		if (dtc_stream_doubts(stream, time_ns, next_ns) && is_doubt_right(cursor))
+			dtc_stream_turn_back(stream);
+	}
+	dtc_stream_take_event(stream, time_ns, next_ns);
+	*ret_item = (struct dtc_item){ stream->last_ns, begin, find_class(cursor, event) };
+	return true;
+}
+
+/* What the loop over usual events has at hand. */
+struct usual {
+	const uint8_t *data;
+	uint64_t id_mask, time_mask;
+	uint64_t id_limit;
+	uint64_t clock_limit; /* later ones are not in the packet, or beyond what 64 bits hold */
+};
+
+static bool plan_usual(const struct dtc_cursor *cursor, struct usual *ret)
+{
+	const struct dtc_header_plan *plan = &cursor->plan;
+	const struct dtc_stream *stream = &cursor->stream;
+	int64_t since_ns;
+	if (plan->id_bits == 0 || cursor->frequency != NS_PER_S || stream->is_astray || stream->shift_ns != 0 ||
+	    __builtin_sub_overflow(stream->limit_ns, cursor->base_ns, &since_ns) || since_ns < 0)
+		return false;
+	*ret = (struct usual){
+		.data = cursor->decoder.data,
+		.id_mask = (UINT64_C(1) << plan->id_bits) - 1,
+		.time_mask = plan->time_bits < 64 ? (UINT64_C(1) << plan->time_bits) - 1 : ~UINT64_C(0),
+		.id_limit = MIN(plan->id_limit, cursor->chain->layout->dense_count),
+		.clock_limit = (uint64_t)since_ns,
+	};
+	return true;
+}
+
+/*
+ * The events from here on that are as nearly all are: with a header as planned, of a class that was met, in time and
+ * soon after the one before. What find_event would make of them, in a short loop; stops before the first other one.
+ */
+static guint find_usual(struct dtc_cursor *cursor, guint count)
+{
+	const struct dtc_stream_layout *layout = cursor->chain->layout;
+	const struct dtc_header_plan plan = cursor->plan;
+	struct dtc_decoder *decoder = &cursor->decoder;
+	uint64_t at = decoder->at, clock = decoder->clock, end = decoder->end, word;
+	int64_t last_ns = cursor->stream.last_ns;
+	guint first = count;
+	struct usual usual;
+	if (!plan_usual(cursor, &usual))
+		return count;
+	for (; count < cursor->batch_limit; count++) {
+		uint64_t begin = dtc_align_bits(at, plan.align);
+		if (begin + 64 > end)
+			break;
+		memcpy(&word, usual.data + begin / 8, sizeof(word));
+		word = GUINT64_FROM_LE(word);
+		uint64_t id = word & usual.id_mask;
+		if (id >= usual.id_limit || !layout->dense[id])
+			break;
+		guint class = find_class(cursor, layout->dense[id]);
+		const struct dtc_span *span = &cursor->spans->list[class];
+		const struct dtc_steps *steps = g_atomic_pointer_get(&span->steps);
+		uint64_t time = (word >> plan.id_bits) & usual.time_mask, low = clock & usual.time_mask;
+		uint64_t now = (clock ^ low) + (time < low ? usual.time_mask + 1 : 0) + time;
+		if (!steps || now > usual.clock_limit)
+			break;
+		int64_t time_ns = cursor->base_ns + (int64_t)now;
+		if (time_ns < last_ns || (uint64_t)time_ns - (uint64_t)last_ns > DTC_STREAM_JUMP_NS)
+			break;
+		begin += plan.id_bits + plan.time_bits;
+		decoder->at = dtc_align_bits(begin, span->align) + span->bits;
+		if (!span->is_fixed) {
+			decoder->at = begin;
+			if (!dtc_steps_pass(steps, decoder))
+				break;
+		} else if (decoder->at > end) {
+			break;
+		}
+		cursor->items[count] = (struct dtc_item){ time_ns, begin, class };
+		at = decoder->at;
+		clock = now;
+		last_ns = time_ns;
+	}
+	decoder->at = at;
+	decoder->clock = clock;
+	if (count > first) {
+		cursor->stream.last_ns = last_ns;
+		cursor->stream.event_count += count - first;
+		cursor->stream.is_gap = false;
+	}
+	return count;
+}
+
+/* Up to a batch of events; 0: the packet is over, or what follows in it is damaged. */
+static guint find_events(struct dtc_cursor *cursor)
+{
+	guint count = 0;
+	while (count < cursor->batch_limit && cursor->decoder.at < cursor->decoder.end) {
+		count = find_usual(cursor, count);
+		if (count == cursor->batch_limit || cursor->decoder.at >= cursor->decoder.end)
+			break;
+		if (!find_event(cursor, &cursor->items[count]))
+			break;
+		count++;
+	}
+	return count;
+}
+
+/* To the next items inside of the packet; false if it is over. */
+static bool advance_inside(struct dtc_cursor *cursor)
+{
+	const struct dtc_chain_packet *packet = get_packet(cursor, cursor->next - 1);
+	struct dtc_stream *stream = &cursor->stream;
+	stream->item_count = find_events(cursor);
+	if (stream->item_count > 0)
+		return true;
+	if (cursor->decoder.at < cursor->decoder.end && !packet->is_cut) { /* what the file's end cuts was said */
+		take_damage(cursor);
+		return true;
+	}
+	cursor->is_inside = false;
+	cursor->done_bytes += packet->content_bits / 8;
+	return dtc_stream_flush_gap(stream);
+}
+
+void dtc_cursor_advance(struct dtc_cursor *cursor)
+{
+	struct dtc_stream *stream = &cursor->stream;
+	stream->has_item = true;
+	stream->item_count = 0;
+	for (;;) {
+		if (cursor->is_inside && advance_inside(cursor))
+			return;
+		if (stream->error || cursor->next == cursor->chain->packets->len)
+			break;
+		const struct dtc_chain_packet *packet = get_packet(cursor, cursor->next);
+		if (!cursor->has_gap_told) {
+			note_discarded(cursor, packet);
+			cursor->has_gap_told = true;
+			if (tell_missing(cursor, packet))
+				return;
+		}
+		cursor->has_gap_told = false;
+		cursor->next++;
+		remember(cursor, packet);
+		begin_packet(cursor, packet);
+	}
+	stream->has_item = dtc_stream_end(stream);
+}
+
+void dtc_cursor_init(struct dtc_cursor *cursor, const struct dtc_trace_layout *trace, const struct dtc_chain *chain,
+		     struct dtc_spans *spans, const char *node, int64_t wrap_ns, guint batch_limit)
+{
+	struct dtc_stream *stream = &cursor->stream;
+	cursor->trace = trace;
+	cursor->chain = chain;
+	cursor->spans = spans;
+	cursor->node = node;
+	cursor->decoder.slots = g_new0(uint64_t, trace->slot_count + 1);
+	cursor->batch_limit = batch_limit;
+	cursor->items = g_new0(struct dtc_item, batch_limit);
+	dtc_stream_init(stream);
+	stream->items = cursor->items;
+	stream->class_count = chain->layout ? chain->layout->event_count : 0;
+	stream->name = g_strdup(chain->name);
+	stream->wrap_ns = wrap_ns;
+	stream->has_no_end = chain->has_no_end;
+	if (!chain->layout || !chain->layout->clock)
+		dtc_stream_take_error(
+			stream, g_strdup(chain->layout ? "it has no clock" : "the trace declares no such stream"));
+	else if (!set_clock(cursor, chain->layout->clock))
+		dtc_stream_take_error(stream, g_strdup("its clock is beyond what 64 bits hold"));
+	else if (trace->refers_to_headers)
+		cursor->spare_slots = g_new0(uint64_t, trace->slot_count + 1);
+	else
+		cursor->plan = plan_header(chain->layout->event_header);
+}
+
+void dtc_cursor_clear(struct dtc_cursor *cursor)
+{
+	g_free(cursor->decoder.slots);
+	g_free(cursor->spare_slots);
+	g_free(cursor->items);
+	dtc_stream_clear(&cursor->stream);
+}

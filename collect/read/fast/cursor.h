@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Goes over the packets of one stream and finds the events in them: when they are, where, of which class, and where
+ * they end, so that what is damaged is known before it is given out: then the rest of its packet is left out, and the
+ * next packet goes on. What is in the events is not looked at; that is done for those that are asked for (program.h).
+ * Events come in batches, so that the loop over them is short. Cursors may be moved by several threads, each by one.
+ */
+#pragma once
+
+#include "collect/read/fast/chain.h"
+#include "collect/read/fast/steps.h"
+#include "collect/read/streams.h"
+
+/* How long an event of a class is. */
+struct dtc_span {
+	struct dtc_steps *steps; /* atomic; NULL: none of them was met yet */
+	uint32_t align, bits;	 /* if that is all */
+	bool is_fixed;
+};
+
+/* Those of the classes of a stream layout, which its streams share. */
+struct dtc_spans {
+	GMutex lock; /* of making one */
+	struct dtc_span *list;
+	guint count;
+};
+
+void dtc_spans_init(struct dtc_spans *spans, const struct dtc_stream_layout *layout);
+void dtc_spans_clear(struct dtc_spans *spans);
+
+/* Where an event's id and time lie when they are the low and the high bits of one word, as in LTTng's headers. */
+struct dtc_header_plan {
+	uint32_t id_bits; /* 0: there is no such plan */
+	uint32_t time_bits;
+	uint32_t align;
+	uint64_t id_limit; /* ids from here on have another form */
+};
+
+struct dtc_cursor {
+	struct dtc_stream stream;
+	const struct dtc_trace_layout *trace; /* borrowed, as the next three */
+	const struct dtc_chain *chain;
+	struct dtc_spans *spans;
+	const char *node;
+	struct dtc_decoder decoder; /* behind the last event of the batch, in whose packet all of it is */
+	struct dtc_header_plan plan;
+	int64_t base_ns; /* of the clock */
+	uint64_t frequency;
+	guint next; /* packet */
+	bool is_inside;
+	bool has_gap_told; /* of the packet that comes next */
+	bool has_previous;
+	uint64_t previous_end, previous_discarded, previous_sequence;
+	guint64 judged_packet; /* the last of which its end was looked at, from 1 */
+	bool is_late;	       /* ... and whether it has events after its end */
+	guint report_count;
+	guint64 done_bytes; /* of packets that are behind it */
+	struct dtc_item *items;
+	guint batch_limit;
+	/*
+	 * Where lengths in events are told by headers, those of the last event found stay in the decoder's slots; then
+	 * batches must be of one. Else NULL.
+	 */
+	uint64_t *spare_slots;
+};
+
+/* Puts it before the first item; wrap_ns is the range of the low bits of its times. Clear with dtc_cursor_clear. */
+void dtc_cursor_init(struct dtc_cursor *cursor, const struct dtc_trace_layout *trace, const struct dtc_chain *chain,
+		     struct dtc_spans *spans, const char *node, int64_t wrap_ns, guint batch_limit);
+void dtc_cursor_clear(struct dtc_cursor *cursor);
+/* To the next events of a packet, or the next gap; has_item of the stream tells whether there are any. */
+void dtc_cursor_advance(struct dtc_cursor *cursor);
