@@ -68,7 +68,8 @@ static int64_t wake_before(const DtcHistory *h, uint32_t thread, int64_t begin_n
 {
 	int64_t at = end_ns;
 	while (at > begin_ns) {
-		const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, at);
+		struct dtc_interval place;
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, at, &place);
 		if (!v)
 			break;
 		if (dtc_state_is_wait(v->state) && v->ref != DTC_NONE &&

@@ -42,7 +42,8 @@ static enum dtc_cause cause_of_call(const DtcHistory *h, const struct dtc_call *
 
 static bool was_running(const DtcHistory *h, const struct dtc_interval *wait)
 {
-	const struct dtc_interval *before = dtc_history_find_interval_before(h, wait->thread, wait->begin_ns);
+	struct dtc_interval place;
+	const struct dtc_interval *before = dtc_history_find_interval_before(h, wait->thread, wait->begin_ns, &place);
 	return before && dtc_state_is_running(before->state);
 }
 
@@ -57,7 +58,8 @@ static bool is_page_fault(const DtcHistory *h, const struct dtc_interval *wait)
 		return false;
 	int64_t begin_ns = wait->begin_ns;
 	for (guint i = 0; i < 1024; i++) { /* interrupts cut a run into pieces */
-		const struct dtc_interval *before = dtc_history_find_interval_before(h, wait->thread, begin_ns);
+		struct dtc_interval place;
+		const struct dtc_interval *before = dtc_history_find_interval_before(h, wait->thread, begin_ns, &place);
 		if (!before || !dtc_state_is_running(before->state))
 			break;
 		begin_ns = before->begin_ns;

@@ -87,7 +87,8 @@ static uint32_t find_work(const DtcLinks *links, guint node, uint32_t worker, in
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	int64_t at_ns = time_ns;
 	for (uint32_t seen = 0; at_ns > asked->read_ns && !is_too_far(links, seen); seen++) {
-		const struct dtc_interval *v = dtc_history_find_interval_before(h, worker, at_ns);
+		struct dtc_interval place;
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, worker, at_ns, &place);
 		if (!v)
 			break;
 		at_ns = v->begin_ns;

@@ -59,10 +59,12 @@ bool dtc_host_find_piece(const DtcLinks *links, const struct dtc_guest_cpu *cpu,
 	const DtcHistory *h = dtc_links_get_history(links, cpu->host);
 	const struct dtc_vcpu *vcpu = dtc_history_get_vcpu(h, cpu->vcpu);
 	const struct dtc_guest_span *span = find_span(h, vcpu, host_ns);
-	const struct dtc_interval *interval = dtc_history_find_interval_before(h, vcpu->thread, host_ns);
+	struct dtc_host_piece piece = { .cpu = *cpu, .span = span };
+	const struct dtc_interval *interval =
+		dtc_history_find_interval_before(h, vcpu->thread, host_ns, &piece.interval);
 	if (!span)
 		return false;
-	struct dtc_host_piece piece = { .cpu = *cpu, .interval = interval, .span = span };
+	piece.has_interval = interval != NULL;
 	if (!interval) {
 		piece.doing = DTC_HOST_UNKNOWN;
 		piece.begin_ns = dtc_history_get_thread(h, vcpu->thread)->end_ns;
@@ -90,7 +92,8 @@ static bool find_interrupt_begin(const DtcHistory *h, uint32_t thread, int64_t t
 {
 	bool found = false;
 	for (;;) {
-		const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, time_ns);
+		struct dtc_interval place;
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, time_ns, &place);
 		if (!v || (v->state != DTC_STATE_IRQ && v->state != DTC_STATE_SOFTIRQ))
 			break;
 		found = true;
@@ -171,10 +174,11 @@ bool dtc_host_find_interrupt(const DtcLinks *links, guint node, uint32_t thread,
 		struct dtc_host_interrupt interrupt = { cpu, accepted->time_ns, span->entry_ns, accepted->thread };
 		if (accepted->thread == cpu.thread) {
 			/* the vCPU itself saw that its timer was due; if it had halted, it was woken for that */
+			struct dtc_interval place;
 			const struct dtc_interval *v =
-				dtc_history_find_interval_before(h, cpu.thread, accepted->time_ns);
+				dtc_history_find_interval_before(h, cpu.thread, accepted->time_ns, &place);
 			while (v && v->begin_ns > since_ns && !dtc_state_is_wait(v->state))
-				v = dtc_history_find_interval_before(h, cpu.thread, v->begin_ns);
+				v = dtc_history_find_interval_before(h, cpu.thread, v->begin_ns, &place);
 			if (v && v->begin_ns >= since_ns && find_doing(h, v) == DTC_HOST_HALTED)
 				interrupt.pending_ns = v->end_ns;
 			interrupt.thread = DTC_NONE;

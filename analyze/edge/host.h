@@ -22,8 +22,9 @@ struct dtc_host_piece {
 	enum dtc_host_doing doing;
 	int64_t begin_ns;
 	int64_t end_ns;
-	const struct dtc_interval *interval; /* of the vCPU's thread; borrowed; NULL after the end of the trace */
-	const struct dtc_guest_span *span;   /* the last stay in the guest that began before; borrowed */
+	bool has_interval;		   /* false: after the end of the trace */
+	struct dtc_interval interval;	   /* of the vCPU's thread */
+	const struct dtc_guest_span *span; /* the last stay in the guest that began before; borrowed */
 };
 
 /*

@@ -31,12 +31,13 @@ static bool is_in_vain(const struct dtc_call *call, const struct dtc_call *same)
 
 /* The wait of the thread in a call that ended last before a time, and what the thread ran from there to the time. */
 static const struct dtc_interval *find_wait(const DtcHistory *h, uint32_t thread, uint32_t call, int64_t time_ns,
-					    int64_t *ret_ran_ns)
+					    struct dtc_interval *place, int64_t *ret_ran_ns)
 {
 	const struct dtc_interval *v;
 
 	*ret_ran_ns = 0;
-	for (int64_t at_ns = time_ns; (v = dtc_history_find_interval_before(h, thread, at_ns)); at_ns = v->begin_ns) {
+	for (int64_t at_ns = time_ns; (v = dtc_history_find_interval_before(h, thread, at_ns, place));
+	     at_ns = v->begin_ns) {
 		if (dtc_state_is_wait(v->state))
 			return v->call == call ? v : NULL;
 		if (v->end_ns <= dtc_history_get_call(h, call)->begin_ns)
@@ -95,17 +96,17 @@ static uint32_t find_before(const DtcHistory *h, uint32_t first_call, uint32_t i
 int64_t dtc_in_vain_get_ns(const DtcHistory *h, const struct dtc_interval *wait, bool *ret_is_limited)
 {
 	const struct dtc_call *last = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call);
-	const struct dtc_interval *first = wait;
+	struct dtc_interval first = *wait, place;
 	uint32_t first_call = dtc_history_get_thread(h, wait->thread)->call_first, call = wait->call;
 
 	if (!last || !(is_futex_wait(last) || is_set_wait(last)))
 		return 0;
 	while ((call = find_before(h, first_call, call, last, ret_is_limited)) != DTC_NONE) {
 		int64_t ran_ns;
-		const struct dtc_interval *before = find_wait(h, wait->thread, call, first->begin_ns, &ran_ns);
-		if (!before || ran_ns > MAX(before->end_ns - before->begin_ns, first->end_ns - first->begin_ns))
+		const struct dtc_interval *before = find_wait(h, wait->thread, call, first.begin_ns, &place, &ran_ns);
+		if (!before || ran_ns > MAX(before->end_ns - before->begin_ns, first.end_ns - first.begin_ns))
 			break;
-		first = before;
+		first = *before;
 	}
-	return wait->begin_ns - first->begin_ns;
+	return wait->begin_ns - first.begin_ns;
 }

@@ -28,12 +28,13 @@ static uint32_t find_joined(const DtcHistory *h, const struct dtc_interval *wait
 }
 
 /* The wait of the thread that ended last before another one, and what it ran in between; NULL: none is that near. */
-static const struct dtc_interval *find_before(const DtcHistory *h, const struct dtc_interval *wait, int64_t *ret_ran_ns)
+static const struct dtc_interval *find_before(const DtcHistory *h, const struct dtc_interval *wait,
+					      struct dtc_interval *place, int64_t *ret_ran_ns)
 {
 	int64_t at_ns = wait->begin_ns;
 	*ret_ran_ns = 0;
 	for (guint i = 0; i < PIECES_MAX; i++) {
-		const struct dtc_interval *v = dtc_history_find_interval_before(h, wait->thread, at_ns);
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, wait->thread, at_ns, place);
 		if (!v || dtc_state_is_wait(v->state))
 			return v;
 		*ret_ran_ns += v->end_ns - v->begin_ns;
@@ -45,14 +46,15 @@ static const struct dtc_interval *find_before(const DtcHistory *h, const struct 
 int64_t dtc_join_get_ns(const DtcHistory *h, const struct dtc_interval *wait)
 {
 	uint32_t leg = find_joined(h, wait);
-	const struct dtc_interval *first = wait, *before;
+	struct dtc_interval first = *wait, place;
+	const struct dtc_interval *before;
 	int64_t ran_ns;
 	if (leg == DTC_NONE)
 		return 0;
 	int64_t begun_ns = dtc_history_get_thread(h, leg)->begin_ns;
-	while ((before = find_before(h, first, &ran_ns)) && before->begin_ns >= begun_ns &&
+	while ((before = find_before(h, &first, &place, &ran_ns)) && before->begin_ns >= begun_ns &&
 	       find_joined(h, before) != DTC_NONE &&
-	       ran_ns <= MAX(before->end_ns - before->begin_ns, first->end_ns - first->begin_ns))
-		first = before;
-	return wait->begin_ns - first->begin_ns;
+	       ran_ns <= MAX(before->end_ns - before->begin_ns, first.end_ns - first.begin_ns))
+		first = *before;
+	return wait->begin_ns - first.begin_ns;
 }

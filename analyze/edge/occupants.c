@@ -50,12 +50,9 @@ static void add_kernel(struct search *search, uint8_t state, uint32_t ref, int64
 /* What an idle CPU did in [begin, end]. */
 static void add_idle(struct search *search, uint32_t idle, int64_t begin_ns, int64_t end_ns)
 {
-	const struct dtc_thread *thread = dtc_history_get_thread(search->history, idle);
-	uint32_t last = thread->interval_first + thread->interval_count;
-	for (uint32_t i = dtc_history_find_interval_after(search->history, idle, begin_ns); i < last; i++) {
-		const struct dtc_interval *v = dtc_history_get_interval(search->history, i);
-		if (v->begin_ns >= end_ns)
-			break;
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_get_interval_after(search->history, idle, begin_ns, &place);
+	for (; v && v->begin_ns < end_ns; v = dtc_history_get_next_interval(search->history, &place)) {
 		int64_t ns = MIN(v->end_ns, end_ns) - MAX(v->begin_ns, begin_ns);
 		bool is_kernel = v->state == DTC_STATE_IRQ || v->state == DTC_STATE_SOFTIRQ;
 		if (ns > 0 && (is_kernel || v->state == DTC_STATE_IDLE))
@@ -68,9 +65,9 @@ static uint32_t find_cpu(const DtcHistory *h, const struct dtc_interval *interva
 {
 	if (interval->cpu != 0xffff || interval->thread == DTC_NONE)
 		return interval->cpu;
-	const struct dtc_thread *thread = dtc_history_get_thread(h, interval->thread);
-	uint32_t next = dtc_history_find_interval_after(h, interval->thread, interval->end_ns);
-	return next < thread->interval_first + thread->interval_count ? dtc_history_get_interval(h, next)->cpu : 0xffff;
+	struct dtc_interval place;
+	const struct dtc_interval *next = dtc_history_get_interval_after(h, interval->thread, interval->end_ns, &place);
+	return next ? next->cpu : 0xffff;
 }
 
 GArray *dtc_occupants_find(const DtcHistory *h, const struct dtc_interval *interval)

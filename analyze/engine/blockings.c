@@ -61,17 +61,14 @@ static void add_weight(GHashTable *weights, const DtcEngine *engine, const struc
 {
 	const DtcClocks *clocks = dtc_engine_get_clocks(engine);
 	const DtcHistory *h = dtc_engine_get_history(engine, blocking->node);
-	const struct dtc_thread *thread = dtc_history_get_thread(h, blocking->thread);
 	int64_t begin_ns = dtc_clocks_to_node(clocks, blocking->node, blocking->begin).ns;
 	int64_t end_ns = dtc_clocks_to_node(clocks, blocking->node, blocking->end).ns;
-	uint32_t last = thread->interval_first + thread->interval_count;
-	for (uint32_t i = dtc_history_find_interval_after(h, blocking->thread, begin_ns); i < last; i++) {
-		const struct dtc_interval *v = dtc_history_get_interval(h, i);
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_get_interval_after(h, blocking->thread, begin_ns, &place);
+	for (; v && v->begin_ns < end_ns; v = dtc_history_get_next_interval(h, &place)) {
 		int64_t ns = MIN(v->end_ns, end_ns) - MAX(v->begin_ns, begin_ns);
-		if (v->begin_ns >= end_ns)
-			break;
 		if (dtc_state_is_wait(v->state) && ns > 0)
-			add_ns(weights, make_key(blocking->node, i), ns);
+			add_ns(weights, make_key(blocking->node, v->index), ns);
 	}
 }
 

@@ -7,8 +7,8 @@
 
 struct DtcEdgeList {
 	struct dtc_edge_lister lister;
-	GArray *sources;  /* struct dtc_edge_source */
-	GPtrArray *tails; /* of all nodes: const struct dtc_interval *, borrowed */
+	GArray *sources; /* struct dtc_edge_source */
+	GArray *tails;	 /* of all nodes: struct dtc_interval */
 	DtcMerge *merge;
 	guint given; /* whose item was given last, and is not yet left; G_MAXUINT: none */
 	struct dtc_edge_item item;
@@ -38,35 +38,31 @@ static void add_wakes(const struct dtc_edge_lister *lister, guint node, GArray *
 }
 
 /* Waits that nothing ended, and those that the part's end cuts: whoever looks at a span sees what lasts beyond it. */
-static void add_tails_of(const struct dtc_edge_part *part, const DtcHistory *h, uint32_t index, GPtrArray *tails)
+static void add_tails_of(const struct dtc_edge_part *part, const DtcHistory *h, uint32_t index, GArray *tails)
 {
-	const struct dtc_thread *thread = dtc_history_get_thread(h, index);
-	uint32_t end = thread->interval_first + thread->interval_count;
-
 	/* the one that ends just where the part begins is the one before */
-	uint32_t first =
-		dtc_history_find_interval_after(h, index, part->begin.ns == INT64_MIN ? INT64_MIN : part->begin.ns - 1);
-	for (uint32_t i = first; i < end; i++) {
-		const struct dtc_interval *interval = dtc_history_get_interval(h, i);
+	int64_t after_ns = part->begin.ns == INT64_MIN ? INT64_MIN : part->begin.ns - 1;
+	struct dtc_interval place;
+	const struct dtc_interval *interval = dtc_history_get_interval_after(h, index, after_ns, &place);
+	for (; interval; interval = dtc_history_get_next_interval(h, &place)) {
 		bool is_cut = interval->end_ns > part->end.ns;
 		if (interval->begin_ns > part->end.ns || (is_cut && interval->begin_ns == part->end.ns))
 			break;
 		if (dtc_state_is_wait(interval->state) && (is_cut || interval->ref == DTC_NONE))
-			g_ptr_array_add(tails, (gpointer)interval);
+			g_array_append_val(tails, place);
 	}
 }
 
 static int compare_tails(const void *a, const void *b)
 {
-	const struct dtc_interval *x = *(const struct dtc_interval *const *)a;
-	const struct dtc_interval *y = *(const struct dtc_interval *const *)b;
+	const struct dtc_interval *x = a, *y = b;
 
 	if (x->end_ns != y->end_ns)
 		return x->end_ns < y->end_ns ? -1 : 1;
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-static void add_tails(const struct dtc_edge_lister *lister, guint node, GArray *sources, GPtrArray *tails)
+static void add_tails(const struct dtc_edge_lister *lister, guint node, GArray *sources, GArray *tails)
 {
 	const struct dtc_edge_part *part = &lister->parts[node];
 	const DtcHistory *h = dtc_links_get_history(lister->links, node);
@@ -77,7 +73,8 @@ static void add_tails(const struct dtc_edge_lister *lister, guint node, GArray *
 			add_tails_of(part, h, i, tails);
 	if (tails->len == first)
 		return;
-	qsort(tails->pdata + first, tails->len - first, sizeof(gpointer), compare_tails);
+	qsort(&g_array_index(tails, struct dtc_interval, first), tails->len - first, sizeof(struct dtc_interval),
+	      compare_tails);
 	struct dtc_edge_source source = new_source(DTC_ITEM_OPEN, node, first, tails->len);
 	g_array_append_val(sources, source);
 }
@@ -159,7 +156,7 @@ static void add_sources(DtcEdgeList *list)
 	}
 	for (guint i = 0; i < list->sources->len; i++) /* only now it stays where it is */
 		g_array_index(list->sources, struct dtc_edge_source, i).tails =
-			(const struct dtc_interval *const *)(void *)list->tails->pdata;
+			(const struct dtc_interval *)(void *)list->tails->data;
 }
 
 /* ---- who serves by a followed hop ---- */
@@ -223,7 +220,7 @@ DtcEdgeList *dtc_edge_list_new(const DtcEdges *edges, const struct dtc_edge_part
 		.followed = g_hash_table_new_full(hash_server, equal_servers, g_free, NULL),
 	};
 	list->sources = g_array_new(FALSE, FALSE, sizeof(struct dtc_edge_source));
-	list->tails = g_ptr_array_new();
+	list->tails = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval));
 	list->given = G_MAXUINT;
 	add_sources(list);
 	find_followed(list);
@@ -243,7 +240,7 @@ void dtc_edge_list_free(DtcEdgeList *list)
 		return;
 	dtc_merge_free(list->merge);
 	g_array_unref(list->sources);
-	g_ptr_array_unref(list->tails);
+	g_array_unref(list->tails);
 	g_hash_table_unref(list->lister.followed);
 	g_free(list);
 }

@@ -39,7 +39,8 @@ struct dtc_edge_item {
 	 * span, and how sure that is.
 	 */
 	struct dtc_edge edge;
-	const struct dtc_interval *wait; /* the wait that it ended, borrowed; NULL: none */
+	bool has_wait;
+	struct dtc_interval wait;	 /* the wait that it ended */
 	struct dtc_local_bytes bytes;	 /* LOCAL_BYTES */
 	struct dtc_guest_entry entry;	 /* VCPU */
 	const struct dtc_served *served; /* SERVED; borrowed */

@@ -13,11 +13,11 @@ struct dtc_edge_source {
 	int64_t at_ns;	/* when the next item ends, node time */
 	uint32_t place; /* SERVED: the thread; VCPU: the CPU of the guest */
 	bool is_ended;
-	struct dtc_local_bytes bytes;		 /* LOCAL_BYTES: the next pair */
-	struct dtc_local_bytes_walk walk;	 /* LOCAL_BYTES */
-	const struct dtc_served *spans;		 /* SERVED */
-	struct dtc_guest_cpu vcpu;		 /* VCPU */
-	const struct dtc_interval *const *tails; /* OPEN */
+	struct dtc_local_bytes bytes;	  /* LOCAL_BYTES: the next pair */
+	struct dtc_local_bytes_walk walk; /* LOCAL_BYTES */
+	const struct dtc_served *spans;	  /* SERVED */
+	struct dtc_guest_cpu vcpu;	  /* VCPU */
+	const struct dtc_interval *tails; /* OPEN */
 };
 
 /* What all sources are asked with. */

@@ -51,8 +51,8 @@ static int64_t look(const struct dtc_edge_lister *lister, const struct dtc_edge_
 		*ret_thread = dtc_history_get_wake(h, source->next)->target;
 		return dtc_history_get_wake(h, source->next)->waking_ns;
 	case DTC_ITEM_OPEN:
-		*ret_thread = source->tails[source->next]->thread;
-		return source->tails[source->next]->end_ns;
+		*ret_thread = source->tails[source->next].thread;
+		return source->tails[source->next].end_ns;
 	case DTC_ITEM_WORK:
 		*ret_thread = dtc_history_get_work(h, source->next)->queued.target;
 		return dtc_history_get_work(h, source->next)->begin_ns;
@@ -124,10 +124,11 @@ static void get_wake(const struct dtc_edge_lister *lister, const struct dtc_edge
 {
 	const DtcHistory *h = get_history(lister, source->node);
 	const struct dtc_wake *wake = dtc_history_get_wake(h, source->next);
-	const struct dtc_interval *before = dtc_history_find_interval_before(h, wake->target, wake->waking_ns);
+	const struct dtc_interval *before =
+		dtc_history_find_interval_before(h, wake->target, wake->waking_ns, &item->wait);
 
 	if (before && dtc_state_is_wait(before->state) && before->ref == source->next) {
-		item->wait = before;
+		item->has_wait = true;
 		dtc_edges_find(lister->edges, source->node, before, &item->edge);
 		dtc_edges_add_uncertainty(lister->edges, &item->edge);
 		return;
@@ -234,10 +235,11 @@ void dtc_edge_source_get(const struct dtc_edge_lister *lister, const struct dtc_
 		get_wake(lister, source, ret_item);
 		break;
 	case DTC_ITEM_OPEN:
+		ret_item->has_wait = true;
 		ret_item->wait = source->tails[source->next];
-		dtc_edges_find(lister->edges, source->node, ret_item->wait, &ret_item->edge);
+		dtc_edges_find(lister->edges, source->node, &ret_item->wait, &ret_item->edge);
 		dtc_edges_add_uncertainty(lister->edges, &ret_item->edge);
-		if (ret_item->wait->ref != DTC_NONE)
+		if (ret_item->wait.ref != DTC_NONE)
 			ret_item->kind = DTC_ITEM_WAKE;
 		break;
 	case DTC_ITEM_WORK:

@@ -26,15 +26,12 @@ static GArray *list_runners(const DtcHistory *h, uint32_t but, int64_t begin_ns,
 
 	for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++) {
 		const struct dtc_thread *thread = dtc_history_get_thread(h, i);
-		uint32_t last = thread->interval_first + thread->interval_count;
 		struct runner runner = { .thread = i };
-		for (uint32_t k = dtc_history_find_interval_after(h, i, begin_ns); k < last; k++) {
-			const struct dtc_interval *v = dtc_history_get_interval(h, k);
-			if (v->begin_ns >= end_ns)
-				break;
+		struct dtc_interval place;
+		const struct dtc_interval *v = dtc_history_get_interval_after(h, i, begin_ns, &place);
+		for (; v && v->begin_ns < end_ns; v = dtc_history_get_next_interval(h, &place))
 			if (dtc_state_is_running(v->state))
 				runner.ns += MIN(v->end_ns, end_ns) - MAX(v->begin_ns, begin_ns);
-		}
 		if (runner.ns > 0 && thread->idle_cpu < 0 && i != but)
 			g_array_append_val(runners, runner);
 	}

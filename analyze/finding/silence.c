@@ -13,9 +13,9 @@ static bool has_ticks(const DtcHistory *h)
 	int64_t running_ns = 0, ticks = 0;
 
 	for (uint32_t t = 0; t < dtc_history_get_thread_count(h); t++) {
-		const struct dtc_thread *thread = dtc_history_get_thread(h, t);
-		for (uint32_t i = 0; i < thread->interval_count; i++) {
-			const struct dtc_interval *v = dtc_history_get_interval(h, thread->interval_first + i);
+		struct dtc_interval place;
+		const struct dtc_interval *v = dtc_history_get_interval_after(h, t, INT64_MIN, &place);
+		for (; v; v = dtc_history_get_next_interval(h, &place)) {
 			if (!dtc_state_is_running(v->state))
 				continue;
 			running_ns += v->end_ns - v->begin_ns;
@@ -41,8 +41,9 @@ static bool is_disturbed(const DtcHistory *h, const struct dtc_silence *silence)
 
 	for (guint cpu = 0; cpu < dtc_history_get_cpu_count(h); cpu++) {
 		uint32_t thread = cpu == silence->cpu ? DTC_NONE : find_running(h, cpu, end_ns);
+		struct dtc_interval place;
 		const struct dtc_interval *v =
-			thread == DTC_NONE ? NULL : dtc_history_find_interval_before(h, thread, end_ns);
+			thread == DTC_NONE ? NULL : dtc_history_find_interval_before(h, thread, end_ns, &place);
 		if (v && v->begin_ns > silence->begin_ns)
 			return true;
 	}
@@ -58,7 +59,8 @@ bool dtc_silence_find(const DtcHistory *h, int64_t begin_ns, int64_t end_ns, str
 		if (thread == DTC_NONE || dtc_history_get_thread(h, thread)->idle_cpu >= 0)
 			continue;
 		/* back over what the thread did up to the end, to the silence if there is one */
-		const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, end_ns);
+		struct dtc_interval place;
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, end_ns, &place);
 		while (v && v->cpu == cpu && v->end_ns > begin_ns && dtc_state_is_running(v->state)) {
 			bool is_silent = v->state != DTC_STATE_IRQ && v->state != DTC_STATE_SOFTIRQ &&
 					 v->end_ns - v->begin_ns >= DTC_SILENCE_NS;
@@ -68,7 +70,7 @@ bool dtc_silence_find(const DtcHistory *h, int64_t begin_ns, int64_t end_ns, str
 				struct dtc_silence found = { v->begin_ns, v->end_ns, cpu, thread };
 				longest = is_disturbed(h, &found) ? longest : found;
 			}
-			v = dtc_history_find_interval_before(h, thread, v->begin_ns);
+			v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
 		}
 	}
 	if (longest.end_ns == longest.begin_ns || !has_ticks(h))

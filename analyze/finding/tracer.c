@@ -52,9 +52,9 @@ static void add_of_segment(GArray *costs, const struct dtc_finding_input *input,
 	const DtcHistory *h = dtc_links_get_history(input->links, s->node);
 	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
 
-	if (!h || !s->evidence.interval || s->evidence.node != s->node)
+	if (!h || !s->evidence.has_interval || s->evidence.node != s->node)
 		return;
-	struct dtc_interval part = *s->evidence.interval;
+	struct dtc_interval part = s->evidence.interval;
 	if (part.cpu != 0xffff) { /* else it is told by where the thread ran at the end */
 		part.begin_ns = MAX(part.begin_ns, dtc_clocks_to_node(clocks, s->node, s->begin).ns);
 		part.end_ns = MIN(part.end_ns, dtc_clocks_to_node(clocks, s->node, s->end).ns);

@@ -11,9 +11,9 @@
 static uint32_t find_occupant(const struct dtc_finding_input *input, const struct dtc_segment *s)
 {
 	const DtcHistory *h = dtc_links_get_history(input->links, s->evidence.node);
-	if (!h || !s->evidence.interval)
+	if (!h || !s->evidence.has_interval)
 		return DTC_NONE;
-	g_autoptr(GArray) occupants = dtc_occupants_find(h, s->evidence.interval);
+	g_autoptr(GArray) occupants = dtc_occupants_find(h, &s->evidence.interval);
 	/* an interrupt's is no thread */
 	return occupants->len ? g_array_index(occupants, struct dtc_occupant, 0).thread : DTC_NONE;
 }

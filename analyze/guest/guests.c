@@ -64,9 +64,9 @@ static GPtrArray *list_events(const DtcHistory *h)
 	for (guint cpu = 0; cpu < cpu_count; cpu++)
 		g_ptr_array_add(events, g_array_new(FALSE, FALSE, sizeof(int64_t)));
 	for (uint32_t t = 0; t < dtc_history_get_thread_count(h); t++) {
-		const struct dtc_thread *thread = dtc_history_get_thread(h, t);
-		for (uint32_t i = 0; i < thread->interval_count; i++) {
-			const struct dtc_interval *v = dtc_history_get_interval(h, thread->interval_first + i);
+		struct dtc_interval place;
+		const struct dtc_interval *v = dtc_history_get_interval_after(h, t, INT64_MIN, &place);
+		for (; v; v = dtc_history_get_next_interval(h, &place)) {
 			if ((dtc_state_is_running(v->state) || v->state == DTC_STATE_IDLE) && v->cpu < cpu_count)
 				g_array_append_val((GArray *)g_ptr_array_index(events, v->cpu), v->begin_ns);
 		}
@@ -122,7 +122,8 @@ static bool is_known(const struct stays *s, int64_t lo_ns, int64_t hi_ns)
 	    hi_ns > get_span(s, s->vcpu->span_count - 1)->left_ns)
 		return false;
 	for (int64_t at_ns = hi_ns; at_ns > lo_ns;) {
-		const struct dtc_interval *v = dtc_history_find_interval_before(s->h, s->vcpu->thread, at_ns);
+		struct dtc_interval place;
+		const struct dtc_interval *v = dtc_history_find_interval_before(s->h, s->vcpu->thread, at_ns, &place);
 		if (!v || v->state == DTC_STATE_UNKNOWN)
 			return false;
 		at_ns = v->begin_ns;

@@ -14,11 +14,13 @@
 
 struct checker {
 	const DtcHistory *h;
-	GArray *moved;	     /* struct moved_bytes, of one file */
-	guint cpu;	     /* of the run that is looked at */
-	guint vcpu;	     /* of the guest span that is looked at */
-	uint64_t tids_found; /* threads that were reached by their tids */
-	uint32_t thread;     /* whose the record is, for the message, or DTC_NONE */
+	GArray *moved;		      /* struct moved_bytes, of one file */
+	struct dtc_interval interval; /* that is looked at */
+	uint32_t owner;		      /* whose it is */
+	guint cpu;		      /* of the run that is looked at */
+	guint vcpu;		      /* of the guest span that is looked at */
+	uint64_t tids_found;	      /* threads that were reached by their tids */
+	uint32_t thread;	      /* whose the record is, for the message, or DTC_NONE */
 	int64_t at_ns;
 };
 
@@ -116,7 +118,8 @@ static bool had_cpu(const struct checker *c, uint32_t thread, guint cpu, int64_t
 /* Whether an interval of the thread goes on from before that time to after it. */
 static bool is_inside_interval(const struct checker *c, uint32_t thread, int64_t time_ns)
 {
-	const struct dtc_interval *v = dtc_history_find_interval_before(c->h, thread, time_ns);
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_find_interval_before(c->h, thread, time_ns, &place);
 	return v && v->end_ns > time_ns;
 }
 
@@ -234,10 +237,47 @@ static const char *judge_tid(struct checker *c, uint32_t tid)
 	return c->tids_found == wanted ? NULL : "a thread is not found by its tid";
 }
 
-static const char *judge_wait(const struct checker *c, const struct dtc_interval *v, bool is_last)
+/* That what the records leave out is where it is looked for. */
+static const char *judge_era(struct checker *c, uint32_t index)
 {
+	const struct dtc_era *era = DTC_AT(c->h->eras, struct dtc_era, index);
+	if (era->interval > c->h->intervals->len)
+		return "begins behind all intervals";
+	return index && (era - 1)->interval > era->interval ? "comes before the one before it" : NULL;
+}
+
+static const char *judge_odd_ref(struct checker *c, uint32_t index)
+{
+	const struct dtc_odd_ref *odd = DTC_AT(c->h->odd_refs, struct dtc_odd_ref, index);
+	if (odd->interval >= c->h->intervals->len ||
+	    DTC_AT(c->h->intervals, struct dtc_interval_record, odd->interval)->ref != DTC_REF_ODD)
+		return "its interval has none";
+	return index && (odd - 1)->interval >= odd->interval ? "comes before the one before it" : NULL;
+}
+
+static const char *judge_record(const struct checker *c, const struct dtc_interval *v)
+{
+	const struct dtc_interval_record *record = DTC_AT(c->h->intervals, struct dtc_interval_record, v->index);
+	bool is_small = record->ref != DTC_REF_WAKE && record->ref != DTC_REF_ODD;
+	if (record->state >= DTC_STATES)
+		return "its state is none";
+	if (record->is_in_call && v->call == DTC_NONE)
+		return "lies in a call that is not there";
+	if (is_small && record->ref > c->h->interval_refs->len)
+		return "what it refers to is not there";
+	if (record->ref != 0 && v->ref == DTC_NONE)
+		return dtc_state_is_wait(v->state) ? "a wait ended without a wake" : "what it refers to is not there";
+	return is_small || dtc_state_is_wait(v->state) || v->state == DTC_STATE_IRQ || v->state == DTC_STATE_SOFTIRQ
+		       ? NULL
+		       : "refers to something in a state that does not";
+}
+
+static const char *judge_wait(const struct checker *c, const struct dtc_interval *v)
+{
+	struct dtc_interval place = *v;
+	const struct dtc_interval *next = v->ref == DTC_NONE ? dtc_history_get_next_interval(c->h, &place) : NULL;
 	/* still waiting at the end, or when its events were lost; but a wake may be the last thing that is known */
-	if (v->ref == DTC_NONE && (is_last || (v + 1)->state == DTC_STATE_UNKNOWN))
+	if (v->ref == DTC_NONE && (!next || next->state == DTC_STATE_UNKNOWN))
 		return NULL;
 	if (v->ref >= c->h->wakes->len)
 		return "a wait ended without a wake";
@@ -271,6 +311,19 @@ static uint32_t find_call_around(const struct checker *c, const struct dtc_inter
 	return end_ns != DTC_TIME_NONE && end_ns >= v->end_ns ? index : DTC_NONE; /* else its exit may have been lost */
 }
 
+/* Calls begin and end where intervals do. */
+static const char *judge_cut(const struct checker *c, const struct dtc_interval *v)
+{
+	const struct dtc_thread *t = get_thread(c, v->thread);
+	uint32_t next = v->last_call == DTC_NONE ? t->call_first : v->last_call + 1;
+	if (next - t->call_first < t->call_count && DTC_AT(c->h->calls, struct dtc_call, next)->begin_ns < v->end_ns)
+		return "a call begins inside of it";
+	if (v->last_call == DTC_NONE || v->state != DTC_STATE_USER) /* where events were lost it may have gone on */
+		return NULL;
+	int64_t end_ns = DTC_AT(c->h->calls, struct dtc_call, v->last_call)->end_ns;
+	return end_ns != DTC_TIME_NONE && end_ns > v->begin_ns ? "begins before the call before it ended" : NULL;
+}
+
 static const char *judge_call_of(const struct checker *c, const struct dtc_interval *v)
 {
 	bool has_none = v->state == DTC_STATE_USER || v->state == DTC_STATE_UNKNOWN || v->state == DTC_STATE_EXITED;
@@ -291,30 +344,29 @@ static const char *judge_call_of(const struct checker *c, const struct dtc_inter
 
 static const char *judge_interval(struct checker *c, uint32_t index)
 {
-	const struct dtc_interval *v = DTC_AT(c->h->intervals, struct dtc_interval, index);
+	const struct dtc_interval *v = &c->interval;
+	const struct dtc_thread *t = get_thread(c, c->owner);
+	while (index - t->interval_first >= t->interval_count)
+		t = get_thread(c, ++c->owner);
+	if (index == t->interval_first)
+		(void)dtc_history_get_interval(c->h, c->owner, index, &c->interval);
+	else
+		(void)dtc_history_get_next_interval(c->h, &c->interval);
 	c->at_ns = v->begin_ns;
-	if (v->thread >= c->h->threads->len)
-		return "is of no thread";
-	const struct dtc_thread *t = get_thread(c, v->thread);
-	c->thread = v->thread;
-	if (index < t->interval_first || index - t->interval_first >= t->interval_count)
-		return "an interval of another thread";
-	bool is_first = index == t->interval_first, is_last = index - t->interval_first + 1 == t->interval_count;
-	if (v->begin_ns != (is_first ? t->begin_ns : (v - 1)->end_ns) || v->end_ns <= v->begin_ns)
+	c->thread = c->owner;
+	if ((index == t->interval_first && v->begin_ns != t->begin_ns) || v->end_ns <= v->begin_ns)
 		return "intervals are not contiguous";
-	if (is_last && v->end_ns != t->end_ns)
-		return "intervals do not reach the thread's end";
-	if (v->state >= DTC_STATES)
-		return "its state is none";
-	if (v->spare)
-		return "spare bytes are set";
-	const char *wrong = judge_place(c, v);
+	const char *wrong = judge_record(c, v);
+	if (!wrong)
+		wrong = judge_place(c, v);
 	if (!wrong)
 		wrong = judge_call_of(c, v);
+	if (!wrong)
+		wrong = judge_cut(c, v);
 	if (wrong)
 		return wrong;
 	if (dtc_state_is_wait(v->state))
-		return judge_wait(c, v, is_last);
+		return judge_wait(c, v);
 	if (v->state == DTC_STATE_IRQ)
 		return is_string(c, v->ref) ? NULL : "the interrupt's name is no string";
 	return v->state == DTC_STATE_SOFTIRQ || v->ref == DTC_NONE ? NULL
@@ -324,20 +376,16 @@ static const char *judge_interval(struct checker *c, uint32_t index)
 /* While it has the CPU, a thread runs there, or it is not known what it does. */
 static const char *judge_occupation(const struct checker *c, const struct dtc_run *run, int64_t end_ns)
 {
-	const struct dtc_thread *t = get_thread(c, run->thread);
-	const struct dtc_interval *v = dtc_history_find_interval_before(c->h, run->thread, run->begin_ns + 1);
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_find_interval_before(c->h, run->thread, run->begin_ns + 1, &place);
 	if (!v)
 		return "a thread has a CPU before its life";
-	const struct dtc_interval *last =
-		DTC_AT(c->h->intervals, struct dtc_interval, t->interval_first) + t->interval_count - 1;
-	for (; v->begin_ns < end_ns; v++) {
+	for (; v && v->begin_ns < end_ns; v = dtc_history_get_next_interval(c->h, &place)) {
 		bool is_here = is_on_cpu(v) && v->cpu == c->cpu;
 		if (!is_here && v->state != DTC_STATE_UNKNOWN)
 			return "a thread has a CPU on which it does not run";
-		if (v == last)
-			break;
 	}
-	return last->end_ns < end_ns ? "a thread has a CPU after its life" : NULL;
+	return get_thread(c, run->thread)->end_ns < end_ns ? "a thread has a CPU after its life" : NULL;
 }
 
 static const char *judge_run(struct checker *c, uint32_t index)
@@ -736,7 +784,8 @@ static const char *judge_guest_span(struct checker *c, uint32_t index)
 		return "an exit before the guest was left";
 	if (s->isa > 2 || s->spare)
 		return "its processor's kind is none";
-	const struct dtc_interval *v = dtc_history_find_interval_before(c->h, s->thread, s->left_ns);
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_find_interval_before(c->h, s->thread, s->left_ns, &place);
 	bool is_running = v && v->begin_ns <= s->entry_ns && dtc_state_is_running(v->state);
 	return s->left_ns > s->entry_ns && !is_running ? "a thread in a guest that does not run" : NULL;
 }
@@ -794,10 +843,12 @@ bool dtc_history_check(const DtcHistory *h, GError **error)
 		{ "cpu", h->run_first->len ? h->run_first->len - 1 : 0, judge_cpu },
 		{ "thread", h->threads->len, judge_thread },
 		{ "tid", h->tid_latest->len + 1, judge_tid },
+		{ "era", h->eras->len, judge_era },
+		{ "odd reference", h->odd_refs->len, judge_odd_ref },
+		{ "call", h->calls->len, judge_call },
 		{ "interval", h->intervals->len, judge_interval },
 		{ "run", h->runs->len, judge_run },
 		{ "wake", h->wakes->len, judge_wake },
-		{ "call", h->calls->len, judge_call },
 		{ "flow", h->flow_files->len, judge_flow },
 		{ "file", h->files->len, judge_file },
 		{ "calls by file", 1, judge_calls_by_file },

@@ -37,6 +37,10 @@ DtcHistory *dtc_history_new(void)
 	h->filling->string_chunk = g_string_chunk_new(4096);
 	h->filling->strings = g_ptr_array_new();
 	h->filling->string_ids = g_hash_table_new(g_str_hash, g_str_equal);
+	h->filling->intervals = dtc_grouper_new();
+	h->filling->thread_eras = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+	h->filling->eras = g_array_new(FALSE, FALSE, sizeof(struct dtc_remark));
+	h->filling->odd_refs = g_array_new(FALSE, FALSE, sizeof(struct dtc_remark));
 	h->filling->runs = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	h->string_bytes = dtc_table_new(1);
 	h->string_at = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -45,7 +49,10 @@ DtcHistory *dtc_history_new(void)
 	h->tid_latest = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	h->names = dtc_table_new(sizeof(struct dtc_name_record));
 	h->name_first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
-	h->intervals = dtc_table_new(sizeof(struct dtc_interval));
+	h->intervals = dtc_table_new(sizeof(struct dtc_interval_record));
+	h->eras = dtc_table_new(sizeof(struct dtc_era));
+	h->interval_refs = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	h->odd_refs = dtc_table_new(sizeof(struct dtc_odd_ref));
 	h->wakes = dtc_table_new(sizeof(struct dtc_wake));
 	h->faults = dtc_table_new(sizeof(struct dtc_fault));
 	h->calls = dtc_table_new(sizeof(struct dtc_call));
@@ -75,6 +82,10 @@ static void free_filling(DtcHistory *h)
 	g_string_chunk_free(h->filling->string_chunk);
 	g_ptr_array_unref(h->filling->strings);
 	g_hash_table_unref(h->filling->string_ids);
+	dtc_grouper_free(h->filling->intervals);
+	g_array_unref(h->filling->thread_eras);
+	g_array_unref(h->filling->eras);
+	g_array_unref(h->filling->odd_refs);
 	g_ptr_array_unref(h->filling->runs);
 	g_clear_pointer(&h->filling, g_free);
 }
@@ -84,14 +95,14 @@ void dtc_history_free(DtcHistory *h)
 	if (!h)
 		return;
 	free_filling(h);
-	GArray *arrays[] = { h->threads,	 h->tid_previous, h->tid_latest, h->name_first,
-			     h->files,		 h->vcpus,	  h->flow_files, h->marks,
-			     h->file_call_first, h->devices,	  h->string_at,	 h->run_first };
+	GArray *arrays[] = { h->threads,   h->tid_previous, h->tid_latest,   h->name_first,	 h->files,
+			     h->vcpus,	   h->flow_files,   h->marks,	     h->file_call_first, h->devices,
+			     h->string_at, h->run_first,    h->interval_refs };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
-	DtcTable *tables[] = { h->names,      h->intervals, h->wakes,	     h->faults,	  h->calls,
-			       h->file_calls, h->blocks,    h->works,	     h->contexts, h->guest_spans,
-			       h->guest_irqs, h->runs,	    h->string_bytes, h->ready };
+	DtcTable *tables[] = { h->names,	h->intervals, h->wakes,	   h->faults,	   h->calls,	  h->file_calls,
+			       h->blocks,	h->works,     h->contexts, h->guest_spans, h->guest_irqs, h->runs,
+			       h->string_bytes, h->ready,     h->eras,	   h->odd_refs };
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		dtc_table_free(tables[i]);
 	dtc_packets_free(h->packets);
@@ -163,28 +174,6 @@ static void sum_keys(GArray *first)
 		at[i] += at[i - 1];
 }
 
-static void group_intervals(DtcHistory *h, GArray *first)
-{
-	count_keys(first, h->threads->len);
-	uint32_t *at = AT(first, uint32_t, 0);
-	for (guint i = 0; i < h->intervals->len; i++)
-		at[DTC_AT(h->intervals, struct dtc_interval, i)->thread + 2]++;
-	sum_keys(first);
-	DtcTable *grouped = dtc_table_new(sizeof(struct dtc_interval));
-	dtc_table_set_length(grouped, h->intervals->len);
-	for (guint i = 0; i < h->intervals->len; i++) {
-		const struct dtc_interval *from = DTC_AT(h->intervals, struct dtc_interval, i);
-		*DTC_AT(grouped, struct dtc_interval, at[from->thread + 1]++) = *from;
-	}
-	dtc_table_free(h->intervals);
-	h->intervals = grouped;
-	for (guint i = 0; i < h->threads->len; i++) {
-		struct dtc_thread *thread = AT(h->threads, struct dtc_thread, i);
-		thread->interval_first = at[i];
-		thread->interval_count = at[i + 1] - at[i];
-	}
-}
-
 static void group_calls(DtcHistory *h, GArray *first)
 {
 	count_keys(first, h->threads->len);
@@ -206,11 +195,6 @@ static void group_calls(DtcHistory *h, GArray *first)
 		struct dtc_thread *thread = AT(h->threads, struct dtc_thread, i);
 		thread->call_first = at[i];
 		thread->call_count = at[i + 1] - at[i];
-	}
-	for (guint i = 0; i < h->intervals->len; i++) {
-		uint32_t *call = &DTC_AT(h->intervals, struct dtc_interval, i)->call;
-		if (*call != DTC_NONE)
-			*call = renamed[*call];
 	}
 	for (guint i = 0; i < h->contexts->len; i++) {
 		uint32_t *call = &DTC_AT(h->contexts, struct dtc_packet_context, i)->call;
@@ -328,8 +312,8 @@ void dtc_history_seal(DtcHistory *h)
 	g_assert(!h->is_sealed);
 	g_autoptr(GArray) first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	group_guest_spans(h);
-	group_intervals(h, first);
 	group_calls(h, first);
+	dtc_history_seal_intervals(h);
 	index_file_calls(h);
 	if (h->names->len)
 		g_qsort_with_data(h->names->data, (gint)h->names->len, sizeof(struct dtc_name_record), compare_name,
@@ -406,32 +390,6 @@ const char *dtc_history_get_process(const DtcHistory *h, uint32_t thread, int64_
 	g_assert(h->is_sealed);
 	uint32_t leader = AT(h->threads, struct dtc_thread, thread)->leader;
 	return dtc_history_get_comm(h, leader == DTC_NONE ? thread : leader, time_ns);
-}
-
-uint32_t dtc_history_find_interval_after(const DtcHistory *h, uint32_t thread, int64_t time_ns)
-{
-	g_assert(h->is_sealed);
-	const struct dtc_thread *t = AT(h->threads, struct dtc_thread, thread);
-	return DTC_BISECT(i, t->interval_first, t->interval_first + t->interval_count,
-			  DTC_AT(h->intervals, struct dtc_interval, i)->end_ns <= time_ns);
-}
-
-const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *h, uint32_t thread, int64_t time_ns)
-{
-	g_assert(h->is_sealed);
-	const struct dtc_thread *t = AT(h->threads, struct dtc_thread, thread);
-	uint32_t after = DTC_BISECT(i, t->interval_first, t->interval_first + t->interval_count,
-				    DTC_AT(h->intervals, struct dtc_interval, i)->begin_ns < time_ns);
-	if (after == t->interval_first)
-		return NULL;
-	const struct dtc_interval *interval = DTC_AT(h->intervals, struct dtc_interval, after - 1);
-	return interval->end_ns >= time_ns ? interval : NULL;
-}
-
-const struct dtc_interval *dtc_history_get_interval(const DtcHistory *h, uint32_t interval)
-{
-	g_assert(h->is_sealed);
-	return DTC_AT(h->intervals, struct dtc_interval, interval);
 }
 
 const struct dtc_wake *dtc_history_get_wake(const DtcHistory *h, uint32_t wake)

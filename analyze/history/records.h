@@ -1,17 +1,59 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The arrays behind a history, for those that need them: history.c (queries, sealing), check.c, and analyze/state
- * (filling). Nobody else includes this, and only history.c and analyze/state write (tests/lint/history.sh). While a
- * history is filled, intervals and calls stand in the order in which they were written; dtc_history_seal groups both by
- * thread and renames the ids. A sealed history is flat arrays without pointers, but for its packets.
+ * The arrays behind a history, for those that need them: history.c (queries, sealing), intervals.c, check.c, and
+ * analyze/state (filling). Nobody else includes this, and only history.c, intervals.c and analyze/state write
+ * (tests/lint/history.sh). While a history is filled, intervals stand in a chain for each thread, and calls in the
+ * order in which they were written; dtc_history_seal lays both in a row by thread and renames the calls' ids. A sealed
+ * history is flat arrays without pointers, but for its packets.
  */
 #pragma once
 
+#include "analyze/history/grouper.h"
 #include "collect/packets/table.h"
 #include "dtrace-chain/history.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded" /* as in dtrace-chain/history.h */
+
+/*
+ * What is kept of an interval. Those of a thread follow each other without a gap, so that each ends where the next
+ * begins, and the last one with the thread. Its call is the thread's last that began at or before it; the wake that
+ * ended a wait is the first one of that thread at that time.
+ */
+struct dtc_interval_record {
+	uint64_t begin : 39; /* ns since its era began; the first era begins with the history, the next 2^39 ns later */
+	uint64_t state : 4;  /* enum dtc_state */
+	uint64_t is_in_call : 1;
+	uint64_t cpu : 14; /* DTC_CPU_UNKNOWN */
+	uint64_t ref : 6;  /* 0: none; DTC_REF_WAKE, DTC_REF_ODD; else one more than an index in interval_refs */
+};
+_Static_assert(sizeof(struct dtc_interval_record) == 8, "0.5 to 0.7 of these per event: a third of a history");
+#define DTC_ERA_BITS 39
+#define DTC_CPU_UNKNOWN 0x3fffu
+#define DTC_REF_WAKE 62
+#define DTC_REF_ODD 63 /* in odd_refs, by its index */
+
+/* From that interval on, the begins of records are in that era. Traces of up to 9 minutes have one only. */
+struct dtc_era {
+	uint32_t interval;
+	uint32_t era;
+};
+_Static_assert(sizeof(struct dtc_era) == 8, "two for each thread and era");
+
+/* What does not fit into a record, or is not what a record takes for granted. */
+struct dtc_odd_ref {
+	uint32_t interval;
+	uint32_t ref;
+};
+_Static_assert(sizeof(struct dtc_odd_ref) == 8, "none, on most machines");
+
+/* While a history is filled, what its record does not hold of one of a thread's intervals, by its place among these. */
+struct dtc_remark {
+	uint32_t thread;
+	uint32_t place;
+	uint32_t value;
+};
+_Static_assert(sizeof(struct dtc_remark) == 12, "as many as eras and odd references");
 
 /* From from_ns on the thread bears this name, until the next record of the thread. */
 struct dtc_name_record {
@@ -35,7 +77,11 @@ struct dtc_history_filling {
 	GPtrArray *strings;	/* const char *, in string_chunk */
 	GHashTable *string_ids; /* const char * -> id + 1 */
 	guint64 string_bytes;
-	GPtrArray *runs; /* per CPU: GArray of struct dtc_run; tables would take a file descriptor for each CPU */
+	DtcGrouper *intervals; /* struct dtc_interval_record by thread */
+	GArray *thread_eras;   /* uint32_t by thread: of its last record */
+	GArray *eras;	       /* struct dtc_remark: where the era of a thread changes, in time order */
+	GArray *odd_refs;      /* struct dtc_remark, likewise */
+	GPtrArray *runs;       /* per CPU: GArray of struct dtc_run; tables would take a file descriptor for each CPU */
 };
 
 struct DtcHistory {
@@ -50,7 +96,10 @@ struct DtcHistory {
 	GArray *tid_latest;		     /* uint32_t by tid: the latest thread with it */
 	DtcTable *names;		     /* struct dtc_name_record; sealed: sorted by (thread, from_ns) */
 	GArray *name_first;		     /* sealed: uint32_t per thread + 1 */
-	DtcTable *intervals;		     /* struct dtc_interval */
+	DtcTable *intervals;		     /* sealed: struct dtc_interval_record */
+	DtcTable *eras;			     /* sealed: struct dtc_era, by interval; none if all are in the first */
+	GArray *interval_refs;		     /* uint32_t: what records of interrupts refer to by a small number */
+	DtcTable *odd_refs;		     /* sealed: struct dtc_odd_ref, by interval */
 	DtcTable *wakes;		     /* struct dtc_wake */
 	DtcTable *faults;		     /* struct dtc_fault */
 	DtcTable *calls;		     /* struct dtc_call */
@@ -77,6 +126,13 @@ DtcHistory *dtc_history_new(void);
 uint32_t dtc_history_add_string(DtcHistory *history, const char *string);
 /* Makes room for the runs of one more CPU; their numbers have no gaps. */
 void dtc_history_add_cpu(DtcHistory *history);
+/*
+ * The next interval of its thread, which begins where the one before it ended. Its call, if it has one, is the last one
+ * that the thread made, and the wake that ended a wait is in the history.
+ */
+void dtc_history_add_interval(DtcHistory *history, const struct dtc_interval *interval);
+/* Lays the intervals in a row, by thread; for dtc_history_seal. Calls are grouped already. */
+void dtc_history_seal_intervals(DtcHistory *history);
 /* A CPU changes hands, not before its last run began. */
 void dtc_history_add_run(DtcHistory *history, uint32_t cpu, int64_t begin_ns, uint32_t thread);
 /* Of a CPU of which it is not known who has it: since a switch is missing. */

@@ -25,9 +25,9 @@ int64_t dtc_lineage_get_exit_ns(const DtcHistory *history, uint32_t thread)
 
 	if (of->interval_count == 0)
 		return of->end_ns;
-	const struct dtc_interval *last =
-		dtc_history_get_interval(history, of->interval_first + of->interval_count - 1);
-	return last->state == DTC_STATE_EXITED ? last->begin_ns : of->end_ns;
+	struct dtc_interval last;
+	dtc_history_get_interval(history, thread, of->interval_first + of->interval_count - 1, &last);
+	return last.state == DTC_STATE_EXITED ? last.begin_ns : of->end_ns;
 }
 
 GArray *dtc_lineage_new(const DtcHistory *history, uint32_t thread, DtcNodeTime begin, DtcNodeTime end)

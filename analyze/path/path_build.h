@@ -21,7 +21,9 @@ static inline struct dtc_evidence dtc_evidence_of_interval(guint node, const str
 {
 	struct dtc_evidence evidence = dtc_evidence_of(DTC_REASON_OWN);
 	evidence.node = node;
-	evidence.interval = interval;
+	if (interval)
+		evidence.interval = *interval;
+	evidence.has_interval = interval != NULL;
 	return evidence;
 }
 

@@ -527,7 +527,8 @@ static bool step(struct dtc_traverse *t)
 	if (dtc_traverse_return_to_guest(t) || change_purpose(t))
 		return true;
 	const struct dtc_stand *stand = &t->stand;
-	const struct dtc_interval *interval = dtc_history_find_interval_before(h, stand->thread, stand->at_ns);
+	struct dtc_interval place;
+	const struct dtc_interval *interval = dtc_history_find_interval_before(h, stand->thread, stand->at_ns, &place);
 	if (!interval)
 		return go_to_parent(t, h);
 	int64_t low_ns = get_low_ns(stand, interval->begin_ns);

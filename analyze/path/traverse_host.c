@@ -6,7 +6,8 @@
 /* What the host did with the vCPU while it was away. */
 static struct dtc_evidence get_host_evidence(const struct dtc_host_piece *piece)
 {
-	struct dtc_evidence why = dtc_evidence_of_interval(piece->cpu.host, piece->interval);
+	struct dtc_evidence why =
+		dtc_evidence_of_interval(piece->cpu.host, piece->has_interval ? &piece->interval : NULL);
 	why.reason = piece->doing == DTC_HOST_PREEMPTED ? DTC_REASON_HOST_PREEMPTED
 		     : piece->doing == DTC_HOST_EXIT	? DTC_REASON_HOST_EXIT
 							: DTC_REASON_HOST_BLOCKED;
@@ -161,7 +162,7 @@ bool dtc_traverse_follow_host(struct dtc_traverse *t, const struct dtc_interval 
 			t->visitor->wait(t->data, &visit);
 		t->stand.node = cpu.host;
 		t->stand.thread = cpu.thread;
-		t->stand.at_ns = piece.interval->end_ns - host_ns <= 1 ? piece.interval->end_ns : host_ns;
+		t->stand.at_ns = piece.interval.end_ns - host_ns <= 1 ? piece.interval.end_ns : host_ns;
 		return true;
 	}
 	dtc_traverse_explain(t, node, thread, interval->end_ns, begin,

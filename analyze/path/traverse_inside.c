@@ -17,7 +17,8 @@ static bool ran(const DtcHistory *h, int32_t pid, int64_t begin_ns, int64_t end_
 		if (dtc_history_get_thread(h, thread)->pid != pid)
 			continue;
 		for (int64_t at_ns = end_ns; at_ns > begin_ns && 2 * ran_ns < end_ns - begin_ns;) {
-			const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, at_ns);
+			struct dtc_interval place;
+			const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, at_ns, &place);
 			if (!v)
 				break;
 			if (v->state == DTC_STATE_USER)

@@ -413,7 +413,8 @@ static void add_waits_of(struct tree *tree, const DtcEdges *edges, const struct 
 	int64_t at_ns = part->end.ns;
 	g_autoptr(GArray) known = collect_waits(tree, part->thread);
 	while (at_ns > part->begin.ns) {
-		const struct dtc_interval *v = dtc_history_find_interval_before(h, part->thread, at_ns);
+		struct dtc_interval place;
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, part->thread, at_ns, &place);
 		if (!v)
 			break;
 		at_ns = v->begin_ns;

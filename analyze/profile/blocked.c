@@ -174,7 +174,7 @@ static struct dtc_blocked_row *find_row(struct pass *pass, const struct dtc_inte
 			.node = pass->node,
 			.thread = wait->thread,
 			.cause = key.cause,
-			.first = wait,
+			.first = *wait,
 			.ended = key.ended,
 		};
 		g_array_append_val(pass->all, row);
@@ -184,10 +184,9 @@ static struct dtc_blocked_row *find_row(struct pass *pass, const struct dtc_inte
 	return &g_array_index(pass->all, struct dtc_blocked_row, found - 1);
 }
 
-static void add_wait(struct pass *pass, uint32_t id, int64_t from_ns, int64_t to_ns)
+static void add_wait(struct pass *pass, const struct dtc_interval *wait, int64_t from_ns, int64_t to_ns)
 {
 	const struct dtc_blocked_options *options = pass->options;
-	const struct dtc_interval *wait = dtc_history_get_interval(pass->history, id);
 	int64_t begin_ns = MAX(wait->begin_ns, from_ns), end_ns = MIN(wait->end_ns, to_ns);
 	int64_t ns = end_ns - begin_ns;
 	if (ns <= 0 || ns < options->min_ns)
@@ -197,7 +196,7 @@ static void add_wait(struct pass *pass, uint32_t id, int64_t from_ns, int64_t to
 	row->count++;
 	row->total_ns += ns;
 	if (options->weigh)
-		row->request_ns += options->weigh(options->weigh_data, pass->node, id);
+		row->request_ns += options->weigh(options->weigh_data, pass->node, wait->index);
 	if (ns > row->max_ns) {
 		row->max_ns = ns;
 		row->max_begin =
@@ -205,13 +204,14 @@ static void add_wait(struct pass *pass, uint32_t id, int64_t from_ns, int64_t to
 	}
 }
 
-static void add_thread(struct pass *pass, uint32_t index, int64_t from_ns, int64_t to_ns)
+static void add_thread(struct pass *pass, uint32_t thread, int64_t from_ns, int64_t to_ns)
 {
-	const struct dtc_thread *thread = dtc_history_get_thread(pass->history, index);
+	struct dtc_interval place;
+	const struct dtc_interval *interval = dtc_history_get_interval_after(pass->history, thread, INT64_MIN, &place);
 
-	for (uint32_t k = thread->interval_first; k < thread->interval_first + thread->interval_count; k++)
-		if (dtc_state_is_wait(dtc_history_get_interval(pass->history, k)->state))
-			add_wait(pass, k, from_ns, to_ns);
+	for (; interval; interval = dtc_history_get_next_interval(pass->history, &place))
+		if (dtc_state_is_wait(interval->state))
+			add_wait(pass, interval, from_ns, to_ns);
 }
 
 static void add_node(const DtcEdges *edges, guint node, const struct dtc_blocked_options *options, GArray *all)

@@ -49,8 +49,9 @@ struct dtc_blocked_row {
 	guint node;
 	uint32_t thread;
 	enum dtc_cause cause;
-	const struct dtc_interval *first; /* of the waits, borrowed of the history: its call, file and wake are theirs,
-					   * but that files of one label (exchange/label.h) are one, and sectors */
+	/* of the waits: its call, file and wake are theirs, but that files of one label (exchange/label.h) are one, and
+	   sectors */
+	struct dtc_interval first;
 	struct dtc_blocked_end ended;
 	uint64_t count;
 	int64_t total_ns;

@@ -130,16 +130,13 @@ static void add_sums(struct dtc_profile_row *row)
 static void add_intervals(struct dtc_profile_row *row, const DtcHistory *history, int64_t begin_ns, int64_t end_ns)
 {
 	const struct dtc_thread *thread = dtc_history_get_thread(history, row->thread);
-	uint32_t last = thread->interval_first + thread->interval_count;
+	struct dtc_interval place;
+	const struct dtc_interval *interval = dtc_history_get_interval_after(history, row->thread, begin_ns, &place);
 
 	row->value[DTC_PROFILE_LIFE] = MIN(thread->end_ns, end_ns) - MAX(thread->begin_ns, begin_ns);
-	for (uint32_t i = dtc_history_find_interval_after(history, row->thread, begin_ns); i < last; i++) {
-		const struct dtc_interval *interval = dtc_history_get_interval(history, i);
-		if (interval->begin_ns >= end_ns)
-			break;
+	for (; interval && interval->begin_ns < end_ns; interval = dtc_history_get_next_interval(history, &place))
 		row->value[dtc_profile_get_column(history, interval)] +=
 			MIN(interval->end_ns, end_ns) - MAX(interval->begin_ns, begin_ns);
-	}
 }
 
 /* Rows of one node by thread; DTC_NONE: the thread has none. */
@@ -219,13 +216,12 @@ void dtc_profile_add_threads(GArray *rows, guint node, const DtcHistory *history
 static void add_run(struct dtc_profile_cpu *sums, const DtcHistory *history, guint cpu, uint32_t index,
 		    int64_t begin_ns, int64_t end_ns)
 {
-	const struct dtc_thread *thread = dtc_history_get_thread(history, index);
-	uint32_t last = thread->interval_first + thread->interval_count;
-	bool is_idle = thread->idle_cpu >= 0;
+	bool is_idle = dtc_history_get_thread(history, index)->idle_cpu >= 0;
+	struct dtc_interval place;
+	const struct dtc_interval *interval = dtc_history_get_interval_after(history, index, begin_ns, &place);
 	int64_t at_ns = begin_ns;
 
-	for (uint32_t i = dtc_history_find_interval_after(history, index, begin_ns); i < last && at_ns < end_ns; i++) {
-		const struct dtc_interval *interval = dtc_history_get_interval(history, i);
+	for (; interval && at_ns < end_ns; interval = dtc_history_get_next_interval(history, &place)) {
 		int64_t ns = MIN(interval->end_ns, end_ns) - at_ns;
 		bool is_here = interval->cpu == cpu &&
 			       (dtc_state_is_running(interval->state) || interval->state == DTC_STATE_IDLE);

@@ -80,13 +80,14 @@ static struct dtc_check check_sums(const DtcHistory *history, const GArray *rows
 }
 
 /* A wait that something ended: not the one that a thread is in at its end, nor one that lost events cut off. */
-static bool is_ended_wait(const DtcHistory *history, const struct dtc_thread *thread, uint32_t index)
+static bool is_ended_wait(const DtcHistory *history, const struct dtc_interval *interval)
 {
-	uint32_t next = index + 1;
+	struct dtc_interval place = *interval;
 
-	return dtc_state_is_wait(dtc_history_get_interval(history, index)->state) &&
-	       next < thread->interval_first + thread->interval_count &&
-	       dtc_history_get_interval(history, next)->state != DTC_STATE_UNKNOWN;
+	if (!dtc_state_is_wait(interval->state))
+		return false;
+	const struct dtc_interval *next = dtc_history_get_next_interval(history, &place);
+	return next && next->state != DTC_STATE_UNKNOWN;
 }
 
 static const struct dtc_wake *get_wake(const DtcHistory *history, const struct dtc_interval *wait)
@@ -103,10 +104,11 @@ static struct dtc_check check_waits(const DtcHistory *history, guint node)
 
 	for (uint32_t t = 0; t < dtc_history_get_thread_count(history); t++) {
 		const struct dtc_thread *thread = dtc_history_get_thread(history, t);
-		for (uint32_t i = thread->interval_first; i < thread->interval_first + thread->interval_count; i++) {
-			if (!is_ended_wait(history, thread, i))
+		struct dtc_interval place;
+		const struct dtc_interval *wait = dtc_history_get_interval_after(history, t, INT64_MIN, &place);
+		for (; wait; wait = dtc_history_get_next_interval(history, &place)) {
+			if (!is_ended_wait(history, wait))
 				continue;
-			const struct dtc_interval *wait = dtc_history_get_interval(history, i);
 			const struct dtc_wake *wake = get_wake(history, wait);
 			bool is_own = wake && wake->target == t && wake->waking_ns == wait->end_ns;
 			dtc_check_look(&check, is_own && !is_taken[wait->ref],
@@ -123,9 +125,9 @@ static struct dtc_check check_waits(const DtcHistory *history, guint node)
 }
 
 /* Whether the trace tells what a wait was for and who ended it. */
-static bool is_told(const DtcHistory *history, const struct dtc_thread *thread, uint32_t index)
+static bool is_told(const DtcHistory *history, const struct dtc_thread *thread, const struct dtc_interval *wait)
 {
-	const struct dtc_interval *wait = dtc_history_get_interval(history, index);
+	struct dtc_interval before;
 	const struct dtc_wake *wake = get_wake(history, wait);
 
 	if (!wake || wake->waker == DTC_WAKER_UNKNOWN || wake->waker == DTC_WAKER_IPI)
@@ -135,8 +137,8 @@ static bool is_told(const DtcHistory *history, const struct dtc_thread *thread, 
 	if (wait->call == DTC_NONE && !thread->is_kernel)
 		return false;
 	/* one that was under way when the thread came into sight */
-	return index > thread->interval_first &&
-	       dtc_history_get_interval(history, index - 1)->state != DTC_STATE_UNKNOWN;
+	return wait->index > thread->interval_first &&
+	       dtc_history_get_interval(history, wait->thread, wait->index - 1, &before)->state != DTC_STATE_UNKNOWN;
 }
 
 static struct dtc_check check_causes(const DtcHistory *history, guint node)
@@ -148,11 +150,12 @@ static struct dtc_check check_causes(const DtcHistory *history, guint node)
 
 	for (uint32_t t = 0; t < dtc_history_get_thread_count(history); t++) {
 		const struct dtc_thread *thread = dtc_history_get_thread(history, t);
-		for (uint32_t i = thread->interval_first; i < thread->interval_first + thread->interval_count; i++) {
-			if (!is_ended_wait(history, thread, i))
+		struct dtc_interval place;
+		const struct dtc_interval *wait = dtc_history_get_interval_after(history, t, INT64_MIN, &place);
+		for (; wait; wait = dtc_history_get_next_interval(history, &place)) {
+			if (!is_ended_wait(history, wait))
 				continue;
-			const struct dtc_interval *wait = dtc_history_get_interval(history, i);
-			if (!is_told(history, thread, i)) {
+			if (!is_told(history, thread, wait)) {
 				untold_count++;
 				continue;
 			}
@@ -174,9 +177,9 @@ static int64_t *sum_running(const DtcHistory *history)
 	int64_t *running_ns = g_new0(int64_t, cpu_count + 1);
 
 	for (uint32_t t = 0; t < dtc_history_get_thread_count(history); t++) {
-		const struct dtc_thread *thread = dtc_history_get_thread(history, t);
-		for (uint32_t i = thread->interval_first; i < thread->interval_first + thread->interval_count; i++) {
-			const struct dtc_interval *interval = dtc_history_get_interval(history, i);
+		struct dtc_interval place;
+		const struct dtc_interval *interval = dtc_history_get_interval_after(history, t, INT64_MIN, &place);
+		for (; interval; interval = dtc_history_get_next_interval(history, &place)) {
 			bool is_running = dtc_state_is_running(interval->state) || interval->state == DTC_STATE_IDLE;
 			if (is_running && interval->cpu < cpu_count)
 				running_ns[interval->cpu] += interval->end_ns - interval->begin_ns;

@@ -69,10 +69,8 @@ const char *dtc_state_name_get(const DtcHistory *history, const struct dtc_inter
 void dtc_spells_begin(struct dtc_spells *spells, const DtcHistory *history, uint32_t thread, DtcNodeTime begin,
 		      DtcNodeTime end)
 {
-	const struct dtc_thread *t = dtc_history_get_thread(history, thread);
-
-	*spells = (struct dtc_spells){ history, dtc_history_find_interval_after(history, thread, begin.ns),
-				       t->interval_first + t->interval_count, begin.ns, end.ns };
+	*spells = (struct dtc_spells){ .history = history, .begin_ns = begin.ns, .end_ns = end.ns };
+	spells->has_next = dtc_history_get_interval_after(history, thread, begin.ns, &spells->next);
 }
 
 static bool is_same_spell(const struct dtc_interval *a, const struct dtc_interval *b)
@@ -84,19 +82,14 @@ static bool is_same_spell(const struct dtc_interval *a, const struct dtc_interva
 
 bool dtc_spells_next(struct dtc_spells *spells, struct dtc_interval *ret_spell)
 {
-	if (spells->next >= spells->last)
+	struct dtc_interval *next = &spells->next;
+	if (!spells->has_next || next->begin_ns >= spells->end_ns)
 		return false;
-	const struct dtc_interval *first = dtc_history_get_interval(spells->history, spells->next);
-	if (first->begin_ns >= spells->end_ns)
-		return false;
-	struct dtc_interval spell = *first;
-	spells->next++;
-	while (spells->next < spells->last) {
-		const struct dtc_interval *next = dtc_history_get_interval(spells->history, spells->next);
+	struct dtc_interval spell = *next;
+	while ((spells->has_next = dtc_history_get_next_interval(spells->history, next))) {
 		if (!is_same_spell(&spell, next) || next->begin_ns >= spells->end_ns)
 			break;
 		spell.end_ns = next->end_ns;
-		spells->next++;
 	}
 	spell.begin_ns = MAX(spell.begin_ns, spells->begin_ns);
 	spell.end_ns = MIN(spell.end_ns, spells->end_ns);

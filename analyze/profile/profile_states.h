@@ -35,8 +35,8 @@ const char *dtc_state_name_get(const DtcHistory *history, const struct dtc_inter
  */
 struct dtc_spells {
 	const DtcHistory *history; /* private */
-	uint32_t next;
-	uint32_t last;
+	bool has_next;
+	struct dtc_interval next;
 	int64_t begin_ns;
 	int64_t end_ns;
 };

@@ -247,10 +247,10 @@ static void add_cpu(struct dtc_usage_build *build, guint index)
 	for (guint i = 0; i < node->interval_count; i++)
 		node->unknown[i] = node->span[i] * node->cpu_count; /* less what is known */
 	for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++) {
-		const struct dtc_thread *thread = dtc_history_get_thread(h, i);
+		struct dtc_interval place;
+		const struct dtc_interval *v = dtc_history_get_interval_after(h, i, INT64_MIN, &place);
 		guint process = build->thread_process[index][i], hint = 0;
-		for (uint32_t k = 0; k < thread->interval_count; k++) {
-			const struct dtc_interval *v = dtc_history_get_interval(h, thread->interval_first + k);
+		for (; v; v = dtc_history_get_next_interval(h, &place)) {
 			int64_t *to = v->state == DTC_STATE_IDLE				   ? node->idle
 				      : v->state == DTC_STATE_IRQ || v->state == DTC_STATE_SOFTIRQ ? node->interrupt
 				      : process == G_MAXUINT					   ? node->idle

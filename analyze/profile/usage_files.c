@@ -132,14 +132,14 @@ static void add_calls(struct pass *pass, uint32_t index)
 static void add_waits(struct pass *pass, uint32_t index)
 {
 	const DtcHistory *h = pass->history;
-	const struct dtc_thread *thread = dtc_history_get_thread(h, index);
 	const struct dtc_usage_span *span = &pass->build->spans[pass->node];
 	guint process = pass->build->thread_process[pass->node][index];
 
 	if (process == G_MAXUINT)
 		return;
-	for (uint32_t i = 0; i < thread->interval_count; i++) {
-		const struct dtc_interval *v = dtc_history_get_interval(h, thread->interval_first + i);
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_get_interval_after(h, index, INT64_MIN, &place);
+	for (; v; v = dtc_history_get_next_interval(h, &place)) {
 		int64_t begin_ns = MAX(v->begin_ns, span->begin.ns), end_ns = MIN(v->end_ns, span->end.ns);
 		if (!dtc_state_is_wait(v->state) || v->call == DTC_NONE || begin_ns >= end_ns)
 			continue;

@@ -49,7 +49,8 @@ static int64_t get_cpu_ns(const DtcHistory *h, uint32_t thread, int64_t begin_ns
 	int64_t cpu_ns = 0;
 
 	while (end_ns > begin_ns) {
-		const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, end_ns);
+		struct dtc_interval place;
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, end_ns, &place);
 		if (!v)
 			break;
 		if (v->state == DTC_STATE_USER || v->state == DTC_STATE_SYSCALL || v->state == DTC_STATE_KERNEL)

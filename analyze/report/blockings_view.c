@@ -64,7 +64,7 @@ static void naming_clear(struct naming *naming)
 static char *make_call(const struct naming *naming, const struct dtc_blocked_row *row)
 {
 	const DtcHistory *h = naming->histories[row->node];
-	return row->first->call == DTC_NONE ? NULL : dtc_words_for_labelled_call(h, row->first->call);
+	return row->first.call == DTC_NONE ? NULL : dtc_words_for_labelled_call(h, row->first.call);
 }
 
 static enum dtc_style get_style(enum dtc_cause cause)

@@ -56,7 +56,7 @@ static uint32_t get_call(const struct dtc_edge_item *item)
 {
 	if (item->kind == DTC_ITEM_LOCAL_BYTES)
 		return item->bytes.read;
-	return item->wait ? item->wait->call : DTC_NONE;
+	return item->has_wait ? item->wait.call : DTC_NONE;
 }
 
 static const struct dtc_wake *get_wake(const struct view *view)
@@ -255,8 +255,8 @@ static void add_entry(GString *out, const struct view *view)
 static void add_evidence(GString *out, const struct view *view)
 {
 	const struct dtc_edge_item *item = view->item;
-	const struct dtc_call *waited = item->wait && item->wait->call != DTC_NONE
-						? dtc_history_get_call(view->history, item->wait->call)
+	const struct dtc_call *waited = item->has_wait && item->wait.call != DTC_NONE
+						? dtc_history_get_call(view->history, item->wait.call)
 						: NULL;
 
 	open_object(out, "evidence");
@@ -295,7 +295,8 @@ static void add_edge(GString *out, const struct view *view)
 	g_string_append_c(out, '}');
 	add_from(out, view);
 	dtc_json_add_text(out, "wait",
-			  item->wait ? dtc_cause_to_string(dtc_cause_of_interval(view->history, item->wait)) : NULL);
+			  item->has_wait ? dtc_cause_to_string(dtc_cause_of_interval(view->history, &item->wait))
+					 : NULL);
 	dtc_json_add_text(out, "call", call ? dtc_history_get_string(view->history, call->name) : NULL);
 	dtc_json_add_text(out, "file", file);
 	add_evidence(out, view);
@@ -401,9 +402,9 @@ static void add_wait_text(DtcLayout *layout, const struct view *view)
 			dtc_printable(dtc_requests_get(requests, item->served->request)->id, DTC_PRINTABLE_MAX);
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, " %s", id);
 	}
-	if (item->wait)
+	if (item->has_wait)
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, " %s",
-			       dtc_cause_to_string(dtc_cause_of_interval(view->history, item->wait)));
+			       dtc_cause_to_string(dtc_cause_of_interval(view->history, &item->wait)));
 	if (call == DTC_NONE)
 		return;
 	g_autofree char *words = dtc_words_for_call(view->history, call);

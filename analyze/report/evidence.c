@@ -109,7 +109,7 @@ static void set_message(struct maker *maker, const struct dtc_evidence *evidence
 /* Of a thread's own work there is no more to tell than the cause and the words do. */
 static bool is_own_work(const struct dtc_evidence *evidence)
 {
-	const struct dtc_interval *interval = evidence->interval;
+	const struct dtc_interval *interval = evidence->has_interval ? &evidence->interval : NULL;
 	return evidence->reason == DTC_REASON_OWN && interval && !dtc_state_is_wait(interval->state) &&
 	       interval->state != DTC_STATE_RUNQUEUE && interval->state != DTC_STATE_PREEMPTED;
 }
@@ -125,8 +125,8 @@ bool dtc_report_evidence_make(const struct dtc_names *names, const struct dtc_ev
 		return false;
 	if (evidence->reason != DTC_REASON_OWN)
 		maker.made.reason = dtc_reason_to_string(evidence->reason);
-	if (evidence->interval)
-		set_interval(&maker, evidence->node, evidence->interval);
+	if (evidence->has_interval)
+		set_interval(&maker, evidence->node, &evidence->interval);
 	set_message(&maker, evidence);
 	if (evidence->by_thread != DTC_NONE)
 		set_by(&maker, evidence->by_node, evidence->by_thread, INT64_MAX);

@@ -208,6 +208,7 @@ struct range {
 	const DtcHistory *history;
 	uint32_t first, end;
 	int64_t begin_ns, end_ns; /* the window, node time */
+	struct dtc_interval head; /* the first */
 };
 
 static struct range find_range(const struct build *b, const struct candidate *source)
@@ -224,9 +225,16 @@ static struct range find_range(const struct build *b, const struct candidate *so
 	range.end_ns = dtc_clocks_to_node_ns(b->clocks, source->node, b->lanes->end_ns);
 	uint32_t last = thread->interval_first + thread->interval_count;
 	range.first = dtc_history_find_interval_after(range.history, source->thread, range.begin_ns);
-	range.end = range.first;
-	while (range.end < last && dtc_history_get_interval(range.history, range.end)->begin_ns < range.end_ns)
+	/* what goes on at the window's end begins before it */
+	uint32_t at_end = dtc_history_find_interval_after(range.history, source->thread, range.end_ns - 1);
+	struct dtc_interval place;
+	range.end = at_end;
+	if (at_end < last &&
+	    dtc_history_get_interval(range.history, source->thread, at_end, &place)->begin_ns < range.end_ns)
 		range.end++;
+	range.end = MAX(range.first, range.end);
+	if (range.first < range.end)
+		(void)dtc_history_get_interval(range.history, source->thread, range.first, &range.head);
 	return range;
 }
 
@@ -241,60 +249,73 @@ static int64_t get_interval_ns(const struct dtc_interval *interval)
 	return interval->end_ns - interval->begin_ns;
 }
 
-/* The end of the bar that begins at an interval: further ones as long as all together is shorter than min_ns. */
-static uint32_t find_bar_end(const struct range *range, uint32_t first, int64_t min_ns)
+/*
+ * From the first interval of a bar to that of the next: further ones are in it as long as all together is shorter than
+ * min_ns. False if none follows.
+ */
+static bool pass_bar(const struct range *range, struct dtc_interval *at, int64_t min_ns)
 {
-	const struct dtc_interval *head = dtc_history_get_interval(range->history, first);
-	uint32_t end = first + 1;
+	int64_t begin_ns = at->begin_ns;
+	bool is_long = get_interval_ns(at) >= min_ns;
 
-	if (get_interval_ns(head) >= min_ns)
-		return end;
-	while (end < range->end) {
-		const struct dtc_interval *next = dtc_history_get_interval(range->history, end);
-		if (!is_shown(next) || next->end_ns - head->begin_ns > min_ns)
-			break;
-		end++;
-	}
-	return end;
+	while (at->index + 1 < range->end && dtc_history_get_next_interval(range->history, at))
+		if (is_long || !is_shown(at) || at->end_ns - begin_ns > min_ns)
+			return true;
+	return false;
 }
 
 static guint64 count_bars(const struct range *ranges, guint count, int64_t min_ns)
 {
 	guint64 bars = 0;
 
-	for (guint i = 0; i < count; i++)
-		for (uint32_t at = ranges[i].first; at < ranges[i].end; at = find_bar_end(&ranges[i], at, min_ns))
+	for (guint i = 0; i < count; i++) {
+		if (ranges[i].first == ranges[i].end)
+			continue;
+		struct dtc_interval at = ranges[i].head;
+		do
 			bars++;
+		while (pass_bar(&ranges[i], &at, min_ns));
+	}
 	return bars;
 }
 
-static void add_bar(struct build *b, const struct candidate *source, const struct range *range, uint32_t first,
-		    uint32_t end)
+/* Of the intervals from head to that before end. */
+static void add_bar(struct build *b, const struct candidate *source, const struct range *range,
+		    const struct dtc_interval *head, uint32_t end)
 {
-	const struct dtc_interval *head = dtc_history_get_interval(range->history, first);
-	const struct dtc_interval *last = dtc_history_get_interval(range->history, end - 1);
-	struct dtc_lane_bar bar = {
-		.begin_ns = dtc_clocks_to_cluster_ns(b->clocks, source->node, MAX(head->begin_ns, range->begin_ns)),
-		.end_ns = dtc_clocks_to_cluster_ns(b->clocks, source->node, MIN(last->end_ns, range->end_ns)),
-		.interval_count = end - first,
-	};
+	struct dtc_lane_bar bar = { .interval_count = end - head->index };
+	struct dtc_interval last = *head;
 
-	if (end - first == 1) {
+	if (bar.interval_count == 1) {
 		g_autofree char *detail = dtc_words_for_interval(range->history, head);
 		bar.cause = dtc_cause_of_interval(range->history, head);
 		bar.detail = keep(b, detail, DTC_PRINTABLE_MAX);
 	} else {
 		int64_t by_cause[DTC_CAUSES] = { 0 };
-		for (uint32_t i = first; i < end; i++) {
-			const struct dtc_interval *interval = dtc_history_get_interval(range->history, i);
-			by_cause[dtc_cause_of_interval(range->history, interval)] += get_interval_ns(interval);
-		}
+		do
+			by_cause[dtc_cause_of_interval(range->history, &last)] += get_interval_ns(&last);
+		while (last.index + 1 < end && dtc_history_get_next_interval(range->history, &last));
 		for (guint i = 1; i < DTC_CAUSES; i++)
 			if (by_cause[i] > by_cause[bar.cause])
 				bar.cause = i;
 	}
+	bar.begin_ns = dtc_clocks_to_cluster_ns(b->clocks, source->node, MAX(head->begin_ns, range->begin_ns));
+	bar.end_ns = dtc_clocks_to_cluster_ns(b->clocks, source->node, MIN(last.end_ns, range->end_ns));
 	if (bar.end_ns > bar.begin_ns)
 		g_array_append_val(b->lanes->bars, bar);
+}
+
+static void add_bars_of(struct build *b, const struct candidate *source, const struct range *range, int64_t min_ns)
+{
+	struct dtc_interval head, at = range->head;
+	bool goes_on;
+
+	do {
+		head = at;
+		goes_on = pass_bar(range, &at, min_ns);
+		if (is_shown(&head))
+			add_bar(b, source, range, &head, goes_on ? at.index : range->end);
+	} while (goes_on);
 }
 
 static void add_bars(struct build *b)
@@ -316,11 +337,8 @@ static void add_bars(struct build *b)
 		struct dtc_lane *lane = &g_array_index(b->lanes->lanes, struct dtc_lane, i);
 		const struct range *range = &ranges[i];
 		lane->bar_first = b->lanes->bars->len;
-		for (uint32_t at = range->first, end; at < range->end; at = end) {
-			end = find_bar_end(range, at, min_ns);
-			if (is_shown(dtc_history_get_interval(range->history, at)))
-				add_bar(b, &g_array_index(b->sources, struct candidate, i), range, at, end);
-		}
+		if (range->first < range->end)
+			add_bars_of(b, &g_array_index(b->sources, struct candidate, i), range, min_ns);
 		lane->bar_count = b->lanes->bars->len - lane->bar_first;
 	}
 }

@@ -133,7 +133,9 @@ static char *explain_occupants(const DtcHistory *h, const struct dtc_interval *i
 static char *explain_runqueue(const DtcHistory *h, const struct dtc_interval *interval)
 {
 	char *occupants = explain_occupants(h, interval);
-	const struct dtc_interval *wait = dtc_history_find_interval_before(h, interval->thread, interval->begin_ns);
+	struct dtc_interval place;
+	const struct dtc_interval *wait =
+		dtc_history_find_interval_before(h, interval->thread, interval->begin_ns, &place);
 	const struct dtc_wake *wake = wait && dtc_state_is_wait(wait->state) && wait->ref != DTC_NONE
 					      ? dtc_history_get_wake(h, wait->ref)
 					      : NULL;

@@ -44,14 +44,14 @@ static char *name_untraced(const struct dtc_names *names, const struct dtc_evide
 		what = h ? dtc_file_to_string(h, evidence->file) : NULL;
 		return g_strdup_printf("%s answers, and is not traced", what ? what : "the peer");
 	}
-	what = h ? dtc_words_for_interval(h, evidence->interval) : NULL;
+	what = h ? dtc_words_for_interval(h, &evidence->interval) : NULL;
 	return g_strdup_printf("%s: for a packet whose sender is not traced", what ? what : "waits");
 }
 
 /* Its own wait is not in a kernel trace; a thread's is, with which it ended. */
 static char *name_inside(const DtcHistory *h, const struct dtc_evidence *evidence)
 {
-	g_autofree char *what = h && evidence->interval ? dtc_words_for_interval(h, evidence->interval) : NULL;
+	g_autofree char *what = h && evidence->has_interval ? dtc_words_for_interval(h, &evidence->interval) : NULL;
 	return g_strdup_printf("inside this process, not visible%s%s%s", what ? " (its threads: " : "",
 			       what ? what : "", what ? ")" : "");
 }
@@ -94,7 +94,7 @@ char *dtc_words_for_evidence(const struct dtc_names *names, const struct dtc_evi
 	const DtcHistory *h = get_history(names, evidence->node);
 	switch (evidence->reason) {
 	case DTC_REASON_OWN:
-		return h && evidence->interval ? dtc_words_for_interval(h, evidence->interval) : NULL;
+		return h && evidence->has_interval ? dtc_words_for_interval(h, &evidence->interval) : NULL;
 	case DTC_REASON_INSIDE:
 		return name_inside(h, evidence);
 	case DTC_REASON_ON_CPU:
@@ -145,7 +145,7 @@ char *dtc_words_for_end(const struct dtc_names *names, const struct dtc_blocking
 	const char *node = names->node_names[end->node];
 	switch (end->by) {
 	case DTC_ENDED_BY_WAKE:
-		return dtc_words_for_waker(h, blocking->evidence.interval);
+		return dtc_words_for_waker(h, &blocking->evidence.interval);
 	case DTC_ENDED_BY_THREAD:
 		return dtc_words_for_thread(h, end->thread, end->at_ns);
 	case DTC_ENDED_BY_MESSAGE:
@@ -169,7 +169,7 @@ char *dtc_words_for_blocked_end(const struct dtc_names *names, const struct dtc_
 	g_autofree char *host = NULL;
 	switch ((enum dtc_blocked_by)end->by) {
 	case DTC_BLOCKED_BY_WAKE:
-		return h ? dtc_words_for_waker(h, row->first) : g_strdup("unknown");
+		return h ? dtc_words_for_waker(h, &row->first) : g_strdup("unknown");
 	case DTC_BLOCKED_BY_DISK:
 		return h ? dtc_words_for_disk(h, (uint32_t)end->device) : g_strdup("disk");
 	case DTC_BLOCKED_BY_PROCESS:

@@ -70,7 +70,7 @@ static char *name_exit(const struct dtc_evidence *evidence)
 
 static char *explain_exit(const DtcHistory *h, const struct dtc_evidence *evidence, const char *host)
 {
-	const struct dtc_interval *interval = evidence->interval;
+	const struct dtc_interval *interval = &evidence->interval;
 	g_autofree char *why = name_exit(evidence);
 	g_autofree char *call = NULL;
 	switch ((enum dtc_state)interval->state) {
@@ -99,7 +99,7 @@ char *dtc_words_for_host(const DtcHistory *h, const char *host, const struct dtc
 	g_autofree char *by = NULL;
 	if (evidence->reason == DTC_REASON_HOST_EXIT)
 		return explain_exit(h, evidence, host);
-	by = dtc_words_for_interval(h, evidence->interval);
+	by = dtc_words_for_interval(h, &evidence->interval);
 	if (by)
 		return g_strdup_printf("%s on %s", by, host);
 	return evidence->reason == DTC_REASON_HOST_PREEMPTED ? g_strdup_printf("waits for a CPU of %s", host)

@@ -24,7 +24,8 @@ static bool is_call(const DtcHistory *h, const struct dtc_call *call)
 /* The sleep from which a wake woke its target, or DTC_NONE. */
 static uint32_t find_sleep(const DtcHistory *h, const struct dtc_wake *wake)
 {
-	const struct dtc_interval *v = dtc_history_find_interval_before(h, wake->target, wake->waking_ns);
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_find_interval_before(h, wake->target, wake->waking_ns, &place);
 	if (!v || v->end_ns != wake->waking_ns || !dtc_state_is_wait(v->state) || v->call == DTC_NONE ||
 	    !is_sleep(dtc_history_get_call(h, v->call)))
 		return DTC_NONE;

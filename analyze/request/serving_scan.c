@@ -88,8 +88,9 @@ static void pause(struct scan *scan, int64_t at_ns)
 /* When the thread, woken at a time, was on a CPU again. */
 static int64_t get_run_ns(const struct scan *scan, int64_t woken_ns)
 {
+	struct dtc_interval place;
 	const struct dtc_interval *v =
-		dtc_history_find_interval_before(scan->history, scan->worker->thread, woken_ns + 1);
+		dtc_history_find_interval_before(scan->history, scan->worker->thread, woken_ns + 1, &place);
 
 	return v && v->state == DTC_STATE_RUNQUEUE ? v->end_ns : woken_ns;
 }
@@ -221,8 +222,9 @@ static int64_t get_woken_ns(const struct scan *scan, const struct dtc_call *call
 	int64_t at_ns = call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns;
 
 	while (at_ns > call->begin_ns) {
+		struct dtc_interval place;
 		const struct dtc_interval *v =
-			dtc_history_find_interval_before(scan->history, scan->worker->thread, at_ns);
+			dtc_history_find_interval_before(scan->history, scan->worker->thread, at_ns, &place);
 		if (!v || v->end_ns <= call->begin_ns)
 			break;
 		if (dtc_state_is_wait(v->state))

@@ -16,12 +16,15 @@ static guint64 count_device_waits(const DtcHistory *h)
 {
 	guint64 count = 0;
 
-	for (guint i = 0; i < h->intervals->len; i++) {
-		const struct dtc_interval *interval = DTC_AT(h->intervals, struct dtc_interval, i);
-		if (interval->state != DTC_STATE_WAIT_DISK || interval->ref == DTC_NONE)
-			continue;
-		const struct dtc_wake *wake = DTC_AT(h->wakes, struct dtc_wake, interval->ref);
-		count += wake->waker == DTC_WAKER_IRQ || wake->waker == DTC_WAKER_SOFTIRQ;
+	for (uint32_t i = 0; i < h->threads->len; i++) {
+		struct dtc_interval place;
+		const struct dtc_interval *interval = dtc_history_get_interval_after(h, i, INT64_MIN, &place);
+		for (; interval; interval = dtc_history_get_next_interval(h, &place)) {
+			if (interval->state != DTC_STATE_WAIT_DISK || interval->ref == DTC_NONE)
+				continue;
+			const struct dtc_wake *wake = DTC_AT(h->wakes, struct dtc_wake, interval->ref);
+			count += wake->waker == DTC_WAKER_IRQ || wake->waker == DTC_WAKER_SOFTIRQ;
+		}
 	}
 	return count;
 }

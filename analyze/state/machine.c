@@ -189,7 +189,7 @@ void dtc_machine_set_state(DtcMachine *m, uint32_t thread, enum dtc_state state,
 			.cpu = task->cpu,
 			.state = task->state,
 		};
-		dtc_table_append(m->history->intervals, &interval);
+		dtc_history_add_interval(m->history, &interval);
 		task->since_ns = time_ns;
 	}
 	task->state = state;
@@ -435,11 +435,13 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
  */
 static void forget_kernel_mode(DtcHistory *h)
 {
-	for (uint32_t i = 0; i < h->intervals->len; i++) {
-		struct dtc_interval *interval = DTC_AT(h->intervals, struct dtc_interval, i);
-		if (interval->state == DTC_STATE_KERNEL &&
-		    !g_array_index(h->threads, struct dtc_thread, interval->thread).is_kernel)
-			interval->state = DTC_STATE_USER;
+	for (uint32_t i = 0; i < h->threads->len; i++) {
+		const struct dtc_thread *thread = &g_array_index(h->threads, struct dtc_thread, i);
+		struct dtc_interval_record *record =
+			DTC_AT(h->intervals, struct dtc_interval_record, thread->interval_first);
+		for (uint32_t k = 0; k < thread->interval_count && !thread->is_kernel; k++, record++)
+			if (record->state == DTC_STATE_KERNEL)
+				record->state = DTC_STATE_USER;
 	}
 }
 
@@ -454,11 +456,11 @@ DtcHistory *dtc_machine_finish(DtcMachine *m, DtcFindings *findings)
 		dtc_machine_set_state(m, i, task->state, h->end_ns, task->cpu, task->ref);
 		DTC_THREAD(m, i)->end_ns = MAX(h->end_ns, DTC_THREAD(m, i)->begin_ns);
 	}
-	if (!m->saw[DTC_EVENT_SYSCALL_ENTRY] && !m->saw[DTC_EVENT_SYSCALL_EXIT])
-		forget_kernel_mode(h);
 	dtc_packets_seal(h->packets);
 	dtc_machine_place_sockets(m);
 	dtc_history_seal(h);
+	if (!m->saw[DTC_EVENT_SYSCALL_ENTRY] && !m->saw[DTC_EVENT_SYSCALL_EXIT])
+		forget_kernel_mode(h);
 
 	dtc_machine_report_absent(m, findings);
 	m->history = dtc_history_new();

@@ -70,7 +70,7 @@ static uint32_t add_unknown_wake(DtcMachine *m, uint32_t target, int64_t time_ns
 static uint16_t get_target_cpu(const struct dtc_event *event)
 {
 	int64_t cpu = event->v[DTC_TASK_TARGET_CPU];
-	return cpu >= 0 && cpu < 0xffff ? (uint16_t)cpu : 0xffff; /* absent is negative */
+	return cpu >= 0 && cpu < DTC_CPU_LIMIT ? (uint16_t)cpu : 0xffff; /* absent is negative */
 }
 
 static void make_runnable(DtcMachine *m, uint32_t thread, int64_t time_ns, uint16_t cpu, uint32_t wake)

@@ -28,6 +28,14 @@ void dtc_table_reserve(DtcTable *table, guint count);
 /* New records are zeroed. */
 void dtc_table_set_length(DtcTable *table, guint length);
 
+/* So many more records, which the caller sets: they are not zeroed. */
+static inline void dtc_table_extend(DtcTable *table, guint count)
+{
+	if (G_UNLIKELY(count > table->capacity - table->len))
+		dtc_table_reserve(table, table->len + count);
+	table->len += count;
+}
+
 static inline void dtc_table_append(DtcTable *table, const void *record)
 {
 	if (G_UNLIKELY(table->len == table->capacity))

@@ -54,17 +54,20 @@ static inline bool dtc_state_is_wait(enum dtc_state s)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded"
 
+/* What the getters make of a record of 8 bytes, whoever asks keeps it. */
 struct dtc_interval {
 	int64_t begin_ns;
 	int64_t end_ns;
 	uint32_t thread;
-	uint32_t call; /* the system call it lies in, or DTC_NONE */
-	uint32_t ref;  /* WAIT*, STOPPED: the wake that ended it; IRQ: string (name); SOFTIRQ: vector; else DTC_NONE */
-	uint16_t cpu;  /* running states: where; RUNQUEUE, PREEMPTED: where it waited, 0xffff if not known */
-	uint8_t state; /* enum dtc_state */
-	uint8_t spare; /* 0, here and below */
+	uint32_t call;	/* the system call it lies in, or DTC_NONE */
+	uint32_t ref;	/* WAIT*, STOPPED: the wake that ended it; IRQ: string (name); SOFTIRQ: vector; else DTC_NONE */
+	uint32_t index; /* its number: those of a thread are consecutive */
+	uint32_t last_call; /* the thread's last call that began at or before it, or DTC_NONE */
+	uint16_t cpu;	    /* running states: where; RUNQUEUE, PREEMPTED: where it waited, 0xffff if not known */
+	uint8_t state;	    /* enum dtc_state */
+	uint8_t spare;	    /* 0, here and below */
 };
-_Static_assert(sizeof(struct dtc_interval) == 32, "0.5 to 0.7 of these per event: most of a history");
+_Static_assert(sizeof(struct dtc_interval) == 40, "made for each look at an interval, and kept with what it explains");
 
 struct dtc_thread {
 	int64_t begin_ns; /* first event of the thread, or the trace's begin if the statedump or a switch shows it lived
@@ -317,12 +320,22 @@ const char *dtc_history_get_comm(const DtcHistory *history, uint32_t thread, int
 /* The name of the thread's group leader at that time: the process. */
 const char *dtc_history_get_process(const DtcHistory *history, uint32_t thread, int64_t time_ns);
 
-/* The first interval of the thread that ends after time; what follows its last one if none does. */
-uint32_t dtc_history_find_interval_after(const DtcHistory *history, uint32_t thread, int64_t time_ns);
+/*
+ * Intervals are given in the caller's place, whose address is the answer. The first one of the thread that ends after
+ * time, or NULL.
+ */
+const struct dtc_interval *dtc_history_get_interval_after(const DtcHistory *history, uint32_t thread, int64_t time_ns,
+							  struct dtc_interval *place);
+/* The one that follows in its thread, into the same place; NULL: none does. Cheaper than any other. */
+const struct dtc_interval *dtc_history_get_next_interval(const DtcHistory *history, struct dtc_interval *place);
 /* The interval that contains time (begin_ns < time <= end_ns: the one that leads up to it), or NULL. */
-const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *history, uint32_t thread,
-							    int64_t time_ns);
-const struct dtc_interval *dtc_history_get_interval(const DtcHistory *history, uint32_t interval);
+const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *history, uint32_t thread, int64_t time_ns,
+							    struct dtc_interval *place);
+/* By its number, from the thread's interval_first on. */
+const struct dtc_interval *dtc_history_get_interval(const DtcHistory *history, uint32_t thread, uint32_t interval,
+						    struct dtc_interval *place);
+/* The number of the first interval of the thread that ends after time; what follows its last one if none does. */
+uint32_t dtc_history_find_interval_after(const DtcHistory *history, uint32_t thread, int64_t time_ns);
 const struct dtc_wake *dtc_history_get_wake(const DtcHistory *history, uint32_t wake);
 /* All wakes, in the order of waking_ns: also those that ended no wait (of a thread that still ran). */
 uint32_t dtc_history_get_wake_count(const DtcHistory *history);

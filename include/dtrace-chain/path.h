@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "dtrace-chain/history.h"
 #include "dtrace-chain/time.h"
 
 #include <glib.h>
@@ -47,8 +48,6 @@ enum dtc_link_quality {
 	DTC_LINK_UNKNOWN,
 };
 const char *dtc_link_quality_to_string(enum dtc_link_quality quality);
-
-struct dtc_interval;
 
 /* What a span was, beside its cause: who makes words of it takes them from this and from the records it names. */
 enum dtc_reason {
@@ -103,8 +102,9 @@ const char *dtc_reason_to_string(enum dtc_reason reason);
  */
 struct dtc_evidence {
 	enum dtc_reason reason;
-	guint node;			     /* whose interval and file are */
-	const struct dtc_interval *interval; /* borrowed of its history: call, wake, CPU */
+	guint node; /* whose interval and file are */
+	bool has_interval;
+	struct dtc_interval interval; /* call, wake, CPU */
 	uint32_t file;
 	uint32_t copies;      /* of a message that was sent again */
 	uint16_t exit_reason; /* HOST_EXIT: as in struct dtc_guest_span */

@@ -32,8 +32,10 @@ static void add_thread(GHashTable *sums, const DtcHistory *history, uint32_t ind
 {
 	const struct dtc_thread *thread = dtc_history_get_thread(history, index);
 
-	for (uint32_t i = 0; i < thread->interval_count; i++) {
-		const struct dtc_interval *interval = dtc_history_get_interval(history, thread->interval_first + i);
+	struct dtc_interval place;
+	const struct dtc_interval *interval = dtc_history_get_interval_after(history, index, INT64_MIN, &place);
+
+	for (; interval; interval = dtc_history_get_next_interval(history, &place)) {
 		int64_t ns = interval->end_ns - interval->begin_ns;
 		if (dtc_state_is_running(interval->state) || interval->state == DTC_STATE_IDLE) {
 			add(sums, ns, "running %d %u", thread->tid, interval->cpu);

@@ -53,7 +53,7 @@ static inline const char *said_of_label(const DtcHistory *history, uint32_t file
 
 static inline const char *said_of_blocked_call(const DtcLinks *links, const struct dtc_blocked_row *row)
 {
-	uint32_t call = row->first->call;
+	uint32_t call = row->first.call;
 	const DtcHistory *h = dtc_links_get_history(links, row->node);
 	return call == DTC_NONE ? NULL : said_intern(dtc_words_for_labelled_call(h, call));
 }

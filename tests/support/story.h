@@ -238,7 +238,10 @@ static inline const struct dtc_interval *story_interval(const struct story *s, i
 {
 	uint32_t thread = dtc_history_find_thread(s->history, tid, t);
 	g_assert_cmpuint(thread, !=, DTC_NONE);
-	const struct dtc_interval *interval = dtc_history_find_interval_before(s->history, thread, t);
+	static struct dtc_interval places[64]; /* a story looks at a few at a time */
+	static guint next;
+	const struct dtc_interval *interval =
+		dtc_history_find_interval_before(s->history, thread, t, &places[next++ % G_N_ELEMENTS(places)]);
 	g_assert_nonnull(interval);
 	return interval;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Builds the histories of kernel traces, one after the other, and prints what each cost: CPU time, intervals per event,
- * and anonymous memory at the end (what lies in mapped files does not count). usage: bench-history TRACE-DIR...
+ * anonymous memory at the end (what lies in mapped files does not count), and bytes per event by kind of record.
+ * usage: bench-history TRACE-DIR...
  */
+#include "analyze/history/records.h"
 #include "analyze/state/machine.h"
 
 #include <inttypes.h>
@@ -47,10 +49,51 @@ static DtcHistory *build(const char *path, uint64_t *ret_events, GError **error)
 	return dtc_machine_finish(machine, findings);
 }
 
+/* What the records of one kind take. */
+static void tell(const char *kind, uint64_t count, uint64_t size, uint64_t events)
+{
+	if (count)
+		printf("%-16s %9" PRIu64 " of %3" PRIu64 " bytes, %6.2f bytes per event\n", kind, count, size,
+		       (double)(count * size) / (double)MAX(events, 1));
+}
+
+static void tell_records(const DtcHistory *h, uint64_t events)
+{
+	const struct {
+		const char *kind;
+		const DtcTable *table;
+	} tables[] = {
+		{ "intervals", h->intervals },
+		{ "odd references", h->odd_refs },
+		{ "calls", h->calls },
+		{ "calls by file", h->file_calls },
+		{ "wakes", h->wakes },
+		{ "runs", h->runs },
+		{ "contexts", h->contexts },
+		{ "faults", h->faults },
+		{ "ready", h->ready },
+		{ "blocks", h->blocks },
+		{ "works", h->works },
+		{ "names", h->names },
+		{ "guest spans", h->guest_spans },
+		{ "guest interrupts", h->guest_irqs },
+		{ "strings", h->string_bytes },
+	};
+	uint64_t packets = dtc_packets_get_count(h->packets);
+
+	for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
+		tell(tables[i].kind, tables[i].table->len, tables[i].table->size, events);
+	tell("packets", packets, sizeof(struct dtc_packet), events);
+	tell("packets by flow", packets, sizeof(uint32_t), events);
+	tell("flows", dtc_packets_get_flow_count(h->packets), sizeof(struct dtc_flow), events);
+	tell("files", h->files->len, sizeof(struct dtc_file), events);
+	tell("threads", h->threads->len, sizeof(struct dtc_thread), events);
+}
+
 static bool measure(const char *path, GError **error)
 {
 	double begin_s = get_cpu_s();
-	uint64_t events, intervals = 0;
+	uint64_t events = 0, intervals = 0;
 	g_autoptr(DtcHistory) history = build(path, &events, error);
 
 	if (!history)
@@ -60,6 +103,7 @@ static bool measure(const char *path, GError **error)
 	printf("%" PRIu64 " events, %.2f intervals each, %.2f s CPU, %.1f MB anonymous\n", events,
 	       events ? (double)intervals / (double)events : 0.0, get_cpu_s() - begin_s,
 	       (double)get_anonymous_kib() / 1000);
+	tell_records(history, events);
 	return true;
 }
 

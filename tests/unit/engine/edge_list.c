@@ -103,8 +103,8 @@ static void assert_list(const struct made *made, const struct expected *expected
 		g_assert_cmpint(item->edge.begin_ns, ==, expected[i].begin_ns);
 		g_assert_cmpint(get_tid(made, item->edge.thread), ==, expected[i].tid);
 		g_assert_cmpint(get_tid(made, item->edge.from_thread), ==, expected[i].from_tid);
-		g_assert_true(item->wait ? item->wait->begin_ns == item->edge.begin_ns
-					 : item->kind == DTC_ITEM_WORK || item->edge.begin_ns == DTC_TIME_NONE);
+		g_assert_true(item->has_wait ? item->wait.begin_ns == item->edge.begin_ns
+					     : item->kind == DTC_ITEM_WORK || item->edge.begin_ns == DTC_TIME_NONE);
 	}
 	g_assert_null(dtc_edge_list_next(list));
 }

@@ -80,7 +80,7 @@ static void add_intervals(DtcHistory *h, uint32_t thread, const struct piece *pi
 			.cpu = p->cpu,
 			.state = (uint8_t)p->state,
 		};
-		dtc_table_append(h->intervals, &interval);
+		dtc_history_add_interval(h, &interval);
 	}
 }
 
@@ -114,7 +114,7 @@ static void add_all_intervals(DtcHistory *h)
 		{ 1790, DTC_STATE_RUNQUEUE, OFF, SYNC, NONE },	{ 1800, DTC_STATE_SYSCALL, 0, SYNC, NONE },
 		{ 1810, DTC_STATE_USER, 0, NONE, NONE },	{ 1840, DTC_STATE_SYSCALL, 0, ACCEPT, NONE },
 		{ 1860, DTC_STATE_USER, 0, NONE, NONE },	{ 1900, DTC_STATE_SYSCALL, 0, READ_AGAIN, NONE },
-		{ 1910, DTC_STATE_USER, 0, NONE, NONE },
+		{ 1910, DTC_STATE_USER, 0, NONE, NONE },	{ 1950, DTC_STATE_USER, 0, NONE, NONE },
 	};
 	const struct piece worker[] = {
 		{ 1000, DTC_STATE_WAIT, 1, NONE, BY_THREAD }, { 1555, DTC_STATE_RUNQUEUE, 1, NONE, NONE },
@@ -260,9 +260,9 @@ static DtcHistory *make_history(void)
 	h->begin_ns = BEGIN_NS;
 	h->end_ns = END_NS;
 	add_threads(h);
+	add_wakes(h);
 	add_all_intervals(h);
 	add_runs(h);
-	add_wakes(h);
 	add_calls(h);
 	add_packets(h);
 	add_files(h);
@@ -313,6 +313,7 @@ static void test_sealed(void)
 
 enum list {
 	INTERVAL,
+	INTERVAL_REF,
 	THREAD,
 	WAKE,
 	CALL,
@@ -342,7 +343,7 @@ enum list {
 
 struct breakage {
 	enum list list;
-	int64_t place; /* an index; of intervals the thread, at_ns says which */
+	int64_t place; /* an index; of intervals the thread, at_ns says which, and offset is an enum field */
 	int64_t at_ns;
 	gsize offset;
 	gsize size;
@@ -350,12 +351,45 @@ struct breakage {
 	const char *expected;
 };
 
+static struct dtc_interval_record *get_interval(DtcHistory *h, uint32_t thread, int64_t at_ns)
+{
+	struct dtc_interval place;
+	g_assert_nonnull(dtc_history_find_interval_before(h, thread, at_ns + 1, &place));
+	return DTC_AT(h->intervals, struct dtc_interval_record, place.index);
+}
+
+/* Of a record of intervals, whose fields have no address. */
+enum field { BEGIN_OF, STATE_OF, IN_CALL, CPU_OF, REF_OF };
+
+static void set_field(struct dtc_interval_record *record, enum field field, uint64_t value)
+{
+	switch (field) {
+	case BEGIN_OF:
+		record->begin = value - BEGIN_NS;
+		break;
+	case STATE_OF:
+		record->state = value & 0xf;
+		break;
+	case IN_CALL:
+		record->is_in_call = value & 1;
+		break;
+	case CPU_OF:
+		record->cpu = value & 0x3fff;
+		break;
+	case REF_OF:
+		record->ref = value & 0x3f;
+		break;
+	}
+}
+
 static void *find_record(DtcHistory *h, const struct breakage *b)
 {
 	gsize i = (gsize)b->place;
 	switch (b->list) {
 	case INTERVAL:
-		return (void *)dtc_history_find_interval_before(h, (uint32_t)b->place, b->at_ns + 1);
+		return get_interval(h, (uint32_t)b->place, b->at_ns);
+	case INTERVAL_REF:
+		return &g_array_index(h->interval_refs, uint32_t, i);
 	case THREAD:
 		return &g_array_index(h->threads, struct dtc_thread, i);
 	case WAKE:
@@ -416,8 +450,7 @@ static void *find_record(DtcHistory *h, const struct breakage *b)
 	}
 #define SET_INTERVAL(thread, at_ns, field, value, expected)                                                            \
 	{                                                                                                              \
-		INTERVAL, thread, at_ns, offsetof(struct dtc_interval, field),                                         \
-			sizeof(((struct dtc_interval *)NULL)->field), value, expected                                  \
+		INTERVAL, thread, at_ns, field, 0, value, expected                                                     \
 	}
 #define SET_U32(list, index, value, expected)                                                                          \
 	{                                                                                                              \
@@ -463,39 +496,38 @@ static const struct breakage breakages[] = {
 	SET_U32(TID_LATEST, 11, NONE, "a thread is not found by its tid"),
 	SET_U32(TID_LATEST, 11, SERVER, "tid 11: its latest thread has another"),
 
-	SET_INTERVAL(SERVER, 1100, thread, WORKER, "an interval of another thread"),
-	SET_INTERVAL(SERVER, 1100, thread, 6, "is of no thread"),
-	SET_INTERVAL(SERVER, 1000, begin_ns, 1001, "intervals are not contiguous"),
-	SET_INTERVAL(SERVER, 1100, begin_ns, 1101, "intervals are not contiguous"),
-	SET_INTERVAL(SERVER, 1100, end_ns, 1100, "intervals are not contiguous"),
-	SET_INTERVAL(SERVER, 1910, end_ns, 1999, "intervals do not reach the thread's end"),
-	SET_INTERVAL(SERVER, 1910, state, DTC_STATES, "its state is none"),
-	SET_INTERVAL(SERVER, 1910, spare, 1, "spare bytes are set"),
-	SET_INTERVAL(SERVER, 1910, state, DTC_STATE_IDLE, "idle is what a CPU's idle thread is"),
-	SET_INTERVAL(IDLE0, 1200, cpu, 1, "idle is what a CPU's idle thread is"),
-	SET_INTERVAL(IDLE0, 1400, state, DTC_STATE_WAIT, "idle is what a CPU's idle thread is"),
-	SET_INTERVAL(SERVER, 1910, cpu, 1, "runs on a CPU that another thread has"),
-	SET_INTERVAL(SERVER, 1910, cpu, 2, "runs on a CPU that another thread has"),
-	SET_INTERVAL(SERVER, 1325, state, DTC_STATE_KERNEL, "runs on a CPU that another thread has"),
+	SET_INTERVAL(SERVER, 1000, BEGIN_OF, 1001, "intervals are not contiguous"),
+	SET_INTERVAL(SERVER, 1200, BEGIN_OF, 1100, "intervals are not contiguous"),
+	SET_INTERVAL(CHILD, 1610, BEGIN_OF, 2000, "intervals are not contiguous"),
+	SET_INTERVAL(SERVER, 1100, BEGIN_OF, 1101, "a call begins inside of it"),
+	SET_INTERVAL(SERVER, 1450, BEGIN_OF, 1449, "begins before the call before it ended"),
+	SET_INTERVAL(SERVER, 1910, STATE_OF, DTC_STATES, "its state is none"),
+	SET_INTERVAL(SERVER, 1910, STATE_OF, DTC_STATE_IDLE, "idle is what a CPU's idle thread is"),
+	SET_INTERVAL(IDLE0, 1200, CPU_OF, 1, "idle is what a CPU's idle thread is"),
+	SET_INTERVAL(IDLE0, 1400, STATE_OF, DTC_STATE_WAIT, "idle is what a CPU's idle thread is"),
+	SET_INTERVAL(SERVER, 1910, CPU_OF, 1, "runs on a CPU that another thread has"),
+	SET_INTERVAL(SERVER, 1910, CPU_OF, 2, "runs on a CPU that another thread has"),
+	SET_INTERVAL(SERVER, 1325, STATE_OF, DTC_STATE_KERNEL, "runs on a CPU that another thread has"),
 	SET(RUN, dtc_run, 1, begin_ns, 1199, "interval 14 of tid 10 at 1100: runs on after its CPU was taken"),
-	SET_INTERVAL(SERVER, 1910, call, 7, "lies in a call that is not there"),
-	SET_INTERVAL(SERVER, 1700, call, NONE, "is in a system call, but in none"),
-	SET_INTERVAL(SERVER, 1200, call, NONE, "lies inside a call, but in none"),
-	SET_INTERVAL(SERVER, 1910, call, READ_AGAIN, "has a call in a state that has none"),
-	SET_INTERVAL(FIRST, 1050, call, READ, "has a call in a state that has none"),
-	SET_INTERVAL(WORKER, 1000, call, READ, "lies in a call of another thread"),
-	SET_INTERVAL(SERVER, 1840, call, READ_AGAIN, "does not lie inside its call"),
+	SET_INTERVAL(SERVER, 1700, IN_CALL, 0, "is in a system call, but in none"),
+	SET_INTERVAL(SERVER, 1200, IN_CALL, 0, "lies inside a call, but in none"),
+	SET_INTERVAL(SERVER, 1910, IN_CALL, 1, "has a call in a state that has none"),
+	SET_INTERVAL(FIRST, 1050, IN_CALL, 1, "lies in a call that is not there"),
+	SET_INTERVAL(WORKER, 1000, IN_CALL, 1, "lies in a call that is not there"),
 	SET(CALL, dtc_call, SYNC, end_ns, 1809, "does not lie inside its call"),
-	SET_INTERVAL(SERVER, 1200, ref, NONE, "a wait ended without a wake"),
-	SET_INTERVAL(SERVER, 1200, ref, 6, "a wait ended without a wake"),
-	SET_INTERVAL(SERVER, 1710, state, DTC_STATE_STOPPED, NULL), /* ended by a wake as well: nothing is wrong */
-	SET_INTERVAL(SERVER, 1200, ref, BY_THREAD, "a wait ended with another thread's wake"),
-	SET_INTERVAL(SERVER, 1200, ref, FROM_DISK, "a wait ended with a wake of another time"),
-	SET_INTERVAL(WORKER, 1600, ref, BY_THREAD, "a wait ended with a wake of another time"),
-	SET_INTERVAL(IDLE0, 1300, ref, 9999, "the interrupt's name is no string"),
-	SET_INTERVAL(CHILD, 1600, state, DTC_STATE_RUNQUEUE, "a thread has a CPU on which it does not run"),
-	SET_INTERVAL(CHILD, 1600, state, DTC_STATE_UNKNOWN, NULL), /* may have run there unseen */
-	SET_INTERVAL(SERVER, 1910, ref, 0, "refers to something in a state that does not"),
+	SET_INTERVAL(SERVER, 1200, REF_OF, 0, "a wait ended without a wake"),
+	SET(WAKE, dtc_wake, FROM_PACKET, target, WORKER, "a wait ended without a wake"),
+	SET(WAKE, dtc_wake, FROM_PACKET, waking_ns, 1324, "a wait ended without a wake"),
+	SET_INTERVAL(SERVER, 1200, REF_OF, DTC_REF_ODD, "a wait ended without a wake"),
+	SET_INTERVAL(SERVER, 1710, STATE_OF, DTC_STATE_STOPPED, NULL), /* ended by a wake as well: nothing is wrong */
+	SET_INTERVAL(WORKER, 1600, REF_OF, DTC_REF_WAKE, "a wait ended without a wake"),
+	SET_INTERVAL(IDLE0, 1300, REF_OF, 9, "what it refers to is not there"),
+	SET_INTERVAL(IDLE0, 1300, REF_OF, DTC_REF_ODD, "what it refers to is not there"),
+	SET_INTERVAL(IDLE0, 1330, REF_OF, DTC_REF_WAKE, "what it refers to is not there"),
+	SET_U32(INTERVAL_REF, 0, 9999, "the interrupt's name is no string"),
+	SET_INTERVAL(CHILD, 1600, STATE_OF, DTC_STATE_RUNQUEUE, "a thread has a CPU on which it does not run"),
+	SET_INTERVAL(CHILD, 1600, STATE_OF, DTC_STATE_UNKNOWN, NULL), /* may have run there unseen */
+	SET_INTERVAL(SERVER, 1910, REF_OF, 1, "refers to something in a state that does not"),
 
 	SET(RUN, dtc_run, 0, thread, 6, "interval 13 of tid 10 at 1000: runs on a CPU that another thread has"),
 	SET(RUN, dtc_run, 0, is_missing, 1, "run 0 of tid 10 at 1000: is not known, but its thread is"),
@@ -662,16 +694,12 @@ static void test_broken(void)
 	for (gsize i = 0; i < G_N_ELEMENTS(breakages); i++) {
 		const struct breakage *b = &breakages[i];
 		g_autoptr(DtcHistory) h = make_history();
-		/* little endian: the first bytes of a wider integer are the narrower one */
-		memcpy((char *)find_record(h, b) + b->offset, &b->value, MIN(b->size, sizeof(b->value)));
+		if (b->list == INTERVAL)
+			set_field(find_record(h, b), (enum field)b->offset, (uint64_t)b->value);
+		else /* little endian: the first bytes of a wider integer are the narrower one */
+			memcpy((char *)find_record(h, b) + b->offset, &b->value, MIN(b->size, sizeof(b->value)));
 		check_broken(h, b->expected);
 	}
-}
-
-static struct dtc_interval *get_interval(DtcHistory *h, uint32_t thread, int64_t at_ns)
-{
-	const struct breakage b = { INTERVAL, thread, at_ns, 0, 0, 0, NULL };
-	return find_record(h, &b);
 }
 
 /* The thread that had CPU 1 first is not known to have run, so that only the runs themselves say who had it. */
@@ -707,6 +735,56 @@ static void break_run_death(DtcHistory *h)
 	get_interval(h, FIRST, 1050)->state = DTC_STATE_UNKNOWN;
 	get_interval(h, IDLE1, 1050)->state = DTC_STATE_PREEMPTED;
 	DTC_AT(h->runs, struct dtc_run, 6)->thread = FIRST;
+}
+
+/* A wait that refers to a wake by its number. */
+static void refer(DtcHistory *h, uint32_t wake)
+{
+	struct dtc_interval_record *record = get_interval(h, SERVER, 1200);
+	const struct dtc_odd_ref odd = { (uint32_t)(record - DTC_AT(h->intervals, struct dtc_interval_record, 0)),
+					 wake };
+	record->ref = DTC_REF_ODD;
+	dtc_table_append(h->odd_refs, &odd);
+}
+
+static void break_wake_range(DtcHistory *h)
+{
+	refer(h, 6);
+}
+
+static void break_wake_target(DtcHistory *h)
+{
+	refer(h, BY_THREAD);
+}
+
+static void break_wake_time(DtcHistory *h)
+{
+	refer(h, FROM_DISK);
+}
+
+static void break_odd_order(DtcHistory *h)
+{
+	refer(h, FROM_PACKET);
+	refer(h, FROM_PACKET);
+}
+
+static void break_odd_interval(DtcHistory *h)
+{
+	refer(h, FROM_PACKET);
+	get_interval(h, SERVER, 1200)->ref = DTC_REF_WAKE;
+}
+
+static void break_era_order(DtcHistory *h)
+{
+	const struct dtc_era eras[] = { { 5, 0 }, { 4, 0 } };
+	dtc_table_append(h->eras, &eras[0]);
+	dtc_table_append(h->eras, &eras[1]);
+}
+
+static void break_era_range(DtcHistory *h)
+{
+	const struct dtc_era era = { h->intervals->len + 1, 0 };
+	dtc_table_append(h->eras, &era);
 }
 
 static void break_life(DtcHistory *h)
@@ -787,6 +865,13 @@ static void test_broken_further(void)
 		{ break_run_idle, "run 5 of tid 0 at 1000: is of another CPU's idle thread" },
 		{ break_run_life, "run 5 of tid 12 at 1000: a thread has a CPU before its life" },
 		{ break_run_death, "run 6 of tid 12 at 1050: a thread has a CPU after its life" },
+		{ break_wake_range, "a wait ended without a wake" },
+		{ break_wake_target, "a wait ended with another thread's wake" },
+		{ break_wake_time, "a wait ended with a wake of another time" },
+		{ break_odd_order, "odd reference 1: comes before the one before it" },
+		{ break_odd_interval, "odd reference 0: its interval has none" },
+		{ break_era_order, "era 1: comes before the one before it" },
+		{ break_era_range, "era 0: begins behind all intervals" },
 		{ break_life, "thread 6 of tid 13 at 1900: intervals do not reach the thread's end" },
 		{ break_signal, "wake 4 of tid 10 at 1900: its signal is none" },
 		{ break_call_index, "a call on a file is not among the file's calls" },

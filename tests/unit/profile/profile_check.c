@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The checks pass on what is right, and each finds what was broken for it. */
 #include "analyze/profile/profile_check.h"
+#include "analyze/history/records.h"
 #include "sync/fit/fit.h"
 #include "tests/support/story.h"
 
@@ -100,27 +101,31 @@ static void test_right(void)
 }
 
 /* Histories are read-only; a test may break one all the same. */
-static struct dtc_interval *spoil_interval(struct bundle *bundle, int tid, int64_t time_ns)
+static struct dtc_interval_record *spoil_interval(struct bundle *bundle, int tid, int64_t time_ns)
 {
-	return (struct dtc_interval *)story_interval(&bundle->stories[0], tid, time_ns);
+	return DTC_AT(bundle->stories[0].history->intervals, struct dtc_interval_record,
+		      story_interval(&bundle->stories[0], tid, time_ns)->index);
 }
 
 static void test_wrong_wake(void)
 {
 	struct bundle bundle;
 	bundle_begin(&bundle, 1);
-	uint32_t first = spoil_interval(&bundle, 10, 50)->ref;
-	struct dtc_interval *second = spoil_interval(&bundle, 10, 150);
-	uint32_t right = second->ref;
+	struct dtc_interval_record *second = spoil_interval(&bundle, 10, 150);
+	uint32_t right = story_interval(&bundle.stories[0], 10, 150)->ref;
+	const struct dtc_odd_ref first = { story_interval(&bundle.stories[0], 10, 150)->index,
+					   story_interval(&bundle.stories[0], 10, 50)->ref };
 
-	second->ref = first; /* used twice, and of another time */
+	second->ref = DTC_REF_ODD; /* used twice, and of another time */
+	dtc_table_append(bundle.stories[0].history->odd_refs, &first);
 	g_autoptr(GArray) twice = run(&bundle);
 	ASSERT_WRONG(twice, "history", "waits", NULL);
-	second->ref = DTC_NONE;
+	dtc_table_set_length(bundle.stories[0].history->odd_refs, 0);
+	second->ref = 0;
 	g_autoptr(GArray) none = run(&bundle);
 	g_assert_cmpuint(find(none, "waits")->wrong_count, ==, 1);
 	g_assert_nonnull(strstr(find(none, "waits")->detail, "tid 10"));
-	second->ref = right;
+	second->ref = DTC_REF_WAKE;
 	((struct dtc_wake *)dtc_history_get_wake(bundle.stories[0].history, right))->target++;
 	g_autoptr(GArray) other = run(&bundle);
 	ASSERT_WRONG(other, "history", "waits", NULL);
@@ -132,16 +137,20 @@ static void test_wrong_intervals(void)
 {
 	struct bundle bundle;
 	bundle_begin(&bundle, 1);
-	struct dtc_interval *interval = spoil_interval(&bundle, 11, 65);
+	struct dtc_interval_record *interval = spoil_interval(&bundle, 11, 65);
 
 	g_assert_cmpint(interval->state, ==, DTC_STATE_USER);
 	interval->state = DTC_STATE_PREEMPTED;
 	g_autoptr(GArray) absent = run(&bundle);
 	ASSERT_WRONG(absent, "history", "cpus", NULL);
 	interval->state = DTC_STATE_USER;
-	interval->end_ns--;
-	g_autoptr(GArray) shorter = run(&bundle);
-	ASSERT_WRONG(shorter, "history", "sums", "cpus", NULL);
+	interval->begin--;
+	g_autoptr(GArray) earlier = run(&bundle);
+	ASSERT_WRONG(earlier, "history", "cpus", NULL);
+	interval->begin++;
+	DTC_AT(bundle.stories[0].history->intervals, struct dtc_interval_record, 0)->begin++;
+	g_autoptr(GArray) late = run(&bundle);
+	ASSERT_WRONG(late, "history", "sums", NULL);
 	bundle_clear(&bundle);
 }
 

@@ -89,7 +89,9 @@ static const struct dtc_interval *find(const DtcHistory *history, int tid, int64
 {
 	uint32_t thread = dtc_history_find_thread(history, tid, DTC_TIME_NONE);
 	g_assert_cmpuint(thread, !=, DTC_NONE);
-	const struct dtc_interval *interval = dtc_history_find_interval_before(history, thread, MADE_OFFSET_NS + t);
+	static struct dtc_interval place;
+	const struct dtc_interval *interval =
+		dtc_history_find_interval_before(history, thread, MADE_OFFSET_NS + t, &place);
 	g_assert_nonnull(interval);
 	return interval;
 }

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Intervals, which are half of a history: how they are packed into 8 bytes, and how they are given out whole. What a
+ * record leaves out is found where it is anyway: the end in the record that follows, the call and the wake by their
+ * times.
+ */
+#include "analyze/history/records.h"
+
+#include <dtrace-chain/bisect.h>
+
+#define AT(array, type, index) (&g_array_index((array), type, (index)))
+#define ERA_MASK ((UINT64_C(1) << DTC_ERA_BITS) - 1)
+
+static uint64_t to_word(struct dtc_interval_record record)
+{
+	uint64_t word;
+	memcpy(&word, &record, sizeof(word));
+	return word;
+}
+
+/* --- filling ---------------------------------------------------------------------------------------------------- */
+
+/* Whether find_wake finds it: the first of its target at its time. */
+static bool is_found(const DtcHistory *h, uint32_t wake, uint32_t thread, int64_t time_ns)
+{
+	if (wake >= h->wakes->len)
+		return false;
+	const struct dtc_wake *w = DTC_AT(h->wakes, struct dtc_wake, wake);
+	if (w->target != thread || w->waking_ns != time_ns)
+		return false;
+	while (wake-- > 0 && (--w)->waking_ns == time_ns)
+		if (w->target == thread)
+			return false;
+	return true;
+}
+
+/* The small number for what an interrupt refers to. */
+static uint32_t intern_ref(DtcHistory *h, uint32_t ref)
+{
+	guint count = h->interval_refs->len;
+	for (guint i = 0; i < count; i++)
+		if (*AT(h->interval_refs, uint32_t, i) == ref)
+			return i + 1;
+	if (count + 1 == DTC_REF_WAKE)
+		return DTC_REF_ODD;
+	g_array_append_val(h->interval_refs, ref);
+	return count + 1;
+}
+
+static uint32_t pack_ref(DtcHistory *h, const struct dtc_interval *interval)
+{
+	if (interval->ref == DTC_NONE)
+		return 0;
+	if (!dtc_state_is_wait(interval->state))
+		return intern_ref(h, interval->ref);
+	return is_found(h, interval->ref, interval->thread, interval->end_ns) ? DTC_REF_WAKE : DTC_REF_ODD;
+}
+
+static uint32_t *get_era(DtcHistory *h, uint32_t thread)
+{
+	GArray *eras = h->filling->thread_eras;
+	if (thread >= eras->len)
+		g_array_set_size(eras, thread + 1);
+	return AT(eras, uint32_t, thread);
+}
+
+void dtc_history_add_interval(DtcHistory *h, const struct dtc_interval *interval)
+{
+	struct dtc_history_filling *filling = h->filling;
+	g_assert(!h->is_sealed);
+	uint64_t begin = (uint64_t)(interval->begin_ns - h->begin_ns);
+	uint32_t ref = pack_ref(h, interval), era = (uint32_t)(begin >> DTC_ERA_BITS);
+	const struct dtc_interval_record record = {
+		.begin = begin & ERA_MASK,
+		.state = interval->state & 0xf,
+		.is_in_call = interval->call != DTC_NONE,
+		.cpu = interval->cpu < DTC_CPU_UNKNOWN ? interval->cpu : DTC_CPU_UNKNOWN,
+		.ref = ref & 0x3f,
+	};
+	uint32_t place = dtc_grouper_add(filling->intervals, interval->thread, to_word(record));
+	if (G_UNLIKELY(ref == DTC_REF_ODD)) {
+		const struct dtc_remark odd = { interval->thread, place, interval->ref };
+		g_array_append_val(filling->odd_refs, odd);
+	}
+	if (G_UNLIKELY(era != 0) && *get_era(h, interval->thread) != era) {
+		const struct dtc_remark change = { interval->thread, place, era };
+		g_array_append_val(filling->eras, change);
+		*get_era(h, interval->thread) = era;
+	}
+}
+
+/* --- sealing ---------------------------------------------------------------------------------------------------- */
+
+static int compare_remarks(const void *a, const void *b)
+{
+	const struct dtc_remark *x = a, *y = b;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static void lay_in_row(DtcHistory *h)
+{
+	uint64_t count = 0;
+	for (guint i = 0; i < h->threads->len; i++)
+		count += dtc_grouper_get_count(h->filling->intervals, i);
+	dtc_table_reserve(h->intervals, (guint)MIN(count, G_MAXUINT));
+	for (guint i = 0; i < h->threads->len; i++) {
+		struct dtc_thread *thread = AT(h->threads, struct dtc_thread, i);
+		thread->interval_first = h->intervals->len;
+		thread->interval_count = dtc_grouper_get_count(h->filling->intervals, i);
+		dtc_grouper_copy(h->filling->intervals, i, h->intervals);
+	}
+}
+
+/* The next thread begins in the first era again. */
+static void index_eras(DtcHistory *h)
+{
+	GArray *changes = h->filling->eras;
+	g_array_sort(changes, compare_remarks);
+	for (guint i = 0; i < changes->len; i++) {
+		const struct dtc_remark *change = AT(changes, struct dtc_remark, i);
+		const struct dtc_thread *thread = AT(h->threads, struct dtc_thread, change->thread);
+		const struct dtc_era era = { thread->interval_first + change->place, change->value };
+		dtc_table_append(h->eras, &era);
+		bool is_last = i + 1 == changes->len || (change + 1)->thread != change->thread;
+		const struct dtc_era back = { thread->interval_first + thread->interval_count, 0 };
+		if (is_last &&
+		    (i + 1 == changes->len || (change + 1)->thread != change->thread + 1 || (change + 1)->place > 0))
+			dtc_table_append(h->eras, &back);
+	}
+}
+
+static void index_odd_refs(DtcHistory *h)
+{
+	GArray *remarks = h->filling->odd_refs;
+	g_array_sort(remarks, compare_remarks);
+	for (guint i = 0; i < remarks->len; i++) {
+		const struct dtc_remark *remark = AT(remarks, struct dtc_remark, i);
+		const struct dtc_thread *thread = AT(h->threads, struct dtc_thread, remark->thread);
+		const struct dtc_odd_ref odd = { thread->interval_first + remark->place, remark->value };
+		dtc_table_append(h->odd_refs, &odd);
+	}
+}
+
+void dtc_history_seal_intervals(DtcHistory *h)
+{
+	g_assert(!h->is_sealed);
+	lay_in_row(h);
+	index_eras(h);
+	index_odd_refs(h);
+}
+
+/* --- queries ---------------------------------------------------------------------------------------------------- */
+
+static const struct dtc_interval_record *get_record(const DtcHistory *h, uint32_t interval)
+{
+	return DTC_AT(h->intervals, struct dtc_interval_record, interval);
+}
+
+static uint32_t find_era(const DtcHistory *h, uint32_t interval)
+{
+	uint32_t after = DTC_BISECT(i, 0, h->eras->len, DTC_AT(h->eras, struct dtc_era, i)->interval <= interval);
+	return after ? DTC_AT(h->eras, struct dtc_era, after - 1)->era : 0;
+}
+
+static int64_t get_begin_ns(const DtcHistory *h, uint32_t interval)
+{
+	uint64_t begin = get_record(h, interval)->begin;
+	if (G_UNLIKELY(h->eras->len > 0))
+		begin += (uint64_t)find_era(h, interval) << DTC_ERA_BITS;
+	return (int64_t)((uint64_t)h->begin_ns + begin);
+}
+
+/* The first wake of the thread at that time, or DTC_NONE. */
+static uint32_t find_wake(const DtcHistory *h, uint32_t thread, int64_t time_ns)
+{
+	uint32_t count = h->wakes->len;
+	uint32_t first = DTC_BISECT(i, 0, count, DTC_AT(h->wakes, struct dtc_wake, i)->waking_ns < time_ns);
+	for (uint32_t i = first; i < count; i++) {
+		const struct dtc_wake *wake = DTC_AT(h->wakes, struct dtc_wake, i);
+		if (wake->waking_ns != time_ns)
+			break;
+		if (wake->target == thread)
+			return i;
+	}
+	return DTC_NONE;
+}
+
+static uint32_t find_odd_ref(const DtcHistory *h, uint32_t interval)
+{
+	const DtcTable *odd = h->odd_refs;
+	uint32_t at = DTC_BISECT(i, 0, odd->len, DTC_AT(odd, struct dtc_odd_ref, i)->interval < interval);
+	const struct dtc_odd_ref *found = at < odd->len ? DTC_AT(odd, struct dtc_odd_ref, at) : NULL;
+	return found && found->interval == interval ? found->ref : DTC_NONE;
+}
+
+static uint32_t unpack_ref(const DtcHistory *h, const struct dtc_interval *interval, uint32_t ref)
+{
+	if (ref == 0)
+		return DTC_NONE;
+	if (ref == DTC_REF_WAKE)
+		return find_wake(h, interval->thread, interval->end_ns);
+	if (ref == DTC_REF_ODD)
+		return find_odd_ref(h, interval->index);
+	return ref <= h->interval_refs->len ? *AT(h->interval_refs, uint32_t, ref - 1) : DTC_NONE;
+}
+
+/* What a record says, but for its begin and its call. */
+static void unpack(const DtcHistory *h, const struct dtc_thread *thread, struct dtc_interval *place)
+{
+	const struct dtc_interval_record *record = get_record(h, place->index);
+	bool is_last = place->index - thread->interval_first + 1 == thread->interval_count;
+	place->end_ns = is_last ? thread->end_ns : get_begin_ns(h, place->index + 1);
+	place->cpu = record->cpu == DTC_CPU_UNKNOWN ? 0xffff : (uint16_t)record->cpu;
+	place->state = record->state;
+	place->ref = unpack_ref(h, place, record->ref);
+	place->call = record->is_in_call ? place->last_call : DTC_NONE;
+}
+
+const struct dtc_interval *dtc_history_get_interval(const DtcHistory *h, uint32_t thread, uint32_t interval,
+						    struct dtc_interval *place)
+{
+	g_assert(h->is_sealed);
+	*place = (struct dtc_interval){ .begin_ns = get_begin_ns(h, interval), .thread = thread, .index = interval };
+	place->last_call = dtc_history_find_call(h, thread, place->begin_ns);
+	unpack(h, AT(h->threads, struct dtc_thread, thread), place);
+	return place;
+}
+
+const struct dtc_interval *dtc_history_get_next_interval(const DtcHistory *h, struct dtc_interval *place)
+{
+	g_assert(h->is_sealed);
+	const struct dtc_thread *thread = AT(h->threads, struct dtc_thread, place->thread);
+	uint32_t call = place->last_call == DTC_NONE ? thread->call_first : place->last_call + 1;
+	if (place->index - thread->interval_first + 1 >= thread->interval_count)
+		return NULL;
+	place->begin_ns = place->end_ns;
+	place->index++;
+	for (; call - thread->call_first < thread->call_count; call++) {
+		if (DTC_AT(h->calls, struct dtc_call, call)->begin_ns > place->begin_ns)
+			break;
+		place->last_call = call;
+	}
+	unpack(h, thread, place);
+	return place;
+}
+
+uint32_t dtc_history_find_interval_after(const DtcHistory *h, uint32_t thread, int64_t time_ns)
+{
+	g_assert(h->is_sealed);
+	const struct dtc_thread *t = AT(h->threads, struct dtc_thread, thread);
+	uint32_t first = t->interval_first, end = first + t->interval_count;
+	if (first == end || t->end_ns <= time_ns)
+		return end;
+	return DTC_BISECT(i, first + 1, end, get_begin_ns(h, i) <= time_ns) - 1;
+}
+
+const struct dtc_interval *dtc_history_get_interval_after(const DtcHistory *h, uint32_t thread, int64_t time_ns,
+							  struct dtc_interval *place)
+{
+	g_assert(h->is_sealed);
+	const struct dtc_thread *t = AT(h->threads, struct dtc_thread, thread);
+	uint32_t index = dtc_history_find_interval_after(h, thread, time_ns);
+	return index - t->interval_first < t->interval_count ? dtc_history_get_interval(h, thread, index, place) : NULL;
+}
+
+const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *h, uint32_t thread, int64_t time_ns,
+							    struct dtc_interval *place)
+{
+	g_assert(h->is_sealed);
+	const struct dtc_thread *t = AT(h->threads, struct dtc_thread, thread);
+	uint32_t first = t->interval_first, end = first + t->interval_count;
+	if (time_ns > t->end_ns)
+		return NULL;
+	uint32_t after = DTC_BISECT(i, first, end, get_begin_ns(h, i) < time_ns);
+	return after == first ? NULL : dtc_history_get_interval(h, thread, after - 1, place);
+}

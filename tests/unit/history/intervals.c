@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Intervals come out of their records of 8 bytes as they went in, also those that do not fit. */
+#include "analyze/history/records.h"
+#include "tests/support/story.h"
+
+#define DAY_NS (INT64_C(24) * 3600 * 1000000000)
+#define THREADS 5
+
+static DtcHistory *begin_history(int64_t begin_ns, int64_t end_ns)
+{
+	DtcHistory *h = dtc_history_new();
+	h->begin_ns = begin_ns;
+	h->end_ns = end_ns;
+	for (int i = 0; i < THREADS; i++) {
+		const struct dtc_thread thread = { .begin_ns = begin_ns,
+						   .end_ns = end_ns,
+						   .tid = i + 1,
+						   .pid = -1,
+						   .parent = DTC_NONE,
+						   .leader = DTC_NONE,
+						   .idle_cpu = -1 };
+		g_array_append_val(h->threads, thread);
+	}
+	return h;
+}
+
+static struct dtc_interval make(uint32_t thread, int64_t begin_ns, int64_t end_ns, enum dtc_state state, uint32_t ref)
+{
+	return (struct dtc_interval){ .begin_ns = begin_ns,
+				      .end_ns = end_ns,
+				      .thread = thread,
+				      .call = DTC_NONE,
+				      .ref = ref,
+				      .cpu = 3,
+				      .state = (uint8_t)state };
+}
+
+static void assert_equal(const struct dtc_interval *is, const struct dtc_interval *expected)
+{
+	g_assert_nonnull(is);
+	g_assert_cmpint(is->begin_ns, ==, expected->begin_ns);
+	g_assert_cmpint(is->end_ns, ==, expected->end_ns);
+	g_assert_cmpuint(is->thread, ==, expected->thread);
+	g_assert_cmpuint(is->state, ==, expected->state);
+	g_assert_cmpuint(is->cpu, ==, expected->cpu);
+	g_assert_cmpuint(is->call, ==, expected->call);
+	g_assert_cmpuint(is->ref, ==, expected->ref);
+}
+
+/* All ways to come by an interval give the same. */
+static void assert_thread(const DtcHistory *h, const GArray *expected, uint32_t thread)
+{
+	const struct dtc_thread *t = dtc_history_get_thread(h, thread);
+	struct dtc_interval walked, place;
+	const struct dtc_interval *v = dtc_history_get_interval_after(h, thread, INT64_MIN, &walked);
+	uint32_t count = 0;
+	for (guint i = 0; i < expected->len; i++) {
+		const struct dtc_interval *e = &g_array_index(expected, struct dtc_interval, i);
+		if (e->thread != thread)
+			continue;
+		uint32_t index = t->interval_first + count++;
+		assert_equal(v, e);
+		g_assert_cmpuint(v->index, ==, index);
+		assert_equal(dtc_history_get_interval(h, thread, index, &place), e);
+		assert_equal(dtc_history_find_interval_before(h, thread, e->end_ns, &place), e);
+		assert_equal(dtc_history_find_interval_before(h, thread, e->begin_ns + 1, &place), e);
+		assert_equal(dtc_history_get_interval_after(h, thread, e->begin_ns, &place), e);
+		assert_equal(dtc_history_get_interval_after(h, thread, e->end_ns - 1, &place), e);
+		v = dtc_history_get_next_interval(h, &walked);
+	}
+	g_assert_null(v);
+	g_assert_cmpuint(t->interval_count, ==, count);
+	g_assert_null(dtc_history_get_interval_after(h, thread, t->end_ns, &place));
+	g_assert_null(dtc_history_find_interval_before(h, thread, t->begin_ns, &place));
+	g_assert_null(dtc_history_find_interval_before(h, thread, t->end_ns + 1, &place));
+}
+
+static void add(DtcHistory *h, GArray *expected, struct dtc_interval interval)
+{
+	dtc_history_add_interval(h, &interval);
+	g_array_append_val(expected, interval);
+}
+
+/* Months, which take several eras; some threads have intervals in few of them, one has none. */
+static void test_long(void)
+{
+	g_autoptr(GArray) expected = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval));
+	g_autoptr(DtcHistory) h = begin_history(-DAY_NS, 99 * DAY_NS);
+	const int64_t steps_ns[THREADS] = { 1000000007, DAY_NS, 60000000011, 0, 100 * DAY_NS };
+	int64_t at_ns[THREADS];
+	for (int i = 0; i < THREADS; i++)
+		at_ns[i] = -DAY_NS;
+	for (int k = 0; k < 100; k++)
+		for (uint32_t i = 0; i < THREADS; i++) {
+			int64_t end_ns = k == 99 ? 99 * DAY_NS : MIN(at_ns[i] + steps_ns[i], 99 * DAY_NS);
+			if (steps_ns[i] && at_ns[i] < end_ns)
+				add(h, expected, make(i, at_ns[i], end_ns, DTC_STATE_USER + (uint32_t)k % 3, DTC_NONE));
+			at_ns[i] = end_ns;
+		}
+	dtc_history_seal(h);
+	for (uint32_t i = 0; i < THREADS; i++)
+		if (steps_ns[i])
+			assert_thread(h, expected, i);
+	g_assert_cmpuint(h->eras->len, >, 100);
+}
+
+/* More interrupts than there are small numbers, unknown ones, and vectors that no kernel has. */
+static void test_many_refs(void)
+{
+	g_autoptr(GArray) expected = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval));
+	g_autoptr(DtcHistory) h = begin_history(0, 3000);
+	for (int64_t at_ns = 0; at_ns < 3000; at_ns += 10) {
+		uint32_t ref = at_ns % 50 == 0 ? DTC_NONE : UINT32_MAX - 100 + (uint32_t)(at_ns / 10) % 90;
+		add(h, expected,
+		    make((uint32_t)(at_ns / 1000), at_ns, at_ns + 10, at_ns % 20 ? DTC_STATE_IRQ : DTC_STATE_SOFTIRQ,
+			 ref));
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		g_array_index(h->threads, struct dtc_thread, i).begin_ns = i * 1000;
+		g_array_index(h->threads, struct dtc_thread, i).end_ns = (i + 1) * 1000;
+	}
+	dtc_history_seal(h);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_thread(h, expected, i);
+	g_assert_cmpuint(h->odd_refs->len, >, 0);
+}
+
+static uint32_t add_wake(DtcHistory *h, uint32_t target, int64_t waking_ns)
+{
+	const struct dtc_wake wake = {
+		waking_ns, DTC_TIME_NONE, target, DTC_NONE, DTC_NONE, .waker = DTC_WAKER_UNKNOWN
+	};
+	dtc_table_append(h->wakes, &wake);
+	return h->wakes->len - 1;
+}
+
+/* Several wakes at one time; a wait keeps the one that it was given, whichever that is, and one may have none. */
+static void test_wakes(void)
+{
+	g_autoptr(GArray) expected = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval));
+	g_autoptr(DtcHistory) h = begin_history(0, 400);
+	add_wake(h, 1, 50);
+	uint32_t early = add_wake(h, 0, 100), other = add_wake(h, 1, 100), late = add_wake(h, 0, 100);
+	uint32_t last = add_wake(h, 0, 300);
+	add(h, expected, make(0, 0, 100, DTC_STATE_WAIT, early));
+	add(h, expected, make(1, 0, 100, DTC_STATE_WAIT_DISK, other));
+	add(h, expected, make(2, 0, 100, DTC_STATE_WAIT, DTC_NONE));
+	add(h, expected, make(0, 100, 200, DTC_STATE_RUNQUEUE, DTC_NONE));
+	add(h, expected, make(0, 200, 300, DTC_STATE_STOPPED, late)); /* of another time */
+	add(h, expected, make(1, 100, 300, DTC_STATE_WAIT, last));    /* another's */
+	add(h, expected, make(0, 300, 400, DTC_STATE_WAIT, DTC_NONE));
+	add(h, expected, make(1, 300, 400, DTC_STATE_PREEMPTED, DTC_NONE));
+	add(h, expected, make(2, 100, 400, DTC_STATE_USER, DTC_NONE));
+	dtc_history_seal(h);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_thread(h, expected, i);
+	g_assert_cmpuint(h->odd_refs->len, ==, 2);
+}
+
+/* Where a CPU is not known, and calls, some of which take no time. */
+static void test_calls(void)
+{
+	g_autoptr(GArray) expected = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval));
+	g_autoptr(DtcHistory) h = begin_history(0, 1000);
+	struct dtc_interval v;
+	for (uint32_t i = 0; i < 10; i++) {
+		int64_t at_ns = i * 100;
+		for (uint32_t k = 0; k < 2; k++) { /* the first returns at once */
+			const struct dtc_call call = {
+				.begin_ns = at_ns, .end_ns = k ? at_ns + 50 : at_ns, .thread = 1, .file = DTC_NONE
+			};
+			dtc_table_append(h->calls, &call);
+		}
+		v = make(1, at_ns, at_ns + 20, DTC_STATE_SYSCALL, DTC_NONE);
+		v.call = h->calls->len - 1;
+		add(h, expected, v);
+		v = make(1, at_ns + 20, at_ns + 50, DTC_STATE_PREEMPTED, DTC_NONE);
+		v.call = h->calls->len - 1;
+		v.cpu = 0xffff;
+		add(h, expected, v);
+		v = make(1, at_ns + 50, at_ns + 100, DTC_STATE_USER, DTC_NONE);
+		v.cpu = 8191;
+		add(h, expected, v);
+	}
+	dtc_history_seal(h);
+	assert_thread(h, expected, 1);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/history/intervals/long", test_long);
+	g_test_add_func("/history/intervals/many-refs", test_many_refs);
+	g_test_add_func("/history/intervals/wakes", test_wakes);
+	g_test_add_func("/history/intervals/calls", test_calls);
+	return g_test_run();
+}
