@@ -70,7 +70,8 @@ static bool create(struct dtc_session *session, GError **error)
 			: NULL;
 	if (!files)
 		return false;
-	g_autoptr(GPtrArray) census = dtc_census_new(session->bundle, &session->watch, session->findings, error);
+	g_autoptr(GPtrArray) census =
+		dtc_census_new(session->bundle, session->store, &session->watch, session->findings, error);
 	if (!census)
 		return false;
 	g_autoptr(DtcManifest) manifest =

@@ -149,7 +149,8 @@ static bool list_events(struct dtc_session *session, const DtcClocks *clocks, GE
 static bool find_name(struct dtc_session *session, GError **error)
 {
 	struct events_options *options = session->options;
-	const struct dtc_engine_options engine_options = { .sync_file = options->common.sync_file };
+	const struct dtc_engine_options engine_options = { .sync_file = options->common.sync_file,
+							   .store = session->store };
 	const struct dtc_subject subject = { &options->thread_spec, NULL, options->from, options->to, false };
 	struct dtc_selection selection;
 	g_autoptr(DtcFindings) findings = dtc_findings_new(); /* the listing finds them again */

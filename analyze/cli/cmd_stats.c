@@ -9,7 +9,8 @@ static bool answer(struct dtc_session *session, GError **error)
 
 	if (!dtc_session_open(session, error))
 		return false;
-	g_autoptr(GPtrArray) census = dtc_census_new(session->bundle, &session->watch, session->findings, error);
+	g_autoptr(GPtrArray) census =
+		dtc_census_new(session->bundle, session->store, &session->watch, session->findings, error);
 	if (!census)
 		return false;
 	const struct dtc_stats_input input = { session->bundle, census, session->findings };

@@ -29,6 +29,7 @@ static void session_clear(struct dtc_session *session)
 	dtc_progress_line_free(session->progress);
 	dtc_engine_free(session->engine);
 	dtc_bundle_free(session->bundle);
+	dtc_store_free(session->store);
 	dtc_findings_free(session->findings);
 }
 
@@ -60,6 +61,7 @@ bool dtc_session_open(struct dtc_session *session, GError **error)
 	session->bundle = dtc_common_options_open_bundle(common, session->argc, session->argv, error);
 	if (!session->bundle)
 		return false;
+	session->store = dtc_common_options_open_store(common);
 	dtc_bundle_report(session->bundle, session->findings);
 	session->progress = dtc_progress_line_new(common->quiet);
 	session->watch = dtc_progress_line_get_watch(session->progress);
@@ -72,6 +74,7 @@ bool dtc_session_read(struct dtc_session *session, const struct dtc_engine_optio
 	struct dtc_engine_options engine_options = *options;
 
 	engine_options.sync_file = common->sync_file;
+	engine_options.store = session->store;
 	session->engine = dtc_engine_new(session->bundle, &engine_options, &session->watch, session->findings, error);
 	return session->engine != NULL;
 }

@@ -23,7 +23,8 @@ struct dtc_session {
 	bool is_json;
 	struct dtc_terminal terminal; /* of the answer */
 	DtcFindings *findings;
-	DtcBundle *bundle; /* the next three: after dtc_session_open */
+	DtcBundle *bundle; /* the next four: after dtc_session_open */
+	DtcStore *store;   /* where what is read is kept; NULL: nowhere */
 	DtcProgressLine *progress;
 	struct dtc_watch watch; /* draws the progress */
 	DtcEngine *engine;	/* after dtc_session_read */

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define DTC_CACHE_VARIABLE "DTRACE_CHAIN_CACHE"
+
 static gboolean add_nodes(const char *option, const char *value, void *data, GError **error)
 {
 	struct dtc_common_options *options = data;
@@ -80,6 +82,13 @@ static gboolean set_max_unpacked(const char *option, const char *value, void *da
 	return dtc_size_parse(option, value, &options->max_unpacked_bytes, error);
 }
 
+static gboolean set_cache_size(const char *option, const char *value, void *data, GError **error)
+{
+	struct dtc_common_options *options = data;
+
+	return dtc_size_parse(option, value, &options->cache_bytes, error);
+}
+
 void dtc_common_options_add(struct dtc_common_options *options, DtcCommandLine *line)
 {
 	/* GOption has one signature for callbacks and stores them as plain pointers. */
@@ -87,7 +96,8 @@ void dtc_common_options_add(struct dtc_common_options *options, DtcCommandLine *
 		GOptionArgFunc function;
 		void *pointer;
 	} nodes = { .function = add_nodes }, color = { .function = set_color },
-	  max_unpacked = { .function = set_max_unpacked }, reader = { .function = set_reader };
+	  max_unpacked = { .function = set_max_unpacked }, reader = { .function = set_reader },
+	  cache_size = { .function = set_cache_size };
 	const GOptionEntry entries[] = {
 		{ "bundle", 0, 0, G_OPTION_ARG_FILENAME, &options->bundle,
 		  "Directory or .dtcb file with the recordings (default: first argument, else .)", "BUNDLE" },
@@ -98,6 +108,11 @@ void dtc_common_options_add(struct dtc_common_options *options, DtcCommandLine *
 		  "Names of nodes and tiers, and where recordings lie", "FILE" },
 		{ "max-unpacked", 0, 0, G_OPTION_ARG_CALLBACK, max_unpacked.pointer,
 		  "A packed bundle may become this large below TMPDIR (default: 64GiB)", "SIZE" },
+		{ "cache", 0, 0, G_OPTION_ARG_FILENAME, &options->cache,
+		  "Keep what is read here (default: " DTC_CACHE_VARIABLE ", or dtrace-chain in the user's cache)",
+		  "DIR|none" },
+		{ "cache-size", 0, 0, G_OPTION_ARG_CALLBACK, cache_size.pointer,
+		  "Of what is kept there what was used longest ago goes beyond this (default: 4GiB)", "SIZE" },
 		{ "sync", 0, 0, G_OPTION_ARG_FILENAME, &options->sync_file,
 		  "Take the clock maps from here (sync --save, or written by hand)", "FILE" },
 		{ "format", 0, 0, G_OPTION_ARG_STRING, &options->format,
@@ -124,6 +139,7 @@ void dtc_common_options_clear(struct dtc_common_options *options)
 	g_free(options->bundle);
 	g_free(options->format);
 	g_free(options->sync_file);
+	g_free(options->cache);
 	g_free(options->cluster);
 	g_strfreev(options->nodes);
 	g_strfreev(options->node_paths);
@@ -185,6 +201,17 @@ DtcBundle *dtc_common_options_open_bundle(const struct dtc_common_options *optio
 	if (bundle && options->is_verbose)
 		say_nodes(bundle);
 	return bundle;
+}
+
+DtcStore *dtc_common_options_open_store(const struct dtc_common_options *options)
+{
+	const char *variable = g_getenv(DTC_CACHE_VARIABLE);
+	const char *place = options->cache ? options->cache : variable && *variable ? variable : NULL;
+
+	if (g_strcmp0(place, "none") == 0)
+		return NULL;
+	g_autofree char *own = g_build_filename(g_get_user_cache_dir(), "dtrace-chain", NULL);
+	return dtc_store_new(place ? place : own, options->cache_bytes);
 }
 
 bool dtc_common_options_get_json(const struct dtc_common_options *options, bool *ret_json, GError **error)

@@ -7,6 +7,7 @@
 
 #include "collect/console/command_line.h"
 #include "collect/console/terminal.h"
+#include "collect/image/store.h"
 #include "dtrace-chain/bundle.h"
 
 #include <glib.h>
@@ -20,6 +21,8 @@ struct dtc_common_options {
 	char *sync_file;	       /* owned: --sync FILE: clock maps instead of fitting, or NULL */
 	char *cluster;		       /* owned: --cluster FILE, or NULL */
 	enum dtc_reader_choice reader; /* --reader */
+	char *cache;		       /* owned: --cache DIR|none, or NULL: the user's */
+	guint64 cache_bytes;	       /* --cache-size SIZE; 0: the default */
 	guint64 max_unpacked_bytes;    /* --max-unpacked SIZE; 0: the default */
 	enum dtc_color color;	       /* --color auto|always|never */
 	gint width;		       /* --width COLUMNS; 0: the terminal's, or COLUMNS */
@@ -40,5 +43,7 @@ DtcBundle *dtc_common_options_open_bundle(const struct dtc_common_options *optio
 					  GError **error);
 /* Another bundle, with the tiers of --cluster but none of its paths, nor --node and --nodes. Caller owns. */
 DtcBundle *dtc_common_options_open_other(const struct dtc_common_options *options, const char *path, GError **error);
+/* Where what is read is kept; NULL for --cache none, or if there is no such place. Caller owns. */
+DtcStore *dtc_common_options_open_store(const struct dtc_common_options *options);
 /* True for --format json; an unknown format is a usage error. */
 bool dtc_common_options_get_json(const struct dtc_common_options *options, bool *ret_json, GError **error);

@@ -54,7 +54,9 @@ static void describe_node(DtcManifest *manifest, const DtcBundle *bundle, guint 
 	node->packets = capture ? capture->packets : 0;
 	if (!kernel)
 		return;
-	dtc_reader_describe_clock(from->kernel_path, &node->clock);
+	node->clock = kernel->clock;
+	node->clock.name = g_strdup(kernel->clock.name);
+	node->clock.uuid = g_strdup(kernel->clock.uuid);
 	node->events = kernel->events;
 	node->lost_events = kernel->lost_events;
 	if (kernel->release)

@@ -43,6 +43,7 @@ DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_optio
 	const struct dtc_recordings_options recordings_options = {
 		.needs_exchanges = options->needs_exchanges,
 		.clocks_only = options->clocks_only,
+		.store = options->store,
 		.id_headers = options->id_headers,
 	};
 	g_autoptr(DtcEngine) engine = g_new0(DtcEngine, 1);

@@ -24,6 +24,7 @@
 #include "analyze/edge/edges.h"
 #include "analyze/engine/watch.h"
 #include "analyze/request/locate.h"
+#include "collect/image/store.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/finding.h"
 #include "sync/fit/fit.h"
@@ -33,6 +34,7 @@ struct dtc_engine_options {
 	const char *reference;		   /* node whose clock is cluster time; NULL: the best one */
 	bool needs_exchanges;		   /* scan the captures for requests */
 	bool clocks_only;		   /* the histories hold packets and nothing else: less memory */
+	DtcStore *store;		   /* what was read is kept there, and found again; NULL: nowhere */
 	const char *const *id_headers;	   /* more headers that carry an identity, NULL-terminated; or NULL */
 	const struct dtc_fit_options *fit; /* NULL: defaults; reference above counts, not the one in here */
 	const char *sync_file;		   /* clock maps to use instead of fitting; or NULL */

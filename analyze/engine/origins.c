@@ -50,19 +50,32 @@ static void compare(const DtcBundle *bundle, const struct dtc_trace_origin *orig
 				       other);
 }
 
-void dtc_origins_check(const DtcBundle *bundle, DtcFindings *findings)
+/* "" for what it does not tell; borrowed of the sources. */
+static struct dtc_trace_origin *list_origins(const DtcBundle *bundle, const GPtrArray *sources)
 {
 	guint count = dtc_bundle_get_count(bundle);
-	g_autofree struct dtc_trace_origin *origins = g_new0(struct dtc_trace_origin, count + 1);
+	struct dtc_trace_origin *origins = g_new0(struct dtc_trace_origin, count + 1);
 
-	for (guint i = 0; i < count; i++) {
-		const char *path = dtc_bundle_get_node(bundle, i)->kernel_path;
-		if (!path || !dtc_reader_describe_origin(path, &origins[i]))
-			origins[i] = (struct dtc_trace_origin){ g_strdup(""), g_strdup(""), g_strdup("") };
+	for (guint i = 0; i < sources->len; i++) {
+		const struct dtc_census_source *source = sources->pdata[i];
+		if (!source->reading.is_capture)
+			origins[source->reading.node_index] = source->origin;
 	}
+	for (guint i = 0; i < count; i++) {
+		struct dtc_trace_origin *origin = &origins[i];
+		origin->uuid = origin->uuid ? origin->uuid : (char *)"";
+		origin->host = origin->host ? origin->host : (char *)"";
+		origin->boot = origin->boot ? origin->boot : (char *)"";
+	}
+	return origins;
+}
+
+void dtc_origins_check(const DtcBundle *bundle, const GPtrArray *sources, DtcFindings *findings)
+{
+	guint count = dtc_bundle_get_count(bundle);
+	g_autofree struct dtc_trace_origin *origins = list_origins(bundle, sources);
+
 	for (guint b = 1; b < count; b++)
 		for (guint a = 0; a < b; a++)
 			compare(bundle, origins, a, b, findings);
-	for (guint i = 0; i < count; i++)
-		dtc_trace_origin_clear(&origins[i]);
 }

@@ -3,118 +3,16 @@
 
 #include "analyze/engine/origins.h"
 #include "analyze/engine/reading.h"
-#include "analyze/exchange/http.h"
-#include "analyze/state/machine.h"
+#include "analyze/engine/recording.h"
 #include "collect/bundle/access.h"
-#include "collect/packets/node_captures.h"
-#include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
 
-/* What one thread reads of one recording; taken in order afterwards. */
-struct recording {
-	struct dtc_reading reading;
-	const struct dtc_recordings_options *options;
-	/* results */
-	DtcHistory *history;
-	DtcPackets *packets;
-	DtcExchanges *exchanges;
-	DtcFrames *frames;
-	bool enters_guests; /* a host of virtual machines */
-	bool is_foreign;    /* a capture in which no packet starts or ends at this node */
-	guint capture_count;
-};
-
-static void read_kernel(struct recording *recording)
-{
-	struct dtc_reading *reading = &recording->reading;
-	bool clocks_only = recording->options->clocks_only;
-	g_autoptr(DtcReader) reader = dtc_reader_open_node(reading->node, &reading->error);
-	if (!reader)
-		return;
-	g_autoptr(DtcMachine) machine = dtc_machine_new(reading->node->name, reader);
-	const struct dtc_event *event;
-	guint since = 0;
-
-	dtc_machine_set_environment(machine, reading->node->environment);
-
-	while ((event = dtc_reader_next(reader))) {
-		bool serves_clocks = event->kind == DTC_EVENT_NET_SEND || event->kind == DTC_EVENT_NET_RECEIVE ||
-				     event->kind == DTC_EVENT_INET_OUT || event->kind == DTC_EVENT_INET_IN;
-		if (!clocks_only || serves_clocks)
-			dtc_machine_apply(machine, event);
-		recording->enters_guests |= event->kind == DTC_EVENT_KVM_ENTRY;
-		if (++since == DTC_READING_STEP) {
-			if (!dtc_reading_note(reading, dtc_reader_get_consumed_bytes(reader)))
-				return;
-			since = 0;
-		}
-	}
-	if (!dtc_reader_finish(reader, reading->findings, &reading->error))
-		return;
-	g_autoptr(DtcFindings) unwanted = dtc_findings_new(); /* what the machine misses it was not given */
-	recording->history = dtc_machine_finish(machine, clocks_only ? unwanted : reading->findings);
-}
-
-static void read_captures(struct recording *recording)
-{
-	struct dtc_reading *reading = &recording->reading;
-	const struct dtc_http_options http_options = { .id_headers = recording->options->id_headers };
-	g_autoptr(DtcPackets) packets = dtc_packets_new();
-	g_autoptr(DtcHttp) http =
-		recording->options->needs_exchanges ? dtc_http_new(reading->node_index, packets, &http_options) : NULL;
-	g_autoptr(DtcNodeCaptures) captures =
-		dtc_node_captures_new(reading->node->name, (const char *const *)reading->node->pcap_paths,
-				      reading->node->environment, packets, reading->findings);
-	const struct dtc_captured *captured;
-	uint32_t id;
-	guint64 packet_count = 0;
-
-	while ((captured = dtc_node_captures_next(captures, &id))) {
-		if (http)
-			dtc_http_add(http, id, captured);
-		if (++packet_count % DTC_READING_STEP == 0 &&
-		    !dtc_reading_note(reading, dtc_node_captures_get_consumed_bytes(captures)))
-			return;
-	}
-	(void)dtc_node_captures_finish(captures, &reading->error); /* the files that can be read are used */
-	if (http) {
-		recording->exchanges = dtc_http_finish(http, reading->node->name, reading->findings);
-		recording->frames = dtc_http_steal_frames(http);
-	}
-	dtc_packets_seal(packets);
-	recording->packets = g_steal_pointer(&packets);
-	recording->capture_count = dtc_node_captures_get_file_count(captures);
-	recording->is_foreign = dtc_node_captures_are_foreign(captures);
-}
-
-static void read_recording(struct dtc_reading *reading)
-{
-	struct recording *recording = (struct recording *)reading;
-
-	if (reading->is_capture)
-		read_captures(recording);
-	else
-		read_kernel(recording);
-}
-
-static void recording_free(void *data)
-{
-	struct recording *recording = data;
-
-	dtc_reading_clear(&recording->reading);
-	dtc_history_free(recording->history);
-	dtc_packets_free(recording->packets);
-	dtc_exchanges_free(recording->exchanges);
-	dtc_frames_free(recording->frames);
-	g_free(recording);
-}
-
-static void take_kernel(struct dtc_recordings *to, struct recording *recording, DtcFindings *findings,
+static void take_kernel(struct dtc_recordings *to, struct dtc_recording *recording, DtcFindings *findings,
 			GError **first_error)
 {
-	struct dtc_reading *reading = &recording->reading;
+	struct dtc_reading *reading = &recording->source.reading;
 
 	if (reading->error) {
 		to->problems[reading->node_index] =
@@ -127,20 +25,22 @@ static void take_kernel(struct dtc_recordings *to, struct recording *recording, 
 	to->histories[reading->node_index] = g_steal_pointer(&recording->history);
 }
 
-static void take_captures(struct dtc_recordings *to, struct recording *recording, DtcFindings *findings,
+static void take_captures(struct dtc_recordings *to, struct dtc_recording *recording, DtcFindings *findings,
 			  GError **first_error)
 {
-	struct dtc_reading *reading = &recording->reading;
+	struct dtc_reading *reading = &recording->source.reading;
+	bool has_exchanges = recording->options->needs_exchanges && recording->exchanges;
 
 	to->capture_count += recording->capture_count;
 	if (reading->error && !*first_error)
 		*first_error = g_steal_pointer(&reading->error);
-	if (recording->exchanges)
+	if (has_exchanges)
 		dtc_exchanges_move(to->exchanges, recording->exchanges);
 	/* Exchanges name flows of these packets, so they stay even where their directions and times are of no use. */
 	if (recording->capture_count) {
 		to->captures[reading->node_index] = g_steal_pointer(&recording->packets);
-		to->frames[reading->node_index] = g_steal_pointer(&recording->frames);
+		if (has_exchanges)
+			to->frames[reading->node_index] = g_steal_pointer(&recording->frames);
 	}
 	if (recording->is_foreign)
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, reading->node->name,
@@ -148,32 +48,69 @@ static void take_captures(struct dtc_recordings *to, struct recording *recording
 				 "nothing about this node's clock");
 }
 
-/* Reads everything; false if nothing at all could be read. */
-static bool read_nodes(struct dtc_recordings *to, const DtcBundle *bundle, const struct dtc_recordings_options *options,
-		       const struct dtc_watch *watch, DtcFindings *findings, bool *ret_enters_guests, GError **error)
+static void read_recording(struct dtc_reading *reading)
 {
-	g_autoptr(GPtrArray) recordings = dtc_readings_new(bundle, sizeof(struct recording), recording_free);
+	dtc_recording_read((struct dtc_recording *)reading);
+}
 
-	for (guint i = 0; i < recordings->len; i++)
-		((struct recording *)recordings->pdata[i])->options = options;
-	if (!dtc_readings_run(recordings, read_recording, watch, error))
-		return false;
-	dtc_origins_check(bundle, findings);
-	if (!dtc_access_check_machine(error))
-		return false;
+/* NULL if the watcher stopped it, or no thread could be had. */
+static GPtrArray *read_all(const DtcBundle *bundle, const struct dtc_recordings_options *options,
+			   const struct dtc_watch *watch, GError **error)
+{
+	g_autoptr(GPtrArray) list = dtc_readings_new(bundle, sizeof(struct dtc_recording), dtc_recording_free);
 
+	for (guint i = 0; i < list->len; i++) {
+		struct dtc_recording *recording = list->pdata[i];
+		recording->options = options;
+		recording->bundle = bundle;
+	}
+	return dtc_readings_run(list, read_recording, watch, error) ? g_steal_pointer(&list) : NULL;
+}
+
+static bool enter_guests(const GPtrArray *list)
+{
+	for (guint i = 0; i < list->len; i++)
+		if (((const struct dtc_recording *)list->pdata[i])->enters_guests)
+			return true;
+	return false;
+}
+
+static bool are_whole(const GPtrArray *list)
+{
+	for (guint i = 0; i < list->len; i++) {
+		const struct dtc_recording *recording = list->pdata[i];
+		if (!recording->source.reading.is_capture && !recording->is_whole)
+			return false;
+	}
+	return true;
+}
+
+/* What the machine or the scanner misses is told to those who asked for their work. */
+static void take_findings(struct dtc_recording *recording, bool needs_states, DtcFindings *findings)
+{
+	bool is_wanted = recording->source.reading.is_capture ? recording->options->needs_exchanges : needs_states;
+
+	if (is_wanted)
+		dtc_findings_move(recording->source.reading.findings, recording->made_findings);
+	dtc_findings_move(findings, recording->source.reading.findings);
+}
+
+/* False if nothing at all could be read. */
+static bool take_all(struct dtc_recordings *to, const GPtrArray *list, bool needs_states, DtcFindings *findings,
+		     GError **error)
+{
 	GError *first_error = NULL;
 	bool has_any = false;
-	for (guint i = 0; i < recordings->len; i++) {
-		struct recording *recording = recordings->pdata[i];
-		guint node = recording->reading.node_index;
-		dtc_findings_move(findings, recording->reading.findings);
-		if (recording->reading.is_capture) {
+
+	for (guint i = 0; i < list->len; i++) {
+		struct dtc_recording *recording = list->pdata[i];
+		guint node = recording->source.reading.node_index;
+		take_findings(recording, needs_states, findings);
+		if (recording->source.reading.is_capture) {
 			to->is_foreign[node] = recording->is_foreign;
 			take_captures(to, recording, findings, &first_error);
 		} else {
 			take_kernel(to, recording, findings, &first_error);
-			*ret_enters_guests |= recording->enters_guests;
 		}
 		has_any |= to->histories[node] || to->captures[node];
 	}
@@ -207,22 +144,23 @@ bool dtc_recordings_read(struct dtc_recordings *recordings, const DtcBundle *bun
 			 const struct dtc_recordings_options *options, const struct dtc_watch *watch,
 			 DtcFindings *findings, GError **error)
 {
-	guint node_count = dtc_bundle_get_count(bundle);
-	g_autoptr(DtcFindings) first_findings = dtc_findings_new();
 	struct dtc_recordings_options whole = *options;
-	bool enters_guests = false;
+	g_autoptr(GPtrArray) list = NULL;
 
-	init(recordings, node_count, options->needs_exchanges);
-	if (!read_nodes(recordings, bundle, options, watch, first_findings, &enters_guests, error))
+	init(recordings, dtc_bundle_get_count(bundle), options->needs_exchanges);
+	list = read_all(bundle, options, watch, error);
+	if (!list)
 		return false;
-	if (!options->clocks_only || !enters_guests || node_count == 1) {
-		dtc_findings_move(findings, first_findings);
-		return true;
+	bool needs_states = !options->clocks_only || (enter_guests(list) && recordings->node_count > 1);
+	if (needs_states && !are_whole(list)) {
+		whole.clocks_only = false;
+		g_clear_pointer(&list, g_ptr_array_unref);
+		list = read_all(bundle, &whole, watch, error);
+		if (!list)
+			return false;
 	}
-	dtc_recordings_clear(recordings);
-	init(recordings, node_count, options->needs_exchanges);
-	whole.clocks_only = false;
-	return read_nodes(recordings, bundle, &whole, watch, findings, &enters_guests, error);
+	dtc_origins_check(bundle, list, findings);
+	return dtc_access_check_machine(error) && take_all(recordings, list, needs_states, findings, error);
 }
 
 void dtc_recordings_clear(struct dtc_recordings *recordings)

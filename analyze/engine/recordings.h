@@ -8,6 +8,7 @@
 #include "analyze/engine/watch.h"
 #include "analyze/exchange/exchanges.h"
 #include "analyze/exchange/frames.h"
+#include "collect/image/store.h"
 #include "collect/packets/packets.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/finding.h"
@@ -20,6 +21,11 @@ struct dtc_recordings_options {
 	 * of them enters guests, whose clocks need to know what CPUs and vCPUs did.
 	 */
 	bool clocks_only;
+	/*
+	 * What was read before is taken from there, and what is read is kept there, all of it, whatever is asked for.
+	 * NULL: nothing is kept.
+	 */
+	DtcStore *store;
 	const char *const *id_headers; /* more headers that carry an identity, NULL-terminated; or NULL */
 };
 

@@ -144,3 +144,189 @@ guint dtc_exchanges_get_capture_count(const DtcExchanges *exchanges)
 {
 	return exchanges->capture_count;
 }
+
+/* ---- images ---- */
+
+/* As in struct dtc_exchange; strings are numbers among the image's. */
+struct saved_exchange {
+	int64_t request_ns, request_end_ns, response_ns, response_end_ns;
+	uint32_t flow;
+	uint32_t request_seq, request_end_seq, response_seq, response_end_seq;
+	int32_t status;
+	uint32_t method, target;
+	uint32_t identity_first, identity_count;
+	uint32_t flags; /* the bools, the first in the lowest bit */
+	uint32_t spare;
+};
+_Static_assert(sizeof(struct saved_exchange) == 80, "written to files as it is");
+
+struct saved_identity {
+	uint32_t source, id, value;
+};
+
+struct saved_head {
+	uint64_t dropped_count;
+	uint64_t capture_count;
+};
+
+/* What is put together while the records are made. */
+struct saving {
+	GHashTable *numbers; /* of strings, which are borrowed -> number + 1 */
+	GPtrArray *strings;
+	GArray *identities;
+};
+
+static uint32_t number_string(struct saving *saving, const char *string)
+{
+	guint number = GPOINTER_TO_UINT(g_hash_table_lookup(saving->numbers, string));
+
+	if (number)
+		return number - 1;
+	g_ptr_array_add(saving->strings, (gpointer)string);
+	g_hash_table_insert(saving->numbers, (gpointer)string, GUINT_TO_POINTER(saving->strings->len));
+	return saving->strings->len - 1;
+}
+
+static struct saved_exchange save_exchange(struct saving *saving, const struct dtc_exchange *x)
+{
+	struct saved_exchange saved = {
+		.request_ns = x->request_ns,
+		.request_end_ns = x->request_end_ns,
+		.response_ns = x->response_ns,
+		.response_end_ns = x->response_end_ns,
+		.flow = x->flow,
+		.request_seq = x->request_seq,
+		.request_end_seq = x->request_end_seq,
+		.response_seq = x->response_seq,
+		.response_end_seq = x->response_end_seq,
+		.status = x->status,
+		.method = number_string(saving, x->method),
+		.target = number_string(saving, x->target),
+		.identity_first = saving->identities->len,
+		.identity_count = x->identity_count,
+		.flags = (uint32_t)(x->has_request | x->request_complete << 1 | x->has_response << 2 |
+				    x->response_complete << 3 | x->is_first << 4),
+	};
+	for (guint i = 0; i < x->identity_count; i++) {
+		const struct dtc_identity *identity = &x->identities[i];
+		const struct saved_identity saved_identity = { number_string(saving, identity->source),
+							       number_string(saving, identity->id),
+							       number_string(saving, identity->value) };
+		g_array_append_val(saving->identities, saved_identity);
+	}
+	return saved;
+}
+
+void dtc_exchanges_save(const DtcExchanges *exchanges, DtcImageWriter *writer)
+{
+	g_autoptr(GHashTable) numbers = g_hash_table_new(g_str_hash, g_str_equal);
+	g_autoptr(GPtrArray) strings = g_ptr_array_new();
+	g_autoptr(GArray) identities = g_array_new(FALSE, FALSE, sizeof(struct saved_identity));
+	g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(struct saved_exchange));
+	struct saving saving = { numbers, strings, identities };
+	const struct saved_head head = { exchanges->dropped_count, exchanges->capture_count };
+
+	for (guint i = 0; i < exchanges->list->len; i++) {
+		struct saved_exchange saved = save_exchange(&saving, dtc_exchanges_get(exchanges, i));
+		g_array_append_val(list, saved);
+	}
+	dtc_image_add_copy(writer, "exchanges.head", sizeof(head), &head, 1);
+	dtc_image_add_copy(writer, "exchanges.records", sizeof(struct saved_exchange), list->data, list->len);
+	dtc_image_add_copy(writer, "exchanges.identities", sizeof(struct saved_identity), identities->data,
+			   identities->len);
+	dtc_image_add_strings(writer, "exchanges.strings", (const char *const *)strings->pdata, strings->len);
+}
+
+/* What an image has; borrowed. */
+struct loading {
+	const struct saved_exchange *records;
+	const struct saved_identity *identities;
+	const char *const *strings;
+	gsize count, identity_count, string_count;
+};
+
+static bool has_string(const struct loading *loading, uint32_t string)
+{
+	return string < loading->string_count && strlen(loading->strings[string]) <= DTC_REQUEST_TEXT_BYTES;
+}
+
+static bool is_whole(const struct loading *loading, const struct saved_exchange *saved, const DtcPackets *packets)
+{
+	if (saved->flow >= dtc_packets_get_flow_count(packets) || !has_string(loading, saved->method) ||
+	    !has_string(loading, saved->target) || saved->identity_first > loading->identity_count ||
+	    saved->identity_count > loading->identity_count - saved->identity_first)
+		return false;
+	for (guint i = 0; i < saved->identity_count; i++) {
+		const struct saved_identity *identity = &loading->identities[saved->identity_first + i];
+		if (!has_string(loading, identity->source) || !has_string(loading, identity->id) ||
+		    !has_string(loading, identity->value))
+			return false;
+	}
+	return true;
+}
+
+static void load_exchange(DtcExchanges *exchanges, const struct loading *loading, const struct saved_exchange *saved,
+			  guint node)
+{
+	g_autofree struct dtc_identity *identities = g_new0(struct dtc_identity, saved->identity_count + 1);
+	const struct dtc_exchange exchange = {
+		.node = node,
+		.flow = saved->flow,
+		.request_seq = saved->request_seq,
+		.request_end_seq = saved->request_end_seq,
+		.response_seq = saved->response_seq,
+		.response_end_seq = saved->response_end_seq,
+		.has_request = saved->flags & 1,
+		.request_complete = saved->flags >> 1 & 1,
+		.has_response = saved->flags >> 2 & 1,
+		.response_complete = saved->flags >> 3 & 1,
+		.is_first = saved->flags >> 4 & 1,
+		.request_ns = saved->request_ns,
+		.request_end_ns = saved->request_end_ns,
+		.response_ns = saved->response_ns,
+		.response_end_ns = saved->response_end_ns,
+		.status = saved->status,
+		.method = loading->strings[saved->method],
+		.target = loading->strings[saved->target],
+		.identities = identities,
+		.identity_count = saved->identity_count,
+	};
+
+	for (guint i = 0; i < saved->identity_count; i++) {
+		const struct saved_identity *identity = &loading->identities[saved->identity_first + i];
+		identities[i] =
+			(struct dtc_identity){ loading->strings[identity->source], loading->strings[identity->id],
+					       loading->strings[identity->value] };
+	}
+	dtc_exchanges_add(exchanges, &exchange);
+}
+
+DtcExchanges *dtc_exchanges_load(const DtcImage *image, guint node, const DtcPackets *packets, GError **error)
+{
+	struct loading loading = { 0 };
+	const struct saved_head *head = dtc_image_get_one(image, "exchanges.head", sizeof(*head), error);
+	g_autofree const char **strings =
+		head ? dtc_image_get_strings(image, "exchanges.strings", &loading.string_count, error) : NULL;
+
+	loading.strings = strings;
+	loading.records = strings ? dtc_image_get(image, "exchanges.records", sizeof(struct saved_exchange),
+						  &loading.count, error)
+				  : NULL;
+	loading.identities = loading.records
+				     ? dtc_image_get(image, "exchanges.identities", sizeof(struct saved_identity),
+						     &loading.identity_count, error)
+				     : NULL;
+	if (!loading.identities)
+		return NULL;
+	g_autoptr(DtcExchanges) exchanges = dtc_exchanges_new(G_MAXSIZE); /* what was too much is not in it */
+	for (gsize i = 0; i < loading.count; i++) {
+		if (!is_whole(&loading, &loading.records[i], packets)) {
+			dtc_image_refuse(image, error, "a request in it is not whole");
+			return NULL;
+		}
+		load_exchange(exchanges, &loading, &loading.records[i], node);
+	}
+	exchanges->dropped_count = head->dropped_count;
+	exchanges->capture_count = (guint)head->capture_count;
+	return g_steal_pointer(&exchanges);
+}

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "collect/image/image.h"
 #include "dtrace-chain/request.h"
 
 typedef struct DtcExchanges DtcExchanges;
@@ -29,3 +30,11 @@ void dtc_exchanges_add_capture(DtcExchanges *exchanges);
 guint dtc_exchanges_get_capture_count(const DtcExchanges *exchanges);
 /* Borrowed until the set changes. */
 const struct dtc_exchange *dtc_exchanges_get(const DtcExchanges *exchanges, guint index);
+
+/* The exchanges of one node, which are all there are, as sections of an image; copied. */
+void dtc_exchanges_save(const DtcExchanges *exchanges, DtcImageWriter *writer);
+/*
+ * Those of an image, as of that node, with flows of the image's packets. Caller owns; NULL with DAMAGED if something in
+ * them leads nowhere.
+ */
+DtcExchanges *dtc_exchanges_load(const DtcImage *image, guint node, const DtcPackets *packets, GError **error);

@@ -95,3 +95,58 @@ const struct dtc_http2_frame *dtc_frames_find(const DtcFrames *frames, uint32_t 
 	*ret_count = last - first;
 	return get(list, first);
 }
+
+/* ---- images ---- */
+
+struct saved_flow {
+	uint32_t flow;
+	uint32_t count;
+};
+
+static gint compare_flows(gconstpointer a, gconstpointer b)
+{
+	guint x = GPOINTER_TO_UINT(a), y = GPOINTER_TO_UINT(b);
+
+	return (x > y) - (x < y);
+}
+
+void dtc_frames_save(const DtcFrames *frames, DtcImageWriter *writer)
+{
+	g_autoptr(GList) flows = g_list_sort(g_hash_table_get_keys(frames->flows), compare_flows);
+	g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(struct dtc_http2_frame));
+	g_autoptr(GArray) saved = g_array_new(FALSE, FALSE, sizeof(struct saved_flow));
+
+	for (GList *flow = flows; flow; flow = flow->next) {
+		const GArray *own = g_hash_table_lookup(frames->flows, flow->data);
+		const struct saved_flow saved_flow = { GPOINTER_TO_UINT(flow->data), own->len };
+		g_array_append_val(saved, saved_flow);
+		g_array_append_vals(list, own->data, own->len);
+	}
+	dtc_image_add_copy(writer, "frames.flows", sizeof(struct saved_flow), saved->data, saved->len);
+	dtc_image_add_copy(writer, "frames.records", sizeof(struct dtc_http2_frame), list->data, list->len);
+}
+
+DtcFrames *dtc_frames_load(const DtcImage *image, const DtcPackets *packets, GError **error)
+{
+	gsize flow_count, count;
+	const struct saved_flow *flows =
+		dtc_image_get(image, "frames.flows", sizeof(struct saved_flow), &flow_count, error);
+	const struct dtc_http2_frame *records =
+		flows ? dtc_image_get(image, "frames.records", sizeof(struct dtc_http2_frame), &count, error) : NULL;
+
+	if (!records)
+		return NULL;
+	g_autoptr(DtcFrames) frames = dtc_frames_new(G_MAXSIZE); /* what was too much is not in it */
+	for (gsize i = 0; i < flow_count; i++) {
+		guint before = (guint)(frames->used_bytes / sizeof(*records));
+		bool is_good = flows[i].flow < dtc_packets_get_flow_count(packets) && flows[i].count <= count;
+		for (uint32_t k = 0; is_good && k < flows[i].count; k++)
+			dtc_frames_add(frames, flows[i].flow, records++);
+		if (!is_good || frames->used_bytes / sizeof(*records) - before != flows[i].count) {
+			dtc_image_refuse(image, error, "frames in it are not in order");
+			return NULL;
+		}
+		count -= flows[i].count;
+	}
+	return g_steal_pointer(&frames);
+}

@@ -5,6 +5,9 @@
  */
 #pragma once
 
+#include "collect/image/image.h"
+#include "collect/packets/packets.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,3 +60,8 @@ bool dtc_frames_has_flow(const DtcFrames *frames, uint32_t flow);
  */
 const struct dtc_http2_frame *dtc_frames_find(const DtcFrames *frames, uint32_t flow, uint32_t seq, uint32_t bytes,
 					      guint *ret_count);
+
+/* The frames as sections of an image; copied. */
+void dtc_frames_save(const DtcFrames *frames, DtcImageWriter *writer);
+/* Those of an image, of flows of its packets. Caller owns; NULL with DAMAGED if they are of none, or out of order. */
+DtcFrames *dtc_frames_load(const DtcImage *image, const DtcPackets *packets, GError **error);

@@ -5,6 +5,7 @@
  * the ranges of each CPU first. An index is compared with its bound before it is followed, so that a history from
  * anywhere can be judged.
  */
+#include "analyze/history/check_lists.h"
 #include "analyze/history/records.h"
 #include "dtrace-chain/error.h"
 
@@ -145,6 +146,8 @@ static const char *judge_lengths(struct checker *c, uint32_t index)
 		return "the ranges of calls by file do not cover them";
 	if (get_u32(h->run_first, 0) || get_u32(h->run_first, h->run_first->len - 1) != h->runs->len)
 		return "the ranges of runs do not cover them";
+	if (h->string_bytes->len && *DTC_AT(h->string_bytes, char, h->string_bytes->len - 1))
+		return "the last string does not end";
 	return NULL;
 }
 
@@ -828,6 +831,14 @@ static bool broken(GError **error, const struct checker *c, const char *record, 
 		    "with the trace",
 		    record, index, who, when, what);
 	return false;
+}
+
+bool dtc_history_check_lists(const DtcHistory *h, GError **error)
+{
+	struct checker checker = { .h = h, .thread = DTC_NONE, .at_ns = DTC_TIME_NONE };
+	const char *what = judge_lengths(&checker, 0);
+
+	return !what || broken(error, &checker, "lists", 0, what);
 }
 
 bool dtc_history_check(const DtcHistory *h, GError **error)

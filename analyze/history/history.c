@@ -106,6 +106,7 @@ void dtc_history_free(DtcHistory *h)
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		dtc_table_free(tables[i]);
 	dtc_packets_free(h->packets);
+	dtc_image_unref(h->image);
 	g_free(h);
 }
 

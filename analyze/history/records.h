@@ -119,6 +119,7 @@ struct DtcHistory {
 	GArray *run_first;		     /* sealed: uint32_t per CPU + 1 */
 	DtcPackets *packets;
 	DtcTable *contexts; /* struct dtc_packet_context per packet */
+	DtcImage *image;    /* that holds the records of the tables; NULL: they are their own */
 };
 
 DtcHistory *dtc_history_new(void);

@@ -318,15 +318,20 @@ static void apply_fault(DtcMachine *m, const struct dtc_event *event)
 	dtc_machine_get_cpu(m, event->cpu)->fault_ns = m->now_ns;
 }
 
-void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
+void dtc_machine_pass(DtcMachine *m, int64_t time_ns)
 {
-	g_assert(event->cpu < DTC_CPU_LIMIT);
 	/* small reversals in a stream are tolerated by the reader; here time never goes back */
-	if (event->time_ns > m->now_ns)
-		m->now_ns = event->time_ns;
+	if (time_ns > m->now_ns)
+		m->now_ns = time_ns;
 	if (m->history->begin_ns == DTC_TIME_NONE)
 		m->history->begin_ns = m->now_ns;
 	m->history->end_ns = m->now_ns;
+}
+
+void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
+{
+	g_assert(event->cpu < DTC_CPU_LIMIT);
+	dtc_machine_pass(m, event->time_ns);
 	m->event_count++;
 	m->saw[event->kind] = true;
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);

@@ -26,6 +26,8 @@ void dtc_machine_free(DtcMachine *machine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcMachine, dtc_machine_free)
 
 void dtc_machine_apply(DtcMachine *machine, const struct dtc_event *event);
+/* There is an event at that time, which is not applied: who wants packets alone wants their times all the same. */
+void dtc_machine_pass(DtcMachine *machine, int64_t time_ns);
 
 /*
  * Closes what is open, seals the history (packets included) and hands it over; the machine may then only be freed. What

@@ -31,6 +31,8 @@ static void node_free(void *data)
 	g_free(node->name);
 	g_free(node->kernel_path);
 	g_strfreev(node->pcap_paths);
+	g_free(node->kernel_image);
+	g_free(node->capture_image);
 	dtc_environment_free(node->environment);
 	g_free(node);
 }
@@ -384,6 +386,11 @@ const char *dtc_bundle_get_source(const DtcBundle *bundle)
 const char *dtc_bundle_get_directory(const DtcBundle *bundle)
 {
 	return bundle->directory;
+}
+
+bool dtc_bundle_is_packed(const DtcBundle *bundle)
+{
+	return bundle->scratch != NULL;
 }
 
 void dtc_bundle_take_cluster(DtcBundle *bundle, DtcCluster *cluster)

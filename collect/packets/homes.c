@@ -121,3 +121,28 @@ void dtc_homes_set(DtcHomes *homes, const struct dtc_ends *ends, uint16_t netns,
 	}
 	g_array_append_val(stays, new);
 }
+
+static gint compare_ends(gconstpointer a, gconstpointer b)
+{
+	return memcmp(&((const struct dtc_home *)a)->ends, &((const struct dtc_home *)b)->ends,
+		      sizeof(struct dtc_ends));
+}
+
+/* The stays of the same ends keep their order: g_array_sort is stable. */
+GArray *dtc_homes_list(const DtcHomes *homes)
+{
+	GArray *list = g_array_new(FALSE, FALSE, sizeof(struct dtc_home));
+	GHashTableIter iter;
+	gpointer key, stays;
+
+	g_hash_table_iter_init(&iter, homes->by_ends);
+	while (g_hash_table_iter_next(&iter, &key, &stays)) {
+		for (guint i = 0; i < ((GArray *)stays)->len; i++) {
+			const struct stay *stay = &g_array_index((GArray *)stays, struct stay, i);
+			const struct dtc_home home = { ((const struct key *)key)->ends, stay->netns, stay->home };
+			g_array_append_val(list, home);
+		}
+	}
+	g_array_sort(list, compare_ends);
+	return list;
+}

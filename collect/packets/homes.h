@@ -30,4 +30,14 @@ void dtc_homes_free(DtcHomes *homes);
 uint16_t dtc_homes_find(const DtcHomes *homes, const struct dtc_ends *ends, uint16_t netns);
 /* The i-th home of connections between these ends, perhaps several times; DTC_NO_HOME: there are no more. */
 uint16_t dtc_homes_get(const DtcHomes *homes, const struct dtc_ends *ends, guint i);
+/* Of a namespace in which connections between these ends are seen; one of all that there are. */
+struct dtc_home {
+	struct dtc_ends ends;
+	uint16_t netns;
+	uint16_t home;
+};
+_Static_assert(sizeof(struct dtc_home) == 42, "without padding, as images have it");
+
+/* All, in an order in which dtc_homes_set makes the same of them; the same for the same homes. Caller unrefs. */
+GArray *dtc_homes_list(const DtcHomes *homes);
 void dtc_homes_set(DtcHomes *homes, const struct dtc_ends *ends, uint16_t netns, uint16_t home);

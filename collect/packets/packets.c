@@ -53,6 +53,7 @@ struct DtcPackets {
 	GHashTable *shared; /* addresses (owned) that several namespaces have; loopback stands for all of its kind */
 	GArray *netns;	    /* inodes; the first is 0 */
 	DtcHomes *homes;
+	DtcImage *image; /* owned; that has the records and by_flow; NULL: they are our own */
 	bool sorted;
 	bool sealed;
 };
@@ -97,12 +98,14 @@ void dtc_packets_free(DtcPackets *packets)
 	dtc_table_free(packets->packets);
 	g_array_unref(packets->flows);
 	g_free(packets->table);
-	g_free(packets->by_flow);
+	if (!packets->image)
+		g_free(packets->by_flow);
 	g_hash_table_unref(packets->shared);
 	g_array_unref(packets->netns);
 	dtc_homes_free(packets->homes);
 	g_hash_table_unref(packets->interface_ids);
 	g_ptr_array_unref(packets->interfaces);
+	dtc_image_unref(packets->image);
 	g_free(packets);
 }
 
@@ -595,4 +598,151 @@ guint dtc_address_hash(gconstpointer address)
 gboolean dtc_address_equal(gconstpointer a, gconstpointer b)
 {
 	return memcmp(a, b, 16) == 0;
+}
+
+/* --- images ----------------------------------------------------------------------------------------------------- */
+
+static gint compare_addresses(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, 16);
+}
+
+void dtc_packets_save(const DtcPackets *packets, DtcImageWriter *writer)
+{
+	g_autoptr(GArray) homes = dtc_homes_list(packets->homes);
+	g_autoptr(GByteArray) shared = g_byte_array_new();
+	g_autofree struct dtc_flow *flows = g_new0(struct dtc_flow, packets->flows->len + 1);
+	g_autoptr(GList) addresses = g_list_sort(g_hash_table_get_keys(packets->shared), compare_addresses);
+	uint32_t indexed_count = 0;
+
+	g_assert(packets->sealed);
+	for (uint32_t i = 0; i < packets->flows->len; i++) {
+		flows[i] = get_entry(packets, i)->flow;
+		indexed_count += flows[i].packet_count;
+	}
+	for (GList *address = addresses; address; address = address->next)
+		g_byte_array_append(shared, address->data, 16);
+	dtc_image_add(writer, "packets.records", sizeof(struct dtc_packet), packets->packets->data,
+		      packets->packets->len);
+	dtc_image_add_copy(writer, "packets.flows", sizeof(struct dtc_flow), flows, packets->flows->len);
+	dtc_image_add(writer, "packets.by_flow", sizeof(uint32_t), packets->by_flow, indexed_count);
+	dtc_image_add_strings(writer, "packets.interfaces", (const char *const *)packets->interfaces->pdata,
+			      packets->interfaces->len);
+	dtc_image_add_copy(writer, "packets.shared", 16, shared->data, shared->len / 16);
+	dtc_image_add(writer, "packets.netns", sizeof(uint32_t), packets->netns->data, packets->netns->len);
+	dtc_image_add_copy(writer, "packets.homes", sizeof(struct dtc_home), homes->data, homes->len);
+}
+
+/* The generations of a key follow each other, so that the latest is found, and the others behind it. */
+static bool load_flows(DtcPackets *packets, GError **error)
+{
+	gsize count;
+	const struct dtc_flow *flows =
+		dtc_image_get(packets->image, "packets.flows", sizeof(struct dtc_flow), &count, error);
+
+	if (!flows)
+		return false;
+	for (gsize i = 0; i < count; i++) {
+		struct flow_key key = get_key(&flows[i]);
+		if (flows[i].reverse >= count || flows[flows[i].reverse].reverse != i ||
+		    flows[i].netns >= packets->netns->len || *(const uint8_t *)&flows[i].has_isn > 1)
+			return dtc_image_refuse(packets->image, error, "a flow is not one of two directions");
+		uint32_t flow = append_flow(packets, &key);
+		get_entry(packets, flow)->flow = flows[i];
+	}
+	return true;
+}
+
+/* Where the packets are found, flow by flow. */
+static const char *judge_by_flow(const DtcPackets *packets, gsize indexed_count)
+{
+	uint32_t expected = 0;
+
+	for (uint32_t i = 0; i < packets->flows->len; i++) {
+		const struct dtc_flow *flow = &get_entry(packets, i)->flow;
+		if (flow->packet_first != expected || flow->packet_count > indexed_count - expected)
+			return "a flow's packets are not there";
+		expected += flow->packet_count;
+	}
+	if (expected != indexed_count)
+		return "packets are of no flow";
+	for (gsize i = 0; i < indexed_count; i++)
+		if (packets->by_flow[i] >= packets->packets->len)
+			return "a packet of a flow is not there";
+	return NULL;
+}
+
+static const char *judge_records(const DtcPackets *packets)
+{
+	int64_t before_ns = INT64_MIN;
+
+	for (guint i = 0; i < packets->packets->len; i++) {
+		const struct dtc_packet *packet = DTC_AT(packets->packets, struct dtc_packet, i);
+		if (packet->flow >= packets->flows->len && packet->flow != DTC_NONE)
+			return "a packet's flow is not there";
+		if (packet->direction > DTC_RECEIVED || packet->time_ns < before_ns)
+			return "a packet is not where it can be";
+		before_ns = packet->time_ns;
+	}
+	return NULL;
+}
+
+static bool load_records(DtcPackets *packets, GError **error)
+{
+	gsize count, indexed_count;
+	const struct dtc_packet *records =
+		dtc_image_get(packets->image, "packets.records", sizeof(struct dtc_packet), &count, error);
+	const uint32_t *by_flow =
+		records ? dtc_image_get(packets->image, "packets.by_flow", sizeof(uint32_t), &indexed_count, error)
+			: NULL;
+
+	if (!by_flow)
+		return false;
+	dtc_table_free(packets->packets);
+	packets->packets = dtc_table_new_borrowed(sizeof(struct dtc_packet), records, (guint)count);
+	packets->by_flow = (uint32_t *)by_flow;
+	const char *wrong = judge_records(packets);
+	if (!wrong)
+		wrong = judge_by_flow(packets, indexed_count);
+	return !wrong || dtc_image_refuse(packets->image, error, wrong);
+}
+
+static bool load_places(DtcPackets *packets, GError **error)
+{
+	gsize interface_count, shared_count, netns_count, home_count;
+	g_autofree const char **interfaces =
+		dtc_image_get_strings(packets->image, "packets.interfaces", &interface_count, error);
+	const uint8_t *shared =
+		interfaces ? dtc_image_get(packets->image, "packets.shared", 16, &shared_count, error) : NULL;
+	const uint32_t *netns =
+		shared ? dtc_image_get(packets->image, "packets.netns", sizeof(uint32_t), &netns_count, error) : NULL;
+	const struct dtc_home *homes =
+		netns ? dtc_image_get(packets->image, "packets.homes", sizeof(struct dtc_home), &home_count, error)
+		      : NULL;
+
+	if (!homes)
+		return false;
+	if (netns_count == 0 || netns_count > NETNS_MAX || interface_count > UINT16_MAX)
+		return dtc_image_refuse(packets->image, error,
+					"it has more namespaces or interfaces than there can be");
+	for (gsize i = 0; i < interface_count; i++)
+		g_ptr_array_add(packets->interfaces, g_strdup(interfaces[i]));
+	for (gsize i = 0; i < shared_count; i++)
+		g_hash_table_add(packets->shared, g_memdup2(shared + 16 * i, 16));
+	g_array_set_size(packets->netns, 0);
+	g_array_append_vals(packets->netns, netns, (guint)netns_count);
+	for (gsize i = 0; i < home_count; i++)
+		dtc_homes_set(packets->homes, &homes[i].ends, homes[i].netns, homes[i].home);
+	return true;
+}
+
+DtcPackets *dtc_packets_load(DtcImage *image, GError **error)
+{
+	g_autoptr(DtcPackets) packets = dtc_packets_new();
+
+	packets->image = dtc_image_ref(image);
+	packets->sealed = true;
+	if (!load_places(packets, error) || !load_flows(packets, error) || !load_records(packets, error))
+		return NULL;
+	return g_steal_pointer(&packets);
 }

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "collect/image/image.h"
 #include "collect/packets/headers.h"
 
 #include <glib.h>
@@ -113,6 +114,14 @@ uint32_t dtc_packets_find_flow(const DtcPackets *packets, const uint8_t source[1
 			       const uint8_t destination[16], uint16_t destination_port, uint8_t protocol,
 			       uint32_t netns);
 uint32_t dtc_packets_find_previous_generation(const DtcPackets *packets, uint32_t flow);
+
+/* Sealed packets as sections of an image, which borrows them. */
+void dtc_packets_save(const DtcPackets *packets, DtcImageWriter *writer);
+/*
+ * The packets of an image, sealed; their records stay there. Every index in them is looked at. Caller owns; DAMAGED if
+ * one leads nowhere.
+ */
+DtcPackets *dtc_packets_load(DtcImage *image, GError **error);
 
 /* 127.0.0.0/8, ::1, and the former as an IPv6 address, as flows have it. */
 bool dtc_address_is_loopback(const uint8_t address[16]);

@@ -17,13 +17,22 @@ DtcTable *dtc_table_new(gsize record_size)
 	return table;
 }
 
+DtcTable *dtc_table_new_borrowed(gsize record_size, const void *records, guint count)
+{
+	DtcTable *table = dtc_table_new(record_size);
+	table->data = (char *)records;
+	table->len = table->capacity = count;
+	table->is_borrowed = TRUE;
+	return table;
+}
+
 void dtc_table_free(DtcTable *table)
 {
 	if (!table)
 		return;
 	if (table->mapped)
 		munmap(table->data, table->mapped);
-	else
+	else if (!table->is_borrowed)
 		g_free(table->data);
 	if (table->file >= 0)
 		close(table->file);
@@ -86,6 +95,7 @@ void dtc_table_reserve(DtcTable *table, guint count)
 {
 	if (count <= table->capacity)
 		return;
+	g_assert(!table->is_borrowed);
 	gsize bytes = MAX((gsize)count * table->size, (gsize)table->capacity * table->size * 2);
 	bytes = MAX(bytes, 4096);
 	if (bytes <= HEAP_BYTES && !table->mapped) {

@@ -3,7 +3,8 @@
  * A growing array of fixed-size records that can be far larger than memory: small ones live on the heap, larger ones in
  * an unlinked temporary file (in $TMPDIR) that is mapped, so that their pages can be written out and anonymous memory
  * stays small whatever the trace's length. Records are reached by index; a pointer is valid until the next append.
- * When no temporary file can be had, the records stay in memory.
+ * When no temporary file can be had, the records stay in memory. A table may also show records that are somebody
+ * else's, of a mapped image: it is never added to.
  */
 #pragma once
 
@@ -16,10 +17,13 @@ typedef struct DtcTable {
 	guint capacity; /* private from here on */
 	gsize size;	/* of a record */
 	int file;	/* -1: on the heap or anonymous */
-	gsize mapped;	/* bytes; 0: on the heap */
+	gsize mapped;	/* bytes; 0: on the heap, or borrowed */
+	gboolean is_borrowed;
 } DtcTable;
 
 DtcTable *dtc_table_new(gsize record_size);
+/* Shows records that stay where they are, and must outlive it. */
+DtcTable *dtc_table_new_borrowed(gsize record_size, const void *records, guint count);
 void dtc_table_free(DtcTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcTable, dtc_table_free)
 

@@ -35,6 +35,9 @@ struct dtc_bundle_node {
 	char *name;	   /* owned */
 	char *kernel_path; /* owned; directory that holds the CTF metadata; NULL: no kernel trace */
 	char **pcap_paths; /* owned, NULL-terminated, sorted; empty: no capture */
+	/* owned; of a bundle that has what was read of a recording in its place (`dtrace-chain index`), else NULL */
+	char *kernel_image;
+	char *capture_image;
 	/* owned; what the recorder says, NULL: nothing. collect/bundle/environment.h */
 	struct DtcEnvironment *environment;
 	struct dtc_reader_options reader;
@@ -67,6 +70,8 @@ const struct dtc_bundle_node *dtc_bundle_get_node(const DtcBundle *bundle, guint
 const char *dtc_bundle_get_source(const DtcBundle *bundle);
 /* The tree that was opened (of a packed bundle where it was unpacked), or NULL. Borrowed. */
 const char *dtc_bundle_get_directory(const DtcBundle *bundle);
+/* It was one file, and the directory is where it was unpacked. */
+bool dtc_bundle_is_packed(const DtcBundle *bundle);
 /* Takes over the cluster, which names tiers and tells roles; its paths are the caller's to add. */
 void dtc_bundle_take_cluster(DtcBundle *bundle, DtcCluster *cluster);
 /* NULL: none was given. Borrowed. */

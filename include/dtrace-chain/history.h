@@ -392,3 +392,11 @@ const struct dtc_packet_context *dtc_history_get_packet_context(const DtcHistory
  * promise, and which. Linear in the records, with a binary search for some.
  */
 bool dtc_history_check(const DtcHistory *history, GError **error);
+
+/* The sections of an image that hold a sealed history, its packets included; the image borrows them. */
+void dtc_history_save(const DtcHistory *history, DtcImageWriter *writer);
+/*
+ * The history of an image, sealed; its larger lists stay there. Lists that go together are as long as each other, and
+ * nothing more is known of one from elsewhere until dtc_history_check has judged it. Caller owns; NULL with DAMAGED.
+ */
+DtcHistory *dtc_history_load(DtcImage *image, GError **error);

@@ -6,7 +6,7 @@
     stderr.glob   what it must say on stderr, line by line with * and ?; a line "..." is any number of lines
     exit          its exit code (no file: 0)
 A case with a file `deterministic` is run twice and must give the same bytes. --bless writes what differs: read the
-diff like code. usage: run.py --program FILE --source DIR [--bless] [CASE...]"""
+diff like code. usage: run.py --program FILE --source DIR [--bless | --cache] [CASE...]"""
 import argparse
 import difflib
 import fnmatch
@@ -42,14 +42,14 @@ def glob_escape(text):
     return re.sub(r"([*?[])", r"[\1]", text)
 
 
-def run_once(case_dir, program, source):
+def run_once(case_dir, program, source, cache="none"):
     with tempfile.TemporaryDirectory(prefix="dtc-golden-") as scratch:
         for name in ("clusters", "tests"):
             os.symlink(os.path.join(source, name), os.path.join(scratch, name))
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith(("DTC_", "LC_", "LANG", "COLUMNS", "XDG_", "G_"))}
         environment.update(PATH=os.path.dirname(os.path.abspath(program)) + ":" + os.environ["PATH"],
-                           LC_ALL="C.UTF-8", TZ="UTC", HOME=scratch, TMPDIR=scratch)
+                           LC_ALL="C.UTF-8", TZ="UTC", HOME=scratch, TMPDIR=scratch, DTRACE_CHAIN_CACHE=cache)
         try:
             done = subprocess.run(["sh", os.path.join(case_dir, "cmd")], cwd=scratch, env=environment,
                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -112,18 +112,36 @@ def check_case(name, options):
     return good
 
 
+def check_with_cache(name, options):
+    """Nothing is kept, all is read and kept, all is found: the same bytes and the same exit code."""
+    case_dir = os.path.join(options.source, "tests/golden", name)
+    want_out, _, want_code = run_once(case_dir, options.program, options.source)
+    good = True
+    with tempfile.TemporaryDirectory(prefix="dtc-cache-") as cache:
+        for state in ("cold", "warm"):
+            out, err, code = run_once(case_dir, options.program, options.source, cache)
+            if out != want_out or code != want_code:
+                show_diff(f"{name} with a {state} cache", want_out, out)
+                print(f"{name}: exit code {code} with a {state} cache, {want_code} without; stderr:\n"
+                      f"{err.decode('utf-8', 'replace')}")
+                good = False
+    return good
+
+
 def main():
     parser = argparse.ArgumentParser(description="golden cases of the command line")
     parser.add_argument("--program", required=True)
     parser.add_argument("--source", required=True)
     parser.add_argument("--bless", action="store_true")
+    parser.add_argument("--cache", action="store_true", help="compare runs without a cache, with a cold, a warm one")
     parser.add_argument("cases", nargs="*", metavar="CASE")
     options = parser.parse_args()
     options.source = os.path.abspath(options.source)
     golden = os.path.join(options.source, "tests/golden")
     cases = options.cases or sorted(name for name in os.listdir(golden)
                                     if os.path.exists(os.path.join(golden, name, "cmd")))
-    bad = [name for name in cases if not check_case(name, options)]
+    check = check_with_cache if options.cache else check_case
+    bad = [name for name in cases if not check(name, options)]
     print(f"{len(cases)} cases, {len(bad)} differ" + (": " + " ".join(bad) if bad else ""))
     if bad:
         print("hint: if the new output is right, tests/golden/run.py ... --bless CASE writes it; review the diff")

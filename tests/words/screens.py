@@ -52,7 +52,7 @@ WRONG = [
 
 def run(options, command, **environment):
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("LC_", "LANG", "COLUMNS"))}
-    clean.update(TZ="UTC", **environment)
+    clean.update(TZ="UTC", DTRACE_CHAIN_CACHE="none", **environment)
     return subprocess.run([options.program] + command.split(), cwd=options.source, env=clean, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
 

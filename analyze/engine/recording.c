@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/engine/recording.h"
+
+#include "analyze/engine/recording_image.h"
+#include "analyze/exchange/http.h"
+#include "analyze/state/machine.h"
+#include "collect/packets/node_captures.h"
+#include "collect/read/reader.h"
+#include "dtrace-chain/error.h"
+
+static bool serves_clocks(const struct dtc_event *event)
+{
+	return event->kind == DTC_EVENT_NET_SEND || event->kind == DTC_EVENT_NET_RECEIVE ||
+	       event->kind == DTC_EVENT_INET_OUT || event->kind == DTC_EVENT_INET_IN;
+}
+
+static void read_kernel(struct dtc_recording *recording)
+{
+	struct dtc_reading *reading = &recording->source.reading;
+	g_autoptr(DtcReader) reader = dtc_reader_open_node(reading->node, &reading->error);
+	if (!reader)
+		return;
+	g_autoptr(DtcMachine) machine = dtc_machine_new(reading->node->name, reader);
+	const struct dtc_event *event;
+	guint since = 0;
+
+	dtc_census_begin(&recording->source, reader);
+	dtc_machine_set_environment(machine, reading->node->environment);
+	while ((event = dtc_reader_next(reader))) {
+		if (recording->is_whole || serves_clocks(event))
+			dtc_machine_apply(machine, event);
+		else
+			dtc_machine_pass(machine, event->time_ns);
+		recording->enters_guests |= event->kind == DTC_EVENT_KVM_ENTRY;
+		dtc_census_count(&recording->source, event);
+		if (++since == DTC_READING_STEP) {
+			if (!dtc_reading_note(reading, dtc_reader_get_consumed_bytes(reader)))
+				return;
+			since = 0;
+		}
+	}
+	if (!dtc_reader_finish(reader, reading->findings, &reading->error))
+		return;
+	dtc_census_end(&recording->source, reader);
+	recording->history = dtc_machine_finish(machine, recording->made_findings);
+}
+
+static void read_captures(struct dtc_recording *recording)
+{
+	struct dtc_reading *reading = &recording->source.reading;
+	const struct dtc_http_options http_options = { .id_headers = recording->options->id_headers };
+	g_autoptr(DtcPackets) packets = dtc_packets_new();
+	g_autoptr(DtcHttp) http =
+		recording->is_whole ? dtc_http_new(reading->node_index, packets, &http_options) : NULL;
+	g_autoptr(DtcNodeCaptures) captures =
+		dtc_node_captures_new(reading->node->name, (const char *const *)reading->node->pcap_paths,
+				      reading->node->environment, packets, reading->findings);
+	const struct dtc_captured *captured;
+	uint32_t id;
+
+	while ((captured = dtc_node_captures_next(captures, &id))) {
+		if (http)
+			dtc_http_add(http, id, captured);
+		if (++recording->source.packets % DTC_READING_STEP == 0 &&
+		    !dtc_reading_note(reading, dtc_node_captures_get_consumed_bytes(captures)))
+			return;
+	}
+	(void)dtc_node_captures_finish(captures, &reading->error); /* the files that can be read are used */
+	if (http) {
+		recording->exchanges = dtc_http_finish(http, reading->node->name, recording->made_findings);
+		recording->frames = dtc_http_steal_frames(http);
+	}
+	dtc_packets_seal(packets);
+	recording->packets = g_steal_pointer(&packets);
+	recording->capture_count = dtc_node_captures_get_file_count(captures);
+	recording->is_foreign = dtc_node_captures_are_foreign(captures);
+}
+
+/* What is to be kept has all that anybody may ask for. */
+static bool wants_all(const struct dtc_recording *recording)
+{
+	const struct dtc_recordings_options *options = recording->options;
+
+	return options->store ||
+	       (recording->source.reading.is_capture ? options->needs_exchanges : !options->clocks_only);
+}
+
+void dtc_recording_read(struct dtc_recording *recording)
+{
+	struct dtc_reading *reading = &recording->source.reading;
+	struct dtc_recording_place place;
+
+	recording->made_findings = dtc_findings_new();
+	recording->is_whole = wants_all(recording);
+	if (dtc_recording_is_image(reading->node, reading->is_capture)) {
+		dtc_recording_open_image(recording);
+		return;
+	}
+	dtc_recording_place_init(&place, recording);
+	if (dtc_recording_find(recording, &place))
+		return;
+	if (reading->is_capture)
+		read_captures(recording);
+	else
+		read_kernel(recording);
+	dtc_census_describe(&recording->source);
+	dtc_recording_keep(recording, &place);
+}
+
+void dtc_recording_free(void *data)
+{
+	struct dtc_recording *recording = data;
+
+	dtc_history_free(recording->history);
+	dtc_packets_free(recording->packets);
+	dtc_exchanges_free(recording->exchanges);
+	dtc_frames_free(recording->frames);
+	dtc_findings_free(recording->made_findings);
+	dtc_census_source_clear(&recording->source);
+	g_free(recording);
+}

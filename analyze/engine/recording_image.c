@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/engine/recording_image.h"
+
+#include "collect/bundle/environment.h"
+#include "collect/image/fingerprint.h"
+#include "dtrace-chain/error.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- what is in it ---- */
+
+/* Of the recording. */
+struct saved_head {
+	uint32_t is_capture;
+	uint32_t enters_guests;
+	uint32_t is_foreign;
+	uint32_t capture_count;
+	uint32_t names_paths; /* a finding does: it is of use to those who call the files the same */
+	uint32_t spare;
+};
+
+struct saved_finding {
+	uint32_t severity;
+	uint32_t is_incomplete;
+	uint32_t is_made; /* of made_findings; else the reader's */
+	uint32_t code;	  /* strings, as the next two; NO_STRING */
+	uint32_t node;
+	uint32_t text;
+};
+
+#define NO_STRING UINT32_MAX
+
+static const char *get_path(const struct dtc_reading *reading)
+{
+	return reading->is_capture ? reading->node->pcap_paths[0] : reading->node->kernel_path;
+}
+
+static uint32_t add_string(GPtrArray *strings, const char *string)
+{
+	if (!string)
+		return NO_STRING;
+	g_ptr_array_add(strings, (gpointer)string);
+	return strings->len - 1;
+}
+
+static void add_findings(const DtcFindings *findings, bool is_made, GArray *list, GPtrArray *strings)
+{
+	for (guint i = 0; i < dtc_findings_get_count(findings); i++) {
+		const struct dtc_finding *finding = dtc_findings_get(findings, i);
+		const struct saved_finding saved = { finding->severity,
+						     finding->incomplete,
+						     is_made,
+						     add_string(strings, finding->code),
+						     add_string(strings, finding->node),
+						     add_string(strings, finding->text) };
+		g_array_append_val(list, saved);
+	}
+}
+
+/* The folder of a file is in what is said of it, as it was given. */
+static bool name_paths(const DtcFindings *findings, const struct dtc_reading *reading)
+{
+	g_autofree char *folder = g_path_get_dirname(get_path(reading));
+
+	for (guint i = 0; i < dtc_findings_get_count(findings); i++)
+		if (strstr(dtc_findings_get(findings, i)->text, folder))
+			return true;
+	return false;
+}
+
+static void save(const struct dtc_recording *recording, DtcImageWriter *writer)
+{
+	const struct dtc_reading *reading = &recording->source.reading;
+	const struct saved_head head = { reading->is_capture,
+					 recording->enters_guests,
+					 recording->is_foreign,
+					 recording->capture_count,
+					 name_paths(reading->findings, reading) ||
+						 name_paths(recording->made_findings, reading),
+					 0 };
+	const char *const texts[] = { reading->node->name, get_path(reading) };
+	g_autoptr(GArray) findings = g_array_new(FALSE, FALSE, sizeof(struct saved_finding));
+	g_autoptr(GPtrArray) strings = g_ptr_array_new();
+
+	add_findings(reading->findings, false, findings, strings);
+	add_findings(recording->made_findings, true, findings, strings);
+	dtc_image_add_copy(writer, "recording.head", sizeof(head), &head, 1);
+	dtc_image_add_strings(writer, "recording.texts", texts, G_N_ELEMENTS(texts));
+	dtc_image_add_strings(writer, "recording.id_headers", recording->options->id_headers,
+			      recording->options->id_headers ? g_strv_length((char **)recording->options->id_headers)
+							     : 0);
+	dtc_image_add_copy(writer, "findings.records", sizeof(struct saved_finding), findings->data, findings->len);
+	dtc_image_add_strings(writer, "findings.strings", (const char *const *)strings->pdata, strings->len);
+	dtc_census_save(&recording->source, writer);
+	if (!reading->is_capture) {
+		dtc_history_save(recording->history, writer);
+		return;
+	}
+	dtc_packets_save(recording->packets, writer);
+	dtc_exchanges_save(recording->exchanges, writer);
+	dtc_frames_save(recording->frames, writer);
+}
+
+static bool load_findings(DtcFindings *readers, DtcFindings *made, const DtcImage *image, GError **error)
+{
+	gsize count, string_count;
+	const struct saved_finding *list =
+		dtc_image_get(image, "findings.records", sizeof(struct saved_finding), &count, error);
+	g_autofree const char **strings =
+		list ? dtc_image_get_strings(image, "findings.strings", &string_count, error) : NULL;
+
+	if (!strings)
+		return false;
+	for (gsize i = 0; i < count; i++) {
+		const struct saved_finding *saved = &list[i];
+		if (saved->severity > DTC_SEVERITY_ERROR || saved->text >= string_count ||
+		    (saved->code != NO_STRING && saved->code >= string_count) ||
+		    (saved->node != NO_STRING && saved->node >= string_count))
+			return dtc_image_refuse(image, error, "a finding in it is none");
+		dtc_findings_add_coded(saved->is_made ? made : readers,
+				       saved->code == NO_STRING ? NULL : g_intern_string(strings[saved->code]),
+				       (enum dtc_severity)saved->severity, saved->is_incomplete,
+				       saved->node == NO_STRING ? NULL : strings[saved->node], "%s",
+				       strings[saved->text]);
+	}
+	return true;
+}
+
+/* Of a recording that is in the image; NULL with an error. */
+static const struct saved_head *load_head(const struct dtc_reading *reading, const DtcImage *image, GError **error)
+{
+	gsize count;
+	const struct saved_head *head = dtc_image_get_one(image, "recording.head", sizeof(*head), error);
+	g_autofree const char **texts = head ? dtc_image_get_strings(image, "recording.texts", &count, error) : NULL;
+
+	if (!texts)
+		return NULL;
+	if (count != 2 || (head->is_capture != 0) != reading->is_capture) {
+		dtc_image_refuse(image, error, "it is of another kind of recording");
+		return NULL;
+	}
+	if (head->names_paths && g_strcmp0(texts[1], get_path(reading)) != 0) {
+		dtc_image_refuse(image, error, "what it says of the files calls them by other names");
+		return NULL;
+	}
+	return head;
+}
+
+/* False leaves in the recording what was loaded until then. */
+static bool load_records(struct dtc_recording *recording, DtcImage *image, GError **error)
+{
+	if (!recording->source.reading.is_capture) {
+		recording->history = dtc_history_load(image, error);
+		return recording->history != NULL;
+	}
+	recording->packets = dtc_packets_load(image, error);
+	if (!recording->packets)
+		return false;
+	recording->exchanges =
+		dtc_exchanges_load(image, recording->source.reading.node_index, recording->packets, error);
+	recording->frames = recording->exchanges ? dtc_frames_load(image, recording->packets, error) : NULL;
+	return recording->frames != NULL;
+}
+
+static bool load(struct dtc_recording *recording, DtcImage *image, GError **error)
+{
+	struct dtc_reading *reading = &recording->source.reading;
+	const struct saved_head *head = load_head(reading, image, error);
+	g_autoptr(DtcFindings) readers = dtc_findings_new();
+	g_autoptr(DtcFindings) made = dtc_findings_new();
+
+	if (!head || !load_findings(readers, made, image, error) || !load_records(recording, image, error) ||
+	    !dtc_census_load(&recording->source, image, error)) {
+		g_clear_pointer(&recording->history, dtc_history_free);
+		g_clear_pointer(&recording->packets, dtc_packets_free);
+		g_clear_pointer(&recording->exchanges, dtc_exchanges_free);
+		g_clear_pointer(&recording->frames, dtc_frames_free);
+		return false;
+	}
+	recording->enters_guests = head->enters_guests != 0;
+	recording->is_foreign = head->is_foreign != 0;
+	recording->capture_count = head->capture_count;
+	dtc_findings_move(reading->findings, readers);
+	dtc_findings_move(recording->made_findings, made);
+	return true;
+}
+
+/* ---- the store ---- */
+
+static void add_file(DtcFingerprint *fingerprint, const DtcBundle *bundle, const char *path)
+{
+	const char *source = dtc_bundle_get_source(bundle), *directory = dtc_bundle_get_directory(bundle);
+
+	if (dtc_bundle_is_packed(bundle) && g_str_has_prefix(path, directory))
+		dtc_fingerprint_add_unpacked(fingerprint, source, directory, path);
+	else
+		dtc_fingerprint_add_path(fingerprint, path);
+}
+
+static DtcFingerprint *make_fingerprint(const struct dtc_reading *reading, const DtcBundle *bundle,
+					const char *const *id_headers)
+{
+	static const char *const readers[] = { "auto", "fast", "reference" };
+	const struct dtc_bundle_node *node = reading->node;
+	DtcFingerprint *fingerprint = dtc_fingerprint_new();
+
+	dtc_fingerprint_add(fingerprint, "recording", reading->is_capture ? "captures" : "kernel");
+	dtc_fingerprint_add(fingerprint, "node", node->name);
+	if (node->environment) {
+		g_autofree char *text = dtc_environment_to_text(node->environment);
+		dtc_fingerprint_add(fingerprint, "environment", text);
+	}
+	if (!reading->is_capture) {
+		dtc_fingerprint_add(fingerprint, "reader", readers[node->reader.choice]);
+		add_file(fingerprint, bundle, node->kernel_path);
+		return fingerprint;
+	}
+	for (guint i = 0; id_headers && id_headers[i]; i++)
+		dtc_fingerprint_add(fingerprint, "id header", id_headers[i]);
+	for (char **path = node->pcap_paths; *path; path++)
+		add_file(fingerprint, bundle, *path);
+	return fingerprint;
+}
+
+void dtc_recording_place_init(struct dtc_recording_place *place, const struct dtc_recording *recording)
+{
+	*place = (struct dtc_recording_place){ .since_us = g_get_real_time() };
+	if (!recording->options->store)
+		return;
+	g_autoptr(DtcFingerprint) fingerprint =
+		make_fingerprint(&recording->source.reading, recording->bundle, recording->options->id_headers);
+	place->has_key = dtc_fingerprint_get_key(fingerprint, &place->key);
+	place->is_settled = dtc_fingerprint_is_settled(fingerprint, place->since_us);
+}
+
+bool dtc_recording_find(struct dtc_recording *recording, const struct dtc_recording_place *place)
+{
+	g_autoptr(DtcImage) image = place->has_key ? dtc_store_find(recording->options->store, &place->key) : NULL;
+
+	return image && load(recording, image, NULL);
+}
+
+static bool was_refused(const DtcFindings *findings)
+{
+	for (guint i = 0; i < dtc_findings_get_count(findings); i++)
+		if (g_strcmp0(dtc_findings_get(findings, i)->code, DTC_FINDING_IO_ERROR) == 0)
+			return true;
+	return false;
+}
+
+/* The reference reads in a process with limits: what it could not read another run may. */
+static bool is_final(const struct dtc_recording *recording)
+{
+	const struct dtc_reading *reading = &recording->source.reading;
+
+	if (reading->error || (reading->is_capture ? !recording->packets : !recording->history) ||
+	    was_refused(reading->findings) || was_refused(recording->made_findings))
+		return false;
+	return reading->is_capture || strcmp(recording->source.backend, "fast") == 0 ||
+	       dtc_findings_get_complete(reading->findings);
+}
+
+void dtc_recording_keep(const struct dtc_recording *recording, const struct dtc_recording_place *place)
+{
+	struct dtc_recording_place after;
+
+	if (!place->has_key || !place->is_settled || !is_final(recording))
+		return;
+	dtc_recording_place_init(&after, recording);
+	if (!after.has_key || memcmp(&after.key, &place->key, sizeof(after.key)) != 0)
+		return;
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+	save(recording, writer);
+	(void)dtc_store_put(recording->options->store, &place->key, writer, NULL);
+}
+
+static bool load_counts(struct dtc_census_source *source, const DtcImage *image)
+{
+	g_autoptr(DtcFindings) made = dtc_findings_new();
+	g_autoptr(DtcFindings) readers = dtc_findings_new();
+
+	if (!load_head(&source->reading, image, NULL) || !load_findings(readers, made, image, NULL) ||
+	    !dtc_census_load(source, image, NULL))
+		return false;
+	dtc_findings_move(source->reading.findings, readers);
+	return true;
+}
+
+bool dtc_recording_find_counts(struct dtc_census_source *source, const DtcBundle *bundle, DtcStore *store)
+{
+	struct dtc_image_key key;
+
+	if (!store)
+		return false;
+	g_autoptr(DtcFingerprint) fingerprint = make_fingerprint(&source->reading, bundle, NULL);
+	g_autoptr(DtcImage) image = dtc_fingerprint_get_key(fingerprint, &key) ? dtc_store_find(store, &key) : NULL;
+	return image && load_counts(source, image);
+}
+
+/* ---- images in the place of recordings ---- */
+
+static const char *get_image_path(const struct dtc_bundle_node *node, bool is_capture)
+{
+	return is_capture ? node->capture_image : node->kernel_image;
+}
+
+bool dtc_recording_is_image(const struct dtc_bundle_node *node, bool is_capture)
+{
+	return get_image_path(node, is_capture) != NULL;
+}
+
+void dtc_recording_open_image(struct dtc_recording *recording)
+{
+	(void)recording;
+}

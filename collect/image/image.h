@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * An image: what was read of one recording, as one file that is self-contained and mapped instead of read. It consists
+ * of sections, each a flat array of records of one size under a name; records hold no pointers, and strings are found
+ * by their offsets. What the sections mean is known to those who give and take them (collect/packets, analyze/history,
+ * analyze/engine); this is the container alone, and indifferent to them.
+ *
+ * An image is what its maker meant or it is refused: order of bytes, version, length, the places of all sections, and a
+ * hash of the bytes of each are looked at before the first record is given. Hashes find what a disk, a crash or a
+ * careless hand did. They are no seal: whoever can write the file can write them, so that of images from elsewhere the
+ * takers look at every index, too.
+ */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of the container and of all that is in it: a record that means something else is another version. */
+#define DTC_IMAGE_VERSION 1
+#define DTC_IMAGE_SUFFIX ".dtci"
+#define DTC_IMAGE_NAME_BYTES 24 /* of a section's name, with its NUL */
+
+/* Of what an image was made; the SHA-256 of a text (fingerprint.h). */
+struct dtc_image_key {
+	uint8_t bytes[32];
+};
+
+/* A fast hash of 64 bits, for what nobody forges. */
+uint64_t dtc_image_hash(const void *data, gsize bytes);
+
+/* ---- writing ---- */
+
+typedef struct DtcImageWriter DtcImageWriter;
+
+DtcImageWriter *dtc_image_writer_new(void);
+void dtc_image_writer_free(DtcImageWriter *writer);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcImageWriter, dtc_image_writer_free)
+
+/* One more section; the records are borrowed until the image is written, the name for ever. */
+void dtc_image_add(DtcImageWriter *writer, const char *name, gsize record_bytes, const void *records, gsize count);
+/* The same; the records are copied. */
+void dtc_image_add_copy(DtcImageWriter *writer, const char *name, gsize record_bytes, const void *records, gsize count);
+/* Strings of an array, one after the other, each with its NUL; copied. */
+void dtc_image_add_strings(DtcImageWriter *writer, const char *name, const char *const *strings, gsize count);
+/* How long the file will be. */
+guint64 dtc_image_writer_measure(const DtcImageWriter *writer);
+/* Writes it to an empty file from its begin. False with an error (LIMIT: the disk is full) leaves part of it there. */
+bool dtc_image_write(const DtcImageWriter *writer, int file, const struct dtc_image_key *key, GError **error);
+
+/* ---- reading ---- */
+
+typedef struct DtcImage DtcImage;
+
+/*
+ * Maps an open file, which may be closed then; name is how errors call it. With a key, that it was made of something
+ * else is an error, too. DAMAGED for all that is not as it was written, or was by another version. Caller owns.
+ */
+DtcImage *dtc_image_map(int file, const char *name, const struct dtc_image_key *key, GError **error);
+DtcImage *dtc_image_open(const char *path, GError **error);
+/* What was taken out of it points into it, and holds it. */
+DtcImage *dtc_image_ref(DtcImage *image);
+void dtc_image_unref(DtcImage *image);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcImage, dtc_image_unref)
+
+/*
+ * The records of a section; never NULL without an error, which says that there is no such section, or one of records of
+ * another size. Borrowed of the image.
+ */
+const void *dtc_image_get(const DtcImage *image, const char *name, gsize record_bytes, gsize *ret_count,
+			  GError **error);
+/* The only record of a section. */
+const void *dtc_image_get_one(const DtcImage *image, const char *name, gsize record_bytes, GError **error);
+/* The strings of a section, NULL-terminated; the array is the caller's (g_free), the strings are borrowed. */
+const char **dtc_image_get_strings(const DtcImage *image, const char *name, gsize *ret_count, GError **error);
+guint64 dtc_image_get_bytes(const DtcImage *image);
+/* False with DAMAGED: what is said of the image, for those who look into its records. */
+bool dtc_image_refuse(const DtcImage *image, GError **error, const char *what);
