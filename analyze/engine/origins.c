@@ -13,12 +13,12 @@ static const char *get_name(const DtcBundle *bundle, guint node)
 /* What machines without a name of their own are called. */
 static bool is_name(const char *host)
 {
-	return *host && strcmp(host, "localhost") != 0 && strcmp(host, "(none)") != 0;
+	return host && *host && strcmp(host, "localhost") != 0 && strcmp(host, "(none)") != 0;
 }
 
 static bool is_same(const char *a, const char *b)
 {
-	return *a && strcmp(a, b) == 0;
+	return a && b && *a && strcmp(a, b) == 0;
 }
 
 static void compare(const DtcBundle *bundle, const struct dtc_trace_origin *origins, guint a, guint b,
@@ -40,17 +40,17 @@ static void compare(const DtcBundle *bundle, const struct dtc_trace_origin *orig
 			"its trace was recorded on the same machine as that of node '%s': the boot id is the "
 			"same",
 			name);
-	else if (strcmp(y->host, name) == 0)
+	else if (is_same(y->host, name))
 		dtc_findings_add_coded(findings, DTC_FINDING_HOST_TWICE, DTC_SEVERITY_WARNING, false, other,
 				       "its trace was recorded on a host called '%s', which is another node's name",
 				       name);
-	else if (strcmp(x->host, other) == 0)
+	else if (is_same(x->host, other))
 		dtc_findings_add_coded(findings, DTC_FINDING_HOST_TWICE, DTC_SEVERITY_WARNING, false, name,
 				       "its trace was recorded on a host called '%s', which is another node's name",
 				       other);
 }
 
-/* "" for what it does not tell; borrowed of the sources. */
+/* NULL for what it does not tell; borrowed of the sources. */
 static struct dtc_trace_origin *list_origins(const DtcBundle *bundle, const GPtrArray *sources)
 {
 	guint count = dtc_bundle_get_count(bundle);
@@ -60,12 +60,6 @@ static struct dtc_trace_origin *list_origins(const DtcBundle *bundle, const GPtr
 		const struct dtc_census_source *source = sources->pdata[i];
 		if (!source->reading.is_capture)
 			origins[source->reading.node_index] = source->origin;
-	}
-	for (guint i = 0; i < count; i++) {
-		struct dtc_trace_origin *origin = &origins[i];
-		origin->uuid = origin->uuid ? origin->uuid : (char *)"";
-		origin->host = origin->host ? origin->host : (char *)"";
-		origin->boot = origin->boot ? origin->boot : (char *)"";
 	}
 	return origins;
 }

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A history is written by analyze/state and analyze/history/{history,intervals}.c, or made of an image
 # (analyze/history/image.c), and by nobody else: names every other file that sees its arrays, calls what fills or seals
-# it, or takes const from a record, and a getter that does not ask whether it is sealed. And a record can be written to a
-# file as it is: names one that holds a pointer, may hold padding, or whose size nothing holds. usage: history.sh SOURCE-DIR
+# it, or takes const from a record, and a getter that does not ask whether it is sealed. And a record can be written to
+# a file as it is: names one that holds a pointer, may hold padding, or whose size nothing holds.
+# usage: history.sh SOURCE-DIR
 set -eu
 cd "$1"
 scratch=$(mktemp -d)
@@ -11,7 +12,8 @@ trap 'rm -rf "$scratch"' EXIT
 inside=analyze/history/records.h
 public=include/dtrace-chain/history.h
 sources=$(find collect sync analyze include -name '*.[ch]' | LC_ALL=C sort)
-others=$(echo "$sources" | grep -vE "^analyze/state/|^analyze/history/(history|image|intervals|grouper)\.c\$|^$inside\$")
+writers='^analyze/state/|^analyze/history/(history|image|intervals|grouper)\.c$'
+others=$(echo "$sources" | grep -vE "$writers|^$inside\$")
 
 # shellcheck disable=SC2086 # lists of files without spaces
 {
