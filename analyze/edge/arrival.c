@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/arrival.h"
+#include "analyze/edge/bare.h"
 #include "analyze/edge/handoff.h"
 #include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
@@ -48,6 +49,16 @@ static bool arrival_of_packet(guint node, const DtcHistory *h, uint32_t packet, 
 					     .file = file,
 					     .exact = exact && !packet_of(h, packet)->is_inferred };
 	return true;
+}
+
+/* Without a flow, a packet's numbers tell all the same who sent it. */
+static struct dtc_arrival arrival_of_bare(guint node, const DtcHistory *h, uint32_t packet)
+{
+	return (struct dtc_arrival){ .node = node,
+				     .time_ns = packet_of(h, packet)->time_ns,
+				     .packet = packet,
+				     .flow = DTC_NONE,
+				     .file = DTC_NONE };
 }
 
 /* Receivers without headers: the byte arrived at some time before the read returned; the wake tells better. */
@@ -152,7 +163,13 @@ static bool arrival_of_wake(const DtcHistory *h, guint node, const struct dtc_in
 			    struct dtc_arrival *ret_arrival)
 {
 	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref);
-	if (wake->ref == DTC_NONE || packet_of(h, wake->ref)->flow == DTC_NONE)
+	if (wake->ref == DTC_NONE)
+		return false;
+	if (dtc_packet_is_bare(packet_of(h, wake->ref))) {
+		*ret_arrival = arrival_of_bare(node, h, wake->ref);
+		return true;
+	}
+	if (packet_of(h, wake->ref)->flow == DTC_NONE)
 		return false;
 	uint32_t reverse = dtc_packets_get_flow(dtc_history_get_packets(h), packet_of(h, wake->ref)->flow)->reverse;
 	uint32_t file = dtc_history_find_file_of_flow(h, reverse);
@@ -440,6 +457,29 @@ static enum dtc_hold find_hold(const DtcHistory *h, uint32_t packet)
 	return is_update || before->window == 0 ? DTC_HOLD_RECEIVER : DTC_HOLD_CONGESTION;
 }
 
+/* Nothing tells of calls and bytes: who ran when it left, or, in an interrupt, what the kernel answered. */
+static void set_bare_sender(const DtcHistory *h, const struct dtc_send *send, struct dtc_sender *ret_sender)
+{
+	const struct dtc_packet_context *context = dtc_history_get_packet_context(h, send->packet);
+	int64_t sent_ns = packet_of(h, send->packet)->time_ns;
+	*ret_sender = (struct dtc_sender){ .node = send->node,
+					   .thread = context->in_softirq ? DTC_NONE : context->thread,
+					   .call = DTC_NONE,
+					   .file = DTC_NONE,
+					   .written_ns = sent_ns,
+					   .first_ns = sent_ns,
+					   .sent_ns = sent_ns,
+					   .left_ns = sent_ns,
+					   .copies = 1,
+					   .packet = send->packet };
+	uint32_t answered = context->in_softirq ? dtc_bare_find_answered(h, send->packet) : DTC_NONE;
+	if (answered == DTC_NONE)
+		return;
+	ret_sender->relayed = true;
+	ret_sender->is_delayed = context->vector == SOFTIRQ_TIMER;
+	ret_sender->cause = arrival_of_bare(send->node, h, answered);
+}
+
 bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_sender *ret_sender)
 {
 	struct dtc_send send;
@@ -452,6 +492,10 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 	}
 	const DtcHistory *h = dtc_links_get_history(links, send.node);
 	const struct dtc_packet *sent = packet_of(h, send.packet), *first = packet_of(h, send.first);
+	if (sent->flow == DTC_NONE) {
+		set_bare_sender(h, &send, ret_sender);
+		return true;
+	}
 	const struct dtc_packet_context *context = dtc_history_get_packet_context(h, send.first);
 	uint32_t file = dtc_history_find_file_of_flow(h, first->flow);
 	*ret_sender = (struct dtc_sender){ .node = send.node,

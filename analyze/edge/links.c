@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/links.h"
 
+#include "analyze/edge/bare.h"
 #include "analyze/exchange/endpoint.h"
 
 #include <dtrace-chain/bisect.h>
@@ -35,6 +36,7 @@ struct DtcLinks {
 	GHashTable *file_calls;	   /* (node << 32 | file) -> DtcFileCalls; filled on demand */
 	const DtcPackets *const *captures;
 	const DtcFrames *const *frames; /* in these; NULL: of none */
+	DtcBareSends *bare;		/* made when first asked for */
 	GHashTable *framed;		/* (node << 32 | flow) -> struct framed; filled on demand */
 };
 
@@ -88,6 +90,7 @@ void dtc_links_free(DtcLinks *links)
 	g_free(links->limit_counts);
 	g_hash_table_unref(links->file_calls);
 	g_hash_table_unref(links->framed);
+	dtc_bare_sends_free(links->bare);
 	g_free(links);
 }
 
@@ -376,11 +379,40 @@ static bool find_on_nodes(const DtcLinks *links, guint node, uint32_t flow, DtcN
 	return found;
 }
 
+/* By its numbers alone: of several sends with the same ones the latest that can have arrived. */
+static bool find_bare(const DtcLinks *links, guint node, const struct dtc_packet *received, struct dtc_send *ret_send)
+{
+	/* an index is no change that anybody sees */
+	DtcLinks *indexed = (DtcLinks *)(gpointer)links;
+	if (!links->bare)
+		indexed->bare = dtc_bare_sends_new(links->node_count, links->histories);
+	guint count, fitting = 0;
+	const struct dtc_bare_send *sends = dtc_bare_sends_find(links->bare, received, &count);
+	int64_t nearest_ns = INT64_MIN;
+	for (guint i = 0; i < count; i++) {
+		int64_t at_ns = dtc_packets_get(packets_of(links, sends[i].node), sends[i].packet)->time_ns;
+		if (at_ns > latest_send_ns(links, node, sends[i].node, (DtcNodeTime){ received->time_ns }))
+			continue;
+		fitting++;
+		int64_t cluster_ns = dtc_clocks_to_cluster_ns(links->clocks, sends[i].node, at_ns);
+		if (cluster_ns < nearest_ns)
+			continue;
+		nearest_ns = cluster_ns;
+		*ret_send = (struct dtc_send){ .node = sends[i].node,
+					       .packet = sends[i].packet,
+					       .first = sends[i].packet,
+					       .before = sends[i].packet,
+					       .copies = 1 };
+	}
+	ret_send->exact = fitting == 1;
+	return fitting > 0;
+}
+
 bool dtc_links_find_send(const DtcLinks *links, guint node, uint32_t packet, struct dtc_send *ret_send)
 {
 	const struct dtc_packet *p = dtc_packets_get(packets_of(links, node), packet);
 	if (p->flow == DTC_NONE)
-		return false;
+		return dtc_packet_is_bare(p) && find_bare(links, node, p, ret_send);
 	uint32_t span = dtc_packet_get_span(p);
 	return find_on_nodes(links, node, p->flow, (DtcNodeTime){ p->time_ns }, span > 0, p->seq + span - 1, p,
 			     ret_send);

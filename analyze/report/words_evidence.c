@@ -14,6 +14,8 @@ static char *name_message(const struct dtc_names *names, const struct dtc_eviden
 		return NULL;
 	const DtcPackets *packets = dtc_history_get_packets(h);
 	const struct dtc_packet *packet = dtc_packets_get(packets, evidence->sent_packet);
+	if (packet->flow == DTC_NONE) /* it bears no addresses, and its length is not known */
+		return g_strdup_printf("a segment from %s", names->node_names[evidence->sent_node]);
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, packet->flow);
 	g_autofree char *what = dtc_words_for_packet(packet);
 	g_autofree char *from = dtc_address_to_string(flow->source, flow->source_port);

@@ -72,7 +72,12 @@ void dtc_machine_report_absent(const DtcMachine *m, DtcFindings *findings)
 	dtc_machine_report_missing(m, findings);
 	report_wakeups(m, findings);
 	report_interrupts(m, findings);
-	if (!m->saw[DTC_EVENT_NET_SEND] && !m->saw[DTC_EVENT_NET_RECEIVE])
+	if (m->saw[DTC_EVENT_INET_OUT] && m->saw[DTC_EVENT_INET_IN] && !m->packet_count)
+		dtc_findings_add(
+			findings, DTC_SEVERITY_INFO, false, m->node,
+			"the trace's packets (inet_sock_local_*) bear no addresses: which send brought which is "
+			"told by TCP's numbers alone");
+	else if (!m->saw[DTC_EVENT_NET_SEND] && !m->saw[DTC_EVENT_NET_RECEIVE])
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
 				 "the trace has no net events (net_dev_queue, netif_receive_skb): waits for packets "
 				 "cannot be followed");

@@ -78,7 +78,7 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 		apply_xmit(m, event);
 		return;
 	}
-	/* LTTng 2.1's inet_sock_local_* have no addresses: they serve the clocks, and belong to no flow */
+	/* LTTng 2.1's inet_sock_local_* have no addresses: they belong to no flow, and are told by their numbers */
 	bool is_bare = event->kind == DTC_EVENT_INET_OUT || event->kind == DTC_EVENT_INET_IN;
 	bool sent = event->kind == DTC_EVENT_NET_SEND || event->kind == DTC_EVENT_INET_OUT;
 	if (!is_bare) {
@@ -110,7 +110,7 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 			bind_file(m, context.call, dtc_packets_get(h->packets, id));
 		return;
 	}
-	for (guint i = cpu->depth; i-- > 0 && !is_bare;)
+	for (guint i = cpu->depth; i-- > 0 && (!is_bare || m->packet_count == 0);)
 		if (cpu->stack[i].kind == DTC_CONTEXT_SOFTIRQ) {
 			cpu->stack[i].packet = id;
 			break;
