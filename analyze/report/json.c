@@ -140,23 +140,50 @@ static void append_hops(GString *out, const DtcReport *report)
 	end_list(out, report->hops->len);
 }
 
+static void add_row(GString *out, const struct dtc_report_row *row, const char *service)
+{
+	dtc_json_pack_open(out, NULL, '{');
+	dtc_json_pack_string(out, "tier", row->tier);
+	dtc_json_pack_string(out, "node", row->node);
+	dtc_json_pack_string(out, "process", row->process);
+	dtc_json_pack_string(out, "service", service);
+	dtc_json_pack_string(out, "cause", dtc_cause_to_string(row->cause));
+	dtc_json_pack_string(out, "detail", row->detail);
+	dtc_json_pack_integer(out, "ns", row->ns);
+	dtc_json_pack_integer(out, "detail_ns", row->detail_ns);
+	g_string_append_c(out, '}');
+}
+
 static void append_breakdown(GString *out, const DtcReport *report)
 {
+	guint count = 0;
+
 	begin_list(out, "breakdown");
-	for (guint i = 0; i < report->rows->len; i++) {
-		const struct dtc_report_row *row = &g_array_index(report->rows, struct dtc_report_row, i);
+	for (guint i = 0; i < report->tiers->len; i++) {
+		const struct dtc_report_tier *tier = &g_array_index(report->tiers, struct dtc_report_tier, i);
+		for (guint k = tier->row_first; k < tier->row_first + tier->row_count; k++) {
+			begin_element(out, count++);
+			add_row(out, &g_array_index(report->rows, struct dtc_report_row, k), tier->service);
+		}
+	}
+	end_list(out, count);
+}
+
+static void append_services(GString *out, const DtcReport *report)
+{
+	begin_list(out, "services");
+	for (guint i = 0; i < report->services->len; i++) {
+		const struct dtc_report_service *service =
+			&g_array_index(report->services, struct dtc_report_service, i);
 		begin_element(out, i);
 		dtc_json_pack_open(out, NULL, '{');
-		dtc_json_pack_string(out, "tier", row->tier);
-		dtc_json_pack_string(out, "node", row->node);
-		dtc_json_pack_string(out, "process", row->process);
-		dtc_json_pack_string(out, "cause", dtc_cause_to_string(row->cause));
-		dtc_json_pack_string(out, "detail", row->detail);
-		dtc_json_pack_integer(out, "ns", row->ns);
-		dtc_json_pack_integer(out, "detail_ns", row->detail_ns);
+		dtc_json_pack_string(out, "service", service->tier);
+		dtc_json_pack_string(out, "node", service->node);
+		dtc_json_pack_string(out, "process", service->process);
+		dtc_json_pack_integer(out, "ns", service->ns);
 		g_string_append_c(out, '}');
 	}
-	end_list(out, report->rows->len);
+	end_list(out, report->services->len);
 }
 
 static const struct dtc_report_evidence *get_evidence(const DtcReport *report, guint index)
@@ -174,6 +201,7 @@ static void append_path(GString *out, const DtcReport *report)
 		add_thread(out, &step->who);
 		dtc_json_pack_integer(out, "start_ns", step->begin_ns);
 		dtc_json_pack_integer(out, "end_ns", step->end_ns);
+		dtc_json_pack_string(out, "service", step->service.tier);
 		dtc_json_pack_string(out, "cause", dtc_cause_to_string(step->cause));
 		dtc_json_pack_string(out, "detail", step->detail);
 		dtc_json_pack_string(out, "busy_with", step->busy_with);
@@ -360,6 +388,7 @@ char *dtc_report_to_json(const DtcReport *report)
 	append_machines(out, report);
 	append_hops(out, report);
 	append_breakdown(out, report);
+	append_services(out, report);
 	append_path(out, report);
 	append_causality(out, report);
 	append_clocks(out, report);

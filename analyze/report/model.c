@@ -21,6 +21,7 @@ void dtc_report_free(DtcReport *report)
 	g_array_unref(report->parents);
 	g_array_unref(report->tiers);
 	g_array_unref(report->rows);
+	g_array_unref(report->services);
 	g_array_unref(report->machines);
 	g_array_unref(report->parts);
 	g_array_unref(report->steps);
@@ -261,6 +262,32 @@ static guint add_evidence(DtcReport *report, const struct dtc_report_input *inpu
 	return report->evidences->len - 1;
 }
 
+/*
+ * A kernel thread that somebody waited for worked for that one: jbd2 for who called fsync, kworker for who queued. All
+ * zeros where that is nobody of its node.
+ */
+static struct dtc_report_thread find_waiter(DtcReport *report, const struct dtc_report_input *input,
+					    const struct dtc_segment *segment)
+{
+	bool has_worker = segment->is_kernel && segment->thread != DTC_NONE && !segment->by_kernel && input->histories;
+	const struct dtc_waiter *waiter = has_worker ? dtc_path_get_waiter(input->path, segment->waiter) : NULL;
+
+	for (; waiter; waiter = dtc_path_get_waiter(input->path, waiter->outer)) {
+		const DtcHistory *history = input->histories[waiter->node];
+		const struct dtc_thread *thread = dtc_history_get_thread(history, waiter->thread);
+		if (waiter->node != segment->node)
+			break;
+		if (thread->is_kernel)
+			continue;
+		int64_t at_ns = dtc_clocks_to_node(input->clocks, waiter->node, segment->end).ns;
+		return make_thread(report, input->cluster, get_node_name(report, input, waiter->node),
+				   dtc_history_get_comm(history, waiter->thread, at_ns),
+				   get_process(dtc_history_get_process(history, waiter->thread, at_ns), segment->cause),
+				   thread->pid, thread->tid);
+	}
+	return (struct dtc_report_thread){ 0 };
+}
+
 static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 {
 	guint count = dtc_path_get_segment_count(input->path);
@@ -284,16 +311,16 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 			.uncertainty_ns = segment->uncertainty_ns,
 			.is_hop = i > 0 && dtc_path_get_segment(input->path, i - 1)->node != segment->node,
 			.is_kernel = segment->is_kernel,
-			.served = i,
+			.service = find_waiter(report, input, segment),
 		};
 		g_array_append_val(report->steps, step);
 	}
 }
 
-/* A thread of the kernel on the path worked for who went on after it on its machine, else for who was there before. */
-static void set_served(DtcReport *report)
+/* Where nobody waited for it: the kernel worked for who went on after it on its machine, else for who was before. */
+static void set_services(DtcReport *report)
 {
-	g_autoptr(GHashTable) nearest = g_hash_table_new(g_direct_hash, g_direct_equal); /* node -> step + 1 */
+	g_autoptr(GHashTable) nearest = g_hash_table_new(g_direct_hash, g_direct_equal); /* node -> its step */
 	guint count = report->steps->len;
 
 	for (guint i = 0; i < 2 * count; i++) {
@@ -301,11 +328,17 @@ static void set_served(DtcReport *report)
 		struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, at);
 		if (i == count)
 			g_hash_table_remove_all(nearest);
-		guint known = GPOINTER_TO_UINT(g_hash_table_lookup(nearest, step->who.node));
+		const struct dtc_report_step *known = g_hash_table_lookup(nearest, step->who.node);
 		if (!step->is_kernel)
-			g_hash_table_insert(nearest, (gpointer)step->who.node, GUINT_TO_POINTER(at + 1));
-		else if (step->is_kernel && known && step->served == at)
-			step->served = known - 1;
+			g_hash_table_insert(nearest, (gpointer)step->who.node, step);
+		if (step->service.tier)
+			continue;
+		if (!step->is_kernel)
+			step->service = step->who;
+		else if (known)
+			step->service = known->who;
+		else if (i >= count)
+			step->service = step->who;
 	}
 }
 
@@ -391,6 +424,68 @@ static int compare_rows(const void *a, const void *b)
 	const struct dtc_report_row *x = a, *y = b;
 	int order = compare_ns_descending(x->ns, y->ns);
 	return order ? order : (x->cause > y->cause) - (x->cause < y->cause);
+}
+
+/* What a tier did for a service. */
+struct share {
+	const char *tier;
+	guint service; /* index in report->services */
+	int64_t ns;
+};
+
+static guint find_service(DtcReport *report, const struct dtc_report_thread *of)
+{
+	for (guint i = 0; i < report->services->len; i++)
+		if (g_array_index(report->services, struct dtc_report_service, i).tier == of->tier)
+			return i;
+	const struct dtc_report_service fresh = { of->tier, of->node, of->process, 0 };
+	g_array_append_val(report->services, fresh);
+	return report->services->len - 1;
+}
+
+static struct share *find_share(GArray *shares, const char *tier, guint service)
+{
+	for (guint i = 0; i < shares->len; i++) {
+		struct share *share = &g_array_index(shares, struct share, i);
+		if (share->tier == tier && share->service == service)
+			return share;
+	}
+	const struct share fresh = { tier, service, 0 };
+	g_array_append_val(shares, fresh);
+	return &g_array_index(shares, struct share, shares->len - 1);
+}
+
+static int compare_services(const void *a, const void *b)
+{
+	const struct dtc_report_service *x = a, *y = b;
+	int order = compare_ns_descending(x->ns, y->ns);
+	return order ? order : strcmp(x->tier, y->tier);
+}
+
+/* A handful of tiers, whose names are kept once, so that pointers compare. A tier's service has most of its time. */
+static void add_services(DtcReport *report)
+{
+	g_autoptr(GArray) shares = g_array_new(FALSE, FALSE, sizeof(struct share));
+
+	for (guint i = 0; i < report->steps->len; i++) {
+		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		guint service = find_service(report, &step->service);
+		int64_t ns = step->end_ns - step->begin_ns;
+		g_array_index(report->services, struct dtc_report_service, service).ns += ns;
+		find_share(shares, step->who.tier, service)->ns += ns;
+	}
+	for (guint i = 0; i < report->tiers->len; i++) {
+		struct dtc_report_tier *tier = &g_array_index(report->tiers, struct dtc_report_tier, i);
+		int64_t most_ns = -1;
+		for (guint k = 0; k < shares->len; k++) {
+			const struct share *share = &g_array_index(shares, struct share, k);
+			if (share->tier != tier->tier || share->ns <= most_ns)
+				continue;
+			most_ns = share->ns;
+			tier->service = g_array_index(report->services, struct dtc_report_service, share->service).tier;
+		}
+	}
+	g_array_sort(report->services, compare_services);
 }
 
 /* The rows arrive together by tier; they leave with the largest tier first, and in it the largest row first. */
@@ -607,6 +702,7 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	report->parents = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_parent));
 	report->tiers = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_tier));
 	report->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_row));
+	report->services = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_service));
 	report->machines = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_machine));
 	report->parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_part));
 	report->steps = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_step));
@@ -638,9 +734,10 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	if (input->followed)
 		add_followed_hops(report, input);
 	add_steps(report, input);
-	set_served(report);
+	set_services(report);
 	add_rows(report);
 	add_tiers(report);
+	add_services(report);
 	dtc_verdict_add(report);
 	add_clocks(report, input);
 	add_findings(report, input);

@@ -53,8 +53,7 @@ static void add_tiers(DtcSummary *summary, struct dtc_summary_row *row, const Dt
 {
 	for (guint i = 0; i < report->steps->len; i++) {
 		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
-		const struct dtc_report_thread *who =
-			&g_array_index(report->steps, struct dtc_report_step, step->served).who;
+		const struct dtc_report_thread *who = &step->service;
 		const char *tier = keep(summary, who->tier);
 		guint k = row->tier_first, end = summary->tiers->len;
 		while (k < end && g_array_index(summary->tiers, struct dtc_tier_share, k).tier != tier)

@@ -337,6 +337,8 @@ static void add_tier(const struct view *view, const struct dtc_report_tier *tier
 	int64_t rest_ns = tier->ns;
 
 	add_share(view, tier->tier, tier->ns, name_columns, DTC_STYLE_BOLD, false);
+	if (tier->service && strcmp(tier->service, tier->tier) != 0)
+		dtc_layout_add(layout, DTC_STYLE_DIM, " for %s", tier->service);
 	dtc_layout_end_line(layout);
 	for (guint i = 0; i < shown; i++) {
 		g_autofree char *name = g_strconcat("  ", dtc_cause_to_string(rows[i].cause), NULL);

@@ -62,9 +62,9 @@ struct dtc_report_step {
 	guint evidence;	       /* index in evidences; G_MAXUINT: none */
 	enum dtc_link_quality link;
 	int64_t uncertainty_ns;
-	bool is_hop;	/* the step before is on another node */
-	bool is_kernel; /* of a thread of the kernel */
-	guint served;	/* index of the step in whose tier this one belongs: its own, unless a kernel thread worked */
+	bool is_hop;			  /* the step before is on another node */
+	bool is_kernel;			  /* of a thread of the kernel */
+	struct dtc_report_thread service; /* whose time this is: who, unless a kernel thread worked for another */
 };
 
 /* What one tier spent for one cause. */
@@ -81,12 +81,21 @@ struct dtc_report_row {
 };
 
 struct dtc_report_tier {
+	const char *service; /* for whose tier most of it worked: its own, unless it is a kernel thread's */
 	const char *tier;
 	const char *node;
 	const char *process;
 	int64_t ns;
 	guint row_first; /* its rows, largest first */
 	guint row_count;
+};
+
+/* All that was done for a tier: its own time, and that of the kernel's threads and interrupts that worked for it. */
+struct dtc_report_service {
+	const char *tier;
+	const char *node;
+	const char *process;
+	int64_t ns;
 };
 
 /* Causes that are alike to who looks for help: see docs/formats.md. */
@@ -219,6 +228,7 @@ typedef struct DtcReport {
 	int64_t duration_ns;
 	GArray *tiers;	  /* struct dtc_report_tier, largest first */
 	GArray *rows;	  /* struct dtc_report_row, by tier */
+	GArray *services; /* struct dtc_report_service, largest first; they sum to duration_ns, too */
 	guint dominant;	  /* index of the largest row; G_MAXUINT if there is none */
 	GArray *machines; /* struct dtc_report_machine, largest first */
 	GArray *parts;	  /* struct dtc_report_part, by machine */

@@ -174,6 +174,57 @@ static void test_clock_pairs(void)
 	g_assert_cmpstr(clock->b, ==, "beta");
 }
 
+static void add_kernel_segment(DtcPath *path, int64_t begin_ns, const char *process, bool is_kernel, guint waiter)
+{
+	const struct dtc_segment segment = {
+		.begin = { begin_ns },
+		.end = { begin_ns + 50 },
+		.thread = made_path_name(process),
+		.cause = DTC_CAUSE_RUNNING_KERNEL,
+		.evidence = made_path_evidence(NULL),
+		.tid = 7,
+		.pid = 7,
+		.comm = g_intern_string(process),
+		.process = g_intern_string(process),
+		.is_kernel = is_kernel,
+		.waiter = waiter,
+	};
+	dtc_path_add_segment(path, &segment);
+}
+
+/* Whoever goes on after it: the journal worked for who waited for it. Without a waiter, for who goes on. */
+static void test_services(void)
+{
+	g_autoptr(GError) error = NULL;
+	DtcPath *path = dtc_path_new((DtcClusterTime){ BEGIN_NS }, (DtcClusterTime){ BEGIN_NS + 150 });
+	const struct dtc_waiter syncs = { 0, made_path_name("syncs"), 0 };
+	guint waiter = dtc_path_add_waiter(path, &syncs);
+	add_kernel_segment(path, BEGIN_NS + 100, "goes on", false, 0);
+	add_kernel_segment(path, BEGIN_NS + 50, "flusher", true, 0);
+	add_kernel_segment(path, BEGIN_NS, "jbd2", true, waiter);
+	g_autoptr(DtcReport) report = made_path_report(path, NULL, "req-1", &error);
+	g_assert_no_error(error);
+
+	static const struct {
+		const char *tier, *service;
+	} steps[] = { { "jbd2@alpha", "syncs@alpha" },
+		      { "flusher@alpha", "goes on@alpha" },
+		      { "goes on@alpha", "goes on@alpha" } };
+	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		g_assert_cmpstr(step->who.tier, ==, steps[i].tier);
+		g_assert_cmpstr(step->service.tier, ==, steps[i].service);
+	}
+	g_assert_cmpuint(report->services->len, ==, 2);
+	const struct dtc_report_service *largest = &g_array_index(report->services, struct dtc_report_service, 0);
+	g_assert_cmpstr(largest->tier, ==, "goes on@alpha");
+	g_assert_cmpint(largest->ns, ==, 100);
+	for (guint i = 0; i < report->tiers->len; i++)
+		g_assert_cmpstr(get_tier(report, i)->service, ==,
+				strcmp(get_tier(report, i)->tier, "jbd2@alpha") == 0 ? "syncs@alpha" : "goes on@alpha");
+	dtc_path_free(path);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -185,5 +236,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/report/model/deep-causality-is-cut", test_deep_causality_is_cut);
 	g_test_add_func("/report/model/findings-decide-completeness", test_findings_decide_completeness);
 	g_test_add_func("/report/model/clock-pairs", test_clock_pairs);
+	g_test_add_func("/report/model/services", test_services);
 	return g_test_run();
 }
