@@ -196,7 +196,7 @@ def take_messages(bench):
 
 
 def make_cluster(bench, nodes, requests, events):
-    tool = bench.get_tool("clusters/sim/sim")
+    tool = bench.get_tool("tests/sim/sim")
     return bench.make(f"sim-{nodes}-{requests}-{events}", lambda path: subprocess.run(
         [tool, "--nodes", str(nodes), "--requests", str(requests), "--events", str(events), path], check=True))
 
