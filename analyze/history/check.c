@@ -243,7 +243,7 @@ static const char *judge_tid(struct checker *c, uint32_t tid)
 /* That what the records leave out is where it is looked for. */
 static const char *judge_era(struct checker *c, uint32_t index)
 {
-	const struct dtc_era *era = DTC_AT(c->h->eras, struct dtc_era, index);
+	const struct dtc_begin_era *era = DTC_AT(c->h->eras, struct dtc_begin_era, index);
 	if (era->interval > c->h->intervals->len)
 		return "begins behind all intervals";
 	return index && (era - 1)->interval > era->interval ? "comes before the one before it" : NULL;

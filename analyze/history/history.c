@@ -50,7 +50,7 @@ DtcHistory *dtc_history_new(void)
 	h->names = dtc_table_new(sizeof(struct dtc_name_record));
 	h->name_first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	h->intervals = dtc_table_new(sizeof(struct dtc_interval_record));
-	h->eras = dtc_table_new(sizeof(struct dtc_era));
+	h->eras = dtc_table_new(sizeof(struct dtc_begin_era));
 	h->interval_refs = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	h->odd_refs = dtc_table_new(sizeof(struct dtc_odd_ref));
 	h->wakes = dtc_table_new(sizeof(struct dtc_wake));

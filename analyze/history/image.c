@@ -34,7 +34,7 @@ static const struct list lists[] = {
 	TABLE(names, struct dtc_name_record),
 	ARRAY(name_first, uint32_t),
 	TABLE(intervals, struct dtc_interval_record),
-	TABLE(eras, struct dtc_era),
+	TABLE(eras, struct dtc_begin_era),
 	ARRAY(interval_refs, uint32_t),
 	TABLE(odd_refs, struct dtc_odd_ref),
 	TABLE(wakes, struct dtc_wake),

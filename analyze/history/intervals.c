@@ -121,10 +121,10 @@ static void index_eras(DtcHistory *h)
 	for (guint i = 0; i < changes->len; i++) {
 		const struct dtc_remark *change = AT(changes, struct dtc_remark, i);
 		const struct dtc_thread *thread = AT(h->threads, struct dtc_thread, change->thread);
-		const struct dtc_era era = { thread->interval_first + change->place, change->value };
+		const struct dtc_begin_era era = { thread->interval_first + change->place, change->value };
 		dtc_table_append(h->eras, &era);
 		bool is_last = i + 1 == changes->len || (change + 1)->thread != change->thread;
-		const struct dtc_era back = { thread->interval_first + thread->interval_count, 0 };
+		const struct dtc_begin_era back = { thread->interval_first + thread->interval_count, 0 };
 		if (is_last &&
 		    (i + 1 == changes->len || (change + 1)->thread != change->thread + 1 || (change + 1)->place > 0))
 			dtc_table_append(h->eras, &back);
@@ -160,8 +160,8 @@ static const struct dtc_interval_record *get_record(const DtcHistory *h, uint32_
 
 static uint32_t find_era(const DtcHistory *h, uint32_t interval)
 {
-	uint32_t after = DTC_BISECT(i, 0, h->eras->len, DTC_AT(h->eras, struct dtc_era, i)->interval <= interval);
-	return after ? DTC_AT(h->eras, struct dtc_era, after - 1)->era : 0;
+	uint32_t after = DTC_BISECT(i, 0, h->eras->len, DTC_AT(h->eras, struct dtc_begin_era, i)->interval <= interval);
+	return after ? DTC_AT(h->eras, struct dtc_begin_era, after - 1)->era : 0;
 }
 
 static int64_t get_begin_ns(const DtcHistory *h, uint32_t interval)

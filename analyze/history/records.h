@@ -34,11 +34,11 @@ _Static_assert(sizeof(struct dtc_interval_record) == 8, "0.5 to 0.7 of these per
 #define DTC_REF_ODD 63 /* in odd_refs, by its index */
 
 /* From that interval on, the begins of records are in that era. Traces of up to 9 minutes have one only. */
-struct dtc_era {
+struct dtc_begin_era {
 	uint32_t interval;
 	uint32_t era;
 };
-_Static_assert(sizeof(struct dtc_era) == 8, "two for each thread and era");
+_Static_assert(sizeof(struct dtc_begin_era) == 8, "two for each thread and era");
 
 /* What does not fit into a record, or is not what a record takes for granted. */
 struct dtc_odd_ref {
@@ -97,26 +97,26 @@ struct DtcHistory {
 	DtcTable *names;		     /* struct dtc_name_record; sealed: sorted by (thread, from_ns) */
 	GArray *name_first;		     /* sealed: uint32_t per thread + 1 */
 	DtcTable *intervals;		     /* sealed: struct dtc_interval_record */
-	DtcTable *eras;			     /* sealed: struct dtc_era, by interval; none if all are in the first */
-	GArray *interval_refs;		     /* uint32_t: what records of interrupts refer to by a small number */
-	DtcTable *odd_refs;		     /* sealed: struct dtc_odd_ref, by interval */
-	DtcTable *wakes;		     /* struct dtc_wake */
-	DtcTable *faults;		     /* struct dtc_fault */
-	DtcTable *calls;		     /* struct dtc_call */
-	DtcTable *ready;		     /* uint32_t files that polls returned, those of a call in a row */
-	GArray *files;			     /* struct dtc_file */
-	DtcTable *file_calls;		     /* sealed: uint32_t call ids, grouped by file */
-	GArray *file_call_first;	     /* sealed: uint32_t per file + 1 */
-	GArray *flow_files;		     /* uint32_t by flow: the file whose flow_out it is */
-	DtcTable *blocks;		     /* struct dtc_block_request */
-	GArray *devices;		     /* struct dtc_device: disks by name */
-	DtcTable *works;		     /* struct dtc_work; sealed: sorted by (worker, begin_ns) */
-	GArray *marks;			     /* struct dtc_mark */
-	GArray *vcpus;			     /* struct dtc_vcpu */
-	DtcTable *guest_spans;		     /* struct dtc_guest_span; sealed: grouped by vCPU */
-	DtcTable *guest_irqs;		     /* struct dtc_guest_irq */
-	DtcTable *runs;			     /* sealed: struct dtc_run, grouped by CPU */
-	GArray *run_first;		     /* sealed: uint32_t per CPU + 1 */
+	DtcTable *eras;		 /* sealed: struct dtc_begin_era, by interval; none if all are in the first */
+	GArray *interval_refs;	 /* uint32_t: what records of interrupts refer to by a small number */
+	DtcTable *odd_refs;	 /* sealed: struct dtc_odd_ref, by interval */
+	DtcTable *wakes;	 /* struct dtc_wake */
+	DtcTable *faults;	 /* struct dtc_fault */
+	DtcTable *calls;	 /* struct dtc_call */
+	DtcTable *ready;	 /* uint32_t files that polls returned, those of a call in a row */
+	GArray *files;		 /* struct dtc_file */
+	DtcTable *file_calls;	 /* sealed: uint32_t call ids, grouped by file */
+	GArray *file_call_first; /* sealed: uint32_t per file + 1 */
+	GArray *flow_files;	 /* uint32_t by flow: the file whose flow_out it is */
+	DtcTable *blocks;	 /* struct dtc_block_request */
+	GArray *devices;	 /* struct dtc_device: disks by name */
+	DtcTable *works;	 /* struct dtc_work; sealed: sorted by (worker, begin_ns) */
+	GArray *marks;		 /* struct dtc_mark */
+	GArray *vcpus;		 /* struct dtc_vcpu */
+	DtcTable *guest_spans;	 /* struct dtc_guest_span; sealed: grouped by vCPU */
+	DtcTable *guest_irqs;	 /* struct dtc_guest_irq */
+	DtcTable *runs;		 /* sealed: struct dtc_run, grouped by CPU */
+	GArray *run_first;	 /* sealed: uint32_t per CPU + 1 */
 	DtcPackets *packets;
 	DtcTable *contexts; /* struct dtc_packet_context per packet */
 	DtcImage *image;    /* that holds the records of the tables; NULL: they are their own */
