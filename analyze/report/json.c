@@ -260,6 +260,10 @@ static void append_dominant(GString *out, const DtcReport *report)
 	dtc_json_pack_string(out, "tier", row->tier);
 	dtc_json_pack_string(out, "node", row->node);
 	dtc_json_pack_string(out, "process", row->process);
+	for (guint i = 0; i < report->tiers->len; i++)
+		if (g_array_index(report->tiers, struct dtc_report_tier, i).tier == row->tier)
+			dtc_json_pack_string(out, "service",
+					     g_array_index(report->tiers, struct dtc_report_tier, i).service);
 	dtc_json_pack_string(out, "cause", dtc_cause_to_string(row->cause));
 	dtc_json_pack_string(out, "detail", row->detail);
 	dtc_json_pack_integer(out, "ns", row->ns);

@@ -81,6 +81,10 @@ void dtc_machine_report_absent(const DtcMachine *m, DtcFindings *findings)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
 				 "the trace has no net events (net_dev_queue, netif_receive_skb): waits for packets "
 				 "cannot be followed");
+	else if (m->is_perf && m->headerless_count == m->packet_count)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
+				 "perf records no headers of packets: waits for packets cannot be followed to another "
+				 "node");
 	else if (m->headerless_count * 2 > m->packet_count)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
 				 "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
@@ -92,6 +96,10 @@ void dtc_machine_report_absent(const DtcMachine *m, DtcFindings *findings)
 				 "the trace has no system calls: waits are named by their waker alone, all that a "
 				 "user thread runs counts as user mode, and the threads that serve a request cannot "
 				 "be found");
+	if (m->saw[DTC_EVENT_SYSCALL_ENTRY] && !m->saw_arguments)
+		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, m->node,
+				 "system calls come by number (raw_syscalls), without what they work on: which file or "
+				 "connection a call is on, and what was read for what, is not known");
 	if (!is_recorded(m, DTC_EVENT_BLOCK_ISSUE) && !is_recorded(m, DTC_EVENT_BLOCK_COMPLETE)) {
 		guint64 count = count_device_waits(m->history);
 		if (count)

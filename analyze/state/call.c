@@ -385,6 +385,8 @@ static void apply_exit(DtcMachine *m, const struct dtc_event *event)
 void dtc_machine_apply_call(DtcMachine *m, const struct dtc_event *event)
 {
 	dtc_machine_get_call_kind(m, event->v[DTC_CALL_NAME]);
+	if (event->v[DTC_CALL_NUMBER] == DTC_ABSENT)
+		m->saw_arguments = true;
 	if (event->kind == DTC_EVENT_SYSCALL_ENTRY)
 		apply_entry(m, event);
 	else

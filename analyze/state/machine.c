@@ -48,6 +48,7 @@ DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader)
 		minor = strtoul(dot + 1, NULL, 10);
 	if (*release)
 		dtc_machine_set_kernel(m, major, minor);
+	m->is_perf = reader && strcmp(dtc_reader_get_environment(reader, "tracer_name"), "perf") == 0;
 	return m;
 }
 

@@ -116,6 +116,8 @@ struct DtcMachine {
 	GPtrArray *gaps;	    /* per CPU: GArray of int64_t, when gaps of lost events began */
 	uint64_t sleepers_function; /* of the hrtimers that end sleeps, 0: none was seen yet */
 	uint32_t old_state_max;	    /* kernels before 4.14: the bit of a preempted thread in prev_state; else 0 */
+	bool saw_arguments;	    /* of calls: not all are told by their number alone */
+	bool is_perf;
 	uint64_t event_count, packet_count, headerless_count;
 	uint64_t missing_count;	   /* switches that are not in the trace */
 	int64_t missing_ns;	   /* after the first of them */

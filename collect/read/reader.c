@@ -4,6 +4,7 @@
 
 #include "collect/bundle/access.h"
 #include "collect/read/backend.h"
+#include "collect/read/call_numbers.h"
 #include "collect/read/child/child.h"
 #include "collect/read/cpus.h"
 #include "collect/read/fast/fast.h"
@@ -58,6 +59,8 @@ struct DtcReader {
 
 /* Events that the reader makes itself have no name in the trace. */
 #define NO_NAME UINT16_MAX
+/* What dtc_spelling_name_call makes of a number without a name. */
+#define NUMBERED "syscall_"
 
 int dtc_reader_serve(const char *node, const char *path)
 {
@@ -620,7 +623,15 @@ guint dtc_reader_get_syscall_name_count(const DtcReader *reader)
 
 const char *dtc_reader_get_syscall_name(const DtcReader *reader, guint index)
 {
-	return dtc_names_get(reader->call_names, index);
+	const char *name = dtc_names_get(reader->call_names, index);
+	guint64 number;
+
+	/* perf tells numbers, and of which machine they are; LTTng has names for what its machine calls */
+	if (!g_str_has_prefix(name, NUMBERED) ||
+	    !g_ascii_string_to_unsigned(name + strlen(NUMBERED), 10, 0, G_MAXUINT, &number, NULL))
+		return name;
+	const char *known = dtc_call_number_get_name(dtc_reader_get_environment(reader, "machine"), (gint64)number);
+	return known ? known : name;
 }
 
 guint64 dtc_reader_get_consumed_bytes(const DtcReader *reader)

@@ -158,6 +158,7 @@ struct made_metadata {
 	bool has_no_clock;
 	const char *domain; /* NULL: "kernel" */
 	const char *events; /* NULL: made_events */
+	const char *env;    /* more of the environment, "key = \"value\";", or NULL */
 };
 
 static inline char *made_metadata_text(const struct made_metadata *options)
@@ -172,7 +173,7 @@ static inline char *made_metadata_text(const struct made_metadata *options)
 		" packet.header := struct {\n"
 		"  integer { size = 32; align = 8; base = 16; } magic; integer { size = 8; align = 8; } uuid[16];\n"
 		"  integer { size = 32; align = 8; } stream_id; }; };\n"
-		"env { hostname = \"made\"; domain = \"%s\"; kernel_release = \"6.1.0-test\"; };\n"
+		"env { hostname = \"made\"; domain = \"%s\"; kernel_release = \"6.1.0-test\"; %s };\n"
 		"%s"
 		"stream { id = 0; event.header := struct { integer { size = 16; align = 8; } id;\n"
 		"  integer { size = 64; align = 8;%s } %s; };\n"
@@ -183,7 +184,7 @@ static inline char *made_metadata_text(const struct made_metadata *options)
 		"  integer { size = 64; align = 8; } events_discarded;\n"
 		"  integer { size = 32; align = 8; } cpu_id; }; };\n"
 		"%s",
-		order, options->domain ? options->domain : "kernel",
+		order, options->domain ? options->domain : "kernel", options->env ? options->env : "",
 		options->has_no_clock ? ""
 				      : "clock { name = monotonic; freq = 1000000000; offset = 1000000000000; };\n",
 		map, stamp, map, stamp, map, stamp, options->events ? options->events : made_events);

@@ -6,7 +6,8 @@
 
 #define NO_TEXT UINT32_MAX
 
-const char *const dtc_wire_keys[] = { "kernel_release", "hostname", "domain", "tracer_name", "release", "host", NULL };
+const char *const dtc_wire_keys[] = { "kernel_release", "hostname", "domain",  "tracer_name",
+				      "release",	"host",	    "machine", NULL };
 
 static void put_bytes(FILE *to, const char *text, gsize bytes)
 {

@@ -85,6 +85,39 @@ static DtcHistory *read_history(const char *path)
 	return history;
 }
 
+/* A call by number, on a machine of that name. Caller owns. */
+static char *name_call(const char *machine, guint number)
+{
+	g_autofree char *env = g_strdup_printf("tracer_name = \"perf\"; machine = \"%s\";", machine);
+	const struct made_metadata metadata = { .events = perf_events, .env = env };
+	g_autofree char *path = made_directory(&metadata);
+	struct made_bytes events = made_bytes_new(false);
+	add_switch(&events, 10, "swapper/0", 0, 0, "calls", 10);
+	add_call(&events, 50, number, 10);
+	write_stream(path, 0, &events);
+	g_autoptr(DtcHistory) history = read_history(path);
+	made_remove(path);
+	g_assert_cmpuint(dtc_history_get_call_count(history), ==, 1);
+	return g_strdup(dtc_history_get_string(history, dtc_history_get_call(history, 0)->name));
+}
+
+/* A number means another call on each machine, and nothing where the machine is not known. */
+static void test_numbers(void)
+{
+	static const struct {
+		const char *machine;
+		guint number;
+		const char *name;
+	} calls[] = { { "x86_64", 0, "read" },		 { "x86_64", 232, "epoll_wait" },
+		      { "aarch64", 63, "read" },	 { "aarch64", 0, "io_setup" },
+		      { "aarch64", 260, "wait4" },	 { "riscv64", 63, "syscall_63" },
+		      { "x86_64", 9999, "syscall_9999" } };
+	for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
+		g_autofree char *name = name_call(calls[i].machine, calls[i].number);
+		g_assert_cmpstr(name, ==, calls[i].name);
+	}
+}
+
 static const struct dtc_interval *find(const DtcHistory *history, int tid, int64_t t)
 {
 	uint32_t thread = dtc_history_find_thread(history, tid, DTC_TIME_NONE);
@@ -165,5 +198,6 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/perf/states", test_perf);
+	g_test_add_func("/perf/numbers", test_numbers);
 	return g_test_run();
 }
