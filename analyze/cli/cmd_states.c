@@ -16,6 +16,7 @@ struct states_options {
 	struct dtc_subject_options subject;
 	char *reference;
 	char *state_class;
+	struct dtc_state_line line;
 	char *min_duration;
 	int limit;
 	gboolean has_instances;
@@ -33,6 +34,11 @@ static void add_options(void *data, DtcCommandLine *line)
 		  "The single states, the longest first, instead of sums", NULL },
 		{ "class", 0, 0, G_OPTION_ARG_STRING, &options->state_class, "Only instances of this class",
 		  "working|interrupted|blocked|idle|exited|unknown" },
+		{ "state", 0, 0, G_OPTION_ARG_STRING, &options->line.state, "Only instances of this state", "NAME" },
+		{ "call", 0, 0, G_OPTION_ARG_STRING, &options->line.call,
+		  "Only instances in this system call or interrupt", "NAME" },
+		{ "file", 0, 0, G_OPTION_ARG_STRING, &options->line.file,
+		  "Only instances of calls on this file, as the sums have it", "NAME" },
 		{ "limit", 'n', 0, G_OPTION_ARG_INT, &options->limit, "At most so many instances; 0: all (default: 20)",
 		  "N" },
 		{ "reference", 0, 0, G_OPTION_ARG_STRING, &options->reference,
@@ -57,6 +63,8 @@ static bool check(struct dtc_session *session, GError **error)
 		return dtc_cli_refuse(error, "--limit is negative", "0 is no limit");
 	if (options->state_class && !options->has_instances)
 		return dtc_cli_refuse(error, "--class goes with --instances", "the tree has all classes");
+	if ((options->line.state || options->line.call || options->line.file) && !options->has_instances)
+		return dtc_cli_refuse(error, "--state, --call and --file go with --instances", "the tree has them all");
 	if (options->state_class && !dtc_state_class_parse(options->state_class, &options->only)) {
 		const char *classes[DTC_CLASSES + 1] = { NULL };
 		for (guint i = 0; i < DTC_CLASSES; i++)
@@ -109,7 +117,7 @@ static bool answer(struct dtc_session *session, GError **error)
 		return false;
 	struct dtc_subject subject = dtc_subject_options_get(&options->subject);
 	subject.with_parents = true;
-	const struct dtc_states_options states_options = { options->only, (guint)options->limit };
+	const struct dtc_states_options states_options = { options->only, (guint)options->limit, options->line };
 	g_autoptr(DtcStates) states =
 		dtc_states_new(session->engine, &subject, &states_options, session->findings, error);
 	return states && print(session, states, error);

@@ -2,11 +2,13 @@
 #include "analyze/engine/states.h"
 
 #include "analyze/path/lineage.h"
+#include "dtrace-chain/error.h"
 
 /* What is being put together. */
 struct collection {
 	const DtcEngine *engine;
-	enum dtc_state_class only;
+	const struct dtc_states_options *options;
+	bool found_any; /* of the line that is wanted */
 	GArray *scopes; /* struct dtc_states_scope */
 	DtcStateInstances *instances;
 };
@@ -15,6 +17,15 @@ static void scope_clear(void *data)
 {
 	struct dtc_states_scope *scope = data;
 	dtc_state_tree_free(scope->tree);
+}
+
+static bool is_wanted(struct collection *c, const DtcHistory *history, const struct dtc_interval *spell)
+{
+	const struct dtc_states_options *options = c->options;
+	bool has_line = dtc_state_line_has(&options->line, history, spell);
+
+	c->found_any |= has_line;
+	return has_line && (options->only == DTC_CLASSES || dtc_state_class_get(spell) == options->only);
 }
 
 static void add_thread(struct collection *c, struct dtc_states_scope *scope, uint32_t thread, DtcNodeTime begin,
@@ -27,7 +38,7 @@ static void add_thread(struct collection *c, struct dtc_states_scope *scope, uin
 	dtc_spells_begin(&spells, history, thread, begin, end);
 	while (dtc_spells_next(&spells, &spell)) {
 		dtc_state_tree_add(scope->tree, history, &spell);
-		if (c->only == DTC_CLASSES || dtc_state_class_get(&spell) == c->only)
+		if (is_wanted(c, history, &spell))
 			dtc_state_instances_add(c->instances, scope->node, &spell);
 	}
 	scope->thread_count++;
@@ -111,11 +122,11 @@ DtcStates *dtc_states_new(const DtcEngine *engine, const struct dtc_subject *sub
 	if (!dtc_selection_find(subject, engine, findings, &selection, error))
 		return NULL;
 	g_autoptr(DtcStateInstances) instances = dtc_state_instances_new(options->limit ? options->limit : G_MAXUINT);
-	DtcStates *states = g_new0(DtcStates, 1);
+	g_autoptr(DtcStates) states = g_new0(DtcStates, 1);
 	states->origins_ns = g_new0(int64_t, selection.node_count + 1);
 	states->scopes = g_array_new(FALSE, FALSE, sizeof(struct dtc_states_scope));
 	g_array_set_clear_func(states->scopes, scope_clear);
-	struct collection c = { engine, options->only, states->scopes, instances };
+	struct collection c = { engine, options, false, states->scopes, instances };
 	for (guint node = 0; node < selection.node_count; node++) {
 		states->origins_ns[node] = selection.spans[node].origin.ns;
 		if (!dtc_selection_has_node(&selection, node))
@@ -129,7 +140,16 @@ DtcStates *dtc_states_new(const DtcEngine *engine, const struct dtc_subject *sub
 		dtc_state_tree_finish(g_array_index(states->scopes, struct dtc_states_scope, i).tree);
 	states->instances = g_array_copy((GArray *)dtc_state_instances_finish(instances));
 	dtc_selection_clear(&selection);
-	return states;
+	if (!c.found_any && (options->line.state || options->line.call || options->line.file)) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+			    "no state in that span has --state '%s', --call '%s', --file '%s'\n"
+			    "`dtrace-chain states` without --instances has all three, as it prints them",
+			    options->line.state ? options->line.state : "*",
+			    options->line.call ? options->line.call : "*",
+			    options->line.file ? options->line.file : "*");
+		return NULL;
+	}
+	return g_steal_pointer(&states);
 }
 
 void dtc_states_free(DtcStates *states)

@@ -20,8 +20,9 @@ struct dtc_states_scope {
 };
 
 struct dtc_states_options {
-	enum dtc_state_class only; /* of this class are the instances; DTC_CLASSES: of all */
-	guint limit;		   /* instances; 0: all */
+	enum dtc_state_class only;  /* of this class are the instances; DTC_CLASSES: of all */
+	guint limit;		    /* instances; 0: all */
+	struct dtc_state_line line; /* only instances of this one */
 };
 
 typedef struct DtcStates {
@@ -30,7 +31,8 @@ typedef struct DtcStates {
 	int64_t *origins_ns; /* by node: cluster time that relative times count from */
 } DtcStates;
 
-/* NULL with an error as of dtc_selection_find. It borrows from engine. Caller owns. */
+/* NULL with an error as of dtc_selection_find, or USAGE if nothing is of that line. It borrows from engine. Caller
+ * owns. */
 DtcStates *dtc_states_new(const DtcEngine *engine, const struct dtc_subject *subject,
 			  const struct dtc_states_options *options, DtcFindings *findings, GError **error);
 void dtc_states_free(DtcStates *states);

@@ -279,6 +279,23 @@ static char *name_file(const DtcHistory *history, const struct dtc_interval *spe
 	return g_strdup_printf("fd %d", dtc_history_get_call(history, spell->call)->fd);
 }
 
+bool dtc_state_line_has(const struct dtc_state_line *line, const DtcHistory *history, const struct dtc_interval *spell)
+{
+	struct child_key key;
+
+	if (line->state && strcmp(line->state, dtc_state_name_get(history, spell)) != 0)
+		return false;
+	if (line->call &&
+	    (!make_call_key(history, spell, 0, &key) || strcmp(line->call, name_call(history, &key)) != 0))
+		return false;
+	if (!line->file)
+		return true;
+	if (!make_file_key(history, spell, 0, &key))
+		return false;
+	g_autofree char *file = name_file(history, spell, &key);
+	return strcmp(line->file, file) == 0;
+}
+
 void dtc_state_tree_add(DtcStateTree *tree, const DtcHistory *history, const struct dtc_interval *spell)
 {
 	int64_t ns = spell->end_ns - spell->begin_ns;

@@ -82,6 +82,15 @@ struct dtc_state_instance {
 typedef struct DtcStateInstances DtcStateInstances;
 
 DtcStateInstances *dtc_state_instances_new(guint limit);
+/* A line of the tree: its names, as get gives them; NULL: any. Borrowed. */
+struct dtc_state_line {
+	const char *state;
+	const char *call;
+	const char *file;
+};
+/* Whether a spell is counted in that line. */
+bool dtc_state_line_has(const struct dtc_state_line *line, const DtcHistory *history, const struct dtc_interval *spell);
+
 void dtc_state_instances_free(DtcStateInstances *instances);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcStateInstances, dtc_state_instances_free)
 void dtc_state_instances_add(DtcStateInstances *instances, guint node, const struct dtc_interval *spell);

@@ -25,10 +25,24 @@ static void set_by(struct maker *maker, guint node, uint32_t thread, int64_t at_
 	if (!h || thread == DTC_NONE)
 		return;
 	const struct dtc_thread *t = dtc_history_get_thread(h, thread);
+	if (maker->made.by.tid != t->tid)
+		maker->made.by_call = NULL; /* another's */
 	maker->made.by.node = maker->keep(maker->data, maker->names->node_names[node]);
 	maker->made.by.comm = maker->keep(maker->data, dtc_history_get_comm(h, thread, at_ns));
 	maker->made.by.pid = t->pid;
 	maker->made.by.tid = t->tid;
+}
+
+/* What the waker was doing: the call that it was in, if it was in one. */
+static void set_waker(struct maker *maker, guint node, const struct dtc_wake *wake)
+{
+	const DtcHistory *h = maker->names->histories[node];
+
+	set_by(maker, node, wake->thread, wake->waking_ns);
+	uint32_t index = wake->thread == DTC_NONE ? DTC_NONE : dtc_history_find_call(h, wake->thread, wake->waking_ns);
+	const struct dtc_call *call = index == DTC_NONE ? NULL : dtc_history_get_call(h, index);
+	if (call && (call->end_ns == DTC_TIME_NONE || call->end_ns >= wake->waking_ns))
+		maker->made.by_call = maker->keep(maker->data, dtc_history_get_string(h, call->name));
 }
 
 static void set_call(struct maker *maker, const DtcHistory *h, uint32_t index)
@@ -57,7 +71,7 @@ static void set_wake(struct maker *maker, const DtcHistory *h, guint node, const
 		maker->made.sectors = request->sectors;
 		set_by(maker, node, request->thread, request->insert_ns);
 	} else if (kind == DTC_EDGE_THREAD || kind == DTC_EDGE_FORK) {
-		set_by(maker, node, wake->thread, wake->waking_ns);
+		set_waker(maker, node, wake);
 	}
 }
 
@@ -147,7 +161,7 @@ static void add_number(GString *out, const char *key, int64_t value)
 		dtc_json_pack_integer(out, key, value);
 }
 
-static void add_by(GString *out, const struct dtc_report_thread *by)
+static void add_by(GString *out, const struct dtc_report_thread *by, const char *call)
 {
 	if (!by->comm)
 		return;
@@ -156,6 +170,8 @@ static void add_by(GString *out, const struct dtc_report_thread *by)
 	dtc_json_pack_id(out, "pid", by->pid);
 	dtc_json_pack_id(out, "tid", by->tid);
 	dtc_json_pack_string(out, "comm", by->comm);
+	if (call)
+		dtc_json_pack_string(out, "call", call);
 	g_string_append_c(out, '}');
 }
 
@@ -195,7 +211,7 @@ void dtc_report_evidence_add(GString *out, const struct dtc_report_evidence *evi
 	add_string(out, "call", evidence->call);
 	add_string(out, "file", evidence->file);
 	add_string(out, "lock", lock);
-	add_by(out, &evidence->by);
+	add_by(out, &evidence->by, evidence->by_call);
 	add_disk(out, evidence);
 	add_number(out, "packet", evidence->packet);
 	add_sent(out, evidence);

@@ -333,11 +333,9 @@ static void set_services(DtcReport *report)
 			g_hash_table_insert(nearest, (gpointer)step->who.node, step);
 		if (step->service.tier)
 			continue;
-		if (!step->is_kernel)
-			step->service = step->who;
-		else if (known)
+		if (step->is_kernel && known)
 			step->service = known->who;
-		else if (i >= count)
+		else if (!step->is_kernel || i >= count)
 			step->service = step->who;
 	}
 }

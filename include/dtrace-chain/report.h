@@ -39,6 +39,7 @@ struct dtc_report_evidence {
 	const char *file;	     /* that it works on, or NULL */
 	uint64_t lock;		     /* address of a futex; 0: none */
 	struct dtc_report_thread by; /* who ended the wait, sent the message or had the CPU; comm NULL: nobody known */
+	const char *by_call;	     /* the system call in which that one ended it, or NULL */
 	bool has_disk;
 	uint32_t device;	 /* major << 20 | minor */
 	const char *device_name; /* or NULL */

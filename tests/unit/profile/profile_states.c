@@ -170,6 +170,45 @@ static void test_same_name_is_one_entry(void)
 }
 
 /* Any order of adding gives the same list: compared with a full sort. */
+static int64_t sum_line(const struct story *s, const struct dtc_state_line *line)
+{
+	struct dtc_spells spells;
+	struct dtc_interval spell;
+	int64_t ns = 0;
+
+	dtc_spells_begin(&spells, s->history, dtc_history_find_thread(s->history, 10, DTC_TIME_NONE),
+			 (DtcNodeTime){ 0 }, (DtcNodeTime){ 1000 });
+	while (dtc_spells_next(&spells, &spell))
+		if (dtc_state_line_has(line, s->history, &spell))
+			ns += spell.end_ns - spell.begin_ns;
+	return ns;
+}
+
+/* The single spells of a line of the tree are those that it sums, and no others. */
+static void test_lines(void)
+{
+	struct story s;
+	guint checked = 0;
+	tell_reader(&s);
+	DtcStateTree *tree = build(&s, 10, 0, 1000);
+
+	for (guint i = 0; i < dtc_state_tree_get_count(tree); i++) {
+		const struct dtc_state_entry *entry = dtc_state_tree_get(tree, i);
+		if (entry->level != DTC_LEVEL_FILE || entry->is_none)
+			continue;
+		const struct dtc_state_entry *call = dtc_state_tree_get(tree, entry->parent);
+		const struct dtc_state_line line = { dtc_state_tree_get(tree, call->parent)->name, call->name,
+						     entry->name };
+		g_assert_cmpint(sum_line(&s, &line), ==, entry->total_ns);
+		checked++;
+	}
+	g_assert_cmpuint(checked, >=, 2);
+	g_assert_cmpint(sum_line(&s, &(struct dtc_state_line){ .call = "write" }), ==, 0);
+	g_assert_cmpint(sum_line(&s, &(struct dtc_state_line){ 0 }), ==, dtc_state_tree_get_total_ns(tree));
+	dtc_state_tree_free(tree);
+	story_clear(&s);
+}
+
 static void test_longest(void)
 {
 	enum { COUNT = 500 };
@@ -214,5 +253,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/states/migration-is-one-spell", test_migration_is_one_spell);
 	g_test_add_func("/states/same-name-is-one-entry", test_same_name_is_one_entry);
 	g_test_add_func("/states/longest", test_longest);
+	g_test_add_func("/profile/states/lines", test_lines);
 	return g_test_run();
 }

@@ -32,7 +32,9 @@ static void test_fields(void)
 	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "waiter");
 	story_futex(&s, 10, 0, 0, LOCK);
 	story_switch(&s, 20, 0, 10, "waiter", SLEEP, 11, "holder");
+	story_enter(&s, 35, 0, "write", 5);
 	story_task(&s, DTC_EVENT_SCHED_WAKING, 40, 0, 10, "waiter", 0);
+	story_leave(&s, 45, 0, "write", 1);
 	story_switch(&s, 60, 0, 11, "holder", RUN, 10, "waiter");
 	story_leave(&s, 65, 0, "futex", 0);
 	story_switch(&s, 90, 0, 10, "waiter", SLEEP, 11, "holder");
@@ -46,6 +48,7 @@ static void test_fields(void)
 	g_assert_cmphex(lock.lock, ==, LOCK);
 	g_assert_cmpint(lock.by.tid, ==, 11);
 	g_assert_cmpstr(lock.by.node, ==, "n");
+	g_assert_cmpstr(lock.by_call, ==, "write"); /* as it woke */
 	g_assert_false(lock.has_disk);
 	g_assert_cmpint(lock.packet, ==, -1);
 
@@ -62,7 +65,7 @@ static void test_fields(void)
 	dtc_report_evidence_add(out, &lock);
 	g_assert_cmpstr(out->str, ==,
 			"{\"evidence\":{\"edge\":\"thread\",\"call\":\"futex\",\"lock\":\"0x4d7348\","
-			"\"by\":{\"node\":\"n\",\"pid\":null,\"tid\":11,\"comm\":\"holder\"}}");
+			"\"by\":{\"node\":\"n\",\"pid\":null,\"tid\":11,\"comm\":\"holder\",\"call\":\"write\"}}");
 	g_string_free(out, TRUE);
 	g_string_chunk_free(strings);
 	story_clear(&s);
