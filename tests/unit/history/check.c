@@ -309,8 +309,6 @@ static void test_sealed(void)
 	g_assert_cmpuint(calls[2], ==, READ_AGAIN);
 }
 
-/* --- each promise broken ---------------------------------------------------------------------------------------- */
-
 enum list {
 	INTERVAL,
 	INTERVAL_REF,
