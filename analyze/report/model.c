@@ -12,6 +12,52 @@
 
 #define DEFECT_HINT "this is a defect of dtrace-chain; please report it with the bundle"
 
+/* Where the names of a thread come from: strings of a history or of the program, each in one place while this runs. */
+struct origin {
+	const char *node;
+	const char *comm;
+	const char *process;
+};
+
+struct named {
+	struct origin origin; /* first: the key */
+	struct dtc_report_thread thread;
+};
+
+/* A path of a million steps has a few dozens of threads: what they are called is worked out once. */
+struct dtc_report_known {
+	const char **nodes;  /* by node; NULL: not asked for yet */
+	GHashTable *threads; /* struct named */
+};
+
+static guint origin_hash(gconstpointer data)
+{
+	const struct origin *origin = data;
+	return (g_direct_hash(origin->node) * 31 + g_direct_hash(origin->comm)) * 31 + g_direct_hash(origin->process);
+}
+
+static gboolean origin_equal(gconstpointer a, gconstpointer b)
+{
+	const struct origin *x = a, *y = b;
+	return x->node == y->node && x->comm == y->comm && x->process == y->process;
+}
+
+static void begin_names(DtcReport *report, guint node_count)
+{
+	report->known = g_new0(struct dtc_report_known, 1);
+	report->known->nodes = g_new0(const char *, (gsize)node_count + 1);
+	report->known->threads = g_hash_table_new_full(origin_hash, origin_equal, g_free, NULL);
+}
+
+static void end_names(DtcReport *report)
+{
+	if (!report->known)
+		return;
+	g_free(report->known->nodes);
+	g_hash_table_unref(report->known->threads);
+	g_clear_pointer(&report->known, g_free);
+}
+
 void dtc_report_free(DtcReport *report)
 {
 	if (!report)
@@ -30,6 +76,7 @@ void dtc_report_free(DtcReport *report)
 	g_array_unref(report->clocks);
 	g_array_unref(report->findings);
 	g_string_chunk_free(report->strings);
+	end_names(report);
 	g_free(report);
 }
 
@@ -37,6 +84,8 @@ static const char *keep(DtcReport *report, const char *text, guint max)
 {
 	if (!text)
 		return NULL;
+	if (dtc_printable_is_plain(text, max))
+		return g_string_chunk_insert_const(report->strings, text);
 	g_autofree char *printable = dtc_printable(text, max);
 	return g_string_chunk_insert_const(report->strings, printable);
 }
@@ -48,7 +97,12 @@ static const char *keep_text(DtcReport *report, const char *text)
 
 static const char *get_node_name(DtcReport *report, const struct dtc_report_input *input, guint node)
 {
-	return keep(report, node < input->node_count ? input->node_names[node] : "?", DTC_PRINTABLE_NAME_MAX);
+	struct dtc_report_known *known = report->known;
+	if (node >= input->node_count)
+		return keep(report, "?", DTC_PRINTABLE_NAME_MAX);
+	if (!known->nodes[node])
+		known->nodes[node] = keep(report, input->node_names[node], DTC_PRINTABLE_NAME_MAX);
+	return known->nodes[node];
 }
 
 /* Time on the wire and time that nobody accounts for have no process; they are still somebody's row. */
@@ -67,20 +121,35 @@ static const char *get_process(const char *process, enum dtc_cause cause)
 	}
 }
 
-static struct dtc_report_thread make_thread(DtcReport *report, const DtcCluster *cluster, const char *node,
-					    const char *comm, const char *process, int32_t pid, int32_t tid)
+static struct dtc_report_thread name_thread(DtcReport *report, const DtcCluster *cluster, const struct origin *origin)
 {
+	const char *node = origin->node, *comm = origin->comm;
 	struct dtc_report_thread thread = {
 		.node = node,
 		.comm = comm && *comm ? keep(report, comm, DTC_PRINTABLE_NAME_MAX) : NULL,
-		.process = keep(report, process, DTC_PRINTABLE_NAME_MAX),
-		.pid = pid,
-		.tid = tid,
+		.process = keep(report, origin->process, DTC_PRINTABLE_NAME_MAX),
 	};
 	const char *named = cluster ? dtc_cluster_get_tier(cluster, thread.process, node) : NULL;
 	g_autofree char *tier = g_strconcat(thread.process, "@", node, NULL);
 	thread.tier = named ? keep(report, named, DTC_PRINTABLE_NAME_MAX)
 			    : g_string_chunk_insert_const(report->strings, tier);
+	return thread;
+}
+
+static struct dtc_report_thread make_thread(DtcReport *report, const DtcCluster *cluster, const char *node,
+					    const char *comm, const char *process, int32_t pid, int32_t tid)
+{
+	struct dtc_report_known *known = report->known;
+	const struct origin origin = { node, comm, process };
+	struct named *named = g_hash_table_lookup(known->threads, &origin);
+	if (!named) {
+		named = g_new0(struct named, 1);
+		*named = (struct named){ origin, name_thread(report, cluster, &origin) };
+		g_hash_table_add(known->threads, named);
+	}
+	struct dtc_report_thread thread = named->thread;
+	thread.pid = pid;
+	thread.tid = tid;
 	return thread;
 }
 
@@ -345,11 +414,12 @@ static int compare_steps_by_group(const void *a, const void *b, void *data)
 	const GArray *steps = data;
 	const struct dtc_report_step *x = &g_array_index(steps, struct dtc_report_step, *(const guint *)a);
 	const struct dtc_report_step *y = &g_array_index(steps, struct dtc_report_step, *(const guint *)b);
-	int order = strcmp(x->who.tier, y->who.tier);
+	/* strings are stored once, so equal ones have equal addresses */
+	int order = x->who.tier == y->who.tier ? 0 : strcmp(x->who.tier, y->who.tier);
 
 	if (order == 0)
 		order = (x->cause > y->cause) - (x->cause < y->cause);
-	if (order == 0)
+	if (order == 0 && x->detail != y->detail)
 		order = g_strcmp0(x->detail, y->detail);
 	return order;
 }
@@ -371,7 +441,6 @@ static void add_rows(DtcReport *report)
 	g_qsort_with_data(order, (int)count, sizeof(*order), compare_steps_by_group, report->steps);
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, order[i]);
-		/* strings are stored once, so equal ones have equal addresses */
 		if (row.tier != step->who.tier || row.cause != step->cause) {
 			if (row.tier)
 				g_array_append_val(report->rows, row);
@@ -620,7 +689,6 @@ static void add_findings(DtcReport *report, const struct dtc_report_input *input
 		};
 		g_array_append_val(report->findings, finding);
 	}
-	report->complete = dtc_findings_get_complete(input->findings);
 }
 
 static bool check_sums(const DtcReport *report, GError **error)
@@ -709,6 +777,7 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	report->clocks = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_clock));
 	report->findings = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_finding));
 	report->dominant = G_MAXUINT;
+	begin_names(report, input->node_count);
 	report->origin_ns = input->origin_ns;
 	report->begin_ns = begin_ns;
 	report->end_ns = end_ns;
@@ -725,11 +794,11 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 		add_usual(report, input->usual);
 	if (input->is_client_hidden)
 		report->outside = "the client's part is not visible: only this server's part is explained";
-	if (input->place) {
+	if (input->place)
 		add_outside(report, input->place);
+	if (!input->is_summed && input->place)
 		add_hops(report, input);
-	}
-	if (input->followed)
+	if (!input->is_summed && input->followed)
 		add_followed_hops(report, input);
 	add_steps(report, input);
 	set_services(report);
@@ -737,9 +806,13 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	add_tiers(report);
 	add_services(report);
 	dtc_verdict_add(report);
-	add_clocks(report, input);
-	add_findings(report, input);
-	add_blockings(report, input);
+	report->complete = dtc_findings_get_complete(input->findings);
+	if (!input->is_summed) {
+		add_clocks(report, input);
+		add_findings(report, input);
+		add_blockings(report, input);
+	}
+	end_names(report);
 	if (!check_sums(report, error) || !check_blockings(report, error))
 		return NULL;
 	return g_steal_pointer(&report);

@@ -48,7 +48,9 @@ struct dtc_report_input {
 	const DtcHistory *const *histories;
 	bool is_client_hidden; /* the span is a server's part, and the head says so */
 	int64_t origin_ns;     /* where the recording begins, cluster time; INT64_MIN: not known */
-	bool is_summed;	       /* its steps are added up and not shown: no evidence is looked up */
+	/* its steps are added up and not shown: no evidence is looked up, and it has no hops, clocks, findings,
+	 * blockings */
+	bool is_summed;
 };
 
 /*

@@ -125,11 +125,11 @@ static const char *find_what(DtcReport *report, const struct dtc_report_step *st
 static int compare_pieces(const void *a, const void *b)
 {
 	const struct piece *x = a, *y = b;
-	int order = strcmp(x->node, y->node);
+	int order = x->node == y->node ? 0 : strcmp(x->node, y->node);
 
 	if (order == 0)
 		order = (x->family > y->family) - (x->family < y->family);
-	return order ? order : g_strcmp0(x->what, y->what);
+	return order || x->what == y->what ? order : g_strcmp0(x->what, y->what);
 }
 
 static int compare_ns(int64_t a, int64_t b)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/console/printable.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define ELLIPSIS "…"
@@ -24,10 +23,22 @@ static bool is_shown(gunichar c)
 	}
 }
 
+bool dtc_printable_is_plain(const char *text, guint max)
+{
+	guint length = 0;
+
+	for (; text[length]; length++)
+		if (length == max || text[length] < 0x20 || text[length] > 0x7e)
+			return false;
+	return true;
+}
+
 char *dtc_printable(const char *text, guint max)
 {
 	if (!text)
 		return NULL;
+	if (dtc_printable_is_plain(text, max))
+		return g_strdup(text);
 	g_autoptr(GString) out = g_string_new(NULL);
 	guint used = 0;
 	gsize last = 0; /* where the last piece that leaves room for the ellipsis ends */

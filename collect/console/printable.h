@@ -6,6 +6,7 @@
 #pragma once
 
 #include <glib.h>
+#include <stdbool.h>
 
 /* Longest string that a report carries, in characters; threads have 15, paths and HTTP targets may have thousands. */
 #define DTC_PRINTABLE_MAX 256
@@ -19,7 +20,13 @@
  */
 char *dtc_printable(const char *text, guint max);
 
-/* The same of each line, uncut. Caller owns. */
+/*
+ * Whether dtc_printable gives the text as it is because it is short ASCII, as nearly all names are: told without a
+ * copy. False says nothing.
+ */
+bool dtc_printable_is_plain(const char *text, guint max);
+
+/* dtc_printable of each line, uncut. Caller owns. */
 char *dtc_printable_lines(const char *text);
 
 /* How many columns the text takes on a terminal: wide characters two, combining ones none. */

@@ -242,7 +242,8 @@ typedef struct DtcReport {
 	GArray *clocks;	   /* struct dtc_report_clock, by names */
 	GArray *findings;  /* struct dtc_report_finding */
 	bool complete;
-	GStringChunk *strings; /* owns every string above */
+	GStringChunk *strings;		/* owns every string above */
+	struct dtc_report_known *known; /* while it is made */
 } DtcReport;
 
 void dtc_report_free(DtcReport *report);
