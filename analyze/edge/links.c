@@ -3,6 +3,7 @@
 
 #include "analyze/edge/bare.h"
 #include "analyze/exchange/endpoint.h"
+#include "analyze/exchange/flow_nodes.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -29,6 +30,7 @@ struct DtcLinks {
 	char **names;
 	const DtcHistory **histories;
 	const DtcClocks *clocks;
+	DtcFlowNodes *flow_nodes; /* of the histories' packets */
 	const DtcGuests *guests;
 	DtcTurnMarks **turn_marks; /* by node; filled on demand */
 	gint *limit_counts;	   /* by enum dtc_limit; atomic */
@@ -56,6 +58,19 @@ static void index_free(void *data)
 	g_free(index);
 }
 
+static const DtcPackets *packets_of(const DtcLinks *links, guint node)
+{
+	return links->histories[node] ? dtc_history_get_packets(links->histories[node]) : NULL;
+}
+
+static DtcFlowNodes *new_flow_nodes(const DtcLinks *links)
+{
+	g_autofree const DtcPackets **packets = g_new0(const DtcPackets *, links->node_count + 1);
+	for (guint i = 0; i < links->node_count; i++)
+		packets[i] = packets_of(links, i);
+	return dtc_flow_nodes_new(packets, links->node_count);
+}
+
 DtcLinks *dtc_links_new(guint node_count, const char *const *names, const DtcHistory *const *histories,
 			const DtcClocks *clocks)
 {
@@ -70,6 +85,7 @@ DtcLinks *dtc_links_new(guint node_count, const char *const *names, const DtcHis
 		links->histories[i] = histories[i];
 	}
 	links->clocks = clocks;
+	links->flow_nodes = new_flow_nodes(links);
 	links->indexes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, index_free);
 	links->file_calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
 						  (GDestroyNotify)(void (*)(void))dtc_file_calls_free);
@@ -86,6 +102,7 @@ void dtc_links_free(DtcLinks *links)
 		dtc_turn_marks_free(links->turn_marks[i]);
 	g_free(links->turn_marks);
 	g_free(links->histories);
+	dtc_flow_nodes_free(links->flow_nodes);
 	g_hash_table_unref(links->indexes);
 	g_free(links->limit_counts);
 	g_hash_table_unref(links->file_calls);
@@ -142,11 +159,6 @@ void dtc_links_set_frames(DtcLinks *links, const DtcPackets *const *captures, co
 const DtcGuests *dtc_links_get_guests(const DtcLinks *links)
 {
 	return links->guests;
-}
-
-static const DtcPackets *packets_of(const DtcLinks *links, guint node)
-{
-	return links->histories[node] ? dtc_history_get_packets(links->histories[node]) : NULL;
 }
 
 struct span {
@@ -351,10 +363,13 @@ static bool find_on_nodes(const DtcLinks *links, guint node, uint32_t flow, DtcN
 {
 	const DtcPackets *own = packets_of(links, node);
 	bool found = false;
-	for (guint i = 0; i < links->node_count; i++) {
-		guint sender = i == 0 ? node : i <= node ? i - 1 : i;
-		if (!links->histories[sender] || (sender != node && dtc_clocks_get_group(links->clocks, sender) !=
-									    dtc_clocks_get_group(links->clocks, node)))
+	guint count;
+	const guint *nodes = dtc_flow_nodes_get(links->flow_nodes, dtc_packets_get_flow(own, flow), &count);
+	for (guint i = 0; i <= count; i++) {
+		guint sender = i == 0 ? node : nodes[i - 1];
+		if ((i > 0 && sender == node) || !links->histories[sender] ||
+		    (sender != node &&
+		     dtc_clocks_get_group(links->clocks, sender) != dtc_clocks_get_group(links->clocks, node)))
 			continue;
 		int64_t latest_ns = latest_send_ns(links, node, sender, arrival);
 		int64_t near_ns = latest_ns == INT64_MAX ? DTC_TIME_NONE : latest_ns;
@@ -432,8 +447,10 @@ bool dtc_links_find_isn(const DtcLinks *links, guint node, uint32_t flow, uint32
 		*ret_isn = f->isn;
 		return true;
 	}
-	for (guint i = 0; i < links->node_count; i++) {
-		const DtcPackets *others = i == node ? NULL : packets_of(links, i);
+	guint count;
+	const guint *nodes = dtc_flow_nodes_get(links->flow_nodes, f, &count);
+	for (guint i = 0; i < count; i++) {
+		const DtcPackets *others = nodes[i] == node ? NULL : packets_of(links, nodes[i]);
 		/* the generation is told by the direction that this node sent itself */
 		uint32_t found =
 			others ? dtc_endpoint_find_flow(packets, flow, others, false, DTC_TIME_NONE) : DTC_NONE;
@@ -577,7 +594,10 @@ bool dtc_links_find_peer(const DtcLinks *links, guint node, uint32_t file, int64
 		return false;
 	const DtcPackets *here = packets_of(links, node);
 	DtcClusterTime at = dtc_clocks_to_cluster(links->clocks, node, (DtcNodeTime){ node_ns });
-	for (guint i = 0; i < links->node_count; i++) {
+	guint count;
+	const guint *nodes = dtc_flow_nodes_get(links->flow_nodes, dtc_packets_get_flow(here, flow), &count);
+	for (guint k = 0; k < count; k++) {
+		guint i = nodes[k];
 		const DtcPackets *there = packets_of(links, i);
 		if (!there || dtc_packets_get_flow(here, flow)->protocol != DTC_PROTOCOL_TCP)
 			continue;

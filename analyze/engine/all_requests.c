@@ -7,6 +7,7 @@ struct DtcAllRequests {
 	const DtcEngine *engine;
 	const struct dtc_watch *watch;
 	const struct dtc_path_options *options;
+	bool is_rows;
 	DtcLocator *locator;
 	DtcServing *serving;
 	gint64 begin_us;
@@ -60,6 +61,11 @@ static void clear_answer(DtcAllRequests *all)
 	g_clear_pointer(&all->findings, dtc_findings_free);
 }
 
+void dtc_all_requests_set_rows(DtcAllRequests *all)
+{
+	all->is_rows = true;
+}
+
 void dtc_all_requests_free(DtcAllRequests *all)
 {
 	if (!all)
@@ -85,7 +91,9 @@ static bool answer(DtcAllRequests *all, guint index)
 		return false;
 	}
 	if (is_placed && !outside)
-		all->path = dtc_question_answer(&all->question, all->engine, all->options, all->findings, NULL);
+		all->path = all->is_rows ? dtc_question_answer_row(&all->question, all->engine, all->findings, NULL)
+					 : dtc_question_answer(&all->question, all->engine, all->options, all->findings,
+							       NULL);
 	if (all->path)
 		return true;
 	if (outside & DTC_OUTSIDE_BEGIN)

@@ -27,6 +27,8 @@ typedef struct DtcAllRequests DtcAllRequests;
  */
 DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_path_options *options,
 				     const struct dtc_watch *watch, GError **error);
+/* Before the first: of each only what a row of a list shows is looked for (dtc_question_answer_row). */
+void dtc_all_requests_set_rows(DtcAllRequests *all);
 void dtc_all_requests_free(DtcAllRequests *all);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcAllRequests, dtc_all_requests_free)
 

@@ -279,8 +279,9 @@ static guint count_ambiguous_hops(const struct dtc_question *question)
 	return ambiguous;
 }
 
-DtcPath *dtc_question_answer(const struct dtc_question *question, const DtcEngine *engine,
-			     const struct dtc_path_options *options, DtcFindings *findings, GError **error)
+/* With the names of other requests. Caller owns. */
+static DtcPath *find_path(const struct dtc_question *question, const DtcEngine *engine,
+			  const struct dtc_path_options *options, GError **error)
 {
 	g_autoptr(DtcPath) path = dtc_path_walk(dtc_engine_get_edges(engine), &question->target, options, error);
 	if (!path)
@@ -288,12 +289,31 @@ DtcPath *dtc_question_answer(const struct dtc_question *question, const DtcEngin
 	if (question->serving)
 		dtc_path_name_busy(path, question->index, dtc_engine_get_requests(engine), question->serving,
 				   dtc_engine_get_clocks(engine));
-	if (!dtc_path_check(path, error))
+	return dtc_path_check(path, error) ? g_steal_pointer(&path) : NULL;
+}
+
+DtcPath *dtc_question_answer(const struct dtc_question *question, const DtcEngine *engine,
+			     const struct dtc_path_options *options, DtcFindings *findings, GError **error)
+{
+	DtcPath *path = find_path(question, engine, options, error);
+	if (!path)
 		return NULL;
 	const struct dtc_finding_input input = { path, dtc_engine_get_links(engine), dtc_engine_get_sync(engine),
 						 count_ambiguous_hops(question) };
 	dtc_finding_add_all(&input, findings);
 	if (question->is_thread)
 		dtc_finding_add_not_seen(&input, findings);
-	return g_steal_pointer(&path);
+	return path;
+}
+
+DtcPath *dtc_question_answer_row(const struct dtc_question *question, const DtcEngine *engine, DtcFindings *findings,
+				 GError **error)
+{
+	static const struct dtc_path_options path_only = { .path_only = true };
+	DtcPath *path = find_path(question, engine, &path_only, error);
+	if (!path)
+		return NULL;
+	const struct dtc_finding_input input = { .path = path, .links = dtc_engine_get_links(engine) };
+	dtc_finding_add_incomplete(&input, findings);
+	return path;
 }

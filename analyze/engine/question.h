@@ -60,3 +60,6 @@ DtcServing *dtc_question_new_serving(const DtcEngine *engine, DtcLocator *locato
  */
 DtcPath *dtc_question_answer(const struct dtc_question *question, const DtcEngine *engine,
 			     const struct dtc_path_options *options, DtcFindings *findings, GError **error);
+/* The same for a row of a list, which shows no findings: those that make an answer incomplete, and no causality. */
+DtcPath *dtc_question_answer_row(const struct dtc_question *question, const DtcEngine *engine, DtcFindings *findings,
+				 GError **error);

@@ -15,3 +15,8 @@ void dtc_finding_add_all(const struct dtc_finding_input *input, DtcFindings *fin
 	dtc_finding_add_tracer(input, findings);
 	dtc_finding_add_limits(input, findings);
 }
+
+void dtc_finding_add_incomplete(const struct dtc_finding_input *input, DtcFindings *findings)
+{
+	dtc_finding_add_missing(input, findings);
+}

@@ -33,6 +33,8 @@ struct dtc_finding_input {
 
 /* All of the below, in this order. */
 void dtc_finding_add_all(const struct dtc_finding_input *input, DtcFindings *findings);
+/* Those of them that make an answer incomplete: for many answers of which only that is shown. sync is not looked at. */
+void dtc_finding_add_incomplete(const struct dtc_finding_input *input, DtcFindings *findings);
 
 /* Waits for other requests in the same loop, pool or lock. */
 void dtc_finding_add_busy(const struct dtc_finding_input *input, DtcFindings *findings);

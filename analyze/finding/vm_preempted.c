@@ -70,8 +70,22 @@ static void add_of_node(const struct dtc_finding_input *input, guint node, DtcFi
 			       (double)sum_ns / 1e6, (double)longest_ns / 1e6, who);
 }
 
+static int compare_nodes(const void *a, const void *b)
+{
+	guint x = *(const guint *)a, y = *(const guint *)b;
+	return (x > y) - (x < y);
+}
+
 void dtc_finding_add_vm_preempted(const struct dtc_finding_input *input, DtcFindings *findings)
 {
-	for (guint node = 0; node < dtc_links_get_node_count(input->links); node++)
-		add_of_node(input, node, findings);
+	g_autoptr(GArray) nodes = g_array_new(FALSE, FALSE, sizeof(guint));
+	for (guint i = 0; i < dtc_path_get_segment_count(input->path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(input->path, i);
+		if (s->cause == DTC_CAUSE_VM_PREEMPTED)
+			g_array_append_val(nodes, s->node);
+	}
+	g_array_sort(nodes, compare_nodes);
+	for (guint i = 0; i < nodes->len; i++)
+		if (i == 0 || g_array_index(nodes, guint, i) != g_array_index(nodes, guint, i - 1))
+			add_of_node(input, g_array_index(nodes, guint, i), findings);
 }

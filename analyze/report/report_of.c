@@ -102,6 +102,7 @@ bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const str
 
 	if (!all)
 		return false;
+	dtc_all_requests_set_rows(all);
 	while ((answer = dtc_all_requests_next(all))) {
 		g_autoptr(DtcReport) report =
 			make_report(engine, answer->question, answer->path, answer->findings, true, NULL);

@@ -3,6 +3,7 @@
 
 #include "analyze/exchange/endpoint.h"
 #include "analyze/exchange/file_calls.h"
+#include "analyze/exchange/flow_nodes.h"
 #include "analyze/request/same_wire.h"
 
 #include <string.h>
@@ -14,7 +15,8 @@
 struct DtcLocator {
 	const DtcRequests *requests; /* borrowed */
 	struct dtc_locate_input input;
-	GHashTable *calls; /* (node << 32 | file) -> DtcFileCalls; filled on demand */
+	DtcFlowNodes *flow_nodes; /* of the histories' packets */
+	GHashTable *calls;	  /* (node << 32 | file) -> DtcFileCalls; filled on demand */
 };
 
 /* A hop being gathered: its exchanges are those of the request whose next leads on. */
@@ -43,11 +45,20 @@ struct wire_times {
 	int64_t request_ns, request_end_ns, response_ns, response_end_ns;
 };
 
+static DtcFlowNodes *new_flow_nodes(const struct dtc_locate_input *input)
+{
+	g_autofree const DtcPackets **packets = g_new0(const DtcPackets *, input->node_count + 1);
+	for (guint i = 0; i < input->node_count; i++)
+		packets[i] = input->histories[i] ? dtc_history_get_packets(input->histories[i]) : NULL;
+	return dtc_flow_nodes_new(packets, input->node_count);
+}
+
 DtcLocator *dtc_locator_new(const DtcRequests *requests, const struct dtc_locate_input *input)
 {
 	DtcLocator *locator = g_new0(DtcLocator, 1);
 	locator->requests = requests;
 	locator->input = *input;
+	locator->flow_nodes = new_flow_nodes(input);
 	locator->calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
 					       (GDestroyNotify)(void (*)(void))dtc_file_calls_free);
 	return locator;
@@ -57,6 +68,7 @@ void dtc_locator_free(DtcLocator *locator)
 {
 	if (!locator)
 		return;
+	dtc_flow_nodes_free(locator->flow_nodes);
 	g_hash_table_unref(locator->calls);
 	g_free(locator);
 }
@@ -282,9 +294,12 @@ static bool find_file(const DtcLocator *locator, const GArray *members, const st
 	for (guint m = g->first; m != G_MAXUINT; m = g_array_index(members, struct member, m).next) {
 		const struct dtc_exchange *e = g_array_index(members, struct member, m).exchange;
 		const struct dtc_flow *flow = get_flow(locator, e);
-		for (guint node = 0; node < locator->input.node_count; node++) {
+		guint count;
+		const guint *nodes = dtc_flow_nodes_get(locator->flow_nodes, flow, &count);
+		for (guint i = 0; i < count; i++) {
+			guint node = nodes[i];
 			const DtcHistory *h = locator->input.histories[node];
-			if (!h || (node != e->node && dtc_address_is_loopback(flow->source)))
+			if ((node != e->node && dtc_address_is_loopback(flow->source)))
 				continue;
 			uint32_t id = find_flow(locator, node, e);
 			if (id != DTC_NONE && !is_client)

@@ -7,6 +7,16 @@
 
 #include <math.h>
 
+/* So many ways are remembered at most: 5 MB. */
+#define WAYS_MAX 65536
+
+/* The bounds of b against a at a knot: neighbours in a list of requests ask for the same ones. */
+struct way {
+	guint knot, a, b;
+	bool is_possible;
+	double lo, hi;
+};
+
 struct DtcPairBounds {
 	int64_t *cluster_ns; /* owned */
 	guint knot_count;
@@ -14,7 +24,21 @@ struct DtcPairBounds {
 	guint pair_count;
 	guint node_count;	  /* one more than the highest of the pairs */
 	struct dtc_bound *bounds; /* owned; knot * pair_count + pair */
+	GMutex lock;
+	GHashTable *ways; /* struct way; under the lock */
 };
+
+static guint way_hash(gconstpointer data)
+{
+	const struct way *way = data;
+	return (way->knot * 31 + way->a) * 4099 + way->b;
+}
+
+static gboolean way_equal(gconstpointer left, gconstpointer right)
+{
+	const struct way *x = left, *y = right;
+	return x->knot == y->knot && x->a == y->a && x->b == y->b;
+}
 
 DtcPairBounds *dtc_pair_bounds_new(const int64_t *cluster_ns, guint knot_count, const struct dtc_node_pair *pairs,
 				   guint pair_count)
@@ -33,6 +57,8 @@ DtcPairBounds *dtc_pair_bounds_new(const int64_t *cluster_ns, guint knot_count, 
 	bounds->bounds = g_new(struct dtc_bound, cells + 1);
 	for (gsize i = 0; i < cells; i++)
 		bounds->bounds[i] = (struct dtc_bound){ -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS };
+	g_mutex_init(&bounds->lock);
+	bounds->ways = g_hash_table_new_full(way_hash, way_equal, g_free, NULL);
 	return bounds;
 }
 
@@ -43,12 +69,15 @@ void dtc_pair_bounds_free(DtcPairBounds *bounds)
 	g_free(bounds->cluster_ns);
 	g_free(bounds->pairs);
 	g_free(bounds->bounds);
+	g_mutex_clear(&bounds->lock);
+	g_hash_table_unref(bounds->ways);
 	g_free(bounds);
 }
 
 void dtc_pair_bounds_set(DtcPairBounds *bounds, guint knot, guint pair, struct dtc_bound bound)
 {
 	g_assert(knot < bounds->knot_count && pair < bounds->pair_count && bound.lo_ns <= bound.hi_ns);
+	g_assert(g_hash_table_size(bounds->ways) == 0);
 	bounds->bounds[(gsize)knot * bounds->pair_count + pair] = (struct dtc_bound){
 		CLAMP(bound.lo_ns, -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS),
 		CLAMP(bound.hi_ns, -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS),
@@ -94,7 +123,7 @@ static double get_weight(int64_t ns)
 	return ABS(ns) >= DTC_BOUND_UNKNOWN_NS ? copysign(INFINITY, (double)ns) : (double)ns;
 }
 
-static bool find_way(const DtcPairBounds *bounds, guint knot, guint a, guint b, double *ret_lo, double *ret_hi)
+static bool compute_way(const DtcPairBounds *bounds, guint knot, guint a, guint b, double *ret_lo, double *ret_hi)
 {
 	g_autofree struct dtc_network_edge *edges = g_new0(struct dtc_network_edge, bounds->pair_count);
 	g_autofree double *work = g_new(double, 2 * (gsize)bounds->node_count);
@@ -112,6 +141,28 @@ static bool find_way(const DtcPairBounds *bounds, guint knot, guint a, guint b, 
 	*ret_lo = lo[b];
 	*ret_hi = hi[b];
 	return true;
+}
+
+static bool find_way(const DtcPairBounds *bounds, guint knot, guint a, guint b, double *ret_lo, double *ret_hi)
+{
+	DtcPairBounds *kept = (DtcPairBounds *)bounds;
+	struct way way = { .knot = knot, .a = a, .b = b };
+	g_mutex_lock(&kept->lock);
+	const struct way *known = g_hash_table_lookup(kept->ways, &way);
+	if (known)
+		way = *known;
+	g_mutex_unlock(&kept->lock);
+	if (!known) {
+		way.is_possible = compute_way(bounds, knot, a, b, &way.lo, &way.hi);
+		g_mutex_lock(&kept->lock);
+		if (g_hash_table_size(kept->ways) >= WAYS_MAX)
+			g_hash_table_remove_all(kept->ways);
+		g_hash_table_add(kept->ways, g_memdup2(&way, sizeof(way)));
+		g_mutex_unlock(&kept->lock);
+	}
+	*ret_lo = way.lo;
+	*ret_hi = way.hi;
+	return way.is_possible;
 }
 
 static int64_t to_limited(double ns)
