@@ -62,6 +62,8 @@ extern const struct dtc_command dtc_command_blockings;
 extern const struct dtc_command dtc_command_usage;
 extern const struct dtc_command dtc_command_explain;
 extern const struct dtc_command dtc_command_bundle;
+extern const struct dtc_command dtc_command_index;
+extern const struct dtc_command dtc_command_cache;
 
 /* Gives the exit code. */
 int dtc_command_run(const struct dtc_command *command, int argc, char **argv);

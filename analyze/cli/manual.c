@@ -113,6 +113,24 @@ static const struct dtc_manual manuals[] = {
 	  { { "dtrace-chain bundle create demo.dtcb clusters/demo", "the demo in one file" },
 	    { "dtrace-chain bundle check demo.dtcb", "whether it arrived as it was sent" },
 	    { "dtrace-chain bundle show demo.dtcb", "what is in it" } } },
+	{ "index",
+	  "[BUNDLE] [--index-only OUT]",
+	  "reads a bundle ahead of all questions, and keeps what was read",
+	  "Every question reads what it needs and keeps it (--cache), so that the next one reads nothing again; this "
+	  "does so "
+	  "before the first. With --index-only what was read becomes a bundle of its own, which "
+	  "answers all that needs no raw event: every command but events.",
+	  { { "dtrace-chain index clusters/demo", "so that the first question is as fast as the second" },
+	    { "dtrace-chain index clusters/demo --index-only demo-index.dtcb", "to ask elsewhere" } } },
+	{ "cache",
+	  "[--clear]",
+	  "what is kept of recordings that were read",
+	  "Shows the images that are kept (--cache names the folder), whose they are, how large, and when each was "
+	  "used "
+	  "last. What was used longest ago goes when there are more than --cache-size. Answers never depend on it: an "
+	  "image "
+	  "is found by what it was made of, and checked.",
+	  { { "dtrace-chain cache", "what is kept" }, { "dtrace-chain cache --clear", "remove all of it" } } },
 };
 
 const struct dtc_program dtc_chain_program = {

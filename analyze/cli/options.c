@@ -171,9 +171,13 @@ static void say_nodes(const DtcBundle *bundle)
 	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {
 		const struct dtc_bundle_node *node = dtc_bundle_get_node(bundle, i);
 		g_autofree char *captures = g_strjoinv(", ", node->pcap_paths);
-		g_autofree char *text =
-			g_strdup_printf("%s: kernel trace %s, captures %s", node->name,
-					node->kernel_path ? node->kernel_path : "none", *captures ? captures : "none");
+		g_autofree char *text = g_strdup_printf("%s: kernel trace %s, captures %s", node->name,
+							node->kernel_path    ? node->kernel_path
+							: node->kernel_image ? node->kernel_image
+									     : "none",
+							*captures	      ? captures
+							: node->capture_image ? node->capture_image
+									      : "none");
 		g_autofree char *printable = dtc_printable(text, 2000);
 		fprintf(stderr, "%s\n", printable);
 	}

@@ -70,6 +70,13 @@ static void advance(const DtcEventList *list, struct source *source)
 			dtc_clocks_to_cluster(list->clocks, source->node, (DtcNodeTime){ source->event->time_ns });
 }
 
+static void report_index(const char *node, DtcFindings *findings)
+{
+	dtc_findings_add_coded(findings, DTC_FINDING_INDEX_ONLY, DTC_SEVERITY_ERROR, true, node,
+			       "there is an index in place of its trace, which answers every question but this: its "
+			       "events are in the bundle that it was made of");
+}
+
 static bool open_sources(DtcEventList *list, const DtcBundle *bundle, GError **error)
 {
 	guint count = dtc_bundle_get_count(bundle);
@@ -78,6 +85,8 @@ static bool open_sources(DtcEventList *list, const DtcBundle *bundle, GError **e
 	list->sources = g_new0(struct source, count + 1);
 	for (guint node = 0; node < count; node++) {
 		const struct dtc_bundle_node *from = dtc_bundle_get_node(bundle, node);
+		if (from->kernel_image)
+			report_index(from->name, list->findings);
 		if (!from->kernel_path)
 			continue;
 		g_autoptr(GError) open_error = NULL;
@@ -108,9 +117,10 @@ static bool open_sources(DtcEventList *list, const DtcBundle *bundle, GError **e
 	if (first_error)
 		g_propagate_error(error, first_error);
 	else
-		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
-			    "no node has a kernel trace, so there are no events to list\n"
-			    "`dtrace-chain stats` tells what each node has");
+		g_set_error(
+			error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
+			"no node has a kernel trace, so there are no events to list\n"
+			"`dtrace-chain stats` tells what each node has; an index has no events, but answers all else");
 	return false;
 }
 

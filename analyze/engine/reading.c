@@ -18,8 +18,10 @@ static void add_reading(GPtrArray *readings, gsize size, const struct dtc_bundle
 	reading->node_index = index;
 	reading->is_capture = is_capture;
 	reading->findings = dtc_findings_new();
-	reading->all_bytes = is_capture ? dtc_node_captures_measure((const char *const *)node->pcap_paths)
-					: dtc_reader_measure(node->kernel_path);
+	if (is_capture)
+		reading->all_bytes = dtc_node_captures_measure((const char *const *)node->pcap_paths);
+	else if (node->kernel_path)
+		reading->all_bytes = dtc_reader_measure(node->kernel_path);
 	g_ptr_array_add(readings, reading);
 }
 
@@ -29,9 +31,9 @@ GPtrArray *dtc_readings_new(const DtcBundle *bundle, gsize size, GDestroyNotify 
 
 	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {
 		const struct dtc_bundle_node *node = dtc_bundle_get_node(bundle, i);
-		if (node->kernel_path)
+		if (node->kernel_path || node->kernel_image)
 			add_reading(readings, size, node, i, false);
-		if (node->pcap_paths && node->pcap_paths[0])
+		if ((node->pcap_paths && node->pcap_paths[0]) || node->capture_image)
 			add_reading(readings, size, node, i, true);
 	}
 	return readings;

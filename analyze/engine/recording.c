@@ -107,14 +107,25 @@ void dtc_recording_read(struct dtc_recording *recording)
 	dtc_recording_keep(recording, &place);
 }
 
+bool dtc_recording_has_result(const struct dtc_recording *recording)
+{
+	return recording->source.reading.is_capture ? recording->packets && recording->exchanges && recording->frames
+						    : recording->history != NULL;
+}
+
+void dtc_recording_drop(struct dtc_recording *recording)
+{
+	g_clear_pointer(&recording->history, dtc_history_free);
+	g_clear_pointer(&recording->packets, dtc_packets_free);
+	g_clear_pointer(&recording->exchanges, dtc_exchanges_free);
+	g_clear_pointer(&recording->frames, dtc_frames_free);
+}
+
 void dtc_recording_free(void *data)
 {
 	struct dtc_recording *recording = data;
 
-	dtc_history_free(recording->history);
-	dtc_packets_free(recording->packets);
-	dtc_exchanges_free(recording->exchanges);
-	dtc_frames_free(recording->frames);
+	dtc_recording_drop(recording);
 	dtc_findings_free(recording->made_findings);
 	dtc_census_source_clear(&recording->source);
 	g_free(recording);

@@ -24,9 +24,14 @@ struct dtc_recording {
 	bool enters_guests; /* a host of virtual machines */
 	bool is_foreign;    /* a capture in which no packet starts or ends at this node */
 	guint capture_count;
+	guint64 image_bytes; /* of the image that it came from, or was kept in; 0: none */
 };
 
 /* Zeroed but for source.reading and what is borrowed. Results and reading.error are set. */
 void dtc_recording_read(struct dtc_recording *recording);
+/* There is something to keep. */
+bool dtc_recording_has_result(const struct dtc_recording *recording);
+/* Frees what was read, but for counts and findings. */
+void dtc_recording_drop(struct dtc_recording *recording);
 /* Of one that is in an array of dtc_readings_new. */
 void dtc_recording_free(void *recording);

@@ -5,6 +5,7 @@
 #include "collect/image/fingerprint.h"
 #include "dtrace-chain/error.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,6 +33,7 @@ struct saved_finding {
 
 #define NO_STRING UINT32_MAX
 
+/* NULL: there is an image in its place. */
 static const char *get_path(const struct dtc_reading *reading)
 {
 	return reading->is_capture ? reading->node->pcap_paths[0] : reading->node->kernel_path;
@@ -62,8 +64,9 @@ static void add_findings(const DtcFindings *findings, bool is_made, GArray *list
 /* The folder of a file is in what is said of it, as it was given. */
 static bool name_paths(const DtcFindings *findings, const struct dtc_reading *reading)
 {
+	if (!get_path(reading))
+		return false;
 	g_autofree char *folder = g_path_get_dirname(get_path(reading));
-
 	for (guint i = 0; i < dtc_findings_get_count(findings); i++)
 		if (strstr(dtc_findings_get(findings, i)->text, folder))
 			return true;
@@ -80,7 +83,7 @@ static void save(const struct dtc_recording *recording, DtcImageWriter *writer)
 					 name_paths(reading->findings, reading) ||
 						 name_paths(recording->made_findings, reading),
 					 0 };
-	const char *const texts[] = { reading->node->name, get_path(reading) };
+	const char *const texts[] = { reading->node->name, get_path(reading) ? get_path(reading) : "" };
 	g_autoptr(GArray) findings = g_array_new(FALSE, FALSE, sizeof(struct saved_finding));
 	g_autoptr(GPtrArray) strings = g_ptr_array_new();
 
@@ -141,7 +144,7 @@ static const struct saved_head *load_head(const struct dtc_reading *reading, con
 		dtc_image_refuse(image, error, "it is of another kind of recording");
 		return NULL;
 	}
-	if (head->names_paths && g_strcmp0(texts[1], get_path(reading)) != 0) {
+	if (head->names_paths && get_path(reading) && strcmp(texts[1], get_path(reading)) != 0) {
 		dtc_image_refuse(image, error, "what it says of the files calls them by other names");
 		return NULL;
 	}
@@ -173,15 +176,13 @@ static bool load(struct dtc_recording *recording, DtcImage *image, GError **erro
 
 	if (!head || !load_findings(readers, made, image, error) || !load_records(recording, image, error) ||
 	    !dtc_census_load(&recording->source, image, error)) {
-		g_clear_pointer(&recording->history, dtc_history_free);
-		g_clear_pointer(&recording->packets, dtc_packets_free);
-		g_clear_pointer(&recording->exchanges, dtc_exchanges_free);
-		g_clear_pointer(&recording->frames, dtc_frames_free);
+		dtc_recording_drop(recording);
 		return false;
 	}
 	recording->enters_guests = head->enters_guests != 0;
 	recording->is_foreign = head->is_foreign != 0;
 	recording->capture_count = head->capture_count;
+	recording->image_bytes = dtc_image_get_bytes(image);
 	dtc_findings_move(reading->findings, readers);
 	dtc_findings_move(recording->made_findings, made);
 	return true;
@@ -255,14 +256,14 @@ static bool is_final(const struct dtc_recording *recording)
 {
 	const struct dtc_reading *reading = &recording->source.reading;
 
-	if (reading->error || (reading->is_capture ? !recording->packets : !recording->history) ||
-	    was_refused(reading->findings) || was_refused(recording->made_findings))
+	if (reading->error || !dtc_recording_has_result(recording) || was_refused(reading->findings) ||
+	    was_refused(recording->made_findings))
 		return false;
 	return reading->is_capture || strcmp(recording->source.backend, "fast") == 0 ||
 	       dtc_findings_get_complete(reading->findings);
 }
 
-void dtc_recording_keep(const struct dtc_recording *recording, const struct dtc_recording_place *place)
+void dtc_recording_keep(struct dtc_recording *recording, const struct dtc_recording_place *place)
 {
 	struct dtc_recording_place after;
 
@@ -273,7 +274,8 @@ void dtc_recording_keep(const struct dtc_recording *recording, const struct dtc_
 		return;
 	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
 	save(recording, writer);
-	(void)dtc_store_put(recording->options->store, &place->key, writer, NULL);
+	if (dtc_store_put(recording->options->store, &place->key, writer, NULL))
+		recording->image_bytes = dtc_image_writer_measure(writer);
 }
 
 static bool load_counts(struct dtc_census_source *source, const DtcImage *image)
@@ -288,19 +290,6 @@ static bool load_counts(struct dtc_census_source *source, const DtcImage *image)
 	return true;
 }
 
-bool dtc_recording_find_counts(struct dtc_census_source *source, const DtcBundle *bundle, DtcStore *store)
-{
-	struct dtc_image_key key;
-
-	if (!store)
-		return false;
-	g_autoptr(DtcFingerprint) fingerprint = make_fingerprint(&source->reading, bundle, NULL);
-	g_autoptr(DtcImage) image = dtc_fingerprint_get_key(fingerprint, &key) ? dtc_store_find(store, &key) : NULL;
-	return image && load_counts(source, image);
-}
-
-/* ---- images in the place of recordings ---- */
-
 static const char *get_image_path(const struct dtc_bundle_node *node, bool is_capture)
 {
 	return is_capture ? node->capture_image : node->kernel_image;
@@ -311,7 +300,96 @@ bool dtc_recording_is_image(const struct dtc_bundle_node *node, bool is_capture)
 	return get_image_path(node, is_capture) != NULL;
 }
 
+/* There is nothing else to read: what is wrong with it is the reading's error. */
+static bool open_counts(struct dtc_census_source *source)
+{
+	struct dtc_reading *reading = &source->reading;
+	g_autoptr(DtcImage) image = dtc_image_open(get_image_path(reading->node, reading->is_capture), &reading->error);
+
+	if (image && !load_counts(source, image))
+		dtc_image_refuse(image, &reading->error, "its counts cannot be read");
+	return true;
+}
+
+bool dtc_recording_find_counts(struct dtc_census_source *source, const DtcBundle *bundle, DtcStore *store)
+{
+	struct dtc_image_key key;
+
+	if (dtc_recording_is_image(source->reading.node, source->reading.is_capture))
+		return open_counts(source);
+	if (!store)
+		return false;
+	g_autoptr(DtcFingerprint) fingerprint = make_fingerprint(&source->reading, bundle, NULL);
+	g_autoptr(DtcImage) image = dtc_fingerprint_get_key(fingerprint, &key) ? dtc_store_find(store, &key) : NULL;
+	return image && load_counts(source, image);
+}
+
+/* ---- images in the place of recordings ---- */
+
+/* Requests were found by the headers that the image's maker named. */
+static bool has_headers(const struct dtc_recording *recording, const DtcImage *image, GError **error)
+{
+	const char *const *asked = recording->options->id_headers;
+	gsize count;
+	g_autofree const char **headers = dtc_image_get_strings(image, "recording.id_headers", &count, error);
+
+	if (!headers)
+		return false;
+	for (; asked && *asked; asked++) {
+		if (g_strv_contains(headers, *asked))
+			continue;
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
+			    "node '%s' has an index in place of its captures, without the header '%s'\n"
+			    "ask the bundle that it was made of",
+			    recording->source.reading.node->name, *asked);
+		return false;
+	}
+	return true;
+}
+
+/* An image from elsewhere is as foreign as a trace: every record of it is judged before it is believed. */
 void dtc_recording_open_image(struct dtc_recording *recording)
 {
-	(void)recording;
+	struct dtc_reading *reading = &recording->source.reading;
+	g_autoptr(DtcImage) image = dtc_image_open(get_image_path(reading->node, reading->is_capture), &reading->error);
+
+	if (!image || !load(recording, image, &reading->error))
+		return;
+	if (reading->is_capture ? has_headers(recording, image, &reading->error)
+				: dtc_history_check(recording->history, &reading->error))
+		return;
+	dtc_recording_drop(recording);
+}
+
+bool dtc_recording_write_image(struct dtc_recording *recording, const char *path, GError **error)
+{
+	const struct dtc_image_key key = { { 0 } };
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+	int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	if (file < 0) {
+		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_UNREADABLE,
+			    "image '%s' cannot be written: %s\nsee that TMPDIR has room, and may be written", path,
+			    g_strerror(errno));
+		return false;
+	}
+	save(recording, writer);
+	bool is_written = dtc_image_write(writer, file, &key, error);
+	recording->image_bytes = is_written ? dtc_image_writer_measure(writer) : 0;
+	close(file);
+	return is_written;
+}
+
+bool dtc_recording_describe_image(const DtcImage *image, char **ret_node, char **ret_path, bool *ret_is_capture)
+{
+	gsize count;
+	const struct saved_head *head = dtc_image_get_one(image, "recording.head", sizeof(*head), NULL);
+	g_autofree const char **texts = head ? dtc_image_get_strings(image, "recording.texts", &count, NULL) : NULL;
+
+	if (!texts || count != 2)
+		return false;
+	*ret_node = g_strdup(texts[0]);
+	*ret_path = g_strdup(texts[1]);
+	*ret_is_capture = head->is_capture != 0;
+	return true;
 }

@@ -21,7 +21,7 @@ void dtc_recording_place_init(struct dtc_recording_place *place, const struct dt
 /* Takes what is kept there; false: there is nothing, and nothing has changed. */
 bool dtc_recording_find(struct dtc_recording *recording, const struct dtc_recording_place *place);
 /* Keeps what was read, if it can be kept. */
-void dtc_recording_keep(const struct dtc_recording *recording, const struct dtc_recording_place *place);
+void dtc_recording_keep(struct dtc_recording *recording, const struct dtc_recording_place *place);
 /* The counts of what is kept, and what the reader found; false: there is nothing, or no store. */
 bool dtc_recording_find_counts(struct dtc_census_source *source, const DtcBundle *bundle, DtcStore *store);
 
@@ -29,5 +29,7 @@ bool dtc_recording_find_counts(struct dtc_census_source *source, const DtcBundle
 bool dtc_recording_is_image(const struct dtc_bundle_node *node, bool is_capture);
 /* Takes what is in that image; reading.error is set if it cannot be. */
 void dtc_recording_open_image(struct dtc_recording *recording);
-/* Writes what was read as such an image. */
-bool dtc_recording_write_image(const struct dtc_recording *recording, const char *path, GError **error);
+/* Whose image it is, by names that the caller frees; false: of nobody. */
+bool dtc_recording_describe_image(const DtcImage *image, char **ret_node, char **ret_path, bool *ret_is_capture);
+/* Writes what was read, which is all there is of it, as such an image: a new file. */
+bool dtc_recording_write_image(struct dtc_recording *recording, const char *path, GError **error);

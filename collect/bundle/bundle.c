@@ -150,6 +150,32 @@ static DtcEnvironment *find_environment(const char *directory)
 	return g_file_test(path, G_FILE_TEST_IS_REGULAR) ? dtc_environment_read(path, NULL) : NULL;
 }
 
+static char *find_image(const char *directory, const char *name)
+{
+	g_autofree char *path = g_build_filename(directory, name, NULL);
+	return g_file_test(path, G_FILE_TEST_IS_REGULAR) ? g_steal_pointer(&path) : NULL;
+}
+
+static bool has_images(const char *directory)
+{
+	g_autofree char *kernel = find_image(directory, DTC_KERNEL_IMAGE_NAME);
+	g_autofree char *captures = find_image(directory, DTC_CAPTURE_IMAGE_NAME);
+	return kernel || captures;
+}
+
+/* In the place of what is not there: what is there is read, and may be more than an image of it. */
+static void find_images(struct dtc_bundle_node *node, const char *directory)
+{
+	g_clear_pointer(&node->kernel_image, g_free);
+	g_clear_pointer(&node->capture_image, g_free);
+	if (!directory)
+		return;
+	if (!node->kernel_path)
+		node->kernel_image = find_image(directory, DTC_KERNEL_IMAGE_NAME);
+	if (!node->pcap_paths[0])
+		node->capture_image = find_image(directory, DTC_CAPTURE_IMAGE_NAME);
+}
+
 /* Takes over the paths. directory: where the node's environment may be, or NULL. */
 static void put_node(DtcBundle *bundle, const char *name, char *kernel_path, char **pcap_paths, const char *directory)
 {
@@ -166,6 +192,7 @@ static void put_node(DtcBundle *bundle, const char *name, char *kernel_path, cha
 	node->kernel_path = kernel_path;
 	node->pcap_paths = pcap_paths;
 	node->environment = directory ? find_environment(directory) : NULL;
+	find_images(node, directory);
 	g_ptr_array_sort(bundle->nodes, compare_nodes);
 }
 
@@ -197,7 +224,7 @@ bool dtc_bundle_add_node(DtcBundle *bundle, const char *name, const char *path, 
 		directory[strlen(directory) - 1] = 0;
 	g_autofree char *kernel = find_kernel(directory);
 	g_auto(GStrv) captures = find_captures(directory);
-	if (!kernel && !captures[0]) {
+	if (!kernel && !captures[0] && !has_images(directory)) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
 			    "node '%s': no trace in '%s'\n"
 			    "expected a file 'metadata' there or in 'kernel/', or a capture",
@@ -218,7 +245,7 @@ static void scan(DtcBundle *bundle, const char *path)
 		g_autofree char *node = g_strdup(name);
 		if (g_file_test(child, G_FILE_TEST_IS_DIR)) {
 			g_autofree char *kernel = find_kernel(child);
-			if (kernel && dtc_node_name_check(name))
+			if ((kernel || has_images(child)) && dtc_node_name_check(name))
 				put_node(bundle, name, g_steal_pointer(&kernel), find_captures(child), child);
 			continue;
 		}
@@ -240,7 +267,7 @@ static bool add_own_node(DtcBundle *bundle, const char *path)
 {
 	g_autofree char *absolute = g_canonicalize_filename(path, NULL);
 	g_autofree char *kernel = find_kernel(absolute);
-	if (!kernel)
+	if (!kernel && !has_images(absolute))
 		return false;
 	g_autofree char *base = g_path_get_basename(absolute);
 	if (strcmp(base, "kernel") == 0) {

@@ -141,6 +141,22 @@ static bool add_kernel(struct listing *listing, const struct dtc_bundle_node *no
 	return true;
 }
 
+/* What is in the place of recordings that are not there. */
+static bool add_images(struct listing *listing, const struct dtc_bundle_node *node, GError **error)
+{
+	const char *const sources[] = { node->kernel_image, node->capture_image };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(sources); i++) {
+		if (!sources[i] || is_left_out(listing, sources[i]))
+			continue;
+		g_autofree char *base = g_path_get_basename(sources[i]);
+		g_autofree char *path = g_strconcat(node->name, "/", base, NULL);
+		if (!add_file(listing->files, path, sources[i], error))
+			return false;
+	}
+	return true;
+}
+
 /* NODE.pcap beside the folder where that is its name, or where there is no folder without it. */
 static bool add_captures(struct listing *listing, const struct dtc_bundle_node *node, GError **error)
 {
@@ -203,8 +219,8 @@ GPtrArray *dtc_bundle_list_files(const DtcBundle *bundle, bool follows_links, Dt
 	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {
 		const struct dtc_bundle_node *node = dtc_bundle_get_node(bundle, i);
 		listing.node = node->name;
-		if (!add_kernel(&listing, node, error) || !add_captures(&listing, node, error) ||
-		    !add_environment(&listing, bundle, node, error))
+		if (!add_kernel(&listing, node, error) || !add_images(&listing, node, error) ||
+		    !add_captures(&listing, node, error) || !add_environment(&listing, bundle, node, error))
 			return NULL;
 	}
 	g_ptr_array_sort(files, compare_files);

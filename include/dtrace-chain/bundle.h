@@ -31,6 +31,10 @@ struct dtc_reader_options {
 	const char *program;
 };
 
+/* What was read of a recording, in its place: in a node's folder, for who has not the recording itself. */
+#define DTC_KERNEL_IMAGE_NAME "kernel.dtci"
+#define DTC_CAPTURE_IMAGE_NAME "captures.dtci"
+
 struct dtc_bundle_node {
 	char *name;	   /* owned */
 	char *kernel_path; /* owned; directory that holds the CTF metadata; NULL: no kernel trace */
