@@ -2,11 +2,14 @@
 """What a command costs: CPU time by wait4, memory by looking at /proc while it runs, bytes written at its end."""
 import os
 import re
+import resource
+import signal
 import subprocess
 import time
 
 POLL_S = 0.002
 CODES = (0, 3)  # done, done but incomplete
+CPU_LIMIT_S = 300  # of a command: what takes longer is no figure to wait for
 
 
 class Failed(Exception):
@@ -47,11 +50,15 @@ def watch(pid, peaks):
         time.sleep(POLL_S)
 
 
+def limit():
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_LIMIT_S, CPU_LIMIT_S + 1))
+
+
 def run(command, environment, watched=False, output=subprocess.DEVNULL):
     """Runs a command to its end: {"cpu_s", "wall_s", "rss_mib"}, if watched also {"anonymous_mib", "file_mib",
     "written_mb"}; watching costs CPU time of the other core, so that it is not done while time is taken."""
     begin = time.monotonic()
-    child = subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE, env=environment)
+    child = subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE, env=environment, preexec_fn=limit)
     peaks = {"anonymous": 0, "file": 0}
     if watched:
         watch(child.pid, peaks)
@@ -62,6 +69,8 @@ def run(command, environment, watched=False, output=subprocess.DEVNULL):
     io = read_fields(f"/proc/{child.pid}/io") if watched else {}
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode == -signal.SIGXCPU:
+        raise Failed(f"more than {CPU_LIMIT_S} s of CPU time: {' '.join(command)}")
     if child.returncode not in CODES:
         last = complaint.decode(errors="replace").strip().splitlines()[:1]
         raise Failed(f"exit {child.returncode} of {' '.join(command)}: {''.join(last)}")

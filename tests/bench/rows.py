@@ -47,7 +47,8 @@ class Bench:
         os.makedirs(os.path.join(self.work, "tmp"), exist_ok=True)
         # on a file system, so that what is written can be counted
         self.environment = {**os.environ, "TMPDIR": os.path.join(self.work, "tmp"),
-                            "XDG_CACHE_HOME": os.path.join(self.work, "cache"), "NO_COLOR": "1", "COLUMNS": "80"}
+                            "XDG_CACHE_HOME": os.path.join(self.work, "cache"), "DTRACE_CHAIN_CACHE": "none",
+                            "NO_COLOR": "1", "COLUMNS": "80"}
         help_text = subprocess.run([self.program, "analyze", "--help"], capture_output=True, text=True, check=True)
         self.has_cache = "--cache" in help_text.stdout
 
