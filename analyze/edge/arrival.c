@@ -426,7 +426,7 @@ static enum dtc_again find_again(const DtcHistory *h, const struct dtc_send *sen
 		return DTC_AGAIN_NOT;
 	if (again->tcp_flags & DTC_TCP_SYN)
 		return DTC_AGAIN_HANDSHAKE;
-	if (dtc_history_get_packet_context(h, send->packet)->vector != SOFTIRQ_TIMER)
+	if (dtc_history_get_packet_context(h, send->packet).vector != SOFTIRQ_TIMER)
 		return DTC_AGAIN_FAST;
 	if (again->time_ns - before->time_ns >= TIMEOUT_MIN_NS)
 		return DTC_AGAIN_TIMEOUT;
@@ -441,7 +441,7 @@ static enum dtc_again find_again(const DtcHistory *h, const struct dtc_send *sen
 static enum dtc_hold find_hold(const DtcHistory *h, uint32_t packet)
 {
 	const struct dtc_packet *sent = packet_of(h, packet);
-	uint8_t vector = dtc_history_get_packet_context(h, packet)->vector;
+	uint8_t vector = dtc_history_get_packet_context(h, packet).vector;
 	if (vector == SOFTIRQ_TIMER)
 		return DTC_HOLD_TIMER;
 	if (vector == SOFTIRQ_TASKLET) /* net/ipv4/tcp_output.c: tcp_tasklet_func */
@@ -460,10 +460,10 @@ static enum dtc_hold find_hold(const DtcHistory *h, uint32_t packet)
 /* Nothing tells of calls and bytes: who ran when it left, or, in an interrupt, what the kernel answered. */
 static void set_bare_sender(const DtcHistory *h, const struct dtc_send *send, struct dtc_sender *ret_sender)
 {
-	const struct dtc_packet_context *context = dtc_history_get_packet_context(h, send->packet);
+	const struct dtc_packet_context context = dtc_history_get_packet_context(h, send->packet);
 	int64_t sent_ns = packet_of(h, send->packet)->time_ns;
 	*ret_sender = (struct dtc_sender){ .node = send->node,
-					   .thread = context->in_softirq ? DTC_NONE : context->thread,
+					   .thread = context.in_softirq ? DTC_NONE : context.thread,
 					   .call = DTC_NONE,
 					   .file = DTC_NONE,
 					   .written_ns = sent_ns,
@@ -472,11 +472,11 @@ static void set_bare_sender(const DtcHistory *h, const struct dtc_send *send, st
 					   .left_ns = sent_ns,
 					   .copies = 1,
 					   .packet = send->packet };
-	uint32_t answered = context->in_softirq ? dtc_bare_find_answered(h, send->packet) : DTC_NONE;
+	uint32_t answered = context.in_softirq ? dtc_bare_find_answered(h, send->packet) : DTC_NONE;
 	if (answered == DTC_NONE)
 		return;
 	ret_sender->relayed = true;
-	ret_sender->is_delayed = context->vector == SOFTIRQ_TIMER;
+	ret_sender->is_delayed = context.vector == SOFTIRQ_TIMER;
 	ret_sender->cause = arrival_of_bare(send->node, h, answered);
 }
 
@@ -496,7 +496,7 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 		set_bare_sender(h, &send, ret_sender);
 		return true;
 	}
-	const struct dtc_packet_context *context = dtc_history_get_packet_context(h, send.first);
+	const struct dtc_packet_context context = dtc_history_get_packet_context(h, send.first);
 	uint32_t file = dtc_history_find_file_of_flow(h, first->flow);
 	*ret_sender = (struct dtc_sender){ .node = send.node,
 					   .thread = DTC_NONE,
@@ -510,11 +510,12 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 					   .again = find_again(h, &send),
 					   .exact = send.exact && arrival->exact,
 					   .packet = send.packet };
-	if (dtc_history_get_packet_context(h, send.packet)->queue_ns != DTC_TIME_NONE)
-		ret_sender->left_ns = dtc_history_get_packet_context(h, send.packet)->queue_ns;
-	if (!context->in_softirq && context->thread != DTC_NONE) {
-		ret_sender->thread = context->thread;
-		ret_sender->call = context->call;
+	int64_t queue_ns = dtc_history_get_packet_context(h, send.packet).queue_ns;
+	if (queue_ns != DTC_TIME_NONE)
+		ret_sender->left_ns = queue_ns;
+	if (!context.in_softirq && context.thread != DTC_NONE) {
+		ret_sender->thread = context.thread;
+		ret_sender->call = context.call;
 		return true;
 	}
 	if (first->payload_bytes) {
@@ -534,7 +535,7 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 	}
 	/* the kernel answered: to the last packet that it had received on this connection */
 	ret_sender->thread = find_owner(h, file, first->time_ns);
-	ret_sender->is_delayed = context->vector == SOFTIRQ_TIMER && !dtc_packet_get_span(first);
+	ret_sender->is_delayed = context.vector == SOFTIRQ_TIMER && !dtc_packet_get_span(first);
 	uint32_t last = find_last_received(h, reverse_of(h, first->flow), first->time_ns, false);
 	/* a SYN-ACK answers the SYN and nothing else; any other empty segment follows what came last by order alone */
 	bool handshake = (first->tcp_flags & DTC_TCP_SYN) != 0;

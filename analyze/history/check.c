@@ -793,10 +793,21 @@ static const char *judge_guest_span(struct checker *c, uint32_t index)
 	return s->left_ns > s->entry_ns && !is_running ? "a thread in a guest that does not run" : NULL;
 }
 
+static const char *judge_odd_context(struct checker *c, uint32_t index)
+{
+	const struct dtc_odd_context *odd = DTC_AT(c->h->odd_contexts, struct dtc_odd_context, index);
+	if (odd->packet >= c->h->contexts->len ||
+	    DTC_AT(c->h->contexts, struct dtc_context_record, odd->packet)->queue != DTC_QUEUE_ODD)
+		return "its packet has none";
+	if (odd->spare)
+		return "spare bytes are set";
+	return index && (odd - 1)->packet >= odd->packet ? "comes before the one before it" : NULL;
+}
+
 static const char *judge_packet(struct checker *c, uint32_t index)
 {
 	const struct dtc_packet *packet = dtc_packets_get(c->h->packets, index);
-	const struct dtc_packet_context *context = DTC_AT(c->h->contexts, struct dtc_packet_context, index);
+	const struct dtc_packet_context made = dtc_history_get_packet_context(c->h, index), *context = &made;
 	int64_t before_ns = index ? dtc_packets_get(c->h->packets, index - 1)->time_ns : packet->time_ns;
 	const char *wrong = judge_moment(c, packet->time_ns, before_ns, context->thread);
 	if (wrong)
@@ -872,6 +883,7 @@ bool dtc_history_check(const DtcHistory *h, GError **error)
 		{ "vcpu", h->vcpus->len, judge_vcpu },
 		{ "guest span", h->guest_spans->len, judge_guest_span },
 		{ "guest interrupt", h->guest_irqs->len, judge_guest_irq },
+		{ "odd context", h->odd_contexts->len, judge_odd_context },
 		{ "packet", h->contexts->len, judge_packet },
 	};
 	g_autoptr(GArray) moved = g_array_new(FALSE, FALSE, sizeof(struct moved_bytes));

@@ -14,22 +14,11 @@ struct head {
 };
 _Static_assert(sizeof(struct head) == sizeof(uint64_t), "a block is an array of words");
 
-struct chain {
-	uint32_t first, last; /* where blocks begin */
-	uint32_t used;	      /* records in the last one */
-	uint32_t count;
-};
-
-struct DtcGrouper {
-	DtcTable *words; /* uint64_t: blocks, each with its head */
-	GArray *chains;	 /* struct chain by owner */
-};
-
 DtcGrouper *dtc_grouper_new(void)
 {
 	DtcGrouper *grouper = g_new(DtcGrouper, 1);
 	grouper->words = dtc_table_new(sizeof(uint64_t));
-	grouper->chains = g_array_new(FALSE, TRUE, sizeof(struct chain));
+	grouper->chains = g_array_new(FALSE, TRUE, sizeof(struct dtc_grouped));
 	return grouper;
 }
 
@@ -47,7 +36,7 @@ static struct head *get_head(const DtcGrouper *grouper, uint32_t block)
 	return DTC_AT(grouper->words, struct head, block);
 }
 
-static void add_block(DtcGrouper *grouper, struct chain *chain)
+static void add_block(DtcGrouper *grouper, struct dtc_grouped *chain)
 {
 	uint32_t block = grouper->words->len;
 	uint32_t size = chain->count ? MIN(get_head(grouper, chain->last)->size * 2 + 1, BLOCK_MAX) : BLOCK_MIN;
@@ -58,23 +47,22 @@ static void add_block(DtcGrouper *grouper, struct chain *chain)
 	else
 		chain->first = block;
 	chain->last = block;
-	chain->used = 0;
+	chain->at = block + 1;
+	chain->end = chain->at + size;
 }
 
-uint32_t dtc_grouper_add(DtcGrouper *grouper, uint32_t owner, uint64_t record)
+void dtc_grouper_make_room(DtcGrouper *grouper, uint32_t owner)
 {
 	if (owner >= grouper->chains->len)
 		g_array_set_size(grouper->chains, owner + 1);
-	struct chain *chain = &g_array_index(grouper->chains, struct chain, owner);
-	if (!chain->count || chain->used == get_head(grouper, chain->last)->size)
+	struct dtc_grouped *chain = &g_array_index(grouper->chains, struct dtc_grouped, owner);
+	if (chain->at == chain->end)
 		add_block(grouper, chain);
-	*DTC_AT(grouper->words, uint64_t, chain->last + 1 + chain->used++) = record;
-	return chain->count++;
 }
 
 uint32_t dtc_grouper_get_count(const DtcGrouper *grouper, uint32_t owner)
 {
-	return owner < grouper->chains->len ? g_array_index(grouper->chains, struct chain, owner).count : 0;
+	return owner < grouper->chains->len ? g_array_index(grouper->chains, struct dtc_grouped, owner).count : 0;
 }
 
 void dtc_grouper_copy(const DtcGrouper *grouper, uint32_t owner, DtcTable *to)
@@ -82,7 +70,7 @@ void dtc_grouper_copy(const DtcGrouper *grouper, uint32_t owner, DtcTable *to)
 	uint32_t left = dtc_grouper_get_count(grouper, owner);
 	if (!left)
 		return;
-	uint32_t block = g_array_index(grouper->chains, struct chain, owner).first;
+	uint32_t block = g_array_index(grouper->chains, struct dtc_grouped, owner).first;
 	while (left) {
 		const struct head *head = get_head(grouper, block);
 		uint32_t count = MIN(left, head->size), at = to->len;

@@ -41,6 +41,7 @@ DtcHistory *dtc_history_new(void)
 	h->filling->thread_eras = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	h->filling->eras = g_array_new(FALSE, FALSE, sizeof(struct dtc_remark));
 	h->filling->odd_refs = g_array_new(FALSE, FALSE, sizeof(struct dtc_remark));
+	h->filling->context_calls = dtc_table_new(sizeof(uint32_t));
 	h->filling->runs = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	h->string_bytes = dtc_table_new(1);
 	h->string_at = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -71,7 +72,8 @@ DtcHistory *dtc_history_new(void)
 	h->runs = dtc_table_new(sizeof(struct dtc_run));
 	h->run_first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	h->packets = dtc_packets_new();
-	h->contexts = dtc_table_new(sizeof(struct dtc_packet_context));
+	h->contexts = dtc_table_new(sizeof(struct dtc_context_record));
+	h->odd_contexts = dtc_table_new(sizeof(struct dtc_odd_context));
 	return h;
 }
 
@@ -83,6 +85,7 @@ static void free_filling(DtcHistory *h)
 	g_ptr_array_unref(h->filling->strings);
 	g_hash_table_unref(h->filling->string_ids);
 	dtc_grouper_free(h->filling->intervals);
+	dtc_table_free(h->filling->context_calls);
 	g_array_unref(h->filling->thread_eras);
 	g_array_unref(h->filling->eras);
 	g_array_unref(h->filling->odd_refs);
@@ -100,9 +103,9 @@ void dtc_history_free(DtcHistory *h)
 			     h->string_at, h->run_first,    h->interval_refs };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
-	DtcTable *tables[] = { h->names,	h->intervals, h->wakes,	   h->faults,	   h->calls,	  h->file_calls,
-			       h->blocks,	h->works,     h->contexts, h->guest_spans, h->guest_irqs, h->runs,
-			       h->string_bytes, h->ready,     h->eras,	   h->odd_refs };
+	DtcTable *tables[] = { h->names,  h->intervals,	   h->wakes,	h->faults,	 h->calls,	 h->file_calls,
+			       h->blocks, h->works,	   h->contexts, h->odd_contexts, h->guest_spans, h->guest_irqs,
+			       h->runs,	  h->string_bytes, h->ready,	h->eras,	 h->odd_refs };
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		dtc_table_free(tables[i]);
 	dtc_packets_free(h->packets);
@@ -197,11 +200,7 @@ static void group_calls(DtcHistory *h, GArray *first)
 		thread->call_first = at[i];
 		thread->call_count = at[i + 1] - at[i];
 	}
-	for (guint i = 0; i < h->contexts->len; i++) {
-		uint32_t *call = &DTC_AT(h->contexts, struct dtc_packet_context, i)->call;
-		if (*call != DTC_NONE)
-			*call = renamed[*call];
-	}
+	dtc_history_seal_contexts(h, renamed);
 	for (guint i = 0; i < h->files->len; i++) {
 		uint32_t *call = &AT(h->files, struct dtc_file, i)->accept;
 		if (*call != DTC_NONE)
@@ -601,10 +600,4 @@ const DtcPackets *dtc_history_get_packets(const DtcHistory *h)
 {
 	g_assert(h->is_sealed);
 	return h->packets;
-}
-
-const struct dtc_packet_context *dtc_history_get_packet_context(const DtcHistory *h, uint32_t packet)
-{
-	g_assert(h->is_sealed);
-	return DTC_AT(h->contexts, struct dtc_packet_context, packet);
 }

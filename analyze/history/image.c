@@ -54,7 +54,8 @@ static const struct list lists[] = {
 	TABLE(guest_irqs, struct dtc_guest_irq),
 	TABLE(runs, struct dtc_run),
 	ARRAY(run_first, uint32_t),
-	TABLE(contexts, struct dtc_packet_context),
+	TABLE(contexts, struct dtc_context_record),
+	TABLE(odd_contexts, struct dtc_odd_context),
 };
 
 /* What a history has beside its lists. */

@@ -11,13 +11,6 @@
 #define AT(array, type, index) (&g_array_index((array), type, (index)))
 #define ERA_MASK ((UINT64_C(1) << DTC_ERA_BITS) - 1)
 
-static uint64_t to_word(struct dtc_interval_record record)
-{
-	uint64_t word;
-	memcpy(&word, &record, sizeof(word));
-	return word;
-}
-
 /* --- filling ---------------------------------------------------------------------------------------------------- */
 
 /* Whether find_wake finds it: the first of its target at its time. */
@@ -38,13 +31,16 @@ static bool is_found(const DtcHistory *h, uint32_t wake, uint32_t thread, int64_
 static uint32_t intern_ref(DtcHistory *h, uint32_t ref)
 {
 	guint count = h->interval_refs->len;
+	uint8_t *slot = &h->filling->ref_slots[ref % G_N_ELEMENTS(h->filling->ref_slots)];
+	if (*slot && *AT(h->interval_refs, uint32_t, *slot - 1) == ref)
+		return *slot;
 	for (guint i = 0; i < count; i++)
 		if (*AT(h->interval_refs, uint32_t, i) == ref)
-			return i + 1;
+			return *slot = (uint8_t)(i + 1);
 	if (count + 1 == DTC_REF_WAKE)
 		return DTC_REF_ODD;
 	g_array_append_val(h->interval_refs, ref);
-	return count + 1;
+	return *slot = (uint8_t)(count + 1);
 }
 
 static uint32_t pack_ref(DtcHistory *h, const struct dtc_interval *interval)
@@ -74,10 +70,12 @@ void dtc_history_add_interval(DtcHistory *h, const struct dtc_interval *interval
 		.begin = begin & ERA_MASK,
 		.state = interval->state & 0xf,
 		.is_in_call = interval->call != DTC_NONE,
-		.cpu = interval->cpu < DTC_CPU_UNKNOWN ? interval->cpu : DTC_CPU_UNKNOWN,
+		.cpu = MIN(interval->cpu, DTC_CPU_UNKNOWN) & 0x3fff,
 		.ref = ref & 0x3f,
 	};
-	uint32_t place = dtc_grouper_add(filling->intervals, interval->thread, to_word(record));
+	uint64_t word;
+	memcpy(&word, &record, sizeof(word));
+	uint32_t place = dtc_grouper_add(filling->intervals, interval->thread, word);
 	if (G_UNLIKELY(ref == DTC_REF_ODD)) {
 		const struct dtc_remark odd = { interval->thread, place, interval->ref };
 		g_array_append_val(filling->odd_refs, odd);

@@ -47,6 +47,27 @@ struct dtc_odd_ref {
 };
 _Static_assert(sizeof(struct dtc_odd_ref) == 8, "none, on most machines");
 
+/* What is kept of a packet's context. Its call is the last that the thread made before the packet, or with it. */
+struct dtc_context_record {
+	uint64_t thread : 30; /* DTC_THREAD_UNKNOWN */
+	uint64_t queue : 28;  /* 0: none; DTC_QUEUE_ODD; else 1 more than the ns between it and the packet's time */
+	uint64_t vector : 4;  /* DTC_VECTOR_UNKNOWN */
+	uint64_t in_softirq : 1;
+	uint64_t is_in_call : 1;
+};
+_Static_assert(sizeof(struct dtc_context_record) == 8, "one beside each packet, up to 0.2 per event");
+#define DTC_THREAD_UNKNOWN 0x3fffffffu
+#define DTC_QUEUE_ODD 0xfffffff
+#define DTC_VECTOR_UNKNOWN 0xfu
+
+/* A context that does not fit. */
+struct dtc_odd_context {
+	struct dtc_packet_context context;
+	uint32_t packet;
+	uint32_t spare;
+};
+_Static_assert(sizeof(struct dtc_odd_context) == 32, "none, on most machines");
+
 /* While a history is filled, what its record does not hold of one of a thread's intervals, by its place among these. */
 struct dtc_remark {
 	uint32_t thread;
@@ -77,11 +98,13 @@ struct dtc_history_filling {
 	GPtrArray *strings;	/* const char *, in string_chunk */
 	GHashTable *string_ids; /* const char * -> id + 1 */
 	guint64 string_bytes;
-	DtcGrouper *intervals; /* struct dtc_interval_record by thread */
-	GArray *thread_eras;   /* uint32_t by thread: of its last record */
-	GArray *eras;	       /* struct dtc_remark: where the era of a thread changes, in time order */
-	GArray *odd_refs;      /* struct dtc_remark, likewise */
-	GPtrArray *runs;       /* per CPU: GArray of struct dtc_run; tables would take a file descriptor for each CPU */
+	DtcGrouper *intervals;	 /* struct dtc_interval_record by thread */
+	uint8_t ref_slots[64];	 /* by what is referred to, modulo: its small number, if it was asked for last there */
+	GArray *thread_eras;	 /* uint32_t by thread: of its last record */
+	GArray *eras;		 /* struct dtc_remark: where the era of a thread changes, in time order */
+	GArray *odd_refs;	 /* struct dtc_remark, likewise */
+	DtcTable *context_calls; /* uint32_t per packet: its call */
+	GPtrArray *runs; /* per CPU: GArray of struct dtc_run; tables would take a file descriptor for each CPU */
 };
 
 struct DtcHistory {
@@ -118,8 +141,9 @@ struct DtcHistory {
 	DtcTable *runs;		 /* sealed: struct dtc_run, grouped by CPU */
 	GArray *run_first;	 /* sealed: uint32_t per CPU + 1 */
 	DtcPackets *packets;
-	DtcTable *contexts; /* struct dtc_packet_context per packet */
-	DtcImage *image;    /* that holds the records of the tables; NULL: they are their own */
+	DtcTable *contexts;	/* struct dtc_context_record per packet */
+	DtcTable *odd_contexts; /* struct dtc_odd_context; sealed: by packet */
+	DtcImage *image;	/* that holds the records of the tables; NULL: they are their own */
 };
 
 DtcHistory *dtc_history_new(void);
@@ -132,6 +156,12 @@ void dtc_history_add_cpu(DtcHistory *history);
  * that the thread made, and the wake that ended a wait is in the history.
  */
 void dtc_history_add_interval(DtcHistory *history, const struct dtc_interval *interval);
+/* Of the next packet in the history's list, which is there already. */
+void dtc_history_add_context(DtcHistory *history, const struct dtc_packet_context *context);
+struct dtc_packet_context dtc_history_read_context(const DtcHistory *history, uint32_t packet);
+void dtc_history_set_queue(DtcHistory *history, uint32_t packet, int64_t queue_ns);
+/* For dtc_history_seal: calls have got their last ids, in the order of their first. */
+void dtc_history_seal_contexts(DtcHistory *history, const uint32_t *renamed);
 /* Lays the intervals in a row, by thread; for dtc_history_seal. Calls are grouped already. */
 void dtc_history_seal_intervals(DtcHistory *history);
 /* A CPU changes hands, not before its last run began. */

@@ -62,7 +62,7 @@ static void emit_wire_delivery(struct dtc_traverse *t, const struct dtc_arrival 
 	struct dtc_host_interrupt interrupt;
 	if (arrival->packet == DTC_NONE || arrival->node != t->stand.node)
 		return;
-	uint32_t on_top_of = dtc_history_get_packet_context(h, arrival->packet)->thread;
+	uint32_t on_top_of = dtc_history_get_packet_context(h, arrival->packet).thread;
 	if (!dtc_host_find_interrupt(t->links, arrival->node, on_top_of, arrival->time_ns, &interrupt))
 		return;
 	enum dtc_link_quality link = t->link;
@@ -100,7 +100,7 @@ static void emit_softirq_delay(struct dtc_traverse *t, const struct dtc_arrival 
 	const DtcHistory *h = dtc_links_get_history(t->links, arrival->node);
 	if (arrival->packet == DTC_NONE)
 		return;
-	int64_t asked_ns = dtc_history_get_packet_context(h, arrival->packet)->queue_ns;
+	int64_t asked_ns = dtc_history_get_packet_context(h, arrival->packet).queue_ns;
 	if (asked_ns == DTC_TIME_NONE || asked_ns >= arrival->time_ns)
 		return;
 	int64_t asked_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, arrival->node, asked_ns);

@@ -93,16 +93,58 @@ static enum dtc_call_kind find_kind(const char *name)
 	return DTC_CALL_OTHER;
 }
 
-/* The others have it behind a pointer: of epoll_pwait2 the trace has the address, which is 0 if it waits for ever. */
-static bool has_timeout_ms(const char *name)
+/* By exact name, or by how it begins. */
+static const struct {
+	const char *name;
+	bool is_prefix;
+	uint16_t trait;
+} traits[] = {
+	{ "recv", true, DTC_TRAIT_RECEIVES },
+	/* others have it behind a pointer: of epoll_pwait2 the trace has the address, which is 0 if it waits for ever
+	 */
+	{ "poll", false, DTC_TRAIT_TIMEOUT_MS },
+	{ "epoll_wait", false, DTC_TRAIT_TIMEOUT_MS },
+	{ "epoll_pwait", false, DTC_TRAIT_TIMEOUT_MS },
+	{ "fcntl", true, DTC_TRAIT_CONTROLS },
+	{ "socket", true, DTC_TRAIT_HAS_TYPE },
+	{ "socket", false, DTC_TRAIT_SOCKET },
+	{ "dup", false, DTC_TRAIT_DUPLICATES },
+	{ "dup2", false, DTC_TRAIT_DUPLICATES },
+	{ "dup3", false, DTC_TRAIT_DUPLICATES },
+	{ "pipe", true, DTC_TRAIT_PIPE },
+	{ "socketpair", false, DTC_TRAIT_SOCKET_PAIR },
+	{ "eventfd", true, DTC_TRAIT_EVENT },
+	{ "epoll_create", true, DTC_TRAIT_EVENT },
+	{ "timerfd_create", true, DTC_TRAIT_EVENT },
+	{ "signalfd", true, DTC_TRAIT_EVENT },
+	{ "inotify_init", true, DTC_TRAIT_EVENT },
+	{ "memfd_create", true, DTC_TRAIT_EVENT },
+	{ "pidfd_open", true, DTC_TRAIT_EVENT },
+	{ "io_uring_setup", true, DTC_TRAIT_EVENT },
+	{ "perf_event_open", true, DTC_TRAIT_EVENT },
+	{ "fanotify_init", true, DTC_TRAIT_EVENT },
+	{ "userfaultfd", true, DTC_TRAIT_EVENT },
+	{ "epoll_ctl", false, DTC_TRAIT_REGISTERS },
+	{ "setns", false, DTC_TRAIT_NETNS },
+	{ "unshare", false, DTC_TRAIT_NETNS },
+};
+
+static uint16_t find_traits(const char *name)
 {
-	return strcmp(name, "poll") == 0 || strcmp(name, "epoll_wait") == 0 || strcmp(name, "epoll_pwait") == 0;
+	uint16_t found = 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(traits); i++)
+		if (traits[i].is_prefix ? g_str_has_prefix(name, traits[i].name) : strcmp(name, traits[i].name) == 0)
+			found |= traits[i].trait;
+	return found;
 }
 
 uint32_t dtc_machine_add_call_name(DtcMachine *m, const char *name)
 {
 	uint8_t kind = (uint8_t)find_kind(name);
 	uint32_t string = dtc_history_add_string(m->history, name);
+	uint16_t found = find_traits(name);
+	g_array_append_val(m->call_traits, found);
 	g_array_append_val(m->call_kinds, kind);
 	g_array_append_val(m->call_names, string);
 	return m->call_kinds->len - 1;
@@ -159,26 +201,24 @@ void dtc_machine_abandon_call(DtcMachine *m, uint32_t thread, enum dtc_state sta
 }
 
 /* fcntl(F_SETLKW), its 64-bit form on 32-bit systems, and F_OFD_SETLKW (include/uapi/asm-generic/fcntl.h) */
-static bool waits_for_file_lock(DtcMachine *m, const struct dtc_event *event)
+static bool waits_for_file_lock(const struct dtc_event *event, uint16_t has)
 {
-	const char *name =
-		dtc_history_get_string(m->history, g_array_index(m->call_names, uint32_t, event->v[DTC_CALL_NAME]));
 	int64_t command = event->v[DTC_CALL_OP];
-	return (command == 7 || command == 14 || command == 38) && strncmp(name, "fcntl", 5) == 0;
+	return (has & DTC_TRAIT_CONTROLS) && (command == 7 || command == 14 || command == 38);
 }
 
 /*
  * O_CLOEXEC, and the flags of the other calls that make descriptors, which have its value but on alpha, parisc and
  * sparc; a socket has it in its type, fcntl in the command or, for F_SETFD, in the argument.
  */
-static bool closes_on_exec(const struct dtc_event *event, const char *name)
+static bool closes_on_exec(const struct dtc_event *event, uint16_t has)
 {
 	int64_t flags = event->v[DTC_CALL_FLAGS], operation = event->v[DTC_CALL_OP];
-	if (strncmp(name, "fcntl", 5) == 0)
+	if (has & DTC_TRAIT_CONTROLS)
 		return operation == F_DUPFD_CLOEXEC_COMMAND ||
 		       (operation == F_SETFD_COMMAND && event->v[DTC_CALL_VALUE] != DTC_ABSENT &&
 			(event->v[DTC_CALL_VALUE] & 1));
-	if (strncmp(name, "socket", 6) == 0)
+	if (has & DTC_TRAIT_HAS_TYPE)
 		return operation != DTC_ABSENT && (operation & CLOEXEC_FLAG);
 	return flags != DTC_ABSENT && (flags & CLOEXEC_FLAG);
 }
@@ -201,13 +241,11 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		DTC_TASK(m, thread)->call = DTC_NONE;
 	}
 	enum dtc_call_kind kind = dtc_machine_get_call_kind(m, event->v[DTC_CALL_NAME]);
-	if (kind == DTC_CALL_READ && event->v[DTC_CALL_FLAGS] != DTC_ABSENT &&
-	    (event->v[DTC_CALL_FLAGS] & MSG_PEEK_FLAG) &&
-	    g_str_has_prefix(
-		    dtc_history_get_string(m->history, g_array_index(m->call_names, uint32_t, event->v[DTC_CALL_NAME])),
-		    "recv"))
+	uint16_t has = g_array_index(m->call_traits, uint16_t, event->v[DTC_CALL_NAME]);
+	if (kind == DTC_CALL_READ && (has & DTC_TRAIT_RECEIVES) && event->v[DTC_CALL_FLAGS] != DTC_ABSENT &&
+	    (event->v[DTC_CALL_FLAGS] & MSG_PEEK_FLAG))
 		kind = DTC_CALL_PEEK;
-	if (waits_for_file_lock(m, event))
+	if (waits_for_file_lock(event, has))
 		kind = DTC_CALL_LOCK;
 	struct dtc_call call = {
 		.begin_ns = m->now_ns,
@@ -220,7 +258,7 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		.fd = -1,
 		.kind = (uint8_t)kind,
 	};
-	call.closes_on_exec = closes_on_exec(event, dtc_history_get_string(m->history, call.name));
+	call.closes_on_exec = closes_on_exec(event, has);
 	int64_t fd = event->v[DTC_CALL_FD];
 	if (fd != DTC_ABSENT && fd >= 0 && fd <= INT32_MAX) {
 		call.fd = (int32_t)fd;
@@ -231,8 +269,7 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 	else if (kind == DTC_CALL_FUTEX)
 		call.argument = 0; /* futex_waitv: several, in memory that the trace does not show */
 	else if (kind == DTC_CALL_POLL)
-		call.argument = event->v[DTC_CALL_TIMEOUT] != DTC_ABSENT &&
-						has_timeout_ms(dtc_history_get_string(m->history, call.name))
+		call.argument = event->v[DTC_CALL_TIMEOUT] != DTC_ABSENT && (has & DTC_TRAIT_TIMEOUT_MS)
 					? (uint64_t)event->v[DTC_CALL_TIMEOUT]
 					: DTC_TIMEOUT_UNKNOWN;
 	else if (kind == DTC_CALL_FORK && event->v[DTC_CALL_FLAGS] != DTC_ABSENT)
@@ -257,6 +294,7 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 	DtcHistory *h = m->history;
 	dtc_machine_set_state(m, thread, DTC_STATE_SYSCALL, m->now_ns, (uint16_t)event->cpu, DTC_NONE);
 	DTC_TASK(m, thread)->call = h->calls->len;
+	DTC_TASK(m, thread)->traits = has;
 	dtc_table_append(h->calls, &call);
 }
 
@@ -290,12 +328,13 @@ static void learn_family(DtcMachine *m, const struct dtc_call *call)
 static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t thread, uint32_t index)
 {
 	const struct dtc_call *call = DTC_AT(m->history->calls, struct dtc_call, index);
-	const char *name = dtc_history_get_string(m->history, call->name);
+	uint16_t has = DTC_TASK(m, thread)->traits;
 	int32_t pid = DTC_THREAD(m, thread)->pid > 0 ? DTC_THREAD(m, thread)->pid : DTC_THREAD(m, thread)->tid;
 	int64_t result = call->result;
 	if (result == DTC_ABSENT || (result < 0 && !(call->kind == DTC_CALL_CONNECT && result == -EINPROGRESS)))
 		return;
-	dtc_machine_leave_netns(m, thread, name);
+	if (has & DTC_TRAIT_NETNS)
+		DTC_TASK(m, thread)->netns = 0; /* perhaps: it may be another kind of namespace, too */
 	if (call->kind == DTC_CALL_ACCEPT) {
 		uint32_t file = dtc_machine_add_file(m, DTC_FILE_SOCKET, name_accepted(m, call), pid);
 		dtc_machine_set_file(m, pid, result, file);
@@ -311,22 +350,22 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 		}
 	} else if (call->kind == DTC_CALL_OPEN) {
 		dtc_machine_set_file(m, pid, result, dtc_machine_add_file(m, DTC_FILE_PATH, call->path, pid));
-	} else if (strcmp(name, "socket") == 0) {
+	} else if (has & DTC_TRAIT_SOCKET) {
 		uint32_t string = dtc_history_add_string(m->history, name_family(call->operation));
 		dtc_machine_set_file(m, pid, result, dtc_machine_add_file(m, DTC_FILE_SOCKET, string, pid));
 	} else if (call->kind == DTC_CALL_CLOSE) {
 		dtc_machine_set_file(m, pid, call->fd, DTC_NONE);
-	} else if (strcmp(name, "dup") == 0 || strcmp(name, "dup2") == 0 || strcmp(name, "dup3") == 0) {
+	} else if (has & DTC_TRAIT_DUPLICATES) {
 		dtc_machine_set_file(m, pid, result, call->file);
-	} else if (strncmp(name, "fcntl", 5) == 0) {
+	} else if (has & DTC_TRAIT_CONTROLS) {
 		if (call->argument == F_SETFD_COMMAND)
 			dtc_machine_set_close_on_exec(m, pid, call->fd, call->closes_on_exec);
 		else if (call->argument == 0 || call->argument == F_DUPFD_CLOEXEC_COMMAND) /* 0: F_DUPFD */
 			dtc_machine_set_file(m, pid, result, call->file);
-	} else if (strncmp(name, "pipe", 4) == 0 || strcmp(name, "socketpair") == 0) {
+	} else if (has & (DTC_TRAIT_PIPE | DTC_TRAIT_SOCKET_PAIR)) {
 		if (event->v[DTC_CALL_FD] == DTC_ABSENT || event->v[DTC_CALL_FD2] == DTC_ABSENT)
 			return;
-		bool is_pipe = name[0] == 'p', closes = call->closes_on_exec;
+		bool is_pipe = has & DTC_TRAIT_PIPE, closes = call->closes_on_exec;
 		uint32_t string = dtc_history_add_string(m->history, is_pipe ? "pipe" : "unix socket");
 		enum dtc_file_kind kind = is_pipe ? DTC_FILE_PIPE : DTC_FILE_SOCKET;
 		uint32_t a = dtc_machine_add_file(m, kind, string, pid), b = dtc_machine_add_file(m, kind, string, pid);
@@ -336,12 +375,7 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 		dtc_machine_set_file(m, pid, event->v[DTC_CALL_FD2], b);
 		dtc_machine_set_close_on_exec(m, pid, event->v[DTC_CALL_FD], closes);
 		dtc_machine_set_close_on_exec(m, pid, event->v[DTC_CALL_FD2], closes);
-	} else if (strncmp(name, "eventfd", 7) == 0 || strncmp(name, "epoll_create", 12) == 0 ||
-		   strncmp(name, "timerfd_create", 14) == 0 || strncmp(name, "signalfd", 8) == 0 ||
-		   strncmp(name, "inotify_init", 12) == 0 || strncmp(name, "memfd_create", 12) == 0 ||
-		   strncmp(name, "pidfd_open", 10) == 0 || strncmp(name, "io_uring_setup", 14) == 0 ||
-		   strncmp(name, "perf_event_open", 15) == 0 || strncmp(name, "fanotify_init", 13) == 0 ||
-		   strncmp(name, "userfaultfd", 11) == 0) {
+	} else if (has & DTC_TRAIT_EVENT) {
 		dtc_machine_set_file(m, pid, result, dtc_machine_add_file(m, DTC_FILE_EVENT, call->name, pid));
 	} else {
 		return;

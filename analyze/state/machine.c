@@ -28,6 +28,7 @@ DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader)
 	m->cpus = g_array_new(FALSE, TRUE, sizeof(struct dtc_cpu));
 	m->call_kinds = g_array_new(FALSE, FALSE, sizeof(uint8_t));
 	m->call_names = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	m->call_traits = g_array_new(FALSE, FALSE, sizeof(uint16_t));
 	m->fd_tables = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->table_owners = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	m->named_files = g_hash_table_new(g_direct_hash, g_direct_equal);
@@ -75,14 +76,15 @@ void dtc_machine_free(DtcMachine *m)
 	g_array_unref(m->cpus);
 	g_array_unref(m->call_kinds);
 	g_array_unref(m->call_names);
+	g_array_unref(m->call_traits);
 	dtc_history_free(m->history);
 	g_free(m->node);
 	g_free(m);
 }
 
-struct dtc_cpu *dtc_machine_get_cpu(DtcMachine *m, uint32_t cpu)
+void dtc_machine_add_cpus(DtcMachine *m, uint32_t last)
 {
-	while (cpu >= m->cpus->len) {
+	while (last >= m->cpus->len) {
 		struct dtc_cpu fresh = { .current = DTC_NONE,
 					 .idle = DTC_NONE,
 					 .raised = DTC_NONE,
@@ -95,7 +97,6 @@ struct dtc_cpu *dtc_machine_get_cpu(DtcMachine *m, uint32_t cpu)
 		dtc_history_add_cpu(m->history);
 		g_ptr_array_add(m->gaps, g_array_new(FALSE, FALSE, sizeof(int64_t)));
 	}
-	return &g_array_index(m->cpus, struct dtc_cpu, cpu);
 }
 
 uint32_t dtc_machine_add_thread(DtcMachine *m, int64_t tid, int64_t begin_ns, int32_t idle_cpu)
@@ -196,11 +197,6 @@ void dtc_machine_set_state(DtcMachine *m, uint32_t thread, enum dtc_state state,
 	task->state = state;
 	task->cpu = cpu;
 	task->ref = ref;
-}
-
-struct dtc_context *dtc_machine_get_top(struct dtc_cpu *cpu)
-{
-	return cpu->depth ? &cpu->stack[cpu->depth - 1] : NULL;
 }
 
 void dtc_machine_set_running(DtcMachine *m, uint32_t thread, int64_t time_ns, uint32_t cpu)

@@ -56,6 +56,21 @@ struct dtc_cpu {
 	guint act_count;
 };
 
+/* What system calls do beside their kind, found by name once for each. */
+enum dtc_call_trait {
+	DTC_TRAIT_RECEIVES = 1 << 0,	/* recv and its kin: may peek */
+	DTC_TRAIT_TIMEOUT_MS = 1 << 1,	/* its timeout is in the trace */
+	DTC_TRAIT_CONTROLS = 1 << 2,	/* fcntl */
+	DTC_TRAIT_HAS_TYPE = 1 << 3,	/* makes sockets, whose type has the flag of close-on-exec */
+	DTC_TRAIT_SOCKET = 1 << 4,	/* makes one socket */
+	DTC_TRAIT_DUPLICATES = 1 << 5,	/* dup, dup2, dup3 */
+	DTC_TRAIT_PIPE = 1 << 6,	/* makes two ends */
+	DTC_TRAIT_SOCKET_PAIR = 1 << 7, /* likewise */
+	DTC_TRAIT_EVENT = 1 << 8,	/* makes another descriptor: eventfd, epoll_create, ... */
+	DTC_TRAIT_REGISTERS = 1 << 9,	/* epoll_ctl */
+	DTC_TRAIT_NETNS = 1 << 10,	/* may take its thread to another namespace */
+};
+
 /* The open interval of a thread, and what is pending. One per thread, beside history->threads. */
 struct dtc_task {
 	int64_t since_ns;
@@ -67,6 +82,7 @@ struct dtc_task {
 	uint32_t guest_span;   /* the open stay in a guest, until its exit; else DTC_NONE */
 	uint32_t netns;	       /* inode of its network namespace; 0: not known */
 	uint32_t pending_wake; /* waking seen while it still ran, or wakeup not yet seen; else DTC_NONE */
+	uint16_t traits;       /* of the open system call: bits of enum dtc_call_trait */
 	uint16_t cpu;
 	uint8_t state;
 	bool in_kernel; /* runs kernel code outside a call: kernel thread, new child, exiting */
@@ -101,6 +117,7 @@ struct DtcMachine {
 	GArray *cpus;		  /* struct dtc_cpu */
 	GArray *call_kinds;	  /* by syscall name of the reader: uint8_t kind, 0xff: not yet looked up */
 	GArray *call_names;	  /* by syscall name of the reader: uint32_t string */
+	GArray *call_traits;	  /* by syscall name of the reader: uint16_t, bits of enum dtc_call_trait */
 	GHashTable *fd_tables;	  /* pid -> struct dtc_fd_table */
 	GHashTable *table_owners; /* file_table_address of the statedump -> pid */
 	GHashTable *named_files;  /* string id of "socket:[inode]" -> file + 1 */
@@ -130,7 +147,13 @@ struct DtcMachine {
 #define DTC_THREAD(machine, index) (&g_array_index((machine)->history->threads, struct dtc_thread, (index)))
 
 /* machine.c */
-struct dtc_cpu *dtc_machine_get_cpu(DtcMachine *machine, uint32_t cpu);
+void dtc_machine_add_cpus(DtcMachine *machine, uint32_t last);
+static inline struct dtc_cpu *dtc_machine_get_cpu(DtcMachine *machine, uint32_t cpu)
+{
+	if (G_UNLIKELY(cpu >= machine->cpus->len))
+		dtc_machine_add_cpus(machine, cpu);
+	return &g_array_index(machine->cpus, struct dtc_cpu, cpu);
+}
 /* The living thread with this tid, made (state unknown since the trace's begin) if it is new. DTC_NONE: absurd tid. */
 uint32_t dtc_machine_get_thread(DtcMachine *machine, int64_t tid, uint32_t cpu);
 /* A new thread that begins now, whatever had the tid before. */
@@ -150,7 +173,11 @@ int64_t dtc_machine_find_gap(DtcMachine *machine, uint16_t cpu, int64_t since_ns
 /* The name a thread bears now, from a field of an event; NULL is ignored. */
 void dtc_machine_observe_name(DtcMachine *machine, uint32_t thread, const char *name, int64_t time_ns);
 void dtc_machine_set_process(DtcMachine *machine, uint32_t thread, int64_t pid);
-struct dtc_context *dtc_machine_get_top(struct dtc_cpu *cpu); /* NULL: the thread itself runs */
+/* NULL: the thread itself runs */
+static inline struct dtc_context *dtc_machine_get_top(struct dtc_cpu *cpu)
+{
+	return cpu->depth ? &cpu->stack[cpu->depth - 1] : NULL;
+}
 
 /* sched.c, waker.c, irq.c, work.c, call.c, file.c, net.c, block.c, dump.c, guest.c */
 void dtc_machine_apply_sched(DtcMachine *machine, const struct dtc_event *event);
@@ -164,8 +191,6 @@ uint64_t dtc_machine_hash_peer(const uint8_t address[16], int64_t port);
 void dtc_machine_apply_netns(DtcMachine *machine, const struct dtc_event *event);
 /* Within the call that made the child. */
 void dtc_machine_inherit_netns(DtcMachine *machine, uint32_t parent, uint32_t child);
-/* A call that may have taken the thread to another namespace succeeded. */
-void dtc_machine_leave_netns(DtcMachine *machine, uint32_t thread, const char *call);
 /* The SYN of a flow was received. */
 void dtc_machine_add_syn(DtcMachine *machine, const struct dtc_headers *headers, uint32_t flow);
 /* The flow of the last SYN from there, in the thread's namespace where that counts; DTC_NONE. */

@@ -39,12 +39,6 @@ void dtc_machine_inherit_netns(DtcMachine *m, uint32_t parent, uint32_t child)
 	DTC_TASK(m, child)->netns = is_new ? 0 : DTC_TASK(m, parent)->netns;
 }
 
-void dtc_machine_leave_netns(DtcMachine *m, uint32_t thread, const char *call)
-{
-	if (strcmp(call, "setns") == 0 || strcmp(call, "unshare") == 0)
-		DTC_TASK(m, thread)->netns = 0; /* perhaps: it may be another kind of namespace, too */
-}
-
 static uint64_t make_key(const uint8_t address[16], int64_t port, uint32_t netns)
 {
 	return dtc_machine_hash_peer(address, port) ^ netns * UINT64_C(0xbf58476d1ce4e5b9);

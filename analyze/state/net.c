@@ -51,13 +51,13 @@ static void apply_xmit(DtcMachine *m, const struct dtc_event *event)
 		return; /* busy: it stays queued */
 	g_hash_table_remove(m->queued, skb);
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
-	struct dtc_packet_context *context = DTC_AT(m->history->contexts, struct dtc_packet_context, found - 1);
+	const struct dtc_packet_context context = dtc_history_read_context(m->history, found - 1);
 	int64_t sent_ns = dtc_packets_get(m->history->packets, found - 1)->time_ns;
 	const struct dtc_context *softirq = get_softirq(cpu);
-	bool same = context->thread == cpu->current && context->call == dtc_machine_get_own_call(m, cpu) &&
-		    context->in_softirq == (cpu->depth > 0) && (!softirq || softirq->begin_ns <= sent_ns);
+	bool same = context.thread == cpu->current && context.call == dtc_machine_get_own_call(m, cpu) &&
+		    context.in_softirq == (cpu->depth > 0) && (!softirq || softirq->begin_ns <= sent_ns);
 	if (!same)
-		context->queue_ns = m->now_ns;
+		dtc_history_set_queue(m->history, found - 1, m->now_ns);
 }
 
 /* Namespaces have interfaces of the same name: eth0 of a container is another place than the machine's own. */
@@ -99,7 +99,7 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 					      .call = dtc_machine_get_own_call(m, cpu),
 					      .in_softirq = cpu->depth > 0,
 					      .vector = softirq ? (uint8_t)softirq->value : 0xff };
-	dtc_table_append(h->contexts, &context);
+	dtc_history_add_context(h, &context);
 
 	uint32_t flow = dtc_packets_get(h->packets, id)->flow;
 	if (sent) {

@@ -29,9 +29,8 @@ void dtc_machine_register(DtcMachine *m, uint32_t thread, const struct dtc_event
 	int64_t operation = event->v[DTC_CALL_OP];
 	if (set == DTC_ABSENT || fd == DTC_ABSENT || data == DTC_ABSENT || operation == EPOLL_CTL_DEL)
 		return;
-	uint32_t name = g_array_index(m->call_names, uint32_t, event->v[DTC_CALL_NAME]);
 	if (set < 0 || set > INT32_MAX || fd < 0 || fd > INT32_MAX ||
-	    strcmp(dtc_history_get_string(m->history, name), "epoll_ctl") != 0)
+	    !(g_array_index(m->call_traits, uint16_t, event->v[DTC_CALL_NAME]) & DTC_TRAIT_REGISTERS))
 		return;
 	uint32_t file = dtc_machine_get_file(m, thread, set);
 	if ((uint32_t)data == (uint32_t)fd) {

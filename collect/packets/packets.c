@@ -42,6 +42,7 @@ struct flow_entry {
 
 struct DtcPackets {
 	DtcTable *packets;   /* struct dtc_packet */
+	DtcTable *marks;     /* uint32_t by packet, up to the last that has one */
 	GArray *flows;	     /* struct flow_entry */
 	uint32_t *table;     /* open addressing, DTC_NONE: free; value: flow of the latest generation */
 	uint32_t table_size; /* power of two */
@@ -76,6 +77,7 @@ DtcPackets *dtc_packets_new(void)
 {
 	DtcPackets *packets = g_new0(DtcPackets, 1);
 	packets->packets = dtc_table_new(sizeof(struct dtc_packet));
+	packets->marks = dtc_table_new(sizeof(uint32_t));
 	packets->flows = g_array_new(FALSE, FALSE, sizeof(struct flow_entry));
 	packets->table_size = 64;
 	packets->table = g_new(uint32_t, packets->table_size);
@@ -96,6 +98,7 @@ void dtc_packets_free(DtcPackets *packets)
 	if (!packets)
 		return;
 	dtc_table_free(packets->packets);
+	dtc_table_free(packets->marks);
 	g_array_unref(packets->flows);
 	g_free(packets->table);
 	if (!packets->image)
@@ -453,14 +456,12 @@ uint32_t dtc_packets_add(DtcPackets *packets, int64_t time_ns, enum dtc_directio
 		.flow = choose_flow(packets, headers),
 		.seq = headers->seq,
 		.ack = headers->ack,
-		.payload_bytes = headers->payload_bytes,
-		.payload_hash = headers->payload_hash,
-		.tsval = headers->tsval,
+		.payload_bytes = MIN(headers->payload_bytes, 0xffffffu) & 0xffffffu,
 		.ip_id = headers->ip_id,
 		.window = headers->window,
-		.cpu = cpu,
+		.cpu = cpu & 0x1fff,
 		.interface = interface,
-		.direction = (uint8_t)direction,
+		.direction = direction & 1,
 		.tcp_flags = headers->tcp_flags,
 		.has_timestamps = headers->has_timestamps,
 		.is_inferred = headers->is_inferred,
@@ -469,6 +470,11 @@ uint32_t dtc_packets_add(DtcPackets *packets, int64_t time_ns, enum dtc_directio
 	if (id > 0 && DTC_AT(packets->packets, struct dtc_packet, id - 1)->time_ns > time_ns)
 		packets->sorted = false;
 	dtc_table_append(packets->packets, &packet);
+	uint32_t mark = headers->protocol == DTC_PROTOCOL_TCP ? headers->tsval : headers->payload_hash;
+	if (mark) {
+		dtc_table_set_length(packets->marks, id + 1);
+		*DTC_AT(packets->marks, uint32_t, id) = mark;
+	}
 	return id;
 }
 
@@ -494,11 +500,35 @@ const char *dtc_packets_get_interface(const DtcPackets *packets, uint16_t interf
 	return interface < packets->interfaces->len ? g_ptr_array_index(packets->interfaces, interface) : "";
 }
 
+/* A packet on its way to its place. */
+struct moving {
+	struct dtc_packet packet;
+	uint32_t mark;
+};
+
 static int compare_time(const void *a, const void *b, void *data)
 {
 	(void)data;
-	const struct dtc_packet *x = a, *y = b;
-	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
+	const struct moving *x = a, *y = b;
+	return (x->packet.time_ns > y->packet.time_ns) - (x->packet.time_ns < y->packet.time_ns);
+}
+
+/* g_qsort_with_data is documented to be stable: file order breaks ties. */
+static void sort_by_time(DtcPackets *packets)
+{
+	uint32_t count = packets->packets->len;
+	g_autofree struct moving *list = g_new(struct moving, count);
+	for (uint32_t i = 0; i < count; i++)
+		list[i] = (struct moving){ *DTC_AT(packets->packets, struct dtc_packet, i),
+					   dtc_packets_get_mark(packets, i) };
+	g_qsort_with_data(list, (int)count, sizeof(*list), compare_time, NULL);
+	if (packets->marks->len)
+		dtc_table_set_length(packets->marks, count);
+	for (uint32_t i = 0; i < count; i++) {
+		*DTC_AT(packets->packets, struct dtc_packet, i) = list[i].packet;
+		if (packets->marks->len)
+			*DTC_AT(packets->marks, uint32_t, i) = list[i].mark;
+	}
 }
 
 void dtc_packets_seal(DtcPackets *packets)
@@ -506,10 +536,10 @@ void dtc_packets_seal(DtcPackets *packets)
 	if (packets->sealed)
 		return;
 	packets->sealed = true;
-	struct dtc_packet *list = (struct dtc_packet *)(void *)packets->packets->data;
+	if (!packets->sorted)
+		sort_by_time(packets);
+	const struct dtc_packet *list = DTC_AT(packets->packets, struct dtc_packet, 0);
 	uint32_t count = packets->packets->len;
-	if (!packets->sorted) /* g_qsort_with_data is documented to be stable: file order breaks ties */
-		g_qsort_with_data(list, (int)count, sizeof(*list), compare_time, NULL);
 
 	for (uint32_t i = 0; i < packets->flows->len; i++)
 		get_entry(packets, i)->flow.packet_count = 0;
@@ -541,6 +571,12 @@ const struct dtc_packet *dtc_packets_get(const DtcPackets *packets, uint32_t pac
 {
 	g_assert(packet < packets->packets->len);
 	return DTC_AT(packets->packets, struct dtc_packet, packet);
+}
+
+uint32_t dtc_packets_get_mark(const DtcPackets *packets, uint32_t packet)
+{
+	g_assert(packet < packets->packets->len);
+	return packet < packets->marks->len ? *DTC_AT(packets->marks, uint32_t, packet) : 0;
 }
 
 uint32_t dtc_packets_get_flow_count(const DtcPackets *packets)
@@ -624,6 +660,7 @@ void dtc_packets_save(const DtcPackets *packets, DtcImageWriter *writer)
 		g_byte_array_append(shared, address->data, 16);
 	dtc_image_add(writer, "packets.records", sizeof(struct dtc_packet), packets->packets->data,
 		      packets->packets->len);
+	dtc_image_add(writer, "packets.marks", sizeof(uint32_t), packets->marks->data, packets->marks->len);
 	dtc_image_add_copy(writer, "packets.flows", sizeof(struct dtc_flow), flows, packets->flows->len);
 	dtc_image_add(writer, "packets.by_flow", sizeof(uint32_t), packets->by_flow, indexed_count);
 	dtc_image_add_strings(writer, "packets.interfaces", (const char *const *)packets->interfaces->pdata,
@@ -680,7 +717,7 @@ static const char *judge_records(const DtcPackets *packets)
 		const struct dtc_packet *packet = DTC_AT(packets->packets, struct dtc_packet, i);
 		if (packet->flow >= packets->flows->len && packet->flow != DTC_NONE)
 			return "a packet's flow is not there";
-		if (packet->direction > DTC_RECEIVED || packet->time_ns < before_ns)
+		if (packet->time_ns < before_ns)
 			return "a packet is not where it can be";
 		before_ns = packet->time_ns;
 	}
@@ -689,17 +726,21 @@ static const char *judge_records(const DtcPackets *packets)
 
 static bool load_records(DtcPackets *packets, GError **error)
 {
-	gsize count, indexed_count;
+	gsize count, mark_count, indexed_count;
 	const struct dtc_packet *records =
 		dtc_image_get(packets->image, "packets.records", sizeof(struct dtc_packet), &count, error);
+	const uint32_t *marks =
+		records ? dtc_image_get(packets->image, "packets.marks", sizeof(uint32_t), &mark_count, error) : NULL;
 	const uint32_t *by_flow =
-		records ? dtc_image_get(packets->image, "packets.by_flow", sizeof(uint32_t), &indexed_count, error)
-			: NULL;
+		marks ? dtc_image_get(packets->image, "packets.by_flow", sizeof(uint32_t), &indexed_count, error)
+		      : NULL;
 
 	if (!by_flow)
 		return false;
 	dtc_table_free(packets->packets);
 	packets->packets = dtc_table_new_borrowed(sizeof(struct dtc_packet), records, (guint)count);
+	dtc_table_free(packets->marks);
+	packets->marks = dtc_table_new_borrowed(sizeof(uint32_t), marks, (guint)mark_count);
 	packets->by_flow = (uint32_t *)by_flow;
 	const char *wrong = judge_records(packets);
 	if (!wrong)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The packets one node saw through one source (its kernel trace, or its captures): flat 48-byte records in time order,
+ * The packets one node saw through one source (its kernel trace, or its captures): flat 32-byte records in time order,
  * and the flows they belong to. A flow is one direction of a connection, (source, destination, ports, protocol) with a
  * generation, so that a reused port is another flow: a SYN with another sequence number than the flow's begins a new
  * generation of the flow and of its reverse. Flow and packet ids are indexes, stable once given.
@@ -34,20 +34,17 @@ struct dtc_packet {
 	uint32_t flow;	 /* DTC_NONE: no usable headers */
 	uint32_t seq;
 	uint32_t ack;
-	uint32_t payload_bytes;
-	uint32_t payload_hash; /* captures only */
-	uint32_t tsval;	       /* captures only */
+	uint32_t payload_bytes : 24; /* the most of what is longer */
+	uint32_t tcp_flags : 8;
 	uint16_t ip_id;
 	uint16_t window;
-	uint16_t cpu;
-	uint16_t interface; /* index for dtc_packets_get_interface */
-	uint8_t direction;  /* enum dtc_direction */
-	uint8_t tcp_flags;
-	uint8_t has_timestamps;
-	uint8_t is_inferred; /* its headers may be another packet's */
-	uint8_t spare[4];
+	uint16_t cpu : 13;
+	uint16_t direction : 1; /* enum dtc_direction */
+	uint16_t has_timestamps : 1;
+	uint16_t is_inferred : 1; /* its headers may be another packet's */
+	uint16_t interface;	  /* index for dtc_packets_get_interface */
 };
-_Static_assert(sizeof(struct dtc_packet) == 48, "millions of these stay in memory");
+_Static_assert(sizeof(struct dtc_packet) == 32, "millions of these stay in memory");
 
 struct dtc_flow {
 	uint8_t source[16];
@@ -100,6 +97,11 @@ void dtc_packets_seal(DtcPackets *packets);
 
 uint32_t dtc_packets_get_count(const DtcPackets *packets);
 const struct dtc_packet *dtc_packets_get(const DtcPackets *packets, uint32_t packet);
+/*
+ * What tells packets with equal numbers apart, as captures know it: of TCP the timestamp that it bears, of others a
+ * hash of the payload; 0: not known.
+ */
+uint32_t dtc_packets_get_mark(const DtcPackets *packets, uint32_t packet);
 uint32_t dtc_packets_get_flow_count(const DtcPackets *packets);
 const struct dtc_flow *dtc_packets_get_flow(const DtcPackets *packets, uint32_t flow);
 /* Sealed: the ids of the flow's packets (flow->packet_count of them) in time order. Borrowed. */

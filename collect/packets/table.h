@@ -14,7 +14,7 @@
 typedef struct DtcTable {
 	char *data; /* borrowed: len records */
 	guint len;
-	guint capacity; /* private from here on */
+	guint capacity; /* records that fit into touched pages; private from here on */
 	gsize size;	/* of a record */
 	int file;	/* -1: on the heap or anonymous */
 	gsize mapped;	/* bytes; 0: on the heap, or borrowed */

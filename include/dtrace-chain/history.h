@@ -231,7 +231,7 @@ struct dtc_packet_context {
 	uint8_t vector;	 /* the softirq's, if in one (1 timer, 3 net rx); else 0xff */
 	uint8_t spare[6];
 };
-_Static_assert(sizeof(struct dtc_packet_context) == 24, "one beside each packet, up to 0.2 per event");
+_Static_assert(sizeof(struct dtc_packet_context) == 24, "made of a record of 8 bytes");
 
 /* A CPU's occupancy: thread runs from begin_ns to the next run's begin, the last one to the history's end. */
 struct dtc_run {
@@ -385,7 +385,7 @@ const struct dtc_mark *dtc_history_get_mark(const DtcHistory *history, uint32_t 
 
 /* The kernel's packet events (sealed), and where each happened. Borrowed; owned by the history. */
 const DtcPackets *dtc_history_get_packets(const DtcHistory *history);
-const struct dtc_packet_context *dtc_history_get_packet_context(const DtcHistory *history, uint32_t packet);
+struct dtc_packet_context dtc_history_get_packet_context(const DtcHistory *history, uint32_t packet);
 
 /*
  * Verifies what this header promises, record by record. False with a message that names the first record that breaks a

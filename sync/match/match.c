@@ -344,13 +344,15 @@ static guint count_common(const struct matcher *matcher, const struct dtc_passag
 	get_seen(matcher, other, SAMPLE_PACKETS, b);
 	guint common = 0;
 	for (guint i = 0; i < a->len; i++) {
-		const struct dtc_packet *p =
-			dtc_packets_get(get_packets(matcher, one), g_array_index(a, struct dtc_seen, i).packet);
+		uint32_t p_id = g_array_index(a, struct dtc_seen, i).packet;
+		const struct dtc_packet *p = dtc_packets_get(get_packets(matcher, one), p_id);
 		for (guint k = 0; k < b->len; k++) {
-			const struct dtc_packet *q = dtc_packets_get(get_packets(matcher, other),
-								     g_array_index(b, struct dtc_seen, k).packet);
+			uint32_t q_id = g_array_index(b, struct dtc_seen, k).packet;
+			const struct dtc_packet *q = dtc_packets_get(get_packets(matcher, other), q_id);
 			if (p->seq == q->seq && p->ack == q->ack &&
-			    (!p->has_timestamps || !q->has_timestamps || p->tsval == q->tsval)) {
+			    (!p->has_timestamps || !q->has_timestamps ||
+			     dtc_packets_get_mark(get_packets(matcher, one), p_id) ==
+				     dtc_packets_get_mark(get_packets(matcher, other), q_id))) {
 				common++;
 				break;
 			}

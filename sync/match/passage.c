@@ -76,6 +76,11 @@ static const struct dtc_packet *get_packet(const struct dtc_sightings *sightings
 	return dtc_packets_get(sightings->packets, g_array_index(sightings->seen, struct dtc_seen, index).packet);
 }
 
+static uint32_t get_mark(const struct dtc_sightings *sightings, guint index)
+{
+	return dtc_packets_get_mark(sightings->packets, g_array_index(sightings->seen, struct dtc_seen, index).packet);
+}
+
 static struct dtc_seen *get_seen(const struct dtc_sightings *sightings, guint index)
 {
 	return &g_array_index(sightings->seen, struct dtc_seen, index);
@@ -368,8 +373,7 @@ static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_si
 struct key_fields {
 	struct dtc_sightings sides[2]; /* sent, received */
 	bool is_tcp;
-	bool has_hash;
-	bool has_tsval;
+	bool has_marks;
 };
 
 /* The hash brings equal packets together; whether two are equal the fields decide. */
@@ -387,10 +391,8 @@ static void get_fields(const struct key_fields *fields, const struct keyed *keye
 	ret_fields[1] = (guint64)packet->payload_bytes << 32 | (guint64)packet->ip_id << 16 |
 			(fields->is_tcp ? packet->window : 0);
 	ret_fields[2] = (guint64)(fields->is_tcp ? packet->tcp_flags : 0) << 32;
-	if (fields->has_hash)
-		ret_fields[2] |= packet->payload_hash;
-	else if (fields->has_tsval)
-		ret_fields[2] |= packet->tsval;
+	if (fields->has_marks)
+		ret_fields[2] |= get_mark(&fields->sides[keyed->side], keyed->index);
 }
 
 static bool have_equal_fields(const struct key_fields *fields, const struct keyed *p, const struct keyed *q)
@@ -426,11 +428,12 @@ static void collect_keyed(const struct key_fields *fields, guint side, bool has_
 }
 
 /* Captures know payloads and timestamps, kernel events do not: compare them only if both sides have them. */
-static bool have_all(const struct dtc_sightings *sightings, bool hash)
+static bool have_marks(const struct dtc_sightings *sightings, bool is_tcp)
 {
 	for (guint i = 0; i < sightings->seen->len; i++) {
 		const struct dtc_packet *packet = get_packet(sightings, i);
-		if (hash ? packet->payload_bytes && !packet->payload_hash : !packet->has_timestamps || !packet->tsval)
+		bool needs = is_tcp || packet->payload_bytes;
+		if ((is_tcp && !packet->has_timestamps) || (needs && !get_mark(sightings, i)))
 			return false;
 	}
 	return true;
@@ -441,8 +444,7 @@ static void compare_keys(const struct dtc_sightings *sent, const struct dtc_sigh
 			 struct dtc_passage_result *result)
 {
 	struct key_fields fields = { .sides = { *sent, *received }, .is_tcp = protocol == DTC_PROTOCOL_TCP };
-	fields.has_hash = !fields.is_tcp && have_all(sent, true) && have_all(received, true);
-	fields.has_tsval = fields.is_tcp && have_all(sent, false) && have_all(received, false);
+	fields.has_marks = have_marks(sent, fields.is_tcp) && have_marks(received, fields.is_tcp);
 	g_autoptr(GArray) keyed = g_array_new(FALSE, FALSE, sizeof(struct keyed));
 	collect_keyed(&fields, 0, has_ranges, keyed);
 	collect_keyed(&fields, 1, has_ranges, keyed);

@@ -116,8 +116,8 @@ static void test_many_refs(void)
 			 ref));
 	}
 	for (uint32_t i = 0; i < 3; i++) {
-		g_array_index(h->threads, struct dtc_thread, i).begin_ns = i * 1000;
-		g_array_index(h->threads, struct dtc_thread, i).end_ns = (i + 1) * 1000;
+		g_array_index(h->threads, struct dtc_thread, i).begin_ns = (int64_t)i * 1000;
+		g_array_index(h->threads, struct dtc_thread, i).end_ns = (int64_t)(i + 1) * 1000;
 	}
 	dtc_history_seal(h);
 	for (uint32_t i = 0; i < 3; i++)
@@ -164,7 +164,7 @@ static void test_calls(void)
 	g_autoptr(DtcHistory) h = begin_history(0, 1000);
 	struct dtc_interval v;
 	for (uint32_t i = 0; i < 10; i++) {
-		int64_t at_ns = i * 100;
+		int64_t at_ns = (int64_t)i * 100;
 		for (uint32_t k = 0; k < 2; k++) { /* the first returns at once */
 			const struct dtc_call call = {
 				.begin_ns = at_ns, .end_ns = k ? at_ns + 50 : at_ns, .thread = 1, .file = DTC_NONE
