@@ -6,7 +6,8 @@
  * constraints are all of the form theta_b - theta_a <= c. Its optimum is the length of the shortest path from the root
  * in the graph with these weights, so that is what is computed: exact, and no simplex can stop early.
  *
- * Estimate: least squares over all pairs, weighted by 1 / width^2; a full mesh averages path asymmetry away.
+ * Estimate: least squares over all pairs, weighted by 1 / width^2; a full mesh averages path asymmetry away. What hangs
+ * on one pair only lies where that says, so that a line or a tree is linear.
  */
 #pragma once
 

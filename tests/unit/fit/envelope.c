@@ -143,6 +143,39 @@ static void test_network(void)
 	g_assert_false(dtc_network_get_bounds(edges, 3, 3, 0, lo, hi, &edge));
 }
 
+#define RING 10
+#define LINE 20000
+
+/*
+ * A ring of pairs that all say 1, and a line that hangs on it, numbered such that each round of the bounds comes one
+ * node further. Along the line the estimates are met; in the ring, where they cannot be, each gives way by the same.
+ */
+static void test_long_line(void)
+{
+	enum { NODES = RING + LINE, EDGES = RING + LINE };
+	g_autofree struct dtc_network_edge *edges = g_new0(struct dtc_network_edge, EDGES);
+	g_autofree double *lo = g_new(double, NODES), *hi = g_new(double, NODES), *theta = g_new0(double, NODES);
+	guint edge;
+	for (guint i = 0; i < LINE; i++) /* the node that hangs on the ring has the largest number */
+		edges[i] = (struct dtc_network_edge){ RING + i, i + 1 < LINE ? RING + i + 1 : 0, -2, 4, 1, 1, 10 };
+	for (guint i = 0; i < RING; i++)
+		edges[LINE + i] = (struct dtc_network_edge){ i, (i + 1) % RING, -100, 100, 1, 1, 10 };
+	gint64 begin_us = g_get_monotonic_time();
+	g_assert_true(dtc_network_get_bounds(edges, EDGES, NODES, 3, lo, hi, &edge));
+	dtc_network_estimate(edges, EDGES, NODES, 3, theta);
+	g_assert_cmpint(g_get_monotonic_time() - begin_us, <, 20 * G_USEC_PER_SEC);
+	g_assert_cmpfloat(lo[0], ==, -300);
+	g_assert_cmpfloat(hi[RING], ==, 300 + 2.0 * LINE);
+	g_assert_cmpfloat(lo[RING], ==, -300 - 4.0 * LINE);
+	g_assert_cmpfloat_with_epsilon(theta[0], 0, 1e-6); /* 10 round: each is off by 1 */
+	g_assert_cmpfloat_with_epsilon(theta[RING], -LINE, 1e-6);
+	/* two pairs that contradict each other: found in as many rounds as it takes, not in as many as there are nodes
+	 */
+	edges[1].lo = edges[1].hi = 5;
+	edges[0] = (struct dtc_network_edge){ RING + 1, RING + 2, 50, 60, 55, 1, 5 };
+	g_assert_false(dtc_network_get_bounds(edges, EDGES, NODES, 3, lo, hi, &edge));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -150,5 +183,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/fit/envelope/contradiction", test_contradiction);
 	g_test_add_func("/fit/envelope/large", test_large);
 	g_test_add_func("/fit/envelope/network", test_network);
+	g_test_add_func("/fit/envelope/long-line", test_long_line);
 	return g_test_run();
 }
