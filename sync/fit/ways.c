@@ -195,7 +195,7 @@ guint dtc_ways_find_middle(DtcWays *ways)
 {
 	guint count = ways->node_count, best = 0;
 	g_autofree double *bound = g_new0(double, count + 1);
-	g_autofree guint *order = g_new(guint, count + 1);
+	g_autofree guint *order = g_new0(guint, count + 1);
 	double best_sum = INFINITY;
 	for (guint round = 0; round < count; round++) {
 		guint next = 0;
