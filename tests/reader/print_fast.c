@@ -63,7 +63,7 @@ struct walk {
 	bool is_version_2;
 };
 
-static bool walk_field(struct walk *walk, const struct dtc_layout *layout, const char *name);
+static bool walk_field(struct walk *walk, const struct dtc_layout *layout);
 
 static void append(struct walk *walk, const char *text)
 {
@@ -167,15 +167,14 @@ static void print_value(struct walk *walk, const struct dtc_layout *layout, uint
 	}
 }
 
-static bool walk_number(struct walk *walk, const struct dtc_layout *layout, const char *name)
+static bool walk_number(struct walk *walk, const struct dtc_layout *layout)
 {
 	uint64_t value;
 	bool is_sound = layout->kind == DTC_TYPE_VARINT ? dtc_decode_varint(walk->decoder, layout, &value)
 							: dtc_decode_integer(walk->decoder, layout, &value);
 	if (!is_sound)
 		return false;
-	if (layout->role == DTC_ROLE_EVENT_CLASS ||
-	    (layout->role == DTC_ROLE_NONE && name && strcmp(dtc_spelling_skip_underscores(name), "id") == 0))
+	if (layout->role == DTC_ROLE_EVENT_CLASS)
 		walk->id = value;
 	print_value(walk, layout, value);
 	return true;
@@ -199,11 +198,12 @@ static bool walk_structure(struct walk *walk, const struct dtc_layout *layout)
 	append(walk, "{");
 	for (guint i = 0; i < layout->member_count && is_sound; i++) {
 		const struct dtc_layout_member *member = &layout->members[i];
-		walk->to = is_shown(member->layout, is_context ? member->name : NULL) ? to : NULL;
+		walk->to =
+			is_shown(member->layout, is_context && !walk->is_version_2 ? member->name : NULL) ? to : NULL;
 		if (walk->to)
 			g_string_append_printf(to, "%s%s=", is_first ? "" : ", ", get_name(walk, member->name));
 		is_first = is_first && !walk->to;
-		is_sound = walk_field(walk, member->layout, member->name);
+		is_sound = walk_field(walk, member->layout);
 	}
 	walk->to = to;
 	append(walk, "}");
@@ -256,7 +256,7 @@ static bool walk_list(struct walk *walk, const struct dtc_layout *layout)
 	for (uint64_t i = 0; i < length; i++) {
 		uint64_t before = walk->decoder->at;
 		append(walk, i ? ", " : "");
-		if (!walk_field(walk, layout->element, NULL))
+		if (!walk_field(walk, layout->element))
 			return false;
 		if (i >= MAX_EMPTY_ELEMENTS && walk->decoder->at == before) {
 			append(walk, ", ...");
@@ -267,7 +267,7 @@ static bool walk_list(struct walk *walk, const struct dtc_layout *layout)
 	return true;
 }
 
-static bool walk_choice(struct walk *walk, const struct dtc_layout *layout, const char *name)
+static bool walk_choice(struct walk *walk, const struct dtc_layout *layout)
 {
 	const struct dtc_layout *inner;
 	uint32_t option;
@@ -279,16 +279,16 @@ static bool walk_choice(struct walk *walk, const struct dtc_layout *layout, cons
 		g_string_append_printf(walk->to, "<%s>",
 				       layout->kind == DTC_TYPE_VARIANT ? get_name(walk, layout->members[option].name)
 									: "");
-	return !inner || walk_field(walk, inner, name);
+	return !inner || walk_field(walk, inner);
 }
 
-static bool walk_field(struct walk *walk, const struct dtc_layout *layout, const char *name)
+static bool walk_field(struct walk *walk, const struct dtc_layout *layout)
 {
 	switch (layout->kind) {
 	case DTC_TYPE_INTEGER:
 	case DTC_TYPE_FLOAT:
 	case DTC_TYPE_VARINT:
-		return walk_number(walk, layout, name);
+		return walk_number(walk, layout);
 	case DTC_TYPE_STRING:
 		return walk_string(walk, layout);
 	case DTC_TYPE_STRUCT:
@@ -297,7 +297,7 @@ static bool walk_field(struct walk *walk, const struct dtc_layout *layout, const
 	case DTC_TYPE_SEQUENCE:
 		return walk_list(walk, layout);
 	default:
-		return walk_choice(walk, layout, name);
+		return walk_choice(walk, layout);
 	}
 }
 
@@ -309,7 +309,7 @@ static bool walk_scope(struct walk *walk, const struct dtc_layout *layout, const
 	walk->to = title && is_shown(layout, NULL) ? line : NULL;
 	if (walk->to)
 		g_string_append_printf(walk->to, " %s", title);
-	return walk_field(walk, layout, NULL);
+	return walk_field(walk, layout);
 }
 
 /* ---- streams ---- */
@@ -347,7 +347,7 @@ static bool print_event(struct printer *printer)
 	const struct dtc_stream_layout *stream = printer->chain->layout;
 	GString *line = printer->line;
 	uint64_t begin = printer->decoder.at;
-	if (stream->event_header && !walk_field(&walk, stream->event_header, NULL))
+	if (stream->event_header && !walk_field(&walk, stream->event_header))
 		return false;
 	const struct dtc_event_layout *event = dtc_layout_find_event(stream, walk.id);
 	if (!event)
@@ -413,7 +413,8 @@ static bool print_begin(struct printer *printer, const struct dtc_chain_packet *
 	const struct dtc_layout *context = printer->chain->layout->packet_context;
 	bool is_empty = true;
 	for (guint i = 0; context && i < context->member_count; i++)
-		is_empty = is_empty && !is_shown(context->members[i].layout, context->members[i].name);
+		is_empty = is_empty &&
+			   !is_shown(context->members[i].layout, walk.is_version_2 ? NULL : context->members[i].name);
 	if (!walk_scope(&walk, context, is_empty && context && context->member_count ? NULL : "context", printer->line))
 		return false;
 	if (packet->has_begin)
@@ -432,7 +433,9 @@ static void print_packet(struct printer *printer, const struct dtc_chain_packet 
 		return;
 	}
 	g_string_append_printf(printer->line, "%s end", printer->chain->name);
-	print_time(printer, packet->has_end, packet->end_ticks);
+	/* as babeltrace2 does it: a packet without an end ends with its last event */
+	print_time(printer, packet->has_end || packet->is_open,
+		   packet->is_open ? printer->decoder.clock : packet->end_ticks);
 	print_line(printer->line);
 }
 

@@ -402,6 +402,41 @@ static void judge_times_once(struct judge *judge)
 	drop_left_out(judge);
 }
 
+/* ---- the last packets of a tracer that died ---- */
+
+/* Nobody wrote the ends of a stream's last packets. While the others are judged they end where they begin. */
+static guint open_last(const struct judge *judge)
+{
+	guint count = 0;
+	for (guint i = judge->packets->len; i-- > 0; count++) {
+		struct dtc_ctf_packet *packet = get(judge, i);
+		if (packet->end_ticks != 0 || packet->begin_ticks == 0)
+			break;
+		packet->is_open = true;
+		packet->end_ticks = packet->begin_ticks;
+	}
+	return count;
+}
+
+static void end_open(const struct judge *judge, guint count)
+{
+	const struct dtc_ctf_packet *first = NULL;
+	for (guint i = 0; i < judge->packets->len; i++) {
+		struct dtc_ctf_packet *packet = get(judge, i);
+		if (!packet->is_open)
+			continue;
+		packet->end_ticks = i + 1 < judge->packets->len ? get(judge, i + 1)->begin_ticks : 0;
+		if (!first)
+			first = packet;
+	}
+	if (first)
+		dtc_findings_add_coded(
+			judge->findings, DTC_FINDING_STREAM_DAMAGED, DTC_SEVERITY_WARNING, true, judge->names->node,
+			"the last packet%s of stream '%s' (from byte %" G_GSIZE_FORMAT
+			" on) %s no end: the tracer died, and what it had not written is missing",
+			count > 1 ? "s" : "", judge->names->stream, first->offset, count > 1 ? "have" : "has");
+}
+
 bool dtc_packets_judge(GArray *packets, const struct dtc_packet_rules *rules, const struct dtc_packet_names *names,
 		       DtcFindings *findings)
 {
@@ -413,6 +448,7 @@ bool dtc_packets_judge(GArray *packets, const struct dtc_packet_rules *rules, co
 					   false };
 	struct judge judge = { packets, rules, names, findings, true };
 
+	guint open_count = open_last(&judge);
 	judge_shared(&judge, &stream);
 	judge_shared(&judge, &instance);
 	if (rules->has_cpu)
@@ -426,5 +462,7 @@ bool dtc_packets_judge(GArray *packets, const struct dtc_packet_rules *rules, co
 	/* ends: every look but one that shortens the list is the last */
 	while (count_contradictions(&judge) > 0)
 		judge_times_once(&judge);
+	if (open_count > 0)
+		end_open(&judge, open_count);
 	return judge.is_sound;
 }

@@ -26,6 +26,7 @@ struct dtc_ctf_packet {
 	bool is_cut; /* by the end of the file */
 	bool is_changed;
 	bool is_left_out;
+	bool is_open; /* by a tracer that died: its end is the next one's begin, 0 if there is none */
 };
 
 /* What there is in a header, and how time runs in it. */

@@ -129,7 +129,9 @@ bool dtc_packet_layout_find(const char *directory, const char *const *names, str
 		for (gsize i = 0; i < G_N_ELEMENTS(contexts); i++) {
 			struct packet packet;
 			layout.context = contexts[i];
-			if (!parse_packet(get_bytes(map), 0, &layout, &packet) || packet.begin_ticks > packet.end_ticks)
+			/* a tracer that died left no end */
+			if (!parse_packet(get_bytes(map), 0, &layout, &packet) ||
+			    (packet.begin_ticks > packet.end_ticks && packet.end_ticks != 0))
 				continue;
 			bool is_proof = is_whole(get_bytes(map), &layout);
 			if (is_proof || !is_found)

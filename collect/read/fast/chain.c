@@ -16,8 +16,11 @@ struct DtcChains {
 
 /* ---- headers ---- */
 
-/* What a field of a packet's header or context is for. */
-static enum dtc_type_role get_role(const struct dtc_layout_member *member)
+/*
+ * What a field of a packet's header or context is for. CTF 2 tells by roles, and its names mean nothing; that of the
+ * CPU alone has no role.
+ */
+static enum dtc_type_role get_role(const struct dtc_layout_member *member, bool is_version_2)
 {
 	static const struct {
 		const char *name;
@@ -41,7 +44,7 @@ static enum dtc_type_role get_role(const struct dtc_layout_member *member)
 		return member->layout->role;
 	const char *name = dtc_spelling_skip_underscores(member->name);
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++)
-		if (strcmp(name, names[i].name) == 0)
+		if (strcmp(name, names[i].name) == 0 && (!is_version_2 || names[i].role == DTC_ROLE_CPU))
 			return names[i].role;
 	/* a time stamp of a packet that is not its end's */
 	return member->layout->role == DTC_ROLE_CLOCK ? DTC_ROLE_PACKET_BEGIN : DTC_ROLE_NONE;
@@ -51,6 +54,7 @@ struct header {
 	uint64_t values[DTC_ROLES];
 	bool has[DTC_ROLES];
 	uint8_t uuid[16];
+	bool is_version_2;
 };
 
 static bool take_uuid(struct dtc_decoder *decoder, const struct dtc_layout *layout, struct header *header)
@@ -67,29 +71,31 @@ static bool take_uuid(struct dtc_decoder *decoder, const struct dtc_layout *layo
 	return true;
 }
 
+static bool read_structure(struct dtc_decoder *decoder, const struct dtc_layout *structure, struct header *header);
+
+static bool read_member(struct dtc_decoder *decoder, const struct dtc_layout_member *member, struct header *header)
+{
+	const struct dtc_layout *layout = member->layout;
+	enum dtc_type_role role = get_role(member, header->is_version_2);
+	if (layout->kind == DTC_TYPE_STRUCT)
+		return read_structure(decoder, layout, header);
+	if (role == DTC_ROLE_UUID)
+		return take_uuid(decoder, layout, header);
+	if (role == DTC_ROLE_NONE || (layout->kind != DTC_TYPE_INTEGER && layout->kind != DTC_TYPE_VARINT))
+		return dtc_decode_pass(decoder, layout);
+	header->has[role] = true;
+	return layout->kind == DTC_TYPE_VARINT ? dtc_decode_varint(decoder, layout, &header->values[role])
+					       : dtc_decode_integer(decoder, layout, &header->values[role]);
+}
+
 static bool read_structure(struct dtc_decoder *decoder, const struct dtc_layout *structure, struct header *header)
 {
 	if (!structure)
 		return true;
 	decoder->at = dtc_align_bits(decoder->at, structure->align);
-	for (guint i = 0; i < structure->member_count; i++) {
-		const struct dtc_layout *layout = structure->members[i].layout;
-		enum dtc_type_role role = get_role(&structure->members[i]);
-		bool is_number = layout->kind == DTC_TYPE_INTEGER || layout->kind == DTC_TYPE_VARINT;
-		bool is_sound;
-		if (role == DTC_ROLE_UUID) {
-			is_sound = take_uuid(decoder, layout, header);
-		} else if (role != DTC_ROLE_NONE && is_number) {
-			is_sound = layout->kind == DTC_TYPE_VARINT
-					   ? dtc_decode_varint(decoder, layout, &header->values[role])
-					   : dtc_decode_integer(decoder, layout, &header->values[role]);
-			header->has[role] = true;
-		} else {
-			is_sound = dtc_decode_pass(decoder, layout);
-		}
-		if (!is_sound)
+	for (guint i = 0; i < structure->member_count; i++)
+		if (!read_member(decoder, &structure->members[i], header))
 			return false;
-	}
 	return decoder->at <= decoder->end;
 }
 
@@ -147,7 +153,7 @@ static void take_header(const struct header *header, struct dtc_chain_packet *pa
 /* The packet at an offset; its bytes, 0 if there is none. Without sizes a packet is all that is left. */
 static uint64_t parse_packet(DtcChains *chains, const uint8_t *data, uint64_t left, struct dtc_chain_packet *ret)
 {
-	struct header header = { .has = { false } };
+	struct header header = { .is_version_2 = chains->layout->declaration->is_version_2 };
 	struct dtc_decoder decoder = { .data = data, .end = left * 8, .slots = chains->slots };
 	*ret = (struct dtc_chain_packet){ .data = data };
 	if (!read_structure(&decoder, chains->layout->packet_header, &header) || !is_ours(chains, &header))
@@ -227,6 +233,8 @@ static GArray *take_packets(DtcChains *chains, const struct dtc_packet_file *fil
 		packet.instance = from->instance;
 		packet.cpu = from->cpu;
 		packet.is_cut = from->is_cut;
+		packet.is_open = from->is_open;
+		packet.has_end = packet.has_end && (!from->is_open || from->end_ticks != 0);
 		g_array_append_val(packets, packet);
 	}
 	return packets;

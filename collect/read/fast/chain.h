@@ -21,7 +21,8 @@ struct dtc_chain_packet {
 	uint64_t instance;
 	uint64_t cpu;
 	bool has_begin, has_end, has_sequence, has_discarded, has_instance;
-	bool is_cut; /* by the end of its file */
+	bool is_cut;  /* by the end of its file */
+	bool is_open; /* the tracer died in it: its end is the next one's begin, if it has any */
 };
 
 /* The packets of one stream, in the order of their times. */

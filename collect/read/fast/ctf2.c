@@ -11,7 +11,7 @@
 struct reader {
 	struct dtc_ctf2_parser parser; /* first */
 	GPtrArray *clocks;	       /* struct dtc_clock_declaration, the arena's */
-	GPtrArray *clock_ids;	       /* theirs */
+	GHashTable *clock_ids;	       /* id -> struct dtc_clock_declaration */
 	bool has_preamble, has_trace;
 };
 
@@ -33,6 +33,8 @@ static bool read_preamble(struct reader *reader, const struct dtc_json *fragment
 	struct dtc_trace_declaration *declaration = reader->parser.declaration;
 	uint64_t version;
 	const struct dtc_json *extensions = dtc_json_find_kind(fragment, "extensions", DTC_JSON_OBJECT);
+	if (reader->has_preamble)
+		return dtc_ctf2_fail(&reader->parser, "it has two preambles");
 	if (!dtc_ctf2_read_number(&reader->parser, fragment, "version", 0, &version))
 		return false;
 	if (version != 2)
@@ -94,7 +96,9 @@ static bool read_alias(struct reader *reader, const struct dtc_json *fragment)
 		return false;
 	if (!name || !type)
 		return dtc_ctf2_fail(&reader->parser, "an alias without a name or a field class");
-	g_hash_table_replace(reader->parser.aliases, (char *)name, type);
+	if (g_hash_table_contains(reader->parser.aliases, name))
+		return dtc_ctf2_fail(&reader->parser, "the alias '%s' is declared twice", name);
+	g_hash_table_insert(reader->parser.aliases, (char *)name, type);
 	return true;
 }
 
@@ -121,8 +125,11 @@ static bool read_clock(struct reader *reader, const struct dtc_json *fragment)
 		return false;
 	if (clock->frequency == 0 || clock->frequency == UINT64_MAX)
 		return dtc_ctf2_fail(&reader->parser, "a clock without a frequency");
+	if (copy && g_hash_table_contains(reader->clock_ids, copy))
+		return dtc_ctf2_fail(&reader->parser, "two clocks have the id '%s'", copy);
 	g_ptr_array_add(reader->clocks, clock);
-	g_ptr_array_add(reader->clock_ids, (char *)copy);
+	if (copy)
+		g_hash_table_insert(reader->clock_ids, (char *)copy, clock);
 	return true;
 }
 
@@ -130,10 +137,7 @@ static bool read_clock(struct reader *reader, const struct dtc_json *fragment)
 
 static bool find_clock(struct reader *reader, const char *id, const struct dtc_clock_declaration **ret_clock)
 {
-	*ret_clock = NULL;
-	for (guint i = 0; id && i < reader->clocks->len; i++)
-		if (g_strcmp0(reader->clock_ids->pdata[i], id) == 0)
-			*ret_clock = reader->clocks->pdata[i];
+	*ret_clock = id ? g_hash_table_lookup(reader->clock_ids, id) : NULL;
 	return !id || *ret_clock || dtc_ctf2_fail(&reader->parser, "the clock '%s' is not declared", id);
 }
 
@@ -247,11 +251,11 @@ struct dtc_trace_declaration *dtc_ctf2_parse(const char *text, gsize bytes, GErr
 	declaration->is_version_2 = true;
 	reader.parser.aliases = g_hash_table_new(g_str_hash, g_str_equal);
 	reader.clocks = g_ptr_array_new();
-	reader.clock_ids = g_ptr_array_new();
+	reader.clock_ids = g_hash_table_new(g_str_hash, g_str_equal);
 	bool is_sound = read_fragments(&reader, text, bytes) && take_clocks(&reader);
 	g_hash_table_unref(reader.parser.aliases);
 	g_ptr_array_unref(reader.clocks);
-	g_ptr_array_unref(reader.clock_ids);
+	g_hash_table_unref(reader.clock_ids);
 	if (is_sound)
 		return declaration;
 	g_propagate_error(error, reader.parser.error);

@@ -109,7 +109,11 @@ static bool read_range(struct dtc_ctf2_parser *parser, const struct dtc_json *fr
 	ret_range->low = (int64_t)from->first->value;
 	ret_range->high = (int64_t)from->first->next->value;
 	ret_range->is_unsigned = !from->first->is_negative;
-	return true;
+	bool is_turned = from->first->is_negative
+				 ? !from->first->next->is_negative ? from->first->next->value > (uint64_t)INT64_MAX
+								   : ret_range->low > ret_range->high
+				 : from->first->next->is_negative || from->first->value > from->first->next->value;
+	return !is_turned || dtc_ctf2_fail(parser, "a range ends before it begins");
 }
 
 static bool read_ranges(struct dtc_ctf2_parser *parser, const struct dtc_json *list,
@@ -415,6 +419,9 @@ static bool read_members(struct dtc_ctf2_parser *parser, const struct dtc_json *
 			return false;
 		type->member_count++;
 	}
+	const char *twice = type->members ? dtc_type_find_twice(type) : NULL;
+	if (twice)
+		return dtc_ctf2_fail(parser, "two members are called '%s'", twice);
 	return type->members != NULL;
 }
 
@@ -424,10 +431,43 @@ static bool read_structure(struct dtc_ctf2_parser *parser, const struct dtc_json
 	       read_align(parser, class, "minimum-alignment", type);
 }
 
+/* In the order of their values: those below 0 are signed, the others unsigned. */
+static int compare_values(int64_t a, bool is_a_negative, int64_t b, bool is_b_negative)
+{
+	if (is_a_negative != is_b_negative)
+		return is_a_negative ? -1 : 1;
+	if (is_a_negative)
+		return (a > b) - (a < b);
+	return ((uint64_t)a > (uint64_t)b) - ((uint64_t)a < (uint64_t)b);
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct dtc_type_range *x = a, *y = b;
+	return compare_values(x->low, !x->is_unsigned, y->low, !y->is_unsigned);
+}
+
+/* A value selects one option, or none. */
+static bool check_options(struct dtc_ctf2_parser *parser, const struct dtc_type *type)
+{
+	g_autoptr(GArray) ranges = g_array_new(FALSE, FALSE, sizeof(struct dtc_type_range));
+	for (guint i = 0; i < type->member_count; i++)
+		g_array_append_vals(ranges, type->members[i].ranges, type->members[i].range_count);
+	g_array_sort(ranges, compare_ranges);
+	for (guint i = 1; i < ranges->len; i++) {
+		const struct dtc_type_range *range = &g_array_index(ranges, struct dtc_type_range, i),
+					    *before = range - 1;
+		bool is_before_negative = !before->is_unsigned && before->high < 0;
+		if (compare_values(before->high, is_before_negative, range->low, !range->is_unsigned) >= 0)
+			return dtc_ctf2_fail(parser, "two options of a variant have the same values");
+	}
+	return true;
+}
+
 static bool read_variant(struct dtc_ctf2_parser *parser, const struct dtc_json *class, struct dtc_type *type)
 {
 	return read_members(parser, dtc_json_find_kind(class, "options", DTC_JSON_ARRAY), type) &&
-	       read_location(parser, class, "selector-field-location", type);
+	       check_options(parser, type) && read_location(parser, class, "selector-field-location", type);
 }
 
 static bool read_option(struct dtc_ctf2_parser *parser, const struct dtc_json *class, struct dtc_type *type)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/read/fast/cursor.h"
 
-#include "collect/read/spellings.h"
-
 #define NS_PER_S 1000000000
 #define MAX_REPORTS 10 /* of damaged packets, per stream */
 
@@ -97,7 +95,7 @@ static struct dtc_header_plan plan_header(const struct dtc_layout *header)
 	const struct dtc_layout *id = header->members[0].layout, *variant = header->members[1].layout;
 	if (id->kind != DTC_TYPE_INTEGER || id->is_big_endian || id->is_reversed || id->is_signed || id->bits > 32 ||
 	    variant->kind != DTC_TYPE_VARIANT || variant->source != id->slot || variant->choice_count == 0 ||
-	    strcmp(dtc_spelling_skip_underscores(header->members[0].name), "id") != 0)
+	    id->role != DTC_ROLE_EVENT_CLASS)
 		return none;
 	const struct dtc_layout_choice *choice = &variant->choices[0];
 	const struct dtc_layout *compact = variant->members[choice->option].layout;
@@ -112,8 +110,9 @@ static struct dtc_header_plan plan_header(const struct dtc_layout *header)
 	return (struct dtc_header_plan){ id->bits, time->bits, header->align, (uint64_t)choice->range.high + 1 };
 }
 
-/* Any header: the last field called id is the event's, and every field with a clock moves the stream's. */
-static bool read_header(struct dtc_decoder *decoder, const struct dtc_layout *layout, const char *name, uint64_t *id)
+/* Any header: the last field with that role tells the event's class, and every field with a clock moves the stream's.
+ */
+static bool read_header(struct dtc_decoder *decoder, const struct dtc_layout *layout, uint64_t *id)
 {
 	const struct dtc_layout *inner;
 	uint32_t option;
@@ -122,20 +121,19 @@ static bool read_header(struct dtc_decoder *decoder, const struct dtc_layout *la
 	case DTC_TYPE_STRUCT:
 		decoder->at = dtc_align_bits(decoder->at, layout->align);
 		for (guint i = 0; i < layout->member_count; i++)
-			if (!read_header(decoder, layout->members[i].layout, layout->members[i].name, id))
+			if (!read_header(decoder, layout->members[i].layout, id))
 				return false;
 		return decoder->at <= decoder->end;
 	case DTC_TYPE_VARIANT:
 	case DTC_TYPE_OPTION:
 		return dtc_decode_select(decoder, layout, &option, &inner) &&
-		       (!inner || read_header(decoder, inner, name, id));
+		       (!inner || read_header(decoder, inner, id));
 	case DTC_TYPE_INTEGER:
 	case DTC_TYPE_VARINT:
 		if (!(layout->kind == DTC_TYPE_INTEGER ? dtc_decode_integer(decoder, layout, &value)
 						       : dtc_decode_varint(decoder, layout, &value)))
 			return false;
-		if (layout->role == DTC_ROLE_EVENT_CLASS ||
-		    (layout->role == DTC_ROLE_NONE && strcmp(dtc_spelling_skip_underscores(name), "id") == 0))
+		if (layout->role == DTC_ROLE_EVENT_CLASS)
 			*id = value;
 		return true;
 	default:
@@ -169,7 +167,7 @@ static bool enter_event(const struct dtc_cursor *cursor, struct dtc_decoder *dec
 	const struct dtc_stream_layout *layout = cursor->chain->layout;
 	uint64_t id = 0;
 	if ((cursor->plan.id_bits == 0 || !take_planned(&cursor->plan, decoder, &id)) && layout->event_header &&
-	    !read_header(decoder, layout->event_header, "", &id))
+	    !read_header(decoder, layout->event_header, &id))
 		return false;
 	*ret_event = dtc_layout_find_event(layout, id);
 	return *ret_event != NULL;

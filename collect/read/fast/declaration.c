@@ -3,6 +3,30 @@
 
 #include "dtrace-chain/error.h"
 
+#include <string.h>
+
+#define FEW_MEMBERS 16 /* are compared with each other */
+
+static const char *find_twice_of_few(const struct dtc_type *type)
+{
+	for (guint i = 1; i < type->member_count; i++)
+		for (guint k = 0; k < i; k++)
+			if (type->members[i].name[0] && strcmp(type->members[i].name, type->members[k].name) == 0)
+				return type->members[i].name;
+	return NULL;
+}
+
+const char *dtc_type_find_twice(const struct dtc_type *type)
+{
+	if (type->member_count <= FEW_MEMBERS)
+		return find_twice_of_few(type);
+	g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
+	for (guint i = 0; i < type->member_count; i++)
+		if (type->members[i].name[0] && !g_hash_table_add(names, (char *)type->members[i].name))
+			return type->members[i].name;
+	return NULL;
+}
+
 struct dtc_trace_declaration *dtc_trace_declaration_new(void)
 {
 	struct dtc_trace_declaration *declaration = g_new0(struct dtc_trace_declaration, 1);

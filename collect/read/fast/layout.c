@@ -63,12 +63,16 @@ static struct dtc_layout *find_placed(struct compiler *compiler, const struct dt
 	return NULL;
 }
 
-/* The rest of a path, from the layout that the name before it has. */
+/* The rest of a path, from the layout that the name before it has. Of a list the last element counts. */
 static struct dtc_layout *follow(struct compiler *compiler, struct dtc_layout *layout,
 				 const struct dtc_type_reference *reference, guint at)
 {
-	for (guint i = at; layout && i < reference->count; i++)
-		layout = layout->kind == DTC_TYPE_STRUCT ? find_placed(compiler, layout, reference->names[i]) : NULL;
+	for (guint i = at; layout && i < reference->count; i++) {
+		while (layout && (layout->kind == DTC_TYPE_ARRAY || layout->kind == DTC_TYPE_SEQUENCE))
+			layout = layout->element;
+		layout = layout && layout->kind == DTC_TYPE_STRUCT ? find_placed(compiler, layout, reference->names[i])
+								   : NULL;
+	}
 	return layout;
 }
 
@@ -148,9 +152,25 @@ static struct dtc_layout *resolve(struct compiler *compiler, const struct dtc_ty
 
 static struct dtc_layout *compile(struct compiler *compiler, const struct dtc_type *type);
 
-static bool is_name_equal(const char *a, const char *b)
+/*
+ * The labels for which a variant has an option: those of its name. Tracers put underscores before names that could be
+ * keywords, some before the option alone or the label alone: of an option without a label of its name those do not
+ * count.
+ */
+static guint count_labels(const struct dtc_type_member *option, const struct dtc_type *selector, bool is_plain,
+			  struct dtc_layout_choice *ret, guint number)
 {
-	return strcmp(dtc_spelling_skip_underscores(a), dtc_spelling_skip_underscores(b)) == 0;
+	const char *name = is_plain ? dtc_spelling_skip_underscores(option->name) : option->name;
+	guint count = 0;
+	for (guint i = 0; i < selector->label_count; i++) {
+		const char *label = selector->labels[i].name;
+		if (strcmp(is_plain ? dtc_spelling_skip_underscores(label) : label, name) != 0)
+			continue;
+		if (ret)
+			ret[count] = (struct dtc_layout_choice){ selector->labels[i].range, number };
+		count++;
+	}
+	return count;
 }
 
 static guint count_choices(const struct dtc_type *type, const struct dtc_layout *source, struct dtc_layout_choice *ret)
@@ -158,16 +178,14 @@ static guint count_choices(const struct dtc_type *type, const struct dtc_layout 
 	guint count = 0;
 	for (guint option = 0; option < type->member_count; option++) {
 		const struct dtc_type_member *member = &type->members[option];
+		struct dtc_layout_choice *to = ret ? ret + count : NULL;
 		for (guint i = 0; i < member->range_count; i++, count++)
 			if (ret)
 				ret[count] = (struct dtc_layout_choice){ member->ranges[i], option };
-		for (guint i = 0; member->range_count == 0 && i < source->type->label_count; i++) {
-			if (!is_name_equal(source->type->labels[i].name, member->name))
-				continue;
-			if (ret)
-				ret[count] = (struct dtc_layout_choice){ source->type->labels[i].range, option };
-			count++;
-		}
+		if (member->range_count > 0)
+			continue;
+		guint labels = count_labels(member, source->type, false, to, option);
+		count += labels ? labels : count_labels(member, source->type, true, to, option);
 	}
 	return count;
 }
@@ -183,6 +201,22 @@ static void set_choices(struct compiler *compiler, struct dtc_layout *layout, co
 		count_choices(layout->type, source, layout->choices);
 }
 
+/* What of the kind of field that a sequence, variant or option depends on contradicts it; NULL: nothing. */
+static const char *find_problem(const struct compiler *compiler, const struct dtc_layout *layout,
+				const struct dtc_type *source)
+{
+	bool is_version_2 = compiler->declaration->is_version_2;
+	if (layout->kind == DTC_TYPE_SEQUENCE && source->is_signed)
+		return "tells a length, and may be negative";
+	if (layout->kind == DTC_TYPE_VARIANT && !is_version_2 && !source->is_enum)
+		return "selects an option, and is no enumeration";
+	if (layout->kind == DTC_TYPE_VARIANT && source->is_boolean)
+		return "selects an option by ranges, and is a boolean";
+	if (layout->kind == DTC_TYPE_OPTION && source->is_boolean != (layout->type->range_count == 0))
+		return source->is_boolean ? "is a boolean, which has no ranges" : "is no boolean, and has no ranges";
+	return NULL;
+}
+
 static void compile_source(struct compiler *compiler, struct dtc_layout *layout)
 {
 	const struct dtc_type_reference *reference = layout->type->reference;
@@ -193,6 +227,11 @@ static void compile_source(struct compiler *compiler, struct dtc_layout *layout)
 	const struct dtc_layout *source = resolve(compiler, reference);
 	if (!source)
 		return;
+	const char *problem = find_problem(compiler, layout, source->type);
+	if (problem) {
+		fail(compiler, "the field '%s' %s", reference->names[reference->count - 1], problem);
+		return;
+	}
 	layout->source = source->slot;
 	if (layout->kind == DTC_TYPE_VARIANT)
 		set_choices(compiler, layout, source);
@@ -201,16 +240,19 @@ static void compile_source(struct compiler *compiler, struct dtc_layout *layout)
 }
 
 /*
- * CTF 1.8 does not ask that time stamps are mapped to a clock: those that are not are known by their names, and then
+ * In CTF 1.8 names tell what fields of headers are for. It does not ask that time stamps are mapped to a clock: then
  * the clock is the only one that there is.
  */
-static void find_unnamed_clock(struct compiler *compiler, const char *name, struct dtc_layout *layout)
+static void find_role(struct compiler *compiler, const char *name, struct dtc_layout *layout)
 {
 	bool is_event = compiler->scope == DTC_SCOPE_EVENT_HEADER && strcmp(name, "timestamp") == 0;
 	bool is_packet = compiler->scope == DTC_SCOPE_PACKET_CONTEXT &&
 			 (strcmp(name, "timestamp_begin") == 0 || strcmp(name, "timestamp_end") == 0);
-	if (compiler->declaration->is_version_2 || layout->kind != DTC_TYPE_INTEGER || layout->role != DTC_ROLE_NONE ||
-	    (!is_event && !is_packet))
+	if (compiler->declaration->is_version_2 || layout->kind != DTC_TYPE_INTEGER || layout->role != DTC_ROLE_NONE)
+		return;
+	if (compiler->scope == DTC_SCOPE_EVENT_HEADER && strcmp(dtc_spelling_skip_underscores(name), "id") == 0)
+		layout->role = DTC_ROLE_EVENT_CLASS;
+	if (!is_event && !is_packet)
 		return;
 	compiler->has_unnamed_clock = true;
 	layout->is_clock = is_event;
@@ -234,7 +276,7 @@ static void compile_members(struct compiler *compiler, struct dtc_layout *layout
 		layout->members[i].layout = compile(compiler, type->members[i].type);
 		layout->member_count = i + 1;
 		if (!compiler->error)
-			find_unnamed_clock(compiler, type->members[i].name, layout->members[i].layout);
+			find_role(compiler, type->members[i].name, layout->members[i].layout);
 	}
 	compiler->frame = frame.outer;
 	if (frame.outer)
@@ -321,11 +363,14 @@ static struct dtc_layout *compile(struct compiler *compiler, const struct dtc_ty
 	layout->is_signed = type->is_signed;
 	layout->is_big_endian = type->order == DTC_ORDER_BIG ||
 				(type->order == DTC_ORDER_NATIVE && compiler->declaration->is_big_endian);
-	layout->is_clock = type->role == DTC_ROLE_CLOCK && compiler->is_clocked;
+	layout->is_clock = type->role == DTC_ROLE_CLOCK && compiler->is_clocked && !type->is_signed;
 	layout->bits = type->bits;
 	layout->slot = layout->source = -1;
 	if (!compiler->clock_name)
 		compiler->clock_name = type->clock;
+	if (compiler->declaration->is_version_2 && layout->role == DTC_ROLE_CLOCK &&
+	    compiler->scope <= DTC_SCOPE_EVENT_HEADER)
+		compiler->has_unnamed_clock = true;
 	compile_kind(compiler, layout);
 	compiler->depth--;
 	if (compiler->error)
@@ -415,6 +460,8 @@ static const struct dtc_clock_declaration *choose_clock(struct compiler *compile
 							const struct dtc_stream_declaration *stream)
 {
 	const struct dtc_trace_declaration *declaration = compiler->declaration;
+	if (declaration->is_version_2 && compiler->has_unnamed_clock && !stream->clock)
+		fail(compiler, "a stream without a clock has time stamps");
 	if (declaration->is_version_2)
 		return stream->clock;
 	for (guint i = 0; compiler->clock_name && i < declaration->clock_count; i++)

@@ -1,26 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/read/fast/tokens.h"
 
-#include <string.h>
+/* What a character can be part of: a look at a table for each of them is what parsing costs. */
+enum { IS_SPACE = 1, IS_NAME = 2 };
+
+static const uint8_t classes[256] = {
+	['\t'] = IS_SPACE,	 ['\n'] = IS_SPACE,	  ['\f'] = IS_SPACE, ['\r'] = IS_SPACE,	      [' '] = IS_SPACE,
+	['0' ... '9'] = IS_NAME, ['A' ... 'Z'] = IS_NAME, ['_'] = IS_NAME,   ['a' ... 'z'] = IS_NAME,
+};
 
 static bool is_name(char c)
 {
-	return g_ascii_isalnum(c) || c == '_';
+	return classes[(uint8_t)c] & IS_NAME;
 }
 
 /* To the next token's first character; false in a comment without an end. */
 static bool skip_space(struct dtc_tokens *tokens)
 {
-	while (tokens->at < tokens->end) {
-		gsize left = (gsize)(tokens->end - tokens->at);
-		if (g_ascii_isspace(*tokens->at)) {
+	for (;;) {
+		while (tokens->at < tokens->end && classes[(uint8_t)*tokens->at] & IS_SPACE)
 			tokens->at++;
-		} else if (left >= 2 && memcmp(tokens->at, "/*", 2) == 0) {
+		gsize left = (gsize)(tokens->end - tokens->at);
+		if (left < 2 || *tokens->at != '/')
+			break;
+		if (tokens->at[1] == '*') {
 			const char *close = g_strstr_len(tokens->at + 2, (gssize)left - 2, "*/");
 			tokens->at = close ? close + 2 : tokens->end;
 			if (!close)
 				return false;
-		} else if (left >= 2 && memcmp(tokens->at, "//", 2) == 0) {
+		} else if (tokens->at[1] == '/') {
 			const char *line = memchr(tokens->at, '\n', left);
 			tokens->at = line ? line : tokens->end;
 		} else {
@@ -32,9 +40,10 @@ static bool skip_space(struct dtc_tokens *tokens)
 
 static enum dtc_token take_text(struct dtc_tokens *tokens)
 {
+	char quote = *tokens->at;
 	const char *c = tokens->at + 1;
 	bool is_sound = true;
-	while (c < tokens->end && *c != '"' && *c != '\n' && *c != 0) {
+	while (c < tokens->end && *c != quote && *c != '\n' && *c != 0) {
 		bool is_escape = *c == '\\' && c + 1 < tokens->end;
 		is_sound = is_sound && (!is_escape || (c[1] && strchr("abfnrtv\\'\"?01234567x", c[1])));
 		c += is_escape ? 2 : 1;
@@ -42,7 +51,7 @@ static enum dtc_token take_text(struct dtc_tokens *tokens)
 	tokens->text = tokens->at + 1;
 	tokens->bytes = (gsize)(c - tokens->text);
 	tokens->at = MIN(c + 1, tokens->end);
-	return is_sound && c < tokens->end && *c == '"' ? DTC_TOKEN_TEXT : DTC_TOKEN_BROKEN;
+	return is_sound && c < tokens->end && *c == quote ? DTC_TOKEN_TEXT : DTC_TOKEN_BROKEN;
 }
 
 /* C's decimal, octal and hexadecimal numbers with their suffixes. */
@@ -92,7 +101,8 @@ static enum dtc_token take_sign(struct dtc_tokens *tokens)
 		const char *text;
 		enum dtc_token token;
 	} longer[] = { { "...", DTC_TOKEN_DOTS }, { ":=", DTC_TOKEN_ASSIGN }, { "->", DTC_TOKEN_ARROW } };
-	for (gsize i = 0; i < G_N_ELEMENTS(longer); i++) {
+	bool is_longer = *tokens->at == '.' || *tokens->at == ':' || *tokens->at == '-';
+	for (gsize i = 0; is_longer && i < G_N_ELEMENTS(longer); i++) {
 		gsize bytes = strlen(longer[i].text);
 		if ((gsize)(tokens->end - tokens->at) < bytes || memcmp(tokens->at, longer[i].text, bytes) != 0)
 			continue;
@@ -114,7 +124,7 @@ void dtc_tokens_next(struct dtc_tokens *tokens)
 		tokens->token = DTC_TOKEN_BROKEN;
 	else if (tokens->at == tokens->end)
 		tokens->token = DTC_TOKEN_END;
-	else if (*tokens->at == '"')
+	else if (*tokens->at == '"' || *tokens->at == '\'')
 		tokens->token = take_text(tokens);
 	else if (g_ascii_isdigit(*tokens->at))
 		tokens->token = take_number(tokens);
@@ -128,20 +138,6 @@ void dtc_tokens_init(struct dtc_tokens *tokens, const char *text, gsize bytes)
 {
 	*tokens = (struct dtc_tokens){ .begin = text, .at = text, .end = text + bytes };
 	dtc_tokens_next(tokens);
-}
-
-bool dtc_tokens_is(const struct dtc_tokens *tokens, const char *word)
-{
-	return (tokens->token == DTC_TOKEN_NAME || tokens->token == DTC_TOKEN_SIGN) && strlen(word) == tokens->bytes &&
-	       memcmp(tokens->text, word, tokens->bytes) == 0;
-}
-
-bool dtc_tokens_skip(struct dtc_tokens *tokens, const char *word)
-{
-	if (!dtc_tokens_is(tokens, word))
-		return false;
-	dtc_tokens_next(tokens);
-	return true;
 }
 
 void dtc_tokens_locate(const struct dtc_tokens *tokens, guint *ret_line, guint *ret_column)

@@ -5,12 +5,13 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum dtc_token {
 	DTC_TOKEN_END,
 	DTC_TOKEN_NAME,	  /* identifiers and keywords */
 	DTC_TOKEN_NUMBER, /* value, is_negative not included: '-' is a sign of its own */
-	DTC_TOKEN_TEXT,	  /* between quotes, escapes not resolved */
+	DTC_TOKEN_TEXT,	  /* between quotes of either kind, escapes not resolved */
 	DTC_TOKEN_DOTS,	  /* ... */
 	DTC_TOKEN_ASSIGN, /* := */
 	DTC_TOKEN_ARROW,  /* -> */
@@ -29,8 +30,20 @@ struct dtc_tokens {
 void dtc_tokens_init(struct dtc_tokens *tokens, const char *text, gsize bytes);
 void dtc_tokens_next(struct dtc_tokens *tokens);
 /* Whether the current token is this name, or this sign. */
-bool dtc_tokens_is(const struct dtc_tokens *tokens, const char *word);
+static inline bool dtc_tokens_is(const struct dtc_tokens *tokens, const char *word)
+{
+	return tokens->bytes == strlen(word) && (tokens->token == DTC_TOKEN_NAME || tokens->token == DTC_TOKEN_SIGN) &&
+	       memcmp(tokens->text, word, tokens->bytes) == 0;
+}
+
 /* The same, and then goes on. */
-bool dtc_tokens_skip(struct dtc_tokens *tokens, const char *word);
+static inline bool dtc_tokens_skip(struct dtc_tokens *tokens, const char *word)
+{
+	bool is_word = dtc_tokens_is(tokens, word);
+	if (is_word)
+		dtc_tokens_next(tokens);
+	return is_word;
+}
+
 /* From 1. */
 void dtc_tokens_locate(const struct dtc_tokens *tokens, guint *ret_line, guint *ret_column);

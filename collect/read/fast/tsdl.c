@@ -7,8 +7,8 @@
 struct reader {
 	struct dtc_tsdl_parser parser; /* first */
 	struct dtc_trace_declaration *declaration;
-	GArray *clocks;	   /* struct dtc_clock_declaration */
-	guint event_count; /* for those without an id */
+	GArray *clocks; /* struct dtc_clock_declaration */
+	bool has_trace, has_order;
 };
 
 static void *take(struct reader *reader, gsize bytes)
@@ -108,8 +108,18 @@ static bool parse_byte_order(struct reader *reader)
 	if (!is_big && !dtc_tokens_is(tokens, "le"))
 		return dtc_tsdl_fail(&reader->parser, "expected a byte order: le or be");
 	reader->declaration->is_big_endian = is_big;
+	reader->has_order = true;
 	dtc_tokens_next(tokens);
 	return true;
+}
+
+/* There are 1.8 and drafts of it, which differ in what few tracers use; all else is another language. */
+static bool parse_major(struct reader *reader)
+{
+	uint64_t major;
+	return parse_identifier(reader, &major) &&
+	       (major == 1 ||
+		dtc_tsdl_fail(&reader->parser, "of its version, %" G_GUINT64_FORMAT ", nothing is known", major));
 }
 
 static bool parse_trace_entry(struct reader *reader, void *to, const char *name, bool is_type)
@@ -122,7 +132,19 @@ static bool parse_trace_entry(struct reader *reader, void *to, const char *name,
 		return parse_byte_order(reader);
 	if (strcmp(name, "uuid") == 0)
 		return declaration->has_uuid = parse_uuid(reader, declaration->uuid);
+	if (strcmp(name, "major") == 0)
+		return parse_major(reader);
 	return skip_value(reader);
+}
+
+static bool parse_trace(struct reader *reader)
+{
+	if (reader->has_trace)
+		return dtc_tsdl_fail(&reader->parser, "it has two traces");
+	reader->has_trace = true;
+	if (!parse_block(reader, reader->declaration, parse_trace_entry))
+		return false;
+	return reader->has_order || dtc_tsdl_fail(&reader->parser, "it does not tell the trace's byte order");
 }
 
 static bool parse_env_entry(struct reader *reader, void *to, const char *name, bool is_type)
@@ -197,6 +219,7 @@ static bool parse_stream_entry(struct reader *reader, void *to, const char *name
 	return dtc_tsdl_parse_type(&reader->parser) != NULL;
 }
 
+/* Events may come before their stream. */
 static bool parse_stream(struct reader *reader)
 {
 	struct dtc_stream_declaration parsed = { .id = 0 };
@@ -205,6 +228,9 @@ static bool parse_stream(struct reader *reader)
 	struct dtc_stream_declaration *stream = get_stream(reader, parsed.id);
 	if (!stream)
 		return false;
+	if (stream->is_declared)
+		return dtc_tsdl_fail(&reader->parser, "two streams have the id %" G_GUINT64_FORMAT, parsed.id);
+	stream->is_declared = true;
 	stream->packet_context = parsed.packet_context;
 	stream->event_header = parsed.event_header;
 	stream->common_context = parsed.common_context;
@@ -281,14 +307,13 @@ static bool skip_block(struct reader *reader)
 static bool parse_top(struct reader *reader)
 {
 	struct dtc_tsdl_parser *parser = &reader->parser;
-	struct dtc_trace_declaration *declaration = reader->declaration;
 	if (dtc_tsdl_is_alias(parser))
 		return dtc_tsdl_parse_alias(parser);
 	bool is_sound;
 	if (dtc_tokens_skip(&parser->tokens, "trace"))
-		is_sound = parse_block(reader, declaration, parse_trace_entry);
+		is_sound = parse_trace(reader);
 	else if (dtc_tokens_skip(&parser->tokens, "env"))
-		is_sound = parse_block(reader, declaration, parse_env_entry);
+		is_sound = parse_block(reader, reader->declaration, parse_env_entry);
 	else if (dtc_tokens_skip(&parser->tokens, "clock"))
 		is_sound = parse_clock(reader);
 	else if (dtc_tokens_skip(&parser->tokens, "stream"))
@@ -327,18 +352,15 @@ struct dtc_trace_declaration *dtc_tsdl_parse(const char *text, gsize bytes, GErr
 {
 	struct dtc_trace_declaration *declaration = dtc_trace_declaration_new();
 	struct reader reader = { .declaration = declaration };
-	reader.parser.arena = declaration->arena;
+	dtc_tsdl_begin(&reader.parser, declaration->arena, text, bytes);
 	reader.clocks = g_array_new(FALSE, TRUE, sizeof(struct dtc_clock_declaration));
-	dtc_tokens_init(&reader.parser.tokens, text, bytes);
 	bool is_sound = parse_all(&reader);
+	if (!is_sound && !reader.parser.error)
+		dtc_tsdl_fail(&reader.parser, "it declares more than there is room for");
 	g_array_unref(reader.clocks);
+	dtc_tsdl_end(&reader.parser);
 	if (is_sound)
 		return declaration;
-	/* the names of blocks that were left in the middle */
-	while (reader.parser.names)
-		dtc_tsdl_leave(&reader.parser);
-	if (!reader.parser.error)
-		dtc_tsdl_fail(&reader.parser, "it declares more than there is room for");
 	g_propagate_error(error, reader.parser.error);
 	dtc_trace_declaration_free(declaration);
 	return NULL;

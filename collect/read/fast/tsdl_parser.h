@@ -15,6 +15,8 @@ struct dtc_tsdl_parser {
 	struct dtc_tokens tokens;
 	DtcArena *arena;
 	struct dtc_tsdl_names *names;
+	GArray *members; /* struct dtc_type_member, of all structures that are open; the innermost has the last ones */
+	GArray *labels;	 /* struct dtc_type_label */
 	guint depth;
 	GError *error; /* the first one */
 };
@@ -24,6 +26,9 @@ bool dtc_tsdl_fail(struct dtc_tsdl_parser *parser, const char *format, ...) G_GN
 /* Passes the sign or name, or fails. */
 bool dtc_tsdl_expect(struct dtc_tsdl_parser *parser, const char *word);
 
+/* Nothing is declared yet. text is borrowed; dtc_tsdl_end frees the rest. */
+void dtc_tsdl_begin(struct dtc_tsdl_parser *parser, DtcArena *arena, const char *text, gsize bytes);
+void dtc_tsdl_end(struct dtc_tsdl_parser *parser);
 void dtc_tsdl_enter(struct dtc_tsdl_parser *parser, struct dtc_tsdl_names *names);
 void dtc_tsdl_leave(struct dtc_tsdl_parser *parser);
 

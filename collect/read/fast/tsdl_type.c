@@ -34,6 +34,23 @@ bool dtc_tsdl_expect(struct dtc_tsdl_parser *parser, const char *word)
 	return dtc_tokens_skip(&parser->tokens, word) || dtc_tsdl_fail(parser, "expected '%s'", word);
 }
 
+void dtc_tsdl_begin(struct dtc_tsdl_parser *parser, DtcArena *arena, const char *text, gsize bytes)
+{
+	*parser = (struct dtc_tsdl_parser){ .arena = arena };
+	parser->members = g_array_new(FALSE, FALSE, sizeof(struct dtc_type_member));
+	parser->labels = g_array_new(FALSE, FALSE, sizeof(struct dtc_type_label));
+	dtc_tokens_init(&parser->tokens, text, bytes);
+}
+
+void dtc_tsdl_end(struct dtc_tsdl_parser *parser)
+{
+	/* the names of blocks that were left in the middle */
+	while (parser->names)
+		dtc_tsdl_leave(parser);
+	g_array_unref(parser->members);
+	g_array_unref(parser->labels);
+}
+
 void dtc_tsdl_enter(struct dtc_tsdl_parser *parser, struct dtc_tsdl_names *names)
 {
 	*names = (struct dtc_tsdl_names){ parser->names, NULL };
@@ -64,7 +81,9 @@ static bool add_name(struct dtc_tsdl_parser *parser, const char *name, struct dt
 	/* each costs memory that is not the arena's */
 	if (g_hash_table_size(names->types) >= 1u << 17)
 		return dtc_tsdl_fail(parser, "there are too many names of types");
-	g_hash_table_replace(names->types, g_strdup(name), type);
+	if (g_hash_table_contains(names->types, name))
+		return dtc_tsdl_fail(parser, "'%s' is declared twice", name);
+	g_hash_table_insert(names->types, g_strdup(name), type);
 	return true;
 }
 
@@ -103,44 +122,98 @@ bool dtc_tsdl_parse_number(struct dtc_tsdl_parser *parser, int64_t *ret_value, b
 	return true;
 }
 
+/* A digit of an escape in base 8 or 16; -1: it is none. */
+static int get_digit(char c, int base)
+{
+	int digit = g_ascii_xdigit_value(c);
+	return digit < base ? digit : -1;
+}
+
+/* C's escapes, which the tokens know to be some. Returns where the text goes on. */
+static const char *take_escape(const char *at, const char *end, GString *to)
+{
+	static const char letters[] = "abfnrtv", meanings[] = "\a\b\f\n\r\t\v";
+	const char *letter = strchr(letters, *at);
+	int base = *at == 'x' ? 16 : 8, value = 0;
+	if (*at != 'x' && get_digit(*at, 8) < 0) {
+		g_string_append_c(to, letter ? meanings[letter - letters] : *at);
+		return at + 1;
+	}
+	const char *first = *at == 'x' ? at + 1 : at;
+	for (at = first; at < end && at < first + 3 && get_digit(*at, base) >= 0; at++)
+		value = value * base + get_digit(*at, base);
+	g_string_append_c(to, (char)value);
+	return at;
+}
+
+static const char *take_text(struct dtc_tsdl_parser *parser, const char *text, gsize bytes)
+{
+	const char *copy = dtc_arena_take_text(parser->arena, text, bytes);
+	if (!copy)
+		dtc_tsdl_fail(parser, "it declares more than there is room for");
+	return copy;
+}
+
 const char *dtc_tsdl_parse_text(struct dtc_tsdl_parser *parser)
 {
 	const struct dtc_tokens *tokens = &parser->tokens;
 	const char *text = NULL;
 	if (tokens->token == DTC_TOKEN_NAME ||
 	    (tokens->token == DTC_TOKEN_TEXT && !memchr(tokens->text, '\\', tokens->bytes))) {
-		text = dtc_arena_take_text(parser->arena, tokens->text, tokens->bytes);
+		text = take_text(parser, tokens->text, tokens->bytes);
 	} else if (tokens->token == DTC_TOKEN_TEXT) {
-		g_autofree char *raw = g_strndup(tokens->text, tokens->bytes);
-		g_autofree char *plain = g_strcompress(raw);
-		text = dtc_arena_take_text(parser->arena, plain, strlen(plain));
-	}
-	if (!text)
+		g_autoptr(GString) plain = g_string_new(NULL);
+		const char *end = tokens->text + tokens->bytes;
+		for (const char *at = tokens->text; at < end;) {
+			bool is_escape = *at == '\\' && at + 1 < end;
+			if (!is_escape)
+				g_string_append_c(plain, *at);
+			at = is_escape ? take_escape(at + 1, end, plain) : at + 1;
+		}
+		text = take_text(parser, plain->str, strlen(plain->str));
+	} else {
 		dtc_tsdl_fail(parser, "expected a text");
+	}
 	dtc_tokens_next(&parser->tokens);
 	return text;
 }
 
+/* What a name of several words becomes. */
+struct words {
+	char text[MAX_PATH_BYTES + 1];
+	gsize bytes;
+};
+
+/* False beyond a sensible length. */
+static bool add_word(struct words *words, const char *separator, const struct dtc_tokens *tokens)
+{
+	gsize between = words->bytes ? strlen(separator) : 0;
+	if (tokens->bytes + between > MAX_PATH_BYTES - words->bytes)
+		return false;
+	memcpy(words->text + words->bytes, separator, between);
+	memcpy(words->text + words->bytes + between, tokens->text, tokens->bytes);
+	words->bytes += between + tokens->bytes;
+	words->text[words->bytes] = 0;
+	return true;
+}
+
 const char *dtc_tsdl_parse_path(struct dtc_tsdl_parser *parser)
 {
-	g_autoptr(GString) path = g_string_new(NULL);
 	struct dtc_tokens *tokens = &parser->tokens;
-	while (tokens->token == DTC_TOKEN_NAME && path->len < MAX_PATH_BYTES) {
-		g_string_append_len(path, tokens->text, (gssize)tokens->bytes);
+	struct words path = { .bytes = 0 };
+	bool is_sound = true, is_open = true; /* a name must follow */
+	while (is_open && is_sound && tokens->token == DTC_TOKEN_NAME) {
+		is_sound = add_word(&path, ".", tokens);
 		dtc_tokens_next(tokens);
-		if (tokens->token != DTC_TOKEN_ARROW && !dtc_tokens_is(tokens, "."))
-			break;
-		g_string_append_c(path, '.');
-		dtc_tokens_next(tokens);
+		is_open = tokens->token == DTC_TOKEN_ARROW || dtc_tokens_is(tokens, ".");
+		if (is_open)
+			dtc_tokens_next(tokens);
 	}
-	if (path->len == 0 || path->len >= MAX_PATH_BYTES || path->str[path->len - 1] == '.') {
+	if (is_open || !is_sound) {
 		dtc_tsdl_fail(parser, "expected a name");
 		return NULL;
 	}
-	const char *copy = dtc_arena_take_text(parser->arena, path->str, path->len);
-	if (!copy)
-		dtc_tsdl_fail(parser, "it declares more than there is room for");
-	return copy;
+	return take_text(parser, path.text, path.bytes);
 }
 
 /* ---- references ---- */
@@ -260,7 +333,7 @@ static bool parse_base(struct dtc_tsdl_parser *parser, uint8_t *ret_base)
 static bool parse_encoding(struct dtc_tsdl_parser *parser, bool *ret_is_text)
 {
 	*ret_is_text = !dtc_tokens_is(&parser->tokens, "none");
-	if (parser->tokens.token != DTC_TOKEN_NAME)
+	if (parser->tokens.token != DTC_TOKEN_NAME && parser->tokens.token != DTC_TOKEN_TEXT)
 		return dtc_tsdl_fail(parser, "expected an encoding");
 	dtc_tokens_next(&parser->tokens);
 	return true;
@@ -295,44 +368,47 @@ struct attributes {
 	bool has_align;
 };
 
-static bool parse_attribute(struct dtc_tsdl_parser *parser, const char *name, struct attributes *attributes)
+/* "KEY = ": of one that is not followed by a value the error is kept. */
+static bool take_key(struct dtc_tsdl_parser *parser, const char *key)
+{
+	return dtc_tokens_skip(&parser->tokens, key) && (dtc_tsdl_expect(parser, "=") || parser->error);
+}
+
+static bool parse_attribute(struct dtc_tsdl_parser *parser, struct attributes *attributes)
 {
 	struct dtc_type *type = attributes->type;
-	if (strcmp(name, "size") == 0)
+	if (take_key(parser, "size"))
 		return parse_limited(parser, 1, 64, &type->bits);
-	if (strcmp(name, "align") == 0) {
+	if (take_key(parser, "align")) {
 		attributes->has_align = true;
 		return parse_align(parser, &type->align);
 	}
-	if (strcmp(name, "signed") == 0)
+	if (take_key(parser, "signed"))
 		return parse_truth(parser, &type->is_signed);
-	if (strcmp(name, "byte_order") == 0)
+	if (take_key(parser, "byte_order"))
 		return parse_order(parser, &type->order);
-	if (strcmp(name, "base") == 0)
+	if (take_key(parser, "base"))
 		return parse_base(parser, &type->base);
-	if (strcmp(name, "encoding") == 0)
+	if (take_key(parser, "encoding"))
 		return parse_encoding(parser, &type->is_text);
-	if (strcmp(name, "exp_dig") == 0)
+	if (take_key(parser, "exp_dig"))
 		return parse_limited(parser, 1, 64, &attributes->exponent);
-	if (strcmp(name, "mant_dig") == 0)
+	if (take_key(parser, "mant_dig"))
 		return parse_limited(parser, 1, 64, &attributes->mantissa);
-	if (strcmp(name, "map") == 0) {
+	if (take_key(parser, "map")) {
 		type->role = DTC_ROLE_CLOCK;
 		return parse_map(parser, &type->clock);
 	}
-	return skip_value(parser);
+	return dtc_tsdl_parse_path(parser) && dtc_tsdl_expect(parser, "=") && skip_value(parser);
 }
 
 static bool parse_attributes(struct dtc_tsdl_parser *parser, struct attributes *attributes)
 {
 	if (!dtc_tsdl_expect(parser, "{"))
 		return false;
-	while (!dtc_tokens_is(&parser->tokens, "}")) {
-		const char *name = dtc_tsdl_parse_path(parser);
-		if (!name || !dtc_tsdl_expect(parser, "=") || !parse_attribute(parser, name, attributes) ||
-		    !dtc_tsdl_expect(parser, ";"))
+	while (!dtc_tokens_is(&parser->tokens, "}"))
+		if (!parse_attribute(parser, attributes) || parser->error || !dtc_tsdl_expect(parser, ";"))
 			return false;
-	}
 	dtc_tokens_next(&parser->tokens);
 	return true;
 }
@@ -379,7 +455,7 @@ static struct dtc_type *parse_string(struct dtc_tsdl_parser *parser)
 
 /* ---- enumerations ---- */
 
-static bool parse_label(struct dtc_tsdl_parser *parser, GArray *labels, int64_t *next)
+static bool parse_label(struct dtc_tsdl_parser *parser, int64_t *next)
 {
 	struct dtc_type_label label = { .name = dtc_tsdl_parse_text(parser) };
 	bool is_negative;
@@ -397,17 +473,17 @@ static bool parse_label(struct dtc_tsdl_parser *parser, GArray *labels, int64_t 
 		}
 	}
 	*next = (int64_t)((uint64_t)label.range.high + 1);
-	g_array_append_val(labels, label);
+	g_array_append_val(parser->labels, label);
 	return true;
 }
 
 static bool parse_labels(struct dtc_tsdl_parser *parser, struct dtc_type *type)
 {
-	g_autoptr(GArray) labels = g_array_new(FALSE, TRUE, sizeof(struct dtc_type_label));
+	GArray *labels = g_array_set_size(parser->labels, 0); /* enumerations do not nest */
 	int64_t next = 0;
 	dtc_tokens_next(&parser->tokens); /* the brace */
 	while (!dtc_tokens_is(&parser->tokens, "}")) {
-		if (!parse_label(parser, labels, &next))
+		if (!parse_label(parser, &next))
 			return false;
 		if (!dtc_tokens_skip(&parser->tokens, ",") && !dtc_tokens_is(&parser->tokens, "}"))
 			return dtc_tsdl_fail(parser, "expected ',' or '}'");
@@ -462,7 +538,7 @@ static struct dtc_type *parse_enum(struct dtc_tsdl_parser *parser)
 /* "[5]" or "[name]" behind the name of a member: the innermost is the last. */
 static struct dtc_type *parse_lengths(struct dtc_tsdl_parser *parser, struct dtc_type *element)
 {
-	int64_t length;
+	int64_t length = 0;
 	bool is_negative;
 	if (!dtc_tokens_skip(&parser->tokens, "["))
 		return element;
@@ -484,28 +560,27 @@ static struct dtc_type *parse_lengths(struct dtc_tsdl_parser *parser, struct dtc
 	parser->depth--;
 	if (!type->element)
 		return NULL;
-	type->is_text = type->element->kind == DTC_TYPE_INTEGER && type->element->is_text && type->element->bits == 8;
+	type->is_text = type->element->kind == DTC_TYPE_INTEGER && type->element->is_text && type->element->bits == 8 &&
+			type->element->align == 8;
 	return type;
 }
 
 /* "a, b[5];" */
-static bool parse_declarators(struct dtc_tsdl_parser *parser, struct dtc_type *type, GArray *members)
+static bool parse_declarators(struct dtc_tsdl_parser *parser, struct dtc_type *type)
 {
 	do {
-		while (dtc_tokens_skip(&parser->tokens, "*"))
-			;
 		if (parser->tokens.token != DTC_TOKEN_NAME)
 			return dtc_tsdl_fail(parser, "expected the name of a member");
 		struct dtc_type_member member = { .name = dtc_tsdl_parse_text(parser) };
 		member.type = member.name ? parse_lengths(parser, type) : NULL;
 		if (!member.type)
 			return false;
-		g_array_append_val(members, member);
+		g_array_append_val(parser->members, member);
 	} while (dtc_tokens_skip(&parser->tokens, ","));
 	return dtc_tsdl_expect(parser, ";");
 }
 
-static bool parse_member(struct dtc_tsdl_parser *parser, GArray *members)
+static bool parse_member(struct dtc_tsdl_parser *parser)
 {
 	if (dtc_tsdl_is_alias(parser))
 		return dtc_tsdl_parse_alias(parser);
@@ -513,26 +588,30 @@ static bool parse_member(struct dtc_tsdl_parser *parser, GArray *members)
 	if (!type)
 		return false;
 	return dtc_tokens_skip(&parser->tokens, ";") || /* "struct x {...};" declares a type alone */
-	       parse_declarators(parser, type, members);
+	       parse_declarators(parser, type);
 }
 
 static bool parse_members(struct dtc_tsdl_parser *parser, struct dtc_type *type)
 {
 	struct dtc_tsdl_names names;
-	g_autoptr(GArray) members = g_array_new(FALSE, TRUE, sizeof(struct dtc_type_member));
+	guint before = parser->members->len;
 	bool is_sound = dtc_tsdl_expect(parser, "{");
 	dtc_tsdl_enter(parser, &names);
 	while (is_sound && !dtc_tokens_is(&parser->tokens, "}"))
-		is_sound = parse_member(parser, members);
+		is_sound = parse_member(parser);
 	dtc_tsdl_leave(parser);
 	dtc_tokens_next(&parser->tokens);
-	type->members = is_sound ? take(parser, members->len, sizeof(*type->members)) : NULL;
+	guint count = parser->members->len - before;
+	type->members = is_sound ? take(parser, count, sizeof(*type->members)) : NULL;
 	if (!type->members)
 		return false;
-	if (members->len)
-		memcpy(type->members, members->data, members->len * sizeof(*type->members));
-	type->member_count = members->len;
-	return true;
+	if (count)
+		memcpy(type->members, &g_array_index(parser->members, struct dtc_type_member, before),
+		       count * sizeof(*type->members));
+	type->member_count = count;
+	g_array_set_size(parser->members, before);
+	const char *twice = dtc_type_find_twice(type);
+	return !twice || dtc_tsdl_fail(parser, "two members are called '%s'", twice);
 }
 
 static bool parse_struct_align(struct dtc_tsdl_parser *parser, struct dtc_type *type)
@@ -597,35 +676,43 @@ static struct dtc_type *parse_variant(struct dtc_tsdl_parser *parser)
 
 /* ---- names of types ---- */
 
+/* "void *", if that is declared; the tokens stand behind "void". NULL: it is not. */
+static struct dtc_type *parse_pointer(struct dtc_tsdl_parser *parser, struct words *name)
+{
+	struct dtc_type *found = NULL;
+	while (dtc_tokens_is(&parser->tokens, "*") && add_word(name, " ", &parser->tokens)) {
+		dtc_tokens_next(&parser->tokens);
+		found = find_name(parser, name->text);
+	}
+	return found;
+}
+
 /*
  * "unsigned long events_discarded": all but the last word are the type, unless what follows is no name of a member, as
  * behind ":=" and ":".
  */
 static struct dtc_type *parse_named(struct dtc_tsdl_parser *parser)
 {
-	g_autoptr(GString) name = g_string_new(NULL);
 	struct dtc_tokens *tokens = &parser->tokens;
+	struct words name = { .bytes = 0 };
 	struct dtc_type *found = NULL;
-	while (tokens->token == DTC_TOKEN_NAME && name->len < MAX_PATH_BYTES) {
+	while (tokens->token == DTC_TOKEN_NAME) {
 		struct dtc_tokens before = *tokens;
-		gsize bytes = name->len;
-		if (bytes)
-			g_string_append_c(name, ' ');
-		g_string_append_len(name, tokens->text, (gssize)tokens->bytes);
+		gsize bytes = name.bytes;
+		if (!add_word(&name, " ", tokens))
+			break;
 		dtc_tokens_next(tokens);
-		bool is_last = tokens->token != DTC_TOKEN_NAME;
-		struct dtc_type *type = is_last && bytes ? NULL : find_name(parser, name->str);
-		if (is_last && bytes && found) { /* the member's name */
+		if (tokens->token != DTC_TOKEN_NAME && bytes && found) { /* the member's name */
 			*tokens = before;
-			g_string_truncate(name, bytes);
+			name.text[name.bytes = bytes] = 0;
 			break;
 		}
-		if (is_last)
-			type = find_name(parser, name->str);
-		found = type;
+		found = find_name(parser, name.text);
 	}
+	if (dtc_tokens_is(tokens, "*"))
+		found = parse_pointer(parser, &name);
 	if (!found)
-		dtc_tsdl_fail(parser, "the type '%s' is not declared", name->str);
+		dtc_tsdl_fail(parser, "the type '%s' is not declared", name.text);
 	return found;
 }
 
@@ -668,18 +755,14 @@ bool dtc_tsdl_is_alias(const struct dtc_tsdl_parser *parser)
 /* "unsigned long" or "foo *" up to the semicolon, words apart by a space. */
 static bool parse_alias_name(struct dtc_tsdl_parser *parser, struct dtc_type *type)
 {
-	g_autoptr(GString) name = g_string_new(NULL);
+	struct words name = { .bytes = 0 };
 	struct dtc_tokens *tokens = &parser->tokens;
-	while ((tokens->token == DTC_TOKEN_NAME || dtc_tokens_is(tokens, "*")) && name->len < MAX_PATH_BYTES) {
-		if (name->len)
-			g_string_append_c(name, ' ');
-		g_string_append_len(name, tokens->text, (gssize)tokens->bytes);
+	while ((tokens->token == DTC_TOKEN_NAME || dtc_tokens_is(tokens, "*")) && add_word(&name, " ", tokens))
 		dtc_tokens_next(tokens);
-	}
-	if (name->len == 0)
+	if (name.bytes == 0)
 		return dtc_tsdl_fail(parser, "expected the name of a type");
 	type = parse_lengths(parser, type);
-	return type && add_name(parser, name->str, type);
+	return type && add_name(parser, name.text, type);
 }
 
 bool dtc_tsdl_parse_alias(struct dtc_tsdl_parser *parser)

@@ -130,6 +130,7 @@ struct dtc_clock_declaration {
 
 struct dtc_stream_declaration {
 	uint64_t id;
+	bool is_declared; /* else there are but events of it */
 	struct dtc_type *packet_context;
 	struct dtc_type *event_header;
 	struct dtc_type *common_context;
@@ -149,6 +150,10 @@ struct dtc_trace_declaration {
 	struct dtc_clock_declaration *clocks; /* array */
 	guint clock_count;
 };
+
+/* The name of two members of a structure or variant; NULL: all differ. Of those without a name ("") there may be many.
+ */
+const char *dtc_type_find_twice(const struct dtc_type *type);
 
 struct dtc_trace_declaration *dtc_trace_declaration_new(void);
 void dtc_trace_declaration_free(struct dtc_trace_declaration *declaration);

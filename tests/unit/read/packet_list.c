@@ -239,6 +239,30 @@ static void test_much(void)
 	}
 }
 
+/* A tracer that died wrote no end into its last packets; one of them alone, elsewhere, is damage. */
+static void test_open(void)
+{
+	g_autoptr(GArray) packets = make_packets();
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	const struct dtc_packet_names names = { "web", "ch0_0" };
+	for (guint i = COUNT - 3; i < COUNT; i++)
+		get(packets, i)->end_ticks = 0;
+	g_assert_true(dtc_packets_judge(packets, &rules, &names, findings));
+	g_assert_cmpuint(dtc_findings_get_count(findings), ==, 1);
+	g_assert_false(dtc_findings_get_complete(findings));
+	assert_says(dtc_findings_get(findings, 0)->text, "the last packets of stream 'ch0_0' (from byte 20480 on)",
+		    "the tracer died");
+	assert_in_order(packets);
+	g_assert_cmpuint(get(packets, COUNT - 2)->end_ticks, ==, get(packets, COUNT - 1)->begin_ticks);
+	g_assert_true(get(packets, COUNT - 1)->is_open);
+	g_assert_cmpuint(get(packets, COUNT - 1)->end_ticks, ==, 0);
+
+	g_autoptr(GArray) damaged = make_packets();
+	get(damaged, 3)->end_ticks = 0;
+	g_autofree char *said = judge(damaged, &rules);
+	assert_says(said, "packet-time", "(byte 12288) is damaged: its end is not between");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -251,5 +275,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/packet-list/clock", test_clock);
 	g_test_add_func("/packet-list/run", test_run);
 	g_test_add_func("/packet-list/much", test_much);
+	g_test_add_func("/packet-list/open", test_open);
 	return g_test_run();
 }
