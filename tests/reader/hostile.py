@@ -111,6 +111,29 @@ def make_metadata():
               "field-class": structure(("a", f"t{i}"), ("b", f"t{i}"))} for i in range(60)]
     yield "json-doubled", fragments({"type": "field-class-alias", "name": "t0", "field-class": describe(8)}, *chain,
                                     payload(("a", "t60")))
+    array = {"type": "static-length-array", "length": 60000}
+    cube = {**array, "element-field-class": {**array, "element-field-class":
+                                             {**array, "element-field-class": {"type": "null-terminated-string"}}}}
+    yield "json-cube", fragments(payload(("a", cube)))
+    empty = {**array, "length": 10**8, "element-field-class": structure()}
+    yield "json-empty-structs", fragments(payload(("a", empty)))
+    alias = [{"type": "field-class-alias", "name": f"t{i + 1}",
+              "field-class": {"type": "static-length-array", "length": 1, "element-field-class": f"t{i}"}}
+             for i in range(20000)]
+    yield "json-nested-aliases", fragments({"type": "field-class-alias", "name": "t0", "field-class": describe(8)},
+                                           *alias, payload(("a", "t20000")))
+    yield "json-streams", fragments(*({"type": "data-stream-class", "id": i} for i in range(1, 100000)))
+    yield "json-clocks", fragments(*({"type": "clock-class", "id": f"c{i}", "frequency": 1} for i in range(100000)))
+    yield "json-members", fragments(payload(*((f"a{i}", describe(8)) for i in range(50000))))
+    yield "json-same-members", fragments(payload(*(("", describe(8)) for i in range(50000))))
+    options = [{"name": f"o{i}", "selector-field-ranges": [[i, i]], "field-class": describe(8)} for i in range(50000)]
+    variant = {"type": "variant", "selector-field-location": {"path": ["t"]}, "options": options}
+    yield "json-options", fragments(payload(("t", describe(32)), ("v", variant)))
+    yield "json-labels", fragments(payload(("t", {**describe(32), "mappings": {f"l{i}": [[i, i]]
+                                                                               for i in range(50000)}})))
+    length = {"type": "dynamic-length-blob", "length-field-location": {"path": ["n"]}}
+    yield "json-lengths", fragments(payload(("n", describe(64)), *((f"a{i}", length) for i in range(20000))))
+    yield "json-path", fragments(payload(("a", {**length, "length-field-location": {"path": [None] * 100000 + ["n"]}})))
 
 
 def run(program, folder, is_slow):
