@@ -309,7 +309,9 @@ int main(int argc, char **argv)
 	g_assert_no_error(error);
 	g_autofree char *metadata = g_build_filename(argv[2], "metadata", NULL);
 	g_mkdir_with_parents(argv[2], 0755);
-	g_assert_true(g_file_set_contents(metadata, text->str, (gssize)text->len, NULL));
+	/* babeltrace2 asks for it where the text is not in packets */
+	g_autofree char *plain = g_strconcat("/* CTF 1.8 */\n", text->str, NULL);
+	g_assert_true(g_file_set_contents(metadata, plain, -1, NULL));
 	g_autoptr(GRand) dice = g_rand_new_with_seed(argc > 3 ? (guint32)g_ascii_strtoull(argv[3], NULL, 10) : 1);
 	/* anything that is no number of bytes of an ordinary event */
 	guint32 random = g_rand_int(dice) | 1u << 22;

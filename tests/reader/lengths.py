@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every length field of every event class, too long (lengths.c): that packet ends there, the next one goes on. Then the
-program is asked about a bundle of which one node is such a trace: exit code 3, findings with node, file and byte, and of
-the other nodes what it says without. It gets 1 GiB of address space beyond what the undamaged bundle needs.
+"""Every length field of every event class, too long (lengths.c): that packet ends there, the next one goes on. Then
+the program is asked about a bundle of which one node is such a trace: exit code 3, findings with node, file and byte,
+and of the other nodes what it says without. It gets 1 GiB of address space beyond what the undamaged bundle needs.
 
 usage: lengths.py --lengths LENGTHS --bundle DIR [--program FILE]
 """

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* pipe2 */
 #include "collect/read/child/child.h"
 
+#include "collect/read/child/watch.h"
 #include "collect/read/child/wire.h"
 #include "collect/read/ctf/ctf.h"
 #include "collect/read/ctf/metadata.h"
@@ -28,8 +29,9 @@ struct child {
 	char *node;
 	pid_t pid;
 	FILE *from;
-	bool is_over; /* no more records come */
-	bool is_dead; /* ... and there should have been */
+	bool is_over;  /* no more records come */
+	bool is_dead;  /* ... and there should have been */
+	bool is_stuck; /* it stood still, and was killed for that */
 	struct cursor *cursors;
 	GHashTable *environment;
 	DtcNames *event_names, *call_names; /* borrowed */
@@ -62,7 +64,7 @@ static bool start(struct child *child, const char *program, const char *path, GE
 	int code = posix_spawn(&child->pid, program, &actions, NULL, arguments, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	close(ends[1]);
-	child->from = code == 0 ? fdopen(ends[0], "rb") : NULL;
+	child->from = code == 0 ? dtc_child_watch(ends[0], child->pid, &child->is_stuck) : NULL;
 	if (child->from)
 		return true;
 	close(ends[0]);
@@ -79,6 +81,8 @@ static char *reap(struct child *child)
 		while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
 			;
 	child->pid = 0;
+	if (child->is_stuck)
+		return g_strdup_printf("it stood still for %d s, and was ended", DTC_CHILD_PATIENCE_S);
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
 		return g_strdup("it took more time than such a trace can need");
 	if (WIFSIGNALED(status))
