@@ -119,8 +119,10 @@ static bool read_clock(struct reader *reader, const struct dtc_json *fragment)
 {
 	struct dtc_clock_declaration *clock = dtc_ctf2_take(&reader->parser, 1, sizeof(*clock));
 	const char *id = dtc_json_find_text(fragment, "id"), *name = dtc_json_find_text(fragment, "name"), *copy;
+	const char *uid = dtc_json_find_text(fragment, "uid");
 	if (!clock || !dtc_ctf2_read_number(&reader->parser, fragment, "frequency", 1000000000, &clock->frequency) ||
 	    !read_clock_offset(reader, fragment, clock) || !dtc_ctf2_copy_text(&reader->parser, name, &clock->name) ||
+	    !dtc_ctf2_copy_text(&reader->parser, uid, &clock->uuid) ||
 	    !dtc_ctf2_copy_text(&reader->parser, id ? id : name, &copy))
 		return false;
 	if (clock->frequency == 0 || clock->frequency == UINT64_MAX)

@@ -51,17 +51,22 @@ void dtc_trace_declaration_free(struct dtc_trace_declaration *declaration)
 	g_free(declaration);
 }
 
-struct dtc_trace_declaration *dtc_declaration_parse(const char *text, gsize bytes, GError **error)
+bool dtc_declaration_is_version_2(const char *text, gsize bytes)
 {
 	gsize at = 0;
+	while (at < bytes && g_ascii_isspace(text[at]))
+		at++;
+	/* what separates the texts of a JSON sequence, or the first of them; TSDL begins with neither */
+	return at < bytes && (text[at] == '\x1e' || text[at] == '{');
+}
+
+struct dtc_trace_declaration *dtc_declaration_parse(const char *text, gsize bytes, GError **error)
+{
 	if (bytes > DTC_METADATA_MAX_BYTES) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED, "it has more than %" G_GSIZE_FORMAT " bytes",
 			    DTC_METADATA_MAX_BYTES);
 		return NULL;
 	}
-	while (at < bytes && g_ascii_isspace(text[at]))
-		at++;
-	/* what separates the texts of a JSON sequence, or the first of them; TSDL begins with neither */
-	bool is_version_2 = at < bytes && (text[at] == '\x1e' || text[at] == '{');
-	return is_version_2 ? dtc_ctf2_parse(text, bytes, error) : dtc_tsdl_parse(text, bytes, error);
+	return dtc_declaration_is_version_2(text, bytes) ? dtc_ctf2_parse(text, bytes, error)
+							 : dtc_tsdl_parse(text, bytes, error);
 }

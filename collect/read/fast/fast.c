@@ -11,6 +11,7 @@
 #include "collect/read/ctf/name_check.h"
 #include "collect/read/fast/chain.h"
 #include "collect/read/fast/cursor.h"
+#include "collect/read/fast/describe.h"
 #include "collect/read/fast/program.h"
 #include "collect/read/spellings.h"
 #include "dtrace-chain/error.h"
@@ -235,8 +236,8 @@ const struct dtc_backend_kind dtc_fast_backend = {
 	.missing = "no file 'metadata'",
 	.layout = "a directory with the CTF metadata beside its streams",
 	.measure = dtc_extent_measure,
-	.describe_clock = dtc_clock_class_read,
-	.describe_origin = dtc_clock_class_describe_origin,
+	.describe_clock = dtc_declaration_describe_clock,
+	.describe_origin = dtc_declaration_describe_origin,
 	.open = open_trace,
 	.close = close_trace,
 	.advance = advance_stream,

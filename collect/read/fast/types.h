@@ -163,6 +163,8 @@ void dtc_trace_declaration_free(struct dtc_trace_declaration *declaration);
 #define DTC_METADATA_MAX_MEMORY ((gsize)64 << 20)
 #define DTC_METADATA_MAX_DEPTH 64
 
+/* Whether a text is CTF 2's metadata, by how it begins. */
+bool dtc_declaration_is_version_2(const char *text, gsize bytes);
 /* Parses metadata of either version, which it tells by how they begin; NULL with an error that names the line. */
 struct dtc_trace_declaration *dtc_declaration_parse(const char *text, gsize bytes, GError **error);
 /* CTF 1.8's TSDL. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/read/ctf/clock_class.h"
+#include "collect/read/reader.h"
 
 #include <glib/gstdio.h>
 #include <string.h>
@@ -97,11 +98,43 @@ static void test_demo(void)
 	dtc_clock_class_clear(&clock);
 }
 
+/* CTF 2 tells the same in JSON. */
+static void test_version_2(void)
+{
+	static const char text[] =
+		"\x1e{\"type\":\"preamble\",\"version\":2,\"uuid\":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,255]}\n"
+		"\x1e{\"type\":\"trace-class\",\"environment\":{\"hostname\":\"web\",\"tracer_name\":\"lttng-modules\"}"
+		"}\n"
+		"\x1e{\"type\":\"clock-class\",\"id\":\"c\",\"name\":\"monotonic\",\"uid\":\"ab-cd\",\"frequency\":"
+		"1000,"
+		"\"offset-from-origin\":{\"seconds\":-5,\"cycles\":7}}\n";
+	g_autofree char *folder = g_dir_make_tmp("dtc-clock-XXXXXX", NULL);
+	g_autofree char *path = g_build_filename(folder, "metadata", NULL);
+	struct dtc_clock_class clock = { 0 };
+	struct dtc_trace_origin origin = { 0 };
+	g_assert_true(g_file_set_contents(path, text, -1, NULL));
+	g_assert_true(dtc_reader_describe_clock(folder, &clock));
+	g_assert_cmpstr(clock.name, ==, "monotonic");
+	g_assert_cmpstr(clock.uuid, ==, "ab-cd");
+	g_assert_cmpuint(clock.frequency_hz, ==, 1000);
+	g_assert_cmpint(clock.offset_s, ==, -5);
+	g_assert_cmpint(clock.offset_cycles, ==, 7);
+	dtc_clock_class_clear(&clock);
+	g_assert_true(dtc_reader_describe_origin(folder, &origin));
+	g_assert_cmpstr(origin.uuid, ==, "00010203-0405-0607-0809-0a0b0c0d0eff");
+	g_assert_cmpstr(origin.host, ==, "web");
+	g_assert_cmpstr(origin.boot, ==, "ab-cd");
+	dtc_trace_origin_clear(&origin);
+	g_unlink(path);
+	g_rmdir(folder);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/read/clock-class/text", test_text);
 	g_test_add_func("/read/clock-class/packets", test_packets);
 	g_test_add_func("/read/clock-class/demo", test_demo);
+	g_test_add_func("/read/clock-class/version-2", test_version_2);
 	return g_test_run();
 }
