@@ -34,7 +34,7 @@ struct dtc_backend {
 		*findings; /* owned by the back end, the reader takes them out: what it found in the files; or NULL */
 };
 
-struct dtc_reader_class {
+struct dtc_item_class {
 	uint16_t kind; /* enum dtc_event_kind */
 	uint16_t name; /* of event_names */
 };
@@ -86,7 +86,7 @@ struct dtc_backend_kind {
 	/*
 	 * Of a back end that gives several items at once: what events of a class are, with no event at hand. Else NULL.
 	 */
-	struct dtc_reader_class (*get_class)(struct dtc_backend *backend, guint stream, guint class);
+	struct dtc_item_class (*get_class)(struct dtc_backend *backend, guint stream, guint class);
 
 	/* What the trace says of where it was recorded, by the tracer's own key; NULL if it does not. Borrowed. */
 	const char *(*get_environment)(const struct dtc_backend *backend, const char *key);

@@ -205,7 +205,7 @@ static DtcProgram *get_program(struct fast *fast, const struct dtc_cursor *curso
 	return event->user;
 }
 
-static struct dtc_reader_class get_class(struct dtc_backend *backend, guint stream, guint class)
+static struct dtc_item_class get_class(struct dtc_backend *backend, guint stream, guint class)
 {
 	struct fast *fast = (struct fast *)backend;
 	return dtc_program_get_class(get_program(fast, &fast->cursors[stream], class));

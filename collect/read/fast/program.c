@@ -283,7 +283,7 @@ DtcProgram *dtc_program_new(const struct dtc_stream_layout *stream, const struct
 	return program;
 }
 
-struct dtc_reader_class dtc_program_get_class(const DtcProgram *program)
+struct dtc_item_class dtc_program_get_class(const DtcProgram *program)
 {
-	return (struct dtc_reader_class){ program->kind, program->name };
+	return (struct dtc_item_class){ program->kind, program->name };
 }

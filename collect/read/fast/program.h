@@ -14,7 +14,7 @@ typedef struct DtcProgram DtcProgram;
 DtcProgram *dtc_program_new(const struct dtc_stream_layout *stream, const struct dtc_event_layout *event,
 			    DtcNames *event_names, DtcNames *call_names);
 void dtc_program_free(DtcProgram *program);
-struct dtc_reader_class dtc_program_get_class(const DtcProgram *program);
+struct dtc_item_class dtc_program_get_class(const DtcProgram *program);
 
 /* Room for a text that has no zero in the packet: of an array of characters. */
 #define DTC_PROGRAM_TEXT_BYTES 4096 /* of a path */

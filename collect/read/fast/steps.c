@@ -5,15 +5,15 @@
 struct maker {
 	const GArray *wanted; /* struct dtc_rule, or NULL */
 	GArray *steps, *lengths, *numbers, *rules;
-	struct dtc_take_step open;
+	struct dtc_layout_step open;
 };
 
 static void begin_step(struct maker *maker, uint32_t align)
 {
-	maker->open = (struct dtc_take_step){ .align = align,
-					      .length_first = maker->lengths->len,
-					      .number_first = maker->numbers->len,
-					      .rule_first = maker->rules->len };
+	maker->open = (struct dtc_layout_step){ .align = align,
+						.length_first = maker->lengths->len,
+						.number_first = maker->numbers->len,
+						.rule_first = maker->rules->len };
 }
 
 static void close_step(struct maker *maker, uint32_t align)
@@ -94,7 +94,7 @@ static bool is_fixed(const struct dtc_layout *layout, uint32_t *ret_bits)
 }
 
 /* The option of each small value, as the search finds it. */
-static void list_options(struct dtc_take_step *step, const struct dtc_layout *variant)
+static void list_options(struct dtc_layout_step *step, const struct dtc_layout *variant)
 {
 	uint64_t slots[1];
 	struct dtc_layout alone = *variant;
@@ -109,7 +109,7 @@ static void list_options(struct dtc_take_step *step, const struct dtc_layout *va
 	}
 }
 
-static void set_variant(struct dtc_take_step *step, const struct dtc_layout *variant)
+static void set_variant(struct dtc_layout_step *step, const struct dtc_layout *variant)
 {
 	step->kind = DTC_STEP_VARIANT;
 	step->source = variant->source;
@@ -122,7 +122,7 @@ static void set_variant(struct dtc_take_step *step, const struct dtc_layout *var
 	}
 }
 
-static void set_kind(struct dtc_take_step *step, const struct dtc_layout *field)
+static void set_kind(struct dtc_layout_step *step, const struct dtc_layout *field)
 {
 	const struct dtc_layout *element = field->element;
 	step->field = field;
@@ -142,7 +142,7 @@ static void set_kind(struct dtc_take_step *step, const struct dtc_layout *field)
 /* Room for so many bits at that alignment: in the open run, or in a new one if it depends on where the run begins. */
 static void align_run(struct maker *maker, uint32_t align)
 {
-	struct dtc_take_step *open = &maker->open;
+	struct dtc_layout_step *open = &maker->open;
 	if (open->run_bits == 0 && open->length_count + open->number_count + open->rule_count == 0)
 		open->align = MAX(open->align, align);
 	if (align > open->align)
@@ -179,7 +179,7 @@ struct dtc_steps *dtc_steps_new(const struct dtc_layout *const *structures, guin
 {
 	struct maker maker = { .wanted = wanted };
 	struct dtc_steps *steps = g_new0(struct dtc_steps, 1);
-	maker.steps = g_array_new(FALSE, TRUE, sizeof(struct dtc_take_step));
+	maker.steps = g_array_new(FALSE, TRUE, sizeof(struct dtc_layout_step));
 	maker.lengths = g_array_new(FALSE, TRUE, sizeof(struct dtc_step_length));
 	maker.numbers = g_array_new(FALSE, TRUE, sizeof(struct dtc_step_number));
 	maker.rules = g_array_new(FALSE, TRUE, sizeof(struct dtc_rule));
@@ -190,7 +190,7 @@ struct dtc_steps *dtc_steps_new(const struct dtc_layout *const *structures, guin
 	if (maker.open.run_bits > 0 || maker.open.align > 1 || maker.steps->len == 0)
 		close_step(&maker, 1);
 	steps->count = maker.steps->len;
-	steps->steps = (struct dtc_take_step *)(void *)g_array_free(maker.steps, FALSE);
+	steps->steps = (struct dtc_layout_step *)(void *)g_array_free(maker.steps, FALSE);
 	steps->lengths = (struct dtc_step_length *)(void *)g_array_free(maker.lengths, FALSE);
 	steps->numbers = (struct dtc_step_number *)(void *)g_array_free(maker.numbers, FALSE);
 	steps->rules = (struct dtc_rule *)(void *)g_array_free(maker.rules, FALSE);
@@ -202,7 +202,7 @@ void dtc_steps_free(struct dtc_steps *steps)
 	if (!steps)
 		return;
 	for (guint i = 0; i < steps->count; i++) {
-		const struct dtc_take_step *step = &steps->steps[i];
+		const struct dtc_layout_step *step = &steps->steps[i];
 		for (guint k = 0; step->options && k < step->field->member_count; k++)
 			dtc_steps_free(step->options[k]);
 		g_free(step->options);
@@ -216,7 +216,7 @@ void dtc_steps_free(struct dtc_steps *steps)
 
 /* ---- passing ---- */
 
-bool dtc_steps_select(const struct dtc_take_step *step, const struct dtc_decoder *decoder, uint32_t *ret_option,
+bool dtc_steps_select(const struct dtc_layout_step *step, const struct dtc_decoder *decoder, uint32_t *ret_option,
 		      const struct dtc_layout **ret_inner)
 {
 	uint64_t value = decoder->slots[step->source];
@@ -227,7 +227,7 @@ bool dtc_steps_select(const struct dtc_take_step *step, const struct dtc_decoder
 	return true;
 }
 
-static bool pass_list(const struct dtc_take_step *step, struct dtc_decoder *decoder)
+static bool pass_list(const struct dtc_layout_step *step, struct dtc_decoder *decoder)
 {
 	uint64_t at = dtc_align_bits(decoder->at, step->field->align);
 	uint64_t length = decoder->slots[step->source];
@@ -237,7 +237,7 @@ static bool pass_list(const struct dtc_take_step *step, struct dtc_decoder *deco
 	return true;
 }
 
-bool dtc_steps_pass_field(const struct dtc_take_step *step, struct dtc_decoder *decoder)
+bool dtc_steps_pass_field(const struct dtc_layout_step *step, struct dtc_decoder *decoder)
 {
 	const struct dtc_layout *inner;
 	uint32_t option;
@@ -262,7 +262,7 @@ bool dtc_steps_pass_field(const struct dtc_take_step *step, struct dtc_decoder *
 bool dtc_steps_pass(const struct dtc_steps *steps, struct dtc_decoder *decoder)
 {
 	for (guint i = 0; i < steps->count; i++) {
-		const struct dtc_take_step *step = &steps->steps[i];
+		const struct dtc_layout_step *step = &steps->steps[i];
 		uint64_t begin;
 		if (!dtc_step_begin(step, decoder, &begin))
 			return false;

@@ -64,7 +64,7 @@ enum dtc_step_kind {
 struct dtc_steps;
 
 /* A run, then, unless all ends, a field of varying size. */
-struct dtc_take_step {
+struct dtc_layout_step {
 	uint32_t align;
 	uint32_t run_bits;
 	uint8_t kind; /* enum dtc_step_kind */
@@ -81,7 +81,7 @@ struct dtc_take_step {
 
 struct dtc_steps {
 	guint count;
-	struct dtc_take_step *steps;
+	struct dtc_layout_step *steps;
 	struct dtc_step_length *lengths;
 	struct dtc_step_number *numbers;
 	struct dtc_rule *rules;
@@ -97,13 +97,13 @@ void dtc_steps_free(struct dtc_steps *steps);
 /* Goes to the end of all; false if that is not in the packet. */
 bool dtc_steps_pass(const struct dtc_steps *steps, struct dtc_decoder *decoder);
 /* The field at the end of a step. */
-bool dtc_steps_pass_field(const struct dtc_take_step *step, struct dtc_decoder *decoder);
+bool dtc_steps_pass_field(const struct dtc_layout_step *step, struct dtc_decoder *decoder);
 /* The option that a variant's selector says, and what is in it; false if there is none. */
-bool dtc_steps_select(const struct dtc_take_step *step, const struct dtc_decoder *decoder, uint32_t *ret_option,
+bool dtc_steps_select(const struct dtc_layout_step *step, const struct dtc_decoder *decoder, uint32_t *ret_option,
 		      const struct dtc_layout **ret_inner);
 
 /* Aligns the decoder to a step's begin; false if its run is not in the packet. */
-static inline bool dtc_step_begin(const struct dtc_take_step *step, const struct dtc_decoder *decoder,
+static inline bool dtc_step_begin(const struct dtc_layout_step *step, const struct dtc_decoder *decoder,
 				  uint64_t *ret_begin)
 {
 	*ret_begin = dtc_align_bits(decoder->at, step->align);

@@ -182,7 +182,7 @@ static bool take_ready(const struct run *run, const struct dtc_rule *rule)
 static bool take_steps(const struct run *run, const struct dtc_steps *steps, uint64_t *values);
 
 /* The variant of the network header, or, inside of one, that of the transport header. */
-static bool take_layer(const struct run *run, const struct dtc_take_step *step)
+static bool take_layer(const struct run *run, const struct dtc_layout_step *step)
 {
 	struct layers *layers = run->layers;
 	const struct dtc_layer *outer = layers->outer;
@@ -207,7 +207,7 @@ static bool take_layer(const struct run *run, const struct dtc_take_step *step)
 	return is_sound;
 }
 
-static bool take_headers(const struct run *run, const struct dtc_take_step *step)
+static bool take_headers(const struct run *run, const struct dtc_layout_step *step)
 {
 	struct layers layers;
 	struct run inner = *run;
@@ -252,7 +252,7 @@ static bool take_varint(const struct run *run, const struct dtc_rule *rule)
 	return true;
 }
 
-static bool take_list(const struct run *run, const struct dtc_take_step *step, const struct dtc_rule *rules)
+static bool take_list(const struct run *run, const struct dtc_layout_step *step, const struct dtc_rule *rules)
 {
 	uint64_t at = dtc_align_bits(run->decoder->at, step->field->align), length;
 	if (!dtc_decode_get_length(run->decoder, step->field, &length) || !dtc_steps_pass_field(step, run->decoder))
@@ -262,7 +262,7 @@ static bool take_list(const struct run *run, const struct dtc_take_step *step, c
 	return true;
 }
 
-static bool take_field(const struct run *run, const struct dtc_steps *steps, const struct dtc_take_step *step)
+static bool take_field(const struct run *run, const struct dtc_steps *steps, const struct dtc_layout_step *step)
 {
 	const struct dtc_rule *rules = &steps->rules[step->field_rule_first];
 	if (step->field_rule_count == 0)
@@ -303,7 +303,7 @@ static inline uint64_t extract(uint64_t word, const struct dtc_step_number *numb
 
 /* Into values, by their slots. */
 static inline void take_numbers(const struct dtc_decoder *decoder, const struct dtc_steps *steps,
-				const struct dtc_take_step *step, uint64_t begin, uint64_t *values)
+				const struct dtc_layout_step *step, uint64_t begin, uint64_t *values)
 {
 	const struct dtc_step_number *number = &steps->numbers[step->number_first], *end = number + step->number_count;
 	const uint8_t *data = decoder->data + begin / 8;
@@ -321,7 +321,7 @@ static inline void take_numbers(const struct dtc_decoder *decoder, const struct 
 static bool take_steps(const struct run *run, const struct dtc_steps *steps, uint64_t *values)
 {
 	struct dtc_decoder *decoder = run->decoder;
-	const struct dtc_take_step *step = steps->steps, *end = step + steps->count;
+	const struct dtc_layout_step *step = steps->steps, *end = step + steps->count;
 	for (; step < end; step++) {
 		uint64_t begin;
 		if (G_UNLIKELY(!dtc_step_begin(step, decoder, &begin)))
