@@ -50,9 +50,15 @@ void dtc_merge_set(DtcMerge *merge, guint stream, int64_t time_ns, bool ended)
 	merge->items[stream] = make_item(merge, stream, time_ns, ended);
 }
 
+/* Without a jump: of many streams nobody can foretell which is next. */
 static inline bool goes_before(const struct item *a, const struct item *b)
 {
-	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->rank < b->rank);
+	return (a->time_ns < b->time_ns) | ((a->time_ns == b->time_ns) & (a->rank < b->rank));
+}
+
+static inline struct item choose(bool is_first, struct item first, struct item second)
+{
+	return (struct item){ is_first ? first.time_ns : second.time_ns, is_first ? first.rank : second.rank };
 }
 
 void dtc_merge_build(DtcMerge *merge)
@@ -81,8 +87,7 @@ bool dtc_merge_get_bound(const DtcMerge *merge, int64_t *ret_ns)
 	guint winner = merge->tree[0].rank;
 	struct item next = { INT64_MAX, G_MAXUINT };
 	for (guint node = (merge->count + winner) / 2; node > 0; node /= 2)
-		if (goes_before(&merge->tree[node], &next))
-			next = merge->tree[node];
+		next = choose(goes_before(&merge->tree[node], &next), merge->tree[node], next);
 	*ret_ns = next.time_ns;
 	return winner < next.rank;
 }
@@ -94,8 +99,8 @@ void dtc_merge_replace_top(DtcMerge *merge, int64_t time_ns, bool ended)
 	for (guint node = (merge->count + stream) / 2; node > 0; node /= 2) {
 		struct item loser = merge->tree[node];
 		bool is_beaten = goes_before(&loser, &winner);
-		merge->tree[node] = is_beaten ? winner : loser;
-		winner = is_beaten ? loser : winner;
+		merge->tree[node] = choose(is_beaten, winner, loser);
+		winner = choose(is_beaten, loser, winner);
 	}
 	merge->tree[0] = winner;
 }

@@ -41,6 +41,7 @@ struct DtcReader {
 	struct dtc_backend *backend;
 	DtcMerge *merge;
 	guint current;			   /* stream that gave the last event, G_MAXUINT: none yet */
+	struct dtc_stream *stream;	   /* that is that one */
 	const struct dtc_item *next, *end; /* of that stream: what comes before all others' */
 	struct lane *lanes;		   /* of the streams */
 	struct counting counting;
@@ -263,7 +264,10 @@ static void fill_lost(DtcReader *reader, const struct dtc_gap *gap)
 		reader->lost_count = add_saturated(reader->lost_count, (guint64)gap->count);
 }
 
-/* To the stream whose turn it is, and as many of its items as come before all others'; false at the end. */
+/*
+ * To the stream whose turn it is, and as many of its items as come before all others'; false at the end. How many that
+ * are is asked of a stream that has its turn again: where all take turns it is one.
+ */
 static bool begin_run(DtcReader *reader)
 {
 	struct dtc_backend *backend = reader->backend;
@@ -278,21 +282,25 @@ static bool begin_run(DtcReader *reader)
 		}
 		dtc_merge_replace_top(reader->merge, lane->next->time_ns, lane->next == lane->end);
 	}
+	guint last = reader->current;
 	reader->current = dtc_merge_get_top(reader->merge);
 	if (reader->current == G_MAXUINT)
 		return false;
 	lane = &reader->lanes[reader->current];
-	bool is_tie_won = dtc_merge_get_bound(reader->merge, &bound_ns);
-	reader->next = reader->end = lane->next;
-	do
-		reader->end++;
-	while (reader->end < lane->end &&
-	       (reader->end->time_ns < bound_ns || (reader->end->time_ns == bound_ns && is_tie_won)));
-	reader->cpu_count = MAX(reader->cpu_count, backend->streams[reader->current]->cpu + 1);
+	reader->next = lane->next;
+	reader->end = lane->next + 1;
+	if (reader->current == last) {
+		bool is_tie_won = dtc_merge_get_bound(reader->merge, &bound_ns);
+		while (reader->end < lane->end &&
+		       (reader->end->time_ns < bound_ns || (reader->end->time_ns == bound_ns && is_tie_won)))
+			reader->end++;
+	}
+	reader->stream = backend->streams[reader->current];
+	reader->cpu_count = MAX(reader->cpu_count, reader->stream->cpu + 1);
 	return true;
 }
 
-static void count_event(DtcReader *reader, guint name, guint64 count)
+static inline void count_event(DtcReader *reader, guint name, guint64 count)
 {
 	if (G_UNLIKELY(name >= reader->event_counts->len))
 		g_array_set_size(reader->event_counts, name + 1u);
@@ -305,7 +313,7 @@ const struct dtc_event *dtc_reader_next(DtcReader *reader)
 	struct dtc_backend *backend = reader->backend;
 	if (reader->next == reader->end && !begin_run(reader))
 		return NULL;
-	struct dtc_stream *stream = backend->streams[reader->current];
+	struct dtc_stream *stream = reader->stream;
 	stream->item = reader->next++;
 	struct dtc_event *event = stream->is_gap ? &reader->lost : backend->kind->get_event(backend, reader->current);
 	event->time_ns = stream->item->time_ns;

@@ -396,7 +396,7 @@ static const struct {
 static bool find_name(const char *name, struct dtc_event_spelling *spelling)
 {
 	for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
-		if (strcmp(names[i].name, name) != 0)
+		if (names[i].name[0] != name[0] || strcmp(names[i].name, name) != 0)
 			continue;
 		spelling->kind = names[i].kind;
 		spelling->fields = names[i].fields;

@@ -159,19 +159,33 @@ static void find_missing(DtcInventory *inventory)
 	g_ptr_array_sort(inventory->missing, compare_names);
 }
 
+static bool are_equal(const DtcInventory *inventory, const char *name, const char *other)
+{
+	g_autofree char *path = g_build_filename(inventory->path, name, NULL);
+	g_autofree char *other_path = g_build_filename(inventory->path, other, NULL);
+	return dtc_stream_file_is_equal(path, other_path);
+}
+
+/* Hundreds of streams are compared by their marks, which are made once; only what looks equal is read. */
 static void find_copies(DtcInventory *inventory)
 {
 	GPtrArray *streams = inventory->streams;
+	g_autoptr(GArray) marks = g_array_new(FALSE, FALSE, sizeof(guint64));
 	for (guint i = 0; i < streams->len; i++) {
 		g_autofree char *path = g_build_filename(inventory->path, streams->pdata[i], NULL);
+		guint64 mark = dtc_stream_file_get_mark(path);
+		g_array_append_val(marks, mark);
+	}
+	for (guint i = 0; i < streams->len; i++) {
 		for (guint k = i + 1; k < streams->len;) {
-			g_autofree char *other = g_build_filename(inventory->path, streams->pdata[k], NULL);
-			if (!dtc_stream_file_is_equal(path, other)) {
+			if (g_array_index(marks, guint64, i) != g_array_index(marks, guint64, k) ||
+			    !are_equal(inventory, streams->pdata[i], streams->pdata[k])) {
 				k++;
 				continue;
 			}
 			g_ptr_array_add(inventory->originals, g_strdup(streams->pdata[i]));
 			g_ptr_array_add(inventory->copies, g_ptr_array_steal_index(streams, k));
+			g_array_remove_index(marks, k);
 		}
 	}
 }

@@ -172,6 +172,20 @@ bool dtc_stream_file_is_foreign(const char *path, const struct dtc_packet_layout
 	       memcmp(other.prefix, layout->prefix, DTC_PACKET_PREFIX_BYTES) != 0;
 }
 
+#define MARK_BYTES 4096 /* the headers of a packet, and more */
+
+guint64 dtc_stream_file_get_mark(const char *path)
+{
+	g_autoptr(GMappedFile) map = dtc_access_map(path);
+	guint64 mark = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+	if (!map)
+		return 0;
+	struct bytes file = get_bytes(map);
+	for (gsize i = 0; i < MIN(file.size, (gsize)MARK_BYTES); i++)
+		mark = (mark ^ file.at[i]) * UINT64_C(0x100000001b3);
+	return mark ^ file.size;
+}
+
 bool dtc_stream_file_is_equal(const char *path, const char *other)
 {
 	g_autoptr(GMappedFile) map = dtc_access_map(path);

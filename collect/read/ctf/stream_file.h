@@ -40,6 +40,8 @@ bool dtc_stream_file_has_packet(const char *path, const struct dtc_packet_layout
 /* Whether the file begins as a packet of another trace does. */
 bool dtc_stream_file_is_foreign(const char *path, const struct dtc_packet_layout *layout);
 bool dtc_stream_file_is_equal(const char *path, const char *other);
+/* A number that is the same of equal files, and as a rule of no others: of their sizes and first bytes. */
+guint64 dtc_stream_file_get_mark(const char *path);
 /* The packets that LTTng's index of a stream file (index/NAME.idx) tells of; -1 if there is no index. */
 int64_t dtc_stream_index_count_packets(const char *path);
 /* False if there is an index that does not tell of the packets that are in the file. */

@@ -98,7 +98,7 @@ static const char *find_zero_unit(const char *text, uint64_t bytes, uint8_t unit
 	return NULL;
 }
 
-const char *dtc_decode_string(struct dtc_decoder *decoder, const struct dtc_layout *layout, gsize *ret_bytes)
+const char *dtc_decode_any_string(struct dtc_decoder *decoder, const struct dtc_layout *layout, gsize *ret_bytes)
 {
 	uint64_t at = dtc_align_bits(decoder->at, layout->align);
 	uint64_t left = at < decoder->end ? (decoder->end - at) / 8 : 0;

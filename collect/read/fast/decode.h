@@ -91,7 +91,29 @@ bool dtc_decode_get_length(const struct dtc_decoder *decoder, const struct dtc_l
 bool dtc_decode_select(const struct dtc_decoder *decoder, const struct dtc_layout *layout, uint32_t *ret_option,
 		       const struct dtc_layout **ret_inner);
 /* A string up to its zero (of a code unit), in the packet; NULL if it has none. */
-const char *dtc_decode_string(struct dtc_decoder *decoder, const struct dtc_layout *layout, gsize *ret_bytes);
+const char *dtc_decode_any_string(struct dtc_decoder *decoder, const struct dtc_layout *layout, gsize *ret_bytes);
+/*
+ * The same. Names of devices and interfaces are shorter than a word: the lowest zero byte of one is the lowest whose
+ * high bit is set here.
+ */
+static inline const char *dtc_decode_string(struct dtc_decoder *decoder, const struct dtc_layout *layout,
+					    gsize *ret_bytes)
+{
+	uint64_t at = dtc_align_bits(decoder->at, layout->align), word;
+	if (G_LIKELY(at + 64 <= decoder->end && layout->type->unit_bytes <= 1)) {
+		const char *text = (const char *)decoder->data + at / 8;
+		memcpy(&word, text, sizeof(word));
+		word = GUINT64_FROM_LE(word);
+		word = (word - UINT64_C(0x0101010101010101)) & ~word & UINT64_C(0x8080808080808080);
+		if (word) {
+			*ret_bytes = (gsize)__builtin_ctzll(word) / 8;
+			decoder->at = at + (*ret_bytes + 1) * 8;
+			return text;
+		}
+	}
+	return dtc_decode_any_string(decoder, layout, ret_bytes);
+}
+
 /* A LEB128 number; false if it is cut or has more than 64 bits. */
 bool dtc_decode_varint(struct dtc_decoder *decoder, const struct dtc_layout *layout, uint64_t *ret_value);
 /* Goes to the end of any field; false if that is not in the packet. NULL is a structure without members. */

@@ -33,7 +33,6 @@ struct fast {
 	struct dtc_spans *spans; /* of each stream layout */
 	guint count;
 	struct dtc_cursor *cursors;
-	uint64_t *slots; /* of the event that is being decoded */
 	struct dtc_event event;
 	struct dtc_program_texts texts;
 	DtcNames *event_names, *call_names; /* borrowed */
@@ -47,7 +46,6 @@ static void close_trace(struct dtc_backend *backend)
 	for (guint i = 0; i < fast->count; i++)
 		dtc_cursor_clear(&fast->cursors[i]);
 	g_free(fast->cursors);
-	g_free(fast->slots);
 	for (guint i = 0; fast->spans && i < fast->layout->stream_count; i++)
 		dtc_spans_clear(&fast->spans[i]);
 	g_free(fast->spans);
@@ -123,7 +121,6 @@ static void begin_streams(struct fast *fast, const char *path)
 	fast->spans = g_new0(struct dtc_spans, fast->layout->stream_count + 1);
 	for (guint i = 0; i < fast->layout->stream_count; i++)
 		dtc_spans_init(&fast->spans[i], &fast->layout->streams[i]);
-	fast->slots = g_new0(uint64_t, fast->layout->slot_count + 1);
 	fast->count = dtc_chains_get_count(fast->chains);
 	fast->cursors = g_new0(struct dtc_cursor, fast->count + 1);
 	for (guint i = 0; i < fast->count; i++)
@@ -216,12 +213,9 @@ static struct dtc_event *get_event(struct dtc_backend *backend, guint stream)
 	struct fast *fast = (struct fast *)backend;
 	struct dtc_cursor *cursor = &fast->cursors[stream];
 	const struct dtc_item *item = cursor->stream.item;
-	struct dtc_decoder decoder = cursor->decoder;
-	decoder.at = item->at;
-	if (G_LIKELY(!cursor->spare_slots))
-		decoder.slots = fast->slots;
+	const DtcProgram *program = get_program(fast, cursor, item->class);
 	/* its end was found, so that it is in the packet */
-	(void)dtc_program_run(get_program(fast, cursor, item->class), &decoder, &fast->texts, &fast->event);
+	(void)dtc_program_run(program, &cursor->decoder, item->at, &fast->texts, &fast->event);
 	return &fast->event;
 }
 

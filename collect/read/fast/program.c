@@ -257,6 +257,42 @@ static void set_constants(DtcProgram *program, const struct dtc_event_spelling *
 		program->constants[DTC_VECTOR_TYPE] = spelling->vector;
 }
 
+static bool flatten_text(const struct dtc_rule *rule, struct dtc_flat *flat)
+{
+	const struct dtc_layout *layout = rule->layout;
+	if (rule->operation != DTC_OPERATION_TEXT || flat->text_count == G_N_ELEMENTS(flat->texts) ||
+	    rule->at % 8 != 0 || layout->type->length == 0 || layout->type->length > DTC_PROGRAM_TEXT_BYTES)
+		return false;
+	flat->texts[flat->text_count++] =
+		(struct dtc_flat_text){ rule->at / 8, (uint32_t)layout->type->length, rule->slot };
+	return true;
+}
+
+static struct dtc_flat flatten(const struct dtc_steps *steps)
+{
+	const struct dtc_flat none = { .is_flat = false };
+	const struct dtc_layout_step *step = &steps->steps[0];
+	struct dtc_flat flat = { .is_flat = true, .align = 1, .has_string = steps->is_last_wanted_string };
+	if (steps->wanted_count == 0)
+		return flat;
+	flat.align = step->align;
+	flat.bytes = step->run_bits / 8;
+	flat.numbers = &steps->numbers[step->number_first];
+	flat.number_count = step->number_count;
+	if (steps->wanted_count > 1 || step->align % 8 != 0 || (flat.has_string && step->run_bits % 8 != 0) ||
+	    (step->field_rule_count > 0 && !flat.has_string))
+		return none;
+	if (flat.has_string) {
+		if (step->field->align > 8)
+			return none;
+		flat.string_slot = steps->rules[step->field_rule_first].slot;
+	}
+	for (guint i = 0; i < step->rule_count; i++)
+		if (!flatten_text(&steps->rules[step->rule_first + i], &flat))
+			return none;
+	return flat;
+}
+
 DtcProgram *dtc_program_new(const struct dtc_stream_layout *stream, const struct dtc_event_layout *event,
 			    DtcNames *event_names, DtcNames *call_names)
 {
@@ -280,6 +316,8 @@ DtcProgram *dtc_program_new(const struct dtc_stream_layout *stream, const struct
 		add_network(program, payload, wanted);
 	const struct dtc_layout *parts[] = { stream->common_context, event->context, payload };
 	program->steps = dtc_steps_new(parts, G_N_ELEMENTS(parts), wanted);
+	if (!program->call_by_number)
+		program->flat = flatten(program->steps);
 	return program;
 }
 

@@ -23,8 +23,10 @@ struct dtc_program_texts {
 };
 
 /*
- * The contexts and the payload, from behind the event's header to its end: sets all of event but time and CPU. False if
- * that is not in the packet. Strings are lent by the packet and by texts.
+ * The contexts and the payload, which begin at a place in the packet, to the last field that is wanted: sets all of
+ * event but time and CPU. packet is a decoder of it, of which the slots are used. Only for an event that was found to
+ * be in the packet to its end (dtc_steps_pass); false if what is wanted is not. Strings are lent by the packet and by
+ * texts.
  */
-bool dtc_program_run(const DtcProgram *program, struct dtc_decoder *decoder, struct dtc_program_texts *texts,
-		     struct dtc_event *event);
+bool dtc_program_run(const DtcProgram *program, const struct dtc_decoder *packet, uint64_t at,
+		     struct dtc_program_texts *texts, struct dtc_event *event);

@@ -23,6 +23,28 @@ struct dtc_ready_places {
 	const struct dtc_layout *bits; /* ... and a number in it */
 };
 
+/* An array of characters in a run. */
+struct dtc_flat_text {
+	uint32_t at, length; /* bytes */
+	uint8_t slot;
+};
+
+/*
+ * What is wanted of most classes lies in one run: numbers, names that are arrays, and perhaps a string behind it. That
+ * is taken without looking at steps and rules.
+ */
+struct dtc_flat {
+	bool is_flat;
+	bool has_string;
+	uint8_t string_slot;
+	guint text_count;
+	uint32_t align;
+	uint32_t bytes;
+	guint number_count;
+	const struct dtc_step_number *numbers; /* of the steps */
+	struct dtc_flat_text texts[2];
+};
+
 struct DtcProgram {
 	uint16_t kind;
 	uint16_t name;
@@ -32,6 +54,7 @@ struct DtcProgram {
 	bool is_compat;
 	int64_t constants[DTC_EVENT_SLOTS]; /* what v holds before */
 	struct dtc_steps *steps;	    /* the contexts and the payload */
+	struct dtc_flat flat;
 	guint option_count;
 	struct dtc_layer *options;
 	struct dtc_ready_places ready;

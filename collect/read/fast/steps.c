@@ -25,17 +25,16 @@ static void close_step(struct maker *maker, uint32_t align)
 /* ---- what is wanted ---- */
 
 /* False if it does not lie in eight bytes from the one in which it begins. */
-static bool make_number(const struct maker *maker, const struct dtc_rule *rule, struct dtc_step_number *ret_number)
+static bool make_number(const struct maker *maker, const struct dtc_layout *layout, uint32_t at, uint8_t slot,
+			struct dtc_step_number *ret_number)
 {
-	const struct dtc_layout *layout = rule->layout;
-	uint32_t offset = rule->at % 8;
-	bool is_wanted = rule->operation == DTC_OPERATION_NUMBER || rule->operation == DTC_OPERATION_FIELD;
-	if (!is_wanted || layout->kind != DTC_TYPE_INTEGER || layout->is_reversed || layout->bits == 0 ||
+	uint32_t offset = at % 8;
+	if (layout->kind != DTC_TYPE_INTEGER || layout->is_reversed || layout->bits == 0 ||
 	    maker->open.align % 8 != 0 || offset + layout->bits > 64)
 		return false;
 	*ret_number = (struct dtc_step_number){
-		.at = rule->at / 8,
-		.slot = rule->slot,
+		.at = at / 8,
+		.slot = slot,
 		.left = (uint8_t)(layout->is_big_endian ? offset : 64 - offset - layout->bits),
 		.right = (64 - layout->bits) & 63,
 		.is_big_endian = layout->is_big_endian,
@@ -44,10 +43,16 @@ static bool make_number(const struct maker *maker, const struct dtc_rule *rule, 
 	return true;
 }
 
+static bool is_plain_rule(const struct dtc_rule *rule)
+{
+	return rule->operation == DTC_OPERATION_NUMBER || rule->operation == DTC_OPERATION_FIELD;
+}
+
 static void place_rules(struct maker *maker, const struct dtc_layout *layout, uint32_t at)
 {
 	if (layout->slot >= 0 && layout->kind == DTC_TYPE_INTEGER) {
-		struct dtc_step_length length = { at, layout };
+		struct dtc_step_length length = { .at = at, .slot = layout->slot, .layout = layout };
+		length.is_number = make_number(maker, layout, at, 0, &length.number);
 		g_array_append_val(maker->lengths, length);
 		maker->open.length_count++;
 	}
@@ -57,7 +62,7 @@ static void place_rules(struct maker *maker, const struct dtc_layout *layout, ui
 		if (rule.layout != layout)
 			continue;
 		rule.at = at;
-		if (make_number(maker, &rule, &number)) {
+		if (is_plain_rule(&rule) && make_number(maker, layout, at, rule.slot, &number)) {
 			g_array_append_val(maker->numbers, number);
 			maker->open.number_count++;
 		} else {
@@ -175,6 +180,17 @@ static void add_structure(struct maker *maker, const struct dtc_layout *structur
 		add_member(maker, structure->members[i].layout);
 }
 
+static void set_wanted(struct dtc_steps *steps, const GArray *list)
+{
+	for (guint i = list->len; i > 0 && steps->wanted_count == 0; i--) {
+		const struct dtc_layout_step *step = &g_array_index(list, struct dtc_layout_step, i - 1);
+		if (step->number_count + step->rule_count + step->field_rule_count == 0)
+			continue;
+		steps->wanted_count = i;
+		steps->is_last_wanted_string = step->kind == DTC_STEP_STRING && step->field_rule_count > 0;
+	}
+}
+
 struct dtc_steps *dtc_steps_new(const struct dtc_layout *const *structures, guint count, const GArray *wanted)
 {
 	struct maker maker = { .wanted = wanted };
@@ -190,6 +206,7 @@ struct dtc_steps *dtc_steps_new(const struct dtc_layout *const *structures, guin
 	if (maker.open.run_bits > 0 || maker.open.align > 1 || maker.steps->len == 0)
 		close_step(&maker, 1);
 	steps->count = maker.steps->len;
+	set_wanted(steps, maker.steps);
 	steps->steps = (struct dtc_layout_step *)(void *)g_array_free(maker.steps, FALSE);
 	steps->lengths = (struct dtc_step_length *)(void *)g_array_free(maker.lengths, FALSE);
 	steps->numbers = (struct dtc_step_number *)(void *)g_array_free(maker.numbers, FALSE);
@@ -266,11 +283,7 @@ bool dtc_steps_pass(const struct dtc_steps *steps, struct dtc_decoder *decoder)
 		uint64_t begin;
 		if (!dtc_step_begin(step, decoder, &begin))
 			return false;
-		for (guint k = 0; k < step->length_count; k++) {
-			const struct dtc_step_length *length = &steps->lengths[step->length_first + k];
-			decoder->slots[length->layout->slot] =
-				dtc_decode_load(decoder->data, begin + length->at, length->layout);
-		}
+		dtc_step_take_lengths(steps, step, decoder, begin);
 		decoder->at = begin + step->run_bits;
 		if (!dtc_steps_pass_field(step, decoder))
 			return false;

@@ -47,7 +47,10 @@ struct dtc_step_number {
 
 /* A number that the decoder itself asks for. */
 struct dtc_step_length {
-	uint32_t at; /* bits from the run's begin */
+	uint32_t at;  /* bits from the run's begin */
+	int32_t slot; /* of the decoder */
+	bool is_number;
+	struct dtc_step_number number; /* without a slot */
 	const struct dtc_layout *layout;
 };
 
@@ -81,6 +84,8 @@ struct dtc_layout_step {
 
 struct dtc_steps {
 	guint count;
+	guint wanted_count;	    /* of those up to the last of which something is wanted */
+	bool is_last_wanted_string; /* that is at its end a string, whose end is of no interest then */
 	struct dtc_layout_step *steps;
 	struct dtc_step_length *lengths;
 	struct dtc_step_number *numbers;
@@ -101,6 +106,31 @@ bool dtc_steps_pass_field(const struct dtc_layout_step *step, struct dtc_decoder
 /* The option that a variant's selector says, and what is in it; false if there is none. */
 bool dtc_steps_select(const struct dtc_layout_step *step, const struct dtc_decoder *decoder, uint32_t *ret_option,
 		      const struct dtc_layout **ret_inner);
+
+static inline uint64_t dtc_step_extract(uint64_t word, const struct dtc_step_number *number)
+{
+	word = number->is_big_endian ? GUINT64_FROM_BE(word) : GUINT64_FROM_LE(word);
+	word <<= number->left & 63;
+	return number->is_signed ? (uint64_t)((int64_t)word >> number->right) : word >> number->right;
+}
+
+/* The numbers of a run that begins there and is in the packet, to the decoder's slots. */
+static inline void dtc_step_take_lengths(const struct dtc_steps *steps, const struct dtc_layout_step *step,
+					 const struct dtc_decoder *decoder, uint64_t begin)
+{
+	const struct dtc_step_length *length = &steps->lengths[step->length_first], *end = length + step->length_count;
+	bool has_room = begin + step->run_bits + 64 <= decoder->room;
+	for (; length < end; length++) {
+		uint64_t word;
+		if (G_LIKELY(has_room && length->is_number)) {
+			memcpy(&word, decoder->data + begin / 8 + length->number.at, sizeof(word));
+			decoder->slots[length->slot] = dtc_step_extract(word, &length->number);
+		} else {
+			decoder->slots[length->slot] =
+				dtc_decode_load(decoder->data, begin + length->at, length->layout);
+		}
+	}
+}
 
 /* Aligns the decoder to a step's begin; false if its run is not in the packet. */
 static inline bool dtc_step_begin(const struct dtc_layout_step *step, const struct dtc_decoder *decoder,

@@ -46,7 +46,7 @@ static uint64_t get_element_place(uint64_t at, const struct dtc_layout *element,
 }
 
 /* An array of characters, up to its first zero. As a rule it ends with one and need not be copied. */
-static const char *take_text(const struct run *run, uint64_t at, uint64_t length, guint slot)
+static inline const char *take_text(const struct run *run, uint64_t at, uint64_t length, guint slot)
 {
 	char *text = run->texts->text[slot];
 	const uint8_t *first = run->decoder->data + at / 8;
@@ -179,7 +179,7 @@ static bool take_ready(const struct run *run, const struct dtc_rule *rule)
 
 /* ---- packet headers ---- */
 
-static bool take_steps(const struct run *run, const struct dtc_steps *steps, uint64_t *values);
+static bool take_steps(const struct run *run, const struct dtc_steps *steps, guint count, uint64_t *values);
 
 /* The variant of the network header, or, inside of one, that of the transport header. */
 static bool take_layer(const struct run *run, const struct dtc_layout_step *step)
@@ -201,7 +201,7 @@ static bool take_layer(const struct run *run, const struct dtc_layout_step *step
 	layers->at->has = layer->fields;
 	*(outer ? &layers->has_transport : &layers->has_ip) = true;
 	layers->outer = layer;
-	bool is_sound = take_steps(run, layer->members, layers->at->value);
+	bool is_sound = take_steps(run, layer->members, layer->members->count, layers->at->value);
 	layers->outer = outer;
 	layers->at = before;
 	return is_sound;
@@ -294,11 +294,12 @@ static uint64_t load_at_end(const struct dtc_decoder *decoder, uint64_t byte)
 	return word;
 }
 
-static inline uint64_t extract(uint64_t word, const struct dtc_step_number *number)
+static G_GNUC_NO_INLINE void take_numbers_at_end(const struct dtc_decoder *decoder,
+						 const struct dtc_step_number *number, guint count, uint64_t begin,
+						 uint64_t *values)
 {
-	word = number->is_big_endian ? GUINT64_FROM_BE(word) : GUINT64_FROM_LE(word);
-	word <<= number->left & 63;
-	return number->is_signed ? (uint64_t)((int64_t)word >> number->right) : word >> number->right;
+	for (; count > 0; count--, number++)
+		values[number->slot] = dtc_step_extract(load_at_end(decoder, begin / 8 + number->at), number);
 }
 
 /* Into values, by their slots. */
@@ -307,34 +308,48 @@ static inline void take_numbers(const struct dtc_decoder *decoder, const struct 
 {
 	const struct dtc_step_number *number = &steps->numbers[step->number_first], *end = number + step->number_count;
 	const uint8_t *data = decoder->data + begin / 8;
-	bool has_room = begin + step->run_bits + 64 <= decoder->room;
+	if (G_UNLIKELY(begin + step->run_bits + 64 > decoder->room)) {
+		take_numbers_at_end(decoder, number, step->number_count, begin, values);
+		return;
+	}
 	for (; number < end; number++) {
 		uint64_t word;
-		if (G_LIKELY(has_room))
-			memcpy(&word, data + number->at, sizeof(word));
-		else
-			word = load_at_end(decoder, begin / 8 + number->at);
-		values[number->slot] = extract(word, number);
+		memcpy(&word, data + number->at, sizeof(word));
+		values[number->slot] = dtc_step_extract(word, number);
 	}
 }
 
-static bool take_steps(const struct run *run, const struct dtc_steps *steps, uint64_t *values)
+/* As a rule it is a thread's name. */
+static inline void apply_rule(const struct run *run, const struct dtc_rule *rule, uint64_t begin)
+{
+	if (G_LIKELY(rule->operation == DTC_OPERATION_TEXT))
+		run->event->text[rule->slot] = take_text(run, begin + rule->at, rule->layout->type->length, rule->slot);
+	else
+		apply_in_run(run, rule, begin);
+}
+
+static inline bool take_run(const struct run *run, const struct dtc_steps *steps, const struct dtc_layout_step *step,
+			    uint64_t *values)
 {
 	struct dtc_decoder *decoder = run->decoder;
-	const struct dtc_layout_step *step = steps->steps, *end = step + steps->count;
+	uint64_t begin;
+	if (G_UNLIKELY(!dtc_step_begin(step, decoder, &begin)))
+		return false;
+	take_numbers(decoder, steps, step, begin, values);
+	if (step->length_count > 0)
+		dtc_step_take_lengths(steps, step, decoder, begin);
+	for (guint i = 0; i < step->rule_count; i++)
+		apply_rule(run, &steps->rules[step->rule_first + i], begin);
+	decoder->at = begin + step->run_bits;
+	return true;
+}
+
+static bool take_steps(const struct run *run, const struct dtc_steps *steps, guint count, uint64_t *values)
+{
+	const struct dtc_layout_step *step = steps->steps, *end = step + count;
 	for (; step < end; step++) {
-		uint64_t begin;
-		if (G_UNLIKELY(!dtc_step_begin(step, decoder, &begin)))
+		if (!take_run(run, steps, step, values))
 			return false;
-		take_numbers(decoder, steps, step, begin, values);
-		for (guint i = 0; i < step->length_count; i++) {
-			const struct dtc_step_length *length = &steps->lengths[step->length_first + i];
-			decoder->slots[length->layout->slot] =
-				dtc_decode_load(decoder->data, begin + length->at, length->layout);
-		}
-		for (guint i = 0; i < step->rule_count; i++)
-			apply_in_run(run, &steps->rules[step->rule_first + i], begin);
-		decoder->at = begin + step->run_bits;
 		if (step->kind != DTC_STEP_RUN && !take_field(run, steps, step))
 			return false;
 	}
@@ -343,7 +358,7 @@ static bool take_steps(const struct run *run, const struct dtc_steps *steps, uin
 
 /* ---- one event ---- */
 
-static void begin_event(const DtcProgram *program, struct dtc_event *event)
+static inline void begin_event(const DtcProgram *program, struct dtc_event *event)
 {
 	event->kind = program->kind;
 	event->name = program->name;
@@ -362,12 +377,54 @@ static void begin_event(const DtcProgram *program, struct dtc_event *event)
 		event->headers.protocol = DTC_PROTOCOL_TCP;
 }
 
-bool dtc_program_run(const DtcProgram *program, struct dtc_decoder *decoder, struct dtc_program_texts *texts,
-		     struct dtc_event *event)
+/* What is wanted of an event that is in its packet to its end, which need not be looked for again. */
+static bool take_wanted(const struct run *run, const struct dtc_steps *steps)
 {
-	struct run run = { program, decoder, texts, event, NULL };
-	begin_event(program, event);
-	if (!take_steps(&run, program->steps, (uint64_t *)event->v))
+	uint64_t *values = (uint64_t *)run->event->v;
+	guint count = steps->wanted_count;
+	if (!steps->is_last_wanted_string)
+		return take_steps(run, steps, count, values);
+	const struct dtc_layout_step *last = &steps->steps[count - 1];
+	if (!take_steps(run, steps, count - 1, values) || !take_run(run, steps, last, values))
+		return false;
+	uint64_t at = dtc_align_bits(run->decoder->at, last->field->align);
+	run->event->text[steps->rules[last->field_rule_first].slot] = (const char *)run->decoder->data + at / 8;
+	return true;
+}
+
+/* The same where it lies in one run; false if the file ends too near, or a name has no end: then nothing is set. */
+static inline bool take_flat(const struct dtc_flat *flat, const struct dtc_decoder *packet, uint64_t at,
+			     struct dtc_event *event)
+{
+	uint64_t begin = dtc_align_bits(at, flat->align);
+	const uint8_t *data = packet->data + begin / 8;
+	if (!flat->is_flat || begin + (uint64_t)flat->bytes * 8 + 128 > packet->room)
+		return false;
+	for (guint i = 0; i < flat->text_count; i++) {
+		const struct dtc_flat_text *text = &flat->texts[i];
+		const uint8_t *first = data + text->at;
+		if (G_UNLIKELY(first[text->length - 1] != 0))
+			return false;
+		event->text[text->slot] = (const char *)first;
+	}
+	for (guint i = 0; i < flat->number_count; i++) {
+		const struct dtc_step_number *number = &flat->numbers[i];
+		uint64_t word;
+		memcpy(&word, data + number->at, sizeof(word));
+		event->v[number->slot] = (int64_t)dtc_step_extract(word, number);
+	}
+	if (flat->has_string)
+		event->text[flat->string_slot] = (const char *)data + flat->bytes;
+	return true;
+}
+
+static G_GNUC_NO_INLINE bool take_any(const DtcProgram *program, const struct dtc_decoder *packet, uint64_t at,
+				      struct dtc_program_texts *texts, struct dtc_event *event)
+{
+	struct dtc_decoder decoder = *packet;
+	struct run run = { program, &decoder, texts, event, NULL };
+	decoder.at = at;
+	if (!take_wanted(&run, program->steps))
 		return false;
 	if (program->call_by_number && event->v[DTC_CALL_NUMBER] != DTC_ABSENT) { /* rare: a look-up is fine */
 		char name[DTC_CALL_NAME_BYTES];
@@ -375,4 +432,11 @@ bool dtc_program_run(const DtcProgram *program, struct dtc_decoder *decoder, str
 		event->v[DTC_CALL_NAME] = dtc_names_add(program->call_names, name);
 	}
 	return true;
+}
+
+bool dtc_program_run(const DtcProgram *program, const struct dtc_decoder *packet, uint64_t at,
+		     struct dtc_program_texts *texts, struct dtc_event *event)
+{
+	begin_event(program, event);
+	return take_flat(&program->flat, packet, at, event) || take_any(program, packet, at, texts, event);
 }
