@@ -139,10 +139,16 @@ enum dtc_cause dtc_cause_of_interval(const DtcHistory *h, const struct dtc_inter
 	case DTC_STATE_WAIT_DISK:
 	case DTC_STATE_STOPPED:
 		return cause_of_wait(h, interval);
+	case DTC_STATE_GUEST:
+		return DTC_CAUSE_RUNNING_GUEST;
+	case DTC_STATE_VM_PREEMPTED:
+		return DTC_CAUSE_VM_PREEMPTED;
+	case DTC_STATE_VM_EXIT:
+		return DTC_CAUSE_VM_EXIT;
 	case DTC_STATE_UNKNOWN:
 	case DTC_STATE_EXITED:
 	case DTC_STATE_IDLE:
-	case DTC_STATES:
+	case DTC_STATES_OF_SHARES:
 		break;
 	}
 	return DTC_CAUSE_UNKNOWN;

@@ -47,7 +47,10 @@ static enum dtc_host_doing find_doing(const DtcHistory *h, const struct dtc_inte
 	case DTC_STATE_UNKNOWN:
 	case DTC_STATE_EXITED:
 	case DTC_STATE_IDLE:
-	case DTC_STATES:
+	case DTC_STATE_GUEST: /* no history has these */
+	case DTC_STATE_VM_PREEMPTED:
+	case DTC_STATE_VM_EXIT:
+	case DTC_STATES_OF_SHARES:
 		break;
 	}
 	return DTC_HOST_UNKNOWN;
@@ -83,6 +86,29 @@ bool dtc_host_find_piece(const DtcLinks *links, const struct dtc_guest_cpu *cpu,
 			piece.end_ns = MIN(piece.end_ns, (span + 1)->entry_ns);
 	}
 	*ret_piece = piece;
+	return true;
+}
+
+bool dtc_host_find_cut(const DtcLinks *links, guint node, const struct dtc_interval *interval, int64_t cluster_ns,
+		       struct dtc_host_cut *ret_cut)
+{
+	const DtcClocks *clocks = dtc_links_get_clocks(links);
+	struct dtc_guest_cpu cpu;
+	struct dtc_host_cut cut;
+	bool has_cpu = dtc_state_is_running(interval->state) || interval->state == DTC_STATE_RUNQUEUE ||
+		       interval->state == DTC_STATE_PREEMPTED;
+	if (!has_cpu || !dtc_guests_get_cpu(dtc_links_get_guests(links), node, interval->cpu, &cpu))
+		return false;
+	cut.host_ns = dtc_clocks_to_node_ns(clocks, cpu.host, cluster_ns);
+	for (;;) { /* a piece that is empty in cluster time is passed over */
+		if (!dtc_host_find_piece(links, &cpu, cut.host_ns, &cut.piece))
+			return false;
+		cut.begin_cluster_ns = dtc_clocks_to_cluster_ns(clocks, cpu.host, cut.piece.begin_ns);
+		if (cut.begin_cluster_ns < cluster_ns)
+			break;
+		cut.host_ns = cut.piece.begin_ns;
+	}
+	*ret_cut = cut;
 	return true;
 }
 

@@ -33,6 +33,21 @@ struct dtc_host_piece {
  */
 bool dtc_host_find_piece(const DtcLinks *links, const struct dtc_guest_cpu *cpu, int64_t host_ns,
 			 struct dtc_host_piece *ret_piece);
+
+/* The piece that leads up to a time, on cluster time. */
+struct dtc_host_cut {
+	struct dtc_host_piece piece;
+	int64_t host_ns;	  /* where the host's clock was then */
+	int64_t begin_cluster_ns; /* always before that time */
+};
+
+/*
+ * What the host did with the CPU of an interval of a guest's thread, up to cluster_ns. False if the node is no guest,
+ * the thread neither ran nor waited for a CPU, or the host does not tell.
+ */
+bool dtc_host_find_cut(const DtcLinks *links, guint node, const struct dtc_interval *interval, int64_t cluster_ns,
+		       struct dtc_host_cut *ret_cut);
+
 /* An interrupt that a guest served, as its host saw it. Times are the host's. */
 struct dtc_host_interrupt {
 	struct dtc_guest_cpu cpu;

@@ -35,12 +35,13 @@ static void add_thread(struct collection *c, struct dtc_states_scope *scope, uin
 	struct dtc_spells spells;
 	struct dtc_interval spell;
 
-	dtc_spells_begin(&spells, history, thread, begin, end);
+	dtc_spells_begin(&spells, dtc_engine_get_links(c->engine), scope->node, history, thread, begin, end);
 	while (dtc_spells_next(&spells, &spell)) {
 		dtc_state_tree_add(scope->tree, history, &spell);
 		if (is_wanted(c, history, &spell))
 			dtc_state_instances_add(c->instances, scope->node, &spell);
 	}
+	dtc_spells_end(&spells);
 	scope->thread_count++;
 }
 

@@ -2,8 +2,8 @@
 #include "analyze/engine/top.h"
 
 /* Rows and CPUs of one node. */
-static void profile_node(struct dtc_top_node *node, guint index, const struct dtc_selection *selection,
-			 const struct dtc_top_options *options)
+static void profile_node(struct dtc_top_node *node, const DtcLinks *links, guint index,
+			 const struct dtc_selection *selection, const struct dtc_top_options *options)
 {
 	const struct dtc_cluster_span *span = &selection->spans[index];
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row));
@@ -14,9 +14,9 @@ static void profile_node(struct dtc_top_node *node, guint index, const struct dt
 	node->cluster_begin = span->cluster_begin;
 	node->cluster_end = span->cluster_end;
 	if (node->history)
-		dtc_profile_add_threads(rows, index, node->history, span->begin, span->end);
+		dtc_profile_add_threads(rows, links, index, node->history, span->begin, span->end);
 	for (guint cpu = 0; cpu < cpu_count; cpu++)
-		cpus[cpu] = dtc_profile_get_cpu(node->history, cpu, span->begin, span->end);
+		cpus[cpu] = dtc_profile_get_cpu(links, index, node->history, cpu, span->begin, span->end);
 	node->total = dtc_profile_sum_cpus(cpus, cpu_count);
 	for (guint i = rows->len; i-- > 0;) { /* idle threads are the CPUs' lines */
 		uint32_t thread = g_array_index(rows, struct dtc_profile_row, i).thread;
@@ -58,7 +58,7 @@ GArray *dtc_top_new(const DtcEngine *engine, const struct dtc_subject *subject, 
 			.history = dtc_engine_get_history(engine, i),
 			.origin = selection.spans[i].origin,
 		};
-		profile_node(&node, i, &selection, options);
+		profile_node(&node, dtc_engine_get_links(engine), i, &selection, options);
 		g_array_append_val(nodes, node);
 	}
 	dtc_selection_clear(&selection);

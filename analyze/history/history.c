@@ -17,14 +17,23 @@ const char *dtc_softirq_to_string(uint32_t vector)
 
 const char *dtc_state_to_string(enum dtc_state state)
 {
-	static const char *const names[DTC_STATES] = {
-		[DTC_STATE_UNKNOWN] = "unknown",   [DTC_STATE_USER] = "user",
-		[DTC_STATE_SYSCALL] = "syscall",   [DTC_STATE_KERNEL] = "kernel",
-		[DTC_STATE_IRQ] = "irq",	   [DTC_STATE_SOFTIRQ] = "softirq",
-		[DTC_STATE_RUNQUEUE] = "runqueue", [DTC_STATE_PREEMPTED] = "preempted",
-		[DTC_STATE_WAIT] = "wait",	   [DTC_STATE_WAIT_DISK] = "wait-uninterruptible",
-		[DTC_STATE_STOPPED] = "stopped",   [DTC_STATE_EXITED] = "exited",
+	static const char *const names[DTC_STATES_OF_SHARES] = {
+		[DTC_STATE_UNKNOWN] = "unknown",
+		[DTC_STATE_USER] = "user",
+		[DTC_STATE_SYSCALL] = "syscall",
+		[DTC_STATE_KERNEL] = "kernel",
+		[DTC_STATE_IRQ] = "irq",
+		[DTC_STATE_SOFTIRQ] = "softirq",
+		[DTC_STATE_RUNQUEUE] = "runqueue",
+		[DTC_STATE_PREEMPTED] = "preempted",
+		[DTC_STATE_WAIT] = "wait",
+		[DTC_STATE_WAIT_DISK] = "wait-uninterruptible",
+		[DTC_STATE_STOPPED] = "stopped",
+		[DTC_STATE_EXITED] = "exited",
 		[DTC_STATE_IDLE] = "idle",
+		[DTC_STATE_GUEST] = "guest",
+		[DTC_STATE_VM_PREEMPTED] = "vm-preempted",
+		[DTC_STATE_VM_EXIT] = "vm-exit",
 	};
 	return names[state];
 }

@@ -17,6 +17,7 @@ const char *dtc_cause_to_string(enum dtc_cause cause)
 	static const char *const names[DTC_CAUSES] = {
 		[DTC_CAUSE_RUNNING_USER] = "running-user",
 		[DTC_CAUSE_RUNNING_KERNEL] = "running-kernel",
+		[DTC_CAUSE_RUNNING_GUEST] = "running-guest",
 		[DTC_CAUSE_RUNQUEUE] = "runqueue",
 		[DTC_CAUSE_PREEMPTED] = "preempted",
 		[DTC_CAUSE_IRQ] = "irq",

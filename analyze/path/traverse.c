@@ -535,7 +535,7 @@ static bool step(struct dtc_traverse *t)
 	if (dtc_state_is_wait(interval->state))
 		follow_wait(t, interval, low_ns);
 	else if (!dtc_traverse_follow_host(t, interval, low_ns))
-		dtc_traverse_explain_interval(t, interval, low_ns, dtc_cause_of_interval(h, interval));
+		dtc_traverse_explain_own(t, interval, low_ns);
 	return true;
 }
 

@@ -163,6 +163,8 @@ bool dtc_traverse_follow_interrupt(struct dtc_traverse *t, const struct dtc_inte
 /* A guest's thread that seems to run or to wait for its CPU: one piece of what its host did. False if it is no guest's.
  */
 bool dtc_traverse_follow_host(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t low_ns);
+/* A thread that does not wait, from where it stands down to low, or to where its vCPU entered or left its guest. */
+void dtc_traverse_explain_own(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t low_ns);
 /* Back to the guest, if the stand is the vCPU's thread that a device of the host got its request from. */
 bool dtc_traverse_return_to_guest(struct dtc_traverse *t);
 /* Comes back from the innermost wait. */

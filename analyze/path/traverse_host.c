@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A guest's time as its host saw it: what the host did with the vCPU, and what its devices did for the guest. */
 #include "analyze/edge/cause.h"
+#include "analyze/edge/shares.h"
 #include "analyze/path/traverse_build.h"
 
 /* What the host did with the vCPU while it was away. */
@@ -121,20 +122,13 @@ bool dtc_traverse_follow_interrupt(struct dtc_traverse *t, const struct dtc_inte
  */
 bool dtc_traverse_follow_host(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t low_ns)
 {
-	struct dtc_guest_cpu cpu;
-	struct dtc_host_piece piece;
-	if (!dtc_guests_get_cpu(dtc_links_get_guests(t->links), t->stand.node, interval->cpu, &cpu))
+	struct dtc_host_cut cut;
+	if (!dtc_host_find_cut(t->links, t->stand.node, interval, t->tc, &cut))
 		return false;
-	int64_t host_ns = dtc_clocks_to_node_ns(t->clocks, cpu.host, t->tc), begin;
-	for (;;) { /* a piece that is empty in cluster time is passed over */
-		if (!dtc_host_find_piece(t->links, &cpu, host_ns, &piece))
-			return false;
-		begin = dtc_clocks_to_cluster_ns(t->clocks, cpu.host, piece.begin_ns);
-		if (begin < t->tc)
-			break;
-		host_ns = piece.begin_ns;
-	}
-	begin = MAX(begin, MAX(dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns), dtc_traverse_get_bound(t)));
+	const struct dtc_host_piece piece = cut.piece;
+	const struct dtc_guest_cpu cpu = piece.cpu;
+	int64_t begin = MAX(cut.begin_cluster_ns,
+			    MAX(dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns), dtc_traverse_get_bound(t)));
 	if (begin >= t->tc)
 		return false;
 	guint node = t->stand.node;
@@ -162,11 +156,22 @@ bool dtc_traverse_follow_host(struct dtc_traverse *t, const struct dtc_interval 
 			t->visitor->wait(t->data, &visit);
 		t->stand.node = cpu.host;
 		t->stand.thread = cpu.thread;
-		t->stand.at_ns = piece.interval.end_ns - host_ns <= 1 ? piece.interval.end_ns : host_ns;
+		t->stand.at_ns = piece.interval.end_ns - cut.host_ns <= 1 ? piece.interval.end_ns : cut.host_ns;
 		return true;
 	}
 	dtc_traverse_explain(t, node, thread, interval->end_ns, begin,
 			     piece.doing == DTC_HOST_PREEMPTED ? DTC_CAUSE_VM_PREEMPTED : DTC_CAUSE_VM_EXIT,
 			     get_host_evidence(&piece), NULL);
 	return true;
+}
+
+void dtc_traverse_explain_own(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t low_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	const struct dtc_vcpu *vcpu = dtc_shares_find_vcpu(h, interval->thread);
+	enum dtc_cause cause = dtc_cause_of_interval(h, interval);
+	int64_t begin_ns = low_ns;
+	if (vcpu && dtc_shares_find_stay(h, vcpu, interval, MIN(t->stand.at_ns, interval->end_ns), &begin_ns))
+		cause = DTC_CAUSE_RUNNING_GUEST;
+	dtc_traverse_explain_interval(t, interval, MAX(begin_ns, low_ns), cause);
 }

@@ -2,6 +2,7 @@
 #include "analyze/profile/profile.h"
 
 #include "analyze/edge/cause.h"
+#include "analyze/edge/shares.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,11 @@ static const char *const names[DTC_PROFILE_COLUMNS] = {
 	[DTC_PROFILE_SYSTEM] = "system",
 	[DTC_PROFILE_IRQ] = "irq",
 	[DTC_PROFILE_SOFTIRQ] = "softirq",
+	[DTC_PROFILE_GUEST] = "guest",
 	[DTC_PROFILE_RUNQUEUE] = "runqueue",
 	[DTC_PROFILE_PREEMPTED] = "preempted",
+	[DTC_PROFILE_VM_PREEMPTED] = "vm-preempted",
+	[DTC_PROFILE_VM_EXIT] = "vm-exit",
 	[DTC_PROFILE_DISK] = "disk",
 	[DTC_PROFILE_PAGE_FAULT] = "page-fault",
 	[DTC_PROFILE_NETWORK] = "network",
@@ -109,8 +113,14 @@ enum dtc_profile_column dtc_profile_get_column(const DtcHistory *history, const 
 		return DTC_PROFILE_EXITED;
 	case DTC_STATE_IDLE:
 		return DTC_PROFILE_IDLE;
+	case DTC_STATE_GUEST:
+		return DTC_PROFILE_GUEST;
+	case DTC_STATE_VM_PREEMPTED:
+		return DTC_PROFILE_VM_PREEMPTED;
+	case DTC_STATE_VM_EXIT:
+		return DTC_PROFILE_VM_EXIT;
 	case DTC_STATE_UNKNOWN:
-	case DTC_STATES:
+	case DTC_STATES_OF_SHARES:
 		break;
 	}
 	return DTC_PROFILE_UNKNOWN;
@@ -121,22 +131,36 @@ static void add_sums(struct dtc_profile_row *row)
 	int64_t *value = row->value;
 
 	value[DTC_PROFILE_CPU] = value[DTC_PROFILE_USER] + value[DTC_PROFILE_SYSTEM] + value[DTC_PROFILE_IRQ] +
-				 value[DTC_PROFILE_SOFTIRQ];
+				 value[DTC_PROFILE_SOFTIRQ] + value[DTC_PROFILE_GUEST];
 	value[DTC_PROFILE_IO] = value[DTC_PROFILE_DISK] + value[DTC_PROFILE_PAGE_FAULT];
 	for (guint i = DTC_PROFILE_NETWORK; i <= DTC_PROFILE_WAIT; i++)
 		value[DTC_PROFILE_BLOCKED] += value[i];
 }
 
-static void add_intervals(struct dtc_profile_row *row, const DtcHistory *history, int64_t begin_ns, int64_t end_ns)
+/* What is summed over: the parts of intervals, as they are cut. */
+struct cutting {
+	struct dtc_shares shares;
+	GArray *parts; /* struct dtc_interval */
+};
+
+static void add_intervals(struct dtc_profile_row *row, struct cutting *cutting, int64_t begin_ns, int64_t end_ns)
 {
+	const DtcHistory *history = cutting->shares.history;
 	const struct dtc_thread *thread = dtc_history_get_thread(history, row->thread);
 	struct dtc_interval place;
 	const struct dtc_interval *interval = dtc_history_get_interval_after(history, row->thread, begin_ns, &place);
 
 	row->value[DTC_PROFILE_LIFE] = MIN(thread->end_ns, end_ns) - MAX(thread->begin_ns, begin_ns);
-	for (; interval && interval->begin_ns < end_ns; interval = dtc_history_get_next_interval(history, &place))
-		row->value[dtc_profile_get_column(history, interval)] +=
-			MIN(interval->end_ns, end_ns) - MAX(interval->begin_ns, begin_ns);
+	for (; interval && interval->begin_ns < end_ns; interval = dtc_history_get_next_interval(history, &place)) {
+		struct dtc_interval within = *interval;
+		within.begin_ns = MAX(within.begin_ns, begin_ns);
+		within.end_ns = MIN(within.end_ns, end_ns);
+		dtc_shares_cut(&cutting->shares, &within, cutting->parts);
+		for (guint k = 0; k < cutting->parts->len; k++) {
+			const struct dtc_interval *part = &g_array_index(cutting->parts, struct dtc_interval, k);
+			row->value[dtc_profile_get_column(history, part)] += part->end_ns - part->begin_ns;
+		}
+	}
 }
 
 /* Rows of one node by thread; DTC_NONE: the thread has none. */
@@ -188,8 +212,11 @@ static void count_events(const struct counting *counting, const DtcHistory *hist
 	}
 }
 
-void dtc_profile_add_threads(GArray *rows, guint node, const DtcHistory *history, DtcNodeTime begin, DtcNodeTime end)
+void dtc_profile_add_threads(GArray *rows, const DtcLinks *links, guint node, const DtcHistory *history,
+			     DtcNodeTime begin, DtcNodeTime end)
 {
+	g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval));
+	struct cutting cutting = { .parts = parts };
 	uint32_t thread_count = dtc_history_get_thread_count(history);
 	g_autofree uint32_t *row_of = g_new(uint32_t, thread_count + 1);
 	guint first = rows->len;
@@ -200,7 +227,8 @@ void dtc_profile_add_threads(GArray *rows, guint node, const DtcHistory *history
 		if (MAX(thread->begin_ns, begin.ns) >= MIN(thread->end_ns, end.ns))
 			continue;
 		struct dtc_profile_row row = { .node = node, .thread = i, .thread_count = 1 };
-		add_intervals(&row, history, begin.ns, end.ns);
+		dtc_shares_begin(&cutting.shares, links, node, history, i);
+		add_intervals(&row, &cutting, begin.ns, end.ns);
 		row_of[i] = rows->len;
 		g_array_append_val(rows, row);
 	}
@@ -212,32 +240,51 @@ void dtc_profile_add_threads(GArray *rows, guint node, const DtcHistory *history
 		add_sums(&g_array_index(rows, struct dtc_profile_row, i));
 }
 
-/* What a run's thread did while it had the CPU. */
-static void add_run(struct dtc_profile_cpu *sums, const DtcHistory *history, guint cpu, uint32_t index,
-		    int64_t begin_ns, int64_t end_ns)
+static int64_t *find_sum(struct dtc_profile_cpu *sums, enum dtc_state state, bool is_idle)
 {
+	switch (state) {
+	case DTC_STATE_IRQ:
+		return &sums->irq_ns;
+	case DTC_STATE_SOFTIRQ:
+		return &sums->softirq_ns;
+	case DTC_STATE_GUEST:
+		return &sums->guest_ns;
+	case DTC_STATE_VM_PREEMPTED:
+		return &sums->vm_preempted_ns;
+	case DTC_STATE_VM_EXIT:
+		return &sums->vm_exit_ns;
+	default:
+		return is_idle ? &sums->idle_ns : state == DTC_STATE_USER ? &sums->user_ns : &sums->system_ns;
+	}
+}
+
+/* What a run's thread did while it had the CPU. */
+static void add_run(struct dtc_profile_cpu *sums, struct cutting *cutting, guint cpu, uint32_t index, int64_t begin_ns,
+		    int64_t end_ns)
+{
+	const DtcHistory *history = cutting->shares.history;
 	bool is_idle = dtc_history_get_thread(history, index)->idle_cpu >= 0;
 	struct dtc_interval place;
-	const struct dtc_interval *interval = dtc_history_get_interval_after(history, index, begin_ns, &place);
+	const struct dtc_interval *next = dtc_history_get_interval_after(history, index, begin_ns, &place);
 	int64_t at_ns = begin_ns;
 
-	for (; interval && at_ns < end_ns; interval = dtc_history_get_next_interval(history, &place)) {
-		int64_t ns = MIN(interval->end_ns, end_ns) - at_ns;
-		bool is_here = interval->cpu == cpu &&
-			       (dtc_state_is_running(interval->state) || interval->state == DTC_STATE_IDLE);
+	for (; next && at_ns < end_ns; next = dtc_history_get_next_interval(history, &place)) {
+		struct dtc_interval interval = *next;
+		int64_t ns = MIN(interval.end_ns, end_ns) - at_ns;
+		bool is_here = interval.cpu == cpu &&
+			       (dtc_state_is_running(interval.state) || interval.state == DTC_STATE_IDLE);
 		if (!is_here) {
 			sums->unknown_ns += ns;
-			sums->wrong_count += interval->state != DTC_STATE_UNKNOWN;
-		} else if (interval->state == DTC_STATE_IRQ) {
-			sums->irq_ns += ns;
-		} else if (interval->state == DTC_STATE_SOFTIRQ) {
-			sums->softirq_ns += ns;
-		} else if (is_idle) {
-			sums->idle_ns += ns;
-		} else if (interval->state == DTC_STATE_USER) {
-			sums->user_ns += ns;
+			sums->wrong_count += interval.state != DTC_STATE_UNKNOWN;
 		} else {
-			sums->system_ns += ns;
+			interval.begin_ns = at_ns;
+			interval.end_ns = at_ns + ns;
+			dtc_shares_cut(&cutting->shares, &interval, cutting->parts);
+			for (guint k = 0; k < cutting->parts->len; k++) {
+				const struct dtc_interval *part =
+					&g_array_index(cutting->parts, struct dtc_interval, k);
+				*find_sum(sums, part->state, is_idle) += part->end_ns - part->begin_ns;
+			}
 		}
 		at_ns += ns;
 	}
@@ -257,6 +304,9 @@ struct dtc_profile_cpu dtc_profile_sum_cpus(const struct dtc_profile_cpu *cpus, 
 		sum.system_ns += cpus[i].system_ns;
 		sum.irq_ns += cpus[i].irq_ns;
 		sum.softirq_ns += cpus[i].softirq_ns;
+		sum.guest_ns += cpus[i].guest_ns;
+		sum.vm_preempted_ns += cpus[i].vm_preempted_ns;
+		sum.vm_exit_ns += cpus[i].vm_exit_ns;
 		sum.idle_ns += cpus[i].idle_ns;
 		sum.unknown_ns += cpus[i].unknown_ns;
 		sum.wrong_count += cpus[i].wrong_count;
@@ -264,8 +314,11 @@ struct dtc_profile_cpu dtc_profile_sum_cpus(const struct dtc_profile_cpu *cpus, 
 	return sum;
 }
 
-struct dtc_profile_cpu dtc_profile_get_cpu(const DtcHistory *history, guint cpu, DtcNodeTime begin, DtcNodeTime end)
+struct dtc_profile_cpu dtc_profile_get_cpu(const DtcLinks *links, guint node, const DtcHistory *history, guint cpu,
+					   DtcNodeTime begin, DtcNodeTime end)
 {
+	g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval));
+	struct cutting cutting = { .parts = parts };
 	int64_t begin_ns = MAX(begin.ns, dtc_history_get_begin_ns(history));
 	int64_t end_ns = MIN(end.ns, dtc_history_get_end_ns(history));
 	struct dtc_profile_cpu sums = { .span_ns = MAX(end_ns - begin_ns, 0) };
@@ -281,10 +334,12 @@ struct dtc_profile_cpu dtc_profile_get_cpu(const DtcHistory *history, guint cpu,
 		int64_t to_ns = MIN(i + 1 < count ? runs[i + 1].begin_ns : end_ns, end_ns);
 		if (to_ns <= from_ns)
 			continue;
-		if (runs[i].thread == DTC_NONE)
+		if (runs[i].thread == DTC_NONE) {
 			sums.unknown_ns += to_ns - from_ns;
-		else
-			add_run(&sums, history, cpu, runs[i].thread, from_ns, to_ns);
+			continue;
+		}
+		dtc_shares_begin(&cutting.shares, links, node, history, runs[i].thread);
+		add_run(&sums, &cutting, cpu, runs[i].thread, from_ns, to_ns);
 	}
 	return sums;
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "analyze/edge/links.h"
 #include "dtrace-chain/history.h"
 #include "dtrace-chain/path.h"
 
@@ -17,9 +18,13 @@ enum dtc_profile_column {
 	DTC_PROFILE_SYSTEM,  /* system calls, kernel threads */
 	DTC_PROFILE_IRQ,     /* hard interrupts on top of it */
 	DTC_PROFILE_SOFTIRQ, /* softirqs on top of it */
+	DTC_PROFILE_GUEST,   /* a vCPU's thread, in its guest */
 	/* basic: runnable, not on a CPU */
 	DTC_PROFILE_RUNQUEUE,
 	DTC_PROFILE_PREEMPTED,
+	/* basic: a guest's thread that had its CPU or waited for it, while the vCPU was away */
+	DTC_PROFILE_VM_PREEMPTED, /* ready, and another had the host's CPU: stolen */
+	DTC_PROFILE_VM_EXIT,	  /* the host worked or waited for it */
 	/* basic: waiting, by cause */
 	DTC_PROFILE_DISK,
 	DTC_PROFILE_PAGE_FAULT,
@@ -38,7 +43,7 @@ enum dtc_profile_column {
 	DTC_PROFILE_UNKNOWN,
 	DTC_PROFILE_BASIC_COLUMNS,
 	/* sums */
-	DTC_PROFILE_CPU = DTC_PROFILE_BASIC_COLUMNS, /* user, system, irq, softirq */
+	DTC_PROFILE_CPU = DTC_PROFILE_BASIC_COLUMNS, /* user, system, irq, softirq, guest */
 	DTC_PROFILE_IO,				     /* disk, page-fault */
 	DTC_PROFILE_BLOCKED,			     /* all waits but IO */
 	DTC_PROFILE_LIFE,			     /* all */
@@ -67,14 +72,16 @@ struct dtc_profile_row {
 	int64_t value[DTC_PROFILE_COLUMNS]; /* ns, or counts */
 };
 
-/* The column in which an interval's time is counted; always a basic one. */
+/* The column in which the time of an interval, or of a part of one (edge/shares.h), is counted; always a basic one. */
 enum dtc_profile_column dtc_profile_get_column(const DtcHistory *history, const struct dtc_interval *interval);
 
 /*
  * Appends a row per thread that lived in [begin, end], in the order of the history, the idle threads included. Events
- * are counted if begin <= time < end, those at the very end of the history too. rows: struct dtc_profile_row.
+ * are counted if begin <= time < end, those at the very end of the history too. rows: struct dtc_profile_row. links may
+ * be NULL: then a guest's time is as it seems to the guest, and a host does not know what a guest is.
  */
-void dtc_profile_add_threads(GArray *rows, guint node, const DtcHistory *history, DtcNodeTime begin, DtcNodeTime end);
+void dtc_profile_add_threads(GArray *rows, const DtcLinks *links, guint node, const DtcHistory *history,
+			     DtcNodeTime begin, DtcNodeTime end);
 
 /* What one CPU did in a span: the parts sum to span_ns. */
 struct dtc_profile_cpu {
@@ -83,11 +90,16 @@ struct dtc_profile_cpu {
 	int64_t system_ns;
 	int64_t irq_ns; /* on top of any thread, the idle one too */
 	int64_t softirq_ns;
-	int64_t idle_ns;
+	int64_t guest_ns;
+	int64_t vm_preempted_ns; /* of a guest's CPU: what ran on it did not, since the vCPU was away */
+	int64_t vm_exit_ns;
+	int64_t idle_ns;      /* also while the vCPU was away */
 	int64_t unknown_ns;   /* before the first switch shows who runs, and lost events */
 	uint32_t wrong_count; /* runs of a thread that was not running meanwhile: a defect */
 };
-struct dtc_profile_cpu dtc_profile_get_cpu(const DtcHistory *history, guint cpu, DtcNodeTime begin, DtcNodeTime end);
+/* links as of dtc_profile_add_threads. */
+struct dtc_profile_cpu dtc_profile_get_cpu(const DtcLinks *links, guint node, const DtcHistory *history, guint cpu,
+					   DtcNodeTime begin, DtcNodeTime end);
 /* What all CPUs of a node did together. */
 struct dtc_profile_cpu dtc_profile_sum_cpus(const struct dtc_profile_cpu *cpus, guint count);
 

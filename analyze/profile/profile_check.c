@@ -4,6 +4,7 @@
 #include "analyze/edge/cause.h"
 #include "analyze/path/walk.h"
 #include "analyze/profile/profile.h"
+#include "analyze/profile/share_check.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -188,7 +189,7 @@ static int64_t *sum_running(const DtcHistory *history)
 	return running_ns;
 }
 
-static struct dtc_check check_cpus(const DtcHistory *history, guint node)
+static struct dtc_check check_cpus(const DtcLinks *links, const DtcHistory *history, guint node)
 {
 	struct dtc_check check = { .name = "cpus",
 				   .node = node,
@@ -198,7 +199,7 @@ static struct dtc_check check_cpus(const DtcHistory *history, guint node)
 	int64_t unknown_ns = 0;
 
 	for (guint cpu = 0; cpu < dtc_history_get_cpu_count(history); cpu++) {
-		struct dtc_profile_cpu sums = dtc_profile_get_cpu(history, cpu, begin, end);
+		struct dtc_profile_cpu sums = dtc_profile_get_cpu(links, node, history, cpu, begin, end);
 		int64_t expected_ns = sums.span_ns - sums.unknown_ns;
 		unknown_ns += sums.unknown_ns;
 		dtc_check_look(&check, sums.wrong_count == 0 && running_ns[cpu] == expected_ns,
@@ -271,15 +272,22 @@ static void check_node(GArray *checks, const struct dtc_check_input *input, guin
 		return;
 	DtcNodeTime begin = { dtc_history_get_begin_ns(history) }, end = { dtc_history_get_end_ns(history) };
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row));
-	dtc_profile_add_threads(rows, node, history, begin, end);
+	dtc_profile_add_threads(rows, input->links, node, history, begin, end);
 	const struct dtc_check found[] = {
-		check_history(history, node), check_sums(history, rows, node), check_waits(history, node),
-		check_causes(history, node),  check_cpus(history, node),       check_paths(input, history, rows, node),
+		check_history(history, node),
+		check_sums(history, rows, node),
+		check_waits(history, node),
+		check_causes(history, node),
+		check_cpus(input->links, history, node),
+		check_paths(input, history, rows, node),
 	};
 	g_array_append_vals(checks, found, G_N_ELEMENTS(found));
 	struct dtc_check guest = check_guest(input, node);
+	struct dtc_check shares = dtc_share_check_run(input->links, node);
 	if (guest.count)
 		g_array_append_val(checks, guest);
+	if (shares.count)
+		g_array_append_val(checks, shares);
 }
 
 static struct dtc_check check_clocks(const struct dtc_check_input *input)

@@ -35,11 +35,14 @@ enum dtc_state_class dtc_state_class_get(const struct dtc_interval *interval)
 	case DTC_STATE_USER:
 	case DTC_STATE_SYSCALL:
 	case DTC_STATE_KERNEL:
+	case DTC_STATE_GUEST:
 		return DTC_CLASS_WORKING;
 	case DTC_STATE_IRQ:
 	case DTC_STATE_SOFTIRQ:
 	case DTC_STATE_RUNQUEUE:
 	case DTC_STATE_PREEMPTED:
+	case DTC_STATE_VM_PREEMPTED:
+	case DTC_STATE_VM_EXIT:
 		return DTC_CLASS_INTERRUPTED;
 	case DTC_STATE_WAIT:
 	case DTC_STATE_WAIT_DISK:
@@ -50,7 +53,7 @@ enum dtc_state_class dtc_state_class_get(const struct dtc_interval *interval)
 	case DTC_STATE_EXITED:
 		return DTC_CLASS_EXITED;
 	case DTC_STATE_UNKNOWN:
-	case DTC_STATES:
+	case DTC_STATES_OF_SHARES:
 		break;
 	}
 	return DTC_CLASS_UNKNOWN;
@@ -66,11 +69,22 @@ const char *dtc_state_name_get(const DtcHistory *history, const struct dtc_inter
 
 /* ---- spells ---- */
 
-void dtc_spells_begin(struct dtc_spells *spells, const DtcHistory *history, uint32_t thread, DtcNodeTime begin,
-		      DtcNodeTime end)
+void dtc_spells_begin(struct dtc_spells *spells, const DtcLinks *links, guint node, const DtcHistory *history,
+		      uint32_t thread, DtcNodeTime begin, DtcNodeTime end)
 {
-	*spells = (struct dtc_spells){ .history = history, .begin_ns = begin.ns, .end_ns = end.ns };
+	*spells = (struct dtc_spells){
+		.history = history,
+		.begin_ns = begin.ns,
+		.end_ns = end.ns,
+		.parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval)),
+	};
 	spells->has_next = dtc_history_get_interval_after(history, thread, begin.ns, &spells->next);
+	dtc_shares_begin(&spells->shares, links, node, history, thread);
+}
+
+void dtc_spells_end(struct dtc_spells *spells)
+{
+	g_clear_pointer(&spells->parts, g_array_unref);
 }
 
 static bool is_same_spell(const struct dtc_interval *a, const struct dtc_interval *b)
@@ -80,19 +94,31 @@ static bool is_same_spell(const struct dtc_interval *a, const struct dtc_interva
 	return !dtc_state_is_wait(a->state) && a->state != DTC_STATE_IRQ && a->state != DTC_STATE_SOFTIRQ;
 }
 
+/* The next part of an interval in the span; false at its end. Stays there until spells->part is counted up. */
+static bool get_part(struct dtc_spells *spells, struct dtc_interval *ret_part)
+{
+	while (spells->part >= spells->parts->len) {
+		struct dtc_interval interval = spells->next;
+		if (!spells->has_next || interval.begin_ns >= spells->end_ns)
+			return false;
+		interval.begin_ns = MAX(interval.begin_ns, spells->begin_ns);
+		interval.end_ns = MIN(interval.end_ns, spells->end_ns);
+		dtc_shares_cut(&spells->shares, &interval, spells->parts);
+		spells->part = 0;
+		spells->has_next = dtc_history_get_next_interval(spells->history, &spells->next);
+	}
+	*ret_part = g_array_index(spells->parts, struct dtc_interval, spells->part);
+	return true;
+}
+
 bool dtc_spells_next(struct dtc_spells *spells, struct dtc_interval *ret_spell)
 {
-	struct dtc_interval *next = &spells->next;
-	if (!spells->has_next || next->begin_ns >= spells->end_ns)
+	struct dtc_interval spell, part;
+
+	if (!get_part(spells, &spell))
 		return false;
-	struct dtc_interval spell = *next;
-	while ((spells->has_next = dtc_history_get_next_interval(spells->history, next))) {
-		if (!is_same_spell(&spell, next) || next->begin_ns >= spells->end_ns)
-			break;
-		spell.end_ns = next->end_ns;
-	}
-	spell.begin_ns = MAX(spell.begin_ns, spells->begin_ns);
-	spell.end_ns = MIN(spell.end_ns, spells->end_ns);
+	for (spells->part++; get_part(spells, &part) && is_same_spell(&spell, &part); spells->part++)
+		spell.end_ns = part.end_ns;
 	*ret_spell = spell;
 	return true;
 }
@@ -207,7 +233,7 @@ static struct child_key make_state_key(const DtcHistory *history, const struct d
 {
 	uint64_t value = spell->state;
 	if (dtc_state_is_wait(spell->state)) /* causes come after the states */
-		value = DTC_STATES + (uint64_t)dtc_cause_of_interval(history, spell);
+		value = DTC_STATES_OF_SHARES + (uint64_t)dtc_cause_of_interval(history, spell);
 	return (struct child_key){ parent, KEY_STATE, value };
 }
 

@@ -8,13 +8,15 @@
  */
 #pragma once
 
+#include "analyze/edge/shares.h"
 #include "dtrace-chain/history.h"
 
 #include <glib.h>
 
 enum dtc_state_class {
-	DTC_CLASS_WORKING,     /* user, system call, kernel */
-	DTC_CLASS_INTERRUPTED, /* irq, softirq, preempted, runqueue: it could run, and something else did */
+	DTC_CLASS_WORKING,     /* user, system call, kernel; a vCPU's thread: in its guest */
+	DTC_CLASS_INTERRUPTED, /* irq, softirq, preempted, runqueue: it could run, and something else did; in a guest
+				* also while the vCPU was away */
 	DTC_CLASS_BLOCKED,     /* waits, by cause */
 	DTC_CLASS_IDLE,
 	DTC_CLASS_EXITED,
@@ -31,19 +33,26 @@ const char *dtc_state_name_get(const DtcHistory *history, const struct dtc_inter
 
 /*
  * A thread's intervals in a span, clipped to it, in time order. Neighbours of the same state and call are one spell (a
- * migration cuts the wait for a CPU in two intervals), but every interrupt and every wait is a spell of its own.
+ * migration cuts the wait for a CPU in two intervals), but every interrupt and every wait is a spell of its own. Where
+ * virtual machines are, an interval is cut into what it really was (edge/shares.h).
  */
 struct dtc_spells {
 	const DtcHistory *history; /* private */
+	struct dtc_shares shares;
 	bool has_next;
 	struct dtc_interval next;
 	int64_t begin_ns;
 	int64_t end_ns;
+	GArray *parts; /* of the interval before next */
+	guint part;    /* the next one */
 };
-void dtc_spells_begin(struct dtc_spells *spells, const DtcHistory *history, uint32_t thread, DtcNodeTime begin,
-		      DtcNodeTime end);
+/* links as of dtc_shares_begin. */
+void dtc_spells_begin(struct dtc_spells *spells, const DtcLinks *links, guint node, const DtcHistory *history,
+		      uint32_t thread, DtcNodeTime begin, DtcNodeTime end);
 /* The next spell as one interval; false at the end. */
 bool dtc_spells_next(struct dtc_spells *spells, struct dtc_interval *ret_spell);
+/* Frees what the others need; spells is not. */
+void dtc_spells_end(struct dtc_spells *spells);
 
 enum dtc_state_level { DTC_LEVEL_CLASS, DTC_LEVEL_STATE, DTC_LEVEL_CALL, DTC_LEVEL_FILE, DTC_STATE_LEVELS };
 

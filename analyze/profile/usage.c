@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/profile/usage.h"
+#include "analyze/edge/shares.h"
 #include "analyze/profile/usage_build.h"
 #include "dtrace-chain/error.h"
 
@@ -132,6 +133,7 @@ static void place_node(struct dtc_usage_build *build, guint index)
 	node->cpu_count = dtc_history_get_cpu_count(h);
 	node->span_ns = span.end.ns - span.begin.ns;
 	node->interrupt = g_new0(int64_t, node->interval_count);
+	node->away = g_new0(int64_t, node->interval_count);
 	node->idle = g_new0(int64_t, node->interval_count);
 	node->unknown = g_new0(int64_t, node->interval_count);
 	node->span = g_new0(int64_t, node->interval_count);
@@ -237,30 +239,68 @@ static int64_t sum(const int64_t *by_interval, guint count)
 	return total;
 }
 
+/* Where the time of a part of an interval goes; NULL: it had no CPU. */
+static int64_t *find_times(struct dtc_usage_build *build, guint index, guint process, const struct dtc_interval *part)
+{
+	struct dtc_usage_node *node = &build->usage->nodes[index];
+
+	switch ((enum dtc_state)part->state) {
+	case DTC_STATE_IDLE:
+		return node->idle;
+	case DTC_STATE_IRQ:
+	case DTC_STATE_SOFTIRQ:
+		return node->interrupt;
+	case DTC_STATE_VM_PREEMPTED:
+	case DTC_STATE_VM_EXIT:
+		return node->away;
+	case DTC_STATE_USER:
+	case DTC_STATE_SYSCALL:
+	case DTC_STATE_KERNEL:
+	case DTC_STATE_GUEST:
+		return process == G_MAXUINT ? node->idle : dtc_usage_get_process(build, process)->cpu;
+	default:
+		return NULL;
+	}
+}
+
+static void add_thread(struct dtc_usage_build *build, guint index, uint32_t thread_index, GArray *parts)
+{
+	const DtcHistory *h = dtc_links_get_history(build->links, index);
+	const struct dtc_usage_span span = get_span(build, index);
+	guint process = build->thread_process[index][thread_index], hint = 0;
+	struct dtc_interval place;
+	const struct dtc_interval *next = dtc_history_get_interval_after(h, thread_index, INT64_MIN, &place);
+	struct dtc_shares shares;
+
+	dtc_shares_begin(&shares, build->links, index, h, thread_index);
+	for (; next; next = dtc_history_get_next_interval(h, &place)) {
+		struct dtc_interval v = *next;
+		v.begin_ns = MAX(v.begin_ns, span.begin.ns);
+		v.end_ns = MIN(v.end_ns, span.end.ns);
+		if ((v.state != DTC_STATE_IDLE && !dtc_state_is_running(v.state)) || v.begin_ns >= v.end_ns)
+			continue;
+		dtc_shares_cut(&shares, &v, parts);
+		for (guint i = 0; i < parts->len; i++) {
+			const struct dtc_interval *part = &g_array_index(parts, struct dtc_interval, i);
+			int64_t *to = find_times(build, index, process, part);
+			if (part->state == DTC_STATE_GUEST && process != G_MAXUINT)
+				dtc_usage_get_process(build, process)->guest_ns += part->end_ns - part->begin_ns;
+			add_span(build->edges_ns[index], build->usage->nodes[index].interval_count, &hint,
+				 part->begin_ns, part->end_ns, to);
+		}
+	}
+}
+
 static void add_cpu(struct dtc_usage_build *build, guint index)
 {
 	const DtcHistory *h = dtc_links_get_history(build->links, index);
 	struct dtc_usage_node *node = &build->usage->nodes[index];
-	const struct dtc_usage_span span = get_span(build, index);
-	const int64_t *edges = build->edges_ns[index];
+	g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval));
 
 	for (guint i = 0; i < node->interval_count; i++)
 		node->unknown[i] = node->span[i] * node->cpu_count; /* less what is known */
-	for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++) {
-		struct dtc_interval place;
-		const struct dtc_interval *v = dtc_history_get_interval_after(h, i, INT64_MIN, &place);
-		guint process = build->thread_process[index][i], hint = 0;
-		for (; v; v = dtc_history_get_next_interval(h, &place)) {
-			int64_t *to = v->state == DTC_STATE_IDLE				   ? node->idle
-				      : v->state == DTC_STATE_IRQ || v->state == DTC_STATE_SOFTIRQ ? node->interrupt
-				      : process == G_MAXUINT					   ? node->idle
-							     : dtc_usage_get_process(build, process)->cpu;
-			if (v->state != DTC_STATE_IDLE && !dtc_state_is_running(v->state))
-				continue;
-			add_span(edges, node->interval_count, &hint, MAX(v->begin_ns, span.begin.ns),
-				 MIN(v->end_ns, span.end.ns), to);
-		}
-	}
+	for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
+		add_thread(build, index, i, parts);
 	for (guint p = 0; p < build->usage->processes->len; p++) {
 		struct dtc_usage_process *process = dtc_usage_get_process(build, p);
 		if (process->node != index)
@@ -271,8 +311,9 @@ static void add_cpu(struct dtc_usage_build *build, guint index)
 			node->unknown[i] -= process->cpu[i];
 	}
 	for (guint i = 0; i < node->interval_count; i++)
-		node->unknown[i] -= node->idle[i] + node->interrupt[i];
+		node->unknown[i] -= node->idle[i] + node->interrupt[i] + node->away[i];
 	node->interrupt_ns = sum(node->interrupt, node->interval_count);
+	node->away_ns = sum(node->away, node->interval_count);
 	node->idle_ns = sum(node->idle, node->interval_count);
 	node->unknown_ns = sum(node->unknown, node->interval_count);
 }
@@ -472,6 +513,7 @@ void dtc_usage_free(DtcUsage *usage)
 		return;
 	for (guint i = 0; i < usage->node_count; i++) {
 		g_free(usage->nodes[i].interrupt);
+		g_free(usage->nodes[i].away);
 		g_free(usage->nodes[i].idle);
 		g_free(usage->nodes[i].unknown);
 		g_free(usage->nodes[i].span);
@@ -506,7 +548,7 @@ static bool check_interval(const DtcUsage *usage, guint index, guint i, const in
 {
 	const struct dtc_usage_node *node = &usage->nodes[index];
 	int64_t should_ns = node->span[i] * node->cpu_count;
-	int64_t is_ns = processes[i] + node->interrupt[i] + node->idle[i] + node->unknown[i];
+	int64_t is_ns = processes[i] + node->interrupt[i] + node->away[i] + node->idle[i] + node->unknown[i];
 
 	if (is_ns != should_ns)
 		return broken(error, index, "all CPUs", "the sum of an interval", is_ns, should_ns);
@@ -544,7 +586,7 @@ bool dtc_usage_check(const DtcUsage *usage, GError **error)
 		for (guint i = 0; i < node->interval_count; i++)
 			if (!check_interval(usage, n, i, processes, error))
 				return false;
-		int64_t total_ns = process_ns + node->interrupt_ns + node->idle_ns + node->unknown_ns;
+		int64_t total_ns = process_ns + node->interrupt_ns + node->away_ns + node->idle_ns + node->unknown_ns;
 		if (total_ns != node->span_ns * node->cpu_count)
 			return broken(error, n, "all CPUs", "the sum", total_ns, node->span_ns * node->cpu_count);
 	}

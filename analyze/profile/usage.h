@@ -7,8 +7,9 @@
  * of the time intervals are placed by cluster time. Nodes that are not aligned have an axis of their own.
  *
  * Conservation (dtc_usage_check): a row's intervals sum to its total; on each node and in each interval the CPU time of
- * all processes, of interrupts, idle and unknown is CPUs times the time. CPU time of a process is what its threads ran
- * without the interrupts on top of them; unknown is before a CPU's first switch and where events were lost.
+ * all processes, of interrupts, away, idle and unknown is CPUs times the time. CPU time of a process is what its
+ * threads ran without the interrupts on top of them; away is what a guest's CPU had something to run and its vCPU was
+ * not in the guest; unknown is before a CPU's first switch and where events were lost.
  */
 #pragma once
 
@@ -53,7 +54,8 @@ struct dtc_usage_process {
 	bool is_kernel;
 	bool is_asked; /* else it is there for the sums, and as the other end of edges */
 	int64_t cpu_ns;
-	int64_t *cpu; /* ns by interval */
+	int64_t guest_ns; /* part of cpu_ns that its vCPUs were in their guest */
+	int64_t *cpu;	  /* ns by interval */
 	uint64_t disk_read_bytes, disk_written_bytes;
 	uint64_t disk_requests;
 	uint64_t *disk;					     /* bytes by interval, of the request's issue */
@@ -69,9 +71,9 @@ struct dtc_usage_node {
 	int64_t span_ns;      /* of its trace that counts, on its clock */
 	DtcClusterTime begin; /* of its axis: the first interval */
 	guint interval_count;
-	int64_t process_ns, interrupt_ns, idle_ns, unknown_ns;
-	int64_t *interrupt, *idle, *unknown; /* by interval */
-	int64_t *span;			     /* of what counts, by interval: unequal at the ends */
+	int64_t process_ns, interrupt_ns, away_ns, idle_ns, unknown_ns;
+	int64_t *interrupt, *away, *idle, *unknown; /* by interval */
+	int64_t *span;				    /* of what counts, by interval: unequal at the ends */
 };
 
 /* What the processes of a row did with the files of one label. */

@@ -12,6 +12,7 @@
  * message, so that the CPU time of a server's servers reaches the first client, too; each process is charged once.
  */
 #include "analyze/edge/arrival.h"
+#include "analyze/edge/shares.h"
 #include "analyze/exchange/endpoint.h"
 #include "analyze/exchange/label.h"
 #include "analyze/profile/usage_build.h"
@@ -43,18 +44,39 @@ struct pass {
 	GArray *services; /* struct service, of all nodes: its index is the request's number */
 };
 
-/* CPU time of a thread between two times, without interrupts. */
-static int64_t get_cpu_ns(const DtcHistory *h, uint32_t thread, int64_t begin_ns, int64_t end_ns)
+static int64_t sum_cpu(const struct dtc_shares *shares, const struct dtc_interval *interval, GArray *parts)
 {
 	int64_t cpu_ns = 0;
 
+	dtc_shares_cut(shares, interval, parts);
+	for (guint i = 0; i < parts->len; i++) {
+		const struct dtc_interval *part = &g_array_index(parts, struct dtc_interval, i);
+		if (part->state != DTC_STATE_VM_PREEMPTED && part->state != DTC_STATE_VM_EXIT)
+			cpu_ns += part->end_ns - part->begin_ns;
+	}
+	return cpu_ns;
+}
+
+/* CPU time of a thread between two times, without interrupts and what a guest's vCPU was away. */
+static int64_t get_cpu_ns(const struct dtc_usage_build *build, guint node, uint32_t thread, int64_t begin_ns,
+			  int64_t end_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(build->links, node);
+	g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval));
+	struct dtc_shares shares;
+	int64_t cpu_ns = 0;
+
+	dtc_shares_begin(&shares, build->links, node, h, thread);
 	while (end_ns > begin_ns) {
 		struct dtc_interval place;
 		const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, end_ns, &place);
 		if (!v)
 			break;
+		struct dtc_interval interval = *v;
+		interval.begin_ns = MAX(v->begin_ns, begin_ns);
+		interval.end_ns = end_ns;
 		if (v->state == DTC_STATE_USER || v->state == DTC_STATE_SYSCALL || v->state == DTC_STATE_KERNEL)
-			cpu_ns += end_ns - MAX(v->begin_ns, begin_ns);
+			cpu_ns += sum_cpu(&shares, &interval, parts);
 		end_ns = v->begin_ns;
 	}
 	return cpu_ns;
@@ -150,9 +172,9 @@ static void charge_thread(struct pass *pass, uint32_t thread)
 		/* another thread can have it only when the read has returned */
 		const struct dtc_call *read = dtc_history_get_call(pass->history, service->read);
 		int64_t read_ns = thread == service->thread ? read->begin_ns : read->end_ns;
-		service->cpu_ns +=
-			get_cpu_ns(pass->history, thread, MAX(MAX(spans[i].begin_ns, read_ns), counted->begin.ns),
-				   MIN(MIN(spans[i].end_ns, service->answered_ns), counted->end.ns));
+		service->cpu_ns += get_cpu_ns(pass->build, pass->node, thread,
+					      MAX(MAX(spans[i].begin_ns, read_ns), counted->begin.ns),
+					      MIN(MIN(spans[i].end_ns, service->answered_ns), counted->end.ns));
 	}
 }
 

@@ -42,6 +42,9 @@ static void add_cpu_times(GString *out, const struct dtc_profile_cpu *cpu)
 	dtc_json_add_integer(out, "system_ns", cpu->system_ns);
 	dtc_json_add_integer(out, "irq_ns", cpu->irq_ns);
 	dtc_json_add_integer(out, "softirq_ns", cpu->softirq_ns);
+	dtc_json_add_integer(out, "guest_ns", cpu->guest_ns);
+	dtc_json_add_integer(out, "vm_preempted_ns", cpu->vm_preempted_ns);
+	dtc_json_add_integer(out, "vm_exit_ns", cpu->vm_exit_ns);
 	dtc_json_add_integer(out, "idle_ns", cpu->idle_ns);
 	dtc_json_add_integer(out, "unknown_ns", cpu->unknown_ns);
 	dtc_json_add_integer(out, "span_ns", cpu->span_ns);
@@ -149,6 +152,11 @@ static const struct figure times[] = {
 	{ "wait", { DTC_PROFILE_BLOCKED, DTC_PROFILE_EXITED }, 2 },
 	{ "unkn.", { DTC_PROFILE_UNKNOWN }, 1 },
 };
+static const struct figure machines[] = {
+	{ "guest", { DTC_PROFILE_GUEST }, 1 },
+	{ "stolen", { DTC_PROFILE_VM_PREEMPTED }, 1 },
+	{ "exits", { DTC_PROFILE_VM_EXIT }, 1 },
+};
 static const struct figure causes[] = {
 	{ "net", { DTC_PROFILE_NETWORK }, 1 },
 	{ "timer", { DTC_PROFILE_TIMER }, 1 },
@@ -254,6 +262,12 @@ static void add_cpu_line(const struct view *view, const char *label, const struc
 	add_share(view->layout, "system", cpu->system_ns, cpu->span_ns, view->is_exact);
 	add_share(view->layout, "irq", cpu->irq_ns, cpu->span_ns, view->is_exact);
 	add_share(view->layout, "softirq", cpu->softirq_ns, cpu->span_ns, view->is_exact);
+	if (cpu->guest_ns)
+		add_share(view->layout, "guest", cpu->guest_ns, cpu->span_ns, view->is_exact);
+	if (cpu->vm_preempted_ns + cpu->vm_exit_ns) {
+		add_share(view->layout, "stolen", cpu->vm_preempted_ns, cpu->span_ns, view->is_exact);
+		add_share(view->layout, "exits", cpu->vm_exit_ns, cpu->span_ns, view->is_exact);
+	}
 	add_share(view->layout, "idle", cpu->idle_ns, cpu->span_ns, view->is_exact);
 	add_share(view->layout, "unknown", cpu->unknown_ns, cpu->span_ns, view->is_exact);
 	dtc_layout_end_line(view->layout);
@@ -295,6 +309,10 @@ static void add_node(const struct view *view, const struct dtc_top_node *node)
 	add_cpu_lines(view, node);
 	add_table(view, node, "Time", "irq: interrupts and softirqs on top of it; i/o: disk and page faults", times,
 		  G_N_ELEMENTS(times));
+	if (node->total.guest_ns + node->total.vm_preempted_ns + node->total.vm_exit_ns)
+		add_table(view, node, "Virtual CPUs",
+			  "stolen, and exits to the host, of a guest; in the guest, of a host", machines,
+			  G_N_ELEMENTS(machines));
 	add_table(view, node, "Wait", "by cause, without i/o", causes, G_N_ELEMENTS(causes));
 	add_table(view, node, "Counts", "system calls, page faults, wakeups received and given, switches in", counts,
 		  G_N_ELEMENTS(counts));

@@ -33,6 +33,7 @@ static enum dtc_style get_style(enum dtc_cause cause)
 	switch (cause) {
 	case DTC_CAUSE_RUNNING_USER:
 	case DTC_CAUSE_RUNNING_KERNEL:
+	case DTC_CAUSE_RUNNING_GUEST:
 	case DTC_CAUSE_FORK_EXEC:
 		return DTC_STYLE_GREEN;
 	case DTC_CAUSE_RUNQUEUE:

@@ -62,10 +62,12 @@ static void append_nodes(GString *out, const struct dtc_usage_input *input)
 		dtc_json_add_integer(out, "start_ns", node->begin.ns);
 		dtc_json_add_integer(out, "process_ns", node->process_ns);
 		dtc_json_add_integer(out, "interrupt_ns", node->interrupt_ns);
+		dtc_json_add_integer(out, "away_ns", node->away_ns);
 		dtc_json_add_integer(out, "idle_ns", node->idle_ns);
 		dtc_json_add_integer(out, "unknown_ns", node->unknown_ns);
 		append_times(out, "span", node->span, node->interval_count);
 		append_times(out, "interrupt", node->interrupt, node->interval_count);
+		append_times(out, "away", node->away, node->interval_count);
 		append_times(out, "idle", node->idle, node->interval_count);
 		append_times(out, "unknown", node->unknown, node->interval_count);
 		g_string_append_c(out, '}');
@@ -92,6 +94,7 @@ static void append_processes(GString *out, const struct dtc_usage_input *input)
 		dtc_json_add_id(out, "pid", process->pid);
 		dtc_json_add_integer(out, "count", process->count);
 		dtc_json_add_integer(out, "self_ns", process->cpu_ns);
+		dtc_json_add_integer(out, "guest_ns", process->guest_ns);
 		dtc_json_add_integer(out, "sub_ns", process->sub_ns);
 		dtc_json_add_integer(out, "total_ns", process->cpu_ns + process->sub_ns);
 		dtc_json_add_integer(out, "served_ns", process->served_ns);

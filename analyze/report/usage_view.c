@@ -189,6 +189,8 @@ static void add_node_cpu(const struct view *view, guint index)
 		add_cpu_line(view, node, more, left_out_ns, NULL, 1, DTC_STYLE_DIM);
 	}
 	add_cpu_line(view, node, "interrupts", node->interrupt_ns, node->interrupt, 1, DTC_STYLE_PLAIN);
+	if (node->away_ns)
+		add_cpu_line(view, node, "virtual CPU away", node->away_ns, node->away, 1, DTC_STYLE_PLAIN);
 	add_cpu_line(view, node, "idle", node->idle_ns, node->idle, node->cpu_count, DTC_STYLE_DIM);
 	add_cpu_line(view, node, "unknown", node->unknown_ns, node->unknown, node->cpu_count, DTC_STYLE_DIM);
 	add_cpu_line(view, node, "total", node->span_ns * node->cpu_count, NULL, 1, DTC_STYLE_BOLD);

@@ -8,6 +8,7 @@ enum dtc_family dtc_family_of_cause(enum dtc_cause cause)
 	switch (cause) {
 	case DTC_CAUSE_RUNNING_USER:
 	case DTC_CAUSE_RUNNING_KERNEL:
+	case DTC_CAUSE_RUNNING_GUEST:
 	case DTC_CAUSE_IRQ:
 	case DTC_CAUSE_SOFTIRQ:
 	case DTC_CAUSE_FORK_EXEC:

@@ -37,7 +37,12 @@ enum dtc_state {
 	DTC_STATE_STOPPED,   /* stopped or traced */
 	DTC_STATE_EXITED,    /* zombie, until freed or reused */
 	DTC_STATE_IDLE,	     /* the idle thread runs */
-	DTC_STATES
+	DTC_STATES,
+	/* never in a history: what an interval really was, where virtual machines are (analyze/edge/shares.h) */
+	DTC_STATE_GUEST = DTC_STATES, /* of a host: a vCPU's thread, in its guest */
+	DTC_STATE_VM_PREEMPTED,	      /* of a guest: its vCPU was ready, and another thread had the CPU: stolen */
+	DTC_STATE_VM_EXIT,	      /* of a guest: its vCPU was out, and the host worked or waited for it */
+	DTC_STATES_OF_SHARES
 };
 
 const char *dtc_softirq_to_string(uint32_t vector); /* "net-rx", ...; "softirq" beyond the last */

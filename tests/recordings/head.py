@@ -14,7 +14,7 @@ import sys
 import truth
 
 FAMILIES = {
-    "cpu": {"running-user", "running-kernel", "irq", "softirq", "fork-exec"},
+    "cpu": {"running-user", "running-kernel", "running-guest", "irq", "softirq", "fork-exec"},
     "cpu-wait": {"runqueue", "preempted"},
     "disk": {"disk", "page-fault", "device"},
     "lock": {"lock"},

@@ -202,7 +202,8 @@ def collect_reports(program, bundle):
     """By node: what the commands' totals are in terms of the sums above."""
     reports = collections.defaultdict(collections.Counter)
     for node in ask(program, "usage", bundle)["nodes"]:
-        reports[node["node"]]["all running"] = node["process_ns"] + node["interrupt_ns"] + node["idle_ns"]
+        reports[node["node"]]["all running"] = sum(
+            node[key + "_ns"] for key in ("process", "interrupt", "away", "idle"))
     for row in ask(program, "blockings", bundle)["rows"]:
         reports[row["node"]]["blocked", row["tid"]] += row["total_ns"]
         if row["waker"] is not None:

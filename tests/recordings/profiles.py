@@ -15,8 +15,8 @@ import sys
 
 import truth
 
-BASIC = ("user system irq softirq runqueue preempted disk page_fault network timer lock ipc child fork_exec device "
-         "stopped wait exited idle unknown").split()
+BASIC = ("user system irq softirq guest runqueue preempted vm_preempted vm_exit disk page_fault network timer lock ipc "
+         "child fork_exec device stopped wait exited idle unknown").split()
 COUNTS = ("calls", "faults", "woken", "switches")
 LINE = re.compile(r"^\[(\d+)\.(\d{9})\] (?:.* )?([a-z_0-9]+): \{ cpu_id = (\d+) \}")
 NEXT, CHILD, TID = (re.compile(r".*[{ ]" + name + r" = (\d+)") for name in ("next_tid", "child_tid", "tid"))

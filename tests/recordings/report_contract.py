@@ -2,9 +2,9 @@
 """What every JSON report must keep to (docs/formats.md), whatever the request: the names, and the sums."""
 
 SCHEMA = "dtrace-chain/report/1"
-CAUSES = {"running-user", "running-kernel", "runqueue", "preempted", "irq", "softirq", "timer", "disk", "lock", "ipc",
-          "page-fault", "fork-exec", "child", "network-send", "network-wire", "network-receive", "retransmission",
-          "vm-preempted", "vm-exit", "device", "stopped", "unknown"}
+CAUSES = {"child", "device", "disk", "fork-exec", "ipc", "irq", "lock", "network-receive", "network-send",
+          "network-wire", "page-fault", "preempted", "retransmission", "running-guest", "running-kernel",
+          "running-user", "runqueue", "softirq", "stopped", "timer", "unknown", "vm-exit", "vm-preempted"}
 KEYS = {
     "report": {"schema", "request", "target", "start_ns", "end_ns", "duration_ns", "breakdown", "path", "causality",
                "dominant", "findings", "complete"},

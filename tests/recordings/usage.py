@@ -31,14 +31,15 @@ def check_node(node, processes):
         yield f"{name}: processes do not sum to process_ns"
     if sum(node["span"]) != node["span_ns"]:
         yield f"{name}: steps do not sum to the span"
-    total = node["process_ns"] + node["interrupt_ns"] + node["idle_ns"] + node["unknown_ns"]
+    total = sum(node[key + "_ns"] for key in ("process", "interrupt", "away", "idle", "unknown"))
     if total != node["cpus"] * node["span_ns"]:
         yield f"{name}: {total} ns on {node['cpus']} CPUs in {node['span_ns']} ns"
     for i, span in enumerate(node["span"]):
-        step = sum(p["cpu"][i] for p in processes) + node["interrupt"][i] + node["idle"][i] + node["unknown"][i]
+        rest = [node[key][i] for key in ("interrupt", "away", "idle", "unknown")]
+        step = sum(p["cpu"][i] for p in processes) + sum(rest)
         if step != span * node["cpus"]:
             yield f"{name}: step {i} has {step} ns, not {span} on each of {node['cpus']} CPUs"
-        if min(span, node["interrupt"][i], node["idle"][i], node["unknown"][i]) < 0:
+        if min(span, *rest) < 0:
             yield f"{name}: step {i} has less than nothing"
 
 
@@ -100,7 +101,7 @@ def sum_up(usage):
     and a process may run another program later. Pipes are left out for that: within a row nobody talks."""
     sums = {}
     for node in usage["nodes"]:
-        for key in ("span_ns", "process_ns", "interrupt_ns", "idle_ns", "unknown_ns"):
+        for key in ("span_ns", "process_ns", "interrupt_ns", "away_ns", "idle_ns", "unknown_ns"):
             sums[node["node"], key] = node[key]
     rows = [(p["node"], p, ("sub_ns", "served_ns", "disk_requests", "disk_read_bytes", "disk_written_bytes",
                             "network_received_bytes", "network_sent_bytes")) for p in usage["processes"]]

@@ -1,83 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A guest's time and what its host did meanwhile: small stories of a host and its guests, told event by event. */
-#include "analyze/edge/host.h"
 #include "analyze/path/walk.h"
-#include "collect/bundle/scratch.h"
-#include "sync/fit/clocks.h"
+#include "tests/support/host_story.h"
 #include "tests/support/said.h"
-#include "tests/support/story.h"
 
-#define RUN 0
-#define SLEEP 1
-#define DISK 2
-#define SHIFT 1000000 /* the guest's clock is this far ahead of the host's */
-#define HOST 0
-#define GUEST 1
-
-#define MSR 0x7c
-#define INTR 0x60
-#define PORT 0x7b
-#define HALT 0x78
-#define FAULT 0x400
-
-struct pair {
-	struct story host, guest;
-	const DtcHistory *histories[2];
-	DtcClocks *clocks;
-	DtcFindings *findings;
-	DtcGuests *guests;
-	DtcLinks *links;
-};
-
-static const char *const names[] = { "host", "guest" };
-
-static void pair_begin(struct pair *p)
-{
-	*p = (struct pair){ 0 };
-	story_begin(&p->host, "host");
-	story_begin(&p->guest, "guest");
-}
-
-/* vcpus: as in a cluster file; NULL: there is none. */
-static void pair_end(struct pair *p, const char *vcpus)
-{
-	p->histories[HOST] = story_end(&p->host);
-	p->histories[GUEST] = story_end(&p->guest);
-	p->clocks = dtc_clocks_new(2, 0);
-	for (guint i = 0; i < 2; i++) {
-		int64_t by = i ? SHIFT : 0, half = i ? 3 : 0;
-		const struct dtc_clock_knot knots[] = { { by, 0, -half, half },
-							{ 100000 + by, 100000, 100000 - half, 100000 + half } };
-		dtc_clocks_set_node(p->clocks, i, 0, knots, 2, 0);
-	}
-	p->findings = dtc_findings_new();
-	g_autoptr(DtcCluster) cluster = NULL;
-	if (vcpus) {
-		g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
-		g_autofree char *path = g_build_filename(dtc_scratch_get_path(scratch), "test.conf", NULL);
-		g_autofree char *text = g_strdup_printf(
-			"[node host]\nrole=host\n[node guest]\nrole=guest\nhost=host\nvcpu-threads=%s\n", vcpus);
-		g_assert_true(g_file_set_contents(path, text, -1, NULL));
-		cluster = dtc_cluster_read(path, NULL);
-		g_assert_nonnull(cluster);
-	}
-	const struct dtc_guests_input input = { 2, names, p->histories, p->clocks, cluster };
-	p->guests = dtc_guests_find(&input, p->findings);
-	p->links = dtc_links_new(2, names, p->histories, p->clocks);
-	dtc_links_set_guests(p->links, p->guests);
-}
-
-static void pair_clear(struct pair *p)
-{
-	dtc_links_free(p->links);
-	dtc_guests_free(p->guests);
-	dtc_clocks_free(p->clocks);
-	dtc_findings_free(p->findings);
-	story_clear(&p->host);
-	story_clear(&p->guest);
-}
-
-static DtcPath *walk(const struct pair *p, guint node, int tid, int64_t begin, int64_t end)
+static DtcPath *walk(const struct host_story *p, guint node, int tid, int64_t begin, int64_t end)
 {
 	const struct dtc_path_target target = {
 		.node = node,
@@ -105,7 +32,7 @@ struct want {
 	const char *detail; /* NULL: whatever */
 };
 
-static void assert_path(const struct pair *p, const DtcPath *path, const struct want *wants, guint count)
+static void assert_path(const struct host_story *p, const DtcPath *path, const struct want *wants, guint count)
 {
 	for (guint i = 0; i < count && i < dtc_path_get_segment_count(path); i++) {
 		const struct dtc_segment *s = dtc_path_get_segment(path, i);
@@ -120,72 +47,13 @@ static void assert_path(const struct pair *p, const DtcPath *path, const struct 
 	g_assert_cmpuint(dtc_path_get_segment_count(path), ==, count);
 }
 
-/* The host's side: exits to the kernel and to QEMU, preemption, a halt, a page that the host's disk has. */
-static void tell_host(struct story *s)
-{
-	story_switch(s, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
-	story_ioctl(s, 5, 0, STORY_KVM_RUN);
-	story_vm(s, DTC_EVENT_KVM_ENTRY, 10, 0, 0);
-	story_vm(s, DTC_EVENT_KVM_EXIT, 100, 0, MSR);
-	story_vm(s, DTC_EVENT_KVM_ENTRY, 120, 0, 0);
-	story_vm(s, DTC_EVENT_KVM_EXIT, 200, 0, INTR);
-	story_switch(s, 205, 0, 20, "CPU 0/KVM", RUN, 30, "hog");
-	story_switch(s, 300, 0, 30, "hog", RUN, 20, "CPU 0/KVM");
-	story_vm(s, DTC_EVENT_KVM_ENTRY, 310, 0, 0);
-	story_vm(s, DTC_EVENT_KVM_EXIT, 400, 0, PORT);
-	story_leave(s, 410, 0, "ioctl", 0);
-	story_enter(s, 420, 0, "write", -1);
-	story_leave(s, 440, 0, "write", 1);
-	story_ioctl(s, 450, 0, STORY_KVM_RUN);
-	story_vm(s, DTC_EVENT_KVM_ENTRY, 460, 0, 0);
-	story_vm(s, DTC_EVENT_KVM_EXIT, 500, 0, HALT);
-	story_switch(s, 505, 0, 20, "CPU 0/KVM", SLEEP, 0, "swapper/0");
-	story_context(s, DTC_EVENT_VECTOR_ENTRY, 598, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
-	story_context(s, DTC_EVENT_HRTIMER_ENTRY, 599, 0, 1, NULL);
-	story_task(s, DTC_EVENT_SCHED_WAKING, 600, 0, 20, "CPU 0/KVM", 0);
-	story_context(s, DTC_EVENT_HRTIMER_EXIT, 601, 0, 1, NULL);
-	story_context(s, DTC_EVENT_VECTOR_EXIT, 602, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
-	story_switch(s, 630, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
-	story_vm(s, DTC_EVENT_KVM_ENTRY, 640, 0, 0);
-	story_vm(s, DTC_EVENT_KVM_EXIT, 700, 0, FAULT);
-	story_block(s, DTC_EVENT_BLOCK_ISSUE, 702, 0, 8, 8);
-	story_switch(s, 705, 0, 20, "CPU 0/KVM", DISK, 0, "swapper/0");
-	story_context(s, DTC_EVENT_IRQ_ENTRY, 798, 0, 9, "nvme0");
-	story_block(s, DTC_EVENT_BLOCK_COMPLETE, 799, 0, 8, 8);
-	story_task(s, DTC_EVENT_SCHED_WAKING, 800, 0, 20, "CPU 0/KVM", 0);
-	story_context(s, DTC_EVENT_IRQ_EXIT, 801, 0, 9, NULL);
-	story_switch(s, 810, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
-	story_vm(s, DTC_EVENT_KVM_ENTRY, 820, 0, 0);
-	story_vm(s, DTC_EVENT_KVM_EXIT, 990, 0, INTR);
-	story_switch(s, 1000, 0, 20, "CPU 0/KVM", RUN, 30, "hog");
-}
-
-static void tell_guest(struct story *s)
-{
-	story_switch(s, SHIFT + 20, 0, 0, "swapper/0", RUN, 7, "job");
-	story_task(s, DTC_EVENT_SCHED_WAKING, SHIFT + 190, 0, 9, "other", 0);
-	story_task(s, DTC_EVENT_SCHED_WAKEUP, SHIFT + 191, 0, 9, "other", 0);
-	story_switch(s, SHIFT + 320, 0, 7, "job", RUN, 9, "other");
-	story_switch(s, SHIFT + 330, 0, 9, "other", SLEEP, 7, "job");
-	story_enter(s, SHIFT + 480, 0, "nanosleep", -1);
-	story_switch(s, SHIFT + 490, 0, 7, "job", SLEEP, 0, "swapper/0");
-	story_context(s, DTC_EVENT_VECTOR_ENTRY, SHIFT + 645, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
-	story_context(s, DTC_EVENT_HRTIMER_ENTRY, SHIFT + 646, 0, 1, NULL);
-	story_task(s, DTC_EVENT_SCHED_WAKING, SHIFT + 647, 0, 7, "job", 0);
-	story_context(s, DTC_EVENT_HRTIMER_EXIT, SHIFT + 648, 0, 1, NULL);
-	story_context(s, DTC_EVENT_VECTOR_EXIT, SHIFT + 649, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
-	story_switch(s, SHIFT + 650, 0, 0, "swapper/0", RUN, 7, "job");
-	story_leave(s, SHIFT + 660, 0, "nanosleep", 0);
-	story_switch(s, SHIFT + 970, 0, 7, "job", SLEEP, 9, "other");
-}
-
 static void test_exits_and_preemption(void)
 {
-	struct pair p;
-	pair_begin(&p);
-	tell_host(&p.host);
-	tell_guest(&p.guest);
-	pair_end(&p, "20");
+	struct host_story p;
+	host_story_begin(&p);
+	host_story_tell_host(&p.host);
+	host_story_tell_guest(&p.guest);
+	host_story_end(&p, "20");
 	g_autoptr(DtcPath) path = walk(&p, GUEST, 7, 20, 480);
 	static const struct want wants[] = {
 		{ 100, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
@@ -211,17 +79,17 @@ static void test_exits_and_preemption(void)
 	g_assert_cmpint(preempted->uncertainty_ns, <=, 4);
 	g_assert_cmpint(dtc_path_get_segment(path, 5)->uncertainty_ns, ==, preempted->uncertainty_ns);
 	g_assert_cmpint(dtc_path_get_segment(path, 6)->uncertainty_ns, ==, 0);
-	pair_clear(&p);
+	host_story_clear(&p);
 }
 
 /* A thread that waits for the guest's CPU waits for the host as long as that CPU does not run. */
 static void test_runqueue(void)
 {
-	struct pair p;
-	pair_begin(&p);
-	tell_host(&p.host);
-	tell_guest(&p.guest);
-	pair_end(&p, "20");
+	struct host_story p;
+	host_story_begin(&p);
+	host_story_tell_host(&p.host);
+	host_story_tell_guest(&p.guest);
+	host_story_end(&p, "20");
 	g_autoptr(DtcPath) path = walk(&p, GUEST, 9, 190, 330);
 	static const struct want wants[] = {
 		{ 200, GUEST, 9, DTC_CAUSE_RUNQUEUE, "by job (tid 7)" },
@@ -232,17 +100,17 @@ static void test_runqueue(void)
 		{ 330, GUEST, 9, DTC_CAUSE_RUNNING_USER, NULL },
 	};
 	assert_path(&p, path, wants, G_N_ELEMENTS(wants));
-	pair_clear(&p);
+	host_story_clear(&p);
 }
 
 /* The guest's memory comes from the host's disk: the path goes through the vCPU's thread to that request and back. */
 static void test_blocked_in_host(void)
 {
-	struct pair p;
-	pair_begin(&p);
-	tell_host(&p.host);
-	tell_guest(&p.guest);
-	pair_end(&p, "20");
+	struct host_story p;
+	host_story_begin(&p);
+	host_story_tell_host(&p.host);
+	host_story_tell_guest(&p.guest);
+	host_story_end(&p, "20");
 	g_autoptr(DtcPath) path = walk(&p, GUEST, 7, 660, 960);
 	static const struct want wants[] = {
 		{ 700, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
@@ -253,21 +121,21 @@ static void test_blocked_in_host(void)
 		{ 960, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 	};
 	assert_path(&p, path, wants, G_N_ELEMENTS(wants));
-	pair_clear(&p);
+	host_story_clear(&p);
 }
 
 /* No cluster file and too few events: the guest's time stays what the guest says, and so without any kvm events. */
 static void test_not_known(void)
 {
 	for (int with_kvm = 0; with_kvm < 2; with_kvm++) {
-		struct pair p;
-		pair_begin(&p);
+		struct host_story p;
+		host_story_begin(&p);
 		if (with_kvm)
-			tell_host(&p.host);
+			host_story_tell_host(&p.host);
 		else
 			story_switch(&p.host, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
-		tell_guest(&p.guest);
-		pair_end(&p, with_kvm ? NULL : "20");
+		host_story_tell_guest(&p.guest);
+		host_story_end(&p, with_kvm ? NULL : "20");
 		g_autoptr(DtcPath) path = walk(&p, GUEST, 7, 20, 480);
 		static const struct want wants[] = {
 			{ 320, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
@@ -275,15 +143,15 @@ static void test_not_known(void)
 			{ 480, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 		};
 		assert_path(&p, path, wants, G_N_ELEMENTS(wants));
-		pair_clear(&p);
+		host_story_clear(&p);
 	}
 }
 
 /* Two vCPUs: what happens to one does not touch the other's threads. The last stay has no exit. */
 static void test_two_vcpus(void)
 {
-	struct pair p;
-	pair_begin(&p);
+	struct host_story p;
+	host_story_begin(&p);
 	struct story *s = &p.host;
 	story_switch(s, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
 	story_switch(s, 1, 1, 0, "swapper/1", RUN, 21, "CPU 1/KVM");
@@ -299,7 +167,7 @@ static void test_two_vcpus(void)
 	story_switch(s, SHIFT + 21, 1, 0, "swapper/1", RUN, 8, "b");
 	story_switch(s, SHIFT + 300, 1, 8, "b", SLEEP, 0, "swapper/1");
 	story_switch(s, SHIFT + 301, 0, 7, "a", SLEEP, 0, "swapper/0");
-	pair_end(&p, "20;21");
+	host_story_end(&p, "20;21");
 	g_autoptr(DtcPath) a = walk(&p, GUEST, 7, 30, 290);
 	static const struct want wants_a[] = { { 290, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL } };
 	assert_path(&p, a, wants_a, G_N_ELEMENTS(wants_a));
@@ -312,14 +180,14 @@ static void test_two_vcpus(void)
 		{ 290, GUEST, 8, DTC_CAUSE_RUNNING_USER, NULL },
 	};
 	assert_path(&p, b, wants_b, G_N_ELEMENTS(wants_b));
-	pair_clear(&p);
+	host_story_clear(&p);
 }
 
 /* Lost events of the host: what it did in the gap is not known, so the guest's time stays the guest's there. */
 static void test_lost_events(void)
 {
-	struct pair p;
-	pair_begin(&p);
+	struct host_story p;
+	host_story_begin(&p);
 	struct story *s = &p.host;
 	story_switch(s, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
 	story_vm(s, DTC_EVENT_KVM_ENTRY, 10, 0, 0);
@@ -332,7 +200,7 @@ static void test_lost_events(void)
 	s = &p.guest;
 	story_switch(s, SHIFT + 20, 0, 0, "swapper/0", RUN, 7, "a");
 	story_switch(s, SHIFT + 300, 0, 7, "a", SLEEP, 0, "swapper/0");
-	pair_end(&p, "20");
+	host_story_end(&p, "20");
 	g_autoptr(DtcPath) path = walk(&p, GUEST, 7, 30, 300);
 	static const struct want wants[] = {
 		{ 100, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL }, { 110, GUEST, 7, DTC_CAUSE_VM_EXIT, NULL },
@@ -340,7 +208,7 @@ static void test_lost_events(void)
 		{ 270, GUEST, 7, DTC_CAUSE_VM_EXIT, NULL },	 { 300, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 	};
 	assert_path(&p, path, wants, G_N_ELEMENTS(wants));
-	pair_clear(&p);
+	host_story_clear(&p);
 }
 
 /*
@@ -349,8 +217,8 @@ static void test_lost_events(void)
  */
 static void test_timer_late(void)
 {
-	struct pair p;
-	pair_begin(&p);
+	struct host_story p;
+	host_story_begin(&p);
 	struct story *s = &p.host;
 	story_switch(s, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
 	story_ioctl(s, 5, 0, STORY_KVM_RUN);
@@ -381,7 +249,7 @@ static void test_timer_late(void)
 	story_switch(s, SHIFT + 640, 0, 0, "swapper/0", RUN, 7, "job");
 	story_leave(s, SHIFT + 650, 0, "nanosleep", 0);
 	story_switch(s, SHIFT + 790, 0, 7, "job", SLEEP, 0, "swapper/0");
-	pair_end(&p, "20");
+	host_story_end(&p, "20");
 	g_autoptr(DtcPath) path = walk(&p, GUEST, 7, 80, 700);
 	static const struct want wants[] = {
 		{ 90, GUEST, 7, DTC_CAUSE_RUNNING_KERNEL, NULL },
@@ -394,7 +262,7 @@ static void test_timer_late(void)
 		{ 700, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 	};
 	assert_path(&p, path, wants, G_N_ELEMENTS(wants));
-	pair_clear(&p);
+	host_story_clear(&p);
 }
 
 /*
@@ -403,8 +271,8 @@ static void test_timer_late(void)
  */
 static void test_guest_disk(void)
 {
-	struct pair p;
-	pair_begin(&p);
+	struct host_story p;
+	host_story_begin(&p);
 	struct story *s = &p.host;
 	story_switch(s, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
 	story_switch(s, 1, 1, 0, "swapper/1", RUN, 40, "iothread");
@@ -446,7 +314,7 @@ static void test_guest_disk(void)
 	story_switch(s, SHIFT + 540, 0, 0, "swapper/0", RUN, 7, "job");
 	story_leave(s, SHIFT + 550, 0, "fsync", 0);
 	story_switch(s, SHIFT + 790, 0, 7, "job", SLEEP, 0, "swapper/0");
-	pair_end(&p, "20");
+	host_story_end(&p, "20");
 	g_autoptr(DtcPath) path = walk(&p, GUEST, 7, 80, 700);
 	static const struct want wants[] = {
 		{ 100, GUEST, 7, DTC_CAUSE_RUNNING_KERNEL, NULL },
@@ -466,7 +334,7 @@ static void test_guest_disk(void)
 		{ 700, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
 	};
 	assert_path(&p, path, wants, G_N_ELEMENTS(wants));
-	pair_clear(&p);
+	host_story_clear(&p);
 }
 
 int main(int argc, char **argv)

@@ -40,7 +40,7 @@ static void tell_worker(struct story *s)
 static GArray *profile(const struct story *s, int64_t begin_ns, int64_t end_ns)
 {
 	GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row));
-	dtc_profile_add_threads(rows, 0, s->history, (DtcNodeTime){ begin_ns }, (DtcNodeTime){ end_ns });
+	dtc_profile_add_threads(rows, NULL, 0, s->history, (DtcNodeTime){ begin_ns }, (DtcNodeTime){ end_ns });
 	return rows;
 }
 
@@ -125,7 +125,8 @@ static void test_cpu(void)
 {
 	struct story s;
 	tell_worker(&s);
-	struct dtc_profile_cpu cpu = dtc_profile_get_cpu(s.history, 0, (DtcNodeTime){ 0 }, (DtcNodeTime){ 100 });
+	struct dtc_profile_cpu cpu =
+		dtc_profile_get_cpu(NULL, 0, s.history, 0, (DtcNodeTime){ 0 }, (DtcNodeTime){ 100 });
 
 	g_assert_cmpint(cpu.span_ns, ==, 100);
 	g_assert_cmpuint(cpu.wrong_count, ==, 0);
@@ -149,7 +150,8 @@ static void test_gap(void)
 	story_switch(&s, 100, 0, 11, "b", 1, 0, "swapper/0");
 	story_end(&s);
 	g_autoptr(GArray) rows = profile(&s, 0, 100);
-	struct dtc_profile_cpu cpu = dtc_profile_get_cpu(s.history, 0, (DtcNodeTime){ 0 }, (DtcNodeTime){ 100 });
+	struct dtc_profile_cpu cpu =
+		dtc_profile_get_cpu(NULL, 0, s.history, 0, (DtcNodeTime){ 0 }, (DtcNodeTime){ 100 });
 
 	assert_sums(rows);
 	g_assert_cmpint(cpu.user_ns, ==, 40 + 20);
@@ -201,8 +203,8 @@ static void test_names(void)
 static void test_sum_of_cpus(void)
 {
 	const struct dtc_profile_cpu cpus[] = {
-		{ 100, 10, 20, 5, 6, 50, 9, 1 },
-		{ 200, 1, 2, 3, 4, 90, 100, 0 },
+		{ 100, 10, 20, 5, 6, 1, 2, 3, 44, 9, 1 },
+		{ 200, 1, 2, 3, 4, 10, 20, 30, 30, 100, 0 },
 	};
 	struct dtc_profile_cpu sum = dtc_profile_sum_cpus(cpus, 2);
 
@@ -211,7 +213,10 @@ static void test_sum_of_cpus(void)
 	g_assert_cmpint(sum.system_ns, ==, 22);
 	g_assert_cmpint(sum.irq_ns, ==, 8);
 	g_assert_cmpint(sum.softirq_ns, ==, 10);
-	g_assert_cmpint(sum.idle_ns, ==, 140);
+	g_assert_cmpint(sum.guest_ns, ==, 11);
+	g_assert_cmpint(sum.vm_preempted_ns, ==, 22);
+	g_assert_cmpint(sum.vm_exit_ns, ==, 33);
+	g_assert_cmpint(sum.idle_ns, ==, 74);
 	g_assert_cmpint(sum.unknown_ns, ==, 109);
 	g_assert_cmpuint(sum.wrong_count, ==, 1);
 }

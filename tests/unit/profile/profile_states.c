@@ -9,10 +9,11 @@ static DtcStateTree *build(const struct story *s, int tid, int64_t begin_ns, int
 	struct dtc_spells spells;
 	struct dtc_interval spell;
 
-	dtc_spells_begin(&spells, s->history, dtc_history_find_thread(s->history, tid, DTC_TIME_NONE),
+	dtc_spells_begin(&spells, NULL, 0, s->history, dtc_history_find_thread(s->history, tid, DTC_TIME_NONE),
 			 (DtcNodeTime){ begin_ns }, (DtcNodeTime){ end_ns });
 	while (dtc_spells_next(&spells, &spell))
 		dtc_state_tree_add(tree, s->history, &spell);
+	dtc_spells_end(&spells);
 	dtc_state_tree_finish(tree);
 	return tree;
 }
@@ -176,11 +177,12 @@ static int64_t sum_line(const struct story *s, const struct dtc_state_line *line
 	struct dtc_interval spell;
 	int64_t ns = 0;
 
-	dtc_spells_begin(&spells, s->history, dtc_history_find_thread(s->history, 10, DTC_TIME_NONE),
+	dtc_spells_begin(&spells, NULL, 0, s->history, dtc_history_find_thread(s->history, 10, DTC_TIME_NONE),
 			 (DtcNodeTime){ 0 }, (DtcNodeTime){ 1000 });
 	while (dtc_spells_next(&spells, &spell))
 		if (dtc_state_line_has(line, s->history, &spell))
 			ns += spell.end_ns - spell.begin_ns;
+	dtc_spells_end(&spells);
 	return ns;
 }
 

@@ -29,7 +29,7 @@ static void make(struct made *made, const char *comm)
 	const DtcNodeTime begin = { 0 }, end = { 20000000000 };
 	made->findings = dtc_findings_new();
 	dtc_findings_add(made->findings, DTC_SEVERITY_WARNING, true, "n", "one \"finding\"");
-	made->cpu = dtc_profile_get_cpu(s->history, 0, begin, end);
+	made->cpu = dtc_profile_get_cpu(NULL, 0, s->history, 0, begin, end);
 	made->node = (struct dtc_top_node){ .name = "n",
 					    .history = s->history,
 					    .end = end,
@@ -38,7 +38,7 @@ static void make(struct made *made, const char *comm)
 					    .total = dtc_profile_sum_cpus(&made->cpu, 1),
 					    .rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row)) };
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row));
-	dtc_profile_add_threads(rows, 0, s->history, begin, end);
+	dtc_profile_add_threads(rows, NULL, 0, s->history, begin, end);
 	g_clear_pointer(&made->node.rows, g_array_unref);
 	made->node.rows = dtc_profile_group_processes(rows, s->history);
 	dtc_profile_sort(made->node.rows, DTC_PROFILE_CPU);

@@ -50,12 +50,13 @@ static void make(struct made *made)
 						 .tree = dtc_state_tree_new() };
 	struct dtc_spells spells;
 	struct dtc_interval spell;
-	dtc_spells_begin(&spells, made->history, dtc_history_find_thread(made->history, 10, DTC_TIME_NONE),
+	dtc_spells_begin(&spells, NULL, 0, made->history, dtc_history_find_thread(made->history, 10, DTC_TIME_NONE),
 			 (DtcNodeTime){ 0 }, (DtcNodeTime){ 100000 });
 	while (dtc_spells_next(&spells, &spell)) {
 		dtc_state_tree_add(made->scope.tree, made->history, &spell);
 		dtc_state_instances_add(made->instances, 0, &spell);
 	}
+	dtc_spells_end(&spells);
 	dtc_state_tree_finish(made->scope.tree);
 	made->input = (struct dtc_states_input){ .node_names = names,
 						 .histories = &made->history,
