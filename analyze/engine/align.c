@@ -65,6 +65,14 @@ static double measure_width(const DtcClocks *clocks)
 	return sum;
 }
 
+static bool is_steady(const DtcSync *sync)
+{
+	for (guint i = 0; i < dtc_sync_get_pair_count(sync); i++)
+		if (dtc_sync_get_pair(sync, i)->step_count)
+			return false;
+	return true;
+}
+
 /*
  * Guests of traced hosts: the stays of their vCPUs bound their clocks far more tightly than packets, and the tighter
  * the clocks, the more of the stays say something. So this goes round until it no longer pays. --min-delay is about
@@ -86,7 +94,8 @@ static bool align_guests(struct dtc_alignment *alignment, const struct dtc_align
 		if (!dtc_watch_tell(watch, &progress, error))
 			return false;
 		double before = measure_width(dtc_sync_get_clocks(alignment->sync));
-		g_autoptr(GArray) bounds = dtc_guests_list_bounds(guests, dtc_sync_get_clocks(alignment->sync));
+		g_autoptr(GArray) bounds = dtc_guests_list_bounds(guests, dtc_sync_get_clocks(alignment->sync),
+								  is_steady(alignment->sync));
 		dtc_matches_drop_bounds(alignment->matches);
 		for (guint i = 0; i < bounds->len; i++) {
 			const struct dtc_guest_bound *b = &g_array_index(bounds, struct dtc_guest_bound, i);

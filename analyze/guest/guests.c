@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/guest/guests.h"
-
-#include <dtrace-chain/bisect.h>
+#include "analyze/guest/stays.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,110 +42,6 @@ struct carrier {
 static void carrier_clear(void *data)
 {
 	g_array_unref(((struct carrier *)data)->vcpus);
-}
-
-/* --- events of a guest's CPU ------------------------------------------------------------------------------------ */
-
-static int compare_time(const void *left, const void *right)
-{
-	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-	return (a > b) - (a < b);
-}
-
-/*
- * Times at which a guest certainly ran on each of its CPUs, sorted: whatever runs there begins with an event. Array of
- * GArray of int64_t by CPU; caller owns.
- */
-static GPtrArray *list_events(const DtcHistory *h)
-{
-	guint cpu_count = dtc_history_get_cpu_count(h);
-	GPtrArray *events = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
-	for (guint cpu = 0; cpu < cpu_count; cpu++)
-		g_ptr_array_add(events, g_array_new(FALSE, FALSE, sizeof(int64_t)));
-	for (uint32_t t = 0; t < dtc_history_get_thread_count(h); t++) {
-		struct dtc_interval place;
-		const struct dtc_interval *v = dtc_history_get_interval_after(h, t, INT64_MIN, &place);
-		for (; v; v = dtc_history_get_next_interval(h, &place)) {
-			if ((dtc_state_is_running(v->state) || v->state == DTC_STATE_IDLE) && v->cpu < cpu_count)
-				g_array_append_val((GArray *)g_ptr_array_index(events, v->cpu), v->begin_ns);
-		}
-	}
-	for (guint cpu = 0; cpu < cpu_count; cpu++)
-		g_array_sort(g_ptr_array_index(events, cpu), compare_time);
-	return events;
-}
-
-/* --- stays of a vCPU -------------------------------------------------------------------------------------------- */
-
-struct stays {
-	const DtcHistory *h;
-	const DtcClocks *clocks;
-	guint guest, host;
-	const struct dtc_vcpu *vcpu;
-};
-
-/* Where on the host's clock an event of the guest lies for certain. */
-static void get_window(const struct stays *s, int64_t guest_ns, int64_t *ret_lo_ns, int64_t *ret_hi_ns)
-{
-	DtcClusterTime lo, hi, host_lo, host_hi;
-	dtc_clocks_get_bounds(s->clocks, s->guest, (DtcNodeTime){ guest_ns }, &lo, &hi);
-	DtcNodeTime from = dtc_clocks_to_node(s->clocks, s->host, lo);
-	dtc_clocks_get_bounds(s->clocks, s->host, from, &host_lo, &host_hi);
-	*ret_lo_ns = from.ns - (host_hi.ns - host_lo.ns) - 1; /* 1 ns for the rounding of the inverse */
-	DtcNodeTime to = dtc_clocks_to_node(s->clocks, s->host, hi);
-	dtc_clocks_get_bounds(s->clocks, s->host, to, &host_lo, &host_hi);
-	*ret_hi_ns = to.ns + (host_hi.ns - host_lo.ns) + 1;
-}
-
-static const struct dtc_guest_span *get_span(const struct stays *s, uint32_t index)
-{
-	return dtc_history_get_guest_span(s->h, s->vcpu->span_first + index);
-}
-
-/* The first span that ends at or after time. */
-static uint32_t find_first(const struct stays *s, int64_t time_ns)
-{
-	return DTC_BISECT(i, 0, s->vcpu->span_count, get_span(s, i)->left_ns < time_ns);
-}
-
-/* The first span that begins after time. */
-static uint32_t find_after(const struct stays *s, int64_t time_ns)
-{
-	return DTC_BISECT(i, 0, s->vcpu->span_count, get_span(s, i)->entry_ns <= time_ns);
-}
-
-/* Lost events, or a thread not seen yet: it may have been in the guest without our knowing. */
-static bool is_known(const struct stays *s, int64_t lo_ns, int64_t hi_ns)
-{
-	if (s->vcpu->span_count == 0 || lo_ns < get_span(s, 0)->entry_ns ||
-	    hi_ns > get_span(s, s->vcpu->span_count - 1)->left_ns)
-		return false;
-	for (int64_t at_ns = hi_ns; at_ns > lo_ns;) {
-		struct dtc_interval place;
-		const struct dtc_interval *v = dtc_history_find_interval_before(s->h, s->vcpu->thread, at_ns, &place);
-		if (!v || v->state == DTC_STATE_UNKNOWN)
-			return false;
-		at_ns = v->begin_ns;
-	}
-	return true;
-}
-
-enum place {
-	PLACE_NOT_KNOWN,
-	PLACE_INSIDE, /* of the spans from ret_first to ret_last */
-	PLACE_OUTSIDE,
-};
-
-static enum place locate(const struct stays *s, int64_t lo_ns, int64_t hi_ns, uint32_t *ret_first, uint32_t *ret_last)
-{
-	uint32_t first = find_first(s, lo_ns), after = find_after(s, hi_ns);
-	if (!is_known(s, lo_ns, hi_ns))
-		return PLACE_NOT_KNOWN;
-	if (first >= after)
-		return PLACE_OUTSIDE;
-	*ret_first = first;
-	*ret_last = after - 1;
-	return PLACE_INSIDE;
 }
 
 /* --- who carries whom ------------------------------------------------------------------------------------------- */
@@ -252,27 +147,27 @@ static bool get_told(const DtcHistory *h, guint host, const struct dtc_cluster_n
 }
 
 /* Compares the events of a guest's CPU with the stays of a vCPU. */
-static struct comparison compare(const struct stays *s, const GArray *events)
+static struct comparison compare(const struct dtc_stays *s, const GArray *events)
 {
 	struct comparison result = { 0 };
 	uint32_t first, last, tried = 0, missed = 0;
 	int64_t lo_ns, hi_ns;
 	guint step = events->len / SAMPLE_LIMIT + 1;
 	for (guint i = 0; i < events->len; i += step) {
-		get_window(s, g_array_index(events, int64_t, i), &lo_ns, &hi_ns);
-		enum place place = locate(s, lo_ns, hi_ns, &first, &last);
-		result.event_count += place != PLACE_NOT_KNOWN;
-		result.misses += place == PLACE_OUTSIDE;
+		dtc_stays_get_window(s, g_array_index(events, int64_t, i), &lo_ns, &hi_ns);
+		enum dtc_stays_place place = dtc_stays_locate(s, lo_ns, hi_ns, &first, &last);
+		result.event_count += place != DTC_PLACE_NOT_KNOWN;
+		result.misses += place == DTC_PLACE_OUTSIDE;
 	}
 	if (events->len == 0)
 		return result;
 	int64_t begin_ns = g_array_index(events, int64_t, 0), end_ns = g_array_index(events, int64_t, events->len - 1);
 	for (guint i = 0; i < CHANCE_SAMPLES; i++) {
 		int64_t at_ns = begin_ns + (end_ns - begin_ns) / CHANCE_SAMPLES * i;
-		get_window(s, at_ns, &lo_ns, &hi_ns);
-		enum place place = locate(s, lo_ns, hi_ns, &first, &last);
-		tried += place != PLACE_NOT_KNOWN;
-		missed += place == PLACE_OUTSIDE;
+		dtc_stays_get_window(s, at_ns, &lo_ns, &hi_ns);
+		enum dtc_stays_place place = dtc_stays_locate(s, lo_ns, hi_ns, &first, &last);
+		tried += place != DTC_PLACE_NOT_KNOWN;
+		missed += place == DTC_PLACE_OUTSIDE;
 	}
 	if (tried)
 		result.expected = (double)result.event_count * missed / tried;
@@ -283,7 +178,7 @@ static struct comparison compare_vcpu(const struct dtc_guests_input *input, guin
 				      const GArray *events)
 {
 	const DtcHistory *h = input->histories[host];
-	const struct stays stays = { h, input->clocks, guest, host, dtc_history_get_vcpu(h, vcpu) };
+	const struct dtc_stays stays = { h, input->clocks, guest, host, dtc_history_get_vcpu(h, vcpu) };
 	return compare(&stays, events);
 }
 
@@ -463,7 +358,7 @@ static void find_carrier(DtcGuests *guests, const struct dtc_guests_input *input
 		input->cluster ? dtc_cluster_find_node(input->cluster, input->names[guest]) : NULL;
 	if (told && strcmp(told->role, "guest") != 0)
 		told = NULL;
-	g_autoptr(GPtrArray) events = list_events(input->histories[guest]);
+	g_autoptr(GPtrArray) events = dtc_stays_list_events(input->histories[guest]);
 	g_autoptr(GArray) judged = judge_all(input, guest, told, events, carriers, findings);
 	const struct carrier *verified = NULL, *possible = NULL;
 	guint verified_count = 0, possible_count = 0;
@@ -578,58 +473,21 @@ bool dtc_guests_get_cpu(const DtcGuests *guests, guint node, uint32_t cpu, struc
 
 /* --- bounds and checks ------------------------------------------------------------------------------------------ */
 
-static void add_bound(GArray *bounds, guint from, guint to, int64_t sent_ns, int64_t received_ns)
-{
-	const struct dtc_guest_bound bound = { from, to, sent_ns, received_ns };
-	g_array_append_val(bounds, bound);
-}
-
-/*
- * An event lies in one of the spans first to last, so after the entry of first and before the end of last. Of the
- * events with the same first the earliest says most, of those with the same last the latest.
- */
-static void add_bounds(const struct stays *s, const GArray *events, GArray *bounds)
-{
-	uint32_t seen_first = DTC_NONE, open_last = DTC_NONE;
-	int64_t open_ns = 0;
-	for (guint i = 0; i < events->len; i++) {
-		int64_t lo_ns, hi_ns, at_ns = g_array_index(events, int64_t, i);
-		uint32_t first, last;
-		get_window(s, at_ns, &lo_ns, &hi_ns);
-		if (locate(s, lo_ns, hi_ns, &first, &last) != PLACE_INSIDE)
-			continue;
-		if (get_span(s, first)->entry_ns > lo_ns && first != seen_first) {
-			add_bound(bounds, s->host, s->guest, get_span(s, first)->entry_ns, at_ns);
-			seen_first = first;
-		}
-		if (open_last != DTC_NONE && open_last != last) {
-			add_bound(bounds, s->guest, s->host, open_ns, get_span(s, open_last)->left_ns);
-			open_last = DTC_NONE;
-		}
-		if (get_span(s, last)->left_ns < hi_ns) {
-			open_last = last;
-			open_ns = at_ns;
-		}
-	}
-	if (open_last != DTC_NONE)
-		add_bound(bounds, s->guest, s->host, open_ns, get_span(s, open_last)->left_ns);
-}
-
-GArray *dtc_guests_list_bounds(const DtcGuests *guests, const DtcClocks *clocks)
+GArray *dtc_guests_list_bounds(const DtcGuests *guests, const DtcClocks *clocks, bool is_steady)
 {
 	GArray *bounds = g_array_new(FALSE, FALSE, sizeof(struct dtc_guest_bound));
 	for (guint node = 0; node < guests->node_count; node++) {
 		if (!guests->cpus[node])
 			continue;
-		g_autoptr(GPtrArray) events = list_events(guests->histories[node]);
+		g_autoptr(GPtrArray) events = dtc_stays_list_events(guests->histories[node]);
 		for (guint cpu = 0; cpu < events->len; cpu++) {
 			struct dtc_guest_cpu mapped;
 			if (!dtc_guests_get_cpu(guests, node, cpu, &mapped) || !mapped.is_verified)
 				continue;
 			const DtcHistory *h = guests->histories[mapped.host];
-			const struct stays stays = { h, clocks, node, mapped.host,
-						     dtc_history_get_vcpu(h, mapped.vcpu) };
-			add_bounds(&stays, g_ptr_array_index(events, cpu), bounds);
+			const struct dtc_stays stays = { h, clocks, node, mapped.host,
+							 dtc_history_get_vcpu(h, mapped.vcpu) };
+			dtc_stays_add_bounds(&stays, g_ptr_array_index(events, cpu), is_steady, bounds);
 		}
 	}
 	return bounds;
@@ -640,21 +498,21 @@ struct dtc_guest_fit dtc_guests_check(const DtcGuests *guests, guint node, const
 	struct dtc_guest_fit fit = { 0 };
 	if (!guests || node >= guests->node_count || !guests->cpus[node])
 		return fit;
-	g_autoptr(GPtrArray) events = list_events(guests->histories[node]);
+	g_autoptr(GPtrArray) events = dtc_stays_list_events(guests->histories[node]);
 	for (guint cpu = 0; cpu < events->len; cpu++) {
 		struct dtc_guest_cpu mapped;
 		if (!dtc_guests_get_cpu(guests, node, cpu, &mapped))
 			continue;
 		const DtcHistory *h = guests->histories[mapped.host];
-		const struct stays stays = { h, clocks, node, mapped.host, dtc_history_get_vcpu(h, mapped.vcpu) };
+		const struct dtc_stays stays = { h, clocks, node, mapped.host, dtc_history_get_vcpu(h, mapped.vcpu) };
 		const GArray *own = g_ptr_array_index(events, cpu);
 		for (guint i = 0; i < own->len; i++) {
 			int64_t lo_ns, hi_ns, at_ns = g_array_index(own, int64_t, i);
 			uint32_t first, last;
-			get_window(&stays, at_ns, &lo_ns, &hi_ns);
-			enum place place = locate(&stays, lo_ns, hi_ns, &first, &last);
-			fit.event_count += place != PLACE_NOT_KNOWN;
-			if (place == PLACE_OUTSIDE && fit.outside_count++ == 0)
+			dtc_stays_get_window(&stays, at_ns, &lo_ns, &hi_ns);
+			enum dtc_stays_place place = dtc_stays_locate(&stays, lo_ns, hi_ns, &first, &last);
+			fit.event_count += place != DTC_PLACE_NOT_KNOWN;
+			if (place == DTC_PLACE_OUTSIDE && fit.outside_count++ == 0)
 				fit.outside_ns = at_ns;
 		}
 	}

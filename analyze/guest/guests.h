@@ -55,8 +55,11 @@ struct dtc_guest_bound {
 	int64_t received_ns;
 };
 
-/* What the stays of vCPUs say of the clocks, beyond what clocks know: array of struct dtc_guest_bound; caller owns. */
-GArray *dtc_guests_list_bounds(const DtcGuests *guests, const DtcClocks *clocks);
+/*
+ * What the stays of vCPUs say of the clocks, beyond what clocks know: array of struct dtc_guest_bound; caller owns.
+ * is_steady: no clock steps.
+ */
+GArray *dtc_guests_list_bounds(const DtcGuests *guests, const DtcClocks *clocks, bool is_steady);
 
 /* How many events of a guest's CPUs were compared with the stays of their vCPUs, and how many lie in none. */
 struct dtc_guest_fit {

@@ -88,7 +88,7 @@ static void align_once(const struct dtc_recordings *recordings, int64_t *ret_pac
 	for (guint i = 0; i < dtc_findings_get_count(findings); i++)
 		g_test_message("%s", dtc_findings_get(findings, i)->text);
 	g_assert_true(dtc_guests_has_any(guests));
-	g_autoptr(GArray) bounds = dtc_guests_list_bounds(guests, dtc_sync_get_clocks(by_packets));
+	g_autoptr(GArray) bounds = dtc_guests_list_bounds(guests, dtc_sync_get_clocks(by_packets), true);
 	for (guint i = 0; i < bounds->len; i++) {
 		const struct dtc_guest_bound *b = &g_array_index(bounds, struct dtc_guest_bound, i);
 		dtc_matches_add_bound(matches, b->from, b->to, b->sent_ns, b->received_ns + options.min_delay_ns);

@@ -157,7 +157,7 @@ static void test_told(void)
 	assert_carried(&w, guests, 1, 1, 32, false);
 	assert_carried(&w, guests, 2, 0, 0, false); /* two processes are possible */
 	g_assert_true(has_finding(&w, "2 processes of traced hosts may be the virtual machine"));
-	g_autoptr(GArray) bounds = dtc_guests_list_bounds(guests, w.clocks);
+	g_autoptr(GArray) bounds = dtc_guests_list_bounds(guests, w.clocks, true);
 	g_assert_cmpuint(bounds->len, ==, 0); /* no bound rests on what was not verified */
 	world_clear(&w);
 }
@@ -257,7 +257,7 @@ static void test_bounds(void)
 		make_world(&w, vcpus, 300, half_width);
 		g_autoptr(DtcGuests) guests = find(&w, NULL);
 		g_assert_true(dtc_guests_has_any(guests));
-		g_autoptr(GArray) bounds = dtc_guests_list_bounds(guests, w.clocks);
+		g_autoptr(GArray) bounds = dtc_guests_list_bounds(guests, w.clocks, true);
 		int64_t tightest[2] = { INT64_MAX, INT64_MAX };
 		for (guint i = 0; i < bounds->len; i++) {
 			const struct dtc_guest_bound *b = &g_array_index(bounds, struct dtc_guest_bound, i);
@@ -271,6 +271,39 @@ static void test_bounds(void)
 		g_assert_cmpint(tightest[1], <, half_width);
 		world_clear(&w);
 	}
+}
+
+/*
+ * Clocks known to several stays: an event by itself excludes little. All of them together fit no other place than the
+ * true one, and say so with one bound each way.
+ */
+static void test_together(void)
+{
+	static const struct made_vcpu vcpus[] = { { 31, 30, "CPU 0/KVM", 0 },
+						  { 32, 30, "CPU 1/KVM", 1 },
+						  { 41, 40, "CPU 0/KVM", 0 } };
+	struct world w;
+	make_world(&w, vcpus, 300, 1000);
+	g_autoptr(DtcGuests) guests = find(&w, NULL);
+	g_autoptr(GArray) alone = dtc_guests_list_bounds(guests, w.clocks, false);
+	g_autoptr(GArray) bounds = dtc_guests_list_bounds(guests, w.clocks, true);
+	guint seen = 0, more[2] = { 0 };
+	for (guint i = 0; i < bounds->len; i++) {
+		const struct dtc_guest_bound *b = &g_array_index(bounds, struct dtc_guest_bound, i);
+		int64_t slack = (b->received_ns - shifts[b->to]) - (b->sent_ns - shifts[b->from]);
+		g_assert_cmpint(slack, >=, 0);
+		if (seen < alone->len &&
+		    memcmp(b, &g_array_index(alone, struct dtc_guest_bound, seen), sizeof(*b)) == 0) {
+			seen++;
+			continue;
+		}
+		g_assert_cmpint(slack, <, 200);
+		more[b->from == 0]++;
+	}
+	g_assert_cmpuint(seen, ==, alone->len);
+	g_assert_cmpuint(more[0], >=, 3);
+	g_assert_cmpuint(more[1], >=, 3);
+	world_clear(&w);
 }
 
 /* A clock that is wrong by more than it admits: events lie outside, and that is counted. */
@@ -301,6 +334,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/guests/told-wrong", test_told_wrong);
 	g_test_add_func("/guests/lost-events", test_lost_events);
 	g_test_add_func("/guests/bounds", test_bounds);
+	g_test_add_func("/guests/together", test_together);
 	g_test_add_func("/guests/check-counts", test_check_counts);
 	return g_test_run();
 }
