@@ -55,6 +55,7 @@ extern const struct dtc_command dtc_command_stats;
 extern const struct dtc_command dtc_command_sync;
 extern const struct dtc_command dtc_command_top;
 extern const struct dtc_command dtc_command_states;
+extern const struct dtc_command dtc_command_vms;
 extern const struct dtc_command dtc_command_events;
 extern const struct dtc_command dtc_command_edges;
 extern const struct dtc_command dtc_command_check;

@@ -11,10 +11,10 @@
 #include <string.h>
 
 static const struct dtc_command *const commands[] = {
-	&dtc_command_analyze, &dtc_command_requests,  &dtc_command_compare, &dtc_command_stats,
-	&dtc_command_sync,    &dtc_command_blockings, &dtc_command_usage,   &dtc_command_top,
-	&dtc_command_states,  &dtc_command_events,    &dtc_command_edges,   &dtc_command_check,
-	&dtc_command_explain, &dtc_command_bundle,    &dtc_command_index,   &dtc_command_cache,
+	&dtc_command_analyze,	&dtc_command_requests, &dtc_command_compare, &dtc_command_stats,   &dtc_command_sync,
+	&dtc_command_blockings, &dtc_command_usage,    &dtc_command_top,     &dtc_command_states,  &dtc_command_vms,
+	&dtc_command_events,	&dtc_command_edges,    &dtc_command_check,   &dtc_command_explain, &dtc_command_bundle,
+	&dtc_command_index,	&dtc_command_cache,
 };
 
 static const struct dtc_command *find_command(const char *name)

@@ -74,6 +74,16 @@ static const struct dtc_manual manuals[] = {
 	  { { "dtrace-chain states clusters/demo --process nginx", "what nginx did" },
 	    { "dtrace-chain states clusters/demo --thread backend:138 --instances",
 	      "the longest states of a thread" } } },
+	{ "vms",
+	  "[BUNDLE]",
+	  "what every virtual CPU did, and who took its time",
+	  "Of every virtual CPU, from its host's trace: how long it was in its guest, how long it was ready and who "
+	  "had "
+	  "its CPU meanwhile, why it left the guest, how long it was halted. Of a guest whose host was not traced: "
+	  "what "
+	  "was stolen from it at least, by the silence of CPUs whose timer was due.",
+	  { { "dtrace-chain vms clusters/vm.dtcb", "of a guest and its host" },
+	    { "dtrace-chain vms clusters/vm.dtcb --nodes guest", "what the guest alone lets guess" } } },
 	{ "events",
 	  "[BUNDLE]",
 	  "the events of all nodes, merged on one clock",

@@ -46,5 +46,7 @@ char *dtc_words_for_labelled_call(const DtcHistory *history, uint32_t call);
 char *dtc_words_for_packet(const struct dtc_packet *packet);
 /* What ended waits: "redis-server (tid 137)", "packet from app@backend", "disk vda"; NULL: nothing did. Caller owns. */
 char *dtc_words_for_blocked_end(const struct dtc_names *names, const struct dtc_blocked_row *row);
+/* "nested page fault", "msr": why a vCPU left its guest, as in struct dtc_guest_span. Caller owns. */
+char *dtc_words_for_exit(uint8_t isa, uint16_t reason);
 /* What a host did with a vCPU: by whom it was preempted, why it left the guest, who handled that. Owned, never NULL. */
 char *dtc_words_for_host(const DtcHistory *history, const char *host, const struct dtc_evidence *evidence);

@@ -56,22 +56,22 @@ static const struct exit_name vmx_exits[] = {
 	{ 56, "apic write" },	  { 62, "page log full" },
 };
 
-static char *name_exit(const struct dtc_evidence *evidence)
+char *dtc_words_for_exit(uint8_t isa, uint16_t reason)
 {
-	const struct exit_name *names = evidence->isa == 1 ? vmx_exits : svm_exits;
-	gsize count = evidence->isa == 1 ? G_N_ELEMENTS(vmx_exits) : evidence->isa == 2 ? G_N_ELEMENTS(svm_exits) : 0;
+	const struct exit_name *names = isa == 1 ? vmx_exits : svm_exits;
+	gsize count = isa == 1 ? G_N_ELEMENTS(vmx_exits) : isa == 2 ? G_N_ELEMENTS(svm_exits) : 0;
 	for (gsize i = 0; i < count; i++)
-		if (names[i].reason == evidence->exit_reason)
+		if (names[i].reason == reason)
 			return g_strdup(names[i].name);
-	if (evidence->exit_reason == DTC_EXIT_UNKNOWN)
+	if (reason == DTC_EXIT_UNKNOWN)
 		return g_strdup("exit");
-	return g_strdup_printf("exit %u", evidence->exit_reason);
+	return g_strdup_printf("exit %u", reason);
 }
 
 static char *explain_exit(const DtcHistory *h, const struct dtc_evidence *evidence, const char *host)
 {
 	const struct dtc_interval *interval = &evidence->interval;
-	g_autofree char *why = name_exit(evidence);
+	g_autofree char *why = dtc_words_for_exit(evidence->isa, evidence->exit_reason);
 	g_autofree char *call = NULL;
 	switch ((enum dtc_state)interval->state) {
 	case DTC_STATE_IRQ:

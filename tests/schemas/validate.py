@@ -102,7 +102,7 @@ def main():
         good &= check(options, "report-1", json.loads(report))
         with open(spans, encoding="utf-8") as file:
             good &= check(options, "otlp", json.load(file))
-    for command in ("stats", "sync", "requests", "compare", "top", "blockings", "usage", "states", "check"):
+    for command in ("stats", "sync", "requests", "compare", "top", "blockings", "usage", "states", "vms", "check"):
         good &= check(options, command + "-1", json.loads(run(options, command, "--format", "json")))
     thread = ("--thread", "backend:138", "--from", "+5s", "--to", "+6s", "--format", "json")
     threads = ("top", "--threads", "--format", "json")
