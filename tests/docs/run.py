@@ -43,7 +43,7 @@ class Shell:
         os.symlink(os.path.join(source, "clusters"), os.path.join(scratch, "clusters"))
         self.environment = {key: value for key, value in os.environ.items()
                             if not key.startswith(("DTC_", "LC_", "LANG", "COLUMNS", "XDG_", "G_", "NO_COLOR"))}
-        self.environment.update(DTRACE_CHAIN_CACHE="none",
+        self.environment.update(DTRACE_CHAIN_CACHE=os.path.join(scratch, "kept"),
                                 PATH=os.path.dirname(os.path.abspath(program)) + ":" + os.environ["PATH"],
                                 LC_ALL="C.UTF-8", TZ="UTC", HOME=scratch, TMPDIR=scratch)
 
