@@ -83,6 +83,9 @@ struct dtc_backend_kind {
 	 */
 	struct dtc_event *(*get_event)(struct dtc_backend *backend, guint stream);
 
+	/* An item of a stream that get_event will be asked for soon; NULL: that is of no use. */
+	void (*expect)(struct dtc_backend *backend, guint stream, const struct dtc_item *item);
+
 	/*
 	 * Of a back end that gives several items at once: what events of a class are, with no event at hand. Else NULL.
 	 */

@@ -50,15 +50,9 @@ void dtc_merge_set(DtcMerge *merge, guint stream, int64_t time_ns, bool ended)
 	merge->items[stream] = make_item(merge, stream, time_ns, ended);
 }
 
-/* Without a jump: of many streams nobody can foretell which is next. */
 static inline bool goes_before(const struct item *a, const struct item *b)
 {
-	return (a->time_ns < b->time_ns) | ((a->time_ns == b->time_ns) & (a->rank < b->rank));
-}
-
-static inline struct item choose(bool is_first, struct item first, struct item second)
-{
-	return (struct item){ is_first ? first.time_ns : second.time_ns, is_first ? first.rank : second.rank };
+	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->rank < b->rank);
 }
 
 void dtc_merge_build(DtcMerge *merge)
@@ -87,20 +81,38 @@ bool dtc_merge_get_bound(const DtcMerge *merge, int64_t *ret_ns)
 	guint winner = merge->tree[0].rank;
 	struct item next = { INT64_MAX, G_MAXUINT };
 	for (guint node = (merge->count + winner) / 2; node > 0; node /= 2)
-		next = choose(goes_before(&merge->tree[node], &next), merge->tree[node], next);
+		if (goes_before(&merge->tree[node], &next))
+			next = merge->tree[node];
 	*ret_ns = next.time_ns;
 	return winner < next.rank;
 }
 
+/* As one number, which a processor compares in two instructions. */
+typedef __int128 wide;
+
+static inline wide widen(uint64_t time_ns, uint64_t rank)
+{
+	return (wide)(((unsigned __int128)time_ns << 64) | rank);
+}
+
+/*
+ * Without a jump, since of many streams nobody can foretell which is next; compilers make one again of a choice, but
+ * not of bits that change places where a mask says so.
+ */
 void dtc_merge_replace_top(DtcMerge *merge, int64_t time_ns, bool ended)
 {
 	guint stream = merge->tree[0].rank;
-	struct item winner = make_item(merge, stream, time_ns, ended);
+	const struct item moved = make_item(merge, stream, time_ns, ended);
+	uint64_t winner_ns = (uint64_t)moved.time_ns, winner_rank = moved.rank;
 	for (guint node = (merge->count + stream) / 2; node > 0; node /= 2) {
-		struct item loser = merge->tree[node];
-		bool is_beaten = goes_before(&loser, &winner);
-		merge->tree[node] = choose(is_beaten, winner, loser);
-		winner = choose(is_beaten, loser, winner);
+		struct item *loser = &merge->tree[node];
+		uint64_t loser_ns = (uint64_t)loser->time_ns, loser_rank = loser->rank;
+		bool is_beaten = widen(loser_ns, loser_rank) < widen(winner_ns, winner_rank);
+		uint64_t mask = UINT64_C(0) - is_beaten;
+		uint64_t change_ns = (loser_ns ^ winner_ns) & mask, change_rank = (loser_rank ^ winner_rank) & mask;
+		*loser = (struct item){ (int64_t)(loser_ns ^ change_ns), (guint)(loser_rank ^ change_rank) };
+		winner_ns ^= change_ns;
+		winner_rank ^= change_rank;
 	}
-	merge->tree[0] = winner;
+	merge->tree[0] = (struct item){ (int64_t)winner_ns, (guint)winner_rank };
 }

@@ -23,8 +23,16 @@ static const struct dtc_backend_kind *const choices[][3] = {
 /* The items of a stream that were not given out. */
 struct lane {
 	const struct dtc_item *next, *end;
-	struct dtc_item own; /* where the back end gives one at a time */
+	int64_t then_ns; /* the time of the one after the next, if there is one: at hand before its turn */
 };
+
+/* Items of one stream that come before all others'. */
+struct turn {
+	const struct dtc_item *next, *end;
+	guint stream;
+};
+
+#define TURNS 32 /* planned at once: enough that what the last of them needs is there when it comes */
 
 /* Of dtc_reader_count. */
 struct counting {
@@ -42,8 +50,12 @@ struct DtcReader {
 	DtcMerge *merge;
 	guint current;			   /* stream that gave the last event, G_MAXUINT: none yet */
 	struct dtc_stream *stream;	   /* that is that one */
-	const struct dtc_item *next, *end; /* of that stream: what comes before all others' */
-	struct lane *lanes;		   /* of the streams */
+	const struct dtc_item *next, *end; /* of its turn */
+	struct turn turns[TURNS];
+	guint turn, turn_count;
+	guint drained;		    /* stream whose items end with the last turn, G_MAXUINT: none */
+	struct lane *lanes;	    /* of the streams */
+	struct dtc_item *own_items; /* of those whose back end gives one at a time */
 	struct counting counting;
 	DtcNames *event_names;
 	DtcNames *call_names; /* 0: "unknown" */
@@ -114,11 +126,21 @@ static bool check_trace(const DtcReader *reader, GError **error)
 	return false;
 }
 
-static void fill_lane(struct lane *lane, const struct dtc_stream *stream)
+static void set_then(struct lane *lane)
 {
-	lane->own = (struct dtc_item){ .time_ns = stream->last_ns };
-	lane->next = stream->item_count > 0 ? stream->items : &lane->own;
+	if (lane->end - lane->next > 1)
+		lane->then_ns = lane->next[1].time_ns;
+}
+
+static struct lane *fill_lane(DtcReader *reader, guint index)
+{
+	const struct dtc_stream *stream = reader->backend->streams[index];
+	struct lane *lane = &reader->lanes[index];
+	reader->own_items[index] = (struct dtc_item){ .time_ns = stream->last_ns };
+	lane->next = stream->item_count > 0 ? stream->items : &reader->own_items[index];
 	lane->end = lane->next + (stream->item_count > 0 ? stream->item_count : stream->has_item);
+	set_then(lane);
+	return lane;
 }
 
 static void build_merge(DtcReader *reader)
@@ -126,9 +148,9 @@ static void build_merge(DtcReader *reader)
 	const struct dtc_backend *backend = reader->backend;
 	reader->merge = dtc_merge_new(backend->stream_count);
 	reader->lanes = g_new0(struct lane, backend->stream_count + 1);
+	reader->own_items = g_new0(struct dtc_item, backend->stream_count + 1);
 	for (guint i = 0; i < backend->stream_count; i++) {
-		struct lane *lane = &reader->lanes[i];
-		fill_lane(lane, backend->streams[i]);
+		const struct lane *lane = fill_lane(reader, i);
 		dtc_merge_set(reader->merge, i, lane->next->time_ns, lane->next == lane->end);
 	}
 	dtc_merge_build(reader->merge);
@@ -148,7 +170,7 @@ static DtcReader *open_reader(const struct dtc_backend_kind *kind, const char *p
 	g_autoptr(DtcReader) reader = g_new0(DtcReader, 1);
 	reader->node = g_strdup(node);
 	reader->path = g_strdup(path);
-	reader->current = G_MAXUINT;
+	reader->current = reader->drained = G_MAXUINT;
 	reader->counting.begin_ns = reader->counting.end_ns = DTC_ABSENT;
 	reader->event_names = dtc_names_new();
 	reader->call_names = dtc_names_new();
@@ -222,6 +244,7 @@ void dtc_reader_free(DtcReader *reader)
 		return;
 	dtc_merge_free(reader->merge);
 	g_free(reader->lanes);
+	g_free(reader->own_items);
 	g_free(reader->counting.counts);
 	g_free(reader->counting.is_passed);
 	dtc_cpus_free(reader->cpus);
@@ -265,37 +288,71 @@ static void fill_lost(DtcReader *reader, const struct dtc_gap *gap)
 }
 
 /*
- * To the stream whose turn it is, and as many of its items as come before all others'; false at the end. How many that
- * are is asked of a stream that has its turn again: where all take turns it is one.
+ * How many items come before all others' is asked of a stream that has its turn again: where all take turns it is one.
  */
-static bool begin_run(DtcReader *reader)
+static const struct dtc_item *find_turn_end(const DtcReader *reader, const struct lane *lane, bool is_again)
+{
+	const struct dtc_item *end = lane->next + 1;
+	int64_t bound_ns;
+	if (!is_again)
+		return end;
+	bool is_tie_won = dtc_merge_get_bound(reader->merge, &bound_ns);
+	while (end < lane->end && (end->time_ns < bound_ns || (end->time_ns == bound_ns && is_tie_won)))
+		end++;
+	return end;
+}
+
+/* The stream whose items were the last ones that were planned goes on now that they are given out. */
+static void refill_drained(DtcReader *reader)
 {
 	struct dtc_backend *backend = reader->backend;
-	struct lane *lane;
-	int64_t bound_ns;
-	if (G_LIKELY(reader->current != G_MAXUINT)) {
-		lane = &reader->lanes[reader->current];
-		lane->next = reader->end;
+	backend->kind->advance(backend, reader->drained);
+	const struct lane *lane = fill_lane(reader, reader->drained);
+	dtc_merge_replace_top(reader->merge, lane->next->time_ns, lane->next == lane->end);
+	reader->drained = G_MAXUINT;
+}
+
+/*
+ * Merges ahead up to where a stream has no more items at hand: what is given out lies all over the memory where streams
+ * are many, and is asked for here, long before it is looked at.
+ */
+static void plan_turns(DtcReader *reader)
+{
+	struct dtc_backend *backend = reader->backend;
+	guint last = reader->current, stream;
+	if (reader->drained != G_MAXUINT)
+		refill_drained(reader);
+	reader->turn = reader->turn_count = 0;
+	while (reader->turn_count < TURNS && (stream = dtc_merge_get_top(reader->merge)) != G_MAXUINT) {
+		struct lane *lane = &reader->lanes[stream];
+		const struct dtc_item *begin = lane->next;
+		int64_t then_ns = lane->then_ns;
+		lane->next = find_turn_end(reader, lane, stream == last);
+		reader->turns[reader->turn_count++] = (struct turn){ begin, lane->next, stream };
+		if (backend->kind->expect && begin != &reader->own_items[stream])
+			backend->kind->expect(backend, stream, begin);
 		if (lane->next == lane->end) {
-			backend->kind->advance(backend, reader->current);
-			fill_lane(lane, backend->streams[reader->current]);
+			reader->drained = stream;
+			return;
 		}
-		dtc_merge_replace_top(reader->merge, lane->next->time_ns, lane->next == lane->end);
+		dtc_merge_replace_top(reader->merge, lane->next == begin + 1 ? then_ns : lane->next->time_ns, false);
+		set_then(lane);
+		last = stream;
 	}
-	guint last = reader->current;
-	reader->current = dtc_merge_get_top(reader->merge);
-	if (reader->current == G_MAXUINT)
+}
+
+/* To the stream whose turn it is; false at the end. */
+static bool begin_turn(DtcReader *reader)
+{
+	if (reader->turn == reader->turn_count)
+		plan_turns(reader);
+	if (reader->turn == reader->turn_count)
 		return false;
-	lane = &reader->lanes[reader->current];
-	reader->next = lane->next;
-	reader->end = lane->next + 1;
-	if (reader->current == last) {
-		bool is_tie_won = dtc_merge_get_bound(reader->merge, &bound_ns);
-		while (reader->end < lane->end &&
-		       (reader->end->time_ns < bound_ns || (reader->end->time_ns == bound_ns && is_tie_won)))
-			reader->end++;
-	}
-	reader->stream = backend->streams[reader->current];
+	const struct turn *turn = &reader->turns[reader->turn++];
+	reader->current = turn->stream;
+	reader->next = turn->next;
+	reader->end = turn->end;
+	reader->stream = reader->backend->streams[turn->stream];
 	reader->cpu_count = MAX(reader->cpu_count, reader->stream->cpu + 1);
 	return true;
 }
@@ -311,7 +368,7 @@ static inline void count_event(DtcReader *reader, guint name, guint64 count)
 const struct dtc_event *dtc_reader_next(DtcReader *reader)
 {
 	struct dtc_backend *backend = reader->backend;
-	if (reader->next == reader->end && !begin_run(reader))
+	if (reader->next == reader->end && !begin_turn(reader))
 		return NULL;
 	struct dtc_stream *stream = reader->stream;
 	stream->item = reader->next++;
@@ -422,7 +479,7 @@ guint64 dtc_reader_count(DtcReader *reader)
 		while (lane->next < lane->end) {
 			guint64 count = pass_lane(reader, stream, lane);
 			backend->kind->advance(backend, counting->stream);
-			fill_lane(lane, stream);
+			fill_lane(reader, counting->stream);
 			if (count > 0)
 				return count;
 		}
