@@ -165,7 +165,7 @@ static void drop_copies(struct judge *judge)
 		struct dtc_ctf_packet *packet = get(judge, i);
 		bool is_moment = packet->begin_ticks == packet->end_ticks && !judge->rules->has_sequence;
 		if (!is_moment && !g_hash_table_add(seen, packet)) {
-			note(&copies, packet, 1, g_strdup("it was there before, and was left out"));
+			note(&copies, packet, 1, g_strdup("it was there before, and was left out: no event is lost"));
 			packet->is_left_out = true;
 		}
 	}
@@ -334,8 +334,9 @@ static void cut(struct judge *judge, guint at)
 	const struct dtc_ctf_packet *packet = get(judge, at);
 	uint64_t back = subtract(get(judge, at - 1)->end_ticks, packet->begin_ticks);
 	double seconds = (double)back / ((double)judge->rules->tolerance_ticks * TOLERANCES_PER_S);
-	g_autofree char *text = g_strdup_printf(
-		"the clock goes back by %.3f s and stays there; from here on the stream was left out", seconds);
+	g_autofree char *text = g_strdup_printf("the clock goes back by %.3f s and stays there; from here on the "
+						"stream was left out with an unknown number of events",
+						seconds);
 	report(judge, DTC_FINDING_CLOCK_JUMP, packet, 1, text);
 	g_array_set_size(judge->packets, at);
 }
@@ -369,7 +370,8 @@ static void bound(struct judge *judge, guint index, struct tally *bounded)
 static void leave_out(const struct judge *judge, guint from, guint to, struct tally *left_out)
 {
 	note(left_out, get(judge, from), to - from + 1,
-	     g_strdup("its time is not between those of its neighbours, and it was left out"));
+	     g_strdup("its time is not between those of its neighbours, and it was left out with an unknown number of "
+		      "events"));
 	for (guint i = from; i <= to; i++)
 		get(judge, i)->is_left_out = true;
 }

@@ -167,14 +167,16 @@ static void report_file(const struct dtc_packet_file *file, const char *node, Dt
 	if (holes->skipped_bytes > 0)
 		add_loss(findings, node,
 			 "stream file '%s' is damaged at byte %" G_GSIZE_FORMAT ": %" G_GSIZE_FORMAT
-			 " of its %" G_GSIZE_FORMAT " bytes are no packets and were skipped",
+			 " of its %" G_GSIZE_FORMAT
+			 " bytes are no packets and were skipped with an unknown number of events",
 			 file->name, holes->first_skipped, holes->skipped_bytes, holes->file_bytes);
 	for (guint i = 0; i < file->packets->len; i++) {
 		const struct dtc_ctf_packet *packet = &g_array_index(file->packets, struct dtc_ctf_packet, i);
 		if (packet->is_cut)
 			add_loss(findings, node,
 				 "stream file '%s' ends at byte %" G_GSIZE_FORMAT
-				 ", inside the packet that begins at byte %" G_GSIZE_FORMAT,
+				 ", inside the packet that begins at byte %" G_GSIZE_FORMAT
+				 ": an unknown number of events is missing",
 				 file->name, holes->file_bytes, packet->offset);
 	}
 	if (file->packets->len == 0)

@@ -188,7 +188,7 @@ static GArray *list_packets(DtcChains *chains, const char *name, GMappedFile *ma
 			dtc_findings_add_coded(findings, DTC_FINDING_STREAM_DAMAGED, DTC_SEVERITY_ERROR, true, node,
 					       "stream file '%s' is damaged at byte %" G_GUINT64_FORMAT
 					       ": there is no packet, and the rest of its %" G_GUINT64_FORMAT
-					       " bytes was left out",
+					       " bytes was left out with an unknown number of events",
 					       name, offset, size);
 			break;
 		}
@@ -197,7 +197,8 @@ static GArray *list_packets(DtcChains *chains, const char *name, GMappedFile *ma
 		if (packet.is_cut)
 			dtc_findings_add_coded(findings, DTC_FINDING_STREAM_DAMAGED, DTC_SEVERITY_ERROR, true, node,
 					       "stream file '%s' ends at byte %" G_GUINT64_FORMAT
-					       ", inside the packet that begins at byte %" G_GUINT64_FORMAT,
+					       ", inside the packet that begins at byte %" G_GUINT64_FORMAT
+					       ": an unknown number of events is missing",
 					       name, size, offset);
 		g_array_append_val(packets, packet);
 		offset += bytes;

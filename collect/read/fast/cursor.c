@@ -258,8 +258,9 @@ static void take_damage(struct dtc_cursor *cursor)
 	struct dtc_gap gap = { stream->last_ns, stream->last_ns, DTC_ABSENT, 0, true };
 	report_packet(cursor, packet,
 		      "what follows on byte %" G_GUINT64_FORMAT
-		      " of it is no event that the trace declares; the rest of it was left out",
-		      cursor->decoder.at / 8);
+		      " of it is no event that the trace declares; the rest of it, %" G_GUINT64_FORMAT
+		      " bytes, was left out with an unknown number of events",
+		      cursor->decoder.at / 8, cursor->decoder.end / 8 - cursor->decoder.at / 8);
 	if (stream->event_count == 0)
 		gap.begin_ns = gap.end_ns = stream->begin_ns == DTC_ABSENT ? 0 : stream->begin_ns;
 	if (stream->limit_ns != INT64_MAX)
@@ -268,12 +269,30 @@ static void take_damage(struct dtc_cursor *cursor)
 	cursor->decoder.at = cursor->decoder.end;
 }
 
+/* "17 events", of a packet that nobody else looks into. Caller frees. */
+static char *describe_lost(const struct dtc_cursor *cursor, const struct dtc_chain_packet *packet)
+{
+	g_autofree uint64_t *slots = g_new0(uint64_t, cursor->trace->slot_count + 1);
+	struct dtc_decoder decoder = { .slots = slots };
+	guint64 count = 0;
+	bool is_whole = dtc_chain_enter(cursor->trace, cursor->chain, packet, &decoder);
+	while (is_whole && decoder.at < decoder.end) {
+		is_whole = pass_event(cursor, &decoder);
+		count += is_whole;
+	}
+	if (count == 0 && !is_whole)
+		return g_strdup("an unknown number of events");
+	return g_strdup_printf("%" G_GUINT64_FORMAT " event%s%s", count, count == 1 ? "" : "s",
+			       is_whole ? "" : " or more");
+}
+
 static void begin_packet(struct dtc_cursor *cursor, const struct dtc_chain_packet *packet)
 {
 	struct dtc_packet_claim claim = { (uint32_t)packet->cpu, DTC_ABSENT, INT64_MAX, (int64_t)packet->offset };
 	if (packet->cpu >= DTC_CPU_LIMIT) {
-		report_packet(cursor, packet, "a packet claims CPU %" G_GUINT64_FORMAT " and was left out",
-			      packet->cpu);
+		g_autofree char *lost = describe_lost(cursor, packet);
+		report_packet(cursor, packet, "it claims CPU %" G_GUINT64_FORMAT " and was left out with %s",
+			      packet->cpu, lost);
 		return;
 	}
 	cursor->is_inside = true;
@@ -286,7 +305,8 @@ static void begin_packet(struct dtc_cursor *cursor, const struct dtc_chain_packe
 	dtc_stream_begin_packet(&cursor->stream, &claim);
 	if (dtc_chain_enter(cursor->trace, cursor->chain, packet, &cursor->decoder))
 		return;
-	report_packet(cursor, packet, "it has no room for its own header");
+	report_packet(cursor, packet,
+		      "it has no room for its own header, and was left out with an unknown number of events");
 	cursor->decoder.at = cursor->decoder.end;
 }
 

@@ -191,14 +191,20 @@ static void set_wanted(struct dtc_steps *steps, const GArray *list)
 	}
 }
 
+/* An empty one has memory, too: an offset of 0 from NULL is undefined in C. */
+static GArray *make_list(guint bytes)
+{
+	return g_array_sized_new(FALSE, TRUE, bytes, 1);
+}
+
 struct dtc_steps *dtc_steps_new(const struct dtc_layout *const *structures, guint count, const GArray *wanted)
 {
 	struct maker maker = { .wanted = wanted };
 	struct dtc_steps *steps = g_new0(struct dtc_steps, 1);
-	maker.steps = g_array_new(FALSE, TRUE, sizeof(struct dtc_layout_step));
-	maker.lengths = g_array_new(FALSE, TRUE, sizeof(struct dtc_step_length));
-	maker.numbers = g_array_new(FALSE, TRUE, sizeof(struct dtc_step_number));
-	maker.rules = g_array_new(FALSE, TRUE, sizeof(struct dtc_rule));
+	maker.steps = make_list(sizeof(struct dtc_layout_step));
+	maker.lengths = make_list(sizeof(struct dtc_step_length));
+	maker.numbers = make_list(sizeof(struct dtc_step_number));
+	maker.rules = make_list(sizeof(struct dtc_rule));
 	begin_step(&maker, 1);
 	for (guint i = 0; i < count; i++)
 		if (structures[i])
