@@ -156,23 +156,24 @@ static void add_node_row(DtcLayout *layout, const GPtrArray *sources, const stru
 	if (kernel && kernel->events > 0) {
 		int64_t span_ns = kernel->end_ns - kernel->begin_ns;
 		g_autofree char *span = dtc_duration_format(span_ns);
-		add_cell(layout, 12, "%" G_GUINT64_FORMAT, kernel->events);
+		add_cell(layout, 10, "%" G_GUINT64_FORMAT, kernel->events);
 		add_cell(layout, 10, "%" G_GUINT64_FORMAT, kernel->lost_events);
-		add_cell(layout, 12, "%s", span);
+		add_cell(layout, 10, "%s", span);
 		if (span_ns > 0)
-			add_cell(layout, 12, "%.0f/s", (double)kernel->events * 1e9 / (double)span_ns);
+			add_cell(layout, 10, "%.0f/s", (double)kernel->events * 1e9 / (double)span_ns);
 		else
-			add_cell(layout, 12, "-");
+			add_cell(layout, 10, "-");
 	} else {
-		add_cell(layout, 12, kernel ? "0" : "-");
+		add_cell(layout, 10, kernel ? "0" : "-");
 		add_cell(layout, 10, "-");
-		add_cell(layout, 12, "-");
-		add_cell(layout, 12, "-");
+		add_cell(layout, 10, "-");
+		add_cell(layout, 10, "-");
 	}
 	if (capture)
-		add_cell(layout, 12, "%" G_GUINT64_FORMAT, capture->packets);
+		add_cell(layout, 10, "%" G_GUINT64_FORMAT, capture->packets);
 	else
-		add_cell(layout, 12, "-");
+		add_cell(layout, 10, "-");
+	add_cell(layout, 11, "%s", kernel && kernel->backend ? kernel->backend : "-");
 	dtc_layout_end_line(layout);
 }
 
@@ -244,7 +245,8 @@ char *dtc_stats_to_text(const struct dtc_stats_input *input, guint width, bool h
 	static const struct {
 		const char *name;
 		guint columns;
-	} headings[] = { { "EVENTS", 12 }, { "LOST", 10 }, { "SPAN", 12 }, { "RATE", 12 }, { "PACKETS", 12 } };
+	} headings[] = { { "EVENTS", 10 }, { "LOST", 10 },    { "SPAN", 10 },
+			 { "RATE", 10 },   { "PACKETS", 10 }, { "READER", 11 } };
 	add_name(layout, "NODE", 18);
 	for (gsize i = 0; i < G_N_ELEMENTS(headings); i++)
 		add_cell(layout, headings[i].columns, "%s", headings[i].name);
