@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/fit/envelope.h"
 
+#include "sync/match/keyed.h"
+
 #include <dtrace-chain/bisect.h>
 
 #include <math.h>
@@ -19,11 +21,28 @@ static int compare_points(const void *left, const void *right)
 	return (p->v > q->v) - (p->v < q->v);
 }
 
+static void sort_points(struct dtc_point *points, guint count)
+{
+	g_autofree struct dtc_keyed *keyed = g_new(struct dtc_keyed, count);
+	g_autofree struct dtc_point *before = g_memdup2(points, count * sizeof(*points));
+	for (guint i = 0; i < count; i++)
+		keyed[i] = (struct dtc_keyed){ (guint64)points[i].x ^ (guint64)1 << 63, i, 0 };
+	dtc_keyed_sort(keyed, count);
+	for (guint i = 0; i < count; i++)
+		points[i] = before[keyed[i].index];
+	for (guint i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && points[next].x == points[i].x; next++)
+			;
+		if (next - i > 1)
+			qsort(&points[i], next - i, sizeof(*points), compare_points);
+	}
+}
+
 void dtc_points_sort(struct dtc_point *points, guint count)
 {
 	for (guint i = 1; i < count; i++) {
 		if (compare_points(&points[i - 1], &points[i]) > 0) {
-			qsort(points, count, sizeof(*points), compare_points);
+			sort_points(points, count);
 			return;
 		}
 	}

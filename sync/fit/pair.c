@@ -5,6 +5,7 @@
 #include "sync/fit/step.h"
 #include "sync/fit/trim.h"
 #include "sync/fit/wander.h"
+#include "sync/match/keyed.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -43,22 +44,39 @@ static int compare_placed(const void *left, const void *right)
 	return (p->message > q->message) - (p->message < q->message);
 }
 
+/* By time, then difference. Stamps are rarely the same: those that are get their order in a second step. */
+static struct dtc_message_point *sort_placed(const struct dtc_message_point *placed, guint count)
+{
+	struct dtc_message_point *sorted = g_new0(struct dtc_message_point, (gsize)count + 1);
+	g_autofree struct dtc_keyed *keyed = g_new0(struct dtc_keyed, (gsize)count + 1);
+	for (guint i = 0; i < count; i++)
+		keyed[i] = (struct dtc_keyed){ (guint64)placed[i].point.x ^ (guint64)1 << 63, i, 0 };
+	dtc_keyed_sort(keyed, count);
+	for (guint i = 0; i < count; i++)
+		sorted[i] = placed[keyed[i].index];
+	for (guint i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && sorted[next].point.x == sorted[i].point.x; next++)
+			;
+		if (next - i > 1)
+			qsort(&sorted[i], next - i, sizeof(*sorted), compare_placed);
+	}
+	return sorted;
+}
+
 static struct dtc_message_point *place_messages(const struct dtc_message *messages, guint count, bool forward,
 						const struct dtc_nominal *a, const struct dtc_nominal *b, int64_t slack)
 {
-	struct dtc_message_point *placed = g_new0(struct dtc_message_point, count + 1);
-	bool sorted = true;
+	g_autofree struct dtc_message_point *placed = g_new0(struct dtc_message_point, (gsize)count + 1);
+	bool is_sorted = true;
 	for (guint i = 0; i < count; i++) {
 		int64_t on_a = dtc_nominal_from_node(a, forward ? messages[i].sent_ns : messages[i].received_ns);
 		int64_t on_b = dtc_nominal_from_node(b, forward ? messages[i].received_ns : messages[i].sent_ns);
 		placed[i].point.x = on_a;
 		placed[i].point.v = on_b - on_a + (forward ? slack : -slack);
 		placed[i].message = i;
-		sorted &= i == 0 || placed[i - 1].point.x <= on_a;
+		is_sorted &= i == 0 || placed[i - 1].point.x <= on_a;
 	}
-	if (!sorted)
-		qsort(placed, count, sizeof(*placed), compare_placed);
-	return placed;
+	return is_sorted ? g_steal_pointer(&placed) : sort_placed(placed, count);
 }
 
 /* Appends the kept points of placed [begin, end), reduced in cells of equal length. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/match/passage.h"
 
+#include "sync/match/keyed.h"
+
 #include <dtrace-chain/bisect.h>
 
 #include <string.h>
@@ -369,22 +371,17 @@ static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_si
 
 /* --- whole packets by their key -------------------------------------------------------------------------------- */
 
-/* What two sightings of one packet have in common; what a side does not know is left out on both. */
+/*
+ * What two sightings of one packet have in common; what a side does not know is left out on both. A hash brings equal
+ * packets together; whether two are equal the fields decide.
+ */
 struct key_fields {
 	struct dtc_sightings sides[2]; /* sent, received */
 	bool is_tcp;
 	bool has_marks;
 };
 
-/* The hash brings equal packets together; whether two are equal the fields decide. */
-struct keyed {
-	guint64 hash;
-	uint32_t index;
-	uint32_t side; /* 0 sent, 1 received */
-};
-_Static_assert(sizeof(struct keyed) == 16, "one per packet of a flow");
-
-static void get_fields(const struct key_fields *fields, const struct keyed *keyed, guint64 ret_fields[3])
+static void get_fields(const struct key_fields *fields, const struct dtc_keyed *keyed, guint64 ret_fields[3])
 {
 	const struct dtc_packet *packet = get_packet(&fields->sides[keyed->side], keyed->index);
 	ret_fields[0] = (guint64)packet->seq << 32 | packet->ack;
@@ -395,7 +392,7 @@ static void get_fields(const struct key_fields *fields, const struct keyed *keye
 		ret_fields[2] |= get_mark(&fields->sides[keyed->side], keyed->index);
 }
 
-static bool have_equal_fields(const struct key_fields *fields, const struct keyed *p, const struct keyed *q)
+static bool have_equal_fields(const struct key_fields *fields, const struct dtc_keyed *p, const struct dtc_keyed *q)
 {
 	guint64 left[3], right[3];
 	get_fields(fields, p, left);
@@ -403,26 +400,16 @@ static bool have_equal_fields(const struct key_fields *fields, const struct keye
 	return memcmp(left, right, sizeof(left)) == 0;
 }
 
-static int compare_keyed(gconstpointer left, gconstpointer right)
-{
-	const struct keyed *p = left, *q = right;
-	if (p->hash != q->hash)
-		return p->hash < q->hash ? -1 : 1;
-	if (p->side != q->side)
-		return p->side < q->side ? -1 : 1;
-	return (p->index > q->index) - (p->index < q->index);
-}
-
 static void collect_keyed(const struct key_fields *fields, guint side, bool has_ranges, GArray *keyed)
 {
 	const struct dtc_sightings *sightings = &fields->sides[side];
 	for (guint i = 0; i < sightings->seen->len; i++) {
-		struct keyed item = { .index = i, .side = side };
+		struct dtc_keyed item = { .index = i, .side = side };
 		guint64 values[3];
 		if (has_ranges && dtc_packet_get_span(get_packet(sightings, i)))
 			continue;
 		get_fields(fields, &item, values);
-		item.hash = scatter(scatter(scatter(0x9e3779b9, values[0]), values[1]), values[2]);
+		item.key = scatter(scatter(scatter(0x9e3779b9, values[0]), values[1]), values[2]);
 		g_array_append_val(keyed, item);
 	}
 }
@@ -445,16 +432,16 @@ static void compare_keys(const struct dtc_sightings *sent, const struct dtc_sigh
 {
 	struct key_fields fields = { .sides = { *sent, *received }, .is_tcp = protocol == DTC_PROTOCOL_TCP };
 	fields.has_marks = have_marks(sent, fields.is_tcp) && have_marks(received, fields.is_tcp);
-	g_autoptr(GArray) keyed = g_array_new(FALSE, FALSE, sizeof(struct keyed));
+	g_autoptr(GArray) keyed = g_array_new(FALSE, FALSE, sizeof(struct dtc_keyed));
 	collect_keyed(&fields, 0, has_ranges, keyed);
 	collect_keyed(&fields, 1, has_ranges, keyed);
 	if (!keyed->len)
 		return;
-	g_array_sort(keyed, compare_keyed);
+	dtc_keyed_sort((struct dtc_keyed *)(void *)keyed->data, keyed->len);
 	for (guint i = 0, next; i < keyed->len; i = next) {
-		const struct keyed *items = &g_array_index(keyed, struct keyed, i);
+		const struct dtc_keyed *items = &g_array_index(keyed, struct dtc_keyed, i);
 		for (next = i + 1; next < keyed->len; next++)
-			if (items[next - i].hash != items->hash)
+			if (items[next - i].key != items->key)
 				break;
 		guint count = next - i, sides[2] = { 0, 0 };
 		for (guint k = 0; k < count; k++)

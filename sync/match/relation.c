@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/match/relation.h"
 
+#include "sync/match/keyed.h"
+
 #include <dtrace-chain/bisect.h>
 #include <dtrace-chain/sort.h>
 
@@ -24,10 +26,16 @@ struct pairing {
 /* Packets of which the relation is made, about; more say no more. */
 #define PACKETS_USED 131072
 
-struct keyed {
-	guint64 key[4];
-	int64_t ns;
-	guint side; /* 0 kernel, 1 capture */
+/* What tells a packet from others; the first word is the flow's addresses. */
+struct packet_key {
+	guint64 words[4];
+};
+
+/* One of a node's two sources, and of its packets those that the relation is made of. */
+struct side {
+	const DtcPackets *packets;
+	guint64 *addresses; /* owned; by flow: hash of both ends */
+	GArray *taken;	    /* owned; uint32_t, in the order of time */
 };
 
 void dtc_relation_clear(struct dtc_relation *relation)
@@ -43,36 +51,74 @@ static guint64 mix(guint64 hash, const uint8_t *bytes, guint count)
 	return hash;
 }
 
-/* Both sides take a packet or leave it by the same part of its key, so that what is taken can still be paired. */
-static void collect(const DtcPackets *packets, guint side, uint32_t share, GArray *keyed)
+static struct packet_key get_key(const struct side *side, const struct dtc_packet *packet)
 {
-	uint32_t count = dtc_packets_get_count(packets);
+	const struct dtc_flow *flow = dtc_packets_get_flow(side->packets, packet->flow);
+	return (struct packet_key){ {
+		side->addresses[packet->flow],
+		(guint64)flow->source_port << 48 | (guint64)flow->destination_port << 32 |
+			(guint64)flow->protocol << 24 | (guint64)packet->tcp_flags << 16 | packet->ip_id,
+		(guint64)packet->seq << 32 | packet->ack,
+		(guint64)packet->payload_bytes << 8 | packet->direction,
+	} };
+}
+
+static guint64 hash_key(const struct packet_key *key)
+{
+	guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
+	for (guint i = 0; i < G_N_ELEMENTS(key->words); i++) {
+		hash = (hash ^ key->words[i]) * G_GUINT64_CONSTANT(0x9fb21c651e98df25);
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+static struct side make_side(const DtcPackets *packets)
+{
+	uint32_t count = dtc_packets_get_flow_count(packets);
+	struct side side = { packets, g_new(guint64, (gsize)count + 1), g_array_new(FALSE, FALSE, sizeof(uint32_t)) };
 	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_packet *packet = dtc_packets_get(packets, i);
+		const struct dtc_flow *flow = dtc_packets_get_flow(packets, i);
+		guint64 hash = mix(G_GUINT64_CONSTANT(0xcbf29ce484222325), flow->source, 16);
+		side.addresses[i] = mix(hash, flow->destination, 16);
+	}
+	return side;
+}
+
+static void clear_side(struct side *side)
+{
+	g_free(side->addresses);
+	g_array_unref(side->taken);
+}
+
+/* Both sides take a packet or leave it by the same part of its key, so that what is taken can still be paired. */
+static void collect(struct side *side, guint number, uint32_t share, GArray *keyed)
+{
+	uint32_t count = dtc_packets_get_count(side->packets);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_packet *packet = dtc_packets_get(side->packets, i);
 		if (packet->flow == DTC_NONE)
 			continue;
-		const struct dtc_flow *flow = dtc_packets_get_flow(packets, packet->flow);
-		struct keyed item = { .ns = packet->time_ns, .side = side };
-		guint64 hash = mix(G_GUINT64_CONSTANT(0xcbf29ce484222325), flow->source, 16);
-		item.key[0] = mix(hash, flow->destination, 16);
-		item.key[1] = (guint64)flow->source_port << 48 | (guint64)flow->destination_port << 32 |
-			      (guint64)flow->protocol << 24 | (guint64)packet->tcp_flags << 16 | packet->ip_id;
-		item.key[2] = (guint64)packet->seq << 32 | packet->ack;
-		item.key[3] = (guint64)packet->payload_bytes << 8 | packet->direction;
-		hash = (item.key[0] ^ item.key[1] ^ item.key[2]) * G_GUINT64_CONSTANT(0x9fb21c651e98df25);
-		if ((hash >> 32) % share == 0)
-			g_array_append_val(keyed, item);
+		struct packet_key key = get_key(side, packet);
+		guint64 part = (key.words[0] ^ key.words[1] ^ key.words[2]) * G_GUINT64_CONSTANT(0x9fb21c651e98df25);
+		if ((part >> 32) % share != 0)
+			continue;
+		struct dtc_keyed item = { hash_key(&key), side->taken->len, number };
+		g_array_append_val(keyed, item);
+		g_array_append_val(side->taken, i);
 	}
 }
 
-static int compare_keyed(gconstpointer left, gconstpointer right, gpointer data)
+static const struct dtc_packet *get_taken(const struct side *side, guint index)
 {
-	(void)data;
-	const struct keyed *p = left, *q = right;
-	for (guint i = 0; i < 4; i++)
-		if (p->key[i] != q->key[i])
-			return p->key[i] < q->key[i] ? -1 : 1;
-	return (int)p->side - (int)q->side;
+	return dtc_packets_get(side->packets, g_array_index(side->taken, uint32_t, index));
+}
+
+static bool have_equal_keys(const struct side sides[2], const struct dtc_keyed *p, const struct dtc_keyed *q)
+{
+	struct packet_key left = get_key(&sides[p->side], get_taken(&sides[p->side], p->index));
+	struct packet_key right = get_key(&sides[q->side], get_taken(&sides[q->side], q->index));
+	return memcmp(&left, &right, sizeof(left)) == 0;
 }
 
 static int compare_pairings(gconstpointer left, gconstpointer right)
@@ -83,18 +129,61 @@ static int compare_pairings(gconstpointer left, gconstpointer right)
 	return (p->difference_ns > q->difference_ns) - (p->difference_ns < q->difference_ns);
 }
 
-static void find_pairings(const GArray *keyed, GArray *pairings)
+/*
+ * For each taken packet of the capture the kernel's that it is, or DTC_NONE. Two and no more have a key in common; a
+ * hash that others share by chance makes them too many, which is one pairing less.
+ */
+static uint32_t *find_partners(const struct side sides[2], const GArray *keyed)
 {
+	uint32_t *partners = g_new(uint32_t, (gsize)sides[1].taken->len + 1);
+	memset(partners, 0xff, ((gsize)sides[1].taken->len + 1) * sizeof(*partners));
 	for (guint i = 0, next; i < keyed->len; i = next) {
-		const struct keyed *items = &g_array_index(keyed, struct keyed, i);
+		const struct dtc_keyed *items = &g_array_index(keyed, struct dtc_keyed, i);
 		for (next = i + 1; next < keyed->len; next++)
-			if (memcmp(items[next - i].key, items->key, sizeof(items->key)) != 0)
+			if (items[next - i].key != items->key)
 				break;
-		struct pairing pairing = { items[next - i - 1].ns, 0 };
 		if (next - i == 2 && items[0].side == 0 && items[1].side == 1 &&
-		    !__builtin_sub_overflow(items[1].ns, items[0].ns, &pairing.difference_ns))
-			g_array_append_val(pairings, pairing);
+		    have_equal_keys(sides, &items[0], &items[1]))
+			partners[items[1].index] = items[0].index;
 	}
+	return partners;
+}
+
+/* In the order of the capture's time, which is that of its packets but for what shares a stamp. */
+static void list_pairings(const struct side sides[2], const uint32_t *partners, GArray *pairings)
+{
+	bool is_sorted = true;
+	for (guint i = 0; i < sides[1].taken->len; i++) {
+		if (partners[i] == DTC_NONE)
+			continue;
+		struct pairing pairing = { get_taken(&sides[1], i)->time_ns, 0 };
+		int64_t kernel_ns = get_taken(&sides[0], partners[i])->time_ns;
+		if (__builtin_sub_overflow(pairing.capture_ns, kernel_ns, &pairing.difference_ns))
+			continue;
+		g_array_append_val(pairings, pairing);
+		const struct pairing *last = &g_array_index(pairings, struct pairing, pairings->len - 1);
+		is_sorted &= pairings->len == 1 || compare_pairings(last - 1, last) <= 0;
+	}
+	if (!is_sorted)
+		g_array_sort(pairings, compare_pairings);
+}
+
+/* What both sources saw, by time. */
+static GArray *find_pairings(const DtcPackets *kernel, const DtcPackets *capture)
+{
+	g_autoptr(GArray) keyed = g_array_new(FALSE, FALSE, sizeof(struct dtc_keyed));
+	GArray *pairings = g_array_new(FALSE, FALSE, sizeof(struct pairing));
+	struct side sides[2] = { make_side(kernel), make_side(capture) };
+	uint32_t packet_count = MAX(dtc_packets_get_count(kernel), dtc_packets_get_count(capture));
+	uint32_t share = MAX(1, packet_count / PACKETS_USED);
+	collect(&sides[0], 0, share, keyed);
+	collect(&sides[1], 1, share, keyed);
+	dtc_keyed_sort((struct dtc_keyed *)(void *)keyed->data, keyed->len);
+	g_autofree uint32_t *partners = find_partners(sides, keyed);
+	list_pairings(sides, partners, pairings);
+	clear_side(&sides[0]);
+	clear_side(&sides[1]);
+	return pairings;
 }
 
 /*
@@ -139,19 +228,9 @@ static double get_rate(const GArray *pairings)
 
 void dtc_relation_estimate(struct dtc_relation *relation, const DtcPackets *kernel, const DtcPackets *capture)
 {
-	g_autoptr(GArray) keyed = g_array_new(FALSE, FALSE, sizeof(struct keyed));
-	g_autoptr(GArray) pairings = g_array_new(FALSE, FALSE, sizeof(struct pairing));
-	uint32_t packet_count = MAX(dtc_packets_get_count(kernel), dtc_packets_get_count(capture));
-	uint32_t share = MAX(1, packet_count / PACKETS_USED);
-	collect(kernel, 0, share, keyed);
-	collect(capture, 1, share, keyed);
-	if (!keyed->len)
-		return;
-	g_qsort_with_data(keyed->data, (gint)keyed->len, sizeof(struct keyed), compare_keyed, NULL);
-	find_pairings(keyed, pairings);
+	g_autoptr(GArray) pairings = find_pairings(kernel, capture);
 	if (!pairings->len)
 		return;
-	g_array_sort(pairings, compare_pairings);
 	relation->rate = get_rate(pairings);
 	const struct pairing *list = (const struct pairing *)(const void *)pairings->data;
 	guint count = CLAMP(pairings->len / PACKETS_PER_KNOT, 1, MAX_KNOTS);
