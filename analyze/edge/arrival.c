@@ -94,7 +94,8 @@ static int64_t wake_before(const DtcHistory *h, uint32_t thread, int64_t begin_n
 bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index, struct dtc_arrival *ret_arrival)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
-	const struct dtc_call *call = dtc_history_get_call(h, index);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(h, index, &call_place);
 	if (call->file == DTC_NONE || call->result == DTC_ABSENT || call->result < 0)
 		return false;
 	const struct dtc_file *file = dtc_history_get_file(h, call->file);
@@ -187,7 +188,8 @@ static bool is_inside(const struct dtc_arrival *arrival, const struct dtc_interv
 static bool find_taken(const DtcLinks *links, guint node, uint32_t poll, uint32_t call, struct dtc_arrival *ret_arrival)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
-	const struct dtc_call *next = dtc_history_get_call(h, call);
+	struct dtc_call next_place;
+	const struct dtc_call *next = dtc_history_get_call(h, call, &next_place);
 	if (next->file == DTC_NONE || !dtc_history_may_be_ready(h, poll, next->file))
 		return false;
 	if ((next->kind == DTC_CALL_READ || next->kind == DTC_CALL_PEEK) && next->result >= 0 &&
@@ -235,7 +237,8 @@ static bool find_for_poll(const DtcLinks *links, guint node, const struct dtc_in
 			dtc_links_note_limit(links, DTC_LIMIT_TURN);
 			break;
 		}
-		const struct dtc_call *next = dtc_history_get_call(h, i);
+		struct dtc_call next_place;
+		const struct dtc_call *next = dtc_history_get_call(h, i, &next_place);
 		if (next->kind == DTC_CALL_POLL && !dtc_call_is_glance(next))
 			break;
 		if (find_taken(links, node, wait->call, i, &found) && is_inside(&found, wait)) {
@@ -250,7 +253,8 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 			       struct dtc_arrival *ret_arrival)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
-	const struct dtc_call *call = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call);
+	struct dtc_call call_place;
+	const struct dtc_call *call = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call, &call_place);
 	struct dtc_arrival found;
 	if (call && (call->kind == DTC_CALL_READ || call->kind == DTC_CALL_PEEK)) {
 		/* a read that waits several times (MSG_WAITALL) is ended by its last wait only */
@@ -307,11 +311,12 @@ static void find_turn(const DtcLinks *links, guint node, int64_t time_ns, struct
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	DtcTurnMarks *marks = dtc_links_get_turn_marks(links, node);
+	struct dtc_call place;
 	turn->is_cut = turn->end - turn->begin > TURN_CALLS;
 	if (turn->is_cut)
 		turn->begin = turn->end - TURN_CALLS;
 	uint32_t poll = dtc_turn_marks_find_poll(marks, turn->begin, turn->end);
-	while (poll != DTC_NONE && !has_returned(dtc_history_get_call(h, poll), time_ns))
+	while (poll != DTC_NONE && !has_returned(dtc_history_get_call(h, poll, &place), time_ns))
 		poll = dtc_turn_marks_find_poll(marks, turn->begin, poll);
 	turn->has_loop = poll != DTC_NONE;
 	if (turn->has_loop) {
@@ -332,7 +337,8 @@ static void look_back(const DtcLinks *links, guint node, struct turn *turn, int6
 	while ((!turn->has_nearest || (wants_own && !turn->has_own)) &&
 	       (at = dtc_turn_marks_find_read(marks, turn->begin, end)) != DTC_NONE) {
 		end = at;
-		const struct dtc_call *call = dtc_history_get_call(h, at);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, at, &call_place);
 		bool may_be_own = file != DTC_NONE && call->file == file;
 		if (!has_returned(call, time_ns) || (turn->has_nearest && !may_be_own) ||
 		    !may_be_acted_on(links, node, at, may_be_own, write) ||
@@ -389,7 +395,8 @@ bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t threa
 		const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
 		bool connecting = false, first_write = true;
 		for (uint32_t i = 0; i < count && first_write; i++) {
-			const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+			struct dtc_call call_place;
+			const struct dtc_call *call = dtc_history_get_call(h, calls[i], &call_place);
 			if (call->begin_ns > time_ns)
 				break;
 			connecting |= call->kind == DTC_CALL_CONNECT && call->result == -EINPROGRESS;
@@ -522,8 +529,9 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 		/* ack-clocked, or sent by a timer: back to the write that gave these bytes */
 		uint32_t write = dtc_links_find_write(links, send.node, first->flow,
 						      first->seq + first->payload_bytes - 1, first->time_ns);
-		if (write != DTC_NONE && dtc_history_get_call(h, write)->begin_ns <= first->time_ns) {
-			const struct dtc_call *call = dtc_history_get_call(h, write);
+		if (write != DTC_NONE && dtc_history_get_call_begin_ns(h, write) <= first->time_ns) {
+			struct dtc_call call_place;
+			const struct dtc_call *call = dtc_history_get_call(h, write, &call_place);
 			ret_sender->thread = call->thread;
 			ret_sender->call = write;
 			if (call->end_ns != DTC_TIME_NONE && call->end_ns < first->time_ns) {

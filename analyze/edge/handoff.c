@@ -13,7 +13,7 @@
 /* The number of calls in the list that begin before time. */
 static uint32_t count_before(const DtcHistory *h, const uint32_t *calls, uint32_t count, int64_t time_ns)
 {
-	return DTC_BISECT(i, 0, count, dtc_history_get_call(h, calls[i])->begin_ns < time_ns);
+	return DTC_BISECT(i, 0, count, dtc_history_get_call_begin_ns(h, calls[i]) < time_ns);
 }
 
 /* True when a look back ends at its limit, which is counted. */
@@ -47,7 +47,8 @@ bool dtc_handoff_find_question(const DtcLinks *links, guint node, uint32_t file,
 	uint32_t count;
 	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
 	for (uint32_t i = count_before(h, calls, count, time_ns); i-- > 0;) {
-		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i], &call_place);
 		if (!took_data(call) || call->end_ns > time_ns || !may_be_asked(links, node, calls[i], answer))
 			continue;
 		struct dtc_asked asked = { .thread = call->thread, .call = calls[i], .read_ns = call->end_ns };
@@ -66,7 +67,8 @@ static uint32_t find_last_question(const DtcLinks *links, guint node, uint32_t t
 	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_index);
 	uint32_t at = dtc_history_find_call(h, thread_index, time_ns);
 	for (uint32_t seen = 0; at != DTC_NONE && !is_too_far(links, seen); seen++) {
-		const struct dtc_call *call = dtc_history_get_call(h, at);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, at, &call_place);
 		if (took_data(call) && call->end_ns <= time_ns && call->file != DTC_NONE &&
 		    dtc_endpoint_is_stream_server(h, call->file))
 			return at;
@@ -108,7 +110,8 @@ static int64_t find_taken_ns(const DtcHistory *h, const struct dtc_call *read)
 	uint32_t count;
 	const uint32_t *calls = dtc_history_get_file_calls(h, read->file, &count);
 	for (uint32_t i = count_before(h, calls, count, read->begin_ns); i-- > 0;) {
-		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i], &call_place);
 		if (took_data(call))
 			return call->begin_ns;
 	}
@@ -141,7 +144,8 @@ static enum fit find_writer(const DtcLinks *links, guint node, const struct dtc_
 	enum fit best = FIT_NONE;
 	uint32_t seen = 0;
 	for (uint32_t i = count_before(h, calls, count, time_ns); i-- > 0 && !is_too_far(links, seen); seen++) {
-		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i], &call_place);
 		if (call->begin_ns < asked->read_ns)
 			break;
 		if (call->kind != DTC_CALL_WRITE || call->thread == read->thread)
@@ -166,12 +170,13 @@ static int64_t find_pause_ns(const DtcHistory *h, uint32_t worker, int64_t woken
 {
 	const struct dtc_thread *thread = dtc_history_get_thread(h, worker);
 	uint32_t at = dtc_history_find_call(h, worker, woken_ns);
-	if (at == DTC_NONE || dtc_history_get_call(h, at)->kind != DTC_CALL_FUTEX)
+	if (at == DTC_NONE || dtc_history_copy_call(h, at).kind != DTC_CALL_FUTEX)
 		return DTC_TIME_NONE;
 	uint8_t operation =
-		dtc_history_get_call(h, at)->operation; /* a mutex on the way is waited for by another one */
+		dtc_history_copy_call(h, at).operation; /* a mutex on the way is waited for by another one */
 	for (uint32_t i = at + 1; i < thread->call_first + thread->call_count; i++) {
-		const struct dtc_call *call = dtc_history_get_call(h, i);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, i, &call_place);
 		if (call->begin_ns >= time_ns)
 			break;
 		if (call->kind == DTC_CALL_FUTEX && call->operation == operation)
@@ -215,7 +220,8 @@ bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread_i
 	uint32_t at = dtc_history_find_call(h, thread_index, time_ns);
 	enum fit best = FIT_NONE;
 	for (uint32_t seen = 0; at != DTC_NONE && best < FIT_WOKEN_AND_TAKEN && !is_too_far(links, seen); seen++) {
-		const struct dtc_call *call = dtc_history_get_call(h, at);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, at, &call_place);
 		if (call->end_ns != DTC_TIME_NONE && call->end_ns <= time_ns) {
 			bool ends_turn = call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call);
 			if (ends_turn || call->end_ns <= asked->read_ns)
@@ -245,10 +251,11 @@ bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread_i
 bool dtc_handoff_is_same_turn(const DtcLinks *links, guint node, uint32_t index, int64_t time_ns)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
-	const struct dtc_thread *thread = dtc_history_get_thread(h, dtc_history_get_call(h, index)->thread);
+	const struct dtc_thread *thread = dtc_history_get_thread(h, dtc_history_copy_call(h, index).thread);
 
 	for (uint32_t i = index + 1, seen = 0; i < thread->call_first + thread->call_count; i++, seen++) {
-		const struct dtc_call *call = dtc_history_get_call(h, i);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, i, &call_place);
 		if (call->begin_ns >= time_ns)
 			break;
 		if ((call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call)) || is_too_far(links, seen))

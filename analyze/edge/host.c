@@ -12,7 +12,8 @@ bool dtc_host_runs_guest(const DtcHistory *h, uint32_t index)
 {
 	if (index == DTC_NONE)
 		return false;
-	const struct dtc_call *call = dtc_history_get_call(h, index);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(h, index, &call_place);
 	return (call->argument & 0xffff) == KVM_RUN && strcmp(dtc_history_get_string(h, call->name), "ioctl") == 0;
 }
 

@@ -40,7 +40,7 @@ static const struct dtc_interval *find_wait(const DtcHistory *h, uint32_t thread
 	     at_ns = v->begin_ns) {
 		if (dtc_state_is_wait(v->state))
 			return v->call == call ? v : NULL;
-		if (v->end_ns <= dtc_history_get_call(h, call)->begin_ns)
+		if (v->end_ns <= dtc_history_get_call_begin_ns(h, call))
 			return NULL;
 		if (dtc_state_is_running(v->state))
 			*ret_ran_ns += v->end_ns - v->begin_ns;
@@ -84,7 +84,8 @@ static uint32_t find_before(const DtcHistory *h, uint32_t first_call, uint32_t i
 				*ret_is_limited = true;
 			break;
 		}
-		const struct dtc_call *call = dtc_history_get_call(h, index);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, index, &call_place);
 		if (is_in_vain(call, same))
 			return index;
 		if (is_set_wait(same) ? !moves_nothing(h, call, same) : !wakes_nobody(call))
@@ -95,7 +96,8 @@ static uint32_t find_before(const DtcHistory *h, uint32_t first_call, uint32_t i
 
 int64_t dtc_in_vain_get_ns(const DtcHistory *h, const struct dtc_interval *wait, bool *ret_is_limited)
 {
-	const struct dtc_call *last = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call);
+	struct dtc_call last_place;
+	const struct dtc_call *last = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call, &last_place);
 	struct dtc_interval first = *wait, place;
 	uint32_t first_call = dtc_history_get_thread(h, wait->thread)->call_first, call = wait->call;
 

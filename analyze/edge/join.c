@@ -14,14 +14,16 @@ static uint32_t find_joined(const DtcHistory *h, const struct dtc_interval *wait
 {
 	const struct dtc_wake *wake =
 		dtc_state_is_wait(wait->state) && wait->ref != DTC_NONE ? dtc_history_get_wake(h, wait->ref) : NULL;
-	const struct dtc_call *call = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call);
+	struct dtc_call call_place;
+	const struct dtc_call *call = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call, &call_place);
 	if (!wake || !call || wake->waker != DTC_WAKER_THREAD || wake->thread == DTC_NONE ||
 	    (call->kind != DTC_CALL_FUTEX && call->kind != DTC_CALL_WAITPID))
 		return DTC_NONE;
 	uint32_t last = dtc_history_find_call(h, wake->thread, wake->waking_ns);
 	if (last == DTC_NONE)
 		return DTC_NONE;
-	const struct dtc_call *exit = dtc_history_get_call(h, last);
+	struct dtc_call exit_place;
+	const struct dtc_call *exit = dtc_history_get_call(h, last, &exit_place);
 	const char *name = dtc_history_get_string(h, exit->name);
 	bool ends = exit->end_ns == DTC_TIME_NONE && (strcmp(name, "exit") == 0 || strcmp(name, "exit_group") == 0);
 	return ends ? wake->thread : DTC_NONE;

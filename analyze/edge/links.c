@@ -539,7 +539,7 @@ uint32_t dtc_links_find_read(const DtcLinks *links, guint node, uint32_t packet)
 	if (!dtc_links_find_base_in(links, node, file, &base))
 		return dtc_file_calls_find_moved(calls, false, p->time_ns);
 	uint32_t call = dtc_file_calls_find_byte(calls, false, p->seq + p->payload_bytes - 1 - base, p->time_ns);
-	return call == DTC_NONE || dtc_history_get_call(h, call)->end_ns < p->time_ns ? DTC_NONE : call;
+	return call == DTC_NONE || dtc_history_copy_call(h, call).end_ns < p->time_ns ? DTC_NONE : call;
 }
 
 /* The node's own capture first; what never leaves a machine no other one shows. */
@@ -571,7 +571,8 @@ const struct dtc_http2_frame *dtc_links_find_frames(const DtcLinks *links, guint
 	if (!links->frames)
 		return NULL;
 	const DtcHistory *h = links->histories[node];
-	const struct dtc_call *call = dtc_history_get_call(h, id);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(h, id, &call_place);
 	const struct dtc_file *file = call->file == DTC_NONE ? NULL : dtc_history_get_file(h, call->file);
 	bool is_write = call->kind == DTC_CALL_WRITE;
 	uint32_t flow = !file ? DTC_NONE : is_write ? file->flow_out : file->flow_in, base;

@@ -93,8 +93,11 @@ static void give(struct dtc_local_bytes_walk *walk, const struct dtc_call *write
 bool dtc_local_bytes_next(struct dtc_local_bytes_walk *walk, struct dtc_local_bytes *ret_bytes)
 {
 	while (walk->read < walk->read_count && walk->write < walk->write_count) {
-		const struct dtc_call *read = dtc_history_get_call(walk->history, walk->reads[walk->read]);
-		const struct dtc_call *write = dtc_history_get_call(walk->history, walk->writes[walk->write]);
+		struct dtc_call read_place;
+		const struct dtc_call *read = dtc_history_get_call(walk->history, walk->reads[walk->read], &read_place);
+		struct dtc_call write_place;
+		const struct dtc_call *write =
+			dtc_history_get_call(walk->history, walk->writes[walk->write], &write_place);
 		if (!has_moved(read, DTC_CALL_READ)) {
 			leave_read(walk, read);
 		} else if (!has_moved(write, DTC_CALL_WRITE)) {

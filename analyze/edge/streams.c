@@ -16,7 +16,8 @@ static void add_stream(struct dtc_streams *streams, uint32_t stream, uint32_t sk
 
 void dtc_streams_look(const DtcLinks *links, guint node, uint32_t id, struct dtc_streams *ret_streams)
 {
-	const struct dtc_call *call = dtc_history_get_call(dtc_links_get_history(links, node), id);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(dtc_links_get_history(links, node), id, &call_place);
 	uint32_t seq;
 	guint count;
 

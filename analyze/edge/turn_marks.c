@@ -43,7 +43,8 @@ static void fill(DtcTurnMarks *marks, uint32_t index)
 	struct word word = { { 0, 0 } };
 	uint32_t first = index * CALLS_PER_WORD;
 	for (uint32_t i = 0; i < CALLS_PER_WORD && i < marks->call_count - first; i++) {
-		const struct dtc_call *call = dtc_history_get_call(marks->history, first + i);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(marks->history, first + i, &call_place);
 		if (call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call))
 			word.bits[MARK_POLL] |= (uint64_t)1 << i;
 		else if (call->kind == DTC_CALL_READ && call->result > 0)

@@ -57,8 +57,8 @@ static int64_t look(const struct dtc_edge_lister *lister, const struct dtc_edge_
 		*ret_thread = dtc_history_get_work(h, source->next)->queued.target;
 		return dtc_history_get_work(h, source->next)->begin_ns;
 	case DTC_ITEM_LOCAL_BYTES:
-		*ret_thread = dtc_history_get_call(h, source->bytes.read)->thread;
-		return dtc_history_get_call(h, source->bytes.read)->end_ns;
+		*ret_thread = dtc_history_copy_call(h, source->bytes.read).thread;
+		return dtc_history_copy_call(h, source->bytes.read).end_ns;
 	case DTC_ITEM_VCPU: {
 		int64_t at_ns = to_guest_ns(lister, source, get_stay(lister, source, source->next)->entry_ns);
 		*ret_thread = find_running(h, source->place, at_ns);
@@ -170,8 +170,10 @@ static void get_bytes(const struct dtc_edge_lister *lister, const struct dtc_edg
 		      struct dtc_edge_item *item)
 {
 	const DtcHistory *h = get_history(lister, source->node);
-	const struct dtc_call *write = dtc_history_get_call(h, source->bytes.write);
-	const struct dtc_call *read = dtc_history_get_call(h, source->bytes.read);
+	struct dtc_call write_place;
+	const struct dtc_call *write = dtc_history_get_call(h, source->bytes.write, &write_place);
+	struct dtc_call read_place;
+	const struct dtc_call *read = dtc_history_get_call(h, source->bytes.read, &read_place);
 
 	item->bytes = source->bytes;
 	item->edge.begin_ns = read->begin_ns;

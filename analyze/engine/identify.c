@@ -138,13 +138,14 @@ static bool is_server_span(const DtcHistory *h, const struct dtc_id_span *span)
 	const struct dtc_thread *thread = dtc_history_get_thread(h, span->thread);
 	uint32_t end = thread->call_first + thread->call_count, at = thread->call_first;
 	bool is_told = false, is_server = span->is_server;
+	struct dtc_call place;
 
 	at += DTC_BISECT(i, 0, thread->call_count,
-			 dtc_history_get_call(h, thread->call_first + i)->begin_ns <= span->begin.ns);
+			 dtc_history_get_call_begin_ns(h, thread->call_first + i) <= span->begin.ns);
 	for (uint32_t i = at; !is_server && !is_told && i > thread->call_first && at - i < CALLS_MAX; i--)
-		is_server = serves(h, dtc_history_get_call(h, i - 1), &is_told);
+		is_server = serves(h, dtc_history_get_call(h, i - 1, &place), &is_told);
 	for (uint32_t i = at; !is_server && !is_told && i < end && i - at < CALLS_MAX; i++)
-		is_server = serves(h, dtc_history_get_call(h, i), &is_told);
+		is_server = serves(h, dtc_history_get_call(h, i, &place), &is_told);
 	return is_server;
 }
 

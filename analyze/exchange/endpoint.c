@@ -39,7 +39,8 @@ static bool has_connected(const DtcHistory *h, uint32_t file)
 	uint32_t count;
 	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
 	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_call *call = dtc_history_get_call(h, calls[i]);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i], &call_place);
 		if (call->kind == DTC_CALL_CONNECT)
 			return true;
 		if (call->result > 0 && (call->kind == DTC_CALL_READ || call->kind == DTC_CALL_WRITE))

@@ -53,7 +53,8 @@ bool dtc_polling_find(const DtcHistory *history, uint32_t thread, DtcNodeTime be
 	uint32_t last = t->call_first + t->call_count, first = dtc_history_find_call(history, thread, begin.ns);
 	struct dtc_polling now = { 0 }, longest = { 0 };
 	for (uint32_t i = first == DTC_NONE ? t->call_first : first; i < last; i++) {
-		const struct dtc_call *call = dtc_history_get_call(history, i);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(history, i, &call_place);
 		if (call->begin_ns >= end.ns)
 			break;
 		if (call->begin_ns < begin.ns || call->end_ns == DTC_TIME_NONE)
@@ -113,5 +114,5 @@ void dtc_finding_add_polling(const struct dtc_finding_input *input, DtcFindings 
 		"%s (tid %d) is not blocked but polls: %" G_GUINT64_FORMAT " calls in vain (%s and the like) "
 		"in %.3f ms; what it waits for is not in a kernel trace",
 		who->comm, who->tid, (guint64)longest.count,
-		dtc_history_get_string(h, dtc_history_get_call(h, longest.call)->name), (double)ns / 1e6);
+		dtc_history_get_string(h, dtc_history_copy_call(h, longest.call).name), (double)ns / 1e6);
 }

@@ -43,10 +43,9 @@ static uint32_t get_u32(const GArray *array, guint index)
 
 static bool is_zero(const uint8_t *bytes, gsize count)
 {
-	for (gsize i = 0; i < count; i++)
-		if (bytes[i])
-			return false;
-	return true;
+	while (count && !bytes[count - 1])
+		count--;
+	return !count;
 }
 
 /* Below its bound, or DTC_NONE. */
@@ -310,7 +309,7 @@ static uint32_t find_call_around(const struct checker *c, const struct dtc_inter
 	uint32_t index = dtc_history_find_call(c->h, v->thread, v->begin_ns);
 	if (index == DTC_NONE)
 		return DTC_NONE;
-	int64_t end_ns = DTC_AT(c->h->calls, struct dtc_call, index)->end_ns;
+	int64_t end_ns = dtc_history_copy_call(c->h, index).end_ns;
 	return end_ns != DTC_TIME_NONE && end_ns >= v->end_ns ? index : DTC_NONE; /* else its exit may have been lost */
 }
 
@@ -319,11 +318,11 @@ static const char *judge_cut(const struct checker *c, const struct dtc_interval 
 {
 	const struct dtc_thread *t = get_thread(c, v->thread);
 	uint32_t next = v->last_call == DTC_NONE ? t->call_first : v->last_call + 1;
-	if (next - t->call_first < t->call_count && DTC_AT(c->h->calls, struct dtc_call, next)->begin_ns < v->end_ns)
+	if (next - t->call_first < t->call_count && dtc_history_get_call_begin_ns(c->h, next) < v->end_ns)
 		return "a call begins inside of it";
 	if (v->last_call == DTC_NONE || v->state != DTC_STATE_USER) /* where events were lost it may have gone on */
 		return NULL;
-	int64_t end_ns = DTC_AT(c->h->calls, struct dtc_call, v->last_call)->end_ns;
+	int64_t end_ns = dtc_history_copy_call(c->h, v->last_call).end_ns;
 	return end_ns != DTC_TIME_NONE && end_ns > v->begin_ns ? "begins before the call before it ended" : NULL;
 }
 
@@ -336,7 +335,7 @@ static const char *judge_call_of(const struct checker *c, const struct dtc_inter
 		return "is in a system call, but in none";
 	if (v->call == DTC_NONE)
 		return has_none || find_call_around(c, v) == DTC_NONE ? NULL : "lies inside a call, but in none";
-	const struct dtc_call *call = DTC_AT(c->h->calls, struct dtc_call, v->call);
+	const struct dtc_call lies_in = dtc_history_copy_call(c->h, v->call), *call = &lies_in;
 	if (has_none)
 		return "has a call in a state that has none";
 	if (call->thread != v->thread)
@@ -490,9 +489,15 @@ static bool is_ready(const struct checker *c, uint64_t at)
 	return true;
 }
 
+static const char *judge_odd_call(struct checker *c, uint32_t index)
+{
+	return dtc_history_judge_odd_call(c->h, index);
+}
+
 static const char *judge_call(struct checker *c, uint32_t index)
 {
-	const struct dtc_call *call = DTC_AT(c->h->calls, struct dtc_call, index);
+	struct dtc_call place, before_place;
+	const struct dtc_call *call = dtc_history_get_call(c->h, index, &place);
 	c->at_ns = call->begin_ns;
 	if (call->thread >= c->h->threads->len)
 		return "is of no thread";
@@ -505,7 +510,8 @@ static const char *judge_call(struct checker *c, uint32_t index)
 		return "does not lie in its thread's life";
 	if (call->end_ns != DTC_TIME_NONE && call->end_ns < call->begin_ns)
 		return "ends before it begins";
-	const struct dtc_call *before = index > t->call_first ? call - 1 : NULL;
+	const struct dtc_call *before =
+		index > t->call_first ? dtc_history_get_call(c->h, index - 1, &before_place) : NULL;
 	if (before &&
 	    (before->begin_ns > call->begin_ns || (before->end_ns != DTC_TIME_NONE && before->end_ns > call->begin_ns)))
 		return "begins before the one before it ended";
@@ -539,9 +545,9 @@ static bool is_moved_once(struct checker *c, const uint32_t *calls, uint32_t cou
 	uint64_t end = 0;
 	g_array_set_size(c->moved, 0);
 	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_call *call = DTC_AT(c->h->calls, struct dtc_call, calls[i]);
-		struct moved_bytes moved = { call->offset, (uint64_t)call->result };
-		if (call->kind == kind && call->result != DTC_ABSENT && call->result > 0)
+		const struct dtc_call call = dtc_history_copy_call(c->h, calls[i]);
+		struct moved_bytes moved = { call.offset, (uint64_t)call.result };
+		if (call.kind == kind && call.result != DTC_ABSENT && call.result > 0)
 			g_array_append_val(c->moved, moved);
 	}
 	g_array_sort(c->moved, compare_moved);
@@ -564,12 +570,11 @@ static const char *judge_file_calls(struct checker *c, uint32_t index)
 	for (uint32_t i = 0; i < end - first; i++) {
 		if (calls[i] >= c->h->calls->len)
 			return "one of its calls is none";
-		const struct dtc_call *call = DTC_AT(c->h->calls, struct dtc_call, calls[i]);
-		const struct dtc_call *before = i ? DTC_AT(c->h->calls, struct dtc_call, calls[i - 1]) : NULL;
-		if (call->file != index)
+		const struct dtc_call call = dtc_history_copy_call(c->h, calls[i]);
+		int64_t before_ns = i ? dtc_history_get_call_begin_ns(c->h, calls[i - 1]) : call.begin_ns;
+		if (call.file != index)
 			return "one of its calls is another file's";
-		if (before && (before->begin_ns > call->begin_ns ||
-			       (before->begin_ns == call->begin_ns && calls[i - 1] >= calls[i])))
+		if (before_ns > call.begin_ns || (i && before_ns == call.begin_ns && calls[i - 1] >= calls[i]))
 			return "its calls are not in time order";
 	}
 	if (!is_moved_once(c, calls, end - first, DTC_CALL_READ, file->read_bytes))
@@ -583,8 +588,8 @@ static bool has_accepted(const struct checker *c, uint32_t call_index, uint32_t 
 {
 	if (call_index >= c->h->calls->len)
 		return false;
-	const struct dtc_call *call = DTC_AT(c->h->calls, struct dtc_call, call_index);
-	return call->kind == DTC_CALL_ACCEPT && call->result >= 0 && call->argument == file;
+	const struct dtc_call call = dtc_history_copy_call(c->h, call_index);
+	return call.kind == DTC_CALL_ACCEPT && call.result >= 0 && call.argument == file;
 }
 
 static const char *judge_file(struct checker *c, uint32_t index)
@@ -629,7 +634,7 @@ static const char *judge_calls_by_file(struct checker *c, uint32_t index)
 	(void)index;
 	guint count = 0;
 	for (guint i = 0; i < c->h->calls->len; i++)
-		count += DTC_AT(c->h->calls, struct dtc_call, i)->file != DTC_NONE;
+		count += dtc_history_copy_call(c->h, i).file != DTC_NONE;
 	return count == c->h->file_calls->len ? NULL : "a call on a file is not among the file's calls";
 }
 
@@ -795,13 +800,7 @@ static const char *judge_guest_span(struct checker *c, uint32_t index)
 
 static const char *judge_odd_context(struct checker *c, uint32_t index)
 {
-	const struct dtc_odd_context *odd = DTC_AT(c->h->odd_contexts, struct dtc_odd_context, index);
-	if (odd->packet >= c->h->contexts->len ||
-	    DTC_AT(c->h->contexts, struct dtc_context_record, odd->packet)->queue != DTC_QUEUE_ODD)
-		return "its packet has none";
-	if (odd->spare)
-		return "spare bytes are set";
-	return index && (odd - 1)->packet >= odd->packet ? "comes before the one before it" : NULL;
+	return dtc_history_judge_odd_context(c->h, index);
 }
 
 static const char *judge_packet(struct checker *c, uint32_t index)
@@ -825,7 +824,7 @@ static const char *judge_packet(struct checker *c, uint32_t index)
 		return NULL;
 	if (context->in_softirq || context->call >= c->h->calls->len)
 		return "its call is none";
-	const struct dtc_call *call = DTC_AT(c->h->calls, struct dtc_call, context->call);
+	const struct dtc_call lies_in = dtc_history_copy_call(c->h, context->call), *call = &lies_in;
 	bool is_inside =
 		call->begin_ns <= packet->time_ns && (call->end_ns == DTC_TIME_NONE || packet->time_ns <= call->end_ns);
 	return call->thread == context->thread && is_inside ? NULL : "does not lie inside its call";
@@ -867,6 +866,7 @@ bool dtc_history_check(const DtcHistory *h, GError **error)
 		{ "tid", h->tid_latest->len + 1, judge_tid },
 		{ "era", h->eras->len, judge_era },
 		{ "odd reference", h->odd_refs->len, judge_odd_ref },
+		{ "odd call", h->odd_calls->len, judge_odd_call },
 		{ "call", h->calls->len, judge_call },
 		{ "interval", h->intervals->len, judge_interval },
 		{ "run", h->runs->len, judge_run },

@@ -3,6 +3,7 @@
  * Where packet events happened, of which there are as many as packets: 8 bytes for each. The call is the thread's last
  * one at that time, and the time in the queue counts from the packet's; what does not fit is kept whole beside.
  */
+#include "analyze/history/check_lists.h"
 #include "analyze/history/records.h"
 
 #include <dtrace-chain/bisect.h>
@@ -118,20 +119,21 @@ static uint32_t find_call(const DtcHistory *h, uint32_t packet)
 	const struct dtc_thread *t = &g_array_index(h->threads, struct dtc_thread, record->thread);
 	int64_t time_ns = dtc_packets_get(h->packets, packet)->time_ns;
 	uint32_t after = DTC_BISECT(i, t->call_first, t->call_first + t->call_count,
-				    DTC_AT(h->calls, struct dtc_call, i)->begin_ns <= time_ns);
+				    dtc_history_read_call_begin(h, i) <= time_ns);
 	return after == t->call_first ? DTC_NONE : after - 1;
 }
 
 /* Whether find_call gives that one: no other of the thread begins between it and the packet. */
 static bool is_found(const DtcHistory *h, uint32_t packet, uint32_t call)
 {
-	const struct dtc_call *c = DTC_AT(h->calls, struct dtc_call, call);
+	struct dtc_call place;
+	const struct dtc_call *c = dtc_history_read_call(h, call, &place);
 	uint32_t thread = get_record(h, packet)->thread;
 	int64_t time_ns = dtc_packets_get(h->packets, packet)->time_ns;
 	if (c->thread != thread || c->begin_ns > time_ns)
 		return false;
 	const struct dtc_thread *t = &g_array_index(h->threads, struct dtc_thread, thread);
-	return call - t->call_first + 1 == t->call_count || (c + 1)->begin_ns > time_ns;
+	return call - t->call_first + 1 == t->call_count || dtc_history_read_call_begin(h, call + 1) > time_ns;
 }
 
 void dtc_history_seal_contexts(DtcHistory *h, const uint32_t *renamed)
@@ -167,4 +169,15 @@ struct dtc_packet_context dtc_history_get_packet_context(const DtcHistory *h, ui
 	return (struct dtc_packet_context){
 		.queue_ns = DTC_TIME_NONE, .thread = DTC_NONE, .call = DTC_NONE, .vector = 0xff
 	};
+}
+
+const char *dtc_history_judge_odd_context(const DtcHistory *h, uint32_t index)
+{
+	const struct dtc_odd_context *odd = DTC_AT(h->odd_contexts, struct dtc_odd_context, index);
+	if (odd->packet >= h->contexts->len ||
+	    DTC_AT(h->contexts, struct dtc_context_record, odd->packet)->queue != DTC_QUEUE_ODD)
+		return "its packet has none";
+	if (odd->spare)
+		return "spare bytes are set";
+	return index && (odd - 1)->packet >= odd->packet ? "comes before the one before it" : NULL;
 }

@@ -65,7 +65,9 @@ DtcHistory *dtc_history_new(void)
 	h->odd_refs = dtc_table_new(sizeof(struct dtc_odd_ref));
 	h->wakes = dtc_table_new(sizeof(struct dtc_wake));
 	h->faults = dtc_table_new(sizeof(struct dtc_fault));
-	h->calls = dtc_table_new(sizeof(struct dtc_call));
+	h->filling->calls = dtc_table_new(sizeof(struct dtc_call));
+	h->calls = dtc_table_new(sizeof(struct dtc_call_record));
+	h->odd_calls = dtc_table_new(sizeof(struct dtc_odd_call));
 	h->ready = dtc_table_new(sizeof(uint32_t));
 	h->files = g_array_new(FALSE, TRUE, sizeof(struct dtc_file));
 	h->file_calls = dtc_table_new(sizeof(uint32_t));
@@ -94,6 +96,7 @@ static void free_filling(DtcHistory *h)
 	g_ptr_array_unref(h->filling->strings);
 	g_hash_table_unref(h->filling->string_ids);
 	dtc_grouper_free(h->filling->intervals);
+	dtc_table_free(h->filling->calls);
 	dtc_table_free(h->filling->context_calls);
 	g_array_unref(h->filling->thread_eras);
 	g_array_unref(h->filling->eras);
@@ -114,7 +117,7 @@ void dtc_history_free(DtcHistory *h)
 		g_array_unref(arrays[i]);
 	DtcTable *tables[] = { h->names,  h->intervals,	   h->wakes,	h->faults,	 h->calls,	 h->file_calls,
 			       h->blocks, h->works,	   h->contexts, h->odd_contexts, h->guest_spans, h->guest_irqs,
-			       h->runs,	  h->string_bytes, h->ready,	h->eras,	 h->odd_refs };
+			       h->runs,	  h->string_bytes, h->ready,	h->eras,	 h->odd_refs,	 h->odd_calls };
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		dtc_table_free(tables[i]);
 	dtc_packets_free(h->packets);
@@ -187,28 +190,11 @@ static void sum_keys(GArray *first)
 		at[i] += at[i - 1];
 }
 
-static void group_calls(DtcHistory *h, GArray *first)
+static void group_calls(DtcHistory *h)
 {
-	count_keys(first, h->threads->len);
-	uint32_t *at = AT(first, uint32_t, 0);
-	for (guint i = 0; i < h->calls->len; i++)
-		at[DTC_AT(h->calls, struct dtc_call, i)->thread + 2]++;
-	sum_keys(first);
-	DtcTable *grouped = dtc_table_new(sizeof(struct dtc_call));
-	dtc_table_set_length(grouped, h->calls->len);
-	g_autofree uint32_t *renamed = g_new(uint32_t, h->calls->len + 1);
-	for (guint i = 0; i < h->calls->len; i++) {
-		const struct dtc_call *from = DTC_AT(h->calls, struct dtc_call, i);
-		renamed[i] = at[from->thread + 1]++;
-		*DTC_AT(grouped, struct dtc_call, renamed[i]) = *from;
-	}
-	dtc_table_free(h->calls);
-	h->calls = grouped;
-	for (guint i = 0; i < h->threads->len; i++) {
-		struct dtc_thread *thread = AT(h->threads, struct dtc_thread, i);
-		thread->call_first = at[i];
-		thread->call_count = at[i + 1] - at[i];
-	}
+	g_autofree uint32_t *renamed = g_new(uint32_t, h->filling->calls->len + 1);
+	dtc_history_seal_calls(h, renamed);
+	g_clear_pointer(&h->filling->calls, dtc_table_free);
 	dtc_history_seal_contexts(h, renamed);
 	for (guint i = 0; i < h->files->len; i++) {
 		uint32_t *call = &AT(h->files, struct dtc_file, i)->accept;
@@ -221,8 +207,14 @@ static int compare_call_begin(const void *a, const void *b, void *data)
 {
 	const DtcHistory *h = data;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	int64_t x = DTC_AT(h->calls, struct dtc_call, i)->begin_ns, y = DTC_AT(h->calls, struct dtc_call, j)->begin_ns;
+	int64_t x = dtc_history_read_call_begin(h, i), y = dtc_history_read_call_begin(h, j);
 	return x < y ? -1 : x > y ? 1 : i < j ? -1 : i > j;
+}
+
+static uint32_t get_file(const DtcHistory *h, uint32_t call)
+{
+	struct dtc_call place;
+	return dtc_history_read_call(h, call, &place)->file;
 }
 
 static void index_file_calls(DtcHistory *h)
@@ -230,14 +222,14 @@ static void index_file_calls(DtcHistory *h)
 	count_keys(h->file_call_first, h->files->len);
 	uint32_t *at = AT(h->file_call_first, uint32_t, 0);
 	for (guint i = 0; i < h->calls->len; i++) {
-		uint32_t file = DTC_AT(h->calls, struct dtc_call, i)->file;
+		uint32_t file = get_file(h, i);
 		if (file != DTC_NONE)
 			at[file + 2]++;
 	}
 	sum_keys(h->file_call_first);
 	dtc_table_set_length(h->file_calls, at[h->files->len + 1]);
 	for (guint i = 0; i < h->calls->len; i++) {
-		uint32_t file = DTC_AT(h->calls, struct dtc_call, i)->file;
+		uint32_t file = get_file(h, i);
 		if (file != DTC_NONE)
 			*DTC_AT(h->file_calls, uint32_t, at[file + 1]++) = i;
 	}
@@ -319,9 +311,8 @@ static void flatten_runs(DtcHistory *h)
 void dtc_history_seal(DtcHistory *h)
 {
 	g_assert(!h->is_sealed);
-	g_autoptr(GArray) first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	group_guest_spans(h);
-	group_calls(h, first);
+	group_calls(h);
 	dtc_history_seal_intervals(h);
 	index_file_calls(h);
 	if (h->names->len)
@@ -431,18 +422,12 @@ uint32_t dtc_history_get_call_count(const DtcHistory *h)
 	return h->calls->len;
 }
 
-const struct dtc_call *dtc_history_get_call(const DtcHistory *h, uint32_t call)
-{
-	g_assert(h->is_sealed);
-	return DTC_AT(h->calls, struct dtc_call, call);
-}
-
 uint32_t dtc_history_find_call(const DtcHistory *h, uint32_t thread, int64_t time_ns)
 {
 	g_assert(h->is_sealed);
 	const struct dtc_thread *t = AT(h->threads, struct dtc_thread, thread);
 	uint32_t after = DTC_BISECT(i, t->call_first, t->call_first + t->call_count,
-				    DTC_AT(h->calls, struct dtc_call, i)->begin_ns <= time_ns);
+				    dtc_history_read_call_begin(h, i) <= time_ns);
 	return after == t->call_first ? DTC_NONE : after - 1;
 }
 
@@ -461,7 +446,8 @@ const struct dtc_file *dtc_history_get_file(const DtcHistory *h, uint32_t file)
 const uint32_t *dtc_history_get_ready(const DtcHistory *h, uint32_t call, uint32_t *ret_count)
 {
 	g_assert(h->is_sealed);
-	uint64_t at = DTC_AT(h->calls, struct dtc_call, call)->offset;
+	struct dtc_call place;
+	uint64_t at = dtc_history_read_call(h, call, &place)->offset;
 	*ret_count = (uint32_t)(at >> 32);
 	return DTC_AT(h->ready, uint32_t, (uint32_t)at);
 }

@@ -236,7 +236,7 @@ const struct dtc_interval *dtc_history_get_next_interval(const DtcHistory *h, st
 	place->begin_ns = place->end_ns;
 	place->index++;
 	for (; call - thread->call_first < thread->call_count; call++) {
-		if (DTC_AT(h->calls, struct dtc_call, call)->begin_ns > place->begin_ns)
+		if (dtc_history_read_call_begin(h, call) > place->begin_ns)
 			break;
 		place->last_call = call;
 	}

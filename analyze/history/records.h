@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The arrays behind a history, for those that need them: history.c (queries, sealing), intervals.c, check.c, and
- * analyze/state (filling). Nobody else includes this, and only history.c, intervals.c and analyze/state write
- * (tests/lint/history.sh). While a history is filled, intervals stand in a chain for each thread, and calls in the
- * order in which they were written; dtc_history_seal lays both in a row by thread and renames the calls' ids. A sealed
- * history is flat arrays without pointers, but for its packets.
+ * The arrays behind a history, for those that need them: history.c (queries, sealing), intervals.c, calls.c, check.c,
+ * and analyze/state (filling). Nobody else includes this, and only history.c, intervals.c, calls.c, contexts.c and
+ * analyze/state write (tests/lint/history.sh). While a history is filled, intervals stand in a chain for each thread,
+ * and calls in the order in which they were written; dtc_history_seal lays both in a row by thread and renames the
+ * calls' ids. A sealed history is flat arrays without pointers, but for its packets.
  */
 #pragma once
 
@@ -32,6 +32,44 @@ _Static_assert(sizeof(struct dtc_interval_record) == 8, "0.5 to 0.7 of these per
 #define DTC_CPU_UNKNOWN 0x3fffu
 #define DTC_REF_WAKE 62
 #define DTC_REF_ODD 63 /* in odd_refs, by its index */
+
+/* Which of its parts, that only some calls have, the value of a call's record is. */
+enum dtc_call_value {
+	DTC_VALUE_NONE,
+	DTC_VALUE_OFFSET,
+	DTC_VALUE_ARGUMENT,
+	DTC_VALUE_PATH,
+	DTC_VALUE_RESULT, /* as addresses are; the record's own is 0 */
+	DTC_VALUE_READY,  /* POLL: offset and argument */
+};
+
+/* What is kept of a call. */
+struct dtc_call_record {
+	uint64_t
+		begin : 45; /* ns since the history began; DTC_BEGIN_ODD: the call is in odd_calls, and all else is 0 */
+	uint64_t name : 16;
+	uint64_t value_kind : 3; /* enum dtc_call_value */
+	uint64_t duration : 34;	 /* ns; DTC_DURATION_OPEN: it never returned */
+	uint64_t thread : 24;
+	uint64_t kind : 5; /* enum dtc_call_kind */
+	uint64_t closes_on_exec : 1;
+	uint64_t file : 24;   /* the highest: none */
+	uint64_t result : 32; /* signed; the lowest: DTC_ABSENT */
+	uint64_t operation : 8;
+	uint64_t value : 48;
+	uint64_t fd : 16; /* the highest: none */
+};
+_Static_assert(sizeof(struct dtc_call_record) == 32, "0.03 to 0.14 of these per event; two to a cache line");
+#define DTC_BEGIN_ODD ((UINT64_C(1) << 45) - 1)
+#define DTC_DURATION_OPEN ((UINT64_C(1) << 34) - 1)
+
+/* A call that does not fit. */
+struct dtc_odd_call {
+	struct dtc_call call;
+	uint32_t index;
+	uint32_t spare;
+};
+_Static_assert(sizeof(struct dtc_odd_call) == 72, "a few: calls that took longer than 17 s, or have two values");
 
 /* From that interval on, the begins of records are in that era. Traces of up to 9 minutes have one only. */
 struct dtc_begin_era {
@@ -103,6 +141,7 @@ struct dtc_history_filling {
 	GArray *thread_eras;	 /* uint32_t by thread: of its last record */
 	GArray *eras;		 /* struct dtc_remark: where the era of a thread changes, in time order */
 	GArray *odd_refs;	 /* struct dtc_remark, likewise */
+	DtcTable *calls;	 /* struct dtc_call, in the order of their begins */
 	DtcTable *context_calls; /* uint32_t per packet: its call */
 	GPtrArray *runs; /* per CPU: GArray of struct dtc_run; tables would take a file descriptor for each CPU */
 };
@@ -125,7 +164,8 @@ struct DtcHistory {
 	DtcTable *odd_refs;	 /* sealed: struct dtc_odd_ref, by interval */
 	DtcTable *wakes;	 /* struct dtc_wake */
 	DtcTable *faults;	 /* struct dtc_fault */
-	DtcTable *calls;	 /* struct dtc_call */
+	DtcTable *calls;	 /* sealed: struct dtc_call_record, grouped by thread */
+	DtcTable *odd_calls;	 /* sealed: struct dtc_odd_call, by index */
 	DtcTable *ready;	 /* uint32_t files that polls returned, those of a call in a row */
 	GArray *files;		 /* struct dtc_file */
 	DtcTable *file_calls;	 /* sealed: uint32_t call ids, grouped by file */
@@ -160,6 +200,23 @@ void dtc_history_add_interval(DtcHistory *history, const struct dtc_interval *in
 void dtc_history_add_context(DtcHistory *history, const struct dtc_packet_context *context);
 struct dtc_packet_context dtc_history_read_context(const DtcHistory *history, uint32_t packet);
 void dtc_history_set_queue(DtcHistory *history, uint32_t packet, int64_t queue_ns);
+/*
+ * Packs the calls and lays them in a row, by thread; for dtc_history_seal. In renamed, which has room for all, their
+ * new numbers.
+ */
+void dtc_history_seal_calls(DtcHistory *history, uint32_t *renamed);
+/* As dtc_history_get_call, as soon as they are packed. */
+const struct dtc_call *dtc_history_read_call(const DtcHistory *history, uint32_t call, struct dtc_call *place);
+/* When it began; of a call in odd_calls. */
+int64_t dtc_history_read_odd_begin(const DtcHistory *history, uint32_t call);
+/* When it began; of any call. */
+static inline int64_t dtc_history_read_call_begin(const DtcHistory *history, uint32_t call)
+{
+	uint64_t begin = DTC_AT(history->calls, struct dtc_call_record, call)->begin;
+	if (G_UNLIKELY(begin == DTC_BEGIN_ODD))
+		return dtc_history_read_odd_begin(history, call);
+	return (int64_t)((uint64_t)history->begin_ns + begin);
+}
 /* For dtc_history_seal: calls have got their last ids, in the order of their first. */
 void dtc_history_seal_contexts(DtcHistory *history, const uint32_t *renamed);
 /* Lays the intervals in a row, by thread; for dtc_history_seal. Calls are grouped already. */

@@ -157,7 +157,7 @@ static bool polls_for(const DtcHistory *h, uint32_t poll, uint32_t file)
 	if (file == DTC_NONE || dtc_history_may_be_ready(h, poll, file))
 		return true;
 	uint32_t accept = dtc_history_get_file(h, file)->accept;
-	uint32_t listener = accept == DTC_NONE ? DTC_NONE : dtc_history_get_call(h, accept)->file;
+	uint32_t listener = accept == DTC_NONE ? DTC_NONE : dtc_history_copy_call(h, accept).file;
 	return listener != DTC_NONE && dtc_history_may_be_ready(h, poll, listener);
 }
 
@@ -166,7 +166,8 @@ static bool waits_for(const DtcHistory *h, const struct dtc_interval *wait, uint
 {
 	if (wait->call == DTC_NONE)
 		return false;
-	const struct dtc_call *call = dtc_history_get_call(h, wait->call);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(h, wait->call, &call_place);
 	const struct dtc_file *file = call->file == DTC_NONE ? NULL : dtc_history_get_file(h, call->file);
 	switch ((enum dtc_call_kind)call->kind) {
 	case DTC_CALL_READ:
@@ -235,7 +236,7 @@ static int64_t find_asked_ns(const struct dtc_traverse *t, const struct dtc_arri
 		return DTC_TIME_NONE;
 	const DtcFileCalls *calls = dtc_links_get_file_calls(t->links, t->stand.node, arrival->file);
 	uint32_t asking = dtc_file_calls_find_asking(calls, arrival->time_ns);
-	return asking == DTC_NONE ? DTC_TIME_NONE : dtc_history_get_call(h, asking)->begin_ns;
+	return asking == DTC_NONE ? DTC_TIME_NONE : dtc_history_get_call_begin_ns(h, asking);
 }
 
 static void tell_wait(struct dtc_traverse *t, enum dtc_visit_kind kind, const struct dtc_interval *wait,
@@ -543,7 +544,9 @@ static bool step(struct dtc_traverse *t)
 static void pursue_call(struct dtc_traverse *t)
 {
 	struct dtc_stand *stand = &t->stand;
-	const struct dtc_call *call = dtc_history_get_call(dtc_links_get_history(t->links, stand->node), t->of->call);
+	struct dtc_call call_place;
+	const struct dtc_call *call =
+		dtc_history_get_call(dtc_links_get_history(t->links, stand->node), t->of->call, &call_place);
 	if (call->kind == DTC_CALL_WRITE)
 		dtc_traverse_pursue(t, call->file, t->of->call);
 	else if (dtc_arrival_find_for_read(t->links, stand->node, t->of->call, &stand->arrival))

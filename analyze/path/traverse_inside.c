@@ -41,7 +41,8 @@ bool dtc_traverse_is_inside(const struct dtc_traverse *t, const struct dtc_asked
 
 static bool is_timeout(const DtcHistory *h, const struct dtc_interval *wait)
 {
-	const struct dtc_call *call = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call);
+	struct dtc_call call_place;
+	const struct dtc_call *call = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call, &call_place);
 	return call && call->kind == DTC_CALL_POLL && call->result == 0;
 }
 

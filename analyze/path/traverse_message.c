@@ -323,7 +323,8 @@ static bool follow_untraced(struct dtc_traverse *t, const struct dtc_arrival *ar
 						    arrival->time_ns);
 	if (found == DTC_NONE)
 		return false;
-	const struct dtc_call *call = dtc_history_get_call(h, found);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(h, found, &call_place);
 	int64_t at_ns = call->end_ns == DTC_TIME_NONE ? arrival->time_ns : MIN(call->end_ns, arrival->time_ns);
 	if (call->kind == DTC_CALL_CONNECT) /* a blocking connect ends with the arrival */
 		at_ns = call->begin_ns;

@@ -23,7 +23,8 @@ static bool find_pause(const struct dtc_traverse *t, uint32_t read, uint32_t wri
 		return false;
 	}
 	for (uint32_t i = write - 1; i > read; i--) {
-		const struct dtc_call *call = dtc_history_get_call(h, i);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, i, &call_place);
 		if (call->kind != DTC_CALL_POLL || dtc_call_is_glance(call))
 			continue;
 		if (pause.poll == DTC_NONE)
@@ -56,11 +57,12 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call)
 {
 	struct dtc_stand *stand = &t->stand;
 	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
-	if (!t->of->serving || call == DTC_NONE || is_opening(t, h, dtc_history_get_call(h, call)))
+	struct dtc_call place;
+	if (!t->of->serving || call == DTC_NONE || is_opening(t, h, dtc_history_get_call(h, call, &place)))
 		return false;
 	const struct dtc_owned *owned = dtc_serving_find_owned(t->of->serving, stand->node, call);
 	struct dtc_arrival own;
-	if (!owned || owned->read == DTC_NONE || dtc_history_get_call(h, call)->thread != stand->thread ||
+	if (!owned || owned->read == DTC_NONE || dtc_history_copy_call(h, call).thread != stand->thread ||
 	    !dtc_arrival_find_for_read(t->links, stand->node, owned->read, &own) || own.time_ns > stand->at_ns)
 		return false;
 	const struct dtc_arrival nearest = stand->arrival;
@@ -71,7 +73,8 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call)
 		t->link = DTC_LINK_INFERRED;
 	if (!find_pause(t, owned->read, call, &stand->pause))
 		return true;
-	const struct dtc_call *poll = dtc_history_get_call(h, stand->pause.poll);
+	struct dtc_call poll_place;
+	const struct dtc_call *poll = dtc_history_get_call(h, stand->pause.poll, &poll_place);
 	stand->pause.begin_ns = MAX(stand->pause.begin_ns, own.time_ns);
 	stand->pause.is_due = is_due(poll, stand->at_ns);
 	/* another request's bytes began the turn: they are followed as long as this one lay still */
@@ -91,7 +94,9 @@ bool dtc_traverse_is_others(const struct dtc_traverse *t, const struct dtc_arriv
 	uint32_t read = dtc_links_find_read(t->links, arrival->node, arrival->packet);
 	if (read == DTC_NONE)
 		return false;
-	const struct dtc_call *call = dtc_history_get_call(dtc_links_get_history(t->links, arrival->node), read);
+	struct dtc_call call_place;
+	const struct dtc_call *call =
+		dtc_history_get_call(dtc_links_get_history(t->links, arrival->node), read, &call_place);
 	guint count;
 	const struct dtc_served *spans = dtc_serving_get(t->of->serving, arrival->node, call->thread, &count);
 	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= call->begin_ns);

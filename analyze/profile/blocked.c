@@ -159,6 +159,7 @@ static void set_waker(struct pass *pass, const struct dtc_interval *wait, struct
 
 static struct dtc_blocked_row *find_row(struct pass *pass, const struct dtc_interval *wait)
 {
+	struct dtc_call place;
 	struct key key;
 
 	memset(&key, 0, sizeof(key));
@@ -166,7 +167,7 @@ static struct dtc_blocked_row *find_row(struct pass *pass, const struct dtc_inte
 	key.cause = (uint8_t)dtc_cause_of_interval(pass->history, wait);
 	key.call_name = DTC_NONE;
 	if (wait->call != DTC_NONE)
-		set_object(pass, dtc_history_get_call(pass->history, wait->call), &key);
+		set_object(pass, dtc_history_get_call(pass->history, wait->call, &place), &key);
 	set_waker(pass, wait, &key);
 	guint found = GPOINTER_TO_UINT(g_hash_table_lookup(pass->rows, &key));
 	if (!found) {

@@ -200,7 +200,7 @@ static void count_events(const struct counting *counting, const DtcHistory *hist
 		const struct dtc_profile_row *row = &g_array_index(counting->rows, struct dtc_profile_row, i);
 		const struct dtc_thread *thread = dtc_history_get_thread(history, row->thread);
 		for (uint32_t k = thread->call_first; k < thread->call_first + thread->call_count; k++)
-			count(counting, row->thread, DTC_PROFILE_CALLS, dtc_history_get_call(history, k)->begin_ns);
+			count(counting, row->thread, DTC_PROFILE_CALLS, dtc_history_get_call_begin_ns(history, k));
 	}
 	for (guint cpu = 0; cpu < dtc_history_get_cpu_count(history); cpu++) {
 		uint32_t run_count;

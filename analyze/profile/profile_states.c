@@ -251,7 +251,7 @@ static bool make_call_key(const DtcHistory *history, const struct dtc_interval *
 	if (spell->call == DTC_NONE)
 		*ret_key = (struct child_key){ parent, KEY_NONE, 0 };
 	else
-		*ret_key = (struct child_key){ parent, KEY_CALL, dtc_history_get_call(history, spell->call)->name };
+		*ret_key = (struct child_key){ parent, KEY_CALL, dtc_history_copy_call(history, spell->call).name };
 	return true;
 }
 
@@ -270,7 +270,8 @@ static bool make_file_key(const DtcHistory *history, const struct dtc_interval *
 {
 	if (spell->call == DTC_NONE || spell->state == DTC_STATE_IRQ || spell->state == DTC_STATE_SOFTIRQ)
 		return false;
-	const struct dtc_call *call = dtc_history_get_call(history, spell->call);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(history, spell->call, &call_place);
 	if (call->path != DTC_NONE && *dtc_history_get_string(history, call->path))
 		*ret_key = (struct child_key){ parent, KEY_PATH, call->path };
 	else if (call->kind == DTC_CALL_FUTEX)
@@ -302,7 +303,7 @@ static char *name_file(const DtcHistory *history, const struct dtc_interval *spe
 	default:
 		break;
 	}
-	return g_strdup_printf("fd %d", dtc_history_get_call(history, spell->call)->fd);
+	return g_strdup_printf("fd %d", dtc_history_copy_call(history, spell->call).fd);
 }
 
 bool dtc_state_line_has(const struct dtc_state_line *line, const DtcHistory *history, const struct dtc_interval *spell)

@@ -33,13 +33,13 @@ static int64_t get_lead_ns(const DtcLinks *links, struct instant first, struct i
 
 static struct instant get_begin(const DtcLinks *links, guint node, uint32_t call)
 {
-	return (struct instant){ node, dtc_history_get_call(dtc_links_get_history(links, node), call)->begin_ns };
+	return (struct instant){ node, dtc_history_get_call_begin_ns(dtc_links_get_history(links, node), call) };
 }
 
 static struct instant get_end(const DtcLinks *links, guint node, uint32_t call)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
-	int64_t end_ns = dtc_history_get_call(h, call)->end_ns;
+	int64_t end_ns = dtc_history_copy_call(h, call).end_ns;
 
 	return (struct instant){ node, end_ns == DTC_TIME_NONE ? dtc_history_get_end_ns(h) : end_ns };
 }

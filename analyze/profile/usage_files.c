@@ -109,7 +109,8 @@ static void add_call(struct pass *pass, guint process, const struct dtc_call *ca
  */
 static uint32_t find_file(const struct pass *pass, guint process, const struct dtc_interval *wait)
 {
-	const struct dtc_call *call = dtc_history_get_call(pass->history, wait->call);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(pass->history, wait->call, &call_place);
 	struct dtc_arrival arrival;
 
 	if (call->kind == DTC_CALL_POLL && wait->ref != DTC_NONE &&
@@ -124,9 +125,10 @@ static void add_calls(struct pass *pass, uint32_t index)
 {
 	const struct dtc_thread *thread = dtc_history_get_thread(pass->history, index);
 	guint process = pass->build->thread_process[pass->node][index];
+	struct dtc_call place;
 
 	for (uint32_t i = 0; process != G_MAXUINT && i < thread->call_count; i++)
-		add_call(pass, process, dtc_history_get_call(pass->history, thread->call_first + i));
+		add_call(pass, process, dtc_history_get_call(pass->history, thread->call_first + i, &place));
 }
 
 static void add_waits(struct pass *pass, uint32_t index)

@@ -21,9 +21,10 @@ static void add_pairs(const struct pass *pass, struct dtc_local_bytes_walk *walk
 	guint last_writer = G_MAXUINT;
 
 	while (dtc_local_bytes_next(walk, &pair)) {
-		const struct dtc_call *read = dtc_history_get_call(pass->history, pair.read);
+		struct dtc_call read_place;
+		const struct dtc_call *read = dtc_history_get_call(pass->history, pair.read, &read_place);
 		guint reader = process_of[read->thread];
-		guint writer = process_of[dtc_history_get_call(pass->history, pair.write)->thread];
+		guint writer = process_of[dtc_history_copy_call(pass->history, pair.write).thread];
 		if (reader == writer || reader == G_MAXUINT || writer == G_MAXUINT ||
 		    !dtc_usage_is_counted(pass->build, pass->node, read->end_ns))
 			continue;
@@ -47,7 +48,7 @@ static bool is_named_pipe(const DtcHistory *h, const struct dtc_file *file)
 static gint compare_calls(gconstpointer a, gconstpointer b, gpointer data)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int64_t x_ns = dtc_history_get_call(data, x)->begin_ns, y_ns = dtc_history_get_call(data, y)->begin_ns;
+	int64_t x_ns = dtc_history_get_call_begin_ns(data, x), y_ns = dtc_history_get_call_begin_ns(data, y);
 
 	if (x_ns != y_ns)
 		return x_ns < y_ns ? -1 : 1;

@@ -91,8 +91,10 @@ static bool has_moved(const struct dtc_call *call)
 /* Calls in the order in which they returned. */
 static gint compare_ends(gconstpointer a, gconstpointer b, gpointer data)
 {
-	const struct dtc_call *x = dtc_history_get_call(data, *(const uint32_t *)a);
-	const struct dtc_call *y = dtc_history_get_call(data, *(const uint32_t *)b);
+	struct dtc_call x_place;
+	const struct dtc_call *x = dtc_history_get_call(data, *(const uint32_t *)a, &x_place);
+	struct dtc_call y_place;
+	const struct dtc_call *y = dtc_history_get_call(data, *(const uint32_t *)b, &y_place);
 
 	if (x->end_ns != y->end_ns)
 		return x->end_ns < y->end_ns ? -1 : 1;
@@ -101,7 +103,8 @@ static gint compare_ends(gconstpointer a, gconstpointer b, gpointer data)
 
 static struct service *begin_service(struct pass *pass, uint32_t index)
 {
-	const struct dtc_call *read = dtc_history_get_call(pass->history, index);
+	struct dtc_call read_place;
+	const struct dtc_call *read = dtc_history_get_call(pass->history, index, &read_place);
 	const struct service fresh = {
 		.node = pass->node,
 		.thread = read->thread,
@@ -125,16 +128,18 @@ static void add_services_of_file(struct pass *pass, uint32_t file)
 	g_autofree uint32_t *moved = g_new(uint32_t, count + 1);
 	struct service *service = NULL;
 	guint moved_count = 0;
+	struct dtc_call place;
 
 	for (uint32_t i = 0; i < count; i++)
-		if (has_moved(dtc_history_get_call(pass->history, calls[i])))
+		if (has_moved(dtc_history_get_call(pass->history, calls[i], &place)))
 			moved[moved_count++] = calls[i];
 	g_qsort_with_data(moved, (gint)moved_count, sizeof(*moved), compare_ends, (gpointer)pass->history);
 	for (guint i = 0; i < moved_count; i++) {
-		const struct dtc_call *call = dtc_history_get_call(pass->history, moved[i]);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(pass->history, moved[i], &call_place);
 		bool is_read = call->kind == DTC_CALL_READ;
 		bool is_last = i + 1 == moved_count ||
-			       dtc_history_get_call(pass->history, moved[i + 1])->kind == DTC_CALL_READ;
+			       dtc_history_copy_call(pass->history, moved[i + 1]).kind == DTC_CALL_READ;
 		if (is_read && (!service || service->answered_ns != DTC_TIME_NONE))
 			service = begin_service(pass, moved[i]);
 		if (!service) /* the message was read before the trace */
@@ -170,7 +175,8 @@ static void charge_thread(struct pass *pass, uint32_t thread)
 		if (service->answered_ns == DTC_TIME_NONE || process_of[thread] != process_of[service->thread])
 			continue;
 		/* another thread can have it only when the read has returned */
-		const struct dtc_call *read = dtc_history_get_call(pass->history, service->read);
+		struct dtc_call read_place;
+		const struct dtc_call *read = dtc_history_get_call(pass->history, service->read, &read_place);
 		int64_t read_ns = thread == service->thread ? read->begin_ns : read->end_ns;
 		service->cpu_ns += get_cpu_ns(pass->build, pass->node, thread,
 					      MAX(MAX(spans[i].begin_ns, read_ns), counted->begin.ns),

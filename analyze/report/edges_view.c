@@ -255,8 +255,9 @@ static void add_entry(GString *out, const struct view *view)
 static void add_evidence(GString *out, const struct view *view)
 {
 	const struct dtc_edge_item *item = view->item;
+	struct dtc_call waited_place;
 	const struct dtc_call *waited = item->has_wait && item->wait.call != DTC_NONE
-						? dtc_history_get_call(view->history, item->wait.call)
+						? dtc_history_get_call(view->history, item->wait.call, &waited_place)
 						: NULL;
 
 	open_object(out, "evidence");
@@ -277,7 +278,9 @@ static void add_edge(GString *out, const struct view *view)
 	const struct dtc_edge_item *item = view->item;
 	const struct dtc_edge *edge = &item->edge;
 	uint32_t index = get_call(item);
-	const struct dtc_call *call = index == DTC_NONE ? NULL : dtc_history_get_call(view->history, index);
+	struct dtc_call call_place;
+	const struct dtc_call *call =
+		index == DTC_NONE ? NULL : dtc_history_get_call(view->history, index, &call_place);
 	g_autofree char *file = call ? make_file(view->history, call) : NULL;
 
 	dtc_json_add_text(out, "type", "edge");

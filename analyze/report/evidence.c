@@ -40,14 +40,16 @@ static void set_waker(struct maker *maker, guint node, const struct dtc_wake *wa
 
 	set_by(maker, node, wake->thread, wake->waking_ns);
 	uint32_t index = wake->thread == DTC_NONE ? DTC_NONE : dtc_history_find_call(h, wake->thread, wake->waking_ns);
-	const struct dtc_call *call = index == DTC_NONE ? NULL : dtc_history_get_call(h, index);
+	struct dtc_call call_place;
+	const struct dtc_call *call = index == DTC_NONE ? NULL : dtc_history_get_call(h, index, &call_place);
 	if (call && (call->end_ns == DTC_TIME_NONE || call->end_ns >= wake->waking_ns))
 		maker->made.by_call = maker->keep(maker->data, dtc_history_get_string(h, call->name));
 }
 
 static void set_call(struct maker *maker, const DtcHistory *h, uint32_t index)
 {
-	const struct dtc_call *call = dtc_history_get_call(h, index);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(h, index, &call_place);
 	maker->made.call = maker->keep(maker->data, dtc_history_get_string(h, call->name));
 	if (call->kind == DTC_CALL_FUTEX)
 		maker->made.lock = call->argument;
@@ -115,7 +117,8 @@ static void set_message(struct maker *maker, const struct dtc_evidence *evidence
 	maker->made.sent_packet = evidence->sent_packet;
 	if (evidence->sent_call == DTC_NONE)
 		return;
-	const struct dtc_call *call = dtc_history_get_call(h, evidence->sent_call);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(h, evidence->sent_call, &call_place);
 	maker->made.sent_call = evidence->sent_call;
 	set_by(maker, evidence->sent_node, call->thread, call->begin_ns);
 }

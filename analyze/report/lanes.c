@@ -388,7 +388,7 @@ static bool make_message(struct build *b, guint node, uint32_t packet, struct dt
 
 	if (read == DTC_NONE)
 		return false;
-	message->to_lane = find_lane(b, node, dtc_history_get_call(history, read)->thread);
+	message->to_lane = find_lane(b, node, dtc_history_copy_call(history, read).thread);
 	if (message->to_lane == G_MAXUINT || !dtc_arrival_find_sender(b->links, &arrival, &sender) || sender.relayed)
 		return false;
 	message->from_lane = find_lane(b, sender.node, sender.thread);

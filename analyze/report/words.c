@@ -57,13 +57,15 @@ static char *name_call(const DtcHistory *h, const struct dtc_call *call, char *f
 
 char *dtc_words_for_call(const DtcHistory *h, uint32_t index)
 {
-	const struct dtc_call *call = dtc_history_get_call(h, index);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(h, index, &call_place);
 	return name_call(h, call, call->file == DTC_NONE ? NULL : dtc_file_to_string(h, call->file));
 }
 
 char *dtc_words_for_labelled_call(const DtcHistory *h, uint32_t index)
 {
-	const struct dtc_call *call = dtc_history_get_call(h, index);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(h, index, &call_place);
 	if (call->file == DTC_NONE)
 		return name_call(h, call, NULL);
 	struct dtc_label label = dtc_label_get(h, call->file);

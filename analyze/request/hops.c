@@ -434,15 +434,15 @@ static uint32_t find_thread(const DtcHistory *h, const DtcFileCalls *calls, stru
 					   side->response_first_call, side->request_last_call };
 	for (guint i = 0; i < G_N_ELEMENTS(by_preference); i++)
 		if (by_preference[i] != DTC_NONE)
-			return dtc_history_get_call(h, by_preference[i])->thread;
+			return dtc_history_copy_call(h, by_preference[i]).thread;
 	side->inferred = true;
 	uint32_t next = dtc_file_calls_find_next(calls, side->end.ns);
-	return next == DTC_NONE ? DTC_NONE : dtc_history_get_call(h, next)->thread;
+	return next == DTC_NONE ? DTC_NONE : dtc_history_copy_call(h, next).thread;
 }
 
 static int64_t get_end_ns(const DtcHistory *h, uint32_t call)
 {
-	int64_t end_ns = dtc_history_get_call(h, call)->end_ns;
+	int64_t end_ns = dtc_history_copy_call(h, call).end_ns;
 	return end_ns == DTC_TIME_NONE ? dtc_history_get_end_ns(h) : end_ns;
 }
 
@@ -464,11 +464,11 @@ static void place_client(const DtcHistory *h, const DtcFileCalls *calls, const s
 {
 	int64_t begin_ns = wire->request_ns;
 	if (side->request_first_call != DTC_NONE)
-		begin_ns = dtc_history_get_call(h, side->request_first_call)->begin_ns;
+		begin_ns = dtc_history_get_call_begin_ns(h, side->request_first_call);
 	if (e->has_request && (e->is_first || (request_base.is_known && e->request_seq == request_base.seq)))
 		side->connect_call = dtc_file_calls_find_kind(calls, DTC_CALL_CONNECT, INT64_MIN);
 	if (side->connect_call != DTC_NONE)
-		begin_ns = dtc_history_get_call(h, side->connect_call)->begin_ns;
+		begin_ns = dtc_history_get_call_begin_ns(h, side->connect_call);
 	side->begin.ns = begin_ns == DTC_TIME_NONE ? dtc_history_get_begin_ns(h) : begin_ns;
 	if (!e->has_response)
 		side->end.ns = guess_client_end(h, calls, side);

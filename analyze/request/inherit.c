@@ -25,9 +25,10 @@ static bool is_call(const DtcHistory *h, const struct dtc_call *call)
 static uint32_t find_sleep(const DtcHistory *h, const struct dtc_wake *wake)
 {
 	struct dtc_interval place;
+	struct dtc_call call_place;
 	const struct dtc_interval *v = dtc_history_find_interval_before(h, wake->target, wake->waking_ns, &place);
 	if (!v || v->end_ns != wake->waking_ns || !dtc_state_is_wait(v->state) || v->call == DTC_NONE ||
-	    !is_sleep(dtc_history_get_call(h, v->call)))
+	    !is_sleep(dtc_history_get_call(h, v->call, &call_place)))
 		return DTC_NONE;
 	return v->call;
 }
@@ -35,10 +36,12 @@ static uint32_t find_sleep(const DtcHistory *h, const struct dtc_wake *wake)
 /* A mutex on the way is waited for by another operation than a condition. */
 static int64_t find_end_ns(const DtcHistory *h, uint32_t sleep)
 {
-	const struct dtc_call *from = dtc_history_get_call(h, sleep);
+	struct dtc_call from_place;
+	const struct dtc_call *from = dtc_history_get_call(h, sleep, &from_place);
 	const struct dtc_thread *thread = dtc_history_get_thread(h, from->thread);
 	for (uint32_t i = sleep + 1; i < thread->call_first + thread->call_count; i++) {
-		const struct dtc_call *call = dtc_history_get_call(h, i);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, i, &call_place);
 		if (is_call(h, call))
 			return call->end_ns == DTC_TIME_NONE ? thread->end_ns : call->end_ns;
 		if (is_sleep(call) && call->operation == from->operation)

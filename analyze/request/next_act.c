@@ -31,10 +31,11 @@ static bool is_too_far(const DtcLinks *links, uint32_t seen)
 /* Bytes that the turn of a read had read before from another connection, and on which it had not acted. */
 static bool has_others(const DtcLinks *links, const DtcHistory *h, const struct dtc_thread *thread, uint32_t read)
 {
-	uint32_t file = dtc_history_get_call(h, read)->file;
+	uint32_t file = dtc_history_copy_call(h, read).file;
 
 	for (uint32_t i = read; i > thread->call_first && !is_too_far(links, read - i); i--) {
-		const struct dtc_call *call = dtc_history_get_call(h, i - 1);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, i - 1, &call_place);
 		if (ends_turn(call) || moves(h, call, DTC_CALL_WRITE))
 			return false;
 		if (moves(h, call, DTC_CALL_READ) && call->file != file)
@@ -46,19 +47,20 @@ static bool has_others(const DtcLinks *links, const DtcHistory *h, const struct 
 /* The one write that follows from a read in its turn, before anything else is read; DTC_NONE: none, or several. */
 static uint32_t find_act(const DtcLinks *links, const DtcHistory *h, uint32_t read)
 {
-	const struct dtc_thread *thread = dtc_history_get_thread(h, dtc_history_get_call(h, read)->thread);
+	const struct dtc_thread *thread = dtc_history_get_thread(h, dtc_history_copy_call(h, read).thread);
 	uint32_t end = thread->call_first + thread->call_count, act = DTC_NONE;
 
 	if (has_others(links, h, thread, read))
 		return DTC_NONE;
 	for (uint32_t i = read + 1; i < end && !is_too_far(links, i - read); i++) {
-		const struct dtc_call *call = dtc_history_get_call(h, i);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, i, &call_place);
 		if (ends_turn(call) || moves(h, call, DTC_CALL_READ))
 			break;
 		if (!moves(h, call, DTC_CALL_WRITE))
 			continue;
 		/* what is written to one file in pieces is one act */
-		if (act != DTC_NONE && dtc_history_get_call(h, act)->file != call->file)
+		if (act != DTC_NONE && dtc_history_copy_call(h, act).file != call->file)
 			return DTC_NONE;
 		if (act == DTC_NONE)
 			act = i;
@@ -69,15 +71,15 @@ static uint32_t find_act(const DtcLinks *links, const DtcHistory *h, uint32_t re
 uint32_t dtc_next_act_find_answer(const DtcLinks *links, guint node, uint32_t question)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
-	uint32_t thread = dtc_history_get_call(h, question)->thread, act = question;
+	uint32_t thread = dtc_history_copy_call(h, question).thread, act = question;
 
 	for (guint seen = 0; seen < ACTS_MAX; seen++) {
-		uint32_t file = dtc_history_get_call(h, act)->file;
+		uint32_t file = dtc_history_copy_call(h, act).file;
 		uint32_t read = dtc_file_calls_find_answer(dtc_links_get_file_calls(links, node, file), act);
-		if (read == DTC_NONE || dtc_history_get_call(h, read)->thread != thread)
+		if (read == DTC_NONE || dtc_history_copy_call(h, read).thread != thread)
 			return DTC_NONE;
 		act = find_act(links, h, read);
-		if (act == DTC_NONE || dtc_endpoint_is_server(h, dtc_history_get_call(h, act)->file))
+		if (act == DTC_NONE || dtc_endpoint_is_server(h, dtc_history_copy_call(h, act).file))
 			return act;
 	}
 	dtc_links_note_limit(links, DTC_LIMIT_TURN);

@@ -148,7 +148,7 @@ static bool add_mark_of(DtcServing *serving, guint node, const struct mark *mark
 
 	if (call == DTC_NONE || g_hash_table_contains(serving->marked, &marked))
 		return false;
-	uint32_t thread = dtc_history_get_call(get_history(serving, node), call)->thread;
+	uint32_t thread = dtc_history_copy_call(get_history(serving, node), call).thread;
 	struct worker *worker = look_up(serving->workers, node, thread);
 	if (!worker) {
 		worker = add_worker(serving, node, thread);
@@ -228,7 +228,8 @@ static int64_t get_near_ns(const DtcServing *serving, guint from, int64_t time_n
 static uint32_t find_reader(DtcServing *serving, const struct message *message, guint node, uint32_t file)
 {
 	const DtcHistory *from = get_history(serving, message->node);
-	const struct dtc_call *write = dtc_history_get_call(from, message->call);
+	struct dtc_call write_place;
+	const struct dtc_call *write = dtc_history_get_call(from, message->call, &write_place);
 	const struct dtc_file *source = dtc_history_get_file(from, write->file);
 	int64_t near_ns = get_near_ns(serving, message->node, write->begin_ns, node);
 
@@ -241,8 +242,11 @@ static uint32_t find_reader(DtcServing *serving, const struct message *message, 
 
 static void note_hop(DtcServing *serving, const struct message *message, guint node, uint32_t file, uint32_t reader)
 {
-	const struct dtc_call *write = dtc_history_get_call(get_history(serving, message->node), message->call);
-	const struct dtc_call *read = dtc_history_get_call(get_history(serving, node), reader);
+	struct dtc_call write_place;
+	const struct dtc_call *write =
+		dtc_history_get_call(get_history(serving, message->node), message->call, &write_place);
+	struct dtc_call read_place;
+	const struct dtc_call *read = dtc_history_get_call(get_history(serving, node), reader, &read_place);
 	const struct end server = { node, file, message->request };
 	const struct end client = { message->node, write->file, message->request };
 
@@ -271,7 +275,9 @@ static void note_hop(DtcServing *serving, const struct message *message, guint n
 
 static void deliver(DtcServing *serving, const struct message *message)
 {
-	const struct dtc_call *write = dtc_history_get_call(get_history(serving, message->node), message->call);
+	struct dtc_call write_place;
+	const struct dtc_call *write =
+		dtc_history_get_call(get_history(serving, message->node), message->call, &write_place);
 	uint32_t file;
 	guint node;
 
@@ -400,7 +406,8 @@ const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, 
 
 const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint node, uint32_t write)
 {
-	const struct dtc_call *call = dtc_history_get_call(get_history(serving, node), write);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(get_history(serving, node), write, &call_place);
 	const struct worker *worker = look_up(serving->workers, node, call->thread);
 
 	if (!worker)

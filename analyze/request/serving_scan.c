@@ -203,7 +203,8 @@ static uint32_t find_next(const struct scan *scan, const struct moved *moved, bo
 			dtc_links_note_limit(scan->serving->links, DTC_LIMIT_TURN);
 			return DTC_NONE;
 		}
-		const struct dtc_call *call = dtc_history_get_call(scan->history, next);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(scan->history, next, &call_place);
 		next = dtc_file_calls_find_moved(calls, written, written ? call->begin_ns : call->end_ns);
 	}
 	return next;
@@ -213,7 +214,7 @@ static bool will_answer(const struct scan *scan, const struct moved *read)
 {
 	uint32_t write = find_next(scan, read, true);
 
-	return write != DTC_NONE && dtc_history_get_call(scan->history, write)->thread == scan->worker->thread;
+	return write != DTC_NONE && dtc_history_copy_call(scan->history, write).thread == scan->worker->thread;
 }
 
 /* When the last wait in a call ended, or the call's begin if it did not wait. */
@@ -341,7 +342,7 @@ static void note_owned(struct scan *scan, const struct connection *c, uint32_t i
 	if (c->is_server)
 		return;
 	const struct asking asking = { scan->current, scan->worker->node, scan->worker->thread,
-				       dtc_history_get_call(scan->history, id)->begin_ns };
+				       dtc_history_get_call_begin_ns(scan->history, id) };
 	g_array_append_val(scan->serving->askings, asking);
 }
 
@@ -357,7 +358,7 @@ static struct asked get_asked(const struct scan *scan, const struct moved *write
 	uint32_t answer = find_next(scan, write, false);
 
 	return (struct asked){ scan, write->call->begin_ns,
-			       answer == DTC_NONE ? INT64_MIN : dtc_history_get_call(scan->history, answer)->end_ns };
+			       answer == DTC_NONE ? INT64_MIN : dtc_history_copy_call(scan->history, answer).end_ns };
 }
 
 /*
@@ -380,7 +381,7 @@ static guint find_led_to(const struct scan *scan, const struct dtc_call *write, 
 	uint32_t answer = dtc_next_act_find_answer(scan->serving->links, scan->worker->node, id);
 	if (answer == DTC_NONE)
 		return STRANGER;
-	uint32_t file = dtc_history_get_call(scan->history, answer)->file;
+	uint32_t file = dtc_history_copy_call(scan->history, answer).file;
 	if (!dtc_questions_is_open(scan->questions, file))
 		return STRANGER;
 	const struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(file));
@@ -502,7 +503,8 @@ static bool is_connection(const DtcHistory *history, const struct dtc_call *call
 /* Of several streams each by itself, in the order of their bytes; what only controls the connection is nobody's. */
 static void scan_moved(struct scan *scan, uint32_t id, const struct mark *marks, guint mark_count)
 {
-	const struct dtc_call *call = dtc_history_get_call(scan->history, id);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(scan->history, id, &call_place);
 	struct moved moved = { .call = call, .id = id, .channel = call->file };
 	struct dtc_streams streams;
 
@@ -526,7 +528,8 @@ static void scan_moved(struct scan *scan, uint32_t id, const struct mark *marks,
 
 static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, guint mark_count)
 {
-	const struct dtc_call *call = dtc_history_get_call(scan->history, id);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(scan->history, id, &call_place);
 	const struct mark *mark = mark_count ? marks : NULL;
 	bool has_moved = call->result > 0 && is_connection(scan->history, call);
 

@@ -30,8 +30,9 @@ static int64_t get_distance_ns(const DtcHistory *history, uint32_t file, int64_t
 
 	if (!count)
 		return INT64_MAX;
-	int64_t first_ns = dtc_history_get_call(history, ids[0])->begin_ns;
-	int64_t last_ns = get_end_ns(history, dtc_history_get_call(history, ids[count - 1]));
+	int64_t first_ns = dtc_history_get_call_begin_ns(history, ids[0]);
+	struct dtc_call place;
+	int64_t last_ns = get_end_ns(history, dtc_history_get_call(history, ids[count - 1], &place));
 	return at_ns < first_ns ? first_ns - at_ns : at_ns > last_ns ? at_ns - last_ns : 0;
 }
 
@@ -81,7 +82,8 @@ static void set_turn(const struct candidate *from, const DtcHistory *history, st
 	bool is_over = true, has_any = false;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_call *call = dtc_history_get_call(history, ids[i]);
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(history, ids[i], &call_place);
 		if (call->kind == DTC_CALL_CONNECT && !has_any)
 			connect = ids[i];
 		if (!moves(call))
@@ -89,7 +91,7 @@ static void set_turn(const struct candidate *from, const DtcHistory *history, st
 		if (call->kind == opens && is_over) {
 			int64_t begin_ns = from->is_client ? call->begin_ns : get_end_ns(history, call);
 			if (connect != DTC_NONE)
-				begin_ns = dtc_history_get_call(history, connect)->begin_ns;
+				begin_ns = dtc_history_get_call_begin_ns(history, connect);
 			if (has_any && begin_ns > from->at_ns)
 				break;
 			turn->begin.ns = begin_ns;
@@ -106,7 +108,8 @@ static void set_turn(const struct candidate *from, const DtcHistory *history, st
 	turn->call = last;
 	if (last == DTC_NONE)
 		return;
-	const struct dtc_call *call = dtc_history_get_call(history, last);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(history, last, &call_place);
 	turn->node = from->node;
 	turn->thread = call->thread;
 	turn->is_client = from->is_client;

@@ -176,7 +176,7 @@ uint32_t dtc_machine_get_own_call(DtcMachine *m, struct dtc_cpu *cpu)
 void dtc_machine_close_call(DtcMachine *m, uint32_t thread, int64_t end_ns, int64_t result)
 {
 	struct dtc_task *task = DTC_TASK(m, thread);
-	struct dtc_call *call = DTC_AT(m->history->calls, struct dtc_call, task->call);
+	struct dtc_call *call = DTC_AT(m->history->filling->calls, struct dtc_call, task->call);
 	call->end_ns = end_ns;
 	call->result = result;
 	if (result != DTC_ABSENT && result > 0 && call->file != DTC_NONE) {
@@ -280,9 +280,12 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		call.operation = (uint8_t)(event->v[DTC_CALL_OP] & 0x7f); /* FUTEX_CMD_MASK */
 	else if (event->v[DTC_CALL_FAMILY] > 0 && event->v[DTC_CALL_FAMILY] <= UINT8_MAX)
 		call.operation = (uint8_t)event->v[DTC_CALL_FAMILY];
-	if (call.file != DTC_NONE && kind != DTC_CALL_POLL) {
+	if (call.file != DTC_NONE) {
 		struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call.file);
-		call.offset = kind == DTC_CALL_WRITE ? file->written_bytes : file->read_bytes;
+		if (kind == DTC_CALL_WRITE)
+			call.offset = file->written_bytes;
+		else if (kind == DTC_CALL_READ || kind == DTC_CALL_PEEK)
+			call.offset = file->read_bytes;
 		if (kind == DTC_CALL_ACCEPT) {
 			file->listens = true;
 			file->kind = DTC_FILE_SOCKET;
@@ -293,9 +296,9 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 	dtc_machine_register(m, thread, event);
 	DtcHistory *h = m->history;
 	dtc_machine_set_state(m, thread, DTC_STATE_SYSCALL, m->now_ns, (uint16_t)event->cpu, DTC_NONE);
-	DTC_TASK(m, thread)->call = h->calls->len;
+	DTC_TASK(m, thread)->call = h->filling->calls->len;
 	DTC_TASK(m, thread)->traits = has;
-	dtc_table_append(h->calls, &call);
+	dtc_table_append(h->filling->calls, &call);
 }
 
 /* AF_UNIX and AF_NETLINK (include/linux/socket.h): not the network's */
@@ -327,7 +330,7 @@ static void learn_family(DtcMachine *m, const struct dtc_call *call)
 /* What a successful call leaves behind in the descriptor table. */
 static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t thread, uint32_t index)
 {
-	const struct dtc_call *call = DTC_AT(m->history->calls, struct dtc_call, index);
+	const struct dtc_call *call = DTC_AT(m->history->filling->calls, struct dtc_call, index);
 	uint16_t has = DTC_TASK(m, thread)->traits;
 	int32_t pid = DTC_THREAD(m, thread)->pid > 0 ? DTC_THREAD(m, thread)->pid : DTC_THREAD(m, thread)->tid;
 	int64_t result = call->result;
@@ -338,7 +341,7 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 	if (call->kind == DTC_CALL_ACCEPT) {
 		uint32_t file = dtc_machine_add_file(m, DTC_FILE_SOCKET, name_accepted(m, call), pid);
 		dtc_machine_set_file(m, pid, result, file);
-		DTC_AT(m->history->calls, struct dtc_call, index)->argument = file;
+		DTC_AT(m->history->filling->calls, struct dtc_call, index)->argument = file;
 		g_array_index(m->history->files, struct dtc_file, file).accept = index;
 		if (event->has_address && event->v[DTC_CALL_PORT] != DTC_ABSENT) {
 			uint32_t flow = dtc_machine_find_syn(m, thread, event->address, event->v[DTC_CALL_PORT]);
@@ -399,12 +402,12 @@ static void apply_exit(DtcMachine *m, const struct dtc_event *event)
 	cpu->last_wake = DTC_NONE;
 	task->is_placed = task->knows_call = true;
 	if (index != DTC_NONE) {
-		m->exits |= 1u << DTC_AT(m->history->calls, struct dtc_call, index)->kind;
+		m->exits |= 1u << DTC_AT(m->history->filling->calls, struct dtc_call, index)->kind;
 		cpu->left_call_ns = m->now_ns;
 		dtc_machine_end_act(m, cpu, event->cpu, NULL, index);
 		dtc_machine_close_call(m, thread, m->now_ns, event->v[DTC_CALL_RET]);
 		dtc_machine_keep_ready(m, index, event);
-		learn_family(m, DTC_AT(m->history->calls, struct dtc_call, index));
+		learn_family(m, DTC_AT(m->history->filling->calls, struct dtc_call, index));
 		/* the interval up to here belongs to the call; afterwards the thread is in user mode */
 		DTC_TASK(m, thread)->in_kernel = false;
 		dtc_machine_set_state(m, thread, DTC_STATE_USER, m->now_ns, (uint16_t)event->cpu, DTC_NONE);

@@ -64,7 +64,7 @@ void dtc_machine_check_context(DtcMachine *m, const struct dtc_event *event)
 /* Where calls of that kind are seen to return. */
 bool dtc_machine_is_others_entry(const DtcMachine *m, uint32_t thread)
 {
-	const struct dtc_call *call = DTC_AT(m->history->calls, struct dtc_call, DTC_TASK(m, thread)->call);
+	const struct dtc_call *call = DTC_AT(m->history->filling->calls, struct dtc_call, DTC_TASK(m, thread)->call);
 	switch ((enum dtc_call_kind)call->kind) {
 	case DTC_CALL_OTHER: /* rt_sigreturn does not */
 	case DTC_CALL_FORK:
@@ -83,7 +83,7 @@ static bool has_other(DtcMachine *m, uint32_t thread, uint32_t name)
 		bool is_off = dtc_state_is_wait(task->state) || task->state == DTC_STATE_RUNQUEUE ||
 			      task->state == DTC_STATE_PREEMPTED;
 		if (i != thread && is_off && task->call != DTC_NONE && !task->freed &&
-		    DTC_AT(m->history->calls, struct dtc_call, task->call)->name == name)
+		    DTC_AT(m->history->filling->calls, struct dtc_call, task->call)->name == name)
 			return true;
 	}
 	return false;
@@ -96,7 +96,7 @@ bool dtc_machine_is_others_exit(DtcMachine *m, uint32_t thread, const struct dtc
 		return false;
 	uint32_t name = g_array_index(m->call_names, uint32_t, event->v[DTC_CALL_NAME]);
 	if (task->call != DTC_NONE) {
-		const struct dtc_call *call = DTC_AT(m->history->calls, struct dtc_call, task->call);
+		const struct dtc_call *call = DTC_AT(m->history->filling->calls, struct dtc_call, task->call);
 		/* after an exec of a program of the other width, numbers mean other calls */
 		return call->name != name && call->kind != DTC_CALL_EXEC && has_other(m, thread, name);
 	}

@@ -33,7 +33,8 @@ void dtc_machine_apply_netns(DtcMachine *m, const struct dtc_event *event)
 void dtc_machine_inherit_netns(DtcMachine *m, uint32_t parent, uint32_t child)
 {
 	uint32_t index = DTC_TASK(m, parent)->call;
-	const struct dtc_call *call = index == DTC_NONE ? NULL : DTC_AT(m->history->calls, struct dtc_call, index);
+	const struct dtc_call *call =
+		index == DTC_NONE ? NULL : DTC_AT(m->history->filling->calls, struct dtc_call, index);
 	bool is_new = call && call->kind == DTC_CALL_FORK && (call->argument & CLONE_NEWNET);
 
 	DTC_TASK(m, child)->netns = is_new ? 0 : DTC_TASK(m, parent)->netns;

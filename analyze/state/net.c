@@ -13,7 +13,7 @@
  */
 static void bind_file(DtcMachine *m, uint32_t call_index, const struct dtc_packet *packet)
 {
-	const struct dtc_call *call = DTC_AT(m->history->calls, struct dtc_call, call_index);
+	const struct dtc_call *call = DTC_AT(m->history->filling->calls, struct dtc_call, call_index);
 	if (call->file == DTC_NONE)
 		return;
 	bool is_update = call->kind == DTC_CALL_READ && m->saw[DTC_EVENT_SOFTIRQ_ENTRY] &&

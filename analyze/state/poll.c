@@ -59,7 +59,7 @@ static uint32_t find_ready(DtcMachine *m, const struct dtc_call *call, bool is_d
 void dtc_machine_keep_ready(DtcMachine *m, uint32_t index, const struct dtc_event *event)
 {
 	DtcHistory *h = m->history;
-	const struct dtc_call call = *DTC_AT(h->calls, struct dtc_call, index);
+	const struct dtc_call call = *DTC_AT(h->filling->calls, struct dtc_call, index);
 	uint32_t none = DTC_NONE, first = h->ready->len;
 	if (call.kind != DTC_CALL_POLL || !event->ready_count || call.result == DTC_ABSENT || call.result <= 0)
 		return;
@@ -72,5 +72,5 @@ void dtc_machine_keep_ready(DtcMachine *m, uint32_t index, const struct dtc_even
 	if (known && known < call.result)
 		dtc_table_append(h->ready, &none);
 	if (known)
-		DTC_AT(h->calls, struct dtc_call, index)->offset = DTC_READY_AT(first, h->ready->len - first);
+		DTC_AT(h->filling->calls, struct dtc_call, index)->offset = DTC_READY_AT(first, h->ready->len - first);
 }

@@ -249,14 +249,15 @@ static void apply_fork(DtcMachine *m, const struct dtc_event *event)
 	dtc_machine_observe_name(m, child, event->text[1], m->now_ns);
 	if (pid == DTC_ABSENT) { /* older tracers: by the flags of the parent's clone */
 		uint32_t call = DTC_TASK(m, parent)->call;
-		bool thread =
-			call != DTC_NONE && (DTC_AT(m->history->calls, struct dtc_call, call)->argument & CLONE_THREAD);
+		bool thread = call != DTC_NONE &&
+			      (DTC_AT(m->history->filling->calls, struct dtc_call, call)->argument & CLONE_THREAD);
 		pid = thread && DTC_THREAD(m, parent)->pid > 0 ? DTC_THREAD(m, parent)->pid : tid;
 	}
 	dtc_machine_set_process(m, child, pid);
 	/* A vforked or forked process has a table of its own; threads share their process's. */
 	uint32_t clone = DTC_TASK(m, parent)->call;
-	const struct dtc_call *call = clone == DTC_NONE ? NULL : DTC_AT(m->history->calls, struct dtc_call, clone);
+	const struct dtc_call *call =
+		clone == DTC_NONE ? NULL : DTC_AT(m->history->filling->calls, struct dtc_call, clone);
 	if (DTC_THREAD(m, child)->pid != DTC_THREAD(m, parent)->pid)
 		dtc_machine_copy_files(m, DTC_THREAD(m, parent)->pid, DTC_THREAD(m, child)->pid,
 				       call && call->kind == DTC_CALL_FORK && (call->argument & CLONE_FILES));

@@ -29,7 +29,7 @@ static void add_bound(struct least *least, uint32_t seq)
 
 static const struct dtc_call *get_call(const DtcMachine *m, const GArray *ids, guint index)
 {
-	return DTC_AT(m->history->calls, struct dtc_call, g_array_index(ids, uint32_t, index));
+	return DTC_AT(m->history->filling->calls, struct dtc_call, g_array_index(ids, uint32_t, index));
 }
 
 /* reads: from *next on those of one file in the order in which they ended; *next ends behind those before until_ns. */
@@ -76,8 +76,8 @@ static struct least find_base_in(const DtcMachine *m, uint32_t flow_in, const GA
 static int compare_reads(gconstpointer a, gconstpointer b, gpointer machine)
 {
 	const DtcMachine *m = machine;
-	const struct dtc_call *x = DTC_AT(m->history->calls, struct dtc_call, *(const uint32_t *)a);
-	const struct dtc_call *y = DTC_AT(m->history->calls, struct dtc_call, *(const uint32_t *)b);
+	const struct dtc_call *x = DTC_AT(m->history->filling->calls, struct dtc_call, *(const uint32_t *)a);
+	const struct dtc_call *y = DTC_AT(m->history->filling->calls, struct dtc_call, *(const uint32_t *)b);
 	if (x->file != y->file)
 		return x->file < y->file ? -1 : 1;
 	return x->offset < y->offset ? -1 : x->offset > y->offset; /* given when they ended */
@@ -103,8 +103,8 @@ static void place_open_reads(DtcMachine *m)
 {
 	DtcHistory *h = m->history;
 	g_autoptr(GArray) reads = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	for (uint32_t i = 0; i < h->calls->len; i++) {
-		const struct dtc_call *call = DTC_AT(h->calls, struct dtc_call, i);
+	for (uint32_t i = 0; i < h->filling->calls->len; i++) {
+		const struct dtc_call *call = DTC_AT(h->filling->calls, struct dtc_call, i);
 		if (call->file != DTC_NONE && call->kind == DTC_CALL_READ && call->result > 0 &&
 		    is_tcp(m, get_file(m, call->file)) && !get_file(m, call->file)->has_base_in)
 			g_array_append_val(reads, i);
@@ -131,7 +131,7 @@ static void place_open_writes(DtcMachine *m)
 		const struct dtc_packet *p = dtc_packets_get(h->packets, i);
 		if (context.call == DTC_NONE || p->direction != DTC_SENT || !p->payload_bytes)
 			continue;
-		const struct dtc_call *call = DTC_AT(h->calls, struct dtc_call, context.call);
+		const struct dtc_call *call = DTC_AT(h->filling->calls, struct dtc_call, context.call);
 		if (call->kind != DTC_CALL_WRITE || call->file == DTC_NONE)
 			continue;
 		struct dtc_file *file = get_file(m, call->file);

@@ -161,7 +161,7 @@ static bool ends_wait_of(DtcMachine *m, const struct dtc_act *act, uint32_t targ
 		return exits &&
 		       ((wait->kind == DTC_CALL_WAITPID && is_child) || (wait->kind == DTC_CALL_FUTEX && same_process));
 	}
-	const struct dtc_call *call = DTC_AT(m->history->calls, struct dtc_call, act->call);
+	const struct dtc_call *call = DTC_AT(m->history->filling->calls, struct dtc_call, act->call);
 	switch ((enum dtc_call_kind)wait->kind) {
 	case DTC_CALL_FUTEX:
 		return call->kind == DTC_CALL_FUTEX && same_process && call->argument == wait->argument &&
@@ -206,7 +206,7 @@ static bool is_related(DtcMachine *m, const struct dtc_act *act, uint32_t target
 	const struct dtc_task *task = DTC_TASK(m, target);
 	if (task->call == DTC_NONE)
 		return false;
-	const struct dtc_call *wait = DTC_AT(m->history->calls, struct dtc_call, task->call);
+	const struct dtc_call *wait = DTC_AT(m->history->filling->calls, struct dtc_call, task->call);
 	switch ((enum dtc_waker)act->wake.waker) {
 	case DTC_WAKER_THREAD:
 		return ends_wait_of(m, act, target, wait);
@@ -335,7 +335,7 @@ uint32_t dtc_machine_add_wake(DtcMachine *m, uint32_t target, const struct dtc_e
 	bool is_leftover = takes_leftover(m, cpu, top, target);
 	const struct dtc_task *task = DTC_TASK(m, target);
 	if (top && top->kind == DTC_CONTEXT_HRTIMER && task->call != DTC_NONE &&
-	    DTC_AT(m->history->calls, struct dtc_call, task->call)->kind == DTC_CALL_SLEEP)
+	    DTC_AT(m->history->filling->calls, struct dtc_call, task->call)->kind == DTC_CALL_SLEEP)
 		m->sleepers_function = top->function;
 	if (is_leftover) {
 		wake.waker = DTC_WAKER_SOFTIRQ;

@@ -141,11 +141,12 @@ enum dtc_call_kind {
 /* select, ppoll and epoll_pwait2 pass their timeout by pointer; it is no 0: such a poll may have waited. */
 #define DTC_TIMEOUT_UNKNOWN ((uint64_t)INT64_MIN)
 
+/* What the getters make of a record of 32 bytes, whoever asks keeps it. */
 struct dtc_call {
 	int64_t begin_ns;  /* entry; a call of which only the exit was seen has no record */
 	int64_t end_ns;	   /* exit; DTC_TIME_NONE if it never returned in the trace */
 	int64_t result;	   /* DTC_ABSENT if not known */
-	uint64_t offset;   /* READ, WRITE that moved bytes: those taken or given on this file before the call;
+	uint64_t offset;   /* READ, PEEK, WRITE: bytes taken or given on this file before the call;
 			      POLL: what it returned, for dtc_history_get_ready */
 	uint64_t argument; /* FUTEX: uaddr; POLL: timeout in ms, DTC_TIMEOUT_UNKNOWN if the trace does not tell it;
 			      ACCEPT that succeeded: the file of the connection; FORK: flags; else the operation (of
@@ -160,7 +161,7 @@ struct dtc_call {
 	bool closes_on_exec; /* what it opens, or FD_CLOEXEC as it sets it */
 	uint8_t spare;
 };
-_Static_assert(sizeof(struct dtc_call) == 64, "0.03 to 0.14 of these per event; a cache line");
+_Static_assert(sizeof(struct dtc_call) == 64, "made for each look at a call; a cache line");
 
 /*
  * A poll that only looked, and saw nothing: with timeout 0 it returned 0. It neither waited nor brought anything, so
@@ -348,7 +349,16 @@ uint32_t dtc_history_get_wake_count(const DtcHistory *history);
 uint32_t dtc_history_get_fault_count(const DtcHistory *history);
 const struct dtc_fault *dtc_history_get_fault(const DtcHistory *history, uint32_t fault);
 uint32_t dtc_history_get_call_count(const DtcHistory *history);
-const struct dtc_call *dtc_history_get_call(const DtcHistory *history, uint32_t call);
+/* By its number, into the caller's place, whose address is the answer. */
+const struct dtc_call *dtc_history_get_call(const DtcHistory *history, uint32_t call, struct dtc_call *place);
+/* The same as a copy, for a look at one part of it. */
+static inline struct dtc_call dtc_history_copy_call(const DtcHistory *history, uint32_t call)
+{
+	struct dtc_call place;
+	return *dtc_history_get_call(history, call, &place);
+}
+/* When it began: for searches; cheaper than all of it. */
+int64_t dtc_history_get_call_begin_ns(const DtcHistory *history, uint32_t call);
 /* The last call of the thread that began at or before time, or DTC_NONE. Calls of a thread have consecutive ids. */
 uint32_t dtc_history_find_call(const DtcHistory *history, uint32_t thread, int64_t time_ns);
 /*

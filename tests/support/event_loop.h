@@ -73,7 +73,7 @@ static inline void event_loop_finish(struct event_loop *e, const int64_t reads[2
 			.client = none,
 			.server = { .node = 0,
 				    .thread = e->loop,
-				    .file = dtc_history_get_call(e->histories[0], read)->file,
+				    .file = dtc_history_copy_call(e->histories[0], read).file,
 				    .connect_call = DTC_NONE,
 				    .request_first_call = read,
 				    .request_last_call = read,

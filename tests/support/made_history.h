@@ -180,7 +180,7 @@ static inline void add_calls(DtcHistory *h)
 	for (gsize i = 0; i < G_N_ELEMENTS(ready); i++)
 		dtc_table_append(h->ready, &ready[i]);
 	for (gsize i = 0; i < G_N_ELEMENTS(calls); i++)
-		dtc_table_append(h->calls, &calls[i]);
+		dtc_table_append(h->filling->calls, &calls[i]);
 }
 
 static inline void add_packets(DtcHistory *h)

@@ -66,6 +66,7 @@ static void tell_records(const DtcHistory *h, uint64_t events)
 		{ "intervals", h->intervals },
 		{ "odd references", h->odd_refs },
 		{ "calls", h->calls },
+		{ "odd calls", h->odd_calls },
 		{ "calls by file", h->file_calls },
 		{ "wakes", h->wakes },
 		{ "runs", h->runs },

@@ -68,7 +68,7 @@ static void test_look(gconstpointer data)
 	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
 	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
 	uint32_t loop = dtc_history_find_thread(history, LOOP, 60);
-	uint32_t file = dtc_history_get_call(history, dtc_history_find_call(history, loop, 60))->file;
+	uint32_t file = dtc_history_copy_call(history, dtc_history_find_call(history, loop, 60)).file;
 
 	struct dtc_arrival arrival;
 	bool found = dtc_arrival_find_for_send(links, 0, loop, 60, file, DTC_NONE, &arrival);

@@ -51,8 +51,8 @@ static void end(struct story *s, const struct pair *expected, guint count)
 			continue;
 		for (; dtc_local_bytes_next(&walk, &bytes); found++) {
 			g_assert_cmpuint(found, <, count);
-			g_assert_cmpint(dtc_history_get_call(h, bytes.write)->end_ns, ==, expected[found].write_end_ns);
-			g_assert_cmpint(dtc_history_get_call(h, bytes.read)->end_ns, ==, expected[found].read_end_ns);
+			g_assert_cmpint(dtc_history_copy_call(h, bytes.write).end_ns, ==, expected[found].write_end_ns);
+			g_assert_cmpint(dtc_history_copy_call(h, bytes.read).end_ns, ==, expected[found].read_end_ns);
 			g_assert_cmpint(bytes.link, ==, expected[found].link);
 		}
 	}

@@ -19,8 +19,9 @@ static bool is_taking(const struct dtc_call *call)
 static uint32_t find_slowly(const DtcHistory *h, uint32_t begin, uint32_t end,
 			    bool (*is_wanted)(const struct dtc_call *))
 {
+	struct dtc_call place;
 	while (end-- > begin)
-		if (is_wanted(dtc_history_get_call(h, end)))
+		if (is_wanted(dtc_history_get_call(h, end, &place)))
 			return end;
 	return DTC_NONE;
 }

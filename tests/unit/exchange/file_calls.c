@@ -38,7 +38,7 @@ static void made_begin(struct made *made)
 	tell_call(s, 7000, 7010, "close", 0);
 	story_switch(s, 9000 * US, 0, 10, "server", SLEEP, 0, "swapper/0");
 	made->history = story_end(s);
-	made->calls = dtc_file_calls_new(made->history, dtc_history_get_call(made->history, 0)->file);
+	made->calls = dtc_file_calls_new(made->history, dtc_history_copy_call(made->history, 0).file);
 }
 
 static void made_clear(struct made *made)
@@ -50,7 +50,7 @@ static void made_clear(struct made *made)
 /* When the call began, in us; -1: none. */
 static int64_t begin_of(const struct made *made, uint32_t call)
 {
-	return call == DTC_NONE ? -1 : dtc_history_get_call(made->history, call)->begin_ns / US;
+	return call == DTC_NONE ? -1 : dtc_history_get_call_begin_ns(made->history, call) / US;
 }
 
 static void test_at(void)
@@ -171,7 +171,7 @@ static uint32_t tell_writes(struct story *s, guint count)
 	}
 	story_end(s);
 	uint32_t thread = dtc_history_find_thread(s->history, 10, 50);
-	return dtc_history_get_call(s->history, dtc_history_find_call(s->history, thread, 102))->file;
+	return dtc_history_copy_call(s->history, dtc_history_find_call(s->history, thread, 102)).file;
 }
 
 static void check(const struct story *s, const DtcFileCalls *calls, uint32_t position, int64_t near_ns,
@@ -179,7 +179,7 @@ static void check(const struct story *s, const DtcFileCalls *calls, uint32_t pos
 {
 	uint32_t call = dtc_file_calls_find_byte(calls, true, position, near_ns);
 	g_assert_cmpuint(call, !=, DTC_NONE);
-	g_assert_cmpint(dtc_history_get_call(s->history, call)->begin_ns, ==, begin_ns);
+	g_assert_cmpint(dtc_history_get_call_begin_ns(s->history, call), ==, begin_ns);
 }
 
 static void test_wrap(void)
@@ -209,7 +209,7 @@ static void test_open_write(void)
 	tell_call(&s, 1, 2, "write", 70);
 	story_enter(&s, 5 * US, 0, "write", 4);
 	const DtcHistory *history = story_end(&s);
-	g_autoptr(DtcFileCalls) calls = dtc_file_calls_new(history, dtc_history_get_call(history, 0)->file);
+	g_autoptr(DtcFileCalls) calls = dtc_file_calls_new(history, dtc_history_copy_call(history, 0).file);
 	g_assert_cmpuint(dtc_file_calls_find_byte(calls, true, 69, DTC_TIME_NONE), ==, 0);
 	g_assert_cmpuint(dtc_file_calls_find_byte(calls, true, 70, DTC_TIME_NONE), ==, 1);
 	g_assert_cmpuint(dtc_file_calls_find_byte(calls, true, 5000, DTC_TIME_NONE), ==, 1);

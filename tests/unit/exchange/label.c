@@ -25,7 +25,7 @@ static void made_end(struct made *made)
 {
 	story_switch(&made->story, 900, 0, 10, "a", SLEEP, 0, "swapper/0");
 	made->history = story_end(&made->story);
-	made->file = dtc_history_get_call(made->history, dtc_history_get_call_count(made->history) - 1)->file;
+	made->file = dtc_history_copy_call(made->history, dtc_history_get_call_count(made->history) - 1).file;
 	g_assert_cmpuint(made->file, !=, DTC_NONE);
 }
 

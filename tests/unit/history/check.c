@@ -124,6 +124,26 @@ static struct dtc_packet_context *make_odd(DtcHistory *h, uint32_t packet)
 	return &DTC_AT(h->odd_contexts, struct dtc_odd_context, h->odd_contexts->len - 1)->context;
 }
 
+static int compare_odd_calls(const void *a, const void *b)
+{
+	const struct dtc_odd_call *x = a, *y = b;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* The call, whole, as one that does not fit. */
+static struct dtc_call *make_odd_call(DtcHistory *h, uint32_t index)
+{
+	const struct dtc_odd_call odd = { dtc_history_copy_call(h, index), index, 0 };
+	struct dtc_call_record *record = DTC_AT(h->calls, struct dtc_call_record, index);
+	if (record->begin != DTC_BEGIN_ODD)
+		dtc_table_append(h->odd_calls, &odd);
+	*record = (struct dtc_call_record){ .begin = DTC_BEGIN_ODD };
+	qsort(h->odd_calls->data, h->odd_calls->len, sizeof(odd), compare_odd_calls);
+	struct dtc_odd_call *found =
+		bsearch(&odd, h->odd_calls->data, h->odd_calls->len, sizeof(odd), compare_odd_calls);
+	return &found->call;
+}
+
 static void *find_record(DtcHistory *h, const struct breakage *b)
 {
 	gsize i = (gsize)b->place;
@@ -137,7 +157,7 @@ static void *find_record(DtcHistory *h, const struct breakage *b)
 	case WAKE:
 		return DTC_AT(h->wakes, struct dtc_wake, i);
 	case CALL:
-		return DTC_AT(h->calls, struct dtc_call, i);
+		return make_odd_call(h, (uint32_t)i);
 	case FILE_:
 		return &g_array_index(h->files, struct dtc_file, i);
 	case BLOCK:
@@ -534,6 +554,31 @@ static void break_odd_context_spare(DtcHistory *h)
 	DTC_AT(h->odd_contexts, struct dtc_odd_context, 0)->spare = 1;
 }
 
+static void break_odd_call_order(DtcHistory *h)
+{
+	const struct dtc_odd_call odd = { dtc_history_copy_call(h, SHORT), SHORT, 0 };
+	make_odd_call(h, SHORT);
+	dtc_table_append(h->odd_calls, &odd);
+}
+
+static void break_odd_call_record(DtcHistory *h)
+{
+	make_odd_call(h, 0);
+	DTC_AT(h->calls, struct dtc_call_record, 0)->kind = 1;
+}
+
+static void break_odd_call_spare(DtcHistory *h)
+{
+	make_odd_call(h, 0);
+	DTC_AT(h->odd_calls, struct dtc_odd_call, 0)->spare = 1;
+}
+
+static void break_odd_call_missing(DtcHistory *h)
+{
+	make_odd_call(h, 0);
+	dtc_table_set_length(h->odd_calls, 0);
+}
+
 static void break_context_call(DtcHistory *h)
 {
 	DTC_AT(h->contexts, struct dtc_context_record, SENT)->thread = IDLE1;
@@ -573,7 +618,7 @@ static void break_signal(DtcHistory *h)
 
 static void break_call_index(DtcHistory *h)
 {
-	struct dtc_call *call = DTC_AT(h->calls, struct dtc_call, SHORT);
+	struct dtc_call *call = make_odd_call(h, SHORT);
 	call->fd = 5;
 	call->file = DATA;
 }
@@ -635,6 +680,10 @@ static void test_broken_further(void)
 		{ break_wake_time, "a wait ended with a wake of another time" },
 		{ break_odd_order, "odd reference 1: comes before the one before it" },
 		{ break_odd_interval, "odd reference 0: its interval has none" },
+		{ break_odd_call_order, "comes before the one before it" },
+		{ break_odd_call_record, "odd call 0: its call has none" },
+		{ break_odd_call_spare, "odd call 0: spare bytes are set" },
+		{ break_odd_call_missing, "call 0: is of no thread" },
 		{ break_odd_context_order, "odd context 1: comes before the one before it" },
 		{ break_odd_context_packet, "odd context 0: its packet has none" },
 		{ break_odd_context_spare, "odd context 0: spare bytes are set" },

@@ -169,13 +169,13 @@ static void test_calls(void)
 			const struct dtc_call call = {
 				.begin_ns = at_ns, .end_ns = k ? at_ns + 50 : at_ns, .thread = 1, .file = DTC_NONE
 			};
-			dtc_table_append(h->calls, &call);
+			dtc_table_append(h->filling->calls, &call);
 		}
 		v = make(1, at_ns, at_ns + 20, DTC_STATE_SYSCALL, DTC_NONE);
-		v.call = h->calls->len - 1;
+		v.call = h->filling->calls->len - 1;
 		add(h, expected, v);
 		v = make(1, at_ns + 20, at_ns + 50, DTC_STATE_PREEMPTED, DTC_NONE);
-		v.call = h->calls->len - 1;
+		v.call = h->filling->calls->len - 1;
 		v.cpu = 0xffff;
 		add(h, expected, v);
 		v = make(1, at_ns + 50, at_ns + 100, DTC_STATE_USER, DTC_NONE);
@@ -186,6 +186,50 @@ static void test_calls(void)
 	assert_thread(h, expected, 1);
 }
 
+/* What is given out is what was put in, be it packed or kept whole. */
+#define FIRST_ODD 9
+static void test_whole_calls(void)
+{
+	const int64_t long_ns = INT64_C(1) << 34, late_ns = INT64_C(1) << 46;
+	const struct dtc_call calls[] = {
+		{ 0, 5, -11, 0, 0, 1, 0, DTC_NONE, DTC_NONE, -1, .kind = DTC_CALL_OTHER },
+		{ 5, 9, 7, 0x7fffffffffff, 0, 1, 0xffff, 0xfffffe, DTC_NONE, 0xfffe, .kind = DTC_CALL_PEEK },
+		{ 9, DTC_TIME_NONE, DTC_ABSENT, 0, 0xfffffffff, 1, 1, 3, DTC_NONE, 4, .kind = DTC_CALL_FUTEX, 129,
+		  true },
+		{ 10, 8 + long_ns, 3, 0, 0, 1, 2, DTC_NONE, 9, -1, .kind = DTC_CALL_OPEN },
+		{ 11, 12, INT64_C(0x7f0000001000), 0, 0, 1, 2, 4, DTC_NONE, 4, .kind = DTC_CALL_OTHER },
+		{ 12, 13, 2, DTC_READY_AT(9, 2), 60000, 1, 2, 4, DTC_NONE, 4, .kind = DTC_CALL_POLL },
+		{ 13, 14, 2, DTC_READY_AT(9, 3), (uint64_t)-1, 1, 2, 4, DTC_NONE, 4, .kind = DTC_CALL_POLL },
+		{ 14, 15, 2, DTC_READY_AT(9, 3), DTC_TIMEOUT_UNKNOWN, 1, 2, 4, DTC_NONE, 4, .kind = DTC_CALL_POLL },
+		{ 15, 16, 2, 0, DTC_TIMEOUT_UNKNOWN, 1, 2, 4, DTC_NONE, 4, .kind = DTC_CALL_POLL },
+		/* and these do not fit */
+		{ 16, 17, 2, DTC_READY_AT(9, 64), 1, 1, 2, 4, DTC_NONE, 4, .kind = DTC_CALL_POLL },
+		{ 17, 18, 2, DTC_READY_AT(9, 1), 1 << 19, 1, 2, 4, DTC_NONE, 4, .kind = DTC_CALL_POLL },
+		{ 18, 17 + long_ns, 1, 0, 0, 1, 0, DTC_NONE, DTC_NONE, -1, .kind = DTC_CALL_OTHER },
+		{ 18, 18 + long_ns, 0, 0, 0, 1, 0, DTC_NONE, DTC_NONE, -1, .kind = DTC_CALL_OTHER },
+		{ 19, 20, INT32_MIN, 0, 0, 1, 0, DTC_NONE, DTC_NONE, -1, .kind = DTC_CALL_OTHER },
+		{ 20, 21, 0, 0, 0, 1, 0x10000, DTC_NONE, DTC_NONE, -1, .kind = DTC_CALL_OTHER },
+		{ 21, 22, 0, 0, 0, 1, 0, 0xffffff, DTC_NONE, 0xffff, .kind = DTC_CALL_OTHER },
+		{ 22, 23, 0, 1, 1, 1, 0, 3, DTC_NONE, 3, .kind = DTC_CALL_READ },
+		{ 23, 24, 0, 0, 1, 1, 0, DTC_NONE, 3, -1, .kind = DTC_CALL_OTHER },
+		{ 24, 25, 0, 0, UINT64_C(1) << 48, 1, 0, DTC_NONE, DTC_NONE, -1, .kind = DTC_CALL_OTHER },
+		{ late_ns, late_ns + 1, 0, 0, 0, 1, 0, DTC_NONE, DTC_NONE, -1, .kind = DTC_CALL_OTHER },
+	};
+	g_autoptr(DtcHistory) h = begin_history(0, late_ns + 1);
+	for (gsize i = 0; i < G_N_ELEMENTS(calls); i++)
+		dtc_table_append(h->filling->calls, &calls[i]);
+	dtc_history_seal_calls(h, (uint32_t[G_N_ELEMENTS(calls)]){ 0 });
+	for (uint32_t i = 0; i < h->odd_calls->len; i++)
+		g_assert_cmpuint(DTC_AT(h->odd_calls, struct dtc_odd_call, i)->index, ==, FIRST_ODD + i);
+	g_assert_cmpuint(h->odd_calls->len, ==, 11);
+	for (uint32_t i = 0; i < G_N_ELEMENTS(calls); i++) {
+		struct dtc_call place;
+		const struct dtc_call *call = dtc_history_read_call(h, i, &place);
+		g_assert_cmpmem(call, sizeof(*call), &calls[i], sizeof(calls[i]));
+		g_assert_cmpint(dtc_history_read_call_begin(h, i), ==, calls[i].begin_ns);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -193,5 +237,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/history/intervals/many-refs", test_many_refs);
 	g_test_add_func("/history/intervals/wakes", test_wakes);
 	g_test_add_func("/history/intervals/calls", test_calls);
+	g_test_add_func("/history/calls/whole", test_whole_calls);
 	return g_test_run();
 }

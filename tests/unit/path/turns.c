@@ -167,7 +167,7 @@ static void add_hop(const struct loop *l, struct dtc_place *place, const int64_t
 	struct dtc_hop_side none = { .node = G_MAXUINT, .thread = DTC_NONE, .file = DTC_NONE };
 	uint32_t first = find_call(l, us[0]), last = find_call(l, us[1]);
 	struct dtc_hop_side side = { .thread = dtc_history_find_thread(l->histories[0], LOOP, 10 * US),
-				     .file = dtc_history_get_call(l->histories[0], first)->file,
+				     .file = dtc_history_copy_call(l->histories[0], first).file,
 				     .connect_call = DTC_NONE,
 				     .request_first_call = first,
 				     .request_last_call = first,
@@ -208,7 +208,8 @@ static void walk(struct loop *l, int64_t begin_us, int64_t write_us)
 {
 	dtc_serving_seal(l->serving, true);
 	uint32_t call = find_call(l, write_us);
-	const struct dtc_call *write = dtc_history_get_call(l->histories[0], call);
+	struct dtc_call write_place;
+	const struct dtc_call *write = dtc_history_get_call(l->histories[0], call, &write_place);
 	const struct dtc_path_target target = { .thread = write->thread,
 						.begin = { begin_us * US },
 						.end = { write->end_ns },

@@ -32,7 +32,7 @@ static void world_begin(struct world *w)
 		place->has_end = true;
 		place->thread = w->loop.db;
 		place->begin.ns = (i == X ? 18 : 39) * US;
-		place->end.ns = dtc_history_get_call(w->loop.histories[0], server->response_last_call)->end_ns;
+		place->end.ns = dtc_history_copy_call(w->loop.histories[0], server->response_last_call).end_ns;
 		dtc_serving_add(w->serving, i, place);
 		g_ptr_array_add(w->places, place);
 		g_ptr_array_add(w->ids, i == X ? "id-x" : "id-y");

@@ -177,7 +177,7 @@ static const struct dtc_hop *get_hop(const struct world *w, guint index)
 static void check_call(const struct world *w, enum made_side node, uint32_t call, int64_t begin_ns)
 {
 	g_assert_cmpuint(call, !=, DTC_NONE);
-	g_assert_cmpint(dtc_history_get_call(w->histories[node], call)->begin_ns, ==, begin_ns);
+	g_assert_cmpint(dtc_history_get_call_begin_ns(w->histories[node], call), ==, begin_ns);
 }
 
 static int get_tid(const struct world *w, guint node, uint32_t thread)

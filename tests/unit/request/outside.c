@@ -301,7 +301,7 @@ static void test_header_first(void)
 		const uint32_t calls[] = { server->request_first_call, server->request_last_call };
 		for (guint i = 0; i < 2; i++) {
 			g_assert_cmpuint(calls[i], !=, DTC_NONE);
-			g_assert_cmpint(dtc_history_get_call(w.histories[SERVER], calls[i])->begin_ns, ==,
+			g_assert_cmpint(dtc_history_get_call_begin_ns(w.histories[SERVER], calls[i]), ==,
 					(t + 3 + 2 * i) * MS);
 		}
 		g_assert_cmpint(server->begin.ns, ==, (t + 4) * MS);

@@ -62,10 +62,10 @@ static DtcServing *server_end(struct server *server, int64_t read_us, int64_t wr
 	server->thread = dtc_history_find_thread(h, LOOP_TID, 10 * US);
 	static const struct dtc_exchange exchange;
 	uint32_t read = dtc_history_find_call(h, server->thread, read_us * US), write = DTC_NONE;
-	uint32_t file = dtc_history_get_call(h, read)->file, count;
+	uint32_t file = dtc_history_copy_call(h, read).file, count;
 	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
 	for (uint32_t i = 0; i < count; i++)
-		if (dtc_history_get_call(h, calls[i])->begin_ns == write_us * US)
+		if (dtc_history_get_call_begin_ns(h, calls[i]) == write_us * US)
 			write = calls[i];
 	g_assert_cmpuint(write, !=, DTC_NONE);
 	struct dtc_hop hop = { .exchange = &exchange,
@@ -87,7 +87,7 @@ static DtcServing *server_end(struct server *server, int64_t read_us, int64_t wr
 	place->thread = place->is_client ? server->thread + 1 : server->thread;
 	place->has_end = true;
 	place->begin.ns = client_begin_us * US;
-	place->end.ns = dtc_history_get_call(h, write)->end_ns;
+	place->end.ns = dtc_history_copy_call(h, write).end_ns;
 	DtcServing *serving = dtc_serving_new(server->links);
 	dtc_serving_add(serving, X, place);
 	dtc_serving_seal(serving, true);

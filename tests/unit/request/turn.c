@@ -85,7 +85,7 @@ static void test_turns(void)
 			g_assert_cmpint(turn.has_end, ==, cases[i].has_end);
 			g_assert_true(turn.is_client);
 			g_assert_cmpint(dtc_history_get_thread(histories[1], turn.thread)->tid, ==, 20);
-			g_assert_cmpint(dtc_history_get_call(histories[1], turn.call)->end_ns, ==, turn.end.ns);
+			g_assert_cmpint(dtc_history_copy_call(histories[1], turn.call).end_ns, ==, turn.end.ns);
 		}
 	}
 	struct dtc_turn_ends other = there;

@@ -40,7 +40,7 @@ static void make_pair(struct story *s, int64_t *t, const char *name, int64_t fla
 static uint32_t find_file(const struct story *s, int tid, int64_t t)
 {
 	uint32_t thread = dtc_history_find_thread(s->history, tid, t);
-	return dtc_history_get_call(s->history, dtc_history_find_call(s->history, thread, t))->file;
+	return dtc_history_copy_call(s->history, dtc_history_find_call(s->history, thread, t)).file;
 }
 
 static const char *get_name(const struct story *s, int tid, int64_t t)
@@ -191,8 +191,8 @@ static int64_t get_accept_ns(const struct story *s, int tid, int64_t at_ns)
 {
 	const DtcHistory *h = s->history;
 	uint32_t call = dtc_history_find_call(h, dtc_history_find_thread(h, tid, at_ns), at_ns);
-	uint32_t accept = dtc_history_get_file(h, dtc_history_get_call(h, call)->file)->accept;
-	return accept == DTC_NONE ? -1 : dtc_history_get_call(h, accept)->begin_ns;
+	uint32_t accept = dtc_history_get_file(h, dtc_history_copy_call(h, call).file)->accept;
+	return accept == DTC_NONE ? -1 : dtc_history_get_call_begin_ns(h, accept);
 }
 
 /* Sockets that are not the network's, and what accept returns of them. */

@@ -83,8 +83,8 @@ static void test_exit(void)
 	assert_runs(&s, 130, 0, true);
 	assert_runs(&s, 155, A, false);
 	uint32_t call = dtc_history_find_call(s.history, dtc_history_find_thread(s.history, A, 95), 155);
-	g_assert_cmpint(dtc_history_get_call(s.history, call)->begin_ns, ==, 150);
-	g_assert_cmpint(dtc_history_get_call(s.history, call - 1)->begin_ns, ==, 30); /* no write of A's */
+	g_assert_cmpint(dtc_history_get_call_begin_ns(s.history, call), ==, 150);
+	g_assert_cmpint(dtc_history_get_call_begin_ns(s.history, call - 1), ==, 30); /* no write of A's */
 	g_assert_cmpuint(count_findings(&s), ==, 1);
 	g_assert_true(dtc_findings_get_complete(s.findings));
 	story_clear(&s);

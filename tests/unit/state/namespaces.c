@@ -76,7 +76,7 @@ static const struct dtc_file *find_accepted(const struct story *s, int tid)
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_file *file = dtc_history_get_file(s->history, i);
-		if (file->accept != DTC_NONE && dtc_history_get_call(s->history, file->accept)->thread ==
+		if (file->accept != DTC_NONE && dtc_history_copy_call(s->history, file->accept).thread ==
 							dtc_history_find_thread(s->history, tid, 1000))
 			return file;
 	}

@@ -98,7 +98,7 @@ static char *name_call(const char *machine, guint number)
 	g_autoptr(DtcHistory) history = read_history(path);
 	made_remove(path);
 	g_assert_cmpuint(dtc_history_get_call_count(history), ==, 1);
-	return g_strdup(dtc_history_get_string(history, dtc_history_get_call(history, 0)->name));
+	return g_strdup(dtc_history_get_string(history, dtc_history_copy_call(history, 0).name));
 }
 
 /* A number means another call on each machine, and nothing where the machine is not known. */
@@ -175,7 +175,8 @@ static void test_perf(void)
 	g_assert_cmpint(wait->state, ==, DTC_STATE_WAIT);
 	g_assert_cmpint(wait->begin_ns, ==, MADE_OFFSET_NS + 100);
 	g_assert_cmpint(wait->end_ns, ==, MADE_OFFSET_NS + 300);
-	const struct dtc_call *call = dtc_history_get_call(history, wait->call);
+	struct dtc_call call_place;
+	const struct dtc_call *call = dtc_history_get_call(history, wait->call, &call_place);
 	g_assert_cmpstr(dtc_history_get_string(history, call->name), ==, "clone3");
 	const struct dtc_wake *wake = dtc_history_get_wake(history, wait->ref);
 	g_assert_cmpint(wake->waker, ==, DTC_WAKER_THREAD);

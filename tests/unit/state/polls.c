@@ -48,7 +48,7 @@ static uint32_t find_call(const struct story *s, int64_t t)
 
 static uint32_t find_file(const struct story *s, int64_t t)
 {
-	return dtc_history_get_call(s->history, find_call(s, t))->file;
+	return dtc_history_copy_call(s->history, find_call(s, t)).file;
 }
 
 /* The poll at a time returned for the file of the read at another; DTC_TIME_NONE: it is not known for which. */

@@ -163,7 +163,7 @@ static void test_wait_open_at_end(void)
 	g_assert_cmpuint(wait->ref, ==, DTC_NONE);
 	/* the call that did not return is what it waits in */
 	g_assert_cmpuint(wait->call, ==, dtc_history_find_call(s.history, wait->thread, 10));
-	g_assert_cmpint(dtc_history_get_call(s.history, wait->call)->end_ns, ==, DTC_TIME_NONE);
+	g_assert_cmpint(dtc_history_copy_call(s.history, wait->call).end_ns, ==, DTC_TIME_NONE);
 	story_clear(&s);
 }
 
@@ -491,7 +491,8 @@ static void test_lost_exit(void)
 	story_end(&s);
 	uint32_t thread = dtc_history_find_thread(s.history, 10, 5);
 	uint32_t index = dtc_history_find_call(s.history, thread, 99);
-	const struct dtc_call *write = dtc_history_get_call(s.history, index);
+	struct dtc_call write_place;
+	const struct dtc_call *write = dtc_history_get_call(s.history, index, &write_place);
 	g_assert_cmpint(write->end_ns, ==, DTC_TIME_NONE);
 	g_assert_cmpint(dtc_history_get_file(s.history, write->file)->written_bytes, ==, 0);
 	g_assert_cmpuint(story_interval(&s, 10, 20)->call, ==, index);
@@ -526,7 +527,9 @@ static void test_lost_in_wait(gconstpointer data)
 	g_assert_cmpint(story_interval(&s, 10, 70)->state, ==, variant == 1 ? DTC_STATE_WAIT : DTC_STATE_UNKNOWN);
 	g_assert_cmpint(story_interval(&s, 10, 90)->state, ==, variant == 2 ? DTC_STATE_UNKNOWN : DTC_STATE_RUNQUEUE);
 	uint32_t thread = dtc_history_find_thread(s.history, 10, 5);
-	const struct dtc_call *read = dtc_history_get_call(s.history, dtc_history_find_call(s.history, thread, 12));
+	struct dtc_call read_place;
+	const struct dtc_call *read =
+		dtc_history_get_call(s.history, dtc_history_find_call(s.history, thread, 12), &read_place);
 	g_assert_cmpint(read->end_ns, ==, variant ? 95 : DTC_TIME_NONE);
 	story_clear(&s);
 }
@@ -634,7 +637,9 @@ static void test_only_read(void)
 	story_switch(&s, 20, 0, 10, "a", SLEEP, 0, "swapper/0");
 	story_end(&s);
 	uint32_t thread = dtc_history_find_thread(s.history, 10, 5);
-	const struct dtc_call *read = dtc_history_get_call(s.history, dtc_history_find_call(s.history, thread, 13));
+	struct dtc_call read_place;
+	const struct dtc_call *read =
+		dtc_history_get_call(s.history, dtc_history_find_call(s.history, thread, 13), &read_place);
 	const struct dtc_file *file = dtc_history_get_file(s.history, read->file);
 	g_assert_cmpuint(file->flow_in, !=, DTC_NONE);
 	g_assert_true(file->has_base_in);
@@ -731,8 +736,8 @@ static void test_accepted_connection(void)
 	uint32_t thread = dtc_history_find_thread(s.history, 10, 5);
 	uint32_t read = dtc_history_find_call(s.history, thread, 13),
 		 write = dtc_history_find_call(s.history, thread, 15);
-	uint32_t file = dtc_history_get_call(s.history, read)->file;
-	g_assert_cmpuint(file, ==, dtc_history_get_call(s.history, write)->file);
+	uint32_t file = dtc_history_copy_call(s.history, read).file;
+	g_assert_cmpuint(file, ==, dtc_history_copy_call(s.history, write).file);
 	const struct dtc_file *f = dtc_history_get_file(s.history, file);
 	g_assert_true(f->has_base_in && f->has_base_out);
 	g_assert_cmpuint(f->base_in, ==, 101);

@@ -319,9 +319,9 @@ static void test_locks(void)
 	uint32_t thread = dtc_history_find_thread(s.history, 10, 5);
 	for (guint i = 0; i < G_N_ELEMENTS(calls); i++) {
 		uint32_t call = dtc_history_find_call(s.history, thread, 10 + 2 * (int)i);
-		g_assert_cmpint(dtc_history_get_call(s.history, call)->kind, ==, calls[i].kind);
+		g_assert_cmpint(dtc_history_copy_call(s.history, call).kind, ==, calls[i].kind);
 		if (calls[i].kind == DTC_CALL_FUTEX)
-			g_assert_cmpuint(dtc_history_get_call(s.history, call)->argument, ==, 0);
+			g_assert_cmpuint(dtc_history_copy_call(s.history, call).argument, ==, 0);
 	}
 	story_clear(&s);
 }
