@@ -139,23 +139,40 @@ static uint16_t find_traits(const char *name)
 	return found;
 }
 
-uint32_t dtc_machine_add_call_name(DtcMachine *m, const char *name)
+static void add_name(DtcMachine *m, const char *name, uint32_t string)
 {
 	uint8_t kind = (uint8_t)find_kind(name);
-	uint32_t string = dtc_history_add_string(m->history, name);
 	uint16_t found = find_traits(name);
 	g_array_append_val(m->call_traits, found);
 	g_array_append_val(m->call_kinds, kind);
 	g_array_append_val(m->call_names, string);
+}
+
+uint32_t dtc_machine_add_call_name(DtcMachine *m, const char *name)
+{
+	add_name(m, name, dtc_history_add_string(m->history, name));
 	return m->call_kinds->len - 1;
 }
 
-/* The reader numbers names as it meets them. */
+static const char *get_reader_name(const DtcMachine *m, guint name)
+{
+	return m->reader ? dtc_reader_get_syscall_name(m->reader, name) : "unknown";
+}
+
+/* Which names a reader knows, and in which order, depends on how it decodes; which calls there are does not. */
 static void learn_name(DtcMachine *m, guint name)
 {
 	while (m->call_kinds->len <= name)
-		dtc_machine_add_call_name(m, m->reader ? dtc_reader_get_syscall_name(m->reader, m->call_kinds->len)
-						       : "unknown");
+		add_name(m, get_reader_name(m, m->call_kinds->len), DTC_NONE);
+}
+
+uint32_t dtc_machine_get_call_name(DtcMachine *m, int64_t name)
+{
+	learn_name(m, (guint)name);
+	uint32_t *string = &g_array_index(m->call_names, uint32_t, name);
+	if (*string == DTC_NONE)
+		*string = dtc_history_add_string(m->history, get_reader_name(m, (guint)name));
+	return *string;
 }
 
 enum dtc_call_kind dtc_machine_get_call_kind(DtcMachine *m, int64_t name)
@@ -252,7 +269,7 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		.end_ns = DTC_TIME_NONE,
 		.result = DTC_ABSENT,
 		.thread = thread,
-		.name = g_array_index(m->call_names, uint32_t, event->v[DTC_CALL_NAME]),
+		.name = dtc_machine_get_call_name(m, event->v[DTC_CALL_NAME]),
 		.file = DTC_NONE,
 		.path = dtc_history_add_string(m->history, event->text[0]),
 		.fd = -1,

@@ -116,7 +116,7 @@ struct DtcMachine {
 	GArray *tasks;		  /* struct dtc_task */
 	GArray *cpus;		  /* struct dtc_cpu */
 	GArray *call_kinds;	  /* by syscall name of the reader: uint8_t kind, 0xff: not yet looked up */
-	GArray *call_names;	  /* by syscall name of the reader: uint32_t string */
+	GArray *call_names;	  /* by syscall name of the reader: uint32_t string, DTC_NONE before its first call */
 	GArray *call_traits;	  /* by syscall name of the reader: uint16_t, bits of enum dtc_call_trait */
 	GHashTable *fd_tables;	  /* pid -> struct dtc_fd_table */
 	GHashTable *table_owners; /* file_table_address of the statedump -> pid */
@@ -213,6 +213,8 @@ struct dtc_wake dtc_machine_get_origin(DtcMachine *machine, uint32_t cpu);
 uint32_t dtc_machine_add_wake(DtcMachine *machine, uint32_t target, const struct dtc_event *event);
 /* The call that an event in this CPU's context is part of: none inside interrupts. */
 uint32_t dtc_machine_get_own_call(DtcMachine *machine, struct dtc_cpu *cpu);
+/* The string of a name that is not negative. */
+uint32_t dtc_machine_get_call_name(DtcMachine *machine, int64_t name);
 enum dtc_call_kind dtc_machine_get_call_kind(DtcMachine *machine, int64_t name);
 void dtc_machine_close_call(DtcMachine *machine, uint32_t thread, int64_t end_ns, int64_t result);
 /*

@@ -94,7 +94,7 @@ bool dtc_machine_is_others_exit(DtcMachine *m, uint32_t thread, const struct dtc
 	const struct dtc_task *task = DTC_TASK(m, thread);
 	if (event->v[DTC_CALL_NAME] <= 0) /* exit_syscall of old tracers, sigreturn */
 		return false;
-	uint32_t name = g_array_index(m->call_names, uint32_t, event->v[DTC_CALL_NAME]);
+	uint32_t name = dtc_machine_get_call_name(m, event->v[DTC_CALL_NAME]);
 	if (task->call != DTC_NONE) {
 		const struct dtc_call *call = DTC_AT(m->history->filling->calls, struct dtc_call, task->call);
 		/* after an exec of a program of the other width, numbers mean other calls */

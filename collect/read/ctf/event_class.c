@@ -386,7 +386,8 @@ static void apply_rule(const struct rule *rule, const struct dtc_ctf_ready *read
 					       : (int64_t)bt_field_integer_unsigned_get_value(field);
 		break;
 	case OP_TEXT:
-		event->text[rule->slot] = bt_field_string_get_value(field);
+		/* of an empty one babeltrace2 up to 2.0.4 has the value of an earlier event (its review 4528) */
+		event->text[rule->slot] = bt_field_string_get_length(field) ? bt_field_string_get_value(field) : "";
 		break;
 	case OP_ADDRESS_BYTES:
 	case OP_ADDRESS_WORDS:
