@@ -41,6 +41,20 @@ static char *format_part(const struct dtc_report_part *part, bool is_exact)
 			       part->what);
 }
 
+/*
+ * ", fsync(/data)", ", 52 % of it fsync(/data)": what a row was about, if half of it was; alone it would be taken for
+ * all of it (two requests behind each other in a pool: a wait of 260 ms was said to be for the second of them).
+ */
+static char *format_about(const struct dtc_report_row *row)
+{
+	if (!row->detail || 2 * row->detail_ns < row->ns)
+		return g_strdup("");
+	if (10 * row->detail_ns >= 9 * row->ns)
+		return g_strdup_printf(", %s", row->detail);
+	g_autofree char *percent = dtc_percent_format(row->detail_ns, row->ns);
+	return g_strdup_printf(", %s %% of it %s", percent, row->detail);
+}
+
 char *dtc_words_for_verdict(const DtcReport *report, bool is_exact)
 {
 	const struct dtc_report_verdict *verdict = &report->verdict;
@@ -50,11 +64,9 @@ char *dtc_words_for_verdict(const DtcReport *report, bool is_exact)
 	const struct dtc_report_row *row = &g_array_index(report->rows, struct dtc_report_row, report->dominant);
 	g_autofree char *row_ns = format_duration(row->ns, is_exact);
 	g_autofree char *row_percent = dtc_percent_format(row->ns, report->duration_ns);
-	/* the detail of a row is named only if half of the row was about it */
-	bool has_detail = row->detail && 2 * row->detail_ns >= row->ns;
-	g_autofree char *largest =
-		g_strdup_printf("%s %s %s (%s %%)%s%s", row->tier, dtc_cause_to_string(row->cause), row_ns, row_percent,
-				has_detail ? ", " : "", has_detail ? row->detail : "");
+	g_autofree char *about = format_about(row);
+	g_autofree char *largest = g_strdup_printf("%s %s %s (%s %%)%s", row->tier, dtc_cause_to_string(row->cause),
+						   row_ns, row_percent, about);
 	const struct dtc_report_part *part =
 		verdict->is_single ? &g_array_index(report->parts, struct dtc_report_part, verdict->single) : NULL;
 	if (!part)

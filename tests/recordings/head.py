@@ -73,6 +73,10 @@ def judge_verdict(judge, name, report, text, parts):
     judge.check("head", name, line.startswith("Mostly") == verdict["single"], line)
     if verdict["single"]:
         judge.check("mostly", name, share and float(share.group(1)) >= 50, line)
+    head = " ".join(line.strip() for line in text[1:8])
+    if largest["detail"] and 2 * largest["detail_ns"] >= largest["ns"] and line:
+        is_whole = 10 * largest["detail_ns"] >= 9 * largest["ns"]
+        judge.check("about", name, bool(re.search(r"%\), (<?[\d.]+) % of it ", head)) != is_whole, head)
 
 
 def judge_waited(judge, name, report, text):
