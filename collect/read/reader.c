@@ -681,11 +681,6 @@ guint64 dtc_reader_get_event_count(const DtcReader *reader, guint index)
 	return index < reader->event_counts->len ? g_array_index(reader->event_counts, guint64, index) : 0;
 }
 
-guint dtc_reader_get_syscall_name_count(const DtcReader *reader)
-{
-	return dtc_names_get_count(reader->call_names);
-}
-
 const char *dtc_reader_get_syscall_name(const DtcReader *reader, guint index)
 {
 	const char *name = dtc_names_get(reader->call_names, index);

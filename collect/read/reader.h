@@ -58,7 +58,6 @@ const char *dtc_reader_get_backend(const DtcReader *reader);
 guint dtc_reader_get_event_name_count(const DtcReader *reader);
 const char *dtc_reader_get_event_name(const DtcReader *reader, guint index);
 guint64 dtc_reader_get_event_count(const DtcReader *reader, guint index); /* events read under that name */
-guint dtc_reader_get_syscall_name_count(const DtcReader *reader);
 /* Calls that the trace tells by number have the names of its machine (call_numbers.h), or are "syscall_17". */
 const char *dtc_reader_get_syscall_name(const DtcReader *reader, guint index);
 /*

@@ -11,7 +11,6 @@
 struct DtcLp {
 	guint column_count;
 	double *weight;
-	double *lo, *hi;
 	GArray *rows;	 /* int; row of each entry, 1-based as GLPK wants them */
 	GArray *columns; /* int */
 	GArray *factors; /* double */
@@ -23,8 +22,6 @@ DtcLp *dtc_lp_new(guint column_count)
 	DtcLp *lp = g_new0(DtcLp, 1);
 	lp->column_count = column_count;
 	lp->weight = g_new0(double, column_count + 1);
-	lp->lo = g_new0(double, column_count + 1);
-	lp->hi = g_new0(double, column_count + 1);
 	lp->rows = g_array_new(FALSE, TRUE, sizeof(int));
 	lp->columns = g_array_new(FALSE, TRUE, sizeof(int));
 	lp->factors = g_array_new(FALSE, TRUE, sizeof(double));
@@ -41,8 +38,6 @@ void dtc_lp_free(DtcLp *lp)
 	if (!lp)
 		return;
 	g_free(lp->weight);
-	g_free(lp->lo);
-	g_free(lp->hi);
 	g_array_unref(lp->rows);
 	g_array_unref(lp->columns);
 	g_array_unref(lp->factors);
@@ -54,13 +49,6 @@ void dtc_lp_set_weight(DtcLp *lp, guint column, double weight)
 {
 	g_assert(column < lp->column_count);
 	lp->weight[column] = weight;
-}
-
-void dtc_lp_set_range(DtcLp *lp, guint column, double lo, double hi)
-{
-	g_assert(column < lp->column_count && lo < hi);
-	lp->lo[column] = lo;
-	lp->hi[column] = hi;
 }
 
 void dtc_lp_add_row(DtcLp *lp, const guint *columns, const double *factors, guint count, double limit)
@@ -86,10 +74,7 @@ static glp_prob *make_problem(const DtcLp *lp)
 	glp_add_cols(problem, (int)lp->column_count);
 	for (guint i = 0; i < lp->column_count; i++) {
 		int column = (int)i + 1;
-		if (lp->lo[i] < lp->hi[i])
-			glp_set_col_bnds(problem, column, GLP_DB, lp->lo[i], lp->hi[i]);
-		else
-			glp_set_col_bnds(problem, column, GLP_FR, 0, 0);
+		glp_set_col_bnds(problem, column, GLP_FR, 0, 0);
 		glp_set_obj_coef(problem, column, lp->weight[i]);
 	}
 	glp_add_rows(problem, (int)lp->limits->len);

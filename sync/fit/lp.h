@@ -13,13 +13,12 @@
 
 typedef struct DtcLp DtcLp;
 
-/* Columns are free (unbounded both ways) with weight 0 until set. */
+/* Columns are free (unbounded both ways), with weight 0 until set. */
 DtcLp *dtc_lp_new(guint column_count);
 void dtc_lp_free(DtcLp *lp);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcLp, dtc_lp_free)
 
-void dtc_lp_set_weight(DtcLp *lp, guint column, double weight);	      /* in the sum to be maximised */
-void dtc_lp_set_range(DtcLp *lp, guint column, double lo, double hi); /* lo < hi, both finite */
+void dtc_lp_set_weight(DtcLp *lp, guint column, double weight); /* in the sum to be maximised */
 /* sum of factors[i] * column columns[i] <= limit; columns differ, count is at most 8. */
 void dtc_lp_add_row(DtcLp *lp, const guint *columns, const double *factors, guint count, double limit);
 /* False if there is no optimum or it was not reached in time; ret_values (column_count of them) is then untouched. */

@@ -10,7 +10,6 @@
 
 struct DtcPacketTable {
 	char *path;
-	bool is_known;
 	struct dtc_packet_layout layout;
 	struct dtc_ctf_context context;
 	GPtrArray *files; /* struct dtc_packet_file, by name */
@@ -111,8 +110,7 @@ DtcPacketTable *dtc_packet_table_new(const char *path, const DtcInventory *inven
 	const char *const *names = dtc_inventory_get_streams(inventory);
 	table->path = g_strdup(path);
 	table->files = g_ptr_array_new_with_free_func(file_free);
-	table->is_known = dtc_packet_layout_find(path, names, &table->layout);
-	if (!table->is_known)
+	if (!dtc_packet_layout_find(path, names, &table->layout))
 		return table;
 	table->context = dtc_clock_class_get_packet_context(path);
 	struct dtc_packet_rules rules = get_rules(table);
@@ -129,11 +127,6 @@ void dtc_packet_table_free(DtcPacketTable *table)
 	g_ptr_array_unref(table->files);
 	g_free(table->path);
 	g_free(table);
-}
-
-bool dtc_packet_table_is_known(const DtcPacketTable *table)
-{
-	return table->is_known;
 }
 
 bool dtc_packet_table_has_damage(const DtcPacketTable *table)

@@ -14,8 +14,6 @@ DtcPacketTable *dtc_packet_table_new(const char *path, const DtcInventory *inven
 void dtc_packet_table_free(DtcPacketTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcPacketTable, dtc_packet_table_free)
 
-/* False if the packets are not of the known kind: then nothing is said of any file. */
-bool dtc_packet_table_is_known(const DtcPacketTable *table);
 /* True if one of the files is not what it should be. */
 bool dtc_packet_table_has_damage(const DtcPacketTable *table);
 

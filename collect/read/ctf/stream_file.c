@@ -196,12 +196,6 @@ bool dtc_stream_file_is_equal(const char *path, const char *other)
 	return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
 }
 
-bool dtc_stream_file_is_whole(const char *path, const struct dtc_packet_layout *layout)
-{
-	g_autoptr(GMappedFile) map = dtc_access_map(path);
-	return map && is_whole(get_bytes(map), layout);
-}
-
 guint64 dtc_stream_file_count_packets(const char *path, const struct dtc_packet_layout *layout)
 {
 	g_autoptr(GMappedFile) map = dtc_access_map(path);

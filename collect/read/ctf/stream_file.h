@@ -49,8 +49,6 @@ bool dtc_stream_index_fits(const char *path, const char *stream_path, const stru
 
 /* Packets from the first byte on, up to the end or to what is none. */
 guint64 dtc_stream_file_count_packets(const char *path, const struct dtc_packet_layout *layout);
-/* True if the file is a chain of plausible packets from its first byte to its last. */
-bool dtc_stream_file_is_whole(const char *path, const struct dtc_packet_layout *layout);
 
 /* What of a stream file is in no packet. */
 struct dtc_stream_holes {

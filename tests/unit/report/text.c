@@ -63,8 +63,8 @@ static void test_head(void)
 		guint first, count;
 		const char *line;
 	} heads[] = {
-		{ 0, 4, "No single cause; the largest: asker@alpha disk 40 ns (40 %), disk vda sector 1" },
-		{ 0, 3, "Mostly asker@alpha disk 40 ns (53 %), disk vda sector 1" },
+		{ 0, 4, "No single cause; the largest: asker@alpha disk 40 ns (40 %), 75 % of it disk vda" },
+		{ 0, 3, "Mostly asker@alpha disk 40 ns (53 %), 75 % of it disk vda" },
 		{ 3, 1, "Mostly asker@alpha running-user 25 ns (100 %)" },
 	};
 	for (guint i = 0; i < G_N_ELEMENTS(heads); i++) {
