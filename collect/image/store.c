@@ -13,8 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME_DIGITS 64 /* of an image's name: its key */
-#define TEMPORARY_SUFFIX ".part"
+#define NAME_DIGITS 64	    /* of an image's name: its key */
+#define TEMPORARY_DIGITS 16 /* of the name of one that is being written: random */
+#define TEMPORARY_SUFFIX DTC_IMAGE_SUFFIX ".part"
 
 struct DtcStore {
 	char *directory;
@@ -74,9 +75,14 @@ static char *make_name(const struct dtc_image_key *key)
 	return g_string_free(name, FALSE);
 }
 
+static bool is_name(const char *name, gsize digits, const char *suffix)
+{
+	return strspn(name, "0123456789abcdef") == digits && strcmp(name + digits, suffix) == 0;
+}
+
 static bool is_image_name(const char *name)
 {
-	return strspn(name, "0123456789abcdef") == NAME_DIGITS && strcmp(name + NAME_DIGITS, DTC_IMAGE_SUFFIX) == 0;
+	return is_name(name, NAME_DIGITS, DTC_IMAGE_SUFFIX);
 }
 
 /* ---- finding ---- */
@@ -190,10 +196,13 @@ DtcImage *dtc_store_open_entry(const DtcStore *store, const struct dtc_store_ent
 
 static bool is_temporary_name(const char *name)
 {
-	return g_str_has_suffix(name, TEMPORARY_SUFFIX);
+	return is_name(name, TEMPORARY_DIGITS, TEMPORARY_SUFFIX);
 }
 
-/* Whoever writes a file holds its lock, which goes with him: what is not locked is of somebody who was killed. */
+/*
+ * Whoever writes a file holds its lock, which goes with him: what is not locked is of somebody who was killed. A folder
+ * named with --cache may hold a browser's half-loaded files, which end in .part as well: only names as ours count.
+ */
 static void remove_leavings(int directory)
 {
 	g_autoptr(GPtrArray) names = list_names(directory, is_temporary_name);

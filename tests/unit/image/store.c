@@ -184,21 +184,25 @@ static int leave(const struct fixture *f, const char *name)
 	return open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 }
 
-/* A killed run's file goes with the next that is written, one that is being written does not. */
+/* A killed run's file goes with the next that is written; one that is being written does not, nor does a user's own. */
 static void test_leavings(void)
 {
 	struct fixture f;
 
 	set_up(&f, 0);
 	g_assert_true(put(&f, 1, KIB));
-	close(leave(&f, "dead.part"));
-	int alive = leave(&f, "alive.part");
+	close(leave(&f, "0123456789abcdef.dtci.part"));
+	close(leave(&f, "debian-12.iso.part"));
+	int alive = leave(&f, "fedcba9876543210.dtci.part");
 	g_assert_cmpint(flock(alive, LOCK_EX), ==, 0);
 	g_assert_true(put(&f, 2, KIB));
-	g_autofree char *dead_path = g_build_filename(f.folder, "dead.part", NULL);
-	g_autofree char *alive_path = g_build_filename(f.folder, "alive.part", NULL);
+	g_autofree char *dead_path = g_build_filename(f.folder, "0123456789abcdef.dtci.part", NULL);
+	g_autofree char *alive_path = g_build_filename(f.folder, "fedcba9876543210.dtci.part", NULL);
+	g_autofree char *users_path = g_build_filename(f.folder, "debian-12.iso.part", NULL);
 	g_assert_false(g_file_test(dead_path, G_FILE_TEST_EXISTS));
 	g_assert_true(g_file_test(alive_path, G_FILE_TEST_EXISTS));
+	g_assert_true(g_file_test(users_path, G_FILE_TEST_EXISTS));
+	g_assert_cmpint(g_unlink(users_path), ==, 0);
 	close(alive);
 	tear_down(&f);
 	g_assert_false(g_file_test(alive_path, G_FILE_TEST_EXISTS));
