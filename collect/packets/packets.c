@@ -19,6 +19,7 @@
 #include "collect/packets/packets.h"
 #include "collect/packets/homes.h"
 #include "collect/packets/table.h"
+#include "collect/packets/time_order.h"
 
 #include <string.h>
 
@@ -48,7 +49,7 @@ struct DtcPackets {
 	uint32_t table_size; /* power of two */
 	uint32_t key_count;
 	uint64_t seed;	       /* addresses come from foreign files: no one shall choose the collisions */
-	uint32_t *by_flow;     /* after sealing: packet ids grouped by flow */
+	DtcTable *by_flow;     /* uint32_t; after sealing: packet ids grouped by flow */
 	GPtrArray *interfaces; /* owned names */
 	GHashTable *interface_ids;
 	GHashTable *shared; /* addresses (owned) that several namespaces have; loopback stands for all of its kind */
@@ -101,8 +102,7 @@ void dtc_packets_free(DtcPackets *packets)
 	dtc_table_free(packets->marks);
 	g_array_unref(packets->flows);
 	g_free(packets->table);
-	if (!packets->image)
-		g_free(packets->by_flow);
+	dtc_table_free(packets->by_flow);
 	g_hash_table_unref(packets->shared);
 	g_array_unref(packets->netns);
 	dtc_homes_free(packets->homes);
@@ -500,35 +500,11 @@ const char *dtc_packets_get_interface(const DtcPackets *packets, uint16_t interf
 	return interface < packets->interfaces->len ? g_ptr_array_index(packets->interfaces, interface) : "";
 }
 
-/* A packet on its way to its place. */
-struct moving {
-	struct dtc_packet packet;
-	uint32_t mark;
-};
-
-static int compare_time(const void *a, const void *b, void *data)
-{
-	(void)data;
-	const struct moving *x = a, *y = b;
-	return (x->packet.time_ns > y->packet.time_ns) - (x->packet.time_ns < y->packet.time_ns);
-}
-
-/* g_qsort_with_data is documented to be stable: file order breaks ties. */
 static void sort_by_time(DtcPackets *packets)
 {
-	uint32_t count = packets->packets->len;
-	g_autofree struct moving *list = g_new(struct moving, count);
-	for (uint32_t i = 0; i < count; i++)
-		list[i] = (struct moving){ *DTC_AT(packets->packets, struct dtc_packet, i),
-					   dtc_packets_get_mark(packets, i) };
-	g_qsort_with_data(list, (int)count, sizeof(*list), compare_time, NULL);
 	if (packets->marks->len)
-		dtc_table_set_length(packets->marks, count);
-	for (uint32_t i = 0; i < count; i++) {
-		*DTC_AT(packets->packets, struct dtc_packet, i) = list[i].packet;
-		if (packets->marks->len)
-			*DTC_AT(packets->marks, uint32_t, i) = list[i].mark;
-	}
+		dtc_table_set_length(packets->marks, packets->packets->len);
+	dtc_packets_order_by_time(packets->packets, packets->marks);
 }
 
 void dtc_packets_seal(DtcPackets *packets)
@@ -553,12 +529,13 @@ void dtc_packets_seal(DtcPackets *packets)
 		first += flow->packet_count;
 		flow->packet_count = 0; /* counted again while filling */
 	}
-	packets->by_flow = g_new(uint32_t, first + 1);
+	packets->by_flow = dtc_table_new(sizeof(uint32_t));
+	dtc_table_extend(packets->by_flow, first);
 	for (uint32_t i = 0; i < count; i++) {
 		if (list[i].flow == DTC_NONE)
 			continue;
 		struct dtc_flow *flow = &get_entry(packets, list[i].flow)->flow;
-		packets->by_flow[flow->packet_first + flow->packet_count++] = i;
+		*DTC_AT(packets->by_flow, uint32_t, flow->packet_first + flow->packet_count++) = i;
 	}
 }
 
@@ -593,7 +570,7 @@ const struct dtc_flow *dtc_packets_get_flow(const DtcPackets *packets, uint32_t 
 const uint32_t *dtc_packets_get_flow_packets(const DtcPackets *packets, uint32_t flow)
 {
 	g_assert(packets->sealed);
-	return packets->by_flow + dtc_packets_get_flow(packets, flow)->packet_first;
+	return DTC_AT(packets->by_flow, uint32_t, dtc_packets_get_flow(packets, flow)->packet_first);
 }
 
 uint32_t dtc_packets_find_flow(const DtcPackets *packets, const uint8_t source[16], uint16_t source_port,
@@ -649,20 +626,17 @@ void dtc_packets_save(const DtcPackets *packets, DtcImageWriter *writer)
 	g_autoptr(GByteArray) shared = g_byte_array_new();
 	g_autofree struct dtc_flow *flows = g_new0(struct dtc_flow, packets->flows->len + 1);
 	g_autoptr(GList) addresses = g_list_sort(g_hash_table_get_keys(packets->shared), compare_addresses);
-	uint32_t indexed_count = 0;
 
 	g_assert(packets->sealed);
-	for (uint32_t i = 0; i < packets->flows->len; i++) {
+	for (uint32_t i = 0; i < packets->flows->len; i++)
 		flows[i] = get_entry(packets, i)->flow;
-		indexed_count += flows[i].packet_count;
-	}
 	for (GList *address = addresses; address; address = address->next)
 		g_byte_array_append(shared, address->data, 16);
 	dtc_image_add(writer, "packets.records", sizeof(struct dtc_packet), packets->packets->data,
 		      packets->packets->len);
 	dtc_image_add(writer, "packets.marks", sizeof(uint32_t), packets->marks->data, packets->marks->len);
 	dtc_image_add_copy(writer, "packets.flows", sizeof(struct dtc_flow), flows, packets->flows->len);
-	dtc_image_add(writer, "packets.by_flow", sizeof(uint32_t), packets->by_flow, indexed_count);
+	dtc_image_add(writer, "packets.by_flow", sizeof(uint32_t), packets->by_flow->data, packets->by_flow->len);
 	dtc_image_add_strings(writer, "packets.interfaces", (const char *const *)packets->interfaces->pdata,
 			      packets->interfaces->len);
 	dtc_image_add_copy(writer, "packets.shared", 16, shared->data, shared->len / 16);
@@ -691,9 +665,9 @@ static bool load_flows(DtcPackets *packets, GError **error)
 }
 
 /* Where the packets are found, flow by flow. */
-static const char *judge_by_flow(const DtcPackets *packets, gsize indexed_count)
+static const char *judge_by_flow(const DtcPackets *packets)
 {
-	uint32_t expected = 0;
+	uint32_t expected = 0, indexed_count = packets->by_flow->len;
 
 	for (uint32_t i = 0; i < packets->flows->len; i++) {
 		const struct dtc_flow *flow = &get_entry(packets, i)->flow;
@@ -703,8 +677,8 @@ static const char *judge_by_flow(const DtcPackets *packets, gsize indexed_count)
 	}
 	if (expected != indexed_count)
 		return "packets are of no flow";
-	for (gsize i = 0; i < indexed_count; i++)
-		if (packets->by_flow[i] >= packets->packets->len)
+	for (uint32_t i = 0; i < indexed_count; i++)
+		if (*DTC_AT(packets->by_flow, uint32_t, i) >= packets->packets->len)
 			return "a packet of a flow is not there";
 	return NULL;
 }
@@ -741,10 +715,10 @@ static bool load_records(DtcPackets *packets, GError **error)
 	packets->packets = dtc_table_new_borrowed(sizeof(struct dtc_packet), records, (guint)count);
 	dtc_table_free(packets->marks);
 	packets->marks = dtc_table_new_borrowed(sizeof(uint32_t), marks, (guint)mark_count);
-	packets->by_flow = (uint32_t *)by_flow;
+	packets->by_flow = dtc_table_new_borrowed(sizeof(uint32_t), by_flow, (guint)indexed_count);
 	const char *wrong = judge_records(packets);
 	if (!wrong)
-		wrong = judge_by_flow(packets, indexed_count);
+		wrong = judge_by_flow(packets);
 	return !wrong || dtc_image_refuse(packets->image, error, wrong);
 }
 

@@ -193,6 +193,30 @@ static void test_sort(void)
 	}
 }
 
+/* Late ones among many with equal times; a mark goes with its packet. */
+static void test_sort_marked(void)
+{
+	g_autoptr(DtcPackets) packets = dtc_packets_new();
+	g_autoptr(GRand) random = g_rand_new_with_seed(1);
+	const guint count = 3000;
+	for (guint i = 0; i < count; i++) {
+		bool is_late = g_rand_int_range(random, 0, 8) == 0;
+		gint64 time_ns = i / 4 - (is_late ? g_rand_int_range(random, 0, 50) : 0);
+		struct dtc_headers headers = { .seq = i, .tsval = 7 * i + 1, .protocol = DTC_PROTOCOL_TCP };
+		dtc_packets_add(packets, time_ns, DTC_SENT, 0, 0, &headers);
+	}
+	dtc_packets_seal(packets);
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_packet *packet = dtc_packets_get(packets, i);
+		g_assert_cmpuint(dtc_packets_get_mark(packets, i), ==, 7 * packet->seq + 1);
+		if (i == 0)
+			continue;
+		const struct dtc_packet *before = dtc_packets_get(packets, i - 1);
+		g_assert_cmpint(before->time_ns, <=, packet->time_ns);
+		g_assert_true(before->time_ns < packet->time_ns || before->seq < packet->seq);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -206,5 +230,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/packets/no-headers", test_no_headers);
 	g_test_add_func("/packets/interfaces", test_interfaces);
 	g_test_add_func("/packets/sort", test_sort);
+	g_test_add_func("/packets/sort-marked", test_sort_marked);
 	return g_test_run();
 }
