@@ -23,6 +23,17 @@ _Static_assert(sizeof(struct key) == 72, "no padding in what is compared as byte
 
 enum object_kind { OBJECT_NONE, OBJECT_PATH, OBJECT_FUTEX, OBJECT_FILE, OBJECT_FD };
 
+/* What makes two wakes of a row the same context; compared as bytes. */
+struct context_key {
+	uint32_t row;
+	uint32_t mode;
+	uint32_t ref;
+	uint32_t call_name;
+	uint64_t object;
+	uint64_t object_kind;
+};
+_Static_assert(sizeof(struct context_key) == 32, "no padding in what is compared as bytes");
+
 struct DtcBlocked {
 	GArray *rows; /* struct dtc_blocked_row */
 };
@@ -35,19 +46,34 @@ struct pass {
 	guint node;
 	const struct dtc_blocked_options *options;
 	GHashTable *rows;      /* struct key -> index + 1 in all */
+	GHashTable *contexts;  /* struct context_key -> index + 1 in its row's contexts */
 	GHashTable *labels;    /* struct dtc_label -> id */
 	uint32_t *file_labels; /* by file: id, 0: not yet asked, UINT32_MAX: has none */
 	GArray *all;
 };
 
-static guint hash_key(gconstpointer data)
+static guint hash_bytes(const uint8_t *bytes, gsize count)
 {
-	const uint8_t *bytes = data;
 	uint32_t hash = 2166136261u; /* FNV-1a */
 
-	for (gsize i = 0; i < sizeof(struct key); i++)
+	for (gsize i = 0; i < count; i++)
 		hash = (hash ^ bytes[i]) * 16777619u;
 	return hash;
+}
+
+static guint hash_key(gconstpointer key)
+{
+	return hash_bytes(key, sizeof(struct key));
+}
+
+static guint hash_context(gconstpointer key)
+{
+	return hash_bytes(key, sizeof(struct context_key));
+}
+
+static gboolean equal_contexts(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(struct context_key)) == 0;
 }
 
 static gboolean equal_keys(gconstpointer a, gconstpointer b)
@@ -75,20 +101,54 @@ static uint32_t label_file(struct pass *pass, uint32_t file)
 	return *known;
 }
 
+/* What the call works on: a number that means something for that kind of object. */
+static enum object_kind find_object(struct pass *pass, const struct dtc_call *call, uint64_t *ret_object)
+{
+	if (call->path != DTC_NONE && *dtc_history_get_string(pass->history, call->path)) {
+		*ret_object = call->path;
+		return OBJECT_PATH;
+	}
+	if (call->kind == DTC_CALL_FUTEX) {
+		*ret_object = call->argument;
+		return OBJECT_FUTEX;
+	}
+	if (call->file != DTC_NONE) {
+		uint32_t label = label_file(pass, call->file);
+		*ret_object = label ? label : (uint32_t)call->fd;
+		return label ? OBJECT_FILE : OBJECT_FD;
+	}
+	*ret_object = 0;
+	return OBJECT_NONE;
+}
+
 static void set_object(struct pass *pass, const struct dtc_call *call, struct key *key)
 {
 	key->call_name = call->name;
-	if (call->path != DTC_NONE && *dtc_history_get_string(pass->history, call->path)) {
-		key->object_kind = OBJECT_PATH;
-		key->object = call->path;
-	} else if (call->kind == DTC_CALL_FUTEX) {
-		key->object_kind = OBJECT_FUTEX;
-		key->object = call->argument;
-	} else if (call->file != DTC_NONE) {
-		uint32_t label = label_file(pass, call->file);
-		key->object_kind = label ? OBJECT_FILE : OBJECT_FD;
-		key->object = label ? label : (uint32_t)call->fd;
+	key->object_kind = (uint8_t)find_object(pass, call, &key->object);
+}
+
+/* In what the wait was ended. */
+static void add_context(struct pass *pass, guint index, const struct dtc_wake *wake)
+{
+	struct dtc_blocked_row *row = &g_array_index(pass->all, struct dtc_blocked_row, index);
+	const struct dtc_wake_context context = dtc_wake_get_context(pass->history, wake);
+	struct context_key key = { .row = index, .mode = context.mode, .ref = context.ref, .call_name = DTC_NONE };
+	struct dtc_call place;
+
+	if (context.mode == DTC_WAKE_IN_CALL ||
+	    context.mode == DTC_WAKE_IN_RETURN) { /* what an interrupt came upon is another matter */
+		const struct dtc_call *call = dtc_history_get_call(pass->history, context.call, &place);
+		key.call_name = call->name;
+		key.object_kind = find_object(pass, call, &key.object);
 	}
+	guint found = GPOINTER_TO_UINT(g_hash_table_lookup(pass->contexts, &key));
+	if (!found) {
+		const struct dtc_blocked_context made = { .first = context };
+		g_array_append_val(row->contexts, made);
+		found = row->contexts->len;
+		g_hash_table_insert(pass->contexts, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(found));
+	}
+	g_array_index(row->contexts, struct dtc_blocked_context, found - 1).count++;
 }
 
 /* Of a packet that no traced node sent: the address it came from. */
@@ -157,7 +217,7 @@ static void set_waker(struct pass *pass, const struct dtc_interval *wait, struct
 	}
 }
 
-static struct dtc_blocked_row *find_row(struct pass *pass, const struct dtc_interval *wait)
+static guint find_row(struct pass *pass, const struct dtc_interval *wait)
 {
 	struct dtc_call place;
 	struct key key;
@@ -177,12 +237,13 @@ static struct dtc_blocked_row *find_row(struct pass *pass, const struct dtc_inte
 			.cause = key.cause,
 			.first = *wait,
 			.ended = key.ended,
+			.contexts = g_array_new(FALSE, FALSE, sizeof(struct dtc_blocked_context)),
 		};
 		g_array_append_val(pass->all, row);
 		found = pass->all->len;
 		g_hash_table_insert(pass->rows, g_memdup2(&key, sizeof(key)), GUINT_TO_POINTER(found));
 	}
-	return &g_array_index(pass->all, struct dtc_blocked_row, found - 1);
+	return found - 1;
 }
 
 static void add_wait(struct pass *pass, const struct dtc_interval *wait, int64_t from_ns, int64_t to_ns)
@@ -192,8 +253,11 @@ static void add_wait(struct pass *pass, const struct dtc_interval *wait, int64_t
 	int64_t ns = end_ns - begin_ns;
 	if (ns <= 0 || ns < options->min_ns)
 		return;
-	struct dtc_blocked_row *row = find_row(pass, wait);
+	guint index = find_row(pass, wait);
+	struct dtc_blocked_row *row = &g_array_index(pass->all, struct dtc_blocked_row, index);
 
+	if (wait->ref != DTC_NONE)
+		add_context(pass, index, dtc_history_get_wake(pass->history, wait->ref));
 	row->count++;
 	row->total_ns += ns;
 	if (options->weigh)
@@ -230,6 +294,7 @@ static void add_node(const DtcEdges *edges, guint node, const struct dtc_blocked
 		.node = node,
 		.options = options,
 		.rows = g_hash_table_new_full(hash_key, equal_keys, g_free, NULL),
+		.contexts = g_hash_table_new_full(hash_context, equal_contexts, g_free, NULL),
 		.labels = g_hash_table_new_full(dtc_label_hash, dtc_label_equal, g_free, NULL),
 		.file_labels = g_new0(uint32_t, dtc_history_get_file_count(h) + 1),
 		.all = all,
@@ -242,6 +307,7 @@ static void add_node(const DtcEdges *edges, guint node, const struct dtc_blocked
 		if (!part || !part->threads || part->threads[i])
 			add_thread(&pass, i, part ? part->begin.ns : INT64_MIN, part ? part->end.ns : INT64_MAX);
 	g_hash_table_unref(pass.rows);
+	g_hash_table_unref(pass.contexts);
 	g_hash_table_unref(pass.labels);
 	g_free(pass.file_labels);
 }
@@ -260,14 +326,30 @@ static gint compare_rows(gconstpointer a, gconstpointer b)
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
+static void row_clear(void *row)
+{
+	g_array_unref(((struct dtc_blocked_row *)row)->contexts);
+}
+
+/* Stable: of those that are as frequent the one that was first. */
+static gint compare_contexts(gconstpointer a, gconstpointer b)
+{
+	const struct dtc_blocked_context *x = a, *y = b;
+
+	return x->count == y->count ? 0 : x->count > y->count ? -1 : 1;
+}
+
 DtcBlocked *dtc_blocked_new(const DtcEdges *edges, const struct dtc_blocked_options *options)
 {
 	DtcBlocked *blocked = g_new0(DtcBlocked, 1);
 
 	blocked->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_blocked_row));
+	g_array_set_clear_func(blocked->rows, row_clear);
 	for (guint node = 0; node < dtc_links_get_node_count(dtc_edges_get_links(edges)); node++)
 		add_node(edges, node, options, blocked->rows);
 	g_array_sort(blocked->rows, compare_rows);
+	for (guint i = 0; i < blocked->rows->len; i++)
+		g_array_sort(g_array_index(blocked->rows, struct dtc_blocked_row, i).contexts, compare_contexts);
 	return blocked;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "analyze/edge/edges.h"
+#include "analyze/edge/wake_context.h"
 #include "dtrace-chain/path.h"
 
 /* Which waits of a node count: those that end after begin and begin before end, cut to the span. */
@@ -45,6 +46,12 @@ struct dtc_blocked_end {
 };
 _Static_assert(sizeof(struct dtc_blocked_end) == 40, "no padding in what is compared as bytes");
 
+/* In what the waits of a row were ended. */
+struct dtc_blocked_context {
+	struct dtc_wake_context first; /* of the first of these: its file stands for those of the same label */
+	uint64_t count;
+};
+
 struct dtc_blocked_row {
 	guint node;
 	uint32_t thread;
@@ -58,6 +65,11 @@ struct dtc_blocked_row {
 	int64_t request_ns; /* how long requests waited for these, together; 0 if that is not known */
 	int64_t max_ns;
 	DtcClusterTime max_begin; /* of the longest */
+	/*
+	 * struct dtc_blocked_context, the most frequent first; their counts sum to that of the waits that ended. Kinds
+	 * of calls, labels of files and interrupts are told apart, threads are not. Owned by the table.
+	 */
+	GArray *contexts;
 };
 
 typedef struct DtcBlocked DtcBlocked;

@@ -199,6 +199,41 @@ static void add_headline(const struct view *view, const struct totals *totals)
 	add_parents(view);
 }
 
+/* "in write(pipe)", "in softirq net-rx, 9 of 10 times"; NULL: nothing to say. Caller owns. */
+static char *make_context(const struct view *view, const struct dtc_blocked_row *row)
+{
+	bool is_said = row->ended.by != DTC_BLOCKED_BY_WAKE && row->ended.by != DTC_BLOCKED_BY_DISK; /* a packet is */
+
+	if (!row->contexts->len || is_said)
+		return NULL;
+	const struct dtc_blocked_context *most = &g_array_index(row->contexts, struct dtc_blocked_context, 0);
+	const DtcHistory *h = view->naming.histories[row->node];
+	const struct dtc_wake *wake = dtc_history_get_wake(h, row->first.ref);
+	if (wake->waker == DTC_WAKER_IRQ || wake->waker == DTC_WAKER_SOFTIRQ) /* which is the waker's name */
+		return NULL;
+	g_autofree char *words = dtc_words_for_wake_context(h, &most->first);
+	g_autofree char *text = words ? dtc_printable(words, DTC_PRINTABLE_MAX) : NULL;
+
+	if (!text || row->contexts->len == 1)
+		return g_steal_pointer(&text);
+	return g_strdup_printf("%s, %" PRIu64 " of %" PRIu64 " times", text, most->count, row->count);
+}
+
+/* Beside the waker if there is room. */
+static void add_context(const struct view *view, const struct dtc_blocked_row *row)
+{
+	g_autofree char *context = make_context(view, row);
+
+	if (context && dtc_printable_get_columns(context) + 2 <= dtc_layout_get_rest(view->layout)) {
+		dtc_layout_add(view->layout, DTC_STYLE_DIM, ", %s", context);
+	} else if (context) {
+		dtc_layout_end_line(view->layout);
+		dtc_layout_add_space(view->layout, 10);
+		dtc_layout_add(view->layout, DTC_STYLE_DIM, "woken %s", context);
+	}
+	dtc_layout_end_line(view->layout);
+}
+
 static void add_row(const struct view *view, const struct dtc_blocked_row *row)
 {
 	DtcLayout *layout = view->layout;
@@ -223,7 +258,7 @@ static void add_row(const struct view *view, const struct dtc_blocked_row *row)
 	dtc_layout_end_line(layout);
 	dtc_layout_add_space(layout, 10);
 	dtc_layout_add(layout, DTC_STYLE_DIM, "%s%s← %s", call ? call : "", call ? " " : "", waker);
-	dtc_layout_end_line(layout);
+	add_context(view, row);
 }
 
 static void add_table_head(const struct view *view)
@@ -289,7 +324,63 @@ static void add_table(const struct view *view, const struct totals *totals)
 	}
 }
 
-/* What stands beneath a blocking on the page names its waker, so the waker need not be said twice. */
+/* In what a thread was when it woke this one; NULL: no thread did, or there is nothing to say. Caller owns. */
+static char *make_thread_context(const struct view *view, const struct dtc_blocking *blocking)
+{
+	const struct dtc_interval *wait = &blocking->evidence.interval;
+	const DtcHistory *h = view->naming.histories[blocking->node];
+
+	if (!h || !blocking->evidence.has_interval || !dtc_state_is_wait(wait->state) || wait->ref == DTC_NONE ||
+	    (blocking->ended.by != DTC_ENDED_BY_WAKE && blocking->ended.by != DTC_ENDED_BY_THREAD))
+		return NULL;
+	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref);
+	if (wake->waker != DTC_WAKER_THREAD && wake->waker != DTC_WAKER_NEW)
+		return NULL;
+	const struct dtc_wake_context context = dtc_wake_get_context(h, wake);
+	return dtc_words_for_wake_context(h, &context);
+}
+
+/* Who ended a blocking; "" for nobody. Caller owns. */
+static char *make_waker(const struct view *view, const struct dtc_blocking *blocking)
+{
+	g_autofree char *end = dtc_words_for_end(&view->naming.names, blocking);
+	g_autofree char *woken_by = dtc_printable(end, DTC_PRINTABLE_MAX);
+
+	return woken_by ? g_strdup_printf(" %s %s", blocking->link == DTC_LINK_EXACT ? "←" : "≈", woken_by)
+			: g_strdup("");
+}
+
+/*
+ * Who ended it, and in what: on the blocking's line if there is room, else beneath it. What stands beneath a blocking
+ * on the page names its waker, so the waker need not be said twice; that a timer ends a timer's wait is plain.
+ */
+static void add_waker(const struct view *view, const struct dtc_blocking *blocking, guint indent, bool has_child)
+{
+	DtcLayout *layout = view->layout;
+	g_autofree char *waker = make_waker(view, blocking);
+	g_autofree char *context = make_thread_context(view, blocking);
+	g_autofree char *printable = dtc_printable(context, DTC_PRINTABLE_MAX);
+	bool fits = dtc_printable_get_columns(waker) <= dtc_layout_get_rest(layout);
+	bool is_told = fits || (!has_child && blocking->cause != DTC_CAUSE_TIMER);
+
+	if (!fits) {
+		dtc_layout_end_line(layout);
+		if (is_told || printable)
+			dtc_layout_add_space(layout, 2 * view->figure_columns + 3 + indent);
+	}
+	if (is_told)
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s", waker);
+	if (printable && is_told && dtc_printable_get_columns(printable) + 2 > dtc_layout_get_rest(layout)) {
+		dtc_layout_end_line(layout);
+		dtc_layout_add_space(layout, 2 * view->figure_columns + 3 + indent);
+		is_told = false;
+	}
+	if (printable)
+		dtc_layout_add(layout, DTC_STYLE_DIM, is_told ? ", %s" : " woken %s", printable);
+	if (fits || is_told || printable)
+		dtc_layout_end_line(layout);
+}
+
 static void add_blocking(const struct view *view, const struct dtc_blocking *blocking, bool has_child)
 {
 	DtcLayout *layout = view->layout;
@@ -299,11 +390,6 @@ static void add_blocking(const struct view *view, const struct dtc_blocking *blo
 	g_autofree char *words =
 		dtc_words_for_evidence(names, &blocking->evidence, blocking->end.ns - blocking->begin.ns);
 	g_autofree char *detail = dtc_printable(words, DTC_PRINTABLE_MAX);
-	g_autofree char *end = dtc_words_for_end(names, blocking);
-	g_autofree char *woken_by = dtc_printable(end, DTC_PRINTABLE_MAX);
-	g_autofree char *waker =
-		woken_by ? g_strdup_printf(" %s %s", blocking->link == DTC_LINK_EXACT ? "←" : "≈", woken_by)
-			 : g_strdup("");
 	guint indent = 2 * MIN(blocking->depth, 8); /* a deep chain must not push its own text off the line */
 
 	add_figure(view, blocking->begin.ns - view->input->begin.ns, DTC_STYLE_DIM);
@@ -319,15 +405,7 @@ static void add_blocking(const struct view *view, const struct dtc_blocking *blo
 	dtc_layout_add(layout, get_style(blocking->cause), "%s", dtc_cause_to_string(blocking->cause));
 	if (detail)
 		dtc_layout_add(layout, DTC_STYLE_DIM, " %s", detail);
-	bool fits = dtc_printable_get_columns(waker) <= dtc_layout_get_rest(layout);
-	if (fits)
-		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s", waker);
-	dtc_layout_end_line(layout);
-	if (!fits && !has_child && blocking->cause != DTC_CAUSE_TIMER) { /* that a timer ends a timer's wait is plain */
-		dtc_layout_add_space(layout, 2 * view->figure_columns + 3 + indent);
-		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s", waker);
-		dtc_layout_end_line(layout);
-	}
+	add_waker(view, blocking, indent, has_child);
 }
 
 static void add_tree(const struct view *view)
@@ -437,6 +515,34 @@ static void append_parents(GString *out, const struct dtc_blockings_input *input
 	g_string_append(out, "],\n  ");
 }
 
+/* In what the waits were ended, by how often. */
+static void append_contexts(GString *out, const struct naming *naming, const struct dtc_blocked_row *row)
+{
+	const DtcHistory *h = naming->histories[row->node];
+
+	dtc_json_append_key(out, "woken_in");
+	g_string_append_c(out, '[');
+	for (guint i = 0; i < row->contexts->len; i++) {
+		const struct dtc_blocked_context *context =
+			&g_array_index(row->contexts, struct dtc_blocked_context, i);
+		bool is_call = context->first.mode == DTC_WAKE_IN_CALL || context->first.mode == DTC_WAKE_IN_RETURN;
+		g_autofree char *call = is_call ? dtc_words_for_labelled_call(h, context->first.call) : NULL;
+		const char *interrupt = context->first.mode == DTC_WAKE_IN_SOFTIRQ
+						? dtc_softirq_to_string(context->first.ref)
+					: context->first.mode == DTC_WAKE_IN_IRQ && context->first.ref != DTC_NONE
+						? dtc_history_get_string(h, context->first.ref)
+						: NULL;
+		dtc_json_append_separator(out);
+		g_string_append_c(out, '{');
+		dtc_json_add_text(out, "mode", dtc_wake_mode_to_string(context->first.mode));
+		dtc_json_add_text(out, "call", call);
+		dtc_json_add_text(out, "interrupt", interrupt);
+		dtc_json_add_integer(out, "count", (int64_t)context->count);
+		g_string_append_c(out, '}');
+	}
+	g_string_append_c(out, ']');
+}
+
 static void append_row(GString *out, const struct dtc_blockings_input *input, const struct naming *naming,
 		       const struct dtc_blocked_row *row)
 {
@@ -447,6 +553,7 @@ static void append_row(GString *out, const struct dtc_blockings_input *input, co
 	dtc_json_add_text(out, "cause", dtc_cause_to_string(row->cause));
 	dtc_json_add_text(out, "call", call);
 	dtc_json_add_text(out, "waker", waker);
+	append_contexts(out, naming, row);
 	dtc_json_add_integer(out, "count", (int64_t)row->count);
 	dtc_json_add_integer(out, "total_ns", row->total_ns);
 	if (input->request_count)

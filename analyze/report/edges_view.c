@@ -133,6 +133,27 @@ static void add_from(GString *out, const struct view *view)
 	g_string_append_c(out, '}');
 }
 
+/* In what the waking CPU was. */
+static void add_wake_context(GString *out, const struct view *view, const struct dtc_wake *wake)
+{
+	const struct dtc_wake_context context = dtc_wake_get_context(view->history, wake);
+	struct dtc_call place;
+	const struct dtc_call *call =
+		context.call == DTC_NONE ? NULL : dtc_history_get_call(view->history, context.call, &place);
+	g_autofree char *file = call ? make_file(view->history, call) : NULL;
+	const char *interrupt = context.mode == DTC_WAKE_IN_SOFTIRQ ? dtc_softirq_to_string(context.ref)
+				: context.mode == DTC_WAKE_IN_IRQ && context.ref != DTC_NONE
+					? dtc_history_get_string(view->history, context.ref)
+					: NULL;
+
+	dtc_json_add_text(out, "mode", dtc_wake_mode_to_string(context.mode));
+	dtc_json_add_id(out, "tid",
+			context.thread == DTC_NONE ? -1 : dtc_history_get_thread(view->history, context.thread)->tid);
+	dtc_json_add_text(out, "call", call ? dtc_history_get_string(view->history, call->name) : NULL);
+	dtc_json_add_text(out, "file", file);
+	dtc_json_add_text(out, "interrupt", interrupt);
+}
+
 static void add_wake(GString *out, const struct view *view)
 {
 	const struct dtc_wake *wake = get_wake(view);
@@ -146,6 +167,7 @@ static void add_wake(GString *out, const struct view *view)
 	dtc_json_add_integer(out, "cpu", wake->cpu);
 	dtc_json_add_integer(out, "signal", wake->signal);
 	add_time(out, view, "queued_ns", view->item->edge.node, wake->wakeup_ns);
+	add_wake_context(out, view, wake);
 	g_string_append_c(out, '}');
 }
 
@@ -393,6 +415,20 @@ static void add_time_column(DtcLayout *layout, int64_t ns)
 	dtc_layout_add_right(layout, text, TIME_COLUMNS, DTC_STYLE_DIM);
 }
 
+/* In what a thread was when it woke this one: "in write(pipe)". */
+static void add_waker_text(DtcLayout *layout, const struct view *view)
+{
+	const struct dtc_wake *wake = get_wake(view);
+
+	if (!wake || view->item->edge.from_thread != wake->thread)
+		return;
+	const struct dtc_wake_context context = dtc_wake_get_context(view->history, wake);
+	g_autofree char *words = dtc_words_for_wake_context(view->history, &context);
+	g_autofree char *printable = words ? dtc_printable(words, DTC_PRINTABLE_MAX) : NULL;
+	if (printable)
+		dtc_layout_add(layout, DTC_STYLE_DIM, " %s", printable);
+}
+
 /* What it waited for, and in which call on what: "disk fsync(/lab/f)". */
 static void add_wait_text(DtcLayout *layout, const struct view *view)
 {
@@ -435,6 +471,7 @@ void dtc_edge_item_add_text(DtcLayout *layout, const DtcEngine *engine, const st
 	g_autofree char *from = make_from(&view);
 	if (from)
 		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s %s", edge->link == DTC_LINK_EXACT ? "←" : "≈", from);
+	add_waker_text(layout, &view);
 	add_wait_text(layout, &view);
 	dtc_layout_end_line(layout);
 }

@@ -3,6 +3,7 @@
 
 #include "analyze/edge/edges.h"
 #include "analyze/edge/occupants.h"
+#include "analyze/edge/wake_context.h"
 #include "collect/console/json_object.h"
 
 #include <inttypes.h>
@@ -46,6 +47,40 @@ static void set_waker(struct maker *maker, guint node, const struct dtc_wake *wa
 		maker->made.by_call = maker->keep(maker->data, dtc_history_get_string(h, call->name));
 }
 
+/* What a call works on, or NULL. */
+static const char *keep_file(const struct maker *maker, const DtcHistory *h, const struct dtc_call *call)
+{
+	if (call->path != DTC_NONE && *dtc_history_get_string(h, call->path))
+		return maker->keep(maker->data, dtc_history_get_string(h, call->path));
+	g_autofree char *file = call->file == DTC_NONE ? NULL : dtc_file_to_string(h, call->file);
+	return file ? maker->keep(maker->data, file) : NULL;
+}
+
+/* What had the waking CPU, in whatever way it came to wake. */
+static void set_wake_context(struct maker *maker, const DtcHistory *h, const struct dtc_wake *wake)
+{
+	const struct dtc_wake_context context = dtc_wake_get_context(h, wake);
+	struct dtc_report_wake *made = &maker->made.wake;
+
+	made->mode = dtc_wake_mode_to_string(context.mode);
+	made->cpu = wake->cpu;
+	made->tid = -1;
+	if (context.thread != DTC_NONE) {
+		made->comm = maker->keep(maker->data, dtc_history_get_comm(h, context.thread, wake->waking_ns));
+		made->tid = dtc_history_get_thread(h, context.thread)->tid;
+	}
+	if (context.call != DTC_NONE) {
+		struct dtc_call place;
+		const struct dtc_call *call = dtc_history_get_call(h, context.call, &place);
+		made->call = maker->keep(maker->data, dtc_history_get_string(h, call->name));
+		made->file = keep_file(maker, h, call);
+	}
+	if (context.mode == DTC_WAKE_IN_SOFTIRQ)
+		made->interrupt = dtc_softirq_to_string(context.ref);
+	else if (context.mode == DTC_WAKE_IN_IRQ && context.ref != DTC_NONE)
+		made->interrupt = maker->keep(maker->data, dtc_history_get_string(h, context.ref));
+}
+
 static void set_call(struct maker *maker, const DtcHistory *h, uint32_t index)
 {
 	struct dtc_call call_place;
@@ -63,6 +98,7 @@ static void set_wake(struct maker *maker, const DtcHistory *h, guint node, const
 {
 	enum dtc_edge_kind kind = dtc_edge_get_kind(wake);
 	maker->made.edge = dtc_edge_kind_to_string(kind);
+	set_wake_context(maker, h, wake);
 	if (kind == DTC_EDGE_DISK) {
 		const struct dtc_block_request *request = dtc_history_get_block_request(h, wake->ref);
 		maker->made.has_disk = true;
@@ -178,6 +214,23 @@ static void add_by(GString *out, const struct dtc_report_thread *by, const char 
 	g_string_append_c(out, '}');
 }
 
+static void add_wake(GString *out, const struct dtc_report_wake *wake)
+{
+	if (!wake->mode)
+		return;
+	dtc_json_pack_open(out, "wake", '{');
+	dtc_json_pack_string(out, "mode", wake->mode);
+	dtc_json_pack_integer(out, "cpu", wake->cpu);
+	if (wake->comm) {
+		dtc_json_pack_id(out, "tid", wake->tid);
+		dtc_json_pack_string(out, "comm", wake->comm);
+	}
+	add_string(out, "call", wake->call);
+	add_string(out, "file", wake->file);
+	add_string(out, "interrupt", wake->interrupt);
+	g_string_append_c(out, '}');
+}
+
 static void add_disk(GString *out, const struct dtc_report_evidence *evidence)
 {
 	if (!evidence->has_disk)
@@ -215,6 +268,7 @@ void dtc_report_evidence_add(GString *out, const struct dtc_report_evidence *evi
 	add_string(out, "file", evidence->file);
 	add_string(out, "lock", lock);
 	add_by(out, &evidence->by, evidence->by_call);
+	add_wake(out, &evidence->wake);
 	add_disk(out, evidence);
 	add_number(out, "packet", evidence->packet);
 	add_sent(out, evidence);

@@ -268,3 +268,33 @@ char *dtc_words_for_waker(const DtcHistory *h, const struct dtc_interval *wait)
 	}
 	return g_strdup("unknown");
 }
+
+char *dtc_words_for_wake_context(const DtcHistory *h, const struct dtc_wake_context *context)
+{
+	g_autofree char *what = NULL;
+
+	switch (context->mode) {
+	case DTC_WAKE_IN_CALL:
+		what = dtc_words_for_labelled_call(h, context->call);
+		break;
+	case DTC_WAKE_IN_RETURN:
+		what = dtc_words_for_labelled_call(h, context->call);
+		return g_strdup_printf("on the way back from %s", what);
+	case DTC_WAKE_IN_PAGE_FAULT:
+		what = g_strdup("a page fault");
+		break;
+	case DTC_WAKE_IN_USER:
+		return g_strdup("outside of a call");
+	case DTC_WAKE_IN_IRQ:
+		what = dtc_words_for_interrupt(h, DTC_STATE_IRQ, context->ref);
+		break;
+	case DTC_WAKE_IN_SOFTIRQ:
+		what = dtc_words_for_interrupt(h, DTC_STATE_SOFTIRQ, context->ref);
+		break;
+	case DTC_WAKE_IN_KERNEL: /* all that a kernel thread does */
+	case DTC_WAKE_IN_UNKNOWN:
+	case DTC_WAKE_MODES:
+		break;
+	}
+	return what ? g_strdup_printf("in %s", what) : NULL;
+}

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "analyze/edge/wake_context.h"
 #include "analyze/exchange/label.h"
 #include "analyze/profile/blocked.h"
 #include "dtrace-chain/history.h"
@@ -29,6 +30,10 @@ char *dtc_words_for_end(const struct dtc_names *names, const struct dtc_blocking
 char *dtc_words_for_interval(const DtcHistory *history, const struct dtc_interval *interval);
 /* Who ended a wait: "lab-holder (tid 140)", "timer", "disk vda sector 8". Caller owns. */
 char *dtc_words_for_waker(const DtcHistory *history, const struct dtc_interval *wait);
+/* "in write(pipe:[8])", "in softirq net-rx", "in a page fault", "on the way back from close(pipe)": in what somebody
+ * was when it woke, with the file's label where the call has one; NULL: nothing to say that who it was does not. Caller
+ * owns. */
+char *dtc_words_for_wake_context(const DtcHistory *history, const struct dtc_wake_context *context);
 /* "lab-holder (tid 140)", by its name at that time of its node. Caller owns. */
 char *dtc_words_for_thread(const DtcHistory *history, uint32_t thread, int64_t at_ns);
 /* "softirq net-rx", "interrupt local_timer": of a state and ref as in struct dtc_interval. Caller owns. */

@@ -30,6 +30,17 @@ struct dtc_report_thread {
 	int32_t pid, tid;    /* -1: not known */
 };
 
+/* In what a thread was woken: at that instant, on the CPU that did it. */
+struct dtc_report_wake {
+	const char *mode;      /* as dtc_wake_mode_to_string says; NULL: there was no wakeup */
+	const char *comm;      /* of the thread that had that CPU; NULL: not known */
+	int32_t tid;	       /* of that thread, -1 */
+	uint32_t cpu;	       /* of the node */
+	const char *call;      /* that thread's system call, or NULL */
+	const char *file;      /* that the call works on, or NULL */
+	const char *interrupt; /* on top of it: a name of an interrupt or softirq, or NULL */
+};
+
 /* The records behind a step or a blocking; ids are those of the node's recording and mean nothing elsewhere. */
 struct dtc_report_evidence {
 	bool is_known;		     /* false: nothing of the below */
@@ -40,6 +51,7 @@ struct dtc_report_evidence {
 	uint64_t lock;		     /* address of a futex; 0: none */
 	struct dtc_report_thread by; /* who ended the wait, sent the message or had the CPU; comm NULL: nobody known */
 	const char *by_call;	     /* the system call in which that one ended it, or NULL */
+	struct dtc_report_wake wake; /* in what the wait was ended */
 	bool has_disk;
 	uint32_t device;	 /* major << 20 | minor */
 	const char *device_name; /* or NULL */

@@ -92,6 +92,26 @@ static void test_rows(void)
 	made_clear(&made);
 }
 
+/* By how often, whoever the threads were; the counts sum to the waits that ended. */
+static void test_contexts(void)
+{
+	struct made made = { 0 };
+
+	make(&made);
+	g_autoptr(DtcBlocked) blocked = dtc_blocked_new(made.edges, &all);
+	const struct dtc_blocked_row *open = dtc_blocked_get_row(blocked, 0), *read = dtc_blocked_get_row(blocked, 1),
+				     *timer = dtc_blocked_get_row(blocked, 2);
+	g_assert_cmpuint(open->contexts->len, ==, 0);
+	g_assert_cmpuint(read->contexts->len, ==, 1);
+	const struct dtc_blocked_context *first = &g_array_index(read->contexts, struct dtc_blocked_context, 0);
+	g_assert_cmpint(first->first.mode, ==, DTC_WAKE_IN_USER);
+	g_assert_cmpuint(first->count, ==, 2);
+	first = &g_array_index(timer->contexts, struct dtc_blocked_context, 0);
+	g_assert_cmpint(first->first.mode, ==, DTC_WAKE_IN_IRQ);
+	g_assert_cmpuint(first->count, ==, 1);
+	made_clear(&made);
+}
+
 static void test_selection(void)
 {
 	struct made made = { 0 };
@@ -135,6 +155,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/blocked/rows", test_rows);
+	g_test_add_func("/blocked/contexts", test_contexts);
 	g_test_add_func("/blocked/selection", test_selection);
 	return g_test_run();
 }

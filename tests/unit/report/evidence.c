@@ -65,7 +65,9 @@ static void test_fields(void)
 	dtc_report_evidence_add(out, &lock);
 	g_assert_cmpstr(out->str, ==,
 			"{\"evidence\":{\"edge\":\"thread\",\"call\":\"futex\",\"lock\":\"0x4d7348\","
-			"\"by\":{\"node\":\"n\",\"pid\":null,\"tid\":11,\"comm\":\"holder\",\"call\":\"write\"}}");
+			"\"by\":{\"node\":\"n\",\"pid\":null,\"tid\":11,\"comm\":\"holder\",\"call\":\"write\"},"
+			"\"wake\":{\"mode\":\"syscall\",\"cpu\":0,\"tid\":11,\"comm\":\"holder\","
+			"\"call\":\"write\"}}");
 	g_string_free(out, TRUE);
 	g_string_chunk_free(strings);
 	story_clear(&s);
