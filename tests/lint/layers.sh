@@ -12,9 +12,9 @@ sources=$(find collect sync analyze include -name '*.[ch]' | LC_ALL=C sort)
 awk '$1 ~ /^dtc_stage\(/ && $1 != "dtc_stage(NAME" { print ++n, $2 }' CMakeLists.txt >"$scratch/stages"
 [ -s "$scratch/stages" ] || { echo "no dtc_stage() in CMakeLists.txt"; exit 1; }
 
-for file in $sources; do
-	sed -n 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*"\([^"]*\)".*/\1/p' "$file" | sed "s|^|$file |"
-done | awk -v stages="$scratch/stages" '
+# shellcheck disable=SC2086 # no file here has a space in its name
+grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' $sources |
+	sed 's/^\([^:]*\):[^"]*"\([^"]*\)".*/\1 \2/' | awk -v stages="$scratch/stages" '
 	BEGIN { while ((getline line <stages) > 0) { split(line, f, " "); order[f[2]] = f[1] } }
 	# a stage is its folder and what is below it
 	function rank(path) {
@@ -30,13 +30,9 @@ done | awk -v stages="$scratch/stages" '
 
 # only HEADER-PATTERN FILE-PATTERN: who may include a foreign header
 only() {
-	for file in $sources; do
-		grep -qE "$2" <<-END && continue
-			$file
-		END
-		grep -nE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]$1" "$file" |
-			sed "s#^#$file:#;s#\$#  (only $2)#"
-	done >>"$scratch/bad"
+	# shellcheck disable=SC2086
+	grep -nHE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]$1" $sources |
+		OWNERS=$2 awk -F: '$1 !~ ENVIRON["OWNERS"] { print $0 "  (only " ENVIRON["OWNERS"] ")" }' >>"$scratch/bad"
 }
 only 'babeltrace2?/' '^collect/read/ctf/'
 # back ends of the reader are behind backend.h; only the reader knows which ones there are
@@ -55,12 +51,14 @@ below="$below|analyze/(history|state|guest|exchange|edge|request|path|profile|fi
 grep -nE "^[[:space:]]*#[[:space:]]*include \"($below)/" analyze/cli/*.[ch] | sed 's#$#  (below the engine)#' \
 	>>"$scratch/bad" || true
 
-# Comments are stripped first: they may speak of exit() and printf().
+# Comments are stripped first, where it matters: they may speak of exit() and printf().
 calls='v?printf|puts|putchar|perror|_?exit|_Exit|quick_exit|g_print|g_printerr|g_message|g_warning|g_critical'
-for file in $sources; do
+uses="(^|[^A-Za-z0-9_>.])($calls)[[:space:]]*\\(|[^A-Za-z0-9_](stdout|stderr)[^A-Za-z0-9_]"
+# shellcheck disable=SC2086,SC2013
+for file in $(grep -lE "$uses" $sources); do
 	case $file in analyze/cli/* | collect/console/* | collect/record/*) continue ;; esac
 	cc -fpreprocessed -dD -E "$file" 2>/dev/null | sed 's/"\([^"\\]\|\\.\)*"/""/g' |
-		grep -E "(^|[^A-Za-z0-9_>.])($calls)[[:space:]]*\\(|[^A-Za-z0-9_](stdout|stderr)[^A-Za-z0-9_]" |
+		grep -E "$uses" |
 		sed "s#^[[:space:]]*#$file: prints or exits: #"
 done >>"$scratch/bad"
 
