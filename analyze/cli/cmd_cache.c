@@ -66,6 +66,7 @@ static char *list_as_json(const DtcStore *store, const GPtrArray *kept)
 		dtc_json_add_text(out, "file", image->file);
 		dtc_json_add_text(out, "node", image->node);
 		dtc_json_add_text(out, "path", image->path);
+		dtc_json_add_text(out, "clocks", image->clocks);
 		dtc_json_add_bool(out, "is_capture", image->is_capture);
 		dtc_json_add_integer(out, "bytes", (int64_t)image->bytes);
 		dtc_json_add_integer(out, "used_us", image->used_us);
@@ -91,9 +92,13 @@ static char *list_as_text(const DtcStore *store, const GPtrArray *kept)
 		const struct dtc_kept *image = kept->pdata[i];
 		g_autofree char *used = get_time(image->used_us);
 		g_autofree char *node = dtc_printable(image->node ? image->node : "-", 200);
-		g_autofree char *path = dtc_printable(image->path ? image->path : "cannot be read", 2000);
+		g_autofree char *path = dtc_printable(image->path     ? image->path
+						      : image->clocks ? image->clocks
+								      : "cannot be read",
+						      2000);
 		g_string_append_printf(out, "%-19s  %9.1f  %-12s  %-8s  %s\n", used, (double)image->bytes / 1e6, node,
-				       !image->node	   ? ""
+				       image->clocks	   ? "clocks"
+				       : !image->node	   ? ""
 				       : image->is_capture ? "captures"
 							   : "trace",
 				       path);

@@ -135,8 +135,8 @@ static bool align_bundle(struct dtc_session *session, GError **error)
 	    !dtc_export_check_file(options->plot, session->bundle, error) ||
 	    !dtc_session_read(session, &engine_options, error))
 		return false;
-	const DtcMatches *matches = dtc_engine_get_matches(session->engine);
 	const DtcSync *sync = dtc_engine_get_sync(session->engine);
+	const DtcMatches *matches = options->plot || !sync ? dtc_engine_get_matches(session->engine) : NULL;
 	g_autoptr(DtcSync) single = NULL; /* one node needs no fit, but has a map to show */
 	if (!sync) {
 		single = dtc_fit_clocks(matches, NULL, session->findings, error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/align.h"
 
+#include "analyze/engine/alignment_image.h"
 #include "analyze/engine/capture_fit.h"
 #include "sync/fit/saved.h"
 
@@ -132,20 +133,15 @@ static DtcMatches *match(const struct dtc_align_input *input, DtcFindings *findi
 	return dtc_match_packets(sources, recordings->node_count, findings);
 }
 
-bool dtc_align(struct dtc_alignment *alignment, const struct dtc_align_input *input, const struct dtc_watch *watch,
-	       DtcFindings *findings, GError **error)
+static bool make(struct dtc_alignment *alignment, const struct dtc_align_input *input, const struct dtc_watch *watch,
+		 DtcFindings *findings, GError **error)
 {
-	guint node_count = input->recordings->node_count;
-	const struct dtc_progress progress = { .phase = DTC_PHASE_ALIGN, .all = node_count };
 	struct dtc_fit_options options = input->fit ? *input->fit : dtc_fit_options_default();
 
-	*alignment = (struct dtc_alignment){ 0 };
-	if (!dtc_watch_tell(watch, &progress, error))
-		return false;
 	options.reference = input->reference;
 	alignment->matches = match(input, findings);
 	dtc_capture_fit_check(input->recordings, input->names, alignment->matches, findings);
-	if (node_count == 1) {
+	if (input->recordings->node_count == 1) {
 		alignment->own = dtc_clocks_new_identity(1);
 		return true;
 	}
@@ -154,6 +150,40 @@ bool dtc_align(struct dtc_alignment *alignment, const struct dtc_align_input *in
 	g_autoptr(DtcFindings) fit_findings = dtc_findings_new();
 	alignment->sync = dtc_fit_clocks(alignment->matches, &options, fit_findings, error);
 	return alignment->sync && align_guests(alignment, input, &options, watch, fit_findings, findings, error);
+}
+
+bool dtc_align(struct dtc_alignment *alignment, const struct dtc_align_input *input, const struct dtc_watch *watch,
+	       DtcFindings *findings, GError **error)
+{
+	const struct dtc_progress progress = { .phase = DTC_PHASE_ALIGN, .all = input->recordings->node_count };
+	g_autoptr(DtcFindings) made = dtc_findings_new();
+
+	*alignment = (struct dtc_alignment){ 0 };
+	if (!dtc_watch_tell(watch, &progress, error))
+		return false;
+	if (dtc_alignment_find(alignment, input, findings))
+		return true;
+	bool is_made = make(alignment, input, watch, made, error);
+	if (is_made)
+		dtc_alignment_keep(alignment, input, made);
+	dtc_findings_move(findings, made);
+	return is_made;
+}
+
+void dtc_alignment_complete(struct dtc_alignment *alignment, const struct dtc_align_input *input)
+{
+	struct dtc_alignment whole = { 0 };
+	g_autoptr(DtcFindings) known = dtc_findings_new();
+
+	if (!alignment->lacks_messages)
+		return;
+	/* nobody stops it, and what was made before can be made again: no error can come of it */
+	bool is_made = make(&whole, input, NULL, known, NULL);
+	g_assert(is_made);
+	alignment->lacks_messages = false;
+	dtc_matches_free(alignment->matches);
+	alignment->matches = g_steal_pointer(&whole.matches);
+	dtc_alignment_clear(&whole);
 }
 
 void dtc_alignment_clear(struct dtc_alignment *alignment)

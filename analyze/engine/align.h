@@ -24,16 +24,20 @@ struct dtc_align_input {
 /* Everything is owned. */
 struct dtc_alignment {
 	DtcMatches *matches;
-	DtcSync *sync;	/* NULL for a single node, or if the clocks came from a file */
-	DtcClocks *own; /* then these are the clocks; else NULL */
+	DtcSync *sync;	     /* NULL for a single node, or if the clocks came from a file */
+	DtcClocks *own;	     /* then these are the clocks; else NULL */
+	bool lacks_messages; /* it was kept from before: matches tell of the captures' clocks, and have no messages */
 };
 
 /*
- * False with an error if the clocks contradict each other, the file cannot be read, or the watcher (or NULL) stops it.
- * To be cleared in either case.
+ * What was kept of an earlier run with the same recordings and options is taken (alignment_image.h), and what is made
+ * is kept. False with an error if the clocks contradict each other, the file cannot be read, or the watcher (or NULL)
+ * stops it. To be cleared in either case.
  */
 bool dtc_align(struct dtc_alignment *alignment, const struct dtc_align_input *input, const struct dtc_watch *watch,
 	       DtcFindings *findings, GError **error);
+/* For those who look at messages: makes them, if they are not there. The input is that of dtc_align. */
+void dtc_alignment_complete(struct dtc_alignment *alignment, const struct dtc_align_input *input);
 void dtc_alignment_clear(struct dtc_alignment *alignment);
 const DtcClocks *dtc_alignment_get_clocks(const struct dtc_alignment *alignment);
 /* The guests as the clocks show them; caller owns. */

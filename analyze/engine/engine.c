@@ -11,6 +11,8 @@ struct DtcEngine {
 	char **names;
 	const DtcCluster *cluster; /* the bundle's */
 	struct dtc_recordings recordings;
+	struct dtc_align_input align_input; /* borrows what is in here, and fit */
+	struct dtc_fit_options fit;
 	struct dtc_alignment alignment;
 	DtcGuests *guests;
 	DtcLinks *links;
@@ -58,21 +60,22 @@ DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_optio
 	if (!dtc_recordings_read(&engine->recordings, bundle, &recordings_options, watch, findings, error))
 		return NULL;
 
-	const struct dtc_align_input align_input = {
+	engine->fit = options->fit ? *options->fit : dtc_fit_options_default();
+	engine->align_input = (struct dtc_align_input){
 		.recordings = &engine->recordings,
 		.names = (const char *const *)engine->names,
 		.cluster = engine->cluster,
 		.reference = options->reference ? (int)reference : -1,
-		.fit = options->fit,
+		.fit = &engine->fit,
 		.sync_file = options->sync_file,
 	};
-	if (!dtc_align(&engine->alignment, &align_input, watch, findings, error))
+	if (!dtc_align(&engine->alignment, &engine->align_input, watch, findings, error))
 		return NULL;
 
 	const struct dtc_progress progress = { .phase = DTC_PHASE_LINK, .all = node_count };
 	if (!dtc_watch_tell(watch, &progress, error))
 		return NULL;
-	engine->guests = dtc_alignment_find_guests(&engine->alignment, &align_input, findings);
+	engine->guests = dtc_alignment_find_guests(&engine->alignment, &engine->align_input, findings);
 	engine->links = dtc_links_new(node_count, (const char *const *)engine->names, dtc_engine_get_histories(engine),
 				      dtc_engine_get_clocks(engine));
 	dtc_links_set_guests(engine->links, engine->guests);
@@ -155,6 +158,8 @@ const DtcClocks *dtc_engine_get_clocks(const DtcEngine *engine)
 
 const DtcMatches *dtc_engine_get_matches(const DtcEngine *engine)
 {
+	/* they are no change that anybody sees */
+	dtc_alignment_complete(&((DtcEngine *)(gpointer)engine)->alignment, &engine->align_input);
 	return engine->alignment.matches;
 }
 
@@ -183,9 +188,14 @@ const DtcRequests *dtc_engine_get_requests(const DtcEngine *engine)
 	return engine->requests;
 }
 
+bool dtc_engine_capture_to_node(const DtcEngine *engine, guint node, int64_t capture_ns, int64_t *ret_node_ns)
+{
+	return dtc_matches_capture_to_node(engine->alignment.matches, node, capture_ns, ret_node_ns);
+}
+
 static bool capture_to_node(const void *data, guint node, int64_t capture_ns, int64_t *ret_node_ns)
 {
-	return dtc_matches_capture_to_node(data, node, capture_ns, ret_node_ns);
+	return dtc_engine_capture_to_node(data, node, capture_ns, ret_node_ns);
 }
 
 DtcLocator *dtc_engine_new_locator(const DtcEngine *engine, const DtcRequests *requests)
@@ -196,7 +206,7 @@ DtcLocator *dtc_engine_new_locator(const DtcEngine *engine, const DtcRequests *r
 		.captures = (const DtcPackets *const *)engine->recordings.captures,
 		.clocks = dtc_engine_get_clocks(engine),
 		.capture_to_node = capture_to_node,
-		.capture_data = engine->alignment.matches,
+		.capture_data = engine,
 	};
 	return dtc_locator_new(requests, &input);
 }

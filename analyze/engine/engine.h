@@ -67,7 +67,10 @@ const DtcPackets *dtc_engine_get_capture(const DtcEngine *engine, guint node);
 /* The bundle's, or NULL. */
 const DtcCluster *dtc_engine_get_cluster(const DtcEngine *engine);
 const DtcClocks *dtc_engine_get_clocks(const DtcEngine *engine);
+/* Messages and all; those of clocks that were kept from before are made first, which takes as long as it took. */
 const DtcMatches *dtc_engine_get_matches(const DtcEngine *engine);
+/* dtc_matches_capture_to_node, for which no messages are needed. */
+bool dtc_engine_capture_to_node(const DtcEngine *engine, guint node, int64_t capture_ns, int64_t *ret_node_ns);
 /* NULL for a single node, or if the clocks came from a file. */
 const DtcSync *dtc_engine_get_sync(const DtcEngine *engine);
 const DtcLinks *dtc_engine_get_links(const DtcEngine *engine);

@@ -96,7 +96,7 @@ bool dtc_question_set_connection(struct dtc_question *question, const DtcEngine 
 
 static bool real_to_node(gconstpointer engine, guint node, int64_t real_ns, int64_t *ret_node_ns)
 {
-	return dtc_matches_capture_to_node(dtc_engine_get_matches(engine), node, real_ns, ret_node_ns);
+	return dtc_engine_capture_to_node(engine, node, real_ns, ret_node_ns);
 }
 
 DtcIdSpans *dtc_id_spans_load(const DtcEngine *engine, const char *mark_regex, const char *path, DtcFindings *findings,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/kept.h"
 
+#include "analyze/engine/alignment_image.h"
 #include "analyze/engine/origins.h"
 #include "analyze/engine/recording_image.h"
 #include "collect/bundle/access.h"
@@ -16,6 +17,7 @@ static void kept_free(void *data)
 	g_free(kept->file);
 	g_free(kept->node);
 	g_free(kept->path);
+	g_free(kept->clocks);
 	g_free(kept);
 }
 
@@ -31,8 +33,8 @@ GPtrArray *dtc_kept_list(const DtcStore *store)
 		kept->file = g_strdup(entry->file);
 		kept->bytes = entry->bytes;
 		kept->used_us = entry->used_us;
-		if (image)
-			dtc_recording_describe_image(image, &kept->node, &kept->path, &kept->is_capture);
+		if (image && !dtc_recording_describe_image(image, &kept->node, &kept->path, &kept->is_capture))
+			kept->clocks = dtc_alignment_describe_image(image);
 		g_ptr_array_add(list, kept);
 	}
 	return list;

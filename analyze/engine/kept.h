@@ -10,8 +10,9 @@
 /* All owned. */
 struct dtc_kept {
 	char *file;
-	char *node; /* NULL, as path: it cannot be believed */
-	char *path; /* of the trace, or of the first capture, as it was called when it was read */
+	char *node;   /* NULL, as path: it cannot be believed */
+	char *path;   /* of the trace, or of the first capture, as it was called when it was read */
+	char *clocks; /* of an alignment: its nodes; NULL: it is of a recording */
 	bool is_capture;
 	guint64 bytes;
 	gint64 used_us; /* wall clock */

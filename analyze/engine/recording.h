@@ -24,6 +24,8 @@ struct dtc_recording {
 	bool enters_guests; /* a host of virtual machines */
 	bool is_foreign;    /* a capture in which no packet starts or ends at this node */
 	guint capture_count;
+	struct dtc_image_key key; /* of what is kept of it */
+	bool is_kept;
 	guint64 image_bytes; /* of the image that it came from, or was kept in; 0: none */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/recording_image.h"
 
+#include "analyze/engine/findings_image.h"
 #include "collect/bundle/environment.h"
 #include "collect/image/fingerprint.h"
 #include "dtrace-chain/error.h"
@@ -22,43 +23,10 @@ struct saved_head {
 	uint32_t spare;
 };
 
-struct saved_finding {
-	uint32_t severity;
-	uint32_t is_incomplete;
-	uint32_t is_made; /* of made_findings; else the reader's */
-	uint32_t code;	  /* strings, as the next two; NO_STRING */
-	uint32_t node;
-	uint32_t text;
-};
-
-#define NO_STRING UINT32_MAX
-
 /* NULL: there is an image in its place. */
 static const char *get_path(const struct dtc_reading *reading)
 {
 	return reading->is_capture ? reading->node->pcap_paths[0] : reading->node->kernel_path;
-}
-
-static uint32_t add_string(GPtrArray *strings, const char *string)
-{
-	if (!string)
-		return NO_STRING;
-	g_ptr_array_add(strings, (gpointer)string);
-	return strings->len - 1;
-}
-
-static void add_findings(const DtcFindings *findings, bool is_made, GArray *list, GPtrArray *strings)
-{
-	for (guint i = 0; i < dtc_findings_get_count(findings); i++) {
-		const struct dtc_finding *finding = dtc_findings_get(findings, i);
-		const struct saved_finding saved = { finding->severity,
-						     finding->incomplete,
-						     is_made,
-						     add_string(strings, finding->code),
-						     add_string(strings, finding->node),
-						     add_string(strings, finding->text) };
-		g_array_append_val(list, saved);
-	}
 }
 
 /* The folder of a file is in what is said of it, as it was given. */
@@ -84,18 +52,14 @@ static void save(const struct dtc_recording *recording, DtcImageWriter *writer)
 						 name_paths(recording->made_findings, reading),
 					 0 };
 	const char *const texts[] = { reading->node->name, get_path(reading) ? get_path(reading) : "" };
-	g_autoptr(GArray) findings = g_array_new(FALSE, FALSE, sizeof(struct saved_finding));
-	g_autoptr(GPtrArray) strings = g_ptr_array_new();
+	const DtcFindings *const findings[] = { reading->findings, recording->made_findings };
 
-	add_findings(reading->findings, false, findings, strings);
-	add_findings(recording->made_findings, true, findings, strings);
 	dtc_image_add_copy(writer, "recording.head", sizeof(head), &head, 1);
 	dtc_image_add_strings(writer, "recording.texts", texts, G_N_ELEMENTS(texts));
 	dtc_image_add_strings(writer, "recording.id_headers", recording->options->id_headers,
 			      recording->options->id_headers ? g_strv_length((char **)recording->options->id_headers)
 							     : 0);
-	dtc_image_add_copy(writer, "findings.records", sizeof(struct saved_finding), findings->data, findings->len);
-	dtc_image_add_strings(writer, "findings.strings", (const char *const *)strings->pdata, strings->len);
+	dtc_findings_save(findings, G_N_ELEMENTS(findings), writer);
 	dtc_census_save(&recording->source, writer);
 	if (!reading->is_capture) {
 		dtc_history_save(recording->history, writer);
@@ -108,27 +72,9 @@ static void save(const struct dtc_recording *recording, DtcImageWriter *writer)
 
 static bool load_findings(DtcFindings *readers, DtcFindings *made, const DtcImage *image, GError **error)
 {
-	gsize count, string_count;
-	const struct saved_finding *list =
-		dtc_image_get(image, "findings.records", sizeof(struct saved_finding), &count, error);
-	g_autofree const char **strings =
-		list ? dtc_image_get_strings(image, "findings.strings", &string_count, error) : NULL;
+	DtcFindings *const lists[] = { readers, made };
 
-	if (!strings)
-		return false;
-	for (gsize i = 0; i < count; i++) {
-		const struct saved_finding *saved = &list[i];
-		if (saved->severity > DTC_SEVERITY_ERROR || saved->text >= string_count ||
-		    (saved->code != NO_STRING && saved->code >= string_count) ||
-		    (saved->node != NO_STRING && saved->node >= string_count))
-			return dtc_image_refuse(image, error, "a finding in it is none");
-		dtc_findings_add_coded(saved->is_made ? made : readers,
-				       saved->code == NO_STRING ? NULL : g_intern_string(strings[saved->code]),
-				       (enum dtc_severity)saved->severity, saved->is_incomplete,
-				       saved->node == NO_STRING ? NULL : strings[saved->node], "%s",
-				       strings[saved->text]);
-	}
-	return true;
+	return dtc_findings_load(lists, G_N_ELEMENTS(lists), image, error);
 }
 
 /* Of a recording that is in the image; NULL with an error. */
@@ -240,7 +186,11 @@ bool dtc_recording_find(struct dtc_recording *recording, const struct dtc_record
 {
 	g_autoptr(DtcImage) image = place->has_key ? dtc_store_find(recording->options->store, &place->key) : NULL;
 
-	return image && load(recording, image, NULL);
+	if (!image || !load(recording, image, NULL))
+		return false;
+	recording->key = place->key;
+	recording->is_kept = true;
+	return true;
 }
 
 static bool was_refused(const DtcFindings *findings)
@@ -274,8 +224,11 @@ void dtc_recording_keep(struct dtc_recording *recording, const struct dtc_record
 		return;
 	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
 	save(recording, writer);
-	if (dtc_store_put(recording->options->store, &place->key, writer, NULL))
-		recording->image_bytes = dtc_image_writer_measure(writer);
+	if (!dtc_store_put(recording->options->store, &place->key, writer, NULL))
+		return;
+	recording->image_bytes = dtc_image_writer_measure(writer);
+	recording->key = place->key;
+	recording->is_kept = true;
 }
 
 static bool load_counts(struct dtc_census_source *source, const DtcImage *image)

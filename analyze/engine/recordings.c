@@ -95,6 +95,15 @@ static void take_findings(struct dtc_recording *recording, bool needs_states, Dt
 	dtc_findings_move(findings, recording->source.reading.findings);
 }
 
+static void take_key(struct dtc_recordings *to, const struct dtc_recording *recording)
+{
+	const struct dtc_reading *reading = &recording->source.reading;
+	struct dtc_recording_keys *keys = &to->keys[reading->node_index];
+
+	*(reading->is_capture ? &keys->captures : &keys->kernel) = recording->key;
+	to->are_kept &= recording->is_kept;
+}
+
 /* False if nothing at all could be read. */
 static bool take_all(struct dtc_recordings *to, const GPtrArray *list, bool needs_states, DtcFindings *findings,
 		     GError **error)
@@ -106,6 +115,7 @@ static bool take_all(struct dtc_recordings *to, const GPtrArray *list, bool need
 		struct dtc_recording *recording = list->pdata[i];
 		guint node = recording->source.reading.node_index;
 		take_findings(recording, needs_states, findings);
+		take_key(to, recording);
 		if (recording->source.reading.is_capture) {
 			to->is_foreign[node] = recording->is_foreign;
 			take_captures(to, recording, findings, &first_error);
@@ -128,15 +138,16 @@ static bool take_all(struct dtc_recordings *to, const GPtrArray *list, bool need
 	return false;
 }
 
-static void init(struct dtc_recordings *recordings, guint node_count, bool needs_exchanges)
+static void init(struct dtc_recordings *recordings, guint node_count, const struct dtc_recordings_options *options)
 {
-	*recordings = (struct dtc_recordings){ .node_count = node_count };
+	*recordings = (struct dtc_recordings){ .node_count = node_count, .are_kept = true, .store = options->store };
+	recordings->keys = g_new0(struct dtc_recording_keys, node_count + 1);
 	recordings->histories = g_new0(DtcHistory *, node_count + 1);
 	recordings->problems = g_new0(char *, node_count + 1);
 	recordings->captures = g_new0(DtcPackets *, node_count + 1);
 	recordings->frames = g_new0(DtcFrames *, node_count + 1);
 	recordings->is_foreign = g_new0(bool, node_count + 1);
-	if (needs_exchanges)
+	if (options->needs_exchanges)
 		recordings->exchanges = dtc_exchanges_new(0);
 }
 
@@ -147,7 +158,7 @@ bool dtc_recordings_read(struct dtc_recordings *recordings, const DtcBundle *bun
 	struct dtc_recordings_options whole = *options;
 	g_autoptr(GPtrArray) list = NULL;
 
-	init(recordings, dtc_bundle_get_count(bundle), options->needs_exchanges);
+	init(recordings, dtc_bundle_get_count(bundle), options);
 	list = read_all(bundle, options, watch, error);
 	if (!list)
 		return false;
@@ -177,5 +188,6 @@ void dtc_recordings_clear(struct dtc_recordings *recordings)
 	g_free(recordings->captures);
 	g_free(recordings->frames);
 	g_free(recordings->is_foreign);
+	g_free(recordings->keys);
 	*recordings = (struct dtc_recordings){ 0 };
 }

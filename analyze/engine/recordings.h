@@ -29,6 +29,12 @@ struct dtc_recordings_options {
 	const char *const *id_headers; /* more headers that carry an identity, NULL-terminated; or NULL */
 };
 
+/* What the images of a node's recordings were made of; zeros: there is no such recording. */
+struct dtc_recording_keys {
+	struct dtc_image_key kernel;
+	struct dtc_image_key captures;
+};
+
 /* By node of the bundle; everything is owned. All zeros: nothing was read. */
 struct dtc_recordings {
 	guint node_count;
@@ -39,6 +45,9 @@ struct dtc_recordings {
 	bool *is_foreign;	 /* the capture shows traffic of others, and nothing of this node's clock */
 	DtcExchanges *exchanges; /* of all nodes, sorted by node; NULL unless asked for */
 	guint capture_count;	 /* files that could be read */
+	struct dtc_recording_keys *keys;
+	bool are_kept;	 /* every recording is in the store, by these keys */
+	DtcStore *store; /* borrowed; NULL: nothing is kept */
 };
 
 /*

@@ -491,6 +491,39 @@ DtcSync *dtc_fit_clocks(const DtcMatches *matches, const struct dtc_fit_options 
 	return sync;
 }
 
+DtcSync *dtc_sync_new_of(DtcClocks *clocks, const char *const *names, const struct dtc_fit_options *options)
+{
+	DtcSync *sync = g_new0(DtcSync, 1);
+	sync->options = *options;
+	sync->node_count = dtc_clocks_get_node_count(clocks);
+	sync->clocks = clocks;
+	sync->names = g_new0(char *, sync->node_count + 1);
+	sync->pairs = g_array_new(FALSE, FALSE, sizeof(struct dtc_sync_pair));
+	sync->owned = g_ptr_array_new_with_free_func(g_free);
+	sync->complete = true;
+	for (guint i = 0; i < sync->node_count; i++) {
+		sync->names[i] = g_strdup(names[i]);
+		sync->complete &= dtc_clocks_get_group(clocks, i) == 0;
+	}
+	return sync;
+}
+
+static const void *keep(DtcSync *sync, const void *records, gsize bytes)
+{
+	void *copy = g_memdup2(records, bytes);
+	g_ptr_array_add(sync->owned, copy);
+	return copy;
+}
+
+void dtc_sync_add_pair(DtcSync *sync, const struct dtc_sync_pair *pair)
+{
+	struct dtc_sync_pair kept = *pair;
+	kept.trimmed = keep(sync, pair->trimmed, pair->trimmed_count * sizeof(*pair->trimmed));
+	kept.steps = keep(sync, pair->steps, pair->step_count * sizeof(*pair->steps));
+	kept.corners = keep(sync, pair->corners, pair->corner_count * sizeof(*pair->corners));
+	g_array_append_val(sync->pairs, kept);
+}
+
 void dtc_sync_free(DtcSync *sync)
 {
 	if (!sync)

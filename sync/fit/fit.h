@@ -103,6 +103,12 @@ typedef struct DtcSync DtcSync;
  */
 DtcSync *dtc_fit_clocks(const DtcMatches *matches, const struct dtc_fit_options *options, DtcFindings *findings,
 			GError **error);
+/*
+ * The same of what an earlier fit found (sync_image.h): maps, which it takes, and the options as they were used. Pairs
+ * are added in their order; what they borrow is copied. Caller owns.
+ */
+DtcSync *dtc_sync_new_of(DtcClocks *clocks, const char *const *names, const struct dtc_fit_options *options);
+void dtc_sync_add_pair(DtcSync *sync, const struct dtc_sync_pair *pair);
 void dtc_sync_free(DtcSync *sync);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcSync, dtc_sync_free)
 

@@ -75,7 +75,7 @@ static void test_same_history(void)
 	g_assert_true(set_up(&f));
 	g_autoptr(DtcEngine) cold = make_engine(&f);
 	g_autoptr(GArray) entries = dtc_store_list(f.store);
-	g_assert_cmpuint(entries->len, ==, 2); /* of the kernel trace and of the captures */
+	g_assert_cmpuint(entries->len, ==, 3); /* of the kernel trace, of the captures, of the clocks */
 	g_autoptr(DtcEngine) warm = make_engine(&f);
 	g_autoptr(GBytes) read = write_history(dtc_engine_get_history(cold, 0));
 	g_autoptr(GBytes) found = write_history(dtc_engine_get_history(warm, 0));
