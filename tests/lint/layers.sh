@@ -32,18 +32,20 @@ grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' $sources |
 only() {
 	# shellcheck disable=SC2086
 	grep -nHE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]$1" $sources |
-		OWNERS=$2 awk -F: '$1 !~ ENVIRON["OWNERS"] { print $0 "  (only " ENVIRON["OWNERS"] ")" }' >>"$scratch/bad"
+		OWNERS=$2 awk -F: '$1 !~ ENVIRON["OWNERS"] { print $0 "  (only " ENVIRON["OWNERS"] ")" }'
 }
-only 'babeltrace2?/' '^collect/read/ctf/'
-# back ends of the reader are behind backend.h; only the reader knows which ones there are
-only 'collect/read/[a-z_]*/' '^collect/read/([a-z_]*/|reader\.c$)'
-only 'pcap' '^collect/packets/capture\.c$|^collect/record/captures\.c$'
-only 'tracefs' '^collect/record/tracefs\.c$'
-only 'lttng/' '^collect/record/lttng\.c$'
-only 'archive' '^collect/bundle/pack\.c$'
-only 'glpk' '^sync/fit/'
-only '[a-z_]*\.pb-c\.h' '^collect/bundle/manifest\.c$|^sync/fit/saved\.c$|^analyze/report/perfetto\.c$'
-only 'json-glib' '^analyze/request/id_spans_otlp\.c$'
+{
+	only 'babeltrace2?/' '^collect/read/ctf/'
+	# back ends of the reader are behind backend.h; only the reader knows which ones there are
+	only 'collect/read/[a-z_]*/' '^collect/read/([a-z_]*/|reader\.c$)'
+	only 'pcap' '^collect/packets/capture\.c$|^collect/record/captures\.c$'
+	only 'tracefs' '^collect/record/tracefs\.c$'
+	only 'lttng/' '^collect/record/lttng\.c$'
+	only 'archive' '^collect/bundle/pack\.c$'
+	only 'glpk' '^sync/fit/'
+	only '[a-z_]*\.pb-c\.h' '^collect/bundle/manifest\.c$|^sync/fit/saved\.c$|^analyze/report/perfetto\.c$'
+	only 'json-glib' '^analyze/request/id_spans_otlp\.c$'
+} >>"$scratch/bad"
 
 # The command line asks the engine and prints what report makes of the answer; it knows nothing of how it came about.
 below='collect/(packets|seal|read|record)|sync/match'
