@@ -405,8 +405,9 @@ static gint compare_files(gconstpointer a, gconstpointer b)
 }
 
 /* Brings the rows into their order, and with them the indexes that name them. */
-static void sort_rows(DtcUsage *usage)
+static void sort_rows(struct dtc_usage_build *build)
 {
+	DtcUsage *usage = build->usage;
 	guint count = usage->processes->len;
 	g_autoptr(GArray) orders = g_array_sized_new(FALSE, FALSE, sizeof(struct order), count);
 	g_autofree guint *renamed = g_new(guint, count + 1);
@@ -434,8 +435,14 @@ static void sort_rows(DtcUsage *usage)
 		if (edge->from != G_MAXUINT)
 			edge->from = renamed[edge->from];
 	}
+	for (guint i = 0; i < usage->servers->len; i++) {
+		guint *process = &g_array_index(usage->servers, struct dtc_usage_server, i).process;
+		if (*process != G_MAXUINT)
+			*process = renamed[*process];
+	}
 	g_array_sort(usage->files, compare_files);
 	g_array_sort(usage->edges, compare_edges);
+	dtc_usage_sort_servers(build);
 }
 
 static void drop_unasked(struct dtc_usage_build *build)
@@ -469,6 +476,7 @@ DtcUsage *dtc_usage_new(const DtcLinks *links, const struct dtc_usage_options *o
 	usage->processes = g_array_new(FALSE, FALSE, sizeof(struct dtc_usage_process));
 	usage->files = g_array_new(FALSE, FALSE, sizeof(struct dtc_usage_file));
 	usage->edges = g_array_new(FALSE, FALSE, sizeof(struct dtc_usage_edge));
+	usage->servers = g_array_new(FALSE, FALSE, sizeof(struct dtc_usage_server));
 	for (guint node = 0; node < node_count; node++) {
 		const DtcHistory *h = dtc_links_get_history(links, node);
 		usage->nodes[node].has_history = h && dtc_history_get_begin_ns(h) != DTC_TIME_NONE;
@@ -480,6 +488,7 @@ DtcUsage *dtc_usage_new(const DtcLinks *links, const struct dtc_usage_options *o
 		return NULL;
 	}
 	build.edge_index = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	build.server_index = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	build.thread_process = g_new0(guint *, node_count + 1);
 	build.edges_ns = g_new0(int64_t *, node_count + 1);
 	for (guint node = 0; node < node_count; node++) {
@@ -495,12 +504,13 @@ DtcUsage *dtc_usage_new(const DtcLinks *links, const struct dtc_usage_options *o
 	dtc_usage_add_pipes(&build);
 	if (options->asked)
 		drop_unasked(&build);
-	sort_rows(usage);
+	sort_rows(&build);
 	for (guint node = 0; node < node_count; node++) {
 		g_free(build.thread_process[node]);
 		g_free(build.edges_ns[node]);
 	}
 	g_hash_table_unref(build.edge_index);
+	g_hash_table_unref(build.server_index);
 	g_free(build.thread_process);
 	g_free(build.edges_ns);
 	g_free(build.spans);
@@ -531,6 +541,9 @@ void dtc_usage_free(DtcUsage *usage)
 	for (guint i = 0; i < usage->edges->len; i++)
 		g_free(g_array_index(usage->edges, struct dtc_usage_edge, i).host);
 	g_array_unref(usage->edges);
+	for (guint i = 0; i < usage->servers->len; i++)
+		g_free(g_array_index(usage->servers, struct dtc_usage_server, i).host);
+	g_array_unref(usage->servers);
 	g_free(usage);
 }
 
@@ -556,6 +569,45 @@ static bool check_interval(const DtcUsage *usage, guint index, guint i, const in
 	if (node->unknown[i] < 0)
 		return broken(error, index, "unknown", "the time in an interval", node->unknown[i], 0);
 	return true;
+}
+
+/* What a server did in all places of the tree, against the edges to it: less if it was not wholly asked for. */
+static bool check_server(const DtcUsage *usage, const int64_t *in_tree, const int64_t *on_edges, GError **error)
+{
+	for (guint p = 0; p < usage->processes->len; p++) {
+		const struct dtc_usage_process *process = &g_array_index(usage->processes, struct dtc_usage_process, p);
+		if (process->is_asked && in_tree[p] != on_edges[p])
+			return broken(error, process->node, process->name, "the CPU time in the tree of servers",
+				      in_tree[p], on_edges[p]);
+	}
+	return true;
+}
+
+static bool check_servers(const DtcUsage *usage, GError **error)
+{
+	g_autofree int64_t *in_tree = g_new0(int64_t, usage->processes->len + 1);
+	g_autofree int64_t *on_edges = g_new0(int64_t, usage->processes->len + 1);
+	g_autofree int64_t *totals = g_new0(int64_t, usage->servers->len + 1);
+
+	for (guint i = usage->servers->len; i-- > 0;) {
+		const struct dtc_usage_server *server = &g_array_index(usage->servers, struct dtc_usage_server, i);
+		guint node = server->process == G_MAXUINT
+				     ? 0
+				     : g_array_index(usage->processes, struct dtc_usage_process, server->process).node;
+		totals[i] += server->cpu_ns;
+		if (totals[i] != server->total_ns)
+			return broken(error, node, server->host ? server->host : "a server", "the total of the tree",
+				      server->total_ns, totals[i]);
+		if (server->parent != G_MAXUINT)
+			totals[server->parent] += totals[i];
+		if (server->process != G_MAXUINT)
+			in_tree[server->process] += server->cpu_ns;
+	}
+	for (guint i = 0; i < usage->edges->len; i++) {
+		const struct dtc_usage_edge *edge = &g_array_index(usage->edges, struct dtc_usage_edge, i);
+		on_edges[edge->to] += edge->cpu_ns;
+	}
+	return check_server(usage, in_tree, on_edges, error);
 }
 
 bool dtc_usage_check(const DtcUsage *usage, GError **error)
@@ -590,5 +642,5 @@ bool dtc_usage_check(const DtcUsage *usage, GError **error)
 		if (total_ns != node->span_ns * node->cpu_count)
 			return broken(error, n, "all CPUs", "the sum", total_ns, node->span_ns * node->cpu_count);
 	}
-	return true;
+	return check_servers(usage, error);
 }

@@ -9,7 +9,8 @@
  * Conservation (dtc_usage_check): a row's intervals sum to its total; on each node and in each interval the CPU time of
  * all processes, of interrupts, away, idle and unknown is CPUs times the time. CPU time of a process is what its
  * threads ran without the interrupts on top of them; away is what a guest's CPU had something to run and its vCPU was
- * not in the guest; unknown is before a CPU's first switch and where events were lost.
+ * not in the guest; unknown is before a CPU's first switch and where events were lost. In the tree of servers a total
+ * is the own CPU time and the totals beneath; what a server has in all places of the tree is what the edges to it have.
  */
 #pragma once
 
@@ -104,6 +105,22 @@ struct dtc_usage_edge {
 	uint64_t exact_count;  /* messages whose sender is known by bytes, not by order */
 };
 
+/*
+ * A place in the tree of servers: a process that served the one it stands beneath, for what that one was asked itself.
+ * Roots are clients, of whom nobody is known to have asked.
+ */
+struct dtc_usage_server {
+	guint parent;	      /* before it in the list; G_MAXUINT: a root */
+	guint depth;	      /* of a root 0 */
+	guint process;	      /* G_MAXUINT: a root that is not traced, then host says where */
+	char *host;	      /* owned, or NULL */
+	uint64_t messages;    /* requests that it was asked here; of a root 0, as the next two */
+	uint64_t exact_count; /* of these: whose sender is known by bytes, not by order */
+	int64_t cpu_ns;	      /* of the server for these, without its own servers' */
+	int64_t time_ns;      /* from the read of a message to the last write of its answer; a root: all its servers' */
+	int64_t total_ns;     /* CPU time of it and of all beneath it */
+};
+
 typedef struct DtcUsage {
 	int64_t interval_ns;
 	guint node_count;
@@ -111,6 +128,11 @@ typedef struct DtcUsage {
 	GArray *processes; /* struct dtc_usage_process: by node, most CPU time first */
 	GArray *files;	   /* struct dtc_usage_file: longest blocked first */
 	GArray *edges;	   /* struct dtc_usage_edge: by from, to, channel */
+	/*
+	 * struct dtc_usage_server: each root with all beneath it, most total first. With processes that were asked for
+	 * the roots in whose tree one of them is.
+	 */
+	GArray *servers;
 } DtcUsage;
 
 /* Links are borrowed for the call. Caller owns; NULL with a USAGE error if the interval is too short for the span. */

@@ -9,8 +9,9 @@ struct dtc_usage_build {
 	const DtcLinks *links;
 	const DtcClocks *clocks;
 	DtcUsage *usage;
-	guint **thread_process; /* by node: the process by thread; G_MAXUINT: an idle thread */
-	GHashTable *edge_index; /* ends and channel as text -> edge + 1 */
+	guint **thread_process;	  /* by node: the process by thread; G_MAXUINT: an idle thread */
+	GHashTable *edge_index;	  /* ends and channel as text -> edge + 1 */
+	GHashTable *server_index; /* parent, process and host as text -> server + 1 */
 	int64_t **edges_ns; /* by node: interval_count + 1 times of the node; what counts is between first and last */
 	struct dtc_usage_span *spans; /* by node: what counts; without an end where the trace does not go on */
 };
@@ -37,3 +38,10 @@ void dtc_usage_add_pipes(struct dtc_usage_build *build);
 /* The edge with these ends, made if it is not there. host only without from. */
 struct dtc_usage_edge *dtc_usage_get_edge(struct dtc_usage_build *build, guint from, const char *host, guint to,
 					  enum dtc_usage_channel channel);
+
+/* usage_servers.c: the place of a process (or of a host, without one) beneath another, made if it is not there. */
+guint dtc_usage_get_server(struct dtc_usage_build *build, guint parent, guint process, const char *host);
+/* Nothing more goes beneath it. */
+bool dtc_usage_server_is_deepest(const struct dtc_usage_build *build, guint server);
+/* Adds up the tree, drops what was not asked for and brings it into its order; processes have their last indexes. */
+void dtc_usage_sort_servers(struct dtc_usage_build *build);

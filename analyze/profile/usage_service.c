@@ -27,12 +27,14 @@ struct service {
 	uint32_t file;
 	int64_t answered_ns; /* when the last write returned; DTC_TIME_NONE: not answered */
 	int64_t cpu_ns;
+	int64_t time_ns; /* of what is counted, from the read of the message to the last write */
 	uint64_t read_bytes, written_bytes;
 	bool is_counted; /* its message was read in the span; its time and bytes may lie in it without that */
 	/* where the message came from */
 	guint client; /* process; G_MAXUINT: not traced */
 	uint32_t parent;
 	bool exact;
+	guint server; /* its place in the tree of servers; G_MAXUINT: not yet asked */
 };
 
 /* One node's pass. */
@@ -114,6 +116,7 @@ static struct service *begin_service(struct pass *pass, uint32_t index)
 		.is_counted = dtc_usage_is_counted(pass->build, pass->node, read->end_ns),
 		.client = G_MAXUINT,
 		.parent = DTC_NONE,
+		.server = G_MAXUINT,
 	};
 
 	g_array_append_val(pass->services, fresh);
@@ -200,6 +203,16 @@ static void find_client(const struct dtc_usage_build *build, const DtcServing *s
 	service->parent = owned ? owned->request : DTC_NONE;
 }
 
+static void set_time(const struct dtc_usage_build *build, struct service *service)
+{
+	const DtcHistory *h = dtc_links_get_history(build->links, service->node);
+	const struct dtc_usage_span *counted = &build->spans[service->node];
+	int64_t read_ns = dtc_history_copy_call(h, service->read).end_ns;
+
+	if (service->answered_ns != DTC_TIME_NONE)
+		service->time_ns = MAX(0, MIN(service->answered_ns, counted->end.ns) - MAX(read_ns, counted->begin.ns));
+}
+
 /* The service's CPU time to its client, the client's client, and so on; to each process once, and not to the server. */
 static void charge_clients(struct dtc_usage_build *build, const GArray *services, uint32_t index)
 {
@@ -222,13 +235,77 @@ static void charge_clients(struct dtc_usage_build *build, const GArray *services
 	}
 }
 
-static void add_edge(struct dtc_usage_build *build, const struct service *service)
+static guint get_server_process(const struct dtc_usage_build *build, const struct service *service)
+{
+	return build->thread_process[service->node][service->thread];
+}
+
+static const struct dtc_flow *get_flow(const struct dtc_usage_build *build, const struct service *service)
 {
 	const DtcHistory *h = dtc_links_get_history(build->links, service->node);
-	const struct dtc_file *file = dtc_history_get_file(h, service->file);
-	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_in);
-	guint server = build->thread_process[service->node][service->thread];
-	g_autofree char *host = service->client == G_MAXUINT ? dtc_address_to_host_string(flow->source) : NULL;
+
+	return dtc_packets_get_flow(dtc_history_get_packets(h), dtc_history_get_file(h, service->file)->flow_in);
+}
+
+/* Where the message came from, if no traced process sent it; else NULL. Caller owns. */
+static char *make_host(const struct dtc_usage_build *build, const struct service *service)
+{
+	return service->client == G_MAXUINT ? dtc_address_to_host_string(get_flow(build, service)->source) : NULL;
+}
+
+/* The service of the same client in which it asked; NULL if that is not known. */
+static struct service *get_parent(const struct dtc_usage_build *build, const GArray *services,
+				  const struct service *service)
+{
+	struct service *parent =
+		service->parent == DTC_NONE ? NULL : &g_array_index(services, struct service, service->parent);
+
+	return parent && get_server_process(build, parent) == service->client ? parent : NULL;
+}
+
+/*
+ * The service's place: beneath that of the service in which it was asked for, which may not have one yet. Of a circle,
+ * as clocks that are off may make one, the first that is met again stands beneath its client.
+ */
+static guint place_service(struct dtc_usage_build *build, const GArray *services, struct service *service)
+{
+	struct service *chain[CHAIN_LIMIT];
+	guint count = 0, place = G_MAXUINT;
+
+	for (struct service *at = service; at && at->server == G_MAXUINT && count < CHAIN_LIMIT;
+	     at = get_parent(build, services, at))
+		chain[count++] = at;
+	while (count > 0) {
+		struct service *at = chain[--count];
+		const struct service *parent = get_parent(build, services, at);
+		bool has_place = parent && parent->server != G_MAXUINT && parent != at;
+		if (has_place && !dtc_usage_server_is_deepest(build, parent->server)) {
+			place = parent->server;
+		} else {
+			g_autofree char *host = make_host(build, at);
+			place = dtc_usage_get_server(build, G_MAXUINT, at->client, host);
+		}
+		at->server = dtc_usage_get_server(build, place, get_server_process(build, at), NULL);
+	}
+	return service->server;
+}
+
+static void add_server(struct dtc_usage_build *build, const GArray *services, struct service *service)
+{
+	guint place = place_service(build, services, service);
+	struct dtc_usage_server *server = &g_array_index(build->usage->servers, struct dtc_usage_server, place);
+
+	server->messages += service->is_counted;
+	server->exact_count += service->is_counted && service->exact;
+	server->cpu_ns += service->cpu_ns;
+	server->time_ns += service->time_ns;
+}
+
+static void add_edge(struct dtc_usage_build *build, const struct service *service)
+{
+	const struct dtc_flow *flow = get_flow(build, service);
+	guint server = get_server_process(build, service);
+	g_autofree char *host = make_host(build, service);
 	struct dtc_usage_edge *edge =
 		dtc_usage_get_edge(build, service->client, host, server,
 				   flow->protocol == DTC_PROTOCOL_TCP ? DTC_USAGE_TCP : DTC_USAGE_UDP);
@@ -265,14 +342,17 @@ void dtc_usage_add_services(struct dtc_usage_build *build)
 		     build->usage->nodes[node].has_history && i < dtc_history_get_thread_count(passes[node].history);
 		     i++)
 			charge_thread(&passes[node], i);
-	for (guint i = 0; i < services->len; i++)
-		find_client(build, serving, &g_array_index(services, struct service, i));
 	for (guint i = 0; i < services->len; i++) {
-		const struct service *service = &g_array_index(services, struct service, i);
+		find_client(build, serving, &g_array_index(services, struct service, i));
+		set_time(build, &g_array_index(services, struct service, i));
+	}
+	for (guint i = 0; i < services->len; i++) {
+		struct service *service = &g_array_index(services, struct service, i);
 		if (build->thread_process[service->node][service->thread] == G_MAXUINT ||
 		    !(service->is_counted || service->read_bytes || service->written_bytes || service->cpu_ns))
 			continue;
 		charge_clients(build, services, i);
 		add_edge(build, service);
+		add_server(build, services, service);
 	}
 }

@@ -154,6 +154,44 @@ static void append_edges(GString *out, const struct dtc_usage_input *input)
 	end_list(out, input->usage->edges->len == 0);
 }
 
+/* Everything of a server but those beneath it and the closing brackets. */
+static void append_server(GString *out, const struct dtc_usage_input *input, const struct dtc_usage_server *server)
+{
+	g_string_append_c(out, '{');
+	if (server->process == G_MAXUINT)
+		dtc_json_add_null(out, "tier");
+	else
+		append_tier(out, "tier", input, server->process);
+	dtc_json_add_text(out, "host", server->host);
+	dtc_json_add_integer(out, "requests", (int64_t)server->messages);
+	dtc_json_add_integer(out, "exact", (int64_t)server->exact_count);
+	dtc_json_add_integer(out, "time_ns", server->time_ns);
+	dtc_json_add_integer(out, "cpu_ns", server->cpu_ns);
+	dtc_json_add_integer(out, "total_ns", server->total_ns);
+	dtc_json_append_key(out, "servers");
+	g_string_append_c(out, '[');
+}
+
+/* The list is depth first: the depth of the next one tells what to close. */
+static void append_servers(GString *out, const struct dtc_usage_input *input)
+{
+	const GArray *servers = input->usage->servers;
+
+	g_string_append(out, "  \"servers\": [");
+	for (guint i = 0; i < servers->len; i++) {
+		const struct dtc_usage_server *server = &g_array_index(servers, struct dtc_usage_server, i);
+		guint next = i + 1 < servers->len ? g_array_index(servers, struct dtc_usage_server, i + 1).depth : 0;
+		if (server->depth == 0)
+			g_string_append(out, i ? ",\n    " : "\n    ");
+		else
+			dtc_json_append_separator(out);
+		append_server(out, input, server);
+		for (guint depth = server->depth + 1; depth > next; depth--)
+			g_string_append(out, "]}");
+	}
+	end_list(out, servers->len == 0);
+}
+
 char *dtc_usage_to_json(const struct dtc_usage_input *input)
 {
 	GString *out = g_string_new("{\n  \"schema\": \"" DTC_USAGE_SCHEMA "\",\n  ");
@@ -166,6 +204,7 @@ char *dtc_usage_to_json(const struct dtc_usage_input *input)
 	append_processes(out, input);
 	append_files(out, input);
 	append_edges(out, input);
+	append_servers(out, input);
 	g_string_append(out, "  \"findings\": ");
 	dtc_finding_list_append_json(out, input->findings);
 	g_string_append(out, ",\n  ");

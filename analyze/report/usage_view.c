@@ -380,6 +380,67 @@ static void add_accounting(const struct view *view)
 		0);
 }
 
+static const struct dtc_usage_server *get_server(const struct view *view, guint index)
+{
+	return &g_array_index(view->input->usage->servers, struct dtc_usage_server, index);
+}
+
+static void add_server(const struct view *view, const struct dtc_usage_server *server,
+		       const struct dtc_usage_server *root)
+{
+	g_autofree char *name = server->process == G_MAXUINT ? dtc_printable(server->host, DTC_PRINTABLE_MAX)
+							     : make_tier(view, server->process);
+	bool is_root = server->depth == 0;
+
+	if (is_root)
+		dtc_layout_add_space(view->layout, 9);
+	else
+		add_count(view, server->messages, 9);
+	add_figure(view, server->time_ns, DTC_STYLE_PLAIN);
+	add_percent(view, server->time_ns, root->time_ns, DTC_STYLE_DIM);
+	add_figure(view, server->total_ns, DTC_STYLE_PLAIN);
+	add_percent(view, server->total_ns, root->total_ns, DTC_STYLE_DIM);
+	dtc_layout_add_space(view->layout, 2);
+	if (!is_root) {
+		dtc_layout_add_space(view->layout, 2 * (MIN(server->depth, 8) - 1));
+		dtc_layout_add(view->layout, DTC_STYLE_DIM, "└ ");
+	}
+	dtc_layout_add(view->layout, is_root ? DTC_STYLE_BOLD : DTC_STYLE_PLAIN, "%s", name);
+	if (server->process == G_MAXUINT)
+		dtc_layout_add(view->layout, DTC_STYLE_DIM, ", not traced");
+	dtc_layout_end_line(view->layout);
+}
+
+static void add_servers(const struct view *view)
+{
+	const GArray *servers = view->input->usage->servers;
+	guint root = 0, shown = get_shown(view, servers->len);
+
+	if (servers->len == 0)
+		return;
+	dtc_layout_add_heading(view->layout, "Who served whom",
+			       "beneath each client its servers, beneath them theirs for it");
+	add_heading_cell(view, "requests", 9);
+	add_heading_cell(view, "time", view->figure_columns);
+	add_heading_cell(view, "%", 7);
+	add_heading_cell(view, "CPU", view->figure_columns);
+	add_heading_cell(view, "%", 7);
+	dtc_layout_add(view->layout, DTC_STYLE_DIM, "  in %s", view->scale.unit);
+	dtc_layout_end_line(view->layout);
+	for (guint i = 0; i < shown; i++) {
+		const struct dtc_usage_server *server = get_server(view, i);
+		if (server->depth == 0)
+			root = i;
+		add_server(view, server, get_server(view, root));
+	}
+	add_more(view, servers->len, shown);
+	dtc_layout_add_paragraph(
+		view->layout,
+		"Both with all that stands beneath. time: from the read of a request to the last write "
+		"of its answer; requests that are served side by side count each.",
+		0);
+}
+
 static gint compare_edges(gconstpointer a, gconstpointer b, gpointer data)
 {
 	const GArray *edges = data;
@@ -445,12 +506,15 @@ char *dtc_usage_to_text(const struct dtc_usage_input *input, const struct dtc_us
 		widest_ns = MAX(widest_ns, input->usage->nodes[i].span_ns * input->usage->nodes[i].cpu_count);
 	for (guint i = 0; i < input->usage->files->len; i++)
 		widest_ns = MAX(widest_ns, g_array_index(input->usage->files, struct dtc_usage_file, i).blocked_ns);
+	for (guint i = 0; i < input->usage->servers->len; i++)
+		widest_ns = MAX(widest_ns, g_array_index(input->usage->servers, struct dtc_usage_server, i).time_ns);
 	g_autofree char *widest = dtc_scale_format(view.scale, widest_ns);
 	view.figure_columns = MAX(9, strlen(widest) + 1);
 	add_cpu(&view);
 	add_io(&view);
 	add_files(&view);
 	add_accounting(&view);
+	add_servers(&view);
 	add_edges(&view);
 	dtc_finding_list_add_text(view.layout, input->findings);
 	/* the first heading's blank line */

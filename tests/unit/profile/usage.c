@@ -75,6 +75,24 @@ static const struct dtc_usage_edge *find_edge(const struct made *made, const cha
 	return NULL;
 }
 
+/* The next line of the tree of servers: who stands at that depth, and what it took with all beneath it. */
+static void assert_server(const struct made *made, guint index, guint depth, const char *name, uint64_t messages,
+			  int64_t time_ns, int64_t cpu_ns, int64_t total_ns)
+{
+	g_assert_cmpuint(index, <, made->usage->servers->len);
+	const struct dtc_usage_server *s = &g_array_index(made->usage->servers, struct dtc_usage_server, index);
+	const GArray *processes = made->usage->processes;
+
+	g_assert_cmpuint(s->depth, ==, depth);
+	g_assert_cmpstr(s->process == G_MAXUINT ? s->host
+						: g_array_index(processes, struct dtc_usage_process, s->process).name,
+			==, name);
+	g_assert_cmpuint(s->messages, ==, messages);
+	g_assert_cmpint(s->time_ns, ==, time_ns);
+	g_assert_cmpint(s->cpu_ns, ==, cpu_ns);
+	g_assert_cmpint(s->total_ns, ==, total_ns);
+}
+
 static void packet(struct story *s, int64_t t, uint32_t cpu, uint16_t from, uint16_t to, uint32_t seq, uint8_t flags,
 		   uint32_t bytes)
 {
@@ -276,6 +294,21 @@ static void test_event_loop(void)
 	g_assert_cmpint(find_edge(&made, "two", "proxy")->cpu_ns, ==, 220);
 	g_assert_cmpint(find_edge(&made, "proxy", "backend")->cpu_ns, ==, 85);
 	g_assert_null(find_edge(&made, "one", "backend"));
+	/* the backend stands twice: for each client what it did for that one; 245-460 and 205-510 are the proxy's turns
+	 */
+	g_assert_cmpuint(made.usage->servers->len, ==, 6);
+	assert_server(&made, 0, 0, "two", 0, 460 - 245, 0, 220 + 45);
+	assert_server(&made, 1, 1, "proxy", 1, 460 - 245, 220, 220 + 45);
+	assert_server(&made, 2, 2, "backend", 1, 360 - 320, 45, 45);
+	assert_server(&made, 3, 0, "one", 0, 510 - 205, 0, 90 + 40);
+	assert_server(&made, 4, 1, "proxy", 1, 510 - 205, 90, 90 + 40);
+	assert_server(&made, 5, 2, "backend", 1, 290 - 255, 40, 40);
+	/* a span cuts times, and asks who was asked in it */
+	const struct dtc_usage_span span = { { 300 }, { 1000 } };
+	made_ask(&made, &(const struct dtc_usage_options){ .spans = &span });
+	assert_server(&made, 0, 0, "two", 0, 460 - 300, 0, 460 - 300 + 45);
+	assert_server(&made, 1, 1, "proxy", 0, 460 - 300, 460 - 300, 460 - 300 + 45);
+	assert_server(&made, 2, 2, "backend", 1, 360 - 320, 45, 45);
 	made_clear(&made);
 }
 
@@ -368,6 +401,8 @@ static void test_untraced(void)
 	const struct dtc_usage_edge *edge = find_edge(&made, "10.0.0.9", "server");
 	g_assert_nonnull(edge);
 	g_assert_cmpint(edge->cpu_ns, ==, 30);
+	assert_server(&made, 0, 0, "10.0.0.9", 0, 25, 0, 30);
+	assert_server(&made, 1, 1, "server", 1, 25, 30, 30);
 	made_clear(&made);
 }
 
