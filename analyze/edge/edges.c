@@ -3,6 +3,8 @@
 
 #include "analyze/edge/edges_build.h"
 
+#include <dtrace-chain/hash.h>
+
 struct key {
 	guint node;
 	uint32_t thread;
@@ -27,7 +29,7 @@ const char *dtc_edge_kind_to_string(enum dtc_edge_kind kind)
 static guint key_hash(gconstpointer data)
 {
 	const struct key *key = data;
-	return g_int64_hash(&key->end_ns) ^ (key->thread * 31U + key->node);
+	return dtc_hash_int64(&key->end_ns) ^ (key->thread * 31U + key->node);
 }
 
 static gboolean key_equal(gconstpointer a, gconstpointer b)

@@ -6,6 +6,7 @@
 #include "analyze/exchange/flow_nodes.h"
 
 #include <dtrace-chain/bisect.h>
+#include <dtrace-chain/hash.h>
 
 #include <string.h>
 
@@ -86,10 +87,10 @@ DtcLinks *dtc_links_new(guint node_count, const char *const *names, const DtcHis
 	}
 	links->clocks = clocks;
 	links->flow_nodes = new_flow_nodes(links);
-	links->indexes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, index_free);
-	links->file_calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
+	links->indexes = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, index_free);
+	links->file_calls = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free,
 						  (GDestroyNotify)(void (*)(void))dtc_file_calls_free);
-	links->framed = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	links->framed = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, g_free);
 	return links;
 }
 

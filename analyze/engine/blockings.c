@@ -5,6 +5,8 @@
 #include "analyze/path/path_build.h"
 #include "analyze/path/tree.h"
 
+#include <dtrace-chain/hash.h>
+
 static DtcPath *find_causality(const DtcEngine *engine, const struct dtc_blockings_options *options,
 			       const struct dtc_selection *selection)
 {
@@ -76,7 +78,7 @@ static void add_weight(GHashTable *weights, const DtcEngine *engine, const struc
 static GHashTable *weigh_all(const DtcEngine *engine, const struct dtc_watch *watch, guint *ret_count, GError **error)
 {
 	static const struct dtc_path_options whole = { 0 };
-	g_autoptr(GHashTable) weights = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	g_autoptr(GHashTable) weights = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, g_free);
 	const DtcRequests *requests = dtc_engine_get_requests(engine);
 	const struct dtc_answer *answer;
 	struct dtc_skipped skipped;

@@ -6,6 +6,8 @@
 #include "analyze/profile/profile.h"
 #include "analyze/profile/share_check.h"
 
+#include <dtrace-chain/hash.h>
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -316,8 +318,8 @@ static struct dtc_check check_clocks(const struct dtc_check_input *input)
 static guint hash_exception(const void *data)
 {
 	const struct dtc_check_exception *exception = data;
-	return g_int64_hash(&exception->sent_ns) * 31 + g_int64_hash(&exception->received_ns) + exception->from * 7 +
-	       exception->to;
+	return dtc_hash_int64(&exception->sent_ns) * 31 + dtc_hash_int64(&exception->received_ns) +
+	       exception->from * 7 + exception->to;
 }
 
 static gboolean equal_exceptions(const void *a, const void *b)

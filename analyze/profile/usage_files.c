@@ -5,6 +5,8 @@
 #include "analyze/exchange/label.h"
 #include "analyze/profile/usage_build.h"
 
+#include <dtrace-chain/hash.h>
+
 #include <string.h>
 
 struct pass {
@@ -166,9 +168,9 @@ void dtc_usage_add_files(struct dtc_usage_build *build)
 			.node = node,
 			.labels = g_hash_table_new_full(dtc_label_hash, dtc_label_equal, g_free, NULL),
 			.file_labels = g_new0(uint32_t, dtc_history_get_file_count(h) + 1),
-			.rows = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
-			.counted = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
-			.used = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
+			.rows = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL),
+			.counted = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL),
+			.used = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL),
 		};
 		for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
 			add_calls(&pass, i);

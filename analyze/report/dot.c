@@ -4,6 +4,8 @@
 #include "analyze/report/units.h"
 #include "collect/console/printable.h"
 
+#include <dtrace-chain/hash.h>
+
 #include <inttypes.h>
 
 #define LABEL_COLUMNS 48
@@ -149,7 +151,7 @@ char *dtc_report_to_dot(const DtcReport *report)
 		.vertices = g_array_new(FALSE, FALSE, sizeof(struct vertex)),
 		.edges = g_array_new(FALSE, FALSE, sizeof(struct edge)),
 		.by_name = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
-		.by_ends = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
+		.by_ends = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL),
 	};
 	g_autoptr(GHashTable) written = g_hash_table_new(NULL, NULL);
 	GString *out = g_string_new("digraph \"");

@@ -8,6 +8,7 @@
 #include "collect/console/printable.h"
 
 #include <dtrace-chain/bisect.h>
+#include <dtrace-chain/hash.h>
 
 #include <string.h>
 
@@ -469,7 +470,7 @@ static void add_node_messages(struct build *b, guint node, GHashTable *known, st
 
 static void add_other_messages(struct build *b)
 {
-	g_autoptr(GHashTable) known = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	g_autoptr(GHashTable) known = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL);
 	g_autoptr(GArray) messages = g_array_new(FALSE, FALSE, sizeof(struct dtc_lane_message));
 	struct thinned thinned = { .messages = messages, .stride = 1 };
 
@@ -511,7 +512,7 @@ DtcLanes *dtc_lanes_new(const DtcReport *report, const DtcPath *path, const DtcL
 		.clocks = links ? dtc_links_get_clocks(links) : NULL,
 		.options = options,
 		.candidates = g_array_new(FALSE, FALSE, sizeof(struct candidate)),
-		.indexes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
+		.indexes = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL),
 		.sources = g_array_new(FALSE, FALSE, sizeof(struct candidate)),
 	};
 

@@ -4,6 +4,8 @@
 #include "analyze/exchange/label.h"
 #include "analyze/request/same_wire.h"
 
+#include <dtrace-chain/hash.h>
+
 #include <string.h>
 
 #define NS_PER_S INT64_C(1000000000)
@@ -57,7 +59,7 @@ void dtc_anonymous_assign(const DtcExchanges *exchanges, const struct dtc_anonym
 {
 	guint count = dtc_exchanges_get_count(exchanges);
 	struct chains chains = {
-		.newest = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL),
+		.newest = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL),
 		.before = g_new0(uint32_t, 2 * (gsize)count + 1),
 	};
 	for (guint n = 0; n < count; n++) {

@@ -6,6 +6,8 @@
 #include "analyze/exchange/flow_nodes.h"
 #include "analyze/request/same_wire.h"
 
+#include <dtrace-chain/hash.h>
+
 #include <string.h>
 
 /* The same ends and sequence number again after this time are another connection, if no SYN says so before. */
@@ -59,7 +61,7 @@ DtcLocator *dtc_locator_new(const DtcRequests *requests, const struct dtc_locate
 	locator->requests = requests;
 	locator->input = *input;
 	locator->flow_nodes = new_flow_nodes(input);
-	locator->calls = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free,
+	locator->calls = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free,
 					       (GDestroyNotify)(void (*)(void))dtc_file_calls_free);
 	return locator;
 }

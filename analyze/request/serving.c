@@ -6,6 +6,7 @@
 #include "analyze/request/serving_build.h"
 
 #include <dtrace-chain/bisect.h>
+#include <dtrace-chain/hash.h>
 
 static guint64 *make_key(guint node, uint32_t id)
 {
@@ -72,7 +73,7 @@ DtcServing *dtc_serving_new(const DtcLinks *links)
 
 	serving->links = links;
 	serving->clocks = dtc_links_get_clocks(links);
-	serving->workers = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, worker_free);
+	serving->workers = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, worker_free);
 	serving->order = g_ptr_array_new();
 	serving->marked = g_hash_table_new_full(marked_hash, marked_equal, g_free, NULL);
 	serving->lives = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);

@@ -2,6 +2,7 @@
 #include "analyze/state/machine_state.h"
 
 #include <dtrace-chain/bisect.h>
+#include <dtrace-chain/hash.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,17 +31,17 @@ DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader)
 	m->call_names = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	m->call_traits = g_array_new(FALSE, FALSE, sizeof(uint16_t));
 	m->fd_tables = g_hash_table_new(g_direct_hash, g_direct_equal);
-	m->table_owners = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	m->table_owners = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL);
 	m->named_files = g_hash_table_new(g_direct_hash, g_direct_equal);
-	m->blocks = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	m->blocks = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL);
 	m->gaps = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	m->irq_names = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->vector_names = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	m->queued_works = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	m->queued_works = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, g_free);
 	m->queued = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->registered = g_hash_table_new_full(dtc_registration_hash, dtc_registration_equal, g_free, NULL);
 	m->numbered = g_hash_table_new(g_direct_hash, g_direct_equal);
-	m->syns = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	m->syns = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL);
 	m->now_ns = DTC_TIME_NONE;
 	const char *release = reader ? dtc_reader_get_environment(reader, "kernel_release") : "";
 	unsigned long major = strtoul(release, NULL, 10), minor = 0;

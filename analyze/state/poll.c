@@ -6,6 +6,8 @@
  */
 #include "analyze/state/machine_state.h"
 
+#include <dtrace-chain/hash.h>
+
 #include <string.h>
 
 /* include/uapi/linux/eventpoll.h */
@@ -14,7 +16,7 @@
 guint dtc_registration_hash(gconstpointer registration)
 {
 	const struct dtc_registration *r = registration;
-	return g_int64_hash(&r->data) ^ (r->set * 0x9e3779b1u);
+	return dtc_hash_int64(&r->data) ^ (r->set * 0x9e3779b1u);
 }
 
 gboolean dtc_registration_equal(gconstpointer a, gconstpointer b)

@@ -9,6 +9,8 @@
 #include "collect/packets/packets.h"
 #include "dtrace-chain/error.h"
 
+#include <dtrace-chain/hash.h>
+
 #include <string.h>
 
 #define LOOPBACK "lo"
@@ -26,8 +28,8 @@ DtcJoin *dtc_join_new(void)
 	join->devices = g_ptr_array_new_with_free_func(g_free);
 	join->device_ids = g_hash_table_new(g_str_hash, g_str_equal);
 	join->device_netns = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-	join->interfaces = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	join->groups = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	join->interfaces = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL);
+	join->groups = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL);
 	join->events = dtc_table_new(sizeof(struct dtc_join_event));
 	join->slots = dtc_table_new(sizeof(struct dtc_join_slot));
 	join->packets = dtc_table_new(sizeof(struct dtc_join_packet));

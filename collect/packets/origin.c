@@ -12,6 +12,8 @@
  */
 #include "collect/packets/origin.h"
 
+#include <dtrace-chain/hash.h>
+
 #include <string.h>
 
 #define SHARE_PERCENT 95
@@ -52,7 +54,7 @@ DtcOrigin *dtc_origin_new(void)
 {
 	DtcOrigin *origin = g_new0(DtcOrigin, 1);
 	origin->stations = g_array_new(FALSE, TRUE, sizeof(struct station));
-	origin->index = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	origin->index = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL);
 	return origin;
 }
 

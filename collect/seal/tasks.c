@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/seal/tasks.h"
 
+#include <dtrace-chain/hash.h>
+
 #include <string.h>
 
 #define CLONE_THREAD 0x10000
@@ -200,7 +202,7 @@ DtcTasks *dtc_tasks_new(const struct dtc_scan *scans, guint scan_count, const Dt
 
 	tasks->forks = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	tasks->names = g_ptr_array_new_with_free_func((GDestroyNotify)g_hash_table_unref);
-	tasks->execs = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	tasks->execs = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL);
 	for (guint i = 0; i < scan_count; i++) {
 		g_ptr_array_add(tasks->forks, g_array_new(FALSE, TRUE, sizeof(struct dtc_fork_fact)));
 		g_ptr_array_add(tasks->names, g_hash_table_new_full(NULL, NULL, NULL, g_free));
@@ -208,7 +210,7 @@ DtcTasks *dtc_tasks_new(const struct dtc_scan *scans, guint scan_count, const Dt
 	state.processes = g_hash_table_new(NULL, NULL);
 	state.flags = g_hash_table_new(NULL, NULL);
 	state.opening = g_hash_table_new_full(NULL, NULL, NULL, g_free);
-	state.opened = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	state.opened = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, g_free);
 	add_threads(state.processes, begin);
 	for (guint i = 0; i < notes->len; i++) {
 		const struct dtc_note *note = &g_array_index(notes, struct dtc_note, i);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/match/relation.h"
 
+#include <dtrace-chain/hash.h>
+
 struct pair {
 	guint a, b;
 	GArray *ab, *ba; /* struct dtc_message; bounds at the end */
@@ -33,7 +35,7 @@ DtcMatches *dtc_matches_new(const char *const *names, guint count)
 	for (guint i = 0; i < count; i++)
 		matches->names[i] = g_strdup(names[i]);
 	matches->relations = g_new0(struct dtc_relation, count);
-	matches->pair_by_nodes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	matches->pair_by_nodes = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL);
 	matches->pairs = g_ptr_array_new_with_free_func(pair_free);
 	matches->sorted = true;
 	return matches;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Names every include that runs against the flow of data, which is the order of the stages in CMakeLists.txt, and every
 # use of something that only one place may use: babeltrace2, libpcap, libarchive and GLPK live behind one door each, and
-# below the command line nothing prints or exits. usage: layers.sh SOURCE-DIR
+# below the command line nothing prints or exits; and a hash that takes half of its key. usage: layers.sh SOURCE-DIR
 set -eu
 cd "$1"
 scratch=$(mktemp -d)
@@ -46,6 +46,10 @@ only() {
 	only '[a-z_]*\.pb-c\.h' '^collect/bundle/manifest\.c$|^sync/fit/saved\.c$|^analyze/report/perfetto\.c$'
 	only 'json-glib' '^analyze/request/id_spans_otlp\.c$'
 } >>"$scratch/bad"
+
+# The lower half of a key made of two numbers says little of it: dtc_hash_int64().
+grep -rnw --include='*.c' g_int64_hash collect/packets collect/seal sync analyze |
+	sed 's#$#  (the lower half only: dtc_hash_int64)#' >>"$scratch/bad" || true
 
 # The command line asks the engine and prints what report makes of the answer; it knows nothing of how it came about.
 below='collect/(packets|seal|read|record)|sync/match'
