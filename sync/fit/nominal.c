@@ -14,27 +14,10 @@
 #define MESSAGES_PER_STRETCH 12
 /* A few per cent of the messages may be wrong before a stretch's low quantile is. */
 #define QUANTILE 0.06
-/* 2^61: epochs in nanoseconds fit, and differences of two coordinates. */
-#define COORDINATE_LIMIT 2305843009213693952.0
-
-/* base + distance - round(scale * distance), held within the range in which differences cannot overflow. */
-static int64_t add_scaled(int64_t base, int64_t distance, double scale)
-{
-	double rough = (double)base + (double)distance - scale * (double)distance;
-	if (!(fabs(rough) < COORDINATE_LIMIT))
-		return rough > 0 ? (int64_t)COORDINATE_LIMIT : -(int64_t)COORDINATE_LIMIT;
-	/* the sum fits, but its first two terms need not */
-	return (int64_t)((__int128)base + distance - llrint(scale * (double)distance));
-}
-
-int64_t dtc_nominal_from_node(const struct dtc_nominal *nominal, int64_t node_ns)
-{
-	return add_scaled(nominal->shift, node_ns - nominal->origin_ns, nominal->excess);
-}
-
 int64_t dtc_nominal_to_node(const struct dtc_nominal *nominal, int64_t coordinate)
 {
-	return add_scaled(nominal->origin_ns, coordinate - nominal->shift, -nominal->excess / (1 - nominal->excess));
+	return dtc_nominal_add_scaled(nominal->origin_ns, coordinate - nominal->shift,
+				      -nominal->excess / (1 - nominal->excess));
 }
 
 struct dtc_nominal dtc_nominal_follow(const struct dtc_nominal *known, const struct dtc_coarse *coarse, bool forward)

@@ -10,6 +10,7 @@
 #include "sync/match/match.h"
 
 #include <glib.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,7 +30,25 @@ static inline bool dtc_nominal_is_same(const struct dtc_nominal *a, const struct
 {
 	return a->origin_ns == b->origin_ns && a->shift == b->shift && a->excess == b->excess;
 }
-int64_t dtc_nominal_from_node(const struct dtc_nominal *nominal, int64_t node_ns);
+
+/* 2^61: epochs in nanoseconds fit, and differences of two coordinates. */
+#define DTC_COORDINATE_LIMIT 2305843009213693952.0
+
+/* base + distance - round(scale * distance), held within the range in which differences cannot overflow. */
+static inline int64_t dtc_nominal_add_scaled(int64_t base, int64_t distance, double scale)
+{
+	double rough = (double)base + (double)distance - scale * (double)distance;
+	if (!(fabs(rough) < DTC_COORDINATE_LIMIT))
+		return rough > 0 ? (int64_t)DTC_COORDINATE_LIMIT : -(int64_t)DTC_COORDINATE_LIMIT;
+	/* the sum fits, but its first two terms need not */
+	return (int64_t)((__int128)base + distance - llrint(scale * (double)distance));
+}
+
+static inline int64_t dtc_nominal_from_node(const struct dtc_nominal *nominal, int64_t node_ns)
+{
+	return dtc_nominal_add_scaled(nominal->shift, node_ns - nominal->origin_ns, nominal->excess);
+}
+
 int64_t dtc_nominal_to_node(const struct dtc_nominal *nominal, int64_t coordinate);
 
 /* A first idea of two clocks' relation: b shows a_ns + offset_ns when a shows a_ns, and gains rate from there. */

@@ -5,12 +5,10 @@
 #include "sync/fit/step.h"
 #include "sync/fit/trim.h"
 #include "sync/fit/wander.h"
-#include "sync/match/keyed.h"
 
 #include <dtrace-chain/bisect.h>
 
 #include <math.h>
-#include <stdlib.h>
 
 /* Points are reduced to hull vertices in cells of about this many messages, at most CELLS_MAX of them. */
 #define MESSAGES_PER_CELL 32
@@ -34,99 +32,71 @@ void dtc_pair_clear(struct dtc_pair *pair)
 
 /* --- points ----------------------------------------------------------------------------------------------------- */
 
-static int compare_placed(const void *left, const void *right)
-{
-	const struct dtc_message_point *p = left, *q = right;
-	if (p->point.x != q->point.x)
-		return p->point.x < q->point.x ? -1 : 1;
-	if (p->point.v != q->point.v)
-		return p->point.v < q->point.v ? -1 : 1;
-	return (p->message > q->message) - (p->message < q->message);
-}
+/* Points that are kept: far fewer than there are messages, however many those are. */
+struct kept {
+	struct dtc_point *points; /* owned */
+	guint count;
+	guint capacity;
+};
 
-/* By time, then difference. Stamps are rarely the same: those that are get their order in a second step. */
-static struct dtc_message_point *sort_placed(const struct dtc_message_point *placed, guint count)
+static void keep(struct kept *kept, struct dtc_point point)
 {
-	struct dtc_message_point *sorted = g_new0(struct dtc_message_point, (gsize)count + 1);
-	g_autofree struct dtc_keyed *keyed = g_new0(struct dtc_keyed, (gsize)count + 1);
-	for (guint i = 0; i < count; i++)
-		keyed[i] = (struct dtc_keyed){ (guint64)placed[i].point.x ^ (guint64)1 << 63, i, 0 };
-	dtc_keyed_sort(keyed, count);
-	for (guint i = 0; i < count; i++)
-		sorted[i] = placed[keyed[i].index];
-	for (guint i = 0, next; i < count; i = next) {
-		for (next = i + 1; next < count && sorted[next].point.x == sorted[i].point.x; next++)
-			;
-		if (next - i > 1)
-			qsort(&sorted[i], next - i, sizeof(*sorted), compare_placed);
+	if (kept->count == kept->capacity) {
+		kept->capacity = MAX(2 * kept->capacity, 2 * MESSAGES_PER_CELL);
+		kept->points = g_renew(struct dtc_point, kept->points, kept->capacity);
 	}
-	return sorted;
-}
-
-static struct dtc_message_point *place_messages(const struct dtc_message *messages, guint count, bool forward,
-						const struct dtc_nominal *a, const struct dtc_nominal *b, int64_t slack)
-{
-	g_autofree struct dtc_message_point *placed = g_new0(struct dtc_message_point, (gsize)count + 1);
-	bool is_sorted = true;
-	for (guint i = 0; i < count; i++) {
-		int64_t on_a = dtc_nominal_from_node(a, forward ? messages[i].sent_ns : messages[i].received_ns);
-		int64_t on_b = dtc_nominal_from_node(b, forward ? messages[i].received_ns : messages[i].sent_ns);
-		placed[i].point.x = on_a;
-		placed[i].point.v = on_b - on_a + (forward ? slack : -slack);
-		placed[i].message = i;
-		is_sorted &= i == 0 || placed[i - 1].point.x <= on_a;
-	}
-	return is_sorted ? g_steal_pointer(&placed) : sort_placed(placed, count);
+	kept->points[kept->count++] = point;
 }
 
 /* Appends the kept points of placed [begin, end), reduced in cells of equal length. */
-static guint add_points(const struct dtc_message_point *placed, guint begin, guint end, bool is_upper,
-			int64_t span_begin, int64_t span_end, guint cells, const struct dtc_rates *box,
-			struct dtc_point *points)
+static void keep_points(struct kept *kept, const struct dtc_placed *placed, guint begin, guint end,
+			const struct dtc_era *era, guint cells, const struct dtc_rates *box)
 {
-	guint count = 0, cell_first = 0;
-	guint64 length = (guint64)(span_end - span_begin) / cells + 1, cell = 0;
+	guint cell_first = kept->count;
+	guint64 length = (guint64)(era->end - era->begin) / cells + 1, cell = 0;
 	for (guint i = begin; i < end; i++) {
-		if (placed[i].trimmed)
+		if (dtc_placed_is_trimmed(placed, i))
 			continue;
-		guint64 place = (guint64)(placed[i].point.x - span_begin) / length;
+		struct dtc_point point = dtc_placed_get_point(placed, i);
+		guint64 place = (guint64)(point.x - era->begin) / length;
 		if (place != cell) {
-			count = cell_first + dtc_points_reduce(points + cell_first, count - cell_first, is_upper, box);
-			cell_first = count;
+			kept->count = cell_first + dtc_points_reduce(kept->points + cell_first,
+								     kept->count - cell_first, placed->is_upper, box);
+			cell_first = kept->count;
 			cell = place;
 		}
-		points[count++] = placed[i].point;
+		keep(kept, point);
 	}
-	return cell_first + dtc_points_reduce(points + cell_first, count - cell_first, is_upper, box);
+	kept->count = cell_first +
+		      dtc_points_reduce(kept->points + cell_first, kept->count - cell_first, placed->is_upper, box);
 }
 
 static void make_era(struct dtc_era *era, const struct dtc_message_points *placed, const guint begin[2],
 		     const guint end[2], const struct dtc_rates *box, double wander)
 {
-	guint upper_count = end[0] - begin[0], lower_count = end[1] - begin[1];
+	guint message_count = end[0] - begin[0] + end[1] - begin[1];
 	struct dtc_rates wide = { box->lo - wander, box->hi + wander };
-	guint cells = CLAMP((upper_count + lower_count) / MESSAGES_PER_CELL, 1, CELLS_MAX);
-	g_autofree struct dtc_point *points = g_new(struct dtc_point, upper_count + lower_count + 1);
-	guint kept_upper =
-		add_points(placed->upper, begin[0], end[0], true, era->begin, era->end, cells, &wide, points);
-	guint kept_lower = add_points(placed->lower, begin[1], end[1], false, era->begin, era->end, cells, &wide,
-				      points + kept_upper);
+	guint cells = CLAMP(message_count / MESSAGES_PER_CELL, 1, CELLS_MAX);
+	struct kept kept = { g_new(struct dtc_point, 2 * MESSAGES_PER_CELL), 0, 2 * MESSAGES_PER_CELL };
+	keep_points(&kept, &placed->upper, begin[0], end[0], era, cells, &wide);
+	guint upper_count = kept.count;
+	keep_points(&kept, &placed->lower, begin[1], end[1], era, cells, &wide);
 	g_free(era->points);
-	era->points = g_memdup2(points, (kept_upper + kept_lower + 1) * sizeof(*points));
-	era->cloud = (struct dtc_cloud){ era->points, kept_upper, era->points + kept_upper, kept_lower };
+	era->points = g_renew(struct dtc_point, kept.points, kept.count + 1);
+	era->cloud =
+		(struct dtc_cloud){ era->points, upper_count, era->points + upper_count, kept.count - upper_count };
 }
 
 /* --- fit -------------------------------------------------------------------------------------------------------- */
 
-static void note_trimmed(struct dtc_pair *pair, const struct dtc_message_point *placed, guint count, bool forward)
+static void note_trimmed(struct dtc_pair *pair, const struct dtc_placed *placed)
 {
-	for (guint i = 0; i < count; i++) {
-		if (!placed[i].trimmed)
+	for (guint i = 0; placed->by_ns && i < placed->count; i++) {
+		if (!placed->by_ns[i])
 			continue;
-		const struct dtc_message *message =
-			forward ? &pair->ab[placed[i].message] : &pair->ba[placed[i].message];
-		struct dtc_sync_trimmed item = { forward ? pair->a : pair->b, message->sent_ns, message->received_ns,
-						 placed[i].by_ns };
+		const struct dtc_message *message = &placed->messages[dtc_placed_get_message(placed, i)];
+		struct dtc_sync_trimmed item = { placed->is_upper ? pair->a : pair->b, message->sent_ns,
+						 message->received_ns, placed->by_ns[i] };
 		g_array_append_val(pair->trimmed, item);
 	}
 }
@@ -140,16 +110,10 @@ static void get_era_bounds(const struct dtc_era *era, const int64_t *grid, guint
 }
 
 /* The messages of a stretch: from the first that is not before begin up to the last that is not after end. */
-static void find_range(const struct dtc_message_point *placed, guint count, int64_t begin, int64_t end,
-		       guint *ret_begin, guint *ret_end)
+static void find_range(const struct dtc_placed *placed, int64_t begin, int64_t end, guint *ret_begin, guint *ret_end)
 {
-	guint first = 0, last = count;
-	while (first < count && placed[first].point.x < begin)
-		first++;
-	while (last > first && placed[last - 1].point.x > end)
-		last--;
-	*ret_begin = first;
-	*ret_end = last;
+	*ret_begin = DTC_BISECT(i, 0, placed->count, dtc_placed_get_x(placed, i) < begin);
+	*ret_end = DTC_BISECT(i, *ret_begin, placed->count, dtc_placed_get_x(placed, i) <= end);
 }
 
 /*
@@ -165,14 +129,24 @@ static void settle_wander(struct dtc_era *era, const struct dtc_rates *box, doub
 		dtc_cloud_get_rates(&era->cloud, era->wander, box, &era->rates, &witness);
 }
 
+/* What an era's points and their rates say: how the clocks wander, and the most plausible difference. */
+static void finish_era(struct dtc_era *era, const struct dtc_message_points *placed, const guint begin[2],
+		       const guint end[2], const struct dtc_rates *box, const struct dtc_pair_limits *limits)
+{
+	era->wander = dtc_wander_measure(placed, begin, end, era->begin, era->end, limits->max_wander);
+	settle_wander(era, box, limits->max_wander);
+	if (era->cloud.upper_count && era->cloud.lower_count)
+		dtc_curve_fit(era, box, limits->max_change, MIN(end[0] - begin[0], end[1] - begin[1]));
+}
+
 /* Fits one stretch; contradictions are left out. False if it contradicts itself. */
 static bool fit_era(struct dtc_era *era, struct dtc_message_points *placed, const struct dtc_rates *box,
 		    const struct dtc_pair_limits *limits)
 {
 	guint begin[2], end[2];
 	struct dtc_witness witness;
-	find_range(placed->upper, placed->upper_count, era->begin, era->end, &begin[0], &end[0]);
-	find_range(placed->lower, placed->lower_count, era->begin, era->end, &begin[1], &end[1]);
+	find_range(&placed->upper, era->begin, era->end, &begin[0], &end[0]);
+	find_range(&placed->lower, era->begin, era->end, &begin[1], &end[1]);
 	make_era(era, placed, begin, end, box, limits->max_wander);
 	if (!dtc_cloud_get_rates(&era->cloud, limits->max_wander, box, &era->rates, &witness)) {
 		bool ok = dtc_trim_contradictions(placed, begin, end, limits->max_wander, box);
@@ -180,75 +154,89 @@ static bool fit_era(struct dtc_era *era, struct dtc_message_points *placed, cons
 		if (!ok || !dtc_cloud_get_rates(&era->cloud, limits->max_wander, box, &era->rates, &witness))
 			return false;
 	}
-	era->wander = dtc_wander_measure(placed, begin, end, era->begin, era->end, limits->max_wander);
-	settle_wander(era, box, limits->max_wander);
-	if (era->cloud.upper_count && era->cloud.lower_count)
-		dtc_curve_fit(era, box, limits->max_change, MIN(end[0] - begin[0], end[1] - begin[1]));
+	finish_era(era, placed, begin, end, box, limits);
 	return true;
 }
 
-/* True if the messages of the whole pair can be true together, with nothing left out and no step. */
-static bool is_consistent(const struct dtc_pair *pair, const struct dtc_message_points *placed,
-			  const struct dtc_rates *box, const struct dtc_pair_limits *limits)
+/*
+ * If the messages of the whole pair can be true together, with nothing left out and no step, they are one era: that is
+ * fitted. Else false, and it has no points.
+ */
+static bool fit_whole(struct dtc_era *whole, const struct dtc_message_points *placed, const struct dtc_rates *box,
+		      const struct dtc_pair_limits *limits)
 {
-	struct dtc_era whole = { .begin = pair->begin, .end = pair->end };
-	const guint begin[2] = { 0, 0 }, end[2] = { placed->upper_count, placed->lower_count };
-	struct dtc_rates rates;
+	const guint begin[2] = { 0, 0 }, end[2] = { placed->upper.count, placed->lower.count };
 	struct dtc_witness witness;
-	make_era(&whole, placed, begin, end, box, limits->max_wander);
-	bool ok = dtc_cloud_get_rates(&whole.cloud, limits->max_wander, box, &rates, &witness);
-	g_free(whole.points);
-	return ok;
+	make_era(whole, placed, begin, end, box, limits->max_wander);
+	if (!dtc_cloud_get_rates(&whole->cloud, limits->max_wander, box, &whole->rates, &witness)) {
+		g_clear_pointer(&whole->points, g_free);
+		return false;
+	}
+	finish_era(whole, placed, begin, end, box, limits);
+	return true;
 }
 
 static void find_span(struct dtc_pair *pair, const struct dtc_message_points *placed)
 {
+	const struct dtc_placed *sides[2] = { &placed->upper, &placed->lower };
 	pair->begin = INT64_MAX;
 	pair->end = INT64_MIN;
-	if (placed->upper_count) {
-		pair->begin = placed->upper[0].point.x;
-		pair->end = placed->upper[placed->upper_count - 1].point.x;
-	}
-	if (placed->lower_count) {
-		pair->begin = MIN(pair->begin, placed->lower[0].point.x);
-		pair->end = MAX(pair->end, placed->lower[placed->lower_count - 1].point.x);
+	for (guint d = 0; d < 2; d++) {
+		if (!sides[d]->count)
+			continue;
+		pair->begin = MIN(pair->begin, dtc_placed_get_x(sides[d], 0));
+		pair->end = MAX(pair->end, dtc_placed_get_x(sides[d], sides[d]->count - 1));
 	}
 }
 
 /* A message that was long on its way has its stamp on b far from the one on a. */
-static void find_stamps(struct dtc_pair *pair, const struct dtc_message_point *placed, guint count)
+static void find_stamps(struct dtc_pair *pair, const struct dtc_placed *placed)
 {
-	for (guint i = 0; i < count; i++) {
-		if (placed[i].trimmed)
+	for (guint i = 0; i < placed->count; i++) {
+		if (dtc_placed_is_trimmed(placed, i))
 			continue;
-		pair->earliest = MIN(pair->earliest, placed[i].point.x + MIN(placed[i].point.v, 0));
-		pair->latest = MAX(pair->latest, placed[i].point.x + MAX(placed[i].point.v, 0));
+		struct dtc_point point = dtc_placed_get_point(placed, i);
+		pair->earliest = MIN(pair->earliest, point.x + MIN(point.v, 0));
+		pair->latest = MAX(pair->latest, point.x + MAX(point.v, 0));
 	}
 }
 
-static void fit_placed(struct dtc_pair *pair, struct dtc_message_points *placed, const struct dtc_rates *box,
-		       const struct dtc_pair_limits *limits)
+/* Stretches between steps, of messages that cannot all be true together: some have to go, if there is no step. */
+static void fit_stretches(struct dtc_pair *pair, struct dtc_message_points *placed, const struct dtc_rates *box,
+			  const struct dtc_pair_limits *limits)
 {
-	bool consistent = is_consistent(pair, placed, box, limits);
-	g_autoptr(GArray) steps = consistent || pair->status != DTC_PAIR_ALIGNED
-					  ? g_array_new(FALSE, FALSE, sizeof(struct dtc_step))
-					  : dtc_step_find(placed, pair->begin, pair->end);
+	g_autoptr(GArray) steps = pair->status != DTC_PAIR_ALIGNED ? g_array_new(FALSE, FALSE, sizeof(struct dtc_step))
+								   : dtc_step_find(placed, pair->begin, pair->end);
 	pair->eras = g_new0(struct dtc_era, steps->len + 1);
 	pair->era_count = steps->len + 1;
 	for (guint i = 0; i <= steps->len; i++) {
 		struct dtc_era *era = &pair->eras[i];
 		era->begin = i ? g_array_index(steps, struct dtc_step, i - 1).end : pair->begin;
 		era->end = i < steps->len ? g_array_index(steps, struct dtc_step, i).begin : pair->end;
-		bool ok = fit_era(era, placed, box, limits);
-		if (!ok || (pair->status == DTC_PAIR_ALIGNED && !era->curve))
+		if (!fit_era(era, placed, box, limits))
 			pair->status = DTC_PAIR_CONTRADICTORY;
 	}
+}
+
+static void fit_placed(struct dtc_pair *pair, struct dtc_message_points *placed, const struct dtc_rates *box,
+		       const struct dtc_pair_limits *limits)
+{
+	struct dtc_era whole = { .begin = pair->begin, .end = pair->end };
+	if (fit_whole(&whole, placed, box, limits)) {
+		pair->eras = g_memdup2(&whole, sizeof(whole));
+		pair->era_count = 1;
+	} else {
+		fit_stretches(pair, placed, box, limits);
+	}
+	for (guint i = 0; i < pair->era_count; i++)
+		if (pair->status == DTC_PAIR_ALIGNED && !pair->eras[i].curve)
+			pair->status = DTC_PAIR_CONTRADICTORY;
 	pair->earliest = pair->begin;
 	pair->latest = pair->end;
-	find_stamps(pair, placed->upper, placed->upper_count);
-	find_stamps(pair, placed->lower, placed->lower_count);
-	note_trimmed(pair, placed->upper, placed->upper_count, true);
-	note_trimmed(pair, placed->lower, placed->lower_count, false);
+	find_stamps(pair, &placed->upper);
+	find_stamps(pair, &placed->lower);
+	note_trimmed(pair, &placed->upper);
+	note_trimmed(pair, &placed->lower);
 }
 
 void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const struct dtc_nominal *b,
@@ -271,13 +259,13 @@ void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const stru
 	double scale = (1 - b->excess) / (1 - a->excess);
 	struct dtc_rates box = { (1 - limits->max_rate) * scale - 1, (1 + limits->max_rate) * scale - 1 };
 	int64_t slack = DTC_ROUNDING_NS - limits->min_delay_ns;
-	struct dtc_message_points placed = { place_messages(pair->ab, pair->ab_count, true, a, b, slack),
-					     pair->ab_count,
-					     place_messages(pair->ba, pair->ba_count, false, a, b, slack),
-					     pair->ba_count };
+	struct dtc_message_points placed;
+	dtc_placed_init(&placed.upper, pair->ab, pair->ab_count, true, a, b, slack);
+	dtc_placed_init(&placed.lower, pair->ba, pair->ba_count, false, a, b, slack);
 	find_span(pair, &placed);
 	fit_placed(pair, &placed, &box, limits);
-	dtc_message_points_clear(&placed);
+	dtc_placed_clear(&placed.upper);
+	dtc_placed_clear(&placed.lower);
 }
 
 /* --- what it says ----------------------------------------------------------------------------------------------- */

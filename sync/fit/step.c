@@ -30,12 +30,15 @@ static double get_median(double *values, guint count)
 }
 
 /* Low quantile of sign * v among points [*next, ...) before limit; NAN if there are too few. */
-static double get_level(const struct dtc_message_point *placed, guint count, guint *next, int64_t limit, int sign,
-			double *values)
+static double get_level(const struct dtc_placed *placed, guint *next, int64_t limit, int sign, double *values)
 {
 	guint found = 0;
-	for (; *next < count && placed[*next].point.x < limit; ++*next)
-		values[found++] = sign * (double)placed[*next].point.v;
+	for (; *next < placed->count; ++*next) {
+		struct dtc_point point = dtc_placed_get_point(placed, *next);
+		if (point.x >= limit)
+			break;
+		values[found++] = sign * (double)point.v;
+	}
 	if (found < MESSAGES_PER_WINDOW / 4)
 		return NAN;
 	dtc_sort_double(values, found);
@@ -45,15 +48,15 @@ static double get_level(const struct dtc_message_point *placed, guint count, gui
 static GArray *get_windows(const struct dtc_message_points *placed, int64_t begin, int64_t end)
 {
 	GArray *windows = g_array_new(FALSE, FALSE, sizeof(struct window));
-	guint fewer = MIN(placed->upper_count, placed->lower_count);
+	guint fewer = MIN(placed->upper.count, placed->lower.count);
 	guint count = MIN(fewer / MESSAGES_PER_WINDOW, WINDOWS_MAX), next_upper = 0, next_lower = 0;
-	g_autofree double *values = g_new(double, MAX(placed->upper_count, placed->lower_count) + 1);
+	g_autofree double *values = g_new(double, MAX(placed->upper.count, placed->lower.count) + 1);
 	for (guint k = 0; k < count; k++) {
 		int64_t limit =
 			k + 1 == count ? INT64_MAX : begin + (int64_t)((__int128)(end - begin) * (k + 1) / count);
 		struct window window = { .x = (double)(end - begin) * (k + 0.5) / count };
-		window.upper = get_level(placed->upper, placed->upper_count, &next_upper, limit, 1, values);
-		window.lower = get_level(placed->lower, placed->lower_count, &next_lower, limit, -1, values);
+		window.upper = get_level(&placed->upper, &next_upper, limit, 1, values);
+		window.lower = get_level(&placed->lower, &next_lower, limit, -1, values);
 		if (!isnan(window.upper) && !isnan(window.lower))
 			g_array_append_val(windows, window);
 	}
@@ -130,18 +133,19 @@ static bool locate(const struct dtc_message_points *placed, int64_t origin, int6
 	};
 	g_autoptr(GArray) list = g_array_new(FALSE, FALSE, sizeof(struct sided));
 	guint i = 0, j = 0, after_count = 0;
-	while (i < placed->upper_count || j < placed->lower_count) {
-		bool is_upper = j == placed->lower_count ||
-				(i < placed->upper_count && placed->upper[i].point.x <= placed->lower[j].point.x);
-		const struct dtc_point *point = is_upper ? &placed->upper[i++].point : &placed->lower[j++].point;
-		if (point->x < begin || point->x > end)
+	const struct dtc_placed *upper = &placed->upper, *lower = &placed->lower;
+	while (i < upper->count || j < lower->count) {
+		bool is_upper = j == lower->count ||
+				(i < upper->count && dtc_placed_get_x(upper, i) <= dtc_placed_get_x(lower, j));
+		struct dtc_point point = is_upper ? dtc_placed_get_point(upper, i++) : dtc_placed_get_point(lower, j++);
+		if (point.x < begin || point.x > end)
 			continue;
-		double shift = line->slope * ((double)(point->x - origin) - line->x);
-		double before = line->before + shift, after = line->after + shift, v = (double)point->v;
+		double shift = line->slope * ((double)(point.x - origin) - line->x);
+		double before = line->before + shift, after = line->after + shift, v = (double)point.v;
 		bool not_before = is_upper ? v < before : v > before, not_after = is_upper ? v < after : v > after;
 		if (not_before == not_after)
 			continue;
-		struct sided sided = { point->x, not_after ? -1 : 1 };
+		struct sided sided = { point.x, not_after ? -1 : 1 };
 		after_count += sided.side > 0;
 		g_array_append_val(list, sided);
 	}

@@ -26,13 +26,6 @@
 #define REMOVED_MAX 2000
 #define CELL_MESSAGES 64
 
-void dtc_message_points_clear(struct dtc_message_points *placed)
-{
-	g_clear_pointer(&placed->upper, g_free);
-	g_clear_pointer(&placed->lower, g_free);
-	placed->upper_count = placed->lower_count = 0;
-}
-
 static gint32 saturate(double ns)
 {
 	return ns > G_MAXINT32 ? G_MAXINT32 : ns < 1 ? 1 : (gint32)ns;
@@ -46,12 +39,12 @@ struct window {
 	double level; /* half way between the low quantiles of both; NAN if a direction is missing */
 };
 
-static double get_quantile(const struct dtc_message_point *placed, guint begin, guint end, int sign, double part,
+static double get_quantile(const struct dtc_placed *placed, guint begin, guint end, int sign, double part,
 			   double *values)
 {
 	guint count = 0;
 	for (guint i = begin; i < end; i++)
-		values[count++] = sign * (double)placed[i].point.v;
+		values[count++] = sign * (double)dtc_placed_get_point(placed, i).v;
 	if (!count)
 		return NAN;
 	dtc_sort_double(values, count);
@@ -70,34 +63,39 @@ static double find_gap(const double *residuals, guint count)
 	return -INFINITY;
 }
 
-static void trim_window(struct dtc_message_point *placed, guint begin, guint end, double x, double rate, int sign,
+/* How low a message lies, by its direction, beside a line through the window's middle. */
+static double get_residual(const struct dtc_placed *placed, guint place, double x, double rate, int sign)
+{
+	struct dtc_point point = dtc_placed_get_point(placed, place);
+	return sign * ((double)point.v - rate * ((double)point.x - x));
+}
+
+static void trim_window(struct dtc_placed *placed, guint begin, guint end, double x, double rate, int sign,
 			double *values)
 {
 	guint count = end - begin;
 	if (count < WRONG_PART)
 		return;
 	for (guint i = begin; i < end; i++)
-		values[i - begin] = sign * ((double)placed[i].point.v - rate * ((double)placed[i].point.x - x));
+		values[i - begin] = get_residual(placed, i, x, rate, sign);
 	dtc_sort_double(values, count);
 	double limit = find_gap(values, count), next = INFINITY;
 	for (guint i = 0; i < count; i++)
 		if (values[i] > limit)
 			next = MIN(next, values[i]);
 	for (guint i = begin; i < end; i++) {
-		double value = sign * ((double)placed[i].point.v - rate * ((double)placed[i].point.x - x));
-		if (value < limit) {
-			placed[i].trimmed = true;
-			placed[i].by_ns = saturate(next - value);
-		}
+		double value = get_residual(placed, i, x, rate, sign);
+		if (value < limit)
+			dtc_placed_trim(placed, i, saturate(next - value));
 	}
 }
 
 static guint make_windows(const struct dtc_message_points *placed, const guint begin[2], const guint end[2],
 			  struct window *windows, double *values)
 {
-	const struct dtc_message_point *lists[2] = { placed->upper, placed->lower };
-	int64_t first = MIN(lists[0][begin[0]].point.x, lists[1][begin[1]].point.x);
-	int64_t last = MAX(lists[0][end[0] - 1].point.x, lists[1][end[1] - 1].point.x);
+	const struct dtc_placed *lists[2] = { &placed->upper, &placed->lower };
+	int64_t first = MIN(dtc_placed_get_x(lists[0], begin[0]), dtc_placed_get_x(lists[1], begin[1]));
+	int64_t last = MAX(dtc_placed_get_x(lists[0], end[0] - 1), dtc_placed_get_x(lists[1], end[1] - 1));
 	guint fewer = MIN(end[0] - begin[0], end[1] - begin[1]);
 	guint count = CLAMP(fewer / MESSAGES_PER_WINDOW, 1, WINDOWS_MAX);
 	guint next[2] = { begin[0], begin[1] };
@@ -106,7 +104,7 @@ static guint make_windows(const struct dtc_message_points *placed, const guint b
 		double levels[2];
 		for (guint d = 0; d < 2; d++) {
 			windows[k].begin[d] = next[d];
-			while (next[d] < end[d] && (lists[d][next[d]].point.x <= limit || k + 1 == count))
+			while (next[d] < end[d] && (k + 1 == count || dtc_placed_get_x(lists[d], next[d]) <= limit))
 				next[d]++;
 			windows[k].end[d] = next[d];
 			levels[d] = get_quantile(lists[d], windows[k].begin[d], next[d], d ? -1 : 1, 0.1, values);
@@ -121,7 +119,7 @@ static void trim_isolated(struct dtc_message_points *placed, const guint begin[2
 {
 	if (begin[0] == end[0] || begin[1] == end[1])
 		return;
-	struct dtc_message_point *lists[2] = { placed->upper, placed->lower };
+	struct dtc_placed *lists[2] = { &placed->upper, &placed->lower };
 	g_autofree double *values = g_new(double, MAX(end[0] - begin[0], end[1] - begin[1]) + 1);
 	g_autofree struct window *windows = g_new0(struct window, WINDOWS_MAX);
 	guint count = make_windows(placed, begin, end, windows, values);
@@ -140,14 +138,14 @@ static void trim_isolated(struct dtc_message_points *placed, const guint begin[2
 /* --- contradictions --------------------------------------------------------------------------------------------- */
 
 /* Kept points of a range as hull vertices of cells. */
-static guint reduce(const struct dtc_message_point *placed, guint begin, guint end, bool is_upper,
-		    const struct dtc_rates *box, struct dtc_point *points)
+static guint reduce(const struct dtc_placed *placed, guint begin, guint end, bool is_upper, const struct dtc_rates *box,
+		    struct dtc_point *points)
 {
 	guint first = 0, count = 0, in_cell = 0;
 	for (guint i = begin; i < end; i++) {
-		if (placed[i].trimmed)
+		if (dtc_placed_is_trimmed(placed, i))
 			continue;
-		points[count++] = placed[i].point;
+		points[count++] = dtc_placed_get_point(placed, i);
 		if (++in_cell == CELL_MESSAGES) {
 			count = first + dtc_points_reduce(points + first, count - first, is_upper, box);
 			first = count;
@@ -175,15 +173,13 @@ static double get_isolation(const struct dtc_point *points, guint count, guint a
 }
 
 /* Trims every kept message at that point (there may be several that are equal). */
-static guint trim_point(struct dtc_message_point *placed, guint begin, guint end, const struct dtc_point *point,
-			gint32 by_ns)
+static guint trim_point(struct dtc_placed *placed, guint begin, guint end, const struct dtc_point *point, gint32 by_ns)
 {
-	guint count = 0, first = DTC_BISECT(i, begin, end, placed[i].point.x < point->x);
-	for (guint i = first; i < end && placed[i].point.x == point->x; i++) {
-		if (placed[i].trimmed || placed[i].point.v != point->v)
+	guint count = 0, first = DTC_BISECT(i, begin, end, dtc_placed_get_x(placed, i) < point->x);
+	for (guint i = first; i < end && dtc_placed_get_x(placed, i) == point->x; i++) {
+		if (dtc_placed_is_trimmed(placed, i) || dtc_placed_get_point(placed, i).v != point->v)
 			continue;
-		placed[i].trimmed = true;
-		placed[i].by_ns = by_ns;
+		dtc_placed_trim(placed, i, by_ns);
 		count++;
 	}
 	return count;
@@ -202,8 +198,8 @@ bool dtc_trim_contradictions(struct dtc_message_points *placed, const guint begi
 	struct dtc_cloud cloud = { upper, 0, lower, 0 };
 	trim_isolated(placed, begin, end);
 	for (;;) {
-		cloud.upper_count = reduce(placed->upper, begin[0], end[0], true, &wide, upper);
-		cloud.lower_count = reduce(placed->lower, begin[1], end[1], false, &wide, lower);
+		cloud.upper_count = reduce(&placed->upper, begin[0], end[0], true, &wide, upper);
+		cloud.lower_count = reduce(&placed->lower, begin[1], end[1], false, &wide, lower);
 		if (dtc_cloud_get_rates(&cloud, wander, box, &rates, &witness))
 			return true;
 		if (removed >= most)
@@ -212,7 +208,7 @@ bool dtc_trim_contradictions(struct dtc_message_points *placed, const guint begi
 		gint32 by = saturate(-dtc_cloud_get_room(&cloud, wander, rates.lo, &slope, NULL));
 		bool blame_upper = get_isolation(upper, cloud.upper_count, witness.upper, rates.lo, wander, 1) >
 				   get_isolation(lower, cloud.lower_count, witness.lower, rates.lo, wander, -1);
-		removed += blame_upper ? trim_point(placed->upper, begin[0], end[0], &upper[witness.upper], by)
-				       : trim_point(placed->lower, begin[1], end[1], &lower[witness.lower], by);
+		removed += blame_upper ? trim_point(&placed->upper, begin[0], end[0], &upper[witness.upper], by)
+				       : trim_point(&placed->lower, begin[1], end[1], &lower[witness.lower], by);
 	}
 }

@@ -5,24 +5,12 @@
  */
 #pragma once
 
-#include "sync/fit/pair.h"
-
-/* A message as a point, with where it came from. */
-struct dtc_message_point {
-	struct dtc_point point;
-	guint message; /* index in the pair's ab (upper) or ba (lower) */
-	gint32 by_ns;  /* trimmed: how far beyond, saturated; 0: kept */
-	bool trimmed;
-};
+#include "sync/fit/placed.h"
 
 struct dtc_message_points {
-	struct dtc_message_point *upper; /* owned; sorted by x */
-	guint upper_count;
-	struct dtc_message_point *lower;
-	guint lower_count;
+	struct dtc_placed upper; /* the pair's ab */
+	struct dtc_placed lower; /* its ba */
 };
-
-void dtc_message_points_clear(struct dtc_message_points *placed);
 
 /*
  * Trims the messages that cannot be true together with the rest, for rates in box and the given wander, among upper

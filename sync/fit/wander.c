@@ -36,16 +36,17 @@ static double get_factor(double window_ns)
 }
 
 /* Lowest sign * v in each window, NAN where there is no message. */
-static void find_floors(const struct dtc_message_point *placed, guint begin, guint end, int sign, int64_t origin,
+static void find_floors(const struct dtc_placed *placed, guint begin, guint end, int sign, int64_t origin,
 			double window_ns, double *floors, guint count)
 {
 	for (guint k = 0; k < count; k++)
 		floors[k] = NAN;
 	for (guint i = begin; i < end; i++) {
-		if (placed[i].trimmed)
+		if (dtc_placed_is_trimmed(placed, i))
 			continue;
-		guint k = MIN((guint)((double)(placed[i].point.x - origin) / window_ns), count - 1);
-		double v = sign * (double)placed[i].point.v;
+		struct dtc_point point = dtc_placed_get_point(placed, i);
+		guint k = MIN((guint)((double)(point.x - origin) / window_ns), count - 1);
+		double v = sign * (double)point.v;
 		floors[k] = v < floors[k] || isnan(floors[k]) ? v : floors[k];
 	}
 }
@@ -85,8 +86,8 @@ double dtc_wander_measure(const struct dtc_message_points *placed, const guint b
 		return most;
 	double window_ns = span / count;
 	g_autofree double *upper = g_new(double, count), *lower = g_new(double, count), *middle = g_new(double, count);
-	find_floors(placed->upper, begin[0], end[0], 1, span_begin, window_ns, upper, count);
-	find_floors(placed->lower, begin[1], end[1], -1, span_begin, window_ns, lower, count);
+	find_floors(&placed->upper, begin[0], end[0], 1, span_begin, window_ns, upper, count);
+	find_floors(&placed->lower, begin[1], end[1], -1, span_begin, window_ns, lower, count);
 	while (count >= 4 && wander < most) {
 		for (guint k = 0; k < count; k++)
 			middle[k] = (upper[k] - lower[k]) / 2;

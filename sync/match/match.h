@@ -7,8 +7,9 @@
  * Times are node times: the kernel trace's clock, or the capture's clock for a node that has only a capture. A node
  * with both gets the relation of its two clocks estimated from packets that both saw.
  *
- * Cost: linear in packets but for sorting (flows, and packets without sequence space); memory 16 bytes per message, 24
- * per flow and direction, and while a flow is in work 16 to 48 per packet of it.
+ * Cost: linear in packets but for sorting (flows, and packets without sequence space); memory 24 bytes per flow and
+ * direction, and while a flow is in work 16 to 48 per packet of it; 16 bytes per message are in unlinked files, but for
+ * pairs of few of them.
  */
 #pragma once
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/match/relation.h"
 
+#include "collect/packets/table.h"
+
 #include <dtrace-chain/hash.h>
 
 struct pair {
 	guint a, b;
-	GArray *ab, *ba; /* struct dtc_message; bounds at the end */
+	DtcTable *ab, *ba; /* struct dtc_message; bounds at the end */
 	guint bounds_ab, bounds_ba;
 	guint64 unmatched_a, unmatched_b, ambiguous;
 };
@@ -22,8 +24,8 @@ struct DtcMatches {
 static void pair_free(gpointer data)
 {
 	struct pair *pair = data;
-	g_array_unref(pair->ab);
-	g_array_unref(pair->ba);
+	dtc_table_free(pair->ab);
+	dtc_table_free(pair->ba);
 	g_free(pair);
 }
 
@@ -64,8 +66,8 @@ static struct pair *find_pair(DtcMatches *matches, guint one, guint other)
 	pair = g_new0(struct pair, 1);
 	pair->a = a;
 	pair->b = b;
-	pair->ab = g_array_new(FALSE, FALSE, sizeof(struct dtc_message));
-	pair->ba = g_array_new(FALSE, FALSE, sizeof(struct dtc_message));
+	pair->ab = dtc_table_new(sizeof(struct dtc_message));
+	pair->ba = dtc_table_new(sizeof(struct dtc_message));
 	g_hash_table_insert(matches->pair_by_nodes, g_memdup2(&key, sizeof(key)), pair);
 	g_ptr_array_add(matches->pairs, pair);
 	matches->sorted = false;
@@ -87,13 +89,13 @@ static bool add(DtcMatches *matches, guint from, guint to, int64_t sent_ns, int6
 	    received_ns > DTC_MATCH_TIME_LIMIT || received_ns < -DTC_MATCH_TIME_LIMIT)
 		return false;
 	struct pair *pair = find_pair(matches, from, to);
-	GArray *list = from == pair->a ? pair->ab : pair->ba;
+	DtcTable *list = from == pair->a ? pair->ab : pair->ba;
 	if (list->len == G_MAXINT32)
 		return false;
 	guint *bounds = from == pair->a ? &pair->bounds_ab : &pair->bounds_ba;
 	g_assert(is_bound || *bounds == 0);
 	struct dtc_message message = { sent_ns, received_ns };
-	g_array_append_val(list, message);
+	dtc_table_append(list, &message);
 	*bounds += is_bound;
 	return true;
 }
@@ -112,8 +114,8 @@ void dtc_matches_drop_bounds(DtcMatches *matches)
 {
 	for (guint i = 0; i < matches->pairs->len; i++) {
 		struct pair *pair = g_ptr_array_index(matches->pairs, i);
-		g_array_set_size(pair->ab, pair->ab->len - pair->bounds_ab);
-		g_array_set_size(pair->ba, pair->ba->len - pair->bounds_ba);
+		dtc_table_set_length(pair->ab, pair->ab->len - pair->bounds_ab);
+		dtc_table_set_length(pair->ba, pair->ba->len - pair->bounds_ba);
 		pair->bounds_ab = pair->bounds_ba = 0;
 	}
 }

@@ -185,10 +185,21 @@ static int64_t get_end(const struct segment *segment)
 	return segment->begin + segment->span;
 }
 
-/* The first segment that ends after position. */
-static guint find_segment(const GArray *segments, int64_t position)
+/* So many segments beyond the last one are looked at before all of them are searched. */
+#define SEGMENTS_AHEAD 4
+
+/* The first segment that ends after position. What is looked for next most often lies at near, or soon behind it. */
+static guint find_segment(const GArray *segments, int64_t position, guint near)
 {
-	return DTC_BISECT(i, 0, segments->len, get_end(&g_array_index(segments, struct segment, i)) <= position);
+	const struct segment *all = (const struct segment *)(const void *)segments->data;
+	if (near < segments->len && (near == 0 || get_end(&all[near - 1]) <= position)) {
+		guint end = MIN(near + SEGMENTS_AHEAD, segments->len);
+		while (near < end && get_end(&all[near]) <= position)
+			near++;
+		if (near < end || near == segments->len)
+			return near;
+	}
+	return DTC_BISECT(i, 0, segments->len, get_end(&all[i]) <= position);
 }
 
 /*
@@ -214,7 +225,7 @@ static void collect_segments(const struct dtc_sightings *sent, uint32_t base, GA
 		if (position < top) {
 			result->ambiguous_sent++;
 			get_seen(sent, i)->matched = true;
-			for (guint k = find_segment(segments, position); k < segments->len; k++) {
+			for (guint k = find_segment(segments, position, 0); k < segments->len; k++) {
 				struct segment *segment = &g_array_index(segments, struct segment, k);
 				if (segment->begin >= end)
 					break;
@@ -341,14 +352,15 @@ static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_si
 	int64_t shift = 0, received_top = INT64_MIN;
 	bool is_usable = both_from_start || is_short || find_rounds(sent, received, base, &shift);
 	struct unwrapped unwrapped = { base, 0 };
-	guint last_segment = G_MAXUINT;
+	guint last_segment = G_MAXUINT, near = 0;
 	for (guint i = 0; i < received->seen->len; i++) {
 		const struct dtc_packet *packet = get_packet(received, i);
 		uint32_t span = dtc_packet_get_span(packet);
 		if (!span)
 			continue;
 		int64_t position = unwrap(&unwrapped, packet->seq) + shift, end = position + span;
-		guint first = find_segment(segments, position), k = first;
+		guint first = find_segment(segments, position, near), k = first;
+		near = first;
 		bool repeated = !is_usable || end <= received_top;
 		for (; k < segments->len && g_array_index(segments, struct segment, k).begin < end; k++)
 			repeated |= g_array_index(segments, struct segment, k).repeated;
