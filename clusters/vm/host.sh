@@ -28,7 +28,7 @@ words="$words lab.nodes=host,guest lab.freq=20 lab.scenario=vmguest"
 qemu-system-x86_64 -name guest,debug-threads=on -M pc -accel kvm -cpu host -smp 1 -m 768 -nodefaults -display none \
 	-no-reboot -serial "file:$T/l2.console" -rtc base=$rtc,clock=vm -kernel "$T/vmlinux" -initrd "$T/initrd.img" \
 	-append "$words" -drive file=/dev/vdb,format=raw,if=virtio,cache=none,aio=threads \
-	-netdev tap,id=n0,ifname=tap0,script=no,downscript=no,vhost=on \
+	-netdev tap,id=n0,ifname=tap0,script=no,downscript=no,vhost=${LAB_vhost:-on} \
 	-device virtio-net-pci,netdev=n0,mac=52:54:00:78:00:02,romfile= \
 	-fsdev local,id=fs0,path=$L,security_model=none -device virtio-9p-pci,fsdev=fs0,mount_tag=share \
 	-object "memory-backend-file,id=shm0,share=on,mem-path=$T/l2.shm,size=1M" -device ivshmem-plain,memdev=shm0 \
@@ -46,7 +46,7 @@ for t in "/proc/$qemu/task/"*; do echo "$(basename $t) $(cat $t/comm)"; done >$O
 echo "qemu_pid $qemu" >>$O/qemu-threads.txt
 vcpu=$(awk '/CPU 0\/KVM/ { print $1 }' $O/qemu-threads.txt)
 taskset -pc 1 $vcpu >/dev/null
-# everybody else on CPU 0: what takes the guest's CPU is the one program that is meant to
+# everybody else on CPU 0: what takes the CPU of the guest, or theirs, is the one program that is meant to
 for t in "/proc/$qemu/task/"*; do
 	[ "$(basename $t)" = "$vcpu" ] || taskset -pc 0 "$(basename $t)"
 done >/dev/null
@@ -68,7 +68,7 @@ sleep 0.5
 trace_start
 touch $L/sync/hosttracing
 until [ -e $L/sync/started.guest ]; do sleep 0.1; done
-nice -n -5 taskset -c 1 $B/burn $O/hog.jsonl backup-job 60 50 500 700 &
+nice -n -5 taskset -c ${LAB_rival:-1} $B/burn $O/hog.jsonl backup-job 60 50 500 700 &
 competitor=$!
 $B/labcli 10.78.0.2 80 $O/client.jsonl 1 20 <$S/guest/vmrequests.txt
 kill $competitor
