@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/arrival.h"
 #include "analyze/edge/bare.h"
+#include "analyze/edge/brought.h"
 #include "analyze/edge/handoff.h"
 #include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
@@ -164,7 +165,7 @@ static bool arrival_of_wake(const DtcHistory *h, guint node, const struct dtc_in
 			    struct dtc_arrival *ret_arrival)
 {
 	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref);
-	if (wake->ref == DTC_NONE)
+	if (wake->waker != DTC_WAKER_PACKET || wake->ref == DTC_NONE)
 		return false;
 	if (dtc_packet_is_bare(packet_of(h, wake->ref))) {
 		*ret_arrival = arrival_of_bare(node, h, wake->ref);
@@ -487,6 +488,17 @@ static void set_bare_sender(const DtcHistory *h, const struct dtc_send *send, st
 	ret_sender->cause = arrival_of_bare(send->node, h, answered);
 }
 
+/*
+ * A kernel answers in the context of the thread that brought it the packet, as in a softirq: by the last packet of that
+ * connection that the thread received itself.
+ */
+static bool is_answer(const DtcHistory *h, const struct dtc_packet *sent, const struct dtc_packet_context *context)
+{
+	uint32_t last = find_last_received(h, reverse_of(h, sent->flow), sent->time_ns, false);
+	return last != DTC_NONE && dtc_brought_get_thread(h, last) == context->thread &&
+	       dtc_brought_has_run(h, context->thread, packet_of(h, last)->time_ns, sent->time_ns);
+}
+
 bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_sender *ret_sender)
 {
 	struct dtc_send send;
@@ -520,7 +532,7 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 	int64_t queue_ns = dtc_history_get_packet_context(h, send.packet).queue_ns;
 	if (queue_ns != DTC_TIME_NONE)
 		ret_sender->left_ns = queue_ns;
-	if (!context.in_softirq && context.thread != DTC_NONE) {
+	if (!context.in_softirq && context.thread != DTC_NONE && !is_answer(h, first, &context)) {
 		ret_sender->thread = context.thread;
 		ret_sender->call = context.call;
 		return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/edges.h"
 
+#include "analyze/edge/carriage.h"
 #include "analyze/edge/edges_build.h"
 
 #include <dtrace-chain/hash.h>
@@ -143,6 +144,11 @@ void dtc_edges_find(const DtcEdges *edges, guint node, const struct dtc_interval
 		return;
 	const struct dtc_wake *wake = dtc_history_get_wake(dtc_links_get_history(edges->links, node), wait->ref);
 	ret_edge->kind = dtc_edge_get_kind(wake);
+	struct dtc_arrival brought;
+	if (ret_edge->kind == DTC_EDGE_THREAD && dtc_carriage_find_brought(edges->links, node, wait, wake, &brought)) {
+		dtc_edge_set_arrival(edges->links, &brought, ret_edge);
+		return;
+	}
 	if (ret_edge->kind != DTC_EDGE_UNKNOWN)
 		ret_edge->link = wake->is_inferred ? DTC_LINK_INFERRED : DTC_LINK_EXACT;
 	complete(edges->links, wait, wake, ret_edge);

@@ -143,12 +143,20 @@ bool dtc_traverse_go_aside(struct dtc_traverse *t, int64_t bound_ns)
 	return true;
 }
 
-void dtc_traverse_leave(struct dtc_traverse *t)
+void dtc_traverse_drop_frames(struct dtc_traverse *t, guint depth)
 {
-	const struct dtc_frame *frame = &g_array_index(t->frames, struct dtc_frame, t->frames->len - 1);
-	t->device_frames -= frame->vcpu_thread != DTC_NONE;
-	t->stand = frame->stand;
-	g_array_set_size(t->frames, t->frames->len - 1);
+	for (guint i = depth; i < t->frames->len; i++)
+		t->device_frames -= g_array_index(t->frames, struct dtc_frame, i).vcpu_thread != DTC_NONE;
+	t->stand = g_array_index(t->frames, struct dtc_frame, depth).stand;
+	g_array_set_size(t->frames, depth);
+}
+
+void dtc_traverse_leave(struct dtc_traverse *t, guint depth)
+{
+	const struct dtc_frame last = g_array_index(t->frames, struct dtc_frame, depth);
+	dtc_traverse_drop_frames(t, depth);
+	if (last.has_way)
+		dtc_traverse_continue_way(t, &last.way);
 }
 
 /* Whether a poll returned for a connection, or for the socket that accepted it. */
@@ -188,9 +196,11 @@ static bool waits_for(const DtcHistory *h, const struct dtc_interval *wait, uint
 static bool leave_by_arrival(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_arrival *arrival,
 			     const struct dtc_sender *sender)
 {
-	dtc_traverse_explain(t, t->stand.node, t->stand.thread, wait->end_ns,
-			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, arrival->time_ns),
-			     DTC_CAUSE_NETWORK_RECEIVE, dtc_evidence_of_interval(t->stand.node, wait), NULL);
+	const struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, wait);
+	bool is_here = arrival->node == t->stand.node;
+	dtc_traverse_explain_on_cpu(t, t->stand.node, is_here ? arrival->packet : DTC_NONE, t->stand.thread,
+				    wait->end_ns, dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, arrival->time_ns),
+				    DTC_CAUSE_NETWORK_RECEIVE, &why);
 	t->stand.at_ns = arrival->time_ns;
 	t->stand.purpose = DTC_PURPOSE_OWN;
 	return dtc_traverse_follow_arrival(t, arrival, sender);
@@ -251,7 +261,11 @@ static void tell_wait(struct dtc_traverse *t, enum dtc_visit_kind kind, const st
 		if (kind == DTC_VISIT_ASKED && asked_ns != DTC_TIME_NONE)
 			begin_ns = MIN(begin_ns, asked_ns);
 	}
-	visit.cause = kind == DTC_VISIT_ASKED
+	/* a packet that the waker had received itself: seen from this thread alone, that one called it */
+	bool is_brought = edge->kind == DTC_EDGE_PACKET && edge->wake != DTC_NONE &&
+			  dtc_history_get_wake(dtc_links_get_history(t->links, t->stand.node), edge->wake)->waker ==
+				  DTC_WAKER_THREAD;
+	visit.cause = kind == DTC_VISIT_ASKED || is_brought
 			      ? DTC_CAUSE_NETWORK_RECEIVE
 			      : dtc_cause_of_interval(dtc_links_get_history(t->links, t->stand.node), wait);
 	dtc_traverse_tell(t, &visit, begin_ns);
@@ -561,7 +575,7 @@ static void walk(struct dtc_traverse *t)
 	while (t->tc > t->of->begin.ns) {
 		if (t->frames->len &&
 		    t->tc <= g_array_index(t->frames, struct dtc_frame, t->frames->len - 1).bound_cluster_ns) {
-			dtc_traverse_leave(t);
+			dtc_traverse_leave(t, t->frames->len - 1);
 			continue;
 		}
 		int64_t before = t->tc;

@@ -36,14 +36,27 @@ struct dtc_stand {
 	const struct dtc_work *work; /* that this thread, a kernel worker, executes; NULL: none that a thread queued */
 };
 
+/* A message that is followed from its arrival to its sender, and how far that has come. */
+struct dtc_way {
+	struct dtc_arrival arrival;
+	struct dtc_sender sender;
+	guint relays;	     /* messages before it that kernels sent in answer to each other */
+	bool has_begun;	     /* what the receiver's softirq took is explained */
+	bool has_come_in;    /* and how it came into a guest, if it is one that received it */
+	bool has_come_out;   /* and how it came out of a guest, if it is one that sent it */
+	bool is_carried_out; /* by a thread that is known */
+};
+
 /* A wait that is explained by what others do: where the traversal comes back to when it reaches the begin. */
 struct dtc_frame {
 	struct dtc_stand stand; /* at_ns: the begin */
 	int64_t bound_cluster_ns;
-	/* a guest's request to its device, followed in the host: it also comes back at this vCPU */
+	/* a guest's request to its device, followed in the host: it also comes back at this guest's vCPUs */
 	guint vcpu_node;
 	uint32_t vcpu_thread; /* DTC_NONE: none */
-	guint waiter;	      /* as the visitor numbers it */
+	bool has_way;	      /* what it comes back to is the rest of a message's way */
+	struct dtc_way way;
+	guint waiter; /* as the visitor numbers it */
 };
 
 /*
@@ -135,7 +148,25 @@ bool dtc_traverse_is_inside(const struct dtc_traverse *t, const struct dtc_asked
  */
 bool dtc_traverse_follow_inside(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge);
 
+/* traverse_way.c */
+/*
+ * From an arrival to the thread that sent it: the receiver's softirq, who carried it into or out of a guest, wire,
+ * retransmission, time in the sender's stack. Several steps when kernels answered by themselves (SYN-ACK, ACK). first
+ * is who sent it, if that is known already, else NULL. False if nobody traced sent it: then the stand is as before.
+ */
+bool dtc_traverse_take_way(struct dtc_traverse *t, const struct dtc_arrival *arrival, const struct dtc_sender *first);
+/*
+ * Down to begin what a node's CPU was to do with a packet (or DTC_NONE) that it sent or received: cause's, or, in a
+ * guest, what its host did with that CPU instead. Names as of dtc_traverse_explain.
+ */
+void dtc_traverse_explain_on_cpu(struct dtc_traverse *t, guint node, uint32_t packet, uint32_t thread, int64_t name_ns,
+				 int64_t begin_cluster_ns, enum dtc_cause cause, const struct dtc_evidence *why);
+/* Goes on with it, from where it had come to. */
+void dtc_traverse_continue_way(struct dtc_traverse *t, const struct dtc_way *way);
+
 /* traverse_message.c */
+/* Of a wait that the span's end cuts, the message may be sent after that: up to there the sender's time counts. */
+void dtc_traverse_stay_behind(struct dtc_traverse *t);
 /* The stand is at a send on file, of a call or DTC_NONE: what its thread acted on becomes its purpose. */
 void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call);
 /* The question that the stand's process works on, if the traversal came from its answer; else NULL. */
@@ -157,6 +188,15 @@ bool dtc_traverse_follow_arrival(struct dtc_traverse *t, const struct dtc_arriva
  */
 void dtc_traverse_explain_delivery(struct dtc_traverse *t, const struct dtc_host_interrupt *interrupt, int64_t name_ns,
 				   int64_t low_cluster_ns, enum dtc_cause cause, const struct dtc_evidence *why);
+/*
+ * Down to begin what a guest's CPU was to do: what its host did instead while it was away, else cause's. Names are
+ * those that (node, thread) of the guest had at name_ns. Stops where the host does not tell.
+ */
+void dtc_traverse_explain_vcpu(struct dtc_traverse *t, const struct dtc_guest_cpu *cpu, guint node, uint32_t thread,
+			       int64_t name_ns, int64_t begin_cluster_ns, enum dtc_cause cause,
+			       const struct dtc_evidence *why);
+/* What is explained next depends on which vCPU a guest's CPU is, and on the two clocks. */
+void dtc_traverse_set_host_doubt(struct dtc_traverse *t, guint node, const struct dtc_guest_cpu *cpu);
 /* A guest's wait that an interrupt ended. False if the host does not tell. */
 bool dtc_traverse_follow_interrupt(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
 				   int64_t low_ns);
@@ -167,5 +207,8 @@ bool dtc_traverse_follow_host(struct dtc_traverse *t, const struct dtc_interval 
 void dtc_traverse_explain_own(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t low_ns);
 /* Back to the guest, if the stand is the vCPU's thread that a device of the host got its request from. */
 bool dtc_traverse_return_to_guest(struct dtc_traverse *t);
-/* Comes back from the innermost wait. */
-void dtc_traverse_leave(struct dtc_traverse *t);
+/* Comes back from the innermost waits, of which there are more, until so many are left: to the begin of the last one.
+ */
+void dtc_traverse_drop_frames(struct dtc_traverse *t, guint depth);
+/* The same, and goes on with the rest of a message's way, if that is what the last one is for. */
+void dtc_traverse_leave(struct dtc_traverse *t, guint depth);

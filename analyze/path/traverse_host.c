@@ -17,16 +17,28 @@ static struct dtc_evidence get_host_evidence(const struct dtc_host_piece *piece)
 	return why;
 }
 
-/* The host's thread got the request from the guest's vCPU: what was before is the guest's again. */
+/* The stand is at a vCPU of the guest whose request is followed: at that one, or at another of its process. */
+static bool is_at_guest(const struct dtc_traverse *t, const struct dtc_frame *frame)
+{
+	const struct dtc_stand *stand = &t->stand;
+	if (frame->vcpu_thread == DTC_NONE || frame->vcpu_node != stand->node)
+		return false;
+	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
+	return frame->vcpu_thread == stand->thread ||
+	       (dtc_shares_find_vcpu(h, stand->thread) &&
+		dtc_history_get_thread(h, stand->thread)->pid == dtc_history_get_thread(h, frame->vcpu_thread)->pid);
+}
+
 bool dtc_traverse_return_to_guest(struct dtc_traverse *t)
 {
 	for (guint i = t->frames->len; t->device_frames && i-- > 0;) {
 		const struct dtc_frame *frame = &g_array_index(t->frames, struct dtc_frame, i);
-		if (frame->vcpu_thread != t->stand.thread || frame->vcpu_node != t->stand.node)
+		if (!is_at_guest(t, frame))
 			continue;
-		while (t->frames->len > i)
-			dtc_traverse_leave(t);
-		t->stand.at_ns = MAX(t->stand.at_ns, dtc_clocks_to_node_ns(t->clocks, t->stand.node, t->tc));
+		bool has_way = frame->has_way;
+		dtc_traverse_leave(t, i);
+		if (!has_way)
+			t->stand.at_ns = MAX(t->stand.at_ns, dtc_clocks_to_node_ns(t->clocks, t->stand.node, t->tc));
 		return true;
 	}
 	return false;
@@ -38,11 +50,42 @@ static void set_guest_time(struct dtc_traverse *t, int64_t begin_cluster_ns, int
 	t->stand.at_ns = MAX(low_ns, dtc_clocks_to_node_ns(t->clocks, t->stand.node, begin_cluster_ns));
 }
 
-static void set_host_doubt(struct dtc_traverse *t, guint node, const struct dtc_guest_cpu *cpu)
+void dtc_traverse_set_host_doubt(struct dtc_traverse *t, guint node, const struct dtc_guest_cpu *cpu)
 {
 	t->link = cpu->is_verified ? t->link : MAX(t->link, DTC_LINK_INFERRED);
 	t->uncertainty_ns = MAX(t->uncertainty_ns,
 				dtc_clocks_get_uncertainty_ns(t->clocks, node, cpu->host, (DtcClusterTime){ t->tc }));
+}
+
+/* What of a guest's time the host did with its CPU from its time begin to end, not before low; else it is cause's. */
+static void explain_pieces(struct dtc_traverse *t, const struct dtc_guest_cpu *cpu, const struct dtc_visit *of,
+			   int64_t name_ns, int64_t begin_ns, int64_t end_ns, const struct dtc_evidence *why)
+{
+	struct dtc_host_piece piece;
+	while (end_ns > begin_ns && t->tc > MAX(of->begin.ns, dtc_traverse_get_bound(t)) &&
+	       dtc_host_find_piece(t->links, cpu, end_ns, &piece)) {
+		int64_t from_ns = MAX(piece.begin_ns, begin_ns);
+		bool is_preempted = piece.doing == DTC_HOST_PREEMPTED;
+		bool is_away = is_preempted || piece.doing == DTC_HOST_EXIT || piece.doing == DTC_HOST_BLOCKED;
+		if (is_away)
+			dtc_traverse_set_host_doubt(t, of->node, cpu);
+		dtc_traverse_explain(t, of->node, of->thread, name_ns,
+				     MAX(dtc_clocks_to_cluster_ns(t->clocks, cpu->host, from_ns), of->begin.ns),
+				     is_preempted ? DTC_CAUSE_VM_PREEMPTED
+				     : is_away	  ? DTC_CAUSE_VM_EXIT
+						  : of->cause,
+				     is_away ? get_host_evidence(&piece) : *why, NULL);
+		end_ns = from_ns;
+	}
+}
+
+void dtc_traverse_explain_vcpu(struct dtc_traverse *t, const struct dtc_guest_cpu *cpu, guint node, uint32_t thread,
+			       int64_t name_ns, int64_t begin_cluster_ns, enum dtc_cause cause,
+			       const struct dtc_evidence *why)
+{
+	const struct dtc_visit of = { .node = node, .thread = thread, .begin = { begin_cluster_ns }, .cause = cause };
+	explain_pieces(t, cpu, &of, name_ns, dtc_clocks_to_node_ns(t->clocks, cpu->host, begin_cluster_ns),
+		       dtc_clocks_to_node_ns(t->clocks, cpu->host, t->tc), why);
 }
 
 /*
@@ -52,28 +95,12 @@ static void set_host_doubt(struct dtc_traverse *t, guint node, const struct dtc_
 void dtc_traverse_explain_delivery(struct dtc_traverse *t, const struct dtc_host_interrupt *interrupt, int64_t name_ns,
 				   int64_t low_cluster_ns, enum dtc_cause cause, const struct dtc_evidence *why)
 {
-	guint node = t->stand.node, host = interrupt->cpu.host;
-	uint32_t thread = t->stand.thread;
-	struct dtc_host_piece piece;
-	dtc_traverse_explain(t, node, thread, name_ns,
-			     MAX(dtc_clocks_to_cluster_ns(t->clocks, host, interrupt->entry_ns), low_cluster_ns), cause,
-			     *why, NULL);
-	int64_t end_ns = interrupt->entry_ns;
-	while (end_ns > interrupt->pending_ns && t->tc > MAX(low_cluster_ns, dtc_traverse_get_bound(t)) &&
-	       dtc_host_find_piece(t->links, &interrupt->cpu, end_ns, &piece)) {
-		int64_t begin_ns = MAX(piece.begin_ns, interrupt->pending_ns);
-		bool is_preempted = piece.doing == DTC_HOST_PREEMPTED;
-		bool is_away = is_preempted || piece.doing == DTC_HOST_EXIT || piece.doing == DTC_HOST_BLOCKED;
-		if (is_away)
-			set_host_doubt(t, node, &interrupt->cpu);
-		dtc_traverse_explain(t, node, thread, name_ns,
-				     MAX(dtc_clocks_to_cluster_ns(t->clocks, host, begin_ns), low_cluster_ns),
-				     is_preempted ? DTC_CAUSE_VM_PREEMPTED
-				     : is_away	  ? DTC_CAUSE_VM_EXIT
-						  : cause,
-				     is_away ? get_host_evidence(&piece) : *why, NULL);
-		end_ns = begin_ns;
-	}
+	const struct dtc_visit of = {
+		.node = t->stand.node, .thread = t->stand.thread, .begin = { low_cluster_ns }, .cause = cause
+	};
+	int64_t entry_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, interrupt->cpu.host, interrupt->entry_ns);
+	dtc_traverse_explain(t, of.node, of.thread, name_ns, MAX(entry_cluster_ns, low_cluster_ns), cause, *why, NULL);
+	explain_pieces(t, &interrupt->cpu, &of, name_ns, interrupt->pending_ns, interrupt->entry_ns, why);
 }
 
 /*
@@ -108,7 +135,7 @@ bool dtc_traverse_follow_interrupt(struct dtc_traverse *t, const struct dtc_inte
 		frame->vcpu_node = interrupt->cpu.host;
 		frame->vcpu_thread = interrupt->cpu.thread;
 		t->device_frames++;
-		set_host_doubt(t, t->stand.node, &interrupt->cpu);
+		dtc_traverse_set_host_doubt(t, t->stand.node, &interrupt->cpu);
 		t->stand.node = interrupt->cpu.host;
 		t->stand.thread = interrupt->thread;
 		t->stand.at_ns = interrupt->pending_ns;
@@ -140,7 +167,7 @@ bool dtc_traverse_follow_host(struct dtc_traverse *t, const struct dtc_interval 
 		set_guest_time(t, begin, low_ns);
 		return true;
 	}
-	set_host_doubt(t, node, &cpu);
+	dtc_traverse_set_host_doubt(t, node, &cpu);
 	set_guest_time(t, begin, low_ns);
 	if (piece.doing == DTC_HOST_BLOCKED && dtc_traverse_enter(t, cpu.host, cpu.thread, t->stand.at_ns)) {
 		const struct dtc_evidence why = get_host_evidence(&piece);

@@ -81,8 +81,8 @@ bool dtc_traverse_follow_inside(struct dtc_traverse *t, const struct dtc_interva
 	}
 	const struct dtc_asked asked = scope->asked;
 	const struct dtc_stand at = t->stand;
-	while (t->frames->len > scope->frames)
-		dtc_traverse_leave(t);
+	if (t->frames->len > scope->frames)
+		dtc_traverse_drop_frames(t, scope->frames);
 	t->stand = at;
 	struct dtc_visit visit = {
 		.kind = DTC_VISIT_WAIT, .cause = DTC_CAUSE_TIMER, .wait = wait, .edge = edge, .by = DTC_NONE

@@ -1,122 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From an arrival to who sent it, and from a send to what it was sent for. */
 #include "analyze/edge/handoff.h"
-#include "analyze/edge/occupants.h"
 #include "analyze/exchange/endpoint.h"
 #include "analyze/path/traverse_build.h"
 
 /* Questions that are remembered at least. */
 #define SCOPES_KEPT 64
-
-static enum dtc_reason get_again_reason(enum dtc_again again)
-{
-	switch (again) {
-	case DTC_AGAIN_HANDSHAKE:
-		return DTC_REASON_HANDSHAKE_TIMEOUT;
-	case DTC_AGAIN_TIMEOUT:
-		return DTC_REASON_RETRANSMISSION_TIMEOUT;
-	case DTC_AGAIN_PROBE:
-		return DTC_REASON_TAIL_LOSS_PROBE;
-	case DTC_AGAIN_REORDERING:
-		return DTC_REASON_REORDERING_TIMER;
-	case DTC_AGAIN_FAST:
-		return DTC_REASON_FAST_RETRANSMIT;
-	case DTC_AGAIN_NOT:
-		break;
-	}
-	return DTC_REASON_SENT_AGAIN;
-}
-
-static enum dtc_reason get_hold_reason(enum dtc_hold hold)
-{
-	switch (hold) {
-	case DTC_HOLD_RECEIVER:
-		return DTC_REASON_HELD_BY_RECEIVER;
-	case DTC_HOLD_CONGESTION:
-		return DTC_REASON_HELD_BY_CONGESTION;
-	case DTC_HOLD_QUEUE:
-		return DTC_REASON_HELD_BY_QUEUE;
-	case DTC_HOLD_TIMER:
-		return DTC_REASON_HELD_BY_TIMER;
-	case DTC_HOLD_NOT_KNOWN:
-		break;
-	}
-	return DTC_REASON_HELD;
-}
-
-/* A send that seems to come after its arrival: emit gives it no wire time, and the path remembers that. */
-static void note_reversal(struct dtc_traverse *t, const struct dtc_arrival *arrival, const struct dtc_sender *sender)
-{
-	int64_t by_ns = dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns) -
-			dtc_clocks_to_cluster_ns(t->clocks, arrival->node, arrival->time_ns);
-	struct dtc_reversal reversal = { sender->node, arrival->node, by_ns, t->uncertainty_ns };
-	if (by_ns > 0 && sender->node != arrival->node && t->visitor->reverse)
-		t->visitor->reverse(t->data, &reversal);
-}
-
-/* The packet lay in the host, ready for a guest whose vCPU did not run: that part of its way is the host's. */
-static void emit_wire_delivery(struct dtc_traverse *t, const struct dtc_arrival *arrival,
-			       const struct dtc_sender *sender)
-{
-	const DtcHistory *h = dtc_links_get_history(t->links, arrival->node);
-	struct dtc_host_interrupt interrupt;
-	if (arrival->packet == DTC_NONE || arrival->node != t->stand.node)
-		return;
-	uint32_t on_top_of = dtc_history_get_packet_context(h, arrival->packet).thread;
-	if (!dtc_host_find_interrupt(t->links, arrival->node, on_top_of, arrival->time_ns, &interrupt))
-		return;
-	enum dtc_link_quality link = t->link;
-	int64_t uncertainty_ns = t->uncertainty_ns;
-	const struct dtc_evidence why = dtc_evidence_of(DTC_REASON_WIRE);
-	dtc_traverse_explain_delivery(t, &interrupt, arrival->time_ns,
-				      dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns),
-				      DTC_CAUSE_NETWORK_WIRE, &why);
-	t->link = link; /* the step to the sender is still to come */
-	t->uncertainty_ns = uncertainty_ns;
-}
-
-/* Who had the CPU of a softirq for most of a span before it took a packet; DTC_NONE: nobody. */
-static uint32_t find_holder(const DtcHistory *h, uint32_t packet, int64_t begin_ns, int64_t end_ns)
-{
-	struct dtc_interval span = { .begin_ns = begin_ns,
-				     .end_ns = end_ns,
-				     .thread = DTC_NONE,
-				     .cpu = dtc_packets_get(dtc_history_get_packets(h), packet)->cpu };
-	g_autoptr(GArray) occupants = dtc_occupants_find(h, &span);
-	if (!occupants->len || 2 * g_array_index(occupants, struct dtc_occupant, 0).ns < end_ns - begin_ns)
-		return DTC_NONE;
-	return g_array_index(occupants, struct dtc_occupant, 0).thread;
-}
-
-/*
- * As long as the receiver's softirq is asked for and has not begun (its CPU is taken, or ksoftirqd waits for it), what
- * comes waits for the receiver, not on the wire. If it was asked for before the packet left, that is all its way, but
- * for as much as the clocks leave open: no more is known of how short a way can be. What came while the softirq ran
- * already has no time of its own and counts as on the wire.
- */
-static void emit_softirq_delay(struct dtc_traverse *t, const struct dtc_arrival *arrival,
-			       const struct dtc_sender *sender)
-{
-	const DtcHistory *h = dtc_links_get_history(t->links, arrival->node);
-	if (arrival->packet == DTC_NONE)
-		return;
-	int64_t asked_ns = dtc_history_get_packet_context(h, arrival->packet).queue_ns;
-	if (asked_ns == DTC_TIME_NONE || asked_ns >= arrival->time_ns)
-		return;
-	int64_t asked_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, arrival->node, asked_ns);
-	int64_t left_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns);
-	int64_t way_ns =
-		dtc_clocks_get_uncertainty_ns(t->clocks, sender->node, arrival->node, (DtcClusterTime){ t->tc });
-	if (left_cluster_ns >= t->tc || (asked_cluster_ns <= left_cluster_ns && way_ns >= t->tc - left_cluster_ns))
-		return;
-	int64_t begin_cluster_ns = asked_cluster_ns > left_cluster_ns ? asked_cluster_ns : left_cluster_ns + way_ns;
-	int64_t begin_ns = dtc_clocks_to_node(t->clocks, arrival->node, (DtcClusterTime){ begin_cluster_ns }).ns;
-	struct dtc_evidence why = dtc_evidence_of(DTC_REASON_RECEIVER_SOFTIRQ);
-	why.node = why.by_node = arrival->node;
-	why.by_thread = find_holder(h, arrival->packet, begin_ns, arrival->time_ns);
-	dtc_traverse_explain(t, arrival->node, t->stand.thread, arrival->time_ns, begin_cluster_ns,
-			     DTC_CAUSE_NETWORK_RECEIVE, why, NULL);
-}
 
 const struct dtc_scope *dtc_traverse_find_scope(const struct dtc_traverse *t, int32_t pid)
 {
@@ -224,36 +113,7 @@ void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call)
 	}
 }
 
-/* The way of a message from its arrival back to when it was first sent, and to the thread that sent it. */
-static void explain_way(struct dtc_traverse *t, const struct dtc_arrival *arrival, const struct dtc_sender *sender)
-{
-	t->message = arrival;
-	t->message_sender = sender;
-	emit_softirq_delay(t, arrival, sender);
-	t->link = sender->exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
-	t->uncertainty_ns =
-		dtc_clocks_get_uncertainty_ns(t->clocks, sender->node, arrival->node, (DtcClusterTime){ t->tc });
-	note_reversal(t, arrival, sender);
-	emit_wire_delivery(t, arrival, sender);
-	dtc_traverse_explain(t, arrival->node, t->stand.thread, arrival->time_ns,
-			     dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns), DTC_CAUSE_NETWORK_WIRE,
-			     dtc_evidence_of(DTC_REASON_WIRE), NULL);
-	if (sender->left_ns > sender->sent_ns)
-		dtc_traverse_explain(t, sender->node, sender->thread, sender->left_ns,
-				     dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->sent_ns),
-				     DTC_CAUSE_NETWORK_SEND, dtc_evidence_of(DTC_REASON_QDISC), NULL);
-	t->stand.node = sender->node;
-	t->stand.thread = sender->thread;
-	if (sender->sent_ns > sender->first_ns) {
-		dtc_traverse_explain(t, sender->node, sender->thread, sender->sent_ns,
-				     dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->first_ns),
-				     DTC_CAUSE_RETRANSMISSION, dtc_evidence_of(get_again_reason(sender->again)), NULL);
-	}
-	t->message = NULL;
-}
-
-/* Of a wait that the span's end cuts, the message may be sent after that: up to there the sender's time counts. */
-static void stay_behind(struct dtc_traverse *t)
+void dtc_traverse_stay_behind(struct dtc_traverse *t)
 {
 	int64_t cut_ns = dtc_clocks_to_node(t->clocks, t->stand.node, (DtcClusterTime){ t->tc }).ns;
 	if (t->tc < t->of->end.ns || t->stand.at_ns <= cut_ns)
@@ -261,53 +121,6 @@ static void stay_behind(struct dtc_traverse *t)
 	t->stand.at_ns = cut_ns;
 	if (t->stand.purpose != DTC_PURPOSE_OWN && t->stand.arrival.time_ns > cut_ns)
 		t->stand.purpose = DTC_PURPOSE_OWN; /* for what it sends is not yet there */
-}
-
-/*
- * From an arrival to the thread that sent it: wire, retransmission, time in the sender's stack. Several steps when the
- * kernel answered by itself (SYN-ACK, ACK). False if nobody traced sent it: then the walk stays where it is.
- */
-static bool jump(struct dtc_traverse *t, struct dtc_arrival arrival, const struct dtc_sender *first)
-{
-	bool moved = false;
-	for (guint relays = 0; relays < DTC_RELAYS_MAX; relays++) {
-		struct dtc_sender sender;
-		if (first)
-			sender = *first;
-		else if (!dtc_arrival_find_sender(t->links, &arrival, &sender))
-			return moved;
-		first = NULL;
-		explain_way(t, &arrival, &sender);
-		moved = true;
-		if (!sender.relayed) {
-			if (sender.written_ns < sender.first_ns)
-				dtc_traverse_explain(
-					t, sender.node, sender.thread, sender.first_ns,
-					dtc_clocks_to_cluster_ns(t->clocks, sender.node, sender.written_ns),
-					DTC_CAUSE_NETWORK_SEND, dtc_evidence_of(get_hold_reason(sender.hold)), NULL);
-			t->stand.at_ns = sender.written_ns;
-			/* exact as long as the bytes tell; the loop's rule below is by order within one turn */
-			t->stand.purpose = DTC_PURPOSE_OWN;
-			t->stand.owner = 0;
-			if (sender.thread != DTC_NONE)
-				dtc_traverse_pursue(t, sender.file, sender.call);
-			stay_behind(t);
-			return true;
-		}
-		t->by_kernel = true;
-		dtc_traverse_explain(
-			t, sender.node, sender.thread, sender.first_ns,
-			dtc_clocks_to_cluster_ns(t->clocks, sender.node, sender.cause.time_ns),
-			sender.is_delayed ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_SOFTIRQ,
-			dtc_evidence_of(sender.is_delayed ? DTC_REASON_DELAYED_ACK : DTC_REASON_KERNEL_ANSWER), NULL);
-		t->by_kernel = false;
-		arrival = sender.cause;
-		t->stand.at_ns = arrival.time_ns;
-		if (t->tc <= dtc_traverse_get_bound(t))
-			return true;
-	}
-	dtc_links_note_limit(t->links, DTC_LIMIT_RELAYS);
-	return moved;
 }
 
 /*
@@ -345,7 +158,7 @@ bool dtc_traverse_follow_arrival(struct dtc_traverse *t, const struct dtc_arriva
 {
 	guint node = t->stand.node;
 	uint32_t thread = t->stand.thread;
-	if (jump(t, *arrival, first))
+	if (dtc_traverse_take_way(t, arrival, first))
 		return true;
 	t->stand.node = node;
 	t->stand.thread = thread;

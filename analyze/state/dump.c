@@ -7,6 +7,18 @@
 /* status field of lttng_statedump_process_state (lttng-modules, lttng-statedump-impl.c) */
 enum { STATUS_WAIT_CPU = 2, STATUS_EXIT = 3, STATUS_ZOMBIE = 4, STATUS_WAIT = 5, STATUS_DEAD = 7 };
 
+#define KTHREADD 2 /* its thread, on every machine */
+
+/*
+ * The dump takes for a user's what has a user's memory, and a thread of vhost has that of the hypervisor that it works
+ * for. It is a child of kthreadd even so, up to Linux 6.3 (drivers/vhost/vhost.c); since then it is a thread of the
+ * hypervisor.
+ */
+static bool is_vhost(const struct dtc_event *event)
+{
+	return event->v[DTC_DUMP_PPID] == KTHREADD && event->text[0] && g_str_has_prefix(event->text[0], "vhost-");
+}
+
 static void apply_process(DtcMachine *m, const struct dtc_event *event)
 {
 	uint32_t thread = dtc_machine_get_thread(m, event->v[DTC_DUMP_TID], event->cpu);
@@ -15,7 +27,7 @@ static void apply_process(DtcMachine *m, const struct dtc_event *event)
 	if (DTC_TASK(m, thread)->name == DTC_NONE)
 		dtc_machine_observe_name(m, thread, event->text[0], m->now_ns);
 	dtc_machine_set_process(m, thread, event->v[DTC_DUMP_PID]);
-	if (event->v[DTC_DUMP_TYPE] == 1) {
+	if (event->v[DTC_DUMP_TYPE] == 1 || is_vhost(event)) {
 		DTC_THREAD(m, thread)->is_kernel = true;
 		DTC_TASK(m, thread)->in_kernel = true;
 	}

@@ -198,6 +198,30 @@ static void test_interrupts(void)
 	story_clear(&s);
 }
 
+/* The dump calls a thread of vhost a user's, for the memory that it works on; it runs in the kernel. */
+static void test_vhost(void)
+{
+	static const int parents[] = { 2, 19 }; /* kthreadd; since Linux 6.4 the hypervisor */
+	for (guint i = 0; i < G_N_ELEMENTS(parents); i++) {
+		struct story s;
+		story_begin(&s, "host");
+		struct dtc_event dump = story_event(DTC_EVENT_DUMP_PROCESS, 0, 0);
+		dump.v[DTC_DUMP_TID] = dump.v[DTC_DUMP_PID] = 40;
+		dump.v[DTC_DUMP_PPID] = parents[i];
+		dump.v[DTC_DUMP_TYPE] = 0;
+		dump.text[0] = "vhost-19";
+		dtc_machine_apply(s.machine, &dump);
+		story_switch(&s, 10, 0, 0, "swapper/0", RUN, 40, "vhost-19");
+		story_enter(&s, 15, 1, "read", 3); /* calls are traced */
+		story_switch(&s, 20, 0, 40, "vhost-19", SLEEP, 0, "swapper/0");
+		story_end(&s);
+		uint32_t thread = dtc_history_find_thread(s.history, 40, DTC_TIME_NONE);
+		g_assert_cmpint(dtc_history_get_thread(s.history, thread)->is_kernel, ==, i == 0);
+		g_assert_cmpint(story_interval(&s, 40, 15)->state, ==, i == 0 ? DTC_STATE_KERNEL : DTC_STATE_USER);
+		story_clear(&s);
+	}
+}
+
 static void test_none(void)
 {
 	struct story s;
@@ -220,6 +244,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/guest/missing", test_missing);
 	g_test_add_func("/guest/lost", test_lost);
 	g_test_add_func("/guest/interrupts", test_interrupts);
+	g_test_add_func("/guest/vhost", test_vhost);
 	g_test_add_func("/guest/none", test_none);
 	return g_test_run();
 }
