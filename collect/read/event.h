@@ -209,18 +209,18 @@ enum dtc_vector {
 
 /* What is used of nearly every event comes first: three lines of the cache. */
 struct dtc_event {
-	int64_t time_ns;	    /* node time */
-	uint32_t cpu;		    /* below DTC_CPU_LIMIT */
-	uint16_t kind;		    /* enum dtc_event_kind */
-	uint16_t name;		    /* index for dtc_reader_get_event_name */
-	const char *text[2];	    /* borrowed until the next event; NULL if absent */
-	int64_t v[DTC_EVENT_SLOTS]; /* those behind DTC_EVENT_FEW_SLOTS are set for SYSCALL_* alone */
+	int64_t time_ns; /* node time */
+	uint32_t cpu;	 /* below DTC_CPU_LIMIT */
+	uint16_t kind;	 /* enum dtc_event_kind */
+	uint16_t name;	 /* index for dtc_reader_get_event_name */
 	bool has_address;
 	bool has_tid;	    /* the event itself says whose context it happened in */
 	bool is_ready_data; /* of ready: the data of epoll_ctl that belongs to a descriptor; else the descriptor */
 	uint16_t ready_count;
 	int64_t tid;
-	uint8_t address[16]; /* syscalls with an address: IPv4 mapped or IPv6 */
+	const char *text[2];	    /* borrowed until the next event; NULL if absent */
+	int64_t v[DTC_EVENT_SLOTS]; /* those behind DTC_EVENT_FEW_SLOTS are set for SYSCALL_* alone */
+	uint8_t address[16];	    /* syscalls with an address: IPv4 mapped or IPv6 */
 	/* SYSCALL_EXIT of poll, ppoll and epoll_wait's kin: what is ready, of which the first so many are kept */
 	int64_t ready[DTC_EVENT_READY];
 	struct dtc_headers headers; /* net kinds only */

@@ -58,9 +58,8 @@ struct DtcReader {
 	struct dtc_item *own_items; /* of those whose back end gives one at a time */
 	struct counting counting;
 	DtcNames *event_names;
-	DtcNames *call_names; /* 0: "unknown" */
-	GArray *event_counts; /* guint64 by event name */
-	guint64 event_count;
+	DtcNames *call_names;  /* 0: "unknown" */
+	guint64 *event_counts; /* by event name, of which there are no more than 16 bits tell */
 	guint64 lost_count;
 	guint64 gap_count;
 	guint64 uncounted_gap_count; /* gaps whose number of events is not known */
@@ -175,7 +174,7 @@ static DtcReader *open_reader(const struct dtc_backend_kind *kind, const char *p
 	reader->event_names = dtc_names_new();
 	reader->call_names = dtc_names_new();
 	dtc_names_add(reader->call_names, "unknown");
-	reader->event_counts = g_array_new(FALSE, TRUE, sizeof(guint64));
+	reader->event_counts = g_new0(guint64, UINT16_MAX + 1);
 	g_autoptr(GError) reason = NULL;
 	const struct dtc_backend_request request = { node, path, program, reader->event_names, reader->call_names };
 	reader->backend = kind->open(&request, &reason);
@@ -252,7 +251,7 @@ void dtc_reader_free(DtcReader *reader)
 		reader->backend->kind->close(reader->backend);
 	dtc_names_free(reader->event_names);
 	dtc_names_free(reader->call_names);
-	g_array_unref(reader->event_counts);
+	g_free(reader->event_counts);
 	g_free(reader->node);
 	g_free(reader->path);
 	g_free(reader);
@@ -342,7 +341,7 @@ static void plan_turns(DtcReader *reader)
 }
 
 /* To the stream whose turn it is; false at the end. */
-static bool begin_turn(DtcReader *reader)
+static G_GNUC_NO_INLINE bool begin_turn(DtcReader *reader)
 {
 	if (reader->turn == reader->turn_count)
 		plan_turns(reader);
@@ -357,31 +356,29 @@ static bool begin_turn(DtcReader *reader)
 	return true;
 }
 
-static inline void count_event(DtcReader *reader, guint name, guint64 count)
+static G_GNUC_NO_INLINE const struct dtc_event *give_gap(DtcReader *reader, const struct dtc_item *item)
 {
-	if (G_UNLIKELY(name >= reader->event_counts->len))
-		g_array_set_size(reader->event_counts, name + 1u);
-	g_array_index(reader->event_counts, guint64, name) += count;
-	reader->event_count += count;
+	reader->lost.time_ns = item->time_ns;
+	reader->lost.cpu = reader->stream->cpu;
+	fill_lost(reader, &reader->stream->gap);
+	return &reader->lost;
 }
 
 const struct dtc_event *dtc_reader_next(DtcReader *reader)
 {
-	struct dtc_backend *backend = reader->backend;
-	if (reader->next == reader->end && !begin_turn(reader))
+	if (G_UNLIKELY(reader->next == reader->end) && !begin_turn(reader))
 		return NULL;
+	const struct dtc_item *item = reader->next++;
 	struct dtc_stream *stream = reader->stream;
-	stream->item = reader->next++;
-	struct dtc_event *event = stream->is_gap ? &reader->lost : backend->kind->get_event(backend, reader->current);
-	event->time_ns = stream->item->time_ns;
+	if (G_UNLIKELY(stream->is_gap))
+		return give_gap(reader, item);
+	stream->item = item;
+	struct dtc_event *event = reader->backend->kind->get_event(reader->backend, reader->current);
+	event->time_ns = item->time_ns;
 	event->cpu = stream->cpu;
-	if (stream->is_gap) {
-		fill_lost(reader, &stream->gap);
-		return event;
-	}
+	reader->event_counts[event->name]++;
 	if (G_UNLIKELY(dtc_cpus_are_named_by(event->kind)))
 		dtc_cpus_name(reader->cpus, event);
-	count_event(reader, event->name, 1);
 	return event;
 }
 
@@ -431,9 +428,8 @@ static void end_counting(DtcReader *reader)
 	struct counting *counting = &reader->counting;
 	for (guint class = 0; class < counting->class_count; class ++)
 		if (counting->counts[class] > 0)
-			count_event(reader,
-				    reader->backend->kind->get_class(reader->backend, counting->stream, class).name,
-				    counting->counts[class]);
+			reader->event_counts[reader->backend->kind->get_class(reader->backend, counting->stream, class)
+						     .name] += counting->counts[class];
 	g_clear_pointer(&counting->counts, g_free);
 }
 
@@ -633,6 +629,14 @@ static void report_lost(const DtcReader *reader, DtcFindings *findings)
 				       reader->lost_count, reader->gap_count, packets);
 }
 
+static bool has_events(const DtcReader *reader)
+{
+	for (guint i = 0; i < dtc_names_get_count(reader->event_names) && i <= UINT16_MAX; i++)
+		if (reader->event_counts[i] > 0)
+			return true;
+	return false;
+}
+
 bool dtc_reader_finish(DtcReader *reader, DtcFindings *findings, GError **error)
 {
 	const struct dtc_stream *damaged = NULL;
@@ -649,13 +653,14 @@ bool dtc_reader_finish(DtcReader *reader, DtcFindings *findings, GError **error)
 			dtc_findings_move(findings, stream->findings);
 	}
 	report_missing_cpus(reader, findings);
-	if (reader->event_count == 0 && damaged) {
+	bool is_empty = !has_events(reader);
+	if (is_empty && damaged) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
 			    "no event of node '%s' in '%s' can be read: %s\ncheck the copy against the original",
 			    reader->node, reader->path, damaged->error);
 		return false;
 	}
-	if (reader->event_count == 0)
+	if (is_empty)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, reader->node, "the trace holds no events");
 	report_lost(reader, findings);
 	return true;
@@ -678,7 +683,7 @@ const char *dtc_reader_get_event_name(const DtcReader *reader, guint index)
 
 guint64 dtc_reader_get_event_count(const DtcReader *reader, guint index)
 {
-	return index < reader->event_counts->len ? g_array_index(reader->event_counts, guint64, index) : 0;
+	return index <= UINT16_MAX ? reader->event_counts[index] : 0;
 }
 
 const char *dtc_reader_get_syscall_name(const DtcReader *reader, guint index)

@@ -24,6 +24,8 @@ struct dtc_item {
 	int64_t time_ns;
 	uint64_t at;	/* where it is, for the back end */
 	uint32_t class; /* which of the stream's, for the back end */
+	uint16_t last;	/* for the back end, as the next */
+	uint8_t form;
 };
 
 /* What packets and events can be caught at while they are read. None of it stops a stream. */

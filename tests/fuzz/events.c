@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Events of any bytes, in the layouts that LTTng declares (of the demo) and in some of all kinds that it does not: all
- * ways to their end, by the layout, by steps, and with a look at the fields, come to the same place.
+ * ways to their end, by the layout, by steps, by forms, and with a look at the fields, come to the same place, and what
+ * is taken of the fields is the same with a form and without one.
  */
 #include "collect/read/ctf/clock_class.h"
+#include "collect/read/fast/forms.h"
 #include "collect/read/fast/program.h"
-#include "collect/read/fast/steps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -54,18 +55,42 @@ static bool is_equal(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* What is near the file's end is taken another way. */
-static void compare_at_end(const DtcProgram *program, const struct dtc_decoder *packet, const struct dtc_event *event)
+/* What is near the file's end, or has no form, is taken another way. */
+static void compare(const DtcProgram *program, const struct dtc_decoder *packet, const struct dtc_item *item,
+		    const struct dtc_event *event)
 {
 	static struct dtc_program_texts texts;
 	static struct dtc_event other;
-	struct dtc_decoder narrow = *packet;
-	narrow.room = 0;
-	g_assert_true(dtc_program_run(program, &narrow, 0, &texts, &other));
+	g_assert_true(dtc_program_run(program, packet, item, &texts, &other));
 	g_assert_cmpmem(event->v, dtc_event_get_slot_count(event->kind) * sizeof(event->v[0]), other.v,
 			dtc_event_get_slot_count(other.kind) * sizeof(other.v[0]));
 	g_assert_true(is_equal(event->text[0], other.text[0]) && is_equal(event->text[1], other.text[1]));
 	g_assert_true(event->has_tid == other.has_tid && (!event->has_tid || event->tid == other.tid));
+	if (event->kind >= DTC_EVENT_NET_SEND && event->kind <= DTC_EVENT_INET_IN)
+		g_assert_cmpmem(&event->headers, sizeof(event->headers), &other.headers, sizeof(other.headers));
+}
+
+/* What was remembered of the last event of its class is believed of this one only if it is so. */
+static struct dtc_item find_form(const struct dtc_layout *const *parts, guint class, const struct dtc_decoder *packet,
+				 uint64_t end)
+{
+	static struct dtc_form_guess guess = { .class = G_MAXUINT };
+	struct dtc_form_guess fresh;
+	struct dtc_forms *forms = dtc_forms_new(parts, 3);
+	struct dtc_formed guessed, formed = { .form = 0 };
+	if (forms && dtc_forms_pass(forms, class, packet->data, 0, packet->end, &fresh, &formed)) {
+		g_assert_cmpuint(formed.end, ==, end);
+		if (dtc_form_guess_holds(&guess, class, packet->data, 0, packet->end, &guessed))
+			g_assert_true(guessed.end == end && guessed.form == formed.form && guessed.last == formed.last);
+		if (fresh.class == class)
+			g_assert_true(dtc_form_guess_holds(&fresh, class, packet->data, 0, packet->end, &guessed) &&
+				      guessed.end == end);
+		guess = fresh;
+	} else {
+		g_assert_false(dtc_form_guess_holds(&guess, class, packet->data, 0, packet->end, &guessed));
+	}
+	dtc_forms_free(forms);
+	return (struct dtc_item){ .class = class, .last = formed.last, .form = formed.form };
 }
 
 static void decode(const struct trace *trace, guint number, const uint8_t *data, size_t size)
@@ -87,8 +112,12 @@ static void decode(const struct trace *trace, guint number, const uint8_t *data,
 	g_assert_true(is_passed == is_stepped && (!is_passed || stepped.at == passed.at));
 	if (!is_passed)
 		return;
-	g_assert_true(dtc_program_run(event->user, &packet, 0, &texts, &taken));
-	compare_at_end(event->user, &packet, &taken);
+	const struct dtc_item none = { .form = 0 };
+	const struct dtc_item item = find_form(parts, number, &packet, stepped.at);
+	g_assert_true(dtc_program_run(event->user, &packet, &item, &texts, &taken));
+	compare(event->user, &packet, &none, &taken);
+	packet.room = 0;
+	compare(event->user, &packet, &none, &taken);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -11,29 +11,20 @@ void dtc_spans_init(struct dtc_spans *spans, const struct dtc_stream_layout *lay
 {
 	g_mutex_init(&spans->lock);
 	spans->count = layout->event_count;
-	spans->list = g_new0(struct dtc_span, layout->event_count + 1);
+	spans->parts = g_new0(struct dtc_class_parts, layout->event_count + 1);
+	spans->id_count = layout->dense_count;
+	spans->by_id = g_new0(struct dtc_span, layout->dense_count + 1);
 }
 
 void dtc_spans_clear(struct dtc_spans *spans)
 {
-	for (guint i = 0; i < spans->count; i++)
-		dtc_steps_free(spans->list[i].steps);
-	g_free(spans->list);
-	g_mutex_clear(&spans->lock);
-}
-
-static void make_span(const struct dtc_cursor *cursor, const struct dtc_event_layout *event, struct dtc_span *span)
-{
-	const struct dtc_layout *parts[] = { cursor->chain->layout->common_context, event->context, event->payload };
-	g_mutex_lock(&cursor->spans->lock);
-	if (!span->steps) {
-		struct dtc_steps *steps = dtc_steps_new(parts, G_N_ELEMENTS(parts), NULL);
-		span->align = steps->steps[0].align;
-		span->bits = steps->steps[0].run_bits;
-		span->is_fixed = steps->count == 1 && steps->steps[0].kind == DTC_STEP_RUN;
-		g_atomic_pointer_set(&span->steps, steps);
+	for (guint i = 0; i < spans->count; i++) {
+		dtc_steps_free(spans->parts[i].steps);
+		dtc_forms_free(spans->parts[i].forms);
 	}
-	g_mutex_unlock(&cursor->spans->lock);
+	g_free(spans->parts);
+	g_free(spans->by_id);
+	g_mutex_clear(&spans->lock);
 }
 
 static inline guint find_class(const struct dtc_cursor *cursor, const struct dtc_event_layout *event)
@@ -41,19 +32,49 @@ static inline guint find_class(const struct dtc_cursor *cursor, const struct dtc
 	return (guint)(event - cursor->chain->layout->events);
 }
 
-static const struct dtc_span *get_span(const struct dtc_cursor *cursor, const struct dtc_event_layout *event)
+static void set_span(struct dtc_spans *spans, const struct dtc_steps *steps, const struct dtc_forms *forms,
+		     struct dtc_span *span)
 {
-	struct dtc_span *span = &cursor->spans->list[find_class(cursor, event)];
-	if (G_UNLIKELY(!g_atomic_pointer_get(&span->steps)))
-		make_span(cursor, event, span);
-	return span;
+	const struct dtc_layout_step *step = &steps->steps[0];
+	bool is_fixed = steps->count == 1 && step->kind == DTC_STEP_RUN && step->align <= UINT16_MAX;
+	span->align = (uint16_t)step->align;
+	span->bits = is_fixed ? step->run_bits : spans->guess_count++ % DTC_GUESSES;
+	span->form = is_fixed && forms && forms->count == 1;
+	g_atomic_int_set(&span->kind, is_fixed ? DTC_SPAN_FIXED : forms ? DTC_SPAN_FORMS : DTC_SPAN_STEPS);
+}
+
+static void make_parts(const struct dtc_cursor *cursor, const struct dtc_event_layout *event,
+		       struct dtc_class_parts *made)
+{
+	const struct dtc_layout *parts[] = { cursor->chain->layout->common_context, event->context, event->payload };
+	struct dtc_spans *spans = cursor->spans;
+	uint64_t id = event->declaration->id;
+	g_mutex_lock(&spans->lock);
+	if (!made->steps) {
+		struct dtc_steps *steps = dtc_steps_new(parts, G_N_ELEMENTS(parts), NULL);
+		made->forms = dtc_forms_new(parts, G_N_ELEMENTS(parts));
+		g_atomic_pointer_set(&made->steps, steps);
+		if (id < spans->id_count) {
+			spans->by_id[id].class = find_class(cursor, event);
+			set_span(spans, steps, made->forms, &spans->by_id[id]);
+		}
+	}
+	g_mutex_unlock(&spans->lock);
+}
+
+static const struct dtc_steps *get_steps(const struct dtc_cursor *cursor, const struct dtc_event_layout *event)
+{
+	struct dtc_class_parts *parts = &cursor->spans->parts[find_class(cursor, event)];
+	if (G_UNLIKELY(!g_atomic_pointer_get(&parts->steps)))
+		make_parts(cursor, event, parts);
+	return parts->steps;
 }
 
 /* Behind an event's header to its end; false if that is not in the packet. */
 static bool pass_body(const struct dtc_cursor *cursor, const struct dtc_event_layout *event,
 		      struct dtc_decoder *decoder)
 {
-	return dtc_steps_pass(get_span(cursor, event)->steps, decoder);
+	return dtc_steps_pass(get_steps(cursor, event), decoder);
 }
 
 /* ---- time ---- */
@@ -376,34 +397,66 @@ static bool find_event(struct dtc_cursor *cursor, struct dtc_item *ret_item)
 			dtc_stream_turn_back(stream);
 	}
 	dtc_stream_take_event(stream, time_ns, next_ns);
-	*ret_item = (struct dtc_item){ stream->last_ns, begin, find_class(cursor, event) };
+	*ret_item = (struct dtc_item){ .time_ns = stream->last_ns, .at = begin, .class = find_class(cursor, event) };
 	return true;
 }
 
 /* What the loop over usual events has at hand. */
 struct usual {
-	const uint8_t *data;
+	const struct dtc_span *by_id;
 	uint64_t id_mask, time_mask;
 	uint64_t id_limit;
 	uint64_t clock_limit; /* later ones are not in the packet, or beyond what 64 bits hold */
 };
 
+/* False if the next event is none: the last one was not where the clock is, or the packet's times are in doubt. */
 static bool plan_usual(const struct dtc_cursor *cursor, struct usual *ret)
 {
 	const struct dtc_header_plan *plan = &cursor->plan;
 	const struct dtc_stream *stream = &cursor->stream;
 	int64_t since_ns;
 	if (plan->id_bits == 0 || cursor->frequency != NS_PER_S || stream->is_astray || stream->shift_ns != 0 ||
+	    (uint64_t)cursor->base_ns + cursor->decoder.clock != (uint64_t)stream->last_ns ||
 	    __builtin_sub_overflow(stream->limit_ns, cursor->base_ns, &since_ns) || since_ns < 0)
 		return false;
 	*ret = (struct usual){
-		.data = cursor->decoder.data,
+		.by_id = cursor->spans->by_id,
 		.id_mask = (UINT64_C(1) << plan->id_bits) - 1,
 		.time_mask = plan->time_bits < 64 ? (UINT64_C(1) << plan->time_bits) - 1 : ~UINT64_C(0),
-		.id_limit = MIN(plan->id_limit, cursor->chain->layout->dense_count),
+		.id_limit = MIN(plan->id_limit, cursor->spans->id_count),
 		.clock_limit = (uint64_t)since_ns,
 	};
 	return true;
+}
+
+/* The same of an event whose length depends on what is in it. */
+static inline bool find_far_end(struct dtc_cursor *cursor, const struct dtc_span *span, uint64_t begin,
+				struct dtc_formed *ret)
+{
+	struct dtc_decoder *decoder = &cursor->decoder;
+	const struct dtc_class_parts *parts = &cursor->spans->parts[span->class];
+	if (span->kind == DTC_SPAN_FORMS) {
+		struct dtc_form_guess *guess = &cursor->guesses[span->bits];
+		if (dtc_form_guess_holds(guess, span->class, decoder->data, begin, decoder->end, ret) ||
+		    dtc_forms_pass(parts->forms, span->class, decoder->data, begin, decoder->end, guess, ret))
+			return true;
+	}
+	decoder->at = begin;
+	if (!dtc_steps_pass(parts->steps, decoder))
+		return false;
+	*ret = (struct dtc_formed){ decoder->at, 0, 0 };
+	return true;
+}
+
+/* To the end of an event whose contexts begin there; false if that is not in the packet. */
+static inline bool find_end(struct dtc_cursor *cursor, const struct dtc_span *span, uint64_t begin, uint64_t end,
+			    struct dtc_formed *ret)
+{
+	if (span->kind != DTC_SPAN_FIXED)
+		return find_far_end(cursor, span, begin, ret);
+	uint64_t to = dtc_align_bits(begin, span->align) + span->bits;
+	*ret = (struct dtc_formed){ to, 0, to + DTC_FORM_SLACK_BITS <= end ? span->form : 0 };
+	return to <= end;
 }
 
 /*
@@ -412,56 +465,45 @@ static bool plan_usual(const struct dtc_cursor *cursor, struct usual *ret)
  */
 static guint find_usual(struct dtc_cursor *cursor, guint count)
 {
-	const struct dtc_stream_layout *layout = cursor->chain->layout;
 	const struct dtc_header_plan plan = cursor->plan;
 	struct dtc_decoder *decoder = &cursor->decoder;
+	const uint8_t *data = decoder->data;
 	uint64_t at = decoder->at, clock = decoder->clock, end = decoder->end, word;
-	int64_t last_ns = cursor->stream.last_ns;
-	guint first = count;
+	uint64_t base_ns = (uint64_t)cursor->base_ns;
+	struct dtc_item *item = cursor->items + count, *first = item, *last = cursor->items + cursor->batch_limit;
 	struct usual usual;
 	if (!plan_usual(cursor, &usual))
 		return count;
-	for (; count < cursor->batch_limit; count++) {
+	for (; item < last; item++) {
 		uint64_t begin = dtc_align_bits(at, plan.align);
 		if (begin + 64 > end)
 			break;
-		memcpy(&word, usual.data + begin / 8, sizeof(word));
+		memcpy(&word, data + begin / 8, sizeof(word));
 		word = GUINT64_FROM_LE(word);
 		uint64_t id = word & usual.id_mask;
-		if (id >= usual.id_limit || !layout->dense[id])
+		const struct dtc_span *span = &usual.by_id[id];
+		if (id >= usual.id_limit || g_atomic_int_get(&span->kind) == DTC_SPAN_UNKNOWN)
 			break;
-		guint class = find_class(cursor, layout->dense[id]);
-		const struct dtc_span *span = &cursor->spans->list[class];
-		const struct dtc_steps *steps = g_atomic_pointer_get(&span->steps);
-		uint64_t time = (word >> plan.id_bits) & usual.time_mask, low = clock & usual.time_mask;
-		uint64_t now = (clock ^ low) + (time < low ? usual.time_mask + 1 : 0) + time;
-		if (!steps || now > usual.clock_limit)
+		/* low bits that are less than before have turned */
+		uint64_t since = ((word >> plan.id_bits) - clock) & usual.time_mask;
+		if (since > DTC_STREAM_JUMP_NS || clock + since > usual.clock_limit)
 			break;
-		int64_t time_ns = cursor->base_ns + (int64_t)now;
-		if (time_ns < last_ns || (uint64_t)time_ns - (uint64_t)last_ns > DTC_STREAM_JUMP_NS)
-			break;
+		struct dtc_formed formed;
 		begin += plan.id_bits + plan.time_bits;
-		decoder->at = dtc_align_bits(begin, span->align) + span->bits;
-		if (!span->is_fixed) {
-			decoder->at = begin;
-			if (!dtc_steps_pass(steps, decoder))
-				break;
-		} else if (decoder->at > end) {
+		if (!find_end(cursor, span, begin, end, &formed))
 			break;
-		}
-		cursor->items[count] = (struct dtc_item){ time_ns, begin, class };
-		at = decoder->at;
-		clock = now;
-		last_ns = time_ns;
+		clock += since;
+		at = formed.end;
+		*item = (struct dtc_item){ (int64_t)(base_ns + clock), begin, span->class, formed.last, formed.form };
 	}
 	decoder->at = at;
 	decoder->clock = clock;
-	if (count > first) {
-		cursor->stream.last_ns = last_ns;
-		cursor->stream.event_count += count - first;
+	if (item > first) {
+		cursor->stream.last_ns = item[-1].time_ns;
+		cursor->stream.event_count += (guint64)(item - first);
 		cursor->stream.is_gap = false;
 	}
-	return count;
+	return (guint)(item - cursor->items);
 }
 
 /* Between two batches of one of many streams the memory that comes next is forgotten. */
@@ -538,10 +580,14 @@ void dtc_cursor_init(struct dtc_cursor *cursor, const struct dtc_trace_layout *t
 	cursor->trace = trace;
 	cursor->chain = chain;
 	cursor->spans = spans;
+	cursor->events = chain->layout ? chain->layout->events : NULL;
 	cursor->node = node;
 	cursor->decoder.slots = g_new0(uint64_t, trace->slot_count + 1);
 	cursor->batch_limit = batch_limit;
 	cursor->items = g_new0(struct dtc_item, batch_limit);
+	cursor->guesses = g_new(struct dtc_form_guess, DTC_GUESSES);
+	for (guint i = 0; i < DTC_GUESSES; i++)
+		cursor->guesses[i].class = G_MAXUINT;
 	dtc_stream_init(stream);
 	stream->items = cursor->items;
 	stream->class_count = chain->layout ? chain->layout->event_count : 0;
@@ -564,5 +610,6 @@ void dtc_cursor_clear(struct dtc_cursor *cursor)
 	g_free(cursor->decoder.slots);
 	g_free(cursor->spare_slots);
 	g_free(cursor->items);
+	g_free(cursor->guesses);
 	dtc_stream_clear(&cursor->stream);
 }

@@ -8,21 +8,40 @@
 #pragma once
 
 #include "collect/read/fast/chain.h"
-#include "collect/read/fast/steps.h"
+#include "collect/read/fast/forms.h"
 #include "collect/read/streams.h"
 
-/* How long an event of a class is. */
-struct dtc_span {
-	struct dtc_steps *steps; /* atomic; NULL: none of them was met yet */
-	uint32_t align, bits;	 /* if that is all */
-	bool is_fixed;
+enum dtc_span_kind {
+	DTC_SPAN_UNKNOWN, /* none of them was met yet */
+	DTC_SPAN_FIXED,
+	DTC_SPAN_FORMS,
+	DTC_SPAN_STEPS, /* without forms */
 };
+
+/* How long an event of a class is: what the loop over events looks at. */
+struct dtc_span {
+	gint kind; /* enum dtc_span_kind; atomic: set after all else */
+	guint class;
+	uint32_t bits; /* if that is all; of those with forms: the number of their guess */
+	uint16_t align;
+	uint8_t form; /* the only one, or 0: none */
+};
+
+struct dtc_class_parts {
+	struct dtc_steps *steps; /* atomic; NULL: none of them was met yet */
+	struct dtc_forms *forms; /* or NULL */
+};
+
+#define DTC_GUESSES 32
 
 /* Those of the classes of a stream layout, which its streams share. */
 struct dtc_spans {
 	GMutex lock; /* of making one */
-	struct dtc_span *list;
+	struct dtc_class_parts *parts;
 	guint count;
+	struct dtc_span *by_id; /* of those that the layout has by id */
+	guint id_count;
+	guint guess_count;
 };
 
 void dtc_spans_init(struct dtc_spans *spans, const struct dtc_stream_layout *layout);
@@ -38,9 +57,10 @@ struct dtc_header_plan {
 
 struct dtc_cursor {
 	struct dtc_stream stream;
-	const struct dtc_trace_layout *trace; /* borrowed, as the next three */
+	const struct dtc_trace_layout *trace; /* borrowed, as the next four */
 	const struct dtc_chain *chain;
 	struct dtc_spans *spans;
+	struct dtc_event_layout *events; /* by class */
 	const char *node;
 	struct dtc_decoder decoder; /* behind the last event of the batch, in whose packet all of it is */
 	struct dtc_header_plan plan;
@@ -57,6 +77,7 @@ struct dtc_cursor {
 	guint64 done_bytes; /* of packets that are behind it */
 	struct dtc_item *items;
 	guint batch_limit;
+	struct dtc_form_guess *guesses;
 	/*
 	 * Where lengths in events are told by headers, those of the last event found stay in the decoder's slots; then
 	 * batches must be of one. Else NULL.

@@ -12,11 +12,9 @@
 #include "collect/read/fast/chain.h"
 #include "collect/read/fast/cursor.h"
 #include "collect/read/fast/describe.h"
-#include "collect/read/fast/program.h"
+#include "collect/read/fast/flat.h"
 #include "collect/read/spellings.h"
 #include "dtrace-chain/error.h"
-
-#include <stddef.h>
 
 #define BATCHES_EVENTS 8192 /* of all streams: what is found is decoded before the caches forget it */
 #define BATCH_MAX 512
@@ -194,12 +192,17 @@ static void advance_stream(struct dtc_backend *backend, guint stream)
 	backend->consumed_bytes += cursor->done_bytes - before;
 }
 
-static DtcProgram *get_program(struct fast *fast, const struct dtc_cursor *cursor, guint class)
+static G_GNUC_NO_INLINE DtcProgram *make_program(struct fast *fast, const struct dtc_cursor *cursor, guint class)
 {
-	struct dtc_event_layout *event = &cursor->chain->layout->events[class];
-	if (G_UNLIKELY(!event->user))
-		event->user = dtc_program_new(cursor->chain->layout, event, fast->event_names, fast->call_names);
+	struct dtc_event_layout *event = &cursor->events[class];
+	event->user = dtc_program_new(cursor->chain->layout, event, fast->event_names, fast->call_names);
 	return event->user;
+}
+
+static inline DtcProgram *get_program(struct fast *fast, const struct dtc_cursor *cursor, guint class)
+{
+	DtcProgram *program = cursor->events[class].user;
+	return G_LIKELY(program) ? program : make_program(fast, cursor, class);
 }
 
 static struct dtc_item_class get_class(struct dtc_backend *backend, guint stream, guint class)
@@ -213,9 +216,9 @@ static struct dtc_event *get_event(struct dtc_backend *backend, guint stream)
 	struct fast *fast = (struct fast *)backend;
 	struct dtc_cursor *cursor = &fast->cursors[stream];
 	const struct dtc_item *item = cursor->stream.item;
-	const DtcProgram *program = get_program(fast, cursor, item->class);
 	/* its end was found, so that it is in the packet */
-	(void)dtc_program_run(program, &cursor->decoder, item->at, &fast->texts, &fast->event);
+	(void)dtc_program_take(get_program(fast, cursor, item->class), &cursor->decoder, item, &fast->texts,
+			       &fast->event);
 	return &fast->event;
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "collect/read/fast/program_parts.h"
+#include "collect/read/fast/flat.h"
 
 static void layers_free(struct dtc_layer *layers, guint count)
 {
 	for (guint i = 0; i < count; i++) {
 		dtc_steps_free(layers[i].members);
+		g_clear_pointer(&layers[i].wanted, g_array_unref);
 		layers_free(layers[i].options, layers[i].option_count);
 	}
 	g_free(layers);
@@ -15,6 +16,8 @@ void dtc_program_free(DtcProgram *program)
 	if (!program)
 		return;
 	layers_free(program->options, program->option_count);
+	dtc_flats_free(program->flats, program->form_count + 1);
+	g_array_unref(program->wanted);
 	dtc_steps_free(program->steps);
 	g_free(program);
 }
@@ -197,6 +200,7 @@ static void make_layer(struct dtc_layer *layer, const struct dtc_layout_member *
 			layer->fields |= UINT32_C(1) << field;
 	}
 	layer->members = dtc_steps_new(&layout, 1, wanted);
+	layer->wanted = g_steal_pointer(&wanted);
 }
 
 static struct dtc_layer *make_layers(const struct dtc_layout *variant, bool is_network)
@@ -246,51 +250,16 @@ static void add_thread(const struct dtc_layout *common, const struct dtc_layout 
 
 /* ---- making ---- */
 
-static void set_constants(DtcProgram *program, const struct dtc_event_spelling *spelling)
+static void set_begin(DtcProgram *program, const struct dtc_event_spelling *spelling)
 {
+	struct dtc_event event = { .kind = program->kind, .name = program->name };
 	for (guint i = 0; i < DTC_EVENT_SLOTS; i++)
-		program->constants[i] = DTC_ABSENT;
-	if (spelling->kind == DTC_EVENT_SYSCALL_ENTRY || spelling->kind == DTC_EVENT_SYSCALL_EXIT)
-		program->constants[DTC_CALL_NAME] =
-			spelling->call ? dtc_names_add(program->call_names, spelling->call) : 0;
+		event.v[i] = DTC_ABSENT;
+	if (program->is_call)
+		event.v[DTC_CALL_NAME] = spelling->call ? dtc_names_add(program->call_names, spelling->call) : 0;
 	if (spelling->kind == DTC_EVENT_VECTOR_ENTRY || spelling->kind == DTC_EVENT_VECTOR_EXIT)
-		program->constants[DTC_VECTOR_TYPE] = spelling->vector;
-}
-
-static bool flatten_text(const struct dtc_rule *rule, struct dtc_flat *flat)
-{
-	const struct dtc_layout *layout = rule->layout;
-	if (rule->operation != DTC_OPERATION_TEXT || flat->text_count == G_N_ELEMENTS(flat->texts) ||
-	    rule->at % 8 != 0 || layout->type->length == 0 || layout->type->length > DTC_PROGRAM_TEXT_BYTES)
-		return false;
-	flat->texts[flat->text_count++] =
-		(struct dtc_flat_text){ rule->at / 8, (uint32_t)layout->type->length, rule->slot };
-	return true;
-}
-
-static struct dtc_flat flatten(const struct dtc_steps *steps)
-{
-	const struct dtc_flat none = { .is_flat = false };
-	const struct dtc_layout_step *step = &steps->steps[0];
-	struct dtc_flat flat = { .is_flat = true, .align = 1, .has_string = steps->is_last_wanted_string };
-	if (steps->wanted_count == 0)
-		return flat;
-	flat.align = step->align;
-	flat.bytes = step->run_bits / 8;
-	flat.numbers = &steps->numbers[step->number_first];
-	flat.number_count = step->number_count;
-	if (steps->wanted_count > 1 || step->align % 8 != 0 || (flat.has_string && step->run_bits % 8 != 0) ||
-	    (step->field_rule_count > 0 && !flat.has_string))
-		return none;
-	if (flat.has_string) {
-		if (step->field->align > 8)
-			return none;
-		flat.string_slot = steps->rules[step->field_rule_first].slot;
-	}
-	for (guint i = 0; i < step->rule_count; i++)
-		if (!flatten_text(&steps->rules[step->rule_first + i], &flat))
-			return none;
-	return flat;
+		event.v[DTC_VECTOR_TYPE] = spelling->vector;
+	memcpy(&program->begin, &event, sizeof(program->begin));
 }
 
 DtcProgram *dtc_program_new(const struct dtc_stream_layout *stream, const struct dtc_event_layout *event,
@@ -302,22 +271,26 @@ DtcProgram *dtc_program_new(const struct dtc_stream_layout *stream, const struct
 	const struct dtc_layout *payload = event->payload;
 	program->call_names = call_names;
 	program->kind = (uint16_t)spelling.kind;
-	program->slot_count = dtc_event_get_slot_count(program->kind);
 	program->name = (uint16_t)dtc_names_add(event_names, name);
 	program->call_by_number = spelling.call_by_number;
 	program->is_compat = spelling.is_compat;
 	program->is_net = spelling.kind >= DTC_EVENT_NET_SEND && spelling.kind <= DTC_EVENT_INET_IN;
-	set_constants(program, &spelling);
-	g_autoptr(GArray) wanted = payload && spelling.kind != DTC_EVENT_OTHER
-					   ? choose_rules(program, spelling.fields, payload)
-					   : g_array_new(FALSE, TRUE, sizeof(struct dtc_rule));
-	add_thread(stream->common_context, event->context, payload, wanted);
+	if (spelling.kind == DTC_EVENT_INET_OUT || spelling.kind == DTC_EVENT_INET_IN)
+		program->protocol = DTC_PROTOCOL_TCP;
+	program->is_call = spelling.kind == DTC_EVENT_SYSCALL_ENTRY || spelling.kind == DTC_EVENT_SYSCALL_EXIT;
+	set_begin(program, &spelling);
+	program->wanted = payload && spelling.kind != DTC_EVENT_OTHER
+				  ? choose_rules(program, spelling.fields, payload)
+				  : g_array_new(FALSE, TRUE, sizeof(struct dtc_rule));
+	add_thread(stream->common_context, event->context, payload, program->wanted);
 	if (program->is_net && payload)
-		add_network(program, payload, wanted);
+		add_network(program, payload, program->wanted);
 	const struct dtc_layout *parts[] = { stream->common_context, event->context, payload };
-	program->steps = dtc_steps_new(parts, G_N_ELEMENTS(parts), wanted);
-	if (!program->call_by_number)
-		program->flat = flatten(program->steps);
+	program->steps = dtc_steps_new(parts, G_N_ELEMENTS(parts), program->wanted);
+	struct dtc_forms *forms = dtc_forms_new(parts, G_N_ELEMENTS(parts));
+	program->form_count = forms ? forms->count : 0;
+	program->flats = dtc_flats_new(program, forms);
+	dtc_forms_free(forms);
 	return program;
 }
 

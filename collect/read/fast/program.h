@@ -23,10 +23,10 @@ struct dtc_program_texts {
 };
 
 /*
- * The contexts and the payload, which begin at a place in the packet, to the last field that is wanted: sets all of
- * event but time and CPU. packet is a decoder of it, of which the slots are used. Only for an event that was found to
- * be in the packet to its end (dtc_steps_pass); false if what is wanted is not. Strings are lent by the packet and by
- * texts.
+ * The contexts and the payload of an item, to the last field that is wanted: sets all of event but time and CPU. packet
+ * is a decoder of the packet it is in, of which the slots are used. Only for an event that was found to be in the
+ * packet to its end, with the form that dtc_forms_pass says, or by dtc_steps_pass without one (0); false if what is
+ * wanted is not. Strings are lent by the packet and by texts.
  */
-bool dtc_program_run(const DtcProgram *program, const struct dtc_decoder *packet, uint64_t at,
+bool dtc_program_run(const DtcProgram *program, const struct dtc_decoder *packet, const struct dtc_item *item,
 		     struct dtc_program_texts *texts, struct dtc_event *event);

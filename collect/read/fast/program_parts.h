@@ -2,15 +2,18 @@
 /* What program.c makes and take.c runs. Nobody else looks in here. */
 #pragma once
 
+#include "collect/read/fast/forms.h"
 #include "collect/read/fast/program.h"
-#include "collect/read/fast/steps.h"
 #include "collect/read/fields.h"
 #include "collect/read/spellings.h"
+
+#include <stddef.h>
 
 /* One option of a header variant. */
 struct dtc_layer {
 	enum dtc_header_layer layer;
 	struct dtc_steps *members;
+	GArray *wanted;	    /* struct dtc_rule of its members; NULL: of another layer */
 	uint32_t fields;    /* bits by enum dtc_header_field: those that have a value when its members are taken */
 	guint option_count; /* of the transport header in it */
 	struct dtc_layer *options;
@@ -23,40 +26,32 @@ struct dtc_ready_places {
 	const struct dtc_layout *bits; /* ... and a number in it */
 };
 
-/* An array of characters in a run. */
-struct dtc_flat_text {
-	uint32_t at, length; /* bytes */
-	uint8_t slot;
-};
+struct dtc_flat;
 
-/*
- * What is wanted of most classes lies in one run: numbers, names that are arrays, and perhaps a string behind it. That
- * is taken without looking at steps and rules.
- */
-struct dtc_flat {
-	bool is_flat;
-	bool has_string;
-	uint8_t string_slot;
-	guint text_count;
-	uint32_t align;
-	uint32_t bytes;
-	guint number_count;
-	const struct dtc_step_number *numbers; /* of the steps */
-	struct dtc_flat_text texts[2];
+/* What events of a class hold before anything of one is taken: a struct dtc_event up to its last slot. */
+struct dtc_event_begin {
+	_Alignas(16) uint8_t bytes[offsetof(struct dtc_event, v) + DTC_EVENT_SLOTS * sizeof(int64_t)];
 };
 
 struct DtcProgram {
+	struct dtc_event_begin begin;
 	uint16_t kind;
 	uint16_t name;
-	guint slot_count; /* of v, which its kind has */
 	bool is_net;
+	bool is_call;
+	uint8_t protocol; /* that events of the class are of, whatever they say; or 0 */
 	bool call_by_number;
 	bool is_compat;
-	int64_t constants[DTC_EVENT_SLOTS]; /* what v holds before */
-	struct dtc_steps *steps;	    /* the contexts and the payload */
-	struct dtc_flat flat;
+	struct dtc_steps *steps; /* the contexts and the payload */
+	GArray *wanted;		 /* struct dtc_rule of them, without the headers' */
+	guint form_count;
+	struct dtc_flat *flats; /* of these, and before them of events without one */
 	guint option_count;
 	struct dtc_layer *options;
 	struct dtc_ready_places ready;
 	DtcNames *call_names; /* borrowed */
 };
+
+/* What dtc_program_run does in the end: any class, by its steps. */
+bool dtc_program_take_any(const DtcProgram *program, const struct dtc_decoder *packet, uint64_t at,
+			  struct dtc_program_texts *texts, struct dtc_event *event);

@@ -24,13 +24,12 @@ static void close_step(struct maker *maker, uint32_t align)
 
 /* ---- what is wanted ---- */
 
-/* False if it does not lie in eight bytes from the one in which it begins. */
-static bool make_number(const struct maker *maker, const struct dtc_layout *layout, uint32_t at, uint8_t slot,
-			struct dtc_step_number *ret_number)
+bool dtc_step_make_number(const struct dtc_layout *layout, uint32_t align, uint32_t at, uint8_t slot,
+			  struct dtc_step_number *ret_number)
 {
 	uint32_t offset = at % 8;
-	if (layout->kind != DTC_TYPE_INTEGER || layout->is_reversed || layout->bits == 0 ||
-	    maker->open.align % 8 != 0 || offset + layout->bits > 64)
+	if (layout->kind != DTC_TYPE_INTEGER || layout->is_reversed || layout->bits == 0 || align % 8 != 0 ||
+	    offset + layout->bits > 64)
 		return false;
 	*ret_number = (struct dtc_step_number){
 		.at = at / 8,
@@ -52,7 +51,7 @@ static void place_rules(struct maker *maker, const struct dtc_layout *layout, ui
 {
 	if (layout->slot >= 0 && layout->kind == DTC_TYPE_INTEGER) {
 		struct dtc_step_length length = { .at = at, .slot = layout->slot, .layout = layout };
-		length.is_number = make_number(maker, layout, at, 0, &length.number);
+		length.is_number = dtc_step_make_number(layout, maker->open.align, at, 0, &length.number);
 		g_array_append_val(maker->lengths, length);
 		maker->open.length_count++;
 	}
@@ -62,7 +61,7 @@ static void place_rules(struct maker *maker, const struct dtc_layout *layout, ui
 		if (rule.layout != layout)
 			continue;
 		rule.at = at;
-		if (is_plain_rule(&rule) && make_number(maker, layout, at, rule.slot, &number)) {
+		if (is_plain_rule(&rule) && dtc_step_make_number(layout, maker->open.align, at, rule.slot, &number)) {
 			g_array_append_val(maker->numbers, number);
 			maker->open.number_count++;
 		} else {
@@ -87,8 +86,7 @@ static void place_field_rules(struct maker *maker, const struct dtc_layout *layo
 
 /* ---- fields ---- */
 
-/* A field that a run can hold: a number, or what has fixed bits all through. */
-static bool is_fixed(const struct dtc_layout *layout, uint32_t *ret_bits)
+bool dtc_step_is_fixed(const struct dtc_layout *layout, uint32_t *ret_bits)
 {
 	if (layout->kind == DTC_TYPE_INTEGER && !layout->is_clock) {
 		*ret_bits = layout->bits;
@@ -98,8 +96,7 @@ static bool is_fixed(const struct dtc_layout *layout, uint32_t *ret_bits)
 	return layout->fixed_bits >= 0;
 }
 
-/* The option of each small value, as the search finds it. */
-static void list_options(struct dtc_layout_step *step, const struct dtc_layout *variant)
+void dtc_step_list_options(const struct dtc_layout *variant, int8_t options[DTC_STEP_OPTIONS])
 {
 	uint64_t slots[1];
 	struct dtc_layout alone = *variant;
@@ -110,7 +107,7 @@ static void list_options(struct dtc_layout_step *step, const struct dtc_layout *
 	for (guint value = 0; value < DTC_STEP_OPTIONS; value++) {
 		slots[0] = value;
 		bool is_known = dtc_decode_select(&decoder, &alone, &option, &inner) && option <= INT8_MAX;
-		step->option_of[value] = is_known ? (int8_t)option : -1;
+		options[value] = is_known ? (int8_t)option : -1;
 	}
 }
 
@@ -118,7 +115,7 @@ static void set_variant(struct dtc_layout_step *step, const struct dtc_layout *v
 {
 	step->kind = DTC_STEP_VARIANT;
 	step->source = variant->source;
-	list_options(step, variant);
+	dtc_step_list_options(variant, step->option_of);
 	step->options = g_new0(struct dtc_steps *, variant->member_count + 1);
 	for (guint i = 0; i < variant->member_count; i++) {
 		const struct dtc_layout *inner = variant->members[i].layout;
@@ -158,7 +155,7 @@ static void align_run(struct maker *maker, uint32_t align)
 static void add_member(struct maker *maker, const struct dtc_layout *layout)
 {
 	uint32_t bits;
-	if (is_fixed(layout, &bits) && bits < G_MAXINT32 - maker->open.run_bits - layout->align) {
+	if (dtc_step_is_fixed(layout, &bits) && bits < G_MAXINT32 - maker->open.run_bits - layout->align) {
 		align_run(maker, layout->align);
 		place_rules(maker, layout, maker->open.run_bits);
 		maker->open.run_bits += bits;

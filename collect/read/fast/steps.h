@@ -107,6 +107,17 @@ bool dtc_steps_pass_field(const struct dtc_layout_step *step, struct dtc_decoder
 bool dtc_steps_select(const struct dtc_layout_step *step, const struct dtc_decoder *decoder, uint32_t *ret_option,
 		      const struct dtc_layout **ret_inner);
 
+/* A field that a run can hold: a number, or what has fixed bits all through. */
+bool dtc_step_is_fixed(const struct dtc_layout *layout, uint32_t *ret_bits);
+/*
+ * The number at a place (bits) of a run that is aligned so; false if it does not lie in eight bytes from the one in
+ * which it begins.
+ */
+bool dtc_step_make_number(const struct dtc_layout *layout, uint32_t align, uint32_t at, uint8_t slot,
+			  struct dtc_step_number *ret_number);
+/* The option of each small value of a variant's selector, as the search finds it; -1: none. */
+void dtc_step_list_options(const struct dtc_layout *variant, int8_t options[DTC_STEP_OPTIONS]);
+
 static inline uint64_t dtc_step_extract(uint64_t word, const struct dtc_step_number *number)
 {
 	word = number->is_big_endian ? GUINT64_FROM_BE(word) : GUINT64_FROM_LE(word);

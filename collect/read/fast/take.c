@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "collect/read/fast/program_parts.h"
+#include "collect/read/fast/flat.h"
 
 /* The headers of one packet. */
 struct layers {
@@ -358,25 +358,6 @@ static bool take_steps(const struct run *run, const struct dtc_steps *steps, gui
 
 /* ---- one event ---- */
 
-static inline void begin_event(const DtcProgram *program, struct dtc_event *event)
-{
-	event->kind = program->kind;
-	event->name = program->name;
-	memcpy(event->v, program->constants, DTC_EVENT_FEW_SLOTS * sizeof(event->v[0]));
-	if (program->slot_count > DTC_EVENT_FEW_SLOTS)
-		memcpy(event->v + DTC_EVENT_FEW_SLOTS, program->constants + DTC_EVENT_FEW_SLOTS,
-		       sizeof(event->v) - DTC_EVENT_FEW_SLOTS * sizeof(event->v[0]));
-	event->text[0] = event->text[1] = NULL;
-	event->has_address = false;
-	event->has_tid = false;
-	event->ready_count = 0;
-	if (!program->is_net)
-		return;
-	memset(&event->headers, 0, sizeof(event->headers));
-	if (program->kind == DTC_EVENT_INET_OUT || program->kind == DTC_EVENT_INET_IN)
-		event->headers.protocol = DTC_PROTOCOL_TCP;
-}
-
 /* What is wanted of an event that is in its packet to its end, which need not be looked for again. */
 static bool take_wanted(const struct run *run, const struct dtc_steps *steps)
 {
@@ -392,34 +373,8 @@ static bool take_wanted(const struct run *run, const struct dtc_steps *steps)
 	return true;
 }
 
-/* The same where it lies in one run; false if the file ends too near, or a name has no end: then nothing is set. */
-static inline bool take_flat(const struct dtc_flat *flat, const struct dtc_decoder *packet, uint64_t at,
-			     struct dtc_event *event)
-{
-	uint64_t begin = dtc_align_bits(at, flat->align);
-	const uint8_t *data = packet->data + begin / 8;
-	if (!flat->is_flat || begin + (uint64_t)flat->bytes * 8 + 128 > packet->room)
-		return false;
-	for (guint i = 0; i < flat->text_count; i++) {
-		const struct dtc_flat_text *text = &flat->texts[i];
-		const uint8_t *first = data + text->at;
-		if (G_UNLIKELY(first[text->length - 1] != 0))
-			return false;
-		event->text[text->slot] = (const char *)first;
-	}
-	for (guint i = 0; i < flat->number_count; i++) {
-		const struct dtc_step_number *number = &flat->numbers[i];
-		uint64_t word;
-		memcpy(&word, data + number->at, sizeof(word));
-		event->v[number->slot] = (int64_t)dtc_step_extract(word, number);
-	}
-	if (flat->has_string)
-		event->text[flat->string_slot] = (const char *)data + flat->bytes;
-	return true;
-}
-
-static G_GNUC_NO_INLINE bool take_any(const DtcProgram *program, const struct dtc_decoder *packet, uint64_t at,
-				      struct dtc_program_texts *texts, struct dtc_event *event)
+bool dtc_program_take_any(const DtcProgram *program, const struct dtc_decoder *packet, uint64_t at,
+			  struct dtc_program_texts *texts, struct dtc_event *event)
 {
 	struct dtc_decoder decoder = *packet;
 	struct run run = { program, &decoder, texts, event, NULL };
@@ -434,9 +389,8 @@ static G_GNUC_NO_INLINE bool take_any(const DtcProgram *program, const struct dt
 	return true;
 }
 
-bool dtc_program_run(const DtcProgram *program, const struct dtc_decoder *packet, uint64_t at,
+bool dtc_program_run(const DtcProgram *program, const struct dtc_decoder *packet, const struct dtc_item *item,
 		     struct dtc_program_texts *texts, struct dtc_event *event)
 {
-	begin_event(program, event);
-	return take_flat(&program->flat, packet, at, event) || take_any(program, packet, at, texts, event);
+	return dtc_program_take(program, packet, item, texts, event);
 }

@@ -43,7 +43,7 @@ static void advance(struct dtc_backend *backend, guint stream)
 	guint count = (guint)g_rand_int_range(made->rand, 1, BATCH_MAX + 1);
 	for (guint i = 0; i < count; i++) {
 		dtc_stream_take_event(to, to->last_ns + g_rand_int_range(made->rand, 0, STEP_MAX), DTC_ABSENT);
-		items[i] = (struct dtc_item){ to->last_ns, ++made->at, 0 };
+		items[i] = (struct dtc_item){ .time_ns = to->last_ns, .at = ++made->at };
 	}
 	to->items = items;
 	to->item_count = made->left[stream] = count;
