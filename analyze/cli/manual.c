@@ -35,8 +35,11 @@ static const struct dtc_manual manuals[] = {
 	{ "stats",
 	  "[BUNDLE]",
 	  "what each node's recording holds: events, losses, spans, packets",
-	  "Reads everything and analyses nothing: the first thing to ask of a new recording.",
-	  { { "dtrace-chain stats clusters/demo", "what was recorded" } } },
+	  "Reads everything and analyses nothing: the first thing to ask of a new recording. With --by events are "
+	  "counted by CPU, or by what the CPU did as they came.",
+	  { { "dtrace-chain stats clusters/demo", "what was recorded" },
+	    { "dtrace-chain stats clusters/demo --by context",
+	      "in which calls, interrupts and processes the events came" } } },
 	{ "sync",
 	  "[BUNDLE] | --messages FILE",
 	  "how the clocks of the nodes relate, and how sure that is",

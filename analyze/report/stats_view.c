@@ -4,6 +4,7 @@
 #include "analyze/engine/wall_clock.h"
 #include "analyze/report/finding_list.h"
 #include "analyze/report/layout.h"
+#include "analyze/report/split_view.h"
 #include "analyze/report/units.h"
 #include "collect/console/json_object.h"
 #include "collect/console/printable.h"
@@ -80,8 +81,10 @@ static guint64 get_total(const GPtrArray *sources, bool is_lost)
 
 /* ---- JSON ---- */
 
-static void add_json_node(GString *out, const GPtrArray *sources, const struct dtc_bundle_node *node, guint index)
+static void add_json_node(GString *out, const struct dtc_stats_input *input, const struct dtc_bundle_node *node,
+			  guint index)
 {
+	const GPtrArray *sources = input->census;
 	const struct dtc_census_source *kernel = dtc_census_find(sources, index, false);
 	const struct dtc_census_source *capture = dtc_census_find(sources, index, true);
 	dtc_json_append_separator(out);
@@ -110,7 +113,9 @@ static void add_json_node(GString *out, const GPtrArray *sources, const struct d
 		}
 	}
 	g_string_append(out, "},");
-	g_string_append_printf(out, " \"packets\": %" G_GUINT64_FORMAT "}", capture ? capture->packets : 0);
+	g_string_append_printf(out, " \"packets\": %" G_GUINT64_FORMAT, capture ? capture->packets : 0);
+	dtc_split_add_json(out, input->splits ? dtc_splits_find(input->splits, index) : NULL);
+	g_string_append_c(out, '}');
 }
 
 char *dtc_stats_to_json(const struct dtc_stats_input *input)
@@ -123,7 +128,7 @@ char *dtc_stats_to_json(const struct dtc_stats_input *input)
 	dtc_json_append_key(out, "nodes");
 	g_string_append_c(out, '[');
 	for (guint i = 0; i < dtc_bundle_get_count(input->bundle); i++)
-		add_json_node(out, sources, dtc_bundle_get_node(input->bundle, i), i);
+		add_json_node(out, input, dtc_bundle_get_node(input->bundle, i), i);
 	g_string_append_c(out, ']');
 	dtc_finding_list_add_json(out, input->findings);
 	g_string_append(out, "}\n");
@@ -255,6 +260,8 @@ char *dtc_stats_to_text(const struct dtc_stats_input *input, guint width, bool h
 		add_node_row(layout, input->census, dtc_bundle_get_node(input->bundle, i), i);
 	add_times(layout, input->bundle, input->census);
 	add_kind_rows(layout, input->bundle, input->census);
+	for (guint i = 0; input->splits && i < dtc_bundle_get_count(input->bundle); i++)
+		dtc_split_add_text(layout, dtc_splits_find(input->splits, i));
 	dtc_finding_list_add_text(layout, input->findings);
 	return dtc_layout_steal(layout);
 }

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "analyze/engine/census.h"
+#include "analyze/engine/split.h"
 
 #define DTC_STATS_SCHEMA "dtrace-chain/stats/1"
 
 struct dtc_stats_input {
 	const DtcBundle *bundle; /* all borrowed */
 	const GPtrArray *census; /* of this bundle */
+	const GPtrArray *splits; /* likewise; NULL: not asked for */
 	const DtcFindings *findings;
 };
 

@@ -104,6 +104,8 @@ def main():
             good &= check(options, "otlp", json.load(file))
     for command in ("stats", "sync", "requests", "compare", "top", "blockings", "usage", "states", "vms", "check"):
         good &= check(options, command + "-1", json.loads(run(options, command, "--format", "json")))
+    for by in ("cpu", "context"):
+        good &= check(options, "stats-1", json.loads(run(options, "stats", "--by", by, "--format", "json")))
     thread = ("--thread", "backend:138", "--from", "+5s", "--to", "+6s", "--format", "json")
     threads = ("top", "--threads", "--format", "json")
     for arguments in (("blockings", *thread), ("states", "--instances", *thread), threads):

@@ -18,6 +18,8 @@ clusters/demo --thread backend:138 --from +5s --to +5.2s
 requests clusters/demo
 compare clusters/demo
 stats clusters/demo
+stats clusters/demo --by context
+stats clusters/demo --by cpu
 sync clusters/demo
 blockings clusters/demo
 blockings clusters/demo --thread backend:138 --from +5s --to +5.2s
