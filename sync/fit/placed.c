@@ -83,7 +83,8 @@ void dtc_placed_init(struct dtc_placed *placed, const struct dtc_message *messag
 	bool is_sorted = true;
 	for (guint i = 0; i < count; i++) {
 		int64_t x = dtc_placed_get_x(placed, i);
-		is_sorted &= x >= most;
+		is_sorted &= x > most || (i && x == most &&
+					  dtc_placed_get_point(placed, i).v >= dtc_placed_get_point(placed, i - 1).v);
 		least = MIN(least, x);
 		most = MAX(most, x);
 	}

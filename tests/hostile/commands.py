@@ -21,9 +21,9 @@ NODE = "w<b>\"x"
 REQUEST = ["--bundle", "demo", "--request-id", ID]
 THREAD = ["--bundle", "demo", "--thread", "backend:138", "--from", "+6s", "--to", "+6.2s"]
 COMMANDS = (["requests", "demo"], ["compare", "demo"], ["stats", "demo"], ["stats", "demo", "--by", "context"],
-            ["sync", "demo"], ["blockings", "demo"], ["usage", "demo"], ["top", "demo", "--threads"], ["states", "demo"],
-            ["states", "demo", "--instances"], ["events", "demo", "--to", "+5s"], ["edges", "demo"], ["check", "demo"],
-            ["bundle", "show", "demo.dtcb"], ["bundle", "check", "demo.dtcb"], REQUEST, THREAD)
+            ["sync", "demo"], ["blockings", "demo"], ["usage", "demo"], ["top", "demo", "--threads"],
+            ["states", "demo"], ["states", "demo", "--instances"], ["events", "demo", "--to", "+5s"], ["edges", "demo"],
+            ["check", "demo"], ["bundle", "show", "demo.dtcb"], ["bundle", "check", "demo.dtcb"], REQUEST, THREAD)
 WRONG = (["x\x1b[2J"], ["top", "--x\x1b[2J"], ["top", "demo", "--nodes", "a\x1b[2J\n<b>"],
          ["--bundle", "demo", "--request-id", "none\x1b[31m"], ["events", "demo", "--kind", "\x1b[2J"],
          ["bundle", "show", "\x1b[2J.dtcb"])

@@ -56,9 +56,9 @@ static bool find_number(const struct maker *maker, const struct place *place, in
 }
 
 /* The number of a new way from the place on; -1: there are too many. */
-static int begin_way(struct maker *maker, const struct place *place, enum dtc_way_kind kind)
+static int begin_way(struct maker *maker, const struct place *place, enum dtc_form_way_kind kind)
 {
-	struct dtc_way way = { .kind = (uint8_t)kind, .align = place->align, .bits = place->bits };
+	struct dtc_form_way way = { .kind = (uint8_t)kind, .align = place->align, .bits = place->bits };
 	if (maker->ways->len == MAX_WAYS || place->align % 8 != 0)
 		return -1;
 	memset(way.next, 0xff, sizeof(way.next));
@@ -66,9 +66,9 @@ static int begin_way(struct maker *maker, const struct place *place, enum dtc_wa
 	return (int)maker->ways->len - 1;
 }
 
-static struct dtc_way *get_way(const struct maker *maker, int number)
+static struct dtc_form_way *get_way(const struct maker *maker, int number)
 {
-	return &g_array_index(maker->ways, struct dtc_way, number);
+	return &g_array_index(maker->ways, struct dtc_form_way, number);
 }
 
 static int end_form(struct maker *maker, const struct place *place)
@@ -227,7 +227,7 @@ struct dtc_forms *dtc_forms_new(const struct dtc_layout *const *structures, guin
 {
 	struct maker maker = {
 		.forms = g_array_new(FALSE, TRUE, sizeof(struct dtc_form)),
-		.ways = g_array_new(FALSE, TRUE, sizeof(struct dtc_way)),
+		.ways = g_array_new(FALSE, TRUE, sizeof(struct dtc_form_way)),
 		.fields = g_array_sized_new(FALSE, TRUE, sizeof(struct dtc_form_field), 1),
 		.trail = g_array_new(FALSE, TRUE, sizeof(struct dtc_form_field)),
 	};
@@ -235,7 +235,7 @@ struct dtc_forms *dtc_forms_new(const struct dtc_layout *const *structures, guin
 	bool is_good = add_all(&maker, structures, count);
 	forms->count = maker.forms->len;
 	forms->list = (struct dtc_form *)(void *)g_array_free(maker.forms, FALSE);
-	forms->ways = (struct dtc_way *)(void *)g_array_free(maker.ways, FALSE);
+	forms->ways = (struct dtc_form_way *)(void *)g_array_free(maker.ways, FALSE);
 	forms->fields = (struct dtc_form_field *)(void *)g_array_free(maker.fields, FALSE);
 	g_array_unref(maker.trail);
 	if (!is_good)
@@ -285,8 +285,9 @@ static void check_number(struct dtc_form_guess *guess, const uint8_t *data, uint
 }
 
 /* From a place of an event to the begin of the stretch that is next, or the same one; NULL: that is not known. */
-static const struct dtc_way *follow(const struct dtc_forms *forms, const struct dtc_way *way, const uint8_t *data,
-				    uint64_t first, uint64_t end, uint64_t *begin, struct dtc_form_guess *guess)
+static const struct dtc_form_way *follow(const struct dtc_forms *forms, const struct dtc_form_way *way,
+					 const uint8_t *data, uint64_t first, uint64_t end, uint64_t *begin,
+					 struct dtc_form_guess *guess)
 {
 	uint64_t to = *begin + way->bits, at = *begin / 8 + way->number.at, word;
 	if (way->kind == DTC_WAY_STRING) {
@@ -313,7 +314,7 @@ static const struct dtc_way *follow(const struct dtc_forms *forms, const struct 
 bool dtc_forms_pass(const struct dtc_forms *forms, guint class, const uint8_t *data, uint64_t at, uint64_t end,
 		    struct dtc_form_guess *guess, struct dtc_formed *ret)
 {
-	const struct dtc_way *way = forms->ways;
+	const struct dtc_form_way *way = forms->ways;
 	uint64_t first = dtc_align_bits(at, way->align), begin = first;
 	*guess = (struct dtc_form_guess){ .class = class, .align = way->align };
 	while (way) {

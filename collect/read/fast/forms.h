@@ -13,11 +13,11 @@
 
 #include "collect/read/fast/steps.h"
 
-enum dtc_way_kind { DTC_WAY_END, DTC_WAY_STRING, DTC_WAY_LIST, DTC_WAY_VARIANT };
+enum dtc_form_way_kind { DTC_WAY_END, DTC_WAY_STRING, DTC_WAY_LIST, DTC_WAY_VARIANT };
 
 /* How it goes on from a place of an event. */
-struct dtc_way {
-	uint8_t kind;			/* enum dtc_way_kind */
+struct dtc_form_way {
+	uint8_t kind;			/* enum dtc_form_way_kind */
 	uint8_t form;			/* at the end */
 	uint32_t align;			/* of the stretch */
 	uint32_t bits;			/* from its begin to here */
@@ -40,9 +40,9 @@ struct dtc_form {
 };
 
 struct dtc_forms {
-	guint count;	       /* they are numbered from 1 */
-	struct dtc_form *list; /* from 0 */
-	struct dtc_way *ways;  /* the first is the begin's */
+	guint count;		   /* they are numbered from 1 */
+	struct dtc_form *list;	   /* from 0 */
+	struct dtc_form_way *ways; /* the first is the begin's */
 	struct dtc_form_field *fields;
 };
 
