@@ -155,6 +155,8 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 		previous = DTC_NONE;
 	if (cpu->current != DTC_NONE && cpu->current != previous) /* neither is known to have run here */
 		dtc_machine_forget_current(m, event->cpu);
+	bool was_elsewhere =
+		previous != DTC_NONE && cpu->current != previous && DTC_TASK(m, previous)->state != DTC_STATE_UNKNOWN;
 	if (previous != DTC_NONE) {
 		if (DTC_THREAD(m, previous)->idle_cpu < 0)
 			dtc_machine_observe_name(m, previous, event->text[0], now);
@@ -162,7 +164,7 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 		enum dtc_state state = DTC_THREAD(m, previous)->idle_cpu >= 0
 					       ? DTC_STATE_PREEMPTED
 					       : state_after_switch(event->v[DTC_SWITCH_PREV_STATE], m->old_state_max);
-		if (cpu->current != previous && task->state != DTC_STATE_UNKNOWN)
+		if (was_elsewhere)
 			dtc_machine_abandon_call(m, previous, DTC_STATE_UNKNOWN, task->since_ns);
 		dtc_machine_set_state(m, previous, state, now, (uint16_t)event->cpu, DTC_NONE);
 		if (dtc_state_is_wait(state) && task->pending_wake != DTC_NONE)
@@ -172,8 +174,8 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 			task->pending_wake = DTC_NONE;
 	}
 	if (!dtc_history_get_last_run(m->history, event->cpu) && previous != DTC_NONE)
-		/* it had the CPU when the trace began */
-		dtc_history_add_run(m->history, event->cpu, m->history->begin_ns, previous);
+		/* it had the CPU when the trace began, or came to it from another one before the first switch */
+		dtc_history_add_run(m->history, event->cpu, m->history->begin_ns, was_elsewhere ? DTC_NONE : previous);
 	if (next != DTC_NONE) {
 		if (DTC_THREAD(m, next)->idle_cpu < 0 && has_next_name(event))
 			dtc_machine_observe_name(m, next, event->text[1], now);

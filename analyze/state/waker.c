@@ -324,6 +324,21 @@ void dtc_machine_end_act(DtcMachine *m, struct dtc_cpu *cpu, uint32_t number, co
 	classify(m, cpu, context, &act->wake);
 }
 
+/*
+ * In a trace without interrupts a timer's wakeup seems to be by whatever it interrupted. A sleep is ended by its timer,
+ * or by a signal, which would be told next.
+ */
+static bool is_hidden_timer(const DtcMachine *m, const struct dtc_wake *wake, const struct dtc_task *target)
+{
+	static const enum dtc_event_kind interrupts[] = { DTC_EVENT_IRQ_ENTRY, DTC_EVENT_SOFTIRQ_ENTRY,
+							  DTC_EVENT_HRTIMER_ENTRY, DTC_EVENT_VECTOR_ENTRY };
+	for (gsize i = 0; i < G_N_ELEMENTS(interrupts); i++)
+		if (m->saw[interrupts[i]])
+			return false;
+	return wake->waker == DTC_WAKER_THREAD && target->call != DTC_NONE &&
+	       DTC_AT(m->history->filling->calls, struct dtc_call, target->call)->kind == DTC_CALL_SLEEP;
+}
+
 uint32_t dtc_machine_add_wake(DtcMachine *m, uint32_t target, const struct dtc_event *event)
 {
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
@@ -337,7 +352,11 @@ uint32_t dtc_machine_add_wake(DtcMachine *m, uint32_t target, const struct dtc_e
 	if (top && top->kind == DTC_CONTEXT_HRTIMER && task->call != DTC_NONE &&
 	    DTC_AT(m->history->filling->calls, struct dtc_call, task->call)->kind == DTC_CALL_SLEEP)
 		m->sleepers_function = top->function;
-	if (is_leftover) {
+	if (is_hidden_timer(m, &wake, task)) {
+		wake.waker = DTC_WAKER_TIMER;
+		wake.ref = DTC_NONE;
+		wake.is_inferred = true;
+	} else if (is_leftover) {
 		wake.waker = DTC_WAKER_SOFTIRQ;
 		wake.ref = cpu->raised;
 	} else if (!top && cpu->completed != DTC_NONE && DTC_THREAD(m, cpu->current)->is_kernel) {
@@ -391,6 +410,11 @@ void dtc_machine_apply_signal(DtcMachine *m, const struct dtc_event *event)
 		return;
 	uint32_t named = dtc_machine_get_thread(m, event->v[DTC_SIGNAL_TID], event->cpu);
 	struct dtc_wake *wake = DTC_AT(m->history->wakes, struct dtc_wake, cpu->last_wake);
-	if (named != DTC_NONE && get_process(m, named) == get_process(m, wake->target))
-		wake->signal = (uint8_t)signal & 0x7f;
+	if (named == DTC_NONE || get_process(m, named) != get_process(m, wake->target))
+		return;
+	wake->signal = (uint8_t)signal & 0x7f;
+	if (wake->waker == DTC_WAKER_TIMER && wake->is_inferred) { /* no timer, then */
+		wake->waker = DTC_WAKER_THREAD;
+		wake->is_inferred = false;
+	}
 }

@@ -369,6 +369,51 @@ static void test_merged_requests(void)
 	story_clear(&s);
 }
 
+/* Without interrupts in the trace, a timer's wakeup seems to be by whom it interrupted; a signal's is. */
+static void test_timer_without_interrupts(void)
+{
+	for (int with_signal = 0; with_signal < 2; with_signal++) {
+		struct story s;
+		story_begin(&s, "n");
+		story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "sleep");
+		story_enter(&s, 5, 0, "clock_nanosleep", -1);
+		story_switch(&s, 10, 0, 10, "sleep", SLEEP, 11, "b");
+		story_task(&s, DTC_EVENT_SCHED_WAKING, 50, 0, 10, "sleep", 0);
+		if (with_signal) {
+			struct dtc_event signal = story_event(DTC_EVENT_SIGNAL_GENERATE, 51, 0);
+			signal.v[DTC_SIGNAL_NUMBER] = 10;
+			signal.v[DTC_SIGNAL_TID] = 10;
+			dtc_machine_apply(s.machine, &signal);
+		}
+		story_switch(&s, 60, 0, 11, "b", RUN, 10, "sleep");
+		story_end(&s);
+		const struct dtc_wake *wake = wake_of(&s, 10, 50);
+		g_assert_cmpint(wake->waker, ==, with_signal ? DTC_WAKER_THREAD : DTC_WAKER_TIMER);
+		g_assert_cmpint(wake->is_inferred, ==, !with_signal);
+		story_clear(&s);
+	}
+}
+
+/*
+ * The recorder itself goes from CPU to CPU and begins to record each (perf): it was on another one, and is switched out
+ * on this one first of all. Since when it had that is not known.
+ */
+static void test_moved_before_the_first_switch(void)
+{
+	struct story s;
+	uint32_t count;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "perf");
+	story_switch(&s, 20, 0, 10, "perf", DISK, 11, "b");
+	story_switch(&s, 50, 1, 10, "perf", SLEEP, 12, "c");
+	story_switch(&s, 90, 1, 12, "c", SLEEP, 0, "swapper/1");
+	story_end(&s);
+	const struct dtc_run *runs = dtc_history_get_runs(s.history, 1, &count);
+	g_assert_cmpuint(runs[0].thread, ==, DTC_NONE);
+	g_assert_cmpint(runs[1].begin_ns, ==, 50);
+	story_clear(&s);
+}
+
 /* A threaded interrupt handler completes a request, and wakes who waits for it; later wakings are its own doing. */
 static void test_completed_by_a_thread(void)
 {
@@ -814,6 +859,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/state/disk", test_disk);
 	g_test_add_func("/state/merged-requests", test_merged_requests);
 	g_test_add_func("/state/completed-by-a-thread", test_completed_by_a_thread);
+	g_test_add_func("/state/timer-without-interrupts", test_timer_without_interrupts);
+	g_test_add_func("/state/moved-before-the-first-switch", test_moved_before_the_first_switch);
 	g_test_add_func("/state/interleaved-wakeups", test_interleaved_wakeups);
 	g_test_add_func("/state/lost-events", test_lost_events);
 	g_test_add_func("/state/lost-to-the-end", test_lost_to_the_end);
