@@ -67,12 +67,12 @@ static bool is_page_fault(const DtcHistory *h, const struct dtc_interval *wait)
 	if (begin_ns == wait->begin_ns || dtc_history_get_fault_count(h) == 0)
 		return begin_ns < wait->begin_ns;
 	uint32_t count = dtc_history_get_fault_count(h);
-	uint32_t first = DTC_BISECT(i, 0, count, dtc_history_get_fault(h, i)->time_ns < begin_ns);
+	uint32_t first = DTC_BISECT(i, 0, count, dtc_history_get_fault(h, i).time_ns < begin_ns);
 	for (uint32_t i = first; i < count; i++) {
-		const struct dtc_fault *fault = dtc_history_get_fault(h, i);
-		if (fault->time_ns > wait->begin_ns)
+		const struct dtc_fault fault = dtc_history_get_fault(h, i);
+		if (fault.time_ns > wait->begin_ns)
 			break;
-		if (fault->thread == wait->thread)
+		if (fault.thread == wait->thread)
 			return true;
 	}
 	return false;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/occupants.h"
 
-#include <dtrace-chain/bisect.h>
-
 static gint compare_occupants(gconstpointer a, gconstpointer b)
 {
 	const struct dtc_occupant *x = a, *y = b;
@@ -72,16 +70,18 @@ static uint32_t find_cpu(const DtcHistory *h, const struct dtc_interval *interva
 
 GArray *dtc_occupants_find(const DtcHistory *h, const struct dtc_interval *interval)
 {
-	uint32_t count;
-	const struct dtc_run *runs = dtc_history_get_runs(h, find_cpu(h, interval), &count);
-	uint32_t after = DTC_BISECT(i, 0, count, runs[i].begin_ns <= interval->begin_ns);
+	uint32_t cpu = find_cpu(h, interval), count = dtc_history_get_run_count(h, cpu);
+	uint32_t after = dtc_history_find_run_after(h, cpu, interval->begin_ns);
 	g_autoptr(GHashTable) places = g_hash_table_new(g_direct_hash, g_direct_equal);
 	struct search search = { h, interval, g_array_new(FALSE, FALSE, sizeof(struct dtc_occupant)), places };
-	for (uint32_t i = after ? after - 1 : 0; i < count && runs[i].begin_ns < interval->end_ns; i++) {
-		int64_t end_ns =
-			MIN(i + 1 < count ? runs[i + 1].begin_ns : dtc_history_get_end_ns(h), interval->end_ns);
-		int64_t begin_ns = MAX(runs[i].begin_ns, interval->begin_ns);
-		uint32_t thread = runs[i].thread;
+	for (uint32_t i = after ? after - 1 : 0; i < count; i++) {
+		const struct dtc_run run = dtc_history_get_run(h, cpu, i);
+		if (run.begin_ns >= interval->end_ns)
+			break;
+		int64_t run_end_ns =
+			i + 1 < count ? dtc_history_get_run(h, cpu, i + 1).begin_ns : dtc_history_get_end_ns(h);
+		int64_t begin_ns = MAX(run.begin_ns, interval->begin_ns), end_ns = MIN(run_end_ns, interval->end_ns);
+		uint32_t thread = run.thread;
 		if (end_ns <= begin_ns || thread == DTC_NONE || thread == interval->thread)
 			continue;
 		if (dtc_history_get_thread(h, thread)->idle_cpu >= 0)

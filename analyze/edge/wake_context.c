@@ -14,9 +14,9 @@ const char *dtc_wake_mode_to_string(enum dtc_wake_mode mode)
 static bool has_faulted(const DtcHistory *h, uint32_t thread, int64_t begin_ns, int64_t end_ns)
 {
 	uint32_t count = dtc_history_get_fault_count(h);
-	uint32_t first = DTC_BISECT(i, 0, count, dtc_history_get_fault(h, i)->time_ns < begin_ns);
-	for (uint32_t i = first; i < count && dtc_history_get_fault(h, i)->time_ns <= end_ns; i++)
-		if (dtc_history_get_fault(h, i)->thread == thread)
+	uint32_t first = DTC_BISECT(i, 0, count, dtc_history_get_fault(h, i).time_ns < begin_ns);
+	for (uint32_t i = first; i < count && dtc_history_get_fault(h, i).time_ns <= end_ns; i++)
+		if (dtc_history_get_fault(h, i).thread == thread)
 			return true;
 	return false;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/edge_list_build.h"
 
-#include <dtrace-chain/bisect.h>
-
 static bool is_wanted(const struct dtc_edge_lister *lister, guint node, uint32_t thread)
 {
 	const uint8_t *threads = lister->parts[node].threads;
@@ -33,10 +31,8 @@ static int64_t to_guest_ns(const struct dtc_edge_lister *lister, const struct dt
 /* Which thread of the guest has its CPU at a time, or DTC_NONE. */
 static uint32_t find_running(const DtcHistory *guest, uint32_t cpu, int64_t time_ns)
 {
-	uint32_t count;
-	const struct dtc_run *runs = dtc_history_get_runs(guest, cpu, &count);
-	uint32_t after = DTC_BISECT(i, 0, count, runs[i].begin_ns <= time_ns);
-	return after ? runs[after - 1].thread : DTC_NONE;
+	uint32_t after = dtc_history_find_run_after(guest, cpu, time_ns);
+	return after ? dtc_history_get_run(guest, cpu, after - 1).thread : DTC_NONE;
 }
 
 /* ---- where a source stands ---- */

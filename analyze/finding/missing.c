@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/finding/findings.h"
 
-#include <dtrace-chain/bisect.h>
-
 /* For how long of a span it is not known who had that CPU, since a switch is missing. */
 static int64_t get_missing_ns(const DtcHistory *h, guint cpu, int64_t begin_ns, int64_t end_ns)
 {
-	uint32_t count;
-	const struct dtc_run *runs = dtc_history_get_runs(h, cpu, &count);
-	uint32_t after = DTC_BISECT(i, 0, count, runs[i].begin_ns <= begin_ns);
+	uint32_t count = dtc_history_get_run_count(h, cpu), after = dtc_history_find_run_after(h, cpu, begin_ns);
 	int64_t missing_ns = 0;
-	for (uint32_t i = after ? after - 1 : 0; i < count && runs[i].begin_ns < end_ns; i++) {
-		int64_t run_end_ns = i + 1 < count ? runs[i + 1].begin_ns : dtc_history_get_end_ns(h);
-		if (runs[i].is_missing)
-			missing_ns += MAX(MIN(run_end_ns, end_ns) - MAX(runs[i].begin_ns, begin_ns), 0);
+	for (uint32_t i = after ? after - 1 : 0; i < count; i++) {
+		const struct dtc_run run = dtc_history_get_run(h, cpu, i);
+		if (run.begin_ns >= end_ns)
+			break;
+		int64_t run_end_ns =
+			i + 1 < count ? dtc_history_get_run(h, cpu, i + 1).begin_ns : dtc_history_get_end_ns(h);
+		if (run.is_missing)
+			missing_ns += MAX(MIN(run_end_ns, end_ns) - MAX(run.begin_ns, begin_ns), 0);
 	}
 	return missing_ns;
 }

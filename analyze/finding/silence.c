@@ -3,8 +3,6 @@
 
 #include "analyze/finding/findings.h"
 
-#include <dtrace-chain/bisect.h>
-
 /* Interrupts of busy CPUs are traced if there is one in so many ns of running, on average. */
 #define TICK_NS DTC_SILENCE_NS
 
@@ -28,10 +26,8 @@ static bool has_ticks(const DtcHistory *h)
 /* The thread that had the CPU at time, or DTC_NONE. */
 static uint32_t find_running(const DtcHistory *h, guint cpu, int64_t time_ns)
 {
-	uint32_t count;
-	const struct dtc_run *runs = dtc_history_get_runs(h, cpu, &count);
-	uint32_t after = DTC_BISECT(i, 0, count, runs[i].begin_ns < time_ns);
-	return after ? runs[after - 1].thread : DTC_NONE;
+	uint32_t after = dtc_history_find_run_after(h, cpu, time_ns - 1);
+	return after ? dtc_history_get_run(h, cpu, after - 1).thread : DTC_NONE;
 }
 
 /* An event on another CPU in the span, but for its very end, when all of them wake up: the machine ran. */

@@ -79,26 +79,14 @@ static bool is_on_cpu(const struct dtc_interval *v)
 	return dtc_state_is_running(v->state) || v->state == DTC_STATE_IDLE;
 }
 
-/* The last run of the CPU that begins at or before time, or NULL; ret_end is behind the CPU's last run. */
-static const struct dtc_run *find_run(const struct checker *c, guint cpu, int64_t time_ns,
-				      const struct dtc_run **ret_end)
-{
-	uint32_t count;
-	const struct dtc_run *runs = dtc_history_get_runs(c->h, cpu, &count);
-	uint32_t after = DTC_BISECT(i, 0, count, runs[i].begin_ns <= time_ns);
-	*ret_end = runs + count;
-	return after ? runs + after - 1 : NULL;
-}
-
 /* Whether the thread had the CPU at that time; at the time of a switch both have it. */
 static bool has_cpu(const struct checker *c, uint32_t thread, guint cpu, int64_t time_ns)
 {
-	uint32_t count;
-	const struct dtc_run *end, *first = dtc_history_get_runs(c->h, cpu, &count);
-	for (const struct dtc_run *run = find_run(c, cpu, time_ns, &end); run; run--) {
-		if (run->thread == thread)
+	for (uint32_t i = dtc_history_find_run_after(c->h, cpu, time_ns); i-- > 0;) {
+		const struct dtc_run run = dtc_history_get_run(c->h, cpu, i);
+		if (run.thread == thread)
 			return true;
-		if (run == first || run->begin_ns < time_ns)
+		if (run.begin_ns < time_ns)
 			break;
 	}
 	return false;
@@ -107,12 +95,10 @@ static bool has_cpu(const struct checker *c, uint32_t thread, guint cpu, int64_t
 /* Whether the thread had the CPU at that time or before. */
 static bool had_cpu(const struct checker *c, uint32_t thread, guint cpu, int64_t time_ns)
 {
-	uint32_t count;
-	const struct dtc_run *end, *first = dtc_history_get_runs(c->h, cpu, &count);
-	const struct dtc_run *run = find_run(c, cpu, time_ns, &end);
-	while (run && run > first && run->thread != thread)
-		run--;
-	return run && run->thread == thread;
+	for (uint32_t i = dtc_history_find_run_after(c->h, cpu, time_ns); i-- > 0;)
+		if (dtc_history_get_run(c->h, cpu, i).thread == thread)
+			return true;
+	return false;
 }
 
 /* Whether an interval of the thread goes on from before that time to after it. */
@@ -242,10 +228,17 @@ static const char *judge_tid(struct checker *c, uint32_t tid)
 /* That what the records leave out is where it is looked for. */
 static const char *judge_era(struct checker *c, uint32_t index)
 {
-	const struct dtc_begin_era *era = DTC_AT(c->h->eras, struct dtc_begin_era, index);
-	if (era->interval > c->h->intervals->len)
-		return "begins behind all intervals";
-	return index && (era - 1)->interval > era->interval ? "comes before the one before it" : NULL;
+	return dtc_eras_judge(c->h->eras, index, c->h->intervals->len);
+}
+
+static const char *judge_run_era(struct checker *c, uint32_t index)
+{
+	return dtc_eras_judge(c->h->run_eras, index, c->h->runs->len);
+}
+
+static const char *judge_fault_era(struct checker *c, uint32_t index)
+{
+	return dtc_eras_judge(c->h->fault_eras, index, c->h->faults->len);
 }
 
 static const char *judge_odd_ref(struct checker *c, uint32_t index)
@@ -297,10 +290,13 @@ static const char *judge_place(const struct checker *c, const struct dtc_interva
 		return "idle is what a CPU's idle thread is, and no other";
 	if (!is_on_cpu(v))
 		return NULL;
-	const struct dtc_run *end, *run = find_run(c, v->cpu, v->begin_ns, &end);
-	if (!run || run->thread != v->thread)
+	uint32_t after = dtc_history_find_run_after(c->h, v->cpu, v->begin_ns);
+	if (!after || dtc_history_get_run(c->h, v->cpu, after - 1).thread != v->thread)
 		return "runs on a CPU that another thread has";
-	return run + 1 < end && (run + 1)->begin_ns < v->end_ns ? "runs on after its CPU was taken" : NULL;
+	return after < dtc_history_get_run_count(c->h, v->cpu) &&
+			       dtc_history_get_run(c->h, v->cpu, after).begin_ns < v->end_ns
+		       ? "runs on after its CPU was taken"
+		       : NULL;
 }
 
 /* The call of the thread that has not returned when the interval ends, or DTC_NONE. */
@@ -392,18 +388,18 @@ static const char *judge_occupation(const struct checker *c, const struct dtc_ru
 
 static const char *judge_run(struct checker *c, uint32_t index)
 {
-	const struct dtc_run *run = DTC_AT(c->h->runs, struct dtc_run, index);
 	while (index >= get_u32(c->h->run_first, c->cpu + 1))
 		c->cpu++;
-	bool is_first = index == get_u32(c->h->run_first, c->cpu);
-	bool is_last = index + 1 == get_u32(c->h->run_first, c->cpu + 1);
+	uint32_t at = index - get_u32(c->h->run_first, c->cpu);
+	bool is_last = at + 1 == dtc_history_get_run_count(c->h, c->cpu);
+	const struct dtc_run place = dtc_history_get_run(c->h, c->cpu, at), *run = &place;
 	c->at_ns = run->begin_ns;
 	if (!is_thread(c, run->thread))
 		return "is of no thread";
 	c->thread = run->thread;
 	if (!is_in_trace(c, run->begin_ns))
 		return "begins outside of the trace";
-	if (!is_first && run->begin_ns < (run - 1)->begin_ns)
+	if (at && run->begin_ns < dtc_history_get_run(c->h, c->cpu, at - 1).begin_ns)
 		return "begins before the one before it";
 	if (run->is_missing > (run->thread == DTC_NONE))
 		return "is not known, but its thread is";
@@ -412,7 +408,7 @@ static const char *judge_run(struct checker *c, uint32_t index)
 	int32_t idle_cpu = get_thread(c, run->thread)->idle_cpu;
 	if (idle_cpu >= 0 && (guint)idle_cpu != c->cpu)
 		return "is of another CPU's idle thread";
-	int64_t end_ns = is_last ? c->h->end_ns : (run + 1)->begin_ns;
+	int64_t end_ns = is_last ? c->h->end_ns : dtc_history_get_run(c->h, c->cpu, at + 1).begin_ns;
 	return end_ns > run->begin_ns ? judge_occupation(c, run, end_ns) : NULL;
 }
 
@@ -734,12 +730,9 @@ static const char *judge_mark(struct checker *c, uint32_t index)
 
 static const char *judge_fault(struct checker *c, uint32_t index)
 {
-	const struct dtc_fault *fault = DTC_AT(c->h->faults, struct dtc_fault, index);
-	const char *wrong =
-		judge_moment(c, fault->time_ns, index ? (fault - 1)->time_ns : fault->time_ns, fault->thread);
-	if (wrong)
-		return wrong;
-	return fault->in_kernel > 1 ? "is neither the kernel's nor user code's" : NULL;
+	const struct dtc_fault fault = dtc_history_get_fault(c->h, index);
+	int64_t before_ns = index ? dtc_history_get_fault(c->h, index - 1).time_ns : fault.time_ns;
+	return judge_moment(c, fault.time_ns, before_ns, fault.thread);
 }
 
 static const char *judge_guest_irq(struct checker *c, uint32_t index)
@@ -865,6 +858,8 @@ bool dtc_history_check(const DtcHistory *h, GError **error)
 		{ "thread", h->threads->len, judge_thread },
 		{ "tid", h->tid_latest->len + 1, judge_tid },
 		{ "era", h->eras->len, judge_era },
+		{ "era of runs", h->run_eras->len, judge_run_era },
+		{ "era of faults", h->fault_eras->len, judge_fault_era },
 		{ "odd reference", h->odd_refs->len, judge_odd_ref },
 		{ "odd call", h->odd_calls->len, judge_odd_call },
 		{ "call", h->calls->len, judge_call },

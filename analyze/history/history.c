@@ -51,7 +51,9 @@ DtcHistory *dtc_history_new(void)
 	h->filling->eras = g_array_new(FALSE, FALSE, sizeof(struct dtc_remark));
 	h->filling->odd_refs = g_array_new(FALSE, FALSE, sizeof(struct dtc_remark));
 	h->filling->context_calls = dtc_table_new(sizeof(uint32_t));
-	h->filling->runs = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+	h->filling->runs = dtc_grouper_new();
+	h->filling->last_runs = g_array_new(FALSE, FALSE, sizeof(struct dtc_last_run));
+	h->filling->run_eras = g_array_new(FALSE, FALSE, sizeof(struct dtc_remark));
 	h->string_bytes = dtc_table_new(1);
 	h->string_at = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	h->threads = g_array_new(FALSE, TRUE, sizeof(struct dtc_thread));
@@ -64,7 +66,8 @@ DtcHistory *dtc_history_new(void)
 	h->interval_refs = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	h->odd_refs = dtc_table_new(sizeof(struct dtc_odd_ref));
 	h->wakes = dtc_table_new(sizeof(struct dtc_wake));
-	h->faults = dtc_table_new(sizeof(struct dtc_fault));
+	h->faults = dtc_table_new(sizeof(struct dtc_moment_record));
+	h->fault_eras = dtc_table_new(sizeof(struct dtc_begin_era));
 	h->filling->calls = dtc_table_new(sizeof(struct dtc_call));
 	h->calls = dtc_table_new(sizeof(struct dtc_call_record));
 	h->odd_calls = dtc_table_new(sizeof(struct dtc_odd_call));
@@ -80,7 +83,8 @@ DtcHistory *dtc_history_new(void)
 	h->vcpus = g_array_new(FALSE, FALSE, sizeof(struct dtc_vcpu));
 	h->guest_spans = dtc_table_new(sizeof(struct dtc_guest_span));
 	h->guest_irqs = dtc_table_new(sizeof(struct dtc_guest_irq));
-	h->runs = dtc_table_new(sizeof(struct dtc_run));
+	h->runs = dtc_table_new(sizeof(struct dtc_moment_record));
+	h->run_eras = dtc_table_new(sizeof(struct dtc_begin_era));
 	h->run_first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	h->packets = dtc_packets_new();
 	h->contexts = dtc_table_new(sizeof(struct dtc_context_record));
@@ -101,7 +105,9 @@ static void free_filling(DtcHistory *h)
 	g_array_unref(h->filling->thread_eras);
 	g_array_unref(h->filling->eras);
 	g_array_unref(h->filling->odd_refs);
-	g_ptr_array_unref(h->filling->runs);
+	dtc_grouper_free(h->filling->runs);
+	g_array_unref(h->filling->last_runs);
+	g_array_unref(h->filling->run_eras);
 	g_clear_pointer(&h->filling, g_free);
 }
 
@@ -115,9 +121,10 @@ void dtc_history_free(DtcHistory *h)
 			     h->string_at, h->run_first,    h->interval_refs };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
-	DtcTable *tables[] = { h->names,  h->intervals,	   h->wakes,	h->faults,	 h->calls,	 h->file_calls,
-			       h->blocks, h->works,	   h->contexts, h->odd_contexts, h->guest_spans, h->guest_irqs,
-			       h->runs,	  h->string_bytes, h->ready,	h->eras,	 h->odd_refs,	 h->odd_calls };
+	DtcTable *tables[] = { h->names,       h->intervals,  h->wakes,	    h->faults,	     h->calls,
+			       h->file_calls,  h->blocks,     h->works,	    h->contexts,     h->odd_contexts,
+			       h->guest_spans, h->guest_irqs, h->runs,	    h->string_bytes, h->ready,
+			       h->eras,	       h->odd_refs,   h->odd_calls, h->run_eras,     h->fault_eras };
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		dtc_table_free(tables[i]);
 	dtc_packets_free(h->packets);
@@ -141,38 +148,6 @@ uint32_t dtc_history_add_string(DtcHistory *h, const char *string)
 	g_ptr_array_add(filling->strings, kept);
 	g_hash_table_insert(filling->string_ids, kept, GUINT_TO_POINTER(filling->strings->len));
 	return filling->strings->len - 1;
-}
-
-void dtc_history_add_cpu(DtcHistory *h)
-{
-	g_assert(!h->is_sealed);
-	g_ptr_array_add(h->filling->runs, g_array_new(FALSE, FALSE, sizeof(struct dtc_run)));
-}
-
-void dtc_history_add_run(DtcHistory *h, uint32_t cpu, int64_t begin_ns, uint32_t thread)
-{
-	g_assert(!h->is_sealed);
-	const struct dtc_run run = { .begin_ns = begin_ns, .thread = thread };
-	GArray *runs = g_ptr_array_index(h->filling->runs, cpu);
-	g_array_append_val(runs, run);
-}
-
-void dtc_history_mark_missing(DtcHistory *h, uint32_t cpu)
-{
-	g_assert(!h->is_sealed);
-	GArray *runs = g_ptr_array_index(h->filling->runs, cpu);
-	struct dtc_run *last = runs->len ? &g_array_index(runs, struct dtc_run, runs->len - 1) : NULL;
-	if (!last || last->thread != DTC_NONE)
-		return;
-	last->is_missing = 1;
-	h->has_missing = true;
-}
-
-const struct dtc_run *dtc_history_get_last_run(const DtcHistory *h, uint32_t cpu)
-{
-	g_assert(!h->is_sealed);
-	const GArray *runs = g_ptr_array_index(h->filling->runs, cpu);
-	return runs->len ? AT(runs, struct dtc_run, runs->len - 1) : NULL;
 }
 
 /* Positions by key: first[k] is where the records with key k begin, first[keys] the count. Counting sort's first pass.
@@ -294,20 +269,6 @@ static void flatten_strings(DtcHistory *h)
 	}
 }
 
-static void flatten_runs(DtcHistory *h)
-{
-	const GPtrArray *cpus = h->filling->runs;
-	for (guint cpu = 0; cpu <= cpus->len; cpu++) {
-		uint32_t first = h->runs->len;
-		g_array_append_val(h->run_first, first);
-		const GArray *runs = cpu < cpus->len ? g_ptr_array_index(cpus, cpu) : NULL;
-		if (!runs || !runs->len)
-			continue;
-		dtc_table_set_length(h->runs, first + runs->len);
-		memcpy(DTC_AT(h->runs, struct dtc_run, first), runs->data, runs->len * sizeof(struct dtc_run));
-	}
-}
-
 void dtc_history_seal(DtcHistory *h)
 {
 	g_assert(!h->is_sealed);
@@ -325,7 +286,7 @@ void dtc_history_seal(DtcHistory *h)
 		(*AT(h->name_first, uint32_t, DTC_AT(h->names, struct dtc_name_record, i)->thread + 1))++;
 	sum_keys(h->name_first);
 	flatten_strings(h);
-	flatten_runs(h);
+	dtc_history_seal_runs(h);
 	free_filling(h);
 	h->is_sealed = true;
 }
@@ -402,18 +363,6 @@ uint32_t dtc_history_get_wake_count(const DtcHistory *h)
 {
 	g_assert(h->is_sealed);
 	return h->wakes->len;
-}
-
-uint32_t dtc_history_get_fault_count(const DtcHistory *h)
-{
-	g_assert(h->is_sealed);
-	return h->faults->len;
-}
-
-const struct dtc_fault *dtc_history_get_fault(const DtcHistory *h, uint32_t fault)
-{
-	g_assert(h->is_sealed);
-	return DTC_AT(h->faults, struct dtc_fault, fault);
 }
 
 uint32_t dtc_history_get_call_count(const DtcHistory *h)
@@ -523,30 +472,6 @@ const char *dtc_history_get_device_name(const DtcHistory *h, uint32_t device)
 		if (AT(h->devices, struct dtc_device, i)->device == device)
 			return dtc_history_get_string(h, AT(h->devices, struct dtc_device, i)->name);
 	return NULL;
-}
-
-guint dtc_history_get_cpu_count(const DtcHistory *h)
-{
-	g_assert(h->is_sealed);
-	return h->run_first->len - 1;
-}
-
-const struct dtc_run *dtc_history_get_runs(const DtcHistory *h, guint cpu, uint32_t *ret_count)
-{
-	g_assert(h->is_sealed);
-	if (cpu >= dtc_history_get_cpu_count(h)) {
-		*ret_count = 0;
-		return NULL;
-	}
-	uint32_t first = *AT(h->run_first, uint32_t, cpu);
-	*ret_count = *AT(h->run_first, uint32_t, cpu + 1) - first;
-	return DTC_AT(h->runs, struct dtc_run, first);
-}
-
-bool dtc_history_has_missing(const DtcHistory *h)
-{
-	g_assert(h->is_sealed);
-	return h->has_missing;
 }
 
 uint32_t dtc_history_get_vcpu_count(const DtcHistory *h)

@@ -89,14 +89,6 @@ void dtc_history_add_interval(DtcHistory *h, const struct dtc_interval *interval
 
 /* --- sealing ---------------------------------------------------------------------------------------------------- */
 
-static int compare_remarks(const void *a, const void *b)
-{
-	const struct dtc_remark *x = a, *y = b;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
-}
-
 static void lay_in_row(DtcHistory *h)
 {
 	uint64_t count = 0;
@@ -111,31 +103,25 @@ static void lay_in_row(DtcHistory *h)
 	}
 }
 
-/* The next thread begins in the first era again. */
 static void index_eras(DtcHistory *h)
 {
-	GArray *changes = h->filling->eras;
-	g_array_sort(changes, compare_remarks);
-	for (guint i = 0; i < changes->len; i++) {
-		const struct dtc_remark *change = AT(changes, struct dtc_remark, i);
-		const struct dtc_thread *thread = AT(h->threads, struct dtc_thread, change->thread);
-		const struct dtc_begin_era era = { thread->interval_first + change->place, change->value };
-		dtc_table_append(h->eras, &era);
-		bool is_last = i + 1 == changes->len || (change + 1)->thread != change->thread;
-		const struct dtc_begin_era back = { thread->interval_first + thread->interval_count, 0 };
-		if (is_last &&
-		    (i + 1 == changes->len || (change + 1)->thread != change->thread + 1 || (change + 1)->place > 0))
-			dtc_table_append(h->eras, &back);
-	}
+	guint count = h->threads->len;
+	g_autofree uint32_t *first = g_new(uint32_t, count + 1);
+	if (!h->filling->eras->len)
+		return;
+	for (guint i = 0; i < count; i++)
+		first[i] = AT(h->threads, struct dtc_thread, i)->interval_first;
+	first[count] = h->intervals->len;
+	dtc_eras_index(h->filling->eras, first, h->eras);
 }
 
 static void index_odd_refs(DtcHistory *h)
 {
 	GArray *remarks = h->filling->odd_refs;
-	g_array_sort(remarks, compare_remarks);
+	g_array_sort(remarks, dtc_remark_compare);
 	for (guint i = 0; i < remarks->len; i++) {
 		const struct dtc_remark *remark = AT(remarks, struct dtc_remark, i);
-		const struct dtc_thread *thread = AT(h->threads, struct dtc_thread, remark->thread);
+		const struct dtc_thread *thread = AT(h->threads, struct dtc_thread, remark->owner);
 		const struct dtc_odd_ref odd = { thread->interval_first + remark->place, remark->value };
 		dtc_table_append(h->odd_refs, &odd);
 	}
@@ -156,17 +142,11 @@ static const struct dtc_interval_record *get_record(const DtcHistory *h, uint32_
 	return DTC_AT(h->intervals, struct dtc_interval_record, interval);
 }
 
-static uint32_t find_era(const DtcHistory *h, uint32_t interval)
-{
-	uint32_t after = DTC_BISECT(i, 0, h->eras->len, DTC_AT(h->eras, struct dtc_begin_era, i)->interval <= interval);
-	return after ? DTC_AT(h->eras, struct dtc_begin_era, after - 1)->era : 0;
-}
-
 static int64_t get_begin_ns(const DtcHistory *h, uint32_t interval)
 {
 	uint64_t begin = get_record(h, interval)->begin;
 	if (G_UNLIKELY(h->eras->len > 0))
-		begin += (uint64_t)find_era(h, interval) << DTC_ERA_BITS;
+		begin += (uint64_t)dtc_eras_find(h->eras, interval) << DTC_ERA_BITS;
 	return (int64_t)((uint64_t)h->begin_ns + begin);
 }
 

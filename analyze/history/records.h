@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The arrays behind a history, for those that need them: history.c (queries, sealing), intervals.c, calls.c, check.c,
- * and analyze/state (filling). Nobody else includes this, and only history.c, intervals.c, calls.c, contexts.c and
- * analyze/state write (tests/lint/history.sh). While a history is filled, intervals stand in a chain for each thread,
- * and calls in the order in which they were written; dtc_history_seal lays both in a row by thread and renames the
- * calls' ids. A sealed history is flat arrays without pointers, but for its packets.
+ * The arrays behind a history, for those that need them: history.c (queries, sealing), intervals.c, calls.c, moments.c,
+ * check.c, and analyze/state (filling). Nobody else includes this, and only history.c, intervals.c, calls.c,
+ * contexts.c, moments.c and analyze/state write (tests/lint/history.sh). While a history is filled, intervals stand in
+ * a chain for each thread, and calls in the order in which they were written; dtc_history_seal lays both in a row by
+ * thread and renames the calls' ids. A sealed history is flat arrays without pointers, but for its packets.
  */
 #pragma once
 
@@ -71,12 +71,23 @@ struct dtc_odd_call {
 };
 _Static_assert(sizeof(struct dtc_odd_call) == 72, "a few: calls that took longer than 17 s, or have two values");
 
-/* From that interval on, the begins of records are in that era. Traces of up to 9 minutes have one only. */
+/* From that record on, times are in that era. Traces of up to 9 minutes have one only. */
 struct dtc_begin_era {
-	uint32_t interval;
+	uint32_t from;
 	uint32_t era;
 };
-_Static_assert(sizeof(struct dtc_begin_era) == 8, "two for each thread and era");
+_Static_assert(sizeof(struct dtc_begin_era) == 8, "two for each thread or CPU and era");
+
+/* What is kept of a run of a CPU, and of a page fault. */
+struct dtc_moment_record {
+	uint64_t time : 39;    /* ns since its era began */
+	uint64_t thread : 24;  /* the highest: not known */
+	uint64_t has_flag : 1; /* a run: is_missing; a fault: in_kernel */
+};
+_Static_assert(sizeof(struct dtc_moment_record) == 8, "0.05 to 0.2 of these per event; searched by time");
+#define DTC_THREAD_BITS 24
+/* Of one node; what comes after them is not known. */
+#define DTC_THREAD_LIMIT ((1u << DTC_THREAD_BITS) - 1)
 
 /* What does not fit into a record, or is not what a record takes for granted. */
 struct dtc_odd_ref {
@@ -106,13 +117,21 @@ struct dtc_odd_context {
 };
 _Static_assert(sizeof(struct dtc_odd_context) == 32, "none, on most machines");
 
-/* While a history is filled, what its record does not hold of one of a thread's intervals, by its place among these. */
+/* While a history is filled, what a record does not hold of one of a thread's or CPU's, by its place among these. */
 struct dtc_remark {
-	uint32_t thread;
+	uint32_t owner;
 	uint32_t place;
 	uint32_t value;
 };
 _Static_assert(sizeof(struct dtc_remark) == 12, "as many as eras and odd references");
+
+/* While a history is filled, the last run of a CPU, which is not yet among the others. */
+struct dtc_last_run {
+	struct dtc_run run; /* begin_ns DTC_TIME_NONE: there is none */
+	uint32_t era;	    /* of the one before it */
+	uint32_t spare;
+};
+_Static_assert(sizeof(struct dtc_last_run) == 24, "one for each CPU");
 
 /* From from_ns on the thread bears this name, until the next record of the thread. */
 struct dtc_name_record {
@@ -143,7 +162,9 @@ struct dtc_history_filling {
 	GArray *odd_refs;	 /* struct dtc_remark, likewise */
 	DtcTable *calls;	 /* struct dtc_call, in the order of their begins */
 	DtcTable *context_calls; /* uint32_t per packet: its call */
-	GPtrArray *runs; /* per CPU: GArray of struct dtc_run; tables would take a file descriptor for each CPU */
+	DtcGrouper *runs;	 /* struct dtc_moment_record by CPU, without the last */
+	GArray *last_runs;	 /* struct dtc_last_run by CPU */
+	GArray *run_eras;	 /* struct dtc_remark: where the era of a CPU's runs changes */
 };
 
 struct DtcHistory {
@@ -159,11 +180,12 @@ struct DtcHistory {
 	DtcTable *names;		     /* struct dtc_name_record; sealed: sorted by (thread, from_ns) */
 	GArray *name_first;		     /* sealed: uint32_t per thread + 1 */
 	DtcTable *intervals;		     /* sealed: struct dtc_interval_record */
-	DtcTable *eras;		 /* sealed: struct dtc_begin_era, by interval; none if all are in the first */
+	DtcTable *eras;		 /* sealed: struct dtc_begin_era, by interval; none if all are in the first, as below */
 	GArray *interval_refs;	 /* uint32_t: what records of interrupts refer to by a small number */
 	DtcTable *odd_refs;	 /* sealed: struct dtc_odd_ref, by interval */
 	DtcTable *wakes;	 /* struct dtc_wake */
-	DtcTable *faults;	 /* struct dtc_fault */
+	DtcTable *faults;	 /* struct dtc_moment_record */
+	DtcTable *fault_eras;	 /* struct dtc_begin_era, by fault */
 	DtcTable *calls;	 /* sealed: struct dtc_call_record, grouped by thread */
 	DtcTable *odd_calls;	 /* sealed: struct dtc_odd_call, by index */
 	DtcTable *ready;	 /* uint32_t files that polls returned, those of a call in a row */
@@ -178,7 +200,8 @@ struct DtcHistory {
 	GArray *vcpus;		 /* struct dtc_vcpu */
 	DtcTable *guest_spans;	 /* struct dtc_guest_span; sealed: grouped by vCPU */
 	DtcTable *guest_irqs;	 /* struct dtc_guest_irq */
-	DtcTable *runs;		 /* sealed: struct dtc_run, grouped by CPU */
+	DtcTable *runs;		 /* sealed: struct dtc_moment_record, grouped by CPU */
+	DtcTable *run_eras;	 /* sealed: struct dtc_begin_era, by run */
 	GArray *run_first;	 /* sealed: uint32_t per CPU + 1 */
 	DtcPackets *packets;
 	DtcTable *contexts;	/* struct dtc_context_record per packet */
@@ -227,6 +250,18 @@ void dtc_history_add_run(DtcHistory *history, uint32_t cpu, int64_t begin_ns, ui
 void dtc_history_mark_missing(DtcHistory *history, uint32_t cpu);
 /* The last run of the CPU, NULL if it has none. Borrowed until the next is added. */
 const struct dtc_run *dtc_history_get_last_run(const DtcHistory *history, uint32_t cpu);
+void dtc_history_add_fault(DtcHistory *history, const struct dtc_fault *fault);
+/* Lays the runs in a row, by CPU; for dtc_history_seal. */
+void dtc_history_seal_runs(DtcHistory *history);
+/* By owner and place. */
+int dtc_remark_compare(const void *a, const void *b);
+/*
+ * Of changes (struct dtc_remark, which it sorts; value: the era), by number of the record; first[owner] is where the
+ * records of an owner begin, also behind the last owner. Each owner's begin in the first era.
+ */
+void dtc_eras_index(GArray *changes, const uint32_t *first, DtcTable *eras);
+/* Of a record. */
+uint32_t dtc_eras_find(const DtcTable *eras, uint32_t index);
 /* Of a POLL, its offset: where its files begin among those that polls returned, and how many. */
 #define DTC_READY_AT(first, count) ((uint64_t)(count) << 32 | (first))
 /* Groups intervals, calls and runs, renames ids, builds the indexes. Everything must be closed; once only. */

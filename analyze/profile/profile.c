@@ -184,8 +184,8 @@ static void count(const struct counting *counting, uint32_t thread, enum dtc_pro
 static void count_events(const struct counting *counting, const DtcHistory *history)
 {
 	for (uint32_t i = 0; i < dtc_history_get_fault_count(history); i++) {
-		const struct dtc_fault *fault = dtc_history_get_fault(history, i);
-		count(counting, fault->thread, DTC_PROFILE_FAULTS, fault->time_ns);
+		const struct dtc_fault fault = dtc_history_get_fault(history, i);
+		count(counting, fault.thread, DTC_PROFILE_FAULTS, fault.time_ns);
 	}
 	for (uint32_t i = 0; i < dtc_history_get_wake_count(history); i++) {
 		const struct dtc_wake *wake = dtc_history_get_wake(history, i);
@@ -203,12 +203,13 @@ static void count_events(const struct counting *counting, const DtcHistory *hist
 			count(counting, row->thread, DTC_PROFILE_CALLS, dtc_history_get_call_begin_ns(history, k));
 	}
 	for (guint cpu = 0; cpu < dtc_history_get_cpu_count(history); cpu++) {
-		uint32_t run_count;
-		const struct dtc_run *runs = dtc_history_get_runs(history, cpu, &run_count);
-		/* what had the CPU when the trace began was not switched in */
-		bool is_switch = run_count && runs[0].begin_ns > dtc_history_get_begin_ns(history);
-		for (uint32_t i = !is_switch; i < run_count; i++)
-			count(counting, runs[i].thread, DTC_PROFILE_SWITCHES, runs[i].begin_ns);
+		uint32_t run_count = dtc_history_get_run_count(history, cpu);
+		for (uint32_t i = 0; i < run_count; i++) {
+			const struct dtc_run run = dtc_history_get_run(history, cpu, i);
+			/* what had the CPU when the trace began was not switched in */
+			if (i > 0 || run.begin_ns > dtc_history_get_begin_ns(history))
+				count(counting, run.thread, DTC_PROFILE_SWITCHES, run.begin_ns);
+		}
 	}
 }
 
@@ -322,24 +323,26 @@ struct dtc_profile_cpu dtc_profile_get_cpu(const DtcLinks *links, guint node, co
 	int64_t begin_ns = MAX(begin.ns, dtc_history_get_begin_ns(history));
 	int64_t end_ns = MIN(end.ns, dtc_history_get_end_ns(history));
 	struct dtc_profile_cpu sums = { .span_ns = MAX(end_ns - begin_ns, 0) };
-	uint32_t count;
-	const struct dtc_run *runs = dtc_history_get_runs(history, cpu, &count);
-	int64_t first_ns = MIN(count ? runs[0].begin_ns : end_ns, end_ns);
+	uint32_t count = dtc_history_get_run_count(history, cpu);
+	int64_t first_ns = MIN(count ? dtc_history_get_run(history, cpu, 0).begin_ns : end_ns, end_ns);
 
 	if (sums.span_ns == 0)
 		return sums;
 	sums.unknown_ns = MAX(first_ns - begin_ns, 0);
-	for (uint32_t i = 0; i < count && runs[i].begin_ns < end_ns; i++) {
-		int64_t from_ns = MAX(runs[i].begin_ns, begin_ns);
-		int64_t to_ns = MIN(i + 1 < count ? runs[i + 1].begin_ns : end_ns, end_ns);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_run run = dtc_history_get_run(history, cpu, i);
+		if (run.begin_ns >= end_ns)
+			break;
+		int64_t next_ns = i + 1 < count ? dtc_history_get_run(history, cpu, i + 1).begin_ns : end_ns;
+		int64_t from_ns = MAX(run.begin_ns, begin_ns), to_ns = MIN(next_ns, end_ns);
 		if (to_ns <= from_ns)
 			continue;
-		if (runs[i].thread == DTC_NONE) {
+		if (run.thread == DTC_NONE) {
 			sums.unknown_ns += to_ns - from_ns;
 			continue;
 		}
-		dtc_shares_begin(&cutting.shares, links, node, history, runs[i].thread);
-		add_run(&sums, &cutting, cpu, runs[i].thread, from_ns, to_ns);
+		dtc_shares_begin(&cutting.shares, links, node, history, run.thread);
+		add_run(&sums, &cutting, cpu, run.thread, from_ns, to_ns);
 	}
 	return sums;
 }

@@ -154,7 +154,7 @@ uint32_t dtc_machine_get_thread(DtcMachine *m, int64_t tid, uint32_t cpu)
 {
 	if (tid == 0) { /* an idle thread for each CPU */
 		struct dtc_cpu *c = dtc_machine_get_cpu(m, cpu);
-		if (c->idle == DTC_NONE) {
+		if (c->idle == DTC_NONE && m->history->threads->len < DTC_THREAD_LIMIT) {
 			uint32_t idle = dtc_machine_add_thread(m, 0, m->history->begin_ns, (int32_t)cpu);
 			c = dtc_machine_get_cpu(m, cpu);
 			c->idle = idle;
@@ -168,6 +168,8 @@ uint32_t dtc_machine_get_thread(DtcMachine *m, int64_t tid, uint32_t cpu)
 	uint32_t thread = dtc_history_find_thread(m->history, (int32_t)tid, DTC_TIME_NONE);
 	if (thread != DTC_NONE && !DTC_TASK(m, thread)->freed)
 		return thread;
+	if (m->history->threads->len >= DTC_THREAD_LIMIT)
+		return DTC_NONE;
 	/* a freed tid that shows up without a fork: the fork was lost, so the thread began unseen */
 	return dtc_machine_add_thread(m, tid, thread == DTC_NONE ? m->history->begin_ns : m->now_ns, -1);
 }
@@ -247,8 +249,10 @@ void dtc_machine_set_process(DtcMachine *m, uint32_t thread, int64_t pid)
 {
 	if (pid <= 0 || pid >= TID_LIMIT)
 		return;
-	DTC_THREAD(m, thread)->pid = (int32_t)pid;
 	uint32_t leader = pid == DTC_THREAD(m, thread)->tid ? thread : dtc_machine_get_thread(m, pid, 0);
+	if (leader == DTC_NONE)
+		return;
+	DTC_THREAD(m, thread)->pid = (int32_t)pid;
 	DTC_THREAD(m, thread)->leader = leader;
 	if (DTC_THREAD(m, leader)->pid < 0) {
 		DTC_THREAD(m, leader)->pid = (int32_t)pid;
@@ -312,7 +316,7 @@ static void apply_fault(DtcMachine *m, const struct dtc_event *event)
 {
 	const struct dtc_fault fault = { m->now_ns, dtc_machine_get_cpu(m, event->cpu)->current,
 					 event->kind == DTC_EVENT_FAULT_KERNEL };
-	dtc_table_append(m->history->faults, &fault);
+	dtc_history_add_fault(m->history, &fault);
 	dtc_machine_get_cpu(m, event->cpu)->fault_ns = m->now_ns;
 }
 

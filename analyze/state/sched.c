@@ -231,7 +231,7 @@ static void apply_fork(DtcMachine *m, const struct dtc_event *event)
 {
 	uint32_t parent = dtc_machine_get_thread(m, event->v[DTC_FORK_PARENT_TID], event->cpu);
 	int64_t tid = event->v[DTC_FORK_CHILD_TID], pid = event->v[DTC_FORK_CHILD_PID];
-	if (parent == DTC_NONE || tid <= 0 || tid >= 1 << 22)
+	if (parent == DTC_NONE || tid <= 0 || tid >= 1 << 22 || m->history->threads->len >= DTC_THREAD_LIMIT)
 		return;
 	dtc_machine_observe_name(m, parent, event->text[0], m->now_ns);
 	if (event->v[DTC_FORK_PARENT_PID] != DTC_ABSENT)

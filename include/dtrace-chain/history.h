@@ -246,7 +246,7 @@ struct dtc_run {
 	uint32_t is_missing; /* 1: not known, since a switch is not in the trace, although no events are said to be lost
 			      */
 };
-_Static_assert(sizeof(struct dtc_run) == 16, "0.02 to 0.09 of these per event; searched by time");
+_Static_assert(sizeof(struct dtc_run) == 16, "made of a record of 8 bytes");
 
 /*
  * A stay of a virtual CPU in its guest, as its host saw it. The host's own time of that thread stays what it is (it is
@@ -301,7 +301,7 @@ struct dtc_fault {
 	uint32_t thread;    /* DTC_NONE: not known which ran */
 	uint32_t in_kernel; /* 1: the kernel's own access faulted; 0: user code */
 };
-_Static_assert(sizeof(struct dtc_fault) == 16, "up to 0.12 of these per event where programs start");
+_Static_assert(sizeof(struct dtc_fault) == 16, "made of a record of 8 bytes");
 
 #pragma GCC diagnostic pop
 
@@ -347,7 +347,7 @@ const struct dtc_wake *dtc_history_get_wake(const DtcHistory *history, uint32_t 
 uint32_t dtc_history_get_wake_count(const DtcHistory *history);
 /* All page faults in time order. */
 uint32_t dtc_history_get_fault_count(const DtcHistory *history);
-const struct dtc_fault *dtc_history_get_fault(const DtcHistory *history, uint32_t fault);
+struct dtc_fault dtc_history_get_fault(const DtcHistory *history, uint32_t fault);
 uint32_t dtc_history_get_call_count(const DtcHistory *history);
 /* By its number, into the caller's place, whose address is the answer. */
 const struct dtc_call *dtc_history_get_call(const DtcHistory *history, uint32_t call, struct dtc_call *place);
@@ -384,8 +384,11 @@ const struct dtc_work *dtc_history_find_work(const DtcHistory *history, uint32_t
 uint32_t dtc_history_get_work_count(const DtcHistory *history);
 const struct dtc_work *dtc_history_get_work(const DtcHistory *history, uint32_t work);
 guint dtc_history_get_cpu_count(const DtcHistory *history);
-/* The runs of a CPU in time order. Borrowed. */
-const struct dtc_run *dtc_history_get_runs(const DtcHistory *history, guint cpu, uint32_t *ret_count);
+/* How many runs a CPU has; 0 of one that is not there. They are in time order. */
+uint32_t dtc_history_get_run_count(const DtcHistory *history, guint cpu);
+struct dtc_run dtc_history_get_run(const DtcHistory *history, guint cpu, uint32_t run);
+/* The first of them that begins after time; how many there are if none does. */
+uint32_t dtc_history_find_run_after(const DtcHistory *history, guint cpu, int64_t time_ns);
 /* Whether some run is_missing. */
 bool dtc_history_has_missing(const DtcHistory *history);
 /* Threads that entered a guest, in the order of their first entries; none where the trace has no kvm events. */

@@ -49,14 +49,15 @@ static void add_thread(GHashTable *sums, const DtcHistory *history, uint32_t ind
 
 static void add_cpu(GHashTable *sums, const DtcHistory *history, guint cpu)
 {
-	uint32_t count;
-	const struct dtc_run *runs = dtc_history_get_runs(history, cpu, &count);
+	uint32_t count = dtc_history_get_run_count(history, cpu);
 
 	for (uint32_t i = 0; i < count; i++) {
-		int64_t end_ns = i + 1 < count ? runs[i + 1].begin_ns : dtc_history_get_end_ns(history);
-		if (runs[i].thread != DTC_NONE)
-			add(sums, end_ns - runs[i].begin_ns, "occupied %u %d", cpu,
-			    dtc_history_get_thread(history, runs[i].thread)->tid);
+		const struct dtc_run run = dtc_history_get_run(history, cpu, i);
+		int64_t end_ns = i + 1 < count ? dtc_history_get_run(history, cpu, i + 1).begin_ns
+					       : dtc_history_get_end_ns(history);
+		if (run.thread != DTC_NONE)
+			add(sums, end_ns - run.begin_ns, "occupied %u %d", cpu,
+			    dtc_history_get_thread(history, run.thread)->tid);
 	}
 }
 

@@ -242,7 +242,7 @@ static inline void add_rest(DtcHistory *h)
 	for (gsize i = 0; i < 2; i++) {
 		dtc_table_append(h->blocks, &blocks[i]);
 		dtc_table_append(h->works, &works[i]);
-		dtc_table_append(h->faults, &faults[i]);
+		dtc_history_add_fault(h, &faults[i]);
 		dtc_table_append(h->guest_irqs, &irqs[i]);
 	}
 	for (gsize i = 0; i < G_N_ELEMENTS(spans); i++)

@@ -25,12 +25,9 @@ static void test_kept(void)
 static void test_sealed(void)
 {
 	g_autoptr(DtcHistory) h = make_history();
-	uint32_t count;
-	const struct dtc_run *runs = dtc_history_get_runs(h, 1, &count);
-	g_assert_cmpuint(count, ==, 4);
-	g_assert_cmpuint(runs[2].thread, ==, WORKER);
-	g_assert_null(dtc_history_get_runs(h, 2, &count));
-	g_assert_cmpuint(count, ==, 0);
+	g_assert_cmpuint(dtc_history_get_run_count(h, 1), ==, 4);
+	g_assert_cmpuint(dtc_history_get_run(h, 1, 2).thread, ==, WORKER);
+	g_assert_cmpuint(dtc_history_get_run_count(h, 2), ==, 0);
 	g_assert_cmpuint(dtc_history_find_thread(h, 12, 1050), ==, FIRST);
 	g_assert_cmpuint(dtc_history_find_thread(h, 12, DTC_TIME_NONE), ==, CHILD);
 	g_assert_cmpstr(dtc_history_get_comm(h, SERVER, 1599), ==, "server");
@@ -39,6 +36,7 @@ static void test_sealed(void)
 	g_assert_cmpstr(dtc_history_get_string(h, DTC_NONE), ==, "");
 	g_assert_cmpint(dtc_history_find_work(h, WORKER, 1575)->begin_ns, ==, 1565);
 	g_assert_cmpint(dtc_history_get_guest_span(h, 1)->entry_ns, ==, 1820); /* grouped by vCPU */
+	uint32_t count;
 	const uint32_t *calls = dtc_history_get_file_calls(h, CONNECTION, &count);
 	g_assert_cmpuint(count, ==, 3);
 	g_assert_cmpuint(calls[2], ==, READ_AGAIN);
@@ -115,6 +113,24 @@ static void set_field(struct dtc_interval_record *record, enum field field, uint
 	}
 }
 
+/* Of a record of runs or faults, likewise. */
+enum moment { TIME_OF, THREAD_OF, FLAG_OF };
+
+static void set_moment(struct dtc_moment_record *record, enum moment field, uint64_t value)
+{
+	switch (field) {
+	case TIME_OF:
+		record->time = (value - BEGIN_NS) & ((UINT64_C(1) << DTC_ERA_BITS) - 1);
+		break;
+	case THREAD_OF:
+		record->thread = value & DTC_THREAD_LIMIT;
+		break;
+	case FLAG_OF:
+		record->has_flag = value & 1;
+		break;
+	}
+}
+
 /* A packet's context, kept whole. */
 static struct dtc_packet_context *make_odd(DtcHistory *h, uint32_t packet)
 {
@@ -165,7 +181,7 @@ static void *find_record(DtcHistory *h, const struct breakage *b)
 	case WORK:
 		return DTC_AT(h->works, struct dtc_work, i);
 	case RUN:
-		return DTC_AT(h->runs, struct dtc_run, i);
+		return DTC_AT(h->runs, struct dtc_moment_record, i);
 	case SPAN:
 		return DTC_AT(h->guest_spans, struct dtc_guest_span, i);
 	case VCPU:
@@ -175,7 +191,7 @@ static void *find_record(DtcHistory *h, const struct breakage *b)
 	case MARK:
 		return &g_array_index(h->marks, struct dtc_mark, i);
 	case FAULT:
-		return DTC_AT(h->faults, struct dtc_fault, i);
+		return DTC_AT(h->faults, struct dtc_moment_record, i);
 	case CONTEXT:
 		return make_odd(h, (uint32_t)i);
 	case PACKET:
@@ -213,6 +229,10 @@ static void *find_record(DtcHistory *h, const struct breakage *b)
 #define SET_INTERVAL(thread, at_ns, field, value, expected)                                                            \
 	{                                                                                                              \
 		INTERVAL, thread, at_ns, field, 0, value, expected                                                     \
+	}
+#define SET_MOMENT(list, index, field, value, expected)                                                                \
+	{                                                                                                              \
+		list, index, 0, field, 0, value, expected                                                              \
 	}
 #define SET_U32(list, index, value, expected)                                                                          \
 	{                                                                                                              \
@@ -270,7 +290,7 @@ static const struct breakage breakages[] = {
 	SET_INTERVAL(SERVER, 1910, CPU_OF, 1, "runs on a CPU that another thread has"),
 	SET_INTERVAL(SERVER, 1910, CPU_OF, 2, "runs on a CPU that another thread has"),
 	SET_INTERVAL(SERVER, 1325, STATE_OF, DTC_STATE_KERNEL, "runs on a CPU that another thread has"),
-	SET(RUN, dtc_run, 1, begin_ns, 1199, "interval 14 of tid 10 at 1100: runs on after its CPU was taken"),
+	SET_MOMENT(RUN, 1, TIME_OF, 1199, "interval 14 of tid 10 at 1100: runs on after its CPU was taken"),
 	SET_INTERVAL(SERVER, 1700, IN_CALL, 0, "is in a system call, but in none"),
 	SET_INTERVAL(SERVER, 1200, IN_CALL, 0, "lies inside a call, but in none"),
 	SET_INTERVAL(SERVER, 1910, IN_CALL, 1, "has a call in a state that has none"),
@@ -291,9 +311,8 @@ static const struct breakage breakages[] = {
 	SET_INTERVAL(CHILD, 1600, STATE_OF, DTC_STATE_UNKNOWN, NULL), /* may have run there unseen */
 	SET_INTERVAL(SERVER, 1910, REF_OF, 1, "refers to something in a state that does not"),
 
-	SET(RUN, dtc_run, 0, thread, 6, "interval 13 of tid 10 at 1000: runs on a CPU that another thread has"),
-	SET(RUN, dtc_run, 0, is_missing, 1, "run 0 of tid 10 at 1000: is not known, but its thread is"),
-	SET(RUN, dtc_run, 5, begin_ns, 999, "run 5 of tid 12 at 999: begins outside of the trace"),
+	SET_MOMENT(RUN, 0, THREAD_OF, 6, "interval 13 of tid 10 at 1000: runs on a CPU that another thread has"),
+	SET_MOMENT(RUN, 0, FLAG_OF, 1, "run 0 of tid 10 at 1000: is not known, but its thread is"),
 
 	SET(WAKE, dtc_wake, BY_SIGNAL, target, 6, "wakes no thread"),
 	SET(WAKE, dtc_wake, BY_SIGNAL, waking_ns, 1789, "comes before the one before it"),
@@ -396,9 +415,8 @@ static const struct breakage breakages[] = {
 	SET(MARK, dtc_mark, 0, text, 9999, "its text is no string"),
 	SET(MARK, dtc_mark, 0, time_ns, 999, "lies outside of the trace"),
 	SET(MARK, dtc_mark, 1, time_ns, 1104, "mark 1 at 1104: comes before the one before it"),
-	SET(FAULT, dtc_fault, 0, thread, 6, "is of no thread"),
-	SET(FAULT, dtc_fault, 0, in_kernel, 2, "is neither the kernel's nor user code's"),
-	SET(FAULT, dtc_fault, 1, time_ns, 1009, "fault 1 of tid 10 at 1009: comes before the one before it"),
+	SET_MOMENT(FAULT, 0, THREAD_OF, 6, "is of no thread"),
+	SET_MOMENT(FAULT, 1, TIME_OF, 1009, "fault 1 of tid 10 at 1009: comes before the one before it"),
 	SET(IRQ, dtc_guest_irq, 0, thread, 6, "is of no thread"),
 	SET(IRQ, dtc_guest_irq, 0, spare, 1, "spare bytes are set"),
 	SET(IRQ, dtc_guest_irq, 1, time_ns, 1689, "comes before the one before it"),
@@ -458,6 +476,8 @@ static void test_broken(void)
 		g_autoptr(DtcHistory) h = make_history();
 		if (b->list == INTERVAL)
 			set_field(find_record(h, b), (enum field)b->offset, (uint64_t)b->value);
+		else if (b->list == RUN || b->list == FAULT)
+			set_moment(find_record(h, b), (enum moment)b->offset, (uint64_t)b->value);
 		else /* little endian: the first bytes of a wider integer are the narrower one */
 			memcpy((char *)find_record(h, b) + b->offset, &b->value, MIN(b->size, sizeof(b->value)));
 		check_broken(h, b->expected);
@@ -465,10 +485,10 @@ static void test_broken(void)
 }
 
 /* The thread that had CPU 1 first is not known to have run, so that only the runs themselves say who had it. */
-static struct dtc_run *hide_first(DtcHistory *h)
+static struct dtc_moment_record *hide_first(DtcHistory *h)
 {
 	get_interval(h, FIRST, 1000)->state = DTC_STATE_UNKNOWN;
-	return DTC_AT(h->runs, struct dtc_run, 5);
+	return DTC_AT(h->runs, struct dtc_moment_record, 5);
 }
 
 static void break_run_thread(DtcHistory *h)
@@ -476,9 +496,14 @@ static void break_run_thread(DtcHistory *h)
 	hide_first(h)->thread = 6;
 }
 
+static void break_run_time(DtcHistory *h)
+{
+	set_moment(hide_first(h), TIME_OF, END_NS + 1);
+}
+
 static void break_run_order(DtcHistory *h)
 {
-	hide_first(h)->begin_ns = 1051;
+	set_moment(hide_first(h), TIME_OF, 1051);
 }
 
 static void break_run_idle(DtcHistory *h)
@@ -496,7 +521,7 @@ static void break_run_death(DtcHistory *h)
 	hide_first(h);
 	get_interval(h, FIRST, 1050)->state = DTC_STATE_UNKNOWN;
 	get_interval(h, IDLE1, 1050)->state = DTC_STATE_PREEMPTED;
-	DTC_AT(h->runs, struct dtc_run, 6)->thread = FIRST;
+	DTC_AT(h->runs, struct dtc_moment_record, 6)->thread = FIRST;
 }
 
 /* A wait that refers to a wake by its number. */
@@ -671,6 +696,7 @@ static void test_broken_further(void)
 		const char *expected;
 	} further[] = {
 		{ break_run_thread, "run 5 at 1000: is of no thread" },
+		{ break_run_time, "run 5 of tid 12 at 2001: begins outside of the trace" },
 		{ break_run_order, "run 6 of tid 0 at 1050: begins before the one before it" },
 		{ break_run_idle, "run 5 of tid 0 at 1000: is of another CPU's idle thread" },
 		{ break_run_life, "run 5 of tid 12 at 1000: a thread has a CPU before its life" },
@@ -689,7 +715,7 @@ static void test_broken_further(void)
 		{ break_odd_context_spare, "odd context 0: spare bytes are set" },
 		{ break_context_call, "packet 1 of tid 0 at 1490: its thread was not on its CPU" },
 		{ break_era_order, "era 1: comes before the one before it" },
-		{ break_era_range, "era 0: begins behind all intervals" },
+		{ break_era_range, "era 0: begins behind all records" },
 		{ break_life, "thread 6 of tid 13 at 1900: intervals do not reach the thread's end" },
 		{ break_signal, "wake 4 of tid 10 at 1900: its signal is none" },
 		{ break_call_index, "a call on a file is not among the file's calls" },

@@ -230,6 +230,46 @@ static void test_whole_calls(void)
 	}
 }
 
+/* Runs of CPUs of which some are silent for eras, or have none in the first, and faults. */
+static void test_moments(void)
+{
+	static const uint32_t threads[] = { 0, DTC_THREAD_LIMIT - 1, DTC_NONE };
+	g_autoptr(DtcHistory) h = begin_history(-DAY_NS, 99 * DAY_NS);
+	for (uint32_t cpu = 0; cpu < 4; cpu++)
+		dtc_history_add_cpu(h);
+	for (int k = 0; k < 100; k++) {
+		int64_t at_ns = (k - 1) * DAY_NS + k;
+		const struct dtc_fault fault = { at_ns, threads[k % 3], k & 1 };
+		dtc_history_add_fault(h, &fault);
+		dtc_history_add_run(h, 0, at_ns, threads[k % 3]);
+		if (threads[k % 3] == DTC_NONE)
+			dtc_history_mark_missing(h, 0);
+		if (k > 50)
+			dtc_history_add_run(h, 2, at_ns, 1);
+	}
+	dtc_history_add_run(h, 3, -DAY_NS - 1, 2); /* before the trace: with its begin */
+	dtc_history_seal(h);
+	g_assert_cmpuint(dtc_history_get_run_count(h, 0), ==, 100);
+	g_assert_cmpuint(dtc_history_get_run_count(h, 1), ==, 0);
+	g_assert_cmpuint(dtc_history_get_run_count(h, 2), ==, 49);
+	for (uint32_t k = 0; k < 100; k++) {
+		const struct dtc_run run = dtc_history_get_run(h, 0, k);
+		const struct dtc_fault fault = dtc_history_get_fault(h, k);
+		int64_t at_ns = ((int)k - 1) * DAY_NS + k;
+		g_assert_cmpint(run.begin_ns, ==, at_ns);
+		g_assert_cmpint(fault.time_ns, ==, at_ns);
+		g_assert_cmpuint(run.thread, ==, threads[k % 3]);
+		g_assert_cmpuint(fault.thread, ==, threads[k % 3]);
+		g_assert_cmpuint(run.is_missing, ==, threads[k % 3] == DTC_NONE);
+		g_assert_cmpuint(fault.in_kernel, ==, k & 1);
+		g_assert_cmpuint(dtc_history_find_run_after(h, 0, at_ns), ==, k + 1);
+		g_assert_cmpuint(dtc_history_find_run_after(h, 0, at_ns - 1), ==, k);
+		if (k > 50)
+			g_assert_cmpint(dtc_history_get_run(h, 2, k - 51).begin_ns, ==, at_ns);
+	}
+	g_assert_cmpint(dtc_history_get_run(h, 3, 0).begin_ns, ==, -DAY_NS);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -238,5 +278,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/history/intervals/wakes", test_wakes);
 	g_test_add_func("/history/intervals/calls", test_calls);
 	g_test_add_func("/history/calls/whole", test_whole_calls);
+	g_test_add_func("/history/moments", test_moments);
 	return g_test_run();
 }

@@ -42,16 +42,14 @@ static void assert_state(const struct story *s, int tid, int64_t t, enum dtc_sta
 
 static void assert_runs(const struct story *s, int64_t t, int tid, bool is_missing)
 {
-	uint32_t count;
-	const struct dtc_run *runs = dtc_history_get_runs(s->history, 0, &count), *run = NULL;
-	for (uint32_t i = 0; i < count && runs[i].begin_ns < t; i++)
-		run = &runs[i];
-	g_assert_nonnull(run);
-	g_assert_cmpuint(run->is_missing, ==, is_missing);
+	uint32_t after = dtc_history_find_run_after(s->history, 0, t - 1);
+	g_assert_cmpuint(after, >, 0);
+	const struct dtc_run run = dtc_history_get_run(s->history, 0, after - 1);
+	g_assert_cmpuint(run.is_missing, ==, is_missing);
 	if (is_missing)
-		g_assert_cmpuint(run->thread, ==, DTC_NONE);
+		g_assert_cmpuint(run.thread, ==, DTC_NONE);
 	else
-		g_assert_cmpint(dtc_history_get_thread(s->history, run->thread)->tid, ==, tid);
+		g_assert_cmpint(dtc_history_get_thread(s->history, run.thread)->tid, ==, tid);
 }
 
 /* What comes after the switch that is not there: it gives B the CPU. */
