@@ -85,7 +85,7 @@ static int64_t wake_before(const DtcHistory *h, uint32_t thread, int64_t begin_n
 		if (!v)
 			break;
 		if (dtc_state_is_wait(v->state) && v->ref != DTC_NONE &&
-		    dtc_history_get_wake(h, v->ref)->waker == DTC_WAKER_PACKET)
+		    dtc_history_copy_wake(h, v->ref).waker == DTC_WAKER_PACKET)
 			return v->end_ns;
 		at = v->begin_ns;
 	}
@@ -164,7 +164,8 @@ static bool find_accepted(const DtcHistory *h, guint node, const struct dtc_call
 static bool arrival_of_wake(const DtcHistory *h, guint node, const struct dtc_interval *wait,
 			    struct dtc_arrival *ret_arrival)
 {
-	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref, &wake_place);
 	if (wake->waker != DTC_WAKER_PACKET || wake->ref == DTC_NONE)
 		return false;
 	if (dtc_packet_is_bare(packet_of(h, wake->ref))) {

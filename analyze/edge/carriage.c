@@ -104,8 +104,9 @@ static bool find_cpu(const DtcLinks *links, guint node, uint32_t packet, struct 
 	       dtc_clocks_get_group(clocks, node) == dtc_clocks_get_group(clocks, ret_cpu->host);
 }
 
-/* The wake that ended the last wait of a thread before time, if that was not before begin; or NULL. */
-static const struct dtc_wake *find_wake(const DtcHistory *h, uint32_t thread, int64_t time_ns, int64_t begin_ns)
+/* The wake that ended the last wait of a thread before time, if that was not before begin, in wake_place; or NULL. */
+static const struct dtc_wake *find_wake(const DtcHistory *h, uint32_t thread, int64_t time_ns, int64_t begin_ns,
+					struct dtc_wake *wake_place)
 {
 	struct dtc_interval place;
 	const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, time_ns, &place);
@@ -113,7 +114,7 @@ static const struct dtc_wake *find_wake(const DtcHistory *h, uint32_t thread, in
 		v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
 	bool is_it =
 		v && dtc_state_is_wait(v->state) && v->end_ns <= time_ns && v->end_ns >= begin_ns && v->ref != DTC_NONE;
-	return is_it ? dtc_history_get_wake(h, v->ref) : NULL;
+	return is_it ? dtc_history_get_wake(h, v->ref, wake_place) : NULL;
 }
 
 /* Whether a thread received nothing itself from begin on, up to a packet. */
@@ -147,7 +148,8 @@ bool dtc_carriage_find_out(const DtcLinks *links, const struct dtc_arrival *arri
 	if (out.thread == DTC_NONE)
 		return false;
 	out.done_ns = packet_of(p.h, packet)->time_ns;
-	const struct dtc_wake *kick = find_wake(p.h, out.thread, out.done_ns, left_ns - error_ns);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *kick = find_wake(p.h, out.thread, out.done_ns, left_ns - error_ns, &wake_place);
 	out.exact = kick && kick->waker == DTC_WAKER_THREAD && kick->thread == out.cpu.thread &&
 		    is_first_brought(p.h, packet, out.thread, kick->waking_ns);
 	*ret_carriage = out;
@@ -257,7 +259,8 @@ bool dtc_carriage_find_in(const DtcLinks *links, const struct dtc_arrival *arriv
 	in.thread = find_taker(&answers, arrival_ns);
 	if (in.thread == DTC_NONE || !find_end(links, arrival, left_ns, arrival_ns + arrival_error_ns, &in))
 		return false;
-	const struct dtc_wake *wake = find_wake(p.h, in.thread, in.done_ns, left_ns);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = find_wake(p.h, in.thread, in.done_ns, left_ns, &wake_place);
 	in.exact = in.exact && wake && wake->waker == DTC_WAKER_THREAD && sent != DTC_NONE &&
 		   wake->thread == dtc_history_get_packet_context(p.h, sent).thread;
 	*ret_carriage = in;

@@ -80,7 +80,8 @@ static bool is_page_fault(const DtcHistory *h, const struct dtc_interval *wait)
 
 static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interval *wait)
 {
-	const struct dtc_wake *wake = wait->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, wait->ref);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = wait->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, wait->ref, &wake_place);
 	struct dtc_call call_place;
 	const struct dtc_call *call = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call, &call_place);
 	const struct dtc_thread *thread = dtc_history_get_thread(h, wait->thread);

@@ -142,7 +142,9 @@ void dtc_edges_find(const DtcEdges *edges, guint node, const struct dtc_interval
 	edge_init(ret_edge, node, wait);
 	if (wait->ref == DTC_NONE)
 		return;
-	const struct dtc_wake *wake = dtc_history_get_wake(dtc_links_get_history(edges->links, node), wait->ref);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake =
+		dtc_history_get_wake(dtc_links_get_history(edges->links, node), wait->ref, &wake_place);
 	ret_edge->kind = dtc_edge_get_kind(wake);
 	struct dtc_arrival brought;
 	if (ret_edge->kind == DTC_EDGE_THREAD && dtc_carriage_find_brought(edges->links, node, wait, wake, &brought)) {

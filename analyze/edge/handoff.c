@@ -96,7 +96,8 @@ static uint32_t find_work(const DtcLinks *links, guint node, uint32_t worker, in
 		at_ns = v->begin_ns;
 		if (!dtc_state_is_wait(v->state) || v->ref == DTC_NONE)
 			continue;
-		const struct dtc_wake *wake = dtc_history_get_wake(h, v->ref);
+		struct dtc_wake wake_place;
+		const struct dtc_wake *wake = dtc_history_get_wake(h, v->ref, &wake_place);
 		if (wake->waker == DTC_WAKER_THREAD && wake->thread == asked->thread &&
 		    wake->waking_ns >= asked->read_ns && wake->waking_ns <= time_ns)
 			return find_last_question(links, node, asked->thread, wake->waking_ns);
@@ -195,9 +196,10 @@ static void find_silent(const DtcLinks *links, guint node, int64_t time_ns, cons
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	uint32_t count = dtc_history_get_wake_count(h), seen = 0;
 	int32_t pid = dtc_history_get_thread(h, asked->thread)->pid;
-	uint32_t first = DTC_BISECT(i, 0, count, dtc_history_get_wake(h, i)->waking_ns < asked->read_ns);
+	uint32_t first = DTC_BISECT(i, 0, count, dtc_history_get_waking_ns(h, i) < asked->read_ns);
 	for (uint32_t i = first; i < count && !is_too_far(links, seen); i++) {
-		const struct dtc_wake *wake = dtc_history_get_wake(h, i);
+		struct dtc_wake wake_place;
+		const struct dtc_wake *wake = dtc_history_get_wake(h, i, &wake_place);
 		if (wake->waking_ns >= time_ns)
 			break;
 		if (wake->waker != DTC_WAKER_THREAD || wake->thread != asked->thread ||

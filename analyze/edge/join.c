@@ -12,8 +12,10 @@
  */
 static uint32_t find_joined(const DtcHistory *h, const struct dtc_interval *wait)
 {
-	const struct dtc_wake *wake =
-		dtc_state_is_wait(wait->state) && wait->ref != DTC_NONE ? dtc_history_get_wake(h, wait->ref) : NULL;
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = dtc_state_is_wait(wait->state) && wait->ref != DTC_NONE
+					      ? dtc_history_get_wake(h, wait->ref, &wake_place)
+					      : NULL;
 	struct dtc_call call_place;
 	const struct dtc_call *call = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call, &call_place);
 	if (!wake || !call || wake->waker != DTC_WAKER_THREAD || wake->thread == DTC_NONE ||

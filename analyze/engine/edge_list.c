@@ -31,7 +31,7 @@ static void add_wakes(const struct dtc_edge_lister *lister, guint node, GArray *
 	const DtcHistory *h = dtc_links_get_history(lister->links, node);
 	int64_t begin_ns = lister->parts[node].begin.ns;
 	uint32_t count = dtc_history_get_wake_count(h);
-	uint32_t first = DTC_BISECT(i, 0, count, dtc_history_get_wake(h, i)->waking_ns < begin_ns);
+	uint32_t first = DTC_BISECT(i, 0, count, dtc_history_get_waking_ns(h, i) < begin_ns);
 	struct dtc_edge_source source = new_source(DTC_ITEM_WAKE, node, first, count);
 
 	g_array_append_val(sources, source);

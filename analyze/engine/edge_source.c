@@ -44,8 +44,8 @@ static int64_t look(const struct dtc_edge_lister *lister, const struct dtc_edge_
 
 	switch (source->kind) {
 	case DTC_ITEM_WAKE:
-		*ret_thread = dtc_history_get_wake(h, source->next)->target;
-		return dtc_history_get_wake(h, source->next)->waking_ns;
+		*ret_thread = dtc_history_copy_wake(h, source->next).target;
+		return dtc_history_get_waking_ns(h, source->next);
 	case DTC_ITEM_OPEN:
 		*ret_thread = source->tails[source->next].thread;
 		return source->tails[source->next].end_ns;
@@ -119,7 +119,8 @@ static void get_wake(const struct dtc_edge_lister *lister, const struct dtc_edge
 		     struct dtc_edge_item *item)
 {
 	const DtcHistory *h = get_history(lister, source->node);
-	const struct dtc_wake *wake = dtc_history_get_wake(h, source->next);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = dtc_history_get_wake(h, source->next, &wake_place);
 	const struct dtc_interval *before =
 		dtc_history_find_interval_before(h, wake->target, wake->waking_ns, &item->wait);
 

@@ -231,14 +231,14 @@ static const char *judge_era(struct checker *c, uint32_t index)
 	return dtc_eras_judge(c->h->eras, index, c->h->intervals->len);
 }
 
-static const char *judge_run_era(struct checker *c, uint32_t index)
+static const char *judge_moment_era(struct checker *c, uint32_t index)
 {
-	return dtc_eras_judge(c->h->run_eras, index, c->h->runs->len);
-}
-
-static const char *judge_fault_era(struct checker *c, uint32_t index)
-{
-	return dtc_eras_judge(c->h->fault_eras, index, c->h->faults->len);
+	const DtcTable *eras[] = { c->h->run_eras, c->h->fault_eras, c->h->wake_eras };
+	const DtcTable *records[] = { c->h->runs, c->h->faults, c->h->wakes };
+	gsize list = 0;
+	while (list + 1 < G_N_ELEMENTS(eras) && index >= eras[list]->len)
+		index -= eras[list++]->len;
+	return dtc_eras_judge(eras[list], index, records[list]->len);
 }
 
 static const char *judge_odd_ref(struct checker *c, uint32_t index)
@@ -276,7 +276,8 @@ static const char *judge_wait(const struct checker *c, const struct dtc_interval
 		return NULL;
 	if (v->ref >= c->h->wakes->len)
 		return "a wait ended without a wake";
-	const struct dtc_wake *wake = DTC_AT(c->h->wakes, struct dtc_wake, v->ref);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = dtc_history_get_wake(c->h, v->ref, &wake_place);
 	if (wake->target != v->thread)
 		return "a wait ended with another thread's wake";
 	/* so that it is no other wait's: a thread's intervals follow each other */
@@ -447,12 +448,13 @@ static const char *judge_waker(const struct checker *c, const struct dtc_wake *w
 
 static const char *judge_wake(struct checker *c, uint32_t index)
 {
-	const struct dtc_wake *wake = DTC_AT(c->h->wakes, struct dtc_wake, index);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = dtc_history_get_wake(c->h, index, &wake_place);
 	c->at_ns = wake->waking_ns;
 	if (wake->target >= c->h->threads->len)
 		return "wakes no thread";
 	c->thread = wake->target;
-	if (index && (wake - 1)->waking_ns > wake->waking_ns)
+	if (index && dtc_history_get_waking_ns(c->h, index - 1) > wake->waking_ns)
 		return "comes before the one before it";
 	if (!is_in_life(c, wake->target, wake->waking_ns))
 		return "wakes a thread that does not live";
@@ -858,8 +860,7 @@ bool dtc_history_check(const DtcHistory *h, GError **error)
 		{ "thread", h->threads->len, judge_thread },
 		{ "tid", h->tid_latest->len + 1, judge_tid },
 		{ "era", h->eras->len, judge_era },
-		{ "era of runs", h->run_eras->len, judge_run_era },
-		{ "era of faults", h->fault_eras->len, judge_fault_era },
+		{ "era of moments", h->run_eras->len + h->fault_eras->len + h->wake_eras->len, judge_moment_era },
 		{ "odd reference", h->odd_refs->len, judge_odd_ref },
 		{ "odd call", h->odd_calls->len, judge_odd_call },
 		{ "call", h->calls->len, judge_call },

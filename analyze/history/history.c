@@ -65,7 +65,8 @@ DtcHistory *dtc_history_new(void)
 	h->eras = dtc_table_new(sizeof(struct dtc_begin_era));
 	h->interval_refs = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	h->odd_refs = dtc_table_new(sizeof(struct dtc_odd_ref));
-	h->wakes = dtc_table_new(sizeof(struct dtc_wake));
+	h->wakes = dtc_table_new(sizeof(struct dtc_wake_record));
+	h->wake_eras = dtc_table_new(sizeof(struct dtc_begin_era));
 	h->faults = dtc_table_new(sizeof(struct dtc_moment_record));
 	h->fault_eras = dtc_table_new(sizeof(struct dtc_begin_era));
 	h->filling->calls = dtc_table_new(sizeof(struct dtc_call));
@@ -351,18 +352,6 @@ const char *dtc_history_get_process(const DtcHistory *h, uint32_t thread, int64_
 	g_assert(h->is_sealed);
 	uint32_t leader = AT(h->threads, struct dtc_thread, thread)->leader;
 	return dtc_history_get_comm(h, leader == DTC_NONE ? thread : leader, time_ns);
-}
-
-const struct dtc_wake *dtc_history_get_wake(const DtcHistory *h, uint32_t wake)
-{
-	g_assert(h->is_sealed);
-	return DTC_AT(h->wakes, struct dtc_wake, wake);
-}
-
-uint32_t dtc_history_get_wake_count(const DtcHistory *h)
-{
-	g_assert(h->is_sealed);
-	return h->wakes->len;
 }
 
 uint32_t dtc_history_get_call_count(const DtcHistory *h)

@@ -18,11 +18,10 @@ static bool is_found(const DtcHistory *h, uint32_t wake, uint32_t thread, int64_
 {
 	if (wake >= h->wakes->len)
 		return false;
-	const struct dtc_wake *w = DTC_AT(h->wakes, struct dtc_wake, wake);
-	if (w->target != thread || w->waking_ns != time_ns)
+	if (dtc_history_read_wake_target(h, wake) != thread || dtc_history_read_waking_ns(h, wake) != time_ns)
 		return false;
-	while (wake-- > 0 && (--w)->waking_ns == time_ns)
-		if (w->target == thread)
+	while (wake-- > 0 && dtc_history_read_waking_ns(h, wake) == time_ns)
+		if (dtc_history_read_wake_target(h, wake) == thread)
 			return false;
 	return true;
 }
@@ -154,12 +153,11 @@ static int64_t get_begin_ns(const DtcHistory *h, uint32_t interval)
 static uint32_t find_wake(const DtcHistory *h, uint32_t thread, int64_t time_ns)
 {
 	uint32_t count = h->wakes->len;
-	uint32_t first = DTC_BISECT(i, 0, count, DTC_AT(h->wakes, struct dtc_wake, i)->waking_ns < time_ns);
+	uint32_t first = DTC_BISECT(i, 0, count, dtc_history_read_waking_ns(h, i) < time_ns);
 	for (uint32_t i = first; i < count; i++) {
-		const struct dtc_wake *wake = DTC_AT(h->wakes, struct dtc_wake, i);
-		if (wake->waking_ns != time_ns)
+		if (dtc_history_read_waking_ns(h, i) != time_ns)
 			break;
-		if (wake->target == thread)
+		if (dtc_history_read_wake_target(h, i) == thread)
 			return i;
 	}
 	return DTC_NONE;

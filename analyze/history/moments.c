@@ -9,7 +9,7 @@
 #include <dtrace-chain/bisect.h>
 
 #define AT(array, type, index) (&g_array_index((array), type, (index)))
-#define THREAD_UNKNOWN ((1u << DTC_THREAD_BITS) - 1)
+#define THREAD_UNKNOWN DTC_THREAD_LIMIT
 #define TIME_MASK ((UINT64_C(1) << DTC_ERA_BITS) - 1)
 
 /* --- eras ------------------------------------------------------------------------------------------------------- */
@@ -43,6 +43,14 @@ uint32_t dtc_eras_find(const DtcTable *eras, uint32_t index)
 	return after ? DTC_AT(eras, struct dtc_begin_era, after - 1)->era : 0;
 }
 
+void dtc_eras_follow(DtcTable *eras, uint32_t index, uint64_t distance)
+{
+	const struct dtc_begin_era era = { index, (uint32_t)(distance >> DTC_ERA_BITS) };
+	uint32_t last = eras->len ? DTC_AT(eras, struct dtc_begin_era, eras->len - 1)->era : 0;
+	if (G_UNLIKELY(era.era != last))
+		dtc_table_append(eras, &era);
+}
+
 const char *dtc_eras_judge(const DtcTable *eras, uint32_t index, uint32_t record_count)
 {
 	const struct dtc_begin_era *era = DTC_AT(eras, struct dtc_begin_era, index);
@@ -52,12 +60,6 @@ const char *dtc_eras_judge(const DtcTable *eras, uint32_t index, uint32_t record
 }
 
 /* --- filling ---------------------------------------------------------------------------------------------------- */
-
-/* What was told to happen before the trace's first event did not. */
-static uint64_t get_distance(const DtcHistory *h, int64_t time_ns)
-{
-	return time_ns > h->begin_ns ? (uint64_t)(time_ns - h->begin_ns) : 0;
-}
 
 static struct dtc_moment_record pack(uint64_t distance, uint32_t thread, bool has_flag)
 {
@@ -79,7 +81,7 @@ static void write_last(DtcHistory *h, uint32_t cpu)
 	struct dtc_last_run *last = AT(h->filling->last_runs, struct dtc_last_run, cpu);
 	if (last->run.begin_ns == DTC_TIME_NONE)
 		return;
-	uint64_t distance = get_distance(h, last->run.begin_ns), word;
+	uint64_t distance = dtc_history_measure(h, last->run.begin_ns), word;
 	const struct dtc_moment_record record = pack(distance, last->run.thread, last->run.is_missing);
 	memcpy(&word, &record, sizeof(word));
 	const struct dtc_remark change = { cpu, dtc_grouper_add(h->filling->runs, cpu, word),
@@ -117,11 +119,9 @@ const struct dtc_run *dtc_history_get_last_run(const DtcHistory *h, uint32_t cpu
 void dtc_history_add_fault(DtcHistory *h, const struct dtc_fault *fault)
 {
 	g_assert(!h->is_sealed);
-	uint64_t distance = get_distance(h, fault->time_ns);
+	uint64_t distance = dtc_history_measure(h, fault->time_ns);
 	const struct dtc_moment_record record = pack(distance, fault->thread, fault->in_kernel);
-	const struct dtc_begin_era era = { h->faults->len, (uint32_t)(distance >> DTC_ERA_BITS) };
-	if (era.era != dtc_eras_find(h->fault_eras, h->faults->len))
-		dtc_table_append(h->fault_eras, &era);
+	dtc_eras_follow(h->fault_eras, h->faults->len, distance);
 	dtc_table_append(h->faults, &record);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The arrays behind a history, for those that need them: history.c (queries, sealing), intervals.c, calls.c, moments.c,
- * check.c, and analyze/state (filling). Nobody else includes this, and only history.c, intervals.c, calls.c,
- * contexts.c, moments.c and analyze/state write (tests/lint/history.sh). While a history is filled, intervals stand in
- * a chain for each thread, and calls in the order in which they were written; dtc_history_seal lays both in a row by
- * thread and renames the calls' ids. A sealed history is flat arrays without pointers, but for its packets.
+ * wakes.c, check.c, and analyze/state (filling). Nobody else includes this, and only history.c, intervals.c, calls.c,
+ * contexts.c, moments.c, wakes.c and analyze/state write (tests/lint/history.sh). While a history is filled, intervals
+ * stand in a chain for each thread, and calls in the order in which they were written; dtc_history_seal lays both in a
+ * row by thread and renames the calls' ids. A sealed history is flat arrays without pointers, but for its packets.
  */
 #pragma once
 
@@ -85,7 +85,7 @@ struct dtc_moment_record {
 	uint64_t has_flag : 1; /* a run: is_missing; a fault: in_kernel */
 };
 _Static_assert(sizeof(struct dtc_moment_record) == 8, "0.05 to 0.2 of these per event; searched by time");
-#define DTC_THREAD_BITS 24
+#define DTC_THREAD_BITS 24 /* here, and where a thread stands elsewhere */
 /* Of one node; what comes after them is not known. */
 #define DTC_THREAD_LIMIT ((1u << DTC_THREAD_BITS) - 1)
 
@@ -116,6 +116,21 @@ struct dtc_odd_context {
 	uint32_t spare;
 };
 _Static_assert(sizeof(struct dtc_odd_context) == 32, "none, on most machines");
+
+/* What is kept of a wake. */
+struct dtc_wake_record {
+	uint64_t waking : 39; /* ns since its era began */
+	uint64_t target : 24;
+	uint64_t is_inferred : 1;
+	uint64_t thread : 24; /* the highest: not known */
+	uint64_t cpu : 16;
+	uint64_t waker : 4; /* enum dtc_waker */
+	uint64_t signal : 7;
+	uint64_t latency_high : 13;
+	uint32_t latency_low; /* 1 more than the ns between waking and wakeup; 0: not seen */
+	uint32_t ref;
+};
+_Static_assert(sizeof(struct dtc_wake_record) == 24, "0.01 to 0.05 of these per event; searched by time");
 
 /* While a history is filled, what a record does not hold of one of a thread's or CPU's, by its place among these. */
 struct dtc_remark {
@@ -183,7 +198,8 @@ struct DtcHistory {
 	DtcTable *eras;		 /* sealed: struct dtc_begin_era, by interval; none if all are in the first, as below */
 	GArray *interval_refs;	 /* uint32_t: what records of interrupts refer to by a small number */
 	DtcTable *odd_refs;	 /* sealed: struct dtc_odd_ref, by interval */
-	DtcTable *wakes;	 /* struct dtc_wake */
+	DtcTable *wakes;	 /* struct dtc_wake_record */
+	DtcTable *wake_eras;	 /* struct dtc_begin_era, by wake */
 	DtcTable *faults;	 /* struct dtc_moment_record */
 	DtcTable *fault_eras;	 /* struct dtc_begin_era, by fault */
 	DtcTable *calls;	 /* sealed: struct dtc_call_record, grouped by thread */
@@ -250,6 +266,16 @@ void dtc_history_add_run(DtcHistory *history, uint32_t cpu, int64_t begin_ns, ui
 void dtc_history_mark_missing(DtcHistory *history, uint32_t cpu);
 /* The last run of the CPU, NULL if it has none. Borrowed until the next is added. */
 const struct dtc_run *dtc_history_get_last_run(const DtcHistory *history, uint32_t cpu);
+/* Not before the last wake; gives its number. */
+uint32_t dtc_history_add_wake(DtcHistory *history, const struct dtc_wake *wake);
+void dtc_history_set_wakeup(DtcHistory *history, uint32_t wake, int64_t wakeup_ns);
+/* A wake that was taken for a timer's without being told so was the thread's that sent it. */
+void dtc_history_set_signal(DtcHistory *history, uint32_t wake, uint8_t signal);
+/* Its record; distance is that of waking_ns. */
+struct dtc_wake_record dtc_wake_pack(uint64_t distance, const struct dtc_wake *wake);
+/* As soon as it is there. */
+int64_t dtc_history_read_waking_ns(const DtcHistory *history, uint32_t wake);
+uint32_t dtc_history_read_wake_target(const DtcHistory *history, uint32_t wake);
 void dtc_history_add_fault(DtcHistory *history, const struct dtc_fault *fault);
 /* Lays the runs in a row, by CPU; for dtc_history_seal. */
 void dtc_history_seal_runs(DtcHistory *history);
@@ -260,6 +286,13 @@ int dtc_remark_compare(const void *a, const void *b);
  * records of an owner begin, also behind the last owner. Each owner's begin in the first era.
  */
 void dtc_eras_index(GArray *changes, const uint32_t *first, DtcTable *eras);
+/* The next record of a list in time order, at that index, is so far from the history's begin. */
+void dtc_eras_follow(DtcTable *eras, uint32_t index, uint64_t distance);
+/* How far that is; what was told to happen before the trace's first event happened with it. */
+static inline uint64_t dtc_history_measure(const DtcHistory *history, int64_t time_ns)
+{
+	return time_ns > history->begin_ns ? (uint64_t)(time_ns - history->begin_ns) : 0;
+}
 /* Of a record. */
 uint32_t dtc_eras_find(const DtcTable *eras, uint32_t index);
 /* Of a POLL, its offset: where its files begin among those that polls returned, and how many. */

@@ -263,7 +263,7 @@ static void tell_wait(struct dtc_traverse *t, enum dtc_visit_kind kind, const st
 	}
 	/* a packet that the waker had received itself: seen from this thread alone, that one called it */
 	bool is_brought = edge->kind == DTC_EDGE_PACKET && edge->wake != DTC_NONE &&
-			  dtc_history_get_wake(dtc_links_get_history(t->links, t->stand.node), edge->wake)->waker ==
+			  dtc_history_copy_wake(dtc_links_get_history(t->links, t->stand.node), edge->wake).waker ==
 				  DTC_WAKER_THREAD;
 	visit.cause = kind == DTC_VISIT_ASKED || is_brought
 			      ? DTC_CAUSE_NETWORK_RECEIVE
@@ -351,7 +351,7 @@ static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait,
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	int64_t before = t->tc;
-	bool is_inferred = edge->wake != DTC_NONE && dtc_history_get_wake(h, edge->wake)->is_inferred;
+	bool is_inferred = edge->wake != DTC_NONE && dtc_history_copy_wake(h, edge->wake).is_inferred;
 	if (is_inferred || (edge->link == DTC_LINK_INFERRED && edge->kind != DTC_EDGE_PACKET))
 		t->link = DTC_LINK_INFERRED;
 	tell_wait(t, DTC_VISIT_WAIT, wait, edge, low_ns);

@@ -156,7 +156,7 @@ static void set_host(const struct pass *pass, const struct dtc_edge *edge, struc
 {
 	const DtcPackets *packets = dtc_history_get_packets(pass->history);
 	uint32_t packet =
-		edge->has_arrival ? edge->arrival.packet : dtc_history_get_wake(pass->history, edge->wake)->ref;
+		edge->has_arrival ? edge->arrival.packet : dtc_history_copy_wake(pass->history, edge->wake).ref;
 	uint32_t flow = packet != DTC_NONE  ? dtc_packets_get(packets, packet)->flow
 			: edge->has_arrival ? edge->arrival.flow
 					    : DTC_NONE;
@@ -188,7 +188,8 @@ static void set_waker(struct pass *pass, const struct dtc_interval *wait, struct
 		return;
 	}
 	key->ended.by = DTC_BLOCKED_BY_WAKE;
-	const struct dtc_wake *wake = dtc_history_get_wake(pass->history, wait->ref);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = dtc_history_get_wake(pass->history, wait->ref, &wake_place);
 	struct dtc_edge edge;
 
 	key->waker = wake->waker;
@@ -255,9 +256,10 @@ static void add_wait(struct pass *pass, const struct dtc_interval *wait, int64_t
 		return;
 	guint index = find_row(pass, wait);
 	struct dtc_blocked_row *row = &g_array_index(pass->all, struct dtc_blocked_row, index);
+	struct dtc_wake wake_place;
 
 	if (wait->ref != DTC_NONE)
-		add_context(pass, index, dtc_history_get_wake(pass->history, wait->ref));
+		add_context(pass, index, dtc_history_get_wake(pass->history, wait->ref, &wake_place));
 	row->count++;
 	row->total_ns += ns;
 	if (options->weigh)

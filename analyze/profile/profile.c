@@ -188,7 +188,8 @@ static void count_events(const struct counting *counting, const DtcHistory *hist
 		count(counting, fault.thread, DTC_PROFILE_FAULTS, fault.time_ns);
 	}
 	for (uint32_t i = 0; i < dtc_history_get_wake_count(history); i++) {
-		const struct dtc_wake *wake = dtc_history_get_wake(history, i);
+		struct dtc_wake wake_place;
+		const struct dtc_wake *wake = dtc_history_get_wake(history, i, &wake_place);
 		/* made up for a wait that ended although no wakeup was traced: no event */
 		if (wake->waker == DTC_WAKER_UNKNOWN && wake->thread == DTC_NONE && wake->wakeup_ns == DTC_TIME_NONE)
 			continue;

@@ -93,9 +93,10 @@ static bool is_ended_wait(const DtcHistory *history, const struct dtc_interval *
 	return next && next->state != DTC_STATE_UNKNOWN;
 }
 
-static const struct dtc_wake *get_wake(const DtcHistory *history, const struct dtc_interval *wait)
+static const struct dtc_wake *get_wake(const DtcHistory *history, const struct dtc_interval *wait,
+				       struct dtc_wake *place)
 {
-	return wait->ref < dtc_history_get_wake_count(history) ? dtc_history_get_wake(history, wait->ref) : NULL;
+	return wait->ref < dtc_history_get_wake_count(history) ? dtc_history_get_wake(history, wait->ref, place) : NULL;
 }
 
 static struct dtc_check check_waits(const DtcHistory *history, guint node)
@@ -112,7 +113,8 @@ static struct dtc_check check_waits(const DtcHistory *history, guint node)
 		for (; wait; wait = dtc_history_get_next_interval(history, &place)) {
 			if (!is_ended_wait(history, wait))
 				continue;
-			const struct dtc_wake *wake = get_wake(history, wait);
+			struct dtc_wake wake_place;
+			const struct dtc_wake *wake = get_wake(history, wait, &wake_place);
 			bool is_own = wake && wake->target == t && wake->waking_ns == wait->end_ns;
 			dtc_check_look(&check, is_own && !is_taken[wait->ref],
 				       "tid %d: the wait that ended at %" PRId64 " has %s", thread->tid, wait->end_ns,
@@ -131,7 +133,8 @@ static struct dtc_check check_waits(const DtcHistory *history, guint node)
 static bool is_told(const DtcHistory *history, const struct dtc_thread *thread, const struct dtc_interval *wait)
 {
 	struct dtc_interval before;
-	const struct dtc_wake *wake = get_wake(history, wait);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = get_wake(history, wait, &wake_place);
 
 	if (!wake || wake->waker == DTC_WAKER_UNKNOWN || wake->waker == DTC_WAKER_IPI)
 		return false;

@@ -116,7 +116,7 @@ static uint32_t find_file(const struct pass *pass, guint process, const struct d
 	struct dtc_arrival arrival;
 
 	if (call->kind == DTC_CALL_POLL && wait->ref != DTC_NONE &&
-	    dtc_history_get_wake(pass->history, wait->ref)->waker == DTC_WAKER_PACKET &&
+	    dtc_history_copy_wake(pass->history, wait->ref).waker == DTC_WAKER_PACKET &&
 	    dtc_arrival_find_for_wait(pass->build->links, pass->node, wait, &arrival) && arrival.file != DTC_NONE &&
 	    has_used(pass, process, arrival.file))
 		return arrival.file;

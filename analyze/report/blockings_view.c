@@ -208,7 +208,8 @@ static char *make_context(const struct view *view, const struct dtc_blocked_row 
 		return NULL;
 	const struct dtc_blocked_context *most = &g_array_index(row->contexts, struct dtc_blocked_context, 0);
 	const DtcHistory *h = view->naming.histories[row->node];
-	const struct dtc_wake *wake = dtc_history_get_wake(h, row->first.ref);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = dtc_history_get_wake(h, row->first.ref, &wake_place);
 	if (wake->waker == DTC_WAKER_IRQ || wake->waker == DTC_WAKER_SOFTIRQ) /* which is the waker's name */
 		return NULL;
 	g_autofree char *words = dtc_words_for_wake_context(h, &most->first);
@@ -333,7 +334,8 @@ static char *make_thread_context(const struct view *view, const struct dtc_block
 	if (!h || !blocking->evidence.has_interval || !dtc_state_is_wait(wait->state) || wait->ref == DTC_NONE ||
 	    (blocking->ended.by != DTC_ENDED_BY_WAKE && blocking->ended.by != DTC_ENDED_BY_THREAD))
 		return NULL;
-	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref, &wake_place);
 	if (wake->waker != DTC_WAKER_THREAD && wake->waker != DTC_WAKER_NEW)
 		return NULL;
 	const struct dtc_wake_context context = dtc_wake_get_context(h, wake);

@@ -59,10 +59,10 @@ static uint32_t get_call(const struct dtc_edge_item *item)
 	return item->has_wait ? item->wait.call : DTC_NONE;
 }
 
-static const struct dtc_wake *get_wake(const struct view *view)
+static const struct dtc_wake *get_wake(const struct view *view, struct dtc_wake *place)
 {
 	const struct dtc_edge *edge = &view->item->edge;
-	return edge->wake == DTC_NONE ? NULL : dtc_history_get_wake(view->history, edge->wake);
+	return edge->wake == DTC_NONE ? NULL : dtc_history_get_wake(view->history, edge->wake, place);
 }
 
 /* What a call works on: a path, the peer of a connection; NULL if that is not known. Caller owns. */
@@ -156,7 +156,8 @@ static void add_wake_context(GString *out, const struct view *view, const struct
 
 static void add_wake(GString *out, const struct view *view)
 {
-	const struct dtc_wake *wake = get_wake(view);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = get_wake(view, &wake_place);
 
 	if (!wake) {
 		dtc_json_add_null(out, "wake");
@@ -231,7 +232,8 @@ static void add_host_interrupt(GString *out, const struct view *view)
 /* The interrupt, softirq or timer in which a thread was woken. */
 static void add_interrupts(GString *out, const struct view *view)
 {
-	const struct dtc_wake *wake = get_wake(view);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = get_wake(view, &wake_place);
 	bool is_named = wake && wake->ref != DTC_NONE;
 
 	dtc_json_add_text(out, "interrupt",
@@ -418,7 +420,8 @@ static void add_time_column(DtcLayout *layout, int64_t ns)
 /* In what a thread was when it woke this one: "in write(pipe)". */
 static void add_waker_text(DtcLayout *layout, const struct view *view)
 {
-	const struct dtc_wake *wake = get_wake(view);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = get_wake(view, &wake_place);
 
 	if (!wake || view->item->edge.from_thread != wake->thread)
 		return;

@@ -132,8 +132,9 @@ static void set_interval(struct maker *maker, guint node, const struct dtc_inter
 		return;
 	if (interval->call != DTC_NONE)
 		set_call(maker, h, interval->call);
+	struct dtc_wake wake_place;
 	if (dtc_state_is_wait(interval->state) && interval->ref != DTC_NONE)
-		set_wake(maker, h, node, dtc_history_get_wake(h, interval->ref));
+		set_wake(maker, h, node, dtc_history_get_wake(h, interval->ref, &wake_place));
 	if (interval->state != DTC_STATE_RUNQUEUE && interval->state != DTC_STATE_PREEMPTED)
 		return;
 	g_autoptr(GArray) occupants = dtc_occupants_find(h, interval);

@@ -138,8 +138,9 @@ static char *explain_runqueue(const DtcHistory *h, const struct dtc_interval *in
 	struct dtc_interval place;
 	const struct dtc_interval *wait =
 		dtc_history_find_interval_before(h, interval->thread, interval->begin_ns, &place);
+	struct dtc_wake wake_place;
 	const struct dtc_wake *wake = wait && dtc_state_is_wait(wait->state) && wait->ref != DTC_NONE
-					      ? dtc_history_get_wake(h, wait->ref)
+					      ? dtc_history_get_wake(h, wait->ref, &wake_place)
 					      : NULL;
 	if (!wake || wake->wakeup_ns == DTC_TIME_NONE || wake->waking_ns != interval->begin_ns)
 		return occupants;
@@ -217,7 +218,9 @@ char *dtc_words_for_interval(const DtcHistory *h, const struct dtc_interval *int
 		return call ? g_steal_pointer(&call) : explain_work(h, interval);
 	case DTC_STATE_WAIT:
 	case DTC_STATE_WAIT_DISK: {
-		const struct dtc_wake *wake = interval->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, interval->ref);
+		struct dtc_wake wake_place;
+		const struct dtc_wake *wake =
+			interval->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, interval->ref, &wake_place);
 		if (wake && wake->waker == DTC_WAKER_BLOCK) {
 			g_autofree char *disk = explain_disk(h, wake);
 			return call ? g_strdup_printf("%s, %s", call, disk) : g_steal_pointer(&disk);
@@ -242,7 +245,8 @@ char *dtc_words_for_waker(const DtcHistory *h, const struct dtc_interval *wait)
 {
 	if (wait->ref == DTC_NONE)
 		return g_strdup("not woken");
-	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref, &wake_place);
 	switch ((enum dtc_waker)wake->waker) {
 	case DTC_WAKER_THREAD:
 	case DTC_WAKER_NEW:

@@ -79,7 +79,8 @@ void dtc_inherit(DtcServing *serving, const DtcLinks *links)
 	for (guint node = 0; node < dtc_links_get_node_count(links); node++) {
 		const DtcHistory *h = dtc_links_get_history(links, node);
 		for (uint32_t i = 0; h && i < dtc_history_get_wake_count(h); i++) {
-			const struct dtc_wake *wake = dtc_history_get_wake(h, i);
+			struct dtc_wake wake_place;
+			const struct dtc_wake *wake = dtc_history_get_wake(h, i, &wake_place);
 			const struct dtc_served *span =
 				wake->waker == DTC_WAKER_THREAD
 					? find_span(serving, node, wake->thread, wake->waking_ns)

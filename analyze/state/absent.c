@@ -22,8 +22,8 @@ static guint64 count_device_waits(const DtcHistory *h)
 		for (; interval; interval = dtc_history_get_next_interval(h, &place)) {
 			if (interval->state != DTC_STATE_WAIT_DISK || interval->ref == DTC_NONE)
 				continue;
-			const struct dtc_wake *wake = DTC_AT(h->wakes, struct dtc_wake, interval->ref);
-			count += wake->waker == DTC_WAKER_IRQ || wake->waker == DTC_WAKER_SOFTIRQ;
+			uint8_t waker = dtc_history_copy_wake(h, interval->ref).waker;
+			count += waker == DTC_WAKER_IRQ || waker == DTC_WAKER_SOFTIRQ;
 		}
 	}
 	return count;

@@ -62,8 +62,7 @@ static uint32_t add_unknown_wake(DtcMachine *m, uint32_t target, int64_t time_ns
 				 .ref = DTC_NONE,
 				 .cpu = cpu,
 				 .waker = DTC_WAKER_UNKNOWN };
-	dtc_table_append(m->history->wakes, &wake);
-	return m->history->wakes->len - 1;
+	return dtc_history_add_wake(m->history, &wake);
 }
 
 /* Where a woken or migrated thread will run; 0xffff if the event does not say. */
@@ -221,8 +220,7 @@ static void apply_waking(DtcMachine *m, const struct dtc_event *event)
 		task = DTC_TASK(m, target);
 	}
 	if (task->pending_wake != DTC_NONE) {
-		struct dtc_wake *record = DTC_AT(m->history->wakes, struct dtc_wake, task->pending_wake);
-		record->wakeup_ns = m->now_ns;
+		dtc_history_set_wakeup(m->history, task->pending_wake, m->now_ns);
 		task->pending_wake = DTC_NONE;
 	}
 }
@@ -271,8 +269,7 @@ static void apply_fork(DtcMachine *m, const struct dtc_event *event)
 				      .ref = DTC_NONE,
 				      .cpu = (uint16_t)event->cpu,
 				      .waker = DTC_WAKER_NEW };
-	dtc_table_append(m->history->wakes, &new_child);
-	DTC_TASK(m, child)->pending_wake = m->history->wakes->len - 1;
+	DTC_TASK(m, child)->pending_wake = dtc_history_add_wake(m->history, &new_child);
 	dtc_machine_set_state(m, child, DTC_STATE_RUNQUEUE, m->now_ns, 0xffff, DTC_NONE);
 }
 

@@ -375,8 +375,7 @@ uint32_t dtc_machine_add_wake(DtcMachine *m, uint32_t target, const struct dtc_e
 			find_sender(m, target, event->cpu, &wake);
 		}
 	}
-	dtc_table_append(m->history->wakes, &wake);
-	cpu->last_wake = m->history->wakes->len - 1;
+	cpu->last_wake = dtc_history_add_wake(m->history, &wake);
 	return cpu->last_wake;
 }
 
@@ -409,12 +408,7 @@ void dtc_machine_apply_signal(DtcMachine *m, const struct dtc_event *event)
 	if (cpu->last_wake == DTC_NONE || signal < 1 || signal > 64)
 		return;
 	uint32_t named = dtc_machine_get_thread(m, event->v[DTC_SIGNAL_TID], event->cpu);
-	struct dtc_wake *wake = DTC_AT(m->history->wakes, struct dtc_wake, cpu->last_wake);
-	if (named == DTC_NONE || get_process(m, named) != get_process(m, wake->target))
-		return;
-	wake->signal = (uint8_t)signal & 0x7f;
-	if (wake->waker == DTC_WAKER_TIMER && wake->is_inferred) { /* no timer, then */
-		wake->waker = DTC_WAKER_THREAD;
-		wake->is_inferred = false;
-	}
+	uint32_t target = dtc_history_read_wake_target(m->history, cpu->last_wake);
+	if (named != DTC_NONE && get_process(m, named) == get_process(m, target))
+		dtc_history_set_signal(m->history, cpu->last_wake, (uint8_t)signal);
 }

@@ -115,7 +115,7 @@ struct dtc_wake {
 	uint8_t signal : 7;	 /* the signal that woke it, or 0 */
 	uint8_t is_inferred : 1; /* the sender of an IPI, found by what the other CPUs did */
 };
-_Static_assert(sizeof(struct dtc_wake) == 32, "0.01 to 0.05 of these per event; two to a cache line");
+_Static_assert(sizeof(struct dtc_wake) == 32, "made for each look at a wake, of a record of 24 bytes");
 
 /* Kinds of system calls that the analysis tells apart. */
 enum dtc_call_kind {
@@ -342,7 +342,16 @@ const struct dtc_interval *dtc_history_get_interval(const DtcHistory *history, u
 						    struct dtc_interval *place);
 /* The number of the first interval of the thread that ends after time; what follows its last one if none does. */
 uint32_t dtc_history_find_interval_after(const DtcHistory *history, uint32_t thread, int64_t time_ns);
-const struct dtc_wake *dtc_history_get_wake(const DtcHistory *history, uint32_t wake);
+/* By its number, into the caller's place, whose address is the answer. */
+const struct dtc_wake *dtc_history_get_wake(const DtcHistory *history, uint32_t wake, struct dtc_wake *place);
+/* The same as a copy, for a look at one part of it. */
+static inline struct dtc_wake dtc_history_copy_wake(const DtcHistory *history, uint32_t wake)
+{
+	struct dtc_wake place;
+	return *dtc_history_get_wake(history, wake, &place);
+}
+/* Its waking_ns: for searches; cheaper than all of it. */
+int64_t dtc_history_get_waking_ns(const DtcHistory *history, uint32_t wake);
 /* All wakes, in the order of waking_ns: also those that ended no wait (of a thread that still ran). */
 uint32_t dtc_history_get_wake_count(const DtcHistory *history);
 /* All page faults in time order. */

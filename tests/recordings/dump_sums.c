@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 		add_thread(sums, history, i);
 	for (uint32_t i = 0; i < dtc_history_get_wake_count(history); i++)
 		add(sums, 1, "wakeups %d",
-		    dtc_history_get_thread(history, dtc_history_get_wake(history, i)->target)->tid);
+		    dtc_history_get_thread(history, dtc_history_copy_wake(history, i).target)->tid);
 	for (guint cpu = 0; cpu < dtc_history_get_cpu_count(history); cpu++)
 		add_cpu(sums, history, cpu);
 	GHashTableIter iter;

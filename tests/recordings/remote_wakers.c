@@ -46,7 +46,7 @@ static GHashTable *index_truth(const DtcHistory *full)
 {
 	GHashTable *index = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	for (uint32_t i = 0; i < dtc_history_get_wake_count(full); i++) {
-		const struct dtc_wake *wake = dtc_history_get_wake(full, i);
+		const struct dtc_wake copy = dtc_history_copy_wake(full, i), *wake = &copy;
 		if (wake->wakeup_ns != DTC_TIME_NONE)
 			g_hash_table_replace(
 				index, g_strdup_printf("%d %" PRId64, get_tid(full, wake->target), wake->wakeup_ns),
@@ -88,12 +88,12 @@ int main(int argc, char **argv)
 	g_autoptr(GHashTable) truths = index_truth(full);
 	struct score scores[2] = { 0 };
 	for (uint32_t i = 0; i < dtc_history_get_wake_count(bare); i++) {
-		const struct dtc_wake *found = dtc_history_get_wake(bare, i);
+		const struct dtc_wake found_copy = dtc_history_copy_wake(bare, i), *found = &found_copy;
 		g_autofree char *key = g_strdup_printf("%d %" PRId64, get_tid(bare, found->target), found->waking_ns);
 		guint at = GPOINTER_TO_UINT(g_hash_table_lookup(truths, key));
 		if (!at)
 			continue;
-		const struct dtc_wake *truth = dtc_history_get_wake(full, at - 1);
+		const struct dtc_wake truth_copy = dtc_history_copy_wake(full, at - 1), *truth = &truth_copy;
 		bool open = found->waker == DTC_WAKER_IPI || found->waker == DTC_WAKER_UNKNOWN;
 		bool is_right = is_same_waker(full, truth, bare, found);
 		struct score *score = &scores[found->is_inferred || open];

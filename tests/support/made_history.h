@@ -161,7 +161,7 @@ static inline void add_wakes(DtcHistory *h)
 		{ 1950, DTC_TIME_NONE, CHILD, SERVER, add_string(h, "tick"), 0, .waker = DTC_WAKER_TIMER },
 	};
 	for (gsize i = 0; i < G_N_ELEMENTS(wakes); i++)
-		dtc_table_append(h->wakes, &wakes[i]);
+		dtc_history_add_wake(h, &wakes[i]);
 }
 
 static inline void add_calls(DtcHistory *h)

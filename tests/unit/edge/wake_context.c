@@ -32,7 +32,8 @@ static struct dtc_wake_context end(struct story *s)
 	DtcHistory *h = story_end(s);
 	uint32_t count = dtc_history_get_wake_count(h);
 	g_assert_cmpuint(count, >, 0);
-	return dtc_wake_get_context(h, dtc_history_get_wake(h, count - 1));
+	const struct dtc_wake wake = dtc_history_copy_wake(h, count - 1);
+	return dtc_wake_get_context(h, &wake);
 }
 
 static const char *get_call(const struct story *s, const struct dtc_wake_context *context)

@@ -113,6 +113,13 @@ static void set_field(struct dtc_interval_record *record, enum field field, uint
 	}
 }
 
+static void set_wake(DtcHistory *h, uint32_t index, gsize offset, const void *value, gsize size)
+{
+	struct dtc_wake wake = dtc_history_copy_wake(h, index);
+	memcpy((char *)&wake + offset, value, size);
+	*DTC_AT(h->wakes, struct dtc_wake_record, index) = dtc_wake_pack((uint64_t)(wake.waking_ns - BEGIN_NS), &wake);
+}
+
 /* Of a record of runs or faults, likewise. */
 enum moment { TIME_OF, THREAD_OF, FLAG_OF };
 
@@ -166,12 +173,12 @@ static void *find_record(DtcHistory *h, const struct breakage *b)
 	switch (b->list) {
 	case INTERVAL:
 		return get_interval(h, (uint32_t)b->place, b->at_ns);
+	case WAKE: /* of a copy: set_wake */
+		break;
 	case INTERVAL_REF:
 		return &g_array_index(h->interval_refs, uint32_t, i);
 	case THREAD:
 		return &g_array_index(h->threads, struct dtc_thread, i);
-	case WAKE:
-		return DTC_AT(h->wakes, struct dtc_wake, i);
 	case CALL:
 		return make_odd_call(h, (uint32_t)i);
 	case FILE_:
@@ -318,7 +325,6 @@ static const struct breakage breakages[] = {
 	SET(WAKE, dtc_wake, BY_SIGNAL, waking_ns, 1789, "comes before the one before it"),
 	SET(WAKE, dtc_wake, FROM_TIMER, waking_ns, 2001, "wakes a thread that does not live"),
 	SET(WAKE, dtc_wake, OF_CHILD, waking_ns, 1549, "wakes a thread that does not live"),
-	SET(WAKE, dtc_wake, BY_THREAD, wakeup_ns, 1554, "was done before it began, or after the trace"),
 	SET(WAKE, dtc_wake, BY_THREAD, wakeup_ns, 2001, "was done before it began, or after the trace"),
 	SET(WAKE, dtc_wake, BY_SIGNAL, waker, DTC_WAKER_NEW + 1, "its waker is none"),
 	SET(WAKE, dtc_wake, BY_SIGNAL, thread, 6, "its waker's thread is none"),
@@ -476,6 +482,8 @@ static void test_broken(void)
 		g_autoptr(DtcHistory) h = make_history();
 		if (b->list == INTERVAL)
 			set_field(find_record(h, b), (enum field)b->offset, (uint64_t)b->value);
+		else if (b->list == WAKE)
+			set_wake(h, (uint32_t)b->place, b->offset, &b->value, MIN(b->size, sizeof(b->value)));
 		else if (b->list == RUN || b->list == FAULT)
 			set_moment(find_record(h, b), (enum moment)b->offset, (uint64_t)b->value);
 		else /* little endian: the first bytes of a wider integer are the narrower one */
@@ -622,6 +630,14 @@ static void break_era_range(DtcHistory *h)
 	dtc_table_append(h->eras, &era);
 }
 
+/* Of faults, when there are some of runs. */
+static void break_moment_era(DtcHistory *h)
+{
+	const struct dtc_begin_era eras[] = { { h->runs->len, 0 }, { h->faults->len + 1, 0 } };
+	dtc_table_append(h->run_eras, &eras[0]);
+	dtc_table_append(h->fault_eras, &eras[1]);
+}
+
 static void break_life(DtcHistory *h)
 {
 	/* a thread without intervals, which lived for some time */
@@ -638,7 +654,7 @@ static void break_life(DtcHistory *h)
 
 static void break_signal(DtcHistory *h)
 {
-	DTC_AT(h->wakes, struct dtc_wake, BY_SIGNAL)->signal = 65;
+	DTC_AT(h->wakes, struct dtc_wake_record, BY_SIGNAL)->signal = 65;
 }
 
 static void break_call_index(DtcHistory *h)
@@ -715,6 +731,7 @@ static void test_broken_further(void)
 		{ break_odd_context_spare, "odd context 0: spare bytes are set" },
 		{ break_context_call, "packet 1 of tid 0 at 1490: its thread was not on its CPU" },
 		{ break_era_order, "era 1: comes before the one before it" },
+		{ break_moment_era, "era of moments 1: begins behind all records" },
 		{ break_era_range, "era 0: begins behind all records" },
 		{ break_life, "thread 6 of tid 13 at 1900: intervals do not reach the thread's end" },
 		{ break_signal, "wake 4 of tid 10 at 1900: its signal is none" },

@@ -130,8 +130,7 @@ static uint32_t add_wake(DtcHistory *h, uint32_t target, int64_t waking_ns)
 	const struct dtc_wake wake = {
 		waking_ns, DTC_TIME_NONE, target, DTC_NONE, DTC_NONE, .waker = DTC_WAKER_UNKNOWN
 	};
-	dtc_table_append(h->wakes, &wake);
-	return h->wakes->len - 1;
+	return dtc_history_add_wake(h, &wake);
 }
 
 /* Several wakes at one time; a wait keeps the one that it was given, whichever that is, and one may have none. */
@@ -270,6 +269,43 @@ static void test_moments(void)
 	g_assert_cmpint(dtc_history_get_run(h, 3, 0).begin_ns, ==, -DAY_NS);
 }
 
+/* Months of wakes; each field keeps the most that it may be, and a wakeup after many hours is not known. */
+static void test_wakes_whole(void)
+{
+	static const int64_t latencies_ns[] = { 0, 1, (INT64_C(1) << 45) - 2, -1, (INT64_C(1) << 45) - 1 };
+	g_autoptr(DtcHistory) h = begin_history(-DAY_NS, 99 * DAY_NS);
+	for (uint32_t k = 0; k < 90; k++) {
+		const struct dtc_wake wake = { (k - INT64_C(1)) * DAY_NS,
+					       DTC_TIME_NONE,
+					       k % 2 ? DTC_THREAD_LIMIT - 1 : 3,
+					       k % 3 ? DTC_NONE : DTC_THREAD_LIMIT - 1,
+					       k % 5 ? DTC_NONE : k,
+					       UINT16_MAX,
+					       DTC_WAKER_NEW,
+					       0,
+					       k & 1 };
+		g_assert_cmpuint(dtc_history_add_wake(h, &wake), ==, k);
+		if (latencies_ns[k % 5] >= 0)
+			dtc_history_set_wakeup(h, k, wake.waking_ns + latencies_ns[k % 5]);
+		if (k % 7 == 0)
+			dtc_history_set_signal(h, k, 64);
+	}
+	dtc_history_seal(h);
+	for (uint32_t k = 0; k < 90; k++) {
+		const struct dtc_wake wake = dtc_history_copy_wake(h, k);
+		g_assert_cmpint(wake.waking_ns, ==, (k - INT64_C(1)) * DAY_NS);
+		g_assert_cmpint(dtc_history_get_waking_ns(h, k), ==, wake.waking_ns);
+		g_assert_cmpint(wake.wakeup_ns, ==, k % 5 < 3 ? wake.waking_ns + latencies_ns[k % 5] : DTC_TIME_NONE);
+		g_assert_cmpuint(wake.target, ==, k % 2 ? DTC_THREAD_LIMIT - 1 : 3);
+		g_assert_cmpuint(wake.thread, ==, k % 3 ? DTC_NONE : DTC_THREAD_LIMIT - 1);
+		g_assert_cmpuint(wake.ref, ==, k % 5 ? DTC_NONE : k);
+		g_assert_cmpuint(wake.cpu, ==, UINT16_MAX);
+		g_assert_cmpuint(wake.waker, ==, DTC_WAKER_NEW);
+		g_assert_cmpuint(wake.signal, ==, k % 7 ? 0 : 64);
+		g_assert_cmpuint(wake.is_inferred, ==, k & 1);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -279,5 +315,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/history/intervals/calls", test_calls);
 	g_test_add_func("/history/calls/whole", test_whole_calls);
 	g_test_add_func("/history/moments", test_moments);
+	g_test_add_func("/history/wakes/whole", test_wakes_whole);
 	return g_test_run();
 }

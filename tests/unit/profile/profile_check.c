@@ -126,7 +126,7 @@ static void test_wrong_wake(void)
 	g_assert_cmpuint(find(none, "waits")->wrong_count, ==, 1);
 	g_assert_nonnull(strstr(find(none, "waits")->detail, "tid 10"));
 	second->ref = DTC_REF_WAKE;
-	((struct dtc_wake *)dtc_history_get_wake(bundle.stories[0].history, right))->target++;
+	DTC_AT(bundle.stories[0].history->wakes, struct dtc_wake_record, right)->target++;
 	g_autoptr(GArray) other = run(&bundle);
 	ASSERT_WRONG(other, "history", "waits", NULL);
 	bundle_clear(&bundle);

@@ -178,7 +178,8 @@ static void test_perf(void)
 	struct dtc_call call_place;
 	const struct dtc_call *call = dtc_history_get_call(history, wait->call, &call_place);
 	g_assert_cmpstr(dtc_history_get_string(history, call->name), ==, "clone3");
-	const struct dtc_wake *wake = dtc_history_get_wake(history, wait->ref);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = dtc_history_get_wake(history, wait->ref, &wake_place);
 	g_assert_cmpint(wake->waker, ==, DTC_WAKER_THREAD);
 	g_assert_cmpint(dtc_history_get_thread(history, wake->thread)->tid, ==, 11);
 	g_assert_false(wake->is_inferred);
