@@ -5,8 +5,8 @@
 
 #include <dtrace-chain/bisect.h>
 
-/* Packets of the node since then: what a thread brings in one round, and what else came meanwhile. */
-#define PACKETS_MAX 64
+/* Packets of the node since then: what else came in the microseconds from a packet to what it makes. */
+#define PACKETS_MAX 16
 
 static const struct dtc_packet *packet_of(const DtcHistory *h, uint32_t packet)
 {

@@ -37,6 +37,8 @@ static bool find_passing(const DtcLinks *links, const struct dtc_arrival *arriva
 {
 	const DtcHistory *there = dtc_links_get_history(links, arrival->node), *h = dtc_links_get_history(links, host);
 	const DtcPackets *packets = dtc_history_get_packets(h);
+	if (arrival->flow == DTC_NONE)
+		return false;
 	uint32_t flow = arrival->node == host ? arrival->flow
 					      : dtc_endpoint_find_flow(dtc_history_get_packets(there), arrival->flow,
 								       packets, false, host_ns);
