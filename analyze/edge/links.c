@@ -20,10 +20,18 @@
  */
 struct flow_index {
 	uint32_t base_seq;
-	GArray *sent;	       /* uint32_t packet ids in time order */
-	GArray *sent_end;      /* int64_t: highest end sent up to and including this one */
-	GArray *received;      /* uint32_t packet ids */
-	GArray *delivered_end; /* int64_t: contiguous end received up to and including this one */
+	uint32_t sent_count;
+	uint32_t received_count;
+	uint32_t *sent;		/* packet ids in time order */
+	uint32_t *received;	/* packet ids */
+	int64_t *delivered_end; /* contiguous end received up to and including this one */
+	int64_t sent_end[];	/* highest end sent up to and including this one; then the other lists */
+};
+
+/* What is made for those of a node's flows, or files, that are asked for. Several threads may ask. */
+struct slots {
+	guint count;
+	gpointer items[]; /* owned; NULL: not yet */
 };
 
 struct DtcLinks {
@@ -35,8 +43,8 @@ struct DtcLinks {
 	const DtcGuests *guests;
 	DtcTurnMarks **turn_marks; /* by node; filled on demand */
 	gint *limit_counts;	   /* by enum dtc_limit; atomic */
-	GHashTable *indexes;	   /* (node << 32 | flow) -> struct flow_index; filled on demand */
-	GHashTable *file_calls;	   /* (node << 32 | file) -> DtcFileCalls; filled on demand */
+	struct slots **indexes;	   /* by node: struct flow_index of each flow */
+	struct slots **file_calls; /* by node: DtcFileCalls of each file */
 	const DtcPackets *const *captures;
 	const DtcFrames *const *frames; /* in these; NULL: of none */
 	DtcBareSends *bare;		/* made when first asked for */
@@ -49,14 +57,42 @@ struct framed {
 	uint32_t flow;
 };
 
-static void index_free(void *data)
+/* Of two threads that made the same the second takes what the first one put there. */
+static gpointer put(gpointer *slot, gpointer made, GDestroyNotify free_one)
 {
-	struct flow_index *index = data;
-	g_array_unref(index->sent);
-	g_array_unref(index->sent_end);
-	g_array_unref(index->received);
-	g_array_unref(index->delivered_end);
-	g_free(index);
+	if (g_atomic_pointer_compare_and_exchange(slot, NULL, made))
+		return made;
+	free_one(made);
+	return g_atomic_pointer_get(slot);
+}
+
+static gpointer *find_slot(struct slots **slots, guint node, guint count, guint index)
+{
+	struct slots *of_node = g_atomic_pointer_get(&slots[node]);
+	if (!of_node) {
+		of_node = g_malloc0(sizeof(*of_node) + count * sizeof(gpointer));
+		of_node->count = count;
+		of_node = put((gpointer *)(void *)&slots[node], of_node, g_free);
+	}
+	return &of_node->items[index];
+}
+
+static void slots_free(struct slots *slots, GDestroyNotify free_one)
+{
+	for (guint i = 0; slots && i < slots->count; i++)
+		if (slots->items[i])
+			free_one(slots->items[i]);
+	g_free(slots);
+}
+
+static void free_file_calls(gpointer calls)
+{
+	dtc_file_calls_free(calls);
+}
+
+static void free_turn_marks(gpointer marks)
+{
+	dtc_turn_marks_free(marks);
 }
 
 static const DtcPackets *packets_of(const DtcLinks *links, guint node)
@@ -87,9 +123,8 @@ DtcLinks *dtc_links_new(guint node_count, const char *const *names, const DtcHis
 	}
 	links->clocks = clocks;
 	links->flow_nodes = new_flow_nodes(links);
-	links->indexes = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, index_free);
-	links->file_calls = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free,
-						  (GDestroyNotify)(void (*)(void))dtc_file_calls_free);
+	links->indexes = g_new0(struct slots *, node_count + 1);
+	links->file_calls = g_new0(struct slots *, node_count + 1);
 	links->framed = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, g_free);
 	return links;
 }
@@ -99,14 +134,17 @@ void dtc_links_free(DtcLinks *links)
 	if (!links)
 		return;
 	g_strfreev(links->names);
-	for (guint i = 0; i < links->node_count; i++)
+	for (guint i = 0; i < links->node_count; i++) {
 		dtc_turn_marks_free(links->turn_marks[i]);
+		slots_free(links->indexes[i], g_free);
+		slots_free(links->file_calls[i], free_file_calls);
+	}
+	g_free(links->indexes);
+	g_free(links->file_calls);
 	g_free(links->turn_marks);
 	g_free(links->histories);
 	dtc_flow_nodes_free(links->flow_nodes);
-	g_hash_table_unref(links->indexes);
 	g_free(links->limit_counts);
-	g_hash_table_unref(links->file_calls);
 	g_hash_table_unref(links->framed);
 	dtc_bare_sends_free(links->bare);
 	g_free(links);
@@ -140,6 +178,11 @@ void dtc_links_note_limit(const DtcLinks *links, enum dtc_limit limit)
 guint dtc_links_get_limit_count(const DtcLinks *links, enum dtc_limit limit)
 {
 	return (guint)g_atomic_int_get(&links->limit_counts[limit]);
+}
+
+const DtcFlowNodes *dtc_links_get_flow_nodes(const DtcLinks *links)
+{
+	return links->flow_nodes;
 }
 
 void dtc_links_set_guests(DtcLinks *links, const DtcGuests *guests)
@@ -189,28 +232,36 @@ static int64_t deliver(GArray *beyond, int64_t contiguous, struct span span)
 	return contiguous;
 }
 
+/* With room for the lists of a flow. */
+static struct flow_index *new_index(const DtcPackets *packets, const uint32_t *ids, uint32_t count)
+{
+	uint32_t sent_count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		sent_count += dtc_packets_get(packets, ids[i])->direction == DTC_SENT;
+	struct flow_index *index = g_malloc(sizeof(*index) + count * (sizeof(int64_t) + sizeof(uint32_t)));
+	*index = (struct flow_index){ .base_seq = count ? dtc_packets_get(packets, ids[0])->seq : 0 };
+	index->delivered_end = index->sent_end + sent_count;
+	index->sent = (uint32_t *)(void *)(index->sent_end + count);
+	index->received = index->sent + sent_count;
+	return index;
+}
+
 static struct flow_index *build_index(const DtcPackets *packets, uint32_t flow)
 {
-	struct flow_index *index = g_new0(struct flow_index, 1);
-	index->sent = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	index->sent_end = g_array_new(FALSE, FALSE, sizeof(int64_t));
-	index->received = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	index->delivered_end = g_array_new(FALSE, FALSE, sizeof(int64_t));
-	const struct dtc_flow *f = dtc_packets_get_flow(packets, flow);
+	uint32_t count = dtc_packets_get_flow(packets, flow)->packet_count;
 	const uint32_t *ids = dtc_packets_get_flow_packets(packets, flow);
+	struct flow_index *index = new_index(packets, ids, count);
 	g_autoptr(GArray) beyond = g_array_new(FALSE, FALSE, sizeof(struct span));
 	int64_t last = 0, sent_end = INT64_MIN, delivered = INT64_MIN;
-	for (uint32_t i = 0; i < f->packet_count; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
-		if (i == 0)
-			index->base_seq = p->seq;
 		int64_t begin = last + dtc_seq_distance(index->base_seq + (uint32_t)last, p->seq);
 		int64_t end = begin + dtc_packet_get_span(p);
 		last = MAX(last, end);
 		if (p->direction == DTC_SENT) {
 			sent_end = MAX(sent_end, end);
-			g_array_append_val(index->sent, ids[i]);
-			g_array_append_val(index->sent_end, sent_end);
+			index->sent[index->sent_count] = ids[i];
+			index->sent_end[index->sent_count++] = sent_end;
 		} else {
 			if (delivered == INT64_MIN)
 				delivered = begin;
@@ -219,8 +270,8 @@ static struct flow_index *build_index(const DtcPackets *packets, uint32_t flow)
 				delivered = g_array_index(beyond, struct span, 0).end;
 				g_array_remove_index(beyond, 0);
 			}
-			g_array_append_val(index->received, ids[i]);
-			g_array_append_val(index->delivered_end, delivered);
+			index->received[index->received_count] = ids[i];
+			index->delivered_end[index->received_count++] = delivered;
 		}
 	}
 	return index;
@@ -228,15 +279,10 @@ static struct flow_index *build_index(const DtcPackets *packets, uint32_t flow)
 
 static const struct flow_index *get_index(const DtcLinks *links, guint node, uint32_t flow)
 {
-	int64_t key = (int64_t)node << 32 | flow;
-	struct flow_index *index = g_hash_table_lookup(links->indexes, &key);
-	if (!index) {
-		int64_t *kept = g_new(int64_t, 1);
-		*kept = key;
-		index = build_index(packets_of(links, node), flow);
-		g_hash_table_insert(links->indexes, kept, index);
-	}
-	return index;
+	const DtcPackets *packets = packets_of(links, node);
+	gpointer *slot = find_slot(links->indexes, node, dtc_packets_get_flow_count(packets), flow);
+	const struct flow_index *index = g_atomic_pointer_get(slot);
+	return index ? index : put(slot, build_index(packets, flow), g_free);
 }
 
 /* Unwraps seq near a position that lies about there. */
@@ -245,31 +291,30 @@ static int64_t unwrap(const struct flow_index *index, uint32_t seq, int64_t near
 	return near + dtc_seq_distance(index->base_seq + (uint32_t)near, seq);
 }
 
-/* First position in a sorted int64_t array with a value greater than limit. */
-static guint find_greater(const GArray *values, int64_t limit)
+/* First position in a sorted list with a value greater than limit. */
+static guint find_greater(const int64_t *values, guint count, int64_t limit)
 {
-	return DTC_BISECT(i, 0, values->len, g_array_index(values, int64_t, i) <= limit);
+	return DTC_BISECT(i, 0, count, values[i] <= limit);
 }
 
-/* Number of packets of the list at or before time. */
-static guint count_until(const DtcPackets *packets, const GArray *ids, int64_t time_ns)
+/* Number of packets sent at or before time. */
+static guint count_until(const DtcPackets *packets, const struct flow_index *index, int64_t time_ns)
 {
-	return DTC_BISECT(i, 0, ids->len,
-			  dtc_packets_get(packets, g_array_index(ids, uint32_t, i))->time_ns <= time_ns);
+	return DTC_BISECT(i, 0, index->sent_count, dtc_packets_get(packets, index->sent[i])->time_ns <= time_ns);
 }
 
 uint32_t dtc_links_find_completing_packet(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq)
 {
 	const struct flow_index *index = get_index(links, node, flow);
-	if (!index->received->len)
+	guint count = index->received_count;
+	if (!count)
 		return DTC_NONE;
 	/* unwrap near the middle of what was received: right for flows up to 4 GiB, and for longer ones near their end
 	 */
-	int64_t first = g_array_index(index->delivered_end, int64_t, 0);
-	int64_t last = g_array_index(index->delivered_end, int64_t, index->delivered_end->len - 1);
+	int64_t first = index->delivered_end[0], last = index->delivered_end[count - 1];
 	int64_t at = unwrap(index, seq, first + (last - first) / 2);
-	guint i = find_greater(index->delivered_end, at);
-	return i < index->received->len ? g_array_index(index->received, uint32_t, i) : DTC_NONE;
+	guint i = find_greater(index->delivered_end, count, at);
+	return i < count ? index->received[i] : DTC_NONE;
 }
 
 /* The latest time on the sender's clock at which something that arrived here at arrival can have been sent. */
@@ -304,15 +349,15 @@ static bool is_passage(const struct dtc_packet *first, const struct dtc_packet *
 static bool find_covering(const DtcPackets *packets, const struct flow_index *index, uint32_t seq, int64_t latest_ns,
 			  const struct dtc_packet *received, struct dtc_send *ret_send)
 {
-	guint count = count_until(packets, index->sent, latest_ns);
+	guint count = count_until(packets, index, latest_ns);
 	if (!count)
 		return false;
-	int64_t at = unwrap(index, seq, g_array_index(index->sent_end, int64_t, count - 1));
-	guint first = find_greater(index->sent_end, at);
+	int64_t at = unwrap(index, seq, index->sent_end[count - 1]);
+	guint first = find_greater(index->sent_end, index->sent_count, at);
 	uint32_t matched = DTC_NONE;
 	ret_send->copies = 0;
 	for (guint i = first; i < count; i++) {
-		uint32_t id = g_array_index(index->sent, uint32_t, i);
+		uint32_t id = index->sent[i];
 		const struct dtc_packet *p = dtc_packets_get(packets, id);
 		int32_t into = dtc_seq_distance(p->seq, seq);
 		if (into < 0 || (uint32_t)into >= dtc_packet_get_span(p) ||
@@ -323,8 +368,7 @@ static bool find_covering(const DtcPackets *packets, const struct flow_index *in
 		ret_send->before = matched == DTC_NONE ? id : matched;
 		matched = id;
 		ret_send->copies++;
-		ret_send->is_tail =
-			at - into + (int64_t)dtc_packet_get_span(p) >= g_array_index(index->sent_end, int64_t, i);
+		ret_send->is_tail = at - into + (int64_t)dtc_packet_get_span(p) >= index->sent_end[i];
 		if (received && received->ip_id && same_segment(p, received))
 			break; /* this very one, whatever was sent afterwards */
 	}
@@ -337,14 +381,14 @@ static bool find_covering(const DtcPackets *packets, const struct flow_index *in
 static bool find_empty(const DtcLinks *links, const DtcPackets *packets, const struct flow_index *index,
 		       int64_t latest_ns, const struct dtc_packet *received, struct dtc_send *ret_send)
 {
-	guint count = count_until(packets, index->sent, latest_ns);
+	guint count = count_until(packets, index, latest_ns);
 	guint candidates = 0;
 	for (guint i = count; i-- > 0;) {
 		if (count - i > SENDS_MAX) {
 			dtc_links_note_limit(links, DTC_LIMIT_SENDS);
 			break;
 		}
-		uint32_t id = g_array_index(index->sent, uint32_t, i);
+		uint32_t id = index->sent[i];
 		if (!same_segment(dtc_packets_get(packets, id), received))
 			continue;
 		if (!candidates++)
@@ -468,20 +512,17 @@ bool dtc_links_find_isn(const DtcLinks *links, guint node, uint32_t flow, uint32
 
 const DtcFileCalls *dtc_links_get_file_calls(const DtcLinks *links, guint node, uint32_t file)
 {
-	int64_t key = (int64_t)node << 32 | file;
-	DtcFileCalls *calls = g_hash_table_lookup(links->file_calls, &key);
-	if (!calls) {
-		calls = dtc_file_calls_new(links->histories[node], file);
-		g_hash_table_insert(links->file_calls, g_memdup2(&key, sizeof(key)), calls);
-	}
-	return calls;
+	const DtcHistory *h = links->histories[node];
+	gpointer *slot = find_slot(links->file_calls, node, dtc_history_get_file_count(h), file);
+	const DtcFileCalls *calls = g_atomic_pointer_get(slot);
+	return calls ? calls : put(slot, dtc_file_calls_new(h, file), free_file_calls);
 }
 
 DtcTurnMarks *dtc_links_get_turn_marks(const DtcLinks *links, guint node)
 {
-	if (!links->turn_marks[node])
-		links->turn_marks[node] = dtc_turn_marks_new(links->histories[node]);
-	return links->turn_marks[node];
+	DtcTurnMarks *marks = g_atomic_pointer_get(&links->turn_marks[node]);
+	gpointer *slot = (gpointer *)(void *)&links->turn_marks[node];
+	return marks ? marks : put(slot, dtc_turn_marks_new(links->histories[node]), free_turn_marks);
 }
 
 bool dtc_links_find_base_in(const DtcLinks *links, guint node, uint32_t file_index, uint32_t *ret_base)

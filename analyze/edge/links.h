@@ -8,6 +8,7 @@
 
 #include "analyze/edge/turn_marks.h"
 #include "analyze/exchange/file_calls.h"
+#include "analyze/exchange/flow_nodes.h"
 #include "analyze/exchange/frames.h"
 #include "analyze/guest/guests.h"
 #include "dtrace-chain/history.h"
@@ -89,7 +90,9 @@ void dtc_links_note_limit(const DtcLinks *links, enum dtc_limit limit);
 /* How often, since the links were made. */
 guint dtc_links_get_limit_count(const DtcLinks *links, enum dtc_limit limit);
 
-/* The calls of a file by the bytes that they moved; made when first asked for. Borrowed. */
+/* The nodes that may know a flow, of those with a history. */
+const DtcFlowNodes *dtc_links_get_flow_nodes(const DtcLinks *links);
+/* The calls of a file by the bytes that they moved; made when first asked for, by several threads, too. Borrowed. */
 const DtcFileCalls *dtc_links_get_file_calls(const DtcLinks *links, guint node, uint32_t file);
 /* Where the turns of a node's threads begin; made when first asked for. Borrowed. */
 DtcTurnMarks *dtc_links_get_turn_marks(const DtcLinks *links, guint node);

@@ -201,10 +201,8 @@ static bool capture_to_node(const void *data, guint node, int64_t capture_ns, in
 DtcLocator *dtc_engine_new_locator(const DtcEngine *engine, const DtcRequests *requests)
 {
 	const struct dtc_locate_input input = {
-		.node_count = dtc_engine_get_node_count(engine),
-		.histories = (const DtcHistory *const *)engine->recordings.histories,
+		.links = engine->links,
 		.captures = (const DtcPackets *const *)engine->recordings.captures,
-		.clocks = dtc_engine_get_clocks(engine),
 		.capture_to_node = capture_to_node,
 		.capture_data = engine,
 	};

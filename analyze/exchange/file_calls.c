@@ -3,16 +3,27 @@
 
 #include <dtrace-chain/bisect.h>
 
+#include <string.h>
+
 /* A capture's time and the trace's differ by what the relation of the two clocks leaves open. */
 #define SLACK_NS 100000
+
+#define LISTS 4
 
 struct DtcFileCalls {
 	const DtcHistory *history;
 	uint32_t file;
-	GArray *moved[2];    /* uint32_t: calls that read [0] or wrote [1] something, in the order of the bytes */
-	GArray *asking;	     /* uint32_t: writes, whatever they moved, and connects, in time order */
-	GArray *others;	     /* uint32_t: neither reads nor writes, in time order: few where many bytes move */
-	uint32_t open_write; /* the last write that never returned in the trace, or DTC_NONE */
+	uint32_t open_write;	   /* the last write that never returned in the trace, or DTC_NONE */
+	uint32_t first[LISTS + 1]; /* of each list in calls, and behind the last one */
+	uint32_t calls[];
+};
+
+/* One after the other: there are as many of these as connections. */
+enum list {
+	LIST_READ,    /* calls that read something, in the order of the bytes */
+	LIST_WRITTEN, /* that wrote something */
+	LIST_ASKING,  /* writes, whatever they moved, and connects, in time order */
+	LIST_OTHERS,  /* neither reads nor writes, in time order: few where many bytes move */
 };
 
 /* Calls of two threads on one file may end in another order than they began, and bytes move at the end. */
@@ -27,63 +38,91 @@ static int compare_offsets(gconstpointer a, gconstpointer b, gpointer history)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
+/* The lists that a call belongs to, a bit each. */
+static guint get_lists(const struct dtc_call *call)
+{
+	bool is_read = call->kind == DTC_CALL_READ, is_write = call->kind == DTC_CALL_WRITE;
+	bool has_moved = call->result > 0; /* absent is negative */
+	return (guint)(is_read && has_moved) << LIST_READ | (guint)(is_write && has_moved) << LIST_WRITTEN |
+	       (guint)(is_write || call->kind == DTC_CALL_CONNECT) << LIST_ASKING |
+	       (guint)(!is_read && !is_write) << LIST_OTHERS;
+}
+
+static const uint32_t *get_list(const DtcFileCalls *calls, enum list list, guint *ret_count)
+{
+	*ret_count = calls->first[list + 1] - calls->first[list];
+	return calls->calls + calls->first[list];
+}
+
 DtcFileCalls *dtc_file_calls_new(const DtcHistory *history, uint32_t file)
 {
-	DtcFileCalls *calls = g_new0(DtcFileCalls, 1);
-	calls->history = history;
-	calls->file = file;
-	calls->open_write = DTC_NONE;
-	for (guint i = 0; i < 2; i++)
-		calls->moved[i] = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	calls->asking = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	calls->others = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	uint32_t count;
+	uint32_t count, first[LISTS + 1] = { 0 }, open_write = DTC_NONE;
 	const uint32_t *ids = dtc_history_get_file_calls(history, file, &count);
+	g_autofree uint8_t *lists = g_new(uint8_t, (gsize)count + 1);
 	for (uint32_t i = 0; i < count; i++) {
 		struct dtc_call call_place;
 		const struct dtc_call *call = dtc_history_get_call(history, ids[i], &call_place);
-		if (call->kind == DTC_CALL_WRITE || call->kind == DTC_CALL_CONNECT)
-			g_array_append_val(calls->asking, ids[i]);
-		if (call->kind != DTC_CALL_WRITE && call->kind != DTC_CALL_READ)
-			g_array_append_val(calls->others, ids[i]);
+		lists[i] = (uint8_t)get_lists(call);
+		for (guint k = 0; k < LISTS; k++)
+			first[k + 1] += lists[i] >> k & 1;
 		if (call->kind == DTC_CALL_WRITE && call->result == DTC_ABSENT)
-			calls->open_write = ids[i];
-		if (call->result <= 0) /* absent is negative too */
-			continue;
-		if (call->kind == DTC_CALL_READ || call->kind == DTC_CALL_WRITE)
-			g_array_append_val(calls->moved[call->kind == DTC_CALL_WRITE], ids[i]);
+			open_write = ids[i];
 	}
-	for (guint i = 0; i < 2; i++)
-		if (calls->moved[i]->len > 1)
-			g_array_sort_with_data(calls->moved[i], compare_offsets, (gpointer)history);
+	for (guint k = 0; k < LISTS; k++)
+		first[k + 1] += first[k];
+	DtcFileCalls *calls = g_malloc(sizeof(*calls) + first[LISTS] * sizeof(uint32_t));
+	*calls = (DtcFileCalls){ .history = history, .file = file, .open_write = open_write };
+	memcpy(calls->first, first, sizeof(first));
+	for (uint32_t i = 0; i < count; i++)
+		for (guint k = 0; k < LISTS; k++)
+			if (lists[i] >> k & 1)
+				calls->calls[first[k]++] = ids[i];
+	for (enum list k = LIST_READ; k <= LIST_WRITTEN; k++)
+		if (calls->first[k + 1] - calls->first[k] > 1)
+			g_qsort_with_data(calls->calls + calls->first[k], (gint)(calls->first[k + 1] - calls->first[k]),
+					  sizeof(uint32_t), compare_offsets, (gpointer)history);
 	return calls;
 }
 
 void dtc_file_calls_free(DtcFileCalls *calls)
 {
-	if (!calls)
-		return;
-	g_array_unref(calls->moved[0]);
-	g_array_unref(calls->moved[1]);
-	g_array_unref(calls->asking);
-	g_array_unref(calls->others);
 	g_free(calls);
+}
+
+static const uint32_t *get_moved_list(const DtcFileCalls *calls, bool written, guint *ret_count)
+{
+	return get_list(calls, written ? LIST_WRITTEN : LIST_READ, ret_count);
+}
+
+static guint count_moved(const DtcFileCalls *calls, bool written)
+{
+	guint count;
+	get_moved_list(calls, written, &count);
+	return count;
+}
+
+static uint32_t get_moved_id(const DtcFileCalls *calls, bool written, guint index)
+{
+	guint count;
+	return get_moved_list(calls, written, &count)[index];
 }
 
 static struct dtc_call get_moved(const DtcFileCalls *calls, bool written, guint index)
 {
-	return dtc_history_copy_call(calls->history, g_array_index(calls->moved[written], uint32_t, index));
+	return dtc_history_copy_call(calls->history, get_moved_id(calls, written, index));
 }
 
 /* How many calls began at or before a time. Calls of several threads on one file begin in the order of their ids. */
 static guint count_begun(const DtcFileCalls *calls, bool written, int64_t time_ns)
 {
-	return DTC_BISECT(i, 0, calls->moved[written]->len, get_moved(calls, written, i).begin_ns <= time_ns);
+	guint count;
+	const uint32_t *ids = get_moved_list(calls, written, &count);
+	return DTC_BISECT(i, 0, count, dtc_history_get_call_begin_ns(calls->history, ids[i]) <= time_ns);
 }
 
 static guint count_from_offset(const DtcFileCalls *calls, bool written, uint64_t offset)
 {
-	return DTC_BISECT(i, 0, calls->moved[written]->len, get_moved(calls, written, i).offset <= offset);
+	return DTC_BISECT(i, 0, count_moved(calls, written), get_moved(calls, written, i).offset <= offset);
 }
 
 static uint64_t get_total(const DtcFileCalls *calls, bool written)
@@ -99,7 +138,6 @@ bool dtc_file_calls_is_before_first(const DtcFileCalls *calls, bool written, uin
 
 uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint32_t position, int64_t near_ns)
 {
-	const GArray *moved = calls->moved[written];
 	uint64_t offset = position, total = get_total(calls, written);
 	/* From 2 GiB on, the position of a byte from before the first call is that of another byte, too. */
 	if (total > INT32_MAX && near_ns != DTC_TIME_NONE) {
@@ -114,7 +152,7 @@ uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint3
 	if (before > 0) {
 		const struct dtc_call call = get_moved(calls, written, before - 1);
 		if (offset - call.offset < (uint64_t)call.result)
-			return g_array_index(moved, uint32_t, before - 1);
+			return get_moved_id(calls, written, before - 1);
 	}
 	bool is_open = written && calls->open_write != DTC_NONE &&
 		       !dtc_file_calls_is_before_first(calls, true, position) &&
@@ -133,12 +171,11 @@ int dtc_file_calls_compare_to_trace(const DtcHistory *history, int64_t packet_ns
 
 uint32_t dtc_file_calls_find_at(const DtcFileCalls *calls, bool written, int64_t packet_ns)
 {
-	const GArray *moved = calls->moved[written];
 	if (packet_ns == DTC_TIME_NONE || dtc_file_calls_compare_to_trace(calls->history, packet_ns) != 0)
 		return DTC_NONE;
 	if (written) {
 		guint before = count_begun(calls, true, packet_ns + SLACK_NS);
-		return before ? g_array_index(moved, uint32_t, before - 1) : DTC_NONE;
+		return before ? get_moved_id(calls, true, before - 1) : DTC_NONE;
 	}
 	/* A read that began before may end after; one step back is enough, as one thread reads at a time. */
 	guint i = count_begun(calls, false, packet_ns - SLACK_NS);
@@ -147,29 +184,29 @@ uint32_t dtc_file_calls_find_at(const DtcFileCalls *calls, bool written, int64_t
 		if (call.end_ns == DTC_TIME_NONE || call.end_ns >= packet_ns - SLACK_NS)
 			i--;
 	}
-	return i < moved->len ? g_array_index(moved, uint32_t, i) : DTC_NONE;
+	return i < count_moved(calls, false) ? get_moved_id(calls, false, i) : DTC_NONE;
 }
 
 uint32_t dtc_file_calls_find_answer(const DtcFileCalls *calls, uint32_t write)
 {
 	int64_t begin_ns = dtc_history_get_call_begin_ns(calls->history, write);
 	guint next_write = count_begun(calls, true, begin_ns);
-	int64_t until_ns = next_write < calls->moved[1]->len ? get_moved(calls, true, next_write).begin_ns : INT64_MAX;
+	int64_t until_ns =
+		next_write < count_moved(calls, true) ? get_moved(calls, true, next_write).begin_ns : INT64_MAX;
 	guint reads = count_begun(calls, false, until_ns);
 	if (reads == 0 || get_moved(calls, false, reads - 1).begin_ns < begin_ns)
 		return DTC_NONE;
-	return g_array_index(calls->moved[0], uint32_t, reads - 1);
+	return get_moved_id(calls, false, reads - 1);
 }
 
 uint32_t dtc_file_calls_find_moved(const DtcFileCalls *calls, bool written, int64_t time_ns)
 {
-	const GArray *moved = calls->moved[written];
 	guint i = count_begun(calls, written, time_ns);
 	if (!written && i > 0) { /* one step back is enough, as one thread reads at a time */
 		int64_t end_ns = get_moved(calls, false, i - 1).end_ns;
 		i -= end_ns == DTC_TIME_NONE || end_ns > time_ns;
 	}
-	return i < moved->len ? g_array_index(moved, uint32_t, i) : DTC_NONE;
+	return i < count_moved(calls, written) ? get_moved_id(calls, written, i) : DTC_NONE;
 }
 
 static int64_t get_begin_ns(const DtcFileCalls *calls, uint32_t call)
@@ -179,8 +216,9 @@ static int64_t get_begin_ns(const DtcFileCalls *calls, uint32_t call)
 
 uint32_t dtc_file_calls_find_asking(const DtcFileCalls *calls, int64_t before_ns)
 {
-	const uint32_t *ids = (const uint32_t *)calls->asking->data;
-	guint i = DTC_BISECT(k, 0, calls->asking->len, get_begin_ns(calls, ids[k]) < before_ns);
+	guint count;
+	const uint32_t *ids = get_list(calls, LIST_ASKING, &count);
+	guint i = DTC_BISECT(k, 0, count, get_begin_ns(calls, ids[k]) < before_ns);
 	return i ? ids[i - 1] : DTC_NONE;
 }
 
@@ -195,8 +233,8 @@ uint32_t dtc_file_calls_find_next(const DtcFileCalls *calls, int64_t from_ns)
 uint32_t dtc_file_calls_find_kind(const DtcFileCalls *calls, enum dtc_call_kind kind, int64_t from_ns)
 {
 	bool is_other = kind != DTC_CALL_READ && kind != DTC_CALL_WRITE;
-	uint32_t count = calls->others->len;
-	const uint32_t *ids = is_other ? (const uint32_t *)calls->others->data
+	uint32_t count;
+	const uint32_t *ids = is_other ? get_list(calls, LIST_OTHERS, &count)
 				       : dtc_history_get_file_calls(calls->history, calls->file, &count);
 	for (uint32_t i = DTC_BISECT(k, 0, count, get_begin_ns(calls, ids[k]) < from_ns); i < count; i++)
 		if (dtc_history_copy_call(calls->history, ids[i]).kind == kind)

@@ -72,13 +72,23 @@ static struct place *find_place(const DtcFlowNodes *nodes, uint64_t hash)
 	return &nodes->places[at];
 }
 
+/* Both ends of a connection are traced as a rule: half as many hashes as sightings, at most. */
+static guint count_hashes(const GArray *sightings)
+{
+	guint count = sightings->len > 0;
+	for (guint i = 1; i < sightings->len; i++)
+		count += g_array_index(sightings, struct sighting, i - 1).hash !=
+			 g_array_index(sightings, struct sighting, i).hash;
+	return count;
+}
+
 DtcFlowNodes *dtc_flow_nodes_new(const DtcPackets *const *packets, guint node_count)
 {
 	DtcFlowNodes *nodes = g_new0(DtcFlowNodes, 1);
 	nodes->seed = (uint64_t)g_random_int() << 32 | g_random_int();
 	g_autoptr(GArray) sightings = collect(nodes, packets, node_count);
-	gsize size = 16;
-	while (size < 2 * (gsize)sightings->len)
+	gsize size = 16, hash_count = count_hashes(sightings);
+	while (size < 2 * hash_count)
 		size *= 2;
 	nodes->mask = size - 1;
 	nodes->places = g_new0(struct place, size);

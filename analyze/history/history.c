@@ -112,6 +112,17 @@ static void free_filling(DtcHistory *h)
 	g_clear_pointer(&h->filling, g_free);
 }
 
+static void for_each_table(const DtcHistory *h, void (*call)(DtcTable *))
+{
+	DtcTable *tables[] = { h->names,       h->intervals,  h->wakes,	    h->faults,	     h->calls,
+			       h->file_calls,  h->blocks,     h->works,	    h->contexts,     h->odd_contexts,
+			       h->guest_spans, h->guest_irqs, h->runs,	    h->string_bytes, h->ready,
+			       h->eras,	       h->odd_refs,   h->odd_calls, h->run_eras,     h->fault_eras,
+			       h->wake_eras };
+	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
+		call(tables[i]);
+}
+
 void dtc_history_free(DtcHistory *h)
 {
 	if (!h)
@@ -122,12 +133,7 @@ void dtc_history_free(DtcHistory *h)
 			     h->string_at, h->run_first,    h->interval_refs };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
-	DtcTable *tables[] = { h->names,       h->intervals,  h->wakes,	    h->faults,	     h->calls,
-			       h->file_calls,  h->blocks,     h->works,	    h->contexts,     h->odd_contexts,
-			       h->guest_spans, h->guest_irqs, h->runs,	    h->string_bytes, h->ready,
-			       h->eras,	       h->odd_refs,   h->odd_calls, h->run_eras,     h->fault_eras };
-	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
-		dtc_table_free(tables[i]);
+	for_each_table(h, dtc_table_free);
 	dtc_packets_free(h->packets);
 	dtc_image_unref(h->image);
 	g_free(h);
@@ -289,6 +295,7 @@ void dtc_history_seal(DtcHistory *h)
 	flatten_strings(h);
 	dtc_history_seal_runs(h);
 	free_filling(h);
+	for_each_table(h, dtc_table_settle);
 	h->is_sealed = true;
 }
 

@@ -6,8 +6,6 @@
 #include "analyze/exchange/flow_nodes.h"
 #include "analyze/request/same_wire.h"
 
-#include <dtrace-chain/hash.h>
-
 #include <string.h>
 
 /* The same ends and sequence number again after this time are another connection, if no SYN says so before. */
@@ -17,8 +15,6 @@
 struct DtcLocator {
 	const DtcRequests *requests; /* borrowed */
 	struct dtc_locate_input input;
-	DtcFlowNodes *flow_nodes; /* of the histories' packets */
-	GHashTable *calls;	  /* (node << 32 | file) -> DtcFileCalls; filled on demand */
 };
 
 /* A hop being gathered: its exchanges are those of the request whose next leads on. */
@@ -47,42 +43,28 @@ struct wire_times {
 	int64_t request_ns, request_end_ns, response_ns, response_end_ns;
 };
 
-static DtcFlowNodes *new_flow_nodes(const struct dtc_locate_input *input)
-{
-	g_autofree const DtcPackets **packets = g_new0(const DtcPackets *, input->node_count + 1);
-	for (guint i = 0; i < input->node_count; i++)
-		packets[i] = input->histories[i] ? dtc_history_get_packets(input->histories[i]) : NULL;
-	return dtc_flow_nodes_new(packets, input->node_count);
-}
-
 DtcLocator *dtc_locator_new(const DtcRequests *requests, const struct dtc_locate_input *input)
 {
 	DtcLocator *locator = g_new0(DtcLocator, 1);
 	locator->requests = requests;
 	locator->input = *input;
-	locator->flow_nodes = new_flow_nodes(input);
-	locator->calls = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free,
-					       (GDestroyNotify)(void (*)(void))dtc_file_calls_free);
 	return locator;
 }
 
 void dtc_locator_free(DtcLocator *locator)
 {
-	if (!locator)
-		return;
-	dtc_flow_nodes_free(locator->flow_nodes);
-	g_hash_table_unref(locator->calls);
 	g_free(locator);
 }
 
 const DtcClocks *dtc_locator_get_clocks(const DtcLocator *locator)
 {
-	return locator->input.clocks;
+	return dtc_links_get_clocks(locator->input.links);
 }
 
 static const DtcHistory *get_history(const DtcLocator *locator, guint node)
 {
-	return node < locator->input.node_count ? locator->input.histories[node] : NULL;
+	const DtcLinks *links = locator->input.links;
+	return node < dtc_links_get_node_count(links) ? dtc_links_get_history(links, node) : NULL;
 }
 
 static const struct dtc_flow *get_flow(const DtcLocator *locator, const struct dtc_exchange *e)
@@ -110,7 +92,7 @@ static int64_t to_node_ns(const DtcLocator *locator, guint node, int64_t capture
 static DtcClusterTime to_cluster(const DtcLocator *locator, guint node, int64_t capture_ns)
 {
 	DtcNodeTime time = { to_node_ns(locator, node, capture_ns) };
-	return dtc_clocks_to_cluster(locator->input.clocks, node, time);
+	return dtc_clocks_to_cluster(dtc_locator_get_clocks(locator), node, time);
 }
 
 /* A time of an exchange's capture on the clock of another node, or DTC_TIME_NONE. */
@@ -118,7 +100,7 @@ static int64_t to_other_ns(const DtcLocator *locator, const struct dtc_exchange 
 {
 	if (capture_ns == DTC_TIME_NONE || node == e->node)
 		return to_node_ns(locator, e->node, capture_ns);
-	const DtcClocks *clocks = locator->input.clocks;
+	const DtcClocks *clocks = dtc_locator_get_clocks(locator);
 	if (dtc_clocks_get_group(clocks, node) != dtc_clocks_get_group(clocks, e->node))
 		return DTC_TIME_NONE;
 	return dtc_clocks_to_node(clocks, node, to_cluster(locator, e->node, capture_ns)).ns;
@@ -223,7 +205,7 @@ static bool get_packet_span(const DtcLocator *locator, guint index, guint *ret_g
 
 	for (guint i = 0; i < request->exchange_count; i++) {
 		const struct dtc_exchange *e = dtc_exchanges_get(exchanges, request->exchanges[i]);
-		guint group = dtc_clocks_get_group(locator->input.clocks, e->node);
+		guint group = dtc_clocks_get_group(dtc_locator_get_clocks(locator), e->node);
 		int64_t begin_ns = to_cluster(locator, e->node, e->request_ns).ns, end_ns = begin_ns + PATIENCE_NS;
 		if (e->has_response && e->response_complete)
 			end_ns = to_cluster(locator, e->node, e->response_end_ns).ns;
@@ -285,7 +267,7 @@ static uint32_t find_flow(const DtcLocator *locator, guint node, const struct dt
 	int64_t time_ns = to_other_ns(locator, e, node, e->request_ns);
 	if (!capture)
 		return DTC_NONE;
-	return dtc_endpoint_find_flow(capture, e->flow, dtc_history_get_packets(locator->input.histories[node]),
+	return dtc_endpoint_find_flow(capture, e->flow, dtc_history_get_packets(get_history(locator, node)),
 				      node == e->node, time_ns);
 }
 
@@ -297,10 +279,10 @@ static bool find_file(const DtcLocator *locator, const GArray *members, const st
 		const struct dtc_exchange *e = g_array_index(members, struct member, m).exchange;
 		const struct dtc_flow *flow = get_flow(locator, e);
 		guint count;
-		const guint *nodes = dtc_flow_nodes_get(locator->flow_nodes, flow, &count);
+		const guint *nodes = dtc_flow_nodes_get(dtc_links_get_flow_nodes(locator->input.links), flow, &count);
 		for (guint i = 0; i < count; i++) {
 			guint node = nodes[i];
-			const DtcHistory *h = locator->input.histories[node];
+			const DtcHistory *h = get_history(locator, node);
 			if ((node != e->node && dtc_address_is_loopback(flow->source)))
 				continue;
 			uint32_t id = find_flow(locator, node, e);
@@ -355,7 +337,7 @@ static const struct dtc_exchange *choose_clock(const GArray *members, const stru
 static struct base get_base(const DtcLocator *locator, const struct dtc_hop_side *side, const struct dtc_exchange *e,
 			    bool written, bool is_client)
 {
-	const DtcHistory *h = locator->input.histories[side->node];
+	const DtcHistory *h = get_history(locator, side->node);
 	const struct dtc_file *file = dtc_history_get_file(h, side->file);
 	if (written ? file->has_base_out : file->has_base_in) {
 		const struct dtc_flow *flow =
@@ -375,17 +357,6 @@ static struct base get_base(const DtcLocator *locator, const struct dtc_hop_side
 }
 
 /* --- from bytes to calls --- */
-
-static const DtcFileCalls *get_calls(DtcLocator *locator, guint node, uint32_t file)
-{
-	gint64 key = (gint64)((guint64)node << 32 | file);
-	DtcFileCalls *calls = g_hash_table_lookup(locator->calls, &key);
-	if (!calls) {
-		calls = dtc_file_calls_new(locator->input.histories[node], file);
-		g_hash_table_insert(locator->calls, g_memdup2(&key, sizeof(key)), calls);
-	}
-	return calls;
-}
 
 /*
  * A byte from outside of the trace has no call in it, and one that was moved before the first byte that the trace's
@@ -542,7 +513,7 @@ static void place_side(DtcLocator *locator, const GArray *members, const struct 
 		side->outside = find_outside(h, e, &wire, side);
 		return;
 	}
-	const DtcFileCalls *calls = get_calls(locator, side->node, side->file);
+	const DtcFileCalls *calls = dtc_links_get_file_calls(locator->input.links, side->node, side->file);
 	struct base request_base = get_base(locator, side, clock, is_client, is_client);
 	struct base response_base = get_base(locator, side, clock, !is_client, is_client);
 	find_calls(h, calls, e, is_client, request_base, response_base, &wire, side);
@@ -566,7 +537,7 @@ static void place_side(DtcLocator *locator, const GArray *members, const struct 
 static struct dtc_hop make_hop(DtcLocator *locator, const GArray *members, const struct gathered *g)
 {
 	struct dtc_hop hop = { .exchange = g->best, .exchange_count = g->count, .parent = G_MAXUINT, .attempt = 1 };
-	const DtcClocks *clocks = locator->input.clocks;
+	const DtcClocks *clocks = dtc_locator_get_clocks(locator);
 	place_side(locator, members, g, true, &hop.client);
 	place_side(locator, members, g, false, &hop.server);
 	const struct dtc_hop_side *side = hop.client.file != DTC_NONE ? &hop.client : &hop.server;

@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "analyze/edge/links.h"
 #include "analyze/request/requests.h"
 #include "dtrace-chain/history.h"
 #include "dtrace-chain/sync.h"
@@ -20,12 +21,10 @@
 #include <glib.h>
 #include <stdbool.h>
 
-/* Everything is borrowed and must outlive the locator; arrays have node_count elements. */
+/* Everything is borrowed and must outlive the locator. */
 struct dtc_locate_input {
-	guint node_count;
-	const DtcHistory *const *histories; /* NULL: no kernel trace */
-	const DtcPackets *const *captures;  /* sealed; NULL: no capture */
-	const DtcClocks *clocks;
+	const DtcLinks *links;		   /* histories and clocks, and what is found of them for all who ask */
+	const DtcPackets *const *captures; /* by node; sealed; NULL: no capture */
 	/* Node time at which a node's capture clock shows capture_ns; false if that is not known. */
 	bool (*capture_to_node)(gconstpointer data, guint node, int64_t capture_ns, int64_t *ret_node_ns);
 	gconstpointer capture_data;

@@ -537,6 +537,9 @@ void dtc_packets_seal(DtcPackets *packets)
 		struct dtc_flow *flow = &get_entry(packets, list[i].flow)->flow;
 		*DTC_AT(packets->by_flow, uint32_t, flow->packet_first + flow->packet_count++) = i;
 	}
+	dtc_table_settle(packets->packets);
+	dtc_table_settle(packets->marks);
+	dtc_table_settle(packets->by_flow);
 }
 
 uint32_t dtc_packets_get_count(const DtcPackets *packets)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -36,8 +37,7 @@ void dtc_table_free(DtcTable *table)
 		munmap(table->data, table->mapped);
 	else if (!table->is_borrowed)
 		g_free(table->data);
-	if (table->file >= 0)
-		close(table->file);
+	dtc_table_settle(table);
 	g_free(table);
 }
 
@@ -59,38 +59,47 @@ static void copy_records(char *to, const DtcTable *table)
 		memcpy(to, table->data, (gsize)table->len * table->size);
 }
 
-/* The records move to a new mapping of that many bytes: of the file, or anonymous if the file cannot grow. */
+/* A mapping of the table's file, of that many bytes; MAP_FAILED if the file cannot grow. */
+static char *map_file(const DtcTable *table, bool is_new, gsize bytes)
+{
+	/* reserved, not sparse: a full disk must show here and not as SIGBUS at some later write */
+	if (table->file < 0 || posix_fallocate(table->file, 0, (off_t)bytes) != 0)
+		return MAP_FAILED;
+	if (is_new)
+		return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, table->file, 0);
+	return mremap(table->data, table->mapped, bytes, MREMAP_MAYMOVE);
+}
+
+/* The records move to a mapping of that many bytes: of the file, of a new one, or anonymous if none can be had. */
 static void map(DtcTable *table, gsize bytes)
 {
-	char *data = MAP_FAILED;
-	if (!table->mapped)
+	bool is_new = table->file < 0;
+	if (is_new)
 		table->file = open_unlinked();
-	/* reserved, not sparse: a full disk must show here and not as SIGBUS at some later write */
-	if (table->file >= 0 && posix_fallocate(table->file, 0, (off_t)bytes) == 0) {
-		if (table->mapped)
-			data = mremap(table->data, table->mapped, bytes, MREMAP_MAYMOVE);
-		else
-			data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, table->file, 0);
-		if (data != MAP_FAILED && !table->mapped) {
-			copy_records(data, table);
-			g_free(table->data);
-		}
-	}
+	char *data = map_file(table, is_new, bytes);
 	if (data == MAP_FAILED) {
 		data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (data == MAP_FAILED)
 			g_error("out of memory: %" G_GSIZE_FORMAT " bytes for records", bytes);
+		dtc_table_settle(table);
+		is_new = true;
+	}
+	if (is_new) {
 		copy_records(data, table);
 		if (table->mapped)
 			munmap(table->data, table->mapped);
 		else
 			g_free(table->data);
-		if (table->file >= 0)
-			close(table->file);
-		table->file = -1;
 	}
 	table->data = data;
 	table->mapped = bytes;
+}
+
+void dtc_table_settle(DtcTable *table)
+{
+	if (table->file >= 0)
+		close(table->file);
+	table->file = -1;
 }
 
 /* Pages up to there are made; those that the records will not need are left alone. Kernels before 5.14 do not know. */

@@ -16,7 +16,7 @@ typedef struct DtcTable {
 	guint len;
 	guint capacity; /* records that fit into touched pages; private from here on */
 	gsize size;	/* of a record */
-	int file;	/* -1: on the heap or anonymous */
+	int file;	/* -1: on the heap, anonymous or settled */
 	gsize mapped;	/* bytes; 0: on the heap, or borrowed */
 	gboolean is_borrowed;
 } DtcTable;
@@ -31,6 +31,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcTable, dtc_table_free)
 void dtc_table_reserve(DtcTable *table, guint count);
 /* New records are zeroed. */
 void dtc_table_set_length(DtcTable *table, guint length);
+/*
+ * No more is to come: the file's descriptor is given back, and the records stay where they are. Hundreds of nodes have
+ * thousands of tables. One that grows all the same moves to another file.
+ */
+void dtc_table_settle(DtcTable *table);
 
 /* So many more records, which the caller sets: they are not zeroed. */
 static inline void dtc_table_extend(DtcTable *table, guint count)

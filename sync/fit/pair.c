@@ -9,6 +9,7 @@
 #include <dtrace-chain/bisect.h>
 
 #include <math.h>
+#include <string.h>
 
 /* Points are reduced to hull vertices in cells of about this many messages, at most CELLS_MAX of them. */
 #define MESSAGES_PER_CELL 32
@@ -95,8 +96,12 @@ static void note_trimmed(struct dtc_pair *pair, const struct dtc_placed *placed)
 		if (!placed->by_ns[i])
 			continue;
 		const struct dtc_message *message = &placed->messages[dtc_placed_get_message(placed, i)];
-		struct dtc_sync_trimmed item = { placed->is_upper ? pair->a : pair->b, message->sent_ns,
-						 message->received_ns, placed->by_ns[i] };
+		struct dtc_sync_trimmed item;
+		memset(&item, 0, sizeof(item)); /* records are compared as bytes, with what lies between fields */
+		item.from = placed->is_upper ? pair->a : pair->b;
+		item.sent_ns = message->sent_ns;
+		item.received_ns = message->received_ns;
+		item.by_ns = placed->by_ns[i];
 		g_array_append_val(pair->trimmed, item);
 	}
 }

@@ -7,14 +7,23 @@
 
 #include <math.h>
 
-/* So many ways are remembered at most: 5 MB. */
+/* So many ways are remembered at most: 5 MB... */
 #define WAYS_MAX 65536
+/* ...and all ways from some nodes, of so many ends in all: another 4 MB. */
+#define ENDS_MAX 262144
 
 /* The bounds of b against a at a knot: neighbours in a list of requests ask for the same ones. */
 struct way {
 	guint knot, a, b;
 	bool is_possible;
 	double lo, hi;
+};
+
+/* Those of all nodes against a at a knot: to find one takes as long as to find all of them. */
+struct row {
+	guint knot, a;
+	bool is_possible;
+	double bounds[]; /* lo of each node, then hi */
 };
 
 struct DtcPairBounds {
@@ -25,8 +34,21 @@ struct DtcPairBounds {
 	guint node_count;	  /* one more than the highest of the pairs */
 	struct dtc_bound *bounds; /* owned; knot * pair_count + pair */
 	GMutex lock;
-	GHashTable *ways; /* struct way; under the lock */
+	GHashTable *ways; /* struct way; under the lock, as the next one */
+	GHashTable *rows; /* struct row */
 };
+
+static guint row_hash(gconstpointer data)
+{
+	const struct row *row = data;
+	return row->knot * 4099 + row->a;
+}
+
+static gboolean row_equal(gconstpointer left, gconstpointer right)
+{
+	const struct row *x = left, *y = right;
+	return x->knot == y->knot && x->a == y->a;
+}
 
 static guint way_hash(gconstpointer data)
 {
@@ -59,6 +81,7 @@ DtcPairBounds *dtc_pair_bounds_new(const int64_t *cluster_ns, guint knot_count, 
 		bounds->bounds[i] = (struct dtc_bound){ -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS };
 	g_mutex_init(&bounds->lock);
 	bounds->ways = g_hash_table_new_full(way_hash, way_equal, g_free, NULL);
+	bounds->rows = g_hash_table_new_full(row_hash, row_equal, g_free, NULL);
 	return bounds;
 }
 
@@ -71,6 +94,7 @@ void dtc_pair_bounds_free(DtcPairBounds *bounds)
 	g_free(bounds->bounds);
 	g_mutex_clear(&bounds->lock);
 	g_hash_table_unref(bounds->ways);
+	g_hash_table_unref(bounds->rows);
 	g_free(bounds);
 }
 
@@ -123,12 +147,14 @@ static double get_weight(int64_t ns)
 	return ABS(ns) >= DTC_BOUND_UNKNOWN_NS ? copysign(INFINITY, (double)ns) : (double)ns;
 }
 
-static bool compute_way(const DtcPairBounds *bounds, guint knot, guint a, guint b, double *ret_lo, double *ret_hi)
+/* Caller owns. */
+static struct row *compute_row(const DtcPairBounds *bounds, guint knot, guint a)
 {
 	g_autofree struct dtc_network_edge *edges = g_new0(struct dtc_network_edge, bounds->pair_count);
-	g_autofree double *work = g_new(double, 2 * (gsize)bounds->node_count);
-	double *lo = work, *hi = work + bounds->node_count;
+	struct row *row = g_malloc0(sizeof(*row) + 2 * (gsize)bounds->node_count * sizeof(double));
 	guint unused;
+	row->knot = knot;
+	row->a = a;
 	for (guint p = 0; p < bounds->pair_count; p++) {
 		struct dtc_bound bound = dtc_pair_bounds_get(bounds, knot, p);
 		edges[p] = (struct dtc_network_edge){ .a = bounds->pairs[p].a,
@@ -136,11 +162,30 @@ static bool compute_way(const DtcPairBounds *bounds, guint knot, guint a, guint 
 						      .lo = get_weight(bound.lo_ns),
 						      .hi = get_weight(bound.hi_ns) };
 	}
-	if (!dtc_network_get_bounds(edges, bounds->pair_count, bounds->node_count, a, lo, hi, &unused))
-		return false;
-	*ret_lo = lo[b];
-	*ret_hi = hi[b];
-	return true;
+	row->is_possible = dtc_network_get_bounds(edges, bounds->pair_count, bounds->node_count, a, row->bounds,
+						  row->bounds + bounds->node_count, &unused);
+	return row;
+}
+
+static void keep_row(DtcPairBounds *bounds, struct row *row)
+{
+	if (((gsize)g_hash_table_size(bounds->rows) + 1) * bounds->node_count > ENDS_MAX)
+		g_hash_table_remove_all(bounds->rows);
+	g_hash_table_replace(bounds->rows, row, row);
+}
+
+static void keep_way(DtcPairBounds *bounds, const struct way *way)
+{
+	if (g_hash_table_size(bounds->ways) >= WAYS_MAX)
+		g_hash_table_remove_all(bounds->ways);
+	g_hash_table_add(bounds->ways, g_memdup2(way, sizeof(*way)));
+}
+
+static void take_way(const DtcPairBounds *bounds, const struct row *row, struct way *way)
+{
+	way->is_possible = row->is_possible;
+	way->lo = row->bounds[way->b];
+	way->hi = row->bounds[bounds->node_count + way->b];
 }
 
 static bool find_way(const DtcPairBounds *bounds, guint knot, guint a, guint b, double *ret_lo, double *ret_hi)
@@ -149,15 +194,20 @@ static bool find_way(const DtcPairBounds *bounds, guint knot, guint a, guint b, 
 	struct way way = { .knot = knot, .a = a, .b = b };
 	g_mutex_lock(&kept->lock);
 	const struct way *known = g_hash_table_lookup(kept->ways, &way);
-	if (known)
+	const struct row *row = known ? NULL : g_hash_table_lookup(kept->rows, &(struct row){ .knot = knot, .a = a });
+	if (known) {
 		way = *known;
+	} else if (row) {
+		take_way(bounds, row, &way);
+		keep_way(kept, &way);
+	}
 	g_mutex_unlock(&kept->lock);
-	if (!known) {
-		way.is_possible = compute_way(bounds, knot, a, b, &way.lo, &way.hi);
+	if (!known && !row) {
+		struct row *made = compute_row(bounds, knot, a);
+		take_way(bounds, made, &way);
 		g_mutex_lock(&kept->lock);
-		if (g_hash_table_size(kept->ways) >= WAYS_MAX)
-			g_hash_table_remove_all(kept->ways);
-		g_hash_table_add(kept->ways, g_memdup2(&way, sizeof(way)));
+		keep_way(kept, &way);
+		keep_row(kept, made);
 		g_mutex_unlock(&kept->lock);
 	}
 	*ret_lo = way.lo;

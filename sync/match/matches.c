@@ -141,6 +141,11 @@ void dtc_matches_sort(DtcMatches *matches)
 {
 	if (!matches->sorted)
 		g_ptr_array_sort(matches->pairs, compare_pairs);
+	for (guint i = 0; i < matches->pairs->len; i++) {
+		struct pair *pair = g_ptr_array_index(matches->pairs, i);
+		dtc_table_settle(pair->ab);
+		dtc_table_settle(pair->ba);
+	}
 	matches->sorted = true;
 }
 

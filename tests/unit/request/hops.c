@@ -20,6 +20,7 @@ struct net {
 	guint group[NODES];
 	DtcExchanges *exchanges;
 	DtcClocks *clocks;
+	DtcLinks *links;
 	DtcRequests *requests;
 	DtcLocator *locator;
 	struct dtc_place *place;
@@ -62,11 +63,11 @@ static void net_end(struct net *net)
 	}
 	net->requests = dtc_requests_new(net->exchanges, NULL);
 	g_assert_cmpuint(dtc_requests_get_count(net->requests), ==, 1);
+	static const char *const names[NODES] = { "user", "proxy", "backend" };
+	net->links = dtc_links_new(NODES, names, net->histories, net->clocks);
 	struct dtc_locate_input input = {
-		.node_count = NODES,
-		.histories = net->histories,
+		.links = net->links,
 		.captures = net->captures,
-		.clocks = net->clocks,
 	};
 	net->locator = dtc_locator_new(net->requests, &input);
 	net->place = dtc_locator_find(net->locator, 0);
@@ -76,6 +77,7 @@ static void net_clear(struct net *net)
 {
 	dtc_place_free(net->place);
 	dtc_locator_free(net->locator);
+	dtc_links_free(net->links);
 	dtc_requests_free(net->requests);
 	dtc_exchanges_free(net->exchanges);
 	dtc_clocks_free(net->clocks);

@@ -29,6 +29,7 @@ struct world {
 	const DtcHistory *histories[2];
 	const DtcPackets *captures[2];
 	DtcClocks *clocks;
+	DtcLinks *links;
 	DtcExchanges *exchanges;
 	DtcRequests *requests;
 	DtcLocator *locator;
@@ -144,11 +145,11 @@ static void world_end(struct world *w)
 	}
 	w->requests = dtc_requests_new(w->exchanges, NULL);
 	g_assert_cmpuint(dtc_requests_get_count(w->requests), ==, 1);
+	static const char *const names[] = { "client", "server" };
+	w->links = dtc_links_new(2, names, w->histories, w->clocks);
 	struct dtc_locate_input input = {
-		.node_count = 2,
-		.histories = w->histories,
+		.links = w->links,
 		.captures = w->captures,
-		.clocks = w->clocks,
 		.capture_to_node = capture_to_node,
 	};
 	w->locator = dtc_locator_new(w->requests, &input);
@@ -159,6 +160,7 @@ static void world_clear(struct world *w)
 {
 	dtc_place_free(w->place);
 	dtc_locator_free(w->locator);
+	dtc_links_free(w->links);
 	dtc_requests_free(w->requests);
 	dtc_exchanges_free(w->exchanges);
 	dtc_clocks_free(w->clocks);

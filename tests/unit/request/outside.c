@@ -38,6 +38,7 @@ struct world {
 	const DtcHistory *histories[2];
 	const DtcPackets *captures[2];
 	DtcClocks *clocks;
+	DtcLinks *links;
 	DtcExchanges *exchanges;
 	DtcRequests *requests;
 	DtcLocator *locator;
@@ -160,11 +161,11 @@ static void tell(struct world *w)
 		dtc_clocks_set_node(w->clocks, i, 0, knots, 2, 0);
 	}
 	w->requests = dtc_requests_new(w->exchanges, NULL);
+	static const char *const names[] = { "client", "server" };
+	w->links = dtc_links_new(2, names, w->histories, w->clocks);
 	struct dtc_locate_input input = {
-		.node_count = 2,
-		.histories = w->histories,
+		.links = w->links,
 		.captures = w->captures,
-		.clocks = w->clocks,
 		.capture_to_node = capture_to_node,
 		.capture_data = w,
 	};
@@ -174,6 +175,7 @@ static void tell(struct world *w)
 static void world_clear(struct world *w)
 {
 	dtc_locator_free(w->locator);
+	dtc_links_free(w->links);
 	dtc_requests_free(w->requests);
 	dtc_exchanges_free(w->exchanges);
 	dtc_clocks_free(w->clocks);
