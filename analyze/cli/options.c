@@ -152,7 +152,7 @@ static struct dtc_open_options get_open_options(const struct dtc_common_options 
 		.path = path,
 		.max_unpacked_bytes = options->max_unpacked_bytes,
 		/* what kills a reader kills a process of its own */
-		.reader = { options->reader, "/proc/self/exe" },
+		.reader = { .choice = options->reader, .program = "/proc/self/exe" },
 		.cluster = options->cluster,
 		.node_paths = (const char *const *)options->node_paths,
 		.nodes = (const char *const *)options->nodes,

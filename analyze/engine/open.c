@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/open.h"
 
+#include "collect/read/known.h"
 #include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
 
@@ -38,6 +39,15 @@ static bool add_cluster_paths(DtcBundle *bundle, const DtcCluster *cluster, GErr
 	return true;
 }
 
+/* What nodes share goes with the bundle. */
+static void set_reader(DtcBundle *bundle, const struct dtc_open_options *options)
+{
+	struct dtc_reader_options reader = options->reader;
+	reader.known = dtc_known_new();
+	dtc_bundle_take(bundle, reader.known, (GDestroyNotify)dtc_known_free);
+	dtc_bundle_set_reader(bundle, &reader);
+}
+
 DtcBundle *dtc_open_other(const struct dtc_open_options *options, const char *path, GError **error)
 {
 	g_autoptr(DtcCluster) cluster = options->cluster ? dtc_cluster_read(options->cluster, error) : NULL;
@@ -45,7 +55,7 @@ DtcBundle *dtc_open_other(const struct dtc_open_options *options, const char *pa
 		return NULL;
 	DtcBundle *bundle = dtc_bundle_open_limited(path, options->max_unpacked_bytes, error);
 	if (bundle)
-		dtc_bundle_set_reader(bundle, &options->reader);
+		set_reader(bundle, options);
 	if (bundle && cluster)
 		dtc_bundle_take_cluster(bundle, g_steal_pointer(&cluster));
 	return bundle;
@@ -68,7 +78,7 @@ DtcBundle *dtc_open_bundle(const struct dtc_open_options *options, GError **erro
 	for (const char *const *assignment = options->node_paths; assignment && *assignment; assignment++)
 		if (!add_node_path(bundle, *assignment, error))
 			return NULL;
-	dtc_bundle_set_reader(bundle, &options->reader);
+	set_reader(bundle, options);
 	if (options->nodes && !dtc_bundle_select(bundle, options->nodes, error))
 		return NULL;
 	return g_steal_pointer(&bundle);

@@ -22,6 +22,8 @@ struct DtcBundle {
 	DtcCluster *cluster; /* owned or NULL */
 	GPtrArray *defects;  /* struct dtc_defect: what is not as the manifest says */
 	struct dtc_reader_options reader;
+	void *taken; /* of dtc_bundle_take, or NULL */
+	GDestroyNotify destroy_taken;
 	GPtrArray *left_out; /* owned names of nodes that were there and not selected */
 };
 
@@ -402,6 +404,8 @@ void dtc_bundle_free(DtcBundle *bundle)
 	g_free(bundle->directory);
 	dtc_scratch_free(bundle->scratch);
 	dtc_cluster_free(bundle->cluster);
+	if (bundle->taken)
+		bundle->destroy_taken(bundle->taken);
 	g_free(bundle);
 }
 
@@ -468,6 +472,14 @@ void dtc_bundle_set_reader(DtcBundle *bundle, const struct dtc_reader_options *o
 	bundle->reader = *options;
 	for (guint i = 0; i < bundle->nodes->len; i++)
 		((struct dtc_bundle_node *)g_ptr_array_index(bundle->nodes, i))->reader = *options;
+}
+
+void dtc_bundle_take(DtcBundle *bundle, void *data, GDestroyNotify destroy)
+{
+	if (bundle->taken)
+		bundle->destroy_taken(bundle->taken);
+	bundle->taken = data;
+	bundle->destroy_taken = destroy;
 }
 
 guint dtc_bundle_get_count(const DtcBundle *bundle)

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "collect/read/event.h"
+#include "collect/read/known.h"
 #include "collect/read/names.h"
 #include "collect/read/origin.h"
 #include "collect/read/streams.h"
@@ -46,6 +47,7 @@ struct dtc_backend_request {
 	const char *program;   /* for a back end in a process of its own; NULL: none */
 	DtcNames *event_names; /* grow as events are met */
 	DtcNames *call_names;  /* the first stands for calls without a name */
+	DtcKnown *known;       /* of other nodes' metadata; NULL: nothing */
 };
 
 struct dtc_backend_kind {

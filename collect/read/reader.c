@@ -163,8 +163,8 @@ static bool was_all_seen(const DtcReader *reader, GError **error)
 	return false;
 }
 
-static DtcReader *open_reader(const struct dtc_backend_kind *kind, const char *program, const char *node,
-			      const char *path, GError **error)
+static DtcReader *open_reader(const struct dtc_backend_kind *kind, const struct dtc_reader_options *options,
+			      const char *node, const char *path, GError **error)
 {
 	g_autoptr(DtcReader) reader = g_new0(DtcReader, 1);
 	reader->node = g_strdup(node);
@@ -176,7 +176,14 @@ static DtcReader *open_reader(const struct dtc_backend_kind *kind, const char *p
 	dtc_names_add(reader->call_names, "unknown");
 	reader->event_counts = g_new0(guint64, UINT16_MAX + 1);
 	g_autoptr(GError) reason = NULL;
-	const struct dtc_backend_request request = { node, path, program, reader->event_names, reader->call_names };
+	const struct dtc_backend_request request = {
+		.node = node,
+		.path = path,
+		.program = options->program,
+		.event_names = reader->event_names,
+		.call_names = reader->call_names,
+		.known = options->known,
+	};
 	reader->backend = kind->open(&request, &reason);
 	if (reason)
 		dtc_access_note_text(reason->message, path);
@@ -210,7 +217,7 @@ static DtcReader *open_any(const struct dtc_reader_options *options, const char 
 		if (!backend_kinds[i]->recognizes(path))
 			continue;
 		g_clear_error(&reason);
-		DtcReader *reader = open_reader(backend_kinds[i], options->program, node, path, &reason);
+		DtcReader *reader = open_reader(backend_kinds[i], options, node, path, &reason);
 		if (reader)
 			return reader;
 	}
@@ -223,7 +230,7 @@ static DtcReader *open_any(const struct dtc_reader_options *options, const char 
 
 DtcReader *dtc_reader_open(const char *node, const char *path, GError **error)
 {
-	static const struct dtc_reader_options options = { DTC_READER_AUTO, NULL };
+	static const struct dtc_reader_options options = { .choice = DTC_READER_AUTO };
 	return open_any(&options, node, path, error);
 }
 
@@ -234,7 +241,8 @@ DtcReader *dtc_reader_open_node(const struct dtc_bundle_node *node, GError **err
 
 DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char *node, const char *path, GError **error)
 {
-	return open_reader(kind, NULL, node, path, error);
+	static const struct dtc_reader_options options = { .choice = DTC_READER_AUTO };
+	return open_reader(kind, &options, node, path, error);
 }
 
 void dtc_reader_free(DtcReader *reader)

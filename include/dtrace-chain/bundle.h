@@ -29,6 +29,7 @@ struct dtc_reader_options {
 	 * NODE PATH, which calls dtc_reader_serve. NULL: in this process. Borrowed for ever.
 	 */
 	const char *program;
+	struct DtcKnown *known; /* of what nodes share (collect/read/known.h); NULL: nothing. Borrowed as program is */
 };
 
 /* What was read of a recording, in its place: in a node's folder, for who has not the recording itself. */
@@ -65,6 +66,9 @@ bool dtc_bundle_select(DtcBundle *bundle, const char *const *names, GError **err
 
 /* For all nodes, those that come later too. Not called: DTC_READER_AUTO, all in this process. */
 void dtc_bundle_set_reader(DtcBundle *bundle, const struct dtc_reader_options *options);
+
+/* Something of the caller's that nodes' readers use: destroyed with the bundle. */
+void dtc_bundle_take(DtcBundle *bundle, void *data, GDestroyNotify destroy);
 
 guint dtc_bundle_get_count(const DtcBundle *bundle);
 /* Borrowed; index in sorted order, which is the node index everywhere else. */

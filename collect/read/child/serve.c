@@ -120,7 +120,12 @@ int dtc_child_serve(const char *node, const char *path)
 	server.call_names = dtc_names_new();
 	dtc_names_add(server.call_names, "unknown");
 	server.call_name_count = 1;
-	const struct dtc_backend_request request = { node, path, NULL, server.event_names, server.call_names };
+	const struct dtc_backend_request request = {
+		.node = node,
+		.path = path,
+		.event_names = server.event_names,
+		.call_names = server.call_names,
+	};
 	server.backend = dtc_ctf_backend.open(&request, &error);
 	if (server.backend) {
 		send_opened(&server);

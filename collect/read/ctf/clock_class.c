@@ -28,7 +28,7 @@ static guint32 get_u32(const guint8 *at, bool is_swapped)
 /* The text of all packets; of plain text the text. */
 static GString *join_packets(const guint8 *data, gsize bytes)
 {
-	GString *text = g_string_new(NULL);
+	GString *text = g_string_sized_new(bytes + 1);
 	guint32 magic = bytes >= PACKET_HEADER_BYTES ? get_u32(data, false) : 0;
 	bool is_swapped = magic == GUINT32_SWAP_LE_BE(PACKET_MAGIC);
 

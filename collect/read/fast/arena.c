@@ -114,3 +114,8 @@ bool dtc_arena_is_full(const DtcArena *arena)
 {
 	return arena->is_full;
 }
+
+gsize dtc_arena_get_used(const DtcArena *arena)
+{
+	return arena->max_bytes - arena->left;
+}

@@ -20,5 +20,7 @@ void *dtc_arena_take(DtcArena *arena, gsize bytes);
 void *dtc_arena_take_array(DtcArena *arena, gsize count, gsize bytes);
 /* A copy that ends with a zero. */
 char *dtc_arena_take_text(DtcArena *arena, const char *text, gsize bytes);
+/* What was given out so far. */
+gsize dtc_arena_get_used(const DtcArena *arena);
 /* True once something was refused. */
 bool dtc_arena_is_full(const DtcArena *arena);

@@ -12,14 +12,30 @@ struct reader {
 	struct dtc_ctf2_parser parser; /* first */
 	GPtrArray *clocks;	       /* struct dtc_clock_declaration, the arena's */
 	GHashTable *clock_ids;	       /* id -> struct dtc_clock_declaration */
+	GArray *own_values;	       /* struct dtc_own_value */
+	const char *begin;	       /* of the text */
+	bool is_head;		       /* stops at the first event */
 	bool has_preamble, has_trace;
 };
 
 /* ---- preamble and trace ---- */
 
-static bool read_uuid(const struct dtc_json *object, uint8_t ret_uuid[16])
+/* What tells nodes from each other (types.h). */
+enum part { PART_IGNORED, PART_UUID, PART_ENVIRONMENT, PART_CLOCK_UUID, PART_CLOCK_OFFSET };
+
+static void note_own(struct reader *reader, enum part part, const struct dtc_json *value)
 {
-	const struct dtc_json *uuid = dtc_json_find_kind(object, "uuid", DTC_JSON_ARRAY);
+	struct dtc_own_value own = { .part = part, .clock = reader->clocks->len };
+	reader->parser.declaration->is_alone |= reader->own_values->len == DTC_OWN_MAX_VALUES;
+	if (!value || reader->parser.declaration->is_alone)
+		return;
+	own.at = (gsize)(value->begin - reader->begin);
+	own.bytes = (gsize)(value->end - value->begin);
+	g_array_append_val(reader->own_values, own);
+}
+
+static bool read_uuid(const struct dtc_json *uuid, uint8_t ret_uuid[16])
+{
 	guint count = 0;
 	if (!uuid || uuid->count != 16)
 		return false;
@@ -44,12 +60,14 @@ static bool read_preamble(struct reader *reader, const struct dtc_json *fragment
 		return dtc_ctf2_fail(&reader->parser, "it uses the extension '%s' of '%s', which is not known",
 				     extensions->first->first ? extensions->first->first->name : "",
 				     extensions->first->name);
-	declaration->has_uuid = read_uuid(fragment, declaration->uuid);
+	const struct dtc_json *uuid = dtc_json_find_kind(fragment, "uuid", DTC_JSON_ARRAY);
+	declaration->has_uuid = read_uuid(uuid, declaration->uuid);
+	note_own(reader, PART_UUID, uuid);
 	reader->has_preamble = true;
 	return true;
 }
 
-static bool read_environment(struct reader *reader, const struct dtc_json *environment)
+static bool read_environment(struct dtc_ctf2_parser *parser, const struct dtc_json *environment)
 {
 	for (const struct dtc_json *entry = environment ? environment->first : NULL; entry; entry = entry->next) {
 		const char *name, *value;
@@ -59,10 +77,9 @@ static bool read_environment(struct reader *reader, const struct dtc_json *envir
 								     : NULL;
 		if (!text)
 			continue;
-		if (!dtc_ctf2_copy_text(&reader->parser, entry->name, &name) ||
-		    !dtc_ctf2_copy_text(&reader->parser, text, &value))
+		if (!dtc_ctf2_copy_text(parser, entry->name, &name) || !dtc_ctf2_copy_text(parser, text, &value))
 			return false;
-		g_hash_table_replace(reader->parser.declaration->environment, (char *)name, (char *)value);
+		g_hash_table_replace(parser->declaration->environment, (char *)name, (char *)value);
 	}
 	return true;
 }
@@ -82,9 +99,13 @@ static bool read_trace(struct reader *reader, const struct dtc_json *fragment)
 {
 	if (reader->has_trace)
 		return dtc_ctf2_fail(&reader->parser, "it has two traces");
+	const struct dtc_json *environment = dtc_json_find_kind(fragment, "environment", DTC_JSON_OBJECT);
 	reader->has_trace = true;
+	note_own(reader, PART_IGNORED, dtc_json_find(fragment, "uid"));
+	note_own(reader, PART_IGNORED, dtc_json_find(fragment, "uuid"));
+	note_own(reader, PART_ENVIRONMENT, environment);
 	return read_part(reader, fragment, "packet-header-field-class", &reader->parser.declaration->packet_header) &&
-	       read_environment(reader, dtc_json_find_kind(fragment, "environment", DTC_JSON_OBJECT));
+	       read_environment(&reader->parser, environment);
 }
 
 static bool read_alias(struct reader *reader, const struct dtc_json *fragment)
@@ -104,25 +125,30 @@ static bool read_alias(struct reader *reader, const struct dtc_json *fragment)
 
 /* ---- clocks ---- */
 
-static bool read_clock_offset(struct reader *reader, const struct dtc_json *fragment,
+static bool read_clock_offset(struct dtc_ctf2_parser *parser, const struct dtc_json *offset,
 			      struct dtc_clock_declaration *clock)
 {
-	const struct dtc_json *offset = dtc_json_find_kind(fragment, "offset-from-origin", DTC_JSON_OBJECT);
 	const struct dtc_json *seconds = dtc_json_find_kind(offset, "seconds", DTC_JSON_INTEGER);
 	if (seconds && !seconds->is_negative && seconds->value > (uint64_t)INT64_MAX)
-		return dtc_ctf2_fail(&reader->parser, "a clock whose time is beyond what 64 bits hold");
+		return dtc_ctf2_fail(parser, "a clock whose time is beyond what 64 bits hold");
 	clock->offset_s = seconds ? (int64_t)seconds->value : 0;
-	return dtc_ctf2_read_number(&reader->parser, offset, "cycles", 0, &clock->offset);
+	return dtc_ctf2_read_number(parser, offset, "cycles", 0, &clock->offset);
 }
 
 static bool read_clock(struct reader *reader, const struct dtc_json *fragment)
 {
 	struct dtc_clock_declaration *clock = dtc_ctf2_take(&reader->parser, 1, sizeof(*clock));
 	const char *id = dtc_json_find_text(fragment, "id"), *name = dtc_json_find_text(fragment, "name"), *copy;
-	const char *uid = dtc_json_find_text(fragment, "uid");
+	const struct dtc_json *uid = dtc_json_find_kind(fragment, "uid", DTC_JSON_TEXT);
+	const struct dtc_json *offset = dtc_json_find_kind(fragment, "offset-from-origin", DTC_JSON_OBJECT);
+	note_own(reader, PART_IGNORED, dtc_json_find(fragment, "uuid"));
+	note_own(reader, PART_IGNORED, dtc_json_find(fragment, "origin"));
+	note_own(reader, PART_CLOCK_UUID, uid);
+	note_own(reader, PART_CLOCK_OFFSET, offset);
 	if (!clock || !dtc_ctf2_read_number(&reader->parser, fragment, "frequency", 1000000000, &clock->frequency) ||
-	    !read_clock_offset(reader, fragment, clock) || !dtc_ctf2_copy_text(&reader->parser, name, &clock->name) ||
-	    !dtc_ctf2_copy_text(&reader->parser, uid, &clock->uuid) ||
+	    !read_clock_offset(&reader->parser, offset, clock) ||
+	    !dtc_ctf2_copy_text(&reader->parser, name, &clock->name) ||
+	    !dtc_ctf2_copy_text(&reader->parser, uid ? uid->text : NULL, &clock->uuid) ||
 	    !dtc_ctf2_copy_text(&reader->parser, id ? id : name, &copy))
 		return false;
 	if (clock->frequency == 0 || clock->frequency == UINT64_MAX)
@@ -133,6 +159,47 @@ static bool read_clock(struct reader *reader, const struct dtc_json *fragment)
 	if (copy)
 		g_hash_table_insert(reader->clock_ids, (char *)copy, clock);
 	return true;
+}
+
+/* ---- what is a node's own ---- */
+
+static bool set_own(struct dtc_ctf2_parser *parser, const struct dtc_own_value *own, const struct dtc_json *value)
+{
+	static const enum dtc_json_kind kinds[] = { [PART_UUID] = DTC_JSON_ARRAY,
+						    [PART_ENVIRONMENT] = DTC_JSON_OBJECT,
+						    [PART_CLOCK_UUID] = DTC_JSON_TEXT,
+						    [PART_CLOCK_OFFSET] = DTC_JSON_OBJECT };
+	struct dtc_trace_declaration *declaration = parser->declaration;
+	if (own->part != PART_IGNORED && value->kind != kinds[own->part])
+		return false;
+	switch ((enum part)own->part) {
+	case PART_UUID:
+		declaration->has_uuid = read_uuid(value, declaration->uuid);
+		return true;
+	case PART_ENVIRONMENT:
+		return read_environment(parser, value);
+	case PART_CLOCK_UUID:
+		return dtc_ctf2_copy_text(parser, value->text, &declaration->clocks[own->clock].uuid);
+	case PART_CLOCK_OFFSET:
+		return read_clock_offset(parser, value, &declaration->clocks[own->clock]);
+	case PART_IGNORED:
+		break;
+	}
+	return true;
+}
+
+bool dtc_ctf2_read_own(struct dtc_trace_declaration *declaration, const struct dtc_own_value *value,
+		       struct dtc_own_place *place)
+{
+	struct dtc_ctf2_parser parser = { .declaration = declaration, .arena = declaration->arena };
+	g_autoptr(DtcArena) arena = dtc_arena_new(MAX_FRAGMENT_MEMORY);
+	const char *text = place->text;
+	const struct dtc_json *json = dtc_json_read_value(text + place->at, text + place->bytes, arena);
+	bool is_sound = json && set_own(&parser, value, json);
+	if (json)
+		place->end = (gsize)(json->end - text);
+	g_clear_error(&parser.error);
+	return is_sound;
 }
 
 /* ---- streams and events ---- */
@@ -227,6 +294,8 @@ static bool read_fragments(struct reader *reader, const char *text, gsize bytes)
 		struct dtc_json *fragment;
 		if (!dtc_json_next(&sequence, arena, &fragment, &reader->parser.error))
 			break;
+		if (reader->is_head && g_strcmp0(dtc_json_find_text(fragment, "type"), "event-record-class") == 0)
+			break;
 		if (read_fragment(reader, fragment))
 			continue;
 		place_error(reader, &before);
@@ -236,31 +305,80 @@ static bool read_fragments(struct reader *reader, const char *text, gsize bytes)
 	       (reader->has_preamble || dtc_ctf2_fail(&reader->parser, "it does not begin with a preamble"));
 }
 
+/* Streams have a clock where it was read, until all are in one array. */
 static bool take_clocks(struct reader *reader)
 {
 	struct dtc_trace_declaration *declaration = reader->parser.declaration;
+	g_autoptr(GHashTable) places = g_hash_table_new(NULL, NULL);
+	GHashTableIter iter;
+	void *value;
 	declaration->clocks = dtc_ctf2_take(&reader->parser, reader->clocks->len, sizeof(*declaration->clocks));
-	for (guint i = 0; declaration->clocks && i < reader->clocks->len; i++)
-		declaration->clocks[i] = *(const struct dtc_clock_declaration *)reader->clocks->pdata[i];
+	if (!declaration->clocks)
+		return false;
 	declaration->clock_count = reader->clocks->len;
-	return declaration->clocks != NULL;
+	for (guint i = 0; i < reader->clocks->len; i++) {
+		declaration->clocks[i] = *(const struct dtc_clock_declaration *)reader->clocks->pdata[i];
+		g_hash_table_insert(places, reader->clocks->pdata[i], &declaration->clocks[i]);
+	}
+	g_hash_table_iter_init(&iter, declaration->streams);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		struct dtc_stream_declaration *stream = value;
+		stream->clock = g_hash_table_lookup(places, stream->clock);
+	}
+	return true;
 }
 
-struct dtc_trace_declaration *dtc_ctf2_parse(const char *text, gsize bytes, GError **error)
+static int compare_places(const void *a, const void *b)
+{
+	const struct dtc_own_value *x = a, *y = b;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* The members of an object have any order. */
+static bool take_own_values(struct reader *reader)
+{
+	struct dtc_trace_declaration *declaration = reader->parser.declaration;
+	const GArray *values = reader->own_values;
+	declaration->own_values = dtc_ctf2_take(&reader->parser, values->len, sizeof(struct dtc_own_value));
+	if (!declaration->own_values)
+		return false;
+	declaration->own_count = values->len;
+	if (values->len == 0)
+		return true;
+	memcpy(declaration->own_values, values->data, values->len * sizeof(struct dtc_own_value));
+	qsort(declaration->own_values, values->len, sizeof(struct dtc_own_value), compare_places);
+	return true;
+}
+
+static struct dtc_trace_declaration *parse(const char *text, gsize bytes, bool is_head, GError **error)
 {
 	struct dtc_trace_declaration *declaration = dtc_trace_declaration_new();
 	struct reader reader = { .parser = { .declaration = declaration, .arena = declaration->arena } };
+	reader.begin = text;
+	reader.is_head = is_head;
+	reader.own_values = g_array_new(FALSE, TRUE, sizeof(struct dtc_own_value));
 	declaration->is_version_2 = true;
 	reader.parser.aliases = g_hash_table_new(g_str_hash, g_str_equal);
 	reader.clocks = g_ptr_array_new();
 	reader.clock_ids = g_hash_table_new(g_str_hash, g_str_equal);
-	bool is_sound = read_fragments(&reader, text, bytes) && take_clocks(&reader);
+	bool is_sound = read_fragments(&reader, text, bytes) && take_clocks(&reader) && take_own_values(&reader);
 	g_hash_table_unref(reader.parser.aliases);
 	g_ptr_array_unref(reader.clocks);
+	g_array_unref(reader.own_values);
 	g_hash_table_unref(reader.clock_ids);
 	if (is_sound)
 		return declaration;
 	g_propagate_error(error, reader.parser.error);
 	dtc_trace_declaration_free(declaration);
 	return NULL;
+}
+
+struct dtc_trace_declaration *dtc_ctf2_parse(const char *text, gsize bytes, GError **error)
+{
+	return parse(text, bytes, false, error);
+}
+
+struct dtc_trace_declaration *dtc_ctf2_parse_head(const char *text, gsize bytes)
+{
+	return parse(text, bytes, true, NULL);
 }

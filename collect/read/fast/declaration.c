@@ -36,16 +36,31 @@ struct dtc_trace_declaration *dtc_trace_declaration_new(void)
 	return declaration;
 }
 
+struct dtc_trace_declaration *dtc_trace_declaration_derive(const struct dtc_trace_declaration *from)
+{
+	struct dtc_trace_declaration *declaration = g_memdup2(from, sizeof(*from));
+	gsize bytes = from->clock_count * sizeof(*from->clocks);
+	declaration->is_derived = true;
+	declaration->arena = dtc_arena_new(DTC_METADATA_MAX_MEMORY);
+	declaration->environment = g_hash_table_ref(from->environment);
+	declaration->clocks = dtc_arena_take(declaration->arena, bytes); /* it is empty, and what it is of had room */
+	if (bytes > 0)
+		memcpy(declaration->clocks, from->clocks, bytes);
+	return declaration;
+}
+
 void dtc_trace_declaration_free(struct dtc_trace_declaration *declaration)
 {
 	GHashTableIter iter;
 	void *value;
 	if (!declaration)
 		return;
-	g_hash_table_iter_init(&iter, declaration->streams);
-	while (g_hash_table_iter_next(&iter, NULL, &value))
-		g_hash_table_unref(((struct dtc_stream_declaration *)value)->events);
-	g_hash_table_unref(declaration->streams);
+	if (!declaration->is_derived) {
+		g_hash_table_iter_init(&iter, declaration->streams);
+		while (g_hash_table_iter_next(&iter, NULL, &value))
+			g_hash_table_unref(((struct dtc_stream_declaration *)value)->events);
+		g_hash_table_unref(declaration->streams);
+	}
 	g_hash_table_unref(declaration->environment);
 	dtc_arena_free(declaration->arena);
 	g_free(declaration);

@@ -13,7 +13,7 @@ static struct dtc_trace_declaration *parse_version_2(const char *path)
 	GString *text = dtc_metadata_read_text(path);
 	struct dtc_trace_declaration *declaration = NULL;
 	if (text && dtc_declaration_is_version_2(text->str, text->len))
-		declaration = dtc_ctf2_parse(text->str, text->len, NULL);
+		declaration = dtc_ctf2_parse_head(text->str, text->len);
 	if (text)
 		g_string_free(text, TRUE);
 	return declaration;

@@ -13,8 +13,10 @@
 #include "collect/read/fast/cursor.h"
 #include "collect/read/fast/describe.h"
 #include "collect/read/fast/flat.h"
-#include "collect/read/spellings.h"
+#include "collect/read/fast/known.h"
 #include "dtrace-chain/error.h"
+
+#include <string.h>
 
 #define BATCHES_EVENTS 8192 /* of all streams: what is found is decoded before the caches forget it */
 #define BATCH_MAX 512
@@ -23,8 +25,8 @@
 struct fast {
 	struct dtc_backend backend;
 	char *node;
-	struct dtc_trace_declaration *declaration;
-	struct dtc_trace_layout *layout;
+	struct dtc_known_trace trace;
+	struct dtc_trace_layout *layout; /* the trace's */
 	DtcInventory *inventory;
 	DtcPacketTable *table;
 	DtcChains *chains;
@@ -52,8 +54,7 @@ static void close_trace(struct dtc_backend *backend)
 	for (guint i = 0; fast->layout && i < fast->layout->stream_count; i++)
 		for (guint k = 0; k < fast->layout->streams[i].event_count; k++)
 			dtc_program_free(fast->layout->streams[i].events[k].user);
-	dtc_trace_layout_free(fast->layout);
-	dtc_trace_declaration_free(fast->declaration);
+	dtc_known_close(&fast->trace);
 	dtc_packet_table_free(fast->table);
 	dtc_inventory_free(fast->inventory);
 	dtc_findings_free(fast->backend.findings);
@@ -61,37 +62,29 @@ static void close_trace(struct dtc_backend *backend)
 	g_free(fast);
 }
 
-static bool read_metadata(struct fast *fast, const char *path, GError **error)
+static bool read_metadata(struct fast *fast, DtcKnown *known, const char *path, GError **error)
 {
 	GString *text = dtc_metadata_read_text(path);
 	if (!text) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED, "its metadata cannot be read");
 		return false;
 	}
-	fast->declaration = dtc_declaration_parse(text->str, text->len, error);
-	g_string_free(text, TRUE);
-	if (fast->declaration)
-		fast->layout = dtc_layout_compile(fast->declaration, error);
-	if (fast->layout && fast->layout->stream_count == 0) {
+	if (!dtc_known_open(known, text, &fast->trace, error))
+		return false;
+	fast->layout = fast->trace.layout;
+	if (fast->layout->stream_count == 0) {
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED, "it declares no stream");
 		return false;
 	}
-	return fast->layout != NULL;
+	return true;
 }
 
 static void declare(struct fast *fast)
 {
-	g_autoptr(GHashTable) declared = g_hash_table_new(g_str_hash, g_str_equal);
-	for (guint i = 0; i < fast->layout->stream_count; i++) {
-		const struct dtc_stream_layout *stream = &fast->layout->streams[i];
-		for (guint k = 0; k < stream->event_count; k++) {
-			const char *name = stream->events[k].declaration->name;
-			if (name)
-				g_hash_table_add(declared, (char *)name);
-			fast->backend.declares[name ? dtc_spelling_find_event(name).kind : DTC_EVENT_OTHER] = true;
-		}
-	}
-	dtc_name_check(declared, fast->node, fast->backend.findings);
+	GHashTable *odd_names = dtc_known_get_odd_names(&fast->trace);
+	memcpy(fast->backend.declares, dtc_known_get_declared(&fast->trace), sizeof(fast->backend.declares));
+	if (odd_names)
+		dtc_name_check(odd_names, fast->node, fast->backend.findings);
 }
 
 static int compare_cursors(const void *a, const void *b)
@@ -153,7 +146,7 @@ static struct dtc_backend *open_trace(const struct dtc_backend_request *request,
 	fast->node = g_strdup(node);
 	fast->event_names = request->event_names;
 	fast->call_names = request->call_names;
-	if (!read_metadata(fast, path, error)) {
+	if (!read_metadata(fast, request->known, path, error)) {
 		g_prefix_error(error, "cannot read the trace of node '%s' in '%s': its metadata, ", node, path);
 		if (error && *error) {
 			char *message = g_strconcat((*error)->message, "\ncopy the trace again from the node", NULL);
@@ -234,7 +227,7 @@ static void expect_event(struct dtc_backend *backend, guint stream, const struct
 
 static const char *get_environment(const struct dtc_backend *backend, const char *key)
 {
-	return g_hash_table_lookup(((const struct fast *)backend)->declaration->environment, key);
+	return g_hash_table_lookup(((const struct fast *)backend)->trace.declaration->environment, key);
 }
 
 const struct dtc_backend_kind dtc_fast_backend = {

@@ -207,11 +207,8 @@ static bool read_items(struct reader *reader, struct dtc_json *json, bool is_obj
 	return skip(reader, close) || fail(reader, is_object ? "expected ',' or '}'" : "expected ',' or ']'");
 }
 
-static bool read_value(struct reader *reader, struct dtc_json *json)
+static bool read_kind(struct reader *reader, struct dtc_json *json)
 {
-	skip_space(reader);
-	if (reader->at == reader->end)
-		return fail(reader, "expected a value");
 	switch (*reader->at) {
 	case '{':
 		return read_items(reader, json, true);
@@ -227,6 +224,18 @@ static bool read_value(struct reader *reader, struct dtc_json *json)
 	default:
 		return read_number(reader, json);
 	}
+}
+
+static bool read_value(struct reader *reader, struct dtc_json *json)
+{
+	skip_space(reader);
+	if (reader->at == reader->end)
+		return fail(reader, "expected a value");
+	json->begin = reader->at;
+	if (!read_kind(reader, json))
+		return false;
+	json->end = reader->at;
+	return true;
 }
 
 static void set_error(const struct reader *reader, GError **error)
@@ -259,6 +268,13 @@ bool dtc_json_next(struct dtc_json_sequence *sequence, DtcArena *arena, struct d
 	sequence->at = reader.at;
 	*ret_json = json;
 	return true;
+}
+
+const struct dtc_json *dtc_json_read_value(const char *at, const char *end, DtcArena *arena)
+{
+	struct reader reader = { .begin = at, .at = at, .end = end, .arena = arena, .depth = 1 };
+	struct dtc_json *json = take(&reader, sizeof(*json));
+	return json && read_value(&reader, json) && json->begin == at ? json : NULL;
 }
 
 /* ---- members ---- */

@@ -30,8 +30,9 @@ struct dtc_json {
 	const char *name; /* of a member */
 	const char *text; /* UTF-8 without a zero in it */
 	uint64_t value;
-	struct dtc_json *first; /* element or member */
-	struct dtc_json *next;	/* in what this one is in */
+	const char *begin, *end; /* where it stands */
+	struct dtc_json *first;	 /* element or member */
+	struct dtc_json *next;	 /* in what this one is in */
 };
 
 /* Where the next text of a sequence begins. */
@@ -41,6 +42,9 @@ struct dtc_json_sequence {
 
 /* True with the next text, which lies in the arena; false at the end, and with an error that names line and column. */
 bool dtc_json_next(struct dtc_json_sequence *sequence, DtcArena *arena, struct dtc_json **ret_json, GError **error);
+
+/* A value of which at is the first character, as a member of an object in a sequence; NULL: there is none. */
+const struct dtc_json *dtc_json_read_value(const char *at, const char *end, DtcArena *arena);
 
 /* The member of an object; NULL if it has none, or is no object. object may be NULL. */
 const struct dtc_json *dtc_json_find(const struct dtc_json *object, const char *name);

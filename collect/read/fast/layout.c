@@ -434,13 +434,15 @@ static void list_events(struct compiler *compiler, struct dtc_stream_layout *str
 }
 
 /* Ids are small numbers as a rule; a few that are not do not make the table large. */
-static void index_events(struct compiler *compiler, struct dtc_stream_layout *stream)
+static bool index_events(struct dtc_stream_layout *stream, DtcArena *arena)
 {
 	guint64 limit = (guint64)stream->event_count * 4 + 64;
+	stream->dense_count = 0;
+	stream->sparse = NULL;
 	for (guint i = 0; i < stream->event_count; i++)
 		if (stream->events[i].declaration->id < limit)
 			stream->dense_count = (guint)stream->events[i].declaration->id + 1;
-	stream->dense = take(compiler, stream->dense_count, sizeof(struct dtc_event_layout *));
+	stream->dense = dtc_arena_take_array(arena, stream->dense_count, sizeof(struct dtc_event_layout *));
 	for (guint i = 0; stream->dense && i < stream->event_count; i++) {
 		struct dtc_event_layout *event = &stream->events[i];
 		if (event->declaration->id < stream->dense_count) {
@@ -451,6 +453,7 @@ static void index_events(struct compiler *compiler, struct dtc_stream_layout *st
 			stream->sparse = g_hash_table_new(g_int64_hash, g_int64_equal);
 		g_hash_table_insert(stream->sparse, (void *)&event->declaration->id, event);
 	}
+	return stream->dense != NULL;
 }
 
 /* What ticks where no clock is declared. */
@@ -491,7 +494,8 @@ static void compile_stream(struct compiler *compiler, struct dtc_stream_layout *
 	stream->clock = choose_clock(compiler, from);
 	if (compiler->error)
 		return;
-	index_events(compiler, stream);
+	if (!index_events(stream, compiler->arena))
+		fail(compiler, "it declares more than there is room for");
 	fix_again(stream->packet_context);
 	fix_again(stream->event_header);
 	fix_again(stream->common_context);
@@ -538,6 +542,46 @@ struct dtc_trace_layout *dtc_layout_compile(struct dtc_trace_declaration *declar
 	dtc_trace_layout_free(layout);
 	g_propagate_error(error, compiler.error);
 	return NULL;
+}
+
+static bool derive_stream(struct dtc_stream_layout *stream, const struct dtc_trace_declaration *from,
+			  const struct dtc_trace_declaration *declaration)
+{
+	const struct dtc_event_layout *events = stream->events;
+	gsize bytes = stream->event_count * sizeof(*events);
+	stream->sparse = NULL; /* which is another's */
+	stream->events = dtc_arena_take(declaration->arena, bytes);
+	if (!stream->events)
+		return false;
+	if (bytes > 0)
+		memcpy(stream->events, events, bytes);
+	for (guint i = 0; i < stream->event_count; i++)
+		stream->events[i].user = NULL;
+	if (stream->clock && stream->clock != &default_clock)
+		stream->clock = &declaration->clocks[stream->clock - from->clocks];
+	return index_events(stream, declaration->arena);
+}
+
+struct dtc_trace_layout *dtc_layout_derive(const struct dtc_trace_layout *from,
+					   const struct dtc_trace_declaration *declaration)
+{
+	DtcArena *arena = declaration->arena;
+	struct dtc_trace_layout *layout = dtc_arena_take(arena, sizeof(*layout));
+	struct dtc_stream_layout *streams = dtc_arena_take_array(arena, from->stream_count, sizeof(*streams));
+	if (!layout || !streams)
+		return NULL;
+	*layout = *from;
+	layout->declaration = declaration;
+	layout->streams = streams;
+	layout->stream_count = 0;
+	for (guint i = 0; i < from->stream_count; i++) {
+		streams[layout->stream_count++] = from->streams[i];
+		if (derive_stream(&streams[i], from->declaration, declaration))
+			continue;
+		dtc_trace_layout_free(layout);
+		return NULL;
+	}
+	return layout;
 }
 
 void dtc_trace_layout_free(struct dtc_trace_layout *layout)

@@ -84,6 +84,12 @@ struct dtc_trace_layout {
  * no integer, or there is too much of it all.
  */
 struct dtc_trace_layout *dtc_layout_compile(struct dtc_trace_declaration *declaration, GError **error);
+/*
+ * The same of a derived declaration, in its arena: with its clocks, and with events that nothing was made of yet; the
+ * layouts of their parts are borrowed. NULL: there is no room.
+ */
+struct dtc_trace_layout *dtc_layout_derive(const struct dtc_trace_layout *from,
+					   const struct dtc_trace_declaration *declaration);
 void dtc_trace_layout_free(struct dtc_trace_layout *layout);
 
 const struct dtc_stream_layout *dtc_layout_find_stream(const struct dtc_trace_layout *layout, uint64_t id);

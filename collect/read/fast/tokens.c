@@ -117,6 +117,7 @@ static enum dtc_token take_sign(struct dtc_tokens *tokens)
 
 void dtc_tokens_next(struct dtc_tokens *tokens)
 {
+	tokens->done = tokens->at;
 	bool is_sound = skip_space(tokens);
 	tokens->text = tokens->at;
 	tokens->bytes = 0;

@@ -21,6 +21,7 @@ enum dtc_token {
 
 struct dtc_tokens {
 	const char *begin, *at, *end;
+	const char *done;     /* where the token before the current one ends */
 	enum dtc_token token; /* the current one */
 	const char *text;
 	gsize bytes;

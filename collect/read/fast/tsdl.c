@@ -7,7 +7,8 @@
 struct reader {
 	struct dtc_tsdl_parser parser; /* first */
 	struct dtc_trace_declaration *declaration;
-	GArray *clocks; /* struct dtc_clock_declaration */
+	GArray *clocks;	    /* struct dtc_clock_declaration */
+	GArray *own_values; /* struct dtc_own_value; NULL: of another text */
 	bool has_trace, has_order;
 };
 
@@ -42,6 +43,13 @@ static bool skip_value(struct reader *reader)
 
 typedef bool (*entry_parser)(struct reader *reader, void *to, const char *name, bool is_type);
 
+static void note_own(struct reader *reader, entry_parser parse, const char *name, const char *begin);
+
+static const char *get_begin(const struct dtc_tokens *tokens)
+{
+	return tokens->token == DTC_TOKEN_TEXT ? tokens->text - 1 : tokens->text;
+}
+
 static bool parse_entry(struct reader *reader, void *to, entry_parser parse)
 {
 	struct dtc_tsdl_parser *parser = &reader->parser;
@@ -58,7 +66,12 @@ static bool parse_entry(struct reader *reader, void *to, entry_parser parse)
 		dtc_tokens_next(&parser->tokens);
 	else if (!dtc_tsdl_expect(parser, "="))
 		return false;
-	return parse(reader, to, name, is_type) && dtc_tsdl_expect(parser, ";");
+	const char *begin = get_begin(&parser->tokens);
+	if (!parse(reader, to, name, is_type))
+		return false;
+	if (!is_type)
+		note_own(reader, parse, name, begin);
+	return dtc_tsdl_expect(parser, ";");
 }
 
 static bool parse_block(struct reader *reader, void *to, entry_parser parse)
@@ -189,6 +202,46 @@ static bool parse_clock_entry(struct reader *reader, void *to, const char *name,
 		return true;
 	}
 	return !reader->parser.error && skip_value(reader);
+}
+
+/* ---- what is a node's own ---- */
+
+static const struct {
+	entry_parser parse;
+	const char *name; /* NULL: all */
+} own_parts[] = {
+	{ parse_trace_entry, "uuid" },	 { parse_env_entry, NULL },	    { parse_clock_entry, "uuid" },
+	{ parse_clock_entry, "offset" }, { parse_clock_entry, "offset_s" },
+};
+
+static void note_own(struct reader *reader, entry_parser parse, const char *name, const char *begin)
+{
+	const struct dtc_tokens *tokens = &reader->parser.tokens;
+	for (guint i = 0; i < G_N_ELEMENTS(own_parts); i++) {
+		if (own_parts[i].parse != parse || (own_parts[i].name && strcmp(own_parts[i].name, name) != 0))
+			continue;
+		reader->declaration->is_alone |= reader->own_values->len == DTC_OWN_MAX_VALUES;
+		if (reader->declaration->is_alone)
+			return;
+		struct dtc_own_value value = { i, name, reader->clocks->len, (gsize)(begin - tokens->begin),
+					       (gsize)(tokens->done - begin) };
+		g_array_append_val(reader->own_values, value);
+	}
+}
+
+bool dtc_tsdl_read_own(struct dtc_trace_declaration *declaration, const struct dtc_own_value *value,
+		       struct dtc_own_place *place)
+{
+	struct reader reader = { .declaration = declaration };
+	entry_parser parse = own_parts[value->part].parse;
+	void *to = parse == parse_clock_entry ? (void *)&declaration->clocks[value->clock] : declaration;
+	dtc_tsdl_begin(&reader.parser, declaration->arena, place->text + place->at, place->bytes - place->at);
+	bool is_sound = get_begin(&reader.parser.tokens) == place->text + place->at &&
+			parse(&reader, to, value->name, false) && !reader.parser.error;
+	place->end = (gsize)(reader.parser.tokens.done - place->text);
+	g_clear_error(&reader.parser.error);
+	dtc_tsdl_end(&reader.parser);
+	return is_sound;
 }
 
 /* ---- streams and events ---- */
@@ -327,6 +380,17 @@ static bool parse_top(struct reader *reader)
 	return is_sound && dtc_tsdl_expect(parser, ";");
 }
 
+static bool take_own_values(struct reader *reader)
+{
+	struct dtc_trace_declaration *declaration = reader->declaration;
+	gsize bytes = reader->own_values->len * sizeof(struct dtc_own_value);
+	declaration->own_count = reader->own_values->len;
+	declaration->own_values = take(reader, bytes);
+	if (declaration->own_values && bytes > 0)
+		memcpy(declaration->own_values, reader->own_values->data, bytes);
+	return declaration->own_values != NULL;
+}
+
 static bool parse_all(struct reader *reader)
 {
 	struct dtc_tsdl_names names;
@@ -345,7 +409,7 @@ static bool parse_all(struct reader *reader)
 	if (reader->clocks->len)
 		memcpy(declaration->clocks, reader->clocks->data,
 		       reader->clocks->len * sizeof(struct dtc_clock_declaration));
-	return true;
+	return take_own_values(reader);
 }
 
 struct dtc_trace_declaration *dtc_tsdl_parse(const char *text, gsize bytes, GError **error)
@@ -354,10 +418,12 @@ struct dtc_trace_declaration *dtc_tsdl_parse(const char *text, gsize bytes, GErr
 	struct reader reader = { .declaration = declaration };
 	dtc_tsdl_begin(&reader.parser, declaration->arena, text, bytes);
 	reader.clocks = g_array_new(FALSE, TRUE, sizeof(struct dtc_clock_declaration));
+	reader.own_values = g_array_new(FALSE, TRUE, sizeof(struct dtc_own_value));
 	bool is_sound = parse_all(&reader);
 	if (!is_sound && !reader.parser.error)
 		dtc_tsdl_fail(&reader.parser, "it declares more than there is room for");
 	g_array_unref(reader.clocks);
+	g_array_unref(reader.own_values);
 	dtc_tsdl_end(&reader.parser);
 	if (is_sound)
 		return declaration;

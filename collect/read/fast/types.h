@@ -138,7 +138,19 @@ struct dtc_stream_declaration {
 	const struct dtc_clock_declaration *clock; /* CTF 2; NULL: by the fields that it maps */
 };
 
+/*
+ * Where a value stands that tells nodes from each other and declares nothing: an identity, the environment, where a
+ * clock began. Metadata that differ in nothing else declare the same (known.h).
+ */
+struct dtc_own_value {
+	guint part;	  /* what it is, in the parser's own numbers */
+	const char *name; /* its key; NULL: the part tells */
+	guint clock;	  /* of which clock */
+	gsize at, bytes;  /* in the text */
+};
+
 struct dtc_trace_declaration {
+	bool is_derived; /* streams and types are borrowed */
 	DtcArena *arena;
 	bool is_big_endian;
 	bool has_uuid;
@@ -149,6 +161,9 @@ struct dtc_trace_declaration {
 	GHashTable *environment;	      /* texts in the arena */
 	struct dtc_clock_declaration *clocks; /* array */
 	guint clock_count;
+	struct dtc_own_value *own_values; /* array, as they stand in the text */
+	guint own_count;
+	bool is_alone; /* has too many of them to be compared */
 };
 
 /* The name of two members of a structure or variant; NULL: all differ. Of those without a name ("") there may be many.
@@ -156,12 +171,15 @@ struct dtc_trace_declaration {
 const char *dtc_type_find_twice(const struct dtc_type *type);
 
 struct dtc_trace_declaration *dtc_trace_declaration_new(void);
+/* Of metadata that declare the same, which is borrowed: with its own values, which can be replaced. */
+struct dtc_trace_declaration *dtc_trace_declaration_derive(const struct dtc_trace_declaration *from);
 void dtc_trace_declaration_free(struct dtc_trace_declaration *declaration);
 
 /* What metadata may take; one with more is refused. The largest that we met (LTTng, all system calls) has 0.5 MB. */
 #define DTC_METADATA_MAX_BYTES ((gsize)16 << 20)
 #define DTC_METADATA_MAX_MEMORY ((gsize)64 << 20)
 #define DTC_METADATA_MAX_DEPTH 64
+#define DTC_OWN_MAX_VALUES 1024 /* LTTng has 20 */
 
 /* Whether a text is CTF 2's metadata, by how it begins. */
 bool dtc_declaration_is_version_2(const char *text, gsize bytes);
@@ -171,3 +189,21 @@ struct dtc_trace_declaration *dtc_declaration_parse(const char *text, gsize byte
 struct dtc_trace_declaration *dtc_tsdl_parse(const char *text, gsize bytes, GError **error);
 /* CTF 2's sequence of JSON texts; what separates them may be missing. */
 struct dtc_trace_declaration *dtc_ctf2_parse(const char *text, gsize bytes, GError **error);
+
+/* ... up to its first event: of who recorded it, and the clocks. NULL: refused. */
+struct dtc_trace_declaration *dtc_ctf2_parse_head(const char *text, gsize bytes);
+
+/* What stands in another text in the place of an own value: where, and in how many bytes. */
+struct dtc_own_place {
+	const char *text;
+	gsize bytes, at, end;
+};
+
+/*
+ * Reads what stands in the place, sets it in a derived declaration and the place's end; false if it is no such value.
+ * What stands behind it is not looked at but to tell where a word ends.
+ */
+bool dtc_tsdl_read_own(struct dtc_trace_declaration *declaration, const struct dtc_own_value *value,
+		       struct dtc_own_place *place);
+bool dtc_ctf2_read_own(struct dtc_trace_declaration *declaration, const struct dtc_own_value *value,
+		       struct dtc_own_place *place);

@@ -28,7 +28,7 @@ static DtcReader *open_reader(const char *path, GError **error)
 	const struct dtc_bundle_node node = {
 		.name = (char *)"made",
 		.kernel_path = (char *)path,
-		.reader = { is_fast ? DTC_READER_FAST : DTC_READER_REFERENCE, NULL },
+		.reader = { .choice = is_fast ? DTC_READER_FAST : DTC_READER_REFERENCE },
 	};
 	return dtc_reader_open_node(&node, error);
 }
