@@ -71,7 +71,7 @@ static struct dtc_known_metadata *parse(GString *text, GError **error)
 	metadata->declaration = dtc_declaration_parse(text->str, text->len, error);
 	if (metadata->declaration)
 		metadata->layout = dtc_layout_compile(metadata->declaration, error);
-	if (!metadata->layout) {
+	if (!metadata->declaration || !metadata->layout) {
 		release(metadata);
 		return NULL;
 	}
