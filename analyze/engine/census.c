@@ -77,9 +77,12 @@ void dtc_census_describe(struct dtc_census_source *source)
 static void read_kernel(struct dtc_census_source *source)
 {
 	struct dtc_reading *reading = &source->reading;
-	g_autoptr(DtcReader) reader = dtc_reader_open_node(reading->node, &reading->error);
-	if (!reader)
+	const char *refused_by = NULL;
+	g_autoptr(DtcReader) reader = dtc_reader_try_node(reading->node, &refused_by, &reading->error);
+	if (!reader) {
+		source->backend = g_strdup(refused_by);
 		return;
+	}
 	dtc_census_begin(source, reader);
 	guint64 count, noted = 0;
 	while ((count = dtc_reader_count(reader)) > 0) {

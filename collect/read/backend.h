@@ -29,6 +29,7 @@ struct dtc_backend {
 	 */
 	guint stream_count;
 	struct dtc_stream **streams;
+	bool has_no_clock;		/* a stream cannot be put in order: it is for nothing but to be refused */
 	bool declares[DTC_EVENT_KINDS]; /* the trace could hold such events, whether or not one happened */
 	guint64 consumed_bytes;		/* of what measure counts; 0 to the end if that cannot be told */
 	DtcFindings

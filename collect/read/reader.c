@@ -7,6 +7,7 @@
 #include "collect/read/call_numbers.h"
 #include "collect/read/child/child.h"
 #include "collect/read/cpus.h"
+#include "collect/read/ctf/metadata.h"
 #include "collect/read/fast/fast.h"
 #include "collect/read/merge.h"
 #include "dtrace-chain/error.h"
@@ -117,6 +118,10 @@ static const char *get_environment(const DtcReader *reader, const char *key)
 static bool check_trace(const DtcReader *reader, GError **error)
 {
 	bool is_user = g_strcmp0(get_environment(reader, "domain"), "ust") == 0;
+	if (reader->backend->has_no_clock) {
+		dtc_metadata_set_no_clock(reader->node, reader->path, error);
+		return false;
+	}
 	if (reader->backend->stream_count == 0 || (!is_user && declares_kernel_events(reader)))
 		return true;
 	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
@@ -164,7 +169,7 @@ static bool was_all_seen(const DtcReader *reader, GError **error)
 }
 
 static DtcReader *open_reader(const struct dtc_backend_kind *kind, const struct dtc_reader_options *options,
-			      const char *node, const char *path, GError **error)
+			      const char *node, const char *path, const char **ret_refused_by, GError **error)
 {
 	g_autoptr(DtcReader) reader = g_new0(DtcReader, 1);
 	reader->node = g_strdup(node);
@@ -194,8 +199,11 @@ static DtcReader *open_reader(const struct dtc_backend_kind *kind, const struct 
 		g_propagate_error(error, g_steal_pointer(&reason));
 		return NULL;
 	}
-	if (!check_trace(reader, error))
+	if (!check_trace(reader, error)) {
+		if (ret_refused_by)
+			*ret_refused_by = kind->name;
 		return NULL;
+	}
 	build_merge(reader);
 	reader->cpus = dtc_cpus_new();
 	for (guint i = 0; i < reader->backend->stream_count; i++)
@@ -207,7 +215,8 @@ static DtcReader *open_reader(const struct dtc_backend_kind *kind, const struct 
  * What one does not understand the next may; what the machine refuses (files, memory, a disk) it refuses all of them.
  * The last one's error counts.
  */
-static DtcReader *open_any(const struct dtc_reader_options *options, const char *node, const char *path, GError **error)
+static DtcReader *open_any(const struct dtc_reader_options *options, const char *node, const char *path,
+			   const char **ret_refused_by, GError **error)
 {
 	const struct dtc_backend_kind *const *backend_kinds = choices[options->choice];
 	g_autoptr(GError) reason = NULL;
@@ -217,7 +226,7 @@ static DtcReader *open_any(const struct dtc_reader_options *options, const char 
 		if (!backend_kinds[i]->recognizes(path))
 			continue;
 		g_clear_error(&reason);
-		DtcReader *reader = open_reader(backend_kinds[i], options, node, path, &reason);
+		DtcReader *reader = open_reader(backend_kinds[i], options, node, path, ret_refused_by, &reason);
 		if (reader)
 			return reader;
 	}
@@ -231,18 +240,23 @@ static DtcReader *open_any(const struct dtc_reader_options *options, const char 
 DtcReader *dtc_reader_open(const char *node, const char *path, GError **error)
 {
 	static const struct dtc_reader_options options = { .choice = DTC_READER_AUTO };
-	return open_any(&options, node, path, error);
+	return open_any(&options, node, path, NULL, error);
 }
 
 DtcReader *dtc_reader_open_node(const struct dtc_bundle_node *node, GError **error)
 {
-	return open_any(&node->reader, node->name, node->kernel_path, error);
+	return dtc_reader_try_node(node, NULL, error);
+}
+
+DtcReader *dtc_reader_try_node(const struct dtc_bundle_node *node, const char **ret_refused_by, GError **error)
+{
+	return open_any(&node->reader, node->name, node->kernel_path, ret_refused_by, error);
 }
 
 DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char *node, const char *path, GError **error)
 {
 	static const struct dtc_reader_options options = { .choice = DTC_READER_AUTO };
-	return open_reader(kind, &options, node, path, error);
+	return open_reader(kind, &options, node, path, NULL, error);
 }
 
 void dtc_reader_free(DtcReader *reader)

@@ -24,6 +24,8 @@ typedef struct DtcReader DtcReader;
 DtcReader *dtc_reader_open(const char *node, const char *path, GError **error);
 /* The same of a bundle's node, decoded as it says. */
 DtcReader *dtc_reader_open_node(const struct dtc_bundle_node *node, GError **error);
+/* ... and who understood a trace that is refused since it is no kernel's, or has no clock (static); else untouched. */
+DtcReader *dtc_reader_try_node(const struct dtc_bundle_node *node, const char **ret_refused_by, GError **error);
 /* What the program of struct dtc_reader_options does with its two words; its exit code. */
 #define DTC_READER_CHILD_WORD "--serve-trace"
 int dtc_reader_serve(const char *node, const char *path);

@@ -165,11 +165,7 @@ static struct dtc_backend *open_trace(const struct dtc_backend_request *request,
 	fast->chains = dtc_chains_new(path, fast->layout, fast->inventory, fast->table, node, fast->backend.findings);
 	begin_streams(fast, path);
 	declare(fast);
-	if (!has_clocks(fast)) {
-		dtc_metadata_set_no_clock(node, path, error);
-		close_trace(&fast->backend);
-		return NULL;
-	}
+	fast->backend.has_no_clock = !has_clocks(fast);
 	if (fast->count == 0)
 		dtc_inventory_report_empty(path, node, fast->backend.findings);
 	return &fast->backend;
