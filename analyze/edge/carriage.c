@@ -235,6 +235,12 @@ static bool find_end(const DtcLinks *links, const struct dtc_arrival *arrival, i
 	return in->done_ns != DTC_TIME_NONE && in->done_ns > left_ns;
 }
 
+/* A wakeup happened where a packet was sent: by the same thread, or in a softirq on top of it. */
+static bool is_made_by(const struct dtc_wake *wake, struct dtc_packet_context sent)
+{
+	return wake->thread == sent.thread && (wake->waker == DTC_WAKER_THREAD) == !sent.in_softirq;
+}
+
 bool dtc_carriage_find_in(const DtcLinks *links, const struct dtc_arrival *arrival, const struct dtc_sender *sender,
 			  struct dtc_carriage *ret_carriage)
 {
@@ -263,8 +269,7 @@ bool dtc_carriage_find_in(const DtcLinks *links, const struct dtc_arrival *arriv
 		return false;
 	struct dtc_wake wake_place;
 	const struct dtc_wake *wake = find_wake(p.h, in.thread, in.done_ns, left_ns, &wake_place);
-	in.exact = in.exact && wake && wake->waker == DTC_WAKER_THREAD && sent != DTC_NONE &&
-		   wake->thread == dtc_history_get_packet_context(p.h, sent).thread;
+	in.exact = in.exact && wake && sent != DTC_NONE && is_made_by(wake, dtc_history_get_packet_context(p.h, sent));
 	*ret_carriage = in;
 	return true;
 }

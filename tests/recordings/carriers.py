@@ -90,8 +90,8 @@ def main():
                 if carrier.sum(begin, end, waits) < end - begin - 2:
                     problems.append(f"{identity}: {options.carrier} {step['cause']} from {begin} to {end}, which it "
                                     f"did for {carrier.sum(begin, end, waits)} ns")
-    print(f"  {len(listed.json['requests'])} requests; their carrier waited for a CPU {told[True] / 1e6:.1f} ms and ran "
-          f"{told[False] / 1e6:.1f} ms on their paths; " + ", ".join(f"{key} {ns / 1e6:.1f} ms" for key, ns in
+    print(f"  {len(listed.json['requests'])} requests; their carrier waited for a CPU {told[True] / 1e6:.1f} ms and "
+          f"ran {told[False] / 1e6:.1f} ms on their paths; " + ", ".join(f"{key} {ns / 1e6:.1f} ms" for key, ns in
                                                                     sorted(links.items()) if ns))
     print(f"  of {wire / 1e6:.1f} ms on the wire it waited for {hidden / 1e6:.3f} ms")
     if not told[True] or not told[False] or "unknown" in links:

@@ -16,6 +16,7 @@
 #define SHIFT 1000000 /* the guest's clock is this far ahead of the host's */
 #define HOST 0
 #define GUEST 1
+#define REMOTE 2 /* another machine, if the story has one; its clock is the host's */
 
 #define MSR 0x7c
 #define INTR 0x60
@@ -24,21 +25,28 @@
 #define FAULT 0x400
 
 struct host_story {
-	struct story host, guest;
-	const DtcHistory *histories[2];
+	struct story host, guest, remote;
+	guint node_count;
+	const DtcHistory *histories[3];
 	DtcClocks *clocks;
 	DtcFindings *findings;
 	DtcGuests *guests;
 	DtcLinks *links;
 };
 
-static const char *const host_story_names[] = { "host", "guest" };
+static const char *const host_story_names[] = { "host", "guest", "remote" };
 
 static inline void host_story_begin(struct host_story *p)
 {
-	*p = (struct host_story){ 0 };
+	*p = (struct host_story){ .node_count = 2 };
 	story_begin(&p->host, "host");
 	story_begin(&p->guest, "guest");
+}
+
+static inline void host_story_add_remote(struct host_story *p)
+{
+	p->node_count = 3;
+	story_begin(&p->remote, "remote");
 }
 
 /* vcpus: as in a cluster file; NULL: there is none. */
@@ -46,9 +54,11 @@ static inline void host_story_end(struct host_story *p, const char *vcpus)
 {
 	p->histories[HOST] = story_end(&p->host);
 	p->histories[GUEST] = story_end(&p->guest);
-	p->clocks = dtc_clocks_new(2, 0);
-	for (guint i = 0; i < 2; i++) {
-		int64_t by = i ? SHIFT : 0, half = i ? 3 : 0;
+	if (p->node_count > REMOTE)
+		p->histories[REMOTE] = story_end(&p->remote);
+	p->clocks = dtc_clocks_new(p->node_count, 0);
+	for (guint i = 0; i < p->node_count; i++) {
+		int64_t by = i == GUEST ? SHIFT : 0, half = i == GUEST ? 3 : 0;
 		const struct dtc_clock_knot knots[] = { { by, 0, -half, half },
 							{ 100000 + by, 100000, 100000 - half, 100000 + half } };
 		dtc_clocks_set_node(p->clocks, i, 0, knots, 2, 0);
@@ -64,9 +74,9 @@ static inline void host_story_end(struct host_story *p, const char *vcpus)
 		cluster = dtc_cluster_read(path, NULL);
 		g_assert_nonnull(cluster);
 	}
-	const struct dtc_guests_input input = { 2, host_story_names, p->histories, p->clocks, cluster };
+	const struct dtc_guests_input input = { p->node_count, host_story_names, p->histories, p->clocks, cluster };
 	p->guests = dtc_guests_find(&input, p->findings);
-	p->links = dtc_links_new(2, host_story_names, p->histories, p->clocks);
+	p->links = dtc_links_new(p->node_count, host_story_names, p->histories, p->clocks);
 	dtc_links_set_guests(p->links, p->guests);
 }
 
@@ -78,6 +88,8 @@ static inline void host_story_clear(struct host_story *p)
 	dtc_findings_free(p->findings);
 	story_clear(&p->host);
 	story_clear(&p->guest);
+	if (p->node_count > REMOTE)
+		story_clear(&p->remote);
 }
 
 /* The host's side: exits to the kernel and to QEMU, preemption, a halt, a page that the host's disk has. */

@@ -15,8 +15,10 @@
 
 /* What differs from one story to the next. */
 struct variant {
-	bool is_awake;	/* vhost's thread was busy with something else when it got the packets */
-	bool is_silent; /* it raises no interrupt: the guest looks by itself */
+	bool is_awake;	   /* vhost's thread was busy with something else when it got the packets */
+	bool is_silent;	   /* it raises no interrupt: the guest looks by itself */
+	bool is_posted;	   /* the processor puts the interrupt in, and the host's kernel logs no injection */
+	bool is_forwarded; /* from and to another machine */
 };
 
 static const struct dtc_headers *question(void)
@@ -42,16 +44,26 @@ static void tell_question(struct story *s, const struct variant *v)
 	story_switch(s, 2, 1, 40, "vhost-19", rest, 50, "client");
 	story_ioctl(s, 5, 0, STORY_KVM_RUN);
 	story_guest_irq(s, DTC_EVENT_KVM_ACCEPT, 8, 0, 0, 236);
-	story_guest_irq(s, DTC_EVENT_KVM_INJECT, 9, 0, 0, 236);
+	if (!v->is_posted)
+		story_guest_irq(s, DTC_EVENT_KVM_INJECT, 9, 0, 0, 236);
 	story_vm(s, DTC_EVENT_KVM_ENTRY, 10, 0, 0);
 	story_vm(s, DTC_EVENT_KVM_EXIT, 60, 0, HALT);
 	story_switch(s, 65, 0, 20, "CPU 0/KVM", SLEEP, 0, "swapper/0");
-	story_enter(s, 100, 1, "write", 5);
+	if (v->is_forwarded) {
+		story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, 106, 1, NET_RX, NULL);
+		story_packet(s, DTC_EVENT_NET_RECEIVE, 108, 1, question());
+	} else {
+		story_enter(s, 100, 1, "write", 5);
+	}
 	story_packet(s, DTC_EVENT_NET_SEND, 110, 1, question());
 	if (!v->is_awake)
 		story_task(s, DTC_EVENT_SCHED_WAKING, 112, 1, 40, "vhost-19", 1);
-	story_leave(s, 120, 1, "write", 100);
-	story_enter(s, 130, 1, "read", 5);
+	if (v->is_forwarded) {
+		story_context(s, DTC_EVENT_SOFTIRQ_EXIT, 115, 1, NET_RX, NULL);
+	} else {
+		story_leave(s, 120, 1, "write", 100);
+		story_enter(s, 130, 1, "read", 5);
+	}
 	story_switch(s, 140, 1, 50, "client", SLEEP, 30, "hog");
 	story_switch(s, 300, 1, 30, "hog", RUN, 40, "vhost-19");
 	if (!v->is_silent)
@@ -59,7 +71,7 @@ static void tell_question(struct story *s, const struct variant *v)
 	story_task(s, DTC_EVENT_SCHED_WAKING, 341, 1, 20, "CPU 0/KVM", 0);
 	story_switch(s, 350, 1, 40, "vhost-19", rest, 30, "hog");
 	story_switch(s, 360, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
-	if (!v->is_silent)
+	if (!v->is_silent && !v->is_posted)
 		story_guest_irq(s, DTC_EVENT_KVM_INJECT, 365, 0, 0, VIRTIO);
 	story_vm(s, DTC_EVENT_KVM_ENTRY, 370, 0, 0);
 }
@@ -74,9 +86,12 @@ static void tell_answer(struct story *s, const struct variant *v)
 	story_switch(s, 505, 0, 20, "CPU 0/KVM", SLEEP, 0, "swapper/0");
 	story_switch(s, 600, 1, 30, "hog", RUN, 40, "vhost-19");
 	story_packet(s, DTC_EVENT_NET_RECEIVE, 620, 1, answer());
+	if (v->is_forwarded)
+		story_packet(s, DTC_EVENT_NET_SEND, 625, 1, answer());
 	story_task(s, DTC_EVENT_SCHED_WAKING, 630, 1, 50, "client", 1);
 	story_switch(s, 640, 1, 40, "vhost-19", SLEEP, 50, "client");
-	story_leave(s, 650, 1, "read", 100);
+	if (!v->is_forwarded)
+		story_leave(s, 650, 1, "read", 100);
 	story_switch(s, 700, 1, 50, "client", SLEEP, 0, "swapper/1");
 }
 
@@ -100,9 +115,29 @@ static void tell_server(struct story *s)
 	story_switch(s, SHIFT + 490, 0, 7, "server", SLEEP, 0, "swapper/0");
 }
 
+static void tell_remote(struct story *s)
+{
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, 60, "client");
+	story_enter(s, 90, 0, "write", 5);
+	story_packet(s, DTC_EVENT_NET_SEND, 95, 0, question());
+	story_leave(s, 100, 0, "write", 100);
+	story_enter(s, 130, 0, "read", 5);
+	story_switch(s, 140, 0, 60, "client", SLEEP, 0, "swapper/0");
+	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, 655, 0, NET_RX, NULL);
+	story_packet(s, DTC_EVENT_NET_RECEIVE, 660, 0, answer());
+	story_task(s, DTC_EVENT_SCHED_WAKING, 665, 0, 60, "client", 0);
+	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, 666, 0, NET_RX, NULL);
+	story_switch(s, 670, 0, 0, "swapper/0", RUN, 60, "client");
+	story_leave(s, 680, 0, "read", 100);
+}
+
 static void tell(struct host_story *p, const struct variant *v)
 {
 	host_story_begin(p);
+	if (v->is_forwarded) {
+		host_story_add_remote(p);
+		tell_remote(&p->remote);
+	}
 	tell_question(&p->host, v);
 	tell_answer(&p->host, v);
 	tell_server(&p->guest);
@@ -143,7 +178,9 @@ static int get_tid(const struct host_story *p, const struct dtc_carriage *carria
 
 static void test_carriages(void)
 {
-	static const struct variant variants[] = { { 0 }, { .is_awake = true }, { .is_silent = true } };
+	static const struct variant variants[] = {
+		{ 0 }, { .is_awake = true }, { .is_silent = true }, { .is_posted = true }, { .is_forwarded = true },
+	};
 	for (guint i = 0; i < G_N_ELEMENTS(variants); i++) {
 		struct host_story p;
 		struct dtc_carriage in, out;
@@ -152,8 +189,9 @@ static void test_carriages(void)
 		g_assert_cmpint(get_tid(&p, &in), ==, 40);
 		g_assert_cmpint(in.has_interrupt, ==, !variants[i].is_silent);
 		g_assert_cmpint(in.done_ns, ==, variants[i].is_silent ? 350 : 340);
-		g_assert_cmpint(in.exact, ==, i == 0);
-		g_assert_true(find_carriage(&p, HOST, 620, &out));
+		g_assert_cmpint(in.exact, ==, i == 0 || variants[i].is_forwarded);
+		bool is_forwarded = variants[i].is_forwarded;
+		g_assert_true(find_carriage(&p, is_forwarded ? REMOTE : HOST, is_forwarded ? 660 : 620, &out));
 		g_assert_cmpint(get_tid(&p, &out), ==, 40);
 		g_assert_cmpint(out.done_ns, ==, 620);
 		g_assert_cmpint(out.exact, ==, !variants[i].is_awake);
@@ -213,12 +251,13 @@ struct want {
 static void assert_path(const struct variant *v, const struct want *wants, guint count)
 {
 	struct host_story p;
+	guint node = v->is_forwarded ? REMOTE : HOST;
 	tell(&p, v);
 	const struct dtc_path_target target = {
-		.node = HOST,
-		.thread = dtc_history_find_thread(p.histories[HOST], 50, DTC_TIME_NONE),
-		.begin = { 100 },
-		.end = { 650 },
+		.node = node,
+		.thread = dtc_history_find_thread(p.histories[node], v->is_forwarded ? 60 : 50, DTC_TIME_NONE),
+		.begin = { v->is_forwarded ? 90 : 100 },
+		.end = { v->is_forwarded ? 680 : 650 },
 		.call = DTC_NONE,
 	};
 	const struct dtc_path_options options = { 0 };
@@ -299,6 +338,37 @@ static void test_awake(void)
 	assert_path(&variant, wants, G_N_ELEMENTS(wants));
 }
 
+/* From another machine and back to it: the wire ends and begins where the host had the packet. */
+static void test_forwarded(void)
+{
+	static const struct variant variant = { .is_forwarded = true };
+	static const struct want wants[] = {
+		{ 95, REMOTE, 60, DTC_CAUSE_RUNNING_KERNEL, NULL },
+		{ 108, HOST, 40, DTC_CAUSE_NETWORK_WIRE, "100 bytes from remote 10.78.0.1:1000 to 10.78.0.2:80" },
+		{ 112, HOST, 40, DTC_CAUSE_NETWORK_RECEIVE, NULL },
+		{ 300, HOST, 40, DTC_CAUSE_RUNQUEUE, NULL },
+		{ 340, HOST, 40, DTC_CAUSE_RUNNING_USER, NULL },
+		{ 341, GUEST, 7, DTC_CAUSE_NETWORK_WIRE, "100 bytes from remote 10.78.0.1:1000 to 10.78.0.2:80" },
+		{ 360, GUEST, 7, DTC_CAUSE_VM_PREEMPTED, NULL },
+		{ 370, GUEST, 7, DTC_CAUSE_VM_EXIT, NULL },
+		{ 395, GUEST, 7, DTC_CAUSE_NETWORK_WIRE, "100 bytes from remote 10.78.0.1:1000 to 10.78.0.2:80" },
+		{ 400, GUEST, 7, DTC_CAUSE_NETWORK_RECEIVE, NULL },
+		{ 410, GUEST, 7, DTC_CAUSE_RUNQUEUE, NULL },
+		{ 420, GUEST, 7, DTC_CAUSE_RUNNING_KERNEL, NULL },
+		{ 440, GUEST, 7, DTC_CAUSE_RUNNING_USER, NULL },
+		{ 450, GUEST, 7, DTC_CAUSE_RUNNING_KERNEL, NULL },
+		{ 460, GUEST, 7, DTC_CAUSE_NETWORK_WIRE, "100 bytes from guest 10.78.0.2:80 to 10.78.0.1:1000" },
+		{ 465, GUEST, 7, DTC_CAUSE_VM_EXIT, NULL },
+		{ 600, HOST, 40, DTC_CAUSE_RUNQUEUE, "by hog (tid 30)" },
+		{ 620, HOST, 40, DTC_CAUSE_RUNNING_USER, NULL },
+		{ 660, REMOTE, 60, DTC_CAUSE_NETWORK_WIRE, "100 bytes from guest 10.78.0.2:80 to 10.78.0.1:1000" },
+		{ 665, REMOTE, 60, DTC_CAUSE_NETWORK_RECEIVE, NULL },
+		{ 670, REMOTE, 60, DTC_CAUSE_RUNQUEUE, NULL },
+		{ 680, REMOTE, 60, DTC_CAUSE_RUNNING_KERNEL, NULL },
+	};
+	assert_path(&variant, wants, G_N_ELEMENTS(wants));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -306,5 +376,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/vhost/handshake", test_handshake);
 	g_test_add_func("/vhost/asleep", test_asleep);
 	g_test_add_func("/vhost/awake", test_awake);
+	g_test_add_func("/vhost/forwarded", test_forwarded);
 	return g_test_run();
 }
