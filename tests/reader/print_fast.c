@@ -397,6 +397,28 @@ static void print_damage(struct printer *printer, const struct dtc_chain_packet 
 	printer->damages++;
 }
 
+/*
+ * Of tracers that are known to stamp a packet's begin after its first event (barectf), or its end before the last one
+ * (LTTng), babeltrace2 takes a packet to be as long as its events.
+ */
+static bool is_tracer(const struct printer *printer, const char *name)
+{
+	const char *tracer = g_hash_table_lookup(printer->layout->declaration->environment, "tracer_name");
+	return tracer && g_str_has_prefix(tracer, name);
+}
+
+static uint64_t find_begin(const struct printer *printer, const struct dtc_chain_packet *packet)
+{
+	struct dtc_decoder ahead = printer->decoder;
+	struct walk walk = { .decoder = &ahead, .is_version_2 = printer->layout->declaration->is_version_2 };
+	const struct dtc_layout *header = printer->chain->layout->event_header;
+	ahead.end = packet->content_bits;
+	if (!is_tracer(printer, "barectf") || !dtc_chain_enter(printer->layout, printer->chain, packet, &ahead) ||
+	    ahead.at >= ahead.end || !header || !walk_field(&walk, header))
+		return packet->begin_ticks;
+	return MIN(packet->begin_ticks, ahead.clock);
+}
+
 /* The packet's context is shown where its header was passed. */
 static bool print_begin(struct printer *printer, const struct dtc_chain_packet *packet)
 {
@@ -406,7 +428,7 @@ static bool print_begin(struct printer *printer, const struct dtc_chain_packet *
 	decoder->at = 0;
 	decoder->end = packet->content_bits;
 	g_string_append_printf(printer->line, "%s packet", printer->chain->name);
-	print_time(printer, packet->has_begin, packet->begin_ticks);
+	print_time(printer, packet->has_begin, find_begin(printer, packet));
 	if (!walk_scope(&walk, printer->layout->packet_header, NULL, NULL))
 		return false;
 	walk.is_context = true;
@@ -434,8 +456,10 @@ static void print_packet(struct printer *printer, const struct dtc_chain_packet 
 	}
 	g_string_append_printf(printer->line, "%s end", printer->chain->name);
 	/* as babeltrace2 does it: a packet without an end ends with its last event */
-	print_time(printer, packet->has_end || packet->is_open,
-		   packet->is_open ? printer->decoder.clock : packet->end_ticks);
+	uint64_t end = packet->is_open ? printer->decoder.clock : packet->end_ticks;
+	if (is_tracer(printer, "lttng-"))
+		end = MAX(end, printer->decoder.clock);
+	print_time(printer, packet->has_end || packet->is_open, end);
 	print_line(printer->line);
 }
 

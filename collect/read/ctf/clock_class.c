@@ -190,14 +190,14 @@ struct dtc_ctf_context dtc_clock_class_get_packet_context(const char *kernel_pat
 	return context;
 }
 
-bool dtc_clock_class_is_of_kernel(const char *kernel_path)
+bool dtc_clock_class_is_of(const char *kernel_path, const char *what)
 {
 	GString *text = dtc_metadata_read_text(kernel_path);
 	if (!text)
 		return false;
 	g_autofree char *domain = find_value(text->str, "domain");
 	g_string_free(text, TRUE);
-	return g_strcmp0(domain, "kernel") == 0;
+	return g_strcmp0(domain, what) == 0;
 }
 
 /* The first value of that name, "" if there is none. Caller frees. */

@@ -28,8 +28,8 @@ struct dtc_ctf_context dtc_clock_class_get_packet_context(const char *kernel_pat
 /* The text of the trace's metadata, of all packets; NULL if there is none, or more than we take. Caller owns. */
 GString *dtc_metadata_read_text(const char *kernel_path);
 
-/* Whether the text says that the trace is LTTng's of a kernel. */
-bool dtc_clock_class_is_of_kernel(const char *kernel_path);
+/* Whether the text says that the trace is LTTng's of that: "kernel", "ust". */
+bool dtc_clock_class_is_of(const char *kernel_path, const char *what);
 
 /* Where the trace was recorded. */
 bool dtc_clock_class_describe_origin(const char *kernel_path, struct dtc_trace_origin *ret_origin);

@@ -300,7 +300,7 @@ bool dtc_inventory_is_all_foreign(const DtcInventory *inventory)
 
 void dtc_inventory_report_empty(const char *path, const char *node, DtcFindings *findings)
 {
-	if (dtc_clock_class_is_of_kernel(path))
+	if (dtc_clock_class_is_of(path, "kernel"))
 		dtc_findings_add_coded(findings, DTC_FINDING_STREAM_MISSING, DTC_SEVERITY_ERROR, true, node,
 				       "the trace has no stream files: what happened on this node is missing");
 }

@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-#define TOLERANCES_PER_S 1000
-
 struct judge {
 	GArray *packets; /* struct dtc_ctf_packet */
 	const struct dtc_packet_rules *rules;
@@ -333,7 +331,7 @@ static void cut(struct judge *judge, guint at)
 {
 	const struct dtc_ctf_packet *packet = get(judge, at);
 	uint64_t back = subtract(get(judge, at - 1)->end_ticks, packet->begin_ticks);
-	double seconds = (double)back / ((double)judge->rules->tolerance_ticks * TOLERANCES_PER_S);
+	double seconds = (double)back / (double)judge->rules->second_ticks;
 	g_autofree char *text = g_strdup_printf("the clock goes back by %.3f s and stays there; from here on the "
 						"stream was left out with an unknown number of events",
 						seconds);

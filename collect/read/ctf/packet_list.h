@@ -34,7 +34,8 @@ struct dtc_packet_rules {
 	bool has_sequence;
 	bool has_discarded;
 	bool has_cpu;
-	uint64_t tolerance_ticks; /* a millisecond: packets overlap by microseconds in good traces */
+	uint64_t second_ticks;
+	uint64_t tolerance_ticks; /* by which packets overlap in good traces */
 	uint64_t wrap_ticks;	  /* the range of the times in events; 0: they are whole */
 };
 

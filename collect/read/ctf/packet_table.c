@@ -6,7 +6,12 @@
 
 #include <string.h>
 
-#define MS_PER_S 1000
+/*
+ * A kernel's packets overlap by microseconds. A thread that traces itself may be held up between the stamp of the next
+ * packet's begin and that of its own's end.
+ */
+#define OVERLAPS_PER_S 1000
+#define USER_OVERLAP_S 10
 
 struct DtcPacketTable {
 	char *path;
@@ -30,13 +35,15 @@ static struct dtc_packet_rules get_rules(const DtcPacketTable *table)
 		.has_sequence = table->context.sequence >= 0,
 		.has_discarded = table->context.discarded >= 0,
 		.has_cpu = table->context.cpu >= 0,
-		.tolerance_ticks = 1000000000 / MS_PER_S,
+		.second_ticks = 1000000000,
 		.wrap_ticks = (uint64_t)dtc_clock_class_get_wrap(table->path),
 	};
 	if (dtc_clock_class_read(table->path, &clock)) {
-		rules.tolerance_ticks = clock.frequency_hz / MS_PER_S;
+		rules.second_ticks = MAX(clock.frequency_hz, 1);
 		dtc_clock_class_clear(&clock);
 	}
+	rules.tolerance_ticks = dtc_clock_class_is_of(table->path, "ust") ? rules.second_ticks * USER_OVERLAP_S
+									  : rules.second_ticks / OVERLAPS_PER_S;
 	return rules;
 }
 

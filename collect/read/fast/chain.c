@@ -296,6 +296,19 @@ static void add_chain(DtcChains *chains, const char *name, GArray *packets, bool
 	g_ptr_array_add(chains->chains, chain);
 }
 
+/* The places that stream_file.c tries, and no others: a header with a field more would be taken for one of them. */
+static bool is_where_table_looks(const struct dtc_trace_layout *layout, const struct dtc_layout *context)
+{
+	static const uint64_t bytes[] = { 20, 24, 28, 32, 40 };
+	if (layout->packet_header->fixed_bits < 0)
+		return false;
+	uint64_t at = dtc_align_bits((uint64_t)layout->packet_header->fixed_bits, context->align);
+	for (gsize i = 0; i < G_N_ELEMENTS(bytes); i++)
+		if (at == bytes[i] * 8)
+			return true;
+	return false;
+}
+
 bool dtc_chains_can_use_table(const struct dtc_trace_layout *layout)
 {
 	static const char *const names[] = { "timestamp_begin", "timestamp_end", "content_size", "packet_size" };
@@ -305,11 +318,12 @@ bool dtc_chains_can_use_table(const struct dtc_trace_layout *layout)
 		return false;
 	for (guint i = 0; i < layout->stream_count; i++) {
 		const struct dtc_layout *context = layout->streams[i].packet_context;
-		if (!context || context->member_count < G_N_ELEMENTS(names))
+		if (!context || context->member_count < G_N_ELEMENTS(names) || !is_where_table_looks(layout, context))
 			return false;
 		for (guint k = 0; k < G_N_ELEMENTS(names); k++)
 			if (strcmp(dtc_spelling_skip_underscores(context->members[k].name), names[k]) != 0 ||
-			    context->members[k].layout->bits != 64)
+			    context->members[k].layout->bits != 64 ||
+			    context->members[k].layout->is_big_endian != layout->declaration->is_big_endian)
 				return false;
 	}
 	return true;

@@ -11,10 +11,11 @@ static const struct dtc_packet_rules rules = {
 	.has_sequence = true,
 	.has_discarded = true,
 	.has_cpu = true,
+	.second_ticks = SECOND,
 	.tolerance_ticks = SECOND / 1000,
 	.wrap_ticks = UINT64_C(1) << 32,
 };
-static const struct dtc_packet_rules bare = { .tolerance_ticks = SECOND / 1000 };
+static const struct dtc_packet_rules bare = { .second_ticks = SECOND, .tolerance_ticks = SECOND / 1000 };
 
 /* Packets of a tenth of a second, one after the other. */
 static GArray *make_packets(void)
