@@ -172,7 +172,11 @@ static bool explain(struct dtc_session *session, const struct dtc_question *ques
 
 	dtc_progress_line_show(session->progress, "walking the critical path");
 	g_autoptr(DtcPath) path = dtc_question_answer(question, engine, &path_options, session->findings, error);
-	g_autoptr(DtcReport) report = path ? dtc_report_of(engine, question, path, session->findings, error) : NULL;
+	bool has_records = session->is_json || options->files.html;
+	g_autoptr(DtcReport) report = !path ? NULL
+				      : has_records
+					      ? dtc_report_of(engine, question, path, session->findings, error)
+					      : dtc_report_of_words(engine, question, path, session->findings, error);
 	return report && dtc_export_write(&options->files, report, path, engine, error) &&
 	       print(session, report, error);
 }

@@ -6,7 +6,7 @@
 /* Interrupts of busy CPUs are traced if there is one in so many ns of running, on average. */
 #define TICK_NS DTC_SILENCE_NS
 
-static bool has_ticks(const DtcHistory *h)
+bool dtc_silence_has_ticks(const DtcHistory *h)
 {
 	int64_t running_ns = 0, ticks = 0;
 
@@ -69,10 +69,20 @@ bool dtc_silence_find(const DtcHistory *h, int64_t begin_ns, int64_t end_ns, str
 			v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
 		}
 	}
-	if (longest.end_ns == longest.begin_ns || !has_ticks(h))
+	if (longest.end_ns == longest.begin_ns)
 		return false;
 	*ret_silence = longest;
 	return true;
+}
+
+enum ticks { NOT_ASKED, TRACED, NOT_TRACED };
+
+/* A look at all that the node did: once, however many packets were on their way to it. */
+static bool has_ticks(const DtcHistory *h, uint8_t *known)
+{
+	if (*known == NOT_ASKED)
+		*known = dtc_silence_has_ticks(h) ? TRACED : NOT_TRACED;
+	return *known == TRACED;
 }
 
 /*
@@ -85,6 +95,7 @@ void dtc_finding_add_silence(const struct dtc_finding_input *input, DtcFindings 
 	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
 	struct dtc_silence longest = { 0 };
 	const struct dtc_segment *where = NULL;
+	g_autofree uint8_t *ticks = g_new0(uint8_t, (gsize)dtc_links_get_node_count(input->links) + 1); /* enum ticks */
 
 	for (guint i = 0; i < dtc_path_get_segment_count(input->path); i++) {
 		const struct dtc_segment *s = dtc_path_get_segment(input->path, i);
@@ -97,7 +108,8 @@ void dtc_finding_add_silence(const struct dtc_finding_input *input, DtcFindings 
 		if (!dtc_silence_find(history, dtc_clocks_to_node(clocks, s->node, s->begin).ns,
 				      dtc_clocks_to_node(clocks, s->node, s->end).ns, &silence))
 			continue;
-		if (silence.end_ns - silence.begin_ns > longest.end_ns - longest.begin_ns) {
+		if (silence.end_ns - silence.begin_ns > longest.end_ns - longest.begin_ns &&
+		    has_ticks(history, &ticks[s->node])) {
 			longest = silence;
 			where = s;
 		}

@@ -17,8 +17,7 @@ struct dtc_silence {
 /* A timer interrupts a busy CPU every 1 to 10 ms; what is shorter than this is no silence. */
 #define DTC_SILENCE_NS 20000000
 
-/*
- * The longest silence that meets [begin_ns, end_ns] and fills most of it. False if there is none, or if timer
- * interrupts are not traced on this node.
- */
+/* The timer's interrupts are traced on this node; where they are not, a silence is nothing. Looks at all intervals. */
+bool dtc_silence_has_ticks(const DtcHistory *history);
+/* The longest silence that meets [begin_ns, end_ns] and fills most of it. False if there is none. */
 bool dtc_silence_find(const DtcHistory *history, int64_t begin_ns, int64_t end_ns, struct dtc_silence *ret_silence);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The way back in time through the table of edges, from the end of a span to its begin, as both path and tree take it:
- * each of them takes it by itself, and sees what a visitor is told. See docs/wait-graph.md for the rules.
+ * each of them sees what a visitor is told. See docs/wait-graph.md for the rules.
  */
 #pragma once
 

@@ -33,7 +33,8 @@ struct stretch {
 	int64_t ns[DTC_CAUSES];
 };
 
-struct tree {
+struct DtcTree {
+	const DtcEdges *edges;
 	const DtcLinks *links;
 	const struct dtc_path_target *target;
 	guint max_depth;
@@ -44,19 +45,19 @@ struct tree {
 	struct stretch stretch;
 };
 
-static struct open *get_innermost(const struct tree *tree)
+static struct open *get_innermost(const DtcTree *tree)
 {
 	return tree->open->len ? &g_array_index(tree->open, struct open, tree->open->len - 1) : NULL;
 }
 
 /* Nodes are shown down to a depth, and beneath what is shown. */
-static bool is_shown(const struct tree *tree)
+static bool is_shown(const DtcTree *tree)
 {
 	const struct open *above = get_innermost(tree);
 	return tree->open->len < tree->max_depth && (!above || above->blocking != G_MAXUINT);
 }
 
-static struct dtc_blocking new_blocking(const struct tree *tree, guint node, uint32_t thread, int64_t name_ns,
+static struct dtc_blocking new_blocking(const DtcTree *tree, guint node, uint32_t thread, int64_t name_ns,
 					int64_t begin, int64_t end)
 {
 	const DtcHistory *h = dtc_links_get_history(tree->links, node);
@@ -77,13 +78,13 @@ static struct dtc_blocking new_blocking(const struct tree *tree, guint node, uin
 				      .depth = tree->open->len };
 }
 
-static int64_t to_node_ns(const struct tree *tree, guint node, int64_t cluster_ns)
+static int64_t to_node_ns(const DtcTree *tree, guint node, int64_t cluster_ns)
 {
 	return dtc_clocks_to_node(dtc_links_get_clocks(tree->links), node, (DtcClusterTime){ cluster_ns }).ns;
 }
 
 /* So much of what the time explained now is a part of. */
-static int64_t get_part_ns(const struct tree *tree, int percent)
+static int64_t get_part_ns(const DtcTree *tree, int percent)
 {
 	const struct open *above = get_innermost(tree);
 	int64_t window_ns = above ? above->end - above->begin : tree->target->end.ns - tree->target->begin.ns;
@@ -91,7 +92,7 @@ static int64_t get_part_ns(const struct tree *tree, int percent)
 }
 
 /* The target's own work is no blocking; that of a waker delayed the one above. */
-static void end_stretch(struct tree *tree)
+static void end_stretch(DtcTree *tree)
 {
 	const struct stretch *stretch = &tree->stretch;
 	int64_t length_ns = stretch->end - stretch->begin;
@@ -110,7 +111,7 @@ static void end_stretch(struct tree *tree)
 	tree->stretch = (struct stretch){ 0 };
 }
 
-static void add_to_stretch(struct tree *tree, const struct dtc_segment *s, int64_t begin, int64_t end)
+static void add_to_stretch(DtcTree *tree, const struct dtc_segment *s, int64_t begin, int64_t end)
 {
 	struct stretch *stretch = &tree->stretch;
 	if (stretch->node != s->node || stretch->thread != s->thread || stretch->begin != end)
@@ -126,7 +127,7 @@ static void add_to_stretch(struct tree *tree, const struct dtc_segment *s, int64
 }
 
 /* One more node for a wait whose upper end now lies beneath another one. */
-static guint copy_blocking(struct tree *tree, const struct open *open, int64_t begin, int64_t end)
+static guint copy_blocking(DtcTree *tree, const struct open *open, int64_t begin, int64_t end)
 {
 	const struct open *above = get_innermost(tree);
 	struct dtc_blocking copy = *dtc_path_get_blocking(tree->path, open->blocking);
@@ -138,13 +139,13 @@ static guint copy_blocking(struct tree *tree, const struct open *open, int64_t b
 }
 
 /* A time, but not before the begin of any wait that is being explained. */
-static int64_t get_begin(const struct tree *tree, int64_t begin)
+static int64_t get_begin(const DtcTree *tree, int64_t begin)
 {
 	const struct open *above = get_innermost(tree);
 	return above ? MAX(begin, above->bound) : begin;
 }
 
-static void add_open(struct tree *tree, struct open *open)
+static void add_open(DtcTree *tree, struct open *open)
 {
 	open->bound = get_begin(tree, open->begin);
 	g_array_append_vals(tree->open, open, 1);
@@ -154,7 +155,7 @@ static void add_open(struct tree *tree, struct open *open)
  * The way came to cluster time at: waits that began there are over. A message's sender was perhaps blocked longer: what
  * is left of that wait stands beside the one that the message ended.
  */
-static void come_to(struct tree *tree, int64_t at)
+static void come_to(DtcTree *tree, int64_t at)
 {
 	const struct open *above = get_innermost(tree);
 	if (!above || above->bound < at)
@@ -186,7 +187,7 @@ static bool is_work(enum dtc_cause cause)
 	       cause == DTC_CAUSE_SOFTIRQ;
 }
 
-static void add_part(struct tree *tree, const struct dtc_segment *s, const struct dtc_interval *interval, int64_t begin,
+static void add_part(DtcTree *tree, const struct dtc_segment *s, const struct dtc_interval *interval, int64_t begin,
 		     int64_t end)
 {
 	const struct open *above = get_innermost(tree);
@@ -214,9 +215,8 @@ static void add_part(struct tree *tree, const struct dtc_segment *s, const struc
 	dtc_path_add_blocking(tree->path, &leaf);
 }
 
-static void explain(gpointer data, const struct dtc_segment *segment, const struct dtc_interval *interval)
+void dtc_tree_explain(DtcTree *tree, const struct dtc_segment *segment, const struct dtc_interval *interval)
 {
-	struct tree *tree = data;
 	int64_t end = segment->end.ns;
 	while (end > segment->begin.ns) {
 		come_to(tree, end);
@@ -239,7 +239,7 @@ static struct dtc_end get_sender(const DtcLinks *links, const struct dtc_edge *e
 				 .at_ns = sender.written_ns };
 }
 
-static struct dtc_end get_end(const struct tree *tree, const struct dtc_visit *visit)
+static struct dtc_end get_end(const DtcTree *tree, const struct dtc_visit *visit)
 {
 	const struct dtc_edge *edge = visit->edge;
 	if (visit->host)
@@ -307,7 +307,7 @@ static enum dtc_link_quality get_link(const struct dtc_visit *visit)
 }
 
 /* The target, or one of its parents before its birth. */
-static bool is_of_target(const struct tree *tree, guint node, uint32_t thread)
+static bool is_of_target(const DtcTree *tree, guint node, uint32_t thread)
 {
 	for (guint i = 0; node == tree->target->node && i < tree->lineage->len; i++)
 		if (dtc_lineage_get(tree->lineage, i)->thread == thread)
@@ -315,9 +315,8 @@ static bool is_of_target(const struct tree *tree, guint node, uint32_t thread)
 	return false;
 }
 
-static void wait(gpointer data, const struct dtc_visit *visit)
+void dtc_tree_wait(DtcTree *tree, const struct dtc_visit *visit)
 {
-	struct tree *tree = data;
 	come_to(tree, visit->end.ns);
 	/* a server that waited for the question delayed nobody: what its client did meanwhile stands for itself */
 	bool is_target = !tree->open->len && is_of_target(tree, visit->node, visit->thread);
@@ -343,33 +342,55 @@ static void wait(gpointer data, const struct dtc_visit *visit)
 	add_open(tree, &open);
 }
 
+static void explain(gpointer data, const struct dtc_segment *segment, const struct dtc_interval *interval)
+{
+	dtc_tree_explain(data, segment, interval);
+}
+
+static void wait(gpointer data, const struct dtc_visit *visit)
+{
+	dtc_tree_wait(data, visit);
+}
+
 static const struct dtc_visitor tree_visitor = { .explain = explain, .wait = wait };
 
-static void tree_init(struct tree *tree, const DtcEdges *edges, const struct dtc_path_target *target,
+DtcTree *dtc_tree_new(const DtcEdges *edges, const struct dtc_path_target *target,
 		      const struct dtc_path_options *options, DtcPath *path)
 {
-	*tree = (struct tree){ .links = dtc_edges_get_links(edges),
-			       .target = target,
-			       .max_depth = options && options->max_depth ? options->max_depth : G_MAXUINT,
-			       .min_ns = options ? MAX(options->min_blocking_ns, 1) : 1,
-			       .path = path,
-			       .open = g_array_new(FALSE, FALSE, sizeof(struct open)) };
+	DtcTree *tree = g_new0(DtcTree, 1);
+	*tree = (DtcTree){ .edges = edges,
+			   .links = dtc_edges_get_links(edges),
+			   .target = target,
+			   .max_depth = options && options->max_depth ? options->max_depth : G_MAXUINT,
+			   .min_ns = options ? MAX(options->min_blocking_ns, 1) : 1,
+			   .path = path,
+			   .open = g_array_new(FALSE, FALSE, sizeof(struct open)) };
 	tree->lineage = dtc_lineage_new(dtc_links_get_history(tree->links, target->node), target->thread,
 					(DtcNodeTime){ to_node_ns(tree, target->node, target->begin.ns) },
 					(DtcNodeTime){ to_node_ns(tree, target->node, target->end.ns) });
+	return tree;
 }
 
-static void tree_clear(struct tree *tree)
+void dtc_tree_free(DtcTree *tree)
 {
+	if (!tree)
+		return;
 	g_array_unref(tree->open);
 	g_array_unref(tree->lineage);
+	g_free(tree);
 }
 
-static void take_way(struct tree *tree, const DtcEdges *edges, const struct dtc_traversal *of)
+/* The way came to its begin. */
+static void end_way(DtcTree *tree, DtcClusterTime begin)
 {
-	dtc_traverse(edges, of, &tree_visitor, tree);
-	come_to(tree, of->begin.ns);
+	come_to(tree, begin.ns);
 	end_stretch(tree);
+}
+
+static void take_way(DtcTree *tree, const struct dtc_traversal *of)
+{
+	dtc_traverse(tree->edges, of, &tree_visitor, tree);
+	end_way(tree, of->begin);
 }
 
 /* A span of cluster time in which the target waited. */
@@ -384,7 +405,7 @@ static gint compare_begin(gconstpointer a, gconstpointer b)
 }
 
 /* The spans of a thread's own waits that stand in the tree already, by time: they do not overlap. */
-static GArray *collect_waits(const struct tree *tree, uint32_t thread)
+static GArray *collect_waits(const DtcTree *tree, uint32_t thread)
 {
 	GArray *spans = g_array_new(FALSE, FALSE, sizeof(struct waited));
 	for (guint i = 0; i < dtc_path_get_blocking_count(tree->path); i++) {
@@ -405,7 +426,7 @@ static bool is_covered(const GArray *spans, int64_t begin, int64_t end)
 }
 
 /* The waits of the target, or of a parent of it, that end in its part of the span and that the tree does not have. */
-static void add_waits_of(struct tree *tree, const DtcEdges *edges, const struct dtc_lineage_part *part)
+static void add_waits_of(DtcTree *tree, const struct dtc_lineage_part *part)
 {
 	const struct dtc_path_target *target = tree->target;
 	const DtcHistory *h = dtc_links_get_history(tree->links, target->node);
@@ -431,20 +452,26 @@ static void add_waits_of(struct tree *tree, const DtcEdges *edges, const struct 
 			.serving = target->serving,
 		};
 		if (of.end.ns - of.begin.ns >= tree->min_ns && !is_covered(known, of.begin.ns, of.end.ns))
-			take_way(tree, edges, &of);
+			take_way(tree, &of);
 	}
 }
 
-static void add_other_waits(struct tree *tree, const DtcEdges *edges)
+static void add_other_waits(DtcTree *tree)
 {
 	for (guint i = 0; i < tree->lineage->len; i++)
-		add_waits_of(tree, edges, dtc_lineage_get(tree->lineage, i));
+		add_waits_of(tree, dtc_lineage_get(tree->lineage, i));
+}
+
+void dtc_tree_finish(DtcTree *tree)
+{
+	end_way(tree, tree->target->begin);
+	add_other_waits(tree);
 }
 
 void dtc_tree_add(const DtcEdges *edges, const struct dtc_path_target *target, const struct dtc_path_options *options,
 		  DtcPath *path)
 {
-	struct tree tree;
+	g_autoptr(DtcTree) tree = dtc_tree_new(edges, target, options, path);
 	const struct dtc_traversal of = { .node = target->node,
 					  .thread = target->thread,
 					  .begin = target->begin,
@@ -452,17 +479,13 @@ void dtc_tree_add(const DtcEdges *edges, const struct dtc_path_target *target, c
 					  .end_ns = DTC_TIME_NONE,
 					  .call = target->call,
 					  .serving = target->serving };
-	tree_init(&tree, edges, target, options, path);
-	take_way(&tree, edges, &of);
-	add_other_waits(&tree, edges);
-	tree_clear(&tree);
+	dtc_traverse(edges, &of, &tree_visitor, tree);
+	dtc_tree_finish(tree);
 }
 
 void dtc_tree_add_waits(const DtcEdges *edges, const struct dtc_path_target *target,
 			const struct dtc_path_options *options, DtcPath *path)
 {
-	struct tree tree;
-	tree_init(&tree, edges, target, options, path);
-	add_other_waits(&tree, edges);
-	tree_clear(&tree);
+	g_autoptr(DtcTree) tree = dtc_tree_new(edges, target, options, path);
+	add_other_waits(tree);
 }

@@ -7,7 +7,23 @@
  */
 #pragma once
 
+#include "analyze/path/traverse.h"
 #include "analyze/path/walk.h"
+
+typedef struct DtcTree DtcTree;
+
+/*
+ * A tree that is added to path while somebody else takes the target's way, and tells it what visitors are told; when
+ * that is done, dtc_tree_finish adds the waits that this way did not come by. Arguments are borrowed. Caller owns.
+ */
+DtcTree *dtc_tree_new(const DtcEdges *edges, const struct dtc_path_target *target,
+		      const struct dtc_path_options *options, DtcPath *path);
+void dtc_tree_free(DtcTree *tree);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcTree, dtc_tree_free)
+/* As struct dtc_visitor's. */
+void dtc_tree_explain(DtcTree *tree, const struct dtc_segment *segment, const struct dtc_interval *interval);
+void dtc_tree_wait(DtcTree *tree, const struct dtc_visit *visit);
+void dtc_tree_finish(DtcTree *tree);
 
 /* Adds the blockings of the target's way and of all its waits in the span. */
 void dtc_tree_add(const DtcEdges *edges, const struct dtc_path_target *target, const struct dtc_path_options *options,

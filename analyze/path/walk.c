@@ -6,28 +6,43 @@
 #include "analyze/path/tree.h"
 #include "dtrace-chain/error.h"
 
+/* Path and tree see the same way: it is taken once for both. */
+struct walk {
+	DtcPath *path;
+	DtcTree *tree; /* or NULL */
+};
+
 static void add_segment(gpointer data, const struct dtc_segment *segment, const struct dtc_interval *interval)
 {
-	(void)interval;
-	dtc_path_add_segment(data, segment);
+	struct walk *walk = data;
+
+	dtc_path_add_segment(walk->path, segment);
+	if (walk->tree)
+		dtc_tree_explain(walk->tree, segment, interval);
+}
+
+static void add_wait(gpointer data, const struct dtc_visit *visit)
+{
+	dtc_tree_wait(((struct walk *)data)->tree, visit);
 }
 
 static guint add_waiter(gpointer data, const struct dtc_waiter *waiter)
 {
-	return dtc_path_add_waiter(data, waiter);
+	return dtc_path_add_waiter(((struct walk *)data)->path, waiter);
 }
 
 static void add_reversal(gpointer data, const struct dtc_reversal *reversal)
 {
-	dtc_path_add_reversal(data, reversal);
+	dtc_path_add_reversal(((struct walk *)data)->path, reversal);
 }
 
 DtcPath *dtc_path_walk(const DtcEdges *edges, const struct dtc_path_target *target,
 		       const struct dtc_path_options *options, GError **error)
 {
-	static const struct dtc_visitor visitor = { .explain = add_segment,
-						    .enter = add_waiter,
-						    .reverse = add_reversal };
+	const struct dtc_visitor visitor = { .explain = add_segment,
+					     .wait = options && options->path_only ? NULL : add_wait,
+					     .enter = add_waiter,
+					     .reverse = add_reversal };
 	const DtcLinks *links = dtc_edges_get_links(edges);
 	const DtcHistory *h = dtc_links_get_history(links, target->node);
 	if (!h || target->thread >= dtc_history_get_thread_count(h) || target->end.ns <= target->begin.ns) {
@@ -46,9 +61,11 @@ DtcPath *dtc_path_walk(const DtcEdges *edges, const struct dtc_path_target *targ
 					  .call = target->call,
 					  .serving = target->serving };
 	DtcPath *path = dtc_path_new(target->begin, target->end);
-	dtc_traverse(edges, &of, &visitor, path);
-	if (!options || !options->path_only)
-		dtc_tree_add(edges, target, options, path);
+	g_autoptr(DtcTree) tree = visitor.wait ? dtc_tree_new(edges, target, options, path) : NULL;
+	struct walk walk = { path, tree };
+	dtc_traverse(edges, &of, &visitor, &walk);
+	if (tree)
+		dtc_tree_finish(tree);
 	dtc_path_finish(path);
 	return path;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/model.h"
 
+#include "analyze/report/details.h"
 #include "analyze/report/evidence.h"
-
+#include "analyze/report/rows.h"
 #include "analyze/report/verdict.h"
 #include "collect/console/printable.h"
 #include "dtrace-chain/error.h"
@@ -28,6 +29,9 @@ struct named {
 struct dtc_report_known {
 	const char **nodes;  /* by node; NULL: not asked for yet */
 	GHashTable *threads; /* struct named */
+	DtcDetails *details;
+	DtcRowSums *row_sums;
+	DtcVerdictSums *verdict_sums;
 };
 
 static guint origin_hash(gconstpointer data)
@@ -42,19 +46,15 @@ static gboolean origin_equal(gconstpointer a, gconstpointer b)
 	return x->node == y->node && x->comm == y->comm && x->process == y->process;
 }
 
-static void begin_names(DtcReport *report, guint node_count)
-{
-	report->known = g_new0(struct dtc_report_known, 1);
-	report->known->nodes = g_new0(const char *, (gsize)node_count + 1);
-	report->known->threads = g_hash_table_new_full(origin_hash, origin_equal, g_free, NULL);
-}
-
-static void end_names(DtcReport *report)
+static void end_steps(DtcReport *report)
 {
 	if (!report->known)
 		return;
 	g_free(report->known->nodes);
 	g_hash_table_unref(report->known->threads);
+	dtc_details_free(report->known->details);
+	dtc_row_sums_free(report->known->row_sums);
+	dtc_verdict_sums_free(report->known->verdict_sums);
 	g_clear_pointer(&report->known, g_free);
 }
 
@@ -76,7 +76,7 @@ void dtc_report_free(DtcReport *report)
 	g_array_unref(report->clocks);
 	g_array_unref(report->findings);
 	g_string_chunk_free(report->strings);
-	end_names(report);
+	end_steps(report);
 	g_free(report);
 }
 
@@ -93,6 +93,29 @@ static const char *keep(DtcReport *report, const char *text, guint max)
 static const char *keep_text(DtcReport *report, const char *text)
 {
 	return text && *text ? keep(report, text, DTC_PRINTABLE_MAX) : NULL;
+}
+
+static const char *keep_words(gpointer report, const char *text)
+{
+	return keep_text(report, text);
+}
+
+static struct dtc_names get_names(const struct dtc_report_input *input)
+{
+	return (struct dtc_names){ input->histories, input->node_names, input->node_count };
+}
+
+static void begin_steps(DtcReport *report, const struct dtc_report_input *input)
+{
+	const struct dtc_names names = get_names(input);
+	struct dtc_report_known *known = g_new0(struct dtc_report_known, 1);
+
+	known->nodes = g_new0(const char *, (gsize)input->node_count + 1);
+	known->threads = g_hash_table_new_full(origin_hash, origin_equal, g_free, NULL);
+	known->details = dtc_details_new(&names, keep_words, report);
+	known->row_sums = dtc_row_sums_new();
+	known->verdict_sums = dtc_verdict_sums_new();
+	report->known = known;
 }
 
 static const char *get_node_name(DtcReport *report, const struct dtc_report_input *input, guint node)
@@ -290,20 +313,15 @@ static void add_hops(DtcReport *report, const struct dtc_report_input *input)
 	}
 }
 
-static struct dtc_names get_names(const struct dtc_report_input *input)
-{
-	return (struct dtc_names){ input->histories, input->node_names, input->node_count };
-}
-
 /* What the span was, and, of a segment, for whom the thread worked in it. */
 static const char *keep_detail(DtcReport *report, const struct dtc_report_input *input,
 			       const struct dtc_evidence *evidence, int64_t span_ns, const struct dtc_segment *segment)
 {
-	const struct dtc_names names = get_names(input);
-	g_autofree char *words = dtc_words_for_evidence(&names, evidence, span_ns);
 	g_autofree char *whose = segment ? dtc_words_for_whose(segment) : NULL;
 	if (!whose)
-		return keep_text(report, words);
+		return dtc_details_get(report->known->details, evidence, span_ns);
+	const struct dtc_names names = get_names(input);
+	g_autofree char *words = dtc_words_for_evidence(&names, evidence, span_ns);
 	g_autofree char *both = words ? g_strdup_printf("%s: %s", whose, words) : g_strdup(whose);
 	return keep_text(report, both);
 }
@@ -316,19 +334,32 @@ static const char *keep_end(DtcReport *report, const struct dtc_report_input *in
 	return keep_text(report, words);
 }
 
-static const char *keep_evidence(gpointer report, const char *text)
-{
-	return keep_text(report, text);
-}
-
 static guint add_evidence(DtcReport *report, const struct dtc_report_input *input, const struct dtc_evidence *evidence)
 {
 	const struct dtc_names names = get_names(input);
 	struct dtc_report_evidence made;
-	if (input->is_summed || !dtc_report_evidence_make(&names, evidence, keep_evidence, report, &made))
+	if (input->lacks_evidence || !dtc_report_evidence_make(&names, evidence, keep_words, report, &made))
 		return G_MAXUINT;
 	g_array_append_val(report->evidences, made);
 	return report->evidences->len - 1;
+}
+
+/* A step's evidence is looked at for the verdict, and kept only for who shows it. */
+static void add_up(DtcReport *report, const struct dtc_report_input *input, const struct dtc_segment *segment,
+		   struct dtc_report_step *step)
+{
+	const struct dtc_names names = get_names(input);
+	bool is_wanted = !input->is_summed && (!input->lacks_evidence || dtc_verdict_looks_at(step->cause));
+	struct dtc_report_evidence made;
+	bool has_any = is_wanted && dtc_report_evidence_make(&names, &segment->evidence, keep_words, report, &made);
+
+	dtc_row_sums_add(report->known->row_sums, step);
+	dtc_verdict_sums_add(report->known->verdict_sums, step, has_any ? &made : NULL);
+	step->evidence = G_MAXUINT;
+	if (!has_any || input->lacks_evidence)
+		return;
+	step->evidence = report->evidences->len;
+	g_array_append_val(report->evidences, made);
 }
 
 /*
@@ -375,13 +406,13 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 					      segment),
 			.busy_with = keep_text(report, segment->busy_with),
 			.candidate = keep_text(report, segment->candidate),
-			.evidence = add_evidence(report, input, &segment->evidence),
 			.link = segment->link,
 			.uncertainty_ns = segment->uncertainty_ns,
 			.is_hop = i > 0 && dtc_path_get_segment(input->path, i - 1)->node != segment->node,
 			.is_kernel = segment->is_kernel,
 			.service = find_waiter(report, input, segment),
 		};
+		add_up(report, input, segment, &step);
 		g_array_append_val(report->steps, step);
 	}
 }
@@ -407,71 +438,6 @@ static void set_services(DtcReport *report)
 		else if (!step->is_kernel || i >= count)
 			step->service = step->who;
 	}
-}
-
-static int compare_steps_by_group(const void *a, const void *b, void *data)
-{
-	const GArray *steps = data;
-	const struct dtc_report_step *x = &g_array_index(steps, struct dtc_report_step, *(const guint *)a);
-	const struct dtc_report_step *y = &g_array_index(steps, struct dtc_report_step, *(const guint *)b);
-	/* strings are stored once, so equal ones have equal addresses */
-	int order = x->who.tier == y->who.tier ? 0 : strcmp(x->who.tier, y->who.tier);
-
-	if (order == 0)
-		order = (x->cause > y->cause) - (x->cause < y->cause);
-	if (order == 0 && x->detail != y->detail)
-		order = g_strcmp0(x->detail, y->detail);
-	return order;
-}
-
-/*
- * Rows by (tier, cause) with the largest detail; steps are visited sorted by (tier, cause, detail). A tier that a
- * cluster file names may have several processes: the row shows the one of its longest step.
- */
-static void add_rows(DtcReport *report)
-{
-	guint count = report->steps->len;
-	g_autofree guint *order = g_new(guint, count);
-	struct dtc_report_row row = { 0 };
-	const char *detail = NULL;
-	int64_t detail_ns = 0, longest_ns = 0;
-
-	for (guint i = 0; i < count; i++)
-		order[i] = i;
-	g_qsort_with_data(order, (int)count, sizeof(*order), compare_steps_by_group, report->steps);
-	for (guint i = 0; i < count; i++) {
-		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, order[i]);
-		if (row.tier != step->who.tier || row.cause != step->cause) {
-			if (row.tier)
-				g_array_append_val(report->rows, row);
-			row = (struct dtc_report_row){
-				.tier = step->who.tier,
-				.node = step->who.node,
-				.process = step->who.process,
-				.cause = step->cause,
-			};
-			detail_ns = 0;
-			longest_ns = 0;
-		} else if (detail != step->detail) {
-			detail_ns = 0;
-		}
-		detail = step->detail;
-		if (step->end_ns - step->begin_ns > longest_ns) {
-			longest_ns = step->end_ns - step->begin_ns;
-			row.node = step->who.node;
-			row.process = step->who.process;
-		}
-		row.ns += step->end_ns - step->begin_ns;
-		row.step_count++;
-		detail_ns += step->end_ns - step->begin_ns;
-		row.unnamed_ns += detail ? 0 : step->end_ns - step->begin_ns;
-		if (detail && detail_ns > row.detail_ns) {
-			row.detail = detail;
-			row.detail_ns = detail_ns;
-		}
-	}
-	if (row.tier)
-		g_array_append_val(report->rows, row);
 }
 
 static int compare_ns_descending(int64_t a, int64_t b)
@@ -777,7 +743,7 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	report->clocks = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_clock));
 	report->findings = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_finding));
 	report->dominant = G_MAXUINT;
-	begin_names(report, input->node_count);
+	begin_steps(report, input);
 	report->origin_ns = input->origin_ns;
 	report->begin_ns = begin_ns;
 	report->end_ns = end_ns;
@@ -802,17 +768,17 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 		add_followed_hops(report, input);
 	add_steps(report, input);
 	set_services(report);
-	add_rows(report);
+	dtc_row_sums_list(report->known->row_sums, report->rows);
 	add_tiers(report);
 	add_services(report);
-	dtc_verdict_add(report);
+	dtc_verdict_add(report, report->known->verdict_sums);
 	report->complete = dtc_findings_get_complete(input->findings);
 	if (!input->is_summed) {
 		add_clocks(report, input);
 		add_findings(report, input);
 		add_blockings(report, input);
 	}
-	end_names(report);
+	end_steps(report);
 	if (!check_sums(report, error) || !check_blockings(report, error))
 		return NULL;
 	return g_steal_pointer(&report);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Turns a critical path and what is known around it into a report (dtrace-chain/report.h). Costs one sort of the
+ * Turns a critical path and what is known around it into a report (dtrace-chain/report.h). Linear in
  * segments; strings are stored once.
  */
 #pragma once
@@ -48,9 +48,9 @@ struct dtc_report_input {
 	const DtcHistory *const *histories;
 	bool is_client_hidden; /* the span is a server's part, and the head says so */
 	int64_t origin_ns;     /* where the recording begins, cluster time; INT64_MIN: not known */
-	/* its steps are added up and not shown: no evidence is looked up, and it has no hops, clocks, findings,
-	 * blockings */
+	/* its steps are added up and not shown: it has no hops, clocks, findings, blockings */
 	bool is_summed;
+	bool lacks_evidence; /* who reads it shows no records behind steps and blockings: they are not kept */
 };
 
 /*

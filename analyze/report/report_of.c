@@ -13,8 +13,11 @@ static DtcClusterTime get_origin(const DtcEngine *engine, const struct dtc_quest
 				     (DtcNodeTime){ dtc_history_get_begin_ns(history) });
 }
 
+/* How much of an answer is wanted. */
+enum extent { SUMMED, WORDS, WHOLE };
+
 static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
-			      const DtcFindings *findings, bool is_summed, GError **error)
+			      const DtcFindings *findings, enum extent extent, GError **error)
 {
 	const struct dtc_path_target *target = &question->target;
 	const DtcHistory *history = dtc_engine_get_history(engine, target->node);
@@ -38,7 +41,8 @@ static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question
 		.origin_ns = get_origin(engine, question).ns,
 		.requests = dtc_engine_get_requests(engine),
 		.is_client_hidden = question->is_client_hidden,
-		.is_summed = is_summed,
+		.is_summed = extent == SUMMED,
+		.lacks_evidence = extent != WHOLE,
 	};
 	if (question->serving)
 		input.followed = dtc_serving_get_hops(question->serving, question->index, &input.followed_count);
@@ -62,7 +66,13 @@ static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question
 DtcReport *dtc_report_of(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
 			 const DtcFindings *findings, GError **error)
 {
-	return make_report(engine, question, path, findings, false, error);
+	return make_report(engine, question, path, findings, WHOLE, error);
+}
+
+DtcReport *dtc_report_of_words(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
+			       const DtcFindings *findings, GError **error)
+{
+	return make_report(engine, question, path, findings, WORDS, error);
 }
 
 static void add_skipped_findings(const struct dtc_skipped *skipped, guint count, DtcFindings *findings)
@@ -105,7 +115,7 @@ bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const str
 	dtc_all_requests_set_rows(all);
 	while ((answer = dtc_all_requests_next(all))) {
 		g_autoptr(DtcReport) report =
-			make_report(engine, answer->question, answer->path, answer->findings, true, NULL);
+			make_report(engine, answer->question, answer->path, answer->findings, SUMMED, NULL);
 		add_outside_findings(answer->findings, findings);
 		if (report)
 			dtc_summary_add(summary, report);

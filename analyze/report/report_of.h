@@ -11,6 +11,9 @@
 /* As of dtc_report_new. Everything is borrowed for the call; caller owns. */
 DtcReport *dtc_report_of(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
 			 const DtcFindings *findings, GError **error);
+/* The same for the terminal, which shows no records behind steps and blockings: they are not kept. */
+DtcReport *dtc_report_of_words(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
+			       const DtcFindings *findings, GError **error);
 
 /*
  * A row for each request that is wholly inside of the trace of its node; the others are counted in ret_skipped.

@@ -55,28 +55,52 @@ const char *dtc_family_to_string(enum dtc_family family)
 	return names[family];
 }
 
-/* One step, as far as it counts here. */
+/* Steps of one machine and family that were about one thing, as far as they count here. */
 struct piece {
-	const char *node;
-	const char *what; /* strings of a report are stored once: equal ones have equal addresses */
+	const char *node; /* strings of a report are stored once: equal ones have equal addresses */
+	/* a text, or a thread's name or a call that becomes one with what follows; NULL: nobody is known */
+	const char *name;
+	const char *file; /* of a call; or NULL */
+	const char *what; /* the text that becomes of it */
 	enum dtc_family family;
+	int32_t tid; /* -1: none */
 	int64_t ns;
 };
 
-static const char *keep_thread(DtcReport *report, const struct dtc_report_thread *who)
+struct DtcVerdictSums {
+	GHashTable *pieces; /* struct piece, of the list */
+	GPtrArray *list;    /* owns them */
+};
+
+static guint piece_hash(gconstpointer data)
 {
-	if (who->tid < 0) /* an interrupt */
-		return who->comm;
-	g_autofree char *name = g_strdup_printf("%s %d", who->comm, who->tid);
-	return g_string_chunk_insert_const(report->strings, name);
+	const struct piece *piece = data;
+	guint hash = g_direct_hash(piece->node) * 31 + g_direct_hash(piece->name);
+	return ((hash * 31 + g_direct_hash(piece->file)) * 31 + piece->family) * 31 + (guint)piece->tid;
 }
 
-static const char *keep_call(DtcReport *report, const struct dtc_report_evidence *evidence)
+static gboolean piece_equal(gconstpointer a, gconstpointer b)
 {
-	if (!evidence->file)
-		return evidence->call;
-	g_autofree char *name = g_strdup_printf("%s(%s)", evidence->call, evidence->file);
-	return g_string_chunk_insert_const(report->strings, name);
+	const struct piece *x = a, *y = b;
+	return x->node == y->node && x->name == y->name && x->file == y->file && x->family == y->family &&
+	       x->tid == y->tid;
+}
+
+DtcVerdictSums *dtc_verdict_sums_new(void)
+{
+	DtcVerdictSums *sums = g_new0(DtcVerdictSums, 1);
+	sums->pieces = g_hash_table_new(piece_hash, piece_equal);
+	sums->list = g_ptr_array_new_with_free_func(g_free);
+	return sums;
+}
+
+void dtc_verdict_sums_free(DtcVerdictSums *sums)
+{
+	if (!sums)
+		return;
+	g_hash_table_unref(sums->pieces);
+	g_ptr_array_unref(sums->list);
+	g_free(sums);
 }
 
 static const char *name_network(enum dtc_cause cause)
@@ -93,39 +117,71 @@ static const char *name_network(enum dtc_cause cause)
 	}
 }
 
+bool dtc_verdict_looks_at(enum dtc_cause cause)
+{
+	enum dtc_family family = dtc_family_of_cause(cause);
+	return family != DTC_FAMILY_CPU && family != DTC_FAMILY_NETWORK && family != DTC_FAMILY_UNKNOWN;
+}
+
 /*
  * Who or what a step was about, such that many can be added up: who ran, who had the CPU or the lock, in which call it
- * slept, what happened to a message. NULL: nobody is known.
+ * slept, what happened to a message.
  */
-static const char *find_what(DtcReport *report, const struct dtc_report_step *step, enum dtc_family family)
+static void set_what(struct piece *piece, const struct dtc_report_step *step,
+		     const struct dtc_report_evidence *evidence)
 {
-	const struct dtc_report_evidence *evidence =
-		step->evidence == G_MAXUINT
-			? NULL
-			: &g_array_index(report->evidences, struct dtc_report_evidence, step->evidence);
-	switch (family) {
+	switch (piece->family) {
 	case DTC_FAMILY_CPU:
-		return step->who.process;
+		piece->name = step->who.process;
+		break;
 	case DTC_FAMILY_CPU_WAIT:
 	case DTC_FAMILY_LOCK:
 	case DTC_FAMILY_IPC:
 	case DTC_FAMILY_VM:
-		return evidence && evidence->by.comm ? keep_thread(report, &evidence->by) : NULL;
+		piece->name = evidence ? evidence->by.comm : NULL;
+		if (piece->name && evidence->by.tid >= 0) /* else it is an interrupt */
+			piece->tid = evidence->by.tid;
+		break;
 	case DTC_FAMILY_DISK:
 	case DTC_FAMILY_TIMER:
-		return !evidence ? NULL : evidence->call ? keep_call(report, evidence) : evidence->device_name;
+		piece->name = !evidence ? NULL : evidence->call ? evidence->call : evidence->device_name;
+		piece->file = evidence && evidence->call ? evidence->file : NULL;
+		break;
 	case DTC_FAMILY_NETWORK:
-		return name_network(step->cause);
+		piece->name = name_network(step->cause);
+		break;
 	case DTC_FAMILY_UNKNOWN:
 	case DTC_FAMILIES:
 		break;
 	}
-	return NULL;
 }
 
-static int compare_pieces(const void *a, const void *b)
+void dtc_verdict_sums_add(DtcVerdictSums *sums, const struct dtc_report_step *step,
+			  const struct dtc_report_evidence *evidence)
 {
-	const struct piece *x = a, *y = b;
+	struct piece key = { .node = step->who.node, .family = dtc_family_of_cause(step->cause), .tid = -1 };
+	set_what(&key, step, evidence);
+	struct piece *piece = g_hash_table_lookup(sums->pieces, &key);
+	if (!piece) {
+		piece = g_memdup2(&key, sizeof(key));
+		g_hash_table_add(sums->pieces, piece);
+		g_ptr_array_add(sums->list, piece);
+	}
+	piece->ns += step->end_ns - step->begin_ns;
+}
+
+static const char *keep_what(DtcReport *report, const struct piece *piece)
+{
+	if (piece->tid < 0 && !piece->file)
+		return piece->name;
+	g_autofree char *text = piece->file ? g_strdup_printf("%s(%s)", piece->name, piece->file)
+					    : g_strdup_printf("%s %d", piece->name, piece->tid);
+	return g_string_chunk_insert_const(report->strings, text);
+}
+
+static gint compare_pieces(gconstpointer a, gconstpointer b)
+{
+	const struct piece *x = *(struct piece *const *)a, *y = *(struct piece *const *)b;
 	int order = x->node == y->node ? 0 : strcmp(x->node, y->node);
 
 	if (order == 0)
@@ -271,21 +327,18 @@ static void set_verdict(DtcReport *report)
 	set_waited_for(report);
 }
 
-void dtc_verdict_add(DtcReport *report)
+void dtc_verdict_add(DtcReport *report, DtcVerdictSums *sums)
 {
-	guint count = report->steps->len;
-	g_autofree struct piece *pieces = g_new(struct piece, count + 1);
+	const GPtrArray *pieces = sums->list;
 	int64_t what_ns = 0;
 
-	for (guint i = 0; i < count; i++) {
-		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
-		enum dtc_family family = dtc_family_of_cause(step->cause);
-		pieces[i] = (struct piece){ step->who.node, find_what(report, step, family), family,
-					    step->end_ns - step->begin_ns };
+	for (guint i = 0; i < pieces->len; i++) {
+		struct piece *piece = pieces->pdata[i];
+		piece->what = keep_what(report, piece);
 	}
-	qsort(pieces, count, sizeof(*pieces), compare_pieces);
-	for (guint i = 0; i < count; i++)
-		add_piece(report, &pieces[i], i ? &pieces[i - 1] : NULL, &what_ns);
+	g_ptr_array_sort(sums->list, compare_pieces);
+	for (guint i = 0; i < pieces->len; i++)
+		add_piece(report, pieces->pdata[i], i ? pieces->pdata[i - 1] : NULL, &what_ns);
 	order_parts(report);
 	set_verdict(report);
 }

@@ -37,6 +37,7 @@ static void test_silent(void)
 	struct story s;
 	struct dtc_silence silence;
 	const DtcHistory *h = tell(&s, 10, true, 0);
+	g_assert_true(dtc_silence_has_ticks(h));
 	g_assert_true(dtc_silence_find(h, 110 * MS, 192 * MS + 500, &silence));
 	g_assert_cmpuint(silence.cpu, ==, 0);
 	g_assert_cmpint(dtc_history_get_thread(h, silence.thread)->tid, ==, 10);
@@ -54,7 +55,7 @@ static void test_not_silent(void)
 	struct dtc_silence silence;
 	g_assert_false(dtc_silence_find(tell(&s, 0, true, 0), 110 * MS, 192 * MS, &silence));
 	story_clear(&s);
-	g_assert_false(dtc_silence_find(tell(&s, 10, false, 0), 110 * MS, 192 * MS, &silence));
+	g_assert_false(dtc_silence_has_ticks(tell(&s, 10, false, 0)));
 	story_clear(&s);
 	g_assert_false(dtc_silence_find(tell(&s, 10, true, 150), 110 * MS, 192 * MS, &silence));
 	story_clear(&s);
@@ -102,6 +103,8 @@ static void test_finding(void)
 		"interrupt; its host may not have let it run, and then the wire's time is the host's");
 	g_assert_cmpuint(count_findings(h, DTC_SILENCE_NS - 1, DTC_CAUSE_NETWORK_WIRE, &text), ==, 0);
 	g_assert_cmpuint(count_findings(h, 82 * MS, DTC_CAUSE_DISK, &text), ==, 0);
+	story_clear(&s);
+	g_assert_cmpuint(count_findings(tell(&s, 10, false, 0), 82 * MS, DTC_CAUSE_NETWORK_WIRE, &text), ==, 0);
 	story_clear(&s);
 }
 
