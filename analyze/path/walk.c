@@ -6,6 +6,8 @@
 #include "analyze/path/tree.h"
 #include "dtrace-chain/error.h"
 
+#include <inttypes.h>
+
 /* Path and tree see the same way: it is taken once for both. */
 struct walk {
 	DtcPath *path;
@@ -36,6 +38,29 @@ static void add_reversal(gpointer data, const struct dtc_reversal *reversal)
 	dtc_path_add_reversal(((struct walk *)data)->path, reversal);
 }
 
+static bool can_be_walked(const DtcLinks *links, const struct dtc_path_target *target, GError **error)
+{
+	const DtcHistory *h = dtc_links_get_history(links, target->node);
+	if (h && target->thread < dtc_history_get_thread_count(h) && target->end.ns > target->begin.ns)
+		return true;
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
+		    "no span of a traced thread of '%s' to explain\nhint: the end must lie after the begin, within "
+		    "the trace",
+		    dtc_links_get_node_name(links, target->node));
+	return false;
+}
+
+static struct dtc_traversal make_traversal(const struct dtc_path_target *target)
+{
+	return (struct dtc_traversal){ .node = target->node,
+				       .thread = target->thread,
+				       .begin = target->begin,
+				       .end = target->end,
+				       .end_ns = DTC_TIME_NONE,
+				       .call = target->call,
+				       .serving = target->serving };
+}
+
 DtcPath *dtc_path_walk(const DtcEdges *edges, const struct dtc_path_target *target,
 		       const struct dtc_path_options *options, GError **error)
 {
@@ -43,23 +68,9 @@ DtcPath *dtc_path_walk(const DtcEdges *edges, const struct dtc_path_target *targ
 					     .wait = options && options->path_only ? NULL : add_wait,
 					     .enter = add_waiter,
 					     .reverse = add_reversal };
-	const DtcLinks *links = dtc_edges_get_links(edges);
-	const DtcHistory *h = dtc_links_get_history(links, target->node);
-	if (!h || target->thread >= dtc_history_get_thread_count(h) || target->end.ns <= target->begin.ns) {
-		g_set_error(
-			error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE,
-			"no span of a traced thread of '%s' to explain\nhint: the end must lie after the begin, within "
-			"the trace",
-			dtc_links_get_node_name(links, target->node));
+	const struct dtc_traversal of = make_traversal(target);
+	if (!can_be_walked(dtc_edges_get_links(edges), target, error))
 		return NULL;
-	}
-	const struct dtc_traversal of = { .node = target->node,
-					  .thread = target->thread,
-					  .begin = target->begin,
-					  .end = target->end,
-					  .end_ns = DTC_TIME_NONE,
-					  .call = target->call,
-					  .serving = target->serving };
 	DtcPath *path = dtc_path_new(target->begin, target->end);
 	g_autoptr(DtcTree) tree = visitor.wait ? dtc_tree_new(edges, target, options, path) : NULL;
 	struct walk walk = { path, tree };
@@ -68,4 +79,42 @@ DtcPath *dtc_path_walk(const DtcEdges *edges, const struct dtc_path_target *targ
 		dtc_tree_finish(tree);
 	dtc_path_finish(path);
 	return path;
+}
+
+/* A way whose segments are looked at and not kept, from the latest to the earliest. */
+struct verified {
+	int64_t at_ns; /* down to which all is well */
+	int64_t begin_ns, end_ns;
+	guint count; /* of segments until the first that is not */
+	bool is_wrong;
+};
+
+static void verify_segment(gpointer data, const struct dtc_segment *segment, const struct dtc_interval *interval)
+{
+	struct verified *verified = data;
+	(void)interval;
+	if (verified->is_wrong)
+		return;
+	verified->begin_ns = segment->begin.ns;
+	verified->end_ns = segment->end.ns;
+	verified->is_wrong = segment->end.ns != verified->at_ns || segment->begin.ns >= segment->end.ns;
+	verified->at_ns = segment->begin.ns;
+	verified->count++;
+}
+
+bool dtc_path_check_walk(const DtcEdges *edges, const struct dtc_path_target *target, GError **error)
+{
+	static const struct dtc_visitor visitor = { .explain = verify_segment };
+	const struct dtc_traversal of = make_traversal(target);
+	struct verified verified = { .at_ns = target->end.ns };
+	if (!can_be_walked(dtc_edges_get_links(edges), target, error))
+		return false;
+	dtc_traverse(edges, &of, &visitor, &verified);
+	if (!verified.is_wrong && verified.at_ns == target->begin.ns)
+		return true;
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
+		    "path is not contiguous: segment %u from its end is [%" PRId64 ", %" PRId64 "] of [%" PRId64
+		    ", %" PRId64 "]\nhint: this is a defect of dtrace-chain, please report it with the bundle",
+		    verified.count, verified.begin_ns, verified.end_ns, target->begin.ns, target->end.ns);
+	return false;
 }

@@ -30,3 +30,8 @@ struct dtc_path_options {
 /* Caller owns; NULL with an error if the thread did not exist in the span. */
 DtcPath *dtc_path_walk(const DtcEdges *edges, const struct dtc_path_target *target,
 		       const struct dtc_path_options *options, GError **error);
+/*
+ * That the path would be contiguous and span the target, as dtc_path_check has it: verified while the way is taken, and
+ * nothing of it is kept. Errors as of both.
+ */
+bool dtc_path_check_walk(const DtcEdges *edges, const struct dtc_path_target *target, GError **error);

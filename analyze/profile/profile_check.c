@@ -240,13 +240,9 @@ static struct dtc_check check_paths(const struct dtc_check_input *input, const D
 			.end = dtc_clocks_to_cluster(clocks, node, (DtcNodeTime){ life->end_ns }),
 			.call = DTC_NONE,
 		};
-		const struct dtc_path_options options = { .path_only = true };
 		g_autoptr(GError) error = NULL;
-		g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, &options, &error);
-		bool is_right = path && dtc_path_check(path, &error) &&
-				dtc_path_get_begin(path).ns == target.begin.ns &&
-				dtc_path_get_end(path).ns == target.end.ns;
-		g_autofree char *reason = error ? first_line(error) : g_strdup("it does not span the thread's life");
+		bool is_right = dtc_path_check_walk(edges, &target, &error);
+		g_autofree char *reason = is_right ? g_strdup("") : first_line(error);
 		dtc_check_look(&check, is_right, "tid %d: %s", life->tid, reason);
 	}
 	return check;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/model.h"
 
-#include "analyze/report/details.h"
 #include "analyze/report/evidence.h"
 #include "analyze/report/rows.h"
 #include "analyze/report/verdict.h"
@@ -13,46 +12,16 @@
 
 #define DEFECT_HINT "this is a defect of dtrace-chain; please report it with the bundle"
 
-/* Where the names of a thread come from: strings of a history or of the program, each in one place while this runs. */
-struct origin {
-	const char *node;
-	const char *comm;
-	const char *process;
-};
-
-struct named {
-	struct origin origin; /* first: the key */
-	struct dtc_report_thread thread;
-};
-
-/* A path of a million steps has a few dozens of threads: what they are called is worked out once. */
+/* What steps add up to, while they are added. */
 struct dtc_report_known {
-	const char **nodes;  /* by node; NULL: not asked for yet */
-	GHashTable *threads; /* struct named */
-	DtcDetails *details;
 	DtcRowSums *row_sums;
 	DtcVerdictSums *verdict_sums;
 };
-
-static guint origin_hash(gconstpointer data)
-{
-	const struct origin *origin = data;
-	return (g_direct_hash(origin->node) * 31 + g_direct_hash(origin->comm)) * 31 + g_direct_hash(origin->process);
-}
-
-static gboolean origin_equal(gconstpointer a, gconstpointer b)
-{
-	const struct origin *x = a, *y = b;
-	return x->node == y->node && x->comm == y->comm && x->process == y->process;
-}
 
 static void end_steps(DtcReport *report)
 {
 	if (!report->known)
 		return;
-	g_free(report->known->nodes);
-	g_hash_table_unref(report->known->threads);
-	dtc_details_free(report->known->details);
 	dtc_row_sums_free(report->known->row_sums);
 	dtc_verdict_sums_free(report->known->verdict_sums);
 	g_clear_pointer(&report->known, g_free);
@@ -76,6 +45,7 @@ void dtc_report_free(DtcReport *report)
 	g_array_unref(report->clocks);
 	g_array_unref(report->findings);
 	g_string_chunk_free(report->strings);
+	dtc_name_book_unref(report->names);
 	end_steps(report);
 	g_free(report);
 }
@@ -110,22 +80,16 @@ static void begin_steps(DtcReport *report, const struct dtc_report_input *input)
 	const struct dtc_names names = get_names(input);
 	struct dtc_report_known *known = g_new0(struct dtc_report_known, 1);
 
-	known->nodes = g_new0(const char *, (gsize)input->node_count + 1);
-	known->threads = g_hash_table_new_full(origin_hash, origin_equal, g_free, NULL);
-	known->details = dtc_details_new(&names, keep_words, report);
+	report->names =
+		input->name_book ? dtc_name_book_ref(input->name_book) : dtc_name_book_new(&names, input->cluster);
 	known->row_sums = dtc_row_sums_new();
 	known->verdict_sums = dtc_verdict_sums_new();
 	report->known = known;
 }
 
-static const char *get_node_name(DtcReport *report, const struct dtc_report_input *input, guint node)
+static const char *get_node_name(const DtcReport *report, guint node)
 {
-	struct dtc_report_known *known = report->known;
-	if (node >= input->node_count)
-		return keep(report, "?", DTC_PRINTABLE_NAME_MAX);
-	if (!known->nodes[node])
-		known->nodes[node] = keep(report, input->node_names[node], DTC_PRINTABLE_NAME_MAX);
-	return known->nodes[node];
+	return dtc_name_book_get_node(report->names, node);
 }
 
 /* Time on the wire and time that nobody accounts for have no process; they are still somebody's row. */
@@ -142,38 +106,6 @@ static const char *get_process(const char *process, enum dtc_cause cause)
 	default:
 		return "unknown";
 	}
-}
-
-static struct dtc_report_thread name_thread(DtcReport *report, const DtcCluster *cluster, const struct origin *origin)
-{
-	const char *node = origin->node, *comm = origin->comm;
-	struct dtc_report_thread thread = {
-		.node = node,
-		.comm = comm && *comm ? keep(report, comm, DTC_PRINTABLE_NAME_MAX) : NULL,
-		.process = keep(report, origin->process, DTC_PRINTABLE_NAME_MAX),
-	};
-	const char *named = cluster ? dtc_cluster_get_tier(cluster, thread.process, node) : NULL;
-	g_autofree char *tier = g_strconcat(thread.process, "@", node, NULL);
-	thread.tier = named ? keep(report, named, DTC_PRINTABLE_NAME_MAX)
-			    : g_string_chunk_insert_const(report->strings, tier);
-	return thread;
-}
-
-static struct dtc_report_thread make_thread(DtcReport *report, const DtcCluster *cluster, const char *node,
-					    const char *comm, const char *process, int32_t pid, int32_t tid)
-{
-	struct dtc_report_known *known = report->known;
-	const struct origin origin = { node, comm, process };
-	struct named *named = g_hash_table_lookup(known->threads, &origin);
-	if (!named) {
-		named = g_new0(struct named, 1);
-		*named = (struct named){ origin, name_thread(report, cluster, &origin) };
-		g_hash_table_add(known->threads, named);
-	}
-	struct dtc_report_thread thread = named->thread;
-	thread.pid = pid;
-	thread.tid = tid;
-	return thread;
 }
 
 static void add_request(DtcReport *report, const struct dtc_report_input *input)
@@ -225,13 +157,13 @@ static struct dtc_report_end make_end(DtcReport *report, const struct dtc_report
 	if (!history || side->file == DTC_NONE || side->thread == DTC_NONE) {
 		struct dtc_report_end unknown = { .who = { .pid = -1, .tid = -1 }, .link = DTC_LINK_UNKNOWN };
 		if (side->node < input->node_count)
-			unknown.who.node = get_node_name(report, input, side->node);
+			unknown.who.node = get_node_name(report, side->node);
 		return unknown;
 	}
 	const struct dtc_thread *thread = dtc_history_get_thread(history, side->thread);
 	return (struct dtc_report_end){
-		.who = make_thread(
-			report, input->cluster, get_node_name(report, input, side->node),
+		.who = dtc_name_book_get_thread(
+			report->names, get_node_name(report, side->node),
 			dtc_history_get_comm(history, side->thread, side->end.ns),
 			get_process(dtc_history_get_process(history, side->thread, side->end.ns), DTC_CAUSE_UNKNOWN),
 			thread->pid, thread->tid),
@@ -248,10 +180,10 @@ static struct dtc_report_end make_followed_end(DtcReport *report, const struct d
 	const struct dtc_thread *thread = dtc_history_get_thread(history, thread_id);
 
 	return (struct dtc_report_end){
-		.who = make_thread(report, input->cluster, get_node_name(report, input, node),
-				   dtc_history_get_comm(history, thread_id, end_ns),
-				   get_process(dtc_history_get_process(history, thread_id, end_ns), DTC_CAUSE_UNKNOWN),
-				   thread->pid, thread->tid),
+		.who = dtc_name_book_get_thread(
+			report->names, get_node_name(report, node), dtc_history_get_comm(history, thread_id, end_ns),
+			get_process(dtc_history_get_process(history, thread_id, end_ns), DTC_CAUSE_UNKNOWN),
+			thread->pid, thread->tid),
 		.begin_ns = dtc_clocks_to_cluster_ns(input->clocks, node, begin_ns),
 		.end_ns = dtc_clocks_to_cluster_ns(input->clocks, node, end_ns),
 		.link = DTC_LINK_INFERRED,
@@ -319,7 +251,7 @@ static const char *keep_detail(DtcReport *report, const struct dtc_report_input 
 {
 	g_autofree char *whose = segment ? dtc_words_for_whose(segment) : NULL;
 	if (!whose)
-		return dtc_details_get(report->known->details, evidence, span_ns);
+		return dtc_name_book_get_detail(report->names, evidence, span_ns);
 	const struct dtc_names names = get_names(input);
 	g_autofree char *words = dtc_words_for_evidence(&names, evidence, span_ns);
 	g_autofree char *both = words ? g_strdup_printf("%s: %s", whose, words) : g_strdup(whose);
@@ -380,10 +312,11 @@ static struct dtc_report_thread find_waiter(DtcReport *report, const struct dtc_
 		if (thread->is_kernel)
 			continue;
 		int64_t at_ns = dtc_clocks_to_node(input->clocks, waiter->node, segment->end).ns;
-		return make_thread(report, input->cluster, get_node_name(report, input, waiter->node),
-				   dtc_history_get_comm(history, waiter->thread, at_ns),
-				   get_process(dtc_history_get_process(history, waiter->thread, at_ns), segment->cause),
-				   thread->pid, thread->tid);
+		return dtc_name_book_get_thread(
+			report->names, get_node_name(report, waiter->node),
+			dtc_history_get_comm(history, waiter->thread, at_ns),
+			get_process(dtc_history_get_process(history, waiter->thread, at_ns), segment->cause),
+			thread->pid, thread->tid);
 	}
 	return (struct dtc_report_thread){ 0 };
 }
@@ -396,9 +329,9 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 		const struct dtc_segment *segment = dtc_path_get_segment(input->path, i);
 		bool has_thread = segment->thread != DTC_NONE;
 		struct dtc_report_step step = {
-			.who = make_thread(report, input->cluster, get_node_name(report, input, segment->node),
-					   segment->comm, get_process(segment->process, segment->cause),
-					   has_thread ? segment->pid : -1, has_thread ? segment->tid : -1),
+			.who = dtc_name_book_get_thread(report->names, get_node_name(report, segment->node),
+							segment->comm, get_process(segment->process, segment->cause),
+							has_thread ? segment->pid : -1, has_thread ? segment->tid : -1),
 			.begin_ns = segment->begin.ns,
 			.end_ns = segment->end.ns,
 			.cause = segment->cause,
@@ -579,8 +512,8 @@ static void add_blockings(DtcReport *report, const struct dtc_report_input *inpu
 			continue;
 		}
 		struct dtc_report_blocking blocking = {
-			.who = make_thread(report, input->cluster, get_node_name(report, input, from->node), from->comm,
-					   get_process(from->process, from->cause), from->pid, from->tid),
+			.who = dtc_name_book_get_thread(report->names, get_node_name(report, from->node), from->comm,
+							get_process(from->process, from->cause), from->pid, from->tid),
 			.begin_ns = from->begin.ns,
 			.end_ns = from->end.ns,
 			.cause = from->cause,
@@ -623,8 +556,8 @@ static void add_clocks(DtcReport *report, const struct dtc_report_input *input)
 		int64_t uncertainty_ns =
 			dtc_clocks_get_uncertainty_ns(input->clocks, before->node, after->node, after->begin);
 		struct dtc_report_clock clock = {
-			.a = get_node_name(report, input, MIN(before->node, after->node)),
-			.b = get_node_name(report, input, MAX(before->node, after->node)),
+			.a = get_node_name(report, MIN(before->node, after->node)),
+			.b = get_node_name(report, MAX(before->node, after->node)),
 			.uncertainty_ns = uncertainty_ns,
 		};
 		guint at = 0;
@@ -698,16 +631,16 @@ static bool check_blockings(const DtcReport *report, GError **error)
 static void add_parents(DtcReport *report, const struct dtc_report_input *input)
 {
 	const DtcHistory *history = input->histories[input->target_node];
-	const char *node = get_node_name(report, input, input->target_node);
+	const char *node = get_node_name(report, input->target_node);
 
 	for (guint i = 1; i < input->lineage->len; i++) {
 		const struct dtc_lineage_part *part = dtc_lineage_get(input->lineage, i);
 		const struct dtc_thread *thread = dtc_history_get_thread(history, part->thread);
 		const char *process = dtc_history_get_process(history, part->thread, part->end.ns);
 		const struct dtc_report_parent parent = {
-			.who = make_thread(report, input->cluster, node,
-					   dtc_history_get_comm(history, part->thread, part->end.ns),
-					   get_process(process, DTC_CAUSE_UNKNOWN), thread->pid, thread->tid),
+			.who = dtc_name_book_get_thread(
+				report->names, node, dtc_history_get_comm(history, part->thread, part->end.ns),
+				get_process(process, DTC_CAUSE_UNKNOWN), thread->pid, thread->tid),
 			.begin_ns = dtc_clocks_to_cluster(input->clocks, input->target_node, part->begin).ns,
 			.end_ns = dtc_clocks_to_cluster(input->clocks, input->target_node, part->end).ns,
 		};
@@ -748,10 +681,10 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	report->begin_ns = begin_ns;
 	report->end_ns = end_ns;
 	report->duration_ns = duration_ns;
-	report->reference = get_node_name(report, input, dtc_clocks_get_reference(input->clocks));
-	report->target = make_thread(report, input->cluster, get_node_name(report, input, input->target_node),
-				     input->target_comm, get_process(input->target_process, DTC_CAUSE_UNKNOWN),
-				     input->target_pid, input->target_tid);
+	report->reference = get_node_name(report, dtc_clocks_get_reference(input->clocks));
+	report->target = dtc_name_book_get_thread(
+		report->names, get_node_name(report, input->target_node), input->target_comm,
+		get_process(input->target_process, DTC_CAUSE_UNKNOWN), input->target_pid, input->target_tid);
 	if (input->lineage)
 		add_parents(report, input);
 	if (input->request)

@@ -7,6 +7,7 @@
 
 #include "analyze/engine/usual.h"
 #include "analyze/path/lineage.h"
+#include "analyze/report/name_book.h"
 #include "analyze/request/locate.h"
 #include "analyze/request/serving.h"
 #include "dtrace-chain/cluster.h"
@@ -23,6 +24,8 @@ struct dtc_report_input {
 	const char *const *node_names; /* one per node of the clocks */
 	guint node_count;
 	const DtcCluster *cluster; /* names tiers; or NULL */
+	/* of the same nodes, histories and cluster: names that other reports have, too; NULL: its own */
+	DtcNameBook *name_book;
 	const DtcPath *path;
 	const DtcClocks *clocks;
 	const DtcFindings *findings;

@@ -17,7 +17,7 @@ static DtcClusterTime get_origin(const DtcEngine *engine, const struct dtc_quest
 enum extent { SUMMED, WORDS, WHOLE };
 
 static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
-			      const DtcFindings *findings, enum extent extent, GError **error)
+			      const DtcFindings *findings, enum extent extent, DtcNameBook *names, GError **error)
 {
 	const struct dtc_path_target *target = &question->target;
 	const DtcHistory *history = dtc_engine_get_history(engine, target->node);
@@ -27,6 +27,7 @@ static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question
 		.node_names = dtc_engine_get_node_names(engine),
 		.node_count = dtc_engine_get_node_count(engine),
 		.cluster = dtc_engine_get_cluster(engine),
+		.name_book = names,
 		.path = path,
 		.clocks = dtc_engine_get_clocks(engine),
 		.findings = findings,
@@ -66,13 +67,13 @@ static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question
 DtcReport *dtc_report_of(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
 			 const DtcFindings *findings, GError **error)
 {
-	return make_report(engine, question, path, findings, WHOLE, error);
+	return make_report(engine, question, path, findings, WHOLE, NULL, error);
 }
 
 DtcReport *dtc_report_of_words(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
 			       const DtcFindings *findings, GError **error)
 {
-	return make_report(engine, question, path, findings, WORDS, error);
+	return make_report(engine, question, path, findings, WORDS, NULL, error);
 }
 
 static void add_skipped_findings(const struct dtc_skipped *skipped, guint count, DtcFindings *findings)
@@ -105,6 +106,9 @@ static void add_outside_findings(const DtcFindings *from, DtcFindings *to)
 bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const struct dtc_watch *watch,
 			 struct dtc_skipped *ret_skipped, DtcFindings *findings, GError **error)
 {
+	const struct dtc_names of = { dtc_engine_get_histories(engine), dtc_engine_get_node_names(engine),
+				      dtc_engine_get_node_count(engine) };
+	g_autoptr(DtcNameBook) names = dtc_name_book_new(&of, dtc_engine_get_cluster(engine));
 	g_autoptr(DtcAllRequests) all = dtc_all_requests_new(engine, NULL, watch, error);
 	struct dtc_skipped skipped;
 	const struct dtc_answer *answer;
@@ -115,7 +119,7 @@ bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const str
 	dtc_all_requests_set_rows(all);
 	while ((answer = dtc_all_requests_next(all))) {
 		g_autoptr(DtcReport) report =
-			make_report(engine, answer->question, answer->path, answer->findings, SUMMED, NULL);
+			make_report(engine, answer->question, answer->path, answer->findings, SUMMED, names, NULL);
 		add_outside_findings(answer->findings, findings);
 		if (report)
 			dtc_summary_add(summary, report);

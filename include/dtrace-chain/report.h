@@ -254,7 +254,8 @@ typedef struct DtcReport {
 	GArray *clocks;	   /* struct dtc_report_clock, by names */
 	GArray *findings;  /* struct dtc_report_finding */
 	bool complete;
-	GStringChunk *strings;		/* owns every string above */
+	GStringChunk *strings;		/* owns every string above but for */
+	struct DtcNameBook *names;	/* names of nodes and threads, and details: one of several reports */
 	struct dtc_report_known *known; /* while it is made */
 } DtcReport;
 

@@ -5,6 +5,7 @@
  */
 #include "analyze/path/path_build.h"
 #include "analyze/path/tree.h"
+#include "dtrace-chain/error.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/said.h"
 #include "tests/support/story.h"
@@ -86,6 +87,8 @@ static DtcPath *ask(const struct table *table, bool path_only)
 	DtcPath *path = dtc_path_walk(table->edges, &target, &options, &error);
 	g_assert_no_error(error);
 	g_assert_true(dtc_path_check(path, NULL));
+	g_assert_true(dtc_path_check_walk(table->edges, &target, &error));
+	g_assert_no_error(error);
 	return path;
 }
 
@@ -107,6 +110,20 @@ static void test_rules(void)
 	g_assert_cmpint(find_segment(path, 90)->cause, ==, DTC_CAUSE_TIMER);
 	g_assert_cmpuint(dtc_path_get_blocking_count(path), ==, 1);
 	g_assert_cmpstr(said_of_end(table.links, dtc_path_get_blocking(path, 0)), ==, "timer");
+	table_end(&table);
+}
+
+/* What cannot be walked is wrong, and says why. */
+static void test_no_span(void)
+{
+	struct table table = { 0 };
+	table_begin(&table);
+	const struct dtc_path_target target = {
+		.thread = find_thread(&table, 10), .begin = { 5 }, .end = { 5 }, .call = DTC_NONE
+	};
+	g_autoptr(GError) error = NULL;
+	g_assert_false(dtc_path_check_walk(table.edges, &target, &error));
+	g_assert_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_IMPOSSIBLE);
 	table_end(&table);
 }
 
@@ -244,6 +261,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/one-table/rules", test_rules);
+	g_test_add_func("/one-table/no-span", test_no_span);
 	g_test_add_func("/one-table/by-hand", test_by_hand);
 	g_test_add_func("/one-table/circle", test_circle);
 	g_test_add_func("/one-table/long-chain", test_long_chain);
