@@ -5,6 +5,7 @@
  */
 #include "sync/fit/fit.h"
 
+#include "collect/bundle/threads.h"
 #include "dtrace-chain/error.h"
 #include "sync/fit/clocks.h"
 #include "sync/fit/group.h"
@@ -143,7 +144,7 @@ static bool is_plausible(const struct range *range)
 	return range->first <= range->last && range->last - range->first < SPAN_LIMIT_NS;
 }
 
-static void fit_alone(struct dtc_pair *pair, const struct dtc_pair_limits *limits)
+static void fit_messages(struct dtc_pair *pair, const struct dtc_pair_limits *limits)
 {
 	pair->coarse = dtc_coarse_estimate(pair->ab, pair->ab_count, pair->ba, pair->ba_count, limits->max_rate);
 	struct dtc_nominal a = { 0 };
@@ -159,6 +160,25 @@ static void fit_alone(struct dtc_pair *pair, const struct dtc_pair_limits *limit
 	else if (pair->ab_count || pair->ba_count)
 		b.origin_ns = pair->ab_count ? pair->ab[0].received_ns : pair->ba[0].sent_ns;
 	dtc_pair_fit(pair, &a, &b, limits);
+}
+
+/* What is asked of each pair before it is known which others there are. */
+struct alone {
+	struct dtc_pair *pairs;
+	const struct range *ranges;
+	const struct dtc_pair_limits *limits;
+};
+
+static void fit_alone(gpointer data, guint index)
+{
+	const struct alone *alone = data;
+	struct dtc_pair *pair = &alone->pairs[index];
+	bool has_messages = pair->ab_count || pair->ba_count;
+	if (has_messages && (!is_plausible(&alone->ranges[pair->a]) || !is_plausible(&alone->ranges[pair->b])))
+		pair->status = DTC_PAIR_CONTRADICTORY;
+	else
+		fit_messages(pair, alone->limits);
+	dtc_lp_release_thread();
 }
 
 /* --- result ----------------------------------------------------------------------------------------------------- */
@@ -445,13 +465,7 @@ DtcSync *dtc_fit_clocks(const DtcMatches *matches, const struct dtc_fit_options 
 	guint pair_count;
 	g_autofree struct dtc_pair *pairs = new_pairs(matches, rank, &pair_count);
 	g_autofree struct range *ranges = find_ranges(pairs, pair_count, node_count);
-	for (guint i = 0; i < pair_count; i++) {
-		bool has_messages = pairs[i].ab_count || pairs[i].ba_count;
-		if (has_messages && (!is_plausible(&ranges[pairs[i].a]) || !is_plausible(&ranges[pairs[i].b])))
-			pairs[i].status = DTC_PAIR_CONTRADICTORY;
-		else
-			fit_alone(&pairs[i], &limits);
-	}
+	dtc_threads_run(pair_count, fit_alone, &(struct alone){ pairs, ranges, &limits });
 	g_autofree struct dtc_pair_summary *summaries = g_new0(struct dtc_pair_summary, pair_count + 1);
 	g_autofree guint *node_of = g_new(guint, node_count + 1);
 	g_autofree DtcPairBounds **pair_bounds = g_new0(DtcPairBounds *, node_count + 1);

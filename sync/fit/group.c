@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/fit/group.h"
 
+#include "collect/bundle/threads.h"
+#include "sync/fit/lp.h"
 #include "sync/fit/network.h"
 #include "sync/fit/ways.h"
 
@@ -103,6 +105,18 @@ static DtcWays *make_ways(const struct component *component, const double *lengt
 	return dtc_ways_new(ends, length, component->pair_count, component->node_count);
 }
 
+static void fit_again(gpointer data, guint index)
+{
+	const struct component *component = data;
+	struct dtc_pair *pair = get_pair(component, index);
+	const struct dtc_nominal *a = &component->nominal[component->local[pair->a]];
+	const struct dtc_nominal *b = &component->nominal[component->local[pair->b]];
+	if (dtc_nominal_is_same(a, &pair->nominal_a) && dtc_nominal_is_same(b, &pair->nominal_b))
+		return;
+	dtc_pair_fit(pair, a, b, component->grouping->limits);
+	dtc_lp_release_thread();
+}
+
 /* Coordinates along the tree of the best ways; pairs are fitted again where theirs were others. */
 static void set_coordinates(struct component *component, DtcWays *ways)
 {
@@ -126,13 +140,7 @@ static void set_coordinates(struct component *component, DtcWays *ways)
 		guint known = forward ? a : component->local[pair->b];
 		component->nominal[order[i]] = dtc_nominal_follow(&component->nominal[known], &pair->coarse, forward);
 	}
-	for (guint p = 0; p < component->pair_count; p++) {
-		struct dtc_pair *pair = get_pair(component, p);
-		const struct dtc_nominal *a = &component->nominal[component->local[pair->a]];
-		const struct dtc_nominal *b = &component->nominal[component->local[pair->b]];
-		if (!dtc_nominal_is_same(a, &pair->nominal_a) || !dtc_nominal_is_same(b, &pair->nominal_b))
-			dtc_pair_fit(pair, a, b, component->grouping->limits);
-	}
+	dtc_threads_run(component->pair_count, fit_again, component);
 }
 
 /* --- grid ------------------------------------------------------------------------------------------------------- */

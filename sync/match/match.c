@@ -11,6 +11,8 @@
  */
 #include "sync/match/passage.h"
 
+#include "collect/bundle/threads.h"
+
 #include <dtrace-chain/bisect.h>
 
 #include <string.h>
@@ -48,7 +50,9 @@ struct matcher {
 	const struct dtc_match_source *sources;
 	guint count;
 	DtcMatches *matches;
+	struct node_counts *counts;  /* by node, until its sources are chosen */
 	const DtcPackets **chosen;   /* node * 2 + direction; borrowed packets, or NULL */
+	GArray **of_node;	     /* by node: passages, until they are together */
 	GArray *passages;	     /* struct dtc_passage; once all are there in the order of their ends */
 	GHashTable *node_by_address; /* struct address_key -> node + 1, or 0 if several claim it */
 	uint32_t seed;		     /* of all hashes: who writes a recording must not choose the buckets */
@@ -110,6 +114,26 @@ static void count_packets(const DtcPackets *packets, guint64 with_headers[2], gu
 	}
 }
 
+/* What is counted and estimated of a node before it is decided which of its sources counts. */
+struct node_counts {
+	guint64 kernel[2], bare[2], captured[2]; /* packets by direction; bare: the kernel's without headers */
+};
+
+/* Nothing here is about another node. */
+static void count_node(gpointer data, guint node)
+{
+	struct matcher *matcher = data;
+	const struct dtc_match_source *source = &matcher->sources[node];
+	struct dtc_relation *relation = dtc_matches_get_relation(matcher->matches, node);
+	struct node_counts *counts = &matcher->counts[node];
+	guint64 unused[2] = { 0, 0 };
+	count_packets(source->kernel, counts->kernel, counts->bare);
+	count_packets(source->capture, counts->captured, unused);
+	relation->identity = !source->kernel;
+	if (source->kernel && source->capture && (counts->kernel[0] || counts->kernel[1]))
+		dtc_relation_estimate(relation, source->kernel, source->capture);
+}
+
 /*
  * Per direction the kernel's events, unless most of them have no headers (GRO off) and there is a capture. The kernel's
  * event is the earlier one of both, in the clock that matters.
@@ -119,21 +143,16 @@ static void choose_sources(struct matcher *matcher, guint node, const DtcPackets
 	static const char *const verbs[2] = { "sent", "received" };
 	const struct dtc_match_source *source = &matcher->sources[node];
 	struct dtc_relation *relation = dtc_matches_get_relation(matcher->matches, node);
-	guint64 kernel[2] = { 0, 0 }, bare[2] = { 0, 0 }, captured[2] = { 0, 0 }, unused[2] = { 0, 0 };
-	count_packets(source->kernel, kernel, bare);
-	count_packets(source->capture, captured, unused);
-	relation->identity = !source->kernel;
-	if (source->kernel && source->capture && (kernel[0] || kernel[1]))
-		dtc_relation_estimate(relation, source->kernel, source->capture);
+	const struct node_counts *counts = &matcher->counts[node];
 	for (guint d = 0; d < 2; d++) {
-		bool kernel_serves = kernel[d] && kernel[d] >= bare[d];
+		bool kernel_serves = counts->kernel[d] && counts->kernel[d] >= counts->bare[d];
 		ret_chosen[d] = source->kernel;
-		if (!captured[d] || kernel_serves)
+		if (!counts->captured[d] || kernel_serves)
 			continue;
 		if (source->kernel && !relation->count && !relation->identity) {
 			/* the tracer's offset is the difference of the same two clocks at its start: good enough to
 			 * say something, not to be silent about it */
-			if (kernel[0] || kernel[1])
+			if (counts->kernel[0] || counts->kernel[1])
 				continue;
 			relation->identity = true;
 			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, source->node,
@@ -210,10 +229,12 @@ static int compare_places(gconstpointer left, gconstpointer right, gpointer data
 	return (p->flow > q->flow) - (p->flow < q->flow);
 }
 
-static void collect_passages(struct matcher *matcher, guint node, DtcFindings *findings)
+/* Nothing here is about another node. */
+static void collect_passages(gpointer data, guint node)
 {
+	struct matcher *matcher = data;
 	const DtcPackets **chosen = &matcher->chosen[(gsize)node * 2];
-	choose_sources(matcher, node, chosen, findings);
+	GArray *passages = matcher->of_node[node] = g_array_new(FALSE, FALSE, sizeof(struct dtc_passage));
 	for (guint d = 0; d < 2; d++) {
 		uint32_t count = chosen[d] ? dtc_packets_get_flow_count(chosen[d]) : 0;
 		for (uint32_t id = 0; id < count; id++) {
@@ -228,9 +249,28 @@ static void collect_passages(struct matcher *matcher, guint node, DtcFindings *f
 				continue;
 			dtc_passage_choose_interface(&passage, chosen[d]);
 			if (passage.packet_count)
-				g_array_append_val(matcher->passages, passage);
+				g_array_append_val(passages, passage);
 		}
 	}
+}
+
+/* Those of all nodes, in threads; then one after the other, in the order of the nodes. */
+static void gather_passages(struct matcher *matcher, DtcFindings *findings)
+{
+	guint count = matcher->count;
+	matcher->counts = g_new0(struct node_counts, (gsize)count + 1);
+	matcher->of_node = g_new0(GArray *, (gsize)count + 1);
+	dtc_threads_run(count, count_node, matcher);
+	for (guint i = 0; i < count; i++)
+		choose_sources(matcher, i, &matcher->chosen[(gsize)i * 2], findings);
+	dtc_threads_run(count, collect_passages, matcher);
+	for (guint i = 0; i < count; i++) {
+		if (matcher->of_node[i]->len)
+			g_array_append_vals(matcher->passages, matcher->of_node[i]->data, matcher->of_node[i]->len);
+		g_array_unref(matcher->of_node[i]);
+	}
+	g_clear_pointer(&matcher->counts, g_free);
+	g_clear_pointer(&matcher->of_node, g_free);
 }
 
 /* The group that begins at place first of the sorted passages; false at the end. */
@@ -676,8 +716,7 @@ DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint coun
 		.node_by_address = g_hash_table_new_full(hash_address, equal_addresses, g_free, NULL),
 		.seed = g_random_int(),
 	};
-	for (guint i = 0; i < count; i++)
-		collect_passages(&matcher, i, findings);
+	gather_passages(&matcher, findings);
 	g_qsort_with_data(matcher.passages->data, (gint)matcher.passages->len, sizeof(struct dtc_passage),
 			  compare_places, &matcher);
 	struct flow_group group;

@@ -31,11 +31,17 @@ struct packet_key {
 	guint64 words[4];
 };
 
+/* What all packets of a flow have in common: the first word, and their part of the second. */
+struct flow_key {
+	guint64 addresses; /* hash of both ends */
+	guint64 ports;
+};
+
 /* One of a node's two sources, and of its packets those that the relation is made of. */
 struct side {
 	const DtcPackets *packets;
-	guint64 *addresses; /* owned; by flow: hash of both ends */
-	GArray *taken;	    /* owned; uint32_t, in the order of time */
+	struct flow_key *flows; /* owned; by flow */
+	GArray *taken;		/* owned; uint32_t, in the order of time */
 };
 
 void dtc_relation_clear(struct dtc_relation *relation)
@@ -53,11 +59,10 @@ static guint64 mix(guint64 hash, const uint8_t *bytes, guint count)
 
 static struct packet_key get_key(const struct side *side, const struct dtc_packet *packet)
 {
-	const struct dtc_flow *flow = dtc_packets_get_flow(side->packets, packet->flow);
+	const struct flow_key *flow = &side->flows[packet->flow];
 	return (struct packet_key){ {
-		side->addresses[packet->flow],
-		(guint64)flow->source_port << 48 | (guint64)flow->destination_port << 32 |
-			(guint64)flow->protocol << 24 | (guint64)packet->tcp_flags << 16 | packet->ip_id,
+		flow->addresses,
+		flow->ports | (guint64)packet->tcp_flags << 16 | packet->ip_id,
 		(guint64)packet->seq << 32 | packet->ack,
 		(guint64)packet->payload_bytes << 8 | packet->direction,
 	} };
@@ -76,18 +81,21 @@ static guint64 hash_key(const struct packet_key *key)
 static struct side make_side(const DtcPackets *packets)
 {
 	uint32_t count = dtc_packets_get_flow_count(packets);
-	struct side side = { packets, g_new(guint64, (gsize)count + 1), g_array_new(FALSE, FALSE, sizeof(uint32_t)) };
+	struct side side = { packets, g_new0(struct flow_key, (gsize)count + 1),
+			     g_array_new(FALSE, FALSE, sizeof(uint32_t)) };
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_flow *flow = dtc_packets_get_flow(packets, i);
 		guint64 hash = mix(G_GUINT64_CONSTANT(0xcbf29ce484222325), flow->source, 16);
-		side.addresses[i] = mix(hash, flow->destination, 16);
+		side.flows[i].addresses = mix(hash, flow->destination, 16);
+		side.flows[i].ports = (guint64)flow->source_port << 48 | (guint64)flow->destination_port << 32 |
+				      (guint64)flow->protocol << 24;
 	}
 	return side;
 }
 
 static void clear_side(struct side *side)
 {
-	g_free(side->addresses);
+	g_free(side->flows);
 	g_array_unref(side->taken);
 }
 
