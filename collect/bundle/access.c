@@ -4,7 +4,10 @@
 #include "dtrace-chain/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define HINT_DISK "the disk or its file system fails: copy the recording from where it was made"
 #define HINT_RIGHTS "whoever asks must be allowed to read the recording"
@@ -85,6 +88,37 @@ GMappedFile *dtc_access_map(const char *path)
 	if (!map)
 		note_error(error, path);
 	return map;
+}
+
+static int64_t read_head(int file, void *bytes, gsize count, guint64 *ret_size)
+{
+	struct stat info;
+	gsize done = 0;
+	if (fstat(file, &info) != 0)
+		return -1;
+	while (done < count) {
+		ssize_t got = pread(file, (uint8_t *)bytes + done, count - done, (off_t)done);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -1;
+		if (got == 0)
+			break;
+		done += (gsize)got;
+	}
+	*ret_size = (guint64)info.st_size;
+	return (int64_t)done;
+}
+
+int64_t dtc_access_read_head(const char *path, void *bytes, gsize count, guint64 *ret_size)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	int64_t done = file < 0 ? -1 : read_head(file, bytes, count, ret_size);
+	if (done < 0)
+		dtc_access_note_text(g_strerror(errno), path);
+	if (file >= 0)
+		close(file);
+	return done;
 }
 
 GDir *dtc_access_list(const char *path)

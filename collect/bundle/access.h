@@ -9,10 +9,13 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* NULL if that cannot be. */
 GMappedFile *dtc_access_map(const char *path);
-/* The same. */
+/* The first bytes of a file, as many as there are, and its size; how many, -1 if that cannot be. */
+int64_t dtc_access_read_head(const char *path, void *bytes, gsize count, guint64 *ret_size);
+/* NULL if that cannot be. */
 GDir *dtc_access_list(const char *path);
 /* For libraries that open files and tell only in words: notes a refusal if the text has the words of one (strerror). */
 void dtc_access_note_text(const char *text, const char *path);

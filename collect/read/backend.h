@@ -86,7 +86,10 @@ struct dtc_backend_kind {
 	 */
 	struct dtc_event *(*get_event)(struct dtc_backend *backend, guint stream);
 
-	/* An item of a stream that get_event will be asked for soon; NULL: that is of no use. */
+	/*
+	 * An item of a stream that get_event will be asked for soon, or NULL: the stream will be advanced. NULL: that
+	 * is of no use.
+	 */
 	void (*expect)(struct dtc_backend *backend, guint stream, const struct dtc_item *item);
 
 	/*

@@ -354,6 +354,8 @@ static void plan_turns(DtcReader *reader)
 			backend->kind->expect(backend, stream, begin);
 		if (lane->next == lane->end) {
 			reader->drained = stream;
+			if (backend->kind->expect)
+				backend->kind->expect(backend, stream, NULL);
 			return;
 		}
 		dtc_merge_replace_top(reader->merge, lane->next == begin + 1 ? then_ns : lane->next->time_ns, false);

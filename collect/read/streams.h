@@ -42,13 +42,12 @@ struct dtc_stream_fault_note {
 };
 
 struct dtc_stream {
-	char *name;	 /* owned: base name of its file */
-	char *error;	 /* owned: why it ended early, or NULL */
+	/* what is looked at for every event or batch of them comes first, in a line of the cache */
 	uint32_t cpu;	 /* below DTC_CPU_LIMIT */
-	int64_t last_ns; /* time of the current item; never decreases */
 	bool has_item;	 /* there is a current item: an event or a gap */
 	bool is_gap;	 /* the current item is gap, not an event */
-	struct dtc_gap gap;
+	bool is_astray;	 /* the last event was out of its time */
+	int64_t last_ns; /* time of the current item; never decreases */
 	/*
 	 * Several events at once, which are then the current items one after the other, last_ns is the last one's time,
 	 * and is_gap is false. Lent by the back end until the stream is advanced. 0: the one item is the current one.
@@ -57,6 +56,18 @@ struct dtc_stream {
 	guint item_count;
 	guint class_count;	     /* set by a back end that gives several: their classes are below */
 	const struct dtc_item *item; /* the reader's: which of them get_event is asked for */
+	guint64 event_count;
+	/*
+	 * What is believed of the current packet. Tracers write the low bits of a time alone (LTTng 27 or 32): all
+	 * times after a wrong one are then wrong by a multiple of their range, up to the packet's end.
+	 */
+	int64_t limit_ns; /* no event of the packet is later; INT64_MAX: not known */
+	int64_t shift_ns; /* whole turns by which the times of the rest of the packet are too late */
+	int64_t wrap_ns;  /* set by the back end: the range of those bits; 0: not known, or whole times */
+	bool is_turning;  /* the event to come is the one that is wrong */
+	char *name;	  /* owned: base name of its file */
+	char *error;	  /* owned: why it ended early, or NULL */
+	struct dtc_gap gap;
 	/*
 	 * Tracers count lost events per packet, so the count is known when a packet begins but says "up to its end":
 	 * the gap waits here and comes after the packet's events.
@@ -64,18 +75,8 @@ struct dtc_stream {
 	bool has_pending_gap;
 	struct dtc_gap pending_gap;
 	bool is_cut; /* the rest of the stream was told to be missing */
-	guint64 event_count;
 	guint64 reversal_count;
 	int64_t reversal_max_ns;
-	/*
-	 * What is believed of the current packet. Tracers write the low bits of a time alone (LTTng 27 or 32): all
-	 * times after a wrong one are then wrong by a multiple of their range, up to the packet's end.
-	 */
-	int64_t limit_ns;     /* no event of the packet is later; INT64_MAX: not known */
-	int64_t wrap_ns;      /* set by the back end: the range of those bits; 0: not known, or whole times */
-	int64_t shift_ns;     /* whole turns by which the times of the rest of the packet are too late */
-	bool is_turning;      /* the event to come is the one that is wrong */
-	bool is_astray;	      /* the last event was out of its time */
 	int64_t packet_at;    /* the byte at which it begins in its file; -1: not known */
 	guint64 packet_count; /* begun */
 	int64_t begin_ns;     /* of the first packet; DTC_ABSENT: not known */

@@ -176,14 +176,16 @@ bool dtc_stream_file_is_foreign(const char *path, const struct dtc_packet_layout
 
 guint64 dtc_stream_file_get_mark(const char *path)
 {
-	g_autoptr(GMappedFile) map = dtc_access_map(path);
-	guint64 mark = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-	if (!map)
+	uint8_t head[MARK_BYTES] = { 0 };
+	guint64 mark = UINT64_C(0xcbf29ce484222325), size; /* FNV-1a, of words */
+	if (dtc_access_read_head(path, head, sizeof(head), &size) < 0)
 		return 0;
-	struct bytes file = get_bytes(map);
-	for (gsize i = 0; i < MIN(file.size, (gsize)MARK_BYTES); i++)
-		mark = (mark ^ file.at[i]) * UINT64_C(0x100000001b3);
-	return mark ^ file.size;
+	for (gsize i = 0; i < sizeof(head); i += sizeof(guint64)) {
+		guint64 word;
+		memcpy(&word, head + i, sizeof(word));
+		mark = (mark ^ word) * UINT64_C(0x100000001b3);
+	}
+	return mark ^ size;
 }
 
 bool dtc_stream_file_is_equal(const char *path, const char *other)
@@ -216,6 +218,12 @@ static gsize find_prefix(struct bytes file, gsize from, const struct dtc_packet_
 
 bool dtc_stream_file_has_packet(const char *path, const struct dtc_packet_layout *layout)
 {
+	uint8_t head[DTC_PACKET_PREFIX_BYTES];
+	guint64 size;
+	/* nearly always; the file need not be mapped for that */
+	if (dtc_access_read_head(path, head, sizeof(head), &size) == sizeof(head) &&
+	    memcmp(head, layout->prefix, sizeof(head)) == 0)
+		return true;
 	g_autoptr(GMappedFile) map = dtc_access_map(path);
 	if (!map)
 		return false;

@@ -55,35 +55,45 @@ struct dtc_header_plan {
 	uint64_t id_limit; /* ids from here on have another form */
 };
 
+/* What every batch needs comes first, in few lines of the cache: of many streams each is another's turn. */
 struct dtc_cursor {
-	struct dtc_stream stream;
-	const struct dtc_trace_layout *trace; /* borrowed, as the next four */
-	const struct dtc_chain *chain;
-	struct dtc_spans *spans;
-	struct dtc_event_layout *events; /* by class */
-	const char *node;
-	struct dtc_decoder decoder; /* behind the last event of the batch, in whose packet all of it is */
-	struct dtc_header_plan plan;
+	_Alignas(64) struct dtc_decoder decoder; /* behind the last event of the batch, in whose packet all of it is */
+	struct dtc_item *items;
 	int64_t base_ns; /* of the clock */
+	struct dtc_header_plan plan;
+	struct dtc_spans *spans; /* borrowed */
+	struct dtc_form_guess *guesses;
 	uint64_t frequency;
+	guint batch_limit;
 	guint next; /* packet */
 	bool is_inside;
 	bool has_gap_told; /* of the packet that comes next */
 	bool has_previous;
+	struct dtc_stream stream;
+	const struct dtc_trace_layout *trace; /* borrowed, as the next three */
+	const struct dtc_chain *chain;
+	struct dtc_event_layout *events; /* by class */
+	const char *node;
 	uint64_t previous_end, previous_discarded, previous_sequence;
 	guint64 judged_packet; /* the last of which its end was looked at, from 1 */
 	bool is_late;	       /* ... and whether it has events after its end */
 	guint report_count;
 	guint64 done_bytes; /* of packets that are behind it */
-	struct dtc_item *items;
-	guint batch_limit;
-	struct dtc_form_guess *guesses;
 	/*
 	 * Where lengths in events are told by headers, those of the last event found stay in the decoder's slots; then
 	 * batches must be of one. Else NULL.
 	 */
 	uint64_t *spare_slots;
 };
+
+/* What dtc_cursor_advance will look at first is asked for. */
+static inline void dtc_cursor_expect(const struct dtc_cursor *cursor)
+{
+	const uint8_t *hot = (const uint8_t *)cursor;
+	for (guint i = 0; i < 4; i++)
+		__builtin_prefetch(hot + i * UINT64_C(64), 1);
+	__builtin_prefetch(cursor->decoder.data + cursor->decoder.at / 8);
+}
 
 /* Puts it before the first item; wrap_ns is the range of the low bits of its times. Clear with dtc_cursor_clear. */
 void dtc_cursor_init(struct dtc_cursor *cursor, const struct dtc_trace_layout *trace, const struct dtc_chain *chain,

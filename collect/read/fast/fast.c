@@ -16,11 +16,19 @@
 #include "collect/read/fast/known.h"
 #include "dtrace-chain/error.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define BATCHES_EVENTS 8192 /* of all streams: what is found is decoded before the caches forget it */
 #define BATCH_MAX 512
 #define BATCH_MIN 16
+
+/* What an event of a stream is taken with: a line of the cache, since of many streams each is another's turn. */
+struct lane {
+	_Alignas(64) struct dtc_decoder packet; /* that the items are in */
+	struct dtc_event_layout *events;	/* by class */
+};
+_Static_assert(sizeof(struct lane) == 64, "the lanes of 512 streams fit into the first cache");
 
 struct fast {
 	struct dtc_backend backend;
@@ -33,6 +41,7 @@ struct fast {
 	struct dtc_spans *spans; /* of each stream layout */
 	guint count;
 	struct dtc_cursor *cursors;
+	struct lane *lanes; /* of them */
 	struct dtc_event event;
 	struct dtc_program_texts texts;
 	DtcNames *event_names, *call_names; /* borrowed */
@@ -45,7 +54,8 @@ static void close_trace(struct dtc_backend *backend)
 	struct fast *fast = (struct fast *)backend;
 	for (guint i = 0; i < fast->count; i++)
 		dtc_cursor_clear(&fast->cursors[i]);
-	g_free(fast->cursors);
+	free(fast->cursors);
+	free(fast->lanes);
 	for (guint i = 0; fast->spans && i < fast->layout->stream_count; i++)
 		dtc_spans_clear(&fast->spans[i]);
 	g_free(fast->spans);
@@ -105,6 +115,22 @@ static void begin_stream(struct fast *fast, struct dtc_cursor *cursor, const str
 	fast->backend.consumed_bytes += cursor->done_bytes;
 }
 
+/* Of zeros, each from a line of the cache on. */
+static void *take_lines(guint count, gsize bytes)
+{
+	gsize size = ((gsize)count + 1) * bytes;
+	void *lines = aligned_alloc(64, size);
+	if (!lines)
+		g_error("no memory for %u streams", count);
+	return memset(lines, 0, size);
+}
+
+static void fill_lane(struct fast *fast, guint stream)
+{
+	const struct dtc_cursor *cursor = &fast->cursors[stream];
+	fast->lanes[stream] = (struct lane){ cursor->decoder, cursor->events };
+}
+
 /* Moves every stream to its first items, which tell its CPU, and puts them in order. */
 static void begin_streams(struct fast *fast, const char *path)
 {
@@ -113,15 +139,18 @@ static void begin_streams(struct fast *fast, const char *path)
 	for (guint i = 0; i < fast->layout->stream_count; i++)
 		dtc_spans_init(&fast->spans[i], &fast->layout->streams[i]);
 	fast->count = dtc_chains_get_count(fast->chains);
-	fast->cursors = g_new0(struct dtc_cursor, fast->count + 1);
+	fast->cursors = take_lines(fast->count, sizeof(*fast->cursors));
 	for (guint i = 0; i < fast->count; i++)
 		begin_stream(fast, &fast->cursors[i], dtc_chains_get(fast->chains, i), wrap_ns);
 	if (fast->count > 1)
 		qsort(fast->cursors, fast->count, sizeof(*fast->cursors), compare_cursors);
 	fast->backend.stream_count = fast->count;
 	fast->backend.streams = g_new0(struct dtc_stream *, fast->count + 1);
-	for (guint i = 0; i < fast->count; i++)
+	fast->lanes = take_lines(fast->count, sizeof(*fast->lanes));
+	for (guint i = 0; i < fast->count; i++) {
 		fast->backend.streams[i] = &fast->cursors[i].stream;
+		fill_lane(fast, i);
+	}
 }
 
 static bool has_clocks(const struct fast *fast)
@@ -178,35 +207,34 @@ static void advance_stream(struct dtc_backend *backend, guint stream)
 	struct dtc_cursor *cursor = &((struct fast *)backend)->cursors[stream];
 	guint64 before = cursor->done_bytes;
 	dtc_cursor_advance(cursor);
+	fill_lane((struct fast *)backend, stream);
 	backend->consumed_bytes += cursor->done_bytes - before;
 }
 
-static G_GNUC_NO_INLINE DtcProgram *make_program(struct fast *fast, const struct dtc_cursor *cursor, guint class)
+static G_GNUC_NO_INLINE DtcProgram *make_program(struct fast *fast, guint stream, guint class)
 {
-	struct dtc_event_layout *event = &cursor->events[class];
-	event->user = dtc_program_new(cursor->chain->layout, event, fast->event_names, fast->call_names);
+	struct dtc_event_layout *event = &fast->lanes[stream].events[class];
+	event->user = dtc_program_new(fast->cursors[stream].chain->layout, event, fast->event_names, fast->call_names);
 	return event->user;
 }
 
-static inline DtcProgram *get_program(struct fast *fast, const struct dtc_cursor *cursor, guint class)
+static inline DtcProgram *get_program(struct fast *fast, guint stream, guint class)
 {
-	DtcProgram *program = cursor->events[class].user;
-	return G_LIKELY(program) ? program : make_program(fast, cursor, class);
+	DtcProgram *program = fast->lanes[stream].events[class].user;
+	return G_LIKELY(program) ? program : make_program(fast, stream, class);
 }
 
 static struct dtc_item_class get_class(struct dtc_backend *backend, guint stream, guint class)
 {
-	struct fast *fast = (struct fast *)backend;
-	return dtc_program_get_class(get_program(fast, &fast->cursors[stream], class));
+	return dtc_program_get_class(get_program((struct fast *)backend, stream, class));
 }
 
 static struct dtc_event *get_event(struct dtc_backend *backend, guint stream)
 {
 	struct fast *fast = (struct fast *)backend;
-	struct dtc_cursor *cursor = &fast->cursors[stream];
-	const struct dtc_item *item = cursor->stream.item;
+	const struct dtc_item *item = backend->streams[stream]->item;
 	/* its end was found, so that it is in the packet */
-	(void)dtc_program_take(get_program(fast, cursor, item->class), &cursor->decoder, item, &fast->texts,
+	(void)dtc_program_take(get_program(fast, stream, item->class), &fast->lanes[stream].packet, item, &fast->texts,
 			       &fast->event);
 	return &fast->event;
 }
@@ -214,11 +242,14 @@ static struct dtc_event *get_event(struct dtc_backend *backend, guint stream)
 /* What get_event looks at first, and what nobody has looked at for long where there are many streams. */
 static void expect_event(struct dtc_backend *backend, guint stream, const struct dtc_item *item)
 {
-	const struct dtc_cursor *cursor = &((const struct fast *)backend)->cursors[stream];
-	const uint8_t *data = cursor->decoder.data + item->at / 8;
+	const struct fast *fast = (const struct fast *)backend;
+	if (!item) {
+		dtc_cursor_expect(&fast->cursors[stream]);
+		return;
+	}
+	const uint8_t *data = fast->lanes[stream].packet.data + item->at / 8;
 	__builtin_prefetch(data);
 	__builtin_prefetch(data + 64);
-	__builtin_prefetch(&cursor->stream.item, 1);
 }
 
 static const char *get_environment(const struct dtc_backend *backend, const char *key)
