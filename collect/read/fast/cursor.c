@@ -534,11 +534,11 @@ static guint find_events(struct dtc_cursor *cursor)
 /* To the next items inside of the packet; false if it is over. */
 static bool advance_inside(struct dtc_cursor *cursor)
 {
-	const struct dtc_chain_packet *packet = get_packet(cursor, cursor->next - 1);
 	struct dtc_stream *stream = &cursor->stream;
 	stream->item_count = find_events(cursor);
 	if (stream->item_count > 0)
 		return true;
+	const struct dtc_chain_packet *packet = get_packet(cursor, cursor->next - 1);
 	if (cursor->decoder.at < cursor->decoder.end && !packet->is_cut) { /* what the file's end cuts was said */
 		take_damage(cursor);
 		return true;

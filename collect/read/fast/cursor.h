@@ -69,16 +69,16 @@ struct dtc_cursor {
 	bool is_inside;
 	bool has_gap_told; /* of the packet that comes next */
 	bool has_previous;
+	struct dtc_event_layout *events; /* by class; borrowed */
+	guint64 done_bytes;		 /* of packets that are behind it */
 	struct dtc_stream stream;
-	const struct dtc_trace_layout *trace; /* borrowed, as the next three */
+	const struct dtc_trace_layout *trace; /* borrowed, as the next two */
 	const struct dtc_chain *chain;
-	struct dtc_event_layout *events; /* by class */
 	const char *node;
 	uint64_t previous_end, previous_discarded, previous_sequence;
 	guint64 judged_packet; /* the last of which its end was looked at, from 1 */
 	bool is_late;	       /* ... and whether it has events after its end */
 	guint report_count;
-	guint64 done_bytes; /* of packets that are behind it */
 	/*
 	 * Where lengths in events are told by headers, those of the last event found stay in the decoder's slots; then
 	 * batches must be of one. Else NULL.
