@@ -83,6 +83,7 @@ static void read_kernel(struct dtc_census_source *source)
 		source->backend = g_strdup(refused_by);
 		return;
 	}
+	dtc_reader_share_threads(reader, reading->spare);
 	dtc_census_begin(source, reader);
 	guint64 count, noted = 0;
 	while ((count = dtc_reader_count(reader)) > 0) {

@@ -61,6 +61,7 @@ struct run {
 	GAsyncQueue *ended; /* struct dtc_reading */
 	gint next;	    /* atomic: index of the first that nobody has begun */
 	gint stop;	    /* atomic */
+	gint spare;	    /* atomic: threads that could be at work and are not */
 };
 
 static void *read_some(void *data)
@@ -71,12 +72,15 @@ static void *read_some(void *data)
 	while (!g_atomic_int_get(&run->stop) && (i = g_atomic_int_add(&run->next, 1)) < (gint)run->readings->len) {
 		struct dtc_reading *reading = run->readings->pdata[i];
 		reading->stop = &run->stop;
+		reading->spare = &run->spare;
 		run->read_record(reading);
 		reading->stop = NULL;
+		reading->spare = NULL;
 		/* also of what cannot be read no more is to come */
 		g_atomic_int_set(&reading->kib, (gint)MIN(reading->all_bytes >> 10, G_MAXINT));
 		g_async_queue_push(run->ended, reading);
 	}
+	g_atomic_int_inc(&run->spare);
 	return NULL;
 }
 
@@ -118,6 +122,7 @@ bool dtc_readings_run(GPtrArray *readings, void (*read_record)(struct dtc_readin
 	/* not a GThreadPool: its threads outlive it by 15 s, to be used again by others */
 	g_autofree GThread **threads = g_new0(GThread *, wanted_count + 1);
 	struct run run = { .readings = readings, .read_record = read_record, .ended = g_async_queue_new() };
+	run.spare = (gint)(g_get_num_processors() - wanted_count);
 	g_autoptr(GError) refused = NULL;
 	while (thread_count < wanted_count && !refused) {
 		threads[thread_count] = g_thread_try_new("read", read_some, &run, &refused);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Reads a bundle: the kernel trace of a node, or all its captures, is one recording, read by one thread from beginning
- * to end; as many at a time as there are processors. Threads share nothing: what they find is left in the record of
- * their recording, and whoever started them takes it in the order of the records, not in that in which they ended.
+ * to end; as many at a time as there are processors. Where recordings are fewer, what reads one may have the threads
+ * that are left. Threads share nothing: what they find is left in the record of their recording, and whoever started
+ * them takes it in the order of the records, not in that in which they ended.
  */
 #pragma once
 
@@ -27,6 +28,7 @@ struct dtc_reading {
 	gint steps; /* atomic: notes taken */
 	gint kib;   /* atomic: read so far; a recording that has more than 2 TiB just seems to stand still */
 	const gint *stop;
+	gint *spare; /* for the reader: threads of the run that have nothing to do (dtc_reader_share_threads) */
 };
 
 /*

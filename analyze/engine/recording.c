@@ -20,6 +20,7 @@ static void read_kernel(struct dtc_recording *recording)
 	g_autoptr(DtcReader) reader = dtc_reader_open_node(reading->node, &reading->error);
 	if (!reader)
 		return;
+	dtc_reader_share_threads(reader, reading->spare);
 	g_autoptr(DtcMachine) machine = dtc_machine_new(reading->node->name, reader);
 	const struct dtc_event *event;
 	guint since = 0;

@@ -81,6 +81,11 @@ struct dtc_backend_kind {
 	 */
 	void (*advance)(struct dtc_backend *backend, guint stream);
 	/*
+	 * Threads that may be started, if there are any to spare, and are given back; atomic, and outlives the back
+	 * end. NULL: it starts none.
+	 */
+	void (*share_threads)(struct dtc_backend *backend, gint *spare);
+	/*
 	 * The event that the stream's item is (NULL: its current one): all of it but its time and CPU, for which there
 	 * is room. Lent until advance, as its strings are.
 	 */

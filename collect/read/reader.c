@@ -259,6 +259,12 @@ DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char 
 	return open_reader(kind, &options, node, path, NULL, error);
 }
 
+void dtc_reader_share_threads(DtcReader *reader, gint *spare)
+{
+	if (reader->backend->kind->share_threads)
+		reader->backend->kind->share_threads(reader->backend, spare);
+}
+
 void dtc_reader_free(DtcReader *reader)
 {
 	if (!reader)

@@ -36,6 +36,12 @@ DtcReader *dtc_reader_open_with(const struct dtc_backend_kind *kind, const char 
 void dtc_reader_free(DtcReader *reader);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcReader, dtc_reader_free)
 
+/*
+ * How many threads the reader may start to be faster, if it likes; it takes them out of the number, which others share
+ * (atomic), and gives them back. spare outlives the reader. What it reads is the same.
+ */
+void dtc_reader_share_threads(DtcReader *reader, gint *spare);
+
 /* The next event, or NULL at the end (or at an error: dtc_reader_finish tells). Borrowed until the next call. */
 const struct dtc_event *dtc_reader_next(DtcReader *reader);
 

@@ -9,6 +9,7 @@
 #include "collect/read/ctf/extent.h"
 #include "collect/read/ctf/metadata.h"
 #include "collect/read/ctf/name_check.h"
+#include "collect/read/fast/ahead.h"
 #include "collect/read/fast/chain.h"
 #include "collect/read/fast/cursor.h"
 #include "collect/read/fast/describe.h"
@@ -22,6 +23,7 @@
 #define BATCHES_EVENTS 8192 /* of all streams: what is found is decoded before the caches forget it */
 #define BATCH_MAX 512
 #define BATCH_MIN 16
+#define AHEAD_EVENTS 65536 /* a trace of fewer is read before a thread has begun */
 
 /* What an event of a stream is taken with: a line of the cache, since of many streams each is another's turn. */
 struct lane {
@@ -41,7 +43,13 @@ struct fast {
 	struct dtc_spans *spans; /* of each stream layout */
 	guint count;
 	struct dtc_cursor *cursors;
-	struct lane *lanes; /* of them */
+	struct dtc_stream *shown; /* what the reader sees of them, which may be further */
+	guint64 *done_bytes;	  /* of what is shown */
+	struct lane *lanes;
+	gint *spare;	     /* atomic, borrowed: threads that could be started; NULL: none */
+	DtcAhead *ahead;     /* NULL: the cursors are moved by who takes their events */
+	guint64 seen_events; /* before there is one */
+	uint64_t *slots;     /* of who takes them then */
 	struct dtc_event event;
 	struct dtc_program_texts texts;
 	DtcNames *event_names, *call_names; /* borrowed */
@@ -52,10 +60,14 @@ struct fast {
 static void close_trace(struct dtc_backend *backend)
 {
 	struct fast *fast = (struct fast *)backend;
+	dtc_ahead_free(fast->ahead);
 	for (guint i = 0; i < fast->count; i++)
 		dtc_cursor_clear(&fast->cursors[i]);
-	free(fast->cursors);
 	free(fast->lanes);
+	free(fast->shown);
+	g_free(fast->done_bytes);
+	g_free(fast->slots);
+	free(fast->cursors);
 	for (guint i = 0; fast->spans && i < fast->layout->stream_count; i++)
 		dtc_spans_clear(&fast->spans[i]);
 	g_free(fast->spans);
@@ -112,23 +124,27 @@ static void begin_stream(struct fast *fast, struct dtc_cursor *cursor, const str
 	struct dtc_spans *spans = chain->layout ? &fast->spans[chain->layout - fast->layout->streams] : NULL;
 	dtc_cursor_init(cursor, fast->layout, chain, spans, fast->node, wrap_ns, limit);
 	dtc_cursor_advance(cursor);
-	fast->backend.consumed_bytes += cursor->done_bytes;
 }
 
 /* Of zeros, each from a line of the cache on. */
 static void *take_lines(guint count, gsize bytes)
 {
-	gsize size = ((gsize)count + 1) * bytes;
+	gsize size = (((gsize)count + 1) * bytes + 63) & ~(gsize)63;
 	void *lines = aligned_alloc(64, size);
 	if (!lines)
 		g_error("no memory for %u streams", count);
 	return memset(lines, 0, size);
 }
 
-static void fill_lane(struct fast *fast, guint stream)
+/* A batch of a stream, as the reader sees it: all but what is looked at for events changes at gaps and ends alone. */
+static void show(struct fast *fast, guint stream, const struct dtc_stream *from, const struct dtc_decoder *packet)
 {
-	const struct dtc_cursor *cursor = &fast->cursors[stream];
-	fast->lanes[stream] = (struct lane){ cursor->decoder, cursor->events };
+	struct dtc_stream *to = &fast->shown[stream];
+	if (from->item_count > 0 && to->has_item)
+		memcpy(to, from, offsetof(struct dtc_stream, name));
+	else
+		*to = *from;
+	fast->lanes[stream].packet = *packet;
 }
 
 /* Moves every stream to its first items, which tell its CPU, and puts them in order. */
@@ -147,9 +163,14 @@ static void begin_streams(struct fast *fast, const char *path)
 	fast->backend.stream_count = fast->count;
 	fast->backend.streams = g_new0(struct dtc_stream *, fast->count + 1);
 	fast->lanes = take_lines(fast->count, sizeof(*fast->lanes));
+	fast->shown = take_lines(fast->count, sizeof(*fast->shown));
+	fast->done_bytes = g_new0(guint64, fast->count + 1);
 	for (guint i = 0; i < fast->count; i++) {
-		fast->backend.streams[i] = &fast->cursors[i].stream;
-		fill_lane(fast, i);
+		fast->backend.streams[i] = &fast->shown[i];
+		fast->lanes[i].events = fast->cursors[i].events;
+		fast->done_bytes[i] = fast->cursors[i].done_bytes;
+		fast->backend.consumed_bytes += fast->done_bytes[i];
+		show(fast, i, &fast->cursors[i].stream, &fast->cursors[i].decoder);
 	}
 }
 
@@ -202,13 +223,57 @@ static struct dtc_backend *open_trace(const struct dtc_backend_request *request,
 
 /* ---- the door ---- */
 
+static bool take_spare(gint *spare)
+{
+	gint count = g_atomic_int_get(spare);
+	while (count > 0 && !g_atomic_int_compare_and_exchange(spare, count, count - 1))
+		count = g_atomic_int_get(spare);
+	return count > 0;
+}
+
+/* Now and then whether there is a thread to spare: others may have ended. */
+static void try_ahead(struct fast *fast)
+{
+	fast->seen_events = 0;
+	/* where events are told by headers before them, both are looked at in turn */
+	if (!fast->spare || fast->layout->refers_to_headers || !take_spare(fast->spare))
+		return;
+	fast->slots = g_new0(uint64_t, fast->layout->slot_count + 1);
+	fast->ahead = dtc_ahead_new(fast->cursors, fast->count, fast->slots, fast->spare);
+	if (!fast->ahead) {
+		g_clear_pointer(&fast->slots, g_free);
+		g_atomic_int_inc(fast->spare);
+	}
+}
+
+static void advance_ahead(struct fast *fast, guint stream)
+{
+	const struct dtc_ahead_batch *batch = dtc_ahead_take(fast->ahead, stream);
+	fast->backend.consumed_bytes += batch->done_bytes - fast->done_bytes[stream];
+	fast->done_bytes[stream] = batch->done_bytes;
+	show(fast, stream, &batch->stream, &batch->packet);
+}
+
 static void advance_stream(struct dtc_backend *backend, guint stream)
 {
-	struct dtc_cursor *cursor = &((struct fast *)backend)->cursors[stream];
-	guint64 before = cursor->done_bytes;
+	struct fast *fast = (struct fast *)backend;
+	fast->seen_events += fast->shown[stream].item_count;
+	if (!fast->ahead && G_UNLIKELY(fast->seen_events >= AHEAD_EVENTS))
+		try_ahead(fast);
+	if (fast->ahead) {
+		advance_ahead(fast, stream);
+		return;
+	}
+	struct dtc_cursor *cursor = &fast->cursors[stream];
 	dtc_cursor_advance(cursor);
-	fill_lane((struct fast *)backend, stream);
-	backend->consumed_bytes += cursor->done_bytes - before;
+	backend->consumed_bytes += cursor->done_bytes - fast->done_bytes[stream];
+	fast->done_bytes[stream] = cursor->done_bytes;
+	show(fast, stream, &cursor->stream, &cursor->decoder);
+}
+
+static void share_threads(struct dtc_backend *backend, gint *spare)
+{
+	((struct fast *)backend)->spare = spare;
 }
 
 static G_GNUC_NO_INLINE DtcProgram *make_program(struct fast *fast, guint stream, guint class)
@@ -244,7 +309,8 @@ static void expect_event(struct dtc_backend *backend, guint stream, const struct
 {
 	const struct fast *fast = (const struct fast *)backend;
 	if (!item) {
-		dtc_cursor_expect(&fast->cursors[stream]);
+		if (!fast->ahead)
+			dtc_cursor_expect(&fast->cursors[stream]);
 		return;
 	}
 	const uint8_t *data = fast->lanes[stream].packet.data + item->at / 8;
@@ -268,6 +334,7 @@ const struct dtc_backend_kind dtc_fast_backend = {
 	.open = open_trace,
 	.close = close_trace,
 	.advance = advance_stream,
+	.share_threads = share_threads,
 	.get_event = get_event,
 	.expect = expect_event,
 	.get_class = get_class,

@@ -2,8 +2,9 @@
 /*
  * What reading traces costs without anything that is made of the events.
  *
- * bench-read events [--reference] TRACE-DIR...   decodes and merges, each trace by itself, all that the spellings ask
- * for bench-read metadata [--reference] [COUNT [THREADS]] TRACE-DIR   parses and compiles, COUNT times in each of
+ * bench-read events [--reference | --ahead] TRACE-DIR...
+ *   decodes and merges, each trace by itself, all that the spellings ask for; --ahead with a thread that finds events
+ * bench-read metadata [--reference] [COUNT [THREADS]] TRACE-DIR   parses and compiles, COUNT times in each of
  * THREADS
  */
 #include "collect/read/ctf/clock_class.h"
@@ -25,21 +26,24 @@ static double get_seconds(clockid_t clock)
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static bool read_events(const struct dtc_backend_kind *kind, const char *path, GError **error)
+static bool read_events(const struct dtc_backend_kind *kind, gint spare, const char *path, GError **error)
 {
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	double begin = get_seconds(CLOCK_PROCESS_CPUTIME_ID);
+	double wall = get_seconds(CLOCK_MONOTONIC);
 	g_autoptr(DtcReader) reader = dtc_reader_open_with(kind, "node", path, error);
 	uint64_t count = 0;
 	if (!reader)
 		return false;
+	dtc_reader_share_threads(reader, &spare);
 	while (dtc_reader_next(reader))
 		count++;
 	if (!dtc_reader_finish(reader, findings, error))
 		return false;
 	double seconds = get_seconds(CLOCK_PROCESS_CPUTIME_ID) - begin;
-	printf("%" PRIu64 " events, %.3f s CPU, %.1f ns each\n", count, seconds,
-	       count ? seconds * 1e9 / (double)count : 0);
+	wall = get_seconds(CLOCK_MONOTONIC) - wall;
+	printf("%" PRIu64 " events, %.3f s CPU, %.1f ns each, %.3f s\n", count, seconds,
+	       count ? seconds * 1e9 / (double)count : 0, wall);
 	return true;
 }
 
@@ -109,7 +113,7 @@ static bool read_metadata(struct parsing parsing, guint thread_count, GError **e
 
 static int explain_usage(void)
 {
-	fprintf(stderr, "usage: bench-read events [--reference] TRACE-DIR...\n"
+	fprintf(stderr, "usage: bench-read events [--reference | --ahead] TRACE-DIR...\n"
 			"       bench-read metadata [--reference] [COUNT [THREADS]] TRACE-DIR\n");
 	return 2;
 }
@@ -118,13 +122,14 @@ int main(int argc, char **argv)
 {
 	g_autoptr(GError) error = NULL;
 	bool is_reference = argc > 2 && strcmp(argv[2], "--reference") == 0, is_done = true;
+	bool is_ahead = argc > 2 && strcmp(argv[2], "--ahead") == 0;
 	const struct dtc_backend_kind *kind = is_reference ? &dtc_ctf_backend : &dtc_fast_backend;
-	int first = is_reference ? 3 : 2;
+	int first = is_reference || is_ahead ? 3 : 2;
 	if (first >= argc)
 		return explain_usage();
 	if (strcmp(argv[1], "events") == 0) {
 		for (int i = first; is_done && i < argc; i++)
-			is_done = read_events(kind, argv[i], &error);
+			is_done = read_events(kind, is_ahead, argv[i], &error);
 	} else if (strcmp(argv[1], "metadata") == 0 && argc - first <= 3) {
 		struct parsing parsing = { kind, argv[argc - 1], 1, false };
 		if (argc - first > 1)
