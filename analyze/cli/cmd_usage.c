@@ -18,6 +18,7 @@ struct usage_options {
 	char *reference;
 	int limit;
 	gboolean is_exact;
+	gboolean has_memory;
 	/* derived */
 	int64_t interval_ns; /* 0: not given */
 };
@@ -28,6 +29,8 @@ static void add_options(void *data, DtcCommandLine *line)
 	const GOptionEntry entries[] = {
 		{ "interval", 'i', 0, G_OPTION_ARG_STRING, &options->interval,
 		  "Length of a step over time, e.g. 100ms (default: a 50th of the span)", "SPAN" },
+		{ "memory", 0, 0, G_OPTION_ARG_NONE, &options->has_memory,
+		  "What processes had in memory, too; the traces are read once more", NULL },
 		{ "dot", 0, 0, G_OPTION_ARG_FILENAME, &options->dot,
 		  "Write the graph of processes and what they sent each other, for Graphviz", "FILE" },
 		{ "reference", 0, 0, G_OPTION_ARG_STRING, &options->reference,
@@ -97,7 +100,16 @@ static bool answer(struct dtc_session *session, GError **error)
 		dtc_usage_of(session->engine, &subject, options->interval_ns, session->findings, error);
 	if (!usage)
 		return false;
+	g_autoptr(GPtrArray) memories = NULL;
+	if (options->has_memory) {
+		memories = dtc_memories_new(session->bundle, usage, dtc_engine_get_clocks(session->engine),
+					    &session->watch, session->findings, error);
+		if (!memories)
+			return false;
+	}
+	const struct dtc_memory_input memory = { memories, usage };
 	const struct dtc_usage_input input = {
+		.memory = memories ? &memory : NULL,
 		.usage = usage,
 		.node_names = dtc_engine_get_node_names(session->engine),
 		.reference = dtc_engine_get_reference(session->engine),

@@ -62,7 +62,8 @@ static const struct dtc_manual manuals[] = {
 	  "What every process used, over time, and along client-server relations: its own time and that of the "
 	  "servers that worked for it.",
 	  { { "dtrace-chain usage clusters/demo --interval 1s", "in steps of a second" },
-	    { "dtrace-chain usage clusters/demo --from +5s --to +6s", "of one second of the recording" } } },
+	    { "dtrace-chain usage clusters/demo --from +5s --to +6s", "of one second of the recording" },
+	    { "dtrace-chain usage clusters/demo --memory", "memory over time, too, where the trace has it" } } },
 	{ "top",
 	  "[BUNDLE]",
 	  "what every process or thread did with its time",

@@ -81,6 +81,18 @@ static const struct dtc_event_field fault_fields[] = {
 	NUMBER("error_code", DTC_FAULT_ERROR),
 	END,
 };
+static const struct dtc_event_field page_fields[] = {
+	ADDRESS("pfn", DTC_PAGE_FRAME),
+	NUMBER("order", DTC_PAGE_ORDER),
+	END,
+};
+static const struct dtc_event_field rss_fields[] = {
+	ADDRESS("mm_id", DTC_RSS_MM),
+	NUMBER("curr", DTC_RSS_IS_OWN),
+	NUMBER("member", DTC_RSS_MEMBER),
+	NUMBER("size", DTC_RSS_BYTES),
+	END,
+};
 static const struct dtc_event_field vector_fields[] = { NUMBER("vector", DTC_VECTOR_NUMBER), END };
 static const struct dtc_event_field call_fields[] = {
 	NUMBER("number", DTC_CALL_NUMBER),
@@ -211,6 +223,11 @@ const struct dtc_event_field *dtc_event_get_fields(const struct dtc_event *event
 	case DTC_EVENT_FAULT_USER:
 	case DTC_EVENT_FAULT_KERNEL:
 		return fault_fields;
+	case DTC_EVENT_PAGE_ALLOC:
+	case DTC_EVENT_PAGE_FREE:
+		return page_fields;
+	case DTC_EVENT_RSS_STAT:
+		return rss_fields;
 	case DTC_EVENT_VECTOR_ENTRY:
 	case DTC_EVENT_VECTOR_EXIT:
 		return vector_fields;

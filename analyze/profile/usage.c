@@ -132,6 +132,7 @@ static void place_node(struct dtc_usage_build *build, guint index)
 	node->interval_count = (guint)(MAX(end_ns - begin_ns - 1, 0) / usage->interval_ns) + 1;
 	node->cpu_count = dtc_history_get_cpu_count(h);
 	node->span_ns = span.end.ns - span.begin.ns;
+	node->counted = build->spans[index];
 	node->interrupt = g_new0(int64_t, node->interval_count);
 	node->away = g_new0(int64_t, node->interval_count);
 	node->idle = g_new0(int64_t, node->interval_count);

@@ -69,8 +69,9 @@ struct dtc_usage_process {
 struct dtc_usage_node {
 	bool has_history; /* else nothing below is valid */
 	guint cpu_count;
-	int64_t span_ns;      /* of its trace that counts, on its clock */
-	DtcClusterTime begin; /* of its axis: the first interval */
+	int64_t span_ns;	       /* of its trace that counts, on its clock */
+	struct dtc_usage_span counted; /* that part; it ends before its end */
+	DtcClusterTime begin;	       /* of its axis: the first interval */
 	guint interval_count;
 	int64_t process_ns, interrupt_ns, away_ns, idle_ns, unknown_ns;
 	int64_t *interrupt, *away, *idle, *unknown; /* by interval */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/units.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 struct dtc_scale dtc_scale_get(int64_t total_ns, gboolean is_exact)
 {
 	if (is_exact)
@@ -95,4 +98,25 @@ char *dtc_percent_format(int64_t part_ns, int64_t total_ns)
 	int percent = (int)((double)part_ns * 100 / (double)total_ns + 0.5);
 
 	return percent == 0 ? g_strdup("<1") : g_strdup_printf("%d", percent);
+}
+
+char *dtc_bytes_format(int64_t bytes)
+{
+	static const char units[] = "kMGTPE";
+	const char *sign = bytes < 0 ? "-" : "";
+	uint64_t size = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes, unit = 1000;
+	int i = 0;
+
+	if (size < 1000)
+		return g_strdup_printf("%s%" PRIu64, sign, size);
+	while (i + 1 < (int)strlen(units) && size / unit >= 1000) {
+		unit *= 1000;
+		i++;
+	}
+	uint64_t whole = size / unit, rest = size % unit / (unit / 1000);
+	if (whole >= 100)
+		return g_strdup_printf("%s%" PRIu64 "%c", sign, whole, units[i]);
+	if (whole >= 10)
+		return g_strdup_printf("%s%" PRIu64 ".%" PRIu64 "%c", sign, whole, rest / 100, units[i]);
+	return g_strdup_printf("%s%" PRIu64 ".%02" PRIu64 "%c", sign, whole, rest / 10, units[i]);
 }

@@ -21,5 +21,8 @@ char *dtc_duration_format(int64_t ns);
 /* The same with two or three digits and no space, for narrow columns: "50ms", "1.2s", "365µs". Caller owns. */
 char *dtc_duration_format_short(int64_t ns);
 
+/* "0", "812", "12.3k", "-4.56M": decimal, three digits. Caller owns. */
+char *dtc_bytes_format(int64_t bytes);
+
 /* "54", or "<1" for what is not nothing; whole percents. Caller owns. */
 char *dtc_percent_format(int64_t part_ns, int64_t total_ns);

@@ -205,7 +205,11 @@ char *dtc_usage_to_json(const struct dtc_usage_input *input)
 	append_files(out, input);
 	append_edges(out, input);
 	append_servers(out, input);
-	g_string_append(out, "  \"findings\": ");
+	if (input->memory)
+		dtc_memory_add_json(out, input->memory);
+	else
+		dtc_json_add_null(out, "memory");
+	g_string_append(out, ",\n  \"findings\": ");
 	dtc_finding_list_append_json(out, input->findings);
 	g_string_append(out, ",\n  ");
 	dtc_json_add_bool(out, "complete", dtc_findings_get_complete(input->findings));

@@ -35,30 +35,9 @@ static char *make_tier(const struct view *view, guint index)
 	return g_strdup_printf("%s@%s", *name ? name : "?", node);
 }
 
-/* "0", "812", "12.3k", "4.56M": decimal, three digits. */
-static char *format_bytes(uint64_t bytes)
-{
-	static const char units[] = "kMGTPE";
-	uint64_t unit = 1000;
-	int i = 0;
-
-	if (bytes < 1000)
-		return g_strdup_printf("%" PRIu64, bytes);
-	while (i + 1 < (int)strlen(units) && bytes / unit >= 1000) {
-		unit *= 1000;
-		i++;
-	}
-	uint64_t whole = bytes / unit, rest = bytes % unit / (unit / 1000);
-	if (whole >= 100)
-		return g_strdup_printf("%" PRIu64 "%c", whole, units[i]);
-	if (whole >= 10)
-		return g_strdup_printf("%" PRIu64 ".%" PRIu64 "%c", whole, rest / 100, units[i]);
-	return g_strdup_printf("%" PRIu64 ".%02" PRIu64 "%c", whole, rest / 10, units[i]);
-}
-
 static void add_bytes(const struct view *view, uint64_t bytes)
 {
-	g_autofree char *text = format_bytes(bytes);
+	g_autofree char *text = dtc_bytes_format((int64_t)MIN(bytes, (uint64_t)INT64_MAX));
 
 	dtc_layout_add_right(view->layout, text, BYTES_COLUMNS, bytes ? DTC_STYLE_PLAIN : DTC_STYLE_DIM);
 }
@@ -513,6 +492,8 @@ char *dtc_usage_to_text(const struct dtc_usage_input *input, const struct dtc_us
 	add_cpu(&view);
 	add_io(&view);
 	add_files(&view);
+	if (input->memory)
+		dtc_memory_add_text(layout, input->memory, options->limit);
 	add_accounting(&view);
 	add_servers(&view);
 	add_edges(&view);

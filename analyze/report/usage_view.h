@@ -5,6 +5,7 @@
 #pragma once
 
 #include "analyze/profile/usage.h"
+#include "analyze/report/memory_view.h"
 #include "dtrace-chain/finding.h"
 
 #define DTC_USAGE_SCHEMA "dtrace-chain/usage/1"
@@ -15,6 +16,7 @@ struct dtc_usage_input {
 	const char *const *node_names;
 	const char *reference; /* the node whose clock is cluster time */
 	const DtcFindings *findings;
+	const struct dtc_memory_input *memory; /* NULL: not asked for */
 };
 
 struct dtc_usage_view_options {

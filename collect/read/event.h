@@ -34,6 +34,9 @@ enum dtc_event_kind {
 	DTC_EVENT_TIMER_EXIT,
 	DTC_EVENT_FAULT_USER,
 	DTC_EVENT_FAULT_KERNEL,
+	DTC_EVENT_PAGE_ALLOC,	/* mm_page_alloc */
+	DTC_EVENT_PAGE_FREE,	/* mm_page_free */
+	DTC_EVENT_RSS_STAT,	/* what a process has in memory of one kind has changed */
 	DTC_EVENT_VECTOR_ENTRY, /* x86_irq_vectors_*_entry (and ipi entry of other architectures) */
 	DTC_EVENT_VECTOR_EXIT,
 	DTC_EVENT_SYSCALL_ENTRY,
@@ -107,6 +110,14 @@ enum {
 	DTC_FAULT_ADDRESS = 0,
 	DTC_FAULT_IP,
 	DTC_FAULT_ERROR,
+	/* PAGE_* */
+	DTC_PAGE_FRAME = 0, /* pfn; -1: there was none to give */
+	DTC_PAGE_ORDER,	    /* 2^order pages */
+	/* RSS_STAT */
+	DTC_RSS_MM = 0, /* hash of the address space */
+	DTC_RSS_IS_OWN, /* it is that of the thread which runs */
+	DTC_RSS_MEMBER, /* enum in include/linux/mm_types_task.h: 0 file, 1 anonymous, 2 in swap, 3 shared */
+	DTC_RSS_BYTES,
 	/* VECTOR_*: text[0] reason (ipi_entry) */
 	DTC_VECTOR_NUMBER = 0,
 	DTC_VECTOR_TYPE, /* enum dtc_vector, from the event's name */

@@ -105,6 +105,18 @@ static const struct dtc_field_spelling fault_fields[] = {
 	INTEGER("error_code", DTC_FAULT_ERROR),
 	END,
 };
+static const struct dtc_field_spelling page_fields[] = {
+	INTEGER("pfn", DTC_PAGE_FRAME),
+	INTEGER("order", DTC_PAGE_ORDER),
+	END,
+};
+static const struct dtc_field_spelling rss_fields[] = {
+	INTEGER("mm_id", DTC_RSS_MM),
+	INTEGER("curr", DTC_RSS_IS_OWN),
+	INTEGER("member", DTC_RSS_MEMBER),
+	INTEGER("size", DTC_RSS_BYTES),
+	END,
+};
 static const struct dtc_field_spelling vector_fields[] = {
 	INTEGER("vector", DTC_VECTOR_NUMBER),
 	INTEGER("irq", DTC_VECTOR_NUMBER),
@@ -316,6 +328,12 @@ static const struct name_row names[] = {
 	{ "exceptions_page_fault_kernel", DTC_EVENT_FAULT_KERNEL, fault_fields },
 	{ "page_fault_user", DTC_EVENT_FAULT_USER, fault_fields },
 	{ "page_fault_kernel", DTC_EVENT_FAULT_KERNEL, fault_fields },
+	{ "kmem_mm_page_alloc", DTC_EVENT_PAGE_ALLOC, page_fields },
+	{ "kmem_mm_page_free", DTC_EVENT_PAGE_FREE, page_fields },
+	{ "kmem_rss_stat", DTC_EVENT_RSS_STAT, rss_fields },
+	{ "mm_page_alloc", DTC_EVENT_PAGE_ALLOC, page_fields },
+	{ "mm_page_free", DTC_EVENT_PAGE_FREE, page_fields },
+	{ "rss_stat", DTC_EVENT_RSS_STAT, rss_fields },
 	{ "ipi_entry", DTC_EVENT_VECTOR_ENTRY, vector_fields },
 	{ "ipi_exit", DTC_EVENT_VECTOR_EXIT, vector_fields },
 	{ "exit_syscall", DTC_EVENT_SYSCALL_EXIT, call_fields },

@@ -90,8 +90,9 @@ static const struct event_group groups[] = {
 	{ "power", DTC_EVENTS_FULL, { "power:cpu_idle", "power:cpu_frequency" }, NULL },
 	{ "memory",
 	  DTC_EVENTS_FULL,
-	  { "kmem:mm_page_alloc", "kmem:mm_page_free", "vmscan:mm_vmscan_direct_reclaim_*", "vmscan:mm_vmscan_kswapd_*",
-	    "compaction:mm_compaction_begin", "compaction:mm_compaction_end", "oom:*", "csd:*" },
+	  { "kmem:rss_stat", "kmem:mm_page_alloc", "kmem:mm_page_free", "vmscan:mm_vmscan_direct_reclaim_*",
+	    "vmscan:mm_vmscan_kswapd_*", "compaction:mm_compaction_begin", "compaction:mm_compaction_end", "oom:*",
+	    "csd:*" },
 	  NULL },
 };
 

@@ -106,6 +106,7 @@ def main():
         good &= check(options, command + "-1", json.loads(run(options, command, "--format", "json")))
     for by in ("cpu", "context"):
         good &= check(options, "stats-1", json.loads(run(options, "stats", "--by", by, "--format", "json")))
+    good &= check(options, "usage-1", json.loads(run(options, "usage", "--memory", "--format", "json")))
     thread = ("--thread", "backend:138", "--from", "+5s", "--to", "+6s", "--format", "json")
     threads = ("top", "--threads", "--format", "json")
     for arguments in (("blockings", *thread), ("states", "--instances", *thread), threads):

@@ -93,7 +93,7 @@ static void test_usage(void)
 	/* an untraced peer with a name that no address has: the view must not care where it comes from */
 	struct dtc_usage_edge edge = { .from = G_MAXUINT, .host = g_strdup(EVIL), .to = 0, .messages = 1 };
 	g_array_append_val(usage->edges, edge);
-	const struct dtc_usage_input input = { usage, names, names[0], made.findings };
+	const struct dtc_usage_input input = { usage, names, names[0], made.findings, NULL };
 
 	for (guint width = 40; width <= 200; width += 40) {
 		for (int variant = 0; variant < 4; variant++) {
