@@ -101,7 +101,9 @@ static bool set_interval(struct key *key, const DtcHistory *h, const struct dtc_
 		return true;
 	case DTC_STATE_WAIT:
 	case DTC_STATE_WAIT_DISK: {
-		const struct dtc_wake *wake = interval->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, interval->ref);
+		struct dtc_wake wake_place;
+		const struct dtc_wake *wake =
+			interval->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, interval->ref, &wake_place);
 		if (wake && wake->waker == DTC_WAKER_BLOCK)
 			return false;
 		if (interval->call != DTC_NONE)
