@@ -7,9 +7,10 @@
 #include <string.h>
 
 #define PAGE_BYTES 4096 /* where the trace tells pages: of x86-64, and of most others */
-#define ORDER_LIMIT 32	/* MAX_ORDER is 10 */
+#define ORDER_LIMIT 20	/* MAX_ORDER is 10, and 13 where pages are larger */
 #define MEMBER_SWAP 2	/* of rss_stat: not in memory */
 #define MEMBERS 4
+#define BYTES_LIMIT (G_GINT64_CONSTANT(1) << 47) /* of an address space: what one may have on x86-64 */
 
 /* An address space, as rss_stat tells of it. */
 struct space {
@@ -114,7 +115,9 @@ static void add_resident(struct pass *pass, guint index, int64_t bytes, int64_t 
 	struct now *now = &g_array_index(pass->now, struct now, index);
 
 	fill(pass, index, step);
-	now->bytes += bytes;
+	if (__builtin_add_overflow(now->bytes, bytes, &bytes))
+		return; /* address spaces that somebody made up */
+	now->bytes = bytes;
 	row->has_resident = true;
 	if (step < (int64_t)pass->memory->axis->interval_count) {
 		row->most_bytes = step < 0 ? now->bytes : MAX(row->most_bytes, now->bytes);
@@ -159,7 +162,7 @@ static void apply_rss(struct pass *pass, const struct dtc_event *event)
 		}
 	}
 	/* kernels that count in batches may tell less than nothing for a moment */
-	int64_t grown = MAX(bytes, 0) - space->bytes[member];
+	int64_t grown = CLAMP(bytes, 0, BYTES_LIMIT) - space->bytes[member];
 	space->bytes[member] += grown;
 	if (member != MEMBER_SWAP && space->row != G_MAXUINT)
 		add_resident(pass, space->row, grown, step);

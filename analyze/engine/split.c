@@ -10,7 +10,13 @@
 struct tally {
 	struct dtc_event_context context;
 	uint32_t cpu;
-	GArray *counts; /* guint64 by event name */
+};
+
+/* The events of one name in a tally. Few names come in any: a list of all for each would be mostly zeros. */
+struct count {
+	guint tally;
+	guint name;
+	guint64 events;
 };
 
 /* The tally of a CPU's last event: most of the next ones are of the same context. */
@@ -25,13 +31,10 @@ struct pass {
 	DtcMachine *machine; /* BY_CONTEXT; else NULL */
 	GArray *tallies;     /* struct tally */
 	GHashTable *index;   /* struct dtc_event_context -> tally + 1 */
+	GArray *counts;	     /* struct count */
+	GHashTable *places;  /* tally and name -> count + 1 */
 	GArray *last;	     /* struct last, by CPU */
 };
-
-static void tally_clear(void *tally)
-{
-	g_array_unref(((struct tally *)tally)->counts);
-}
 
 static void kind_clear(void *kind)
 {
@@ -71,7 +74,7 @@ static gboolean equal_contexts(gconstpointer a, gconstpointer b)
 
 static guint add_tally(struct pass *pass, const struct dtc_event_context *context, uint32_t cpu)
 {
-	const struct tally fresh = { *context, cpu, g_array_new(FALSE, TRUE, sizeof(guint64)) };
+	const struct tally fresh = { *context, cpu };
 
 	g_array_append_val(pass->tallies, fresh);
 	return pass->tallies->len - 1;
@@ -112,6 +115,13 @@ static guint choose_tally(struct pass *pass, const struct dtc_event *event)
 	return last->tally;
 }
 
+static guint hash_place(gconstpointer key)
+{
+	guint64 number = (guint64)GPOINTER_TO_SIZE(key) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+
+	return (guint)(number >> 32);
+}
+
 static void count_event(struct pass *pass, const struct dtc_event *event)
 {
 	if (event->kind == DTC_EVENT_LOST) { /* no event, but the states need it */
@@ -119,11 +129,16 @@ static void count_event(struct pass *pass, const struct dtc_event *event)
 			dtc_machine_apply(pass->machine, event);
 		return;
 	}
-	guint tally = choose_tally(pass, event); /* the list may move */
-	GArray *counts = g_array_index(pass->tallies, struct tally, tally).counts;
-	if (counts->len <= event->name)
-		g_array_set_size(counts, event->name + 1u);
-	g_array_index(counts, guint64, event->name)++;
+	guint tally = choose_tally(pass, event);
+	gpointer key = GSIZE_TO_POINTER((gsize)tally << 16 | event->name);
+	guint place = GPOINTER_TO_UINT(g_hash_table_lookup(pass->places, key));
+	if (!place) {
+		const struct count fresh = { tally, event->name, 0 };
+		g_array_append_val(pass->counts, fresh);
+		place = pass->counts->len;
+		g_hash_table_insert(pass->places, key, GUINT_TO_POINTER(place));
+	}
+	g_array_index(pass->counts, struct count, place - 1).events++;
 }
 
 /* ---- what was counted, by names ---- */
@@ -170,16 +185,27 @@ static void add_part(struct pass *pass, const struct tally *tally)
 		const char *process = dtc_machine_get_string(pass->machine, tally->context.process);
 		part.process = *process ? g_strdup(process) : NULL;
 	}
-	for (guint i = 0; i < tally->counts->len; i++) {
-		struct dtc_split_kind kind = { .count = g_array_index(tally->counts, guint64, i) };
-		if (!kind.count)
-			continue;
-		kind.name = g_strdup(dtc_reader_get_event_name(pass->reader, i));
-		part.events += kind.count;
-		g_array_append_val(part.kinds, kind);
-	}
-	g_array_sort(part.kinds, compare_kinds);
 	g_array_append_val(pass->split->parts, part);
+}
+
+/* Of every tally a part, in the same order, then what was counted of each. */
+static void add_parts(struct pass *pass)
+{
+	GArray *parts = pass->split->parts;
+
+	for (guint i = 0; i < pass->tallies->len; i++)
+		add_part(pass, &g_array_index(pass->tallies, struct tally, i));
+	for (guint i = 0; i < pass->counts->len; i++) {
+		const struct count *count = &g_array_index(pass->counts, struct count, i);
+		struct dtc_split_part *part = &g_array_index(parts, struct dtc_split_part, count->tally);
+		const struct dtc_split_kind kind = { g_strdup(dtc_reader_get_event_name(pass->reader, count->name)),
+						     count->events };
+		g_array_append_val(part->kinds, kind);
+		part->events += kind.count;
+	}
+	for (guint i = 0; i < parts->len; i++)
+		g_array_sort(g_array_index(parts, struct dtc_split_part, i).kinds, compare_kinds);
+	g_array_sort(parts, compare_parts);
 }
 
 /* False: it was told to stop, and nobody will look at the result. */
@@ -213,18 +239,17 @@ static void read_node(struct dtc_reading *reading)
 	g_autoptr(GArray) tallies = g_array_new(FALSE, FALSE, sizeof(struct tally));
 	g_autoptr(GHashTable) index = g_hash_table_new_full(hash_context, equal_contexts, g_free, NULL);
 	g_autoptr(GArray) last = g_array_new(FALSE, FALSE, sizeof(struct last));
-	struct pass pass = { split, reader, machine, tallies, index, last };
+	g_autoptr(GArray) counts = g_array_new(FALSE, FALSE, sizeof(struct count));
+	g_autoptr(GHashTable) places = g_hash_table_new(hash_place, g_direct_equal);
+	struct pass pass = { split, reader, machine, tallies, index, counts, places, last };
 
-	g_array_set_clear_func(tallies, tally_clear);
 	if (machine)
 		dtc_machine_set_environment(machine, reading->node->environment);
 	if (!read_events(&pass) || !dtc_reader_finish(reader, reading->findings, &reading->error))
 		return;
 	split->parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_split_part));
 	g_array_set_clear_func(split->parts, part_clear);
-	for (guint i = 0; i < tallies->len; i++)
-		add_part(&pass, &g_array_index(tallies, struct tally, i));
-	g_array_sort(split->parts, compare_parts);
+	add_parts(&pass);
 }
 
 GPtrArray *dtc_splits_new(const DtcBundle *bundle, enum dtc_split_by by, const struct dtc_watch *watch,
