@@ -249,9 +249,11 @@ void dtc_memory_add_text(DtcLayout *layout, const struct dtc_memory_input *input
 			continue;
 		}
 		g_autofree char *node = dtc_printable(memory->reading.node->name, DTC_PRINTABLE_NAME_MAX);
-		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s: its trace has no events of memory", node);
+		bool is_index = memory->reading.node->kernel_image != NULL;
+		dtc_layout_add(layout, DTC_STYLE_PLAIN, "%s: %s has no events of memory", node,
+			       is_index ? "its index" : "its trace");
 		dtc_layout_end_line(layout);
-		is_missing = true;
+		is_missing |= !is_index;
 	}
 	dtc_layout_add_paragraph(
 		layout,

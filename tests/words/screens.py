@@ -20,6 +20,7 @@ compare clusters/demo
 stats clusters/demo
 stats clusters/demo --by context
 stats clusters/demo --by cpu
+usage clusters/demo --memory
 sync clusters/demo
 blockings clusters/demo
 blockings clusters/demo --thread backend:138 --from +5s --to +5.2s
