@@ -154,38 +154,54 @@ static bool enter_carrier(struct dtc_traverse *t, const struct dtc_way *way, con
 	return true;
 }
 
-/* An interrupt was pending, and the guest's CPU did not run: that part of the way is the host's. */
-static void explain_delivery(struct dtc_traverse *t, const struct dtc_way *way,
-			     const struct dtc_host_interrupt *interrupt)
+/* Where it is not known who carried a packet, it was on the wire but for what the host did while an interrupt waited.
+ */
+static void explain_delivery(struct dtc_traverse *t, const struct dtc_way *way)
 {
+	const struct dtc_arrival *arrival = &way->arrival;
+	const DtcHistory *h = dtc_links_get_history(t->links, arrival->node);
 	const struct dtc_evidence why = dtc_evidence_of(DTC_REASON_WIRE);
-	set_message(t, way);
-	dtc_traverse_explain_delivery(t, interrupt, way->arrival.time_ns, get_left_cluster_ns(t, way),
-				      DTC_CAUSE_NETWORK_WIRE, &why);
-	set_message(t, NULL);
+	struct dtc_host_interrupt interrupt;
+	uint32_t on_top_of = dtc_history_get_packet_context(h, arrival->packet).thread;
+	if (dtc_host_find_interrupt(t->links, arrival->node, on_top_of, arrival->time_ns, &interrupt))
+		dtc_traverse_explain_delivery(t, &interrupt, arrival->time_ns, get_left_cluster_ns(t, way),
+					      DTC_CAUSE_NETWORK_WIRE, &why);
+}
+
+/* The carrier was done, so that the guest had the packet, and its CPU came to it late: it was away, or busy. */
+static void explain_reception(struct dtc_traverse *t, const struct dtc_way *way, const struct dtc_carriage *carriage)
+{
+	const struct dtc_arrival *arrival = &way->arrival;
+	const DtcHistory *h = dtc_links_get_history(t->links, arrival->node);
+	struct dtc_host_interrupt interrupt = carriage->interrupt;
+	if (!carriage->has_interrupt) { /* the guest looked by itself, as soon as its CPU ran */
+		int64_t now_ns = dtc_clocks_to_node_ns(t->clocks, carriage->host, t->tc);
+		interrupt = (struct dtc_host_interrupt){ carriage->cpu, MIN(carriage->done_ns, now_ns), now_ns,
+							 carriage->thread };
+	}
+	int64_t pending_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, carriage->host, interrupt.pending_ns);
+	int64_t pending_ns = dtc_clocks_to_node_ns(t->clocks, arrival->node, pending_cluster_ns);
+	struct dtc_evidence why = dtc_evidence_of(DTC_REASON_RECEIVER_SOFTIRQ);
+	why.node = why.by_node = arrival->node;
+	why.by_thread = find_holder(h, arrival->packet, MIN(pending_ns, arrival->time_ns), arrival->time_ns);
+	dtc_traverse_explain_delivery(t, &interrupt, arrival->time_ns, get_left_cluster_ns(t, way),
+				      DTC_CAUSE_NETWORK_RECEIVE, &why);
 }
 
 /* Into a guest: how its CPU came to the packet, then who had carried it there. True: the walk is with that one. */
 static bool carry_in(struct dtc_traverse *t, struct dtc_way *way)
 {
-	const struct dtc_arrival *arrival = &way->arrival;
 	struct dtc_carriage carriage;
-	struct dtc_host_interrupt interrupt;
-	if (way->has_come_in || arrival->packet == DTC_NONE || arrival->node != t->stand.node)
+	if (way->has_come_in || way->arrival.packet == DTC_NONE || way->arrival.node != t->stand.node)
 		return false;
 	way->has_come_in = true;
-	const DtcHistory *h = dtc_links_get_history(t->links, arrival->node);
-	uint32_t on_top_of = dtc_history_get_packet_context(h, arrival->packet).thread;
-	bool is_carried = dtc_carriage_find_in(t->links, arrival, &way->sender, &carriage);
-	if (is_carried && !carriage.has_interrupt) { /* the guest looked by itself, as soon as its CPU ran */
-		int64_t now_ns = dtc_clocks_to_node_ns(t->clocks, carriage.host, t->tc);
-		carriage.interrupt = (struct dtc_host_interrupt){ carriage.cpu, MIN(carriage.done_ns, now_ns), now_ns,
-								  carriage.thread };
-	}
+	bool is_carried = dtc_carriage_find_in(t->links, &way->arrival, &way->sender, &carriage);
+	set_message(t, way);
 	if (is_carried)
-		explain_delivery(t, way, &carriage.interrupt);
-	else if (dtc_host_find_interrupt(t->links, arrival->node, on_top_of, arrival->time_ns, &interrupt))
-		explain_delivery(t, way, &interrupt);
+		explain_reception(t, way, &carriage);
+	else
+		explain_delivery(t, way);
+	set_message(t, NULL);
 	return is_carried && enter_carrier(t, way, &carriage);
 }
 
