@@ -3,6 +3,7 @@
 
 #include "analyze/state/event_context.h"
 #include "collect/read/reader.h"
+#include "dtrace-chain/hash.h"
 
 #include <string.h>
 
@@ -236,7 +237,7 @@ static void read_node(struct dtc_reading *reading)
 		return;
 	g_autoptr(DtcMachine) machine = dtc_machine_new(reading->node->name, reader);
 	g_autoptr(GHashTable) rows = g_hash_table_new(g_direct_hash, g_direct_equal);
-	g_autoptr(GHashTable) spaces = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+	g_autoptr(GHashTable) spaces = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, g_free);
 	g_autoptr(GArray) now = g_array_new(FALSE, FALSE, sizeof(struct now));
 	struct pass pass = { memory, machine, rows, now, spaces };
 
