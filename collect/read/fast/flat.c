@@ -329,7 +329,8 @@ static bool flatten(const struct dtc_steps *steps, struct dtc_flat *ret)
 	struct maker maker = { .flat = { .align = step->align } };
 	maker.flat.bits = step->run_bits + (uint64_t)DTC_FORM_SLACK_BITS;
 	if (steps->wanted_count == 0) {
-		*ret = (struct dtc_flat){ .align = 1 };
+		/* one that is not taken: there is no counting from NULL */
+		*ret = (struct dtc_flat){ .align = 1, .numbers = g_new0(struct dtc_flat_number, 1) };
 		return true;
 	}
 	if (steps->wanted_count > 1 || step->field_rule_count > 0 || step->align % 8 != 0)
