@@ -174,7 +174,10 @@ static void sum_keys(GArray *first)
 
 static void group_calls(DtcHistory *h)
 {
-	g_autofree uint32_t *renamed = g_new(uint32_t, h->filling->calls->len + 1);
+	g_autoptr(DtcTable) table =
+		dtc_table_new(sizeof(uint32_t)); /* as long as the trace has calls: not on the heap */
+	dtc_table_extend(table, h->filling->calls->len);
+	uint32_t *renamed = DTC_AT(table, uint32_t, 0);
 	dtc_history_seal_calls(h, renamed);
 	g_clear_pointer(&h->filling->calls, dtc_table_free);
 	dtc_history_seal_contexts(h, renamed);
@@ -191,6 +194,15 @@ static int compare_call_begin(const void *a, const void *b, void *data)
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 	int64_t x = dtc_history_read_call_begin(h, i), y = dtc_history_read_call_begin(h, j);
 	return x < y ? -1 : x > y ? 1 : i < j ? -1 : i > j;
+}
+
+/* Calls of one thread are; a file is mostly one thread's, or one's after the other. */
+static bool are_in_order(const DtcHistory *h, const uint32_t *calls, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		if (dtc_history_read_call_begin(h, calls[i]) < dtc_history_read_call_begin(h, calls[i - 1]))
+			return false;
+	return true;
 }
 
 static uint32_t get_file(const DtcHistory *h, uint32_t call)
@@ -216,10 +228,11 @@ static void index_file_calls(DtcHistory *h)
 			*DTC_AT(h->file_calls, uint32_t, at[file + 1]++) = i;
 	}
 	/* grouped by thread within a file so far: order by time */
-	for (guint i = 0; i < h->files->len; i++)
-		if (at[i + 1] - at[i] > 1)
-			g_qsort_with_data(DTC_AT(h->file_calls, uint32_t, at[i]), (gint)(at[i + 1] - at[i]),
-					  sizeof(uint32_t), compare_call_begin, h);
+	for (guint i = 0; i < h->files->len; i++) {
+		uint32_t *calls = DTC_AT(h->file_calls, uint32_t, at[i]), count = at[i + 1] - at[i];
+		if (!are_in_order(h, calls, count))
+			g_qsort_with_data(calls, (gint)count, sizeof(uint32_t), compare_call_begin, h);
+	}
 }
 
 /* g_qsort_with_data is a stable merge sort: the later of two records of one instant stays behind. */

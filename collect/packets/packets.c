@@ -48,10 +48,12 @@ struct DtcPackets {
 	uint32_t *table;     /* open addressing, DTC_NONE: free; value: flow of the latest generation */
 	uint32_t table_size; /* power of two */
 	uint32_t key_count;
-	uint64_t seed;	       /* addresses come from foreign files: no one shall choose the collisions */
-	DtcTable *by_flow;     /* uint32_t; after sealing: packet ids grouped by flow */
-	GPtrArray *interfaces; /* owned names */
+	uint32_t recent_slots[2]; /* of table: where keys were found last, by which port is larger */
+	uint64_t seed;		  /* addresses come from foreign files: no one shall choose the collisions */
+	DtcTable *by_flow;	  /* uint32_t; after sealing: packet ids grouped by flow */
+	GPtrArray *interfaces;	  /* owned names */
 	GHashTable *interface_ids;
+	uint16_t last_interface; /* that was looked for, if there is one */
 	GHashTable *shared; /* addresses (owned) that several namespaces have; loopback stands for all of its kind */
 	GArray *netns;	    /* inodes; the first is 0 */
 	DtcHomes *homes;
@@ -421,12 +423,23 @@ static uint32_t choose_for_straggler(const DtcPackets *packets, uint32_t latest,
 	return latest;
 }
 
+/* The latest generation: bulk goes to and fro on one connection. A key is in one slot, wherever that is by now. */
+static uint32_t find_latest(DtcPackets *packets, const struct flow_key *key)
+{
+	uint32_t *slot = &packets->recent_slots[key->source_port < key->destination_port];
+	uint32_t flow = packets->table[*slot];
+	if (flow != DTC_NONE && has_key(&get_entry(packets, flow)->flow, key))
+		return flow;
+	*slot = find_slot(packets, key);
+	return packets->table[*slot];
+}
+
 static uint32_t choose_flow(DtcPackets *packets, const struct dtc_headers *headers)
 {
 	if (headers->ip_version == 0)
 		return DTC_NONE;
 	struct flow_key key = make_key(packets, headers);
-	uint32_t flow = packets->table[find_slot(packets, &key)];
+	uint32_t flow = find_latest(packets, &key);
 	if (flow == DTC_NONE)
 		flow = append_pair(packets, headers);
 	if (headers->protocol != DTC_PROTOCOL_TCP || !headers->has_transport)
@@ -482,9 +495,15 @@ uint16_t dtc_packets_add_interface(DtcPackets *packets, const char *name)
 {
 	if (!name)
 		name = "";
+	/* mostly the one that was named last */
+	if (packets->last_interface < packets->interfaces->len &&
+	    strcmp(name, g_ptr_array_index(packets->interfaces, packets->last_interface)) == 0)
+		return packets->last_interface;
 	void *id;
-	if (g_hash_table_lookup_extended(packets->interface_ids, name, NULL, &id))
-		return (uint16_t)GPOINTER_TO_UINT(id);
+	if (g_hash_table_lookup_extended(packets->interface_ids, name, NULL, &id)) {
+		packets->last_interface = (uint16_t)GPOINTER_TO_UINT(id);
+		return packets->last_interface;
+	}
 	/* No machine has that many: names beyond share the last index, so that garbage cannot make an index wrap. */
 	if (packets->interfaces->len == UINT16_MAX)
 		return UINT16_MAX - 1;
