@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/path/path_build.h"
+#include "collect/packets/table.h"
 #include "dtrace-chain/error.h"
 
 #include <inttypes.h>
 
 struct DtcPath {
 	DtcClusterTime begin, end;
-	GArray *segments;  /* struct dtc_segment */
-	GArray *waiters;   /* struct dtc_waiter; number 1 is the first */
-	GArray *blockings; /* struct dtc_blocking */
-	GArray *reversals; /* struct dtc_reversal */
+	GArray *segments;    /* struct dtc_segment */
+	GArray *waiters;     /* struct dtc_waiter; number 1 is the first */
+	DtcTable *blockings; /* struct dtc_blocking: of a thread's whole span there are hundreds of thousands */
+	GArray *reversals;   /* struct dtc_reversal */
 };
 
 const char *dtc_cause_to_string(enum dtc_cause cause)
@@ -91,7 +92,7 @@ DtcPath *dtc_path_new(DtcClusterTime begin, DtcClusterTime end)
 	path->end = end;
 	path->segments = g_array_new(FALSE, FALSE, sizeof(struct dtc_segment));
 	path->waiters = g_array_new(FALSE, FALSE, sizeof(struct dtc_waiter));
-	path->blockings = g_array_new(FALSE, FALSE, sizeof(struct dtc_blocking));
+	path->blockings = dtc_table_new(sizeof(struct dtc_blocking));
 	path->reversals = g_array_new(FALSE, FALSE, sizeof(struct dtc_reversal));
 	return path;
 }
@@ -102,7 +103,7 @@ void dtc_path_free(DtcPath *path)
 		return;
 	g_array_unref(path->segments);
 	g_array_unref(path->waiters);
-	g_array_unref(path->blockings);
+	dtc_table_free(path->blockings);
 	g_array_unref(path->reversals);
 	g_free(path);
 }
@@ -133,7 +134,7 @@ const struct dtc_waiter *dtc_path_get_waiter(const DtcPath *path, guint waiter)
 
 guint dtc_path_add_blocking(DtcPath *path, const struct dtc_blocking *blocking)
 {
-	g_array_append_vals(path->blockings, blocking, 1);
+	dtc_table_append(path->blockings, blocking);
 	return path->blockings->len - 1;
 }
 
@@ -157,7 +158,7 @@ static void order_blockings(DtcPath *path)
 	guint count = path->blockings->len;
 	if (count == 0)
 		return;
-	struct dtc_blocking *from = (struct dtc_blocking *)(void *)path->blockings->data;
+	const struct dtc_blocking *from = DTC_AT(path->blockings, struct dtc_blocking, 0);
 	/* first child and next sibling, in order of their begin; of equal ones the one that was added first */
 	g_autofree guint *order = g_new(guint, count);
 	g_autofree guint *child = g_new(guint, count + 1);
@@ -167,13 +168,15 @@ static void order_blockings(DtcPath *path)
 		child[i] = G_MAXUINT;
 	for (guint i = 0; i < count; i++)
 		order[i] = i;
-	g_qsort_with_data(order, (gint)count, sizeof(*order), compare_begin, from);
+	g_qsort_with_data(order, (gint)count, sizeof(*order), compare_begin, (gpointer)from);
 	for (guint i = count; i-- > 0;) {
 		guint *first = from[order[i]].parent == G_MAXUINT ? root : &child[from[order[i]].parent];
 		next[order[i]] = *first;
 		*first = order[i];
 	}
-	struct dtc_blocking *to = g_new(struct dtc_blocking, count);
+	DtcTable *ordered = dtc_table_new(sizeof(struct dtc_blocking));
+	dtc_table_extend(ordered, count);
+	struct dtc_blocking *to = DTC_AT(ordered, struct dtc_blocking, 0);
 	g_autofree guint *stack = g_new(guint, count + 1); /* old indexes still to visit */
 	g_autofree guint *renamed = g_new(guint, count);
 	guint depth = 0, used = 0;
@@ -192,9 +195,8 @@ static void order_blockings(DtcPath *path)
 			stack[depth++] = child[i];
 	}
 	g_assert(used == count);
-	for (guint i = 0; i < count; i++)
-		from[i] = to[i];
-	g_free(to);
+	dtc_table_free(path->blockings);
+	path->blockings = ordered;
 }
 
 void dtc_path_finish(DtcPath *path)
@@ -207,6 +209,7 @@ void dtc_path_finish(DtcPath *path)
 		*b = keep;
 	}
 	order_blockings(path);
+	dtc_table_settle(path->blockings);
 }
 
 DtcClusterTime dtc_path_get_begin(const DtcPath *path)
@@ -236,7 +239,7 @@ guint dtc_path_get_blocking_count(const DtcPath *path)
 
 const struct dtc_blocking *dtc_path_get_blocking(const DtcPath *path, guint index)
 {
-	return &g_array_index(path->blockings, struct dtc_blocking, index);
+	return DTC_AT(path->blockings, struct dtc_blocking, index);
 }
 
 guint dtc_path_get_reversal_count(const DtcPath *path)
