@@ -32,7 +32,7 @@ static guint find_first(const struct dtc_served *spans, guint count, int64_t nod
 }
 
 struct pass {
-	GArray *to; /* struct dtc_segment */
+	DtcTable *to; /* struct dtc_segment */
 	const DtcPath *path;
 	const DtcRequests *requests;
 	const DtcServing *serving;
@@ -71,7 +71,7 @@ static void add_part(struct pass *pass, const struct dtc_segment *from, int64_t 
 	part.candidate = get_id(pass, whose->other);
 	if (part.candidate)
 		part.link = MAX(part.link, DTC_LINK_INFERRED);
-	g_array_append_val(pass->to, part);
+	dtc_table_append(pass->to, &part);
 }
 
 /* A thread that worked, or waited for the one above it, in a part of a segment. */
@@ -172,8 +172,7 @@ void dtc_path_name_busy(DtcPath *path, guint request, const DtcRequests *request
 			const DtcClocks *clocks)
 {
 	guint count = dtc_path_get_segment_count(path);
-	struct pass pass = { g_array_sized_new(FALSE, FALSE, sizeof(struct dtc_segment), count), path, requests,
-			     serving, clocks };
+	struct pass pass = { dtc_path_segments_new(), path, requests, serving, clocks };
 
 	for (guint i = 0; i < count; i++)
 		split(&pass, dtc_path_get_segment(path, i), request);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/path/path_build.h"
-#include "collect/packets/table.h"
 #include "dtrace-chain/error.h"
 
 #include <inttypes.h>
 
+#define SEGMENTS_HEAP_BYTES ((gsize)1 << 20) /* a request's path does without a file */
+
 struct DtcPath {
 	DtcClusterTime begin, end;
-	GArray *segments;    /* struct dtc_segment */
+	DtcTable *segments;  /* struct dtc_segment: of a request hundreds, of a thread's span hundreds of thousands */
 	GArray *waiters;     /* struct dtc_waiter; number 1 is the first */
-	DtcTable *blockings; /* struct dtc_blocking: of a thread's whole span there are hundreds of thousands */
+	DtcTable *blockings; /* struct dtc_blocking: likewise */
 	GArray *reversals;   /* struct dtc_reversal */
 };
 
@@ -85,12 +86,17 @@ const char *dtc_reason_to_string(enum dtc_reason reason)
 	return names[reason];
 }
 
+DtcTable *dtc_path_segments_new(void)
+{
+	return dtc_table_new_on_heap(sizeof(struct dtc_segment), SEGMENTS_HEAP_BYTES);
+}
+
 DtcPath *dtc_path_new(DtcClusterTime begin, DtcClusterTime end)
 {
 	DtcPath *path = g_new0(DtcPath, 1);
 	path->begin = begin;
 	path->end = end;
-	path->segments = g_array_new(FALSE, FALSE, sizeof(struct dtc_segment));
+	path->segments = dtc_path_segments_new();
 	path->waiters = g_array_new(FALSE, FALSE, sizeof(struct dtc_waiter));
 	path->blockings = dtc_table_new(sizeof(struct dtc_blocking));
 	path->reversals = g_array_new(FALSE, FALSE, sizeof(struct dtc_reversal));
@@ -101,7 +107,7 @@ void dtc_path_free(DtcPath *path)
 {
 	if (!path)
 		return;
-	g_array_unref(path->segments);
+	dtc_table_free(path->segments);
 	g_array_unref(path->waiters);
 	dtc_table_free(path->blockings);
 	g_array_unref(path->reversals);
@@ -110,12 +116,13 @@ void dtc_path_free(DtcPath *path)
 
 void dtc_path_add_segment(DtcPath *path, const struct dtc_segment *segment)
 {
-	g_array_append_vals(path->segments, segment, 1);
+	dtc_table_append(path->segments, segment);
 }
 
-void dtc_path_set_segments(DtcPath *path, GArray *segments)
+void dtc_path_set_segments(DtcPath *path, DtcTable *segments)
 {
-	g_array_unref(path->segments);
+	dtc_table_free(path->segments);
+	dtc_table_settle(segments);
 	path->segments = segments;
 }
 
@@ -202,13 +209,14 @@ static void order_blockings(DtcPath *path)
 void dtc_path_finish(DtcPath *path)
 {
 	for (guint i = 0, j = path->segments->len; i + 1 < j; i++) {
-		struct dtc_segment *a = &g_array_index(path->segments, struct dtc_segment, i);
-		struct dtc_segment *b = &g_array_index(path->segments, struct dtc_segment, --j);
+		struct dtc_segment *a = DTC_AT(path->segments, struct dtc_segment, i);
+		struct dtc_segment *b = DTC_AT(path->segments, struct dtc_segment, --j);
 		struct dtc_segment keep = *a;
 		*a = *b;
 		*b = keep;
 	}
 	order_blockings(path);
+	dtc_table_settle(path->segments);
 	dtc_table_settle(path->blockings);
 }
 
@@ -229,7 +237,7 @@ guint dtc_path_get_segment_count(const DtcPath *path)
 
 const struct dtc_segment *dtc_path_get_segment(const DtcPath *path, guint index)
 {
-	return &g_array_index(path->segments, struct dtc_segment, index);
+	return DTC_AT(path->segments, struct dtc_segment, index);
 }
 
 guint dtc_path_get_blocking_count(const DtcPath *path)
@@ -256,7 +264,7 @@ bool dtc_path_check(const DtcPath *path, GError **error)
 {
 	int64_t at = path->begin.ns;
 	for (guint i = 0; i < path->segments->len; i++) {
-		const struct dtc_segment *s = &g_array_index(path->segments, struct dtc_segment, i);
+		const struct dtc_segment *s = DTC_AT(path->segments, struct dtc_segment, i);
 		if (s->begin.ns != at || s->end.ns <= s->begin.ns) {
 			g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
 				    "path is not contiguous: segment %u is [%" PRId64 ", %" PRId64

@@ -2,6 +2,7 @@
 /* How a path is put together: by the walk, and by tests that need one of a known shape. */
 #pragma once
 
+#include "collect/packets/table.h"
 #include "dtrace-chain/history.h"
 #include "dtrace-chain/path.h"
 
@@ -36,7 +37,9 @@ guint dtc_path_add_waiter(DtcPath *path, const struct dtc_waiter *waiter);
 /* Appends a blocking and gives its index, which children name as their parent. */
 guint dtc_path_add_blocking(DtcPath *path, const struct dtc_blocking *blocking);
 void dtc_path_add_reversal(DtcPath *path, const struct dtc_reversal *reversal);
-/* Replaces all segments of a finished path by others, by time; the array (struct dtc_segment) changes owner. */
-void dtc_path_set_segments(DtcPath *path, GArray *segments);
+/* Replaces all segments of a finished path by others, by time; the table changes owner. */
+void dtc_path_set_segments(DtcPath *path, DtcTable *segments);
+/* An empty table for them. Caller owns. */
+DtcTable *dtc_path_segments_new(void);
 /* Orders segments by time and blockings depth first, children by time. Nothing may be added afterwards. */
 void dtc_path_finish(DtcPath *path);

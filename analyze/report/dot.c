@@ -64,7 +64,7 @@ static void add_steps(struct graph *graph, const DtcReport *report)
 	guint previous = G_MAXUINT;
 
 	for (guint i = 0; i < report->steps->len; i++) {
-		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
 		guint at = add_vertex(graph, &step->who);
 		struct vertex *vertex = &g_array_index(graph->vertices, struct vertex, at);
 		vertex->ns += step->end_ns - step->begin_ns;

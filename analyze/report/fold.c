@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/fold.h"
 
-static const struct dtc_report_step *get_step(const GArray *steps, guint index)
+static const struct dtc_report_step *get_step(const DtcTable *steps, guint index)
 {
-	return &g_array_index(steps, struct dtc_report_step, index);
+	return DTC_AT(steps, struct dtc_report_step, index);
 }
 
-static int64_t get_ns(const GArray *steps, guint index)
+static int64_t get_ns(const DtcTable *steps, guint index)
 {
 	return get_step(steps, index)->end_ns - get_step(steps, index)->begin_ns;
 }
 
-static int64_t get_span_ns(const GArray *steps, guint first, guint end)
+static int64_t get_span_ns(const DtcTable *steps, guint first, guint end)
 {
 	return get_step(steps, end - 1)->end_ns - get_step(steps, first)->begin_ns;
 }
@@ -27,7 +27,7 @@ static bool is_same_thread(const struct dtc_report_step *a, const struct dtc_rep
 	return is_same_node(a, b) && a->who.tid == b->who.tid && a->who.process == b->who.process;
 }
 
-static void append_fold(GArray *folds, const GArray *steps, enum dtc_fold_kind kind, guint first, guint end)
+static void append_fold(GArray *folds, const DtcTable *steps, enum dtc_fold_kind kind, guint first, guint end)
 {
 	struct dtc_fold fold = { kind, first, end - first, first, get_span_ns(steps, first, end), false };
 	int64_t by_cause[DTC_CAUSES] = { 0 };
@@ -53,7 +53,7 @@ static void append_fold(GArray *folds, const GArray *steps, enum dtc_fold_kind k
 }
 
 /* Short steps [first, end) that are not one thread's: by node where that is long together. */
-static void fold_by_node(GArray *folds, const GArray *steps, guint first, guint end, int64_t min_ns)
+static void fold_by_node(GArray *folds, const DtcTable *steps, guint first, guint end, int64_t min_ns)
 {
 	guint pending = first;
 
@@ -72,7 +72,7 @@ static void fold_by_node(GArray *folds, const GArray *steps, guint first, guint 
 }
 
 /* Short steps [first, end): by thread where that is long together. */
-static void fold_by_thread(GArray *folds, const GArray *steps, guint first, guint end, int64_t min_ns)
+static void fold_by_thread(GArray *folds, const DtcTable *steps, guint first, guint end, int64_t min_ns)
 {
 	guint pending = first;
 
@@ -91,7 +91,7 @@ static void fold_by_thread(GArray *folds, const GArray *steps, guint first, guin
 }
 
 /* The end of the line that a long step begins: further long steps of its thread and cause join it. */
-static guint find_line_end(const GArray *steps, guint first, int64_t min_ns)
+static guint find_line_end(const DtcTable *steps, guint first, int64_t min_ns)
 {
 	const struct dtc_report_step *head = get_step(steps, first);
 	guint end = first + 1;
@@ -107,7 +107,7 @@ static guint find_line_end(const GArray *steps, guint first, int64_t min_ns)
 }
 
 /* Lines of one thread and cause that lie side by side, because they were cut for different reasons, become one. */
-static GArray *join_neighbours(GArray *folds, const GArray *steps)
+static GArray *join_neighbours(GArray *folds, const DtcTable *steps)
 {
 	GArray *joined = g_array_new(FALSE, FALSE, sizeof(struct dtc_fold));
 
@@ -130,7 +130,7 @@ static GArray *join_neighbours(GArray *folds, const GArray *steps)
 	return joined;
 }
 
-GArray *dtc_fold_steps(const GArray *steps, int64_t min_ns)
+GArray *dtc_fold_steps(const DtcTable *steps, int64_t min_ns)
 {
 	GArray *folds = g_array_new(FALSE, FALSE, sizeof(struct dtc_fold));
 	guint pending = 0;

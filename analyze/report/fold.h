@@ -26,4 +26,4 @@ struct dtc_fold {
 
 /* Lines for the path, in time order; steps shorter than min_ns are folded, with 0 none. Of struct dtc_fold; caller
  * owns. */
-GArray *dtc_fold_steps(const GArray *steps, int64_t min_ns);
+GArray *dtc_fold_steps(const DtcTable *steps, int64_t min_ns);

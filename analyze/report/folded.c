@@ -54,7 +54,7 @@ char *dtc_report_to_folded(const DtcReport *report)
 
 	g_array_set_clear_func(stacks, stack_clear);
 	for (guint i = 0; i < report->steps->len; i++) {
-		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
 		struct stack stack = { format_stack(step), step->end_ns - step->begin_ns };
 		g_array_append_val(stacks, stack);
 	}

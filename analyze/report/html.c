@@ -258,15 +258,15 @@ static GArray *fold_steps(const DtcReport *report)
 
 static void append_steps(struct page *p)
 {
-	const GArray *steps = p->report->steps;
+	const DtcTable *steps = p->report->steps;
 	g_autoptr(GArray) folds = fold_steps(p->report);
 
 	/* lane, duration, cause, detail, link, uncertainty, from another node, steps folded; contiguous from 0 */
 	dtc_json_pack_open(p->out, "steps", '[');
 	for (guint i = 0; i < folds->len; i++) {
 		const struct dtc_fold *fold = &g_array_index(folds, struct dtc_fold, i);
-		const struct dtc_report_step *head = &g_array_index(steps, struct dtc_report_step, fold->head);
-		const struct dtc_report_step *first = &g_array_index(steps, struct dtc_report_step, fold->first);
+		const struct dtc_report_step *head = DTC_AT(steps, struct dtc_report_step, fold->head);
+		const struct dtc_report_step *first = DTC_AT(steps, struct dtc_report_step, fold->first);
 		dtc_json_pack_value(p->out, p->lanes->step_lanes[fold->head]);
 		dtc_json_pack_value(p->out, fold->ns);
 		dtc_json_pack_value(p->out, head->cause);
@@ -286,13 +286,13 @@ static int compare_ns(const void *a, const void *b)
 }
 
 /* Blockings at least so long are shown. */
-static int64_t find_min_blocking_ns(const GArray *blockings)
+static int64_t find_min_blocking_ns(const DtcTable *blockings)
 {
 	if (blockings->len <= MAX_BLOCKINGS)
 		return 0;
 	g_autofree int64_t *lengths_ns = g_new(int64_t, blockings->len);
 	for (guint i = 0; i < blockings->len; i++) {
-		const struct dtc_report_blocking *b = &g_array_index(blockings, struct dtc_report_blocking, i);
+		const struct dtc_report_blocking *b = DTC_AT(blockings, struct dtc_report_blocking, i);
 		lengths_ns[i] = b->end_ns - b->begin_ns;
 	}
 	qsort(lengths_ns, blockings->len, sizeof(*lengths_ns), compare_ns);
@@ -301,7 +301,7 @@ static int64_t find_min_blocking_ns(const GArray *blockings)
 
 static void append_blockings(struct page *p)
 {
-	const GArray *blockings = p->report->blockings;
+	const DtcTable *blockings = p->report->blockings;
 	g_autofree guint *shown = g_new(guint, blockings->len + 1); /* as the nearest ancestor shown; G_MAXUINT: none */
 	int64_t min_ns = find_min_blocking_ns(blockings);
 	guint count = 0;
@@ -309,7 +309,7 @@ static void append_blockings(struct page *p)
 	/* lane, begin, duration, cause, detail, woken by, link, parent in this list or -1 */
 	dtc_json_pack_open(p->out, "blockings", '[');
 	for (guint i = 0; i < blockings->len; i++) {
-		const struct dtc_report_blocking *b = &g_array_index(blockings, struct dtc_report_blocking, i);
+		const struct dtc_report_blocking *b = DTC_AT(blockings, struct dtc_report_blocking, i);
 		guint parent = b->parent == G_MAXUINT ? G_MAXUINT : shown[b->parent];
 		if (b->end_ns - b->begin_ns < min_ns) {
 			shown[i] = parent;

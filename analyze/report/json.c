@@ -195,7 +195,7 @@ static void append_path(GString *out, const DtcReport *report)
 {
 	begin_list(out, "path");
 	for (guint i = 0; i < report->steps->len; i++) {
-		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
 		begin_element(out, i);
 		dtc_json_pack_open(out, NULL, '{');
 		add_thread(out, &step->who);
@@ -216,7 +216,7 @@ static void append_path(GString *out, const DtcReport *report)
 
 static const struct dtc_report_blocking *get_blocking(const DtcReport *report, guint index)
 {
-	return &g_array_index(report->blockings, struct dtc_report_blocking, index);
+	return DTC_AT(report->blockings, struct dtc_report_blocking, index);
 }
 
 /* Depth-first order makes the nesting a matter of opening and closing: no recursion, whatever the depth. */

@@ -76,7 +76,7 @@ static void collect_candidates(struct build *b)
 
 	for (guint i = 0; i < report->steps->len; i++) {
 		const struct dtc_segment *segment = dtc_path_get_segment(b->path, i);
-		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
 		struct candidate *candidate =
 			get_candidate(b, add_candidate(b, segment->node, segment->thread, &step->who));
 		candidate->path_ns += step->end_ns - step->begin_ns;
@@ -91,7 +91,7 @@ static void collect_candidates(struct build *b)
 		at = next_kept_blocking(b->path, at);
 		const struct dtc_blocking *blocking = dtc_path_get_blocking(b->path, at);
 		add_candidate(b, blocking->node, blocking->thread,
-			      &g_array_index(report->blockings, struct dtc_report_blocking, i).who);
+			      &DTC_AT(report->blockings, struct dtc_report_blocking, i)->who);
 	}
 }
 
@@ -347,10 +347,10 @@ static void add_bars(struct build *b)
 /* A wire segment is the message: from the lane of the step before it to its own. */
 static void add_path_messages(struct build *b)
 {
-	const GArray *steps = b->report->steps;
+	const DtcTable *steps = b->report->steps;
 
 	for (guint i = 1; i < steps->len; i++) {
-		const struct dtc_report_step *step = &g_array_index(steps, struct dtc_report_step, i);
+		const struct dtc_report_step *step = DTC_AT(steps, struct dtc_report_step, i);
 		if (step->cause != DTC_CAUSE_NETWORK_WIRE)
 			continue;
 		struct dtc_lane_message message = {

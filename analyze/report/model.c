@@ -39,8 +39,8 @@ void dtc_report_free(DtcReport *report)
 	g_array_unref(report->services);
 	g_array_unref(report->machines);
 	g_array_unref(report->parts);
-	g_array_unref(report->steps);
-	g_array_unref(report->blockings);
+	dtc_table_free(report->steps);
+	dtc_table_free(report->blockings);
 	g_array_unref(report->evidences);
 	g_array_unref(report->clocks);
 	g_array_unref(report->findings);
@@ -346,7 +346,7 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 			.service = find_waiter(report, input, segment),
 		};
 		add_up(report, input, segment, &step);
-		g_array_append_val(report->steps, step);
+		dtc_table_append(report->steps, &step);
 	}
 }
 
@@ -358,7 +358,7 @@ static void set_services(DtcReport *report)
 
 	for (guint i = 0; i < 2 * count; i++) {
 		guint at = i < count ? count - 1 - i : i - count;
-		struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, at);
+		struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, at);
 		if (i == count)
 			g_hash_table_remove_all(nearest);
 		const struct dtc_report_step *known = g_hash_table_lookup(nearest, step->who.node);
@@ -434,7 +434,7 @@ static void add_services(DtcReport *report)
 	g_autoptr(GArray) shares = g_array_new(FALSE, FALSE, sizeof(struct share));
 
 	for (guint i = 0; i < report->steps->len; i++) {
-		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
 		guint service = find_service(report, &step->service);
 		int64_t ns = step->end_ns - step->begin_ns;
 		g_array_index(report->services, struct dtc_report_service, service).ns += ns;
@@ -525,7 +525,7 @@ static void add_blockings(DtcReport *report, const struct dtc_report_input *inpu
 			.parent = from->parent < i ? renamed[from->parent] : G_MAXUINT,
 		};
 		renamed[i] = report->blockings->len;
-		g_array_append_val(report->blockings, blocking);
+		dtc_table_append(report->blockings, &blocking);
 	}
 	if (left_out) {
 		g_autofree char *text = g_strdup_printf("%u blockings nested deeper than %d levels are left out of the"
@@ -610,7 +610,7 @@ static bool check_sums(const DtcReport *report, GError **error)
 static bool check_blockings(const DtcReport *report, GError **error)
 {
 	for (guint i = 0; i < report->blockings->len; i++) {
-		const struct dtc_report_blocking *b = &g_array_index(report->blockings, struct dtc_report_blocking, i);
+		const struct dtc_report_blocking *b = DTC_AT(report->blockings, struct dtc_report_blocking, i);
 		bool is_nested = b->depth == 0 ? b->parent == G_MAXUINT
 					       : b->parent < i && g_array_index(report->blockings,
 										struct dtc_report_blocking, b->parent)
@@ -670,8 +670,8 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	report->services = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_service));
 	report->machines = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_machine));
 	report->parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_part));
-	report->steps = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_step));
-	report->blockings = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_blocking));
+	report->steps = dtc_table_new(sizeof(struct dtc_report_step));
+	report->blockings = dtc_table_new(sizeof(struct dtc_report_blocking));
 	report->evidences = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_evidence));
 	report->clocks = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_clock));
 	report->findings = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_finding));

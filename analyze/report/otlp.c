@@ -46,7 +46,7 @@ struct build {
 
 static const struct dtc_report_step *get_step(const DtcReport *report, guint index)
 {
-	return &g_array_index(report->steps, struct dtc_report_step, index);
+	return DTC_AT(report->steps, struct dtc_report_step, index);
 }
 
 static struct span *get_span(const struct build *b, guint index)

@@ -226,7 +226,7 @@ static void append_bars(struct writer *w)
 static void append_path(struct writer *w)
 {
 	for (guint i = 0; i < w->report->steps->len; i++) {
-		const struct dtc_report_step *step = &g_array_index(w->report->steps, struct dtc_report_step, i);
+		const struct dtc_report_step *step = DTC_AT(w->report->steps, struct dtc_report_step, i);
 		g_autofree char *name = g_strdup_printf("%s: %s", step->who.tier, dtc_cause_to_string(step->cause));
 		Dtc__Perfetto__DebugAnnotation thread = annotate_text("thread", step->who.comm);
 		Dtc__Perfetto__DebugAnnotation tid = annotate_number("tid", step->who.tid);

@@ -52,7 +52,7 @@ static int compare_tiers(const void *a, const void *b)
 static void add_tiers(DtcSummary *summary, struct dtc_summary_row *row, const DtcReport *report)
 {
 	for (guint i = 0; i < report->steps->len; i++) {
-		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
 		const struct dtc_report_thread *who = &step->service;
 		const char *tier = keep(summary, who->tier);
 		guint k = row->tier_first, end = summary->tiers->len;

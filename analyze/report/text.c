@@ -392,7 +392,7 @@ static void add_breakdown(const struct view *view)
 
 static const struct dtc_report_step *get_step(const struct view *view, guint index)
 {
-	return &g_array_index(view->report->steps, struct dtc_report_step, index);
+	return DTC_AT(view->report->steps, struct dtc_report_step, index);
 }
 
 /* How a step was reached, the least certain last. */
@@ -575,7 +575,7 @@ static void add_path(const struct view *view)
 
 static const struct dtc_report_blocking *get_blocking(const struct view *view, guint index)
 {
-	return &g_array_index(view->report->blockings, struct dtc_report_blocking, index);
+	return DTC_AT(view->report->blockings, struct dtc_report_blocking, index);
 }
 
 static void add_blocking(const struct view *view, const struct dtc_report_blocking *blocking)

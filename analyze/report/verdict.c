@@ -271,7 +271,7 @@ static const char *find_longest(const DtcReport *report, const char *busy_with, 
 	const char *longest = NULL;
 	*longest_ns = 0;
 	for (guint i = 0; i < report->steps->len; i++) {
-		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
 		const char *key = get_key(step);
 		if (!key || (busy_with && step->busy_with != busy_with))
 			continue;

@@ -16,7 +16,15 @@ DtcTable *dtc_table_new(gsize record_size)
 {
 	DtcTable *table = g_new0(DtcTable, 1);
 	table->size = record_size;
+	table->heap = HEAP_BYTES;
 	table->file = -1;
+	return table;
+}
+
+DtcTable *dtc_table_new_on_heap(gsize record_size, gsize heap_bytes)
+{
+	DtcTable *table = dtc_table_new(record_size);
+	table->heap = heap_bytes;
 	return table;
 }
 
@@ -120,14 +128,14 @@ void dtc_table_reserve(DtcTable *table, guint count)
 		return;
 	g_assert(!table->is_borrowed);
 	gsize bytes = MAX((gsize)count * table->size, 4096);
-	if (MAX(bytes, (gsize)table->capacity * table->size * 2) <= HEAP_BYTES && !table->mapped) {
+	if (MAX(bytes, (gsize)table->capacity * table->size * 2) <= table->heap && !table->mapped) {
 		bytes = MAX(bytes, (gsize)table->capacity * table->size * 2);
 		table->data = g_realloc(table->data, bytes);
 		table->capacity = (guint)MIN(bytes / table->size, G_MAXUINT);
 		return;
 	}
 	if (bytes > table->mapped) {
-		gsize page = 4096, twice = table->mapped ? table->mapped * 2 : HEAP_BYTES * 2;
+		gsize page = 4096, twice = table->mapped ? table->mapped * 2 : table->heap * 2;
 		map(table, (MAX(bytes, twice) + page - 1) / page * page);
 	}
 	touch(table, count);

@@ -17,11 +17,17 @@ typedef struct DtcTable {
 	guint capacity; /* records that fit into touched pages; private from here on */
 	gsize size;	/* of a record */
 	int file;	/* -1: on the heap, anonymous or settled */
+	gsize heap;	/* bytes up to which it stays there */
 	gsize mapped;	/* bytes; 0: on the heap, or borrowed */
 	gboolean is_borrowed;
 } DtcTable;
 
 DtcTable *dtc_table_new(gsize record_size);
+/*
+ * One that stays on the heap up to so many bytes, instead of 64 KiB: where one is made for each of thousands of
+ * answers, most of them not much larger than that, files would cost more than they save.
+ */
+DtcTable *dtc_table_new_on_heap(gsize record_size, gsize heap_bytes);
 /* Shows records that stay where they are, and must outlive it. */
 DtcTable *dtc_table_new_borrowed(gsize record_size, const void *records, guint count);
 void dtc_table_free(DtcTable *table);

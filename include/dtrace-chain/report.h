@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "collect/packets/table.h"
 #include "dtrace-chain/finding.h"
 #include "dtrace-chain/path.h"
 
@@ -247,12 +248,12 @@ typedef struct DtcReport {
 	GArray *parts;	  /* struct dtc_report_part, by machine */
 	struct dtc_report_verdict verdict;
 	struct dtc_report_usual usual;
-	int64_t origin_ns; /* where the recording begins, cluster time; INT64_MIN: not known */
-	GArray *steps;	   /* struct dtc_report_step */
-	GArray *blockings; /* struct dtc_report_blocking */
-	GArray *evidences; /* struct dtc_report_evidence, of some of the two above */
-	GArray *clocks;	   /* struct dtc_report_clock, by names */
-	GArray *findings;  /* struct dtc_report_finding */
+	int64_t origin_ns;   /* where the recording begins, cluster time; INT64_MIN: not known */
+	DtcTable *steps;     /* struct dtc_report_step: of a thread's whole span there are hundreds of thousands */
+	DtcTable *blockings; /* struct dtc_report_blocking, likewise */
+	GArray *evidences;   /* struct dtc_report_evidence, of some of the two above */
+	GArray *clocks;	     /* struct dtc_report_clock, by names */
+	GArray *findings;    /* struct dtc_report_finding */
 	bool complete;
 	GStringChunk *strings;		/* owns every string above but for */
 	struct DtcNameBook *names;	/* names of nodes and threads, and details: one of several reports */

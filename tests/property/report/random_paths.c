@@ -55,8 +55,7 @@ static void test_sums(void)
 			const struct dtc_report_row *row = &g_array_index(report->rows, struct dtc_report_row, i);
 			int64_t ns = 0;
 			for (guint k = 0; k < report->steps->len; k++) {
-				const struct dtc_report_step *step =
-					&g_array_index(report->steps, struct dtc_report_step, k);
+				const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, k);
 				if (g_strcmp0(step->who.tier, row->tier) == 0 && step->cause == row->cause)
 					ns += step->end_ns - step->begin_ns;
 			}

@@ -50,9 +50,22 @@ static void test_settle(void)
 	check(many, 300000);
 }
 
+/* What is made for each of many answers opens no file until it is large. */
+static void test_on_heap(void)
+{
+	guint before = count_open_files();
+	g_autoptr(DtcTable) table = dtc_table_new_on_heap(sizeof(guint64), 1 << 20);
+	append(table, 0, 100000);
+	g_assert_cmpuint(count_open_files(), ==, before);
+	append(table, 100000, 300000);
+	g_assert_cmpuint(count_open_files(), ==, before + 1);
+	check(table, 300000);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/table/settle", test_settle);
+	g_test_add_func("/table/on-heap", test_on_heap);
 	return g_test_run();
 }

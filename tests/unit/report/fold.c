@@ -84,7 +84,7 @@ static void test_neighbours_join(void)
 
 static void test_nothing(void)
 {
-	g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_step));
+	g_autoptr(DtcTable) steps = dtc_table_new(sizeof(struct dtc_report_step));
 	g_autoptr(GArray) folds = dtc_fold_steps(steps, 10);
 	g_assert_cmpuint(folds->len, ==, 0);
 }

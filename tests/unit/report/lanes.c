@@ -94,7 +94,7 @@ static void check_lanes(const struct answer *answer, const DtcLanes *lanes, cons
 	}
 	g_assert_cmpuint(bar_count, ==, lanes->bars->len);
 	for (guint i = 0; i < report->steps->len; i++) {
-		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
 		const struct dtc_lane *lane = get_lane(lanes, lanes->step_lanes[i]);
 		g_assert_cmpuint(lanes->step_lanes[i], <, lanes->lanes->len);
 		g_assert_cmpstr(lane->node, ==, step->who.node);
@@ -103,7 +103,7 @@ static void check_lanes(const struct answer *answer, const DtcLanes *lanes, cons
 			g_assert_cmpint(lane->tid, ==, step->who.tid);
 	}
 	for (guint i = 0; i < report->blockings->len; i++) {
-		const struct dtc_report_blocking *b = &g_array_index(report->blockings, struct dtc_report_blocking, i);
+		const struct dtc_report_blocking *b = DTC_AT(report->blockings, struct dtc_report_blocking, i);
 		const struct dtc_lane *lane = get_lane(lanes, lanes->blocking_lanes[i]);
 		g_assert_cmpstr(lane->node, ==, b->who.node);
 		if (lane->comm)

@@ -69,7 +69,7 @@ static void test_rows(void)
 	g_assert_cmpstr(dominant->tier, ==, "shop@alpha");
 	g_assert_cmpint(dominant->ns, ==, 100);
 
-	const struct dtc_report_step *wire = &g_array_index(report->steps, struct dtc_report_step, 1);
+	const struct dtc_report_step *wire = DTC_AT(report->steps, struct dtc_report_step, 1);
 	g_assert_true(wire->is_hop);
 	g_assert_null(wire->who.comm);
 	g_assert_cmpint(wire->who.tid, ==, -1);
@@ -211,7 +211,7 @@ static void test_services(void)
 		      { "flusher@alpha", "goes on@alpha" },
 		      { "goes on@alpha", "goes on@alpha" } };
 	for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
-		const struct dtc_report_step *step = &g_array_index(report->steps, struct dtc_report_step, i);
+		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
 		g_assert_cmpstr(step->who.tier, ==, steps[i].tier);
 		g_assert_cmpstr(step->service.tier, ==, steps[i].service);
 	}
