@@ -162,14 +162,11 @@ static guint find_time_bits(const char *text, const char *structure)
 	return member && g_str_has_prefix(member + 1, "uint") ? (guint)g_ascii_strtoull(member + 5, NULL, 10) : 0;
 }
 
-int64_t dtc_clock_class_get_wrap(const char *kernel_path)
+int64_t dtc_clock_class_find_wrap(const GString *text)
 {
-	GString *text = dtc_metadata_read_text(kernel_path);
 	struct dtc_clock_class clock;
 	int64_t wrap_ns = 0;
 
-	if (!text)
-		return 0;
 	g_autofree char *header = find_event_header(text->str);
 	guint bits = header ? find_time_bits(text->str, header) : 0;
 	if (bits > 0 && bits < 48 && dtc_clock_class_parse(text->str, text->len, &clock)) {
@@ -177,17 +174,23 @@ int64_t dtc_clock_class_get_wrap(const char *kernel_path)
 			wrap_ns = INT64_C(1) << bits;
 		dtc_clock_class_clear(&clock);
 	}
+	return wrap_ns;
+}
+
+int64_t dtc_clock_class_get_wrap(const char *kernel_path)
+{
+	GString *text = dtc_metadata_read_text(kernel_path);
+	if (!text)
+		return 0;
+	int64_t wrap_ns = dtc_clock_class_find_wrap(text);
 	g_string_free(text, TRUE);
 	return wrap_ns;
 }
 
-struct dtc_ctf_context dtc_clock_class_get_packet_context(const char *kernel_path)
+bool dtc_clock_class_is_text_of(const GString *text, const char *what)
 {
-	GString *text = dtc_metadata_read_text(kernel_path);
-	struct dtc_ctf_context context = dtc_packet_context_find(text ? text->str : "");
-	if (text)
-		g_string_free(text, TRUE);
-	return context;
+	g_autofree char *domain = find_value(text->str, "domain");
+	return g_strcmp0(domain, what) == 0;
 }
 
 bool dtc_clock_class_is_of(const char *kernel_path, const char *what)
@@ -195,9 +198,9 @@ bool dtc_clock_class_is_of(const char *kernel_path, const char *what)
 	GString *text = dtc_metadata_read_text(kernel_path);
 	if (!text)
 		return false;
-	g_autofree char *domain = find_value(text->str, "domain");
+	bool is_of = dtc_clock_class_is_text_of(text, what);
 	g_string_free(text, TRUE);
-	return g_strcmp0(domain, what) == 0;
+	return is_of;
 }
 
 /* The first value of that name, "" if there is none. Caller frees. */

@@ -21,15 +21,15 @@ bool dtc_clock_class_parse(const char *text, gsize bytes, struct dtc_clock_class
  * the streams of the trace differ in that, or if it is not known.
  */
 int64_t dtc_clock_class_get_wrap(const char *kernel_path);
-
-/* Where the numbers of a packet lie (packet_context.h) in the trace at the path. */
-struct dtc_ctf_context dtc_clock_class_get_packet_context(const char *kernel_path);
+/* The same from the text of the metadata. */
+int64_t dtc_clock_class_find_wrap(const GString *text);
 
 /* The text of the trace's metadata, of all packets; NULL if there is none, or more than we take. Caller owns. */
 GString *dtc_metadata_read_text(const char *kernel_path);
 
 /* Whether the text says that the trace is LTTng's of that: "kernel", "ust". */
 bool dtc_clock_class_is_of(const char *kernel_path, const char *what);
+bool dtc_clock_class_is_text_of(const GString *text, const char *what);
 
 /* Where the trace was recorded. */
 bool dtc_clock_class_describe_origin(const char *kernel_path, struct dtc_trace_origin *ret_origin);

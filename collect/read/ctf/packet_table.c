@@ -24,11 +24,12 @@ static void file_free(void *data)
 {
 	struct dtc_packet_file *file = data;
 	g_free(file->name);
+	g_clear_pointer(&file->map, g_mapped_file_unref);
 	g_array_unref(file->packets);
 	g_free(file);
 }
 
-static struct dtc_packet_rules get_rules(const DtcPacketTable *table)
+static struct dtc_packet_rules get_rules(const DtcPacketTable *table, const GString *metadata)
 {
 	struct dtc_clock_class clock;
 	struct dtc_packet_rules rules = {
@@ -36,14 +37,14 @@ static struct dtc_packet_rules get_rules(const DtcPacketTable *table)
 		.has_discarded = table->context.discarded >= 0,
 		.has_cpu = table->context.cpu >= 0,
 		.second_ticks = 1000000000,
-		.wrap_ticks = (uint64_t)dtc_clock_class_get_wrap(table->path),
+		.wrap_ticks = (uint64_t)dtc_clock_class_find_wrap(metadata),
 	};
-	if (dtc_clock_class_read(table->path, &clock)) {
+	if (dtc_clock_class_parse(metadata->str, metadata->len, &clock)) {
 		rules.second_ticks = MAX(clock.frequency_hz, 1);
 		dtc_clock_class_clear(&clock);
 	}
-	rules.tolerance_ticks = dtc_clock_class_is_of(table->path, "ust") ? rules.second_ticks * USER_OVERLAP_S
-									  : rules.second_ticks / OVERLAPS_PER_S;
+	rules.tolerance_ticks = dtc_clock_class_is_text_of(metadata, "ust") ? rules.second_ticks * USER_OVERLAP_S
+									    : rules.second_ticks / OVERLAPS_PER_S;
 	return rules;
 }
 
@@ -54,7 +55,7 @@ static void add_file(DtcPacketTable *table, const char *name, const struct dtc_p
 	const struct dtc_packet_names names = { node, name };
 	struct dtc_packet_file *file = g_new0(struct dtc_packet_file, 1);
 	file->name = g_strdup(name);
-	file->packets = dtc_stream_file_list_packets(path, &table->layout, &table->context, &file->holes);
+	file->packets = dtc_stream_file_list_packets(path, &table->layout, &table->context, &file->holes, &file->map);
 	guint count = file->packets->len;
 	const struct dtc_ctf_packet *last =
 		count > 0 ? &g_array_index(file->packets, struct dtc_ctf_packet, count - 1) : NULL;
@@ -119,8 +120,13 @@ DtcPacketTable *dtc_packet_table_new(const char *path, const DtcInventory *inven
 	table->files = g_ptr_array_new_with_free_func(file_free);
 	if (!dtc_packet_layout_find(path, names, &table->layout))
 		return table;
-	table->context = dtc_clock_class_get_packet_context(path);
-	struct dtc_packet_rules rules = get_rules(table);
+	/* hundreds of KB, copied once for all that is asked of them */
+	GString *metadata = dtc_metadata_read_text(path);
+	if (!metadata)
+		metadata = g_string_new(NULL);
+	table->context = dtc_packet_context_find(metadata->str);
+	struct dtc_packet_rules rules = get_rules(table, metadata);
+	g_string_free(metadata, TRUE);
 	for (; *names; names++)
 		add_file(table, *names, &rules, node, findings);
 	find_doubles(table, node, findings);

@@ -20,7 +20,8 @@ bool dtc_packet_table_has_damage(const DtcPacketTable *table);
 /* What is known of a stream file; NULL: nothing. Borrowed. */
 struct dtc_packet_file {
 	char *name;
-	GArray *packets; /* struct dtc_ctf_packet, as they should be */
+	GArray *packets;  /* struct dtc_ctf_packet, as they should be */
+	GMappedFile *map; /* the file, in which they were found; NULL: it cannot be mapped */
 	struct dtc_stream_holes holes;
 	bool is_whole;	 /* its packets fill it */
 	bool is_sound;	 /* ... and there is nothing to be put right in them */

@@ -360,10 +360,11 @@ static struct dtc_ctf_packet take_packet(struct bytes file, gsize offset, const 
 }
 
 GArray *dtc_stream_file_list_packets(const char *path, const struct dtc_packet_layout *layout,
-				     const struct dtc_ctf_context *context, struct dtc_stream_holes *ret_holes)
+				     const struct dtc_ctf_context *context, struct dtc_stream_holes *ret_holes,
+				     GMappedFile **ret_map)
 {
 	GArray *packets = g_array_new(FALSE, FALSE, sizeof(struct dtc_ctf_packet));
-	g_autoptr(GMappedFile) map = dtc_access_map(path);
+	GMappedFile *map = *ret_map = dtc_access_map(path);
 	struct bytes file = map ? get_bytes(map) : (struct bytes){ NULL, 0 };
 	*ret_holes = (struct dtc_stream_holes){ .file_bytes = file.size };
 	for (gsize offset = 0; offset < file.size;) {

@@ -57,10 +57,13 @@ struct dtc_stream_holes {
 	gsize first_skipped;
 };
 
-/* The packets (struct dtc_ctf_packet) that can be told apart, also the one that the end of the file cuts. Caller owns.
+/*
+ * The packets (struct dtc_ctf_packet) that can be told apart, also the one that the end of the file cuts, and the file
+ * as it was looked at (NULL: it cannot be mapped), so that who reads them need not open it again. Caller owns both.
  */
 GArray *dtc_stream_file_list_packets(const char *path, const struct dtc_packet_layout *layout,
-				     const struct dtc_ctf_context *context, struct dtc_stream_holes *ret_holes);
+				     const struct dtc_ctf_context *context, struct dtc_stream_holes *ret_holes,
+				     GMappedFile **ret_map);
 
 /*
  * Makes a new file of the packets of another, in their order and with the headers that they should have; with_cut: also

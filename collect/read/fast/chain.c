@@ -332,9 +332,9 @@ bool dtc_chains_can_use_table(const struct dtc_trace_layout *layout)
 static void add_file(DtcChains *chains, const char *directory, const char *name, const DtcPacketTable *table,
 		     const char *node, DtcFindings *findings)
 {
-	g_autofree char *path = g_build_filename(directory, name, NULL);
-	GMappedFile *map = dtc_access_map(path);
 	const struct dtc_packet_file *file = table ? dtc_packet_table_find_file(table, name) : NULL;
+	g_autofree char *path = g_build_filename(directory, name, NULL);
+	GMappedFile *map = file && file->map ? g_mapped_file_ref(file->map) : dtc_access_map(path);
 	if (!map)
 		return;
 	g_ptr_array_add(chains->maps, map);

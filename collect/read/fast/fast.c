@@ -37,6 +37,7 @@ struct fast {
 	char *node;
 	struct dtc_known_trace trace;
 	struct dtc_trace_layout *layout; /* the trace's */
+	int64_t wrap_ns;		 /* of the low bits of its events' times */
 	DtcInventory *inventory;
 	DtcPacketTable *table;
 	DtcChains *chains;
@@ -91,6 +92,7 @@ static bool read_metadata(struct fast *fast, DtcKnown *known, const char *path, 
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED, "its metadata cannot be read");
 		return false;
 	}
+	fast->wrap_ns = dtc_clock_class_find_wrap(text);
 	if (!dtc_known_open(known, text, &fast->trace, error))
 		return false;
 	fast->layout = fast->trace.layout;
@@ -117,12 +119,12 @@ static int compare_cursors(const void *a, const void *b)
 	return g_strcmp0(x->stream.name, y->stream.name);
 }
 
-static void begin_stream(struct fast *fast, struct dtc_cursor *cursor, const struct dtc_chain *chain, int64_t wrap_ns)
+static void begin_stream(struct fast *fast, struct dtc_cursor *cursor, const struct dtc_chain *chain)
 {
 	guint limit =
 		fast->layout->refers_to_headers ? 1 : CLAMP(BATCHES_EVENTS / MAX(fast->count, 1), BATCH_MIN, BATCH_MAX);
 	struct dtc_spans *spans = chain->layout ? &fast->spans[chain->layout - fast->layout->streams] : NULL;
-	dtc_cursor_init(cursor, fast->layout, chain, spans, fast->node, wrap_ns, limit);
+	dtc_cursor_init(cursor, fast->layout, chain, spans, fast->node, fast->wrap_ns, limit);
 	dtc_cursor_advance(cursor);
 }
 
@@ -148,16 +150,15 @@ static void show(struct fast *fast, guint stream, const struct dtc_stream *from,
 }
 
 /* Moves every stream to its first items, which tell its CPU, and puts them in order. */
-static void begin_streams(struct fast *fast, const char *path)
+static void begin_streams(struct fast *fast)
 {
-	int64_t wrap_ns = dtc_clock_class_get_wrap(path);
 	fast->spans = g_new0(struct dtc_spans, fast->layout->stream_count + 1);
 	for (guint i = 0; i < fast->layout->stream_count; i++)
 		dtc_spans_init(&fast->spans[i], &fast->layout->streams[i]);
 	fast->count = dtc_chains_get_count(fast->chains);
 	fast->cursors = take_lines(fast->count, sizeof(*fast->cursors));
 	for (guint i = 0; i < fast->count; i++)
-		begin_stream(fast, &fast->cursors[i], dtc_chains_get(fast->chains, i), wrap_ns);
+		begin_stream(fast, &fast->cursors[i], dtc_chains_get(fast->chains, i));
 	if (fast->count > 1)
 		qsort(fast->cursors, fast->count, sizeof(*fast->cursors), compare_cursors);
 	fast->backend.stream_count = fast->count;
@@ -213,7 +214,7 @@ static struct dtc_backend *open_trace(const struct dtc_backend_request *request,
 	if (fast->table)
 		dtc_packet_table_report(fast->table, node, fast->backend.findings);
 	fast->chains = dtc_chains_new(path, fast->layout, fast->inventory, fast->table, node, fast->backend.findings);
-	begin_streams(fast, path);
+	begin_streams(fast);
 	declare(fast);
 	fast->backend.has_no_clock = !has_clocks(fast);
 	if (fast->count == 0)
