@@ -76,9 +76,9 @@ static bool pack_value(const struct dtc_call *call, enum dtc_call_value *ret_kin
 static bool fits(const DtcHistory *h, const struct dtc_call *call)
 {
 	bool has_returned = call->end_ns != DTC_TIME_NONE;
-	return call->begin_ns >= h->begin_ns && (uint64_t)(call->begin_ns - h->begin_ns) < DTC_BEGIN_ODD &&
-	       (!has_returned ||
-		(call->end_ns >= call->begin_ns && (uint64_t)(call->end_ns - call->begin_ns) < DTC_DURATION_OPEN)) &&
+	return call->begin_ns >= h->begin_ns && ((uint64_t)call->begin_ns - (uint64_t)h->begin_ns) < DTC_BEGIN_ODD &&
+	       (!has_returned || (call->end_ns >= call->begin_ns &&
+				  ((uint64_t)call->end_ns - (uint64_t)call->begin_ns) < DTC_DURATION_OPEN)) &&
 	       call->name <= UINT16_MAX && call->thread < LIMIT(24) && call->kind < LIMIT(5) && !call->spare &&
 	       (call->file == DTC_NONE || call->file < FILE_UNKNOWN) && call->fd >= -1 &&
 	       call->fd < (int32_t)FD_UNKNOWN;
@@ -94,10 +94,10 @@ static struct dtc_call_record pack(const DtcHistory *h, const struct dtc_call *c
 	bool has_result = call->result != DTC_ABSENT;
 	int64_t result = kind == DTC_VALUE_RESULT ? 0 : has_result ? call->result : INT32_MIN;
 	return (struct dtc_call_record){
-		.begin = (uint64_t)(call->begin_ns - h->begin_ns) & DTC_BEGIN_ODD,
+		.begin = ((uint64_t)call->begin_ns - (uint64_t)h->begin_ns) & DTC_BEGIN_ODD,
 		.name = call->name & UINT16_MAX,
 		.value_kind = kind & 7,
-		.duration = (has_returned ? (uint64_t)(call->end_ns - call->begin_ns) : DTC_DURATION_OPEN) &
+		.duration = (has_returned ? ((uint64_t)call->end_ns - (uint64_t)call->begin_ns) : DTC_DURATION_OPEN) &
 			    DTC_DURATION_OPEN,
 		.thread = call->thread & (LIMIT(24) - 1),
 		.kind = call->kind & 0x1f,

@@ -63,7 +63,7 @@ void dtc_history_add_interval(DtcHistory *h, const struct dtc_interval *interval
 {
 	struct dtc_history_filling *filling = h->filling;
 	g_assert(!h->is_sealed);
-	uint64_t begin = (uint64_t)(interval->begin_ns - h->begin_ns);
+	uint64_t begin = (uint64_t)interval->begin_ns - (uint64_t)h->begin_ns;
 	uint32_t ref = pack_ref(h, interval), era = (uint32_t)(begin >> DTC_ERA_BITS);
 	const struct dtc_interval_record record = {
 		.begin = begin & ERA_MASK,

@@ -291,7 +291,7 @@ void dtc_eras_follow(DtcTable *eras, uint32_t index, uint64_t distance);
 /* How far that is; what was told to happen before the trace's first event happened with it. */
 static inline uint64_t dtc_history_measure(const DtcHistory *history, int64_t time_ns)
 {
-	return time_ns > history->begin_ns ? (uint64_t)(time_ns - history->begin_ns) : 0;
+	return time_ns > history->begin_ns ? (uint64_t)time_ns - (uint64_t)history->begin_ns : 0;
 }
 /* Of a record. */
 uint32_t dtc_eras_find(const DtcTable *eras, uint32_t index);

@@ -21,7 +21,7 @@ static uint32_t unpack_thread(uint64_t thread)
 /* 0: not seen; else one more than the ns between waking and wakeup. */
 static void set_latency(struct dtc_wake_record *record, int64_t waking_ns, int64_t wakeup_ns)
 {
-	uint64_t latency = wakeup_ns == DTC_TIME_NONE ? 0 : (uint64_t)(wakeup_ns - waking_ns) + 1;
+	uint64_t latency = wakeup_ns == DTC_TIME_NONE ? 0 : (uint64_t)wakeup_ns - (uint64_t)waking_ns + 1;
 	if (latency >> LATENCY_BITS)
 		latency = 0;
 	record->latency_low = (uint32_t)latency;
