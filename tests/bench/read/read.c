@@ -3,13 +3,15 @@
  * What reading traces costs without anything that is made of the events.
  *
  * bench-read events [--reference | --ahead] TRACE-DIR...
- *   decodes and merges, each trace by itself, all that the spellings ask for; --ahead with a thread that finds events
+ *   decodes and merges, each trace by itself, all that the spellings ask for; --ahead with a thread that finds events.
+ *   Metadata that declare the same are parsed once, as for all nodes that the program reads.
  * bench-read metadata [--reference] [COUNT [THREADS]] TRACE-DIR   parses and compiles, COUNT times in each of
  * THREADS
  */
 #include "collect/read/ctf/clock_class.h"
 #include "collect/read/ctf/ctf.h"
 #include "collect/read/fast/fast.h"
+#include "collect/read/fast/known.h"
 #include "collect/read/fast/layout.h"
 #include "collect/read/reader.h"
 
@@ -26,12 +28,24 @@ static double get_seconds(clockid_t clock)
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-static bool read_events(const struct dtc_backend_kind *kind, gint spare, const char *path, GError **error)
+/* As the program opens the node; the reference in this process. */
+static DtcReader *open_trace(const char *path, bool is_reference, DtcKnown *known, GError **error)
+{
+	const struct dtc_bundle_node node = {
+		.name = (char *)"node",
+		.kernel_path = (char *)path,
+		.reader = { .choice = DTC_READER_FAST, .known = known },
+	};
+	return is_reference ? dtc_reader_open_with(&dtc_ctf_backend, "node", path, error)
+			    : dtc_reader_open_node(&node, error);
+}
+
+static bool read_events(bool is_reference, gint spare, DtcKnown *known, const char *path, GError **error)
 {
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	double begin = get_seconds(CLOCK_PROCESS_CPUTIME_ID);
 	double wall = get_seconds(CLOCK_MONOTONIC);
-	g_autoptr(DtcReader) reader = dtc_reader_open_with(kind, "node", path, error);
+	g_autoptr(DtcReader) reader = open_trace(path, is_reference, known, error);
 	uint64_t count = 0;
 	if (!reader)
 		return false;
@@ -128,8 +142,9 @@ int main(int argc, char **argv)
 	if (first >= argc)
 		return explain_usage();
 	if (strcmp(argv[1], "events") == 0) {
+		g_autoptr(DtcKnown) known = dtc_known_new();
 		for (int i = first; is_done && i < argc; i++)
-			is_done = read_events(kind, is_ahead, argv[i], &error);
+			is_done = read_events(is_reference, is_ahead, known, argv[i], &error);
 	} else if (strcmp(argv[1], "metadata") == 0 && argc - first <= 3) {
 		struct parsing parsing = { kind, argv[argc - 1], 1, false };
 		if (argc - first > 1)
