@@ -321,9 +321,11 @@ static const struct dtc_item *find_turn_end(const DtcReader *reader, const struc
 {
 	const struct dtc_item *end = lane->next + 1;
 	int64_t bound_ns;
-	if (!is_again)
+	if (!is_again || end == lane->end)
 		return end;
 	bool is_tie_won = dtc_merge_get_bound(reader->merge, &bound_ns);
+	if (lane->end[-1].time_ns < bound_ns) /* times never decrease: as a rule where streams are few */
+		return lane->end;
 	while (end < lane->end && (end->time_ns < bound_ns || (end->time_ns == bound_ns && is_tie_won)))
 		end++;
 	return end;
