@@ -21,6 +21,7 @@ struct DtcInventory {
 	bool is_all_foreign; /* no file has the uuid that the metadata tells */
 	bool has_layout;
 	struct dtc_packet_layout layout;
+	GHashTable *marks; /* guint64, by streams' borrowed names: of those that were looked into */
 };
 
 static int compare_names(const void *a, const void *b)
@@ -101,8 +102,12 @@ static void sort_files(DtcInventory *inventory, const GPtrArray *files)
 {
 	for (guint i = 0; i < files->len; i++) {
 		g_autofree char *path = g_build_filename(inventory->path, files->pdata[i], NULL);
-		if (!inventory->has_layout || dtc_stream_file_has_packet(path, &inventory->layout))
-			g_ptr_array_add(inventory->streams, g_strdup(files->pdata[i]));
+		guint64 mark = 0;
+		if (inventory->has_layout && !dtc_stream_file_has_packet(path, &inventory->layout, &mark))
+			continue;
+		char *name = g_strdup(files->pdata[i]);
+		g_ptr_array_add(inventory->streams, name);
+		g_hash_table_insert(inventory->marks, name, g_memdup2(&mark, sizeof(mark)));
 	}
 	guint stream_count = inventory->streams->len;
 	for (guint i = 0; i < files->len; i++) {
@@ -166,14 +171,22 @@ static bool are_equal(const DtcInventory *inventory, const char *name, const cha
 	return dtc_stream_file_is_equal(path, other_path);
 }
 
+static guint64 get_mark(const DtcInventory *inventory, const char *name)
+{
+	const guint64 *mark = g_hash_table_lookup(inventory->marks, name);
+	if (mark)
+		return *mark;
+	g_autofree char *path = g_build_filename(inventory->path, name, NULL);
+	return dtc_stream_file_get_mark(path);
+}
+
 /* Hundreds of streams are compared by their marks, which are made once; only what looks equal is read. */
 static void find_copies(DtcInventory *inventory)
 {
 	GPtrArray *streams = inventory->streams;
 	g_autoptr(GArray) marks = g_array_new(FALSE, FALSE, sizeof(guint64));
 	for (guint i = 0; i < streams->len; i++) {
-		g_autofree char *path = g_build_filename(inventory->path, streams->pdata[i], NULL);
-		guint64 mark = dtc_stream_file_get_mark(path);
+		guint64 mark = get_mark(inventory, streams->pdata[i]);
 		g_array_append_val(marks, mark);
 	}
 	for (guint i = 0; i < streams->len; i++) {
@@ -224,6 +237,7 @@ DtcInventory *dtc_inventory_new(const char *path)
 	for (gsize i = 0; i < G_N_ELEMENTS(lists); i++)
 		*lists[i] = g_ptr_array_new_with_free_func(g_free);
 	inventory->path = g_strdup(path);
+	inventory->marks = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	list_entries(path, &entries);
 	inventory->has_layout = find_layout(inventory, files);
 	sort_files(inventory, files);
@@ -241,6 +255,7 @@ void dtc_inventory_free(DtcInventory *inventory)
 {
 	if (!inventory)
 		return;
+	g_hash_table_unref(inventory->marks);
 	g_ptr_array_unref(inventory->streams);
 	g_ptr_array_unref(inventory->strays);
 	g_ptr_array_unref(inventory->foreign);

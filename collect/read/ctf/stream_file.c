@@ -174,18 +174,23 @@ bool dtc_stream_file_is_foreign(const char *path, const struct dtc_packet_layout
 
 #define MARK_BYTES 4096 /* the headers of a packet, and more */
 
-guint64 dtc_stream_file_get_mark(const char *path)
+/* Of the first bytes of a file, and zeros behind its end. */
+static guint64 make_mark(const uint8_t head[MARK_BYTES], guint64 size)
 {
-	uint8_t head[MARK_BYTES] = { 0 };
-	guint64 mark = UINT64_C(0xcbf29ce484222325), size; /* FNV-1a, of words */
-	if (dtc_access_read_head(path, head, sizeof(head), &size) < 0)
-		return 0;
-	for (gsize i = 0; i < sizeof(head); i += sizeof(guint64)) {
+	guint64 mark = UINT64_C(0xcbf29ce484222325); /* FNV-1a, of words */
+	for (gsize i = 0; i < MARK_BYTES; i += sizeof(guint64)) {
 		guint64 word;
 		memcpy(&word, head + i, sizeof(word));
 		mark = (mark ^ word) * UINT64_C(0x100000001b3);
 	}
 	return mark ^ size;
+}
+
+guint64 dtc_stream_file_get_mark(const char *path)
+{
+	uint8_t head[MARK_BYTES] = { 0 };
+	guint64 size;
+	return dtc_access_read_head(path, head, sizeof(head), &size) < 0 ? 0 : make_mark(head, size);
 }
 
 bool dtc_stream_file_is_equal(const char *path, const char *other)
@@ -216,13 +221,14 @@ static gsize find_prefix(struct bytes file, gsize from, const struct dtc_packet_
 	return found ? (gsize)(found - file.at) : file.size;
 }
 
-bool dtc_stream_file_has_packet(const char *path, const struct dtc_packet_layout *layout)
+bool dtc_stream_file_has_packet(const char *path, const struct dtc_packet_layout *layout, guint64 *ret_mark)
 {
-	uint8_t head[DTC_PACKET_PREFIX_BYTES];
+	uint8_t head[MARK_BYTES] = { 0 };
 	guint64 size;
+	int64_t bytes = dtc_access_read_head(path, head, sizeof(head), &size);
+	*ret_mark = bytes < 0 ? 0 : make_mark(head, size);
 	/* nearly always; the file need not be mapped for that */
-	if (dtc_access_read_head(path, head, sizeof(head), &size) == sizeof(head) &&
-	    memcmp(head, layout->prefix, sizeof(head)) == 0)
+	if (bytes >= DTC_PACKET_PREFIX_BYTES && memcmp(head, layout->prefix, DTC_PACKET_PREFIX_BYTES) == 0)
 		return true;
 	g_autoptr(GMappedFile) map = dtc_access_map(path);
 	if (!map)

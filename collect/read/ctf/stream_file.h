@@ -35,8 +35,8 @@ bool dtc_packet_layout_find(const char *directory, const char *const *names, str
  */
 bool dtc_packets_are_foreign(const char *directory, const char *const *names);
 
-/* Whether a packet of the trace, not necessarily a whole one, is anywhere in the file. */
-bool dtc_stream_file_has_packet(const char *path, const struct dtc_packet_layout *layout);
+/* Whether a packet of the trace, not necessarily a whole one, is anywhere in the file; and its mark, by the way. */
+bool dtc_stream_file_has_packet(const char *path, const struct dtc_packet_layout *layout, guint64 *ret_mark);
 /* Whether the file begins as a packet of another trace does. */
 bool dtc_stream_file_is_foreign(const char *path, const struct dtc_packet_layout *layout);
 bool dtc_stream_file_is_equal(const char *path, const char *other);
