@@ -452,6 +452,14 @@ static bool plan_usual(const struct dtc_cursor *cursor, struct usual *ret)
 	return true;
 }
 
+/* With the first event that has forms: each of many streams need not have one. */
+static G_GNUC_NO_INLINE void make_guesses(struct dtc_cursor *cursor)
+{
+	cursor->guesses = g_new(struct dtc_form_guess, DTC_GUESSES);
+	for (guint i = 0; i < DTC_GUESSES; i++)
+		cursor->guesses[i].class = G_MAXUINT;
+}
+
 /* The same of an event whose length depends on what is in it. */
 static inline bool find_far_end(struct dtc_cursor *cursor, const struct dtc_span *span, uint64_t begin,
 				struct dtc_formed *ret)
@@ -459,6 +467,8 @@ static inline bool find_far_end(struct dtc_cursor *cursor, const struct dtc_span
 	struct dtc_decoder *decoder = &cursor->decoder;
 	const struct dtc_class_parts *parts = &cursor->spans->parts[span->class];
 	if (span->kind == DTC_SPAN_FORMS) {
+		if (G_UNLIKELY(!cursor->guesses))
+			make_guesses(cursor);
 		struct dtc_form_guess *guess = &cursor->guesses[span->bits];
 		if (dtc_form_guess_holds(guess, span->class, decoder->data, begin, decoder->end, ret) ||
 		    dtc_forms_pass(parts->forms, span->class, decoder->data, begin, decoder->end, guess, ret))
@@ -609,9 +619,6 @@ void dtc_cursor_init(struct dtc_cursor *cursor, const struct dtc_trace_layout *t
 	cursor->decoder.slots = g_new0(uint64_t, trace->slot_count + 1);
 	cursor->batch_limit = batch_limit;
 	cursor->items = g_new0(struct dtc_item, batch_limit);
-	cursor->guesses = g_new(struct dtc_form_guess, DTC_GUESSES);
-	for (guint i = 0; i < DTC_GUESSES; i++)
-		cursor->guesses[i].class = G_MAXUINT;
 	dtc_stream_init(stream);
 	stream->items = cursor->items;
 	stream->class_count = chain->layout ? chain->layout->event_count : 0;

@@ -61,8 +61,8 @@ struct dtc_cursor {
 	struct dtc_item *items;
 	int64_t base_ns; /* of the clock */
 	struct dtc_header_plan plan;
-	struct dtc_spans *spans; /* borrowed */
-	struct dtc_form_guess *guesses;
+	struct dtc_spans *spans;	/* borrowed */
+	struct dtc_form_guess *guesses; /* NULL: no event needed one yet */
 	uint64_t frequency;
 	guint batch_limit;
 	guint next; /* packet */
