@@ -40,10 +40,19 @@ static enum dtc_cause cause_of_call(const DtcHistory *h, const struct dtc_call *
 	return DTC_CAUSE_UNKNOWN;
 }
 
+/* Of all of the wait: a part of it has the same cause. */
+static int64_t find_begin_ns(const DtcHistory *h, const struct dtc_interval *wait)
+{
+	struct dtc_interval place;
+	const struct dtc_interval *whole = dtc_history_find_interval_before(h, wait->thread, wait->end_ns, &place);
+	return whole ? MIN(whole->begin_ns, wait->begin_ns) : wait->begin_ns;
+}
+
 static bool was_running(const DtcHistory *h, const struct dtc_interval *wait)
 {
 	struct dtc_interval place;
-	const struct dtc_interval *before = dtc_history_find_interval_before(h, wait->thread, wait->begin_ns, &place);
+	const struct dtc_interval *before =
+		dtc_history_find_interval_before(h, wait->thread, find_begin_ns(h, wait), &place);
 	return before && dtc_state_is_running(before->state);
 }
 
@@ -56,7 +65,7 @@ static bool is_page_fault(const DtcHistory *h, const struct dtc_interval *wait)
 {
 	if (dtc_history_get_call_count(h) == 0)
 		return false;
-	int64_t begin_ns = wait->begin_ns;
+	int64_t wait_ns = find_begin_ns(h, wait), begin_ns = wait_ns;
 	for (guint i = 0; i < 1024; i++) { /* interrupts cut a run into pieces */
 		struct dtc_interval place;
 		const struct dtc_interval *before = dtc_history_find_interval_before(h, wait->thread, begin_ns, &place);
@@ -64,13 +73,13 @@ static bool is_page_fault(const DtcHistory *h, const struct dtc_interval *wait)
 			break;
 		begin_ns = before->begin_ns;
 	}
-	if (begin_ns == wait->begin_ns || dtc_history_get_fault_count(h) == 0)
-		return begin_ns < wait->begin_ns;
+	if (begin_ns == wait_ns || dtc_history_get_fault_count(h) == 0)
+		return begin_ns < wait_ns;
 	uint32_t count = dtc_history_get_fault_count(h);
 	uint32_t first = DTC_BISECT(i, 0, count, dtc_history_get_fault(h, i).time_ns < begin_ns);
 	for (uint32_t i = first; i < count; i++) {
 		const struct dtc_fault fault = dtc_history_get_fault(h, i);
-		if (fault.time_ns > wait->begin_ns)
+		if (fault.time_ns > wait_ns)
 			break;
 		if (fault.thread == wait->thread)
 			return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/edges.h"
 
-#include "analyze/edge/carriage.h"
+#include "analyze/edge/delivery.h"
 #include "analyze/edge/edges_build.h"
 
 #include <dtrace-chain/hash.h>
@@ -103,13 +103,10 @@ static void complete(const DtcLinks *links, const struct dtc_interval *wait, con
 		break;
 	case DTC_EDGE_DISK:
 		dtc_edge_complete_disk(links, wake, edge);
-		dtc_edge_complete_interrupt(links, wake, edge);
 		break;
 	case DTC_EDGE_TIMER:
 	case DTC_EDGE_INTERRUPT:
 	case DTC_EDGE_UNKNOWN:
-		dtc_edge_complete_interrupt(links, wake, edge);
-		break;
 	case DTC_EDGE_WORK:
 	case DTC_EDGE_KINDS:
 		break;
@@ -154,6 +151,7 @@ void dtc_edges_find(const DtcEdges *edges, guint node, const struct dtc_interval
 	if (ret_edge->kind != DTC_EDGE_UNKNOWN)
 		ret_edge->link = wake->is_inferred ? DTC_LINK_INFERRED : DTC_LINK_EXACT;
 	complete(edges->links, wait, wake, ret_edge);
+	ret_edge->has_interrupt = dtc_delivery_find_interrupt(edges->links, node, wake, &ret_edge->interrupt);
 }
 
 void dtc_edges_find_awaited(const DtcEdges *edges, guint node, const struct dtc_interval *wait,

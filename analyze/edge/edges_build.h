@@ -13,5 +13,3 @@ void dtc_edge_complete_disk(const DtcLinks *links, const struct dtc_wake *wake, 
 void dtc_edge_complete_packet(const DtcLinks *links, const struct dtc_interval *wait, struct dtc_edge *edge);
 /* Who sent what arrived. */
 void dtc_edge_set_arrival(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_edge *edge);
-/* What the host of a guest did about the interrupt that ended the wait. */
-void dtc_edge_complete_interrupt(const DtcLinks *links, const struct dtc_wake *wake, struct dtc_edge *edge);

@@ -90,6 +90,17 @@ bool dtc_host_find_piece(const DtcLinks *links, const struct dtc_guest_cpu *cpu,
 	return true;
 }
 
+bool dtc_host_take_piece(const DtcLinks *links, const struct dtc_guest_cpu *cpu, int64_t begin_ns, int64_t *end_ns,
+			 struct dtc_host_piece *ret_piece)
+{
+	if (*end_ns <= begin_ns || !dtc_host_find_piece(links, cpu, *end_ns, ret_piece))
+		return false;
+	ret_piece->begin_ns = MAX(ret_piece->begin_ns, begin_ns);
+	ret_piece->end_ns = *end_ns;
+	*end_ns = ret_piece->begin_ns;
+	return true;
+}
+
 bool dtc_host_find_cut(const DtcLinks *links, guint node, const struct dtc_interval *interval, int64_t cluster_ns,
 		       struct dtc_host_cut *ret_cut)
 {

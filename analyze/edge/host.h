@@ -34,6 +34,13 @@ struct dtc_host_piece {
 bool dtc_host_find_piece(const DtcLinks *links, const struct dtc_guest_cpu *cpu, int64_t host_ns,
 			 struct dtc_host_piece *ret_piece);
 
+/*
+ * The last piece of what is left of a span of the host's time, cut to it: from begin_ns to *end_ns, which goes back to
+ * the piece's begin. False if nothing is left, or the host does not tell.
+ */
+bool dtc_host_take_piece(const DtcLinks *links, const struct dtc_guest_cpu *cpu, int64_t begin_ns, int64_t *end_ns,
+			 struct dtc_host_piece *ret_piece);
+
 /* The piece that leads up to a time, on cluster time. */
 struct dtc_host_cut {
 	struct dtc_host_piece piece;

@@ -62,20 +62,18 @@ static void explain_pieces(struct dtc_traverse *t, const struct dtc_guest_cpu *c
 			   int64_t name_ns, int64_t begin_ns, int64_t end_ns, const struct dtc_evidence *why)
 {
 	struct dtc_host_piece piece;
-	while (end_ns > begin_ns && t->tc > MAX(of->begin.ns, dtc_traverse_get_bound(t)) &&
-	       dtc_host_find_piece(t->links, cpu, end_ns, &piece)) {
-		int64_t from_ns = MAX(piece.begin_ns, begin_ns);
+	while (t->tc > MAX(of->begin.ns, dtc_traverse_get_bound(t)) &&
+	       dtc_host_take_piece(t->links, cpu, begin_ns, &end_ns, &piece)) {
 		bool is_preempted = piece.doing == DTC_HOST_PREEMPTED;
 		bool is_away = is_preempted || piece.doing == DTC_HOST_EXIT || piece.doing == DTC_HOST_BLOCKED;
 		if (is_away)
 			dtc_traverse_set_host_doubt(t, of->node, cpu);
 		dtc_traverse_explain(t, of->node, of->thread, name_ns,
-				     MAX(dtc_clocks_to_cluster_ns(t->clocks, cpu->host, from_ns), of->begin.ns),
+				     MAX(dtc_clocks_to_cluster_ns(t->clocks, cpu->host, piece.begin_ns), of->begin.ns),
 				     is_preempted ? DTC_CAUSE_VM_PREEMPTED
 				     : is_away	  ? DTC_CAUSE_VM_EXIT
 						  : of->cause,
 				     is_away ? get_host_evidence(&piece) : *why, NULL);
-		end_ns = from_ns;
 	}
 }
 

@@ -3,7 +3,7 @@
  * The way of a message, from where it arrived back to the thread that sent it. Between a guest and its host a thread of
  * the host carries it: what that one did meanwhile is that part of the way, in a frame from which the way goes on.
  */
-#include "analyze/edge/carriage.h"
+#include "analyze/edge/delivery.h"
 #include "analyze/edge/occupants.h"
 #include "analyze/path/traverse_build.h"
 
@@ -81,28 +81,14 @@ void dtc_traverse_explain_on_cpu(struct dtc_traverse *t, guint node, uint32_t pa
 	dtc_traverse_explain(t, node, thread, name_ns, begin_cluster_ns, cause, *why, NULL);
 }
 
-/*
- * As long as the receiver's softirq is asked for and has not begun (its CPU is taken, or ksoftirqd waits for it), what
- * comes waits for the receiver, not on the wire. If it was asked for before the packet left, that is all its way, but
- * for as much as the clocks leave open: no more is known of how short a way can be. What came while the softirq ran
- * already has no time of its own and counts as on the wire.
- */
+/* What came waited for the receiver's softirq. */
 static void emit_softirq_delay(struct dtc_traverse *t, const struct dtc_arrival *arrival,
 			       const struct dtc_sender *sender)
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, arrival->node);
-	if (arrival->packet == DTC_NONE)
+	int64_t begin_cluster_ns;
+	if (!dtc_delivery_find_softirq(t->links, arrival, sender, t->tc, &begin_cluster_ns))
 		return;
-	int64_t asked_ns = dtc_history_get_packet_context(h, arrival->packet).queue_ns;
-	if (asked_ns == DTC_TIME_NONE || asked_ns >= arrival->time_ns)
-		return;
-	int64_t asked_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, arrival->node, asked_ns);
-	int64_t left_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->left_ns);
-	int64_t way_ns =
-		dtc_clocks_get_uncertainty_ns(t->clocks, sender->node, arrival->node, (DtcClusterTime){ t->tc });
-	if (left_cluster_ns >= t->tc || (asked_cluster_ns <= left_cluster_ns && way_ns >= t->tc - left_cluster_ns))
-		return;
-	int64_t begin_cluster_ns = asked_cluster_ns > left_cluster_ns ? asked_cluster_ns : left_cluster_ns + way_ns;
 	int64_t begin_ns = dtc_clocks_to_node(t->clocks, arrival->node, (DtcClusterTime){ begin_cluster_ns }).ns;
 	struct dtc_evidence why = dtc_evidence_of(DTC_REASON_RECEIVER_SOFTIRQ);
 	why.node = why.by_node = arrival->node;
@@ -154,55 +140,42 @@ static bool enter_carrier(struct dtc_traverse *t, const struct dtc_way *way, con
 	return true;
 }
 
-/* Where it is not known who carried a packet, it was on the wire but for what the host did while an interrupt waited.
- */
-static void explain_delivery(struct dtc_traverse *t, const struct dtc_way *way)
-{
-	const struct dtc_arrival *arrival = &way->arrival;
-	const DtcHistory *h = dtc_links_get_history(t->links, arrival->node);
-	const struct dtc_evidence why = dtc_evidence_of(DTC_REASON_WIRE);
-	struct dtc_host_interrupt interrupt;
-	uint32_t on_top_of = dtc_history_get_packet_context(h, arrival->packet).thread;
-	if (dtc_host_find_interrupt(t->links, arrival->node, on_top_of, arrival->time_ns, &interrupt))
-		dtc_traverse_explain_delivery(t, &interrupt, arrival->time_ns, get_left_cluster_ns(t, way),
-					      DTC_CAUSE_NETWORK_WIRE, &why);
-}
-
 /* The carrier was done, so that the guest had the packet, and its CPU came to it late: it was away, or busy. */
-static void explain_reception(struct dtc_traverse *t, const struct dtc_way *way, const struct dtc_carriage *carriage)
+static void explain_reception(struct dtc_traverse *t, const struct dtc_way *way, const struct dtc_delivery *in)
 {
 	const struct dtc_arrival *arrival = &way->arrival;
 	const DtcHistory *h = dtc_links_get_history(t->links, arrival->node);
-	struct dtc_host_interrupt interrupt = carriage->interrupt;
-	if (!carriage->has_interrupt) { /* the guest looked by itself, as soon as its CPU ran */
-		int64_t now_ns = dtc_clocks_to_node_ns(t->clocks, carriage->host, t->tc);
-		interrupt = (struct dtc_host_interrupt){ carriage->cpu, MIN(carriage->done_ns, now_ns), now_ns,
-							 carriage->thread };
-	}
-	int64_t pending_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, carriage->host, interrupt.pending_ns);
+	int64_t pending_cluster_ns =
+		dtc_clocks_to_cluster_ns(t->clocks, in->interrupt.cpu.host, in->interrupt.pending_ns);
 	int64_t pending_ns = dtc_clocks_to_node_ns(t->clocks, arrival->node, pending_cluster_ns);
 	struct dtc_evidence why = dtc_evidence_of(DTC_REASON_RECEIVER_SOFTIRQ);
 	why.node = why.by_node = arrival->node;
 	why.by_thread = find_holder(h, arrival->packet, MIN(pending_ns, arrival->time_ns), arrival->time_ns);
-	dtc_traverse_explain_delivery(t, &interrupt, arrival->time_ns, get_left_cluster_ns(t, way),
+	dtc_traverse_explain_delivery(t, &in->interrupt, arrival->time_ns, get_left_cluster_ns(t, way),
 				      DTC_CAUSE_NETWORK_RECEIVE, &why);
 }
 
-/* Into a guest: how its CPU came to the packet, then who had carried it there. True: the walk is with that one. */
+/*
+ * Into a guest: how its CPU came to the packet, then who had carried it there. Where that is not known, it was on the
+ * wire but for what the host did while an interrupt waited. True: the walk is with the carrier.
+ */
 static bool carry_in(struct dtc_traverse *t, struct dtc_way *way)
 {
-	struct dtc_carriage carriage;
+	const struct dtc_evidence wire = dtc_evidence_of(DTC_REASON_WIRE);
+	struct dtc_delivery in;
 	if (way->has_come_in || way->arrival.packet == DTC_NONE || way->arrival.node != t->stand.node)
 		return false;
 	way->has_come_in = true;
-	bool is_carried = dtc_carriage_find_in(t->links, &way->arrival, &way->sender, &carriage);
+	if (!dtc_delivery_find_in(t->links, &way->arrival, &way->sender, t->tc, &in))
+		return false;
 	set_message(t, way);
-	if (is_carried)
-		explain_reception(t, way, &carriage);
+	if (in.is_carried)
+		explain_reception(t, way, &in);
 	else
-		explain_delivery(t, way);
+		dtc_traverse_explain_delivery(t, &in.interrupt, way->arrival.time_ns, get_left_cluster_ns(t, way),
+					      DTC_CAUSE_NETWORK_WIRE, &wire);
 	set_message(t, NULL);
-	return is_carried && enter_carrier(t, way, &carriage);
+	return in.is_carried && enter_carrier(t, way, &in.carriage);
 }
 
 /* Out of a guest: from where its host had the packet, who had carried it there. True likewise. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/profile/blocked.h"
 #include "analyze/edge/cause.h"
+#include "analyze/edge/shares.h"
 #include "analyze/exchange/label.h"
 #include "analyze/path/lineage.h"
 
@@ -50,6 +51,8 @@ struct pass {
 	GHashTable *labels;    /* struct dtc_label -> id */
 	uint32_t *file_labels; /* by file: id, 0: not yet asked, UINT32_MAX: has none */
 	GArray *all;
+	struct dtc_shares shares; /* of the thread that is looked at */
+	GArray *parts;
 };
 
 static guint hash_bytes(const uint8_t *bytes, gsize count)
@@ -247,6 +250,24 @@ static guint find_row(struct pass *pass, const struct dtc_interval *wait)
 	return found - 1;
 }
 
+static int64_t sum_away(struct pass *pass, const struct dtc_interval *wait, int64_t begin_ns, int64_t end_ns)
+{
+	struct dtc_interval within = *wait;
+	int64_t away_ns = 0;
+
+	if (!pass->shares.is_guest)
+		return 0;
+	within.begin_ns = begin_ns;
+	within.end_ns = end_ns;
+	dtc_shares_cut(&pass->shares, &within, pass->parts);
+	for (guint i = 0; i < pass->parts->len; i++) {
+		const struct dtc_interval *part = &g_array_index(pass->parts, struct dtc_interval, i);
+		if (part->state != wait->state)
+			away_ns += part->end_ns - part->begin_ns;
+	}
+	return away_ns;
+}
+
 static void add_wait(struct pass *pass, const struct dtc_interval *wait, int64_t from_ns, int64_t to_ns)
 {
 	const struct dtc_blocked_options *options = pass->options;
@@ -262,6 +283,7 @@ static void add_wait(struct pass *pass, const struct dtc_interval *wait, int64_t
 		add_context(pass, index, dtc_history_get_wake(pass->history, wait->ref, &wake_place));
 	row->count++;
 	row->total_ns += ns;
+	row->away_ns += sum_away(pass, wait, begin_ns, end_ns);
 	if (options->weigh)
 		row->request_ns += options->weigh(options->weigh_data, pass->node, wait->index);
 	if (ns > row->max_ns) {
@@ -276,6 +298,7 @@ static void add_thread(struct pass *pass, uint32_t thread, int64_t from_ns, int6
 	struct dtc_interval place;
 	const struct dtc_interval *interval = dtc_history_get_interval_after(pass->history, thread, INT64_MIN, &place);
 
+	dtc_shares_begin(&pass->shares, pass->links, pass->node, pass->history, thread);
 	for (; interval; interval = dtc_history_get_next_interval(pass->history, &place))
 		if (dtc_state_is_wait(interval->state))
 			add_wait(pass, interval, from_ns, to_ns);
@@ -300,6 +323,7 @@ static void add_node(const DtcEdges *edges, guint node, const struct dtc_blocked
 		.labels = g_hash_table_new_full(dtc_label_hash, dtc_label_equal, g_free, NULL),
 		.file_labels = g_new0(uint32_t, dtc_history_get_file_count(h) + 1),
 		.all = all,
+		.parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval)),
 	};
 	for (guint i = 0; options->lineage && i < options->lineage->len; i++) {
 		const struct dtc_lineage_part *of = dtc_lineage_get(options->lineage, i);
@@ -312,6 +336,7 @@ static void add_node(const DtcEdges *edges, guint node, const struct dtc_blocked
 	g_hash_table_unref(pass.contexts);
 	g_hash_table_unref(pass.labels);
 	g_free(pass.file_labels);
+	g_array_unref(pass.parts);
 }
 
 /* Nothing but the data decides: node, thread and, as the sort is stable, the first wait where totals are equal. */

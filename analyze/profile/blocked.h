@@ -63,6 +63,8 @@ struct dtc_blocked_row {
 	uint64_t count;
 	int64_t total_ns;
 	int64_t request_ns; /* how long requests waited for these, together; 0 if that is not known */
+	int64_t away_ns; /* of total: what was to end them was there, and the vCPU of a guest was away (edge/shares.h)
+			  */
 	int64_t max_ns;
 	DtcClusterTime max_begin; /* of the longest */
 	/*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/profile/share_check.h"
 
+#include "analyze/edge/delivery.h"
 #include "analyze/edge/shares.h"
 #include "analyze/path/walk.h"
 #include "analyze/profile/profile.h"
@@ -20,7 +21,7 @@ struct comparing {
 	struct dtc_check *check;
 };
 
-/* What a thread did in a stretch without waits: by columns of `top`. */
+/* What a thread did in a stretch without waits, or in one: by columns of `top`. */
 struct sums {
 	int64_t ns[DTC_PROFILE_BASIC_COLUMNS];
 	int64_t shown_ns;   /* of what the vCPU was away, the parts that the tree shows */
@@ -103,10 +104,10 @@ static int64_t sum_tree(const struct comparing *c, const DtcPath *path, uint32_t
 	return shown_ns;
 }
 
-static void compare_stretch(const struct comparing *c, uint32_t thread, int64_t begin_ns, int64_t end_ns)
+/* NULL: the span is empty in cluster time. */
+static DtcPath *walk(const struct comparing *c, uint32_t thread, int64_t begin_ns, int64_t end_ns)
 {
 	const DtcClocks *clocks = dtc_links_get_clocks(c->links);
-	int32_t tid = dtc_history_get_thread(c->history, thread)->tid;
 	const struct dtc_path_target target = {
 		.node = c->node,
 		.thread = thread,
@@ -115,8 +116,68 @@ static void compare_stretch(const struct comparing *c, uint32_t thread, int64_t 
 		.call = DTC_NONE,
 	};
 	const struct dtc_path_options options = { .max_depth = 1 };
-	g_autoptr(DtcPath) path =
-		target.begin.ns < target.end.ns ? dtc_path_walk(c->edges, &target, &options, NULL) : NULL;
+
+	return target.begin.ns < target.end.ns ? dtc_path_walk(c->edges, &target, &options, NULL) : NULL;
+}
+
+/* The packet that ended a wait, or DTC_NONE. */
+static uint32_t find_packet(const struct comparing *c, uint32_t thread, int64_t end_ns)
+{
+	struct dtc_interval place;
+	const struct dtc_interval *wait = dtc_history_find_interval_before(c->history, thread, end_ns, &place);
+	struct dtc_arrival arrival;
+
+	if (!wait || wait->ref == DTC_NONE)
+		return DTC_NONE;
+	const struct dtc_wake wake = dtc_history_copy_wake(c->history, wait->ref);
+	return dtc_delivery_find_arrival(c->links, c->node, wait, &wake, &arrival) ? arrival.packet : DTC_NONE;
+}
+
+/*
+ * The vCPU was away, as the thread's own segments tell up to the end of its wait. What other messages lost on their way
+ * through the guest is theirs: those that the thread had sent, and that kernels answered before (a handshake).
+ */
+static int64_t sum_away(const struct comparing *c, const DtcPath *path, uint32_t thread, int64_t end_ns)
+{
+	uint32_t packet = find_packet(c, thread, end_ns);
+	int64_t away_ns = 0;
+
+	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
+		const struct dtc_segment *segment = dtc_path_get_segment(path, i);
+		bool is_away = segment->cause == DTC_CAUSE_VM_PREEMPTED || segment->cause == DTC_CAUSE_VM_EXIT;
+		bool is_other = segment->evidence.packet != DTC_NONE && segment->evidence.packet != packet;
+		int64_t begin_ns = to_node_ns(c, segment->begin);
+		if (is_away && !is_other && is_own(c, segment, thread) && begin_ns < end_ns)
+			away_ns += MIN(to_node_ns(c, segment->end), end_ns) - begin_ns;
+	}
+	return away_ns;
+}
+
+/*
+ * A wait: what was to end it was there, and the vCPU was away. The rest of it is on the path what others did. What came
+ * behind it is asked for, too, so that the walk comes to its end.
+ */
+static void compare_wait(const struct comparing *c, uint32_t thread, int64_t begin_ns, int64_t end_ns, int64_t until_ns)
+{
+	g_autoptr(DtcPath) path = walk(c, thread, begin_ns, until_ns);
+	struct sums states = { 0 }, walked = { 0 };
+
+	if (!path)
+		return;
+	add_states(c, thread, begin_ns, end_ns, &states);
+	add_path(c, path, thread, &walked);
+	int64_t states_ns = states.ns[DTC_PROFILE_VM_PREEMPTED] + states.ns[DTC_PROFILE_VM_EXIT];
+	int64_t path_ns = sum_away(c, path, thread, end_ns);
+	dtc_check_look(c->check, llabs(states_ns - path_ns) <= walked.allowed_ns,
+		       "tid %d waits from %" PRId64 " to %" PRId64 ": its vCPU was away from that for %" PRId64
+		       " ns in its states, %" PRId64 " ns on the path",
+		       dtc_history_get_thread(c->history, thread)->tid, begin_ns, end_ns, states_ns, path_ns);
+}
+
+static void compare_stretch(const struct comparing *c, uint32_t thread, int64_t begin_ns, int64_t end_ns)
+{
+	int32_t tid = dtc_history_get_thread(c->history, thread)->tid;
+	g_autoptr(DtcPath) path = walk(c, thread, begin_ns, end_ns);
 	struct sums states = { 0 }, walked = { 0 };
 
 	if (!path)
@@ -147,9 +208,13 @@ static void compare_thread(const struct comparing *c, uint32_t index)
 {
 	struct dtc_interval place;
 	const struct dtc_interval *v = dtc_history_get_interval_after(c->history, index, INT64_MIN, &place);
-	int64_t begin_ns = 0, end_ns = 0;
+	int64_t begin_ns = 0, end_ns = 0, wait_ns = DTC_TIME_NONE;
 
 	for (; v; v = dtc_history_get_next_interval(c->history, &place)) {
+		bool is_wait = dtc_state_is_wait(v->state);
+		if (wait_ns != DTC_TIME_NONE && !is_wait && is_compared(c->history, v))
+			compare_wait(c, index, wait_ns, v->begin_ns, v->end_ns);
+		wait_ns = is_wait ? v->begin_ns : DTC_TIME_NONE;
 		if (!is_compared(c->history, v))
 			continue;
 		if (v->begin_ns != end_ns) {

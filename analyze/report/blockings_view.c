@@ -35,7 +35,7 @@ struct view {
 /* Of rows that share a place in the table. */
 struct totals {
 	uint64_t ended_count, open_count;
-	int64_t ended_ns, open_ns;
+	int64_t ended_ns, open_ns, away_ns;
 	guint open_rows;
 	int64_t widest_ns; /* of all figures */
 };
@@ -137,6 +137,7 @@ static struct totals sum_rows(const DtcBlocked *blocked)
 	for (guint i = 0; i < dtc_blocked_get_count(blocked); i++) {
 		const struct dtc_blocked_row *row = dtc_blocked_get_row(blocked, i);
 		totals.widest_ns = MAX(totals.widest_ns, row->request_ns);
+		totals.away_ns += row->away_ns;
 		if (row->ended.by != DTC_BLOCKED_OPEN) {
 			totals.ended_count += row->count;
 			totals.ended_ns += row->total_ns;
@@ -168,6 +169,18 @@ static void add_parents(const struct view *view)
 	}
 }
 
+/* A guest does not see it: its CPU came late to what ended the wait. */
+static void add_away(const struct view *view, const struct totals *totals)
+{
+	g_autofree char *away = format_duration(view, totals->away_ns);
+
+	if (!totals->away_ns)
+		return;
+	dtc_layout_add(view->layout, DTC_STYLE_PLAIN,
+		       "for %s of it what they were for was there, and the virtual CPU was away", away);
+	dtc_layout_end_line(view->layout);
+}
+
 static void add_headline(const struct view *view, const struct totals *totals)
 {
 	const struct dtc_blockings_input *input = view->input;
@@ -191,6 +204,7 @@ static void add_headline(const struct view *view, const struct totals *totals)
 	dtc_layout_add(layout, DTC_STYLE_PLAIN, " in %" G_GUINT64_FORMAT " waits",
 		       (guint64)(totals->ended_count + totals->open_count));
 	dtc_layout_end_line(layout);
+	add_away(view, totals);
 	g_autofree char *reference = make_node(input, dtc_clocks_get_reference(dtc_links_get_clocks(input->links)));
 	dtc_layout_add(layout, DTC_STYLE_DIM, "from %" G_GINT64_FORMAT ".%09" G_GINT64_FORMAT " (clock of %s)",
 		       (gint64)(input->begin.ns / NS_PER_S), (gint64)ABS(input->begin.ns % NS_PER_S), reference);
@@ -558,6 +572,7 @@ static void append_row(GString *out, const struct dtc_blockings_input *input, co
 	append_contexts(out, naming, row);
 	dtc_json_add_integer(out, "count", (int64_t)row->count);
 	dtc_json_add_integer(out, "total_ns", row->total_ns);
+	dtc_json_add_integer(out, "away_ns", row->away_ns);
 	if (input->request_count)
 		dtc_json_add_integer(out, "request_ns", row->request_ns);
 	else

@@ -96,6 +96,44 @@ def measure(path, begin, end):
     return preempted, hog, exits, own_waits, count
 
 
+def sum_causes(path, tid):
+    sums = {}
+    for segment in path:
+        if segment["node"] == "guest" and segment["tid"] == tid:
+            sums[segment["cause"]] = sums.get(segment["cause"], 0) + segment["end_ns"] - segment["start_ns"]
+    return sums
+
+
+def compare(options, row, tid):
+    """The job's thread: what `top`, `states`, `blockings` and the path say of the same time, to the nanosecond."""
+    target = ("--bundle", options.bundle, "--thread", f"guest:{tid}", "--reference", "guest", "--format", "json")
+    path = sum_causes(truth.ask(options.program, *target).json["path"], tid)
+    path["blocked"] = sum(path.get(cause, 0) for cause in ("device", "disk", "timer", "ipc", "lock", "page-fault"))
+    states = {}
+    for parent in truth.ask(options.program, "states", *target).json["scopes"][0]["tree"]:
+        states[parent["name"]] = parent["total_ns"]
+        for child in parent["children"]:
+            states[child["name"]] = child["total_ns"]
+    waits = truth.ask(options.program, "blockings", *target).json["rows"]
+    whole, away = (sum(wait[key] for wait in waits) for key in ("total_ns", "away_ns"))
+    problems = []
+    for cause, state, column in (("running-user", "user", "user_ns"), ("running-kernel", "working", "system_ns"),
+                                 ("irq", "irq", "irq_ns"), ("softirq", "softirq", "softirq_ns"),
+                                 ("runqueue", "runqueue", "runqueue_ns"), ("preempted", "preempted", "preempted_ns"),
+                                 ("vm-preempted", "vm-preempted", "vm_preempted_ns"),
+                                 ("vm-exit", "vm-exit", "vm_exit_ns"), ("blocked", "blocked", "blocked_ns")):
+        values = [path.get(cause, 0), states.get(state, 0), row[column]]
+        if state == "working":
+            values[1] -= states.get("user", 0)
+        if len(set(values)) > 1:
+            problems.append(f"{column}: the path has {values[0]} ns, states {values[1]} ns, top {values[2]} ns")
+    if whole - away != row["blocked_ns"]:
+        problems.append(f"blockings: {whole} ns, away {away} ns of it, but top has {row['blocked_ns']} ns")
+    print(f"tid {tid}: stolen {row['vm_preempted_ns']} ns and blocked {row['blocked_ns']} ns in path, states and top; "
+          f"away {away} ns of {whole} ns of its waits")
+    return problems
+
+
 def main():
     parser = argparse.ArgumentParser(description="a guest's time against its host's scheduling")
     parser.add_argument("--program", required=True)
@@ -107,7 +145,8 @@ def main():
     vcpu = next(int(text.split()[0]) for text in known.data["qemu_threads"] if "CPU 0/KVM" in text)
     host = Host(options.bundle, vcpu)
     rows = truth.ask(options.program, "top", "--bundle", options.bundle, "--format", "json").json["rows"]
-    tid = next(row["pid"] for row in rows if row["node"] == "guest" and row["process"] == "guest-job")
+    job = next(row for row in rows if row["node"] == "guest" and row["process"] == "guest-job")
+    tid = job["pid"]
     stats = truth.ask(options.program, "stats", "--bundle", options.bundle, "--format", "json").json
     last = next(node["end_ns"] for node in stats["nodes"] if node["node"] == "guest")
 
@@ -121,7 +160,8 @@ def main():
     by_length = sorted(units, key=lambda u: u[2] - u[1])
     asked = {u[0]["n"] for u in (by_length[0], by_length[-1], *units[::10])}
 
-    problems, alone, outside, inside, with_hog, without = [], [], [], [], [], []
+    alone, outside, inside, with_hog, without = [], [], [], [], []
+    problems = compare(options, job, tid)
     worst = 0
     sums = [0] * 5
     for unit, begin, end in units:

@@ -211,44 +211,12 @@ static void test_lost_events(void)
 	host_story_clear(&p);
 }
 
-/*
- * A sleep of the guest ends with its timer. The vCPU had halted, was woken for it, and then waited for a CPU of the
- * host: that part of the sleep is the host's.
- */
+/* The part of the sleep in which its timer was due and the vCPU away is the host's. */
 static void test_timer_late(void)
 {
 	struct host_story p;
 	host_story_begin(&p);
-	struct story *s = &p.host;
-	story_switch(s, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
-	story_ioctl(s, 5, 0, STORY_KVM_RUN);
-	story_guest_irq(s, DTC_EVENT_KVM_ACCEPT, 8, 0, 0, 236);
-	story_guest_irq(s, DTC_EVENT_KVM_INJECT, 9, 0, 0, 236);
-	story_vm(s, DTC_EVENT_KVM_ENTRY, 10, 0, 0);
-	story_vm(s, DTC_EVENT_KVM_EXIT, 100, 0, HALT);
-	story_switch(s, 105, 0, 20, "CPU 0/KVM", SLEEP, 30, "hog");
-	story_context(s, DTC_EVENT_VECTOR_ENTRY, 398, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
-	story_context(s, DTC_EVENT_HRTIMER_ENTRY, 399, 0, 1, NULL);
-	story_task(s, DTC_EVENT_SCHED_WAKING, 400, 0, 20, "CPU 0/KVM", 0);
-	story_context(s, DTC_EVENT_HRTIMER_EXIT, 401, 0, 1, NULL);
-	story_context(s, DTC_EVENT_VECTOR_EXIT, 402, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
-	story_switch(s, 600, 0, 30, "hog", RUN, 20, "CPU 0/KVM");
-	story_guest_irq(s, DTC_EVENT_KVM_ACCEPT, 604, 0, 0, 236);
-	story_guest_irq(s, DTC_EVENT_KVM_INJECT, 605, 0, 0, 236);
-	story_vm(s, DTC_EVENT_KVM_ENTRY, 610, 0, 0);
-	story_vm(s, DTC_EVENT_KVM_EXIT, 800, 0, INTR);
-	s = &p.guest;
-	story_switch(s, SHIFT + 20, 0, 0, "swapper/0", RUN, 7, "job");
-	story_enter(s, SHIFT + 80, 0, "nanosleep", -1);
-	story_switch(s, SHIFT + 90, 0, 7, "job", SLEEP, 0, "swapper/0");
-	story_context(s, DTC_EVENT_VECTOR_ENTRY, SHIFT + 620, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
-	story_context(s, DTC_EVENT_HRTIMER_ENTRY, SHIFT + 621, 0, 1, NULL);
-	story_task(s, DTC_EVENT_SCHED_WAKING, SHIFT + 630, 0, 7, "job", 0);
-	story_context(s, DTC_EVENT_HRTIMER_EXIT, SHIFT + 631, 0, 1, NULL);
-	story_context(s, DTC_EVENT_VECTOR_EXIT, SHIFT + 632, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
-	story_switch(s, SHIFT + 640, 0, 0, "swapper/0", RUN, 7, "job");
-	story_leave(s, SHIFT + 650, 0, "nanosleep", 0);
-	story_switch(s, SHIFT + 790, 0, 7, "job", SLEEP, 0, "swapper/0");
+	host_story_tell_late_timer(&p);
 	host_story_end(&p, "20");
 	g_autoptr(DtcPath) path = walk(&p, GUEST, 7, 80, 700);
 	static const struct want wants[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sums over a guest and its host: what the host did with the vCPU is in them, as it is on the path. */
+#include "analyze/profile/blocked.h"
 #include "analyze/profile/profile.h"
 #include "analyze/profile/profile_states.h"
 #include "analyze/profile/share_check.h"
@@ -145,6 +146,60 @@ static void test_check(void)
 	host_story_clear(&p);
 }
 
+static void begin_late(struct host_story *p)
+{
+	host_story_begin(p);
+	host_story_tell_late_timer(p);
+	host_story_end(p, "20");
+}
+
+/* What was to end a wait was there, and the vCPU away: that is stolen here, too, and the wait is the rest. */
+static void test_late_wait(void)
+{
+	struct host_story p;
+	begin_late(&p);
+	g_autoptr(GArray) rows = profile(&p, p.links, GUEST, SHIFT + 80, SHIFT + 700);
+	const int64_t *job = find_row(&p, rows, GUEST, 7)->value;
+	g_assert_cmpint(job[DTC_PROFILE_VM_PREEMPTED], ==, 200);
+	g_assert_cmpint(job[DTC_PROFILE_VM_EXIT], ==, 10);
+	g_assert_cmpint(job[DTC_PROFILE_TIMER], ==, (400 - 90) + (630 - 610));
+	g_assert_cmpint(job[DTC_PROFILE_BLOCKED], ==, job[DTC_PROFILE_TIMER]);
+
+	/* the end of the span cuts it: what ends it comes later */
+	g_autoptr(GArray) cut = profile(&p, p.links, GUEST, SHIFT + 80, SHIFT + 615);
+	job = find_row(&p, cut, GUEST, 7)->value;
+	g_assert_cmpint(job[DTC_PROFILE_VM_PREEMPTED], ==, 0);
+	g_assert_cmpint(job[DTC_PROFILE_TIMER], ==, 615 - 90);
+
+	/* the begin does: what of it is in the span */
+	g_autoptr(GArray) late = profile(&p, p.links, GUEST, SHIFT + 500, SHIFT + 700);
+	job = find_row(&p, late, GUEST, 7)->value;
+	g_assert_cmpint(job[DTC_PROFILE_VM_PREEMPTED], ==, 100);
+	g_assert_cmpint(job[DTC_PROFILE_TIMER], ==, 20);
+	struct dtc_check check = dtc_share_check_run(p.links, GUEST);
+	g_assert_cmpstr(check.detail, ==, NULL);
+	host_story_clear(&p);
+}
+
+/* Blockings keep the wait whole, and tell how much of it that is. */
+static void test_late_blocking(void)
+{
+	struct host_story p;
+	begin_late(&p);
+	const struct dtc_blocked_part parts[] = {
+		{ { 0 }, { 0 }, NULL },
+		{ { SHIFT + 80 }, { SHIFT + 700 }, NULL },
+	};
+	const struct dtc_blocked_options options = { .parts = parts };
+	g_autoptr(DtcEdges) edges = dtc_edges_new(p.links);
+	g_autoptr(DtcBlocked) blocked = dtc_blocked_new(edges, &options);
+	g_assert_cmpuint(dtc_blocked_get_count(blocked), ==, 1);
+	const struct dtc_blocked_row *row = dtc_blocked_get_row(blocked, 0);
+	g_assert_cmpint(row->total_ns, ==, 630 - 90);
+	g_assert_cmpint(row->away_ns, ==, 210);
+	host_story_clear(&p);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -153,5 +208,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/machines/states", test_states);
 	g_test_add_func("/machines/usage", test_usage);
 	g_test_add_func("/machines/check", test_check);
+	g_test_add_func("/machines/late-wait", test_late_wait);
+	g_test_add_func("/machines/late-blocking", test_late_blocking);
 	return g_test_run();
 }
