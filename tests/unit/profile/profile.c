@@ -241,6 +241,32 @@ static void test_child(gconstpointer call)
 	story_clear(&s);
 }
 
+/* A page that comes from the disk: also of the part of the wait that is in the span. */
+static void test_part_of_fault(void)
+{
+	struct story s;
+	story_begin(&s, "node");
+	story_switch(&s, 10, 0, 0, "swapper/0", 0, 10, "worker");
+	story_enter(&s, 12, 0, "getpid", -1);
+	story_leave(&s, 14, 0, "getpid", 10);
+	struct dtc_event fault = story_event(DTC_EVENT_FAULT_USER, 18, 0);
+	dtc_machine_apply(s.machine, &fault);
+	story_block(&s, DTC_EVENT_BLOCK_ISSUE, 19, 0, 8, 8);
+	story_switch(&s, 20, 0, 10, "worker", 2, 0, "swapper/0");
+	story_context(&s, DTC_EVENT_IRQ_ENTRY, 88, 0, 9, "nvme0");
+	story_block(&s, DTC_EVENT_BLOCK_COMPLETE, 89, 0, 8, 8);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 90, 0, 10, "worker", 0);
+	story_context(&s, DTC_EVENT_IRQ_EXIT, 91, 0, 9, NULL);
+	story_switch(&s, 95, 0, 0, "swapper/0", 0, 10, "worker");
+	story_switch(&s, 100, 0, 10, "worker", 1, 0, "swapper/0");
+	story_end(&s);
+	for (int64_t from_ns = 20; from_ns <= 60; from_ns += 40) {
+		g_autoptr(GArray) rows = profile(&s, from_ns, 100);
+		g_assert_cmpint(find(&s, rows, 10)->value[DTC_PROFILE_PAGE_FAULT], ==, 90 - from_ns);
+	}
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -254,5 +280,6 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/profile/wait4", "wait4", test_child);
 	g_test_add_data_func("/profile/waitid", "waitid", test_child);
 	g_test_add_data_func("/profile/waitpid", "waitpid", test_child);
+	g_test_add_func("/profile/part-of-fault", test_part_of_fault);
 	return g_test_run();
 }
