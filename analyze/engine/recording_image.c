@@ -41,6 +41,24 @@ static bool name_paths(const DtcFindings *findings, const struct dtc_reading *re
 	return false;
 }
 
+/*
+ * What `cache` calls it by, which the caller frees: of a packed bundle the file and the place in it, since the folder
+ * that it was unpacked to is gone by then, and another one every time. Findings that name that folder are of no use
+ * again.
+ */
+static char *make_told_path(const struct dtc_recording *recording, bool names_paths)
+{
+	const DtcBundle *bundle = recording->bundle;
+	const char *path = get_path(&recording->source.reading), *directory = dtc_bundle_get_directory(bundle);
+
+	if (!path)
+		return g_strdup("");
+	if (names_paths || !dtc_bundle_is_packed(bundle) || !g_str_has_prefix(path, directory))
+		return g_strdup(path);
+	path += strlen(directory);
+	return g_strdup_printf("%s: %s", dtc_bundle_get_source(bundle), path + (*path == '/'));
+}
+
 static void save(const struct dtc_recording *recording, DtcImageWriter *writer)
 {
 	const struct dtc_reading *reading = &recording->source.reading;
@@ -51,7 +69,8 @@ static void save(const struct dtc_recording *recording, DtcImageWriter *writer)
 					 name_paths(reading->findings, reading) ||
 						 name_paths(recording->made_findings, reading),
 					 0 };
-	const char *const texts[] = { reading->node->name, get_path(reading) ? get_path(reading) : "" };
+	g_autofree char *told_path = make_told_path(recording, head.names_paths != 0);
+	const char *const texts[] = { reading->node->name, told_path };
 	const DtcFindings *const findings[] = { reading->findings, recording->made_findings };
 
 	dtc_image_add_copy(writer, "recording.head", sizeof(head), &head, 1);
