@@ -131,9 +131,8 @@ static const struct dtc_manual manuals[] = {
 	  "[BUNDLE] [--index-only OUT]",
 	  "reads a bundle ahead of all questions, and keeps what was read",
 	  "Every question reads what it needs and keeps it (--cache), so that the next one reads nothing again; this "
-	  "does so "
-	  "before the first. With --index-only what was read becomes a bundle of its own, which "
-	  "answers all that needs no raw event: every command but events.",
+	  "does so before the first. With --index-only what was read becomes a bundle of its own, which answers all "
+	  "that needs no raw event: everything but events, stats --by and usage --memory.",
 	  { { "dtrace-chain index clusters/demo", "so that the first question is as fast as the second" },
 	    { "dtrace-chain index clusters/demo --index-only demo-index.dtcb", "to ask elsewhere" } } },
 	{ "cache",

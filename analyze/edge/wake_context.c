@@ -21,10 +21,6 @@ static bool has_faulted(const DtcHistory *h, uint32_t thread, int64_t begin_ns, 
 	return false;
 }
 
-/* As in analyze/state/waker.c: so long after a call's exit event the kernel may still work off what the call put off.
- */
-#define SETTLED_NS 50000
-
 /* User code wakes nobody: it faulted, or is not yet out of its last call. */
 static void set_user(const DtcHistory *h, const struct dtc_wake *wake, int64_t since_ns,
 		     struct dtc_wake_context *context)
@@ -35,7 +31,8 @@ static void set_user(const DtcHistory *h, const struct dtc_wake *wake, int64_t s
 	context->mode = DTC_WAKE_IN_USER;
 	if (has_faulted(h, wake->thread, since_ns, wake->waking_ns)) {
 		context->mode = DTC_WAKE_IN_PAGE_FAULT;
-	} else if (end_ns != DTC_TIME_NONE && end_ns <= wake->waking_ns && wake->waking_ns - end_ns <= SETTLED_NS) {
+	} else if (end_ns != DTC_TIME_NONE && end_ns <= wake->waking_ns &&
+		   wake->waking_ns - end_ns <= DTC_CALL_SETTLED_NS) {
 		context->mode = DTC_WAKE_IN_RETURN;
 		context->call = index;
 	}
@@ -91,8 +88,6 @@ static void set_running(const DtcHistory *h, const struct dtc_wake *wake, struct
 	}
 }
 
-#define NET_RX 3 /* include/linux/interrupt.h */
-
 /*
  * On its way out an interrupt wakes ksoftirqd for the softirqs that it leaves, and a timer may fire in one that is not
  * traced: there the history knows who did it, and the intervals no interrupt.
@@ -102,7 +97,7 @@ static void set_interrupt(const struct dtc_wake *wake, struct dtc_wake_context *
 	bool is_softirq = wake->waker == DTC_WAKER_SOFTIRQ || wake->waker == DTC_WAKER_PACKET;
 
 	context->mode = is_softirq ? DTC_WAKE_IN_SOFTIRQ : DTC_WAKE_IN_IRQ;
-	context->ref = wake->waker == DTC_WAKER_PACKET					  ? NET_RX
+	context->ref = wake->waker == DTC_WAKER_PACKET					  ? DTC_SOFTIRQ_NET_RX
 		       : wake->waker == DTC_WAKER_SOFTIRQ || wake->waker == DTC_WAKER_IRQ ? wake->ref
 											  : DTC_NONE;
 }
@@ -123,4 +118,12 @@ struct dtc_wake_context dtc_wake_get_context(const DtcHistory *h, const struct d
 	if (!is_thread && context.mode != DTC_WAKE_IN_IRQ && context.mode != DTC_WAKE_IN_SOFTIRQ)
 		set_interrupt(wake, &context);
 	return context;
+}
+
+const char *dtc_wake_context_get_interrupt(const DtcHistory *h, const struct dtc_wake_context *context)
+{
+	if (context->mode == DTC_WAKE_IN_SOFTIRQ)
+		return dtc_softirq_to_string(context->ref);
+	return context->mode == DTC_WAKE_IN_IRQ && context->ref != DTC_NONE ? dtc_history_get_string(h, context->ref)
+									    : NULL;
 }

@@ -26,5 +26,7 @@ struct dtc_wake_context {
 	uint32_t ref;	 /* SOFTIRQ: vector; IRQ: string; else DTC_NONE */
 };
 
-/* Two binary searches. */
+/* Some binary searches; from user mode also a look at the node's page faults since the thread was there. */
 struct dtc_wake_context dtc_wake_get_context(const DtcHistory *history, const struct dtc_wake *wake);
+/* The name of the interrupt that it was in; NULL: in none, or in one that is not told. Borrowed. */
+const char *dtc_wake_context_get_interrupt(const DtcHistory *history, const struct dtc_wake_context *context);

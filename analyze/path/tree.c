@@ -468,21 +468,6 @@ void dtc_tree_finish(DtcTree *tree)
 	add_other_waits(tree);
 }
 
-void dtc_tree_add(const DtcEdges *edges, const struct dtc_path_target *target, const struct dtc_path_options *options,
-		  DtcPath *path)
-{
-	g_autoptr(DtcTree) tree = dtc_tree_new(edges, target, options, path);
-	const struct dtc_traversal of = { .node = target->node,
-					  .thread = target->thread,
-					  .begin = target->begin,
-					  .end = target->end,
-					  .end_ns = DTC_TIME_NONE,
-					  .call = target->call,
-					  .serving = target->serving };
-	dtc_traverse(edges, &of, &tree_visitor, tree);
-	dtc_tree_finish(tree);
-}
-
 void dtc_tree_add_waits(const DtcEdges *edges, const struct dtc_path_target *target,
 			const struct dtc_path_options *options, DtcPath *path)
 {

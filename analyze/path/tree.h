@@ -25,9 +25,6 @@ void dtc_tree_explain(DtcTree *tree, const struct dtc_segment *segment, const st
 void dtc_tree_wait(DtcTree *tree, const struct dtc_visit *visit);
 void dtc_tree_finish(DtcTree *tree);
 
-/* Adds the blockings of the target's way and of all its waits in the span. */
-void dtc_tree_add(const DtcEdges *edges, const struct dtc_path_target *target, const struct dtc_path_options *options,
-		  DtcPath *path);
 /* Adds the waits of the target alone, each with what is beneath: as if each of them was asked for. */
 void dtc_tree_add_waits(const DtcEdges *edges, const struct dtc_path_target *target,
 			const struct dtc_path_options *options, DtcPath *path);

@@ -543,11 +543,7 @@ static void append_contexts(GString *out, const struct naming *naming, const str
 			&g_array_index(row->contexts, struct dtc_blocked_context, i);
 		bool is_call = context->first.mode == DTC_WAKE_IN_CALL || context->first.mode == DTC_WAKE_IN_RETURN;
 		g_autofree char *call = is_call ? dtc_words_for_labelled_call(h, context->first.call) : NULL;
-		const char *interrupt = context->first.mode == DTC_WAKE_IN_SOFTIRQ
-						? dtc_softirq_to_string(context->first.ref)
-					: context->first.mode == DTC_WAKE_IN_IRQ && context->first.ref != DTC_NONE
-						? dtc_history_get_string(h, context->first.ref)
-						: NULL;
+		const char *interrupt = dtc_wake_context_get_interrupt(h, &context->first);
 		dtc_json_append_separator(out);
 		g_string_append_c(out, '{');
 		dtc_json_add_text(out, "mode", dtc_wake_mode_to_string(context->first.mode));

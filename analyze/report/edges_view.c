@@ -65,14 +65,6 @@ static const struct dtc_wake *get_wake(const struct view *view, struct dtc_wake 
 	return edge->wake == DTC_NONE ? NULL : dtc_history_get_wake(view->history, edge->wake, place);
 }
 
-/* What a call works on: a path, the peer of a connection; NULL if that is not known. Caller owns. */
-static char *make_file(const DtcHistory *history, const struct dtc_call *call)
-{
-	if (call->path != DTC_NONE && *dtc_history_get_string(history, call->path))
-		return g_strdup(dtc_history_get_string(history, call->path));
-	return call->file == DTC_NONE ? NULL : dtc_file_to_string(history, call->file);
-}
-
 /* ---- JSON ---- */
 
 static void add_time(GString *out, const struct view *view, const char *key, guint node, int64_t node_ns)
@@ -140,11 +132,8 @@ static void add_wake_context(GString *out, const struct view *view, const struct
 	struct dtc_call place;
 	const struct dtc_call *call =
 		context.call == DTC_NONE ? NULL : dtc_history_get_call(view->history, context.call, &place);
-	g_autofree char *file = call ? make_file(view->history, call) : NULL;
-	const char *interrupt = context.mode == DTC_WAKE_IN_SOFTIRQ ? dtc_softirq_to_string(context.ref)
-				: context.mode == DTC_WAKE_IN_IRQ && context.ref != DTC_NONE
-					? dtc_history_get_string(view->history, context.ref)
-					: NULL;
+	g_autofree char *file = call ? dtc_words_for_call_file(view->history, call) : NULL;
+	const char *interrupt = dtc_wake_context_get_interrupt(view->history, &context);
 
 	dtc_json_add_text(out, "mode", dtc_wake_mode_to_string(context.mode));
 	dtc_json_add_id(out, "tid",
@@ -305,7 +294,7 @@ static void add_edge(GString *out, const struct view *view)
 	struct dtc_call call_place;
 	const struct dtc_call *call =
 		index == DTC_NONE ? NULL : dtc_history_get_call(view->history, index, &call_place);
-	g_autofree char *file = call ? make_file(view->history, call) : NULL;
+	g_autofree char *file = call ? dtc_words_for_call_file(view->history, call) : NULL;
 
 	dtc_json_add_text(out, "type", "edge");
 	dtc_json_add_text(out, "kind", dtc_edge_item_to_string(item));

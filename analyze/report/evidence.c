@@ -50,9 +50,7 @@ static void set_waker(struct maker *maker, guint node, const struct dtc_wake *wa
 /* What a call works on, or NULL. */
 static const char *keep_file(const struct maker *maker, const DtcHistory *h, const struct dtc_call *call)
 {
-	if (call->path != DTC_NONE && *dtc_history_get_string(h, call->path))
-		return maker->keep(maker->data, dtc_history_get_string(h, call->path));
-	g_autofree char *file = call->file == DTC_NONE ? NULL : dtc_file_to_string(h, call->file);
+	g_autofree char *file = dtc_words_for_call_file(h, call);
 	return file ? maker->keep(maker->data, file) : NULL;
 }
 
@@ -75,10 +73,8 @@ static void set_wake_context(struct maker *maker, const DtcHistory *h, const str
 		made->call = maker->keep(maker->data, dtc_history_get_string(h, call->name));
 		made->file = keep_file(maker, h, call);
 	}
-	if (context.mode == DTC_WAKE_IN_SOFTIRQ)
-		made->interrupt = dtc_softirq_to_string(context.ref);
-	else if (context.mode == DTC_WAKE_IN_IRQ && context.ref != DTC_NONE)
-		made->interrupt = maker->keep(maker->data, dtc_history_get_string(h, context.ref));
+	const char *interrupt = dtc_wake_context_get_interrupt(h, &context);
+	made->interrupt = interrupt ? maker->keep(maker->data, interrupt) : NULL;
 }
 
 static void set_call(struct maker *maker, const DtcHistory *h, uint32_t index)

@@ -72,6 +72,13 @@ char *dtc_words_for_labelled_call(const DtcHistory *h, uint32_t index)
 	return name_call(h, call, dtc_words_for_label(&label, dtc_label_get_text(h, &label)));
 }
 
+char *dtc_words_for_call_file(const DtcHistory *h, const struct dtc_call *call)
+{
+	if (call->path != DTC_NONE && *dtc_history_get_string(h, call->path))
+		return g_strdup(dtc_history_get_string(h, call->path));
+	return call->file == DTC_NONE ? NULL : dtc_file_to_string(h, call->file);
+}
+
 char *dtc_words_for_thread(const DtcHistory *h, uint32_t thread, int64_t at_ns)
 {
 	return g_strdup_printf("%s (tid %d)", dtc_history_get_comm(h, thread, at_ns),

@@ -47,6 +47,8 @@ char *dtc_words_for_label(const struct dtc_label *label, const char *text);
 char *dtc_words_for_call(const DtcHistory *history, uint32_t call);
 /* The same with the label instead of the file's own name. Caller owns. */
 char *dtc_words_for_labelled_call(const DtcHistory *history, uint32_t call);
+/* What a call works on: a path, the peer of a connection; NULL if that is not known. Caller owns. */
+char *dtc_words_for_call_file(const DtcHistory *history, const struct dtc_call *call);
 /* "53 bytes", "SYN", "FIN", "ACK" of a packet. Caller owns. */
 char *dtc_words_for_packet(const struct dtc_packet *packet);
 /* What ended waits: "redis-server (tid 137)", "packet from app@backend", "disk vda"; NULL: nothing did. Caller owns. */

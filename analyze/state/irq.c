@@ -93,20 +93,18 @@ static void set_function(struct dtc_cpu *cpu, int64_t function)
 		top->function = (uint64_t)function;
 }
 
-#define NET_RX 3 /* include/linux/interrupt.h */
-
 /* The network interface asks for the softirq that takes its packets: they have arrived. The first call counts. */
 static void raise_softirq(struct dtc_cpu *cpu, int64_t vector, int64_t time_ns)
 {
 	cpu->raised = (uint32_t)vector;
-	if (vector == NET_RX && cpu->net_raised_ns == DTC_TIME_NONE)
+	if (vector == DTC_SOFTIRQ_NET_RX && cpu->net_raised_ns == DTC_TIME_NONE)
 		cpu->net_raised_ns = time_ns;
 }
 
 static void begin_softirq(struct dtc_cpu *cpu, int64_t vector)
 {
 	struct dtc_context *top = dtc_machine_get_top(cpu);
-	if (vector != NET_RX)
+	if (vector != DTC_SOFTIRQ_NET_RX)
 		return;
 	if (top && top->kind == DTC_CONTEXT_SOFTIRQ)
 		top->raised_ns = cpu->net_raised_ns;

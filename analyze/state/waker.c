@@ -15,8 +15,6 @@
 
 #include <string.h>
 
-/* After a call's exit event the kernel still does deferred work (task_work: the last close of a file). */
-#define SETTLED_NS 50000
 /*
  * If only one CPU was in the kernel for this long, and did only one thing, that is what sent the IPI. An IPI takes a
  * few microseconds, to a virtual CPU that has to be scheduled or emulated first up to some milliseconds.
@@ -94,7 +92,7 @@ static bool is_ipi(const struct dtc_context *top)
 static bool is_in_user_mode(DtcMachine *m, const struct dtc_cpu *cpu)
 {
 	return m->saw[DTC_EVENT_SYSCALL_ENTRY] && DTC_TASK(m, cpu->current)->state == DTC_STATE_USER &&
-	       cpu->left_call_ns < m->now_ns - SETTLED_NS && cpu->fault_ns < m->now_ns - SETTLED_NS;
+	       cpu->left_call_ns < m->now_ns - DTC_CALL_SETTLED_NS && cpu->fault_ns < m->now_ns - DTC_CALL_SETTLED_NS;
 }
 
 /* Whether a wakeup that is logged on this CPU was queued by another one. */

@@ -45,6 +45,9 @@ enum dtc_state {
 	DTC_STATES_OF_SHARES
 };
 
+#define DTC_SOFTIRQ_NET_RX 3 /* include/linux/interrupt.h */
+/* So long after a call's exit event the kernel may do what the call put off (task_work: the last close of a file). */
+#define DTC_CALL_SETTLED_NS 50000
 const char *dtc_softirq_to_string(uint32_t vector); /* "net-rx", ...; "softirq" beyond the last */
 const char *dtc_state_to_string(enum dtc_state state);
 static inline bool dtc_state_is_running(enum dtc_state s)

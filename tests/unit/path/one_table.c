@@ -146,7 +146,7 @@ static void test_by_hand(void)
 		.thread = find_thread(&table, 10), .begin = { 0 }, .end = { 102 }, .call = DTC_NONE
 	};
 	g_autoptr(DtcPath) tree = dtc_path_new(target.begin, target.end);
-	dtc_tree_add(table.edges, &target, NULL, tree);
+	dtc_tree_add_waits(table.edges, &target, NULL, tree);
 	dtc_path_finish(tree);
 	g_assert_cmpuint(dtc_path_get_segment_count(tree), ==, 0);
 	guint depths[THREADS] = { G_MAXUINT, G_MAXUINT, G_MAXUINT };
