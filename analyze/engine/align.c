@@ -170,6 +170,14 @@ bool dtc_align(struct dtc_alignment *alignment, const struct dtc_align_input *in
 	return is_made;
 }
 
+static bool has_bounds(const DtcSync *sync)
+{
+	for (guint i = 0; sync && i < dtc_sync_get_pair_count(sync); i++)
+		if (dtc_sync_get_pair(sync, i)->bounds_ab || dtc_sync_get_pair(sync, i)->bounds_ba)
+			return true;
+	return false;
+}
+
 void dtc_alignment_complete(struct dtc_alignment *alignment, const struct dtc_align_input *input)
 {
 	struct dtc_alignment whole = { 0 };
@@ -177,8 +185,11 @@ void dtc_alignment_complete(struct dtc_alignment *alignment, const struct dtc_al
 
 	if (!alignment->lacks_messages)
 		return;
-	/* messages come first, and the bounds of guests: a fit that runs out of time leaves what is wanted here */
-	(void)make(&whole, input, NULL, known, NULL);
+	/* only the fit's rounds find the bounds of guests, which stand among the messages */
+	if (has_bounds(alignment->sync))
+		(void)make(&whole, input, NULL, known, NULL);
+	else
+		whole.matches = match(input, known);
 	alignment->lacks_messages = false;
 	dtc_matches_free(alignment->matches);
 	alignment->matches = g_steal_pointer(&whole.matches);

@@ -15,10 +15,10 @@ struct fixture {
 	DtcBundle *bundle;
 };
 
-static DtcBundle *open_demo(const char *const *nodes)
+static DtcBundle *open_bundle(const char *name, const char *const *nodes)
 {
-	g_autofree char *demo = g_build_filename(g_getenv("DTC_SOURCE_DIR"), "clusters/demo", NULL);
-	DtcBundle *bundle = dtc_bundle_open(demo, NULL);
+	g_autofree char *path = g_build_filename(g_getenv("DTC_SOURCE_DIR"), "clusters", name, NULL);
+	DtcBundle *bundle = dtc_bundle_open(path, NULL);
 
 	g_assert_nonnull(bundle);
 	g_assert_true(!nodes || dtc_bundle_select(bundle, nodes, NULL));
@@ -29,7 +29,7 @@ static void set_up(struct fixture *f)
 {
 	f->folder = g_dir_make_tmp("dtc-clocks-XXXXXX", NULL);
 	f->store = dtc_store_new(f->folder, 0);
-	f->bundle = open_demo(NULL);
+	f->bundle = open_bundle("demo", NULL);
 }
 
 static void tear_down(struct fixture *f)
@@ -154,13 +154,32 @@ static void test_other_clocks(void)
 	g_autoptr(DtcEngine) wander = make_engine(&f, f.bundle, NULL, &fit, findings);
 	g_assert_cmpfloat(dtc_sync_get_options(dtc_engine_get_sync(wander))->max_wander_ppm, ==, 20);
 	g_assert_cmpuint(count_clocks(&f), ==, 3);
-	fit.min_delay_ns = 1;
+	fit.max_drift_ppm /= 2;
 	dtc_engine_free(make_engine(&f, f.bundle, NULL, &fit, findings));
 	g_assert_cmpuint(count_clocks(&f), ==, 4);
-	g_autoptr(DtcBundle) fewer = open_demo(two);
+	fit.min_delay_ns = 1;
+	dtc_engine_free(make_engine(&f, f.bundle, NULL, &fit, findings));
+	g_assert_cmpuint(count_clocks(&f), ==, 5);
+	g_autoptr(DtcBundle) fewer = open_bundle("demo", two);
 	g_autoptr(DtcEngine) of_two = make_engine(&f, fewer, NULL, NULL, findings);
 	g_assert_cmpuint(dtc_sync_get_pair_count(dtc_engine_get_sync(of_two)), ==, 1);
-	g_assert_cmpuint(count_clocks(&f), ==, 5);
+	g_assert_cmpuint(count_clocks(&f), ==, 6);
+	tear_down(&f);
+}
+
+/* The bounds of a guest stand among the messages; they are found by the rounds of the fit alone. */
+static void test_guests(void)
+{
+	struct fixture f;
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+
+	set_up(&f);
+	g_autoptr(DtcBundle) vm = open_bundle("vm.dtcb", NULL);
+	g_autoptr(DtcEngine) cold = make_engine(&f, vm, NULL, NULL, findings);
+	g_autoptr(DtcEngine) warm = make_engine(&f, vm, NULL, NULL, findings);
+	g_assert_cmpuint(count_clocks(&f), ==, 1);
+	g_assert_cmpuint(dtc_sync_get_pair(dtc_engine_get_sync(warm), 0)->bounds_ab, >, 0);
+	expect_equal_messages(dtc_engine_get_matches(cold), dtc_engine_get_matches(warm));
 	tear_down(&f);
 }
 
@@ -169,5 +188,6 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/engine/alignment-image/same-clocks", test_same_clocks);
 	g_test_add_func("/engine/alignment-image/other-clocks", test_other_clocks);
+	g_test_add_func("/engine/alignment-image/guests", test_guests);
 	return g_test_run();
 }
