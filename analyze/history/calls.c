@@ -213,7 +213,8 @@ const struct dtc_call *dtc_history_read_call(const DtcHistory *h, uint32_t call,
 	int64_t begin_ns = (int64_t)((uint64_t)h->begin_ns + record->begin);
 	*place = (struct dtc_call){
 		.begin_ns = begin_ns,
-		.end_ns = record->duration == DTC_DURATION_OPEN ? DTC_TIME_NONE : begin_ns + (int64_t)record->duration,
+		.end_ns = record->duration == DTC_DURATION_OPEN ? DTC_TIME_NONE
+								: (int64_t)((uint64_t)begin_ns + record->duration),
 		.result = record->result == (uint32_t)INT32_MIN ? DTC_ABSENT : (int32_t)record->result,
 		.thread = record->thread,
 		.name = record->name,

@@ -468,7 +468,7 @@ static const char *judge_wake(struct checker *c, uint32_t index)
 	if (wake->waker == DTC_WAKER_NEW)
 		return get_thread(c, wake->target)->parent == wake->thread ? NULL
 									   : "a new thread was not woken by its parent";
-	/* the sender of an IPI acted before; one that was inferred is not told by its CPU */
+	/* one that was inferred acted elsewhere, or before */
 	bool is_told = wake->thread != DTC_NONE && !wake->is_inferred;
 	return !is_told || had_cpu(c, wake->thread, wake->cpu, wake->waking_ns)
 		       ? NULL

@@ -94,7 +94,7 @@ const struct dtc_wake *dtc_history_get_wake(const DtcHistory *h, uint32_t wake, 
 	int64_t waking_ns = dtc_history_read_waking_ns(h, wake);
 	*place = (struct dtc_wake){
 		.waking_ns = waking_ns,
-		.wakeup_ns = latency ? waking_ns + (int64_t)latency - 1 : DTC_TIME_NONE,
+		.wakeup_ns = latency ? (int64_t)((uint64_t)waking_ns + latency - 1) : DTC_TIME_NONE,
 		.target = unpack_thread(record->target),
 		.thread = unpack_thread(record->thread),
 		.ref = record->ref,

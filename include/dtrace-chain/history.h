@@ -116,7 +116,7 @@ struct dtc_wake {
 	uint16_t cpu;		 /* the waking CPU */
 	uint8_t waker;		 /* enum dtc_waker */
 	uint8_t signal : 7;	 /* the signal that woke it, or 0 */
-	uint8_t is_inferred : 1; /* the sender of an IPI, found by what the other CPUs did */
+	uint8_t is_inferred : 1; /* who did it was found by what the CPUs did: the sender of an IPI, a hidden timer */
 };
 _Static_assert(sizeof(struct dtc_wake) == 32, "made for each look at a wake, of a record of 24 bytes");
 

@@ -5,6 +5,12 @@
 #include "dtrace-chain/sync.h"
 #include "sync/fit/pair_bounds.h"
 
+/* What a saved map may say: bounds that widen, but by no more than the time that passes. */
+static inline bool dtc_clock_is_spread(double spread)
+{
+	return spread >= 0 && spread <= 1;
+}
+
 /* Maps of node_count nodes, all still identity, each node in a group of its own. */
 DtcClocks *dtc_clocks_new(guint node_count, guint reference);
 /*

@@ -5,14 +5,13 @@
 #include "dtrace-chain/error.h"
 #include "sync.pb-c.h"
 #include "sync/fit/clocks.h"
+#include "sync/match/match.h"
 
 #include <math.h>
 #include <string.h>
 
 #define MAGIC "DTCSYNC1\n"
 #define MAGIC_BYTES (sizeof(MAGIC) - 1)
-/* As for messages: differences of times must not overflow. */
-#define TIME_LIMIT ((int64_t)1 << 61)
 #define NS_PER_S 1000000000
 /* A hand-written rate beyond this is a slip of the pen. */
 #define PPM_LIMIT 100000.0
@@ -125,19 +124,15 @@ static guint find_name(const char *const *names, guint count, const char *name)
 	return i;
 }
 
-static bool is_time(int64_t ns)
-{
-	return ns > -TIME_LIMIT && ns < TIME_LIMIT;
-}
-
 static bool is_valid(const DtraceChain__NodeClock *node)
 {
-	if (!node->n_knots || node->n_knots > G_MAXINT32 || !(node->spread >= 0 && node->spread <= 1))
+	if (!node->n_knots || node->n_knots > G_MAXINT32 || !dtc_clock_is_spread(node->spread))
 		return false;
 	for (gsize k = 0; k < node->n_knots; k++) {
 		const DtraceChain__ClockKnot *knot = node->knots[k], *last = k ? node->knots[k - 1] : NULL;
-		if (!is_time(knot->node_ns) || !is_time(knot->cluster_ns) || !is_time(knot->lo_ns) ||
-		    !is_time(knot->hi_ns) || knot->lo_ns > knot->cluster_ns || knot->cluster_ns > knot->hi_ns ||
+		if (!dtc_match_is_time(knot->node_ns) || !dtc_match_is_time(knot->cluster_ns) ||
+		    !dtc_match_is_time(knot->lo_ns) || !dtc_match_is_time(knot->hi_ns) ||
+		    knot->lo_ns > knot->cluster_ns || knot->cluster_ns > knot->hi_ns ||
 		    (last && (last->node_ns >= knot->node_ns || last->cluster_ns >= knot->cluster_ns)))
 			return false;
 	}
@@ -156,7 +151,8 @@ static bool are_valid_bounds(const DtraceChain__GroupBands *bounds, gsize place_
 	if (!bounds->n_cluster_ns || bounds->n_cluster_ns > G_MAXINT32 || bounds->n_pairs > G_MAXINT32)
 		return false;
 	for (gsize k = 0; k < bounds->n_cluster_ns; k++)
-		if (!is_time(bounds->cluster_ns[k]) || (k && bounds->cluster_ns[k - 1] >= bounds->cluster_ns[k]))
+		if (!dtc_match_is_time(bounds->cluster_ns[k]) ||
+		    (k && bounds->cluster_ns[k - 1] >= bounds->cluster_ns[k]))
 			return false;
 	for (gsize p = 0; p < bounds->n_pairs; p++) {
 		const DtraceChain__PairBand *pair = bounds->pairs[p];
@@ -273,7 +269,7 @@ static bool parse_span(const char *text, int64_t *ret_ns, const char **end)
 	int decimals = 0;
 	for (; g_ascii_isdigit(*at); at++) {
 		whole = whole * 10 + (*at - '0');
-		if (whole > TIME_LIMIT)
+		if (whole > DTC_MATCH_TIME_LIMIT)
 			return false;
 	}
 	if (at == digits)
@@ -294,7 +290,7 @@ static bool parse_span(const char *text, int64_t *ret_ns, const char **end)
 		while (decimals-- > 0)
 			ns /= 10;
 		ns += whole * units[i].ns;
-		if (ns >= TIME_LIMIT)
+		if (ns >= DTC_MATCH_TIME_LIMIT)
 			return false;
 		*ret_ns = negative ? -(int64_t)ns : (int64_t)ns;
 		*end = at + length;
@@ -403,8 +399,8 @@ static DtcClocks *read_text(const char *text, const char *path, const char *cons
 	for (guint i = 0; i < count; i++) {
 		/* a second knot a thousand seconds later carries the rate */
 		const int64_t run = 1000 * (int64_t)NS_PER_S;
-		int64_t begin = is_time(begin_ns[i]) ? begin_ns[i] : 0, at = begin - written[i].offset_ns;
-		if ((is_here && i == reference) || !written[i].is_given || !is_time(at))
+		int64_t begin = dtc_match_is_time(begin_ns[i]) ? begin_ns[i] : 0, at = begin - written[i].offset_ns;
+		if ((is_here && i == reference) || !written[i].is_given || !dtc_match_is_time(at))
 			continue;
 		int64_t later = at + run - llrint((double)run * written[i].rate / (1 + written[i].rate));
 		int64_t more = written[i].error_ns;

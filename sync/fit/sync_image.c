@@ -2,6 +2,9 @@
 #include "sync/fit/sync_image.h"
 
 #include "sync/fit/clocks.h"
+#include "sync/match/match.h"
+
+#include <math.h>
 
 /* Records without padding, so that two runs write the same bytes. */
 
@@ -220,7 +223,9 @@ static const void *take(struct rest *rest, gsize count)
 static bool are_in_order(const struct dtc_clock_knot *knots, guint count)
 {
 	for (guint i = 0; i < count; i++)
-		if (knots[i].lo_ns > knots[i].cluster_ns || knots[i].cluster_ns > knots[i].hi_ns ||
+		if (!dtc_match_is_time(knots[i].node_ns) || !dtc_match_is_time(knots[i].lo_ns) ||
+		    !dtc_match_is_time(knots[i].hi_ns) || knots[i].lo_ns > knots[i].cluster_ns ||
+		    knots[i].cluster_ns > knots[i].hi_ns ||
 		    (i > 0 &&
 		     (knots[i - 1].node_ns >= knots[i].node_ns || knots[i - 1].cluster_ns >= knots[i].cluster_ns)))
 			return false;
@@ -237,7 +242,7 @@ static bool load_maps(DtcClocks *clocks, const DtcImage *image, GError **error)
 	for (guint node = 0; node < dtc_clocks_get_node_count(clocks); node++) {
 		const struct saved_map *map = take(&maps, 1);
 		const struct dtc_clock_knot *own = map ? take(&knots, map->knot_count) : NULL;
-		if (!own || !are_in_order(own, map->knot_count))
+		if (!own || !are_in_order(own, map->knot_count) || !dtc_clock_is_spread(map->spread))
 			return dtc_image_refuse(image, error, "a clock's map is none");
 		dtc_clocks_set_node(clocks, node, map->group, own, map->knot_count, map->spread);
 	}
@@ -246,13 +251,22 @@ static bool load_maps(DtcClocks *clocks, const DtcImage *image, GError **error)
 
 static bool are_bounds(const int64_t *knots, const struct dtc_bound *bounds, const struct saved_group *group)
 {
-	for (guint i = 1; i < group->knot_count; i++)
-		if (knots[i - 1] >= knots[i])
+	for (guint i = 0; i < group->knot_count; i++)
+		if (!dtc_match_is_time(knots[i]) || (i > 0 && knots[i - 1] >= knots[i]))
 			return false;
 	for (gsize i = 0; i < (gsize)group->knot_count * group->pair_count; i++)
-		if (bounds[i].lo_ns > bounds[i].hi_ns)
+		if (bounds[i].lo_ns > bounds[i].hi_ns || bounds[i].lo_ns >= DTC_BOUND_UNKNOWN_NS ||
+		    bounds[i].hi_ns <= -DTC_BOUND_UNKNOWN_NS)
 			return false;
 	return group->knot_count > 0;
+}
+
+static bool are_pairs(const struct dtc_node_pair *pairs, guint count, guint node_count)
+{
+	for (guint i = 0; i < count; i++)
+		if (pairs[i].a >= node_count || pairs[i].b >= node_count || pairs[i].a == pairs[i].b)
+			return false;
+	return true;
 }
 
 static bool load_groups(DtcClocks *clocks, const DtcImage *image, GError **error)
@@ -269,6 +283,7 @@ static bool load_groups(DtcClocks *clocks, const DtcImage *image, GError **error
 		const struct dtc_node_pair *pairs = take(&all_pairs, group->pair_count);
 		const struct dtc_bound *bounds = take(&all_bounds, (gsize)group->knot_count * group->pair_count);
 		if (!knots || !pairs || !bounds || !are_bounds(knots, bounds, group) ||
+		    !are_pairs(pairs, group->pair_count, dtc_clocks_get_node_count(clocks)) ||
 		    group->group > dtc_clocks_get_node_count(clocks) ||
 		    dtc_clocks_get_pair_bounds(clocks, group->group))
 			return dtc_image_refuse(image, error, "the bounds of a group are none");
@@ -342,7 +357,8 @@ static bool load_pairs(DtcSync *sync, const DtcImage *image, guint node_count, G
 		struct dtc_sync_pair pair = make_pair(saved);
 		pair.steps = take(&all_steps, saved->step_count);
 		if (!trimmed || !corners || !pair.steps || saved->a >= saved->b || saved->b >= node_count ||
-		    saved->status > DTC_PAIR_CONTRADICTORY)
+		    saved->status > DTC_PAIR_CONTRADICTORY || !isfinite(saved->drift_ppm) ||
+		    !isfinite(saved->wander_ppm))
 			return dtc_image_refuse(image, error, "a pair of clocks is none");
 		g_autofree struct dtc_sync_trimmed *unpacked_trimmed =
 			g_new0(struct dtc_sync_trimmed, pair.trimmed_count);

@@ -22,6 +22,10 @@
 
 /* Times beyond this distance from zero (73 years) are refused, so that differences cannot overflow. */
 #define DTC_MATCH_TIME_LIMIT ((int64_t)1 << 61)
+static inline bool dtc_match_is_time(int64_t ns)
+{
+	return ns >= -DTC_MATCH_TIME_LIMIT && ns <= DTC_MATCH_TIME_LIMIT;
+}
 
 struct dtc_match_source {
 	const char *node;	   /* name; borrowed during the call */

@@ -85,8 +85,7 @@ static int compare_pairs(gconstpointer left, gconstpointer right)
 static bool add(DtcMatches *matches, guint from, guint to, int64_t sent_ns, int64_t received_ns, bool is_bound)
 {
 	g_assert(from < matches->node_count && to < matches->node_count);
-	if (from == to || sent_ns > DTC_MATCH_TIME_LIMIT || sent_ns < -DTC_MATCH_TIME_LIMIT ||
-	    received_ns > DTC_MATCH_TIME_LIMIT || received_ns < -DTC_MATCH_TIME_LIMIT)
+	if (from == to || !dtc_match_is_time(sent_ns) || !dtc_match_is_time(received_ns))
 		return false;
 	struct pair *pair = find_pair(matches, from, to);
 	DtcTable *list = from == pair->a ? pair->ab : pair->ba;

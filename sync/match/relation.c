@@ -274,7 +274,7 @@ bool dtc_relation_to_node(const struct dtc_relation *relation, int64_t capture_n
 	int64_t difference = knots[low].difference_ns;
 	if (capture_ns > knots[low].capture_ns && low + 1 < relation->count) {
 		__int128 part =
-			(__int128)(knots[low + 1].difference_ns - difference) * (capture_ns - knots[low].capture_ns);
+			((__int128)knots[low + 1].difference_ns - difference) * (capture_ns - knots[low].capture_ns);
 		difference += (int64_t)(part / (knots[low + 1].capture_ns - knots[low].capture_ns));
 	}
 	return !__builtin_sub_overflow(capture_ns, difference, ret_node_ns);

@@ -3,6 +3,8 @@
 
 #include "sync/match/relation.h"
 
+#include <math.h>
+
 struct saved_relation {
 	uint32_t knot_count;
 	uint32_t is_identity;
@@ -28,6 +30,15 @@ void dtc_relations_save(const DtcMatches *matches, DtcImageWriter *writer)
 	dtc_image_add_copy(writer, "relations.knots", sizeof(struct dtc_relation_knot), knots->data, knots->len);
 }
 
+static bool is_relation(const struct saved_relation *saved, const struct dtc_relation_knot *knots)
+{
+	for (guint i = 0; i < saved->knot_count; i++)
+		if (!dtc_match_is_time(knots[i].capture_ns) || !dtc_match_is_time(knots[i].difference_ns) ||
+		    (i > 0 && knots[i - 1].capture_ns >= knots[i].capture_ns))
+			return false;
+	return saved->error_ns >= 0 && dtc_match_is_time(saved->error_ns) && isfinite(saved->rate) && saved->rate >= 0;
+}
+
 DtcMatches *dtc_relations_load(const DtcImage *image, const char *const *names, guint count, GError **error)
 {
 	gsize saved_count, knot_count;
@@ -45,8 +56,8 @@ DtcMatches *dtc_relations_load(const DtcImage *image, const char *const *names, 
 	g_autoptr(DtcMatches) matches = dtc_matches_new(names, count);
 	for (guint node = 0; node < count; node++) {
 		struct dtc_relation *relation = dtc_matches_get_relation(matches, node);
-		if (saved[node].knot_count > knot_count) {
-			dtc_image_refuse(image, error, "a relation of clocks has no end");
+		if (saved[node].knot_count > knot_count || !is_relation(&saved[node], knots)) {
+			dtc_image_refuse(image, error, "a relation of clocks is none");
 			return NULL;
 		}
 		*relation = (struct dtc_relation){ .identity = saved[node].is_identity != 0,

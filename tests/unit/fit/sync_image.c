@@ -5,6 +5,8 @@
 #include "sync/match/relation_image.h"
 
 #include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
 #include <unistd.h>
 
 #define NODES 4
@@ -131,6 +133,103 @@ static void test_refused(void)
 	g_assert_nonnull(error);
 }
 
+/* A writer with the sections of an image, but one byte of one of them is another. Caller owns. */
+static DtcImage *change(const DtcImage *image, guint section, gsize at, uint8_t byte)
+{
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+
+	for (guint i = 0; i < G_N_ELEMENTS(sections); i++) {
+		gsize count;
+		const void *data = dtc_image_get(image, sections[i], records[i], &count, NULL);
+		g_autofree uint8_t *copy = g_memdup2(data, count * records[i] + 1);
+		if (i == section)
+			copy[at] = byte;
+		dtc_image_add_copy(writer, sections[i], records[i], copy, count);
+	}
+	return write_image(writer);
+}
+
+static guint find_section(const char *name)
+{
+	guint i = 0;
+	while (strcmp(sections[i], name) != 0)
+		i++;
+	return i;
+}
+
+/* What was written by somebody else: nodes that are not there, times out of order or beyond all time. */
+static void test_hostile(void)
+{
+	static const struct {
+		const char *section;
+		gsize at; /* a byte of the first record */
+		uint8_t byte;
+	} changes[] = {
+		{ "sync.group_pairs", 3, 0x7f },  /* the node that it is of */
+		{ "sync.group_pairs", 4, 0 },	  /* the node itself */
+		{ "sync.group_bounds", 7, 0x7f }, /* the least above the most */
+		{ "sync.group_knots", 7, 0x7f },  /* after its successor */
+		{ "sync.knots", 7, 0x80 },	  /* before all time */
+		{ "sync.knots", 15, 0x7f },	  /* the cluster's time above its bound */
+		{ "sync.maps", 15, 0xff },	  /* a spread below zero */
+		{ "sync.maps", 4, 0 },		  /* no knot */
+		{ "sync.pairs", 3, 0x7f },
+		{ "sync.pairs", 8, 0x7f },
+		{ "sync.options", 0, 0x7f },
+	};
+	g_autoptr(DtcMatches) matches = make_matches();
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(DtcSync) sync = dtc_fit_clocks(matches, NULL, findings, NULL);
+	g_autoptr(DtcImage) image = save(sync);
+
+	for (guint i = 0; i < G_N_ELEMENTS(changes); i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(DtcImage) changed =
+			change(image, find_section(changes[i].section), changes[i].at, changes[i].byte);
+		g_assert_null(dtc_sync_load(changed, names, NODES, &error));
+		g_assert_nonnull(error);
+	}
+}
+
+static void expect_no_relation(const struct dtc_relation *relation)
+{
+	g_autoptr(DtcMatches) matches = dtc_matches_new(names, NODES);
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+	g_autoptr(GError) error = NULL;
+
+	*dtc_matches_get_relation(matches, 1) = *relation;
+	dtc_relations_save(matches, writer);
+	g_autoptr(DtcImage) image = write_image(writer);
+	g_assert_null(dtc_relations_load(image, names, NODES, &error));
+	g_assert_nonnull(error);
+}
+
+static void test_hostile_relations(void)
+{
+	static const struct dtc_relation_knot in_order[] = { { 1, 0 }, { 2, 0 } },
+					      out_of_order[] = { { 1, 0 }, { 1, 0 } }, late[] = { { INT64_MAX, 0 } },
+					      far[] = { { 1, INT64_MIN } };
+	const struct {
+		const struct dtc_relation_knot *knots;
+		guint count;
+		int64_t error_ns;
+		double rate;
+	} stories[] = {
+		{ out_of_order, 2, 0, 1 }, { late, 1, 0, 1 },	   { far, 1, 0, 1 },
+		{ in_order, 2, -1, 1 },	   { in_order, 2, 0, -1 }, { in_order, 2, 0, NAN },
+	};
+
+	for (guint i = 0; i < G_N_ELEMENTS(stories); i++) {
+		const struct dtc_relation relation = {
+			.knots = g_memdup2(stories[i].knots, stories[i].count * sizeof(*stories[i].knots)),
+			.count = stories[i].count,
+			.error_ns = stories[i].error_ns,
+			.rate = stories[i].rate,
+		};
+		expect_no_relation(&relation);
+	}
+}
+
 static void test_relations(void)
 {
 	const struct dtc_relation_knot knots[] = { { 1000, 10 }, { 2000, 20 } };
@@ -162,5 +261,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/fit/sync-image/same", test_same);
 	g_test_add_func("/fit/sync-image/refused", test_refused);
 	g_test_add_func("/fit/sync-image/relations", test_relations);
+	g_test_add_func("/fit/sync-image/hostile", test_hostile);
+	g_test_add_func("/fit/sync-image/hostile-relations", test_hostile_relations);
 	return g_test_run();
 }
