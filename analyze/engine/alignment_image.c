@@ -109,7 +109,7 @@ void dtc_alignment_keep(const struct dtc_alignment *alignment, const struct dtc_
 	dtc_findings_save(&findings, 1, writer);
 	if (alignment->sync)
 		dtc_sync_save(alignment->sync, writer);
-	(void)dtc_store_put(input->recordings->store, &key, writer, NULL); /* the next run makes it again */
+	(void)dtc_store_put(input->recordings->store, &key, writer, NULL, NULL); /* the next run makes it again */
 }
 
 char *dtc_alignment_describe_image(const DtcImage *image)

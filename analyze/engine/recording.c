@@ -14,7 +14,8 @@ static bool serves_clocks(const struct dtc_event *event)
 	       event->kind == DTC_EVENT_INET_OUT || event->kind == DTC_EVENT_INET_IN;
 }
 
-static void read_kernel(struct dtc_recording *recording)
+/* Records grow in the space, if there is one. */
+static void read_kernel(struct dtc_recording *recording, DtcSpace *space)
 {
 	struct dtc_reading *reading = &recording->source.reading;
 	g_autoptr(DtcReader) reader = dtc_reader_open_node(reading->node, &reading->error);
@@ -26,6 +27,8 @@ static void read_kernel(struct dtc_recording *recording)
 	guint since = 0;
 
 	dtc_census_begin(&recording->source, reader);
+	if (space)
+		dtc_machine_set_space(machine, space);
 	dtc_machine_set_environment(machine, reading->node->environment);
 	while ((event = dtc_reader_next(reader))) {
 		if (recording->is_whole || serves_clocks(event))
@@ -46,7 +49,7 @@ static void read_kernel(struct dtc_recording *recording)
 	recording->history = dtc_machine_finish(machine, recording->made_findings);
 }
 
-static void read_captures(struct dtc_recording *recording)
+static void read_captures(struct dtc_recording *recording, DtcSpace *space)
 {
 	struct dtc_reading *reading = &recording->source.reading;
 	const struct dtc_http_options http_options = { .id_headers = recording->options->id_headers };
@@ -59,6 +62,8 @@ static void read_captures(struct dtc_recording *recording)
 	const struct dtc_captured *captured;
 	uint32_t id;
 
+	if (space)
+		dtc_packets_set_space(packets, space);
 	while ((captured = dtc_node_captures_next(captures, &id))) {
 		if (http)
 			dtc_http_add(http, id, captured);
@@ -100,12 +105,13 @@ void dtc_recording_read(struct dtc_recording *recording)
 	dtc_recording_place_init(&place, recording);
 	if (dtc_recording_find(recording, &place))
 		return;
+	g_autoptr(DtcSpace) space = dtc_recording_open_space(recording, &place);
 	if (reading->is_capture)
-		read_captures(recording);
+		read_captures(recording, space);
 	else
-		read_kernel(recording);
+		read_kernel(recording, space);
 	dtc_census_describe(&recording->source);
-	dtc_recording_keep(recording, &place);
+	dtc_recording_keep(recording, &place, space);
 }
 
 bool dtc_recording_has_result(const struct dtc_recording *recording)

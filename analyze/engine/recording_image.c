@@ -212,6 +212,11 @@ bool dtc_recording_find(struct dtc_recording *recording, const struct dtc_record
 	return true;
 }
 
+DtcSpace *dtc_recording_open_space(const struct dtc_recording *recording, const struct dtc_recording_place *place)
+{
+	return place->has_key && place->is_settled ? dtc_store_open_space(recording->options->store) : NULL;
+}
+
 static bool was_refused(const DtcFindings *findings)
 {
 	for (guint i = 0; i < dtc_findings_get_count(findings); i++)
@@ -232,7 +237,7 @@ static bool is_final(const struct dtc_recording *recording)
 	       dtc_findings_get_complete(reading->findings);
 }
 
-void dtc_recording_keep(struct dtc_recording *recording, const struct dtc_recording_place *place)
+void dtc_recording_keep(struct dtc_recording *recording, const struct dtc_recording_place *place, DtcSpace *space)
 {
 	struct dtc_recording_place after;
 
@@ -243,7 +248,7 @@ void dtc_recording_keep(struct dtc_recording *recording, const struct dtc_record
 		return;
 	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
 	save(recording, writer);
-	if (!dtc_store_put(recording->options->store, &place->key, writer, NULL))
+	if (!dtc_store_put(recording->options->store, &place->key, writer, space, NULL))
 		return;
 	recording->image_bytes = dtc_image_writer_measure(writer);
 	recording->key = place->key;

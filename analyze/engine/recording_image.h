@@ -20,8 +20,10 @@ struct dtc_recording_place {
 void dtc_recording_place_init(struct dtc_recording_place *place, const struct dtc_recording *recording);
 /* Takes what is kept there; false: there is nothing, and nothing has changed. */
 bool dtc_recording_find(struct dtc_recording *recording, const struct dtc_recording_place *place);
-/* Keeps what was read, if it can be kept. */
-void dtc_recording_keep(struct dtc_recording *recording, const struct dtc_recording_place *place);
+/* Where records grow that will be kept there; NULL: they will not, or the store has none. Caller owns. */
+DtcSpace *dtc_recording_open_space(const struct dtc_recording *recording, const struct dtc_recording_place *place);
+/* Keeps what was read, if it can be kept; that space, if there is one, has most of it. */
+void dtc_recording_keep(struct dtc_recording *recording, const struct dtc_recording_place *place, DtcSpace *space);
 /* The counts of what is kept, and what the reader found; false: there is nothing, or no store. */
 bool dtc_recording_find_counts(struct dtc_census_source *source, const DtcBundle *bundle, DtcStore *store);
 

@@ -76,6 +76,15 @@ static const void *get_member(const DtcHistory *h, const struct list *list)
 	return *(const void *const *)(const void *)((const char *)h + list->member);
 }
 
+void dtc_history_set_space(DtcHistory *h, DtcSpace *space)
+{
+	g_assert(!h->is_sealed);
+	for (gsize i = 0; i < G_N_ELEMENTS(lists); i++)
+		if (lists[i].is_table)
+			dtc_table_set_space((DtcTable *)get_member(h, &lists[i]), space);
+	dtc_packets_set_space(h->packets, space);
+}
+
 void dtc_history_save(const DtcHistory *h, DtcImageWriter *writer)
 {
 	const struct head head = { h->begin_ns, h->end_ns, h->has_missing, 0 };
@@ -87,8 +96,10 @@ void dtc_history_save(const DtcHistory *h, DtcImageWriter *writer)
 		const DtcTable *table = get_member(h, list);
 		const GArray *array = get_member(h, list);
 		g_assert(!list->is_table || list->record_bytes == table->size);
-		dtc_image_add(writer, list->section, list->record_bytes, list->is_table ? table->data : array->data,
-			      list->is_table ? table->len : array->len);
+		if (list->is_table)
+			dtc_table_save(table, writer, list->section);
+		else
+			dtc_image_add(writer, list->section, list->record_bytes, array->data, array->len);
 	}
 	dtc_packets_save(h->packets, writer);
 }

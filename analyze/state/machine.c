@@ -83,6 +83,11 @@ void dtc_machine_free(DtcMachine *m)
 	g_free(m);
 }
 
+void dtc_machine_set_space(DtcMachine *m, DtcSpace *space)
+{
+	dtc_history_set_space(m->history, space);
+}
+
 void dtc_machine_add_cpus(DtcMachine *m, uint32_t last)
 {
 	while (last >= m->cpus->len) {

@@ -2,10 +2,15 @@
 /*
  * The file, in the order of bytes of the machine that wrote it; docs/formats.md has the same table:
  *
- *     header     magic "dtcimage", u32 0x01020304, u32 version, u64 bytes of the file, u32 sections, u32 0,
+ *     header     magic "dtcimage", u32 0x01020304, u32 version, u64 bytes of the file, u32 sections, u32 parts,
  *                32 bytes key, u64 hash of the table, u64 hash of the header up to here
- *     table      for each section: 24 bytes name, u64 offset, u64 bytes, u64 hash, u32 bytes of a record, u32 0
- *     sections   each at the next multiple of 64; between them zeros
+ *     table      for each section: 24 bytes name, u64 bytes, u64 hash, u32 bytes of a record, u32 its first part,
+ *                u32 how many it has, u32 0; then for each part: u64 offset, u64 bytes
+ *     parts      each at a multiple of 64, those of a section that has several at multiples of 65536; between them
+ * zeros
+ *
+ * A section that is written has one part. One that grew in the file (space.h) has as many as it took, and all but the
+ * last are multiples of 65536 bytes long, so that they are mapped in a row.
  */
 #define _GNU_SOURCE /* fallocate */
 #include "collect/image/image.h"
@@ -23,6 +28,9 @@
 #define BYTE_ORDER_MARK 0x01020304u
 #define ALIGNMENT 64
 #define SECTIONS_MAX 256
+/* So that the header and all tables fit into what a space leaves free. */
+#define PARTS_MAX 3000
+_Static_assert(80 + SECTIONS_MAX * 56 + PARTS_MAX * sizeof(struct dtc_part) <= DTC_SPACE_HEAD, "there is room");
 
 struct header {
 	char magic[8];
@@ -30,7 +38,7 @@ struct header {
 	uint32_t version;
 	uint64_t bytes;
 	uint32_t section_count;
-	uint32_t spare;
+	uint32_t part_count;
 	struct dtc_image_key key;
 	uint64_t table_hash;
 	uint64_t hash; /* of all before it */
@@ -39,10 +47,11 @@ _Static_assert(sizeof(struct header) == 80, "as docs/formats.md has it");
 
 struct section {
 	char name[DTC_IMAGE_NAME_BYTES];
-	uint64_t offset;
 	uint64_t bytes;
 	uint64_t hash;
 	uint32_t record_bytes;
+	uint32_t part_first;
+	uint32_t part_count;
 	uint32_t spare;
 };
 _Static_assert(sizeof(struct section) == 56, "as docs/formats.md has it");
@@ -81,29 +90,31 @@ uint64_t dtc_image_hash(const void *data, gsize bytes)
 
 /* ---- writing ---- */
 
-struct part {
+struct content {
 	const char *name;
 	gsize record_bytes;
 	const void *records;
 	gsize bytes;
-	void *owned; /* or NULL */
+	void *owned;		      /* or NULL */
+	const DtcSpace *space;	      /* that has the records; NULL: there is none */
+	const struct dtc_part *parts; /* of the space: as many as the records need */
 };
 
 struct DtcImageWriter {
-	GArray *parts; /* struct part */
+	GArray *contents; /* struct content */
 };
 
-static void part_clear(void *data)
+static void content_clear(void *data)
 {
-	g_free(((struct part *)data)->owned);
+	g_free(((struct content *)data)->owned);
 }
 
 DtcImageWriter *dtc_image_writer_new(void)
 {
 	DtcImageWriter *writer = g_new0(DtcImageWriter, 1);
 
-	writer->parts = g_array_new(FALSE, FALSE, sizeof(struct part));
-	g_array_set_clear_func(writer->parts, part_clear);
+	writer->contents = g_array_new(FALSE, FALSE, sizeof(struct content));
+	g_array_set_clear_func(writer->contents, content_clear);
 	return writer;
 }
 
@@ -111,16 +122,27 @@ void dtc_image_writer_free(DtcImageWriter *writer)
 {
 	if (!writer)
 		return;
-	g_array_unref(writer->parts);
+	g_array_unref(writer->contents);
 	g_free(writer);
+}
+
+static struct content *get_content(const DtcImageWriter *writer, guint index)
+{
+	return &g_array_index(writer->contents, struct content, index);
+}
+
+void dtc_image_add_placed(DtcImageWriter *writer, const char *name, gsize record_bytes, const void *records,
+			  gsize count, const DtcSpace *space, const struct dtc_part *parts)
+{
+	struct content content = { name, record_bytes, records, record_bytes * count, NULL, space, parts };
+
+	g_assert(strlen(name) < DTC_IMAGE_NAME_BYTES && writer->contents->len < SECTIONS_MAX);
+	g_array_append_val(writer->contents, content);
 }
 
 void dtc_image_add(DtcImageWriter *writer, const char *name, gsize record_bytes, const void *records, gsize count)
 {
-	struct part part = { name, record_bytes, records, record_bytes * count, NULL };
-
-	g_assert(strlen(name) < DTC_IMAGE_NAME_BYTES && writer->parts->len < SECTIONS_MAX);
-	g_array_append_val(writer->parts, part);
+	dtc_image_add_placed(writer, name, record_bytes, records, count, NULL, NULL);
 }
 
 void dtc_image_add_copy(DtcImageWriter *writer, const char *name, gsize record_bytes, const void *records, gsize count)
@@ -128,7 +150,7 @@ void dtc_image_add_copy(DtcImageWriter *writer, const char *name, gsize record_b
 	void *copy = count ? g_memdup2(records, record_bytes * count) : NULL;
 
 	dtc_image_add(writer, name, record_bytes, copy, count);
-	g_array_index(writer->parts, struct part, writer->parts->len - 1).owned = copy;
+	get_content(writer, writer->contents->len - 1)->owned = copy;
 }
 
 void dtc_image_add_strings(DtcImageWriter *writer, const char *name, const char *const *strings, gsize count)
@@ -145,17 +167,19 @@ static uint64_t align(uint64_t at)
 	return (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static uint64_t get_first_offset(guint section_count)
+/* Where parts can begin, behind header and table. */
+static uint64_t get_first_offset(guint section_count, guint part_count)
 {
-	return align(sizeof(struct header) + section_count * sizeof(struct section));
+	return align(sizeof(struct header) + section_count * sizeof(struct section) +
+		     part_count * sizeof(struct dtc_part));
 }
 
 guint64 dtc_image_writer_measure(const DtcImageWriter *writer)
 {
-	guint64 end = get_first_offset(writer->parts->len);
+	guint64 end = get_first_offset(writer->contents->len, writer->contents->len);
 
-	for (guint i = 0; i < writer->parts->len; i++)
-		end = align(end + g_array_index(writer->parts, struct part, i).bytes);
+	for (guint i = 0; i < writer->contents->len; i++)
+		end = align(end + get_content(writer, i)->bytes);
 	return end;
 }
 
@@ -185,49 +209,147 @@ static bool write_at(int file, const void *data, gsize bytes, uint64_t offset, G
 	return true;
 }
 
-bool dtc_image_write(const DtcImageWriter *writer, int file, const struct dtc_image_key *key, GError **error)
+/* What is written at the file's begin, and how far it came. */
+struct layout {
+	const DtcSpace *space; /* that the file is of; NULL: of none */
+	struct section *table; /* owned */
+	GArray *parts;	       /* struct dtc_part; owned */
+	uint64_t at;	       /* where the next part can be */
+};
+
+/* Those of the space that have the records; the last one ends with them. */
+static void add_placed_parts(struct layout *layout, const struct content *content)
 {
-	guint count = writer->parts->len;
-	g_autofree struct section *table = g_new0(struct section, count + 1);
+	gsize left = content->bytes;
+
+	for (const struct dtc_part *part = content->parts; left; part++) {
+		const struct dtc_part used = { part->offset, MIN(part->bytes, left) };
+		g_array_append_val(layout->parts, used);
+		left -= used.bytes;
+	}
+}
+
+static void lay_out(const DtcImageWriter *writer, struct layout *layout)
+{
+	guint count = writer->contents->len;
+
+	layout->table = g_new0(struct section, count + 1);
+	layout->parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_part));
+	layout->at = layout->space ? align(dtc_space_get_end(layout->space)) : get_first_offset(count, count);
+	for (guint i = 0; i < count; i++) {
+		const struct content *content = get_content(writer, i);
+		struct section *section = &layout->table[i];
+		g_strlcpy(section->name, content->name, DTC_IMAGE_NAME_BYTES);
+		section->record_bytes = (uint32_t)content->record_bytes;
+		section->bytes = content->bytes;
+		section->hash = dtc_image_hash(content->records, content->bytes);
+		section->part_first = layout->parts->len;
+		if (layout->space && content->space == layout->space && content->bytes) {
+			add_placed_parts(layout, content);
+		} else {
+			const struct dtc_part part = { layout->at, content->bytes };
+			g_array_append_val(layout->parts, part);
+			layout->at = align(layout->at + content->bytes);
+		}
+		section->part_count = layout->parts->len - section->part_first;
+	}
+}
+
+static bool write_contents(const DtcImageWriter *writer, const struct layout *layout, int file, GError **error)
+{
+	for (guint i = 0; i < writer->contents->len; i++) {
+		const struct content *content = get_content(writer, i);
+		const struct dtc_part *part =
+			&g_array_index(layout->parts, struct dtc_part, layout->table[i].part_first);
+		bool is_there = layout->space && content->space == layout->space;
+		if (content->bytes && !is_there &&
+		    !write_at(file, content->records, content->bytes, part->offset, error))
+			return false;
+	}
+	return true;
+}
+
+static bool write_header(const struct layout *layout, guint count, int file, const struct dtc_image_key *key,
+			 GError **error)
+{
 	struct header header = { .byte_order = BYTE_ORDER_MARK,
 				 .version = DTC_IMAGE_VERSION,
-				 .bytes = dtc_image_writer_measure(writer),
-				 .section_count = count };
-	uint64_t at = get_first_offset(count);
+				 .bytes = layout->at,
+				 .section_count = count,
+				 .part_count = layout->parts->len,
+				 .key = *key };
+	g_autoptr(GByteArray) table = g_byte_array_new();
 
-	/* a full disk shows at once, and not after most was written */
-	if (fallocate(file, 0, 0, (off_t)header.bytes) != 0 && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT))
-		return fail(error, errno);
-	if (ftruncate(file, (off_t)header.bytes) != 0) /* the gaps are zeros */
-		return fail(error, errno);
-	for (guint i = 0; i < count; i++) {
-		const struct part *part = &g_array_index(writer->parts, struct part, i);
-		g_strlcpy(table[i].name, part->name, DTC_IMAGE_NAME_BYTES);
-		table[i].record_bytes = (uint32_t)part->record_bytes;
-		table[i].offset = at;
-		table[i].bytes = part->bytes;
-		table[i].hash = dtc_image_hash(part->records, part->bytes);
-		if (part->bytes && !write_at(file, part->records, part->bytes, at, error))
-			return false;
-		at = align(at + part->bytes);
-	}
+	g_byte_array_append(table, (const guint8 *)layout->table, count * (guint)sizeof(struct section));
+	g_byte_array_append(table, (const guint8 *)layout->parts->data,
+			    layout->parts->len * (guint)sizeof(struct dtc_part));
 	memcpy(header.magic, MAGIC, sizeof(header.magic));
-	header.key = *key;
-	header.table_hash = dtc_image_hash(table, count * sizeof(*table));
+	header.table_hash = dtc_image_hash(table->data, table->len);
 	header.hash = dtc_image_hash(&header, offsetof(struct header, hash));
-	return write_at(file, table, count * sizeof(*table), sizeof(header), error) &&
+	return write_at(file, table->data, table->len, sizeof(header), error) &&
 	       write_at(file, &header, sizeof(header), 0, error);
 }
 
+static bool write_layout(const DtcImageWriter *writer, const struct layout *layout, int file,
+			 const struct dtc_image_key *key, GError **error)
+{
+	uint64_t begin = layout->space ? dtc_space_get_end(layout->space) : 0;
+
+	if (layout->parts->len > PARTS_MAX)
+		return fail(error, EFBIG);
+	/* a full disk shows at once, and not after most was written */
+	if (layout->at > begin && fallocate(file, 0, (off_t)begin, (off_t)(layout->at - begin)) != 0 &&
+	    (errno == ENOSPC || errno == EFBIG || errno == EDQUOT))
+		return fail(error, errno);
+	if (ftruncate(file, (off_t)layout->at) != 0) /* the gaps are zeros */
+		return fail(error, errno);
+	return write_contents(writer, layout, file, error) &&
+	       write_header(layout, writer->contents->len, file, key, error);
+}
+
+static bool write_image(const DtcImageWriter *writer, const DtcSpace *space, int file, const struct dtc_image_key *key,
+			GError **error)
+{
+	struct layout layout = { .space = space };
+
+	lay_out(writer, &layout);
+	bool is_written = write_layout(writer, &layout, file, key, error);
+	g_free(layout.table);
+	g_array_unref(layout.parts);
+	return is_written;
+}
+
+bool dtc_image_write(const DtcImageWriter *writer, int file, const struct dtc_image_key *key, GError **error)
+{
+	return write_image(writer, NULL, file, key, error);
+}
+
+bool dtc_image_complete(const DtcImageWriter *writer, DtcSpace *space, const struct dtc_image_key *key, GError **error)
+{
+	dtc_space_freeze(space);
+	return write_image(writer, space, dtc_space_get_file(space), key, error);
+}
+
 /* ---- reading ---- */
+
+struct view;
 
 struct DtcImage {
 	gint references; /* atomic */
 	char *name;
 	const char *data;
 	gsize bytes;
-	const struct section *table; /* in data */
+	const struct section *table;  /* in data */
+	const struct dtc_part *parts; /* in data */
 	guint section_count;
+	guint part_count;
+	struct view *views; /* owned; by section */
+};
+
+/* Where the records of a section are. */
+struct view {
+	const char *data;
+	gsize mapped; /* bytes that are mapped once more, in a row; 0: they are in a row anyhow */
 };
 
 bool dtc_image_refuse(const DtcImage *image, GError **error, const char *what)
@@ -235,6 +357,11 @@ bool dtc_image_refuse(const DtcImage *image, GError **error, const char *what)
 	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED, "image '%s': %s\nmake it again from the recording",
 		    image->name, what);
 	return false;
+}
+
+static gsize measure_table(const struct header *header)
+{
+	return header->section_count * sizeof(struct section) + header->part_count * sizeof(struct dtc_part);
 }
 
 static const char *judge_header(const struct header *header, gsize bytes, const struct dtc_image_key *key)
@@ -247,22 +374,39 @@ static const char *judge_header(const struct header *header, gsize bytes, const 
 		return "it was written by another version of dtrace-chain";
 	if (header->hash != dtc_image_hash(header, offsetof(struct header, hash)))
 		return "its header is damaged";
-	if (header->bytes != bytes || header->section_count > SECTIONS_MAX ||
-	    sizeof(*header) + header->section_count * sizeof(struct section) > bytes)
+	if (header->bytes != bytes || header->section_count > SECTIONS_MAX || header->part_count > PARTS_MAX ||
+	    sizeof(*header) + measure_table(header) > bytes)
 		return "it is not as long as it was";
 	if (key && memcmp(&header->key, key, sizeof(*key)) != 0)
 		return "it is of another recording";
 	return NULL;
 }
 
+/* All are in the file, have as many bytes as the section, and can be mapped in a row. */
+static bool are_parts(const DtcImage *image, const struct section *section)
+{
+	guint64 bytes = 0;
+
+	if (!section->part_count || section->part_first > image->part_count ||
+	    section->part_count > image->part_count - section->part_first)
+		return false;
+	for (guint i = 0; i < section->part_count; i++) {
+		const struct dtc_part *part = &image->parts[section->part_first + i];
+		bool is_last = i + 1 == section->part_count;
+		if (part->offset > image->bytes || part->bytes > image->bytes - part->offset ||
+		    part->offset % (section->part_count > 1 ? DTC_PART_ALIGNMENT : ALIGNMENT) != 0 ||
+		    (!is_last && part->bytes % DTC_PART_ALIGNMENT != 0) || (section->part_count > 1 && !part->bytes))
+			return false;
+		bytes += part->bytes;
+	}
+	return bytes == section->bytes;
+}
+
 static const char *judge_section(const DtcImage *image, const struct section *section)
 {
 	if (!memchr(section->name, 0, sizeof(section->name)) || section->record_bytes == 0 ||
-	    section->offset % ALIGNMENT != 0 || section->offset > image->bytes ||
-	    section->bytes > image->bytes - section->offset || section->bytes % section->record_bytes != 0)
+	    section->bytes % section->record_bytes != 0 || !are_parts(image, section))
 		return "a section is not where it can be";
-	if (section->hash != dtc_image_hash(image->data + section->offset, section->bytes))
-		return "a section is damaged";
 	return NULL;
 }
 
@@ -275,11 +419,56 @@ static const char *judge(DtcImage *image, const struct dtc_image_key *key)
 		return wrong;
 	image->table = (const struct section *)(const void *)(image->data + sizeof(*header));
 	image->section_count = header->section_count;
-	if (header->table_hash != dtc_image_hash(image->table, image->section_count * sizeof(struct section)))
+	image->parts = (const struct dtc_part *)(const void *)(image->table + image->section_count);
+	image->part_count = header->part_count;
+	if (header->table_hash != dtc_image_hash(image->table, measure_table(header)))
 		return "its table of sections is damaged";
 	for (guint i = 0; i < image->section_count && !wrong; i++)
 		wrong = judge_section(image, &image->table[i]);
 	return wrong;
+}
+
+/* False if the parts of a section cannot be mapped in a row. */
+static bool view_section(const DtcImage *image, int file, const struct section *section, struct view *view)
+{
+	const struct dtc_part *parts = &image->parts[section->part_first];
+
+	view->data = image->data + parts->offset;
+	if (section->part_count == 1)
+		return true;
+	char *at = mmap(NULL, section->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		return false;
+	view->data = at;
+	view->mapped = section->bytes;
+	for (guint i = 0; i < section->part_count; at += parts[i++].bytes)
+		if (mmap(at, parts[i].bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, (off_t)parts[i].offset) ==
+		    MAP_FAILED)
+			return false;
+	return true;
+}
+
+static bool view_sections(DtcImage *image, int file)
+{
+	image->views = g_new0(struct view, image->section_count + 1);
+	for (guint i = 0; i < image->section_count; i++)
+		if (!view_section(image, file, &image->table[i], &image->views[i]))
+			return false;
+	return true;
+}
+
+static bool are_whole(const DtcImage *image)
+{
+	for (guint i = 0; i < image->section_count; i++)
+		if (image->table[i].hash != dtc_image_hash(image->views[i].data, image->table[i].bytes))
+			return false;
+	return true;
+}
+
+static void refuse_mapping(const char *name, GError **error)
+{
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_LIMIT,
+		    "image '%s' cannot be mapped: %s\nraise the limits (ulimit -v)", name, g_strerror(errno));
 }
 
 DtcImage *dtc_image_map(int file, const char *name, const struct dtc_image_key *key, GError **error)
@@ -295,13 +484,18 @@ DtcImage *dtc_image_map(int file, const char *name, const struct dtc_image_key *
 	}
 	void *data = mmap(NULL, (gsize)info.st_size, PROT_READ, MAP_PRIVATE, file, 0);
 	if (data == MAP_FAILED) {
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_LIMIT,
-			    "image '%s' cannot be mapped: %s\nraise the limits (ulimit -v)", name, g_strerror(errno));
+		refuse_mapping(name, error);
 		return NULL;
 	}
 	image->data = data;
 	image->bytes = (gsize)info.st_size;
 	const char *wrong = judge(image, key);
+	if (!wrong && !view_sections(image, file)) {
+		refuse_mapping(name, error);
+		return NULL;
+	}
+	if (!wrong && !are_whole(image))
+		wrong = "a section is damaged";
 	if (wrong) {
 		dtc_image_refuse(image, error, wrong);
 		return NULL;
@@ -334,8 +528,12 @@ void dtc_image_unref(DtcImage *image)
 {
 	if (!image || !g_atomic_int_dec_and_test(&image->references))
 		return;
+	for (guint i = 0; image->views && i < image->section_count; i++)
+		if (image->views[i].mapped)
+			munmap((void *)image->views[i].data, image->views[i].mapped);
 	if (image->data)
 		munmap((void *)image->data, image->bytes);
+	g_free(image->views);
 	g_free(image->name);
 	g_free(image);
 }
@@ -350,7 +548,7 @@ const void *dtc_image_get(const DtcImage *image, const char *name, gsize record_
 		if (section->record_bytes != record_bytes || count >= UINT32_MAX)
 			break;
 		*ret_count = count;
-		return image->data + section->offset;
+		return image->views[i].data;
 	}
 	g_autofree char *what = g_strdup_printf("its section '%s' is not as this program has it", name);
 	dtc_image_refuse(image, error, what);
@@ -391,5 +589,9 @@ const char **dtc_image_get_strings(const DtcImage *image, const char *name, gsiz
 
 guint64 dtc_image_get_bytes(const DtcImage *image)
 {
-	return image->bytes;
+	guint64 end = get_first_offset(image->section_count, image->section_count);
+
+	for (guint i = 0; i < image->section_count; i++)
+		end = align(end + image->table[i].bytes);
+	return end;
 }

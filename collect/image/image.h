@@ -12,12 +12,14 @@
  */
 #pragma once
 
+#include "collect/image/space.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Of the container and of all that is in it: a record that means something else is another version. */
-#define DTC_IMAGE_VERSION 3
+#define DTC_IMAGE_VERSION 4
 #define DTC_IMAGE_SUFFIX ".dtci"
 #define DTC_IMAGE_NAME_BYTES 24 /* of a section's name, with its NUL */
 
@@ -39,14 +41,23 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcImageWriter, dtc_image_writer_free)
 
 /* One more section; the records are borrowed until the image is written, the name for ever. */
 void dtc_image_add(DtcImageWriter *writer, const char *name, gsize record_bytes, const void *records, gsize count);
-/* The same; the records are copied. */
+/*
+ * The same; the records are in those parts of the space, one behind the other, which are borrowed, too. They are not
+ * written if that space becomes the image.
+ */
+void dtc_image_add_placed(DtcImageWriter *writer, const char *name, gsize record_bytes, const void *records,
+			  gsize count, const DtcSpace *space, const struct dtc_part *parts);
+/* Like dtc_image_add; the records are copied. */
 void dtc_image_add_copy(DtcImageWriter *writer, const char *name, gsize record_bytes, const void *records, gsize count);
 /* Strings of an array, one after the other, each with its NUL; copied. */
 void dtc_image_add_strings(DtcImageWriter *writer, const char *name, const char *const *strings, gsize count);
-/* How long the file will be. */
+/* How long the file will be; one that a space becomes has gaps besides, which take no room. */
 guint64 dtc_image_writer_measure(const DtcImageWriter *writer);
 /* Writes it to an empty file from its begin. False with an error (LIMIT: the disk is full) leaves part of it there. */
 bool dtc_image_write(const DtcImageWriter *writer, int file, const struct dtc_image_key *key, GError **error);
+
+/* Makes an image of the space's file, which is frozen; begins at DTC_SPACE_HEAD. Errors as above. */
+bool dtc_image_complete(const DtcImageWriter *writer, DtcSpace *space, const struct dtc_image_key *key, GError **error);
 
 /* ---- reading ---- */
 
@@ -73,6 +84,7 @@ const void *dtc_image_get(const DtcImage *image, const char *name, gsize record_
 const void *dtc_image_get_one(const DtcImage *image, const char *name, gsize record_bytes, GError **error);
 /* The strings of a section, NULL-terminated; the array is the caller's (g_free), the strings are borrowed. */
 const char **dtc_image_get_strings(const DtcImage *image, const char *name, gsize *ret_count, GError **error);
+/* As dtc_image_writer_measure had it. */
 guint64 dtc_image_get_bytes(const DtcImage *image);
 /* False with DAMAGED: what is said of the image, for those who look into its records. */
 bool dtc_image_refuse(const DtcImage *image, GError **error, const char *what);

@@ -259,12 +259,29 @@ static int create_temporary(int directory, char **ret_name)
 	return -1;
 }
 
+/* A file without a name gets one, under its lock. */
+static bool name_file(int file, int directory, const char *name)
+{
+	g_autofree char *temporary = g_strdup_printf("%08x%08x" TEMPORARY_SUFFIX, g_random_int(), g_random_int());
+	g_autofree char *path = g_strdup_printf("/proc/self/fd/%d", file);
+
+	if (flock(file, LOCK_EX | LOCK_NB) != 0 || linkat(AT_FDCWD, path, directory, temporary, AT_SYMLINK_FOLLOW) != 0)
+		return false;
+	if (renameat(directory, temporary, directory, name) == 0)
+		return true;
+	(void)unlinkat(directory, temporary, 0);
+	return false;
+}
+
 static bool write_entry(const DtcStore *store, int directory, const struct dtc_image_key *key,
-			const DtcImageWriter *writer, GError **error)
+			const DtcImageWriter *writer, DtcSpace *space, GError **error)
 {
 	g_autofree char *name = make_name(key), *temporary = NULL;
-	int file = create_temporary(directory, &temporary);
 
+	if (space && dtc_image_complete(writer, space, key, NULL) &&
+	    name_file(dtc_space_get_file(space), directory, name))
+		return true;
+	int file = create_temporary(directory, &temporary);
 	if (file < 0)
 		return refuse(error, store, "cannot be written", errno);
 	bool is_kept = dtc_image_write(writer, file, key, error);
@@ -276,7 +293,22 @@ static bool write_entry(const DtcStore *store, int directory, const struct dtc_i
 	return is_kept;
 }
 
-bool dtc_store_put(DtcStore *store, const struct dtc_image_key *key, const DtcImageWriter *writer, GError **error)
+DtcSpace *dtc_store_open_space(DtcStore *store)
+{
+	int directory = g_mkdir_with_parents(store->directory, 0700) == 0 ? open_directory(store) : -1;
+	int file = directory < 0 ? -1 : openat(directory, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+	if (directory >= 0)
+		close(directory);
+	if (file >= 0 && fallocate(file, 0, 0, DTC_SPACE_HEAD) != 0) {
+		close(file);
+		return NULL;
+	}
+	return file >= 0 ? dtc_space_new(file, DTC_SPACE_HEAD) : NULL;
+}
+
+bool dtc_store_put(DtcStore *store, const struct dtc_image_key *key, const DtcImageWriter *writer, DtcSpace *space,
+		   GError **error)
 {
 	if (dtc_image_writer_measure(writer) > store->max_bytes)
 		return refuse(error, store, "is too small for this image", 0);
@@ -286,7 +318,7 @@ bool dtc_store_put(DtcStore *store, const struct dtc_image_key *key, const DtcIm
 	if (directory < 0)
 		return refuse(error, store, "is not only ours to write", 0);
 	remove_leavings(directory);
-	bool is_kept = write_entry(store, directory, key, writer, error);
+	bool is_kept = write_entry(store, directory, key, writer, space, error);
 	if (is_kept)
 		evict(directory, store->max_bytes);
 	close(directory);

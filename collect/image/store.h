@@ -32,10 +32,17 @@ const char *dtc_store_get_directory(const DtcStore *store);
 /* The image of that key, which is used now; NULL: there is none, or none that can be believed. Caller owns. */
 DtcImage *dtc_store_find(DtcStore *store, const struct dtc_image_key *key);
 /*
- * Keeps an image; those that were used longest ago go if there are too many. False with an error that says why it could
- * not be kept, which is nobody's problem: the next run makes it again.
+ * A space in the folder, for what may be kept: a file without a name, which goes with the last who holds it unless it
+ * is. NULL: there can be none, since the file system has no such files or cannot reserve space. Caller owns.
  */
-bool dtc_store_put(DtcStore *store, const struct dtc_image_key *key, const DtcImageWriter *writer, GError **error);
+DtcSpace *dtc_store_open_space(DtcStore *store);
+/*
+ * Keeps an image; those that were used longest ago go if there are too many. False with an error that says why it could
+ * not be kept, which is nobody's problem: the next run makes it again. With a space of the store's, which becomes the
+ * image, what is in it is not written once more; NULL: there is none.
+ */
+bool dtc_store_put(DtcStore *store, const struct dtc_image_key *key, const DtcImageWriter *writer, DtcSpace *space,
+		   GError **error);
 
 struct dtc_store_entry {
 	char *file; /* owned */

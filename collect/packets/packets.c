@@ -57,6 +57,7 @@ struct DtcPackets {
 	GHashTable *shared; /* addresses (owned) that several namespaces have; loopback stands for all of its kind */
 	GArray *netns;	    /* inodes; the first is 0 */
 	DtcHomes *homes;
+	DtcSpace *space; /* owned; where records grow; NULL: in files of their own */
 	DtcImage *image; /* owned; that has the records and by_flow; NULL: they are our own */
 	bool sorted;
 	bool sealed;
@@ -110,8 +111,16 @@ void dtc_packets_free(DtcPackets *packets)
 	dtc_homes_free(packets->homes);
 	g_hash_table_unref(packets->interface_ids);
 	g_ptr_array_unref(packets->interfaces);
+	dtc_space_unref(packets->space);
 	dtc_image_unref(packets->image);
 	g_free(packets);
+}
+
+void dtc_packets_set_space(DtcPackets *packets, DtcSpace *space)
+{
+	packets->space = dtc_space_ref(space);
+	dtc_table_set_space(packets->packets, space);
+	dtc_table_set_space(packets->marks, space);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -549,6 +558,8 @@ void dtc_packets_seal(DtcPackets *packets)
 		flow->packet_count = 0; /* counted again while filling */
 	}
 	packets->by_flow = dtc_table_new(sizeof(uint32_t));
+	if (packets->space)
+		dtc_table_set_space(packets->by_flow, packets->space);
 	dtc_table_extend(packets->by_flow, first);
 	for (uint32_t i = 0; i < count; i++) {
 		if (list[i].flow == DTC_NONE)
@@ -654,11 +665,10 @@ void dtc_packets_save(const DtcPackets *packets, DtcImageWriter *writer)
 		flows[i] = get_entry(packets, i)->flow;
 	for (GList *address = addresses; address; address = address->next)
 		g_byte_array_append(shared, address->data, 16);
-	dtc_image_add(writer, "packets.records", sizeof(struct dtc_packet), packets->packets->data,
-		      packets->packets->len);
-	dtc_image_add(writer, "packets.marks", sizeof(uint32_t), packets->marks->data, packets->marks->len);
+	dtc_table_save(packets->packets, writer, "packets.records");
+	dtc_table_save(packets->marks, writer, "packets.marks");
 	dtc_image_add_copy(writer, "packets.flows", sizeof(struct dtc_flow), flows, packets->flows->len);
-	dtc_image_add(writer, "packets.by_flow", sizeof(uint32_t), packets->by_flow->data, packets->by_flow->len);
+	dtc_table_save(packets->by_flow, writer, "packets.by_flow");
 	dtc_image_add_strings(writer, "packets.interfaces", (const char *const *)packets->interfaces->pdata,
 			      packets->interfaces->len);
 	dtc_image_add_copy(writer, "packets.shared", 16, shared->data, shared->len / 16);

@@ -2,12 +2,12 @@
 #define _GNU_SOURCE /* O_TMPFILE, mremap */
 #include "collect/packets/table.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define PART(table, index) (&g_array_index((table)->parts, struct dtc_part, (index)))
 #define HEAP_BYTES ((gsize)64 * 1024) /* up to here a file would cost more than it saves */
 /* Pages of a file that are asked for at once: each by itself costs the kernel two to three times as much. */
 #define STEP_BYTES ((gsize)256 * 1024)
@@ -17,7 +17,6 @@ DtcTable *dtc_table_new(gsize record_size)
 	DtcTable *table = g_new0(DtcTable, 1);
 	table->size = record_size;
 	table->heap = HEAP_BYTES;
-	table->file = -1;
 	return table;
 }
 
@@ -37,28 +36,25 @@ DtcTable *dtc_table_new_borrowed(gsize record_size, const void *records, guint c
 	return table;
 }
 
-void dtc_table_free(DtcTable *table)
-{
-	if (!table)
-		return;
-	if (table->mapped)
-		munmap(table->data, table->mapped);
-	else if (!table->is_borrowed)
-		g_free(table->data);
-	dtc_table_settle(table);
-	g_free(table);
-}
-
-static int open_unlinked(void)
+/* An unlinked file of the table's own; NULL: none can be had. */
+static DtcSpace *open_own(void)
 {
 	int file = open(g_get_tmp_dir(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (file >= 0)
-		return file;
+		return dtc_space_new(file, 0);
 	g_autofree char *name = g_build_filename(g_get_tmp_dir(), "dtrace-chain-XXXXXX", NULL);
 	file = g_mkstemp_full(name, O_RDWR | O_CLOEXEC, 0600);
-	if (file >= 0)
-		unlink(name);
-	return file;
+	if (file < 0)
+		return NULL;
+	unlink(name);
+	return dtc_space_new(file, 0);
+}
+
+void dtc_table_set_space(DtcTable *table, DtcSpace *space)
+{
+	g_assert(!table->space && !table->mapped && !table->is_borrowed);
+	table->space = dtc_space_ref(space);
+	table->is_shared = TRUE;
 }
 
 static void copy_records(char *to, const DtcTable *table)
@@ -67,47 +63,138 @@ static void copy_records(char *to, const DtcTable *table)
 		memcpy(to, table->data, (gsize)table->len * table->size);
 }
 
-/* A mapping of the table's file, of that many bytes; MAP_FAILED if the file cannot grow. */
-static char *map_file(const DtcTable *table, bool is_new, gsize bytes)
+static void release(DtcTable *table)
 {
-	/* reserved, not sparse: a full disk must show here and not as SIGBUS at some later write */
-	if (table->file < 0 || posix_fallocate(table->file, 0, (off_t)bytes) != 0)
-		return MAP_FAILED;
-	if (is_new)
-		return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, table->file, 0);
-	return mremap(table->data, table->mapped, bytes, MREMAP_MAYMOVE);
+	if (table->mapped)
+		munmap(table->data, table->mapped);
+	else if (!table->is_borrowed)
+		g_free(table->data);
 }
 
-/* The records move to a mapping of that many bytes: of the file, of a new one, or anonymous if none can be had. */
+/* What it takes to have so many bytes in the space; false: there is no room. */
+static bool take(DtcTable *table, gsize bytes)
+{
+	struct dtc_part part = { .bytes = bytes - (table->parts ? table->mapped : 0) };
+	if (!table->space)
+		table->space = open_own();
+	if (!table->space || !dtc_space_take(table->space, part.bytes, &part.offset))
+		return false;
+	if (!table->parts)
+		table->parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_part));
+	struct dtc_part *last = table->parts->len ? PART(table, table->parts->len - 1) : NULL;
+	if (last && last->offset + last->bytes == part.offset)
+		last->bytes += part.bytes;
+	else
+		g_array_append_val(table->parts, part);
+	return true;
+}
+
+/* All parts in a row; MAP_FAILED if they cannot be mapped. */
+static char *map_parts(const DtcTable *table, gsize bytes)
+{
+	char *data = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *at = data;
+	for (guint i = 0; i < table->parts->len && at != MAP_FAILED; i++) {
+		const struct dtc_part *part = PART(table, i);
+		if (mmap(at, part->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			 dtc_space_get_file(table->space), (off_t)part->offset) == MAP_FAILED) {
+			munmap(data, bytes);
+			return MAP_FAILED;
+		}
+		at += part->bytes;
+	}
+	return data;
+}
+
+/* The records move to a longer mapping of the space; false if that cannot be had, and nothing has moved. */
+static bool map_in_space(DtcTable *table, gsize bytes)
+{
+	bool was_there = table->parts != NULL;
+	if (!take(table, bytes))
+		return false;
+	/* one part grows with its pages, which many would have to be given anew */
+	bool can_grow = was_there && table->parts->len == 1;
+	char *data = can_grow ? mremap(table->data, table->mapped, bytes, MREMAP_MAYMOVE) : map_parts(table, bytes);
+	if (data == MAP_FAILED)
+		return false;
+	if (!was_there)
+		copy_records(data, table);
+	if (!can_grow)
+		release(table);
+	table->data = data;
+	return true;
+}
+
+static void leave_space(DtcTable *table)
+{
+	g_clear_pointer(&table->parts, g_array_unref);
+	g_clear_pointer(&table->space, dtc_space_unref);
+	table->is_shared = FALSE;
+}
+
+void dtc_table_free(DtcTable *table)
+{
+	if (!table)
+		return;
+	release(table);
+	leave_space(table);
+	g_free(table);
+}
+
+/* The records move to a mapping of that many bytes, which is anonymous if there can be no other. */
 static void map(DtcTable *table, gsize bytes)
 {
-	bool is_new = table->file < 0;
-	if (is_new)
-		table->file = open_unlinked();
-	char *data = map_file(table, is_new, bytes);
-	if (data == MAP_FAILED) {
-		data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool is_mapped = map_in_space(table, bytes);
+	if (!is_mapped && table->is_shared) { /* its disk is full; perhaps $TMPDIR is not */
+		leave_space(table);
+		is_mapped = map_in_space(table, bytes);
+	}
+	if (!is_mapped) {
+		char *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (data == MAP_FAILED)
 			g_error("out of memory: %" G_GSIZE_FORMAT " bytes for records", bytes);
-		dtc_table_settle(table);
-		is_new = true;
-	}
-	if (is_new) {
 		copy_records(data, table);
-		if (table->mapped)
-			munmap(table->data, table->mapped);
-		else
-			g_free(table->data);
+		release(table);
+		leave_space(table);
+		table->data = data;
 	}
-	table->data = data;
 	table->mapped = bytes;
+}
+
+/* What is behind the records goes back to the space. */
+static void trim(DtcTable *table)
+{
+	gsize used =
+		((gsize)table->len * table->size + DTC_PART_ALIGNMENT - 1) / DTC_PART_ALIGNMENT * DTC_PART_ALIGNMENT;
+	used = MAX(used, DTC_PART_ALIGNMENT);
+	if (used >= table->mapped)
+		return;
+	munmap(table->data + used, table->mapped - used);
+	for (gsize excess = table->mapped - used; excess;) {
+		struct dtc_part *last = PART(table, table->parts->len - 1);
+		gsize bytes = MIN(excess, last->bytes);
+		last->bytes -= bytes;
+		dtc_space_give_back(table->space, last->offset + last->bytes, bytes);
+		if (!last->bytes)
+			g_array_set_size(table->parts, table->parts->len - 1);
+		excess -= bytes;
+	}
+	table->mapped = used;
+	table->capacity = (guint)MIN(table->capacity, used / table->size);
 }
 
 void dtc_table_settle(DtcTable *table)
 {
-	if (table->file >= 0)
-		close(table->file);
-	table->file = -1;
+	if (table->parts && table->is_shared)
+		trim(table);
+	else if (!table->is_shared)
+		leave_space(table);
+}
+
+void dtc_table_save(const DtcTable *table, DtcImageWriter *writer, const char *name)
+{
+	bool is_placed = table->parts != NULL && table->is_shared;
+	dtc_image_add_placed(writer, name, table->size, table->data, table->len, is_placed ? table->space : NULL,
+			     is_placed ? PART(table, 0) : NULL);
 }
 
 /* Pages up to there are made; those that the records will not need are left alone. Kernels before 5.14 do not know. */
@@ -135,8 +222,8 @@ void dtc_table_reserve(DtcTable *table, guint count)
 		return;
 	}
 	if (bytes > table->mapped) {
-		gsize page = 4096, twice = table->mapped ? table->mapped * 2 : table->heap * 2;
-		map(table, (MAX(bytes, twice) + page - 1) / page * page);
+		gsize twice = table->mapped ? table->mapped * 2 : table->heap * 2;
+		map(table, (MAX(bytes, twice) + DTC_PART_ALIGNMENT - 1) / DTC_PART_ALIGNMENT * DTC_PART_ALIGNMENT);
 	}
 	touch(table, count);
 }

@@ -8,17 +8,22 @@
  */
 #pragma once
 
+#include "collect/image/image.h"
+#include "collect/image/space.h"
+
 #include <glib.h>
 #include <string.h>
 
 typedef struct DtcTable {
 	char *data; /* borrowed: len records */
 	guint len;
-	guint capacity; /* records that fit into touched pages; private from here on */
-	gsize size;	/* of a record */
-	int file;	/* -1: on the heap, anonymous or settled */
-	gsize heap;	/* bytes up to which it stays there */
-	gsize mapped;	/* bytes; 0: on the heap, or borrowed */
+	guint capacity;	    /* records that fit into touched pages; private from here on */
+	gsize size;	    /* of a record */
+	gsize heap;	    /* bytes up to which it stays there */
+	gsize mapped;	    /* bytes; 0: on the heap, or borrowed */
+	DtcSpace *space;    /* where it grows; NULL: that is not known yet, or it has settled */
+	GArray *parts;	    /* struct dtc_part of the space, all of it; NULL: it is elsewhere */
+	gboolean is_shared; /* the space was given, and is not only its own */
 	gboolean is_borrowed;
 } DtcTable;
 
@@ -33,13 +38,18 @@ DtcTable *dtc_table_new_borrowed(gsize record_size, const void *records, guint c
 void dtc_table_free(DtcTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcTable, dtc_table_free)
 
+/* What outgrows the heap grows in that space, and not in a file of its own. While it has no records. */
+void dtc_table_set_space(DtcTable *table, DtcSpace *space);
+/* A section of an image, which borrows the records; those in a space need not be written if that becomes the image. */
+void dtc_table_save(const DtcTable *table, DtcImageWriter *writer, const char *name);
+
 /* Makes room for count records in all. Aborts like g_malloc when there is neither disk nor memory. */
 void dtc_table_reserve(DtcTable *table, guint count);
 /* New records are zeroed. */
 void dtc_table_set_length(DtcTable *table, guint length);
 /*
- * No more is to come: the file's descriptor is given back, and the records stay where they are. Hundreds of nodes have
- * thousands of tables. One that grows all the same moves to another file.
+ * No more is to come: the file's descriptor is given back, or to a space what it has too much, and the records stay
+ * where they are. Hundreds of nodes have thousands of tables. One that grows all the same moves to another file.
  */
 void dtc_table_settle(DtcTable *table);
 

@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 HEADER = struct.Struct("<8sIIQII32sQQ")  # docs/formats.md
-SECTION = struct.Struct("<24sQQQII")
+SECTION = struct.Struct("<24sQQIIII")
+PART = struct.Struct("<QQ")
 # Names of events are numbered as they are met, and who read it is told.
 OF_READER = ("counts.kinds", "counts.names", "counts.texts")
 
@@ -20,10 +21,15 @@ OF_READER = ("counts.kinds", "counts.names", "counts.texts")
 def load_sections(path):
     data = path.read_bytes()
     count = HEADER.unpack_from(data)[4]
+    first_part = HEADER.size + count * SECTION.size
     sections = {}
     for i in range(count):
-        name, offset, size, _, record, _ = SECTION.unpack_from(data, HEADER.size + i * SECTION.size)
-        sections[name.rstrip(b"\0").decode()] = (record, data[offset:offset + size])
+        name, size, _, record, part, parts, _ = SECTION.unpack_from(data, HEADER.size + i * SECTION.size)
+        places = [PART.unpack_from(data, first_part + k * PART.size) for k in range(part, part + parts)]
+        content = b"".join(data[offset:offset + length] for offset, length in places)
+        if len(content) != size:
+            sys.exit("%s: %s has %d bytes, not %d" % (path, name, len(content), size))
+        sections[name.rstrip(b"\0").decode()] = (record, content)
     return sections
 
 

@@ -55,7 +55,7 @@ static bool put(const struct fixture *f, guint number, gsize bytes)
 
 	data[0] = (char)number;
 	dtc_image_add(writer, "data", 1, data, bytes);
-	return dtc_store_put(f->store, &key, writer, NULL);
+	return dtc_store_put(f->store, &key, writer, NULL, NULL);
 }
 
 static bool has(const struct fixture *f, guint number)
@@ -89,6 +89,35 @@ static void test_put_and_find(void)
 	g_autoptr(GArray) entries = dtc_store_list(f.store);
 	g_assert_cmpuint(entries->len, ==, 1);
 	tear_down(&f);
+}
+
+/* What grew in the store's own space is kept as it is: the file that has it gets a name. */
+static void test_space(void)
+{
+	struct fixture f;
+	const struct dtc_image_key key = make_key(1);
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+	static const char data[KIB] = { 1 };
+	struct stat space_info, info;
+
+	set_up(&f, 0);
+	g_autoptr(DtcSpace) space = dtc_store_open_space(f.store);
+	if (!space) {
+		g_test_skip("the file system has no files without names");
+		tear_down(&f);
+		return;
+	}
+	g_autoptr(GArray) none = dtc_store_list(f.store);
+	g_assert_cmpuint(none->len, ==, 0);
+	dtc_image_add(writer, "data", 1, data, sizeof(data));
+	g_assert_true(dtc_store_put(f.store, &key, writer, space, NULL));
+	g_assert_true(has(&f, 1));
+	g_autofree char *path = get_path(&f, 0);
+	g_assert_cmpint(fstat(dtc_space_get_file(space), &space_info), ==, 0);
+	g_assert_cmpint(stat(path, &info), ==, 0);
+	g_assert_cmpuint(info.st_ino, ==, space_info.st_ino);
+	g_assert_cmpuint(info.st_mode & 0777, ==, 0600);
+	tear_down(&f); /* and nothing else is in the folder */
 }
 
 /* What is wrong with an image is nobody's problem: it is not there. */
@@ -291,6 +320,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/image/store/put-and-find", test_put_and_find);
+	g_test_add_func("/image/store/space", test_space);
 	g_test_add_func("/image/store/damaged", test_damaged);
 	g_test_add_func("/image/store/renamed", test_renamed);
 	g_test_add_func("/image/store/others-may-write", test_others_may_write);

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Records that outgrow the heap are in a file, whose descriptor is not kept longer than they grow. */
+/*
+ * Records that outgrow the heap are in a file, whose descriptor is not kept longer than they grow. Or they are in one
+ * that several tables share, and which becomes an image.
+ */
 #include "collect/packets/table.h"
+
+#include <glib/gstdio.h>
+#include <unistd.h>
 
 static guint count_open_files(void)
 {
@@ -62,10 +68,104 @@ static void test_on_heap(void)
 	check(table, 300000);
 }
 
+/* An image of tables that took turns, so that the parts of each lie among the others'. */
+static DtcSpace *make_image(char **ret_path)
+{
+	const struct dtc_image_key key = { { 1 } };
+	g_autoptr(GError) error = NULL;
+	int file = g_file_open_tmp("dtc-table-XXXXXX", ret_path, &error);
+	DtcSpace *space = dtc_space_new(file, DTC_SPACE_HEAD);
+	g_autoptr(DtcTable) few = dtc_table_new(sizeof(guint64)), one = dtc_table_new(sizeof(guint64)),
+			    other = dtc_table_new(sizeof(guint64));
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+	DtcTable *const tables[] = { few, one, other };
+	static const char *const names[] = { "few", "one", "other" };
+	const guint ends[] = { 100, 100000, 40000 };
+	g_assert_no_error(error);
+	for (guint i = 0; i < G_N_ELEMENTS(tables); i++)
+		dtc_table_set_space(tables[i], space);
+	for (guint step = 0; step < 10; step++)
+		for (guint i = 0; i < G_N_ELEMENTS(tables); i++)
+			append(tables[i], ends[i] / 10 * step, ends[i] / 10 * (step + 1));
+	for (guint i = 0; i < G_N_ELEMENTS(tables); i++) {
+		dtc_table_settle(tables[i]);
+		check(tables[i], ends[i]);
+		dtc_table_save(tables[i], writer, names[i]);
+	}
+	g_assert_cmpuint(one->parts->len, >, 1);
+	g_assert_true(dtc_image_complete(writer, space, &key, &error));
+	g_assert_no_error(error);
+	return space;
+}
+
+static void check_section(const DtcImage *image, const char *name, guint count)
+{
+	g_autoptr(GError) error = NULL;
+	gsize found;
+	const guint64 *records = dtc_image_get(image, name, sizeof(guint64), &found, &error);
+	g_assert_no_error(error);
+	g_assert_cmpuint(found, ==, count);
+	for (guint i = 0; i < count; i++)
+		g_assert_cmpuint(records[i], ==, (guint64)i * 7919);
+}
+
+static void test_image(void)
+{
+	g_autofree char *path = NULL;
+	g_autoptr(DtcSpace) space = make_image(&path);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcImage) image = dtc_image_open(path, &error);
+	g_assert_no_error(error);
+	check_section(image, "few", 100);
+	check_section(image, "one", 100000);
+	check_section(image, "other", 40000);
+	g_assert_cmpuint(dtc_image_get_bytes(image), <, (100000 + 40000 + 1000) * sizeof(guint64));
+	g_unlink(path);
+}
+
+/* Whatever the header, the table or a part has instead. */
+static void test_damaged_image(void)
+{
+	g_autofree char *path = NULL;
+	g_autoptr(DtcSpace) space = make_image(&path);
+	int file = dtc_space_get_file(space);
+	guint8 byte, other;
+	for (off_t at = 0; at < 2 * (off_t)DTC_SPACE_HEAD; at += at < 512 ? 1 : 4099) {
+		g_assert_cmpint(pread(file, &byte, 1, at), ==, 1);
+		for (guint bit = 0; bit < 8; bit++) {
+			other = byte ^ (guint8)(1 << bit);
+			g_assert_cmpint(pwrite(file, &other, 1, at), ==, 1);
+			g_autoptr(DtcImage) image = dtc_image_open(path, NULL);
+			g_assert_true(!image || byte == 0);
+			if (image)
+				check_section(image, "one", 100000);
+		}
+		g_assert_cmpint(pwrite(file, &byte, 1, at), ==, 1);
+	}
+	g_unlink(path);
+}
+
+/* A space without room, or one that is an image already. */
+static void test_no_room(void)
+{
+	g_autofree char *path = NULL;
+	g_autoptr(DtcSpace) space = make_image(&path);
+	g_autoptr(DtcTable) table = dtc_table_new(sizeof(guint64));
+	guint64 end = dtc_space_get_end(space);
+	dtc_table_set_space(table, space);
+	append(table, 0, 100000);
+	check(table, 100000);
+	g_assert_cmpuint(dtc_space_get_end(space), ==, end);
+	g_unlink(path);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/table/settle", test_settle);
 	g_test_add_func("/table/on-heap", test_on_heap);
+	g_test_add_func("/table/image", test_image);
+	g_test_add_func("/table/damaged-image", test_damaged_image);
+	g_test_add_func("/table/no-room", test_no_room);
 	return g_test_run();
 }

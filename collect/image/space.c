@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _GNU_SOURCE /* fallocate */
+#include "collect/image/space.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+struct DtcSpace {
+	gint references; /* atomic */
+	int file;	 /* owned */
+	guint64 end;
+	bool is_frozen;
+};
+
+DtcSpace *dtc_space_new(int file, guint64 begin)
+{
+	DtcSpace *space = g_new0(DtcSpace, 1);
+
+	space->references = 1;
+	space->file = file;
+	space->end = begin;
+	return space;
+}
+
+DtcSpace *dtc_space_ref(DtcSpace *space)
+{
+	g_atomic_int_inc(&space->references);
+	return space;
+}
+
+void dtc_space_unref(DtcSpace *space)
+{
+	if (!space || !g_atomic_int_dec_and_test(&space->references))
+		return;
+	close(space->file);
+	g_free(space);
+}
+
+int dtc_space_get_file(const DtcSpace *space)
+{
+	return space->file;
+}
+
+guint64 dtc_space_get_end(const DtcSpace *space)
+{
+	return space->end;
+}
+
+bool dtc_space_take(DtcSpace *space, guint64 bytes, guint64 *ret_offset)
+{
+	if (space->is_frozen || bytes > G_MAXINT64 - space->end ||
+	    posix_fallocate(space->file, (off_t)space->end, (off_t)bytes) != 0)
+		return false;
+	*ret_offset = space->end;
+	space->end += bytes;
+	return true;
+}
+
+void dtc_space_give_back(DtcSpace *space, guint64 offset, guint64 bytes)
+{
+	if (space->is_frozen || !bytes)
+		return;
+	(void)fallocate(space->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
+	if (offset + bytes == space->end)
+		space->end = offset;
+}
+
+void dtc_space_freeze(DtcSpace *space)
+{
+	space->is_frozen = true;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A file in which tables of records grow (collect/packets/table.h) and that can become an image as it is (image.h), so
+ * that nothing is written twice. Tables take parts of it, one after the other as they need them; what an image has
+ * beside tables is written behind, and its header where the space begins.
+ *
+ * Space is reserved when it is taken: a full disk shows there, and not as SIGBUS at some later write to a mapping.
+ * Used by one thread at a time, but for its references.
+ */
+#pragma once
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Parts begin at multiples of this, and are as long: of the largest page there is, so that they can be mapped. */
+#define DTC_PART_ALIGNMENT ((gsize)64 * 1024)
+/* What is left free for the header of an image and its tables. */
+#define DTC_SPACE_HEAD ((gsize)64 * 1024)
+
+struct dtc_part {
+	uint64_t offset;
+	uint64_t bytes;
+};
+_Static_assert(sizeof(struct dtc_part) == 16, "as docs/formats.md has it");
+
+typedef struct DtcSpace DtcSpace;
+
+/* Takes an empty file. Parts begin there. */
+DtcSpace *dtc_space_new(int file, guint64 begin);
+DtcSpace *dtc_space_ref(DtcSpace *space);
+void dtc_space_unref(DtcSpace *space);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcSpace, dtc_space_unref)
+
+/* Borrowed. */
+int dtc_space_get_file(const DtcSpace *space);
+/* Behind all parts. */
+guint64 dtc_space_get_end(const DtcSpace *space);
+/* bytes is a multiple of DTC_PART_ALIGNMENT. False: there is no room for them, or the space is frozen. */
+bool dtc_space_take(DtcSpace *space, guint64 bytes, guint64 *ret_offset);
+/* Gives the end of a part back to the disk, if the file system can do that; what was in it is gone. */
+void dtc_space_give_back(DtcSpace *space, guint64 offset, guint64 bytes);
+/* It is an image now: nothing is taken nor given back. */
+void dtc_space_freeze(DtcSpace *space);
