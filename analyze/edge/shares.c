@@ -21,11 +21,14 @@ void dtc_shares_begin(struct dtc_shares *shares, const DtcLinks *links, guint no
 	struct dtc_guest_cpu cpu;
 
 	*shares = (struct dtc_shares){ .links = links, .history = history, .node = node };
-	if (!links)
-		return;
-	shares->vcpu = dtc_shares_find_vcpu(history, thread);
-	for (guint i = 0; i < dtc_history_get_cpu_count(history) && !shares->is_guest; i++)
+	dtc_shares_turn_to(shares, thread);
+	for (guint i = 0; links && i < dtc_history_get_cpu_count(history) && !shares->is_guest; i++)
 		shares->is_guest = dtc_guests_get_cpu(dtc_links_get_guests(links), node, i, &cpu);
+}
+
+void dtc_shares_turn_to(struct dtc_shares *shares, uint32_t thread)
+{
+	shares->vcpu = shares->links ? dtc_shares_find_vcpu(shares->history, thread) : NULL;
 }
 
 static void add_part(GArray *parts, const struct dtc_interval *of, int64_t begin_ns, int64_t end_ns,
@@ -237,6 +240,10 @@ void dtc_shares_cut(const struct dtc_shares *shares, const struct dtc_interval *
 	int64_t end_ns = interval->end_ns;
 
 	g_array_set_size(parts, 0);
+	if (!dtc_shares_has_any(shares)) {
+		add_part(parts, interval, interval->begin_ns, interval->end_ns, interval->state);
+		return;
+	}
 	if (shares->is_guest)
 		end_ns = dtc_state_is_wait(interval->state) ? cut_wait(shares, interval, parts)
 							    : cut_away(shares, interval, parts);

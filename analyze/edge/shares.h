@@ -22,6 +22,13 @@ struct dtc_shares {
 /* links may be NULL: then every interval is one share, itself. */
 void dtc_shares_begin(struct dtc_shares *shares, const DtcLinks *links, guint node, const DtcHistory *history,
 		      uint32_t thread);
+/* Goes on with another thread of the same history. */
+void dtc_shares_turn_to(struct dtc_shares *shares, uint32_t thread);
+/* Whether there is anything to be cut: if not, every interval is one share, itself. */
+static inline bool dtc_shares_has_any(const struct dtc_shares *shares)
+{
+	return shares->vcpu || shares->is_guest;
+}
 /*
  * Cuts an interval of the thread (or a part of one): replaces what parts (struct dtc_interval) holds by its parts,
  * contiguous and in time order. A part has the interval's state, or GUEST, VM_PREEMPTED or VM_EXIT instead.

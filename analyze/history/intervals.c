@@ -182,16 +182,43 @@ static uint32_t unpack_ref(const DtcHistory *h, const struct dtc_interval *inter
 	return ref <= h->interval_refs->len ? *AT(h->interval_refs, uint32_t, ref - 1) : DTC_NONE;
 }
 
-/* What a record says, but for its begin and its call. */
-static void unpack(const DtcHistory *h, const struct dtc_thread *thread, struct dtc_interval *place)
+/* What a record says by itself, and the one that follows. */
+static inline void unpack_plain(const DtcHistory *h, const struct dtc_thread *thread, struct dtc_interval *place)
 {
 	const struct dtc_interval_record *record = get_record(h, place->index);
 	bool is_last = place->index - thread->interval_first + 1 == thread->interval_count;
 	place->end_ns = is_last ? thread->end_ns : get_begin_ns(h, place->index + 1);
 	place->cpu = record->cpu == DTC_CPU_UNKNOWN ? 0xffff : (uint16_t)record->cpu;
 	place->state = record->state;
+}
+
+/* What it refers to; last_call is known. */
+static void unpack_refs(const DtcHistory *h, struct dtc_interval *place)
+{
+	const struct dtc_interval_record *record = get_record(h, place->index);
 	place->ref = unpack_ref(h, place, record->ref);
 	place->call = record->is_in_call ? place->last_call : DTC_NONE;
+}
+
+/* From the last call that is known on. */
+static void follow_calls(const DtcHistory *h, const struct dtc_thread *thread, struct dtc_interval *place)
+{
+	uint32_t call = place->last_call == DTC_NONE ? thread->call_first : place->last_call + 1;
+	for (; call - thread->call_first < thread->call_count; call++) {
+		if (dtc_history_read_call_begin(h, call) > place->begin_ns)
+			break;
+		place->last_call = call;
+	}
+}
+
+static bool step(const DtcHistory *h, const struct dtc_thread *thread, struct dtc_interval *place)
+{
+	if (place->index - thread->interval_first + 1 >= thread->interval_count)
+		return false;
+	place->begin_ns = place->end_ns;
+	place->index++;
+	unpack_plain(h, thread, place);
+	return true;
 }
 
 const struct dtc_interval *dtc_history_get_interval(const DtcHistory *h, uint32_t thread, uint32_t interval,
@@ -200,7 +227,8 @@ const struct dtc_interval *dtc_history_get_interval(const DtcHistory *h, uint32_
 	g_assert(h->is_sealed);
 	*place = (struct dtc_interval){ .begin_ns = get_begin_ns(h, interval), .thread = thread, .index = interval };
 	place->last_call = dtc_history_find_call(h, thread, place->begin_ns);
-	unpack(h, AT(h->threads, struct dtc_thread, thread), place);
+	unpack_plain(h, AT(h->threads, struct dtc_thread, thread), place);
+	unpack_refs(h, place);
 	return place;
 }
 
@@ -208,18 +236,28 @@ const struct dtc_interval *dtc_history_get_next_interval(const DtcHistory *h, st
 {
 	g_assert(h->is_sealed);
 	const struct dtc_thread *thread = AT(h->threads, struct dtc_thread, place->thread);
-	uint32_t call = place->last_call == DTC_NONE ? thread->call_first : place->last_call + 1;
-	if (place->index - thread->interval_first + 1 >= thread->interval_count)
+	if (!step(h, thread, place))
 		return NULL;
-	place->begin_ns = place->end_ns;
-	place->index++;
-	for (; call - thread->call_first < thread->call_count; call++) {
-		if (dtc_history_read_call_begin(h, call) > place->begin_ns)
-			break;
-		place->last_call = call;
-	}
-	unpack(h, thread, place);
+	follow_calls(h, thread, place);
+	unpack_refs(h, place);
 	return place;
+}
+
+const struct dtc_interval *dtc_history_get_next_plain(const DtcHistory *h, struct dtc_interval *place)
+{
+	g_assert(h->is_sealed);
+	place->call = place->ref = DTC_NONE;
+	return step(h, AT(h->threads, struct dtc_thread, place->thread), place) ? place : NULL;
+}
+
+void dtc_history_fill_interval(const DtcHistory *h, struct dtc_interval *place)
+{
+	g_assert(h->is_sealed);
+	if (place->last_call == DTC_NONE)
+		place->last_call = dtc_history_find_call(h, place->thread, place->begin_ns);
+	else
+		follow_calls(h, AT(h->threads, struct dtc_thread, place->thread), place);
+	unpack_refs(h, place);
 }
 
 uint32_t dtc_history_find_interval_after(const DtcHistory *h, uint32_t thread, int64_t time_ns)
@@ -239,6 +277,24 @@ const struct dtc_interval *dtc_history_get_interval_after(const DtcHistory *h, u
 	const struct dtc_thread *t = AT(h->threads, struct dtc_thread, thread);
 	uint32_t index = dtc_history_find_interval_after(h, thread, time_ns);
 	return index - t->interval_first < t->interval_count ? dtc_history_get_interval(h, thread, index, place) : NULL;
+}
+
+const struct dtc_interval *dtc_history_get_plain_after(const DtcHistory *h, uint32_t thread, int64_t time_ns,
+						       struct dtc_interval *place)
+{
+	g_assert(h->is_sealed);
+	const struct dtc_thread *t = AT(h->threads, struct dtc_thread, thread);
+	uint32_t index = dtc_history_find_interval_after(h, thread, time_ns);
+	if (index - t->interval_first >= t->interval_count)
+		return NULL;
+	*place = (struct dtc_interval){ .begin_ns = get_begin_ns(h, index),
+					.thread = thread,
+					.call = DTC_NONE,
+					.ref = DTC_NONE,
+					.index = index,
+					.last_call = DTC_NONE };
+	unpack_plain(h, t, place);
+	return place;
 }
 
 const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *h, uint32_t thread, int64_t time_ns,

@@ -4,6 +4,8 @@
 #include "analyze/edge/cause.h"
 #include "analyze/edge/shares.h"
 
+#include <dtrace-chain/bisect.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,23 +145,37 @@ struct cutting {
 	GArray *parts; /* struct dtc_interval */
 };
 
+/* Adds an interval part by part. */
+static void add_parts(struct dtc_profile_row *row, const struct dtc_interval *within, struct cutting *cutting)
+{
+	const DtcHistory *history = cutting->shares.history;
+
+	dtc_shares_cut(&cutting->shares, within, cutting->parts);
+	for (guint k = 0; k < cutting->parts->len; k++) {
+		const struct dtc_interval *part = &g_array_index(cutting->parts, struct dtc_interval, k);
+		row->value[dtc_profile_get_column(history, part)] += part->end_ns - part->begin_ns;
+	}
+}
+
 static void add_intervals(struct dtc_profile_row *row, struct cutting *cutting, int64_t begin_ns, int64_t end_ns)
 {
 	const DtcHistory *history = cutting->shares.history;
 	const struct dtc_thread *thread = dtc_history_get_thread(history, row->thread);
+	bool is_cut = dtc_shares_has_any(&cutting->shares);
 	struct dtc_interval place;
-	const struct dtc_interval *interval = dtc_history_get_interval_after(history, row->thread, begin_ns, &place);
+	const struct dtc_interval *interval = dtc_history_get_plain_after(history, row->thread, begin_ns, &place);
 
 	row->value[DTC_PROFILE_LIFE] = MIN(thread->end_ns, end_ns) - MAX(thread->begin_ns, begin_ns);
-	for (; interval && interval->begin_ns < end_ns; interval = dtc_history_get_next_interval(history, &place)) {
+	for (; interval && interval->begin_ns < end_ns; interval = dtc_history_get_next_plain(history, &place)) {
+		if (is_cut || dtc_state_is_wait(interval->state)) /* of all else the state says it */
+			dtc_history_fill_interval(history, &place);
 		struct dtc_interval within = *interval;
 		within.begin_ns = MAX(within.begin_ns, begin_ns);
 		within.end_ns = MIN(within.end_ns, end_ns);
-		dtc_shares_cut(&cutting->shares, &within, cutting->parts);
-		for (guint k = 0; k < cutting->parts->len; k++) {
-			const struct dtc_interval *part = &g_array_index(cutting->parts, struct dtc_interval, k);
-			row->value[dtc_profile_get_column(history, part)] += part->end_ns - part->begin_ns;
-		}
+		if (is_cut)
+			add_parts(row, &within, cutting);
+		else
+			row->value[dtc_profile_get_column(history, &within)] += within.end_ns - within.begin_ns;
 	}
 }
 
@@ -181,6 +197,18 @@ static void count(const struct counting *counting, uint32_t thread, enum dtc_pro
 		g_array_index(counting->rows, struct dtc_profile_row, row).value[column]++;
 }
 
+/* The calls of a thread are in the order of their begins. */
+static void count_calls(const struct counting *counting, const DtcHistory *history, struct dtc_profile_row *row)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(history, row->thread);
+	uint32_t end = thread->call_first + thread->call_count;
+	uint32_t first =
+		DTC_BISECT(i, thread->call_first, end, dtc_history_get_call_begin_ns(history, i) < counting->begin_ns);
+	uint32_t after = DTC_BISECT(i, first, end, dtc_history_get_call_begin_ns(history, i) < counting->end_ns);
+
+	row->value[DTC_PROFILE_CALLS] = after - first;
+}
+
 static void count_events(const struct counting *counting, const DtcHistory *history)
 {
 	for (uint32_t i = 0; i < dtc_history_get_fault_count(history); i++) {
@@ -197,12 +225,8 @@ static void count_events(const struct counting *counting, const DtcHistory *hist
 		if (wake->waker == DTC_WAKER_THREAD || wake->waker == DTC_WAKER_NEW)
 			count(counting, wake->thread, DTC_PROFILE_WAKES, wake->waking_ns);
 	}
-	for (guint i = counting->first; i < counting->rows->len; i++) {
-		const struct dtc_profile_row *row = &g_array_index(counting->rows, struct dtc_profile_row, i);
-		const struct dtc_thread *thread = dtc_history_get_thread(history, row->thread);
-		for (uint32_t k = thread->call_first; k < thread->call_first + thread->call_count; k++)
-			count(counting, row->thread, DTC_PROFILE_CALLS, dtc_history_get_call_begin_ns(history, k));
-	}
+	for (guint i = counting->first; i < counting->rows->len; i++)
+		count_calls(counting, history, &g_array_index(counting->rows, struct dtc_profile_row, i));
 	for (guint cpu = 0; cpu < dtc_history_get_cpu_count(history); cpu++) {
 		uint32_t run_count = dtc_history_get_run_count(history, cpu);
 		for (uint32_t i = 0; i < run_count; i++) {
@@ -260,6 +284,25 @@ static int64_t *find_sum(struct dtc_profile_cpu *sums, enum dtc_state state, boo
 	}
 }
 
+/* A span of an interval in which its thread had its CPU, part by part where something is cut. */
+static void add_running(struct dtc_profile_cpu *sums, struct cutting *cutting, struct dtc_interval *place,
+			int64_t begin_ns, int64_t end_ns, bool is_idle)
+{
+	if (!dtc_shares_has_any(&cutting->shares)) {
+		*find_sum(sums, place->state, is_idle) += end_ns - begin_ns;
+		return;
+	}
+	dtc_history_fill_interval(cutting->shares.history, place);
+	struct dtc_interval interval = *place;
+	interval.begin_ns = begin_ns;
+	interval.end_ns = end_ns;
+	dtc_shares_cut(&cutting->shares, &interval, cutting->parts);
+	for (guint k = 0; k < cutting->parts->len; k++) {
+		const struct dtc_interval *part = &g_array_index(cutting->parts, struct dtc_interval, k);
+		*find_sum(sums, part->state, is_idle) += part->end_ns - part->begin_ns;
+	}
+}
+
 /* What a run's thread did while it had the CPU. */
 static void add_run(struct dtc_profile_cpu *sums, struct cutting *cutting, guint cpu, uint32_t index, int64_t begin_ns,
 		    int64_t end_ns)
@@ -267,26 +310,17 @@ static void add_run(struct dtc_profile_cpu *sums, struct cutting *cutting, guint
 	const DtcHistory *history = cutting->shares.history;
 	bool is_idle = dtc_history_get_thread(history, index)->idle_cpu >= 0;
 	struct dtc_interval place;
-	const struct dtc_interval *next = dtc_history_get_interval_after(history, index, begin_ns, &place);
+	const struct dtc_interval *next = dtc_history_get_plain_after(history, index, begin_ns, &place);
 	int64_t at_ns = begin_ns;
 
-	for (; next && at_ns < end_ns; next = dtc_history_get_next_interval(history, &place)) {
-		struct dtc_interval interval = *next;
-		int64_t ns = MIN(interval.end_ns, end_ns) - at_ns;
-		bool is_here = interval.cpu == cpu &&
-			       (dtc_state_is_running(interval.state) || interval.state == DTC_STATE_IDLE);
-		if (!is_here) {
-			sums->unknown_ns += ns;
-			sums->wrong_count += interval.state != DTC_STATE_UNKNOWN;
+	for (; next && at_ns < end_ns; next = dtc_history_get_next_plain(history, &place)) {
+		int64_t ns = MIN(next->end_ns, end_ns) - at_ns;
+		bool is_here = next->cpu == cpu && (dtc_state_is_running(next->state) || next->state == DTC_STATE_IDLE);
+		if (is_here) {
+			add_running(sums, cutting, &place, at_ns, at_ns + ns, is_idle);
 		} else {
-			interval.begin_ns = at_ns;
-			interval.end_ns = at_ns + ns;
-			dtc_shares_cut(&cutting->shares, &interval, cutting->parts);
-			for (guint k = 0; k < cutting->parts->len; k++) {
-				const struct dtc_interval *part =
-					&g_array_index(cutting->parts, struct dtc_interval, k);
-				*find_sum(sums, part->state, is_idle) += part->end_ns - part->begin_ns;
-			}
+			sums->unknown_ns += ns;
+			sums->wrong_count += next->state != DTC_STATE_UNKNOWN;
 		}
 		at_ns += ns;
 	}
@@ -330,7 +364,9 @@ struct dtc_profile_cpu dtc_profile_get_cpu(const DtcLinks *links, guint node, co
 	if (sums.span_ns == 0)
 		return sums;
 	sums.unknown_ns = MAX(first_ns - begin_ns, 0);
-	for (uint32_t i = 0; i < count; i++) {
+	dtc_shares_begin(&cutting.shares, links, node, history, DTC_NONE);
+	uint32_t after = dtc_history_find_run_after(history, cpu, begin_ns);
+	for (uint32_t i = after ? after - 1 : 0; i < count; i++) {
 		const struct dtc_run run = dtc_history_get_run(history, cpu, i);
 		if (run.begin_ns >= end_ns)
 			break;
@@ -342,7 +378,7 @@ struct dtc_profile_cpu dtc_profile_get_cpu(const DtcLinks *links, guint node, co
 			sums.unknown_ns += to_ns - from_ns;
 			continue;
 		}
-		dtc_shares_begin(&cutting.shares, links, node, history, run.thread);
+		dtc_shares_turn_to(&cutting.shares, run.thread);
 		add_run(&sums, &cutting, cpu, run.thread, from_ns, to_ns);
 	}
 	return sums;

@@ -337,6 +337,15 @@ const struct dtc_interval *dtc_history_get_interval_after(const DtcHistory *hist
 							  struct dtc_interval *place);
 /* The one that follows in its thread, into the same place; NULL: none does. Cheaper than any other. */
 const struct dtc_interval *dtc_history_get_next_interval(const DtcHistory *history, struct dtc_interval *place);
+/*
+ * The same two for whoever looks at the call and the wake of few of many: both are DTC_NONE until they are asked for,
+ * and nothing is searched.
+ */
+const struct dtc_interval *dtc_history_get_plain_after(const DtcHistory *history, uint32_t thread, int64_t time_ns,
+						       struct dtc_interval *place);
+const struct dtc_interval *dtc_history_get_next_plain(const DtcHistory *history, struct dtc_interval *place);
+/* Call and ref of the interval in a place that these two have filled. */
+void dtc_history_fill_interval(const DtcHistory *history, struct dtc_interval *place);
 /* The interval that contains time (begin_ns < time <= end_ns: the one that leads up to it), or NULL. */
 const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *history, uint32_t thread, int64_t time_ns,
 							    struct dtc_interval *place);

@@ -47,6 +47,30 @@ static void assert_equal(const struct dtc_interval *is, const struct dtc_interva
 	g_assert_cmpuint(is->ref, ==, expected->ref);
 }
 
+/* Intervals without what they refer to, which some are asked for. */
+static void assert_plain(const DtcHistory *h, const GArray *expected, uint32_t thread, uint32_t first, uint32_t step)
+{
+	struct dtc_interval place;
+	const struct dtc_interval *v = NULL;
+	uint32_t count = 0;
+	for (guint i = 0; i < expected->len; i++) {
+		struct dtc_interval e = g_array_index(expected, struct dtc_interval, i), bare = e;
+		if (e.thread != thread || count++ < first)
+			continue;
+		v = v ? dtc_history_get_next_plain(h, &place)
+		      : dtc_history_get_plain_after(h, thread, e.begin_ns, &place);
+		bare.call = bare.ref = DTC_NONE;
+		assert_equal(v, &bare);
+		g_assert_cmpuint(v->index, ==, dtc_history_get_thread(h, thread)->interval_first + count - 1);
+		if (count % step == 0) {
+			dtc_history_fill_interval(h, &place);
+			assert_equal(&place, &e);
+		}
+	}
+	g_assert_true(!v || !dtc_history_get_next_plain(h, &place));
+	g_assert_null(dtc_history_get_plain_after(h, thread, dtc_history_get_thread(h, thread)->end_ns, &place));
+}
+
 /* All ways to come by an interval give the same. */
 static void assert_thread(const DtcHistory *h, const GArray *expected, uint32_t thread)
 {
@@ -73,6 +97,9 @@ static void assert_thread(const DtcHistory *h, const GArray *expected, uint32_t 
 	g_assert_null(dtc_history_get_interval_after(h, thread, t->end_ns, &place));
 	g_assert_null(dtc_history_find_interval_before(h, thread, t->begin_ns, &place));
 	g_assert_null(dtc_history_find_interval_before(h, thread, t->end_ns + 1, &place));
+	for (uint32_t first = 0; first < 4; first++)
+		for (uint32_t step = 1; step < 4; step++)
+			assert_plain(h, expected, thread, first, step);
 }
 
 static void add(DtcHistory *h, GArray *expected, struct dtc_interval interval)
