@@ -18,6 +18,7 @@ struct DtcEngine {
 	DtcLinks *links;
 	DtcEdges *edges;
 	DtcRequests *requests; /* or NULL */
+	DtcClusterTime origin;
 };
 
 /* Of a packet that a node captured; where nothing better is known, both of its clocks count from the same epoch. */
@@ -37,6 +38,24 @@ static void set_requests(DtcEngine *engine)
 		.data = engine,
 	};
 	engine->requests = dtc_requests_new(engine->recordings.exchanges, &anonymous);
+}
+
+/* Found once: each of a list of requests counts from it. */
+static DtcClusterTime find_origin(const DtcEngine *engine)
+{
+	const DtcClocks *clocks = dtc_engine_get_clocks(engine);
+	guint group = dtc_clocks_get_group(clocks, dtc_clocks_get_reference(clocks));
+	DtcClusterTime origin = { INT64_MAX };
+
+	for (guint i = 0; i < dtc_engine_get_node_count(engine); i++) {
+		const DtcHistory *history = dtc_engine_get_history(engine, i);
+		if (!history || dtc_clocks_get_group(clocks, i) != group)
+			continue;
+		DtcNodeTime begin = { dtc_history_get_begin_ns(history) };
+		if (begin.ns != DTC_TIME_NONE)
+			origin.ns = MIN(origin.ns, dtc_clocks_to_cluster(clocks, i, begin).ns);
+	}
+	return origin.ns == INT64_MAX ? (DtcClusterTime){ 0 } : origin;
 }
 
 DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_options *options,
@@ -84,6 +103,7 @@ DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_optio
 	engine->edges = dtc_edges_new(engine->links);
 	if (engine->recordings.exchanges)
 		set_requests(engine);
+	engine->origin = find_origin(engine);
 	return g_steal_pointer(&engine);
 }
 
@@ -221,19 +241,7 @@ const char *dtc_engine_get_reference(const DtcEngine *engine)
 
 DtcClusterTime dtc_engine_get_origin(const DtcEngine *engine)
 {
-	const DtcClocks *clocks = dtc_engine_get_clocks(engine);
-	guint group = dtc_clocks_get_group(clocks, dtc_clocks_get_reference(clocks));
-	DtcClusterTime origin = { INT64_MAX };
-
-	for (guint i = 0; i < dtc_engine_get_node_count(engine); i++) {
-		const DtcHistory *history = dtc_engine_get_history(engine, i);
-		if (!history || dtc_clocks_get_group(clocks, i) != group)
-			continue;
-		DtcNodeTime begin = { dtc_history_get_begin_ns(history) };
-		if (begin.ns != DTC_TIME_NONE)
-			origin.ns = MIN(origin.ns, dtc_clocks_to_cluster(clocks, i, begin).ns);
-	}
-	return origin.ns == INT64_MAX ? (DtcClusterTime){ 0 } : origin;
+	return engine->origin;
 }
 
 DtcClusterTime dtc_engine_get_end(const DtcEngine *engine)
