@@ -234,6 +234,20 @@ DtcClusterTime dtc_clocks_to_cluster(const DtcClocks *clocks, guint node, DtcNod
 	return (DtcClusterTime){ map_to_cluster(&clocks->maps[node], time.ns) };
 }
 
+/*
+ * Between two knots: the last reading of the node that is not after the cluster time, as the map rounds. DTC_TIME_NONE
+ * where the node runs so much faster that the general way, which looks at a few readings, gives another.
+ */
+static int64_t find_reading(const struct dtc_clock_knot *knot, int64_t cluster_ns)
+{
+	int64_t run = knot[1].node_ns - knot->node_ns, rise = knot[1].cluster_ns - knot->cluster_ns;
+	if (run / 4 >= rise)
+		return DTC_TIME_NONE;
+	/* rise * (reading - node) / run, rounded down, is at most the distance: it is less than the distance and one */
+	__int128 numerator = ((__int128)cluster_ns - knot->cluster_ns + 1) * run - 1;
+	return add_clamped(knot->node_ns, divide_down(numerator, rise));
+}
+
 DtcNodeTime dtc_clocks_to_node(const DtcClocks *clocks, guint node, DtcClusterTime time)
 {
 	g_assert(node < clocks->node_count);
@@ -242,7 +256,9 @@ DtcNodeTime dtc_clocks_to_node(const DtcClocks *clocks, guint node, DtcClusterTi
 	const struct map *map = &clocks->maps[node];
 	const struct dtc_clock_knot *knots = map->knots;
 	gint64 low = find_cluster_piece(map, time.ns);
-	int64_t guess;
+	int64_t guess = low >= 0 && low + 1 < (gint64)map->count ? find_reading(&knots[low], time.ns) : DTC_TIME_NONE;
+	if (guess != DTC_TIME_NONE)
+		return (DtcNodeTime){ guess };
 	if (low < 0)
 		guess = go_on(knots[0].node_ns, clamp_to_int64((__int128)time.ns - knots[0].cluster_ns),
 			      map->before_node_ns, map->before_cluster_ns);
