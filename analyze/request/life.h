@@ -12,8 +12,9 @@ struct dtc_life {
 };
 
 /*
- * When work for a request can begin and end at most, in time of a node and in a thread of it: wider by what the clocks
- * leave open, and without an end where they tell nothing, or where life is NULL.
+ * Cuts [*begin_ns, *end_ns] to when there can be work for a request, in time of a node and in a thread of it: from its
+ * begin to its end, wider by what the clocks leave open, and without limits where they tell nothing, or where life is
+ * NULL. What lies outside ends before it begins.
  */
-void dtc_life_get(const DtcClocks *clocks, const struct dtc_life *life, guint node, uint32_t thread,
-		  int64_t *ret_begin_ns, int64_t *ret_end_ns);
+void dtc_life_cut(const DtcClocks *clocks, const struct dtc_life *life, guint node, uint32_t thread, int64_t *begin_ns,
+		  int64_t *end_ns);

@@ -114,11 +114,11 @@ static void add_life(DtcServing *serving, guint request, const struct dtc_place 
 	g_hash_table_insert(serving->lives, GUINT_TO_POINTER(request), g_memdup2(&life, sizeof(life)));
 }
 
-void dtc_serving_get_life(const DtcServing *serving, guint request, guint node, uint32_t thread, int64_t *ret_begin_ns,
-			  int64_t *ret_end_ns)
+void dtc_serving_cut(const DtcServing *serving, guint request, guint node, uint32_t thread, int64_t *begin_ns,
+		     int64_t *end_ns)
 {
-	dtc_life_get(serving->clocks, g_hash_table_lookup(serving->lives, GUINT_TO_POINTER(request)), node, thread,
-		     ret_begin_ns, ret_end_ns);
+	dtc_life_cut(serving->clocks, g_hash_table_lookup(serving->lives, GUINT_TO_POINTER(request)), node, thread,
+		     begin_ns, end_ns);
 }
 
 static const DtcHistory *get_history(const DtcServing *serving, guint node)
@@ -296,7 +296,6 @@ void dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc
 {
 	struct worker *worker = look_up(serving->workers, node, handed->thread);
 	struct dtc_served span = { handed->begin_ns, handed->end_ns, request, false, DTC_NO_REQUEST };
-	int64_t from_ns, to_ns;
 
 	if (worker && worker->marks->len) /* its own calls tell */
 		return;
@@ -306,9 +305,7 @@ void dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc
 	/* who is at work is given a mutex, and not another piece */
 	if (count && handed->begin_ns < g_array_index(worker->spans, struct dtc_served, count - 1).end_ns)
 		return;
-	dtc_serving_get_life(serving, request, node, handed->thread, &from_ns, &to_ns);
-	span.begin_ns = MAX(span.begin_ns, from_ns);
-	span.end_ns = MIN(span.end_ns, to_ns);
+	dtc_serving_cut(serving, request, node, handed->thread, &span.begin_ns, &span.end_ns);
 	if (span.end_ns > span.begin_ns)
 		g_array_append_val(worker->spans, span);
 }

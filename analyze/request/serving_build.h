@@ -65,12 +65,12 @@ struct DtcServing {
 	bool is_sealed;
 };
 
-/* When work for a request can begin and end at most, on a node and in a thread of it. */
-void dtc_serving_get_life(const DtcServing *serving, guint request, guint node, uint32_t thread, int64_t *ret_begin_ns,
-			  int64_t *ret_end_ns);
+/* Cuts [*begin_ns, *end_ns] to when there can be work for a request, on a node and in a thread of it: dtc_life_cut. */
+void dtc_serving_cut(const DtcServing *serving, guint request, guint node, uint32_t thread, int64_t *begin_ns,
+		     int64_t *end_ns);
 
 /*
- * Looks at a worker's calls from its first mark on: makes its spans anew, and the messages that it sent; in the last
- * look, instead of these, what it wrote for whom.
+ * Looks at a worker's calls from its first mark on, for the messages that it sent; in the last look instead of these
+ * for what it wrote for whom, and for its spans.
  */
 void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is_last);

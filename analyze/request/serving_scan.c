@@ -60,13 +60,10 @@ struct scan {
 static void add_span(struct scan *scan, guint request, guint other, int64_t end_ns, bool leads)
 {
 	struct dtc_served span = { scan->since_ns, end_ns, request, leads, other };
-	int64_t from_ns, to_ns;
 
-	if (request >= STRANGER)
+	if (!scan->is_last || request >= STRANGER) /* only what the last scan leaves is looked at */
 		return;
-	dtc_serving_get_life(scan->serving, request, scan->worker->node, scan->worker->thread, &from_ns, &to_ns);
-	span.begin_ns = MAX(span.begin_ns, from_ns);
-	span.end_ns = MIN(span.end_ns, to_ns);
+	dtc_serving_cut(scan->serving, request, scan->worker->node, scan->worker->thread, &span.begin_ns, &span.end_ns);
 	if (span.end_ns > span.begin_ns)
 		g_array_append_val(scan->worker->spans, span);
 }
@@ -369,10 +366,10 @@ static bool may_be_for(gconstpointer data, guint request)
 {
 	const struct asked *asked = data;
 	const struct worker *worker = asked->scan->worker;
-	int64_t begin_ns, end_ns;
+	int64_t last_ns = MAX(asked->at_ns, asked->answered_ns), begin_ns = asked->at_ns, end_ns = last_ns;
 
-	dtc_serving_get_life(asked->scan->serving, request, worker->node, worker->thread, &begin_ns, &end_ns);
-	return asked->at_ns >= begin_ns && asked->at_ns <= end_ns && asked->answered_ns <= end_ns;
+	dtc_serving_cut(asked->scan->serving, request, worker->node, worker->thread, &begin_ns, &end_ns);
+	return begin_ns == asked->at_ns && end_ns == last_ns;
 }
 
 /* The open question whose answer a question to others leads to: its request, or STRANGER. */
