@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/details.h"
 
+#include "analyze/report/pool.h"
+
 #include <string.h>
 
 /* All that the words are made of, but for what never changes: names of threads, files and nodes. No padding. */
@@ -27,7 +29,8 @@ struct DtcDetails {
 	struct dtc_names names;
 	DtcKeepText keep;
 	gpointer data;
-	GHashTable *known; /* struct detail */
+	GHashTable *known; /* struct detail, of the pool */
+	DtcPool *pool;
 };
 
 static guint hash(gconstpointer data)
@@ -52,7 +55,8 @@ DtcDetails *dtc_details_new(const struct dtc_names *names, DtcKeepText keep, gpo
 	details->names = *names;
 	details->keep = keep;
 	details->data = data;
-	details->known = g_hash_table_new_full(hash, equal, g_free, NULL);
+	details->known = g_hash_table_new(hash, equal);
+	details->pool = dtc_pool_new(sizeof(struct detail));
 	return details;
 }
 
@@ -61,6 +65,7 @@ void dtc_details_free(DtcDetails *details)
 	if (!details)
 		return;
 	g_hash_table_unref(details->known);
+	dtc_pool_free(details->pool);
 	g_free(details);
 }
 
@@ -161,11 +166,11 @@ const char *dtc_details_get(DtcDetails *details, const struct dtc_evidence *evid
 
 	if (!make_key(details, evidence, &key))
 		return make(details, evidence, span_ns);
-	struct detail *detail = g_hash_table_lookup(details->known, &key);
+	const struct detail *detail = g_hash_table_lookup(details->known, &key);
 	if (!detail) {
-		detail = g_new0(struct detail, 1);
-		*detail = (struct detail){ key, make(details, evidence, span_ns) };
-		g_hash_table_add(details->known, detail);
+		const struct detail fresh = { key, make(details, evidence, span_ns) };
+		detail = dtc_pool_add(details->pool, &fresh);
+		g_hash_table_add(details->known, (gpointer)detail);
 	}
 	return detail->text;
 }

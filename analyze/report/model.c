@@ -350,8 +350,20 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 	}
 }
 
+/* A step of the kernel that nobody waited for. */
+static bool lacks_service(const DtcReport *report)
+{
+	bool lacks = false;
+
+	for (guint i = 0; i < report->steps->len && !lacks; i++) {
+		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
+		lacks = step->is_kernel && !step->service.tier;
+	}
+	return lacks;
+}
+
 /* Where nobody waited for it: the kernel worked for who went on after it on its machine, else for who was before. */
-static void set_services(DtcReport *report)
+static void set_kernel_services(DtcReport *report)
 {
 	g_autoptr(GHashTable) nearest = g_hash_table_new(g_direct_hash, g_direct_equal); /* node -> its step */
 	guint count = report->steps->len;
@@ -364,11 +376,19 @@ static void set_services(DtcReport *report)
 		const struct dtc_report_step *known = g_hash_table_lookup(nearest, step->who.node);
 		if (!step->is_kernel)
 			g_hash_table_insert(nearest, (gpointer)step->who.node, step);
-		if (step->service.tier)
-			continue;
-		if (step->is_kernel && known)
+		else if (!step->service.tier && known)
 			step->service = known->who;
-		else if (!step->is_kernel || i >= count)
+	}
+}
+
+/* All others, and those of the kernel on a machine where nothing else was done, worked for themselves. */
+static void set_services(DtcReport *report)
+{
+	if (lacks_service(report))
+		set_kernel_services(report);
+	for (guint i = 0; i < report->steps->len; i++) {
+		struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
+		if (!step->service.tier)
 			step->service = step->who;
 	}
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/rows.h"
 
+#include "analyze/report/pool.h"
+
 #include <string.h>
 
 /* Steps of one tier with one cause and one detail. */
@@ -16,8 +18,9 @@ struct group {
 };
 
 struct DtcRowSums {
-	GHashTable *groups; /* struct group, of the list */
-	GPtrArray *list;    /* owns them */
+	DtcPool *pool;	    /* struct group */
+	GHashTable *groups; /* of the pool */
+	GPtrArray *list;    /* the same */
 };
 
 static guint group_hash(gconstpointer data)
@@ -36,7 +39,8 @@ DtcRowSums *dtc_row_sums_new(void)
 {
 	DtcRowSums *sums = g_new0(DtcRowSums, 1);
 	sums->groups = g_hash_table_new(group_hash, group_equal);
-	sums->list = g_ptr_array_new_with_free_func(g_free);
+	sums->list = g_ptr_array_new();
+	sums->pool = dtc_pool_new(sizeof(struct group));
 	return sums;
 }
 
@@ -46,6 +50,7 @@ void dtc_row_sums_free(DtcRowSums *sums)
 		return;
 	g_hash_table_unref(sums->groups);
 	g_ptr_array_unref(sums->list);
+	dtc_pool_free(sums->pool);
 	g_free(sums);
 }
 
@@ -60,7 +65,7 @@ void dtc_row_sums_add(DtcRowSums *sums, const struct dtc_report_step *step)
 	int64_t ns = step->end_ns - step->begin_ns;
 
 	if (!group) {
-		group = g_memdup2(&key, sizeof(key));
+		group = dtc_pool_add(sums->pool, &key);
 		g_hash_table_add(sums->groups, group);
 		g_ptr_array_add(sums->list, group);
 	}

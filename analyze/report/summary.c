@@ -25,9 +25,29 @@ void dtc_summary_free(DtcSummary *summary)
 	g_free(summary);
 }
 
-static const char *keep(DtcSummary *summary, const char *text)
+/* Strings that were kept of one report, in which a few dozens stand hundreds of times: where they were, and where. */
+#define RECENT 64
+
+struct keeper {
+	DtcSummary *summary;
+	struct {
+		const char *from;
+		const char *to;
+	} recent[RECENT];
+};
+
+/* The text is the report's: as long as that is there, another text has another address. */
+static const char *keep(struct keeper *keeper, const char *text)
 {
-	return text ? g_string_chunk_insert_const(summary->strings, text) : NULL;
+	guint at = (guint)((guintptr)text * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15) >> 58);
+
+	if (!text)
+		return NULL;
+	if (keeper->recent[at].from != text) {
+		keeper->recent[at].from = text;
+		keeper->recent[at].to = g_string_chunk_insert_const(keeper->summary->strings, text);
+	}
+	return keeper->recent[at].to;
 }
 
 static int compare_shares(const void *a, const void *b)
@@ -49,18 +69,20 @@ static int compare_tiers(const void *a, const void *b)
 }
 
 /* A request has a handful of tiers: strings are kept once, so that pointers compare. */
-static void add_tiers(DtcSummary *summary, struct dtc_summary_row *row, const DtcReport *report)
+static void add_tiers(struct keeper *keeper, struct dtc_summary_row *row, const DtcReport *report)
 {
+	DtcSummary *summary = keeper->summary;
+
 	for (guint i = 0; i < report->steps->len; i++) {
 		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
 		const struct dtc_report_thread *who = &step->service;
-		const char *tier = keep(summary, who->tier);
+		const char *tier = keep(keeper, who->tier);
 		guint k = row->tier_first, end = summary->tiers->len;
 		while (k < end && g_array_index(summary->tiers, struct dtc_tier_share, k).tier != tier)
 			k++;
 		if (k == end) {
-			const struct dtc_tier_share share = { tier, keep(summary, who->node),
-							      keep(summary, who->process), 0 };
+			const struct dtc_tier_share share = { tier, keep(keeper, who->node), keep(keeper, who->process),
+							      0 };
 			g_array_append_val(summary->tiers, share);
 			row->tier_count++;
 		}
@@ -72,28 +94,29 @@ static void add_tiers(DtcSummary *summary, struct dtc_summary_row *row, const Dt
 }
 
 /* Its index of a part means nothing here. */
-static struct dtc_report_verdict keep_verdict(DtcSummary *summary, const struct dtc_report_verdict *from)
+static struct dtc_report_verdict keep_verdict(struct keeper *keeper, const struct dtc_report_verdict *from)
 {
 	struct dtc_report_verdict verdict = *from;
 
-	verdict.machine = keep(summary, from->machine);
-	verdict.waited_for = keep(summary, from->waited_for);
-	verdict.waited_tier = keep(summary, from->waited_tier);
-	verdict.waited_candidate = keep(summary, from->waited_candidate);
+	verdict.machine = keep(keeper, from->machine);
+	verdict.waited_for = keep(keeper, from->waited_for);
+	verdict.waited_tier = keep(keeper, from->waited_tier);
+	verdict.waited_candidate = keep(keeper, from->waited_candidate);
 	return verdict;
 }
 
 void dtc_summary_add(DtcSummary *summary, const DtcReport *report)
 {
+	struct keeper keeper = { .summary = summary };
 	struct dtc_summary_row row = {
-		.id = keep(summary, report->request ? report->request : ""),
-		.method = keep(summary, report->method),
-		.url = keep(summary, report->url),
+		.id = keep(&keeper, report->request ? report->request : ""),
+		.method = keep(&keeper, report->method),
+		.url = keep(&keeper, report->url),
 		.status = report->status,
-		.node = keep(summary, report->target.node),
-		.comm = keep(summary, report->target.comm),
-		.process = keep(summary, report->target.process),
-		.tier = keep(summary, report->target.tier),
+		.node = keep(&keeper, report->target.node),
+		.comm = keep(&keeper, report->target.comm),
+		.process = keep(&keeper, report->target.process),
+		.tier = keep(&keeper, report->target.tier),
 		.pid = report->target.pid,
 		.tid = report->target.tid,
 		.begin_ns = report->begin_ns,
@@ -101,17 +124,17 @@ void dtc_summary_add(DtcSummary *summary, const DtcReport *report)
 		.share_first = summary->shares->len,
 		.share_count = report->rows->len,
 		.tier_first = summary->tiers->len,
-		.verdict = keep_verdict(summary, &report->verdict),
+		.verdict = keep_verdict(&keeper, &report->verdict),
 		.complete = report->complete,
 		.is_anonymous = report->sources->len == 0,
 	};
 	for (guint i = 0; i < report->rows->len; i++) {
 		const struct dtc_report_row *from = &g_array_index(report->rows, struct dtc_report_row, i);
 		struct dtc_share share = {
-			.tier = keep(summary, from->tier),
-			.node = keep(summary, from->node),
-			.process = keep(summary, from->process),
-			.detail = 2 * from->detail_ns >= from->ns ? keep(summary, from->detail) : NULL,
+			.tier = keep(&keeper, from->tier),
+			.node = keep(&keeper, from->node),
+			.process = keep(&keeper, from->process),
+			.detail = 2 * from->detail_ns >= from->ns ? keep(&keeper, from->detail) : NULL,
 			.cause = from->cause,
 			.ns = from->ns,
 		};
@@ -120,7 +143,7 @@ void dtc_summary_add(DtcSummary *summary, const DtcReport *report)
 	if (row.share_count)
 		qsort(&g_array_index(summary->shares, struct dtc_share, row.share_first), row.share_count,
 		      sizeof(struct dtc_share), compare_shares);
-	add_tiers(summary, &row, report);
+	add_tiers(&keeper, &row, report);
 	g_array_append_val(summary->rows, row);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/verdict.h"
 
+#include "analyze/report/pool.h"
+
 #include <string.h>
 
 enum dtc_family dtc_family_of_cause(enum dtc_cause cause)
@@ -68,8 +70,9 @@ struct piece {
 };
 
 struct DtcVerdictSums {
-	GHashTable *pieces; /* struct piece, of the list */
-	GPtrArray *list;    /* owns them */
+	DtcPool *pool;	    /* struct piece */
+	GHashTable *pieces; /* of the pool */
+	GPtrArray *list;    /* the same */
 };
 
 static guint piece_hash(gconstpointer data)
@@ -90,7 +93,8 @@ DtcVerdictSums *dtc_verdict_sums_new(void)
 {
 	DtcVerdictSums *sums = g_new0(DtcVerdictSums, 1);
 	sums->pieces = g_hash_table_new(piece_hash, piece_equal);
-	sums->list = g_ptr_array_new_with_free_func(g_free);
+	sums->list = g_ptr_array_new();
+	sums->pool = dtc_pool_new(sizeof(struct piece));
 	return sums;
 }
 
@@ -100,6 +104,7 @@ void dtc_verdict_sums_free(DtcVerdictSums *sums)
 		return;
 	g_hash_table_unref(sums->pieces);
 	g_ptr_array_unref(sums->list);
+	dtc_pool_free(sums->pool);
 	g_free(sums);
 }
 
@@ -163,7 +168,7 @@ void dtc_verdict_sums_add(DtcVerdictSums *sums, const struct dtc_report_step *st
 	set_what(&key, step, evidence);
 	struct piece *piece = g_hash_table_lookup(sums->pieces, &key);
 	if (!piece) {
-		piece = g_memdup2(&key, sizeof(key));
+		piece = dtc_pool_add(sums->pool, &key);
 		g_hash_table_add(sums->pieces, piece);
 		g_ptr_array_add(sums->list, piece);
 	}

@@ -45,13 +45,13 @@ static char *name_call(const DtcHistory *h, const struct dtc_call *call, char *f
 	g_autofree char *file = file_name;
 	const char *name = dtc_history_get_string(h, call->name);
 	if (call->path != DTC_NONE && *dtc_history_get_string(h, call->path))
-		return g_strdup_printf("%s(%s)", name, dtc_history_get_string(h, call->path));
+		return g_strconcat(name, "(", dtc_history_get_string(h, call->path), ")", NULL);
 	if (call->kind == DTC_CALL_FUTEX && call->argument)
 		return g_strdup_printf("%s(0x%" PRIx64 ")", name, call->argument);
 	if (call->file == DTC_NONE)
 		return g_strdup(name);
 	if (file)
-		return g_strdup_printf("%s(%s)", name, file);
+		return g_strconcat(name, "(", file, ")", NULL);
 	return g_strdup_printf("%s(fd %d)", name, call->fd);
 }
 
@@ -104,9 +104,12 @@ static void append_occupant(GString *out, const DtcHistory *h, const struct dtc_
 	}
 	const char *comm = dtc_history_get_comm(h, occupant->thread, at_ns);
 	const char *process = dtc_history_get_process(h, occupant->thread, at_ns);
-	g_string_append_printf(out, "%s (tid %d)", comm, dtc_history_get_thread(h, occupant->thread)->tid);
-	if (is_first && strcmp(comm, process) != 0)
-		g_string_append_printf(out, " of %s", process);
+	g_string_append(out, comm);
+	g_string_append_printf(out, " (tid %d)", dtc_history_get_thread(h, occupant->thread)->tid);
+	if (is_first && strcmp(comm, process) != 0) {
+		g_string_append(out, " of ");
+		g_string_append(out, process);
+	}
 }
 
 /* Who had the CPU meanwhile, the one that had it longest first; that it was idle is said if it was that for longest. */
@@ -208,9 +211,33 @@ static char *explain_work(const DtcHistory *h, const struct dtc_interval *interv
 			       dtc_history_get_thread(h, work->queued.thread)->tid);
 }
 
+static char *name_call_of(const DtcHistory *h, const struct dtc_interval *interval)
+{
+	return interval->call == DTC_NONE ? NULL : dtc_words_for_call(h, interval->call);
+}
+
+/* The call with what ended its wait, where that is no thread. */
+static char *explain_wait(const DtcHistory *h, const struct dtc_interval *interval)
+{
+	g_autofree char *call = name_call_of(h, interval);
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake =
+		interval->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, interval->ref, &wake_place);
+	if (wake && wake->waker == DTC_WAKER_BLOCK) {
+		g_autofree char *disk = explain_disk(h, wake);
+		return call ? g_strdup_printf("%s, %s", call, disk) : g_steal_pointer(&disk);
+	}
+	if (wake && (wake->waker == DTC_WAKER_IRQ || wake->waker == DTC_WAKER_SOFTIRQ)) {
+		const char *irq = wake->waker == DTC_WAKER_SOFTIRQ ? dtc_softirq_to_string(wake->ref)
+								   : dtc_history_get_string(h, wake->ref);
+		return call ? g_strconcat(call, ", ", irq, NULL) : g_strdup(irq);
+	}
+	return g_steal_pointer(&call);
+}
+
 char *dtc_words_for_interval(const DtcHistory *h, const struct dtc_interval *interval)
 {
-	g_autofree char *call = interval->call == DTC_NONE ? NULL : dtc_words_for_call(h, interval->call);
+	char *call;
 	switch ((enum dtc_state)interval->state) {
 	case DTC_STATE_IRQ:
 		return interval->ref == DTC_NONE ? g_strdup("interrupt")
@@ -222,29 +249,17 @@ char *dtc_words_for_interval(const DtcHistory *h, const struct dtc_interval *int
 	case DTC_STATE_PREEMPTED:
 		return explain_occupants(h, interval);
 	case DTC_STATE_KERNEL:
-		return call ? g_steal_pointer(&call) : explain_work(h, interval);
+		call = name_call_of(h, interval);
+		return call ? call : explain_work(h, interval);
 	case DTC_STATE_WAIT:
-	case DTC_STATE_WAIT_DISK: {
-		struct dtc_wake wake_place;
-		const struct dtc_wake *wake =
-			interval->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, interval->ref, &wake_place);
-		if (wake && wake->waker == DTC_WAKER_BLOCK) {
-			g_autofree char *disk = explain_disk(h, wake);
-			return call ? g_strdup_printf("%s, %s", call, disk) : g_steal_pointer(&disk);
-		}
-		if (wake && (wake->waker == DTC_WAKER_IRQ || wake->waker == DTC_WAKER_SOFTIRQ)) {
-			const char *irq = wake->waker == DTC_WAKER_SOFTIRQ ? dtc_softirq_to_string(wake->ref)
-									   : dtc_history_get_string(h, wake->ref);
-			return call ? g_strdup_printf("%s, %s", call, irq) : g_strdup(irq);
-		}
-		return g_steal_pointer(&call);
-	}
+	case DTC_STATE_WAIT_DISK:
+		return explain_wait(h, interval);
 	case DTC_STATE_UNKNOWN:
 		return g_strdup("no events of this thread");
 	case DTC_STATE_EXITED:
 		return g_strdup("exited");
 	default:
-		return g_steal_pointer(&call);
+		return name_call_of(h, interval);
 	}
 }
 

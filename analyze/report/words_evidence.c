@@ -20,7 +20,7 @@ static char *name_message(const struct dtc_names *names, const struct dtc_eviden
 	g_autofree char *what = dtc_words_for_packet(packet);
 	g_autofree char *from = dtc_address_to_string(flow->source, flow->source_port);
 	g_autofree char *to = dtc_address_to_string(flow->destination, flow->destination_port);
-	return g_strdup_printf("%s from %s %s to %s", what, names->node_names[evidence->sent_node], from, to);
+	return g_strconcat(what, " from ", names->node_names[evidence->sent_node], " ", from, " to ", to, NULL);
 }
 
 static char *name_sent_again(const struct dtc_names *names, const struct dtc_evidence *evidence, const char *why)
