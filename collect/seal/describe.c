@@ -150,6 +150,7 @@ static void add_recorder(DtcEnvironment *environment, const struct dtc_descripti
 	add_key(environment->recorder, "begin-ns", what->recording, DTC_RAW_KEY_BEGIN);
 	add_key(environment->recorder, "end-ns", what->recording, DTC_RAW_KEY_END);
 	add_key(environment->recorder, "state", what->recording, DTC_RAW_KEY_STATE);
+	add_key(environment->recorder, "trigger", what->recording, DTC_RAW_KEY_TRIGGER);
 }
 
 /* Interfaces that were there at either end, as they were at the last. */

@@ -26,6 +26,8 @@ struct DtcPages {
 	uint32_t page_bytes;
 	int64_t begin_ns;
 	int64_t end_ns;
+	int64_t from_ns; /* what is before is left out; INT64_MIN: nothing is */
+	bool has_told;
 	uint8_t *chunk; /* whole pages, and one more, which is looked ahead at */
 	size_t chunk_pages;
 	size_t filled_pages;
@@ -62,10 +64,16 @@ DtcPages *dtc_pages_open(const char *path, const struct dtc_page_layout *layout,
 	pages->begin_ns = begin_ns;
 	pages->end_ns = end_ns;
 	pages->last_ns = begin_ns;
+	pages->from_ns = INT64_MIN;
 	pages->chunk_pages = MAX(CHUNK_BYTES / page_bytes, 2);
 	pages->chunk = g_malloc(pages->chunk_pages * page_bytes);
 	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	return pages;
+}
+
+void dtc_pages_skip_until(DtcPages *pages, int64_t from_ns)
+{
+	pages->from_ns = from_ns;
 }
 
 void dtc_pages_free(DtcPages *pages)
@@ -255,6 +263,25 @@ static void tell(DtcPages *pages, struct dtc_raw_event *event)
 	pages->lost = 0;
 }
 
+static void forget_losses(DtcPages *pages, struct dtc_raw_event *event)
+{
+	event->lost = 0;
+	pages->summary.lost = 0;
+	pages->summary.uncounted = 0;
+}
+
+/* Whether it is to be left out. Where the buffer begins within what is wanted, nothing is said to be lost before. */
+static bool is_too_early(DtcPages *pages, struct dtc_raw_event *event)
+{
+	if (pages->from_ns == INT64_MIN)
+		return false;
+	bool is_early = event->time_ns < pages->from_ns;
+	if (is_early || !pages->has_told)
+		forget_losses(pages, event);
+	pages->has_told = true;
+	return is_early;
+}
+
 bool dtc_pages_next(DtcPages *pages, struct dtc_raw_event *ret_event)
 {
 	for (;;) {
@@ -277,6 +304,8 @@ bool dtc_pages_next(DtcPages *pages, struct dtc_raw_event *ret_event)
 					  pages->time_ns <= pages->end_ns;
 			if (is_in_time && take_data(pages, type, left, ret_event)) {
 				tell(pages, ret_event);
+				if (is_too_early(pages, ret_event))
+					continue;
 				return true;
 			}
 			note_damage(pages);

@@ -42,6 +42,11 @@ typedef struct DtcPages DtcPages;
 /* Times outside of the span are damage. Caller owns. */
 DtcPages *dtc_pages_open(const char *path, const struct dtc_page_layout *layout, uint32_t page_bytes, int64_t begin_ns,
 			 int64_t end_ns, GError **error);
+/*
+ * Leaves out events before that time. What was lost up to there, and before the first event of all, was overwritten as
+ * a flight recorder's buffer is meant to be: it counts as nothing.
+ */
+void dtc_pages_skip_until(DtcPages *pages, int64_t from_ns);
 void dtc_pages_free(DtcPages *pages);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcPages, dtc_pages_free)
 /* False at the end, or where the file cannot be read further: dtc_pages_finish tells. */

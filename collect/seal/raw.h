@@ -53,6 +53,10 @@
 #define DTC_RAW_KEY_BEGIN "begin-ns"		/* CLOCK_MONOTONIC */
 #define DTC_RAW_KEY_END "end-ns"
 #define DTC_RAW_KEY_STATE "state" /* "recording", "stopped" */
+/* CLOCK_MONOTONIC; of a flight recorder, whose buffers overwrite themselves: what is before is left out, and not lost
+ */
+#define DTC_RAW_KEY_FROM "from-ns"
+#define DTC_RAW_KEY_TRIGGER "trigger" /* what ended the flight */
 /* thing=reason: what this kernel or these rights could not give; copied to the environment, next to what sealing lacks
  */
 #define DTC_RAW_LACKS "lacks"

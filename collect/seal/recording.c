@@ -171,6 +171,9 @@ static bool read_keys(DtcRecording *recording, GError **error)
 	recording->was_stopped = strcmp(state, "stopped") == 0;
 	recording->begin_ns = MAX(get_time(recording, DTC_RAW_KEY_BEGIN) - SLACK_NS, 0);
 	recording->end_ns = recording->was_stopped ? get_time(recording, DTC_RAW_KEY_END) + SLACK_NS : MAX_TIME_NS;
+	recording->from_ns = get_time(recording, DTC_RAW_KEY_FROM);
+	if (recording->from_ns > 0) /* on a CPU where little happens, what was not overwritten is as old as it likes */
+		recording->begin_ns = 0;
 	if (recording->end_ns <= recording->begin_ns)
 		recording->end_ns = MAX_TIME_NS;
 	if (recording->is_lttng)

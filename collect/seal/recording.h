@@ -41,6 +41,7 @@ typedef struct DtcRecording {
 	struct dtc_page_layout layout;
 	int64_t begin_ns; /* of what can be: a minute before and after is taken, too */
 	int64_t end_ns;
+	int64_t from_ns;  /* of a flight recorder: events begin here; else 0 */
 	bool was_stopped; /* by the recorder, that is */
 	DtcFormats *formats;
 	GArray *clocks;	  /* struct dtc_raw_clock */

@@ -326,8 +326,11 @@ static void take_event(struct dtc_scan *scan, const DtcSubjects *subjects, const
 DtcPages *dtc_scan_open(const DtcRecording *recording, uint32_t cpu, GError **error)
 {
 	g_autofree char *path = g_strdup_printf("%s/" DTC_RAW_CPU "%u", recording->folder, cpu);
-	return dtc_pages_open(path, &recording->layout, recording->page_bytes, recording->begin_ns, recording->end_ns,
-			      error);
+	DtcPages *pages = dtc_pages_open(path, &recording->layout, recording->page_bytes, recording->begin_ns,
+					 recording->end_ns, error);
+	if (pages && recording->from_ns > 0)
+		dtc_pages_skip_until(pages, recording->from_ns);
+	return pages;
 }
 
 bool dtc_scan_cpu(const DtcRecording *recording, const DtcSubjects *subjects, uint32_t cpu, struct dtc_scan *scan,

@@ -296,14 +296,18 @@ static void read_losses(struct seal *seal, guint cpu)
 	GArray *losses = g_ptr_array_index(seal->losses, cpu);
 	const struct dtc_pages_summary *pages = &seal->scans[cpu].pages;
 	struct dtc_raw_drop last = { .mono_ns = seal->recording->begin_ns };
+	bool has_last = false;
 	for (guint i = 0; i < seal->recording->drops->len; i++) {
 		const struct dtc_raw_drop *drop = &g_array_index(seal->recording->drops, struct dtc_raw_drop, i);
 		if (drop->cpu != seal->recording->cpus[cpu] || drop->mono_ns < last.mono_ns)
 			continue;
 		struct dtc_loss loss = { last.mono_ns, drop->mono_ns, get_growth(last.dropped, drop->dropped) };
-		if (loss.count)
+		/* of a flight recorder's the first sample tells what was lost in all the time before */
+		if (loss.count && drop->mono_ns > seal->recording->from_ns &&
+		    (has_last || seal->recording->from_ns == 0))
 			g_array_append_val(losses, loss);
 		last = *drop;
+		has_last = true;
 	}
 	seal->cpus[cpu].losses = losses;
 	/* gaps that the pages do not count share what the counters know beyond them */

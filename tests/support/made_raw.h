@@ -35,6 +35,7 @@ struct made_raw {
 	GString *begin;		     /* the walks */
 	GString *end;
 	GString *drops;
+	const char *more; /* lines for the group [recording]; or NULL */
 };
 
 static const char made_raw_common[] = "format:\n"
@@ -198,11 +199,11 @@ static inline void made_raw_end(struct made_raw *raw, guint64 flags)
 		       "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
 		       "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n",
 		       -1);
-	made_raw_write(raw, DTC_RAW_RECORDING,
-		       "[recording]\nversion=1\ntracer=tracefs\nnode=node\ncpus=0;1;\npage-size=4096\nclock=mono\n"
-		       "boot-id=01234567-89ab-4cde-8f01-23456789abcd\nbegin-ns=1000000000\nend-ns=3000000000\n"
-		       "state=stopped\n",
-		       -1);
+	g_autofree char *recording = g_strconcat(
+		"[recording]\nversion=1\ntracer=tracefs\nnode=node\ncpus=0;1;\npage-size=4096\nclock=mono\n"
+		"boot-id=01234567-89ab-4cde-8f01-23456789abcd\nbegin-ns=1000000000\nend-ns=3000000000\nstate=stopped\n",
+		raw->more, NULL);
+	made_raw_write(raw, DTC_RAW_RECORDING, recording, -1);
 	made_raw_write(raw, DTC_RAW_CLOCKS, "1000000000 1000000000 0 0 0 100\n", -1);
 	made_raw_write(raw, DTC_RAW_DROPS, raw->drops->str, -1);
 	made_raw_write(raw, DTC_RAW_PROC_BEGIN, raw->begin->str, -1);

@@ -181,6 +181,28 @@ static void test_losses(void)
 	made_raw_clear(&raw);
 }
 
+/* A flight recorder's buffer overwrites itself: what is before from-ns is left out, and nothing of it was lost. */
+static void test_flight(void)
+{
+	struct made_raw raw;
+	struct dtc_seal_summary summary;
+	made_raw_begin(&raw);
+	raw.more = "from-ns=1000004000\ntrigger=slow\n";
+	made_raw_switch(&raw, 0, 500, 0, 0, 7);
+	made_raw_call(&raw, 0, 5000, MADE_CLOSE, 7, 3);
+	made_raw_call(&raw, 0, 9000, MADE_CLOSE, 7, 3);
+	made_raw_call(&raw, 1, 4000, MADE_CLOSE, 8, 3); /* the other CPU's buffer reaches no further back */
+	g_string_append(raw.drops, "1000001000 0 0 70 0 0 0 0\n1000004500 0 0 90 0 0 4 0\n1000008000 0 0 99 0 0 7 0\n"
+				   "1000005000 1 0 0 0 0 9 0\n");
+	made_raw_end(&raw, 0xc0000000u);
+	g_autoptr(GArray) events = seal_and_read(&raw, &summary);
+	g_assert_cmpuint(summary.lost_events, ==, 4 + 3); /* as counted from one sample to the next */
+	g_assert_cmpuint(summary.events, ==, 3);
+	g_assert_cmpint(summary.begin_ns, ==, MADE_RAW_BEGIN + 4000);
+	g_assert_null(find(events, DTC_EVENT_SCHED_SWITCH, 0));
+	made_raw_clear(&raw);
+}
+
 /* lttng-modules: WRITE 1, DISCARD 2, READ 4, RAHEAD 8, SYNC 32, META 64, SECURE 128, FLUSH 256, FUA 512, PREFLUSH 1024
  */
 static void test_block_flags(void)
@@ -306,6 +328,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/seal/forks", test_forks);
 	g_test_add_func("/seal/file-names", test_file_names);
 	g_test_add_func("/seal/losses", test_losses);
+	g_test_add_func("/seal/flight", test_flight);
 	g_test_add_func("/seal/block-flags", test_block_flags);
 	g_test_add_func("/seal/records", test_records);
 	g_test_add_func("/seal/manifest", test_manifest);
