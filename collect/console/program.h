@@ -18,7 +18,7 @@ struct dtc_manual {
 	const char *synopsis; /* after "PROGRAM NAME" */
 	const char *summary;  /* one line, lower case, no full stop */
 	const char *description;
-	struct dtc_manual_example examples[4]; /* until one without a command */
+	struct dtc_manual_example examples[6]; /* until one without a command */
 };
 
 struct dtc_program {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/record/captures.h"
 
+#include "collect/packets/frame.h"
 #include "collect/record/clocks.h"
 #include "collect/record/headers_only.h"
 #include "collect/record/netns.h"
+#include "collect/record/packet_ring.h"
 #include "collect/record/privileges.h"
 #include "collect/record/spool.h"
 #include "collect/seal/raw.h"
@@ -18,7 +20,8 @@
 
 /* A packet waits in the kernel until its block is full, or so long. */
 #define TIMEOUT_MS 100
-#define DRAIN_NS INT64_C(1000000000)
+#define SECOND_NS INT64_C(1000000000)
+#define DRAIN_NS SECOND_NS
 #define MIN_BUFFER_BYTES (1 << 20)
 #define FILE_BUFFER_BYTES (256 << 10)
 
@@ -37,10 +40,15 @@ struct capture {
 	bool is_named; /* perhaps no namespace at all */
 	GThread *thread;
 	gint *is_stopping;
+	const int64_t *from_ns; /* set before it is stopping, as the next */
+	const int64_t *until_ns;
+	struct dtc_packet_budget *budget;
 	/* of the thread, until it has ended; lock guards what both look at */
 	pcap_t *handle;
 	pcap_dumper_t *file;
-	char *file_name; /* owned; NULL: there was no packet */
+	char *file_name;     /* owned; NULL: there was no packet */
+	DtcPacketRing *ring; /* of a flight recorder, else NULL */
+	DtcSlow *slow;	     /* NULL: nothing is watched */
 	GMutex lock;
 	GCond is_open;
 	enum capture_state state;
@@ -56,6 +64,8 @@ struct DtcCaptures {
 	GHashTable *known;   /* inode -> nothing */
 	GPtrArray *lacks;
 	gint is_stopping; /* atomic */
+	int64_t from_ns, until_ns;
+	struct dtc_packet_budget budget;
 	bool is_stopped;
 	guint refused;
 };
@@ -122,24 +132,85 @@ static bool open_file(struct capture *capture)
 	return capture->file != NULL;
 }
 
-static void write_packet(uint8_t *data, const struct pcap_pkthdr *header, const uint8_t *bytes)
+static void write_packet(struct capture *capture, const struct pcap_pkthdr *header, const uint8_t *bytes)
 {
-	struct capture *capture = (struct capture *)data;
-	const struct dtc_capture_settings *settings = capture->settings;
-	struct pcap_pkthdr cut = *header;
-
 	if (capture->is_failed)
 		return;
 	if (!capture->file && !open_file(capture)) {
 		capture->is_failed = true;
 		return;
 	}
+	pcap_dump((uint8_t *)capture->file, header, bytes);
+	capture->packets++;
+	capture->bytes += sizeof(uint32_t[4]) + header->caplen;
+}
+
+/* Of a flight recorder: into memory. */
+static void keep_packet(struct capture *capture, int64_t time_ns, const struct pcap_pkthdr *header,
+			const uint8_t *bytes)
+{
+	const struct dtc_ring_packet packet = { time_ns, header->caplen, header->len };
+
+	dtc_packet_ring_add(capture->ring, &packet, bytes);
+	capture->packets++;
+}
+
+static void tell_slow(const struct capture *capture, char *text)
+{
+	if (text)
+		capture->settings->tell_slow(text, capture->settings->data);
+	g_free(text);
+}
+
+static void look_at_packet(struct capture *capture, int64_t time_ns, const struct pcap_pkthdr *header,
+			   const uint8_t *bytes)
+{
+	enum dtc_frame_kind kind =
+		pcap_datalink(capture->handle) == DLT_LINUX_SLL2 ? DTC_FRAME_COOKED2 : DTC_FRAME_ETHERNET;
+	struct dtc_captured packet = { 0 };
+
+	dtc_frame_decode(kind, bytes, header->caplen, header->len, &packet);
+	packet.time_ns = time_ns;
+	tell_slow(capture, dtc_slow_look(capture->slow, &packet));
+}
+
+static void take_packet(uint8_t *data, const struct pcap_pkthdr *header, const uint8_t *bytes)
+{
+	struct capture *capture = (struct capture *)data;
+	const struct dtc_capture_settings *settings = capture->settings;
+	bool is_nano = pcap_get_tstamp_precision(capture->handle) == PCAP_TSTAMP_PRECISION_NANO;
+	int64_t time_ns = (int64_t)header->ts.tv_sec * SECOND_NS + header->ts.tv_usec * (is_nano ? 1 : 1000);
+	struct pcap_pkthdr cut = *header;
+
+	if (capture->slow)
+		look_at_packet(capture, time_ns, header, bytes);
 	/* the ring's bytes are ours until the callback returns, and the ring is mapped for writing */
 	if (settings->headers_only)
 		cut.caplen = dtc_headers_only_cut((uint8_t *)bytes, header->caplen, settings->kept_headers);
-	pcap_dump((uint8_t *)capture->file, &cut, bytes);
-	capture->packets++;
-	capture->bytes += sizeof(uint32_t[4]) + cut.caplen;
+	if (capture->ring)
+		keep_packet(capture, time_ns, &cut, bytes);
+	else
+		write_packet(capture, &cut, bytes);
+}
+
+static void write_kept(const struct dtc_ring_packet *packet, const uint8_t *bytes, void *data)
+{
+	struct capture *capture = data;
+	bool is_nano = pcap_get_tstamp_precision(capture->handle) == PCAP_TSTAMP_PRECISION_NANO;
+	int64_t part_ns = packet->time_ns % SECOND_NS;
+	const struct pcap_pkthdr header = { .ts = { .tv_sec = packet->time_ns / SECOND_NS,
+						    .tv_usec = is_nano ? part_ns : part_ns / 1000 },
+					    .caplen = packet->captured_bytes,
+					    .len = packet->wire_bytes };
+
+	write_packet(capture, &header, bytes);
+}
+
+/* At the end of a flight. */
+static void write_ring(struct capture *capture)
+{
+	capture->packets = 0;
+	dtc_packet_ring_each(capture->ring, *capture->from_ns, *capture->until_ns, write_kept, capture);
 }
 
 static void set_state(struct capture *capture, enum capture_state state)
@@ -168,6 +239,17 @@ static void close_file(struct capture *capture)
 	capture->file = NULL;
 }
 
+/* What time does where there are no packets. */
+static void age(struct capture *capture)
+{
+	int64_t now_ns = g_get_real_time() * 1000;
+
+	if (capture->ring)
+		dtc_packet_ring_age(capture->ring, now_ns);
+	if (capture->slow)
+		tell_slow(capture, dtc_slow_find_unanswered(capture->slow, now_ns));
+}
+
 /*
  * pcap_dispatch alone waits for packets, however long there are none: its timeout is the kernel's for a block that has
  * some. After the stop a turn that brings nothing is the last; where packets never end, a second is enough.
@@ -183,7 +265,8 @@ static void pump(struct capture *capture)
 		if (is_stopping && deadline_ns == 0)
 			deadline_ns = now_ns + DRAIN_NS;
 		(void)poll(&socket, 1, 2 * TIMEOUT_MS);
-		int count = pcap_dispatch(capture->handle, -1, write_packet, (uint8_t *)capture);
+		int count = pcap_dispatch(capture->handle, -1, take_packet, (uint8_t *)capture);
+		age(capture);
 		g_mutex_lock(&capture->lock);
 		count_drops(capture);
 		g_mutex_unlock(&capture->lock);
@@ -197,13 +280,20 @@ static void pump(struct capture *capture)
 static void *run_capture(void *data)
 {
 	struct capture *capture = data;
+	const struct dtc_capture_settings *settings = capture->settings;
 	bool is_open = open_handle(capture);
 
+	if (settings->hold_ns > 0)
+		capture->ring = dtc_packet_ring_new(settings->hold_ns, capture->budget);
+	if (settings->slow.limit_ns > 0)
+		capture->slow = dtc_slow_new(&settings->slow);
 	dtc_privileges_hurry();
 	dtc_privileges_drop_all();
 	set_state(capture, is_open ? CAPTURE_RUNNING : CAPTURE_REFUSED);
 	if (is_open)
 		pump(capture);
+	if (is_open && capture->ring)
+		write_ring(capture);
 	close_file(capture);
 	if (capture->handle)
 		pcap_close(capture->handle);
@@ -224,6 +314,8 @@ static void free_capture(void *data)
 	g_free(capture->path);
 	g_free(capture->file_name);
 	g_free(capture->reason);
+	dtc_packet_ring_free(capture->ring);
+	dtc_slow_free(capture->slow);
 	g_free(capture);
 }
 
@@ -237,6 +329,9 @@ static struct capture *start_capture(DtcCaptures *captures, const struct dtc_net
 	capture->is_own = is_own;
 	capture->is_named = netns->pid == 0;
 	capture->is_stopping = &captures->is_stopping;
+	capture->from_ns = &captures->from_ns;
+	capture->until_ns = &captures->until_ns;
+	capture->budget = &captures->budget;
 	g_mutex_init(&capture->lock);
 	g_cond_init(&capture->is_open);
 	g_ptr_array_add(captures->captures, capture);
@@ -281,6 +376,8 @@ DtcCaptures *dtc_captures_start(const struct dtc_capture_settings *settings, GEr
 	const struct dtc_netns own = { .inode = dtc_netns_get_own(), .path = (char *)"/proc/self/ns/net" };
 
 	captures->settings = *settings;
+	captures->from_ns = INT64_MAX; /* who does not stop them wants none of what they keep */
+	captures->budget.max_kib = (gint)MIN(settings->hold_bytes / 1024, G_MAXINT32 / 2);
 	captures->captures = g_ptr_array_new_with_free_func(free_capture);
 	captures->known = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	captures->lacks = g_ptr_array_new_with_free_func(g_free);
@@ -334,6 +431,11 @@ static void tell(DtcCaptures *captures, GString *lines)
 		if (capture->state == CAPTURE_REFUSED && !capture->is_named && access(capture->path, F_OK) == 0)
 			g_ptr_array_add(captures->lacks, g_strdup_printf("packets-%" G_GUINT64_FORMAT "=%s",
 									 capture->inode, capture->reason));
+		if (capture->ring && dtc_packet_ring_get_cut_ns(capture->ring) > captures->from_ns)
+			g_ptr_array_add(captures->lacks,
+					g_strdup_printf("packets-%" G_GUINT64_FORMAT
+							"=the first have no room in memory: --flight-memory",
+							capture->inode));
 		if (capture->is_failed)
 			g_ptr_array_add(captures->lacks,
 					g_strdup_printf("packets-%" G_GUINT64_FORMAT "=the file could not be written",
@@ -356,10 +458,12 @@ static void join_all(DtcCaptures *captures)
 	captures->is_stopped = true;
 }
 
-bool dtc_captures_stop(DtcCaptures *captures, GError **error)
+bool dtc_captures_stop(DtcCaptures *captures, int64_t from_ns, int64_t until_ns, GError **error)
 {
 	g_autoptr(GString) lines = g_string_new(NULL);
 
+	captures->until_ns = until_ns;
+	captures->from_ns = from_ns; /* read by threads once they see that they are stopping */
 	join_all(captures);
 	tell(captures, lines);
 	return dtc_place_write(captures->settings.place, DTC_PLACE_RAW, DTC_RAW_CAPTURES, lines->str, error);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "collect/record/place.h"
+#include "collect/record/slow.h"
 
 #include <glib.h>
 #include <stdbool.h>
@@ -21,6 +22,13 @@ struct dtc_capture_settings {
 	const char *interface; /* "any", or one; in namespaces that have none of this name nothing is captured */
 	bool headers_only;
 	const char *const *kept_headers; /* with headers_only: more to keep, lower case, NULL-terminated; or NULL */
+	/* of a flight recorder: packets of this time stay in memory until the stop, up to so many bytes; else 0 */
+	int64_t hold_ns;
+	guint64 hold_bytes;
+	struct dtc_slow_limit slow;
+	/* What was slow, in the thread of a capture; borrowed. NULL without a limit. */
+	void (*tell_slow)(const char *text, void *data);
+	void *data;
 };
 
 struct dtc_capture_counts {
@@ -43,8 +51,11 @@ DtcCaptures *dtc_captures_start(const struct dtc_capture_settings *settings, GEr
 /* Namespaces that have come since. */
 void dtc_captures_rescan(DtcCaptures *captures);
 void dtc_captures_get_counts(DtcCaptures *captures, struct dtc_capture_counts *ret_counts);
-/* Waits for what is still on its way, and joins the threads. Writes raw/captures. */
-bool dtc_captures_stop(DtcCaptures *captures, GError **error);
+/*
+ * Waits for what is still on its way, and joins the threads. Writes raw/captures. A flight recorder's packets are
+ * written now, those between these times (CLOCK_REALTIME).
+ */
+bool dtc_captures_stop(DtcCaptures *captures, int64_t from_ns, int64_t until_ns, GError **error);
 /* "thing=reason" of what could not be captured (char *). Borrowed; after the stop. */
 const GPtrArray *dtc_captures_get_lacks(const DtcCaptures *captures);
 /* Stops as well. */

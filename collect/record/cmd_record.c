@@ -6,11 +6,15 @@
 #include "collect/record/privileges.h"
 #include "collect/record/record_options.h"
 #include "collect/record/summary.h"
+#include "collect/seal/places.h"
 #include "dtrace-chain/error.h"
 
+#include <errno.h>
+#include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_CHARACTERS 1000
@@ -33,10 +37,16 @@ static bool refuse(GError **error, const char *message, const char *hint)
 	return false;
 }
 
-static bool check_words(int argc, char **argv, char *const *command, const struct dtc_recorder_request *request,
+/* The word behind --until-line FILE is its expression. */
+static bool check_words(int argc, char **argv, char *const *command, struct dtc_recorder_request *request,
 			GError **error)
 {
-	if (argc > 1) {
+	if (request->line_path && argc != 2)
+		return refuse(error, "--until-line takes a file and an expression",
+			      "for example --until-line /var/log/app.log 'took [0-9]{4,} ms'");
+	if (request->line_path) {
+		request->line_expression = argv[1];
+	} else if (argc > 1) {
 		g_autofree char *message = g_strdup_printf("'%s' is no option", argv[1]);
 		return refuse(error, message, "a command to record stands after --; the folder to write after -o");
 	}
@@ -107,6 +117,10 @@ static void print_end(const DtcRecorder *recording, const char *node_folder)
 	g_autofree char *printable = dtc_printable_lines(text);
 
 	fputs(printable, stdout);
+	if (dtc_recorder_get_trigger(recording)) {
+		g_autofree char *trigger = dtc_printable_lines(dtc_recorder_get_trigger(recording));
+		printf("trigger:  %s\n", trigger);
+	}
 	if (child->pid > 0) {
 		g_autofree char *ended = dtc_child_describe(child);
 		printf("command:  %s\n", ended);
@@ -114,20 +128,10 @@ static void print_end(const DtcRecorder *recording, const char *node_folder)
 	fflush(stdout);
 }
 
-static int record(const struct dtc_recorder_request *request, const struct dtc_record_options *options, GError **error)
+/* What was recorded becomes a node. */
+static int finish(const struct dtc_recorder_request *request, const struct dtc_record_options *options,
+		  const DtcRecorder *recording)
 {
-	bool is_shown = !options->quiet && isatty(STDERR_FILENO) && !dtc_terminal_is_dumb();
-	g_autoptr(DtcRecorder) recording = dtc_recorder_start(request, error);
-
-	if (!recording)
-		return 1;
-	if (is_shown)
-		fprintf(stderr, "recording; Ctrl-C ends it");
-	bool is_written = dtc_recorder_run(recording, show, &is_shown, error);
-	if (is_shown)
-		fputs("\r\033[K", stderr);
-	if (!is_written)
-		return 1;
 	print_end(recording, request->node_folder);
 	hand_over(dtc_recorder_get_place(recording), request->node_folder);
 	int code = dtc_summary_is_incomplete(dtc_recorder_get_totals(recording)) ? DTC_COLLECT_INCOMPLETE : 0;
@@ -137,6 +141,116 @@ static int record(const struct dtc_recorder_request *request, const struct dtc_r
 	}
 	int sealed = dtc_collect_seal_node(request->node_folder, options->keeps_raw);
 	return sealed != 0 ? sealed : code;
+}
+
+/* NULL on error: nothing was recorded then. */
+static DtcRecorder *run(const struct dtc_recorder_request *request, const struct dtc_record_options *options,
+			GError **error)
+{
+	bool is_shown = !options->quiet && isatty(STDERR_FILENO) && !dtc_terminal_is_dumb();
+	g_autoptr(DtcRecorder) recording = dtc_recorder_start(request, error);
+
+	if (!recording)
+		return NULL;
+	if (is_shown)
+		fprintf(stderr, "recording; Ctrl-C ends it");
+	bool is_written = dtc_recorder_run(recording, show, &is_shown, error);
+	if (is_shown)
+		fputs("\r\033[K", stderr);
+	return is_written ? g_steal_pointer(&recording) : NULL;
+}
+
+static int record(const struct dtc_recorder_request *request, const struct dtc_record_options *options, GError **error)
+{
+	g_autoptr(DtcRecorder) recording = run(request, options, error);
+
+	return recording ? finish(request, options, recording) : 1;
+}
+
+/* ---- one after the other ---- */
+
+/* NODE-3/NODE: a bundle of its own for each. Caller frees. */
+static char *make_folder(const char *node_folder, guint number, GError **error)
+{
+	g_autofree char *path = g_canonicalize_filename(node_folder, NULL);
+	g_autofree char *node = g_path_get_basename(path);
+	g_autofree char *outer = g_strdup_printf("%s-%u", path, number);
+	g_autofree char *parent = g_path_get_dirname(path);
+	struct stat status;
+	uid_t uid;
+	gid_t gid;
+
+	if (g_mkdir(outer, 0700) != 0) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IO, "cannot make '%s': %s\nname another folder with -o",
+			    outer, g_strerror(errno));
+		return NULL;
+	}
+	if (dtc_privileges_get_sudo_user(&uid, &gid) && stat(parent, &status) == 0 && status.st_uid == uid)
+		(void)!lchown(outer, uid, gid);
+	return g_build_filename(outer, node, NULL);
+}
+
+/* The folder of the one that is as many back as are kept. */
+static void remove_older(const struct dtc_record_options *options, guint number)
+{
+	g_autofree char *path = g_canonicalize_filename(options->output, NULL);
+	g_autofree char *old = NULL;
+
+	if (number <= (guint)options->keep)
+		return;
+	old = g_strdup_printf("%s-%u", path, number - (guint)options->keep);
+	dtc_places_remove(old);
+}
+
+/*
+ * Sealing is left to a child with no rights to trace, so that the next recording begins at once; one at a time, out of
+ * reach of the terminal's Ctrl-C.
+ */
+static pid_t finish_aside(const struct dtc_recorder_request *request, const struct dtc_record_options *options,
+			  const DtcRecorder *recording, guint number)
+{
+	fflush(NULL);
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	(void)setpgid(0, 0);
+	int code = finish(request, options, recording);
+	remove_older(options, number);
+	fflush(NULL);
+	_exit(code);
+}
+
+/* The exit code of a child; 0 if there is none. */
+static int wait_for_child(pid_t pid)
+{
+	int status = 0;
+
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static int record_again(struct dtc_recorder_request *request, const struct dtc_record_options *options, GError **error)
+{
+	pid_t child = 0;
+	int code = 0;
+
+	request->is_one_of_many = true;
+	for (guint number = 1;; number++) {
+		g_autofree char *folder = make_folder(options->output, number, error);
+		request->node_folder = folder;
+		g_autoptr(DtcRecorder) recording = folder ? run(request, options, error) : NULL;
+		bool is_over = !recording || dtc_recorder_get_totals(recording)->end != DTC_END_TRIGGER;
+		if (is_over && folder) {
+			g_autofree char *outer = g_path_get_dirname(folder);
+			(void)g_rmdir(outer);
+		}
+		code = MAX(code, wait_for_child(child));
+		if (is_over)
+			return recording ? code : 1;
+		child = finish_aside(request, options, recording, number);
+	}
 }
 
 static bool prepare(DtcCommandLine *line, struct dtc_record_options *options, int argc, char **argv,
@@ -164,7 +278,7 @@ int dtc_collect_record(int argc, char **argv)
 	dtc_record_options_add(&options, line);
 	if (prepare(line, &options, argc, argv, &request, &error)) {
 		request.command_line = words;
-		code = record(&request, &options, &error);
+		code = options.keep > 0 ? record_again(&request, &options, &error) : record(&request, &options, &error);
 	}
 	if (error)
 		code = dtc_program_report_error(&dtc_collect_program, error);

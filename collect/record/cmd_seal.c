@@ -39,7 +39,7 @@ static void wait_for_end(struct sealing *sealing)
 {
 	while (!g_atomic_int_get(&sealing->is_done)) {
 		int number = dtc_recorder_wait_for_signal(TURN_NS);
-		if (number == 0 || number == SIGHUP)
+		if (number == 0 || number == SIGHUP || number == SIGUSR1)
 			continue;
 		fprintf(stderr, "\n%s: not sealed\nhint: `dtrace-collect seal %s` does it from what was recorded\n",
 			dtc_collect_program.name, sealing->node_folder);

@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+/* Seconds with six digits behind the point; 0: there is none such. */
+static gint64 parse_time(const char *text, const char *name)
+{
+	const char *line = strstr(text, name);
+
+	return line ? (gint64)(g_ascii_strtod(line + strlen(name), NULL) * 1e6 + 0.5) * 1000 : 0;
+}
+
 bool dtc_drops_parse(const char *text, struct dtc_drops *ret_drops)
 {
 	struct dtc_drops drops = { 0 };
@@ -32,11 +40,13 @@ bool dtc_drops_parse(const char *text, struct dtc_drops *ret_drops)
 	}
 	if (found == 0)
 		return false;
+	gint64 oldest_ns = parse_time(text, "oldest event ts:"), now_ns = parse_time(text, "now ts:");
+	drops.span_ns = oldest_ns > 0 ? now_ns - oldest_ns : 0;
 	*ret_drops = drops;
 	return true;
 }
 
-guint64 dtc_drops_count_lost(const struct dtc_drops *drops)
+guint64 dtc_drops_count_lost(const struct dtc_drops *drops, bool is_flight)
 {
-	return drops->overrun + drops->commit_overrun + drops->dropped;
+	return (is_flight ? 0 : drops->overrun) + drops->commit_overrun + drops->dropped;
 }

@@ -12,9 +12,10 @@ struct dtc_drops {
 	guint64 bytes;
 	guint64 dropped;
 	guint64 read;
+	gint64 span_ns; /* from the oldest event in it until now; 0: there is none */
 };
 
 /* What a line does not say is 0; false if no line says anything. */
 bool dtc_drops_parse(const char *text, struct dtc_drops *ret_drops);
-/* Events that never came out. */
-guint64 dtc_drops_count_lost(const struct dtc_drops *drops);
+/* Events that never came out; of a buffer that is meant to overwrite itself those are not lost that it overwrote. */
+guint64 dtc_drops_count_lost(const struct dtc_drops *drops, bool is_flight);

@@ -14,6 +14,8 @@ static const struct dtc_manual manuals[] = {
 	  "It says before it begins what will be missing. After sudo, COMMAND runs as the user who called it.",
 	  { { "sudo dtrace-collect record -o web1 --for 30s", "half a minute of this machine" },
 	    { "sudo dtrace-collect record -- curl http://localhost:8080/", "while a command runs" },
+	    { "sudo dtrace-collect record -o web1 --flight 20s --until-slow 200ms:8080",
+	      "the seconds before a response that took too long" },
 	    { "sudo dtrace-collect record --events-set minimal --headers-only --filter 'tcp port 80'",
 	      "at the least cost, and without what was sent" },
 	    { "sudo dtrace-collect record --events '+exceptions:*,-kvm:*'", "with page faults, without guests" } } },

@@ -13,6 +13,9 @@
 #define SNAPLEN_MIN 64
 #define SNAPLEN_MAX 262144
 #define BUFFER_MIN 4096
+#define BUFFER_FLIGHT_LEAST ((guint64)1 << 20)
+#define FLIGHT_LEAST ((guint64)16 << 20)
+#define FLIGHT_MOST ((guint64)1 << 30)
 #define BUFFER_MAX ((guint64)1 << 30)
 
 static const struct dtc_tracer_kind *const tracers[] = { &dtc_tracer_tracefs, &dtc_tracer_lttng };
@@ -24,6 +27,25 @@ void dtc_record_options_add(struct dtc_record_options *options, DtcCommandLine *
 		  "The folder to write, which is the node's name; default: this machine's name, here", "NODE" },
 		{ "for", 0, 0, G_OPTION_ARG_STRING, &options->duration,
 		  "How long: 30s, 500ms, 5m; default: until Ctrl-C", "DURATION" },
+		{ "flight", 0, 0, G_OPTION_ARG_STRING, &options->flight,
+		  "Keep the last so much in memory, and write it at the end alone: of --for, a command, Ctrl-C, or a "
+		  "trigger",
+		  "DURATION" },
+		{ "flight-memory", 0, 0, G_OPTION_ARG_STRING, &options->flight_memory,
+		  "What --flight may take of memory, half of it for packets; default: an eighth of the machine's, at "
+		  "most "
+		  "1G",
+		  "SIZE" },
+		{ "until-slow", 0, 0, G_OPTION_ARG_STRING, &options->until_slow,
+		  "End when a response takes that long, of any TCP connection or of a server's PORT: 200ms, 1s:8080",
+		  "DURATION[:PORT]" },
+		{ "until-line", 0, 0, G_OPTION_ARG_FILENAME, &options->until_line,
+		  "End when a line that matches REGEX is written to FILE", "FILE REGEX" },
+		{ "keep", 0, 0, G_OPTION_ARG_INT, &options->keep,
+		  "With --flight: go on after a trigger, each time into a folder NODE-1, NODE-2 of its own, and keep "
+		  "the "
+		  "last N",
+		  "N" },
 		{ "events-set", 0, 0, G_OPTION_ARG_STRING, &options->set,
 		  "How much of the kernel: what answers need, the default, all", "minimal|default|full" },
 		{ "events", 0, 0, G_OPTION_ARG_STRING, &options->events,
@@ -131,6 +153,79 @@ static bool check_capture(struct dtc_record_options *options, GError **error)
 	return !options->filter || dtc_captures_check_filter(options->filter, error);
 }
 
+static bool refuse(GError **error, const char *message, const char *hint)
+{
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE, "%s\n%s", message, hint);
+	return false;
+}
+
+/* "200ms", "1s:8080" */
+static bool parse_slow(const char *text, struct dtc_slow_limit *ret_limit, GError **error)
+{
+	g_auto(GStrv) parts = g_strsplit(text, ":", 2);
+	guint64 port = 0;
+
+	if (parts[0] && parts[1] && !g_ascii_string_to_unsigned(parts[1], 10, 1, G_MAXUINT16, &port, NULL)) {
+		g_autofree char *message = g_strdup_printf("--until-slow '%s': '%s' is no port", text, parts[1]);
+		return refuse(error, message, "a server's port behind the duration, as in 200ms:8080");
+	}
+	ret_limit->port = (uint16_t)port;
+	return dtc_duration_parse("--until-slow", parts[0] ? parts[0] : "", &ret_limit->limit_ns, error);
+}
+
+static guint64 get_flight_bytes(void)
+{
+	guint64 pages = (guint64)MAX(sysconf(_SC_PHYS_PAGES), 0), bytes = (guint64)MAX(sysconf(_SC_PAGESIZE), 0);
+
+	return CLAMP(pages * bytes / 8, FLIGHT_LEAST, FLIGHT_MOST);
+}
+
+static bool check_flight(const struct dtc_record_options *options, struct dtc_recorder_request *request, GError **error)
+{
+	const char *without = options->flight_memory ? "--flight-memory" : options->keep ? "--keep" : NULL;
+
+	if (!options->flight && without) {
+		g_autofree char *message = g_strdup_printf("%s goes with --flight", without);
+		return refuse(error, message, "for example --flight 20s --until-slow 200ms --keep 5");
+	}
+	if (!options->flight)
+		return true;
+	if (!request->tracer->get_first_ns)
+		return refuse(error, "--flight takes tracefs", "leave --tracer out");
+	request->flight_bytes = get_flight_bytes();
+	if ((options->flight_memory &&
+	     !dtc_size_parse("--flight-memory", options->flight_memory, &request->flight_bytes, error)) ||
+	    !dtc_duration_parse("--flight", options->flight, &request->flight_ns, error))
+		return false;
+	/* buffers grow once they are seen to be too small; until then an eighth of what they may take */
+	if (!options->buffer)
+		request->buffer_bytes =
+			CLAMP(request->flight_bytes / 2 / g_get_num_processors() / 8, BUFFER_FLIGHT_LEAST, BUFFER_MAX);
+	if (request->flight_bytes < FLIGHT_LEAST)
+		return refuse(error, "--flight-memory is less than 16M",
+			      "so much two CPUs fill in some tenths of a second");
+	if (options->keep < 0)
+		return refuse(error, "--keep takes how many recordings stay, 1 or more", "for example --keep 5");
+	if (options->keep > 0 && !options->until_slow && !options->until_line)
+		return refuse(error, "--keep goes with --until-slow or --until-line",
+			      "it goes on after what ended the recording");
+	/* what nobody answers is written while the question is still there */
+	request->capture.slow.patience_ns = request->flight_ns / 2;
+	return true;
+}
+
+static bool check_triggers(const struct dtc_record_options *options, struct dtc_recorder_request *request,
+			   GError **error)
+{
+	request->capture.slow.patience_ns = INT64_MAX;
+	if (options->until_slow && !parse_slow(options->until_slow, &request->capture.slow, error))
+		return false;
+	if (options->until_slow && options->no_packets)
+		return refuse(error, "--until-slow does not go with --no-packets", "it looks at packets");
+	request->line_path = options->until_line;
+	return check_flight(options, request, error);
+}
+
 bool dtc_record_options_to_request(struct dtc_record_options *options, struct dtc_recorder_request *ret_request,
 				   GError **error)
 {
@@ -155,6 +250,8 @@ bool dtc_record_options_to_request(struct dtc_record_options *options, struct dt
 	request.capture.kept_headers = (const char *const *)options->kept_headers;
 	request.node_folder = options->output;
 	request.seals = !options->raw_only;
+	if (!check_triggers(options, &request, error))
+		return false;
 	*ret_request = request;
 	return true;
 }

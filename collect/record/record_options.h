@@ -20,6 +20,11 @@ struct dtc_record_options {
 	char *filter;
 	char *interface;
 	char **kept_headers;
+	char *flight;
+	char *flight_memory;
+	char *until_slow;
+	char *until_line;
+	gint keep;
 	gint snaplen;
 	gboolean headers_only;
 	gboolean no_packets;

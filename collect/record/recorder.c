@@ -2,8 +2,11 @@
 #include "collect/record/recorder.h"
 
 #include "collect/record/clocks.h"
+#include "collect/record/flight.h"
 #include "collect/record/instance_name.h"
+#include "collect/record/line_watch.h"
 #include "collect/record/privileges.h"
+#include "collect/record/spool.h"
 #include "collect/seal/raw.h"
 #include "dtrace-chain/error.h"
 
@@ -17,6 +20,10 @@
 
 #define SECOND_NS INT64_C(1000000000)
 #define TURN_NS (SECOND_NS / 5)
+/* A log is looked at more often. */
+#define LINE_TURN_NS (SECOND_NS / 20)
+/* After a trigger: the rest of what was slow, here and on other nodes. */
+#define TAIL_NS (SECOND_NS / 2)
 #define RESERVE_BYTES ((guint64)32 << 20)
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
@@ -26,7 +33,13 @@ struct DtcRecorder {
 	DtcTracer *tracer;
 	DtcCaptures *captures;
 	GPtrArray *lacks;
-	FILE *clocks, *drops;
+	FILE *clocks, *drops; /* NULL in flight */
+	DtcFlight *flight;    /* NULL: all is written at once */
+	DtcLineWatch *line;   /* NULL: no log is waited for */
+	int64_t from_ns;      /* of a flight that has ended: when the recording begins */
+	GMutex lock;	      /* of the next: any thread may tell */
+	char *trigger;	      /* owned; the first */
+	int64_t triggered_ns;
 	struct dtc_child child;
 	struct dtc_recorder_totals totals;
 	gint64 cpu_before_ns;
@@ -50,6 +63,7 @@ static sigset_t get_signals(void)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGUSR1);
 	return signals;
 }
 
@@ -60,6 +74,45 @@ int dtc_recorder_wait_for_signal(int64_t timeout_ns)
 	int number = sigtimedwait(&signals, NULL, &timeout);
 
 	return MAX(number, 0);
+}
+
+/* ---- triggers ---- */
+
+/* The first counts. */
+static void set_trigger(DtcRecorder *recording, const char *text)
+{
+	g_mutex_lock(&recording->lock);
+	if (!recording->trigger) {
+		recording->trigger = g_strdup(text);
+		recording->triggered_ns = dtc_clock_get_mono_ns();
+	}
+	g_mutex_unlock(&recording->lock);
+}
+
+/* In the thread of a capture: whoever waits for signals wakes. */
+static void tell_slow(const char *text, void *data)
+{
+	set_trigger(data, text);
+	(void)kill(getpid(), SIGUSR1);
+}
+
+static void look_for_line(DtcRecorder *recording)
+{
+	g_autofree char *line = recording->line ? dtc_line_watch_poll(recording->line) : NULL;
+
+	if (!line)
+		return;
+	g_autofree char *text = g_strdup_printf("%s: %s", recording->request->line_path, line);
+	set_trigger(recording, text);
+}
+
+/* A moment after it. */
+static bool is_triggered(DtcRecorder *recording)
+{
+	g_mutex_lock(&recording->lock);
+	bool is_over = recording->trigger && dtc_clock_get_mono_ns() - recording->triggered_ns >= TAIL_NS;
+	g_mutex_unlock(&recording->lock);
+	return is_over;
 }
 
 /* ---- files ---- */
@@ -116,6 +169,10 @@ static bool write_recording(const DtcRecorder *recording, const char *state, GEr
 	request->tracer->describe(recording->tracer, file);
 	g_key_file_set_int64(file, DTC_RAW_GROUP, DTC_RAW_KEY_BEGIN, recording->totals.begin_ns);
 	g_key_file_set_int64(file, DTC_RAW_GROUP, DTC_RAW_KEY_END, recording->totals.end_ns);
+	if (recording->from_ns > 0)
+		g_key_file_set_int64(file, DTC_RAW_GROUP, DTC_RAW_KEY_FROM, recording->from_ns);
+	if (recording->trigger)
+		g_key_file_set_string(file, DTC_RAW_GROUP, DTC_RAW_KEY_TRIGGER, recording->trigger);
 	g_key_file_set_string(file, DTC_RAW_GROUP, DTC_RAW_KEY_STATE, state);
 	set_lacks(file, recording->lacks);
 	g_autofree char *text = g_key_file_to_data(file, NULL, NULL);
@@ -144,6 +201,8 @@ static bool open_tracer(DtcRecorder *recording, GError **error)
 		.instance = name ? name : "dtrace-collect-0-0",
 		.events = choice.events,
 		.buffer_bytes = request->buffer_bytes,
+		.hold_ns = recording->flight ? dtc_flight_get_hold_ns(recording->flight) : 0,
+		.hold_bytes = request->flight_bytes / 2,
 		.place = recording->place,
 	};
 	recording->tracer = request->tracer->open(&settings, error);
@@ -179,22 +238,68 @@ static bool open_captures(DtcRecorder *recording, GError **error)
 		return true;
 	}
 	settings.place = recording->place;
+	settings.hold_ns = recording->flight ? dtc_flight_get_hold_ns(recording->flight) : 0;
+	settings.hold_bytes = recording->request->flight_bytes / 2;
+	settings.tell_slow = tell_slow;
+	settings.data = recording;
 	recording->captures = dtc_captures_start(&settings, error);
 	return recording->captures != NULL;
 }
 
 /* Clocks, and what was lost so far. */
-static void take_samples(DtcRecorder *recording)
+static int64_t write_samples(DtcRecorder *recording, FILE *clocks, FILE *drops)
 {
 	struct dtc_clock_sample sample = dtc_clock_sample_take();
-	struct dtc_recorder_totals *totals = &recording->totals;
 
-	dtc_clock_sample_write(&sample, recording->clocks);
-	recording->request->tracer->sample(recording->tracer, sample.mono_ns, recording->drops, &totals->events);
+	dtc_clock_sample_write(&sample, clocks);
+	recording->request->tracer->sample(recording->tracer, sample.mono_ns, drops, &recording->totals.events);
+	return sample.mono_ns;
+}
+
+/* In flight they stay in memory. */
+static int64_t keep_samples(DtcRecorder *recording)
+{
+	char *texts[2] = { NULL };
+	size_t bytes[2];
+	FILE *clocks = open_memstream(&texts[0], &bytes[0]), *drops = open_memstream(&texts[1], &bytes[1]);
+
+	g_assert(clocks && drops); /* as memory that is not there */
+	int64_t time_ns = write_samples(recording, clocks, drops);
+	fclose(clocks);
+	fclose(drops);
+	dtc_flight_take_sample(recording->flight, time_ns, g_strdup(texts[0]), g_strdup(texts[1]));
+	free(texts[0]);
+	free(texts[1]);
+	return time_ns;
+}
+
+static void take_samples(DtcRecorder *recording)
+{
+	struct dtc_recorder_totals *totals = &recording->totals;
+	int64_t time_ns = recording->flight ? keep_samples(recording)
+					    : write_samples(recording, recording->clocks, recording->drops);
+
 	if (recording->captures)
 		dtc_captures_get_counts(recording->captures, &totals->packets);
 	totals->cpu_ns = get_cpu_ns() - recording->cpu_before_ns;
-	totals->end_ns = sample.mono_ns;
+	totals->end_ns = time_ns;
+}
+
+static void keep_walk(DtcRecorder *recording)
+{
+	struct dtc_flight_walk walk = { .begin_ns = dtc_clock_get_mono_ns() };
+
+	walk.text = dtc_walk("", &recording->totals.walk);
+	dtc_flight_take_walk(recording->flight, &walk);
+}
+
+static bool open_streams(DtcRecorder *recording, GError **error)
+{
+	if (recording->flight)
+		return true;
+	recording->clocks = create_stream(recording->place, DTC_RAW_CLOCKS, error);
+	recording->drops = recording->clocks ? create_stream(recording->place, DTC_RAW_DROPS, error) : NULL;
+	return recording->drops != NULL;
 }
 
 /* What runs while it begins is in the walk or in an event, so the tracer comes first. */
@@ -202,9 +307,7 @@ static bool begin(DtcRecorder *recording, GError **error)
 {
 	struct dtc_recorder_totals *totals = &recording->totals;
 
-	recording->clocks = create_stream(recording->place, DTC_RAW_CLOCKS, error);
-	recording->drops = recording->clocks ? create_stream(recording->place, DTC_RAW_DROPS, error) : NULL;
-	if (!recording->drops)
+	if (!open_streams(recording, error))
 		return false;
 	totals->begin_ns = totals->end_ns = dtc_clock_get_mono_ns();
 	recording->cpu_before_ns = get_cpu_ns();
@@ -212,7 +315,32 @@ static bool begin(DtcRecorder *recording, GError **error)
 	    !recording->request->tracer->start(recording->tracer, error))
 		return false;
 	take_samples(recording);
-	return write_walk(recording, DTC_RAW_PROC_BEGIN, &totals->walk, error);
+	if (!recording->flight)
+		return write_walk(recording, DTC_RAW_PROC_BEGIN, &totals->walk, error);
+	keep_walk(recording);
+	return true;
+}
+
+/* CPU time. */
+static int64_t measure_walk(void)
+{
+	gint64 before_ns = dtc_spool_get_thread_cpu_ns();
+	struct dtc_walk_counts counts;
+	g_autofree char *text = dtc_walk("", &counts);
+
+	return text ? dtc_spool_get_thread_cpu_ns() - before_ns : 0;
+}
+
+static bool prepare_triggers(DtcRecorder *recording, GError **error)
+{
+	const struct dtc_recorder_request *request = recording->request;
+
+	if (request->flight_ns > 0)
+		recording->flight = dtc_flight_new(request->flight_ns, measure_walk());
+	if (!request->line_path)
+		return true;
+	recording->line = dtc_line_watch_new(request->line_path, request->line_expression, error);
+	return recording->line != NULL;
 }
 
 DtcRecorder *dtc_recorder_start(const struct dtc_recorder_request *request, GError **error)
@@ -224,6 +352,9 @@ DtcRecorder *dtc_recorder_start(const struct dtc_recorder_request *request, GErr
 	recording->request = request;
 	recording->lacks = g_ptr_array_new_with_free_func(g_free);
 	recording->child.gate = -1;
+	g_mutex_init(&recording->lock);
+	if (!prepare_triggers(recording, error))
+		return NULL;
 	recording->place = dtc_place_create(request->node_folder, error);
 	if (!recording->place)
 		return NULL;
@@ -261,6 +392,8 @@ static bool is_over(DtcRecorder *recording, int signal_number)
 
 	if (signal_number != 0)
 		*end = DTC_END_SIGNAL;
+	else if (is_triggered(recording))
+		*end = DTC_END_TRIGGER;
 	else if (request->command && dtc_child_is_ended(&recording->child))
 		*end = DTC_END_COMMAND;
 	else if (request->duration_ns > 0 &&
@@ -279,7 +412,7 @@ static int64_t get_turn_ns(const DtcRecorder *recording, int64_t now_ns)
 	int64_t duration_ns = recording->request->duration_ns;
 	int64_t left_ns = duration_ns > 0 ? recording->totals.begin_ns + duration_ns - now_ns : TURN_NS;
 
-	return CLAMP(left_ns, 1000, TURN_NS);
+	return CLAMP(left_ns, 1000, recording->line || recording->trigger ? LINE_TURN_NS : TURN_NS);
 }
 
 static void watch_until_over(DtcRecorder *recording, DtcRecorderWatch watch, void *data)
@@ -296,30 +429,78 @@ static void watch_until_over(DtcRecorder *recording, DtcRecorderWatch watch, voi
 			watch(&recording->totals, data);
 			next_ns = MAX(next_ns + SECOND_NS, now_ns);
 		}
+		if (recording->flight && dtc_flight_wants_walk(recording->flight, now_ns))
+			keep_walk(recording);
 		number = dtc_recorder_wait_for_signal(get_turn_ns(recording, now_ns));
+		if (number == SIGUSR1) { /* of ours the text is there already */
+			set_trigger(recording, "SIGUSR1");
+			number = 0;
+		}
+		look_for_line(recording);
 	}
+}
+
+/* When the recording of a flight begins: with a walk, once every CPU's buffer has all. In raw/ is then what is kept. */
+static bool land(DtcRecorder *recording, int64_t end_ns, GError **error)
+{
+	const struct dtc_tracer_kind *tracer = recording->request->tracer;
+	int64_t first_ns = tracer->get_first_ns(recording->tracer);
+	const struct dtc_flight_walk *walk = dtc_flight_choose_walk(recording->flight, first_ns, end_ns);
+	g_autofree char *clocks = dtc_flight_join_clocks(recording->flight);
+	g_autofree char *drops = dtc_flight_join_drops(recording->flight);
+
+	recording->from_ns = MAX(first_ns, walk->begin_ns);
+	recording->totals.begin_ns = recording->from_ns;
+	recording->totals.end_ns = end_ns;
+	recording->totals.is_flight = true;
+	if (walk->begin_ns < first_ns)
+		g_ptr_array_add(recording->lacks,
+				g_strdup_printf("walk=it was %.1f s before the first event: buffers were too small "
+						"(--flight-memory)",
+						(double)(first_ns - walk->begin_ns) / 1e9));
+	if (recording->from_ns > end_ns - recording->request->flight_ns)
+		g_ptr_array_add(recording->lacks, g_strdup_printf("flight=of %.1f s the last %.1f s are there",
+								  (double)recording->request->flight_ns / 1e9,
+								  (double)(end_ns - recording->from_ns) / 1e9));
+	return dtc_place_write(recording->place, DTC_PLACE_RAW, DTC_RAW_PROC_BEGIN, walk->text, error) &&
+	       dtc_place_write(recording->place, DTC_PLACE_RAW, DTC_RAW_CLOCKS, clocks, error) &&
+	       dtc_place_write(recording->place, DTC_PLACE_RAW, DTC_RAW_DROPS, drops, error);
+}
+
+/* What the clock of the captures shows at that time of the trace's. */
+static int64_t get_real_ns(int64_t mono_ns)
+{
+	struct dtc_clock_sample now = dtc_clock_sample_take();
+
+	return mono_ns + now.real_ns - now.mono_ns;
 }
 
 /* Everything is stopped whatever fails; the first failure is told. */
 static bool end(DtcRecorder *recording, GError **error)
 {
 	struct dtc_walk_counts counts = { 0 };
-	g_autoptr(GError) walk_error = NULL, stop_error = NULL, capture_error = NULL;
+	g_autoptr(GError) walk_error = NULL, stop_error = NULL, land_error = NULL, capture_error = NULL;
 
 	write_walk(recording, DTC_RAW_PROC_END, &counts, &walk_error);
+	int64_t end_ns = dtc_clock_get_mono_ns(); /* reading the buffers of a flight takes time, and packets come on */
 	recording->request->tracer->stop(recording->tracer, &stop_error);
+	take_samples(recording);
+	if (recording->flight)
+		land(recording, end_ns, &land_error);
 	if (recording->captures) {
-		dtc_captures_stop(recording->captures, &capture_error);
+		dtc_captures_stop(recording->captures, get_real_ns(recording->from_ns), get_real_ns(end_ns),
+				  &capture_error);
 		const GPtrArray *lacks = dtc_captures_get_lacks(recording->captures);
 		for (guint i = 0; i < lacks->len; i++)
 			g_ptr_array_add(recording->lacks, g_strdup(g_ptr_array_index(lacks, i)));
 	}
-	take_samples(recording);
+	if (recording->captures)
+		dtc_captures_get_counts(recording->captures, &recording->totals.packets);
 	if (recording->totals.walk.unreadable > 0)
 		g_ptr_array_add(recording->lacks,
 				g_strdup_printf("files=of %u processes they cannot be listed with these rights",
 						recording->totals.walk.unreadable));
-	GError *first = walk_error ? walk_error : stop_error ? stop_error : capture_error;
+	GError *first = walk_error ? walk_error : stop_error ? stop_error : land_error ? land_error : capture_error;
 	if (first || recording->totals.end == DTC_END_DISK) {
 		g_ptr_array_add(recording->lacks, g_strdup("disk=full: it ended early"));
 		recording->totals.end = DTC_END_DISK;
@@ -327,9 +508,20 @@ static bool end(DtcRecorder *recording, GError **error)
 	return write_recording(recording, "stopped", error);
 }
 
+static void throw_away(DtcRecorder *recording)
+{
+	g_clear_pointer(&recording->captures, dtc_captures_free);
+	g_clear_pointer(&recording->tracer, recording->request->tracer->free);
+	dtc_place_abandon(recording->place);
+}
+
 bool dtc_recorder_run(DtcRecorder *recording, DtcRecorderWatch watch, void *data, GError **error)
 {
 	watch_until_over(recording, watch, data);
+	if (recording->request->is_one_of_many && recording->totals.end != DTC_END_TRIGGER) {
+		throw_away(recording);
+		return true;
+	}
 	bool is_written = end(recording, error);
 	g_clear_pointer(&recording->tracer, recording->request->tracer->free);
 	return is_written;
@@ -355,10 +547,19 @@ const struct dtc_child *dtc_recorder_get_child(const DtcRecorder *recording)
 	return &recording->child;
 }
 
+const char *dtc_recorder_get_trigger(const DtcRecorder *recording)
+{
+	return recording->trigger;
+}
+
 void dtc_recorder_free(DtcRecorder *recording)
 {
 	if (!recording)
 		return;
+	dtc_flight_free(recording->flight);
+	dtc_line_watch_free(recording->line);
+	g_free(recording->trigger);
+	g_mutex_clear(&recording->lock);
 	dtc_captures_free(recording->captures);
 	if (recording->tracer)
 		recording->request->tracer->free(recording->tracer);

@@ -29,13 +29,22 @@ struct dtc_recorder_request {
 	char *const *command;	  /* or NULL; ends with NULL */
 	const char *command_line; /* what is written down of how this was started */
 	bool seals;		  /* keeps disk space free for it */
+	/* Of a flight recorder: the last so much is kept in memory, and written at the end. 0: all is written at once.
+	 */
+	int64_t flight_ns;
+	guint64 flight_bytes; /* for events and packets together */
+	bool is_one_of_many;  /* another follows: what no trigger has ended is thrown away */
+	/* What ends it besides: a response that is too slow (capture.slow), and a line in a log. */
+	const char *line_path; /* or NULL */
+	const char *line_expression;
 };
 
 enum dtc_recorder_end {
 	DTC_END_SIGNAL,
 	DTC_END_DURATION,
 	DTC_END_COMMAND,
-	DTC_END_DISK, /* it is nearly full, or could not be written */
+	DTC_END_DISK,	 /* it is nearly full, or could not be written */
+	DTC_END_TRIGGER, /* what was waited for has happened */
 };
 
 struct dtc_recorder_totals {
@@ -44,6 +53,7 @@ struct dtc_recorder_totals {
 	struct dtc_capture_counts packets;
 	struct dtc_walk_counts walk; /* at the begin */
 	gint64 cpu_ns;		     /* of this process, from the begin to the end */
+	bool is_flight;		     /* that has ended: events are those in the buffers, of which the last are wanted */
 	guint cleaned;		     /* instances of crashed recorders */
 	enum dtc_recorder_end end;
 };
@@ -57,14 +67,17 @@ typedef void (*DtcRecorderWatch)(const struct dtc_recorder_totals *totals, void 
  * Blocks the signals and starts everything; on error nothing is left behind. The request is borrowed until the end.
  */
 DtcRecorder *dtc_recorder_start(const struct dtc_recorder_request *request, GError **error);
-/* Returns when it has ended, whatever ended it, and all is written. */
+/* Returns when it has ended, whatever ended it, and all is written, or thrown away (is_one_of_many). */
 bool dtc_recorder_run(DtcRecorder *recording, DtcRecorderWatch watch, void *data, GError **error);
 const struct dtc_recorder_totals *dtc_recorder_get_totals(const DtcRecorder *recording);
 const DtcPlace *dtc_recorder_get_place(const DtcRecorder *recording);
 /* "thing=reason" (char *). Borrowed; after the run. */
 const GPtrArray *dtc_recorder_get_lacks(const DtcRecorder *recording);
 const struct dtc_child *dtc_recorder_get_child(const DtcRecorder *recording);
-/* The signals that end it: SIGINT, SIGTERM, SIGHUP. Waits so long for one (ns); its number, or 0. */
+/* What ended it, in words; NULL if nothing did that was waited for. Borrowed. */
+const char *dtc_recorder_get_trigger(const DtcRecorder *recording);
+/* The signals that end it: SIGINT, SIGTERM, SIGHUP, and SIGUSR1, which is a trigger. Waits so long for one (ns); its
+ * number, or 0. */
 int dtc_recorder_wait_for_signal(int64_t timeout_ns);
 void dtc_recorder_free(DtcRecorder *recording);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcRecorder, dtc_recorder_free)

@@ -45,6 +45,7 @@ static void append_end(GString *out, const struct dtc_recorder_totals *totals)
 		[DTC_END_SIGNAL] = "",
 		[DTC_END_DURATION] = "",
 		[DTC_END_COMMAND] = "",
+		[DTC_END_TRIGGER] = "",
 		[DTC_END_DISK] = "stopped early: the disk is nearly full, or refused to be written\n",
 	};
 
@@ -62,6 +63,8 @@ static char *tell_events(const struct dtc_recorder_totals *totals)
 
 	if (totals->events.events == 0 && totals->events.bytes > 0)
 		return g_strdup("events not counted");
+	if (totals->is_flight)
+		return g_strdup_printf("of %s events in the buffers", events);
 	return g_strdup_printf("%s events (%.0f k/s)", events,
 			       seconds > 0 ? (double)totals->events.events / seconds / 1e3 : 0);
 }

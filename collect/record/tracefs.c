@@ -33,6 +33,7 @@
 #define SPOOL_LEAST_BYTES ((guint64)4 << 20)
 #define SPOOL_ALL_BYTES ((guint64)512 << 20)
 #define COMMIT_MASK 0x3fffffff
+#define GROWTH 1.1 /* more than what is needed now */
 
 struct drain {
 	guint cpu;
@@ -42,6 +43,8 @@ struct drain {
 	DtcSpool *spool;
 	gint64 cpu_ns; /* of the threads, once they have ended */
 	gint *is_stopping;
+	guint64 buffer_bytes;
+	int64_t first_ns; /* of the first sub-buffer that was read: its first word is the time of its first event */
 	struct dtc_drops drops; /* as of the last sample */
 };
 
@@ -54,6 +57,9 @@ struct DtcTracer {
 	GPtrArray *drains; /* struct drain, owned */
 	gint is_stopping;  /* atomic */
 	bool is_started;
+	gsize buffer_bytes;
+	int64_t hold_ns; /* of a flight recorder; else 0 */
+	guint64 hold_bytes;
 	int page_bytes;
 };
 
@@ -241,6 +247,8 @@ static bool move_chunk(struct drain *drain, bool waits)
 	gsize page_bytes = (gsize)tracefs_cpu_read_size(drain->buffer), used = 0;
 	int count = tracefs_cpu_read(drain->buffer, chunk, !waits);
 
+	if (count > 0 && drain->first_ns == 0)
+		memcpy(&drain->first_ns, chunk, sizeof(drain->first_ns));
 	while (count > 0) {
 		const char *page = chunk + used;
 		used += page_bytes;
@@ -282,6 +290,7 @@ static bool add_drain(DtcTracer *tracer, guint cpu, GError **error)
 	g_autofree char *name = g_strdup_printf(DTC_RAW_CPU "%u", cpu);
 
 	drain->cpu = cpu;
+	drain->buffer_bytes = tracer->buffer_bytes;
 	drain->is_stopping = &tracer->is_stopping;
 	drain->fd = dtc_place_create_file(tracer->place, DTC_PLACE_RAW, name, error);
 	if (drain->fd < 0) {
@@ -307,10 +316,13 @@ static guint get_max_chunks(void)
 	return (guint)(MAX(each, SPOOL_LEAST_BYTES) / DTC_SPOOL_CHUNK_BYTES);
 }
 
-static void start_drain(struct drain *drain)
+/* Of a flight recorder nobody empties the buffer. */
+static void start_drain(const DtcTracer *tracer, struct drain *drain)
 {
 	g_autofree char *name = g_strdup_printf("drain-%u", drain->cpu);
 
+	if (tracer->hold_ns > 0)
+		return;
 	drain->spool = dtc_spool_new(drain->fd, get_max_chunks());
 	drain->thread = g_thread_new(name, run_drain, drain);
 }
@@ -326,7 +338,7 @@ static void add_new_cpus(DtcTracer *tracer)
 		for (guint k = 0; k < tracer->drains->len && !is_known; k++)
 			is_known = ((struct drain *)g_ptr_array_index(tracer->drains, k))->cpu == cpu;
 		if (!is_known && add_drain(tracer, cpu, NULL) && tracer->is_started)
-			start_drain(g_ptr_array_index(tracer->drains, tracer->drains->len - 1));
+			start_drain(tracer, g_ptr_array_index(tracer->drains, tracer->drains->len - 1));
 	}
 }
 
@@ -439,6 +451,9 @@ static DtcTracer *open_tracer(const struct dtc_tracer_settings *settings, GError
 	DtcTracer *tracer = g_new0(DtcTracer, 1);
 
 	tracer->place = settings->place;
+	tracer->buffer_bytes = settings->buffer_bytes;
+	tracer->hold_ns = settings->hold_ns;
+	tracer->hold_bytes = settings->hold_bytes;
 	tracer->drains = g_ptr_array_new_with_free_func(free_drain);
 	tracer->instance = tracefs_instance_create(settings->instance);
 	if (!tracer->instance)
@@ -455,7 +470,7 @@ static DtcTracer *open_tracer(const struct dtc_tracer_settings *settings, GError
 static bool start(DtcTracer *tracer, GError **error)
 {
 	for (guint i = 0; i < tracer->drains->len; i++)
-		start_drain(g_ptr_array_index(tracer->drains, i));
+		start_drain(tracer, g_ptr_array_index(tracer->drains, i));
 	tracer->is_started = true;
 	if (tracefs_trace_on(tracer->instance) == 0)
 		return true;
@@ -476,6 +491,30 @@ static void sample_drain(const DtcTracer *tracer, struct drain *drain, int64_t n
 		drain->drops.bytes, drain->drops.dropped, drain->drops.read);
 }
 
+/*
+ * A buffer that overwrites what was to be held takes more, at most twice as much at a time; one that has just grown is
+ * not full yet. What is in it stays. With two thirds of the memory taken no CPU gets more than its share: one that has
+ * nothing to do now may have later.
+ */
+static void grow(const DtcTracer *tracer, struct drain *drain, guint64 overrun_before)
+{
+	const struct dtc_drops *drops = &drain->drops;
+	guint64 all = 0, share = tracer->hold_bytes / tracer->drains->len, free_for_all = tracer->hold_bytes / 3 * 2;
+
+	for (guint i = 0; i < tracer->drains->len; i++)
+		all += ((struct drain *)g_ptr_array_index(tracer->drains, i))->buffer_bytes;
+	guint64 most = all < free_for_all
+			       ? drain->buffer_bytes + free_for_all - all
+			       : MIN(share, drain->buffer_bytes + tracer->hold_bytes - MIN(all, tracer->hold_bytes));
+	if (drops->overrun <= overrun_before || drops->span_ns <= 0 || drops->span_ns >= tracer->hold_ns ||
+	    drain->buffer_bytes >= most)
+		return;
+	double factor = MIN(GROWTH * (double)tracer->hold_ns / (double)drops->span_ns, 2);
+	guint64 wanted = MIN((guint64)((double)drain->buffer_bytes * factor), most);
+	if (tracefs_instance_set_buffer_size(tracer->instance, wanted / 1024, (int)drain->cpu) == 0)
+		drain->buffer_bytes = wanted;
+}
+
 static guint64 get_written(const struct drain *drain)
 {
 	struct stat status;
@@ -491,9 +530,13 @@ static void sample(DtcTracer *tracer, int64_t now_ns, FILE *drops, struct dtc_tr
 		add_new_cpus(tracer);
 	for (guint i = 0; i < tracer->drains->len; i++) {
 		struct drain *drain = g_ptr_array_index(tracer->drains, i);
+		guint64 overrun_before = drain->drops.overrun;
 		sample_drain(tracer, drain, now_ns, drops);
-		counts.lost += dtc_drops_count_lost(&drain->drops);
-		counts.events += drain->drops.entries + drain->drops.read + dtc_drops_count_lost(&drain->drops);
+		if (tracer->hold_ns > 0 && !g_atomic_int_get(&tracer->is_stopping))
+			grow(tracer, drain, overrun_before);
+		guint64 lost = dtc_drops_count_lost(&drain->drops, tracer->hold_ns > 0);
+		counts.lost += lost;
+		counts.events += drain->drops.entries + drain->drops.read + lost;
 		counts.bytes += get_written(drain);
 		counts.cpu_ns += drain->thread ? 0 : drain->cpu_ns; /* it is its own until it has been joined */
 		counts.is_failed |= drain->spool && dtc_spool_is_failed(drain->spool);
@@ -523,14 +566,30 @@ static bool stop(DtcTracer *tracer, GError **error)
 		tracefs_cpu_stop(((struct drain *)g_ptr_array_index(tracer->drains, i))->buffer);
 	for (guint i = 0; i < tracer->drains->len; i++) {
 		struct drain *drain = g_ptr_array_index(tracer->drains, i);
-		if (!drain->thread)
+		if (tracer->hold_ns > 0)
+			drain->spool = dtc_spool_new(drain->fd, get_max_chunks());
+		else if (!drain->thread)
 			continue;
-		g_thread_join(g_steal_pointer(&drain->thread));
+		else
+			g_thread_join(g_steal_pointer(&drain->thread));
 		is_whole &= flush_drain(tracer, drain);
 	}
 	if (!is_whole)
 		set_error(error, "not all events could be written", "is the disk full?");
 	return is_whole;
+}
+
+/* Of the buffers that have overwritten themselves. */
+static int64_t get_first_ns(const DtcTracer *tracer)
+{
+	int64_t first_ns = 0;
+
+	for (guint i = 0; i < tracer->drains->len; i++) {
+		const struct drain *drain = g_ptr_array_index(tracer->drains, i);
+		if (drain->drops.overrun > 0)
+			first_ns = MAX(first_ns, drain->first_ns);
+	}
+	return first_ns;
 }
 
 static void describe(const DtcTracer *tracer, GKeyFile *recording)
@@ -574,6 +633,7 @@ const struct dtc_tracer_kind dtc_tracer_tracefs = {
 	.start = start,
 	.sample = sample,
 	.stop = stop,
+	.get_first_ns = get_first_ns,
 	.describe = describe,
 	.free = free_tracer,
 };

@@ -17,6 +17,12 @@ struct dtc_tracer_settings {
 	const char *instance;	 /* its name: unique on this machine */
 	const GPtrArray *events; /* char *, "system:event", sorted */
 	gsize buffer_bytes;	 /* for each CPU */
+	/*
+	 * Of a flight recorder: buffers overwrite themselves and are read at the stop. They grow until they hold this
+	 * time, up to so many bytes of all CPUs. 0: they are emptied while they fill.
+	 */
+	int64_t hold_ns;
+	guint64 hold_bytes;
 	const DtcPlace *place;
 };
 
@@ -49,6 +55,11 @@ struct dtc_tracer_kind {
 	void (*sample)(DtcTracer *tracer, int64_t now_ns, FILE *drops, struct dtc_tracer_counts *ret_counts);
 	/* No more events; all there are have been written. */
 	bool (*stop)(DtcTracer *tracer, GError **error);
+	/*
+	 * After the stop of a flight recorder: from when on no CPU's buffer lacks anything (CLOCK_MONOTONIC; 0: none
+	 * ever did). NULL: this tracer records no flights.
+	 */
+	int64_t (*get_first_ns)(const DtcTracer *tracer);
 	/* Adds what it knows to the recording's group: cpus, page-size. */
 	void (*describe)(const DtcTracer *tracer, GKeyFile *recording);
 	/* Removes the instance, whatever state it is in. */

@@ -17,7 +17,9 @@ static void test_stats(void)
 	g_assert_cmpuint(drops.bytes, ==, 480);
 	g_assert_cmpuint(drops.dropped, ==, 2);
 	g_assert_cmpuint(drops.read, ==, 99);
-	g_assert_cmpuint(dtc_drops_count_lost(&drops), ==, 6);
+	g_assert_cmpint(drops.span_ns, ==, 1499999000);
+	g_assert_cmpuint(dtc_drops_count_lost(&drops, false), ==, 6);
+	g_assert_cmpuint(dtc_drops_count_lost(&drops, true), ==, 3);
 	g_assert_true(dtc_drops_parse("read events: 5", &drops));
 	g_assert_cmpuint(drops.read, ==, 5);
 	g_assert_cmpuint(drops.entries, ==, 0);

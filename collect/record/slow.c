@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "collect/record/slow.h"
+
+#include <arpa/inet.h>
+#include <dtrace-chain/hash.h>
+#include <string.h>
+
+/* More connections at a time are not watched: the idle ones go, or else all. */
+#define MAX_CONNECTIONS 65536
+
+struct end {
+	uint8_t address[16];
+	uint16_t port;
+};
+
+/* The client first. */
+struct connection {
+	struct end client, server;
+	int64_t asked_ns; /* the request that is open; 0: none is */
+	bool is_told;
+};
+
+struct DtcSlow {
+	struct dtc_slow_limit limit;
+	GHashTable *connections; /* struct connection, its own key */
+};
+
+static guint hash_end(const struct end *end)
+{
+	guint hash = end->port;
+
+	for (gsize i = 0; i < sizeof(end->address); i++)
+		hash = hash * 31 + end->address[i];
+	return hash;
+}
+
+static guint hash_connection(gconstpointer key)
+{
+	const struct connection *connection = key;
+
+	return hash_end(&connection->client) * 65599 + hash_end(&connection->server);
+}
+
+static gboolean are_equal(gconstpointer a, gconstpointer b)
+{
+	const struct connection *x = a, *y = b;
+
+	return memcmp(&x->client, &y->client, sizeof(x->client)) == 0 &&
+	       memcmp(&x->server, &y->server, sizeof(x->server)) == 0;
+}
+
+DtcSlow *dtc_slow_new(const struct dtc_slow_limit *limit)
+{
+	DtcSlow *slow = g_new0(DtcSlow, 1);
+
+	slow->limit = *limit;
+	slow->connections = g_hash_table_new_full(hash_connection, are_equal, g_free, NULL);
+	return slow;
+}
+
+void dtc_slow_free(DtcSlow *slow)
+{
+	if (!slow)
+		return;
+	g_hash_table_unref(slow->connections);
+	g_free(slow);
+}
+
+static gboolean is_idle(gpointer key, gpointer value, gpointer data)
+{
+	(void)value;
+	(void)data;
+	return ((const struct connection *)key)->asked_ns == 0;
+}
+
+static struct end make_end(const uint8_t address[16], uint16_t port)
+{
+	struct end end = { .port = port };
+
+	memcpy(end.address, address, sizeof(end.address));
+	return end;
+}
+
+/* The connection that was seen with either end as its client, or NULL. */
+static struct connection *find(const DtcSlow *slow, const struct end *source, const struct end *destination)
+{
+	const struct connection forth = { .client = *source, .server = *destination };
+	const struct connection back = { .client = *destination, .server = *source };
+	gpointer found = NULL;
+
+	if (!g_hash_table_lookup_extended(slow->connections, &forth, &found, NULL))
+		g_hash_table_lookup_extended(slow->connections, &back, &found, NULL);
+	return found;
+}
+
+static bool is_from_client(const DtcSlow *slow, const struct dtc_headers *headers)
+{
+	if (headers->tcp_flags & DTC_TCP_SYN)
+		return !(headers->tcp_flags & DTC_TCP_ACK);
+	if (slow->limit.port && headers->source_port != headers->destination_port)
+		return headers->destination_port == slow->limit.port;
+	return headers->source_port > headers->destination_port;
+}
+
+static struct connection *add(DtcSlow *slow, const struct end *source, const struct end *destination,
+			      bool is_from_client)
+{
+	struct connection *connection = g_new0(struct connection, 1);
+
+	if (g_hash_table_size(slow->connections) >= MAX_CONNECTIONS &&
+	    g_hash_table_foreach_remove(slow->connections, is_idle, NULL) == 0)
+		g_hash_table_remove_all(slow->connections);
+	connection->client = is_from_client ? *source : *destination;
+	connection->server = is_from_client ? *destination : *source;
+	g_hash_table_add(slow->connections, connection);
+	return connection;
+}
+
+static char *tell_end(const struct end *end)
+{
+	static const uint8_t mapped[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
+	char text[INET6_ADDRSTRLEN] = "";
+
+	if (memcmp(end->address, mapped, sizeof(mapped)) == 0) {
+		inet_ntop(AF_INET, end->address + sizeof(mapped), text, sizeof(text));
+		return g_strdup_printf("%s:%u", text, end->port);
+	}
+	inet_ntop(AF_INET6, end->address, text, sizeof(text));
+	return g_strdup_printf("[%s]:%u", text, end->port);
+}
+
+static char *tell(const struct connection *connection, const char *what, int64_t since_ns)
+{
+	g_autofree char *client = tell_end(&connection->client);
+	g_autofree char *server = tell_end(&connection->server);
+
+	return g_strdup_printf("%s %.0f ms: %s asked %s", what, (double)since_ns / 1e6, client, server);
+}
+
+static char *answer(const DtcSlow *slow, struct connection *connection, int64_t time_ns)
+{
+	int64_t took_ns = connection->asked_ns ? time_ns - connection->asked_ns : 0;
+
+	connection->asked_ns = 0;
+	return took_ns >= slow->limit.limit_ns ? tell(connection, "answered after", took_ns) : NULL;
+}
+
+char *dtc_slow_look(DtcSlow *slow, const struct dtc_captured *packet)
+{
+	const struct dtc_headers *headers = &packet->headers;
+
+	if (headers->ip_version == 0 || headers->protocol != DTC_PROTOCOL_TCP || !headers->has_transport ||
+	    (slow->limit.port && headers->source_port != slow->limit.port &&
+	     headers->destination_port != slow->limit.port))
+		return NULL;
+	const struct end source = make_end(headers->source, headers->source_port);
+	const struct end destination = make_end(headers->destination, headers->destination_port);
+	struct connection *connection = find(slow, &source, &destination);
+	bool is_opened = (headers->tcp_flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN;
+	char *text = NULL;
+
+	if (connection && is_opened) { /* the same ports again */
+		g_hash_table_remove(slow->connections, connection);
+		connection = NULL;
+	}
+	if (!connection && (is_opened || headers->payload_bytes > 0))
+		connection = add(slow, &source, &destination, is_from_client(slow, headers));
+	if (connection && headers->payload_bytes > 0) {
+		bool is_client = memcmp(&connection->client, &source, sizeof(source)) == 0;
+		if (!is_client)
+			text = answer(slow, connection, packet->time_ns);
+		else if (connection->asked_ns == 0) {
+			connection->asked_ns = packet->time_ns;
+			connection->is_told = false;
+		}
+	}
+	if (connection && headers->tcp_flags & (DTC_TCP_FIN | DTC_TCP_RST) && connection->asked_ns == 0)
+		g_hash_table_remove(slow->connections, connection);
+	return text;
+}
+
+char *dtc_slow_find_unanswered(DtcSlow *slow, int64_t now_ns)
+{
+	GHashTableIter iter;
+	gpointer key;
+
+	g_hash_table_iter_init(&iter, slow->connections);
+	while (g_hash_table_iter_next(&iter, &key, NULL)) {
+		struct connection *connection = key;
+		int64_t since_ns = connection->asked_ns ? now_ns - connection->asked_ns : 0;
+		if (connection->is_told || since_ns < slow->limit.patience_ns || since_ns < slow->limit.limit_ns)
+			continue;
+		connection->is_told = true;
+		return tell(connection, "not answered for", since_ns);
+	}
+	return NULL;
+}

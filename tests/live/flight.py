@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The flight recorder on this machine: a slow request among 2,000 fast ones, a line in a log, one recording after the
+other, and memory that does not grow. Needs root and tracefs; exits with 77 and says so without.
+usage: flight.py DTRACE-COLLECT DTRACE-CHAIN"""
+import http.client
+import http.server
+import json
+import os
+import re
+import shutil
+import signal
+import socketserver
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+COLLECT, CHAIN = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+INSTANCES = "/sys/kernel/tracing/instances"
+SLOW_S = 0.3
+failures = []
+started = []
+
+
+def expect(condition, what):
+    if not condition:
+        failures.append(what)
+        print("  FAILED: " + what)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+
+    def do_GET(self):
+        if self.path == "/slow":
+            time.sleep(SLOW_S)
+        self.send_response(200)
+        self.send_header("Content-Length", "3")
+        self.end_headers()
+        self.wfile.write(b"ok\n")
+
+    def log_message(self, *arguments):
+        pass
+
+
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+
+
+def ask(port, count, slow, prefix):
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    for i in range(count):
+        path = "/slow" if i == slow else "/fast"
+        connection.request("GET", path, headers={"X-Request-Id": "%s-%d" % (prefix, i)})
+        connection.getresponse().read()
+        time.sleep(0.001)
+    connection.close()
+
+
+def start(*arguments):
+    process = subprocess.Popen([COLLECT, "record", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    started.append(process.pid)
+    return process
+
+
+def finish(process, wait=90):
+    try:
+        out, err = process.communicate(timeout=wait)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        failures.append("it did not end by itself: " + out + err)
+    return process.returncode, out, err
+
+
+def wait_until_flying(process):
+    """Events are on once the instance says so."""
+    for _ in range(300):
+        for name in os.listdir(INSTANCES):
+            if not name.startswith("dtrace-collect-%d-" % process.pid):
+                continue
+            with open(os.path.join(INSTANCES, name, "tracing_on"), encoding="ascii") as file:
+                if file.read().strip() == "1":
+                    time.sleep(0.5)
+                    return
+        time.sleep(0.1)
+    failures.append("it never began")
+
+
+def ask_chain(*arguments):
+    done = subprocess.run([CHAIN, *arguments, "--cache", "none"], capture_output=True, text=True, timeout=120)
+    expect(done.returncode in (0, 3), "dtrace-chain %s: %d %s" % (" ".join(arguments), done.returncode, done.stderr))
+    return done.stdout
+
+
+def explain(bundle, request):
+    """The request is there as a whole: what it took, and why."""
+    text = ask_chain("analyze", bundle, "--request-id", request, "--format", "json")
+    if not text:
+        return
+    answer = json.loads(text)
+    span_ms = answer["duration_ns"] / 1e6
+    asleep_ms = sum(part["ns"] for part in answer["breakdown"] if part["cause"] == "timer") / 1e6
+    expect(SLOW_S * 1e3 <= span_ms < SLOW_S * 1e3 + 300, "%s took %.1f ms" % (request, span_ms))
+    expect(asleep_ms > 0.9 * SLOW_S * 1e3, "%s: %.1f ms of it are the sleep" % (request, asleep_ms))
+
+
+def story_slow(port):
+    process = start("-o", "slow", "--flight", "3s", "--until-slow", "250ms:%d" % port)
+    wait_until_flying(process)
+    ask(port, 2000, 1700, "slow")
+    ended_s = time.monotonic()
+    code, out, err = finish(process)
+    expect(time.monotonic() - ended_s < 60, "it ends with the trigger")
+    expect(code in (0, 3) and re.search(r"trigger:  answered after 3\d\d ms: 127.0.0.1:\d+ asked 127.0.0.1:%d" % port,
+                                        out), "it says why it ended: %d %s%s" % (code, out, err))
+    explain(".", "slow-1700")
+    with open("slow/environment", encoding="utf-8") as file:
+        expect("trigger=answered after" in file.read(), "the recording says what ended it")
+    shutil.rmtree("slow")
+
+
+def story_line(port):
+    process = start("-o", "line", "--flight", "2s", "--events-set", "minimal", "--until-line", "app.log",
+                    "took [0-9]{3,} ms")
+    wait_until_flying(process)
+    with open("app.log", "a", encoding="ascii") as file:
+        for took in (3, 20, 300):
+            ask(port, 20, 10 if took == 300 else -1, "line%d" % took)
+            file.write("GET / took %d ms\n" % took)
+            file.flush()
+    code, out, err = finish(process)
+    expect(code in (0, 3) and "trigger:  app.log: GET / took 300 ms" in out,
+           "a line ends it: %d %s%s" % (code, out, err))
+    explain(".", "line300-10")
+    shutil.rmtree("line")
+    os.unlink("app.log")
+
+
+def story_keep(port):
+    """A folder for each, of which the last two stay; what no trigger has ended is thrown away."""
+    process = start("-o", "many", "--flight", "2s", "--events-set", "minimal", "--until-slow", "250ms:%d" % port,
+                    "--keep", "2")
+    for i in range(3):
+        wait_until_flying(process)
+        ask(port, 50, 25, "keep%d" % i)
+        for _ in range(200):
+            if os.path.isdir("many-%d" % (i + 2)):
+                break
+            time.sleep(0.1)
+    wait_until_flying(process)
+    process.send_signal(signal.SIGINT)
+    code, out, err = finish(process)
+    expect(code in (0, 3), "Ctrl-C ends it: %d %s%s" % (code, out, err))
+    expect(sorted(name for name in os.listdir(".") if name.startswith("many")) == ["many-2", "many-3"],
+           "the last two are there: %s" % os.listdir("."))
+    for i in (1, 2):
+        explain("many-%d" % (i + 1), "keep%d-25" % i)
+        shutil.rmtree("many-%d" % (i + 1))
+
+
+def get_memory_kib(process):
+    """Of the process, and of its buffers in the kernel."""
+    with open("/proc/%d/status" % process.pid, encoding="ascii") as file:
+        memory = int(re.search(r"RssAnon:\s*(\d+)", file.read()).group(1))
+    for name in os.listdir(INSTANCES):
+        if name.startswith("dtrace-collect-%d-" % process.pid):
+            with open(os.path.join(INSTANCES, name, "buffer_total_size_kb"), encoding="ascii") as file:
+                memory += int(file.read().split()[0])
+    return memory
+
+
+def story_memory(port):
+    """It stays within what it may take, but for the program itself; and SIGUSR1 is a trigger, too."""
+    process = start("-o", "memory", "--flight", "1s", "--flight-memory", "16M")
+    wait_until_flying(process)
+    stopping = threading.Event()
+
+    def load():
+        while not stopping.is_set():
+            ask(port, 200, -1, "memory")
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    time.sleep(6)
+    before = get_memory_kib(process)
+    time.sleep(12)
+    after = get_memory_kib(process)
+    stopping.set()
+    thread.join()
+    expect(max(before, after) <= 24 << 10, "memory went from %d to %d KiB, of 16 MiB" % (before, after))
+    process.send_signal(signal.SIGUSR1)
+    code, out, err = finish(process)
+    expect(code in (0, 3) and "trigger:  SIGUSR1" in out, "SIGUSR1 ends it: %d %s%s" % (code, out, err))
+    shutil.rmtree("memory")
+
+
+def story_refused():
+    for arguments, words in ((["--keep", "2"], "--flight"), (["--flight", "2s", "--keep", "2"], "--until-slow"),
+                             (["--until-slow", "1s:http"], "no port"), (["--until-line", "log"], "expression"),
+                             (["--until-slow", "1s", "--no-packets"], "packets"),
+                             (["--flight", "2s", "--flight-memory", "1k"], "16M")):
+        code, out, err = finish(start("-o", "refused", *arguments))
+        expect(code == 2 and words in err, "%s: %d %s%s" % (arguments, code, out, err))
+        expect(not os.path.exists("refused"), "nothing is written")
+
+
+def main():
+    if os.geteuid() != 0 or not os.access(INSTANCES, os.W_OK):
+        print("skipped: needs root and tracefs")
+        return 77
+    folder = tempfile.mkdtemp(prefix="dtc-flight-")
+    os.chdir(folder)
+    server = Server(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    port = server.server_address[1]
+    try:
+        story_refused()
+        for story in (story_slow, story_line, story_keep, story_memory):
+            print(story.__name__)
+            story(port)
+        left = [name for name in os.listdir(INSTANCES) for pid in started
+                if name.startswith("dtrace-collect-%d-" % pid)]
+        expect(not left, "no instance is left: %s" % left)
+    finally:
+        os.chdir("/")
+        shutil.rmtree(folder)
+    return 1 if failures else 0
+
+
+sys.exit(main())
