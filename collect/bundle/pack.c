@@ -14,17 +14,6 @@
 #include <unistd.h>
 
 #define BLOCK_BYTES ((size_t)256 * 1024)
-#define SHA256_BYTES 32
-
-/*
- * seal: offset  bytes
- *            0      4  0x184D2A5D, little endian: a skippable zstd frame
- *            4      4  40, little endian: bytes that follow
- *            8      8  "dtcb-sha"
- *           16     32  SHA-256 of everything before the seal
- */
-static const uint8_t seal_head[] = { 0x5d, 0x2a, 0x4d, 0x18, 40, 0, 0, 0, 'd', 't', 'c', 'b', '-', 's', 'h', 'a' };
-#define SEAL_BYTES (sizeof(seal_head) + SHA256_BYTES)
 
 /* ---- unpacking ---- */
 
@@ -318,11 +307,12 @@ static bool set_unreadable(GError **error, const char *path)
 }
 
 /* SHA-256 of the first bytes of the file. */
-static bool digest_file(int fd, const char *path, guint64 bytes, uint8_t ret_sha256[SHA256_BYTES], GError **error)
+static bool digest_file(int fd, const char *path, guint64 bytes, uint8_t ret_sha256[DTC_PACK_SHA256_BYTES],
+			GError **error)
 {
 	g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
 	g_autofree uint8_t *buffer = g_malloc(BLOCK_BYTES);
-	gsize length = SHA256_BYTES;
+	gsize length = DTC_PACK_SHA256_BYTES;
 
 	while (bytes > 0) {
 		ssize_t got = read(fd, buffer, (size_t)MIN(bytes, (guint64)BLOCK_BYTES));
@@ -339,25 +329,26 @@ static bool digest_file(int fd, const char *path, guint64 bytes, uint8_t ret_sha
 
 static bool check_open_seal(int fd, const char *path, enum dtc_seal *ret_seal, GError **error)
 {
-	uint8_t seal[SEAL_BYTES], sha256[SHA256_BYTES];
+	uint8_t seal[DTC_PACK_SEAL_BYTES], sha256[DTC_PACK_SHA256_BYTES];
 	struct stat info;
 
 	if (fstat(fd, &info) != 0)
 		return set_unreadable(error, path);
-	if ((guint64)info.st_size < SEAL_BYTES) {
+	if ((guint64)info.st_size < DTC_PACK_SEAL_BYTES) {
 		*ret_seal = DTC_SEAL_MISSING;
 		return true;
 	}
-	off_t body_bytes = info.st_size - (off_t)SEAL_BYTES;
-	if (pread(fd, seal, SEAL_BYTES, body_bytes) != (ssize_t)SEAL_BYTES)
+	off_t body_bytes = info.st_size - (off_t)DTC_PACK_SEAL_BYTES;
+	if (pread(fd, seal, DTC_PACK_SEAL_BYTES, body_bytes) != (ssize_t)DTC_PACK_SEAL_BYTES)
 		return set_unreadable(error, path);
-	if (memcmp(seal, seal_head, sizeof(seal_head)) != 0) {
+	const uint8_t *sealed = dtc_pack_seal_get_sha256(seal);
+	if (!sealed) {
 		*ret_seal = DTC_SEAL_MISSING;
 		return true;
 	}
 	if (!digest_file(fd, path, (guint64)body_bytes, sha256, error))
 		return false;
-	*ret_seal = memcmp(seal + sizeof(seal_head), sha256, SHA256_BYTES) == 0 ? DTC_SEAL_INTACT : DTC_SEAL_BROKEN;
+	*ret_seal = memcmp(sealed, sha256, DTC_PACK_SHA256_BYTES) == 0 ? DTC_SEAL_INTACT : DTC_SEAL_BROKEN;
 	return true;
 }
 
@@ -465,12 +456,45 @@ bool dtc_packer_write(DtcPacker *packer, const void *data, gsize bytes, GError *
 
 bool dtc_packer_finish(DtcPacker *packer, GError **error)
 {
-	uint8_t seal[SEAL_BYTES];
-	gsize length = SHA256_BYTES;
+	uint8_t seal[DTC_PACK_SEAL_BYTES];
 
 	if (archive_write_close(packer->writer) != ARCHIVE_OK)
 		return set_pack_failed(error, packer, archive_error_string(packer->writer));
-	memcpy(seal, seal_head, sizeof(seal_head));
-	g_checksum_get_digest(packer->checksum, seal + sizeof(seal_head), &length);
-	return write_fully(packer->fd, seal, SEAL_BYTES) || set_pack_failed(error, packer, NULL);
+	dtc_pack_seal_make(packer->checksum, seal);
+	return write_fully(packer->fd, seal, DTC_PACK_SEAL_BYTES) || set_pack_failed(error, packer, NULL);
 }
+
+/* ---- as a kind ---- */
+
+static void *open_packer(int fd, const char *name, GError **error)
+{
+	return dtc_packer_new(fd, name, error);
+}
+
+static bool begin_entry(void *packer, const char *path, guint64 bytes, GError **error)
+{
+	return dtc_packer_begin(packer, path, bytes, error);
+}
+
+static bool write_entry(void *packer, const void *data, gsize bytes, GError **error)
+{
+	return dtc_packer_write(packer, data, bytes, error);
+}
+
+static bool finish_packer(void *packer, GError **error)
+{
+	return dtc_packer_finish(packer, error);
+}
+
+static void free_packer(void *packer)
+{
+	dtc_packer_free(packer);
+}
+
+const struct dtc_packer_kind dtc_packer_zstd = {
+	.open = open_packer,
+	.begin = begin_entry,
+	.write = write_entry,
+	.finish = finish_packer,
+	.free = free_packer,
+};

@@ -8,11 +8,11 @@
 #pragma once
 
 #include "collect/bundle/defect.h"
+#include "collect/bundle/packer.h"
 
 #include <glib.h>
 #include <stdbool.h>
 
-#define DTC_PACK_SUFFIX ".dtcb"
 #define DTC_UNPACK_MAX_BYTES ((guint64)64 << 30)
 #define DTC_UNPACK_MAX_FILES 100000u
 
@@ -54,3 +54,5 @@ bool dtc_packer_begin(DtcPacker *packer, const char *path, guint64 bytes, GError
 bool dtc_packer_write(DtcPacker *packer, const void *data, gsize bytes, GError **error);
 /* Ends the archive and seals it. */
 bool dtc_packer_finish(DtcPacker *packer, GError **error);
+
+extern const struct dtc_packer_kind dtc_packer_zstd;
