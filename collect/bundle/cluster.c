@@ -23,6 +23,7 @@ static void node_free(void *data)
 {
 	struct dtc_cluster_node *node = data;
 	g_free(node->name);
+	g_free(node->connect);
 	g_free(node->path);
 	g_free(node->role);
 	g_free(node->host);
@@ -111,12 +112,13 @@ static bool read_vcpus(struct dtc_cluster_node *node, GKeyFile *file, const char
 static bool read_node(DtcCluster *cluster, GKeyFile *file, const char *group, const char *name, const char *path,
 		      GError **error)
 {
-	static const char *const keys[] = { "path", "addresses", "role", "host", "vcpu-threads", NULL };
+	static const char *const keys[] = { "path", "connect", "addresses", "role", "host", "vcpu-threads", NULL };
 	struct dtc_cluster_node *node = g_new0(struct dtc_cluster_node, 1);
 
 	node->name = g_strdup(name);
 	node->vcpu_tids = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	g_ptr_array_add(cluster->nodes, node);
+	node->connect = get_text(file, group, "connect");
 	node->role = get_text(file, group, "role");
 	node->host = get_text(file, group, "host");
 	node->addresses = get_list(file, group, "addresses");

@@ -16,7 +16,7 @@
  * block:      0      3  little endian: bit 0 last of all, bits 1 and 2 how it is compressed (0: not), then its bytes
  */
 static const uint8_t frame_head[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x38 };
-#define BLOCK_BYTES (128 * 1024)
+#define BLOCK_BYTES ((gsize)128 * 1024)
 #define BLOCK_HEAD_BYTES 3
 #define BLOCK_LAST 1
 

@@ -26,7 +26,8 @@ struct DtcCommandLine {
 	const struct dtc_program *program;
 	const struct dtc_manual *manual; /* of its command */
 	GOptionContext *context;
-	GArray *options; /* struct line_option */
+	GArray *options;	     /* struct line_option */
+	const char *const *left_out; /* names; NULL: none */
 };
 
 DtcCommandLine *dtc_command_line_new(const struct dtc_program *program, const char *command)
@@ -50,19 +51,37 @@ void dtc_command_line_free(DtcCommandLine *line)
 	g_free(line);
 }
 
+void dtc_command_line_leave_out(DtcCommandLine *line, const char *const *names)
+{
+	line->left_out = names;
+}
+
+/* Ends with one of zeros, as GOption wants it. */
+static GArray *choose_entries(const DtcCommandLine *line, const GOptionEntry *entries)
+{
+	GArray *taken = g_array_new(TRUE, FALSE, sizeof(GOptionEntry));
+
+	for (; entries->long_name; entries++)
+		if (!line->left_out || !g_strv_contains(line->left_out, entries->long_name))
+			g_array_append_val(taken, *entries);
+	return taken;
+}
+
 void dtc_command_line_add(DtcCommandLine *line, const char *heading, const GOptionEntry *entries, void *data)
 {
 	/* a group for each call: its data is what callbacks get */
 	g_autofree char *name = g_strdup_printf("%u", line->options->len);
 	GOptionGroup *group = g_option_group_new(name, heading, heading, data, NULL);
 
-	g_option_group_add_entries(group, entries);
+	g_autoptr(GArray) taken = choose_entries(line, entries);
+
+	g_option_group_add_entries(group, (const GOptionEntry *)(void *)taken->data);
 	if (g_option_context_get_main_group(line->context))
 		g_option_context_add_group(line->context, group);
 	else
 		g_option_context_set_main_group(line->context, group);
-	for (; entries->long_name; entries++) {
-		struct line_option option = { heading, *entries };
+	for (guint i = 0; i < taken->len; i++) {
+		struct line_option option = { heading, g_array_index(taken, GOptionEntry, i) };
 		g_array_append_val(line->options, option);
 	}
 }
@@ -287,4 +306,41 @@ void dtc_command_line_clear_texts(DtcCommandLine *line)
 		else if (entry->arg == G_OPTION_ARG_STRING_ARRAY || entry->arg == G_OPTION_ARG_FILENAME_ARRAY)
 			g_clear_pointer((char ***)entry->arg_data, g_strfreev);
 	}
+}
+
+/* ---- handing on ---- */
+
+static void add_given(GPtrArray *words, const char *name, const char *value)
+{
+	if (value)
+		g_ptr_array_add(words, g_strdup_printf("--%s=%s", name, value));
+}
+
+static void add_entry(GPtrArray *words, const GOptionEntry *entry)
+{
+	if (entry->arg == G_OPTION_ARG_NONE && *(const gboolean *)entry->arg_data)
+		g_ptr_array_add(words, g_strconcat("--", entry->long_name, NULL));
+	if (entry->arg == G_OPTION_ARG_STRING || entry->arg == G_OPTION_ARG_FILENAME)
+		add_given(words, entry->long_name, *(char *const *)entry->arg_data);
+	if (entry->arg == G_OPTION_ARG_INT && *(const gint *)entry->arg_data != 0) {
+		g_autofree char *number = g_strdup_printf("%d", *(const gint *)entry->arg_data);
+		add_given(words, entry->long_name, number);
+	}
+	if (entry->arg != G_OPTION_ARG_STRING_ARRAY && entry->arg != G_OPTION_ARG_FILENAME_ARRAY)
+		return;
+	for (char *const *value = *(char *const *const *)entry->arg_data; value && *value; value++)
+		add_given(words, entry->long_name, *value);
+}
+
+char **dtc_command_line_get_given(const DtcCommandLine *line, const char *const *except)
+{
+	GPtrArray *words = g_ptr_array_new();
+
+	for (guint i = 0; i < line->options->len; i++) {
+		const GOptionEntry *entry = &g_array_index(line->options, struct line_option, i).entry;
+		if (!g_strv_contains(except, entry->long_name))
+			add_entry(words, entry);
+	}
+	g_ptr_array_add(words, NULL);
+	return (char **)g_ptr_array_free(words, FALSE);
 }

@@ -24,6 +24,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcCommandLine, dtc_command_line_free)
  */
 void dtc_command_line_add(DtcCommandLine *line, const char *heading, const GOptionEntry *entries, void *data);
 
+/* Entries of these names are not taken from now on, whoever adds them. NULL-terminated, and borrowed. */
+void dtc_command_line_leave_out(DtcCommandLine *line, const char *const *names);
+
+/*
+ * After the parse: words that would give the same to another program with these options, "--NAME=VALUE" and "--NAME",
+ * of all that were given but those of these names. Free with g_strfreev.
+ */
+char **dtc_command_line_get_given(const DtcCommandLine *line, const char *const *except);
+
 #define DTC_HEADING_OPTIONS "Options"
 #define DTC_HEADING_FILES "Files to write, besides the answer on stdout"
 #define DTC_HEADING_COMMON "Options of every command"

@@ -18,6 +18,9 @@ extern const struct dtc_program dtc_collect_program;
 int dtc_collect_record(int argc, char **argv);
 int dtc_collect_seal(int argc, char **argv);
 int dtc_collect_check(int argc, char **argv);
+int dtc_collect_cluster(int argc, char **argv);
+/* What cluster runs on nodes; in no manual. */
+int dtc_collect_agent(int argc, char **argv);
 
 /*
  * Seals NODE, prints what became of it, and gives the exit code. A signal while it does so ends the program with 3, and

@@ -11,9 +11,8 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{ "record", dtc_collect_record },
-	{ "seal", dtc_collect_seal },
-	{ "check", dtc_collect_check },
+	{ "record", dtc_collect_record },   { "seal", dtc_collect_seal },   { "check", dtc_collect_check },
+	{ "cluster", dtc_collect_cluster }, { "agent", dtc_collect_agent },
 };
 
 static int run_command(int argc, char **argv)

@@ -19,6 +19,21 @@ static const struct dtc_manual manuals[] = {
 	    { "sudo dtrace-collect record --events-set minimal --headers-only --filter 'tcp port 80'",
 	      "at the least cost, and without what was sent" },
 	    { "sudo dtrace-collect record --events '+exceptions:*,-kvm:*'", "with page faults, without guests" } } },
+	{ "cluster",
+	  "--nodes a,b,c [-o RUN.dtcb] [-- COMMAND...]",
+	  "records several machines at once, and brings it all here",
+	  "Connects to each node by ssh, as you do (your keys and ~/.ssh/config), copies itself where it is lacking, "
+	  "begins "
+	  "on all "
+	  "when all are there, ends on all at once, and packs what they recorded into one bundle. COMMAND runs here. "
+	  "Nothing is installed and nothing is left on a node; one that fails is named, and the others are not lost. "
+	  "What is "
+	  "recorded is told by the options of record.",
+	  { { "dtrace-collect cluster --nodes web1,db1 --for 10s -o run.dtcb", "ten seconds of two machines" },
+	    { "dtrace-collect cluster --cluster shop.conf -o run.dtcb -- curl http://web1/",
+	      "the machines of a file, while a command runs here" },
+	    { "dtrace-collect cluster --nodes web-0,db-0 --via 'kubectl exec -n shop {node} --' --place /tmp",
+	      "in containers, instead of over ssh" } } },
 	{ "seal",
 	  "NODE",
 	  "makes a node of what a crashed or interrupted recorder left",

@@ -12,6 +12,7 @@
 
 struct dtc_cluster_node {
 	char *name;	   /* owned, as all */
+	char *connect;	   /* what ssh reaches it by, for who records it; "": by its name */
 	char *path;	   /* absolute; NULL: the node is where the bundle has it */
 	char *role;	   /* "host", "guest" or "" */
 	char *host;	   /* of a guest, or "" */

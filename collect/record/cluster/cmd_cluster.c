@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dtrace-collect cluster */
+#include "collect/console/printable.h"
+#include "collect/console/quantity.h"
+#include "collect/record/cluster/gather.h"
+#include "collect/record/cluster/job.h"
+#include "collect/record/cluster/remains.h"
+#include "collect/record/cluster/run.h"
+#include "collect/record/collect.h"
+#include "collect/record/record_options.h"
+#include "dtrace-chain/error.h"
+#include "dtrace-chain/manifest.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECOND_NS INT64_C(1000000000)
+#define RETRY_NS (45 * SECOND_NS) /* less than an agent waits */
+#define INTERRUPTED 130
+#define PLACE "/var/tmp" /* on a disk, as a rule, where /tmp may be memory */
+#define OUT "cluster.dtcb"
+
+struct cluster_options {
+	char *nodes; /* owned, as all texts here */
+	char *cluster;
+	char *output;
+	char *duration;
+	char *via;
+	char *program;
+	char *place;
+	gboolean needs_sudo;
+	gboolean quiet;
+};
+
+/* What there is of them here is not handed on; raw recordings are no nodes of a bundle. */
+static const char *const own_options[] = { "nodes", "cluster", "output", "for",	     "via", "program",
+					   "place", "sudo",    "quiet",	 "keep-raw", "raw", NULL };
+
+static void add_options(struct cluster_options *options, struct dtc_record_options *handed_on, DtcCommandLine *line)
+{
+	const GOptionEntry entries[] = {
+		{ "nodes", 0, 0, G_OPTION_ARG_STRING, &options->nodes,
+		  "The nodes, with commas: what ssh calls them, or NAME=[USER@]HOST", "LIST" },
+		{ "cluster", 0, 0, G_OPTION_ARG_FILENAME, &options->cluster,
+		  "A cluster file that names them, or a file with a node a line", "FILE" },
+		{ "output", 'o', 0, G_OPTION_ARG_FILENAME, &options->output,
+		  "The bundle to write: one file if it ends with .dtcb, else a folder; default cluster.dtcb",
+		  "BUNDLE" },
+		{ "for", 0, 0, G_OPTION_ARG_STRING, &options->duration,
+		  "How long: 30s, 500ms, 5m; default: until Ctrl-C", "DURATION" },
+		{ "via", 0, 0, G_OPTION_ARG_STRING, &options->via,
+		  "What runs a command on a node, instead of ssh; {node} stands for it", "COMMAND" },
+		{ "sudo", 0, 0, G_OPTION_ARG_NONE, &options->needs_sudo,
+		  "Fail where sudo -n is refused; without this it is tried where the login is not root's", NULL },
+		{ "program", 0, 0, G_OPTION_ARG_FILENAME, &options->program,
+		  "The dtrace-collect to copy to every node; default: this one, where there is none of its version",
+		  "FILE" },
+		{ "place", 0, 0, G_OPTION_ARG_STRING, &options->place,
+		  "The folder on nodes that they record in; default /var/tmp", "FOLDER" },
+		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "No lines of progress", NULL },
+		{ NULL, 0, 0, 0, NULL, NULL, NULL },
+	};
+
+	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
+	dtc_command_line_leave_out(line, own_options);
+	dtc_record_options_add(handed_on, line);
+}
+
+static bool refuse(GError **error, const char *message, const char *hint)
+{
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE, "%s\n%s", message, hint);
+	return false;
+}
+
+/* ---- what came of it ---- */
+
+/* A node whose disk was full, or whose sealing was killed, is sealed here. */
+static void seal_here(const char *node_folder)
+{
+	g_autofree char *manifest = g_build_filename(node_folder, DTC_MANIFEST_NAME, NULL);
+	g_autofree char *raw = g_build_filename(node_folder, DTC_RAW_FOLDER, DTC_RAW_RECORDING, NULL);
+	char program[] = "/proc/self/exe", word[] = "seal";
+	char *argv[] = { program, word, (char *)node_folder, NULL };
+	struct dtc_job job;
+
+	if (g_file_test(manifest, G_FILE_TEST_EXISTS) || !g_file_test(raw, G_FILE_TEST_EXISTS) ||
+	    !dtc_job_start(&job, DTC_JOB_OUTPUT, argv, -1, NULL))
+		return;
+	char bytes[4096];
+	while (read(job.out_fd, bytes, sizeof(bytes)) > 0)
+		;
+	while (!dtc_job_is_ended(&job))
+		g_usleep(G_TIME_SPAN_MILLISECOND);
+	dtc_job_close(&job);
+}
+
+static void print_note(const char *node, const char *text)
+{
+	g_autofree char *line = g_strdup_printf("%s: %s", node, text);
+	g_autofree char *printable = dtc_printable_lines(line);
+
+	puts(printable);
+}
+
+/* Of what the recorder printed: how much it was, and what is wrong with it. */
+static void print_notes(const DtcMember *member)
+{
+	static const char *const wanted[] = { "lost: ",		 "stopped ",	    "error ", "the recorder ",
+					      "its connection ", "connected again", NULL };
+	const char *node = dtc_member_get_target(member)->name;
+	const GPtrArray *notes = dtc_member_get_notes(member);
+
+	for (guint i = 0; i < notes->len; i++) {
+		const char *note = g_ptr_array_index(notes, i);
+		const char *recorded = g_str_has_prefix(note, "recorded '") ? strstr(note, "': ") : NULL;
+		if (recorded)
+			print_note(node, recorded + strlen("': "));
+		for (const char *const *word = wanted; *word && strcmp(note, "lost:     nothing") != 0; word++)
+			if (g_str_has_prefix(note, *word))
+				print_note(node, note);
+	}
+}
+
+/* Whether it is in the bundle; what is not is removed. */
+static bool take_member(const DtcMember *member, bool *is_complete)
+{
+	const char *folder = dtc_member_get_folder(member), *node = dtc_member_get_target(member)->name;
+	g_autoptr(GError) error = NULL;
+
+	print_notes(member);
+	if (dtc_member_is_fetched(member))
+		seal_here(folder);
+	g_autoptr(GPtrArray) defects = dtc_member_is_fetched(member) ? dtc_gather_check(folder, &error) : NULL;
+	*is_complete &= defects && defects->len == 0 && dtc_member_is_complete(member);
+	for (guint i = 0; defects && i < defects->len; i++)
+		print_note(node, g_ptr_array_index(defects, i));
+	if (error)
+		dtc_program_report_error(&dtc_collect_program, error);
+	if (!defects)
+		dtc_remains_remove(folder);
+	return defects != NULL;
+}
+
+static bool is_cancelled(const GPtrArray *members)
+{
+	for (guint i = 0; i < members->len; i++)
+		if (!g_error_matches(dtc_member_get_failure(g_ptr_array_index(members, i)), DTC_COLLECT_ERROR,
+				     DTC_ERROR_CANCELLED))
+			return false;
+	return true;
+}
+
+static int pack(const GPtrArray *members, const struct dtc_gather_request *request, GError **error)
+{
+	bool is_complete = true;
+	guint count = 0;
+	guint64 bytes;
+
+	for (guint i = 0; i < members->len; i++)
+		count += take_member(g_ptr_array_index(members, i), &is_complete);
+	if (count == 0) {
+		dtc_remains_remove(request->folder);
+		if (is_cancelled(members))
+			return INTERRUPTED;
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IMPOSSIBLE,
+			    "nothing was recorded\nwhat each node said is above");
+		return 1;
+	}
+	if (!dtc_gather(request, &bytes, error)) {
+		fprintf(stderr, "%s: what was recorded lies in '%s'\n", dtc_collect_program.name, request->folder);
+		return 1;
+	}
+	dtc_remains_remove(request->folder);
+	g_autofree char *quoted = g_shell_quote(request->out);
+	printf("packed '%s': %u of %u nodes, %.1f MB (`dtrace-chain bundle create` makes it smaller)\n"
+	       "next:     dtrace-chain requests %s\n",
+	       request->out, count, members->len, (double)bytes / 1e6, quoted);
+	return is_complete ? 0 : DTC_COLLECT_INCOMPLETE;
+}
+
+/* ---- what is wanted ---- */
+
+static char **split_command(int *argc, char **argv)
+{
+	for (int i = 1; i < *argc; i++)
+		if (strcmp(argv[i], "--") == 0) {
+			argv[i] = NULL;
+			*argc = i;
+			return argv + i + 1;
+		}
+	return NULL;
+}
+
+static bool check_words(int argc, char **argv, char *const *command, const struct cluster_options *options,
+			GError **error)
+{
+	struct stat status;
+
+	if (argc > 1) {
+		g_autofree char *message = g_strdup_printf("'%s' is no option", argv[1]);
+		return refuse(error, message, "nodes are named by --nodes; a command to run here stands after --");
+	}
+	if (command && !*command)
+		return refuse(error, "no command after --", "for example -- sleep 10");
+	if (command && options->duration)
+		return refuse(error, "--for does not go with a command", "the recording ends when the command does");
+	if (!options->nodes == !options->cluster)
+		return refuse(error, options->nodes ? "--nodes does not go with --cluster" : "no nodes are named",
+			      "name them: --nodes web1,db1=root@10.0.0.7, or --cluster FILE");
+	if (options->place && !g_path_is_absolute(options->place))
+		return refuse(error, "--place is not an absolute path", "for example --place /srv/tmp");
+	if (lstat(options->output, &status) == 0) {
+		g_autofree char *message = g_strdup_printf("'%s' is there already", options->output);
+		return refuse(error, message, "nothing is overwritten: name another place with -o, or remove it");
+	}
+	return true;
+}
+
+static bool has_trigger(char *const *words)
+{
+	for (; *words; words++)
+		if (g_str_has_prefix(*words, "--until-"))
+			return true;
+	return false;
+}
+
+static GMappedFile *open_program(const char *path, GError **error)
+{
+	g_autoptr(GError) reason = NULL;
+	GMappedFile *program = g_mapped_file_new(path ? path : "/proc/self/exe", FALSE, &reason);
+
+	if (!program)
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
+			    "cannot read the program that nodes are to get: %s\n--program names it", reason->message);
+	return program;
+}
+
+/* Beside the bundle, on whose disk there is room for it. */
+static char *make_folder(const char *out, GError **error)
+{
+	char *folder = g_strconcat(out, ".nodes-XXXXXX", NULL);
+
+	if (g_mkdtemp_full(folder, 0700))
+		return folder;
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
+		    "cannot make a folder beside '%s': %s\nname another place with -o", out, g_strerror(errno));
+	g_free(folder);
+	return NULL;
+}
+
+static int record(struct dtc_run_request *request, const char *out, const DtcCluster *cluster, GError **error)
+{
+	g_autofree char *folder = make_folder(out, error);
+
+	if (!folder)
+		return 1;
+	request->folder = folder;
+	g_autoptr(GPtrArray) members = dtc_run_cluster(request, error);
+	if (!members) {
+		dtc_remains_remove(folder);
+		return 1;
+	}
+	const struct dtc_gather_request gather = {
+		.folder = folder,
+		.out = out,
+		.creator = "dtrace-collect " DTC_VERSION,
+		.cluster = cluster,
+	};
+	return pack(members, &gather, error);
+}
+
+static int run(const struct cluster_options *options, char *const *handed_on, char *const *command, GError **error)
+{
+	DtcCluster *read = NULL;
+	g_autoptr(GPtrArray) targets = options->nodes ? dtc_targets_parse(options->nodes, error)
+						      : dtc_targets_read(options->cluster, &read, error);
+	g_autoptr(DtcCluster) cluster = read;
+	g_auto(GStrv) via = targets && options->via ? dtc_via_parse(options->via, error) : NULL;
+	g_autoptr(GMappedFile) program =
+		targets && (via || !options->via) ? open_program(options->program, error) : NULL;
+
+	if (!program)
+		return 1;
+	struct dtc_run_request request = {
+		.targets = targets,
+		.member = { .via = via,
+			    .boot = { .place = options->place ? options->place : PLACE,
+				      .program_bytes = g_mapped_file_get_length(program),
+				      .copies = options->program != NULL,
+				      .needs_sudo = options->needs_sudo },
+			    .program = program,
+			    .options = handed_on,
+			    .retry_ns = RETRY_NS },
+		.command = command,
+		.has_trigger = has_trigger(handed_on),
+		.quiet = options->quiet,
+	};
+	if (options->duration && !dtc_duration_parse("--for", options->duration, &request.duration_ns, error))
+		return 1;
+	return record(&request, options->output, cluster, error);
+}
+
+int dtc_collect_cluster(int argc, char **argv)
+{
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new(&dtc_collect_program, "cluster");
+	struct cluster_options options = { 0 };
+	struct dtc_record_options record_options = { 0 };
+	struct dtc_recorder_request checked;
+	g_autoptr(GError) error = NULL;
+	char **command = split_command(&argc, argv);
+	int code = 1;
+
+	add_options(&options, &record_options, line);
+	bool is_parsed = dtc_command_line_parse(line, &argc, &argv, &error);
+	g_auto(GStrv) handed_on = is_parsed ? dtc_command_line_get_given(line, own_options) : NULL;
+	if (is_parsed && !options.output)
+		options.output = g_strdup(OUT);
+	if (is_parsed && dtc_record_options_to_request(&record_options, &checked, &error) &&
+	    check_words(argc, argv, command, &options, &error))
+		code = run(&options, handed_on, command, &error);
+	g_free(g_steal_pointer(&record_options.output)); /* left out of the line, but filled in */
+	if (error)
+		code = dtc_program_report_error(&dtc_collect_program, error);
+	dtc_command_line_clear_texts(line);
+	return code;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "collect/record/cluster/gather.h"
+
+#include "collect/bundle/stored.h"
+#include "collect/bundle/write.h"
+#include "dtrace-chain/manifest.h"
+
+GPtrArray *dtc_gather_check(const char *node_folder, GError **error)
+{
+	GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(DtcManifest) manifest = dtc_manifest_read(node_folder, error);
+
+	if (!manifest) {
+		g_ptr_array_unref(texts);
+		return NULL;
+	}
+	g_autoptr(GPtrArray) defects = dtc_manifest_check_files(manifest, node_folder, NULL, NULL);
+	for (guint i = 0; i < defects->len; i++) {
+		const struct dtc_defect *defect = g_ptr_array_index(defects, i);
+		if (defect->kind != DTC_DEFECT_EXTRA)
+			g_ptr_array_add(texts, g_strdup_printf("'%s' %s", defect->path, defect->text));
+	}
+	return texts;
+}
+
+static void set_role(struct dtc_manifest_node *node, const DtcCluster *cluster)
+{
+	const struct dtc_cluster_node *known = cluster ? dtc_cluster_find_node(cluster, node->name) : NULL;
+
+	if (!known)
+		return;
+	g_free(node->role);
+	node->role = g_strdup(known->role);
+	g_free(node->host);
+	node->host = g_strdup(known->host);
+	if (*known->addresses) {
+		g_strfreev(node->addresses);
+		node->addresses = g_strdupv(known->addresses);
+	}
+	if (known->vcpu_tids->len)
+		g_array_append_vals(node->vcpu_tids, known->vcpu_tids->data, known->vcpu_tids->len);
+}
+
+/* Moves the nodes, and lists their files. */
+static GPtrArray *take_nodes(DtcManifest *to, DtcManifest *tree, const struct dtc_gather_request *request)
+{
+	GPtrArray *files = g_ptr_array_new_with_free_func(dtc_bundle_file_free);
+
+	while (tree->nodes->len > 0) {
+		struct dtc_manifest_node *node = g_ptr_array_steal_index(tree->nodes, 0);
+		set_role(node, request->cluster);
+		g_ptr_array_add(to->nodes, node);
+	}
+	for (guint i = 0; i < tree->files->len; i++) {
+		const struct dtc_manifest_file *file = g_ptr_array_index(tree->files, i);
+		g_autofree char *source = g_build_filename(request->folder, file->path, NULL);
+		g_ptr_array_add(files, dtc_bundle_file_new(file->path, source, file->bytes));
+	}
+	return files;
+}
+
+bool dtc_gather(const struct dtc_gather_request *request, guint64 *ret_bytes, GError **error)
+{
+	g_autoptr(DtcManifest) tree = dtc_manifest_read_tree(request->folder, error);
+	g_autoptr(DtcManifest) manifest = dtc_manifest_new(request->creator);
+
+	if (!tree)
+		return false;
+	g_autoptr(GPtrArray) files = take_nodes(manifest, tree, request);
+	if (!dtc_bundle_write(files, manifest, request->out, &dtc_packer_stored, NULL, NULL, error))
+		return false;
+	*ret_bytes = 0;
+	for (guint i = 0; i < files->len; i++)
+		*ret_bytes += ((const struct dtc_bundle_file *)g_ptr_array_index(files, i))->bytes;
+	return true;
+}

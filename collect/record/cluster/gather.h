@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Nodes that lie in one folder, as recorders wrote and manifests describe them, become a bundle. */
+#pragma once
+
+#include "collect/bundle/packer.h"
+#include "dtrace-chain/cluster.h"
+
+#include <glib.h>
+#include <stdbool.h>
+
+/*
+ * A node's folder against its own manifest: what is not as it was recorded (char *), empty if all is. Without a
+ * manifest it is an error.
+ */
+GPtrArray *dtc_gather_check(const char *node_folder, GError **error);
+
+struct dtc_gather_request {
+	const char *folder;	   /* of the nodes' folders */
+	const char *out;	   /* packed if it ends with .dtcb, else a folder; it is not there yet */
+	const char *creator;	   /* for the manifest */
+	const DtcCluster *cluster; /* roles and addresses of nodes; or NULL */
+};
+
+/* Writes the bundle of all that the manifests in the folder name. False leaves nothing behind. */
+bool dtc_gather(const struct dtc_gather_request *request, guint64 *ret_bytes, GError **error);

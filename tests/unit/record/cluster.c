@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Recording a cluster without a kernel: which nodes there are and how they are reached, messages over a pipe, an agent
+ * whose recorder is a script, and what is fetched from it.
+ */
+#include "collect/bundle/scratch.h"
+#include "collect/record/cluster/agent.h"
+#include "collect/record/cluster/boot.h"
+#include "collect/record/cluster/channel.h"
+#include "collect/record/cluster/fetch.h"
+#include "collect/record/cluster/remains.h"
+#include "collect/record/cluster/targets.h"
+#include "dtrace-chain/error.h"
+
+#include <glib-unix.h>
+#include <glib/gstdio.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SECOND_NS INT64_C(1000000000)
+
+/* ---- targets ---- */
+
+static void assert_target(const GPtrArray *targets, guint index, const char *name, const char *host)
+{
+	const struct dtc_target *target = g_ptr_array_index(targets, index);
+
+	g_assert_cmpstr(target->name, ==, name);
+	g_assert_cmpstr(target->host, ==, host);
+}
+
+static void test_targets(void)
+{
+	static const char *const wrong[] = { "", ",", "a,a", "a=-oProxyCommand=x", "../a", "a b", "a=", "x@" };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GPtrArray) targets = dtc_targets_parse("web, db=root@10.0.0.7,me@app", &error);
+
+	g_assert_no_error(error);
+	g_assert_cmpuint(targets->len, ==, 3);
+	assert_target(targets, 0, "app", "me@app");
+	assert_target(targets, 1, "db", "root@10.0.0.7");
+	assert_target(targets, 2, "web", "web");
+	for (gsize i = 0; i < G_N_ELEMENTS(wrong); i++) {
+		g_autoptr(GError) refused = NULL;
+		g_assert_null(dtc_targets_parse(wrong[i], &refused));
+		g_assert_error(refused, DTC_COLLECT_ERROR, DTC_ERROR_USAGE);
+	}
+}
+
+static void test_files(void)
+{
+	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
+	g_autofree char *lines = g_build_filename(dtc_scratch_get_path(scratch), "lines", NULL);
+	g_autofree char *groups = g_build_filename(dtc_scratch_get_path(scratch), "groups", NULL);
+	DtcCluster *cluster = NULL;
+
+	g_assert_true(g_file_set_contents(lines, "# ours\nweb\n\ndb=10.0.0.7 # the large one\n", -1, NULL));
+	g_autoptr(GPtrArray) first = dtc_targets_read(lines, &cluster, NULL);
+	g_assert_null(cluster);
+	assert_target(first, 0, "db", "10.0.0.7");
+	assert_target(first, 1, "web", "web");
+	g_assert_true(g_file_set_contents(groups, "[node web]\nrole=host\n[node db]\nconnect=me@db.local\n", -1, NULL));
+	g_autoptr(GPtrArray) second = dtc_targets_read(groups, &cluster, NULL);
+	assert_target(second, 0, "db", "me@db.local");
+	assert_target(second, 1, "web", "web");
+	g_assert_cmpstr(dtc_cluster_find_node(cluster, "web")->role, ==, "host");
+	dtc_cluster_free(cluster);
+}
+
+static void assert_argv(const char *via, const char *expected)
+{
+	g_auto(GStrv) words = via ? dtc_via_parse(via, NULL) : NULL;
+	g_auto(GStrv) argv = dtc_via_get_argv(words, "web", "id; x");
+	g_autofree char *joined = g_strjoinv("|", argv);
+
+	g_assert_cmpstr(joined, ==, expected);
+}
+
+static void test_via(void)
+{
+	g_autoptr(GError) error = NULL;
+
+	assert_argv(NULL, "ssh|-T|-o|BatchMode=yes|--|web|sh -c 'id; x'");
+	assert_argv("ssh -p 2222 root@{node}", "ssh|-p|2222|root@web|sh -c 'id; x'");
+	assert_argv("kubectl exec -n 'a b' {node} --", "kubectl|exec|-i|-n|a b|web|--|sh|-c|id; x");
+	assert_argv("kubectl exec -n s {node} -i --", "kubectl|exec|-n|s|web|-i|--|sh|-c|id; x");
+	assert_argv("docker exec x-{node}-{node}", "docker|exec|-i|x-web-web|sh|-c|id; x");
+	assert_argv("ip netns exec {node}", "ip|netns|exec|web|sh|-c|id; x");
+	g_assert_null(dtc_via_parse("docker exec web", &error));
+	g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE);
+	g_assert_null(dtc_via_parse("docker 'exec {node}", NULL));
+}
+
+/* ---- the channel ---- */
+
+struct two {
+	DtcChannel *here, *there;
+};
+
+static struct two make_two(void)
+{
+	int to[2], from[2];
+
+	g_assert_cmpint(pipe(to), ==, 0);
+	g_assert_cmpint(pipe(from), ==, 0);
+	return (struct two){ dtc_channel_new(from[0], to[1]), dtc_channel_new(to[0], from[1]) };
+}
+
+static void test_words(void)
+{
+	static const char strange[] = "a b\n%41\xff'\t";
+	struct two two = make_two();
+	gsize bytes;
+
+	dtc_channel_send(two.here, "said", strange, "", "last", NULL);
+	dtc_channel_send(two.here, "data", "3", NULL);
+	dtc_channel_send_bytes(two.here, "\n\0x", 3);
+	g_assert_true(dtc_channel_move(two.here));
+	g_assert_cmpuint(dtc_channel_get_waiting(two.here), ==, 0);
+	g_assert_true(dtc_channel_move(two.there));
+	g_auto(GStrv) words = dtc_channel_next(two.there);
+	g_assert_cmpuint(g_strv_length(words), ==, 4);
+	g_assert_cmpstr(words[1], ==, strange);
+	g_assert_cmpstr(words[2], ==, "");
+	g_assert_cmpstr(words[3], ==, "last");
+	g_auto(GStrv) data = dtc_channel_next(two.there);
+	g_assert_cmpstr(data[0], ==, "data");
+	g_assert_cmpmem(dtc_channel_peek(two.there, &bytes), 3, "\n\0x", 3);
+	g_assert_cmpuint(bytes, ==, 3);
+	dtc_channel_skip(two.there, bytes);
+	g_assert_null(dtc_channel_next(two.there));
+	dtc_channel_free(two.here);
+	g_assert_false(dtc_channel_move(two.there));
+	dtc_channel_free(two.there);
+}
+
+/* ---- an agent, and its recorder ---- */
+
+/*
+ * Records as much as a recorder shows of itself: raw/proc.begin when it begins, raw/proc.end when it ends, then it is
+ * sealed. What it was told is in its file "options". "seal" seals what is left.
+ */
+static const char recorder[] = "#!/bin/sh\n"
+			       "if [ $1 = seal ]; then rm -r $2/raw; echo here >$2/sealed; echo sealed; exit 0; fi\n"
+			       "node=$4; shift 4\n"
+			       "[ \"$1\" != --fails ] || { echo 'dtrace-collect: cannot' >&2; exit 1; }\n"
+			       "mkdir -p $node/raw $node/kernel\n"
+			       "echo \"$*\" >$node/options\n"
+			       "head -c 3000000 /dev/zero >$node/kernel/0\n"
+			       ": >$node/raw/recording\n"
+			       "over=; trap 'over=1' INT TERM\n"
+			       ": >$node/raw/proc.begin\n"
+			       "[ \"$1\" != --until-x ] || sleep 0.3\n"
+			       "[ \"$1\" = --until-x ] || while [ -z \"$over\" ]; do sleep 0.02; done\n"
+			       ": >$node/raw/proc.end.new\n"
+			       "rm -r $node/raw\n"
+			       "echo \"recorded '$node': all\"\n"
+			       "exit 3\n";
+
+struct lab {
+	DtcScratch *scratch;
+	char *folder;
+	char *program;
+	DtcChannel *channel;
+	pid_t pid;
+};
+
+static void serve(const struct lab *lab, int in_fd, int out_fd, bool resumes)
+{
+	const struct dtc_agent_request request = {
+		.folder = lab->folder,
+		.program = lab->program,
+		.in_fd = in_fd,
+		.out_fd = out_fd,
+		.resumes = resumes,
+		.silence_ns = 5 * SECOND_NS,
+		.linger_ns = 3 * SECOND_NS,
+	};
+
+	_exit(dtc_agent_serve(&request, NULL) ? 0 : 1);
+}
+
+static void start_agent(struct lab *lab, bool resumes)
+{
+	int to[2], from[2];
+
+	g_assert_true(g_unix_open_pipe(to, FD_CLOEXEC, NULL));
+	g_assert_true(g_unix_open_pipe(from, FD_CLOEXEC, NULL));
+	lab->pid = fork();
+	if (lab->pid == 0) {
+		close(to[1]);
+		close(from[0]);
+		serve(lab, to[0], from[1], resumes);
+	}
+	close(to[0]);
+	close(from[1]);
+	lab->channel = dtc_channel_new(from[0], to[1]);
+}
+
+static struct lab make_lab(void)
+{
+	struct lab lab = { .scratch = dtc_scratch_new(NULL) };
+	const char *place = dtc_scratch_get_path(lab.scratch);
+
+	lab.folder = g_build_filename(place, DTC_REMAINS_PREFIX "x", NULL);
+	lab.program = g_build_filename(place, "recorder", NULL);
+	g_assert_true(g_file_set_contents_full(lab.program, recorder, -1, G_FILE_SET_CONTENTS_NONE, 0700, NULL));
+	g_mkdir(lab.folder, 0700);
+	start_agent(&lab, false);
+	return lab;
+}
+
+static void disconnect(struct lab *lab)
+{
+	g_clear_pointer(&lab->channel, dtc_channel_free);
+}
+
+/* Of whatever comes, the first message with that word. */
+static char **await(const struct lab *lab, const char *word)
+{
+	for (;;) {
+		struct pollfd fds[2];
+		char **words = dtc_channel_next(lab->channel);
+		if (words && g_strcmp0(words[0], word) == 0)
+			return words;
+		g_strfreev(words);
+		if (words)
+			continue;
+		dtc_channel_fill_poll(lab->channel, fds);
+		g_assert_cmpint(poll(fds, 2, 20000), >, 0);
+		bool is_there = dtc_channel_move(lab->channel);
+		gsize bytes;
+		(void)dtc_channel_peek(lab->channel, &bytes);
+		if (!is_there && bytes == 0)
+			g_error("no '%s' came", word);
+	}
+}
+
+static void expect(const struct lab *lab, const char *word, const char *second)
+{
+	g_auto(GStrv) words = await(lab, word);
+
+	if (second)
+		g_assert_cmpstr(words[1], ==, second);
+}
+
+static void tell(const struct lab *lab, const char *word)
+{
+	dtc_channel_send(lab->channel, word, NULL);
+	g_assert_true(dtc_channel_move(lab->channel));
+}
+
+static void start_recording(const struct lab *lab, const char *option)
+{
+	dtc_channel_send(lab->channel, "start", "web", option, "a b", NULL);
+	g_assert_true(dtc_channel_move(lab->channel));
+}
+
+static void finish_lab(struct lab *lab)
+{
+	int status;
+
+	g_assert_cmpint(waitpid(lab->pid, &status, 0), ==, lab->pid);
+	g_assert_false(g_file_test(lab->folder, G_FILE_TEST_EXISTS));
+	disconnect(lab);
+	g_free(lab->folder);
+	g_free(lab->program);
+	dtc_scratch_free(lab->scratch);
+}
+
+static void leave(struct lab *lab)
+{
+	tell(lab, "bye");
+	expect(lab, "gone", NULL);
+	finish_lab(lab);
+}
+
+static void test_agent(void)
+{
+	struct lab lab = make_lab();
+
+	expect(&lab, "hello", DTC_AGENT_PROTOCOL);
+	start_recording(&lab, "--for-all");
+	expect(&lab, "ready", NULL);
+	tell(&lab, "stop");
+	expect(&lab, "ended", "3");
+	leave(&lab);
+}
+
+static void test_trigger(void)
+{
+	struct lab lab = make_lab();
+
+	start_recording(&lab, "--until-x");
+	expect(&lab, "ready", NULL);
+	expect(&lab, "ending", NULL);
+	expect(&lab, "ended", "3");
+	leave(&lab);
+}
+
+static void test_failure(void)
+{
+	struct lab lab = make_lab();
+
+	start_recording(&lab, "--fails");
+	expect(&lab, "said", "dtrace-collect: cannot");
+	expect(&lab, "ended", "1");
+	leave(&lab);
+}
+
+/* Nobody comes back: all of it is gone after a while. */
+static void test_silence(void)
+{
+	struct lab lab = make_lab();
+
+	start_recording(&lab, "--for-all");
+	expect(&lab, "ready", NULL);
+	disconnect(&lab);
+	finish_lab(&lab);
+}
+
+/* A connection breaks, and what was recorded comes over another one; an agent that was killed has left it, too. */
+static void test_resuming(void)
+{
+	for (guint is_killed = 0; is_killed < 2; is_killed++) {
+		struct lab lab = make_lab();
+		int status;
+		start_recording(&lab, "--for-all");
+		expect(&lab, "ready", NULL);
+		pid_t first = lab.pid;
+		if (is_killed)
+			kill(first, SIGKILL);
+		disconnect(&lab);
+		start_agent(&lab, true);
+		expect(&lab, "ended", "0");
+		tell(&lab, "list");
+		expect(&lab, "file", "3000000");
+		leave(&lab);
+		g_assert_cmpint(waitpid(first, &status, 0), ==, first);
+	}
+}
+
+/* Fetched in two parts, over two connections, it is what it was. */
+static void test_fetching(void)
+{
+	struct lab lab = make_lab();
+	g_autofree char *folder = g_build_filename(dtc_scratch_get_path(lab.scratch), "here", NULL);
+	g_autofree char *path = g_build_filename(folder, "kernel/0", NULL);
+	g_autofree char *zeros = g_malloc0(3000000);
+	g_autoptr(DtcFetch) fetch = dtc_fetch_new(folder);
+	g_autofree char *got = NULL;
+	gsize bytes, left = 0;
+
+	g_mkdir_with_parents(folder, 0700);
+	g_autofree char *kernel = g_path_get_dirname(path);
+	g_mkdir(kernel, 0700);
+	g_assert_true(g_file_set_contents(path, zeros, 2000000, NULL));
+	start_recording(&lab, "--for-all");
+	expect(&lab, "ready", NULL);
+	tell(&lab, "stop");
+	expect(&lab, "ended", NULL);
+	g_assert_true(dtc_fetch_add(fetch, "kernel/0", 3000000, NULL));
+	g_assert_false(dtc_fetch_add(fetch, "../outside", 1, NULL));
+	g_assert_true(dtc_fetch_ask(fetch, lab.channel, NULL));
+	g_assert_cmpuint(dtc_fetch_get_done_bytes(fetch), ==, 2000000);
+	while (!dtc_fetch_is_whole(fetch)) {
+		struct pollfd fds[2];
+		const char *from = dtc_channel_peek(lab.channel, &bytes);
+		gsize count = MIN(bytes, left);
+		if (count > 0) {
+			g_assert_true(dtc_fetch_write(fetch, from, count, NULL));
+			dtc_channel_skip(lab.channel, count);
+			left -= count;
+			continue;
+		}
+		g_auto(GStrv) words = left == 0 ? dtc_channel_next(lab.channel) : NULL;
+		if (words && strcmp(words[0], "data") == 0)
+			left = (gsize)g_ascii_strtoull(words[1], NULL, 10);
+		else if (words && strcmp(words[0], "whole") == 0)
+			g_assert_true(dtc_fetch_end_file(fetch, NULL));
+		if (words)
+			continue;
+		dtc_channel_fill_poll(lab.channel, fds);
+		g_assert_cmpint(poll(fds, 2, 20000), >, 0);
+		(void)dtc_channel_move(lab.channel);
+	}
+	g_assert_true(g_file_get_contents(path, &got, &bytes, NULL));
+	g_assert_cmpmem(got, bytes, zeros, 3000000);
+	g_assert_false(dtc_fetch_write(fetch, "x", 1, NULL)); /* nothing was asked for */
+	leave(&lab);
+}
+
+/* ---- a shell on a node ---- */
+
+static char *run_script(const struct dtc_boot *boot, int *ret_status)
+{
+	g_autofree char *script = dtc_boot_get_script(boot);
+	char *argv[] = { (char *)"sh", (char *)"-c", script, NULL };
+	char *out = NULL;
+
+	g_assert_true(g_spawn_sync(NULL, argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, NULL, ret_status, NULL));
+	return out;
+}
+
+/* Its input ends before the program has come: it says so, and leaves nothing. */
+static void test_boot(void)
+{
+	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
+	struct dtc_boot boot = { .place = dtc_scratch_get_path(scratch), .program_bytes = 100, .copies = true };
+	g_autoptr(GDir) dir = NULL;
+	int status;
+
+	g_autofree char *cut = run_script(&boot, &status);
+	g_assert_nonnull(strstr(cut, "\nboot need "));
+	g_assert_nonnull(strstr(cut, "\nboot failed the%20program%20did%20not%20arrive"));
+	g_assert_cmpint(status, !=, 0);
+	dir = g_dir_open(boot.place, 0, NULL);
+	g_assert_null(g_dir_read_name(dir));
+	boot.place = "/nonexistent it is";
+	g_autofree char *nowhere = run_script(&boot, &status);
+	g_assert_nonnull(strstr(nowhere, "\nboot failed "));
+	g_assert_null(strstr(nowhere, "need"));
+	boot.resumed = "/nonexistent/" DTC_REMAINS_PREFIX "x";
+	g_autofree char *gone = run_script(&boot, &status);
+	g_assert_nonnull(strstr(gone, "\nboot failed nothing%20of%20it%20is%20left"));
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	g_test_add_func("/cluster/targets", test_targets);
+	g_test_add_func("/cluster/files", test_files);
+	g_test_add_func("/cluster/via", test_via);
+	g_test_add_func("/cluster/words", test_words);
+	g_test_add_func("/cluster/agent", test_agent);
+	g_test_add_func("/cluster/trigger", test_trigger);
+	g_test_add_func("/cluster/failure", test_failure);
+	g_test_add_func("/cluster/silence", test_silence);
+	g_test_add_func("/cluster/resuming", test_resuming);
+	g_test_add_func("/cluster/fetching", test_fetching);
+	g_test_add_func("/cluster/boot", test_boot);
+	return g_test_run();
+}
