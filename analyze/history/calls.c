@@ -168,6 +168,16 @@ int64_t dtc_history_read_odd_begin(const DtcHistory *h, uint32_t call)
 	return odd ? odd->begin_ns : DTC_TIME_NONE;
 }
 
+uint32_t dtc_history_read_call_file(const DtcHistory *h, uint32_t call)
+{
+	const struct dtc_call_record *record = DTC_AT(h->calls, struct dtc_call_record, call);
+	if (G_UNLIKELY(record->begin == DTC_BEGIN_ODD)) {
+		const struct dtc_call *odd = find_odd(h, call);
+		return odd ? odd->file : DTC_NONE;
+	}
+	return record->file == FILE_UNKNOWN ? DTC_NONE : record->file;
+}
+
 static void unpack_ready(uint64_t value, struct dtc_call *place)
 {
 	uint64_t code = (value & (LIMIT(TIMEOUT_BITS) - 1)) ^ LIMIT(TIMEOUT_BITS - 1); /* from the least on */

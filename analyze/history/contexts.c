@@ -126,14 +126,15 @@ static uint32_t find_call(const DtcHistory *h, uint32_t packet)
 /* Whether find_call gives that one: no other of the thread begins between it and the packet. */
 static bool is_found(const DtcHistory *h, uint32_t packet, uint32_t call)
 {
-	struct dtc_call place;
-	const struct dtc_call *c = dtc_history_read_call(h, call, &place);
 	uint32_t thread = get_record(h, packet)->thread;
 	int64_t time_ns = dtc_packets_get(h->packets, packet)->time_ns;
-	if (c->thread != thread || c->begin_ns > time_ns)
+	if (thread >= h->threads->len)
 		return false;
 	const struct dtc_thread *t = &g_array_index(h->threads, struct dtc_thread, thread);
-	return call - t->call_first + 1 == t->call_count || dtc_history_read_call_begin(h, call + 1) > time_ns;
+	uint32_t place = call - t->call_first; /* beyond all, of another thread's */
+	if (place >= t->call_count || dtc_history_read_call_begin(h, call) > time_ns)
+		return false;
+	return place + 1 == t->call_count || dtc_history_read_call_begin(h, call + 1) > time_ns;
 }
 
 void dtc_history_seal_contexts(DtcHistory *h, const uint32_t *renamed)

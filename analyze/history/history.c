@@ -205,25 +205,19 @@ static bool are_in_order(const DtcHistory *h, const uint32_t *calls, uint32_t co
 	return true;
 }
 
-static uint32_t get_file(const DtcHistory *h, uint32_t call)
-{
-	struct dtc_call place;
-	return dtc_history_read_call(h, call, &place)->file;
-}
-
 static void index_file_calls(DtcHistory *h)
 {
 	count_keys(h->file_call_first, h->files->len);
 	uint32_t *at = AT(h->file_call_first, uint32_t, 0);
 	for (guint i = 0; i < h->calls->len; i++) {
-		uint32_t file = get_file(h, i);
+		uint32_t file = dtc_history_read_call_file(h, i);
 		if (file != DTC_NONE)
 			at[file + 2]++;
 	}
 	sum_keys(h->file_call_first);
 	dtc_table_set_length(h->file_calls, at[h->files->len + 1]);
 	for (guint i = 0; i < h->calls->len; i++) {
-		uint32_t file = get_file(h, i);
+		uint32_t file = dtc_history_read_call_file(h, i);
 		if (file != DTC_NONE)
 			*DTC_AT(h->file_calls, uint32_t, at[file + 1]++) = i;
 	}

@@ -248,6 +248,8 @@ void dtc_history_set_queue(DtcHistory *history, uint32_t packet, int64_t queue_n
 void dtc_history_seal_calls(DtcHistory *history, uint32_t *renamed);
 /* As dtc_history_get_call, as soon as they are packed. */
 const struct dtc_call *dtc_history_read_call(const DtcHistory *history, uint32_t call, struct dtc_call *place);
+/* Its file alone. */
+uint32_t dtc_history_read_call_file(const DtcHistory *history, uint32_t call);
 /* When it began; of a call in odd_calls. */
 int64_t dtc_history_read_odd_begin(const DtcHistory *history, uint32_t call);
 /* When it began; of any call. */

@@ -127,9 +127,11 @@ static void place_open_writes(DtcMachine *m)
 {
 	DtcHistory *h = m->history;
 	for (uint32_t i = 0; i < h->contexts->len; i++) {
-		const struct dtc_packet_context context = dtc_history_read_context(h, i);
 		const struct dtc_packet *p = dtc_packets_get(h->packets, i);
-		if (context.call == DTC_NONE || p->direction != DTC_SENT || !p->payload_bytes)
+		if (p->direction != DTC_SENT || !p->payload_bytes)
+			continue;
+		const struct dtc_packet_context context = dtc_history_read_context(h, i);
+		if (context.call == DTC_NONE)
 			continue;
 		const struct dtc_call *call = DTC_AT(h->filling->calls, struct dtc_call, context.call);
 		if (call->kind != DTC_CALL_WRITE || call->file == DTC_NONE)
