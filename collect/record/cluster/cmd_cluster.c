@@ -36,9 +36,9 @@ struct cluster_options {
 	gboolean quiet;
 };
 
-/* What there is of them here is not handed on; raw recordings are no nodes of a bundle. */
-static const char *const own_options[] = { "nodes", "cluster", "output", "for",	     "via", "program",
-					   "place", "sudo",    "quiet",	 "keep-raw", "raw", NULL };
+/* What there is of them here is not handed on; raw recordings, and several of one node, are no nodes of a bundle. */
+static const char *const own_options[] = { "nodes", "cluster", "output",   "for",  "via", "program", "place",
+					   "sudo",  "quiet",   "keep-raw", "keep", "raw", NULL };
 
 static void add_options(struct cluster_options *options, struct dtc_record_options *handed_on, DtcCommandLine *line)
 {
@@ -220,6 +220,23 @@ static bool check_words(int argc, char **argv, char *const *command, const struc
 	return true;
 }
 
+/* --until-line FILE takes one word more: the expression. */
+static void take_expression(int *argc, char **argv, char ***handed_on)
+{
+	char **words = *handed_on;
+	guint count = g_strv_length(words);
+
+	for (char **word = words; *argc == 2 && *word; word++) {
+		if (!g_str_has_prefix(*word, "--until-line="))
+			continue;
+		*handed_on = words = g_renew(char *, words, count + 2);
+		words[count] = g_strdup(argv[1]);
+		words[count + 1] = NULL;
+		*argc = 1;
+		return;
+	}
+}
+
 static bool has_trigger(char *const *words)
 {
 	for (; *words; words++)
@@ -317,6 +334,8 @@ int dtc_collect_cluster(int argc, char **argv)
 	add_options(&options, &record_options, line);
 	bool is_parsed = dtc_command_line_parse(line, &argc, &argv, &error);
 	g_auto(GStrv) handed_on = is_parsed ? dtc_command_line_get_given(line, own_options) : NULL;
+	if (is_parsed)
+		take_expression(&argc, argv, &handed_on);
 	if (is_parsed && !options.output)
 		options.output = g_strdup(OUT);
 	if (is_parsed && dtc_record_options_to_request(&record_options, &checked, &error) &&
