@@ -40,8 +40,9 @@ static const char script[] =
 	"say run \"$folder\" $root\n"
 	"$sudo \"$program\" agent serve \"$folder\"\n"
 	"code=$?\n"
-	"[ $code -lt 128 ] || [ ! -d \"$folder\" ] || exec $sudo \"$program\" agent resume \"$folder\"\n"
-	"[ $code -eq 0 ] || rm -rf \"$folder\"\n"
+	"if [ $code -ge 128 ] && [ -d \"$folder\" ]; then\n"
+	"	$sudo \"$program\" agent resume \"$folder\" </dev/null >/dev/null 2>&1 &\n"
+	"elif [ $code -ne 0 ]; then rm -rf \"$folder\"; fi\n"
 	"exit $code\n";
 
 static void append_setting(GString *out, const char *name, const char *value)

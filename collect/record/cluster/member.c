@@ -248,10 +248,10 @@ static void take_boot(DtcMember *member, char **words)
 
 static void take_hello(DtcMember *member)
 {
-	if (member->broken_ns == 0) {
+	if (member->phase == DTC_MEMBER_CONNECTING)
 		member->phase = DTC_MEMBER_GREETED;
+	if (member->broken_ns == 0)
 		return;
-	}
 	member->broken_ns = 0;
 	member->phase = DTC_MEMBER_ENDING;
 	add_note(member, "connected again");
