@@ -190,7 +190,7 @@ bool dtc_host_find_interrupt(const DtcLinks *links, guint node, uint32_t thread,
 	struct dtc_guest_cpu cpu;
 	int64_t begin_ns;
 	uint32_t cpu_number;
-	if (thread == DTC_NONE || !dtc_links_get_guests(links) ||
+	if (thread == DTC_NONE || !dtc_guests_is_guest(dtc_links_get_guests(links), node) ||
 	    !find_interrupt_begin(dtc_links_get_history(links, node), thread, time_ns, &begin_ns, &cpu_number) ||
 	    !dtc_guests_get_cpu(dtc_links_get_guests(links), node, cpu_number, &cpu) || cpu.apic < 0)
 		return false;

@@ -18,12 +18,9 @@ const struct dtc_vcpu *dtc_shares_find_vcpu(const DtcHistory *history, uint32_t 
 void dtc_shares_begin(struct dtc_shares *shares, const DtcLinks *links, guint node, const DtcHistory *history,
 		      uint32_t thread)
 {
-	struct dtc_guest_cpu cpu;
-
 	*shares = (struct dtc_shares){ .links = links, .history = history, .node = node };
 	dtc_shares_turn_to(shares, thread);
-	for (guint i = 0; links && i < dtc_history_get_cpu_count(history) && !shares->is_guest; i++)
-		shares->is_guest = dtc_guests_get_cpu(dtc_links_get_guests(links), node, i, &cpu);
+	shares->is_guest = links && dtc_guests_is_guest(dtc_links_get_guests(links), node);
 }
 
 void dtc_shares_turn_to(struct dtc_shares *shares, uint32_t thread)

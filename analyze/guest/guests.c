@@ -462,6 +462,15 @@ bool dtc_guests_has_any(const DtcGuests *guests)
 	return false;
 }
 
+bool dtc_guests_is_guest(const DtcGuests *guests, guint node)
+{
+	const GArray *cpus = guests && node < guests->node_count ? guests->cpus[node] : NULL;
+	for (guint i = 0; cpus && i < cpus->len; i++)
+		if (g_array_index(cpus, struct dtc_guest_cpu, i).vcpu != DTC_NONE)
+			return true;
+	return false;
+}
+
 bool dtc_guests_get_cpu(const DtcGuests *guests, guint node, uint32_t cpu, struct dtc_guest_cpu *ret_cpu)
 {
 	const GArray *cpus = guests && node < guests->node_count ? guests->cpus[node] : NULL;

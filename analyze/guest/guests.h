@@ -44,6 +44,8 @@ void dtc_guests_free(DtcGuests *guests);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcGuests, dtc_guests_free)
 
 bool dtc_guests_has_any(const DtcGuests *guests);
+/* Whether it is known of any of the node's CPUs which thread carries it. */
+bool dtc_guests_is_guest(const DtcGuests *guests, guint node);
 /* False if the node is no guest, or it is not known which thread carries that CPU. */
 bool dtc_guests_get_cpu(const DtcGuests *guests, guint node, uint32_t cpu, struct dtc_guest_cpu *ret_cpu);
 

@@ -15,7 +15,9 @@
 
 struct checker {
 	const DtcHistory *h;
-	GArray *moved;		      /* struct moved_bytes, of one file */
+	GArray *moved;		      /* for dtc_calls_move_once */
+	uint32_t *run_at;	      /* by CPU: where its runs were searched last */
+	struct dtc_interval *found;   /* by thread: the interval that was searched last, as for _find_interval_near */
 	struct dtc_interval interval; /* that is looked at */
 	uint32_t owner;		      /* whose it is */
 	guint cpu;		      /* of the run that is looked at */
@@ -23,12 +25,6 @@ struct checker {
 	uint64_t tids_found;	      /* threads that were reached by their tids */
 	uint32_t thread;	      /* whose the record is, for the message, or DTC_NONE */
 	int64_t at_ns;
-};
-
-/* What one call read or wrote of a file. */
-struct moved_bytes {
-	uint64_t offset;
-	uint64_t bytes;
 };
 
 static const struct dtc_thread *get_thread(const struct checker *c, uint32_t thread)
@@ -79,10 +75,24 @@ static bool is_on_cpu(const struct dtc_interval *v)
 	return dtc_state_is_running(v->state) || v->state == DTC_STATE_IDLE;
 }
 
+/* The first run of the CPU that begins after time. Records are judged in order, so that times go on by little. */
+static uint32_t find_run_after(const struct checker *c, guint cpu, int64_t time_ns)
+{
+	if (cpu >= dtc_history_get_cpu_count(c->h))
+		return 0;
+	return c->run_at[cpu] = dtc_history_find_run_near(c->h, cpu, time_ns, c->run_at[cpu]);
+}
+
+/* As dtc_history_find_interval_before; the times of a thread mostly go on. */
+static const struct dtc_interval *find_interval_before(const struct checker *c, uint32_t thread, int64_t time_ns)
+{
+	return dtc_history_find_interval_near(c->h, thread, time_ns, &c->found[thread]);
+}
+
 /* Whether the thread had the CPU at that time; at the time of a switch both have it. */
 static bool has_cpu(const struct checker *c, uint32_t thread, guint cpu, int64_t time_ns)
 {
-	for (uint32_t i = dtc_history_find_run_after(c->h, cpu, time_ns); i-- > 0;) {
+	for (uint32_t i = find_run_after(c, cpu, time_ns); i-- > 0;) {
 		const struct dtc_run run = dtc_history_get_run(c->h, cpu, i);
 		if (run.thread == thread)
 			return true;
@@ -95,7 +105,7 @@ static bool has_cpu(const struct checker *c, uint32_t thread, guint cpu, int64_t
 /* Whether the thread had the CPU at that time or before. */
 static bool had_cpu(const struct checker *c, uint32_t thread, guint cpu, int64_t time_ns)
 {
-	for (uint32_t i = dtc_history_find_run_after(c->h, cpu, time_ns); i-- > 0;)
+	for (uint32_t i = find_run_after(c, cpu, time_ns); i-- > 0;)
 		if (dtc_history_get_run(c->h, cpu, i).thread == thread)
 			return true;
 	return false;
@@ -104,8 +114,7 @@ static bool had_cpu(const struct checker *c, uint32_t thread, guint cpu, int64_t
 /* Whether an interval of the thread goes on from before that time to after it. */
 static bool is_inside_interval(const struct checker *c, uint32_t thread, int64_t time_ns)
 {
-	struct dtc_interval place;
-	const struct dtc_interval *v = dtc_history_find_interval_before(c->h, thread, time_ns, &place);
+	const struct dtc_interval *v = find_interval_before(c, thread, time_ns);
 	return v && v->end_ns > time_ns;
 }
 
@@ -291,7 +300,7 @@ static const char *judge_place(const struct checker *c, const struct dtc_interva
 		return "idle is what a CPU's idle thread is, and no other";
 	if (!is_on_cpu(v))
 		return NULL;
-	uint32_t after = dtc_history_find_run_after(c->h, v->cpu, v->begin_ns);
+	uint32_t after = find_run_after(c, v->cpu, v->begin_ns);
 	if (!after || dtc_history_get_run(c->h, v->cpu, after - 1).thread != v->thread)
 		return "runs on a CPU that another thread has";
 	return after < dtc_history_get_run_count(c->h, v->cpu) &&
@@ -303,11 +312,11 @@ static const char *judge_place(const struct checker *c, const struct dtc_interva
 /* The call of the thread that has not returned when the interval ends, or DTC_NONE. */
 static uint32_t find_call_around(const struct checker *c, const struct dtc_interval *v)
 {
-	uint32_t index = dtc_history_find_call(c->h, v->thread, v->begin_ns);
-	if (index == DTC_NONE)
+	if (v->last_call == DTC_NONE)
 		return DTC_NONE;
-	int64_t end_ns = dtc_history_copy_call(c->h, index).end_ns;
-	return end_ns != DTC_TIME_NONE && end_ns >= v->end_ns ? index : DTC_NONE; /* else its exit may have been lost */
+	int64_t end_ns = dtc_history_copy_call(c->h, v->last_call).end_ns;
+	/* else its exit may have been lost */
+	return end_ns != DTC_TIME_NONE && end_ns >= v->end_ns ? v->last_call : DTC_NONE;
 }
 
 /* Calls begin and end where intervals do. */
@@ -375,11 +384,10 @@ static const char *judge_interval(struct checker *c, uint32_t index)
 /* While it has the CPU, a thread runs there, or it is not known what it does. */
 static const char *judge_occupation(const struct checker *c, const struct dtc_run *run, int64_t end_ns)
 {
-	struct dtc_interval place;
-	const struct dtc_interval *v = dtc_history_find_interval_before(c->h, run->thread, run->begin_ns + 1, &place);
+	const struct dtc_interval *v = find_interval_before(c, run->thread, run->begin_ns + 1);
 	if (!v)
 		return "a thread has a CPU before its life";
-	for (; v && v->begin_ns < end_ns; v = dtc_history_get_next_interval(c->h, &place)) {
+	for (; v && v->begin_ns < end_ns; v = dtc_history_get_next_interval(c->h, &c->found[run->thread])) {
 		bool is_here = is_on_cpu(v) && v->cpu == c->cpu;
 		if (!is_here && v->state != DTC_STATE_UNKNOWN)
 			return "a thread has a CPU on which it does not run";
@@ -387,21 +395,40 @@ static const char *judge_occupation(const struct checker *c, const struct dtc_ru
 	return get_thread(c, run->thread)->end_ns < end_ns ? "a thread has a CPU after its life" : NULL;
 }
 
-static const char *judge_run(struct checker *c, uint32_t index)
+/* The run with that number of all, which is the next one. at: its number on c->cpu. */
+static struct dtc_run get_next_run(struct checker *c, uint32_t index, uint32_t *ret_at)
 {
+	if (index == 0)
+		c->cpu = 0;
 	while (index >= get_u32(c->h->run_first, c->cpu + 1))
 		c->cpu++;
-	uint32_t at = index - get_u32(c->h->run_first, c->cpu);
+	*ret_at = index - get_u32(c->h->run_first, c->cpu);
+	return dtc_history_get_run(c->h, c->cpu, *ret_at);
+}
+
+/* Before intervals, for which the CPU's runs are searched by time. */
+static const char *judge_run_order(struct checker *c, uint32_t index)
+{
+	uint32_t at;
+	const struct dtc_run run = get_next_run(c, index, &at);
+	c->at_ns = run.begin_ns;
+	c->thread = run.thread;
+	if (!is_in_trace(c, run.begin_ns))
+		return "begins outside of the trace";
+	return at && run.begin_ns < dtc_history_get_run(c->h, c->cpu, at - 1).begin_ns
+		       ? "begins before the one before it"
+		       : NULL;
+}
+
+static const char *judge_run(struct checker *c, uint32_t index)
+{
+	uint32_t at;
+	const struct dtc_run place = get_next_run(c, index, &at), *run = &place;
 	bool is_last = at + 1 == dtc_history_get_run_count(c->h, c->cpu);
-	const struct dtc_run place = dtc_history_get_run(c->h, c->cpu, at), *run = &place;
 	c->at_ns = run->begin_ns;
 	if (!is_thread(c, run->thread))
 		return "is of no thread";
 	c->thread = run->thread;
-	if (!is_in_trace(c, run->begin_ns))
-		return "begins outside of the trace";
-	if (at && run->begin_ns < dtc_history_get_run(c->h, c->cpu, at - 1).begin_ns)
-		return "begins before the one before it";
 	if (run->is_missing > (run->thread == DTC_NONE))
 		return "is not known, but its thread is";
 	if (run->thread == DTC_NONE)
@@ -531,33 +558,6 @@ static const char *judge_call(struct checker *c, uint32_t index)
 	return call->spare ? "spare bytes are set" : NULL;
 }
 
-static int compare_moved(const void *a, const void *b)
-{
-	const struct moved_bytes *x = a, *y = b;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-/* The calls of one kind took or gave every byte of the file once. */
-static bool is_moved_once(struct checker *c, const uint32_t *calls, uint32_t count, uint8_t kind, uint64_t total)
-{
-	uint64_t end = 0;
-	g_array_set_size(c->moved, 0);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_call call = dtc_history_copy_call(c->h, calls[i]);
-		struct moved_bytes moved = { call.offset, (uint64_t)call.result };
-		if (call.kind == kind && call.result != DTC_ABSENT && call.result > 0)
-			g_array_append_val(c->moved, moved);
-	}
-	g_array_sort(c->moved, compare_moved);
-	for (guint i = 0; i < c->moved->len; i++) {
-		const struct moved_bytes *moved = &g_array_index(c->moved, struct moved_bytes, i);
-		if (moved->offset != end)
-			return false;
-		end += moved->bytes;
-	}
-	return end == total;
-}
-
 static const char *judge_file_calls(struct checker *c, uint32_t index)
 {
 	const struct dtc_file *file = &g_array_index(c->h->files, struct dtc_file, index);
@@ -575,9 +575,9 @@ static const char *judge_file_calls(struct checker *c, uint32_t index)
 		if (before_ns > call.begin_ns || (i && before_ns == call.begin_ns && calls[i - 1] >= calls[i]))
 			return "its calls are not in time order";
 	}
-	if (!is_moved_once(c, calls, end - first, DTC_CALL_READ, file->read_bytes))
+	if (!dtc_calls_move_once(c->h, c->moved, calls, end - first, DTC_CALL_READ, file->read_bytes))
 		return "its reads did not take each byte once";
-	if (!is_moved_once(c, calls, end - first, DTC_CALL_WRITE, file->written_bytes))
+	if (!dtc_calls_move_once(c->h, c->moved, calls, end - first, DTC_CALL_WRITE, file->written_bytes))
 		return "its writes did not give each byte once";
 	return NULL;
 }
@@ -787,8 +787,7 @@ static const char *judge_guest_span(struct checker *c, uint32_t index)
 		return "an exit before the guest was left";
 	if (s->isa > 2 || s->spare)
 		return "its processor's kind is none";
-	struct dtc_interval place;
-	const struct dtc_interval *v = dtc_history_find_interval_before(c->h, s->thread, s->left_ns, &place);
+	const struct dtc_interval *v = find_interval_before(c, s->thread, s->left_ns);
 	bool is_running = v && v->begin_ns <= s->entry_ns && dtc_state_is_running(v->state);
 	return s->left_ns > s->entry_ns && !is_running ? "a thread in a guest that does not run" : NULL;
 }
@@ -864,6 +863,7 @@ bool dtc_history_check(const DtcHistory *h, GError **error)
 		{ "odd reference", h->odd_refs->len, judge_odd_ref },
 		{ "odd call", h->odd_calls->len, judge_odd_call },
 		{ "call", h->calls->len, judge_call },
+		{ "run", h->runs->len, judge_run_order },
 		{ "interval", h->intervals->len, judge_interval },
 		{ "run", h->runs->len, judge_run },
 		{ "wake", h->wakes->len, judge_wake },
@@ -882,8 +882,12 @@ bool dtc_history_check(const DtcHistory *h, GError **error)
 		{ "odd context", h->odd_contexts->len, judge_odd_context },
 		{ "packet", h->contexts->len, judge_packet },
 	};
-	g_autoptr(GArray) moved = g_array_new(FALSE, FALSE, sizeof(struct moved_bytes));
-	struct checker checker = { .h = h, .moved = moved };
+	g_autoptr(GArray) moved = g_array_new(FALSE, FALSE, sizeof(struct dtc_moved_bytes));
+	g_autofree uint32_t *run_at = g_new0(uint32_t, h->run_first->len + 1);
+	g_autofree struct dtc_interval *found = g_new(struct dtc_interval, h->threads->len + 1);
+	for (guint i = 0; i < h->threads->len; i++)
+		found[i].thread = DTC_NONE;
+	struct checker checker = { .h = h, .moved = moved, .run_at = run_at, .found = found };
 	for (gsize step = 0; step < G_N_ELEMENTS(steps); step++)
 		for (uint32_t i = 0; i < steps[step].count; i++) {
 			checker.thread = DTC_NONE;

@@ -10,3 +10,13 @@ bool dtc_history_check_lists(const DtcHistory *history, GError **error);
 const char *dtc_eras_judge(const DtcTable *eras, uint32_t index, uint32_t record_count);
 const char *dtc_history_judge_odd_call(const DtcHistory *history, uint32_t index);
 const char *dtc_history_judge_odd_context(const DtcHistory *history, uint32_t index);
+
+/* What one call read or wrote of a file. */
+struct dtc_moved_bytes {
+	uint64_t offset;
+	uint64_t bytes;
+};
+
+/* The calls of one kind took or gave every byte of the file once. moved is for its own use: struct dtc_moved_bytes. */
+bool dtc_calls_move_once(const DtcHistory *history, GArray *moved, const uint32_t *calls, uint32_t count, uint8_t kind,
+			 uint64_t total);

@@ -445,6 +445,13 @@ static bool begins_before(const struct dtc_work *work, uint32_t worker, int64_t 
 	return work->queued.target < worker || (work->queued.target == worker && work->begin_ns < time_ns);
 }
 
+bool dtc_history_is_worker(const DtcHistory *h, uint32_t thread)
+{
+	g_assert(h->is_sealed);
+	uint32_t first = DTC_BISECT(i, 0, h->works->len, DTC_AT(h->works, struct dtc_work, i)->queued.target < thread);
+	return first < h->works->len && DTC_AT(h->works, struct dtc_work, first)->queued.target == thread;
+}
+
 const struct dtc_work *dtc_history_find_work(const DtcHistory *h, uint32_t worker, int64_t time_ns)
 {
 	g_assert(h->is_sealed);

@@ -308,3 +308,35 @@ const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *h,
 	uint32_t after = DTC_BISECT(i, first, end, get_begin_ns(h, i) < time_ns);
 	return after == first ? NULL : dtc_history_get_interval(h, thread, after - 1, place);
 }
+
+/* The thread's last call that began at or before time, or DTC_NONE; near was one of its calls that did, or none. */
+static uint32_t find_call_near(const DtcHistory *h, const struct dtc_thread *t, uint32_t near, int64_t time_ns)
+{
+	uint32_t first = t->call_first, end = first + t->call_count;
+	uint32_t expected = near == DTC_NONE ? first : near + 1;
+	uint32_t after = DTC_BISECT_NEAR(i, first, end, expected, dtc_history_read_call_begin(h, i) <= time_ns);
+	return after == first ? DTC_NONE : after - 1;
+}
+
+const struct dtc_interval *dtc_history_find_interval_near(const DtcHistory *h, uint32_t thread, int64_t time_ns,
+							  struct dtc_interval *place)
+{
+	g_assert(h->is_sealed);
+	if (place->thread != thread)
+		return dtc_history_find_interval_before(h, thread, time_ns, place);
+	const struct dtc_thread *t = AT(h->threads, struct dtc_thread, thread);
+	uint32_t first = t->interval_first, end = first + t->interval_count;
+	if (time_ns > t->end_ns)
+		return NULL;
+	uint32_t after = DTC_BISECT_NEAR(i, first, end, place->index, get_begin_ns(h, i) < time_ns);
+	if (after == first)
+		return NULL;
+	if (after - 1 == place->index)
+		return place;
+	place->index = after - 1;
+	place->begin_ns = get_begin_ns(h, place->index);
+	place->last_call = find_call_near(h, t, place->last_call, place->begin_ns);
+	unpack_plain(h, t, place);
+	unpack_refs(h, place);
+	return place;
+}

@@ -182,11 +182,27 @@ struct dtc_run dtc_history_get_run(const DtcHistory *h, guint cpu, uint32_t run)
 	return (struct dtc_run){ unpack_time(h, record, h->run_eras, index), unpack_thread(record), record->has_flag };
 }
 
+static int64_t read_run_begin(const DtcHistory *h, uint32_t index)
+{
+	return unpack_time(h, DTC_AT(h->runs, struct dtc_moment_record, index), h->run_eras, index);
+}
+
 uint32_t dtc_history_find_run_after(const DtcHistory *h, guint cpu, int64_t time_ns)
 {
 	g_assert(h->is_sealed);
-	uint32_t count = dtc_history_get_run_count(h, cpu);
-	return DTC_BISECT(i, 0, count, dtc_history_get_run(h, cpu, i).begin_ns <= time_ns);
+	if (cpu >= dtc_history_get_cpu_count(h))
+		return 0;
+	uint32_t first = *AT(h->run_first, uint32_t, cpu), end = *AT(h->run_first, uint32_t, cpu + 1);
+	return DTC_BISECT(i, first, end, read_run_begin(h, i) <= time_ns) - first;
+}
+
+uint32_t dtc_history_find_run_near(const DtcHistory *h, guint cpu, int64_t time_ns, uint32_t near)
+{
+	g_assert(h->is_sealed);
+	if (cpu >= dtc_history_get_cpu_count(h))
+		return 0;
+	uint32_t first = *AT(h->run_first, uint32_t, cpu), end = *AT(h->run_first, uint32_t, cpu + 1);
+	return DTC_BISECT_NEAR(i, first, end, first + MIN(near, end - first), read_run_begin(h, i) <= time_ns) - first;
 }
 
 bool dtc_history_has_missing(const DtcHistory *h)

@@ -490,6 +490,21 @@ static void follow_asked(struct dtc_traverse *t, const struct dtc_arrival *arriv
 	dtc_traverse_follow_arrival(t, arrival, edge.has_sender ? &edge.sender : NULL);
 }
 
+/* What is remembered of the stand's thread. */
+static struct dtc_last_look *look(struct dtc_traverse *t)
+{
+	const struct dtc_stand *stand = &t->stand;
+	struct dtc_last_look *last = &t->looks[(stand->thread + stand->node) % DTC_LAST_LOOKS];
+	if (last->thread != stand->thread || last->node != stand->node) {
+		const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
+		last->node = stand->node;
+		last->thread = stand->thread;
+		last->is_worker = dtc_history_is_worker(h, stand->thread);
+		last->interval.thread = DTC_NONE;
+	}
+	return last;
+}
+
 /* What the stand's thread is looked at for has its begin here: on to where that came from. False if it has not. */
 static bool change_purpose(struct dtc_traverse *t)
 {
@@ -510,7 +525,7 @@ static bool change_purpose(struct dtc_traverse *t)
 		follow_asked(t, &arrival);
 		return true;
 	}
-	if (!stand->work)
+	if (!stand->work && look(t)->is_worker)
 		stand->work = dtc_edges_find_work(t->edges, stand->node, stand->thread, stand->at_ns);
 	if (stand->work && stand->at_ns <= stand->work->queued.waking_ns) {
 		if (stand->work->queued.waker == DTC_WAKER_BLOCK)
@@ -542,8 +557,9 @@ static bool step(struct dtc_traverse *t)
 	if (dtc_traverse_return_to_guest(t) || change_purpose(t))
 		return true;
 	const struct dtc_stand *stand = &t->stand;
-	struct dtc_interval place;
-	const struct dtc_interval *interval = dtc_history_find_interval_before(h, stand->thread, stand->at_ns, &place);
+	/* borrowed until the next step */
+	const struct dtc_interval *interval =
+		dtc_history_find_interval_near(h, stand->thread, stand->at_ns, &look(t)->interval);
 	if (!interval)
 		return go_to_parent(t, h);
 	int64_t low_ns = get_low_ns(stand, interval->begin_ns);
@@ -615,6 +631,8 @@ void dtc_traverse(const DtcEdges *edges, const struct dtc_traversal *of, const s
 				  .entered = g_hash_table_new(NULL, NULL),
 				  .link = DTC_LINK_EXACT,
 				  .doubt_cluster_ns = INT64_MAX };
+	for (guint i = 0; i < DTC_LAST_LOOKS; i++)
+		t.looks[i].thread = DTC_NONE;
 	if (of->call != DTC_NONE)
 		pursue_call(&t);
 	walk(&t);

@@ -72,6 +72,16 @@ struct dtc_scope {
 	guint frames;	/* so many there were */
 };
 
+/* What is remembered of a thread that the traversal was at, while it goes to and fro between a few. */
+struct dtc_last_look {
+	guint node;
+	uint32_t thread;	      /* DTC_NONE: none yet */
+	bool is_worker;		      /* a kernel worker */
+	struct dtc_interval interval; /* that it was in last, to look for the one before from there */
+};
+/* Threads with the same number, modulo, share a place. */
+#define DTC_LAST_LOOKS 8
+
 struct dtc_traverse {
 	const DtcEdges *edges;
 	const DtcLinks *links;
@@ -94,6 +104,7 @@ struct dtc_traverse {
 	const struct dtc_sender *message_sender;
 	bool by_kernel;		  /* what is explained next is made by it */
 	int64_t doubt_cluster_ns; /* what is explained is inferred down to there; INT64_MAX: nothing */
+	struct dtc_last_look looks[DTC_LAST_LOOKS];
 };
 
 /* Down to where the traversal may go: the begin of the span, or of the wait that it explains. */

@@ -82,124 +82,120 @@ static struct dtc_check check_sums(const DtcHistory *history, const GArray *rows
 	return check;
 }
 
-/* A wait that something ended: not the one that a thread is in at its end, nor one that lost events cut off. */
-static bool is_ended_wait(const DtcHistory *history, const struct dtc_interval *interval)
+/* What one walk over the intervals of all threads looks at. */
+struct intervals {
+	const DtcHistory *history;
+	struct dtc_check waits, causes;
+	uint64_t untold_count;
+	bool *is_taken;	     /* by wake: it ended a wait */
+	int64_t *running_ns; /* by CPU: what threads ran on it, found without looking at its runs */
+};
+
+/* A wait that something ended. */
+struct ended_wait {
+	struct dtc_interval interval;
+	bool is_seen_from_begin; /* not under way when the thread came into sight */
+};
+
+static void look_at_wakeup(struct intervals *of, const struct dtc_interval *wait, const struct dtc_wake *wake)
 {
-	struct dtc_interval place = *interval;
+	bool is_own = wake && wake->target == wait->thread && wake->waking_ns == wait->end_ns;
 
-	if (!dtc_state_is_wait(interval->state))
-		return false;
-	const struct dtc_interval *next = dtc_history_get_next_interval(history, &place);
-	return next && next->state != DTC_STATE_UNKNOWN;
-}
-
-static const struct dtc_wake *get_wake(const DtcHistory *history, const struct dtc_interval *wait,
-				       struct dtc_wake *place)
-{
-	return wait->ref < dtc_history_get_wake_count(history) ? dtc_history_get_wake(history, wait->ref, place) : NULL;
-}
-
-static struct dtc_check check_waits(const DtcHistory *history, guint node)
-{
-	struct dtc_check check = { .name = "waits",
-				   .node = node,
-				   .text = "every wait that ended has one wakeup of its own, at its end" };
-	g_autofree bool *is_taken = g_new0(bool, dtc_history_get_wake_count(history) + 1);
-
-	for (uint32_t t = 0; t < dtc_history_get_thread_count(history); t++) {
-		const struct dtc_thread *thread = dtc_history_get_thread(history, t);
-		struct dtc_interval place;
-		const struct dtc_interval *wait = dtc_history_get_interval_after(history, t, INT64_MIN, &place);
-		for (; wait; wait = dtc_history_get_next_interval(history, &place)) {
-			if (!is_ended_wait(history, wait))
-				continue;
-			struct dtc_wake wake_place;
-			const struct dtc_wake *wake = get_wake(history, wait, &wake_place);
-			bool is_own = wake && wake->target == t && wake->waking_ns == wait->end_ns;
-			dtc_check_look(&check, is_own && !is_taken[wait->ref],
-				       "tid %d: the wait that ended at %" PRId64 " has %s", thread->tid, wait->end_ns,
-				       !wake				 ? "no wakeup"
-				       : wake->target != t		 ? "another thread's wakeup"
-				       : wake->waking_ns != wait->end_ns ? "a wakeup of another time"
-									 : "the wakeup of another wait");
-			if (wake)
-				is_taken[wait->ref] = true;
-		}
-	}
-	return check;
+	dtc_check_look(&of->waits, is_own && !of->is_taken[wait->ref],
+		       "tid %d: the wait that ended at %" PRId64 " has %s", get_tid(of->history, wait->thread),
+		       wait->end_ns,
+		       !wake				 ? "no wakeup"
+		       : wake->target != wait->thread	 ? "another thread's wakeup"
+		       : wake->waking_ns != wait->end_ns ? "a wakeup of another time"
+							 : "the wakeup of another wait");
+	if (wake)
+		of->is_taken[wait->ref] = true;
 }
 
 /* Whether the trace tells what a wait was for and who ended it. */
-static bool is_told(const DtcHistory *history, const struct dtc_thread *thread, const struct dtc_interval *wait)
+static bool is_told(const struct intervals *of, const struct ended_wait *wait, const struct dtc_wake *wake)
 {
-	struct dtc_interval before;
-	struct dtc_wake wake_place;
-	const struct dtc_wake *wake = get_wake(history, wait, &wake_place);
-
 	if (!wake || wake->waker == DTC_WAKER_UNKNOWN || wake->waker == DTC_WAKER_IPI)
 		return false;
 	/* a call that was entered before the trace, or a worker that the kernel runs in a user's address space (vhost)
 	 */
-	if (wait->call == DTC_NONE && !thread->is_kernel)
+	if (wait->interval.call == DTC_NONE && !dtc_history_get_thread(of->history, wait->interval.thread)->is_kernel)
 		return false;
-	/* one that was under way when the thread came into sight */
-	return wait->index > thread->interval_first &&
-	       dtc_history_get_interval(history, wait->thread, wait->index - 1, &before)->state != DTC_STATE_UNKNOWN;
+	return wait->is_seen_from_begin;
 }
 
-static struct dtc_check check_causes(const DtcHistory *history, guint node)
+static void look_at_wait(struct intervals *of, const struct ended_wait *wait)
 {
-	struct dtc_check check = { .name = "causes",
-				   .node = node,
-				   .text = "a wait of which the trace tells begin, call and waker has a cause" };
-	uint64_t untold_count = 0;
+	const struct dtc_interval *interval = &wait->interval;
+	struct dtc_wake place;
+	const struct dtc_wake *wake = interval->ref < dtc_history_get_wake_count(of->history)
+					      ? dtc_history_get_wake(of->history, interval->ref, &place)
+					      : NULL;
 
-	for (uint32_t t = 0; t < dtc_history_get_thread_count(history); t++) {
-		const struct dtc_thread *thread = dtc_history_get_thread(history, t);
-		struct dtc_interval place;
-		const struct dtc_interval *wait = dtc_history_get_interval_after(history, t, INT64_MIN, &place);
-		for (; wait; wait = dtc_history_get_next_interval(history, &place)) {
-			if (!is_ended_wait(history, wait))
-				continue;
-			if (!is_told(history, thread, wait)) {
-				untold_count++;
-				continue;
-			}
-			dtc_check_look(&check, dtc_cause_of_interval(history, wait) != DTC_CAUSE_UNKNOWN,
-				       "tid %d: the wait that ended at %" PRId64 " has none", thread->tid,
-				       wait->end_ns);
-		}
-	}
-	if (untold_count)
-		say(&check, g_strdup_printf("of %" PRIu64 " more waits the trace does not tell begin, call or waker",
-					    untold_count));
-	return check;
+	look_at_wakeup(of, interval, wake);
+	if (is_told(of, wait, wake))
+		dtc_check_look(&of->causes, dtc_cause_of_interval(of->history, interval) != DTC_CAUSE_UNKNOWN,
+			       "tid %d: the wait that ended at %" PRId64 " has none",
+			       get_tid(of->history, interval->thread), interval->end_ns);
+	else
+		of->untold_count++;
 }
 
-/* What the threads ran on each CPU, summed over their intervals: found without looking at the runs. */
-static int64_t *sum_running(const DtcHistory *history)
+static void look_at_thread(struct intervals *of, uint32_t thread)
 {
-	guint cpu_count = dtc_history_get_cpu_count(history);
-	int64_t *running_ns = g_new0(int64_t, cpu_count + 1);
+	guint cpu_count = dtc_history_get_cpu_count(of->history);
+	enum dtc_state before = DTC_STATE_UNKNOWN;
+	struct ended_wait wait;
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_get_interval_after(of->history, thread, INT64_MIN, &place);
 
-	for (uint32_t t = 0; t < dtc_history_get_thread_count(history); t++) {
-		struct dtc_interval place;
-		const struct dtc_interval *interval = dtc_history_get_interval_after(history, t, INT64_MIN, &place);
-		for (; interval; interval = dtc_history_get_next_interval(history, &place)) {
-			bool is_running = dtc_state_is_running(interval->state) || interval->state == DTC_STATE_IDLE;
-			if (is_running && interval->cpu < cpu_count)
-				running_ns[interval->cpu] += interval->end_ns - interval->begin_ns;
-		}
+	for (; v; v = dtc_history_get_next_interval(of->history, &place)) {
+		/* not one that the thread is in at its end, nor one that lost events cut off */
+		if (dtc_state_is_wait(before) && v->state != DTC_STATE_UNKNOWN)
+			look_at_wait(of, &wait);
+		if (dtc_state_is_wait(v->state))
+			wait = (struct ended_wait){ *v, before != DTC_STATE_UNKNOWN };
+		bool is_running = dtc_state_is_running(v->state) || v->state == DTC_STATE_IDLE;
+		if (is_running && v->cpu < cpu_count)
+			of->running_ns[v->cpu] += v->end_ns - v->begin_ns;
+		before = (enum dtc_state)v->state;
 	}
-	return running_ns;
 }
 
-static struct dtc_check check_cpus(const DtcLinks *links, const DtcHistory *history, guint node)
+/* The checks of waits, and what check_cpus needs: by CPU, owned by the caller. */
+static int64_t *check_intervals(const DtcHistory *history, guint node, struct dtc_check *ret_waits,
+				struct dtc_check *ret_causes)
+{
+	g_autofree bool *is_taken = g_new0(bool, dtc_history_get_wake_count(history) + 1);
+	struct intervals of = {
+		.history = history,
+		.waits = { .name = "waits",
+			   .node = node,
+			   .text = "every wait that ended has one wakeup of its own, at its end" },
+		.causes = { .name = "causes",
+			    .node = node,
+			    .text = "a wait of which the trace tells begin, call and waker has a cause" },
+		.is_taken = is_taken,
+		.running_ns = g_new0(int64_t, dtc_history_get_cpu_count(history) + 1),
+	};
+
+	for (uint32_t t = 0; t < dtc_history_get_thread_count(history); t++)
+		look_at_thread(&of, t);
+	if (of.untold_count)
+		say(&of.causes,
+		    g_strdup_printf("of %" PRIu64 " more waits the trace does not tell begin, call or waker",
+				    of.untold_count));
+	*ret_waits = of.waits;
+	*ret_causes = of.causes;
+	return of.running_ns;
+}
+
+static struct dtc_check check_cpus(const DtcLinks *links, const DtcHistory *history, guint node,
+				   const int64_t *running_ns)
 {
 	struct dtc_check check = { .name = "cpus",
 				   .node = node,
 				   .text = "CPU time of all threads plus idle is the CPU's span minus gaps" };
-	g_autofree int64_t *running_ns = sum_running(history);
 	DtcNodeTime begin = { dtc_history_get_begin_ns(history) }, end = { dtc_history_get_end_ns(history) };
 	int64_t unknown_ns = 0;
 
@@ -274,12 +270,14 @@ static void check_node(GArray *checks, const struct dtc_check_input *input, guin
 	DtcNodeTime begin = { dtc_history_get_begin_ns(history) }, end = { dtc_history_get_end_ns(history) };
 	g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_profile_row));
 	dtc_profile_add_threads(rows, input->links, node, history, begin, end);
+	struct dtc_check waits, causes;
+	g_autofree int64_t *running_ns = check_intervals(history, node, &waits, &causes);
 	const struct dtc_check found[] = {
 		check_history(history, node),
 		check_sums(history, rows, node),
-		check_waits(history, node),
-		check_causes(history, node),
-		check_cpus(input->links, history, node),
+		waits,
+		causes,
+		check_cpus(input->links, history, node, running_ns),
 		check_paths(input, history, rows, node),
 	};
 	g_array_append_vals(checks, found, G_N_ELEMENTS(found));

@@ -29,4 +29,36 @@
 		}                                                                                                      \
 		index##_low;                                                                                           \
 	})
+
+/*
+ * The same, for who expects the answer near a place in [begin, end]: it costs the logarithm of how far that is from
+ * the answer, and two probes if it is the answer or just before it. near is evaluated once, and before anything else.
+ *
+ *	at = DTC_BISECT_NEAR(i, 0, count, at, runs[i].begin_ns <= time_ns); // times that mostly go on by little
+ */
+#define DTC_BISECT_NEAR(index, begin, end, near, is_before)                                                            \
+	__extension__({                                                                                                \
+		__typeof__((begin) + (end)) index##_near = (near), index##_low = (begin), index##_high = (end),        \
+					    index##_step = 0;                                                          \
+		int index##_known = 0; /* 1: low was moved; 2: high; 3: both, what is left is bisected */              \
+		while (index##_low < index##_high) {                                                                   \
+			__typeof__((begin) + (end)) index##_gap = index##_high - index##_low,                          \
+						    index##_jump =                                                     \
+							    index##_step < index##_gap ? index##_step : index##_gap;   \
+			__typeof__((begin) + (end)) index = index##_known == 3	 ? index##_low + index##_gap / 2       \
+							    : index##_known == 2 ? index##_high - index##_jump         \
+							    : index##_known == 1 ? index##_low + index##_jump - 1      \
+							    : index##_near < index##_high ? index##_near               \
+											  : index##_high - 1;          \
+			if (is_before) {                                                                               \
+				index##_low = index + 1;                                                               \
+				index##_known |= 1;                                                                    \
+			} else {                                                                                       \
+				index##_high = index;                                                                  \
+				index##_known |= 2;                                                                    \
+			}                                                                                              \
+			index##_step = index##_step * 2 + 1;                                                           \
+		}                                                                                                      \
+		index##_low;                                                                                           \
+	})
 /* NOLINTEND(bugprone-macro-parentheses) */

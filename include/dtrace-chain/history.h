@@ -349,6 +349,12 @@ void dtc_history_fill_interval(const DtcHistory *history, struct dtc_interval *p
 /* The interval that contains time (begin_ns < time <= end_ns: the one that leads up to it), or NULL. */
 const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *history, uint32_t thread, int64_t time_ns,
 							    struct dtc_interval *place);
+/*
+ * The same, for who looks for one after the other: what was found last stands in place, and if it is of that thread the
+ * search begins there. At first its thread is DTC_NONE; with NULL it stays as it is.
+ */
+const struct dtc_interval *dtc_history_find_interval_near(const DtcHistory *history, uint32_t thread, int64_t time_ns,
+							  struct dtc_interval *place);
 /* By its number, from the thread's interval_first on. */
 const struct dtc_interval *dtc_history_get_interval(const DtcHistory *history, uint32_t thread, uint32_t interval,
 						    struct dtc_interval *place);
@@ -399,6 +405,8 @@ uint32_t dtc_history_get_block_request_count(const DtcHistory *history);
 const struct dtc_block_request *dtc_history_get_block_request(const DtcHistory *history, uint32_t request);
 /* "vda", as the state dump names it, or NULL. Borrowed. */
 const char *dtc_history_get_device_name(const DtcHistory *history, uint32_t device);
+/* Whether the thread executed any: else there is nothing to ask. */
+bool dtc_history_is_worker(const DtcHistory *history, uint32_t thread);
 /* What the worker executed just before that time, or NULL: nothing, or it is no worker. */
 const struct dtc_work *dtc_history_find_work(const DtcHistory *history, uint32_t worker, int64_t time_ns);
 /* All work items, by worker (queued.target) and then in time order. */
@@ -410,6 +418,8 @@ uint32_t dtc_history_get_run_count(const DtcHistory *history, guint cpu);
 struct dtc_run dtc_history_get_run(const DtcHistory *history, guint cpu, uint32_t run);
 /* The first of them that begins after time; how many there are if none does. */
 uint32_t dtc_history_find_run_after(const DtcHistory *history, guint cpu, int64_t time_ns);
+/* The same, looked for from near on, which may be any of them or how many there are. */
+uint32_t dtc_history_find_run_near(const DtcHistory *history, guint cpu, int64_t time_ns, uint32_t near);
 /* Whether some run is_missing. */
 bool dtc_history_has_missing(const DtcHistory *history);
 /* Threads that entered a guest, in the order of their first entries; none where the trace has no kvm events. */

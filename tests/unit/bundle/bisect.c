@@ -24,9 +24,14 @@ static void test_against_counting(void)
 		}
 		for (guint begin = 0; begin <= G_N_ELEMENTS(values); begin++)
 			for (guint end = begin; end <= G_N_ELEMENTS(values); end++)
-				for (int limit = -1; limit < 20; limit++)
-					g_assert_cmpuint(DTC_BISECT(i, begin, end, values[i] < limit), ==,
-							 count_before(values, begin, end, limit));
+				for (int limit = -1; limit < 20; limit++) {
+					guint wanted = count_before(values, begin, end, limit);
+					g_assert_cmpuint(DTC_BISECT(i, begin, end, values[i] < limit), ==, wanted);
+					for (guint near = begin; near <= end; near++)
+						g_assert_cmpuint(
+							DTC_BISECT_NEAR(i, begin, end, near, values[i] < limit), ==,
+							wanted);
+				}
 	}
 }
 

@@ -71,6 +71,26 @@ static void assert_plain(const DtcHistory *h, const GArray *expected, uint32_t t
 	g_assert_null(dtc_history_get_plain_after(h, thread, dtc_history_get_thread(h, thread)->end_ns, &place));
 }
 
+/* It is found from any other of the thread, and from another thread's or none. */
+static void assert_near(const DtcHistory *h, uint32_t thread, const struct dtc_interval *expected)
+{
+	const struct dtc_thread *t = dtc_history_get_thread(h, thread);
+	struct dtc_interval place = { .thread = DTC_NONE };
+	assert_equal(dtc_history_find_interval_near(h, thread, expected->end_ns, &place), expected);
+	g_assert_null(dtc_history_find_interval_near(h, thread, t->begin_ns, &place));
+	g_assert_null(dtc_history_find_interval_near(h, thread, t->end_ns + 1, &place));
+	for (uint32_t i = 0; i < t->interval_count; i++) {
+		(void)dtc_history_get_interval(h, thread, t->interval_first + i, &place);
+		const struct dtc_interval *found =
+			dtc_history_find_interval_near(h, thread, expected->begin_ns + 1, &place);
+		assert_equal(found, expected);
+		struct dtc_interval asked;
+		(void)dtc_history_find_interval_before(h, thread, expected->end_ns, &asked);
+		g_assert_cmpuint(found->index, ==, asked.index);
+		g_assert_cmpuint(found->last_call, ==, asked.last_call);
+	}
+}
+
 /* All ways to come by an interval give the same. */
 static void assert_thread(const DtcHistory *h, const GArray *expected, uint32_t thread)
 {
@@ -88,6 +108,7 @@ static void assert_thread(const DtcHistory *h, const GArray *expected, uint32_t 
 		assert_equal(dtc_history_get_interval(h, thread, index, &place), e);
 		assert_equal(dtc_history_find_interval_before(h, thread, e->end_ns, &place), e);
 		assert_equal(dtc_history_find_interval_before(h, thread, e->begin_ns + 1, &place), e);
+		assert_near(h, thread, e);
 		assert_equal(dtc_history_get_interval_after(h, thread, e->begin_ns, &place), e);
 		assert_equal(dtc_history_get_interval_after(h, thread, e->end_ns - 1, &place), e);
 		v = dtc_history_get_next_interval(h, &walked);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/history/check_lists.h"
+
+static int compare_moved(const void *a, const void *b)
+{
+	const struct dtc_moved_bytes *x = a, *y = b;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+bool dtc_calls_move_once(const DtcHistory *h, GArray *moved, const uint32_t *calls, uint32_t count, uint8_t kind,
+			 uint64_t total)
+{
+	uint64_t end = 0;
+	g_array_set_size(moved, 0);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_call call = dtc_history_copy_call(h, calls[i]);
+		const struct dtc_moved_bytes bytes = { call.offset, (uint64_t)call.result };
+		if (call.kind == kind && call.result != DTC_ABSENT && call.result > 0)
+			g_array_append_val(moved, bytes);
+	}
+	g_array_sort(moved, compare_moved);
+	for (guint i = 0; i < moved->len; i++) {
+		const struct dtc_moved_bytes *bytes = &g_array_index(moved, struct dtc_moved_bytes, i);
+		if (bytes->offset != end)
+			return false;
+		end += bytes->bytes;
+	}
+	return end == total;
+}
