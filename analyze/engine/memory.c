@@ -84,14 +84,17 @@ static guint find_row(struct pass *pass, const struct dtc_event *event)
 static int64_t find_step(const struct dtc_memory *memory, int64_t node_ns)
 {
 	const struct dtc_usage_node *axis = memory->axis;
-	int64_t since_ns =
-		dtc_clocks_to_cluster_ns(memory->clocks, memory->reading.node_index, node_ns) - axis->begin.ns;
 
 	if (node_ns < axis->counted.begin.ns)
 		return -1;
 	if (node_ns >= axis->counted.end.ns)
 		return axis->interval_count;
-	return CLAMP(since_ns / memory->interval_ns, 0, (int64_t)axis->interval_count - 1);
+	int64_t cluster_ns = dtc_clocks_to_cluster_ns(memory->clocks, memory->reading.node_index, node_ns);
+	if (cluster_ns <= axis->begin.ns)
+		return 0;
+	/* clocks that somebody made up may lie further apart than half of what an int64_t holds */
+	uint64_t step = ((uint64_t)cluster_ns - (uint64_t)axis->begin.ns) / (uint64_t)memory->interval_ns;
+	return step < axis->interval_count ? (int64_t)step : (int64_t)axis->interval_count - 1;
 }
 
 /* What was resident stays so until the step in which it changes. */
@@ -235,6 +238,7 @@ static void read_node(struct dtc_reading *reading)
 	g_autoptr(DtcReader) reader = dtc_reader_open_node(reading->node, &reading->error);
 	if (!reader || !declares_memory(reader)) /* most traces: nothing has to be read */
 		return;
+	dtc_reader_share_threads(reader, reading->spare);
 	g_autoptr(DtcMachine) machine = dtc_machine_new(reading->node->name, reader);
 	g_autoptr(GHashTable) rows = g_hash_table_new(g_direct_hash, g_direct_equal);
 	g_autoptr(GHashTable) spaces = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, g_free);

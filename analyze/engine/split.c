@@ -4,6 +4,8 @@
 #include "analyze/state/event_context.h"
 #include "collect/read/reader.h"
 
+#include <dtrace-chain/hash.h>
+
 #include <string.h>
 
 /* What is counted, while the events are read: names are ids. */
@@ -117,9 +119,9 @@ static guint choose_tally(struct pass *pass, const struct dtc_event *event)
 
 static guint hash_place(gconstpointer key)
 {
-	guint64 number = (guint64)GPOINTER_TO_SIZE(key) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15);
+	guint64 number = GPOINTER_TO_SIZE(key);
 
-	return (guint)(number >> 32);
+	return dtc_hash_int64(&number);
 }
 
 static void count_event(struct pass *pass, const struct dtc_event *event)
@@ -234,6 +236,7 @@ static void read_node(struct dtc_reading *reading)
 	g_autoptr(DtcReader) reader = dtc_reader_open_node(reading->node, &reading->error);
 	if (!reader)
 		return;
+	dtc_reader_share_threads(reader, reading->spare);
 	g_autoptr(DtcMachine) machine =
 		split->by == DTC_SPLIT_BY_CONTEXT ? dtc_machine_new(reading->node->name, reader) : NULL;
 	g_autoptr(GArray) tallies = g_array_new(FALSE, FALSE, sizeof(struct tally));

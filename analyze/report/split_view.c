@@ -89,7 +89,8 @@ void dtc_split_add_json(GString *out, const struct dtc_split *split)
 struct line {
 	const char *name; /* NULL: it has none */
 	guint64 events;
-	guint64 by_mode[MODES];
+	guint64 by_mode[MODES]; /* of a process */
+	guint mode;		/* of a line that is a mode's */
 };
 
 static void add_count(DtcLayout *layout, guint64 count, guint columns)
@@ -204,23 +205,20 @@ static void add_names(DtcLayout *layout, const struct dtc_split *split, guint mo
 
 static void add_modes(DtcLayout *layout, const struct dtc_split *split, guint64 all)
 {
-	g_autoptr(GArray) lines = g_array_new(FALSE, TRUE, sizeof(struct line));
+	struct line lines[MODES] = { 0 };
 
 	for (guint mode = 0; mode < MODES; mode++) {
-		struct line line = { .name = modes[mode].name };
-		for (guint i = 0; i < split->parts->len; i++) {
-			const struct dtc_split_part *part = &g_array_index(split->parts, struct dtc_split_part, i);
-			line.events += get_mode(part) == mode ? part->events : 0;
-		}
-		line.by_mode[0] = mode;
-		if (line.events)
-			g_array_append_val(lines, line);
+		lines[mode].name = modes[mode].name;
+		lines[mode].mode = mode;
 	}
-	g_array_sort(lines, compare_lines);
-	for (guint i = 0; i < lines->len; i++) {
-		const struct line *line = &g_array_index(lines, struct line, i);
-		add_line(layout, line, all, 2, "");
-		add_names(layout, split, (guint)line->by_mode[0], all);
+	for (guint i = 0; i < split->parts->len; i++) {
+		const struct dtc_split_part *part = &g_array_index(split->parts, struct dtc_split_part, i);
+		lines[get_mode(part)].events += part->events;
+	}
+	qsort(lines, MODES, sizeof(struct line), compare_lines);
+	for (guint i = 0; i < MODES && lines[i].events; i++) {
+		add_line(layout, &lines[i], all, 2, "");
+		add_names(layout, split, lines[i].mode, all);
 	}
 }
 
