@@ -6,7 +6,6 @@
 #include "analyze/exchange/flow_nodes.h"
 
 #include <dtrace-chain/bisect.h>
-#include <dtrace-chain/hash.h>
 
 #include <string.h>
 
@@ -48,7 +47,7 @@ struct DtcLinks {
 	const DtcPackets *const *captures;
 	const DtcFrames *const *frames; /* in these; NULL: of none */
 	DtcBareSends *bare;		/* made when first asked for */
-	GHashTable *framed;		/* (node << 32 | flow) -> struct framed; filled on demand */
+	struct slots **framed; /* by node: struct framed of each flow, twice: of another machine's, and local */
 };
 
 /* Where the frames of a node's flow are. */
@@ -125,7 +124,7 @@ DtcLinks *dtc_links_new(guint node_count, const char *const *names, const DtcHis
 	links->flow_nodes = new_flow_nodes(links);
 	links->indexes = g_new0(struct slots *, node_count + 1);
 	links->file_calls = g_new0(struct slots *, node_count + 1);
-	links->framed = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, g_free);
+	links->framed = g_new0(struct slots *, node_count + 1);
 	return links;
 }
 
@@ -138,6 +137,7 @@ void dtc_links_free(DtcLinks *links)
 		dtc_turn_marks_free(links->turn_marks[i]);
 		slots_free(links->indexes[i], g_free);
 		slots_free(links->file_calls[i], free_file_calls);
+		slots_free(links->framed[i], g_free);
 	}
 	g_free(links->indexes);
 	g_free(links->file_calls);
@@ -145,7 +145,7 @@ void dtc_links_free(DtcLinks *links)
 	g_free(links->histories);
 	dtc_flow_nodes_free(links->flow_nodes);
 	g_free(links->limit_counts);
-	g_hash_table_unref(links->framed);
+	g_free(links->framed);
 	dtc_bare_sends_free(links->bare);
 	g_free(links);
 }
@@ -439,15 +439,24 @@ static bool find_on_nodes(const DtcLinks *links, guint node, uint32_t flow, DtcN
 	return found;
 }
 
+static void free_bare(gpointer bare)
+{
+	dtc_bare_sends_free(bare);
+}
+
+static const DtcBareSends *get_bare(const DtcLinks *links)
+{
+	const DtcBareSends *bare = g_atomic_pointer_get(&links->bare);
+	/* an index is no change that anybody sees */
+	gpointer *slot = (gpointer *)(void *)&links->bare;
+	return bare ? bare : put(slot, dtc_bare_sends_new(links->node_count, links->histories), free_bare);
+}
+
 /* By its numbers alone: of several sends with the same ones the latest that can have arrived. */
 static bool find_bare(const DtcLinks *links, guint node, const struct dtc_packet *received, struct dtc_send *ret_send)
 {
-	/* an index is no change that anybody sees */
-	DtcLinks *indexed = (DtcLinks *)(gpointer)links;
-	if (!links->bare)
-		indexed->bare = dtc_bare_sends_new(links->node_count, links->histories);
 	guint count, fitting = 0;
-	const struct dtc_bare_send *sends = dtc_bare_sends_find(links->bare, received, &count);
+	const struct dtc_bare_send *sends = dtc_bare_sends_find(get_bare(links), received, &count);
 	int64_t nearest_ns = INT64_MIN;
 	for (guint i = 0; i < count; i++) {
 		int64_t at_ns = dtc_packets_get(packets_of(links, sends[i].node), sends[i].packet)->time_ns;
@@ -585,14 +594,9 @@ uint32_t dtc_links_find_read(const DtcLinks *links, guint node, uint32_t packet)
 }
 
 /* The node's own capture first; what never leaves a machine no other one shows. */
-static const struct framed *get_framed(const DtcLinks *links, guint node, uint32_t flow, bool is_local)
+static struct framed *find_framed(const DtcLinks *links, guint node, uint32_t flow, bool is_local)
 {
-	int64_t key = (int64_t)node << 32 | flow;
-	struct framed *framed = g_hash_table_lookup(links->framed, &key);
-	if (framed)
-		return framed;
-	framed = g_new0(struct framed, 1);
-	g_hash_table_insert(links->framed, g_memdup2(&key, sizeof(key)), framed);
+	struct framed *framed = g_new0(struct framed, 1);
 	for (guint i = 0; i < links->node_count; i++) {
 		guint at = i == 0 ? node : i <= node ? i - 1 : i;
 		if (!links->captures[at] || !links->frames[at] || (is_local && at != node))
@@ -605,6 +609,14 @@ static const struct framed *get_framed(const DtcLinks *links, guint node, uint32
 		break;
 	}
 	return framed;
+}
+
+static const struct framed *get_framed(const DtcLinks *links, guint node, uint32_t flow, bool is_local)
+{
+	guint count = dtc_packets_get_flow_count(packets_of(links, node));
+	gpointer *slot = find_slot(links->framed, node, 2 * count, 2 * flow + is_local);
+	const struct framed *framed = g_atomic_pointer_get(slot);
+	return framed ? framed : put(slot, find_framed(links, node, flow, is_local), g_free);
 }
 
 const struct dtc_http2_frame *dtc_links_find_frames(const DtcLinks *links, guint node, uint32_t id, uint32_t *ret_seq,

@@ -5,6 +5,7 @@
 #include "analyze/path/walk.h"
 #include "analyze/profile/profile.h"
 #include "analyze/profile/share_check.h"
+#include "collect/bundle/threads.h"
 
 #include <dtrace-chain/hash.h>
 
@@ -213,37 +214,6 @@ static struct dtc_check check_cpus(const DtcLinks *links, const DtcHistory *hist
 	return check;
 }
 
-static struct dtc_check check_paths(const struct dtc_check_input *input, const DtcHistory *history, GArray *rows,
-				    guint node)
-{
-	struct dtc_check check = { .name = "paths",
-				   .node = node,
-				   .text = "critical paths of the busiest threads are contiguous and span "
-					   "their lives" };
-	g_autoptr(DtcEdges) edges = dtc_edges_new(input->links);
-	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
-
-	dtc_profile_sort(rows, DTC_PROFILE_CPU);
-	for (guint i = 0; i < rows->len && check.count < input->path_count; i++) {
-		uint32_t thread = g_array_index(rows, struct dtc_profile_row, i).thread;
-		const struct dtc_thread *life = dtc_history_get_thread(history, thread);
-		if (life->idle_cpu >= 0)
-			continue;
-		const struct dtc_path_target target = {
-			.node = node,
-			.thread = thread,
-			.begin = dtc_clocks_to_cluster(clocks, node, (DtcNodeTime){ life->begin_ns }),
-			.end = dtc_clocks_to_cluster(clocks, node, (DtcNodeTime){ life->end_ns }),
-			.call = DTC_NONE,
-		};
-		g_autoptr(GError) error = NULL;
-		bool is_right = dtc_path_check_walk(edges, &target, &error);
-		g_autofree char *reason = is_right ? g_strdup("") : first_line(error);
-		dtc_check_look(&check, is_right, "tid %d: %s", life->tid, reason);
-	}
-	return check;
-}
-
 /* Of a node that runs on virtual CPUs of another. */
 static struct dtc_check check_guest(const struct dtc_check_input *input, guint node)
 {
@@ -261,8 +231,85 @@ static struct dtc_check check_guest(const struct dtc_check_input *input, guint n
 	return check;
 }
 
-static void check_node(GArray *checks, const struct dtc_check_input *input, guint node)
+/* The path of one of the threads that used the CPUs of a node most. */
+struct path_check {
+	const DtcLinks *links;
+	guint node;
+	uint32_t thread;
+	char *wrong; /* owned; NULL: nothing */
+};
+
+/* What is checked of a node, by a thread of the program. */
+struct node_checks {
+	const struct dtc_check_input *input;
+	guint node;
+	GArray *before,
+		*behind; /* struct dtc_check: that are told before, and behind the paths; NULL: nothing to check */
+	GArray *paths;	 /* struct path_check */
+};
+
+static void path_clear(void *data)
 {
+	struct path_check *path = data;
+	g_free(path->wrong);
+}
+
+static GArray *list_paths(const struct dtc_check_input *input, const DtcHistory *history, GArray *rows, guint node)
+{
+	GArray *paths = g_array_new(FALSE, FALSE, sizeof(struct path_check));
+
+	g_array_set_clear_func(paths, path_clear);
+	dtc_profile_sort(rows, DTC_PROFILE_CPU);
+	for (guint i = 0; i < rows->len && paths->len < input->path_count; i++) {
+		uint32_t thread = g_array_index(rows, struct dtc_profile_row, i).thread;
+		const struct path_check path = { .links = input->links, .node = node, .thread = thread };
+		if (dtc_history_get_thread(history, thread)->idle_cpu < 0)
+			g_array_append_val(paths, path);
+	}
+	return paths;
+}
+
+static void check_path(gpointer data, guint index)
+{
+	struct path_check *path = ((struct path_check **)data)[index];
+	const DtcClocks *clocks = dtc_links_get_clocks(path->links);
+	const struct dtc_thread *life =
+		dtc_history_get_thread(dtc_links_get_history(path->links, path->node), path->thread);
+	const struct dtc_path_target target = {
+		.node = path->node,
+		.thread = path->thread,
+		.begin = dtc_clocks_to_cluster(clocks, path->node, (DtcNodeTime){ life->begin_ns }),
+		.end = dtc_clocks_to_cluster(clocks, path->node, (DtcNodeTime){ life->end_ns }),
+		.call = DTC_NONE,
+	};
+	g_autoptr(DtcEdges) edges = dtc_edges_new(path->links);
+	g_autoptr(GError) error = NULL;
+
+	if (!dtc_path_check_walk(edges, &target, &error))
+		path->wrong = first_line(error);
+}
+
+static struct dtc_check sum_up_paths(const struct node_checks *of)
+{
+	struct dtc_check check = { .name = "paths",
+				   .node = of->node,
+				   .text = "critical paths of the busiest threads are contiguous and span "
+					   "their lives" };
+	const DtcHistory *history = dtc_links_get_history(of->input->links, of->node);
+
+	for (guint i = 0; i < of->paths->len; i++) {
+		const struct path_check *path = &g_array_index(of->paths, struct path_check, i);
+		dtc_check_look(&check, !path->wrong, "tid %d: %s", get_tid(history, path->thread),
+			       path->wrong ? path->wrong : "");
+	}
+	return check;
+}
+
+static void check_node(gpointer data, guint index)
+{
+	struct node_checks *of = &((struct node_checks *)data)[index];
+	const struct dtc_check_input *input = of->input;
+	guint node = of->node;
 	const DtcHistory *history = dtc_links_get_history(input->links, node);
 
 	if (!history || dtc_history_get_begin_ns(history) == DTC_TIME_NONE)
@@ -278,15 +325,42 @@ static void check_node(GArray *checks, const struct dtc_check_input *input, guin
 		waits,
 		causes,
 		check_cpus(input->links, history, node, running_ns),
-		check_paths(input, history, rows, node),
 	};
-	g_array_append_vals(checks, found, G_N_ELEMENTS(found));
+	of->before = g_array_new(FALSE, FALSE, sizeof(struct dtc_check));
+	of->behind = g_array_new(FALSE, FALSE, sizeof(struct dtc_check));
+	g_array_append_vals(of->before, found, G_N_ELEMENTS(found));
+	of->paths = list_paths(input, history, rows, node);
 	struct dtc_check guest = check_guest(input, node);
 	struct dtc_check shares = dtc_share_check_run(input->links, node);
 	if (guest.count)
-		g_array_append_val(checks, guest);
+		g_array_append_val(of->behind, guest);
 	if (shares.count)
-		g_array_append_val(checks, shares);
+		g_array_append_val(of->behind, shares);
+}
+
+/* Paths of all nodes, which differ most in what they cost. */
+static void check_all_paths(struct node_checks *nodes, guint node_count)
+{
+	g_autoptr(GPtrArray) paths = g_ptr_array_new();
+
+	for (guint node = 0; node < node_count; node++)
+		for (guint i = 0; nodes[node].paths && i < nodes[node].paths->len; i++)
+			g_ptr_array_add(paths, &g_array_index(nodes[node].paths, struct path_check, i));
+	dtc_threads_run(paths->len, check_path, paths->pdata);
+}
+
+/* Takes them, in the order in which they are told. */
+static void take_checks(struct node_checks *of, GArray *checks)
+{
+	if (!of->before)
+		return;
+	const struct dtc_check paths = sum_up_paths(of);
+	g_array_append_vals(checks, of->before->data, of->before->len);
+	g_array_append_val(checks, paths);
+	g_array_append_vals(checks, of->behind->data, of->behind->len);
+	g_array_unref(of->before);
+	g_array_unref(of->behind);
+	g_array_unref(of->paths);
 }
 
 static struct dtc_check check_clocks(const struct dtc_check_input *input)
@@ -378,10 +452,16 @@ static struct dtc_check check_messages(const struct dtc_check_input *input)
 GArray *dtc_check_run(const struct dtc_check_input *input)
 {
 	GArray *checks = g_array_new(FALSE, FALSE, sizeof(struct dtc_check));
+	guint node_count = dtc_links_get_node_count(input->links);
+	g_autofree struct node_checks *nodes = g_new0(struct node_checks, node_count + 1);
 
 	g_array_set_clear_func(checks, check_clear);
-	for (guint node = 0; node < dtc_links_get_node_count(input->links); node++)
-		check_node(checks, input, node);
+	for (guint node = 0; node < node_count; node++)
+		nodes[node] = (struct node_checks){ .input = input, .node = node };
+	dtc_threads_run(node_count, check_node, nodes);
+	check_all_paths(nodes, node_count);
+	for (guint node = 0; node < node_count; node++)
+		take_checks(&nodes[node], checks);
 	const struct dtc_check found[] = { check_clocks(input), check_messages(input) };
 	g_array_append_vals(checks, found, G_N_ELEMENTS(found));
 	return checks;
