@@ -1,24 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/all_requests.h"
 
+#include "collect/bundle/threads.h"
 #include "dtrace-chain/error.h"
+
+/* Lanes for each processor, so that one with slow requests holds up nobody. */
+#define LANES_EACH 2
+/* Rows that a lane makes at a time. Whole paths, which take more memory, are found one at a time. */
+#define ROWS_EACH 8
+
+enum outcome { ANSWERED, PART, BEGAN_BEFORE, ENDED_AFTER, NOT_TRACED };
+
+/* A request that was worked out. */
+struct slot {
+	enum outcome outcome;
+	struct dtc_question question;
+	DtcPath *path;
+	DtcFindings *findings;
+	gpointer made;
+};
 
 struct DtcAllRequests {
 	const DtcEngine *engine;
 	const struct dtc_watch *watch;
 	const struct dtc_path_options *options;
-	bool is_rows;
+	struct dtc_rows_maker maker; /* make NULL: whole paths are given out */
 	DtcLocator *locator;
 	DtcServing *serving;
 	gint64 begin_us;
 	guint next;
+	guint first, end; /* requests that are in slots */
+	guint lane_count, lane_size;
+	struct slot *slots; /* lane_count * lane_size */
 	struct dtc_skipped skipped;
-	GError *error; /* of the watcher */
-	/* what was given last */
-	struct dtc_question question;
-	DtcPath *path;
-	DtcFindings *findings;
-	struct dtc_answer answer;
+	GError *error;		  /* of the watcher */
+	struct dtc_answer answer; /* what was given last */
 };
 
 DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_path_options *options,
@@ -51,57 +67,121 @@ DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_p
 	all->locator = dtc_engine_new_locator(engine, requests);
 	all->serving = dtc_question_new_serving(engine, all->locator, G_MAXUINT);
 	all->begin_us = g_get_monotonic_time();
+	all->lane_count = g_get_num_processors() > 1 ? LANES_EACH * g_get_num_processors() : 1;
+	all->lane_size = 1;
+	all->slots = g_new0(struct slot, all->lane_count);
 	return all;
 }
 
-static void clear_answer(DtcAllRequests *all)
+static void slot_clear(const DtcAllRequests *all, struct slot *slot)
 {
-	dtc_question_clear(&all->question);
-	g_clear_pointer(&all->path, dtc_path_free);
-	g_clear_pointer(&all->findings, dtc_findings_free);
+	dtc_question_clear(&slot->question);
+	g_clear_pointer(&slot->path, dtc_path_free);
+	g_clear_pointer(&slot->findings, dtc_findings_free);
+	if (slot->made)
+		g_clear_pointer(&slot->made, all->maker.free_made);
 }
 
-void dtc_all_requests_set_rows(DtcAllRequests *all)
+guint dtc_all_requests_get_lane_count(const DtcAllRequests *all)
 {
-	all->is_rows = true;
+	return all->lane_count;
+}
+
+void dtc_all_requests_set_rows(DtcAllRequests *all, const struct dtc_rows_maker *maker)
+{
+	all->maker = *maker;
+	all->lane_size = ROWS_EACH;
+	g_free(all->slots);
+	all->slots = g_new0(struct slot, all->lane_count * all->lane_size);
 }
 
 void dtc_all_requests_free(DtcAllRequests *all)
 {
 	if (!all)
 		return;
-	clear_answer(all);
+	for (guint i = 0; i < all->lane_count * all->lane_size; i++)
+		slot_clear(all, &all->slots[i]);
+	g_free(all->slots);
 	dtc_serving_free(all->serving);
 	dtc_locator_free(all->locator);
 	g_clear_error(&all->error);
 	g_free(all);
 }
 
-/* False if the request has no answer; then it is counted. */
-static bool answer(DtcAllRequests *all, guint index)
+static enum outcome answer(const DtcAllRequests *all, struct slot *slot, guint index)
 {
-	clear_answer(all);
-	all->findings = dtc_findings_new();
-	bool is_placed = dtc_question_set_request(&all->question, all->engine, all->locator, all->serving, index,
-						  all->findings, NULL);
-	guint outside = all->question.place->outside;
+	slot->findings = dtc_findings_new();
+	bool is_placed = dtc_question_set_request(&slot->question, all->engine, all->locator, all->serving, index,
+						  slot->findings, NULL);
+	guint outside = slot->question.place->outside;
 	/* what lies outside cannot be followed: by its packets it is a part */
-	if (outside ? all->question.request->is_inner : is_placed && dtc_question_is_part(&all->question)) {
-		all->skipped.parts++;
-		return false;
-	}
+	if (outside ? slot->question.request->is_inner : is_placed && dtc_question_is_part(&slot->question))
+		return PART;
 	if (is_placed && !outside)
-		all->path = all->is_rows ? dtc_question_answer_row(&all->question, all->engine, all->findings, NULL)
-					 : dtc_question_answer(&all->question, all->engine, all->options, all->findings,
-							       NULL);
-	if (all->path)
-		return true;
+		slot->path =
+			all->maker.make
+				? dtc_question_answer_row(&slot->question, all->engine, slot->findings, NULL)
+				: dtc_question_answer(&slot->question, all->engine, all->options, slot->findings, NULL);
+	if (slot->path)
+		return ANSWERED;
 	if (outside & DTC_OUTSIDE_BEGIN)
+		return BEGAN_BEFORE;
+	return outside ? ENDED_AFTER : NOT_TRACED;
+}
+
+static void make_row(const DtcAllRequests *all, struct slot *slot, guint lane)
+{
+	const struct dtc_answer answer = { &slot->question, slot->path, slot->findings, NULL };
+
+	slot->made = all->maker.make(all->maker.data, lane, &answer);
+	dtc_question_clear(&slot->question);
+	g_clear_pointer(&slot->path, dtc_path_free);
+}
+
+static void answer_lane(gpointer data, guint lane)
+{
+	const DtcAllRequests *all = data;
+
+	for (guint i = lane * all->lane_size; i < MIN((lane + 1) * all->lane_size, all->end - all->first); i++) {
+		struct slot *slot = &all->slots[i];
+		slot_clear(all, slot);
+		slot->outcome = answer(all, slot, all->first + i);
+		if (slot->outcome == ANSWERED && all->maker.make)
+			make_row(all, slot, lane);
+	}
+}
+
+/* The slot of the next request; works out some more if it is not yet. */
+static const struct slot *take_slot(DtcAllRequests *all, guint count)
+{
+	if (all->next == all->end) {
+		all->first = all->end;
+		all->end = all->first + MIN(count - all->first, all->lane_count * all->lane_size);
+		guint lanes = (all->end - all->first + all->lane_size - 1) / all->lane_size;
+		dtc_threads_run(lanes, answer_lane, all);
+	}
+	return &all->slots[all->next++ - all->first];
+}
+
+/* False if the request has no answer; then it is counted. */
+static bool note_outcome(DtcAllRequests *all, enum outcome outcome)
+{
+	switch (outcome) {
+	case ANSWERED:
+		return true;
+	case PART:
+		all->skipped.parts++;
+		break;
+	case BEGAN_BEFORE:
 		all->skipped.began_before++;
-	else if (outside)
+		break;
+	case ENDED_AFTER:
 		all->skipped.ended_after++;
-	else
+		break;
+	case NOT_TRACED:
 		all->skipped.not_traced++;
+		break;
+	}
 	return false;
 }
 
@@ -116,9 +196,14 @@ const struct dtc_answer *dtc_all_requests_next(DtcAllRequests *all)
 			.all = count,
 			.seconds = (double)(g_get_monotonic_time() - all->begin_us) / 1e6,
 		};
-		if (!dtc_watch_tell(all->watch, &progress, &all->error) || !answer(all, all->next++))
+		if (!dtc_watch_tell(all->watch, &progress, &all->error))
+			break;
+		const struct slot *slot = take_slot(all, count);
+		if (!note_outcome(all, slot->outcome))
 			continue;
-		all->answer = (struct dtc_answer){ &all->question, all->path, all->findings };
+		bool is_made = all->maker.make != NULL;
+		all->answer =
+			(struct dtc_answer){ is_made ? NULL : &slot->question, slot->path, slot->findings, slot->made };
 		return &all->answer;
 	}
 	return NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All requests of a bundle, each placed and walked, one after the other. */
+/*
+ * All requests of a bundle, each placed and walked: given out one after the other, and worked out some ahead, by as
+ * many threads as there are processors. What is given out does not depend on how many these are.
+ */
 #pragma once
 
 #include "analyze/engine/question.h"
@@ -16,6 +19,18 @@ struct dtc_answer {
 	const struct dtc_question *question;
 	const DtcPath *path; /* with as much causality as was asked for */
 	const DtcFindings *findings;
+	gpointer made; /* by make of struct dtc_rows_maker, which had question and path: they are NULL then */
+};
+
+/*
+ * What becomes of each answer in the thread that found it. A lane has one thread at a time: what belongs to a lane is
+ * shared by its answers.
+ */
+struct dtc_rows_maker {
+	/* Caller owns what it gives, which may be NULL. */
+	gpointer (*make)(gpointer data, guint lane, const struct dtc_answer *answer);
+	GDestroyNotify free_made;
+	gpointer data;
 };
 
 typedef struct DtcAllRequests DtcAllRequests;
@@ -27,8 +42,12 @@ typedef struct DtcAllRequests DtcAllRequests;
  */
 DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_path_options *options,
 				     const struct dtc_watch *watch, GError **error);
-/* Before the first: of each only what a row of a list shows is looked for (dtc_question_answer_row). */
-void dtc_all_requests_set_rows(DtcAllRequests *all);
+/* How many lanes there are: it depends on the machine. */
+guint dtc_all_requests_get_lane_count(const DtcAllRequests *all);
+/*
+ * Before the first: of each only what a row of a list shows is looked for (dtc_question_answer_row). Copies maker.
+ */
+void dtc_all_requests_set_rows(DtcAllRequests *all, const struct dtc_rows_maker *maker);
 void dtc_all_requests_free(DtcAllRequests *all);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcAllRequests, dtc_all_requests_free)
 

@@ -106,12 +106,47 @@ static void add_outside_findings(const DtcFindings *from, DtcFindings *to)
 	}
 }
 
+/* What makes reports of rows, in several threads. */
+struct rows {
+	const DtcEngine *engine;
+	struct dtc_names of;
+	guint lane_count;
+	struct lane *lanes;
+};
+
+/* Names that a lane's requests share. */
+struct lane {
+	DtcNameBook *names;
+	guint done;
+};
+
+static gpointer make_row(gpointer data, guint index, const struct dtc_answer *answer)
+{
+	const struct rows *rows = data;
+	struct lane *lane = &rows->lanes[index];
+
+	if (lane->done++ % MAX(BOOK_REQUESTS / rows->lane_count, 1) == 0) {
+		dtc_name_book_unref(lane->names);
+		lane->names = dtc_name_book_new(&rows->of, dtc_engine_get_cluster(rows->engine));
+	}
+	return make_report(rows->engine, answer->question, answer->path, answer->findings, SUMMED, lane->names, NULL);
+}
+
+static void free_report(gpointer report)
+{
+	dtc_report_free(report);
+}
+
+static void free_lanes(struct rows *rows)
+{
+	for (guint i = 0; i < rows->lane_count; i++)
+		dtc_name_book_unref(rows->lanes[i].names);
+	g_free(rows->lanes);
+}
+
 bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const struct dtc_watch *watch,
 			 struct dtc_skipped *ret_skipped, DtcFindings *findings, GError **error)
 {
-	const struct dtc_names of = { dtc_engine_get_histories(engine), dtc_engine_get_node_names(engine),
-				      dtc_engine_get_node_count(engine) };
-	g_autoptr(DtcNameBook) names = NULL;
 	g_autoptr(DtcAllRequests) all = dtc_all_requests_new(engine, NULL, watch, error);
 	struct dtc_skipped skipped;
 	const struct dtc_answer *answer;
@@ -119,20 +154,22 @@ bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const str
 
 	if (!all)
 		return false;
-	dtc_all_requests_set_rows(all);
-	for (guint done = 0; (answer = dtc_all_requests_next(all)); done++) {
-		if (done % BOOK_REQUESTS == 0) {
-			dtc_name_book_unref(names);
-			names = dtc_name_book_new(&of, dtc_engine_get_cluster(engine));
-		}
-		g_autoptr(DtcReport) report =
-			make_report(engine, answer->question, answer->path, answer->findings, SUMMED, names, NULL);
+	struct rows rows = {
+		.engine = engine,
+		.of = { dtc_engine_get_histories(engine), dtc_engine_get_node_names(engine),
+			dtc_engine_get_node_count(engine) },
+		.lane_count = dtc_all_requests_get_lane_count(all),
+	};
+	rows.lanes = g_new0(struct lane, rows.lane_count);
+	dtc_all_requests_set_rows(all, &(struct dtc_rows_maker){ make_row, free_report, &rows });
+	while ((answer = dtc_all_requests_next(all))) {
 		add_outside_findings(answer->findings, findings);
-		if (report)
-			dtc_summary_add(summary, report);
+		if (answer->made)
+			dtc_summary_add(summary, answer->made);
 		else
 			broken_count++;
 	}
+	free_lanes(&rows);
 	if (!dtc_all_requests_finish(all, &skipped, error))
 		return false;
 	skipped.not_traced += broken_count;
