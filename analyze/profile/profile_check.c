@@ -148,14 +148,16 @@ static void look_at_thread(struct intervals *of, uint32_t thread)
 	enum dtc_state before = DTC_STATE_UNKNOWN;
 	struct ended_wait wait;
 	struct dtc_interval place;
-	const struct dtc_interval *v = dtc_history_get_interval_after(of->history, thread, INT64_MIN, &place);
+	const struct dtc_interval *v = dtc_history_get_plain_after(of->history, thread, INT64_MIN, &place);
 
-	for (; v; v = dtc_history_get_next_interval(of->history, &place)) {
+	for (; v; v = dtc_history_get_next_plain(of->history, &place)) {
 		/* not one that the thread is in at its end, nor one that lost events cut off */
 		if (dtc_state_is_wait(before) && v->state != DTC_STATE_UNKNOWN)
 			look_at_wait(of, &wait);
-		if (dtc_state_is_wait(v->state))
+		if (dtc_state_is_wait(v->state)) {
+			dtc_history_fill_interval(of->history, &place);
 			wait = (struct ended_wait){ *v, before != DTC_STATE_UNKNOWN };
+		}
 		bool is_running = dtc_state_is_running(v->state) || v->state == DTC_STATE_IDLE;
 		if (is_running && v->cpu < cpu_count)
 			of->running_ns[v->cpu] += v->end_ns - v->begin_ns;
