@@ -10,6 +10,8 @@
 #include "collect/record/cluster/fetch.h"
 #include "collect/record/cluster/remains.h"
 #include "collect/record/cluster/targets.h"
+#include "collect/record/collect.h"
+#include "collect/record/record_options.h"
 #include "dtrace-chain/error.h"
 
 #include <glib-unix.h>
@@ -91,6 +93,33 @@ static void test_via(void)
 	g_assert_null(dtc_via_parse("docker exec web", &error));
 	g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE);
 	g_assert_null(dtc_via_parse("docker 'exec {node}", NULL));
+}
+
+/* ---- options ---- */
+
+/* All that was given, once, whatever its kind, but what is left out. */
+static void test_options(void)
+{
+	static const char *const own[] = { "output", "quiet", NULL };
+	g_autoptr(DtcCommandLine) line = dtc_command_line_new(&dtc_collect_program, "record");
+	struct dtc_record_options options = { 0 };
+	const char *words[] = {
+		"record", "--filter",	     "tcp port 80", "--no-packets", "--snaplen=256", "--keep-header",
+		"a",	  "--keep-header=b", NULL
+	};
+	char **argv = (char **)words;
+	int argc = (int)G_N_ELEMENTS(words) - 1;
+	g_autoptr(GError) error = NULL;
+
+	dtc_command_line_leave_out(line, own);
+	dtc_record_options_add(&options, line);
+	g_assert_true(dtc_command_line_parse(line, &argc, &argv, &error));
+	g_auto(GStrv) given = dtc_command_line_get_given(line, own);
+	g_autofree char *joined = g_strjoinv("|", given);
+	g_assert_cmpstr(joined, ==, "--no-packets|--keep-header=a|--keep-header=b|--filter=tcp port 80|--snaplen=256");
+	g_autofree char *help = dtc_command_line_get_help(line, 80);
+	g_assert_null(strstr(help, "--output"));
+	dtc_command_line_clear_texts(line);
 }
 
 /* ---- the channel ---- */
@@ -446,6 +475,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/cluster/targets", test_targets);
 	g_test_add_func("/cluster/files", test_files);
 	g_test_add_func("/cluster/via", test_via);
+	g_test_add_func("/cluster/options", test_options);
 	g_test_add_func("/cluster/words", test_words);
 	g_test_add_func("/cluster/agent", test_agent);
 	g_test_add_func("/cluster/flight", test_flight);
