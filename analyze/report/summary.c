@@ -284,6 +284,38 @@ static gboolean detail_equal(gconstpointer a, gconstpointer b)
 	return x->mean == y->mean && x->detail == y->detail;
 }
 
+static guint share_hash(gconstpointer data)
+{
+	const struct dtc_share *share = data;
+
+	return g_direct_hash(share->tier) * 31 + share->cause;
+}
+
+static gboolean share_equal(gconstpointer a, gconstpointer b)
+{
+	const struct dtc_share *x = a, *y = b;
+
+	return x->tier == y->tier && x->cause == y->cause;
+}
+
+/*
+ * The place of the mean of a share's tier and cause, of which there are thousands on hundreds of nodes: names of one
+ * summary are kept once, so that their addresses tell.
+ */
+static guint find_mean(GArray *means, GHashTable *places, const struct dtc_share *share)
+{
+	guint place = GPOINTER_TO_UINT(g_hash_table_lookup(places, share));
+
+	if (place)
+		return place - 1;
+	struct dtc_share first = *share;
+	first.ns = 0;
+	first.detail = NULL;
+	g_array_append_val(means, first);
+	g_hash_table_insert(places, (gpointer)share, GUINT_TO_POINTER(means->len));
+	return means->len - 1;
+}
+
 static void add_to_detail(GHashTable *details, guint mean, const char *about, int64_t ns)
 {
 	const struct detail key = { .mean = mean, .detail = about };
@@ -320,6 +352,7 @@ GArray *dtc_summary_get_means_of(const DtcSummary *summary, const GArray *member
 {
 	GArray *means = g_array_new(FALSE, FALSE, sizeof(struct dtc_share));
 	g_autoptr(GHashTable) details = g_hash_table_new_full(detail_hash, detail_equal, g_free, NULL);
+	g_autoptr(GHashTable) places = g_hash_table_new(share_hash, share_equal); /* struct dtc_share -> place + 1 */
 	guint count = members->len;
 	int64_t total_ns = 0;
 
@@ -329,16 +362,8 @@ GArray *dtc_summary_get_means_of(const DtcSummary *summary, const GArray *member
 		total_ns += row->duration_ns;
 		for (guint k = 0; k < row->share_count; k++) {
 			const struct dtc_share *share = dtc_summary_get_share(summary, row, k);
-			struct dtc_share *mean = find_share(means, share);
-			if (!mean) {
-				struct dtc_share first = *share;
-				first.ns = 0;
-				first.detail = NULL;
-				g_array_append_val(means, first);
-				mean = &g_array_index(means, struct dtc_share, means->len - 1);
-			}
-			mean->ns += share->ns;
-			guint at = (guint)(mean - &g_array_index(means, struct dtc_share, 0));
+			guint at = find_mean(means, places, share);
+			g_array_index(means, struct dtc_share, at).ns += share->ns;
 			add_to_detail(details, at, NULL, share->ns);
 			if (share->detail)
 				add_to_detail(details, at, share->detail, share->ns);
