@@ -65,6 +65,7 @@ DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_p
 	all->watch = watch;
 	all->options = options ? options : &path_only;
 	all->locator = dtc_engine_new_locator(engine, requests);
+	dtc_locator_keep(all->locator);
 	all->serving = dtc_question_new_serving(engine, all->locator, G_MAXUINT);
 	all->begin_us = g_get_monotonic_time();
 	all->lane_count = g_get_num_processors() > 1 ? LANES_EACH * g_get_num_processors() : 1;

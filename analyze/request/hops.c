@@ -15,6 +15,7 @@
 struct DtcLocator {
 	const DtcRequests *requests; /* borrowed */
 	struct dtc_locate_input input;
+	DtcKeptPlaces *kept; /* or NULL */
 };
 
 /* A hop being gathered: its exchanges are those of the request whose next leads on. */
@@ -53,7 +54,20 @@ DtcLocator *dtc_locator_new(const DtcRequests *requests, const struct dtc_locate
 
 void dtc_locator_free(DtcLocator *locator)
 {
+	if (locator)
+		dtc_kept_places_free(locator->kept);
 	g_free(locator);
+}
+
+void dtc_locator_keep(DtcLocator *locator)
+{
+	if (!locator->kept)
+		locator->kept = dtc_kept_places_new(dtc_requests_get_count(locator->requests));
+}
+
+DtcKeptPlaces *dtc_locator_get_kept(const DtcLocator *locator)
+{
+	return locator->kept;
 }
 
 const DtcClocks *dtc_locator_get_clocks(const DtcLocator *locator)

@@ -195,12 +195,16 @@ static void choose_target(const DtcLocator *locator, struct dtc_place *place)
 
 struct dtc_place *dtc_locator_find(DtcLocator *locator, guint request)
 {
-	struct dtc_place *place = g_new0(struct dtc_place, 1);
+	struct dtc_place *place = dtc_kept_places_get(dtc_locator_get_kept(locator), request);
+	if (place)
+		return place;
+	place = g_new0(struct dtc_place, 1);
 	place->outside_node = G_MAXUINT;
 	place->hops = dtc_locator_make_hops(locator, request);
 	place->is_limited = find_parents(dtc_locator_get_clocks(locator), place->hops);
 	count_attempts(place->hops);
 	choose_target(locator, place);
+	dtc_kept_places_add(dtc_locator_get_kept(locator), request, place);
 	return place;
 }
 

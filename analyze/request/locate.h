@@ -94,6 +94,11 @@ DtcLocator *dtc_locator_new(const DtcRequests *requests, const struct dtc_locate
 void dtc_locator_free(DtcLocator *locator);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcLocator, dtc_locator_free)
 
+/*
+ * From now on what is found is kept, in a file: who looks at all requests, for whom each thread worked and then one by
+ * one, finds each place once.
+ */
+void dtc_locator_keep(DtcLocator *locator);
 /* The place of the request with an index in requests. Caller owns. */
 struct dtc_place *dtc_locator_find(DtcLocator *locator, guint request);
 void dtc_place_free(struct dtc_place *place);

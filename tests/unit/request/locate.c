@@ -128,6 +128,27 @@ static void tell(struct world *w, int64_t t, uint16_t port, int fd)
 	story_leave(s, t + 59 * MS, 0, "close", 0);
 }
 
+/* Asked again, a locator that keeps places gives the same as one that looks for them, and each caller owns a copy. */
+static void check_kept(const struct world *w)
+{
+	dtc_locator_keep(w->locator);
+	struct dtc_place *first = dtc_locator_find(w->locator, 0), *again = dtc_locator_find(w->locator, 0);
+	g_assert_true(first->hops != again->hops);
+	g_assert_cmpmem(again->hops->data, again->hops->len * sizeof(struct dtc_hop), first->hops->data,
+			first->hops->len * sizeof(struct dtc_hop));
+	g_assert_cmpuint(again->hops->len, ==, w->place->hops->len);
+	g_assert_cmpuint(again->root, ==, w->place->root);
+	g_assert_cmpuint(again->attempt_count, ==, w->place->attempt_count);
+	g_assert_cmpuint(again->node, ==, w->place->node);
+	g_assert_cmpuint(again->thread, ==, w->place->thread);
+	g_assert_cmpuint(again->outside, ==, w->place->outside);
+	g_assert_cmpuint(again->outside_node, ==, w->place->outside_node);
+	g_assert_cmpint(again->begin.ns, ==, w->place->begin.ns);
+	g_assert_cmpint(again->end.ns, ==, w->place->end.ns);
+	dtc_place_free(first);
+	dtc_place_free(again);
+}
+
 static void world_end(struct world *w)
 {
 	w->exchanges = dtc_exchanges_new(0);
@@ -154,6 +175,7 @@ static void world_end(struct world *w)
 	};
 	w->locator = dtc_locator_new(w->requests, &input);
 	w->place = dtc_locator_find(w->locator, 0);
+	check_kept(w);
 }
 
 static void world_clear(struct world *w)
