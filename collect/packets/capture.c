@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The one file that knows libpcap. */
+/*
+ * The one file that knows libpcap: which formats there are, and all that is odd in any. Most captures are plain, record
+ * by record; these are read in blocks until something is not.
+ */
 #include "collect/packets/capture.h"
 
 #include "collect/bundle/access.h"
 #include "collect/packets/frame.h"
 #include "collect/packets/origin.h"
+#include "collect/packets/plain.h"
 #include "dtrace-chain/error.h"
 
 #include <errno.h>
@@ -22,10 +26,16 @@
 /* Frames that are looked at to find the node's own address before the first one is given out. */
 #define ORIGIN_FRAMES 20000
 
+/* An open file. */
+struct source {
+	pcap_t *pcap;	 /* owned */
+	DtcPlain *plain; /* owned; NULL: libpcap reads what is left of it */
+};
+
 struct DtcCapture {
 	char *node;
 	char *path;
-	pcap_t *pcap;
+	struct source source;
 	enum dtc_frame_kind frame_kind;
 	bool has_mac;
 	uint8_t mac[6];
@@ -36,7 +46,7 @@ struct DtcCapture {
 	int64_t first_second;
 	int64_t last_second;
 	struct dtc_captured current;
-	const u_char *frame; /* of current, borrowed from libpcap until the next */
+	const u_char *frame; /* of current, borrowed from the source until the next */
 	uint32_t frame_captured_bytes;
 	uint32_t frame_wire_bytes;
 };
@@ -62,7 +72,7 @@ static bool find_kind(int data_link, enum dtc_frame_kind *ret_kind)
 	return false;
 }
 
-static pcap_t *open_file(const char *node, const char *path, GError **error)
+static bool open_file(struct source *source, const char *node, const char *path, GError **error)
 {
 	char message[PCAP_ERRBUF_SIZE] = "";
 	struct stat info;
@@ -71,11 +81,13 @@ static pcap_t *open_file(const char *node, const char *path, GError **error)
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
 			    "cannot open the capture '%s' of node '%s': %s\ngive a pcap or pcapng file", path, node,
 			    errno ? g_strerror(errno) : "not a file");
-		return NULL;
+		return false;
 	}
-	pcap_t *pcap = pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, message);
-	if (pcap)
-		return pcap;
+	source->pcap = pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, message);
+	if (source->pcap) {
+		source->plain = dtc_plain_new(fileno(pcap_file(source->pcap)), (uint32_t)pcap_snapshot(source->pcap));
+		return true;
+	}
 	dtc_access_note_text(message, path);
 	if (!dtc_access_check(error))
 		g_prefix_error(error, "cannot read the capture of node '%s': ", node);
@@ -83,7 +95,40 @@ static pcap_t *open_file(const char *node, const char *path, GError **error)
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
 			    "cannot read the capture '%s' of node '%s': %s\ngive a pcap or pcapng file", path, node,
 			    message);
-	return NULL;
+	return false;
+}
+
+static void close_file(struct source *source)
+{
+	dtc_plain_free(source->plain);
+	if (source->pcap)
+		pcap_close(source->pcap);
+	*source = (struct source){ NULL };
+}
+
+/* As pcap_next_ex, which goes on where the plain records end. */
+static int read_record(struct source *source, struct pcap_pkthdr *ret_header, const u_char **ret_bytes)
+{
+	struct dtc_plain_record record;
+	struct pcap_pkthdr *header;
+
+	if (source->plain && dtc_plain_next(source->plain, &record)) {
+		*ret_header = (struct pcap_pkthdr){ { record.second, record.fraction_ns },
+						    record.captured_bytes,
+						    record.wire_bytes };
+		*ret_bytes = record.bytes;
+		return 1;
+	}
+	if (source->plain) {
+		off_t position = (off_t)dtc_plain_get_position(source->plain);
+		g_clear_pointer(&source->plain, dtc_plain_free);
+		if (fseeko(pcap_file(source->pcap), position, SEEK_SET) != 0)
+			return PCAP_ERROR;
+	}
+	int status = pcap_next_ex(source->pcap, &header, ret_bytes);
+	if (status == 1)
+		*ret_header = *header;
+	return status;
 }
 
 /* The frame's time; false if 64 bits do not hold it. */
@@ -99,36 +144,37 @@ static bool get_time(const struct pcap_pkthdr *header, int64_t *ret_ns)
 
 static bool find_mac(DtcCapture *capture, GError **error)
 {
-	pcap_t *pcap = open_file(capture->node, capture->path, error);
-	if (!pcap)
+	struct source source;
+	if (!open_file(&source, capture->node, capture->path, error))
 		return false;
 	DtcOrigin *origin = dtc_origin_new();
-	struct pcap_pkthdr *header;
+	struct pcap_pkthdr header;
 	const u_char *bytes;
-	for (guint i = 0; i < ORIGIN_FRAMES && pcap_next_ex(pcap, &header, &bytes) == 1; i++) {
+	for (guint i = 0; i < ORIGIN_FRAMES && read_record(&source, &header, &bytes) == 1; i++) {
 		struct dtc_captured captured;
-		dtc_frame_decode(capture->frame_kind, bytes, header->caplen, header->len, &captured);
-		if (get_time(header, &captured.time_ns))
+		dtc_frame_decode(capture->frame_kind, bytes, header.caplen, header.len, &captured);
+		if (get_time(&header, &captured.time_ns))
 			dtc_origin_add(origin, &captured,
-				       dtc_frame_get_hints(capture->frame_kind, bytes, header->caplen, header->len));
+				       dtc_frame_get_hints(capture->frame_kind, bytes, header.caplen, header.len));
 	}
 	capture->has_mac = dtc_origin_get(origin, capture->mac);
 	dtc_origin_free(origin);
-	pcap_close(pcap);
+	close_file(&source);
 	return true;
 }
 
 DtcCapture *dtc_capture_open(const char *node, const char *path, GError **error)
 {
-	pcap_t *pcap = open_file(node, path, error);
-	if (!pcap)
+	struct source source;
+	if (!open_file(&source, node, path, error))
 		return NULL;
 	DtcCapture *capture = g_new0(DtcCapture, 1);
 	capture->node = g_strdup(node);
 	capture->path = g_strdup(path);
-	capture->pcap = pcap;
-	if (!find_kind(pcap_datalink(pcap), &capture->frame_kind)) {
-		const char *name = pcap_datalink_val_to_name(pcap_datalink(pcap));
+	capture->source = source;
+	int data_link = pcap_datalink(source.pcap);
+	if (!find_kind(data_link, &capture->frame_kind)) {
+		const char *name = pcap_datalink_val_to_name(data_link);
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
 			    "the capture '%s' of node '%s' has link type %s, which is not known\n"
 			    "capture on an Ethernet interface or on 'any'",
@@ -147,8 +193,7 @@ void dtc_capture_free(DtcCapture *capture)
 {
 	if (!capture)
 		return;
-	if (capture->pcap)
-		pcap_close(capture->pcap);
+	close_file(&capture->source);
 	g_free(capture->node);
 	g_free(capture->path);
 	g_free(capture->damage);
@@ -157,7 +202,9 @@ void dtc_capture_free(DtcCapture *capture)
 
 guint64 dtc_capture_get_consumed_bytes(const DtcCapture *capture)
 {
-	FILE *file = pcap_file(capture->pcap);
+	if (capture->source.plain)
+		return dtc_plain_get_position(capture->source.plain);
+	FILE *file = pcap_file(capture->source.pcap);
 	off_t at = file ? ftello(file) : 0;
 
 	return at > 0 ? (guint64)at : 0;
@@ -200,27 +247,27 @@ static void set_direction(const DtcCapture *capture, struct dtc_captured *captur
 
 const struct dtc_captured *dtc_capture_next(DtcCapture *capture)
 {
-	struct pcap_pkthdr *header;
+	struct pcap_pkthdr header;
 	const u_char *bytes;
 	if (capture->damage)
 		return NULL;
-	int status = pcap_next_ex(capture->pcap, &header, &bytes);
+	int status = read_record(&capture->source, &header, &bytes);
 	if (status != 1) {
 		if (status == PCAP_ERROR)
-			take_damage(capture, pcap_geterr(capture->pcap));
+			take_damage(capture, pcap_geterr(capture->source.pcap));
 		return NULL;
 	}
 	int64_t time_ns;
-	if (!get_time(header, &time_ns)) {
+	if (!get_time(&header, &time_ns)) {
 		take_damage(capture, "a packet's time is beyond what 64 bits hold");
 		return NULL;
 	}
-	note_fraction(capture, header);
-	dtc_frame_decode(capture->frame_kind, bytes, header->caplen, header->len, &capture->current);
+	note_fraction(capture, &header);
+	dtc_frame_decode(capture->frame_kind, bytes, header.caplen, header.len, &capture->current);
 	capture->current.time_ns = time_ns;
 	capture->frame = bytes;
-	capture->frame_captured_bytes = header->caplen;
-	capture->frame_wire_bytes = header->len;
+	capture->frame_captured_bytes = header.caplen;
+	capture->frame_wire_bytes = header.len;
 	set_direction(capture, &capture->current);
 	capture->packet_count++;
 	return &capture->current;

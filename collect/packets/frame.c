@@ -386,7 +386,8 @@ void dtc_frame_decode(enum dtc_frame_kind kind, const uint8_t *bytes, uint32_t c
 		skip_udp(&rest, headers);
 	captured->payload_captured_bytes = MIN(rest.captured, headers->payload_bytes);
 	captured->payload = rest.at;
-	headers->payload_hash = hash_payload(rest.at, headers->payload_bytes, captured->payload_captured_bytes);
+	if (headers->protocol != DTC_PROTOCOL_TCP) /* whose packets have numbers */
+		headers->payload_hash = hash_payload(rest.at, headers->payload_bytes, captured->payload_captured_bytes);
 }
 
 struct dtc_frame_hints dtc_frame_get_hints(enum dtc_frame_kind kind, const uint8_t *bytes, uint32_t captured_bytes,

@@ -47,7 +47,7 @@ struct dtc_headers {
 	uint32_t ack;
 	uint32_t payload_bytes; /* of the transport layer: total length minus IP and TCP or UDP headers */
 	uint32_t tsval;		/* TCP timestamp option (captures only) */
-	uint32_t payload_hash;	/* of the captured payload (captures only); 0: none */
+	uint32_t payload_hash;	/* of the captured payload (captures only, and not of TCP); 0: none */
 	uint32_t netns;		/* inode of the network namespace it was seen in; 0: not known */
 	bool is_inferred;	/* another packet's headers may be the right ones (DTC_HEADER_INFERRED) */
 };

@@ -22,6 +22,15 @@ struct source {
 	DtcFindings *findings;
 };
 
+/* Where a packet was seen, and which interface that is called. */
+struct place {
+	uint32_t interface;
+	uint32_t netns;
+	uint8_t tunnel_count;
+	bool is_known;
+	uint16_t id;
+};
+
 struct DtcNodeCaptures {
 	const char *node;
 	DtcPackets *packets; /* borrowed, or NULL */
@@ -33,6 +42,7 @@ struct DtcNodeCaptures {
 	guint file_count;
 	guint64 packet_count;
 	guint64 unknown_count; /* of which the direction is not known */
+	struct place place;    /* of the packet before */
 	GError *error;	       /* the first */
 	struct dtc_captured current;
 };
@@ -97,7 +107,7 @@ static enum dtc_direction get_direction(DtcNodeCaptures *captures, const struct 
  * Which of a node's interfaces a packet was seen on, as far as the capture tells; in a tunnel is another place, and so
  * is the same number in another namespace.
  */
-static uint16_t get_interface(DtcPackets *packets, const struct dtc_captured *captured)
+static uint16_t add_interface(DtcPackets *packets, const struct dtc_captured *captured)
 {
 	char name[64];
 
@@ -108,6 +118,18 @@ static uint16_t get_interface(DtcPackets *packets, const struct dtc_captured *ca
 	if (captured->headers.netns)
 		g_snprintf(name + used, sizeof(name) - used, ", namespace %u", captured->headers.netns);
 	return dtc_packets_add_interface(packets, name);
+}
+
+/* Mostly that of the packet before. */
+static uint16_t get_interface(DtcNodeCaptures *captures, const struct dtc_captured *captured)
+{
+	struct place *place = &captures->place;
+
+	if (!place->is_known || place->interface != captured->interface || place->netns != captured->headers.netns ||
+	    place->tunnel_count != captured->tunnel_count)
+		*place = (struct place){ captured->interface, captured->headers.netns, captured->tunnel_count, true,
+					 add_interface(captures->packets, captured) };
+	return place->id;
 }
 
 /* --- merging ------------------------------------------------------------------------------------------------------ */
@@ -250,7 +272,7 @@ const struct dtc_captured *dtc_node_captures_next(DtcNodeCaptures *captures, uin
 	*ret_packet = DTC_NONE;
 	if (captures->packets)
 		*ret_packet = dtc_packets_add(captures->packets, captured->time_ns, direction, 0,
-					      get_interface(captures->packets, captured), &captured->headers);
+					      get_interface(captures, captured), &captured->headers);
 	return captured;
 }
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Captures made by hand: link layers, headers, what is cut, and whose capture it is. */
 #include "collect/packets/frame.h"
+#include "collect/packets/plain.h"
 #include "dtrace-chain/error.h"
 #include "tests/support/made_capture.h"
+
+#include <fcntl.h>
 
 #define TCP 6
 #define UDP 17
@@ -229,7 +232,7 @@ static void test_ipv6_hints(void)
 	}
 }
 
-/* The length comes from the headers, not from what the snapshot length left; the hash must not depend on it. */
+/* The length comes from the headers, not from what the snapshot length left. */
 static void test_snapshot_length(void)
 {
 	static const guint lengths[] = { 0, 300, 60, 30, 10 };
@@ -247,12 +250,30 @@ static void test_snapshot_length(void)
 	check_tcp(get(&reading, 1), 1000);
 	check_tcp(get(&reading, 2), 1000);
 	g_assert_cmpuint(get(&reading, 1)->payload_captured_bytes, ==, 300 - 52);
-	g_assert_cmpuint(get(&reading, 0)->headers.payload_hash, !=, 0);
-	g_assert_cmpuint(get(&reading, 1)->headers.payload_hash, ==, get(&reading, 0)->headers.payload_hash);
-	g_assert_cmpuint(get(&reading, 2)->headers.payload_hash, ==, 0);
+	g_assert_cmpuint(get(&reading, 0)->headers.payload_hash, ==, 0); /* its numbers tell it */
 	g_assert_cmpuint(get(&reading, 3)->headers.ip_version, ==, 4);
 	g_assert_false(get(&reading, 3)->headers.has_transport);
 	g_assert_cmpuint(get(&reading, 4)->headers.ip_version, ==, 0);
+	reading_clear(&reading);
+}
+
+/* The hash of a payload must not depend on how much of it was kept. */
+static void test_hash(void)
+{
+	static const guint lengths[] = { 0, 300, 60 };
+	GByteArray *file = made_capture_new(MADE_RAW);
+	for (guint i = 0; i < G_N_ELEMENTS(lengths); i++) {
+		GByteArray *frame = g_byte_array_new();
+		made_ipv4(frame, 1, 2, UDP, 20 + 8 + 1000, 0, 0, 64);
+		made_udp(frame, 4000, 53, 8 + 1000);
+		add_payload(frame, 1000);
+		made_capture_add(file, i, frame, lengths[i], 0);
+	}
+	struct reading reading;
+	read_file(&reading, file);
+	g_assert_cmpuint(get(&reading, 0)->headers.payload_hash, !=, 0);
+	g_assert_cmpuint(get(&reading, 1)->headers.payload_hash, ==, get(&reading, 0)->headers.payload_hash);
+	g_assert_cmpuint(get(&reading, 2)->headers.payload_hash, ==, 0);
 	reading_clear(&reading);
 }
 
@@ -344,6 +365,135 @@ static void test_cut(void)
 	g_byte_array_unref(whole);
 }
 
+/* --- captures as this machine writes them ----------------------------------------------------------------------- */
+
+static void turn_number(GByteArray *file, guint at)
+{
+	guint32 number;
+	if (at + sizeof(number) > file->len)
+		return;
+	memcpy(&number, file->data + at, sizeof(number));
+	number = GUINT32_FROM_BE(number);
+	memcpy(file->data + at, &number, sizeof(number));
+}
+
+static guint32 get_number(const GByteArray *file, guint at)
+{
+	guint32 number;
+	memcpy(&number, file->data + at, sizeof(number));
+	return GUINT32_FROM_BE(number);
+}
+
+/* The same file in this machine's order, which is read another way. Records must be whole but for the last one. */
+static GByteArray *turn_file(const GByteArray *file)
+{
+	const guint16 version[2] = { 2, 4 };
+	GByteArray *turned = g_byte_array_new();
+	g_byte_array_append(turned, file->data, file->len);
+	for (guint at = 0; at < 24; at += 4)
+		turn_number(turned, at);
+	memcpy(turned->data + 4, version, sizeof(version));
+	for (guint at = 24; at + 16 <= file->len; at += 16 + get_number(file, at + 8))
+		for (guint field = 0; field < 16; field += 4)
+			turn_number(turned, at + field);
+	return turned;
+}
+
+/* Both are read alike: packets, and what is said of the rest. */
+static void check_turned(GByteArray *file, guint packet_count)
+{
+	struct reading foreign, own;
+	read_file(&own, turn_file(file));
+	read_file(&foreign, file);
+	g_assert_cmpuint(foreign.packets->len, ==, packet_count);
+	g_assert_cmpuint(own.packets->len, ==, packet_count);
+	for (guint i = 0; i < packet_count; i++) {
+		g_assert_cmpint(get(&own, i)->time_ns, ==, get(&foreign, i)->time_ns);
+		g_assert_cmpmem(&get(&own, i)->headers, sizeof(struct dtc_headers), &get(&foreign, i)->headers,
+				sizeof(struct dtc_headers));
+		g_assert_cmpuint(get(&own, i)->payload_captured_bytes, ==, get(&foreign, i)->payload_captured_bytes);
+	}
+	g_assert_cmpuint(dtc_capture_get_consumed_bytes(own.capture), ==,
+			 dtc_capture_get_consumed_bytes(foreign.capture));
+	guint finding_count = dtc_findings_get_count(foreign.findings);
+	g_assert_cmpuint(dtc_findings_get_count(own.findings), ==, finding_count);
+	for (guint i = 0; i < finding_count; i++) /* behind the name */
+		g_assert_cmpstr(strstr(dtc_findings_get(own.findings, i)->text, "' is"), ==,
+				strstr(dtc_findings_get(foreign.findings, i)->text, "' is"));
+	reading_clear(&own);
+	reading_clear(&foreign);
+}
+
+static GByteArray *copy_file(const GByteArray *file, guint bytes)
+{
+	GByteArray *copy = g_byte_array_new();
+	g_byte_array_append(copy, file->data, bytes);
+	return copy;
+}
+
+static void set_number(GByteArray *file, guint at, guint32 number)
+{
+	number = GUINT32_TO_BE(number);
+	memcpy(file->data + at, &number, sizeof(number));
+}
+
+/* A number in a record's header that makes it odd: the first two come without libpcap, which has the rest. */
+static void check_odd(const GByteArray *whole, guint at, guint32 number, guint position)
+{
+	g_autoptr(GByteArray) file = copy_file(whole, whole->len);
+	set_number(file, at, number);
+	g_autoptr(GByteArray) turned = turn_file(file);
+	g_autofree char *path = made_capture_write(turned, turned->len);
+	int fd = g_open(path, O_RDONLY | O_CLOEXEC, 0);
+	DtcPlain *plain = dtc_plain_new(fd, get_number(file, 16));
+	struct dtc_plain_record record;
+	g_assert_true(dtc_plain_next(plain, &record) && dtc_plain_next(plain, &record));
+	g_assert_false(dtc_plain_next(plain, &record));
+	g_assert_cmpuint(dtc_plain_get_position(plain), ==, position);
+	dtc_plain_free(plain);
+	g_close(fd, NULL);
+	g_unlink(path);
+}
+
+/* Cut anywhere, in microseconds, and records that are larger than the file says any is, or than any can be. */
+static void test_plain(void)
+{
+	GByteArray *whole = make_handshakes(1);
+	const guint record_bytes = 16 + 14 + 20 + 32, third = 24 + 2 * record_bytes;
+	const struct {
+		guint at;
+		guint32 number;
+		guint packet_count;
+	} cases[] = { { 0, 0xa1b2c3d4, 15 },	{ 16, 65535, 15 },     { 16, 60, 15 },
+		      { third + 8, 262145, 2 }, { third + 8, -1u, 2 }, { third + 12, 9, 15 } };
+	for (guint bytes = 24; bytes < whole->len; bytes += 5)
+		check_turned(copy_file(whole, bytes), (bytes - 24) / record_bytes);
+	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+		GByteArray *file = copy_file(whole, whole->len);
+		set_number(file, cases[i].at, cases[i].number);
+		check_turned(file, cases[i].packet_count);
+	}
+	for (guint at = third; at < third + 12; at += 4) /* times that are negative to some, lengths */
+		check_odd(whole, at, 0x80000000, third);
+	g_byte_array_unref(whole);
+}
+
+/* More than one block, and records of which few fit into one. */
+static void test_blocks(void)
+{
+	GByteArray *file = made_capture_new(MADE_RAW);
+	for (guint i = 0; i < 40; i++) {
+		GByteArray *frame = g_byte_array_new();
+		guint payload_bytes = i % 4 ? 40 + i : 65000 - 32 - 20;
+		made_ipv4(frame, 1, 2, TCP, 20 + 32 + payload_bytes, 0, 0, 64);
+		made_tcp(frame, 4000, 80, i, 7, 0x18, i);
+		made_zero(frame, payload_bytes);
+		made_capture_add(file, i * 1000, frame, 0, 0);
+	}
+	set_number(file, 16, 70000);
+	check_turned(file, 40);
+}
+
 /* A frame at each of these fractions of a second, one second after the other. */
 static void check_fractions(const guint *fractions, guint count, const char *said)
 {
@@ -409,8 +559,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/capture/ipv6", test_ipv6);
 	g_test_add_func("/capture/ipv6-hints", test_ipv6_hints);
 	g_test_add_func("/capture/snapshot-length", test_snapshot_length);
+	g_test_add_func("/capture/hash", test_hash);
 	g_test_add_func("/capture/owner", test_owner);
 	g_test_add_func("/capture/cut", test_cut);
+	g_test_add_func("/capture/plain", test_plain);
+	g_test_add_func("/capture/blocks", test_blocks);
 	g_test_add_func("/capture/fractions", test_fractions);
 	g_test_add_func("/capture/refused", test_refused);
 	return g_test_run();
