@@ -6,7 +6,7 @@
 #include <dtrace-chain/sort.h>
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 /* Messages per direction that the first idea is taken from; more say nothing new at this precision. */
 #define SAMPLE_MAX 16384
@@ -52,30 +52,29 @@ static GArray *sample(const struct dtc_message *messages, guint count, bool forw
 	return points;
 }
 
-struct ranked {
-	double residual;
-	guint index;
-};
-
-static int compare_ranked(const void *left, const void *right)
+/* Of points [begin, end) the one at the low quantile of sign * (v - rate x), among equal ones by index. */
+static guint choose_quantile(const struct dtc_point *points, guint begin, guint end, double rate, int sign,
+			     int64_t *ranks)
 {
-	const struct ranked *p = left, *q = right;
-	if (p->residual != q->residual)
-		return p->residual < q->residual ? -1 : 1;
-	return (p->index > q->index) - (p->index < q->index);
+	guint count = end - begin, place = (guint)(count * QUANTILE), less = 0;
+	int64_t *parted = ranks + count;
+	for (guint i = begin; i < end; i++)
+		ranks[i - begin] = dtc_rank_double(sign * ((double)(points[i].v - points[begin].v) -
+							   rate * (double)(points[i].x - points[begin].x)));
+	memcpy(parted, ranks, count * sizeof(*ranks));
+	int64_t rank = dtc_select_int64(parted, count, place);
+	for (guint i = 0; i < count; i++)
+		less += ranks[i] < rank;
+	for (guint i = 0, equal = less; i < count; i++)
+		if (ranks[i] == rank && equal++ == place)
+			return begin + i;
+	g_assert_not_reached();
 }
 
-/* Of points [begin, end) the one at the low quantile of sign * (v - rate x). */
-static guint choose_quantile(const struct dtc_point *points, guint begin, guint end, double rate, int sign,
-			     struct ranked *ranked)
+/* Room for the ranks of that many points, twice. Caller frees. */
+static int64_t *make_ranks(guint count)
 {
-	for (guint i = begin; i < end; i++) {
-		ranked[i - begin].residual = sign * ((double)(points[i].v - points[begin].v) -
-						     rate * (double)(points[i].x - points[begin].x));
-		ranked[i - begin].index = i;
-	}
-	qsort(ranked, end - begin, sizeof(*ranked), compare_ranked);
-	return ranked[(guint)((end - begin) * QUANTILE)].index;
+	return g_new(int64_t, 2 * (gsize)count);
 }
 
 /* Slopes between stretches not far apart, so that a step touches few of them. */
@@ -95,14 +94,14 @@ static void collect_slopes(const struct dtc_point *chosen, guint count, GArray *
 static double improve_rate(GArray *const lists[2], guint stretches, double rate, double max_rate)
 {
 	g_autoptr(GArray) slopes = g_array_new(FALSE, FALSE, sizeof(double));
-	g_autofree struct ranked *ranked = g_new(struct ranked, MAX(lists[0]->len, lists[1]->len));
+	g_autofree int64_t *ranks = make_ranks(MAX(lists[0]->len, lists[1]->len));
 	g_autofree struct dtc_point *chosen = g_new(struct dtc_point, stretches);
 	for (guint d = 0; d < 2; d++) {
 		const struct dtc_point *points = (const struct dtc_point *)(const void *)lists[d]->data;
 		for (guint k = 0; k < stretches; k++) {
 			guint begin = (guint)((guint64)lists[d]->len * k / stretches);
 			guint end = (guint)((guint64)lists[d]->len * (k + 1) / stretches);
-			chosen[k] = points[choose_quantile(points, begin, end, rate, d ? -1 : 1, ranked)];
+			chosen[k] = points[choose_quantile(points, begin, end, rate, d ? -1 : 1, ranks)];
 		}
 		collect_slopes(chosen, stretches, slopes);
 	}
@@ -135,9 +134,9 @@ struct dtc_coarse dtc_coarse_estimate(const struct dtc_message *ab, guint ab_cou
 		coarse.rate = dtc_cloud_get_best_rate(&cloud, 0, &box, &room);
 	}
 	/* the level: half way between the low quantiles of both directions */
-	g_autofree struct ranked *ranked = g_new(struct ranked, MAX(upper->len, lower->len));
-	const struct dtc_point *high = &up[choose_quantile(up, 0, upper->len, coarse.rate, 1, ranked)];
-	const struct dtc_point *low = &down[choose_quantile(down, 0, lower->len, coarse.rate, -1, ranked)];
+	g_autofree int64_t *ranks = make_ranks(MAX(upper->len, lower->len));
+	const struct dtc_point *high = &up[choose_quantile(up, 0, upper->len, coarse.rate, 1, ranks)];
+	const struct dtc_point *low = &down[choose_quantile(down, 0, lower->len, coarse.rate, -1, ranks)];
 	coarse.a_ns = up[upper->len / 2].x;
 	double above = coarse.rate * (double)(coarse.a_ns - high->x);
 	double below = (double)(low->v - high->v) + coarse.rate * (double)(coarse.a_ns - low->x);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/match/relation.h"
 
-#include "sync/match/keyed.h"
-
 #include <dtrace-chain/bisect.h>
 #include <dtrace-chain/sort.h>
 
@@ -37,11 +35,22 @@ struct flow_key {
 	guint64 ports;
 };
 
+/* A packet of which the relation is made: its number, and the hash of its key. */
+struct taken {
+	guint64 hash;
+	uint32_t packet;
+	uint32_t partner; /* of the kernel's: the capture's with the same hash, as its place in taken; or one of these
+			     two */
+};
+#define PARTNER_NONE G_MAXUINT32
+#define PARTNER_MANY (G_MAXUINT32 - 1) /* on either side: none is known for certain */
+
 /* One of a node's two sources, and of its packets those that the relation is made of. */
 struct side {
 	const DtcPackets *packets;
 	struct flow_key *flows; /* owned; by flow */
-	GArray *taken;		/* owned; uint32_t, in the order of time */
+	struct taken *taken;	/* owned; in the order of time */
+	uint32_t count;
 };
 
 void dtc_relation_clear(struct dtc_relation *relation)
@@ -81,8 +90,7 @@ static guint64 hash_key(const struct packet_key *key)
 static struct side make_side(const DtcPackets *packets)
 {
 	uint32_t count = dtc_packets_get_flow_count(packets);
-	struct side side = { packets, g_new0(struct flow_key, (gsize)count + 1),
-			     g_array_new(FALSE, FALSE, sizeof(uint32_t)) };
+	struct side side = { packets, g_new0(struct flow_key, (gsize)count + 1), NULL, 0 };
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_flow *flow = dtc_packets_get_flow(packets, i);
 		guint64 hash = mix(G_GUINT64_CONSTANT(0xcbf29ce484222325), flow->source, 16);
@@ -96,37 +104,108 @@ static struct side make_side(const DtcPackets *packets)
 static void clear_side(struct side *side)
 {
 	g_free(side->flows);
-	g_array_unref(side->taken);
+	g_free(side->taken);
 }
 
 /* Both sides take a packet or leave it by the same part of its key, so that what is taken can still be paired. */
-static void collect(struct side *side, guint number, uint32_t share, GArray *keyed)
+static void collect(struct side *side, uint32_t share)
 {
-	uint32_t count = dtc_packets_get_count(side->packets);
+	uint32_t count = dtc_packets_get_count(side->packets), room = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_packet *packet = dtc_packets_get(side->packets, i);
 		if (packet->flow == DTC_NONE)
 			continue;
 		struct packet_key key = get_key(side, packet);
 		guint64 part = (key.words[0] ^ key.words[1] ^ key.words[2]) * G_GUINT64_CONSTANT(0x9fb21c651e98df25);
-		if ((part >> 32) % share != 0)
+		if ((uint32_t)(part >> 32) % share != 0)
 			continue;
-		struct dtc_keyed item = { hash_key(&key), side->taken->len, number };
-		g_array_append_val(keyed, item);
-		g_array_append_val(side->taken, i);
+		if (side->count == room) {
+			room = room ? room * 2 : PACKETS_USED / 4;
+			side->taken = g_renew(struct taken, side->taken, room);
+		}
+		side->taken[side->count++] = (struct taken){ hash_key(&key), i, PARTNER_NONE };
 	}
 }
 
-static const struct dtc_packet *get_taken(const struct side *side, guint index)
+static const struct dtc_packet *get_taken(const struct side *side, uint32_t index)
 {
-	return dtc_packets_get(side->packets, g_array_index(side->taken, uint32_t, index));
+	return dtc_packets_get(side->packets, side->taken[index].packet);
 }
 
-static bool have_equal_keys(const struct side sides[2], const struct dtc_keyed *p, const struct dtc_keyed *q)
+static bool have_equal_keys(const struct side sides[2], uint32_t kernel, uint32_t capture)
 {
-	struct packet_key left = get_key(&sides[p->side], get_taken(&sides[p->side], p->index));
-	struct packet_key right = get_key(&sides[q->side], get_taken(&sides[q->side], q->index));
+	struct packet_key left = get_key(&sides[0], get_taken(&sides[0], kernel));
+	struct packet_key right = get_key(&sides[1], get_taken(&sides[1], capture));
 	return memcmp(&left, &right, sizeof(left)) == 0;
+}
+
+/* --- pairs ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * Where the kernel's taken packets are found by hash: open addressing, in the table one more than a packet's place; 0
+ * is free. Looked for in the order of time, both lists are gone through in the order of memory, and only this table is
+ * not.
+ */
+struct places {
+	uint32_t *table; /* owned */
+	uint32_t mask;
+	guint64 factor; /* odd: who writes a recording must not choose the slots */
+};
+
+/* The slot with that hash, or the free one where it belongs. */
+static uint32_t *find_slot(const struct places *places, const struct side *kernel, guint64 hash)
+{
+	uint32_t slot = (uint32_t)(hash * places->factor >> 32) & places->mask;
+	while (places->table[slot] && kernel->taken[places->table[slot] - 1].hash != hash)
+		slot = (slot + 1) & places->mask;
+	return &places->table[slot];
+}
+
+/* Of several with the same hash the first stands for all, which are too many. */
+static struct places index_places(const struct side *kernel)
+{
+	struct places places = { NULL, 1, (guint64)g_random_int() << 32 | g_random_int() | 1 };
+	while (places.mask / 2 < kernel->count)
+		places.mask = places.mask * 2 + 1;
+	places.table = g_new0(uint32_t, (gsize)places.mask + 1);
+	for (uint32_t i = 0; i < kernel->count; i++) {
+		uint32_t *slot = find_slot(&places, kernel, kernel->taken[i].hash);
+		if (*slot)
+			kernel->taken[*slot - 1].partner = PARTNER_MANY;
+		else
+			*slot = i + 1;
+	}
+	return places;
+}
+
+/*
+ * For each taken packet of the kernel the capture's that it is; partner of the capture's is the way back. Two and no
+ * more have a hash in common; one that others share by chance makes them too many, which is one pairing less.
+ */
+static void find_partners(struct side sides[2])
+{
+	struct taken *taken = sides[0].taken;
+	if (!taken)
+		return;
+	struct places places = index_places(&sides[0]);
+	for (uint32_t i = 0; i < sides[1].count; i++) {
+		uint32_t slot = *find_slot(&places, &sides[0], sides[1].taken[i].hash);
+		if (!slot)
+			continue;
+		struct taken *kernel = &taken[slot - 1];
+		kernel->partner = kernel->partner == PARTNER_NONE ? i : PARTNER_MANY;
+		sides[1].taken[i].partner = slot - 1;
+	}
+	g_free(places.table);
+}
+
+/* The kernel's packet that the capture's is, or PARTNER_NONE. */
+static uint32_t get_partner(const struct side sides[2], uint32_t capture)
+{
+	uint32_t kernel = sides[1].taken[capture].partner;
+	bool is_pair = kernel != PARTNER_NONE && sides[0].taken[kernel].partner == capture &&
+		       have_equal_keys(sides, kernel, capture);
+	return is_pair ? kernel : PARTNER_NONE;
 }
 
 static int compare_pairings(gconstpointer left, gconstpointer right)
@@ -137,35 +216,16 @@ static int compare_pairings(gconstpointer left, gconstpointer right)
 	return (p->difference_ns > q->difference_ns) - (p->difference_ns < q->difference_ns);
 }
 
-/*
- * For each taken packet of the capture the kernel's that it is, or DTC_NONE. Two and no more have a key in common; a
- * hash that others share by chance makes them too many, which is one pairing less.
- */
-static uint32_t *find_partners(const struct side sides[2], const GArray *keyed)
-{
-	uint32_t *partners = g_new(uint32_t, (gsize)sides[1].taken->len + 1);
-	memset(partners, 0xff, ((gsize)sides[1].taken->len + 1) * sizeof(*partners));
-	for (guint i = 0, next; i < keyed->len; i = next) {
-		const struct dtc_keyed *items = &g_array_index(keyed, struct dtc_keyed, i);
-		for (next = i + 1; next < keyed->len; next++)
-			if (items[next - i].key != items->key)
-				break;
-		if (next - i == 2 && items[0].side == 0 && items[1].side == 1 &&
-		    have_equal_keys(sides, &items[0], &items[1]))
-			partners[items[1].index] = items[0].index;
-	}
-	return partners;
-}
-
 /* In the order of the capture's time, which is that of its packets but for what shares a stamp. */
-static void list_pairings(const struct side sides[2], const uint32_t *partners, GArray *pairings)
+static void list_pairings(const struct side sides[2], GArray *pairings)
 {
 	bool is_sorted = true;
-	for (guint i = 0; i < sides[1].taken->len; i++) {
-		if (partners[i] == DTC_NONE)
+	for (uint32_t i = 0; i < sides[1].count; i++) {
+		uint32_t partner = get_partner(sides, i);
+		if (partner == PARTNER_NONE)
 			continue;
 		struct pairing pairing = { get_taken(&sides[1], i)->time_ns, 0 };
-		int64_t kernel_ns = get_taken(&sides[0], partners[i])->time_ns;
+		int64_t kernel_ns = get_taken(&sides[0], partner)->time_ns;
 		if (__builtin_sub_overflow(pairing.capture_ns, kernel_ns, &pairing.difference_ns))
 			continue;
 		g_array_append_val(pairings, pairing);
@@ -179,16 +239,14 @@ static void list_pairings(const struct side sides[2], const uint32_t *partners, 
 /* What both sources saw, by time. */
 static GArray *find_pairings(const DtcPackets *kernel, const DtcPackets *capture)
 {
-	g_autoptr(GArray) keyed = g_array_new(FALSE, FALSE, sizeof(struct dtc_keyed));
-	GArray *pairings = g_array_new(FALSE, FALSE, sizeof(struct pairing));
 	struct side sides[2] = { make_side(kernel), make_side(capture) };
 	uint32_t packet_count = MAX(dtc_packets_get_count(kernel), dtc_packets_get_count(capture));
 	uint32_t share = MAX(1, packet_count / PACKETS_USED);
-	collect(&sides[0], 0, share, keyed);
-	collect(&sides[1], 1, share, keyed);
-	dtc_keyed_sort((struct dtc_keyed *)(void *)keyed->data, keyed->len);
-	g_autofree uint32_t *partners = find_partners(sides, keyed);
-	list_pairings(sides, partners, pairings);
+	collect(&sides[0], share);
+	collect(&sides[1], share);
+	GArray *pairings = g_array_sized_new(FALSE, FALSE, sizeof(struct pairing), MIN(sides[0].count, sides[1].count));
+	find_partners(sides);
+	list_pairings(sides, pairings);
 	clear_side(&sides[0]);
 	clear_side(&sides[1]);
 	return pairings;
@@ -203,7 +261,12 @@ static int64_t get_stretch_difference(const struct pairing *pairings, guint coun
 	g_autofree int64_t *values = g_new(int64_t, count);
 	for (guint i = 0; i < count; i++)
 		values[i] = pairings[i].difference_ns;
-	dtc_sort_int64(values, count);
+	guint low = count / 8 + 2; /* in order, and the middle one in its place, is all that is looked at */
+	if (low < count / 2) {
+		dtc_select_int64(values, count, count / 2);
+		dtc_select_int64(values, count / 2, low);
+	}
+	dtc_sort_int64(values, low < count / 2 ? low : count);
 	guint first = 0;
 	while (first + 2 < count && first < count / 8 &&
 	       values[first + 1] - values[first] > values[count / 2] - values[first + 1])
