@@ -53,8 +53,9 @@ struct DtcPackets {
 	DtcTable *by_flow;	  /* uint32_t; after sealing: packet ids grouped by flow */
 	GPtrArray *interfaces;	  /* owned names */
 	GHashTable *interface_ids;
-	uint16_t last_interface; /* that was looked for, if there is one */
+	uint16_t last_interfaces[2]; /* that were looked for, the latest first, if there are any */
 	GHashTable *shared; /* addresses (owned) that several namespaces have; loopback stands for all of its kind */
+	bool has_shared;    /* some are */
 	GArray *netns;	    /* inodes; the first is 0 */
 	DtcHomes *homes;
 	DtcSpace *space; /* owned; where records grow; NULL: in files of their own */
@@ -218,6 +219,7 @@ void dtc_packets_share_address(DtcPackets *packets, const uint8_t address[16])
 {
 	g_assert(packets->packets->len == 0);
 	g_hash_table_add(packets->shared, g_memdup2(unify(address), 16));
+	packets->has_shared = true;
 }
 
 bool dtc_packets_is_shared(const DtcPackets *packets, const uint8_t address[16])
@@ -227,7 +229,7 @@ bool dtc_packets_is_shared(const DtcPackets *packets, const uint8_t address[16])
 
 bool dtc_packets_need_netns(const DtcPackets *packets, const uint8_t source[16], const uint8_t destination[16])
 {
-	return g_hash_table_size(packets->shared) > 0 &&
+	return packets->has_shared &&
 	       (dtc_packets_is_shared(packets, source) || dtc_packets_is_shared(packets, destination));
 }
 
@@ -493,26 +495,41 @@ uint32_t dtc_packets_add(DtcPackets *packets, int64_t time_ns, enum dtc_directio
 		packets->sorted = false;
 	dtc_table_append(packets->packets, &packet);
 	uint32_t mark = headers->protocol == DTC_PROTOCOL_TCP ? headers->tsval : headers->payload_hash;
-	if (mark) {
+	if (mark && packets->marks->len == id) {
+		dtc_table_append(packets->marks, &mark);
+	} else if (mark) {
 		dtc_table_set_length(packets->marks, id + 1);
 		*DTC_AT(packets->marks, uint32_t, id) = mark;
 	}
 	return id;
 }
 
+static bool is_interface(const DtcPackets *packets, uint16_t interface, const char *name)
+{
+	return interface < packets->interfaces->len &&
+	       strcmp(name, g_ptr_array_index(packets->interfaces, interface)) == 0;
+}
+
+static uint16_t note_interface(DtcPackets *packets, uint16_t interface)
+{
+	if (packets->last_interfaces[0] != interface) {
+		packets->last_interfaces[1] = packets->last_interfaces[0];
+		packets->last_interfaces[0] = interface;
+	}
+	return interface;
+}
+
 uint16_t dtc_packets_add_interface(DtcPackets *packets, const char *name)
 {
 	if (!name)
 		name = "";
-	/* mostly the one that was named last */
-	if (packets->last_interface < packets->interfaces->len &&
-	    strcmp(name, g_ptr_array_index(packets->interfaces, packets->last_interface)) == 0)
-		return packets->last_interface;
+	/* mostly the one that was named last, or the other that its packets went through before */
+	for (guint i = 0; i < G_N_ELEMENTS(packets->last_interfaces); i++)
+		if (is_interface(packets, packets->last_interfaces[i], name))
+			return note_interface(packets, packets->last_interfaces[i]);
 	void *id;
-	if (g_hash_table_lookup_extended(packets->interface_ids, name, NULL, &id)) {
-		packets->last_interface = (uint16_t)GPOINTER_TO_UINT(id);
-		return packets->last_interface;
-	}
+	if (g_hash_table_lookup_extended(packets->interface_ids, name, NULL, &id))
+		return note_interface(packets, (uint16_t)GPOINTER_TO_UINT(id));
 	/* No machine has that many: names beyond share the last index, so that garbage cannot make an index wrap. */
 	if (packets->interfaces->len == UINT16_MAX)
 		return UINT16_MAX - 1;
@@ -776,6 +793,7 @@ static bool load_places(DtcPackets *packets, GError **error)
 		g_ptr_array_add(packets->interfaces, g_strdup(interfaces[i]));
 	for (gsize i = 0; i < shared_count; i++)
 		g_hash_table_add(packets->shared, g_memdup2(shared + 16 * i, 16));
+	packets->has_shared = shared_count > 0;
 	g_array_set_size(packets->netns, 0);
 	g_array_append_vals(packets->netns, netns, (guint)netns_count);
 	for (gsize i = 0; i < home_count; i++)

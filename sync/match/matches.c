@@ -18,6 +18,7 @@ struct DtcMatches {
 	struct dtc_relation *relations; /* per node */
 	GHashTable *pair_by_nodes;	/* a * 2^32 + b -> struct pair, owned by pairs */
 	GPtrArray *pairs;
+	struct pair *last; /* that was looked for, or NULL: messages come pair by pair */
 	bool sorted;
 };
 
@@ -60,10 +61,12 @@ static struct pair *find_pair(DtcMatches *matches, guint one, guint other)
 {
 	guint a = MIN(one, other), b = MAX(one, other);
 	gint64 key = (gint64)((guint64)a << 32 | b);
-	struct pair *pair = g_hash_table_lookup(matches->pair_by_nodes, &key);
+	if (matches->last && matches->last->a == a && matches->last->b == b)
+		return matches->last;
+	struct pair *pair = matches->last = g_hash_table_lookup(matches->pair_by_nodes, &key);
 	if (pair)
 		return pair;
-	pair = g_new0(struct pair, 1);
+	pair = matches->last = g_new0(struct pair, 1);
 	pair->a = a;
 	pair->b = b;
 	pair->ab = dtc_table_new(sizeof(struct dtc_message));

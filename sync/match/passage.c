@@ -139,9 +139,10 @@ void dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *p
 {
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, passage->flow);
 	const uint32_t *ids = dtc_packets_get_flow_packets(packets, passage->flow);
-	guint begin = seen->len;
+	guint begin = seen->len, count = 0, most = MIN(passage->packet_count, limit);
 	int64_t coarse_ns = passage->is_capture && passage->is_received ? powers[passage->zeros] - 1 : 0;
-	for (uint32_t i = 0; i < flow->packet_count && seen->len - begin < limit; i++) {
+	g_array_set_size(seen, begin + most);
+	for (uint32_t i = 0; i < flow->packet_count && count < most; i++) {
 		const struct dtc_packet *packet = dtc_packets_get(packets, ids[i]);
 		if (packet->direction != get_direction(passage) || packet->interface != passage->interface)
 			continue;
@@ -152,9 +153,10 @@ void dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *p
 			/* a send may not look later, a receive not earlier than it was */
 			ns += passage->is_received ? relation->error_ns : -relation->error_ns;
 		}
-		struct dtc_seen item = { .ns = ns + coarse_ns, .packet = ids[i] };
-		g_array_append_val(seen, item);
+		g_array_index(seen, struct dtc_seen, begin + count++) =
+			(struct dtc_seen){ .ns = ns + coarse_ns, .packet = ids[i] };
 	}
+	g_array_set_size(seen, begin + count);
 	order_ties(packets, seen, begin);
 }
 
@@ -344,7 +346,7 @@ static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_si
 {
 	if (!sent->seen->len || !received->seen->len)
 		return;
-	g_autoptr(GArray) segments = g_array_new(FALSE, FALSE, sizeof(struct segment));
+	g_autoptr(GArray) segments = g_array_sized_new(FALSE, FALSE, sizeof(struct segment), sent->seen->len);
 	uint32_t base = get_packet(sent, 0)->seq;
 	collect_segments(sent, base, segments, result);
 	bool both_from_start = is_syn(sent) && is_syn(received);
