@@ -247,8 +247,11 @@ static struct source *find_next(DtcNodeCaptures *captures)
 
 	if (!captures->is_begun)
 		begin(captures);
-	if (captures->given && advance(captures->given))
+	if (captures->given && advance(captures->given)) {
+		if (captures->heap->len == 0 || is_before(captures->given, get_source(captures->heap, 0)))
+			return captures->given; /* as it mostly is: of a rotation one file is read after the other */
 		put_source(captures->heap, captures->given);
+	}
 	captures->given = NULL;
 	while ((source = take_source(captures->heap))) {
 		if (source->packet || (open_source(captures, source) && advance(source)))
