@@ -315,10 +315,10 @@ static bool begin(DtcRecorder *recording, GError **error)
 	    !recording->request->tracer->start(recording->tracer, error))
 		return false;
 	take_samples(recording);
-	if (!recording->flight)
-		return write_walk(recording, DTC_RAW_PROC_BEGIN, &totals->walk, error);
-	keep_walk(recording);
-	return true;
+	if (recording->flight)
+		keep_walk(recording);
+	/* of a flight a later one takes its place: that it is there says that everything records */
+	return write_walk(recording, DTC_RAW_PROC_BEGIN, &totals->walk, error);
 }
 
 /* CPU time. */

@@ -201,6 +201,28 @@ def story_all_well(lab):
     lab.wait_until_clean("all well")
 
 
+def story_flight(lab):
+    """A slow response at one node ends all, and the seconds before are there from all of them."""
+    server = subprocess.Popen([*inside("dtc-n2"), sys.executable, "-c", SERVER], stdout=subprocess.PIPE)
+    server.stdout.readline()
+    process = lab.begin("flight.dtcb", *MINIMAL, "--flight", "5s", "--until-slow", "250ms:8080")
+    expect(wait_for_line(process, "recording on 3 of 3"), "all are in flight")
+    time.sleep(1)
+    run(*inside("dtc-n1"), sys.executable, "-c", CLIENT.replace("'/',", "'/slow' if i == 15 else '/',"))
+    code, out, err = finish(process)
+    server.kill()
+    server.communicate()
+    expect(code in (0, 3) and "3 of 3 nodes" in out and "trigger:" in out, "a node's trigger ends all: %d %s%s" %
+           (code, out, err))
+    done = subprocess.run([CHAIN, "analyze", "flight.dtcb", "--nodes", "n1,n2", "--request-id", "cluster-15",
+                           "--format", "json"], check=False, cwd=lab.folder, stdout=subprocess.PIPE,
+                          env=lab.environment)
+    parts = json.loads(done.stdout)["breakdown"] if done.stdout else []
+    asleep = [part["ns"] for part in parts if part["cause"] == "timer"]
+    expect(sum(asleep) > 250e6, "the slow request is there, and its sleep: %s" % asleep)
+    lab.wait_until_clean("flight")
+
+
 def story_recorder_killed(lab):
     process = lab.begin("recorder.dtcb", *MINIMAL, "--for", "3s")
     expect(wait_for_line(process, "recording on 3 of 3"), "all record")
@@ -324,10 +346,11 @@ def story_killed(lab):
 
 
 SERVER = """
-import http.server
+import http.server, time
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
     def do_GET(self):
+        time.sleep(0.3 if self.path == '/slow' else 0)
         self.send_response(200)
         self.send_header('Content-Length', '2')
         self.end_headers()

@@ -78,7 +78,7 @@ def finish(process, wait=90):
 
 
 def wait_until_flying(process):
-    """Events are on once the instance says so."""
+    """Events are on once the instance says so; a walk is made then."""
     for _ in range(300):
         for name in os.listdir(INSTANCES):
             if not name.startswith("dtrace-collect-%d-" % process.pid):

@@ -23,9 +23,8 @@
 #define STARTING_TURN_MS 20 /* how often it looks whether everything records */
 #define TURN_MS 1000
 #define LINGERING_TURN_MS 500
-#define TAKE_OFF_NS (3 * SECOND_NS / 10) /* of a flight: its tracer's start and its walk, of which nothing tells */
-#define TAKE_OVER_NS (120 * SECOND_NS)	 /* of another agent that still seals */
-#define LOST 3				 /* what a recording without its end has for a code */
+#define TAKE_OVER_NS (120 * SECOND_NS) /* of another agent that still seals */
+#define LOST 3			       /* what a recording without its end has for a code */
 
 enum state {
 	STATE_IDLE,
@@ -47,10 +46,8 @@ struct agent {
 	int watch_fd; /* tells of files in raw/; -1 */
 	int code;
 	int64_t heard_ns, told_ns;
-	bool is_flight;	   /* which writes its first walk at the end */
-	int64_t flying_ns; /* when its tracer was about to start; 0: it was not yet */
-	bool is_stopped;   /* it was told to end; a second signal would interrupt its sealing */
-	bool is_cut;	   /* nobody is there any more */
+	bool is_stopped; /* it was told to end; a second signal would interrupt its sealing */
+	bool is_cut;	 /* nobody is there any more */
 	bool is_over;
 };
 
@@ -88,10 +85,8 @@ static void start_recording(struct agent *agent, char **words)
 	g_ptr_array_add(argv, (char *)"-q");
 	g_ptr_array_add(argv, (char *)"-o");
 	g_ptr_array_add(argv, agent->node);
-	for (char **word = words + 2; *word; word++) {
-		agent->is_flight |= g_str_has_prefix(*word, "--flight=");
+	for (char **word = words + 2; *word; word++)
 		g_ptr_array_add(argv, *word);
-	}
 	g_ptr_array_add(argv, NULL);
 	agent->state = STATE_STARTING;
 	if (!start_job(agent, (char *const *)argv->pdata))
@@ -105,21 +100,10 @@ static bool has_raw(const struct agent *agent, const char *name)
 	return g_file_test(path, G_FILE_TEST_EXISTS);
 }
 
-static bool is_recording(struct agent *agent)
-{
-	if (has_raw(agent, DTC_RAW_PROC_BEGIN))
-		return true;
-	if (!agent->is_flight || !has_raw(agent, DTC_RAW_RECORDING))
-		return false;
-	if (agent->flying_ns == 0)
-		agent->flying_ns = dtc_clock_get_mono_ns();
-	return dtc_clock_get_mono_ns() - agent->flying_ns >= TAKE_OFF_NS;
-}
-
 /* A recorder's walk of /proc is the last thing before it waits, and the first when it ends (collect/seal/raw.h). */
 static void look_whether_it_records(struct agent *agent)
 {
-	if (agent->state != STATE_STARTING || !is_recording(agent))
+	if (agent->state != STATE_STARTING || !has_raw(agent, DTC_RAW_PROC_BEGIN))
 		return;
 	g_autofree char *raw = g_build_filename(agent->node, DTC_RAW_FOLDER, NULL);
 	agent->watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);

@@ -109,8 +109,8 @@ static void print_note(const char *node, const char *text)
 /* Of what the recorder printed: how much it was, and what is wrong with it. */
 static void print_notes(const DtcMember *member)
 {
-	static const char *const wanted[] = { "lost: ",		 "stopped ",	    "error ", "the recorder ",
-					      "its connection ", "connected again", NULL };
+	static const char *const wanted[] = { "lost: ",	       "trigger: ",	  "stopped ",	     "error ",
+					      "the recorder ", "its connection ", "connected again", NULL };
 	const char *node = dtc_member_get_target(member)->name;
 	const GPtrArray *notes = dtc_member_get_notes(member);
 

@@ -180,7 +180,7 @@ static const char recorder[] = "#!/bin/sh\n"
 			       "head -c 3000000 /dev/zero >$node/kernel/0\n"
 			       ": >$node/raw/recording\n"
 			       "over=; trap 'over=1' INT TERM\n"
-			       "[ \"$1\" = --flight=1s ] || : >$node/raw/proc.begin\n"
+			       ": >$node/raw/proc.begin\n"
 			       "[ \"$1\" != --until-x ] || sleep 0.3\n"
 			       "[ \"$1\" = --until-x ] || while [ -z \"$over\" ]; do sleep 0.02; done\n"
 			       ": >$node/raw/proc.end.new\n"
@@ -312,18 +312,6 @@ static void test_agent(void)
 
 	expect(&lab, "hello", DTC_AGENT_PROTOCOL);
 	start_recording(&lab, "--for-all");
-	expect(&lab, "ready", NULL);
-	tell(&lab, "stop");
-	expect(&lab, "ended", "3");
-	leave(&lab);
-}
-
-/* A flight writes its first walk at the end: it records before. */
-static void test_flight(void)
-{
-	struct lab lab = make_lab();
-
-	start_recording(&lab, "--flight=1s");
 	expect(&lab, "ready", NULL);
 	tell(&lab, "stop");
 	expect(&lab, "ended", "3");
@@ -478,7 +466,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/cluster/options", test_options);
 	g_test_add_func("/cluster/words", test_words);
 	g_test_add_func("/cluster/agent", test_agent);
-	g_test_add_func("/cluster/flight", test_flight);
 	g_test_add_func("/cluster/trigger", test_trigger);
 	g_test_add_func("/cluster/failure", test_failure);
 	g_test_add_func("/cluster/silence", test_silence);
