@@ -180,7 +180,7 @@ static const struct dtc_flow *get_flow(const struct matcher *matcher, const stru
 	return dtc_packets_get_flow(get_packets(matcher, passage), passage->flow);
 }
 
-static void get_seen(const struct matcher *matcher, const struct dtc_passage *passage, guint limit, GArray *seen)
+static void get_seen(const struct matcher *matcher, const struct dtc_passage *passage, guint limit, DtcTable *seen)
 {
 	bool converts = passage->is_capture && matcher->sources[passage->node].kernel;
 	dtc_passage_get_seen(passage, get_packets(matcher, passage),
@@ -359,8 +359,8 @@ static bool has_ranges(const struct dtc_flow *flow)
 
 static void compare_passages(struct matcher *matcher, struct dtc_passage *from, struct dtc_passage *to)
 {
-	g_autoptr(GArray) sent = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
-	g_autoptr(GArray) received = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+	g_autoptr(DtcTable) sent = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
+	g_autoptr(DtcTable) received = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
 	struct dtc_passage_result result;
 	const struct dtc_flow *flow = get_flow(matcher, from);
 	get_seen(matcher, from, G_MAXUINT, sent);
@@ -378,16 +378,16 @@ static void compare_passages(struct matcher *matcher, struct dtc_passage *from, 
 /* How many of the first packets of both passages are the same; both lists are short. */
 static guint count_common(const struct matcher *matcher, const struct dtc_passage *one, const struct dtc_passage *other)
 {
-	g_autoptr(GArray) a = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
-	g_autoptr(GArray) b = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+	g_autoptr(DtcTable) a = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
+	g_autoptr(DtcTable) b = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
 	get_seen(matcher, one, SAMPLE_PACKETS, a);
 	get_seen(matcher, other, SAMPLE_PACKETS, b);
 	guint common = 0;
 	for (guint i = 0; i < a->len; i++) {
-		uint32_t p_id = g_array_index(a, struct dtc_seen, i).packet;
+		uint32_t p_id = DTC_AT(a, struct dtc_seen, i)->packet;
 		const struct dtc_packet *p = dtc_packets_get(get_packets(matcher, one), p_id);
 		for (guint k = 0; k < b->len; k++) {
-			uint32_t q_id = g_array_index(b, struct dtc_seen, k).packet;
+			uint32_t q_id = DTC_AT(b, struct dtc_seen, k)->packet;
 			const struct dtc_packet *q = dtc_packets_get(get_packets(matcher, other), q_id);
 			if (p->seq == q->seq && p->ack == q->ack &&
 			    (!p->has_timestamps || !q->has_timestamps ||
@@ -501,15 +501,15 @@ static void match_group(struct matcher *matcher, const struct flow_group *group)
 		g_clear_pointer(&g_array_index(nodes, struct node_passages, n).by_isn, g_hash_table_unref);
 }
 
-static GArray *get_bare(const DtcPackets *packets, enum dtc_direction direction)
+static DtcTable *get_bare(const DtcPackets *packets, enum dtc_direction direction)
 {
-	GArray *seen = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+	DtcTable *seen = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
 	uint32_t count = packets ? dtc_packets_get_count(packets) : 0;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_packet *packet = dtc_packets_get(packets, i);
 		struct dtc_seen item = { .ns = packet->time_ns, .packet = i };
 		if (is_bare(packet) && packet->direction == direction)
-			g_array_append_val(seen, item);
+			dtc_table_append(seen, &item);
 	}
 	return seen;
 }
@@ -519,15 +519,15 @@ static void match_bare(struct matcher *matcher)
 {
 	for (guint a = 0; a < matcher->count; a++) {
 		const DtcPackets *from = matcher->sources[a].kernel;
-		g_autoptr(GArray) sent = get_bare(from, DTC_SENT);
+		g_autoptr(DtcTable) sent = get_bare(from, DTC_SENT);
 		for (guint b = 0; b < matcher->count && sent->len; b++) {
 			const DtcPackets *to = matcher->sources[b].kernel;
-			g_autoptr(GArray) received = get_bare(to, DTC_RECEIVED);
+			g_autoptr(DtcTable) received = get_bare(to, DTC_RECEIVED);
 			struct dtc_passage_result result;
 			if (a == b || !received->len)
 				continue;
 			for (guint i = 0; i < sent->len; i++)
-				g_array_index(sent, struct dtc_seen, i).matched = false;
+				DTC_AT(sent, struct dtc_seen, i)->matched = false;
 			dtc_passage_compare(&(struct dtc_sightings){ from, sent },
 					    &(struct dtc_sightings){ to, received }, DTC_PROTOCOL_TCP, false,
 					    matcher->matches, a, b, &result);
@@ -600,15 +600,14 @@ static uint8_t *find_received_ports(const struct matcher *matcher)
 	return places;
 }
 
-static void append_samples(const struct matcher *matcher, guint index, GArray *seen, GArray *samples)
+static void append_samples(const struct matcher *matcher, guint index, DtcTable *seen, GArray *samples)
 {
 	const struct dtc_passage *passage = get_any_passage(matcher, index);
 	const DtcPackets *packets = get_packets(matcher, passage);
-	g_array_set_size(seen, 0);
+	dtc_table_set_length(seen, 0);
 	get_seen(matcher, passage, SAMPLE_PACKETS, seen);
 	for (guint k = 0; k < seen->len; k++) {
-		const struct dtc_packet *packet =
-			dtc_packets_get(packets, g_array_index(seen, struct dtc_seen, k).packet);
+		const struct dtc_packet *packet = dtc_packets_get(packets, DTC_AT(seen, struct dtc_seen, k)->packet);
 		struct sample sample = { get_sample_key(get_flow(matcher, passage), packet), index };
 		g_array_append_val(samples, sample);
 	}
@@ -633,7 +632,7 @@ static void match_translated(struct matcher *matcher)
 {
 	g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(struct sample));
 	g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(struct sample));
-	g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+	g_autoptr(DtcTable) seen = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
 	g_autofree uint8_t *ports = find_received_ports(matcher);
 	for (guint i = 0; i < matcher->passages->len; i++) {
 		const struct dtc_passage *passage = get_any_passage(matcher, i);

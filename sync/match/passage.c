@@ -75,17 +75,17 @@ void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets 
 
 static const struct dtc_packet *get_packet(const struct dtc_sightings *sightings, guint index)
 {
-	return dtc_packets_get(sightings->packets, g_array_index(sightings->seen, struct dtc_seen, index).packet);
+	return dtc_packets_get(sightings->packets, DTC_AT(sightings->seen, struct dtc_seen, index)->packet);
 }
 
 static uint32_t get_mark(const struct dtc_sightings *sightings, guint index)
 {
-	return dtc_packets_get_mark(sightings->packets, g_array_index(sightings->seen, struct dtc_seen, index).packet);
+	return dtc_packets_get_mark(sightings->packets, DTC_AT(sightings->seen, struct dtc_seen, index)->packet);
 }
 
 static struct dtc_seen *get_seen(const struct dtc_sightings *sightings, guint index)
 {
-	return &g_array_index(sightings->seen, struct dtc_seen, index);
+	return DTC_AT(sightings->seen, struct dtc_seen, index);
 }
 
 /*
@@ -121,12 +121,12 @@ static int compare_tied(gconstpointer left, gconstpointer right, gpointer data)
  * Packets with the same stamp (coarse clocks, several CPUs) come in any order; in the stream's order the later ones do
  * not look like repetitions of bytes that went before.
  */
-static void order_ties(const DtcPackets *packets, GArray *seen, guint begin)
+static void order_ties(const DtcPackets *packets, DtcTable *seen, guint begin)
 {
 	for (guint next; begin < seen->len; begin = next) {
-		struct dtc_seen *first = &g_array_index(seen, struct dtc_seen, begin);
+		struct dtc_seen *first = DTC_AT(seen, struct dtc_seen, begin);
 		for (next = begin + 1; next < seen->len; next++)
-			if (g_array_index(seen, struct dtc_seen, next).ns != first->ns)
+			if (DTC_AT(seen, struct dtc_seen, next)->ns != first->ns)
 				break;
 		struct tie tie = { packets, dtc_packets_get(packets, first->packet)->seq };
 		if (next - begin > 1)
@@ -135,13 +135,13 @@ static void order_ties(const DtcPackets *packets, GArray *seen, guint begin)
 }
 
 void dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *packets,
-			  const struct dtc_relation *relation, guint limit, GArray *seen)
+			  const struct dtc_relation *relation, guint limit, DtcTable *seen)
 {
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, passage->flow);
 	const uint32_t *ids = dtc_packets_get_flow_packets(packets, passage->flow);
 	guint begin = seen->len, count = 0, most = MIN(passage->packet_count, limit);
 	int64_t coarse_ns = passage->is_capture && passage->is_received ? powers[passage->zeros] - 1 : 0;
-	g_array_set_size(seen, begin + most);
+	dtc_table_extend(seen, most);
 	for (uint32_t i = 0; i < flow->packet_count && count < most; i++) {
 		const struct dtc_packet *packet = dtc_packets_get(packets, ids[i]);
 		if (packet->direction != get_direction(passage) || packet->interface != passage->interface)
@@ -153,10 +153,10 @@ void dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *p
 			/* a send may not look later, a receive not earlier than it was */
 			ns += passage->is_received ? relation->error_ns : -relation->error_ns;
 		}
-		g_array_index(seen, struct dtc_seen, begin + count++) =
+		*DTC_AT(seen, struct dtc_seen, begin + count++) =
 			(struct dtc_seen){ .ns = ns + coarse_ns, .packet = ids[i] };
 	}
-	g_array_set_size(seen, begin + count);
+	dtc_table_set_length(seen, begin + count);
 	order_ties(packets, seen, begin);
 }
 
@@ -191,9 +191,9 @@ static int64_t get_end(const struct segment *segment)
 #define SEGMENTS_AHEAD 4
 
 /* The first segment that ends after position. What is looked for next most often lies at near, or soon behind it. */
-static guint find_segment(const GArray *segments, int64_t position, guint near)
+static guint find_segment(const DtcTable *segments, int64_t position, guint near)
 {
-	const struct segment *all = (const struct segment *)(const void *)segments->data;
+	const struct segment *all = DTC_AT(segments, struct segment, 0);
 	if (near < segments->len && (near == 0 || get_end(&all[near - 1]) <= position)) {
 		guint end = MIN(near + SEGMENTS_AHEAD, segments->len);
 		while (near < end && get_end(&all[near]) <= position)
@@ -208,7 +208,7 @@ static guint find_segment(const GArray *segments, int64_t position, guint near)
  * Sends in time order make segments in stream order: what lies beyond all earlier sends is new, the rest repeats bytes
  * and makes them ambiguous.
  */
-static void collect_segments(const struct dtc_sightings *sent, uint32_t base, GArray *segments,
+static void collect_segments(const struct dtc_sightings *sent, uint32_t base, DtcTable *segments,
 			     struct dtc_passage_result *result)
 {
 	struct unwrapped unwrapped = { base, 0 };
@@ -222,13 +222,13 @@ static void collect_segments(const struct dtc_sightings *sent, uint32_t base, GA
 		if (end > top) {
 			int64_t begin = MAX(position, top);
 			struct segment segment = { begin, (uint32_t)(end - begin), i & G_MAXINT32, 0 };
-			g_array_append_val(segments, segment);
+			dtc_table_append(segments, &segment);
 		}
 		if (position < top) {
 			result->ambiguous_sent++;
 			get_seen(sent, i)->matched = true;
 			for (guint k = find_segment(segments, position, 0); k < segments->len; k++) {
-				struct segment *segment = &g_array_index(segments, struct segment, k);
+				struct segment *segment = DTC_AT(segments, struct segment, k);
 				if (segment->begin >= end)
 					break;
 				segment->repeated = 1;
@@ -346,7 +346,7 @@ static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_si
 {
 	if (!sent->seen->len || !received->seen->len)
 		return;
-	g_autoptr(GArray) segments = g_array_sized_new(FALSE, FALSE, sizeof(struct segment), sent->seen->len);
+	g_autoptr(DtcTable) segments = dtc_table_new_on_heap(sizeof(struct segment), DTC_SEEN_BYTES);
 	uint32_t base = get_packet(sent, 0)->seq;
 	collect_segments(sent, base, segments, result);
 	bool both_from_start = is_syn(sent) && is_syn(received);
@@ -364,21 +364,21 @@ static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_si
 		guint first = find_segment(segments, position, near), k = first;
 		near = first;
 		bool repeated = !is_usable || end <= received_top;
-		for (; k < segments->len && g_array_index(segments, struct segment, k).begin < end; k++)
-			repeated |= g_array_index(segments, struct segment, k).repeated;
+		for (; k < segments->len && DTC_AT(segments, struct segment, k)->begin < end; k++)
+			repeated |= DTC_AT(segments, struct segment, k)->repeated;
 		received_top = MAX(received_top, end);
 		if (k == first)
 			continue; /* bytes that nobody was seen to send */
 		get_seen(received, i)->matched = true;
 		for (guint n = first; n < k; n++)
-			get_seen(sent, g_array_index(segments, struct segment, n).sent)->matched = true;
+			get_seen(sent, DTC_AT(segments, struct segment, n)->sent)->matched = true;
 		if (repeated) {
 			result->ambiguous_received++;
 			continue;
 		}
 		if (k - 1 != last_segment)
-			add_message(sent, g_array_index(segments, struct segment, k - 1).sent, received, i, matches,
-				    sent_by, received_by);
+			add_message(sent, DTC_AT(segments, struct segment, k - 1)->sent, received, i, matches, sent_by,
+				    received_by);
 		last_segment = k - 1;
 	}
 }

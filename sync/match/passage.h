@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "collect/packets/table.h"
 #include "sync/match/relation.h"
 
 /* One sighting of a packet: small, because there is one for each packet of the largest flow. */
@@ -18,9 +19,12 @@ struct dtc_seen {
 };
 _Static_assert(sizeof(struct dtc_seen) == 16, "one per packet of a flow");
 
+/* Of lists of them, and others as long: what is longer goes to a file, so that memory does not grow with flows. */
+#define DTC_SEEN_BYTES ((gsize)512 << 10)
+
 struct dtc_sightings {
 	const DtcPackets *packets; /* borrowed; the packets that seen refers to */
-	GArray *seen;		   /* struct dtc_seen, by time */
+	DtcTable *seen;		   /* struct dtc_seen, by time */
 };
 
 struct dtc_passage {
@@ -53,7 +57,7 @@ void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets 
  * stamp is then the floor of the time, and of a receive the latest time that it can mean is taken.
  */
 void dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *packets,
-			  const struct dtc_relation *relation, guint limit, GArray *seen);
+			  const struct dtc_relation *relation, guint limit, DtcTable *seen);
 
 /*
  * Compares the packets of one direction of a connection (has_ranges: TCP with sequence numbers and lengths) and adds

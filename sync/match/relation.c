@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/match/relation.h"
 
+#include "collect/packets/table.h"
+
 #include <dtrace-chain/bisect.h>
 #include <dtrace-chain/sort.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Shared packets per stretch of time: enough that the fastest of them is close to the shortest way. */
@@ -23,6 +26,8 @@ struct pairing {
 
 /* Packets of which the relation is made, about; more say no more. */
 #define PACKETS_USED 131072
+/* Of the lists of them, in memory: of several nodes at a time. */
+#define LIST_BYTES ((gsize)256 << 10)
 
 /* What tells a packet from others; the first word is the flow's addresses. */
 struct packet_key {
@@ -49,8 +54,7 @@ struct taken {
 struct side {
 	const DtcPackets *packets;
 	struct flow_key *flows; /* owned; by flow */
-	struct taken *taken;	/* owned; in the order of time */
-	uint32_t count;
+	DtcTable *taken;	/* struct taken, in the order of time; owned */
 };
 
 void dtc_relation_clear(struct dtc_relation *relation)
@@ -90,7 +94,8 @@ static guint64 hash_key(const struct packet_key *key)
 static struct side make_side(const DtcPackets *packets)
 {
 	uint32_t count = dtc_packets_get_flow_count(packets);
-	struct side side = { packets, g_new0(struct flow_key, (gsize)count + 1), NULL, 0 };
+	struct side side = { packets, g_new0(struct flow_key, (gsize)count + 1),
+			     dtc_table_new_on_heap(sizeof(struct taken), LIST_BYTES) };
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_flow *flow = dtc_packets_get_flow(packets, i);
 		guint64 hash = mix(G_GUINT64_CONSTANT(0xcbf29ce484222325), flow->source, 16);
@@ -104,13 +109,13 @@ static struct side make_side(const DtcPackets *packets)
 static void clear_side(struct side *side)
 {
 	g_free(side->flows);
-	g_free(side->taken);
+	dtc_table_free(side->taken);
 }
 
 /* Both sides take a packet or leave it by the same part of its key, so that what is taken can still be paired. */
 static void collect(struct side *side, uint32_t share)
 {
-	uint32_t count = dtc_packets_get_count(side->packets), room = 0;
+	uint32_t count = dtc_packets_get_count(side->packets);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_packet *packet = dtc_packets_get(side->packets, i);
 		if (packet->flow == DTC_NONE)
@@ -119,17 +124,19 @@ static void collect(struct side *side, uint32_t share)
 		guint64 part = (key.words[0] ^ key.words[1] ^ key.words[2]) * G_GUINT64_CONSTANT(0x9fb21c651e98df25);
 		if ((uint32_t)(part >> 32) % share != 0)
 			continue;
-		if (side->count == room) {
-			room = room ? room * 2 : PACKETS_USED / 4;
-			side->taken = g_renew(struct taken, side->taken, room);
-		}
-		side->taken[side->count++] = (struct taken){ hash_key(&key), i, PARTNER_NONE };
+		const struct taken taken = { hash_key(&key), i, PARTNER_NONE };
+		dtc_table_append(side->taken, &taken);
 	}
+}
+
+static struct taken *get_record(const struct side *side, uint32_t index)
+{
+	return DTC_AT(side->taken, struct taken, index);
 }
 
 static const struct dtc_packet *get_taken(const struct side *side, uint32_t index)
 {
-	return dtc_packets_get(side->packets, side->taken[index].packet);
+	return dtc_packets_get(side->packets, get_record(side, index)->packet);
 }
 
 static bool have_equal_keys(const struct side sides[2], uint32_t kernel, uint32_t capture)
@@ -147,7 +154,7 @@ static bool have_equal_keys(const struct side sides[2], uint32_t kernel, uint32_
  * not.
  */
 struct places {
-	uint32_t *table; /* owned */
+	DtcTable *table; /* uint32_t; owned */
 	uint32_t mask;
 	guint64 factor; /* odd: who writes a recording must not choose the slots */
 };
@@ -155,23 +162,25 @@ struct places {
 /* The slot with that hash, or the free one where it belongs. */
 static uint32_t *find_slot(const struct places *places, const struct side *kernel, guint64 hash)
 {
+	uint32_t *table = DTC_AT(places->table, uint32_t, 0);
 	uint32_t slot = (uint32_t)(hash * places->factor >> 32) & places->mask;
-	while (places->table[slot] && kernel->taken[places->table[slot] - 1].hash != hash)
+	while (table[slot] && get_record(kernel, table[slot] - 1)->hash != hash)
 		slot = (slot + 1) & places->mask;
-	return &places->table[slot];
+	return &table[slot];
 }
 
 /* Of several with the same hash the first stands for all, which are too many. */
 static struct places index_places(const struct side *kernel)
 {
 	struct places places = { NULL, 1, (guint64)g_random_int() << 32 | g_random_int() | 1 };
-	while (places.mask / 2 < kernel->count)
+	while (places.mask / 2 < kernel->taken->len)
 		places.mask = places.mask * 2 + 1;
-	places.table = g_new0(uint32_t, (gsize)places.mask + 1);
-	for (uint32_t i = 0; i < kernel->count; i++) {
-		uint32_t *slot = find_slot(&places, kernel, kernel->taken[i].hash);
+	places.table = dtc_table_new_on_heap(sizeof(uint32_t), LIST_BYTES);
+	dtc_table_set_length(places.table, places.mask + 1);
+	for (uint32_t i = 0; i < kernel->taken->len; i++) {
+		uint32_t *slot = find_slot(&places, kernel, get_record(kernel, i)->hash);
 		if (*slot)
-			kernel->taken[*slot - 1].partner = PARTNER_MANY;
+			get_record(kernel, *slot - 1)->partner = PARTNER_MANY;
 		else
 			*slot = i + 1;
 	}
@@ -184,26 +193,23 @@ static struct places index_places(const struct side *kernel)
  */
 static void find_partners(struct side sides[2])
 {
-	struct taken *taken = sides[0].taken;
-	if (!taken)
-		return;
 	struct places places = index_places(&sides[0]);
-	for (uint32_t i = 0; i < sides[1].count; i++) {
-		uint32_t slot = *find_slot(&places, &sides[0], sides[1].taken[i].hash);
+	for (uint32_t i = 0; i < sides[1].taken->len; i++) {
+		uint32_t slot = *find_slot(&places, &sides[0], get_record(&sides[1], i)->hash);
 		if (!slot)
 			continue;
-		struct taken *kernel = &taken[slot - 1];
+		struct taken *kernel = get_record(&sides[0], slot - 1);
 		kernel->partner = kernel->partner == PARTNER_NONE ? i : PARTNER_MANY;
-		sides[1].taken[i].partner = slot - 1;
+		get_record(&sides[1], i)->partner = slot - 1;
 	}
-	g_free(places.table);
+	dtc_table_free(places.table);
 }
 
 /* The kernel's packet that the capture's is, or PARTNER_NONE. */
 static uint32_t get_partner(const struct side sides[2], uint32_t capture)
 {
-	uint32_t kernel = sides[1].taken[capture].partner;
-	bool is_pair = kernel != PARTNER_NONE && sides[0].taken[kernel].partner == capture &&
+	uint32_t kernel = get_record(&sides[1], capture)->partner;
+	bool is_pair = kernel != PARTNER_NONE && get_record(&sides[0], kernel)->partner == capture &&
 		       have_equal_keys(sides, kernel, capture);
 	return is_pair ? kernel : PARTNER_NONE;
 }
@@ -217,10 +223,10 @@ static int compare_pairings(gconstpointer left, gconstpointer right)
 }
 
 /* In the order of the capture's time, which is that of its packets but for what shares a stamp. */
-static void list_pairings(const struct side sides[2], GArray *pairings)
+static void list_pairings(const struct side sides[2], DtcTable *pairings)
 {
 	bool is_sorted = true;
-	for (uint32_t i = 0; i < sides[1].count; i++) {
+	for (uint32_t i = 0; i < sides[1].taken->len; i++) {
 		uint32_t partner = get_partner(sides, i);
 		if (partner == PARTNER_NONE)
 			continue;
@@ -228,23 +234,23 @@ static void list_pairings(const struct side sides[2], GArray *pairings)
 		int64_t kernel_ns = get_taken(&sides[0], partner)->time_ns;
 		if (__builtin_sub_overflow(pairing.capture_ns, kernel_ns, &pairing.difference_ns))
 			continue;
-		g_array_append_val(pairings, pairing);
-		const struct pairing *last = &g_array_index(pairings, struct pairing, pairings->len - 1);
+		dtc_table_append(pairings, &pairing);
+		const struct pairing *last = DTC_AT(pairings, struct pairing, pairings->len - 1);
 		is_sorted &= pairings->len == 1 || compare_pairings(last - 1, last) <= 0;
 	}
 	if (!is_sorted)
-		g_array_sort(pairings, compare_pairings);
+		qsort(pairings->data, pairings->len, sizeof(struct pairing), compare_pairings);
 }
 
 /* What both sources saw, by time. */
-static GArray *find_pairings(const DtcPackets *kernel, const DtcPackets *capture)
+static DtcTable *find_pairings(const DtcPackets *kernel, const DtcPackets *capture)
 {
 	struct side sides[2] = { make_side(kernel), make_side(capture) };
 	uint32_t packet_count = MAX(dtc_packets_get_count(kernel), dtc_packets_get_count(capture));
 	uint32_t share = MAX(1, packet_count / PACKETS_USED);
 	collect(&sides[0], share);
 	collect(&sides[1], share);
-	GArray *pairings = g_array_sized_new(FALSE, FALSE, sizeof(struct pairing), MIN(sides[0].count, sides[1].count));
+	DtcTable *pairings = dtc_table_new_on_heap(sizeof(struct pairing), LIST_BYTES);
 	find_partners(sides);
 	list_pairings(sides, pairings);
 	clear_side(&sides[0]);
@@ -281,13 +287,13 @@ static int compare_doubles(gconstpointer left, gconstpointer right)
 }
 
 /* The middle one, so that a packet that was taken for another says nothing. 0 if all lie too close together. */
-static double get_rate(const GArray *pairings)
+static double get_rate(const DtcTable *pairings)
 {
 	double rates[RATES];
 	guint count = 0, half = pairings->len / 2, step = half / RATES + 1;
 	for (guint i = 0; i < half; i += step) {
-		const struct pairing *a = &g_array_index(pairings, struct pairing, i);
-		const struct pairing *b = &g_array_index(pairings, struct pairing, i + half);
+		const struct pairing *a = DTC_AT(pairings, struct pairing, i);
+		const struct pairing *b = DTC_AT(pairings, struct pairing, i + half);
 		double capture_ns = (double)b->capture_ns - (double)a->capture_ns;
 		double node_ns = capture_ns - ((double)b->difference_ns - (double)a->difference_ns);
 		if (node_ns > 0 && MAX(capture_ns, node_ns) >= (double)RATE_SPAN_NS)
@@ -299,11 +305,11 @@ static double get_rate(const GArray *pairings)
 
 void dtc_relation_estimate(struct dtc_relation *relation, const DtcPackets *kernel, const DtcPackets *capture)
 {
-	g_autoptr(GArray) pairings = find_pairings(kernel, capture);
+	g_autoptr(DtcTable) pairings = find_pairings(kernel, capture);
 	if (!pairings->len)
 		return;
 	relation->rate = get_rate(pairings);
-	const struct pairing *list = (const struct pairing *)(const void *)pairings->data;
+	const struct pairing *list = DTC_AT(pairings, struct pairing, 0);
 	guint count = CLAMP(pairings->len / PACKETS_PER_KNOT, 1, MAX_KNOTS);
 	relation->knots = g_new(struct dtc_relation_knot, count);
 	relation->count = 0;

@@ -279,20 +279,20 @@ static void test_ambiguous_counts(void)
 	g_autoptr(GRand) rand = g_rand_new_with_seed(3);
 	for (guint round = 0; round < ROUNDS; round++) {
 		g_autoptr(DtcPackets) packets = dtc_packets_new();
-		g_autoptr(GArray) sent = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
-		g_autoptr(GArray) received = g_array_new(FALSE, FALSE, sizeof(struct dtc_seen));
+		g_autoptr(DtcTable) sent = dtc_table_new(sizeof(struct dtc_seen));
+		g_autoptr(DtcTable) received = dtc_table_new(sizeof(struct dtc_seen));
 		struct dtc_headers headers = { .seq = UINT32_MAX - 5000, .payload_bytes = 100, .tcp_flags = 16 };
 		for (guint i = 0; i < 100; i++, headers.seq += 100) {
 			struct dtc_seen seen = { .ns = i * 1000 };
 			seen.packet = dtc_packets_add(packets, seen.ns, DTC_SENT, 0, 0, &headers);
 			guint times = g_rand_int_range(rand, 0, 5) ? 1 : 2;
 			for (guint k = 0; k < times; k++, seen.ns += 3) {
-				g_array_append_val(sent, seen);
+				dtc_table_append(sent, &seen);
 				if (g_rand_int_range(rand, 0, 5))
-					g_array_append_val(received, seen);
+					dtc_table_append(received, &seen);
 			}
 			if (g_rand_int_range(rand, 0, 10) == 0)
-				g_array_remove_range(sent, sent->len - times, times); /* not recorded */
+				dtc_table_set_length(sent, sent->len - times); /* not recorded */
 		}
 		static const char *const names[] = { "a", "b" };
 		g_autoptr(DtcMatches) matches = dtc_matches_new(names, 2);
