@@ -4,6 +4,7 @@
 #include "analyze/edge/bare.h"
 #include "analyze/exchange/endpoint.h"
 #include "analyze/exchange/flow_nodes.h"
+#include "collect/packets/table.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -21,11 +22,14 @@ struct flow_index {
 	uint32_t base_seq;
 	uint32_t sent_count;
 	uint32_t received_count;
+	DtcTable *lists;	/* owned: what the others point to; NULL: it is behind this */
+	int64_t *sent_end;	/* highest end sent up to and including this one */
+	int64_t *delivered_end; /* contiguous end received up to and including this one */
 	uint32_t *sent;		/* packet ids in time order */
 	uint32_t *received;	/* packet ids */
-	int64_t *delivered_end; /* contiguous end received up to and including this one */
-	int64_t sent_end[];	/* highest end sent up to and including this one; then the other lists */
 };
+/* Longer lists of a flow go to a file: 12 bytes for each packet of the flows that are asked for are too much. */
+#define LISTS_BYTES ((gsize)64 << 10)
 
 /* What is made for those of a node's flows, or files, that are asked for. Several threads may ask. */
 struct slots {
@@ -84,6 +88,14 @@ static void slots_free(struct slots *slots, GDestroyNotify free_one)
 	g_free(slots);
 }
 
+static void free_index(gpointer data)
+{
+	struct flow_index *index = data;
+
+	dtc_table_free(index->lists);
+	g_free(index);
+}
+
 static void free_file_calls(gpointer calls)
 {
 	dtc_file_calls_free(calls);
@@ -135,7 +147,7 @@ void dtc_links_free(DtcLinks *links)
 	g_strfreev(links->names);
 	for (guint i = 0; i < links->node_count; i++) {
 		dtc_turn_marks_free(links->turn_marks[i]);
-		slots_free(links->indexes[i], g_free);
+		slots_free(links->indexes[i], free_index);
 		slots_free(links->file_calls[i], free_file_calls);
 		slots_free(links->framed[i], g_free);
 	}
@@ -238,8 +250,15 @@ static struct flow_index *new_index(const DtcPackets *packets, const uint32_t *i
 	uint32_t sent_count = 0;
 	for (uint32_t i = 0; i < count; i++)
 		sent_count += dtc_packets_get(packets, ids[i])->direction == DTC_SENT;
-	struct flow_index *index = g_malloc(sizeof(*index) + count * (sizeof(int64_t) + sizeof(uint32_t)));
+	gsize record_bytes = sizeof(int64_t) + sizeof(uint32_t), bytes = count * record_bytes;
+	struct flow_index *index = g_malloc(sizeof(*index) + (bytes > LISTS_BYTES ? 0 : bytes));
 	*index = (struct flow_index){ .base_seq = count ? dtc_packets_get(packets, ids[0])->seq : 0 };
+	if (bytes > LISTS_BYTES) {
+		index->lists = dtc_table_new_on_heap(record_bytes, LISTS_BYTES);
+		dtc_table_extend(index->lists, count);
+		dtc_table_settle(index->lists);
+	}
+	index->sent_end = (int64_t *)(void *)(index->lists ? index->lists->data : (char *)(index + 1));
 	index->delivered_end = index->sent_end + sent_count;
 	index->sent = (uint32_t *)(void *)(index->sent_end + count);
 	index->received = index->sent + sent_count;
@@ -282,7 +301,7 @@ static const struct flow_index *get_index(const DtcLinks *links, guint node, uin
 	const DtcPackets *packets = packets_of(links, node);
 	gpointer *slot = find_slot(links->indexes, node, dtc_packets_get_flow_count(packets), flow);
 	const struct flow_index *index = g_atomic_pointer_get(slot);
-	return index ? index : put(slot, build_index(packets, flow), g_free);
+	return index ? index : put(slot, build_index(packets, flow), free_index);
 }
 
 /* Unwraps seq near a position that lies about there. */
