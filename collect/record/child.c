@@ -47,6 +47,17 @@ static void run(int gate, char *const *argv)
 	_exit(CANNOT_EXECUTE);
 }
 
+char **dtc_child_split_command(int *argc, char **argv)
+{
+	for (int i = 1; i < *argc; i++)
+		if (strcmp(argv[i], "--") == 0) {
+			argv[i] = NULL;
+			*argc = i;
+			return argv + i + 1;
+		}
+	return NULL;
+}
+
 bool dtc_child_prepare(struct dtc_child *child, char *const *argv, GError **error)
 {
 	int gate[2];

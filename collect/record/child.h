@@ -17,6 +17,8 @@ struct dtc_child {
 	int status; /* as waitpid gives it */
 };
 
+/* What stands after "--" is not ours to parse. NULL if there is none; the vector then ends before it. */
+char **dtc_child_split_command(int *argc, char **argv);
 /* argv ends with NULL. Signals that are blocked here are not in the command. */
 bool dtc_child_prepare(struct dtc_child *child, char *const *argv, GError **error);
 void dtc_child_go(struct dtc_child *child);

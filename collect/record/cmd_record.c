@@ -19,18 +19,6 @@
 
 #define MAX_CHARACTERS 1000
 
-/* What stands after "--" is not ours to parse. NULL if there is none; the vector then ends before it. */
-static char **split_command(int *argc, char **argv)
-{
-	for (int i = 1; i < *argc; i++)
-		if (strcmp(argv[i], "--") == 0) {
-			argv[i] = NULL;
-			*argc = i;
-			return argv + i + 1;
-		}
-	return NULL;
-}
-
 static bool refuse(GError **error, const char *message, const char *hint)
 {
 	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE, "%s\n%s", message, hint);
@@ -256,7 +244,7 @@ static int record_again(struct dtc_recorder_request *request, const struct dtc_r
 static bool prepare(DtcCommandLine *line, struct dtc_record_options *options, int argc, char **argv,
 		    struct dtc_recorder_request *ret_request, GError **error)
 {
-	char **command = split_command(&argc, argv);
+	char **command = dtc_child_split_command(&argc, argv);
 
 	if (!dtc_command_line_parse(line, &argc, &argv, error) ||
 	    !dtc_record_options_to_request(options, ret_request, error) ||

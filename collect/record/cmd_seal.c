@@ -4,6 +4,7 @@
 #include "collect/console/printable.h"
 #include "collect/record/collect.h"
 #include "collect/record/recorder.h"
+#include "collect/record/stop_signals.h"
 #include "collect/record/summary.h"
 #include "dtrace-chain/error.h"
 
@@ -81,7 +82,6 @@ int dtc_collect_seal(int argc, char **argv)
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	g_autoptr(GError) error = NULL;
-	sigset_t signals;
 
 	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
 	bool is_parsed = dtc_command_line_parse(line, &argc, &argv, &error);
@@ -91,10 +91,6 @@ int dtc_collect_seal(int argc, char **argv)
 			    argc < 2 ? "nothing to seal" : "more than one folder given");
 	if (error)
 		return dtc_program_report_error(&dtc_collect_program, error);
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	dtc_stop_signals_block();
 	return dtc_collect_seal_node(argv[1], keeps_raw);
 }

@@ -7,6 +7,7 @@
 #include "collect/record/line_watch.h"
 #include "collect/record/privileges.h"
 #include "collect/record/spool.h"
+#include "collect/record/stop_signals.h"
 #include "collect/seal/raw.h"
 #include "dtrace-chain/error.h"
 
@@ -55,14 +56,11 @@ static gint64 get_cpu_ns(void)
 	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * G_GINT64_CONSTANT(1000);
 }
 
+/* Those, and the one that is a trigger. */
 static sigset_t get_signals(void)
 {
-	sigset_t signals;
+	sigset_t signals = dtc_stop_signals_get();
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
 	sigaddset(&signals, SIGUSR1);
 	return signals;
 }

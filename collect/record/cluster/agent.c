@@ -7,6 +7,7 @@
 #include "collect/record/cluster/job.h"
 #include "collect/record/cluster/remains.h"
 #include "collect/record/cluster/sending.h"
+#include "collect/record/stop_signals.h"
 #include "collect/record/tracer.h"
 #include "collect/seal/raw.h"
 #include "dtrace-chain/error.h"
@@ -437,20 +438,6 @@ static void leave(struct agent *agent)
 		say_gone(agent);
 }
 
-static int open_signals(void)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
 bool dtc_agent_serve(const struct dtc_agent_request *request, GError **error)
 {
 	struct agent agent = { .request = request, .lock_fd = -1, .watch_fd = -1 };
@@ -459,7 +446,7 @@ bool dtc_agent_serve(const struct dtc_agent_request *request, GError **error)
 	agent.job.out_fd = agent.job.in_fd = agent.job.err_fd = -1;
 	agent.output = g_string_new(NULL);
 	agent.sending = dtc_sending_new();
-	agent.signal_fd = open_signals();
+	agent.signal_fd = dtc_stop_signals_open(SIGCHLD);
 	agent.heard_ns = dtc_clock_get_mono_ns();
 	bool is_begun = dtc_remains_check(request->folder, error) && take_lock(&agent, error);
 	if (is_begun) {

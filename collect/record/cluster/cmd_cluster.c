@@ -2,6 +2,7 @@
 /* dtrace-collect cluster */
 #include "collect/console/printable.h"
 #include "collect/console/quantity.h"
+#include "collect/record/child.h"
 #include "collect/record/cluster/gather.h"
 #include "collect/record/cluster/job.h"
 #include "collect/record/cluster/remains.h"
@@ -184,17 +185,6 @@ static int pack(const GPtrArray *members, const struct dtc_gather_request *reque
 
 /* ---- what is wanted ---- */
 
-static char **split_command(int *argc, char **argv)
-{
-	for (int i = 1; i < *argc; i++)
-		if (strcmp(argv[i], "--") == 0) {
-			argv[i] = NULL;
-			*argc = i;
-			return argv + i + 1;
-		}
-	return NULL;
-}
-
 static bool check_words(int argc, char **argv, char *const *command, const struct cluster_options *options,
 			GError **error)
 {
@@ -328,7 +318,7 @@ int dtc_collect_cluster(int argc, char **argv)
 	struct dtc_record_options record_options = { 0 };
 	struct dtc_recorder_request checked;
 	g_autoptr(GError) error = NULL;
-	char **command = split_command(&argc, argv);
+	char **command = dtc_child_split_command(&argc, argv);
 	int code = 1;
 
 	add_options(&options, &record_options, line);

@@ -6,6 +6,7 @@
 #include "collect/record/child.h"
 #include "collect/record/clocks.h"
 #include "collect/record/collect.h"
+#include "collect/record/stop_signals.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -226,19 +227,6 @@ static void work(struct run *run)
 	tell_failures(run);
 }
 
-static int open_signals(void)
-{
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
 static void add_members(struct run *run)
 {
 	for (guint i = 0; i < run->request->targets->len; i++) {
@@ -254,7 +242,7 @@ GPtrArray *dtc_run_cluster(const struct dtc_run_request *request, GError **error
 	struct run run = { .request = request, .child = { .gate = -1 } };
 
 	run.is_in_place = isatty(STDERR_FILENO) && !dtc_terminal_is_dumb();
-	run.signal_fd = open_signals();
+	run.signal_fd = dtc_stop_signals_open(0);
 	if (request->command && !dtc_child_prepare(&run.child, request->command, error)) {
 		close(run.signal_fd);
 		return NULL;
