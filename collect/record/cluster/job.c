@@ -56,6 +56,7 @@ static void run(const struct pipes *pipes, enum dtc_job_ends ends, char *const *
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGINT, SIG_DFL); /* that ends a recorder; a shell has it ignored in what it starts in the background */
 	dup2(pipes->in[0], STDIN_FILENO);
 	dup2(pipes->out[1], STDOUT_FILENO);
 	dup2(ends == DTC_JOB_ALL ? pipes->err[1] : pipes->out[1], STDERR_FILENO);
