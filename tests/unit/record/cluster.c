@@ -301,7 +301,8 @@ static void finish_lab(struct lab *lab)
 
 static void leave(struct lab *lab)
 {
-	tell(lab, "bye");
+	dtc_channel_send(lab->channel, "bye", NULL);
+	(void)dtc_channel_move(lab->channel); /* it may be gone before this looks for what it says */
 	expect(lab, "gone", NULL);
 	finish_lab(lab);
 }
