@@ -2,11 +2,15 @@
 #include "collect/record/packet_ring.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #define BLOCK_BYTES ((gsize)256 << 10)
 #define KIB 1024
 
-/* Packets one after the other, each behind its head; 8 bytes aligned. */
+/*
+ * Packets one after the other, each behind its head; 8 bytes aligned. A mapping of its own, which malloc would keep:
+ * 250 MiB after a minute of downloads.
+ */
 struct block {
 	gsize room;
 	gsize used;
@@ -47,7 +51,7 @@ static void drop_oldest(DtcPacketRing *ring)
 	struct block *block = g_queue_pop_head(&ring->blocks);
 
 	g_atomic_int_add(&ring->budget->kib, -get_kib(block->room));
-	g_free(block);
+	munmap(block, sizeof(*block) + block->room);
 }
 
 void dtc_packet_ring_free(DtcPacketRing *ring)
@@ -81,7 +85,13 @@ static struct block *add_block(DtcPacketRing *ring, gsize room, int64_t time_ns)
 			return NULL;
 		drop_oldest(ring);
 	}
-	struct block *block = g_malloc(sizeof(struct block) + room);
+	struct block *block =
+		mmap(NULL, sizeof(struct block) + room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (block == MAP_FAILED) {
+		g_atomic_int_add(&ring->budget->kib, -kib);
+		ring->cut_ns = MAX(ring->cut_ns, time_ns);
+		return NULL;
+	}
 	block->room = room;
 	block->used = 0;
 	block->last_ns = INT64_MIN;
