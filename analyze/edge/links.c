@@ -458,17 +458,13 @@ static bool find_on_nodes(const DtcLinks *links, guint node, uint32_t flow, DtcN
 	return found;
 }
 
-static void free_bare(gpointer bare)
-{
-	dtc_bare_sends_free(bare);
-}
-
 static const DtcBareSends *get_bare(const DtcLinks *links)
 {
-	const DtcBareSends *bare = g_atomic_pointer_get(&links->bare);
-	/* an index is no change that anybody sees */
+	/* An index is no change that anybody sees. It holds all nodes' packets: who asks meanwhile waits for it. */
 	gpointer *slot = (gpointer *)(void *)&links->bare;
-	return bare ? bare : put(slot, dtc_bare_sends_new(links->node_count, links->histories), free_bare);
+	if (g_once_init_enter(slot))
+		g_once_init_leave(slot, (gpointer)dtc_bare_sends_new(links->node_count, links->histories));
+	return links->bare;
 }
 
 /* By its numbers alone: of several sends with the same ones the latest that can have arrived. */

@@ -6,7 +6,7 @@
 
 /* Lanes for each processor, so that one with slow requests holds up nobody. */
 #define LANES_EACH 2
-/* Rows that a lane makes at a time. Whole paths, which take more memory, are found one at a time. */
+/* Rows that a lane makes at a time. Of whole paths, which take more memory, each lane has one. */
 #define ROWS_EACH 8
 
 enum outcome { ANSWERED, PART, BEGAN_BEFORE, ENDED_AFTER, NOT_TRACED };
@@ -67,6 +67,8 @@ DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_p
 	all->locator = dtc_engine_new_locator(engine, requests);
 	dtc_locator_keep(all->locator);
 	all->serving = dtc_question_new_serving(engine, all->locator, G_MAXUINT);
+	/* lanes ask it: the places of inner requests, which serve nobody, were not looked for yet */
+	dtc_locator_settle(all->locator);
 	all->begin_us = g_get_monotonic_time();
 	all->lane_count = g_get_num_processors() > 1 ? LANES_EACH * g_get_num_processors() : 1;
 	all->lane_size = 1;

@@ -65,6 +65,12 @@ void dtc_locator_keep(DtcLocator *locator)
 		locator->kept = dtc_kept_places_new(dtc_requests_get_count(locator->requests));
 }
 
+void dtc_locator_settle(DtcLocator *locator)
+{
+	if (locator->kept)
+		dtc_kept_places_settle(locator->kept);
+}
+
 DtcKeptPlaces *dtc_locator_get_kept(const DtcLocator *locator)
 {
 	return locator->kept;

@@ -14,6 +14,8 @@ struct kept {
 struct DtcKeptPlaces {
 	DtcTable *places; /* struct kept, by request */
 	DtcTable *hops;	  /* struct dtc_hop */
+	guint count;
+	bool is_settled;
 };
 
 DtcKeptPlaces *dtc_kept_places_new(guint request_count)
@@ -47,10 +49,23 @@ struct dtc_place *dtc_kept_places_get(const DtcKeptPlaces *kept, guint request)
 
 void dtc_kept_places_add(DtcKeptPlaces *kept, guint request, const struct dtc_place *place)
 {
-	if (!kept)
+	if (!kept || kept->is_settled)
 		return;
 	const struct kept known = { *place, kept->hops->len, place->hops->len };
 	*DTC_AT(kept->places, struct kept, request) = known;
 	for (guint i = 0; i < place->hops->len; i++)
 		dtc_table_append(kept->hops, &g_array_index(place->hops, struct dtc_hop, i));
+	kept->count++;
+}
+
+void dtc_kept_places_settle(DtcKeptPlaces *kept)
+{
+	dtc_table_settle(kept->places);
+	dtc_table_settle(kept->hops);
+	kept->is_settled = true;
+}
+
+guint dtc_kept_places_get_count(const DtcKeptPlaces *kept)
+{
+	return kept->count;
 }

@@ -89,16 +89,18 @@ struct dtc_place {
 
 typedef struct DtcLocator DtcLocator;
 
-/* requests is borrowed too. Caller owns. One thread at a time: what was looked up is kept. */
+/* requests is borrowed too. Caller owns. Several threads may ask it, but while it keeps what it finds. */
 DtcLocator *dtc_locator_new(const DtcRequests *requests, const struct dtc_locate_input *input);
 void dtc_locator_free(DtcLocator *locator);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcLocator, dtc_locator_free)
 
 /*
  * From now on what is found is kept, in a file: who looks at all requests, for whom each thread worked and then one by
- * one, finds each place once.
+ * one, finds each place once. One thread at a time, until it has settled.
  */
 void dtc_locator_keep(DtcLocator *locator);
+/* What was found stays, and no more is kept: a place that was not is looked for each time it is asked for. */
+void dtc_locator_settle(DtcLocator *locator);
 /* The place of the request with an index in requests. Caller owns. */
 struct dtc_place *dtc_locator_find(DtcLocator *locator, guint request);
 void dtc_place_free(struct dtc_place *place);

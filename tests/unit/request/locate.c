@@ -4,6 +4,7 @@
  * The story of a connection takes 60 ms; a packet is on the way for 1 ms.
  */
 #include "analyze/request/locate.h"
+#include "analyze/request/hops.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/made_connection.h"
 #include "tests/support/story.h"
@@ -129,10 +130,9 @@ static void tell(struct world *w, int64_t t, uint16_t port, int fd)
 }
 
 /* Asked again, a locator that keeps places gives the same as one that looks for them, and each caller owns a copy. */
-static void check_kept(const struct world *w)
+static void check_kept(const struct world *w, DtcLocator *locator)
 {
-	dtc_locator_keep(w->locator);
-	struct dtc_place *first = dtc_locator_find(w->locator, 0), *again = dtc_locator_find(w->locator, 0);
+	struct dtc_place *first = dtc_locator_find(locator, 0), *again = dtc_locator_find(locator, 0);
 	g_assert_true(first->hops != again->hops);
 	g_assert_cmpmem(again->hops->data, again->hops->len * sizeof(struct dtc_hop), first->hops->data,
 			first->hops->len * sizeof(struct dtc_hop));
@@ -147,6 +147,20 @@ static void check_kept(const struct world *w)
 	g_assert_cmpint(again->end.ns, ==, w->place->end.ns);
 	dtc_place_free(first);
 	dtc_place_free(again);
+}
+
+/* Nor does it matter to a place whether it was found before the locator settled; of others nothing is kept then. */
+static void check_settled(const struct world *w, const struct dtc_locate_input *input)
+{
+	for (guint found = 0; found < 2; found++) {
+		g_autoptr(DtcLocator) locator = dtc_locator_new(w->requests, input);
+		dtc_locator_keep(locator);
+		if (found)
+			check_kept(w, locator);
+		dtc_locator_settle(locator);
+		check_kept(w, locator);
+		g_assert_cmpuint(dtc_kept_places_get_count(dtc_locator_get_kept(locator)), ==, found);
+	}
 }
 
 static void world_end(struct world *w)
@@ -175,7 +189,7 @@ static void world_end(struct world *w)
 	};
 	w->locator = dtc_locator_new(w->requests, &input);
 	w->place = dtc_locator_find(w->locator, 0);
-	check_kept(w);
+	check_settled(w, &input);
 }
 
 static void world_clear(struct world *w)
