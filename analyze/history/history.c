@@ -266,8 +266,10 @@ static void group_guest_spans(DtcHistory *h)
 		struct dtc_vcpu *vcpu = AT(h->vcpus, struct dtc_vcpu, vcpu_by_thread[from->thread]);
 		*DTC_AT(grouped, struct dtc_guest_span, vcpu->span_first + vcpu->span_count++) = *from;
 	}
-	dtc_table_free(h->guest_spans);
-	h->guest_spans = grouped;
+	/* back to where they grew, which may become the image: a second table would leave the first there */
+	if (grouped->len)
+		memcpy(h->guest_spans->data, grouped->data, (gsize)grouped->len * grouped->size);
+	dtc_table_free(grouped);
 }
 
 static void flatten_strings(DtcHistory *h)

@@ -30,6 +30,8 @@
 #define SECTIONS_MAX 256
 /* So that the header and all tables fit into what a space leaves free. */
 #define PARTS_MAX 3000
+/* Of a section; each takes 8 bytes of memory besides, and a file of zeros is one of strings without letters. */
+#define STRINGS_MAX (1u << 24)
 _Static_assert(80 + SECTIONS_MAX * 56 + PARTS_MAX * sizeof(struct dtc_part) <= DTC_SPACE_HEAD, "there is room");
 
 struct header {
@@ -382,6 +384,8 @@ static const char *judge_header(const struct header *header, gsize bytes, const 
 	return NULL;
 }
 
+#define NO_PLACE "a section is not where it can be"
+
 /* All are in the file, have as many bytes as the section, and can be mapped in a row. */
 static bool are_parts(const DtcImage *image, const struct section *section)
 {
@@ -406,8 +410,29 @@ static const char *judge_section(const DtcImage *image, const struct section *se
 {
 	if (!memchr(section->name, 0, sizeof(section->name)) || section->record_bytes == 0 ||
 	    section->bytes % section->record_bytes != 0 || !are_parts(image, section))
-		return "a section is not where it can be";
+		return NO_PLACE;
 	return NULL;
+}
+
+/*
+ * Each part is one section's, and all sections together are no longer than the file: else a small one could have the
+ * same bytes mapped, and hashed, as often as it likes.
+ */
+static const char *judge_sections(const DtcImage *image)
+{
+	const char *wrong = NULL;
+	guint part_first = 0;
+	guint64 left = image->bytes;
+
+	for (guint i = 0; i < image->section_count && !wrong; i++) {
+		const struct section *section = &image->table[i];
+		wrong = judge_section(image, section);
+		if (!wrong && (section->part_first != part_first || section->bytes > left))
+			wrong = NO_PLACE;
+		part_first += section->part_count;
+		left -= section->bytes;
+	}
+	return wrong;
 }
 
 static const char *judge(DtcImage *image, const struct dtc_image_key *key)
@@ -423,9 +448,7 @@ static const char *judge(DtcImage *image, const struct dtc_image_key *key)
 	image->part_count = header->part_count;
 	if (header->table_hash != dtc_image_hash(image->table, measure_table(header)))
 		return "its table of sections is damaged";
-	for (guint i = 0; i < image->section_count && !wrong; i++)
-		wrong = judge_section(image, &image->table[i]);
-	return wrong;
+	return judge_sections(image);
 }
 
 /* False if the parts of a section cannot be mapped in a row. */
@@ -580,6 +603,10 @@ const char **dtc_image_get_strings(const DtcImage *image, const char *name, gsiz
 	}
 	for (gsize i = 0; i < bytes; i++)
 		count += !data[i];
+	if (count > STRINGS_MAX) {
+		dtc_image_refuse(image, error, "it has more strings than any recording");
+		return NULL;
+	}
 	const char **strings = g_new0(const char *, count + 1);
 	for (gsize i = 0; i < count; i++, data += strlen(data) + 1)
 		strings[i] = data;

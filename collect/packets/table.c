@@ -144,7 +144,11 @@ void dtc_table_free(DtcTable *table)
 static void map(DtcTable *table, gsize bytes)
 {
 	bool is_mapped = map_in_space(table, bytes);
+	g_autoptr(DtcSpace) left = NULL;
+	g_autoptr(GArray) parts = NULL;
 	if (!is_mapped && table->is_shared) { /* its disk is full; perhaps $TMPDIR is not */
+		left = dtc_space_ref(table->space);
+		parts = table->parts ? g_array_ref(table->parts) : NULL;
 		leave_space(table);
 		is_mapped = map_in_space(table, bytes);
 	}
@@ -158,6 +162,10 @@ static void map(DtcTable *table, gsize bytes)
 		table->data = data;
 	}
 	table->mapped = bytes;
+	for (guint i = parts ? parts->len : 0; i-- > 0;) {
+		const struct dtc_part *part = &g_array_index(parts, struct dtc_part, i);
+		dtc_space_give_back(left, part->offset, part->bytes);
+	}
 }
 
 /* What is behind the records goes back to the space. */

@@ -152,6 +152,164 @@ static void test_no_image(void)
 	g_assert_error(folder, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED);
 }
 
+/* ---- tables that were meant to be wrong: hashes are made anew, as whoever can write the file can ---- */
+
+/* Places in the file, as docs/formats.md has them. */
+#define HEADER_BYTES 80
+#define SECTION_BYTES 56
+#define SECTION_COUNT_AT 24
+#define PART_COUNT_AT 28
+#define TABLE_HASH_AT 64
+#define HEADER_HASH_AT 72
+#define SECTION(index, at) (HEADER_BYTES + (index)*SECTION_BYTES + (at))
+#define NAME 0
+#define BYTES 24
+#define HASH 32
+#define RECORD_BYTES 40
+#define PART_FIRST 44
+#define PART_COUNT 48
+#define PART(index, at) (HEADER_BYTES + 2 * SECTION_BYTES + (index)*16 + (at))
+#define PART_OFFSET 0
+#define PART_BYTES 8
+#define K64 UINT64_C(65536)
+#define FIRST_BYTES (2 * K64 + 100)
+#define ZEROS_MAX (16 * K64)
+
+static void put(int file, off_t at, uint64_t value, gsize bytes)
+{
+	g_assert_cmpint(pwrite(file, &value, bytes, at), ==, (ssize_t)bytes);
+}
+
+/* All sections are zeros, wherever and however long they are. */
+static void hash_again(int file)
+{
+	g_autofree char *zeros = g_malloc0(ZEROS_MAX);
+	char head[1024];
+	uint32_t section_count, part_count;
+
+	for (guint i = 0; i < 2; i++) {
+		uint64_t bytes;
+		g_assert_cmpint(pread(file, &bytes, sizeof(bytes), SECTION(i, BYTES)), ==, sizeof(bytes));
+		put(file, SECTION(i, HASH), dtc_image_hash(zeros, MIN(bytes, ZEROS_MAX)), 8);
+	}
+	g_assert_cmpint(pread(file, head, sizeof(head), 0), ==, sizeof(head));
+	memcpy(&section_count, head + SECTION_COUNT_AT, sizeof(section_count));
+	memcpy(&part_count, head + PART_COUNT_AT, sizeof(part_count));
+	put(file, TABLE_HASH_AT, dtc_image_hash(head + HEADER_BYTES, section_count * SECTION_BYTES + part_count * 16),
+	    8);
+	g_assert_cmpint(pread(file, head, sizeof(head), 0), ==, sizeof(head));
+	put(file, HEADER_HASH_AT, dtc_image_hash(head, HEADER_HASH_AT), 8);
+}
+
+/* Two sections that grew in turns: the first has parts 0 to 2, the last of them of 100 bytes, the other 3 and 4. */
+static char *write_parts(int *ret_file)
+{
+	g_autofree char *zeros = g_malloc0(3 * K64);
+	char *path = NULL;
+	struct dtc_part parts[5];
+	g_autoptr(GError) error = NULL;
+
+	*ret_file = g_file_open_tmp("dtc-image-XXXXXX", &path, &error);
+	g_assert_no_error(error);
+	g_autoptr(DtcSpace) space = dtc_space_new(dup(*ret_file), DTC_SPACE_HEAD);
+	for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
+		parts[i].bytes = K64;
+		g_assert_true(dtc_space_take(space, K64, &parts[i].offset));
+	}
+	const struct dtc_part first[] = { parts[0], parts[2], parts[4] }, other[] = { parts[1], parts[3] };
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+	dtc_image_add_placed(writer, "first", 4, zeros, FIRST_BYTES / 4, space, first);
+	dtc_image_add_placed(writer, "other", 4, zeros, 2 * K64 / 4, space, other);
+	g_assert_true(dtc_image_complete(writer, space, &key, &error));
+	g_assert_no_error(error);
+	return path;
+}
+
+/* Numbers in the tables that are others; bytes 0: no more. */
+struct wrong {
+	const char *what;
+	struct {
+		off_t at;
+		guint bytes;
+		uint64_t value;
+	} puts[5];
+};
+
+static const struct wrong wrongs[] = {
+	{ "offset beyond the file", { { PART(1, PART_OFFSET), 8, 100 * K64 } } },
+	{ "offset that wraps", { { PART(1, PART_OFFSET), 8, UINT64_MAX / K64 *K64 } } },
+	{ "offset inside of a page", { { PART(1, PART_OFFSET), 8, K64 + 64 } } },
+	{ "end beyond the file", { { PART(1, PART_OFFSET), 8, 6 * K64 } } },
+	{ "bytes that wrap", { { PART(2, PART_BYTES), 8, UINT64_MAX }, { SECTION(0, BYTES), 8, 2 * K64 - 1 } } },
+	{ "part that ends in a page",
+	  { { PART(0, PART_BYTES), 8, K64 - 64 }, { SECTION(0, BYTES), 8, FIRST_BYTES - 64 } } },
+	{ "part without bytes", { { PART(0, PART_BYTES), 8, 0 }, { SECTION(0, BYTES), 8, FIRST_BYTES - K64 } } },
+	{ "first part beyond the table", { { SECTION(1, PART_FIRST), 4, 6 } } },
+	{ "first part that wraps", { { SECTION(1, PART_FIRST), 4, UINT32_MAX } } },
+	{ "more parts than there are", { { SECTION(1, PART_COUNT), 4, 3 } } },
+	{ "parts that wrap", { { SECTION(1, PART_COUNT), 4, UINT32_MAX - 1 } } },
+	{ "no parts", { { SECTION(1, PART_COUNT), 4, 0 }, { SECTION(1, BYTES), 8, 0 } } },
+	{ "fewer bytes than the parts", { { SECTION(1, BYTES), 8, K64 } } },
+	{ "more bytes than the parts", { { SECTION(1, BYTES), 8, 3 * K64 } } },
+	{ "records without bytes", { { SECTION(1, RECORD_BYTES), 4, 0 } } },
+	{ "the begin of a record", { { SECTION(1, RECORD_BYTES), 4, 3 } } },
+	{ "name without end",
+	  { { SECTION(1, NAME), 8, UINT64_MAX },
+	    { SECTION(1, 8), 8, UINT64_MAX },
+	    { SECTION(1, 16), 8, UINT64_MAX } } },
+	/* a small file of which much would be mapped */
+	{ "parts of another section",
+	  { { SECTION(1, PART_FIRST), 4, 0 },
+	    { SECTION(1, PART_COUNT), 4, 3 },
+	    { SECTION(1, BYTES), 8, FIRST_BYTES } } },
+	{ "more than the file",
+	  { { PART(3, PART_OFFSET), 8, K64 },
+	    { PART(3, PART_BYTES), 8, 5 * K64 },
+	    { PART(4, PART_OFFSET), 8, K64 },
+	    { PART(4, PART_BYTES), 8, 5 * K64 },
+	    { SECTION(1, BYTES), 8, 10 * K64 } } },
+};
+
+static void test_wrong_tables(void)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(wrongs); i++) {
+		int file;
+		g_autofree char *path = write_parts(&file);
+		hash_again(file);
+		g_autoptr(DtcImage) right = dtc_image_map(file, path, &key, NULL);
+		g_assert_nonnull(right);
+		for (guint k = 0; k < G_N_ELEMENTS(wrongs[i].puts) && wrongs[i].puts[k].bytes; k++)
+			put(file, wrongs[i].puts[k].at, wrongs[i].puts[k].value, wrongs[i].puts[k].bytes);
+		hash_again(file);
+		expect_refused(file, wrongs[i].what);
+		close(file);
+		g_unlink(path);
+	}
+}
+
+/* Strings without letters, of which each byte of the file would be eight of memory. */
+static void test_many_strings(void)
+{
+	const gsize count = (1 << 24) + 1;
+	g_autofree char *zeros = g_malloc0(count), *path = NULL;
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+	g_autoptr(GError) error = NULL;
+	int file = g_file_open_tmp("dtc-image-XXXXXX", &path, NULL);
+	gsize found;
+
+	dtc_image_add(writer, "some", 1, zeros, 100);
+	dtc_image_add(writer, "many", 1, zeros, count);
+	g_assert_true(dtc_image_write(writer, file, &key, NULL));
+	g_autoptr(DtcImage) image = dtc_image_map(file, path, &key, NULL);
+	g_autofree const char **some = dtc_image_get_strings(image, "some", &found, NULL);
+	g_assert_nonnull(some);
+	g_assert_cmpuint(found, ==, 100);
+	g_assert_null(dtc_image_get_strings(image, "many", &found, &error));
+	g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED);
+	close(file);
+	g_unlink(path);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -161,5 +319,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/image/image/lengths", test_lengths);
 	g_test_add_func("/image/image/another-key", test_another_key);
 	g_test_add_func("/image/image/no-image", test_no_image);
+	g_test_add_func("/image/image/wrong-tables", test_wrong_tables);
+	g_test_add_func("/image/image/many-strings", test_many_strings);
 	return g_test_run();
 }

@@ -6,6 +6,8 @@
 #include "collect/packets/table.h"
 
 #include <glib/gstdio.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static guint count_open_files(void)
@@ -159,6 +161,29 @@ static void test_no_room(void)
 	g_unlink(path);
 }
 
+/* A disk that is full on the way: the table moves, and what it had there is others' again. */
+static void test_full_on_the_way(void)
+{
+	g_autofree char *path = NULL;
+	int file = g_file_open_tmp("dtc-table-XXXXXX", &path, NULL);
+	g_autoptr(DtcSpace) space = dtc_space_new(file, DTC_SPACE_HEAD);
+	g_autoptr(DtcTable) table = dtc_table_new(sizeof(guint64));
+	struct rlimit before, full;
+	g_assert_cmpint(getrlimit(RLIMIT_FSIZE, &before), ==, 0);
+	dtc_table_set_space(table, space);
+	append(table, 0, 20000);
+	guint64 end = dtc_space_get_end(space);
+	g_assert_cmpuint(end, >, DTC_SPACE_HEAD);
+	full = (struct rlimit){ .rlim_cur = end, .rlim_max = before.rlim_max };
+	signal(SIGXFSZ, SIG_IGN);
+	g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &full), ==, 0);
+	append(table, 20000, 100000);
+	g_assert_cmpint(setrlimit(RLIMIT_FSIZE, &before), ==, 0);
+	check(table, 100000);
+	g_assert_cmpuint(dtc_space_get_end(space), ==, DTC_SPACE_HEAD);
+	g_unlink(path);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -167,5 +192,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/table/image", test_image);
 	g_test_add_func("/table/damaged-image", test_damaged_image);
 	g_test_add_func("/table/no-room", test_no_room);
+	g_test_add_func("/table/full-on-the-way", test_full_on_the_way);
 	return g_test_run();
 }

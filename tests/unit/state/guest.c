@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Virtual CPUs on their host, event by event. */
+#include "collect/image/image.h"
 #include "tests/support/story.h"
+
+#include <glib/gstdio.h>
+#include <unistd.h>
 
 #define RUN 0
 #define SLEEP 1
@@ -234,6 +238,42 @@ static void test_none(void)
 	story_clear(&s);
 }
 
+#define SPAN_COUNT 4000 /* of each vCPU: more than stay on the heap */
+
+/* Spans of two vCPUs in turns, which grew where the image is made: they lie there once, by vCPU. */
+static void test_spans_in_image(void)
+{
+	const struct dtc_image_key key = { { 1 } };
+	g_autofree char *path = NULL;
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+	int file = g_file_open_tmp("dtc-spans-XXXXXX", &path, &error);
+	g_assert_no_error(error);
+	g_autoptr(DtcSpace) space = dtc_space_new(file, DTC_SPACE_HEAD);
+	struct story s;
+	story_begin(&s, "host");
+	dtc_machine_set_space(s.machine, space);
+	for (uint32_t cpu = 0; cpu < 2; cpu++) {
+		story_switch(&s, cpu, cpu, 0, "swapper", RUN, 20 + (int)cpu, "CPU/KVM");
+		story_ioctl(&s, 5 + cpu, cpu, STORY_KVM_RUN);
+	}
+	for (guint i = 0; i < 2 * SPAN_COUNT; i++) {
+		story_vm(&s, DTC_EVENT_KVM_ENTRY, 10 + 10 * (int64_t)i, i % 2, i % 2);
+		story_vm(&s, DTC_EVENT_KVM_EXIT, 15 + 10 * (int64_t)i, i % 2, 1);
+	}
+	story_end(&s);
+	for (guint i = 0; i < 2 * SPAN_COUNT; i++) {
+		int64_t entry_ns = 10 + 10 * (int64_t)i;
+		assert_span(&s, 20 + (int)(i % 2), i / 2, entry_ns, entry_ns + 5, entry_ns + 5, 1);
+	}
+	guint64 grown = dtc_space_get_end(space);
+	dtc_history_save(s.history, writer);
+	g_assert_true(dtc_image_complete(writer, space, &key, &error));
+	g_assert_cmpint(lseek(file, 0, SEEK_END), <, grown + 2 * SPAN_COUNT * sizeof(struct dtc_guest_span));
+	story_clear(&s);
+	g_unlink(path);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -246,5 +286,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/guest/interrupts", test_interrupts);
 	g_test_add_func("/guest/vhost", test_vhost);
 	g_test_add_func("/guest/none", test_none);
+	g_test_add_func("/guest/spans-in-image", test_spans_in_image);
 	return g_test_run();
 }
