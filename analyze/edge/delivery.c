@@ -59,9 +59,10 @@ bool dtc_delivery_find_in(const DtcLinks *links, const struct dtc_arrival *arriv
 	struct dtc_delivery in = { .is_carried = false };
 	if (!dtc_carriage_find_in(links, arrival, sender, &in.carriage)) {
 		uint32_t on_top_of = dtc_history_get_packet_context(h, arrival->packet).thread;
+		if (!dtc_host_find_interrupt(links, arrival->node, on_top_of, arrival->time_ns, &in.interrupt))
+			return false;
 		*ret_delivery = in;
-		return dtc_host_find_interrupt(links, arrival->node, on_top_of, arrival->time_ns,
-					       &ret_delivery->interrupt);
+		return true;
 	}
 	in.is_carried = true;
 	in.interrupt = in.carriage.interrupt;

@@ -3,6 +3,8 @@
 
 #include "analyze/exchange/url_pattern.h"
 
+#include <dtrace-chain/sort.h>
+
 #include <string.h>
 
 /* The exchange that the user asked with: the first. Its URL names the request. */
@@ -26,12 +28,6 @@ static bool is_like(const struct dtc_usual *usual, const struct dtc_exchange *e)
 		return false;
 	g_autofree char *pattern = dtc_url_fold(e->target);
 	return strcmp(pattern, usual->pattern) == 0;
-}
-
-static int compare_ns(gconstpointer a, gconstpointer b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
 }
 
 void dtc_usual_find(struct dtc_usual *usual, const DtcRequests *requests, const DtcLocator *locator, guint request)
@@ -59,7 +55,7 @@ void dtc_usual_find(struct dtc_usual *usual, const DtcRequests *requests, const 
 	usual->like_count = like->len;
 	if (!like->len)
 		return;
-	g_array_sort(like, compare_ns);
+	g_array_sort(like, dtc_compare_int64);
 	usual->like_p50_ns = g_array_index(like, int64_t, (like->len - 1) / 2);
 }
 

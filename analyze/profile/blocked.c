@@ -298,7 +298,7 @@ static void add_thread(struct pass *pass, uint32_t thread, int64_t from_ns, int6
 	struct dtc_interval place;
 	const struct dtc_interval *interval = dtc_history_get_interval_after(pass->history, thread, INT64_MIN, &place);
 
-	dtc_shares_begin(&pass->shares, pass->links, pass->node, pass->history, thread);
+	dtc_shares_turn_to(&pass->shares, thread);
 	for (; interval; interval = dtc_history_get_next_interval(pass->history, &place))
 		if (dtc_state_is_wait(interval->state))
 			add_wait(pass, interval, from_ns, to_ns);
@@ -325,6 +325,7 @@ static void add_node(const DtcEdges *edges, guint node, const struct dtc_blocked
 		.all = all,
 		.parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval)),
 	};
+	dtc_shares_begin(&pass.shares, links, node, h, DTC_NONE);
 	for (guint i = 0; options->lineage && i < options->lineage->len; i++) {
 		const struct dtc_lineage_part *of = dtc_lineage_get(options->lineage, i);
 		add_thread(&pass, of->thread, of->begin.ns, of->end.ns);

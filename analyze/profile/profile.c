@@ -247,13 +247,14 @@ void dtc_profile_add_threads(GArray *rows, const DtcLinks *links, guint node, co
 	g_autofree uint32_t *row_of = g_new(uint32_t, thread_count + 1);
 	guint first = rows->len;
 
+	dtc_shares_begin(&cutting.shares, links, node, history, DTC_NONE);
 	for (uint32_t i = 0; i < thread_count; i++) {
 		const struct dtc_thread *thread = dtc_history_get_thread(history, i);
 		row_of[i] = DTC_NONE;
 		if (MAX(thread->begin_ns, begin.ns) >= MIN(thread->end_ns, end.ns))
 			continue;
 		struct dtc_profile_row row = { .node = node, .thread = i, .thread_count = 1 };
-		dtc_shares_begin(&cutting.shares, links, node, history, i);
+		dtc_shares_turn_to(&cutting.shares, i);
 		add_intervals(&row, &cutting, begin.ns, end.ns);
 		row_of[i] = rows->len;
 		g_array_append_val(rows, row);

@@ -239,10 +239,11 @@ struct dtc_check dtc_share_check_run(const DtcLinks *links, guint node)
 	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
 	const struct comparing c = { links, edges, history, node, &check };
 
+	struct dtc_shares shares;
+	dtc_shares_begin(&shares, links, node, history, DTC_NONE);
 	for (uint32_t i = 0; i < dtc_history_get_thread_count(history); i++) {
-		struct dtc_shares shares;
-		dtc_shares_begin(&shares, links, node, history, i);
-		if ((shares.is_guest || shares.vcpu) && dtc_history_get_thread(history, i)->idle_cpu < 0)
+		dtc_shares_turn_to(&shares, i);
+		if (dtc_shares_has_any(&shares) && dtc_history_get_thread(history, i)->idle_cpu < 0)
 			compare_thread(&c, i);
 	}
 	return check;

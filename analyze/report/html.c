@@ -9,6 +9,8 @@
 #include "analyze/report/verdict_words.h"
 #include "collect/console/json_object.h"
 
+#include <dtrace-chain/sort.h>
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -279,12 +281,6 @@ static void append_steps(struct page *p)
 	g_string_append_c(p->out, ']');
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x < y) - (x > y);
-}
-
 /* Blockings at least so long are shown. */
 static int64_t find_min_blocking_ns(const DtcTable *blockings)
 {
@@ -295,8 +291,7 @@ static int64_t find_min_blocking_ns(const DtcTable *blockings)
 		const struct dtc_report_blocking *b = DTC_AT(blockings, struct dtc_report_blocking, i);
 		lengths_ns[i] = b->end_ns - b->begin_ns;
 	}
-	qsort(lengths_ns, blockings->len, sizeof(*lengths_ns), compare_ns);
-	return lengths_ns[MAX_BLOCKINGS] + 1;
+	return dtc_select_int64(lengths_ns, blockings->len, blockings->len - 1 - MAX_BLOCKINGS) + 1;
 }
 
 static void append_blockings(struct page *p)

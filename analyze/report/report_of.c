@@ -3,6 +3,8 @@
 
 /* So many requests share names and words: all of 13,000 of 200 nodes would keep 120 MiB of them. */
 #define BOOK_REQUESTS 256
+/* Each lane has a book. With many processors so few would make books instead of rows. */
+#define BOOK_REQUESTS_MIN 16
 
 /* What --from +5s counts from, and so does what is shown. */
 static DtcClusterTime get_origin(const DtcEngine *engine, const struct dtc_question *question)
@@ -125,7 +127,7 @@ static gpointer make_row(gpointer data, guint index, const struct dtc_answer *an
 	const struct rows *rows = data;
 	struct lane *lane = &rows->lanes[index];
 
-	if (lane->done++ % MAX(BOOK_REQUESTS / rows->lane_count, 1) == 0) {
+	if (lane->done++ % MAX(BOOK_REQUESTS / rows->lane_count, BOOK_REQUESTS_MIN) == 0) {
 		dtc_name_book_unref(lane->names);
 		lane->names = dtc_name_book_new(&rows->of, dtc_engine_get_cluster(rows->engine));
 	}

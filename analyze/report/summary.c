@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/summary.h"
 
+#include <dtrace-chain/sort.h>
+
 #include <string.h>
 
 DtcSummary *dtc_summary_new(void)
@@ -201,13 +203,6 @@ void dtc_summary_sort_slowest(DtcSummary *summary, guint count, enum dtc_summary
 	g_qsort_with_data(summary->rows->data, (gint)count, sizeof(struct dtc_summary_row), compare_rows, &order);
 }
 
-int dtc_compare_ns(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 int64_t dtc_percentile_get(const int64_t *sorted, guint count, guint percent)
 {
 	guint64 rank = ((guint64)count * percent + 99) / 100;
@@ -222,7 +217,7 @@ static int64_t *sort_durations(const DtcSummary *summary)
 
 	for (guint i = 0; i < count; i++)
 		durations[i] = g_array_index(summary->rows, struct dtc_summary_row, i).duration_ns;
-	qsort(durations, count, sizeof(*durations), dtc_compare_ns);
+	dtc_sort_int64(durations, count);
 	return durations;
 }
 

@@ -77,7 +77,6 @@ void dtc_summary_sort_slowest(DtcSummary *summary, guint count, enum dtc_summary
 int64_t dtc_summary_get_percentile(const DtcSummary *summary, guint percent);
 /* The same of count values, which are sorted. */
 int64_t dtc_percentile_get(const int64_t *sorted, guint count, guint percent);
-int dtc_compare_ns(const void *a, const void *b);
 struct dtc_figures {
 	guint count;
 	int64_t p50_ns, p90_ns, p99_ns, max_ns;

@@ -3,6 +3,8 @@
 
 #include "analyze/exchange/url_pattern.h"
 
+#include <dtrace-chain/sort.h>
+
 #include <string.h>
 
 static const struct dtc_summary_row *get_row(const DtcSummary *summary, guint index)
@@ -13,7 +15,7 @@ static const struct dtc_summary_row *get_row(const DtcSummary *summary, guint in
 /* Sorts the values. */
 static struct dtc_figures get_figures(GArray *values)
 {
-	g_array_sort(values, dtc_compare_ns);
+	g_array_sort(values, dtc_compare_int64);
 	return dtc_figures_get((const int64_t *)(const void *)values->data, values->len);
 }
 

@@ -156,6 +156,7 @@ static bool have_equal_keys(const struct side sides[2], uint32_t kernel, uint32_
 struct places {
 	DtcTable *table; /* uint32_t; owned */
 	uint32_t mask;
+	guint bits;	/* of the mask */
 	guint64 factor; /* odd: who writes a recording must not choose the slots */
 };
 
@@ -163,7 +164,8 @@ struct places {
 static uint32_t *find_slot(const struct places *places, const struct side *kernel, guint64 hash)
 {
 	uint32_t *table = DTC_AT(places->table, uint32_t, 0);
-	uint32_t slot = (uint32_t)(hash * places->factor >> 32) & places->mask;
+	/* the top bits alone depend on all bits of the hash */
+	uint32_t slot = (uint32_t)(hash * places->factor >> (64 - places->bits));
 	while (table[slot] && get_record(kernel, table[slot] - 1)->hash != hash)
 		slot = (slot + 1) & places->mask;
 	return &table[slot];
@@ -172,8 +174,8 @@ static uint32_t *find_slot(const struct places *places, const struct side *kerne
 /* Of several with the same hash the first stands for all, which are too many. */
 static struct places index_places(const struct side *kernel)
 {
-	struct places places = { NULL, 1, (guint64)g_random_int() << 32 | g_random_int() | 1 };
-	while (places.mask / 2 < kernel->taken->len)
+	struct places places = { NULL, 1, 1, (guint64)g_random_int() << 32 | g_random_int() | 1 };
+	for (; places.mask / 2 < kernel->taken->len; places.bits++)
 		places.mask = places.mask * 2 + 1;
 	places.table = dtc_table_new_on_heap(sizeof(uint32_t), LIST_BYTES);
 	dtc_table_set_length(places.table, places.mask + 1);
@@ -280,12 +282,6 @@ static int64_t get_stretch_difference(const struct pairing *pairings, guint coun
 	return values[first];
 }
 
-static int compare_doubles(gconstpointer left, gconstpointer right)
-{
-	double p = *(const double *)left, q = *(const double *)right;
-	return (p > q) - (p < q);
-}
-
 /* The middle one, so that a packet that was taken for another says nothing. 0 if all lie too close together. */
 static double get_rate(const DtcTable *pairings)
 {
@@ -299,7 +295,7 @@ static double get_rate(const DtcTable *pairings)
 		if (node_ns > 0 && MAX(capture_ns, node_ns) >= (double)RATE_SPAN_NS)
 			rates[count++] = capture_ns / node_ns;
 	}
-	qsort(rates, count, sizeof(*rates), compare_doubles);
+	dtc_sort_double(rates, count);
 	return count > 0 ? rates[count / 2] : 0;
 }
 

@@ -96,6 +96,17 @@ static inline void story_context(struct story *s, enum dtc_event_kind kind, int6
 	dtc_machine_apply(s->machine, &e);
 }
 
+/* The local timer's interrupt, from begin_ns on, in which a timer's function wakes a thread for that CPU. */
+static inline void story_timer_wakes(struct story *s, int64_t begin_ns, int64_t wake_ns, uint32_t cpu, int tid,
+				     const char *comm)
+{
+	story_context(s, DTC_EVENT_VECTOR_ENTRY, begin_ns, cpu, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_context(s, DTC_EVENT_HRTIMER_ENTRY, begin_ns + 1, cpu, 1, NULL);
+	story_task(s, DTC_EVENT_SCHED_WAKING, wake_ns, cpu, tid, comm, (int)cpu);
+	story_context(s, DTC_EVENT_HRTIMER_EXIT, wake_ns + 1, cpu, 1, NULL);
+	story_context(s, DTC_EVENT_VECTOR_EXIT, wake_ns + 2, cpu, DTC_VECTOR_LOCAL_TIMER, NULL);
+}
+
 static inline void story_enter(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd)
 {
 	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, t, cpu);

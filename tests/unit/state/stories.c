@@ -262,11 +262,7 @@ static void test_timer_beats_softirq(void)
 	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "a");
 	story_switch(&s, 5, 0, 10, "a", SLEEP, 11, "b");
 	story_context(&s, DTC_EVENT_SOFTIRQ_ENTRY, 10, 0, 3, NULL);
-	story_context(&s, DTC_EVENT_VECTOR_ENTRY, 12, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
-	story_context(&s, DTC_EVENT_HRTIMER_ENTRY, 13, 0, 1, NULL);
-	story_task(&s, DTC_EVENT_SCHED_WAKING, 14, 0, 10, "a", 0);
-	story_context(&s, DTC_EVENT_HRTIMER_EXIT, 15, 0, 1, NULL);
-	story_context(&s, DTC_EVENT_VECTOR_EXIT, 16, 0, DTC_VECTOR_LOCAL_TIMER, NULL);
+	story_timer_wakes(&s, 12, 14, 0, 10, "a");
 	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 18, 0, 3, NULL);
 	story_switch(&s, 20, 0, 11, "b", SLEEP, 10, "a");
 	story_end(&s);
