@@ -10,6 +10,7 @@
 #include "dtrace-chain/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
@@ -157,6 +158,19 @@ static int record(const struct dtc_recorder_request *request, const struct dtc_r
 
 /* ---- one after the other ---- */
 
+/* What stands there by now may be anything: only a folder, and no other's. */
+static void give_folder(const char *path, uid_t uid, gid_t gid)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &status) == 0 && status.st_uid == geteuid())
+		(void)!fchown(fd, uid, gid);
+	close(fd);
+}
+
 /* NODE-3/NODE: a bundle of its own for each. Caller frees. */
 static char *make_folder(const char *node_folder, guint number, GError **error)
 {
@@ -174,7 +188,7 @@ static char *make_folder(const char *node_folder, guint number, GError **error)
 		return NULL;
 	}
 	if (dtc_privileges_get_sudo_user(&uid, &gid) && stat(parent, &status) == 0 && status.st_uid == uid)
-		(void)!lchown(outer, uid, gid);
+		give_folder(outer, uid, gid);
 	return g_build_filename(outer, node, NULL);
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _GNU_SOURCE /* nftw */
 #include "collect/seal/places.h"
 
 #include "collect/seal/raw.h"
 #include "dtrace-chain/error.h"
 #include "dtrace-chain/manifest.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +16,6 @@
 
 #define PART ".sealing"
 #define REPLACED "replaced" /* in it: the kernel/ of before */
-#define OPEN_FOLDERS 16
 
 static bool set_unwritable(const char *path, int reason, GError **error)
 {
@@ -27,18 +25,44 @@ static bool set_unwritable(const char *path, int reason, GError **error)
 	return false;
 }
 
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where)
+static void remove_below(int folder_fd, const char *name, dev_t device);
+
+/* Takes the descriptor. */
+static void empty(int fd, dev_t device)
 {
-	(void)info;
-	(void)kind;
-	(void)where;
-	remove(path);
-	return 0;
+	DIR *dir = fdopendir(fd);
+
+	if (!dir) {
+		close(fd);
+		return;
+	}
+	for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			remove_below(dirfd(dir), entry->d_name, device);
+	closedir(dir);
 }
 
-void dtc_places_remove(const char *part)
+/* From folder to folder, each held open: a path could lead elsewhere since it was looked at. Device 0: any. */
+static void remove_below(int folder_fd, const char *name, dev_t device)
 {
-	nftw(part, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+	struct stat status;
+
+	if (unlinkat(folder_fd, name, 0) == 0 || (errno != EISDIR && errno != EPERM))
+		return;
+	int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &status) != 0 || (device != 0 && status.st_dev != device)) {
+		close(fd);
+		return;
+	}
+	empty(fd, status.st_dev);
+	unlinkat(folder_fd, name, AT_REMOVEDIR);
+}
+
+void dtc_places_remove(const char *folder)
+{
+	remove_below(AT_FDCWD, folder, 0);
 }
 
 char *dtc_places_begin(const char *node_folder, GError **error)

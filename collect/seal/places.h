@@ -14,7 +14,7 @@ char *dtc_places_begin(const char *node_folder, GError **error);
 bool dtc_places_write(const char *part, const char *name, const void *data, gsize bytes, GError **error);
 /* Everything to its place; a kernel/ of an earlier sealing that was interrupted is replaced. */
 bool dtc_places_publish(const char *node_folder, const char *part, GError **error);
-/* With all that is in it. */
-void dtc_places_remove(const char *part);
+/* A folder with all that is in it, but what is mounted there; links are removed and not followed. */
+void dtc_places_remove(const char *folder);
 /* raw/, if nothing is in it but what a recorder puts there; else what it put there. */
 void dtc_places_remove_raw(const char *node_folder);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/record/cluster/remains.h"
 
+#include "collect/seal/places.h"
 #include "dtrace-chain/error.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -117,18 +116,20 @@ guint64 dtc_remains_get_free_bytes(const char *folder)
 
 /* ---- removing ---- */
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)status;
-	(void)type;
-	(void)walk;
-	(void)remove(path);
-	return 0;
-}
-
 void dtc_remains_remove(const char *folder)
 {
-	nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	dtc_places_remove(folder);
+}
+
+/* Root's own, or of who became root by sudo: what others put into a place that is everybody's is theirs to remove. */
+static bool is_ours(const struct stat *status)
+{
+	const char *user = geteuid() == 0 ? g_getenv("SUDO_UID") : NULL;
+	guint64 number;
+
+	return status->st_uid == geteuid() ||
+	       (user && g_ascii_string_to_unsigned(user, 10, 0, G_MAXUINT32, &number, NULL) &&
+		status->st_uid == (uid_t)number);
 }
 
 static bool is_old(const char *folder)
@@ -136,7 +137,7 @@ static bool is_old(const char *folder)
 	struct stat status;
 
 	if (lstat(folder, &status) != 0 || !S_ISDIR(status.st_mode) ||
-	    status.st_mtim.tv_sec + OLD_SECONDS > time(NULL) || (status.st_uid != geteuid() && geteuid() != 0))
+	    status.st_mtim.tv_sec + OLD_SECONDS > time(NULL) || !is_ours(&status))
 		return false;
 	int fd = dtc_remains_open_lock(folder);
 	bool is_free = fd >= 0 && dtc_remains_lock(fd);

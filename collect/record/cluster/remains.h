@@ -32,5 +32,8 @@ guint64 dtc_remains_count_bytes(const char *folder);
 guint64 dtc_remains_get_free_bytes(const char *folder);
 /* The folder with all that is in it; links are removed and not followed. */
 void dtc_remains_remove(const char *folder);
-/* The same of what agents have left beside it that nobody works in any more, if it is older than a day. */
+/*
+ * The same of what agents have left beside it that nobody works in any more, if it is older than a day and belongs to
+ * this user, or to who called sudo.
+ */
 void dtc_remains_remove_old(const char *folder);

@@ -14,11 +14,14 @@
 #include "collect/record/record_options.h"
 #include "dtrace-chain/error.h"
 
+#include <fcntl.h>
 #include <glib-unix.h>
 #include <glib/gstdio.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
@@ -422,6 +425,62 @@ static void test_fetching(void)
 	leave(&lab);
 }
 
+/* ---- what is left ---- */
+
+static char *make_left(const char *place, const char *name, uid_t user)
+{
+	char *folder = g_strconcat(place, "/" DTC_REMAINS_PREFIX, name, NULL);
+	g_autofree char *inner = g_build_filename(folder, "web", "kernel", NULL);
+	g_autofree char *file = g_build_filename(inner, "0", NULL);
+	const struct timespec old[2] = { { time(NULL) - 100000, 0 }, { time(NULL) - 100000, 0 } };
+
+	g_assert_cmpint(g_mkdir_with_parents(inner, 0700), ==, 0);
+	g_assert_true(g_file_set_contents(file, "x", -1, NULL));
+	g_assert_cmpint(chown(folder, user, (gid_t)-1), ==, 0);
+	g_assert_cmpint(utimensat(AT_FDCWD, folder, old, 0), ==, 0);
+	return folder;
+}
+
+/* A link in it leads to what is somebody else's. */
+static void test_removing(void)
+{
+	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
+	g_autofree char *kept = g_build_filename(dtc_scratch_get_path(scratch), "kept", NULL);
+	g_autofree char *left = make_left(dtc_scratch_get_path(scratch), "a", geteuid());
+	g_autofree char *own = make_left(dtc_scratch_get_path(scratch), "b", geteuid());
+	g_autofree char *link = g_build_filename(left, "web", "link", NULL);
+	g_autofree char *file = g_build_filename(kept, "file", NULL);
+
+	g_assert_cmpint(g_mkdir(kept, 0700), ==, 0);
+	g_assert_true(g_file_set_contents(file, "x", -1, NULL));
+	g_assert_cmpint(symlink(kept, link), ==, 0);
+	dtc_remains_remove(left);
+	g_assert_false(g_file_test(left, G_FILE_TEST_EXISTS));
+	g_assert_true(g_file_test(file, G_FILE_TEST_EXISTS));
+	dtc_remains_remove_old(left);
+	g_assert_false(g_file_test(own, G_FILE_TEST_EXISTS));
+}
+
+/* Root removes its own, and those of who called sudo. */
+static void test_others(void)
+{
+	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
+	const char *place = dtc_scratch_get_path(scratch);
+	g_autofree char *run = g_strconcat(place, "/" DTC_REMAINS_PREFIX "run", NULL);
+
+	if (geteuid() != 0) {
+		g_test_skip("only root meets folders of others");
+		return;
+	}
+	g_autofree char *caller = make_left(place, "caller", 1234);
+	g_autofree char *stranger = make_left(place, "stranger", 1235);
+	g_setenv("SUDO_UID", "1234", TRUE);
+	dtc_remains_remove_old(run);
+	g_unsetenv("SUDO_UID");
+	g_assert_false(g_file_test(caller, G_FILE_TEST_EXISTS));
+	g_assert_true(g_file_test(stranger, G_FILE_TEST_EXISTS));
+}
+
 /* ---- a shell on a node ---- */
 
 static char *run_script(const struct dtc_boot *boot, int *ret_status)
@@ -472,6 +531,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/cluster/silence", test_silence);
 	g_test_add_func("/cluster/resuming", test_resuming);
 	g_test_add_func("/cluster/fetching", test_fetching);
+	g_test_add_func("/cluster/removing", test_removing);
+	g_test_add_func("/cluster/others", test_others);
 	g_test_add_func("/cluster/boot", test_boot);
 	return g_test_run();
 }
