@@ -196,7 +196,7 @@ static bool open_tracer(DtcRecorder *recording, GError **error)
 	if (!available || !dtc_events_choose(available, request->set, request->event_list, &choice, error))
 		return false;
 	const struct dtc_tracer_settings settings = {
-		.instance = name ? name : "dtrace-collect-0-0",
+		.instance = name,
 		.events = choice.events,
 		.buffer_bytes = request->buffer_bytes,
 		.hold_ns = recording->flight ? dtc_flight_get_hold_ns(recording->flight) : 0,
