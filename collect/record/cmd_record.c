@@ -18,8 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_CHARACTERS 1000
-
 static bool refuse(GError **error, const char *message, const char *hint)
 {
 	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE, "%s\n%s", message, hint);

@@ -12,12 +12,15 @@
 #define READ_BYTES ((gsize)64 << 10)
 /* Of a longer line the begin is looked at. */
 #define MAX_LINE_BYTES READ_BYTES
+/* Whoever asks has other things to do: a log that is written faster is looked at later. */
+#define MAX_POLL_BYTES ((gsize)4 << 20)
 
 struct DtcLineWatch {
 	char *path;
 	GRegex *regex;
 	int file;      /* -1: not there */
-	GString *rest; /* what was read and not looked at */
+	GString *rest; /* what was read; the first of it was looked at */
+	gsize looked_bytes;
 	gboolean is_in_long_line;
 };
 
@@ -60,18 +63,26 @@ void dtc_line_watch_free(DtcLineWatch *watch)
 	g_free(watch);
 }
 
+static void forget_rest(DtcLineWatch *watch)
+{
+	g_string_truncate(watch->rest, 0);
+	watch->looked_bytes = 0;
+	watch->is_in_long_line = FALSE;
+}
+
 /* The next whole line of what was read; of one that is too long, its begin. NULL: there is none yet. Caller owns. */
 static char *take_line(DtcLineWatch *watch)
 {
-	GString *rest = watch->rest;
-	const char *end = memchr(rest->str, '\n', rest->len);
-	gsize length = end ? (gsize)(end - rest->str) : rest->len;
+	const char *begin = watch->rest->str + watch->looked_bytes;
+	gsize left = watch->rest->len - watch->looked_bytes;
+	const char *end = memchr(begin, '\n', left);
+	gsize length = end ? (gsize)(end - begin) : left;
 
-	if (!end && rest->len < MAX_LINE_BYTES)
+	if (!end && left < MAX_LINE_BYTES)
 		return NULL;
-	char *line = g_strndup(rest->str, watch->is_in_long_line ? 0 : length);
+	char *line = g_strndup(begin, watch->is_in_long_line ? 0 : length);
 	watch->is_in_long_line = end == NULL;
-	g_string_erase(rest, 0, (gssize)(length + (end ? 1 : 0)));
+	watch->looked_bytes += length + (end ? 1 : 0);
 	return line;
 }
 
@@ -83,23 +94,26 @@ static char *find_line(DtcLineWatch *watch)
 	return NULL;
 }
 
-/* False when there is no more. */
-static gboolean read_more(DtcLineWatch *watch)
+/* How much; 0 when there is no more. */
+static gsize read_more(DtcLineWatch *watch)
 {
 	g_autofree char *bytes = g_malloc(READ_BYTES);
 	struct stat status;
 
 	if (watch->file < 0)
-		return FALSE;
+		return 0;
 	if (fstat(watch->file, &status) == 0 && S_ISREG(status.st_mode) &&
 	    status.st_size < lseek(watch->file, 0, SEEK_CUR)) {
 		lseek(watch->file, 0, SEEK_SET); /* it was truncated, and begins anew */
-		g_string_truncate(watch->rest, 0);
+		forget_rest(watch);
 	}
 	ssize_t got = read(watch->file, bytes, READ_BYTES);
-	if (got > 0)
-		g_string_append_len(watch->rest, bytes, got);
-	return got > 0;
+	if (got <= 0)
+		return 0;
+	g_string_erase(watch->rest, 0, (gssize)watch->looked_bytes);
+	watch->looked_bytes = 0;
+	g_string_append_len(watch->rest, bytes, got);
+	return (gsize)got;
 }
 
 /* Another file has the name: a log was rotated. */
@@ -115,18 +129,19 @@ static gboolean is_replaced(const DtcLineWatch *watch)
 
 char *dtc_line_watch_poll(DtcLineWatch *watch)
 {
-	for (;;) {
+	for (gsize read_bytes = 0;;) {
 		char *line = find_line(watch);
-		if (line)
+		if (line || read_bytes >= MAX_POLL_BYTES)
 			return line;
-		if (read_more(watch))
+		gsize got = read_more(watch);
+		read_bytes += got;
+		if (got > 0)
 			continue;
 		if (!is_replaced(watch))
 			return NULL;
 		if (watch->file >= 0)
 			close(watch->file);
-		g_string_truncate(watch->rest, 0);
-		watch->is_in_long_line = FALSE;
+		forget_rest(watch);
 		open_file(watch);
 		if (watch->file < 0)
 			return NULL;

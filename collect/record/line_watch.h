@@ -13,5 +13,8 @@ typedef struct DtcLineWatch DtcLineWatch;
 DtcLineWatch *dtc_line_watch_new(const char *path, const char *expression, GError **error);
 void dtc_line_watch_free(DtcLineWatch *watch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcLineWatch, dtc_line_watch_free)
-/* The first line since the last call that matches; what follows it is looked at by the next call. Caller owns. */
+/*
+ * The first line since the last call that matches; what follows it is looked at by the next call, and so is what
+ * follows the first 4 MiB. Caller owns.
+ */
 char *dtc_line_watch_poll(DtcLineWatch *watch);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/record/recorder.h"
 
+#include "collect/console/printable.h"
 #include "collect/record/clocks.h"
 #include "collect/record/flight.h"
 #include "collect/record/instance_name.h"
@@ -25,6 +26,7 @@
 #define LINE_TURN_NS (SECOND_NS / 20)
 /* After a trigger: the rest of what was slow, here and on other nodes. */
 #define TAIL_NS (SECOND_NS / 2)
+#define MAX_TRIGGER_CHARACTERS 1000
 #define RESERVE_BYTES ((guint64)32 << 20)
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
@@ -76,12 +78,12 @@ int dtc_recorder_wait_for_signal(int64_t timeout_ns)
 
 /* ---- triggers ---- */
 
-/* The first counts. */
+/* The first counts. Lines of logs hold any bytes, and it goes into files of text. */
 static void set_trigger(DtcRecorder *recording, const char *text)
 {
 	g_mutex_lock(&recording->lock);
 	if (!recording->trigger) {
-		recording->trigger = g_strdup(text);
+		recording->trigger = dtc_printable(text, MAX_TRIGGER_CHARACTERS);
 		recording->triggered_ns = dtc_clock_get_mono_ns();
 	}
 	g_mutex_unlock(&recording->lock);

@@ -2,7 +2,6 @@
 #include "collect/record/slow.h"
 
 #include <arpa/inet.h>
-#include <dtrace-chain/hash.h>
 #include <string.h>
 
 /* More connections at a time are not watched: the idle ones go, or else all. */
@@ -18,6 +17,8 @@ struct connection {
 	struct end client, server;
 	int64_t asked_ns; /* the request that is open; 0: none is */
 	bool is_told;
+	bool is_left;	/* by the client */
+	bool is_closed; /* by the server: what the client still sends asks for nothing */
 };
 
 struct DtcSlow {
@@ -145,6 +146,25 @@ static char *answer(const DtcSlow *slow, struct connection *connection, int64_t 
 	return took_ns >= slow->limit.limit_ns ? tell(connection, "answered after", took_ns) : NULL;
 }
 
+static void ask(struct connection *connection, int64_t time_ns)
+{
+	if (connection->asked_ns != 0 || connection->is_closed)
+		return;
+	connection->asked_ns = time_ns;
+	connection->is_told = false;
+}
+
+/*
+ * At a FIN or RST. One that waits for an answer stays: a server that says goodbye has answered. One that only the
+ * server has closed stays too, for a client's own goodbye (TLS) must not look like a request on a new one.
+ */
+static bool is_over(struct connection *connection, bool is_client, uint8_t tcp_flags)
+{
+	connection->is_left |= is_client;
+	connection->is_closed |= !is_client;
+	return connection->asked_ns == 0 && (connection->is_left || tcp_flags & DTC_TCP_RST);
+}
+
 char *dtc_slow_look(DtcSlow *slow, const struct dtc_captured *packet)
 {
 	const struct dtc_headers *headers = &packet->headers;
@@ -165,16 +185,15 @@ char *dtc_slow_look(DtcSlow *slow, const struct dtc_captured *packet)
 	}
 	if (!connection && (is_opened || headers->payload_bytes > 0))
 		connection = add(slow, &source, &destination, is_from_client(slow, headers));
-	if (connection && headers->payload_bytes > 0) {
-		bool is_client = memcmp(&connection->client, &source, sizeof(source)) == 0;
-		if (!is_client)
-			text = answer(slow, connection, packet->time_ns);
-		else if (connection->asked_ns == 0) {
-			connection->asked_ns = packet->time_ns;
-			connection->is_told = false;
-		}
-	}
-	if (connection && headers->tcp_flags & (DTC_TCP_FIN | DTC_TCP_RST) && connection->asked_ns == 0)
+	if (!connection)
+		return NULL;
+	bool is_client = memcmp(&connection->client, &source, sizeof(source)) == 0;
+	bool is_end = headers->tcp_flags & (DTC_TCP_FIN | DTC_TCP_RST);
+	if (is_client && headers->payload_bytes > 0)
+		ask(connection, packet->time_ns);
+	else if (!is_client && (headers->payload_bytes > 0 || is_end))
+		text = answer(slow, connection, packet->time_ns);
+	if (is_end && is_over(connection, is_client, headers->tcp_flags))
 		g_hash_table_remove(slow->connections, connection);
 	return text;
 }

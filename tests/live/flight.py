@@ -128,14 +128,17 @@ def story_line(port):
     process = start("-o", "line", "--flight", "2s", "--events-set", "minimal", "--until-line", "app.log",
                     "took [0-9]{3,} ms")
     wait_until_flying(process)
-    with open("app.log", "a", encoding="ascii") as file:
+    with open("app.log", "ab") as file:
         for took in (3, 20, 300):
             ask(port, 20, 10 if took == 300 else -1, "line%d" % took)
-            file.write("GET / took %d ms\n" % took)
+            file.write(b"GET / took %d ms \xff\x1b[31m\n" % took)
             file.flush()
     code, out, err = finish(process)
     expect(code in (0, 3) and "trigger:  app.log: GET / took 300 ms" in out,
            "a line ends it: %d %s%s" % (code, out, err))
+    expect("\x1b" not in out, "what a log holds does nothing to the terminal")
+    with open("line/environment", encoding="utf-8") as file:
+        expect("trigger=app.log: GET / took 300 ms" in file.read(), "the recording has the line")
     explain(".", "line300-10")
     shutil.rmtree("line")
     os.unlink("app.log")

@@ -116,6 +116,39 @@ static void test_long(struct fixture *f, gconstpointer data)
 	expect(log, "last took 300 ms");
 }
 
+/* What follows a truncation is no rest of a long line. */
+static void test_truncated_long(struct fixture *f, gconstpointer data)
+{
+	(void)data;
+	g_autoptr(DtcLineWatch) log = watch(f);
+	g_autofree char *junk = g_strnfill(300000, 'x');
+	append(f, junk);
+	expect(log, NULL);
+	FILE *file = fopen(f->path, "w");
+	g_assert_nonnull(file);
+	fclose(file);
+	append(f, "took 800 ms\n");
+	expect(log, "took 800 ms");
+}
+
+/* Each call looks at so much, and nothing is left out. */
+static void test_fast(struct fixture *f, gconstpointer data)
+{
+	(void)data;
+	g_autoptr(DtcLineWatch) log = watch(f);
+	g_autofree char *junk = g_strnfill((gsize)16 << 20, 'x');
+	for (gsize i = 99; i < (gsize)16 << 20; i += 100)
+		junk[i] = '\n';
+	append(f, junk);
+	append(f, "\ntook 400 ms\n");
+	expect(log, NULL);
+	char *line = NULL;
+	for (int i = 0; !line && i < 10; i++)
+		line = dtc_line_watch_poll(log);
+	g_assert_cmpstr(line, ==, "took 400 ms");
+	g_free(line);
+}
+
 static void test_refused(void)
 {
 	g_autoptr(GError) error = NULL;
@@ -131,6 +164,8 @@ int main(int argc, char **argv)
 	g_test_add("/record/line-watch/rotates", struct fixture, NULL, set_up, test_rotates, tear_down);
 	g_test_add("/record/line-watch/truncated", struct fixture, NULL, set_up, test_truncated, tear_down);
 	g_test_add("/record/line-watch/long", struct fixture, NULL, set_up, test_long, tear_down);
+	g_test_add("/record/line-watch/truncated-long", struct fixture, NULL, set_up, test_truncated_long, tear_down);
+	g_test_add("/record/line-watch/fast", struct fixture, NULL, set_up, test_fast, tear_down);
 	g_test_add_func("/record/line-watch/refused", test_refused);
 	return g_test_run();
 }

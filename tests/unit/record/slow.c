@@ -99,6 +99,29 @@ static void test_unanswered(void)
 	g_assert_null(dtc_slow_find_unanswered(slow, 6000 * MS));
 }
 
+/* Goodbyes are answered by the end of the connection, whoever says it first. */
+static void test_goodbyes(void)
+{
+	const uint8_t fin = DTC_TCP_FIN | DTC_TCP_ACK;
+	g_autoptr(DtcSlow) slow = dtc_slow_new(&any);
+
+	expect_nothing(slow, 1, CLIENT, SERVER, 10);
+	g_assert_null(look(slow, 2, CLIENT, SERVER, 0, fin));
+	g_assert_null(look(slow, 3, SERVER, CLIENT, 0, fin));
+	expect_nothing(slow, 10, CLIENT + 1, SERVER, 10);
+	g_assert_null(look(slow, 11, SERVER, CLIENT + 1, 0, DTC_TCP_RST));
+	/* the server closes first */
+	expect_nothing(slow, 20, CLIENT + 2, SERVER, 10);
+	expect_nothing(slow, 21, SERVER, CLIENT + 2, 10);
+	g_assert_null(look(slow, 100, SERVER, CLIENT + 2, 24, fin));
+	g_assert_null(look(slow, 101, CLIENT + 2, SERVER, 24, fin));
+	g_assert_null(dtc_slow_find_unanswered(slow, 9000 * MS));
+	/* a request that is answered by closing after all was slow */
+	expect_nothing(slow, 10000, CLIENT + 3, SERVER, 10);
+	g_autofree char *text = look(slow, 10300, SERVER, CLIENT + 3, 0, fin);
+	g_assert_cmpstr(text, ==, "answered after 300 ms: 10.0.0.1:40003 asked 10.0.0.1:80");
+}
+
 /* Memory stays bounded, and who waits for an answer is not forgotten for who does not. */
 static void test_many(void)
 {
@@ -117,6 +140,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/record/slow/opened", test_opened);
 	g_test_add_func("/record/slow/joined", test_joined);
 	g_test_add_func("/record/slow/unanswered", test_unanswered);
+	g_test_add_func("/record/slow/goodbyes", test_goodbyes);
 	g_test_add_func("/record/slow/many", test_many);
 	return g_test_run();
 }
