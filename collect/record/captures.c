@@ -40,8 +40,9 @@ struct capture {
 	bool is_named; /* perhaps no namespace at all */
 	GThread *thread;
 	gint *is_stopping;
-	const int64_t *from_ns; /* set before it is stopping, as the next */
-	const int64_t *until_ns;
+	const gint *is_held;
+	const int64_t *from_ns;	 /* set before it is stopping */
+	const int64_t *until_ns; /* set before it is held */
 	struct dtc_packet_budget *budget;
 	/* of the thread, until it has ended; lock guards what both look at */
 	pcap_t *handle;
@@ -63,7 +64,8 @@ struct DtcCaptures {
 	GPtrArray *captures; /* struct capture, owned */
 	GHashTable *known;   /* inode -> nothing */
 	GPtrArray *lacks;
-	gint is_stopping; /* atomic */
+	gint is_stopping; /* atomic, as the next */
+	gint is_held;
 	int64_t from_ns, until_ns;
 	struct dtc_packet_budget budget;
 	bool is_stopped;
@@ -264,6 +266,8 @@ static void pump(struct capture *capture)
 		int64_t now_ns = dtc_clock_get_mono_ns();
 		if (is_stopping && deadline_ns == 0)
 			deadline_ns = now_ns + DRAIN_NS;
+		if (capture->ring && g_atomic_int_get(capture->is_held))
+			dtc_packet_ring_hold(capture->ring, *capture->until_ns);
 		(void)poll(&socket, 1, 2 * TIMEOUT_MS);
 		int count = pcap_dispatch(capture->handle, -1, take_packet, (uint8_t *)capture);
 		age(capture);
@@ -329,6 +333,7 @@ static struct capture *start_capture(DtcCaptures *captures, const struct dtc_net
 	capture->is_own = is_own;
 	capture->is_named = netns->pid == 0;
 	capture->is_stopping = &captures->is_stopping;
+	capture->is_held = &captures->is_held;
 	capture->from_ns = &captures->from_ns;
 	capture->until_ns = &captures->until_ns;
 	capture->budget = &captures->budget;
@@ -376,6 +381,7 @@ DtcCaptures *dtc_captures_start(const struct dtc_capture_settings *settings, GEr
 	const struct dtc_netns own = { .inode = dtc_netns_get_own(), .path = (char *)"/proc/self/ns/net" };
 
 	captures->settings = *settings;
+	captures->until_ns = INT64_MAX;
 	captures->from_ns = INT64_MAX; /* who does not stop them wants none of what they keep */
 	captures->budget.max_kib = (gint)MIN(settings->hold_bytes / 1024, G_MAXINT32 / 2);
 	captures->captures = g_ptr_array_new_with_free_func(free_capture);
@@ -458,11 +464,16 @@ static void join_all(DtcCaptures *captures)
 	captures->is_stopped = true;
 }
 
-bool dtc_captures_stop(DtcCaptures *captures, int64_t from_ns, int64_t until_ns, GError **error)
+void dtc_captures_hold(DtcCaptures *captures, int64_t until_ns)
+{
+	captures->until_ns = until_ns; /* read by threads once they see that they hold */
+	g_atomic_int_set(&captures->is_held, 1);
+}
+
+bool dtc_captures_stop(DtcCaptures *captures, int64_t from_ns, GError **error)
 {
 	g_autoptr(GString) lines = g_string_new(NULL);
 
-	captures->until_ns = until_ns;
 	captures->from_ns = from_ns; /* read by threads once they see that they are stopping */
 	join_all(captures);
 	tell(captures, lines);

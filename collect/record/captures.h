@@ -52,10 +52,15 @@ DtcCaptures *dtc_captures_start(const struct dtc_capture_settings *settings, GEr
 void dtc_captures_rescan(DtcCaptures *captures);
 void dtc_captures_get_counts(DtcCaptures *captures, struct dtc_capture_counts *ret_counts);
 /*
- * Waits for what is still on its way, and joins the threads. Writes raw/captures. A flight recorder's packets are
- * written now, those between these times (CLOCK_REALTIME).
+ * A flight recorder's packets up to this time (CLOCK_REALTIME) are those that are wanted: none of them goes any more,
+ * however long it takes until the stop.
  */
-bool dtc_captures_stop(DtcCaptures *captures, int64_t from_ns, int64_t until_ns, GError **error);
+void dtc_captures_hold(DtcCaptures *captures, int64_t until_ns);
+/*
+ * Waits for what is still on its way, and joins the threads. Writes raw/captures. A flight recorder's packets are
+ * written now, those from this time on (CLOCK_REALTIME).
+ */
+bool dtc_captures_stop(DtcCaptures *captures, int64_t from_ns, GError **error);
 /* "thing=reason" of what could not be captured (char *). Borrowed; after the stop. */
 const GPtrArray *dtc_captures_get_lacks(const DtcCaptures *captures);
 /* Stops as well. */

@@ -39,6 +39,8 @@ static bool check_words(int argc, char **argv, char *const *command, struct dtc_
 	}
 	if (command && !*command)
 		return refuse(error, "no command after --", "for example dtrace-collect record -- sleep 10");
+	if (command && request->is_one_of_many)
+		return refuse(error, "--keep does not go with a command", "each recording would start it anew");
 	if (command && request->duration_ns > 0)
 		return refuse(error, "--for does not go with a command", "the recording ends when the command does");
 	return true;
@@ -231,25 +233,53 @@ static int wait_for_child(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+/* Of a recording of which nothing is left, NODE-3 goes too. */
+static void remove_outer(const char *folder)
+{
+	g_autofree char *outer = g_path_get_dirname(folder);
+
+	(void)g_rmdir(outer);
+}
+
+/* What ended the last one, where nobody asked for it. */
+static int tell_last(const DtcRecorder *recording)
+{
+	const struct dtc_recorder_totals *totals = dtc_recorder_get_totals(recording);
+
+	if (totals->end != DTC_END_DISK)
+		return 0;
+	if (totals->is_thrown_away)
+		fprintf(stderr,
+			"%s: stopped early: the disk is nearly full, or refused to be written\n"
+			"hint: make room, or name another disk with -o; there was no trigger to write anything for\n",
+			dtc_collect_program.name);
+	return DTC_COLLECT_INCOMPLETE;
+}
+
 static int record_again(struct dtc_recorder_request *request, const struct dtc_record_options *options, GError **error)
 {
 	pid_t child = 0;
 	int code = 0;
 
-	request->is_one_of_many = true;
 	for (guint number = 1;; number++) {
 		g_autofree char *folder = make_folder(options->output, number, error);
 		request->node_folder = folder;
 		g_autoptr(DtcRecorder) recording = folder ? run(request, options, error) : NULL;
-		bool is_over = !recording || dtc_recorder_get_totals(recording)->end != DTC_END_TRIGGER;
-		if (is_over && folder) {
-			g_autofree char *outer = g_path_get_dirname(folder);
-			(void)g_rmdir(outer);
-		}
+		bool is_written = recording && !dtc_recorder_get_totals(recording)->is_thrown_away;
+		bool is_last = !recording || dtc_recorder_get_totals(recording)->end != DTC_END_TRIGGER;
+		if (folder && !is_written)
+			remove_outer(folder);
 		code = MAX(code, wait_for_child(child));
-		if (is_over)
-			return recording ? code : 1;
-		child = finish_aside(request, options, recording, number);
+		child = is_written ? finish_aside(request, options, recording, number) : 0;
+		if (child < 0) { /* here: no rights are left to record again */
+			fprintf(stderr, "%s: cannot start a process: %s; this recording is the last\n",
+				dtc_collect_program.name, g_strerror(errno));
+			return MAX(code, finish(request, options, recording));
+		}
+		if (is_last)
+			code = MAX(code, wait_for_child(child));
+		if (is_last)
+			return recording ? MAX(code, tell_last(recording)) : 1;
 	}
 }
 

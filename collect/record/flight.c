@@ -3,12 +3,15 @@
 
 #define WALKS 4	      /* in the time that is kept */
 #define WALK_COST 250 /* times as long as a walk takes of a CPU nobody walks again */
+#define BUFFER_LEAST ((guint64)1 << 20)
+#define BUFFER_MOST ((guint64)1 << 30)
 #define SLACK_NS INT64_C(2000000000)
 
 struct sample {
 	int64_t time_ns;
 	char *clocks;
 	char *drops;
+	struct dtc_flight_losses losses;
 };
 
 struct DtcFlight {
@@ -33,6 +36,13 @@ static void free_walk(gpointer data)
 
 	g_free(walk->text);
 	g_free(walk);
+}
+
+gsize dtc_flight_get_buffer_bytes(guint64 flight_bytes, guint cpu_count)
+{
+	guint64 most = flight_bytes / 2 / cpu_count;
+
+	return (gsize)MIN(most, CLAMP(most / 8, BUFFER_LEAST, BUFFER_MOST));
 }
 
 DtcFlight *dtc_flight_new(int64_t keep_ns, int64_t walk_cost_ns)
@@ -60,16 +70,30 @@ int64_t dtc_flight_get_hold_ns(const DtcFlight *flight)
 	return flight->keep_ns + flight->interval_ns + SLACK_NS;
 }
 
-void dtc_flight_take_sample(DtcFlight *flight, int64_t time_ns, char *clocks, char *drops)
+void dtc_flight_take_sample(DtcFlight *flight, int64_t time_ns, char *clocks, char *drops,
+			    const struct dtc_flight_losses *losses)
 {
 	struct sample *sample = g_new(struct sample, 1);
 	const struct sample *oldest;
 
-	*sample = (struct sample){ time_ns, clocks, drops };
+	*sample = (struct sample){ time_ns, clocks, drops, *losses };
 	g_queue_push_tail(&flight->samples, sample);
 	while ((oldest = g_queue_peek_head(&flight->samples)) &&
 	       oldest->time_ns < time_ns - dtc_flight_get_hold_ns(flight))
 		free_sample(g_queue_pop_head(&flight->samples));
+}
+
+struct dtc_flight_losses dtc_flight_get_losses_before(const DtcFlight *flight, int64_t from_ns)
+{
+	struct dtc_flight_losses losses = { 0 };
+
+	for (const GList *link = flight->samples.head; link; link = link->next) {
+		const struct sample *sample = link->data;
+		if (sample->time_ns > from_ns && link != flight->samples.head)
+			break;
+		losses = sample->losses;
+	}
+	return losses;
 }
 
 bool dtc_flight_wants_walk(const DtcFlight *flight, int64_t now_ns)

@@ -18,14 +18,27 @@ struct dtc_flight_walk {
 
 typedef struct DtcFlight DtcFlight;
 
+/*
+ * What each CPU's ring buffer begins with, of what a flight may take altogether: an eighth of what it may become, or
+ * 1 MiB, but of all CPUs never more than half.
+ */
+gsize dtc_flight_get_buffer_bytes(guint64 flight_bytes, guint cpu_count);
 /* What a walk costs of a CPU says how often one is made. */
 DtcFlight *dtc_flight_new(int64_t keep_ns, int64_t walk_cost_ns);
 void dtc_flight_free(DtcFlight *flight);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcFlight, dtc_flight_free)
 /* So much has to be kept of events and packets, so that there is a walk at the begin of what was asked for. */
 int64_t dtc_flight_get_hold_ns(const DtcFlight *flight);
+/* What was lost since everything began. */
+struct dtc_flight_losses {
+	guint64 events, packets;
+};
+
 /* Lines of raw/clocks and of raw/drops, which it takes. */
-void dtc_flight_take_sample(DtcFlight *flight, int64_t time_ns, char *clocks, char *drops);
+void dtc_flight_take_sample(DtcFlight *flight, int64_t time_ns, char *clocks, char *drops,
+			    const struct dtc_flight_losses *losses);
+/* What had been lost at the last sample up to then, or at the first that is left: none of it is the recording's. */
+struct dtc_flight_losses dtc_flight_get_losses_before(const DtcFlight *flight, int64_t from_ns);
 bool dtc_flight_wants_walk(const DtcFlight *flight, int64_t now_ns);
 /* Takes the text. */
 void dtc_flight_take_walk(DtcFlight *flight, const struct dtc_flight_walk *walk);

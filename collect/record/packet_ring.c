@@ -21,6 +21,7 @@ struct block {
 struct DtcPacketRing {
 	int64_t keep_ns;
 	int64_t cut_ns;
+	int64_t until_ns; /* INT64_MAX: it is not held */
 	struct dtc_packet_budget *budget;
 	GQueue blocks; /* the oldest first */
 };
@@ -41,6 +42,7 @@ DtcPacketRing *dtc_packet_ring_new(int64_t keep_ns, struct dtc_packet_budget *bu
 
 	ring->keep_ns = keep_ns;
 	ring->cut_ns = INT64_MIN;
+	ring->until_ns = INT64_MAX;
 	ring->budget = budget;
 	g_queue_init(&ring->blocks);
 	return ring;
@@ -68,6 +70,8 @@ void dtc_packet_ring_age(DtcPacketRing *ring, int64_t now_ns)
 {
 	const struct block *oldest;
 
+	if (ring->until_ns != INT64_MAX)
+		return;
 	while ((oldest = g_queue_peek_head(&ring->blocks)) && oldest->last_ns < now_ns - ring->keep_ns)
 		drop_oldest(ring);
 }
@@ -104,6 +108,8 @@ void dtc_packet_ring_add(DtcPacketRing *ring, const struct dtc_ring_packet *pack
 	gsize stride = get_stride(packet->captured_bytes);
 	struct block *block;
 
+	if (packet->time_ns > ring->until_ns)
+		return;
 	dtc_packet_ring_age(ring, packet->time_ns);
 	block = g_queue_peek_tail(&ring->blocks);
 	if (!block || block->room - block->used < stride)
@@ -114,6 +120,11 @@ void dtc_packet_ring_add(DtcPacketRing *ring, const struct dtc_ring_packet *pack
 	memcpy(block->bytes + block->used + sizeof(*packet), bytes, packet->captured_bytes);
 	block->used += stride;
 	block->last_ns = MAX(block->last_ns, packet->time_ns);
+}
+
+void dtc_packet_ring_hold(DtcPacketRing *ring, int64_t until_ns)
+{
+	ring->until_ns = until_ns;
 }
 
 int64_t dtc_packet_ring_get_cut_ns(const DtcPacketRing *ring)

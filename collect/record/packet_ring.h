@@ -31,6 +31,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcPacketRing, dtc_packet_ring_free)
 void dtc_packet_ring_add(DtcPacketRing *ring, const struct dtc_ring_packet *packet, const uint8_t *bytes);
 /* What has become too old without a packet that would have made it go. */
 void dtc_packet_ring_age(DtcPacketRing *ring, int64_t now_ns);
+/* What is kept now stays, however long it takes to write it, and what came after that time is not wanted. */
+void dtc_packet_ring_hold(DtcPacketRing *ring, int64_t until_ns);
 /* Up to that time packets went for want of room; INT64_MIN: none did. */
 int64_t dtc_packet_ring_get_cut_ns(const DtcPacketRing *ring);
 /* Those of that time, in the order in which they came. */

@@ -46,12 +46,14 @@ bool dtc_privileges_has(int capability)
 	return get_sets(&sets) && (sets.words[capability / 32].effective >> (capability % 32) & 1);
 }
 
-void dtc_privileges_keep_watching(void)
+void dtc_privileges_keep_watching(bool begins_again)
 {
 	static const int kept[] = { CAP_SYS_ADMIN, CAP_NET_RAW, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH,
 				    CAP_CHOWN,	   CAP_SETUID,	CAP_SETGID };
 	guint64 mask = 0;
 
+	if (begins_again)
+		mask |= G_GUINT64_CONSTANT(1) << CAP_DAC_OVERRIDE | G_GUINT64_CONSTANT(1) << CAP_SYS_NICE;
 	for (gsize i = 0; i < G_N_ELEMENTS(kept); i++)
 		mask |= G_GUINT64_CONSTANT(1) << kept[i];
 	limit_sets(mask);

@@ -14,9 +14,10 @@ bool dtc_privileges_has(int capability);
 /*
  * Of what it has, this thread keeps what opening the sockets of new network namespaces, walking /proc and giving the
  * files to their user take: CAP_SYS_ADMIN, CAP_NET_RAW, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHOWN, CAP_SETUID,
- * CAP_SETGID. Nothing that is executed from now on gets more.
+ * CAP_SETGID. Who begins another recording after this one makes its folder in a user's, and its threads hurry:
+ * CAP_DAC_OVERRIDE, CAP_SYS_NICE. Nothing that is executed from now on gets more.
  */
-void dtc_privileges_keep_watching(void);
+void dtc_privileges_keep_watching(bool begins_again);
 /* Keeps CAP_DAC_READ_SEARCH: the folder's way may lead through a home that is closed to others. */
 void dtc_privileges_keep_sealing(void);
 /*

@@ -3,6 +3,8 @@
 
 #include "collect/bundle/suggest.h"
 #include "collect/console/quantity.h"
+#include "collect/record/cpu_list.h"
+#include "collect/record/flight.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
@@ -13,7 +15,6 @@
 #define SNAPLEN_MIN 64
 #define SNAPLEN_MAX 262144
 #define BUFFER_MIN 4096
-#define BUFFER_FLIGHT_LEAST ((guint64)1 << 20)
 #define FLIGHT_LEAST ((guint64)16 << 20)
 #define FLIGHT_MOST ((guint64)1 << 30)
 #define BUFFER_MAX ((guint64)1 << 30)
@@ -198,9 +199,9 @@ static bool check_flight(const struct dtc_record_options *options, struct dtc_re
 	    !dtc_duration_parse("--flight", options->flight, &request->flight_ns, error))
 		return false;
 	/* buffers grow once they are seen to be too small; until then an eighth of what they may take */
+	g_autoptr(GArray) cpus = dtc_cpu_list_get_online(); /* of which some may not be ours, but all are recorded */
 	if (!options->buffer)
-		request->buffer_bytes =
-			CLAMP(request->flight_bytes / 2 / g_get_num_processors() / 8, BUFFER_FLIGHT_LEAST, BUFFER_MAX);
+		request->buffer_bytes = dtc_flight_get_buffer_bytes(request->flight_bytes, cpus->len);
 	if (request->flight_bytes < FLIGHT_LEAST)
 		return refuse(error, "--flight-memory is less than 16M",
 			      "so much two CPUs fill in some tenths of a second");
@@ -209,6 +210,7 @@ static bool check_flight(const struct dtc_record_options *options, struct dtc_re
 	if (options->keep > 0 && !options->until_slow && !options->until_line)
 		return refuse(error, "--keep goes with --until-slow or --until-line",
 			      "it goes on after what ended the recording");
+	request->is_one_of_many = options->keep > 0;
 	/* what nobody answers is written while the question is still there */
 	request->capture.slow.patience_ns = request->flight_ns / 2;
 	return true;

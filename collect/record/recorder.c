@@ -24,7 +24,7 @@
 #define TURN_NS (SECOND_NS / 5)
 /* A log is looked at more often. */
 #define LINE_TURN_NS (SECOND_NS / 20)
-/* After a trigger: the rest of what was slow, here and on other nodes. */
+/* After a trigger: the rest of what was slow, here and on other nodes. More than a turn, after which it is seen. */
 #define TAIL_NS (SECOND_NS / 2)
 #define MAX_TRIGGER_CHARACTERS 1000
 #define RESERVE_BYTES ((guint64)32 << 20)
@@ -89,11 +89,10 @@ static void set_trigger(DtcRecorder *recording, const char *text)
 	g_mutex_unlock(&recording->lock);
 }
 
-/* In the thread of a capture: whoever waits for signals wakes. */
+/* In the thread of a capture. No signal wakes who waits: one that is left over would end the next recording. */
 static void tell_slow(const char *text, void *data)
 {
 	set_trigger(data, text);
-	(void)kill(getpid(), SIGUSR1);
 }
 
 static void look_for_line(DtcRecorder *recording)
@@ -104,6 +103,15 @@ static void look_for_line(DtcRecorder *recording)
 		return;
 	g_autofree char *text = g_strdup_printf("%s: %s", recording->request->line_path, line);
 	set_trigger(recording, text);
+}
+
+/* Whether there is one, however long ago. */
+static bool has_trigger(DtcRecorder *recording)
+{
+	g_mutex_lock(&recording->lock);
+	bool is_there = recording->trigger != NULL;
+	g_mutex_unlock(&recording->lock);
+	return is_there;
 }
 
 /* A moment after it. */
@@ -267,7 +275,10 @@ static int64_t keep_samples(DtcRecorder *recording)
 	int64_t time_ns = write_samples(recording, clocks, drops);
 	fclose(clocks);
 	fclose(drops);
-	dtc_flight_take_sample(recording->flight, time_ns, g_strdup(texts[0]), g_strdup(texts[1]));
+	if (recording->captures)
+		dtc_captures_get_counts(recording->captures, &recording->totals.packets);
+	const struct dtc_flight_losses losses = { recording->totals.events.lost, recording->totals.packets.dropped };
+	dtc_flight_take_sample(recording->flight, time_ns, g_strdup(texts[0]), g_strdup(texts[1]), &losses);
 	free(texts[0]);
 	free(texts[1]);
 	return time_ns;
@@ -362,7 +373,7 @@ DtcRecorder *dtc_recorder_start(const struct dtc_recorder_request *request, GErr
 	add_general_lacks(recording);
 	if ((!request->command || dtc_child_prepare(&recording->child, request->command, error)) &&
 	    open_tracer(recording, error) && open_captures(recording, error) && begin(recording, error)) {
-		dtc_privileges_keep_watching();
+		dtc_privileges_keep_watching(request->is_one_of_many);
 		dtc_child_go(&recording->child);
 		return g_steal_pointer(&recording);
 	}
@@ -407,12 +418,12 @@ static bool is_over(DtcRecorder *recording, int signal_number)
 }
 
 /* Until the next turn, or the end if that is earlier. */
-static int64_t get_turn_ns(const DtcRecorder *recording, int64_t now_ns)
+static int64_t get_turn_ns(DtcRecorder *recording, int64_t now_ns)
 {
 	int64_t duration_ns = recording->request->duration_ns;
 	int64_t left_ns = duration_ns > 0 ? recording->totals.begin_ns + duration_ns - now_ns : TURN_NS;
 
-	return CLAMP(left_ns, 1000, recording->line || recording->trigger ? LINE_TURN_NS : TURN_NS);
+	return CLAMP(left_ns, 1000, recording->line || has_trigger(recording) ? LINE_TURN_NS : TURN_NS);
 }
 
 static void watch_until_over(DtcRecorder *recording, DtcRecorderWatch watch, void *data)
@@ -432,7 +443,7 @@ static void watch_until_over(DtcRecorder *recording, DtcRecorderWatch watch, voi
 		if (recording->flight && dtc_flight_wants_walk(recording->flight, now_ns))
 			keep_walk(recording);
 		number = dtc_recorder_wait_for_signal(get_turn_ns(recording, now_ns));
-		if (number == SIGUSR1) { /* of ours the text is there already */
+		if (number == SIGUSR1) {
 			set_trigger(recording, "SIGUSR1");
 			number = 0;
 		}
@@ -467,6 +478,17 @@ static bool land(DtcRecorder *recording, int64_t end_ns, GError **error)
 	       dtc_place_write(recording->place, DTC_PLACE_RAW, DTC_RAW_DROPS, drops, error);
 }
 
+/* What went before the recording begins is no loss of it: it may be hours ago. */
+static void leave_out_losses(DtcRecorder *recording)
+{
+	struct dtc_recorder_totals *totals = &recording->totals;
+	struct dtc_flight_losses before = dtc_flight_get_losses_before(recording->flight, recording->from_ns);
+
+	totals->events.lost -= MIN(before.events, totals->events.lost);
+	totals->events.events -= MIN(before.events, totals->events.events);
+	totals->packets.dropped -= MIN(before.packets, totals->packets.dropped);
+}
+
 /* What the clock of the captures shows at that time of the trace's. */
 static int64_t get_real_ns(int64_t mono_ns)
 {
@@ -483,25 +505,28 @@ static bool end(DtcRecorder *recording, GError **error)
 
 	write_walk(recording, DTC_RAW_PROC_END, &counts, &walk_error);
 	int64_t end_ns = dtc_clock_get_mono_ns(); /* reading the buffers of a flight takes time, and packets come on */
+	if (recording->captures && recording->flight)
+		dtc_captures_hold(recording->captures, get_real_ns(end_ns));
 	recording->request->tracer->stop(recording->tracer, &stop_error);
 	take_samples(recording);
 	if (recording->flight)
 		land(recording, end_ns, &land_error);
 	if (recording->captures) {
-		dtc_captures_stop(recording->captures, get_real_ns(recording->from_ns), get_real_ns(end_ns),
-				  &capture_error);
+		dtc_captures_stop(recording->captures, get_real_ns(recording->from_ns), &capture_error);
 		const GPtrArray *lacks = dtc_captures_get_lacks(recording->captures);
 		for (guint i = 0; i < lacks->len; i++)
 			g_ptr_array_add(recording->lacks, g_strdup(g_ptr_array_index(lacks, i)));
 	}
 	if (recording->captures)
 		dtc_captures_get_counts(recording->captures, &recording->totals.packets);
+	if (recording->flight)
+		leave_out_losses(recording);
 	if (recording->totals.walk.unreadable > 0)
 		g_ptr_array_add(recording->lacks,
 				g_strdup_printf("files=of %u processes they cannot be listed with these rights",
 						recording->totals.walk.unreadable));
 	GError *first = walk_error ? walk_error : stop_error ? stop_error : land_error ? land_error : capture_error;
-	if (first || recording->totals.end == DTC_END_DISK) {
+	if (first || recording->totals.packets.is_failed || recording->totals.end == DTC_END_DISK) {
 		g_ptr_array_add(recording->lacks, g_strdup("disk=full: it ended early"));
 		recording->totals.end = DTC_END_DISK;
 	}
@@ -513,12 +538,14 @@ static void throw_away(DtcRecorder *recording)
 	g_clear_pointer(&recording->captures, dtc_captures_free);
 	g_clear_pointer(&recording->tracer, recording->request->tracer->free);
 	dtc_place_abandon(recording->place);
+	recording->totals.is_thrown_away = true;
 }
 
 bool dtc_recorder_run(DtcRecorder *recording, DtcRecorderWatch watch, void *data, GError **error)
 {
 	watch_until_over(recording, watch, data);
-	if (recording->request->is_one_of_many && recording->totals.end != DTC_END_TRIGGER) {
+	/* one that was about to end for a trigger is written, whatever was faster */
+	if (recording->request->is_one_of_many && !has_trigger(recording)) {
 		throw_away(recording);
 		return true;
 	}

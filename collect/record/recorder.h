@@ -33,7 +33,7 @@ struct dtc_recorder_request {
 	 */
 	int64_t flight_ns;
 	guint64 flight_bytes; /* for events and packets together */
-	bool is_one_of_many;  /* another follows: what no trigger has ended is thrown away */
+	bool is_one_of_many;  /* another follows: what has no trigger is thrown away */
 	/* What ends it besides: a response that is too slow (capture.slow), and a line in a log. */
 	const char *line_path; /* or NULL */
 	const char *line_expression;
@@ -44,7 +44,7 @@ enum dtc_recorder_end {
 	DTC_END_DURATION,
 	DTC_END_COMMAND,
 	DTC_END_DISK,	 /* it is nearly full, or could not be written */
-	DTC_END_TRIGGER, /* what was waited for has happened */
+	DTC_END_TRIGGER, /* what was waited for has happened; unless something else ended it meanwhile */
 };
 
 struct dtc_recorder_totals {
@@ -56,6 +56,7 @@ struct dtc_recorder_totals {
 	bool is_flight;		     /* that has ended: events are those in the buffers, of which the last are wanted */
 	guint cleaned;		     /* instances of crashed recorders */
 	enum dtc_recorder_end end;
+	bool is_thrown_away; /* nothing is left of it */
 };
 
 typedef struct DtcRecorder DtcRecorder;

@@ -167,5 +167,6 @@ char *dtc_summary_get_next(const char *node_folder)
 
 bool dtc_summary_is_incomplete(const struct dtc_recorder_totals *totals)
 {
-	return totals->end == DTC_END_DISK || totals->events.lost > 0 || totals->packets.dropped > 0;
+	return totals->end == DTC_END_DISK || totals->events.lost > 0 || totals->packets.dropped > 0 ||
+	       totals->packets.is_failed;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The flight recorder on this machine: a slow request among 2,000 fast ones, a line in a log, one recording after the
 other, and memory that does not grow. Needs root and tracefs; exits with 77 and says so without.
-usage: flight.py DTRACE-COLLECT DTRACE-CHAIN"""
+usage: flight.py DTRACE-COLLECT DTRACE-CHAIN [STORY...]"""
 import http.client
 import http.server
 import json
@@ -20,6 +20,7 @@ import time
 COLLECT, CHAIN = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 INSTANCES = "/sys/kernel/tracing/instances"
 SLOW_S = 0.3
+NOBODY = 65534
 failures = []
 started = []
 
@@ -60,9 +61,9 @@ def ask(port, count, slow, prefix):
     connection.close()
 
 
-def start(*arguments):
+def start(*arguments, **variables):
     process = subprocess.Popen([COLLECT, "record", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True)
+                               text=True, env={**os.environ, **variables})
     started.append(process.pid)
     return process
 
@@ -166,6 +167,104 @@ def story_keep(port):
         shutil.rmtree("many-%d" % (i + 1))
 
 
+def wait_for_folder(name):
+    for _ in range(300):
+        if os.path.isdir(name):
+            return
+        time.sleep(0.1)
+    failures.append("there is no '%s'" % name)
+
+
+def story_keep_user(port):
+    """After sudo, in a folder of the user's, into which root writes only as long as it may do what it likes."""
+    os.chmod(".", 0o711)
+    os.mkdir("home", 0o755)
+    os.chown("home", NOBODY, NOBODY)
+    process = start("-o", "home/many", "--flight", "1s", "--events-set", "minimal", "--until-slow",
+                    "250ms:%d" % port, "--keep", "1", SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY))
+    for i in range(2):
+        wait_until_flying(process)
+        ask(port, 10, 5, "user%d" % i)
+        wait_for_folder("home/many-%d" % (i + 2))
+    wait_until_flying(process)
+    process.send_signal(signal.SIGINT)
+    code, out, err = finish(process)
+    expect(code in (0, 3) and "Permission" not in err, "Ctrl-C ends it: %d %s%s" % (code, out, err))
+    expect(os.listdir("home") == ["many-2"], "the last is there, and nothing else: %s" % os.listdir("home"))
+    for folder, _, names in os.walk("home"):
+        for name in [".", *names]:
+            path = os.path.join(folder, name)
+            expect(os.stat(path).st_uid == NOBODY, "%s is the user's" % path)
+    shutil.rmtree("home")
+
+
+def story_burst(port):
+    """What is slow while a flight is written is no reason to end the next one."""
+    process = start("-o", "burst", "--flight", "1s", "--events-set", "minimal", "--until-slow", "250ms:%d" % port,
+                    "--keep", "3")
+    wait_until_flying(process)
+    threads = [threading.Thread(target=ask, args=(port, 1, 0, "burst%d" % i)) for i in range(40)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.05)
+    for thread in threads:
+        thread.join()
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    code, out, err = finish(process)
+    expect(code in (0, 3) and "trigger:  answered" in out and "SIGUSR1" not in out,
+           "each has its own trigger: %d %s%s" % (code, out, err))
+    for name in os.listdir("."):
+        if name.startswith("burst"):
+            shutil.rmtree(name)
+
+
+def fill(path, left_bytes):
+    status = os.statvfs(os.path.dirname(path))
+    with open(path, "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, status.f_bavail * status.f_frsize - left_bytes)
+
+
+def story_disk(_):
+    """A disk that is full is told, and what had a trigger is written."""
+    os.mkdir("disk")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=112m", "none", "disk"], check=True)
+    arguments = ("-o", "disk/many", "--flight", "1s", "--flight-memory", "16M", "--events-set", "minimal",
+                 "--until-slow", "60s", "--keep", "2")
+    try:
+        process = start(*arguments)
+        wait_until_flying(process)
+        fill("disk/junk", 1 << 20)
+        code, out, err = finish(process)
+        expect(code == 3 and "disk is nearly full" in err, "a full disk is told: %d %s%s" % (code, out, err))
+        expect(os.listdir("disk") == ["junk"], "nothing is left: %s" % os.listdir("disk"))
+        os.unlink("disk/junk")
+        process = start(*arguments)
+        wait_until_flying(process)
+        process.send_signal(signal.SIGUSR1)
+        time.sleep(0.25)
+        fill("disk/junk", 28 << 20)
+        code, out, err = finish(process)
+        expect(code == 3 and "trigger:  SIGUSR1" in out, "what had a trigger is told: %d %s%s" % (code, out, err))
+        expect(sorted(os.listdir("disk")) == ["junk", "many-1"] and os.path.exists("disk/many-1/many/environment"),
+               "it is sealed: %s" % os.listdir("disk"))
+    finally:
+        subprocess.run(["umount", "disk"], check=True)
+    os.rmdir("disk")
+
+
+def story_unwritable(port):
+    """Packets that cannot be written make the recording incomplete, as events do."""
+    process = start("-o", "unwritable", "--flight", "1s", "--events-set", "minimal")
+    wait_until_flying(process)
+    os.mkdir("unwritable/packets-%d.pcap" % os.stat("/proc/self/ns/net").st_ino)
+    ask(port, 10, -1, "unwritable")
+    process.send_signal(signal.SIGUSR1)
+    code, out, err = finish(process)
+    expect(code != 0 and "could not be written" in out, "it says so: %d %s%s" % (code, out, err))
+    shutil.rmtree("unwritable")
+
+
 def get_memory_kib(process):
     """Of the process, and of its buffers in the kernel."""
     with open("/proc/%d/status" % process.pid, encoding="ascii") as file:
@@ -206,7 +305,8 @@ def story_refused():
     for arguments, words in ((["--keep", "2"], "--flight"), (["--flight", "2s", "--keep", "2"], "--until-slow"),
                              (["--until-slow", "1s:http"], "no port"), (["--until-line", "log"], "expression"),
                              (["--until-slow", "1s", "--no-packets"], "packets"),
-                             (["--flight", "2s", "--flight-memory", "1k"], "16M")):
+                             (["--flight", "2s", "--flight-memory", "1k"], "16M"),
+                             (["--flight", "2s", "--until-slow", "1s", "--keep", "2", "--", "true"], "command")):
         code, out, err = finish(start("-o", "refused", *arguments))
         expect(code == 2 and words in err, "%s: %d %s%s" % (arguments, code, out, err))
         expect(not os.path.exists("refused"), "nothing is written")
@@ -221,9 +321,14 @@ def main():
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     port = server.server_address[1]
+    stories = (story_slow, story_line, story_keep, story_keep_user, story_burst, story_disk, story_unwritable,
+               story_memory)
+    wanted = sys.argv[3:]
     try:
         story_refused()
-        for story in (story_slow, story_line, story_keep, story_memory):
+        for story in stories:
+            if wanted and story.__name__ not in wanted:
+                continue
             print(story.__name__)
             story(port)
         left = [name for name in os.listdir(INSTANCES) for pid in started

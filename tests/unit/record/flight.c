@@ -87,6 +87,22 @@ static void test_room(void)
 	g_assert_cmpint(dtc_packet_ring_get_cut_ns(calm), ==, 201 * S);
 }
 
+/* Reading the buffers of a flight takes longer than packets are kept. */
+static void test_hold(void)
+{
+	struct dtc_packet_budget budget = { .max_kib = 1 << 20 };
+	g_autoptr(DtcPacketRing) ring = dtc_packet_ring_new(20 * S, &budget);
+
+	add(ring, 1 * S, 100);
+	dtc_packet_ring_hold(ring, 2 * S);
+	dtc_packet_ring_age(ring, 1000 * S);
+	add(ring, 2 * S, 100); /* was on its way */
+	add(ring, 1000 * S, 100);
+	struct seen seen = look(ring, INT64_MIN, INT64_MAX);
+	g_assert_cmpuint(seen.count, ==, 2);
+	g_assert_cmpint(seen.last_ns, ==, 2 * S);
+}
+
 /* ---- walks ---- */
 
 static void walk(DtcFlight *flight, int64_t at_ns)
@@ -128,11 +144,27 @@ static void test_samples(void)
 {
 	g_autoptr(DtcFlight) flight = dtc_flight_new(2 * S, 0);
 
-	for (int i = 0; i < 100; i++)
-		dtc_flight_take_sample(flight, i * S, g_strdup_printf("c%d\n", i), g_strdup_printf("d%d\n", i));
+	for (int i = 0; i < 100; i++) {
+		const struct dtc_flight_losses losses = { (guint64)i / 98, (guint64)i };
+		dtc_flight_take_sample(flight, i * S, g_strdup_printf("c%d\n", i), g_strdup_printf("d%d\n", i),
+				       &losses);
+	}
+	struct dtc_flight_losses before = dtc_flight_get_losses_before(flight, 97 * S + 1);
+	g_assert_cmpuint(before.events, ==, 0);
+	g_assert_cmpuint(before.packets, ==, 97);
+	g_assert_cmpuint(dtc_flight_get_losses_before(flight, 0).packets, ==, 95);
 	g_autofree char *clocks = dtc_flight_join_clocks(flight), *drops = dtc_flight_join_drops(flight);
 	g_assert_cmpstr(clocks, ==, "c95\nc96\nc97\nc98\nc99\n");
 	g_assert_cmpstr(drops, ==, "d95\nd96\nd97\nd98\nd99\n");
+}
+
+/* Whatever the machine, the buffers begin within what was given. */
+static void test_buffers(void)
+{
+	g_assert_cmpuint(dtc_flight_get_buffer_bytes((guint64)1 << 30, 2), ==, 32 << 20);
+	g_assert_cmpuint(dtc_flight_get_buffer_bytes(16 << 20, 2), ==, 1 << 20);
+	g_assert_cmpuint(dtc_flight_get_buffer_bytes(16 << 20, 64), ==, 128 << 10);
+	g_assert_cmpuint(dtc_flight_get_buffer_bytes(16 << 20, 512) * 512, <=, 8 << 20);
 }
 
 int main(int argc, char **argv)
@@ -140,8 +172,10 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/record/flight/packets/age", test_age);
 	g_test_add_func("/record/flight/packets/room", test_room);
+	g_test_add_func("/record/flight/packets/hold", test_hold);
 	g_test_add_func("/record/flight/walks", test_walks);
 	g_test_add_func("/record/flight/walks/costly", test_costly_walks);
 	g_test_add_func("/record/flight/samples", test_samples);
+	g_test_add_func("/record/flight/buffers", test_buffers);
 	return g_test_run();
 }

@@ -71,6 +71,9 @@ static void test_incomplete(void)
 	totals.events.lost = 0;
 	totals.end = DTC_END_DISK;
 	g_assert_true(dtc_summary_is_incomplete(&totals));
+	totals.end = DTC_END_TRIGGER;
+	totals.packets.is_failed = true;
+	g_assert_true(dtc_summary_is_incomplete(&totals));
 }
 
 /* A recording of nothing divides by nothing. */
