@@ -5,14 +5,15 @@
 #include "collect/record/cluster/remains.h"
 
 /*
- * No message of a shell's gets between its own lines, since it says what it has to say on one line of its own, and
- * words are few: the URI's escapes are made for the reason of a failure only. `head -c` reads no further than it has
- * to: what follows comes only after the next message.
+ * No message of a shell's gets between its own lines, since it says what it has to say on one line of its own. Of the
+ * URI's escapes it makes those for what would end a word, or be taken for an escape. `head -c` reads no further than it
+ * has to: what follows comes only after the next message.
  */
 static const char script[] =
 	"umask 077\n"
 	"say() { printf '\\nboot %s\\n' \"$*\"; }\n"
-	"fail() { say failed \"$(printf %s \"$*\" | head -n 1 | sed 's/%/%25/g; s/ /%20/g')\"; exit 1; }\n"
+	"escape() { printf '%s\\n' \"$*\" | head -n 1 | sed 's/%/%25/g; s/ /%20/g'; }\n"
+	"fail() { say failed \"$(escape \"$*\")\"; exit 1; }\n"
 	"works() { [ \"$(\"$1\" agent version 2>/dev/null)\" = \"$version\" ]; }\n"
 	"sudo=; root=user\n"
 	"[ \"$(id -u)\" = 0 ] && root=root\n"
@@ -22,7 +23,7 @@ static const char script[] =
 	"if [ -n \"$folder\" ]; then\n"
 	"	[ -d \"$folder\" ] || fail \"nothing of it is left\"\n"
 	"	[ ! -x \"$folder/dtrace-collect\" ] || program=$folder/dtrace-collect\n"
-	"	say run \"$folder\" $root\n"
+	"	say run \"$(escape \"$folder\")\" $root\n"
 	"	exec $sudo \"$program\" agent resume \"$folder\"\n"
 	"fi\n"
 	"folder=$(mktemp -d \"$place/$prefix\"XXXXXXXXXX 2>&1) || fail \"$folder\"\n"
@@ -37,7 +38,7 @@ static const char script[] =
 	"	works \"$program\" || fail \"the program does not run there: $(\"$program\" agent version 2>&1)\"\n"
 	"fi\n"
 	"trap - EXIT HUP INT TERM\n"
-	"say run \"$folder\" $root\n"
+	"say run \"$(escape \"$folder\")\" $root\n"
 	"$sudo \"$program\" agent serve \"$folder\"\n"
 	"code=$?\n"
 	"if [ $code -ge 128 ] && [ -d \"$folder\" ]; then\n"

@@ -175,31 +175,52 @@ static char *replace_node(const char *word, const char *host)
 	return g_strjoinv(host, parts);
 }
 
+/* Of ssh, and of ssh to a node behind another one: each joins what it is given, for a shell there to split. */
+static char *quote_script(const char *script, guint shells)
+{
+	g_autofree char *quoted = g_shell_quote(script);
+	char *text = shells > 0 ? g_strconcat("sh -c ", quoted, NULL) : g_strdup(script);
+
+	for (; shells > 1; shells--) {
+		char *again = g_shell_quote(text);
+		g_free(text);
+		text = again;
+	}
+	return text;
+}
+
+static void add_script(GPtrArray *argv, const char *script, guint shells)
+{
+	if (shells == 0) {
+		g_ptr_array_add(argv, g_strdup("sh"));
+		g_ptr_array_add(argv, g_strdup("-c"));
+	}
+	g_ptr_array_add(argv, quote_script(script, shells));
+	g_ptr_array_add(argv, NULL);
+}
+
+/* Programs before {node}, one of which may run another: sudo, timeout, sshpass, ssh. */
 char **dtc_via_get_argv(char *const *via, const char *host, const char *script)
 {
 	static const char *const containers[] = { "kubectl", "oc", "docker", "podman", "nerdctl", "crictl", NULL };
 	static const char *const shells[] = { "ssh", NULL };
 	static char *const own[] = { (char *)"ssh", (char *)"-T", (char *)"-o", (char *)"BatchMode=yes",
 				     (char *)"--",  (char *)NODE, NULL };
-	char *const *words = via ? via : own;
-	bool wants_input = is_named(words[0], containers) && !is_interactive(words);
+	bool wants_input = false, is_there = false;
 	GPtrArray *argv = g_ptr_array_new();
+	guint shell_count = 0;
 
-	for (char *const *word = words; *word; word++) {
+	for (char *const *word = via ? via : own; *word; word++) {
+		is_there |= strstr(*word, NODE) != NULL;
+		if (!is_there && is_named(*word, containers))
+			wants_input = !is_interactive(word);
+		shell_count += !is_there && is_named(*word, shells);
 		g_ptr_array_add(argv, replace_node(*word, host));
 		if (wants_input && strcmp(*word, "exec") == 0) {
 			g_ptr_array_add(argv, g_strdup("-i"));
 			wants_input = false;
 		}
 	}
-	if (is_named(words[0], shells)) { /* joins what it is given, for a shell to split */
-		g_autofree char *quoted = g_shell_quote(script);
-		g_ptr_array_add(argv, g_strconcat("sh -c ", quoted, NULL));
-	} else {
-		g_ptr_array_add(argv, g_strdup("sh"));
-		g_ptr_array_add(argv, g_strdup("-c"));
-		g_ptr_array_add(argv, g_strdup(script));
-	}
-	g_ptr_array_add(argv, NULL);
+	add_script(argv, script, shell_count);
 	return (char **)g_ptr_array_free(argv, FALSE);
 }

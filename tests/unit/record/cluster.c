@@ -92,6 +92,12 @@ static void test_via(void)
 	assert_argv("kubectl exec -n 'a b' {node} --", "kubectl|exec|-i|-n|a b|web|--|sh|-c|id; x");
 	assert_argv("kubectl exec -n s {node} -i --", "kubectl|exec|-n|s|web|-i|--|sh|-c|id; x");
 	assert_argv("docker exec x-{node}-{node}", "docker|exec|-i|x-web-web|sh|-c|id; x");
+	assert_argv("sudo docker exec {node}", "sudo|docker|exec|-i|web|sh|-c|id; x");
+	assert_argv("sshpass -f f ssh {node}", "sshpass|-f|f|ssh|web|sh -c 'id; x'");
+	assert_argv("timeout 9 /usr/bin/ssh {node}", "timeout|9|/usr/bin/ssh|web|sh -c 'id; x'");
+	assert_argv("ssh -i key a docker exec {node}", "ssh|-i|key|a|docker|exec|-i|web|sh -c 'id; x'");
+	assert_argv("kubectl exec a -- ssh {node}", "kubectl|exec|-i|a|--|ssh|web|sh -c 'id; x'");
+	assert_argv("ssh a ssh {node}", "ssh|a|ssh|web|'sh -c '\\''id; x'\\'''");
 	assert_argv("ip netns exec {node}", "ip|netns|exec|web|sh|-c|id; x");
 	g_assert_null(dtc_via_parse("docker exec web", &error));
 	g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE);
@@ -493,6 +499,30 @@ static char *run_script(const struct dtc_boot *boot, int *ret_status)
 	return out;
 }
 
+/* A folder's name may hold what ends a word, both times that it is told. */
+static void test_place(void)
+{
+	static const char program[] = "#!/bin/sh\n[ \"$2\" != version ] || echo '%s'\n";
+	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
+	g_autofree char *place = g_build_filename(dtc_scratch_get_path(scratch), "my place 50%", NULL);
+	g_autofree char *folder = g_build_filename(place, DTC_REMAINS_PREFIX "x", NULL);
+	g_autofree char *path = g_build_filename(folder, "dtrace-collect", NULL);
+	g_autofree char *text = g_strdup_printf(program, dtc_boot_get_version());
+	g_autofree char *search = g_strconcat(folder, ":", g_getenv("PATH"), NULL);
+	struct dtc_boot boot = { .place = place };
+	int status;
+
+	g_assert_cmpint(g_mkdir_with_parents(folder, 0700), ==, 0);
+	g_assert_true(g_file_set_contents_full(path, text, -1, G_FILE_SET_CONTENTS_NONE, 0700, NULL));
+	g_setenv("PATH", search, TRUE);
+	g_autofree char *served = run_script(&boot, &status);
+	g_assert_nonnull(strstr(served, "/my%20place%2050%25/" DTC_REMAINS_PREFIX));
+	g_assert_null(strstr(served, "my place"));
+	boot.resumed = folder;
+	g_autofree char *resumed = run_script(&boot, &status);
+	g_assert_nonnull(strstr(resumed, "/my%20place%2050%25/" DTC_REMAINS_PREFIX "x "));
+}
+
 /* Its input ends before the program has come: it says so, and leaves nothing. */
 static void test_boot(void)
 {
@@ -533,6 +563,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/cluster/fetching", test_fetching);
 	g_test_add_func("/cluster/removing", test_removing);
 	g_test_add_func("/cluster/others", test_others);
+	g_test_add_func("/cluster/place", test_place);
 	g_test_add_func("/cluster/boot", test_boot);
 	return g_test_run();
 }
