@@ -187,7 +187,8 @@ static void check_disk(GPtrArray *checks, const struct dtc_preflight_request *re
 								 : DTC_VERDICT_GOOD;
 	add(checks, verdict, "disk", g_steal_pointer(&text),
 	    verdict == DTC_VERDICT_GOOD ? NULL
-					: g_strdup("name another disk with -o, record for less, or take --events-set "
+					: g_strdup("name another disk with -o (of a cluster's node: --place), record "
+						   "for less, or take --events-set "
 						   "minimal; it stops before the disk is full"));
 }
 

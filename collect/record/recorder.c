@@ -503,6 +503,8 @@ static bool end(DtcRecorder *recording, GError **error)
 	struct dtc_walk_counts counts = { 0 };
 	g_autoptr(GError) walk_error = NULL, stop_error = NULL, land_error = NULL, capture_error = NULL;
 
+	if (recording->trigger) /* who sees that it ends sees why */
+		write_recording(recording, "recording", NULL);
 	write_walk(recording, DTC_RAW_PROC_END, &counts, &walk_error);
 	int64_t end_ns = dtc_clock_get_mono_ns(); /* reading the buffers of a flight takes time, and packets come on */
 	if (recording->captures && recording->flight)

@@ -44,6 +44,7 @@ class Lab:
         self.folder = folder
         self.place = os.path.join(folder, "place")
         self.processes = []
+        self.running = None  # the dtrace-collect that is asked here
         os.mkdir(self.place)
         os.chmod(self.place, 0o1777)
 
@@ -113,10 +114,13 @@ class Lab:
             subprocess.run(["ip", "netns", "del", name], check=False, stderr=subprocess.DEVNULL)
 
     def begin(self, out, *arguments):
-        command = [*inside(HUB), COLLECT, "cluster", "--nodes", ",".join(NODES), "-o", out, "--program", COLLECT,
-                   "--place", self.place, *arguments]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                env=self.environment, cwd=self.folder)
+        nodes = () if "--nodes" in arguments else ("--nodes", ",".join(NODES))
+        command = [*inside(HUB), COLLECT, "cluster", *nodes, "-o", out, "--program", COLLECT, "--place", self.place,
+                   *arguments]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=self.environment, cwd=self.folder)
+        self.running = process.pid
+        return process
 
     def record(self, out, *arguments):
         return finish(self.begin(out, *arguments))
@@ -145,8 +149,9 @@ class Lab:
                     words = file.read().replace("\0", " ")
             except OSError:
                 continue
-            if self.place + "/" in words and "dtrace-collect" in words and with_words in words:
-                found.append((int(path.split("/")[2]), words[:200]))
+            pid = int(path.split("/")[2])
+            if self.place in words and "dtrace-collect" in words and with_words in words and pid != self.running:
+                found.append((pid, words[:200]))
         return found
 
     def wait_until_clean(self, what, seconds=15):

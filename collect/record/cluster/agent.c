@@ -13,6 +13,7 @@
 #include "dtrace-chain/error.h"
 
 #include <errno.h>
+#include <glib-unix.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,8 +61,10 @@ static bool start_job(struct agent *agent, char *const *argv)
 
 	dtc_job_close(&agent->job);
 	g_string_truncate(agent->output, 0);
-	if (dtc_job_start(&agent->job, DTC_JOB_OUTPUT, argv, agent->lock_fd, &error))
+	if (dtc_job_start(&agent->job, DTC_JOB_OUTPUT, argv, agent->lock_fd, &error)) {
+		(void)g_unix_set_fd_nonblocking(agent->job.out_fd, TRUE, NULL);
 		return true;
+	}
 	dtc_channel_send(agent->channel, "said", error->message, NULL);
 	return false;
 }
@@ -101,6 +104,17 @@ static bool has_raw(const struct agent *agent, const char *name)
 	return g_file_test(path, G_FILE_TEST_EXISTS);
 }
 
+/* The trigger is written before the walk of /proc. */
+static void tell_ending(const struct agent *agent)
+{
+	g_autofree char *path = g_build_filename(agent->node, DTC_RAW_FOLDER, DTC_RAW_RECORDING, NULL);
+	g_autoptr(GKeyFile) file = g_key_file_new();
+	bool is_triggered = g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, NULL) &&
+			    g_key_file_has_key(file, DTC_RAW_GROUP, DTC_RAW_KEY_TRIGGER, NULL);
+
+	dtc_channel_send(agent->channel, "ending", is_triggered ? "trigger" : NULL, NULL);
+}
+
 /* A recorder's walk of /proc is the last thing before it waits, and the first when it ends (collect/seal/raw.h). */
 static void look_whether_it_records(struct agent *agent)
 {
@@ -112,7 +126,7 @@ static void look_whether_it_records(struct agent *agent)
 	agent->state = STATE_RECORDING;
 	dtc_channel_send(agent->channel, "ready", NULL);
 	if (has_raw(agent, DTC_RAW_PROC_END))
-		dtc_channel_send(agent->channel, "ending", NULL);
+		tell_ending(agent);
 }
 
 static void look_whether_it_ends(struct agent *agent)
@@ -128,7 +142,7 @@ static void look_whether_it_ends(struct agent *agent)
 		at += (ssize_t)(sizeof(*event) + event->len);
 		if (event->len == 0 || !g_str_has_prefix(event->name, DTC_RAW_PROC_END))
 			continue;
-		dtc_channel_send(agent->channel, "ending", NULL);
+		tell_ending(agent);
 		close(agent->watch_fd);
 		agent->watch_fd = -1;
 		return;
@@ -173,8 +187,6 @@ static void take_output(struct agent *agent)
 		if (got < 0)
 			return;
 		g_string_append_len(agent->output, bytes, got);
-		if (got < (ssize_t)sizeof(bytes))
-			return;
 	}
 	if (agent->job.out_fd >= 0)
 		close(agent->job.out_fd);
@@ -246,7 +258,10 @@ static void resume(struct agent *agent)
 		end(agent, 0); /* whoever asks has heard the code, or knows that the connection broke before */
 }
 
-/* Another agent may still seal; then it waits for one who takes over. */
+/*
+ * Another agent may still seal; then it waits for one who takes over. That its own input ends meanwhile is no reason to
+ * leave: what the shell of a killed agent starts has none, and nobody else would remove what was recorded.
+ */
 static bool take_lock(struct agent *agent, GError **error)
 {
 	int64_t end_ns = dtc_clock_get_mono_ns() + (agent->request->resumes ? TAKE_OVER_NS : 0);
@@ -257,9 +272,8 @@ static bool take_lock(struct agent *agent, GError **error)
 			return true;
 		if (dtc_clock_get_mono_ns() >= end_ns)
 			break;
-		dtc_channel_send(agent->channel, "alive", "0", "0", NULL);
-		if (!dtc_channel_move(agent->channel))
-			break;
+		dtc_channel_send(agent->channel, "alive", "0", NULL);
+		(void)dtc_channel_move(agent->channel);
 		g_usleep(100 * G_TIME_SPAN_MILLISECOND);
 	}
 	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
@@ -320,9 +334,7 @@ static void tell_state(struct agent *agent)
 	agent->told_ns = now_ns;
 	g_autofree char *bytes =
 		g_strdup_printf("%" G_GUINT64_FORMAT, agent->node ? dtc_remains_count_bytes(agent->node) : (guint64)0);
-	g_autofree char *left =
-		g_strdup_printf("%" G_GUINT64_FORMAT, dtc_remains_get_free_bytes(agent->request->folder));
-	dtc_channel_send(agent->channel, "alive", bytes, left, NULL);
+	dtc_channel_send(agent->channel, "alive", bytes, NULL);
 }
 
 /* ---- the loop ---- */
@@ -374,7 +386,7 @@ static void serve(struct agent *agent)
 		if (!agent->is_cut) {
 			tell_state(agent);
 			dtc_sending_go_on(agent->sending, agent->channel);
-			(void)dtc_channel_move(agent->channel);
+			take_messages(agent); /* what has come is not to wait for a poll */
 		}
 	}
 }
@@ -447,10 +459,10 @@ bool dtc_agent_serve(const struct dtc_agent_request *request, GError **error)
 	agent.output = g_string_new(NULL);
 	agent.sending = dtc_sending_new();
 	agent.signal_fd = dtc_stop_signals_open(SIGCHLD);
-	agent.heard_ns = dtc_clock_get_mono_ns();
 	bool is_begun = dtc_remains_check(request->folder, error) && take_lock(&agent, error);
 	if (is_begun) {
 		dtc_remains_remove_old(request->folder);
+		agent.heard_ns = dtc_clock_get_mono_ns(); /* who waits for its greeting says nothing */
 		dtc_channel_send(agent.channel, "hello", DTC_AGENT_PROTOCOL, NULL);
 		if (request->resumes)
 			resume(&agent);

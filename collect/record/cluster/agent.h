@@ -4,14 +4,15 @@
  * its own (`dtrace-collect record`), tells how that goes, and hands over what was recorded.
  *
  *   it is told                  it answers
- *   start NODE OPTION...        ready, once everything records; then "ending" as soon as the recording ends by itself
+ *   start NODE OPTION...        ready, once everything records; then "ending" as soon as it ends by itself
+ *                               ("ending trigger": what it was to wait for has come)
  *   stop                        said LINE for each line that recording and sealing printed, then "ended CODE"
  *   list                        file BYTES PATH for each file, then "listed"
  *   get PATH OFFSET             data BYTES and these bytes, until the end of the file: "whole"; or "unreadable REASON"
  *   ping                        (nothing)
  *   bye                         gone, when nothing is left of it
  *
- * It begins with "hello PROTOCOL", and each second says "alive BYTES FREE". The end of its input, a signal, or silence
+ * It begins with "hello PROTOCOL", and each second says "alive BYTES". The end of its input, a signal, or silence
  * means that whoever it worked for is gone: the recording ends and is sealed. Then it waits a little for one who takes
  * over ("resume", over another connection), and removes what nobody took. A recorder that is killed is sealed all the
  * same, and what it left in the kernel removed; if the agent is killed, its recorder ends, and "resume" finds the rest.
@@ -22,7 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DTC_AGENT_PROTOCOL "1"
+#define DTC_AGENT_PROTOCOL "2"
 
 struct dtc_agent_request {
 	const char *folder;  /* collect/record/cluster/remains.h; it is removed at the end */

@@ -38,13 +38,15 @@ struct DtcMember {
 	int code;	  /* of the recording; -1: not known */
 	guint64 recorded_bytes;
 	int64_t heard_ns, pinged_ns, leaving_ns;
-	int64_t broken_ns;    /* since then it is tried again; 0: it is not broken */
-	int64_t retry_ns;     /* when it is tried next */
-	GError *failure;      /* owned */
-	GPtrArray *notes;     /* char * */
+	int64_t broken_ns; /* since then it is tried again; 0: it is not broken */
+	int64_t retry_ns;  /* when it is tried next */
+	GError *failure;   /* owned */
+	GPtrArray *notes;  /* char * */
+	bool has_program;  /* over this connection */
+	bool has_list;
 	bool is_told_to_stop; /* the recording may end */
 	bool has_broken;      /* once at least: then the recording ended, too */
-	bool has_ended_itself;
+	bool has_triggered;
 	bool is_fetched;
 	bool is_incomplete;
 };
@@ -99,6 +101,7 @@ static void connect_to_node(DtcMember *member)
 	g_autoptr(GError) error = NULL;
 
 	member->bytes_left = 0;
+	member->has_program = member->has_list = false;
 	member->heard_ns = dtc_clock_get_mono_ns();
 	g_string_truncate(member->complaints, 0);
 	if (!dtc_job_start(&member->job, DTC_JOB_ALL, argv, -1, &error)) {
@@ -221,10 +224,14 @@ static void set_said_failure(DtcMember *member)
 
 /* ---- messages ---- */
 
+/* Once: who asks for more of them is no shell that was sent the script. */
 static void send_program(DtcMember *member, const char *machine)
 {
 	GMappedFile *program = member->settings->program;
 
+	if (member->has_program)
+		return;
+	member->has_program = true;
 	if (machine)
 		add_note(member, "the program is copied to it");
 	dtc_channel_send_bytes(member->channel, g_mapped_file_get_contents(program), g_mapped_file_get_length(program));
@@ -274,8 +281,6 @@ static void take_end(DtcMember *member, char **words)
 	if (member->code < 0)
 		member->code = code;
 	member->is_incomplete |= code != 0;
-	if (!member->is_told_to_stop && !member->has_broken)
-		member->has_ended_itself = true;
 	if (member->phase == DTC_MEMBER_STARTING && code != 0 && code != INCOMPLETE) {
 		set_said_failure(member);
 		leave(member);
@@ -301,7 +306,7 @@ static void take_file(DtcMember *member, char **words)
 {
 	GError *error = NULL;
 
-	if (words[1] && words[2] &&
+	if (words[1] && words[2] && !member->has_list &&
 	    !dtc_fetch_add(member->fetch, words[2], g_ascii_strtoull(words[1], NULL, 10), &error))
 		fail_fetching(member, error);
 }
@@ -310,6 +315,9 @@ static void take_list_end(DtcMember *member)
 {
 	GError *error = NULL;
 
+	if (member->has_list)
+		return;
+	member->has_list = true;
 	if (!dtc_fetch_ask(member->fetch, member->channel, &error))
 		fail_fetching(member, error);
 	else
@@ -332,12 +340,21 @@ static void take_ready(DtcMember *member)
 		member->phase = DTC_MEMBER_RECORDING;
 }
 
-static void take_ending(DtcMember *member)
+/* A full disk, or what killed the recorder, ends no other's recording. */
+static void take_ending(DtcMember *member, char **words)
 {
-	if (!member->is_told_to_stop)
-		member->has_ended_itself = true;
+	if (g_strcmp0(words[1], "trigger") == 0)
+		member->has_triggered = true;
 	if (member->phase < DTC_MEMBER_ENDING)
 		member->phase = DTC_MEMBER_ENDING;
+}
+
+/* What ended before anybody looked at it says at least why. */
+static void take_said(DtcMember *member, const char *text)
+{
+	if (g_str_has_prefix(text, "trigger: "))
+		member->has_triggered = true;
+	add_note(member, text);
 }
 
 static void take_fetching_message(DtcMember *member, const char *word, char **words)
@@ -365,9 +382,9 @@ static void take_message(DtcMember *member, char **words)
 	else if (strcmp(word, "ready") == 0)
 		take_ready(member);
 	else if (strcmp(word, "ending") == 0)
-		take_ending(member);
+		take_ending(member, words);
 	else if (strcmp(word, "said") == 0 && words[1])
-		add_note(member, words[1]);
+		take_said(member, words[1]);
 	else if (strcmp(word, "ended") == 0 && member->phase < DTC_MEMBER_FETCHING)
 		take_end(member, words);
 	else if (strcmp(word, "gone") == 0 && member->phase == DTC_MEMBER_LEAVING)
@@ -560,9 +577,9 @@ enum dtc_member_phase dtc_member_get_phase(const DtcMember *member)
 	return member->phase;
 }
 
-bool dtc_member_has_ended_itself(const DtcMember *member)
+bool dtc_member_has_triggered(const DtcMember *member)
 {
-	return member->has_ended_itself;
+	return member->has_triggered;
 }
 
 bool dtc_member_is_fetched(const DtcMember *member)

@@ -55,8 +55,8 @@ void dtc_member_give_up(DtcMember *member, const char *reason);
 
 const struct dtc_target *dtc_member_get_target(const DtcMember *member);
 enum dtc_member_phase dtc_member_get_phase(const DtcMember *member);
-/* The recording ended, or ends, and nobody had told it to. */
-bool dtc_member_has_ended_itself(const DtcMember *member);
+/* What it was to wait for has come (--until-...), and its recording ends. */
+bool dtc_member_has_triggered(const DtcMember *member);
 /* All that it recorded is here. */
 bool dtc_member_is_fetched(const DtcMember *member);
 /* Fetched, with no word that anything was lost. */

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -105,13 +104,6 @@ guint64 dtc_remains_count_bytes(const char *folder)
 	for (guint i = 0; i < files->len; i++)
 		bytes += ((const struct dtc_remains_file *)g_ptr_array_index(files, i))->bytes;
 	return bytes;
-}
-
-guint64 dtc_remains_get_free_bytes(const char *folder)
-{
-	struct statvfs status;
-
-	return statvfs(folder, &status) == 0 ? (guint64)status.f_bavail * status.f_frsize : G_MAXUINT64;
 }
 
 /* ---- removing ---- */

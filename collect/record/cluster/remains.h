@@ -28,8 +28,6 @@ void dtc_remains_unlock(int lock_fd);
 GPtrArray *dtc_remains_list(const char *folder);
 /* Of all of them. */
 guint64 dtc_remains_count_bytes(const char *folder);
-/* Where its files are; G_MAXUINT64 if nobody knows. */
-guint64 dtc_remains_get_free_bytes(const char *folder);
 /* The folder with all that is in it; links are removed and not followed. */
 void dtc_remains_remove(const char *folder);
 /*

@@ -149,7 +149,7 @@ static void stop_all(struct run *run)
 static bool has_trigger_fired(const struct run *run)
 {
 	for (guint i = 0; run->request->has_trigger && i < run->members->len; i++)
-		if (dtc_member_has_ended_itself(get_member(run, i)))
+		if (dtc_member_has_triggered(get_member(run, i)))
 			return true;
 	return false;
 }

@@ -2,7 +2,7 @@
 /*
  * Recording a cluster: all members connect; when each is there or has failed, all start; when each records or has
  * failed, that is said, and the time counts. What ends the recording of all: a signal, the duration, the end of a
- * command here, a recorder that ends by itself because it was to do so. Then each is fetched. A member that fails holds
+ * command here, a recorder whose trigger fires. Then each is fetched. A member that fails holds
  * up no other.
  */
 #pragma once

@@ -188,11 +188,16 @@ static const char recorder[] = "#!/bin/sh\n"
 			       "echo \"$*\" >$node/options\n"
 			       "head -c 3000000 /dev/zero >$node/kernel/0\n"
 			       ": >$node/raw/recording\n"
+			       "[ \"$1\" != --says-much ] || head -c 4096 /dev/zero | tr '\\0' '\\n'\n"
 			       "over=; trap 'over=1' INT TERM\n"
 			       ": >$node/raw/proc.begin\n"
 			       "[ \"$1\" != --until-x ] || sleep 0.3\n"
+			       "[ \"$1\" != --until-full ] || { sleep 0.3; over=1; }\n"
+			       "[ \"$1\" != --until-x ] || printf '[recording]\\ntrigger=x\\n' >$node/raw/recording\n"
 			       "[ \"$1\" = --until-x ] || while [ -z \"$over\" ]; do sleep 0.02; done\n"
+			       "[ \"$1\" != --seals-long ] || sleep 2\n"
 			       ": >$node/raw/proc.end.new\n"
+			       "[ \"$1\" != --until-x ] || sleep 0.3\n"
 			       "rm -r $node/raw\n"
 			       "echo \"recorded '$node': all\"\n"
 			       "exit 3\n";
@@ -201,6 +206,7 @@ struct lab {
 	DtcScratch *scratch;
 	char *folder;
 	char *program;
+	int64_t silence_ns;
 	DtcChannel *channel;
 	pid_t pid;
 };
@@ -213,7 +219,7 @@ static void serve(const struct lab *lab, int in_fd, int out_fd, bool resumes)
 		.in_fd = in_fd,
 		.out_fd = out_fd,
 		.resumes = resumes,
-		.silence_ns = 5 * SECOND_NS,
+		.silence_ns = lab->silence_ns,
 		.linger_ns = 3 * SECOND_NS,
 	};
 
@@ -239,7 +245,7 @@ static void start_agent(struct lab *lab, bool resumes)
 
 static struct lab make_lab(void)
 {
-	struct lab lab = { .scratch = dtc_scratch_new(NULL) };
+	struct lab lab = { .scratch = dtc_scratch_new(NULL), .silence_ns = 5 * SECOND_NS };
 	const char *place = dtc_scratch_get_path(lab.scratch);
 
 	lab.folder = g_build_filename(place, DTC_REMAINS_PREFIX "x", NULL);
@@ -330,13 +336,17 @@ static void test_agent(void)
 
 static void test_trigger(void)
 {
-	struct lab lab = make_lab();
+	static const char *const ends[] = { "--until-x", "--until-full" };
 
-	start_recording(&lab, "--until-x");
-	expect(&lab, "ready", NULL);
-	expect(&lab, "ending", NULL);
-	expect(&lab, "ended", "3");
-	leave(&lab);
+	for (guint i = 0; i < G_N_ELEMENTS(ends); i++) {
+		struct lab lab = make_lab();
+		start_recording(&lab, ends[i]);
+		expect(&lab, "ready", NULL);
+		g_auto(GStrv) ending = await(&lab, "ending");
+		g_assert_cmpstr(ending[1], ==, i == 0 ? "trigger" : NULL);
+		expect(&lab, "ended", "3");
+		leave(&lab);
+	}
 }
 
 static void test_failure(void)
@@ -346,6 +356,18 @@ static void test_failure(void)
 	start_recording(&lab, "--fails");
 	expect(&lab, "said", "dtrace-collect: cannot");
 	expect(&lab, "ended", "1");
+	leave(&lab);
+}
+
+/* A portion of output that ends where its buffer does is no reason to wait for more of it. */
+static void test_output(void)
+{
+	struct lab lab = make_lab();
+
+	start_recording(&lab, "--says-much");
+	expect(&lab, "ready", NULL);
+	tell(&lab, "stop");
+	expect(&lab, "ended", "3");
 	leave(&lab);
 }
 
@@ -379,6 +401,44 @@ static void test_resuming(void)
 		leave(&lab);
 		g_assert_cmpint(waitpid(first, &status, 0), ==, first);
 	}
+}
+
+/* Its recorder goes on, and holds the folder; then another agent comes. */
+static void kill_agent_that_seals(struct lab *lab)
+{
+	pid_t first = lab->pid;
+
+	start_recording(lab, "--seals-long");
+	expect(lab, "ready", NULL);
+	kill(first, SIGKILL);
+	g_assert_cmpint(waitpid(first, NULL, 0), ==, first);
+	disconnect(lab);
+	lab->silence_ns = SECOND_NS;
+	start_agent(lab, true);
+}
+
+/* Sealing takes longer than silence may last: it is waited for, and who asked meanwhile is heard. */
+static void test_waiting(void)
+{
+	struct lab lab = make_lab();
+
+	kill_agent_that_seals(&lab);
+	expect(&lab, "hello", NULL);
+	expect(&lab, "ended", "0");
+	g_usleep(G_TIME_SPAN_SECOND / 5); /* a network's way */
+	tell(&lab, "list");
+	expect(&lab, "file", "3000000");
+	leave(&lab);
+}
+
+/* The same for an agent that has no input: the shell of the killed one started it, to remove all. */
+static void test_nobody(void)
+{
+	struct lab lab = make_lab();
+
+	kill_agent_that_seals(&lab);
+	disconnect(&lab);
+	finish_lab(&lab);
 }
 
 /* Fetched in two parts, over two connections, it is what it was. */
@@ -558,8 +618,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/cluster/agent", test_agent);
 	g_test_add_func("/cluster/trigger", test_trigger);
 	g_test_add_func("/cluster/failure", test_failure);
+	g_test_add_func("/cluster/output", test_output);
 	g_test_add_func("/cluster/silence", test_silence);
 	g_test_add_func("/cluster/resuming", test_resuming);
+	g_test_add_func("/cluster/waiting", test_waiting);
+	g_test_add_func("/cluster/nobody", test_nobody);
 	g_test_add_func("/cluster/fetching", test_fetching);
 	g_test_add_func("/cluster/removing", test_removing);
 	g_test_add_func("/cluster/others", test_others);
