@@ -30,17 +30,18 @@ static void add_options(void *data, DtcCommandLine *line)
 
 /* ---- create ---- */
 
-static void show_progress(guint64 done_bytes, guint64 all_bytes, void *data)
+static bool show_progress(guint64 done_bytes, guint64 all_bytes, void *data)
 {
 	DtcProgressLine *progress = data;
 
 	if (!dtc_progress_line_is_due(progress))
-		return;
+		return true;
 	double seconds = dtc_progress_line_get_seconds(progress);
 	g_autofree char *remaining = dtc_progress_line_get_remaining(done_bytes, all_bytes, seconds);
 	dtc_progress_line_show(progress, "%.0f %% of %.0f MB at %.0f MB/s%s",
 			       all_bytes ? 100.0 * (double)done_bytes / (double)all_bytes : 100,
 			       (double)all_bytes / 1e6, (double)done_bytes / 1e6 / seconds, remaining);
+	return true;
 }
 
 static bool print(struct dtc_session *session, const struct dtc_bundle_view *view, GError **error)

@@ -2,6 +2,7 @@
 #include "collect/bundle/digest.h"
 #include "collect/bundle/pack.h"
 #include "collect/bundle/write.h"
+#include "dtrace-chain/error.h"
 
 #include <string.h>
 
@@ -19,11 +20,11 @@ static bool count_read(const void *bytes, gsize count, void *data, GError **erro
 {
 	struct reading *reading = data;
 	(void)bytes;
-	(void)error;
 	reading->done_bytes += count;
-	if (reading->progress)
-		reading->progress(reading->done_bytes, reading->all_bytes, reading->data);
-	return true;
+	if (!reading->progress || reading->progress(reading->done_bytes, reading->all_bytes, reading->data))
+		return true;
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_CANCELLED, "was not read to its end\nit was not waited for");
+	return false;
 }
 
 static void check_file(GPtrArray *defects, const struct dtc_manifest_file *file, const char *directory,

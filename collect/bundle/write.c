@@ -66,11 +66,12 @@ static bool count_bytes(const void *bytes, gsize count, void *data, GError **err
 {
 	struct writing *writing = data;
 	(void)bytes;
-	(void)error;
 	writing->done_bytes += count;
-	if (writing->progress)
-		writing->progress(writing->done_bytes, writing->all_bytes, writing->data);
-	return true;
+	if (!writing->progress || writing->progress(writing->done_bytes, writing->all_bytes, writing->data))
+		return true;
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_CANCELLED, "'%s' was not written\nit was not waited for",
+		    writing->out);
+	return false;
 }
 
 static bool set_growing(GError **error, const char *source)

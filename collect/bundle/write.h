@@ -14,8 +14,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
-/* Called now and then with the bytes done and the bytes to do in both passes. */
-typedef void (*DtcCreateProgress)(guint64 done_bytes, guint64 all_bytes, void *data);
+/* Called now and then with the bytes done and the bytes to do in both passes. False: it is not wanted any more. */
+typedef bool (*DtcCreateProgress)(guint64 done_bytes, guint64 all_bytes, void *data);
 
 /* A file of a bundle to be, and where it comes from. */
 struct dtc_bundle_file {
@@ -31,11 +31,14 @@ void dtc_bundle_file_free(void *file);
 
 /*
  * Fills in the manifest's files, of which it has none yet, and writes the bundle: packed if out ends with .dtcb, else a
- * directory. Files are sorted by path. False leaves nothing behind.
+ * directory. Files are sorted by path. False leaves nothing behind; CANCELLED: the progress said so.
  */
 bool dtc_bundle_write(GPtrArray *files, DtcManifest *manifest, const char *out, const struct dtc_packer_kind *kind,
 		      DtcCreateProgress progress, void *data, GError **error);
 
-/* Reads every file of the tree; the defects by path (struct dtc_defect). Free with g_ptr_array_unref. */
+/*
+ * Reads every file of the tree; the defects by path (struct dtc_defect): no more of them are right once the progress
+ * says false. Free with g_ptr_array_unref.
+ */
 GPtrArray *dtc_manifest_check_files(const DtcManifest *manifest, const char *directory, DtcCreateProgress progress,
 				    void *data);

@@ -335,6 +335,21 @@ def story_interrupted(lab):
         lab.wait_until_clean("Ctrl-C after %s" % moment)
 
 
+def story_told_to_end(lab):
+    """What a service manager and a lost terminal send: all is packed, also if the second comes twice."""
+    for number, times in ((signal.SIGTERM, 1), (signal.SIGHUP, 2)):
+        out_name = "told-%d.dtcb" % number
+        process = lab.begin(out_name, *MINIMAL)
+        expect(wait_for_line(process, "recording on 3 of 3"), "all record")
+        for _ in range(times):
+            time.sleep(0.3)
+            process.send_signal(number)
+        code, out, err = finish(process)
+        expect(code in (0, 3) and "3 of 3 nodes" in out, "signal %d: %d %s%s" % (number, code, out, err))
+        expect(lab.nodes_of(out_name) == list(NODES) and lab.check(out_name), "all are in the bundle")
+        lab.wait_until_clean("signal %d" % number)
+
+
 def story_killed(lab):
     process = lab.begin("killed.dtcb", *MINIMAL)
     expect(wait_for_line(process, "recording on 3 of 3"), "all record")

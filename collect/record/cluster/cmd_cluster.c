@@ -9,19 +9,24 @@
 #include "collect/record/cluster/run.h"
 #include "collect/record/collect.h"
 #include "collect/record/record_options.h"
+#include "collect/record/stop_signals.h"
 #include "dtrace-chain/error.h"
 #include "dtrace-chain/manifest.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
 #define RETRY_NS (45 * SECOND_NS) /* less than an agent waits */
 #define INTERRUPTED 130
+#define JOB_TURN_MS 20	 /* its end is not waited for by poll */
 #define PLACE "/var/tmp" /* on a disk, as a rule, where /tmp may be memory */
 #define OUT "cluster.dtcb"
 
@@ -79,8 +84,52 @@ static bool refuse(GError **error, const char *message, const char *hint)
 
 /* ---- what came of it ---- */
 
-/* A node whose disk was full, or whose sealing was killed, is sealed here. */
-static void seal_here(const char *node_folder)
+/* What may end it, too. */
+struct packing {
+	int signal_fd;
+	guint signals;
+};
+
+/* The first tells what the second does: what was recorded is not to be lost by one too many. */
+static bool is_wanted(struct packing *packing)
+{
+	struct signalfd_siginfo info;
+
+	while (read(packing->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGHUP)
+			continue;
+		if (packing->signals++ == 0)
+			fputs("packing what was recorded; once more ends without a bundle\n", stderr);
+	}
+	return packing->signals < 2;
+}
+
+static bool go_on_packing(guint64 done_bytes, guint64 all_bytes, void *data)
+{
+	(void)done_bytes;
+	(void)all_bytes;
+	return is_wanted(data);
+}
+
+/* What it says is not of interest. */
+static void await_job(struct dtc_job *job, struct packing *packing)
+{
+	char bytes[4096];
+
+	while (!dtc_job_is_ended(job)) {
+		struct pollfd fds[] = { { .fd = job->out_fd, .events = POLLIN },
+					{ .fd = job->err_fd, .events = POLLIN } };
+		(void)poll(fds, G_N_ELEMENTS(fds), JOB_TURN_MS);
+		for (guint i = 0; i < G_N_ELEMENTS(fds); i++)
+			if (fds[i].revents && read(fds[i].fd, bytes, sizeof(bytes)) <= 0)
+				g_usleep(G_TIME_SPAN_MILLISECOND);
+		if (!is_wanted(packing))
+			dtc_job_signal(job, SIGKILL);
+	}
+}
+
+/* A node whose disk was full, or whose sealing was killed, is sealed here, where no Ctrl-C of the terminal's comes. */
+static void seal_here(const char *node_folder, struct packing *packing)
 {
 	g_autofree char *manifest = g_build_filename(node_folder, DTC_MANIFEST_NAME, NULL);
 	g_autofree char *raw = g_build_filename(node_folder, DTC_RAW_FOLDER, DTC_RAW_RECORDING, NULL);
@@ -89,13 +138,9 @@ static void seal_here(const char *node_folder)
 	struct dtc_job job;
 
 	if (g_file_test(manifest, G_FILE_TEST_EXISTS) || !g_file_test(raw, G_FILE_TEST_EXISTS) ||
-	    !dtc_job_start(&job, DTC_JOB_OUTPUT, argv, -1, NULL))
+	    !dtc_job_start(&job, DTC_JOB_ALL, argv, -1, NULL))
 		return;
-	char bytes[4096];
-	while (read(job.out_fd, bytes, sizeof(bytes)) > 0)
-		;
-	while (!dtc_job_is_ended(&job))
-		g_usleep(G_TIME_SPAN_MILLISECOND);
+	await_job(&job, packing);
 	dtc_job_close(&job);
 }
 
@@ -127,15 +172,18 @@ static void print_notes(const DtcMember *member)
 }
 
 /* Whether it is in the bundle; what is not is removed. */
-static bool take_member(const DtcMember *member, bool *is_complete)
+static bool take_member(const DtcMember *member, struct packing *packing, bool *is_complete)
 {
 	const char *folder = dtc_member_get_folder(member), *node = dtc_member_get_target(member)->name;
 	g_autoptr(GError) error = NULL;
 
 	print_notes(member);
 	if (dtc_member_is_fetched(member))
-		seal_here(folder);
-	g_autoptr(GPtrArray) defects = dtc_member_is_fetched(member) ? dtc_gather_check(folder, &error) : NULL;
+		seal_here(folder, packing);
+	g_autoptr(GPtrArray) defects =
+		dtc_member_is_fetched(member) ? dtc_gather_check(folder, go_on_packing, packing, &error) : NULL;
+	if (!is_wanted(packing))
+		return false;
 	*is_complete &= defects && defects->len == 0 && dtc_member_is_complete(member);
 	for (guint i = 0; defects && i < defects->len; i++)
 		print_note(node, g_ptr_array_index(defects, i));
@@ -157,21 +205,27 @@ static bool is_cancelled(const GPtrArray *members)
 
 static int pack(const GPtrArray *members, const struct dtc_gather_request *request, GError **error)
 {
+	struct packing *packing = request->data;
 	bool is_complete = true;
 	guint count = 0;
 	guint64 bytes;
 
 	for (guint i = 0; i < members->len; i++)
-		count += take_member(g_ptr_array_index(members, i), &is_complete);
+		count += take_member(g_ptr_array_index(members, i), packing, &is_complete);
 	if (count == 0) {
 		dtc_remains_remove(request->folder);
-		if (is_cancelled(members))
+		if (is_cancelled(members) || !is_wanted(packing))
 			return INTERRUPTED;
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IMPOSSIBLE,
 			    "nothing was recorded\nwhat each node said is above");
 		return 1;
 	}
-	if (!dtc_gather(request, &bytes, error)) {
+	if (!is_wanted(packing) || !dtc_gather(request, &bytes, error)) {
+		if (!is_wanted(packing)) {
+			dtc_remains_remove(request->folder);
+			g_clear_error(error);
+			return INTERRUPTED;
+		}
 		fprintf(stderr, "%s: what was recorded lies in '%s'\n", dtc_collect_program.name, request->folder);
 		return 1;
 	}
@@ -210,8 +264,8 @@ static bool check_words(int argc, char **argv, char *const *command, const struc
 	return true;
 }
 
-/* --until-line FILE takes one word more: the expression. */
-static void take_expression(int *argc, char **argv, char ***handed_on)
+/* --until-line FILE takes one word more: the expression. True: it is there. */
+static bool take_expression(int *argc, char **argv, char ***handed_on)
 {
 	char **words = *handed_on;
 	guint count = g_strv_length(words);
@@ -223,8 +277,17 @@ static void take_expression(int *argc, char **argv, char ***handed_on)
 		words[count] = g_strdup(argv[1]);
 		words[count + 1] = NULL;
 		*argc = 1;
-		return;
+		return true;
 	}
+	return false;
+}
+
+/* Here, and not by each node. */
+static bool check_expression(const struct dtc_record_options *handed_on, bool has_expression, GError **error)
+{
+	return !handed_on->until_line || has_expression ||
+	       refuse(error, "--until-line takes a file and an expression",
+		      "for example --until-line /var/log/app.log 'took [0-9]{4,} ms'");
 }
 
 static bool has_trigger(char *const *words)
@@ -265,9 +328,12 @@ static int record(struct dtc_run_request *request, const char *out, const DtcClu
 
 	if (!folder)
 		return 1;
+	struct packing packing = { .signal_fd = dtc_stop_signals_open(0) };
 	request->folder = folder;
+	request->signal_fd = packing.signal_fd;
 	g_autoptr(GPtrArray) members = dtc_run_cluster(request, error);
 	if (!members) {
+		close(packing.signal_fd);
 		dtc_remains_remove(folder);
 		return 1;
 	}
@@ -276,8 +342,12 @@ static int record(struct dtc_run_request *request, const char *out, const DtcClu
 		.out = out,
 		.creator = "dtrace-collect " DTC_VERSION,
 		.cluster = cluster,
+		.progress = go_on_packing,
+		.data = &packing,
 	};
-	return pack(members, &gather, error);
+	int code = pack(members, &gather, error);
+	close(packing.signal_fd);
+	return code;
 }
 
 static int run(const struct cluster_options *options, char *const *handed_on, char *const *command, GError **error)
@@ -324,12 +394,13 @@ int dtc_collect_cluster(int argc, char **argv)
 	add_options(&options, &record_options, line);
 	bool is_parsed = dtc_command_line_parse(line, &argc, &argv, &error);
 	g_auto(GStrv) handed_on = is_parsed ? dtc_command_line_get_given(line, own_options) : NULL;
-	if (is_parsed)
-		take_expression(&argc, argv, &handed_on);
+	bool has_expression = is_parsed && take_expression(&argc, argv, &handed_on);
 	if (is_parsed && !options.output)
 		options.output = g_strdup(OUT);
+	for (gsize length = is_parsed ? strlen(options.output) : 0; length > 1 && options.output[length - 1] == '/';)
+		options.output[--length] = 0; /* what is beside it is named after it */
 	if (is_parsed && dtc_record_options_to_request(&record_options, &checked, &error) &&
-	    check_words(argc, argv, command, &options, &error))
+	    check_expression(&record_options, has_expression, &error) && check_words(argc, argv, command, &options, &error))
 		code = run(&options, handed_on, command, &error);
 	g_free(g_steal_pointer(&record_options.output)); /* left out of the line, but filled in */
 	if (error)

@@ -3,9 +3,12 @@
 
 #include "collect/bundle/stored.h"
 #include "collect/bundle/write.h"
+#include "dtrace-chain/error.h"
 #include "dtrace-chain/manifest.h"
 
-GPtrArray *dtc_gather_check(const char *node_folder, GError **error)
+#include <string.h>
+
+GPtrArray *dtc_gather_check(const char *node_folder, DtcCreateProgress progress, void *data, GError **error)
 {
 	GPtrArray *texts = g_ptr_array_new_with_free_func(g_free);
 	g_autoptr(DtcManifest) manifest = dtc_manifest_read(node_folder, error);
@@ -14,7 +17,15 @@ GPtrArray *dtc_gather_check(const char *node_folder, GError **error)
 		g_ptr_array_unref(texts);
 		return NULL;
 	}
-	g_autoptr(GPtrArray) defects = dtc_manifest_check_files(manifest, node_folder, NULL, NULL);
+	if (manifest->nodes->len != 1) {
+		g_autofree char *node = g_path_get_basename(node_folder);
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED,
+			    "node '%s' sent a manifest of %u nodes\nwho is it that answers there?", node,
+			    manifest->nodes->len);
+		g_ptr_array_unref(texts);
+		return NULL;
+	}
+	g_autoptr(GPtrArray) defects = dtc_manifest_check_files(manifest, node_folder, progress, data);
 	for (guint i = 0; i < defects->len; i++) {
 		const struct dtc_defect *defect = g_ptr_array_index(defects, i);
 		if (defect->kind != DTC_DEFECT_EXTRA)
@@ -41,7 +52,7 @@ static void set_role(struct dtc_manifest_node *node, const DtcCluster *cluster)
 		g_array_append_vals(node->vcpu_tids, known->vcpu_tids->data, known->vcpu_tids->len);
 }
 
-/* Moves the nodes, and lists their files. */
+/* Moves the nodes, and lists their files: those that are there, since one node takes the bundle from no other. */
 static GPtrArray *take_nodes(DtcManifest *to, DtcManifest *tree, const struct dtc_gather_request *request)
 {
 	GPtrArray *files = g_ptr_array_new_with_free_func(dtc_bundle_file_free);
@@ -54,7 +65,8 @@ static GPtrArray *take_nodes(DtcManifest *to, DtcManifest *tree, const struct dt
 	for (guint i = 0; i < tree->files->len; i++) {
 		const struct dtc_manifest_file *file = g_ptr_array_index(tree->files, i);
 		g_autofree char *source = g_build_filename(request->folder, file->path, NULL);
-		g_ptr_array_add(files, dtc_bundle_file_new(file->path, source, file->bytes));
+		if (g_file_test(source, G_FILE_TEST_IS_REGULAR))
+			g_ptr_array_add(files, dtc_bundle_file_new(file->path, source, file->bytes));
 	}
 	return files;
 }
@@ -67,7 +79,8 @@ bool dtc_gather(const struct dtc_gather_request *request, guint64 *ret_bytes, GE
 	if (!tree)
 		return false;
 	g_autoptr(GPtrArray) files = take_nodes(manifest, tree, request);
-	if (!dtc_bundle_write(files, manifest, request->out, &dtc_packer_stored, NULL, NULL, error))
+	if (!dtc_bundle_write(files, manifest, request->out, &dtc_packer_stored, request->progress, request->data,
+			      error))
 		return false;
 	*ret_bytes = 0;
 	for (guint i = 0; i < files->len; i++)

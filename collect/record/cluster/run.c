@@ -6,7 +6,6 @@
 #include "collect/record/child.h"
 #include "collect/record/clocks.h"
 #include "collect/record/collect.h"
-#include "collect/record/stop_signals.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -32,7 +31,6 @@ struct run {
 	GArray *is_told; /* gboolean, of each: its failure has been printed */
 	enum stage stage;
 	struct dtc_child child;
-	int signal_fd;
 	guint signals; /* that have come */
 	int64_t begin_ns, shown_ns;
 	bool is_in_place; /* progress is one line that is written over */
@@ -183,8 +181,9 @@ static void take_signals(struct run *run)
 {
 	struct signalfd_siginfo info;
 
-	while (read(run->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		run->signals++;
+	/* a lost terminal may be told twice, by the kernel and by its shell */
+	while (read(run->request->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		run->signals += info.ssi_signo != SIGHUP || run->signals == 0;
 }
 
 /* Until the next turn, or the end of the recording if that is earlier. */
@@ -204,7 +203,7 @@ static void wait_for_something(struct run *run, GArray *fds)
 	g_array_set_size(fds, 1 + run->members->len * DTC_MEMBER_POLL_COUNT);
 	struct pollfd *at = (struct pollfd *)(void *)fds->data;
 
-	*at++ = (struct pollfd){ .fd = run->signal_fd, .events = POLLIN };
+	*at++ = (struct pollfd){ .fd = run->request->signal_fd, .events = POLLIN };
 	for (guint i = 0; i < run->members->len; i++, at += DTC_MEMBER_POLL_COUNT)
 		dtc_member_fill_poll(get_member(run, i), at);
 	(void)poll((struct pollfd *)(void *)fds->data, fds->len, get_turn_ms(run));
@@ -242,17 +241,13 @@ GPtrArray *dtc_run_cluster(const struct dtc_run_request *request, GError **error
 	struct run run = { .request = request, .child = { .gate = -1 } };
 
 	run.is_in_place = isatty(STDERR_FILENO) && !dtc_terminal_is_dumb();
-	run.signal_fd = dtc_stop_signals_open(0);
-	if (request->command && !dtc_child_prepare(&run.child, request->command, error)) {
-		close(run.signal_fd);
+	if (request->command && !dtc_child_prepare(&run.child, request->command, error))
 		return NULL;
-	}
 	run.members = g_ptr_array_new_with_free_func(member_free);
 	run.is_told = g_array_new(FALSE, TRUE, sizeof(gboolean));
 	add_members(&run);
 	work(&run);
 	dtc_child_abandon(&run.child);
 	g_array_unref(run.is_told);
-	close(run.signal_fd);
 	return run.members;
 }

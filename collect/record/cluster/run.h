@@ -17,14 +17,15 @@ struct dtc_run_request {
 	GPtrArray *targets; /* struct dtc_target */
 	const char *folder; /* in which the nodes' folders are made */
 	struct dtc_member_settings member;
-	int64_t duration_ns;  /* 0: until something else ends it */
-	char *const *command; /* runs here while all record; or NULL */
-	bool has_trigger;     /* a recorder that ends by itself ends all */
-	bool quiet;	      /* no lines of progress */
+	int64_t duration_ns;   /* 0: until something else ends it */
+	char *const *command;  /* runs here while all record; or NULL */
+	bool has_trigger;      /* a recorder whose trigger fires ends all */
+	bool quiet;	       /* no lines of progress */
+	int signal_fd;	       /* of dtc_stop_signals_open: the first ends the recording, the second the fetching */
 };
 
 /*
- * Blocks SIGINT, SIGTERM and SIGHUP, of which the first ends the recording and the second the fetching. The members,
- * all over (DtcMember *, by name); free with g_ptr_array_unref. NULL only if the command could not be prepared.
+ * The members, all over (DtcMember *, by name); free with g_ptr_array_unref. NULL only if the command could not be
+ * prepared.
  */
 GPtrArray *dtc_run_cluster(const struct dtc_run_request *request, GError **error);
