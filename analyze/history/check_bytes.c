@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/history/check_lists.h"
+#include "analyze/history/records.h"
 
 static int compare_moved(const void *a, const void *b)
 {
@@ -19,6 +20,8 @@ bool dtc_calls_move_once(const DtcHistory *h, GArray *moved, const uint32_t *cal
 			g_array_append_val(moved, bytes);
 	}
 	g_array_sort(moved, compare_moved);
+	if (h->has_forgotten) /* what the calls before moved */
+		end = moved->len ? g_array_index(moved, struct dtc_moved_bytes, 0).offset : total;
 	for (guint i = 0; i < moved->len; i++) {
 		const struct dtc_moved_bytes *bytes = &g_array_index(moved, struct dtc_moved_bytes, i);
 		if (bytes->offset != end)

@@ -31,6 +31,12 @@ void dtc_grouper_free(DtcGrouper *grouper)
 	g_free(grouper);
 }
 
+void dtc_grouper_clear(DtcGrouper *grouper)
+{
+	dtc_table_set_length(grouper->words, 0);
+	g_array_set_size(grouper->chains, 0);
+}
+
 static struct head *get_head(const DtcGrouper *grouper, uint32_t block)
 {
 	return DTC_AT(grouper->words, struct head, block);

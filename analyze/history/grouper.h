@@ -38,6 +38,8 @@ static inline uint32_t dtc_grouper_add(DtcGrouper *grouper, uint32_t owner, uint
 	*DTC_AT(grouper->words, uint64_t, chain->at++) = record;
 	return chain->count++;
 }
+/* Nobody has any record now. */
+void dtc_grouper_clear(DtcGrouper *grouper);
 uint32_t dtc_grouper_get_count(const DtcGrouper *grouper, uint32_t owner);
 /* Appends all of an owner to a table of records of 8 bytes. */
 void dtc_grouper_copy(const DtcGrouper *grouper, uint32_t owner, DtcTable *to);

@@ -2,9 +2,10 @@
 /*
  * The arrays behind a history, for those that need them: history.c (queries, sealing), intervals.c, calls.c, moments.c,
  * wakes.c, check.c, and analyze/state (filling). Nobody else includes this, and only history.c, intervals.c, calls.c,
- * contexts.c, moments.c, wakes.c and analyze/state write (tests/lint/history.sh). While a history is filled, intervals
- * stand in a chain for each thread, and calls in the order in which they were written; dtc_history_seal lays both in a
- * row by thread and renames the calls' ids. A sealed history is flat arrays without pointers, but for its packets.
+ * contexts.c, moments.c, wakes.c, forget.c and analyze/state write (tests/lint/history.sh). While a history is filled,
+ * intervals stand in a chain for each thread, and calls in the order in which they were written; dtc_history_seal lays
+ * both in a row by thread and renames the calls' ids. A sealed history is flat arrays without pointers, but for its
+ * packets.
  */
 #pragma once
 
@@ -186,6 +187,7 @@ struct DtcHistory {
 	int64_t begin_ns, end_ns;
 	bool is_sealed;
 	bool has_missing;		     /* a run that is_missing */
+	bool has_forgotten;		     /* some of the calls on files; never so in an image */
 	struct dtc_history_filling *filling; /* sealed: NULL */
 	DtcTable *string_bytes;		     /* sealed: the strings, each with its NUL */
 	GArray *string_at;		     /* sealed: uint32_t per string, where it begins */
@@ -279,10 +281,20 @@ void dtc_history_set_signal(DtcHistory *history, uint32_t wake, uint8_t signal);
 struct dtc_wake_record dtc_wake_pack(uint64_t distance, const struct dtc_wake *wake);
 /* As soon as it is there. */
 int64_t dtc_history_read_waking_ns(const DtcHistory *history, uint32_t wake);
+/* All of it, into the caller's place, whose address is the answer. */
+const struct dtc_wake *dtc_history_read_wake(const DtcHistory *history, uint32_t wake, struct dtc_wake *place);
 uint32_t dtc_history_read_wake_target(const DtcHistory *history, uint32_t wake);
 void dtc_history_add_fault(DtcHistory *history, const struct dtc_fault *fault);
 /* Lays the runs in a row, by CPU; for dtc_history_seal. */
 void dtc_history_seal_runs(DtcHistory *history);
+/*
+ * All records that events have made are taken back, but for the last run of each CPU and the last name of each thread.
+ * Threads, files, strings, flows and marks keep their numbers; no file knows any more which call accepted it. Whoever
+ * fills the history adds anew what is still open, and gives each thread one interval up to what it does now.
+ */
+void dtc_history_forget(DtcHistory *history);
+/* How much dtc_history_forget would take back, about. */
+guint64 dtc_history_measure_filling(const DtcHistory *history);
 /* By owner and place. */
 int dtc_remark_compare(const void *a, const void *b);
 /*

@@ -86,9 +86,8 @@ uint32_t dtc_history_read_wake_target(const DtcHistory *h, uint32_t wake)
 	return unpack_thread(get_record(h, wake)->target);
 }
 
-const struct dtc_wake *dtc_history_get_wake(const DtcHistory *h, uint32_t wake, struct dtc_wake *place)
+const struct dtc_wake *dtc_history_read_wake(const DtcHistory *h, uint32_t wake, struct dtc_wake *place)
 {
-	g_assert(h->is_sealed);
 	const struct dtc_wake_record *record = get_record(h, wake);
 	uint64_t latency = record->latency_low | (uint64_t)record->latency_high << LATENCY_LOW_BITS;
 	int64_t waking_ns = dtc_history_read_waking_ns(h, wake);
@@ -104,6 +103,12 @@ const struct dtc_wake *dtc_history_get_wake(const DtcHistory *h, uint32_t wake, 
 		.is_inferred = record->is_inferred,
 	};
 	return place;
+}
+
+const struct dtc_wake *dtc_history_get_wake(const DtcHistory *h, uint32_t wake, struct dtc_wake *place)
+{
+	g_assert(h->is_sealed);
+	return dtc_history_read_wake(h, wake, place);
 }
 
 int64_t dtc_history_get_waking_ns(const DtcHistory *h, uint32_t wake)

@@ -32,6 +32,14 @@ void dtc_machine_apply(DtcMachine *machine, const struct dtc_event *event);
 void dtc_machine_pass(DtcMachine *machine, int64_t time_ns);
 
 /*
+ * What happened until now is forgotten, what is the case is not (forget.c): the history will say of the time before
+ * that it is unknown what threads did, and what follows is as if nothing had been forgotten.
+ */
+void dtc_machine_forget(DtcMachine *machine);
+/* For who wants nothing of what was applied so far, now and then: forgets it before it is much. */
+void dtc_machine_follow(DtcMachine *machine);
+
+/*
  * Closes what is open, seals the history (packets included) and hands it over; the machine may then only be freed. What
  * the trace did not tell (lost events, no net events, no statedump) is added to findings.
  */

@@ -552,6 +552,14 @@ static void sort_by_time(DtcPackets *packets)
 	dtc_packets_order_by_time(packets->packets, packets->marks);
 }
 
+void dtc_packets_forget(DtcPackets *packets)
+{
+	g_assert(!packets->sealed);
+	dtc_table_set_length(packets->packets, 0);
+	dtc_table_set_length(packets->marks, 0);
+	packets->sorted = true;
+}
+
 void dtc_packets_seal(DtcPackets *packets)
 {
 	if (packets->sealed)

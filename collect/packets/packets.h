@@ -94,6 +94,8 @@ const char *dtc_packets_get_interface(const DtcPackets *packets, uint16_t interf
 uint32_t dtc_packets_get_netns(const DtcPackets *packets, uint16_t netns);
 uint16_t dtc_packets_get_netns_count(const DtcPackets *packets); /* one more than the last */
 
+/* Takes back all packets, but no flow, interface or namespace: the next one has id 0. */
+void dtc_packets_forget(DtcPackets *packets);
 /* Builds the packets-by-flow index; nothing may be added afterwards. Packets are sorted by time if they were not. */
 void dtc_packets_seal(DtcPackets *packets);
 

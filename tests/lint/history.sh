@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A history is written by analyze/state and analyze/history/{history,intervals,calls,contexts,moments,wakes}.c, or made
-# of an image (analyze/history/image.c), and by nobody else: names every other file that sees its arrays, calls what
-# fills or seals it, or takes const from a record, and a getter that does not ask whether it is sealed. And a record can
-# be written to a file as it is: names one that holds a pointer, may hold padding, or whose size nothing holds.
+# A history is written by analyze/state and by history, intervals, calls, contexts, moments, wakes and forget.c of
+# analyze/history, or made of an image (analyze/history/image.c), and by nobody else: names every other file that sees
+# its arrays, calls what fills or seals it, or takes const from a record, and a getter that does not ask whether it is
+# sealed. And a record can be written to a file as it is: names one that holds a pointer, may hold padding, or whose
+# size nothing holds.
 # usage: history.sh SOURCE-DIR
 set -eu
 cd "$1"
@@ -12,7 +13,7 @@ trap 'rm -rf "$scratch"' EXIT
 inside=analyze/history/records.h
 public=include/dtrace-chain/history.h
 sources=$(find collect sync analyze include -name '*.[ch]' | LC_ALL=C sort)
-writers='^analyze/state/|^analyze/history/(history|image|intervals|calls|contexts|moments|wakes|grouper)\.c$'
+writers='^analyze/state/|^analyze/history/(history|image|intervals|calls|contexts|moments|wakes|forget|grouper)\.c$'
 others=$(echo "$sources" | grep -vE "$writers|^$inside\$")
 
 # shellcheck disable=SC2086 # lists of files without spaces
