@@ -2,6 +2,7 @@
 /* dtrace-chain [analyze]: where the time of one request, or of one thread over a span, went. */
 #include "analyze/cli/command.h"
 #include "analyze/cli/export.h"
+#include "analyze/cli/subject_options.h"
 #include "analyze/engine/event_target.h"
 #include "analyze/engine/identify.h"
 #include "analyze/engine/moment.h"
@@ -30,6 +31,7 @@ struct analyze_options {
 	/* derived */
 	struct dtc_connection_spec connection_spec;
 	struct dtc_thread_spec thread_spec;
+	struct dtc_lead_option lead;
 	int64_t min_ns; /* -1: a share of the duration */
 };
 
@@ -54,6 +56,7 @@ static void add_options(void *data, DtcCommandLine *line)
 		  "trace's clock",
 		  "TIME" },
 		{ "to", 0, 0, G_OPTION_ARG_STRING, &options->to, "End of the span", "TIME" },
+		DTC_LEAD_OPTION(&options->lead),
 		{ "until-event", 0, 0, G_OPTION_ARG_STRING, &options->until_event,
 		  "Explain the time up to the first such event (after --from), of the thread that ran then, or of "
 		  "--thread; reads the traces once more",
@@ -76,7 +79,7 @@ static void add_options(void *data, DtcCommandLine *line)
 	dtc_command_line_add(line, DTC_HEADING_OPTIONS, entries, NULL);
 }
 
-static bool check_span(const struct analyze_options *options, GError **error)
+static bool check_span(struct analyze_options *options, GError **error)
 {
 	if ((options->request_id || options->connection) && (options->until_event || options->from_event))
 		return dtc_cli_refuse(error, "--until-event and --from-event go with --thread or alone",
@@ -85,7 +88,11 @@ static bool check_span(const struct analyze_options *options, GError **error)
 		return dtc_cli_refuse(error, "--from and --to go with --thread", "a request has its own begin and end");
 	if (options->from && options->from_event)
 		return dtc_cli_refuse(error, "--from and --from-event are two begins", "give one of them");
-	return (!options->until_event || dtc_event_target_check("--until-event", options->until_event, error)) &&
+	if (options->lead.text && (options->until_event || options->from_event))
+		return dtc_cli_refuse(error, "--lead does not go with --until-event and --from-event",
+				      "where the event is shows when everything is read");
+	return dtc_lead_option_check(&options->lead, options->from, options->to, error) &&
+	       (!options->until_event || dtc_event_target_check("--until-event", options->until_event, error)) &&
 	       (!options->from_event || dtc_event_target_check("--from-event", options->from_event, error));
 }
 
@@ -194,6 +201,7 @@ static bool answer(struct dtc_session *session, GError **error)
 		.reference = options->reference ? options->reference : options->thread_spec.node,
 		.needs_exchanges = options->request_id != NULL,
 		.id_headers = (const char *const *)options->id_headers,
+		.window = dtc_lead_option_get(&options->lead, options->from, options->to, options->thread_spec.node),
 	};
 	if (!dtc_session_read(session, &engine_options, error))
 		return false;

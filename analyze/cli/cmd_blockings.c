@@ -91,6 +91,7 @@ static bool answer(struct dtc_session *session, GError **error)
 	const struct dtc_engine_options engine_options = {
 		/* --from and --to of a thread are on its node's clock */
 		.reference = options->reference ? options->reference : options->subject.spec.node,
+		.window = dtc_subject_options_get_window(&options->subject),
 		.needs_exchanges = !options->subject.spec.node,
 	};
 	if (!dtc_session_read(session, &engine_options, error))

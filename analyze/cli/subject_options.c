@@ -1,7 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/cli/subject_options.h"
 
+#include "analyze/cli/command.h"
+#include "analyze/engine/moment.h"
 #include "dtrace-chain/error.h"
+
+bool dtc_lead_option_check(struct dtc_lead_option *option, const char *from, const char *to, GError **error)
+{
+	if (!option->text)
+		return true;
+	if (!from && !to)
+		return dtc_cli_refuse(error, "--lead is for a part of the recording",
+				      "give its begin with --from, its end with --to, or both");
+	return dtc_span_parse("--lead", option->text, &option->window.lead_ns, error);
+}
+
+const struct dtc_window *dtc_lead_option_get(struct dtc_lead_option *option, const char *from, const char *to,
+					     const char *of)
+{
+	if (!option->text)
+		return NULL;
+	option->window.from = from;
+	option->window.to = to;
+	option->window.of = of;
+	return &option->window;
+}
 
 void dtc_subject_options_clear(struct dtc_subject_options *options)
 {
@@ -20,6 +43,7 @@ void dtc_subject_options_add(struct dtc_subject_options *options, DtcCommandLine
 		  "date and time, or the clock of the reference (or of the thread's node)",
 		  "TIME" },
 		{ "to", 0, 0, G_OPTION_ARG_STRING, &options->to, "End of the span", "TIME" },
+		DTC_LEAD_OPTION(&options->lead),
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
@@ -33,7 +57,13 @@ bool dtc_subject_options_locate(struct dtc_subject_options *options, const DtcBu
 			    "--thread and --process are two questions\ngive one of them");
 		return false;
 	}
-	return !options->thread || dtc_thread_spec_parse(options->thread, bundle, &options->spec, error);
+	return dtc_lead_option_check(&options->lead, options->from, options->to, error) &&
+	       (!options->thread || dtc_thread_spec_parse(options->thread, bundle, &options->spec, error));
+}
+
+const struct dtc_window *dtc_subject_options_get_window(struct dtc_subject_options *options)
+{
+	return dtc_lead_option_get(&options->lead, options->from, options->to, options->spec.node);
 }
 
 struct dtc_subject dtc_subject_options_get(const struct dtc_subject_options *options)

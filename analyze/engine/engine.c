@@ -19,6 +19,7 @@ struct DtcEngine {
 	DtcEdges *edges;
 	DtcRequests *requests; /* or NULL */
 	DtcClusterTime origin;
+	bool is_part;
 };
 
 /* Of a packet that a node captured; where nothing better is known, both of its clocks count from the same epoch. */
@@ -58,15 +59,116 @@ static DtcClusterTime find_origin(const DtcEngine *engine)
 	return origin.ns == INT64_MAX ? (DtcClusterTime){ 0 } : origin;
 }
 
-DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_options *options,
-			  const struct dtc_watch *watch, DtcFindings *findings, GError **error)
+/* Only these spans (by node), if there are any. */
+static bool read_and_align(DtcEngine *engine, const DtcBundle *bundle, const struct dtc_engine_options *options,
+			   const struct dtc_window_span *spans, const struct dtc_watch *watch, DtcFindings *findings,
+			   GError **error)
 {
 	const struct dtc_recordings_options recordings_options = {
 		.needs_exchanges = options->needs_exchanges,
 		.clocks_only = options->clocks_only,
-		.store = options->store,
+		.store = spans ? NULL : options->store, /* what is kept there has everything */
 		.id_headers = options->id_headers,
+		.windows = spans,
 	};
+
+	return dtc_recordings_read(&engine->recordings, bundle, &recordings_options, watch, findings, error) &&
+	       dtc_align(&engine->alignment, &engine->align_input, watch, findings, error);
+}
+
+enum window_result { WINDOW_READ, WINDOW_TOO_SMALL, WINDOW_FAILED };
+
+/* Whether the answer would be another, or none, whatever is read. */
+static bool is_final(const GError *error)
+{
+	return g_error_matches(error, DTC_ANALYZE_ERROR, DTC_ERROR_CANCELLED) ||
+	       g_error_matches(error, DTC_COLLECT_ERROR, DTC_ERROR_LIMIT);
+}
+
+static void clear_readings(DtcEngine *engine)
+{
+	dtc_alignment_clear(&engine->alignment);
+	dtc_recordings_clear(&engine->recordings);
+}
+
+/* The spans to be read, NULL if that cannot be told; or with an error that is final. Nothing stays read. */
+static struct dtc_window_span *find_spans(DtcEngine *engine, const DtcBundle *bundle,
+					  const struct dtc_engine_options *options, const struct dtc_watch *watch,
+					  GError **error)
+{
+	g_autofree int64_t *begins_ns = dtc_window_find_begins(bundle);
+	g_autofree struct dtc_window_span *sample = dtc_window_sample(begins_ns, dtc_bundle_get_count(bundle));
+	g_autoptr(DtcFindings) unused = dtc_findings_new();
+	g_autoptr(GError) problem = NULL;
+	struct dtc_window_span *spans = NULL;
+	bool is_read = read_and_align(engine, bundle, options, sample, watch, unused, &problem);
+
+	if (problem && is_final(problem)) {
+		g_propagate_error(error, g_steal_pointer(&problem));
+	} else {
+		const DtcClocks *clocks = is_read ? dtc_engine_get_clocks(engine) : NULL;
+		bool are_aligned = clocks && dtc_window_are_aligned(clocks, dtc_engine_get_histories(engine));
+		spans = dtc_window_find(bundle, options->window, begins_ns, are_aligned ? clocks : NULL);
+	}
+	clear_readings(engine);
+	return spans;
+}
+
+static enum window_result read_window(DtcEngine *engine, const DtcBundle *bundle,
+				      const struct dtc_engine_options *options, const struct dtc_watch *watch,
+				      DtcFindings *findings, GError **error)
+{
+	g_autoptr(DtcFindings) found = dtc_findings_new();
+	g_autoptr(GError) problem = NULL;
+	g_autofree struct dtc_window_span *spans = find_spans(engine, bundle, options, watch, &problem);
+	bool is_read = spans && read_and_align(engine, bundle, options, spans, watch, found, &problem);
+
+	if (is_read && dtc_window_is_enough(options->window, spans, dtc_engine_get_clocks(engine),
+					    (const char *const *)engine->names, dtc_engine_get_histories(engine))) {
+		dtc_findings_move(findings, found);
+		dtc_findings_add(
+			findings, DTC_SEVERITY_INFO, false, NULL,
+			"only the span and its --lead were read: clocks are aligned by the packets in there, of "
+			"what began before the state that it left is known, and what ended a wait behind it is "
+			"not");
+		engine->is_part = true;
+		return WINDOW_READ;
+	}
+	if (problem && is_final(problem)) {
+		g_propagate_error(error, g_steal_pointer(&problem));
+		return WINDOW_FAILED;
+	}
+	clear_readings(engine);
+	dtc_findings_add(findings, DTC_SEVERITY_INFO, false, NULL,
+			 "all of the recording was read in spite of --lead: %s",
+			 !spans	   ? "where the span is on each clock cannot be told before"
+			 : is_read ? "the packets near the span do not align all clocks, or these are not what they "
+				     "seemed to be"
+				   : "the span alone cannot be read");
+	return WINDOW_TOO_SMALL;
+}
+
+static bool link_all(DtcEngine *engine, const struct dtc_watch *watch, DtcFindings *findings, GError **error)
+{
+	const struct dtc_progress progress = { .phase = DTC_PHASE_LINK, .all = dtc_engine_get_node_count(engine) };
+	if (!dtc_watch_tell(watch, &progress, error))
+		return false;
+	engine->guests = dtc_alignment_find_guests(&engine->alignment, &engine->align_input, findings);
+	engine->links = dtc_links_new(dtc_engine_get_node_count(engine), (const char *const *)engine->names,
+				      dtc_engine_get_histories(engine), dtc_engine_get_clocks(engine));
+	dtc_links_set_guests(engine->links, engine->guests);
+	dtc_links_set_frames(engine->links, (const DtcPackets *const *)engine->recordings.captures,
+			     (const DtcFrames *const *)engine->recordings.frames);
+	engine->edges = dtc_edges_new(engine->links);
+	if (engine->recordings.exchanges)
+		set_requests(engine);
+	engine->origin = find_origin(engine);
+	return true;
+}
+
+DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_options *options,
+			  const struct dtc_watch *watch, DtcFindings *findings, GError **error)
+{
 	g_autoptr(DtcEngine) engine = g_new0(DtcEngine, 1);
 	guint node_count = dtc_bundle_get_count(bundle), reference = 0;
 
@@ -76,9 +178,6 @@ DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_optio
 		engine->names[node] = g_strdup(dtc_bundle_get_node(bundle, node)->name);
 	if (options->reference && !dtc_engine_find_node(engine, options->reference, &reference, error))
 		return NULL; /* before a minute of reading */
-	if (!dtc_recordings_read(&engine->recordings, bundle, &recordings_options, watch, findings, error))
-		return NULL;
-
 	engine->fit = options->fit ? *options->fit : dtc_fit_options_default();
 	engine->align_input = (struct dtc_align_input){
 		.recordings = &engine->recordings,
@@ -88,22 +187,12 @@ DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_optio
 		.fit = &engine->fit,
 		.sync_file = options->sync_file,
 	};
-	if (!dtc_align(&engine->alignment, &engine->align_input, watch, findings, error))
+	enum window_result result =
+		options->window ? read_window(engine, bundle, options, watch, findings, error) : WINDOW_TOO_SMALL;
+	if (result == WINDOW_FAILED ||
+	    (result == WINDOW_TOO_SMALL && !read_and_align(engine, bundle, options, NULL, watch, findings, error)) ||
+	    !link_all(engine, watch, findings, error))
 		return NULL;
-
-	const struct dtc_progress progress = { .phase = DTC_PHASE_LINK, .all = node_count };
-	if (!dtc_watch_tell(watch, &progress, error))
-		return NULL;
-	engine->guests = dtc_alignment_find_guests(&engine->alignment, &engine->align_input, findings);
-	engine->links = dtc_links_new(node_count, (const char *const *)engine->names, dtc_engine_get_histories(engine),
-				      dtc_engine_get_clocks(engine));
-	dtc_links_set_guests(engine->links, engine->guests);
-	dtc_links_set_frames(engine->links, (const DtcPackets *const *)engine->recordings.captures,
-			     (const DtcFrames *const *)engine->recordings.frames);
-	engine->edges = dtc_edges_new(engine->links);
-	if (engine->recordings.exchanges)
-		set_requests(engine);
-	engine->origin = find_origin(engine);
 	return g_steal_pointer(&engine);
 }
 
@@ -227,6 +316,11 @@ DtcLocator *dtc_engine_new_locator(const DtcEngine *engine, const DtcRequests *r
 		.capture_data = engine,
 	};
 	return dtc_locator_new(requests, &input);
+}
+
+bool dtc_engine_is_part(const DtcEngine *engine)
+{
+	return engine->is_part;
 }
 
 guint dtc_engine_get_capture_count(const DtcEngine *engine)

@@ -23,6 +23,7 @@
 
 #include "analyze/edge/edges.h"
 #include "analyze/engine/watch.h"
+#include "analyze/engine/window.h"
 #include "analyze/request/locate.h"
 #include "collect/image/store.h"
 #include "dtrace-chain/bundle.h"
@@ -38,6 +39,7 @@ struct dtc_engine_options {
 	const char *const *id_headers;	   /* more headers that carry an identity, NULL-terminated; or NULL */
 	const struct dtc_fit_options *fit; /* NULL: defaults; reference above counts, not the one in here */
 	const char *sync_file;		   /* clock maps to use instead of fitting; or NULL */
+	const struct dtc_window *window;   /* what will be asked: nothing else is read; NULL: anything may be */
 };
 
 typedef struct DtcEngine DtcEngine;
@@ -81,6 +83,8 @@ const DtcExchanges *dtc_engine_get_exchanges(const DtcEngine *engine);
 const DtcRequests *dtc_engine_get_requests(const DtcEngine *engine);
 /* Places requests of those exchanges in the histories; engine and requests must outlive it. Caller owns. */
 DtcLocator *dtc_engine_new_locator(const DtcEngine *engine, const DtcRequests *requests);
+/* Only a window was read. */
+bool dtc_engine_is_part(const DtcEngine *engine);
 /* How many captures were read. */
 guint dtc_engine_get_capture_count(const DtcEngine *engine);
 /* The name of the node whose clock is cluster time. */

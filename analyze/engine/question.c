@@ -299,7 +299,7 @@ DtcPath *dtc_question_answer(const struct dtc_question *question, const DtcEngin
 	if (!path)
 		return NULL;
 	const struct dtc_finding_input input = { path, dtc_engine_get_links(engine), dtc_engine_get_sync(engine),
-						 count_ambiguous_hops(question) };
+						 count_ambiguous_hops(question), dtc_engine_is_part(engine) };
 	dtc_finding_add_all(&input, findings);
 	if (question->is_thread)
 		dtc_finding_add_not_seen(&input, findings);

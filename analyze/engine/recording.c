@@ -14,9 +14,38 @@ static bool serves_clocks(const struct dtc_event *event)
 	       event->kind == DTC_EVENT_INET_OUT || event->kind == DTC_EVENT_INET_IN;
 }
 
+/* What a window keeps of a recording that is read from its begin. */
+struct passage {
+	const struct dtc_window_span *window; /* NULL: everything */
+	bool is_before;			      /* nothing so far is kept */
+};
+
+static struct passage begin_passage(const struct dtc_recording *recording)
+{
+	const struct dtc_window_span *windows = recording->options->windows;
+	const struct dtc_window_span *window = windows ? &windows[recording->source.reading.node_index] : NULL;
+
+	return (struct passage){ window, window != NULL };
+}
+
+/* What comes at that time is the first to be kept. */
+static bool enters_window(struct passage *passage, int64_t time_ns)
+{
+	if (!passage->is_before || time_ns < passage->window->begin_ns)
+		return false;
+	passage->is_before = false;
+	return true;
+}
+
+static bool has_left_window(const struct passage *passage, int64_t time_ns)
+{
+	return passage->window && time_ns > passage->window->end_ns;
+}
+
 /* Records grow in the space, if there is one. */
 static void read_kernel(struct dtc_recording *recording, DtcSpace *space)
 {
+	struct passage passage = begin_passage(recording);
 	struct dtc_reading *reading = &recording->source.reading;
 	g_autoptr(DtcReader) reader = dtc_reader_open_node(reading->node, &reading->error);
 	if (!reader)
@@ -30,7 +59,9 @@ static void read_kernel(struct dtc_recording *recording, DtcSpace *space)
 	if (space)
 		dtc_machine_set_space(machine, space);
 	dtc_machine_set_environment(machine, reading->node->environment);
-	while ((event = dtc_reader_next(reader))) {
+	while ((event = dtc_reader_next(reader)) && !has_left_window(&passage, event->time_ns)) {
+		if (enters_window(&passage, event->time_ns))
+			dtc_machine_forget(machine);
 		if (recording->is_whole || serves_clocks(event))
 			dtc_machine_apply(machine, event);
 		else
@@ -40,6 +71,8 @@ static void read_kernel(struct dtc_recording *recording, DtcSpace *space)
 		if (++since == DTC_READING_STEP) {
 			if (!dtc_reading_note(reading, dtc_reader_get_consumed_bytes(reader)))
 				return;
+			if (passage.is_before)
+				dtc_machine_follow(machine);
 			since = 0;
 		}
 	}
@@ -60,12 +93,15 @@ static void read_captures(struct dtc_recording *recording, DtcSpace *space)
 		dtc_node_captures_new(reading->node->name, (const char *const *)reading->node->pcap_paths,
 				      reading->node->environment, packets, reading->findings);
 	const struct dtc_captured *captured;
+	struct passage passage = begin_passage(recording);
 	uint32_t id;
 
 	if (space)
 		dtc_packets_set_space(packets, space);
-	while ((captured = dtc_node_captures_next(captures, &id))) {
-		if (http)
+	while ((captured = dtc_node_captures_next(captures, &id)) && !has_left_window(&passage, captured->time_ns)) {
+		if (passage.is_before && !enters_window(&passage, captured->time_ns))
+			dtc_packets_forget(packets); /* which connections there are is all that it leaves */
+		else if (http)
 			dtc_http_add(http, id, captured);
 		if (++recording->source.packets % DTC_READING_STEP == 0 &&
 		    !dtc_reading_note(reading, dtc_node_captures_get_consumed_bytes(captures)))

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "analyze/engine/watch.h"
+#include "analyze/engine/window.h"
 #include "analyze/exchange/exchanges.h"
 #include "analyze/exchange/frames.h"
 #include "collect/image/store.h"
@@ -26,7 +27,8 @@ struct dtc_recordings_options {
 	 * NULL: nothing is kept.
 	 */
 	DtcStore *store;
-	const char *const *id_headers; /* more headers that carry an identity, NULL-terminated; or NULL */
+	const char *const *id_headers;	       /* more headers that carry an identity, NULL-terminated; or NULL */
+	const struct dtc_window_span *windows; /* by node, what alone is kept; NULL: everything. Without a store */
 };
 
 /* What the images of a node's recordings were made of; zeros: there is no such recording. */

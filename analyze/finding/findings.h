@@ -29,6 +29,7 @@ struct dtc_finding_input {
 	const DtcLinks *links; /* the histories, names, clocks and guests that the path was walked with */
 	const DtcSync *sync;   /* NULL: there was nothing to align, or the clocks came from a file */
 	guint ambiguous_hops;  /* of the request, that may be another's */
+	bool is_part;	       /* not all of the recording was read */
 };
 
 /* All of the below, in this order. */

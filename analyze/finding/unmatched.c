@@ -15,8 +15,9 @@ void dtc_finding_add_unmatched(const struct dtc_finding_input *input, DtcFinding
 			dtc_findings_add_coded(
 				findings, DTC_FINDING_UNMATCHED, DTC_SEVERITY_INFO, false, NULL,
 				"%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-				" packets between %s and %s have no match on the other side (lost, or not recorded)",
+				" packets between %s and %s have no match on the other side (%s)",
 				unmatched, matched + unmatched, dtc_links_get_node_name(input->links, pair->a),
-				dtc_links_get_node_name(input->links, pair->b));
+				dtc_links_get_node_name(input->links, pair->b),
+				input->is_part ? "lost, not recorded, or not read" : "lost, or not recorded");
 	}
 }

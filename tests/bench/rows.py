@@ -287,6 +287,8 @@ def list_rows():
             seconds("B", THREAD, "kept")),
         Row("first-window", "B", "first question, a second at the end", "s", 0.6, 0.2, "2.2 s",
             seconds("B", WINDOW)),
+        Row("first-window-lead", "B", "the same with --lead 2s", "s", 0.6, 0.2, "2.2 s",
+            seconds("B", (*WINDOW, "--lead", "2s"))),
     ]
     rows += [Row(f"memory-{command[0]}", "B", f"anonymous memory: {' '.join(command)}", "MiB", 64, 32, "91-233 MiB",
                  memory("B", (command[0], "BUNDLE", *command[1:]))) for command in COMMANDS]

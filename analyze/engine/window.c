@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/engine/window.h"
+
+#include "analyze/engine/cluster_span.h"
+#include "analyze/engine/moment.h"
+#include "collect/read/reader.h"
+
+#include <string.h>
+
+#define SLACK_NS G_GINT64_CONSTANT(1000000000) /* that clocks which nobody aligned show different times, as a rule */
+#define SLACK_SHARE                                                                                                    \
+	1000 /* clocks of a sample go wrong by as much of the time since: twice what rates may differ by               \
+	      */
+#define SAMPLE_NS G_GINT64_CONSTANT(5000000000)
+
+static int64_t find_begin(const struct dtc_bundle_node *node)
+{
+	g_autoptr(DtcReader) reader = node->kernel_path ? dtc_reader_open_node(node, NULL) : NULL;
+	const struct dtc_event *event = reader ? dtc_reader_next(reader) : NULL;
+
+	return event ? event->time_ns : DTC_TIME_NONE;
+}
+
+int64_t *dtc_window_find_begins(const DtcBundle *bundle)
+{
+	guint count = dtc_bundle_get_count(bundle);
+	int64_t *begins_ns = g_new(int64_t, count + 1);
+
+	for (guint i = 0; i < count; i++)
+		begins_ns[i] = find_begin(dtc_bundle_get_node(bundle, i));
+	return begins_ns;
+}
+
+static int64_t add(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(a, b, &sum))
+		return b < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
+struct dtc_window_span *dtc_window_sample(const int64_t *begins_ns, guint node_count)
+{
+	struct dtc_window_span *spans = g_new(struct dtc_window_span, node_count + 1);
+
+	for (guint i = 0; i < node_count; i++) /* a node without a trace has a capture at most, which aligns nothing */
+		spans[i] = (struct dtc_window_span){ INT64_MIN, begins_ns[i] == DTC_TIME_NONE
+									? INT64_MIN
+									: add(begins_ns[i], SAMPLE_NS) };
+	return spans;
+}
+
+static int64_t to_cluster(const DtcClocks *clocks, guint node, int64_t ns)
+{
+	return clocks ? dtc_clocks_to_cluster(clocks, node, (DtcNodeTime){ ns }).ns : ns;
+}
+
+/* What relative times count from. */
+static bool find_origin(const DtcBundle *bundle, const char *of, const int64_t *begins_ns, const DtcClocks *clocks,
+			int64_t *ret_origin_ns)
+{
+	int64_t origin_ns = INT64_MAX;
+
+	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {
+		if (begins_ns[i] == DTC_TIME_NONE)
+			continue;
+		if (!dtc_wall_clock_is_known(begins_ns[i])) /* captures show another time */
+			return false;
+		int64_t begin_ns = to_cluster(clocks, i, begins_ns[i]);
+		bool is_it = of && strcmp(dtc_bundle_get_node(bundle, i)->name, of) == 0;
+		if (is_it || begin_ns < origin_ns)
+			origin_ns = begin_ns;
+		if (is_it)
+			break;
+	}
+	*ret_origin_ns = origin_ns;
+	return origin_ns != INT64_MAX;
+}
+
+static bool resolve(const char *option, const char *text, int64_t origin_ns, int64_t *ret_ns)
+{
+	struct dtc_moment moment;
+
+	/* a time of day is of the first one: how long the traces are is not known yet */
+	return !text || (dtc_moment_parse(option, text, &moment, NULL) &&
+			 dtc_moment_resolve(option, text, &moment, origin_ns, origin_ns + DTC_DAY_NS - 4 * SLACK_NS,
+					    ret_ns, NULL));
+}
+
+/* The time on the node's clock, so much and what clocks may have gone wrong since the origin earlier or later. */
+static int64_t to_node(const DtcClocks *clocks, guint node, int64_t cluster_ns, int64_t origin_ns, int64_t away_ns)
+{
+	int64_t node_ns = clocks ? dtc_clocks_to_node(clocks, node, (DtcClusterTime){ cluster_ns }).ns : cluster_ns;
+	int64_t slack_ns = SLACK_NS + ABS(cluster_ns / SLACK_SHARE - origin_ns / SLACK_SHARE);
+
+	return add(node_ns, away_ns < 0 ? add(away_ns, -slack_ns) : add(away_ns, slack_ns));
+}
+
+struct dtc_window_span *dtc_window_find(const DtcBundle *bundle, const struct dtc_window *window,
+					const int64_t *begins_ns, const DtcClocks *clocks)
+{
+	guint count = dtc_bundle_get_count(bundle);
+	int64_t origin_ns, from_ns = INT64_MIN, to_ns = INT64_MAX, lead_ns = MAX(window->lead_ns, 1);
+
+	if (!find_origin(bundle, window->of, begins_ns, clocks, &origin_ns) ||
+	    !resolve("--from", window->from, origin_ns, &from_ns) || !resolve("--to", window->to, origin_ns, &to_ns) ||
+	    from_ns >= to_ns)
+		return NULL;
+	struct dtc_window_span *spans = g_new(struct dtc_window_span, count + 1);
+	for (guint i = 0; i < count; i++) {
+		const DtcClocks *own = begins_ns[i] == DTC_TIME_NONE ? NULL : clocks;
+		spans[i].begin_ns = window->from ? to_node(own, i, from_ns, origin_ns, -lead_ns) : INT64_MIN;
+		spans[i].end_ns = window->to ? to_node(own, i, to_ns, origin_ns, lead_ns) : INT64_MAX;
+	}
+	return spans;
+}
+
+bool dtc_window_are_aligned(const DtcClocks *clocks, const DtcHistory *const *histories)
+{
+	guint group = dtc_clocks_get_group(clocks, dtc_clocks_get_reference(clocks));
+
+	for (guint i = 0; i < dtc_clocks_get_node_count(clocks); i++)
+		if (histories[i] && dtc_clocks_get_group(clocks, i) != group)
+			return false;
+	return true;
+}
+
+bool dtc_window_is_enough(const struct dtc_window *window, const struct dtc_window_span *spans, const DtcClocks *clocks,
+			  const char *const *names, const DtcHistory *const *histories)
+{
+	guint of = G_MAXUINT;
+
+	for (guint i = 0; window->of && names[i]; i++)
+		if (strcmp(names[i], window->of) == 0)
+			of = i;
+	if (!dtc_window_are_aligned(clocks, histories))
+		return false;
+	g_autofree struct dtc_cluster_span *asked =
+		dtc_cluster_span_find(clocks, histories, of, window->from, window->to, NULL);
+	for (guint i = 0; asked && i < dtc_clocks_get_node_count(clocks); i++) {
+		if (!histories[i] || asked[i].begin.ns >= asked[i].end.ns)
+			continue;
+		int64_t begin_ns = dtc_history_get_begin_ns(histories[i]);
+		bool has_begin = spans[i].begin_ns <= MAX(begin_ns, add(asked[i].begin.ns, -window->lead_ns));
+		if (!has_begin || spans[i].end_ns < add(asked[i].end.ns, window->lead_ns))
+			return false;
+	}
+	return asked != NULL;
+}

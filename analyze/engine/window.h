@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Of a long recording only what lies about a span: each trace is followed from its begin, so that what threads do, what
+ * is open and which connection a descriptor is are known as ever, but nothing is kept of what happened before the span
+ * and its lead, and nothing is read of what comes behind. The answer is that of a recording which was made for that
+ * time alone by somebody who knew what was the case when it began: clocks are aligned by the packets in it, and
+ * requests are those that lie in it.
+ *
+ * When that is on each node's clock is known for certain only once clocks are aligned, for which packets must have been
+ * read. So the first seconds of each recording are read to align them about; where these do not tell, clocks are
+ * believed to the second. If that turns out wrong, everything is read.
+ */
+#pragma once
+
+#include "dtrace-chain/bundle.h"
+#include "dtrace-chain/history.h"
+#include "dtrace-chain/sync.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What is asked; borrowed. */
+struct dtc_window {
+	const char *from; /* as dtc_moment_parse takes them; NULL: from the begin, to the end */
+	const char *to;
+	const char *of;	 /* the node from whose begin relative times count; NULL: the first */
+	int64_t lead_ns; /* so much before and after is kept as well */
+};
+
+/* What is kept of a node's recordings, on its clock. */
+struct dtc_window_span {
+	int64_t begin_ns;
+	int64_t end_ns;
+};
+
+/* When the trace of each node begins; DTC_TIME_NONE: it has none that can be read. Caller owns. */
+int64_t *dtc_window_find_begins(const DtcBundle *bundle);
+/* By node, what is read to align the clocks about. Caller owns. */
+struct dtc_window_span *dtc_window_sample(const int64_t *begins_ns, guint node_count);
+/*
+ * By node, what must be read; caller owns. clocks: those of the sample, NULL if that did not align all that have
+ * traces. NULL: it cannot be told before everything is read, since clocks do not show the time of day, or the times are
+ * none.
+ */
+struct dtc_window_span *dtc_window_find(const DtcBundle *bundle, const struct dtc_window *window,
+					const int64_t *begins_ns, const DtcClocks *clocks);
+bool dtc_window_are_aligned(const DtcClocks *clocks, const DtcHistory *const *histories);
+/* Whether histories of these spans have what was asked for, now that the clocks are known; and these are aligned. */
+bool dtc_window_is_enough(const struct dtc_window *window, const struct dtc_window_span *spans, const DtcClocks *clocks,
+			  const char *const *names, const DtcHistory *const *histories);
