@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/open.h"
 
+#include "collect/bundle/roles.h"
 #include "collect/read/known.h"
 #include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
@@ -56,8 +57,8 @@ DtcBundle *dtc_open_other(const struct dtc_open_options *options, const char *pa
 	DtcBundle *bundle = dtc_bundle_open_limited(path, options->max_unpacked_bytes, error);
 	if (bundle)
 		set_reader(bundle, options);
-	if (bundle && cluster)
-		dtc_bundle_take_cluster(bundle, g_steal_pointer(&cluster));
+	if (bundle)
+		dtc_bundle_take_cluster(bundle, cluster ? g_steal_pointer(&cluster) : dtc_roles_read(bundle));
 	return bundle;
 }
 
@@ -78,6 +79,8 @@ DtcBundle *dtc_open_bundle(const struct dtc_open_options *options, GError **erro
 	for (const char *const *assignment = options->node_paths; assignment && *assignment; assignment++)
 		if (!add_node_path(bundle, *assignment, error))
 			return NULL;
+	if (!options->cluster)
+		dtc_bundle_take_cluster(bundle, dtc_roles_read(bundle));
 	set_reader(bundle, options);
 	if (options->nodes && !dtc_bundle_select(bundle, options->nodes, error))
 		return NULL;

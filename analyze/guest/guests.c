@@ -31,7 +31,7 @@ struct carrier {
 	guint host;
 	int32_t pid;
 	GArray *vcpus; /* uint32_t by number; DTC_NONE: none has the number */
-	bool is_told;  /* the cluster file says so */
+	bool is_told;  /* the cluster file, or a recorder, says so */
 	/* judged by the events of one guest; then vcpus is by that guest's CPUs, DTC_NONE: they fit none */
 	struct comparison sum; /* of the CPUs that fit */
 	guint fit_count;
@@ -125,7 +125,7 @@ static void list_carriers(const DtcHistory *h, guint host, GArray *carriers)
 	}
 }
 
-/* The vCPU threads that the cluster file names; false if one of them never entered a guest. */
+/* The vCPU threads that somebody named; false if one of them never entered a guest. */
 static bool get_told(const DtcHistory *h, guint host, const struct dtc_cluster_node *told, struct carrier *ret_carrier)
 {
 	*ret_carrier = (struct carrier){
@@ -332,8 +332,7 @@ static GArray *judge_all(const struct dtc_guests_input *input, guint guest, cons
 			g_array_append_val(judged, carrier);
 		else
 			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, told->name,
-					 "a thread of '%s' that the cluster file names as its vCPU never entered a "
-					 "guest",
+					 "a thread of '%s' that is said to be its vCPU never entered a guest",
 					 told->host);
 	}
 	bool is_told = judged->len > 0;
@@ -372,8 +371,8 @@ static void find_carrier(DtcGuests *guests, const struct dtc_guests_input *input
 			possible_count++;
 		} else if (told && c->is_told && c->misfit_count) {
 			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, told->name,
-					 "%" G_GUINT64_FORMAT " events happened while the threads of '%s' that the "
-					 "cluster file names as its vCPUs were not in a guest: they are not its vCPUs",
+					 "%" G_GUINT64_FORMAT " events happened while the threads of '%s' that are "
+					 "said to be its vCPUs were not in a guest: they are not its vCPUs",
 					 c->misfit_events, told->host);
 		}
 	}

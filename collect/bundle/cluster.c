@@ -27,6 +27,7 @@ static void node_free(void *data)
 	g_free(node->path);
 	g_free(node->role);
 	g_free(node->host);
+	g_free(node->guest);
 	g_strfreev(node->addresses);
 	g_array_unref(node->vcpu_tids);
 	g_free(node);
@@ -112,7 +113,8 @@ static bool read_vcpus(struct dtc_cluster_node *node, GKeyFile *file, const char
 static bool read_node(DtcCluster *cluster, GKeyFile *file, const char *group, const char *name, const char *path,
 		      GError **error)
 {
-	static const char *const keys[] = { "path", "connect", "addresses", "role", "host", "vcpu-threads", NULL };
+	static const char *const keys[] = { "path", "connect", "addresses",    "role",
+					    "host", "guest",   "vcpu-threads", NULL };
 	struct dtc_cluster_node *node = g_new0(struct dtc_cluster_node, 1);
 
 	node->name = g_strdup(name);
@@ -121,6 +123,7 @@ static bool read_node(DtcCluster *cluster, GKeyFile *file, const char *group, co
 	node->connect = get_text(file, group, "connect");
 	node->role = get_text(file, group, "role");
 	node->host = get_text(file, group, "host");
+	node->guest = get_text(file, group, "guest");
 	node->addresses = get_list(file, group, "addresses");
 	g_autofree char *place = get_text(file, group, "path");
 	g_autofree char *folder = g_path_get_dirname(path);
@@ -252,6 +255,35 @@ DtcCluster *dtc_cluster_read(const char *path, GError **error)
 	}
 	g_ptr_array_sort(cluster->nodes, compare_nodes);
 	return check_hosts(cluster, path, error) ? g_steal_pointer(&cluster) : NULL;
+}
+
+static void add_described(DtcCluster *cluster, const struct dtc_manifest_node *from)
+{
+	struct dtc_cluster_node *node = g_new0(struct dtc_cluster_node, 1);
+
+	node->name = g_strdup(from->name);
+	node->connect = g_strdup("");
+	node->role = g_strdup(from->role);
+	node->host = g_strdup(from->host);
+	node->guest = g_strdup("");
+	node->addresses = g_strdupv(from->addresses);
+	node->vcpu_tids = g_array_copy(from->vcpu_tids);
+	g_ptr_array_add(cluster->nodes, node);
+}
+
+DtcCluster *dtc_cluster_new_of(const DtcManifest *manifest)
+{
+	DtcCluster *cluster = g_new0(DtcCluster, 1);
+
+	cluster->nodes = g_ptr_array_new_with_free_func(node_free);
+	cluster->tiers = g_ptr_array_new_with_free_func(tier_free);
+	for (guint i = 0; i < manifest->nodes->len; i++) {
+		const struct dtc_manifest_node *node = g_ptr_array_index(manifest->nodes, i);
+		if (*node->role)
+			add_described(cluster, node);
+	}
+	g_ptr_array_sort(cluster->nodes, compare_nodes);
+	return cluster;
 }
 
 guint dtc_cluster_get_count(const DtcCluster *cluster)

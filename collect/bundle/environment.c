@@ -59,6 +59,7 @@ DtcEnvironment *dtc_environment_new(void)
 	for (guint i = 0; i < G_N_ELEMENTS(groups); i++)
 		*get_entries(environment, &groups[i]) = g_ptr_array_new_with_free_func(entry_free);
 	environment->captures = g_ptr_array_new_with_free_func(capture_free);
+	environment->guests = dtc_environment_guests_new();
 	return environment;
 }
 
@@ -69,6 +70,7 @@ void dtc_environment_free(DtcEnvironment *environment)
 	for (guint i = 0; i < G_N_ELEMENTS(groups); i++)
 		g_ptr_array_unref(*get_entries(environment, &groups[i]));
 	g_ptr_array_unref(environment->captures);
+	g_ptr_array_unref(environment->guests);
 	g_free(environment);
 }
 
@@ -190,6 +192,7 @@ char *dtc_environment_to_text(const DtcEnvironment *environment)
 		write_entries(file, groups[i].name, *get_entries(environment, &groups[i]));
 	for (guint i = 0; i < environment->captures->len; i++)
 		write_capture(file, g_ptr_array_index(environment->captures, i));
+	dtc_environment_write_guests(file, environment->guests);
 	return g_key_file_to_data(file, NULL, NULL);
 }
 
@@ -266,5 +269,6 @@ DtcEnvironment *dtc_environment_read(const char *path, GError **error)
 	for (char **group = names; *group; group++)
 		if (g_str_has_prefix(*group, CAPTURE))
 			read_capture(file, *group, environment);
+	dtc_environment_read_guests(file, environment->guests);
 	return environment;
 }

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 
 #define DTC_ENVIRONMENT_NAME "environment"
+/* Of the machine, which is a guest of another, perhaps: what its host knows it by. */
+#define DTC_ENVIRONMENT_UUID "product-uuid"
+#define DTC_ENVIRONMENT_MACS "network-cards" /* with commas */
 
 struct dtc_environment_interface {
 	guint32 index; /* the kernel's, in its namespace */
@@ -24,6 +27,16 @@ struct dtc_environment_capture {
 	guint64 dropped; /* that the kernel could not hand over */
 };
 
+/* A virtual machine that ran on the machine. */
+struct dtc_environment_guest {
+	guint32 pid; /* of its process on the host */
+	char *name;  /* as the host calls it */
+	char *uuid;  /* lower case; "": not known */
+	char **macs; /* of its network cards, as far as they are known; lower case, NULL-terminated */
+	guint vcpu_count;
+	GArray *vcpu_tids; /* guint32: threads of the host, in the order of its CPUs; empty unless all are known */
+};
+
 /* A name and what there is to say of it, both for people. */
 struct dtc_environment_entry {
 	char *name;
@@ -35,6 +48,7 @@ typedef struct DtcEnvironment {
 	GPtrArray *machine;  /* struct dtc_environment_entry: hostname, release, machine, boot-id, ... */
 	GPtrArray *recorder; /* the same: version, tracer, events, command, ... */
 	GPtrArray *captures; /* struct dtc_environment_capture */
+	GPtrArray *guests;   /* struct dtc_environment_guest */
 	GPtrArray *losses;   /* struct dtc_environment_entry: numbers, by what was lost */
 	GPtrArray *lacks;    /* what is not in the recording, and why */
 	GPtrArray *join;     /* numbers */
@@ -63,6 +77,15 @@ void dtc_environment_add_interface(struct dtc_environment_capture *capture, guin
 /* Whether one of its interfaces has this address ("10.0.0.2"); borrowed. */
 const struct dtc_environment_interface *dtc_environment_find_address(const struct dtc_environment_capture *capture,
 								     const char *address);
+
+/* A new one, without a name, addresses and threads, at the end of a list of them (dtc_environment_guests_new);
+ * borrowed. */
+struct dtc_environment_guest *dtc_environment_add_guest(GPtrArray *guests, guint32 pid);
+/* A list of its own. Free with g_ptr_array_unref. */
+GPtrArray *dtc_environment_guests_new(void);
+/* Groups of a key file, as environment and raw recording have them. Those that cannot be understood are passed over. */
+void dtc_environment_write_guests(GKeyFile *file, const GPtrArray *guests);
+void dtc_environment_read_guests(GKeyFile *file, GPtrArray *guests);
 
 /* The text of the file; caller frees. */
 char *dtc_environment_to_text(const DtcEnvironment *environment);

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "dtrace-chain/manifest.h"
+
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,6 +18,7 @@ struct dtc_cluster_node {
 	char *path;	   /* absolute; NULL: the node is where the bundle has it */
 	char *role;	   /* "host", "guest" or "" */
 	char *host;	   /* of a guest, or "" */
+	char *guest;	   /* of a guest: what its host calls it, for who records both; or "" */
 	char **addresses;  /* NULL-terminated */
 	GArray *vcpu_tids; /* uint32_t: threads of the host that carry the guest's CPUs, in their order */
 };
@@ -24,6 +27,8 @@ typedef struct DtcCluster DtcCluster;
 
 /* Paths in the file are relative to its folder. Caller owns. */
 DtcCluster *dtc_cluster_read(const char *path, GError **error);
+/* What a manifest says of hosts and guests. Caller owns. */
+DtcCluster *dtc_cluster_new_of(const DtcManifest *manifest);
 void dtc_cluster_free(DtcCluster *cluster);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcCluster, dtc_cluster_free)
 

@@ -16,11 +16,11 @@ static void test_nodes(void)
 {
 	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
 	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcCluster) cluster =
-		read_text(scratch,
-			  "# comment\n[node web]\npath=a/web\naddresses=10.0.0.1; fd00::1\nrole=guest\nhost=rack\n"
-			  "vcpu-threads=12;13\n[node rack]\nrole=host\npath=/rack\n[node db]\n",
-			  &error);
+	g_autoptr(DtcCluster) cluster = read_text(
+		scratch,
+		"# comment\n[node web]\npath=a/web\naddresses=10.0.0.1; fd00::1\nrole=guest\nhost=rack\nguest=vm 1\n"
+		"vcpu-threads=12;13\n[node rack]\nrole=host\npath=/rack\n[node db]\n",
+		&error);
 	g_assert_no_error(error);
 	g_assert_cmpuint(dtc_cluster_get_count(cluster), ==, 3);
 	g_assert_cmpstr(dtc_cluster_get_node(cluster, 0)->name, ==, "db");
@@ -29,6 +29,7 @@ static void test_nodes(void)
 	g_autofree char *want = g_build_filename(dtc_scratch_get_path(scratch), "a/web", NULL);
 	g_assert_cmpstr(web->path, ==, want);
 	g_assert_cmpstr(web->addresses[1], ==, "fd00::1");
+	g_assert_cmpstr(web->guest, ==, "vm 1");
 	g_assert_cmpuint(web->vcpu_tids->len, ==, 2);
 	g_assert_cmpuint(g_array_index(web->vcpu_tids, uint32_t, 1), ==, 13);
 	g_assert_cmpstr(dtc_cluster_find_node(cluster, "rack")->path, ==, "/rack");
