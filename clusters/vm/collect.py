@@ -30,7 +30,14 @@ def main():
     run, out = sys.argv[1:]
     left = f"{run}/share/out"
     known = {"scenario": "vm", "nodes": {}, "pairwise_trace_time": {}}
+    by_cluster = os.path.exists(f"{left}/host/run.dtcb")
+    if by_cluster:
+        os.makedirs(out, exist_ok=True)
+        subprocess.run(["tar", "--zstd", "-xf", f"{left}/host/run.dtcb", "-C", out], check=True)
     for node in ("host", "guest"):
+        if by_cluster:
+            known["nodes"][node] = {"ctf_clock_offset_ns": get_offset(f"{out}/{node}/kernel")}
+            continue
         shutil.rmtree(f"{out}/{node}", ignore_errors=True)
         os.makedirs(f"{out}/{node}/kernel")
         trace = f"{left}/{node}/ctf/kernel"

@@ -32,21 +32,26 @@ http {
 }
 X
 nginx -c "$T/nginx.conf" || say "nginx failed"
-LAB_nsub=8 LAB_subbuf=1M trace_setup
-tcpdump -p -i eth0 -s 200 -B 8192 --time-stamp-precision=nano -w "$T/trace/guest.pcap" >$O/tcpdump.log 2>&1 &
-export TD=$! # trace_stop ends it
-sleep 1
+if [ "${LAB_by:-lttng}" = cluster ]; then
+	mount -t tracefs tracefs /sys/kernel/tracing
+	socat TCP-LISTEN:2222,bind=10.78.0.2,reuseaddr,fork EXEC:/mnt/share/guest/serve.sh &
+else
+	LAB_nsub=8 LAB_subbuf=1M trace_setup
+	tcpdump -p -i eth0 -s 200 -B 8192 --time-stamp-precision=nano -w "$T/trace/guest.pcap" >$O/tcpdump.log 2>&1 &
+	export TD=$! # trace_stop ends it
+	sleep 1
+fi
 touch $S/sync/ready.guest
 wait_for probing 0.2
 probe pre
 touch $S/sync/probed.guest
 wait_for hosttracing 0.1
-trace_start
+[ "${LAB_by:-lttng}" = cluster ] || trace_start
 touch $S/sync/started.guest
 wait_for finished 0.2
-lttng stop >>$O/lttng.log 2>&1
+[ "${LAB_by:-lttng}" = cluster ] || lttng stop >>$O/lttng.log 2>&1
 touch $S/sync/stopped.guest
-trace_stop
+[ "${LAB_by:-lttng}" = cluster ] || trace_stop
 wait_for hoststopped 0.5
 probe post
 collect

@@ -24,7 +24,7 @@ CLK=mono $B/clkpage "$T/l2.shm" &
 page=$!
 rtc=$(date -u -d @$(($(date +%s) + 7)) +%Y-%m-%dT%H:%M:%S)
 words="console=ttyS0 quiet loglevel=4 mitigations=off net.ifnames=0 lab.node=guest lab.ip=10.78.0.2"
-words="$words lab.nodes=host,guest lab.freq=20 lab.scenario=vmguest"
+words="$words lab.nodes=host,guest lab.freq=20 lab.scenario=vmguest lab.by=${LAB_by:-lttng}"
 qemu-system-x86_64 -name guest,debug-threads=on -M pc -accel kvm -cpu host -smp 1 -m 768 -nodefaults -display none \
 	-no-reboot -serial "file:$T/l2.console" -rtc base=$rtc,clock=vm -kernel "$T/vmlinux" -initrd "$T/initrd.img" \
 	-append "$words" -drive file=/dev/vdb,format=raw,if=virtio,cache=none,aio=threads \
@@ -51,13 +51,17 @@ for t in "/proc/$qemu/task/"*; do
 	[ "$(basename $t)" = "$vcpu" ] || taskset -pc 0 "$(basename $t)"
 done >/dev/null
 for p in $(pgrep -x vhost-$qemu) $server $page $$; do taskset -apc 0 $p; done >/dev/null
+load="$S/guest/load.sh $O/hog.jsonl $O/client.jsonl $S/guest/vmrequests.txt ${LAB_rival:-1}"
+by=${LAB_by:-lttng}
 kvm=",kvm_x86_entry,kvm_x86_exit,kvm_x86_inj_virq,kvm_x86_hypercall,kvm_x86_pio,kvm_x86_msr,kvm_x86_page_fault"
 kvm="$kvm,kvm_x86_apic,kvm_x86_apic_accept_irq,kvm_x86_eoi,kvm_userspace_exit,kvm_set_irq,kvm_ack_irq,kvm_msi_set_irq"
-LAB_nsub=8 LAB_subbuf=2M trace_setup $kvm
+[ $by = cluster ] || LAB_nsub=8 LAB_subbuf=2M trace_setup $kvm
 probe pre
-tcpdump -p -i tap0 -s 200 -B 16384 --time-stamp-precision=nano -w "$T/trace/host.pcap" >$O/tcpdump.log 2>&1 &
-export TD=$! # trace_stop ends it
-sleep 1
+if [ $by != cluster ]; then
+	tcpdump -p -i tap0 -s 200 -B 16384 --time-stamp-precision=nano -w "$T/trace/host.pcap" >$O/tcpdump.log 2>&1 &
+	export TD=$! # trace_stop ends it
+	sleep 1
+fi
 touch $L/sync/probing
 until [ -e $L/sync/probed.guest ]; do sleep 0.2; done
 for _ in 1 2 3; do # warm caches, ARP
@@ -65,16 +69,21 @@ for _ in 1 2 3; do # warm caches, ARP
 	curl -s -o /dev/null http://10.78.0.2/host/fast
 done
 sleep 0.5
-trace_start
-touch $L/sync/hosttracing
-until [ -e $L/sync/started.guest ]; do sleep 0.1; done
-nice -n -5 taskset -c ${LAB_rival:-1} $B/burn $O/hog.jsonl backup-job 60 50 500 700 &
-competitor=$!
-$B/labcli 10.78.0.2 80 $O/client.jsonl 1 20 <$S/guest/vmrequests.txt
-kill $competitor
+if [ $by = cluster ]; then
+	mount -t tracefs tracefs /sys/kernel/tracing
+	touch $L/sync/hosttracing
+	$S/guest/dtrace-collect cluster --nodes host,guest --via "$S/guest/reach.sh {node}" --guests --place "$T" \
+		--program $S/guest/dtrace-collect -o $O/run.dtcb -- $load >$O/cluster.txt 2>&1
+	echo "exit $?" >>$O/cluster.txt
+else
+	trace_start
+	touch $L/sync/hosttracing
+	until [ -e $L/sync/started.guest ]; do sleep 0.1; done
+	$load
+fi
 touch $L/sync/finished
 until [ -e $L/sync/stopped.guest ] || ! kill -0 $qemu 2>/dev/null; do sleep 0.1; done
-trace_stop
+[ $by = cluster ] || trace_stop
 probe post
 touch $L/sync/hoststopped
 for _ in $(seq 120); do

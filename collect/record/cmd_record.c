@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dtrace-collect record */
+#include "collect/bundle/environment.h"
 #include "collect/console/printable.h"
 #include "collect/console/terminal.h"
 #include "collect/record/collect.h"
@@ -98,6 +99,16 @@ static void hand_over(const DtcPlace *place, const char *node_folder)
 	dtc_privileges_keep_sealing();
 }
 
+static void print_guests(const GPtrArray *guests)
+{
+	for (guint i = 0; i < guests->len; i++) {
+		const struct dtc_environment_guest *guest = g_ptr_array_index(guests, i);
+		g_autofree char *name = dtc_printable(guest->name, DTC_PRINTABLE_NAME_MAX);
+		printf("guest:    %s (process %u), %u virtual CPUs%s\n", name, guest->pid, guest->vcpu_count,
+		       guest->vcpu_tids->len ? "" : ", whose threads are not known");
+	}
+}
+
 static void print_end(const DtcRecorder *recording, const char *node_folder)
 {
 	const struct dtc_child *child = dtc_recorder_get_child(recording);
@@ -110,6 +121,7 @@ static void print_end(const DtcRecorder *recording, const char *node_folder)
 		g_autofree char *trigger = dtc_printable_lines(dtc_recorder_get_trigger(recording));
 		printf("trigger:  %s\n", trigger);
 	}
+	print_guests(dtc_recorder_get_guests(recording));
 	if (child->pid > 0) {
 		g_autofree char *ended = dtc_child_describe(child);
 		printf("command:  %s\n", ended);

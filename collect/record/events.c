@@ -14,6 +14,8 @@ struct event_group {
 	const char *lost; /* without any of them; NULL: little */
 };
 
+#define KVM_EVENTS "kvm:kvm_entry", "kvm:kvm_exit", "kvm:kvm_inj_virq", "kvm:kvm_apic_accept_irq"
+
 /* docs/collecting.md has the same list with the reasons. */
 static const struct event_group groups[] = {
 	{ "sched",
@@ -80,10 +82,7 @@ static const struct event_group groups[] = {
 	  { "block:block_rq_requeue", "block:block_rq_error", "block:block_rq_merge", "block:block_getrq",
 	    "block:block_bio_*merge" },
 	  NULL },
-	{ "kvm",
-	  DTC_EVENTS_DEFAULT,
-	  { "kvm:kvm_entry", "kvm:kvm_exit", "kvm:kvm_inj_virq", "kvm:kvm_apic_accept_irq" },
-	  NULL },
+	{ "kvm", DTC_EVENTS_DEFAULT, { KVM_EVENTS }, NULL },
 	{ "page-faults", DTC_EVENTS_FULL, { "exceptions:page_fault_*" }, NULL },
 	{ "kvm-all", DTC_EVENTS_FULL, { "kvm:*" }, NULL },
 	{ "timers-set", DTC_EVENTS_FULL, { "timer:*timer_start", "timer:*timer_cancel" }, NULL },
@@ -244,6 +243,24 @@ bool dtc_events_choose(const char *available, enum dtc_event_set set, const char
 	ret_choice->events = sort_chosen(chosen);
 	ret_choice->lacks = g_steal_pointer(&lacks);
 	return true;
+}
+
+guint dtc_event_choice_add_guests(struct dtc_event_choice *choice, const char *available)
+{
+	static const char *const patterns[] = { KVM_EVENTS };
+	g_autofree char *text = g_strdup(available);
+	g_autoptr(GPtrArray) names = split_available(text);
+	g_autoptr(GHashTable) chosen = g_hash_table_new(g_str_hash, g_str_equal);
+	guint count = 0;
+
+	for (guint i = 0; i < choice->events->len; i++)
+		g_hash_table_add(chosen, g_ptr_array_index(choice->events, i));
+	for (gsize i = 0; i < G_N_ELEMENTS(patterns); i++)
+		count += apply_pattern(chosen, names, patterns[i], true);
+	GPtrArray *events = sort_chosen(chosen);
+	g_ptr_array_unref(choice->events);
+	choice->events = events;
+	return count;
 }
 
 void dtc_event_choice_clear(struct dtc_event_choice *choice)

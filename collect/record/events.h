@@ -30,4 +30,9 @@ const char *dtc_event_set_to_string(enum dtc_event_set set);
  */
 bool dtc_events_choose(const char *available, enum dtc_event_set set, const char *list,
 		       struct dtc_event_choice *ret_choice, GError **error);
+/*
+ * Adds those that tell when a guest's CPU ran, whatever was chosen; how many there are in this kernel: none where KVM
+ * is not loaded.
+ */
+guint dtc_event_choice_add_guests(struct dtc_event_choice *choice, const char *available);
 void dtc_event_choice_clear(struct dtc_event_choice *choice);

@@ -32,6 +32,8 @@ static const struct dtc_manual manuals[] = {
 	  { { "dtrace-collect cluster --nodes web1,db1 --for 10s -o run.dtcb", "ten seconds of two machines" },
 	    { "dtrace-collect cluster --cluster shop.conf -o run.dtcb -- curl http://web1/",
 	      "the machines of a file, while a command runs here" },
+	    { "dtrace-collect cluster --nodes host1,web=root@10.78.0.2 --guests --for 10s",
+	      "a host and a virtual machine on it, and which one that is" },
 	    { "dtrace-collect cluster --nodes web-0,db-0 --via 'kubectl exec -n shop {node} --' --place /tmp",
 	      "in containers, instead of over ssh" } } },
 	{ "seal",

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/record/preflight.h"
 
+#include "collect/console/printable.h"
 #include "collect/record/cpu_list.h"
 #include "collect/record/netns.h"
 #include "collect/record/place.h"
 #include "collect/record/privileges.h"
+#include "collect/record/vm_walk.h"
 
 #include <linux/capability.h>
 #include <string.h>
@@ -105,6 +107,26 @@ static void check_events(GPtrArray *checks, const struct dtc_preflight_request *
 			add(checks, DTC_VERDICT_LACKING, "events", g_strdup(strchr(lack, '=') + 1), NULL);
 	}
 	dtc_event_choice_clear(&choice);
+}
+
+/* Which virtual machines run here, and whether it can be told when. */
+static void check_guests(GPtrArray *checks, const struct dtc_preflight_request *request)
+{
+	g_autoptr(GPtrArray) guests = dtc_vm_walk("");
+	g_autofree char *available = request->tracer->list_events(NULL);
+	bool has_events = available && strstr(available, "kvm:kvm_entry");
+
+	for (guint i = 0; i < guests->len; i++) {
+		const struct dtc_environment_guest *guest = g_ptr_array_index(guests, i);
+		g_autofree char *name = dtc_printable(guest->name, DTC_PRINTABLE_NAME_MAX);
+		add(checks, has_events ? DTC_VERDICT_GOOD : DTC_VERDICT_LACKING, "guest",
+		    g_strdup_printf("%s (process %u), %u virtual CPUs%s%s", name, guest->pid, guest->vcpu_count,
+				    guest->vcpu_tids->len ? "" : ", whose threads are not known",
+				    has_events ? "" : "; without kvm events it is not recorded when they run"),
+		    NULL);
+	}
+	if (guests->len == 0)
+		add(checks, DTC_VERDICT_GOOD, "guests", g_strdup("no virtual machine runs here"), NULL);
 }
 
 static void check_rights(GPtrArray *checks, bool has_packets)
@@ -227,6 +249,8 @@ GPtrArray *dtc_preflight(const struct dtc_preflight_request *request)
 	check_tracer(checks, request);
 	if (!dtc_preflight_find_bad(checks))
 		check_events(checks, request);
+	if (request->has_guests && !dtc_preflight_find_bad(checks))
+		check_guests(checks, request);
 	check_rights(checks, request->capture_bytes > 0);
 	check_container(checks);
 	check_memory(checks, request);

@@ -25,6 +25,7 @@ struct dtc_preflight_request {
 	const struct dtc_tracer_kind *tracer;
 	enum dtc_event_set set;
 	const char *event_list; /* as for dtc_events_choose */
+	bool has_guests;	/* virtual machines are looked for */
 	gsize buffer_bytes;	/* for each CPU */
 	gsize capture_bytes;	/* buffer of the captures; 0: no packets */
 	const char *node_folder;

@@ -53,6 +53,10 @@ void dtc_record_options_add(struct dtc_record_options *options, DtcCommandLine *
 		  "Events of your own instead, as SYSTEM:EVENT with * and ?; with + or - before each, changes to the "
 		  "set",
 		  "LIST" },
+		{ "guests", 0, 0, G_OPTION_ARG_NONE, &options->has_guests,
+		  "Record when CPUs of virtual machines ran (kvm events, whatever set), which ones there are, and what "
+		  "this machine's own host knows it by (UUID, network cards)",
+		  NULL },
 		{ "tracer", 0, 0, G_OPTION_ARG_STRING, &options->tracer,
 		  "What traces the kernel; auto: what works here, tracefs first", "auto|tracefs|lttng" },
 		{ "buffer", 0, 0, G_OPTION_ARG_STRING, &options->buffer, "Memory for events, for each CPU; default 8M",
@@ -250,6 +254,7 @@ bool dtc_record_options_to_request(struct dtc_record_options *options, struct dt
 	request.capture.interface = options->interface ? options->interface : "any";
 	request.capture.headers_only = options->headers_only;
 	request.capture.kept_headers = (const char *const *)options->kept_headers;
+	request.has_guests = options->has_guests;
 	request.node_folder = options->output;
 	request.seals = !options->raw_only;
 	if (!check_triggers(options, &request, error))
@@ -264,6 +269,7 @@ struct dtc_preflight_request dtc_record_options_to_preflight(const struct dtc_re
 		.tracer = request->tracer,
 		.set = request->set,
 		.event_list = request->event_list,
+		.has_guests = request->has_guests,
 		.buffer_bytes = request->buffer_bytes,
 		.capture_bytes = request->has_packets ? request->capture.buffer_bytes : 0,
 		.node_folder = request->node_folder,

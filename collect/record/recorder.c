@@ -9,6 +9,7 @@
 #include "collect/record/privileges.h"
 #include "collect/record/spool.h"
 #include "collect/record/stop_signals.h"
+#include "collect/record/vm_walk.h"
 #include "collect/seal/raw.h"
 #include "dtrace-chain/error.h"
 
@@ -36,12 +37,14 @@ struct DtcRecorder {
 	DtcTracer *tracer;
 	DtcCaptures *captures;
 	GPtrArray *lacks;
+	GPtrArray *guests;    /* struct dtc_environment_guest, that were seen so far */
 	FILE *clocks, *drops; /* NULL in flight */
 	DtcFlight *flight;    /* NULL: all is written at once */
 	DtcLineWatch *line;   /* NULL: no log is waited for */
-	int64_t from_ns;      /* of a flight that has ended: when the recording begins */
-	GMutex lock;	      /* of the next: any thread may tell */
-	char *trigger;	      /* owned; the first */
+	bool has_kvm_events;
+	int64_t from_ns; /* of a flight that has ended: when the recording begins */
+	GMutex lock;	 /* of the next: any thread may tell */
+	char *trigger;	 /* owned; the first */
 	int64_t triggered_ns;
 	struct dtc_child child;
 	struct dtc_recorder_totals totals;
@@ -159,6 +162,20 @@ static void set_lacks(GKeyFile *file, const GPtrArray *lacks)
 	}
 }
 
+/* Who runs here, and what this machine's own host knows it by. */
+static void set_guests(GKeyFile *file, const GPtrArray *guests)
+{
+	g_autofree char *uuid = dtc_vm_get_own_uuid("");
+	g_auto(GStrv) macs = dtc_vm_list_own_macs("");
+	g_autofree char *list = g_strjoinv(",", macs);
+
+	if (*uuid)
+		g_key_file_set_string(file, DTC_RAW_GROUP, DTC_RAW_KEY_UUID, uuid);
+	if (*list)
+		g_key_file_set_string(file, DTC_RAW_GROUP, DTC_RAW_KEY_MACS, list);
+	dtc_environment_write_guests(file, guests);
+}
+
 static bool write_recording(const DtcRecorder *recording, const char *state, GError **error)
 {
 	const struct dtc_recorder_request *request = recording->request;
@@ -174,6 +191,8 @@ static bool write_recording(const DtcRecorder *recording, const char *state, GEr
 	g_key_file_set_string(file, DTC_RAW_GROUP, DTC_RAW_KEY_EVENT_SET,
 			      request->event_list ? request->event_list : dtc_event_set_to_string(request->set));
 	g_key_file_set_boolean(file, DTC_RAW_GROUP, DTC_RAW_KEY_HEADERS_ONLY, request->capture.headers_only);
+	if (request->has_guests)
+		set_guests(file, recording->guests);
 	request->tracer->describe(recording->tracer, file);
 	g_key_file_set_int64(file, DTC_RAW_GROUP, DTC_RAW_KEY_BEGIN, recording->totals.begin_ns);
 	g_key_file_set_int64(file, DTC_RAW_GROUP, DTC_RAW_KEY_END, recording->totals.end_ns);
@@ -205,6 +224,8 @@ static bool open_tracer(DtcRecorder *recording, GError **error)
 
 	if (!available || !dtc_events_choose(available, request->set, request->event_list, &choice, error))
 		return false;
+	if (request->has_guests)
+		recording->has_kvm_events = dtc_event_choice_add_guests(&choice, available) > 0;
 	const struct dtc_tracer_settings settings = {
 		.instance = name,
 		.events = choice.events,
@@ -313,6 +334,14 @@ static bool open_streams(DtcRecorder *recording, GError **error)
 	return recording->drops != NULL;
 }
 
+static void look_for_guests(DtcRecorder *recording)
+{
+	g_autoptr(GPtrArray) guests = recording->request->has_guests ? dtc_vm_walk("") : NULL;
+
+	if (guests)
+		dtc_vm_merge(recording->guests, guests);
+}
+
 /* What runs while it begins is in the walk or in an event, so the tracer comes first. */
 static bool begin(DtcRecorder *recording, GError **error)
 {
@@ -320,6 +349,7 @@ static bool begin(DtcRecorder *recording, GError **error)
 
 	if (!open_streams(recording, error))
 		return false;
+	look_for_guests(recording);
 	totals->begin_ns = totals->end_ns = dtc_clock_get_mono_ns();
 	recording->cpu_before_ns = get_cpu_ns();
 	if (!write_recording(recording, "recording", error) ||
@@ -362,6 +392,7 @@ DtcRecorder *dtc_recorder_start(const struct dtc_recorder_request *request, GErr
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	recording->request = request;
 	recording->lacks = g_ptr_array_new_with_free_func(g_free);
+	recording->guests = dtc_environment_guests_new();
 	recording->child.gate = -1;
 	g_mutex_init(&recording->lock);
 	if (!prepare_triggers(recording, error))
@@ -511,6 +542,7 @@ static bool end(DtcRecorder *recording, GError **error)
 		dtc_captures_hold(recording->captures, get_real_ns(end_ns));
 	recording->request->tracer->stop(recording->tracer, &stop_error);
 	take_samples(recording);
+	look_for_guests(recording);
 	if (recording->flight)
 		land(recording, end_ns, &land_error);
 	if (recording->captures) {
@@ -523,6 +555,9 @@ static bool end(DtcRecorder *recording, GError **error)
 		dtc_captures_get_counts(recording->captures, &recording->totals.packets);
 	if (recording->flight)
 		leave_out_losses(recording);
+	if (recording->guests->len > 0 && !recording->has_kvm_events)
+		g_ptr_array_add(recording->lacks,
+				g_strdup("guests=this kernel has no kvm events: when their CPUs ran is not recorded"));
 	if (recording->totals.walk.unreadable > 0)
 		g_ptr_array_add(recording->lacks,
 				g_strdup_printf("files=of %u processes they cannot be listed with these rights",
@@ -571,6 +606,11 @@ const GPtrArray *dtc_recorder_get_lacks(const DtcRecorder *recording)
 	return recording->lacks;
 }
 
+const GPtrArray *dtc_recorder_get_guests(const DtcRecorder *recording)
+{
+	return recording->guests;
+}
+
 const struct dtc_child *dtc_recorder_get_child(const DtcRecorder *recording)
 {
 	return &recording->child;
@@ -598,6 +638,8 @@ void dtc_recorder_free(DtcRecorder *recording)
 		fclose(recording->drops);
 	if (recording->lacks)
 		g_ptr_array_unref(recording->lacks);
+	if (recording->guests)
+		g_ptr_array_unref(recording->guests);
 	dtc_place_free(recording->place);
 	g_free(recording);
 }

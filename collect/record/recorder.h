@@ -24,6 +24,7 @@ struct dtc_recorder_request {
 	gsize buffer_bytes;	/* for each CPU */
 	bool has_packets;
 	struct dtc_capture_settings capture; /* without its place */
+	bool has_guests;		     /* kvm events, and which virtual machines there are */
 	const char *node_folder;
 	int64_t duration_ns;	  /* 0: until it is stopped */
 	char *const *command;	  /* or NULL; ends with NULL */
@@ -74,6 +75,8 @@ const struct dtc_recorder_totals *dtc_recorder_get_totals(const DtcRecorder *rec
 const DtcPlace *dtc_recorder_get_place(const DtcRecorder *recording);
 /* "thing=reason" (char *). Borrowed; after the run. */
 const GPtrArray *dtc_recorder_get_lacks(const DtcRecorder *recording);
+/* Virtual machines that were seen (struct dtc_environment_guest); empty unless they are asked for. Borrowed. */
+const GPtrArray *dtc_recorder_get_guests(const DtcRecorder *recording);
 const struct dtc_child *dtc_recorder_get_child(const DtcRecorder *recording);
 /* What ended it, in words; NULL if nothing did that was waited for. Borrowed. */
 const char *dtc_recorder_get_trigger(const DtcRecorder *recording);

@@ -137,7 +137,10 @@ static void add_machine(DtcEnvironment *environment, const DtcRecording *recordi
 	add_key(environment->machine, "release", recording, DTC_RAW_KEY_RELEASE);
 	add_key(environment->machine, "machine", recording, DTC_RAW_KEY_MACHINE);
 	add_key(environment->machine, "boot-id", recording, DTC_RAW_KEY_BOOT_ID);
+	add_key(environment->machine, DTC_ENVIRONMENT_UUID, recording, DTC_RAW_KEY_UUID);
+	add_key(environment->machine, DTC_ENVIRONMENT_MACS, recording, DTC_RAW_KEY_MACS);
 	dtc_environment_add_number(environment->machine, "cpus", recording->cpu_count);
+	dtc_environment_read_guests(recording->keys, environment->guests);
 }
 
 static void add_recorder(DtcEnvironment *environment, const struct dtc_description *what)

@@ -47,10 +47,13 @@
 #define DTC_RAW_KEY_COMMAND "command"
 #define DTC_RAW_KEY_EVENT_SET "event-set"
 #define DTC_RAW_KEY_HEADERS_ONLY "headers-only" /* boolean */
-#define DTC_RAW_KEY_CPUS "cpus"			/* list of numbers: those that have a file */
-#define DTC_RAW_KEY_PAGE_SIZE "page-size"	/* bytes of a sub-buffer in the files cpuN */
-#define DTC_RAW_KEY_CLOCK "clock"		/* "mono" */
-#define DTC_RAW_KEY_BEGIN "begin-ns"		/* CLOCK_MONOTONIC */
+/* with --guests: what a host knows this machine by; and groups "guest PID" (collect/bundle/environment.h) */
+#define DTC_RAW_KEY_UUID "product-uuid"
+#define DTC_RAW_KEY_MACS "network-cards"    /* with commas */
+#define DTC_RAW_KEY_CPUS "cpus"		    /* list of numbers: those that have a file */
+#define DTC_RAW_KEY_PAGE_SIZE "page-size"   /* bytes of a sub-buffer in the files cpuN */
+#define DTC_RAW_KEY_CLOCK "clock"	    /* "mono" */
+#define DTC_RAW_KEY_BEGIN "begin-ns"	    /* CLOCK_MONOTONIC */
 #define DTC_RAW_KEY_END "end-ns"
 #define DTC_RAW_KEY_STATE "state" /* "recording", "stopped" */
 /* CLOCK_MONOTONIC; of a flight recorder, whose buffers overwrite themselves: what is before is left out, and not lost

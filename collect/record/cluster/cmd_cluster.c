@@ -38,13 +38,14 @@ struct cluster_options {
 	char *via;
 	char *program;
 	char *place;
+	char **guests;
 	gboolean needs_sudo;
 	gboolean quiet;
 };
 
 /* What there is of them here is not handed on; raw recordings, and several of one node, are no nodes of a bundle. */
 static const char *const own_options[] = { "nodes", "cluster", "output",   "for",  "via", "program", "place",
-					   "sudo",  "quiet",   "keep-raw", "keep", "raw", NULL };
+					   "sudo",  "quiet",   "keep-raw", "keep", "raw", "guest",   NULL };
 
 static void add_options(struct cluster_options *options, struct dtc_record_options *handed_on, DtcCommandLine *line)
 {
@@ -67,6 +68,10 @@ static void add_options(struct cluster_options *options, struct dtc_record_optio
 		  "FILE" },
 		{ "place", 0, 0, G_OPTION_ARG_STRING, &options->place,
 		  "The folder on nodes that they record in; default /var/tmp", "FOLDER" },
+		{ "guest", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->guests,
+		  "What its host calls a node that is a virtual machine, or its process there, where UUID and network "
+		  "cards do not tell; with --guests; repeatable",
+		  "NODE=NAME" },
 		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "No lines of progress", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -230,6 +235,8 @@ static int pack(const GPtrArray *members, const struct dtc_gather_request *reque
 		return 1;
 	}
 	dtc_remains_remove(request->folder);
+	for (guint i = 0; i < request->notes->len; i++)
+		print_note("guests", g_ptr_array_index(request->notes, i));
 	g_autofree char *quoted = g_shell_quote(request->out);
 	printf("packed '%s': %u of %u nodes, %.1f MB (`dtrace-chain bundle create` makes it smaller)\n"
 	       "next:     dtrace-chain requests %s\n",
@@ -240,7 +247,7 @@ static int pack(const GPtrArray *members, const struct dtc_gather_request *reque
 /* ---- what is wanted ---- */
 
 static bool check_words(int argc, char **argv, char *const *command, const struct cluster_options *options,
-			GError **error)
+			const struct dtc_record_options *handed_on, GError **error)
 {
 	struct stat status;
 
@@ -257,6 +264,8 @@ static bool check_words(int argc, char **argv, char *const *command, const struc
 			      "name them: --nodes web1,db1=root@10.0.0.7, or --cluster FILE");
 	if (options->place && !g_path_is_absolute(options->place))
 		return refuse(error, "--place is not an absolute path", "for example --place /srv/tmp");
+	if (options->guests && !handed_on->has_guests)
+		return refuse(error, "--guest goes with --guests", "for example --guests --guest web1=vm-web");
 	if (lstat(options->output, &status) == 0) {
 		g_autofree char *message = g_strdup_printf("'%s' is there already", options->output);
 		return refuse(error, message, "nothing is overwritten: name another place with -o, or remove it");
@@ -298,6 +307,27 @@ static bool has_trigger(char *const *words)
 	return false;
 }
 
+static bool is_target(const GPtrArray *targets, const char *name)
+{
+	for (guint i = 0; i < targets->len; i++)
+		if (strcmp(((const struct dtc_target *)g_ptr_array_index(targets, i))->name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool check_guests(char *const *guests, const GPtrArray *targets, GError **error)
+{
+	for (; guests && *guests; guests++) {
+		g_auto(GStrv) parts = g_strsplit(*guests, "=", 2);
+		if (parts[0] && parts[1] && *parts[1] && is_target(targets, parts[0]))
+			continue;
+		g_autofree char *message =
+			g_strdup_printf("--guest '%s' names no node and what its host calls it", *guests);
+		return refuse(error, message, "for example --guest web1=vm-web, where web1 is one of --nodes");
+	}
+	return true;
+}
+
 static GMappedFile *open_program(const char *path, GError **error)
 {
 	g_autoptr(GError) reason = NULL;
@@ -322,8 +352,10 @@ static char *make_folder(const char *out, GError **error)
 	return NULL;
 }
 
-static int record(struct dtc_run_request *request, const char *out, const DtcCluster *cluster, GError **error)
+static int record(struct dtc_run_request *request, const char *out, const DtcCluster *cluster, char *const *guests,
+		  GError **error)
 {
+	g_autoptr(GPtrArray) notes = g_ptr_array_new_with_free_func(g_free);
 	g_autofree char *folder = make_folder(out, error);
 
 	if (!folder)
@@ -342,6 +374,8 @@ static int record(struct dtc_run_request *request, const char *out, const DtcClu
 		.out = out,
 		.creator = "dtrace-collect " DTC_VERSION,
 		.cluster = cluster,
+		.guests = (const char *const *)guests,
+		.notes = notes,
 		.progress = go_on_packing,
 		.data = &packing,
 	};
@@ -378,7 +412,9 @@ static int run(const struct cluster_options *options, char *const *handed_on, ch
 	};
 	if (options->duration && !dtc_duration_parse("--for", options->duration, &request.duration_ns, error))
 		return 1;
-	return record(&request, options->output, cluster, error);
+	return check_guests(options->guests, targets, error)
+		       ? record(&request, options->output, cluster, options->guests, error)
+		       : 1;
 }
 
 int dtc_collect_cluster(int argc, char **argv)
@@ -400,7 +436,8 @@ int dtc_collect_cluster(int argc, char **argv)
 	for (gsize length = is_parsed ? strlen(options.output) : 0; length > 1 && options.output[length - 1] == '/';)
 		options.output[--length] = 0; /* what is beside it is named after it */
 	if (is_parsed && dtc_record_options_to_request(&record_options, &checked, &error) &&
-	    check_expression(&record_options, has_expression, &error) && check_words(argc, argv, command, &options, &error))
+	    check_expression(&record_options, has_expression, &error) &&
+	    check_words(argc, argv, command, &options, &record_options, &error))
 		code = run(&options, handed_on, command, &error);
 	g_free(g_steal_pointer(&record_options.output)); /* left out of the line, but filled in */
 	if (error)

@@ -19,8 +19,10 @@ struct dtc_gather_request {
 	const char *out;	    /* packed if it ends with .dtcb, else a folder; it is not there yet */
 	const char *creator;	    /* for the manifest */
 	const DtcCluster *cluster;  /* roles and addresses of nodes; or NULL */
+	const char *const *guests;  /* "NODE=NAME": what its host calls a node; or NULL */
 	DtcCreateProgress progress; /* or NULL */
 	void *data;		    /* its own */
+	GPtrArray *notes; /* char *: which node was found to be a guest, and what is doubtful of it; or NULL */
 };
 
 /* Writes the bundle of all that the manifests in the folder name and that is there. False leaves nothing behind. */

@@ -50,6 +50,22 @@ static void test_sets(void)
 	g_assert_true(g_str_has_prefix(minimal, "block:block_rq_issue irq:irq_handler_entry net:"));
 }
 
+/* To a list, too, which would not have them; and none, where KVM is not loaded. */
+static void test_guests(void)
+{
+	static const char available[] = "sched:sched_switch\nkvm:kvm_entry\nkvm:kvm_exit\nkvm:kvm_mmio\n";
+	struct dtc_event_choice choice = { 0 };
+
+	g_assert_true(dtc_events_choose(available, DTC_EVENTS_MINIMAL, "sched:*", &choice, NULL));
+	g_assert_cmpuint(dtc_event_choice_add_guests(&choice, available), ==, 2);
+	g_assert_cmpuint(choice.events->len, ==, 3);
+	g_assert_cmpstr(g_ptr_array_index(choice.events, 0), ==, "kvm:kvm_entry");
+	g_assert_cmpstr(g_ptr_array_index(choice.events, 2), ==, "sched:sched_switch");
+	g_assert_cmpuint(dtc_event_choice_add_guests(&choice, kernel), ==, 0);
+	g_assert_cmpuint(choice.events->len, ==, 3);
+	dtc_event_choice_clear(&choice);
+}
+
 static void test_lacks(void)
 {
 	g_autofree char *lacks = NULL;
@@ -97,6 +113,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/record/events/sets", test_sets);
+	g_test_add_func("/record/events/guests", test_guests);
 	g_test_add_func("/record/events/lacks", test_lacks);
 	g_test_add_func("/record/events/lists", test_lists);
 	g_test_add_func("/record/events/refused", test_refused);
