@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/describe.h"
 
+#include "collect/bundle/environment.h"
 #include "collect/read/reader.h"
 
 static void describe_role(struct dtc_manifest_node *node, const DtcCluster *cluster)
@@ -17,6 +18,13 @@ static void describe_role(struct dtc_manifest_node *node, const DtcCluster *clus
 	node->addresses = g_strdupv(known->addresses);
 	if (known->vcpu_tids->len)
 		g_array_append_vals(node->vcpu_tids, known->vcpu_tids->data, known->vcpu_tids->len);
+}
+
+static void describe_probes(struct dtc_manifest_node *node, const DtcEnvironment *environment)
+{
+	guint64 port = environment ? dtc_environment_find_number(environment->recorder, DTC_ENVIRONMENT_PROBE_PORT) : 0;
+
+	node->probe_port = port <= G_MAXUINT16 ? (uint16_t)port : 0;
 }
 
 static void set_text(char **to, const char *text)
@@ -52,6 +60,7 @@ static void describe_node(DtcManifest *manifest, const DtcBundle *bundle, guint 
 	describe_role(node, dtc_bundle_get_cluster(bundle));
 	node->is_complete = is_complete(findings, from->name);
 	node->packets = capture ? capture->packets : 0;
+	describe_probes(node, from->environment);
 	if (!kernel)
 		return;
 	node->clock = kernel->clock;

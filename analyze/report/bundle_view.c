@@ -101,6 +101,8 @@ static void add_machines(DtcLayout *layout, const DtcManifest *manifest)
 			g_string_append_printf(text, ", by %s", node->tracer);
 		if (*addresses)
 			g_string_append_printf(text, ", %s", addresses);
+		if (node->probe_port)
+			g_string_append_printf(text, ", probes on UDP port %u", node->probe_port);
 		if (node->clock.name)
 			g_string_append_printf(text,
 					       ", clock %s %s at %" G_GUINT64_FORMAT " Hz, offset %" G_GINT64_FORMAT
@@ -224,6 +226,10 @@ static void add_node(GString *out, const struct dtc_manifest_node *node)
 	add_count_member(out, "events", node->events);
 	add_count_member(out, "lost_events", node->lost_events);
 	add_count_member(out, "packets", node->packets);
+	if (node->probe_port)
+		dtc_json_add_integer(out, "probe_port", node->probe_port);
+	else
+		dtc_json_add_null(out, "probe_port");
 	if (node->events) {
 		dtc_json_add_integer(out, "begin_ns", node->begin_ns);
 		dtc_json_add_integer(out, "end_ns", node->end_ns);

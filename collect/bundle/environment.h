@@ -9,6 +9,8 @@
 #include <stdbool.h>
 
 #define DTC_ENVIRONMENT_NAME "environment"
+/* Of the recorder: UDP packets of this port are probes that nodes exchanged for their clocks, and nobody's traffic. */
+#define DTC_ENVIRONMENT_PROBE_PORT "probe-port"
 /* Of the machine, which is a guest of another, perhaps: what its host knows it by. */
 #define DTC_ENVIRONMENT_UUID "product-uuid"
 #define DTC_ENVIRONMENT_MACS "network-cards" /* with commas */

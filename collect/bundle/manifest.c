@@ -133,6 +133,7 @@ static void fill_node(DtraceChain__Node *to, DtraceChain__Clock *clock, const st
 	to->begin_ns = from->begin_ns;
 	to->end_ns = from->end_ns;
 	to->complete = from->is_complete;
+	to->probe_port = from->probe_port;
 	if (!from->clock.name)
 		return;
 	dtrace_chain__clock__init(clock);
@@ -256,6 +257,7 @@ static void take_node(DtcManifest *manifest, const DtraceChain__Node *from)
 	node->begin_ns = from->begin_ns;
 	node->end_ns = from->end_ns;
 	node->is_complete = from->complete;
+	node->probe_port = from->probe_port <= G_MAXUINT16 ? (uint16_t)from->probe_port : 0;
 	if (!from->clock)
 		return;
 	node->clock.name = g_strdup(from->clock->name);

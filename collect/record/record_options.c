@@ -76,6 +76,10 @@ void dtc_record_options_add(struct dtc_record_options *options, DtcCommandLine *
 		{ "capture-buffer", 0, 0, G_OPTION_ARG_STRING, &options->capture_buffer,
 		  "Memory for packets on their way to disk; other network namespaces have an eighth; default 8M",
 		  "SIZE" },
+		{ "probe-port", 0, 0, G_OPTION_ARG_INT, &options->probe_port,
+		  "UDP packets of this port are probes of `cluster`, which gives it: captured whatever --filter says, "
+		  "and no traffic to explain",
+		  "PORT" },
 		{ "keep-raw", 0, 0, G_OPTION_ARG_NONE, &options->keeps_raw,
 		  "Keep what was recorded beside what is made of it", NULL },
 		{ "raw", 0, 0, G_OPTION_ARG_NONE, &options->raw_only,
@@ -136,6 +140,23 @@ static char *get_node_name(void)
 	return g_strdup(*name && *name != '-' ? name : "node");
 }
 
+/* The filter lets probes pass, too. */
+static bool check_probes(struct dtc_record_options *options, GError **error)
+{
+	if (options->probe_port < 0 || options->probe_port > G_MAXUINT16) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			    "--probe-port %d is no port\n`dtrace-collect cluster` chooses one by itself",
+			    options->probe_port);
+		return false;
+	}
+	if (options->filter && options->probe_port) {
+		char *wider = g_strdup_printf("(%s) or (udp port %d)", options->filter, options->probe_port);
+		g_free(options->filter);
+		options->filter = wider;
+	}
+	return true;
+}
+
 static bool check_capture(struct dtc_record_options *options, GError **error)
 {
 	if (!options->snaplen)
@@ -155,7 +176,7 @@ static bool check_capture(struct dtc_record_options *options, GError **error)
 		g_free(*name);
 		*name = lower;
 	}
-	return !options->filter || dtc_captures_check_filter(options->filter, error);
+	return (!options->filter || dtc_captures_check_filter(options->filter, error)) && check_probes(options, error);
 }
 
 static bool refuse(GError **error, const char *message, const char *hint)
@@ -255,6 +276,7 @@ bool dtc_record_options_to_request(struct dtc_record_options *options, struct dt
 	request.capture.headers_only = options->headers_only;
 	request.capture.kept_headers = (const char *const *)options->kept_headers;
 	request.has_guests = options->has_guests;
+	request.probe_port = (uint16_t)options->probe_port;
 	request.node_folder = options->output;
 	request.seals = !options->raw_only;
 	if (!check_triggers(options, &request, error))

@@ -26,6 +26,7 @@ struct dtc_record_options {
 	char *until_line;
 	gint keep;
 	gint snaplen;
+	gint probe_port;
 	gboolean has_guests;
 	gboolean headers_only;
 	gboolean no_packets;

@@ -193,6 +193,8 @@ static bool write_recording(const DtcRecorder *recording, const char *state, GEr
 	g_key_file_set_boolean(file, DTC_RAW_GROUP, DTC_RAW_KEY_HEADERS_ONLY, request->capture.headers_only);
 	if (request->has_guests)
 		set_guests(file, recording->guests);
+	if (request->probe_port)
+		g_key_file_set_integer(file, DTC_RAW_GROUP, DTC_RAW_KEY_PROBE_PORT, request->probe_port);
 	request->tracer->describe(recording->tracer, file);
 	g_key_file_set_int64(file, DTC_RAW_GROUP, DTC_RAW_KEY_BEGIN, recording->totals.begin_ns);
 	g_key_file_set_int64(file, DTC_RAW_GROUP, DTC_RAW_KEY_END, recording->totals.end_ns);

@@ -25,6 +25,7 @@ struct dtc_recorder_request {
 	bool has_packets;
 	struct dtc_capture_settings capture; /* without its place */
 	bool has_guests;		     /* kvm events, and which virtual machines there are */
+	uint16_t probe_port; /* UDP packets of it are probes (collect/record/cluster/probes.h); 0: none */
 	const char *node_folder;
 	int64_t duration_ns;	  /* 0: until it is stopped */
 	char *const *command;	  /* or NULL; ends with NULL */

@@ -149,6 +149,7 @@ static void add_recorder(DtcEnvironment *environment, const struct dtc_descripti
 	add_key(environment->recorder, "tracer", what->recording, DTC_RAW_KEY_TRACER);
 	add_key(environment->recorder, "events", what->recording, DTC_RAW_KEY_EVENT_SET);
 	add_key(environment->recorder, "headers-only", what->recording, DTC_RAW_KEY_HEADERS_ONLY);
+	add_key(environment->recorder, DTC_ENVIRONMENT_PROBE_PORT, what->recording, DTC_RAW_KEY_PROBE_PORT);
 	add_key(environment->recorder, "command", what->recording, DTC_RAW_KEY_COMMAND);
 	add_key(environment->recorder, "begin-ns", what->recording, DTC_RAW_KEY_BEGIN);
 	add_key(environment->recorder, "end-ns", what->recording, DTC_RAW_KEY_END);
@@ -354,6 +355,8 @@ static void fill_node(struct dtc_manifest_node *node, const struct dtc_descripti
 	node->packets = what->join.packets;
 	node->begin_ns = what->summary.begin_ns;
 	node->end_ns = what->summary.end_ns;
+	node->probe_port =
+		(uint16_t)g_key_file_get_integer(what->recording->keys, DTC_RAW_GROUP, DTC_RAW_KEY_PROBE_PORT, NULL);
 	node->is_complete = what->is_complete;
 }
 

@@ -50,6 +50,7 @@
 /* with --guests: what a host knows this machine by; and groups "guest PID" (collect/bundle/environment.h) */
 #define DTC_RAW_KEY_UUID "product-uuid"
 #define DTC_RAW_KEY_MACS "network-cards"    /* with commas */
+#define DTC_RAW_KEY_PROBE_PORT "probe-port" /* UDP packets of it are probes */
 #define DTC_RAW_KEY_CPUS "cpus"		    /* list of numbers: those that have a file */
 #define DTC_RAW_KEY_PAGE_SIZE "page-size"   /* bytes of a sub-buffer in the files cpuN */
 #define DTC_RAW_KEY_CLOCK "clock"	    /* "mono" */

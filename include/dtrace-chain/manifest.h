@@ -37,6 +37,7 @@ struct dtc_manifest_node {
 	guint64 packets;
 	int64_t begin_ns; /* node time; 0 without events */
 	int64_t end_ns;
+	uint16_t probe_port; /* UDP packets of it are probes of the recorders', and nobody's traffic; 0: none */
 	bool is_complete;
 };
 

@@ -89,9 +89,10 @@ class Lab:
         with open(os.path.join(self.folder, name), "w", encoding="ascii") as file:
             file.write(text)
 
-    def start_sshd(self, node, before=()):
+    def start_sshd(self, node, before=(), behind=()):
         """An sshd wants to be called by its whole path."""
-        command = [*before, *inside("dtc-" + node), SSHD, "-D", "-e", "-f", os.path.join(self.folder, "sshd_config")]
+        command = [*before, *inside("dtc-" + node), *behind, SSHD, "-D", "-e", "-f",
+                   os.path.join(self.folder, "sshd_config")]
         with open(os.path.join(self.folder, "sshd.log"), "a", encoding="ascii") as log:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         self.processes.append(process)
@@ -226,6 +227,48 @@ def story_flight(lab):
     asleep = [part["ns"] for part in parts if part["cause"] == "timer"]
     expect(sum(asleep) > 250e6, "the slow request is there, and its sleep: %s" % asleep)
     lab.wait_until_clean("flight")
+
+
+def ask(lab, *words):
+    done = subprocess.run([CHAIN, *words, "--format", "json"], check=False, cwd=lab.folder, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, env=lab.environment)
+    return json.loads(done.stdout) if done.stdout else {}
+
+
+def list_bounds(lab, bundle):
+    """Of n2's clock on n1's, certified: how far it is off at the least and at the most."""
+    for node in ask(lab, "sync", bundle, "--reference", "n1").get("nodes", ()):
+        if node["node"] == "n2" and len(node["knots"]) > 1:
+            return [(knot["lo_ns"] - knot["node_ns"], knot["hi_ns"] - knot["node_ns"]) for knot in node["knots"]]
+    return []
+
+
+def story_probes(lab):
+    """Two nodes that say nothing to each other: probes tell that their clocks are one. Each sees its own namespace."""
+    own = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
+    for node in ("n1", "n2"):
+        getattr(lab, node).kill()
+        getattr(lab, node).wait()
+        lab.start_sshd(node, behind=own)
+    common = ("--nodes", "n1,n2", *MINIMAL, "--for", "3s", "--filter", "udp port 9")
+    for name, more in (("probes", ()), ("headers", ("--headers-only",)), ("none", ("--no-probes",))):
+        code, out, err = lab.record(name + ".dtcb", *common, *more)
+        expect("2 of 2 nodes" in out, "both are recorded: %d %s%s" % (code, out, err))
+        bounds = list_bounds(lab, name + ".dtcb")
+        ports = [node["probe_port"] for node in ask(lab, "bundle", "show", name + ".dtcb")["nodes"]]
+        if name == "none":
+            expect(not bounds and ports == [None, None], "nothing is known without probes: %s %s" % (bounds, ports))
+            continue
+        expect(bounds and all(lo <= 0 <= hi and hi - lo < 20e6 for lo, hi in bounds), "bounds hold: %s" % bounds)
+        expect(all(ports), "their ports are told: %s" % ports)
+        expect(not ask(lab, "requests", name + ".dtcb").get("requests"), "they are no requests")
+        edges = ask(lab, "usage", name + ".dtcb")["edges"]
+        expect(not [edge for edge in edges if edge["channel"] == "udp"], "nobody serves with them: %s" % edges)
+    for node in ("n1", "n2"):
+        getattr(lab, node).kill()
+        getattr(lab, node).wait()
+        lab.start_sshd(node)
+    lab.wait_until_clean("probes")
 
 
 def story_recorder_killed(lab):

@@ -5,6 +5,7 @@
 #include "collect/record/clocks.h"
 #include "collect/record/cluster/channel.h"
 #include "collect/record/cluster/job.h"
+#include "collect/record/cluster/probes.h"
 #include "collect/record/cluster/remains.h"
 #include "collect/record/cluster/sending.h"
 #include "collect/record/stop_signals.h"
@@ -40,6 +41,7 @@ struct agent {
 	const struct dtc_agent_request *request;
 	DtcChannel *channel;
 	DtcSending *sending; /* files that were asked for */
+	DtcProbes *probes;   /* NULL: none are exchanged */
 	enum state state;
 	char *node; /* folder of what was recorded; NULL: nothing was */
 	struct dtc_job job;
@@ -80,6 +82,8 @@ static void end(struct agent *agent, int code)
 static void start_recording(struct agent *agent, char **words)
 {
 	g_autoptr(GPtrArray) argv = g_ptr_array_new();
+	g_autofree char *port =
+		agent->probes ? g_strdup_printf("--probe-port=%u", dtc_probes_get_port(agent->probes)) : NULL;
 
 	if (agent->state != STATE_IDLE || !words[1] || !dtc_node_name_check(words[1]))
 		return;
@@ -89,6 +93,8 @@ static void start_recording(struct agent *agent, char **words)
 	g_ptr_array_add(argv, (char *)"-q");
 	g_ptr_array_add(argv, (char *)"-o");
 	g_ptr_array_add(argv, agent->node);
+	if (port)
+		g_ptr_array_add(argv, port);
 	for (char **word = words + 2; *word; word++)
 		g_ptr_array_add(argv, *word);
 	g_ptr_array_add(argv, NULL);
@@ -281,6 +287,46 @@ static bool take_lock(struct agent *agent, GError **error)
 	return false;
 }
 
+/* ---- probes ---- */
+
+/* On a machine that has no sockets for them it does without. */
+static void open_probes(struct agent *agent, char **words)
+{
+	uint64_t number;
+
+	if (agent->state != STATE_IDLE || agent->probes || !words[1] || !words[2] ||
+	    !g_ascii_string_to_unsigned(words[2], 10, 0, G_MAXUINT32, &number, NULL))
+		return;
+	agent->probes = dtc_probes_open(NULL);
+	if (agent->probes && !dtc_probes_begin(agent->probes, words[1], (uint32_t)number))
+		g_clear_pointer(&agent->probes, dtc_probes_free);
+	g_auto(GStrv) addresses = dtc_probes_list_addresses();
+	g_autofree char *port = g_strdup_printf("%u", agent->probes ? dtc_probes_get_port(agent->probes) : 0);
+	g_autoptr(GPtrArray) answer = g_ptr_array_new();
+	g_ptr_array_add(answer, (char *)"probing");
+	g_ptr_array_add(answer, port);
+	for (char **address = addresses; *address; address++)
+		g_ptr_array_add(answer, *address);
+	g_ptr_array_add(answer, NULL);
+	dtc_channel_send_words(agent->channel, (char *const *)answer->pdata);
+}
+
+static void add_peer(const struct agent *agent, char **words)
+{
+	uint64_t number, port;
+
+	if (agent->probes && words[1] && words[2] &&
+	    g_ascii_string_to_unsigned(words[1], 10, 0, G_MAXUINT32, &number, NULL) &&
+	    g_ascii_string_to_unsigned(words[2], 10, 1, G_MAXUINT16, &port, NULL))
+		(void)dtc_probes_add_peer(agent->probes, (uint32_t)number, (uint16_t)port,
+					  (const char *const *)words + 3);
+}
+
+static void end_probes(struct agent *agent)
+{
+	g_clear_pointer(&agent->probes, dtc_probes_free);
+}
+
 /* ---- messages ---- */
 
 static void tell_files(struct agent *agent)
@@ -299,7 +345,11 @@ static void take_message(struct agent *agent, char **words)
 {
 	const char *word = words[0];
 
-	if (g_strcmp0(word, "start") == 0)
+	if (g_strcmp0(word, "probe") == 0)
+		open_probes(agent, words);
+	else if (g_strcmp0(word, "peer") == 0)
+		add_peer(agent, words);
+	else if (g_strcmp0(word, "start") == 0)
 		start_recording(agent, words);
 	else if (g_strcmp0(word, "stop") == 0)
 		stop_recording(agent);
@@ -348,9 +398,17 @@ static void take_signals(struct agent *agent)
 			agent->is_cut = true;
 }
 
+static int get_turn_ms(const struct agent *agent)
+{
+	int turn_ms = agent->state == STATE_STARTING ? STARTING_TURN_MS : TURN_MS;
+	int probes_ms = agent->probes ? dtc_probes_get_wait_ms(agent->probes) : -1;
+
+	return probes_ms < 0 ? turn_ms : MIN(turn_ms, probes_ms);
+}
+
 static void wait_for_something(struct agent *agent)
 {
-	struct pollfd fds[5];
+	struct pollfd fds[5 + DTC_PROBES_POLL_COUNT];
 
 	dtc_channel_fill_poll(agent->channel, fds);
 	if (agent->is_cut)
@@ -358,7 +416,11 @@ static void wait_for_something(struct agent *agent)
 	fds[2] = (struct pollfd){ .fd = agent->signal_fd, .events = POLLIN };
 	fds[3] = (struct pollfd){ .fd = agent->watch_fd, .events = POLLIN };
 	fds[4] = (struct pollfd){ .fd = agent->job.pid > 0 ? agent->job.out_fd : -1, .events = POLLIN };
-	(void)poll(fds, G_N_ELEMENTS(fds), agent->state == STATE_STARTING ? STARTING_TURN_MS : TURN_MS);
+	for (guint i = 5; i < G_N_ELEMENTS(fds); i++)
+		fds[i] = (struct pollfd){ .fd = -1 };
+	if (agent->probes)
+		dtc_probes_fill_poll(agent->probes, fds + 5);
+	(void)poll(fds, G_N_ELEMENTS(fds), get_turn_ms(agent));
 	if (fds[2].revents)
 		take_signals(agent);
 	if (fds[3].revents)
@@ -381,6 +443,10 @@ static void serve(struct agent *agent)
 		if (agent->is_cut || agent->is_over)
 			stop_recording(agent);
 		look_whether_it_records(agent);
+		if (agent->is_stopped || agent->state >= STATE_SEALING)
+			end_probes(agent);
+		if (agent->probes)
+			dtc_probes_go_on(agent->probes);
 		if (dtc_job_is_ended(&agent->job))
 			end_job(agent);
 		if (!agent->is_cut) {
@@ -473,6 +539,7 @@ bool dtc_agent_serve(const struct dtc_agent_request *request, GError **error)
 		close(agent.lock_fd);
 	close(agent.signal_fd);
 	dtc_job_close(&agent.job);
+	dtc_probes_free(agent.probes);
 	dtc_sending_free(agent.sending);
 	g_string_free(agent.output, TRUE);
 	dtc_channel_free(agent.channel);

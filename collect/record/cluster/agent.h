@@ -4,6 +4,8 @@
  * its own (`dtrace-collect record`), tells how that goes, and hands over what was recorded.
  *
  *   it is told                  it answers
+ *   probe TOKEN NUMBER          probing PORT ADDRESS..., where others can reach it; PORT 0: it cannot (probes.h)
+ *   peer NUMBER PORT ADDRESS... (nothing) it exchanges probes with that node from now until the recording ends
  *   start NODE OPTION...        ready, once everything records; then "ending" as soon as it ends by itself
  *                               ("ending trigger": what it was to wait for has come)
  *   stop                        said LINE for each line that recording and sealing printed, then "ended CODE"
@@ -23,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DTC_AGENT_PROTOCOL "2"
+#define DTC_AGENT_PROTOCOL "3"
 
 struct dtc_agent_request {
 	const char *folder;  /* collect/record/cluster/remains.h; it is removed at the end */

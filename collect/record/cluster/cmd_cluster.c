@@ -5,6 +5,7 @@
 #include "collect/record/child.h"
 #include "collect/record/cluster/gather.h"
 #include "collect/record/cluster/job.h"
+#include "collect/record/cluster/probes.h"
 #include "collect/record/cluster/remains.h"
 #include "collect/record/cluster/run.h"
 #include "collect/record/collect.h"
@@ -19,6 +20,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,12 +42,14 @@ struct cluster_options {
 	char *place;
 	char **guests;
 	gboolean needs_sudo;
+	gboolean has_no_probes;
 	gboolean quiet;
 };
 
 /* What there is of them here is not handed on; raw recordings, and several of one node, are no nodes of a bundle. */
-static const char *const own_options[] = { "nodes", "cluster", "output",   "for",  "via", "program", "place",
-					   "sudo",  "quiet",   "keep-raw", "keep", "raw", "guest",   NULL };
+static const char *const own_options[] = { "nodes", "cluster",   "output",     "for",   "via",  "program", "place",
+					   "sudo",  "quiet",     "keep-raw",   "keep",  "raw",  "no-probes",
+					   "probe-port", "guest", NULL };
 
 static void add_options(struct cluster_options *options, struct dtc_record_options *handed_on, DtcCommandLine *line)
 {
@@ -72,6 +76,8 @@ static void add_options(struct cluster_options *options, struct dtc_record_optio
 		  "What its host calls a node that is a virtual machine, or its process there, where UUID and network "
 		  "cards do not tell; with --guests; repeatable",
 		  "NODE=NAME" },
+		{ "no-probes", 0, 0, G_OPTION_ARG_NONE, &options->has_no_probes,
+		  "Exchange no packets between nodes that have too few for their clocks to be aligned", NULL },
 		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "No lines of progress", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -339,6 +345,19 @@ static GMappedFile *open_program(const char *path, GError **error)
 	return program;
 }
 
+/* Of the kernel's randomness: who does not know it is not answered. NULL, and no probes, without. */
+static char *make_token(void)
+{
+	uint8_t bytes[DTC_PROBES_TOKEN_BYTES];
+	GString *token = g_string_new(NULL);
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return g_string_free(token, TRUE);
+	for (gsize i = 0; i < sizeof(bytes); i++)
+		g_string_append_printf(token, "%02x", bytes[i]);
+	return g_string_free(token, FALSE);
+}
+
 /* Beside the bundle, on whose disk there is room for it. */
 static char *make_folder(const char *out, GError **error)
 {
@@ -396,6 +415,7 @@ static int run(const struct cluster_options *options, char *const *handed_on, ch
 
 	if (!program)
 		return 1;
+	g_autofree char *token = options->has_no_probes ? NULL : make_token();
 	struct dtc_run_request request = {
 		.targets = targets,
 		.member = { .via = via,
@@ -405,6 +425,7 @@ static int run(const struct cluster_options *options, char *const *handed_on, ch
 				      .needs_sudo = options->needs_sudo },
 			    .program = program,
 			    .options = handed_on,
+			    .token = token,
 			    .retry_ns = RETRY_NS },
 		.command = command,
 		.has_trigger = has_trigger(handed_on),

@@ -6,9 +6,11 @@
 #include "collect/record/cluster/channel.h"
 #include "collect/record/cluster/fetch.h"
 #include "collect/record/cluster/job.h"
+#include "collect/record/cluster/probes.h"
 #include "dtrace-chain/error.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
@@ -28,6 +30,9 @@ struct DtcMember {
 	const struct dtc_target *target;
 	const struct dtc_member_settings *settings;
 	char *folder;
+	guint number;
+	uint16_t probe_port; /* 0: it takes part in no probes */
+	char **addresses;    /* by which others may reach it */
 	enum dtc_member_phase phase;
 	struct dtc_job job;  /* ssh */
 	DtcChannel *channel; /* NULL: there is no connection now */
@@ -113,7 +118,7 @@ static void connect_to_node(DtcMember *member)
 	member->channel = dtc_channel_new(member->job.out_fd, member->job.in_fd);
 }
 
-DtcMember *dtc_member_new(const struct dtc_target *target, const char *folder,
+DtcMember *dtc_member_new(const struct dtc_target *target, guint number, const char *folder,
 			  const struct dtc_member_settings *settings)
 {
 	DtcMember *member = g_new0(DtcMember, 1);
@@ -121,6 +126,8 @@ DtcMember *dtc_member_new(const struct dtc_target *target, const char *folder,
 	member->target = target;
 	member->settings = settings;
 	member->folder = g_strdup(folder);
+	member->number = number;
+	member->addresses = g_new0(char *, 1);
 	member->complaints = g_string_new(NULL);
 	member->fetch = dtc_fetch_new(folder);
 	member->notes = g_ptr_array_new_with_free_func(g_free);
@@ -138,6 +145,7 @@ void dtc_member_free(DtcMember *member)
 	g_ptr_array_unref(member->notes);
 	dtc_fetch_free(member->fetch);
 	g_string_free(member->complaints, TRUE);
+	g_strfreev(member->addresses);
 	g_free(member->remote);
 	g_free(member->folder);
 	g_free(member);
@@ -253,15 +261,44 @@ static void take_boot(DtcMember *member, char **words)
 	}
 }
 
+/* With probes it is asked first where others reach it. */
 static void take_hello(DtcMember *member)
 {
-	if (member->phase == DTC_MEMBER_CONNECTING)
+	g_autofree char *number = g_strdup_printf("%u", member->number);
+
+	if (member->phase == DTC_MEMBER_CONNECTING && member->settings->token)
+		dtc_channel_send(member->channel, "probe", member->settings->token, number, NULL);
+	else if (member->phase == DTC_MEMBER_CONNECTING)
 		member->phase = DTC_MEMBER_GREETED;
 	if (member->broken_ns == 0)
 		return;
 	member->broken_ns = 0;
 	member->phase = DTC_MEMBER_ENDING;
 	add_note(member, "connected again");
+}
+
+/* They are told to others: nothing but addresses, and no more than there may be. */
+static char **take_addresses(char **words)
+{
+	g_autoptr(GStrvBuilder) addresses = g_strv_builder_new();
+
+	for (guint i = 0; words[i] && i < DTC_PROBES_MAX_ADDRESSES; i++)
+		if (strlen(words[i]) < INET6_ADDRSTRLEN && g_hostname_is_ip_address(words[i]))
+			g_strv_builder_add(addresses, words[i]);
+	return g_strv_builder_end(addresses);
+}
+
+static void take_probing(DtcMember *member, char **words)
+{
+	guint64 port = 0;
+
+	if (member->phase != DTC_MEMBER_CONNECTING)
+		return;
+	(void)g_ascii_string_to_unsigned(words[1] ? words[1] : "", 10, 0, G_MAXUINT16, &port, NULL);
+	member->probe_port = (uint16_t)port;
+	g_strfreev(member->addresses);
+	member->addresses = take_addresses(words[1] ? words + 2 : words + 1);
+	member->phase = DTC_MEMBER_GREETED;
 }
 
 static void fail_fetching(DtcMember *member, GError *error)
@@ -377,6 +414,8 @@ static void take_message(DtcMember *member, char **words)
 		take_boot(member, words);
 	else if (strcmp(word, "hello") == 0)
 		take_hello(member);
+	else if (strcmp(word, "probing") == 0)
+		take_probing(member, words);
 	else if (strcmp(word, "alive") == 0 && words[1])
 		member->recorded_bytes = g_ascii_strtoull(words[1], NULL, 10);
 	else if (strcmp(word, "ready") == 0)
@@ -534,6 +573,23 @@ void dtc_member_fill_poll(const DtcMember *member, struct pollfd ret_fds[DTC_MEM
 
 /* ---- what it is told ---- */
 
+void dtc_member_add_peer(DtcMember *member, const DtcMember *peer, char *const *addresses)
+{
+	g_autofree char *number_text = g_strdup_printf("%u", peer->number);
+	g_autofree char *port_text = g_strdup_printf("%u", peer->probe_port);
+	g_autoptr(GPtrArray) words = g_ptr_array_new();
+
+	if (member->phase != DTC_MEMBER_GREETED || member->probe_port == 0 || peer->probe_port == 0 || !*addresses)
+		return;
+	g_ptr_array_add(words, (char *)"peer");
+	g_ptr_array_add(words, number_text);
+	g_ptr_array_add(words, port_text);
+	for (char *const *address = addresses; *address; address++)
+		g_ptr_array_add(words, *address);
+	g_ptr_array_add(words, NULL);
+	dtc_channel_send_words(member->channel, (char *const *)words->pdata);
+}
+
 void dtc_member_start(DtcMember *member)
 {
 	g_autoptr(GPtrArray) words = g_ptr_array_new();
@@ -566,6 +622,16 @@ void dtc_member_stop(DtcMember *member)
 }
 
 /* ---- what there is to say ---- */
+
+uint16_t dtc_member_get_probe_port(const DtcMember *member)
+{
+	return member->probe_port;
+}
+
+char *const *dtc_member_get_addresses(const DtcMember *member)
+{
+	return member->addresses;
+}
 
 const struct dtc_target *dtc_member_get_target(const DtcMember *member)
 {

@@ -30,13 +30,16 @@ struct dtc_member_settings {
 	struct dtc_boot boot;
 	GMappedFile *program; /* what is copied to nodes that lack it */
 	char *const *options; /* of `record` */
+	const char *token;    /* of this run's probes; NULL: there are none */
 	int64_t retry_ns;     /* how long a broken connection is tried again */
 };
 
 typedef struct DtcMember DtcMember;
 
-/* What it recorded is written to the folder. It begins to connect. Caller owns. */
-DtcMember *dtc_member_new(const struct dtc_target *target, const char *folder,
+/*
+ * What it recorded is written to the folder; number is its own among all. It begins to connect. Caller owns.
+ */
+DtcMember *dtc_member_new(const struct dtc_target *target, guint number, const char *folder,
 			  const struct dtc_member_settings *settings);
 /* Ends the connection; what is left over there goes by itself. */
 void dtc_member_free(DtcMember *member);
@@ -46,6 +49,11 @@ void dtc_member_fill_poll(const DtcMember *member, struct pollfd ret_fds[DTC_MEM
 /* Takes what has come, sends what is to be sent, and looks at the time. */
 void dtc_member_go_on(DtcMember *member);
 
+/* Where others reach it with probes: its port, 0 if they do not, and addresses (NULL-terminated, borrowed). */
+uint16_t dtc_member_get_probe_port(const DtcMember *member);
+char *const *dtc_member_get_addresses(const DtcMember *member);
+/* Where it is greeted: it is to exchange probes with another one, which can be reached there. */
+void dtc_member_add_peer(DtcMember *member, const DtcMember *peer, char *const *addresses);
 /* Where it is greeted: the recording begins. */
 void dtc_member_start(DtcMember *member);
 /* Where it starts or records: it ends. Where it only connects: it is not wanted any more. */

@@ -5,6 +5,7 @@
 #include "collect/console/terminal.h"
 #include "collect/record/child.h"
 #include "collect/record/clocks.h"
+#include "collect/record/cluster/peers.h"
 #include "collect/record/collect.h"
 
 #include <errno.h>
@@ -116,8 +117,40 @@ static void say(struct run *run, const char *text)
 
 /* ---- stages ---- */
 
+/* Those that take part in probes. */
+static GPtrArray *list_probing(const struct run *run)
+{
+	GPtrArray *members = g_ptr_array_new();
+
+	for (guint i = 0; i < run->members->len; i++)
+		if (dtc_member_get_probe_port(get_member(run, i)) != 0)
+			g_ptr_array_add(members, get_member(run, i));
+	return members;
+}
+
+/* Each is told of those that it exchanges probes with. */
+static void introduce(const struct run *run)
+{
+	g_autoptr(GPtrArray) members = list_probing(run);
+	guint count = members->len;
+	g_autofree char *const **all = g_new0(char *const *, count + 1);
+	g_autofree char ***own = g_new0(char **, count + 1);
+
+	for (guint i = 0; i < count; i++)
+		all[i] = dtc_member_get_addresses(g_ptr_array_index(members, i));
+	dtc_peers_list_own(all, count, own);
+	for (guint i = 0; i < count; i++)
+		for (guint k = 0; k < count; k++)
+			if (dtc_peers_are_two(i, k, count))
+				dtc_member_add_peer(g_ptr_array_index(members, i), g_ptr_array_index(members, k),
+						    own[k]);
+	for (guint i = 0; i < count; i++)
+		g_strfreev(own[i]);
+}
+
 static void start_all(struct run *run)
 {
+	introduce(run);
 	for (guint i = 0; i < run->members->len; i++)
 		dtc_member_start(get_member(run, i));
 	run->stage = STAGE_STARTING;
@@ -231,7 +264,7 @@ static void add_members(struct run *run)
 	for (guint i = 0; i < run->request->targets->len; i++) {
 		const struct dtc_target *target = g_ptr_array_index(run->request->targets, i);
 		g_autofree char *folder = g_build_filename(run->request->folder, target->name, NULL);
-		g_ptr_array_add(run->members, dtc_member_new(target, folder, &run->request->member));
+		g_ptr_array_add(run->members, dtc_member_new(target, i, folder, &run->request->member));
 	}
 	g_array_set_size(run->is_told, run->members->len);
 }

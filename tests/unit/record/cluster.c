@@ -371,6 +371,28 @@ static void test_output(void)
 	leave(&lab);
 }
 
+/* It tells where it can be reached, and its recorder what to let pass. */
+static void test_probing(void)
+{
+	struct lab lab = make_lab();
+	g_autofree char *options = g_build_filename(lab.folder, "web", "options", NULL);
+	g_autofree char *text = NULL;
+
+	dtc_channel_send(lab.channel, "probe", "00112233445566778899aabbccddeeff", "4", NULL);
+	g_assert_true(dtc_channel_move(lab.channel));
+	g_auto(GStrv) words = await(&lab, "probing");
+	g_assert_cmpuint(g_strv_length(words), >=, 2);
+	g_autofree char *expected = g_strconcat("--probe-port=", words[1], " --for-all a b\n", NULL);
+	dtc_channel_send(lab.channel, "peer", "5", "9", "192.0.2.1", NULL);
+	start_recording(&lab, "--for-all");
+	expect(&lab, "ready", NULL);
+	g_assert_true(g_file_get_contents(options, &text, NULL, NULL));
+	g_assert_cmpstr(text, ==, expected);
+	tell(&lab, "stop");
+	expect(&lab, "ended", "3");
+	leave(&lab);
+}
+
 /* Nobody comes back: all of it is gone after a while. */
 static void test_silence(void)
 {
@@ -616,6 +638,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/cluster/options", test_options);
 	g_test_add_func("/cluster/words", test_words);
 	g_test_add_func("/cluster/agent", test_agent);
+	g_test_add_func("/cluster/probing", test_probing);
 	g_test_add_func("/cluster/trigger", test_trigger);
 	g_test_add_func("/cluster/failure", test_failure);
 	g_test_add_func("/cluster/output", test_output);

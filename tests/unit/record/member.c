@@ -42,7 +42,7 @@ static void start(struct lab *lab, const char *script)
 	};
 	g_autofree char *here = g_build_filename(place, "here", NULL);
 	g_mkdir(here, 0700);
-	lab->member = dtc_member_new(&lab->target, here, &lab->settings);
+	lab->member = dtc_member_new(&lab->target, 0, here, &lab->settings);
 }
 
 static void go_on(struct lab *lab)
