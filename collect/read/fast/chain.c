@@ -9,6 +9,7 @@
 struct DtcChains {
 	const struct dtc_trace_layout *layout;
 	GPtrArray *maps;   /* GMappedFile */
+	GPtrArray *names;  /* of their files */
 	GPtrArray *chains; /* struct dtc_chain */
 	uint64_t *slots;
 	bool is_uuid_wrong; /* the metadata's: no packet has it */
@@ -338,6 +339,7 @@ static void add_file(DtcChains *chains, const char *directory, const char *name,
 	if (!map)
 		return;
 	g_ptr_array_add(chains->maps, map);
+	g_ptr_array_add(chains->names, g_strdup(name));
 	if (g_mapped_file_get_length(map) == 0 || (file && file->is_double))
 		return;
 	GArray *packets = file ? take_packets(chains, file, map) : list_packets(chains, name, map, node, findings);
@@ -354,6 +356,7 @@ DtcChains *dtc_chains_new(const char *directory, const struct dtc_trace_layout *
 	chains->layout = layout;
 	chains->is_uuid_wrong = dtc_inventory_is_all_foreign(inventory);
 	chains->maps = g_ptr_array_new_with_free_func((GDestroyNotify)g_mapped_file_unref);
+	chains->names = g_ptr_array_new_with_free_func(g_free);
 	chains->chains = g_ptr_array_new_with_free_func(chain_free);
 	chains->slots = g_new0(uint64_t, layout->slot_count + 1);
 	for (const char *const *name = dtc_inventory_get_streams(inventory); *name; name++)
@@ -367,6 +370,7 @@ void dtc_chains_free(DtcChains *chains)
 		return;
 	g_ptr_array_unref(chains->chains);
 	g_ptr_array_unref(chains->maps);
+	g_ptr_array_unref(chains->names);
 	g_free(chains->slots);
 	g_free(chains);
 }
@@ -379,4 +383,21 @@ guint dtc_chains_get_count(const DtcChains *chains)
 const struct dtc_chain *dtc_chains_get(const DtcChains *chains, guint index)
 {
 	return g_ptr_array_index(chains->chains, index);
+}
+
+guint dtc_chains_get_file_count(const DtcChains *chains)
+{
+	return chains->maps->len;
+}
+
+const char *dtc_chains_get_file_name(const DtcChains *chains, guint file)
+{
+	return g_ptr_array_index(chains->names, file);
+}
+
+const uint8_t *dtc_chains_get_file_bytes(const DtcChains *chains, guint file, gsize *ret_bytes)
+{
+	GMappedFile *map = g_ptr_array_index(chains->maps, file);
+	*ret_bytes = g_mapped_file_get_length(map);
+	return (const uint8_t *)g_mapped_file_get_contents(map);
 }

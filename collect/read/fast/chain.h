@@ -51,6 +51,11 @@ void dtc_chains_free(DtcChains *chains);
 guint dtc_chains_get_count(const DtcChains *chains);
 const struct dtc_chain *dtc_chains_get(const DtcChains *chains, guint index);
 
+/* The files in which packets were looked for, each of them once; bytes are borrowed, and packets point into them. */
+guint dtc_chains_get_file_count(const DtcChains *chains);
+const char *dtc_chains_get_file_name(const DtcChains *chains, guint file);
+const uint8_t *dtc_chains_get_file_bytes(const DtcChains *chains, guint file, gsize *ret_bytes);
+
 /*
  * Puts a decoder behind the packet's header and context, whose values are then in its slots, and its clock at the
  * packet's begin. False if they are not in it.
