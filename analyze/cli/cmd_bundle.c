@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dtrace-chain bundle: makes bundles with a manifest, checks that they are what they were, shows what they say. */
+/* dtrace-chain bundle: makes bundles with a manifest, redacts them, checks that they are what they were, shows what
+ * they say. */
 #include "analyze/cli/command.h"
 #include "analyze/engine/describe.h"
+#include "analyze/engine/redact_bundle.h"
 #include "analyze/report/bundle_view.h"
 #include "collect/bundle/create.h"
 #include "collect/bundle/pack.h"
@@ -14,6 +16,10 @@
 struct bundle_options {
 	struct dtc_common_options common;
 	gboolean dereference;
+	char *parts;
+	char *key_file;
+	char **id_headers;
+	char **texts;
 };
 
 static void add_options(void *data, DtcCommandLine *line)
@@ -21,7 +27,19 @@ static void add_options(void *data, DtcCommandLine *line)
 	struct bundle_options *options = data;
 	const GOptionEntry entries[] = {
 		{ "dereference", 0, 0, G_OPTION_ARG_NONE, &options->dereference,
-		  "create: Take along what links lead to outside of the bundle", NULL },
+		  "create, redact: Take along what links lead to outside of the bundle", NULL },
+		{ "redact", 0, 0, G_OPTION_ARG_STRING, &options->parts,
+		  "redact: What goes (default: all three); payload goes with each of the others",
+		  "payload,addresses,names" },
+		{ "redact-key", 0, 0, G_OPTION_ARG_FILENAME, &options->key_file,
+		  "redact: Make what stands in the place of names by this key, so that several bundles agree (default: "
+		  "a "
+		  "key that is kept nowhere)",
+		  "FILE" },
+		{ "id-header", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->id_headers,
+		  "redact: A header whose value is an id, besides the known ones; repeatable", "NAME" },
+		{ "tell", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->texts,
+		  "redact: Say what this id, name or address is in the new bundle; repeatable", "TEXT" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 
@@ -85,6 +103,54 @@ static bool create(struct dtc_session *session, GError **error)
 	return print(session, &view, error);
 }
 
+/* ---- redact ---- */
+
+static char **list_headers(char *const *headers)
+{
+	GPtrArray *list = g_ptr_array_new();
+	for (; headers && *headers; headers++)
+		g_ptr_array_add(list, g_ascii_strdown(*headers, -1));
+	g_ptr_array_add(list, NULL);
+	return (char **)g_ptr_array_free(list, FALSE);
+}
+
+static bool redact(struct dtc_session *session, GError **error)
+{
+	const struct bundle_options *options = session->options;
+	g_auto(GStrv) headers = list_headers(options->id_headers);
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	struct dtc_redacted redacted;
+
+	if (session->argc < 2)
+		return dtc_cli_refuse(error, "nothing to write to",
+				      "name the new bundle: dtrace-chain bundle redact OUT.dtcb [BUNDLE]");
+	const char *out = (++session->argv)[0];
+	session->argc--;
+	const struct dtc_redact_request request = {
+		.parts = options->parts ? options->parts : "payload,addresses,names",
+		.key_file = options->key_file,
+		.id_headers = (const char *const *)headers,
+		.texts = (const char *const *)options->texts,
+		.follows_links = options->dereference,
+		.made_by = "dtrace-chain " DTC_VERSION,
+		.out = out,
+	};
+	if (!dtc_session_open(session, error) ||
+	    !dtc_bundle_redact(session->bundle, &request, &session->watch, findings, &redacted, error))
+		return false;
+	const struct dtc_bundle_view view = {
+		.name = out,
+		.manifest = redacted.manifest,
+		.findings = findings,
+		.asked = request.texts,
+		.became = (const char *const *)redacted.texts,
+	};
+	session->exit_code = dtc_findings_get_complete(findings) ? 0 : 3;
+	bool is_printed = print(session, &view, error);
+	dtc_redacted_clear(&redacted);
+	return is_printed;
+}
+
 /* ---- check and show ---- */
 
 static const char *find_place(const struct dtc_session *session, GError **error)
@@ -93,7 +159,7 @@ static const char *find_place(const struct dtc_session *session, GError **error)
 	const char *place = common->bundle;
 
 	if (common->nodes || common->node_paths || common->cluster) {
-		dtc_cli_refuse(error, "--nodes, --node and --cluster go with bundle create",
+		dtc_cli_refuse(error, "--nodes, --node and --cluster go with bundle create and redact",
 			       "a bundle is checked and shown as a whole");
 		return NULL;
 	}
@@ -200,12 +266,12 @@ static bool check(struct dtc_session *session, GError **error)
 
 static bool set_unknown_action(const char *word, GError **error)
 {
-	static const char *const actions[] = { "create", "check", "show", NULL };
+	static const char *const actions[] = { "create", "redact", "check", "show", NULL };
 	const char *nearest = word ? dtc_suggest(word, actions) : NULL;
 	g_autofree char *shown = word ? g_strdup_printf("'%s' is nothing that can be done with a bundle", word)
 				      : g_strdup("nothing to do with a bundle");
 
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "%s\n%s%s%sgive create, check or show", shown,
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "%s\n%s%s%sgive create, redact, check or show", shown,
 		    nearest ? "did you mean '" : "", nearest ? nearest : "", nearest ? "'? " : "");
 	return false;
 }
@@ -218,6 +284,8 @@ static bool answer(struct dtc_session *session, GError **error)
 	session->argv++;
 	if (g_strcmp0(action, "create") == 0)
 		return create(session, error);
+	if (g_strcmp0(action, "redact") == 0)
+		return redact(session, error);
 	if (g_strcmp0(action, "check") == 0)
 		return check(session, error);
 	if (g_strcmp0(action, "show") == 0)

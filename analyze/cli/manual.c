@@ -118,13 +118,17 @@ static const struct dtc_manual manuals[] = {
 	  "Without a cause it lists them all. It reads no bundle.",
 	  { { "dtrace-chain explain runqueue", "why a thread that was woken did not run" } } },
 	{ "bundle",
-	  "create OUT [BUNDLE] | check [BUNDLE] | show [BUNDLE]",
+	  "create OUT [BUNDLE] | redact OUT [BUNDLE] | check [BUNDLE] | show [BUNDLE]",
 	  "makes, checks and shows bundles that can be passed on",
 	  "create copies what belongs to the nodes of a bundle, with a manifest: names, roles, clocks, counts, and "
 	  "a SHA-256 of every file. OUT becomes one packed file if its name ends with .dtcb, else a directory; "
-	  "nothing is ever overwritten. check reads every byte and names what has changed since. show prints the "
+	  "nothing is ever overwritten. redact makes one that can be passed on: what applications sent goes, names and "
+	  "addresses become others, and the answers stay the same but for these (docs/collecting.md). check reads "
+	  "every byte and names what has changed since. show prints the "
 	  "manifest. Every other command takes a packed bundle where it takes a directory.",
 	  { { "dtrace-chain bundle create demo.dtcb clusters/demo", "the demo in one file" },
+	    { "dtrace-chain bundle redact public.dtcb demo.dtcb --tell req-0069",
+	      "without names, addresses and payload; what is req-0069 in it?" },
 	    { "dtrace-chain bundle check demo.dtcb", "whether it arrived as it was sent" },
 	    { "dtrace-chain bundle show demo.dtcb", "what is in it" } } },
 	{ "index",

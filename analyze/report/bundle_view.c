@@ -126,6 +126,16 @@ static void add_files(DtcLayout *layout, const DtcManifest *manifest)
 	}
 }
 
+static void add_texts(DtcLayout *layout, const struct dtc_bundle_view *view)
+{
+	for (guint i = 0; view->asked && view->asked[i]; i++) {
+		g_autofree char *text = g_strdup_printf("'%s' is '%s' in it", view->asked[i], view->became[i]);
+		if (i == 0)
+			dtc_layout_add_heading(layout, "Redacted", NULL);
+		add_line(layout, text, 2);
+	}
+}
+
 static void add_verdict(DtcLayout *layout, const struct dtc_bundle_view *view)
 {
 	guint bad = 0;
@@ -170,6 +180,7 @@ char *dtc_bundle_view_to_text(const struct dtc_bundle_view *view, guint width, b
 	add_machines(layout, view->manifest);
 	if (view->lists_files)
 		add_files(layout, view->manifest);
+	add_texts(layout, view);
 	if (view->findings)
 		dtc_finding_list_add_text(layout, view->findings);
 	return dtc_layout_steal(layout);
@@ -241,6 +252,24 @@ static void add_node(GString *out, const struct dtc_manifest_node *node)
 	g_string_append_c(out, '}');
 }
 
+static void add_redacted(GString *out, const struct dtc_bundle_view *view)
+{
+	if (!view->asked) {
+		dtc_json_add_null(out, "redacted");
+		return;
+	}
+	dtc_json_append_key(out, "redacted");
+	g_string_append_c(out, '[');
+	for (guint i = 0; view->asked[i]; i++) {
+		dtc_json_append_separator(out);
+		g_string_append_c(out, '{');
+		dtc_json_add_text(out, "text", view->asked[i]);
+		dtc_json_add_text(out, "became", view->became[i]);
+		g_string_append_c(out, '}');
+	}
+	g_string_append_c(out, ']');
+}
+
 static void add_file(GString *out, const struct dtc_manifest_file *file)
 {
 	dtc_json_append_separator(out);
@@ -303,6 +332,7 @@ char *dtc_bundle_view_to_json(const struct dtc_bundle_view *view)
 		add_file(out, g_ptr_array_index(manifest->files, i));
 	g_string_append_c(out, ']');
 	add_defects(out, view);
+	add_redacted(out, view);
 	g_autoptr(DtcFindings) none = dtc_findings_new();
 	dtc_finding_list_add_json(out, view->findings ? view->findings : none);
 	g_string_append(out, "}\n");

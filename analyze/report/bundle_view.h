@@ -13,6 +13,9 @@ struct dtc_bundle_view {
 	const DtcManifest *manifest;
 	const DtcFindings *findings; /* of its making, or NULL */
 	bool lists_files;
+	/* of a redaction: what was asked for, and what it became in the new bundle; NULL-terminated, or NULL */
+	const char *const *asked;
+	const char *const *became;
 	/* of a check */
 	bool is_check;
 	const char *seal_problem; /* of the packed file itself; NULL: none, or not packed */

@@ -39,7 +39,7 @@ class Program:
 
 
 PROGRAMS = {program.name: program for program in (
-    Program("dtrace-chain", CHAIN_EXIT_STATUS, "analyze", {"bundle": ["create", "check", "show"]}),
+    Program("dtrace-chain", CHAIN_EXIT_STATUS, "analyze", {"bundle": ["create", "redact", "check", "show"]}),
     Program("dtrace-collect", COLLECT_EXIT_STATUS),
 )}
 

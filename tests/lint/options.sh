@@ -84,7 +84,7 @@ dtrace-chain)
 	expect 'text json ' stats --format ''
 	expect 'always ' sync --color al
 	expect '--request-id ' --req
-	expect 'create check show ' bundle ''
+	expect 'create redact check show ' bundle ''
 	expect 'requests ' reque
 	;;
 dtrace-collect)

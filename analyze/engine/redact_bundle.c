@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/engine/redact_bundle.h"
+
+#include "analyze/engine/describe.h"
+#include "collect/bundle/paths.h"
+#include "collect/bundle/scratch.h"
+#include "collect/redact/node.h"
+#include "dtrace-chain/error.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void dtc_redacted_clear(struct dtc_redacted *redacted)
+{
+	g_clear_pointer(&redacted->manifest, dtc_manifest_free);
+	g_clear_pointer(&redacted->texts, g_strfreev);
+}
+
+static bool redact_node(struct dtc_redaction *redaction, const struct dtc_bundle_node *node, const char *folder,
+			const char *name, GError **error)
+{
+	g_autofree char *path = g_build_filename(folder, name, NULL);
+	const struct dtc_node_place place = { path, path };
+
+	if (mkdir(path, 0700) == 0)
+		return dtc_node_redact(redaction, node, &place, error);
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IO,
+		    "cannot make the folder of a node below '%s': %s\nset TMPDIR to another place", folder,
+		    g_strerror(errno));
+	return false;
+}
+
+static bool check_path(const DtcBundle *bundle, const char *path, GError **error)
+{
+	g_autofree char *target = path ? dtc_path_find_outside(dtc_bundle_get_directory(bundle), path) : NULL;
+	if (!target)
+		return true;
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+		    "'%s' leads out of the bundle, to '%s'\n--dereference takes it along", path, target);
+	return false;
+}
+
+/* Whoever made the bundle would have any file of its reader redacted, and passed on. */
+static bool check_links(const DtcBundle *bundle, const struct dtc_bundle_node *node, GError **error)
+{
+	bool is_inside = check_path(bundle, node->kernel_path, error);
+	for (char **path = node->pcap_paths; is_inside && *path; path++)
+		is_inside = check_path(bundle, *path, error);
+	return is_inside;
+}
+
+static bool redact_nodes(struct dtc_redaction *redaction, const DtcBundle *bundle, char **names, const char *folder,
+			 const struct dtc_redact_request *request, const struct dtc_watch *watch, GError **error)
+{
+	const struct dtc_progress progress = { .phase = DTC_PHASE_READ };
+	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {
+		const struct dtc_bundle_node *node = dtc_bundle_get_node(bundle, i);
+		if (!dtc_watch_tell(watch, &progress, error) ||
+		    (!request->follows_links && !check_links(bundle, node, error)))
+			return false;
+		if (!redact_node(redaction, node, folder, names[i], error))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Nodes come in the order of their names, and clocks and lists in the order of nodes: a number keeps it, so that the
+ * same questions have the same answers. What follows it is the name's own.
+ */
+static char **list_names(struct dtc_redaction *redaction, const DtcBundle *bundle)
+{
+	guint count = dtc_bundle_get_count(bundle);
+	char **names = g_new0(char *, count + 1);
+	int digits = count < 10 ? 1 : count < 100 ? 2 : count < 1000 ? 3 : 6;
+	for (guint i = 0; i < count; i++) {
+		const char *name = dtc_bundle_get_node(bundle, i)->name;
+		g_autofree char *other = dtc_redaction_name(redaction, name);
+		names[i] = redaction->parts & DTC_REDACT_NAMES ? g_strdup_printf("n%0*u-%s", digits, i + 1, other)
+							       : g_strdup(name);
+	}
+	return names;
+}
+
+/* ---- roles ---- */
+
+static const char *find_name(const DtcBundle *bundle, char **names, const char *name)
+{
+	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++)
+		if (strcmp(dtc_bundle_get_node(bundle, i)->name, name) == 0)
+			return names[i];
+	return "";
+}
+
+static struct dtc_manifest_node *find_node(const DtcManifest *manifest, const char *name)
+{
+	for (guint i = 0; i < manifest->nodes->len; i++) {
+		struct dtc_manifest_node *node = g_ptr_array_index(manifest->nodes, i);
+		if (strcmp(node->name, name) == 0)
+			return node;
+	}
+	return NULL;
+}
+
+static char **redact_addresses(struct dtc_redaction *redaction, char **addresses)
+{
+	char **copy = g_strdupv(addresses);
+	for (char **address = copy; redaction->parts & DTC_REDACT_ADDRESSES && *address; address++) {
+		char *other = dtc_addresses_replace_string(redaction->addresses, *address);
+		if (!*other) { /* a name of a machine, perhaps */
+			g_free(other);
+			other = dtc_redaction_name(redaction, *address);
+		}
+		g_free(*address);
+		*address = other;
+	}
+	return copy;
+}
+
+/* What the cluster file, or else the old manifest, says of who is whose guest. */
+static void take_role(struct dtc_redaction *redaction, const DtcBundle *bundle, char **names,
+		      const struct dtc_manifest_node *from, DtcManifest *manifest)
+{
+	struct dtc_manifest_node *node = find_node(manifest, find_name(bundle, names, from->name));
+	if (!node)
+		return;
+	g_free(node->role);
+	g_free(node->host);
+	g_strfreev(node->addresses);
+	node->role = g_strdup(from->role);
+	node->host = g_strdup(find_name(bundle, names, from->host));
+	node->addresses = redact_addresses(redaction, from->addresses);
+	g_array_set_size(node->vcpu_tids, 0);
+	g_array_append_vals(node->vcpu_tids, from->vcpu_tids->data, from->vcpu_tids->len);
+}
+
+static void take_roles(struct dtc_redaction *redaction, const DtcBundle *bundle, char **names, DtcManifest *manifest)
+{
+	const DtcCluster *cluster = dtc_bundle_get_cluster(bundle);
+	const char *directory = dtc_bundle_get_directory(bundle);
+	g_autoptr(DtcManifest) old = directory ? dtc_manifest_read_tree(directory, NULL) : NULL;
+
+	for (guint i = 0; !cluster && old && i < old->nodes->len; i++)
+		take_role(redaction, bundle, names, g_ptr_array_index(old->nodes, i), manifest);
+	for (guint i = 0; cluster && i < dtc_cluster_get_count(cluster); i++) {
+		const struct dtc_cluster_node *node = dtc_cluster_get_node(cluster, i);
+		const struct dtc_manifest_node from = { .name = node->name,
+							.role = node->role,
+							.host = node->host,
+							.addresses = node->addresses,
+							.vcpu_tids = node->vcpu_tids };
+		take_role(redaction, bundle, names, &from, manifest);
+	}
+}
+
+/* ---- the new bundle ---- */
+
+static bool write_bundle(struct dtc_redaction *redaction, const DtcBundle *bundle, char **names, const char *folder,
+			 const struct dtc_redact_request *request, const struct dtc_watch *watch, DtcFindings *findings,
+			 struct dtc_redacted *ret, GError **error)
+{
+	g_autoptr(DtcBundle) redacted = dtc_bundle_open(folder, error);
+	g_autoptr(GPtrArray) files = redacted ? dtc_bundle_list_files(redacted, false, findings, error) : NULL;
+	g_autoptr(GPtrArray) census = files ? dtc_census_new(redacted, NULL, watch, findings, error) : NULL;
+
+	if (!census)
+		return false;
+	g_autoptr(DtcManifest) manifest = dtc_describe_bundle(redacted, census, findings, request->made_by);
+	take_roles(redaction, bundle, names, manifest);
+	if (!dtc_bundle_create(files, manifest, request->out, NULL, NULL, error))
+		return false;
+	ret->manifest = g_steal_pointer(&manifest);
+	return true;
+}
+
+static char **replace_texts(struct dtc_redaction *redaction, const char *const *texts)
+{
+	guint count = texts ? g_strv_length((char **)texts) : 0;
+	char **copy = g_new0(char *, count + 1);
+	for (guint i = 0; i < count; i++) {
+		copy[i] = dtc_addresses_replace_string(redaction->addresses, texts[i]);
+		if (*copy[i])
+			continue;
+		g_free(copy[i]);
+		copy[i] = g_strdup(texts[i]);
+		dtc_pseudonyms_replace_text(redaction->words, (uint8_t *)copy[i], strlen(copy[i]), 0);
+	}
+	return copy;
+}
+
+static bool redact(struct dtc_redaction *redaction, const DtcBundle *bundle, const struct dtc_redact_request *request,
+		   const struct dtc_watch *watch, DtcFindings *findings, struct dtc_redacted *ret, GError **error)
+{
+	g_autoptr(DtcScratch) scratch = dtc_scratch_new(error);
+	g_auto(GStrv) names = list_names(redaction, bundle);
+	const char *folder = scratch ? dtc_scratch_get_path(scratch) : NULL;
+
+	redaction->id_headers = request->id_headers;
+	return scratch && redact_nodes(redaction, bundle, names, folder, request, watch, error) &&
+	       write_bundle(redaction, bundle, names, folder, request, watch, findings, ret, error);
+}
+
+bool dtc_bundle_redact(const DtcBundle *bundle, const struct dtc_redact_request *request, const struct dtc_watch *watch,
+		       DtcFindings *findings, struct dtc_redacted *ret, GError **error)
+{
+	struct dtc_redaction redaction;
+	guint parts;
+
+	*ret = (struct dtc_redacted){ NULL, NULL };
+	if (!dtc_redaction_parse_parts(request->parts, &parts, error) ||
+	    !dtc_redaction_init(&redaction, parts, request->key_file, error))
+		return false;
+	bool is_done = redact(&redaction, bundle, request, watch, findings, ret, error);
+	if (is_done)
+		ret->texts = replace_texts(&redaction, request->texts);
+	dtc_redaction_clear(&redaction);
+	return is_done;
+}

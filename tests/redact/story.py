@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A bundle redacted, as a folder and packed: the same answers but for names and addresses, nothing of the original left
+in it or anywhere else, two with one key agree, and what is not understood is refused.
+usage: story.py --program FILE --bundle DIR [--requests N]"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import leftovers  # noqa: E402
+from shape import Shape  # noqa: E402
+
+COMMANDS = (["stats"], ["sync"], ["top"], ["usage"], ["check"], ["blockings"])
+
+
+class Story:
+    def __init__(self, arguments, folder):
+        self.program = os.path.abspath(arguments.program)
+        self.bundle = os.path.abspath(arguments.bundle)
+        self.folder = folder
+        self.temporary = os.path.join(folder, "tmp")
+        os.mkdir(self.temporary)
+
+    def run(self, *words, code=(0, 3)):
+        environment = dict(os.environ, DTRACE_CHAIN_CACHE="none", TMPDIR=self.temporary)
+        done = subprocess.run([self.program, *words], capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode in code, f"{words}: {done.returncode}\n{done.stderr}"
+        return done
+
+    def ask(self, *words):
+        return json.loads(self.run(*words, "--format", "json").stdout)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+
+def compare(story, redacted, count):
+    shape = Shape()
+    before = story.ask("requests", story.bundle, "--limit", "0")
+    after = story.ask("requests", redacted, "--limit", "0")
+    shape.compare(before, after, "requests")
+    for command in COMMANDS:
+        shape.compare(story.ask(*command, story.bundle), story.ask(*command, redacted), " ".join(command))
+    pairs = [(a["id"], b["id"]) for a, b in zip(before["requests"], after["requests"]) if a["id"]]
+    for a, b in pairs[:: max(1, len(pairs) // count)]:
+        shape.compare(story.ask(story.bundle, "--request-id", a), story.ask(redacted, "--request-id", b), a)
+    assert not shape.problems, "\n".join(shape.problems)
+    assert pairs, "no request has an id"
+    return shape, pairs
+
+
+def check_told(story, key, pairs):
+    """--tell says what an id became, and that is asked for."""
+    wanted = pairs[0][0]
+    told = story.run("bundle", "redact", story.path("told.dtcb"), story.bundle, "--redact-key", key, "--tell", wanted)
+    assert f"'{wanted}' is '{pairs[0][1]}' in it" in told.stdout, told.stdout
+
+
+def check_parts(story, key, original):
+    """Payload goes with everything; names stay where only addresses go."""
+    out = story.path("addresses")
+    story.run("bundle", "redact", out, story.bundle, "--redact", "addresses", "--redact-key", key)
+    faults = [f for f in leftovers.find(original, out) if " in text" in f or " in binary" in f]
+    assert not faults, "\n".join(faults)
+    assert sorted(os.listdir(out)) != [], out
+    nodes = {n["node"] for n in story.ask("stats", out)["nodes"]}
+    assert nodes == {n["node"] for n in story.ask("stats", story.bundle)["nodes"]}, nodes
+
+
+def check_refusals(story, key):
+    kernel = next(root for root, _, names in os.walk(story.bundle) if "metadata" in names)
+    broken = story.path("broken")
+    shutil.copytree(kernel, os.path.join(broken, "node", "kernel"))
+    with open(os.path.join(broken, "node", "kernel", "metadata"), "w", encoding="ascii") as file:
+        file.write("/* CTF 1.8 */ trace { major = 1; unheard of };")
+    done = story.run("bundle", "redact", story.path("none"), broken, code=(1,))
+    assert "cannot redact the trace of node 'node'" in done.stderr and "hint: " in done.stderr, done.stderr
+    index = story.path("index")
+    story.run("index", story.bundle, "--index-only", index)
+    done = story.run("bundle", "redact", story.path("none"), index, code=(1,))
+    assert "is what was read of its recording" in done.stderr, done.stderr
+    done = story.run("bundle", "redact", story.path("none"), story.bundle, "--redact", "adresses", code=(2,))
+    assert "did you mean 'addresses'" in done.stderr, done.stderr
+    done = story.run("bundle", "redact", story.path("none"), story.bundle, "--redact-key", key + "x", code=(1, 2))
+    assert "head -c 32 /dev/urandom" in done.stderr, done.stderr
+    assert not os.path.exists(story.path("none"))
+
+
+def tell(story, count):
+    key = story.path("key")
+    with open(key, "wb") as file:
+        file.write(b"a key that is the same in each run of the test")
+    folder, packed = story.path("redacted"), story.path("redacted.dtcb")
+    story.run("bundle", "redact", folder, story.bundle, "--redact-key", key)
+    # the packed one is made of the packed one
+    story.run("bundle", "create", story.path("original.dtcb"), story.bundle)
+    story.run("bundle", "redact", packed, story.path("original.dtcb"), "--redact-key", key)
+    original = leftovers.Original(story.bundle)
+    assert len(original.words) > 20 and len(original.addresses) > 1, (len(original.words), original.addresses)
+    for bundle in (folder, packed):
+        faults = leftovers.find(original, bundle)
+        assert not faults, f"left in {bundle}:\n" + "\n".join(faults[:40])
+    assert not os.listdir(story.temporary), os.listdir(story.temporary)
+    _, pairs = compare(story, folder, count)
+    assert story.ask("requests", folder, "--limit", "0") == story.ask("requests", packed, "--limit", "0")
+    story.run("bundle", "check", packed, code=(0,))
+    story.run("bundle", "redact", story.path("drawn"), story.bundle)
+    drawn = story.ask("requests", story.path("drawn"), "--limit", "0")["requests"]
+    assert drawn[0]["id"] != pairs[0][1], "two keys give the same id"
+    check_told(story, key, pairs)
+    check_parts(story, key, original)
+    check_refusals(story, key)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--bundle", required=True)
+    parser.add_argument("--requests", type=int, default=12)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        tell(Story(arguments, folder), arguments.requests)
+    print("redacted: the same answers, and nothing left")
+
+
+main()
