@@ -140,7 +140,7 @@ static int finish(const struct dtc_recorder_request *request, const struct dtc_r
 		printf("next:     dtrace-collect seal %s\n", request->node_folder);
 		return code;
 	}
-	int sealed = dtc_collect_seal_node(request->node_folder, options->keeps_raw);
+	int sealed = dtc_collect_seal_node(request->node_folder, options->keeps_raw, options->redaction);
 	return sealed != 0 ? sealed : code;
 }
 
@@ -308,22 +308,38 @@ static bool prepare(DtcCommandLine *line, struct dtc_record_options *options, in
 	return pass_preflight(ret_request, error);
 }
 
+/* The key is there before anything is recorded; read with the rights of who called. */
+static bool begin_redaction(struct dtc_record_options *options, const struct dtc_recorder_request *request,
+			    struct dtc_redaction *redaction, GError **error)
+{
+	if (!request->redacted_parts)
+		return true;
+	if (!dtc_redaction_init(redaction, request->redacted_parts, options->redact_key, error))
+		return false;
+	redaction->id_headers = (const char *const *)options->kept_headers;
+	options->redaction = redaction;
+	return true;
+}
+
 int dtc_collect_record(int argc, char **argv)
 {
 	g_autoptr(DtcCommandLine) line = dtc_command_line_new(&dtc_collect_program, "record");
 	struct dtc_record_options options = { 0 };
+	struct dtc_redaction redaction = { 0 };
 	struct dtc_recorder_request request;
 	g_autoptr(GError) error = NULL;
 	g_autofree char *words = g_strjoinv(" ", argv);
 	int code = 1;
 
 	dtc_record_options_add(&options, line);
-	if (prepare(line, &options, argc, argv, &request, &error)) {
+	if (prepare(line, &options, argc, argv, &request, &error) &&
+	    begin_redaction(&options, &request, &redaction, &error)) {
 		request.command_line = words;
 		code = options.keep > 0 ? record_again(&request, &options, &error) : record(&request, &options, &error);
 	}
 	if (error)
 		code = dtc_program_report_error(&dtc_collect_program, error);
+	dtc_redaction_clear(&redaction);
 	dtc_command_line_clear_texts(line);
 	return code;
 }

@@ -4,6 +4,7 @@
 #include "collect/console/printable.h"
 #include "collect/record/collect.h"
 #include "collect/record/recorder.h"
+#include "collect/record/redacting.h"
 #include "collect/record/stop_signals.h"
 #include "collect/record/summary.h"
 #include "dtrace-chain/error.h"
@@ -18,6 +19,7 @@
 struct sealing {
 	const char *node_folder;
 	struct dtc_seal_options options;
+	struct dtc_redaction *redaction; /* or NULL */
 	struct dtc_seal_summary summary;
 	DtcFindings *findings;
 	GError *error; /* owned */
@@ -31,6 +33,8 @@ static void *run(void *data)
 
 	sealing->is_sealed = dtc_seal_node(sealing->node_folder, &sealing->options, sealing->findings,
 					   &sealing->summary, &sealing->error);
+	if (sealing->is_sealed && sealing->redaction)
+		sealing->is_sealed = dtc_redacting_replace(sealing->node_folder, sealing->redaction, &sealing->error);
 	g_atomic_int_set(&sealing->is_done, 1);
 	return NULL;
 }
@@ -48,12 +52,14 @@ static void wait_for_end(struct sealing *sealing)
 	}
 }
 
-int dtc_collect_seal_node(const char *node_folder, bool keeps_raw)
+int dtc_collect_seal_node(const char *node_folder, bool keeps_raw, struct dtc_redaction *redaction)
 {
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	struct sealing sealing = {
 		.node_folder = node_folder,
-		.options = { .creator = "dtrace-collect " DTC_VERSION, .keeps_raw = keeps_raw },
+		/* until it is redacted it can be sealed again */
+		.options = { .creator = "dtrace-collect " DTC_VERSION, .keeps_raw = keeps_raw || redaction },
+		.redaction = redaction,
 		.findings = findings,
 	};
 
@@ -68,17 +74,39 @@ int dtc_collect_seal_node(const char *node_folder, bool keeps_raw)
 	g_autofree char *text = dtc_summary_get_sealed(&sealing.summary, findings);
 	g_autofree char *printable = dtc_printable_lines(text);
 	g_autofree char *next = dtc_summary_get_next(node_folder);
-	printf("%s%s", printable, next);
+	printf("%s%s%s", printable, redaction ? "redacted: what was recorded is removed, and not overwritten\n" : "",
+	       next);
 	return dtc_findings_get_complete(findings) ? 0 : DTC_COLLECT_INCOMPLETE;
+}
+
+/* As the recording itself asks for. */
+static int seal(const char *node_folder, bool keeps_raw, const char *key_file)
+{
+	struct dtc_redacting redacting;
+	g_autoptr(GError) error = NULL;
+
+	bool is_known = dtc_redacting_of_raw(node_folder, key_file, &redacting, &error);
+	bool is_redacted = is_known && redacting.redaction.parts;
+	if (is_redacted && keeps_raw)
+		g_set_error(&error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			    "'%s' was recorded with --redact\n--keep-raw would keep what is to go: leave it out",
+			    node_folder);
+	int code = error ? dtc_program_report_error(&dtc_collect_program, error)
+			 : dtc_collect_seal_node(node_folder, keeps_raw, is_redacted ? &redacting.redaction : NULL);
+	dtc_redacting_clear(&redacting);
+	return code;
 }
 
 int dtc_collect_seal(int argc, char **argv)
 {
 	g_autoptr(DtcCommandLine) line = dtc_command_line_new(&dtc_collect_program, "seal");
 	gboolean keeps_raw = FALSE;
+	char *key_file = NULL;
 	const GOptionEntry entries[] = {
 		{ "keep-raw", 0, 0, G_OPTION_ARG_NONE, &keeps_raw, "Keep what was recorded beside what is made of it",
 		  NULL },
+		{ "redact-key", 0, 0, G_OPTION_ARG_FILENAME, &key_file,
+		  "Of what was recorded with --redact: the key by which it is redacted", "FILE" },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
 	g_autoptr(GError) error = NULL;
@@ -92,5 +120,5 @@ int dtc_collect_seal(int argc, char **argv)
 	if (error)
 		return dtc_program_report_error(&dtc_collect_program, error);
 	dtc_stop_signals_block();
-	return dtc_collect_seal_node(argv[1], keeps_raw);
+	return seal(argv[1], keeps_raw, key_file);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "collect/console/program.h"
+#include "collect/redact/redaction.h"
 #include "collect/seal/raw.h"
 
 #include <glib.h>
@@ -24,6 +25,7 @@ int dtc_collect_agent(int argc, char **argv);
 
 /*
  * Seals NODE, prints what became of it, and gives the exit code. A signal while it does so ends the program with 3, and
- * the raw recording is kept. Signals are blocked already.
+ * the raw recording is kept. Signals are blocked already. redaction: by which it is redacted before the raw recording
+ * goes, or NULL.
  */
-int dtc_collect_seal_node(const char *node_folder, bool keeps_raw);
+int dtc_collect_seal_node(const char *node_folder, bool keeps_raw, struct dtc_redaction *redaction);

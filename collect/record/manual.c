@@ -18,6 +18,8 @@ static const struct dtc_manual manuals[] = {
 	      "the seconds before a response that took too long" },
 	    { "sudo dtrace-collect record --events-set minimal --headers-only --filter 'tcp port 80'",
 	      "at the least cost, and without what was sent" },
+	    { "sudo dtrace-collect record -o web1 --redact payload,addresses,names --redact-key team.key",
+	      "for strangers, with ids that agree with those of other nodes" },
 	    { "sudo dtrace-collect record --events '+exceptions:*,-kvm:*'", "with page faults, without guests" } } },
 	{ "cluster",
 	  "--nodes a,b,c [-o RUN.dtcb] [-- COMMAND...]",

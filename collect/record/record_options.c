@@ -66,7 +66,15 @@ void dtc_record_options_add(struct dtc_record_options *options, DtcCommandLine *
 		{ "headers-only", 0, 0, G_OPTION_ARG_NONE, &options->headers_only,
 		  "Of HTTP/1 keep start lines and ids, of other protocols nothing of what was sent", NULL },
 		{ "keep-header", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options->kept_headers,
-		  "With --headers-only: keep the value of this header too; repeatable", "NAME" },
+		  "With --headers-only: keep the value of this header too; with --redact: it carries an id; repeatable",
+		  "NAME" },
+		{ "redact", 0, 0, G_OPTION_ARG_STRING, &options->redact,
+		  "Leave none of these in what is recorded (any of them takes payload along)",
+		  "payload,addresses,names" },
+		{ "redact-key", 0, 0, G_OPTION_ARG_FILENAME, &options->redact_key,
+		  "With --redact: what stands in the place of names is made by this key, so that several nodes agree "
+		  "(default: a key that is kept nowhere)",
+		  "FILE" },
 		{ "filter", 0, 0, G_OPTION_ARG_STRING, &options->filter,
 		  "Capture only these packets, as tcpdump takes it", "FILTER" },
 		{ "interface", 0, 0, G_OPTION_ARG_STRING, &options->interface,
@@ -185,6 +193,19 @@ static bool refuse(GError **error, const char *message, const char *hint)
 	return false;
 }
 
+/* What is not redacted stays nowhere, so that there is nothing to keep. */
+static bool check_redaction(const struct dtc_record_options *options, guint *ret_parts, GError **error)
+{
+	if (options->redact_key && !options->redact)
+		return refuse(error, "--redact-key goes with --redact", "for example --redact payload,addresses,names");
+	if (!options->redact)
+		return true;
+	if (options->raw_only || options->keeps_raw)
+		return refuse(error, "--redact goes with neither --raw nor --keep-raw",
+			      "what was recorded is redacted when it is sealed, and removed");
+	return dtc_redaction_parse_parts(options->redact, ret_parts, error);
+}
+
 /* "200ms", "1s:8080" */
 static bool parse_slow(const char *text, struct dtc_slow_limit *ret_limit, GError **error)
 {
@@ -267,8 +288,11 @@ bool dtc_record_options_to_request(struct dtc_record_options *options, struct dt
 	    (options->duration && !dtc_duration_parse("--for", options->duration, &request.duration_ns, error)) ||
 	    !check_capture(options, error))
 		return false;
+	if (!check_redaction(options, &request.redacted_parts, error))
+		return false;
+	/* the folder's name is the node's */
 	if (!options->output)
-		options->output = get_node_name();
+		options->output = request.redacted_parts & DTC_REDACT_NAMES ? g_strdup("node") : get_node_name();
 	request.has_packets = !options->no_packets;
 	request.capture.snaplen = (guint)options->snaplen;
 	request.capture.filter = options->filter;
@@ -277,6 +301,7 @@ bool dtc_record_options_to_request(struct dtc_record_options *options, struct dt
 	request.capture.kept_headers = (const char *const *)options->kept_headers;
 	request.has_guests = options->has_guests;
 	request.probe_port = (uint16_t)options->probe_port;
+	request.redact = options->redact;
 	request.node_folder = options->output;
 	request.seals = !options->raw_only;
 	if (!check_triggers(options, &request, error))

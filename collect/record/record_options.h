@@ -5,6 +5,7 @@
 #include "collect/console/command_line.h"
 #include "collect/record/preflight.h"
 #include "collect/record/recorder.h"
+#include "collect/redact/redaction.h"
 
 #include <glib.h>
 #include <stdbool.h>
@@ -20,6 +21,9 @@ struct dtc_record_options {
 	char *filter;
 	char *interface;
 	char **kept_headers;
+	char *redact;
+	char *redact_key;
+	struct dtc_redaction *redaction; /* made of these two by who records; borrowed, NULL: none */
 	char *flight;
 	char *flight_memory;
 	char *until_slow;

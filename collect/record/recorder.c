@@ -195,6 +195,13 @@ static bool write_recording(const DtcRecorder *recording, const char *state, GEr
 		set_guests(file, recording->guests);
 	if (request->probe_port)
 		g_key_file_set_integer(file, DTC_RAW_GROUP, DTC_RAW_KEY_PROBE_PORT, request->probe_port);
+	if (request->redact) {
+		const char *const *headers = request->capture.kept_headers;
+		g_key_file_set_string(file, DTC_RAW_GROUP, DTC_RAW_KEY_REDACT, request->redact);
+		if (headers)
+			g_key_file_set_string_list(file, DTC_RAW_GROUP, DTC_RAW_KEY_ID_HEADERS, headers,
+						   g_strv_length((char **)headers));
+	}
 	request->tracer->describe(recording->tracer, file);
 	g_key_file_set_int64(file, DTC_RAW_GROUP, DTC_RAW_KEY_BEGIN, recording->totals.begin_ns);
 	g_key_file_set_int64(file, DTC_RAW_GROUP, DTC_RAW_KEY_END, recording->totals.end_ns);
@@ -423,6 +430,8 @@ static bool is_disk_full(const DtcRecorder *recording)
 {
 	const struct dtc_recorder_totals *totals = &recording->totals;
 	guint64 reserve = RESERVE_BYTES + (recording->request->seals ? totals->events.bytes : 0);
+	if (recording->request->redact) /* what is sealed is written once more */
+		reserve += totals->events.bytes + totals->packets.bytes;
 
 	return totals->events.is_failed || totals->packets.is_failed ||
 	       dtc_place_get_free_bytes(recording->place) < reserve;

@@ -31,6 +31,8 @@ struct dtc_recorder_request {
 	char *const *command;	  /* or NULL; ends with NULL */
 	const char *command_line; /* what is written down of how this was started */
 	bool seals;		  /* keeps disk space free for it */
+	const char *redact;	  /* as it was asked for, so that whoever seals it knows; or NULL */
+	guint redacted_parts;
 	/* Of a flight recorder: the last so much is kept in memory, and written at the end. 0: all is written at once.
 	 */
 	int64_t flight_ns;

@@ -60,7 +60,10 @@
 /* CLOCK_MONOTONIC; of a flight recorder, whose buffers overwrite themselves: what is before is left out, and not lost
  */
 #define DTC_RAW_KEY_FROM "from-ns"
-#define DTC_RAW_KEY_TRIGGER "trigger" /* what ended the flight */
+/* "payload,addresses,names" or some of these: sealing redacts, and nothing of the original stays */
+#define DTC_RAW_KEY_REDACT "redact"
+#define DTC_RAW_KEY_ID_HEADERS "id-headers" /* list: headers that carry ids, besides the known ones */
+#define DTC_RAW_KEY_TRIGGER "trigger"	    /* what ended the flight */
 /* thing=reason: what this kernel or these rights could not give; copied to the environment, next to what sealing lacks
  */
 #define DTC_RAW_LACKS "lacks"

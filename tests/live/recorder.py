@@ -219,6 +219,69 @@ def story_packets():
            "without packets there is no file: " + err)
 
 
+SECRETS = (b"swordfishd", b"treasure", b"pieces-of-eight", b"order-4711", b"doubloon")
+
+
+def find_secrets(folder):
+    found = []
+    for root, folders, files in os.walk(folder):
+        for name in files + folders:
+            found += [name for secret in SECRETS if secret in name.encode()]
+        for name in files:
+            with open(os.path.join(root, name), "rb") as file:
+                data = file.read()
+            found += ["%s in %s" % (secret.decode(), name) for secret in SECRETS if secret in data]
+    return found
+
+
+def serve_once(ready, stopping):
+    """Answers a request with secrets, again and again, each time from a program and with a file that are one."""
+    shutil.copy(shutil.which("sleep"), "swordfishd")
+    server = socket.create_server(("127.0.0.1", 0))
+    server.settimeout(0.2)
+    ready.set()
+    while not stopping.is_set():
+        subprocess.run(["./swordfishd", "0.01"], check=False)
+        with open("treasure-map.text", "wb") as file:
+            file.write(b"x")
+        with socket.create_connection(server.getsockname()) as client:
+            client.sendall(b"GET /doubloon HTTP/1.1\r\nHost: treasure\r\nX-Request-Id: order-4711\r\n\r\n")
+            connection, _ = server.accept()
+            connection.recv(4096)
+            connection.sendall(b"HTTP/1.1 200 pieces-of-eight\r\nContent-Length: 14\r\n\r\npieces-of-eight"[:-1])
+            client.recv(4096)
+            connection.close()
+    server.close()
+
+
+def story_redacted():
+    ready, stopping = threading.Event(), threading.Event()
+    thread = threading.Thread(target=serve_once, args=(ready, stopping))
+    thread.start()
+    ready.wait()
+    code, out, err = record("-o", "redacted", "--for", "1500ms", "--redact", "addresses,names")
+    expect(code in (0, 3) and "redacted: " in out, "it records and redacts: " + out + err)
+    expect(not find_secrets("redacted"), "nothing is left: %s" % find_secrets("redacted"))
+    expect(sorted(os.listdir("redacted"))[:2] == ["environment", "kernel"], "it is a node: %s" % os.listdir("redacted"))
+    expect(any(name.startswith("packets-") for name in os.listdir("redacted")), "with captures")
+    # what a crash leaves says that it is to be redacted
+    process = start("-o", "crashed", "--redact", "names")
+    wait_until_recording("crashed")
+    time.sleep(1)
+    process.kill()
+    finish(process)
+    expect(find_secrets("crashed"), "what was recorded is as it was")
+    done = subprocess.run([PROGRAM, "seal", "crashed", "--keep-raw"], capture_output=True, text=True, timeout=60)
+    expect(done.returncode == 2 and "--redact" in done.stderr, "it is not kept: " + done.stderr)
+    done = subprocess.run([PROGRAM, "seal", "crashed"], capture_output=True, text=True, timeout=60)
+    stopping.set()
+    thread.join()
+    expect(done.returncode in (0, 3) and "redacted: " in done.stdout, "seal: " + done.stdout + done.stderr)
+    expect(not find_secrets("crashed"), "nothing is left by seal: %s" % find_secrets("crashed"))
+    code, out, err = record("-o", "none2", "--raw", "--redact", "names")
+    expect(code == 2 and "hint: " in err and not os.path.exists("none2"), "it is refused: " + err)
+
+
 def story_namespace():
     if not shutil.which("unshare") or subprocess.run(["unshare", "-n", "true"], check=False).returncode != 0:
         print("  skipped: no network namespaces here")

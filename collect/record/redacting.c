@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "collect/record/redacting.h"
+
+#include "collect/bundle/digest.h"
+#include "collect/bundle/environment.h"
+#include "collect/redact/node.h"
+#include "collect/seal/places.h"
+#include "collect/seal/raw.h"
+#include "dtrace-chain/error.h"
+#include "dtrace-chain/manifest.h"
+
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <string.h>
+
+bool dtc_redacting_of_raw(const char *node_folder, const char *key_file, struct dtc_redacting *ret, GError **error)
+{
+	g_autofree char *path = g_build_filename(node_folder, DTC_RAW_FOLDER, DTC_RAW_RECORDING, NULL);
+	g_autoptr(GKeyFile) file = g_key_file_new();
+	guint parts = 0;
+
+	*ret = (struct dtc_redacting){ .redaction = { 0 } };
+	/* whether it can be read at all, sealing says */
+	if (!g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, NULL))
+		return true;
+	g_autofree char *text = g_key_file_get_string(file, DTC_RAW_GROUP, DTC_RAW_KEY_REDACT, NULL);
+	if (!text)
+		return true;
+	if (!dtc_redaction_parse_parts(text, &parts, error) ||
+	    !dtc_redaction_init(&ret->redaction, parts, key_file, error))
+		return false;
+	ret->id_headers = g_key_file_get_string_list(file, DTC_RAW_GROUP, DTC_RAW_KEY_ID_HEADERS, NULL, NULL);
+	ret->redaction.id_headers = (const char *const *)ret->id_headers;
+	return true;
+}
+
+void dtc_redacting_clear(struct dtc_redacting *redacting)
+{
+	dtc_redaction_clear(&redacting->redaction);
+	g_clear_pointer(&redacting->id_headers, g_strfreev);
+}
+
+/* ---- the node ---- */
+
+static int compare_names(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/*
+ * All captures in the folder, which was empty when the recorder took it: one that crashed has perhaps not written down
+ * which there are. Caller frees.
+ */
+static char **list_captures(const char *node_folder)
+{
+	GPtrArray *paths = g_ptr_array_new();
+	g_autoptr(GDir) dir = g_dir_open(node_folder, 0, NULL);
+	const char *name;
+	while (dir && (name = g_dir_read_name(dir)))
+		if (g_str_has_suffix(name, ".pcap") || g_str_has_suffix(name, ".pcapng"))
+			g_ptr_array_add(paths, g_build_filename(node_folder, name, NULL));
+	g_ptr_array_sort(paths, compare_names);
+	g_ptr_array_add(paths, NULL);
+	return (char **)g_ptr_array_free(paths, FALSE);
+}
+
+static bool redact_node(const char *node_folder, const char *part, struct dtc_redaction *redaction, char **captures,
+			DtcEnvironment *environment, GError **error)
+{
+	g_autofree char *path = g_canonicalize_filename(node_folder, NULL);
+	g_autofree char *name = g_path_get_basename(path);
+	g_autofree char *kernel = g_build_filename(node_folder, DTC_SEALED_KERNEL, NULL);
+	g_autofree char *made = g_build_filename(part, DTC_SEALED_KERNEL, NULL);
+	const struct dtc_bundle_node node = {
+		.name = name, .kernel_path = kernel, .pcap_paths = captures, .environment = environment
+	};
+	const struct dtc_node_place place = { part, NULL };
+
+	(void)g_rmdir(made); /* that a sealing begins with */
+	return dtc_node_redact(redaction, &node, &place, error);
+}
+
+/* ---- the manifest ---- */
+
+static bool add_files(DtcManifest *manifest, const char *part, const GPtrArray *names, GError **error)
+{
+	for (guint i = 0; i < names->len; i++) {
+		const char *name = g_ptr_array_index(names, i);
+		g_autofree char *path = g_build_filename(part, name, NULL);
+		char sha256[DTC_SHA256_HEX + 1];
+		guint64 bytes;
+		if (!dtc_digest_file(path, NULL, NULL, &bytes, sha256, error))
+			return false;
+		dtc_manifest_add_file(manifest, name, bytes, sha256);
+	}
+	return true;
+}
+
+static void list_below(const char *part, const char *below, GPtrArray *names)
+{
+	g_autofree char *folder = g_build_filename(part, below, NULL);
+	g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+	const char *name;
+	while (dir && (name = g_dir_read_name(dir))) {
+		g_autofree char *path = g_build_filename(folder, name, NULL);
+		if (g_file_test(path, G_FILE_TEST_IS_REGULAR))
+			g_ptr_array_add(names, *below ? g_build_filename(below, name, NULL) : g_strdup(name));
+	}
+}
+
+static void redact_manifest_node(struct dtc_redaction *redaction, struct dtc_manifest_node *node)
+{
+	for (char **address = node->addresses; redaction->parts & DTC_REDACT_ADDRESSES && *address; address++) {
+		char *other = dtc_addresses_replace_string(redaction->addresses, *address);
+		g_free(*address);
+		*address = other;
+	}
+	if (node->clock.uuid) {
+		char *other = dtc_redaction_uuid(redaction, node->clock.uuid);
+		g_free(node->clock.uuid);
+		node->clock.uuid = other;
+	}
+}
+
+static bool write_manifest(struct dtc_redaction *redaction, const char *node_folder, const char *part, GError **error)
+{
+	g_autoptr(DtcManifest) manifest = dtc_manifest_read(node_folder, error);
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+
+	if (!manifest)
+		return false;
+	for (guint i = 0; i < manifest->nodes->len; i++)
+		redact_manifest_node(redaction, g_ptr_array_index(manifest->nodes, i));
+	g_ptr_array_set_size(manifest->files, 0);
+	list_below(part, "", names);
+	list_below(part, DTC_SEALED_KERNEL, names);
+	g_ptr_array_sort(names, compare_names);
+	if (!add_files(manifest, part, names, error))
+		return false;
+	g_autoptr(GBytes) bytes = dtc_manifest_to_bytes(manifest);
+	return dtc_places_write(part, DTC_MANIFEST_NAME, g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes), error);
+}
+
+/* ---- in its place ---- */
+
+static bool set_unmoved(const char *path, GError **error)
+{
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IO,
+		    "cannot replace '%s': %s\nit is not redacted: remove it, or seal it again", path,
+		    g_strerror(errno));
+	return false;
+}
+
+/* Captures have the same names: each replaces its original. */
+static bool move_captures(const char *node_folder, const char *part, char **captures, GError **error)
+{
+	for (char **path = captures; *path; path++) {
+		g_autofree char *base = g_path_get_basename(*path);
+		g_autofree char *from = g_build_filename(part, base, NULL);
+		g_autofree char *to = g_build_filename(node_folder, base, NULL);
+		if (g_rename(from, to) != 0)
+			return set_unmoved(to, error);
+	}
+	return true;
+}
+
+bool dtc_redacting_replace(const char *node_folder, struct dtc_redaction *redaction, GError **error)
+{
+	g_autofree char *path = g_build_filename(node_folder, DTC_SEALED_ENVIRONMENT, NULL);
+	g_autoptr(DtcEnvironment) environment = dtc_environment_read(path, error);
+	if (!environment)
+		return false;
+	g_auto(GStrv) captures = list_captures(node_folder);
+	g_autofree char *part = dtc_places_begin(node_folder, error);
+	bool is_done = part && redact_node(node_folder, part, redaction, captures, environment, error) &&
+		       write_manifest(redaction, node_folder, part, error) &&
+		       move_captures(node_folder, part, captures, error) &&
+		       dtc_places_publish(node_folder, part, error);
+	if (!is_done) {
+		g_autofree char *manifest = g_build_filename(node_folder, DTC_MANIFEST_NAME, NULL);
+		if (part)
+			dtc_places_remove(part);
+		g_unlink(manifest); /* so that nobody takes it for a node */
+		return false;
+	}
+	dtc_places_remove_raw(node_folder);
+	return true;
+}
