@@ -207,6 +207,36 @@ def story_all_well(lab):
     lab.wait_until_clean("all well")
 
 
+def story_redacted(lab):
+    """All nodes redact by one key: a request is one on both of its nodes, also where a recorder was killed."""
+    server = subprocess.Popen([*inside("dtc-n2"), sys.executable, "-c", SERVER], stdout=subprocess.PIPE)
+    server.stdout.readline()
+    process = lab.begin("public.dtcb", *MINIMAL, "--redact", "payload,addresses,names")
+    expect(wait_for_line(process, "recording on 3 of 3"), "all record")
+    run(*inside("dtc-n1"), sys.executable, "-c", CLIENT)
+    os.kill(find_one(lab, "/n3 "), signal.SIGKILL)  # what it had is sealed, and redacted, by its agent
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    code, out, err = finish(process)
+    server.kill()
+    server.communicate()
+    expect(code in (0, 3) and "3 of 3 nodes" in out, "all are packed: %d %s%s" % (code, out, err))
+    with open(os.path.join(lab.folder, "public.dtcb"), "rb") as file:
+        data = file.read()  # it is not compressed
+    secrets = (b"cluster-1", b"redact.key", b"10.79.0.", bytes((10, 79, 0, 1)), bytes((10, 79, 0, 2)))
+    left = [secret for secret in secrets if secret in data]
+    expect(not left, "nothing is left: %s" % left)
+    rows = ask(lab, "requests", "public.dtcb", "--limit", "0").get("requests", ())
+    ids = [row["id"] for row in rows if row["id"]]
+    expect(len(set(ids)) == 20, "its requests are found: %s" % ids)
+    # each node's trace is this machine's, so that a hop may be between any; messages are of two captures
+    hops = ask(lab, "analyze", "public.dtcb", "--request-id", ids[7]).get("hops", ()) if ids else ()
+    expect([hop["server"]["link"] for hop in hops] == ["exact"], "and answered: %s" % (hops,))
+    pairs = {(pair["a"], pair["b"]): pair for pair in ask(lab, "sync", "public.dtcb").get("pairs", ())}
+    expect(pairs.get(("n1", "n2"), {}).get("messages_ab", 0) > 20, "addresses agree: %s" % (pairs,))
+    lab.wait_until_clean("redacted")
+
+
 def story_flight(lab):
     """A slow response at one node ends all, and the seconds before are there from all of them."""
     server = subprocess.Popen([*inside("dtc-n2"), sys.executable, "-c", SERVER], stdout=subprocess.PIPE)

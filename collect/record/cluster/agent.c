@@ -8,6 +8,7 @@
 #include "collect/record/cluster/probes.h"
 #include "collect/record/cluster/remains.h"
 #include "collect/record/cluster/sending.h"
+#include "collect/record/cluster/shared_key.h"
 #include "collect/record/stop_signals.h"
 #include "collect/record/tracer.h"
 #include "collect/seal/raw.h"
@@ -84,6 +85,7 @@ static void start_recording(struct agent *agent, char **words)
 	g_autoptr(GPtrArray) argv = g_ptr_array_new();
 	g_autofree char *port =
 		agent->probes ? g_strdup_printf("--probe-port=%u", dtc_probes_get_port(agent->probes)) : NULL;
+	g_autofree char *key = dtc_shared_key_get_option(agent->request->folder);
 
 	if (agent->state != STATE_IDLE || !words[1] || !dtc_node_name_check(words[1]))
 		return;
@@ -95,6 +97,8 @@ static void start_recording(struct agent *agent, char **words)
 	g_ptr_array_add(argv, agent->node);
 	if (port)
 		g_ptr_array_add(argv, port);
+	if (key)
+		g_ptr_array_add(argv, key);
 	for (char **word = words + 2; *word; word++)
 		g_ptr_array_add(argv, *word);
 	g_ptr_array_add(argv, NULL);
@@ -173,7 +177,8 @@ static void clean_kernel(void)
 static void seal(struct agent *agent)
 {
 	char word[] = "seal";
-	char *argv[] = { (char *)agent->request->program, word, agent->node, NULL };
+	g_autofree char *key = dtc_shared_key_get_option(agent->request->folder);
+	char *argv[] = { (char *)agent->request->program, word, agent->node, key, NULL };
 
 	agent->state = STATE_SEALING;
 	if (!start_job(agent, argv))
@@ -341,6 +346,15 @@ static void tell_files(struct agent *agent)
 	dtc_channel_send(agent->channel, "listed", NULL);
 }
 
+/* Without it what is recorded would not agree with the other nodes'. */
+static void take_key(struct agent *agent, char **words)
+{
+	if (agent->state != STATE_IDLE || !words[1] || dtc_shared_key_write(agent->request->folder, words[1]))
+		return;
+	dtc_channel_send(agent->channel, "said", "the key by which it is to redact cannot be written", NULL);
+	end(agent, 1);
+}
+
 static void take_message(struct agent *agent, char **words)
 {
 	const char *word = words[0];
@@ -349,6 +363,8 @@ static void take_message(struct agent *agent, char **words)
 		open_probes(agent, words);
 	else if (g_strcmp0(word, "peer") == 0)
 		add_peer(agent, words);
+	else if (g_strcmp0(word, "key") == 0)
+		take_key(agent, words);
 	else if (g_strcmp0(word, "start") == 0)
 		start_recording(agent, words);
 	else if (g_strcmp0(word, "stop") == 0)

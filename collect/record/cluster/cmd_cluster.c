@@ -8,6 +8,7 @@
 #include "collect/record/cluster/probes.h"
 #include "collect/record/cluster/remains.h"
 #include "collect/record/cluster/run.h"
+#include "collect/record/cluster/shared_key.h"
 #include "collect/record/collect.h"
 #include "collect/record/record_options.h"
 #include "collect/record/stop_signals.h"
@@ -40,6 +41,7 @@ struct cluster_options {
 	char *via;
 	char *program;
 	char *place;
+	char *redact_key;
 	char **guests;
 	gboolean needs_sudo;
 	gboolean has_no_probes;
@@ -47,9 +49,9 @@ struct cluster_options {
 };
 
 /* What there is of them here is not handed on; raw recordings, and several of one node, are no nodes of a bundle. */
-static const char *const own_options[] = { "nodes", "cluster",   "output",     "for",   "via",  "program", "place",
-					   "sudo",  "quiet",     "keep-raw",   "keep",  "raw",  "no-probes",
-					   "probe-port", "guest", NULL };
+static const char *const own_options[] = { "nodes",	"cluster",    "output", "for",	      "via",  "program",
+					   "place",	"sudo",	      "quiet",	"keep-raw",   "keep", "raw",
+					   "no-probes", "probe-port", "guest",	"redact-key", NULL };
 
 static void add_options(struct cluster_options *options, struct dtc_record_options *handed_on, DtcCommandLine *line)
 {
@@ -78,6 +80,10 @@ static void add_options(struct cluster_options *options, struct dtc_record_optio
 		  "NODE=NAME" },
 		{ "no-probes", 0, 0, G_OPTION_ARG_NONE, &options->has_no_probes,
 		  "Exchange no packets between nodes that have too few for their clocks to be aligned", NULL },
+		{ "redact-key", 0, 0, G_OPTION_ARG_FILENAME, &options->redact_key,
+		  "With --redact: the key by which all nodes do so, to agree with other bundles (default: one that is "
+		  "drawn, and kept nowhere)",
+		  "FILE" },
 		{ "quiet", 'q', 0, G_OPTION_ARG_NONE, &options->quiet, "No lines of progress", NULL },
 		{ NULL, 0, 0, 0, NULL, NULL, NULL },
 	};
@@ -144,15 +150,20 @@ static void seal_here(const char *node_folder, struct packing *packing)
 {
 	g_autofree char *manifest = g_build_filename(node_folder, DTC_MANIFEST_NAME, NULL);
 	g_autofree char *raw = g_build_filename(node_folder, DTC_RAW_FOLDER, DTC_RAW_RECORDING, NULL);
+	g_autofree char *folder = g_path_get_dirname(node_folder);
+	g_autofree char *key = dtc_shared_key_get_option(folder);
 	char program[] = "/proc/self/exe", word[] = "seal";
-	char *argv[] = { program, word, (char *)node_folder, NULL };
+	char *argv[] = { program, word, (char *)node_folder, key, NULL };
 	struct dtc_job job;
 
-	if (g_file_test(manifest, G_FILE_TEST_EXISTS) || !g_file_test(raw, G_FILE_TEST_EXISTS) ||
+	if ((g_file_test(manifest, G_FILE_TEST_EXISTS) && !key) || !g_file_test(raw, G_FILE_TEST_EXISTS) ||
 	    !dtc_job_start(&job, DTC_JOB_ALL, argv, -1, NULL))
 		return;
 	await_job(&job, packing);
 	dtc_job_close(&job);
+	/* sealed, perhaps, and not redacted: it is left out */
+	if (key && g_file_test(raw, G_FILE_TEST_EXISTS))
+		(void)unlink(manifest);
 }
 
 static void print_note(const char *node, const char *text)
@@ -223,6 +234,7 @@ static int pack(const GPtrArray *members, const struct dtc_gather_request *reque
 
 	for (guint i = 0; i < members->len; i++)
 		count += take_member(g_ptr_array_index(members, i), packing, &is_complete);
+	dtc_shared_key_remove(request->folder);
 	if (count == 0) {
 		dtc_remains_remove(request->folder);
 		if (is_cancelled(members) || !is_wanted(packing))
@@ -272,6 +284,8 @@ static bool check_words(int argc, char **argv, char *const *command, const struc
 		return refuse(error, "--place is not an absolute path", "for example --place /srv/tmp");
 	if (options->guests && !handed_on->has_guests)
 		return refuse(error, "--guest goes with --guests", "for example --guests --guest web1=vm-web");
+	if (options->redact_key && !handed_on->redact)
+		return refuse(error, "--redact-key goes with --redact", "for example --redact payload,addresses,names");
 	if (lstat(options->output, &status) == 0) {
 		g_autofree char *message = g_strdup_printf("'%s' is there already", options->output);
 		return refuse(error, message, "nothing is overwritten: name another place with -o, or remove it");
@@ -382,6 +396,13 @@ static int record(struct dtc_run_request *request, const char *out, const DtcClu
 	struct packing packing = { .signal_fd = dtc_stop_signals_open(0) };
 	request->folder = folder;
 	request->signal_fd = packing.signal_fd;
+	if (request->member.key && !dtc_shared_key_write(folder, request->member.key)) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_IO,
+			    "cannot write a key into '%s': %s\nname another place with -o", folder, g_strerror(errno));
+		close(packing.signal_fd);
+		dtc_remains_remove(folder);
+		return 1;
+	}
 	g_autoptr(GPtrArray) members = dtc_run_cluster(request, error);
 	if (!members) {
 		close(packing.signal_fd);
@@ -397,13 +418,15 @@ static int record(struct dtc_run_request *request, const char *out, const DtcClu
 		.notes = notes,
 		.progress = go_on_packing,
 		.data = &packing,
+		.has_no_addresses = request->has_no_addresses,
 	};
 	int code = pack(members, &gather, error);
 	close(packing.signal_fd);
 	return code;
 }
 
-static int run(const struct cluster_options *options, char *const *handed_on, char *const *command, GError **error)
+static int run(const struct cluster_options *options, const struct dtc_recorder_request *checked,
+	       char *const *handed_on, char *const *command, GError **error)
 {
 	DtcCluster *read = NULL;
 	g_autoptr(GPtrArray) targets = options->nodes ? dtc_targets_parse(options->nodes, error)
@@ -413,7 +436,9 @@ static int run(const struct cluster_options *options, char *const *handed_on, ch
 	g_autoptr(GMappedFile) program =
 		targets && (via || !options->via) ? open_program(options->program, error) : NULL;
 
-	if (!program)
+	g_autofree char *key =
+		program && checked->redacted_parts ? dtc_shared_key_make(options->redact_key, error) : NULL;
+	if (!program || (checked->redacted_parts && !key))
 		return 1;
 	g_autofree char *token = options->has_no_probes ? NULL : make_token();
 	struct dtc_run_request request = {
@@ -425,11 +450,13 @@ static int run(const struct cluster_options *options, char *const *handed_on, ch
 				      .needs_sudo = options->needs_sudo },
 			    .program = program,
 			    .options = handed_on,
+			    .key = key,
 			    .token = token,
 			    .retry_ns = RETRY_NS },
 		.command = command,
 		.has_trigger = has_trigger(handed_on),
 		.quiet = options->quiet,
+		.has_no_addresses = checked->redacted_parts & DTC_REDACT_ADDRESSES,
 	};
 	if (options->duration && !dtc_duration_parse("--for", options->duration, &request.duration_ns, error))
 		return 1;
@@ -459,7 +486,7 @@ int dtc_collect_cluster(int argc, char **argv)
 	if (is_parsed && dtc_record_options_to_request(&record_options, &checked, &error) &&
 	    check_expression(&record_options, has_expression, &error) &&
 	    check_words(argc, argv, command, &options, &record_options, &error))
-		code = run(&options, handed_on, command, &error);
+		code = run(&options, &checked, handed_on, command, &error);
 	g_free(g_steal_pointer(&record_options.output)); /* left out of the line, but filled in */
 	if (error)
 		code = dtc_program_report_error(&dtc_collect_program, error);

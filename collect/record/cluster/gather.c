@@ -94,7 +94,7 @@ static void set_role(struct dtc_manifest_node *node, const struct dtc_gather_req
 	}
 	if (!known)
 		return;
-	if (*known->addresses) {
+	if (*known->addresses && !request->has_no_addresses) {
 		g_strfreev(node->addresses);
 		node->addresses = g_strdupv(known->addresses);
 	}

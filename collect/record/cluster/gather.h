@@ -22,6 +22,7 @@ struct dtc_gather_request {
 	const char *const *guests;  /* "NODE=NAME": what its host calls a node; or NULL */
 	DtcCreateProgress progress; /* or NULL */
 	void *data;		    /* its own */
+	bool has_no_addresses;	    /* they were redacted, and the cluster file's are not */
 	GPtrArray *notes; /* char *: which node was found to be a guest, and what is doubtful of it; or NULL */
 };
 

@@ -596,6 +596,8 @@ void dtc_member_start(DtcMember *member)
 
 	if (member->phase != DTC_MEMBER_GREETED)
 		return;
+	if (member->settings->key)
+		dtc_channel_send(member->channel, "key", member->settings->key, NULL);
 	g_ptr_array_add(words, (char *)"start");
 	g_ptr_array_add(words, member->target->name);
 	for (char *const *option = member->settings->options; *option; option++)

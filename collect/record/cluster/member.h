@@ -30,6 +30,7 @@ struct dtc_member_settings {
 	struct dtc_boot boot;
 	GMappedFile *program; /* what is copied to nodes that lack it */
 	char *const *options; /* of `record` */
+	const char *key;      /* by which all redact (shared_key.h); NULL: none does */
 	const char *token;    /* of this run's probes; NULL: there are none */
 	int64_t retry_ns;     /* how long a broken connection is tried again */
 };

@@ -22,6 +22,7 @@ struct dtc_run_request {
 	bool has_trigger;      /* a recorder whose trigger fires ends all */
 	bool quiet;	       /* no lines of progress */
 	int signal_fd;	       /* of dtc_stop_signals_open: the first ends the recording, the second the fetching */
+	bool has_no_addresses; /* for who packs: they were redacted */
 };
 
 /*
