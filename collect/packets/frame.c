@@ -4,8 +4,8 @@
  *   Ethernet     destination 6, source 6, type 2; 802.1Q and 802.1ad tags (4 bytes each) before the type
  *   Linux cooked packet type 2, device type 2, address length 2, address 8, protocol 2
  *   cooked v2    protocol 2, reserved 2, interface 4, device type 2, packet type 1, address length 1, address 8
- *   VXLAN        in UDP to port 4789: flags 1 (8: has an identifier), reserved 3, identifier 3, reserved 1, Ethernet
- *                (RFC 7348; with flag 128, group policy, the first reserved bytes are in use)
+ *   VXLAN        in UDP to port 4789 or 8472: flags 1 (8: has an identifier), reserved 3, identifier 3, reserved 1,
+ *                Ethernet (RFC 7348; with flag 128, group policy, the first reserved bytes are in use)
  *   GRE          IP protocol 47: flags and version 2, type 2; then 4 bytes each for checksum, key and sequence number
  *                if their flags are set (RFC 2784, 2890); types: IPv4, IPv6, Ethernet
  *   IP in IP     IP protocol 4 (RFC 2003) and 41 (RFC 4213)
@@ -28,6 +28,7 @@
 #define EXTENSIONS_MAX 16
 
 #define VXLAN_PORT 4789
+#define VXLAN_PORT_LINUX 8472 /* older than the other, and still the default of the kernel, flannel and Cilium */
 #define GRE_CHECKSUM 0x8000
 #define GRE_KEY 0x2000
 #define GRE_SEQUENCE 0x1000
@@ -287,7 +288,7 @@ static uint16_t skip_inner_ethernet(struct rest *rest)
 static uint16_t skip_vxlan(struct rest *rest)
 {
 	const uint8_t *udp = rest->at, *vxlan = udp + 8;
-	if (rest->captured < 16 || get16(udp + 2) != VXLAN_PORT)
+	if (rest->captured < 16 || (get16(udp + 2) != VXLAN_PORT && get16(udp + 2) != VXLAN_PORT_LINUX))
 		return 0;
 	uint32_t length = get16(udp + 4);
 	if (length < 16 || length > rest->wire)

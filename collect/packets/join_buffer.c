@@ -144,7 +144,10 @@ static void follow_reception(struct following *following, const struct dtc_join_
 	count->returned++;
 }
 
-/* Forgets what looked like a reception of the same buffer at devices that receive from elsewhere. */
+/*
+ * Forgets what looked like a reception of the same buffer at devices that receive from elsewhere; of the others the
+ * reception knows its transmission, too.
+ */
 static void drop_chances(const struct following *following)
 {
 	DtcJoin *join = following->join;
@@ -156,6 +159,8 @@ static void drop_chances(const struct following *following)
 		const struct device_count *count = &following->counts[dtc_join_event_at(join, slot->next)->device];
 		if ((uint64_t)count->returned * 100 < (uint64_t)count->received * WIRE_PERCENT)
 			slot->next = DTC_NONE;
+		else
+			dtc_join_slot_at(join, slot->next)->next = i;
 	}
 }
 
@@ -190,8 +195,7 @@ void dtc_join_follow_buffers(DtcJoin *join)
 
 /* --- afterwards ------------------------------------------------------------------------------------------------- */
 
-/* True if both packets are sightings of one: what no device between the ends of a wire changes is alike. */
-static bool is_same(const DtcJoin *join, uint32_t one, uint32_t other)
+bool dtc_join_is_same(const DtcJoin *join, uint32_t one, uint32_t other)
 {
 	const struct dtc_wire_headers *a = DTC_AT(join->headers, struct dtc_wire_headers, one);
 	const struct dtc_wire_headers *b = DTC_AT(join->headers, struct dtc_wire_headers, other);
@@ -220,7 +224,7 @@ static void agree(DtcJoin *join, struct dtc_join_slot *sent, struct dtc_join_slo
 		carry(sent, received);
 	} else if (received->packet == DTC_NONE) {
 		carry(received, sent);
-	} else if (is_same(join, sent->packet, received->packet)) {
+	} else if (dtc_join_is_same(join, sent->packet, received->packet)) {
 		sent->is_doubted = received->is_doubted = sent->is_doubted && received->is_doubted;
 	} else if (sent->is_doubted != received->is_doubted) {
 		if (sent->is_doubted)

@@ -8,6 +8,7 @@
  *         0.7 us after the event. But as soon as anybody on the machine asks for software stamps (chrony, ping, a DHCP
  *         client), tpacket_rcv prefers the stamp that the packet got before it was put into a CPU's backlog: on lo and
  *         veth right after the transmission that it comes from, elsewhere some time before the reception.
+ *         What bears a time already, as what TCP sends does, is not stamped there: on veth both kinds may be mixed.
  * A CPU does one of these at a time, since bottom halves are off: an event's packet is stamped before the CPU's next
  * event (on the way out, after its last one). So an event waits for its packet from its own time on (on the way out,
  * going backward) until the CPU's next event, and per group and CPU at most one waits. A packet that comes while one
@@ -45,11 +46,20 @@
 #define SOON_NS 3000
 #define SOON_OUTS 2
 #define SOON_PERCENT 80
+/* Below it all are taken before the backlog; between the two some are, and either may be. */
+#define EARLY_PERCENT 20
 
 enum pass {
 	PASS_OUT,    /* backward in time */
 	PASS_IN,     /* forward; a reception whose stamp was taken early stands at its transmission */
 	PASS_QUEUED, /* backward; other receptions whose stamps were taken early */
+};
+
+/* Where those of a device are taken. */
+enum stamps {
+	STAMPS_LATE,  /* at the capture, after the event of the reception */
+	STAMPS_EARLY, /* before the CPU's backlog */
+	STAMPS_MIXED, /* the kernel does not stamp again what bears a time already, as what TCP sends does */
 };
 
 struct group {
@@ -232,14 +242,17 @@ static void judge_stamps(struct matching *matching)
 	}
 }
 
-static bool is_stamped_early(const struct matching *matching, const struct dtc_join_event *event)
+static enum stamps get_stamps(const struct matching *matching, const struct dtc_join_event *event)
 {
 	uint32_t device = find_device(matching->join, event);
 	const struct block *block = find_block(matching, device, event->time_ns);
 
 	if (block->packets < BLOCK_PACKETS_MIN)
 		block = &matching->all[device];
-	return (uint64_t)block->soon * 100 < (uint64_t)block->packets * SOON_PERCENT;
+	uint64_t soon = (uint64_t)block->soon * 100;
+	if (soon >= (uint64_t)block->packets * SOON_PERCENT)
+		return STAMPS_LATE;
+	return soon > (uint64_t)block->packets * EARLY_PERCENT ? STAMPS_MIXED : STAMPS_EARLY;
 }
 
 /* --- events that wait --------------------------------------------------------------------------------------------- */
@@ -250,9 +263,9 @@ static int64_t turn(const struct matching *matching, int64_t time_ns)
 	return matching->pass == PASS_IN ? time_ns : -(time_ns + 1);
 }
 
-static bool is_end_of_wire(const DtcJoin *join, uint32_t transmission)
+static bool is_end_of_wire(const DtcJoin *join, uint32_t event)
 {
-	return dtc_join_slot_at(join, transmission)->next != DTC_NONE;
+	return dtc_join_slot_at(join, event)->next != DTC_NONE;
 }
 
 /* The event that gets the packet for which this one waits: itself, or the reception of what it transmits. */
@@ -268,17 +281,26 @@ static bool does_wait(const struct matching *matching, uint32_t id)
 	const struct dtc_join_event *event = dtc_join_event_at(matching->join, id);
 	const struct dtc_join_slot *slot = dtc_join_slot_at(matching->join, id);
 
-	switch (matching->pass) {
-	case PASS_OUT:
+	if (matching->pass == PASS_OUT)
 		return event->kind == DTC_JOIN_START_XMIT;
-	case PASS_IN:
-		if (event->kind == DTC_JOIN_START_XMIT)
-			return is_end_of_wire(matching->join, id) && is_stamped_early(matching, event);
-		return event->kind == DTC_JOIN_RECEIVE && !is_stamped_early(matching, event);
-	default:
-		return event->kind == DTC_JOIN_RECEIVE && slot->state == DTC_JOIN_OPEN &&
-		       is_stamped_early(matching, event);
+	if (event->kind == DTC_JOIN_START_XMIT) {
+		/* the stamps are those of the device that receives, which may have another name */
+		return matching->pass == PASS_IN && is_end_of_wire(matching->join, id) &&
+		       get_stamps(matching, dtc_join_event_at(matching->join, slot->next)) != STAMPS_LATE;
 	}
+	if (event->kind != DTC_JOIN_RECEIVE)
+		return false;
+	bool is_late = get_stamps(matching, event) == STAMPS_LATE;
+	return matching->pass == PASS_IN ? is_late : slot->state == DTC_JOIN_OPEN && !is_late;
+}
+
+/* A reception for which its transmission waits, until its packet cannot come any more. */
+static bool does_prolong(const struct matching *matching, uint32_t id)
+{
+	const struct dtc_join_event *event = dtc_join_event_at(matching->join, id);
+
+	return matching->pass == PASS_IN && event->kind == DTC_JOIN_RECEIVE && is_end_of_wire(matching->join, id) &&
+	       get_stamps(matching, event) == STAMPS_MIXED;
 }
 
 static void remove_first(struct matching *matching, struct group *group)
@@ -289,6 +311,24 @@ static void remove_first(struct matching *matching, struct group *group)
 	group->count--;
 }
 
+static int64_t get_distance(int64_t from_ns, int64_t to_ns)
+{
+	int64_t distance_ns;
+
+	return __builtin_sub_overflow(to_ns, from_ns, &distance_ns) ? INT64_MAX : distance_ns;
+}
+
+/* Back from a reception: what came through a wire within the node was not stamped before it was transmitted. */
+static uint32_t limit_wait(const struct matching *matching, uint32_t id)
+{
+	uint32_t sent = dtc_join_slot_at(matching->join, id)->next;
+
+	if (matching->pass != PASS_QUEUED || sent == DTC_NONE)
+		return WINDOW_NS;
+	int64_t sent_ns = dtc_join_event_at(matching->join, sent)->time_ns;
+	return (uint32_t)CLAMP(get_distance(sent_ns, dtc_join_event_at(matching->join, id)->time_ns), 0, WINDOW_NS);
+}
+
 static void add_waiting(struct matching *matching, uint32_t id)
 {
 	DtcJoin *join = matching->join;
@@ -296,7 +336,7 @@ static void add_waiting(struct matching *matching, uint32_t id)
 	struct group *group = &matching->groups[dtc_join_slot_at(join, get_target(matching, id))->group];
 
 	slot->open_next = DTC_NONE;
-	slot->until_ns = WINDOW_NS;
+	slot->until_ns = limit_wait(matching, id);
 	if (group->count == WAITING_MAX)
 		remove_first(matching, group);
 	if (group->last == DTC_NONE)
@@ -305,13 +345,6 @@ static void add_waiting(struct matching *matching, uint32_t id)
 		dtc_join_slot_at(join, group->last)->open_next = id;
 	group->last = id;
 	group->count++;
-}
-
-static int64_t get_distance(int64_t from_ns, int64_t to_ns)
-{
-	int64_t distance_ns;
-
-	return __builtin_sub_overflow(to_ns, from_ns, &distance_ns) ? INT64_MAX : distance_ns;
 }
 
 /* The CPU has gone on: the event before has its packet behind it. */
@@ -332,10 +365,17 @@ static void pass_event(struct matching *matching, uint32_t id)
 	const struct dtc_join_event *event = dtc_join_event_at(matching->join, id);
 
 	end_waiting(matching, event);
+	if (does_prolong(matching, id)) {
+		matching->waiting[event->cpu] = dtc_join_slot_at(matching->join, id)->next;
+		return;
+	}
 	if (!does_wait(matching, id))
 		return;
 	add_waiting(matching, id);
-	matching->waiting[event->cpu] = id;
+	/* where its reception may be meant as well, that one is what the CPU goes on from */
+	if (matching->pass != PASS_IN || !is_end_of_wire(matching->join, id) || event->kind != DTC_JOIN_START_XMIT ||
+	    !does_prolong(matching, get_target(matching, id)))
+		matching->waiting[event->cpu] = id;
 }
 
 /* --- packets ------------------------------------------------------------------------------------------------------ */
@@ -388,6 +428,23 @@ static bool are_confusable(const struct matching *matching, const struct dtc_joi
 	       (matching->pass != PASS_QUEUED || a->cpu != b->cpu);
 }
 
+/* The one that transmitted this very packet, as was seen there; DTC_NONE: none, or several did. */
+static uint32_t find_sender(const struct matching *matching, const struct group *group, uint32_t packet)
+{
+	const DtcJoin *join = matching->join;
+	uint32_t found = DTC_NONE;
+
+	for (uint32_t id = group->first; id != DTC_NONE; id = dtc_join_slot_at(join, id)->open_next) {
+		uint32_t sent = dtc_join_slot_at(join, id)->packet;
+		if (sent == DTC_NONE || !dtc_join_is_same(join, sent, packet))
+			continue;
+		if (found != DTC_NONE)
+			return DTC_NONE;
+		found = id;
+	}
+	return found;
+}
+
 /* The first of those that wait about as long as the latest does. */
 static uint32_t choose(const struct matching *matching, const struct group *group)
 {
@@ -426,8 +483,13 @@ static void pass_packet(struct matching *matching, uint32_t id)
 	give_up(matching, group, turn(matching, packet->time_ns) + matching->tolerance_ns);
 	if (group->first == DTC_NONE)
 		return;
-	uint32_t chosen = choose(matching, group);
-	doubt_others(matching, group, chosen);
+	uint32_t chosen = DTC_NONE;
+	if (group->first != group->last && matching->pass == PASS_IN)
+		chosen = find_sender(matching, group, id);
+	if (chosen == DTC_NONE) {
+		chosen = choose(matching, group);
+		doubt_others(matching, group, chosen);
+	}
 	take_out(matching, group, chosen);
 	struct dtc_join_slot *slot = dtc_join_slot_at(matching->join, get_target(matching, chosen));
 	slot->packet = id;

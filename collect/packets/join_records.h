@@ -18,7 +18,8 @@ enum dtc_join_state {
 /* What was found out of an event; same index. */
 struct dtc_join_slot {
 	uint32_t packet; /* or DTC_NONE */
-	uint32_t next;	/* net_dev_queue: the transmission that followed; a transmission: the reception of the buffer */
+	/* net_dev_queue: the transmission that followed; a transmission: the reception of the buffer; and back */
+	uint32_t next;
 	uint32_t group; /* of device, direction and length */
 	/* while matching: the next that waits for its packet, of the same group; then of a whole: its last segment */
 	uint32_t open_next;
@@ -79,6 +80,8 @@ static inline struct dtc_join_packet *dtc_join_packet_at(const DtcJoin *join, ui
 /* join_buffer.c: which events speak of the same buffer, before and after packets were matched. */
 void dtc_join_follow_buffers(DtcJoin *join);
 void dtc_join_carry_packets(DtcJoin *join);
+/* True if both packets are sightings of one: what no device between the ends of a wire changes is alike. */
+bool dtc_join_is_same(const DtcJoin *join, uint32_t one, uint32_t other);
 /* join_segments.c: after packets were matched, which buffers a queue discipline cut into which segments. */
 void dtc_join_link_segments(DtcJoin *join);
 /* join_match.c: gives events the packets that they saw themselves. */

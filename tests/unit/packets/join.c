@@ -420,6 +420,31 @@ static void test_early_stamps(void)
 }
 
 /*
+ * What came out of a tunnel is stamped before the backlog, what a socket sent bears a time and is stamped at the
+ * capture: both come in by the same end of a wire, whose other end has another name. Of each the namespace is known.
+ */
+static void test_mixed_stamps(void)
+{
+	struct made made = begin();
+	uint32_t sent[40], received[40];
+	for (guint i = 0; i < 40; i++) {
+		gint64 at = 100000 * (gint64)(i + 1);
+		sent[i] = see(&made, DTC_JOIN_START_XMIT, at, 0, 0xa00, "veth7", BYTES);
+		received[i] = see(&made, DTC_JOIN_RECEIVE, at + 1000, 0, 0xa00, "eth0", BYTES);
+		see(&made, DTC_JOIN_START_XMIT, at + 3000, 0, 0xb00, "lo", BYTES + 1);
+		capture(made.here, at - 200, 3, OUT, 5000 + i, 0);
+		capture(made.pod, at + (i % 2 ? 300 : 1400), 2, IN, 5000 + i, 0);
+	}
+	run(&made);
+	for (guint i = 0; i < 40; i++) {
+		expect(&made, sent[i], DTC_HEADER_JOINED, 5000 + i);
+		expect(&made, received[i], DTC_HEADER_JOINED, 5000 + i);
+		g_assert_cmpuint(get_netns(&made, received[i]), ==, POD);
+	}
+	end(&made);
+}
+
+/*
  * A slow machine: its captures are 15 us from their events. The driver stamps what comes in on eth0, the capture what
  * comes in on lo, where the transmission does not tell when; each device is judged by itself.
  */
@@ -559,6 +584,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/join/address-reused", test_address_reused);
 	g_test_add_func("/join/own", test_own);
 	g_test_add_func("/join/early-stamps", test_early_stamps);
+	g_test_add_func("/join/mixed-stamps", test_mixed_stamps);
 	g_test_add_func("/join/slow-machine", test_slow_machine);
 	g_test_add_func("/join/sparse-early", test_sparse_early);
 	g_test_add_func("/join/slow-loopback", test_slow_loopback);

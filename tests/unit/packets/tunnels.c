@@ -94,6 +94,18 @@ static void test_ipv6_inside(void)
 	g_assert_cmpuint(captured.headers.payload_bytes, ==, 10);
 }
 
+/* The port that Linux took before there was one, which overlays of containers go on with. */
+static void test_linux_port(void)
+{
+	enum { PORT = 14 + 20 + 2 };
+	struct dtc_captured captured;
+	g_autoptr(GByteArray) frame = on_ethernet(made_envelope(MADE_VXLAN, 1, 2, make_inner(5)));
+	frame->data[PORT] = 8472 >> 8;
+	frame->data[PORT + 1] = 8472 & 0xff;
+	decode(frame, frame->len, &captured);
+	check_inner(&captured, 1, 5);
+}
+
 /* A tunnel in a tunnel is opened, a bomb of them only so far. */
 static void test_nested(void)
 {
@@ -185,6 +197,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/tunnels/envelopes", test_envelopes);
 	g_test_add_func("/tunnels/ipv6-inside", test_ipv6_inside);
+	g_test_add_func("/tunnels/linux-port", test_linux_port);
 	g_test_add_func("/tunnels/nested", test_nested);
 	g_test_add_func("/tunnels/garbage", test_garbage);
 	g_test_add_func("/tunnels/refused", test_refused);
