@@ -2,6 +2,7 @@
 #include "analyze/edge/links.h"
 
 #include "analyze/edge/bare.h"
+#include "analyze/edge/translations.h"
 #include "analyze/exchange/endpoint.h"
 #include "analyze/exchange/flow_nodes.h"
 #include "collect/packets/table.h"
@@ -43,6 +44,7 @@ struct DtcLinks {
 	const DtcHistory **histories;
 	const DtcClocks *clocks;
 	DtcFlowNodes *flow_nodes; /* of the histories' packets */
+	DtcTranslations *translations;
 	const DtcGuests *guests;
 	DtcTurnMarks **turn_marks; /* by node; filled on demand */
 	gint *limit_counts;	   /* by enum dtc_limit; atomic */
@@ -134,6 +136,7 @@ DtcLinks *dtc_links_new(guint node_count, const char *const *names, const DtcHis
 	}
 	links->clocks = clocks;
 	links->flow_nodes = new_flow_nodes(links);
+	links->translations = dtc_translations_new(links->histories, node_count);
 	links->indexes = g_new0(struct slots *, node_count + 1);
 	links->file_calls = g_new0(struct slots *, node_count + 1);
 	links->framed = g_new0(struct slots *, node_count + 1);
@@ -156,6 +159,7 @@ void dtc_links_free(DtcLinks *links)
 	g_free(links->turn_marks);
 	g_free(links->histories);
 	dtc_flow_nodes_free(links->flow_nodes);
+	dtc_translations_free(links->translations);
 	g_free(links->limit_counts);
 	g_free(links->framed);
 	dtc_bare_sends_free(links->bare);
@@ -421,31 +425,66 @@ static bool find_empty(const DtcLinks *links, const DtcPackets *packets, const s
 	return candidates > 0;
 }
 
-/* The nodes to look at: the receiver itself first for loopback traffic, then the others in order. */
-static bool find_on_nodes(const DtcLinks *links, guint node, uint32_t flow, DtcNodeTime arrival, bool has_bytes,
-			  uint32_t seq, const struct dtc_packet *received, struct dtc_send *ret_send)
+/* What arrived on a node by a flow, and what tells its send. */
+struct arrived {
+	guint node;
+	uint32_t flow;
+	DtcNodeTime at;
+	bool has_bytes;
+	uint32_t seq;
+	const struct dtc_packet *received; /* NULL: by its bytes alone */
+};
+
+static bool are_aligned(const DtcLinks *links, guint a, guint b)
 {
+	return a == b || dtc_clocks_get_group(links->clocks, a) == dtc_clocks_get_group(links->clocks, b);
+}
+
+/* Among what a node sent by this flow of its own. */
+static bool find_on_flow(const DtcLinks *links, const struct arrived *arrived, guint sender, uint32_t flow,
+			 int64_t latest_ns, struct dtc_send *ret_send)
+{
+	const DtcPackets *packets = packets_of(links, sender);
+	const struct flow_index *index = get_index(links, sender, flow);
+	*ret_send = (struct dtc_send){ .node = sender };
+	return arrived->has_bytes ? find_covering(packets, index, arrived->seq, latest_ns, arrived->received, ret_send)
+				  : find_empty(links, packets, index, latest_ns, arrived->received, ret_send);
+}
+
+/*
+ * The other end knows the connection by other addresses. What it sent is what arrived: machines on the way, which send
+ * it under the addresses that arrive, only hand it on.
+ */
+static bool find_translated(const DtcLinks *links, const struct arrived *arrived, struct dtc_send *ret_send)
+{
+	struct dtc_flow_place other;
+	if (!dtc_translations_find(links->translations, arrived->node, arrived->flow, &other) ||
+	    !are_aligned(links, arrived->node, other.node))
+		return false;
+	return find_on_flow(links, arrived, other.node, other.flow,
+			    latest_send_ns(links, arrived->node, other.node, arrived->at), ret_send);
+}
+
+/* The nodes to look at: the receiver itself first for loopback traffic, then the others in order. */
+static bool find_on_nodes(const DtcLinks *links, const struct arrived *arrived, struct dtc_send *ret_send)
+{
+	guint node = arrived->node, count;
 	const DtcPackets *own = packets_of(links, node);
 	bool found = false;
-	guint count;
-	const guint *nodes = dtc_flow_nodes_get(links->flow_nodes, dtc_packets_get_flow(own, flow), &count);
+	if (find_translated(links, arrived, ret_send))
+		return true;
+	const guint *nodes = dtc_flow_nodes_get(links->flow_nodes, dtc_packets_get_flow(own, arrived->flow), &count);
 	for (guint i = 0; i <= count; i++) {
 		guint sender = i == 0 ? node : nodes[i - 1];
-		if ((i > 0 && sender == node) || !links->histories[sender] ||
-		    (sender != node &&
-		     dtc_clocks_get_group(links->clocks, sender) != dtc_clocks_get_group(links->clocks, node)))
+		if ((i > 0 && sender == node) || !links->histories[sender] || !are_aligned(links, sender, node))
 			continue;
-		int64_t latest_ns = latest_send_ns(links, node, sender, arrival);
+		int64_t latest_ns = latest_send_ns(links, node, sender, arrived->at);
 		int64_t near_ns = latest_ns == INT64_MAX ? DTC_TIME_NONE : latest_ns;
-		const DtcPackets *packets = packets_of(links, sender);
-		uint32_t peer = sender == node ? flow : dtc_endpoint_find_flow(own, flow, packets, false, near_ns);
-		if (peer == DTC_NONE)
-			continue;
-		const struct flow_index *index = get_index(links, sender, peer);
-		struct dtc_send send = { .node = sender };
-		bool here = has_bytes ? find_covering(packets, index, seq, latest_ns, received, &send)
-				      : find_empty(links, packets, index, latest_ns, received, &send);
-		if (!here)
+		uint32_t peer = sender == node ? arrived->flow
+					       : dtc_endpoint_find_flow(own, arrived->flow, packets_of(links, sender),
+									false, near_ns);
+		struct dtc_send send;
+		if (peer == DTC_NONE || !find_on_flow(links, arrived, sender, peer, latest_ns, &send))
 			continue;
 		/* a host that forwards sees the packet too: the end that owns the socket is the sender */
 		bool owner = dtc_history_find_file_of_flow(links->histories[sender], peer) != DTC_NONE;
@@ -498,14 +537,15 @@ bool dtc_links_find_send(const DtcLinks *links, guint node, uint32_t packet, str
 	if (p->flow == DTC_NONE)
 		return dtc_packet_is_bare(p) && find_bare(links, node, p, ret_send);
 	uint32_t span = dtc_packet_get_span(p);
-	return find_on_nodes(links, node, p->flow, (DtcNodeTime){ p->time_ns }, span > 0, p->seq + span - 1, p,
-			     ret_send);
+	const struct arrived arrived = { node, p->flow, { p->time_ns }, span > 0, p->seq + span - 1, p };
+	return find_on_nodes(links, &arrived, ret_send);
 }
 
 bool dtc_links_find_send_of_byte(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq, DtcNodeTime arrival,
 				 struct dtc_send *ret_send)
 {
-	return find_on_nodes(links, node, flow, arrival, true, seq, NULL, ret_send);
+	const struct arrived arrived = { node, flow, arrival, true, seq, NULL };
+	return find_on_nodes(links, &arrived, ret_send);
 }
 
 bool dtc_links_find_isn(const DtcLinks *links, guint node, uint32_t flow, uint32_t *ret_isn)
@@ -515,6 +555,12 @@ bool dtc_links_find_isn(const DtcLinks *links, guint node, uint32_t flow, uint32
 	if (f->has_isn) {
 		*ret_isn = f->isn;
 		return true;
+	}
+	struct dtc_flow_place other;
+	if (dtc_translations_find(links->translations, node, flow, &other)) {
+		f = dtc_packets_get_flow(packets_of(links, other.node), other.flow);
+		*ret_isn = f->isn;
+		return f->has_isn;
 	}
 	guint count;
 	const guint *nodes = dtc_flow_nodes_get(links->flow_nodes, f, &count);
@@ -664,6 +710,12 @@ bool dtc_links_find_peer(const DtcLinks *links, guint node, uint32_t file, int64
 		return false;
 	const DtcPackets *here = packets_of(links, node);
 	DtcClusterTime at = dtc_clocks_to_cluster(links->clocks, node, (DtcNodeTime){ node_ns });
+	struct dtc_flow_place other;
+	if (dtc_translations_find(links->translations, node, flow, &other)) {
+		*ret_node = other.node;
+		*ret_file = dtc_history_find_file_of_flow(links->histories[other.node], other.flow);
+		return true;
+	}
 	guint count;
 	const guint *nodes = dtc_flow_nodes_get(links->flow_nodes, dtc_packets_get_flow(here, flow), &count);
 	for (guint k = 0; k < count; k++) {

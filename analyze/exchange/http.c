@@ -12,6 +12,10 @@
 #define MAX_PIPELINED 256	     /* unanswered requests on one connection; more were never answered */
 #define MAX_SEGMENT_BYTES (1u << 24) /* larger than any packet, GSO or not: a damaged header */
 
+/* Within this a packet goes through a node's devices; so many others come in between. */
+#define ECHO_NS 1000000
+#define ECHO_PACKETS 64
+
 /* A request that waits for its response, or an exchange one side of which is still being read. */
 struct open_exchange {
 	struct dtc_exchange exchange; /* strings owned here until it is given to the set */
@@ -26,6 +30,7 @@ struct side {
 	struct dtc_tcp_stream stream;
 	struct dtc_http_message message;
 	struct open_exchange *open; /* whose message is being read, or NULL: between messages, or an orphan's */
+	bool is_seen;		    /* a packet of it was, since the connection was met */
 };
 
 struct connection {
@@ -35,6 +40,7 @@ struct connection {
 	bool is_sure;		 /* of that: seen from the begin, or a response met its request */
 	bool has_requests;	 /* that were seen */
 	bool is_ended;		 /* reset, upgraded, or something else than HTTP */
+	bool is_echo;		 /* its first bytes were just seen under other ends */
 	bool look_again;	 /* it only looked like a message, in the middle of a connection */
 	GQueue unanswered;	 /* struct open_exchange *, in the order of the requests; no response has begun */
 	struct dtc_http2 *http2; /* by side, once it turned out to be that; NULL: it is not. Owned */
@@ -112,8 +118,21 @@ static void open_exchange_free(struct open_exchange *open)
 	g_free(open);
 }
 
-static void open_exchange_emit(DtcHttp *http, struct open_exchange *open)
+/*
+ * A bridge shows what comes back after one half of a translation (the client's address is its own again, the server's
+ * not yet), and never the question under these ends: it is an answer that others show with its question.
+ */
+static bool is_half_translated(const struct connection *c, guint side)
 {
+	return c->is_echo && !c->side[side].is_seen;
+}
+
+static void open_exchange_emit(DtcHttp *http, const struct connection *c, struct open_exchange *open)
+{
+	if (!open->exchange.has_request && c->client >= 0 && is_half_translated(c, (guint)c->client)) {
+		open_exchange_free(open);
+		return;
+	}
 	if (open->identities) {
 		open->exchange.identities = (const struct dtc_identity *)open->identities->data;
 		open->exchange.identity_count = open->identities->len;
@@ -128,7 +147,7 @@ static void give_up_response(DtcHttp *http, struct connection *c, struct open_ex
 	open->response_done = true;
 	if (c->side[c->client].open == open)
 		return; /* emitted when its request is read to the end */
-	open_exchange_emit(http, open);
+	open_exchange_emit(http, c, open);
 }
 
 static void add_identities(DtcHttp *http, struct open_exchange *open, const struct dtc_http_message *message)
@@ -206,7 +225,7 @@ static void message_gone(DtcHttp *http, struct connection *c, guint i, bool comp
 		open->exchange.request_complete = complete;
 		/* Until its response is read the exchange lives in unanswered or in the other side. */
 		if (open->response_done)
-			open_exchange_emit(http, open);
+			open_exchange_emit(http, c, open);
 	} else {
 		open->exchange.response_complete = complete;
 		give_up_response(http, c, open);
@@ -224,7 +243,7 @@ static void connection_end(DtcHttp *http, struct connection *c, void *mark)
 	}
 	struct open_exchange *open;
 	while ((open = g_queue_pop_head(&c->unanswered)))
-		open_exchange_emit(http, open);
+		open_exchange_emit(http, c, open);
 	if (c->client >= 0)
 		http->connection_count++;
 	if (c->http2 && (c->http2[0].lost_count || c->http2[1].lost_count))
@@ -440,7 +459,7 @@ static void drain(DtcHttp *http, struct connection *c, guint i)
 {
 	struct dtc_tcp_stream_piece piece;
 	while (!c->is_ended && dtc_tcp_stream_next(&c->side[i].stream, &http->budget, &piece)) {
-		if (piece.kind == DTC_PIECE_LOST && c->client >= 0)
+		if (piece.kind == DTC_PIECE_LOST && c->client >= 0 && !is_half_translated(c, i))
 			http->lost_bytes += piece.bytes;
 		if (c->http2)
 			dtc_http2_read(&c->http2[i], &piece, 0, http->frames, c->flow[i]);
@@ -456,6 +475,19 @@ static bool is_tls_record(const uint8_t *data, uint32_t bytes)
 	/* type handshake to application data (or change cipher spec, alert), version 3.0 to 3.4, a length TLS allows */
 	return bytes >= 5 && data[0] >= 0x14 && data[0] <= 0x17 && data[1] == 3 && data[2] <= 4 &&
 	       (data[3] << 8 | data[4]) > 0 && (data[3] << 8 | data[4]) <= (1 << 14) + 2048;
+}
+
+/* A packet that was seen just before, with the same numbers between other ends. */
+static bool is_echo_of_another(const DtcHttp *http, uint32_t packet)
+{
+	const struct dtc_packet *p = dtc_packets_get(http->packets, packet);
+	for (uint32_t i = packet; i > 0 && packet - i < ECHO_PACKETS; i--) {
+		const struct dtc_packet *before = dtc_packets_get(http->packets, i - 1);
+		if (before->seq == p->seq && before->ack == p->ack && before->payload_bytes == p->payload_bytes &&
+		    before->flow != p->flow && ABS(p->time_ns - before->time_ns) < ECHO_NS)
+			return true;
+	}
+	return false;
 }
 
 /* The first payload of a connection: is it worth a connection? */
@@ -529,9 +561,11 @@ void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *cap
 	if (!c) {
 		if (segment.bytes == 0 || !(c = meet(http, flow, &segment)))
 			return;
+		c->is_echo = is_echo_of_another(http, packet);
 	}
 	guint i = c->flow[0] == flow ? 0 : 1;
 	struct side *side = &c->side[i], *other = &c->side[!i];
+	side->is_seen = true;
 	if (is_syn && !side->stream.is_started)
 		dtc_tcp_stream_start(&side->stream, segment.seq);
 	/* Bytes that this packet acknowledges come before its own. */

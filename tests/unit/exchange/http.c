@@ -425,6 +425,32 @@ static void test_response_brings_id(void)
 	made_close(&m);
 }
 
+/*
+ * A bridge shows an answer between ends of which one is translated back already, and never its question: that is no
+ * exchange of its own, and nothing is missing. With other numbers it is an answer whose question was not captured.
+ */
+static void test_half_translated(void)
+{
+	for (guint is_other = 0; is_other < 2; is_other++) {
+		struct made_capture m;
+		struct made_connection c, half;
+		made_open(&m);
+		made_connect_silently(&c, &m, 4000, 1001, 5001);
+		made_connect_silently(&half, &m, 4000, 1001, 5001 + is_other);
+		half.port[SERVER] = 8080;
+		for (guint i = 0; i < 3; i++) {
+			made_send(&c, CLIENT, "GET /a HTTP/1.1\r\nX-Request-ID: id-1\r\n\r\n");
+			half.next[CLIENT] = c.next[CLIENT];
+			made_send(&c, SERVER, OK);
+			made_send(&half, SERVER, OK);
+		}
+		made_finish(&m);
+		g_assert_cmpuint(dtc_exchanges_get_count(m.exchanges), ==, is_other ? 6 : 3);
+		g_assert_cmpint(made_has_finding(&m, "the capture lacks"), ==, is_other);
+		made_close(&m);
+	}
+}
+
 static void test_limits(void)
 {
 	struct made_capture m;
@@ -475,6 +501,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/http/proxy-line", test_proxy_line);
 	g_test_add_func("/http/endless", test_endless);
 	g_test_add_func("/http/response-brings-id", test_response_brings_id);
+	g_test_add_func("/http/half-translated", test_half_translated);
 	g_test_add_func("/http/limits", test_limits);
 	return g_test_run();
 }
