@@ -98,9 +98,11 @@ def remove_leftovers():
 
 
 class Hosts:
-    """with Hosts() as hosts: hosts.start("web", "nginx", ...). scratch: a folder for as long."""
+    """with Hosts() as hosts: hosts.start("web", "nginx", ...). scratch: a folder for as long. Other labs are of other
+    services and make() other links."""
 
-    def __init__(self):
+    def __init__(self, services=None):
+        self.services = services or SERVICES
         self.owner = str(os.getpid()), start_time(os.getpid())
         self.scratch = os.path.join(SCRATCH, "-".join((PREFIX, *self.owner)))
         self.guard = None
@@ -130,20 +132,27 @@ class Hosts:
         self.guard.wait()
 
     def make(self):
+        self.make_namespaces()
+        for (one, device, address), (other, peer, other_address) in LINKS:
+            self.link(one, device, other, peer)
+            self.inside(one, "ip", "address", "add", f"{address}/24", "dev", device)
+            self.inside(other, "ip", "address", "add", f"{other_address}/24", "dev", peer)
+
+    def make_namespaces(self):
         os.mkdir(self.scratch, 0o700)
-        for service in SERVICES:
+        for service in self.services:
             run("ip", "netns", "add", self.name(service))
             self.inside(service, "ip", "link", "set", "lo", "up")
-        for ends in LINKS:
-            (one, device, _), (other, peer, _) = ends
-            run("ip", "link", "add", device, "netns", self.name(one), "type", "veth", "peer", "name", peer, "netns",
-                self.name(other))
-            for service, name, address in ends:
-                self.inside(service, "ip", "address", "add", f"{address}/24", "dev", name)
-                self.inside(service, "ip", "link", "set", name, "up")
-                # inside(): ip mounts the namespace's own /sys
-                mask = f"{1 << SERVICES[service]:x}"
-                self.inside(service, "sh", "-c", f"echo {mask} >/sys/class/net/{name}/queues/rx-0/rps_cpus")
+
+    def link(self, one, device, other, peer):
+        """A veth pair from a device of one service to a device of another, both up."""
+        run("ip", "link", "add", device, "netns", self.name(one), "type", "veth", "peer", "name", peer, "netns",
+            self.name(other))
+        for service, name in ((one, device), (other, peer)):
+            self.inside(service, "ip", "link", "set", name, "up")
+            # inside(): ip mounts the namespace's own /sys
+            mask = f"{1 << self.services[service]:x}"
+            self.inside(service, "sh", "-c", f"echo {mask} >/sys/class/net/{name}/queues/rx-0/rps_cpus")
 
     def set(self, path, value):
         """Writes a setting of the machine, and notes for whoever removes the lab what it was before."""
@@ -156,7 +165,7 @@ class Hosts:
 
     def command(self, service, *command):
         """What to start in a service's namespace, on its host's CPU."""
-        return ["ip", "netns", "exec", self.name(service), "taskset", "-c", str(SERVICES[service]), *command]
+        return ["ip", "netns", "exec", self.name(service), "taskset", "-c", str(self.services[service]), *command]
 
     def inside(self, service, *command, check=True):
         return run(*self.command(service, *command), check=check)

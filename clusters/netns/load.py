@@ -101,10 +101,10 @@ def has_disk(folder):
     return disk
 
 
-def wait_for(lab, address, port, seconds=10):
-    """Until somebody listens in the service's namespace."""
-    wanted = f"{struct.unpack('<I', socket.inet_aton(address))[0]:08X}:{port:04X}"
-    service = next(s for link in hosts.LINKS for s, _, a in link if a == address)
+def wait_for(lab, address, port, service=None, seconds=10):
+    """Until somebody listens in the service's namespace; None: that which has the address."""
+    wanted = f"{struct.unpack('<I', socket.inet_aton(address))[0]:08X}:{int(port):04X}"
+    service = service or next(s for link in hosts.LINKS for s, _, a in link if a == address)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if wanted in lab.inside(service, "cat", "/proc/net/tcp").stdout:

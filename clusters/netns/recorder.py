@@ -10,7 +10,9 @@ import hosts
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGES = {"nginx": "nginx-light", "redis-server": "redis-server", "ip": "iproute2", "tc": "iproute2",
-            "taskset": "util-linux"}
+            "taskset": "util-linux", "nft": "nftables", "bridge": "iproute2"}
+TOOLS = ("nginx", "redis-server", "ip", "tc", "taskset")
+LAB_PROGRAMS = ("tests/live/netns-client", "tests/live/netns-server")
 TRACEFS = "/sys/kernel/tracing"
 
 
@@ -20,17 +22,17 @@ def default_build():
     return max(built, key=os.path.getmtime) if built else os.path.join(SOURCE, "build", "release")
 
 
-def need(build):
+def need(build, tools=TOOLS, programs=LAB_PROGRAMS):
     """Says what is missing before anything is made."""
     if os.geteuid() != 0:
         raise hosts.Missing("network namespaces and tracefs need root")
     os.environ["PATH"] += ":/usr/sbin:/sbin"
-    for tool, package in PACKAGES.items():
+    for tool in tools:
         if not shutil.which(tool):
-            raise hosts.Missing(f"{tool} is not installed (Debian 12: apt-get install {package})")
+            raise hosts.Missing(f"{tool} is not installed (Debian 12: apt-get install {PACKAGES[tool]})")
     if not {0, 1} <= os.sched_getaffinity(0):
         raise hosts.Missing("two hosts need CPU 0 and CPU 1")
-    for name in ("dtrace-collect", "dtrace-chain", "tests/live/netns-client", "tests/live/netns-server"):
+    for name in ("dtrace-collect", "dtrace-chain", *programs):
         if not os.access(os.path.join(build, name), os.X_OK):
             raise hosts.Missing(f"'{build}' has no {name}: cmake --build it, or give --build")
     done = hosts.run("unshare", "--net", "true", check=False)

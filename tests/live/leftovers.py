@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""However clusters/netns/run ends, nothing of it stays behind: no namespace, process, folder, instance, setting. It is
-ended while it records, by each signal; and by kill -9 together with its guard, when the next run must clean up.
+"""However the run of a lab (clusters/netns, clusters/overlay) ends, nothing of it stays behind: no namespace, process,
+folder, instance, setting. It is ended while it records, by each signal; and by kill -9 together with its guard, when
+the next run must clean up.
 usage: leftovers.py --run FILE --build DIR"""
 import argparse
 import glob
