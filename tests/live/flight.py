@@ -74,22 +74,25 @@ def finish(process, wait=90):
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-        failures.append("it did not end by itself: " + out + err)
+        expect(False, "it did not end by itself: " + out + err)
     return process.returncode, out, err
+
+
+def list_instances(pid):
+    """Named by the PID namespace, the pid, and when that began."""
+    return [name for name in os.listdir(INSTANCES) if re.match(r"dtrace-collect-\d+-%d-" % pid, name)]
 
 
 def wait_until_flying(process):
     """Events are on once the instance says so; a walk is made then."""
     for _ in range(300):
-        for name in os.listdir(INSTANCES):
-            if not name.startswith("dtrace-collect-%d-" % process.pid):
-                continue
+        for name in list_instances(process.pid):
             with open(os.path.join(INSTANCES, name, "tracing_on"), encoding="ascii") as file:
                 if file.read().strip() == "1":
                     time.sleep(0.5)
                     return
         time.sleep(0.1)
-    failures.append("it never began")
+    expect(False, "it never began")
 
 
 def ask_chain(*arguments):
@@ -172,7 +175,7 @@ def wait_for_folder(name):
         if os.path.isdir(name):
             return
         time.sleep(0.1)
-    failures.append("there is no '%s'" % name)
+    expect(False, "there is no '%s'" % name)
 
 
 def story_keep_user(port):
@@ -269,10 +272,9 @@ def get_memory_kib(process):
     """Of the process, and of its buffers in the kernel."""
     with open("/proc/%d/status" % process.pid, encoding="ascii") as file:
         memory = int(re.search(r"RssAnon:\s*(\d+)", file.read()).group(1))
-    for name in os.listdir(INSTANCES):
-        if name.startswith("dtrace-collect-%d-" % process.pid):
-            with open(os.path.join(INSTANCES, name, "buffer_total_size_kb"), encoding="ascii") as file:
-                memory += int(file.read().split()[0])
+    for name in list_instances(process.pid):
+        with open(os.path.join(INSTANCES, name, "buffer_total_size_kb"), encoding="ascii") as file:
+            memory += int(file.read().split()[0])
     return memory
 
 
@@ -331,8 +333,7 @@ def main():
                 continue
             print(story.__name__)
             story(port)
-        left = [name for name in os.listdir(INSTANCES) for pid in started
-                if name.startswith("dtrace-collect-%d-" % pid)]
+        left = [name for pid in started for name in list_instances(pid)]
         expect(not left, "no instance is left: %s" % left)
     finally:
         os.chdir("/")

@@ -5,6 +5,7 @@ at once, small buffers, links in the way. Needs root and tracefs; exits with 77 
 usage: recorder.py DTRACE-COLLECT"""
 import configparser
 import os
+import re
 import shutil
 import signal
 import socket
@@ -40,7 +41,7 @@ def finish(process):
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
-        failures.append("it did not end: " + out + err)
+        expect(False, "it did not end: " + out + err)
     return process.returncode, out, err
 
 
@@ -54,7 +55,7 @@ def wait_until_recording(node):
         if os.path.exists(os.path.join(node, "raw", "proc.begin")):
             return
         time.sleep(0.1)
-    failures.append(node + " never began")
+    expect(False, node + " never began")
 
 
 def read_recording(node):
@@ -129,7 +130,7 @@ def story_crash():
     time.sleep(0.5)
     process.kill()
     process.communicate()
-    left = [name for name in list_instances() if name.startswith("dtrace-collect-%d-" % process.pid)]
+    left = [name for name in list_instances() if re.match(r"dtrace-collect-\d+-%d-" % process.pid, name)]
     expect(len(left) == 1, "a crash leaves an instance")
     code, out, err = record("-o", "after", "--raw", "--for", "500ms")
     expect(code in (0, 3), "the next one runs: " + err)
