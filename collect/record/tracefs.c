@@ -8,6 +8,7 @@
  *
  * The function tracer's files are never touched: a locked down kernel refuses them.
  */
+#include "collect/record/clocks.h"
 #include "collect/record/cpu_list.h"
 #include "collect/record/drops.h"
 #include "collect/record/eprobes.h"
@@ -33,7 +34,8 @@
 #define SPOOL_LEAST_BYTES ((guint64)4 << 20)
 #define SPOOL_ALL_BYTES ((guint64)512 << 20)
 #define COMMIT_MASK 0x3fffffff
-#define GROWTH 1.1 /* more than what is needed now */
+#define GROWTH 1.1    /* more than what is needed now */
+#define GROWTH_MOST 4 /* times as much, at once */
 
 struct drain {
 	guint cpu;
@@ -46,6 +48,7 @@ struct drain {
 	guint64 buffer_bytes;
 	int64_t first_ns; /* of the first sub-buffer that was read: its first word is the time of its first event */
 	struct dtc_drops drops; /* as of the last sample */
+	guint64 overrun_before; /* as of the one before */
 };
 
 struct DtcTracer {
@@ -60,6 +63,7 @@ struct DtcTracer {
 	gsize buffer_bytes;
 	int64_t hold_ns; /* of a flight recorder; else 0 */
 	guint64 hold_bytes;
+	guint64 pauses; /* of recording, so far */
 	int page_bytes;
 };
 
@@ -482,8 +486,10 @@ static void sample_drain(const DtcTracer *tracer, struct drain *drain, int64_t n
 	g_autofree char *name = g_strdup_printf("per_cpu/cpu%u/stats", drain->cpu);
 	g_autofree char *text = read_file(tracer->instance, name);
 
+	drain->overrun_before = drain->drops.overrun;
 	if (!text || !dtc_drops_parse(text, &drain->drops))
 		return;
+	drain->drops.dropped += tracer->pauses; /* what happened in one is lost: an event at least, for what we know */
 	fprintf(file,
 		"%" G_GINT64_FORMAT " %u %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT
 		" %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
@@ -492,11 +498,11 @@ static void sample_drain(const DtcTracer *tracer, struct drain *drain, int64_t n
 }
 
 /*
- * A buffer that overwrites what was to be held takes more, at most twice as much at a time; one that has just grown is
- * not full yet. What is in it stays. With two thirds of the memory taken no CPU gets more than its share: one that has
- * nothing to do now may have later.
+ * A buffer that overwrites what was to be held takes more; one that has just grown is not full yet. What is in it
+ * stays. With two thirds of the memory taken no CPU gets more than its share: one that has nothing to do now may have
+ * later.
  */
-static void grow(const DtcTracer *tracer, struct drain *drain, guint64 overrun_before)
+static bool grow(const DtcTracer *tracer, struct drain *drain)
 {
 	const struct dtc_drops *drops = &drain->drops;
 	guint64 all = 0, share = tracer->hold_bytes / tracer->drains->len, free_for_all = tracer->hold_bytes / 3 * 2;
@@ -506,13 +512,34 @@ static void grow(const DtcTracer *tracer, struct drain *drain, guint64 overrun_b
 	guint64 most = all < free_for_all
 			       ? drain->buffer_bytes + free_for_all - all
 			       : MIN(share, drain->buffer_bytes + tracer->hold_bytes - MIN(all, tracer->hold_bytes));
-	if (drops->overrun <= overrun_before || drops->span_ns <= 0 || drops->span_ns >= tracer->hold_ns ||
+	if (drops->overrun <= drain->overrun_before || drops->span_ns <= 0 || drops->span_ns >= tracer->hold_ns ||
 	    drain->buffer_bytes >= most)
-		return;
-	double factor = MIN(GROWTH * (double)tracer->hold_ns / (double)drops->span_ns, 2);
+		return false;
+	double factor = MIN(GROWTH * (double)tracer->hold_ns / (double)drops->span_ns, GROWTH_MOST);
 	guint64 wanted = MIN((guint64)((double)drain->buffer_bytes * factor), most);
 	if (tracefs_instance_set_buffer_size(tracer->instance, wanted / 1024, (int)drain->cpu) == 0)
 		drain->buffer_bytes = wanted;
+	return true; /* it was tried */
+}
+
+/*
+ * While the size of one buffer changes, the kernel records on no CPU (tracing_stop_tr in kernel/trace/trace.c;
+ * since 6.7 and taken back into older ones): 8 to 25 ms on a machine of two CPUs, in which a request's system calls
+ * were missing and all requests behind it on its connection had the names of their neighbours. So all that have to grow
+ * do it in one go, between two samples of all, the second of which says that something was lost.
+ */
+static void grow_all(DtcTracer *tracer, FILE *file)
+{
+	bool is_tried = false;
+
+	for (guint i = 0; i < tracer->drains->len; i++)
+		is_tried |= grow(tracer, g_ptr_array_index(tracer->drains, i));
+	if (!is_tried)
+		return;
+	tracer->pauses++;
+	int64_t now_ns = dtc_clock_get_mono_ns();
+	for (guint i = 0; i < tracer->drains->len; i++)
+		sample_drain(tracer, g_ptr_array_index(tracer->drains, i), now_ns, file);
 }
 
 static guint64 get_written(const struct drain *drain)
@@ -528,12 +555,12 @@ static void sample(DtcTracer *tracer, int64_t now_ns, FILE *drops, struct dtc_tr
 
 	if (!g_atomic_int_get(&tracer->is_stopping))
 		add_new_cpus(tracer);
+	for (guint i = 0; i < tracer->drains->len; i++)
+		sample_drain(tracer, g_ptr_array_index(tracer->drains, i), now_ns, drops);
+	if (tracer->hold_ns > 0 && !g_atomic_int_get(&tracer->is_stopping))
+		grow_all(tracer, drops);
 	for (guint i = 0; i < tracer->drains->len; i++) {
-		struct drain *drain = g_ptr_array_index(tracer->drains, i);
-		guint64 overrun_before = drain->drops.overrun;
-		sample_drain(tracer, drain, now_ns, drops);
-		if (tracer->hold_ns > 0 && !g_atomic_int_get(&tracer->is_stopping))
-			grow(tracer, drain, overrun_before);
+		const struct drain *drain = g_ptr_array_index(tracer->drains, i);
 		guint64 lost = dtc_drops_count_lost(&drain->drops, tracer->hold_ns > 0);
 		counts.lost += lost;
 		counts.events += drain->drops.entries + drain->drops.read + lost;

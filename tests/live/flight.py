@@ -256,6 +256,20 @@ def story_disk(_):
     os.rmdir("disk")
 
 
+def story_growth(port):
+    """While a buffer is made larger the kernel records nothing: that is lost, and said to be."""
+    process = start("-o", "growth", "--flight", "20s", "--flight-memory", "64M", "--buffer", "256K")
+    wait_until_flying(process)
+    ask(port, 2000, -1, "growth")
+    process.send_signal(signal.SIGUSR1)
+    code, out, err = finish(process)
+    expect(code == 3 and "lost" in out + err, "it is told: %d %s%s" % (code, out, err))
+    text = ask_chain("stats", ".", "--format", "json")
+    node = json.loads(text)["nodes"][0] if text else {}
+    expect(node.get("lost_events", 0) > 0, "the trace has it: %s" % node)
+    shutil.rmtree("growth")
+
+
 def story_unwritable(port):
     """Packets that cannot be written make the recording incomplete, as events do."""
     process = start("-o", "unwritable", "--flight", "1s", "--events-set", "minimal")
@@ -323,7 +337,7 @@ def main():
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     port = server.server_address[1]
-    stories = (story_slow, story_line, story_keep, story_keep_user, story_burst, story_disk, story_unwritable,
+    stories = (story_slow, story_line, story_keep, story_keep_user, story_burst, story_disk, story_growth, story_unwritable,
                story_memory)
     wanted = sys.argv[3:]
     try:
