@@ -575,9 +575,9 @@ static const char *judge_file_calls(struct checker *c, uint32_t index)
 		if (before_ns > call.begin_ns || (i && before_ns == call.begin_ns && calls[i - 1] >= calls[i]))
 			return "its calls are not in time order";
 	}
-	if (!dtc_calls_move_once(c->h, c->moved, calls, end - first, DTC_CALL_READ, file->read_bytes))
+	if (!dtc_calls_move_once(c->h, c->moved, calls, end - first, file, DTC_CALL_READ))
 		return "its reads did not take each byte once";
-	if (!dtc_calls_move_once(c->h, c->moved, calls, end - first, DTC_CALL_WRITE, file->written_bytes))
+	if (!dtc_calls_move_once(c->h, c->moved, calls, end - first, file, DTC_CALL_WRITE))
 		return "its writes did not give each byte once";
 	return NULL;
 }

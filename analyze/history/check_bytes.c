@@ -8,10 +8,10 @@ static int compare_moved(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-bool dtc_calls_move_once(const DtcHistory *h, GArray *moved, const uint32_t *calls, uint32_t count, uint8_t kind,
-			 uint64_t total)
+bool dtc_calls_move_once(const DtcHistory *h, GArray *moved, const uint32_t *calls, uint32_t count,
+			 const struct dtc_file *file, enum dtc_call_kind kind)
 {
-	uint64_t end = 0;
+	uint64_t end = 0, total = kind == DTC_CALL_READ ? file->read_bytes : file->written_bytes;
 	g_array_set_size(moved, 0);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_call call = dtc_history_copy_call(h, calls[i]);
@@ -24,9 +24,10 @@ bool dtc_calls_move_once(const DtcHistory *h, GArray *moved, const uint32_t *cal
 		end = moved->len ? g_array_index(moved, struct dtc_moved_bytes, 0).offset : total;
 	for (guint i = 0; i < moved->len; i++) {
 		const struct dtc_moved_bytes *bytes = &g_array_index(moved, struct dtc_moved_bytes, i);
-		if (bytes->offset != end)
+		if (bytes->offset < end || (bytes->offset > end && !file->has_lost_bytes))
 			return false;
-		end += bytes->bytes;
+		if (__builtin_add_overflow(bytes->offset, bytes->bytes, &end) && file->has_lost_bytes)
+			return false;
 	}
-	return end == total;
+	return file->has_lost_bytes ? end <= total : end == total;
 }

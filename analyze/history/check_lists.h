@@ -17,6 +17,9 @@ struct dtc_moved_bytes {
 	uint64_t bytes;
 };
 
-/* The calls of one kind took or gave every byte of the file once. moved is for its own use: struct dtc_moved_bytes. */
-bool dtc_calls_move_once(const DtcHistory *history, GArray *moved, const uint32_t *calls, uint32_t count, uint8_t kind,
-			 uint64_t total);
+/*
+ * The calls of one kind took or gave every byte of the file once; where bytes were lost, none twice. moved is for its
+ * own use: struct dtc_moved_bytes.
+ */
+bool dtc_calls_move_once(const DtcHistory *history, GArray *moved, const uint32_t *calls, uint32_t count,
+			 const struct dtc_file *file, enum dtc_call_kind kind);

@@ -362,7 +362,8 @@ static struct base get_base(const DtcLocator *locator, const struct dtc_hop_side
 	if (written ? file->has_base_out : file->has_base_in) {
 		const struct dtc_flow *flow =
 			dtc_packets_get_flow(dtc_history_get_packets(h), written ? file->flow_out : file->flow_in);
-		return (struct base){ true, !flow->has_isn, written ? file->base_out : file->base_in };
+		return (struct base){ true, !flow->has_isn || file->has_lost_bytes,
+				      written ? file->base_out : file->base_in };
 	}
 	const DtcPackets *packets = locator->input.captures[e->node];
 	const struct dtc_flow *request_flow = get_flow(locator, e);

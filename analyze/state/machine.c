@@ -35,6 +35,7 @@ DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader)
 	m->named_files = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->blocks = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL);
 	m->gaps = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+	m->gap_bounds = g_array_new(FALSE, FALSE, sizeof(int64_t));
 	m->irq_names = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->vector_names = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	m->queued_works = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, g_free);
@@ -63,6 +64,7 @@ void dtc_machine_free(DtcMachine *m)
 		dtc_machine_drop_files(m, GPOINTER_TO_INT(pids[i]));
 	g_hash_table_unref(m->fd_tables);
 	g_ptr_array_unref(m->gaps);
+	g_array_unref(m->gap_bounds);
 	g_hash_table_unref(m->table_owners);
 	g_hash_table_unref(m->named_files);
 	g_hash_table_unref(m->blocks);
@@ -300,6 +302,8 @@ static void apply_lost(DtcMachine *m, const struct dtc_event *event)
 	GArray *gaps = g_ptr_array_index(m->gaps, event->cpu);
 	if (!gaps->len || g_array_index(gaps, int64_t, gaps->len - 1) < begin_ns)
 		g_array_append_val(gaps, begin_ns);
+	g_array_append_val(m->gap_bounds, begin_ns);
+	g_array_append_val(m->gap_bounds, m->now_ns);
 	if (cpu->current == DTC_NONE)
 		return;
 	int64_t since_ns = DTC_TASK(m, cpu->current)->since_ns;
@@ -457,6 +461,13 @@ static void forget_kernel_mode(DtcHistory *h)
 	}
 }
 
+static int compare_bounds(gconstpointer a, gconstpointer b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 DtcHistory *dtc_machine_finish(DtcMachine *m, DtcFindings *findings)
 {
 	DtcHistory *h = m->history;
@@ -469,7 +480,9 @@ DtcHistory *dtc_machine_finish(DtcMachine *m, DtcFindings *findings)
 		DTC_THREAD(m, i)->end_ns = MAX(h->end_ns, DTC_THREAD(m, i)->begin_ns);
 	}
 	dtc_packets_seal(h->packets);
+	g_array_sort(m->gap_bounds, compare_bounds);
 	dtc_machine_place_sockets(m);
+	dtc_machine_place_lost_bytes(m);
 	dtc_history_seal(h);
 	if (!m->saw[DTC_EVENT_SYSCALL_ENTRY] && !m->saw[DTC_EVENT_SYSCALL_EXIT])
 		forget_kernel_mode(h);

@@ -131,6 +131,7 @@ struct DtcMachine {
 	GHashTable *syns;	  /* (address, port, namespace) hash of the peer -> flow + 1 of its last SYN received */
 	int64_t now_ns;
 	GPtrArray *gaps;	    /* per CPU: GArray of int64_t, when gaps of lost events began */
+	GArray *gap_bounds;	    /* int64_t: when gaps of any CPU began and ended; sorted at the end */
 	uint64_t sleepers_function; /* of the hrtimers that end sleeps, 0: none was seen yet */
 	uint32_t old_state_max;	    /* kernels before 4.14: the bit of a preempted thread in prev_state; else 0 */
 	bool saw_arguments;	    /* of calls: not all are told by their number alone */
@@ -258,3 +259,18 @@ void dtc_machine_drop_files(DtcMachine *machine, int32_t pid);
 void dtc_machine_report_absent(const DtcMachine *machine, DtcFindings *findings);
 /* At the end: where each socket's byte 0 lies in the sequence space of its flows. */
 void dtc_machine_place_sockets(DtcMachine *machine);
+/* lost_bytes.c: then, where events were lost, how many bytes of them calls moved that are not in the trace. */
+void dtc_machine_place_lost_bytes(DtcMachine *machine);
+
+/* socket.c: a sequence number that something is at most. */
+struct dtc_seq_bound {
+	bool is_known;
+	uint32_t seq;
+};
+
+/*
+ * What each of a file's reads says of where its bytes begin in the flow: at most there. reads: ids in the order in
+ * which they ended; ret_bounds: one for each.
+ */
+void dtc_machine_bound_reads(const DtcMachine *machine, uint32_t flow_in, const uint32_t *reads, guint count,
+			     struct dtc_seq_bound *ret_bounds);

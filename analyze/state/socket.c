@@ -9,67 +9,73 @@
  * message in the socket; with the base taken from the first read every query had been read by an earlier one's call.
  *
  * A bound is too low only if something arrived that the trace does not have. The next arrival shows it, as it begins
- * behind the end of the last one: the bounds in between count for nothing.
+ * behind the end of the last one: the bounds in between count for nothing, but for those from before the trace says
+ * that events were lost.
  */
 #include "analyze/state/machine_state.h"
 
+#include <dtrace-chain/bisect.h>
+
 #include <string.h>
 
-/* The least of several sequence numbers that lie less than 2 GiB apart. */
-struct least {
-	bool is_known;
-	uint32_t seq;
-};
-
-static void add_bound(struct least *least, uint32_t seq)
+static const struct dtc_call *get_call(const DtcMachine *m, const uint32_t *ids, guint index)
 {
-	if (!least->is_known || dtc_seq_distance(least->seq, seq) < 0)
-		*least = (struct least){ true, seq };
+	return DTC_AT(m->history->filling->calls, struct dtc_call, ids[index]);
 }
 
-static const struct dtc_call *get_call(const DtcMachine *m, const GArray *ids, guint index)
+/* Until when nothing that arrived after a time was lost, as far as the trace says that events were. */
+static int64_t find_loss(const DtcMachine *m, int64_t since_ns)
 {
-	return DTC_AT(m->history->filling->calls, struct dtc_call, g_array_index(ids, uint32_t, index));
+	const GArray *bounds = m->gap_bounds;
+	guint first = DTC_BISECT(i, 0, bounds->len, g_array_index(bounds, int64_t, i) < since_ns);
+
+	return first < bounds->len ? g_array_index(bounds, int64_t, first) : INT64_MAX;
 }
 
-/* reads: from *next on those of one file in the order in which they ended; *next ends behind those before until_ns. */
-static struct least bound_by_reads(const DtcMachine *m, const GArray *reads, guint *next, guint end, int64_t until_ns,
-				   uint32_t arrived_seq)
-{
-	struct least bound = { 0 };
-	for (; *next < end && get_call(m, reads, *next)->end_ns < until_ns; ++*next) {
-		const struct dtc_call *read = get_call(m, reads, *next);
-		add_bound(&bound, arrived_seq - (uint32_t)read->offset - (uint32_t)read->result);
-	}
-	return bound;
-}
-
-/* reads: those of the file from first to before end. */
-static struct least find_base_in(const DtcMachine *m, uint32_t flow_in, const GArray *reads, guint first, guint end)
+void dtc_machine_bound_reads(const DtcMachine *m, uint32_t flow_in, const uint32_t *reads, guint count,
+			     struct dtc_seq_bound *ret_bounds)
 {
 	const DtcPackets *packets = m->history->packets;
 	const uint32_t *ids = dtc_packets_get_flow_packets(packets, flow_in);
-	uint32_t count = dtc_packets_get_flow(packets, flow_in)->packet_count;
+	uint32_t packet_count = dtc_packets_get_flow(packets, flow_in)->packet_count;
 	uint32_t arrived_seq = 0; /* the end of what arrived */
 	bool has_arrival = false, has_hole = false;
-	struct least base = { 0 }, bound;
+	int64_t whole_ns = INT64_MIN; /* until then nothing is missing behind the latest arrival, whatever comes */
+	guint next = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
-		if (p->direction != DTC_RECEIVED || !p->payload_bytes)
+	memset(ret_bounds, 0, count * sizeof(*ret_bounds));
+	for (uint32_t i = 0; i <= packet_count; i++) {
+		const struct dtc_packet *p = i < packet_count ? dtc_packets_get(packets, ids[i]) : NULL;
+		if (p && (p->direction != DTC_RECEIVED || !p->payload_bytes))
 			continue;
-		bound = bound_by_reads(m, reads, &first, end, p->time_ns, arrived_seq);
-		bool is_hole = has_arrival && dtc_seq_distance(arrived_seq, p->seq) > 0;
-		if (has_arrival && bound.is_known && !is_hole)
-			add_bound(&base, bound.seq);
+		/* where there were holes, there may be one behind the last */
+		bool is_hole = p ? has_arrival && dtc_seq_distance(arrived_seq, p->seq) > 0 : has_hole;
+		for (; next < count && (!p || get_call(m, reads, next)->end_ns < p->time_ns); next++) {
+			const struct dtc_call *read = get_call(m, reads, next);
+			ret_bounds[next].is_known = has_arrival && (!is_hole || read->end_ns <= whole_ns);
+			ret_bounds[next].seq = arrived_seq - (uint32_t)read->offset - (uint32_t)read->result;
+		}
+		if (!p)
+			return;
+		has_hole |= is_hole && whole_ns == INT64_MIN;
+		int64_t loss_ns = find_loss(m, p->time_ns);
+		whole_ns = loss_ns < INT64_MAX ? loss_ns : INT64_MIN;
 		if (!has_arrival || dtc_seq_distance(arrived_seq, p->seq + p->payload_bytes) > 0)
 			arrived_seq = p->seq + p->payload_bytes;
 		has_arrival = true;
-		has_hole |= is_hole;
 	}
-	bound = bound_by_reads(m, reads, &first, end, INT64_MAX, arrived_seq);
-	if (has_arrival && bound.is_known && !has_hole) /* where there were holes, there may be one behind the last */
-		add_bound(&base, bound.seq);
+}
+
+/* The least of the bounds, which lie less than 2 GiB apart. */
+static struct dtc_seq_bound find_base_in(const DtcMachine *m, uint32_t flow_in, const uint32_t *reads, guint count)
+{
+	g_autofree struct dtc_seq_bound *bounds = g_new(struct dtc_seq_bound, count);
+	struct dtc_seq_bound base = { 0 };
+
+	dtc_machine_bound_reads(m, flow_in, reads, count, bounds);
+	for (guint i = 0; i < count; i++)
+		if (bounds[i].is_known && (!base.is_known || dtc_seq_distance(base.seq, bounds[i].seq) < 0))
+			base = bounds[i];
 	return base;
 }
 
@@ -111,12 +117,13 @@ static void place_open_reads(DtcMachine *m)
 	}
 	if (reads->len > 1)
 		g_array_sort_with_data(reads, compare_reads, m);
+	const uint32_t *ids = (const uint32_t *)reads->data;
 	for (guint first = 0, end; first < reads->len; first = end) {
-		uint32_t index = get_call(m, reads, first)->file;
-		for (end = first + 1; end < reads->len && get_call(m, reads, end)->file == index; end++)
+		uint32_t index = get_call(m, ids, first)->file;
+		for (end = first + 1; end < reads->len && get_call(m, ids, end)->file == index; end++)
 			;
 		struct dtc_file *file = get_file(m, index);
-		struct least base = find_base_in(m, file->flow_in, reads, first, end);
+		struct dtc_seq_bound base = find_base_in(m, file->flow_in, ids + first, end - first);
 		file->has_base_in = base.is_known;
 		file->base_in = base.seq;
 	}

@@ -200,7 +200,10 @@ struct dtc_file {
 	uint32_t peer;	  /* PIPE, SOCKET of a pair: the file of the other end, or DTC_NONE */
 	uint32_t accept;  /* SOCKET: the call that accepted it, or DTC_NONE */
 	int32_t pid;
-	uint32_t spare;
+	/* Calls that are not in the trace, as events were lost, moved bytes between those of its calls: offsets of
+	 * these count them, as far as packets tell. */
+	bool has_lost_bytes;
+	uint8_t spare[3];
 };
 _Static_assert(sizeof(struct dtc_file) == 64,
 	       "0.01 of these per event where files are opened and connections accepted");

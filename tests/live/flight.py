@@ -337,8 +337,8 @@ def main():
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     port = server.server_address[1]
-    stories = (story_slow, story_line, story_keep, story_keep_user, story_burst, story_disk, story_growth, story_unwritable,
-               story_memory)
+    stories = (story_slow, story_line, story_keep, story_keep_user, story_burst, story_disk, story_growth,
+               story_unwritable, story_memory)
     wanted = sys.argv[3:]
     try:
         story_refused()

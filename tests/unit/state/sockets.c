@@ -228,6 +228,138 @@ static void test_no_arrival(void)
 	end(&s);
 }
 
+/* The offset of the last call that moved bytes. */
+static uint64_t find_last_offset(const DtcHistory *h, enum dtc_call_kind kind)
+{
+	uint64_t offset = 0;
+
+	for (uint32_t i = 0; i < dtc_history_get_call_count(h); i++) {
+		const struct dtc_call call = dtc_history_copy_call(h, i);
+		if (call.kind == kind && call.result > 0)
+			offset = call.offset;
+	}
+	return offset;
+}
+
+static const struct dtc_file *find_socket(const DtcHistory *h)
+{
+	for (uint32_t i = 0; i < dtc_history_get_file_count(h); i++)
+		if (dtc_history_get_file(h, i)->flow_in != DTC_NONE)
+			return dtc_history_get_file(h, i);
+	g_assert_not_reached();
+}
+
+static void send_bytes(struct server *s, uint32_t seq, uint32_t bytes)
+{
+	struct dtc_headers headers = story_headers(2, 3306, 1, 1000, seq, 1, DTC_TCP_ACK, bytes, 0);
+	story_enter(&s->story, s->t++, 0, "write", FD);
+	story_packet(&s->story, DTC_EVENT_NET_SEND, s->t++, 0, &headers);
+	story_leave(&s->story, s->t++, 0, "write", (int64_t)bytes);
+}
+
+static void lose(struct server *s)
+{
+	s->t += 10;
+	story_lost(&s->story, s->t - 10, s->t, 0);
+	story_switch(&s->story, s->t++, 0, 0, "swapper/0", 0, TID, "db");
+}
+
+static void end_lost(struct server *s)
+{
+	story_switch(&s->story, s->t, 0, TID, "db", 1, 0, "swapper/0");
+	story_end(&s->story);
+}
+
+/*
+ * The events of a read were lost, and those of the arrival before it: the next read is of what arrived next. Header
+ * first, so that not each read drains the socket.
+ */
+static void test_lost_read(void)
+{
+	for (uint32_t arrived = 0; arrived < 2; arrived++) {
+		struct server s;
+		begin(&s, START);
+		arrive(&s, START, 50);
+		take(&s, 50);
+		answer(&s);
+		if (arrived)
+			arrive(&s, START + 50, 30);
+		lose(&s);
+		for (uint32_t i = 0; i < 3; i++) {
+			arrive(&s, START + 80 + 50 * i, 50);
+			take(&s, 4);
+			take(&s, 46);
+		}
+		end_lost(&s);
+		const struct dtc_file *file = find_socket(s.story.history);
+		g_assert_true(file->has_lost_bytes);
+		g_assert_cmpuint(file->base_in, ==, START);
+		g_assert_cmpuint(find_last_offset(s.story.history, DTC_CALL_READ), ==, 80 + 100 + 4);
+		g_assert_cmpuint(file->read_bytes, ==, 80 + 150);
+		story_clear(&s.story);
+	}
+}
+
+/* A write was lost; what leaves later than it is written, as the window opens, tells nothing too much. */
+static void test_lost_write(void)
+{
+	struct server s;
+	begin(&s, START);
+	arrive(&s, START, 50);
+	take(&s, 50);
+	send_bytes(&s, 500, 10);
+	lose(&s); /* a write of 7 */
+	send_bytes(&s, 517, 10);
+	struct dtc_headers late = story_headers(2, 3306, 1, 1000, 527, 1, DTC_TCP_ACK, 10, 0);
+	story_enter(&s.story, s.t++, 0, "write", FD);
+	story_leave(&s.story, s.t++, 0, "write", 20);
+	story_packet(&s.story, DTC_EVENT_NET_SEND, s.t++, 0, &late);
+	send_bytes(&s, 537, 20);
+	end_lost(&s);
+	const struct dtc_file *file = find_socket(s.story.history);
+	g_assert_true(file->has_lost_bytes);
+	g_assert_cmpuint(file->base_out, ==, 500);
+	g_assert_cmpuint(find_last_offset(s.story.history, DTC_CALL_WRITE), ==, 47);
+	g_assert_cmpuint(file->written_bytes, ==, 67);
+	story_clear(&s.story);
+}
+
+/* Events were lost, but none of this connection. A segment that leaves once more tells nothing. */
+static void test_lost_nothing(void)
+{
+	struct server s;
+	begin(&s, START);
+	for (uint32_t i = 0; i < 3; i++) {
+		arrive(&s, START + 50 * i, 50);
+		take(&s, 4);
+		if (i == 1)
+			lose(&s);
+		take(&s, 46);
+		send_bytes(&s, 500 + 10 * i, 10);
+		struct dtc_headers again = story_headers(2, 3306, 1, 1000, 500, 1, DTC_TCP_ACK, 10, 0);
+		story_packet(&s.story, DTC_EVENT_NET_SEND, s.t++, 0, &again);
+	}
+	end_lost(&s);
+	g_assert_false(find_socket(s.story.history)->has_lost_bytes);
+	g_assert_cmpuint(find_last_offset(s.story.history, DTC_CALL_READ), ==, 104);
+	story_clear(&s.story);
+}
+
+/* What is sent by calls that are no writes is not lost: nothing can be said, and nothing is moved. */
+static void test_lost_unknown(void)
+{
+	struct server s;
+	begin(&s, START);
+	send_bytes(&s, 500, 10);
+	struct dtc_headers other = story_headers(2, 3306, 1, 1000, 510, 1, DTC_TCP_ACK, 90, 0);
+	story_packet(&s.story, DTC_EVENT_NET_SEND, s.t++, 0, &other);
+	lose(&s);
+	send_bytes(&s, 600, 10);
+	end_lost(&s);
+	g_assert_false(find_socket(s.story.history)->has_lost_bytes);
+	story_clear(&s.story);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -241,5 +373,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/sockets/old-segment-first", test_old_segment_first);
 	g_test_add_func("/sockets/reordered", test_reordered);
 	g_test_add_func("/sockets/no-arrival", test_no_arrival);
+	g_test_add_func("/sockets/lost-read", test_lost_read);
+	g_test_add_func("/sockets/lost-write", test_lost_write);
+	g_test_add_func("/sockets/lost-nothing", test_lost_nothing);
+	g_test_add_func("/sockets/lost-unknown", test_lost_unknown);
 	return g_test_run();
 }

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where events were lost, calls were, and the bytes that they moved are missing in the offsets of all calls behind
+ * them: in a recording that lacked 8 ms, one read of a client's was lost, and every request behind it on the connection
+ * was taken for its neighbour. Packets tell how far offsets are off. What leaves has been written, so that after a gap
+ * at least so much is missing that it is so; what is read has arrived, so that at most so much is. The one is exact as
+ * soon as a socket has sent all that was written, the other as soon as it was drained, and neither ever gets less: a
+ * later period bounds an earlier one. A period is from one begin or end of a gap to the next.
+ *
+ * Where bytes are missing before anything was lost, calls move bytes of which nothing is known here: such a file is
+ * left as it is.
+ */
+#include "analyze/state/machine_state.h"
+
+#include <dtrace-chain/bisect.h>
+
+#define UNKNOWN INT64_MIN
+
+/* The calls of one direction of a file, in the order of their bytes. */
+struct moves {
+	struct dtc_file *file;
+	const uint32_t *calls;
+	guint count;
+	guint first_period;
+	int64_t *missing; /* of each period from the first on, until its end; UNKNOWN: nothing tells */
+	guint period_count;
+};
+
+static struct dtc_call *get_call(const DtcMachine *m, uint32_t call)
+{
+	return DTC_AT(m->history->filling->calls, struct dtc_call, call);
+}
+
+static struct dtc_file *get_file(const DtcMachine *m, const struct dtc_call *call)
+{
+	return &g_array_index(m->history->files, struct dtc_file, call->file);
+}
+
+static guint find_period(const DtcMachine *m, int64_t time_ns)
+{
+	const GArray *bounds = m->gap_bounds;
+
+	return DTC_BISECT(i, 0, bounds->len, g_array_index(bounds, int64_t, i) <= time_ns);
+}
+
+/* Of a period; NULL: it is none of the file's. */
+static int64_t *get_missing(const DtcMachine *m, const struct moves *moves, int64_t time_ns)
+{
+	guint period =
+		find_period(m, time_ns) - moves->first_period; /* far beyond the last if it is before the first */
+
+	return period < moves->period_count ? &moves->missing[period] : NULL;
+}
+
+static int64_t get_moved_ns(const struct dtc_call *call, bool is_write)
+{
+	return is_write ? call->begin_ns : call->end_ns;
+}
+
+static void bound_reads(const DtcMachine *m, struct moves *moves)
+{
+	g_autofree struct dtc_seq_bound *bounds = g_new(struct dtc_seq_bound, moves->count);
+
+	dtc_machine_bound_reads(m, moves->file->flow_in, moves->calls, moves->count, bounds);
+	for (guint i = 0; i < moves->count; i++) {
+		int64_t *missing = get_missing(m, moves, get_call(m, moves->calls[i])->end_ns);
+		int64_t most = dtc_seq_distance(moves->file->base_in, bounds[i].seq);
+		if (missing && bounds[i].is_known && (*missing == UNKNOWN || most < *missing))
+			*missing = most;
+	}
+	for (guint i = moves->period_count - 1, next = i; i-- > 0;) {
+		if (moves->missing[i] == UNKNOWN)
+			continue;
+		if (moves->missing[next] != UNKNOWN)
+			moves->missing[i] = MIN(moves->missing[i], moves->missing[next]);
+		next = i;
+	}
+}
+
+static void bound_writes(const DtcMachine *m, struct moves *moves)
+{
+	const DtcPackets *packets = m->history->packets;
+	const uint32_t *ids = dtc_packets_get_flow_packets(packets, moves->file->flow_out);
+	uint32_t count = dtc_packets_get_flow(packets, moves->file->flow_out)->packet_count;
+	const struct dtc_call *write = NULL;
+	guint next = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
+		if (p->direction != DTC_SENT || !p->payload_bytes)
+			continue;
+		for (; next < moves->count && get_call(m, moves->calls[next])->begin_ns <= p->time_ns; next++)
+			write = get_call(m, moves->calls[next]);
+		int64_t *missing = get_missing(m, moves, p->time_ns);
+		/* of a write that did not return nobody knows how much it gave */
+		if (!missing || (write && write->result == DTC_ABSENT))
+			continue;
+		uint32_t written = write ? (uint32_t)(write->offset + (uint64_t)write->result) : 0;
+		int64_t least = dtc_seq_distance(moves->file->base_out + written, p->seq + p->payload_bytes);
+		*missing = MAX(*missing, MAX(least, 0));
+	}
+}
+
+/* Each period has at least what the one before it has; where nothing tells, just that. */
+static bool settle(struct moves *moves)
+{
+	int64_t before = 0;
+
+	if (moves->missing[0] != UNKNOWN && moves->missing[0] != 0)
+		return false;
+	for (guint i = 0; i < moves->period_count; i++)
+		before = moves->missing[i] = MAX(before, moves->missing[i]);
+	return before > 0;
+}
+
+static void move(const DtcMachine *m, const struct moves *moves, bool is_write)
+{
+	int64_t last = moves->missing[moves->period_count - 1];
+
+	for (guint i = 0; i < moves->count; i++) {
+		struct dtc_call *call = get_call(m, moves->calls[i]);
+		const int64_t *missing = get_missing(m, moves, get_moved_ns(call, is_write));
+		call->offset += missing ? (uint64_t)*missing : 0;
+	}
+	moves->file->has_lost_bytes = true;
+	*(is_write ? &moves->file->written_bytes : &moves->file->read_bytes) += (uint64_t)last;
+}
+
+static void place_file(const DtcMachine *m, const uint32_t *calls, guint count, bool is_write)
+{
+	struct dtc_file *file = get_file(m, get_call(m, calls[0]));
+	guint first = find_period(m, file->begin_ns);
+	guint periods = find_period(m, get_moved_ns(get_call(m, calls[count - 1]), is_write)) + 1 - first;
+	struct moves moves = { file, calls, count, first, NULL, periods };
+
+	if (periods < 2 || periods > m->gap_bounds->len + 1)
+		return; /* nothing was lost while it was used */
+	moves.missing = g_new(int64_t, periods);
+	for (guint i = 0; i < periods; i++)
+		moves.missing[i] = UNKNOWN;
+	if (is_write)
+		bound_writes(m, &moves);
+	else
+		bound_reads(m, &moves);
+	if (settle(&moves))
+		move(m, &moves, is_write);
+	g_free(moves.missing);
+}
+
+static bool is_wanted(const DtcMachine *m, const struct dtc_call *call, bool is_write)
+{
+	if (call->file == DTC_NONE || call->kind != (is_write ? DTC_CALL_WRITE : DTC_CALL_READ))
+		return false;
+	if (call->result != DTC_ABSENT ? call->result <= 0 : !is_write)
+		return false;
+	const struct dtc_file *file = get_file(m, call);
+	return (is_write ? file->has_base_out : file->has_base_in) && file->flow_out != DTC_NONE &&
+	       dtc_packets_get_flow(m->history->packets, file->flow_out)->protocol == DTC_PROTOCOL_TCP;
+}
+
+static int compare_calls(gconstpointer a, gconstpointer b, gpointer machine)
+{
+	const struct dtc_call *x = get_call(machine, *(const uint32_t *)a),
+			      *y = get_call(machine, *(const uint32_t *)b);
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+static void place_direction(DtcMachine *m, bool is_write)
+{
+	g_autoptr(GArray) calls = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	for (uint32_t i = 0; i < m->history->filling->calls->len; i++)
+		if (is_wanted(m, get_call(m, i), is_write))
+			g_array_append_val(calls, i);
+	if (calls->len > 1)
+		g_array_sort_with_data(calls, compare_calls, m);
+	const uint32_t *ids = (const uint32_t *)calls->data;
+	for (guint first = 0, end; first < calls->len; first = end) {
+		uint32_t file = get_call(m, ids[first])->file;
+		for (end = first + 1; end < calls->len && get_call(m, ids[end])->file == file; end++)
+			;
+		place_file(m, ids + first, end - first, is_write);
+	}
+}
+
+void dtc_machine_place_lost_bytes(DtcMachine *m)
+{
+	if (m->gap_bounds->len == 0)
+		return;
+	place_direction(m, false);
+	place_direction(m, true);
+}
