@@ -75,15 +75,41 @@ class Lab:
         for name in ("host", "user"):
             run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", os.path.join(self.folder, name))
         shutil.copy(os.path.join(self.folder, "user.pub"), os.path.join(self.folder, "authorized"))
-        hosts = "".join("Host %s\n HostName 10.79.0.%d\n" % (node, i) for i, node in enumerate(NODES, 1))
-        self.write("ssh_config", hosts + "Host *\n User root\n IdentityFile %s/user\n IdentitiesOnly yes\n"
-                   " UserKnownHostsFile /dev/null\n StrictHostKeyChecking no\n LogLevel ERROR\n" % self.folder)
+        self.write_ssh_config()
         self.write("sshd_config", "Port 22\nHostKey %s/host\nAuthorizedKeysFile %s/authorized\nUsePAM no\n"
                    "StrictModes no\nPermitRootLogin prohibit-password\nPidFile none\nMaxStartups 50\n" %
                    (self.folder, self.folder))
         os.mkdir(os.path.join(self.folder, "bin"))
         self.write("bin/ssh", "#!/bin/sh\nexec /usr/bin/ssh -F %s/ssh_config \"$@\"\n" % self.folder)
         os.chmod(os.path.join(self.folder, "bin/ssh"), 0o755)
+
+    def write_ssh_config(self, user="root", jump=None):
+        """All but the first are reached through it if it is a jump."""
+        hosts = "".join("Host %s\n HostName 10.79.0.%d\n%s" %
+                        (node, i, " ProxyJump %s\n" % jump if jump and node != jump else "")
+                        for i, node in enumerate(NODES, 1))
+        self.write("ssh_config", hosts + "Host *\n User %s\n IdentityFile %s/user\n IdentitiesOnly yes\n"
+                   " UserKnownHostsFile /dev/null\n StrictHostKeyChecking no\n LogLevel ERROR\n" %
+                   (user, self.folder))
+
+    def make_user(self, node, user, rule):
+        """In files that only this node's sshd sees in the place of /etc's; what runs before it so that it does."""
+        lines = {"passwd": "%s:x:54321:54321::/:/bin/sh" % user, "shadow": "%s:*:19000:0:99999:7:::" % user,
+                 "sudoers": "%s %s" % (user, rule)}
+        mounts = ""
+        for name, line in lines.items():
+            path = os.path.join(self.folder, "%s.%s" % (node, name))
+            shutil.copy("/etc/" + name, path)
+            os.chmod(path, os.stat("/etc/" + name).st_mode & 0o777)
+            with open(path, "a", encoding="ascii") as file:
+                file.write(line + "\n")
+            mounts += "mount --bind %s /etc/%s && " % (path, name)
+        return ["unshare", "--mount", "sh", "-c", mounts + 'exec "$@"', "sh"]
+
+    def restart_sshd(self, node, behind=()):
+        getattr(self, node).kill()
+        getattr(self, node).wait()
+        self.start_sshd(node, behind=behind)
 
     def write(self, name, text):
         with open(os.path.join(self.folder, name), "w", encoding="ascii") as file:
@@ -170,7 +196,7 @@ def finish(process, seconds=120):
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
-        failures.append("it did not end: " + out + err)
+        expect(False, "it did not end: " + out + err)
     return process.returncode, out, err
 
 
@@ -277,9 +303,7 @@ def story_probes(lab):
     """Two nodes that say nothing to each other: probes tell that their clocks are one. Each sees its own namespace."""
     own = ["setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]
     for node in ("n1", "n2"):
-        getattr(lab, node).kill()
-        getattr(lab, node).wait()
-        lab.start_sshd(node, behind=own)
+        lab.restart_sshd(node, own)
     common = ("--nodes", "n1,n2", *MINIMAL, "--for", "3s", "--filter", "udp port 9")
     for name, more in (("probes", ()), ("headers", ("--headers-only",)), ("none", ("--no-probes",))):
         code, out, err = lab.record(name + ".dtcb", *common, *more)
@@ -295,10 +319,30 @@ def story_probes(lab):
         edges = ask(lab, "usage", name + ".dtcb")["edges"]
         expect(not [edge for edge in edges if edge["channel"] == "udp"], "nobody serves with them: %s" % edges)
     for node in ("n1", "n2"):
-        getattr(lab, node).kill()
-        getattr(lab, node).wait()
-        lab.start_sshd(node)
+        lab.restart_sshd(node)
     lab.wait_until_clean("probes")
+
+
+def story_user(lab):
+    """Logins that are not root's, through the first node: sudo asks them for nothing, or refuses."""
+    if not shutil.which("sudo"):
+        print("  skipped: there is no sudo")
+        return
+    lab.write_ssh_config("dtc-user", jump="n1")  # ssh gives its -F on to the ssh of a jump
+    for node, rule in zip(NODES, ("ALL=(ALL) NOPASSWD: ALL", "ALL=(ALL) NOPASSWD: ALL", "ALL=(ALL) ALL")):
+        lab.restart_sshd(node, lab.make_user(node, "dtc-user", rule))
+    code, out, err = lab.record("user.dtcb", *MINIMAL, "--for", "1s")
+    expect(code == 3 and "2 of 3 nodes" in out, "two are recorded: %d %s%s" % (code, out, err))
+    expect("node 'n3' cannot be recorded: " in err and "run it as root" in err, "why not n3: " + out + err)
+    expect(lab.nodes_of("user.dtcb") == ["n1", "n2"] and lab.check("user.dtcb"), "two are in the bundle, intact")
+    lab.wait_until_clean("user")
+    code, out, err = lab.record("must.dtcb", *MINIMAL, "--for", "1s", "--sudo", "--nodes", "n3")
+    expect(code == 1 and "sudo" in err, "with --sudo it says so: %d %s%s" % (code, out, err))
+    expect(not os.path.exists(os.path.join(lab.folder, "must.dtcb")), "nothing is written")
+    lab.write_ssh_config()
+    for node in NODES:
+        lab.restart_sshd(node)
+    lab.wait_until_clean("user refused")
 
 
 def story_recorder_killed(lab):
