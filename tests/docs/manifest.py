@@ -58,7 +58,7 @@ def check_document(document):
         raise Refused("is no object")
     group, _, version = str(document.get("apiVersion")).rpartition("/")
     name = version.capitalize() + str(document.get("kind"))
-    if group not in ("", "apps") or not hasattr(models, name):
+    if group not in ("", "apps", "batch") or not hasattr(models, name):
         raise Refused(f"there is no {document.get('kind')} in {document.get('apiVersion')}")
     check_object(document, getattr(models, name), document["kind"])
     check_selector(document)
@@ -69,8 +69,8 @@ def check_selector(document):
     spec = document.get("spec", {})
     if "template" not in spec:
         return
-    wanted = spec["selector"]["matchLabels"].items()
-    if not wanted <= spec["template"].get("metadata", {}).get("labels", {}).items():
+    wanted = {} if document["kind"] == "Job" else spec["selector"]["matchLabels"]  # a job's is made by the server
+    if not wanted.items() <= spec["template"].get("metadata", {}).get("labels", {}).items():
         raise Refused("spec.selector does not fit the labels of spec.template")
     pod = spec["template"]["spec"]
     volumes = {one["name"] for one in pod.get("volumes", ())}
