@@ -7,10 +7,8 @@
 
 #include <math.h>
 
-/* So many ways are remembered at most: 5 MB... */
+/* So many ways are remembered at most: 5 MB. */
 #define WAYS_MAX 65536
-/* ...and all ways from some nodes, of so many ends in all: another 4 MB. */
-#define ENDS_MAX 262144
 
 /* The bounds of b against a at a knot: neighbours in a list of requests ask for the same ones. */
 struct way {
@@ -19,11 +17,11 @@ struct way {
 	double lo, hi;
 };
 
-/* Those of all nodes against a at a knot: to find one takes as long as to find all of them. */
-struct row {
-	guint knot, a;
-	bool is_possible;
-	double bounds[]; /* lo of each node, then hi */
+/* What is asked at a knot. */
+enum kind {
+	KIND_UNKNOWN,
+	KIND_PLAIN, /* every pair's bound has 0 in it, as those of a fit have: no way gets shorter by going on */
+	KIND_MIXED,
 };
 
 struct DtcPairBounds {
@@ -33,22 +31,12 @@ struct DtcPairBounds {
 	guint pair_count;
 	guint node_count;	  /* one more than the highest of the pairs */
 	struct dtc_bound *bounds; /* owned; knot * pair_count + pair */
+	guint *first;		  /* node -> its first place in incident */
+	guint *incident;	  /* the pairs of each node */
 	GMutex lock;
-	GHashTable *ways; /* struct way; under the lock, as the next one */
-	GHashTable *rows; /* struct row */
+	uint8_t *kinds;	  /* enum kind of each knot; under the lock, as the next one */
+	GHashTable *ways; /* struct way */
 };
-
-static guint row_hash(gconstpointer data)
-{
-	const struct row *row = data;
-	return row->knot * 4099 + row->a;
-}
-
-static gboolean row_equal(gconstpointer left, gconstpointer right)
-{
-	const struct row *x = left, *y = right;
-	return x->knot == y->knot && x->a == y->a;
-}
 
 static guint way_hash(gconstpointer data)
 {
@@ -60,6 +48,23 @@ static gboolean way_equal(gconstpointer left, gconstpointer right)
 {
 	const struct way *x = left, *y = right;
 	return x->knot == y->knot && x->a == y->a && x->b == y->b;
+}
+
+static void link_nodes(DtcPairBounds *bounds)
+{
+	bounds->first = g_new0(guint, (gsize)bounds->node_count + 2);
+	bounds->incident = g_new(guint, 2 * (gsize)bounds->pair_count + 1);
+	/* counted one place up, so that filling moves each first to where it belongs */
+	for (guint p = 0; p < bounds->pair_count; p++) {
+		bounds->first[bounds->pairs[p].a + 2]++;
+		bounds->first[bounds->pairs[p].b + 2]++;
+	}
+	for (guint i = 2; i < bounds->node_count + 2; i++)
+		bounds->first[i] += bounds->first[i - 1];
+	for (guint p = 0; p < bounds->pair_count; p++) {
+		bounds->incident[bounds->first[bounds->pairs[p].a + 1]++] = p;
+		bounds->incident[bounds->first[bounds->pairs[p].b + 1]++] = p;
+	}
 }
 
 DtcPairBounds *dtc_pair_bounds_new(const int64_t *cluster_ns, guint knot_count, const struct dtc_node_pair *pairs,
@@ -81,7 +86,8 @@ DtcPairBounds *dtc_pair_bounds_new(const int64_t *cluster_ns, guint knot_count, 
 		bounds->bounds[i] = (struct dtc_bound){ -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS };
 	g_mutex_init(&bounds->lock);
 	bounds->ways = g_hash_table_new_full(way_hash, way_equal, g_free, NULL);
-	bounds->rows = g_hash_table_new_full(row_hash, row_equal, g_free, NULL);
+	bounds->kinds = g_new0(uint8_t, knot_count);
+	link_nodes(bounds);
 	return bounds;
 }
 
@@ -92,9 +98,11 @@ void dtc_pair_bounds_free(DtcPairBounds *bounds)
 	g_free(bounds->cluster_ns);
 	g_free(bounds->pairs);
 	g_free(bounds->bounds);
+	g_free(bounds->first);
+	g_free(bounds->incident);
+	g_free(bounds->kinds);
 	g_mutex_clear(&bounds->lock);
 	g_hash_table_unref(bounds->ways);
-	g_hash_table_unref(bounds->rows);
 	g_free(bounds);
 }
 
@@ -147,67 +155,165 @@ static double get_weight(int64_t ns)
 	return ABS(ns) >= DTC_BOUND_UNKNOWN_NS ? copysign(INFINITY, (double)ns) : (double)ns;
 }
 
-/* Caller owns. */
-static struct row *compute_row(const DtcPairBounds *bounds, guint knot, guint a)
+static bool is_plain(const DtcPairBounds *bounds, guint knot)
 {
-	g_autofree struct dtc_network_edge *edges = g_new0(struct dtc_network_edge, bounds->pair_count);
-	struct row *row = g_malloc0(sizeof(*row) + 2 * (gsize)bounds->node_count * sizeof(double));
-	guint unused;
-	row->knot = knot;
-	row->a = a;
 	for (guint p = 0; p < bounds->pair_count; p++) {
 		struct dtc_bound bound = dtc_pair_bounds_get(bounds, knot, p);
+		if (bound.lo_ns > 0 || bound.hi_ns < 0)
+			return false;
+	}
+	return true;
+}
+
+/* --- the shortest way, where no pair makes one shorter -------------------------------------------------------------
+ */
+
+struct end {
+	double distance;
+	guint node;
+};
+
+/* The nearest is first; each is no nearer than the one at half its place. */
+static void push(GArray *heap, struct end end)
+{
+	guint at = heap->len;
+
+	g_array_append_val(heap, end);
+	for (; at > 0 && g_array_index(heap, struct end, (at - 1) / 2).distance > end.distance; at = (at - 1) / 2)
+		g_array_index(heap, struct end, at) = g_array_index(heap, struct end, (at - 1) / 2);
+	g_array_index(heap, struct end, at) = end;
+}
+
+static struct end pop(GArray *heap)
+{
+	const struct end first = g_array_index(heap, struct end, 0);
+	const struct end last = g_array_index(heap, struct end, heap->len - 1);
+	guint at = 0;
+
+	g_array_set_size(heap, heap->len - 1);
+	for (guint next; (next = 2 * at + 1) < heap->len; at = next) {
+		if (next + 1 < heap->len &&
+		    g_array_index(heap, struct end, next + 1).distance < g_array_index(heap, struct end, next).distance)
+			next++;
+		if (g_array_index(heap, struct end, next).distance >= last.distance)
+			break;
+		g_array_index(heap, struct end, at) = g_array_index(heap, struct end, next);
+	}
+	if (heap->len > 0)
+		g_array_index(heap, struct end, at) = last;
+	return first;
+}
+
+/* How long a pair is on the way from one of its nodes; direction as in sync/fit/network.c. */
+static double get_length(const DtcPairBounds *bounds, guint knot, guint pair, guint from, int direction)
+{
+	struct dtc_bound bound = bounds->bounds[(gsize)knot * bounds->pair_count + pair];
+
+	return (bounds->pairs[pair].a == from) == (direction > 0) ? get_weight(bound.hi_ns) : -get_weight(bound.lo_ns);
+}
+
+static guint get_other(const DtcPairBounds *bounds, guint pair, guint node)
+{
+	return bounds->pairs[pair].a == node ? bounds->pairs[pair].b : bounds->pairs[pair].a;
+}
+
+/* The last step to a node is at least that long. */
+static double find_last_step(const DtcPairBounds *bounds, guint knot, guint node, int direction)
+{
+	double least = INFINITY;
+
+	for (guint k = bounds->first[node]; k < bounds->first[node + 1]; k++) {
+		guint pair = bounds->incident[k];
+		least = MIN(least, get_length(bounds, knot, pair, get_other(bounds, pair, node), direction));
+	}
+	return least;
+}
+
+/*
+ * Dijkstra, which ends where what is left of any other way would be too long. Ways are asked for between nodes that
+ * exchange packets, in most cases: of 1,000 nodes some are looked at, and where all know all, hardly any.
+ */
+static double find_distance(const DtcPairBounds *bounds, guint knot, guint a, guint b, int direction)
+{
+	g_autofree double *distances = g_new(double, bounds->node_count);
+	g_autoptr(GArray) heap = g_array_new(FALSE, FALSE, sizeof(struct end));
+	double last_step = find_last_step(bounds, knot, b, direction);
+
+	for (guint i = 0; i < bounds->node_count; i++)
+		distances[i] = INFINITY;
+	distances[a] = 0;
+	push(heap, (struct end){ 0, a });
+	while (heap->len > 0) {
+		const struct end end = pop(heap);
+		if (end.distance + last_step >= distances[b])
+			break;
+		if (end.distance > distances[end.node])
+			continue; /* a longer way, of which a shorter one was found meanwhile */
+		for (guint k = bounds->first[end.node]; k < bounds->first[end.node + 1]; k++) {
+			guint pair = bounds->incident[k], other = get_other(bounds, pair, end.node);
+			double distance = end.distance + get_length(bounds, knot, pair, end.node, direction);
+			if (distance >= distances[other] || (other != b && distance + last_step >= distances[b]))
+				continue;
+			distances[other] = distance;
+			push(heap, (struct end){ distance, other });
+		}
+	}
+	return distances[b];
+}
+
+/* --- ways ----------------------------------------------------------------------------------------------------------
+ */
+
+static void compute_mixed_way(const DtcPairBounds *bounds, struct way *way)
+{
+	g_autofree struct dtc_network_edge *edges = g_new0(struct dtc_network_edge, bounds->pair_count);
+	g_autofree double *lo = g_new(double, bounds->node_count);
+	g_autofree double *hi = g_new(double, bounds->node_count);
+	guint unused;
+
+	for (guint p = 0; p < bounds->pair_count; p++) {
+		struct dtc_bound bound = dtc_pair_bounds_get(bounds, way->knot, p);
 		edges[p] = (struct dtc_network_edge){ .a = bounds->pairs[p].a,
 						      .b = bounds->pairs[p].b,
 						      .lo = get_weight(bound.lo_ns),
 						      .hi = get_weight(bound.hi_ns) };
 	}
-	row->is_possible = dtc_network_get_bounds(edges, bounds->pair_count, bounds->node_count, a, row->bounds,
-						  row->bounds + bounds->node_count, &unused);
-	return row;
+	way->is_possible =
+		dtc_network_get_bounds(edges, bounds->pair_count, bounds->node_count, way->a, lo, hi, &unused);
+	way->lo = lo[way->b];
+	way->hi = hi[way->b];
 }
 
-static void keep_row(DtcPairBounds *bounds, struct row *row)
+static void compute_way(const DtcPairBounds *bounds, enum kind kind, struct way *way)
 {
-	if (((gsize)g_hash_table_size(bounds->rows) + 1) * bounds->node_count > ENDS_MAX)
-		g_hash_table_remove_all(bounds->rows);
-	g_hash_table_replace(bounds->rows, row, row);
-}
-
-static void keep_way(DtcPairBounds *bounds, const struct way *way)
-{
-	if (g_hash_table_size(bounds->ways) >= WAYS_MAX)
-		g_hash_table_remove_all(bounds->ways);
-	g_hash_table_add(bounds->ways, g_memdup2(way, sizeof(*way)));
-}
-
-static void take_way(const DtcPairBounds *bounds, const struct row *row, struct way *way)
-{
-	way->is_possible = row->is_possible;
-	way->lo = row->bounds[way->b];
-	way->hi = row->bounds[bounds->node_count + way->b];
+	if (kind == KIND_MIXED) {
+		compute_mixed_way(bounds, way);
+		return;
+	}
+	way->is_possible = true;
+	way->hi = find_distance(bounds, way->knot, way->a, way->b, 1);
+	way->lo = -find_distance(bounds, way->knot, way->a, way->b, -1);
 }
 
 static bool find_way(const DtcPairBounds *bounds, guint knot, guint a, guint b, double *ret_lo, double *ret_hi)
 {
 	DtcPairBounds *kept = (DtcPairBounds *)bounds;
 	struct way way = { .knot = knot, .a = a, .b = b };
+
 	g_mutex_lock(&kept->lock);
+	if (kept->kinds[knot] == KIND_UNKNOWN)
+		kept->kinds[knot] = is_plain(bounds, knot) ? KIND_PLAIN : KIND_MIXED;
+	enum kind kind = kept->kinds[knot];
 	const struct way *known = g_hash_table_lookup(kept->ways, &way);
-	const struct row *row = known ? NULL : g_hash_table_lookup(kept->rows, &(struct row){ .knot = knot, .a = a });
-	if (known) {
+	if (known)
 		way = *known;
-	} else if (row) {
-		take_way(bounds, row, &way);
-		keep_way(kept, &way);
-	}
 	g_mutex_unlock(&kept->lock);
-	if (!known && !row) {
-		struct row *made = compute_row(bounds, knot, a);
-		take_way(bounds, made, &way);
+	if (!known) {
+		compute_way(bounds, kind, &way);
 		g_mutex_lock(&kept->lock);
-		keep_way(kept, &way);
-		keep_row(kept, made);
+		if (g_hash_table_size(kept->ways) >= WAYS_MAX)
+			g_hash_table_remove_all(kept->ways);
+		g_hash_table_add(kept->ways, g_memdup2(&way, sizeof(way)));
 		g_mutex_unlock(&kept->lock);
 	}
 	*ret_lo = way.lo;
