@@ -51,8 +51,7 @@ struct DtcCapture {
 	uint32_t frame_wire_bytes;
 };
 
-/* False for link types that we cannot decode. */
-static bool find_kind(int data_link, enum dtc_frame_kind *ret_kind)
+bool dtc_frame_find_kind(int data_link, enum dtc_frame_kind *ret_kind)
 {
 	static const struct {
 		int data_link;
@@ -173,7 +172,7 @@ DtcCapture *dtc_capture_open(const char *node, const char *path, GError **error)
 	capture->path = g_strdup(path);
 	capture->source = source;
 	int data_link = pcap_datalink(source.pcap);
-	if (!find_kind(data_link, &capture->frame_kind)) {
+	if (!dtc_frame_find_kind(data_link, &capture->frame_kind)) {
 		const char *name = pcap_datalink_val_to_name(data_link);
 		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE,
 			    "the capture '%s' of node '%s' has link type %s, which is not known\n"

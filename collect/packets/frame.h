@@ -15,6 +15,9 @@ enum dtc_frame_kind {
 	DTC_FRAME_LOOPBACK, /* four bytes of address family */
 };
 
+/* Of libpcap's link type (capture.c, which alone knows those). False: it cannot be decoded. */
+bool dtc_frame_find_kind(int data_link, enum dtc_frame_kind *ret_kind);
+
 /*
  * Fills captured but for time_ns; direction is set if the link layer tells it. wire_bytes is the frame's length on the
  * wire, of which captured_bytes are at bytes. Whatever the bytes are, nothing is read behind them.

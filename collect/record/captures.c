@@ -46,6 +46,7 @@ struct capture {
 	struct dtc_packet_budget *budget;
 	/* of the thread, until it has ended; lock guards what both look at */
 	pcap_t *handle;
+	enum dtc_frame_kind kind; /* of what it gives */
 	pcap_dumper_t *file;
 	char *file_name;     /* owned; NULL: there was no packet */
 	DtcPacketRing *ring; /* of a flight recorder, else NULL */
@@ -53,7 +54,7 @@ struct capture {
 	GMutex lock;
 	GCond is_open;
 	enum capture_state state;
-	char *reason; /* owned */
+	char *reason; /* owned; of one that ended before it was stopped, too */
 	guint64 packets, dropped, bytes;
 	gint64 cpu_ns;
 	bool is_failed;
@@ -102,6 +103,8 @@ static bool open_handle(struct capture *capture)
 	if (pcap_set_datalink(capture->handle, DLT_LINUX_SLL2) != 0 &&
 	    pcap_datalink(capture->handle) != DLT_LINUX_SLL2 && strcmp(settings->interface, "any") == 0)
 		return refuse(capture, "libpcap is too old", "it knows no LINUX_SLL2");
+	if (!dtc_frame_find_kind(pcap_datalink(capture->handle), &capture->kind))
+		return refuse(capture, settings->interface, "its packets have a link layer that is not known");
 	struct bpf_program program;
 	if (pcap_setnonblock(capture->handle, 1, text) != 0)
 		return refuse(capture, "cannot capture", text);
@@ -167,11 +170,9 @@ static void tell_slow(const struct capture *capture, char *text)
 static void look_at_packet(struct capture *capture, int64_t time_ns, const struct pcap_pkthdr *header,
 			   const uint8_t *bytes)
 {
-	enum dtc_frame_kind kind =
-		pcap_datalink(capture->handle) == DLT_LINUX_SLL2 ? DTC_FRAME_COOKED2 : DTC_FRAME_ETHERNET;
 	struct dtc_captured packet = { 0 };
 
-	dtc_frame_decode(kind, bytes, header->caplen, header->len, &packet);
+	dtc_frame_decode(capture->kind, bytes, header->caplen, header->len, &packet);
 	packet.time_ns = time_ns;
 	tell_slow(capture, dtc_slow_look(capture->slow, &packet));
 }
@@ -253,12 +254,29 @@ static void age(struct capture *capture)
 }
 
 /*
+ * How many came. An interface that goes is an error, once; what it gave before still comes with its block, and one that
+ * was only down may go on.
+ */
+static int take_packets(struct capture *capture)
+{
+	struct pollfd socket = { .fd = capture->reason ? -1 : pcap_get_selectable_fd(capture->handle),
+				 .events = POLLIN };
+
+	(void)poll(&socket, 1, 2 * TIMEOUT_MS);
+	int count = pcap_dispatch(capture->handle, -1, take_packet, (uint8_t *)capture);
+	if (count >= 0)
+		return count;
+	if (!capture->reason)
+		(void)refuse(capture, "not all of the time", pcap_geterr(capture->handle));
+	return 0;
+}
+
+/*
  * pcap_dispatch alone waits for packets, however long there are none: its timeout is the kernel's for a block that has
  * some. After the stop a turn that brings nothing is the last; where packets never end, a second is enough.
  */
 static void pump(struct capture *capture)
 {
-	struct pollfd socket = { .fd = pcap_get_selectable_fd(capture->handle), .events = POLLIN };
 	int64_t deadline_ns = 0;
 
 	while (!capture->is_failed) {
@@ -268,13 +286,12 @@ static void pump(struct capture *capture)
 			deadline_ns = now_ns + DRAIN_NS;
 		if (capture->ring && g_atomic_int_get(capture->is_held))
 			dtc_packet_ring_hold(capture->ring, *capture->until_ns);
-		(void)poll(&socket, 1, 2 * TIMEOUT_MS);
-		int count = pcap_dispatch(capture->handle, -1, take_packet, (uint8_t *)capture);
+		int count = take_packets(capture);
 		age(capture);
 		g_mutex_lock(&capture->lock);
 		count_drops(capture);
 		g_mutex_unlock(&capture->lock);
-		if (count < 0 || (is_stopping && (count == 0 || now_ns > deadline_ns)))
+		if (is_stopping && (count == 0 || now_ns > deadline_ns))
 			break;
 		if (capture->file && ferror(pcap_dump_file(capture->file)))
 			capture->is_failed = true;
@@ -433,8 +450,9 @@ static void tell(DtcCaptures *captures, GString *lines)
 		struct capture *capture = g_ptr_array_index(captures->captures, i);
 		if (capture->file_name)
 			g_string_append_printf(lines, "%s %" G_GUINT64_FORMAT "\n", capture->file_name, capture->inode);
-		/* a name without a namespace, or one whose last process has gone */
-		if (capture->state == CAPTURE_REFUSED && !capture->is_named && access(capture->path, F_OK) == 0)
+		/* a name without a namespace, or one whose last process has gone, says nothing */
+		if (capture->reason &&
+		    (capture->state == CAPTURE_ENDED || (!capture->is_named && access(capture->path, F_OK) == 0)))
 			g_ptr_array_add(captures->lacks, g_strdup_printf("packets-%" G_GUINT64_FORMAT "=%s",
 									 capture->inode, capture->reason));
 		if (capture->ring && dtc_packet_ring_get_cut_ns(capture->ring) > captures->from_ns)

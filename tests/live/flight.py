@@ -3,14 +3,18 @@
 """The flight recorder on this machine: a slow request among 2,000 fast ones, a line in a log, one recording after the
 other, and memory that does not grow. Needs root and tracefs; exits with 77 and says so without.
 usage: flight.py DTRACE-COLLECT DTRACE-CHAIN [STORY...]"""
+import errno
+import fcntl
 import http.client
 import http.server
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import socketserver
+import struct
 import subprocess
 import sys
 import tempfile
@@ -21,6 +25,8 @@ COLLECT, CHAIN = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 INSTANCES = "/sys/kernel/tracing/instances"
 SLOW_S = 0.3
 NOBODY = 65534
+TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454ca, 1, 0x1000  # linux/if_tun.h
+TUNNELS, FAR = ("dtc-tun0", "dtc-tun1"), "dtc-far"
 failures = []
 started = []
 
@@ -270,6 +276,80 @@ def story_growth(port):
     shutil.rmtree("growth")
 
 
+def open_tunnel(name):
+    """A device whose packets begin with the IP header, as WireGuard's do."""
+    tunnel = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
+    fcntl.ioctl(tunnel, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI))
+    return tunnel
+
+
+def carry(tunnels):
+    """What goes into one comes out of the other, until one is gone; one that is down takes nothing."""
+    while True:
+        for tunnel in select.select(tunnels, [], [], 60)[0]:
+            try:
+                os.write(tunnels[tunnels[0] == tunnel], os.read(tunnel, 65536))
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    return
+
+
+class Tunnel:
+    """Two devices, each the other's end; the second and its address are in a namespace of their own."""
+
+    def __init__(self):
+        self.ends = [open_tunnel(name) for name in TUNNELS]
+        for command in (("netns", "add", FAR), ("link", "set", TUNNELS[1], "netns", FAR),
+                        ("address", "add", "10.77.9.1/24", "dev", TUNNELS[0]), ("link", "set", TUNNELS[0], "up"),
+                        ("-n", FAR, "address", "add", "10.77.9.2/24", "dev", TUNNELS[1]),
+                        ("-n", FAR, "link", "set", TUNNELS[1], "up")):
+            subprocess.run(["ip", *command], check=True)
+        threading.Thread(target=carry, args=(self.ends,), daemon=True).start()
+
+    def ask(self, port, path):
+        subprocess.run(["ip", "netns", "exec", FAR, sys.executable, "-c", "import urllib.request;"
+                        "urllib.request.urlopen('http://10.77.9.1:%d%s').read()" % (port, path)], check=True)
+
+    def remove(self):
+        for name in TUNNELS[:1]:
+            subprocess.run(["ip", "link", "del", name], check=False, stderr=subprocess.DEVNULL)
+        subprocess.run(["ip", "netns", "del", FAR], check=False)
+        for end in self.ends:
+            os.close(end)
+
+
+def story_tunnel(_):
+    """Of a device that has no link layer, too, what is slow is seen; and when it goes, what it carried is kept."""
+    if not os.path.exists("/dev/net/tun"):
+        print("  skipped: this kernel has no TUN devices")
+        return
+    server = Server(("", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    port = server.server_address[1]
+    tunnel = Tunnel()
+    common = ("--flight", "5s", "--events-set", "minimal", "--interface", TUNNELS[0])
+    try:
+        process = start("-o", "tunnel", *common, "--until-slow", "250ms")
+        wait_until_flying(process)
+        tunnel.ask(port, "/slow")
+        code, out, err = finish(process, 15)
+        told = re.search(r"trigger:  answered after 3\d\d ms: 10.77.9.2:\d+ asked 10.77.9.1:%d" % port, out)
+        expect(code in (0, 3) and told, "it ends with the trigger: %d %s%s" % (code, out, err))
+        process = start("-o", "gone", *common)
+        wait_until_flying(process)
+        tunnel.ask(port, "/fast")
+        subprocess.run(["ip", "link", "del", TUNNELS[0]], check=True)
+        time.sleep(1)
+        process.send_signal(signal.SIGUSR1)
+        code, out, err = finish(process)
+        expect(code in (0, 3) and "not all of the time" in out, "it is told that it went: %d %s%s" % (code, out, err))
+        expect("packets:  0," not in out, "what came before is there: " + out)
+    finally:
+        tunnel.remove()
+    for name in ("tunnel", "gone"):
+        shutil.rmtree(name)
+
+
 def story_unwritable(port):
     """Packets that cannot be written make the recording incomplete, as events do."""
     process = start("-o", "unwritable", "--flight", "1s", "--events-set", "minimal")
@@ -337,7 +417,7 @@ def main():
     server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     port = server.server_address[1]
-    stories = (story_slow, story_line, story_keep, story_keep_user, story_burst, story_disk, story_growth,
+    stories = (story_slow, story_line, story_keep, story_keep_user, story_burst, story_disk, story_growth, story_tunnel,
                story_unwritable, story_memory)
     wanted = sys.argv[3:]
     try:
