@@ -4,7 +4,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-/* More connections at a time are not watched: the idle ones go, or else all. */
+/* More connections at a time are not watched: the one that is idle for longest goes, or else waits for longest. */
 #define MAX_CONNECTIONS 65536
 
 struct end {
@@ -16,14 +16,17 @@ struct end {
 struct connection {
 	struct end client, server;
 	int64_t asked_ns; /* the request that is open; 0: none is */
-	bool is_told;
-	bool is_left;	/* by the client */
-	bool is_closed; /* by the server: what the client still sends asks for nothing */
+	GList link;	  /* its place in one of the queues of struct DtcSlow */
+	bool is_waiting;  /* which one that is */
+	bool is_left;	  /* by the client */
+	bool is_closed;	  /* by the server: what the client still sends asks for nothing */
 };
 
 struct DtcSlow {
 	struct dtc_slow_limit limit;
 	GHashTable *connections; /* struct connection, its own key */
+	GQueue waiting; /* those that have a request open, and not told yet; the one that was asked first first */
+	GQueue idle;	/* all others, by when they became so */
 };
 
 static guint hash_end(const struct end *end)
@@ -56,6 +59,8 @@ DtcSlow *dtc_slow_new(const struct dtc_slow_limit *limit)
 
 	slow->limit = *limit;
 	slow->connections = g_hash_table_new_full(hash_connection, are_equal, g_free, NULL);
+	g_queue_init(&slow->waiting);
+	g_queue_init(&slow->idle);
 	return slow;
 }
 
@@ -67,11 +72,29 @@ void dtc_slow_free(DtcSlow *slow)
 	g_free(slow);
 }
 
-static gboolean is_idle(gpointer key, gpointer value, gpointer data)
+static void take_out(DtcSlow *slow, struct connection *connection)
 {
-	(void)value;
-	(void)data;
-	return ((const struct connection *)key)->asked_ns == 0;
+	g_queue_unlink(connection->is_waiting ? &slow->waiting : &slow->idle, &connection->link);
+}
+
+static void put(DtcSlow *slow, struct connection *connection, bool is_waiting)
+{
+	connection->is_waiting = is_waiting;
+	g_queue_push_tail_link(is_waiting ? &slow->waiting : &slow->idle, &connection->link);
+}
+
+static void forget(DtcSlow *slow, struct connection *connection)
+{
+	take_out(slow, connection);
+	g_hash_table_remove(slow->connections, connection);
+}
+
+static void make_room(DtcSlow *slow)
+{
+	GQueue *queue = g_queue_is_empty(&slow->idle) ? &slow->waiting : &slow->idle;
+
+	if (g_hash_table_size(slow->connections) >= MAX_CONNECTIONS)
+		forget(slow, g_queue_peek_head(queue));
 }
 
 static struct end make_end(const uint8_t address[16], uint16_t port)
@@ -108,12 +131,12 @@ static struct connection *add(DtcSlow *slow, const struct end *source, const str
 {
 	struct connection *connection = g_new0(struct connection, 1);
 
-	if (g_hash_table_size(slow->connections) >= MAX_CONNECTIONS &&
-	    g_hash_table_foreach_remove(slow->connections, is_idle, NULL) == 0)
-		g_hash_table_remove_all(slow->connections);
+	make_room(slow);
+	connection->link.data = connection;
 	connection->client = is_from_client ? *source : *destination;
 	connection->server = is_from_client ? *destination : *source;
 	g_hash_table_add(slow->connections, connection);
+	put(slow, connection, false);
 	return connection;
 }
 
@@ -138,20 +161,23 @@ static char *tell(const struct connection *connection, const char *what, int64_t
 	return g_strdup_printf("%s %.0f ms: %s asked %s", what, (double)since_ns / 1e6, client, server);
 }
 
-static char *answer(const DtcSlow *slow, struct connection *connection, int64_t time_ns)
+static char *answer(DtcSlow *slow, struct connection *connection, int64_t time_ns)
 {
 	int64_t took_ns = connection->asked_ns ? time_ns - connection->asked_ns : 0;
 
 	connection->asked_ns = 0;
+	take_out(slow, connection);
+	put(slow, connection, false);
 	return took_ns >= slow->limit.limit_ns ? tell(connection, "answered after", took_ns) : NULL;
 }
 
-static void ask(struct connection *connection, int64_t time_ns)
+static void ask(DtcSlow *slow, struct connection *connection, int64_t time_ns)
 {
 	if (connection->asked_ns != 0 || connection->is_closed)
 		return;
 	connection->asked_ns = time_ns;
-	connection->is_told = false;
+	take_out(slow, connection);
+	put(slow, connection, true);
 }
 
 /*
@@ -180,7 +206,7 @@ char *dtc_slow_look(DtcSlow *slow, const struct dtc_captured *packet)
 	char *text = NULL;
 
 	if (connection && is_opened) { /* the same ports again */
-		g_hash_table_remove(slow->connections, connection);
+		forget(slow, connection);
 		connection = NULL;
 	}
 	if (!connection && (is_opened || headers->payload_bytes > 0))
@@ -190,27 +216,33 @@ char *dtc_slow_look(DtcSlow *slow, const struct dtc_captured *packet)
 	bool is_client = memcmp(&connection->client, &source, sizeof(source)) == 0;
 	bool is_end = headers->tcp_flags & (DTC_TCP_FIN | DTC_TCP_RST);
 	if (is_client && headers->payload_bytes > 0)
-		ask(connection, packet->time_ns);
+		ask(slow, connection, packet->time_ns);
 	else if (!is_client && (headers->payload_bytes > 0 || is_end))
 		text = answer(slow, connection, packet->time_ns);
 	if (is_end && is_over(connection, is_client, headers->tcp_flags))
-		g_hash_table_remove(slow->connections, connection);
+		forget(slow, connection);
 	return text;
+}
+
+/* The clock was stepped back. */
+static void ask_anew(DtcSlow *slow, int64_t now_ns)
+{
+	for (GList *link = slow->waiting.head; link; link = link->next) {
+		struct connection *connection = link->data;
+		connection->asked_ns = MIN(connection->asked_ns, now_ns);
+	}
 }
 
 char *dtc_slow_find_unanswered(DtcSlow *slow, int64_t now_ns)
 {
-	GHashTableIter iter;
-	gpointer key;
+	struct connection *first = g_queue_peek_head(&slow->waiting);
 
-	g_hash_table_iter_init(&iter, slow->connections);
-	while (g_hash_table_iter_next(&iter, &key, NULL)) {
-		struct connection *connection = key;
-		int64_t since_ns = connection->asked_ns ? now_ns - connection->asked_ns : 0;
-		if (connection->is_told || since_ns < slow->limit.patience_ns || since_ns < slow->limit.limit_ns)
-			continue;
-		connection->is_told = true;
-		return tell(connection, "not answered for", since_ns);
-	}
-	return NULL;
+	if (first && first->asked_ns > now_ns)
+		ask_anew(slow, now_ns);
+	int64_t since_ns = first ? now_ns - first->asked_ns : 0;
+	if (!first || since_ns < slow->limit.patience_ns || since_ns < slow->limit.limit_ns)
+		return NULL;
+	take_out(slow, first);
+	put(slow, first, false);
+	return tell(first, "not answered for", since_ns);
 }

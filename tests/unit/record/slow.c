@@ -133,6 +133,48 @@ static void test_many(void)
 	expect_slow(slow, 400, SERVER, CLIENT, "answered after 399 ms: 10.0.0.1:40000 asked 10.0.0.1:80");
 }
 
+/* A packet of one of many connections that begin one after the other, each millisecond. */
+static char *look_at_one(DtcSlow *slow, int64_t ms, guint number, bool is_question)
+{
+	uint16_t client = (uint16_t)(1025 + number % 64000), server = (uint16_t)(1 + number / 64000);
+
+	return look(slow, ms, is_question ? client : server, is_question ? server : client, 10, DTC_TCP_ACK);
+}
+
+/* Where all wait, the one that has waited longest goes for a new one. That they are asked for each time costs little.
+ */
+static void test_all_wait(void)
+{
+	const struct dtc_slow_limit patient = { .limit_ns = 200 * MS, .patience_ns = INT64_MAX };
+	g_autoptr(DtcSlow) slow = dtc_slow_new(&patient);
+	const guint count = 65536 + 2;
+
+	for (guint i = 0; i < count; i++) {
+		g_assert_null(look_at_one(slow, i, i, true));
+		g_assert_null(dtc_slow_find_unanswered(slow, i * MS));
+	}
+	for (guint i = count; i-- > 0;) {
+		g_autofree char *text = look_at_one(slow, count + 1000, i, false);
+		g_assert_cmpint(text != NULL, ==, i >= 2);
+	}
+}
+
+/* Wall clocks are stepped: a request waits from then on. */
+static void test_stepped(void)
+{
+	g_autoptr(DtcSlow) slow = dtc_slow_new(&any);
+
+	expect_nothing(slow, 900000, CLIENT, SERVER, 10);
+	g_assert_null(dtc_slow_find_unanswered(slow, 900001 * MS));
+	g_assert_null(dtc_slow_find_unanswered(slow, 1000 * MS));
+	expect_nothing(slow, 2000, CLIENT + 1, SERVER, 10);
+	g_assert_null(dtc_slow_find_unanswered(slow, 5999 * MS));
+	g_autofree char *first = dtc_slow_find_unanswered(slow, 7000 * MS);
+	g_autofree char *second = dtc_slow_find_unanswered(slow, 7000 * MS);
+	g_assert_cmpstr(first, ==, "not answered for 6000 ms: 10.0.0.1:40000 asked 10.0.0.1:80");
+	g_assert_cmpstr(second, ==, "not answered for 5000 ms: 10.0.0.1:40001 asked 10.0.0.1:80");
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -142,5 +184,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/record/slow/unanswered", test_unanswered);
 	g_test_add_func("/record/slow/goodbyes", test_goodbyes);
 	g_test_add_func("/record/slow/many", test_many);
+	g_test_add_func("/record/slow/all-wait", test_all_wait);
+	g_test_add_func("/record/slow/stepped", test_stepped);
 	return g_test_run();
 }
