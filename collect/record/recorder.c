@@ -334,6 +334,20 @@ static void keep_walk(DtcRecorder *recording)
 	dtc_flight_take_walk(recording->flight, &walk);
 }
 
+/* Of a flight a later one takes its place in raw/: that it is there says that everything records. */
+static bool begin_walk(DtcRecorder *recording, GError **error)
+{
+	struct dtc_flight_walk walk = { .begin_ns = dtc_clock_get_mono_ns() };
+
+	walk.text = dtc_walk("", &recording->totals.walk);
+	bool is_written = dtc_place_write(recording->place, DTC_PLACE_RAW, DTC_RAW_PROC_BEGIN, walk.text, error);
+	if (recording->flight)
+		dtc_flight_take_walk(recording->flight, &walk);
+	else
+		g_free(walk.text);
+	return is_written;
+}
+
 static bool open_streams(DtcRecorder *recording, GError **error)
 {
 	if (recording->flight)
@@ -365,10 +379,7 @@ static bool begin(DtcRecorder *recording, GError **error)
 	    !recording->request->tracer->start(recording->tracer, error))
 		return false;
 	take_samples(recording);
-	if (recording->flight)
-		keep_walk(recording);
-	/* of a flight a later one takes its place: that it is there says that everything records */
-	return write_walk(recording, DTC_RAW_PROC_BEGIN, &totals->walk, error);
+	return begin_walk(recording, error);
 }
 
 /* CPU time. */
