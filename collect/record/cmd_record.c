@@ -204,35 +204,24 @@ static char *make_folder(const char *node_folder, guint number, GError **error)
 	return g_build_filename(outer, node, NULL);
 }
 
-/* The folder of the one that is as many back as are kept. */
-static void remove_older(const struct dtc_record_options *options, guint number)
+/* The folder of the one that is as many back as are kept; NULL: there is none. Caller frees. */
+static char *get_older(const struct dtc_record_options *options, guint number)
 {
 	g_autofree char *path = g_canonicalize_filename(options->output, NULL);
-	g_autofree char *old = NULL;
 
-	if (number <= (guint)options->keep)
-		return;
-	old = g_strdup_printf("%s-%u", path, number - (guint)options->keep);
-	dtc_places_remove(old);
+	return number > (guint)options->keep ? g_strdup_printf("%s-%u", path, number - (guint)options->keep) : NULL;
 }
 
-/*
- * Sealing is left to a child with no rights to trace, so that the next recording begins at once; one at a time, out of
- * reach of the terminal's Ctrl-C.
- */
-static pid_t finish_aside(const struct dtc_recorder_request *request, const struct dtc_record_options *options,
-			  const DtcRecorder *recording, guint number)
+/* Then the one that is too old goes. */
+static int finish_one(const struct dtc_recorder_request *request, const struct dtc_record_options *options,
+		      const DtcRecorder *recording, guint number)
 {
-	fflush(NULL);
-	pid_t pid = fork();
-
-	if (pid != 0)
-		return pid;
-	(void)setpgid(0, 0);
+	g_autofree char *old = get_older(options, number);
 	int code = finish(request, options, recording);
-	remove_older(options, number);
-	fflush(NULL);
-	_exit(code);
+
+	if (old)
+		dtc_places_remove(old);
+	return code;
 }
 
 /* The exit code of a child; 0 if there is none. */
@@ -243,6 +232,29 @@ static int wait_for_child(pid_t pid)
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/*
+ * Sealing is left to a child with no rights to trace, so that the next recording begins at once; one at a time, out of
+ * reach of the terminal's Ctrl-C. In a folder of somebody else's it can empty what is too old and not remove it: that
+ * is all that another one between the two does.
+ */
+static pid_t finish_aside(const struct dtc_recorder_request *request, const struct dtc_record_options *options,
+			  const DtcRecorder *recording, guint number)
+{
+	g_autofree char *old = get_older(options, number);
+
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid != 0)
+		return pid;
+	(void)setpgid(0, 0);
+	pid_t sealing = fork();
+	int code = sealing > 0 ? wait_for_child(sealing) : finish_one(request, options, recording, number);
+	if (old)
+		(void)g_rmdir(old);
+	fflush(NULL);
+	_exit(code);
 }
 
 /* Of a recording of which nothing is left, NODE-3 goes too. */
@@ -286,7 +298,7 @@ static int record_again(struct dtc_recorder_request *request, const struct dtc_r
 		if (child < 0) { /* here: no rights are left to record again */
 			fprintf(stderr, "%s: cannot start a process: %s; this recording is the last\n",
 				dtc_collect_program.name, g_strerror(errno));
-			return MAX(code, finish(request, options, recording));
+			return MAX(code, finish_one(request, options, recording, number));
 		}
 		if (is_last)
 			code = MAX(code, wait_for_child(child));

@@ -47,7 +47,8 @@ static void remove_below(int folder_fd, const char *name, dev_t device)
 {
 	struct stat status;
 
-	if (unlinkat(folder_fd, name, 0) == 0 || (errno != EISDIR && errno != EPERM))
+	/* EACCES: it may be a folder all the same, which can be emptied, though not removed */
+	if (unlinkat(folder_fd, name, 0) == 0 || (errno != EISDIR && errno != EPERM && errno != EACCES))
 		return;
 	int fd = openat(folder_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)

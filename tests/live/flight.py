@@ -185,26 +185,30 @@ def wait_for_folder(name):
 
 
 def story_keep_user(port):
-    """After sudo, in a folder of the user's, into which root writes only as long as it may do what it likes."""
+    """In a folder of a user's, into which root writes only as long as it may do what it likes; also after sudo."""
     os.chmod(".", 0o711)
     os.mkdir("home", 0o755)
     os.chown("home", NOBODY, NOBODY)
-    process = start("-o", "home/many", "--flight", "1s", "--events-set", "minimal", "--until-slow",
-                    "250ms:%d" % port, "--keep", "1", SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY))
-    for i in range(2):
+    for variables in ({}, {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}):
+        process = start("-o", "home/many", "--flight", "1s", "--events-set", "minimal", "--until-slow",
+                        "250ms:%d" % port, "--keep", "1", **variables)
+        for i in range(2):
+            wait_until_flying(process)
+            ask(port, 10, 5, "user%d" % i)
+            wait_for_folder("home/many-%d" % (i + 2))
         wait_until_flying(process)
-        ask(port, 10, 5, "user%d" % i)
-        wait_for_folder("home/many-%d" % (i + 2))
-    wait_until_flying(process)
-    process.send_signal(signal.SIGINT)
-    code, out, err = finish(process)
-    expect(code in (0, 3) and "Permission" not in err, "Ctrl-C ends it: %d %s%s" % (code, out, err))
-    expect(os.listdir("home") == ["many-2"], "the last is there, and nothing else: %s" % os.listdir("home"))
-    for folder, _, names in os.walk("home"):
-        for name in [".", *names]:
-            path = os.path.join(folder, name)
-            expect(os.stat(path).st_uid == NOBODY, "%s is the user's" % path)
-    shutil.rmtree("home")
+        process.send_signal(signal.SIGINT)
+        code, out, err = finish(process)
+        expect(code in (0, 3) and "Permission" not in err, "Ctrl-C ends it: %d %s%s" % (code, out, err))
+        expect(os.listdir("home") == ["many-2"], "the last is there, and nothing else: %s" % os.listdir("home"))
+        expect(os.path.exists("home/many-2/many/manifest.pb"), "it is sealed")
+        for folder, _, names in os.walk("home/many-2"):
+            for name in [".", *names]:
+                path = os.path.join(folder, name)
+                owner = NOBODY if variables else 0
+                expect(os.stat(path).st_uid == owner, "%s belongs to %d" % (path, owner))
+        shutil.rmtree("home/many-2")
+    os.rmdir("home")
 
 
 def story_burst(port):
