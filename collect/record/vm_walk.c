@@ -237,13 +237,28 @@ static void take_macs(GPtrArray *macs, const char *word)
 	}
 }
 
-/* "uuid=..." somewhere in a word, as in -smbios type=1,uuid=... */
-static void take_uuid(struct dtc_environment_guest *guest, const char *word, bool is_value)
+static bool is_option(const char *word, const char *name)
 {
-	const char *at = is_value ? word : strstr(word, "uuid=");
+	return *word == '-' && strcmp(word + (word[1] == '-' ? 2 : 1), name) == 0;
+}
 
-	if (at && !is_value)
-		at += strlen("uuid=");
+/* Of the machine, as QEMU's -smbios type=1,uuid=... and cloud-hypervisor's --platform uuid=...; devices have some, too.
+ */
+static const char *find_uuid(const char *before, const char *word)
+{
+	bool is_machine =
+		is_option(before, "smbios") || is_option(before, "platform") || g_str_has_prefix(word, "--platform=");
+	const char *at = is_machine ? strstr(word, "uuid=") : NULL;
+
+	if (is_option(before, "uuid"))
+		return word;
+	return at ? at + strlen("uuid=") : NULL;
+}
+
+static void take_uuid(struct dtc_environment_guest *guest, const char *before, const char *word)
+{
+	const char *at = find_uuid(before, word);
+
 	if (!at || !is_uuid(at))
 		return;
 	g_free(guest->uuid);
@@ -259,16 +274,11 @@ static void take_name(struct dtc_environment_guest *guest, const char *value)
 	guest->name = g_strndup(begin, strcspn(begin, ","));
 }
 
-static bool is_option(const char *word, const char *name)
-{
-	return *word == '-' && strcmp(word + (word[1] == '-' ? 2 : 1), name) == 0;
-}
-
 static void take_word(struct dtc_environment_guest *guest, GPtrArray *macs, const char *before, const char *word)
 {
 	if (is_option(before, "name") || is_option(before, "id"))
 		take_name(guest, word);
-	take_uuid(guest, word, is_option(before, "uuid"));
+	take_uuid(guest, before, word);
 	take_macs(macs, word);
 }
 

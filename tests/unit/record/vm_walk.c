@@ -53,6 +53,17 @@ static void put_machine(const DtcScratch *scratch, guint pid, const char *comman
 	put(scratch, comm, "qemu-system-x86\n", -1);
 }
 
+/* The one that is there. */
+static const struct dtc_environment_guest *get_only(const GPtrArray *guests, const char *name, const char *uuid)
+{
+	const struct dtc_environment_guest *guest = g_ptr_array_index(guests, 0);
+
+	g_assert_cmpuint(guests->len, ==, 1);
+	g_assert_cmpstr(guest->name, ==, name);
+	g_assert_cmpstr(guest->uuid, ==, uuid);
+	return guest;
+}
+
 static void assert_tids(const struct dtc_environment_guest *guest, guint32 zero, guint32 one)
 {
 	g_assert_cmpuint(guest->vcpu_count, ==, 2);
@@ -78,11 +89,8 @@ static void test_threads(void)
 	put_thread(scratch, 70, 75, "kvm-nx-lpage-re\n", "16 0xa 0xae80 0x0 0x0 0x7f 0x7f 0x0 0x0\n");
 	put_link(scratch, "proc/70/fd/13", "anon_inode:kvm-vcpu:0"); /* another descriptor of the same */
 	g_autoptr(GPtrArray) guests = dtc_vm_walk(dtc_scratch_get_path(scratch));
-	g_assert_cmpuint(guests->len, ==, 1);
-	const struct dtc_environment_guest *guest = g_ptr_array_index(guests, 0);
+	const struct dtc_environment_guest *guest = get_only(guests, "web 1", "deadbeef-0123-4567-89ab-00000000000a");
 	g_assert_cmpuint(guest->pid, ==, 70);
-	g_assert_cmpstr(guest->name, ==, "web 1");
-	g_assert_cmpstr(guest->uuid, ==, "deadbeef-0123-4567-89ab-00000000000a");
 	g_assert_cmpuint(g_strv_length(guest->macs), ==, 2);
 	g_assert_cmpstr(guest->macs[0], ==, "52:54:00:aa:bb:01");
 	g_assert_cmpstr(guest->macs[1], ==, "52:54:00:aa:bb:02");
@@ -102,8 +110,30 @@ static void test_names(void)
 		put_thread(scratch, 8, 11, zero, i % 2 ? "running\n" : NULL);
 		put_thread(scratch, 8, 12, one, "16 0xa 0xae80 0x0 0x0 0x0 0x0 0x7f 0x7f\n");
 		g_autoptr(GPtrArray) guests = dtc_vm_walk(dtc_scratch_get_path(scratch));
-		assert_tids(g_ptr_array_index(guests, 0), 11, 12);
-		g_assert_cmpstr(((const struct dtc_environment_guest *)g_ptr_array_index(guests, 0))->name, ==, "fire");
+		assert_tids(get_only(guests, "fire", ""), 11, 12);
+	}
+}
+
+/* What a machine is called by is not what its parts are. */
+static void test_uuids(void)
+{
+	static const char uuid[] = "deadbeef-0123-4567-89ab-00000000000a";
+	static const char *const commands[] = { "qemu|-uuid|%s|-device|nvdimm,id=n,uuid=%s",
+						"qemu|-smbios|type=1,serial=1,uuid=%s|-device|nvdimm,uuid=%s",
+						"cloud-hypervisor|--platform|uuid=%s|--pmem|uuid=%s",
+						"cloud-hypervisor|--platform=num_pci_segments=1,uuid=%s|-x|uuid=%s" };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(commands); i++) {
+		g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
+		g_auto(GStrv) parts = g_strsplit(commands[i], "%s", 3);
+		g_autofree char *command =
+			g_strconcat(parts[0], uuid, parts[1], "00000000-0000-0000-0000-00000000000b", NULL);
+		gsize bytes = strlen(command);
+		g_strdelimit(command, "|", '\0');
+		put_machine(scratch, 5, command, (gssize)bytes);
+		put_thread(scratch, 5, 6, "main", "running");
+		g_autoptr(GPtrArray) guests = dtc_vm_walk(dtc_scratch_get_path(scratch));
+		get_only(guests, "qemu-system-x86", uuid);
 	}
 }
 
@@ -121,10 +151,7 @@ static void test_nameless(void)
 	put(scratch, "proc/6/comm", "no machine", -1);
 	put_link(scratch, "proc/6/fd/1", "anon_inode:kvm-vcpu:0");
 	g_autoptr(GPtrArray) guests = dtc_vm_walk(dtc_scratch_get_path(scratch));
-	g_assert_cmpuint(guests->len, ==, 1);
-	const struct dtc_environment_guest *guest = g_ptr_array_index(guests, 0);
-	g_assert_cmpstr(guest->name, ==, "qemu-system-x86");
-	g_assert_cmpstr(guest->uuid, ==, "");
+	const struct dtc_environment_guest *guest = get_only(guests, "qemu-system-x86", "");
 	g_assert_null(guest->macs[0]);
 	g_assert_cmpuint(guest->vcpu_tids->len, ==, 0);
 }
@@ -168,6 +195,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/vm-walk/threads", test_threads);
 	g_test_add_func("/vm-walk/names", test_names);
+	g_test_add_func("/vm-walk/uuids", test_uuids);
 	g_test_add_func("/vm-walk/nameless", test_nameless);
 	g_test_add_func("/vm-walk/merging", test_merging);
 	g_test_add_func("/vm-walk/own", test_own);
