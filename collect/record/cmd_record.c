@@ -19,31 +19,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool refuse(GError **error, const char *message, const char *hint)
-{
-	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE, "%s\n%s", message, hint);
-	return false;
-}
-
 /* The word behind --until-line FILE is its expression. */
 static bool check_words(int argc, char **argv, char *const *command, struct dtc_recorder_request *request,
 			GError **error)
 {
 	if (request->line_path && argc != 2)
-		return refuse(error, "--until-line takes a file and an expression",
-			      "for example --until-line /var/log/app.log 'took [0-9]{4,} ms'");
+		return dtc_record_options_refuse(error, "--until-line takes a file and an expression",
+						 "for example --until-line /var/log/app.log 'took [0-9]{4,} ms'");
 	if (request->line_path) {
 		request->line_expression = argv[1];
 	} else if (argc > 1) {
 		g_autofree char *message = g_strdup_printf("'%s' is no option", argv[1]);
-		return refuse(error, message, "a command to record stands after --; the folder to write after -o");
+		return dtc_record_options_refuse(error, message,
+						 "a command to record stands after --; the folder to write after -o");
 	}
 	if (command && !*command)
-		return refuse(error, "no command after --", "for example dtrace-collect record -- sleep 10");
+		return dtc_record_options_refuse(error, "no command after --",
+						 "for example dtrace-collect record -- sleep 10");
 	if (command && request->is_one_of_many)
-		return refuse(error, "--keep does not go with a command", "each recording would start it anew");
+		return dtc_record_options_refuse(error, "--keep does not go with a command",
+						 "each recording would start it anew");
 	if (command && request->duration_ns > 0)
-		return refuse(error, "--for does not go with a command", "the recording ends when the command does");
+		return dtc_record_options_refuse(error, "--for does not go with a command",
+						 "the recording ends when the command does");
 	return true;
 }
 

@@ -187,7 +187,7 @@ static bool check_capture(struct dtc_record_options *options, GError **error)
 	return (!options->filter || dtc_captures_check_filter(options->filter, error)) && check_probes(options, error);
 }
 
-static bool refuse(GError **error, const char *message, const char *hint)
+bool dtc_record_options_refuse(GError **error, const char *message, const char *hint)
 {
 	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE, "%s\n%s", message, hint);
 	return false;
@@ -197,12 +197,13 @@ static bool refuse(GError **error, const char *message, const char *hint)
 static bool check_redaction(const struct dtc_record_options *options, guint *ret_parts, GError **error)
 {
 	if (options->redact_key && !options->redact)
-		return refuse(error, "--redact-key goes with --redact", "for example --redact payload,addresses,names");
+		return dtc_record_options_refuse(error, "--redact-key goes with --redact",
+						 "for example --redact payload,addresses,names");
 	if (!options->redact)
 		return true;
 	if (options->raw_only || options->keeps_raw)
-		return refuse(error, "--redact goes with neither --raw nor --keep-raw",
-			      "what was recorded is redacted when it is sealed, and removed");
+		return dtc_record_options_refuse(error, "--redact goes with neither --raw nor --keep-raw",
+						 "what was recorded is redacted when it is sealed, and removed");
 	return dtc_redaction_parse_parts(options->redact, ret_parts, error);
 }
 
@@ -214,7 +215,8 @@ static bool parse_slow(const char *text, struct dtc_slow_limit *ret_limit, GErro
 
 	if (parts[0] && parts[1] && !g_ascii_string_to_unsigned(parts[1], 10, 1, G_MAXUINT16, &port, NULL)) {
 		g_autofree char *message = g_strdup_printf("--until-slow '%s': '%s' is no port", text, parts[1]);
-		return refuse(error, message, "a server's port behind the duration, as in 200ms:8080");
+		return dtc_record_options_refuse(error, message,
+						 "a server's port behind the duration, as in 200ms:8080");
 	}
 	ret_limit->port = (uint16_t)port;
 	return dtc_duration_parse("--until-slow", parts[0] ? parts[0] : "", &ret_limit->limit_ns, error);
@@ -233,12 +235,13 @@ static bool check_flight(const struct dtc_record_options *options, struct dtc_re
 
 	if (!options->flight && without) {
 		g_autofree char *message = g_strdup_printf("%s goes with --flight", without);
-		return refuse(error, message, "for example --flight 20s --until-slow 200ms --keep 5");
+		return dtc_record_options_refuse(error, message,
+						 "for example --flight 20s --until-slow 200ms --keep 5");
 	}
 	if (!options->flight)
 		return true;
 	if (!request->tracer->get_first_ns)
-		return refuse(error, "--flight takes tracefs", "leave --tracer out");
+		return dtc_record_options_refuse(error, "--flight takes tracefs", "leave --tracer out");
 	request->flight_bytes = get_flight_bytes();
 	if ((options->flight_memory &&
 	     !dtc_size_parse("--flight-memory", options->flight_memory, &request->flight_bytes, error)) ||
@@ -249,13 +252,14 @@ static bool check_flight(const struct dtc_record_options *options, struct dtc_re
 	if (!options->buffer)
 		request->buffer_bytes = dtc_flight_get_buffer_bytes(request->flight_bytes, cpus->len);
 	if (request->flight_bytes < FLIGHT_LEAST)
-		return refuse(error, "--flight-memory is less than 16M",
-			      "so much two CPUs fill in some tenths of a second");
+		return dtc_record_options_refuse(error, "--flight-memory is less than 16M",
+						 "so much two CPUs fill in some tenths of a second");
 	if (options->keep < 0)
-		return refuse(error, "--keep takes how many recordings stay, 1 or more", "for example --keep 5");
+		return dtc_record_options_refuse(error, "--keep takes how many recordings stay, 1 or more",
+						 "for example --keep 5");
 	if (options->keep > 0 && !options->until_slow && !options->until_line)
-		return refuse(error, "--keep goes with --until-slow or --until-line",
-			      "it goes on after what ended the recording");
+		return dtc_record_options_refuse(error, "--keep goes with --until-slow or --until-line",
+						 "it goes on after what ended the recording");
 	request->is_one_of_many = options->keep > 0;
 	/* what nobody answers is written while the question is still there */
 	request->capture.slow.patience_ns = request->flight_ns / 2;
@@ -269,7 +273,8 @@ static bool check_triggers(const struct dtc_record_options *options, struct dtc_
 	if (options->until_slow && !parse_slow(options->until_slow, &request->capture.slow, error))
 		return false;
 	if (options->until_slow && options->no_packets)
-		return refuse(error, "--until-slow does not go with --no-packets", "it looks at packets");
+		return dtc_record_options_refuse(error, "--until-slow does not go with --no-packets",
+						 "it looks at packets");
 	request->line_path = options->until_line;
 	return check_flight(options, request, error);
 }

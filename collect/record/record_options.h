@@ -39,6 +39,8 @@ struct dtc_record_options {
 	gboolean quiet;
 };
 
+/* Wrong usage, and what would be right. Always false. */
+bool dtc_record_options_refuse(GError **error, const char *message, const char *hint);
 /* Options are zeroed by the caller; the line clears their texts. */
 void dtc_record_options_add(struct dtc_record_options *options, DtcCommandLine *line);
 /*

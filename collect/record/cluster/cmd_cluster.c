@@ -93,12 +93,6 @@ static void add_options(struct cluster_options *options, struct dtc_record_optio
 	dtc_record_options_add(handed_on, line);
 }
 
-static bool refuse(GError **error, const char *message, const char *hint)
-{
-	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE, "%s\n%s", message, hint);
-	return false;
-}
-
 /* ---- what came of it ---- */
 
 /* What may end it, too. */
@@ -271,24 +265,31 @@ static bool check_words(int argc, char **argv, char *const *command, const struc
 
 	if (argc > 1) {
 		g_autofree char *message = g_strdup_printf("'%s' is no option", argv[1]);
-		return refuse(error, message, "nodes are named by --nodes; a command to run here stands after --");
+		return dtc_record_options_refuse(error, message,
+						 "nodes are named by --nodes; a command to run here stands after --");
 	}
 	if (command && !*command)
-		return refuse(error, "no command after --", "for example -- sleep 10");
+		return dtc_record_options_refuse(error, "no command after --", "for example -- sleep 10");
 	if (command && options->duration)
-		return refuse(error, "--for does not go with a command", "the recording ends when the command does");
+		return dtc_record_options_refuse(error, "--for does not go with a command",
+						 "the recording ends when the command does");
 	if (!options->nodes == !options->cluster)
-		return refuse(error, options->nodes ? "--nodes does not go with --cluster" : "no nodes are named",
-			      "name them: --nodes web1,db1=root@10.0.0.7, or --cluster FILE");
+		return dtc_record_options_refuse(
+			error, options->nodes ? "--nodes does not go with --cluster" : "no nodes are named",
+			"name them: --nodes web1,db1=root@10.0.0.7, or --cluster FILE");
 	if (options->place && !g_path_is_absolute(options->place))
-		return refuse(error, "--place is not an absolute path", "for example --place /srv/tmp");
+		return dtc_record_options_refuse(error, "--place is not an absolute path",
+						 "for example --place /srv/tmp");
 	if (options->guests && !handed_on->has_guests)
-		return refuse(error, "--guest goes with --guests", "for example --guests --guest web1=vm-web");
+		return dtc_record_options_refuse(error, "--guest goes with --guests",
+						 "for example --guests --guest web1=vm-web");
 	if (options->redact_key && !handed_on->redact)
-		return refuse(error, "--redact-key goes with --redact", "for example --redact payload,addresses,names");
+		return dtc_record_options_refuse(error, "--redact-key goes with --redact",
+						 "for example --redact payload,addresses,names");
 	if (lstat(options->output, &status) == 0) {
 		g_autofree char *message = g_strdup_printf("'%s' is there already", options->output);
-		return refuse(error, message, "nothing is overwritten: name another place with -o, or remove it");
+		return dtc_record_options_refuse(error, message,
+						 "nothing is overwritten: name another place with -o, or remove it");
 	}
 	return true;
 }
@@ -315,8 +316,8 @@ static bool take_expression(int *argc, char **argv, char ***handed_on)
 static bool check_expression(const struct dtc_record_options *handed_on, bool has_expression, GError **error)
 {
 	return !handed_on->until_line || has_expression ||
-	       refuse(error, "--until-line takes a file and an expression",
-		      "for example --until-line /var/log/app.log 'took [0-9]{4,} ms'");
+	       dtc_record_options_refuse(error, "--until-line takes a file and an expression",
+					 "for example --until-line /var/log/app.log 'took [0-9]{4,} ms'");
 }
 
 static bool has_trigger(char *const *words)
@@ -343,7 +344,8 @@ static bool check_guests(char *const *guests, const GPtrArray *targets, GError *
 			continue;
 		g_autofree char *message =
 			g_strdup_printf("--guest '%s' names no node and what its host calls it", *guests);
-		return refuse(error, message, "for example --guest web1=vm-web, where web1 is one of --nodes");
+		return dtc_record_options_refuse(error, message,
+						 "for example --guest web1=vm-web, where web1 is one of --nodes");
 	}
 	return true;
 }
