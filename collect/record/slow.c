@@ -20,6 +20,8 @@ struct connection {
 	bool is_waiting;  /* which one that is */
 	bool is_left;	  /* by the client */
 	bool is_closed;	  /* by the server: what the client still sends asks for nothing */
+	bool has_next;	  /* the next is known */
+	uint32_t next;	  /* sequence number behind all that the client has sent */
 };
 
 struct DtcSlow {
@@ -181,6 +183,21 @@ static void ask(DtcSlow *slow, struct connection *connection, int64_t time_ns)
 }
 
 /*
+ * Whether a client's packet has bytes that it had not sent before: segments are sent again, and a keep-alive has the
+ * last byte again (RFC 9293, 3.8.4; Windows). Where the begin was not seen a byte alone may be that.
+ */
+static bool is_new(struct connection *connection, const struct dtc_headers *headers)
+{
+	uint32_t end = headers->seq + headers->payload_bytes;
+	bool is_new = connection->has_next ? (int32_t)(end - connection->next) > 0 : headers->payload_bytes > 1;
+
+	if (is_new || !connection->has_next)
+		connection->next = end;
+	connection->has_next = true;
+	return is_new;
+}
+
+/*
  * At a FIN or RST. One that waits for an answer stays: a server that says goodbye has answered. One that only the
  * server has closed stays too, for a client's own goodbye (TLS) must not look like a request on a new one.
  */
@@ -213,9 +230,13 @@ char *dtc_slow_look(DtcSlow *slow, const struct dtc_captured *packet)
 		connection = add(slow, &source, &destination, is_from_client(slow, headers));
 	if (!connection)
 		return NULL;
+	if (is_opened) {
+		connection->next = headers->seq + 1;
+		connection->has_next = true;
+	}
 	bool is_client = memcmp(&connection->client, &source, sizeof(source)) == 0;
 	bool is_end = headers->tcp_flags & (DTC_TCP_FIN | DTC_TCP_RST);
-	if (is_client && headers->payload_bytes > 0)
+	if (is_client && headers->payload_bytes > 0 && is_new(connection, headers))
 		ask(slow, connection, packet->time_ns);
 	else if (!is_client && (headers->payload_bytes > 0 || is_end))
 		text = answer(slow, connection, packet->time_ns);

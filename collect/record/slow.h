@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Watches connections for a response that takes too long: from the first byte of a request to the first of what comes
- * back. A request begins with what the client sends after it was answered; the client is who sent the SYN, and where
- * that was not seen the end whose port is not the one that was asked for, or is the higher. A server that closes the
- * connection has answered. A request that is not answered at all is slow after a time of its own. For one thread.
+ * back. A request begins with what the client sends anew after it was answered, not with what it sends again; the
+ * client is who sent the SYN, and where that was not seen the end whose port is not the one that was asked for, or is
+ * the higher. A server that closes the connection has answered. A request that is not answered at all is slow after a
+ * time of its own. For one thread.
  */
 #pragma once
 

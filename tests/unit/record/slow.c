@@ -10,10 +10,11 @@
 
 static const struct dtc_slow_limit any = { .limit_ns = 200 * MS, .patience_ns = 5000 * MS };
 
-/* A packet from one port to another; both ends are 10.0.0.1. */
+/* A packet of its own bytes, from one port to another; both ends are 10.0.0.1. */
 static char *look(DtcSlow *slow, int64_t ms, uint16_t from, uint16_t to, uint32_t bytes, uint8_t flags)
 {
 	static const uint8_t address[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1 };
+	static uint32_t sent_bytes; /* by all */
 	struct dtc_captured packet = { .time_ns = ms * MS,
 				       .headers = { .source_port = from,
 						    .destination_port = to,
@@ -21,8 +22,10 @@ static char *look(DtcSlow *slow, int64_t ms, uint16_t from, uint16_t to, uint32_
 						    .protocol = DTC_PROTOCOL_TCP,
 						    .tcp_flags = flags,
 						    .has_transport = true,
+						    .seq = sent_bytes,
 						    .payload_bytes = bytes } };
 
+	sent_bytes += bytes;
 	memcpy(packet.headers.source, address, sizeof(address));
 	memcpy(packet.headers.destination, address, sizeof(address));
 	return dtc_slow_look(slow, &packet);
@@ -122,6 +125,55 @@ static void test_goodbyes(void)
 	g_assert_cmpstr(text, ==, "answered after 300 ms: 10.0.0.1:40003 asked 10.0.0.1:80");
 }
 
+static char *look_at_bytes(DtcSlow *slow, int64_t ms, bool is_question, uint32_t seq, uint32_t bytes)
+{
+	struct dtc_captured packet = { .time_ns = ms * MS,
+				       .headers = { .source_port = is_question ? CLIENT : SERVER,
+						    .destination_port = is_question ? SERVER : CLIENT,
+						    .ip_version = 4,
+						    .protocol = DTC_PROTOCOL_TCP,
+						    .tcp_flags = DTC_TCP_ACK,
+						    .has_transport = true,
+						    .seq = seq,
+						    .payload_bytes = bytes } };
+
+	return dtc_slow_look(slow, &packet);
+}
+
+/* What was asked before asks for nothing: a question sent again, and a keep-alive with its byte. Numbers wrap. */
+static void test_repeated(void)
+{
+	const uint32_t begin = UINT32_MAX - 50;
+	g_autoptr(DtcSlow) slow = dtc_slow_new(&any);
+
+	g_assert_null(look_at_bytes(slow, 0, true, begin, 100));
+	g_assert_null(look_at_bytes(slow, 10, false, 7, 100));
+	g_assert_null(look_at_bytes(slow, 11, true, begin, 100));
+	g_assert_null(look_at_bytes(slow, 6000, true, begin + 99, 1));
+	g_assert_null(look_at_bytes(slow, 6001, false, 107, 0));
+	g_assert_null(dtc_slow_find_unanswered(slow, 20000 * MS));
+	g_assert_null(look_at_bytes(slow, 30000, true, begin + 90, 20)); /* ten bytes are new */
+	g_autofree char *text = look_at_bytes(slow, 30300, false, 107, 10);
+	g_assert_cmpstr(text, ==, "answered after 300 ms: [::]:40000 asked [::]:80");
+}
+
+/* Of a connection whose begin was not seen, a byte alone may be a keep-alive. */
+static void test_kept_alive(void)
+{
+	g_autoptr(DtcSlow) slow = dtc_slow_new(&any);
+
+	g_assert_null(look_at_bytes(slow, 0, true, 99, 1));
+	g_assert_null(look_at_bytes(slow, 10000, true, 99, 1));
+	g_assert_null(dtc_slow_find_unanswered(slow, 20000 * MS));
+	g_assert_null(look_at_bytes(slow, 30000, true, 100, 20));
+	g_autofree char *text = dtc_slow_find_unanswered(slow, 36000 * MS);
+	g_assert_nonnull(text);
+	g_assert_null(look(slow, 40000, CLIENT + 1, SERVER, 0, DTC_TCP_SYN));
+	expect_nothing(slow, 40001, CLIENT + 1, SERVER, 2); /* the first byte is that of the SYN */
+	g_autofree char *opened = dtc_slow_find_unanswered(slow, 46000 * MS);
+	g_assert_nonnull(opened);
+}
+
 /* Memory stays bounded, and who waits for an answer is not forgotten for who does not. */
 static void test_many(void)
 {
@@ -183,6 +235,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/record/slow/joined", test_joined);
 	g_test_add_func("/record/slow/unanswered", test_unanswered);
 	g_test_add_func("/record/slow/goodbyes", test_goodbyes);
+	g_test_add_func("/record/slow/repeated", test_repeated);
+	g_test_add_func("/record/slow/kept-alive", test_kept_alive);
 	g_test_add_func("/record/slow/many", test_many);
 	g_test_add_func("/record/slow/all-wait", test_all_wait);
 	g_test_add_func("/record/slow/stepped", test_stepped);
