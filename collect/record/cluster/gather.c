@@ -87,6 +87,8 @@ static void set_role(struct dtc_manifest_node *node, const struct dtc_gather_req
 	const struct dtc_cluster_node *known = cluster ? dtc_cluster_find_node(cluster, node->name) : NULL;
 
 	if (known && *known->role && (strcmp(known->role, node->role) != 0 || *known->host)) {
+		if (strcmp(known->host, node->host) != 0) /* the threads are those of the other */
+			g_array_set_size(node->vcpu_tids, 0);
 		g_free(node->role);
 		node->role = g_strdup(known->role);
 		g_free(node->host);

@@ -97,11 +97,55 @@ static void test_cancelled(void)
 	g_assert_null(g_dir_read_name(dir));
 }
 
+/* What a cluster file says of a guest's host, threads of another host do not belong to. */
+static void test_other_host(void)
+{
+	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
+	g_autofree char *place = g_build_filename(dtc_scratch_get_path(scratch), "nodes", NULL);
+	g_autofree char *path = g_build_filename(place, "web", DTC_MANIFEST_NAME, NULL);
+	g_autofree char *file = g_build_filename(dtc_scratch_get_path(scratch), "shop.conf", NULL);
+	g_autofree char *out = g_build_filename(dtc_scratch_get_path(scratch), "out", NULL);
+	g_autoptr(DtcManifest) said = dtc_manifest_new("the test");
+	struct dtc_manifest_node *node = dtc_manifest_add_node(said, "web");
+	const guint32 tid = 70;
+	g_autoptr(GError) error = NULL;
+	guint64 bytes;
+
+	put_node(place, "web", 1, false);
+	g_free(node->role);
+	g_free(node->host);
+	node->role = g_strdup("guest");
+	node->host = g_strdup("here");
+	g_array_append_val(node->vcpu_tids, tid);
+	dtc_manifest_add_file(said, "there", 1, sha256);
+	g_autoptr(GBytes) text = dtc_manifest_to_bytes(said);
+	g_assert_true(g_file_set_contents(path, g_bytes_get_data(text, NULL), (gssize)g_bytes_get_size(text), NULL));
+	for (guint i = 0; i < 2; i++) {
+		g_autofree char *roles = g_strdup_printf("[node web]\nrole=guest\nhost=%s\n[node %s]\nrole=host\n",
+							 i ? "there" : "here", i ? "there" : "here");
+		g_assert_true(g_file_set_contents(file, roles, -1, NULL));
+		g_autoptr(DtcCluster) cluster = dtc_cluster_read(file, &error);
+		g_assert_no_error(error);
+		g_autofree char *one = g_strdup_printf("%s%u", out, i);
+		const struct dtc_gather_request request = {
+			.folder = place, .out = one, .creator = "the test", .cluster = cluster
+		};
+		g_assert_true(dtc_gather(&request, &bytes, &error));
+		g_assert_no_error(error);
+		g_autoptr(DtcManifest) manifest = dtc_manifest_read(one, &error);
+		g_assert_no_error(error);
+		const struct dtc_manifest_node *web = g_ptr_array_index(manifest->nodes, 0);
+		g_assert_cmpstr(web->host, ==, i ? "there" : "here");
+		g_assert_cmpuint(web->vcpu_tids->len, ==, i ? 0 : 1);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/gather/missing", test_missing);
 	g_test_add_func("/gather/many", test_many);
 	g_test_add_func("/gather/cancelled", test_cancelled);
+	g_test_add_func("/gather/other-host", test_other_host);
 	return g_test_run();
 }
