@@ -8,6 +8,13 @@
 
 /* ---- who is who ---- */
 
+/* What a node is known by; looked up once, for as many machines as there are. */
+struct own {
+	const char *told; /* or NULL */
+	const char *uuid;
+	GHashTable *cards;
+};
+
 static const char *get_own(const struct dtc_role_source *source, const char *key)
 {
 	const char *text = source->environment ? dtc_environment_find(source->environment->machine, key) : NULL;
@@ -15,12 +22,21 @@ static const char *get_own(const struct dtc_role_source *source, const char *key
 	return text ? text : "";
 }
 
-static bool has_card(const struct dtc_role_source *source, const struct dtc_environment_guest *guest)
+/* As a set; free with g_hash_table_unref. */
+static GHashTable *list_cards(const struct dtc_role_source *source)
 {
-	g_auto(GStrv) own = g_strsplit(get_own(source, DTC_ENVIRONMENT_MACS), ",", -1);
+	GHashTable *cards = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	g_autofree char **own = g_strsplit(get_own(source, DTC_ENVIRONMENT_MACS), ",", -1);
 
+	for (char **mac = own; *mac; mac++)
+		g_hash_table_add(cards, *mac);
+	return cards;
+}
+
+static bool has_card(GHashTable *own, const struct dtc_environment_guest *guest)
+{
 	for (char **mac = guest->macs; *mac; mac++)
-		if (**mac && g_strv_contains((const char *const *)own, *mac))
+		if (**mac && g_hash_table_contains(own, *mac))
 			return true;
 	return false;
 }
@@ -33,15 +49,13 @@ static bool is_called(const struct dtc_environment_guest *guest, const char *tol
 }
 
 /* By what the host's virtual machine is that node; NULL: it is not. A UUID that is another one says so. */
-static const char *compare(const struct dtc_role_source *source, const struct dtc_environment_guest *guest)
+static const char *compare(const struct own *own, const struct dtc_environment_guest *guest)
 {
-	const char *uuid = get_own(source, DTC_ENVIRONMENT_UUID);
-
-	if (source->told)
-		return is_called(guest, source->told) ? "name" : NULL;
-	if (*guest->uuid && *uuid)
-		return strcmp(guest->uuid, uuid) == 0 ? "UUID" : NULL;
-	return has_card(source, guest) ? "network card" : NULL;
+	if (own->told)
+		return is_called(guest, own->told) ? "name" : NULL;
+	if (*guest->uuid && *own->uuid)
+		return strcmp(guest->uuid, own->uuid) == 0 ? "UUID" : NULL;
+	return has_card(own->cards, guest) ? "network card" : NULL;
 }
 
 static void add_note(GPtrArray *notes, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -60,13 +74,15 @@ static void add_note(GPtrArray *notes, const char *format, ...)
 /* How many virtual machines may be that node; the last of them. */
 static guint find_machines(const struct dtc_role_source *sources, guint count, guint node, struct dtc_role *ret_role)
 {
+	g_autoptr(GHashTable) cards = list_cards(&sources[node]);
+	const struct own own = { sources[node].told, get_own(&sources[node], DTC_ENVIRONMENT_UUID), cards };
 	guint found = 0;
 
 	for (guint host = 0; host < count; host++) {
 		const GPtrArray *guests = sources[host].environment ? sources[host].environment->guests : NULL;
 		for (guint i = 0; guests && host != node && i < guests->len; i++) {
 			const struct dtc_environment_guest *guest = g_ptr_array_index(guests, i);
-			const char *known_by = compare(&sources[node], guest);
+			const char *known_by = compare(&own, guest);
 			if (!known_by)
 				continue;
 			*ret_role = (struct dtc_role){ node, host, guest, known_by };

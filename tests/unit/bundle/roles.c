@@ -124,6 +124,23 @@ static void test_other_uuid(void)
 	clear_lab(&lab);
 }
 
+/* What a stranger's bundle may hold costs little: many machines, and a node of many network cards. */
+static void test_many(void)
+{
+	struct lab lab = make_lab();
+	g_autoptr(GString) macs = g_string_new("52:54:00:12:34:56");
+
+	for (guint i = 0; i < 50000; i++)
+		g_string_append_printf(macs, ",%017x", i);
+	set_own(&lab, WEB, "", macs->str);
+	for (guint32 i = 1; i < 4096; i++)
+		add_guest(&lab, i, "x", "", "52:54:00:12:34:57,52:54:00:12:34:58,52:54:00:12:34:59,52:54:00:12:34:60");
+	add_guest(&lab, 5000, "x", "", "52:54:00:12:34:56");
+	g_autoptr(GArray) roles = dtc_roles_find(lab.sources, 3, lab.notes);
+	assert_role(roles, 0, WEB, 5000, "network card");
+	clear_lab(&lab);
+}
+
 /* As the environment is written and read, into a manifest, and out of it for who asks. */
 static void test_written(void)
 {
@@ -211,6 +228,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/roles/found", test_found);
 	g_test_add_func("/roles/doubtful", test_doubtful);
 	g_test_add_func("/roles/other-uuid", test_other_uuid);
+	g_test_add_func("/roles/many", test_many);
 	g_test_add_func("/roles/written", test_written);
 	g_test_add_func("/roles/bundle", test_bundle);
 	return g_test_run();
