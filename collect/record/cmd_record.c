@@ -81,9 +81,9 @@ static void show(const struct dtc_recorder_totals *totals, void *data)
 }
 
 /* After sudo, in a folder of the user's: what was recorded is the user's, and so is the rest of the work. */
-static void hand_over(const DtcPlace *place, const char *node_folder)
+static void hand_over(const DtcPlace *place)
 {
-	g_autofree char *parent = g_path_get_dirname(node_folder);
+	g_autofree char *parent = g_path_get_dirname(dtc_place_get_path(place));
 	g_autoptr(GError) error = NULL;
 	struct stat status;
 	uid_t uid;
@@ -132,7 +132,7 @@ static int finish(const struct dtc_recorder_request *request, const struct dtc_r
 		  const DtcRecorder *recording)
 {
 	print_end(recording, request->node_folder);
-	hand_over(dtc_recorder_get_place(recording), request->node_folder);
+	hand_over(dtc_recorder_get_place(recording));
 	int code = dtc_summary_is_incomplete(dtc_recorder_get_totals(recording)) ? DTC_COLLECT_INCOMPLETE : 0;
 	if (options->raw_only) {
 		printf("next:     dtrace-collect seal %s\n", request->node_folder);

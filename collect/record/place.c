@@ -31,6 +31,16 @@ static bool set_system_error(GError **error, const char *what, const char *path,
 	return false;
 }
 
+/* "link/" would be followed, and what "node/" is in is not "node". Caller frees. */
+static char *trim_path(const char *path)
+{
+	char *trimmed = g_strdup(path);
+
+	for (gsize length = strlen(trimmed); length > 1 && trimmed[length - 1] == '/'; length--)
+		trimmed[length - 1] = 0;
+	return trimmed;
+}
+
 /* Calls nobody back: entries are few, and names are copied. Free with g_ptr_array_unref. */
 static GPtrArray *list_entries(int folder_fd)
 {
@@ -83,10 +93,8 @@ DtcPlace *dtc_place_create(const char *node_folder, GError **error)
 {
 	g_autoptr(DtcPlace) place = g_new0(DtcPlace, 1);
 
-	place->path = g_strdup(node_folder);
+	place->path = trim_path(node_folder);
 	place->node_fd = place->raw_fd = -1;
-	for (gsize length = strlen(place->path); length > 1 && place->path[length - 1] == '/'; length--)
-		place->path[length - 1] = 0; /* "link/" would be followed */
 	if (!open_node(place, error))
 		return NULL;
 	if (mkdirat(place->node_fd, DTC_RAW_FOLDER, 0700) != 0) {
@@ -186,7 +194,8 @@ guint64 dtc_place_get_free_bytes(const DtcPlace *place)
 guint64 dtc_place_guess_free_bytes(const char *node_folder)
 {
 	struct statvfs status;
-	g_autofree char *parent = g_path_get_dirname(node_folder);
+	g_autofree char *path = trim_path(node_folder);
+	g_autofree char *parent = g_path_get_dirname(path);
 
 	return statvfs(parent, &status) == 0 ? count_free_bytes(&status) : G_MAXUINT64;
 }

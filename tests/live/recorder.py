@@ -185,11 +185,11 @@ def story_command():
 
 
 def story_sudo():
-    """What sudo's user records is that user's, and so is the command."""
+    """What sudo's user records is that user's, and so is the command; also as a shell completes a folder's name."""
     os.mkdir("home")
     os.chmod(".", 0o755)
     os.chown("home", 65534, 65534)
-    done = subprocess.run([PROGRAM, "record", "-o", "home/node", "--", "id", "-u"], capture_output=True, text=True,
+    done = subprocess.run([PROGRAM, "record", "-o", "home/node/", "--", "id", "-u"], capture_output=True, text=True,
                           timeout=60, env=dict(os.environ, SUDO_UID="65534", SUDO_GID="65534"))
     expect(done.returncode in (0, 3) and done.stdout.startswith("65534\n"), "the command is the user's: " + done.stdout)
     for folder, _, files in os.walk("home/node"):

@@ -85,10 +85,25 @@ static void test_links(void)
 	g_rmdir(folder);
 }
 
+/* A folder may be named with a slash behind it, and is not there yet. */
+static void test_slash(void)
+{
+	g_autofree char *folder = make_folder();
+	g_autofree char *path = g_build_filename(folder, "node", NULL);
+	g_autofree char *slash = g_strconcat(path, "//", NULL);
+
+	g_assert_cmpuint(dtc_place_guess_free_bytes(slash), !=, G_MAXUINT64);
+	g_autoptr(DtcPlace) place = dtc_place_create(slash, NULL);
+	g_assert_cmpstr(dtc_place_get_path(place), ==, path);
+	dtc_place_abandon(place);
+	g_rmdir(folder);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/record/place/files", test_files);
 	g_test_add_func("/record/place/links", test_links);
+	g_test_add_func("/record/place/slash", test_slash);
 	return g_test_run();
 }
