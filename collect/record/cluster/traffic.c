@@ -14,8 +14,11 @@
 #define V6_SOURCE 8u
 #define V4_HEADER_BYTES 20u
 #define V6_HEADER_BYTES 40u
-#define MAX_ADDRESSES                                                                                                  \
-	400u /* that are looked for; a filter has at most 4096 instructions, of which an address takes 9 */
+/*
+ * That are looked for. The kernel makes four instructions of its own, of 8 bytes, of an address' two, and the whole
+ * must fit into net.core.optmem_max: 20480 bytes before Linux 6.8.
+ */
+#define MAX_ADDRESSES 400u
 #ifndef PACKET_IGNORE_OUTGOING /* Linux 4.20 */
 #define PACKET_IGNORE_OUTGOING 23
 #endif
@@ -56,18 +59,29 @@ static uint32_t get_word(const uint8_t *address, guint index)
 	return ntohl(word);
 }
 
-/* An address more: hands the packet over, or goes on behind it. The accumulator of IPv4 holds the source. */
+/* What is compared: of IPv4 the address, of IPv6 its words folded into one, which few others share by chance. */
+static uint32_t get_mark(const uint8_t address[16])
+{
+	return is_v4(address)
+		       ? get_word(address, 3)
+		       : get_word(address, 0) ^ get_word(address, 1) ^ get_word(address, 2) ^ get_word(address, 3);
+}
+
+/* The mark of a packet's source, into the accumulator. */
+static void add_mark(GArray *program, bool has_v4)
+{
+	add_instruction(program, BPF_LD | BPF_W | BPF_ABS, 0, 0, has_v4 ? V4_SOURCE : V6_SOURCE);
+	for (guint i = 1; i < 4 && !has_v4; i++) {
+		add_instruction(program, BPF_MISC | BPF_TAX, 0, 0, 0);
+		add_instruction(program, BPF_LD | BPF_W | BPF_ABS, 0, 0, V6_SOURCE + 4 * i);
+		add_instruction(program, BPF_ALU | BPF_XOR | BPF_X, 0, 0, 0);
+	}
+}
+
+/* An address more: hands the packet over, or goes on behind it. */
 static void add_source(GArray *program, const uint8_t address[16])
 {
-	if (is_v4(address)) {
-		add_instruction(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, get_word(address, 3));
-	} else {
-		for (guint i = 0; i < 4; i++) {
-			add_instruction(program, BPF_LD | BPF_W | BPF_ABS, 0, 0, V6_SOURCE + 4 * i);
-			add_instruction(program, BPF_JMP | BPF_JEQ | BPF_K, 0, (uint8_t)(1 + 2 * (3 - i)),
-					get_word(address, i));
-		}
-	}
+	add_instruction(program, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, get_mark(address));
 	add_instruction(program, BPF_RET | BPF_K, 0, 0, HEADER_BYTES);
 }
 
@@ -79,8 +93,7 @@ static void add_protocol(const DtcTraffic *traffic, GArray *program, bool wants_
 	add_instruction(program, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)(SKF_AD_OFF + SKF_AD_PROTOCOL));
 	add_instruction(program, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, wants_v4 ? ETH_P_IP : ETH_P_IPV6);
 	add_instruction(program, BPF_JMP | BPF_JA, 0, 0, 0);
-	if (wants_v4)
-		add_instruction(program, BPF_LD | BPF_W | BPF_ABS, 0, 0, V4_SOURCE);
+	add_mark(program, wants_v4);
 	for (guint i = 0; i < traffic->sources->len; i++) {
 		const struct source *source = &g_array_index(traffic->sources, struct source, i);
 		if (is_v4(source->address) == wants_v4 && !dtc_traffic_is_enough(traffic, source->number))

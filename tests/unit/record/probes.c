@@ -278,6 +278,53 @@ static void test_traffic(void)
 	dtc_traffic_free(traffic);
 }
 
+/* False where there is no IPv6. */
+static bool say_to_itself(void)
+{
+	struct sockaddr_in6 here = { .sin6_family = AF_INET6,
+				     .sin6_port = htons(9),
+				     .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool is_said = fd >= 0;
+
+	for (guint i = 0; is_said && i < 2 * DTC_TRAFFIC_ENOUGH; i++)
+		is_said = sendto(fd, "x", 1, MSG_DONTWAIT, (struct sockaddr *)&here, sizeof(here)) == 1 || i > 0;
+	if (fd >= 0)
+		close(fd);
+	return is_said;
+}
+
+/* As many addresses as are looked for fit into what any kernel takes. */
+static void test_many_addresses(void)
+{
+	DtcTraffic *traffic = dtc_traffic_open(1);
+	const guint peers = 24;
+
+	if (!traffic) {
+		g_test_skip("it takes the right to look at packets (CAP_NET_RAW)");
+		return;
+	}
+	for (guint i = 0; i < peers; i++) {
+		uint8_t addresses[16][16] = { { 0 } };
+		for (guint k = 0; k < 16; k++) {
+			addresses[k][0] = 0xfd;
+			addresses[k][8] = (uint8_t)i;
+			addresses[k][15] = (uint8_t)k;
+		}
+		dtc_traffic_add(traffic, (const uint8_t(*)[16])addresses, 16);
+	}
+	const uint8_t own[1][16] = { { [15] = 1 } };
+	dtc_traffic_add(traffic, own, 1);
+	dtc_traffic_begin(traffic);
+	if (say_to_itself()) {
+		dtc_traffic_go_on(traffic);
+		g_assert_true(dtc_traffic_is_enough(traffic, peers));
+	}
+	for (guint i = 0; i < peers; i++)
+		g_assert_false(dtc_traffic_is_enough(traffic, i));
+	dtc_traffic_free(traffic);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -286,5 +333,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/probes/questions", test_questions);
 	g_test_add_func("/probes/answers", test_answers);
 	g_test_add_func("/probes/traffic", test_traffic);
+	g_test_add_func("/probes/many-addresses", test_many_addresses);
 	return g_test_run();
 }
