@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <malloc.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -42,6 +43,7 @@ static void share_memory(void)
 void dtc_process_prepare(void)
 {
 	open_standard_files();
+	(void)signal(SIGCHLD, SIG_DFL);
 	raise_file_limit();
 	share_memory();
 }

@@ -182,6 +182,10 @@ def story_command():
             expect(stat.S_IMODE(os.lstat(name).st_mode) & 0o077 == 0, name + " is its owner's alone")
     code, out, _ = record("-o", "nobody", "--raw", "--", "/nonexistent")
     expect("ended with 127" in out, "a command that is not there: " + out)
+    # as Perl's programs that never wait hand it on
+    done = subprocess.run([PROGRAM, "record", "-o", "ignored", "--raw", "--", "false"], capture_output=True, text=True,
+                          timeout=20, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    expect("ended with 1" in done.stdout, "its end is seen where children are not waited for: " + done.stdout)
 
 
 def story_sudo():
