@@ -201,6 +201,9 @@ static bool check_redaction(const struct dtc_record_options *options, guint *ret
 						 "for example --redact payload,addresses,names");
 	if (!options->redact)
 		return true;
+	if (!*options->redact) /* as of a variable that is not set: nothing would be redacted */
+		return dtc_record_options_refuse(error, "--redact names nothing that is to go",
+						 "for example --redact payload,addresses,names");
 	if (options->raw_only || options->keeps_raw)
 		return dtc_record_options_refuse(error, "--redact goes with neither --raw nor --keep-raw",
 						 "what was recorded is redacted when it is sealed, and removed");

@@ -263,6 +263,15 @@ def story_redacted(lab):
     lab.wait_until_clean("redacted")
 
 
+def story_refused(lab):
+    for arguments, words in ((("--redact", ""), "--redact names nothing"), (("--guest", "n1=vm"), "--guests"),
+                             (("--guests", "--guest", "n9=vm"), "names no node"),
+                             (("--guests", "--guest", "n1=vm", "--redact", "names"), "--redact names")):
+        code, out, err = lab.record("refused.dtcb", *MINIMAL, *arguments)
+        expect(code == 2 and words in err and "hint: " in err, "%s: %d %s%s" % (arguments, code, out, err))
+        expect(not os.path.exists(os.path.join(lab.folder, "refused.dtcb")), "nothing is written")
+
+
 def story_flight(lab):
     """A slow response at one node ends all, and the seconds before are there from all of them."""
     server = subprocess.Popen([*inside("dtc-n2"), sys.executable, "-c", SERVER], stdout=subprocess.PIPE)
@@ -447,6 +456,7 @@ def story_interrupted(lab):
         time.sleep(moment)
         process.send_signal(signal.SIGINT)
         code, out, err = finish(process)
+        code = 130 if code == -signal.SIGINT else code  # before it could say so itself
         expect(code in (0, 3, 130), "Ctrl-C after %s: %d %s%s" % (moment, code, out, err))
         expect((code == 130) != os.path.exists(os.path.join(lab.folder, out_name)), "a bundle, or nothing: %d" % code)
         lab.wait_until_clean("Ctrl-C after %s" % moment)

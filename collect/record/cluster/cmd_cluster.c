@@ -336,11 +336,24 @@ static bool is_target(const GPtrArray *targets, const char *name)
 	return false;
 }
 
-static bool check_guests(char *const *guests, const GPtrArray *targets, GError **error)
+static bool is_number(const char *text)
+{
+	return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+/* Of names that are redacted nobody knows here what they became. */
+static bool check_guests(char *const *guests, const GPtrArray *targets, bool has_no_names, GError **error)
 {
 	for (; guests && *guests; guests++) {
 		g_auto(GStrv) parts = g_strsplit(*guests, "=", 2);
-		if (parts[0] && parts[1] && *parts[1] && is_target(targets, parts[0]))
+		bool is_told = parts[0] && parts[1] && *parts[1] && is_target(targets, parts[0]);
+		if (is_told && has_no_names && !is_number(parts[1])) {
+			g_autofree char *message =
+				g_strdup_printf("--guest '%s' does not go with --redact names", *guests);
+			return dtc_record_options_refuse(error, message,
+							 "give the number of its process on the host, which stays");
+		}
+		if (is_told)
 			continue;
 		g_autofree char *message =
 			g_strdup_printf("--guest '%s' names no node and what its host calls it", *guests);
@@ -462,7 +475,7 @@ static int run(const struct cluster_options *options, const struct dtc_recorder_
 	};
 	if (options->duration && !dtc_duration_parse("--for", options->duration, &request.duration_ns, error))
 		return 1;
-	return check_guests(options->guests, targets, error)
+	return check_guests(options->guests, targets, checked->redacted_parts & DTC_REDACT_NAMES, error)
 		       ? record(&request, options->output, cluster, options->guests, error)
 		       : 1;
 }

@@ -44,6 +44,10 @@ static void test_refused(void)
 		{ { .snaplen = 300000 }, "--snaplen" },
 		{ { .filter = (char *)"tcp prot 80" }, "--filter" },
 		{ { .headers_only = TRUE, .interface = (char *)"eth0" }, "--headers-only" },
+		{ { .redact = (char *)"" }, "--redact" },
+		{ { .redact = (char *)"name" }, "'name'" },
+		{ { .redact = (char *)"names", .raw_only = TRUE }, "--raw" },
+		{ { .redact_key = (char *)"key" }, "--redact-key" },
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
