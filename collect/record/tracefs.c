@@ -49,6 +49,7 @@ struct drain {
 	int64_t first_ns; /* of the first sub-buffer that was read: its first word is the time of its first event */
 	struct dtc_drops drops; /* as of the last sample */
 	guint64 overrun_before; /* as of the one before */
+	guint64 pauses_before;	/* the tracer's, when this CPU came */
 };
 
 struct DtcTracer {
@@ -295,6 +296,7 @@ static bool add_drain(DtcTracer *tracer, guint cpu, GError **error)
 
 	drain->cpu = cpu;
 	drain->buffer_bytes = tracer->buffer_bytes;
+	drain->pauses_before = tracer->pauses;
 	drain->is_stopping = &tracer->is_stopping;
 	drain->fd = dtc_place_create_file(tracer->place, DTC_PLACE_RAW, name, error);
 	if (drain->fd < 0) {
@@ -489,7 +491,8 @@ static void sample_drain(const DtcTracer *tracer, struct drain *drain, int64_t n
 	drain->overrun_before = drain->drops.overrun;
 	if (!text || !dtc_drops_parse(text, &drain->drops))
 		return;
-	drain->drops.dropped += tracer->pauses; /* what happened in one is lost: an event at least, for what we know */
+	/* what happened in one is lost: an event at least, for what we know */
+	drain->drops.dropped += tracer->pauses - drain->pauses_before;
 	fprintf(file,
 		"%" G_GINT64_FORMAT " %u %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT
 		" %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT "\n",
