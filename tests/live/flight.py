@@ -277,7 +277,8 @@ def get_buffer_kib(process):
 
 def story_growth(port):
     """While a buffer is made larger the kernel records nothing: that is lost, and said to be."""
-    process = start("-o", "growth", "--flight", "20s", "--flight-memory", "512M", "--buffer", "1M")
+    process = start("-o", "growth", "--flight", "20s", "--flight-memory", "512M", "--buffer", "512K", "--events",
+                    "sched:sched_switch,sched:sched_waking,sched:sched_wakeup")
     wait_until_flying(process)
     before = get_buffer_kib(process)
     for _ in range(200):
