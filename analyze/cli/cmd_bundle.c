@@ -276,16 +276,35 @@ static bool set_unknown_action(const char *word, GError **error)
 	return false;
 }
 
+/* Who asks for redaction must not be left with a bundle that says everything. */
+static bool check_has_no_redaction(const struct bundle_options *options, GError **error)
+{
+	const char *option = options->parts	   ? "--redact"
+			     : options->key_file   ? "--redact-key"
+			     : options->id_headers ? "--id-header"
+			     : options->texts	   ? "--tell"
+						   : NULL;
+	if (!option)
+		return true;
+	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
+		    "%s goes with bundle redact, and nothing else redacts\n"
+		    "dtrace-chain bundle redact OUT.dtcb [BUNDLE]",
+		    option);
+	return false;
+}
+
 static bool answer(struct dtc_session *session, GError **error)
 {
 	const char *action = session->argc > 1 ? session->argv[1] : NULL;
 
 	session->argc--;
 	session->argv++;
-	if (g_strcmp0(action, "create") == 0)
-		return create(session, error);
 	if (g_strcmp0(action, "redact") == 0)
 		return redact(session, error);
+	if (!check_has_no_redaction(session->options, error))
+		return false;
+	if (g_strcmp0(action, "create") == 0)
+		return create(session, error);
 	if (g_strcmp0(action, "check") == 0)
 		return check(session, error);
 	if (g_strcmp0(action, "show") == 0)

@@ -11,8 +11,15 @@ bool dtc_redaction_parse_parts(const char *text, guint *ret_parts, GError **erro
 {
 	static const char *const names[] = { "payload", "addresses", "names", NULL };
 	g_auto(GStrv) words = g_strsplit(text, ",", -1);
-	guint parts = 0;
+	guint parts = DTC_REDACT_PAYLOAD;
 
+	/* a variable that is not set, perhaps: what was to be redacted would be passed on as it is */
+	if (!*words) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			    "nothing is named that is to be redacted\n"
+			    "give payload, addresses, names, or several of these");
+		return false;
+	}
 	for (char **word = words; *word; word++) {
 		guint i = 0;
 		while (names[i] && strcmp(names[i], *word) != 0)
@@ -28,7 +35,7 @@ bool dtc_redaction_parse_parts(const char *text, guint *ret_parts, GError **erro
 		}
 		parts |= 1u << i;
 	}
-	*ret_parts = parts ? parts | DTC_REDACT_PAYLOAD : 0;
+	*ret_parts = parts;
 	return true;
 }
 

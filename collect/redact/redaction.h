@@ -20,7 +20,7 @@ struct dtc_redaction {
 
 /*
  * "payload,addresses,names", or some of these. Addresses and names are in the payload, too, so that either takes it
- * along. USAGE if one is none of them.
+ * along. USAGE if one is none of them, or none is named.
  */
 bool dtc_redaction_parse_parts(const char *text, guint *ret_parts, GError **error);
 /* key_file: NULL, a key is drawn, and kept nowhere. False with an error. Clear with dtc_redaction_clear. */

@@ -88,6 +88,11 @@ def check_refusals(story, key):
     assert "did you mean 'addresses'" in done.stderr, done.stderr
     done = story.run("bundle", "redact", story.path("none"), story.bundle, "--redact-key", key + "x", code=(1, 2))
     assert "head -c 32 /dev/urandom" in done.stderr, done.stderr
+    done = story.run("bundle", "redact", story.path("none"), story.bundle, "--redact", "", code=(2,))
+    assert "nothing is named that is to be redacted" in done.stderr, done.stderr
+    for option in ("--redact=payload", "--redact-key=" + key, "--id-header=x-id", "--tell=req-0069"):
+        done = story.run("bundle", "create", story.path("none"), story.bundle, option, code=(2,))
+        assert f"{option.split('=')[0]} goes with bundle redact" in done.stderr, done.stderr
     assert not os.path.exists(story.path("none"))
 
 
