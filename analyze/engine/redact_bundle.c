@@ -31,35 +31,30 @@ static bool redact_node(struct dtc_redaction *redaction, const struct dtc_bundle
 	return false;
 }
 
-static bool check_path(const DtcBundle *bundle, const char *path, GError **error)
+/* Whoever made the bundle would have any file of its reader redacted, and passed on: of folders their files, too. */
+static bool check_links(const DtcBundle *bundle, DtcFindings *findings, GError **error)
 {
-	g_autofree char *target = path ? dtc_path_find_outside(dtc_bundle_get_directory(bundle), path) : NULL;
-	if (!target)
-		return true;
-	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
-		    "'%s' leads out of the bundle, to '%s'\n--dereference takes it along", path, target);
-	return false;
-}
-
-/* Whoever made the bundle would have any file of its reader redacted, and passed on. */
-static bool check_links(const DtcBundle *bundle, const struct dtc_bundle_node *node, GError **error)
-{
-	bool is_inside = check_path(bundle, node->kernel_path, error);
-	for (char **path = node->pcap_paths; is_inside && *path; path++)
-		is_inside = check_path(bundle, *path, error);
-	return is_inside;
+	g_autoptr(GPtrArray) files = dtc_bundle_list_files(bundle, true, findings, error);
+	for (guint i = 0; files && i < files->len; i++) {
+		const struct dtc_bundle_file *file = g_ptr_array_index(files, i);
+		g_autofree char *target = dtc_path_find_outside(dtc_bundle_get_directory(bundle), file->source);
+		if (!target)
+			continue;
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			    "'%s' leads out of the bundle, to '%s'\n--dereference takes it along", file->source,
+			    target);
+		return false;
+	}
+	return files;
 }
 
 static bool redact_nodes(struct dtc_redaction *redaction, const DtcBundle *bundle, char **names, const char *folder,
-			 const struct dtc_redact_request *request, const struct dtc_watch *watch, GError **error)
+			 const struct dtc_watch *watch, GError **error)
 {
 	const struct dtc_progress progress = { .phase = DTC_PHASE_READ };
 	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {
 		const struct dtc_bundle_node *node = dtc_bundle_get_node(bundle, i);
-		if (!dtc_watch_tell(watch, &progress, error) ||
-		    (!request->follows_links && !check_links(bundle, node, error)))
-			return false;
-		if (!redact_node(redaction, node, folder, names[i], error))
+		if (!dtc_watch_tell(watch, &progress, error) || !redact_node(redaction, node, folder, names[i], error))
 			return false;
 	}
 	return true;
@@ -192,12 +187,14 @@ static char **replace_texts(struct dtc_redaction *redaction, const char *const *
 static bool redact(struct dtc_redaction *redaction, const DtcBundle *bundle, const struct dtc_redact_request *request,
 		   const struct dtc_watch *watch, DtcFindings *findings, struct dtc_redacted *ret, GError **error)
 {
-	g_autoptr(DtcScratch) scratch = dtc_scratch_new(error);
+	g_autoptr(DtcFindings) unused = dtc_findings_new(); /* of the original: the new bundle has its own */
+	bool is_inside = request->follows_links || check_links(bundle, unused, error);
+	g_autoptr(DtcScratch) scratch = is_inside ? dtc_scratch_new(error) : NULL;
 	g_auto(GStrv) names = list_names(redaction, bundle);
 	const char *folder = scratch ? dtc_scratch_get_path(scratch) : NULL;
 
 	redaction->id_headers = request->id_headers;
-	return scratch && redact_nodes(redaction, bundle, names, folder, request, watch, error) &&
+	return scratch && redact_nodes(redaction, bundle, names, folder, watch, error) &&
 	       write_bundle(redaction, bundle, names, folder, request, watch, findings, ret, error);
 }
 

@@ -96,6 +96,19 @@ def check_refusals(story, key):
     assert not os.path.exists(story.path("none"))
 
 
+def check_links(story):
+    """What lies elsewhere is redacted only for who asks for it: also a file of a trace."""
+    linked, outside = story.path("linked"), story.path("outside")
+    kernel = os.path.join(linked, "node", "kernel")
+    shutil.copytree(next(root for root, _, names in os.walk(story.bundle) if "metadata" in names), kernel)
+    stream = sorted(n for n in os.listdir(kernel) if os.path.isfile(os.path.join(kernel, n)) and n != "metadata")[0]
+    shutil.move(os.path.join(kernel, stream), outside)
+    os.symlink(outside, os.path.join(kernel, stream))
+    done = story.run("bundle", "redact", story.path("none"), linked, code=(2,))
+    assert "leads out of the bundle" in done.stderr and not os.path.exists(story.path("none")), done.stderr
+    story.run("bundle", "redact", story.path("followed"), linked, "--dereference")
+
+
 def tell(story, count):
     key = story.path("key")
     with open(key, "wb") as file:
@@ -120,6 +133,7 @@ def tell(story, count):
     check_told(story, key, pairs)
     check_parts(story, key, original)
     check_refusals(story, key)
+    check_links(story)
 
 
 def main():
