@@ -62,18 +62,23 @@ static bool redact_nodes(struct dtc_redaction *redaction, const DtcBundle *bundl
 
 /*
  * Nodes come in the order of their names, and clocks and lists in the order of nodes: a number keeps it, so that the
- * same questions have the same answers. What follows it is the name's own.
+ * same questions have the same answers. What follows it is the name's own. Where only addresses go, names have none of
+ * them as a rule ("ip-10-0-0-2" has), and stay.
  */
 static char **list_names(struct dtc_redaction *redaction, const DtcBundle *bundle)
 {
 	guint count = dtc_bundle_get_count(bundle);
 	char **names = g_new0(char *, count + 1);
 	int digits = count < 10 ? 1 : count < 100 ? 2 : count < 1000 ? 3 : 6;
+	bool is_numbered = redaction->parts & DTC_REDACT_NAMES;
 	for (guint i = 0; i < count; i++) {
 		const char *name = dtc_bundle_get_node(bundle, i)->name;
-		g_autofree char *other = dtc_redaction_name(redaction, name);
-		names[i] = redaction->parts & DTC_REDACT_NAMES ? g_strdup_printf("n%0*u-%s", digits, i + 1, other)
-							       : g_strdup(name);
+		names[i] = dtc_redaction_name(redaction, name);
+		is_numbered = is_numbered || strcmp(names[i], name) != 0;
+	}
+	for (guint i = 0; is_numbered && i < count; i++) {
+		g_autofree char *name = names[i];
+		names[i] = g_strdup_printf("n%0*u-%s", digits, i + 1, name);
 	}
 	return names;
 }

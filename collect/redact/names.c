@@ -177,42 +177,106 @@ void dtc_names_replace(DtcPseudonyms *words, char *text, gsize count)
 
 /* ---- addresses in texts ---- */
 
-static bool is_part_of_address(char c)
-{
-	return g_ascii_isxdigit(c) || c == '.' || c == ':' || c == '-';
-}
-
-/* Four numbers between dots or dashes, or something with two colons. */
-static bool is_like_address(const char *text, gsize count)
-{
-	guint joints = 0, colons = 0;
-	bool is_decimal = true;
-	for (gsize i = 0; i < count; i++) {
-		joints += text[i] == '.' || text[i] == '-';
-		colons += text[i] == ':';
-		is_decimal = is_decimal && !g_ascii_isalpha(text[i]);
-	}
-	return (joints >= 3 && is_decimal) || colons >= 2;
-}
+#define IPV4_NUMBERS 4
+#define MAC_PAIRS 6
+#define MAC_FIGURES 12
 
 static bool is_part_of_word(char c)
 {
 	return dtc_pseudonyms_is_letter((uint8_t)c);
 }
 
+/*
+ * The end of as many groups of so many figures as there are, all with the same joint between: a dot or a dash. How many
+ * is in *ret_groups.
+ */
+static gsize find_groups(const char *text, gsize at, gsize count, gsize min_figures, gsize max_figures, bool is_hex,
+			 guint *ret_groups)
+{
+	gsize end = at;
+	char joint = 0;
+	for (*ret_groups = 0; at < count; at++) {
+		gsize begin = at;
+		while (at < count && (is_hex ? g_ascii_isxdigit(text[at]) : g_ascii_isdigit(text[at])))
+			at++;
+		if (at - begin < min_figures || at - begin > max_figures)
+			break;
+		++*ret_groups;
+		end = at;
+		if (at == count || (text[at] != '.' && text[at] != '-') || (joint && text[at] != joint))
+			break;
+		joint = text[at];
+	}
+	return end;
+}
+
+/* "10.0.0.2", "10-0-0-2.ec2.internal"; at: no figure before it. */
+static gsize find_ipv4(const char *text, gsize at, gsize count)
+{
+	guint groups;
+	gsize end = find_groups(text, at, count, 1, 3, false, &groups);
+	return groups >= IPV4_NUMBERS ? end : at;
+}
+
+/* "52-54-00-12-34-56"; at: the begin of a word. */
+static gsize find_mac(const char *text, gsize at, gsize count)
+{
+	guint groups;
+	gsize end = find_groups(text, at, count, 2, 2, true, &groups);
+	return groups >= MAC_PAIRS ? end : at;
+}
+
+/* The last figures of a word, as systemd names interfaces ("enx525400123456"); at: the begin of the word. */
+static gsize find_named_mac(const char *text, gsize at, gsize count, gsize *ret_from)
+{
+	gsize end = at, from;
+	while (end < count && is_part_of_word(text[end]))
+		end++;
+	for (from = end; from > at && g_ascii_isxdigit(text[from - 1]);)
+		from--;
+	*ret_from = from;
+	return end - from == MAC_FIGURES && (from == at || text[from - 1] == 'x') ? end : at;
+}
+
+/* Two colons at least: "fe80::1", "52:54:00:12:34:56". at: no figure before it. */
+static gsize find_colons(const char *text, gsize at, gsize count)
+{
+	guint colons = 0;
+	gsize end = at;
+	for (; end < count && (g_ascii_isxdigit(text[end]) || text[end] == '.' || text[end] == ':'); end++)
+		colons += text[end] == ':';
+	return colons >= 2 ? end : at;
+}
+
+/* Words of figures, which stay hexadecimal. */
+static void replace_figures(DtcPseudonyms *words, char *text, gsize count)
+{
+	for (gsize at = 0; at < count; at++) {
+		gsize begin = at;
+		while (at < count && g_ascii_isxdigit(text[at]))
+			at++;
+		if (at > begin)
+			dtc_pseudonyms_replace_hex(words, (uint8_t *)text + begin, at - begin);
+	}
+}
+
 void dtc_names_replace_addresses(DtcPseudonyms *words, char *text, gsize count)
 {
 	for (gsize at = 0; at < count;) {
-		gsize end = at;
-		while (end < count && is_part_of_address(text[end]))
-			end++;
-		/* of "web-10-0-0-2" the run begins within a word */
-		gsize from = at;
-		while (from < end && from > 0 && is_part_of_word(text[from - 1]) && is_part_of_word(text[from]))
-			from++;
-		if (end > from && is_like_address(text + from, end - from))
-			dtc_pseudonyms_replace_text(words, (uint8_t *)text + from, end - from, 0);
-		at = end + 1;
+		bool is_begin = at == 0 || !is_part_of_word(text[at - 1]);
+		bool is_number = g_ascii_isdigit(text[at]) && (at == 0 || !g_ascii_isdigit(text[at - 1]));
+		gsize from = at, end = at;
+		if (is_begin || text[at] == ':')
+			end = find_colons(text, at, count);
+		if (end == at && is_begin)
+			end = find_mac(text, at, count);
+		if (end == at && is_number)
+			end = find_ipv4(text, at, count);
+		if (end == at && is_begin)
+			end = find_named_mac(text, at, count, &from);
+		if (end > at)
+			replace_figures(words, text + from, end - from);
+		at = MAX(end, at + 1);
 	}
 }
 

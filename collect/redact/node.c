@@ -46,12 +46,12 @@ static bool is_plain(const char *base)
 }
 
 /* A name that comes in the same order as the old one among those of its node. */
-static char *rename_capture(const struct dtc_redaction *redaction, const char *base, guint number)
+static char *rename_capture(struct dtc_redaction *redaction, const char *base, guint number)
 {
 	const char *suffix = g_str_has_suffix(base, ".pcapng") ? "pcapng" : "pcap";
-	return !(redaction->parts & DTC_REDACT_NAMES) || is_plain(base)
-		       ? g_strdup(base)
-		       : g_strdup_printf("capture-%05u.%s", number, suffix);
+	g_autofree char *redacted = dtc_redaction_name(redaction, base);
+	return strcmp(redacted, base) == 0 || is_plain(base) ? g_strdup(base)
+							     : g_strdup_printf("capture-%05u.%s", number, suffix);
 }
 
 static bool is_beside(const struct dtc_bundle_node *node, const char *base)

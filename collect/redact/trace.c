@@ -147,7 +147,7 @@ static char *name_file(const char *name, void *data)
 	gsize letters = strcspn(name, "0123456789_");
 
 	if (!(redaction->parts & DTC_REDACT_NAMES))
-		return g_strdup(name);
+		return dtc_redaction_text(redaction, name);
 	g_autofree char *prefix = g_strndup(name, letters);
 	bool has_figures_only = strspn(name + letters, "0123456789_") == strlen(name + letters);
 	if (has_figures_only && is_one_of(prefix, prefixes))

@@ -70,6 +70,16 @@ def check_parts(story, key, original):
     assert sorted(os.listdir(out)) != [], out
     nodes = {n["node"] for n in story.ask("stats", out)["nodes"]}
     assert nodes == {n["node"] for n in story.ask("stats", story.bundle)["nodes"]}, nodes
+    # names of machines and files may be addresses
+    named = story.path("named")
+    machine = os.path.join(named, "10.77.130.218")
+    shutil.copytree(os.path.join(story.bundle, "client", "kernel"), os.path.join(machine, "kernel"))
+    shutil.copy(os.path.join(story.bundle, "client.pcap"), os.path.join(machine, "to-10.77.130.217.pcap"))
+    shutil.copy(os.path.join(story.bundle, "web.pcap"), os.path.join(named, "ip-10-77-130-217.pcap"))
+    out = story.path("renamed")
+    story.run("bundle", "redact", out, named, "--redact", "addresses", "--redact-key", key)
+    files = [os.path.relpath(os.path.join(root, n), out) for root, _, names in os.walk(out) for n in names]
+    assert len([f for f in files if f.endswith(".pcap")]) == 2 and not [f for f in files if "77" in f], files
 
 
 def check_refusals(story, key):

@@ -133,6 +133,10 @@ static void check_addresses(DtcPseudonyms *words, const char *text, const char *
 	dtc_names_replace_addresses(words, copy, strlen(copy));
 	g_assert_nonnull(strstr(copy, kept));
 	g_assert_cmpint(strcmp(copy, text) != 0, ==, is_changed);
+	if (is_changed) {
+		g_assert_null(strstr(copy, "77"));
+		g_assert_null(strstr(copy, "52"));
+	}
 }
 
 static void test_addresses_in_texts(void)
@@ -142,6 +146,19 @@ static void test_addresses_in_texts(void)
 	check_addresses(words, "ip-10-77-130-217", "ip-", true);
 	check_addresses(words, "web-10-77-130-217", "web-", true);
 	check_addresses(words, "at fe80::12ab:34cd", "at ", true);
+	/* what stands beside an address may be figures or hexadecimal, too */
+	check_addresses(words, "ip-10-77-130-217.ec2.internal", ".ec2.internal", true);
+	check_addresses(words, "ec2-52-90-113-27.compute-1.amazonaws.com", ".compute-1.amazonaws.com", true);
+	check_addresses(words, "db-10.77.130.217", "db-", true);
+	check_addresses(words, "10.77.130.217-backend.cafe", "-backend.cafe", true);
+	check_addresses(words, "web10.77.130.217", "web", true);
+	check_addresses(words, "::ffff:10.77.130.217", "::", true);
+	check_addresses(words, "enx5254001234ab", "enx", true);
+	check_addresses(words, "52-54-00-ab-cd-ef", "-", true);
+	check_addresses(words, "mac 52:54:00:ab:cd:ef", "mac ", true);
+	check_addresses(words, "std::vector", "std::vector", false);
+	check_addresses(words, "6.1.0-56-amd64", "6.1.0-56-amd64", false);
+	check_addresses(words, "2024-01-02-03", "2024-01-02-03", false);
 	check_addresses(words, "version 1.2.3", "version 1.2.3", false);
 	check_addresses(words, "kworker/0:1", "kworker/0:1", false);
 }
