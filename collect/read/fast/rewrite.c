@@ -27,6 +27,7 @@ struct rewriting {
 	GHashTable *actions; /* struct dtc_layout -> what to do with it */
 	const char *event;   /* whose fields these are */
 	uint8_t *to;	     /* of the packet, in the copy */
+	uint64_t done;	     /* bits of it, up to the end of the last field */
 	bool is_unaligned;   /* a field that is to be changed begins within a byte */
 };
 
@@ -123,18 +124,26 @@ static bool pass_elements(struct rewriting *rewriting, struct dtc_decoder *decod
 	return true;
 }
 
+/* A tracer that aligns skips bytes of its buffer, in which older events stand. */
+static void clear_padding(struct rewriting *rewriting, uint64_t begin)
+{
+	uint64_t from = (rewriting->done + 7) / 8, to = begin / 8;
+	if (to > from)
+		memset(rewriting->to + from, 0, to - from);
+}
+
 static bool pass_field(struct rewriting *rewriting, struct dtc_decoder *decoder, const struct dtc_layout *layout,
 		       const char *name)
 {
 	guint action = get_action(rewriting, layout, name);
-	if (action == DTC_REWRITE_KEEP)
-		return dtc_decode_pass(decoder, layout);
 	uint64_t begin = dtc_align_bits(decoder->at, layout->align);
 	if (is_array(layout))
 		begin = dtc_align_bits(begin, layout->element->align);
 	if (!dtc_decode_pass(decoder, layout))
 		return false;
-	if (decoder->at > begin)
+	clear_padding(rewriting, MIN(begin, decoder->at)); /* elements that are not there align nothing */
+	rewriting->done = decoder->at;
+	if (action != DTC_REWRITE_KEEP && decoder->at > begin)
 		apply(rewriting, action, layout, begin, decoder->at);
 	return true;
 }
@@ -249,6 +258,7 @@ static void rewrite_packet(struct rewriting *rewriting, const struct dtc_chain *
 	uint64_t bytes = (packet->content_bits + 7) / 8, first, end;
 
 	memcpy(rewriting->to, packet->data, bytes);
+	rewriting->done = 0;
 	rewriting->event = "";
 	if (pass_events(rewriting, chain, packet, &decoder, &first, &end))
 		return;
