@@ -137,37 +137,6 @@ static struct dtc_header_plan plan_header(const struct dtc_layout *header)
 	return (struct dtc_header_plan){ id->bits, time->bits, header->align, (uint64_t)choice->range.high + 1 };
 }
 
-/* Any header: the last field with that role tells the event's class, and every field with a clock moves the stream's.
- */
-static bool read_header(struct dtc_decoder *decoder, const struct dtc_layout *layout, uint64_t *id)
-{
-	const struct dtc_layout *inner;
-	uint32_t option;
-	uint64_t value;
-	switch (layout->kind) {
-	case DTC_TYPE_STRUCT:
-		decoder->at = dtc_align_bits(decoder->at, layout->align);
-		for (guint i = 0; i < layout->member_count; i++)
-			if (!read_header(decoder, layout->members[i].layout, id))
-				return false;
-		return decoder->at <= decoder->end;
-	case DTC_TYPE_VARIANT:
-	case DTC_TYPE_OPTION:
-		return dtc_decode_select(decoder, layout, &option, &inner) &&
-		       (!inner || read_header(decoder, inner, id));
-	case DTC_TYPE_INTEGER:
-	case DTC_TYPE_VARINT:
-		if (!(layout->kind == DTC_TYPE_INTEGER ? dtc_decode_integer(decoder, layout, &value)
-						       : dtc_decode_varint(decoder, layout, &value)))
-			return false;
-		if (layout->role == DTC_ROLE_EVENT_CLASS)
-			*id = value;
-		return true;
-	default:
-		return dtc_decode_pass(decoder, layout);
-	}
-}
-
 static bool take_planned(const struct dtc_header_plan *plan, struct dtc_decoder *decoder, uint64_t *ret_id)
 {
 	uint64_t at = dtc_align_bits(decoder->at, plan->align), word;
@@ -193,8 +162,8 @@ static bool enter_event(const struct dtc_cursor *cursor, struct dtc_decoder *dec
 {
 	const struct dtc_stream_layout *layout = cursor->chain->layout;
 	uint64_t id = 0;
-	if ((cursor->plan.id_bits == 0 || !take_planned(&cursor->plan, decoder, &id)) && layout->event_header &&
-	    !read_header(decoder, layout->event_header, &id))
+	if ((cursor->plan.id_bits == 0 || !take_planned(&cursor->plan, decoder, &id)) &&
+	    !dtc_decode_header(decoder, layout->event_header, &id))
 		return false;
 	*ret_event = dtc_layout_find_event(layout, id);
 	return *ret_event != NULL;

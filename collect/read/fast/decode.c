@@ -205,3 +205,34 @@ bool dtc_decode_pass(struct dtc_decoder *decoder, const struct dtc_layout *layou
 		return dtc_decode_select(decoder, layout, &option, &inner) && dtc_decode_pass(decoder, inner);
 	}
 }
+
+bool dtc_decode_header(struct dtc_decoder *decoder, const struct dtc_layout *layout, uint64_t *ret_id)
+{
+	const struct dtc_layout *inner;
+	uint32_t option;
+	uint64_t value;
+
+	if (!layout)
+		return true;
+	switch (layout->kind) {
+	case DTC_TYPE_STRUCT:
+		decoder->at = dtc_align_bits(decoder->at, layout->align);
+		for (guint i = 0; i < layout->member_count; i++)
+			if (!dtc_decode_header(decoder, layout->members[i].layout, ret_id))
+				return false;
+		return decoder->at <= decoder->end;
+	case DTC_TYPE_VARIANT:
+	case DTC_TYPE_OPTION:
+		return dtc_decode_select(decoder, layout, &option, &inner) && dtc_decode_header(decoder, inner, ret_id);
+	case DTC_TYPE_INTEGER:
+	case DTC_TYPE_VARINT:
+		if (!(layout->kind == DTC_TYPE_INTEGER ? dtc_decode_integer(decoder, layout, &value)
+						       : dtc_decode_varint(decoder, layout, &value)))
+			return false;
+		if (layout->role == DTC_ROLE_EVENT_CLASS)
+			*ret_id = value;
+		return true;
+	default:
+		return dtc_decode_pass(decoder, layout);
+	}
+}

@@ -118,3 +118,8 @@ static inline const char *dtc_decode_string(struct dtc_decoder *decoder, const s
 bool dtc_decode_varint(struct dtc_decoder *decoder, const struct dtc_layout *layout, uint64_t *ret_value);
 /* Goes to the end of any field; false if that is not in the packet. NULL is a structure without members. */
 bool dtc_decode_pass(struct dtc_decoder *decoder, const struct dtc_layout *layout);
+/*
+ * The header of an event, of any form: the last field with that role tells the event's class (none: *ret_id stays), and
+ * every field with a clock moves the stream's. NULL is one without fields.
+ */
+bool dtc_decode_header(struct dtc_decoder *decoder, const struct dtc_layout *layout, uint64_t *ret_id);

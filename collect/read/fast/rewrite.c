@@ -174,43 +174,11 @@ static bool pass(struct rewriting *rewriting, struct dtc_decoder *decoder, const
 
 /* ---- events ---- */
 
-/* The class of the event: the last number in its header that has that role. */
-static bool read_header(struct dtc_decoder *decoder, const struct dtc_layout *layout, uint64_t *id)
-{
-	const struct dtc_layout *inner;
-	uint32_t option;
-	uint64_t value;
-
-	if (!layout)
-		return true;
-	switch (layout->kind) {
-	case DTC_TYPE_STRUCT:
-		decoder->at = dtc_align_bits(decoder->at, layout->align);
-		for (guint i = 0; i < layout->member_count; i++)
-			if (!read_header(decoder, layout->members[i].layout, id))
-				return false;
-		return decoder->at <= decoder->end;
-	case DTC_TYPE_VARIANT:
-	case DTC_TYPE_OPTION:
-		return dtc_decode_select(decoder, layout, &option, &inner) && read_header(decoder, inner, id);
-	case DTC_TYPE_INTEGER:
-	case DTC_TYPE_VARINT:
-		if (!(layout->kind == DTC_TYPE_INTEGER ? dtc_decode_integer(decoder, layout, &value)
-						       : dtc_decode_varint(decoder, layout, &value)))
-			return false;
-		if (layout->role == DTC_ROLE_EVENT_CLASS)
-			*id = value;
-		return true;
-	default:
-		return dtc_decode_pass(decoder, layout);
-	}
-}
-
 static bool pass_event(struct rewriting *rewriting, const struct dtc_stream_layout *stream, struct dtc_decoder *decoder)
 {
 	uint64_t id = 0, begin = decoder->at;
 	struct dtc_decoder header = *decoder;
-	if (!read_header(&header, stream->event_header, &id))
+	if (!dtc_decode_header(&header, stream->event_header, &id))
 		return false;
 	const struct dtc_event_layout *event = dtc_layout_find_event(stream, id);
 	if (!event)
