@@ -5,12 +5,13 @@
 #include "dtrace-chain/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define KEY_BYTES 32
-#define KEY_FILE_MIN 16
-#define KEY_FILE_MAX 65536
 #define ROUNDS 8
 #define KEPT_WORDS (1u << 18)
 #define KEPT_WORD_BYTES 64
@@ -58,29 +59,65 @@ DtcPseudonyms *dtc_pseudonyms_new_random(GError **error)
 	return words;
 }
 
-DtcPseudonyms *dtc_pseudonyms_new_from_file(const char *path, GError **error)
+static uint8_t *set_unreadable(const char *path, const char *reason, GError **error)
 {
-	g_autoptr(GError) reason = NULL;
-	char *bytes = NULL;
-	gsize count = 0;
-	bool is_file = g_file_test(path, G_FILE_TEST_IS_REGULAR);
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
+		    "cannot read the key '%s': %s\nmake one with: head -c 32 /dev/urandom >FILE", path, reason);
+	return NULL;
+}
 
-	if (!is_file || !g_file_get_contents(path, &bytes, &count, &reason)) {
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND,
-			    "cannot read the key '%s': %s\nmake one with: head -c 32 /dev/urandom >FILE", path,
-			    reason ? reason->message : "it is no file");
+/* Of a file that is open; what has no end, or makes its reader wait, is none. */
+static uint8_t *read_key(int fd, const char *path, gsize *ret_count, GError **error)
+{
+	struct stat info;
+	gsize done = 0;
+	ssize_t got = 1;
+
+	if (fstat(fd, &info) != 0)
+		return set_unreadable(path, g_strerror(errno), error);
+	if (!S_ISREG(info.st_mode))
+		return set_unreadable(path, "it is no file", error);
+	if (info.st_size < DTC_PSEUDONYMS_KEY_MIN || info.st_size > DTC_PSEUDONYMS_KEY_MAX) {
+		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+			    "the key '%s' has %lld bytes, not %d to %d\n"
+			    "make one with: head -c 32 /dev/urandom >FILE",
+			    path, (long long)info.st_size, DTC_PSEUDONYMS_KEY_MIN, DTC_PSEUDONYMS_KEY_MAX);
 		return NULL;
 	}
-	DtcPseudonyms *words = NULL;
-	if (count >= KEY_FILE_MIN && count <= KEY_FILE_MAX)
-		words = dtc_pseudonyms_new(bytes, count);
-	else
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
-			    "the key '%s' has %" G_GSIZE_FORMAT " bytes, not %d to %d\n"
-			    "make one with: head -c 32 /dev/urandom >FILE",
-			    path, count, KEY_FILE_MIN, KEY_FILE_MAX);
+	*ret_count = (gsize)info.st_size;
+	uint8_t *bytes = g_malloc(*ret_count);
+	for (; got > 0 && done < *ret_count; done += (gsize)MAX(got, 0))
+		got = read(fd, bytes + done, *ret_count - done);
+	if (done == *ret_count)
+		return bytes;
+	dtc_pseudonyms_free_key(bytes, *ret_count);
+	return set_unreadable(path, got < 0 ? g_strerror(errno) : "it becomes shorter while it is read", error);
+}
+
+uint8_t *dtc_pseudonyms_read_key(const char *path, gsize *ret_count, GError **error)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return set_unreadable(path, g_strerror(errno), error);
+	uint8_t *bytes = read_key(fd, path, ret_count, error);
+	close(fd);
+	return bytes;
+}
+
+void dtc_pseudonyms_free_key(uint8_t *bytes, gsize count)
+{
 	explicit_bzero(bytes, count);
 	g_free(bytes);
+}
+
+DtcPseudonyms *dtc_pseudonyms_new_from_file(const char *path, GError **error)
+{
+	gsize count;
+	uint8_t *bytes = dtc_pseudonyms_read_key(path, &count, error);
+	if (!bytes)
+		return NULL;
+	DtcPseudonyms *words = dtc_pseudonyms_new(bytes, count);
+	dtc_pseudonyms_free_key(bytes, count);
 	return words;
 }
 

@@ -14,11 +14,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define DTC_PSEUDONYMS_KEY_MIN 16 /* bytes of a file with a key */
+#define DTC_PSEUDONYMS_KEY_MAX 65536
+
 typedef struct DtcPseudonyms DtcPseudonyms;
 
 /* With a key from the kernel's random numbers. Caller owns; not for two threads at once. */
 DtcPseudonyms *dtc_pseudonyms_new_random(GError **error);
-/* With a key made of all bytes of a file, of which there are 16 to 65536. */
+/* The bytes of a file with a key; free with dtc_pseudonyms_free_key, which overwrites them. NULL with an error. */
+uint8_t *dtc_pseudonyms_read_key(const char *path, gsize *ret_count, GError **error);
+void dtc_pseudonyms_free_key(uint8_t *bytes, gsize count);
+/* With a key made of all bytes of a file. */
 DtcPseudonyms *dtc_pseudonyms_new_from_file(const char *path, GError **error);
 DtcPseudonyms *dtc_pseudonyms_new(const void *key, gsize bytes);
 /* Overwrites the key. NULL is allowed. */

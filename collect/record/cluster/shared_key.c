@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/record/cluster/shared_key.h"
 
+#include "collect/redact/pseudonyms.h"
 #include "dtrace-chain/error.h"
 
 #include <errno.h>
@@ -13,8 +14,6 @@
 
 #define FILE_NAME "redact.key"
 #define DRAWN_BYTES 32
-#define MIN_BYTES 16 /* as collect/redact/pseudonyms.c takes them */
-#define MAX_BYTES 65536
 
 static char *to_text(const uint8_t *bytes, gsize count)
 {
@@ -36,18 +35,16 @@ static char *draw(GError **error)
 
 char *dtc_shared_key_make(const char *path, GError **error)
 {
-	g_autoptr(GError) reason = NULL;
-	g_autofree char *bytes = NULL;
-	gsize count = 0;
+	gsize count;
 
 	if (!path)
 		return draw(error);
-	if (g_file_get_contents(path, &bytes, &count, &reason) && count >= MIN_BYTES && count <= MAX_BYTES)
-		return to_text((const uint8_t *)bytes, count);
-	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
-		    "the key '%s' %s%s\nmake one with: head -c 32 /dev/urandom >FILE", path,
-		    reason ? "cannot be read: " : "has not 16 to 65536 bytes", reason ? reason->message : "");
-	return NULL;
+	uint8_t *bytes = dtc_pseudonyms_read_key(path, &count, error);
+	if (!bytes)
+		return NULL;
+	char *text = to_text(bytes, count);
+	dtc_pseudonyms_free_key(bytes, count);
+	return text;
 }
 
 bool dtc_shared_key_write(const char *folder, const char *key)
@@ -55,7 +52,8 @@ bool dtc_shared_key_write(const char *folder, const char *key)
 	g_autofree char *path = g_build_filename(folder, FILE_NAME, NULL);
 	gsize count = strlen(key) / 2;
 
-	if (strspn(key, "0123456789abcdef") != strlen(key) || count < MIN_BYTES || count > MAX_BYTES)
+	if (strspn(key, "0123456789abcdef") != strlen(key) || count < DTC_PSEUDONYMS_KEY_MIN ||
+	    count > DTC_PSEUDONYMS_KEY_MAX)
 		return false;
 	g_autofree uint8_t *bytes = g_malloc(count);
 	for (gsize i = 0; i < count; i++)

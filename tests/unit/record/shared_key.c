@@ -54,8 +54,16 @@ static void test_hostile(void)
 	for (gsize i = 0; i < G_N_ELEMENTS(words); i++)
 		g_assert_false(dtc_shared_key_write(folder, words[i]));
 	g_assert_null(dtc_shared_key_get_option(folder));
-	g_assert_null(dtc_shared_key_make("/nowhere/at/all", &error));
-	g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE);
+	/* what has no end, or nothing in it, is no key: a pipe would be waited for, random numbers read for ever */
+	static const char *const files[] = { "/nowhere/at/all", "/dev/zero", "/", "pipe" };
+	g_autofree char *pipe = g_build_filename(folder, "pipe", NULL);
+	g_assert_cmpint(mkfifo(pipe, 0600), ==, 0);
+	for (gsize i = 0; i < G_N_ELEMENTS(files); i++) {
+		g_assert_null(dtc_shared_key_make(strcmp(files[i], "pipe") == 0 ? pipe : files[i], &error));
+		g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_NOT_FOUND);
+		g_clear_error(&error);
+	}
+	g_unlink(pipe);
 	g_rmdir(folder);
 }
 
