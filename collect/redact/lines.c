@@ -154,9 +154,16 @@ static gsize count_hex(const char *text, gsize count)
 	return n;
 }
 
+/* Who reads them (analyze/exchange/identity.c) takes capitals for small letters, and zeros for no id at all. */
 static void replace_hex(DtcPseudonyms *words, char *text, gsize count)
 {
-	dtc_pseudonyms_replace_hex(words, (uint8_t *)text, count);
+	gsize zeros = 0;
+	for (gsize i = 0; i < count; i++) {
+		text[i] = g_ascii_tolower(text[i]);
+		zeros += text[i] == '0';
+	}
+	if (zeros < count)
+		dtc_pseudonyms_replace_hex(words, (uint8_t *)text, count);
 }
 
 /* Hexadecimal words; shorter ones are versions, flags and decisions. */

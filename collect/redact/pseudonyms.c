@@ -287,6 +287,11 @@ void dtc_pseudonyms_replace_word(DtcPseudonyms *words, uint8_t *word, gsize coun
 void dtc_pseudonyms_replace_hex(DtcPseudonyms *words, uint8_t *word, gsize count)
 {
 	uint8_t kind = find_kind(word, count);
+	for (gsize i = 0; i < count; i++)
+		if (!g_ascii_isxdigit(word[i])) {
+			dtc_pseudonyms_replace_text(words, word, count, 0);
+			return;
+		}
 	if (kind == KIND_SMALL || kind == KIND_CAPITAL || kind == (KIND_SMALL | KIND_CAPITAL))
 		walk(words, kind | KIND_HEX, 0, word, count);
 	else

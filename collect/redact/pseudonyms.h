@@ -36,7 +36,7 @@ void dtc_pseudonyms_derive(const DtcPseudonyms *words, char purpose, const void 
 			   gsize count);
 /* A word (letters, figures, bytes from 0x80 on) in its place. tweak: another permutation for each. */
 void dtc_pseudonyms_replace_word(DtcPseudonyms *words, uint8_t *word, gsize count, guint tweak);
-/* The same of hexadecimal figures, which they stay, also where none is a figure. */
+/* The same of hexadecimal figures, which they stay, also where none is a figure. Anything else is a text. */
 void dtc_pseudonyms_replace_hex(DtcPseudonyms *words, uint8_t *word, gsize count);
 /* Each word of a text in its place; what is between words stays. */
 void dtc_pseudonyms_replace_text(DtcPseudonyms *words, uint8_t *text, gsize count, guint tweak);

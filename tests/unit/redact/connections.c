@@ -210,6 +210,20 @@ static void check_id(const char *header, const char *value, const char *form)
 	g_assert_cmpstr(copy, !=, value);
 }
 
+/* As the analysis takes them: capitals are small letters, and zeros are no id. */
+static void test_same_ids(void)
+{
+	g_autoptr(DtcPseudonyms) words = dtc_pseudonyms_new("a key of the tests", 18);
+	char small[] = "4bf92f3577b34da6:00f067aa0ba902b7:0:1", capital[] = "4BF92F3577B34DA6:00F067AA0BA902B7:0:1";
+	char none[] = "00-00000000000000000000000000000000-0000000000000000-00";
+
+	dtc_line_replace_id(words, "uber-trace-id", 13, small, strlen(small));
+	dtc_line_replace_id(words, "Uber-Trace-Id", 13, capital, strlen(capital));
+	g_assert_cmpstr(small, ==, capital);
+	dtc_line_replace_id(words, "traceparent", 11, none, strlen(none));
+	g_assert_cmpstr(none, ==, "00-00000000000000000000000000000000-0000000000000000-00");
+}
+
 static void test_ids(void)
 {
 	check_id("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
@@ -255,6 +269,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/connections/bodies", test_bodies);
 	g_test_add_func("/connections/other-protocols", test_other_protocols);
 	g_test_add_func("/connections/ids", test_ids);
+	g_test_add_func("/connections/same-ids", test_same_ids);
 	g_test_add_func("/connections/any-bytes", test_any_bytes);
 	return g_test_run();
 }

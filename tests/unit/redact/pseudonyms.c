@@ -62,6 +62,18 @@ static void test_kinds(void)
 	g_assert_true(g_utf8_validate(text, -1, NULL));
 }
 
+/* An identity may be a text that a firmware's maker made up: nothing of it is an index, and joints stay. */
+static void test_no_figures(void)
+{
+	static const char *const texts[] = { "Not Settable", "03:00:02", "ghijklmn", "a,b", "\xc3\xa4", "" };
+	g_autoptr(DtcPseudonyms) words = make_words();
+	for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
+		g_autofree char *copy = g_strdup(texts[i]), *text = replace_text(words, texts[i]);
+		dtc_pseudonyms_replace_hex(words, (uint8_t *)copy, strlen(copy));
+		g_assert_cmpstr(copy, ==, text);
+	}
+}
+
 /* A hash that is cut would give some of a thousand numbers to two. */
 static void test_all_differ(void)
 {
@@ -247,6 +259,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/pseudonyms/kinds", test_kinds);
+	g_test_add_func("/pseudonyms/no-figures", test_no_figures);
 	g_test_add_func("/pseudonyms/all-differ", test_all_differ);
 	g_test_add_func("/pseudonyms/keys", test_keys);
 	g_test_add_func("/names/kernel", test_kernel_names);
