@@ -4,6 +4,7 @@
 #include "analyze/engine/describe.h"
 #include "collect/bundle/paths.h"
 #include "collect/bundle/scratch.h"
+#include "collect/redact/names.h"
 #include "collect/redact/node.h"
 #include "dtrace-chain/error.h"
 
@@ -174,18 +175,27 @@ static bool write_bundle(struct dtc_redaction *redaction, const DtcBundle *bundl
 	return true;
 }
 
-static char **replace_texts(struct dtc_redaction *redaction, const char *const *texts)
+/* A node has a name of its own, an address one of its kind; anything else may be an id, or the kernel's name. */
+static char *replace_text(struct dtc_redaction *redaction, const DtcBundle *bundle, char **names, const char *text)
+{
+	const char *node = find_name(bundle, names, text);
+	g_autofree char *address = dtc_addresses_replace_string(redaction->addresses, text);
+	g_autofree char *mac = dtc_addresses_replace_mac_string(redaction->addresses, text);
+
+	if (*node)
+		return g_strdup(node);
+	if (!*address && !*mac)
+		return dtc_names_replace_string(redaction->words, text);
+	return g_strdup(!(redaction->parts & DTC_REDACT_ADDRESSES) ? text : *address ? address : mac);
+}
+
+static char **replace_texts(struct dtc_redaction *redaction, const DtcBundle *bundle, char **names,
+			    const char *const *texts)
 {
 	guint count = texts ? g_strv_length((char **)texts) : 0;
 	char **copy = g_new0(char *, count + 1);
-	for (guint i = 0; i < count; i++) {
-		copy[i] = dtc_addresses_replace_string(redaction->addresses, texts[i]);
-		if (*copy[i])
-			continue;
-		g_free(copy[i]);
-		copy[i] = g_strdup(texts[i]);
-		dtc_pseudonyms_replace_text(redaction->words, (uint8_t *)copy[i], strlen(copy[i]), 0);
-	}
+	for (guint i = 0; i < count; i++)
+		copy[i] = replace_text(redaction, bundle, names, texts[i]);
 	return copy;
 }
 
@@ -199,8 +209,11 @@ static bool redact(struct dtc_redaction *redaction, const DtcBundle *bundle, con
 	const char *folder = scratch ? dtc_scratch_get_path(scratch) : NULL;
 
 	redaction->id_headers = request->id_headers;
-	return scratch && redact_nodes(redaction, bundle, names, folder, watch, error) &&
-	       write_bundle(redaction, bundle, names, folder, request, watch, findings, ret, error);
+	if (!scratch || !redact_nodes(redaction, bundle, names, folder, watch, error) ||
+	    !write_bundle(redaction, bundle, names, folder, request, watch, findings, ret, error))
+		return false;
+	ret->texts = replace_texts(redaction, bundle, names, request->texts);
+	return true;
 }
 
 bool dtc_bundle_redact(const DtcBundle *bundle, const struct dtc_redact_request *request, const struct dtc_watch *watch,
@@ -214,8 +227,6 @@ bool dtc_bundle_redact(const DtcBundle *bundle, const struct dtc_redact_request 
 	    !dtc_redaction_init(&redaction, parts, request->key_file, error))
 		return false;
 	bool is_done = redact(&redaction, bundle, request, watch, findings, ret, error);
-	if (is_done)
-		ret->texts = replace_texts(&redaction, request->texts);
 	dtc_redaction_clear(&redaction);
 	return is_done;
 }

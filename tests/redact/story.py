@@ -6,6 +6,7 @@ usage: story.py --program FILE --bundle DIR [--requests N]"""
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,15 @@ def check_told(story, key, pairs):
     wanted = pairs[0][0]
     told = story.run("bundle", "redact", story.path("told.dtcb"), story.bundle, "--redact-key", key, "--tell", wanted)
     assert f"'{wanted}' is '{pairs[0][1]}' in it" in told.stdout, told.stdout
+    # a node, a network card, what the kernel calls its own
+    card = next(leftovers.list_pcap_payload(os.path.join(story.bundle, "client.pcap")))[6:12]
+    texts = ["client", card.hex(":"), "swapper/0"]
+    told = story.run("bundle", "redact", story.path("told"), story.bundle, "--redact-key", key,
+                     *[w for text in texts for w in ("--tell", text)])
+    became = dict(re.findall(r"'([^']*)' is '([^']*)' in it", told.stdout))
+    assert list(became) == texts and became["swapper/0"] == "swapper/0", became
+    capture = story.path(os.path.join("told", became["client"] + ".pcap"))
+    assert next(leftovers.list_pcap_payload(capture))[6:12].hex(":") == became[card.hex(":")] != card.hex(":"), became
 
 
 def check_parts(story, key, original):
