@@ -16,7 +16,7 @@
 #define PCAP_HEADER 24
 #define RECORD_HEADER 16
 #define PACKET_MAX (1u << 24)
-#define JUMP_SECONDS INT64_C(2592000) /* 30 days from one packet to the next: that is none */
+#define JUMP_SECONDS INT64_C(2592000) /* 30 days */
 #define MAGIC_MICRO 0xa1b2c3d4u
 #define MAGIC_NANO 0xa1b23c4du
 #define SECTION_MAGIC 0x1a2b3c4du
@@ -103,28 +103,44 @@ static void cut_off(struct file *file, gsize from)
 
 /* ---- pcap ---- */
 
-static bool is_jump(const struct file *file, gsize before, gsize at)
+/* Whether one is there whole; before: the last one, or 0. *ret_end is behind it. */
+static bool is_record(const struct file *file, gsize before, gsize at, bool *ret_is_far, gsize *ret_end)
 {
+	if (file->count - at < RECORD_HEADER)
+		return false;
+	uint32_t captured = get32(file, at + 8);
 	int64_t seconds = before ? (int64_t)get32(file, at) - (int64_t)get32(file, before) : 0;
-	return seconds > JUMP_SECONDS || seconds < -JUMP_SECONDS;
+	*ret_is_far = seconds > JUMP_SECONDS || seconds < -JUMP_SECONDS;
+	*ret_end = at + RECORD_HEADER + captured;
+	return captured <= PACKET_MAX && captured <= file->count - at - RECORD_HEADER;
+}
+
+/*
+ * What is far away in time is damage, as a rule: but a machine without a clock begins in 1970, until it is told the
+ * time. Then the next one is near again, or the file is at its end.
+ */
+static bool find_record_end(const struct file *file, gsize before, gsize at, gsize *ret_end)
+{
+	bool is_far, is_next_far;
+	gsize next_end;
+
+	if (!is_record(file, before, at, &is_far, ret_end))
+		return false;
+	return !is_far || *ret_end == file->count ||
+	       (is_record(file, at, *ret_end, &is_next_far, &next_end) && !is_next_far);
 }
 
 static bool redact_pcap(struct file *file, GError **error)
 {
 	int kind = find_kind(get32(file, 20));
-	gsize at = PCAP_HEADER, before = 0;
+	gsize at = PCAP_HEADER, before = 0, end;
 
 	if (kind < 0)
 		return set_link_type(file, get32(file, 20), error);
-	while (file->count - at >= RECORD_HEADER) {
-		uint32_t captured = get32(file, at + 8), wire = get32(file, at + 12);
-		gsize left = file->count - at - RECORD_HEADER;
-		if (captured > PACKET_MAX || captured > left || is_jump(file, before, at))
-			break;
-		before = at;
+	for (; find_record_end(file, before, at, &end); at = end) {
 		dtc_packet_redact(&file->redaction, (enum dtc_frame_kind)kind, file->bytes + at + RECORD_HEADER,
-				  captured, wire);
-		at += RECORD_HEADER + captured;
+				  get32(file, at + 8), get32(file, at + 12));
+		before = at;
 	}
 	cut_off(file, at);
 	return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Captures made by hand: what of headers goes and stays, envelopes, other protocols, what is in no packet. */
+#include "collect/packets/capture.h"
 #include "collect/packets/frame.h"
 #include "collect/redact/capture_file.h"
 #include "dtrace-chain/error.h"
@@ -101,6 +102,50 @@ static void test_tcp(void)
 		g_assert_cmpuint(ip[i], ==, 0);
 	g_byte_array_unref(frame);
 	g_byte_array_unref(file);
+	end(&fixture);
+}
+
+static GByteArray *make_frame(void)
+{
+	GByteArray *frame = g_byte_array_new();
+	made_ethernet(frame, 2, 1, 0x0800);
+	made_ipv4(frame, 1, 2, TCP, 20 + 32 + 18, 0, 0, 64);
+	made_tcp(frame, 40000, 5432, 1000, 2000, 0x18, 77);
+	put_text(frame, SECRET);
+	return frame;
+}
+
+static guint count_packets(const GByteArray *file)
+{
+	g_autofree char *path = made_capture_write(file, file->len);
+	g_autoptr(DtcCapture) capture = dtc_capture_open("made", path, NULL);
+	guint count = 0;
+	while (dtc_capture_next(capture))
+		count++;
+	g_unlink(path);
+	return count;
+}
+
+/* A machine that was told the time while it was recorded; a record that leads nowhere. */
+static void test_steps(void)
+{
+	static const gint64 seconds[] = { 7, 8, 1700000000, 1700000001, 9, 10, 1700000002 };
+	struct fixture fixture = begin();
+	GByteArray *file = made_capture_new(1), *damaged = made_capture_new(1);
+	for (guint i = 0; i < G_N_ELEMENTS(seconds); i++)
+		made_capture_add(file, seconds[i] * 1000000000, make_frame(), 0, 0);
+	g_assert_true(redact(&fixture, file, true, NULL));
+	check_gone(file);
+	g_assert_cmpuint(count_packets(file), ==, G_N_ELEMENTS(seconds));
+	for (guint i = 0; i < 2; i++)
+		made_capture_add(damaged, seconds[i] * 1000000000, make_frame(), 0, 0);
+	made_capture_add(damaged, 1700000000000000000, make_frame(), 0, 0);
+	put_text(damaged, "what is no record, of alice");
+	g_assert_true(redact(&fixture, damaged, true, NULL));
+	check_gone(damaged);
+	g_assert_cmpuint(count_packets(damaged), ==, 2);
+	g_byte_array_unref(file);
+	g_byte_array_unref(damaged);
 	end(&fixture);
 }
 
@@ -283,11 +328,7 @@ static void put_section(GByteArray *file)
 
 static void put_packet(GByteArray *file)
 {
-	g_autoptr(GByteArray) block = g_byte_array_new(), frame = g_byte_array_new();
-	made_ethernet(frame, 2, 1, 0x0800);
-	made_ipv4(frame, 1, 2, TCP, 20 + 32 + 18, 0, 0, 64);
-	made_tcp(frame, 40000, 5432, 1000, 2000, 0x18, 77);
-	put_text(frame, SECRET);
+	g_autoptr(GByteArray) block = g_byte_array_new(), frame = make_frame();
 	put_32(block, 0);
 	put_32(block, 0);
 	put_32(block, 1000);
@@ -334,6 +375,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/captures/tcp", test_tcp);
+	g_test_add_func("/captures/steps", test_steps);
 	g_test_add_func("/captures/datagrams", test_datagrams);
 	g_test_add_func("/captures/envelopes", test_envelopes);
 	g_test_add_func("/captures/other-protocols", test_other_protocols);
