@@ -2,13 +2,21 @@
 #include "collect/redact/addresses.h"
 
 #include <arpa/inet.h>
+#include <stddef.h>
 #include <string.h>
 
 #define KEPT_MAX (1u << 18)
 
 struct DtcAddresses {
 	const DtcPseudonyms *words;
-	GHashTable *known; /* 16 bytes -> 16 bytes; of IPv4 the last twelve are zero, and the fifth is 4 */
+	GHashTable *known; /* struct known, its own key */
+};
+
+/* What an address becomes; of the shorter ones the last bytes are zero. */
+struct known {
+	uint8_t kind; /* what its bits are derived for */
+	uint8_t address[16];
+	uint8_t other[16];
 };
 
 /* No bit of a prefix changes, nor does one lead into it. */
@@ -25,25 +33,51 @@ static const struct prefix prefixes_6[] = {
 	{ { 0 }, 128 }, { { 0x20 }, 3 }, { { 0xfc }, 7 }, { { 0xfe, 0x80 }, 64 }, { { 0xff, 0x02 }, 16 },
 };
 
+#define KIND_IPV4 '4'
+#define KIND_IPV6 '6'
+#define KIND_MAC 'm'
+
 static gboolean equal_address(gconstpointer a, gconstpointer b)
 {
-	return memcmp(a, b, 16) == 0;
+	return memcmp(a, b, offsetof(struct known, other)) == 0;
 }
 
 static guint hash_address(gconstpointer address)
 {
 	const uint8_t *bytes = address;
 	guint hash = 5381;
-	for (guint i = 0; i < 16; i++)
+	for (guint i = 0; i < offsetof(struct known, other); i++)
 		hash = hash * 33 + bytes[i];
 	return hash;
+}
+
+/* False: it was not met, or is not remembered. */
+static bool find_known(const DtcAddresses *addresses, uint8_t kind, uint8_t *address, gsize count)
+{
+	struct known key = { .kind = kind };
+	memcpy(key.address, address, count);
+	const struct known *known = g_hash_table_lookup(addresses->known, &key);
+	if (known)
+		memcpy(address, known->other, count);
+	return known;
+}
+
+static void keep_known(DtcAddresses *addresses, uint8_t kind, const uint8_t *address, const uint8_t *other, gsize count)
+{
+	if (g_hash_table_size(addresses->known) >= KEPT_MAX)
+		return;
+	struct known *known = g_new0(struct known, 1);
+	known->kind = kind;
+	memcpy(known->address, address, count);
+	memcpy(known->other, other, count);
+	g_hash_table_add(addresses->known, known);
 }
 
 DtcAddresses *dtc_addresses_new(const DtcPseudonyms *words)
 {
 	DtcAddresses *addresses = g_new0(DtcAddresses, 1);
 	addresses->words = words;
-	addresses->known = g_hash_table_new_full(hash_address, equal_address, g_free, g_free);
+	addresses->known = g_hash_table_new_full(hash_address, equal_address, g_free, NULL);
 	return addresses;
 }
 
@@ -77,29 +111,21 @@ static bool is_kept_bit(const uint8_t *address, guint bit, const struct prefix *
 static void replace(DtcAddresses *addresses, uint8_t *address, guint bits, const struct prefix *prefixes,
 		    gsize prefix_count)
 {
-	uint8_t key[16] = { 0 }, before[17] = { 0 }, after[16] = { 0 }, noise;
-	memcpy(key, address, bits / 8);
-	if (bits == 32)
-		key[4] = 4;
-	const uint8_t *known = g_hash_table_lookup(addresses->known, key);
-	if (known) {
-		memcpy(address, known, bits / 8);
+	uint8_t before[17] = { 0 }, after[16] = { 0 }, noise, kind = bits == 32 ? KIND_IPV4 : KIND_IPV6;
+	if (find_known(addresses, kind, address, bits / 8))
 		return;
-	}
 	for (guint bit = 0; bit < bits; bit++) {
 		bool is_set = has_bit(address, bit);
 		before[16] = (uint8_t)bit;
 		if (!is_kept_bit(address, bit, prefixes, prefix_count)) {
-			dtc_pseudonyms_derive(addresses->words, bits == 32 ? '4' : '6', before, sizeof(before), &noise,
-					      1);
+			dtc_pseudonyms_derive(addresses->words, (char)kind, before, sizeof(before), &noise, 1);
 			is_set ^= noise & 1;
 		}
 		after[bit / 8] |= (uint8_t)(is_set << (7 - bit % 8));
 		before[bit / 8] |= (uint8_t)(has_bit(address, bit) << (7 - bit % 8));
 	}
+	keep_known(addresses, kind, address, after, bits / 8);
 	memcpy(address, after, bits / 8);
-	if (g_hash_table_size(addresses->known) < KEPT_MAX)
-		g_hash_table_insert(addresses->known, g_memdup2(key, 16), g_memdup2(after, 16));
 }
 
 void dtc_addresses_replace_ipv4(DtcAddresses *addresses, uint8_t address[4])
@@ -121,19 +147,22 @@ void dtc_addresses_replace_ipv6(DtcAddresses *addresses, uint8_t address[16])
 void dtc_addresses_replace_mac(DtcAddresses *addresses, uint8_t mac[6])
 {
 	static const uint8_t none[6] = { 0 }, all[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
-	if (memcmp(mac, none, 6) == 0 || memcmp(mac, all, 6) == 0)
+	uint8_t before[6];
+	if (memcmp(mac, none, 6) == 0 || memcmp(mac, all, 6) == 0 || find_known(addresses, KIND_MAC, mac, 6))
 		return;
+	memcpy(before, mac, sizeof(before));
 	for (guint round = 0; round < 8; round++) {
 		const uint8_t *from = mac + (round % 2 ? 0 : 3);
 		uint8_t *to = mac + (round % 2 ? 3 : 0);
 		uint8_t data[4] = { (uint8_t)round, from[0], from[1], from[2] }, noise[3];
 		if (round % 2) /* the bits that stay are of no half */
 			data[1] &= 0xfc;
-		dtc_pseudonyms_derive(addresses->words, 'm', data, sizeof(data), noise, sizeof(noise));
+		dtc_pseudonyms_derive(addresses->words, KIND_MAC, data, sizeof(data), noise, sizeof(noise));
 		to[0] ^= round % 2 ? noise[0] : noise[0] & 0xfc;
 		to[1] ^= noise[1];
 		to[2] ^= noise[2];
 	}
+	keep_known(addresses, KIND_MAC, before, mac, sizeof(before));
 }
 
 char *dtc_addresses_replace_mac_string(DtcAddresses *addresses, const char *text)

@@ -20,8 +20,8 @@ struct direction {
 	struct dtc_messages messages;
 	bool is_begun; /* next_seq is known */
 	uint32_t next_seq;
-	GArray *waiting; /* struct segment, by seq; NULL: none */
-	struct segment recent[RECENT];
+	GArray *waiting;    /* struct segment, by seq; NULL: none */
+	GArray *recent;	    /* struct segment; NULL: none, as of the many that were never answered */
 	guint recent_count; /* ever */
 };
 
@@ -64,16 +64,21 @@ static void take(struct direction *direction, const struct segment *segment)
 	dtc_messages_take(&direction->messages, other, segment->data, segment->captured_bytes);
 	dtc_messages_skip(&direction->messages, segment->bytes - segment->captured_bytes);
 	direction->next_seq = segment->seq + segment->bytes;
-	direction->recent[direction->recent_count++ % RECENT] = *segment;
+	if (!direction->recent)
+		direction->recent = g_array_new(FALSE, FALSE, sizeof(struct segment));
+	if (direction->recent->len < RECENT)
+		g_array_append_val(direction->recent, *segment);
+	else
+		g_array_index(direction->recent, struct segment, direction->recent_count % RECENT) = *segment;
+	direction->recent_count++;
 }
 
 /* Bytes before next_seq: they were seen, or are lost to us. */
 static void take_again(DtcConnections *connections, const struct direction *direction, const struct segment *segment)
 {
-	guint count = MIN(direction->recent_count, RECENT);
 	dtc_redacted_fill(segment->data, segment->captured_bytes);
-	for (guint i = 0; i < count; i++) {
-		const struct segment *recent = &direction->recent[i];
+	for (guint i = 0; direction->recent && i < direction->recent->len; i++) {
+		const struct segment *recent = &g_array_index(direction->recent, struct segment, i);
 		int32_t at = get_distance(recent->seq, segment->seq);
 		int32_t begin = MAX(at, 0), skipped = MAX(-at, 0);
 		int64_t bytes =
@@ -142,6 +147,8 @@ static void restart(DtcConnections *connections, struct direction *direction, ui
 	dtc_messages_clear(&direction->messages);
 	memset(&direction->messages, 0, sizeof(direction->messages));
 	dtc_messages_init(&direction->messages, connections->words, connections->headers, is_first);
+	if (direction->recent)
+		g_array_set_size(direction->recent, 0);
 	direction->recent_count = 0;
 	direction->next_seq = seq;
 	direction->is_begun = true;
@@ -196,6 +203,8 @@ static void direction_free(void *data)
 	dtc_messages_clear(&direction->messages);
 	if (direction->waiting)
 		g_array_unref(direction->waiting);
+	if (direction->recent)
+		g_array_unref(direction->recent);
 	g_free(direction);
 }
 

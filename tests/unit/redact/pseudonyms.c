@@ -233,6 +233,14 @@ static void test_kept_addresses(void)
 	dtc_addresses_replace_ipv6(addresses, mapped);
 	dtc_addresses_replace_ipv4(addresses, plain);
 	g_assert_cmpmem(mapped + 12, 4, plain, 4);
+	/* one whose bytes are those of an IPv4 address that was met */
+	uint8_t longer[16] = { 0x20, 0x01, 0x0d, 0xb8, 4 }, shorter[4] = { 0x20, 0x01, 0x0d, 0xb8 }, same[16];
+	memcpy(same, longer, sizeof(same));
+	g_autoptr(DtcAddresses) others = dtc_addresses_new(words);
+	dtc_addresses_replace_ipv6(others, same);
+	dtc_addresses_replace_ipv4(addresses, shorter);
+	dtc_addresses_replace_ipv6(addresses, longer);
+	g_assert_cmpmem(longer, 16, same, 16);
 }
 
 static void test_macs(void)
