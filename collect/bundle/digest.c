@@ -60,3 +60,14 @@ bool dtc_digest_file(const char *path, DtcDigestSink sink, void *data, guint64 *
 	g_strlcpy(ret_sha256, g_checksum_get_string(checksum), DTC_SHA256_HEX + 1);
 	return true;
 }
+
+bool dtc_digest_add_file(DtcManifest *manifest, const char *folder, const char *path, GError **error)
+{
+	g_autofree char *full = g_build_filename(folder, path, NULL);
+	char sha256[DTC_SHA256_HEX + 1];
+	guint64 bytes;
+	if (!dtc_digest_file(full, NULL, NULL, &bytes, sha256, error))
+		return false;
+	dtc_manifest_add_file(manifest, path, bytes, sha256);
+	return true;
+}

@@ -82,20 +82,6 @@ static bool redact_node(const char *node_folder, const char *part, struct dtc_re
 
 /* ---- the manifest ---- */
 
-static bool add_files(DtcManifest *manifest, const char *part, const GPtrArray *names, GError **error)
-{
-	for (guint i = 0; i < names->len; i++) {
-		const char *name = g_ptr_array_index(names, i);
-		g_autofree char *path = g_build_filename(part, name, NULL);
-		char sha256[DTC_SHA256_HEX + 1];
-		guint64 bytes;
-		if (!dtc_digest_file(path, NULL, NULL, &bytes, sha256, error))
-			return false;
-		dtc_manifest_add_file(manifest, name, bytes, sha256);
-	}
-	return true;
-}
-
 static void list_below(const char *part, const char *below, GPtrArray *names)
 {
 	g_autofree char *folder = g_build_filename(part, below, NULL);
@@ -135,8 +121,9 @@ static bool write_manifest(struct dtc_redaction *redaction, const char *node_fol
 	list_below(part, "", names);
 	list_below(part, DTC_SEALED_KERNEL, names);
 	g_ptr_array_sort(names, compare_names);
-	if (!add_files(manifest, part, names, error))
-		return false;
+	for (guint i = 0; i < names->len; i++)
+		if (!dtc_digest_add_file(manifest, part, g_ptr_array_index(names, i), error))
+			return false;
 	g_autoptr(GBytes) bytes = dtc_manifest_to_bytes(manifest);
 	return dtc_places_write(part, DTC_MANIFEST_NAME, g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes), error);
 }

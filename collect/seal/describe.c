@@ -235,17 +235,6 @@ char *dtc_describe_environment(const struct dtc_description *what)
 
 /* ---- the manifest ---- */
 
-static bool add_file(DtcManifest *manifest, const char *folder, const char *path, GError **error)
-{
-	g_autofree char *full = g_build_filename(folder, path, NULL);
-	char sha256[DTC_SHA256_HEX + 1];
-	guint64 bytes;
-	if (!dtc_digest_file(full, NULL, NULL, &bytes, sha256, error))
-		return false;
-	dtc_manifest_add_file(manifest, path, bytes, sha256);
-	return true;
-}
-
 /* A file to be summed, and the folder that it is in now. */
 struct listed {
 	char *path;
@@ -311,7 +300,7 @@ static bool add_files(DtcManifest *manifest, const struct dtc_description *what,
 		const struct listed *before = i ? g_ptr_array_index(files, i - 1) : NULL;
 		if (before && strcmp(before->path, file->path) == 0)
 			continue;
-		if (!add_file(manifest, file->folder, file->path, error))
+		if (!dtc_digest_add_file(manifest, file->folder, file->path, error))
 			return false;
 	}
 	return true;
