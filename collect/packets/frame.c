@@ -14,35 +14,13 @@
  */
 #include "collect/packets/frame.h"
 
+#include "collect/packets/layers.h"
+
 #include <string.h>
-
-#define TYPE_IPV4 0x0800
-#define TYPE_IPV6 0x86dd
-#define TYPE_ARP 0x0806
-#define TYPE_VLAN 0x8100
-#define TYPE_QINQ 0x88a8
-#define TYPE_QINQ_OLD 0x9100
-#define TYPE_BRIDGED 0x6558 /* Ethernet in GRE */
-#define TAGS_MAX 4
-#define ARP_BYTES 28 /* for IPv4 over Ethernet */
-#define EXTENSIONS_MAX 16
-
-#define VXLAN_PORT 4789
-#define VXLAN_PORT_LINUX 8472 /* older than the other, and still the default of the kernel, flannel and Cilium */
-#define GRE_CHECKSUM 0x8000
-#define GRE_KEY 0x2000
-#define GRE_SEQUENCE 0x1000
-#define GRE_UNKNOWN 0x4fff /* source routes (obsolete), reserved bits, versions other than 0 */
 
 #define COOKED_TO_US 0
 #define COOKED_OTHER_HOST 3
 #define COOKED_OUTGOING 4
-
-/*
- * The hash covers this much of the payload's beginning, or nothing if less of it was captured: two hosts that capture
- * with different snapshot lengths must find the same hash for the same packet.
- */
-#define HASHED_BYTES 128
 
 /* What is left of a frame: captured bytes, and how many there were on the wire. */
 struct rest {
@@ -50,16 +28,6 @@ struct rest {
 	uint32_t captured;
 	uint32_t wire;
 };
-
-static uint16_t get16(const uint8_t *bytes)
-{
-	return (uint16_t)(bytes[0] << 8 | bytes[1]);
-}
-
-static uint32_t get32(const uint8_t *bytes)
-{
-	return (uint32_t)get16(bytes) << 16 | get16(bytes + 2);
-}
 
 /* Drops count bytes; false if they were not captured. */
 static bool skip(struct rest *rest, uint32_t count)
@@ -90,15 +58,15 @@ static uint16_t skip_link(enum dtc_frame_kind kind, struct rest *rest, struct dt
 			return 0;
 		memcpy(captured->mac_destination, start, 6);
 		memcpy(captured->mac_source, start + 6, 6);
-		type = get16(start + 12);
+		type = dtc_layer_get16(start + 12);
 		break;
 	case DTC_FRAME_COOKED:
 		if (!skip(rest, 16))
 			return 0;
-		packet_type = get16(start);
-		if (get16(start + 4) == 6)
+		packet_type = dtc_layer_get16(start);
+		if (dtc_layer_get16(start + 4) == 6)
 			memcpy(captured->mac_source, start + 6, 6);
-		type = get16(start + 14);
+		type = dtc_layer_get16(start + 14);
 		break;
 	case DTC_FRAME_COOKED2:
 		if (!skip(rest, 20))
@@ -106,8 +74,8 @@ static uint16_t skip_link(enum dtc_frame_kind kind, struct rest *rest, struct dt
 		packet_type = start[10];
 		if (start[11] == 6)
 			memcpy(captured->mac_source, start + 12, 6);
-		type = get16(start);
-		captured->interface = get32(start + 4);
+		type = dtc_layer_get16(start);
+		captured->interface = dtc_layer_get32(start + 4);
 		break;
 	case DTC_FRAME_LOOPBACK:
 		if (!skip(rest, 4))
@@ -115,17 +83,17 @@ static uint16_t skip_link(enum dtc_frame_kind kind, struct rest *rest, struct dt
 		G_GNUC_FALLTHROUGH;
 	case DTC_FRAME_RAW: /* address families have other numbers on every system: the IP version tells as well */
 		if (rest->captured > 0)
-			type = rest->at[0] >> 4 == 4 ? TYPE_IPV4 : rest->at[0] >> 4 == 6 ? TYPE_IPV6 : 0;
+			type = rest->at[0] >> 4 == 4 ? DTC_ETHER_IPV4 : rest->at[0] >> 4 == 6 ? DTC_ETHER_IPV6 : 0;
 		return type;
 	}
 	if (kind != DTC_FRAME_ETHERNET && packet_type != COOKED_OTHER_HOST)
 		captured->direction = packet_type == COOKED_OUTGOING ? DTC_CAPTURE_OUT : DTC_CAPTURE_IN;
-	for (int tags = 0; tags < TAGS_MAX; tags++) {
-		if (type != TYPE_VLAN && type != TYPE_QINQ && type != TYPE_QINQ_OLD)
+	for (int tags = 0; tags < DTC_LAYER_TAGS_MAX; tags++) {
+		if (!dtc_layer_is_tag(type))
 			break;
 		if (rest->captured < 4)
 			return 0;
-		type = get16(rest->at + 2);
+		type = dtc_layer_get16(rest->at + 2);
 		skip(rest, 4);
 	}
 	return type;
@@ -145,7 +113,7 @@ static bool skip_ipv4(struct rest *rest, struct dtc_headers *headers, bool *ret_
 	if (rest->captured < 20 || ip[0] >> 4 != 4)
 		return false;
 	uint32_t header_bytes = (ip[0] & 0xfu) * 4;
-	uint32_t total_bytes = get16(ip + 2);
+	uint32_t total_bytes = dtc_layer_get16(ip + 2);
 	if (total_bytes == 0) /* segmentation offload: longer than the field holds, or left to the device */
 		total_bytes = rest->wire;
 	if (header_bytes < 20 || total_bytes < header_bytes)
@@ -153,10 +121,10 @@ static bool skip_ipv4(struct rest *rest, struct dtc_headers *headers, bool *ret_
 	set_wire(rest, total_bytes);
 	headers->ip_version = 4;
 	headers->protocol = ip[9];
-	headers->ip_id = get16(ip + 4);
+	headers->ip_id = dtc_layer_get16(ip + 4);
 	set_ipv4(headers->source, ip + 12);
 	set_ipv4(headers->destination, ip + 16);
-	*ret_first = (get16(ip + 6) & 0x1fff) == 0;
+	*ret_first = (dtc_layer_get16(ip + 6) & 0x1fff) == 0;
 	if (!skip(rest, header_bytes)) {
 		rest->captured = 0; /* options are cut */
 		rest->wire = total_bytes - header_bytes;
@@ -169,7 +137,7 @@ static bool skip_ipv6(struct rest *rest, struct dtc_headers *headers, bool *ret_
 	const uint8_t *ip = rest->at;
 	if (rest->captured < 40 || ip[0] >> 4 != 6)
 		return false;
-	uint32_t payload_bytes = get16(ip + 4);
+	uint32_t payload_bytes = dtc_layer_get16(ip + 4);
 	headers->ip_version = 6;
 	uint8_t next = ip[6];
 	memcpy(headers->source, ip + 8, 16);
@@ -178,7 +146,7 @@ static bool skip_ipv6(struct rest *rest, struct dtc_headers *headers, bool *ret_
 	if (payload_bytes > 0) /* 0: jumbogram or segmentation offload, as for IPv4 */
 		set_wire(rest, payload_bytes);
 	*ret_first = true;
-	for (int i = 0; i < EXTENSIONS_MAX; i++) {
+	for (int i = 0; i < DTC_LAYER_EXTENSIONS_MAX; i++) {
 		uint32_t length;
 		/* hop-by-hop, routing, destination options, mobility */
 		if (next == 0 || next == 43 || next == 60 || next == 135)
@@ -194,7 +162,7 @@ static bool skip_ipv6(struct rest *rest, struct dtc_headers *headers, bool *ret_
 			*ret_first = false;
 			break;
 		}
-		if (next == 44 && get16(rest->at + 2) >> 3 != 0)
+		if (next == 44 && dtc_layer_get16(rest->at + 2) >> 3 != 0)
 			*ret_first = false;
 		next = rest->at[0];
 		skip(rest, length);
@@ -216,7 +184,7 @@ static void read_tcp_options(const uint8_t *options, uint32_t bytes, struct dtc_
 		if (at + 1 >= bytes || options[at + 1] < 2 || at + options[at + 1] > bytes)
 			return;
 		if (kind == 8 && options[at + 1] == 10) {
-			headers->tsval = get32(options + at + 2);
+			headers->tsval = dtc_layer_get32(options + at + 2);
 			headers->has_timestamps = true;
 		}
 		at += options[at + 1];
@@ -231,12 +199,12 @@ static void skip_tcp(struct rest *rest, struct dtc_headers *headers)
 	uint32_t header_bytes = (uint32_t)(tcp[12] >> 4) * 4;
 	if (header_bytes < 20)
 		return;
-	headers->source_port = get16(tcp);
-	headers->destination_port = get16(tcp + 2);
-	headers->seq = get32(tcp + 4);
-	headers->ack = get32(tcp + 8);
+	headers->source_port = dtc_layer_get16(tcp);
+	headers->destination_port = dtc_layer_get16(tcp + 2);
+	headers->seq = dtc_layer_get32(tcp + 4);
+	headers->ack = dtc_layer_get32(tcp + 8);
 	headers->tcp_flags = tcp[13];
-	headers->window = get16(tcp + 14);
+	headers->window = dtc_layer_get16(tcp + 14);
 	headers->has_transport = true;
 	read_tcp_options(tcp + 20, MIN(header_bytes, rest->captured) - 20, headers);
 	headers->payload_bytes = rest->wire > header_bytes ? rest->wire - header_bytes : 0;
@@ -249,10 +217,10 @@ static void skip_udp(struct rest *rest, struct dtc_headers *headers)
 	const uint8_t *udp = rest->at;
 	if (rest->captured < 8)
 		return;
-	headers->source_port = get16(udp);
-	headers->destination_port = get16(udp + 2);
+	headers->source_port = dtc_layer_get16(udp);
+	headers->destination_port = dtc_layer_get16(udp + 2);
 	headers->has_transport = true;
-	uint32_t length = get16(udp + 4);
+	uint32_t length = dtc_layer_get16(udp + 4);
 	skip(rest, 8);
 	/* the length of the datagram, not of its first fragment */
 	headers->payload_bytes = length >= 8 ? length - 8 : rest->wire;
@@ -261,7 +229,7 @@ static void skip_udp(struct rest *rest, struct dtc_headers *headers)
 /* FNV-1a. */
 static uint32_t hash_payload(const uint8_t *payload, uint32_t payload_bytes, uint32_t captured_bytes)
 {
-	uint32_t count = MIN(payload_bytes, HASHED_BYTES);
+	uint32_t count = MIN(payload_bytes, DTC_LAYER_HASHED_BYTES);
 	if (count == 0 || captured_bytes < count)
 		return 0;
 	uint32_t hash = 2166136261u;
@@ -272,9 +240,9 @@ static uint32_t hash_payload(const uint8_t *payload, uint32_t payload_bytes, uin
 
 static bool skip_ip(uint16_t type, struct rest *rest, struct dtc_headers *headers, bool *ret_first)
 {
-	return type == TYPE_IPV4   ? skip_ipv4(rest, headers, ret_first)
-	       : type == TYPE_IPV6 ? skip_ipv6(rest, headers, ret_first)
-				   : false;
+	return type == DTC_ETHER_IPV4	? skip_ipv4(rest, headers, ret_first)
+	       : type == DTC_ETHER_IPV6 ? skip_ipv6(rest, headers, ret_first)
+					: false;
 }
 
 /* --- tunnels ---------------------------------------------------------------------------------------------------- */
@@ -287,31 +255,21 @@ static uint16_t skip_inner_ethernet(struct rest *rest)
 
 static uint16_t skip_vxlan(struct rest *rest)
 {
-	const uint8_t *udp = rest->at, *vxlan = udp + 8;
-	if (rest->captured < 16 || (get16(udp + 2) != VXLAN_PORT && get16(udp + 2) != VXLAN_PORT_LINUX))
+	if (!dtc_layer_is_vxlan(rest->at, rest->captured, rest->wire))
 		return 0;
-	uint32_t length = get16(udp + 4);
-	if (length < 16 || length > rest->wire)
-		return 0;
-	bool has_policy = vxlan[0] == 0x88;
-	if ((vxlan[0] != 0x08 && !has_policy) || (!has_policy && (vxlan[1] | vxlan[2] | vxlan[3])) || vxlan[7])
-		return 0;
-	set_wire(rest, length);
-	skip(rest, 16);
+	set_wire(rest, dtc_layer_get16(rest->at + 4));
+	skip(rest, DTC_VXLAN_BYTES);
 	return skip_inner_ethernet(rest);
 }
 
 static uint16_t skip_gre(struct rest *rest)
 {
 	const uint8_t *gre = rest->at;
-	if (rest->captured < 4 || (get16(gre) & GRE_UNKNOWN))
+	uint32_t length = rest->captured >= 4 ? dtc_layer_get_gre_bytes(dtc_layer_get16(gre)) : 0;
+	if (!length || !skip(rest, length))
 		return 0;
-	uint16_t flags = get16(gre), type = get16(gre + 2);
-	uint32_t length =
-		4u + (flags & GRE_CHECKSUM ? 4 : 0) + (flags & GRE_KEY ? 4 : 0) + (flags & GRE_SEQUENCE ? 4 : 0);
-	if (!skip(rest, length))
-		return 0;
-	return type == TYPE_BRIDGED ? skip_inner_ethernet(rest) : type;
+	uint16_t type = dtc_layer_get16(gre + 2);
+	return type == DTC_ETHER_BRIDGED ? skip_inner_ethernet(rest) : type;
 }
 
 /* The Ethernet type of what is inside, rest moved to it; 0: no tunnel, or not one of ours. */
@@ -319,9 +277,9 @@ static uint16_t skip_tunnel(uint8_t protocol, struct rest *rest)
 {
 	switch (protocol) {
 	case DTC_PROTOCOL_IPV4:
-		return TYPE_IPV4;
+		return DTC_ETHER_IPV4;
 	case DTC_PROTOCOL_IPV6:
-		return TYPE_IPV6;
+		return DTC_ETHER_IPV6;
 	case DTC_PROTOCOL_GRE:
 		return skip_gre(rest);
 	case DTC_PROTOCOL_UDP:
@@ -338,16 +296,13 @@ static uint16_t skip_tunnel(uint8_t protocol, struct rest *rest)
 static bool is_ip_inside(uint16_t type, const struct rest *rest)
 {
 	const uint8_t *ip = rest->at;
-	if (type == TYPE_IPV6)
-		return rest->captured >= 40 && ip[0] >> 4 == 6 && get16(ip + 4) + 40u <= rest->wire;
-	if (type != TYPE_IPV4 || rest->captured < 20 || ip[0] >> 4 != 4)
+	if (type == DTC_ETHER_IPV6)
+		return rest->captured >= 40 && ip[0] >> 4 == 6 && dtc_layer_get16(ip + 4) + 40u <= rest->wire;
+	if (type != DTC_ETHER_IPV4 || rest->captured < 20 || ip[0] >> 4 != 4)
 		return false;
-	uint32_t header_bytes = (ip[0] & 0xfu) * 4, total_bytes = get16(ip + 2), sum = 0;
-	if (header_bytes < 20 || rest->captured < header_bytes || total_bytes > rest->wire)
-		return false;
-	for (uint32_t i = 0; i < header_bytes; i += 2)
-		sum += get16(ip + i);
-	return (sum & 0xffff) + (sum >> 16) == 0xffff;
+	uint32_t header_bytes = (ip[0] & 0xfu) * 4, total_bytes = dtc_layer_get16(ip + 2);
+	return header_bytes >= 20 && rest->captured >= header_bytes && total_bytes <= rest->wire &&
+	       dtc_layer_sum_ipv4(ip, header_bytes) == 0xffff;
 }
 
 /* Goes from the envelope to the packet in it, while there is one. */
@@ -399,14 +354,14 @@ struct dtc_frame_hints dtc_frame_get_hints(enum dtc_frame_kind kind, const uint8
 	struct dtc_frame_hints hints = { 0 };
 	uint32_t length = 0;
 	uint16_t type = skip_link(kind, &rest, &captured);
-	if (type == TYPE_IPV4 && rest.captured >= 20) {
+	if (type == DTC_ETHER_IPV4 && rest.captured >= 20) {
 		hints.ttl = rest.at[8];
-		length = get16(rest.at + 2);
-	} else if (type == TYPE_IPV6 && rest.captured >= 40) {
+		length = dtc_layer_get16(rest.at + 2);
+	} else if (type == DTC_ETHER_IPV6 && rest.captured >= 40) {
 		hints.ttl = rest.at[7];
-		length = get16(rest.at + 4) ? get16(rest.at + 4) + 40u : 0;
-	} else if (type == TYPE_ARP) {
-		length = ARP_BYTES;
+		length = dtc_layer_get16(rest.at + 4) ? dtc_layer_get16(rest.at + 4) + 40u : 0;
+	} else if (type == DTC_ETHER_ARP) {
+		length = DTC_LAYER_ARP_BYTES;
 	}
 	hints.padding_bytes = length > 0 && rest.wire > length ? rest.wire - length : 0;
 	return hints;
@@ -447,7 +402,7 @@ static void take_ipv4(struct rest rest, struct dtc_wire_headers *headers)
 	memcpy(headers->bytes, ip, 20);
 	headers->network_bytes = 20;
 	uint32_t header_bytes = (ip[0] & 0xfu) * 4;
-	bool is_first = (get16(ip + 6) & 0x1fff) == 0;
+	bool is_first = (dtc_layer_get16(ip + 6) & 0x1fff) == 0;
 	if (is_first && header_bytes >= 20 && skip(&rest, header_bytes))
 		take_transport(&rest, ip[9], headers);
 }
@@ -465,9 +420,9 @@ static void take_ipv6(struct rest rest, struct dtc_wire_headers *headers)
 
 static void take_network(struct rest rest, struct dtc_wire_headers *headers)
 {
-	if (headers->type == TYPE_IPV4)
+	if (headers->type == DTC_ETHER_IPV4)
 		take_ipv4(rest, headers);
-	else if (headers->type == TYPE_IPV6)
+	else if (headers->type == DTC_ETHER_IPV6)
 		take_ipv6(rest, headers);
 }
 

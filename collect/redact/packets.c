@@ -5,25 +5,10 @@
  */
 #include "collect/redact/packets.h"
 
+#include "collect/packets/layers.h"
+
 #include <string.h>
 
-#define TYPE_IPV4 0x0800
-#define TYPE_IPV6 0x86dd
-#define TYPE_ARP 0x0806
-#define TYPE_VLAN 0x8100
-#define TYPE_QINQ 0x88a8
-#define TYPE_QINQ_OLD 0x9100
-#define TYPE_BRIDGED 0x6558
-#define TAGS_MAX 4
-#define ARP_BYTES 28
-#define EXTENSIONS_MAX 16
-#define VXLAN_PORT 4789
-#define VXLAN_PORT_LINUX 8472 /* older than the other, and still the default of the kernel, flannel and Cilium */
-#define GRE_CHECKSUM 0x8000
-#define GRE_KEY 0x2000
-#define GRE_SEQUENCE 0x1000
-#define GRE_UNKNOWN 0x4fff
-#define HASHED_BYTES 128 /* by which packets without numbers are told apart: frame.c */
 #define TOKEN_BYTES 16
 #define EXTENSION_FRAGMENT 44
 #define EXTENSION_AUTHENTICATION 51
@@ -33,16 +18,6 @@ struct rest {
 	uint32_t captured;
 	uint32_t wire;
 };
-
-static uint16_t get16(const uint8_t *bytes)
-{
-	return (uint16_t)(bytes[0] << 8 | bytes[1]);
-}
-
-static uint32_t get32(const uint8_t *bytes)
-{
-	return (uint32_t)get16(bytes) << 16 | get16(bytes + 2);
-}
 
 static void put16(uint8_t *bytes, uint16_t value)
 {
@@ -75,7 +50,7 @@ static void set_wire(struct rest *rest, uint32_t wire)
 static void fill_payload(const struct dtc_packet_redaction *redaction, struct rest rest)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
-	uint32_t hashed = MIN(rest.wire, HASHED_BYTES);
+	uint32_t hashed = MIN(rest.wire, DTC_LAYER_HASHED_BYTES);
 	uint8_t token[TOKEN_BYTES];
 
 	if (!redaction->connections || rest.captured == 0)
@@ -131,10 +106,10 @@ static void redact_tcp(const struct dtc_packet_redaction *redaction, struct rest
 		return;
 	}
 	struct dtc_connection_key key = *ends;
-	key.source_port = get16(tcp);
-	key.destination_port = get16(tcp + 2);
+	key.source_port = dtc_layer_get16(tcp);
+	key.destination_port = dtc_layer_get16(tcp + 2);
 	struct dtc_connection_segment segment = { .is_begin = tcp[13] & DTC_TCP_SYN };
-	segment.seq = get32(tcp + 4) + segment.is_begin;
+	segment.seq = dtc_layer_get32(tcp + 4) + segment.is_begin;
 	put16(tcp + 16, 0); /* it would tell of what is overwritten */
 	replace_tcp_options(tcp + 20, MIN(header, rest.captured) - 20);
 	skip(&rest, header);
@@ -160,28 +135,17 @@ static void redact_icmp(const struct dtc_packet_redaction *redaction, uint8_t pr
 static void redact_ip(const struct dtc_packet_redaction *redaction, uint16_t type, struct rest rest, guint depth);
 static void redact_ethernet(const struct dtc_packet_redaction *redaction, struct rest rest, guint depth);
 
-static bool is_vxlan(const struct rest *rest)
-{
-	const uint8_t *udp = rest->at, *vxlan = udp + 8;
-	if (rest->captured < 16 || (get16(udp + 2) != VXLAN_PORT && get16(udp + 2) != VXLAN_PORT_LINUX))
-		return false;
-	uint32_t length = get16(udp + 4);
-	bool has_policy = vxlan[0] == 0x88;
-	return length >= 16 && length <= rest->wire && (vxlan[0] == 0x08 || has_policy) &&
-	       (has_policy || !(vxlan[1] | vxlan[2] | vxlan[3])) && !vxlan[7];
-}
-
 static void redact_udp(const struct dtc_packet_redaction *redaction, struct rest rest, guint depth)
 {
 	if (rest.captured >= 8)
 		put16(rest.at + 6, 0);
-	if (depth < DTC_CAPTURE_TUNNELS && is_vxlan(&rest)) {
-		set_wire(&rest, get16(rest.at + 4));
-		skip(&rest, 16);
+	if (depth < DTC_CAPTURE_TUNNELS && dtc_layer_is_vxlan(rest.at, rest.captured, rest.wire)) {
+		set_wire(&rest, dtc_layer_get16(rest.at + 4));
+		skip(&rest, DTC_VXLAN_BYTES);
 		redact_ethernet(redaction, rest, depth + 1);
 		return;
 	}
-	uint32_t length = rest.captured >= 8 ? get16(rest.at + 4) : 0;
+	uint32_t length = rest.captured >= 8 ? dtc_layer_get16(rest.at + 4) : 0;
 	skip(&rest, 8);
 	if (length >= 8)
 		rest.wire = length - 8; /* of the datagram, not of its first fragment */
@@ -190,18 +154,17 @@ static void redact_udp(const struct dtc_packet_redaction *redaction, struct rest
 
 static void redact_gre(const struct dtc_packet_redaction *redaction, struct rest rest, guint depth)
 {
-	uint16_t flags = rest.captured >= 4 ? get16(rest.at) : GRE_UNKNOWN;
-	uint32_t length =
-		4u + (flags & GRE_CHECKSUM ? 4 : 0) + (flags & GRE_KEY ? 4 : 0) + (flags & GRE_SEQUENCE ? 4 : 0);
-	if (flags & GRE_UNKNOWN || rest.captured < length || depth >= DTC_CAPTURE_TUNNELS) {
+	uint16_t flags = rest.captured >= 4 ? dtc_layer_get16(rest.at) : DTC_GRE_UNKNOWN;
+	uint32_t length = dtc_layer_get_gre_bytes(flags);
+	if (!length || rest.captured < length || depth >= DTC_CAPTURE_TUNNELS) {
 		dtc_redacted_fill(rest.at, rest.captured);
 		return;
 	}
-	uint16_t type = get16(rest.at + 2);
-	if (flags & GRE_CHECKSUM)
+	uint16_t type = dtc_layer_get16(rest.at + 2);
+	if (flags & DTC_GRE_CHECKSUM)
 		put16(rest.at + 4, 0);
 	skip(&rest, length);
-	if (type == TYPE_BRIDGED)
+	if (type == DTC_ETHER_BRIDGED)
 		redact_ethernet(redaction, rest, depth + 1);
 	else
 		redact_ip(redaction, type, rest, depth + 1);
@@ -227,7 +190,8 @@ static void redact_inside(const struct dtc_packet_redaction *redaction, uint8_t 
 	case DTC_PROTOCOL_IPV4:
 	case DTC_PROTOCOL_IPV6:
 		if (depth < DTC_CAPTURE_TUNNELS) {
-			redact_ip(redaction, protocol == DTC_PROTOCOL_IPV4 ? TYPE_IPV4 : TYPE_IPV6, rest, depth + 1);
+			redact_ip(redaction, protocol == DTC_PROTOCOL_IPV4 ? DTC_ETHER_IPV4 : DTC_ETHER_IPV6, rest,
+				  depth + 1);
 			return;
 		}
 		break;
@@ -237,21 +201,11 @@ static void redact_inside(const struct dtc_packet_redaction *redaction, uint8_t 
 	dtc_redacted_fill(rest.at, rest.captured);
 }
 
-static uint16_t sum_header(const uint8_t *ip, uint32_t bytes)
-{
-	uint32_t sum = 0;
-	for (uint32_t i = 0; i + 1 < bytes; i += 2)
-		sum += get16(ip + i);
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)sum;
-}
-
 /* Options tell the way of a packet: they become such that do nothing. */
 static void redact_ipv4_header(const struct dtc_packet_redaction *redaction, uint8_t *ip, uint32_t header,
 			       uint32_t captured)
 {
-	bool is_right = captured >= header && sum_header(ip, header) == 0xffff;
+	bool is_right = captured >= header && dtc_layer_sum_ipv4(ip, header) == 0xffff;
 	if (redaction->addresses) {
 		dtc_addresses_replace_ipv4(redaction->addresses, ip + 12);
 		dtc_addresses_replace_ipv4(redaction->addresses, ip + 16);
@@ -259,7 +213,7 @@ static void redact_ipv4_header(const struct dtc_packet_redaction *redaction, uin
 	if (header > 20)
 		memset(ip + 20, 1, MIN(header, captured) - 20);
 	put16(ip + 10, 0);
-	uint16_t sum = captured >= header ? (uint16_t)~sum_header(ip, header) : 0;
+	uint16_t sum = captured >= header ? (uint16_t)~dtc_layer_sum_ipv4(ip, header) : 0;
 	put16(ip + 10, is_right ? sum : (uint16_t)~sum);
 }
 
@@ -278,7 +232,7 @@ static bool redact_ipv4(const struct dtc_packet_redaction *redaction, struct res
 
 	if (rest->captured < 20 || ip[0] >> 4 != 4)
 		return false;
-	uint32_t header = (ip[0] & 0xfu) * 4, total = get16(ip + 2);
+	uint32_t header = (ip[0] & 0xfu) * 4, total = dtc_layer_get16(ip + 2);
 	if (total == 0)
 		total = rest->wire;
 	if (header < 20 || total < header)
@@ -287,12 +241,12 @@ static bool redact_ipv4(const struct dtc_packet_redaction *redaction, struct res
 	 * In an envelope a port number proves nothing: frame.c would not take it for a packet either. Elsewhere a sum
 	 * may be left to the device, and is 0 then; a wrong one is damage, behind which anything may stand.
 	 */
-	bool is_right = rest->captured >= header && sum_header(ip, header) == 0xffff;
-	if (!is_right && (depth > 0 || (rest->captured >= header && get16(ip + 10) != 0)))
+	bool is_right = rest->captured >= header && dtc_layer_sum_ipv4(ip, header) == 0xffff;
+	if (!is_right && (depth > 0 || (rest->captured >= header && dtc_layer_get16(ip + 10) != 0)))
 		return false;
 	set_wire(rest, total);
 	protocol = ip[9];
-	bool is_first = (get16(ip + 6) & 0x1fff) == 0;
+	bool is_first = (dtc_layer_get16(ip + 6) & 0x1fff) == 0;
 	set_end(ends.source, ip + 12);
 	set_end(ends.destination, ip + 16);
 	redact_ipv4_header(redaction, ip, header, rest->captured);
@@ -330,7 +284,7 @@ static bool redact_ipv6(const struct dtc_packet_redaction *redaction, struct res
 
 	if (rest->captured < 40 || ip[0] >> 4 != 6)
 		return false;
-	uint32_t payload = get16(ip + 4), length;
+	uint32_t payload = dtc_layer_get16(ip + 4), length;
 	uint8_t next = ip[6];
 	bool is_first = true;
 	memcpy(ends.source, ip + 8, 16);
@@ -342,8 +296,8 @@ static bool redact_ipv6(const struct dtc_packet_redaction *redaction, struct res
 	skip(rest, 40);
 	if (payload > 0)
 		set_wire(rest, payload);
-	for (int i = 0; i < EXTENSIONS_MAX && (length = redact_extension(next, rest)) > 0; i++) {
-		if (next == EXTENSION_FRAGMENT && get16(rest->at + 2) >> 3 != 0)
+	for (int i = 0; i < DTC_LAYER_EXTENSIONS_MAX && (length = redact_extension(next, rest)) > 0; i++) {
+		if (next == EXTENSION_FRAGMENT && dtc_layer_get16(rest->at + 2) >> 3 != 0)
 			is_first = false;
 		next = rest->at[0];
 		skip(rest, length);
@@ -358,13 +312,14 @@ static bool redact_ipv6(const struct dtc_packet_redaction *redaction, struct res
 static void redact_arp(const struct dtc_packet_redaction *redaction, struct rest rest)
 {
 	uint8_t *arp = rest.at;
-	bool is_known = rest.captured >= ARP_BYTES && get16(arp + 2) == TYPE_IPV4 && arp[4] == 6 && arp[5] == 4;
+	bool is_known = rest.captured >= DTC_LAYER_ARP_BYTES && dtc_layer_get16(arp + 2) == DTC_ETHER_IPV4 &&
+			arp[4] == 6 && arp[5] == 4;
 
 	if (!is_known) {
 		memset(arp, 0, rest.captured);
 		return;
 	}
-	set_wire(&rest, ARP_BYTES);
+	set_wire(&rest, DTC_LAYER_ARP_BYTES);
 	replace_mac(redaction, arp + 8);
 	replace_mac(redaction, arp + 18);
 	if (redaction->addresses) {
@@ -375,12 +330,12 @@ static void redact_arp(const struct dtc_packet_redaction *redaction, struct rest
 
 static void redact_ip(const struct dtc_packet_redaction *redaction, uint16_t type, struct rest rest, guint depth)
 {
-	bool is_done = type == TYPE_IPV4   ? redact_ipv4(redaction, &rest, depth)
-		       : type == TYPE_IPV6 ? redact_ipv6(redaction, &rest, depth)
-					   : false;
+	bool is_done = type == DTC_ETHER_IPV4	? redact_ipv4(redaction, &rest, depth)
+		       : type == DTC_ETHER_IPV6 ? redact_ipv6(redaction, &rest, depth)
+						: false;
 	if (is_done)
 		return;
-	if (type == TYPE_ARP)
+	if (type == DTC_ETHER_ARP)
 		redact_arp(redaction, rest);
 	else
 		memset(rest.at, 0, rest.captured);
@@ -390,10 +345,10 @@ static void redact_ip(const struct dtc_packet_redaction *redaction, uint16_t typ
 
 static uint16_t skip_tags(struct rest *rest, uint16_t type)
 {
-	for (int tags = 0; tags < TAGS_MAX && rest->captured >= 4; tags++) {
-		if (type != TYPE_VLAN && type != TYPE_QINQ && type != TYPE_QINQ_OLD)
+	for (int tags = 0; tags < DTC_LAYER_TAGS_MAX && rest->captured >= 4; tags++) {
+		if (!dtc_layer_is_tag(type))
 			break;
-		type = get16(rest->at + 2);
+		type = dtc_layer_get16(rest->at + 2);
 		skip(rest, 4);
 	}
 	return type;
@@ -405,7 +360,7 @@ static void redact_ethernet(const struct dtc_packet_redaction *redaction, struct
 		memset(rest.at, 0, rest.captured);
 		return;
 	}
-	uint16_t type = get16(rest.at + 12);
+	uint16_t type = dtc_layer_get16(rest.at + 12);
 	replace_mac(redaction, rest.at);
 	replace_mac(redaction, rest.at + 6);
 	skip(&rest, 14);
@@ -443,10 +398,10 @@ void dtc_packet_redact(const struct dtc_packet_redaction *redaction, enum dtc_fr
 		redact_ethernet(redaction, rest, 0);
 		return;
 	case DTC_FRAME_COOKED:
-		redact_cooked(redaction, rest, header, bytes + 5, bytes + 6, get16(bytes + 14));
+		redact_cooked(redaction, rest, header, bytes + 5, bytes + 6, dtc_layer_get16(bytes + 14));
 		return;
 	case DTC_FRAME_COOKED2:
-		redact_cooked(redaction, rest, header, bytes + 11, bytes + 12, get16(bytes));
+		redact_cooked(redaction, rest, header, bytes + 11, bytes + 12, dtc_layer_get16(bytes));
 		return;
 	case DTC_FRAME_LOOPBACK:
 		skip(&rest, 4);
@@ -455,5 +410,5 @@ void dtc_packet_redact(const struct dtc_packet_redaction *redaction, enum dtc_fr
 		break;
 	}
 	uint8_t version = rest.captured > 0 ? rest.at[0] >> 4 : 0;
-	redact_ip(redaction, version == 4 ? TYPE_IPV4 : version == 6 ? TYPE_IPV6 : 0, rest, 0);
+	redact_ip(redaction, version == 4 ? DTC_ETHER_IPV4 : version == 6 ? DTC_ETHER_IPV6 : 0, rest, 0);
 }
