@@ -26,6 +26,8 @@ class Story:
         self.folder = folder
         self.temporary = os.path.join(folder, "tmp")
         os.mkdir(self.temporary)
+        self.kernel = min(root for root, _, names in os.walk(self.bundle) if "metadata" in names)
+        self.capture = min(os.path.join(self.bundle, n) for n in os.listdir(self.bundle) if n.endswith(".pcap"))
 
     def run(self, *words, code=(0, 3)):
         environment = dict(os.environ, DTRACE_CHAIN_CACHE="none", TMPDIR=self.temporary)
@@ -61,13 +63,14 @@ def check_told(story, key, pairs):
     told = story.run("bundle", "redact", story.path("told.dtcb"), story.bundle, "--redact-key", key, "--tell", wanted)
     assert f"'{wanted}' is '{pairs[0][1]}' in it" in told.stdout, told.stdout
     # a node, a network card, what the kernel calls its own
-    card = next(leftovers.list_pcap_payload(os.path.join(story.bundle, "client.pcap")))[6:12]
-    texts = ["client", card.hex(":"), "swapper/0"]
+    card = next(leftovers.list_pcap_payload(story.capture))[6:12]
+    node = os.path.basename(story.capture)[: -len(".pcap")]
+    texts = [node, card.hex(":"), "swapper/0"]
     told = story.run("bundle", "redact", story.path("told"), story.bundle, "--redact-key", key,
                      *[w for text in texts for w in ("--tell", text)])
     became = dict(re.findall(r"'([^']*)' is '([^']*)' in it", told.stdout))
     assert list(became) == texts and became["swapper/0"] == "swapper/0", became
-    capture = story.path(os.path.join("told", became["client"] + ".pcap"))
+    capture = story.path(os.path.join("told", became[node] + ".pcap"))
     assert next(leftovers.list_pcap_payload(capture))[6:12].hex(":") == became[card.hex(":")] != card.hex(":"), became
 
 
@@ -83,9 +86,9 @@ def check_parts(story, key, original):
     # names of machines and files may be addresses
     named = story.path("named")
     machine = os.path.join(named, "10.77.130.218")
-    shutil.copytree(os.path.join(story.bundle, "client", "kernel"), os.path.join(machine, "kernel"))
-    shutil.copy(os.path.join(story.bundle, "client.pcap"), os.path.join(machine, "to-10.77.130.217.pcap"))
-    shutil.copy(os.path.join(story.bundle, "web.pcap"), os.path.join(named, "ip-10-77-130-217.pcap"))
+    shutil.copytree(story.kernel, os.path.join(machine, "kernel"))
+    shutil.copy(story.capture, os.path.join(machine, "to-10.77.130.217.pcap"))
+    shutil.copy(story.capture, os.path.join(named, "ip-10-77-130-217.pcap"))
     out = story.path("renamed")
     story.run("bundle", "redact", out, named, "--redact", "addresses", "--redact-key", key)
     files = [os.path.relpath(os.path.join(root, n), out) for root, _, names in os.walk(out) for n in names]
@@ -93,9 +96,8 @@ def check_parts(story, key, original):
 
 
 def check_refusals(story, key):
-    kernel = next(root for root, _, names in os.walk(story.bundle) if "metadata" in names)
     broken = story.path("broken")
-    shutil.copytree(kernel, os.path.join(broken, "node", "kernel"))
+    shutil.copytree(story.kernel, os.path.join(broken, "node", "kernel"))
     with open(os.path.join(broken, "node", "kernel", "metadata"), "w", encoding="ascii") as file:
         file.write("/* CTF 1.8 */ trace { major = 1; unheard of };")
     done = story.run("bundle", "redact", story.path("none"), broken, code=(1,))
@@ -120,7 +122,7 @@ def check_links(story):
     """What lies elsewhere is redacted only for who asks for it: also a file of a trace."""
     linked, outside = story.path("linked"), story.path("outside")
     kernel = os.path.join(linked, "node", "kernel")
-    shutil.copytree(next(root for root, _, names in os.walk(story.bundle) if "metadata" in names), kernel)
+    shutil.copytree(story.kernel, kernel)
     stream = sorted(n for n in os.listdir(kernel) if os.path.isfile(os.path.join(kernel, n)) and n != "metadata")[0]
     shutil.move(os.path.join(kernel, stream), outside)
     os.symlink(outside, os.path.join(kernel, stream))
