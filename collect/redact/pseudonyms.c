@@ -146,9 +146,12 @@ static void derive(const DtcPseudonyms *words, const struct seed *seed, const vo
 		   gsize count)
 {
 	struct seed at = *seed;
-	for (gsize done = 0; done < count; at.block++) {
+	uint32_t block = 0;
+	at.count = GUINT32_TO_LE(seed->count); /* nodes of either order agree */
+	for (gsize done = 0; done < count; block++) {
 		uint8_t digest[KEY_BYTES];
 		gsize length = sizeof(digest);
+		at.block = GUINT32_TO_LE(block);
 		GHmac *hmac = g_hmac_copy(words->hmac);
 		g_hmac_update(hmac, (const guchar *)&at, sizeof(at));
 		g_hmac_update(hmac, data, (gssize)bytes);
