@@ -2,6 +2,7 @@
 #include "analyze/engine/redact_bundle.h"
 
 #include "analyze/engine/describe.h"
+#include "collect/bundle/environment.h"
 #include "collect/bundle/paths.h"
 #include "collect/bundle/scratch.h"
 #include "collect/redact/names.h"
@@ -32,21 +33,36 @@ static bool redact_node(struct dtc_redaction *redaction, const struct dtc_bundle
 	return false;
 }
 
+static bool check_path(const DtcBundle *bundle, const char *path, GError **error)
+{
+	g_autofree char *target = dtc_path_find_outside(dtc_bundle_get_directory(bundle), path);
+	if (!target)
+		return true;
+	g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
+		    "'%s' leads out of the bundle, to '%s'\n--dereference takes it along", path, target);
+	return false;
+}
+
+/* Of a recorder: no link in a bundle that is made of the original, and so not among its files. */
+static bool check_environment(const DtcBundle *bundle, const struct dtc_bundle_node *node, GError **error)
+{
+	const char *directory = dtc_bundle_get_directory(bundle);
+	g_autofree char *path = directory ? g_build_filename(directory, node->name, DTC_ENVIRONMENT_NAME, NULL) : NULL;
+	return !path || check_path(bundle, path, error);
+}
+
 /* Whoever made the bundle would have any file of its reader redacted, and passed on: of folders their files, too. */
 static bool check_links(const DtcBundle *bundle, DtcFindings *findings, GError **error)
 {
 	g_autoptr(GPtrArray) files = dtc_bundle_list_files(bundle, true, findings, error);
-	for (guint i = 0; files && i < files->len; i++) {
-		const struct dtc_bundle_file *file = g_ptr_array_index(files, i);
-		g_autofree char *target = dtc_path_find_outside(dtc_bundle_get_directory(bundle), file->source);
-		if (!target)
-			continue;
-		g_set_error(error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
-			    "'%s' leads out of the bundle, to '%s'\n--dereference takes it along", file->source,
-			    target);
-		return false;
-	}
-	return files;
+	bool is_inside = files;
+
+	for (guint i = 0; is_inside && i < files->len; i++)
+		is_inside = check_path(bundle, ((const struct dtc_bundle_file *)g_ptr_array_index(files, i))->source,
+				       error);
+	for (guint i = 0; is_inside && i < dtc_bundle_get_count(bundle); i++)
+		is_inside = check_environment(bundle, dtc_bundle_get_node(bundle, i), error);
+	return is_inside;
 }
 
 static bool redact_nodes(struct dtc_redaction *redaction, const DtcBundle *bundle, char **names, const char *folder,

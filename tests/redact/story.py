@@ -129,6 +129,12 @@ def check_links(story):
     done = story.run("bundle", "redact", story.path("none"), linked, code=(2,))
     assert "leads out of the bundle" in done.stderr and not os.path.exists(story.path("none")), done.stderr
     story.run("bundle", "redact", story.path("followed"), linked, "--dereference")
+    os.replace(outside, os.path.join(kernel, stream))
+    with open(outside, "w", encoding="ascii") as file:
+        file.write("[machine]\nhostname=somewhere-else\n")
+    os.symlink(outside, os.path.join(linked, "node", "environment"))
+    done = story.run("bundle", "redact", story.path("none"), linked, code=(2,))
+    assert "environment' leads out of the bundle" in done.stderr, done.stderr
 
 
 def tell(story, count):
