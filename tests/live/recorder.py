@@ -285,6 +285,8 @@ def story_redacted():
     expect(not find_secrets("crashed"), "nothing is left by seal: %s" % find_secrets("crashed"))
     code, out, err = record("-o", "none2", "--raw", "--redact", "names")
     expect(code == 2 and "hint: " in err and not os.path.exists("none2"), "it is refused: " + err)
+    code, out, err = record("-o", "none2", "--redact", "")
+    expect(code == 2 and "hint: " in err and not os.path.exists("none2"), "nothing of it is nothing: " + err)
 
 
 def story_namespace():
