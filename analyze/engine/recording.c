@@ -82,6 +82,14 @@ static void read_kernel(struct dtc_recording *recording, DtcSpace *space)
 	recording->history = dtc_machine_finish(machine, recording->made_findings);
 }
 
+/* Which connections there are is all that a packet before the window leaves. */
+static void pass_packet(DtcPackets *packets, DtcHttp *http)
+{
+	dtc_packets_forget(packets);
+	if (http)
+		dtc_http_pass(http);
+}
+
 static void read_captures(struct dtc_recording *recording, DtcSpace *space)
 {
 	struct dtc_reading *reading = &recording->source.reading;
@@ -100,7 +108,7 @@ static void read_captures(struct dtc_recording *recording, DtcSpace *space)
 		dtc_packets_set_space(packets, space);
 	while ((captured = dtc_node_captures_next(captures, &id)) && !has_left_window(&passage, captured->time_ns)) {
 		if (passage.is_before && !enters_window(&passage, captured->time_ns))
-			dtc_packets_forget(packets); /* which connections there are is all that it leaves */
+			pass_packet(packets, http);
 		else if (http)
 			dtc_http_add(http, id, captured);
 		if (++recording->source.packets % DTC_READING_STEP == 0 &&

@@ -54,7 +54,8 @@ struct DtcHttp {
 	guint node;
 	const DtcPackets *packets; /* borrowed */
 	DtcIdentityHeaders *headers;
-	GPtrArray *flows; /* by flow id: NULL (nothing known), a mark, or struct connection * */
+	GPtrArray *flows;   /* by flow id: NULL (nothing known), a mark, or struct connection * */
+	guint passed_flows; /* so many had packets that were passed: their begin is not told */
 	DtcExchanges *exchanges;
 	DtcFrames *frames;
 	struct dtc_tcp_stream_budget budget;
@@ -192,9 +193,10 @@ static void connection_free(DtcHttp *http, struct connection *c)
 	g_free(c);
 }
 
+/* All that the flow ever brought is told, as far as it was captured. */
 static bool begins_at_isn(const DtcHttp *http, uint32_t flow)
 {
-	return dtc_packets_get_flow(http->packets, flow)->has_isn;
+	return flow >= http->passed_flows && dtc_packets_get_flow(http->packets, flow)->has_isn;
 }
 
 static struct connection *connection_new(DtcHttp *http, uint32_t flow, uint32_t reverse)
@@ -206,7 +208,7 @@ static struct connection *connection_new(DtcHttp *http, uint32_t flow, uint32_t 
 	g_queue_init(&c->unanswered);
 	for (guint i = 0; i < 2; i++) {
 		const struct dtc_flow *f = dtc_packets_get_flow(http->packets, c->flow[i]);
-		if (f->has_isn)
+		if (begins_at_isn(http, c->flow[i]))
 			dtc_tcp_stream_start(&c->side[i].stream, f->isn + 1);
 	}
 	set_flows(http, c, c);
@@ -282,8 +284,7 @@ static void begin_request(DtcHttp *http, struct connection *c, guint i)
 	e->has_request = true;
 	e->request_seq = e->request_end_seq = message->begin_seq;
 	e->request_ns = e->request_end_ns = message->begin_ns;
-	const struct dtc_flow *f = dtc_packets_get_flow(http->packets, e->flow);
-	e->is_first = f->has_isn && !c->has_requests && !message->after_hole;
+	e->is_first = begins_at_isn(http, e->flow) && !c->has_requests && !message->after_hole;
 	c->has_requests = true;
 	open->ack = message->begin_ack;
 	open->has_ack = message->has_begin_ack;
@@ -496,7 +497,7 @@ static struct connection *meet(DtcHttp *http, uint32_t flow, const struct dtc_tc
 	const struct dtc_flow *f = dtc_packets_get_flow(http->packets, flow);
 	uint32_t reverse = f->reverse;
 	bool at_begin = f->has_isn && segment->seq == f->isn + 1;
-	bool reordered = f->has_isn && !at_begin && dtc_seq_distance(f->isn + 1, segment->seq) > 0;
+	bool reordered = begins_at_isn(http, flow) && !at_begin && dtc_seq_distance(f->isn + 1, segment->seq) > 0;
 	if (segment->captured_bytes == 0)
 		return NULL;
 	enum dtc_http_message_look look = dtc_http_message_look_at(segment->data, segment->captured_bytes, !at_begin);
@@ -528,6 +529,11 @@ static struct connection *meet(DtcHttp *http, uint32_t flow, const struct dtc_tc
 			dtc_http2_resync(&c->http2[i]);
 	}
 	return c;
+}
+
+void dtc_http_pass(DtcHttp *http)
+{
+	http->passed_flows = dtc_packets_get_flow_count(http->packets);
 }
 
 void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *captured)

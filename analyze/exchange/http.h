@@ -34,6 +34,11 @@ DtcHttp *dtc_http_new(guint node, const DtcPackets *packets, const struct dtc_ht
 void dtc_http_free(DtcHttp *http);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcHttp, dtc_http_free)
 
+/*
+ * A packet of the begin is not to be looked at, but is among the packets, or was: the connections that there are go on
+ * from somewhere in their middle. Before the first that is added.
+ */
+void dtc_http_pass(DtcHttp *http);
 /* packet is the id that dtc_packets_add gave for captured. In the order of the file. */
 void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *captured);
 

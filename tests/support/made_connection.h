@@ -19,6 +19,7 @@ struct made_capture {
 	int64_t now_ns;
 	uint32_t snapshot_bytes; /* of payload; 0: all */
 	int here;		 /* enum made_side: what it sends is sent; -1: everything is received */
+	bool passes;		 /* what comes is not looked at, and not kept */
 };
 
 enum made_side { CLIENT, SERVER };
@@ -119,6 +120,11 @@ static inline void made_packet(struct made_connection *c, enum made_side from, u
 	captured.payload = copy;
 	enum dtc_direction direction = (int)from == capture->here ? DTC_SENT : DTC_RECEIVED;
 	uint32_t packet = dtc_packets_add(capture->packets, captured.time_ns, direction, 0, 0, h);
+	if (capture->passes) {
+		dtc_packets_forget(capture->packets);
+		dtc_http_pass(capture->http);
+		return;
+	}
 	dtc_http_add(capture->http, packet, &captured);
 }
 

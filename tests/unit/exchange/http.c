@@ -451,6 +451,45 @@ static void test_half_translated(void)
 	}
 }
 
+/*
+ * What is looked at begins in the middle of connections whose SYN is known: of a message that goes on, of one that is
+ * no HTTP, between messages. That is no loss, and what follows is found.
+ */
+static void test_passed(void)
+{
+	struct made_capture m;
+	struct made_connection c, between, other, fresh;
+	made_open(&m);
+	m.passes = true;
+	made_connect(&c, &m, 4000);
+	made_connect(&between, &m, 4001);
+	made_connect(&other, &m, 4002);
+	made_send(&c, CLIENT, "GET /a HTTP/1.1\r\n\r\n");
+	made_send(&c, SERVER, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc");
+	made_send(&between, CLIENT, "GET /b HTTP/1.1\r\n\r\n");
+	made_send(&between, SERVER, OK);
+	made_send(&other, CLIENT, "*1\r\n$4\r\nPING\r\n");
+	m.passes = false;
+	made_send(&c, SERVER, "def");
+	made_connect(&fresh, &m, 4003);
+	made_send(&other, SERVER, "+PONG\r\n");
+	made_send(&c, CLIENT, "GET /c HTTP/1.1\r\n\r\n");
+	made_send(&between, CLIENT, "GET /d HTTP/1.1\r\n\r\n");
+	made_send(&fresh, CLIENT, "GET /e HTTP/1.1\r\n\r\n");
+	made_send(&c, SERVER, OK);
+	made_send(&between, SERVER, OK);
+	made_send(&fresh, SERVER, OK);
+	made_finish(&m);
+	g_assert_cmpuint(dtc_exchanges_get_count(m.exchanges), ==, 3);
+	check(made_get(&m, 0), "GET", "/c", 200, true);
+	check(made_get(&m, 1), "GET", "/d", 200, true);
+	check(made_get(&m, 2), "GET", "/e", 200, true);
+	g_assert_false(made_get(&m, 0)->is_first || made_get(&m, 1)->is_first);
+	g_assert_true(made_get(&m, 2)->is_first);
+	g_assert_false(made_has_finding(&m, "the capture lacks"));
+	made_close(&m);
+}
+
 static void test_limits(void)
 {
 	struct made_capture m;
@@ -502,6 +541,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/http/endless", test_endless);
 	g_test_add_func("/http/response-brings-id", test_response_brings_id);
 	g_test_add_func("/http/half-translated", test_half_translated);
+	g_test_add_func("/http/passed", test_passed);
 	g_test_add_func("/http/limits", test_limits);
 	return g_test_run();
 }
