@@ -741,9 +741,7 @@ static const char *judge_guest_irq(struct checker *c, uint32_t index)
 {
 	const struct dtc_guest_irq *irq = DTC_AT(c->h->guest_irqs, struct dtc_guest_irq, index);
 	const char *wrong = judge_moment(c, irq->time_ns, index ? (irq - 1)->time_ns : irq->time_ns, irq->thread);
-	if (wrong)
-		return wrong;
-	return irq->spare ? "spare bytes are set" : NULL;
+	return !wrong && irq->spare ? "spare bytes are set" : wrong;
 }
 
 static const char *judge_vcpu(struct checker *c, uint32_t index)
@@ -789,6 +787,8 @@ static const char *judge_guest_span(struct checker *c, uint32_t index)
 		return "its processor's kind is none";
 	const struct dtc_interval *v = find_interval_before(c, s->thread, s->left_ns);
 	bool is_running = v && v->begin_ns <= s->entry_ns && dtc_state_is_running(v->state);
+	/* a stay whose exit is to come is kept */
+	is_running |= c->h->has_forgotten && v && v->state == DTC_STATE_UNKNOWN;
 	return s->left_ns > s->entry_ns && !is_running ? "a thread in a guest that does not run" : NULL;
 }
 

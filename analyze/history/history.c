@@ -248,8 +248,28 @@ static int compare_work(const void *a, const void *b, void *data)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
+/* Of a history that has forgotten, those that entered a guest since, in the order of their first entries. */
+static void drop_left_vcpus(DtcHistory *h)
+{
+	guint count = 0;
+	for (guint i = 0; i < h->guest_spans->len && count < h->vcpus->len; i++) {
+		uint32_t thread = DTC_AT(h->guest_spans, struct dtc_guest_span, i)->thread;
+		guint at = 0;
+		while (AT(h->vcpus, struct dtc_vcpu, at)->thread != thread)
+			at++;
+		if (at < count)
+			continue;
+		const struct dtc_vcpu next = *AT(h->vcpus, struct dtc_vcpu, at);
+		*AT(h->vcpus, struct dtc_vcpu, at) = *AT(h->vcpus, struct dtc_vcpu, count);
+		*AT(h->vcpus, struct dtc_vcpu, count++) = next;
+	}
+	g_array_set_size(h->vcpus, count);
+}
+
 static void group_guest_spans(DtcHistory *h)
 {
+	if (h->has_forgotten)
+		drop_left_vcpus(h);
 	g_autofree uint32_t *vcpu_by_thread = g_new0(uint32_t, h->threads->len + 1);
 	uint32_t first = 0;
 	for (guint i = 0; i < h->vcpus->len; i++) { /* their counts were kept while filling */

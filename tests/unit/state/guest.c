@@ -226,6 +226,53 @@ static void test_vhost(void)
 	}
 }
 
+/*
+ * Three vCPUs, of which one does not enter again after what happened was forgotten, and the others do so the other way
+ * round: it is not known of that one any more. What ran it is unknown, but for a stay whose exit is yet to come.
+ */
+static void test_forgotten(void)
+{
+	struct story s;
+	story_begin(&s, "host");
+	for (uint32_t cpu = 0; cpu < 3; cpu++) {
+		story_switch(&s, cpu, cpu, 0, "swapper", RUN, 20 + (int)cpu, "CPU/KVM");
+		story_ioctl(&s, 5 + cpu, cpu, STORY_KVM_RUN);
+		story_vm(&s, DTC_EVENT_KVM_ENTRY, 10 + cpu, cpu, cpu);
+	}
+	for (uint32_t cpu = 0; cpu < 2; cpu++)
+		story_vm(&s, DTC_EVENT_KVM_EXIT, 20 + cpu, cpu, 0x78);
+	story_switch(&s, 30, 2, 22, "CPU/KVM", RUN, 30, "hog"); /* before its exit is logged */
+	story_switch(&s, 40, 0, 20, "CPU/KVM", SLEEP, 0, "swapper");
+	dtc_machine_forget(s.machine);
+	story_switch(&s, 50, 2, 30, "hog", RUN, 22, "CPU/KVM");
+	story_vm(&s, DTC_EVENT_KVM_EXIT, 52, 2, 0x60);
+	story_vm(&s, DTC_EVENT_KVM_ENTRY, 60, 1, 1);
+	story_vm(&s, DTC_EVENT_KVM_EXIT, 70, 1, 0x78);
+	story_end(&s);
+	g_assert_cmpuint(dtc_history_get_vcpu_count(s.history), ==, 2);
+	g_assert_true(dtc_history_get_vcpu(s.history, 0) == vcpu_of(&s, 22));
+	g_assert_cmpint(vcpu_of(&s, 21)->number, ==, 1);
+	assert_span(&s, 22, 0, 12, 30, 52, 0x60);
+	assert_span(&s, 21, 0, 60, 70, 70, 0x78);
+	g_assert_cmpint(story_interval(&s, 22, 20)->state, ==, DTC_STATE_UNKNOWN);
+	story_clear(&s);
+}
+
+/* Every guest has ended when what happened is forgotten. */
+static void test_all_forgotten(void)
+{
+	struct story s;
+	story_begin(&s, "host");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 20, "CPU 0/KVM");
+	story_vm(&s, DTC_EVENT_KVM_ENTRY, 10, 0, 0);
+	story_vm(&s, DTC_EVENT_KVM_EXIT, 30, 0, 0x7c);
+	dtc_machine_forget(s.machine);
+	story_switch(&s, 40, 0, 20, "CPU 0/KVM", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	g_assert_cmpuint(dtc_history_get_vcpu_count(s.history), ==, 0);
+	story_clear(&s);
+}
+
 static void test_none(void)
 {
 	struct story s;
@@ -285,6 +332,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/guest/lost", test_lost);
 	g_test_add_func("/guest/interrupts", test_interrupts);
 	g_test_add_func("/guest/vhost", test_vhost);
+	g_test_add_func("/guest/forgotten", test_forgotten);
+	g_test_add_func("/guest/all-forgotten", test_all_forgotten);
 	g_test_add_func("/guest/none", test_none);
 	g_test_add_func("/guest/spans-in-image", test_spans_in_image);
 	return g_test_run();
