@@ -5,22 +5,12 @@
  */
 #include "analyze/engine/all_requests.h"
 #include "dtrace-chain/error.h"
+#include "tests/support/demo.h"
 #include "tests/support/leavings.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static DtcBundle *open_demo(void)
-{
-	const char *source = g_getenv("DTC_SOURCE_DIR");
-	g_autofree char *path = g_build_filename(source ? source : ".", "clusters", "demo", NULL);
-	g_autoptr(GError) error = NULL;
-	DtcBundle *bundle = dtc_bundle_open(path, &error);
-
-	g_assert_no_error(error);
-	return bundle;
-}
 
 static DtcEngine *read_demo(const DtcBundle *bundle, DtcFindings *findings)
 {
@@ -65,7 +55,7 @@ static struct dominant find_dominant(const DtcPath *path)
 static void test_request(void)
 {
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
-	g_autoptr(DtcBundle) bundle = open_demo();
+	g_autoptr(DtcBundle) bundle = demo_open();
 	g_autoptr(DtcEngine) engine = read_demo(bundle, findings);
 	g_autoptr(GError) error = NULL;
 	const struct dtc_path_options options = { 0 };
@@ -108,7 +98,7 @@ static void test_request(void)
 static void test_all_requests(void)
 {
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
-	g_autoptr(DtcBundle) bundle = open_demo();
+	g_autoptr(DtcBundle) bundle = demo_open();
 	g_autoptr(DtcEngine) engine = read_demo(bundle, findings);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DtcAllRequests) all = dtc_all_requests_new(engine, NULL, NULL, &error);
@@ -162,7 +152,7 @@ static void stop_engine(const DtcBundle *bundle, enum dtc_phase phase, guint cou
 /* Memory is the sanitizer's to look after. */
 static void test_stopped(void)
 {
-	g_autoptr(DtcBundle) bundle = open_demo();
+	g_autoptr(DtcBundle) bundle = demo_open();
 	clock_t begin = clock();
 
 	stop_engine(bundle, DTC_PHASE_READ, 0);
@@ -176,7 +166,7 @@ static void test_stopped(void)
 static void test_stopped_between_requests(void)
 {
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
-	g_autoptr(DtcBundle) bundle = open_demo();
+	g_autoptr(DtcBundle) bundle = demo_open();
 	g_autoptr(DtcEngine) engine = read_demo(bundle, findings);
 	g_autoptr(GError) error = NULL;
 	struct patience patience = { DTC_PHASE_PLACE, 0, 0 };

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How the waits of the demo are weighed by its requests. */
 #include "analyze/engine/blockings.h"
+#include "tests/support/demo.h"
 
 #include <string.h>
 
 static DtcEngine *read_demo(DtcBundle **ret_bundle, DtcFindings *findings, bool needs_exchanges)
 {
 	const struct dtc_engine_options options = { .needs_exchanges = needs_exchanges };
-	const char *source = g_getenv("DTC_SOURCE_DIR");
-	g_autofree char *path = g_build_filename(source ? source : ".", "clusters", "demo", NULL);
 	g_autoptr(GError) error = NULL;
-	*ret_bundle = dtc_bundle_open(path, &error);
-	g_assert_no_error(error);
+	*ret_bundle = demo_open();
 	DtcEngine *engine = dtc_engine_new(*ret_bundle, &options, NULL, findings, &error);
 	g_assert_no_error(error);
 	return engine;

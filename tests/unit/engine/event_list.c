@@ -4,6 +4,7 @@
 
 #include "analyze/engine/event_fields.h"
 #include "dtrace-chain/error.h"
+#include "tests/support/demo.h"
 
 #include <string.h>
 
@@ -16,12 +17,9 @@ struct fixture {
 /* Some nodes of the demo, on clocks that say nothing (each node's own time is cluster time). */
 static void fixture_open(struct fixture *f, const char *const *nodes)
 {
-	const char *source = g_getenv("DTC_SOURCE_DIR");
-	g_autofree char *path = g_build_filename(source ? source : ".", "clusters", "demo", NULL);
 	g_autoptr(GError) error = NULL;
 
-	f->bundle = dtc_bundle_open(path, &error);
-	g_assert_no_error(error);
+	f->bundle = demo_open();
 	g_assert_true(dtc_bundle_select(f->bundle, nodes, &error));
 	f->clocks = dtc_clocks_new_identity(dtc_bundle_get_count(f->bundle));
 	f->findings = dtc_findings_new();

@@ -3,19 +3,9 @@
 #include "analyze/engine/split.h"
 
 #include "analyze/engine/census.h"
+#include "tests/support/demo.h"
 
 #include <string.h>
-
-static DtcBundle *open_demo(void)
-{
-	const char *source = g_getenv("DTC_SOURCE_DIR");
-	g_autofree char *path = g_build_filename(source ? source : ".", "clusters", "demo", NULL);
-	g_autoptr(GError) error = NULL;
-	DtcBundle *bundle = dtc_bundle_open(path, &error);
-
-	g_assert_no_error(error);
-	return bundle;
-}
 
 static guint64 count_kind(const struct dtc_split *split, const char *name)
 {
@@ -53,7 +43,7 @@ static void assert_sums(const struct dtc_split *split, const struct dtc_census_s
 static void test_sums(void)
 {
 	const guint cpus[] = { 2, 1, 1 }; /* backend, client, web */
-	g_autoptr(DtcBundle) bundle = open_demo();
+	g_autoptr(DtcBundle) bundle = demo_open();
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GPtrArray) census = dtc_census_new(bundle, NULL, NULL, findings, &error);
@@ -76,7 +66,7 @@ static void test_sums(void)
 /* What begins and ends a call or an interrupt is of it, so that both are equally many there. */
 static void test_ends(void)
 {
-	g_autoptr(DtcBundle) bundle = open_demo();
+	g_autoptr(DtcBundle) bundle = demo_open();
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(GError) error = NULL;
 	g_autoptr(GPtrArray) splits = dtc_splits_new(bundle, DTC_SPLIT_BY_CONTEXT, NULL, findings, &error);

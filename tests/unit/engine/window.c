@@ -5,21 +5,11 @@
  */
 #include "analyze/engine/question.h"
 #include "dtrace-chain/error.h"
+#include "tests/support/demo.h"
 
 #include <string.h>
 
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
-
-static DtcBundle *open_demo(void)
-{
-	const char *source = g_getenv("DTC_SOURCE_DIR");
-	g_autofree char *path = g_build_filename(source ? source : ".", "clusters", "demo", NULL);
-	g_autoptr(GError) error = NULL;
-	DtcBundle *bundle = dtc_bundle_open(path, &error);
-
-	g_assert_no_error(error);
-	return bundle;
-}
 
 static DtcEngine *read_window(const DtcBundle *bundle, const struct dtc_window *window, DtcFindings *findings)
 {
@@ -70,7 +60,7 @@ static void test_same_causes(void)
 	const struct dtc_window window = { .from = "+6s", .to = "+6.4s", .of = "client", .lead_ns = NS_PER_S };
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcFindings) none = dtc_findings_new();
-	g_autoptr(DtcBundle) bundle = open_demo();
+	g_autoptr(DtcBundle) bundle = demo_open();
 	g_autoptr(DtcEngine) part = read_window(bundle, &window, findings), whole = read_window(bundle, NULL, none);
 
 	g_assert_true(was_told(findings, "only the span and its --lead were read"));
@@ -91,7 +81,7 @@ static void test_less_is_kept(void)
 {
 	const struct dtc_window window = { .from = "+6s", .to = "+6.4s", .of = "client", .lead_ns = NS_PER_S };
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
-	g_autoptr(DtcBundle) bundle = open_demo();
+	g_autoptr(DtcBundle) bundle = demo_open();
 	g_autoptr(DtcEngine) part = read_window(bundle, &window, findings);
 	g_autoptr(DtcEngine) whole = read_window(bundle, NULL, findings);
 
@@ -112,7 +102,7 @@ static void test_too_little(void)
 	const struct dtc_window nonsense = { .from = "yesterday" };
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcFindings) others = dtc_findings_new();
-	g_autoptr(DtcBundle) bundle = open_demo();
+	g_autoptr(DtcBundle) bundle = demo_open();
 	g_autoptr(DtcEngine) part = read_window(bundle, &nonsense, others);
 	g_autoptr(DtcEngine) whole = read_window(bundle, NULL, findings);
 
@@ -130,7 +120,7 @@ static void test_unknown_clock(void)
 {
 	const int64_t begins_ns[] = { 5 * NS_PER_S, 6 * NS_PER_S, 7 * NS_PER_S };
 	const struct dtc_window window = { .from = "+1s" };
-	g_autoptr(DtcBundle) bundle = open_demo();
+	g_autoptr(DtcBundle) bundle = demo_open();
 
 	g_assert_null(dtc_window_find(bundle, &window, begins_ns, NULL));
 }
@@ -141,7 +131,7 @@ static void test_margins(void)
 	const int64_t begins_ns[] = { origin_ns + NS_PER_S, origin_ns, DTC_TIME_NONE };
 	const struct dtc_window window = { .from = "+100s", .to = "+101s", .lead_ns = 2 * NS_PER_S };
 	const struct dtc_window open = { .from = "+100s", .of = "backend" };
-	g_autoptr(DtcBundle) bundle = open_demo();
+	g_autoptr(DtcBundle) bundle = demo_open();
 	g_autofree struct dtc_window_span *spans = dtc_window_find(bundle, &window, begins_ns, NULL);
 	g_autofree struct dtc_window_span *half = dtc_window_find(bundle, &open, begins_ns, NULL);
 

@@ -3,6 +3,7 @@
 #include "analyze/report/details.h"
 #include "analyze/path/path_build.h"
 #include "analyze/report/report_of.h"
+#include "tests/support/demo.h"
 
 #include <string.h>
 
@@ -16,12 +17,11 @@ struct fixture {
 
 static void set_up(struct fixture *f)
 {
-	g_autofree char *demo = g_build_filename(g_getenv("DTC_SOURCE_DIR"), "clusters", "demo", NULL);
 	const struct dtc_engine_options options = { 0 };
 	g_autoptr(GError) error = NULL;
 
 	f->findings = dtc_findings_new();
-	f->bundle = dtc_bundle_open(demo, &error);
+	f->bundle = demo_open();
 	f->engine = dtc_engine_new(f->bundle, &options, NULL, f->findings, &error);
 	f->strings = g_string_chunk_new(1024);
 	f->keep_count = 0;

@@ -2,6 +2,7 @@
 /* Lanes and clock quality of the demo: what the headers promise, with and without limits. */
 #include "analyze/report/lanes.h"
 #include "analyze/report/report_of.h"
+#include "tests/support/demo.h"
 
 #include <string.h>
 
@@ -16,7 +17,6 @@ struct answer {
 /* The thread with the most intervals on the first node that has a history, over its whole life. */
 static void answer_init(struct answer *answer)
 {
-	g_autofree char *demo = g_build_filename(g_getenv("DTC_SOURCE_DIR"), "clusters", "demo", NULL);
 	g_autoptr(GError) error = NULL;
 	const struct dtc_engine_options engine_options = { 0 };
 	const struct dtc_path_options path_options = { 0 };
@@ -24,8 +24,7 @@ static void answer_init(struct answer *answer)
 	uint32_t most = 0;
 
 	answer->findings = dtc_findings_new();
-	answer->bundle = dtc_bundle_open(demo, &error);
-	g_assert_no_error(error);
+	answer->bundle = demo_open();
 	answer->engine = dtc_engine_new(answer->bundle, &engine_options, NULL, answer->findings, &error);
 	g_assert_no_error(error);
 	for (guint node = 0; node < dtc_engine_get_node_count(answer->engine); node++) {
