@@ -126,6 +126,23 @@ bool dtc_window_are_aligned(const DtcClocks *clocks, const DtcHistory *const *hi
 	return true;
 }
 
+/* What is asked of a node, as the clocks tell now, with the lead; where its trace begins and ends does not matter. */
+static struct dtc_window_span find_asked(const struct dtc_window *window, const DtcClocks *clocks, guint node,
+					 int64_t origin_ns)
+{
+	struct dtc_window_span asked = { INT64_MIN, INT64_MAX };
+	int64_t from_ns, to_ns;
+
+	if (!resolve("--from", window->from, origin_ns, &from_ns) || !resolve("--to", window->to, origin_ns, &to_ns))
+		return asked;
+	if (window->from)
+		asked.begin_ns =
+			add(dtc_clocks_to_node(clocks, node, (DtcClusterTime){ from_ns }).ns, -window->lead_ns);
+	if (window->to)
+		asked.end_ns = add(dtc_clocks_to_node(clocks, node, (DtcClusterTime){ to_ns }).ns, window->lead_ns);
+	return asked;
+}
+
 bool dtc_window_is_enough(const struct dtc_window *window, const struct dtc_window_span *spans, const DtcClocks *clocks,
 			  const char *const *names, const DtcHistory *const *histories)
 {
@@ -136,15 +153,16 @@ bool dtc_window_is_enough(const struct dtc_window *window, const struct dtc_wind
 			of = i;
 	if (!dtc_window_are_aligned(clocks, histories))
 		return false;
-	g_autofree struct dtc_cluster_span *asked =
+	g_autofree struct dtc_cluster_span *cut =
 		dtc_cluster_span_find(clocks, histories, of, window->from, window->to, NULL);
-	for (guint i = 0; asked && i < dtc_clocks_get_node_count(clocks); i++) {
-		if (!histories[i] || asked[i].begin.ns >= asked[i].end.ns)
+	for (guint i = 0; cut && i < dtc_clocks_get_node_count(clocks); i++) {
+		if (!histories[i])
 			continue;
-		int64_t begin_ns = dtc_history_get_begin_ns(histories[i]);
-		bool has_begin = spans[i].begin_ns <= MAX(begin_ns, add(asked[i].begin.ns, -window->lead_ns));
-		if (!has_begin || spans[i].end_ns < add(asked[i].end.ns, window->lead_ns))
+		/* a trace that ends before the span does may have been cut there */
+		const struct dtc_window_span asked = find_asked(window, clocks, i, cut[i].origin.ns);
+		if (spans[i].begin_ns > MAX(dtc_history_get_begin_ns(histories[i]), asked.begin_ns) ||
+		    spans[i].end_ns < asked.end_ns)
 			return false;
 	}
-	return asked != NULL;
+	return cut != NULL;
 }

@@ -5,7 +5,9 @@
  */
 #include "analyze/engine/question.h"
 #include "dtrace-chain/error.h"
+#include "sync/fit/clocks.h"
 #include "tests/support/demo.h"
+#include "tests/support/story.h"
 
 #include <string.h>
 
@@ -143,6 +145,50 @@ static void test_margins(void)
 	}
 }
 
+/* A trace with a few events, from one to another. */
+static DtcHistory *make_history(const char *node, int64_t begin_ns, int64_t end_ns)
+{
+	struct story story;
+
+	story_begin(&story, node);
+	story_switch(&story, begin_ns, 0, 0, "swapper/0", 0, 10, "a");
+	story_switch(&story, end_ns, 0, 10, "a", 1, 0, "swapper/0");
+	DtcHistory *history = story_end(&story);
+	story.history = NULL;
+	story_clear(&story);
+	return history;
+}
+
+/*
+ * A clock that nobody aligned before turns out to be 3 s ahead, or behind: part of what was asked for was not read,
+ * wherever the last event lies that was; or, of a node that said nothing for long, all of it.
+ */
+static void test_wrong_clock(void)
+{
+	static const char *const names[] = { "a", "b", NULL };
+	const int64_t origin_ns = G_GINT64_CONSTANT(1795168587592869804);
+	const struct dtc_window_span span = { origin_ns + 9 * NS_PER_S, origin_ns + 12 * NS_PER_S };
+	const struct dtc_window_span spans[] = { span, span };
+	const struct dtc_window window = { .from = "+10s", .to = "+11s" };
+
+	for (int ahead_s = -3; ahead_s <= 3; ahead_s++) {
+		for (int end_s = 8; end_s <= 12; end_s++) {
+			g_autoptr(DtcHistory) a = make_history("a", origin_ns, origin_ns + 12 * NS_PER_S);
+			g_autoptr(DtcHistory) b =
+				make_history("b", origin_ns + 5 * NS_PER_S, origin_ns + end_s * NS_PER_S);
+			const DtcHistory *const histories[] = { a, b };
+			g_autoptr(DtcClocks) clocks = dtc_clocks_new(2, 0);
+			const struct dtc_clock_knot own = { origin_ns, origin_ns, origin_ns, origin_ns };
+			struct dtc_clock_knot other = own;
+			other.node_ns += ahead_s * NS_PER_S;
+			dtc_clocks_set_node(clocks, 0, 0, &own, 1, 0);
+			dtc_clocks_set_node(clocks, 1, 0, &other, 1, 0);
+			g_assert_cmpint(dtc_window_is_enough(&window, spans, clocks, names, histories), ==,
+					ABS(ahead_s) <= 1);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -151,5 +197,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/window/too-little", test_too_little);
 	g_test_add_func("/window/unknown-clock", test_unknown_clock);
 	g_test_add_func("/window/margins", test_margins);
+	g_test_add_func("/window/wrong-clock", test_wrong_clock);
 	return g_test_run();
 }
