@@ -197,6 +197,13 @@ static bool open_source(DtcNodeCaptures *captures, struct source *source)
 	return false;
 }
 
+static void end(struct source *source)
+{
+	source->done_bytes = dtc_capture_get_consumed_bytes(source->capture);
+	dtc_capture_finish(source->capture, source->findings);
+	g_clear_pointer(&source->capture, dtc_capture_free);
+}
+
 /* Reads the file's next packet; false if that was its end, which is then told. */
 static bool advance(struct source *source)
 {
@@ -205,9 +212,7 @@ static bool advance(struct source *source)
 		source->time_ns = source->packet->time_ns;
 		return true;
 	}
-	source->done_bytes = dtc_capture_get_consumed_bytes(source->capture);
-	dtc_capture_finish(source->capture, source->findings);
-	g_clear_pointer(&source->capture, dtc_capture_free);
+	end(source);
 	return false;
 }
 
@@ -301,8 +306,16 @@ guint64 dtc_node_captures_get_consumed_bytes(const DtcNodeCaptures *captures)
 	return bytes;
 }
 
-bool dtc_node_captures_finish(const DtcNodeCaptures *captures, GError **error)
+bool dtc_node_captures_finish(DtcNodeCaptures *captures, GError **error)
 {
+	g_ptr_array_set_size(captures->heap, 0);
+	captures->given = NULL;
+	for (guint i = 0; i < captures->sources->len; i++) {
+		struct source *source = g_ptr_array_index(captures->sources, i);
+		if (source->capture)
+			end(source);
+	}
+	tell(captures);
 	if (!captures->error)
 		return true;
 	if (error)

@@ -34,8 +34,11 @@ guint64 dtc_node_captures_measure(const char *const *paths);
 /* Bytes of all files so far. */
 guint64 dtc_node_captures_get_consumed_bytes(const DtcNodeCaptures *captures);
 
-/* After NULL: false with the first error if a file could not be opened. */
-bool dtc_node_captures_finish(const DtcNodeCaptures *captures, GError **error);
+/*
+ * After NULL, or for who wants no more: what was odd until there is told then. False with the first error if a file
+ * could not be opened.
+ */
+bool dtc_node_captures_finish(DtcNodeCaptures *captures, GError **error);
 /* Files that could be opened. */
 guint dtc_node_captures_get_file_count(const DtcNodeCaptures *captures);
 /*

@@ -92,6 +92,26 @@ static void test_files(void)
 	g_unlink(last_path);
 }
 
+/* Who wants no more is told of what was odd until then. */
+static void test_left_early(void)
+{
+	GByteArray *file = made_capture_new(MADE_RAW);
+	for (guint i = 0; i < 3; i++)
+		made_capture_add(file, 10 + i, make_segment(), 0, 0);
+	g_autofree char *path = write_file(file);
+	const char *const paths[] = { path, "/nonexistent/made.pcap", NULL };
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(DtcNodeCaptures) captures = dtc_node_captures_new("made", paths, NULL, NULL, findings);
+	uint32_t id;
+	g_assert_nonnull(dtc_node_captures_next(captures, &id));
+	g_assert_false(dtc_node_captures_finish(captures, NULL));
+	g_assert_cmpuint(dtc_findings_get_count(findings), ==, 1);
+	g_assert_false(dtc_findings_get_complete(findings));
+	g_assert_null(dtc_node_captures_next(captures, &id));
+	g_assert_cmpuint(dtc_findings_get_count(findings), ==, 1);
+	g_unlink(path);
+}
+
 /* Two packets of the node's own among others that pass by: with as many it is still its capture, with more not. */
 static void test_foreign(void)
 {
@@ -147,6 +167,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/packets/node-captures/files", test_files);
+	g_test_add_func("/packets/node-captures/left-early", test_left_early);
 	g_test_add_func("/packets/node-captures/foreign", test_foreign);
 	g_test_add_func("/packets/node-captures/rotation", test_rotation);
 	return g_test_run();
