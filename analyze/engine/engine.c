@@ -91,13 +91,22 @@ static void clear_readings(DtcEngine *engine)
 	dtc_recordings_clear(&engine->recordings);
 }
 
+static struct dtc_window_reading get_reading(const DtcEngine *engine, const struct dtc_window_begin *begins)
+{
+	return (struct dtc_window_reading){ .begins = begins,
+					    .names = (const char *const *)engine->names,
+					    .histories = dtc_engine_get_histories(engine),
+					    .are_foreign = engine->recordings.is_foreign,
+					    .clocks = dtc_engine_get_clocks(engine) };
+}
+
 /* The spans to be read, NULL if that cannot be told; or with an error that is final. Nothing stays read. */
 static struct dtc_window_span *find_spans(DtcEngine *engine, const DtcBundle *bundle,
-					  const struct dtc_engine_options *options, const struct dtc_watch *watch,
+					  const struct dtc_engine_options *options,
+					  const struct dtc_window_begin *begins, const struct dtc_watch *watch,
 					  GError **error)
 {
-	g_autofree int64_t *begins_ns = dtc_window_find_begins(bundle);
-	g_autofree struct dtc_window_span *sample = dtc_window_sample(begins_ns, dtc_bundle_get_count(bundle));
+	g_autofree struct dtc_window_span *sample = dtc_window_sample(begins, dtc_bundle_get_count(bundle));
 	g_autoptr(DtcFindings) unused = dtc_findings_new();
 	g_autoptr(GError) problem = NULL;
 	struct dtc_window_span *spans = NULL;
@@ -106,9 +115,9 @@ static struct dtc_window_span *find_spans(DtcEngine *engine, const DtcBundle *bu
 	if (problem && is_final(problem)) {
 		g_propagate_error(error, g_steal_pointer(&problem));
 	} else {
-		const DtcClocks *clocks = is_read ? dtc_engine_get_clocks(engine) : NULL;
-		bool are_aligned = clocks && dtc_window_are_aligned(clocks, dtc_engine_get_histories(engine));
-		spans = dtc_window_find(bundle, options->window, begins_ns, are_aligned ? clocks : NULL);
+		const struct dtc_window_reading reading = get_reading(engine, begins);
+		bool are_aligned = is_read && dtc_window_are_aligned(&reading);
+		spans = dtc_window_find(bundle, options->window, begins, are_aligned ? reading.clocks : NULL);
 	}
 	clear_readings(engine);
 	return spans;
@@ -120,11 +129,12 @@ static enum window_result read_window(DtcEngine *engine, const DtcBundle *bundle
 {
 	g_autoptr(DtcFindings) found = dtc_findings_new();
 	g_autoptr(GError) problem = NULL;
-	g_autofree struct dtc_window_span *spans = find_spans(engine, bundle, options, watch, &problem);
+	g_autofree struct dtc_window_begin *begins = dtc_window_find_begins(bundle);
+	g_autofree struct dtc_window_span *spans = find_spans(engine, bundle, options, begins, watch, &problem);
 	bool is_read = spans && read_and_align(engine, bundle, options, spans, watch, found, &problem);
+	const struct dtc_window_reading reading = get_reading(engine, begins);
 
-	if (is_read && dtc_window_is_enough(options->window, spans, dtc_engine_get_clocks(engine),
-					    (const char *const *)engine->names, dtc_engine_get_histories(engine))) {
+	if (is_read && dtc_window_is_enough(options->window, spans, &reading)) {
 		dtc_findings_move(findings, found);
 		dtc_findings_add(
 			findings, DTC_SEVERITY_INFO, false, NULL,

@@ -3,6 +3,7 @@
 
 #include "analyze/engine/cluster_span.h"
 #include "analyze/engine/moment.h"
+#include "collect/packets/node_captures.h"
 #include "collect/read/reader.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@
 	      */
 #define SAMPLE_NS G_GINT64_CONSTANT(5000000000)
 
-static int64_t find_begin(const struct dtc_bundle_node *node)
+static int64_t find_trace_begin(const struct dtc_bundle_node *node)
 {
 	g_autoptr(DtcReader) reader = node->kernel_path ? dtc_reader_open_node(node, NULL) : NULL;
 	const struct dtc_event *event = reader ? dtc_reader_next(reader) : NULL;
@@ -21,14 +22,30 @@ static int64_t find_begin(const struct dtc_bundle_node *node)
 	return event ? event->time_ns : DTC_TIME_NONE;
 }
 
-int64_t *dtc_window_find_begins(const DtcBundle *bundle)
+static int64_t find_capture_begin(const struct dtc_bundle_node *node)
+{
+	g_autoptr(DtcFindings) unused = dtc_findings_new();
+	g_autoptr(DtcNodeCaptures) captures = dtc_node_captures_new(node->name, (const char *const *)node->pcap_paths,
+								    node->environment, NULL, unused);
+	uint32_t id;
+	const struct dtc_captured *captured = dtc_node_captures_next(captures, &id);
+
+	return captured ? captured->time_ns : DTC_TIME_NONE;
+}
+
+struct dtc_window_begin *dtc_window_find_begins(const DtcBundle *bundle)
 {
 	guint count = dtc_bundle_get_count(bundle);
-	int64_t *begins_ns = g_new(int64_t, count + 1);
+	struct dtc_window_begin *begins = g_new0(struct dtc_window_begin, count + 1);
 
-	for (guint i = 0; i < count; i++)
-		begins_ns[i] = find_begin(dtc_bundle_get_node(bundle, i));
-	return begins_ns;
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_bundle_node *node = dtc_bundle_get_node(bundle, i);
+		begins[i].ns = find_trace_begin(node);
+		begins[i].is_trace = begins[i].ns != DTC_TIME_NONE;
+		if (!begins[i].is_trace && node->pcap_paths)
+			begins[i].ns = find_capture_begin(node);
+	}
+	return begins;
 }
 
 static int64_t add(int64_t a, int64_t b)
@@ -40,14 +57,14 @@ static int64_t add(int64_t a, int64_t b)
 	return sum;
 }
 
-struct dtc_window_span *dtc_window_sample(const int64_t *begins_ns, guint node_count)
+struct dtc_window_span *dtc_window_sample(const struct dtc_window_begin *begins, guint node_count)
 {
 	struct dtc_window_span *spans = g_new(struct dtc_window_span, node_count + 1);
 
-	for (guint i = 0; i < node_count; i++) /* a node without a trace has a capture at most, which aligns nothing */
-		spans[i] = (struct dtc_window_span){ INT64_MIN, begins_ns[i] == DTC_TIME_NONE
+	for (guint i = 0; i < node_count; i++)
+		spans[i] = (struct dtc_window_span){ INT64_MIN, begins[i].ns == DTC_TIME_NONE
 									? INT64_MIN
-									: add(begins_ns[i], SAMPLE_NS) };
+									: add(begins[i].ns, SAMPLE_NS) };
 	return spans;
 }
 
@@ -57,17 +74,17 @@ static int64_t to_cluster(const DtcClocks *clocks, guint node, int64_t ns)
 }
 
 /* What relative times count from. */
-static bool find_origin(const DtcBundle *bundle, const char *of, const int64_t *begins_ns, const DtcClocks *clocks,
-			int64_t *ret_origin_ns)
+static bool find_origin(const DtcBundle *bundle, const char *of, const struct dtc_window_begin *begins,
+			const DtcClocks *clocks, int64_t *ret_origin_ns)
 {
 	int64_t origin_ns = INT64_MAX;
 
 	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++) {
-		if (begins_ns[i] == DTC_TIME_NONE)
+		if (!begins[i].is_trace)
 			continue;
-		if (!dtc_wall_clock_is_known(begins_ns[i])) /* captures show another time */
+		if (!dtc_wall_clock_is_known(begins[i].ns)) /* captures show another time */
 			return false;
-		int64_t begin_ns = to_cluster(clocks, i, begins_ns[i]);
+		int64_t begin_ns = to_cluster(clocks, i, begins[i].ns);
 		bool is_it = of && strcmp(dtc_bundle_get_node(bundle, i)->name, of) == 0;
 		if (is_it || begin_ns < origin_ns)
 			origin_ns = begin_ns;
@@ -98,30 +115,39 @@ static int64_t to_node(const DtcClocks *clocks, guint node, int64_t cluster_ns, 
 }
 
 struct dtc_window_span *dtc_window_find(const DtcBundle *bundle, const struct dtc_window *window,
-					const int64_t *begins_ns, const DtcClocks *clocks)
+					const struct dtc_window_begin *begins, const DtcClocks *clocks)
 {
 	guint count = dtc_bundle_get_count(bundle);
 	int64_t origin_ns, from_ns = INT64_MIN, to_ns = INT64_MAX, lead_ns = MAX(window->lead_ns, 1);
 
-	if (!find_origin(bundle, window->of, begins_ns, clocks, &origin_ns) ||
+	if (!find_origin(bundle, window->of, begins, clocks, &origin_ns) ||
 	    !resolve("--from", window->from, origin_ns, &from_ns) || !resolve("--to", window->to, origin_ns, &to_ns) ||
 	    from_ns >= to_ns)
 		return NULL;
 	struct dtc_window_span *spans = g_new(struct dtc_window_span, count + 1);
 	for (guint i = 0; i < count; i++) {
-		const DtcClocks *own = begins_ns[i] == DTC_TIME_NONE ? NULL : clocks;
-		spans[i].begin_ns = window->from ? to_node(own, i, from_ns, origin_ns, -lead_ns) : INT64_MIN;
-		spans[i].end_ns = window->to ? to_node(own, i, to_ns, origin_ns, lead_ns) : INT64_MAX;
+		spans[i].begin_ns = window->from ? to_node(clocks, i, from_ns, origin_ns, -lead_ns) : INT64_MIN;
+		spans[i].end_ns = window->to ? to_node(clocks, i, to_ns, origin_ns, lead_ns) : INT64_MAX;
 	}
 	return spans;
 }
 
-bool dtc_window_are_aligned(const DtcClocks *clocks, const DtcHistory *const *histories)
+/* A node that talked to nobody, and a capture of others' packets, cannot be aligned by whatever is read. */
+static bool is_wanted(const struct dtc_window_reading *reading, guint node)
 {
+	const struct dtc_window_begin *begin = &reading->begins[node];
+
+	return reading->histories[node] ||
+	       (!begin->is_trace && begin->ns != DTC_TIME_NONE && !reading->are_foreign[node]);
+}
+
+bool dtc_window_are_aligned(const struct dtc_window_reading *reading)
+{
+	const DtcClocks *clocks = reading->clocks;
 	guint group = dtc_clocks_get_group(clocks, dtc_clocks_get_reference(clocks));
 
 	for (guint i = 0; i < dtc_clocks_get_node_count(clocks); i++)
-		if (histories[i] && dtc_clocks_get_group(clocks, i) != group)
+		if (is_wanted(reading, i) && dtc_clocks_get_group(clocks, i) != group)
 			return false;
 	return true;
 }
@@ -143,25 +169,25 @@ static struct dtc_window_span find_asked(const struct dtc_window *window, const 
 	return asked;
 }
 
-bool dtc_window_is_enough(const struct dtc_window *window, const struct dtc_window_span *spans, const DtcClocks *clocks,
-			  const char *const *names, const DtcHistory *const *histories)
+bool dtc_window_is_enough(const struct dtc_window *window, const struct dtc_window_span *spans,
+			  const struct dtc_window_reading *reading)
 {
+	const DtcClocks *clocks = reading->clocks;
 	guint of = G_MAXUINT;
 
-	for (guint i = 0; window->of && names[i]; i++)
-		if (strcmp(names[i], window->of) == 0)
+	for (guint i = 0; window->of && reading->names[i]; i++)
+		if (strcmp(reading->names[i], window->of) == 0)
 			of = i;
-	if (!dtc_window_are_aligned(clocks, histories))
+	if (!dtc_window_are_aligned(reading))
 		return false;
 	g_autofree struct dtc_cluster_span *cut =
-		dtc_cluster_span_find(clocks, histories, of, window->from, window->to, NULL);
+		dtc_cluster_span_find(clocks, reading->histories, of, window->from, window->to, NULL);
 	for (guint i = 0; cut && i < dtc_clocks_get_node_count(clocks); i++) {
-		if (!histories[i])
+		if (!is_wanted(reading, i))
 			continue;
-		/* a trace that ends before the span does may have been cut there */
+		/* a recording that ends before the span does may have been cut there */
 		const struct dtc_window_span asked = find_asked(window, clocks, i, cut[i].origin.ns);
-		if (spans[i].begin_ns > MAX(dtc_history_get_begin_ns(histories[i]), asked.begin_ns) ||
-		    spans[i].end_ns < asked.end_ns)
+		if (spans[i].begin_ns > MAX(reading->begins[i].ns, asked.begin_ns) || spans[i].end_ns < asked.end_ns)
 			return false;
 	}
 	return cut != NULL;

@@ -33,18 +33,34 @@ struct dtc_window_span {
 	int64_t end_ns;
 };
 
-/* When the trace of each node begins; DTC_TIME_NONE: it has none that can be read. Caller owns. */
-int64_t *dtc_window_find_begins(const DtcBundle *bundle);
+/* When a node's trace begins, or its captures if it has none that can be read. */
+struct dtc_window_begin {
+	int64_t ns; /* DTC_TIME_NONE: there is neither */
+	bool is_trace;
+};
+
+/* By node; caller owns. */
+struct dtc_window_begin *dtc_window_find_begins(const DtcBundle *bundle);
 /* By node, what is read to align the clocks about. Caller owns. */
-struct dtc_window_span *dtc_window_sample(const int64_t *begins_ns, guint node_count);
+struct dtc_window_span *dtc_window_sample(const struct dtc_window_begin *begins, guint node_count);
 /*
- * By node, what must be read; caller owns. clocks: those of the sample, NULL if that did not align all that have
- * traces. NULL: it cannot be told before everything is read, since clocks do not show the time of day, or the times are
- * none.
+ * By node, what must be read; caller owns. clocks: those of the sample, NULL if that did not align all that are to be.
+ * NULL: it cannot be told before everything is read, since clocks do not show the time of day, or the times are none.
  */
 struct dtc_window_span *dtc_window_find(const DtcBundle *bundle, const struct dtc_window *window,
-					const int64_t *begins_ns, const DtcClocks *clocks);
-bool dtc_window_are_aligned(const DtcClocks *clocks, const DtcHistory *const *histories);
-/* Whether histories of these spans have what was asked for, now that the clocks are known; and these are aligned. */
-bool dtc_window_is_enough(const struct dtc_window *window, const struct dtc_window_span *spans, const DtcClocks *clocks,
-			  const char *const *names, const DtcHistory *const *histories);
+					const struct dtc_window_begin *begins, const DtcClocks *clocks);
+
+/* What was read of these spans, by node. Borrowed. */
+struct dtc_window_reading {
+	const struct dtc_window_begin *begins;
+	const char *const *names;	    /* NULL-terminated */
+	const DtcHistory *const *histories; /* NULL: a node without */
+	const bool *are_foreign;	    /* captures that align nothing */
+	const DtcClocks *clocks;
+};
+
+/* Whether all clocks are aligned that can be expected to: of traces, and of captures of the nodes' own packets. */
+bool dtc_window_are_aligned(const struct dtc_window_reading *reading);
+/* Whether what was read has what was asked for, now that the clocks are known; and these are aligned. */
+bool dtc_window_is_enough(const struct dtc_window *window, const struct dtc_window_span *spans,
+			  const struct dtc_window_reading *reading);

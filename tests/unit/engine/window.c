@@ -120,28 +120,55 @@ static void test_too_little(void)
 /* No clock shows times of day: captures show others than traces, and what to read of them cannot be told. */
 static void test_unknown_clock(void)
 {
-	const int64_t begins_ns[] = { 5 * NS_PER_S, 6 * NS_PER_S, 7 * NS_PER_S };
+	const struct dtc_window_begin begins[] = { { 5 * NS_PER_S, true },
+						   { 6 * NS_PER_S, true },
+						   { 7 * NS_PER_S, true } };
 	const struct dtc_window window = { .from = "+1s" };
 	g_autoptr(DtcBundle) bundle = demo_open();
 
-	g_assert_null(dtc_window_find(bundle, &window, begins_ns, NULL));
+	g_assert_null(dtc_window_find(bundle, &window, begins, NULL));
 }
 
 static void test_margins(void)
 {
 	const int64_t origin_ns = G_GINT64_CONSTANT(1795168587592869804);
-	const int64_t begins_ns[] = { origin_ns + NS_PER_S, origin_ns, DTC_TIME_NONE };
+	const struct dtc_window_begin begins[] = { { origin_ns + NS_PER_S, true },
+						   { origin_ns, true },
+						   { origin_ns - NS_PER_S, false } };
 	const struct dtc_window window = { .from = "+100s", .to = "+101s", .lead_ns = 2 * NS_PER_S };
 	const struct dtc_window open = { .from = "+100s", .of = "backend" };
 	g_autoptr(DtcBundle) bundle = demo_open();
-	g_autofree struct dtc_window_span *spans = dtc_window_find(bundle, &window, begins_ns, NULL);
-	g_autofree struct dtc_window_span *half = dtc_window_find(bundle, &open, begins_ns, NULL);
+	g_autofree struct dtc_window_span *spans = dtc_window_find(bundle, &window, begins, NULL);
+	g_autofree struct dtc_window_span *half = dtc_window_find(bundle, &open, begins, NULL);
 
-	for (guint i = 0; i < G_N_ELEMENTS(begins_ns); i++) { /* a second, and a thousandth of what lies between */
+	for (guint i = 0; i < G_N_ELEMENTS(begins); i++) { /* a second, and a thousandth of what lies between */
 		g_assert_cmpint(spans[i].begin_ns, ==, origin_ns + 97 * NS_PER_S - NS_PER_S / 10);
 		g_assert_cmpint(spans[i].end_ns, ==, origin_ns + 104 * NS_PER_S + NS_PER_S / 10 + NS_PER_S / 1000);
 		g_assert_cmpint(half[i].begin_ns, ==, origin_ns + 100 * NS_PER_S - NS_PER_S / 10 - 1);
 		g_assert_cmpint(half[i].end_ns, ==, INT64_MAX);
+	}
+}
+
+/* The client's clock, of which there is nothing but a capture, is aligned as that of any other. */
+static void test_capture_alone(void)
+{
+	const char *const nodes[] = { "backend", "web", NULL };
+	const struct dtc_window window = { .from = "+6s", .to = "+6.4s", .of = "web", .lead_ns = NS_PER_S };
+	const struct dtc_engine_options options = { .reference = "web", .window = &window };
+	g_autofree char *path = g_build_filename(g_getenv("DTC_SOURCE_DIR"), "clusters", "demo", "client.pcap", NULL);
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcBundle) bundle = demo_open();
+
+	g_assert_true(dtc_bundle_select(bundle, nodes, &error));
+	g_assert_true(dtc_bundle_add_node(bundle, "watched", path, &error));
+	g_autoptr(DtcEngine) part = dtc_engine_new(bundle, &options, NULL, findings, &error);
+	g_assert_no_error(error);
+	g_assert_true(was_told(findings, "only the span and its --lead were read"));
+	g_assert_true(dtc_findings_get_complete(findings));
+	for (guint i = 0; i < 3; i++) {
+		g_assert_cmpuint(dtc_clocks_get_group(dtc_engine_get_clocks(part), i), ==, 0);
+		g_assert_cmpuint(dtc_packets_get_count(dtc_engine_get_capture(part, i)), >, 0);
 	}
 }
 
@@ -169,6 +196,7 @@ static void test_wrong_clock(void)
 	const int64_t origin_ns = G_GINT64_CONSTANT(1795168587592869804);
 	const struct dtc_window_span span = { origin_ns + 9 * NS_PER_S, origin_ns + 12 * NS_PER_S };
 	const struct dtc_window_span spans[] = { span, span };
+	const bool are_foreign[] = { false, false };
 	const struct dtc_window window = { .from = "+10s", .to = "+11s" };
 
 	for (int ahead_s = -3; ahead_s <= 3; ahead_s++) {
@@ -178,13 +206,15 @@ static void test_wrong_clock(void)
 				make_history("b", origin_ns + 5 * NS_PER_S, origin_ns + end_s * NS_PER_S);
 			const DtcHistory *const histories[] = { a, b };
 			g_autoptr(DtcClocks) clocks = dtc_clocks_new(2, 0);
+			const struct dtc_window_begin begins[] = { { origin_ns, true },
+								   { origin_ns + 5 * NS_PER_S, true } };
+			const struct dtc_window_reading reading = { begins, names, histories, are_foreign, clocks };
 			const struct dtc_clock_knot own = { origin_ns, origin_ns, origin_ns, origin_ns };
 			struct dtc_clock_knot other = own;
 			other.node_ns += ahead_s * NS_PER_S;
 			dtc_clocks_set_node(clocks, 0, 0, &own, 1, 0);
 			dtc_clocks_set_node(clocks, 1, 0, &other, 1, 0);
-			g_assert_cmpint(dtc_window_is_enough(&window, spans, clocks, names, histories), ==,
-					ABS(ahead_s) <= 1);
+			g_assert_cmpint(dtc_window_is_enough(&window, spans, &reading), ==, ABS(ahead_s) <= 1);
 		}
 	}
 }
@@ -197,6 +227,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/window/too-little", test_too_little);
 	g_test_add_func("/window/unknown-clock", test_unknown_clock);
 	g_test_add_func("/window/margins", test_margins);
+	g_test_add_func("/window/capture-alone", test_capture_alone);
 	g_test_add_func("/window/wrong-clock", test_wrong_clock);
 	return g_test_run();
 }
