@@ -361,6 +361,7 @@ void dtc_machine_forget(DtcMachine *m)
 				.works = kept_new(sizeof(struct dtc_work)),
 				.spans = kept_new(sizeof(struct dtc_guest_span)),
 				.accepts = g_array_new(FALSE, FALSE, sizeof(uint32_t)) };
+	dtc_machine_place_writes(m);
 	for (guint i = 0; i < m->history->files->len; i++)
 		g_array_append_val(f.accepts, g_array_index(m->history->files, struct dtc_file, i).accept);
 	keep_calls(&f);

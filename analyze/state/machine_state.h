@@ -259,6 +259,8 @@ void dtc_machine_drop_files(DtcMachine *machine, int32_t pid);
 void dtc_machine_report_absent(const DtcMachine *machine, DtcFindings *findings);
 /* At the end: where each socket's byte 0 lies in the sequence space of its flows. */
 void dtc_machine_place_sockets(DtcMachine *machine);
+/* Of what was written until now on connections from before the trace; it stays, whatever is forgotten. */
+void dtc_machine_place_writes(DtcMachine *machine);
 /* lost_bytes.c: then, where events were lost, how many bytes of them calls moved that are not in the trace. */
 void dtc_machine_place_lost_bytes(DtcMachine *machine);
 

@@ -130,7 +130,7 @@ static void place_open_reads(DtcMachine *m)
 }
 
 /* Its first written byte is the first byte of the first segment that left inside a write. */
-static void place_open_writes(DtcMachine *m)
+void dtc_machine_place_writes(DtcMachine *m)
 {
 	DtcHistory *h = m->history;
 	for (uint32_t i = 0; i < h->contexts->len; i++) {
@@ -175,6 +175,6 @@ void dtc_machine_place_sockets(DtcMachine *m)
 			file->has_base_in = true;
 		}
 	}
-	place_open_writes(m);
+	dtc_machine_place_writes(m);
 	place_open_reads(m);
 }

@@ -55,6 +55,13 @@ static void answer(struct server *s)
 	story_leave(&s->story, s->t++, 0, "write", 1);
 }
 
+/* What a write gives leaves later, in nobody's call: it tells nothing. */
+static void write_only(struct server *s)
+{
+	story_enter(&s->story, s->t++, 0, "write", FD);
+	story_leave(&s->story, s->t++, 0, "write", 1);
+}
+
 /* The first read byte has the number that it should have; 0: nothing tells it. */
 static void end(struct server *s)
 {
@@ -360,6 +367,29 @@ static void test_lost_unknown(void)
 	story_clear(&s.story);
 }
 
+/* Where the first written byte lies was seen before all was forgotten, and not again. */
+static void test_forgotten_write(void)
+{
+	struct server s;
+	begin(&s, 0);
+	answer(&s);
+	dtc_machine_forget(s.story.machine);
+	write_only(&s);
+	story_end(&s.story);
+	guint count = 0;
+	for (uint32_t i = 0; i < dtc_history_get_file_count(s.story.history); i++) {
+		const struct dtc_file *file = dtc_history_get_file(s.story.history, i);
+		if (file->flow_out == DTC_NONE)
+			continue;
+		count++;
+		g_assert_true(file->has_base_out);
+		g_assert_cmpuint(file->base_out, ==, 1);
+		g_assert_cmpuint(file->written_bytes, ==, 2);
+	}
+	g_assert_cmpuint(count, ==, 1);
+	story_clear(&s.story);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -377,5 +407,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/sockets/lost-write", test_lost_write);
 	g_test_add_func("/sockets/lost-nothing", test_lost_nothing);
 	g_test_add_func("/sockets/lost-unknown", test_lost_unknown);
+	g_test_add_func("/sockets/forgotten-write", test_forgotten_write);
 	return g_test_run();
 }
