@@ -558,9 +558,11 @@ bool dtc_links_find_isn(const DtcLinks *links, guint node, uint32_t flow, uint32
 	}
 	struct dtc_flow_place other;
 	if (dtc_translations_find(links->translations, node, flow, &other)) {
-		f = dtc_packets_get_flow(packets_of(links, other.node), other.flow);
-		*ret_isn = f->isn;
-		return f->has_isn;
+		const struct dtc_flow *there = dtc_packets_get_flow(packets_of(links, other.node), other.flow);
+		if (there->has_isn) {
+			*ret_isn = there->isn;
+			return true;
+		}
 	}
 	guint count;
 	const guint *nodes = dtc_flow_nodes_get(links->flow_nodes, f, &count);

@@ -96,6 +96,33 @@ static void test_told(gconstpointer data)
 		story_clear(&stories[i]);
 }
 
+/* Both ends are traced from later on than the host between them, which saw the connection begin. */
+static void test_begin_on_the_way(void)
+{
+	static const char *const names[NODES] = { "a", "b", "c" };
+	const struct told told = { .source = HOST, .source_port = 2000, .ack = 5001 };
+	struct story stories[NODES];
+	const DtcHistory *histories[NODES];
+	tell_client(&stories[0], &told);
+	tell_server(&stories[1], &told, names[1]);
+	story_begin(&stories[2], names[2]);
+	story_switch(&stories[2], 0, 0, 0, "swapper/0", 0, 30, "other");
+	see(&stories[2], 12, false, CLIENT, 1000, SERVICE, 80, 100, 0, DTC_TCP_SYN, 0);
+	see(&stories[2], 19, true, SERVICE, 80, CLIENT, 1000, 5000, 101, DTC_TCP_SYN | DTC_TCP_ACK, 0);
+	for (guint i = 0; i < NODES; i++)
+		histories[i] = story_end(&stories[i]);
+	g_autoptr(DtcTranslations) translations = dtc_translations_new(histories, NODES);
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new(NODES, 0);
+	g_autoptr(DtcLinks) links = dtc_links_new(NODES, names, histories, clocks);
+	uint32_t answer = dtc_packets_get_count(dtc_history_get_packets(histories[0])) - 1, isn = 0;
+	g_assert_cmpuint(dtc_translations_get_count(translations), ==, 1);
+	g_assert_true(dtc_links_find_isn(links, 0, dtc_packets_get(dtc_history_get_packets(histories[0]), answer)->flow,
+					 &isn));
+	g_assert_cmpuint(isn, ==, 5000);
+	for (guint i = 0; i < NODES; i++)
+		story_clear(&stories[i]);
+}
+
 /* --- both on one node, with the host between them: it sends what arrives, and is not who sent it --- */
 
 static void test_one_node(void)
@@ -146,6 +173,7 @@ int main(int argc, char **argv)
 		g_autofree char *path = g_strdup_printf("/translations/%s", all[i].name);
 		g_test_add_data_func(path, &all[i], test_told);
 	}
+	g_test_add_func("/translations/begin-on-the-way", test_begin_on_the_way);
 	g_test_add_func("/translations/one-node", test_one_node);
 	return g_test_run();
 }
