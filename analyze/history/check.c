@@ -102,13 +102,14 @@ static bool has_cpu(const struct checker *c, uint32_t thread, guint cpu, int64_t
 	return false;
 }
 
-/* Whether the thread had the CPU at that time or before. */
+/* Whether the thread had the CPU at that time or before, as far as that is not forgotten. */
 static bool had_cpu(const struct checker *c, uint32_t thread, guint cpu, int64_t time_ns)
 {
-	for (uint32_t i = find_run_after(c, cpu, time_ns); i-- > 0;)
-		if (dtc_history_get_run(c->h, cpu, i).thread == thread)
-			return true;
-	return false;
+	uint32_t i = find_run_after(c, cpu, time_ns);
+	bool had = i == 0 && c->h->has_forgotten;
+	while (!had && i-- > 0)
+		had = dtc_history_get_run(c->h, cpu, i).thread == thread;
+	return had;
 }
 
 /* Whether an interval of the thread goes on from before that time to after it. */
@@ -787,8 +788,7 @@ static const char *judge_guest_span(struct checker *c, uint32_t index)
 		return "its processor's kind is none";
 	const struct dtc_interval *v = find_interval_before(c, s->thread, s->left_ns);
 	bool is_running = v && v->begin_ns <= s->entry_ns && dtc_state_is_running(v->state);
-	/* a stay whose exit is to come is kept */
-	is_running |= c->h->has_forgotten && v && v->state == DTC_STATE_UNKNOWN;
+	is_running |= c->h->has_forgotten && v && v->state == DTC_STATE_UNKNOWN; /* kept: its exit is to come */
 	return s->left_ns > s->entry_ns && !is_running ? "a thread in a guest that does not run" : NULL;
 }
 

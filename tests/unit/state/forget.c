@@ -5,6 +5,7 @@
  */
 #include "analyze/state/machine.h"
 #include "collect/read/reader.h"
+#include "tests/support/story.h"
 
 #include <string.h>
 
@@ -157,9 +158,27 @@ static void test_demo(void)
 		check_node(nodes[i]);
 }
 
+/* The wakeup of a thread is lost, and who was about to wake it has left its CPU long ago: who had that is forgotten. */
+static void test_old_wake(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", 0, 10, "waker");
+	story_switch(&s, 5, 1, 20, "sleeper", 1, 0, "swapper/1");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 10, 0, 20, "sleeper", 1);
+	story_switch(&s, 20, 0, 10, "waker", 1, 30, "other");
+	dtc_machine_forget(s.machine);
+	story_switch(&s, 40, 1, 0, "swapper/1", 0, 20, "sleeper");
+	story_switch(&s, 50, 1, 20, "sleeper", 1, 0, "swapper/1");
+	story_end(&s); /* checks it */
+	g_assert_cmpuint(dtc_history_get_wake_count(s.history), >, 0);
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/forget/demo", test_demo);
+	g_test_add_func("/forget/old-wake", test_old_wake);
 	return g_test_run();
 }
