@@ -21,6 +21,8 @@ struct moves {
 	struct dtc_file *file;
 	const uint32_t *calls;
 	guint count;
+	const uint32_t *others; /* reads that took nothing: they looked, found nothing or the end, or never returned */
+	guint other_count;
 	guint first_period;
 	int64_t *missing; /* of each period from the first on, until its end; UNKNOWN: nothing tells */
 	guint period_count;
@@ -122,29 +124,36 @@ static void move(const DtcMachine *m, const struct moves *moves, bool is_write)
 		const int64_t *missing = get_missing(m, moves, get_moved_ns(call, is_write));
 		call->offset += missing ? (uint64_t)*missing : 0;
 	}
+	for (guint i = 0; i < moves->other_count; i++) {
+		struct dtc_call *call = get_call(m, moves->others[i]);
+		guint period = find_period(m, call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns);
+		if (period >= moves->first_period)
+			call->offset +=
+				(uint64_t)moves->missing[MIN(period - moves->first_period, moves->period_count - 1)];
+	}
 	moves->file->has_lost_bytes = true;
 	*(is_write ? &moves->file->written_bytes : &moves->file->read_bytes) += (uint64_t)last;
 }
 
-static void place_file(const DtcMachine *m, const uint32_t *calls, guint count, bool is_write)
+/* Its calls are there, its missing bytes not yet. */
+static void place_file(const DtcMachine *m, struct moves *moves, bool is_write)
 {
-	struct dtc_file *file = get_file(m, get_call(m, calls[0]));
-	guint first = find_period(m, file->begin_ns);
-	guint periods = find_period(m, get_moved_ns(get_call(m, calls[count - 1]), is_write)) + 1 - first;
-	struct moves moves = { file, calls, count, first, NULL, periods };
-
-	if (periods < 2 || periods > m->gap_bounds->len + 1)
+	moves->file = get_file(m, get_call(m, moves->calls[0]));
+	moves->first_period = find_period(m, moves->file->begin_ns);
+	moves->period_count = find_period(m, get_moved_ns(get_call(m, moves->calls[moves->count - 1]), is_write)) + 1 -
+			      moves->first_period;
+	if (moves->period_count < 2 || moves->period_count > m->gap_bounds->len + 1)
 		return; /* nothing was lost while it was used */
-	moves.missing = g_new(int64_t, periods);
-	for (guint i = 0; i < periods; i++)
-		moves.missing[i] = UNKNOWN;
+	moves->missing = g_new(int64_t, moves->period_count);
+	for (guint i = 0; i < moves->period_count; i++)
+		moves->missing[i] = UNKNOWN;
 	if (is_write)
-		bound_writes(m, &moves);
+		bound_writes(m, moves);
 	else
-		bound_reads(m, &moves);
-	if (settle(&moves))
-		move(m, &moves, is_write);
-	g_free(moves.missing);
+		bound_reads(m, moves);
+	if (settle(moves))
+		move(m, moves, is_write);
+	g_free(moves->missing);
 }
 
 static bool is_wanted(const DtcMachine *m, const struct dtc_call *call, bool is_write)
@@ -170,21 +179,49 @@ static int compare_calls(gconstpointer a, gconstpointer b, gpointer machine)
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 
+static bool is_other(const struct dtc_call *call)
+{
+	return call->file != DTC_NONE &&
+	       (call->kind == DTC_CALL_PEEK ||
+		(call->kind == DTC_CALL_READ && (call->result == DTC_ABSENT || call->result <= 0)));
+}
+
+/* How many calls from one on are of that file. */
+static guint count_of(const DtcMachine *m, const GArray *calls, guint first, uint32_t file)
+{
+	guint end = first;
+
+	while (end < calls->len && get_call(m, g_array_index(calls, uint32_t, end))->file == file)
+		end++;
+	return end - first;
+}
+
 static void place_direction(DtcMachine *m, bool is_write)
 {
 	g_autoptr(GArray) calls = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	g_autoptr(GArray) others = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 
-	for (uint32_t i = 0; i < m->history->filling->calls->len; i++)
+	for (uint32_t i = 0; i < m->history->filling->calls->len; i++) {
 		if (is_wanted(m, get_call(m, i), is_write))
 			g_array_append_val(calls, i);
+		else if (!is_write && is_other(get_call(m, i)))
+			g_array_append_val(others, i);
+	}
 	if (calls->len > 1)
 		g_array_sort_with_data(calls, compare_calls, m);
-	const uint32_t *ids = (const uint32_t *)calls->data;
-	for (guint first = 0, end; first < calls->len; first = end) {
+	if (others->len > 1)
+		g_array_sort_with_data(others, compare_calls, m);
+	const uint32_t *ids = (const uint32_t *)calls->data, *other_ids = (const uint32_t *)others->data;
+	for (guint first = 0, other = 0; first < calls->len;) {
 		uint32_t file = get_call(m, ids[first])->file;
-		for (end = first + 1; end < calls->len && get_call(m, ids[end])->file == file; end++)
-			;
-		place_file(m, ids + first, end - first, is_write);
+		while (other < others->len && get_call(m, other_ids[other])->file < file)
+			other++;
+		struct moves moves = { .calls = ids + first,
+				       .count = count_of(m, calls, first, file),
+				       .others = other_ids + other,
+				       .other_count = count_of(m, others, other, file) };
+		place_file(m, &moves, is_write);
+		first += moves.count;
 	}
 }
 

@@ -248,6 +248,18 @@ static uint64_t find_last_offset(const DtcHistory *h, enum dtc_call_kind kind)
 	return offset;
 }
 
+/* How many reads that took nothing lie behind so many bytes. */
+static guint count_at(const DtcHistory *h, uint64_t offset)
+{
+	guint count = 0;
+	for (uint32_t i = 0; i < dtc_history_get_call_count(h); i++) {
+		const struct dtc_call call = dtc_history_copy_call(h, i);
+		bool is_read = call.kind == DTC_CALL_PEEK || (call.kind == DTC_CALL_READ && call.result <= 0);
+		count += is_read && call.offset == offset;
+	}
+	return count;
+}
+
 static const struct dtc_file *find_socket(const DtcHistory *h)
 {
 	for (uint32_t i = 0; i < dtc_history_get_file_count(h); i++)
@@ -262,6 +274,17 @@ static void send_bytes(struct server *s, uint32_t seq, uint32_t bytes)
 	story_enter(&s->story, s->t++, 0, "write", FD);
 	story_packet(&s->story, DTC_EVENT_NET_SEND, s->t++, 0, &headers);
 	story_leave(&s->story, s->t++, 0, "write", (int64_t)bytes);
+}
+
+/* With MSG_PEEK. */
+static void look(struct server *s, int64_t bytes)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, s->t++, 0);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->story.machine, "recvfrom");
+	e.v[DTC_CALL_FD] = FD;
+	e.v[DTC_CALL_FLAGS] = 2;
+	dtc_machine_apply(s->story.machine, &e);
+	story_leave(&s->story, s->t++, 0, "recvfrom", bytes);
 }
 
 static void lose(struct server *s)
@@ -297,8 +320,13 @@ static void test_lost_read(void)
 			take(&s, 4);
 			take(&s, 46);
 		}
+		take(&s, -EAGAIN);
+		lose(&s);
+		look(&s, 12);
+		take(&s, 0);
 		end_lost(&s);
 		const struct dtc_file *file = find_socket(s.story.history);
+		g_assert_cmpuint(count_at(s.story.history, 80 + 150), ==, 3);
 		g_assert_true(file->has_lost_bytes);
 		g_assert_cmpuint(file->base_in, ==, START);
 		g_assert_cmpuint(find_last_offset(s.story.history, DTC_CALL_READ), ==, 80 + 100 + 4);
