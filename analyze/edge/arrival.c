@@ -5,6 +5,7 @@
 #include "analyze/edge/handoff.h"
 #include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
+#include "collect/packets/records.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -18,9 +19,14 @@
 /* Below TCP_RTO_MIN (200 ms, include/net/tcp.h), less a tick of 250 Hz. */
 #define TIMEOUT_MIN_NS (196 * G_GINT64_CONSTANT(1000000))
 
-static const struct dtc_packet *packet_of(const DtcHistory *h, uint32_t packet)
+static struct dtc_packet packet_of(const DtcHistory *h, uint32_t packet)
 {
-	return dtc_packets_get(dtc_history_get_packets(h), packet);
+	return dtc_packets_read(dtc_history_get_packets(h), packet);
+}
+
+static int64_t time_of(const DtcHistory *h, uint32_t packet)
+{
+	return dtc_packets_read(dtc_history_get_packets(h), packet).time_ns;
 }
 
 /* The last packet with data that the flow brought by time. */
@@ -28,12 +34,14 @@ static uint32_t find_last_received(const DtcHistory *h, uint32_t flow, int64_t t
 {
 	const DtcPackets *packets = dtc_history_get_packets(h);
 	const struct dtc_flow *f = dtc_packets_get_flow(packets, flow);
-	const uint32_t *ids = dtc_packets_get_flow_packets(packets, flow);
-	uint32_t i = DTC_BISECT(k, 0, f->packet_count, dtc_packets_get(packets, ids[k])->time_ns <= time_ns);
+	uint32_t i =
+		DTC_BISECT(k, 0, f->packet_count,
+			   dtc_packets_read(packets, dtc_packets_read_flow_packet(packets, f, k)).time_ns <= time_ns);
 	while (i-- > 0) {
-		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
-		if (p->direction == DTC_RECEIVED && (!with_data || dtc_packet_get_span(p)))
-			return ids[i];
+		uint32_t id = dtc_packets_read_flow_packet(packets, f, i);
+		const struct dtc_packet p = dtc_packets_read(packets, id);
+		if (p.direction == DTC_RECEIVED && (!with_data || dtc_packet_get_span(&p)))
+			return id;
 	}
 	return DTC_NONE;
 }
@@ -41,25 +49,26 @@ static uint32_t find_last_received(const DtcHistory *h, uint32_t flow, int64_t t
 static bool arrival_of_packet(guint node, const DtcHistory *h, uint32_t packet, uint32_t file, bool exact,
 			      struct dtc_arrival *ret_arrival)
 {
-	if (packet == DTC_NONE || packet_of(h, packet)->flow == DTC_NONE)
+	if (packet == DTC_NONE)
+		return false;
+	const struct dtc_packet p = packet_of(h, packet);
+	if (p.flow == DTC_NONE)
 		return false;
 	*ret_arrival = (struct dtc_arrival){ .node = node,
-					     .time_ns = packet_of(h, packet)->time_ns,
+					     .time_ns = p.time_ns,
 					     .packet = packet,
-					     .flow = packet_of(h, packet)->flow,
+					     .flow = p.flow,
 					     .file = file,
-					     .exact = exact && !packet_of(h, packet)->is_inferred };
+					     .exact = exact && !p.is_inferred };
 	return true;
 }
 
 /* Without a flow, a packet's numbers tell all the same who sent it. */
 static struct dtc_arrival arrival_of_bare(guint node, const DtcHistory *h, uint32_t packet)
 {
-	return (struct dtc_arrival){ .node = node,
-				     .time_ns = packet_of(h, packet)->time_ns,
-				     .packet = packet,
-				     .flow = DTC_NONE,
-				     .file = DTC_NONE };
+	return (struct dtc_arrival){
+		.node = node, .time_ns = time_of(h, packet), .packet = packet, .flow = DTC_NONE, .file = DTC_NONE
+	};
 }
 
 /* Receivers without headers: the byte arrived at some time before the read returned; the wake tells better. */
@@ -115,7 +124,7 @@ bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index
 		return arrival_of_byte(node, file, call->file, seq,
 				       wake_before(h, call->thread, call->begin_ns, call->end_ns), ret_arrival);
 	uint32_t packet = dtc_links_find_completing_packet(links, node, file->flow_in, seq);
-	if (packet != DTC_NONE && packet_of(h, packet)->time_ns <= call->end_ns)
+	if (packet != DTC_NONE && time_of(h, packet) <= call->end_ns)
 		return arrival_of_packet(node, h, packet, call->file, true, ret_arrival);
 	packet = find_last_received(h, file->flow_in, call->end_ns, true);
 	return arrival_of_packet(node, h, packet, call->file, false, ret_arrival);
@@ -129,12 +138,12 @@ static bool find_handshake(const DtcHistory *h, guint node, uint32_t file_index,
 		return false;
 	const DtcPackets *packets = dtc_history_get_packets(h);
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, file->flow_in);
-	const uint32_t *ids = dtc_packets_get_flow_packets(packets, file->flow_in);
 	/* a connection from before the trace is not looked through: it has no SYN */
 	for (uint32_t i = 0; i < flow->packet_count && flow->has_isn; i++) {
-		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
-		if (p->direction == DTC_RECEIVED && (p->tcp_flags & DTC_TCP_SYN) && (p->tcp_flags & DTC_TCP_ACK))
-			return arrival_of_packet(node, h, ids[i], file_index, true, ret_arrival);
+		uint32_t id = dtc_packets_get_flow_packet(packets, file->flow_in, i);
+		const struct dtc_packet p = dtc_packets_read(packets, id);
+		if (p.direction == DTC_RECEIVED && (p.tcp_flags & DTC_TCP_SYN) && (p.tcp_flags & DTC_TCP_ACK))
+			return arrival_of_packet(node, h, id, file_index, true, ret_arrival);
 	}
 	return false;
 }
@@ -151,11 +160,11 @@ static bool find_accepted(const DtcHistory *h, guint node, const struct dtc_call
 		return false;
 	const DtcPackets *packets = dtc_history_get_packets(h);
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, flow_in);
-	const uint32_t *ids = dtc_packets_get_flow_packets(packets, flow_in);
 	for (uint32_t i = 0; i < flow->packet_count; i++) {
-		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
-		if (p->direction == DTC_RECEIVED && (p->tcp_flags & DTC_TCP_ACK) && !(p->tcp_flags & DTC_TCP_SYN))
-			return arrival_of_packet(node, h, ids[i], file, true, ret_arrival);
+		uint32_t id = dtc_packets_get_flow_packet(packets, flow_in, i);
+		const struct dtc_packet p = dtc_packets_read(packets, id);
+		if (p.direction == DTC_RECEIVED && (p.tcp_flags & DTC_TCP_ACK) && !(p.tcp_flags & DTC_TCP_SYN))
+			return arrival_of_packet(node, h, id, file, true, ret_arrival);
 	}
 	return false;
 }
@@ -168,13 +177,14 @@ static bool arrival_of_wake(const DtcHistory *h, guint node, const struct dtc_in
 	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref, &wake_place);
 	if (wake->waker != DTC_WAKER_PACKET || wake->ref == DTC_NONE)
 		return false;
-	if (dtc_packet_is_bare(packet_of(h, wake->ref))) {
+	const struct dtc_packet p = packet_of(h, wake->ref);
+	if (dtc_packet_is_bare(&p)) {
 		*ret_arrival = arrival_of_bare(node, h, wake->ref);
 		return true;
 	}
-	if (packet_of(h, wake->ref)->flow == DTC_NONE)
+	if (p.flow == DTC_NONE)
 		return false;
-	uint32_t reverse = dtc_packets_get_flow(dtc_history_get_packets(h), packet_of(h, wake->ref)->flow)->reverse;
+	uint32_t reverse = dtc_packets_get_flow(dtc_history_get_packets(h), p.flow)->reverse;
 	uint32_t file = dtc_history_find_file_of_flow(h, reverse);
 	int32_t pid = dtc_history_get_thread(h, wait->thread)->pid;
 	bool own = file != DTC_NONE && dtc_history_get_file(h, file)->pid == pid;
@@ -430,47 +440,45 @@ static uint32_t reverse_of(const DtcHistory *h, uint32_t flow)
  */
 static enum dtc_again find_again(const DtcHistory *h, const struct dtc_send *send)
 {
-	const struct dtc_packet *again = packet_of(h, send->packet), *before = packet_of(h, send->before);
+	const struct dtc_packet again = packet_of(h, send->packet), before = packet_of(h, send->before);
 	if (send->packet == send->first)
 		return DTC_AGAIN_NOT;
-	if (again->tcp_flags & DTC_TCP_SYN)
+	if (again.tcp_flags & DTC_TCP_SYN)
 		return DTC_AGAIN_HANDSHAKE;
 	if (dtc_history_get_packet_context(h, send->packet).vector != SOFTIRQ_TIMER)
 		return DTC_AGAIN_FAST;
-	if (again->time_ns - before->time_ns >= TIMEOUT_MIN_NS)
+	if (again.time_ns - before.time_ns >= TIMEOUT_MIN_NS)
 		return DTC_AGAIN_TIMEOUT;
 	if (send->is_tail)
 		return DTC_AGAIN_PROBE;
-	uint32_t ack = find_last_received(h, reverse_of(h, again->flow), again->time_ns, false);
-	return ack != DTC_NONE && packet_of(h, ack)->time_ns > before->time_ns ? DTC_AGAIN_REORDERING
-									       : DTC_AGAIN_TIMEOUT;
+	uint32_t ack = find_last_received(h, reverse_of(h, again.flow), again.time_ns, false);
+	return ack != DTC_NONE && time_of(h, ack) > before.time_ns ? DTC_AGAIN_REORDERING : DTC_AGAIN_TIMEOUT;
 }
 
 /* What let bytes go that had been written before. */
 static enum dtc_hold find_hold(const DtcHistory *h, uint32_t packet)
 {
-	const struct dtc_packet *sent = packet_of(h, packet);
+	const struct dtc_packet sent = packet_of(h, packet);
 	uint8_t vector = dtc_history_get_packet_context(h, packet).vector;
 	if (vector == SOFTIRQ_TIMER)
 		return DTC_HOLD_TIMER;
 	if (vector == SOFTIRQ_TASKLET) /* net/ipv4/tcp_output.c: tcp_tasklet_func */
 		return DTC_HOLD_QUEUE;
-	uint32_t flow = reverse_of(h, sent->flow);
-	uint32_t last = find_last_received(h, flow, sent->time_ns, false);
-	uint32_t previous =
-		last == DTC_NONE ? DTC_NONE : find_last_received(h, flow, packet_of(h, last)->time_ns - 1, false);
+	uint32_t flow = reverse_of(h, sent.flow);
+	uint32_t last = find_last_received(h, flow, sent.time_ns, false);
+	uint32_t previous = last == DTC_NONE ? DTC_NONE : find_last_received(h, flow, time_of(h, last) - 1, false);
 	if (previous == DTC_NONE)
 		return DTC_HOLD_NOT_KNOWN;
-	const struct dtc_packet *p = packet_of(h, last), *before = packet_of(h, previous);
-	bool is_update = p->ack == before->ack && p->window > before->window;
-	return is_update || before->window == 0 ? DTC_HOLD_RECEIVER : DTC_HOLD_CONGESTION;
+	const struct dtc_packet p = packet_of(h, last), before = packet_of(h, previous);
+	bool is_update = p.ack == before.ack && p.window > before.window;
+	return is_update || before.window == 0 ? DTC_HOLD_RECEIVER : DTC_HOLD_CONGESTION;
 }
 
 /* Nothing tells of calls and bytes: who ran when it left, or, in an interrupt, what the kernel answered. */
 static void set_bare_sender(const DtcHistory *h, const struct dtc_send *send, struct dtc_sender *ret_sender)
 {
 	const struct dtc_packet_context context = dtc_history_get_packet_context(h, send->packet);
-	int64_t sent_ns = packet_of(h, send->packet)->time_ns;
+	int64_t sent_ns = time_of(h, send->packet);
 	*ret_sender = (struct dtc_sender){ .node = send->node,
 					   .thread = context.in_softirq ? DTC_NONE : context.thread,
 					   .call = DTC_NONE,
@@ -497,7 +505,7 @@ static bool is_answer(const DtcHistory *h, const struct dtc_packet *sent, const 
 {
 	uint32_t last = find_last_received(h, reverse_of(h, sent->flow), sent->time_ns, false);
 	return last != DTC_NONE && dtc_brought_get_thread(h, last) == context->thread &&
-	       dtc_brought_has_run(h, context->thread, packet_of(h, last)->time_ns, sent->time_ns);
+	       dtc_brought_has_run(h, context->thread, time_of(h, last), sent->time_ns);
 }
 
 bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_sender *ret_sender)
@@ -511,21 +519,21 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 		return false;
 	}
 	const DtcHistory *h = dtc_links_get_history(links, send.node);
-	const struct dtc_packet *sent = packet_of(h, send.packet), *first = packet_of(h, send.first);
-	if (sent->flow == DTC_NONE) {
+	const struct dtc_packet sent = packet_of(h, send.packet), first = packet_of(h, send.first);
+	if (sent.flow == DTC_NONE) {
 		set_bare_sender(h, &send, ret_sender);
 		return true;
 	}
 	const struct dtc_packet_context context = dtc_history_get_packet_context(h, send.first);
-	uint32_t file = dtc_history_find_file_of_flow(h, first->flow);
+	uint32_t file = dtc_history_find_file_of_flow(h, first.flow);
 	*ret_sender = (struct dtc_sender){ .node = send.node,
 					   .thread = DTC_NONE,
 					   .call = DTC_NONE,
 					   .file = file,
-					   .written_ns = first->time_ns,
-					   .first_ns = first->time_ns,
-					   .sent_ns = sent->time_ns,
-					   .left_ns = sent->time_ns,
+					   .written_ns = first.time_ns,
+					   .first_ns = first.time_ns,
+					   .sent_ns = sent.time_ns,
+					   .left_ns = sent.time_ns,
 					   .copies = send.copies,
 					   .again = find_again(h, &send),
 					   .exact = send.exact && arrival->exact,
@@ -533,21 +541,21 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 	int64_t queue_ns = dtc_history_get_packet_context(h, send.packet).queue_ns;
 	if (queue_ns != DTC_TIME_NONE)
 		ret_sender->left_ns = queue_ns;
-	if (!context.in_softirq && context.thread != DTC_NONE && !is_answer(h, first, &context)) {
+	if (!context.in_softirq && context.thread != DTC_NONE && !is_answer(h, &first, &context)) {
 		ret_sender->thread = context.thread;
 		ret_sender->call = context.call;
 		return true;
 	}
-	if (first->payload_bytes) {
+	if (first.payload_bytes) {
 		/* ack-clocked, or sent by a timer: back to the write that gave these bytes */
-		uint32_t write = dtc_links_find_write(links, send.node, first->flow,
-						      first->seq + first->payload_bytes - 1, first->time_ns);
-		if (write != DTC_NONE && dtc_history_get_call_begin_ns(h, write) <= first->time_ns) {
+		uint32_t write = dtc_links_find_write(links, send.node, first.flow, first.seq + first.payload_bytes - 1,
+						      first.time_ns);
+		if (write != DTC_NONE && dtc_history_get_call_begin_ns(h, write) <= first.time_ns) {
 			struct dtc_call call_place;
 			const struct dtc_call *call = dtc_history_get_call(h, write, &call_place);
 			ret_sender->thread = call->thread;
 			ret_sender->call = write;
-			if (call->end_ns != DTC_TIME_NONE && call->end_ns < first->time_ns) {
+			if (call->end_ns != DTC_TIME_NONE && call->end_ns < first.time_ns) {
 				ret_sender->written_ns = call->end_ns;
 				ret_sender->hold = find_hold(h, send.first);
 			}
@@ -555,11 +563,11 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 		}
 	}
 	/* the kernel answered: to the last packet that it had received on this connection */
-	ret_sender->thread = find_owner(h, file, first->time_ns);
-	ret_sender->is_delayed = context.vector == SOFTIRQ_TIMER && !dtc_packet_get_span(first);
-	uint32_t last = find_last_received(h, reverse_of(h, first->flow), first->time_ns, false);
+	ret_sender->thread = find_owner(h, file, first.time_ns);
+	ret_sender->is_delayed = context.vector == SOFTIRQ_TIMER && !dtc_packet_get_span(&first);
+	uint32_t last = find_last_received(h, reverse_of(h, first.flow), first.time_ns, false);
 	/* a SYN-ACK answers the SYN and nothing else; any other empty segment follows what came last by order alone */
-	bool handshake = (first->tcp_flags & DTC_TCP_SYN) != 0;
+	bool handshake = (first.tcp_flags & DTC_TCP_SYN) != 0;
 	ret_sender->relayed = arrival_of_packet(send.node, h, last, file, handshake, &ret_sender->cause);
 	ret_sender->exact = ret_sender->exact && handshake;
 	return true;

@@ -54,9 +54,9 @@ DtcBareSends *dtc_bare_sends_new(guint node_count, const DtcHistory *const *hist
 		const DtcPackets *packets = histories[node] ? dtc_history_get_packets(histories[node]) : NULL;
 		uint32_t count = packets ? dtc_packets_get_count(packets) : 0;
 		for (uint32_t i = 0; i < count; i++) {
-			const struct dtc_packet *packet = dtc_packets_get(packets, i);
-			if (packet->direction == DTC_SENT && dtc_packet_is_bare(packet))
-				add(sends, packet, (struct dtc_bare_send){ node, i });
+			const struct dtc_packet packet = dtc_packets_get(packets, i);
+			if (packet.direction == DTC_SENT && dtc_packet_is_bare(&packet))
+				add(sends, &packet, (struct dtc_bare_send){ node, i });
 		}
 	}
 	return sends;
@@ -93,9 +93,12 @@ static bool fits(const struct dtc_packet *received, const struct dtc_packet *sen
 uint32_t dtc_bare_find_answered(const DtcHistory *history, uint32_t sent)
 {
 	const DtcPackets *packets = dtc_history_get_packets(history);
+	const struct dtc_packet answer = dtc_packets_get(packets, sent);
 	uint32_t end = sent > ANSWERED_MAX ? sent - ANSWERED_MAX : 0;
-	for (uint32_t i = sent; i-- > end;)
-		if (fits(dtc_packets_get(packets, i), dtc_packets_get(packets, sent)))
+	for (uint32_t i = sent; i-- > end;) {
+		const struct dtc_packet received = dtc_packets_get(packets, i);
+		if (fits(&received, &answer))
 			return i;
+	}
 	return DTC_NONE;
 }

@@ -19,16 +19,21 @@
 /* Interrupts for guests between a packet's coming to its carrier and its arrival. */
 #define INTERRUPTS_MAX 4096
 
-static const struct dtc_packet *packet_of(const DtcHistory *h, uint32_t packet)
+static struct dtc_packet packet_of(const DtcHistory *h, uint32_t packet)
 {
 	return dtc_packets_get(dtc_history_get_packets(h), packet);
+}
+
+static int64_t time_of(const DtcHistory *h, uint32_t packet)
+{
+	return dtc_packets_get_time_ns(dtc_history_get_packets(h), packet);
 }
 
 /* The packets of a connection on the host that a guest's packet went by. */
 struct passing {
 	const DtcHistory *h;
-	const struct dtc_flow *flow;
-	const uint32_t *ids;
+	uint32_t flow;
+	uint32_t count; /* of its packets */
 };
 
 /* The flow of what arrived, as the host has it; false if it has none. reverse: its other direction. */
@@ -46,15 +51,19 @@ static bool find_passing(const DtcLinks *links, const struct dtc_arrival *arriva
 		return false;
 	if (reverse)
 		flow = dtc_packets_get_flow(packets, flow)->reverse;
-	*ret_passing =
-		(struct passing){ h, dtc_packets_get_flow(packets, flow), dtc_packets_get_flow_packets(packets, flow) };
+	*ret_passing = (struct passing){ h, flow, dtc_packets_get_flow(packets, flow)->packet_count };
 	return true;
+}
+
+static uint32_t get_id(const struct passing *p, uint32_t index)
+{
+	return dtc_packets_get_flow_packet(dtc_history_get_packets(p->h), p->flow, index);
 }
 
 /* The position behind the last packet up to time. */
 static uint32_t find_after(const struct passing *p, int64_t time_ns)
 {
-	return DTC_BISECT(i, 0, p->flow->packet_count, packet_of(p->h, p->ids[i])->time_ns <= time_ns);
+	return DTC_BISECT(i, 0, p->count, time_of(p->h, get_id(p, i)) <= time_ns);
 }
 
 /* Whether a packet that goes by brings the last byte of another, or, of empty ones, is the same. */
@@ -75,11 +84,11 @@ static uint32_t find_passage(const struct passing *p, const struct dtc_packet *o
 			     int64_t begin_ns, int64_t end_ns)
 {
 	for (uint32_t i = find_after(p, end_ns), steps = 0; i-- > 0 && steps < PACKETS_MAX; steps++) {
-		const struct dtc_packet *packet = packet_of(p->h, p->ids[i]);
-		if (packet->time_ns < begin_ns)
+		const struct dtc_packet packet = packet_of(p->h, get_id(p, i));
+		if (packet.time_ns < begin_ns)
 			break;
-		if (packet->direction == direction && is_same(packet, of))
-			return p->ids[i];
+		if (packet.direction == direction && is_same(&packet, of))
+			return get_id(p, i);
 	}
 	return DTC_NONE;
 }
@@ -101,8 +110,8 @@ static bool find_cpu(const DtcLinks *links, guint node, uint32_t packet, struct 
 {
 	const DtcClocks *clocks = dtc_links_get_clocks(links);
 	const DtcHistory *h = dtc_links_get_history(links, node);
-	return packet != DTC_NONE && packet_of(h, packet)->flow != DTC_NONE &&
-	       dtc_guests_get_cpu(dtc_links_get_guests(links), node, packet_of(h, packet)->cpu, ret_cpu) &&
+	return packet != DTC_NONE && packet_of(h, packet).flow != DTC_NONE &&
+	       dtc_guests_get_cpu(dtc_links_get_guests(links), node, packet_of(h, packet).cpu, ret_cpu) &&
 	       dtc_clocks_get_group(clocks, node) == dtc_clocks_get_group(clocks, ret_cpu->host);
 }
 
@@ -122,7 +131,7 @@ static const struct dtc_wake *find_wake(const DtcHistory *h, uint32_t thread, in
 /* Whether a thread received nothing itself from begin on, up to a packet. */
 static bool is_first_brought(const DtcHistory *h, uint32_t packet, uint32_t thread, int64_t begin_ns)
 {
-	for (uint32_t i = packet, steps = 0; i-- > 0 && packet_of(h, i)->time_ns >= begin_ns; steps++)
+	for (uint32_t i = packet, steps = 0; i-- > 0 && time_of(h, i) >= begin_ns; steps++)
 		if (steps == PACKETS_MAX || dtc_brought_get_thread(h, i) == thread)
 			return false;
 	return true;
@@ -144,12 +153,12 @@ bool dtc_carriage_find_out(const DtcLinks *links, const struct dtc_arrival *arri
 	int64_t end_ns = to_host_ns(links, arrival->node, arrival->time_ns, out.host, &arrival_error_ns);
 	if (!find_passing(links, arrival, out.host, end_ns, false, &p))
 		return false;
-	uint32_t packet = find_passage(&p, packet_of(dtc_links_get_history(links, arrival->node), arrival->packet),
-				       DTC_RECEIVED, left_ns - error_ns, end_ns + arrival_error_ns);
+	const struct dtc_packet arrived = packet_of(dtc_links_get_history(links, arrival->node), arrival->packet);
+	uint32_t packet = find_passage(&p, &arrived, DTC_RECEIVED, left_ns - error_ns, end_ns + arrival_error_ns);
 	out.thread = packet == DTC_NONE ? DTC_NONE : dtc_brought_get_thread(p.h, packet);
 	if (out.thread == DTC_NONE)
 		return false;
-	out.done_ns = packet_of(p.h, packet)->time_ns;
+	out.done_ns = time_of(p.h, packet);
 	struct dtc_wake wake_place;
 	const struct dtc_wake *kick = find_wake(p.h, out.thread, out.done_ns, left_ns - error_ns, &wake_place);
 	out.exact = kick && kick->waker == DTC_WAKER_THREAD && kick->thread == out.cpu.thread &&
@@ -163,11 +172,13 @@ bool dtc_carriage_find_out(const DtcLinks *links, const struct dtc_arrival *arri
 /* Who brings what the guest sends on this connection also takes what is for it: the nearest one. */
 static uint32_t find_taker(const struct passing *answers, int64_t time_ns)
 {
-	uint32_t at = find_after(answers, time_ns), count = answers->flow->packet_count;
+	uint32_t at = find_after(answers, time_ns), count = answers->count;
 	for (uint32_t steps = 1; steps <= PACKETS_MAX && (steps <= at || at + steps <= count); steps++) {
-		uint32_t before = steps <= at ? dtc_brought_get_thread(answers->h, answers->ids[at - steps]) : DTC_NONE;
-		uint32_t after = at + steps <= count ? dtc_brought_get_thread(answers->h, answers->ids[at + steps - 1])
-						     : DTC_NONE;
+		uint32_t before =
+			steps <= at ? dtc_brought_get_thread(answers->h, get_id(answers, at - steps)) : DTC_NONE;
+		uint32_t after = at + steps <= count
+					 ? dtc_brought_get_thread(answers->h, get_id(answers, at + steps - 1))
+					 : DTC_NONE;
 		if (before != DTC_NONE || after != DTC_NONE)
 			return before != DTC_NONE ? before : after;
 	}
@@ -256,14 +267,13 @@ bool dtc_carriage_find_in(const DtcLinks *links, const struct dtc_arrival *arriv
 	    !find_passing(links, arrival, in.host, arrival_ns, true, &answers))
 		return false;
 	/* what comes from another machine, or another guest, is there when the host has sent it on */
-	uint32_t on =
-		sender->node == in.host
-			? DTC_NONE
-			: find_passage(&p, packet_of(dtc_links_get_history(links, arrival->node), arrival->packet),
-				       DTC_SENT, left_ns - error_ns, arrival_ns + arrival_error_ns);
+	const struct dtc_packet arrived = packet_of(dtc_links_get_history(links, arrival->node), arrival->packet);
+	uint32_t on = sender->node == in.host
+			      ? DTC_NONE
+			      : find_passage(&p, &arrived, DTC_SENT, left_ns - error_ns, arrival_ns + arrival_error_ns);
 	uint32_t sent = sender->node == in.host ? sender->packet : on;
 	if (on != DTC_NONE)
-		left_ns = packet_of(p.h, on)->time_ns;
+		left_ns = time_of(p.h, on);
 	in.thread = find_taker(&answers, arrival_ns);
 	if (in.thread == DTC_NONE || !find_end(links, arrival, left_ns, arrival_ns + arrival_error_ns, &in))
 		return false;

@@ -5,7 +5,7 @@
 #include "analyze/edge/translations.h"
 #include "analyze/exchange/endpoint.h"
 #include "analyze/exchange/flow_nodes.h"
-#include "collect/packets/table.h"
+#include "collect/packets/records.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -248,15 +248,26 @@ static int64_t deliver(GArray *beyond, int64_t contiguous, struct span span)
 	return contiguous;
 }
 
-/* With room for the lists of a flow. */
-static struct flow_index *new_index(const DtcPackets *packets, const uint32_t *ids, uint32_t count)
+#define SENT_ONLY (1 << DTC_SENT)
+
+static bool is_mixed(uint8_t directions)
 {
-	uint32_t sent_count = 0;
-	for (uint32_t i = 0; i < count; i++)
-		sent_count += dtc_packets_get(packets, ids[i])->direction == DTC_SENT;
+	return (directions & (directions - 1)) != 0;
+}
+
+/* With room for the lists of a flow. */
+static struct flow_index *new_index(const DtcPackets *packets, const struct dtc_flow *flow, uint8_t directions)
+{
+	uint32_t count = flow->packet_count, sent_count = directions == SENT_ONLY ? count : 0;
+	for (uint32_t i = 0; i < count && is_mixed(directions); i++) {
+		uint32_t id = dtc_packets_read_flow_packet(packets, flow, i);
+		sent_count += dtc_packets_read(packets, id).direction == DTC_SENT;
+	}
 	gsize record_bytes = sizeof(int64_t) + sizeof(uint32_t), bytes = count * record_bytes;
 	struct flow_index *index = g_malloc(sizeof(*index) + (bytes > LISTS_BYTES ? 0 : bytes));
-	*index = (struct flow_index){ .base_seq = count ? dtc_packets_get(packets, ids[0])->seq : 0 };
+	*index = (struct flow_index){ 0 };
+	if (count)
+		index->base_seq = dtc_packets_read(packets, dtc_packets_read_flow_packet(packets, flow, 0)).seq;
 	if (bytes > LISTS_BYTES) {
 		index->lists = dtc_table_new_on_heap(record_bytes, LISTS_BYTES);
 		dtc_table_extend(index->lists, count);
@@ -271,19 +282,21 @@ static struct flow_index *new_index(const DtcPackets *packets, const uint32_t *i
 
 static struct flow_index *build_index(const DtcPackets *packets, uint32_t flow)
 {
-	uint32_t count = dtc_packets_get_flow(packets, flow)->packet_count;
-	const uint32_t *ids = dtc_packets_get_flow_packets(packets, flow);
-	struct flow_index *index = new_index(packets, ids, count);
+	const struct dtc_flow *of = dtc_packets_get_flow(packets, flow);
+	uint8_t directions = dtc_packets_get_flow_seen(packets, flow).directions;
+	struct flow_index *index = new_index(packets, of, directions);
 	g_autoptr(GArray) beyond = g_array_new(FALSE, FALSE, sizeof(struct span));
 	int64_t last = 0, sent_end = INT64_MIN, delivered = INT64_MIN;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
-		int64_t begin = last + dtc_seq_distance(index->base_seq + (uint32_t)last, p->seq);
-		int64_t end = begin + dtc_packet_get_span(p);
+	for (uint32_t i = 0; i < of->packet_count; i++) {
+		uint32_t id = dtc_packets_read_flow_packet(packets, of, i);
+		const struct dtc_packet p = dtc_packets_read(packets, id);
+		int64_t begin = last + dtc_seq_distance(index->base_seq + (uint32_t)last, p.seq);
+		int64_t end = begin + dtc_packet_get_span(&p);
 		last = MAX(last, end);
-		if (p->direction == DTC_SENT) {
+		/* as they were counted */
+		if (is_mixed(directions) ? p.direction == DTC_SENT : directions == SENT_ONLY) {
 			sent_end = MAX(sent_end, end);
-			index->sent[index->sent_count] = ids[i];
+			index->sent[index->sent_count] = id;
 			index->sent_end[index->sent_count++] = sent_end;
 		} else {
 			if (delivered == INT64_MIN)
@@ -293,7 +306,7 @@ static struct flow_index *build_index(const DtcPackets *packets, uint32_t flow)
 				delivered = g_array_index(beyond, struct span, 0).end;
 				g_array_remove_index(beyond, 0);
 			}
-			index->received[index->received_count] = ids[i];
+			index->received[index->received_count] = id;
 			index->delivered_end[index->received_count++] = delivered;
 		}
 	}
@@ -323,7 +336,7 @@ static guint find_greater(const int64_t *values, guint count, int64_t limit)
 /* Number of packets sent at or before time. */
 static guint count_until(const DtcPackets *packets, const struct flow_index *index, int64_t time_ns)
 {
-	return DTC_BISECT(i, 0, index->sent_count, dtc_packets_get(packets, index->sent[i])->time_ns <= time_ns);
+	return DTC_BISECT(i, 0, index->sent_count, dtc_packets_read(packets, index->sent[i]).time_ns <= time_ns);
 }
 
 uint32_t dtc_links_find_completing_packet(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq)
@@ -378,25 +391,30 @@ static bool find_covering(const DtcPackets *packets, const struct flow_index *in
 	int64_t at = unwrap(index, seq, index->sent_end[count - 1]);
 	guint first = find_greater(index->sent_end, index->sent_count, at);
 	uint32_t matched = DTC_NONE;
+	struct dtc_packet first_sent = { 0 };
+	bool is_inferred = false;
 	ret_send->copies = 0;
 	for (guint i = first; i < count; i++) {
 		uint32_t id = index->sent[i];
-		const struct dtc_packet *p = dtc_packets_get(packets, id);
-		int32_t into = dtc_seq_distance(p->seq, seq);
-		if (into < 0 || (uint32_t)into >= dtc_packet_get_span(p) ||
-		    (matched != DTC_NONE && is_passage(dtc_packets_get(packets, ret_send->first), p)))
+		const struct dtc_packet p = dtc_packets_read(packets, id);
+		int32_t into = dtc_seq_distance(p.seq, seq);
+		if (into < 0 || (uint32_t)into >= dtc_packet_get_span(&p) ||
+		    (matched != DTC_NONE && is_passage(&first_sent, &p)))
 			continue;
-		if (matched == DTC_NONE)
+		if (matched == DTC_NONE) {
 			ret_send->first = id;
+			first_sent = p;
+		}
 		ret_send->before = matched == DTC_NONE ? id : matched;
 		matched = id;
+		is_inferred = p.is_inferred;
 		ret_send->copies++;
-		ret_send->is_tail = at - into + (int64_t)dtc_packet_get_span(p) >= index->sent_end[i];
-		if (received && received->ip_id && same_segment(p, received))
+		ret_send->is_tail = at - into + (int64_t)dtc_packet_get_span(&p) >= index->sent_end[i];
+		if (received && received->ip_id && same_segment(&p, received))
 			break; /* this very one, whatever was sent afterwards */
 	}
 	ret_send->packet = matched;
-	ret_send->exact = matched != DTC_NONE && !dtc_packets_get(packets, matched)->is_inferred;
+	ret_send->exact = matched != DTC_NONE && !is_inferred;
 	return matched != DTC_NONE;
 }
 
@@ -412,7 +430,8 @@ static bool find_empty(const DtcLinks *links, const DtcPackets *packets, const s
 			break;
 		}
 		uint32_t id = index->sent[i];
-		if (!same_segment(dtc_packets_get(packets, id), received))
+		const struct dtc_packet p = dtc_packets_read(packets, id);
+		if (!same_segment(&p, received))
 			continue;
 		if (!candidates++)
 			ret_send->packet = ret_send->first = ret_send->before = id;
@@ -421,7 +440,7 @@ static bool find_empty(const DtcLinks *links, const DtcPackets *packets, const s
 	}
 	ret_send->copies = 1;
 	ret_send->is_tail = true;
-	ret_send->exact = candidates == 1 && !dtc_packets_get(packets, ret_send->packet)->is_inferred;
+	ret_send->exact = candidates == 1 && !dtc_packets_read(packets, ret_send->packet).is_inferred;
 	return candidates > 0;
 }
 
@@ -513,7 +532,7 @@ static bool find_bare(const DtcLinks *links, guint node, const struct dtc_packet
 	const struct dtc_bare_send *sends = dtc_bare_sends_find(get_bare(links), received, &count);
 	int64_t nearest_ns = INT64_MIN;
 	for (guint i = 0; i < count; i++) {
-		int64_t at_ns = dtc_packets_get(packets_of(links, sends[i].node), sends[i].packet)->time_ns;
+		int64_t at_ns = dtc_packets_read(packets_of(links, sends[i].node), sends[i].packet).time_ns;
 		if (at_ns > latest_send_ns(links, node, sends[i].node, (DtcNodeTime){ received->time_ns }))
 			continue;
 		fitting++;
@@ -533,11 +552,11 @@ static bool find_bare(const DtcLinks *links, guint node, const struct dtc_packet
 
 bool dtc_links_find_send(const DtcLinks *links, guint node, uint32_t packet, struct dtc_send *ret_send)
 {
-	const struct dtc_packet *p = dtc_packets_get(packets_of(links, node), packet);
-	if (p->flow == DTC_NONE)
-		return dtc_packet_is_bare(p) && find_bare(links, node, p, ret_send);
-	uint32_t span = dtc_packet_get_span(p);
-	const struct arrived arrived = { node, p->flow, { p->time_ns }, span > 0, p->seq + span - 1, p };
+	const struct dtc_packet p = dtc_packets_read(packets_of(links, node), packet);
+	if (p.flow == DTC_NONE)
+		return dtc_packet_is_bare(&p) && find_bare(links, node, &p, ret_send);
+	uint32_t span = dtc_packet_get_span(&p);
+	const struct arrived arrived = { node, p.flow, { p.time_ns }, span > 0, p.seq + span - 1, &p };
 	return find_on_nodes(links, &arrived, ret_send);
 }
 
@@ -644,16 +663,16 @@ uint32_t dtc_links_find_read_of_byte(const DtcLinks *links, guint node, uint32_t
 uint32_t dtc_links_find_read(const DtcLinks *links, guint node, uint32_t packet)
 {
 	const DtcHistory *h = links->histories[node];
-	const struct dtc_packet *p = dtc_packets_get(packets_of(links, node), packet);
-	uint32_t file = p->flow == DTC_NONE || !p->payload_bytes ? DTC_NONE : find_receiving_file(links, node, p->flow);
+	const struct dtc_packet p = dtc_packets_read(packets_of(links, node), packet);
+	uint32_t file = p.flow == DTC_NONE || !p.payload_bytes ? DTC_NONE : find_receiving_file(links, node, p.flow);
 	uint32_t base;
 	if (file == DTC_NONE)
 		return DTC_NONE;
 	const DtcFileCalls *calls = dtc_links_get_file_calls(links, node, file);
 	if (!dtc_links_find_base_in(links, node, file, &base))
-		return dtc_file_calls_find_moved(calls, false, p->time_ns);
-	uint32_t call = dtc_file_calls_find_byte(calls, false, p->seq + p->payload_bytes - 1 - base, p->time_ns);
-	return call == DTC_NONE || dtc_history_copy_call(h, call).end_ns < p->time_ns ? DTC_NONE : call;
+		return dtc_file_calls_find_moved(calls, false, p.time_ns);
+	uint32_t call = dtc_file_calls_find_byte(calls, false, p.seq + p.payload_bytes - 1 - base, p.time_ns);
+	return call == DTC_NONE || dtc_history_copy_call(h, call).end_ns < p.time_ns ? DTC_NONE : call;
 }
 
 /* The node's own capture first; what never leaves a machine no other one shows. */

@@ -162,7 +162,7 @@ static void cut_on_cpu(struct cut *cut, const struct dtc_arrival *arrival, int64
 
 	if (arrival->packet != DTC_NONE && begin_cluster_ns < cut->at &&
 	    dtc_guests_get_cpu(dtc_links_get_guests(cut->shares->links), cut->shares->node,
-			       dtc_packets_get(packets, arrival->packet)->cpu, &cpu))
+			       dtc_packets_get(packets, arrival->packet).cpu, &cpu))
 		cut_pieces(cut, &cpu, dtc_clocks_to_node_ns(cut->clocks, cpu.host, begin_cluster_ns),
 			   dtc_clocks_to_node_ns(cut->clocks, cpu.host, cut->at));
 	cut_to(cut, begin_cluster_ns, cut->interval->state);

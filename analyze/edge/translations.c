@@ -95,10 +95,9 @@ static void add_samples(struct search *search, uint32_t index, const DtcPackets 
 	uint64_t lowest[SAMPLES];
 	guint found = 0;
 	uint32_t count = dtc_packets_get_flow(packets, flow)->packet_count;
-	const uint32_t *ids = count ? dtc_packets_get_flow_packets(packets, flow) : NULL;
 	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
-		uint64_t value = p->payload_bytes && !p->is_inferred ? mix_segment(p) : UINT64_MAX;
+		const struct dtc_packet p = dtc_packets_get(packets, dtc_packets_get_flow_packet(packets, flow, i));
+		uint64_t value = p.payload_bytes && !p.is_inferred ? mix_segment(&p) : UINT64_MAX;
 		guint at = found;
 		while (at > 0 && lowest[at - 1] > value)
 			at--;

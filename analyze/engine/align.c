@@ -26,7 +26,7 @@ static bool read_clocks(struct dtc_alignment *alignment, const struct dtc_align_
 		if (recordings->histories[node])
 			begin_ns[node] = dtc_history_get_begin_ns(recordings->histories[node]);
 		else if (packets && dtc_packets_get_count(packets))
-			begin_ns[node] = dtc_packets_get(packets, 0)->time_ns;
+			begin_ns[node] = dtc_packets_get_time_ns(packets, 0);
 	}
 	alignment->own = dtc_clocks_read_file(input->sync_file, input->names, begin_ns, node_count, error);
 	if (!alignment->own)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/capture_fit.h"
 
+#include <dtrace-chain/bisect.h>
+
 #include <string.h>
 
 #define SECOND INT64_C(1000000000)
@@ -23,13 +25,10 @@ struct span {
 
 static struct span get_span(const DtcPackets *packets)
 {
-	struct span span = { INT64_MAX, INT64_MIN };
-	for (uint32_t i = 0; i < dtc_packets_get_count(packets); i++) {
-		int64_t time_ns = dtc_packets_get(packets, i)->time_ns;
-		span.begin_ns = MIN(span.begin_ns, time_ns);
-		span.end_ns = MAX(span.end_ns, time_ns);
-	}
-	return span;
+	uint32_t count = dtc_packets_get_count(packets);
+	if (!count)
+		return (struct span){ INT64_MAX, INT64_MIN };
+	return (struct span){ dtc_packets_get_time_ns(packets, 0), dtc_packets_get_time_ns(packets, count - 1) };
 }
 
 /* ---- addresses ---- */
@@ -42,8 +41,8 @@ static GHashTable *list_own(const DtcPackets *kernel)
 		const struct dtc_flow *flow = dtc_packets_get_flow(kernel, i);
 		if (flow->packet_count == 0 || dtc_address_is_loopback(flow->source))
 			continue;
-		uint32_t first = dtc_packets_get_flow_packets(kernel, i)[0];
-		if (dtc_packets_get(kernel, first)->direction == DTC_SENT)
+		uint32_t first = dtc_packets_get_flow_packet(kernel, i, 0);
+		if (dtc_packets_get_direction(kernel, first) == DTC_SENT)
 			g_hash_table_add(own, (void *)flow->source);
 	}
 	return own;
@@ -118,12 +117,9 @@ static int64_t get_length(struct span span)
 
 static guint count_within(const DtcPackets *packets, struct span span)
 {
-	guint count = 0;
-	for (uint32_t i = 0; i < dtc_packets_get_count(packets); i++) {
-		int64_t time_ns = dtc_packets_get(packets, i)->time_ns;
-		count += time_ns >= span.begin_ns && time_ns <= span.end_ns;
-	}
-	return count;
+	uint32_t count = dtc_packets_get_count(packets);
+	uint32_t first = DTC_BISECT(i, 0, count, dtc_packets_get_time_ns(packets, i) < span.begin_ns);
+	return DTC_BISECT(i, first, count, dtc_packets_get_time_ns(packets, i) <= span.end_ns) - first;
 }
 
 /*

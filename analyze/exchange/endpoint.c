@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/exchange/endpoint.h"
 
+#include "collect/packets/records.h"
+
 #include <string.h>
 
 /* The same ends again after this time are another connection, if no SYN says so before. */
@@ -29,8 +31,8 @@ static bool is_opener(const DtcHistory *h, const struct dtc_flow *flow)
 
 	if (!flow->packet_count)
 		return false;
-	const struct dtc_packet *first = dtc_packets_get(packets, dtc_packets_get_flow_packets(packets, index)[0]);
-	return flow->protocol == DTC_PROTOCOL_TCP && (first->tcp_flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN;
+	const struct dtc_packet first = dtc_packets_read(packets, dtc_packets_get_flow_packet(packets, index, 0));
+	return flow->protocol == DTC_PROTOCOL_TCP && (first.tcp_flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN;
 }
 
 /* A connect comes before all data, so that this ends at the first call that moves some. */
@@ -73,9 +75,8 @@ static int64_t get_flow_distance_ns(const DtcPackets *packets, uint32_t flow, in
 	uint32_t count = dtc_packets_get_flow(packets, flow)->packet_count;
 	if (!count)
 		return INT64_MAX;
-	const uint32_t *ids = dtc_packets_get_flow_packets(packets, flow);
-	int64_t first_ns = dtc_packets_get(packets, ids[0])->time_ns;
-	int64_t last_ns = dtc_packets_get(packets, ids[count - 1])->time_ns;
+	int64_t first_ns = dtc_packets_read(packets, dtc_packets_get_flow_packet(packets, flow, 0)).time_ns;
+	int64_t last_ns = dtc_packets_read(packets, dtc_packets_get_flow_packet(packets, flow, count - 1)).time_ns;
 	return time_ns < first_ns ? first_ns - time_ns : time_ns > last_ns ? time_ns - last_ns : 0;
 }
 

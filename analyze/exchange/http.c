@@ -481,11 +481,11 @@ static bool is_tls_record(const uint8_t *data, uint32_t bytes)
 /* A packet that was seen just before, with the same numbers between other ends. */
 static bool is_echo_of_another(const DtcHttp *http, uint32_t packet)
 {
-	const struct dtc_packet *p = dtc_packets_get(http->packets, packet);
+	const struct dtc_packet p = dtc_packets_get(http->packets, packet);
 	for (uint32_t i = packet; i > 0 && packet - i < ECHO_PACKETS; i--) {
-		const struct dtc_packet *before = dtc_packets_get(http->packets, i - 1);
-		if (before->seq == p->seq && before->ack == p->ack && before->payload_bytes == p->payload_bytes &&
-		    before->flow != p->flow && ABS(p->time_ns - before->time_ns) < ECHO_NS)
+		const struct dtc_packet before = dtc_packets_get(http->packets, i - 1);
+		if (before.seq == p.seq && before.ack == p.ack && before.payload_bytes == p.payload_bytes &&
+		    before.flow != p.flow && ABS(p.time_ns - before.time_ns) < ECHO_NS)
 			return true;
 	}
 	return false;
@@ -541,7 +541,7 @@ void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *cap
 	const struct dtc_headers *headers = &captured->headers;
 	if (headers->ip_version == 0 || headers->protocol != DTC_PROTOCOL_TCP || !headers->has_transport)
 		return;
-	uint32_t flow = dtc_packets_get(http->packets, packet)->flow;
+	uint32_t flow = dtc_packets_get_flow_of(http->packets, packet);
 	if (flow == DTC_NONE)
 		return;
 	guint flow_count = dtc_packets_get_flow_count(http->packets);

@@ -467,8 +467,8 @@ static const char *judge_waker(const struct checker *c, const struct dtc_wake *w
 	if (wake->waker == DTC_WAKER_PACKET && wake->ref != DTC_NONE) {
 		if (wake->ref >= dtc_packets_get_count(h->packets))
 			return "its packet is none";
-		const struct dtc_packet *packet = dtc_packets_get(h->packets, wake->ref);
-		if (packet->direction != DTC_RECEIVED || packet->time_ns > wake->waking_ns)
+		const struct dtc_packet packet = dtc_packets_read(h->packets, wake->ref);
+		if (packet.direction != DTC_RECEIVED || packet.time_ns > wake->waking_ns)
 			return "its packet was not received before";
 	}
 	return wake->signal > 64 ? "its signal is none" : NULL;
@@ -799,16 +799,16 @@ static const char *judge_odd_context(struct checker *c, uint32_t index)
 
 static const char *judge_packet(struct checker *c, uint32_t index)
 {
-	const struct dtc_packet *packet = dtc_packets_get(c->h->packets, index);
+	const struct dtc_packet packet = dtc_packets_read(c->h->packets, index);
 	const struct dtc_packet_context made = dtc_history_get_packet_context(c->h, index), *context = &made;
-	int64_t before_ns = index ? dtc_packets_get(c->h->packets, index - 1)->time_ns : packet->time_ns;
-	const char *wrong = judge_moment(c, packet->time_ns, before_ns, context->thread);
+	int64_t before_ns = index ? dtc_packets_read(c->h->packets, index - 1).time_ns : packet.time_ns;
+	const char *wrong = judge_moment(c, packet.time_ns, before_ns, context->thread);
 	if (wrong)
 		return wrong;
-	if (context->thread != DTC_NONE && !has_cpu(c, context->thread, packet->cpu, packet->time_ns))
+	if (context->thread != DTC_NONE && !has_cpu(c, context->thread, packet.cpu, packet.time_ns))
 		return "its thread was not on its CPU";
 	if (context->queue_ns != DTC_TIME_NONE &&
-	    (packet->direction == DTC_SENT ? context->queue_ns < packet->time_ns : context->queue_ns > packet->time_ns))
+	    (packet.direction == DTC_SENT ? context->queue_ns < packet.time_ns : context->queue_ns > packet.time_ns))
 		return "its time in the queue ends before it begins";
 	if (!is_zero(context->spare, sizeof(context->spare)))
 		return "spare bytes are set";
@@ -820,7 +820,7 @@ static const char *judge_packet(struct checker *c, uint32_t index)
 		return "its call is none";
 	const struct dtc_call lies_in = dtc_history_copy_call(c->h, context->call), *call = &lies_in;
 	bool is_inside =
-		call->begin_ns <= packet->time_ns && (call->end_ns == DTC_TIME_NONE || packet->time_ns <= call->end_ns);
+		call->begin_ns <= packet.time_ns && (call->end_ns == DTC_TIME_NONE || packet.time_ns <= call->end_ns);
 	return call->thread == context->thread && is_inside ? NULL : "does not lie inside its call";
 }
 

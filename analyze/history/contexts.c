@@ -14,11 +14,12 @@ static struct dtc_context_record *get_record(const DtcHistory *h, uint32_t packe
 }
 
 /* 0: none, or DTC_QUEUE_ODD. A packet waits after it was sent, and before it was received. */
-static uint64_t pack_queue(const struct dtc_packet *packet, int64_t queue_ns)
+static uint64_t pack_queue(const DtcHistory *h, uint32_t packet, int64_t queue_ns)
 {
 	if (queue_ns == DTC_TIME_NONE)
 		return 0;
-	int64_t ns = packet->direction == DTC_SENT ? queue_ns - packet->time_ns : packet->time_ns - queue_ns;
+	const struct dtc_packet p = dtc_packets_read(h->packets, packet);
+	int64_t ns = p.direction == DTC_SENT ? queue_ns - p.time_ns : p.time_ns - queue_ns;
 	return ns >= 0 && ns < DTC_QUEUE_ODD - 1 ? (uint64_t)ns + 1 : DTC_QUEUE_ODD;
 }
 
@@ -39,7 +40,7 @@ void dtc_history_add_context(DtcHistory *h, const struct dtc_packet_context *con
 {
 	g_assert(!h->is_sealed);
 	uint32_t packet = h->contexts->len;
-	uint64_t queue = pack_queue(dtc_packets_get(h->packets, packet), context->queue_ns);
+	uint64_t queue = pack_queue(h, packet, context->queue_ns);
 	const struct dtc_context_record record = {
 		.thread = MIN(context->thread, DTC_THREAD_UNKNOWN) & DTC_THREAD_UNKNOWN,
 		.queue = queue & DTC_QUEUE_ODD,
@@ -54,15 +55,21 @@ void dtc_history_add_context(DtcHistory *h, const struct dtc_packet_context *con
 		add_odd(h, packet, context);
 }
 
+static int64_t unpack_queue(const DtcHistory *h, uint32_t packet)
+{
+	const struct dtc_context_record *record = get_record(h, packet);
+	if (!record->queue)
+		return DTC_TIME_NONE;
+	const struct dtc_packet p = dtc_packets_read(h->packets, packet);
+	int64_t ns = (int64_t)record->queue - 1;
+	return p.direction == DTC_SENT ? p.time_ns + ns : p.time_ns - ns;
+}
+
 static struct dtc_packet_context unpack(const DtcHistory *h, uint32_t packet, uint32_t call)
 {
 	const struct dtc_context_record *record = get_record(h, packet);
-	const struct dtc_packet *p = dtc_packets_get(h->packets, packet);
-	int64_t ns = (int64_t)record->queue - 1;
 	return (struct dtc_packet_context){
-		.queue_ns = !record->queue	       ? DTC_TIME_NONE
-			    : p->direction == DTC_SENT ? p->time_ns + ns
-						       : p->time_ns - ns,
+		.queue_ns = unpack_queue(h, packet),
 		.thread = record->thread == DTC_THREAD_UNKNOWN ? DTC_NONE : record->thread,
 		.call = call,
 		.in_softirq = record->in_softirq,
@@ -91,7 +98,7 @@ void dtc_history_set_queue(DtcHistory *h, uint32_t packet, int64_t queue_ns)
 {
 	g_assert(!h->is_sealed);
 	struct dtc_context_record *record = get_record(h, packet);
-	uint64_t queue = pack_queue(dtc_packets_get(h->packets, packet), queue_ns);
+	uint64_t queue = pack_queue(h, packet, queue_ns);
 	struct dtc_packet_context context;
 	if (record->queue == DTC_QUEUE_ODD) {
 		find_unsorted(h, packet)->context.queue_ns = queue_ns;
@@ -117,7 +124,7 @@ static uint32_t find_call(const DtcHistory *h, uint32_t packet)
 	if (!record->is_in_call || record->thread >= h->threads->len)
 		return DTC_NONE;
 	const struct dtc_thread *t = &g_array_index(h->threads, struct dtc_thread, record->thread);
-	int64_t time_ns = dtc_packets_get(h->packets, packet)->time_ns;
+	int64_t time_ns = dtc_packets_read(h->packets, packet).time_ns;
 	uint32_t after = DTC_BISECT(i, t->call_first, t->call_first + t->call_count,
 				    dtc_history_read_call_begin(h, i) <= time_ns);
 	return after == t->call_first ? DTC_NONE : after - 1;
@@ -127,7 +134,7 @@ static uint32_t find_call(const DtcHistory *h, uint32_t packet)
 static bool is_found(const DtcHistory *h, uint32_t packet, uint32_t call)
 {
 	uint32_t thread = get_record(h, packet)->thread;
-	int64_t time_ns = dtc_packets_get(h->packets, packet)->time_ns;
+	int64_t time_ns = dtc_packets_read(h->packets, packet).time_ns;
 	if (thread >= h->threads->len)
 		return false;
 	const struct dtc_thread *t = &g_array_index(h->threads, struct dtc_thread, thread);

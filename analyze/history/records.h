@@ -10,6 +10,7 @@
 #pragma once
 
 #include "analyze/history/grouper.h"
+#include "collect/packets/records.h"
 #include "collect/packets/table.h"
 #include "dtrace-chain/history.h"
 

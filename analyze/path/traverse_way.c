@@ -63,7 +63,7 @@ static uint32_t find_holder(const DtcHistory *h, uint32_t packet, int64_t begin_
 	struct dtc_interval span = { .begin_ns = begin_ns,
 				     .end_ns = end_ns,
 				     .thread = DTC_NONE,
-				     .cpu = dtc_packets_get(dtc_history_get_packets(h), packet)->cpu };
+				     .cpu = dtc_packets_get(dtc_history_get_packets(h), packet).cpu };
 	g_autoptr(GArray) occupants = dtc_occupants_find(h, &span);
 	if (!occupants->len || 2 * g_array_index(occupants, struct dtc_occupant, 0).ns < end_ns - begin_ns)
 		return DTC_NONE;
@@ -76,7 +76,7 @@ void dtc_traverse_explain_on_cpu(struct dtc_traverse *t, guint node, uint32_t pa
 	const DtcHistory *h = dtc_links_get_history(t->links, node);
 	struct dtc_guest_cpu cpu;
 	if (packet != DTC_NONE && dtc_guests_get_cpu(dtc_links_get_guests(t->links), node,
-						     dtc_packets_get(dtc_history_get_packets(h), packet)->cpu, &cpu))
+						     dtc_packets_get(dtc_history_get_packets(h), packet).cpu, &cpu))
 		dtc_traverse_explain_vcpu(t, &cpu, node, thread, name_ns, begin_cluster_ns, cause, why);
 	dtc_traverse_explain(t, node, thread, name_ns, begin_cluster_ns, cause, *why, NULL);
 }

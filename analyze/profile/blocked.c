@@ -160,7 +160,7 @@ static void set_host(const struct pass *pass, const struct dtc_edge *edge, struc
 	const DtcPackets *packets = dtc_history_get_packets(pass->history);
 	uint32_t packet =
 		edge->has_arrival ? edge->arrival.packet : dtc_history_copy_wake(pass->history, edge->wake).ref;
-	uint32_t flow = packet != DTC_NONE  ? dtc_packets_get(packets, packet)->flow
+	uint32_t flow = packet != DTC_NONE  ? dtc_packets_get_flow_of(packets, packet)
 			: edge->has_arrival ? edge->arrival.flow
 					    : DTC_NONE;
 

@@ -129,13 +129,13 @@ static bool set_message(struct key *key, const DtcHistory *h, const struct dtc_e
 {
 	if (!h || evidence->sent_packet == DTC_NONE)
 		return false;
-	const struct dtc_packet *packet = dtc_packets_get(dtc_history_get_packets(h), evidence->sent_packet);
+	const struct dtc_packet packet = dtc_packets_get(dtc_history_get_packets(h), evidence->sent_packet);
 	key->node = evidence->sent_node;
-	key->name = packet->flow;
-	if (packet->flow == DTC_NONE)
+	key->name = packet.flow;
+	if (packet.flow == DTC_NONE)
 		return true;
-	key->state = packet->tcp_flags;
-	key->path = packet->payload_bytes;
+	key->state = packet.tcp_flags;
+	key->path = packet.payload_bytes;
 	return true;
 }
 

@@ -377,11 +377,11 @@ static guint find_lane(const struct build *b, guint node, uint32_t thread)
 static bool make_message(struct build *b, guint node, uint32_t packet, struct dtc_lane_message *message)
 {
 	const DtcHistory *history = dtc_links_get_history(b->links, node);
-	const struct dtc_packet *received = dtc_packets_get(dtc_history_get_packets(history), packet);
+	const struct dtc_packet received = dtc_packets_get(dtc_history_get_packets(history), packet);
 	const struct dtc_arrival arrival = { .node = node,
-					     .time_ns = received->time_ns,
+					     .time_ns = received.time_ns,
 					     .packet = packet,
-					     .flow = received->flow,
+					     .flow = received.flow,
 					     .file = DTC_NONE,
 					     .exact = true };
 	uint32_t read = dtc_links_find_read(b->links, node, packet);
@@ -396,19 +396,19 @@ static bool make_message(struct build *b, guint node, uint32_t packet, struct dt
 	if (message->from_lane == G_MAXUINT)
 		return false;
 	message->sent_ns = dtc_clocks_to_cluster_ns(b->clocks, sender.node, sender.left_ns);
-	message->received_ns = dtc_clocks_to_cluster_ns(b->clocks, node, received->time_ns);
+	message->received_ns = dtc_clocks_to_cluster_ns(b->clocks, node, received.time_ns);
 	message->uncertainty_ns =
 		dtc_clocks_get_uncertainty_ns(b->clocks, sender.node, node, (DtcClusterTime){ message->received_ns });
 	message->link = sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
 	message->step = G_MAXUINT;
-	g_autofree char *what = dtc_words_for_packet(received);
+	g_autofree char *what = dtc_words_for_packet(&received);
 	message->detail = keep(b, what, DTC_PRINTABLE_MAX);
 	return message->received_ns >= message->sent_ns;
 }
 
 static uint32_t find_first_packet(const DtcPackets *packets, int64_t time_ns)
 {
-	return DTC_BISECT(i, 0, dtc_packets_get_count(packets), dtc_packets_get(packets, i)->time_ns < time_ns);
+	return DTC_BISECT(i, 0, dtc_packets_get_count(packets), dtc_packets_get_time_ns(packets, i) < time_ns);
 }
 
 static int compare_messages(const void *a, const void *b)
@@ -456,10 +456,10 @@ static void add_node_messages(struct build *b, guint node, GHashTable *known, st
 		return;
 	int64_t end_ns = dtc_clocks_to_node_ns(b->clocks, node, b->lanes->end_ns);
 	for (uint32_t i = find_first_packet(packets, dtc_clocks_to_node_ns(b->clocks, node, b->lanes->begin_ns));
-	     i < dtc_packets_get_count(packets) && dtc_packets_get(packets, i)->time_ns < end_ns; i++) {
-		const struct dtc_packet *packet = dtc_packets_get(packets, i);
+	     i < dtc_packets_get_count(packets) && dtc_packets_get_time_ns(packets, i) < end_ns; i++) {
+		const struct dtc_packet packet = dtc_packets_get(packets, i);
 		struct dtc_lane_message message = { 0 };
-		if (packet->direction != DTC_RECEIVED || packet->flow == DTC_NONE || !packet->payload_bytes ||
+		if (packet.direction != DTC_RECEIVED || packet.flow == DTC_NONE || !packet.payload_bytes ||
 		    !make_message(b, node, i, &message) || message.from_lane == message.to_lane)
 			continue;
 		gint64 key = message.received_ns;

@@ -13,11 +13,11 @@ static char *name_message(const struct dtc_names *names, const struct dtc_eviden
 	if (!h || evidence->sent_packet == DTC_NONE)
 		return NULL;
 	const DtcPackets *packets = dtc_history_get_packets(h);
-	const struct dtc_packet *packet = dtc_packets_get(packets, evidence->sent_packet);
-	if (packet->flow == DTC_NONE) /* it bears no addresses, and its length is not known */
+	const struct dtc_packet packet = dtc_packets_get(packets, evidence->sent_packet);
+	if (packet.flow == DTC_NONE) /* it bears no addresses, and its length is not known */
 		return g_strdup_printf("a segment from %s", names->node_names[evidence->sent_node]);
-	const struct dtc_flow *flow = dtc_packets_get_flow(packets, packet->flow);
-	g_autofree char *what = dtc_words_for_packet(packet);
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, packet.flow);
+	g_autofree char *what = dtc_words_for_packet(&packet);
 	g_autofree char *from = dtc_address_to_string(flow->source, flow->source_port);
 	g_autofree char *to = dtc_address_to_string(flow->destination, flow->destination_port);
 	return g_strconcat(what, " from ", names->node_names[evidence->sent_node], " ", from, " to ", to, NULL);
@@ -145,6 +145,7 @@ char *dtc_words_for_end(const struct dtc_names *names, const struct dtc_blocking
 	if (!h || (end->by == DTC_ENDED_BY_MESSAGE && end->thread == DTC_NONE))
 		return g_strdup(end->by == DTC_ENDED_BY_MESSAGE ? "packet" : "unknown");
 	const char *node = names->node_names[end->node];
+	struct dtc_packet packet;
 	switch (end->by) {
 	case DTC_ENDED_BY_WAKE:
 		return dtc_words_for_waker(h, &blocking->evidence.interval);
@@ -154,7 +155,8 @@ char *dtc_words_for_end(const struct dtc_names *names, const struct dtc_blocking
 		who = dtc_words_for_thread(h, end->thread, end->at_ns);
 		return g_strdup_printf("packet from %s on %s", who, node);
 	case DTC_ENDED_BY_KERNEL:
-		who = dtc_words_for_packet(dtc_packets_get(dtc_history_get_packets(h), end->packet));
+		packet = dtc_packets_get(dtc_history_get_packets(h), end->packet);
+		who = dtc_words_for_packet(&packet);
 		return g_strdup_printf("%s from the kernel of %s", who, node);
 	case DTC_ENDED_BY_HOST:
 		return g_strdup_printf("host %s", node);

@@ -242,8 +242,8 @@ static bool get_packet_span(const DtcLocator *locator, guint index, guint *ret_g
 static int64_t get_open_ns(const DtcLocator *locator, const struct dtc_exchange *e)
 {
 	const DtcPackets *packets = locator->input.captures[e->node];
-	uint32_t first = dtc_packets_get_flow_packets(packets, e->flow)[0];
-	return to_cluster(locator, e->node, dtc_packets_get(packets, first)->time_ns).ns;
+	uint32_t first = dtc_packets_get_flow_packet(packets, e->flow, 0);
+	return to_cluster(locator, e->node, dtc_packets_get_time_ns(packets, first)).ns;
 }
 
 bool dtc_locator_get_packet_span(const DtcLocator *locator, guint request, int64_t *ret_begin_ns, int64_t *ret_end_ns)
@@ -330,8 +330,8 @@ static guint find_node_by_direction(const DtcLocator *locator, const GArray *mem
 		const struct dtc_flow *flow = get_flow(locator, e);
 		if (flow->packet_count == 0)
 			continue;
-		uint32_t first = dtc_packets_get_flow_packets(packets, e->flow)[0];
-		bool sent = dtc_packets_get(packets, first)->direction == DTC_SENT;
+		uint32_t first = dtc_packets_get_flow_packet(packets, e->flow, 0);
+		bool sent = dtc_packets_get_direction(packets, first) == DTC_SENT;
 		if (sent == is_client || dtc_address_is_loopback(flow->source))
 			return e->node;
 	}
@@ -371,8 +371,8 @@ static struct base get_base(const DtcLocator *locator, const struct dtc_hop_side
 		return (struct base){ .is_known = false };
 	const struct dtc_flow *flow =
 		written == is_client ? request_flow : dtc_packets_get_flow(packets, request_flow->reverse);
-	uint32_t first = dtc_packets_get_flow_packets(packets, e->flow)[0];
-	int64_t first_ns = to_other_ns(locator, e, side->node, dtc_packets_get(packets, first)->time_ns);
+	uint32_t first = dtc_packets_get_flow_packet(packets, e->flow, 0);
+	int64_t first_ns = to_other_ns(locator, e, side->node, dtc_packets_get_time_ns(packets, first));
 	bool in_trace = first_ns != DTC_TIME_NONE && first_ns >= dtc_history_get_begin_ns(h);
 	return (struct base){ flow->has_isn && in_trace, false, flow->isn + 1 };
 }

@@ -82,23 +82,22 @@ static void bound_reads(const DtcMachine *m, struct moves *moves)
 static void bound_writes(const DtcMachine *m, struct moves *moves)
 {
 	const DtcPackets *packets = m->history->packets;
-	const uint32_t *ids = dtc_packets_get_flow_packets(packets, moves->file->flow_out);
-	uint32_t count = dtc_packets_get_flow(packets, moves->file->flow_out)->packet_count;
+	uint32_t flow = moves->file->flow_out, count = dtc_packets_get_flow(packets, flow)->packet_count;
 	const struct dtc_call *write = NULL;
 	guint next = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_packet *p = dtc_packets_get(packets, ids[i]);
-		if (p->direction != DTC_SENT || !p->payload_bytes)
+		const struct dtc_packet p = dtc_packets_get(packets, dtc_packets_get_flow_packet(packets, flow, i));
+		if (p.direction != DTC_SENT || !p.payload_bytes)
 			continue;
-		for (; next < moves->count && get_call(m, moves->calls[next])->begin_ns <= p->time_ns; next++)
+		for (; next < moves->count && get_call(m, moves->calls[next])->begin_ns <= p.time_ns; next++)
 			write = get_call(m, moves->calls[next]);
-		int64_t *missing = get_missing(m, moves, p->time_ns);
+		int64_t *missing = get_missing(m, moves, p.time_ns);
 		/* of a write that did not return nobody knows how much it gave */
 		if (!missing || (write && write->result == DTC_ABSENT))
 			continue;
 		uint32_t written = write ? (uint32_t)(write->offset + (uint64_t)write->result) : 0;
-		int64_t least = dtc_seq_distance(moves->file->base_out + written, p->seq + p->payload_bytes);
+		int64_t least = dtc_seq_distance(moves->file->base_out + written, p.seq + p.payload_bytes);
 		*missing = MAX(*missing, MAX(least, 0));
 	}
 }

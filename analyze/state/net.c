@@ -11,16 +11,17 @@
  * descriptor, not from a softirq, is that descriptor's. A socket that is only read sends window updates from its reads
  * (tcp_cleanup_rbuf); without softirq events an ACK inside a read could be anybody's.
  */
-static void bind_file(DtcMachine *m, uint32_t call_index, const struct dtc_packet *packet)
+static void bind_file(DtcMachine *m, uint32_t call_index, uint32_t packet)
 {
+	const struct dtc_packet p = dtc_packets_get(m->history->packets, packet);
 	const struct dtc_call *call = DTC_AT(m->history->filling->calls, struct dtc_call, call_index);
 	if (call->file == DTC_NONE)
 		return;
-	bool is_update = call->kind == DTC_CALL_READ && m->saw[DTC_EVENT_SOFTIRQ_ENTRY] &&
-			 packet->tcp_flags == DTC_TCP_ACK && !packet->payload_bytes;
+	bool is_update = call->kind == DTC_CALL_READ && m->saw[DTC_EVENT_SOFTIRQ_ENTRY] && p.tcp_flags == DTC_TCP_ACK &&
+			 !p.payload_bytes;
 	if (call->kind != DTC_CALL_WRITE && call->kind != DTC_CALL_CONNECT && !is_update)
 		return;
-	uint32_t flow = packet->flow;
+	uint32_t flow = p.flow;
 	struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call->file);
 	if (file->flow_out != DTC_NONE || file->listens ||
 	    (file->kind != DTC_FILE_SOCKET && file->kind != DTC_FILE_UNKNOWN))
@@ -52,7 +53,7 @@ static void apply_xmit(DtcMachine *m, const struct dtc_event *event)
 	g_hash_table_remove(m->queued, skb);
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	const struct dtc_packet_context context = dtc_history_read_context(m->history, found - 1);
-	int64_t sent_ns = dtc_packets_get(m->history->packets, found - 1)->time_ns;
+	int64_t sent_ns = dtc_packets_get_time_ns(m->history->packets, found - 1);
 	const struct dtc_context *softirq = get_softirq(cpu);
 	bool same = context.thread == cpu->current && context.call == dtc_machine_get_own_call(m, cpu) &&
 		    context.in_softirq == (cpu->depth > 0) && (!softirq || softirq->begin_ns <= sent_ns);
@@ -101,13 +102,13 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 					      .vector = softirq ? (uint8_t)softirq->value : 0xff };
 	dtc_history_add_context(h, &context);
 
-	uint32_t flow = dtc_packets_get(h->packets, id)->flow;
+	uint32_t flow = dtc_packets_get_flow_of(h->packets, id);
 	if (sent) {
 		if (!is_bare && event->v[DTC_NET_SKB] != DTC_ABSENT)
 			g_hash_table_insert(m->queued, GSIZE_TO_POINTER((gsize)event->v[DTC_NET_SKB]),
 					    GUINT_TO_POINTER(id + 1));
 		if (flow != DTC_NONE && context.call != DTC_NONE)
-			bind_file(m, context.call, dtc_packets_get(h->packets, id));
+			bind_file(m, context.call, id);
 		return;
 	}
 	for (guint i = cpu->depth; i-- > 0 && (!is_bare || m->packet_count == 0);)

@@ -13,6 +13,7 @@
  * that events were lost.
  */
 #include "analyze/state/machine_state.h"
+#include "collect/packets/records.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -36,7 +37,6 @@ void dtc_machine_bound_reads(const DtcMachine *m, uint32_t flow_in, const uint32
 			     struct dtc_seq_bound *ret_bounds)
 {
 	const DtcPackets *packets = m->history->packets;
-	const uint32_t *ids = dtc_packets_get_flow_packets(packets, flow_in);
 	uint32_t packet_count = dtc_packets_get_flow(packets, flow_in)->packet_count;
 	uint32_t arrived_seq = 0; /* the end of what arrived */
 	bool has_arrival = false, has_hole = false;
@@ -45,7 +45,11 @@ void dtc_machine_bound_reads(const DtcMachine *m, uint32_t flow_in, const uint32
 
 	memset(ret_bounds, 0, count * sizeof(*ret_bounds));
 	for (uint32_t i = 0; i <= packet_count; i++) {
-		const struct dtc_packet *p = i < packet_count ? dtc_packets_get(packets, ids[i]) : NULL;
+		struct dtc_packet place, *p = NULL;
+		if (i < packet_count) {
+			place = dtc_packets_read(packets, dtc_packets_get_flow_packet(packets, flow_in, i));
+			p = &place;
+		}
 		if (p && (p->direction != DTC_RECEIVED || !p->payload_bytes))
 			continue;
 		/* where there were holes, there may be one behind the last */
@@ -134,8 +138,8 @@ void dtc_machine_place_writes(DtcMachine *m)
 {
 	DtcHistory *h = m->history;
 	for (uint32_t i = 0; i < h->contexts->len; i++) {
-		const struct dtc_packet *p = dtc_packets_get(h->packets, i);
-		if (p->direction != DTC_SENT || !p->payload_bytes)
+		const struct dtc_packet p = dtc_packets_read(h->packets, i);
+		if (p.direction != DTC_SENT || !p.payload_bytes)
 			continue;
 		const struct dtc_packet_context context = dtc_history_read_context(h, i);
 		if (context.call == DTC_NONE)
@@ -144,9 +148,9 @@ void dtc_machine_place_writes(DtcMachine *m)
 		if (call->kind != DTC_CALL_WRITE || call->file == DTC_NONE)
 			continue;
 		struct dtc_file *file = get_file(m, call->file);
-		if (file->has_base_out || file->flow_out != p->flow || !is_tcp(m, file))
+		if (file->has_base_out || file->flow_out != p.flow || !is_tcp(m, file))
 			continue;
-		file->base_out = p->seq - (uint32_t)call->offset;
+		file->base_out = p.seq - (uint32_t)call->offset;
 		file->has_base_out = true;
 	}
 }

@@ -12,6 +12,7 @@
  * More than one that fits, or none: the waker is another CPU, and nothing is guessed. What 2 and 3 find is inferred.
  */
 #include "analyze/state/machine_state.h"
+#include "collect/packets/records.h"
 
 #include <string.h>
 
@@ -184,18 +185,18 @@ static bool ends_wait_of(DtcMachine *m, const struct dtc_act *act, uint32_t targ
 
 static bool is_packet_for(DtcMachine *m, uint32_t packet, uint32_t target, const struct dtc_call *wait)
 {
-	const struct dtc_packet *p = dtc_packets_get(m->history->packets, packet);
-	if (p->flow == DTC_NONE)
+	const struct dtc_packet p = dtc_packets_read(m->history->packets, packet);
+	if (p.flow == DTC_NONE)
 		return false;
 	if (wait->kind == DTC_CALL_POLL)
-		return is_polled(m, target, DTC_NONE, p->flow);
+		return is_polled(m, target, DTC_NONE, p.flow);
 	if (wait->kind == DTC_CALL_ACCEPT) { /* the ACK of a handshake that was made on this node */
-		const struct dtc_flow *in = dtc_packets_get_flow(m->history->packets, p->flow);
-		return in->protocol == DTC_PROTOCOL_TCP && in->has_isn && p->seq == in->isn + 1 &&
+		const struct dtc_flow *in = dtc_packets_get_flow(m->history->packets, p.flow);
+		return in->protocol == DTC_PROTOCOL_TCP && in->has_isn && p.seq == in->isn + 1 &&
 		       dtc_packets_get_flow(m->history->packets, in->reverse)->has_isn;
 	}
 	return wait->file != DTC_NONE &&
-	       g_array_index(m->history->files, struct dtc_file, wait->file).flow_in == p->flow;
+	       g_array_index(m->history->files, struct dtc_file, wait->file).flow_in == p.flow;
 }
 
 /* Whether it is what this very wait waits for. */

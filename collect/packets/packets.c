@@ -17,8 +17,7 @@
  *             that one's and far from the pair's goes there.
  */
 #include "collect/packets/packets.h"
-#include "collect/packets/homes.h"
-#include "collect/packets/table.h"
+#include "collect/packets/records.h"
 #include "collect/packets/time_order.h"
 
 #include <string.h>
@@ -33,37 +32,6 @@
 /* Packets between a packet's sightings in two namespaces, of a connection whose SYN was not seen. */
 #define SIGHTING_SPAN 1024
 
-struct flow_entry {
-	struct dtc_flow flow;
-	uint32_t previous; /* generation before, or DTC_NONE */
-	uint32_t last_seq; /* of the latest packet */
-	bool seen;	   /* has a packet */
-	bool beyond_syn;   /* has a packet other than a SYN */
-};
-
-struct DtcPackets {
-	DtcTable *packets;   /* struct dtc_packet */
-	DtcTable *marks;     /* uint32_t by packet, up to the last that has one */
-	GArray *flows;	     /* struct flow_entry */
-	uint32_t *table;     /* open addressing, DTC_NONE: free; value: flow of the latest generation */
-	uint32_t table_size; /* power of two */
-	uint32_t key_count;
-	uint32_t recent_slots[2]; /* of table: where keys were found last, by which port is larger */
-	uint64_t seed;		  /* addresses come from foreign files: no one shall choose the collisions */
-	DtcTable *by_flow;	  /* uint32_t; after sealing: packet ids grouped by flow */
-	GPtrArray *interfaces;	  /* owned names */
-	GHashTable *interface_ids;
-	uint16_t last_interfaces[2]; /* that were looked for, the latest first, if there are any */
-	GHashTable *shared; /* addresses (owned) that several namespaces have; loopback stands for all of its kind */
-	bool has_shared;    /* some are */
-	GArray *netns;	    /* inodes; the first is 0 */
-	DtcHomes *homes;
-	DtcSpace *space; /* owned; where records grow; NULL: in files of their own */
-	DtcImage *image; /* owned; that has the records and by_flow; NULL: they are our own */
-	bool sorted;
-	bool sealed;
-};
-
 struct flow_key {
 	const uint8_t *source;
 	const uint8_t *destination;
@@ -73,17 +41,16 @@ struct flow_key {
 	uint8_t protocol;
 };
 
-static struct flow_entry *get_entry(const DtcPackets *packets, uint32_t flow)
+static struct dtc_flow_entry *get_entry(const DtcPackets *packets, uint32_t flow)
 {
-	return &g_array_index(packets->flows, struct flow_entry, flow);
+	return &g_array_index(packets->flows, struct dtc_flow_entry, flow);
 }
 
 DtcPackets *dtc_packets_new(void)
 {
 	DtcPackets *packets = g_new0(DtcPackets, 1);
-	packets->packets = dtc_table_new(sizeof(struct dtc_packet));
-	packets->marks = dtc_table_new(sizeof(uint32_t));
-	packets->flows = g_array_new(FALSE, FALSE, sizeof(struct flow_entry));
+	packets->packed = dtc_packed_new();
+	packets->flows = g_array_new(FALSE, FALSE, sizeof(struct dtc_flow_entry));
 	packets->table_size = 64;
 	packets->table = g_new(uint32_t, packets->table_size);
 	memset(packets->table, 0xff, packets->table_size * sizeof(uint32_t));
@@ -94,7 +61,6 @@ DtcPackets *dtc_packets_new(void)
 	packets->netns = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	g_array_set_size(packets->netns, 1);
 	packets->homes = dtc_homes_new();
-	packets->sorted = true;
 	return packets;
 }
 
@@ -102,11 +68,10 @@ void dtc_packets_free(DtcPackets *packets)
 {
 	if (!packets)
 		return;
-	dtc_table_free(packets->packets);
-	dtc_table_free(packets->marks);
+	dtc_packed_free(packets->packed);
 	g_array_unref(packets->flows);
 	g_free(packets->table);
-	dtc_table_free(packets->by_flow);
+	dtc_flow_index_free(packets->by_flow);
 	g_hash_table_unref(packets->shared);
 	g_array_unref(packets->netns);
 	dtc_homes_free(packets->homes);
@@ -120,8 +85,7 @@ void dtc_packets_free(DtcPackets *packets)
 void dtc_packets_set_space(DtcPackets *packets, DtcSpace *space)
 {
 	packets->space = dtc_space_ref(space);
-	dtc_table_set_space(packets->packets, space);
-	dtc_table_set_space(packets->marks, space);
+	dtc_packed_set_space(packets->packed, space);
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -187,7 +151,7 @@ static uint32_t append_flow(DtcPackets *packets, const struct flow_key *key)
 		grow_table(packets);
 	uint32_t slot = find_slot(packets, key);
 	uint32_t previous = packets->table[slot];
-	struct flow_entry entry = { .previous = previous };
+	struct dtc_flow_entry entry = { .previous = previous };
 	memcpy(entry.flow.source, key->source, 16);
 	memcpy(entry.flow.destination, key->destination, 16);
 	entry.flow.source_port = key->source_port;
@@ -217,7 +181,7 @@ static const uint8_t *unify(const uint8_t address[16])
 
 void dtc_packets_share_address(DtcPackets *packets, const uint8_t address[16])
 {
-	g_assert(packets->packets->len == 0);
+	dtc_packed_keep(packets->packed, SIGHTING_SPAN);
 	g_hash_table_add(packets->shared, g_memdup2(unify(address), 16));
 	packets->has_shared = true;
 }
@@ -284,12 +248,12 @@ static bool is_opening(const struct dtc_headers *headers)
 /* The packet was seen just now as one of that flow. */
 static bool has_sighting(const DtcPackets *packets, uint32_t flow, const struct dtc_headers *headers)
 {
-	uint32_t count = packets->packets->len;
+	uint32_t count = packets->packed->count;
 
 	if (!is_tcp(headers) && !headers->ip_id) /* which many have */
 		return false;
 	for (uint32_t i = count; i-- > 0 && count - i <= SIGHTING_SPAN;) {
-		const struct dtc_packet *p = DTC_AT(packets->packets, struct dtc_packet, i);
+		const struct dtc_packet *p = dtc_packed_get_recent(packets->packed, i);
 		if (p->flow != flow)
 			continue;
 		if (is_tcp(headers) ? p->seq == headers->seq && p->ack == headers->ack
@@ -299,7 +263,7 @@ static bool has_sighting(const DtcPackets *packets, uint32_t flow, const struct 
 	return false;
 }
 
-static bool is_near(const struct flow_entry *entry, uint32_t seq)
+static bool is_near(const struct dtc_flow_entry *entry, uint32_t seq)
 {
 	int32_t distance = dtc_seq_distance(entry->last_seq, seq);
 	return entry->seen && distance > -STRAGGLER_SPAN && distance < STRAGGLER_SPAN;
@@ -317,7 +281,7 @@ static bool is_seen_in(const DtcPackets *packets, struct flow_key key, uint16_t 
 	uint32_t flow = packets->table[find_slot(packets, &key)];
 	if (flow == DTC_NONE)
 		return false;
-	const struct flow_entry *entry = get_entry(packets, flow);
+	const struct dtc_flow_entry *entry = get_entry(packets, flow);
 	if (is_opening(headers))
 		return entry->flow.has_isn && entry->flow.isn == headers->seq;
 	return (!seen_in && is_tcp(headers) && is_near(entry, headers->seq)) || has_sighting(packets, flow, headers);
@@ -381,8 +345,8 @@ static uint32_t append_pair(DtcPackets *packets, const struct dtc_headers *heade
 
 static uint32_t choose_for_syn(DtcPackets *packets, uint32_t latest, const struct dtc_headers *headers)
 {
-	struct flow_entry *entry = get_entry(packets, latest);
-	const struct flow_entry *reverse = get_entry(packets, entry->flow.reverse);
+	struct dtc_flow_entry *entry = get_entry(packets, latest);
+	const struct dtc_flow_entry *reverse = get_entry(packets, entry->flow.reverse);
 	if (entry->flow.has_isn ? entry->flow.isn != headers->seq : entry->beyond_syn || reverse->beyond_syn) {
 		latest = append_pair(packets, headers);
 		entry = get_entry(packets, latest);
@@ -396,8 +360,8 @@ static uint32_t choose_for_syn_ack(DtcPackets *packets, uint32_t latest, const s
 {
 	uint32_t flow = latest;
 	for (int i = 0; i < GENERATIONS_BACK && flow != DTC_NONE; i++) {
-		struct flow_entry *entry = get_entry(packets, flow);
-		const struct flow_entry *reverse = get_entry(packets, entry->flow.reverse);
+		struct dtc_flow_entry *entry = get_entry(packets, flow);
+		const struct dtc_flow_entry *reverse = get_entry(packets, entry->flow.reverse);
 		if (reverse->flow.has_isn && reverse->flow.isn + 1 == headers->ack) {
 			entry->flow.has_isn = true;
 			entry->flow.isn = headers->seq; /* the last one counts: a server may forget and answer anew */
@@ -405,13 +369,13 @@ static uint32_t choose_for_syn_ack(DtcPackets *packets, uint32_t latest, const s
 		}
 		flow = entry->previous;
 	}
-	struct flow_entry *entry = get_entry(packets, latest);
+	struct dtc_flow_entry *entry = get_entry(packets, latest);
 	if (entry->seen || get_entry(packets, entry->flow.reverse)->seen)
 		latest = append_pair(packets, headers);
 	entry = get_entry(packets, latest);
 	entry->flow.has_isn = true;
 	entry->flow.isn = headers->seq;
-	struct flow_entry *reverse = get_entry(packets, entry->flow.reverse);
+	struct dtc_flow_entry *reverse = get_entry(packets, entry->flow.reverse);
 	reverse->flow.has_isn = true;
 	reverse->flow.isn = headers->ack - 1;
 	return latest;
@@ -419,14 +383,14 @@ static uint32_t choose_for_syn_ack(DtcPackets *packets, uint32_t latest, const s
 
 static uint32_t choose_for_straggler(const DtcPackets *packets, uint32_t latest, const struct dtc_headers *headers)
 {
-	const struct flow_entry *entry = get_entry(packets, latest);
+	const struct dtc_flow_entry *entry = get_entry(packets, latest);
 	bool is_known = entry->seen || entry->flow.has_isn;
 	if (entry->previous == DTC_NONE || !is_known || is_near(entry, headers->seq) ||
 	    (entry->flow.has_isn && headers->seq - entry->flow.isn < STRAGGLER_SPAN))
 		return latest;
 	uint32_t flow = entry->previous;
 	for (int i = 1; i < GENERATIONS_BACK && flow != DTC_NONE; i++) {
-		const struct flow_entry *older = get_entry(packets, flow);
+		const struct dtc_flow_entry *older = get_entry(packets, flow);
 		if (is_near(older, headers->seq))
 			return flow;
 		flow = older->previous;
@@ -463,7 +427,7 @@ static uint32_t choose_flow(DtcPackets *packets, const struct dtc_headers *heade
 		flow = choose_for_syn(packets, flow, headers);
 	else
 		flow = choose_for_straggler(packets, flow, headers);
-	struct flow_entry *entry = get_entry(packets, flow);
+	struct dtc_flow_entry *entry = get_entry(packets, flow);
 	entry->seen = true;
 	entry->beyond_syn |= !is_syn || is_ack;
 	entry->last_seq = headers->seq;
@@ -474,7 +438,7 @@ uint32_t dtc_packets_add(DtcPackets *packets, int64_t time_ns, enum dtc_directio
 			 uint16_t interface, const struct dtc_headers *headers)
 {
 	g_assert(!packets->sealed);
-	g_assert(packets->packets->len < DTC_NONE - 1);
+	g_assert(packets->packed->count < DTC_NONE - 1);
 	struct dtc_packet packet = {
 		.time_ns = time_ns,
 		.flow = choose_flow(packets, headers),
@@ -490,17 +454,9 @@ uint32_t dtc_packets_add(DtcPackets *packets, int64_t time_ns, enum dtc_directio
 		.has_timestamps = headers->has_timestamps,
 		.is_inferred = headers->is_inferred,
 	};
-	uint32_t id = packets->packets->len;
-	if (id > 0 && DTC_AT(packets->packets, struct dtc_packet, id - 1)->time_ns > time_ns)
-		packets->sorted = false;
-	dtc_table_append(packets->packets, &packet);
-	uint32_t mark = headers->protocol == DTC_PROTOCOL_TCP ? headers->tsval : headers->payload_hash;
-	if (mark && packets->marks->len == id) {
-		dtc_table_append(packets->marks, &mark);
-	} else if (mark) {
-		dtc_table_set_length(packets->marks, id + 1);
-		*DTC_AT(packets->marks, uint32_t, id) = mark;
-	}
+	uint32_t id = packets->packed->count;
+	dtc_packed_add(packets->packed, &packet,
+		       headers->protocol == DTC_PROTOCOL_TCP ? headers->tsval : headers->payload_hash);
 	return id;
 }
 
@@ -545,19 +501,109 @@ const char *dtc_packets_get_interface(const DtcPackets *packets, uint16_t interf
 	return interface < packets->interfaces->len ? g_ptr_array_index(packets->interfaces, interface) : "";
 }
 
+/*
+ * They are unpacked, sorted, and packed again: captures are in order but for what two CPUs saw at once, which is sorted
+ * while it is packed, so that this is for what was put together from several.
+ */
 static void sort_by_time(DtcPackets *packets)
 {
-	if (packets->marks->len)
-		dtc_table_set_length(packets->marks, packets->packets->len);
-	dtc_packets_order_by_time(packets->packets, packets->marks);
+	DtcPacked *packed = packets->packed;
+	g_autoptr(DtcTable) records = dtc_table_new(sizeof(struct dtc_packet));
+	g_autoptr(DtcTable) marks = dtc_table_new(sizeof(uint32_t));
+	uint32_t count = packed->count;
+
+	dtc_table_extend(records, count);
+	dtc_table_extend(marks, count);
+	for (uint32_t i = 0; i < count; i++) {
+		*DTC_AT(records, struct dtc_packet, i) = dtc_packed_get(packed, i);
+		*DTC_AT(marks, uint32_t, i) = dtc_packed_get_mark(packed, i);
+	}
+	dtc_packets_order_by_time(records, marks);
+	dtc_packed_clear(packed);
+	for (uint32_t i = 0; i < count; i++)
+		dtc_packed_add(packed, DTC_AT(records, struct dtc_packet, i), *DTC_AT(marks, uint32_t, i));
 }
 
 void dtc_packets_forget(DtcPackets *packets)
 {
 	g_assert(!packets->sealed);
-	dtc_table_set_length(packets->packets, 0);
-	dtc_table_set_length(packets->marks, 0);
-	packets->sorted = true;
+	dtc_packed_clear(packets->packed);
+}
+
+/* What all packets of a flow have in common: no packet has to be looked at for that. */
+static void note_places(DtcPackets *packets)
+{
+	for (uint32_t block = 0; block < packets->packed->blocks->len; block++) {
+		guint count;
+		const struct dtc_packed_place *places = dtc_packed_get_places(packets->packed, block, &count);
+		for (guint i = 0; i < count; i++) {
+			if (places[i].flow == DTC_NONE)
+				continue;
+			struct dtc_flow_seen *seen = &get_entry(packets, places[i].flow)->in;
+			uint16_t interface = (uint16_t)(places[i].seen >> 16);
+			seen->is_on_many |= seen->directions && seen->interface != interface;
+			seen->interface = interface;
+			seen->directions |= (uint8_t)(1 << (places[i].seen >> 13 & 1));
+		}
+	}
+}
+
+/* Of the flows of a block's places how many of their packets there are so far; NULL: it is none. */
+static void find_counts(const DtcPackets *packets, uint32_t block, uint32_t *counts[DTC_PACKED_COUNT])
+{
+	guint count;
+	const struct dtc_packed_place *places = dtc_packed_get_places(packets->packed, block, &count);
+
+	for (guint i = 0; i < count; i++)
+		counts[i] = places[i].flow == DTC_NONE ? NULL : &get_entry(packets, places[i].flow)->flow.packet_count;
+}
+
+/* The places of each flow's packets in the index; gives how many there are. */
+static uint32_t count_by_flow(DtcPackets *packets)
+{
+	uint32_t *counts[DTC_PACKED_COUNT], first = 0;
+
+	for (uint32_t i = 0; i < packets->flows->len; i++)
+		get_entry(packets, i)->flow.packet_count = 0;
+	for (uint32_t block = 0; block < packets->packed->blocks->len; block++) {
+		struct dtc_packed_row row = dtc_packed_find(packets->packed, block * DTC_PACKED_COUNT);
+		uint32_t of_place[DTC_PACKED_COUNT] = { 0 };
+		find_counts(packets, block, counts);
+		for (guint i = 0; i <= row.head->last; i++, row.at += row.head->row_bytes)
+			of_place[dtc_packed_read_place(row.head, row.at)]++;
+		for (guint i = 0; i <= row.head->last_place; i++)
+			if (counts[i])
+				*counts[i] += of_place[i];
+	}
+	for (uint32_t i = 0; i < packets->flows->len; i++) {
+		struct dtc_flow *flow = &get_entry(packets, i)->flow;
+		flow->packet_first = first;
+		first += flow->packet_count;
+		flow->packet_count = flow->packet_first; /* counted again while filling */
+	}
+	return first;
+}
+
+static void index_by_flow(DtcPackets *packets)
+{
+	uint32_t *counts[DTC_PACKED_COUNT], indexed_count = count_by_flow(packets);
+
+	packets->by_flow = dtc_flow_index_new(packets->space);
+	uint32_t *ids = dtc_flow_index_begin(packets->by_flow, indexed_count);
+	for (uint32_t block = 0; block < packets->packed->blocks->len; block++) {
+		struct dtc_packed_row row = dtc_packed_find(packets->packed, block * DTC_PACKED_COUNT);
+		find_counts(packets, block, counts);
+		for (guint i = 0; i <= row.head->last; i++, row.at += row.head->row_bytes) {
+			uint32_t *count = counts[dtc_packed_read_place(row.head, row.at)];
+			if (count)
+				ids[(*count)++] = block * DTC_PACKED_COUNT + i;
+		}
+	}
+	for (uint32_t i = 0; i < packets->flows->len; i++) {
+		struct dtc_flow *flow = &get_entry(packets, i)->flow;
+		flow->packet_count -= flow->packet_first;
+	}
+	dtc_flow_index_pack(packets->by_flow, indexed_count);
 }
 
 void dtc_packets_seal(DtcPackets *packets)
@@ -565,53 +611,63 @@ void dtc_packets_seal(DtcPackets *packets)
 	if (packets->sealed)
 		return;
 	packets->sealed = true;
-	if (!packets->sorted)
+	if (!dtc_packed_sort(packets->packed))
 		sort_by_time(packets);
-	const struct dtc_packet *list = DTC_AT(packets->packets, struct dtc_packet, 0);
-	uint32_t count = packets->packets->len;
-
-	for (uint32_t i = 0; i < packets->flows->len; i++)
-		get_entry(packets, i)->flow.packet_count = 0;
-	for (uint32_t i = 0; i < count; i++)
-		if (list[i].flow != DTC_NONE)
-			get_entry(packets, list[i].flow)->flow.packet_count++;
-	uint32_t first = 0;
-	for (uint32_t i = 0; i < packets->flows->len; i++) {
-		struct dtc_flow *flow = &get_entry(packets, i)->flow;
-		flow->packet_first = first;
-		first += flow->packet_count;
-		flow->packet_count = 0; /* counted again while filling */
-	}
-	packets->by_flow = dtc_table_new(sizeof(uint32_t));
-	if (packets->space)
-		dtc_table_set_space(packets->by_flow, packets->space);
-	dtc_table_extend(packets->by_flow, first);
-	for (uint32_t i = 0; i < count; i++) {
-		if (list[i].flow == DTC_NONE)
-			continue;
-		struct dtc_flow *flow = &get_entry(packets, list[i].flow)->flow;
-		*DTC_AT(packets->by_flow, uint32_t, flow->packet_first + flow->packet_count++) = i;
-	}
-	dtc_table_settle(packets->packets);
-	dtc_table_settle(packets->marks);
-	dtc_table_settle(packets->by_flow);
+	dtc_packed_seal(packets->packed);
+	index_by_flow(packets);
+	note_places(packets);
 }
 
 uint32_t dtc_packets_get_count(const DtcPackets *packets)
 {
-	return packets->packets->len;
+	return packets->packed->count;
 }
 
-const struct dtc_packet *dtc_packets_get(const DtcPackets *packets, uint32_t packet)
+struct dtc_packet dtc_packets_get(const DtcPackets *packets, uint32_t packet)
 {
-	g_assert(packet < packets->packets->len);
-	return DTC_AT(packets->packets, struct dtc_packet, packet);
+	g_assert(packet < packets->packed->count);
+	return dtc_packed_get(packets->packed, packet);
+}
+
+int64_t dtc_packets_get_time_ns(const DtcPackets *packets, uint32_t packet)
+{
+	g_assert(packet < packets->packed->count);
+	return dtc_packed_get_time_ns(packets->packed, packet);
+}
+
+uint32_t dtc_packets_get_flow_of(const DtcPackets *packets, uint32_t packet)
+{
+	g_assert(packet < packets->packed->count);
+	return dtc_packed_get(packets->packed, packet).flow;
+}
+
+enum dtc_direction dtc_packets_get_direction(const DtcPackets *packets, uint32_t packet)
+{
+	g_assert(packet < packets->packed->count);
+	return dtc_packed_get(packets->packed, packet).direction;
+}
+
+uint32_t dtc_packets_find_without_flow(const DtcPackets *packets, uint32_t packet)
+{
+	g_assert(packets->sealed);
+	while (packet < packets->packed->count) {
+		struct dtc_packed_row row = dtc_packed_find(packets->packed, packet);
+		const struct dtc_packed_place *places = (const void *)(row.head + 1);
+		uint32_t place = 0, last = packet - packet % DTC_PACKED_COUNT + row.head->last;
+		while (place <= row.head->last_place && places[place].flow != DTC_NONE)
+			place++;
+		for (; place <= row.head->last_place && packet <= last; packet++, row.at += row.head->row_bytes)
+			if (places[dtc_packed_read_place(row.head, row.at)].flow == DTC_NONE)
+				return packet;
+		packet = last + 1;
+	}
+	return DTC_NONE;
 }
 
 uint32_t dtc_packets_get_mark(const DtcPackets *packets, uint32_t packet)
 {
-	g_assert(packet < packets->packets->len);
-	return packet < packets->marks->len ? *DTC_AT(packets->marks, uint32_t, packet) : 0;
+	g_assert(packet < packets->packed->count);
+	return dtc_packed_get_mark(packets->packed, packet);
 }
 
 uint32_t dtc_packets_get_flow_count(const DtcPackets *packets)
@@ -625,10 +681,11 @@ const struct dtc_flow *dtc_packets_get_flow(const DtcPackets *packets, uint32_t 
 	return &get_entry(packets, flow)->flow;
 }
 
-const uint32_t *dtc_packets_get_flow_packets(const DtcPackets *packets, uint32_t flow)
+uint32_t dtc_packets_get_flow_packet(const DtcPackets *packets, uint32_t flow, uint32_t index)
 {
-	g_assert(packets->sealed);
-	return DTC_AT(packets->by_flow, uint32_t, dtc_packets_get_flow(packets, flow)->packet_first);
+	const struct dtc_flow *of = dtc_packets_get_flow(packets, flow);
+	g_assert(packets->sealed && index < of->packet_count);
+	return dtc_flow_index_get(packets->by_flow, of->packet_first + index);
 }
 
 uint32_t dtc_packets_find_flow(const DtcPackets *packets, const uint8_t source[16], uint16_t source_port,
@@ -690,10 +747,9 @@ void dtc_packets_save(const DtcPackets *packets, DtcImageWriter *writer)
 		flows[i] = get_entry(packets, i)->flow;
 	for (GList *address = addresses; address; address = address->next)
 		g_byte_array_append(shared, address->data, 16);
-	dtc_table_save(packets->packets, writer, "packets.records");
-	dtc_table_save(packets->marks, writer, "packets.marks");
+	dtc_packed_save(packets->packed, writer);
 	dtc_image_add_copy(writer, "packets.flows", sizeof(struct dtc_flow), flows, packets->flows->len);
-	dtc_table_save(packets->by_flow, writer, "packets.by_flow");
+	dtc_flow_index_save(packets->by_flow, writer);
 	dtc_image_add_strings(writer, "packets.interfaces", (const char *const *)packets->interfaces->pdata,
 			      packets->interfaces->len);
 	dtc_image_add_copy(writer, "packets.shared", 16, shared->data, shared->len / 16);
@@ -722,61 +778,34 @@ static bool load_flows(DtcPackets *packets, GError **error)
 }
 
 /* Where the packets are found, flow by flow. */
-static const char *judge_by_flow(const DtcPackets *packets)
+static bool count_indexed(const DtcPackets *packets, uint32_t *ret_count, GError **error)
 {
-	uint32_t expected = 0, indexed_count = packets->by_flow->len;
+	uint32_t expected = 0;
 
 	for (uint32_t i = 0; i < packets->flows->len; i++) {
 		const struct dtc_flow *flow = &get_entry(packets, i)->flow;
-		if (flow->packet_first != expected || flow->packet_count > indexed_count - expected)
-			return "a flow's packets are not there";
+		if (flow->packet_first != expected || flow->packet_count > packets->packed->count - expected)
+			return dtc_image_refuse(packets->image, error, "a flow's packets are not there");
 		expected += flow->packet_count;
 	}
-	if (expected != indexed_count)
-		return "packets are of no flow";
-	for (uint32_t i = 0; i < indexed_count; i++)
-		if (*DTC_AT(packets->by_flow, uint32_t, i) >= packets->packets->len)
-			return "a packet of a flow is not there";
-	return NULL;
-}
-
-static const char *judge_records(const DtcPackets *packets)
-{
-	int64_t before_ns = INT64_MIN;
-
-	for (guint i = 0; i < packets->packets->len; i++) {
-		const struct dtc_packet *packet = DTC_AT(packets->packets, struct dtc_packet, i);
-		if (packet->flow >= packets->flows->len && packet->flow != DTC_NONE)
-			return "a packet's flow is not there";
-		if (packet->time_ns < before_ns)
-			return "a packet is not where it can be";
-		before_ns = packet->time_ns;
-	}
-	return NULL;
+	*ret_count = expected;
+	return true;
 }
 
 static bool load_records(DtcPackets *packets, GError **error)
 {
-	gsize count, mark_count, indexed_count;
-	const struct dtc_packet *records =
-		dtc_image_get(packets->image, "packets.records", sizeof(struct dtc_packet), &count, error);
-	const uint32_t *marks =
-		records ? dtc_image_get(packets->image, "packets.marks", sizeof(uint32_t), &mark_count, error) : NULL;
-	const uint32_t *by_flow =
-		marks ? dtc_image_get(packets->image, "packets.by_flow", sizeof(uint32_t), &indexed_count, error)
-		      : NULL;
+	uint32_t indexed_count = 0;
+	DtcPacked *packed = dtc_packed_load_image(packets->image, packets->flows->len, error);
 
-	if (!by_flow)
+	if (!packed)
 		return false;
-	dtc_table_free(packets->packets);
-	packets->packets = dtc_table_new_borrowed(sizeof(struct dtc_packet), records, (guint)count);
-	dtc_table_free(packets->marks);
-	packets->marks = dtc_table_new_borrowed(sizeof(uint32_t), marks, (guint)mark_count);
-	packets->by_flow = dtc_table_new_borrowed(sizeof(uint32_t), by_flow, (guint)indexed_count);
-	const char *wrong = judge_records(packets);
-	if (!wrong)
-		wrong = judge_by_flow(packets);
-	return !wrong || dtc_image_refuse(packets->image, error, wrong);
+	dtc_packed_free(packets->packed);
+	packets->packed = packed;
+	if (!count_indexed(packets, &indexed_count, error))
+		return false;
+	note_places(packets);
+	packets->by_flow = dtc_flow_index_load(packets->image, indexed_count, packed->count, error);
+	return packets->by_flow != NULL;
 }
 
 static bool load_places(DtcPackets *packets, GError **error)

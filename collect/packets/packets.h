@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The packets one node saw through one source (its kernel trace, or its captures): flat 32-byte records in time order,
+ * The packets one node saw through one source (its kernel trace, or its captures), packed (packed.h) and in time order,
  * and the flows they belong to. A flow is one direction of a connection, (source, destination, ports, protocol) with a
  * generation, so that a reused port is another flow: a SYN with another sequence number than the flow's begins a new
  * generation of the flow and of its reverse. Flow and packet ids are indexes, stable once given.
@@ -27,7 +27,7 @@ enum dtc_direction {
 };
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic error "-Wpadded" /* no bytes that nobody sets: these are written to files with the history */
+#pragma GCC diagnostic error "-Wpadded" /* no bytes that nobody sets: flows are written to files with the history */
 
 struct dtc_packet {
 	int64_t time_ns; /* clock of the source */
@@ -44,7 +44,7 @@ struct dtc_packet {
 	uint16_t is_inferred : 1; /* its headers may be another packet's */
 	uint16_t interface;	  /* index for dtc_packets_get_interface */
 };
-_Static_assert(sizeof(struct dtc_packet) == 32, "millions of these stay in memory");
+_Static_assert(sizeof(struct dtc_packet) == 32, "given out by value");
 
 struct dtc_flow {
 	uint8_t source[16];
@@ -57,7 +57,7 @@ struct dtc_flow {
 	uint32_t isn;
 	uint32_t generation;   /* 0, 1, ... for reused ports */
 	uint32_t reverse;      /* flow of the other direction, created together */
-	uint32_t packet_first; /* after dtc_packets_seal: range in dtc_packets_get_flow_packets */
+	uint32_t packet_first; /* after dtc_packets_seal: for dtc_packets_get_flow_packet */
 	uint32_t packet_count;
 };
 _Static_assert(sizeof(struct dtc_flow) == 60, "two for each connection; looked at for each of its packets");
@@ -100,7 +100,11 @@ void dtc_packets_forget(DtcPackets *packets);
 void dtc_packets_seal(DtcPackets *packets);
 
 uint32_t dtc_packets_get_count(const DtcPackets *packets);
-const struct dtc_packet *dtc_packets_get(const DtcPackets *packets, uint32_t packet);
+struct dtc_packet dtc_packets_get(const DtcPackets *packets, uint32_t packet);
+/* One field alone, without unpacking the others. */
+int64_t dtc_packets_get_time_ns(const DtcPackets *packets, uint32_t packet);
+uint32_t dtc_packets_get_flow_of(const DtcPackets *packets, uint32_t packet);
+enum dtc_direction dtc_packets_get_direction(const DtcPackets *packets, uint32_t packet);
 /*
  * What tells packets with equal numbers apart, as captures know it: of TCP the timestamp that it bears, of others a
  * hash of the payload; 0: not known.
@@ -108,8 +112,10 @@ const struct dtc_packet *dtc_packets_get(const DtcPackets *packets, uint32_t pac
 uint32_t dtc_packets_get_mark(const DtcPackets *packets, uint32_t packet);
 uint32_t dtc_packets_get_flow_count(const DtcPackets *packets);
 const struct dtc_flow *dtc_packets_get_flow(const DtcPackets *packets, uint32_t flow);
-/* Sealed: the ids of the flow's packets (flow->packet_count of them) in time order. Borrowed. */
-const uint32_t *dtc_packets_get_flow_packets(const DtcPackets *packets, uint32_t flow);
+/* Sealed: the first packet from that one on that is of no flow, or DTC_NONE: most are not looked at. */
+uint32_t dtc_packets_find_without_flow(const DtcPackets *packets, uint32_t packet);
+/* Sealed: the id of one of the flow's packets (flow->packet_count of them), which are in time order. */
+uint32_t dtc_packets_get_flow_packet(const DtcPackets *packets, uint32_t flow, uint32_t index);
 
 /*
  * The last generation of the flow with these ends, or DTC_NONE. Addresses 16 bytes, ports in host order, netns an

@@ -12,6 +12,7 @@
 #include "sync/match/passage.h"
 
 #include "collect/bundle/threads.h"
+#include "collect/packets/records.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -107,11 +108,20 @@ static bool is_bare(const struct dtc_packet *packet)
 
 static void count_packets(const DtcPackets *packets, guint64 with_headers[2], guint64 without[2])
 {
-	uint32_t count = packets ? dtc_packets_get_count(packets) : 0;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_packet *packet = dtc_packets_get(packets, i);
-		(packet->flow == DTC_NONE ? without : with_headers)[packet->direction & 1]++;
+	uint32_t flow_count = packets ? dtc_packets_get_flow_count(packets) : 0;
+	uint32_t bare = packets ? dtc_packets_find_without_flow(packets, 0) : DTC_NONE;
+	for (uint32_t i = 0; i < flow_count; i++) {
+		const struct dtc_flow *flow = dtc_packets_get_flow(packets, i);
+		uint8_t directions = dtc_packets_get_flow_seen(packets, i).directions;
+		bool is_sent = directions == 1 << DTC_SENT, is_received = directions == 1 << DTC_RECEIVED;
+		if (is_sent || is_received)
+			with_headers[is_sent ? DTC_SENT : DTC_RECEIVED] += flow->packet_count;
+		for (uint32_t k = 0; k < flow->packet_count && !is_sent && !is_received; k++)
+			with_headers[dtc_packets_read(packets, dtc_packets_read_flow_packet(packets, flow, k))
+					     .direction]++;
 	}
+	for (; bare != DTC_NONE; bare = dtc_packets_find_without_flow(packets, bare + 1))
+		without[dtc_packets_read(packets, bare).direction]++;
 }
 
 /* What is counted and estimated of a node before it is decided which of its sources counts. */
@@ -302,18 +312,19 @@ static bool is_same_packet(const struct dtc_packet *p, const struct dtc_packet *
 static void count_directions(const DtcPackets *packets, uint32_t id, int *first_sent, int *last_sent)
 {
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, id);
-	const uint32_t *ids = dtc_packets_get_flow_packets(packets, id);
+	struct dtc_packet seen[SIGHTINGS];
 	guint count = MIN(flow->packet_count, SIGHTINGS);
+	for (guint i = 0; i < count; i++)
+		seen[i] = dtc_packets_read(packets, dtc_packets_read_flow_packet(packets, flow, i));
 	for (guint i = 0; i < count; i++) {
-		const struct dtc_packet *packet = dtc_packets_get(packets, ids[i]);
+		const struct dtc_packet *packet = &seen[i];
 		bool is_first = true, is_last = true, both = false;
 		for (guint k = 0; k < count; k++) {
-			const struct dtc_packet *other = dtc_packets_get(packets, ids[k]);
-			if (k == i || !is_same_packet(packet, other))
+			if (k == i || !is_same_packet(packet, &seen[k]))
 				continue;
 			is_first &= k > i;
 			is_last &= k < i;
-			both |= packet->direction != other->direction;
+			both |= packet->direction != seen[k].direction;
 		}
 		if (both && is_first)
 			*first_sent += packet->direction == DTC_SENT ? 1 : -1;
@@ -385,12 +396,12 @@ static guint count_common(const struct matcher *matcher, const struct dtc_passag
 	guint common = 0;
 	for (guint i = 0; i < a->len; i++) {
 		uint32_t p_id = DTC_AT(a, struct dtc_seen, i)->packet;
-		const struct dtc_packet *p = dtc_packets_get(get_packets(matcher, one), p_id);
+		const struct dtc_packet p = dtc_packets_read(get_packets(matcher, one), p_id);
 		for (guint k = 0; k < b->len; k++) {
 			uint32_t q_id = DTC_AT(b, struct dtc_seen, k)->packet;
-			const struct dtc_packet *q = dtc_packets_get(get_packets(matcher, other), q_id);
-			if (p->seq == q->seq && p->ack == q->ack &&
-			    (!p->has_timestamps || !q->has_timestamps ||
+			const struct dtc_packet q = dtc_packets_read(get_packets(matcher, other), q_id);
+			if (p.seq == q.seq && p.ack == q.ack &&
+			    (!p.has_timestamps || !q.has_timestamps ||
 			     dtc_packets_get_mark(get_packets(matcher, one), p_id) ==
 				     dtc_packets_get_mark(get_packets(matcher, other), q_id))) {
 				common++;
@@ -504,11 +515,11 @@ static void match_group(struct matcher *matcher, const struct flow_group *group)
 static DtcTable *get_bare(const DtcPackets *packets, enum dtc_direction direction)
 {
 	DtcTable *seen = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
-	uint32_t count = packets ? dtc_packets_get_count(packets) : 0;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_packet *packet = dtc_packets_get(packets, i);
-		struct dtc_seen item = { .ns = packet->time_ns, .packet = i };
-		if (is_bare(packet) && packet->direction == direction)
+	uint32_t i = packets ? dtc_packets_find_without_flow(packets, 0) : DTC_NONE;
+	for (; i != DTC_NONE; i = dtc_packets_find_without_flow(packets, i + 1)) {
+		const struct dtc_packet packet = dtc_packets_read(packets, i);
+		struct dtc_seen item = { .ns = packet.time_ns, .packet = i };
+		if (is_bare(&packet) && packet.direction == direction)
 			dtc_table_append(seen, &item);
 	}
 	return seen;
@@ -607,8 +618,8 @@ static void append_samples(const struct matcher *matcher, guint index, DtcTable 
 	dtc_table_set_length(seen, 0);
 	get_seen(matcher, passage, SAMPLE_PACKETS, seen);
 	for (guint k = 0; k < seen->len; k++) {
-		const struct dtc_packet *packet = dtc_packets_get(packets, DTC_AT(seen, struct dtc_seen, k)->packet);
-		struct sample sample = { get_sample_key(get_flow(matcher, passage), packet), index };
+		const struct dtc_packet packet = dtc_packets_read(packets, DTC_AT(seen, struct dtc_seen, k)->packet);
+		struct sample sample = { get_sample_key(get_flow(matcher, passage), &packet), index };
 		g_array_append_val(samples, sample);
 	}
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/match/passage.h"
 
+#include "collect/packets/records.h"
 #include "sync/match/keyed.h"
 
 #include <dtrace-chain/bisect.h>
@@ -27,6 +28,12 @@ static enum dtc_direction get_direction(const struct dtc_passage *passage)
 	return passage->is_received ? DTC_RECEIVED : DTC_SENT;
 }
 
+/* All of a flow's packets went in the same direction through the same interface. */
+static bool is_seen_once(struct dtc_flow_seen seen)
+{
+	return !seen.is_on_many && (seen.directions & (seen.directions - 1)) == 0;
+}
+
 void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets *packets)
 {
 	struct {
@@ -37,20 +44,27 @@ void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets 
 	} found[MAX_INTERFACES];
 	guint found_count = 0, zeros = ZEROS_MAX;
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, passage->flow);
-	const uint32_t *ids = dtc_packets_get_flow_packets(packets, passage->flow);
-	for (uint32_t i = 0; i < flow->packet_count; i++) {
-		const struct dtc_packet *packet = dtc_packets_get(packets, ids[i]);
-		if (packet->direction != get_direction(passage))
+	const struct dtc_flow_seen seen = dtc_packets_get_flow_seen(packets, passage->flow);
+	passage->zeros = ZEROS_MAX;
+	passage->packet_count = 0;
+	if (!(seen.directions >> get_direction(passage) & 1))
+		return;
+	bool is_plain = is_seen_once(seen);
+	/* of a flow that is seen in one place only times are looked at, until one of them ends in no zero */
+	for (uint32_t i = 0; i < flow->packet_count && (!is_plain || i == 0 || zeros); i++) {
+		const struct dtc_packet packet =
+			dtc_packets_read(packets, dtc_packets_read_flow_packet(packets, flow, i));
+		if (packet.direction != get_direction(passage))
 			continue;
-		while (zeros && packet->time_ns % powers[zeros])
+		while (zeros && packet.time_ns % powers[zeros])
 			zeros--;
 		guint k = 0;
-		while (k < found_count && found[k].interface != packet->interface)
+		while (k < found_count && found[k].interface != packet.interface)
 			k++;
 		if (k == MAX_INTERFACES)
 			continue;
 		if (k == found_count) {
-			found[k].interface = packet->interface;
+			found[k].interface = packet.interface;
 			found[k].count = 0;
 			found[k].first = i;
 			found_count++;
@@ -59,7 +73,10 @@ void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets 
 		found[k].last = i;
 	}
 	passage->zeros = zeros;
-	passage->packet_count = 0;
+	if (is_plain) {
+		found[0].count = flow->packet_count;
+		found[0].last = flow->packet_count - 1;
+	}
 	uint32_t best_place = 0;
 	for (guint k = 0; k < found_count; k++) {
 		if (is_loopback_interface(packets, found[k].interface))
@@ -73,9 +90,10 @@ void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets 
 	}
 }
 
-static const struct dtc_packet *get_packet(const struct dtc_sightings *sightings, guint index)
+__attribute__((always_inline)) static inline struct dtc_packet get_packet(const struct dtc_sightings *sightings,
+									  guint index)
 {
-	return dtc_packets_get(sightings->packets, DTC_AT(sightings->seen, struct dtc_seen, index)->packet);
+	return dtc_packets_read(sightings->packets, DTC_AT(sightings->seen, struct dtc_seen, index)->packet);
 }
 
 static uint32_t get_mark(const struct dtc_sightings *sightings, guint index)
@@ -88,6 +106,11 @@ static struct dtc_seen *get_seen(const struct dtc_sightings *sightings, guint in
 	return DTC_AT(sightings->seen, struct dtc_seen, index);
 }
 
+static bool is_inferred(const struct dtc_sightings *sightings, guint index)
+{
+	return dtc_packets_have_inferred(sightings->packets) && get_packet(sightings, index).is_inferred;
+}
+
 /*
  * Headers that may be another packet's have their part in what was sent more than once, but no bound of a clock is
  * drawn from them.
@@ -95,7 +118,7 @@ static struct dtc_seen *get_seen(const struct dtc_sightings *sightings, guint in
 static void add_message(const struct dtc_sightings *sent, guint i, const struct dtc_sightings *received, guint k,
 			DtcMatches *matches, guint sent_by, guint received_by)
 {
-	if (!get_packet(sent, i)->is_inferred && !get_packet(received, k)->is_inferred)
+	if (!is_inferred(sent, i) && !is_inferred(received, k))
 		dtc_matches_add(matches, sent_by, received_by, get_seen(sent, i)->ns, get_seen(received, k)->ns);
 }
 
@@ -107,14 +130,14 @@ struct tie {
 static int compare_tied(gconstpointer left, gconstpointer right, gpointer data)
 {
 	const struct tie *tie = data;
-	const struct dtc_packet *p = dtc_packets_get(tie->packets, ((const struct dtc_seen *)left)->packet);
-	const struct dtc_packet *q = dtc_packets_get(tie->packets, ((const struct dtc_seen *)right)->packet);
-	int32_t p_distance = dtc_seq_distance(tie->base, p->seq), q_distance = dtc_seq_distance(tie->base, q->seq);
+	const struct dtc_packet p = dtc_packets_read(tie->packets, ((const struct dtc_seen *)left)->packet);
+	const struct dtc_packet q = dtc_packets_read(tie->packets, ((const struct dtc_seen *)right)->packet);
+	int32_t p_distance = dtc_seq_distance(tie->base, p.seq), q_distance = dtc_seq_distance(tie->base, q.seq);
 	if (p_distance != q_distance)
 		return p_distance < q_distance ? -1 : 1;
-	if (p->payload_bytes != q->payload_bytes)
-		return p->payload_bytes < q->payload_bytes ? -1 : 1;
-	return p->ack < q->ack ? -1 : p->ack > q->ack;
+	if (p.payload_bytes != q.payload_bytes)
+		return p.payload_bytes < q.payload_bytes ? -1 : 1;
+	return p.ack < q.ack ? -1 : p.ack > q.ack;
 }
 
 /*
@@ -128,9 +151,10 @@ static void order_ties(const DtcPackets *packets, DtcTable *seen, guint begin)
 		for (next = begin + 1; next < seen->len; next++)
 			if (DTC_AT(seen, struct dtc_seen, next)->ns != first->ns)
 				break;
-		struct tie tie = { packets, dtc_packets_get(packets, first->packet)->seq };
-		if (next - begin > 1)
-			g_qsort_with_data(first, (gint)(next - begin), sizeof(*first), compare_tied, &tie);
+		if (next - begin == 1)
+			continue;
+		struct tie tie = { packets, dtc_packets_read(packets, first->packet).seq };
+		g_qsort_with_data(first, (gint)(next - begin), sizeof(*first), compare_tied, &tie);
 	}
 }
 
@@ -138,15 +162,16 @@ void dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *p
 			  const struct dtc_relation *relation, guint limit, DtcTable *seen)
 {
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, passage->flow);
-	const uint32_t *ids = dtc_packets_get_flow_packets(packets, passage->flow);
 	guint begin = seen->len, count = 0, most = MIN(passage->packet_count, limit);
 	int64_t coarse_ns = passage->is_capture && passage->is_received ? powers[passage->zeros] - 1 : 0;
+	bool is_plain = is_seen_once(dtc_packets_get_flow_seen(packets, passage->flow));
 	dtc_table_extend(seen, most);
 	for (uint32_t i = 0; i < flow->packet_count && count < most; i++) {
-		const struct dtc_packet *packet = dtc_packets_get(packets, ids[i]);
-		if (packet->direction != get_direction(passage) || packet->interface != passage->interface)
+		uint32_t id = dtc_packets_read_flow_packet(packets, flow, i);
+		const struct dtc_packet packet = dtc_packets_read(packets, id);
+		if (!is_plain && (packet.direction != get_direction(passage) || packet.interface != passage->interface))
 			continue;
-		int64_t ns = packet->time_ns;
+		int64_t ns = packet.time_ns;
 		if (relation) {
 			if (!dtc_relation_to_node(relation, ns, &ns))
 				continue;
@@ -154,7 +179,7 @@ void dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *p
 			ns += passage->is_received ? relation->error_ns : -relation->error_ns;
 		}
 		*DTC_AT(seen, struct dtc_seen, begin + count++) =
-			(struct dtc_seen){ .ns = ns + coarse_ns, .packet = ids[i] };
+			(struct dtc_seen){ .ns = ns + coarse_ns, .packet = id };
 	}
 	dtc_table_set_length(seen, begin + count);
 	order_ties(packets, seen, begin);
@@ -214,11 +239,11 @@ static void collect_segments(const struct dtc_sightings *sent, uint32_t base, Dt
 	struct unwrapped unwrapped = { base, 0 };
 	int64_t top = INT64_MIN;
 	for (guint i = 0; i < sent->seen->len; i++) {
-		const struct dtc_packet *packet = get_packet(sent, i);
-		uint32_t span = dtc_packet_get_span(packet);
+		const struct dtc_packet packet = get_packet(sent, i);
+		uint32_t span = dtc_packet_get_span(&packet);
 		if (!span)
 			continue;
-		int64_t position = unwrap(&unwrapped, packet->seq), end = position + span;
+		int64_t position = unwrap(&unwrapped, packet.seq), end = position + span;
 		if (end > top) {
 			int64_t begin = MAX(position, top);
 			struct segment segment = { begin, (uint32_t)(end - begin), i & G_MAXINT32, 0 };
@@ -242,13 +267,13 @@ static void collect_segments(const struct dtc_sightings *sent, uint32_t base, Dt
 static int64_t get_extent(const struct dtc_sightings *sightings)
 {
 	int64_t top = INT64_MIN, bottom = INT64_MAX;
-	struct unwrapped unwrapped = { sightings->seen->len ? get_packet(sightings, 0)->seq : 0, 0 };
+	struct unwrapped unwrapped = { sightings->seen->len ? get_packet(sightings, 0).seq : 0, 0 };
 	for (guint i = 0; i < sightings->seen->len; i++) {
-		const struct dtc_packet *packet = get_packet(sightings, i);
-		uint32_t span = dtc_packet_get_span(packet);
+		const struct dtc_packet packet = get_packet(sightings, i);
+		uint32_t span = dtc_packet_get_span(&packet);
 		if (!span)
 			continue;
-		int64_t position = unwrap(&unwrapped, packet->seq);
+		int64_t position = unwrap(&unwrapped, packet.seq);
 		top = MAX(top, position + span);
 		bottom = MIN(bottom, position);
 	}
@@ -257,7 +282,7 @@ static int64_t get_extent(const struct dtc_sightings *sightings)
 
 static bool is_syn(const struct dtc_sightings *sightings)
 {
-	return get_packet(sightings, 0)->tcp_flags & DTC_TCP_SYN;
+	return get_packet(sightings, 0).tcp_flags & DTC_TCP_SYN;
 }
 
 /* A packet whose fields tell in which round of the numbers it was sent. */
@@ -290,12 +315,12 @@ static void collect_witnesses(const struct dtc_sightings *sightings, uint32_t ba
 {
 	struct unwrapped unwrapped = { base, 0 };
 	for (guint i = 0; i < sightings->seen->len; i++) {
-		const struct dtc_packet *packet = get_packet(sightings, i);
-		if (!dtc_packet_get_span(packet))
+		const struct dtc_packet packet = get_packet(sightings, i);
+		if (!dtc_packet_get_span(&packet))
 			continue;
-		int64_t position = unwrap(&unwrapped, packet->seq);
-		guint64 key = scatter(0x2545f491, (guint64)packet->seq << 32 | packet->ack);
-		key = scatter(key, (guint64)packet->ip_id << 16 | packet->window);
+		int64_t position = unwrap(&unwrapped, packet.seq);
+		guint64 key = scatter(0x2545f491, (guint64)packet.seq << 32 | packet.ack);
+		key = scatter(key, (guint64)packet.ip_id << 16 | packet.window);
 		struct witness witness = { key, position, side };
 		if (key <= limit)
 			g_array_append_val(witnesses, witness);
@@ -347,20 +372,20 @@ static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_si
 	if (!sent->seen->len || !received->seen->len)
 		return;
 	g_autoptr(DtcTable) segments = dtc_table_new_on_heap(sizeof(struct segment), DTC_SEEN_BYTES);
-	uint32_t base = get_packet(sent, 0)->seq;
+	uint32_t base = get_packet(sent, 0).seq;
 	collect_segments(sent, base, segments, result);
 	bool both_from_start = is_syn(sent) && is_syn(received);
-	bool is_short = get_extent(sent) < INT32_MAX && get_extent(received) < INT32_MAX;
 	int64_t shift = 0, received_top = INT64_MIN;
-	bool is_usable = both_from_start || is_short || find_rounds(sent, received, base, &shift);
+	bool is_usable = both_from_start || (get_extent(sent) < INT32_MAX && get_extent(received) < INT32_MAX) ||
+			 find_rounds(sent, received, base, &shift);
 	struct unwrapped unwrapped = { base, 0 };
 	guint last_segment = G_MAXUINT, near = 0;
 	for (guint i = 0; i < received->seen->len; i++) {
-		const struct dtc_packet *packet = get_packet(received, i);
-		uint32_t span = dtc_packet_get_span(packet);
+		const struct dtc_packet packet = get_packet(received, i);
+		uint32_t span = dtc_packet_get_span(&packet);
 		if (!span)
 			continue;
-		int64_t position = unwrap(&unwrapped, packet->seq) + shift, end = position + span;
+		int64_t position = unwrap(&unwrapped, packet.seq) + shift, end = position + span;
 		guint first = find_segment(segments, position, near), k = first;
 		near = first;
 		bool repeated = !is_usable || end <= received_top;
@@ -395,15 +420,21 @@ struct key_fields {
 	bool has_marks;
 };
 
-static void get_fields(const struct key_fields *fields, const struct dtc_keyed *keyed, guint64 ret_fields[3])
+static void gather_fields(const struct key_fields *fields, const struct dtc_packet *packet,
+			  const struct dtc_keyed *keyed, guint64 ret_fields[3])
 {
-	const struct dtc_packet *packet = get_packet(&fields->sides[keyed->side], keyed->index);
 	ret_fields[0] = (guint64)packet->seq << 32 | packet->ack;
 	ret_fields[1] = (guint64)packet->payload_bytes << 32 | (guint64)packet->ip_id << 16 |
 			(fields->is_tcp ? packet->window : 0);
 	ret_fields[2] = (guint64)(fields->is_tcp ? packet->tcp_flags : 0) << 32;
 	if (fields->has_marks)
 		ret_fields[2] |= get_mark(&fields->sides[keyed->side], keyed->index);
+}
+
+static void get_fields(const struct key_fields *fields, const struct dtc_keyed *keyed, guint64 ret_fields[3])
+{
+	const struct dtc_packet packet = get_packet(&fields->sides[keyed->side], keyed->index);
+	gather_fields(fields, &packet, keyed, ret_fields);
 }
 
 static bool have_equal_fields(const struct key_fields *fields, const struct dtc_keyed *p, const struct dtc_keyed *q)
@@ -420,9 +451,10 @@ static void collect_keyed(const struct key_fields *fields, guint side, bool has_
 	for (guint i = 0; i < sightings->seen->len; i++) {
 		struct dtc_keyed item = { .index = i, .side = side };
 		guint64 values[3];
-		if (has_ranges && dtc_packet_get_span(get_packet(sightings, i)))
+		const struct dtc_packet packet = get_packet(sightings, i);
+		if (has_ranges && dtc_packet_get_span(&packet))
 			continue;
-		get_fields(fields, &item, values);
+		gather_fields(fields, &packet, &item, values);
 		item.key = scatter(scatter(scatter(0x9e3779b9, values[0]), values[1]), values[2]);
 		g_array_append_val(keyed, item);
 	}
@@ -432,9 +464,9 @@ static void collect_keyed(const struct key_fields *fields, guint side, bool has_
 static bool have_marks(const struct dtc_sightings *sightings, bool is_tcp)
 {
 	for (guint i = 0; i < sightings->seen->len; i++) {
-		const struct dtc_packet *packet = get_packet(sightings, i);
-		bool needs = is_tcp || packet->payload_bytes;
-		if ((is_tcp && !packet->has_timestamps) || (needs && !get_mark(sightings, i)))
+		const struct dtc_packet packet = get_packet(sightings, i);
+		bool needs = is_tcp || packet.payload_bytes;
+		if ((is_tcp && !packet.has_timestamps) || (needs && !get_mark(sightings, i)))
 			return false;
 	}
 	return true;

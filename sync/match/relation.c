@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sync/match/relation.h"
 
-#include "collect/packets/table.h"
+#include "collect/packets/records.h"
 
 #include <dtrace-chain/bisect.h>
 #include <dtrace-chain/sort.h>
@@ -116,8 +116,11 @@ static void clear_side(struct side *side)
 static void collect(struct side *side, uint32_t share)
 {
 	uint32_t count = dtc_packets_get_count(side->packets);
+	struct dtc_packet list[DTC_PACKED_COUNT];
 	for (uint32_t i = 0; i < count; i++) {
-		const struct dtc_packet *packet = dtc_packets_get(side->packets, i);
+		if (i % DTC_PACKED_COUNT == 0)
+			dtc_packed_list(side->packets->packed, i / DTC_PACKED_COUNT, list);
+		const struct dtc_packet *packet = &list[i % DTC_PACKED_COUNT];
 		if (packet->flow == DTC_NONE)
 			continue;
 		struct packet_key key = get_key(side, packet);
@@ -134,15 +137,21 @@ static struct taken *get_record(const struct side *side, uint32_t index)
 	return DTC_AT(side->taken, struct taken, index);
 }
 
-static const struct dtc_packet *get_taken(const struct side *side, uint32_t index)
+static struct dtc_packet get_taken(const struct side *side, uint32_t index)
 {
-	return dtc_packets_get(side->packets, get_record(side, index)->packet);
+	return dtc_packets_read(side->packets, get_record(side, index)->packet);
+}
+
+static int64_t get_time_ns(const struct side *side, uint32_t index)
+{
+	return dtc_packets_read(side->packets, get_record(side, index)->packet).time_ns;
 }
 
 static bool have_equal_keys(const struct side sides[2], uint32_t kernel, uint32_t capture)
 {
-	struct packet_key left = get_key(&sides[0], get_taken(&sides[0], kernel));
-	struct packet_key right = get_key(&sides[1], get_taken(&sides[1], capture));
+	const struct dtc_packet of_kernel = get_taken(&sides[0], kernel), captured = get_taken(&sides[1], capture);
+	struct packet_key left = get_key(&sides[0], &of_kernel);
+	struct packet_key right = get_key(&sides[1], &captured);
 	return memcmp(&left, &right, sizeof(left)) == 0;
 }
 
@@ -232,8 +241,8 @@ static void list_pairings(const struct side sides[2], DtcTable *pairings)
 		uint32_t partner = get_partner(sides, i);
 		if (partner == PARTNER_NONE)
 			continue;
-		struct pairing pairing = { get_taken(&sides[1], i)->time_ns, 0 };
-		int64_t kernel_ns = get_taken(&sides[0], partner)->time_ns;
+		struct pairing pairing = { get_time_ns(&sides[1], i), 0 };
+		int64_t kernel_ns = get_time_ns(&sides[0], partner);
 		if (__builtin_sub_overflow(pairing.capture_ns, kernel_ns, &pairing.difference_ns))
 			continue;
 		dtc_table_append(pairings, &pairing);

@@ -213,8 +213,8 @@ static inline void add_files(DtcHistory *h)
 		files[i].accept = DTC_NONE;
 		files[i].name = i == DATA ? files[i].name : DTC_NONE;
 	}
-	files[CONNECTION].flow_out = dtc_packets_get(h->packets, SENT)->flow;
-	files[CONNECTION].flow_in = dtc_packets_get(h->packets, RECEIVED)->flow;
+	files[CONNECTION].flow_out = dtc_packets_get_flow_of(h->packets, SENT);
+	files[CONNECTION].flow_in = dtc_packets_get_flow_of(h->packets, RECEIVED);
 	g_array_append_vals(h->files, files, G_N_ELEMENTS(files));
 	uint32_t by_flow[2] = { DTC_NONE, DTC_NONE };
 	by_flow[files[CONNECTION].flow_out] = CONNECTION;

@@ -79,13 +79,19 @@ static void tell_records(const DtcHistory *h, uint64_t events)
 		{ "guest spans", h->guest_spans },
 		{ "guest interrupts", h->guest_irqs },
 		{ "strings", h->string_bytes },
+		{ "packets", h->packets->packed->units },
+		{ "packets' blocks", h->packets->packed->blocks },
+		{ "packets by flow", h->packets->by_flow->words },
+		{ "parts of these", h->packets->by_flow->parts },
 	};
-	uint64_t packets = dtc_packets_get_count(h->packets);
+	uint64_t packets = dtc_packets_get_count(h->packets), packet_bytes = 0;
 
 	for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
 		tell(tables[i].kind, tables[i].table->len, tables[i].table->size, events);
-	tell("packets", packets, sizeof(struct dtc_packet), events);
-	tell("packets by flow", packets, sizeof(uint32_t), events);
+	for (gsize i = G_N_ELEMENTS(tables) - 4; i < G_N_ELEMENTS(tables); i++)
+		packet_bytes += (uint64_t)tables[i].table->len * tables[i].table->size;
+	if (packets)
+		printf("%.2f bytes for each of %" PRIu64 " packets\n", (double)packet_bytes / (double)packets, packets);
 	tell("flows", dtc_packets_get_flow_count(h->packets), sizeof(struct dtc_flow), events);
 	tell("files", h->files->len, sizeof(struct dtc_file), events);
 	tell("threads", h->threads->len, sizeof(struct dtc_thread), events);

@@ -38,11 +38,11 @@ static void check_flow(const DtcPackets *packets, guint32 id, guint32 *ret_packe
 	g_assert_true((previous == DTC_NONE) == (flow->generation == 0));
 	if (previous != DTC_NONE)
 		g_assert_cmpuint(dtc_packets_get_flow(packets, previous)->generation + 1, ==, flow->generation);
-	const guint32 *ids = dtc_packets_get_flow_packets(packets, id);
 	for (guint32 i = 0; i < flow->packet_count; i++) {
-		g_assert_cmpuint(dtc_packets_get(packets, ids[i])->flow, ==, id);
+		g_assert_cmpuint(dtc_packets_get_flow_of(packets, dtc_packets_get_flow_packet(packets, id, i)), ==, id);
 		if (i > 0)
-			g_assert_cmpuint(ids[i - 1], <, ids[i]);
+			g_assert_cmpuint(dtc_packets_get_flow_packet(packets, id, i - 1), <,
+					 dtc_packets_get_flow_packet(packets, id, i));
 	}
 	*ret_packets += flow->packet_count;
 }
@@ -61,7 +61,7 @@ static void check_random(guint32 seed)
 	dtc_packets_seal(packets);
 	g_assert_cmpuint(dtc_packets_get_count(packets), ==, count);
 	for (guint i = 1; i < count; i++)
-		g_assert_cmpint(dtc_packets_get(packets, i - 1)->time_ns, <=, dtc_packets_get(packets, i)->time_ns);
+		g_assert_cmpint(dtc_packets_get_time_ns(packets, i - 1), <=, dtc_packets_get_time_ns(packets, i));
 	guint32 in_flows = 0, latest = 0;
 	for (guint32 id = 0; id < dtc_packets_get_flow_count(packets); id++) {
 		const struct dtc_flow *flow = dtc_packets_get_flow(packets, id);

@@ -54,7 +54,7 @@ static uint32_t completing_id(const struct net *net, uint32_t position)
 {
 	const DtcPackets *packets = dtc_history_get_packets(net->histories[1]);
 	uint32_t packet = dtc_links_find_completing_packet(net->links, 1, 0, 0xfffffff1u + position);
-	return packet == DTC_NONE ? 0 : dtc_packets_get(packets, packet)->ip_id;
+	return packet == DTC_NONE ? 0 : dtc_packets_get(packets, packet).ip_id;
 }
 
 static void test_order(void)
@@ -81,8 +81,8 @@ static void test_order(void)
 	const DtcPackets *sends = dtc_history_get_packets(net.histories[0]);
 	g_assert_true(dtc_links_find_send(net.links, 1, 3, &send));
 	g_assert_cmpuint(send.node, ==, 0);
-	g_assert_cmpuint(dtc_packets_get(sends, send.packet)->ip_id, ==, 14);
-	g_assert_cmpuint(dtc_packets_get(sends, send.first)->ip_id, ==, 12);
+	g_assert_cmpuint(dtc_packets_get(sends, send.packet).ip_id, ==, 14);
+	g_assert_cmpuint(dtc_packets_get(sends, send.first).ip_id, ==, 12);
 	net_clear(&net);
 }
 
@@ -160,10 +160,10 @@ static void test_boundaries(void)
 	const DtcPackets *sends = dtc_history_get_packets(net.histories[0]);
 	for (uint32_t i = 1; i <= 3; i++) {
 		g_assert_true(dtc_links_find_send(net.links, 1, i, &send));
-		g_assert_cmpuint(dtc_packets_get(sends, send.packet)->ip_id, ==, 11);
+		g_assert_cmpuint(dtc_packets_get(sends, send.packet).ip_id, ==, 11);
 	}
 	g_assert_true(dtc_links_find_send(net.links, 1, 4, &send));
-	g_assert_cmpuint(dtc_packets_get(sends, send.packet)->ip_id, ==, 13); /* its last byte left with the second */
+	g_assert_cmpuint(dtc_packets_get(sends, send.packet).ip_id, ==, 13); /* its last byte left with the second */
 	net_clear(&net);
 }
 
@@ -190,7 +190,7 @@ static void test_initial_number(void)
 		story_packet(&net.b, DTC_EVENT_NET_SEND, 1001, 0, &next_answer);
 		net_end(&net);
 		const DtcPackets *packets = dtc_history_get_packets(net.histories[0]);
-		uint32_t flow = dtc_packets_get_flow(packets, dtc_packets_get(packets, 0)->flow)->reverse;
+		uint32_t flow = dtc_packets_get_flow(packets, dtc_packets_get_flow_of(packets, 0))->reverse;
 		g_assert_cmpint(dtc_links_find_isn(net.links, 0, flow, &isn), ==, has_answer);
 		g_assert_cmpuint(isn, ==, has_answer ? 500 : 0);
 		net_clear(&net);

@@ -85,9 +85,9 @@ static void test_told(gconstpointer data)
 	if (told->is_one) {
 		g_assert_cmpuint(send.node, ==, 1);
 		g_assert_true(send.exact);
-		g_assert_cmpint(dtc_packets_get(dtc_history_get_packets(histories[1]), send.packet)->time_ns, ==, 51);
+		g_assert_cmpint(dtc_packets_get_time_ns(dtc_history_get_packets(histories[1]), send.packet), ==, 51);
 	}
-	uint32_t out = dtc_packets_get(dtc_history_get_packets(histories[0]), answer)->flow;
+	uint32_t out = dtc_packets_get_flow_of(dtc_history_get_packets(histories[0]), answer);
 	out = dtc_packets_get_flow(dtc_history_get_packets(histories[0]), out)->reverse;
 	uint32_t own = dtc_history_find_file_of_flow(histories[0], out);
 	g_assert_cmpuint(own, !=, DTC_NONE);
@@ -116,7 +116,7 @@ static void test_begin_on_the_way(void)
 	g_autoptr(DtcLinks) links = dtc_links_new(NODES, names, histories, clocks);
 	uint32_t answer = dtc_packets_get_count(dtc_history_get_packets(histories[0])) - 1, isn = 0;
 	g_assert_cmpuint(dtc_translations_get_count(translations), ==, 1);
-	g_assert_true(dtc_links_find_isn(links, 0, dtc_packets_get(dtc_history_get_packets(histories[0]), answer)->flow,
+	g_assert_true(dtc_links_find_isn(links, 0, dtc_packets_get(dtc_history_get_packets(histories[0]), answer).flow,
 					 &isn));
 	g_assert_cmpuint(isn, ==, 5000);
 	for (guint i = 0; i < NODES; i++)
@@ -150,7 +150,7 @@ static void test_one_node(void)
 	uint32_t answer = dtc_packets_get_count(dtc_history_get_packets(history)) - 1;
 	struct dtc_send send;
 	g_assert_true(dtc_links_find_send(links, 0, answer, &send));
-	g_assert_cmpint(dtc_packets_get(dtc_history_get_packets(history), send.packet)->time_ns, ==, 51);
+	g_assert_cmpint(dtc_packets_get_time_ns(dtc_history_get_packets(history), send.packet), ==, 51);
 	story_clear(&s);
 }
 

@@ -127,7 +127,7 @@ static void test_same_clocks(void)
 	g_assert_true(g_bytes_equal(made, found));
 	expect_equal_findings(cold_findings, warm_findings);
 	for (guint node = 0; node < dtc_engine_get_node_count(cold); node++) {
-		int64_t at_ns = dtc_packets_get(dtc_engine_get_capture(cold, node), 5)->time_ns;
+		int64_t at_ns = dtc_packets_get_time_ns(dtc_engine_get_capture(cold, node), 5);
 		g_assert_true(dtc_engine_capture_to_node(cold, node, at_ns, &cold_ns));
 		g_assert_true(dtc_engine_capture_to_node(warm, node, at_ns, &warm_ns));
 		g_assert_cmpint(cold_ns, ==, warm_ns);

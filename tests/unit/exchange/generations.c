@@ -24,7 +24,7 @@ static uint32_t add(DtcPackets *packets, int64_t time_ns, bool out, uint32_t seq
 		for (guint k = 0; k < 4; k++)
 			addresses[i][12 + k] = (uint8_t)(ends[i] >> (24 - 8 * k));
 	}
-	return dtc_packets_get(packets, dtc_packets_add(packets, time_ns, DTC_SENT, 0, 0, &headers))->flow;
+	return dtc_packets_get_flow_of(packets, dtc_packets_add(packets, time_ns, DTC_SENT, 0, 0, &headers));
 }
 
 /* Two connections with the same ends; ret_flows: client to server. */

@@ -180,12 +180,13 @@ static void test_pair(void)
 	g_assert_cmpuint(flow->netns, ==, 0);
 	g_assert_cmpuint(flow->packet_count, ==, 4);
 	g_assert_cmpuint(dtc_packets_get_flow_count(node.packets), ==, 2);
-	const uint32_t *ids =
-		dtc_packets_get_flow_packets(node.packets, dtc_packets_get_flow(node.packets, flow->reverse)->reverse);
-	g_assert_cmpuint(dtc_packets_get(node.packets, ids[0])->direction, ==, DTC_SENT);
-	g_assert_cmpuint(dtc_packets_get(node.packets, ids[1])->direction, ==, DTC_RECEIVED);
-	g_assert_cmpuint(dtc_packets_get(node.packets, ids[0])->interface, !=,
-			 dtc_packets_get(node.packets, ids[1])->interface);
+	uint32_t index = dtc_packets_get_flow(node.packets, flow->reverse)->reverse;
+	uint32_t ids[] = { dtc_packets_get_flow_packet(node.packets, index, 0),
+			   dtc_packets_get_flow_packet(node.packets, index, 1) };
+	g_assert_cmpuint(dtc_packets_get_direction(node.packets, ids[0]), ==, DTC_SENT);
+	g_assert_cmpuint(dtc_packets_get_direction(node.packets, ids[1]), ==, DTC_RECEIVED);
+	g_assert_cmpuint(dtc_packets_get(node.packets, ids[0]).interface, !=,
+			 dtc_packets_get(node.packets, ids[1]).interface);
 	clear(&node);
 }
 

@@ -3,6 +3,7 @@
  * A history made by hand, in which every promise of dtrace-chain/history.h is kept; then each is broken in turn, and
  * the check must name it.
  */
+#include "collect/packets/records.h"
 #include "dtrace-chain/error.h"
 #include "tests/support/made_history.h"
 
@@ -120,6 +121,22 @@ static void set_wake(DtcHistory *h, uint32_t index, gsize offset, const void *va
 	*DTC_AT(h->wakes, struct dtc_wake_record, index) = dtc_wake_pack((uint64_t)(wake.waking_ns - BEGIN_NS), &wake);
 }
 
+/* All are packed anew, in the order that they had. */
+static void set_packet(DtcHistory *h, uint32_t index, gsize offset, const void *value, gsize size)
+{
+	DtcPacked *changed = dtc_packed_new();
+	for (uint32_t i = 0; i < dtc_packets_get_count(h->packets); i++) {
+		struct dtc_packet packet = dtc_packets_get(h->packets, i);
+		if (i == index)
+			memcpy((char *)&packet + offset, value, size);
+		dtc_packed_add(changed, &packet, dtc_packets_get_mark(h->packets, i));
+	}
+	changed->has_late = false; /* it stays where it is */
+	dtc_packed_seal(changed);
+	dtc_packed_free(h->packets->packed);
+	h->packets->packed = changed;
+}
+
 /* Of a record of runs or faults, likewise. */
 enum moment { TIME_OF, THREAD_OF, FLAG_OF };
 
@@ -201,8 +218,8 @@ static void *find_record(DtcHistory *h, const struct breakage *b)
 		return DTC_AT(h->faults, struct dtc_moment_record, i);
 	case CONTEXT:
 		return make_odd(h, (uint32_t)i);
-	case PACKET:
-		return (void *)dtc_packets_get(h->packets, (uint32_t)i);
+	case PACKET: /* packed: set_packet */
+		break;
 	case NAME:
 		return DTC_AT(h->names, struct dtc_name_record, i);
 	case DEVICE:
@@ -484,6 +501,8 @@ static void test_broken(void)
 			set_field(find_record(h, b), (enum field)b->offset, (uint64_t)b->value);
 		else if (b->list == WAKE)
 			set_wake(h, (uint32_t)b->place, b->offset, &b->value, MIN(b->size, sizeof(b->value)));
+		else if (b->list == PACKET)
+			set_packet(h, (uint32_t)b->place, b->offset, &b->value, MIN(b->size, sizeof(b->value)));
 		else if (b->list == RUN || b->list == FAULT)
 			set_moment(find_record(h, b), (enum moment)b->offset, (uint64_t)b->value);
 		else /* little endian: the first bytes of a wider integer are the narrower one */

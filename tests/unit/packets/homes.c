@@ -47,7 +47,7 @@ static guint32 see(DtcPackets *packets, enum dtc_direction direction, guint32 ne
 	gint64 now_ns = dtc_packets_get_count(packets);
 
 	headers.netns = netns;
-	return dtc_packets_get(packets, dtc_packets_add(packets, now_ns, direction, 0, 0, &headers))->flow;
+	return dtc_packets_get_flow_of(packets, dtc_packets_add(packets, now_ns, direction, 0, 0, &headers));
 }
 
 /* Sent and received, by the one whose packet it is and by the other. Gives the flow, which is one. */

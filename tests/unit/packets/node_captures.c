@@ -40,7 +40,7 @@ static char *write_file(GByteArray *file)
 
 static const char *get_interface(const DtcPackets *packets, uint32_t id)
 {
-	return dtc_packets_get_interface(packets, dtc_packets_get(packets, id)->interface);
+	return dtc_packets_get_interface(packets, dtc_packets_get(packets, id).interface);
 }
 
 static void test_files(void)
@@ -63,7 +63,7 @@ static void test_files(void)
 	g_assert_cmpuint(dtc_node_captures_measure(paths), ==, first_bytes + last_bytes);
 	while ((captured = dtc_node_captures_next(captures, &id))) {
 		g_assert_cmpuint(id, ==, count++);
-		g_assert_cmpint(dtc_packets_get(packets, id)->time_ns, ==, captured->time_ns);
+		g_assert_cmpint(dtc_packets_get_time_ns(packets, id), ==, captured->time_ns);
 		guint64 bytes = dtc_node_captures_get_consumed_bytes(captures);
 		g_assert_cmpuint(bytes, >, 0);
 		g_assert_cmpuint(bytes, <=, first_bytes + last_bytes);
@@ -73,10 +73,10 @@ static void test_files(void)
 	g_assert_null(dtc_node_captures_next(captures, &id));
 	g_assert_cmpuint(count, ==, 4);
 	g_assert_cmpuint(dtc_node_captures_get_consumed_bytes(captures), ==, first_bytes + last_bytes);
-	g_assert_cmpuint(dtc_packets_get(packets, 0)->direction, ==, DTC_SENT);
-	g_assert_cmpuint(dtc_packets_get(packets, 1)->direction, ==, DTC_RECEIVED);
-	g_assert_cmpuint(dtc_packets_get(packets, 2)->direction, ==, DTC_RECEIVED);
-	g_assert_cmpuint(dtc_packets_get(packets, 3)->direction, ==, DTC_RECEIVED);
+	g_assert_cmpuint(dtc_packets_get_direction(packets, 0), ==, DTC_SENT);
+	g_assert_cmpuint(dtc_packets_get_direction(packets, 1), ==, DTC_RECEIVED);
+	g_assert_cmpuint(dtc_packets_get_direction(packets, 2), ==, DTC_RECEIVED);
+	g_assert_cmpuint(dtc_packets_get_direction(packets, 3), ==, DTC_RECEIVED);
 	g_assert_cmpstr(get_interface(packets, 0), ==, "2, tunnels 0");
 	g_assert_cmpstr(get_interface(packets, 1), ==, ""); /* raw: nothing tells */
 	g_assert_cmpstr(get_interface(packets, 2), ==, "3, tunnels 0");

@@ -35,7 +35,7 @@ static guint32 add(DtcPackets *packets, gint64 time, enum dtc_direction directio
 {
 	struct dtc_headers headers = make(from, to, flags, seq, ack, bytes);
 	guint32 id = dtc_packets_add(packets, time, direction, 0, 0, &headers);
-	return dtc_packets_get(packets, id)->flow;
+	return dtc_packets_get_flow_of(packets, id);
 }
 
 /* SYN, SYN-ACK, ACK; gives the flow of the client's side. */
@@ -157,10 +157,10 @@ static void test_no_headers(void)
 	guint32 ids[] = { dtc_packets_add(packets, 1, DTC_RECEIVED, 0, 0, &none),
 			  dtc_packets_add(packets, 2, DTC_RECEIVED, 0, 0, &numbers),
 			  dtc_packets_add(packets, 3, DTC_RECEIVED, 0, 0, &fragment) };
-	g_assert_cmpuint(dtc_packets_get(packets, ids[0])->flow, ==, DTC_NONE);
-	g_assert_cmpuint(dtc_packets_get(packets, ids[1])->flow, ==, DTC_NONE);
-	g_assert_cmpuint(dtc_packets_get(packets, ids[1])->seq, ==, 7);
-	g_assert_cmpuint(dtc_packets_get_flow(packets, dtc_packets_get(packets, ids[2])->flow)->source_port, ==, 0);
+	g_assert_cmpuint(dtc_packets_get_flow_of(packets, ids[0]), ==, DTC_NONE);
+	g_assert_cmpuint(dtc_packets_get_flow_of(packets, ids[1]), ==, DTC_NONE);
+	g_assert_cmpuint(dtc_packets_get(packets, ids[1]).seq, ==, 7);
+	g_assert_cmpuint(dtc_packets_get_flow(packets, dtc_packets_get_flow_of(packets, ids[2]))->source_port, ==, 0);
 	dtc_packets_seal(packets);
 	g_assert_cmpuint(dtc_packets_get_count(packets), ==, 3);
 }
@@ -185,11 +185,10 @@ static void test_sort(void)
 		add(packets, times[i], DTC_SENT, client, server, DTC_TCP_ACK, i, 0, 1);
 	dtc_packets_seal(packets);
 	static const guint32 order[] = { 4, 1, 2, 5, 0, 3 };
-	const guint32 *of_flow = dtc_packets_get_flow_packets(packets, 0);
 	g_assert_cmpuint(dtc_packets_get_flow(packets, 0)->packet_count, ==, G_N_ELEMENTS(order));
 	for (guint i = 0; i < G_N_ELEMENTS(order); i++) {
-		g_assert_cmpuint(dtc_packets_get(packets, i)->seq, ==, order[i]);
-		g_assert_cmpuint(of_flow[i], ==, i);
+		g_assert_cmpuint(dtc_packets_get(packets, i).seq, ==, order[i]);
+		g_assert_cmpuint(dtc_packets_get_flow_packet(packets, 0, i), ==, i);
 	}
 }
 
@@ -207,13 +206,13 @@ static void test_sort_marked(void)
 	}
 	dtc_packets_seal(packets);
 	for (guint i = 0; i < count; i++) {
-		const struct dtc_packet *packet = dtc_packets_get(packets, i);
-		g_assert_cmpuint(dtc_packets_get_mark(packets, i), ==, 7 * packet->seq + 1);
+		const struct dtc_packet packet = dtc_packets_get(packets, i);
+		g_assert_cmpuint(dtc_packets_get_mark(packets, i), ==, 7 * packet.seq + 1);
 		if (i == 0)
 			continue;
-		const struct dtc_packet *before = dtc_packets_get(packets, i - 1);
-		g_assert_cmpint(before->time_ns, <=, packet->time_ns);
-		g_assert_true(before->time_ns < packet->time_ns || before->seq < packet->seq);
+		const struct dtc_packet before = dtc_packets_get(packets, i - 1);
+		g_assert_cmpint(before.time_ns, <=, packet.time_ns);
+		g_assert_true(before.time_ns < packet.time_ns || before.seq < packet.seq);
 	}
 }
 

@@ -148,7 +148,7 @@ static uint32_t find_packet(const DtcHistory *h, int64_t time_ns)
 {
 	const DtcPackets *packets = dtc_history_get_packets(h);
 	for (uint32_t i = 0; i < dtc_packets_get_count(packets); i++)
-		if (dtc_packets_get(packets, i)->time_ns == time_ns)
+		if (dtc_packets_get_time_ns(packets, i) == time_ns)
 			return i;
 	g_assert_not_reached();
 }
@@ -161,7 +161,7 @@ static bool find_carriage(const struct host_story *p, guint node, int64_t time_n
 		.node = node,
 		.time_ns = time_ns,
 		.packet = packet,
-		.flow = dtc_packets_get(dtc_history_get_packets(p->histories[node]), packet)->flow,
+		.flow = dtc_packets_get_flow_of(dtc_history_get_packets(p->histories[node]), packet),
 		.file = DTC_NONE,
 		.exact = true,
 	};
@@ -228,7 +228,7 @@ static void test_handshake(void)
 		.node = GUEST,
 		.time_ns = SHIFT + 150,
 		.packet = packet,
-		.flow = dtc_packets_get(dtc_history_get_packets(p.histories[GUEST]), packet)->flow,
+		.flow = dtc_packets_get_flow_of(dtc_history_get_packets(p.histories[GUEST]), packet),
 		.file = DTC_NONE,
 	};
 	struct dtc_sender sender;

@@ -77,12 +77,12 @@ static void describe_packets(const DtcHistory *h, int64_t from_ns, GString *to)
 {
 	const DtcPackets *packets = dtc_history_get_packets(h);
 	for (uint32_t i = 0; i < dtc_packets_get_count(packets); i++) {
-		const struct dtc_packet *packet = dtc_packets_get(packets, i);
+		const struct dtc_packet packet = dtc_packets_get(packets, i);
 		const struct dtc_packet_context context = dtc_history_get_packet_context(h, i);
-		if (packet->time_ns < from_ns)
+		if (packet.time_ns < from_ns)
 			continue;
-		g_string_append_printf(to, "packet %" G_GINT64_FORMAT " flow %u seq %u in %u",
-				       packet->time_ns - from_ns, packet->flow, packet->seq, context.thread);
+		g_string_append_printf(to, "packet %" G_GINT64_FORMAT " flow %u seq %u in %u", packet.time_ns - from_ns,
+				       packet.flow, packet.seq, context.thread);
 		describe_call(h, context.call, from_ns, to);
 		g_string_append_c(to, '\n');
 	}

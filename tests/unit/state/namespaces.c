@@ -135,8 +135,8 @@ static void test_inferred(void)
 	see_packet(&s, DTC_EVENT_NET_RECEIVE, 110, pods[0], headers, DTC_HEADER_INFERRED);
 	story_end(&s);
 	const DtcPackets *packets = dtc_history_get_packets(s.history);
-	g_assert_false(dtc_packets_get(packets, 0)->is_inferred);
-	g_assert_true(dtc_packets_get(packets, 1)->is_inferred);
+	g_assert_false(dtc_packets_get(packets, 0).is_inferred);
+	g_assert_true(dtc_packets_get(packets, 1).is_inferred);
 	story_clear(&s);
 }
 

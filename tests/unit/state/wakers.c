@@ -226,7 +226,7 @@ static void test_what_ends_the_wait(void)
 	story_end(&s);
 	const struct dtc_wake *wake = find_wake(&s, 10, LATER + 10);
 	g_assert_cmpint(wake->waker, ==, DTC_WAKER_PACKET);
-	g_assert_cmpuint(dtc_packets_get(dtc_history_get_packets(s.history), wake->ref)->seq, ==, 500);
+	g_assert_cmpuint(dtc_packets_get(dtc_history_get_packets(s.history), wake->ref).seq, ==, 500);
 	g_assert_cmpuint(wake->cpu, ==, 2);
 	wake = find_wake(&s, 10, LATER + 50);
 	g_assert_cmpint(get_waker(&s, wake), ==, 11);
