@@ -29,6 +29,18 @@ static int64_t time_of(const DtcHistory *h, uint32_t packet)
 	return dtc_packets_read(dtc_history_get_packets(h), packet).time_ns;
 }
 
+/* Of the first ones of a flow. */
+static uint32_t find_received_before(const DtcPackets *packets, const struct dtc_flow *f, uint32_t i, bool with_data)
+{
+	while (i-- > 0) {
+		uint32_t id = dtc_packets_read_flow_packet(packets, f, i);
+		const struct dtc_packet p = dtc_packets_read(packets, id);
+		if (p.direction == DTC_RECEIVED && (!with_data || dtc_packet_get_span(&p)))
+			return id;
+	}
+	return DTC_NONE;
+}
+
 /* The last packet with data that the flow brought by time. */
 static uint32_t find_last_received(const DtcHistory *h, uint32_t flow, int64_t time_ns, bool with_data)
 {
@@ -37,13 +49,17 @@ static uint32_t find_last_received(const DtcHistory *h, uint32_t flow, int64_t t
 	uint32_t i =
 		DTC_BISECT(k, 0, f->packet_count,
 			   dtc_packets_read(packets, dtc_packets_read_flow_packet(packets, f, k)).time_ns <= time_ns);
-	while (i-- > 0) {
-		uint32_t id = dtc_packets_read_flow_packet(packets, f, i);
-		const struct dtc_packet p = dtc_packets_read(packets, id);
-		if (p.direction == DTC_RECEIVED && (!with_data || dtc_packet_get_span(&p)))
-			return id;
-	}
-	return DTC_NONE;
+	return find_received_before(packets, f, i, with_data);
+}
+
+/* The last packet that the flow brought by the time of another one of the node. */
+static uint32_t find_received_by(const DtcHistory *h, uint32_t flow, uint32_t packet)
+{
+	const DtcPackets *packets = dtc_history_get_packets(h);
+	const struct dtc_flow *f = dtc_packets_get_flow(packets, flow);
+	uint32_t end = dtc_packets_find_behind(packets, packet);
+	uint32_t i = DTC_BISECT(k, 0, f->packet_count, dtc_packets_read_flow_packet(packets, f, k) < end);
+	return find_received_before(packets, f, i, false);
 }
 
 static bool arrival_of_packet(guint node, const DtcHistory *h, uint32_t packet, uint32_t file, bool exact,
@@ -451,7 +467,7 @@ static enum dtc_again find_again(const DtcHistory *h, const struct dtc_send *sen
 		return DTC_AGAIN_TIMEOUT;
 	if (send->is_tail)
 		return DTC_AGAIN_PROBE;
-	uint32_t ack = find_last_received(h, reverse_of(h, again.flow), again.time_ns, false);
+	uint32_t ack = find_received_by(h, reverse_of(h, again.flow), send->packet);
 	return ack != DTC_NONE && time_of(h, ack) > before.time_ns ? DTC_AGAIN_REORDERING : DTC_AGAIN_TIMEOUT;
 }
 
@@ -465,7 +481,7 @@ static enum dtc_hold find_hold(const DtcHistory *h, uint32_t packet)
 	if (vector == SOFTIRQ_TASKLET) /* net/ipv4/tcp_output.c: tcp_tasklet_func */
 		return DTC_HOLD_QUEUE;
 	uint32_t flow = reverse_of(h, sent.flow);
-	uint32_t last = find_last_received(h, flow, sent.time_ns, false);
+	uint32_t last = find_received_by(h, flow, packet);
 	uint32_t previous = last == DTC_NONE ? DTC_NONE : find_last_received(h, flow, time_of(h, last) - 1, false);
 	if (previous == DTC_NONE)
 		return DTC_HOLD_NOT_KNOWN;
@@ -501,9 +517,10 @@ static void set_bare_sender(const DtcHistory *h, const struct dtc_send *send, st
  * A kernel answers in the context of the thread that brought it the packet, as in a softirq: by the last packet of that
  * connection that the thread received itself.
  */
-static bool is_answer(const DtcHistory *h, const struct dtc_packet *sent, const struct dtc_packet_context *context)
+static bool is_answer(const DtcHistory *h, uint32_t packet, const struct dtc_packet *sent,
+		      const struct dtc_packet_context *context)
 {
-	uint32_t last = find_last_received(h, reverse_of(h, sent->flow), sent->time_ns, false);
+	uint32_t last = find_received_by(h, reverse_of(h, sent->flow), packet);
 	return last != DTC_NONE && dtc_brought_get_thread(h, last) == context->thread &&
 	       dtc_brought_has_run(h, context->thread, time_of(h, last), sent->time_ns);
 }
@@ -541,7 +558,7 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 	int64_t queue_ns = dtc_history_get_packet_context(h, send.packet).queue_ns;
 	if (queue_ns != DTC_TIME_NONE)
 		ret_sender->left_ns = queue_ns;
-	if (!context.in_softirq && context.thread != DTC_NONE && !is_answer(h, &first, &context)) {
+	if (!context.in_softirq && context.thread != DTC_NONE && !is_answer(h, send.first, &first, &context)) {
 		ret_sender->thread = context.thread;
 		ret_sender->call = context.call;
 		return true;
@@ -565,7 +582,7 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 	/* the kernel answered: to the last packet that it had received on this connection */
 	ret_sender->thread = find_owner(h, file, first.time_ns);
 	ret_sender->is_delayed = context.vector == SOFTIRQ_TIMER && !dtc_packet_get_span(&first);
-	uint32_t last = find_last_received(h, reverse_of(h, first.flow), first.time_ns, false);
+	uint32_t last = find_received_by(h, reverse_of(h, first.flow), send.first);
 	/* a SYN-ACK answers the SYN and nothing else; any other empty segment follows what came last by order alone */
 	bool handshake = (first.tcp_flags & DTC_TCP_SYN) != 0;
 	ret_sender->relayed = arrival_of_packet(send.node, h, last, file, handshake, &ret_sender->cause);

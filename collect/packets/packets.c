@@ -647,6 +647,16 @@ enum dtc_direction dtc_packets_get_direction(const DtcPackets *packets, uint32_t
 	return dtc_packed_get(packets->packed, packet).direction;
 }
 
+uint32_t dtc_packets_find_behind(const DtcPackets *packets, uint32_t packet)
+{
+	uint32_t count = packets->packed->count;
+	g_assert(packets->sealed && packet < count);
+	int64_t time_ns = dtc_packed_get_time_ns(packets->packed, packet);
+	for (packet++; packet < count && dtc_packed_get_time_ns(packets->packed, packet) == time_ns;)
+		packet++;
+	return packet;
+}
+
 uint32_t dtc_packets_find_without_flow(const DtcPackets *packets, uint32_t packet)
 {
 	g_assert(packets->sealed);
