@@ -548,14 +548,15 @@ static void note_places(DtcPackets *packets)
 	}
 }
 
-/* Of the flows of a block's places how many of their packets there are so far; NULL: it is none. */
-static void find_counts(const DtcPackets *packets, uint32_t block, uint32_t *counts[DTC_PACKED_COUNT])
+/* Of the flows of a block's places how many of their packets there are so far; NULL: it is none. How many places. */
+static guint find_counts(const DtcPackets *packets, uint32_t block, uint32_t *counts[DTC_PACKED_COUNT])
 {
 	guint count;
 	const struct dtc_packed_place *places = dtc_packed_get_places(packets->packed, block, &count);
 
 	for (guint i = 0; i < count; i++)
 		counts[i] = places[i].flow == DTC_NONE ? NULL : &get_entry(packets, places[i].flow)->flow.packet_count;
+	return count;
 }
 
 /* The places of each flow's packets in the index; gives how many there are. */
@@ -568,10 +569,10 @@ static uint32_t count_by_flow(DtcPackets *packets)
 	for (uint32_t block = 0; block < packets->packed->blocks->len; block++) {
 		struct dtc_packed_row row = dtc_packed_find(packets->packed, block * DTC_PACKED_COUNT);
 		uint32_t of_place[DTC_PACKED_COUNT] = { 0 };
-		find_counts(packets, block, counts);
+		guint place_count = find_counts(packets, block, counts);
 		for (guint i = 0; i <= row.head->last; i++, row.at += row.head->row_bytes)
 			of_place[dtc_packed_read_place(row.head, row.at)]++;
-		for (guint i = 0; i <= row.head->last_place; i++)
+		for (guint i = 0; i < place_count; i++)
 			if (counts[i])
 				*counts[i] += of_place[i];
 	}
