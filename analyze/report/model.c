@@ -321,6 +321,13 @@ static struct dtc_report_thread find_waiter(DtcReport *report, const struct dtc_
 	return (struct dtc_report_thread){ 0 };
 }
 
+/* Of steps that are added up alone, those that matter are asked for theirs when all are there. */
+static const char *get_detail(DtcReport *report, const struct dtc_report_input *input,
+			      const struct dtc_segment *segment)
+{
+	return keep_detail(report, input, &segment->evidence, segment->end.ns - segment->begin.ns, segment);
+}
+
 static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 {
 	guint count = dtc_path_get_segment_count(input->path);
@@ -335,8 +342,7 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 			.begin_ns = segment->begin.ns,
 			.end_ns = segment->end.ns,
 			.cause = segment->cause,
-			.detail = keep_detail(report, input, &segment->evidence, segment->end.ns - segment->begin.ns,
-					      segment),
+			.detail = input->is_summed ? NULL : get_detail(report, input, segment),
 			.busy_with = keep_text(report, segment->busy_with),
 			.candidate = keep_text(report, segment->candidate),
 			.link = segment->link,
@@ -348,6 +354,28 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 		add_up(report, input, segment, &step);
 		dtc_table_append(report->steps, &step);
 	}
+}
+
+struct summed {
+	DtcReport *report;
+	const struct dtc_report_input *input;
+};
+
+static const char *get_step_detail(gpointer data, guint step)
+{
+	const struct summed *summed = data;
+
+	return get_detail(summed->report, summed->input, dtc_path_get_segment(summed->input->path, step));
+}
+
+static void add_rows(DtcReport *report, const struct dtc_report_input *input)
+{
+	struct summed summed = { report, input };
+
+	if (input->is_summed)
+		dtc_row_sums_list_halves(report->known->row_sums, report->rows, get_step_detail, &summed);
+	else
+		dtc_row_sums_list(report->known->row_sums, report->rows);
 }
 
 /* A step of the kernel that nobody waited for. */
@@ -721,7 +749,7 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 		add_followed_hops(report, input);
 	add_steps(report, input);
 	set_services(report);
-	dtc_row_sums_list(report->known->row_sums, report->rows);
+	add_rows(report, input);
 	add_tiers(report);
 	add_services(report);
 	dtc_verdict_add(report, report->known->verdict_sums);
