@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _GNU_SOURCE /* fallocate */
+#define _GNU_SOURCE /* fallocate, pwrite */
 #include "collect/image/space.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -49,11 +50,27 @@ guint64 dtc_space_get_end(const DtcSpace *space)
 bool dtc_space_take(DtcSpace *space, guint64 bytes, guint64 *ret_offset)
 {
 	if (space->is_frozen || bytes > G_MAXINT64 - space->end ||
-	    posix_fallocate(space->file, (off_t)space->end, (off_t)bytes) != 0)
+	    ftruncate(space->file, (off_t)(space->end + bytes)) != 0)
 		return false;
 	*ret_offset = space->end;
 	space->end += bytes;
 	return true;
+}
+
+bool dtc_space_fill(DtcSpace *space, guint64 offset, guint64 bytes)
+{
+	static const char zeros[256 * 1024];
+
+	while (bytes && !space->is_frozen) {
+		gssize done = pwrite(space->file, zeros, MIN(bytes, sizeof(zeros)), (off_t)offset);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return false;
+		offset += (guint64)done;
+		bytes -= (guint64)done;
+	}
+	return !bytes;
 }
 
 void dtc_space_give_back(DtcSpace *space, guint64 offset, guint64 bytes)

@@ -4,7 +4,10 @@
  * that nothing is written twice. Tables take parts of it, one after the other as they need them; what an image has
  * beside tables is written behind, and its header where the space begins.
  *
- * Space is reserved when it is taken: a full disk shows there, and not as SIGBUS at some later write to a mapping.
+ * A part has room on the disk when zeros have been written to it (dtc_space_fill): a full disk shows there, and not as
+ * SIGBUS at some later write to a mapping. It is filled as it is needed, by 256 KiB or so. To reserve it by fallocate
+ * when it is taken costs three times as much CPU on ext4 (1.1 s for a GiB, 0.4 s so; Linux 6.18): each page of a
+ * reserved extent that is touched is read, zeroed and given its block by itself, while a long write takes large folios.
  * Used by one thread at a time, but for its references.
  */
 #pragma once
@@ -36,8 +39,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcSpace, dtc_space_unref)
 int dtc_space_get_file(const DtcSpace *space);
 /* Behind all parts. */
 guint64 dtc_space_get_end(const DtcSpace *space);
-/* bytes is a multiple of DTC_PART_ALIGNMENT. False: there is no room for them, or the space is frozen. */
+/* bytes is a multiple of DTC_PART_ALIGNMENT. False: a file may not be so long, or the space is frozen. */
 bool dtc_space_take(DtcSpace *space, guint64 bytes, guint64 *ret_offset);
+/* Makes room for that much of a part, which is zeros then. False: there is none; the part is as good as not taken. */
+bool dtc_space_fill(DtcSpace *space, guint64 offset, guint64 bytes);
 /* Gives the end of a part back to the disk, if the file system can do that; what was in it is gone. */
 void dtc_space_give_back(DtcSpace *space, guint64 offset, guint64 bytes);
 /* It is an image now: nothing is taken nor given back. */

@@ -9,7 +9,7 @@
 
 #define PART(table, index) (&g_array_index((table)->parts, struct dtc_part, (index)))
 #define HEAP_BYTES ((gsize)64 * 1024) /* up to here a file would cost more than it saves */
-/* Pages of a file that are asked for at once: each by itself costs the kernel two to three times as much. */
+/* What is filled and mapped at once: each page by itself costs the kernel two to three times as much. */
 #define STEP_BYTES ((gsize)256 * 1024)
 
 DtcTable *dtc_table_new(gsize record_size)
@@ -89,6 +89,30 @@ static bool take(DtcTable *table, gsize bytes)
 	return true;
 }
 
+/* That many bytes of the parts have room; false: there is none. */
+static bool fill(DtcTable *table, gsize end)
+{
+	gsize begin = 0; /* of the part */
+
+	for (guint i = 0; i < table->parts->len && table->filled < end; i++) {
+		const struct dtc_part *part = PART(table, i);
+		gsize until = MIN(end, begin + part->bytes);
+		if (table->filled < until) {
+			if (!dtc_space_fill(table->space, part->offset + (table->filled - begin),
+					    until - table->filled))
+				return false;
+			table->filled = until;
+		}
+		begin += part->bytes;
+	}
+	return true;
+}
+
+static gsize align(gsize bytes)
+{
+	return (bytes + DTC_PART_ALIGNMENT - 1) / DTC_PART_ALIGNMENT * DTC_PART_ALIGNMENT;
+}
+
 /* All parts in a row; MAP_FAILED if they cannot be mapped. */
 static char *map_parts(const DtcTable *table, gsize bytes)
 {
@@ -116,6 +140,10 @@ static bool map_in_space(DtcTable *table, gsize bytes)
 	char *data = can_grow ? mremap(table->data, table->mapped, bytes, MREMAP_MAYMOVE) : map_parts(table, bytes);
 	if (data == MAP_FAILED)
 		return false;
+	if (!was_there && !fill(table, align((gsize)table->len * table->size))) {
+		munmap(data, bytes);
+		return false;
+	}
 	if (!was_there)
 		copy_records(data, table);
 	if (!can_grow)
@@ -129,6 +157,7 @@ static void leave_space(DtcTable *table)
 	g_clear_pointer(&table->parts, g_array_unref);
 	g_clear_pointer(&table->space, dtc_space_unref);
 	table->is_shared = FALSE;
+	table->filled = 0;
 }
 
 void dtc_table_free(DtcTable *table)
@@ -140,19 +169,15 @@ void dtc_table_free(DtcTable *table)
 	g_free(table);
 }
 
-/* The records move to a mapping of that many bytes, which is anonymous if there can be no other. */
-static void map(DtcTable *table, gsize bytes)
+/* The disk is full: from a space to $TMPDIR, which may not be, and from there to memory. */
+static void move(DtcTable *table, gsize bytes)
 {
-	bool is_mapped = map_in_space(table, bytes);
-	g_autoptr(DtcSpace) left = NULL;
-	g_autoptr(GArray) parts = NULL;
-	if (!is_mapped && table->is_shared) { /* its disk is full; perhaps $TMPDIR is not */
-		left = dtc_space_ref(table->space);
-		parts = table->parts ? g_array_ref(table->parts) : NULL;
-		leave_space(table);
-		is_mapped = map_in_space(table, bytes);
-	}
-	if (!is_mapped) {
+	g_autoptr(DtcSpace) left = table->space ? dtc_space_ref(table->space) : NULL;
+	g_autoptr(GArray) parts = table->parts ? g_array_ref(table->parts) : NULL;
+	bool was_shared = table->is_shared;
+
+	leave_space(table);
+	if (!was_shared || !map_in_space(table, bytes)) {
 		char *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (data == MAP_FAILED)
 			g_error("out of memory: %" G_GSIZE_FORMAT " bytes for records", bytes);
@@ -168,12 +193,18 @@ static void map(DtcTable *table, gsize bytes)
 	}
 }
 
+/* The records move to a mapping of that many bytes. */
+static void map(DtcTable *table, gsize bytes)
+{
+	if (!map_in_space(table, bytes))
+		move(table, bytes);
+	table->mapped = bytes;
+}
+
 /* What is behind the records goes back to the space. */
 static void trim(DtcTable *table)
 {
-	gsize used =
-		((gsize)table->len * table->size + DTC_PART_ALIGNMENT - 1) / DTC_PART_ALIGNMENT * DTC_PART_ALIGNMENT;
-	used = MAX(used, DTC_PART_ALIGNMENT);
+	gsize used = MAX(align((gsize)table->len * table->size), DTC_PART_ALIGNMENT);
 	if (used >= table->mapped)
 		return;
 	munmap(table->data + used, table->mapped - used);
@@ -187,15 +218,27 @@ static void trim(DtcTable *table)
 		excess -= bytes;
 	}
 	table->mapped = used;
+	table->filled = MIN(table->filled, used);
 	table->capacity = (guint)MIN(table->capacity, used / table->size);
+}
+
+/* What has no room is behind no record. */
+static void unmap_rest(DtcTable *table)
+{
+	if (table->filled < table->mapped)
+		munmap(table->data + table->filled, table->mapped - table->filled);
+	table->mapped = table->filled;
 }
 
 void dtc_table_settle(DtcTable *table)
 {
-	if (table->parts && table->is_shared)
+	if (table->parts && table->is_shared) {
 		trim(table);
-	else if (!table->is_shared)
+	} else if (!table->is_shared) {
+		if (table->parts)
+			unmap_rest(table);
 		leave_space(table);
+	}
 }
 
 void dtc_table_save(const DtcTable *table, DtcImageWriter *writer, const char *name)
@@ -205,16 +248,19 @@ void dtc_table_save(const DtcTable *table, DtcImageWriter *writer, const char *n
 			     is_placed ? PART(table, 0) : NULL);
 }
 
-/* Pages up to there are made; those that the records will not need are left alone. Kernels before 5.14 do not know. */
-static void touch(DtcTable *table, guint count)
+/* Up to there records can be, and a bit more; false: the space has no room. */
+static bool touch(DtcTable *table, guint count)
 {
-	gsize page = 4096, begin = (gsize)table->capacity * table->size / page * page;
-	gsize end = MAX((gsize)count * table->size, begin + STEP_BYTES);
-	end = MIN((end + page - 1) / page * page, table->mapped);
-#ifdef MADV_POPULATE_WRITE
+	gsize begin = table->parts ? table->filled : (gsize)table->capacity * table->size / 4096 * 4096;
+	gsize end = MIN(align(MAX((gsize)count * table->size, begin + STEP_BYTES)), table->mapped);
+
+	if (table->parts && !fill(table, end))
+		return false;
+#ifdef MADV_POPULATE_WRITE /* kernels before 5.14 do not know it */
 	(void)madvise(table->data + begin, end - begin, MADV_POPULATE_WRITE);
 #endif
 	table->capacity = (guint)MIN(end / table->size, G_MAXUINT);
+	return true;
 }
 
 void dtc_table_reserve(DtcTable *table, guint count)
@@ -231,9 +277,10 @@ void dtc_table_reserve(DtcTable *table, guint count)
 	}
 	if (bytes > table->mapped) {
 		gsize twice = table->mapped ? table->mapped * 2 : table->heap * 2;
-		map(table, (MAX(bytes, twice) + DTC_PART_ALIGNMENT - 1) / DTC_PART_ALIGNMENT * DTC_PART_ALIGNMENT);
+		map(table, align(MAX(bytes, twice)));
 	}
-	touch(table, count);
+	while (!touch(table, count))
+		move(table, table->mapped);
 }
 
 void dtc_table_set_length(DtcTable *table, guint length)

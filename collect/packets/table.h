@@ -17,10 +17,11 @@
 typedef struct DtcTable {
 	char *data; /* borrowed: len records */
 	guint len;
-	guint capacity;	    /* records that fit into touched pages; private from here on */
+	guint capacity;	    /* records that fit into what is touched; private from here on */
 	gsize size;	    /* of a record */
 	gsize heap;	    /* bytes up to which it stays there */
 	gsize mapped;	    /* bytes; 0: on the heap, or borrowed */
+	gsize filled;	    /* bytes of these that have room in the space */
 	DtcSpace *space;    /* where it grows; NULL: that is not known yet, or it has settled */
 	GArray *parts;	    /* struct dtc_part of the space, all of it; NULL: it is elsewhere */
 	gboolean is_shared; /* the space was given, and is not only its own */

@@ -3,10 +3,14 @@
  * Records that outgrow the heap are in a file, whose descriptor is not kept longer than they grow. Or they are in one
  * that several tables share, and which becomes an image.
  */
+#define _GNU_SOURCE /* unshare */
 #include "collect/packets/table.h"
 
+#include <fcntl.h>
 #include <glib/gstdio.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -184,6 +188,57 @@ static void test_full_on_the_way(void)
 	g_unlink(path);
 }
 
+/* A disk of one MiB, of this process alone; NULL: none can be had. */
+static const char *mount_small_disk(void)
+{
+	const char *path = g_get_tmp_dir();
+
+	if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+		return NULL;
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 || mount("small", path, "tmpfs", 0, "size=1m") != 0)
+		return NULL;
+	return path;
+}
+
+/* Parts can be taken of a disk that has no room for them: what is filled tells. No record is lost, and no signal comes.
+ */
+static void test_full_disk(void)
+{
+	const char *disk = mount_small_disk();
+
+	if (!disk) {
+		g_test_skip("no disk may be mounted");
+		return;
+	}
+	g_autofree char *path = g_build_filename(disk, "space", NULL);
+	g_autoptr(DtcSpace) space = dtc_space_new(open(path, O_CREAT | O_RDWR, 0600), 0);
+	g_autoptr(DtcTable) shared = dtc_table_new(sizeof(guint64)), own = dtc_table_new(sizeof(guint64));
+	dtc_table_set_space(shared, space);
+	for (guint i = 0; i < 10; i++) {
+		append(shared, i * 50000, (i + 1) * 50000);
+		append(own, i * 50000, (i + 1) * 50000);
+	}
+	check(shared, 500000);
+	check(own, 500000);
+	g_assert_null(own->space);
+	dtc_table_settle(shared);
+	dtc_table_settle(own);
+	append(own, 500000, 600000);
+	check(own, 600000);
+}
+
+/* What had no room in its file before it settled is not there after. */
+static void test_grow_after_settling(void)
+{
+	g_autoptr(DtcTable) table = dtc_table_new(sizeof(guint64));
+
+	for (guint i = 0; i < 8; i++) {
+		append(table, i * 40000, (i + 1) * 40000);
+		dtc_table_settle(table);
+	}
+	check(table, 320000);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -193,5 +248,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/table/damaged-image", test_damaged_image);
 	g_test_add_func("/table/no-room", test_no_room);
 	g_test_add_func("/table/full-on-the-way", test_full_on_the_way);
+	g_test_add_func("/table/grow-after-settling", test_grow_after_settling);
+	g_test_add_func("/table/full-disk", test_full_disk); /* last: $TMPDIR is that disk after it */
 	return g_test_run();
 }
