@@ -42,8 +42,8 @@ static bool has_left_window(const struct passage *passage, int64_t time_ns)
 	return passage->window && time_ns > passage->window->end_ns;
 }
 
-/* Records grow in the space, if there is one. */
-static void read_kernel(struct dtc_recording *recording, DtcSpace *space)
+/* What will be kept grows in the space. */
+static void read_kernel(struct dtc_recording *recording, DtcSpace *space, DtcSpace *scratch)
 {
 	struct passage passage = begin_passage(recording);
 	struct dtc_reading *reading = &recording->source.reading;
@@ -56,8 +56,7 @@ static void read_kernel(struct dtc_recording *recording, DtcSpace *space)
 	guint since = 0;
 
 	dtc_census_begin(&recording->source, reader);
-	if (space)
-		dtc_machine_set_space(machine, space);
+	dtc_machine_set_spaces(machine, space, scratch);
 	dtc_machine_set_environment(machine, reading->node->environment);
 	while ((event = dtc_reader_next(reader)) && !has_left_window(&passage, event->time_ns)) {
 		if (enters_window(&passage, event->time_ns))
@@ -104,8 +103,7 @@ static void read_captures(struct dtc_recording *recording, DtcSpace *space)
 	struct passage passage = begin_passage(recording);
 	uint32_t id;
 
-	if (space)
-		dtc_packets_set_space(packets, space);
+	dtc_packets_set_space(packets, space);
 	while ((captured = dtc_node_captures_next(captures, &id)) && !has_left_window(&passage, captured->time_ns)) {
 		if (passage.is_before && !enters_window(&passage, captured->time_ns))
 			pass_packet(packets, http);
@@ -150,10 +148,11 @@ void dtc_recording_read(struct dtc_recording *recording)
 	if (dtc_recording_find(recording, &place))
 		return;
 	g_autoptr(DtcSpace) space = dtc_recording_open_space(recording, &place);
+	g_autoptr(DtcSpace) scratch = dtc_space_new_scratch();
 	if (reading->is_capture)
-		read_captures(recording, space);
+		read_captures(recording, space ? space : scratch);
 	else
-		read_kernel(recording, space);
+		read_kernel(recording, space ? space : scratch, scratch);
 	dtc_census_describe(&recording->source);
 	dtc_recording_keep(recording, &place, space);
 }

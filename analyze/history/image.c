@@ -76,13 +76,17 @@ static const void *get_member(const DtcHistory *h, const struct list *list)
 	return *(const void *const *)(const void *)((const char *)h + list->member);
 }
 
-void dtc_history_set_space(DtcHistory *h, DtcSpace *space)
+void dtc_history_set_spaces(DtcHistory *h, DtcSpace *space, DtcSpace *scratch)
 {
 	g_assert(!h->is_sealed);
 	for (gsize i = 0; i < G_N_ELEMENTS(lists); i++)
 		if (lists[i].is_table)
 			dtc_table_set_space((DtcTable *)get_member(h, &lists[i]), space);
 	dtc_packets_set_space(h->packets, space);
+	dtc_table_set_space(h->filling->calls, scratch);
+	dtc_table_set_space(h->filling->context_calls, scratch);
+	dtc_table_set_space(h->filling->intervals->words, scratch);
+	dtc_table_set_space(h->filling->runs->words, scratch);
 }
 
 void dtc_history_save(const DtcHistory *h, DtcImageWriter *writer)

@@ -229,8 +229,8 @@ struct DtcHistory {
 };
 
 DtcHistory *dtc_history_new(void);
-/* What stays when it is sealed grows in that space. While it is empty. */
-void dtc_history_set_space(DtcHistory *history, DtcSpace *space);
+/* What stays when it is sealed grows in one space, what does not in the other; both may be one. While it is empty. */
+void dtc_history_set_spaces(DtcHistory *history, DtcSpace *space, DtcSpace *scratch);
 /* Interns; NULL gives DTC_NONE. */
 uint32_t dtc_history_add_string(DtcHistory *history, const char *string);
 /* Makes room for the runs of one more CPU; their numbers have no gaps. */

@@ -85,9 +85,9 @@ void dtc_machine_free(DtcMachine *m)
 	g_free(m);
 }
 
-void dtc_machine_set_space(DtcMachine *m, DtcSpace *space)
+void dtc_machine_set_spaces(DtcMachine *m, DtcSpace *space, DtcSpace *scratch)
 {
-	dtc_history_set_space(m->history, space);
+	dtc_history_set_spaces(m->history, space, scratch);
 }
 
 void dtc_machine_add_cpus(DtcMachine *m, uint32_t last)

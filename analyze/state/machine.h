@@ -22,8 +22,8 @@ uint32_t dtc_machine_add_call_name(DtcMachine *machine, const char *name);
 void dtc_machine_set_kernel(DtcMachine *machine, unsigned long major, unsigned long minor);
 /* What the recorder says of the node's network namespaces; NULL: nothing. Before the first event. */
 void dtc_machine_set_environment(DtcMachine *machine, const DtcEnvironment *environment);
-/* The history grows in that space. Before the first event. */
-void dtc_machine_set_space(DtcMachine *machine, DtcSpace *space);
+/* Where the history grows (analyze/history/records.h). Before the first event. */
+void dtc_machine_set_spaces(DtcMachine *machine, DtcSpace *space, DtcSpace *scratch);
 void dtc_machine_free(DtcMachine *machine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcMachine, dtc_machine_free)
 

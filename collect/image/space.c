@@ -8,9 +8,10 @@
 
 struct DtcSpace {
 	gint references; /* atomic */
-	int file;	 /* owned */
+	int file;	 /* owned; -1: of a scratch space of which nothing was taken */
 	guint64 end;
 	bool is_frozen;
+	bool is_scratch;
 };
 
 DtcSpace *dtc_space_new(int file, guint64 begin)
@@ -23,6 +24,31 @@ DtcSpace *dtc_space_new(int file, guint64 begin)
 	return space;
 }
 
+static int open_nameless(void)
+{
+	int file = open(g_get_tmp_dir(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (file >= 0)
+		return file;
+	g_autofree char *name = g_build_filename(g_get_tmp_dir(), "dtrace-chain-XXXXXX", NULL);
+	file = g_mkstemp_full(name, O_RDWR | O_CLOEXEC, 0600);
+	if (file >= 0)
+		unlink(name);
+	return file;
+}
+
+DtcSpace *dtc_space_new_scratch(void)
+{
+	DtcSpace *space = dtc_space_new(-1, 0);
+
+	space->is_scratch = true;
+	return space;
+}
+
+bool dtc_space_is_scratch(const DtcSpace *space)
+{
+	return space->is_scratch;
+}
+
 DtcSpace *dtc_space_ref(DtcSpace *space)
 {
 	g_atomic_int_inc(&space->references);
@@ -33,7 +59,8 @@ void dtc_space_unref(DtcSpace *space)
 {
 	if (!space || !g_atomic_int_dec_and_test(&space->references))
 		return;
-	close(space->file);
+	if (space->file >= 0)
+		close(space->file);
 	g_free(space);
 }
 
@@ -49,7 +76,9 @@ guint64 dtc_space_get_end(const DtcSpace *space)
 
 bool dtc_space_take(DtcSpace *space, guint64 bytes, guint64 *ret_offset)
 {
-	if (space->is_frozen || bytes > G_MAXINT64 - space->end ||
+	if (space->is_scratch && space->file < 0)
+		space->file = open_nameless();
+	if (space->file < 0 || space->is_frozen || bytes > G_MAXINT64 - space->end ||
 	    ftruncate(space->file, (off_t)(space->end + bytes)) != 0)
 		return false;
 	*ret_offset = space->end;

@@ -31,15 +31,19 @@ typedef struct DtcSpace DtcSpace;
 
 /* Takes an empty file. Parts begin there. */
 DtcSpace *dtc_space_new(int file, guint64 begin);
+/* Becomes no image: a file without a name in $TMPDIR, once something is taken of it. */
+DtcSpace *dtc_space_new_scratch(void);
+bool dtc_space_is_scratch(const DtcSpace *space);
 DtcSpace *dtc_space_ref(DtcSpace *space);
 void dtc_space_unref(DtcSpace *space);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcSpace, dtc_space_unref)
 
-/* Borrowed. */
+/* Borrowed. -1: there is none yet. */
 int dtc_space_get_file(const DtcSpace *space);
 /* Behind all parts. */
 guint64 dtc_space_get_end(const DtcSpace *space);
-/* bytes is a multiple of DTC_PART_ALIGNMENT. False: a file may not be so long, or the space is frozen. */
+/* bytes is a multiple of DTC_PART_ALIGNMENT. False: a file may not be so long, there is none, or the space is frozen.
+ */
 bool dtc_space_take(DtcSpace *space, guint64 bytes, guint64 *ret_offset);
 /* Makes room for that much of a part, which is zeros then. False: there is none; the part is as good as not taken. */
 bool dtc_space_fill(DtcSpace *space, guint64 offset, guint64 bytes);

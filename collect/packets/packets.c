@@ -616,6 +616,7 @@ void dtc_packets_seal(DtcPackets *packets)
 		sort_by_time(packets);
 	dtc_packed_seal(packets->packed);
 	index_by_flow(packets);
+	g_clear_pointer(&packets->space, dtc_space_unref); /* the descriptor of one that is not kept */
 	note_places(packets);
 }
 

@@ -42,7 +42,7 @@ struct DtcPackets {
 	bool has_shared;    /* some are */
 	GArray *netns;	    /* inodes; the first is 0 */
 	DtcHomes *homes;
-	DtcSpace *space; /* owned; where records grow; NULL: in files of their own */
+	DtcSpace *space; /* owned; where records grow; NULL: in files of their own, or they are sealed */
 	DtcImage *image; /* owned; that has packed and by_flow; NULL: they are our own */
 	bool sealed;
 };

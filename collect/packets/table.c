@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _GNU_SOURCE /* O_TMPFILE, mremap */
+#define _GNU_SOURCE /* mremap */
 #include "collect/packets/table.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #define PART(table, index) (&g_array_index((table)->parts, struct dtc_part, (index)))
 #define HEAP_BYTES ((gsize)64 * 1024) /* up to here a file would cost more than it saves */
@@ -36,20 +34,6 @@ DtcTable *dtc_table_new_borrowed(gsize record_size, const void *records, guint c
 	return table;
 }
 
-/* An unlinked file of the table's own; NULL: none can be had. */
-static DtcSpace *open_own(void)
-{
-	int file = open(g_get_tmp_dir(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (file >= 0)
-		return dtc_space_new(file, 0);
-	g_autofree char *name = g_build_filename(g_get_tmp_dir(), "dtrace-chain-XXXXXX", NULL);
-	file = g_mkstemp_full(name, O_RDWR | O_CLOEXEC, 0600);
-	if (file < 0)
-		return NULL;
-	unlink(name);
-	return dtc_space_new(file, 0);
-}
-
 void dtc_table_set_space(DtcTable *table, DtcSpace *space)
 {
 	g_assert(!table->space && !table->mapped && !table->is_borrowed);
@@ -76,8 +60,8 @@ static bool take(DtcTable *table, gsize bytes)
 {
 	struct dtc_part part = { .bytes = bytes - (table->parts ? table->mapped : 0) };
 	if (!table->space)
-		table->space = open_own();
-	if (!table->space || !dtc_space_take(table->space, part.bytes, &part.offset))
+		table->space = dtc_space_new_scratch();
+	if (!dtc_space_take(table->space, part.bytes, &part.offset))
 		return false;
 	if (!table->parts)
 		table->parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_part));
@@ -160,11 +144,22 @@ static void leave_space(DtcTable *table)
 	table->filled = 0;
 }
 
+/* Nobody has those parts mapped any more. */
+static void give_back(DtcSpace *space, const GArray *parts)
+{
+	for (guint i = parts ? parts->len : 0; i-- > 0;) {
+		const struct dtc_part *part = &g_array_index(parts, struct dtc_part, i);
+		dtc_space_give_back(space, part->offset, part->bytes);
+	}
+}
+
 void dtc_table_free(DtcTable *table)
 {
 	if (!table)
 		return;
 	release(table);
+	if (table->is_shared)
+		give_back(table->space, table->parts);
 	leave_space(table);
 	g_free(table);
 }
@@ -187,10 +182,8 @@ static void move(DtcTable *table, gsize bytes)
 		table->data = data;
 	}
 	table->mapped = bytes;
-	for (guint i = parts ? parts->len : 0; i-- > 0;) {
-		const struct dtc_part *part = &g_array_index(parts, struct dtc_part, i);
-		dtc_space_give_back(left, part->offset, part->bytes);
-	}
+	if (was_shared)
+		give_back(left, parts);
 }
 
 /* The records move to a mapping of that many bytes. */
@@ -222,23 +215,27 @@ static void trim(DtcTable *table)
 	table->capacity = (guint)MIN(table->capacity, used / table->size);
 }
 
-/* What has no room is behind no record. */
+/* What is behind the records, which may have no room, is not there any more. */
 static void unmap_rest(DtcTable *table)
 {
-	if (table->filled < table->mapped)
-		munmap(table->data + table->filled, table->mapped - table->filled);
-	table->mapped = table->filled;
+	gsize used = MIN(MAX(align((gsize)table->len * table->size), DTC_PART_ALIGNMENT), table->filled);
+
+	if (used < table->mapped)
+		munmap(table->data + used, table->mapped - used);
+	table->mapped = used;
+	table->capacity = (guint)MIN(table->capacity, used / table->size);
 }
 
 void dtc_table_settle(DtcTable *table)
 {
-	if (table->parts && table->is_shared) {
+	bool is_kept = table->is_shared && !dtc_space_is_scratch(table->space);
+
+	if (is_kept && table->parts)
 		trim(table);
-	} else if (!table->is_shared) {
-		if (table->parts)
-			unmap_rest(table);
+	else if (table->parts)
+		unmap_rest(table);
+	if (!is_kept)
 		leave_space(table);
-	}
 }
 
 void dtc_table_save(const DtcTable *table, DtcImageWriter *writer, const char *name)

@@ -39,7 +39,10 @@ DtcTable *dtc_table_new_borrowed(gsize record_size, const void *records, guint c
 void dtc_table_free(DtcTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcTable, dtc_table_free)
 
-/* What outgrows the heap grows in that space, and not in a file of its own. While it has no records. */
+/*
+ * What outgrows the heap grows in that space, and not in a file of its own: a node has a dozen tables, and 1,800 files
+ * of 200 nodes were a twentieth of the CPU time of all that was asked of them. While it has no records.
+ */
 void dtc_table_set_space(DtcTable *table, DtcSpace *space);
 /* A section of an image, which borrows the records; those in a space need not be written if that becomes the image. */
 void dtc_table_save(const DtcTable *table, DtcImageWriter *writer, const char *name);
@@ -49,8 +52,8 @@ void dtc_table_reserve(DtcTable *table, guint count);
 /* New records are zeroed. */
 void dtc_table_set_length(DtcTable *table, guint length);
 /*
- * No more is to come: the file's descriptor is given back, or to a space what it has too much, and the records stay
- * where they are. Hundreds of nodes have thousands of tables. One that grows all the same moves to another file.
+ * No more is to come: what it has too much is given back, and unless it is to be kept, the file's descriptor, too. The
+ * records stay where they are. One that grows all the same moves to another file.
  */
 void dtc_table_settle(DtcTable *table);
 

@@ -299,7 +299,8 @@ static void test_spans_in_image(void)
 	g_autoptr(DtcSpace) space = dtc_space_new(file, DTC_SPACE_HEAD);
 	struct story s;
 	story_begin(&s, "host");
-	dtc_machine_set_space(s.machine, space);
+	g_autoptr(DtcSpace) scratch = dtc_space_new_scratch();
+	dtc_machine_set_spaces(s.machine, space, scratch);
 	for (uint32_t cpu = 0; cpu < 2; cpu++) {
 		story_switch(&s, cpu, cpu, 0, "swapper", RUN, 20 + (int)cpu, "CPU/KVM");
 		story_ioctl(&s, 5 + cpu, cpu, STORY_KVM_RUN);
