@@ -27,8 +27,8 @@
 #define TICK_NS 1000000
 #define SLOTS (DTC_PACKED_COUNT * 2)
 #define NO_PLACE 0xff
-/* A capture's packets were late by up to 248 others. */
-#define RECENT_LEAST (4 * DTC_PACKED_COUNT)
+/* So many of the latest packets stay as they are: a capture's were late by up to 248 others. */
+#define RECENT_COUNT (4 * DTC_PACKED_COUNT)
 
 _Static_assert(DTC_PACKED_COUNT < NO_PLACE, "slots are bytes");
 
@@ -249,7 +249,6 @@ DtcPacked *dtc_packed_new(void)
 	DtcPacked *packed = g_new0(DtcPacked, 1);
 	packed->units = dtc_table_new(UNIT);
 	packed->blocks = dtc_table_new(sizeof(uint32_t));
-	packed->kept = RECENT_LEAST;
 	return packed;
 }
 
@@ -268,12 +267,6 @@ void dtc_packed_set_space(DtcPacked *packed, DtcSpace *space)
 {
 	dtc_table_set_space(packed->units, space);
 	dtc_table_set_space(packed->blocks, space);
-}
-
-void dtc_packed_keep(DtcPacked *packed, guint count)
-{
-	g_assert(packed->count == 0);
-	packed->kept = MAX(RECENT_LEAST, (count + DTC_PACKED_COUNT - 1) / DTC_PACKED_COUNT * DTC_PACKED_COUNT);
 }
 
 static guint count_recent(const DtcPacked *packed)
@@ -317,11 +310,11 @@ static void pack(DtcPacked *packed, guint count)
 
 static void make_room(DtcPacked *packed)
 {
-	if (packed->recent_size == 2 * packed->kept) {
-		pack(packed, packed->kept);
+	if (packed->recent_size == 2 * RECENT_COUNT) {
+		pack(packed, RECENT_COUNT);
 		return;
 	}
-	packed->recent_size = MIN(MAX(2 * packed->recent_size, 16), 2 * packed->kept);
+	packed->recent_size = MIN(MAX(2 * packed->recent_size, 16), 2 * RECENT_COUNT);
 	packed->recent = g_renew(struct dtc_packet, packed->recent, packed->recent_size);
 	packed->marks = g_renew(uint32_t, packed->marks, packed->recent_size);
 }

@@ -69,7 +69,6 @@ typedef struct DtcPacked {
 	bool is_unsorted;	   /* one came so late that its place is in a block */
 	bool has_inferred;	   /* one is, of those in blocks */
 	guint recent_size;
-	guint kept; /* of the latest packets; a multiple of a block's */
 } DtcPacked;
 
 DtcPacked *dtc_packed_new(void);
@@ -78,8 +77,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcPacked, dtc_packed_free)
 
 /* Blocks grow in that space. Before the first packet. */
 void dtc_packed_set_space(DtcPacked *packed, DtcSpace *space);
-/* At least so many of the latest packets are for dtc_packed_get_recent. Before the first packet. */
-void dtc_packed_keep(DtcPacked *packed, guint count);
 /* 0: it has no mark. */
 void dtc_packed_add(DtcPacked *packed, const struct dtc_packet *packet, uint32_t mark);
 /* All is in the order of time: true. False: the caller has to add it anew, sorted. */

@@ -29,7 +29,7 @@
 
 /* Namespaces that flows are told apart by. */
 #define NETNS_MAX 4096
-/* Packets between a packet's sightings in two namespaces, of a connection whose SYN was not seen. */
+/* Packets between a packet's sightings in two namespaces, of a connection whose SYN was not seen; a power of two. */
 #define SIGHTING_SPAN 1024
 
 struct flow_key {
@@ -69,6 +69,7 @@ void dtc_packets_free(DtcPackets *packets)
 	if (!packets)
 		return;
 	dtc_packed_free(packets->packed);
+	g_free(packets->latest);
 	g_array_unref(packets->flows);
 	g_free(packets->table);
 	dtc_flow_index_free(packets->by_flow);
@@ -181,9 +182,10 @@ static const uint8_t *unify(const uint8_t address[16])
 
 void dtc_packets_share_address(DtcPackets *packets, const uint8_t address[16])
 {
-	dtc_packed_keep(packets->packed, SIGHTING_SPAN);
 	g_hash_table_add(packets->shared, g_memdup2(unify(address), 16));
 	packets->has_shared = true;
+	if (!packets->latest)
+		packets->latest = g_new(struct dtc_packet, SIGHTING_SPAN);
 }
 
 bool dtc_packets_is_shared(const DtcPackets *packets, const uint8_t address[16])
@@ -248,12 +250,12 @@ static bool is_opening(const struct dtc_headers *headers)
 /* The packet was seen just now as one of that flow. */
 static bool has_sighting(const DtcPackets *packets, uint32_t flow, const struct dtc_headers *headers)
 {
-	uint32_t count = packets->packed->count;
+	uint32_t count = (uint32_t)MIN(packets->latest_count, SIGHTING_SPAN);
 
 	if (!is_tcp(headers) && !headers->ip_id) /* which many have */
 		return false;
-	for (uint32_t i = count; i-- > 0 && count - i <= SIGHTING_SPAN;) {
-		const struct dtc_packet *p = dtc_packed_get_recent(packets->packed, i);
+	for (uint32_t i = 1; i <= count; i++) {
+		const struct dtc_packet *p = &packets->latest[(packets->latest_count - i) % SIGHTING_SPAN];
 		if (p->flow != flow)
 			continue;
 		if (is_tcp(headers) ? p->seq == headers->seq && p->ack == headers->ack
@@ -455,6 +457,8 @@ uint32_t dtc_packets_add(DtcPackets *packets, int64_t time_ns, enum dtc_directio
 		.is_inferred = headers->is_inferred,
 	};
 	uint32_t id = packets->packed->count;
+	if (packets->latest)
+		packets->latest[packets->latest_count++ % SIGHTING_SPAN] = packet;
 	dtc_packed_add(packets->packed, &packet,
 		       headers->protocol == DTC_PROTOCOL_TCP ? headers->tsval : headers->payload_hash);
 	return id;

@@ -3,7 +3,9 @@
  * The packets one node saw through one source (its kernel trace, or its captures), packed (packed.h) and in time order,
  * and the flows they belong to. A flow is one direction of a connection, (source, destination, ports, protocol) with a
  * generation, so that a reused port is another flow: a SYN with another sequence number than the flow's begins a new
- * generation of the flow and of its reverse. Flow and packet ids are indexes, stable once given.
+ * generation of the flow and of its reverse. Flow and packet ids are indexes. A flow's is stable once given; a packet's
+ * once they are sealed, or at once where packets come in the order of time: those that are late are sorted, soon after
+ * they came or at last.
  *
  * An address that several network namespaces of the node have (127.0.0.1 above all, and pods that were given the same)
  * is another machine's in each of them: flows from or to it are told apart by namespace, and only these. A connection
@@ -94,7 +96,10 @@ const char *dtc_packets_get_interface(const DtcPackets *packets, uint16_t interf
 uint32_t dtc_packets_get_netns(const DtcPackets *packets, uint16_t netns);
 uint16_t dtc_packets_get_netns_count(const DtcPackets *packets); /* one more than the last */
 
-/* Takes back all packets, but no flow, interface or namespace: the next one has id 0. */
+/*
+ * Takes back all packets, but no flow, interface or namespace: the next one has id 0, and the flow that it would have
+ * otherwise.
+ */
 void dtc_packets_forget(DtcPackets *packets);
 /* Builds the packets-by-flow index; nothing may be added afterwards. Packets are sorted by time if they were not. */
 void dtc_packets_seal(DtcPackets *packets);

@@ -40,7 +40,9 @@ struct DtcPackets {
 	uint16_t last_interfaces[2]; /* that were looked for, the latest first, if there are any */
 	GHashTable *shared; /* addresses (owned) that several namespaces have; loopback stands for all of its kind */
 	bool has_shared;    /* some are */
-	GArray *netns;	    /* inodes; the first is 0 */
+	struct dtc_packet *latest; /* if some are: the latest packets, also those that were forgotten; owned */
+	uint64_t latest_count;	   /* that were ever there */
+	GArray *netns;		   /* inodes; the first is 0 */
 	DtcHomes *homes;
 	DtcSpace *space; /* owned; where records grow; NULL: in files of their own, or they are sealed */
 	DtcImage *image; /* owned; that has packed and by_flow; NULL: they are our own */

@@ -120,6 +120,28 @@ static void test_open(void)
 				 dtc_packets_get_flow(packets, flows[i])->reverse);
 }
 
+/* Nor does it matter that packets before a window are forgotten as they come: those that are seen twice tell even so.
+ */
+static void test_forgotten(void)
+{
+	g_autoptr(DtcPackets) packets = make_packets();
+	guint32 flows[2][2];
+
+	for (guint i = 0; i < 2; i++)
+		for (guint end = CLIENT; end <= SERVER; end++) {
+			struct dtc_headers headers = make(CLIENT, DTC_TCP_ACK, 1000 + 70000000 * i, 500);
+			flows[i][end] =
+				see(packets, end == CLIENT ? DTC_SENT : DTC_RECEIVED, namespaces[i][end], headers);
+			dtc_packets_forget(packets);
+		}
+	g_assert_cmpuint(flows[0][CLIENT], !=, flows[1][CLIENT]);
+	for (guint i = 0; i < 2; i++) {
+		g_assert_cmpuint(flows[i][SERVER], ==, flows[i][CLIENT]);
+		g_assert_cmpuint(pass(packets, namespaces[i], SERVER, DTC_TCP_ACK, 500, 1010 + 70000000 * i), ==,
+				 dtc_packets_get_flow(packets, flows[i][CLIENT])->reverse);
+	}
+}
+
 /* Where a client's packets were sent is not known, or of a few of a server's. */
 static void test_unknown(void)
 {
@@ -147,6 +169,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/packets/homes/pairs", test_pairs);
 	g_test_add_func("/packets/homes/replaced", test_replaced);
 	g_test_add_func("/packets/homes/open", test_open);
+	g_test_add_func("/packets/homes/forgotten", test_forgotten);
 	g_test_add_func("/packets/homes/unknown", test_unknown);
 	return g_test_run();
 }
