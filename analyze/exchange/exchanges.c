@@ -243,6 +243,7 @@ struct loading {
 	const struct saved_identity *identities;
 	const char *const *strings;
 	gsize count, identity_count, string_count;
+	gsize identity_next; /* that no request before had */
 };
 
 static bool has_string(const struct loading *loading, uint32_t string)
@@ -253,7 +254,7 @@ static bool has_string(const struct loading *loading, uint32_t string)
 static bool is_whole(const struct loading *loading, const struct saved_exchange *saved, const DtcPackets *packets)
 {
 	if (saved->flow >= dtc_packets_get_flow_count(packets) || !has_string(loading, saved->method) ||
-	    !has_string(loading, saved->target) || saved->identity_first > loading->identity_count ||
+	    !has_string(loading, saved->target) || saved->identity_first != loading->identity_next ||
 	    saved->identity_count > loading->identity_count - saved->identity_first)
 		return false;
 	for (guint i = 0; i < saved->identity_count; i++) {
@@ -325,6 +326,7 @@ DtcExchanges *dtc_exchanges_load(const DtcImage *image, guint node, const DtcPac
 			return NULL;
 		}
 		load_exchange(exchanges, &loading, &loading.records[i], node);
+		loading.identity_next += loading.records[i].identity_count;
 	}
 	exchanges->dropped_count = head->dropped_count;
 	exchanges->capture_count = (guint)head->capture_count;
