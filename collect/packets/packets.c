@@ -20,6 +20,8 @@
 #include "collect/packets/records.h"
 #include "collect/packets/time_order.h"
 
+#include <dtrace-chain/bisect.h>
+
 #include <string.h>
 
 /* Older generations that a late SYN-ACK or straggler is compared with: ports are not reused faster than that. */
@@ -182,6 +184,7 @@ static const uint8_t *unify(const uint8_t address[16])
 
 void dtc_packets_share_address(DtcPackets *packets, const uint8_t address[16])
 {
+	g_assert(packets->packed->count == 0);
 	g_hash_table_add(packets->shared, g_memdup2(unify(address), 16));
 	packets->has_shared = true;
 	if (!packets->latest)
@@ -655,12 +658,11 @@ enum dtc_direction dtc_packets_get_direction(const DtcPackets *packets, uint32_t
 
 uint32_t dtc_packets_find_behind(const DtcPackets *packets, uint32_t packet)
 {
-	uint32_t count = packets->packed->count;
-	g_assert(packets->sealed && packet < count);
-	int64_t time_ns = dtc_packed_get_time_ns(packets->packed, packet);
-	for (packet++; packet < count && dtc_packed_get_time_ns(packets->packed, packet) == time_ns;)
-		packet++;
-	return packet;
+	const DtcPacked *packed = packets->packed;
+	g_assert(packets->sealed && packet < packed->count);
+	int64_t time_ns = dtc_packed_get_time_ns(packed, packet);
+	/* the next one, mostly; of a coarse clock many have the same time */
+	return DTC_BISECT_NEAR(i, packet + 1, packed->count, packet + 1, dtc_packed_get_time_ns(packed, i) == time_ns);
 }
 
 uint32_t dtc_packets_find_without_flow(const DtcPackets *packets, uint32_t packet)

@@ -117,7 +117,7 @@ enum dtc_direction dtc_packets_get_direction(const DtcPackets *packets, uint32_t
 uint32_t dtc_packets_get_mark(const DtcPackets *packets, uint32_t packet);
 uint32_t dtc_packets_get_flow_count(const DtcPackets *packets);
 const struct dtc_flow *dtc_packets_get_flow(const DtcPackets *packets, uint32_t flow);
-/* Sealed: the first id with a later time than that packet, without a search; the count if there is none. */
+/* Sealed: the first id with a later time than that packet; the count if there is none. Mostly that is the next one. */
 uint32_t dtc_packets_find_behind(const DtcPackets *packets, uint32_t packet);
 /* Sealed: the first packet from that one on that is of no flow, or DTC_NONE: most are not looked at. */
 uint32_t dtc_packets_find_without_flow(const DtcPackets *packets, uint32_t packet);

@@ -25,8 +25,7 @@ static int compare_time(const void *a, const void *b, void *data)
 static void move(DtcTable *records, DtcTable *marks, uint32_t from, uint32_t to)
 {
 	*get_packet(records, to) = *get_packet(records, from);
-	if (marks->len)
-		*DTC_AT(marks, uint32_t, to) = *DTC_AT(marks, uint32_t, from);
+	*DTC_AT(marks, uint32_t, to) = *DTC_AT(marks, uint32_t, from);
 }
 
 /* What stays is moved together, in order; gives how many. */
@@ -37,7 +36,7 @@ static uint32_t take_out(DtcTable *records, DtcTable *marks, DtcTable *straggler
 	for (uint32_t i = 0; i < records->len; i++) {
 		const struct dtc_packet *packet = get_packet(records, i);
 		if (kept && packet->time_ns < get_packet(records, kept - 1)->time_ns) {
-			const struct straggler late = { *packet, marks->len ? *DTC_AT(marks, uint32_t, i) : 0, kept };
+			const struct straggler late = { *packet, *DTC_AT(marks, uint32_t, i), kept };
 			dtc_table_append(stragglers, &late);
 			continue;
 		}
@@ -63,8 +62,7 @@ static void put_back(DtcTable *records, DtcTable *marks, uint32_t kept, const Dt
 			continue;
 		}
 		*get_packet(records, at) = late->packet;
-		if (marks->len)
-			*DTC_AT(marks, uint32_t, at) = late->mark;
+		*DTC_AT(marks, uint32_t, at) = late->mark;
 		left--;
 	}
 }

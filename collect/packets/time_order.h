@@ -8,7 +8,7 @@
 #include "collect/packets/table.h"
 
 /*
- * Sorts records (struct dtc_packet) by time_ns; those of equal times stay as they were. marks (uint32_t) go with them:
- * as many as there are records, or none.
+ * Sorts records (struct dtc_packet) by time_ns; those of equal times stay as they were. As many marks (uint32_t) go
+ * with them.
  */
 void dtc_packets_order_by_time(DtcTable *records, DtcTable *marks);

@@ -216,6 +216,21 @@ static void test_sort_marked(void)
 	}
 }
 
+/* Runs of equal times, short and as long as a coarse clock makes them: a walk through them would take minutes. */
+static void test_behind(void)
+{
+	static const guint32 runs[] = { 1, 2, 1, 3, 127, 1, 129, 200000, 4, 1 };
+	g_autoptr(DtcPackets) packets = dtc_packets_new();
+
+	for (gsize run = 0; run < G_N_ELEMENTS(runs); run++)
+		for (guint32 i = 0; i < runs[run]; i++)
+			add(packets, (gint64)run, DTC_SENT, client, server, DTC_TCP_ACK, i, 1, 0);
+	dtc_packets_seal(packets);
+	for (guint32 run = 0, id = 0, end = 0; run < G_N_ELEMENTS(runs); run++)
+		for (end += runs[run]; id < end; id++)
+			g_assert_cmpuint(dtc_packets_find_behind(packets, id), ==, end);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -230,5 +245,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/packets/interfaces", test_interfaces);
 	g_test_add_func("/packets/sort", test_sort);
 	g_test_add_func("/packets/sort-marked", test_sort_marked);
+	g_test_add_func("/packets/behind", test_behind);
 	return g_test_run();
 }
