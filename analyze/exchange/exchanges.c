@@ -251,11 +251,24 @@ static bool has_string(const struct loading *loading, uint32_t string)
 	return string < loading->string_count && strlen(loading->strings[string]) <= DTC_REQUEST_TEXT_BYTES;
 }
 
+/* From begin to end, which are those of packets. */
+static bool are_times(const DtcPackets *packets, bool has, int64_t begin_ns, int64_t end_ns)
+{
+	uint32_t count = dtc_packets_get_count(packets);
+
+	if (begin_ns == DTC_TIME_NONE && end_ns == DTC_TIME_NONE)
+		return !has;
+	return count && begin_ns <= end_ns && dtc_packets_get_time_ns(packets, 0) <= begin_ns &&
+	       end_ns <= dtc_packets_get_time_ns(packets, count - 1);
+}
+
 static bool is_whole(const struct loading *loading, const struct saved_exchange *saved, const DtcPackets *packets)
 {
 	if (saved->flow >= dtc_packets_get_flow_count(packets) || !has_string(loading, saved->method) ||
 	    !has_string(loading, saved->target) || saved->identity_first != loading->identity_next ||
-	    saved->identity_count > loading->identity_count - saved->identity_first)
+	    saved->identity_count > loading->identity_count - saved->identity_first ||
+	    !are_times(packets, saved->flags & 1, saved->request_ns, saved->request_end_ns) ||
+	    !are_times(packets, saved->flags >> 2 & 1, saved->response_ns, saved->response_end_ns))
 		return false;
 	for (guint i = 0; i < saved->identity_count; i++) {
 		const struct saved_identity *identity = &loading->identities[saved->identity_first + i];
