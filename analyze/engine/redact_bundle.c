@@ -110,36 +110,11 @@ static const char *find_name(const DtcBundle *bundle, char **names, const char *
 	return "";
 }
 
-static struct dtc_manifest_node *find_node(const DtcManifest *manifest, const char *name)
-{
-	for (guint i = 0; i < manifest->nodes->len; i++) {
-		struct dtc_manifest_node *node = g_ptr_array_index(manifest->nodes, i);
-		if (strcmp(node->name, name) == 0)
-			return node;
-	}
-	return NULL;
-}
-
-static char **redact_addresses(struct dtc_redaction *redaction, char **addresses)
-{
-	char **copy = g_strdupv(addresses);
-	for (char **address = copy; redaction->parts & DTC_REDACT_ADDRESSES && *address; address++) {
-		char *other = dtc_addresses_replace_string(redaction->addresses, *address);
-		if (!*other) { /* a name of a machine, perhaps */
-			g_free(other);
-			other = dtc_redaction_name(redaction, *address);
-		}
-		g_free(*address);
-		*address = other;
-	}
-	return copy;
-}
-
 /* What the cluster file, or else the old manifest, says of who is whose guest. */
 static void take_role(struct dtc_redaction *redaction, const DtcBundle *bundle, char **names,
 		      const struct dtc_manifest_node *from, DtcManifest *manifest)
 {
-	struct dtc_manifest_node *node = find_node(manifest, find_name(bundle, names, from->name));
+	struct dtc_manifest_node *node = dtc_manifest_find_node(manifest, find_name(bundle, names, from->name));
 	if (!node)
 		return;
 	g_free(node->role);
@@ -147,7 +122,7 @@ static void take_role(struct dtc_redaction *redaction, const DtcBundle *bundle, 
 	g_strfreev(node->addresses);
 	node->role = g_strdup(from->role);
 	node->host = g_strdup(find_name(bundle, names, from->host));
-	node->addresses = redact_addresses(redaction, from->addresses);
+	node->addresses = dtc_redaction_addresses(redaction, from->addresses);
 	g_array_set_size(node->vcpu_tids, 0);
 	g_array_append_vals(node->vcpu_tids, from->vcpu_tids->data, from->vcpu_tids->len);
 }

@@ -76,6 +76,16 @@ struct dtc_manifest_node *dtc_manifest_add_node(DtcManifest *manifest, const cha
 	return node;
 }
 
+struct dtc_manifest_node *dtc_manifest_find_node(const DtcManifest *manifest, const char *name)
+{
+	for (guint i = 0; i < manifest->nodes->len; i++) {
+		struct dtc_manifest_node *node = g_ptr_array_index(manifest->nodes, i);
+		if (strcmp(node->name, name) == 0)
+			return node;
+	}
+	return NULL;
+}
+
 void dtc_manifest_add_file(DtcManifest *manifest, const char *path, guint64 bytes, const char *sha256)
 {
 	struct dtc_manifest_file *file = g_new0(struct dtc_manifest_file, 1);

@@ -135,16 +135,6 @@ GArray *dtc_roles_find(const struct dtc_role_source *sources, guint count, GPtrA
 
 /* ---- the manifest ---- */
 
-static struct dtc_manifest_node *find_node(const DtcManifest *manifest, const char *name)
-{
-	for (guint i = 0; i < manifest->nodes->len; i++) {
-		struct dtc_manifest_node *node = g_ptr_array_index(manifest->nodes, i);
-		if (strcmp(node->name, name) == 0)
-			return node;
-	}
-	return NULL;
-}
-
 static void set_text(char **to, const char *text)
 {
 	g_free(*to);
@@ -155,8 +145,8 @@ void dtc_roles_write(DtcManifest *manifest, const struct dtc_role_source *source
 {
 	for (guint i = 0; i < roles->len; i++) {
 		const struct dtc_role *role = &g_array_index(roles, struct dtc_role, i);
-		struct dtc_manifest_node *guest = find_node(manifest, sources[role->guest].node);
-		struct dtc_manifest_node *host = find_node(manifest, sources[role->host].node);
+		struct dtc_manifest_node *guest = dtc_manifest_find_node(manifest, sources[role->guest].node);
+		struct dtc_manifest_node *host = dtc_manifest_find_node(manifest, sources[role->host].node);
 		if (!guest || !host)
 			continue;
 		if (!*host->role) /* a guest that is a host stays a guest */

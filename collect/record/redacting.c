@@ -96,11 +96,9 @@ static void list_below(const char *part, const char *below, GPtrArray *names)
 
 static void redact_manifest_node(struct dtc_redaction *redaction, struct dtc_manifest_node *node)
 {
-	for (char **address = node->addresses; redaction->parts & DTC_REDACT_ADDRESSES && *address; address++) {
-		char *other = dtc_addresses_replace_string(redaction->addresses, *address);
-		g_free(*address);
-		*address = other;
-	}
+	g_auto(GStrv) addresses = g_steal_pointer(&node->addresses);
+
+	node->addresses = dtc_redaction_addresses(redaction, addresses);
 	if (node->clock.uuid) {
 		char *other = dtc_redaction_uuid(redaction, node->clock.uuid);
 		g_free(node->clock.uuid);

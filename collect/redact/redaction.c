@@ -70,6 +70,21 @@ char *dtc_redaction_text(struct dtc_redaction *redaction, const char *text)
 	return copy;
 }
 
+char **dtc_redaction_addresses(struct dtc_redaction *redaction, char **addresses)
+{
+	char **copy = g_strdupv(addresses);
+	for (char **address = copy; redaction->parts & DTC_REDACT_ADDRESSES && *address; address++) {
+		char *other = dtc_addresses_replace_string(redaction->addresses, *address);
+		if (!*other) {
+			g_free(other);
+			other = dtc_redaction_name(redaction, *address);
+		}
+		g_free(*address);
+		*address = other;
+	}
+	return copy;
+}
+
 char *dtc_redaction_uuid(struct dtc_redaction *redaction, const char *uuid)
 {
 	char *copy = g_strdup(uuid);

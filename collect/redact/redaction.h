@@ -30,5 +30,7 @@ void dtc_redaction_clear(struct dtc_redaction *redaction);
 char *dtc_redaction_name(struct dtc_redaction *redaction, const char *name);
 /* What becomes of a text that may be anything. */
 char *dtc_redaction_text(struct dtc_redaction *redaction, const char *text);
+/* What becomes of addresses, or of names of machines where those are told; free with g_strfreev. */
+char **dtc_redaction_addresses(struct dtc_redaction *redaction, char **addresses);
 /* What becomes of the identity of a boot, in hexadecimal. */
 char *dtc_redaction_uuid(struct dtc_redaction *redaction, const char *uuid);

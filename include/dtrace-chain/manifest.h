@@ -58,6 +58,8 @@ void dtc_manifest_free(DtcManifest *manifest);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcManifest, dtc_manifest_free)
 /* A new node with empty fields at the end of the list; borrowed. */
 struct dtc_manifest_node *dtc_manifest_add_node(DtcManifest *manifest, const char *name);
+/* Borrowed; NULL: it has no such node. */
+struct dtc_manifest_node *dtc_manifest_find_node(const DtcManifest *manifest, const char *name);
 /* sha256 has DTC_SHA256_HEX digits. */
 void dtc_manifest_add_file(DtcManifest *manifest, const char *path, guint64 bytes, const char *sha256);
 /* NULL: it has no such file. */
