@@ -33,6 +33,8 @@ def compare(program, bundle, indexes):
         identity = json.loads(ask(program, "requests", bundle, "--format", "json")[1])["requests"][0]["id"]
         for question in (*QUESTIONS, ("analyze", "--request-id", identity)):
             wanted = ask(program, question[0], bundle, *question[1:])
+            if wanted[0] not in (0, 3):
+                raise SystemExit("%s: %s" % (question[0], wanted[1].decode()))
             for place in (moved, packed):
                 if ask(program, question[0], place, *question[1:]) != wanted:
                     print("FAILED: %s of %s is another answer" % (" ".join(question), os.path.basename(place)))

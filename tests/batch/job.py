@@ -39,7 +39,14 @@ def main():
             file.write("\n".join(nodes))
         codes = [run_pod(container, number, places) for number in range(len(nodes))]
         assert codes == [0] * len(nodes), codes
-        assert run_pod(container, 0, places) != 0, "what is there is not overwritten"
+        assert run_pod(container, 0, places) == 0, "a pod that is started twice is done"
+        other = os.path.join(places["INDEXES"], nodes[0], "kernel.dtci")
+        with open(other, "rb+") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.write(b"!")
+        assert run_pod(container, 0, places) != 0, "what is another index is not overwritten"
+        assert os.path.getsize(other) == end + 1
+        os.truncate(other, end)
         assert sorted(os.listdir(places["INDEXES"])) == sorted(nodes), os.listdir(places["INDEXES"])
         return 1 if compare(program, bundle, places["INDEXES"]) else 0
 
