@@ -79,8 +79,22 @@ static void bound_reads(const DtcMachine *m, struct moves *moves)
 	}
 }
 
+/* When the first of the calls from each on began: of two threads' the one that began first may have returned last. */
+static int64_t *list_begins(const DtcMachine *m, const struct moves *moves)
+{
+	int64_t *begins = g_new(int64_t, moves->count);
+
+	for (guint i = moves->count; i-- > 0;) {
+		begins[i] = get_call(m, moves->calls[i])->begin_ns;
+		if (i + 1 < moves->count)
+			begins[i] = MIN(begins[i], begins[i + 1]);
+	}
+	return begins;
+}
+
 static void bound_writes(const DtcMachine *m, struct moves *moves)
 {
+	g_autofree int64_t *begins = list_begins(m, moves);
 	const DtcPackets *packets = m->history->packets;
 	uint32_t flow = moves->file->flow_out, count = dtc_packets_get_flow(packets, flow)->packet_count;
 	const struct dtc_call *write = NULL;
@@ -90,7 +104,7 @@ static void bound_writes(const DtcMachine *m, struct moves *moves)
 		const struct dtc_packet p = dtc_packets_get(packets, dtc_packets_get_flow_packet(packets, flow, i));
 		if (p.direction != DTC_SENT || !p.payload_bytes)
 			continue;
-		for (; next < moves->count && get_call(m, moves->calls[next])->begin_ns <= p.time_ns; next++)
+		for (; next < moves->count && begins[next] <= p.time_ns; next++)
 			write = get_call(m, moves->calls[next]);
 		int64_t *missing = get_missing(m, moves, p.time_ns);
 		/* of a write that did not return nobody knows how much it gave */

@@ -52,8 +52,9 @@ void dtc_machine_bound_reads(const DtcMachine *m, uint32_t flow_in, const uint32
 		}
 		if (p && (p->direction != DTC_RECEIVED || !p->payload_bytes))
 			continue;
-		/* where there were holes, there may be one behind the last */
-		bool is_hole = p ? has_arrival && dtc_seq_distance(arrived_seq, p->seq) > 0 : has_hole;
+		/* where there were holes, there may be one behind the last, as where events were lost since then */
+		bool is_hole = p ? has_arrival && dtc_seq_distance(arrived_seq, p->seq) > 0
+				 : has_hole || whole_ns != INT64_MIN;
 		for (; next < count && (!p || get_call(m, reads, next)->end_ns < p->time_ns); next++) {
 			const struct dtc_call *read = get_call(m, reads, next);
 			ret_bounds[next].is_known = has_arrival && (!is_hole || read->end_ns <= whole_ns);

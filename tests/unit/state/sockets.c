@@ -380,6 +380,51 @@ static void test_lost_nothing(void)
 	story_clear(&s.story);
 }
 
+/* The arrival of what is read last was lost, too: the reads behind the gap before it have their bytes all the same. */
+static void test_lost_last_arrival(void)
+{
+	struct server s;
+	begin(&s, START);
+	arrive(&s, START, 50);
+	take(&s, 50);
+	answer(&s);
+	lose(&s); /* a read of 30 */
+	arrive(&s, START + 80, 50);
+	take(&s, 50);
+	lose(&s);
+	take(&s, 40);
+	end_lost(&s);
+	const struct dtc_file *file = find_socket(s.story.history);
+	g_assert_cmpuint(file->base_in, ==, START);
+	g_assert_true(file->has_lost_bytes);
+	g_assert_cmpuint(find_last_offset(s.story.history, DTC_CALL_READ), ==, 130);
+	story_clear(&s.story);
+}
+
+/* Two threads write to one socket, and the one that begins first returns last: nothing is missing. */
+static void test_two_writers(void)
+{
+	struct server s;
+	begin(&s, START);
+	arrive(&s, START, 50);
+	take(&s, 50);
+	send_bytes(&s, 500, 10);
+	lose(&s);
+	struct dtc_headers first = story_headers(2, 3306, 1, 1000, 510, 1, DTC_TCP_ACK, 10, 0);
+	struct dtc_headers second = story_headers(2, 3306, 1, 1000, 520, 1, DTC_TCP_ACK, 7, 0);
+	story_enter(&s.story, s.t++, 0, "write", FD);
+	story_packet(&s.story, DTC_EVENT_NET_SEND, s.t++, 0, &first);
+	story_enter(&s.story, s.t++, 1, "write", FD);
+	story_packet(&s.story, DTC_EVENT_NET_SEND, s.t++, 1, &second);
+	story_leave(&s.story, s.t++, 1, "write", 7);
+	story_leave(&s.story, s.t++, 0, "write", 10);
+	send_bytes(&s, 527, 10);
+	end_lost(&s);
+	g_assert_false(find_socket(s.story.history)->has_lost_bytes);
+	g_assert_cmpuint(find_socket(s.story.history)->written_bytes, ==, 37);
+	story_clear(&s.story);
+}
+
 /* What is sent by calls that are no writes is not lost: nothing can be said, and nothing is moved. */
 static void test_lost_unknown(void)
 {
@@ -434,6 +479,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/sockets/lost-read", test_lost_read);
 	g_test_add_func("/sockets/lost-write", test_lost_write);
 	g_test_add_func("/sockets/lost-nothing", test_lost_nothing);
+	g_test_add_func("/sockets/lost-last-arrival", test_lost_last_arrival);
+	g_test_add_func("/sockets/two-writers", test_two_writers);
 	g_test_add_func("/sockets/lost-unknown", test_lost_unknown);
 	g_test_add_func("/sockets/forgotten-write", test_forgotten_write);
 	return g_test_run();
