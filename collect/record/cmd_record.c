@@ -168,6 +168,11 @@ static int record(const struct dtc_recorder_request *request, const struct dtc_r
 
 /* ---- one after the other ---- */
 
+int dtc_collect_get_worse(int one, int other)
+{
+	return one == 0 || (one == DTC_COLLECT_INCOMPLETE && other != 0) ? other : one;
+}
+
 /* What stands there by now may be anything: only a folder, and no other's. */
 static void give_folder(const char *path, uid_t uid, gid_t gid)
 {
@@ -291,17 +296,17 @@ static int record_again(struct dtc_recorder_request *request, const struct dtc_r
 		bool is_last = !recording || dtc_recorder_get_totals(recording)->end != DTC_END_TRIGGER;
 		if (folder && !is_written)
 			remove_outer(folder);
-		code = MAX(code, wait_for_child(child));
+		code = dtc_collect_get_worse(code, wait_for_child(child));
 		child = is_written ? finish_aside(request, options, recording, number) : 0;
 		if (child < 0) { /* here: no rights are left to record again */
 			fprintf(stderr, "%s: cannot start a process: %s; this recording is the last\n",
 				dtc_collect_program.name, g_strerror(errno));
-			return MAX(code, finish_one(request, options, recording, number));
+			return dtc_collect_get_worse(code, finish_one(request, options, recording, number));
 		}
 		if (is_last)
-			code = MAX(code, wait_for_child(child));
+			code = dtc_collect_get_worse(code, wait_for_child(child));
 		if (is_last)
-			return recording ? MAX(code, tell_last(recording)) : 1;
+			return recording ? dtc_collect_get_worse(code, tell_last(recording)) : 1;
 	}
 }
 

@@ -16,6 +16,9 @@
 
 extern const struct dtc_program dtc_collect_program;
 
+/* Of two exit codes that of both together: that something failed is not hidden by what is incomplete. */
+int dtc_collect_get_worse(int one, int other);
+
 int dtc_collect_record(int argc, char **argv);
 int dtc_collect_seal(int argc, char **argv);
 int dtc_collect_check(int argc, char **argv);

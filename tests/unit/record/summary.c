@@ -2,6 +2,8 @@
 /* What is said at the end of a recording. */
 #include "collect/record/summary.h"
 
+#include "collect/record/collect.h"
+
 #include <string.h>
 
 static struct dtc_recorder_totals make_totals(void)
@@ -76,6 +78,16 @@ static void test_incomplete(void)
 	g_assert_true(dtc_summary_is_incomplete(&totals));
 }
 
+/* One recording of several was not sealed, the last one ended by a full disk: 1, and not the larger 3. */
+static void test_worse(void)
+{
+	static const int codes[] = { 0, DTC_COLLECT_INCOMPLETE, 1 };
+
+	for (gsize i = 0; i < G_N_ELEMENTS(codes); i++)
+		for (gsize k = 0; k < G_N_ELEMENTS(codes); k++)
+			g_assert_cmpint(dtc_collect_get_worse(codes[i], codes[k]), ==, codes[MAX(i, k)]);
+}
+
 /* A recording of nothing divides by nothing. */
 static void test_empty(void)
 {
@@ -92,6 +104,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/record/summary/good", test_good);
 	g_test_add_func("/record/summary/bad", test_bad);
 	g_test_add_func("/record/summary/incomplete", test_incomplete);
+	g_test_add_func("/record/summary/worse", test_worse);
 	g_test_add_func("/record/summary/empty", test_empty);
 	return g_test_run();
 }
