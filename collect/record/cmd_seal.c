@@ -91,6 +91,8 @@ static int seal(const char *node_folder, bool keeps_raw, const char *key_file)
 		g_set_error(&error, DTC_COLLECT_ERROR, DTC_ERROR_USAGE,
 			    "'%s' was recorded with --redact\n--keep-raw would keep what is to go: leave it out",
 			    node_folder);
+	if (is_redacted && !error)
+		(void)dtc_redacting_restore(node_folder, &error);
 	int code = error ? dtc_program_report_error(&dtc_collect_program, error)
 			 : dtc_collect_seal_node(node_folder, keeps_raw, is_redacted ? &redacting.redaction : NULL);
 	dtc_redacting_clear(&redacting);

@@ -136,16 +136,56 @@ static bool set_unmoved(const char *path, GError **error)
 	return false;
 }
 
-/* Captures have the same names: each replaces its original. */
-static bool move_captures(const char *node_folder, const char *part, char **captures, GError **error)
+static bool move(const char *from_folder, const char *to_folder, const char *name, GError **error)
 {
+	g_autofree char *from = g_build_filename(from_folder, name, NULL);
+	g_autofree char *to = g_build_filename(to_folder, name, NULL);
+
+	return g_rename(from, to) == 0 || set_unmoved(to, error);
+}
+
+static char *get_originals(const char *node_folder)
+{
+	return g_build_filename(node_folder, DTC_RAW_FOLDER, DTC_RAW_ORIGINALS, NULL);
+}
+
+/*
+ * What is replaced goes to raw/ first. Of what was half done when a crash came everything could be made again but the
+ * captures, and of LTTng the trace: redacted twice they would fit nothing.
+ */
+static bool move_files(const char *node_folder, const char *part, char **captures, GError **error)
+{
+	g_autofree char *originals = get_originals(node_folder);
+	g_autofree char *kernel = g_build_filename(node_folder, DTC_SEALED_KERNEL, NULL);
+
+	if (g_mkdir(originals, 0700) != 0)
+		return set_unmoved(originals, error);
 	for (char **path = captures; *path; path++) {
-		g_autofree char *base = g_path_get_basename(*path);
-		g_autofree char *from = g_build_filename(part, base, NULL);
-		g_autofree char *to = g_build_filename(node_folder, base, NULL);
-		if (g_rename(from, to) != 0)
-			return set_unmoved(to, error);
+		g_autofree char *name = g_path_get_basename(*path);
+		if (!move(node_folder, originals, name, error) || !move(part, node_folder, name, error))
+			return false;
 	}
+	return !g_file_test(kernel, G_FILE_TEST_EXISTS) || move(node_folder, originals, DTC_SEALED_KERNEL, error);
+}
+
+static bool move_back(const char *node_folder, const char *originals, const char *name, GError **error)
+{
+	g_autofree char *replaced = g_build_filename(node_folder, name, NULL);
+
+	dtc_places_remove(replaced);
+	return move(originals, node_folder, name, error);
+}
+
+bool dtc_redacting_restore(const char *node_folder, GError **error)
+{
+	g_autofree char *originals = get_originals(node_folder);
+	g_autoptr(GDir) dir = g_dir_open(originals, 0, NULL);
+	const char *name;
+
+	while (dir && (name = g_dir_read_name(dir)))
+		if (!move_back(node_folder, originals, name, error))
+			return false;
+	(void)g_rmdir(originals);
 	return true;
 }
 
@@ -156,8 +196,8 @@ static bool replace(const char *node_folder, const char *part, struct dtc_redact
 	g_auto(GStrv) captures = list_captures(node_folder);
 
 	return environment && redact_node(node_folder, part, redaction, captures, environment, error) &&
-	       write_manifest(redaction, node_folder, part, error) &&
-	       move_captures(node_folder, part, captures, error) && dtc_places_publish(node_folder, part, error);
+	       write_manifest(redaction, node_folder, part, error) && move_files(node_folder, part, captures, error) &&
+	       dtc_places_publish(node_folder, part, error);
 }
 
 bool dtc_redacting_replace(const char *node_folder, struct dtc_redaction *redaction, GError **error)
@@ -169,8 +209,9 @@ bool dtc_redacting_replace(const char *node_folder, struct dtc_redaction *redact
 		return true;
 	}
 	g_autofree char *manifest = g_build_filename(node_folder, DTC_MANIFEST_NAME, NULL);
+	g_unlink(manifest); /* so that nobody takes it for a node */
+	(void)dtc_redacting_restore(node_folder, NULL);
 	if (part)
 		dtc_places_remove(part);
-	g_unlink(manifest); /* so that nobody takes it for a node */
 	return false;
 }

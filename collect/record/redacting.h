@@ -24,3 +24,5 @@ void dtc_redacting_clear(struct dtc_redacting *redacting);
  * manifest, without which nobody takes it for a node.
  */
 bool dtc_redacting_replace(const char *node_folder, struct dtc_redaction *redaction, GError **error);
+/* Undoes what a crash left half done: before it is sealed again. */
+bool dtc_redacting_restore(const char *node_folder, GError **error);

@@ -158,8 +158,12 @@ void dtc_places_remove_raw(const char *node_folder)
 	g_autofree char *raw = g_build_filename(node_folder, DTC_RAW_FOLDER, NULL);
 	g_autoptr(GDir) dir = g_dir_open(raw, 0, NULL);
 	g_autoptr(GPtrArray) paths = g_ptr_array_new_with_free_func(g_free);
+	g_autofree char *recording = g_build_filename(raw, DTC_RAW_RECORDING, NULL);
+	g_autofree char *originals = g_build_filename(raw, DTC_RAW_ORIGINALS, NULL);
 	const char *name;
 
+	g_unlink(recording); /* first: nobody seals the rest of it */
+	dtc_places_remove(originals);
 	while (dir && (name = g_dir_read_name(dir)))
 		if (is_raw_name(name))
 			g_ptr_array_add(paths, g_build_filename(raw, name, NULL));

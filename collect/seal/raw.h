@@ -34,6 +34,9 @@
 /* a line a capture: file (beside raw/), inode of its network namespace, at the stop also packets and dropped */
 #define DTC_RAW_CAPTURES "captures"
 
+/* a folder: what redacting has replaced and raw/ does not have, captures and LTTng's trace, until all is replaced */
+#define DTC_RAW_ORIGINALS "originals"
+
 #define DTC_RAW_VERSION 1
 #define DTC_RAW_GROUP "recording"
 #define DTC_RAW_KEY_VERSION "version"

@@ -116,6 +116,41 @@ static void test_replaced(void)
 	made_clear(&made);
 }
 
+static void move(const struct made *made, const char *from, const char *to)
+{
+	g_autofree char *old_path = g_build_filename(made->node, from, NULL);
+	g_autofree char *new_path = g_build_filename(made->node, to, NULL);
+	g_assert_cmpint(g_rename(old_path, new_path), ==, 0);
+}
+
+/* It ended while files were replaced: the next sealing finds all as it was, and redacts nothing twice. */
+static void test_crashed(void)
+{
+	struct made made = make_node();
+	struct dtc_redacting redacting;
+	g_autoptr(GError) error = NULL;
+	put(made.node, "raw/originals/none", "", 0);
+	move(&made, "raw/originals/none", "none");
+	move(&made, "packets-17.pcap", "raw/originals/packets-17.pcap");
+	put(made.node, "packets-17.pcap", "redacted", -1);
+	move(&made, "packets-19.pcap", "raw/originals/packets-19.pcap"); /* nothing is in its place yet */
+	move(&made, "kernel", "raw/originals/kernel");
+	put(made.node, "kernel/metadata", "redacted", -1);
+	g_assert_true(dtc_redacting_restore(made.node, &error));
+	g_assert_true(dtc_redacting_restore(made.node, &error)); /* nothing is left to be done */
+	g_assert_true(holds(&made, "packets-17.pcap", "req-0069"));
+	g_assert_true(is_there(&made, "packets-19.pcap"));
+	g_assert_true(holds(&made, "kernel/ch0_0", "lab-client"));
+	g_assert_false(is_there(&made, "raw/originals"));
+	g_assert_true(dtc_redacting_of_raw(made.node, NULL, &redacting, &error));
+	dtc_redacting_replace(made.node, &redacting.redaction, &error);
+	g_assert_no_error(error);
+	dtc_redacting_clear(&redacting);
+	g_assert_false(holds(&made, "packets-17.pcap", "req-0069"));
+	g_assert_false(is_there(&made, "raw"));
+	made_clear(&made);
+}
+
 /* What cannot be read is refused, and what was sealed is nobody's node then. */
 static void check_refused(const char *name, const char *text)
 {
@@ -159,6 +194,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/redacting/replaced", test_replaced);
+	g_test_add_func("/redacting/crashed", test_crashed);
 	g_test_add_func("/redacting/refused", test_refused);
 	g_test_add_func("/redacting/not-asked-for", test_not_asked_for);
 	return g_test_run();
