@@ -35,13 +35,15 @@ static void test_random(void)
 							   at + g_test_rand_int_range(0, 50) };
 				if (g_test_rand_int_range(0, 9) == 0)
 					bound.hi_ns = DTC_BOUND_UNKNOWN_NS;
+				if (g_test_rand_int_range(0, 9) == 0)
+					bound.lo_ns = -DTC_BOUND_UNKNOWN_NS;
 				dtc_pair_bounds_set(bounds, knot, p, bound);
-				edges[knot][p] = (struct dtc_network_edge){ .a = pairs[p].a,
-									    .b = pairs[p].b,
-									    .lo = (double)bound.lo_ns,
-									    .hi = bound.hi_ns == DTC_BOUND_UNKNOWN_NS
-											  ? INFINITY
-											  : (double)bound.hi_ns };
+				edges[knot][p] = (struct dtc_network_edge){
+					.a = pairs[p].a,
+					.b = pairs[p].b,
+					.lo = bound.lo_ns == -DTC_BOUND_UNKNOWN_NS ? -INFINITY : (double)bound.lo_ns,
+					.hi = bound.hi_ns == DTC_BOUND_UNKNOWN_NS ? INFINITY : (double)bound.hi_ns
+				};
 			}
 		for (guint knot = 0; knot < KNOTS; knot++)
 			for (guint a = 0; a < NODES; a++) {

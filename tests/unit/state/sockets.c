@@ -425,6 +425,60 @@ static void test_two_writers(void)
 	story_clear(&s.story);
 }
 
+/* The offset of each call that moved bytes is what it was before anything was lost, from the first visible byte on. */
+static void check_offsets(const DtcHistory *h, enum dtc_call_kind kind, const GArray *offsets)
+{
+	guint found = 0;
+
+	for (uint32_t i = 0; i < dtc_history_get_call_count(h); i++) {
+		const struct dtc_call call = dtc_history_copy_call(h, i);
+		if (call.kind != kind || call.result <= 0)
+			continue;
+		g_assert_cmpuint(found, <, offsets->len);
+		g_assert_cmpuint(call.offset, ==, g_array_index(offsets, uint64_t, found++));
+	}
+	g_assert_cmpuint(found, ==, offsets->len);
+}
+
+/* Messages of any length, in one read or two, each answered; gaps with some of them in, or none. */
+static void test_random(void)
+{
+	for (guint round = 0; round < 200; round++) {
+		struct server s;
+		uint64_t read = 0, written = 0;
+		g_autoptr(GArray) reads = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+		g_autoptr(GArray) writes = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+		guint count = (guint)g_test_rand_int_range(2, 40);
+		begin(&s, START);
+		for (guint i = 0; i < count; i++) {
+			uint32_t bytes = (uint32_t)g_test_rand_int_range(5, 3000);
+			uint32_t answer_bytes = (uint32_t)g_test_rand_int_range(1, 3000);
+			bool is_lost = i > 0 && i + 1 < count && g_test_rand_int_range(0, 4) == 0;
+			if (is_lost || g_test_rand_int_range(0, 4) == 0)
+				lose(&s);
+			if (!is_lost) {
+				uint32_t first = g_test_rand_int_range(0, 2) ? 4 : bytes;
+				uint64_t second = read + first;
+				g_array_append_val(reads, read);
+				if (first < bytes)
+					g_array_append_val(reads, second);
+				g_array_append_val(writes, written);
+				arrive(&s, START + (uint32_t)read, bytes);
+				take(&s, first);
+				if (first < bytes)
+					take(&s, bytes - first);
+				send_bytes(&s, 500 + (uint32_t)written, answer_bytes);
+			}
+			read += bytes;
+			written += answer_bytes;
+		}
+		end_lost(&s);
+		check_offsets(s.story.history, DTC_CALL_READ, reads);
+		check_offsets(s.story.history, DTC_CALL_WRITE, writes);
+		story_clear(&s.story);
+	}
+}
+
 /* What is sent by calls that are no writes is not lost: nothing can be said, and nothing is moved. */
 static void test_lost_unknown(void)
 {
@@ -481,6 +535,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/sockets/lost-nothing", test_lost_nothing);
 	g_test_add_func("/sockets/lost-last-arrival", test_lost_last_arrival);
 	g_test_add_func("/sockets/two-writers", test_two_writers);
+	g_test_add_func("/sockets/lost-random", test_random);
 	g_test_add_func("/sockets/lost-unknown", test_lost_unknown);
 	g_test_add_func("/sockets/forgotten-write", test_forgotten_write);
 	return g_test_run();
