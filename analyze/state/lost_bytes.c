@@ -5,7 +5,8 @@
  * was taken for its neighbour. Packets tell how far offsets are off. What leaves has been written, so that after a gap
  * at least so much is missing that it is so; what is read has arrived, so that at most so much is. The one is exact as
  * soon as a socket has sent all that was written, the other as soon as it was drained, and neither ever gets less: a
- * later period bounds an earlier one. A period is from one begin or end of a gap to the next.
+ * later period bounds an earlier one. A period is from one begin or end of a gap to the next. In a gap itself, of which
+ * other CPUs may have recorded all, a write has what the segments that left in it or before tell.
  *
  * Where bytes are missing before anything was lost, calls move bytes of which nothing is known here: such a file is
  * left as it is.
@@ -26,6 +27,7 @@ struct moves {
 	guint first_period;
 	int64_t *missing; /* of each period from the first on, until its end; UNKNOWN: nothing tells */
 	guint period_count;
+	int64_t *told; /* of each write, by what left in it; UNKNOWN: nothing did. Of reads NULL */
 };
 
 static struct dtc_call *get_call(const DtcMachine *m, uint32_t call)
@@ -38,11 +40,20 @@ static struct dtc_file *get_file(const DtcMachine *m, const struct dtc_call *cal
 	return &g_array_index(m->history->files, struct dtc_file, call->file);
 }
 
+static guint count_until(const GArray *times, int64_t time_ns)
+{
+	return DTC_BISECT(i, 0, times->len, g_array_index(times, int64_t, i) <= time_ns);
+}
+
 static guint find_period(const DtcMachine *m, int64_t time_ns)
 {
-	const GArray *bounds = m->gap_bounds;
+	return count_until(m->gap_bounds, time_ns);
+}
 
-	return DTC_BISECT(i, 0, bounds->len, g_array_index(bounds, int64_t, i) <= time_ns);
+/* More gaps have begun than have ended. */
+static bool is_in_gap(const DtcMachine *m, int64_t time_ns)
+{
+	return find_period(m, time_ns) > 2 * count_until(m->gap_ends, time_ns);
 }
 
 /* Of a period; NULL: it is none of the file's. */
@@ -113,6 +124,8 @@ static void bound_writes(const DtcMachine *m, struct moves *moves)
 		uint32_t written = write ? (uint32_t)(write->offset + (uint64_t)write->result) : 0;
 		int64_t least = dtc_seq_distance(moves->file->base_out + written, p.seq + p.payload_bytes);
 		*missing = MAX(*missing, MAX(least, 0));
+		if (write && p.time_ns <= write->end_ns)
+			moves->told[next - 1] = MAX(moves->told[next - 1], least);
 	}
 }
 
@@ -128,14 +141,26 @@ static bool settle(struct moves *moves)
 	return before > 0;
 }
 
+/* In a gap a write may be one from before what was lost in it. */
+static int64_t find_missing(const DtcMachine *m, const struct moves *moves, guint index, bool is_write)
+{
+	const struct dtc_call *call = get_call(m, moves->calls[index]);
+	const int64_t *missing = get_missing(m, moves, get_moved_ns(call, is_write));
+
+	if (!missing)
+		return 0;
+	if (!is_write || !is_in_gap(m, call->begin_ns))
+		return *missing;
+	return MAX(moves->told[index], missing > moves->missing ? missing[-1] : 0);
+}
+
 static void move(const DtcMachine *m, const struct moves *moves, bool is_write)
 {
-	int64_t last = moves->missing[moves->period_count - 1];
+	int64_t last = moves->missing[moves->period_count - 1], missing = 0;
 
 	for (guint i = 0; i < moves->count; i++) {
-		struct dtc_call *call = get_call(m, moves->calls[i]);
-		const int64_t *missing = get_missing(m, moves, get_moved_ns(call, is_write));
-		call->offset += missing ? (uint64_t)*missing : 0;
+		missing = MAX(missing, find_missing(m, moves, i, is_write));
+		get_call(m, moves->calls[i])->offset += (uint64_t)missing;
 	}
 	for (guint i = 0; i < moves->other_count; i++) {
 		struct dtc_call *call = get_call(m, moves->others[i]);
@@ -158,8 +183,11 @@ static void place_file(const DtcMachine *m, struct moves *moves, bool is_write)
 	if (moves->period_count < 2 || moves->period_count > m->gap_bounds->len + 1)
 		return; /* nothing was lost while it was used */
 	moves->missing = g_new(int64_t, moves->period_count);
+	moves->told = is_write ? g_new(int64_t, moves->count) : NULL;
 	for (guint i = 0; i < moves->period_count; i++)
 		moves->missing[i] = UNKNOWN;
+	for (guint i = 0; is_write && i < moves->count; i++)
+		moves->told[i] = UNKNOWN;
 	if (is_write)
 		bound_writes(m, moves);
 	else
@@ -167,6 +195,7 @@ static void place_file(const DtcMachine *m, struct moves *moves, bool is_write)
 	if (settle(moves))
 		move(m, moves, is_write);
 	g_free(moves->missing);
+	g_free(moves->told);
 }
 
 static bool is_wanted(const DtcMachine *m, const struct dtc_call *call, bool is_write)

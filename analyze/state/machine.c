@@ -36,6 +36,7 @@ DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader)
 	m->blocks = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL);
 	m->gaps = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	m->gap_bounds = g_array_new(FALSE, FALSE, sizeof(int64_t));
+	m->gap_ends = g_array_new(FALSE, FALSE, sizeof(int64_t));
 	m->irq_names = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->vector_names = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	m->queued_works = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, g_free);
@@ -65,6 +66,7 @@ void dtc_machine_free(DtcMachine *m)
 	g_hash_table_unref(m->fd_tables);
 	g_ptr_array_unref(m->gaps);
 	g_array_unref(m->gap_bounds);
+	g_array_unref(m->gap_ends);
 	g_hash_table_unref(m->table_owners);
 	g_hash_table_unref(m->named_files);
 	g_hash_table_unref(m->blocks);
@@ -304,6 +306,7 @@ static void apply_lost(DtcMachine *m, const struct dtc_event *event)
 		g_array_append_val(gaps, begin_ns);
 	g_array_append_val(m->gap_bounds, begin_ns);
 	g_array_append_val(m->gap_bounds, m->now_ns);
+	g_array_append_val(m->gap_ends, m->now_ns);
 	if (cpu->current == DTC_NONE)
 		return;
 	int64_t since_ns = DTC_TASK(m, cpu->current)->since_ns;
@@ -481,6 +484,7 @@ DtcHistory *dtc_machine_finish(DtcMachine *m, DtcFindings *findings)
 	}
 	dtc_packets_seal(h->packets);
 	g_array_sort(m->gap_bounds, compare_bounds);
+	g_array_sort(m->gap_ends, compare_bounds);
 	dtc_machine_place_sockets(m);
 	dtc_machine_place_lost_bytes(m);
 	dtc_history_seal(h);

@@ -479,6 +479,27 @@ static void test_random(void)
 	}
 }
 
+/* A write is lost on one CPU, in a gap in which the other CPU has one before it and one behind it. */
+static void test_gap_of_another(void)
+{
+	struct server s;
+	begin(&s, START);
+	arrive(&s, START, 50);
+	take(&s, 50);
+	send_bytes(&s, 500, 10);
+	int64_t begin_ns = s.t++;
+	send_bytes(&s, 510, 10);
+	send_bytes(&s, 550, 10);
+	story_lost(&s.story, begin_ns, s.t++, 1);
+	send_bytes(&s, 560, 10);
+	end_lost(&s);
+	static const uint64_t wanted[] = { 0, 10, 50, 60 };
+	g_autoptr(GArray) offsets = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	g_array_append_vals(offsets, wanted, G_N_ELEMENTS(wanted));
+	check_offsets(s.story.history, DTC_CALL_WRITE, offsets);
+	story_clear(&s.story);
+}
+
 /* What is sent by calls that are no writes is not lost: nothing can be said, and nothing is moved. */
 static void test_lost_unknown(void)
 {
@@ -536,6 +557,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/sockets/lost-last-arrival", test_lost_last_arrival);
 	g_test_add_func("/sockets/two-writers", test_two_writers);
 	g_test_add_func("/sockets/lost-random", test_random);
+	g_test_add_func("/sockets/gap-of-another", test_gap_of_another);
 	g_test_add_func("/sockets/lost-unknown", test_lost_unknown);
 	g_test_add_func("/sockets/forgotten-write", test_forgotten_write);
 	return g_test_run();
