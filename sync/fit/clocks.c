@@ -53,6 +53,20 @@ static int64_t divide_down(__int128 numerator, int64_t denominator)
 	return clamp_to_int64(quotient - (numerator % denominator < 0));
 }
 
+/*
+ * distance * rise / run, rounded down; run is positive. Clocks run about alike, so that what the slope is off from one
+ * is small, and 64 bits do for pieces of minutes: a map's time is asked for a thousand times in a request.
+ */
+static int64_t scale(int64_t distance, int64_t rise, int64_t run)
+{
+	int64_t off, gained, scaled;
+
+	if (__builtin_sub_overflow(rise, run, &off) || __builtin_mul_overflow(distance, off, &gained) ||
+	    __builtin_add_overflow(distance, gained / run - (gained % run < 0), &scaled))
+		return divide_down((__int128)distance * rise, run);
+	return scaled;
+}
+
 DtcClocks *dtc_clocks_new(guint node_count, guint reference)
 {
 	DtcClocks *clocks = g_new0(DtcClocks, 1);
@@ -203,13 +217,17 @@ static gint64 find_cluster_piece(const struct map *map, int64_t cluster_ns)
 
 static int64_t interpolate(int64_t x, int64_t x0, int64_t x1, int64_t y0, int64_t y1)
 {
-	__int128 rise = (__int128)y1 - y0;
-	return add_clamped(y0, divide_down(rise * ((__int128)x - x0), x1 - x0));
+	int64_t rise, run, distance;
+
+	if (__builtin_sub_overflow(y1, y0, &rise) || __builtin_sub_overflow(x1, x0, &run) ||
+	    __builtin_sub_overflow(x, x0, &distance))
+		return add_clamped(y0, divide_down(((__int128)y1 - y0) * ((__int128)x - x0), x1 - x0));
+	return add_clamped(y0, scale(distance, rise, run));
 }
 
 static int64_t go_on(int64_t y, int64_t distance, int64_t rise, int64_t run)
 {
-	return add_clamped(y, divide_down((__int128)distance * rise, run));
+	return add_clamped(y, scale(distance, rise, run));
 }
 
 static int64_t map_to_cluster(const struct map *map, int64_t node_ns)
@@ -243,7 +261,15 @@ static int64_t find_reading(const struct dtc_clock_knot *knot, int64_t cluster_n
 	int64_t run = knot[1].node_ns - knot->node_ns, rise = knot[1].cluster_ns - knot->cluster_ns;
 	if (run / 4 >= rise)
 		return DTC_TIME_NONE;
-	/* rise * (reading - node) / run, rounded down, is at most the distance: it is less than the distance and one */
+	/*
+	 * rise * (reading - node) / run, rounded down, is at most the distance: it is less than the distance and one,
+	 * (distance + 1) * run - 1 over rise
+	 */
+	int64_t beyond, off, gained;
+	if (!__builtin_sub_overflow(cluster_ns, knot->cluster_ns, &beyond) &&
+	    !__builtin_add_overflow(beyond, 1, &beyond) && !__builtin_sub_overflow(run, rise, &off) &&
+	    !__builtin_mul_overflow(beyond, off, &gained) && !__builtin_sub_overflow(gained, 1, &gained))
+		return add_clamped(knot->node_ns, beyond + (gained / rise - (gained % rise < 0)));
 	__int128 numerator = ((__int128)cluster_ns - knot->cluster_ns + 1) * run - 1;
 	return add_clamped(knot->node_ns, divide_down(numerator, rise));
 }

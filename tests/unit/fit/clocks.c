@@ -253,10 +253,57 @@ static void test_by_hand(void)
 	}
 }
 
+static int64_t draw(int64_t below)
+{
+	guint64 bits = ((guint64)g_test_rand_int() << 32 | (guint32)g_test_rand_int()) >> 1;
+
+	return (int64_t)(bits % (guint64)below);
+}
+
+/* As the header has it, with numbers that cannot overflow. */
+static int64_t map_exactly(const struct dtc_clock_knot *knots, int64_t node_ns)
+{
+	__int128 rise = (__int128)knots[1].cluster_ns - knots[0].cluster_ns;
+	__int128 run = (__int128)knots[1].node_ns - knots[0].node_ns;
+	__int128 product = rise * ((__int128)node_ns - knots[0].node_ns);
+
+	return (int64_t)(knots[0].cluster_ns + product / run - (product % run < 0));
+}
+
+/* Clocks that run alike and pieces of seconds to years, and clocks that hardly run. */
+static void test_exact(void)
+{
+	for (guint round = 0; round < 20000; round++) {
+		int64_t run = 1 + draw(G_GINT64_CONSTANT(1) << g_test_rand_int_range(1, 57));
+		int64_t rise = round % 4 ? 1 + run - draw(run / 10000 + 1) + draw(run / 10000 + 1)
+					 : 1 + draw(G_GINT64_CONSTANT(1) << g_test_rand_int_range(1, 57));
+		int64_t node_ns = EPOCH - draw(EPOCH), cluster_ns = EPOCH - draw(EPOCH);
+		const struct dtc_clock_knot knots[] = {
+			{ node_ns, cluster_ns, cluster_ns, cluster_ns },
+			{ node_ns + run, cluster_ns + rise, cluster_ns + rise, cluster_ns + rise },
+		};
+		g_autoptr(DtcClocks) clocks = dtc_clocks_new(2, 0);
+		dtc_clocks_set_node(clocks, 1, 0, knots, 2, 0);
+		for (guint i = 0; i < 8; i++) {
+			DtcNodeTime at = { node_ns + draw(run) };
+			DtcClusterTime mapped = dtc_clocks_to_cluster(clocks, 1, at);
+			g_assert_cmpint(mapped.ns, ==, map_exactly(knots, at.ns));
+			/* the last reading that is not after it */
+			DtcClusterTime asked = { cluster_ns + draw(rise) };
+			int64_t reading = dtc_clocks_to_node(clocks, 1, asked).ns;
+			if (run / 4 >= rise || reading + 1 >= node_ns + run)
+				continue;
+			g_assert_cmpint(map_exactly(knots, reading), <=, asked.ns);
+			g_assert_cmpint(map_exactly(knots, reading + 1), >, asked.ns);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/fit/clocks/convert", test_convert);
+	g_test_add_func("/fit/clocks/exact", test_exact);
 	g_test_add_func("/fit/clocks/saved", test_saved);
 	g_test_add_func("/fit/clocks/neighbours", test_neighbours);
 	g_test_add_func("/fit/clocks/by-hand", test_by_hand);
