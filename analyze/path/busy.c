@@ -31,12 +31,21 @@ static guint find_first(const struct dtc_served *spans, guint count, int64_t nod
 	return DTC_BISECT(i, 0, count, spans[i].end_ns <= node_ns);
 }
 
+/* A span that was found, and that nothing before it can be found instead of it from that time on. */
+struct found {
+	const struct dtc_served *span; /* NULL: none */
+	guint node;
+	uint32_t thread;
+	int64_t from_ns, end_ns; /* cluster time */
+};
+
 struct pass {
 	DtcTable *to; /* struct dtc_segment */
 	const DtcPath *path;
 	const DtcRequests *requests;
 	const DtcServing *serving;
 	const DtcClocks *clocks;
+	struct found found; /* last: of most segments it is the one before's */
 };
 
 /* For whom a part of a segment was, and for whom it may have been instead; DTC_NO_REQUEST: nobody, or not told. */
@@ -82,15 +91,28 @@ struct level {
 	bool waits;
 };
 
+static bool is_found(const struct found *found, const struct level *level, enum dtc_cause cause, int64_t at_ns,
+		     int64_t segment_end_ns)
+{
+	return found->span && found->node == level->node && found->thread == level->thread && !level->waits &&
+	       found->from_ns <= at_ns && segment_end_ns <= found->end_ns && counts(found->span, cause);
+}
+
 /*
  * The earliest span of a level that tells for whom [at, end) was, as [*ret_begin, *ret_end) within it. A waiter's spans
  * that lead up to a call do not count: it may have waited for reasons of its own. NULL if there is none.
  */
-static const struct dtc_served *find_span(const struct pass *pass, const struct level *level, enum dtc_cause cause,
+static const struct dtc_served *find_span(struct pass *pass, const struct level *level, enum dtc_cause cause,
 					  int64_t at_ns, int64_t segment_end_ns, int64_t *ret_begin_ns,
 					  int64_t *ret_end_ns)
 {
+	if (is_found(&pass->found, level, cause, at_ns, segment_end_ns)) {
+		*ret_begin_ns = at_ns;
+		*ret_end_ns = segment_end_ns;
+		return pass->found.span;
+	}
 	guint count = 0;
+	bool is_first = !level->waits; /* of those that end after that time, and of what a thread does itself */
 	const struct dtc_served *spans =
 		level->thread == DTC_NONE ? NULL : dtc_serving_get(pass->serving, level->node, level->thread, &count);
 	DtcClusterTime at = { at_ns };
@@ -103,8 +125,16 @@ static const struct dtc_served *find_span(const struct pass *pass, const struct 
 		*ret_end_ns = MIN(dtc_clocks_to_cluster(pass->clocks, level->node, end).ns, segment_end_ns);
 		if (*ret_begin_ns >= segment_end_ns)
 			break;
-		if (*ret_end_ns > *ret_begin_ns && (level->waits ? !spans[i].leads : counts(&spans[i], cause)))
+		if (*ret_end_ns <= *ret_begin_ns)
+			continue;
+		if (level->waits ? !spans[i].leads : counts(&spans[i], cause)) {
+			if (is_first)
+				pass->found =
+					(struct found){ &spans[i], level->node, level->thread, *ret_begin_ns,
+							dtc_clocks_to_cluster(pass->clocks, level->node, end).ns };
 			return &spans[i];
+		}
+		is_first = false;
 	}
 	return NULL;
 }
@@ -115,7 +145,7 @@ static const struct dtc_served *find_span(const struct pass *pass, const struct 
  * it. Nobody: of nobody known. A thread that never serves may hold up several at once (the holder of a lock, a
  * journal): its time is not one waiter's.
  */
-static struct whose find_request(const struct pass *pass, const struct dtc_segment *from, int64_t at_ns,
+static struct whose find_request(struct pass *pass, const struct dtc_segment *from, int64_t at_ns,
 				 int64_t *ret_until_ns)
 {
 	static const struct whose nobody = { DTC_NO_REQUEST, DTC_NO_REQUEST };
@@ -172,8 +202,11 @@ void dtc_path_name_busy(DtcPath *path, guint request, const DtcRequests *request
 			const DtcClocks *clocks)
 {
 	guint count = dtc_path_get_segment_count(path);
-	struct pass pass = { dtc_path_segments_new(), path, requests, serving, clocks };
+	struct pass pass = {
+		.to = dtc_path_segments_new(), .path = path, .requests = requests, .serving = serving, .clocks = clocks
+	};
 
+	dtc_table_reserve(pass.to, count);
 	for (guint i = 0; i < count; i++)
 		split(&pass, dtc_path_get_segment(path, i), request);
 	dtc_path_set_segments(path, pass.to);

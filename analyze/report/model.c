@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define STEPS_HEAP_BYTES ((gsize)1 << 20) /* a request does without a file */
 #define DEFECT_HINT "this is a defect of dtrace-chain; please report it with the bundle"
 
 /* What steps add up to, while they are added. */
@@ -332,6 +333,7 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 {
 	guint count = dtc_path_get_segment_count(input->path);
 
+	dtc_table_reserve(report->steps, count);
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_segment *segment = dtc_path_get_segment(input->path, i);
 		bool has_thread = segment->thread != DTC_NONE;
@@ -718,7 +720,7 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	report->services = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_service));
 	report->machines = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_machine));
 	report->parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_part));
-	report->steps = dtc_table_new(sizeof(struct dtc_report_step));
+	report->steps = dtc_table_new_on_heap(sizeof(struct dtc_report_step), STEPS_HEAP_BYTES);
 	report->blockings = dtc_table_new(sizeof(struct dtc_report_blocking));
 	report->evidences = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_evidence));
 	report->clocks = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_clock));
