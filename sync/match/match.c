@@ -20,6 +20,8 @@
 
 /* Packets of a passage that are looked at to recognise the same connection elsewhere. */
 #define SAMPLE_PACKETS 64
+/* Parts that the groups are matched in: enough for every thread to have something to do to the end. */
+#define PARTS 32
 /* Connections without an initial number are compared packet by packet with at most this many others. */
 #define COMPARED_MAX 256
 /* Sightings of a flow's packets that are looked at to see which way they pass a node. */
@@ -47,6 +49,21 @@ struct node_passages {
 	guint without_isn;  /* received passages that do not know theirs */
 };
 
+/* What the comparison of two passages found; its messages are those behind the one before's. */
+struct comparison {
+	guint from, to; /* nodes */
+	guint message_count;
+	struct dtc_passage_result result;
+};
+
+/* Groups of passages that are compared one after the other, by one thread. */
+struct part {
+	guint first, end;    /* passages */
+	DtcTable *messages;  /* struct dtc_message */
+	GArray *comparisons; /* struct comparison */
+	guint limited_count; /* connections that were not compared with all that they may be elsewhere */
+};
+
 struct matcher {
 	const struct dtc_match_source *sources;
 	guint count;
@@ -57,7 +74,7 @@ struct matcher {
 	GArray *passages;	     /* struct dtc_passage; once all are there in the order of their ends */
 	GHashTable *node_by_address; /* struct address_key -> node + 1, or 0 if several claim it */
 	uint32_t seed;		     /* of all hashes: who writes a recording must not choose the buckets */
-	guint limited_count;	     /* connections that were not compared with all that they may be elsewhere */
+	struct part *parts;	     /* while they are matched */
 };
 
 struct address_key {
@@ -368,21 +385,51 @@ static bool has_ranges(const struct dtc_flow *flow)
 	return flow->protocol == DTC_PROTOCOL_TCP && (flow->source_port || flow->destination_port);
 }
 
-static void compare_passages(struct matcher *matcher, struct dtc_passage *from, struct dtc_passage *to)
+static void part_init(struct part *part)
+{
+	part->messages = dtc_table_new_on_heap(sizeof(struct dtc_message), DTC_SEEN_BYTES);
+	part->comparisons = g_array_new(FALSE, FALSE, sizeof(struct comparison));
+}
+
+static void part_clear(struct part *part)
+{
+	dtc_table_free(part->messages);
+	g_array_unref(part->comparisons);
+}
+
+/* What a part found is told, in its order. */
+static void deliver(struct matcher *matcher, const struct part *part)
+{
+	const struct dtc_message *message = DTC_AT(part->messages, struct dtc_message, 0);
+
+	for (guint i = 0; i < part->comparisons->len; i++) {
+		const struct comparison *found = &g_array_index(part->comparisons, struct comparison, i);
+		const struct dtc_passage_result *result = &found->result;
+		for (guint k = 0; k < found->message_count; k++, message++)
+			dtc_matches_add(matcher->matches, found->from, found->to, message->sent_ns,
+					message->received_ns);
+		dtc_matches_add_unmatched(matcher->matches, found->from, found->to, result->unmatched_sent);
+		dtc_matches_add_unmatched(matcher->matches, found->to, found->from, result->unmatched_received);
+		dtc_matches_add_ambiguous(matcher->matches, found->from, found->to,
+					  MAX(result->ambiguous_sent, result->ambiguous_received));
+	}
+}
+
+static void compare_passages(const struct matcher *matcher, struct part *part, struct dtc_passage *from,
+			     struct dtc_passage *to)
 {
 	g_autoptr(DtcTable) sent = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
 	g_autoptr(DtcTable) received = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
-	struct dtc_passage_result result;
+	struct comparison found = { .from = from->node, .to = to->node };
+	guint before = part->messages->len;
 	const struct dtc_flow *flow = get_flow(matcher, from);
 	get_seen(matcher, from, G_MAXUINT, sent);
 	get_seen(matcher, to, G_MAXUINT, received);
 	dtc_passage_compare(&(struct dtc_sightings){ get_packets(matcher, from), sent },
 			    &(struct dtc_sightings){ get_packets(matcher, to), received }, flow->protocol,
-			    has_ranges(flow), matcher->matches, from->node, to->node, &result);
-	dtc_matches_add_unmatched(matcher->matches, from->node, to->node, result.unmatched_sent);
-	dtc_matches_add_unmatched(matcher->matches, to->node, from->node, result.unmatched_received);
-	dtc_matches_add_ambiguous(matcher->matches, from->node, to->node,
-				  MAX(result.ambiguous_sent, result.ambiguous_received));
+			    has_ranges(flow), part->messages, &found.result);
+	found.message_count = part->messages->len - before;
+	g_array_append_val(part->comparisons, found);
 	from->used = to->used = true;
 }
 
@@ -416,9 +463,9 @@ static guint count_common(const struct matcher *matcher, const struct dtc_passag
  * The receiving passage of that node which is the same connection: ports may have been used again, and the two nodes
  * need not have seen the same generations. The initial sequence number decides where both know it, else packets.
  */
-static struct dtc_passage *find_counterpart(struct matcher *matcher, const struct flow_group *group,
-					    const struct dtc_passage *from, const struct node_passages *node,
-					    guint from_generations)
+static struct dtc_passage *find_counterpart(const struct matcher *matcher, struct part *part,
+					    const struct flow_group *group, const struct dtc_passage *from,
+					    const struct node_passages *node, guint from_generations)
 {
 	struct dtc_passage *best = NULL, *only = NULL;
 	guint best_common = 0, candidates = 0, compared = 0;
@@ -430,7 +477,7 @@ static struct dtc_passage *find_counterpart(struct matcher *matcher, const struc
 	}
 	for (guint i = node->first; i < node->end; i++) {
 		if (compared == COMPARED_MAX) {
-			matcher->limited_count++;
+			part->limited_count++;
 			break;
 		}
 		struct dtc_passage *to = get_passage(group, i);
@@ -482,7 +529,7 @@ static GArray *index_nodes(const struct matcher *matcher, const struct flow_grou
 	return nodes;
 }
 
-static void match_group(struct matcher *matcher, const struct flow_group *group)
+static void match_group(const struct matcher *matcher, struct part *part, const struct flow_group *group)
 {
 	g_autoptr(GArray) nodes = NULL;
 	/* the common case by far: traffic with somebody who is not traced */
@@ -501,15 +548,64 @@ static void match_group(struct matcher *matcher, const struct flow_group *group)
 				if (k == n || !receiver->counts[DTC_RECEIVED] ||
 				    (!sender->is_origin && !receiver->is_last))
 					continue;
-				struct dtc_passage *to =
-					find_counterpart(matcher, group, from, receiver, sender->counts[DTC_SENT]);
+				struct dtc_passage *to = find_counterpart(matcher, part, group, from, receiver,
+									  sender->counts[DTC_SENT]);
 				if (to)
-					compare_passages(matcher, from, to);
+					compare_passages(matcher, part, from, to);
 			}
 		}
 	}
 	for (guint n = 0; n < nodes->len; n++)
 		g_clear_pointer(&g_array_index(nodes, struct node_passages, n).by_isn, g_hash_table_unref);
+}
+
+static void match_part(gpointer data, guint index)
+{
+	const struct matcher *matcher = data;
+	struct part *part = &matcher->parts[index];
+	struct flow_group group;
+
+	part_init(part);
+	for (guint g = part->first; g < part->end && get_group(matcher, g, &group); g += group.count)
+		match_group(matcher, part, &group);
+}
+
+/* Parts of about as many packets; no group, and so no hash of ends, is in two. */
+static guint cut_parts(const struct matcher *matcher, struct part *parts)
+{
+	const struct dtc_passage *passages = (const struct dtc_passage *)(const void *)matcher->passages->data;
+	guint64 all = 0, sum = 0;
+	guint count = 0, first = 0;
+
+	for (guint i = 0; i < matcher->passages->len; i++)
+		all += passages[i].packet_count;
+	for (guint i = 0; i < matcher->passages->len; i++) {
+		bool is_end = i + 1 == matcher->passages->len;
+		sum += passages[i].packet_count;
+		if (!is_end && (sum < all / PARTS || passages[i + 1].key_hash == passages[i].key_hash))
+			continue;
+		parts[count++] = (struct part){ .first = first, .end = i + 1 };
+		first = i + 1;
+		sum = 0;
+	}
+	return count;
+}
+
+/* Flows know nothing of each other: in threads. What they found is told in their order, whoever was first. */
+static guint match_groups(struct matcher *matcher)
+{
+	g_autofree struct part *parts = g_new0(struct part, 2 * PARTS + 2);
+	guint count = cut_parts(matcher, parts), limited_count = 0;
+
+	matcher->parts = parts;
+	dtc_threads_run(count, match_part, matcher);
+	matcher->parts = NULL;
+	for (guint i = 0; i < count; i++) {
+		deliver(matcher, &parts[i]);
+		limited_count += parts[i].limited_count;
+		part_clear(&parts[i]);
+	}
+	return limited_count;
 }
 
 static DtcTable *get_bare(const DtcPackets *packets, enum dtc_direction direction)
@@ -534,14 +630,19 @@ static void match_bare(struct matcher *matcher)
 		for (guint b = 0; b < matcher->count && sent->len; b++) {
 			const DtcPackets *to = matcher->sources[b].kernel;
 			g_autoptr(DtcTable) received = get_bare(to, DTC_RECEIVED);
+			g_autoptr(DtcTable) messages = dtc_table_new(sizeof(struct dtc_message));
 			struct dtc_passage_result result;
 			if (a == b || !received->len)
 				continue;
 			for (guint i = 0; i < sent->len; i++)
 				DTC_AT(sent, struct dtc_seen, i)->matched = false;
 			dtc_passage_compare(&(struct dtc_sightings){ from, sent },
-					    &(struct dtc_sightings){ to, received }, DTC_PROTOCOL_TCP, false,
-					    matcher->matches, a, b, &result);
+					    &(struct dtc_sightings){ to, received }, DTC_PROTOCOL_TCP, false, messages,
+					    &result);
+			for (guint i = 0; i < messages->len; i++)
+				dtc_matches_add(matcher->matches, a, b,
+						DTC_AT(messages, struct dtc_message, i)->sent_ns,
+						DTC_AT(messages, struct dtc_message, i)->received_ns);
 			if (matcher->count == 2) {
 				dtc_matches_add_unmatched(matcher->matches, a, b, result.unmatched_sent);
 				dtc_matches_add_unmatched(matcher->matches, b, a, result.unmatched_received);
@@ -645,6 +746,8 @@ static void match_translated(struct matcher *matcher)
 	g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(struct sample));
 	g_autoptr(DtcTable) seen = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
 	g_autofree uint8_t *ports = find_received_ports(matcher);
+	struct part part = { 0 };
+	part_init(&part);
 	for (guint i = 0; i < matcher->passages->len; i++) {
 		const struct dtc_passage *passage = get_any_passage(matcher, i);
 		guint place = get_ports_place(matcher, passage);
@@ -671,8 +774,10 @@ static void match_translated(struct matcher *matcher)
 		struct dtc_passage *from = get_any_passage(matcher, best);
 		/* with the same addresses nothing was translated: the two route the flow, or host its ends */
 		if (!from->used && from->node != passage->node && from->key_hash != passage->key_hash)
-			compare_passages(matcher, from, passage);
+			compare_passages(matcher, &part, from, passage);
 	}
+	deliver(matcher, &part);
+	part_clear(&part);
 }
 
 /* --- what did not pair ------------------------------------------------------------------------------------------ */
@@ -729,19 +834,17 @@ DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint coun
 	gather_passages(&matcher, findings);
 	g_qsort_with_data(matcher.passages->data, (gint)matcher.passages->len, sizeof(struct dtc_passage),
 			  compare_places, &matcher);
-	struct flow_group group;
-	for (guint g = 0; get_group(&matcher, g, &group); g += group.count)
-		match_group(&matcher, &group);
+	guint limited_count = match_groups(&matcher);
 	match_bare(&matcher);
 	match_translated(&matcher);
 	collect_addresses(&matcher);
 	count_unused(&matcher);
-	if (matcher.limited_count)
+	if (limited_count)
 		dtc_findings_add_coded(
 			findings, DTC_FINDING_LIMIT, DTC_SEVERITY_INFO, false, NULL,
 			"%u connections without their first packets were compared with %d others of the same "
 			"ports each, and not with all",
-			matcher.limited_count, COMPARED_MAX);
+			limited_count, COMPARED_MAX);
 	dtc_matches_sort(matcher.matches);
 	g_hash_table_unref(matcher.node_by_address);
 	g_array_unref(matcher.passages);

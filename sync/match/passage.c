@@ -116,10 +116,12 @@ static bool is_inferred(const struct dtc_sightings *sightings, guint index)
  * drawn from them.
  */
 static void add_message(const struct dtc_sightings *sent, guint i, const struct dtc_sightings *received, guint k,
-			DtcMatches *matches, guint sent_by, guint received_by)
+			DtcTable *messages)
 {
+	const struct dtc_message message = { get_seen(sent, i)->ns, get_seen(received, k)->ns };
+
 	if (!is_inferred(sent, i) && !is_inferred(received, k))
-		dtc_matches_add(matches, sent_by, received_by, get_seen(sent, i)->ns, get_seen(received, k)->ns);
+		dtc_table_append(messages, &message);
 }
 
 struct tie {
@@ -366,8 +368,8 @@ static bool find_rounds(const struct dtc_sightings *sent, const struct dtc_sight
  * The first send of a byte precedes every receive of it. Of all pairs that a received segment allows, the latest first
  * send is the tightest; of all receives that end with the same send, the first.
  */
-static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_sightings *received, DtcMatches *matches,
-			   guint sent_by, guint received_by, struct dtc_passage_result *result)
+static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_sightings *received, DtcTable *messages,
+			   struct dtc_passage_result *result)
 {
 	if (!sent->seen->len || !received->seen->len)
 		return;
@@ -402,8 +404,7 @@ static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_si
 			continue;
 		}
 		if (k - 1 != last_segment)
-			add_message(sent, DTC_AT(segments, struct segment, k - 1)->sent, received, i, matches, sent_by,
-				    received_by);
+			add_message(sent, DTC_AT(segments, struct segment, k - 1)->sent, received, i, messages);
 		last_segment = k - 1;
 	}
 }
@@ -473,8 +474,7 @@ static bool have_marks(const struct dtc_sightings *sightings, bool is_tcp)
 }
 
 static void compare_keys(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint8_t protocol,
-			 bool has_ranges, DtcMatches *matches, guint sent_by, guint received_by,
-			 struct dtc_passage_result *result)
+			 bool has_ranges, DtcTable *messages, struct dtc_passage_result *result)
 {
 	struct key_fields fields = { .sides = { *sent, *received }, .is_tcp = protocol == DTC_PROTOCOL_TCP };
 	fields.has_marks = have_marks(sent, fields.is_tcp) && have_marks(received, fields.is_tcp);
@@ -498,7 +498,7 @@ static void compare_keys(const struct dtc_sightings *sent, const struct dtc_sigh
 			get_seen(&fields.sides[items[k].side], items[k].index)->matched = true;
 		/* a hash that two packets share by chance is as good as a key that does: doubtful */
 		if (sides[0] == 1 && sides[1] == 1 && have_equal_fields(&fields, &items[0], &items[1])) {
-			add_message(sent, items[0].index, received, items[1].index, matches, sent_by, received_by);
+			add_message(sent, items[0].index, received, items[1].index, messages);
 		} else {
 			result->ambiguous_sent += sides[0];
 			result->ambiguous_received += sides[1];
@@ -515,13 +515,12 @@ static guint64 count_unmatched(const struct dtc_sightings *sightings)
 }
 
 void dtc_passage_compare(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint8_t protocol,
-			 bool has_ranges, DtcMatches *matches, guint sent_by, guint received_by,
-			 struct dtc_passage_result *ret_result)
+			 bool has_ranges, DtcTable *messages, struct dtc_passage_result *ret_result)
 {
 	struct dtc_passage_result result = { 0 };
 	if (has_ranges)
-		compare_ranges(sent, received, matches, sent_by, received_by, &result);
-	compare_keys(sent, received, protocol, has_ranges, matches, sent_by, received_by, &result);
+		compare_ranges(sent, received, messages, &result);
+	compare_keys(sent, received, protocol, has_ranges, messages, &result);
 	result.unmatched_sent = count_unmatched(sent);
 	result.unmatched_received = count_unmatched(received);
 	*ret_result = result;

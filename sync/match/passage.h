@@ -60,9 +60,8 @@ void dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *p
 			  const struct dtc_relation *relation, guint limit, DtcTable *seen);
 
 /*
- * Compares the packets of one direction of a connection (has_ranges: TCP with sequence numbers and lengths) and adds
- * the messages from sent_by to received_by.
+ * Compares the packets of one direction of a connection (has_ranges: TCP with sequence numbers and lengths) and appends
+ * the messages (struct dtc_message).
  */
 void dtc_passage_compare(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint8_t protocol,
-			 bool has_ranges, DtcMatches *matches, guint sent_by, guint received_by,
-			 struct dtc_passage_result *ret_result);
+			 bool has_ranges, DtcTable *messages, struct dtc_passage_result *ret_result);
