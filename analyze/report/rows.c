@@ -211,7 +211,7 @@ static void set_half(struct dtc_report_row *row, const GArray *candidates, struc
 		struct part *part = find_part(details, detail);
 		part->ns += candidate->ns;
 		/* of two halves the first by name, as in a report */
-		if (part->ns > best.ns || (part->ns == best.ns && strcmp(part->detail, best.detail) < 0))
+		if (part->ns > best.ns || (best.detail && part->ns == best.ns && strcmp(part->detail, best.detail) < 0))
 			best = *part;
 	}
 	if (best.detail && 2 * best.ns >= row->ns) {

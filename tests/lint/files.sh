@@ -16,7 +16,7 @@ grep -E '\.(c|h|py|sh|proto)$|^\.ci/(install|demo|check|run)$' "$scratch/all" >"
 
 # One process for all of them: six for each took a minute on a busy machine.
 # shellcheck disable=SC2016 # the dollars are awk's
-xargs awk '
+LC_ALL=C xargs awk '
 	function close_file() {
 		if (!file)
 			return
@@ -37,7 +37,7 @@ xargs awk '
 	/[ \t]$/ { print file ":" FNR ": blank at the end of the line" }
 	length > 120 || /\t/ { # a tab is up to 8 columns
 		line = $0
-		gsub(/[\200-\277]/, "", line) # the later bytes of a character, in an awk that counts bytes
+		gsub(/[\200-\277]/, "", line) # the later bytes of a character: in C, awk counts bytes
 		count = split(line, parts, "\t")
 		columns = length(parts[1])
 		for (i = 2; i <= count; i++)
