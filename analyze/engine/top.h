@@ -8,8 +8,10 @@
 struct dtc_top_node {
 	const char *name;
 	const DtcHistory *history; /* NULL: no kernel trace; then no rows */
-	DtcNodeTime end;	   /* names are those at the end of the span */
-	DtcClusterTime origin;	   /* that relative times count from */
+	guint index;		   /* of the engine's nodes */
+	DtcNodeTime begin;
+	DtcNodeTime end;       /* names are those at the end of the span */
+	DtcClusterTime origin; /* that relative times count from */
 	DtcClusterTime cluster_begin;
 	DtcClusterTime cluster_end;
 	GArray *rows;		      /* owned: struct dtc_profile_row, sorted */
