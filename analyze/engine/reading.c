@@ -56,7 +56,7 @@ void dtc_reading_report_error(const char *node, const GError *reason, DtcFinding
 
 /* What the threads of one run share. */
 struct run {
-	const GPtrArray *readings;
+	const GPtrArray *order; /* struct dtc_reading, as they are begun */
 	void (*read_record)(struct dtc_reading *);
 	GAsyncQueue *ended; /* struct dtc_reading */
 	gint next;	    /* atomic: index of the first that nobody has begun */
@@ -69,8 +69,8 @@ static void *read_some(void *data)
 	struct run *run = data;
 	gint i;
 
-	while (!g_atomic_int_get(&run->stop) && (i = g_atomic_int_add(&run->next, 1)) < (gint)run->readings->len) {
-		struct dtc_reading *reading = run->readings->pdata[i];
+	while (!g_atomic_int_get(&run->stop) && (i = g_atomic_int_add(&run->next, 1)) < (gint)run->order->len) {
+		struct dtc_reading *reading = run->order->pdata[i];
 		reading->stop = &run->stop;
 		reading->spare = &run->spare;
 		run->read_record(reading);
@@ -82,6 +82,19 @@ static void *read_some(void *data)
 	}
 	g_atomic_int_inc(&run->spare);
 	return NULL;
+}
+
+/* The longest first, so that the last of them ends when others do: of a capture most bytes are payload, which costs
+ * nothing. */
+static gint compare_lengths(gconstpointer left, gconstpointer right)
+{
+	const struct dtc_reading *p = *(struct dtc_reading *const *)left, *q = *(struct dtc_reading *const *)right;
+
+	if (p->is_capture != q->is_capture)
+		return p->is_capture ? 1 : -1;
+	if (p->all_bytes != q->all_bytes)
+		return p->all_bytes < q->all_bytes ? 1 : -1;
+	return p->node_index < q->node_index ? -1 : 1;
 }
 
 static bool tell(const GPtrArray *readings, gint64 begin_us, const struct dtc_watch *watch, GError **error)
@@ -121,7 +134,10 @@ bool dtc_readings_run(GPtrArray *readings, void (*read_record)(struct dtc_readin
 		return false;
 	/* not a GThreadPool: its threads outlive it by 15 s, to be used again by others */
 	g_autofree GThread **threads = g_new0(GThread *, wanted_count + 1);
-	struct run run = { .readings = readings, .read_record = read_record, .ended = g_async_queue_new() };
+	g_autoptr(GPtrArray) order = g_ptr_array_copy(readings, NULL, NULL);
+	g_ptr_array_set_free_func(order, NULL);
+	g_ptr_array_sort(order, compare_lengths);
+	struct run run = { .order = order, .read_record = read_record, .ended = g_async_queue_new() };
 	run.spare = (gint)(g_get_num_processors() - wanted_count);
 	g_autoptr(GError) refused = NULL;
 	while (thread_count < wanted_count && !refused) {
