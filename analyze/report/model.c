@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define STEPS_HEAP_BYTES ((gsize)1 << 20) /* a request does without a file */
+#define STEPS_HEAP_BYTES ((gsize)256 << 10) /* a request does without a file */
 #define DEFECT_HINT "this is a defect of dtrace-chain; please report it with the bundle"
 
 /* What steps add up to, while they are added. */
@@ -83,7 +83,7 @@ static void begin_steps(DtcReport *report, const struct dtc_report_input *input)
 
 	report->names =
 		input->name_book ? dtc_name_book_ref(input->name_book) : dtc_name_book_new(&names, input->cluster);
-	known->row_sums = dtc_row_sums_new();
+	known->row_sums = dtc_row_sums_new(input->is_summed);
 	known->verdict_sums = dtc_verdict_sums_new();
 	report->known = known;
 }

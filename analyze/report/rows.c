@@ -28,7 +28,7 @@ struct DtcRowSums {
 	DtcPool *pool;	    /* struct group */
 	GHashTable *groups; /* of the pool */
 	GPtrArray *list;    /* the same */
-	GArray *members;    /* struct member, by step */
+	GArray *members;    /* struct member, by step; NULL: not kept */
 };
 
 static guint group_hash(gconstpointer data)
@@ -43,13 +43,14 @@ static gboolean group_equal(gconstpointer a, gconstpointer b)
 	return x->tier == y->tier && x->detail == y->detail && x->cause == y->cause;
 }
 
-DtcRowSums *dtc_row_sums_new(void)
+DtcRowSums *dtc_row_sums_new(bool has_members)
 {
 	DtcRowSums *sums = g_new0(DtcRowSums, 1);
 	sums->groups = g_hash_table_new(group_hash, group_equal);
 	sums->list = g_ptr_array_new();
 	sums->pool = dtc_pool_new(sizeof(struct group));
-	sums->members = g_array_new(FALSE, FALSE, sizeof(struct member));
+	if (has_members)
+		sums->members = g_array_new(FALSE, FALSE, sizeof(struct member));
 	return sums;
 }
 
@@ -59,7 +60,7 @@ void dtc_row_sums_free(DtcRowSums *sums)
 		return;
 	g_hash_table_unref(sums->groups);
 	g_ptr_array_unref(sums->list);
-	g_array_unref(sums->members);
+	g_clear_pointer(&sums->members, g_array_unref);
 	dtc_pool_free(sums->pool);
 	g_free(sums);
 }
@@ -87,6 +88,8 @@ void dtc_row_sums_add(DtcRowSums *sums, const struct dtc_report_step *step)
 	}
 	group->ns += ns;
 	group->step_count++;
+	if (!sums->members)
+		return;
 	const struct member member = { ns, group->last_member };
 	group->last_member = sums->members->len;
 	g_array_append_val(sums->members, member);

@@ -9,7 +9,8 @@
 
 typedef struct DtcRowSums DtcRowSums;
 
-DtcRowSums *dtc_row_sums_new(void);
+/* has_members: which steps a row has is kept, for dtc_row_sums_list_halves. */
+DtcRowSums *dtc_row_sums_new(bool has_members);
 void dtc_row_sums_free(DtcRowSums *sums);
 void dtc_row_sums_add(DtcRowSums *sums, const struct dtc_report_step *step);
 /* Appends struct dtc_report_row by (tier, cause), each with its largest detail. */

@@ -21,7 +21,7 @@
 /* Packets of a passage that are looked at to recognise the same connection elsewhere. */
 #define SAMPLE_PACKETS 64
 /* Parts that the groups are matched in: enough for every thread to have something to do to the end. */
-#define PARTS 32
+#define PARTS 16
 /* Connections without an initial number are compared packet by packet with at most this many others. */
 #define COMPARED_MAX 256
 /* Sightings of a flow's packets that are looked at to see which way they pass a node. */
@@ -387,7 +387,7 @@ static bool has_ranges(const struct dtc_flow *flow)
 
 static void part_init(struct part *part)
 {
-	part->messages = dtc_table_new_on_heap(sizeof(struct dtc_message), DTC_SEEN_BYTES);
+	part->messages = dtc_table_new(sizeof(struct dtc_message));
 	part->comparisons = g_array_new(FALSE, FALSE, sizeof(struct comparison));
 }
 

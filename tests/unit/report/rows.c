@@ -35,7 +35,7 @@ static void add_step(struct story *story, const char *tier, enum dtc_cause cause
 static GArray *list(struct story *story, bool with_details)
 {
 	GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_report_row));
-	DtcRowSums *sums = dtc_row_sums_new();
+	DtcRowSums *sums = dtc_row_sums_new(!with_details);
 
 	for (guint i = 0; i < story->count; i++) {
 		struct dtc_report_step step = story->steps[i];
