@@ -194,12 +194,24 @@ static bool fail(GError **error, int number)
 	return false;
 }
 
+#define COPY_BYTES ((gsize)64 * 1024)
+
+/* The kernel does not touch memory that comes when it is touched (userfaultfd for user mode): it is done here. */
+static ssize_t write_copy(int file, const char *at, gsize bytes, uint64_t offset)
+{
+	g_autofree char *copy = g_memdup2(at, MIN(bytes, COPY_BYTES));
+
+	return pwrite(file, copy, MIN(bytes, COPY_BYTES), (off_t)offset);
+}
+
 static bool write_at(int file, const void *data, gsize bytes, uint64_t offset, GError **error)
 {
 	const char *at = data;
 
 	while (bytes > 0) {
 		ssize_t count = pwrite(file, at, bytes, (off_t)offset);
+		if (count < 0 && errno == EFAULT)
+			count = write_copy(file, at, bytes, offset);
 		if (count < 0 && errno == EINTR)
 			continue;
 		if (count <= 0)
@@ -345,7 +357,9 @@ struct DtcImage {
 	const struct dtc_part *parts; /* in data */
 	guint section_count;
 	guint part_count;
-	struct view *views; /* owned; by section */
+	struct view *views;	/* owned; by section */
+	GDestroyNotify release; /* of data, with its owner; NULL: it is mapped */
+	void *owner;
 };
 
 /* Where the records of a section are. */
@@ -554,7 +568,9 @@ void dtc_image_unref(DtcImage *image)
 	for (guint i = 0; image->views && i < image->section_count; i++)
 		if (image->views[i].mapped)
 			munmap((void *)image->views[i].data, image->views[i].mapped);
-	if (image->data)
+	if (image->release)
+		image->release(image->owner);
+	else if (image->data)
 		munmap((void *)image->data, image->bytes);
 	g_free(image->views);
 	g_free(image->name);
@@ -621,4 +637,115 @@ guint64 dtc_image_get_bytes(const DtcImage *image)
 	for (guint i = 0; i < image->section_count; i++)
 		end = align(end + image->table[i].bytes);
 	return end;
+}
+
+/* ---- elsewhere ---- */
+
+gsize dtc_image_get_head_bytes(const DtcImage *image)
+{
+	return get_first_offset(image->section_count, image->section_count);
+}
+
+/* What is before the first section; caller frees. */
+static char *make_head(const DtcImage *image)
+{
+	guint count = image->section_count;
+	char *head = g_malloc0(dtc_image_get_head_bytes(image));
+	struct header *header = (struct header *)(void *)head;
+	struct section *table = (struct section *)(void *)(header + 1);
+	struct dtc_part *parts = (struct dtc_part *)(void *)(table + count);
+	uint64_t at = dtc_image_get_head_bytes(image);
+
+	memcpy(header, image->data, sizeof(*header));
+	header->bytes = dtc_image_get_bytes(image);
+	header->part_count = count;
+	for (guint i = 0; i < count; i++) {
+		table[i] = image->table[i];
+		table[i].part_first = i;
+		table[i].part_count = 1;
+		parts[i] = (struct dtc_part){ at, table[i].bytes };
+		at = align(at + table[i].bytes);
+	}
+	header->table_hash = dtc_image_hash(table, measure_table(header));
+	header->hash = dtc_image_hash(header, offsetof(struct header, hash));
+	return head;
+}
+
+/* Of some bytes that begin at an offset what is among those that are wanted. */
+struct wanted {
+	uint64_t offset;
+	gsize bytes;
+	char *to;
+};
+
+static void copy_part(const struct wanted *wanted, const char *from, uint64_t offset, uint64_t bytes)
+{
+	uint64_t begin = MAX(offset, wanted->offset), end = MIN(offset + bytes, wanted->offset + wanted->bytes);
+
+	if (begin < end)
+		memcpy(wanted->to + (begin - wanted->offset), from + (begin - offset), end - begin);
+}
+
+void dtc_image_copy_file(const DtcImage *image, guint64 offset, gsize bytes, void *to)
+{
+	const struct wanted wanted = { offset, bytes, to };
+	uint64_t at = dtc_image_get_head_bytes(image);
+
+	memset(to, 0, bytes); /* what is between sections */
+	if (offset < at) {
+		g_autofree char *head = make_head(image);
+		copy_part(&wanted, head, 0, at);
+	}
+	for (guint i = 0; i < image->section_count && at < offset + bytes; i++) {
+		copy_part(&wanted, image->views[i].data, at, image->table[i].bytes);
+		at = align(at + image->table[i].bytes);
+	}
+}
+
+DtcImage *dtc_image_take(const void *data, gsize bytes, const char *name, GDestroyNotify release, void *owner,
+			 GError **error)
+{
+	g_autoptr(DtcImage) image = g_new0(DtcImage, 1);
+
+	image->references = 1;
+	image->name = g_strdup(name);
+	image->data = data;
+	image->bytes = bytes;
+	image->release = release;
+	image->owner = owner;
+	const char *wrong = bytes < sizeof(struct header) ? "it is no image" : judge(image, NULL);
+	if (!wrong && image->part_count != image->section_count)
+		wrong = NO_PLACE;
+	if (!wrong && !view_sections(image, -1))
+		wrong = NO_PLACE;
+	if (wrong) {
+		dtc_image_refuse(image, error, wrong);
+		return NULL;
+	}
+	return g_steal_pointer(&image);
+}
+
+DtcImage *dtc_image_from_bytes(const void *data, gsize bytes, const char *name, GError **error)
+{
+	void *copy = g_memdup2(data, bytes);
+
+	return dtc_image_take(copy, bytes, name, g_free, copy, error);
+}
+
+GBytes *dtc_image_to_bytes(const DtcImageWriter *writer, GError **error)
+{
+	const struct dtc_image_key key = { { 0 } };
+	gsize bytes = dtc_image_writer_measure(writer);
+	int file = memfd_create("image", MFD_CLOEXEC);
+	g_autofree char *data = g_malloc(bytes);
+
+	if (file < 0 || !dtc_image_write(writer, file, &key, error) || pread(file, data, bytes, 0) != (ssize_t)bytes) {
+		if (error && !*error)
+			fail(error, errno);
+		if (file >= 0)
+			close(file);
+		return NULL;
+	}
+	close(file);
+	return g_bytes_new_take(g_steal_pointer(&data), bytes);
 }

@@ -88,3 +88,23 @@ const char **dtc_image_get_strings(const DtcImage *image, const char *name, gsiz
 guint64 dtc_image_get_bytes(const DtcImage *image);
 /* False with DAMAGED: what is said of the image, for those who look into its records. */
 bool dtc_image_refuse(const DtcImage *image, GError **error, const char *what);
+
+/* ---- elsewhere ---- */
+
+/*
+ * The file that dtc_image_write would make of the image, whatever it is now: so it is shown to another process, which
+ * takes its begin, up to the first section, and of the rest what it looks at. dtc_image_get_bytes is its length.
+ */
+gsize dtc_image_get_head_bytes(const DtcImage *image);
+/* So many bytes of it from there, which lie in it. */
+void dtc_image_copy_file(const DtcImage *image, guint64 offset, gsize bytes, void *to);
+/*
+ * An image whose bytes come when they are touched: of its file's length, at a multiple of 64, of which the begin is
+ * there. Whoever has the file has looked at the sections' hashes. With release(owner) the memory is given back, once:
+ * also by an error. Caller owns.
+ */
+DtcImage *dtc_image_take(const void *data, gsize bytes, const char *name, GDestroyNotify release, void *owner,
+			 GError **error);
+/* A small one in memory, copied. */
+DtcImage *dtc_image_from_bytes(const void *data, gsize bytes, const char *name, GError **error);
+GBytes *dtc_image_to_bytes(const DtcImageWriter *writer, GError **error);

@@ -44,6 +44,11 @@ const char *dtc_store_get_directory(const DtcStore *store)
 	return store->directory;
 }
 
+guint64 dtc_store_get_max_bytes(const DtcStore *store)
+{
+	return store->max_bytes;
+}
+
 /* Ours, and written by nobody else. */
 static bool is_own(int file, mode_t kind)
 {

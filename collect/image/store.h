@@ -28,6 +28,7 @@ DtcStore *dtc_store_new(const char *directory, guint64 max_bytes);
 void dtc_store_free(DtcStore *store);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcStore, dtc_store_free)
 const char *dtc_store_get_directory(const DtcStore *store);
+guint64 dtc_store_get_max_bytes(const DtcStore *store);
 
 /* The image of that key, which is used now; NULL: there is none, or none that can be believed. Caller owns. */
 DtcImage *dtc_store_find(DtcStore *store, const struct dtc_image_key *key);

@@ -310,6 +310,78 @@ static void test_many_strings(void)
 	g_unlink(path);
 }
 
+/* As another process shows it: the same file, in whatever parts it is asked for, and taken from memory. */
+static void test_elsewhere(void)
+{
+	int file;
+	g_autofree char *path = write_image(&file);
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcImage) image = dtc_image_map(file, path, &key, &error);
+	g_autofree char *wanted = NULL;
+	gsize bytes, count;
+
+	g_assert_no_error(error);
+	g_assert_true(g_file_get_contents(path, &wanted, &bytes, NULL));
+	g_assert_cmpuint(dtc_image_get_bytes(image), ==, bytes);
+	g_autofree char *shown = g_malloc(bytes);
+	for (gsize step = 1; step <= bytes; step = step * 3 + 1) {
+		memset(shown, 'x', bytes);
+		for (gsize at = 0; at < bytes; at += step)
+			dtc_image_copy_file(image, at, MIN(step, bytes - at), shown + at);
+		g_assert_cmpmem(shown, bytes, wanted, bytes);
+	}
+	g_autoptr(DtcImage) taken = dtc_image_from_bytes(shown, bytes, "taken", &error);
+	g_assert_no_error(error);
+	const struct record *records = dtc_image_get(taken, "records", sizeof(struct record), &count, &error);
+	g_assert_cmpuint(count, ==, 100);
+	g_assert_cmpuint(records[99].b, ==, 99);
+	g_assert_null(dtc_image_from_bytes(shown, bytes - 64, "short", NULL));
+	g_assert_null(dtc_image_from_bytes(shown, 7, "shorter", NULL));
+	close(file);
+	g_unlink(path);
+}
+
+/* One that became of a space is shown as if it had been written. */
+static void test_elsewhere_of_space(void)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+	char *path = NULL;
+	int file = g_file_open_tmp("dtc-image-XXXXXX", &path, &error);
+	g_autofree char *own = path, *parts_data = g_malloc(3 * DTC_PART_ALIGNMENT);
+	struct dtc_part parts[2];
+	gsize count;
+
+	g_assert_cmpint(ftruncate(file, DTC_SPACE_HEAD), ==, 0);
+	g_autoptr(DtcSpace) space = dtc_space_new(file, DTC_SPACE_HEAD);
+	for (gsize i = 0; i < 3 * DTC_PART_ALIGNMENT; i++)
+		parts_data[i] = (char)(i * 31 >> 4);
+	for (guint i = 0; i < 2; i++) {
+		parts[i].bytes = (i + 1) * DTC_PART_ALIGNMENT;
+		g_assert_true(dtc_space_take(space, parts[i].bytes, &parts[i].offset));
+		g_assert_cmpint(
+			pwrite(file, parts_data + (i ? DTC_PART_ALIGNMENT : 0), parts[i].bytes, (off_t)parts[i].offset),
+			==, (ssize_t)parts[i].bytes);
+	}
+	gsize placed = 3 * DTC_PART_ALIGNMENT - 100;
+	dtc_image_add_copy(writer, "first", 1, "abc", 3);
+	dtc_image_add_placed(writer, "placed", 1, parts_data, placed, space, parts);
+	dtc_image_add_copy(writer, "last", 1, "xyz", 3);
+	g_assert_true(dtc_image_complete(writer, space, &key, &error));
+	g_autoptr(DtcImage) image = dtc_image_map(file, "space", &key, &error);
+	g_assert_no_error(error);
+	gsize bytes = dtc_image_get_bytes(image);
+	g_autofree char *shown = g_malloc(bytes);
+	dtc_image_copy_file(image, 0, bytes, shown);
+	g_autoptr(DtcImage) taken = dtc_image_from_bytes(shown, bytes, "taken", &error);
+	g_assert_no_error(error);
+	const char *data = dtc_image_get(taken, "placed", 1, &count, &error);
+	g_assert_cmpmem(data, count, parts_data, placed);
+	data = dtc_image_get(taken, "last", 1, &count, &error);
+	g_assert_cmpmem(data, count, "xyz", 3);
+	g_unlink(own);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -321,5 +393,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/image/image/no-image", test_no_image);
 	g_test_add_func("/image/image/wrong-tables", test_wrong_tables);
 	g_test_add_func("/image/image/many-strings", test_many_strings);
+	g_test_add_func("/image/elsewhere", test_elsewhere);
+	g_test_add_func("/image/elsewhere-of-space", test_elsewhere_of_space);
 	return g_test_run();
 }
