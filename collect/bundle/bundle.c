@@ -91,7 +91,7 @@ static bool has_streams(const char *directory)
 
 	while (dir && (name = g_dir_read_name(dir))) {
 		g_autofree char *path = g_build_filename(directory, name, NULL);
-		if (is_stream(path))
+		if (!is_capture(name) && is_stream(path)) /* captures of all nodes lie in a bundle's folder */
 			return true;
 	}
 	return false;
