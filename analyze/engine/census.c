@@ -2,6 +2,7 @@
 #include "analyze/engine/census.h"
 
 #include "analyze/engine/origins.h"
+#include "analyze/engine/owners.h"
 #include "analyze/engine/recording_image.h"
 #include "collect/bundle/access.h"
 #include "collect/packets/node_captures.h"
@@ -120,17 +121,26 @@ struct counted {
 	DtcStore *store;
 };
 
+void dtc_census_read(struct dtc_census_source *source, const DtcBundle *bundle, DtcStore *store)
+{
+	if (source->reading.node->is_elsewhere) {
+		dtc_owners_take_counts(source, bundle);
+		return;
+	}
+	if (dtc_recording_find_counts(source, bundle, store))
+		return;
+	if (source->reading.is_capture)
+		read_captures(source);
+	else
+		read_kernel(source);
+	dtc_census_describe(source);
+}
+
 static void read_source(struct dtc_reading *reading)
 {
 	struct counted *counted = (struct counted *)reading;
 
-	if (dtc_recording_find_counts(&counted->source, counted->bundle, counted->store))
-		return;
-	if (reading->is_capture)
-		read_captures(&counted->source);
-	else
-		read_kernel(&counted->source);
-	dtc_census_describe(&counted->source);
+	dtc_census_read(&counted->source, counted->bundle, counted->store);
 }
 
 GPtrArray *dtc_census_new(const DtcBundle *bundle, DtcStore *store, const struct dtc_watch *watch,
@@ -143,7 +153,7 @@ GPtrArray *dtc_census_new(const DtcBundle *bundle, DtcStore *store, const struct
 		((struct counted *)sources->pdata[i])->bundle = bundle;
 		((struct counted *)sources->pdata[i])->store = store;
 	}
-	if (!dtc_readings_run(sources, read_source, watch, error))
+	if (!dtc_owners_ask_counts(bundle, store, error) || !dtc_readings_run(sources, read_source, watch, error))
 		return NULL;
 	dtc_origins_check(bundle, sources, findings);
 	if (!dtc_access_check_machine(error))

@@ -60,5 +60,7 @@ bool dtc_census_load(struct dtc_census_source *source, const DtcImage *image, GE
  */
 GPtrArray *dtc_census_new(const DtcBundle *bundle, DtcStore *store, const struct dtc_watch *watch,
 			  DtcFindings *findings, GError **error);
+/* Counts one of them, which is zeroed but for its reading; reading.error is set. store: or NULL. */
+void dtc_census_read(struct dtc_census_source *source, const DtcBundle *bundle, DtcStore *store);
 /* The kernel trace or the captures of a node; NULL if it has none. */
 const struct dtc_census_source *dtc_census_find(const GPtrArray *sources, guint node_index, bool is_capture);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/event_list.h"
 
-#include "analyze/engine/event_fields.h"
+#include "analyze/engine/event_source.h"
+#include "analyze/engine/event_stream.h"
 #include "analyze/engine/moment.h"
+#include "analyze/engine/owners.h"
 #include "analyze/engine/reading.h"
 #include "collect/bundle/suggest.h"
 #include "collect/read/merge.h"
@@ -10,25 +12,16 @@
 
 #include <string.h>
 
-#define COMM_BYTES 64 /* 16 in the kernel */
-
-/* Who runs on a CPU. */
-struct occupant {
-	int32_t tid; /* -1: not known */
-	char comm[COMM_BYTES];
-};
-
+/* The events of a node: here, or of its owner. */
 struct source {
 	const char *name; /* of the node */
 	guint node;
-	DtcReader *reader;
-	const struct dtc_event *event; /* the next one; NULL: ended */
-	DtcClusterTime time;
+	DtcEventSource *here; /* owned; or NULL */
+	DtcEventFeed *feed;   /* owned; or NULL */
+	bool has_event;	      /* there is a next one */
+	DtcClusterTime time;  /* of it */
 	int64_t origin_ns;
-	int64_t from_ns; /* cluster time, both inclusive */
-	int64_t to_ns;
-	GArray *occupants; /* struct occupant by CPU */
-	GArray *wanted;	   /* uint8_t by event name: 0 not yet matched, 1 no, 2 yes */
+	struct dtc_event_wants wants;
 	bool saw_loss;
 };
 
@@ -40,7 +33,6 @@ struct DtcEventList {
 	DtcMerge *merge;
 	DtcFindings *findings;
 	char **patterns;      /* owned: of the names; or NULL */
-	bool matched_any;     /* an event's name fits one */
 	struct source *given; /* whose event was given last, and not yet left; NULL: none */
 	struct dtc_event_line line;
 };
@@ -50,10 +42,8 @@ void dtc_event_list_free(DtcEventList *list)
 	if (!list)
 		return;
 	for (guint i = 0; i < list->source_count; i++) {
-		struct source *source = &list->sources[i];
-		dtc_reader_free(source->reader);
-		g_array_unref(source->occupants);
-		g_array_unref(source->wanted);
+		dtc_event_source_free(list->sources[i].here);
+		dtc_event_feed_free(list->sources[i].feed);
 	}
 	g_free(list->sources);
 	g_strfreev(list->patterns);
@@ -62,12 +52,11 @@ void dtc_event_list_free(DtcEventList *list)
 	g_free(list);
 }
 
-static void advance(const DtcEventList *list, struct source *source)
+/* Where the source is now. */
+static void note_time(struct source *source)
 {
-	source->event = dtc_reader_next(source->reader);
-	if (source->event)
-		source->time =
-			dtc_clocks_to_cluster(list->clocks, source->node, (DtcNodeTime){ source->event->time_ns });
+	source->has_event = source->here ? dtc_event_source_get_time(source->here, &source->time)
+					 : dtc_event_feed_get_time(source->feed, &source->time);
 }
 
 static void report_index(const char *node, DtcFindings *findings)
@@ -90,8 +79,14 @@ static bool open_sources(DtcEventList *list, const DtcBundle *bundle, GError **e
 		if (!from->kernel_path)
 			continue;
 		g_autoptr(GError) open_error = NULL;
-		DtcReader *reader = dtc_reader_open_node(from, &open_error);
-		if (!reader) {
+		struct source source = { .name = from->name,
+					 .node = node,
+					 .wants = { .tid = list->filter->tid, .patterns = list->patterns } };
+		if (from->is_elsewhere)
+			source.feed = dtc_event_feed_open(bundle, node, list->clocks, &source.wants, &open_error);
+		else
+			source.here = dtc_event_source_open(from, list->clocks, node, &open_error);
+		if (!source.here && !source.feed) {
 			if (g_error_matches(open_error, DTC_COLLECT_ERROR, DTC_ERROR_LIMIT)) {
 				g_clear_error(&first_error);
 				g_propagate_error(error, g_steal_pointer(&open_error));
@@ -102,13 +97,8 @@ static bool open_sources(DtcEventList *list, const DtcBundle *bundle, GError **e
 				first_error = g_steal_pointer(&open_error);
 			continue;
 		}
-		struct source *source = &list->sources[list->source_count++];
-		source->name = from->name;
-		source->node = node;
-		source->reader = reader;
-		source->occupants = g_array_new(FALSE, TRUE, sizeof(struct occupant));
-		source->wanted = g_array_new(FALSE, TRUE, sizeof(uint8_t));
-		advance(list, source);
+		note_time(&source);
+		list->sources[list->source_count++] = source;
 	}
 	if (list->source_count > 0) {
 		g_clear_error(&first_error);
@@ -139,21 +129,21 @@ static bool set_spans(DtcEventList *list, GError **error)
 		bool has_origin = false;
 		for (guint k = 0; k < list->source_count; k++) {
 			const struct source *other = &list->sources[k];
-			if (!other->event || dtc_clocks_get_group(list->clocks, other->node) !=
-						     dtc_clocks_get_group(list->clocks, source->node))
+			if (!other->has_event || dtc_clocks_get_group(list->clocks, other->node) !=
+							 dtc_clocks_get_group(list->clocks, source->node))
 				continue;
 			if (!has_origin || other->time.ns < source->origin_ns)
 				source->origin_ns = other->time.ns;
 			has_origin = true;
 		}
-		source->from_ns = INT64_MIN;
-		source->to_ns = INT64_MAX;
+		source->wants.from_ns = INT64_MIN;
+		source->wants.to_ns = INT64_MAX;
 		if ((filter->from && !dtc_moment_resolve("--from", filter->from, &from, source->origin_ns,
-							 filter->end_ns, &source->from_ns, error)) ||
+							 filter->end_ns, &source->wants.from_ns, error)) ||
 		    (filter->to && !dtc_moment_resolve("--to", filter->to, &to, source->origin_ns, filter->end_ns,
-						       &source->to_ns, error)))
+						       &source->wants.to_ns, error)))
 			return false;
-		if (has_origin && source->from_ns > source->to_ns) {
+		if (has_origin && source->wants.from_ns > source->wants.to_ns) {
 			g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE, "--from '%s' is after --to '%s'",
 				    filter->from ? filter->from : "the begin", filter->to ? filter->to : "the end");
 			return false;
@@ -162,69 +152,21 @@ static bool set_spans(DtcEventList *list, GError **error)
 	return true;
 }
 
-static struct occupant *get_occupant(struct source *source, uint32_t cpu)
+static bool look(DtcEventList *list, struct source *source)
 {
-	guint length = source->occupants->len;
+	bool is_wanted = source->here ? dtc_event_source_look(source->here, &source->wants, &list->line)
+				      : dtc_event_feed_look(source->feed, &list->line);
 
-	if (cpu >= length) {
-		g_array_set_size(source->occupants, cpu + 1);
-		for (guint i = length; i <= cpu; i++)
-			g_array_index(source->occupants, struct occupant, i).tid = -1;
-	}
-	return &g_array_index(source->occupants, struct occupant, cpu);
+	list->line.origin_ns = source->origin_ns;
+	return is_wanted;
 }
 
-static void set_occupant(struct occupant *occupant, int64_t tid, const char *comm)
-{
-	bool is_known = tid >= 0 && tid <= INT32_MAX;
-
-	occupant->tid = is_known ? (int32_t)tid : -1;
-	g_strlcpy(occupant->comm, is_known && comm ? comm : "", COMM_BYTES);
-}
-
-static bool fits_kind(DtcEventList *list, struct source *source)
-{
-	guint name = source->event->name;
-
-	if (!list->patterns)
-		return true;
-	if (name >= source->wanted->len)
-		g_array_set_size(source->wanted, name + 1);
-	uint8_t *wanted = &g_array_index(source->wanted, uint8_t, name);
-	if (*wanted == 0) {
-		const char *text = dtc_reader_get_event_name(source->reader, name);
-		*wanted = 1;
-		for (char **pattern = list->patterns; *pattern; pattern++)
-			if (g_pattern_match_simple(*pattern, text))
-				*wanted = 2;
-	}
-	list->matched_any |= *wanted == 2;
-	return *wanted == 2;
-}
-
-static bool is_wanted(DtcEventList *list, struct source *source, const struct occupant *occupant)
-{
-	const struct dtc_event_filter *filter = list->filter;
-
-	if (!fits_kind(list, source) || source->time.ns < source->from_ns || source->time.ns > source->to_ns)
-		return false;
-	return filter->tid < 0 || occupant->tid == filter->tid || dtc_event_names_thread(source->event, filter->tid);
-}
-
-/* On to the source's next event: who runs after this one is whose the next ones on its CPU are. */
+/* On to the source's next event. */
 static void leave(DtcEventList *list, struct source *source)
 {
-	const struct dtc_event *event = source->event;
-	struct occupant *occupant = get_occupant(source, event->cpu);
-
-	if (event->kind == DTC_EVENT_SCHED_SWITCH) {
-		set_occupant(occupant, event->v[DTC_SWITCH_NEXT_TID], event->text[1]);
-	} else if (event->kind == DTC_EVENT_LOST) {
-		set_occupant(occupant, -1, NULL);
-		source->saw_loss = true;
-	}
-	advance(list, source);
-	dtc_merge_replace_top(list->merge, source->time.ns, !source->event);
+	source->saw_loss |= source->here ? dtc_event_source_leave(source->here) : dtc_event_feed_leave(source->feed);
+	note_time(source);
+	dtc_merge_replace_top(list->merge, source->time.ns, !source->has_event);
 }
 
 const struct dtc_event_line *dtc_event_list_next(DtcEventList *list)
@@ -235,32 +177,30 @@ const struct dtc_event_line *dtc_event_list_next(DtcEventList *list)
 		leave(list, g_steal_pointer(&list->given));
 	while ((top = dtc_merge_get_top(list->merge)) != G_MAXUINT) {
 		struct source *source = &list->sources[top];
-		const struct dtc_event *event = source->event;
-		if (source->time.ns > source->to_ns) { /* time goes one way: the rest is later still */
+		if (source->time.ns > source->wants.to_ns) { /* time goes one way: the rest is later still */
 			dtc_merge_replace_top(list->merge, source->time.ns, true);
 			continue;
 		}
-		/* who runs before an event is whose event it is */
-		struct occupant *occupant = get_occupant(source, event->cpu);
-		if (event->kind == DTC_EVENT_SCHED_SWITCH)
-			set_occupant(occupant, event->v[DTC_SWITCH_PREV_TID], event->text[0]);
-		if (!is_wanted(list, source, occupant)) {
+		if (!look(list, source)) {
 			leave(list, source);
 			continue;
 		}
 		list->given = source;
-		list->line = (struct dtc_event_line){
-			.node = source->name,
-			.reader = source->reader,
-			.event = event,
-			.time = source->time,
-			.origin_ns = source->origin_ns,
-			.tid = occupant->tid,
-			.comm = occupant->tid >= 0 && *occupant->comm ? occupant->comm : NULL,
-		};
 		return &list->line;
 	}
 	return NULL;
+}
+
+/* Owners look for what is wanted from here on. */
+static void begin_feeds(DtcEventList *list)
+{
+	for (guint i = 0; i < list->source_count; i++) {
+		struct source *source = &list->sources[i];
+		if (!source->feed)
+			continue;
+		dtc_event_feed_begin(source->feed, &source->wants);
+		note_time(source);
+	}
 }
 
 DtcEventList *dtc_event_list_new(const DtcBundle *bundle, const DtcClocks *clocks,
@@ -278,27 +218,46 @@ DtcEventList *dtc_event_list_new(const DtcBundle *bundle, const DtcClocks *clock
 	}
 	if (!open_sources(list, bundle, error) || !set_spans(list, error))
 		return NULL;
+	begin_feeds(list);
 	list->merge = dtc_merge_new(list->source_count);
 	for (guint i = 0; i < list->source_count; i++)
-		dtc_merge_set(list->merge, i, list->sources[i].time.ns, !list->sources[i].event);
+		dtc_merge_set(list->merge, i, list->sources[i].time.ns, !list->sources[i].has_event);
 	dtc_merge_build(list->merge);
 	return g_steal_pointer(&list);
 }
 
+static bool has_matched(const DtcEventList *list)
+{
+	for (guint i = 0; i < list->source_count; i++) {
+		const struct source *source = &list->sources[i];
+		if (source->here ? dtc_event_source_has_matched(source->here)
+				 : dtc_event_feed_has_matched(source->feed))
+			return true;
+	}
+	return false;
+}
+
+/* The nearest of the names of the source's events that were read; NULL: none is near. */
+static const char *suggest(const struct source *source, const char *kinds)
+{
+	if (source->feed)
+		return dtc_suggest(kinds, dtc_event_feed_get_names(source->feed));
+	const DtcReader *reader = dtc_event_source_get_reader(source->here);
+	guint count = dtc_reader_get_event_name_count(reader);
+	g_autofree const char **names = g_new0(const char *, count + 1);
+	for (guint k = 0; k < count; k++)
+		names[k] = dtc_reader_get_event_name(reader, k);
+	return dtc_suggest(kinds, names);
+}
+
 static bool check_kinds(const DtcEventList *list, GError **error)
 {
-	if (list->matched_any || !list->patterns)
+	if (!list->patterns || has_matched(list))
 		return true;
-	/* the nearest of the names that were read, by the first source that has one */
+	/* by the first source that has one */
 	const char *nearest = NULL;
-	for (guint i = 0; !nearest && i < list->source_count; i++) {
-		const DtcReader *reader = list->sources[i].reader;
-		guint count = dtc_reader_get_event_name_count(reader);
-		g_autofree const char **names = g_new0(const char *, count + 1);
-		for (guint k = 0; k < count; k++)
-			names[k] = dtc_reader_get_event_name(reader, k);
-		nearest = dtc_suggest(list->filter->kinds, names);
-	}
+	for (guint i = 0; !nearest && i < list->source_count; i++)
+		nearest = suggest(&list->sources[i], list->filter->kinds);
 	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_USAGE,
 		    "no event up to the end of the span is called '%s'\n%s%s%s"
 		    "`dtrace-chain stats` lists the names; * stands for any characters, as in 'syscall_*'",
@@ -306,12 +265,18 @@ static bool check_kinds(const DtcEventList *list, GError **error)
 	return false;
 }
 
+static bool finish_source(const struct source *source, DtcFindings *findings, GError **error)
+{
+	return source->here ? dtc_reader_finish(dtc_event_source_get_reader(source->here), findings, error)
+			    : dtc_event_feed_finish(source->feed, findings, error);
+}
+
 static bool finish_sources(DtcEventList *list, GError **error)
 {
 	for (guint i = 0; i < list->source_count; i++) {
 		struct source *source = &list->sources[i];
-		if (!source->event) {
-			if (!dtc_reader_finish(source->reader, list->findings, error))
+		if (!source->has_event && !(source->feed && dtc_event_feed_is_past(source->feed))) {
+			if (!finish_source(source, list->findings, error))
 				return false;
 		} else if (source->saw_loss) {
 			dtc_findings_add(list->findings, DTC_SEVERITY_WARNING, true, source->name, "events were lost");

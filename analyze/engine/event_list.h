@@ -5,21 +5,10 @@
  */
 #pragma once
 
-#include "collect/read/reader.h"
+#include "analyze/engine/event_line.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/finding.h"
 #include "dtrace-chain/sync.h"
-
-/* An event, as it stands in the list. */
-struct dtc_event_line {
-	const char *node;
-	const DtcReader *reader; /* that gave the event: knows the names */
-	const struct dtc_event *event;
-	DtcClusterTime time;
-	int64_t origin_ns; /* cluster time that relative times count from; 0: the time itself is shown */
-	int32_t tid;	   /* that ran on the CPU; -1: not known */
-	const char *comm;  /* its name, or NULL */
-};
 
 /* What is listed; all zeros but tid, -1: everything. Everything is borrowed. */
 struct dtc_event_filter {

@@ -3,6 +3,7 @@
 
 #include "analyze/engine/alignment_image.h"
 #include "analyze/engine/origins.h"
+#include "analyze/engine/owners.h"
 #include "analyze/engine/recording_image.h"
 #include "collect/bundle/access.h"
 #include "collect/bundle/environment.h"
@@ -123,7 +124,8 @@ bool dtc_index_bundle(const DtcBundle *bundle, DtcStore *store, const char *dire
 		indexed->recording.bundle = bundle;
 		indexed->directory = directory;
 	}
-	if (!dtc_readings_run(list, index_recording, watch, error))
+	if (!dtc_owners_ask_recordings(bundle, &options, error) ||
+	    !dtc_readings_run(list, index_recording, watch, error))
 		return false;
 	dtc_origins_check(bundle, list, findings);
 	if (!dtc_access_check_machine(error))

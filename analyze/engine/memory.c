@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/memory.h"
 
+#include "analyze/engine/owners.h"
 #include "analyze/state/event_context.h"
 #include "collect/read/reader.h"
 #include "dtrace-chain/hash.h"
@@ -229,9 +230,17 @@ static bool declares_memory(const DtcReader *reader)
 	       dtc_reader_declares(reader, DTC_EVENT_PAGE_FREE);
 }
 
-static void read_node(struct dtc_reading *reading)
+GArray *dtc_memory_rows_new(void)
 {
-	struct dtc_memory *memory = (struct dtc_memory *)reading;
+	GArray *rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_memory_row));
+
+	g_array_set_clear_func(rows, row_clear);
+	return rows;
+}
+
+void dtc_memory_read(struct dtc_memory *memory)
+{
+	struct dtc_reading *reading = &memory->reading;
 
 	if (reading->is_capture || !reading->node->kernel_path || !memory->axis->has_history)
 		return;
@@ -245,8 +254,7 @@ static void read_node(struct dtc_reading *reading)
 	g_autoptr(GArray) now = g_array_new(FALSE, FALSE, sizeof(struct now));
 	struct pass pass = { memory, machine, rows, now, spaces };
 
-	memory->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_memory_row));
-	g_array_set_clear_func(memory->rows, row_clear);
+	memory->rows = dtc_memory_rows_new();
 	memory->change = g_new0(int64_t, memory->axis->interval_count + 1);
 	dtc_machine_set_environment(machine, reading->node->environment);
 	if (!read_events(&pass, reader) || !dtc_reader_finish(reader, reading->findings, &reading->error))
@@ -257,18 +265,36 @@ static void read_node(struct dtc_reading *reading)
 	memory->is_told = memory->has_resident || memory->has_pages;
 }
 
+/* One of a bundle. */
+struct remembered {
+	struct dtc_memory memory; /* first */
+	const DtcBundle *bundle;
+};
+
+static void read_node(struct dtc_reading *reading)
+{
+	struct remembered *remembered = (struct remembered *)reading;
+
+	if (!reading->node->is_elsewhere)
+		dtc_memory_read(&remembered->memory);
+	else if (remembered->memory.axis->has_history)
+		dtc_owners_take_memory(&remembered->memory, remembered->bundle);
+}
+
 GPtrArray *dtc_memories_new(const DtcBundle *bundle, const DtcUsage *usage, const DtcClocks *clocks,
 			    const struct dtc_watch *watch, DtcFindings *findings, GError **error)
 {
-	g_autoptr(GPtrArray) memories = dtc_readings_new(bundle, sizeof(struct dtc_memory), memory_free);
+	g_autoptr(GPtrArray) memories = dtc_readings_new(bundle, sizeof(struct remembered), memory_free);
 
 	for (guint i = 0; i < memories->len; i++) {
 		struct dtc_memory *memory = memories->pdata[i];
 		memory->axis = &usage->nodes[memory->reading.node_index];
 		memory->interval_ns = MAX(usage->interval_ns, 1);
 		memory->clocks = clocks;
+		((struct remembered *)memory)->bundle = bundle;
 	}
-	if (!dtc_readings_run(memories, read_node, watch, error))
+	if (!dtc_owners_ask_memories(bundle, usage, clocks, error) ||
+	    !dtc_readings_run(memories, read_node, watch, error))
 		return NULL;
 	for (guint i = 0; i < memories->len; i++) {
 		const struct dtc_reading *reading = memories->pdata[i];

@@ -43,6 +43,10 @@ struct dtc_memory {
 	GArray *rows;	 /* struct dtc_memory_row: most resident first, then most allocated; NULL: nothing is told */
 };
 
+/* Reads one of them, which is zeroed but for its reading and what is borrowed. */
+void dtc_memory_read(struct dtc_memory *memory);
+/* Rows, which free what they have. */
+GArray *dtc_memory_rows_new(void);
 /*
  * One for each kernel trace of the bundle, in the order of the nodes, as struct dtc_memory *; those of captures are
  * empty. What is borrowed must outlive it. NULL with an error if the watcher stops it. Free with g_ptr_array_unref.

@@ -10,7 +10,8 @@ struct dtc_open_options {
 	const char *cluster;	    /* a file with names of nodes and tiers, and where recordings lie; or NULL */
 	const char *const *node_paths; /* more nodes, each "NAME=PATH", NULL-terminated; or NULL */
 	struct dtc_reader_options reader;
-	const char *const *nodes; /* only these, NULL-terminated; NULL: all */
+	const char *const *nodes;	 /* only these, NULL-terminated; NULL: all */
+	const struct dtc_owners *owners; /* who reads instead of this process (owners.h); NULL: nobody */
 };
 
 /* Errors as of dtc_bundle_open_limited, dtc_bundle_add_node and dtc_bundle_select. Caller owns. */

@@ -18,6 +18,10 @@ static void add_reading(GPtrArray *readings, gsize size, const struct dtc_bundle
 	reading->node_index = index;
 	reading->is_capture = is_capture;
 	reading->findings = dtc_findings_new();
+	if (node->is_elsewhere) { /* its files are not looked at here */
+		g_ptr_array_add(readings, reading);
+		return;
+	}
 	if (is_capture)
 		reading->all_bytes = dtc_node_captures_measure((const char *const *)node->pcap_paths);
 	else if (node->kernel_path)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/recording.h"
 
+#include "analyze/engine/owners.h"
 #include "analyze/engine/recording_image.h"
 #include "analyze/exchange/http.h"
 #include "analyze/state/machine.h"
@@ -129,7 +130,7 @@ static bool wants_all(const struct dtc_recording *recording)
 {
 	const struct dtc_recordings_options *options = recording->options;
 
-	return options->store ||
+	return options->store || options->makes_images ||
 	       (recording->source.reading.is_capture ? options->needs_exchanges : !options->clocks_only);
 }
 
@@ -139,7 +140,11 @@ void dtc_recording_read(struct dtc_recording *recording)
 	struct dtc_recording_place place;
 
 	recording->made_findings = dtc_findings_new();
-	recording->is_whole = wants_all(recording);
+	recording->is_whole = reading->node->is_elsewhere || wants_all(recording);
+	if (reading->node->is_elsewhere) {
+		dtc_owners_take_recording(recording);
+		return;
+	}
 	if (dtc_recording_is_image(reading->node, reading->is_capture)) {
 		dtc_recording_open_image(recording);
 		return;
@@ -155,6 +160,8 @@ void dtc_recording_read(struct dtc_recording *recording)
 		read_kernel(recording, space ? space : scratch, scratch);
 	dtc_census_describe(&recording->source);
 	dtc_recording_keep(recording, &place, space);
+	if (recording->options->makes_images && dtc_recording_has_result(recording))
+		dtc_recording_make_image(recording, space);
 }
 
 bool dtc_recording_has_result(const struct dtc_recording *recording)
@@ -176,6 +183,7 @@ void dtc_recording_free(void *data)
 	struct dtc_recording *recording = data;
 
 	dtc_recording_drop(recording);
+	dtc_image_unref(recording->image);
 	dtc_findings_free(recording->made_findings);
 	dtc_census_source_clear(&recording->source);
 	g_free(recording);

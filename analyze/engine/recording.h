@@ -27,6 +27,7 @@ struct dtc_recording {
 	struct dtc_image_key key; /* of what is kept of it */
 	bool is_kept;
 	guint64 image_bytes; /* of the image that it came from, or was kept in; 0: none */
+	DtcImage *image;     /* owned: of all that was read, if the options want one and there is something */
 };
 
 /* Zeroed but for source.reading and what is borrowed. Results and reading.error are set. */

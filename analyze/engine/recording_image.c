@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "analyze/engine/recording_image.h"
 
 #include "analyze/engine/findings_image.h"
@@ -126,13 +127,15 @@ static bool load_records(struct dtc_recording *recording, DtcImage *image, GErro
 	recording->packets = dtc_packets_load(image, error);
 	if (!recording->packets)
 		return false;
+	if (recording->source.reading.node->is_elsewhere && !recording->options->needs_exchanges)
+		return true; /* they would come from far away, for nobody */
 	recording->exchanges =
 		dtc_exchanges_load(image, recording->source.reading.node_index, recording->packets, error);
 	recording->frames = recording->exchanges ? dtc_frames_load(image, recording->packets, error) : NULL;
 	return recording->frames != NULL;
 }
 
-static bool load(struct dtc_recording *recording, DtcImage *image, GError **error)
+bool dtc_recording_load(struct dtc_recording *recording, DtcImage *image, GError **error)
 {
 	struct dtc_reading *reading = &recording->source.reading;
 	const struct saved_head *head = load_head(reading, image, error);
@@ -148,6 +151,8 @@ static bool load(struct dtc_recording *recording, DtcImage *image, GError **erro
 	recording->is_foreign = head->is_foreign != 0;
 	recording->capture_count = head->capture_count;
 	recording->image_bytes = dtc_image_get_bytes(image);
+	if (recording->options->makes_images)
+		recording->image = dtc_image_ref(image);
 	dtc_findings_move(reading->findings, readers);
 	dtc_findings_move(recording->made_findings, made);
 	return true;
@@ -205,16 +210,71 @@ bool dtc_recording_find(struct dtc_recording *recording, const struct dtc_record
 {
 	g_autoptr(DtcImage) image = place->has_key ? dtc_store_find(recording->options->store, &place->key) : NULL;
 
-	if (!image || !load(recording, image, NULL))
+	if (!image || !dtc_recording_load(recording, image, NULL))
 		return false;
 	recording->key = place->key;
 	recording->is_kept = true;
 	return true;
 }
 
+/* -1: there is no room below TMPDIR, or it has no such files. */
+static int open_nameless(void)
+{
+	return open(g_get_tmp_dir(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+static DtcSpace *open_nameless_space(void)
+{
+	int file = open_nameless();
+
+	if (file >= 0 && posix_fallocate(file, 0, DTC_SPACE_HEAD) == 0)
+		return dtc_space_new(file, DTC_SPACE_HEAD);
+	if (file >= 0)
+		close(file);
+	return NULL;
+}
+
 DtcSpace *dtc_recording_open_space(const struct dtc_recording *recording, const struct dtc_recording_place *place)
 {
-	return place->has_key && place->is_settled ? dtc_store_open_space(recording->options->store) : NULL;
+	DtcSpace *space = place->has_key && place->is_settled ? dtc_store_open_space(recording->options->store) : NULL;
+
+	return space || !recording->options->makes_images ? space : open_nameless_space();
+}
+
+/* What was kept is in the store, and in the cache of pages; a run beside may have thrown it out again. */
+static DtcImage *find_kept(const struct dtc_recording *recording)
+{
+	return recording->is_kept ? dtc_store_find(recording->options->store, &recording->key) : NULL;
+}
+
+void dtc_recording_make_image(struct dtc_recording *recording, DtcSpace *space)
+{
+	struct dtc_reading *reading = &recording->source.reading;
+	const struct dtc_image_key key = { { 0 } };
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+	g_autoptr(GError) problem = NULL;
+
+	recording->image = find_kept(recording);
+	if (recording->image)
+		return;
+	save(recording, writer);
+	if (space && dtc_image_complete(writer, space, &key, NULL)) {
+		recording->image = dtc_image_map(dtc_space_get_file(space), reading->node->name, NULL, &problem);
+	} else {
+		int file = open_nameless();
+		if (file >= 0 && dtc_image_write(writer, file, &key, &problem))
+			recording->image = dtc_image_map(file, reading->node->name, NULL, &problem);
+		else if (file < 0)
+			g_set_error(&problem, DTC_ANALYZE_ERROR, DTC_ERROR_LIMIT,
+				    "no temporary file can be made: %s\nset TMPDIR to a folder with room",
+				    g_strerror(errno));
+		if (file >= 0)
+			close(file);
+	}
+	if (problem) {
+		g_clear_error(&reading->error);
+		g_propagate_error(&reading->error, g_steal_pointer(&problem));
+	}
 }
 
 static bool was_refused(const DtcFindings *findings)
@@ -330,12 +390,13 @@ void dtc_recording_open_image(struct dtc_recording *recording)
 	struct dtc_reading *reading = &recording->source.reading;
 	g_autoptr(DtcImage) image = dtc_image_open(get_image_path(reading->node, reading->is_capture), &reading->error);
 
-	if (!image || !load(recording, image, &reading->error))
+	if (!image || !dtc_recording_load(recording, image, &reading->error))
 		return;
 	if (reading->is_capture ? has_headers(recording, image, &reading->error)
 				: dtc_history_check(recording->history, &reading->error))
 		return;
 	dtc_recording_drop(recording);
+	g_clear_pointer(&recording->image, dtc_image_unref);
 }
 
 bool dtc_recording_write_image(struct dtc_recording *recording, const char *path, GError **error)

@@ -22,6 +22,13 @@ void dtc_recording_place_init(struct dtc_recording_place *place, const struct dt
 bool dtc_recording_find(struct dtc_recording *recording, const struct dtc_recording_place *place);
 /* Where records grow that will be kept there; NULL: they will not, or the store has none. Caller owns. */
 DtcSpace *dtc_recording_open_space(const struct dtc_recording *recording, const struct dtc_recording_place *place);
+/*
+ * Makes the image that the recording's options want; that space, if there is one, has most of it. It is not kept. An
+ * error is the reading's, then: there is no room for it.
+ */
+void dtc_recording_make_image(struct dtc_recording *recording, DtcSpace *space);
+/* Takes what is in an image; false with an error, and nothing is taken. */
+bool dtc_recording_load(struct dtc_recording *recording, DtcImage *image, GError **error);
 /* Keeps what was read, if it can be kept; that space, if there is one, has most of it. */
 void dtc_recording_keep(struct dtc_recording *recording, const struct dtc_recording_place *place, DtcSpace *space);
 /* The counts of what is kept, and what the reader found; false: there is nothing, or no store. */

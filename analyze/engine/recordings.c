@@ -2,6 +2,7 @@
 #include "analyze/engine/recordings.h"
 
 #include "analyze/engine/origins.h"
+#include "analyze/engine/owners.h"
 #include "analyze/engine/reading.h"
 #include "analyze/engine/recording.h"
 #include "collect/bundle/access.h"
@@ -64,7 +65,9 @@ static GPtrArray *read_all(const DtcBundle *bundle, const struct dtc_recordings_
 		recording->options = options;
 		recording->bundle = bundle;
 	}
-	return dtc_readings_run(list, read_recording, watch, error) ? g_steal_pointer(&list) : NULL;
+	return dtc_owners_ask_recordings(bundle, options, error) && dtc_readings_run(list, read_recording, watch, error)
+		       ? g_steal_pointer(&list)
+		       : NULL;
 }
 
 static bool enter_guests(const GPtrArray *list)

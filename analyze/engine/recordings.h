@@ -29,6 +29,7 @@ struct dtc_recordings_options {
 	DtcStore *store;
 	const char *const *id_headers;	       /* more headers that carry an identity, NULL-terminated; or NULL */
 	const struct dtc_window_span *windows; /* by node, what alone is kept; NULL: everything. Without a store */
+	bool makes_images; /* of all that is read, for somebody else: in the store or without a name */
 };
 
 /* What the images of a node's recordings were made of; zeros: there is no such recording. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/split.h"
 
+#include "analyze/engine/owners.h"
 #include "analyze/state/event_context.h"
 #include "collect/read/reader.h"
 
@@ -175,19 +176,35 @@ static char *name_context(const struct pass *pass, const struct dtc_event_contex
 	return context->name == DTC_NONE ? NULL : g_strdup(dtc_machine_get_string(pass->machine, context->name));
 }
 
+GArray *dtc_split_parts_new(void)
+{
+	GArray *parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_split_part));
+
+	g_array_set_clear_func(parts, part_clear);
+	return parts;
+}
+
+struct dtc_split_part *dtc_split_parts_add(GArray *parts)
+{
+	struct dtc_split_part part = { .kinds = g_array_new(FALSE, FALSE, sizeof(struct dtc_split_kind)) };
+
+	g_array_set_clear_func(part.kinds, kind_clear);
+	g_array_append_val(parts, part);
+	return &g_array_index(parts, struct dtc_split_part, parts->len - 1);
+}
+
 static void add_part(struct pass *pass, const struct tally *tally)
 {
-	struct dtc_split_part part = { .cpu = tally->cpu, .state = DTC_STATE_UNKNOWN };
+	struct dtc_split_part *part = dtc_split_parts_add(pass->split->parts);
 
-	part.kinds = g_array_new(FALSE, FALSE, sizeof(struct dtc_split_kind));
-	g_array_set_clear_func(part.kinds, kind_clear);
+	part->cpu = tally->cpu;
+	part->state = DTC_STATE_UNKNOWN;
 	if (pass->machine) {
-		part.state = (enum dtc_state)tally->context.state;
-		part.name = name_context(pass, &tally->context);
+		part->state = (enum dtc_state)tally->context.state;
+		part->name = name_context(pass, &tally->context);
 		const char *process = dtc_machine_get_string(pass->machine, tally->context.process);
-		part.process = *process ? g_strdup(process) : NULL;
+		part->process = *process ? g_strdup(process) : NULL;
 	}
-	g_array_append_val(pass->split->parts, part);
 }
 
 /* Of every tally a part, in the same order, then what was counted of each. */
@@ -227,9 +244,9 @@ static bool read_events(struct pass *pass)
 	return true;
 }
 
-static void read_node(struct dtc_reading *reading)
+void dtc_split_read(struct dtc_split *split)
 {
-	struct dtc_split *split = (struct dtc_split *)reading;
+	struct dtc_reading *reading = &split->reading;
 
 	if (reading->is_capture || !reading->node->kernel_path)
 		return;
@@ -250,19 +267,36 @@ static void read_node(struct dtc_reading *reading)
 		dtc_machine_set_environment(machine, reading->node->environment);
 	if (!read_events(&pass) || !dtc_reader_finish(reader, reading->findings, &reading->error))
 		return;
-	split->parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_split_part));
-	g_array_set_clear_func(split->parts, part_clear);
+	split->parts = dtc_split_parts_new();
 	add_parts(&pass);
+}
+
+/* One of a bundle. */
+struct divided {
+	struct dtc_split split; /* first */
+	const DtcBundle *bundle;
+};
+
+static void read_node(struct dtc_reading *reading)
+{
+	struct divided *divided = (struct divided *)reading;
+
+	if (reading->node->is_elsewhere)
+		dtc_owners_take_split(&divided->split, divided->bundle);
+	else
+		dtc_split_read(&divided->split);
 }
 
 GPtrArray *dtc_splits_new(const DtcBundle *bundle, enum dtc_split_by by, const struct dtc_watch *watch,
 			  DtcFindings *findings, GError **error)
 {
-	g_autoptr(GPtrArray) splits = dtc_readings_new(bundle, sizeof(struct dtc_split), split_free);
+	g_autoptr(GPtrArray) splits = dtc_readings_new(bundle, sizeof(struct divided), split_free);
 
-	for (guint i = 0; i < splits->len; i++)
-		((struct dtc_split *)splits->pdata[i])->by = by;
-	if (!dtc_readings_run(splits, read_node, watch, error))
+	for (guint i = 0; i < splits->len; i++) {
+		((struct divided *)splits->pdata[i])->split.by = by;
+		((struct divided *)splits->pdata[i])->bundle = bundle;
+	}
+	if (!dtc_owners_ask_splits(bundle, by, error) || !dtc_readings_run(splits, read_node, watch, error))
 		return NULL;
 	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++)
 		if (dtc_bundle_get_node(bundle, i)->kernel_image)

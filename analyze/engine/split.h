@@ -42,5 +42,10 @@ struct dtc_split {
  */
 GPtrArray *dtc_splits_new(const DtcBundle *bundle, enum dtc_split_by by, const struct dtc_watch *watch,
 			  DtcFindings *findings, GError **error);
+/* Divides the events of one of them, which is zeroed but for its reading and how. */
+void dtc_split_read(struct dtc_split *split);
+/* Parts, which free what they have; each is added with no kinds and all else to be set. */
+GArray *dtc_split_parts_new(void);
+struct dtc_split_part *dtc_split_parts_add(GArray *parts);
 /* Of a node; NULL: it has none. */
 const struct dtc_split *dtc_splits_find(const GPtrArray *splits, guint node_index);

@@ -3,6 +3,7 @@
 
 #include "analyze/engine/cluster_span.h"
 #include "analyze/engine/moment.h"
+#include "analyze/engine/owners.h"
 #include "collect/packets/node_captures.h"
 #include "collect/read/reader.h"
 
@@ -33,17 +34,28 @@ static int64_t find_capture_begin(const struct dtc_bundle_node *node)
 	return captured ? captured->time_ns : DTC_TIME_NONE;
 }
 
+struct dtc_window_begin dtc_window_find_begin(const struct dtc_bundle_node *node)
+{
+	struct dtc_window_begin begin = { .ns = find_trace_begin(node) };
+
+	begin.is_trace = begin.ns != DTC_TIME_NONE;
+	if (!begin.is_trace && node->pcap_paths)
+		begin.ns = find_capture_begin(node);
+	return begin;
+}
+
 struct dtc_window_begin *dtc_window_find_begins(const DtcBundle *bundle)
 {
 	guint count = dtc_bundle_get_count(bundle);
 	struct dtc_window_begin *begins = g_new0(struct dtc_window_begin, count + 1);
 
+	bool are_asked = dtc_owners_ask_begins(bundle, NULL);
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_bundle_node *node = dtc_bundle_get_node(bundle, i);
-		begins[i].ns = find_trace_begin(node);
-		begins[i].is_trace = begins[i].ns != DTC_TIME_NONE;
-		if (!begins[i].is_trace && node->pcap_paths)
-			begins[i].ns = find_capture_begin(node);
+		if (!node->is_elsewhere)
+			begins[i] = dtc_window_find_begin(node);
+		else if (!are_asked || !dtc_owners_take_begin(bundle, i, &begins[i]))
+			begins[i].ns = DTC_TIME_NONE;
 	}
 	return begins;
 }

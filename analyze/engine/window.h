@@ -39,6 +39,8 @@ struct dtc_window_begin {
 	bool is_trace;
 };
 
+/* Of a node that is here. */
+struct dtc_window_begin dtc_window_find_begin(const struct dtc_bundle_node *node);
 /* By node; caller owns. */
 struct dtc_window_begin *dtc_window_find_begins(const DtcBundle *bundle);
 /* By node, what is read to align the clocks about. Caller owns. */

@@ -19,17 +19,6 @@ static bool is_absent(const struct dtc_event *event, const struct dtc_event_fiel
 	return field->form == DTC_FORM_TEXT ? event->text[field->slot] == NULL : event->v[field->slot] == DTC_ABSENT;
 }
 
-static bool is_call(const struct dtc_event *event)
-{
-	return (event->kind == DTC_EVENT_SYSCALL_ENTRY || event->kind == DTC_EVENT_SYSCALL_EXIT) &&
-	       event->v[DTC_CALL_NAME] >= 0;
-}
-
-static const char *get_call_name(const struct dtc_event_line *line)
-{
-	return dtc_reader_get_syscall_name(line->reader, (guint)line->event->v[DTC_CALL_NAME]);
-}
-
 static bool has_headers(const struct dtc_event *event)
 {
 	switch ((enum dtc_event_kind)event->kind) {
@@ -104,7 +93,7 @@ static void add_text_time(GString *out, const struct dtc_event_line *line)
 void dtc_event_line_add_text(GString *out, const struct dtc_event_line *line)
 {
 	const struct dtc_event *event = line->event;
-	const char *name = dtc_reader_get_event_name(line->reader, event->name);
+	const char *name = line->name;
 	g_autofree char *node = dtc_printable(line->node, DTC_PRINTABLE_NAME_MAX);
 	g_autofree char *comm = dtc_printable(line->comm && *line->comm ? line->comm : "?", DTC_PRINTABLE_NAME_MAX);
 	g_autofree char *printable_name = dtc_printable(name, DTC_PRINTABLE_MAX);
@@ -116,12 +105,12 @@ void dtc_event_line_add_text(GString *out, const struct dtc_event_line *line)
 	else
 		g_string_append(out, " ?");
 	g_string_append_printf(out, " %s", printable_name);
-	if (is_call(event) && !g_str_has_suffix(name, get_call_name(line)))
-		add_text_value(out, "call", get_call_name(line));
+	if (line->call && !g_str_has_suffix(name, line->call))
+		add_text_value(out, "call", line->call);
 	for (const struct dtc_event_field *field = dtc_event_get_fields(event); field->name; field++)
 		if (!is_absent(event, field))
 			add_text_field(out, event, field);
-	if (is_call(event) && event->has_address) {
+	if (line->call && event->has_address) {
 		g_autofree char *address = dtc_address_to_string(event->address, (uint16_t)event->v[DTC_CALL_PORT]);
 		add_text_value(out, "address", address);
 	}
@@ -185,17 +174,17 @@ void dtc_event_line_add_json(GString *out, const struct dtc_event_line *line)
 	dtc_json_add_name(out, "node", line->node);
 	dtc_json_add_integer(out, "node_ns", event->time_ns);
 	dtc_json_add_integer(out, "cpu", event->cpu);
-	dtc_json_add_text(out, "name", dtc_reader_get_event_name(line->reader, event->name));
+	dtc_json_add_text(out, "name", line->name);
 	dtc_json_add_id(out, "tid", line->tid);
 	dtc_json_add_name(out, "comm", line->comm);
 	dtc_json_append_key(out, "fields");
 	g_string_append_c(out, '{');
-	if (is_call(event))
-		dtc_json_add_text(out, "call", get_call_name(line));
+	if (line->call)
+		dtc_json_add_text(out, "call", line->call);
 	for (const struct dtc_event_field *field = dtc_event_get_fields(event); field->name; field++)
 		if (!is_absent(event, field))
 			add_json_field(out, event, field);
-	if (is_call(event) && event->has_address) {
+	if (line->call && event->has_address) {
 		g_autofree char *address = dtc_address_to_string(event->address, (uint16_t)event->v[DTC_CALL_PORT]);
 		dtc_json_add_text(out, "address", address);
 	}

@@ -25,6 +25,9 @@ struct DtcBundle {
 	void *taken; /* of dtc_bundle_take, or NULL */
 	GDestroyNotify destroy_taken;
 	GPtrArray *left_out; /* owned names of nodes that were there and not selected */
+	const struct dtc_owners *owners;
+	guint owners_number;
+	DtcFindings *lost; /* of nodes that nobody can read any more; NULL: of none */
 };
 
 static void node_free(void *data)
@@ -400,6 +403,7 @@ void dtc_bundle_free(DtcBundle *bundle)
 		g_ptr_array_unref(bundle->defects);
 	if (bundle->left_out)
 		g_ptr_array_unref(bundle->left_out);
+	dtc_findings_free(bundle->lost);
 	g_free(bundle->source);
 	g_free(bundle->directory);
 	dtc_scratch_free(bundle->scratch);
@@ -490,6 +494,61 @@ guint dtc_bundle_get_count(const DtcBundle *bundle)
 const struct dtc_bundle_node *dtc_bundle_get_node(const DtcBundle *bundle, guint index)
 {
 	return g_ptr_array_index(bundle->nodes, index);
+}
+
+/* ---- elsewhere ---- */
+
+void dtc_bundle_set_owners(DtcBundle *bundle, const struct dtc_owners *owners, guint number)
+{
+	bundle->owners = owners;
+	bundle->owners_number = number;
+}
+
+const struct dtc_owners *dtc_bundle_get_owners(const DtcBundle *bundle, guint *ret_number)
+{
+	*ret_number = bundle->owners_number;
+	return bundle->owners;
+}
+
+void dtc_bundle_add_seen(DtcBundle *bundle, const struct dtc_bundle_node *seen)
+{
+	if (find_node(bundle, seen->name))
+		return;
+	put_node(bundle, seen->name, g_strdup(seen->kernel_path), g_strdupv(seen->pcap_paths), NULL);
+	struct dtc_bundle_node *node = find_node(bundle, seen->name);
+	node->kernel_image = g_strdup(seen->kernel_image);
+	node->capture_image = g_strdup(seen->capture_image);
+	if (seen->environment) {
+		g_autofree char *text = dtc_environment_to_text(seen->environment);
+		node->environment = dtc_environment_from_text(text);
+	}
+}
+
+void dtc_bundle_give_node(DtcBundle *bundle, guint index)
+{
+	((struct dtc_bundle_node *)g_ptr_array_index(bundle->nodes, index))->is_elsewhere = true;
+}
+
+void dtc_bundle_lose_node(DtcBundle *bundle, const char *name, const char *why)
+{
+	struct dtc_bundle_node *node = find_node(bundle, name);
+
+	if (!node)
+		return;
+	if (!bundle->lost)
+		bundle->lost = dtc_findings_new();
+	dtc_findings_add_coded(bundle->lost, DTC_FINDING_NODE_LOST, DTC_SEVERITY_ERROR, true, name, "%s", why);
+	g_ptr_array_add(bundle->left_out, g_strdup(name));
+	g_ptr_array_remove(bundle->nodes, node);
+}
+
+static void report_lost(const DtcBundle *bundle, DtcFindings *findings)
+{
+	for (guint i = 0; bundle->lost && i < dtc_findings_get_count(bundle->lost); i++) {
+		const struct dtc_finding *lost = dtc_findings_get(bundle->lost, i);
+		dtc_findings_add_coded(findings, lost->code, lost->severity, lost->incomplete, lost->node, "%s",
+				       lost->text);
+	}
 }
 
 /* ---- what was wrong ---- */
@@ -584,6 +643,7 @@ static void report_environment(const struct dtc_bundle_node *node, DtcFindings *
 
 void dtc_bundle_report(const DtcBundle *bundle, DtcFindings *findings)
 {
+	report_lost(bundle, findings);
 	report_defects(bundle, NULL, findings);
 	for (guint i = 0; i < bundle->nodes->len; i++) {
 		const struct dtc_bundle_node *node = g_ptr_array_index(bundle->nodes, i);

@@ -257,11 +257,8 @@ static bool load(GKeyFile *file, const char *path, GError **error)
 	return g_key_file_has_group(file, "recorder") || set_damaged(path, "it has no group [recorder]", error);
 }
 
-DtcEnvironment *dtc_environment_read(const char *path, GError **error)
+static DtcEnvironment *take_groups(GKeyFile *file)
 {
-	g_autoptr(GKeyFile) file = g_key_file_new();
-	if (!load(file, path, error))
-		return NULL;
 	DtcEnvironment *environment = dtc_environment_new();
 	for (guint i = 0; i < G_N_ELEMENTS(groups); i++)
 		read_entries(file, groups[i].name, *get_entries(environment, &groups[i]));
@@ -271,4 +268,18 @@ DtcEnvironment *dtc_environment_read(const char *path, GError **error)
 			read_capture(file, *group, environment);
 	dtc_environment_read_guests(file, environment->guests);
 	return environment;
+}
+
+DtcEnvironment *dtc_environment_read(const char *path, GError **error)
+{
+	g_autoptr(GKeyFile) file = g_key_file_new();
+
+	return load(file, path, error) ? take_groups(file) : NULL;
+}
+
+DtcEnvironment *dtc_environment_from_text(const char *text)
+{
+	g_autoptr(GKeyFile) file = g_key_file_new();
+
+	return g_key_file_load_from_data(file, text, (gsize)-1, G_KEY_FILE_NONE, NULL) ? take_groups(file) : NULL;
 }

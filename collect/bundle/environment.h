@@ -96,3 +96,5 @@ char *dtc_environment_to_text(const DtcEnvironment *environment);
  * larger than a MiB, or has no [recorder]: other recorders wrote files of this name in forms of their own. Caller owns.
  */
 DtcEnvironment *dtc_environment_read(const char *path, GError **error);
+/* Of what dtc_environment_to_text gave; NULL: it is none. Caller owns. */
+DtcEnvironment *dtc_environment_from_text(const char *text);

@@ -46,6 +46,7 @@ struct dtc_bundle_node {
 	/* owned; what the recorder says, NULL: nothing. collect/bundle/environment.h */
 	struct DtcEnvironment *environment;
 	struct dtc_reader_options reader;
+	bool is_elsewhere; /* the bundle's owners read it (analyze/engine/owners.h); its paths are theirs */
 };
 
 /*
@@ -69,6 +70,20 @@ void dtc_bundle_set_reader(DtcBundle *bundle, const struct dtc_reader_options *o
 
 /* Something of the caller's that nodes' readers use: destroyed with the bundle. */
 void dtc_bundle_take(DtcBundle *bundle, void *data, GDestroyNotify destroy);
+
+/*
+ * Who reads nodes that are elsewhere, and by which number they know the bundle (analyze/engine/owners.h); NULL: there
+ * is nobody. Borrowed.
+ */
+struct dtc_owners;
+void dtc_bundle_set_owners(DtcBundle *bundle, const struct dtc_owners *owners, guint number);
+const struct dtc_owners *dtc_bundle_get_owners(const DtcBundle *bundle, guint *ret_number);
+/* A node as another process sees it. If there is one of that name, it stays. The paths are copied. */
+void dtc_bundle_add_seen(DtcBundle *bundle, const struct dtc_bundle_node *seen);
+/* Somebody else reads it. */
+void dtc_bundle_give_node(DtcBundle *bundle, guint index);
+/* Nobody can read it any more, which dtc_bundle_report says. */
+void dtc_bundle_lose_node(DtcBundle *bundle, const char *name, const char *why);
 
 guint dtc_bundle_get_count(const DtcBundle *bundle);
 /* Borrowed; index in sorted order, which is the node index everywhere else. */

@@ -65,6 +65,7 @@ void dtc_findings_add_coded(DtcFindings *findings, const char *code, enum dtc_se
 #define DTC_FINDING_METADATA_DAMAGED "metadata-damaged"
 #define DTC_FINDING_IO_ERROR "io-error"
 #define DTC_FINDING_INDEX_ONLY "index-only"
+#define DTC_FINDING_NODE_LOST "node-lost"
 #define DTC_FINDING_TRACE_UNREADABLE "trace-unreadable"
 #define DTC_FINDING_CAPTURE_DAMAGED "capture-damaged"
 #define DTC_FINDING_CAPTURE_FOREIGN "capture-foreign"

@@ -3,6 +3,7 @@
 #include "analyze/engine/event_list.h"
 
 #include "analyze/engine/event_fields.h"
+#include "collect/read/reader.h"
 #include "dtrace-chain/error.h"
 #include "tests/support/demo.h"
 

@@ -26,6 +26,15 @@ static JsonObject *parse(JsonParser *parser, const char *text)
 	return json_node_get_object(json_parser_get_root(parser));
 }
 
+static const char *get_call(const DtcReader *reader, const struct dtc_event *event)
+{
+	bool is_call = event->kind == DTC_EVENT_SYSCALL_ENTRY || event->kind == DTC_EVENT_SYSCALL_EXIT;
+
+	return is_call && event->v[DTC_CALL_NAME] >= 0
+		       ? dtc_reader_get_syscall_name(reader, (guint)event->v[DTC_CALL_NAME])
+		       : NULL;
+}
+
 /* Each line is one object with all keys; every event that the reader gives has a line. */
 static void test_demo(void)
 {
@@ -34,8 +43,14 @@ static void test_demo(void)
 	guint count = 0, with_fields = 0;
 
 	while ((event = dtc_reader_next(reader)) && count < 20000) {
-		const struct dtc_event_line line = { "web",	     reader, event, { event->time_ns + 5 },
-						     event->time_ns, 7,	     "x" };
+		const struct dtc_event_line line = { .node = "web",
+						     .name = dtc_reader_get_event_name(reader, event->name),
+						     .call = get_call(reader, event),
+						     .event = event,
+						     .time = { event->time_ns + 5 },
+						     .origin_ns = event->time_ns,
+						     .tid = 7,
+						     .comm = "x" };
 		g_autoptr(GString) json = g_string_new(NULL), text = g_string_new(NULL);
 		dtc_event_line_add_json(json, &line);
 		dtc_event_line_add_text(text, &line);
@@ -66,11 +81,12 @@ static struct dtc_event make_event(enum dtc_event_kind kind)
 
 static void test_fields(void)
 {
-	g_autoptr(DtcReader) reader = open_demo();
 	struct dtc_event event = make_event(DTC_EVENT_BLOCK_COMPLETE);
 	event.v[DTC_BLOCK_SECTOR] = -1; /* a flush completes with sector 2^64-1 */
 	event.text[0] = "a b\n\"\033";
-	const struct dtc_event_line line = { "n", reader, &event, { 1000000001 }, 0, -1, NULL };
+	const struct dtc_event_line line = {
+		.node = "n", .name = "(lost events)", .event = &event, .time = { 1000000001 }, .tid = -1
+	};
 	g_autoptr(GString) json = g_string_new(NULL), text = g_string_new(NULL);
 
 	dtc_event_line_add_text(text, &line);
