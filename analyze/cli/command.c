@@ -33,13 +33,14 @@ static void session_clear(struct dtc_session *session)
 	dtc_findings_free(session->findings);
 }
 
-int dtc_command_run(const struct dtc_command *command, int argc, char **argv)
+int dtc_command_run(const struct dtc_command *command, int argc, char **argv, const struct dtc_owners *owners)
 {
 	g_autoptr(DtcCommandLine) line = dtc_command_line_new(&dtc_chain_program, command->name);
 	g_autofree void *options = g_malloc0(command->options_bytes);
 	struct dtc_session session = { .options = options, .argc = argc, .argv = argv };
 	g_autoptr(GError) error = NULL;
 
+	((struct dtc_common_options *)options)->owners = owners;
 	dtc_common_options_add(options, line);
 	if (command->add_options)
 		command->add_options(options, line);

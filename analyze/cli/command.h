@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A command of dtrace-chain is its options, its question and its view: main.c is a table of them, manual.c says what
+ * A command of dtrace-chain is its options, its question and its view: program.c is a table of them, manual.c says what
  * they are for. What all of them do alike is done once, by dtc_command_run: the options are parsed (command_line.h) and
  * checked, the command answers, errors go to stderr, and the exit code is 0 done, 1 failed, 2 wrong usage, 3 done but
  * incomplete.
@@ -66,8 +66,8 @@ extern const struct dtc_command dtc_command_bundle;
 extern const struct dtc_command dtc_command_index;
 extern const struct dtc_command dtc_command_cache;
 
-/* Gives the exit code. */
-int dtc_command_run(const struct dtc_command *command, int argc, char **argv);
+/* Gives the exit code. owners: who reads the recordings (analyze/engine/owners.h), or NULL: this process. */
+int dtc_command_run(const struct dtc_command *command, int argc, char **argv, const struct dtc_owners *owners);
 
 /* For answers: the bundle that the arguments name is opened; then there is progress. */
 bool dtc_session_open(struct dtc_session *session, GError **error);

@@ -156,6 +156,7 @@ static struct dtc_open_options get_open_options(const struct dtc_common_options 
 		.cluster = options->cluster,
 		.node_paths = (const char *const *)options->node_paths,
 		.nodes = (const char *const *)options->nodes,
+		.owners = options->owners,
 	};
 }
 

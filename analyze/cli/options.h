@@ -14,21 +14,22 @@
 #include <stdbool.h>
 
 struct dtc_common_options {
-	char *bundle;		       /* owned: --bundle DIR */
-	char **nodes;		       /* owned: --nodes a,b,c (split), or NULL: all */
-	char **node_paths;	       /* owned: --node NAME=PATH, repeatable, or NULL */
-	char *format;		       /* owned: --format text|json, or NULL: text */
-	char *sync_file;	       /* owned: --sync FILE: clock maps instead of fitting, or NULL */
-	char *cluster;		       /* owned: --cluster FILE, or NULL */
-	enum dtc_reader_choice reader; /* --reader */
-	char *cache;		       /* owned: --cache DIR|none, or NULL: the user's */
-	guint64 cache_bytes;	       /* --cache-size SIZE; 0: the default */
-	guint64 max_unpacked_bytes;    /* --max-unpacked SIZE; 0: the default */
-	enum dtc_color color;	       /* --color auto|always|never */
-	gint width;		       /* --width COLUMNS; 0: the terminal's, or COLUMNS */
-	gboolean is_utc;	       /* --utc: times of day are UTC's, not the zone's of TZ or of this machine */
-	gboolean quiet;		       /* -q, --quiet: no progress */
-	gboolean is_verbose;	       /* -v, --verbose: fold nothing, and say on stderr what is read */
+	char *bundle;			 /* owned: --bundle DIR */
+	char **nodes;			 /* owned: --nodes a,b,c (split), or NULL: all */
+	char **node_paths;		 /* owned: --node NAME=PATH, repeatable, or NULL */
+	char *format;			 /* owned: --format text|json, or NULL: text */
+	char *sync_file;		 /* owned: --sync FILE: clock maps instead of fitting, or NULL */
+	char *cluster;			 /* owned: --cluster FILE, or NULL */
+	enum dtc_reader_choice reader;	 /* --reader */
+	char *cache;			 /* owned: --cache DIR|none, or NULL: the user's */
+	guint64 cache_bytes;		 /* --cache-size SIZE; 0: the default */
+	guint64 max_unpacked_bytes;	 /* --max-unpacked SIZE; 0: the default */
+	enum dtc_color color;		 /* --color auto|always|never */
+	gint width;			 /* --width COLUMNS; 0: the terminal's, or COLUMNS */
+	gboolean is_utc;		 /* --utc: times of day are UTC's, not the zone's of TZ or of this machine */
+	gboolean quiet;			 /* -q, --quiet: no progress */
+	const struct dtc_owners *owners; /* who reads the recordings, or NULL; of no option */
+	gboolean is_verbose;		 /* -v, --verbose: fold nothing, and say on stderr what is read */
 };
 
 /* Adds them to a command's line; values are written to options (zeroed by the caller) while parsing. */
