@@ -31,3 +31,6 @@ endfunction()
 
 dtc_finish_package(chain dtrace-chain)
 dtc_finish_package(collect dtrace-collect " of dtrace-chain")
+if(EXISTS ${CPACK_TEMPORARY_DIRECTORY}/mpi)
+	dtc_finish_package(mpi dtrace-chain-mpi " of dtrace-chain")
+endif()

@@ -1,5 +1,6 @@
-# cpack -G DEB: two packages with what `cmake --install` installs, and the libraries that they need by their packages.
+# cpack -G DEB: packages with what `cmake --install` installs, and the libraries that they need by their packages.
 # dtrace-chain reads recordings, on the machine of who asks; dtrace-collect makes them, on nodes, and needs little.
+# dtrace-chain-mpi is dtrace-chain as many processes (docs/scale.md), and the only one that needs MPI.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME dtrace-chain)
 set(CPACK_PACKAGE_VENDOR "dtrace-chain")
@@ -24,7 +25,17 @@ set(CPACK_COMPONENT_COLLECT_DESCRIPTION "records what a Linux machine does, for 
 Records kernel events through tracefs, which every Linux has, or through LTTng
 where its modules are loaded, and packets in all network namespaces, into a
 node of a bundle. Other readers of CTF and pcap understand it, too.")
-foreach(component CHAIN COLLECT)
+if(TARGET dtrace-chain-mpi)
+	list(APPEND CPACK_COMPONENTS_ALL mpi)
+	set(CPACK_DEBIAN_MPI_PACKAGE_NAME dtrace-chain-mpi)
+	set(CPACK_DEBIAN_MPI_PACKAGE_SECTION devel)
+	set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS "openmpi-bin")
+	set(CPACK_COMPONENT_MPI_DESCRIPTION "explains requests of clusters whose recordings are on many machines
+The same commands and answers as dtrace-chain, by many processes that mpirun
+starts: each reads the recordings that it can see, and what a question touches
+of them is sent.")
+endif()
+foreach(component CHAIN COLLECT MPI)
 	set(CPACK_DEBIAN_${component}_FILE_NAME DEB-DEFAULT)
 	set(CPACK_DEBIAN_${component}_PACKAGE_SHLIBDEPS ON)
 endforeach()

@@ -66,7 +66,19 @@ check_package dtrace-chain $files
 # shellcheck disable=SC2086
 check_package dtrace-collect $collect_files
 
+# one that is dtrace-chain but for how it is started; nothing else knows MPI
+mpi=$(find_package dtrace-chain-mpi)
+if [ -x "$build/dtrace-chain-mpi" ]; then
+	[ -f "$mpi" ] || fail "cpack made no package dtrace-chain-mpi"
+	dpkg-deb --contents "$mpi" | awk '{ print $6 }' >"$scratch/contents"
+	for file in bin/dtrace-chain-mpi share/man/man1/dtrace-chain-mpi.1.gz share/doc/dtrace-chain-mpi/copyright; do
+		grep -qx "./usr/$file" "$scratch/contents" || fail "not in dtrace-chain-mpi: $file"
+	done
+	dpkg-deb --field "$mpi" Depends | grep -q libopenmpi || fail "dtrace-chain-mpi does not depend on MPI"
+	basename "$mpi"
+fi
 dpkg-deb --field "$(find_package dtrace-chain)" Depends >"$scratch/depends"
+grep -q openmpi "$scratch/depends" && fail "dtrace-chain depends on MPI"
 for library in libbabeltrace2 libglib2.0 libarchive libpcap; do
 	grep -q "$library" "$scratch/depends" || fail "dtrace-chain does not depend on $library"
 done

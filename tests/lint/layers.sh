@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Names every include that runs against the flow of data, which is the order of the stages in CMakeLists.txt, and every
-# use of something that only one place may use: babeltrace2, libpcap, libarchive and GLPK live behind one door each, and
-# below the command line nothing prints or exits; and a hash that takes half of its key. usage: layers.sh SOURCE-DIR
+# use of something that only one place may use: babeltrace2, libpcap, libarchive, GLPK and MPI live behind one door
+# each, and below the command lines nothing prints or exits; and a hash that takes half of its key.
+# usage: layers.sh SOURCE-DIR
 set -eu
 cd "$1"
 scratch=$(mktemp -d)
@@ -45,6 +46,8 @@ only() {
 	only 'glpk' '^sync/fit/'
 	only '[a-z_]*\.pb-c\.h' '^collect/bundle/manifest\.c$|^sync/fit/saved\.c$|^analyze/report/perfetto\.c$'
 	only 'json-glib' '^analyze/request/id_spans_otlp\.c$'
+	only 'mpi\.h' '^analyze/ranks/mpi\.c$'
+	only 'zlib\.h' '^analyze/ranks/squeeze\.c$'
 } >>"$scratch/bad"
 
 # The lower half of a key made of two numbers says little of it: dtc_hash_int64().
@@ -62,7 +65,7 @@ calls='v?printf|puts|putchar|perror|_?exit|_Exit|quick_exit|g_print|g_printerr|g
 uses="(^|[^A-Za-z0-9_>.])($calls)[[:space:]]*\\(|[^A-Za-z0-9_](stdout|stderr)[^A-Za-z0-9_]"
 # shellcheck disable=SC2086,SC2013
 for file in $(grep -lE "$uses" $sources); do
-	case $file in analyze/cli/* | collect/console/* | collect/record/*) continue ;; esac
+	case $file in analyze/cli/* | analyze/ranks/* | collect/console/* | collect/record/*) continue ;; esac
 	cc -fpreprocessed -dD -E "$file" 2>/dev/null | sed 's/"\([^"\\]\|\\.\)*"/""/g' |
 		grep -E "$uses" |
 		sed "s#^[[:space:]]*#$file: prints or exits: #"

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The process of a rank that holds what it read is killed, sooner and later: the run ends soon, with the others' nodes,
+a finding for each that is missing, and exit code 3; or, where it had not yet been given any or nothing more was asked
+of it, with the whole answer. usage: kills.py PROGRAM MPI-PROGRAM DEMO SIM"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import ranks
+
+RANKS = 3
+END_S = 30
+MOMENTS_S = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.4)
+
+
+def read_stat(pid):
+    """Name and parent of a process; None: it is gone."""
+    try:
+        with open("/proc/%s/stat" % pid, encoding="utf-8", errors="replace") as file:
+            name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+            return name, int(rest.split()[1])
+    except (OSError, IndexError):
+        return None
+
+
+def find_owners(ancestor):
+    """Below that process; by rank, since mpirun starts ranks in their order."""
+    stats = {int(pid): read_stat(pid) for pid in os.listdir("/proc") if pid.isdigit()}
+    stats = {pid: stat for pid, stat in stats.items() if stat}
+
+    def is_below(pid):
+        while pid in stats and pid != ancestor:
+            pid = stats[pid][1]
+        return pid == ancestor
+    return sorted(pid for pid, (name, _) in stats.items() if name == "dtrace-owner" and is_below(pid))
+
+
+def run_and_kill(words, moment, which):
+    """Exit code, output, seconds, and whether somebody was killed."""
+    begin = time.monotonic()
+    with subprocess.Popen(words, env=ranks.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL) as process:
+        time.sleep(moment)
+        owners = find_owners(process.pid)
+        if len(owners) > which:
+            os.kill(owners[which], signal.SIGKILL)
+        output = process.communicate(timeout=ranks.TIMEOUT_S)[0]
+    return process.returncode, output, time.monotonic() - begin, len(owners) > which
+
+
+def main():
+    ranks.skip_without_mpirun()
+    program, mpi, _, *sim = sys.argv[1:]
+    if not sim:
+        print("skipped: no simulated cluster")
+        return 77
+    failures = lost = 0
+    with tempfile.TemporaryDirectory(prefix="dtc-mpi-") as scratch:
+        bundle = os.path.join(scratch, "bundle")
+        subprocess.run([sim[0], "--nodes", "24", "--requests", "600", bundle], check=True,
+                       stdout=subprocess.DEVNULL)
+        question = ("requests", bundle, "--limit", "5", "--format", "json")
+        whole = ranks.run([program, *question])
+        for number, moment in enumerate(MOMENTS_S):
+            words = ranks.command(RANKS, mpi, *question)
+            code, output, seconds, was_killed = run_and_kill(words, moment, number % RANKS)
+            findings = json.loads(output)["findings"] if code in (0, 3) else []
+            missing = [finding for finding in findings if finding.get("code") == "node-lost"]
+            lost += bool(missing)
+            is_whole = code == whole[0] and output == whole[1]
+            is_told = code == 3 and missing and all(finding["node"] for finding in missing)
+            print("after %.1f s%s: exit code %d after %.1f s, %d nodes missing" % (
+                moment, "" if was_killed else " (ended before)", code, seconds, len(missing)))
+            if seconds > moment + END_S or not (is_whole or is_told):
+                print("FAILED: neither a whole answer nor one that says what is missing in time")
+                failures += 1
+    if not lost:
+        print("FAILED: nobody was killed who had something")
+        failures += 1
+    return 1 if failures else 0
+
+
+sys.exit(main())
