@@ -93,6 +93,20 @@ DtcPager *dtc_pager_new(DtcPagerFetch fetch, void *data)
 	return pager;
 }
 
+void dtc_pager_free(DtcPager *pager)
+{
+	if (!pager)
+		return;
+	if (pager->events >= 0)
+		close(pager->events);
+	g_queue_clear_full(&pager->arrivals, g_free);
+	g_ptr_array_unref(pager->files);
+	g_hash_table_unref(pager->by_number);
+	g_mutex_clear(&pager->lock);
+	g_cond_clear(&pager->changed);
+	g_free(pager);
+}
+
 int dtc_pager_get_file(const DtcPager *pager)
 {
 	return pager->events;

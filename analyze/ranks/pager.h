@@ -32,6 +32,8 @@ struct dtc_pager_name {
 typedef void (*DtcPagerFetch)(void *data, const struct dtc_pager_name *name, guint64 at, gsize bytes);
 
 DtcPager *dtc_pager_new(DtcPagerFetch fetch, void *data);
+/* When all its files are released, and nobody answers any more. */
+void dtc_pager_free(DtcPager *pager);
 /* What is readable when dtc_pager_answer has something to do; -1: it never has. */
 int dtc_pager_get_file(const DtcPager *pager);
 void dtc_pager_answer(DtcPager *pager);

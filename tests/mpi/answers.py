@@ -26,7 +26,8 @@ def list_questions(program, demo, scratch):
         ("bundle", "create", os.path.join(scratch, "NEW.dtcb"), demo),
         ("index", demo, "--index-only", os.path.join(scratch, "NEW.index")), ("cache", "--cache", scratch),
     ], [
-        ("requests", demo, "--from", "+1s", "--to", "+2s", "--lead", "500ms"), ("compare", demo, demo),
+        ("analyze", demo, "--thread", "backend:138", "--from", "+6s", "--to", "+6.1s", "--lead", "2s"),
+        ("compare", demo, demo),
         ("stats", demo, "--by", "cpu"), ("usage", demo, "--memory"),
         ("events", demo, "--from", "+1s", "--kind", "sched_switch", "--limit", "5", "--nodes", "web"),
         ("events", demo, "--kind", "sched_swich"), ("events", demo, "--thread", "web:nginx", "--limit", "20"),

@@ -12,6 +12,7 @@
 struct owner {
 	DtcPager *pager;
 	guint8 *file;
+	gint putting;	/* atomic: threads that answer */
 	gint fetches;	/* atomic */
 	gint pages;	/* atomic: that were asked for, of 4 KiB */
 	gint has_ended; /* atomic */
@@ -37,6 +38,7 @@ static void *put(void *data)
 			      fetched->owner->file + fetched->at, half);
 	dtc_pager_put(fetched->owner->pager, fetched->name.file, fetched->at + half,
 		      fetched->owner->file + fetched->at + half, fetched->bytes - half);
+	g_atomic_int_add(&fetched->owner->putting, -1);
 	g_free(fetched);
 	return NULL;
 }
@@ -50,6 +52,7 @@ static void fetch(void *data, const struct dtc_pager_name *name, guint64 at, gsi
 	g_assert_cmpuint(name->image, ==, 9);
 	g_assert_cmpuint(at + bytes, <=, BYTES);
 	*fetched = (struct fetched){ owner, *name, at, bytes };
+	g_atomic_int_inc(&owner->putting);
 	g_atomic_int_inc(&owner->fetches);
 	g_atomic_int_add(&owner->pages, (gint)((bytes + 4095) / 4096));
 	g_thread_unref(g_thread_new("put", put, fetched));
@@ -80,6 +83,9 @@ static void end(struct owner *owner, GThread *thread)
 	g_atomic_int_set(&owner->has_ended, 1);
 	if (thread)
 		g_thread_join(thread);
+	while (g_atomic_int_get(&owner->putting)) /* they use it */
+		g_usleep(1000);
+	dtc_pager_free(owner->pager);
 	g_free(owner->file);
 }
 
