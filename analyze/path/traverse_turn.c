@@ -13,11 +13,32 @@
 /* Calls between a read and the write that it led to: a loop that serves thousands of others meanwhile has as many. */
 #define PAUSE_CALLS 65536
 
+/* When the next of a loop's timers is due, as the timeout of its poll tells. False if that does not tell it. */
+static bool find_due_ns(const struct dtc_call *poll, int64_t *ret_due_ns)
+{
+	int64_t timeout_ns;
+	return (int64_t)poll->argument > 0 &&
+	       !__builtin_mul_overflow((int64_t)poll->argument, G_GINT64_CONSTANT(1000000), &timeout_ns) &&
+	       !__builtin_add_overflow(poll->begin_ns, timeout_ns, ret_due_ns);
+}
+
+/*
+ * A timer came due in the turn that wrote, although something else had ended the poll with which that began, or one
+ * before: a loop that has work at hand (setImmediate of node.js) polls with timeout 0, and the last poll that could
+ * wait is the one that tells. What was due before the turn began had been served before it.
+ */
+static bool is_due(const struct dtc_call *waited, int64_t turn_begin_ns, int64_t write_ns)
+{
+	int64_t due_ns;
+	return waited->result != 0 && find_due_ns(waited, &due_ns) && due_ns >= turn_begin_ns && due_ns <= write_ns;
+}
+
 /* Between a read and a write of the same thread. False: it did not wait in between, or is looked at too far back. */
 static bool find_pause(const struct dtc_traverse *t, uint32_t read, uint32_t write, struct dtc_pause *ret_pause)
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	struct dtc_pause pause = DTC_PAUSE_NONE;
+	int64_t turn_begin_ns = DTC_TIME_NONE;
 	if (write - read > PAUSE_CALLS) {
 		dtc_links_note_limit(t->links, DTC_LIMIT_TURN);
 		return false;
@@ -27,22 +48,20 @@ static bool find_pause(const struct dtc_traverse *t, uint32_t read, uint32_t wri
 		const struct dtc_call *call = dtc_history_get_call(h, i, &call_place);
 		if (call->kind != DTC_CALL_POLL || dtc_call_is_glance(call))
 			continue;
-		if (pause.poll == DTC_NONE)
+		if (pause.poll == DTC_NONE) {
 			pause.poll = i;
-		if (call->argument) /* else it took what was there without waiting */
-			pause.begin_ns = call->begin_ns;
+			turn_begin_ns = call->begin_ns;
+		}
+		if (!call->argument) /* it took what was there without waiting */
+			continue;
+		if (pause.begin_ns == DTC_TIME_NONE && is_due(call, turn_begin_ns, t->stand.at_ns)) {
+			pause.poll = i;
+			pause.is_due = true;
+		}
+		pause.begin_ns = call->begin_ns;
 	}
 	*ret_pause = pause;
 	return pause.begin_ns != DTC_TIME_NONE;
-}
-
-/* A timer was due, at the latest when the loop wrote, although something else had ended its poll. */
-static bool is_due(const struct dtc_call *poll, int64_t time_ns)
-{
-	int64_t timeout_ns;
-	return poll->result != 0 && (int64_t)poll->argument > 0 &&
-	       !__builtin_mul_overflow((int64_t)poll->argument, G_GINT64_CONSTANT(1000000), &timeout_ns) &&
-	       timeout_ns <= time_ns - poll->begin_ns;
 }
 
 /* The first that is asked on a connection, and what led to it came there: the other end accepted, or spoke first. */
@@ -76,7 +95,6 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call)
 	struct dtc_call poll_place;
 	const struct dtc_call *poll = dtc_history_get_call(h, stand->pause.poll, &poll_place);
 	stand->pause.begin_ns = MAX(stand->pause.begin_ns, own.time_ns);
-	stand->pause.is_due = is_due(poll, stand->at_ns);
 	/* another request's bytes began the turn: they are followed as long as this one lay still */
 	if (is_others && poll->result != 0 && !stand->pause.is_due && nearest.time_ns > stand->pause.begin_ns &&
 	    dtc_traverse_go_aside(t, stand->pause.begin_ns)) {

@@ -338,6 +338,52 @@ static void test_due(void)
 	clear(&l);
 }
 
+/* The loop looks for more at once, while Y's questions keep it busy. looks: when it does so. */
+static void look_twice(struct loop *l, int64_t looks_us)
+{
+	begin(l);
+	sleeps(l, 12, -1);
+	ask(l, X, 20);
+	wakes(l, 21, 1);
+	reads(l, 22, 5, 50);
+	sleeps(l, 30, 1);
+	ask(l, Y, 900);
+	wakes(l, 901, 1);
+	reads(l, 902, 6, 50);
+	answers(l, 920, Y);
+	ask(l, Y, 930);
+	story_poll(&l->story, looks_us * US, 0, "epoll_wait", 3, 0);
+	story_leave(&l->story, looks_us * US + 500, 0, "epoll_wait", 1);
+	reads(l, looks_us + 1, 6, 50);
+	answers(l, 1100, Y);
+	answers(l, 1110, X);
+	tell(l);
+	add_request(l, X, (const int64_t[]){ 22, 1110 }, NULL);
+	add_request(l, Y, (const int64_t[]){ 902, 920 }, NULL);
+	walk(l, 21, 1110);
+}
+
+/* The poll that began the turn could not wait; the one before it tells when the timer was due, and that was after it.
+ */
+static void test_due_behind(void)
+{
+	struct loop l;
+	look_twice(&l, 950);
+	assert_at(&l, 1000, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_at(&l, 500, LOOP, DTC_CAUSE_TIMER);
+	clear(&l);
+}
+
+/* It was due before that: the loop had served it then, and X waits for something else. */
+static void test_due_before(void)
+{
+	struct loop l;
+	look_twice(&l, 1050);
+	for (guint i = 0; i < dtc_path_get_segment_count(l.path); i++)
+		g_assert_cmpint(dtc_path_get_segment(l.path, i)->cause, !=, DTC_CAUSE_TIMER);
+	clear(&l);
+}
+
 /*
  * X's question lies there while the loop waits in a blocking read for what Y asked of the database. That wait is
  * followed, and no further: what led Y there is not why X waited.
@@ -417,6 +463,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/turns/pool", test_pool);
 	g_test_add_func("/turns/timer", test_timer);
 	g_test_add_func("/turns/due", test_due);
+	g_test_add_func("/turns/due-behind", test_due_behind);
+	g_test_add_func("/turns/due-before", test_due_before);
 	g_test_add_func("/turns/blocking", test_blocking);
 	g_test_add_func("/turns/driver", test_driver);
 	return g_test_run();
