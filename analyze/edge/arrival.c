@@ -19,6 +19,11 @@
 /* Below TCP_RTO_MIN (200 ms, include/net/tcp.h), less a tick of 250 Hz. */
 #define TIMEOUT_MIN_NS (196 * G_GINT64_CONSTANT(1000000))
 
+static bool has_returned(const struct dtc_call *call, int64_t time_ns)
+{
+	return call->end_ns != DTC_TIME_NONE && call->end_ns <= time_ns;
+}
+
 static struct dtc_packet packet_of(const DtcHistory *h, uint32_t packet)
 {
 	return dtc_packets_read(dtc_history_get_packets(h), packet);
@@ -117,6 +122,47 @@ static int64_t wake_before(const DtcHistory *h, uint32_t thread, int64_t begin_n
 	return begin_ns;
 }
 
+/* When what a call wrote was there: when it woke a thread of the reading process, else when it began. */
+static int64_t find_written_ns(const DtcHistory *h, const struct dtc_call *write, const struct dtc_call *read)
+{
+	uint32_t count = dtc_history_get_wake_count(h);
+	int32_t pid = dtc_history_get_thread(h, read->thread)->pid;
+	int64_t end_ns = write->end_ns == DTC_TIME_NONE ? read->end_ns : MIN(write->end_ns, read->end_ns);
+	for (uint32_t i = DTC_BISECT(k, 0, count, dtc_history_get_waking_ns(h, k) < write->begin_ns);
+	     i < count && dtc_history_get_waking_ns(h, i) <= end_ns; i++) {
+		const struct dtc_wake wake = dtc_history_copy_wake(h, i);
+		if (wake.waker == DTC_WAKER_THREAD && wake.thread == write->thread &&
+		    dtc_history_get_thread(h, wake.target)->pid == pid)
+			return wake.waking_ns;
+	}
+	return write->begin_ns;
+}
+
+/* Between two sockets of the node: the write that gave the last byte that a read took. */
+static bool arrival_of_write(const DtcLinks *links, guint node, const struct dtc_call *read,
+			     struct dtc_arrival *ret_arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	const struct dtc_file *file = dtc_history_get_file(h, read->file);
+	if (read->result <= 0 || read->kind != DTC_CALL_READ) /* who closed it is not told */
+		return false;
+	uint32_t last = (uint32_t)read->offset + (uint32_t)read->result - 1;
+	uint32_t write =
+		dtc_file_calls_find_byte(dtc_links_get_file_calls(links, node, file->peer), true, last, read->end_ns);
+	if (write == DTC_NONE || dtc_history_get_call_begin_ns(h, write) >= read->end_ns)
+		return false;
+	const struct dtc_call written = dtc_history_copy_call(h, write);
+	*ret_arrival = (struct dtc_arrival){ .node = node,
+					     .time_ns = find_written_ns(h, &written, read),
+					     .packet = DTC_NONE,
+					     .flow = DTC_NONE,
+					     .file = read->file,
+					     .exact = file->pairing == DTC_PAIRING_EXACT,
+					     .is_local = true,
+					     .write = write };
+	return true;
+}
+
 bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index, struct dtc_arrival *ret_arrival)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
@@ -125,6 +171,8 @@ bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index
 	if (call->file == DTC_NONE || call->result == DTC_ABSENT || call->result < 0)
 		return false;
 	const struct dtc_file *file = dtc_history_get_file(h, call->file);
+	if (dtc_endpoint_has_local_peer(h, call->file))
+		return arrival_of_write(links, node, call, ret_arrival);
 	if (file->flow_in == DTC_NONE)
 		return false;
 	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_in);
@@ -310,6 +358,47 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 	return arrival_of_wake(h, node, wait, ret_arrival);
 }
 
+bool dtc_arrival_find_local(const DtcLinks *links, guint node, const struct dtc_interval *wait,
+			    const struct dtc_wake *wake, struct dtc_arrival *ret_arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	uint32_t write = wake->waker == DTC_WAKER_THREAD && !wake->signal
+				 ? dtc_history_find_call(h, wake->thread, wake->waking_ns)
+				 : DTC_NONE;
+	struct dtc_call write_place, place;
+	const struct dtc_call *written = write == DTC_NONE ? NULL : dtc_history_get_call(h, write, &write_place);
+	if (!written || wait->call == DTC_NONE || written->kind != DTC_CALL_WRITE || written->file == DTC_NONE ||
+	    !dtc_endpoint_has_local_peer(h, written->file) || has_returned(written, wake->waking_ns))
+		return false;
+	uint32_t file = dtc_history_get_file(h, written->file)->peer;
+	const struct dtc_call *call = dtc_history_get_call(h, wait->call, &place);
+	bool is_poll = call->kind == DTC_CALL_POLL;
+	const struct dtc_thread *thread = dtc_history_get_thread(h, wait->thread);
+	for (uint32_t i = wait->call; i < thread->call_first + thread->call_count; i++) {
+		call = dtc_history_get_call(h, i, &place);
+		if (i > wait->call && (!is_poll || (call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call))))
+			break;
+		if (i - wait->call >= TURN_CALLS) {
+			dtc_links_note_limit(links, DTC_LIMIT_TURN);
+			break;
+		}
+		if (call->kind == DTC_CALL_READ && call->file == file &&
+		    dtc_arrival_find_for_read(links, node, i, ret_arrival))
+			return ret_arrival->time_ns > wait->begin_ns && ret_arrival->time_ns <= wait->end_ns;
+	}
+	return false;
+}
+
+uint32_t dtc_arrival_find_local_read(const DtcLinks *links, const struct dtc_arrival *arrival)
+{
+	const struct dtc_call write =
+		dtc_history_copy_call(dtc_links_get_history(links, arrival->node), arrival->write);
+	if (write.result <= 0)
+		return DTC_NONE;
+	return dtc_file_calls_find_byte(dtc_links_get_file_calls(links, arrival->node, arrival->file), false,
+					(uint32_t)write.offset + (uint32_t)write.result - 1, write.begin_ns);
+}
+
 /* What a thread that sends may act on: not what only controls a connection, on its own one not another stream. */
 static bool may_be_acted_on(const DtcLinks *links, guint node, uint32_t read, bool is_own, uint32_t write)
 {
@@ -328,11 +417,6 @@ struct turn {
 	struct dtc_arrival nearest; /* what came for it */
 	struct dtc_arrival own;
 };
-
-static bool has_returned(const struct dtc_call *call, int64_t time_ns)
-{
-	return call->end_ns != DTC_TIME_NONE && call->end_ns <= time_ns;
-}
 
 /* Moves the begin behind the last poll that had returned by then, or to the limit. */
 static void find_turn(const DtcLinks *links, guint node, int64_t time_ns, struct turn *turn)
@@ -525,9 +609,32 @@ static bool is_answer(const DtcHistory *h, uint32_t packet, const struct dtc_pac
 	       dtc_brought_has_run(h, context->thread, time_of(h, last), sent->time_ns);
 }
 
+/* Whoever wrote it: what is written is there at once. */
+static void set_local_sender(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_sender *ret_sender)
+{
+	const DtcHistory *h = dtc_links_get_history(links, arrival->node);
+	struct dtc_call place;
+	const struct dtc_call *write = dtc_history_get_call(h, arrival->write, &place);
+	*ret_sender = (struct dtc_sender){ .node = arrival->node,
+					   .thread = write->thread,
+					   .call = arrival->write,
+					   .file = write->file,
+					   .written_ns = arrival->time_ns,
+					   .first_ns = arrival->time_ns,
+					   .sent_ns = arrival->time_ns,
+					   .left_ns = arrival->time_ns,
+					   .copies = 1,
+					   .exact = arrival->exact,
+					   .packet = DTC_NONE };
+}
+
 bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_sender *ret_sender)
 {
 	struct dtc_send send;
+	if (arrival->is_local) {
+		set_local_sender(links, arrival, ret_sender);
+		return true;
+	}
 	if (arrival->packet != DTC_NONE) {
 		if (!dtc_links_find_send(links, arrival->node, arrival->packet, &send))
 			return false;

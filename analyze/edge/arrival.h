@@ -16,6 +16,8 @@ struct dtc_arrival {
 	uint32_t seq;	 /* last byte that had to arrive; only if packet is DTC_NONE */
 	uint32_t file;	 /* the socket, or DTC_NONE */
 	bool exact;	 /* by bytes; else by order */
+	bool is_local;	 /* no packet: between two sockets of the node; then write tells, flow and seq do not */
+	uint32_t write;	 /* only if is_local: the call that wrote the last byte that had to arrive */
 };
 
 /* Packets that kernels sent in answer to each other are followed so far: a handshake has three. */
@@ -65,6 +67,14 @@ bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t call,
 /* The arrival that ended a wait: of the bytes read next in poll, the connection's in connect and accept. */
 bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct dtc_interval *wait,
 			       struct dtc_arrival *ret_arrival);
+/*
+ * A thread woke another one by writing to the other end of a connection that no packet shows: what the wait was for, if
+ * it was to read that. False if it was not.
+ */
+bool dtc_arrival_find_local(const DtcLinks *links, guint node, const struct dtc_interval *wait,
+			    const struct dtc_wake *wake, struct dtc_arrival *ret_arrival);
+/* The read that took the last byte of such a write, or DTC_NONE. */
+uint32_t dtc_arrival_find_local_read(const DtcLinks *links, const struct dtc_arrival *arrival);
 /*
  * What a thread that sends on file at time (node time) had received to do so: the nearest earlier read with data in the
  * same turn of its loop, on the same file if there is one, else on another, else the handshake of a connecting file.

@@ -151,6 +151,10 @@ void dtc_edges_find(const DtcEdges *edges, guint node, const struct dtc_interval
 	if (ret_edge->kind != DTC_EDGE_UNKNOWN)
 		ret_edge->link = wake->is_inferred ? DTC_LINK_INFERRED : DTC_LINK_EXACT;
 	complete(edges->links, wait, wake, ret_edge);
+	if (ret_edge->kind == DTC_EDGE_THREAD)
+		ret_edge->has_arrival = dtc_arrival_find_local(edges->links, node, wait, wake, &ret_edge->arrival) &&
+					dtc_arrival_find_sender(edges->links, &ret_edge->arrival, &ret_edge->sender);
+	ret_edge->has_sender |= ret_edge->kind == DTC_EDGE_THREAD && ret_edge->has_arrival;
 	ret_edge->has_interrupt = dtc_delivery_find_interrupt(edges->links, node, wake, &ret_edge->interrupt);
 }
 

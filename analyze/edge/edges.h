@@ -45,7 +45,7 @@ struct dtc_edge {
 	uint32_t wake;		/* of the node's history, or DTC_NONE */
 	uint32_t block_request; /* DISK: of the node's history; else DTC_NONE */
 	const struct dtc_work *work; /* WORK: borrowed from the history; else NULL */
-	bool has_arrival;	     /* PACKET: it is known which */
+	bool has_arrival;	     /* PACKET: it is known which; THREAD: it wrote to a socket that no packet shows */
 	struct dtc_arrival arrival;
 	bool has_sender; /* a traced node sent it */
 	struct dtc_sender sender;

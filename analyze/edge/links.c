@@ -726,6 +726,11 @@ const struct dtc_http2_frame *dtc_links_find_frames(const DtcLinks *links, guint
 bool dtc_links_find_peer(const DtcLinks *links, guint node, uint32_t file, int64_t node_ns, guint *ret_node,
 			 uint32_t *ret_file)
 {
+	if (dtc_endpoint_has_local_peer(links->histories[node], file)) {
+		*ret_node = node;
+		*ret_file = dtc_history_get_file(links->histories[node], file)->peer;
+		return true;
+	}
 	uint32_t flow = dtc_history_get_file(links->histories[node], file)->flow_in;
 	if (flow == DTC_NONE)
 		return false;

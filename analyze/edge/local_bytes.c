@@ -8,7 +8,7 @@ const uint32_t *dtc_local_bytes_get_writes(const DtcHistory *history, uint32_t f
 	*ret_count = 0;
 	if (file->kind == DTC_FILE_EVENT)
 		return dtc_history_get_file_calls(history, file_index, ret_count);
-	/* the peer of a socket is known for pairs only; a connection over loopback goes by its packets */
+	/* a connection over loopback goes by its packets */
 	return file->peer == DTC_NONE ? NULL : dtc_history_get_file_calls(history, file->peer, ret_count);
 }
 
@@ -16,6 +16,7 @@ bool dtc_local_bytes_begin(struct dtc_local_bytes_walk *walk, const DtcHistory *
 {
 	*walk = (struct dtc_local_bytes_walk){ .history = history };
 	walk->is_counter = dtc_history_get_file(history, file)->kind == DTC_FILE_EVENT;
+	walk->is_inferred = dtc_history_get_file(history, file)->pairing == DTC_PAIRING_INFERRED;
 	walk->writes = dtc_local_bytes_get_writes(history, file, &walk->write_count);
 	walk->reads = dtc_history_get_file_calls(history, file, &walk->read_count);
 	return walk->writes != NULL;
@@ -29,7 +30,7 @@ void dtc_local_bytes_begin_named(struct dtc_local_bytes_walk *walk, const DtcHis
 					       .writes = calls,
 					       .read_count = count,
 					       .write_count = count,
-					       .is_named = true };
+					       .is_inferred = true };
 }
 
 static bool has_moved(const struct dtc_call *call, enum dtc_call_kind kind)
@@ -58,7 +59,7 @@ static bool is_in_order(const struct dtc_local_bytes_walk *walk, const struct dt
 			const struct dtc_call *read)
 {
 	/* of what was in an eventfd before the read began, and of the write that ended its wait, there is no doubt */
-	if (walk->is_named)
+	if (walk->is_inferred)
 		return false;
 	if (walk->is_counter)
 		return !walk->has_given || write->end_ns <= read->begin_ns;

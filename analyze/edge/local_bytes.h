@@ -5,7 +5,8 @@
  *
  * A pipe gives its bytes in the order in which they came, so writes and reads are paired by position, counted from the
  * call that made it; one read may take several writes, and several reads one. A read of an eventfd takes all that was
- * written since the one before. A socket from before the trace has no other end that is known: nothing is said of it.
+ * written since the one before. The other end of a connection between two sockets is as sure as it was found. A socket
+ * from before the trace has none that is known: nothing is said of it.
  *
  * Nothing implausible is believed: a write that begins after the read has returned gave it nothing, and the count goes
  * on behind that read.
@@ -36,7 +37,7 @@ struct dtc_local_bytes_walk {
 	uint64_t given;
 	bool is_counter; /* an eventfd */
 	bool has_given;	 /* the next read has been given bytes already */
-	bool is_named;
+	bool is_inferred;
 };
 
 /* The writes to what is read on the file, in order of their begin; NULL if nothing is known to feed it. Borrowed. */

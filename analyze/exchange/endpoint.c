@@ -51,8 +51,15 @@ static bool has_connected(const DtcHistory *h, uint32_t file)
 	return false;
 }
 
+bool dtc_endpoint_has_local_peer(const DtcHistory *h, uint32_t file)
+{
+	return dtc_history_get_file(h, file)->pairing != DTC_PAIRING_NONE;
+}
+
 bool dtc_endpoint_is_server(const DtcHistory *h, uint32_t file)
 {
+	if (dtc_endpoint_has_local_peer(h, file))
+		return !has_connected(h, file);
 	if (dtc_history_get_file(h, file)->flow_out == DTC_NONE || has_connected(h, file))
 		return false;
 	const struct dtc_flow *out = get_flow_out(h, file);
@@ -66,7 +73,8 @@ bool dtc_endpoint_is_server(const DtcHistory *h, uint32_t file)
 
 bool dtc_endpoint_is_stream_server(const DtcHistory *h, uint32_t file)
 {
-	return dtc_endpoint_is_server(h, file) && get_flow_out(h, file)->protocol == DTC_PROTOCOL_TCP;
+	return dtc_endpoint_is_server(h, file) &&
+	       (dtc_endpoint_has_local_peer(h, file) || get_flow_out(h, file)->protocol == DTC_PROTOCOL_TCP);
 }
 
 /* How far a time is from the packets of one direction; 0 within. */

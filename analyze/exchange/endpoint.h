@@ -6,10 +6,12 @@
 
 /* A connection whose two ends are on one machine. Only for files with flow_out. */
 bool dtc_endpoint_is_local(const DtcHistory *history, uint32_t file);
+/* A connection between two sockets of this node that no packet shows; both ends are known. */
+bool dtc_endpoint_has_local_peer(const DtcHistory *history, uint32_t file);
 /*
  * True if this end answers: the other one connected. Without a connect() or SYN in the trace, the end with the lower
  * port (services have small ones, ephemeral ports are large: ip_local_port_range). False if no packet told the
- * connection's addresses.
+ * connection's addresses, and its other end is not known either.
  */
 bool dtc_endpoint_is_server(const DtcHistory *history, uint32_t file);
 /* The same for TCP alone: a datagram socket may talk to many, and what it read last is not what it answers. */

@@ -600,7 +600,7 @@ static const char *judge_file(struct checker *c, uint32_t index)
 		return "was first seen outside of the trace";
 	if (!is_string(c, file->name))
 		return "its name is no string";
-	if (file->kind > DTC_FILE_EVENT)
+	if (file->kind > DTC_FILE_EVENT || file->pairing > DTC_PAIRING_INFERRED)
 		return "its kind is none";
 	if (!is_id(file->flow_out, flow_count) ||
 	    (file->flow_out == DTC_NONE

@@ -198,9 +198,10 @@ static bool leave_by_arrival(struct dtc_traverse *t, const struct dtc_interval *
 {
 	const struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, wait);
 	bool is_here = arrival->node == t->stand.node;
+	enum dtc_cause cause = arrival->is_local ? DTC_CAUSE_IPC : DTC_CAUSE_NETWORK_RECEIVE;
 	dtc_traverse_explain_on_cpu(t, t->stand.node, is_here ? arrival->packet : DTC_NONE, t->stand.thread,
 				    wait->end_ns, dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, arrival->time_ns),
-				    DTC_CAUSE_NETWORK_RECEIVE, &why);
+				    cause, &why);
 	t->stand.at_ns = arrival->time_ns;
 	t->stand.purpose = DTC_PURPOSE_OWN;
 	return dtc_traverse_follow_arrival(t, arrival, sender);
@@ -265,9 +266,10 @@ static void tell_wait(struct dtc_traverse *t, enum dtc_visit_kind kind, const st
 	bool is_brought = edge->kind == DTC_EDGE_PACKET && edge->wake != DTC_NONE &&
 			  dtc_history_copy_wake(dtc_links_get_history(t->links, t->stand.node), edge->wake).waker ==
 				  DTC_WAKER_THREAD;
-	visit.cause = kind == DTC_VISIT_ASKED || is_brought
-			      ? DTC_CAUSE_NETWORK_RECEIVE
-			      : dtc_cause_of_interval(dtc_links_get_history(t->links, t->stand.node), wait);
+	bool is_message = kind == DTC_VISIT_ASKED || is_brought;
+	visit.cause = edge->has_arrival && edge->arrival.is_local ? DTC_CAUSE_IPC
+		      : is_message				  ? DTC_CAUSE_NETWORK_RECEIVE
+				   : dtc_cause_of_interval(dtc_links_get_history(t->links, t->stand.node), wait);
 	dtc_traverse_tell(t, &visit, begin_ns);
 }
 
@@ -345,6 +347,31 @@ static int64_t get_low_ns(const struct dtc_stand *stand, int64_t begin_ns)
 	return low_ns;
 }
 
+/* What comes before is for another request, or while this one lay still: from there the stand comes back. */
+static void step_aside(struct dtc_traverse *t, const struct dtc_edge *edge, int64_t low_ns)
+{
+	if (t->stand.purpose == DTC_PURPOSE_ARRIVAL &&
+	    (t->stand.pause.poll != DTC_NONE || (edge->has_arrival && dtc_traverse_is_others(t, &edge->arrival))))
+		dtc_traverse_go_aside(t, low_ns);
+}
+
+/*
+ * A thread wrote what the wait was for to a socket of this node: a message as any other, if it is seen what that one
+ * acted on. Else the wait is explained by what it did since it began.
+ */
+static bool leave_by_local(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
+			   int64_t low_ns)
+{
+	const struct dtc_sender *sender = &edge->sender;
+	struct dtc_arrival acted_on;
+	if (!edge->has_arrival || !edge->has_sender ||
+	    !dtc_arrival_find_for_send(t->links, sender->node, sender->thread, sender->written_ns, sender->file,
+				       sender->call, &acted_on))
+		return false;
+	step_aside(t, edge, low_ns);
+	return leave_by_arrival(t, wait, &edge->arrival, sender);
+}
+
 /* A wait that the traversal came to at its end: what ended it is a cause. */
 static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
 			int64_t low_ns)
@@ -360,6 +387,8 @@ static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait,
 	switch (edge->kind) {
 	case DTC_EDGE_THREAD:
 	case DTC_EDGE_FORK:
+		if (leave_by_local(t, wait, edge, low_ns))
+			return;
 		if (edge->from_thread != DTC_NONE && edge->from_thread != t->stand.thread &&
 		    dtc_traverse_enter(t, edge->from_node, edge->from_thread, low_ns)) {
 			t->stand.node = edge->from_node;
@@ -372,10 +401,7 @@ static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait,
 		follow_disk(t, wait, edge, low_ns);
 		return;
 	case DTC_EDGE_PACKET:
-		if (t->stand.purpose == DTC_PURPOSE_ARRIVAL &&
-		    (t->stand.pause.poll != DTC_NONE ||
-		     (edge->has_arrival && dtc_traverse_is_others(t, &edge->arrival))))
-			dtc_traverse_go_aside(t, low_ns);
+		step_aside(t, edge, low_ns);
 		if (!edge->has_arrival ||
 		    !leave_by_arrival(t, wait, &edge->arrival, edge->has_sender ? &edge->sender : NULL))
 			explain_untraced(t, wait, low_ns);

@@ -107,9 +107,10 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call)
 
 bool dtc_traverse_is_others(const struct dtc_traverse *t, const struct dtc_arrival *arrival)
 {
-	if (!t->of->serving || !t->stand.owner || arrival->packet == DTC_NONE)
+	if (!t->of->serving || !t->stand.owner || (arrival->packet == DTC_NONE && !arrival->is_local))
 		return false;
-	uint32_t read = dtc_links_find_read(t->links, arrival->node, arrival->packet);
+	uint32_t read = arrival->is_local ? dtc_arrival_find_local_read(t->links, arrival)
+					  : dtc_links_find_read(t->links, arrival->node, arrival->packet);
 	if (read == DTC_NONE)
 		return false;
 	struct dtc_call call_place;

@@ -246,6 +246,9 @@ static struct dtc_end get_end(const DtcTree *tree, const struct dtc_visit *visit
 		return (struct dtc_end){ DTC_ENDED_BY_HOST, visit->host->node, DTC_NONE, DTC_NONE, 0 };
 	if (!edge)
 		return (struct dtc_end){ DTC_ENDED_BY_THREAD, visit->node, visit->by, DTC_NONE, visit->by_ns };
+	if (edge->has_sender && edge->arrival.is_local)
+		return (struct dtc_end){ DTC_ENDED_BY_THREAD, edge->sender.node, edge->sender.thread, DTC_NONE,
+					 edge->sender.written_ns };
 	if (edge->has_sender)
 		return get_sender(tree->links, edge);
 	if (edge->wake == DTC_NONE && edge->from_thread != DTC_NONE)

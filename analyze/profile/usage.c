@@ -14,7 +14,7 @@
 
 const char *dtc_usage_channel_to_string(enum dtc_usage_channel channel)
 {
-	static const char *const names[] = { "tcp", "udp", "pipe", "socketpair" };
+	static const char *const names[] = { "tcp", "udp", "pipe", "socketpair", "unix" };
 
 	return names[channel];
 }

@@ -90,7 +90,7 @@ struct dtc_usage_file {
 	int64_t blocked_ns;
 };
 
-enum dtc_usage_channel { DTC_USAGE_TCP, DTC_USAGE_UDP, DTC_USAGE_PIPE, DTC_USAGE_SOCKETPAIR };
+enum dtc_usage_channel { DTC_USAGE_TCP, DTC_USAGE_UDP, DTC_USAGE_PIPE, DTC_USAGE_SOCKETPAIR, DTC_USAGE_UNIX };
 const char *dtc_usage_channel_to_string(enum dtc_usage_channel channel);
 
 /* Connections: from the client to the server. Pipes and socket pairs: from writer to reader. */

@@ -45,6 +45,13 @@ static bool is_named_pipe(const DtcHistory *h, const struct dtc_file *file)
 	       g_str_has_prefix(dtc_history_get_string(h, file->name), "pipe:[");
 }
 
+static enum dtc_usage_channel get_channel(const struct dtc_file *file)
+{
+	return file->kind != DTC_FILE_SOCKET	   ? DTC_USAGE_PIPE
+	       : file->pairing != DTC_PAIRING_NONE ? DTC_USAGE_UNIX
+						   : DTC_USAGE_SOCKETPAIR;
+}
+
 static gint compare_calls(gconstpointer a, gconstpointer b, gpointer data)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -95,8 +102,7 @@ void dtc_usage_add_pipes(struct dtc_usage_build *build)
 			if (is_named_pipe(pass.history, file))
 				collect(&pass, i, named);
 			else if (file->kind != DTC_FILE_EVENT && dtc_local_bytes_begin(&walk, pass.history, i))
-				add_pairs(&pass, &walk,
-					  file->kind == DTC_FILE_SOCKET ? DTC_USAGE_SOCKETPAIR : DTC_USAGE_PIPE);
+				add_pairs(&pass, &walk, get_channel(file));
 		}
 		g_hash_table_foreach(named, add_named_pipe, &pass);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/serving.h"
 
+#include "analyze/exchange/endpoint.h"
 #include "analyze/request/inherit.h"
 #include "analyze/request/life.h"
 #include "analyze/request/serving_build.h"
@@ -234,6 +235,9 @@ static uint32_t find_reader(DtcServing *serving, const struct message *message, 
 	const struct dtc_file *source = dtc_history_get_file(from, write->file);
 	int64_t near_ns = get_near_ns(serving, message->node, write->begin_ns, node);
 
+	if (dtc_endpoint_has_local_peer(from, write->file))
+		return dtc_file_calls_find_byte(dtc_links_get_file_calls(serving->links, node, file), false,
+						(uint32_t)write->offset + message->skip, near_ns);
 	if (!source->has_base_out)
 		return dtc_file_calls_find_at(dtc_links_get_file_calls(serving->links, node, file), false, near_ns);
 	uint32_t flow_in = dtc_history_get_file(get_history(serving, node), file)->flow_in;

@@ -112,12 +112,14 @@ static void become(struct scan *scan, guint request, guint other, int64_t at_ns)
 	scan->since_ns = at_ns;
 }
 
-/* Who asks is the same for all threads of a process; of a socket without packets, who read first was asked. */
+/* Who asks is the same for all threads of a process; of a socket of which nothing is known, who read first was asked.
+ */
 static bool is_server(const struct scan *scan, uint32_t file, bool has_read)
 {
-	bool has_packets = dtc_history_get_file(scan->history, file)->flow_out != DTC_NONE;
+	bool is_known = dtc_history_get_file(scan->history, file)->flow_out != DTC_NONE ||
+			dtc_endpoint_has_local_peer(scan->history, file);
 
-	return has_packets ? dtc_endpoint_is_server(scan->history, file) : has_read;
+	return is_known ? dtc_endpoint_is_server(scan->history, file) : has_read;
 }
 
 static uint32_t get_channel(struct scan *scan, uint32_t file, uint32_t stream)

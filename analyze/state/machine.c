@@ -488,6 +488,7 @@ DtcHistory *dtc_machine_finish(DtcMachine *m, DtcFindings *findings)
 	dtc_machine_place_sockets(m);
 	dtc_machine_place_lost_bytes(m);
 	dtc_history_seal(h);
+	dtc_machine_pair_local_sockets(m);
 	if (!m->saw[DTC_EVENT_SYSCALL_ENTRY] && !m->saw[DTC_EVENT_SYSCALL_EXIT])
 		forget_kernel_mode(h);
 

@@ -262,6 +262,8 @@ void dtc_machine_report_absent(const DtcMachine *machine, DtcFindings *findings)
 void dtc_machine_place_sockets(DtcMachine *machine);
 /* Of what was written until now on connections from before the trace; it stays, whatever is forgotten. */
 void dtc_machine_place_writes(DtcMachine *machine);
+/* local_sockets.c: of sockets of which both ends are here and no packet tells. The history is sealed. */
+void dtc_machine_pair_local_sockets(DtcMachine *machine);
 /* lost_bytes.c: then, where events were lost, how many bytes of them calls moved that are not in the trace. */
 void dtc_machine_place_lost_bytes(DtcMachine *machine);
 

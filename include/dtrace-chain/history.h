@@ -183,6 +183,13 @@ enum dtc_file_kind {
 	DTC_FILE_EVENT, /* eventfd, timerfd, signalfd, epoll, inotify */
 };
 
+/* How the other end of a connection was found that no packet shows (analyze/state/local_sockets.c). */
+enum dtc_pairing {
+	DTC_PAIRING_NONE, /* it was not, or it is a pipe's or a pair's, which one call made */
+	DTC_PAIRING_EXACT,
+	DTC_PAIRING_INFERRED, /* another one fitted as well */
+};
+
 /* An open file description, shared by dup and fork. */
 struct dtc_file {
 	uint32_t name;	   /* string: path, "pipe", "socket"; DTC_NONE if not known */
@@ -197,13 +204,14 @@ struct dtc_file {
 	uint64_t read_bytes; /* final counts */
 	uint64_t written_bytes;
 	int64_t begin_ns; /* when it was first seen */
-	uint32_t peer;	  /* PIPE, SOCKET of a pair: the file of the other end, or DTC_NONE */
+	uint32_t peer;	  /* PIPE, SOCKET of a pair or of this node alone: the file of the other end, or DTC_NONE */
 	uint32_t accept;  /* SOCKET: the call that accepted it, or DTC_NONE */
 	int32_t pid;
 	/* Calls that are not in the trace, as events were lost, moved bytes between those of its calls: offsets of
 	 * these count them, as far as packets tell. */
 	bool has_lost_bytes;
-	uint8_t spare[3];
+	uint8_t pairing; /* enum dtc_pairing */
+	uint8_t spare[2];
 };
 _Static_assert(sizeof(struct dtc_file) == 64,
 	       "0.01 of these per event where files are opened and connections accepted");

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Connections between two sockets of this node that no packet shows (AF_UNIX): which file is the other end.
+ *
+ * The address is behind a pointer, and few tracers follow it. So calls tell. A connect or a write that wakes a thread
+ * which then accepts, or reads, is its other end's. A listening socket gives connections away in the order in which
+ * they were made (net/unix/af_unix.c: unix_stream_connect, unix_accept), so for the rest it is the first that fits.
+ * Either way the bytes must fit: nothing is read that was not written before. Where another one fits as well, the pair
+ * is inferred.
+ */
+#include "analyze/state/machine_state.h"
+
+#include <dtrace-chain/bisect.h>
+
+#include <string.h>
+
+/* Connections that nobody is seen to accept, older than one that is: so many are looked at. */
+#define LOOK_BACK 256
+
+/* An end of such a connection. */
+struct local_end {
+	uint32_t file;
+	int64_t begin_ns; /* the connect's begin; of the other end when the accept returned, or its first call's begin
+			   */
+	int64_t end_ns;	  /* the last call's end */
+	uint32_t opening; /* the connect or accept; DTC_NONE */
+};
+
+static struct dtc_file *get_file(const DtcHistory *h, uint32_t file)
+{
+	return &g_array_index(h->files, struct dtc_file, file);
+}
+
+static bool has_moved(const struct dtc_call *call, enum dtc_call_kind kind)
+{
+	return call->kind == kind && call->result > 0 && call->end_ns != DTC_TIME_NONE;
+}
+
+/* The next call from *at on that moved bytes in this direction. False behind the last one. */
+static bool next_moved(const DtcHistory *h, const uint32_t *calls, uint32_t count, uint32_t *at,
+		       enum dtc_call_kind kind, struct dtc_call *ret_call)
+{
+	for (; *at < count; ++*at) {
+		*ret_call = dtc_history_copy_call(h, calls[*at]);
+		if (has_moved(ret_call, kind)) {
+			++*at;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether all that was read on one file had been written on the other before; counts what was read. */
+static bool may_have_given(const DtcHistory *h, uint32_t writer, uint32_t reader, uint64_t *ret_read)
+{
+	uint32_t write_count, read_count, at_write = 0, at_read = 0;
+	const uint32_t *writes = dtc_history_get_file_calls(h, writer, &write_count);
+	const uint32_t *reads = dtc_history_get_file_calls(h, reader, &read_count);
+	uint64_t written = 0, read = 0;
+	struct dtc_call write, taken;
+	while (next_moved(h, reads, read_count, &at_read, DTC_CALL_READ, &taken)) {
+		read += (uint64_t)taken.result;
+		while (written < read) {
+			if (!next_moved(h, writes, write_count, &at_write, DTC_CALL_WRITE, &write) ||
+			    write.begin_ns >= taken.end_ns)
+				return false;
+			written += (uint64_t)write.result;
+		}
+	}
+	*ret_read = read;
+	return true;
+}
+
+/* At least one end read something, and nothing that the other one had not written. */
+static bool fits(const DtcHistory *h, const struct local_end *asking, const struct local_end *asked)
+{
+	uint64_t questions = 0, answers = 0;
+	return asking->begin_ns <= asked->begin_ns && get_file(h, asking->file)->peer == DTC_NONE &&
+	       get_file(h, asked->file)->peer == DTC_NONE && may_have_given(h, asking->file, asked->file, &questions) &&
+	       may_have_given(h, asked->file, asking->file, &answers) && questions + answers > 0;
+}
+
+static void pair(DtcHistory *h, const struct local_end *asking, const struct local_end *asked, bool is_inferred)
+{
+	struct dtc_file *a = get_file(h, asking->file), *b = get_file(h, asked->file);
+	a->peer = asked->file;
+	b->peer = asking->file;
+	b->kind = DTC_FILE_SOCKET;
+	a->pairing = b->pairing = is_inferred ? DTC_PAIRING_INFERRED : DTC_PAIRING_EXACT;
+}
+
+static int compare_ends(gconstpointer a, gconstpointer b)
+{
+	const struct local_end *x = a, *y = b;
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->file < y->file ? -1 : x->file > y->file;
+}
+
+/* A connect that succeeded, on a socket that no packet shows. */
+static bool find_asking(const DtcHistory *h, uint32_t index, struct local_end *ret_end)
+{
+	const struct dtc_file *file = get_file(h, index);
+	if (file->kind != DTC_FILE_SOCKET || file->peer != DTC_NONE || file->flow_out != DTC_NONE ||
+	    file->accept != DTC_NONE || strcmp(dtc_history_get_string(h, file->name), "unix socket") != 0)
+		return false;
+	uint32_t count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, index, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct dtc_call call = dtc_history_copy_call(h, calls[i]);
+		if (call.kind != DTC_CALL_CONNECT || call.result != 0)
+			continue;
+		const struct dtc_call last = dtc_history_copy_call(h, calls[count - 1]);
+		*ret_end = (struct local_end){ index, call.begin_ns, last.end_ns, calls[i] };
+		return true;
+	}
+	return false;
+}
+
+/* What was accepted, or by a call of which the trace has no more than the exit, and what no packet shows. */
+static bool find_asked(const DtcHistory *h, uint32_t index, struct local_end *ret_end)
+{
+	const struct dtc_file *file = get_file(h, index);
+	bool is_accepted = file->kind == DTC_FILE_SOCKET && file->accept != DTC_NONE;
+	bool is_unknown = file->kind == DTC_FILE_UNKNOWN && file->name == DTC_NONE && file->read_bytes > 0;
+	if (file->peer != DTC_NONE || file->flow_out != DTC_NONE || (!is_accepted && !is_unknown))
+		return false;
+	uint32_t count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, index, &count);
+	if (!count)
+		return false;
+	const struct dtc_call last = dtc_history_copy_call(h, calls[count - 1]);
+	int64_t begin_ns = is_accepted ? dtc_history_copy_call(h, file->accept).end_ns
+				       : dtc_history_get_call_begin_ns(h, calls[0]);
+	*ret_end = (struct local_end){ index, begin_ns, last.end_ns, file->accept };
+	return true;
+}
+
+/* The first call of a kind of a thread that ends after a time, of one turn: what the thread was woken for. */
+static uint32_t find_next_call(const DtcHistory *h, uint32_t thread_index, int64_t time_ns, enum dtc_call_kind kind)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_index);
+	uint32_t at = dtc_history_find_call(h, thread_index, time_ns);
+	for (uint32_t i = at; i != DTC_NONE && i < thread->call_first + thread->call_count; i++) {
+		const struct dtc_call call = dtc_history_copy_call(h, i);
+		if (call.kind == kind)
+			return i;
+		if (i > at && call.kind == DTC_CALL_POLL)
+			break;
+		if (i == at && call.kind != DTC_CALL_POLL)
+			break;
+	}
+	return DTC_NONE;
+}
+
+/* The file of what a thread was woken for by a call of the asking end: what it accepted, or read; DTC_NONE. */
+static uint32_t find_woken_for(const DtcHistory *h, const struct dtc_call *call, const struct dtc_wake *wake)
+{
+	bool connects = call->kind == DTC_CALL_CONNECT;
+	uint32_t next = find_next_call(h, wake->target, wake->waking_ns, connects ? DTC_CALL_ACCEPT : DTC_CALL_READ);
+	if (next == DTC_NONE)
+		return DTC_NONE;
+	const struct dtc_call woken = dtc_history_copy_call(h, next);
+	if (!connects)
+		return woken.file;
+	return woken.result >= 0 && woken.result != DTC_ABSENT ? (uint32_t)woken.argument : DTC_NONE;
+}
+
+/* Pairs an end with the one whose thread its connect, or one of its writes, woke. */
+static void pair_by_wakes(DtcHistory *h, const struct local_end *asking, const GHashTable *asked)
+{
+	uint32_t count, wake_count = dtc_history_get_wake_count(h);
+	const uint32_t *calls = dtc_history_get_file_calls(h, asking->file, &count);
+	for (uint32_t i = 0; i < count && get_file(h, asking->file)->peer == DTC_NONE; i++) {
+		const struct dtc_call call = dtc_history_copy_call(h, calls[i]);
+		if (call.end_ns == DTC_TIME_NONE || (calls[i] != asking->opening && !has_moved(&call, DTC_CALL_WRITE)))
+			continue;
+		uint32_t at = DTC_BISECT(k, 0, wake_count, dtc_history_get_waking_ns(h, k) < call.begin_ns);
+		for (; at < wake_count && dtc_history_get_waking_ns(h, at) < call.end_ns; at++) {
+			const struct dtc_wake wake = dtc_history_copy_wake(h, at);
+			if (wake.waker != DTC_WAKER_THREAD || wake.thread != call.thread)
+				continue;
+			uint32_t file = find_woken_for(h, &call, &wake);
+			const struct local_end *end =
+				file == DTC_NONE ? NULL
+						 : g_hash_table_lookup((GHashTable *)asked, GUINT_TO_POINTER(file));
+			if (!end || !fits(h, asking, end))
+				continue;
+			pair(h, asking, end, wake.is_inferred);
+			break;
+		}
+	}
+}
+
+/* In the order in which they were accepted: the first of those from begin on that was connected by then, and fits. */
+static void pair_in_order(DtcHistory *h, const GArray *asking, guint begin, const struct local_end *asked)
+{
+	const struct local_end *first = NULL;
+	bool is_only = true;
+	for (guint i = begin, seen = 0; i < asking->len && is_only && seen < LOOK_BACK; i++) {
+		const struct local_end *end = &g_array_index(asking, struct local_end, i);
+		if (end->begin_ns > asked->begin_ns)
+			break;
+		if (get_file(h, end->file)->peer != DTC_NONE)
+			continue;
+		seen++;
+		if (!fits(h, end, asked))
+			continue;
+		is_only = !first;
+		first = first ? first : end;
+	}
+	if (first)
+		pair(h, first, asked, !is_only);
+}
+
+void dtc_machine_pair_local_sockets(DtcMachine *m)
+{
+	DtcHistory *h = m->history;
+	g_autoptr(GArray) asking = g_array_new(FALSE, FALSE, sizeof(struct local_end));
+	g_autoptr(GArray) asked = g_array_new(FALSE, FALSE, sizeof(struct local_end));
+	g_autoptr(GHashTable) by_file = g_hash_table_new(NULL, NULL);
+	struct local_end end;
+	for (uint32_t i = 0; i < h->files->len; i++)
+		if (find_asking(h, i, &end))
+			g_array_append_val(asking, end);
+	for (uint32_t i = 0; i < h->files->len && asking->len; i++)
+		if (find_asked(h, i, &end))
+			g_array_append_val(asked, end);
+	g_array_sort(asking, compare_ends);
+	g_array_sort(asked, compare_ends);
+	for (guint i = 0; i < asked->len; i++) {
+		struct local_end *of = &g_array_index(asked, struct local_end, i);
+		g_hash_table_insert(by_file, GUINT_TO_POINTER(of->file), of);
+	}
+	for (guint i = 0; i < asking->len; i++)
+		pair_by_wakes(h, &g_array_index(asking, struct local_end, i), by_file);
+	guint begin = 0;
+	for (guint i = 0; i < asked->len; i++) {
+		const struct local_end *of = &g_array_index(asked, struct local_end, i);
+		while (begin < asking->len &&
+		       get_file(h, g_array_index(asking, struct local_end, begin).file)->peer != DTC_NONE)
+			begin++;
+		if (get_file(h, of->file)->peer == DTC_NONE)
+			pair_in_order(h, asking, begin, of);
+	}
+}
