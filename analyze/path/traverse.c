@@ -387,6 +387,9 @@ static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait,
 	switch (edge->kind) {
 	case DTC_EDGE_THREAD:
 	case DTC_EDGE_FORK:
+		/* a stop lasts for what stopped it: what the one did before that let it go on says nothing of that */
+		if (wait->state == DTC_STATE_STOPPED)
+			break;
 		if (leave_by_local(t, wait, edge, low_ns))
 			return;
 		if (edge->from_thread != DTC_NONE && edge->from_thread != t->stand.thread &&

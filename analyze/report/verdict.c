@@ -26,6 +26,7 @@ enum dtc_family dtc_family_of_cause(enum dtc_cause cause)
 		return DTC_FAMILY_LOCK;
 	case DTC_CAUSE_IPC:
 	case DTC_CAUSE_CHILD:
+	case DTC_CAUSE_STOPPED:
 		return DTC_FAMILY_IPC;
 	case DTC_CAUSE_NETWORK_SEND:
 	case DTC_CAUSE_NETWORK_WIRE:
@@ -37,7 +38,6 @@ enum dtc_family dtc_family_of_cause(enum dtc_cause cause)
 	case DTC_CAUSE_VM_PREEMPTED:
 	case DTC_CAUSE_VM_EXIT:
 		return DTC_FAMILY_VM;
-	case DTC_CAUSE_STOPPED:
 	case DTC_CAUSE_UNKNOWN:
 	case DTC_CAUSES:
 		break;
