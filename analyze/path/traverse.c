@@ -169,9 +169,38 @@ static bool polls_for(const DtcHistory *h, uint32_t poll, uint32_t file)
 	return listener != DTC_NONE && dtc_history_may_be_ready(h, poll, listener);
 }
 
-/* Whether what arrived for a file may be what a wait was for. */
-static bool waits_for(const DtcHistory *h, const struct dtc_interval *wait, uint32_t arrived_for)
+/* One softirq took both packets: it may log them all before it works on the first (netif_receive_skb_list). */
+static bool is_same_softirq(const DtcHistory *h, uint32_t a, uint32_t b)
 {
+	const struct dtc_packet_context x = dtc_history_get_packet_context(h, a);
+	const struct dtc_packet_context y = dtc_history_get_packet_context(h, b);
+	return x.queue_ns == y.queue_ns; /* both absent: not known */
+}
+
+/*
+ * A poll that the arrival did not end, and a later packet for another socket of the process did, was not for what
+ * arrived: that would have ended it. Which descriptors it waited for, few tracers tell.
+ */
+static bool is_for_another(const DtcHistory *h, const struct dtc_interval *wait, const struct dtc_arrival *arrival)
+{
+	struct dtc_wake place;
+	const struct dtc_wake *wake = wait->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, wait->ref, &place);
+	if (!wake || wake->waker != DTC_WAKER_PACKET || wake->is_inferred || wake->ref == DTC_NONE ||
+	    arrival->packet == DTC_NONE || wake->waking_ns <= arrival->time_ns)
+		return false;
+	const DtcPackets *packets = dtc_history_get_packets(h);
+	uint32_t flow = dtc_packets_get_flow_of(packets, wake->ref);
+	if (flow == DTC_NONE || flow == arrival->flow || is_same_softirq(h, wake->ref, arrival->packet))
+		return false;
+	uint32_t file = dtc_history_find_file_of_flow(h, dtc_packets_get_flow(packets, flow)->reverse);
+	return file != DTC_NONE && arrival->file != DTC_NONE &&
+	       dtc_history_get_file(h, file)->pid == dtc_history_get_file(h, arrival->file)->pid;
+}
+
+/* Whether what arrived may be what a wait was for. */
+static bool waits_for(const DtcHistory *h, const struct dtc_interval *wait, const struct dtc_arrival *arrival)
+{
+	uint32_t arrived_for = arrival->file;
 	if (wait->call == DTC_NONE)
 		return false;
 	struct dtc_call call_place;
@@ -183,7 +212,7 @@ static bool waits_for(const DtcHistory *h, const struct dtc_interval *wait, uint
 		return !file || arrived_for == call->file ||
 		       (arrived_for == DTC_NONE && (file->kind == DTC_FILE_SOCKET || file->kind == DTC_FILE_UNKNOWN));
 	case DTC_CALL_POLL:
-		return polls_for(h, wait->call, arrived_for);
+		return polls_for(h, wait->call, arrived_for) && !is_for_another(h, wait, arrival);
 	case DTC_CALL_ACCEPT:
 	case DTC_CALL_CONNECT:
 		return true;
@@ -468,7 +497,7 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	if (t->stand.purpose == DTC_PURPOSE_ARRIVAL && t->stand.arrival.time_ns > wait->begin_ns &&
-	    waits_for(h, wait, t->stand.arrival.file)) {
+	    waits_for(h, wait, &t->stand.arrival)) {
 		follow_awaited(t, wait);
 		return;
 	}

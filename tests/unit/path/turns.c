@@ -118,6 +118,7 @@ static void replies(struct loop *l, int64_t us)
 	story_leave(s, (us - 1) * US + 400, 1, "write", 40);
 	story_enter(s, (us - 1) * US + 500, 1, "read", 8);
 	story_switch(s, (us - 1) * US + 600, 1, DB, "db", 1, 0, "swapper/1");
+	story_context(s, DTC_EVENT_SOFTIRQ_RAISE, us * US - 100, 0, 3, NULL);
 	receive(l, us, 0, &h, LOOP, "loop");
 }
 
@@ -420,14 +421,23 @@ static void test_blocking(void)
 	clear(&l);
 }
 
+/* A poll returns for a descriptor; that is known or not. */
+static void returns(struct loop *l, int64_t us, int64_t fd, bool is_told)
+{
+	if (is_told)
+		story_ready(&l->story, us * US + 500, 0, "poll", 1, false, 1, &fd);
+	else
+		story_leave(&l->story, us * US + 500, 0, "poll", 1);
+}
+
 /*
  * A driver that blocks polls for the database's answer to Y, and X's question comes meanwhile. The loop did not wait
- * for that: X waits for Y's query.
+ * for that: X waits for Y's query. data: whether it is known for what a poll returned.
  */
-static void test_driver(void)
+static void test_driver(gconstpointer data)
 {
+	bool is_told = GPOINTER_TO_INT(data);
 	struct loop l;
-	const int64_t database = 7, client = 5;
 	begin(&l);
 	sleeps(&l, 12, -1);
 	ask(&l, Y, 20);
@@ -436,15 +446,16 @@ static void test_driver(void)
 	queries(&l, 30);
 	story_poll(&l.story, 35 * US, 0, "poll", -1, -1);
 	story_switch(&l.story, 35 * US + 500, 0, LOOP, "loop", 1, 0, "swapper/0");
+	story_context(&l.story, DTC_EVENT_SOFTIRQ_RAISE, 50 * US - 100, 0, 3, NULL);
 	struct dtc_headers h = get_headers(X, 101, DTC_TCP_ACK, 50, false);
 	receive(&l, 50, 0, &h, 0, NULL);
 	replies(&l, 80);
 	story_switch(&l.story, 81 * US, 0, 0, "swapper/0", 0, LOOP, "loop");
-	story_ready(&l.story, 81 * US + 500, 0, "poll", 1, false, 1, &database);
+	returns(&l, 81, 7, is_told);
 	reads(&l, 82, 7, 40);
 	answers(&l, 84, Y);
 	story_poll(&l.story, 90 * US, 0, "poll", -1, -1);
-	story_ready(&l.story, 90 * US + 500, 0, "poll", 1, false, 1, &client);
+	returns(&l, 90, 5, is_told);
 	reads(&l, 92, 5, 50);
 	answers(&l, 100, X);
 	tell(&l);
@@ -466,6 +477,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/turns/due-behind", test_due_behind);
 	g_test_add_func("/turns/due-before", test_due_before);
 	g_test_add_func("/turns/blocking", test_blocking);
-	g_test_add_func("/turns/driver", test_driver);
+	g_test_add_data_func("/turns/driver", GINT_TO_POINTER(true), test_driver);
+	g_test_add_data_func("/turns/driver/descriptors-not-told", GINT_TO_POINTER(false), test_driver);
 	return g_test_run();
 }
