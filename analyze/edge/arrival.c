@@ -13,6 +13,9 @@
 
 /* A turn of an event loop has far fewer calls; a thread that never polls is looked back at this far. */
 #define TURN_CALLS 4096
+/* Packets behind one that may bring its bytes again, and wakeups behind a packet that may be its own. */
+#define COPIES_MAX 64
+#define WAKES_MAX 32
 /* include/linux/interrupt.h */
 #define SOFTIRQ_TIMER 1
 #define SOFTIRQ_TASKLET 6
@@ -122,6 +125,49 @@ static int64_t wake_before(const DtcHistory *h, uint32_t thread, int64_t begin_n
 	return begin_ns;
 }
 
+/* Whether a packet woke a thread of the process that reads what it brought. */
+static bool has_woken(const DtcHistory *h, uint32_t packet, int64_t time_ns, const struct dtc_call *read)
+{
+	uint32_t count = dtc_history_get_wake_count(h);
+	int32_t pid = dtc_history_get_thread(h, read->thread)->pid;
+	uint32_t first = DTC_BISECT(k, 0, count, dtc_history_get_waking_ns(h, k) < time_ns);
+	for (uint32_t i = first; i < count && i - first < WAKES_MAX; i++) {
+		const struct dtc_wake wake = dtc_history_copy_wake(h, i);
+		if (wake.waking_ns > read->end_ns)
+			break;
+		if (wake.waker == DTC_WAKER_PACKET && wake.ref == packet &&
+		    dtc_history_get_thread(h, wake.target)->pid == pid)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Bytes that came again and woke their reader then had not come to it before: what the device received was dropped
+ * behind it (a filter, a full socket), for bytes that are there already wake nobody. The packet that brought them, or
+ * the copy of it that did.
+ */
+static uint32_t find_taken_copy(const DtcHistory *h, uint32_t flow, uint32_t packet, uint32_t seq,
+				const struct dtc_call *read)
+{
+	const DtcPackets *packets = dtc_history_get_packets(h);
+	const struct dtc_flow *f = dtc_packets_get_flow(packets, flow);
+	const struct dtc_packet first = packet_of(h, packet);
+	uint32_t at = DTC_BISECT(k, 0, f->packet_count, dtc_packets_read_flow_packet(packets, f, k) <= packet);
+	for (uint32_t seen = 0; at < f->packet_count && seen < COPIES_MAX; at++, seen++) {
+		uint32_t id = dtc_packets_read_flow_packet(packets, f, at);
+		const struct dtc_packet p = dtc_packets_read(packets, id);
+		if (p.time_ns > read->end_ns)
+			break;
+		bool is_passage = p.interface != first.interface && p.ip_id == first.ip_id;
+		int32_t into = dtc_seq_distance(p.seq, seq);
+		if (p.direction == DTC_RECEIVED && into >= 0 && (uint32_t)into < p.payload_bytes && !is_passage &&
+		    has_woken(h, id, p.time_ns, read))
+			return id;
+	}
+	return packet;
+}
+
 /* When what a call wrote was there: when it woke a thread of the reading process, else when it began. */
 static int64_t find_written_ns(const DtcHistory *h, const struct dtc_call *write, const struct dtc_call *read)
 {
@@ -188,8 +234,10 @@ bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index
 		return arrival_of_byte(node, file, call->file, seq,
 				       wake_before(h, call->thread, call->begin_ns, call->end_ns), ret_arrival);
 	uint32_t packet = dtc_links_find_completing_packet(links, node, file->flow_in, seq);
-	if (packet != DTC_NONE && time_of(h, packet) <= call->end_ns)
+	if (packet != DTC_NONE && time_of(h, packet) <= call->end_ns) {
+		packet = find_taken_copy(h, file->flow_in, packet, seq, call);
 		return arrival_of_packet(node, h, packet, call->file, true, ret_arrival);
+	}
 	packet = find_last_received(h, file->flow_in, call->end_ns, true);
 	return arrival_of_packet(node, h, packet, call->file, false, ret_arrival);
 }

@@ -224,6 +224,25 @@ static void test_sent_again(gconstpointer data)
 }
 
 /*
+ * The client's device receives the answer, and a filter drops it: nobody is woken. What came for the reader is what the
+ * server sent again.
+ */
+static void test_dropped(void)
+{
+	struct exchange x;
+	begin(&x);
+	struct dtc_headers answer = to_client(5101, 60, 10);
+	at(&x.server, DTC_EVENT_NET_SEND, 161, &answer);
+	write_returns(&x);
+	in_softirq(&x.client, NET_RX, DTC_EVENT_NET_RECEIVE, 163, &answer);
+	answer.ip_id++;
+	in_softirq(&x.server, TIMER, DTC_EVENT_NET_SEND, 371, &answer);
+	end(&x, 0, 373, &answer);
+	assert_only(&x, DTC_CAUSE_RETRANSMISSION, 161, 371, "retransmission timeout: 60 bytes");
+	clear(&x);
+}
+
+/*
  * The span ends in the middle of the client's wait, while the server computes, while the question is on its way to it,
  * or while the answer is on its way back: what will end the wait is known.
  */
@@ -465,6 +484,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/messages/probe", GINT_TO_POINTER(PROBE), test_sent_again);
 	g_test_add_data_func("/messages/reordering", GINT_TO_POINTER(REORDERING), test_sent_again);
 	g_test_add_data_func("/messages/short-timeout", GINT_TO_POINTER(SHORT_TIMEOUT), test_sent_again);
+	g_test_add_func("/messages/dropped", test_dropped);
 	g_test_add_data_func("/messages/timeout", GINT_TO_POINTER(TIMEOUT), test_sent_again);
 	g_test_add_data_func("/messages/second-timeout", GINT_TO_POINTER(SECOND_TIMEOUT), test_sent_again);
 	g_test_add_data_func("/messages/fast-in-softirq", GINT_TO_POINTER(FAST_IN_SOFTIRQ), test_sent_again);
