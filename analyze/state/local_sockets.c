@@ -4,9 +4,10 @@
  *
  * The address is behind a pointer, and few tracers follow it. So calls tell. A connect or a write that wakes a thread
  * which then accepts, or reads, is its other end's. A listening socket gives connections away in the order in which
- * they were made (net/unix/af_unix.c: unix_stream_connect, unix_accept), so for the rest it is the first that fits.
- * Either way the bytes must fit: nothing is read that was not written before. Where another one fits as well, the pair
- * is inferred.
+ * they were made (net/unix/af_unix.c: unix_stream_connect, unix_accept), so for the rest of what was accepted it is the
+ * first that fits, which is inferred: it may have been another service's. Either way the bytes must fit: nothing is
+ * read that was not written before. Of a file of which nothing is known wakeups alone tell: a descriptor from before
+ * the trace may read a few bytes after somebody wrote more.
  */
 #include "analyze/state/machine_state.h"
 
@@ -22,7 +23,6 @@ struct local_end {
 	uint32_t file;
 	int64_t begin_ns; /* the connect's begin; of the other end when the accept returned, or its first call's begin
 			   */
-	int64_t end_ns;	  /* the last call's end */
 	uint32_t opening; /* the connect or accept; DTC_NONE */
 };
 
@@ -97,12 +97,17 @@ static int compare_ends(gconstpointer a, gconstpointer b)
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
+static bool is_unix(const DtcHistory *h, const struct dtc_file *file)
+{
+	return strcmp(dtc_history_get_string(h, file->name), "unix socket") == 0;
+}
+
 /* A connect that succeeded, on a socket that no packet shows. */
 static bool find_asking(const DtcHistory *h, uint32_t index, struct local_end *ret_end)
 {
 	const struct dtc_file *file = get_file(h, index);
 	if (file->kind != DTC_FILE_SOCKET || file->peer != DTC_NONE || file->flow_out != DTC_NONE ||
-	    file->accept != DTC_NONE || strcmp(dtc_history_get_string(h, file->name), "unix socket") != 0)
+	    file->accept != DTC_NONE || !is_unix(h, file))
 		return false;
 	uint32_t count;
 	const uint32_t *calls = dtc_history_get_file_calls(h, index, &count);
@@ -110,8 +115,7 @@ static bool find_asking(const DtcHistory *h, uint32_t index, struct local_end *r
 		const struct dtc_call call = dtc_history_copy_call(h, calls[i]);
 		if (call.kind != DTC_CALL_CONNECT || call.result != 0)
 			continue;
-		const struct dtc_call last = dtc_history_copy_call(h, calls[count - 1]);
-		*ret_end = (struct local_end){ index, call.begin_ns, last.end_ns, calls[i] };
+		*ret_end = (struct local_end){ index, call.begin_ns, calls[i] };
 		return true;
 	}
 	return false;
@@ -129,10 +133,9 @@ static bool find_asked(const DtcHistory *h, uint32_t index, struct local_end *re
 	const uint32_t *calls = dtc_history_get_file_calls(h, index, &count);
 	if (!count)
 		return false;
-	const struct dtc_call last = dtc_history_copy_call(h, calls[count - 1]);
 	int64_t begin_ns = is_accepted ? dtc_history_copy_call(h, file->accept).end_ns
 				       : dtc_history_get_call_begin_ns(h, calls[0]);
-	*ret_end = (struct local_end){ index, begin_ns, last.end_ns, file->accept };
+	*ret_end = (struct local_end){ index, begin_ns, file->accept };
 	return true;
 }
 
@@ -192,25 +195,28 @@ static void pair_by_wakes(DtcHistory *h, const struct local_end *asking, const G
 	}
 }
 
+/* It was accepted, and not from another machine: a trace that has no packets does not tell TCP from AF_UNIX. */
+static bool is_given_in_order(const DtcHistory *h, const struct local_end *asked)
+{
+	const struct dtc_file *file = get_file(h, asked->file);
+	return asked->opening != DTC_NONE && (is_unix(h, file) || dtc_packets_get_count(h->packets) > 0);
+}
+
 /* In the order in which they were accepted: the first of those from begin on that was connected by then, and fits. */
 static void pair_in_order(DtcHistory *h, const GArray *asking, guint begin, const struct local_end *asked)
 {
-	const struct local_end *first = NULL;
-	bool is_only = true;
-	for (guint i = begin, seen = 0; i < asking->len && is_only && seen < LOOK_BACK; i++) {
+	for (guint i = begin, seen = 0; i < asking->len && seen < LOOK_BACK; i++) {
 		const struct local_end *end = &g_array_index(asking, struct local_end, i);
 		if (end->begin_ns > asked->begin_ns)
 			break;
 		if (get_file(h, end->file)->peer != DTC_NONE)
 			continue;
 		seen++;
-		if (!fits(h, end, asked))
-			continue;
-		is_only = !first;
-		first = first ? first : end;
+		if (fits(h, end, asked)) {
+			pair(h, end, asked, true);
+			break;
+		}
 	}
-	if (first)
-		pair(h, first, asked, !is_only);
 }
 
 void dtc_machine_pair_local_sockets(DtcMachine *m)
@@ -240,7 +246,7 @@ void dtc_machine_pair_local_sockets(DtcMachine *m)
 		while (begin < asking->len &&
 		       get_file(h, g_array_index(asking, struct local_end, begin).file)->peer != DTC_NONE)
 			begin++;
-		if (get_file(h, of->file)->peer == DTC_NONE)
+		if (get_file(h, of->file)->peer == DTC_NONE && is_given_in_order(h, of))
 			pair_in_order(h, asking, begin, of);
 	}
 }

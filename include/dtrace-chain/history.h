@@ -187,7 +187,7 @@ enum dtc_file_kind {
 enum dtc_pairing {
 	DTC_PAIRING_NONE, /* it was not, or it is a pipe's or a pair's, which one call made */
 	DTC_PAIRING_EXACT,
-	DTC_PAIRING_INFERRED, /* another one fitted as well */
+	DTC_PAIRING_INFERRED, /* by order */
 };
 
 /* An open file description, shared by dup and fork. */
