@@ -344,17 +344,9 @@ GHashTable *dtc_owned_streams_new(void)
 	return g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_stream);
 }
 
-static const struct dtc_bundle_node *find_node(const DtcBundle *bundle, const char *name)
-{
-	for (guint i = 0; i < dtc_bundle_get_count(bundle); i++)
-		if (strcmp(dtc_bundle_get_node(bundle, i)->name, name) == 0)
-			return dtc_bundle_get_node(bundle, i);
-	return NULL;
-}
-
 GVariant *dtc_owned_call(GHashTable *streams, const DtcBundle *bundle, const char *node, GVariant *question)
 {
-	const struct dtc_bundle_node *from = find_node(bundle, node);
+	const struct dtc_bundle_node *from = dtc_bundle_find_node(bundle, node);
 	DtcEventStream *stream = g_hash_table_lookup(streams, node);
 	g_autoptr(GVariant) of = NULL;
 	GVariant *answer = NULL;

@@ -5,6 +5,7 @@
 #include "analyze/cli/program.h"
 #include "analyze/ranks/asker.h"
 #include "analyze/ranks/letter.h"
+#include "collect/bundle/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,20 +31,6 @@ static int open_held(void)
 	return file >= 0 ? file : memfd_create("held", MFD_CLOEXEC);
 }
 
-static bool write_all(int file, const char *data, gsize bytes)
-{
-	while (bytes > 0) {
-		ssize_t count = write(file, data, bytes);
-		if (count < 0 && errno == EINTR)
-			continue;
-		if (count <= 0)
-			return false;
-		data += count;
-		bytes -= (gsize)count;
-	}
-	return true;
-}
-
 static bool give_out(int from, int to)
 {
 	char data[65536];
@@ -52,7 +39,7 @@ static bool give_out(int from, int to)
 	if (lseek(from, 0, SEEK_SET) != 0)
 		return false;
 	while ((count = read(from, data, sizeof(data))) > 0)
-		if (!write_all(to, data, (gsize)count))
+		if (!dtc_output_write_all(to, data, (gsize)count))
 			return false;
 	return count == 0;
 }

@@ -486,6 +486,11 @@ void dtc_bundle_take(DtcBundle *bundle, void *data, GDestroyNotify destroy)
 	bundle->destroy_taken = destroy;
 }
 
+const struct dtc_bundle_node *dtc_bundle_find_node(const DtcBundle *bundle, const char *name)
+{
+	return find_node(bundle, name);
+}
+
 guint dtc_bundle_get_count(const DtcBundle *bundle)
 {
 	return bundle->nodes->len;

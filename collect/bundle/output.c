@@ -6,6 +6,7 @@
 #include <glib/gstdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool set_unwritable(const char *path, const char *reason, GError **error)
 {
@@ -27,6 +28,22 @@ static bool write_to_device(const char *path, const void *data, gsize bytes, GEr
 		reason = errno;
 	}
 	return is_written || set_unwritable(path, g_strerror(reason), error);
+}
+
+bool dtc_output_write_all(int file, const void *data, gsize bytes)
+{
+	for (const char *at = data; bytes > 0;) {
+		ssize_t written = write(file, at, bytes);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written == 0)
+			errno = ENOSPC;
+		if (written <= 0)
+			return false;
+		at += written;
+		bytes -= (gsize)written;
+	}
+	return true;
 }
 
 bool dtc_output_write(const char *path, const void *data, gsize bytes, GError **error)

@@ -11,3 +11,5 @@
  * (DTC_COLLECT_ERROR, UNREADABLE) names the file and the reason.
  */
 bool dtc_output_write(const char *path, const void *data, gsize bytes, GError **error);
+/* All of it to what is open, however often that takes; false: errno tells why not. */
+bool dtc_output_write_all(int file, const void *data, gsize bytes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/bundle/pack.h"
 
+#include "collect/bundle/output.h"
 #include "collect/bundle/paths.h"
 #include "dtrace-chain/error.h"
 
@@ -371,25 +372,10 @@ struct DtcPacker {
 	GChecksum *checksum;
 };
 
-static bool write_fully(int fd, const void *data, size_t bytes)
-{
-	const char *from = data;
-	while (bytes > 0) {
-		ssize_t written = write(fd, from, bytes);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		from += written;
-		bytes -= (size_t)written;
-	}
-	return true;
-}
-
 static la_ssize_t on_write(struct archive *archive, void *data, const void *buffer, size_t bytes)
 {
 	DtcPacker *packer = data;
-	if (!write_fully(packer->fd, buffer, bytes)) {
+	if (!dtc_output_write_all(packer->fd, buffer, bytes)) {
 		archive_set_error(archive, errno, "%s", g_strerror(errno));
 		return -1;
 	}
@@ -461,7 +447,7 @@ bool dtc_packer_finish(DtcPacker *packer, GError **error)
 	if (archive_write_close(packer->writer) != ARCHIVE_OK)
 		return set_pack_failed(error, packer, archive_error_string(packer->writer));
 	dtc_pack_seal_make(packer->checksum, seal);
-	return write_fully(packer->fd, seal, DTC_PACK_SEAL_BYTES) || set_pack_failed(error, packer, NULL);
+	return dtc_output_write_all(packer->fd, seal, DTC_PACK_SEAL_BYTES) || set_pack_failed(error, packer, NULL);
 }
 
 /* ---- as a kind ---- */

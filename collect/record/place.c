@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/record/place.h"
 
+#include "collect/bundle/output.h"
 #include "collect/seal/raw.h"
 #include "dtrace-chain/error.h"
 
@@ -140,20 +141,6 @@ int dtc_place_create_file(const DtcPlace *place, enum dtc_place_part part, const
 	return fd;
 }
 
-static bool write_all(int fd, const char *text)
-{
-	for (gsize left = strlen(text); left > 0;) {
-		ssize_t written = write(fd, text, left);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		text += written;
-		left -= (gsize)written;
-	}
-	return true;
-}
-
 bool dtc_place_write(const DtcPlace *place, enum dtc_place_part part, const char *name, const char *text,
 		     GError **error)
 {
@@ -164,7 +151,7 @@ bool dtc_place_write(const DtcPlace *place, enum dtc_place_part part, const char
 	fd = dtc_place_create_file(place, part, new_name, error);
 	if (fd < 0)
 		return false;
-	bool is_written = write_all(fd, text);
+	bool is_written = dtc_output_write_all(fd, text, strlen(text));
 	is_written = close(fd) == 0 && is_written;
 	if (!is_written || renameat(folder, new_name, folder, name) != 0) {
 		set_system_error(error, "write", name, "is the disk full?");

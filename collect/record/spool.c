@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/record/spool.h"
 
+#include "collect/bundle/output.h"
 #include "collect/record/privileges.h"
 
 #include <errno.h>
@@ -36,20 +37,6 @@ gint64 dtc_spool_get_thread_cpu_ns(void)
 	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * G_GINT64_CONSTANT(1000);
 }
 
-static bool write_all(int fd, const char *bytes, gsize count)
-{
-	while (count > 0) {
-		ssize_t written = write(fd, bytes, count);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return false;
-		bytes += written;
-		count -= (gsize)written;
-	}
-	return true;
-}
-
 /* NULL at the end. */
 static struct chunk *get_next(DtcSpool *spool)
 {
@@ -76,7 +63,7 @@ static void *run(void *data)
 
 	dtc_privileges_drop_all();
 	for (struct chunk *chunk; (chunk = get_next(spool));) {
-		if (!dtc_spool_is_failed(spool) && !write_all(spool->fd, chunk->bytes, chunk->used))
+		if (!dtc_spool_is_failed(spool) && !dtc_output_write_all(spool->fd, chunk->bytes, chunk->used))
 			g_atomic_int_set(&spool->is_failed, 1);
 		give_back(spool, chunk);
 	}

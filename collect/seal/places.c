@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collect/seal/places.h"
 
+#include "collect/bundle/output.h"
 #include "collect/seal/raw.h"
 #include "dtrace-chain/error.h"
 #include "dtrace-chain/manifest.h"
@@ -79,27 +80,13 @@ char *dtc_places_begin(const char *node_folder, GError **error)
 	return g_steal_pointer(&part);
 }
 
-static int write_all(int fd, const char *data, gsize bytes)
-{
-	while (bytes > 0) {
-		ssize_t done = write(fd, data, bytes);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return errno;
-		data += done;
-		bytes -= (gsize)done;
-	}
-	return fsync(fd) == 0 ? 0 : errno;
-}
-
 bool dtc_places_write(const char *part, const char *name, const void *data, gsize bytes, GError **error)
 {
 	g_autofree char *path = g_build_filename(part, name, NULL);
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return set_unwritable(path, errno, error);
-	int reason = write_all(fd, data, bytes);
+	int reason = dtc_output_write_all(fd, data, bytes) && fsync(fd) == 0 ? 0 : errno;
 	if (close(fd) != 0 && reason == 0)
 		reason = errno;
 	return reason == 0 || set_unwritable(path, reason, error);

@@ -88,6 +88,8 @@ void dtc_bundle_lose_node(DtcBundle *bundle, const char *name, const char *why);
 guint dtc_bundle_get_count(const DtcBundle *bundle);
 /* Borrowed; index in sorted order, which is the node index everywhere else. */
 const struct dtc_bundle_node *dtc_bundle_get_node(const DtcBundle *bundle, guint index);
+/* By its name; NULL: there is none. Borrowed. */
+const struct dtc_bundle_node *dtc_bundle_find_node(const DtcBundle *bundle, const char *name);
 
 /* The path that was opened, a directory or a packed file; or NULL. Borrowed. */
 const char *dtc_bundle_get_source(const DtcBundle *bundle);
