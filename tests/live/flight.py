@@ -89,14 +89,23 @@ def list_instances(pid):
     return [name for name in os.listdir(INSTANCES) if re.match(r"dtrace-collect-\d+-%d-" % pid, name)]
 
 
+def is_tracing(instance):
+    """An instance that made a trial is removed between the list and the look."""
+    try:
+        with open(os.path.join(INSTANCES, instance, "tracing_on"), encoding="ascii") as file:
+            return file.read().strip() == "1"
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENODEV):
+            raise
+        return False
+
+
 def wait_until_flying(process):
     """Events are on once the instance says so; a walk is made then."""
     for _ in range(300):
-        for name in list_instances(process.pid):
-            with open(os.path.join(INSTANCES, name, "tracing_on"), encoding="ascii") as file:
-                if file.read().strip() == "1":
-                    time.sleep(0.5)
-                    return
+        if any(is_tracing(name) for name in list_instances(process.pid)):
+            time.sleep(0.5)
+            return
         time.sleep(0.1)
     expect(False, "it never began")
 
