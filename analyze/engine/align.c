@@ -130,7 +130,7 @@ static DtcMatches *match(const struct dtc_align_input *input, DtcFindings *findi
 		if (!recordings->is_foreign[node])
 			sources[node].capture = recordings->captures[node];
 	}
-	return dtc_match_packets(sources, recordings->node_count, findings);
+	return dtc_match_packets(sources, recordings->node_count, recordings->scratch, findings);
 }
 
 static bool make(struct dtc_alignment *alignment, const struct dtc_align_input *input, const struct dtc_watch *watch,

@@ -9,15 +9,18 @@
 
 #define WAIT_US 200000 /* between two looks at the readers */
 
+/* With what all of the list have in common. */
 static void add_reading(GPtrArray *readings, gsize size, const struct dtc_bundle_node *node, guint index,
 			bool is_capture)
 {
 	struct dtc_reading *reading = g_malloc0(size);
+	const struct dtc_reading *first = readings->len ? readings->pdata[0] : NULL;
 
 	reading->node = node;
 	reading->node_index = index;
 	reading->is_capture = is_capture;
 	reading->findings = dtc_findings_new();
+	reading->scratch = first ? dtc_space_ref(first->scratch) : dtc_space_new_scratch();
 	if (node->is_elsewhere) { /* its files are not looked at here */
 		g_ptr_array_add(readings, reading);
 		return;
@@ -47,6 +50,7 @@ void dtc_reading_clear(struct dtc_reading *reading)
 {
 	dtc_findings_free(reading->findings);
 	g_clear_error(&reading->error);
+	dtc_space_unref(reading->scratch);
 }
 
 void dtc_reading_report_error(const char *node, const GError *reason, DtcFindings *findings)

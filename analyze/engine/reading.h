@@ -8,6 +8,7 @@
 #pragma once
 
 #include "analyze/engine/watch.h"
+#include "collect/image/space.h"
 #include "dtrace-chain/bundle.h"
 #include "dtrace-chain/finding.h"
 
@@ -24,6 +25,8 @@ struct dtc_reading {
 	DtcFindings *findings; /* owned; the reader adds to them */
 	GError *error;	       /* owned; for the reader: why it could not read, or not to the end */
 	guint64 all_bytes;
+	/* owned, of all of a list: where grows what is needed for a while, and what is read, if it is not kept */
+	DtcSpace *scratch;
 	/* of dtc_reading_note and dtc_reading_run alone */
 	gint steps; /* atomic: notes taken */
 	gint kib;   /* atomic: read so far; a recording that has more than 2 TiB just seems to stand still */

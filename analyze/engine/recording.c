@@ -44,7 +44,7 @@ static bool has_left_window(const struct passage *passage, int64_t time_ns)
 }
 
 /* What will be kept grows in the space. */
-static void read_kernel(struct dtc_recording *recording, DtcSpace *space, DtcSpace *scratch)
+static void read_kernel(struct dtc_recording *recording, DtcSpace *space)
 {
 	struct passage passage = begin_passage(recording);
 	struct dtc_reading *reading = &recording->source.reading;
@@ -57,7 +57,7 @@ static void read_kernel(struct dtc_recording *recording, DtcSpace *space, DtcSpa
 	guint since = 0;
 
 	dtc_census_begin(&recording->source, reader);
-	dtc_machine_set_spaces(machine, space, scratch);
+	dtc_machine_set_spaces(machine, space, recording->source.reading.scratch);
 	dtc_machine_set_environment(machine, reading->node->environment);
 	while ((event = dtc_reader_next(reader)) && !has_left_window(&passage, event->time_ns)) {
 		if (enters_window(&passage, event->time_ns))
@@ -104,7 +104,7 @@ static void read_captures(struct dtc_recording *recording, DtcSpace *space)
 	struct passage passage = begin_passage(recording);
 	uint32_t id;
 
-	dtc_packets_set_space(packets, space);
+	dtc_packets_set_spaces(packets, space, recording->source.reading.scratch);
 	while ((captured = dtc_node_captures_next(captures, &id)) && !has_left_window(&passage, captured->time_ns)) {
 		if (passage.is_before && !enters_window(&passage, captured->time_ns))
 			pass_packet(packets, http);
@@ -153,11 +153,10 @@ void dtc_recording_read(struct dtc_recording *recording)
 	if (dtc_recording_find(recording, &place))
 		return;
 	g_autoptr(DtcSpace) space = dtc_recording_open_space(recording, &place);
-	g_autoptr(DtcSpace) scratch = dtc_space_new_scratch();
 	if (reading->is_capture)
-		read_captures(recording, space ? space : scratch);
+		read_captures(recording, space ? space : recording->source.reading.scratch);
 	else
-		read_kernel(recording, space ? space : scratch, scratch);
+		read_kernel(recording, space ? space : recording->source.reading.scratch);
 	dtc_census_describe(&recording->source);
 	dtc_recording_keep(recording, &place, space);
 	if (recording->options->makes_images && dtc_recording_has_result(recording))

@@ -173,6 +173,8 @@ bool dtc_recordings_read(struct dtc_recordings *recordings, const DtcBundle *bun
 		if (!list)
 			return false;
 	}
+	if (list->len)
+		recordings->scratch = dtc_space_ref(((const struct dtc_reading *)list->pdata[0])->scratch);
 	dtc_origins_check(bundle, list, findings);
 	return dtc_access_check_machine(error) && take_all(recordings, list, needs_states, findings, error);
 }
@@ -192,5 +194,6 @@ void dtc_recordings_clear(struct dtc_recordings *recordings)
 	g_free(recordings->frames);
 	g_free(recordings->is_foreign);
 	g_free(recordings->keys);
+	dtc_space_unref(recordings->scratch);
 	*recordings = (struct dtc_recordings){ 0 };
 }

@@ -49,8 +49,9 @@ struct dtc_recordings {
 	DtcExchanges *exchanges; /* of all nodes, sorted by node; NULL unless asked for */
 	guint capture_count;	 /* files that could be read */
 	struct dtc_recording_keys *keys;
-	bool are_kept;	 /* every recording is in the store, by these keys */
-	DtcStore *store; /* borrowed; NULL: nothing is kept */
+	bool are_kept;	   /* every recording is in the store, by these keys */
+	DtcStore *store;   /* borrowed; NULL: nothing is kept */
+	DtcSpace *scratch; /* of the readings; NULL: there were none */
 };
 
 /*

@@ -174,8 +174,8 @@ static void sum_keys(GArray *first)
 
 static void group_calls(DtcHistory *h)
 {
-	g_autoptr(DtcTable) table =
-		dtc_table_new(sizeof(uint32_t)); /* as long as the trace has calls: not on the heap */
+	/* as long as the trace has calls: not on the heap */
+	g_autoptr(DtcTable) table = dtc_table_new_beside(h->filling->calls, sizeof(uint32_t));
 	dtc_table_extend(table, h->filling->calls->len);
 	uint32_t *renamed = DTC_AT(table, uint32_t, 0);
 	dtc_history_seal_calls(h, renamed);

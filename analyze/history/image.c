@@ -82,7 +82,7 @@ void dtc_history_set_spaces(DtcHistory *h, DtcSpace *space, DtcSpace *scratch)
 	for (gsize i = 0; i < G_N_ELEMENTS(lists); i++)
 		if (lists[i].is_table)
 			dtc_table_set_space((DtcTable *)get_member(h, &lists[i]), space);
-	dtc_packets_set_space(h->packets, space);
+	dtc_packets_set_spaces(h->packets, space, scratch);
 	dtc_table_set_space(h->filling->calls, scratch);
 	dtc_table_set_space(h->filling->context_calls, scratch);
 	dtc_table_set_space(h->filling->intervals->words, scratch);

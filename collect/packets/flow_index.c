@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #define BITS_MAX 32
-/* Of one that has all bits; as many as its ids take before they are packed. */
+/* Of one that has all bits. */
 #define PART_WORDS (DTC_FLOW_INDEX_COUNT * BITS_MAX / 64)
 
 DtcFlowIndex *dtc_flow_index_new(DtcSpace *space)
@@ -12,10 +12,8 @@ DtcFlowIndex *dtc_flow_index_new(DtcSpace *space)
 	DtcFlowIndex *index = g_new0(DtcFlowIndex, 1);
 	index->words = dtc_table_new(sizeof(uint64_t));
 	index->parts = dtc_table_new(sizeof(struct dtc_flow_index_part));
-	if (space) {
-		dtc_table_set_space(index->words, space);
-		dtc_table_set_space(index->parts, space);
-	}
+	dtc_table_set_space(index->words, space);
+	dtc_table_set_space(index->parts, space);
 	return index;
 }
 
@@ -23,6 +21,7 @@ void dtc_flow_index_free(DtcFlowIndex *index)
 {
 	if (!index)
 		return;
+	dtc_table_free(index->ids);
 	dtc_table_free(index->words);
 	dtc_table_free(index->parts);
 	g_free(index);
@@ -33,11 +32,13 @@ static uint32_t count_parts(uint32_t count)
 	return count / DTC_FLOW_INDEX_COUNT + (count % DTC_FLOW_INDEX_COUNT != 0);
 }
 
-uint32_t *dtc_flow_index_begin(DtcFlowIndex *index, uint32_t count)
+uint32_t *dtc_flow_index_begin(DtcFlowIndex *index, uint32_t count, DtcSpace *scratch)
 {
-	g_assert(!index->words->len);
-	dtc_table_extend(index->words, count_parts(count) * PART_WORDS + 1);
-	return (uint32_t *)(void *)index->words->data;
+	g_assert(!index->words->len && !index->ids);
+	index->ids = dtc_table_new(sizeof(uint32_t));
+	dtc_table_set_space(index->ids, scratch);
+	dtc_table_extend(index->ids, count);
+	return DTC_AT(index->ids, uint32_t, 0);
 }
 
 /* Bits from the lowest on, as words that any machine reads alike. */
@@ -60,16 +61,16 @@ static void pack_part(const uint32_t *ids, guint count, uint32_t least, guint bi
 		*words = GUINT64_TO_LE(word);
 }
 
-/* In place: a part is never longer than its ids are. */
-void dtc_flow_index_pack(DtcFlowIndex *index, uint32_t count)
+void dtc_flow_index_pack(DtcFlowIndex *index)
 {
+	uint32_t count = index->ids->len;
 	struct dtc_flow_index_part part = { 0, 0 };
 
 	for (uint32_t k = 0; k < count_parts(count); k++) {
-		uint32_t ids[DTC_FLOW_INDEX_COUNT], first = k * DTC_FLOW_INDEX_COUNT, most = 0;
+		uint32_t first = k * DTC_FLOW_INDEX_COUNT, most = 0;
+		const uint32_t *ids = DTC_AT(index->ids, uint32_t, first);
 		uint64_t words[PART_WORDS] = { 0 };
 		guint here = MIN(DTC_FLOW_INDEX_COUNT, count - first);
-		memcpy(ids, index->words->data + (gsize)first * sizeof(ids[0]), here * sizeof(ids[0]));
 		part.least = UINT32_MAX;
 		for (guint i = 0; i < here; i++) {
 			part.least = MIN(part.least, ids[i]);
@@ -78,13 +79,14 @@ void dtc_flow_index_pack(DtcFlowIndex *index, uint32_t count)
 		dtc_table_append(index->parts, &part);
 		guint bits = most > part.least ? BITS_MAX - (guint)__builtin_clz(most - part.least) : 0;
 		pack_part(ids, here, part.least, bits, words);
+		dtc_table_extend(index->words, bits);
 		memcpy(DTC_AT(index->words, uint64_t, part.at), words, bits * sizeof(words[0]));
 		part.at += bits;
 	}
 	part.least = 0;
 	dtc_table_append(index->parts, &part);
-	dtc_table_set_length(index->words, part.at);
 	dtc_table_set_length(index->words, part.at + 1);
+	g_clear_pointer(&index->ids, dtc_table_free);
 	dtc_table_settle(index->words);
 	dtc_table_settle(index->parts);
 }

@@ -20,6 +20,7 @@ _Static_assert(sizeof(struct dtc_flow_index_part) == 8, "as docs/formats.md has 
 typedef struct DtcFlowIndex {
 	DtcTable *words; /* uint64_t; one more than ids need */
 	DtcTable *parts; /* struct dtc_flow_index_part; one more, that says where the last one ends */
+	DtcTable *ids;	 /* uint32_t, until they are packed; else NULL */
 } DtcFlowIndex;
 
 /* It grows in that space; NULL: in files of its own. */
@@ -27,9 +28,10 @@ DtcFlowIndex *dtc_flow_index_new(DtcSpace *space);
 void dtc_flow_index_free(DtcFlowIndex *index);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcFlowIndex, dtc_flow_index_free)
 
-/* Room for so many ids, which the caller fills, all of them; they are there until the index is packed. */
-uint32_t *dtc_flow_index_begin(DtcFlowIndex *index, uint32_t count);
-void dtc_flow_index_pack(DtcFlowIndex *index, uint32_t count);
+/* Room for so many ids, which the caller fills, all of them; they are in scratch, or NULL, until the index is packed.
+ */
+uint32_t *dtc_flow_index_begin(DtcFlowIndex *index, uint32_t count, DtcSpace *scratch);
+void dtc_flow_index_pack(DtcFlowIndex *index);
 
 static inline uint32_t dtc_flow_index_get(const DtcFlowIndex *index, uint32_t place)
 {

@@ -81,13 +81,15 @@ void dtc_packets_free(DtcPackets *packets)
 	g_hash_table_unref(packets->interface_ids);
 	g_ptr_array_unref(packets->interfaces);
 	dtc_space_unref(packets->space);
+	dtc_space_unref(packets->scratch);
 	dtc_image_unref(packets->image);
 	g_free(packets);
 }
 
-void dtc_packets_set_space(DtcPackets *packets, DtcSpace *space)
+void dtc_packets_set_spaces(DtcPackets *packets, DtcSpace *space, DtcSpace *scratch)
 {
 	packets->space = dtc_space_ref(space);
+	packets->scratch = dtc_space_ref(scratch);
 	dtc_packed_set_space(packets->packed, space);
 }
 
@@ -597,7 +599,7 @@ static void index_by_flow(DtcPackets *packets)
 	uint32_t *counts[DTC_PACKED_COUNT], indexed_count = count_by_flow(packets);
 
 	packets->by_flow = dtc_flow_index_new(packets->space);
-	uint32_t *ids = dtc_flow_index_begin(packets->by_flow, indexed_count);
+	uint32_t *ids = dtc_flow_index_begin(packets->by_flow, indexed_count, packets->scratch);
 	for (uint32_t block = 0; block < packets->packed->blocks->len; block++) {
 		struct dtc_packed_row row = dtc_packed_find(packets->packed, block * DTC_PACKED_COUNT);
 		find_counts(packets, block, counts);
@@ -611,7 +613,7 @@ static void index_by_flow(DtcPackets *packets)
 		struct dtc_flow *flow = &get_entry(packets, i)->flow;
 		flow->packet_count -= flow->packet_first;
 	}
-	dtc_flow_index_pack(packets->by_flow, indexed_count);
+	dtc_flow_index_pack(packets->by_flow);
 }
 
 void dtc_packets_seal(DtcPackets *packets)
@@ -624,6 +626,7 @@ void dtc_packets_seal(DtcPackets *packets)
 	dtc_packed_seal(packets->packed);
 	index_by_flow(packets);
 	g_clear_pointer(&packets->space, dtc_space_unref); /* the descriptor of one that is not kept */
+	g_clear_pointer(&packets->scratch, dtc_space_unref);
 	note_places(packets);
 }
 

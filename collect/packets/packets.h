@@ -72,8 +72,8 @@ DtcPackets *dtc_packets_new(void);
 void dtc_packets_free(DtcPackets *packets);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcPackets, dtc_packets_free)
 
-/* Records grow in that space. Before the first packet. */
-void dtc_packets_set_space(DtcPackets *packets, DtcSpace *space);
+/* Records grow in one space, what is not kept in the other; both may be one. Before the first packet. */
+void dtc_packets_set_spaces(DtcPackets *packets, DtcSpace *space, DtcSpace *scratch);
 /*
  * This address is in more than one namespace of the node; loopback addresses are one. Before the first packet.
  */

@@ -44,8 +44,9 @@ struct DtcPackets {
 	uint64_t latest_count;	   /* that were ever there */
 	GArray *netns;		   /* inodes; the first is 0 */
 	DtcHomes *homes;
-	DtcSpace *space; /* owned; where records grow; NULL: in files of their own, or they are sealed */
-	DtcImage *image; /* owned; that has packed and by_flow; NULL: they are our own */
+	DtcSpace *space;   /* owned; where records grow; NULL: in files of their own, or they are sealed */
+	DtcSpace *scratch; /* owned; where what is not kept of them does; NULL: the same */
+	DtcImage *image;   /* owned; that has packed and by_flow; NULL: they are our own */
 	bool sealed;
 };
 

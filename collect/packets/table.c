@@ -25,6 +25,20 @@ DtcTable *dtc_table_new_on_heap(gsize record_size, gsize heap_bytes)
 	return table;
 }
 
+DtcTable *dtc_table_new_in(gsize record_size, gsize heap_bytes, DtcSpace *space)
+{
+	DtcTable *table = dtc_table_new_on_heap(record_size, heap_bytes);
+	dtc_table_set_space(table, space);
+	return table;
+}
+
+DtcTable *dtc_table_new_beside(const DtcTable *other, gsize record_size)
+{
+	DtcTable *table = dtc_table_new_on_heap(record_size, other->heap);
+	dtc_table_set_space(table, other->space);
+	return table;
+}
+
 DtcTable *dtc_table_new_borrowed(gsize record_size, const void *records, guint count)
 {
 	DtcTable *table = dtc_table_new(record_size);
@@ -37,8 +51,7 @@ DtcTable *dtc_table_new_borrowed(gsize record_size, const void *records, guint c
 void dtc_table_set_space(DtcTable *table, DtcSpace *space)
 {
 	g_assert(!table->space && !table->mapped && !table->is_borrowed);
-	table->space = dtc_space_ref(space);
-	table->is_shared = TRUE;
+	table->space = space ? dtc_space_ref(space) : NULL;
 }
 
 static void copy_records(char *to, const DtcTable *table)
@@ -53,24 +66,6 @@ static void release(DtcTable *table)
 		munmap(table->data, table->mapped);
 	else if (!table->is_borrowed)
 		g_free(table->data);
-}
-
-/* What it takes to have so many bytes in the space; false: there is no room. */
-static bool take(DtcTable *table, gsize bytes)
-{
-	struct dtc_part part = { .bytes = bytes - (table->parts ? table->mapped : 0) };
-	if (!table->space)
-		table->space = dtc_space_new_scratch();
-	if (!dtc_space_take(table->space, part.bytes, &part.offset))
-		return false;
-	if (!table->parts)
-		table->parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_part));
-	struct dtc_part *last = table->parts->len ? PART(table, table->parts->len - 1) : NULL;
-	if (last && last->offset + last->bytes == part.offset)
-		last->bytes += part.bytes;
-	else
-		g_array_append_val(table->parts, part);
-	return true;
 }
 
 /* That many bytes of the parts have room; false: there is none. */
@@ -92,46 +87,109 @@ static bool fill(DtcTable *table, gsize end)
 	return true;
 }
 
+static void add_part(DtcTable *table, const struct dtc_part *part)
+{
+	struct dtc_part *last = table->parts->len ? PART(table, table->parts->len - 1) : NULL;
+
+	if (last && last->offset + last->bytes == part->offset)
+		last->bytes += part->bytes;
+	else
+		g_array_append_val(table->parts, *part);
+}
+
+/* What it takes to have so many bytes in the space; false: there is no room. */
+static bool take(DtcTable *table, gsize bytes)
+{
+	gsize taken = table->parts ? table->mapped : 0;
+	struct dtc_part part;
+	bool has_room;
+
+	if (!table->space)
+		table->space = dtc_space_new_scratch();
+	if (!table->parts)
+		table->parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_part));
+	for (; taken < bytes; taken += part.bytes) {
+		if (!dtc_space_take(table->space, bytes - taken, &part, &has_room))
+			return false;
+		add_part(table, &part);
+		if (!has_room)
+			continue;
+		if (!fill(table, taken)) /* what has room is in front */
+			return false;
+		table->filled += part.bytes;
+	}
+	return true;
+}
+
 static gsize align(gsize bytes)
 {
 	return (bytes + DTC_PART_ALIGNMENT - 1) / DTC_PART_ALIGNMENT * DTC_PART_ALIGNMENT;
 }
 
-/* All parts in a row; MAP_FAILED if they cannot be mapped. */
-static char *map_parts(const DtcTable *table, gsize bytes)
+static bool map_part(const DtcTable *table, char *at, guint64 offset, gsize bytes)
 {
-	char *data = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *at = data;
-	for (guint i = 0; i < table->parts->len && at != MAP_FAILED; i++) {
+	return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, dtc_space_get_file(table->space),
+		    (off_t)offset) != MAP_FAILED;
+}
+
+/* All parts in a row, of which so many bytes are mapped elsewhere and still are; NULL if they cannot be mapped. */
+static char *map_new_parts(const DtcTable *table, gsize old, gsize bytes)
+{
+	char *data = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	gsize begin = 0; /* of the part */
+
+	if (data == MAP_FAILED)
+		return NULL;
+	for (guint i = 0; i < table->parts->len; i++) {
 		const struct dtc_part *part = PART(table, i);
-		if (mmap(at, part->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-			 dtc_space_get_file(table->space), (off_t)part->offset) == MAP_FAILED) {
+		gsize there = CLAMP(old, begin, begin + part->bytes) - begin;
+		if (there < part->bytes &&
+		    !map_part(table, data + begin + there, part->offset + there, part->bytes - there)) {
 			munmap(data, bytes);
-			return MAP_FAILED;
+			return NULL;
 		}
-		at += part->bytes;
+		begin += part->bytes;
 	}
 	return data;
+}
+
+/* Mappings of the parts go there with their pages, which would have to be given anew one by one. */
+static void move_old_parts(const DtcTable *table, gsize old, char *data)
+{
+	gsize begin = 0; /* of the part */
+
+	for (guint i = 0; begin < old; i++) {
+		const struct dtc_part *part = PART(table, i);
+		gsize bytes = MIN(part->bytes, old - begin);
+		char *from = table->data + begin, *to = data + begin;
+		begin += part->bytes;
+		if (mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED)
+			continue;
+		if (!map_part(table, to, part->offset, bytes)) /* it was mapped piece by piece */
+			g_error("out of memory: %" G_GSIZE_FORMAT " bytes of records cannot be mapped", bytes);
+		munmap(from, bytes);
+	}
 }
 
 /* The records move to a longer mapping of the space; false if that cannot be had, and nothing has moved. */
 static bool map_in_space(DtcTable *table, gsize bytes)
 {
+	gsize old = table->parts ? table->mapped : 0;
 	bool was_there = table->parts != NULL;
 	if (!take(table, bytes))
 		return false;
-	/* one part grows with its pages, which many would have to be given anew */
-	bool can_grow = was_there && table->parts->len == 1;
-	char *data = can_grow ? mremap(table->data, table->mapped, bytes, MREMAP_MAYMOVE) : map_parts(table, bytes);
-	if (data == MAP_FAILED)
+	char *data = map_new_parts(table, old, bytes);
+	if (!data)
 		return false;
-	if (!was_there && !fill(table, align((gsize)table->len * table->size))) {
+	if (was_there) {
+		move_old_parts(table, old, data);
+	} else if (!fill(table, align((gsize)table->len * table->size))) {
 		munmap(data, bytes);
 		return false;
-	}
-	if (!was_there)
+	} else {
 		copy_records(data, table);
-	if (!can_grow)
 		release(table);
+	}
 	table->data = data;
 	return true;
 }
@@ -140,16 +198,25 @@ static void leave_space(DtcTable *table)
 {
 	g_clear_pointer(&table->parts, g_array_unref);
 	g_clear_pointer(&table->space, dtc_space_unref);
-	table->is_shared = FALSE;
 	table->filled = 0;
 }
 
-/* Nobody has those parts mapped any more. */
-static void give_back(DtcSpace *space, const GArray *parts)
+/* What is behind the first left bytes of parts, of which the first filled have room; nobody has it mapped any more. */
+static void give_back(DtcSpace *space, GArray *parts, gsize filled, gsize left)
 {
-	for (guint i = parts ? parts->len : 0; i-- > 0;) {
-		const struct dtc_part *part = &g_array_index(parts, struct dtc_part, i);
-		dtc_space_give_back(space, part->offset, part->bytes);
+	gsize end = 0; /* of the last part */
+
+	for (guint i = 0; i < parts->len; i++)
+		end += g_array_index(parts, struct dtc_part, i).bytes;
+	while (end > left) {
+		struct dtc_part *last = &g_array_index(parts, struct dtc_part, parts->len - 1);
+		gsize bytes = MIN(end - left, last->bytes);
+		end -= bytes;
+		last->bytes -= bytes;
+		gsize has_room = CLAMP(filled, end, end + bytes) - end;
+		dtc_space_give_back(space, last->offset + last->bytes, dtc_space_is_scratch(space) ? has_room : bytes);
+		if (!last->bytes)
+			g_array_set_size(parts, parts->len - 1);
 	}
 }
 
@@ -158,8 +225,8 @@ void dtc_table_free(DtcTable *table)
 	if (!table)
 		return;
 	release(table);
-	if (table->is_shared)
-		give_back(table->space, table->parts);
+	if (table->parts)
+		give_back(table->space, table->parts, table->filled, 0);
 	leave_space(table);
 	g_free(table);
 }
@@ -169,10 +236,11 @@ static void move(DtcTable *table, gsize bytes)
 {
 	g_autoptr(DtcSpace) left = table->space ? dtc_space_ref(table->space) : NULL;
 	g_autoptr(GArray) parts = table->parts ? g_array_ref(table->parts) : NULL;
-	bool was_shared = table->is_shared;
+	bool was_kept = table->space && !dtc_space_is_scratch(table->space);
+	gsize filled = table->filled;
 
 	leave_space(table);
-	if (!was_shared || !map_in_space(table, bytes)) {
+	if (!was_kept || !map_in_space(table, bytes)) {
 		char *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (data == MAP_FAILED)
 			g_error("out of memory: %" G_GSIZE_FORMAT " bytes for records", bytes);
@@ -182,8 +250,8 @@ static void move(DtcTable *table, gsize bytes)
 		table->data = data;
 	}
 	table->mapped = bytes;
-	if (was_shared)
-		give_back(left, parts);
+	if (parts)
+		give_back(left, parts, filled, 0);
 }
 
 /* The records move to a mapping of that many bytes. */
@@ -194,53 +262,32 @@ static void map(DtcTable *table, gsize bytes)
 	table->mapped = bytes;
 }
 
-/* What is behind the records goes back to the space. */
+/* What is behind the records, some of which may have no room, goes back to the space. */
 static void trim(DtcTable *table)
 {
 	gsize used = MAX(align((gsize)table->len * table->size), DTC_PART_ALIGNMENT);
+	if (dtc_space_is_scratch(table->space))
+		used = MIN(used, table->filled);
 	if (used >= table->mapped)
 		return;
 	munmap(table->data + used, table->mapped - used);
-	for (gsize excess = table->mapped - used; excess;) {
-		struct dtc_part *last = PART(table, table->parts->len - 1);
-		gsize bytes = MIN(excess, last->bytes);
-		last->bytes -= bytes;
-		dtc_space_give_back(table->space, last->offset + last->bytes, bytes);
-		if (!last->bytes)
-			g_array_set_size(table->parts, table->parts->len - 1);
-		excess -= bytes;
-	}
+	give_back(table->space, table->parts, table->filled, used);
 	table->mapped = used;
 	table->filled = MIN(table->filled, used);
 	table->capacity = (guint)MIN(table->capacity, used / table->size);
 }
 
-/* What is behind the records, which may have no room, is not there any more. */
-static void unmap_rest(DtcTable *table)
-{
-	gsize used = MIN(MAX(align((gsize)table->len * table->size), DTC_PART_ALIGNMENT), table->filled);
-
-	if (used < table->mapped)
-		munmap(table->data + used, table->mapped - used);
-	table->mapped = used;
-	table->capacity = (guint)MIN(table->capacity, used / table->size);
-}
-
 void dtc_table_settle(DtcTable *table)
 {
-	bool is_kept = table->is_shared && !dtc_space_is_scratch(table->space);
-
-	if (is_kept && table->parts)
+	if (table->parts)
 		trim(table);
-	else if (table->parts)
-		unmap_rest(table);
-	if (!is_kept)
+	if (!table->space || dtc_space_is_scratch(table->space))
 		leave_space(table);
 }
 
 void dtc_table_save(const DtcTable *table, DtcImageWriter *writer, const char *name)
 {
-	bool is_placed = table->parts != NULL && table->is_shared;
+	bool is_placed = table->parts != NULL;
 	dtc_image_add_placed(writer, name, table->size, table->data, table->len, is_placed ? table->space : NULL,
 			     is_placed ? PART(table, 0) : NULL);
 }

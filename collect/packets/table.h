@@ -17,14 +17,13 @@
 typedef struct DtcTable {
 	char *data; /* borrowed: len records */
 	guint len;
-	guint capacity;	    /* records that fit into what is touched; private from here on */
-	gsize size;	    /* of a record */
-	gsize heap;	    /* bytes up to which it stays there */
-	gsize mapped;	    /* bytes; 0: on the heap, or borrowed */
-	gsize filled;	    /* bytes of these that have room in the space */
-	DtcSpace *space;    /* where it grows; NULL: that is not known yet, or it has settled */
-	GArray *parts;	    /* struct dtc_part of the space, all of it; NULL: it is elsewhere */
-	gboolean is_shared; /* the space was given, and is not only its own */
+	guint capacity;	 /* records that fit into what is touched; private from here on */
+	gsize size;	 /* of a record */
+	gsize heap;	 /* bytes up to which it stays there */
+	gsize mapped;	 /* bytes; 0: on the heap, or borrowed */
+	gsize filled;	 /* bytes of these that have room in the space */
+	DtcSpace *space; /* where it grows; NULL: that is not known yet, or it has settled */
+	GArray *parts;	 /* struct dtc_part of the space, all of it; NULL: it is elsewhere */
 	gboolean is_borrowed;
 } DtcTable;
 
@@ -34,6 +33,10 @@ DtcTable *dtc_table_new(gsize record_size);
  * answers, most of them not much larger than that, files would cost more than they save.
  */
 DtcTable *dtc_table_new_on_heap(gsize record_size, gsize heap_bytes);
+/* The same, and what outgrows the heap grows in that space (dtc_table_set_space). */
+DtcTable *dtc_table_new_in(gsize record_size, gsize heap_bytes, DtcSpace *space);
+/* As much on the heap as another one, and then in its space. */
+DtcTable *dtc_table_new_beside(const DtcTable *other, gsize record_size);
 /* Shows records that stay where they are, and must outlive it. */
 DtcTable *dtc_table_new_borrowed(gsize record_size, const void *records, guint count);
 void dtc_table_free(DtcTable *table);
@@ -41,7 +44,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcTable, dtc_table_free)
 
 /*
  * What outgrows the heap grows in that space, and not in a file of its own: a node has a dozen tables, and 1,800 files
- * of 200 nodes were a twentieth of the CPU time of all that was asked of them. While it has no records.
+ * of 200 nodes were a twentieth of the CPU time of all that was asked of them. NULL: in its own. While it has no
+ * records.
  */
 void dtc_table_set_space(DtcTable *table, DtcSpace *space);
 /* A section of an image, which borrows the records; those in a space need not be written if that becomes the image. */

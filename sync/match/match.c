@@ -75,6 +75,7 @@ struct matcher {
 	GHashTable *node_by_address; /* struct address_key -> node + 1, or 0 if several claim it */
 	uint32_t seed;		     /* of all hashes: who writes a recording must not choose the buckets */
 	struct part *parts;	     /* while they are matched */
+	DtcSpace *scratch;	     /* borrowed; where long lists are, or NULL */
 };
 
 struct address_key {
@@ -158,7 +159,7 @@ static void count_node(gpointer data, guint node)
 	count_packets(source->capture, counts->captured, unused);
 	relation->identity = !source->kernel;
 	if (source->kernel && source->capture && (counts->kernel[0] || counts->kernel[1]))
-		dtc_relation_estimate(relation, source->kernel, source->capture);
+		dtc_relation_estimate(relation, source->kernel, source->capture, matcher->scratch);
 }
 
 /*
@@ -205,6 +206,11 @@ static const DtcPackets *get_packets(const struct matcher *matcher, const struct
 static const struct dtc_flow *get_flow(const struct matcher *matcher, const struct dtc_passage *passage)
 {
 	return dtc_packets_get_flow(get_packets(matcher, passage), passage->flow);
+}
+
+static DtcTable *new_seen(const struct matcher *matcher)
+{
+	return dtc_table_new_in(sizeof(struct dtc_seen), DTC_SEEN_BYTES, matcher->scratch);
 }
 
 static void get_seen(const struct matcher *matcher, const struct dtc_passage *passage, guint limit, DtcTable *seen)
@@ -385,9 +391,10 @@ static bool has_ranges(const struct dtc_flow *flow)
 	return flow->protocol == DTC_PROTOCOL_TCP && (flow->source_port || flow->destination_port);
 }
 
-static void part_init(struct part *part)
+static void part_init(struct part *part, DtcSpace *scratch)
 {
 	part->messages = dtc_table_new(sizeof(struct dtc_message));
+	dtc_table_set_space(part->messages, scratch);
 	part->comparisons = g_array_new(FALSE, FALSE, sizeof(struct comparison));
 }
 
@@ -418,8 +425,7 @@ static void deliver(struct matcher *matcher, const struct part *part)
 static void compare_passages(const struct matcher *matcher, struct part *part, struct dtc_passage *from,
 			     struct dtc_passage *to)
 {
-	g_autoptr(DtcTable) sent = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
-	g_autoptr(DtcTable) received = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
+	g_autoptr(DtcTable) sent = new_seen(matcher), received = new_seen(matcher);
 	struct comparison found = { .from = from->node, .to = to->node };
 	guint before = part->messages->len;
 	const struct dtc_flow *flow = get_flow(matcher, from);
@@ -436,8 +442,7 @@ static void compare_passages(const struct matcher *matcher, struct part *part, s
 /* How many of the first packets of both passages are the same; both lists are short. */
 static guint count_common(const struct matcher *matcher, const struct dtc_passage *one, const struct dtc_passage *other)
 {
-	g_autoptr(DtcTable) a = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
-	g_autoptr(DtcTable) b = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
+	g_autoptr(DtcTable) a = new_seen(matcher), b = new_seen(matcher);
 	get_seen(matcher, one, SAMPLE_PACKETS, a);
 	get_seen(matcher, other, SAMPLE_PACKETS, b);
 	guint common = 0;
@@ -565,7 +570,7 @@ static void match_part(gpointer data, guint index)
 	struct part *part = &matcher->parts[index];
 	struct flow_group group;
 
-	part_init(part);
+	part_init(part, matcher->scratch);
 	for (guint g = part->first; g < part->end && get_group(matcher, g, &group); g += group.count)
 		match_group(matcher, part, &group);
 }
@@ -608,9 +613,9 @@ static guint match_groups(struct matcher *matcher)
 	return limited_count;
 }
 
-static DtcTable *get_bare(const DtcPackets *packets, enum dtc_direction direction)
+static DtcTable *get_bare(const struct matcher *matcher, const DtcPackets *packets, enum dtc_direction direction)
 {
-	DtcTable *seen = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
+	DtcTable *seen = new_seen(matcher);
 	uint32_t i = packets ? dtc_packets_find_without_flow(packets, 0) : DTC_NONE;
 	for (; i != DTC_NONE; i = dtc_packets_find_without_flow(packets, i + 1)) {
 		const struct dtc_packet packet = dtc_packets_read(packets, i);
@@ -626,10 +631,10 @@ static void match_bare(struct matcher *matcher)
 {
 	for (guint a = 0; a < matcher->count; a++) {
 		const DtcPackets *from = matcher->sources[a].kernel;
-		g_autoptr(DtcTable) sent = get_bare(from, DTC_SENT);
+		g_autoptr(DtcTable) sent = get_bare(matcher, from, DTC_SENT);
 		for (guint b = 0; b < matcher->count && sent->len; b++) {
 			const DtcPackets *to = matcher->sources[b].kernel;
-			g_autoptr(DtcTable) received = get_bare(to, DTC_RECEIVED);
+			g_autoptr(DtcTable) received = get_bare(matcher, to, DTC_RECEIVED);
 			g_autoptr(DtcTable) messages = dtc_table_new(sizeof(struct dtc_message));
 			struct dtc_passage_result result;
 			if (a == b || !received->len)
@@ -744,10 +749,10 @@ static void match_translated(struct matcher *matcher)
 {
 	g_autoptr(GArray) samples = g_array_new(FALSE, FALSE, sizeof(struct sample));
 	g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(struct sample));
-	g_autoptr(DtcTable) seen = dtc_table_new_on_heap(sizeof(struct dtc_seen), DTC_SEEN_BYTES);
+	g_autoptr(DtcTable) seen = new_seen(matcher);
 	g_autofree uint8_t *ports = find_received_ports(matcher);
 	struct part part = { 0 };
-	part_init(&part);
+	part_init(&part, matcher->scratch);
 	for (guint i = 0; i < matcher->passages->len; i++) {
 		const struct dtc_passage *passage = get_any_passage(matcher, i);
 		guint place = get_ports_place(matcher, passage);
@@ -817,7 +822,8 @@ static void count_unused(struct matcher *matcher)
 	}
 }
 
-DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint count, DtcFindings *findings)
+DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint count, DtcSpace *scratch,
+			      DtcFindings *findings)
 {
 	g_autoptr(GPtrArray) names = g_ptr_array_new();
 	for (guint i = 0; i < count; i++)
@@ -830,7 +836,9 @@ DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint coun
 		.passages = g_array_new(FALSE, FALSE, sizeof(struct dtc_passage)),
 		.node_by_address = g_hash_table_new_full(hash_address, equal_addresses, g_free, NULL),
 		.seed = g_random_int(),
+		.scratch = scratch,
 	};
+	dtc_matches_set_space(matcher.matches, scratch);
 	gather_passages(&matcher, findings);
 	g_qsort_with_data(matcher.passages->data, (gint)matcher.passages->len, sizeof(struct dtc_passage),
 			  compare_places, &matcher);

@@ -55,11 +55,17 @@ struct dtc_match_pair {
 
 typedef struct DtcMatches DtcMatches;
 
-/* Messages between the nodes of sources (node i is sources[i]). Never fails; oddities go to findings. Caller owns. */
-DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint count, DtcFindings *findings);
+/*
+ * Messages between the nodes of sources (node i is sources[i]), which grow in scratch, as lists that are needed for a
+ * while do; NULL: in files of their own. Never fails; oddities go to findings. Caller owns.
+ */
+DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint count, DtcSpace *scratch,
+			      DtcFindings *findings);
 
 /* An empty set of messages between named nodes, to be filled by dtc_matches_add. */
 DtcMatches *dtc_matches_new(const char *const *names, guint count);
+/* Where messages grow that are too many for the heap; NULL: in files of their own. While there are none. */
+void dtc_matches_set_space(DtcMatches *matches, DtcSpace *space);
 /* False (and nothing added) if from and to are the same node or a time is beyond DTC_MATCH_TIME_LIMIT. */
 bool dtc_matches_add(DtcMatches *matches, guint from, guint to, int64_t sent_ns, int64_t received_ns);
 /*

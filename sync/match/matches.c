@@ -20,6 +20,7 @@ struct DtcMatches {
 	GPtrArray *pairs;
 	struct pair *last; /* that was looked for, or NULL: messages come pair by pair */
 	bool sorted;
+	DtcSpace *space; /* or NULL */
 };
 
 static void pair_free(gpointer data)
@@ -44,6 +45,12 @@ DtcMatches *dtc_matches_new(const char *const *names, guint count)
 	return matches;
 }
 
+void dtc_matches_set_space(DtcMatches *matches, DtcSpace *space)
+{
+	g_assert(!matches->space && !matches->pairs->len);
+	matches->space = space ? dtc_space_ref(space) : NULL;
+}
+
 void dtc_matches_free(DtcMatches *matches)
 {
 	if (!matches)
@@ -54,6 +61,7 @@ void dtc_matches_free(DtcMatches *matches)
 	g_strfreev(matches->names);
 	g_hash_table_unref(matches->pair_by_nodes);
 	g_ptr_array_unref(matches->pairs);
+	dtc_space_unref(matches->space);
 	g_free(matches);
 }
 
@@ -71,6 +79,8 @@ static struct pair *find_pair(DtcMatches *matches, guint one, guint other)
 	pair->b = b;
 	pair->ab = dtc_table_new(sizeof(struct dtc_message));
 	pair->ba = dtc_table_new(sizeof(struct dtc_message));
+	dtc_table_set_space(pair->ab, matches->space);
+	dtc_table_set_space(pair->ba, matches->space);
 	g_hash_table_insert(matches->pair_by_nodes, g_memdup2(&key, sizeof(key)), pair);
 	g_ptr_array_add(matches->pairs, pair);
 	matches->sorted = false;

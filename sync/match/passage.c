@@ -373,7 +373,7 @@ static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_si
 {
 	if (!sent->seen->len || !received->seen->len)
 		return;
-	g_autoptr(DtcTable) segments = dtc_table_new_on_heap(sizeof(struct segment), DTC_SEEN_BYTES);
+	g_autoptr(DtcTable) segments = dtc_table_new_beside(sent->seen, sizeof(struct segment));
 	uint32_t base = get_packet(sent, 0).seq;
 	collect_segments(sent, base, segments, result);
 	bool both_from_start = is_syn(sent) && is_syn(received);

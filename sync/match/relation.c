@@ -91,11 +91,11 @@ static guint64 hash_key(const struct packet_key *key)
 	return hash;
 }
 
-static struct side make_side(const DtcPackets *packets)
+static struct side make_side(const DtcPackets *packets, DtcSpace *scratch)
 {
 	uint32_t count = dtc_packets_get_flow_count(packets);
 	struct side side = { packets, g_new0(struct flow_key, (gsize)count + 1),
-			     dtc_table_new_on_heap(sizeof(struct taken), LIST_BYTES) };
+			     dtc_table_new_in(sizeof(struct taken), LIST_BYTES, scratch) };
 	for (uint32_t i = 0; i < count; i++) {
 		const struct dtc_flow *flow = dtc_packets_get_flow(packets, i);
 		guint64 hash = mix(G_GUINT64_CONSTANT(0xcbf29ce484222325), flow->source, 16);
@@ -186,7 +186,7 @@ static struct places index_places(const struct side *kernel)
 	struct places places = { NULL, 1, 1, (guint64)g_random_int() << 32 | g_random_int() | 1 };
 	for (; places.mask / 2 < kernel->taken->len; places.bits++)
 		places.mask = places.mask * 2 + 1;
-	places.table = dtc_table_new_on_heap(sizeof(uint32_t), LIST_BYTES);
+	places.table = dtc_table_new_beside(kernel->taken, sizeof(uint32_t));
 	dtc_table_set_length(places.table, places.mask + 1);
 	for (uint32_t i = 0; i < kernel->taken->len; i++) {
 		uint32_t *slot = find_slot(&places, kernel, get_record(kernel, i)->hash);
@@ -254,14 +254,14 @@ static void list_pairings(const struct side sides[2], DtcTable *pairings)
 }
 
 /* What both sources saw, by time. */
-static DtcTable *find_pairings(const DtcPackets *kernel, const DtcPackets *capture)
+static DtcTable *find_pairings(const DtcPackets *kernel, const DtcPackets *capture, DtcSpace *scratch)
 {
-	struct side sides[2] = { make_side(kernel), make_side(capture) };
+	struct side sides[2] = { make_side(kernel, scratch), make_side(capture, scratch) };
 	uint32_t packet_count = MAX(dtc_packets_get_count(kernel), dtc_packets_get_count(capture));
 	uint32_t share = MAX(1, packet_count / PACKETS_USED);
 	collect(&sides[0], share);
 	collect(&sides[1], share);
-	DtcTable *pairings = dtc_table_new_on_heap(sizeof(struct pairing), LIST_BYTES);
+	DtcTable *pairings = dtc_table_new_in(sizeof(struct pairing), LIST_BYTES, scratch);
 	find_partners(sides);
 	list_pairings(sides, pairings);
 	clear_side(&sides[0]);
@@ -308,9 +308,10 @@ static double get_rate(const DtcTable *pairings)
 	return count > 0 ? rates[count / 2] : 0;
 }
 
-void dtc_relation_estimate(struct dtc_relation *relation, const DtcPackets *kernel, const DtcPackets *capture)
+void dtc_relation_estimate(struct dtc_relation *relation, const DtcPackets *kernel, const DtcPackets *capture,
+			   DtcSpace *scratch)
 {
-	g_autoptr(DtcTable) pairings = find_pairings(kernel, capture);
+	g_autoptr(DtcTable) pairings = find_pairings(kernel, capture, scratch);
 	if (!pairings->len)
 		return;
 	relation->rate = get_rate(pairings);

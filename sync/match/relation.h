@@ -23,8 +23,9 @@ struct dtc_relation {
 };
 
 void dtc_relation_clear(struct dtc_relation *relation);
-/* Estimates the relation from one node's two sources; count stays 0 if they share no packet. */
-void dtc_relation_estimate(struct dtc_relation *relation, const DtcPackets *kernel, const DtcPackets *capture);
+/* Estimates the relation from one node's two sources; count stays 0 if they share no packet. scratch: or NULL. */
+void dtc_relation_estimate(struct dtc_relation *relation, const DtcPackets *kernel, const DtcPackets *capture,
+			   DtcSpace *scratch);
 bool dtc_relation_to_node(const struct dtc_relation *relation, int64_t capture_ns, int64_t *ret_node_ns);
 
 /* For the matcher, which fills them: the node's relation, and the final order of the pairs. */

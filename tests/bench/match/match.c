@@ -190,7 +190,7 @@ static bool run(guint index, guint percent)
 	guint64 before = watch.peak_bytes = get_anonymous_bytes();
 	GThread *thread = g_thread_new("memory", watch_memory, &watch);
 	clock_t begin = clock();
-	g_autoptr(DtcMatches) matches = dtc_match_packets(sources, 2, findings);
+	g_autoptr(DtcMatches) matches = dtc_match_packets(sources, 2, NULL, findings);
 	double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
 	watch.peak_bytes = MAX(watch.peak_bytes, get_anonymous_bytes());
 	g_atomic_int_set(&watch.is_done, 1);

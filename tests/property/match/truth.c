@@ -199,7 +199,7 @@ static DtcMatches *match(const struct world *world, bool is_swapped)
 		sources[i].node = names[i ^ is_swapped];
 		sources[i].kernel = packets[i ^ is_swapped];
 	}
-	return dtc_match_packets(sources, 2, findings);
+	return dtc_match_packets(sources, 2, NULL, findings);
 }
 
 static struct dtc_match_pair get_pair(const DtcMatches *matches)

@@ -78,7 +78,7 @@ static void align_once(const struct dtc_recordings *recordings, int64_t *ret_pac
 	};
 	struct dtc_fit_options options = dtc_fit_options_default();
 	options.reference = HOST;
-	g_autoptr(DtcMatches) matches = dtc_match_packets(sources, 2, findings);
+	g_autoptr(DtcMatches) matches = dtc_match_packets(sources, 2, NULL, findings);
 	g_autoptr(DtcSync) by_packets = dtc_fit_clocks(matches, &options, findings, &error);
 	g_assert_no_error(error);
 	*ret_packets_ns = measure(dtc_sync_get_clocks(by_packets));

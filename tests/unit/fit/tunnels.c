@@ -82,7 +82,7 @@ static void test_envelope(gconstpointer data)
 	g_autoptr(DtcPackets) a = read_capture(files[0]), b = read_capture(files[1]);
 	const struct dtc_match_source sources[] = { { .node = "a", .capture = a }, { .node = "b", .capture = b } };
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
-	g_autoptr(DtcMatches) matches = dtc_match_packets(sources, 2, findings);
+	g_autoptr(DtcMatches) matches = dtc_match_packets(sources, 2, NULL, findings);
 	struct dtc_match_pair pair;
 	g_assert_cmpuint(dtc_matches_get_pair_count(matches), ==, 1);
 	dtc_matches_get_pair(matches, 0, &pair);

@@ -213,8 +213,8 @@ static char *write_parts(int *ret_file)
 	g_assert_no_error(error);
 	g_autoptr(DtcSpace) space = dtc_space_new(dup(*ret_file), DTC_SPACE_HEAD);
 	for (guint i = 0; i < G_N_ELEMENTS(parts); i++) {
-		parts[i].bytes = K64;
-		g_assert_true(dtc_space_take(space, K64, &parts[i].offset));
+		bool has_room;
+		g_assert_true(dtc_space_take(space, K64, &parts[i], &has_room));
 	}
 	const struct dtc_part first[] = { parts[0], parts[2], parts[4] }, other[] = { parts[1], parts[3] };
 	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
@@ -357,8 +357,8 @@ static void test_elsewhere_of_space(void)
 	for (gsize i = 0; i < 3 * DTC_PART_ALIGNMENT; i++)
 		parts_data[i] = (char)(i * 31 >> 4);
 	for (guint i = 0; i < 2; i++) {
-		parts[i].bytes = (i + 1) * DTC_PART_ALIGNMENT;
-		g_assert_true(dtc_space_take(space, parts[i].bytes, &parts[i].offset));
+		bool has_room;
+		g_assert_true(dtc_space_take(space, (i + 1) * DTC_PART_ALIGNMENT, &parts[i], &has_room));
 		g_assert_cmpint(
 			pwrite(file, parts_data + (i ? DTC_PART_ALIGNMENT : 0), parts[i].bytes, (off_t)parts[i].offset),
 			==, (ssize_t)parts[i].bytes);

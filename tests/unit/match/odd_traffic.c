@@ -69,7 +69,7 @@ static struct dtc_match_pair match(struct world *world, DtcMatches **ret_matches
 		dtc_packets_seal(world->packets[i]);
 		sources[i].kernel = world->packets[i];
 	}
-	*ret_matches = dtc_match_packets(sources, 2, findings);
+	*ret_matches = dtc_match_packets(sources, 2, NULL, findings);
 	for (guint i = 0; i < 2; i++)
 		dtc_packets_free(world->packets[i]);
 	g_assert_cmpuint(dtc_matches_get_pair_count(*ret_matches), <=, 1);

@@ -71,7 +71,7 @@ static DtcMatches *match(struct made *const *kernel, struct made *const *capture
 			sources[i].capture = capture[i]->packets;
 		}
 	}
-	DtcMatches *matches = dtc_match_packets(sources, count, findings);
+	DtcMatches *matches = dtc_match_packets(sources, count, NULL, findings);
 	for (guint i = 0; i < count; i++) {
 		if (kernel && kernel[i])
 			dtc_packets_free(kernel[i]->packets);

@@ -176,10 +176,10 @@ static void test_flow_index(void)
 		g_autoptr(GRand) rand = g_rand_new_with_seed(k);
 		g_autoptr(DtcFlowIndex) index = dtc_flow_index_new(NULL);
 		g_autofree uint32_t *ids = g_new(uint32_t, counts[k] + 1);
-		uint32_t *to = dtc_flow_index_begin(index, counts[k]);
+		uint32_t *to = dtc_flow_index_begin(index, counts[k], NULL);
 		for (guint i = 0; i < counts[k]; i++)
 			to[i] = ids[i] = i / 64 % 3 == 0 ? 70 : i / 64 % 3 == 1 ? i + draw(rand) % 9 : draw(rand);
-		dtc_flow_index_pack(index, counts[k]);
+		dtc_flow_index_pack(index);
 		for (guint i = 0; i < counts[k]; i++)
 			g_assert_cmpuint(dtc_flow_index_get(index, i), ==, ids[i]);
 	}

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static guint count_open_files(void)
@@ -72,6 +73,67 @@ static void test_on_heap(void)
 	append(table, 100000, 300000);
 	g_assert_cmpuint(count_open_files(), ==, before + 1);
 	check(table, 300000);
+}
+
+/* What of a space has room. */
+static guint64 count_bytes(const DtcSpace *space)
+{
+	struct stat info;
+	g_assert_cmpint(fstat(dtc_space_get_file(space), &info), ==, 0);
+	return (guint64)info.st_blocks * 512;
+}
+
+/* What tables gave back to a scratch space others take, also where it lies in pieces between what is still needed. */
+static void test_taken_again(void)
+{
+	g_autoptr(DtcSpace) scratch = dtc_space_new_scratch();
+	DtcTable *tables[8];
+	for (guint i = 0; i < G_N_ELEMENTS(tables); i++) {
+		tables[i] = dtc_table_new(sizeof(guint64));
+		dtc_table_set_space(tables[i], scratch);
+	}
+	for (guint step = 0; step < 10; step++)
+		for (guint i = 0; i < G_N_ELEMENTS(tables); i++)
+			append(tables[i], step * 20000, (step + 1) * 20000);
+	guint64 before = count_bytes(scratch);
+	for (guint i = 0; i < G_N_ELEMENTS(tables); i += 2)
+		g_clear_pointer(&tables[i], dtc_table_free);
+	for (guint i = 0; i < G_N_ELEMENTS(tables); i += 2) {
+		tables[i] = dtc_table_new_beside(tables[i + 1], sizeof(guint64));
+		append(tables[i], 0, 200000);
+	}
+	g_assert_cmpuint(count_bytes(scratch), <, before + 200000 * sizeof(guint64));
+	for (guint i = 0; i < G_N_ELEMENTS(tables); i++) {
+		check(tables[i], 200000);
+		dtc_table_free(tables[i]);
+	}
+}
+
+static gpointer grow_and_free(gpointer data)
+{
+	for (guint round = 0; round < 20; round++) {
+		g_autoptr(DtcTable) one = dtc_table_new_in(sizeof(guint64), 1 << 16, data);
+		g_autoptr(DtcTable) other = dtc_table_new_beside(one, sizeof(guint64));
+		for (guint step = 0; step < 5; step++) {
+			append(one, step * 10000, (step + 1) * 10000);
+			append(other, step * 7000, (step + 1) * 7000);
+		}
+		check(one, 50000);
+		dtc_table_settle(other);
+		check(other, 35000);
+	}
+	return NULL;
+}
+
+/* Threads take of one scratch space and give back to it at the same time. */
+static void test_threads(void)
+{
+	g_autoptr(DtcSpace) scratch = dtc_space_new_scratch();
+	GThread *threads[4];
+	for (guint i = 0; i < G_N_ELEMENTS(threads); i++)
+		threads[i] = g_thread_new("table", grow_and_free, scratch);
+	for (guint i = 0; i < G_N_ELEMENTS(threads); i++)
+		g_thread_join(threads[i]);
 }
 
 /* An image of tables that took turns, so that the parts of each lie among the others'. */
@@ -244,6 +306,8 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/table/settle", test_settle);
 	g_test_add_func("/table/on-heap", test_on_heap);
+	g_test_add_func("/table/taken-again", test_taken_again);
+	g_test_add_func("/table/threads", test_threads);
 	g_test_add_func("/table/image", test_image);
 	g_test_add_func("/table/damaged-image", test_damaged_image);
 	g_test_add_func("/table/no-room", test_no_room);
