@@ -23,11 +23,11 @@ static int compare_points(const void *left, const void *right)
 
 static void sort_points(struct dtc_point *points, guint count)
 {
-	g_autofree struct dtc_keyed *keyed = g_new(struct dtc_keyed, count);
+	g_autofree struct dtc_keyed *keyed = g_new(struct dtc_keyed, 2 * (gsize)count);
 	g_autofree struct dtc_point *before = g_memdup2(points, count * sizeof(*points));
 	for (guint i = 0; i < count; i++)
 		keyed[i] = (struct dtc_keyed){ (guint64)points[i].x ^ (guint64)1 << 63, i, 0 };
-	dtc_keyed_sort(keyed, count);
+	dtc_keyed_sort(keyed, count, keyed + count);
 	for (guint i = 0; i < count; i++)
 		points[i] = before[keyed[i].index];
 	for (guint i = 0, next; i < count; i = next) {

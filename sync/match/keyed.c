@@ -69,7 +69,7 @@ static void compare_rest(struct dtc_keyed *items, gsize count, guint64 least, gu
 	}
 }
 
-void dtc_keyed_sort(struct dtc_keyed *items, gsize count)
+void dtc_keyed_sort(struct dtc_keyed *items, gsize count, struct dtc_keyed *other)
 {
 	if (count < COUNTED_LEAST) {
 		if (count)
@@ -78,7 +78,6 @@ void dtc_keyed_sort(struct dtc_keyed *items, gsize count)
 	}
 	guint64 least;
 	guint shift = find_shift(items, count, &least);
-	g_autofree struct dtc_keyed *other = g_new(struct dtc_keyed, count);
 	struct dtc_keyed *from = items, *to = other;
 	for (guint digit = 0; digit < DIGITS; digit++) {
 		scatter_by_digit(from, count, least, shift + digit * DIGIT_BITS, to);

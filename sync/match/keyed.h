@@ -15,5 +15,5 @@ struct dtc_keyed {
 };
 _Static_assert(sizeof(struct dtc_keyed) == 16, "one per packet of a flow");
 
-/* By key, then side, then index. */
-void dtc_keyed_sort(struct dtc_keyed *items, gsize count);
+/* By key, then side, then index. other: room for as many, of the caller; what is in it afterwards means nothing. */
+void dtc_keyed_sort(struct dtc_keyed *items, gsize count, struct dtc_keyed *other);

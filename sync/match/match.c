@@ -58,8 +58,10 @@ struct comparison {
 
 /* Groups of passages that are compared one after the other, by one thread. */
 struct part {
-	guint first, end;    /* passages */
-	DtcTable *messages;  /* struct dtc_message */
+	guint first, end; /* passages */
+	struct dtc_passage_lists lists;
+	DtcTable *sent; /* struct dtc_seen, of what is compared now */
+	DtcTable *received;
 	GArray *comparisons; /* struct comparison */
 	guint limited_count; /* connections that were not compared with all that they may be elsewhere */
 };
@@ -391,23 +393,33 @@ static bool has_ranges(const struct dtc_flow *flow)
 	return flow->protocol == DTC_PROTOCOL_TCP && (flow->source_port || flow->destination_port);
 }
 
-static void part_init(struct part *part, DtcSpace *scratch)
+static void part_init(struct part *part, const struct matcher *matcher)
 {
-	part->messages = dtc_table_new(sizeof(struct dtc_message));
-	dtc_table_set_space(part->messages, scratch);
+	dtc_passage_lists_init(&part->lists, matcher->scratch);
+	part->sent = new_seen(matcher);
+	part->received = new_seen(matcher);
 	part->comparisons = g_array_new(FALSE, FALSE, sizeof(struct comparison));
+}
+
+/* What it found stays, and nothing else. */
+static void part_finish(struct part *part)
+{
+	dtc_passage_lists_finish(&part->lists);
+	g_clear_pointer(&part->sent, dtc_table_free);
+	g_clear_pointer(&part->received, dtc_table_free);
 }
 
 static void part_clear(struct part *part)
 {
-	dtc_table_free(part->messages);
+	part_finish(part);
+	dtc_passage_lists_clear(&part->lists);
 	g_array_unref(part->comparisons);
 }
 
 /* What a part found is told, in its order. */
 static void deliver(struct matcher *matcher, const struct part *part)
 {
-	const struct dtc_message *message = DTC_AT(part->messages, struct dtc_message, 0);
+	const struct dtc_message *message = DTC_AT(part->lists.messages, struct dtc_message, 0);
 
 	for (guint i = 0; i < part->comparisons->len; i++) {
 		const struct comparison *found = &g_array_index(part->comparisons, struct comparison, i);
@@ -425,16 +437,17 @@ static void deliver(struct matcher *matcher, const struct part *part)
 static void compare_passages(const struct matcher *matcher, struct part *part, struct dtc_passage *from,
 			     struct dtc_passage *to)
 {
-	g_autoptr(DtcTable) sent = new_seen(matcher), received = new_seen(matcher);
 	struct comparison found = { .from = from->node, .to = to->node };
-	guint before = part->messages->len;
+	guint before = part->lists.messages->len;
 	const struct dtc_flow *flow = get_flow(matcher, from);
-	get_seen(matcher, from, G_MAXUINT, sent);
-	get_seen(matcher, to, G_MAXUINT, received);
-	dtc_passage_compare(&(struct dtc_sightings){ get_packets(matcher, from), sent },
-			    &(struct dtc_sightings){ get_packets(matcher, to), received }, flow->protocol,
-			    has_ranges(flow), part->messages, &found.result);
-	found.message_count = part->messages->len - before;
+	dtc_table_set_length(part->sent, 0);
+	dtc_table_set_length(part->received, 0);
+	get_seen(matcher, from, G_MAXUINT, part->sent);
+	get_seen(matcher, to, G_MAXUINT, part->received);
+	dtc_passage_compare(&(struct dtc_sightings){ get_packets(matcher, from), part->sent },
+			    &(struct dtc_sightings){ get_packets(matcher, to), part->received }, flow->protocol,
+			    has_ranges(flow), &part->lists, &found.result);
+	found.message_count = part->lists.messages->len - before;
 	g_array_append_val(part->comparisons, found);
 	from->used = to->used = true;
 }
@@ -570,9 +583,10 @@ static void match_part(gpointer data, guint index)
 	struct part *part = &matcher->parts[index];
 	struct flow_group group;
 
-	part_init(part, matcher->scratch);
+	part_init(part, matcher);
 	for (guint g = part->first; g < part->end && get_group(matcher, g, &group); g += group.count)
 		match_group(matcher, part, &group);
+	part_finish(part);
 }
 
 /* Parts of about as many packets; no group, and so no hash of ends, is in two. */
@@ -635,19 +649,20 @@ static void match_bare(struct matcher *matcher)
 		for (guint b = 0; b < matcher->count && sent->len; b++) {
 			const DtcPackets *to = matcher->sources[b].kernel;
 			g_autoptr(DtcTable) received = get_bare(matcher, to, DTC_RECEIVED);
-			g_autoptr(DtcTable) messages = dtc_table_new(sizeof(struct dtc_message));
+			struct dtc_passage_lists lists;
 			struct dtc_passage_result result;
 			if (a == b || !received->len)
 				continue;
+			dtc_passage_lists_init(&lists, matcher->scratch);
 			for (guint i = 0; i < sent->len; i++)
 				DTC_AT(sent, struct dtc_seen, i)->matched = false;
 			dtc_passage_compare(&(struct dtc_sightings){ from, sent },
-					    &(struct dtc_sightings){ to, received }, DTC_PROTOCOL_TCP, false, messages,
+					    &(struct dtc_sightings){ to, received }, DTC_PROTOCOL_TCP, false, &lists,
 					    &result);
-			for (guint i = 0; i < messages->len; i++)
-				dtc_matches_add(matcher->matches, a, b,
-						DTC_AT(messages, struct dtc_message, i)->sent_ns,
-						DTC_AT(messages, struct dtc_message, i)->received_ns);
+			const struct dtc_message *message = DTC_AT(lists.messages, struct dtc_message, 0);
+			for (guint i = 0; i < lists.messages->len; i++, message++)
+				dtc_matches_add(matcher->matches, a, b, message->sent_ns, message->received_ns);
+			dtc_passage_lists_clear(&lists);
 			if (matcher->count == 2) {
 				dtc_matches_add_unmatched(matcher->matches, a, b, result.unmatched_sent);
 				dtc_matches_add_unmatched(matcher->matches, b, a, result.unmatched_received);
@@ -752,7 +767,7 @@ static void match_translated(struct matcher *matcher)
 	g_autoptr(DtcTable) seen = new_seen(matcher);
 	g_autofree uint8_t *ports = find_received_ports(matcher);
 	struct part part = { 0 };
-	part_init(&part, matcher->scratch);
+	part_init(&part, matcher);
 	for (guint i = 0; i < matcher->passages->len; i++) {
 		const struct dtc_passage *passage = get_any_passage(matcher, i);
 		guint place = get_ports_place(matcher, passage);

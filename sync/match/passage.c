@@ -368,12 +368,13 @@ static bool find_rounds(const struct dtc_sightings *sent, const struct dtc_sight
  * The first send of a byte precedes every receive of it. Of all pairs that a received segment allows, the latest first
  * send is the tightest; of all receives that end with the same send, the first.
  */
-static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_sightings *received, DtcTable *messages,
-			   struct dtc_passage_result *result)
+static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_sightings *received,
+			   struct dtc_passage_lists *lists, struct dtc_passage_result *result)
 {
 	if (!sent->seen->len || !received->seen->len)
 		return;
-	g_autoptr(DtcTable) segments = dtc_table_new_beside(sent->seen, sizeof(struct segment));
+	DtcTable *segments = lists->segments;
+	dtc_table_set_length(segments, 0);
 	uint32_t base = get_packet(sent, 0).seq;
 	collect_segments(sent, base, segments, result);
 	bool both_from_start = is_syn(sent) && is_syn(received);
@@ -404,7 +405,7 @@ static void compare_ranges(const struct dtc_sightings *sent, const struct dtc_si
 			continue;
 		}
 		if (k - 1 != last_segment)
-			add_message(sent, DTC_AT(segments, struct segment, k - 1)->sent, received, i, messages);
+			add_message(sent, DTC_AT(segments, struct segment, k - 1)->sent, received, i, lists->messages);
 		last_segment = k - 1;
 	}
 }
@@ -446,7 +447,7 @@ static bool have_equal_fields(const struct key_fields *fields, const struct dtc_
 	return memcmp(left, right, sizeof(left)) == 0;
 }
 
-static void collect_keyed(const struct key_fields *fields, guint side, bool has_ranges, GArray *keyed)
+static void collect_keyed(const struct key_fields *fields, guint side, bool has_ranges, DtcTable *keyed)
 {
 	const struct dtc_sightings *sightings = &fields->sides[side];
 	for (guint i = 0; i < sightings->seen->len; i++) {
@@ -457,7 +458,7 @@ static void collect_keyed(const struct key_fields *fields, guint side, bool has_
 			continue;
 		gather_fields(fields, &packet, &item, values);
 		item.key = scatter(scatter(scatter(0x9e3779b9, values[0]), values[1]), values[2]);
-		g_array_append_val(keyed, item);
+		dtc_table_append(keyed, &item);
 	}
 }
 
@@ -474,18 +475,20 @@ static bool have_marks(const struct dtc_sightings *sightings, bool is_tcp)
 }
 
 static void compare_keys(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint8_t protocol,
-			 bool has_ranges, DtcTable *messages, struct dtc_passage_result *result)
+			 bool has_ranges, struct dtc_passage_lists *lists, struct dtc_passage_result *result)
 {
 	struct key_fields fields = { .sides = { *sent, *received }, .is_tcp = protocol == DTC_PROTOCOL_TCP };
 	fields.has_marks = have_marks(sent, fields.is_tcp) && have_marks(received, fields.is_tcp);
-	g_autoptr(GArray) keyed = g_array_new(FALSE, FALSE, sizeof(struct dtc_keyed));
+	DtcTable *keyed = lists->keyed;
+	dtc_table_set_length(keyed, 0);
 	collect_keyed(&fields, 0, has_ranges, keyed);
 	collect_keyed(&fields, 1, has_ranges, keyed);
 	if (!keyed->len)
 		return;
-	dtc_keyed_sort((struct dtc_keyed *)(void *)keyed->data, keyed->len);
+	dtc_table_reserve(lists->sorted, keyed->len);
+	dtc_keyed_sort(DTC_AT(keyed, struct dtc_keyed, 0), keyed->len, DTC_AT(lists->sorted, struct dtc_keyed, 0));
 	for (guint i = 0, next; i < keyed->len; i = next) {
-		const struct dtc_keyed *items = &g_array_index(keyed, struct dtc_keyed, i);
+		const struct dtc_keyed *items = DTC_AT(keyed, struct dtc_keyed, i);
 		for (next = i + 1; next < keyed->len; next++)
 			if (items[next - i].key != items->key)
 				break;
@@ -498,12 +501,35 @@ static void compare_keys(const struct dtc_sightings *sent, const struct dtc_sigh
 			get_seen(&fields.sides[items[k].side], items[k].index)->matched = true;
 		/* a hash that two packets share by chance is as good as a key that does: doubtful */
 		if (sides[0] == 1 && sides[1] == 1 && have_equal_fields(&fields, &items[0], &items[1])) {
-			add_message(sent, items[0].index, received, items[1].index, messages);
+			add_message(sent, items[0].index, received, items[1].index, lists->messages);
 		} else {
 			result->ambiguous_sent += sides[0];
 			result->ambiguous_received += sides[1];
 		}
 	}
+}
+
+void dtc_passage_lists_init(struct dtc_passage_lists *lists, DtcSpace *space)
+{
+	*lists = (struct dtc_passage_lists){
+		.messages = dtc_table_new_in(sizeof(struct dtc_message), DTC_SEEN_BYTES, space),
+		.segments = dtc_table_new_in(sizeof(struct segment), DTC_SEEN_BYTES, space),
+		.keyed = dtc_table_new_in(sizeof(struct dtc_keyed), DTC_SEEN_BYTES, space),
+		.sorted = dtc_table_new_in(sizeof(struct dtc_keyed), DTC_SEEN_BYTES, space),
+	};
+}
+
+void dtc_passage_lists_finish(struct dtc_passage_lists *lists)
+{
+	g_clear_pointer(&lists->segments, dtc_table_free);
+	g_clear_pointer(&lists->keyed, dtc_table_free);
+	g_clear_pointer(&lists->sorted, dtc_table_free);
+}
+
+void dtc_passage_lists_clear(struct dtc_passage_lists *lists)
+{
+	dtc_passage_lists_finish(lists);
+	g_clear_pointer(&lists->messages, dtc_table_free);
 }
 
 static guint64 count_unmatched(const struct dtc_sightings *sightings)
@@ -515,12 +541,12 @@ static guint64 count_unmatched(const struct dtc_sightings *sightings)
 }
 
 void dtc_passage_compare(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint8_t protocol,
-			 bool has_ranges, DtcTable *messages, struct dtc_passage_result *ret_result)
+			 bool has_ranges, struct dtc_passage_lists *lists, struct dtc_passage_result *ret_result)
 {
 	struct dtc_passage_result result = { 0 };
 	if (has_ranges)
-		compare_ranges(sent, received, messages, &result);
-	compare_keys(sent, received, protocol, has_ranges, messages, &result);
+		compare_ranges(sent, received, lists, &result);
+	compare_keys(sent, received, protocol, has_ranges, lists, &result);
 	result.unmatched_sent = count_unmatched(sent);
 	result.unmatched_received = count_unmatched(received);
 	*ret_result = result;

@@ -20,7 +20,7 @@ struct dtc_seen {
 _Static_assert(sizeof(struct dtc_seen) == 16, "one per packet of a flow");
 
 /* Of lists of them, and others as long: what is longer goes to a file, so that memory does not grow with flows. */
-#define DTC_SEEN_BYTES ((gsize)512 << 10)
+#define DTC_SEEN_BYTES ((gsize)128 << 10)
 
 struct dtc_sightings {
 	const DtcPackets *packets; /* borrowed; the packets that seen refers to */
@@ -59,9 +59,23 @@ void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets 
 void dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *packets,
 			  const struct dtc_relation *relation, guint limit, DtcTable *seen);
 
+/* What comparisons fill, one after the other: messages are appended, and the room of the other lists is used again. */
+struct dtc_passage_lists {
+	DtcTable *messages; /* struct dtc_message */
+	DtcTable *segments; /* private, as all that follows */
+	DtcTable *keyed;
+	DtcTable *sorted;
+};
+
+/* Long ones grow in that space; NULL: in files of their own. */
+void dtc_passage_lists_init(struct dtc_passage_lists *lists, DtcSpace *space);
+/* Nothing more will be compared: messages alone stay. */
+void dtc_passage_lists_finish(struct dtc_passage_lists *lists);
+void dtc_passage_lists_clear(struct dtc_passage_lists *lists);
+
 /*
  * Compares the packets of one direction of a connection (has_ranges: TCP with sequence numbers and lengths) and appends
- * the messages (struct dtc_message).
+ * the messages.
  */
 void dtc_passage_compare(const struct dtc_sightings *sent, const struct dtc_sightings *received, uint8_t protocol,
-			 bool has_ranges, DtcTable *messages, struct dtc_passage_result *ret_result);
+			 bool has_ranges, struct dtc_passage_lists *lists, struct dtc_passage_result *ret_result);

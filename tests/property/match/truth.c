@@ -294,11 +294,13 @@ static void test_ambiguous_counts(void)
 			if (g_rand_int_range(rand, 0, 10) == 0)
 				dtc_table_set_length(sent, sent->len - times); /* not recorded */
 		}
-		g_autoptr(DtcTable) matched = dtc_table_new(sizeof(struct dtc_message));
+		struct dtc_passage_lists lists;
 		struct dtc_passage_result result;
+		dtc_passage_lists_init(&lists, NULL);
 		dtc_passage_compare(&(struct dtc_sightings){ packets, sent },
-				    &(struct dtc_sightings){ packets, received }, 6, true, matched, &result);
-		guint messages = matched->len;
+				    &(struct dtc_sightings){ packets, received }, 6, true, &lists, &result);
+		guint messages = lists.messages->len;
+		dtc_passage_lists_clear(&lists);
 		g_assert_cmpuint(messages, >, 20);
 		g_assert_cmpuint(messages + result.ambiguous_received + result.unmatched_received, ==, received->len);
 		g_assert_cmpuint(messages + result.ambiguous_sent + result.unmatched_sent, <=, sent->len);

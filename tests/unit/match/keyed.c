@@ -27,7 +27,8 @@ static void check_order(guint count, guint64 least, guint64 span)
 	}
 	g_autofree struct dtc_keyed *expected = g_memdup2(items, (count + 1) * sizeof(*items));
 	qsort(expected, count, sizeof(*expected), compare_items);
-	dtc_keyed_sort(items, count);
+	g_autofree struct dtc_keyed *room = g_new(struct dtc_keyed, count + 1);
+	dtc_keyed_sort(items, count, room);
 	g_assert_cmpmem(items, count * sizeof(*items), expected, count * sizeof(*expected));
 }
 
@@ -47,11 +48,11 @@ static void test_order(void)
 /* All that the counted digits show is the same, so that the rest has to be compared. */
 static void test_far_key(void)
 {
-	struct dtc_keyed items[2000] = { { 0 } };
+	struct dtc_keyed items[2000] = { { 0 } }, room[G_N_ELEMENTS(items)];
 	for (guint i = 0; i < G_N_ELEMENTS(items); i++)
 		items[i] = (struct dtc_keyed){ G_N_ELEMENTS(items) - i, i, 0 };
 	items[7].key = G_MAXUINT64;
-	dtc_keyed_sort(items, G_N_ELEMENTS(items));
+	dtc_keyed_sort(items, G_N_ELEMENTS(items), room);
 	for (guint i = 1; i < G_N_ELEMENTS(items); i++)
 		g_assert_cmpuint(items[i - 1].key, <, items[i].key);
 	g_assert_cmpuint(items[G_N_ELEMENTS(items) - 1].index, ==, 7);
