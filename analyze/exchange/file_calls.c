@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/exchange/file_calls.h"
 
+#include "collect/packets/table.h"
+
 #include <dtrace-chain/bisect.h>
 
 #include <string.h>
@@ -15,8 +17,12 @@ struct DtcFileCalls {
 	uint32_t file;
 	uint32_t open_write;	   /* the last write that never returned in the trace, or DTC_NONE */
 	uint32_t first[LISTS + 1]; /* of each list in calls, and behind the last one */
-	uint32_t calls[];
+	DtcTable *table;	   /* of calls, if there are so many; else NULL */
+	uint32_t *calls;	   /* behind this, or the table's */
 };
+
+/* Most connections have few calls; those of one that lasts are as many as the trace is long. */
+#define CALLS_MAX 16384
 
 /* One after the other: there are as many of these as connections. */
 enum list {
@@ -58,7 +64,9 @@ DtcFileCalls *dtc_file_calls_new(const DtcHistory *history, uint32_t file)
 {
 	uint32_t count, first[LISTS + 1] = { 0 }, open_write = DTC_NONE;
 	const uint32_t *ids = dtc_history_get_file_calls(history, file, &count);
-	g_autofree uint8_t *lists = g_new(uint8_t, (gsize)count + 1);
+	g_autoptr(DtcTable) list_table = dtc_table_new(sizeof(uint8_t));
+	dtc_table_extend(list_table, count + 1);
+	uint8_t *lists = DTC_AT(list_table, uint8_t, 0);
 	for (uint32_t i = 0; i < count; i++) {
 		struct dtc_call call_place;
 		const struct dtc_call *call = dtc_history_get_call(history, ids[i], &call_place);
@@ -70,8 +78,16 @@ DtcFileCalls *dtc_file_calls_new(const DtcHistory *history, uint32_t file)
 	}
 	for (guint k = 0; k < LISTS; k++)
 		first[k + 1] += first[k];
-	DtcFileCalls *calls = g_malloc(sizeof(*calls) + first[LISTS] * sizeof(uint32_t));
+	bool is_large = first[LISTS] > CALLS_MAX;
+	DtcFileCalls *calls = g_malloc(sizeof(*calls) + (is_large ? 0 : first[LISTS] * sizeof(uint32_t)));
 	*calls = (DtcFileCalls){ .history = history, .file = file, .open_write = open_write };
+	calls->calls = (uint32_t *)(calls + 1);
+	if (is_large) {
+		calls->table = dtc_table_new(sizeof(uint32_t));
+		dtc_table_extend(calls->table, first[LISTS]);
+		dtc_table_settle(calls->table);
+		calls->calls = DTC_AT(calls->table, uint32_t, 0);
+	}
 	memcpy(calls->first, first, sizeof(first));
 	for (uint32_t i = 0; i < count; i++)
 		for (guint k = 0; k < LISTS; k++)
@@ -86,6 +102,9 @@ DtcFileCalls *dtc_file_calls_new(const DtcHistory *history, uint32_t file)
 
 void dtc_file_calls_free(DtcFileCalls *calls)
 {
+	if (!calls)
+		return;
+	dtc_table_free(calls->table);
 	g_free(calls);
 }
 

@@ -15,7 +15,7 @@
 
 struct checker {
 	const DtcHistory *h;
-	GArray *moved;		      /* for dtc_calls_move_once */
+	DtcTable *moved;	      /* for dtc_calls_move_once */
 	uint32_t *run_at;	      /* by CPU: where its runs were searched last */
 	struct dtc_interval *found;   /* by thread: the interval that was searched last, as for _find_interval_near */
 	struct dtc_interval interval; /* that is looked at */
@@ -882,7 +882,7 @@ bool dtc_history_check(const DtcHistory *h, GError **error)
 		{ "odd context", h->odd_contexts->len, judge_odd_context },
 		{ "packet", h->contexts->len, judge_packet },
 	};
-	g_autoptr(GArray) moved = g_array_new(FALSE, FALSE, sizeof(struct dtc_moved_bytes));
+	g_autoptr(DtcTable) moved = dtc_table_new(sizeof(struct dtc_moved_bytes));
 	g_autofree uint32_t *run_at = g_new0(uint32_t, h->run_first->len + 1);
 	g_autofree struct dtc_interval *found = g_new(struct dtc_interval, h->threads->len + 1);
 	for (guint i = 0; i < h->threads->len; i++)

@@ -21,5 +21,5 @@ struct dtc_moved_bytes {
  * The calls of one kind took or gave every byte of the file once; where bytes were lost, none twice. moved is for its
  * own use: struct dtc_moved_bytes.
  */
-bool dtc_calls_move_once(const DtcHistory *history, GArray *moved, const uint32_t *calls, uint32_t count,
+bool dtc_calls_move_once(const DtcHistory *history, DtcTable *moved, const uint32_t *calls, uint32_t count,
 			 const struct dtc_file *file, enum dtc_call_kind kind);

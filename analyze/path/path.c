@@ -159,47 +159,62 @@ static gint compare_begin(gconstpointer a, gconstpointer b, gpointer data)
 	return i < j ? -1 : i > j;
 }
 
-/* Blockings in the order in which a reader wants them: parents before children, siblings by time. Indexes change. */
-static void order_blockings(DtcPath *path)
+/* What order_blockings knows of one; the one behind all stands for their roots. */
+struct place {
+	guint child; /* first, and next sibling, in order of their begin; of equal ones the one that was added first */
+	guint next;
+	guint to_visit; /* the stack of those that are still to come */
+	guint renamed;
+};
+
+/* A table, since there are as many as the span is long. */
+static DtcTable *make_places(const struct dtc_blocking *from, guint count)
 {
-	guint count = path->blockings->len;
-	if (count == 0)
-		return;
-	const struct dtc_blocking *from = DTC_AT(path->blockings, struct dtc_blocking, 0);
-	/* first child and next sibling, in order of their begin; of equal ones the one that was added first */
-	g_autofree guint *order = g_new(guint, count);
-	g_autofree guint *child = g_new(guint, count + 1);
-	g_autofree guint *next = g_new(guint, count);
-	guint *root = &child[count];
+	g_autoptr(DtcTable) order_table = dtc_table_new(sizeof(guint));
+	DtcTable *table = dtc_table_new(sizeof(struct place));
+	dtc_table_extend(order_table, count);
+	dtc_table_extend(table, count + 1);
+	guint *order = DTC_AT(order_table, guint, 0);
+	struct place *places = DTC_AT(table, struct place, 0);
 	for (guint i = 0; i <= count; i++)
-		child[i] = G_MAXUINT;
+		places[i].child = G_MAXUINT;
 	for (guint i = 0; i < count; i++)
 		order[i] = i;
 	g_qsort_with_data(order, (gint)count, sizeof(*order), compare_begin, (gpointer)from);
 	for (guint i = count; i-- > 0;) {
-		guint *first = from[order[i]].parent == G_MAXUINT ? root : &child[from[order[i]].parent];
-		next[order[i]] = *first;
+		guint parent = from[order[i]].parent;
+		guint *first = &places[parent == G_MAXUINT ? count : parent].child;
+		places[order[i]].next = *first;
 		*first = order[i];
 	}
+	return table;
+}
+
+/* Blockings in the order in which a reader wants them: parents before children, siblings by time. Indexes change. */
+static void order_blockings(DtcPath *path)
+{
+	guint count = path->blockings->len, depth = 0, used = 0;
+	if (count == 0)
+		return;
+	const struct dtc_blocking *from = DTC_AT(path->blockings, struct dtc_blocking, 0);
+	g_autoptr(DtcTable) table = make_places(from, count);
+	struct place *places = DTC_AT(table, struct place, 0);
 	DtcTable *ordered = dtc_table_new(sizeof(struct dtc_blocking));
 	dtc_table_extend(ordered, count);
 	struct dtc_blocking *to = DTC_AT(ordered, struct dtc_blocking, 0);
-	g_autofree guint *stack = g_new(guint, count + 1); /* old indexes still to visit */
-	g_autofree guint *renamed = g_new(guint, count);
-	guint depth = 0, used = 0;
-	if (*root != G_MAXUINT)
-		stack[depth++] = *root;
+	if (places[count].child != G_MAXUINT)
+		places[depth++].to_visit = places[count].child;
 	while (depth) {
-		guint i = stack[--depth];
-		renamed[i] = used;
+		guint i = places[--depth].to_visit;
+		places[i].renamed = used;
 		to[used] = from[i];
 		if (from[i].parent != G_MAXUINT)
-			to[used].parent = renamed[from[i].parent];
+			to[used].parent = places[from[i].parent].renamed;
 		used++;
-		if (next[i] != G_MAXUINT)
-			stack[depth++] = next[i];
-		if (child[i] != G_MAXUINT)
-			stack[depth++] = child[i];
+		if (places[i].next != G_MAXUINT)
+			places[depth++].to_visit = places[i].next;
+		if (places[i].child != G_MAXUINT)
+			places[depth++].to_visit = places[i].child;
 	}
 	g_assert(used == count);
 	dtc_table_free(path->blockings);

@@ -553,8 +553,10 @@ static void add_tiers(DtcReport *report)
 static void add_blockings(DtcReport *report, const struct dtc_report_input *input)
 {
 	guint count = dtc_path_get_blocking_count(input->path), left_out = 0;
-	g_autofree guint *renamed = g_new(guint, count);
+	g_autoptr(DtcTable) table = dtc_table_new(sizeof(guint)); /* there are as many as the span is long */
 
+	dtc_table_extend(table, count);
+	guint *renamed = DTC_AT(table, guint, 0);
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_blocking *from = dtc_path_get_blocking(input->path, i);
 		if (from->depth >= DTC_REPORT_MAX_DEPTH) {

@@ -34,19 +34,19 @@ static void insert(struct item *items, guint count)
 }
 
 /* Puts a part of the order right whose messages all belong there. */
-static void sort_stretch(const struct dtc_placed *placed, guint begin, guint end)
+static void sort_stretch(const struct dtc_placed *placed, uint32_t *order, guint begin, guint end)
 {
 	struct item few[INSERTED_MAX];
 	g_autofree struct item *many = end - begin > INSERTED_MAX ? g_new(struct item, end - begin) : NULL;
 	struct item *items = many ? many : few;
 	for (guint i = begin; i < end; i++)
-		items[i - begin] = (struct item){ dtc_placed_get_point(placed, i), placed->order[i] };
+		items[i - begin] = (struct item){ dtc_placed_get_point(placed, i), order[i] };
 	if (many)
 		qsort(many, end - begin, sizeof(*many), compare_items);
 	else
 		insert(few, end - begin);
 	for (guint i = begin; i < end; i++)
-		placed->order[i] = items[i - begin].message;
+		order[i] = items[i - begin].message;
 }
 
 /*
@@ -59,18 +59,23 @@ static void sort(struct dtc_placed *placed, int64_t least, int64_t most)
 	while ((guint64)(most - least) >> shift >= wanted)
 		shift++;
 	guint stretches = (guint)((guint64)(most - least) >> shift) + 1;
-	g_autofree guint *end = g_new0(guint, stretches + 1);
+	g_autoptr(DtcTable) ends = dtc_table_new(sizeof(guint));
+	dtc_table_set_length(ends, stretches + 1);
+	guint *end = DTC_AT(ends, guint, 0);
 	for (guint i = 0; i < placed->count; i++)
 		end[((guint64)(dtc_placed_get_x(placed, i) - least) >> shift) + 1]++;
 	for (guint k = 1; k <= stretches; k++)
 		end[k] += end[k - 1];
-	uint32_t *order = g_new0(uint32_t, placed->count);
+	DtcTable *orders = dtc_table_new(sizeof(uint32_t));
+	dtc_table_extend(orders, placed->count);
+	uint32_t *order = DTC_AT(orders, uint32_t, 0);
 	for (guint i = 0; i < placed->count; i++)
 		order[end[(guint64)(dtc_placed_get_x(placed, i) - least) >> shift]++] = i;
+	placed->orders = orders;
 	placed->order = order;
 	for (guint k = 0, begin = 0; k < stretches; begin = end[k++])
 		if (end[k] - begin > 1)
-			sort_stretch(placed, begin, end[k]);
+			sort_stretch(placed, order, begin, end[k]);
 }
 
 void dtc_placed_init(struct dtc_placed *placed, const struct dtc_message *messages, guint count, bool is_upper,
@@ -94,14 +99,19 @@ void dtc_placed_init(struct dtc_placed *placed, const struct dtc_message *messag
 
 void dtc_placed_clear(struct dtc_placed *placed)
 {
-	g_clear_pointer(&placed->order, g_free);
-	g_clear_pointer(&placed->by_ns, g_free);
+	g_clear_pointer(&placed->orders, dtc_table_free);
+	g_clear_pointer(&placed->trims, dtc_table_free);
+	placed->order = NULL;
+	placed->by_ns = NULL;
 	placed->count = 0;
 }
 
 void dtc_placed_trim(struct dtc_placed *placed, guint place, gint32 by_ns)
 {
-	if (!placed->by_ns)
-		placed->by_ns = g_new0(gint32, placed->count);
+	if (!placed->trims) {
+		placed->trims = dtc_table_new(sizeof(gint32));
+		dtc_table_set_length(placed->trims, placed->count);
+		placed->by_ns = DTC_AT(placed->trims, gint32, 0);
+	}
 	placed->by_ns[place] = by_ns;
 }

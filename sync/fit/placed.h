@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "collect/packets/table.h"
 #include "sync/fit/envelope.h"
 #include "sync/fit/nominal.h"
 
@@ -16,8 +17,10 @@ struct dtc_placed {
 	bool is_upper;		 /* sent by a */
 	struct dtc_nominal a, b; /* coordinates of both clocks */
 	int64_t slack;		 /* what a point is higher (an upper one), or lower, than its message says */
-	uint32_t *order; /* owned: messages by point, (x, v), then as they were found; NULL: they are so already */
-	gint32 *by_ns;	 /* owned, by place: how far a message that is left out lies beyond the others, 0: kept */
+	const uint32_t *order;	 /* messages by point, (x, v), then as they were found; NULL: they are so already */
+	gint32 *by_ns;		 /* by place: how far a message that is left out lies beyond the others, 0: kept */
+	DtcTable *orders;	 /* owned, of order */
+	DtcTable *trims;	 /* owned, of by_ns */
 };
 
 /* All messages are kept. Caller clears. */
