@@ -404,6 +404,32 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 		dtc_machine_set_close_on_exec(m, pid, result, true);
 }
 
+/*
+ * A server that slept in accept when the trace began: of that call there is the exit alone, and that the descriptor is
+ * a new connection's.
+ */
+static void apply_accepted(DtcMachine *m, const struct dtc_event *event, uint32_t thread)
+{
+	int64_t name = event->v[DTC_CALL_NAME];
+	if (dtc_machine_get_call_kind(m, name) != DTC_CALL_ACCEPT || event->v[DTC_CALL_RET] == DTC_ABSENT)
+		return;
+	struct dtc_call call = {
+		.begin_ns = m->now_ns,
+		.end_ns = m->now_ns,
+		.result = event->v[DTC_CALL_RET],
+		.thread = thread,
+		.name = dtc_machine_get_call_name(m, name),
+		.file = DTC_NONE,
+		.path = DTC_NONE,
+		.fd = -1,
+		.kind = DTC_CALL_ACCEPT,
+	};
+	uint32_t index = m->history->filling->calls->len;
+	DTC_TASK(m, thread)->traits = g_array_index(m->call_traits, uint16_t, name);
+	dtc_table_append(m->history->filling->calls, &call);
+	apply_result(m, event, thread, index);
+}
+
 static void apply_exit(DtcMachine *m, const struct dtc_event *event)
 {
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
@@ -432,6 +458,7 @@ static void apply_exit(DtcMachine *m, const struct dtc_event *event)
 		apply_result(m, event, thread, index);
 	} else {
 		task->in_kernel = false; /* a new child returns, or the entry came before the trace */
+		apply_accepted(m, event, thread);
 	}
 	dtc_machine_set_running(m, thread, m->now_ns, event->cpu);
 }

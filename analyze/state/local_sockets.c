@@ -144,7 +144,9 @@ static uint32_t find_next_call(const DtcHistory *h, uint32_t thread_index, int64
 {
 	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_index);
 	uint32_t at = dtc_history_find_call(h, thread_index, time_ns);
-	for (uint32_t i = at; i != DTC_NONE && i < thread->call_first + thread->call_count; i++) {
+	if (at == DTC_NONE) /* it slept when the trace began */
+		at = thread->call_first;
+	for (uint32_t i = at; i < thread->call_first + thread->call_count; i++) {
 		const struct dtc_call call = dtc_history_copy_call(h, i);
 		if (call.kind == kind)
 			return i;

@@ -152,6 +152,28 @@ static void test_wakes(void)
 	story_clear(&s);
 }
 
+/* It slept in accept when the trace began: there is the exit alone, and what it returned is a connection. */
+static void test_half_seen(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "front");
+	story_switch(&s, 6, 1, 20, "worker", SLEEP, 0, "swapper/1");
+	open_socket(&s, 10, 0, 5);
+	story_enter(&s, 15, 0, "connect", 5);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 16, 0, 20, "worker", 1);
+	story_leave(&s, 17, 0, "connect", 0);
+	tell(&s, 20, 0, "write", 5, 40);
+	story_switch(&s, 50, 1, 0, "swapper/1", RUN, 20, "worker");
+	story_leave(&s, 51, 1, "accept", 7);
+	story_poll(&s, 52, 1, "poll", -1, 2000);
+	story_leave(&s, 53, 1, "poll", 1);
+	tell(&s, 60, 1, "read", 7, 40);
+	story_end(&s);
+	assert_pair(&s, 20, 20, 60, DTC_PAIRING_EXACT);
+	story_clear(&s);
+}
+
 /* Nobody in the trace accepted it. */
 static void test_nobody(void)
 {
@@ -175,6 +197,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/local-sockets/no-packets", test_no_packets);
 	g_test_add_func("/local-sockets/bytes", test_bytes);
 	g_test_add_func("/local-sockets/wakes", test_wakes);
+	g_test_add_func("/local-sockets/half-seen", test_half_seen);
 	g_test_add_func("/local-sockets/nobody", test_nobody);
 	return g_test_run();
 }
