@@ -418,12 +418,18 @@ static bool find_covering(const DtcPackets *packets, const struct flow_index *in
 	return matched != DTC_NONE;
 }
 
-/* A segment without bytes: all header fields must agree; the latest such send. */
+/* A packet passes the interfaces of its sender within that. */
+#define PASSAGE_NS G_GINT64_CONSTANT(10000000)
+
+/*
+ * A segment without bytes, or a datagram: all header fields must agree; the latest such send, where it was first seen.
+ */
 static bool find_empty(const DtcLinks *links, const DtcPackets *packets, const struct flow_index *index,
 		       int64_t latest_ns, const struct dtc_packet *received, struct dtc_send *ret_send)
 {
 	guint count = count_until(packets, index, latest_ns);
 	guint candidates = 0;
+	struct dtc_packet last = { 0 };
 	for (guint i = count; i-- > 0;) {
 		if (count - i > SENDS_MAX) {
 			dtc_links_note_limit(links, DTC_LIMIT_SENDS);
@@ -431,12 +437,17 @@ static bool find_empty(const DtcLinks *links, const DtcPackets *packets, const s
 		}
 		uint32_t id = index->sent[i];
 		const struct dtc_packet p = dtc_packets_read(packets, id);
+		bool is_near = candidates == 1 && last.time_ns - p.time_ns <= PASSAGE_NS;
+		if (candidates && received->ip_id && !is_near)
+			break;
 		if (!same_segment(&p, received))
 			continue;
-		if (!candidates++)
+		bool is_again = is_near && is_passage(&p, &last);
+		if (!candidates)
+			last = p;
+		if (!candidates || is_again)
 			ret_send->packet = ret_send->first = ret_send->before = id;
-		if (received->ip_id)
-			break;
+		candidates += !is_again;
 	}
 	ret_send->copies = 1;
 	ret_send->is_tail = true;
@@ -556,7 +567,10 @@ bool dtc_links_find_send(const DtcLinks *links, guint node, uint32_t packet, str
 	if (p.flow == DTC_NONE)
 		return dtc_packet_is_bare(&p) && find_bare(links, node, &p, ret_send);
 	uint32_t span = dtc_packet_get_span(&p);
-	const struct arrived arrived = { node, p.flow, { p.time_ns }, span > 0, p.seq + span - 1, &p };
+	/* a datagram has no place among others: one of the same length is another one, and not this one again */
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets_of(links, node), p.flow);
+	bool has_bytes = span > 0 && flow->protocol == DTC_PROTOCOL_TCP;
+	const struct arrived arrived = { node, p.flow, { p.time_ns }, has_bytes, p.seq + span - 1, &p };
 	return find_on_nodes(links, &arrived, ret_send);
 }
 

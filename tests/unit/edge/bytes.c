@@ -100,6 +100,37 @@ static void see_joined(struct story *story, enum dtc_event_kind kind, int64_t t,
 }
 
 /*
+ * Datagrams of one length, of which the first is lost: the second is no repetition, whatever it was written for. Each
+ * leaves a pod by its own interface and the machine by another: it is sent where it was seen first. Without numbers of
+ * their own two of them are told apart by their order.
+ */
+static void test_datagrams(void)
+{
+	for (guint has_id = 0; has_id < 2; has_id++) {
+		struct net net;
+		net_begin(&net);
+		for (uint16_t i = 0; i < 2; i++) {
+			struct dtc_headers datagram =
+				story_headers(A, 2000, B, 53, 0, 0, 0, 24, has_id ? (uint16_t)(11 + i) : 0);
+			datagram.protocol = DTC_PROTOCOL_UDP;
+			see_joined(&net.a, DTC_EVENT_NET_SEND, 10 + 100 * i, "pod", 1, DTC_HEADER_JOINED, datagram);
+			see_joined(&net.a, DTC_EVENT_NET_SEND, 12 + 100 * i, "card", 1, DTC_HEADER_JOINED, datagram);
+			if (i)
+				story_packet(&net.b, DTC_EVENT_NET_RECEIVE, 120, 0, &datagram);
+		}
+		net_end(&net);
+		struct dtc_send send;
+		g_assert_true(dtc_links_find_send(net.links, 1, 1, &send));
+		g_assert_cmpint(dtc_packets_get(dtc_history_get_packets(net.histories[0]), send.packet).time_ns, ==,
+				110);
+		g_assert_cmpuint(send.first, ==, send.packet);
+		g_assert_cmpuint(send.copies, ==, 1);
+		g_assert_cmpint(send.exact, ==, has_id);
+		net_clear(&net);
+	}
+}
+
+/*
  * A segment leaves a pod, a bridge and the card: that is one send, seen three times. What is sent again afterwards is a
  * second one, wherever it was seen.
  */
@@ -226,6 +257,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/link/passage", test_passage);
 	g_test_add_func("/link/inferred-headers", test_inferred_headers);
 	g_test_add_func("/link/order", test_order);
+	g_test_add_func("/link/datagrams", test_datagrams);
 	g_test_add_func("/link/boundaries", test_boundaries);
 	g_test_add_func("/link/initial-number", test_initial_number);
 	g_test_add_func("/link/many-holes", test_many_holes);
