@@ -6,24 +6,100 @@
  * poll, which such a runtime sets to the next timer of all that sleep in it, the request is taken to have waited for
  * that timer. Whatever else it was, it was another request's as far as is known, and what follows from it is inferred.
  */
+#include "analyze/exchange/endpoint.h"
 #include "analyze/path/traverse_build.h"
 
-/* Whether the threads of a process ran for half of a span or more: the request may have run, too. */
-static bool ran(const DtcHistory *h, int32_t pid, int64_t begin_ns, int64_t end_ns)
+/* Calls of a thread's stretch that are looked at for an answer. */
+#define STRETCH_CALLS 4096
+
+/* A thread between two waits. */
+struct stretch {
+	uint32_t thread;
+	int64_t begin_ns;
+	int64_t end_ns;
+	int64_t ran_ns; /* in user mode, of what is asked about */
+};
+
+/* Whether a thread answered another question in it: what it computed was for that one. */
+static bool answers_another(const struct dtc_traverse *t, const DtcHistory *h, const struct stretch *stretch,
+			    uint32_t question_file)
 {
-	int64_t ran_ns = 0;
+	const struct dtc_thread *of = dtc_history_get_thread(h, stretch->thread);
+	uint32_t at = dtc_history_find_call(h, stretch->thread, stretch->end_ns);
+	for (uint32_t seen = 0; at != DTC_NONE && at >= of->call_first; at--) {
+		struct dtc_call place;
+		const struct dtc_call *call = dtc_history_get_call(h, at, &place);
+		if (call->begin_ns < stretch->begin_ns)
+			break;
+		if (seen++ == STRETCH_CALLS) {
+			dtc_links_note_limit(t->links, DTC_LIMIT_TURN);
+			break;
+		}
+		if (call->kind == DTC_CALL_WRITE && call->result > 0 && call->file != DTC_NONE &&
+		    call->file != question_file && dtc_endpoint_is_stream_server(h, call->file))
+			return true;
+		if (at == 0)
+			break;
+	}
+	return false;
+}
+
+/* Where a stretch ends that the interval is in: it may go on behind what is asked about. */
+static int64_t find_stretch_end(const DtcHistory *h, const struct dtc_interval *from)
+{
+	struct dtc_interval place = *from;
+	int64_t end_ns = from->end_ns;
+	for (guint i = 0; i < STRETCH_CALLS; i++) {
+		const struct dtc_interval *next = dtc_history_get_next_interval(h, &place);
+		if (!next || dtc_state_is_wait(next->state))
+			break;
+		end_ns = next->end_ns;
+	}
+	return end_ns;
+}
+
+/* The last stretch of a thread before a time, and how long it ran in it; what is before begin_ns is left out. */
+static bool find_stretch(const DtcHistory *h, uint32_t thread, int64_t begin_ns, int64_t before_ns,
+			 struct stretch *ret_stretch)
+{
+	struct stretch stretch = { thread, before_ns, DTC_TIME_NONE, 0 };
+	while (stretch.begin_ns > begin_ns) {
+		struct dtc_interval place;
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, stretch.begin_ns, &place);
+		if (!v)
+			break;
+		bool is_wait = dtc_state_is_wait(v->state);
+		if (is_wait && stretch.end_ns != DTC_TIME_NONE)
+			break;
+		if (!is_wait && stretch.end_ns == DTC_TIME_NONE)
+			stretch.end_ns = find_stretch_end(h, v);
+		if (v->state == DTC_STATE_USER)
+			stretch.ran_ns += MIN(stretch.begin_ns, v->end_ns) - MAX(begin_ns, v->begin_ns);
+		stretch.begin_ns = v->begin_ns;
+	}
+	*ret_stretch = stretch;
+	return stretch.end_ns != DTC_TIME_NONE;
+}
+
+/*
+ * Whether the threads of a process ran for half of a span or more, but for what they answered others by: the request
+ * may have run, too.
+ */
+static bool ran(const struct dtc_traverse *t, const struct dtc_scope *scope, int64_t end_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, scope->node);
+	int64_t begin_ns = scope->asked.read_ns, ran_ns = 0;
 
 	for (uint32_t thread = 0; thread < dtc_history_get_thread_count(h); thread++) {
-		if (dtc_history_get_thread(h, thread)->pid != pid)
+		if (dtc_history_get_thread(h, thread)->pid != scope->pid)
 			continue;
-		for (int64_t at_ns = end_ns; at_ns > begin_ns && 2 * ran_ns < end_ns - begin_ns;) {
-			struct dtc_interval place;
-			const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, at_ns, &place);
-			if (!v)
-				break;
-			if (v->state == DTC_STATE_USER)
-				ran_ns += MIN(at_ns, v->end_ns) - MAX(begin_ns, v->begin_ns);
-			at_ns = v->begin_ns;
+		int64_t at_ns = end_ns;
+		struct stretch stretch;
+		while (at_ns > begin_ns && 2 * ran_ns < end_ns - begin_ns &&
+		       find_stretch(h, thread, begin_ns, at_ns, &stretch)) {
+			if (!answers_another(t, h, &stretch, scope->asked.arrival.file))
+				ran_ns += stretch.ran_ns;
+			at_ns = stretch.begin_ns;
 		}
 	}
 	return 2 * ran_ns >= end_ns - begin_ns;
@@ -71,8 +147,7 @@ bool dtc_traverse_follow_inside(struct dtc_traverse *t, const struct dtc_interva
 	const struct dtc_scope *scope = dtc_traverse_find_scope(t, dtc_history_get_thread(h, t->stand.thread)->pid);
 	if (!scope || !scope->is_inside || wait->end_ns <= scope->asked.read_ns)
 		return false;
-	if (edge->kind != DTC_EDGE_TIMER || !is_timeout(h, wait) ||
-	    ran(h, scope->pid, scope->asked.read_ns, wait->end_ns)) {
+	if (edge->kind != DTC_EDGE_TIMER || !is_timeout(h, wait) || ran(t, scope, wait->end_ns)) {
 		t->doubt_cluster_ns = scope->question_cluster_ns;
 		if (edge->kind == DTC_EDGE_PACKET && edge->has_arrival &&
 		    edge->arrival.file != scope->asked.arrival.file)

@@ -20,10 +20,11 @@
 #define BURNER 23
 #define QUESTIONS 4
 #define ASKED 5
+#define OTHERS 7 /* another client's */
 #define ANSWERED 155
 #define X 0
 
-enum variant { IDLE, ASKS, BURNS, WOKEN };
+enum variant { IDLE, ASKS, BURNS, BURNS_FOR_ANOTHER, WOKEN };
 
 static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
 {
@@ -55,6 +56,7 @@ static void tell(struct story *s, enum variant variant)
 {
 	struct dtc_headers question = story_headers(CLIENT, 60000, SERVER, 80, 1000, 500, 0x18, 50, 1);
 	struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 60000, 500, 1050, 0x18, 60, 2);
+	struct dtc_headers other_answer = story_headers(SERVER, 80, CLIENT, 60001, 900, 2050, 0x18, 60, 6);
 	struct dtc_headers asked = story_headers(SERVER, 50000, DATABASE, 3306, 700, 300, 0x18, 20, 3);
 	struct dtc_headers told = story_headers(DATABASE, 3306, SERVER, 50000, 300, 720, 0x18, 30, 4);
 	story_begin(s, "server");
@@ -67,6 +69,8 @@ static void tell(struct story *s, enum variant variant)
 	struct dtc_headers syn = story_headers(SERVER, 50000, DATABASE, 3306, 699, 0, DTC_TCP_SYN, 0, 5);
 	story_packet(s, DTC_EVENT_NET_SEND, 12, 0, &syn);
 	story_leave(s, 13, 0, "connect", 0);
+	if (variant == BURNS_FOR_ANOTHER)
+		tell_call(s, 15, 0, "accept4", 3, OTHERS);
 	go_to_sleep(s, 20, 0, READER, -1);
 	receive(s, 30, 0, READER, &question);
 	wake_up(s, 32, 0, READER, 1);
@@ -75,7 +79,7 @@ static void tell(struct story *s, enum variant variant)
 	story_packet(s, DTC_EVENT_NET_SEND, 37, 0, &asked);
 	story_leave(s, 38, 0, "write", 20);
 	go_to_sleep(s, 40, 0, READER, -1);
-	if (variant == BURNS) {
+	if (variant == BURNS || variant == BURNS_FOR_ANOTHER) {
 		story_switch(s, 42, 2, 0, "swapper/2", RUN, BURNER, "go");
 		tell_call(s, 43, 2, "sched_yield", -1, 0);
 	}
@@ -93,7 +97,13 @@ static void tell(struct story *s, enum variant variant)
 	story_enter(s, ANSWERED, 1, "write", QUESTIONS);
 	story_packet(s, DTC_EVENT_NET_SEND, ANSWERED + 1, 1, &answer);
 	story_leave(s, ANSWERED + 2, 1, "write", 60);
-	if (variant == BURNS)
+	if (variant == BURNS_FOR_ANOTHER) {
+		tell_call(s, 157, 2, "getpid", -1, 20); /* it went on after X's timer was due */
+		story_enter(s, 158, 2, "write", OTHERS);
+		story_packet(s, DTC_EVENT_NET_SEND, 158, 2, &other_answer);
+		story_leave(s, 159, 2, "write", 60);
+	}
+	if (variant == BURNS || variant == BURNS_FOR_ANOTHER)
 		story_switch(s, 159, 2, BURNER, "go", SLEEP, 0, "swapper/2");
 	story_switch(s, 160, 1, WRITER, "go", SLEEP, 0, "swapper/1");
 	story_end(s);
@@ -157,6 +167,13 @@ static void test_visible(void)
 	g_assert_cmpint(walk(BURNS, 130).evidence.reason, ==, DTC_REASON_OWN);
 }
 
+/* They ran, and answered somebody else by that. */
+static void test_others(void)
+{
+	for (int64_t t = 40; t <= 140; t += 50)
+		g_assert_cmpint(walk(BURNS_FOR_ANOTHER, t).evidence.reason, ==, DTC_REASON_INSIDE);
+}
+
 /* Another request's answer made the thread go on: it is followed, and never exact. */
 static void test_woken(void)
 {
@@ -171,6 +188,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/inside/timer", test_timer);
 	g_test_add_func("/inside/visible", test_visible);
+	g_test_add_func("/inside/others", test_others);
 	g_test_add_func("/inside/woken", test_woken);
 	return g_test_run();
 }
