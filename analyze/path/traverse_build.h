@@ -130,9 +130,10 @@ bool dtc_traverse_go_aside(struct dtc_traverse *t, int64_t bound_ns);
 /* traverse_turn.c */
 /*
  * The stand is at a write whose purpose is as order in its thread has it. If it is known for which request that was,
- * what the thread had read for the same one becomes the purpose. False if not.
+ * what the thread had read for the same one becomes the purpose. question: what an answer answers; NULL: it is none.
+ * False if it is not known.
  */
-bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call);
+bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct dtc_asked *question);
 /* What arrived was read for another request than the one for which the stand wrote; false if that is not known. */
 bool dtc_traverse_is_others(const struct dtc_traverse *t, const struct dtc_arrival *arrival);
 /* The wait, at its end, is the one with which the pause of the stand's request ended. */

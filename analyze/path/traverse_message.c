@@ -95,7 +95,7 @@ void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call)
 			return;
 		}
 	}
-	if (dtc_traverse_pursue_own(t, call))
+	if (dtc_traverse_pursue_own(t, call, has_question ? &asked : NULL))
 		return;
 	if (has_question) {
 		struct dtc_scope *own = &g_array_index(t->scopes, struct dtc_scope, t->scopes->len - 1);

@@ -72,7 +72,47 @@ static bool is_opening(const struct dtc_traverse *t, const DtcHistory *h, const 
 	       !dtc_endpoint_is_stream_server(h, call->file);
 }
 
-bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call)
+/* Whether a thread of a process asked others for no other request that is known, and not for what it had just read. */
+static bool asked_for_no_other(const struct dtc_traverse *t, guint node, uint32_t ask, int64_t question_ns)
+{
+	struct dtc_call place;
+	const struct dtc_call *call = dtc_history_get_call(dtc_links_get_history(t->links, node), ask, &place);
+	struct dtc_arrival acted_on;
+	guint count;
+	const struct dtc_owned *owned = dtc_serving_find_owned(t->of->serving, node, ask);
+	if (owned && owned->request + 1 != t->stand.owner)
+		return false;
+	const struct dtc_served *spans = dtc_serving_get(t->of->serving, node, call->thread, &count);
+	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= call->begin_ns);
+	if (i < count && spans[i].begin_ns <= call->begin_ns && spans[i].request + 1 != t->stand.owner)
+		return false;
+	return !dtc_arrival_find_for_send(t->links, node, call->thread, call->begin_ns, call->file, ask, &acted_on) ||
+	       acted_on.time_ns <= question_ns;
+}
+
+/*
+ * A runtime that schedules by itself asks several at once, from several threads (errgroup, a join of coroutines). What
+ * came last began the turn that answers, and for whom it was asked no thread tells: after the question was read, before
+ * all that this thread waited for, and not all by one thread, as a loop would.
+ */
+static bool may_be_asked_beside(const struct dtc_traverse *t, const struct dtc_arrival *came,
+				const struct dtc_asked *question, int64_t before_ns)
+{
+	guint node = t->stand.node;
+	const DtcHistory *h = dtc_links_get_history(t->links, node);
+	if (came->file == DTC_NONE || dtc_endpoint_is_stream_server(h, came->file) || dtc_traverse_is_others(t, came))
+		return false;
+	uint32_t ask = dtc_file_calls_find_asking(dtc_links_get_file_calls(t->links, node, came->file), came->time_ns);
+	if (ask == DTC_NONE)
+		return false;
+	const struct dtc_call asking = dtc_history_copy_call(h, ask);
+	return asking.begin_ns >= question->read_ns && asking.begin_ns <= before_ns &&
+	       (asking.thread != t->stand.thread || asking.thread != question->thread) &&
+	       dtc_history_get_thread(h, asking.thread)->pid == dtc_history_get_thread(h, t->stand.thread)->pid &&
+	       asked_for_no_other(t, node, ask, question->arrival.time_ns);
+}
+
+bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct dtc_asked *question)
 {
 	struct dtc_stand *stand = &t->stand;
 	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
@@ -92,6 +132,12 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call)
 		t->link = DTC_LINK_INFERRED;
 	if (!find_pause(t, owned->read, call, &stand->pause))
 		return true;
+	if (question && is_others && may_be_asked_beside(t, &nearest, question, stand->pause.begin_ns)) {
+		stand->arrival = nearest;
+		stand->pause = DTC_PAUSE_NONE;
+		t->doubt_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, stand->node, question->arrival.time_ns);
+		return true;
+	}
 	struct dtc_call poll_place;
 	const struct dtc_call *poll = dtc_history_get_call(h, stand->pause.poll, &poll_place);
 	stand->pause.begin_ns = MAX(stand->pause.begin_ns, own.time_ns);

@@ -4,6 +4,8 @@
  * Meanwhile 22 reads what a database answered for somebody else, and sleeps in a poll until a timer is due.
  *
  *   20  30 question 34 reads   40 polls        22  45 polls  100 database 104 reads  110 polls  150 timer  155 answers
+ *
+ * Or it asks two at once, and one of them with an id of X's: see tell_beside.
  */
 #include "analyze/path/walk.h"
 #include "analyze/request/serving.h"
@@ -20,11 +22,12 @@
 #define BURNER 23
 #define QUESTIONS 4
 #define ASKED 5
+#define BACK_END 8
 #define OTHERS 7 /* another client's */
 #define ANSWERED 155
 #define X 0
 
-enum variant { IDLE, ASKS, BURNS, BURNS_FOR_ANOTHER, WOKEN };
+enum variant { IDLE, ASKS, BURNS, BURNS_FOR_ANOTHER, WOKEN, BESIDE, ONE_LOOP };
 
 static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
 {
@@ -109,6 +112,69 @@ static void tell(struct story *s, enum variant variant)
 	story_end(s);
 }
 
+static void open_connection(struct story *s, int64_t t, int fd, uint16_t port, uint16_t to, uint32_t isn)
+{
+	struct dtc_headers syn = story_headers(SERVER, port, DATABASE, to, isn, 0, DTC_TCP_SYN, 0, 5);
+	story_enter(s, t, 0, "connect", fd);
+	story_packet(s, DTC_EVENT_NET_SEND, t + 1, 0, &syn);
+	story_leave(s, t + 2, 0, "connect", 0);
+}
+
+static void ask(struct story *s, int64_t t, uint32_t cpu, int fd, const struct dtc_headers *packet)
+{
+	story_enter(s, t, cpu, "write", fd);
+	story_packet(s, DTC_EVENT_NET_SEND, t + 1, cpu, packet);
+	story_leave(s, t + 2, cpu, "write", 20);
+}
+
+/*
+ *   20  30 question 34 reads  60 polls
+ *   22  36 asks a database  40 asks a back end  45 polls  70 back end 74 reads  80 polls  140 database 144 reads  155
+ * answers
+ *
+ * ONE_LOOP: 22 reads the question, too.
+ */
+static void tell_beside(struct story *s, bool is_loop)
+{
+	struct dtc_headers question = story_headers(CLIENT, 60000, SERVER, 80, 1000, 500, 0x18, 50, 1);
+	struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 60000, 500, 1050, 0x18, 60, 2);
+	struct dtc_headers asked = story_headers(SERVER, 50000, DATABASE, 3306, 700, 300, 0x18, 20, 3);
+	struct dtc_headers told = story_headers(DATABASE, 3306, SERVER, 50000, 300, 720, 0x18, 30, 4);
+	struct dtc_headers asked_back = story_headers(SERVER, 50001, DATABASE, 81, 1700, 300, 0x18, 20, 6);
+	struct dtc_headers told_back = story_headers(DATABASE, 81, SERVER, 50001, 300, 1720, 0x18, 30, 7);
+	uint32_t reading_cpu = is_loop ? 1 : 0;
+	int reader = is_loop ? WRITER : READER;
+	story_begin(s, "server");
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, READER, "go");
+	for (int tid = 21; tid <= BURNER; tid++)
+		story_fork(s, 1, 0, READER, READER, tid, READER, "go");
+	story_switch(s, 4, 1, 0, "swapper/1", RUN, WRITER, "go");
+	tell_call(s, 9, 0, "accept4", 3, QUESTIONS);
+	open_connection(s, 11, ASKED, 50000, 3306, 699);
+	open_connection(s, 15, BACK_END, 50001, 81, 1699);
+	go_to_sleep(s, 20, reading_cpu, reader, -1);
+	receive(s, 30, reading_cpu, reader, &question);
+	wake_up(s, 32, reading_cpu, reader, 1);
+	tell_call(s, 34, reading_cpu, "read", QUESTIONS, 50);
+	ask(s, 36, 1, ASKED, &asked);
+	ask(s, 40, 1, BACK_END, &asked_back);
+	go_to_sleep(s, 45, 1, WRITER, -1);
+	if (!is_loop)
+		go_to_sleep(s, 60, 0, READER, -1);
+	receive(s, 70, 1, WRITER, &told_back);
+	wake_up(s, 72, 1, WRITER, 1);
+	tell_call(s, 74, 1, "read", BACK_END, 30);
+	go_to_sleep(s, 80, 1, WRITER, -1);
+	receive(s, 140, 1, WRITER, &told);
+	wake_up(s, 142, 1, WRITER, 1);
+	tell_call(s, 144, 1, "read", ASKED, 30);
+	story_enter(s, ANSWERED, 1, "write", QUESTIONS);
+	story_packet(s, DTC_EVENT_NET_SEND, ANSWERED + 1, 1, &answer);
+	story_leave(s, ANSWERED + 2, 1, "write", 60);
+	story_switch(s, 160, 1, WRITER, "go", SLEEP, 0, "swapper/1");
+	story_end(s);
+}
+
 static uint32_t find_call(const DtcHistory *h, int tid, int64_t t)
 {
 	return dtc_history_find_call(h, dtc_history_find_thread(h, tid, t), t);
@@ -119,14 +185,25 @@ static struct dtc_segment walk(enum variant variant, int64_t t)
 {
 	static const char *const names[] = { "server" };
 	struct story s;
-	tell(&s, variant);
+	bool is_beside = variant == BESIDE || variant == ONE_LOOP;
+	if (is_beside)
+		tell_beside(&s, variant == ONE_LOOP);
+	else
+		tell(&s, variant);
 	const DtcHistory *h = s.history;
 	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
 	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
 	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
 	g_autoptr(DtcServing) serving = dtc_serving_new(links);
-	dtc_serving_add_call(serving, 0, find_call(h, READER, 34), X, false);
-	dtc_serving_add_call(serving, 0, find_call(h, READER, 36), variant == ASKS ? X : X + 1, false);
+	dtc_serving_add_call(serving, 0, find_call(h, variant == ONE_LOOP ? WRITER : READER, 34), X, false);
+	if (is_beside) {
+		if (variant == ONE_LOOP)
+			dtc_serving_add_call(serving, 0, find_call(h, WRITER, 36), X + 1, false);
+		dtc_serving_add_call(serving, 0, find_call(h, WRITER, 40), X, false);
+		dtc_serving_add_call(serving, 0, find_call(h, WRITER, 74), X, false);
+	} else {
+		dtc_serving_add_call(serving, 0, find_call(h, READER, 36), variant == ASKS ? X : X + 1, false);
+	}
 	dtc_serving_add_call(serving, 0, find_call(h, WRITER, ANSWERED), X, true);
 	dtc_serving_seal(serving, true);
 	struct dtc_path_target target = { .node = 0,
@@ -144,6 +221,13 @@ static struct dtc_segment walk(enum variant variant, int64_t t)
 		if (at->begin.ns < t && t <= at->end.ns)
 			found = *at;
 	}
+	if (found.evidence.file != DTC_NONE) /* a descriptor says more than a number */
+		found.evidence.file =
+			dtc_history_get_file(h, found.evidence.file)->flow_out == DTC_NONE
+				? 0
+				: dtc_packets_get_flow(dtc_history_get_packets(h),
+						       dtc_history_get_file(h, found.evidence.file)->flow_out)
+					  ->destination_port;
 	story_clear(&s);
 	return found;
 }
@@ -183,12 +267,25 @@ static void test_woken(void)
 	g_assert_cmpint(at.link, !=, DTC_LINK_EXACT);
 }
 
+/* What came last is what it waited for, all the time; one loop had asked that for another one. */
+static void test_beside(void)
+{
+	for (int64_t t = 60; t <= 130; t += 10) {
+		struct dtc_segment at = walk(BESIDE, t);
+		g_assert_cmpint(at.evidence.reason, ==, DTC_REASON_UNTRACED_PEER);
+		g_assert_cmpuint(at.evidence.file, ==, 3306);
+	}
+	g_assert_cmpuint(walk(ONE_LOOP, 130).evidence.file, ==, 3306);
+	g_assert_cmpuint(walk(ONE_LOOP, 60).evidence.file, ==, 81);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/inside/timer", test_timer);
 	g_test_add_func("/inside/visible", test_visible);
 	g_test_add_func("/inside/others", test_others);
+	g_test_add_func("/inside/beside", test_beside);
 	g_test_add_func("/inside/woken", test_woken);
 	return g_test_run();
 }
