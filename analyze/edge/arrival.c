@@ -580,6 +580,15 @@ static uint32_t reverse_of(const DtcHistory *h, uint32_t flow)
 	return dtc_packets_get_flow(dtc_history_get_packets(h), flow)->reverse;
 }
 
+bool dtc_arrival_find_last(const DtcLinks *links, guint node, uint32_t flow, int64_t time_ns,
+			   struct dtc_arrival *ret_arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	uint32_t in = reverse_of(h, flow);
+	return arrival_of_packet(node, h, find_last_received(h, in, time_ns, true),
+				 dtc_history_find_file_of_flow(h, flow), false, ret_arrival);
+}
+
 /*
  * What sent the bytes again. The retransmission timer waits at least TCP_RTO_MIN. Two other timers are shorter (RFC
  * 8985): the probe repeats the last bytes of all when nothing comes back; RACK's gives bytes up some time after an ACK

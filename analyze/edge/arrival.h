@@ -82,5 +82,8 @@ uint32_t dtc_arrival_find_local_read(const DtcLinks *links, const struct dtc_arr
  */
 bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t thread, int64_t time_ns, uint32_t file,
 			       uint32_t write, struct dtc_arrival *ret_arrival);
+/* The last bytes that came on a connection by a time (node time); flow is the other direction, what is sent on it. */
+bool dtc_arrival_find_last(const DtcLinks *links, guint node, uint32_t flow, int64_t time_ns,
+			   struct dtc_arrival *ret_arrival);
 /* The sender of what arrived. False: no traced node sent it. */
 bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_sender *ret_sender);

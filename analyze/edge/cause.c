@@ -30,6 +30,7 @@ static enum dtc_cause cause_of_call(const DtcHistory *h, const struct dtc_call *
 	case DTC_CALL_WAITPID:
 		return DTC_CAUSE_CHILD;
 	case DTC_CALL_POLL:
+	case DTC_CALL_RING:
 	case DTC_CALL_SLEEP: /* only a signal ends it before its time */
 	case DTC_CALL_SIGNAL:
 	case DTC_CALL_OTHER:

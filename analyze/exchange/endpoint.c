@@ -56,19 +56,27 @@ bool dtc_endpoint_has_local_peer(const DtcHistory *h, uint32_t file)
 	return dtc_history_get_file(h, file)->pairing != DTC_PAIRING_NONE;
 }
 
+static bool is_answering(const DtcHistory *h, const struct dtc_flow *out)
+{
+	const struct dtc_flow *in = dtc_packets_get_flow(dtc_history_get_packets(h), out->reverse);
+	if (is_opener(h, in))
+		return true;
+	return !is_opener(h, out) && out->source_port < out->destination_port;
+}
+
+bool dtc_endpoint_is_answering(const DtcHistory *h, uint32_t flow)
+{
+	const struct dtc_flow *out = dtc_packets_get_flow(dtc_history_get_packets(h), flow);
+	return out->protocol == DTC_PROTOCOL_TCP && is_answering(h, out);
+}
+
 bool dtc_endpoint_is_server(const DtcHistory *h, uint32_t file)
 {
 	if (dtc_endpoint_has_local_peer(h, file))
 		return !has_connected(h, file);
 	if (dtc_history_get_file(h, file)->flow_out == DTC_NONE || has_connected(h, file))
 		return false;
-	const struct dtc_flow *out = get_flow_out(h, file);
-	const struct dtc_flow *in = dtc_packets_get_flow(dtc_history_get_packets(h), out->reverse);
-	if (is_opener(h, in))
-		return true;
-	if (is_opener(h, out))
-		return false;
-	return out->source_port < out->destination_port;
+	return is_answering(h, get_flow_out(h, file));
 }
 
 bool dtc_endpoint_is_stream_server(const DtcHistory *h, uint32_t file)

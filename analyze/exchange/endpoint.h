@@ -14,6 +14,8 @@ bool dtc_endpoint_has_local_peer(const DtcHistory *history, uint32_t file);
  * connection's addresses, and its other end is not known either.
  */
 bool dtc_endpoint_is_server(const DtcHistory *history, uint32_t file);
+/* The same of a connection without a file, by what one of its ends sends: TCP. */
+bool dtc_endpoint_is_answering(const DtcHistory *history, uint32_t flow);
 /* The same for TCP alone: a datagram socket may talk to many, and what it read last is not what it answers. */
 bool dtc_endpoint_is_stream_server(const DtcHistory *history, uint32_t file);
 /*

@@ -549,7 +549,7 @@ static const char *judge_call(struct checker *c, uint32_t index)
 		return "its file is none";
 	if (call->fd < -1)
 		return "its descriptor is none";
-	if (call->kind > DTC_CALL_PEEK)
+	if (call->kind > DTC_CALL_RING)
 		return "its kind is none";
 	bool has_accepted = call->kind == DTC_CALL_ACCEPT && call->result != DTC_ABSENT && call->result >= 0;
 	if (has_accepted && call->argument >= c->h->files->len)

@@ -215,6 +215,7 @@ static bool waits_for(const DtcHistory *h, const struct dtc_interval *wait, cons
 		return polls_for(h, wait->call, arrived_for) && !is_for_another(h, wait, arrival);
 	case DTC_CALL_ACCEPT:
 	case DTC_CALL_CONNECT:
+	case DTC_CALL_RING:
 		return true;
 	default:
 		return false;
@@ -377,10 +378,12 @@ static int64_t get_low_ns(const struct dtc_stand *stand, int64_t begin_ns)
 }
 
 /* What comes before is for another request, or while this one lay still: from there the stand comes back. */
-static void step_aside(struct dtc_traverse *t, const struct dtc_edge *edge, int64_t low_ns)
+static void step_aside(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
+		       int64_t low_ns)
 {
 	if (t->stand.purpose == DTC_PURPOSE_ARRIVAL &&
-	    (t->stand.pause.poll != DTC_NONE || (edge->has_arrival && dtc_traverse_is_others(t, &edge->arrival))))
+	    (t->stand.pause.poll != DTC_NONE || dtc_traverse_is_ring_wait(t, wait) ||
+	     (edge->has_arrival && dtc_traverse_is_others(t, &edge->arrival))))
 		dtc_traverse_go_aside(t, low_ns);
 }
 
@@ -397,7 +400,7 @@ static bool leave_by_local(struct dtc_traverse *t, const struct dtc_interval *wa
 	    !dtc_arrival_find_for_send(t->links, sender->node, sender->thread, sender->written_ns, sender->file,
 				       sender->call, &acted_on))
 		return false;
-	step_aside(t, edge, low_ns);
+	step_aside(t, wait, edge, low_ns);
 	return leave_by_arrival(t, wait, &edge->arrival, sender);
 }
 
@@ -433,7 +436,7 @@ static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait,
 		follow_disk(t, wait, edge, low_ns);
 		return;
 	case DTC_EDGE_PACKET:
-		step_aside(t, edge, low_ns);
+		step_aside(t, wait, edge, low_ns);
 		if (!edge->has_arrival ||
 		    !leave_by_arrival(t, wait, &edge->arrival, edge->has_sender ? &edge->sender : NULL))
 			explain_untraced(t, wait, low_ns);

@@ -127,6 +127,12 @@ bool dtc_traverse_enter(struct dtc_traverse *t, guint node, uint32_t thread, int
 /* The same for what others do before a message comes, for which nobody here waits. */
 bool dtc_traverse_go_aside(struct dtc_traverse *t, int64_t bound_ns);
 
+/* traverse_ring.c */
+/* The stand is at a send of a loop over io_uring: what that answered. False if it is none, or answers nobody. */
+bool dtc_traverse_pursue_ring(struct dtc_traverse *t, const struct dtc_sender *sender);
+/* Whether a wait of the stand's thread is of such a loop, and what ended it is known. */
+bool dtc_traverse_is_ring_wait(const struct dtc_traverse *t, const struct dtc_interval *interval);
+
 /* traverse_turn.c */
 /*
  * The stand is at a write whose purpose is as order in its thread has it. If it is known for which request that was,

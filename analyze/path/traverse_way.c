@@ -237,7 +237,7 @@ static void go_to_sender(struct dtc_traverse *t, const struct dtc_sender *sender
 	/* exact as long as the bytes tell; the loop's rule below is by order within one turn */
 	t->stand.purpose = DTC_PURPOSE_OWN;
 	t->stand.owner = 0;
-	if (sender->thread != DTC_NONE)
+	if (sender->thread != DTC_NONE && !dtc_traverse_pursue_ring(t, sender))
 		dtc_traverse_pursue(t, sender->file, sender->call);
 	dtc_traverse_stay_behind(t);
 }

@@ -44,6 +44,7 @@ static const struct {
 	{ "epoll_wait", DTC_CALL_POLL },
 	{ "epoll_pwait", DTC_CALL_POLL },
 	{ "epoll_pwait2", DTC_CALL_POLL },
+	{ "io_uring_enter", DTC_CALL_RING },
 	{ "nanosleep", DTC_CALL_SLEEP },
 	{ "clock_nanosleep", DTC_CALL_SLEEP },
 	{ "futex", DTC_CALL_FUTEX },

@@ -139,6 +139,7 @@ enum dtc_call_kind {
 	DTC_CALL_LOCK,	 /* flock, fcntl(F_SETLKW) */
 	DTC_CALL_SIGNAL, /* pause, sigsuspend, sigtimedwait */
 	DTC_CALL_PEEK,	 /* recv with MSG_PEEK: reads, but takes nothing */
+	DTC_CALL_RING,	 /* io_uring_enter: does whatever was put in its ring, and waits */
 };
 
 /* select, ppoll and epoll_pwait2 pass their timeout by pointer; it is no 0: such a poll may have waited. */
@@ -146,7 +147,7 @@ enum dtc_call_kind {
 
 /* What the getters make of a record of 32 bytes, whoever asks keeps it. */
 struct dtc_call {
-	int64_t begin_ns;  /* entry; a call of which only the exit was seen has no record */
+	int64_t begin_ns;  /* entry; a call of which only the exit was seen has no record, but for ACCEPT: the exit */
 	int64_t end_ns;	   /* exit; DTC_TIME_NONE if it never returned in the trace */
 	int64_t result;	   /* DTC_ABSENT if not known */
 	uint64_t offset;   /* READ, PEEK, WRITE: bytes taken or given on this file before the call;
