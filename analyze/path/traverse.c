@@ -381,10 +381,14 @@ static int64_t get_low_ns(const struct dtc_stand *stand, int64_t begin_ns)
 static void step_aside(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
 		       int64_t low_ns)
 {
-	if (t->stand.purpose == DTC_PURPOSE_ARRIVAL &&
-	    (t->stand.pause.poll != DTC_NONE || dtc_traverse_is_ring_wait(t, wait) ||
-	     (edge->has_arrival && dtc_traverse_is_others(t, &edge->arrival))))
-		dtc_traverse_go_aside(t, low_ns);
+	if (t->stand.purpose != DTC_PURPOSE_ARRIVAL ||
+	    (t->stand.pause.poll == DTC_NONE && !dtc_traverse_is_ring_wait(t, wait) &&
+	     !(edge->has_arrival && dtc_traverse_is_others(t, &edge->arrival))))
+		return;
+	/* that the bytes which began the turn are why is told by order alone: a timer may have been due in it */
+	if (dtc_traverse_go_aside(t, low_ns) && t->stand.pause.poll != DTC_NONE)
+		t->doubt_cluster_ns =
+			MIN(t->doubt_cluster_ns, dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns));
 }
 
 /*

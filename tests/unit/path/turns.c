@@ -236,6 +236,15 @@ static void assert_at(const struct loop *l, int64_t us, int tid, enum dtc_cause 
 	g_assert_not_reached();
 }
 
+static void assert_link(const struct loop *l, int64_t us, enum dtc_link_quality link)
+{
+	for (guint i = 0; i < dtc_path_get_segment_count(l->path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(l->path, i);
+		if (s->begin.ns < us * US && us * US <= s->end.ns)
+			g_assert_cmpint(s->link, ==, link);
+	}
+}
+
 static void clear(struct loop *l)
 {
 	dtc_path_free(l->path);
@@ -282,6 +291,9 @@ static void test_pool(void)
 	assert_at(&l, 85, LOOP, DTC_CAUSE_RUNNING_USER);
 	assert_at(&l, 70, DB, DTC_CAUSE_TIMER);
 	assert_at(&l, 50, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_link(&l, 100, DTC_LINK_EXACT);
+	assert_link(&l, 70, DTC_LINK_INFERRED); /* X's answer began the turn: by order alone */
+	assert_link(&l, 50, DTC_LINK_EXACT);
 	clear(&l);
 }
 
