@@ -5,9 +5,11 @@
 #include "analyze/ranks/assign.h"
 #include "analyze/ranks/letter.h"
 #include "analyze/ranks/pager.h"
+#include "analyze/ranks/pulse.h"
 #include "collect/bundle/environment.h"
 #include "dtrace-chain/error.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@ struct asked {
 struct asker {
 	struct dtc_owners door; /* first */
 	int end;
+	int pulses; /* a pipe that never waits */
 	guint rank_count;
 	DtcLosses *losses;
 	DtcPager *pager;
@@ -162,7 +165,8 @@ static bool receive(struct asker *asker, DtcAssembly *assembly, struct dtc_parce
 	}
 	g_mutex_lock(&asker->lock);
 	if (letter->type == DTC_LETTER_LOST) {
-		lose(asker, letter->rank, "it has died");
+		lose(asker, letter->rank,
+		     letter->at == DTC_LETTER_SILENT ? "it is stopped, or hangs, or cannot be reached" : "it has died");
 	} else {
 		g_autoptr(GBytes) message = dtc_assembly_add(assembly, parcel);
 		if (message)
@@ -180,9 +184,12 @@ static void *listen(void *data)
 	g_autoptr(DtcAssembly) assembly = dtc_assembly_new();
 	g_autofree struct dtc_parcel *parcel = g_new(struct dtc_parcel, 1);
 	struct pollfd files[] = { { asker->end, POLLIN, 0 }, { dtc_pager_get_file(asker->pager), POLLIN, 0 } };
+	struct dtc_pulse_clock clock;
 
-	for (;;) {
-		if (poll(files, G_N_ELEMENTS(files), -1) < 0)
+	for (dtc_pulse_clock_begin(&clock);;) {
+		if (dtc_pulse_clock_tick(&clock) && write(asker->pulses, "", 1) < 0 && errno == EPIPE)
+			_exit(1);
+		if (poll(files, G_N_ELEMENTS(files), (int)(clock.interval_us / 1000)) <= 0)
 			continue;
 		if (files[1].revents)
 			dtc_pager_answer(asker->pager);
@@ -536,12 +543,13 @@ static void unref_variant(void *variant)
 	g_variant_unref(variant);
 }
 
-const struct dtc_owners *dtc_asker_new(int end, DtcLosses *losses)
+const struct dtc_owners *dtc_asker_new(int end, int pulses, DtcLosses *losses)
 {
 	struct asker *asker = g_new0(struct asker, 1);
 
 	asker->door = (struct dtc_owners){ asker, open_all, assign_all, ask_all, call_one, take_one };
 	asker->end = end;
+	asker->pulses = pulses;
 	asker->losses = losses;
 	asker->rank_count = dtc_losses_get_rank_count(losses);
 	asker->pager = dtc_pager_new(fetch, asker);

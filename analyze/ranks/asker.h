@@ -12,5 +12,5 @@
 /* With which a process ends that is to be begun again. */
 #define DTC_ASKER_BEGIN_AGAIN 111
 
-/* One of a process, which uses it until it ends. */
-const struct dtc_owners *dtc_asker_new(int end, DtcLosses *losses);
+/* One of a process, which uses it until it ends; so long a byte goes into that pipe at each pulse (pulse.h). */
+const struct dtc_owners *dtc_asker_new(int end, int pulses, DtcLosses *losses);

@@ -4,11 +4,12 @@
 
 #include "analyze/cli/program.h"
 #include "analyze/ranks/asker.h"
-#include "analyze/ranks/letter.h"
+#include "analyze/ranks/pulse.h"
 #include "collect/bundle/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,33 +52,84 @@ static void empty(const struct held *held)
 			return;
 }
 
-static int run_asker(int end, DtcLosses *losses, const struct held *held, int argc, char **argv)
+static int run_asker(int end, int pulses, DtcLosses *losses, const struct held *held, int argc, char **argv)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (dup2(held->files[0], STDOUT_FILENO) < 0 || dup2(held->files[1], STDERR_FILENO) < 0)
 		return 1;
-	return dtc_cli_run(argc, argv, dtc_asker_new(end, losses));
+	return dtc_cli_run(argc, argv, dtc_asker_new(end, pulses, losses));
 }
 
-/* How it ended, as of waitpid; -1: it could not be begun. */
-static int wait_for_asker(int end, DtcLosses *losses, const struct held *held, int argc, char **argv)
+/* True at the end of the process, whose pipe closes then; false: it is silent. */
+static bool watch_asker(int pulses)
 {
+	struct pollfd file = { pulses, POLLIN, 0 };
+	struct dtc_pulse_clock clock;
+	struct dtc_pulse_heard heard = { 0 };
+	char data[64];
+
+	dtc_pulse_clock_begin(&clock);
+	while (!dtc_pulse_is_silent(&heard, &clock)) {
+		int count = poll(&file, 1, (int)(clock.interval_us / 1000));
+		(void)dtc_pulse_clock_tick(&clock);
+		if (count > 0 && read(pulses, data, sizeof(data)) == 0)
+			return true;
+		if (count > 0)
+			heard.at_us = clock.now_us;
+	}
+	return false;
+}
+
+enum asker_end {
+	ASKER_EXITED, /* with a code */
+	ASKER_KILLED, /* by a signal */
+	ASKER_SILENT, /* and then killed */
+	ASKER_NONE,   /* it could not be begun */
+};
+
+/* What ended it, and its exit code or signal. */
+static enum asker_end ask(int end, DtcLosses *losses, const struct held *held, int argc, char **argv, int *ret_number)
+{
+	int pulses[2], status = 0;
+
+	*ret_number = 0;
+	if (pipe2(pulses, O_CLOEXEC | O_NONBLOCK) != 0)
+		return ASKER_NONE;
 	pid_t asker = fork();
-	int status = -1;
-
-	if (asker == 0)
-		_exit(run_asker(end, losses, held, argc, argv));
-	while (asker > 0 && waitpid(asker, &status, 0) < 0 && errno == EINTR)
+	if (asker == 0) {
+		close(pulses[0]);
+		_exit(run_asker(end, pulses[1], losses, held, argc, argv));
+	}
+	close(pulses[1]);
+	bool has_ended = asker < 0 || watch_asker(pulses[0]);
+	close(pulses[0]);
+	if (asker < 0)
+		return ASKER_NONE;
+	while (has_ended && waitpid(asker, &status, 0) < 0 && errno == EINTR)
 		;
-	return status;
+	if (!has_ended)
+		(void)dtc_pulse_end_child(asker, &status);
+	*ret_number = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+	if (!has_ended)
+		return ASKER_SILENT;
+	return WIFEXITED(status) ? ASKER_EXITED : ASKER_KILLED;
 }
 
-static int report_killed(int status)
+static int report_end(enum asker_end how, int number)
 {
-	fprintf(stderr,
-		"dtrace-chain-mpi: the process that asks was ended by signal %d (%s)\n"
-		"hint: if memory is short, ask for fewer nodes with --nodes\n",
-		WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (how == ASKER_NONE)
+		fprintf(stderr,
+			"dtrace-chain-mpi: the process that asks cannot be started: %s\n"
+			"hint: raise the limits (ulimit -u, ulimit -n)\n",
+			g_strerror(errno));
+	else if (how == ASKER_SILENT)
+		fprintf(stderr, "dtrace-chain-mpi: the process that asks is stopped, or hangs\n"
+				"hint: whoever stops it must let it go on within " DTC_PULSE_VARIABLE " seconds\n");
+	else
+		fprintf(stderr,
+			"dtrace-chain-mpi: the process that asks was ended by signal %d (%s)\n"
+			"hint: if memory is short, ask for fewer nodes with --nodes\n",
+			number, strsignal(number));
 	return 1;
 }
 
@@ -97,18 +149,20 @@ int dtc_keeper_run(int end, int argc, char **argv)
 			g_strerror(errno));
 		return 1;
 	}
+	dtc_pulse_begin(end, NULL);
 	for (;; dtc_losses_begin_again(losses), empty(&held)) {
-		int status = wait_for_asker(end, losses, &held, argc, argv);
-		if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == DTC_ASKER_BEGIN_AGAIN)
+		int number;
+		enum asker_end how = ask(end, losses, &held, argc, argv, &number);
+		if (how == ASKER_EXITED && number == DTC_ASKER_BEGIN_AGAIN)
 			continue;
-		if (status >= 0 && WIFSIGNALED(status) && kills++ < KILLS_MAX)
+		if ((how == ASKER_KILLED || how == ASKER_SILENT) && kills++ < KILLS_MAX)
 			continue;
 		bool is_out = give_out(held.files[0], STDOUT_FILENO);
 		(void)give_out(held.files[1], STDERR_FILENO);
-		if (status < 0 || WIFSIGNALED(status))
-			return status < 0 ? 1 : report_killed(status);
+		if (how != ASKER_EXITED)
+			return report_end(how, number);
 		if (is_out)
-			return WEXITSTATUS(status);
+			return number;
 		fprintf(stderr,
 			"dtrace-chain-mpi: cannot write the output: %s\nhint: is the disk full, or standard output "
 			"closed?\n",

@@ -29,9 +29,14 @@ enum dtc_letter_type {
 	DTC_LETTER_PAGES,    /* of: image; a part of its file (at) */
 	/* from who carries */
 	DTC_LETTER_HELLO, /* all: how many ranks there are */
-	DTC_LETTER_LOST,  /* the owner of that rank is not there any more */
+	DTC_LETTER_LOST,  /* the owner of that rank is not there any more (at: enum dtc_letter_loss) */
 	DTC_LETTER_END,	  /* between ranks: there is nothing more to be done */
+	DTC_LETTER_ENDED, /* to the first rank: nothing is done any more */
+	/* from everybody to who carries, and between these */
+	DTC_LETTER_PULSE, /* there is somebody (pulse.h); all: who is at something, which took so many ns (at) */
 };
+
+enum dtc_letter_loss { DTC_LETTER_NOT_LOST, DTC_LETTER_DIED, DTC_LETTER_SILENT };
 
 struct dtc_letter {
 	uint32_t type;

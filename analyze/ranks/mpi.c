@@ -6,7 +6,8 @@
 #define _GNU_SOURCE /* ppoll */
 #include "analyze/ranks/mpi.h"
 
-#include "analyze/ranks/letter.h"
+#include "analyze/ranks/launcher.h"
+#include "analyze/ranks/pulse.h"
 
 #include <errno.h>
 #include <mpi.h>
@@ -24,6 +25,7 @@
 #define BUSY_TURNS 200	     /* without a pause after something has moved */
 #define PAUSE_MAX_NS 1000000 /* between two looks at MPI */
 #define PAUSE_STEP_NS 20000  /* longer with each turn */
+#define INIT_SECONDS 60	     /* and the span in which who is there is heard: then somebody is missing from the start */
 #define FINALIZE_SECONDS 20  /* then a rank is gone whose end MPI waits for */
 #define TRAFFIC_VARIABLE "DTRACE_CHAIN_MPI_TRAFFIC"
 
@@ -34,6 +36,7 @@ struct outlet {
 };
 
 struct sending {
+	int rank;
 	struct dtc_parcel *parcel; /* owned */
 	MPI_Request request;
 };
@@ -42,12 +45,18 @@ struct courier {
 	const struct dtc_mpi_ends *ends;
 	int rank;
 	int size;
+	struct dtc_pulse_clock clock;
+	struct dtc_pulse_heard *ranks; /* who carries there: in the first rank all of them, in the others the first */
+	struct dtc_pulse_heard from_owner, from_asker;
 	struct outlet owner;
 	struct outlet asker;
-	int result;	/* pipe; -1 */
-	GQueue sending; /* struct sending */
-	bool *is_lost;	/* by rank; in the first rank */
+	int result;		      /* pipe; -1 */
+	GQueue sending;		      /* struct sending */
+	enum dtc_letter_loss *losses; /* of owners, by rank; in the first rank */
+	bool *is_gone;		      /* by rank: nobody carries there, or is not waited for */
+	bool *is_done;		      /* by rank: who carries there has ended its children; in the first rank */
 	bool has_ended;
+	bool is_stuck; /* a child of this rank that nothing ends */
 	int code;
 	guint64 bytes, letters; /* that went over MPI from or to here */
 };
@@ -100,6 +109,7 @@ static void send_to(struct courier *courier, int rank, const struct dtc_parcel *
 {
 	struct sending *sending = g_new0(struct sending, 1);
 
+	sending->rank = rank;
 	sending->parcel = g_memdup2(parcel, measure(parcel));
 	courier->bytes += measure(parcel);
 	courier->letters++;
@@ -134,7 +144,7 @@ static void tell_lost(struct courier *courier, guint rank, const struct dtc_parc
 {
 	struct dtc_parcel lost;
 
-	lost.letter = (struct dtc_letter){ .type = DTC_LETTER_LOST, .rank = rank };
+	lost.letter = (struct dtc_letter){ .type = DTC_LETTER_LOST, .rank = rank, .at = courier->losses[rank] };
 	if (because)
 		lost.letter.generation = because->letter.generation;
 	deliver(&courier->asker, &lost);
@@ -144,7 +154,7 @@ static void tell_lost(struct courier *courier, guint rank, const struct dtc_parc
 static void take_for_asker(struct courier *courier, const struct dtc_parcel *parcel)
 {
 	if (parcel->letter.type == DTC_LETTER_LOST)
-		courier->is_lost[parcel->letter.rank] = true;
+		courier->losses[parcel->letter.rank] = (enum dtc_letter_loss)parcel->letter.at;
 	deliver(&courier->asker, parcel);
 }
 
@@ -163,7 +173,7 @@ static void take_from_asker(struct courier *courier, const struct dtc_parcel *pa
 
 	if (rank >= (guint)courier->size)
 		return;
-	if (courier->is_lost[rank])
+	if (courier->losses[rank])
 		tell_lost(courier, rank, parcel);
 	else if (rank == 0)
 		deliver(&courier->owner, parcel);
@@ -171,14 +181,26 @@ static void take_from_asker(struct courier *courier, const struct dtc_parcel *pa
 		send_to(courier, (int)rank, parcel);
 }
 
-static void take_from_rank(struct courier *courier, const struct dtc_parcel *parcel)
+static void take_from_rank(struct courier *courier, int from, const struct dtc_parcel *parcel)
 {
-	if (parcel->letter.type == DTC_LETTER_END)
+	if (courier->is_gone[from])
+		return; /* it was stopped, and goes on: what it had has been given up */
+	dtc_pulse_hear(&courier->ranks[from], &courier->clock, &parcel->letter);
+	switch (parcel->letter.type) {
+	case DTC_LETTER_PULSE:
+		break;
+	case DTC_LETTER_END:
 		courier->has_ended = true;
-	else if (courier->rank == 0)
-		take_for_asker(courier, parcel);
-	else
-		deliver(&courier->owner, parcel);
+		break;
+	case DTC_LETTER_ENDED:
+		courier->is_done[from] = true;
+		break;
+	default:
+		if (courier->rank == 0)
+			take_for_asker(courier, parcel);
+		else
+			deliver(&courier->owner, parcel);
+	}
 }
 
 static bool receive_from_ranks(struct courier *courier, struct dtc_parcel *parcel)
@@ -192,51 +214,72 @@ static bool receive_from_ranks(struct courier *courier, struct dtc_parcel *parce
 	MPI_Recv(parcel, sizeof(*parcel), MPI_BYTE, status.MPI_SOURCE, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	courier->bytes += measure(parcel);
 	courier->letters++;
-	take_from_rank(courier, parcel);
+	take_from_rank(courier, status.MPI_SOURCE, parcel);
 	return true;
 }
 
-static void lose_owner(struct courier *courier)
+static void lose_owner(struct courier *courier, enum dtc_letter_loss loss)
 {
 	struct dtc_parcel lost;
 
 	close_outlet(&courier->owner);
 	if (courier->has_ended)
 		return;
-	lost.letter = (struct dtc_letter){ .type = DTC_LETTER_LOST, .rank = (uint32_t)courier->rank };
+	lost.letter = (struct dtc_letter){ .type = DTC_LETTER_LOST, .rank = (uint32_t)courier->rank, .at = loss };
 	take_from_owner(courier, &lost);
 }
 
 /* Some of what is there, so that what comes by MPI has its turn. */
 static void receive_from_owner(struct courier *courier, struct dtc_parcel *parcel)
 {
-	if (dtc_letter_receive(courier->owner.end, parcel))
+	if (!dtc_letter_receive(courier->owner.end, parcel)) {
+		lose_owner(courier, DTC_LETTER_DIED);
+		return;
+	}
+	dtc_pulse_hear(&courier->from_owner, &courier->clock, &parcel->letter);
+	if (parcel->letter.type != DTC_LETTER_PULSE)
 		take_from_owner(courier, parcel);
-	else
-		lose_owner(courier);
 }
 
-static void receive_result(struct courier *courier)
+static void receive_from_asker(struct courier *courier, struct dtc_parcel *parcel)
+{
+	if (!dtc_letter_receive(courier->asker.end, parcel))
+		return;
+	dtc_pulse_hear(&courier->from_asker, &courier->clock, &parcel->letter);
+	if (parcel->letter.type != DTC_LETTER_PULSE)
+		take_from_asker(courier, parcel);
+}
+
+static void say(const char *text)
+{
+	ssize_t written = write(STDERR_FILENO, text, strlen(text));
+	(void)written;
+}
+
+static void end_run(struct courier *courier, int code)
 {
 	struct dtc_parcel end;
-	int code;
 
 	end.letter = (struct dtc_letter){ .type = DTC_LETTER_END };
-	if (read(courier->result, &code, sizeof(code)) != (ssize_t)sizeof(code)) {
-		static const char text[] =
-			"dtrace-chain-mpi: the process that asks has died\n"
-			"hint: see the system's log; give it more memory, or ask for fewer nodes with "
-			"--nodes\n";
-		ssize_t written = write(STDERR_FILENO, text, sizeof(text) - 1);
-		(void)written;
-		code = 1;
-	}
 	close(courier->result);
 	courier->result = -1;
 	courier->code = code;
 	for (int rank = 1; rank < courier->size; rank++)
-		send_to(courier, rank, &end);
+		if (!courier->is_gone[rank]) /* one that goes on while mpirun ends it would only be in its way */
+			send_to(courier, rank, &end);
 	courier->has_ended = true;
+}
+
+static void receive_result(struct courier *courier)
+{
+	int code;
+
+	if (read(courier->result, &code, sizeof(code)) != (ssize_t)sizeof(code)) {
+		say("dtrace-chain-mpi: the process that asks has died\n"
+		    "hint: see the system's log; give it more memory, or ask for fewer nodes with --nodes\n");
+		code = 1;
+	}
+	end_run(courier, code);
 }
 
 static bool receive_from_sockets(struct courier *courier, struct dtc_parcel *parcel, const struct timespec *pause)
@@ -251,8 +294,8 @@ static bool receive_from_sockets(struct courier *courier, struct dtc_parcel *par
 		return false;
 	if (files[0].revents & (POLLIN | POLLHUP | POLLERR))
 		receive_from_owner(courier, parcel);
-	if (files[1].revents & POLLIN && dtc_letter_receive(courier->asker.end, parcel))
-		take_from_asker(courier, parcel);
+	if (files[1].revents & POLLIN)
+		receive_from_asker(courier, parcel);
 	else if (files[1].revents & (POLLHUP | POLLERR))
 		close_outlet(&courier->asker);
 	if (files[2].revents)
@@ -260,19 +303,130 @@ static bool receive_from_sockets(struct courier *courier, struct dtc_parcel *par
 	return true;
 }
 
+/* ---- who is silent ---- */
+
+static void send_pulse(struct courier *courier, int rank)
+{
+	struct dtc_parcel pulse;
+
+	pulse.letter = (struct dtc_letter){ .type = DTC_LETTER_PULSE };
+	if (!courier->is_gone[rank])
+		send_to(courier, rank, &pulse);
+}
+
+static void end_child(struct courier *courier, pid_t child)
+{
+	courier->is_stuck |= !dtc_pulse_end_child(child, NULL);
+}
+
+static void lose_rank(struct courier *courier, int rank)
+{
+	struct dtc_parcel lost;
+
+	courier->is_gone[rank] = true;
+	if (courier->losses[rank])
+		return;
+	lost.letter = (struct dtc_letter){ .type = DTC_LETTER_LOST, .rank = (uint32_t)rank, .at = DTC_LETTER_SILENT };
+	take_for_asker(courier, &lost);
+}
+
+static void watch_ranks(struct courier *courier)
+{
+	for (int rank = 1; rank < courier->size; rank++) {
+		send_pulse(courier, rank);
+		if (!courier->is_gone[rank] && dtc_pulse_is_silent(&courier->ranks[rank], &courier->clock))
+			lose_rank(courier, rank);
+	}
+	if (courier->result >= 0 && dtc_pulse_is_silent(&courier->from_asker, &courier->clock)) {
+		say("dtrace-chain-mpi: the process that waits for the answer is stopped, or hangs\n"
+		    "hint: whoever stops it must let it go on within " DTC_PULSE_VARIABLE " seconds\n");
+		end_run(courier, 1);
+	}
+}
+
+static void watch_first_rank(struct courier *courier)
+{
+	send_pulse(courier, 0);
+	if (!dtc_pulse_is_silent(&courier->ranks[0], &courier->clock))
+		return;
+	say("dtrace-chain-mpi: the first rank, which has the answer, is stopped, or hangs, or cannot be reached\n"
+	    "hint: whoever stops it must let it go on within " DTC_PULSE_VARIABLE " seconds\n");
+	dtc_launcher_end_later(1);
+	MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void watch(struct courier *courier)
+{
+	if (!dtc_pulse_clock_tick(&courier->clock))
+		return;
+	if (courier->rank == 0)
+		watch_ranks(courier);
+	else
+		watch_first_rank(courier);
+	if (courier->owner.end >= 0 && dtc_pulse_is_silent(&courier->from_owner, &courier->clock)) {
+		(void)kill(courier->ends->owner_id, SIGKILL);
+		lose_owner(courier, DTC_LETTER_SILENT);
+	}
+}
+
+/* ---- until the end ---- */
+
+/* Whether something is still on its way to who is there. */
+static bool is_sending(const struct courier *courier)
+{
+	for (const GList *at = courier->sending.head; at; at = at->next)
+		if (!courier->is_gone[((const struct sending *)at->data)->rank])
+			return true;
+	return false;
+}
+
+static bool are_all_done(const struct courier *courier)
+{
+	for (int rank = 1; courier->rank == 0 && rank < courier->size; rank++)
+		if (!courier->is_done[rank] && !courier->is_gone[rank])
+			return false;
+	return true;
+}
+
+static bool move(struct courier *courier, struct dtc_parcel *parcel, const struct timespec *pause)
+{
+	bool has_moved = receive_from_ranks(courier, parcel);
+
+	has_moved |= forget_sent(courier);
+	has_moved |= deliver_waiting(&courier->owner);
+	has_moved |= deliver_waiting(&courier->asker);
+	has_moved |= receive_from_sockets(courier, parcel, has_moved ? &(struct timespec){ 0 } : pause);
+	return has_moved;
+}
+
+static void end_children(struct courier *courier)
+{
+	struct dtc_parcel ended;
+
+	close_outlet(&courier->owner);
+	close_outlet(&courier->asker);
+	end_child(courier, courier->ends->owner_id);
+	end_child(courier, courier->ends->asker_id);
+	ended.letter = (struct dtc_letter){ .type = DTC_LETTER_ENDED };
+	if (courier->rank != 0)
+		send_to(courier, 0, &ended);
+}
+
 static void carry(struct courier *courier)
 {
 	g_autofree struct dtc_parcel *parcel = g_new(struct dtc_parcel, 1);
+	bool has_children = true;
 	guint idle = 0;
 
-	while (!courier->has_ended || !g_queue_is_empty(&courier->sending)) {
+	while (!courier->has_ended || has_children || is_sending(courier) || !are_all_done(courier)) {
 		guint longer = idle > BUSY_TURNS ? idle - BUSY_TURNS : 0;
 		const struct timespec pause = { 0, (long)MIN((guint64)longer * PAUSE_STEP_NS, PAUSE_MAX_NS) };
-		bool has_moved = receive_from_ranks(courier, parcel);
-		has_moved |= forget_sent(courier);
-		has_moved |= deliver_waiting(&courier->owner);
-		has_moved |= deliver_waiting(&courier->asker);
-		has_moved |= receive_from_sockets(courier, parcel, has_moved ? &(struct timespec){ 0 } : &pause);
+		bool has_moved = move(courier, parcel, &pause);
+		watch(courier);
+		if (courier->has_ended && has_children) {
+			end_children(courier);
+			has_children = false;
+		}
 		if (!has_moved && !longer)
 			sched_yield();
 		idle = has_moved ? 0 : idle + 1;
@@ -289,13 +443,6 @@ static void say_hello(struct courier *courier)
 	deliver(&courier->asker, &hello);
 }
 
-static void end_child(pid_t child)
-{
-	(void)kill(child, SIGKILL);
-	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
 static void report_traffic(const struct courier *courier)
 {
 	if (courier->rank == 0 && g_getenv(TRAFFIC_VARIABLE))
@@ -303,6 +450,52 @@ static void report_traffic(const struct courier *courier)
 			"dtrace-chain-mpi: %" G_GUINT64_FORMAT " bytes in %" G_GUINT64_FORMAT
 			" letters between ranks\n",
 			courier->bytes, courier->letters);
+}
+
+/* MPI waits for somebody who is not there. */
+static void give_up_beginning(int signal_number)
+{
+	(void)signal_number;
+	say("dtrace-chain-mpi: MPI does not begin: some rank is stopped, or hangs, or cannot be reached\n"
+	    "hint: try `mpirun ... hostname`; more time is given by " DTC_PULSE_VARIABLE "\n");
+	_exit(1);
+}
+
+static void give_up_ending(int signal_number, siginfo_t *info, void *context)
+{
+	(void)signal_number;
+	(void)context;
+	_exit(info->si_value.sival_int);
+}
+
+/* With this code, unless this process has ended by itself until then. */
+static void end_in(int seconds, int code)
+{
+	struct sigaction action = { .sa_sigaction = give_up_ending, .sa_flags = SA_SIGINFO };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM, .sigev_value.sival_int = code };
+	const struct itimerspec when = { .it_value.tv_sec = seconds };
+	timer_t timer;
+
+	if (sigaction(SIGALRM, &action, NULL) == 0 && timer_create(CLOCK_MONOTONIC, &event, &timer) == 0)
+		(void)timer_settime(timer, 0, &when, NULL);
+}
+
+/*
+ * MPI_Finalize waits for all, also for who is stopped, and mpirun for children that nothing ends. MPI_Abort has it end
+ * what is left, with the exit code that it is told here. To end without either is no better: mpirun then takes 0 for 1.
+ */
+static void finalize(const struct courier *courier)
+{
+	bool is_missed = courier->is_stuck;
+
+	for (int rank = 1; rank < courier->size; rank++)
+		is_missed |= courier->is_gone[rank];
+	if (is_missed) {
+		dtc_launcher_end_later(courier->code);
+		MPI_Abort(MPI_COMM_WORLD, courier->code);
+	}
+	end_in(FINALIZE_SECONDS, courier->code);
+	MPI_Finalize();
 }
 
 int dtc_mpi_carry(const struct dtc_mpi_ends *ends, int *argc, char ***argv)
@@ -313,10 +506,18 @@ int dtc_mpi_carry(const struct dtc_mpi_ends *ends, int *argc, char ***argv)
 				   .result = ends->asker_result,
 				   .sending = G_QUEUE_INIT };
 
+	dtc_pulse_clock_begin(&courier.clock);
+	(void)signal(SIGALRM, give_up_beginning);
+	alarm((guint)(courier.clock.limit_us / G_USEC_PER_SEC) + INIT_SECONDS);
 	MPI_Init(argc, argv);
+	alarm(0);
 	MPI_Comm_rank(MPI_COMM_WORLD, &courier.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &courier.size);
-	courier.is_lost = g_new0(bool, courier.size + 1);
+	courier.ranks = g_new0(struct dtc_pulse_heard, courier.size);
+	courier.losses = g_new0(enum dtc_letter_loss, courier.size);
+	courier.is_gone = g_new0(bool, courier.size);
+	courier.is_done = g_new0(bool, courier.size);
+	dtc_pulse_clock_begin(&courier.clock);
 	if (courier.rank == 0) {
 		say_hello(&courier);
 	} else {
@@ -326,12 +527,10 @@ int dtc_mpi_carry(const struct dtc_mpi_ends *ends, int *argc, char ***argv)
 	}
 	carry(&courier);
 	report_traffic(&courier);
-	close_outlet(&courier.owner);
-	close_outlet(&courier.asker);
-	end_child(ends->owner_id);
-	end_child(ends->asker_id);
-	g_free(courier.is_lost);
-	alarm(FINALIZE_SECONDS);
-	MPI_Finalize();
+	finalize(&courier);
+	g_free(courier.ranks);
+	g_free(courier.losses);
+	g_free(courier.is_gone);
+	g_free(courier.is_done);
 	return courier.code;
 }

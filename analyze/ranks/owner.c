@@ -2,7 +2,7 @@
 #include "analyze/ranks/owner.h"
 
 #include "analyze/engine/owned.h"
-#include "analyze/ranks/letter.h"
+#include "analyze/ranks/pulse.h"
 
 #include <string.h>
 
@@ -262,6 +262,7 @@ static bool handle(struct owner *owner, const struct dtc_letter *letter, GBytes 
 
 void dtc_owner_serve(int end, const char *program)
 {
+	gint *is_busy = g_new0(gint, 1); /* for as long as the process lives */
 	struct owner owner = { .end = end, .program = program };
 	g_autoptr(DtcAssembly) assembly = dtc_assembly_new();
 	g_autofree struct dtc_parcel *parcel = g_new(struct dtc_parcel, 1);
@@ -269,16 +270,19 @@ void dtc_owner_serve(int end, const char *program)
 
 	owner.bundles = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, bundle_free);
 	owner.images = g_ptr_array_new_with_free_func((GDestroyNotify)dtc_image_unref);
+	dtc_pulse_begin(end, is_busy);
 	while (goes_on && dtc_letter_receive(end, parcel)) {
+		g_atomic_int_set(is_busy, 1);
 		/* the asker is in the first rank, and from there it is not far */
 		parcel->letter.is_squeezed = parcel->letter.rank != 0;
 		if (parcel->letter.type == DTC_LETTER_FETCH) {
 			goes_on = handle_fetch(&owner, parcel->letter);
-			continue;
+		} else {
+			g_autoptr(GBytes) message = dtc_assembly_add(assembly, parcel);
+			if (message)
+				goes_on = handle(&owner, &parcel->letter, message);
 		}
-		g_autoptr(GBytes) message = dtc_assembly_add(assembly, parcel);
-		if (message)
-			goes_on = handle(&owner, &parcel->letter, message);
+		g_atomic_int_set(is_busy, 0);
 	}
 	g_hash_table_unref(owner.bundles);
 	g_ptr_array_unref(owner.images);

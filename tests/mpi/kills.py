@@ -18,35 +18,13 @@ END_S = 30
 MOMENTS_S = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.4)
 
 
-def read_stat(pid):
-    """Name and parent of a process; None: it is gone."""
-    try:
-        with open("/proc/%s/stat" % pid, encoding="utf-8", errors="replace") as file:
-            name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
-            return name, int(rest.split()[1])
-    except (OSError, IndexError):
-        return None
-
-
-def find_owners(ancestor):
-    """Below that process; by rank, since mpirun starts ranks in their order."""
-    stats = {int(pid): read_stat(pid) for pid in os.listdir("/proc") if pid.isdigit()}
-    stats = {pid: stat for pid, stat in stats.items() if stat}
-
-    def is_below(pid):
-        while pid in stats and pid != ancestor:
-            pid = stats[pid][1]
-        return pid == ancestor
-    return sorted(pid for pid, (name, _) in stats.items() if name == "dtrace-owner" and is_below(pid))
-
-
 def run_and_kill(words, moment, which):
     """Exit code, output, seconds, and whether somebody was killed."""
     begin = time.monotonic()
     with subprocess.Popen(words, env=ranks.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL) as process:
         time.sleep(moment)
-        owners = find_owners(process.pid)
+        owners = [rank.owner for rank in ranks.find_ranks(process.pid)]
         if len(owners) > which:
             os.kill(owners[which], signal.SIGKILL)
         output = process.communicate(timeout=ranks.TIMEOUT_S)[0]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Runs a program, or several ranks of it, on this machine."""
+import collections
 import os
 import shutil
 import subprocess
@@ -28,3 +29,44 @@ def run(words, **options):
     done = subprocess.run(words, check=False, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, capture_output=True,
                           env=environment(**options.pop("environment", {})), **options)
     return done.returncode, done.stdout, done.stderr
+
+
+Rank = collections.namedtuple("Rank", "carrier owner keeper asker")  # process ids; asker: None where there is none
+
+
+def read_stat(pid):
+    """Name and parent of a process; None: it is gone."""
+    try:
+        with open("/proc/%s/stat" % pid, encoding="utf-8", errors="replace") as file:
+            name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+            return name, int(rest.split()[1])
+    except (OSError, IndexError):
+        return None
+
+
+def read_rank(pid):
+    try:
+        with open("/proc/%s/environ" % pid, "rb") as file:
+            return int(dict(word.partition(b"=")[::2] for word in file.read().split(b"\0"))[b"OMPI_COMM_WORLD_RANK"])
+    except (OSError, KeyError):
+        return -1
+
+
+def find_ranks(ancestor):
+    """Those below that process, in their order."""
+    stats = {int(pid): read_stat(pid) for pid in os.listdir("/proc") if pid.isdigit()}
+    stats = {pid: stat for pid, stat in stats.items() if stat}
+
+    def is_below(pid):
+        while pid in stats and pid != ancestor:
+            pid = stats[pid][1]
+        return pid == ancestor
+
+    def find_child(parent, name):
+        return next((pid for pid, stat in stats.items() if stat == (name, parent)), None)
+    found = []
+    owners = [(parent, pid) for pid, (name, parent) in stats.items() if name == "dtrace-owner" and is_below(pid)]
+    for carrier, owner in sorted(owners, key=lambda pids: read_rank(pids[0])):
+        keeper = find_child(carrier, "dtrace-asker")
+        found.append(Rank(carrier, owner, keeper, find_child(keeper, "dtrace-asker")))
+    return found
