@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * MPI has no way to wait for a message and a socket at once. So it is polled: without a pause while something moves,
- * and with longer and longer ones, up to a millisecond, when nothing does. All letters go to or from the first rank.
+ * and with longer and longer ones when nothing does: up to a millisecond, or more where a bell tells that something has
+ * come. All letters go to or from the first rank.
  */
 #define _GNU_SOURCE /* ppoll */
 #include "analyze/ranks/mpi.h"
 
+#include "analyze/ranks/bell.h"
 #include "analyze/ranks/launcher.h"
 #include "analyze/ranks/pulse.h"
 
@@ -22,12 +24,19 @@
 #include <unistd.h>
 
 #define TAG 1
-#define BUSY_TURNS 200	     /* without a pause after something has moved */
-#define PAUSE_MAX_NS 1000000 /* between two looks at MPI */
-#define PAUSE_STEP_NS 20000  /* longer with each turn */
-#define INIT_SECONDS 60	     /* and the span in which who is there is heard: then somebody is missing from the start */
-#define FINALIZE_SECONDS 20  /* then a rank is gone whose end MPI waits for */
+#define INIT_SECONDS 60	    /* and the span in which who is there is heard: then somebody is missing from the start */
+#define FINALIZE_SECONDS 20 /* then a rank is gone whose end MPI waits for */
 #define TRAFFIC_VARIABLE "DTRACE_CHAIN_MPI_TRAFFIC"
+
+/* How MPI is looked at. */
+struct polling {
+	guint busy_turns; /* without a pause after something has moved */
+	long pause_max_ns;
+	long pause_step_ns; /* longer with each turn */
+};
+
+static const struct polling for_far = { 200, 1000000, 20000 };
+static const struct polling for_near = { 5, 10000000, 200000 }; /* who sends rings */
 
 /* Frames that a socket does not take at once. */
 struct outlet {
@@ -45,6 +54,9 @@ struct courier {
 	const struct dtc_mpi_ends *ends;
 	int rank;
 	int size;
+	DtcBell *bell;
+	struct dtc_bell_name *bells;   /* by rank */
+	const struct polling *polling; /* by where those are from whom letters come */
 	struct dtc_pulse_clock clock;
 	struct dtc_pulse_heard *ranks; /* who carries there: in the first rank all of them, in the others the first */
 	struct dtc_pulse_heard from_owner, from_asker;
@@ -114,6 +126,8 @@ static void send_to(struct courier *courier, int rank, const struct dtc_parcel *
 	courier->bytes += measure(parcel);
 	courier->letters++;
 	MPI_Isend(sending->parcel, (int)measure(parcel), MPI_BYTE, rank, TAG, MPI_COMM_WORLD, &sending->request);
+	if (dtc_bell_is_near(courier->bell, &courier->bells[rank]))
+		dtc_bell_ring(courier->bell, &courier->bells[rank]);
 	g_queue_push_tail(&courier->sending, sending);
 	/* NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker): forget_sent tests it until it is done */
 }
@@ -288,6 +302,7 @@ static bool receive_from_sockets(struct courier *courier, struct dtc_parcel *par
 		{ courier->owner.end, (short)(POLLIN | (g_queue_is_empty(&courier->owner.waiting) ? 0 : POLLOUT)), 0 },
 		{ courier->asker.end, (short)(POLLIN | (g_queue_is_empty(&courier->asker.waiting) ? 0 : POLLOUT)), 0 },
 		{ courier->result, POLLIN, 0 },
+		{ dtc_bell_get_file(courier->bell), POLLIN, 0 },
 	};
 
 	if (ppoll(files, G_N_ELEMENTS(files), pause, NULL) <= 0)
@@ -300,6 +315,8 @@ static bool receive_from_sockets(struct courier *courier, struct dtc_parcel *par
 		close_outlet(&courier->asker);
 	if (files[2].revents)
 		receive_result(courier);
+	if (files[3].revents)
+		dtc_bell_hush(courier->bell);
 	return true;
 }
 
@@ -419,8 +436,9 @@ static void carry(struct courier *courier)
 	guint idle = 0;
 
 	while (!courier->has_ended || has_children || is_sending(courier) || !are_all_done(courier)) {
-		guint longer = idle > BUSY_TURNS ? idle - BUSY_TURNS : 0;
-		const struct timespec pause = { 0, (long)MIN((guint64)longer * PAUSE_STEP_NS, PAUSE_MAX_NS) };
+		const struct polling *polling = is_sending(courier) ? &for_far : courier->polling;
+		guint longer = idle > polling->busy_turns ? idle - polling->busy_turns : 0;
+		const struct timespec pause = { 0, MIN((long)longer * polling->pause_step_ns, polling->pause_max_ns) };
 		bool has_moved = move(courier, parcel, &pause);
 		watch(courier);
 		if (courier->has_ended && has_children) {
@@ -498,6 +516,20 @@ static void finalize(const struct courier *courier)
 	MPI_Finalize();
 }
 
+/* All know the bells of all; where those ring from whom letters come, there is less to be looked for. */
+static void hang_bells(struct courier *courier)
+{
+	struct dtc_bell_name own;
+
+	courier->bell = dtc_bell_new(&own);
+	courier->bells = g_new0(struct dtc_bell_name, courier->size);
+	MPI_Allgather(&own, sizeof(own), MPI_BYTE, courier->bells, sizeof(own), MPI_BYTE, MPI_COMM_WORLD);
+	courier->polling = &for_near;
+	for (int rank = 0; rank < (courier->rank == 0 ? courier->size : 1); rank++)
+		if (!dtc_bell_is_near(courier->bell, &courier->bells[rank]))
+			courier->polling = &for_far;
+}
+
 int dtc_mpi_carry(const struct dtc_mpi_ends *ends, int *argc, char ***argv)
 {
 	struct courier courier = { .ends = ends,
@@ -510,9 +542,10 @@ int dtc_mpi_carry(const struct dtc_mpi_ends *ends, int *argc, char ***argv)
 	(void)signal(SIGALRM, give_up_beginning);
 	alarm((guint)(courier.clock.limit_us / G_USEC_PER_SEC) + INIT_SECONDS);
 	MPI_Init(argc, argv);
-	alarm(0);
 	MPI_Comm_rank(MPI_COMM_WORLD, &courier.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &courier.size);
+	hang_bells(&courier);
+	alarm(0);
 	courier.ranks = g_new0(struct dtc_pulse_heard, courier.size);
 	courier.losses = g_new0(enum dtc_letter_loss, courier.size);
 	courier.is_gone = g_new0(bool, courier.size);
@@ -528,6 +561,8 @@ int dtc_mpi_carry(const struct dtc_mpi_ends *ends, int *argc, char ***argv)
 	carry(&courier);
 	report_traffic(&courier);
 	finalize(&courier);
+	dtc_bell_free(courier.bell);
+	g_free(courier.bells);
 	g_free(courier.ranks);
 	g_free(courier.losses);
 	g_free(courier.is_gone);

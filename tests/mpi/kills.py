@@ -3,6 +3,7 @@
 """The process of a rank that holds what it read is killed, sooner and later: the run ends soon, with the others' nodes,
 a finding for each that is missing, and exit code 3; or, where it had not yet been given any or nothing more was asked
 of it, with the whole answer. usage: kills.py PROGRAM MPI-PROGRAM DEMO SIM"""
+import concurrent.futures
 import json
 import os
 import signal
@@ -44,9 +45,12 @@ def main():
                        stdout=subprocess.DEVNULL)
         question = ("requests", bundle, "--limit", "5", "--format", "json")
         whole = ranks.run([program, *question])
-        for number, moment in enumerate(MOMENTS_S):
-            words = ranks.command(RANKS, mpi, *question)
-            code, output, seconds, was_killed = run_and_kill(words, moment, number % RANKS)
+
+        def kill(number):
+            return run_and_kill(ranks.command(RANKS, mpi, *question), MOMENTS_S[number], number % RANKS)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            ends = list(pool.map(kill, range(len(MOMENTS_S))))
+        for moment, (code, output, seconds, was_killed) in zip(MOMENTS_S, ends):
             findings = json.loads(output)["findings"] if code in (0, 3) else []
             missing = [finding for finding in findings if finding.get("code") == "node-lost"]
             lost += bool(missing)
