@@ -25,7 +25,13 @@ struct held {
 	int files[2];
 };
 
-static int open_held(void)
+/* What is said stays in memory: the disk may be what it is about. */
+static int open_errors(void)
+{
+	return memfd_create("errors", MFD_CLOEXEC);
+}
+
+static int open_output(void)
 {
 	int file = open(g_get_tmp_dir(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
@@ -135,7 +141,7 @@ static int report_end(enum asker_end how, int number)
 
 int dtc_keeper_run(int end, int argc, char **argv)
 {
-	struct held held = { { open_held(), open_held() } };
+	struct held held = { { open_output(), open_errors() } };
 	struct dtc_parcel hello;
 	guint kills = 0;
 

@@ -24,7 +24,7 @@ def judge(code, output, errors):
     if code == 3:
         missing = [finding for finding in json.loads(output)["findings"] if finding.get("code") in MISSING]
         return "nodes lost" if missing and all(finding["node"] for finding in missing) else "nothing said"
-    return "failed" if code == 1 and not output and b"\nhint: " in errors else "exit code %d" % code
+    return "failed" if code == 1 and errors.startswith(b"dtrace-chain") else "exit code %d" % code
 
 
 def run_with_disk(mpi, question, scratch, rank):
@@ -64,7 +64,7 @@ def run_with_memory(mpi, question, choose):
 
 def main():
     ranks.skip_without_mpirun()
-    _, mpi, _, *sim = sys.argv[1:]
+    _, mpi, demo, *sim = sys.argv[1:]
     if not sim:
         print("skipped: no simulated cluster")
         return 77
@@ -82,7 +82,8 @@ def main():
         ]
         if ranks.run(["unshare", "--mount", "--map-root-user", "mount", "-t", "tmpfs", "tmpfs", small])[0] == 0:
             cases += [("a disk", ("nodes lost",), lambda: run_with_disk(mpi, question, small, 1)),
-                      ("the first rank's disk", ("nodes lost",), lambda: run_with_disk(mpi, question, small, 0))]
+                      ("the first rank's disk", ("nodes lost",), lambda: run_with_disk(mpi, question, small, 0)),
+                      ("the answer's disk", ("failed",), lambda: run_with_disk(mpi, ("events", demo), small, 0))]
         else:
             print("skipped: disks, since nothing can be mounted here")
         for name, wanted, run in cases:
