@@ -197,6 +197,12 @@ static void count(const struct counting *counting, uint32_t thread, enum dtc_pro
 		g_array_index(counting->rows, struct dtc_profile_row, row).value[column]++;
 }
 
+/* Of an accept in which a thread slept when the trace began there is the exit alone: no entry was traced. */
+static bool was_entered(const struct dtc_call *call)
+{
+	return call->kind != DTC_CALL_ACCEPT || call->fd >= 0 || call->end_ns != call->begin_ns;
+}
+
 /* The calls of a thread are in the order of their begins. */
 static void count_calls(const struct counting *counting, const DtcHistory *history, struct dtc_profile_row *row)
 {
@@ -206,7 +212,11 @@ static void count_calls(const struct counting *counting, const DtcHistory *histo
 		DTC_BISECT(i, thread->call_first, end, dtc_history_get_call_begin_ns(history, i) < counting->begin_ns);
 	uint32_t after = DTC_BISECT(i, first, end, dtc_history_get_call_begin_ns(history, i) < counting->end_ns);
 
-	row->value[DTC_PROFILE_CALLS] = after - first;
+	row->value[DTC_PROFILE_CALLS] = 0;
+	for (uint32_t i = first; i < after; i++) {
+		struct dtc_call place;
+		row->value[DTC_PROFILE_CALLS] += was_entered(dtc_history_get_call(history, i, &place));
+	}
 }
 
 static void count_events(const struct counting *counting, const DtcHistory *history)
