@@ -11,6 +11,7 @@ void dtc_finding_add_all(const struct dtc_finding_input *input, DtcFindings *fin
 	dtc_finding_add_polling(input, findings);
 	dtc_finding_add_silence(input, findings);
 	dtc_finding_add_vm_preempted(input, findings);
+	dtc_finding_add_cpu_limit(input, findings);
 	dtc_finding_add_missing(input, findings);
 	dtc_finding_add_tracer(input, findings);
 	dtc_finding_add_limits(input, findings);

@@ -22,6 +22,7 @@
 #define DTC_FINDING_VM_PREEMPTED "vm-preempted"
 #define DTC_FINDING_NOT_SEEN "thread-not-seen"
 #define DTC_FINDING_TRACER "tracer-cost"
+#define DTC_FINDING_CPU_LIMIT "cpu-limit"
 
 /* An answer and what it was made from. All borrowed. */
 struct dtc_finding_input {
@@ -55,6 +56,10 @@ void dtc_finding_add_silence(const struct dtc_finding_input *input, DtcFindings 
 void dtc_finding_add_vm_preempted(const struct dtc_finding_input *input, DtcFindings *findings);
 /* CPUs of which it is not known for a part of the answer who had them, since a switch is missing: one for each node. */
 void dtc_finding_add_missing(const struct dtc_finding_input *input, DtcFindings *findings);
+/* Processes that were ready and not let run though their CPU was free: a limit of their cgroup. */
+void dtc_finding_add_cpu_limit(const struct dtc_finding_input *input, DtcFindings *findings);
+/* Who had the CPU (struct dtc_occupant) in a segment's part of the wait that it is of; NULL: of none. Caller owns. */
+GArray *dtc_finding_list_occupants(const struct dtc_finding_input *input, const struct dtc_segment *segment);
 /* Waits for a CPU that tracers and captures had. */
 void dtc_finding_add_tracer(const struct dtc_finding_input *input, DtcFindings *findings);
 /* What was looked for only so far: the answer may be behind a limit. */

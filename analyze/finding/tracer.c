@@ -46,25 +46,31 @@ static void add_cost(GArray *costs, guint node, const char *process, int64_t ns)
 	g_array_append_val(costs, cost);
 }
 
-/* Who had the CPU in a segment's part of the wait that it is of. */
-static void add_of_segment(GArray *costs, const struct dtc_finding_input *input, const struct dtc_segment *s)
+GArray *dtc_finding_list_occupants(const struct dtc_finding_input *input, const struct dtc_segment *s)
 {
 	const DtcHistory *h = dtc_links_get_history(input->links, s->node);
 	const DtcClocks *clocks = dtc_links_get_clocks(input->links);
 
 	if (!h || !s->evidence.has_interval || s->evidence.node != s->node)
-		return;
+		return NULL;
 	struct dtc_interval part = s->evidence.interval;
 	if (part.cpu != 0xffff) { /* else it is told by where the thread ran at the end */
 		part.begin_ns = MAX(part.begin_ns, dtc_clocks_to_node(clocks, s->node, s->begin).ns);
 		part.end_ns = MIN(part.end_ns, dtc_clocks_to_node(clocks, s->node, s->end).ns);
 	}
-	g_autoptr(GArray) occupants = dtc_occupants_find(h, &part);
-	for (guint i = 0; i < occupants->len; i++) {
+	return dtc_occupants_find(h, &part);
+}
+
+static void add_of_segment(GArray *costs, const struct dtc_finding_input *input, const struct dtc_segment *s)
+{
+	const DtcHistory *h = dtc_links_get_history(input->links, s->node);
+	g_autoptr(GArray) occupants = dtc_finding_list_occupants(input, s);
+
+	for (guint i = 0; occupants && i < occupants->len; i++) {
 		const struct dtc_occupant *occupant = &g_array_index(occupants, struct dtc_occupant, i);
 		if (occupant->thread == DTC_NONE)
 			continue;
-		const char *process = dtc_history_get_process(h, occupant->thread, part.end_ns);
+		const char *process = dtc_history_get_process(h, occupant->thread, s->evidence.interval.end_ns);
 		if (is_tracer(process))
 			add_cost(costs, s->node, process, MIN(occupant->ns, s->end.ns - s->begin.ns));
 	}
