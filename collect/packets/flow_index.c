@@ -80,7 +80,8 @@ void dtc_flow_index_pack(DtcFlowIndex *index)
 		guint bits = most > part.least ? BITS_MAX - (guint)__builtin_clz(most - part.least) : 0;
 		pack_part(ids, here, part.least, bits, words);
 		dtc_table_extend(index->words, bits);
-		memcpy(DTC_AT(index->words, uint64_t, part.at), words, bits * sizeof(words[0]));
+		if (bits) /* else there may be no words yet */
+			memcpy(DTC_AT(index->words, uint64_t, part.at), words, bits * sizeof(words[0]));
 		part.at += bits;
 	}
 	part.least = 0;
