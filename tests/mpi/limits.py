@@ -24,7 +24,8 @@ def judge(code, output, errors):
     if code == 3:
         missing = [finding for finding in json.loads(output)["findings"] if finding.get("code") in MISSING]
         return "nodes lost" if missing and all(finding["node"] for finding in missing) else "nothing said"
-    return "failed" if code == 1 and errors.startswith(b"dtrace-chain") else "exit code %d" % code
+    says_why = any(line.startswith(b"dtrace-chain") for line in errors.splitlines())  # mpirun may say something before
+    return "failed" if code == 1 and says_why else "exit code %d" % code
 
 
 def run_with_disk(mpi, question, scratch, rank):
