@@ -57,7 +57,7 @@ static void read_kernel(struct dtc_recording *recording, DtcSpace *space)
 	guint since = 0;
 
 	dtc_census_begin(&recording->source, reader);
-	dtc_machine_set_spaces(machine, space, recording->source.reading.scratch);
+	dtc_machine_set_spaces(machine, space, reading->scratch);
 	dtc_machine_set_environment(machine, reading->node->environment);
 	while ((event = dtc_reader_next(reader)) && !has_left_window(&passage, event->time_ns)) {
 		if (enters_window(&passage, event->time_ns))
@@ -153,10 +153,11 @@ void dtc_recording_read(struct dtc_recording *recording)
 	if (dtc_recording_find(recording, &place))
 		return;
 	g_autoptr(DtcSpace) space = dtc_recording_open_space(recording, &place);
+	DtcSpace *grows_in = space ? space : reading->scratch;
 	if (reading->is_capture)
-		read_captures(recording, space ? space : recording->source.reading.scratch);
+		read_captures(recording, grows_in);
 	else
-		read_kernel(recording, space ? space : recording->source.reading.scratch);
+		read_kernel(recording, grows_in);
 	dtc_census_describe(&recording->source);
 	dtc_recording_keep(recording, &place, space);
 	if (recording->options->makes_images && dtc_recording_has_result(recording))

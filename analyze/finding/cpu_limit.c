@@ -2,8 +2,6 @@
 #include "analyze/edge/occupants.h"
 #include "analyze/finding/findings.h"
 
-#include <string.h>
-
 /*
  * A thread that lost its CPU while it was runnable has it again as soon as that CPU has nothing to do, but if it was
  * moved to the queue of another one, from which idle CPUs take at the next tick: 10 ms with HZ=100. What is ready for
@@ -68,7 +66,7 @@ void dtc_finding_add_cpu_limit(const struct dtc_finding_input *input, DtcFinding
 			held->ns >= whole_ns / LARGE_SHARE ? DTC_SEVERITY_WARNING : DTC_SEVERITY_INFO, false,
 			dtc_links_get_node_name(input->links, held->node),
 			"%s was ready and not let run for %.3f ms of this, while the CPU that it had lost was idle: "
-			"the limit of its cgroup or container (cpu.max) does so, and the trace has no event of it",
+			"as the limit of its cgroup or container (cpu.max) does, of which the trace has no event",
 			held->process, (double)held->ns / 1e6);
 	}
 }

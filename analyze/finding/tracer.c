@@ -64,13 +64,14 @@ GArray *dtc_finding_list_occupants(const struct dtc_finding_input *input, const 
 static void add_of_segment(GArray *costs, const struct dtc_finding_input *input, const struct dtc_segment *s)
 {
 	const DtcHistory *h = dtc_links_get_history(input->links, s->node);
+	int64_t end_ns = dtc_clocks_to_node(dtc_links_get_clocks(input->links), s->node, s->end).ns;
 	g_autoptr(GArray) occupants = dtc_finding_list_occupants(input, s);
 
 	for (guint i = 0; occupants && i < occupants->len; i++) {
 		const struct dtc_occupant *occupant = &g_array_index(occupants, struct dtc_occupant, i);
 		if (occupant->thread == DTC_NONE)
 			continue;
-		const char *process = dtc_history_get_process(h, occupant->thread, s->evidence.interval.end_ns);
+		const char *process = dtc_history_get_process(h, occupant->thread, end_ns);
 		if (is_tracer(process))
 			add_cost(costs, s->node, process, MIN(occupant->ns, s->end.ns - s->begin.ns));
 	}

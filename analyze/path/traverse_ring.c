@@ -10,7 +10,7 @@
 #include "analyze/path/traverse_build.h"
 #include "collect/packets/records.h"
 
-/* Intervals between a question and its answer that are looked through. */
+/* Intervals, and packets, between a question and its answer that are looked through. */
 #define LOOK_BACK 65536
 
 bool dtc_traverse_is_ring_wait(const struct dtc_traverse *t, const struct dtc_interval *interval)
@@ -52,10 +52,14 @@ static bool asked(const struct dtc_traverse *t, const DtcHistory *h, const struc
 {
 	const DtcPackets *packets = dtc_history_get_packets(h);
 	uint32_t count = dtc_packets_get_count(packets);
-	for (uint32_t i = question->packet + 1; i < count && i - question->packet < LOOK_BACK; i++) {
+	for (uint32_t i = question->packet + 1; i < count; i++) {
 		const struct dtc_packet p = dtc_packets_read(packets, i);
 		if (p.time_ns >= end_ns)
 			break;
+		if (i - question->packet == LOOK_BACK) {
+			dtc_links_note_limit(t->links, DTC_LIMIT_TURN);
+			break;
+		}
 		if (p.direction == DTC_SENT && p.flow != DTC_NONE && dtc_packet_get_span(&p) &&
 		    dtc_history_get_packet_context(h, i).thread == t->stand.thread &&
 		    !dtc_endpoint_is_answering(h, p.flow))

@@ -28,7 +28,7 @@ static gint64 get_limit_us(void)
 	return (gint64)(MIN(seconds, (double)SILENCE_SECONDS_MAX) * G_USEC_PER_SEC);
 }
 
-gint64 dtc_pulse_get_interval_us(void)
+static gint64 get_interval_us(void)
 {
 	return CLAMP(get_limit_us() / PULSES, INTERVAL_MIN_US, INTERVAL_MAX_US);
 }
@@ -51,7 +51,7 @@ static guint64 get_cpu_ns(clockid_t clock)
 static void *beat(void *data)
 {
 	const struct beating *beating = data;
-	gulong interval_us = (gulong)dtc_pulse_get_interval_us();
+	gulong interval_us = (gulong)get_interval_us();
 
 	for (;; g_usleep(interval_us)) {
 		/* what this thread takes is no progress */
@@ -79,7 +79,7 @@ void dtc_pulse_begin(int end, const gint *is_busy)
 void dtc_pulse_clock_begin(struct dtc_pulse_clock *clock)
 {
 	*clock = (struct dtc_pulse_clock){ .limit_us = get_limit_us(),
-					   .interval_us = dtc_pulse_get_interval_us(),
+					   .interval_us = get_interval_us(),
 					   .last_us = g_get_monotonic_time() };
 }
 

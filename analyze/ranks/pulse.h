@@ -13,10 +13,9 @@
 
 /* In its environment: how many seconds somebody may be silent (default: 60). */
 #define DTC_PULSE_VARIABLE "DTRACE_CHAIN_MPI_SILENCE"
-/* How often to be heard: ten times within these, or more often. */
-gint64 dtc_pulse_get_interval_us(void);
 
-/* Begins a thread that sends DTC_LETTER_PULSE to that end until the process ends. is_busy: atomic; NULL: never. */
+/* Begins a thread that sends DTC_LETTER_PULSE to that end, ten times within these or more often, until the process
+ * ends. is_busy: atomic; NULL: never. */
 void dtc_pulse_begin(int end, const gint *is_busy);
 
 /*

@@ -35,15 +35,9 @@ def run_and_kill(words, moment, which):
 def main():
     ranks.skip_without_mpirun()
     program, mpi, _, *sim = sys.argv[1:]
-    if not sim:
-        print("skipped: no simulated cluster")
-        return 77
     failures = lost = 0
     with tempfile.TemporaryDirectory(prefix="dtc-mpi-") as scratch:
-        bundle = os.path.join(scratch, "bundle")
-        subprocess.run([sim[0], "--nodes", "24", "--requests", "600", bundle], check=True,
-                       stdout=subprocess.DEVNULL)
-        question = ("requests", bundle, "--limit", "5", "--format", "json")
+        question = ranks.simulate(sim, scratch, 24, 600)
         whole = ranks.run([program, *question])
 
         def kill(number):

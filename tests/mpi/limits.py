@@ -66,15 +66,11 @@ def run_with_memory(mpi, question, choose):
 def main():
     ranks.skip_without_mpirun()
     _, mpi, demo, *sim = sys.argv[1:]
-    if not sim:
-        print("skipped: no simulated cluster")
-        return 77
     failures = 0
     with tempfile.TemporaryDirectory(prefix="dtc-mpi-") as scratch:
-        bundle, small = os.path.join(scratch, "bundle"), os.path.join(scratch, "small")
+        small = os.path.join(scratch, "small")
         os.mkdir(small)
-        subprocess.run([sim[0], "--nodes", "48", "--requests", "2000", bundle], check=True, stdout=subprocess.DEVNULL)
-        question = ("requests", bundle, "--limit", "5", "--format", "json")
+        question = ranks.simulate(sim, scratch, 48, 2000)
         cases = [
             ("an owner's memory", ("nodes lost",),
              lambda: run_with_memory(mpi, question, lambda all: all[1].owner)),

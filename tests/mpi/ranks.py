@@ -31,6 +31,17 @@ def run(words, **options):
     return done.returncode, done.stdout, done.stderr
 
 
+def simulate(programs, folder, nodes, requests):
+    """A bundle below that folder, and the words of a question about it. programs: those that made it, or none."""
+    if not programs:
+        print("skipped: no simulated cluster")
+        raise SystemExit(77)
+    bundle = os.path.join(folder, "bundle")
+    subprocess.run([programs[0], "--nodes", str(nodes), "--requests", str(requests), bundle], check=True,
+                   stdout=subprocess.DEVNULL)
+    return "requests", bundle, "--limit", "5", "--format", "json"
+
+
 Rank = collections.namedtuple("Rank", "carrier owner keeper asker")  # process ids; asker: None where there is none
 
 

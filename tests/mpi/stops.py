@@ -98,14 +98,9 @@ def judge(code, output, errors, whole):
 def main():
     ranks.skip_without_mpirun()
     program, mpi, _, *sim = sys.argv[1:]
-    if not sim:
-        print("skipped: no simulated cluster")
-        return 77
     failures = 0
     with tempfile.TemporaryDirectory(prefix="dtc-mpi-") as scratch:
-        bundle = os.path.join(scratch, "bundle")
-        subprocess.run([sim[0], "--nodes", "48", "--requests", "2000", bundle], check=True, stdout=subprocess.DEVNULL)
-        question = ("requests", bundle, "--limit", "5", "--format", "json")
+        question = ranks.simulate(sim, scratch, 48, 2000)
         whole = ranks.run([program, *question])
 
         shell = os.path.join(scratch, "shell")  # in the place of ssh, so that there is a machine that can be stopped

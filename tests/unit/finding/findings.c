@@ -217,8 +217,8 @@ static void test_cpu_limit(void)
 		set_interval(path, 1, story_interval(&web, 20, 15 * MS));
 		g_autoptr(DtcFindings) found = find_with(path, NULL, histories);
 		g_autofree char *text = g_strdup_printf(
-			"p was ready and not let run for %.3f ms of this, while the CPU that it had lost was idle: the "
-			"limit of its cgroup or container (cpu.max) does so, and the trace has no event of it",
+			"p was ready and not let run for %.3f ms of this, while the CPU that it had lost was idle: as "
+			"the limit of its cgroup or container (cpu.max) does, of which the trace has no event",
 			(double)cases[i].idle_ns / 1e6);
 		g_assert_cmpuint(dtc_findings_get_count(found), ==, cases[i].is_found);
 		if (cases[i].is_found)

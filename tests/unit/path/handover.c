@@ -9,6 +9,7 @@
  */
 #include "analyze/path/walk.h"
 #include "sync/fit/clocks.h"
+#include "tests/support/path_at.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -115,15 +116,9 @@ static void tell_answer(struct story *s, const struct dtc_headers *answer)
 
 static void assert_segment(const DtcPath *path, int64_t t, int tid, enum dtc_cause cause)
 {
-	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
-		const struct dtc_segment *s = dtc_path_get_segment(path, i);
-		if (s->begin.ns < t && t <= s->end.ns) {
-			g_assert_cmpint(s->tid, ==, tid);
-			g_assert_cmpstr(dtc_cause_to_string(s->cause), ==, dtc_cause_to_string(cause));
-			return;
-		}
-	}
-	g_assert_not_reached();
+	const struct dtc_segment *s = path_at(path, t);
+	g_assert_cmpint(s->tid, ==, tid);
+	g_assert_cmpstr(dtc_cause_to_string(s->cause), ==, dtc_cause_to_string(cause));
 }
 
 /* What the loop did for the answer whose write begins then. */

@@ -10,6 +10,7 @@
 #include "analyze/path/walk.h"
 #include "analyze/request/serving.h"
 #include "sync/fit/clocks.h"
+#include "tests/support/path_at.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -214,13 +215,8 @@ static struct dtc_segment walk(enum variant variant, int64_t t)
 					  .serving = serving };
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
-	struct dtc_segment found = { .cause = DTC_CAUSES };
 	g_assert_no_error(error);
-	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
-		const struct dtc_segment *at = dtc_path_get_segment(path, i);
-		if (at->begin.ns < t && t <= at->end.ns)
-			found = *at;
-	}
+	struct dtc_segment found = *path_at(path, t);
 	if (found.evidence.file != DTC_NONE) /* a descriptor says more than a number */
 		found.evidence.file =
 			dtc_history_get_file(h, found.evidence.file)->flow_out == DTC_NONE

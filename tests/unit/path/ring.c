@@ -8,6 +8,7 @@
  */
 #include "analyze/path/walk.h"
 #include "sync/fit/clocks.h"
+#include "tests/support/path_at.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -116,13 +117,8 @@ static struct dtc_segment walk(bool asks, int64_t t)
 					  .call = DTC_NONE };
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
-	struct dtc_segment found = { .cause = DTC_CAUSES };
 	g_assert_no_error(error);
-	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
-		const struct dtc_segment *at = dtc_path_get_segment(path, i);
-		if (at->begin.ns < t && t <= at->end.ns)
-			found = *at;
-	}
+	struct dtc_segment found = *path_at(path, t);
 	story_clear(&s);
 	return found;
 }

@@ -3,6 +3,7 @@
 #include "analyze/path/walk.h"
 #include "analyze/edge/arrival.h"
 #include "sync/fit/clocks.h"
+#include "tests/support/path_at.h"
 #include "tests/support/said.h"
 #include "tests/support/story.h"
 
@@ -24,19 +25,9 @@ static DtcClocks *make_clocks(guint count, int64_t shift)
 	return clocks;
 }
 
-static const struct dtc_segment *segment_at(const DtcPath *path, int64_t t)
-{
-	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
-		const struct dtc_segment *s = dtc_path_get_segment(path, i);
-		if (s->begin.ns < t && t <= s->end.ns)
-			return s;
-	}
-	g_assert_not_reached();
-}
-
 static void assert_segment(const DtcPath *path, int64_t t, guint node, int tid, enum dtc_cause cause)
 {
-	const struct dtc_segment *s = segment_at(path, t);
+	const struct dtc_segment *s = path_at(path, t);
 	g_assert_cmpuint(s->node, ==, node);
 	g_assert_cmpint(s->tid, ==, tid);
 	g_assert_cmpstr(dtc_cause_to_string(s->cause), ==, dtc_cause_to_string(cause));
@@ -204,7 +195,7 @@ static void test_nested_waits(void)
 		{ 10, 10 }, { 20, 11 }, { 50, 12 }, { 60, 11 }, { 80, 11 }, { 90, 10 }, { 100, 10 }
 	};
 	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
-		g_assert_cmpint(segment_at(path, expected[i][0])->tid, ==, expected[i][1]);
+		g_assert_cmpint(path_at(path, expected[i][0])->tid, ==, expected[i][1]);
 	story_clear(&s);
 }
 
@@ -328,7 +319,7 @@ static void test_other_submitter(gconstpointer data)
 	assert_segment(path, 90, 0, 10, DTC_CAUSE_DISK);
 	assert_segment(path, 95, 0, 10, DTC_CAUSE_RUNQUEUE);
 	if (!is_before) { /* it is on the path because the other one waited for it */
-		const struct dtc_waiter *waiter = dtc_path_get_waiter(path, segment_at(path, 30)->waiter);
+		const struct dtc_waiter *waiter = dtc_path_get_waiter(path, path_at(path, 30)->waiter);
 		g_assert_nonnull(waiter);
 		g_assert_cmpint(dtc_history_get_thread(history, waiter->thread)->tid, ==, 10);
 	}
@@ -351,7 +342,7 @@ static void test_preemptor(void)
 	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
 	g_autoptr(DtcPath) path = walk(links, 0, 10, 0, 100);
 	assert_segment(path, 90, 0, 10, DTC_CAUSE_PREEMPTED);
-	g_assert_cmpstr(said_of_segment(links, segment_at(path, 90)), ==, "by hog (tid 12), short (tid 11)");
+	g_assert_cmpstr(said_of_segment(links, path_at(path, 90)), ==, "by hog (tid 12), short (tid 11)");
 	story_clear(&s);
 }
 
@@ -462,10 +453,10 @@ static void test_work(gconstpointer data)
 	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
 	g_autoptr(DtcPath) path = walk(links, 0, 10, 0, 110);
 	assert_segment(path, 100, 0, 20, DTC_CAUSE_RUNNING_KERNEL);
-	g_assert_cmpstr(said_of_segment(links, segment_at(path, 100)), ==, "work queued by queues (tid 11)");
+	g_assert_cmpstr(said_of_segment(links, path_at(path, 100)), ==, "work queued by queues (tid 11)");
 	assert_segment(path, 50, 0, 20, is_idle ? DTC_CAUSE_RUNQUEUE : DTC_CAUSE_RUNNING_KERNEL);
 	if (!is_idle)
-		g_assert_cmpstr(said_of_segment(links, segment_at(path, 50)), ==, "work queued by third (tid 12)");
+		g_assert_cmpstr(said_of_segment(links, path_at(path, 50)), ==, "work queued by third (tid 12)");
 	assert_segment(path, 40, 0, 11, DTC_CAUSE_RUNNING_KERNEL);
 	assert_segment(path, 30, 0, 11, DTC_CAUSE_RUNNING_USER);
 	assert_segment(path, 19, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
@@ -573,7 +564,7 @@ static void test_two_nodes(gconstpointer data)
 	if (variant == 2)
 		assert_segment(path, 240, 1, 20, DTC_CAUSE_NETWORK_SEND);
 	assert_segment(path, late + 10, 0, 10, DTC_CAUSE_NETWORK_WIRE);
-	g_assert_cmpint(segment_at(path, late + 10)->uncertainty_ns, >, 0);
+	g_assert_cmpint(path_at(path, late + 10)->uncertainty_ns, >, 0);
 	assert_segment(path, late + 21, 0, 10, DTC_CAUSE_NETWORK_RECEIVE);
 	assert_segment(path, late + 30, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
 	story_clear(&c);
@@ -642,10 +633,10 @@ static void test_event_loop(void)
 	assert_segment(path, 80, 0, 10, DTC_CAUSE_NETWORK_WIRE);
 	assert_segment(path, 60, 1, 20, DTC_CAUSE_RUNNING_USER);
 	assert_segment(path, 35, 1, 20, DTC_CAUSE_NETWORK_WIRE); /* of the first question: sent at 21, arrived at 40 */
-	g_assert_cmpint(segment_at(path, 35)->begin.ns, ==, 21);
+	g_assert_cmpint(path_at(path, 35)->begin.ns, ==, 21);
 	assert_segment(path, 21, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
 	g_autoptr(DtcPath) second = walk(links, 0, 11, 25, 96);
-	g_assert_cmpint(segment_at(second, 40)->begin.ns, ==, 27);
+	g_assert_cmpint(path_at(second, 40)->begin.ns, ==, 27);
 	assert_segment(second, 27, 0, 11, DTC_CAUSE_RUNNING_KERNEL);
 	story_clear(&c);
 	story_clear(&v);
@@ -762,7 +753,7 @@ static void test_handed_over(gconstpointer data)
 	g_autoptr(DtcLinks) links = dtc_links_new(2, names, histories, clocks);
 	g_autoptr(DtcPath) path = walk(links, 0, 10, 13, 93);
 	assert_segment(path, 79, 1, 20, DTC_CAUSE_RUNNING_USER);
-	g_assert_cmpint(segment_at(path, 73)->begin.ns, ==, 72); /* the reactor's own, since it was given the answer */
+	g_assert_cmpint(path_at(path, 73)->begin.ns, ==, 72); /* the reactor's own, since it was given the answer */
 	assert_segment(path, 50, 1, 21, DTC_CAUSE_RUNNING_USER);
 	assert_segment(path, 70, 1, 21, DTC_CAUSE_RUNNING_USER);
 	assert_segment(path, 27, 1, 20, DTC_CAUSE_RUNNING_USER); /* it was the reactor that woke the worker */
@@ -837,10 +828,10 @@ static void test_untraced_peer(void)
 	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
 	g_autoptr(DtcPath) path = walk(links, 0, 10, 10, 95);
 	assert_segment(path, 12, 0, 10, DTC_CAUSE_RUNNING_KERNEL);
-	g_assert_cmpint(segment_at(path, 70)->begin.ns, ==, 12); /* from its question on, the peer had the word */
+	g_assert_cmpint(path_at(path, 70)->begin.ns, ==, 12); /* from its question on, the peer had the word */
 	assert_segment(path, 70, 0, 10, DTC_CAUSE_UNKNOWN);
-	g_assert_cmpint(segment_at(path, 70)->link, ==, DTC_LINK_UNKNOWN);
-	g_assert_cmpstr(said_of_segment(links, segment_at(path, 70)), ==, "10.0.0.2:80 answers, and is not traced");
+	g_assert_cmpint(path_at(path, 70)->link, ==, DTC_LINK_UNKNOWN);
+	g_assert_cmpstr(said_of_segment(links, path_at(path, 70)), ==, "10.0.0.2:80 answers, and is not traced");
 	assert_segment(path, 81, 0, 10, DTC_CAUSE_NETWORK_RECEIVE);
 	story_clear(&c);
 }
