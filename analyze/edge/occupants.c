@@ -16,6 +16,7 @@ struct search {
 	const struct dtc_interval *interval;
 	GArray *occupants;
 	GHashTable *places; /* thread + 1 -> place + 1 */
+	struct dtc_idle idle;
 };
 
 static void add_thread(struct search *search, uint32_t thread, int64_t ns)
@@ -45,6 +46,14 @@ static void add_kernel(struct search *search, uint8_t state, uint32_t ref, int64
 	g_array_append_val(search->occupants, occupant);
 }
 
+static void add_spell(struct dtc_idle *idle, int64_t begin_ns, int64_t end_ns)
+{
+	if (!idle->ns)
+		idle->begin_ns = begin_ns;
+	idle->end_ns = end_ns;
+	idle->ns += end_ns - begin_ns;
+}
+
 /* What an idle CPU did in [begin, end]. */
 static void add_idle(struct search *search, uint32_t idle, int64_t begin_ns, int64_t end_ns)
 {
@@ -53,8 +62,11 @@ static void add_idle(struct search *search, uint32_t idle, int64_t begin_ns, int
 	for (; v && v->begin_ns < end_ns; v = dtc_history_get_next_interval(search->history, &place)) {
 		int64_t ns = MIN(v->end_ns, end_ns) - MAX(v->begin_ns, begin_ns);
 		bool is_kernel = v->state == DTC_STATE_IRQ || v->state == DTC_STATE_SOFTIRQ;
-		if (ns > 0 && (is_kernel || v->state == DTC_STATE_IDLE))
-			add_kernel(search, v->state, is_kernel ? v->ref : DTC_NONE, ns);
+		if (ns <= 0 || (!is_kernel && v->state != DTC_STATE_IDLE))
+			continue;
+		add_kernel(search, v->state, is_kernel ? v->ref : DTC_NONE, ns);
+		if (!is_kernel)
+			add_spell(&search->idle, MAX(v->begin_ns, begin_ns), MIN(v->end_ns, end_ns));
 	}
 }
 
@@ -68,12 +80,12 @@ static uint32_t find_cpu(const DtcHistory *h, const struct dtc_interval *interva
 	return next ? next->cpu : 0xffff;
 }
 
-GArray *dtc_occupants_find(const DtcHistory *h, const struct dtc_interval *interval)
+static GArray *find(const DtcHistory *h, const struct dtc_interval *interval, struct dtc_idle *ret_idle)
 {
 	uint32_t cpu = find_cpu(h, interval), count = dtc_history_get_run_count(h, cpu);
 	uint32_t after = dtc_history_find_run_after(h, cpu, interval->begin_ns);
 	g_autoptr(GHashTable) places = g_hash_table_new(g_direct_hash, g_direct_equal);
-	struct search search = { h, interval, g_array_new(FALSE, FALSE, sizeof(struct dtc_occupant)), places };
+	struct search search = { h, interval, g_array_new(FALSE, FALSE, sizeof(struct dtc_occupant)), places, { 0 } };
 	for (uint32_t i = after ? after - 1 : 0; i < count; i++) {
 		const struct dtc_run run = dtc_history_get_run(h, cpu, i);
 		if (run.begin_ns >= interval->end_ns)
@@ -90,5 +102,19 @@ GArray *dtc_occupants_find(const DtcHistory *h, const struct dtc_interval *inter
 			add_thread(&search, thread, end_ns - begin_ns);
 	}
 	g_array_sort(search.occupants, compare_occupants);
+	*ret_idle = search.idle;
 	return search.occupants;
+}
+
+GArray *dtc_occupants_find(const DtcHistory *h, const struct dtc_interval *interval)
+{
+	struct dtc_idle idle;
+
+	return find(h, interval, &idle);
+}
+
+bool dtc_occupants_find_idle(const DtcHistory *h, const struct dtc_interval *interval, struct dtc_idle *ret_idle)
+{
+	g_array_unref(find(h, interval, ret_idle));
+	return ret_idle->ns > 0;
 }

@@ -19,3 +19,12 @@ struct dtc_occupant {
  * all of that time (A, req-0096: nginx waits 7.3 ms for the one that sends its packet). Caller owns.
  */
 GArray *dtc_occupants_find(const DtcHistory *history, const struct dtc_interval *interval);
+
+/* When nobody had that CPU, not even an interrupt. */
+struct dtc_idle {
+	int64_t begin_ns, end_ns; /* of the first and of the last time */
+	int64_t ns;		  /* all together */
+};
+
+/* False if it was never idle. */
+bool dtc_occupants_find_idle(const DtcHistory *history, const struct dtc_interval *interval, struct dtc_idle *ret_idle);

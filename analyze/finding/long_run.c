@@ -23,7 +23,8 @@ void dtc_finding_add_long_run(const struct dtc_finding_input *input, DtcFindings
 	for (guint i = 0; i < dtc_path_get_segment_count(input->path); i++) {
 		const struct dtc_segment *s = dtc_path_get_segment(input->path, i);
 		bool is_taken = s->cause == DTC_CAUSE_IRQ || s->cause == DTC_CAUSE_SOFTIRQ ||
-				s->cause == DTC_CAUSE_PREEMPTED || s->cause == DTC_CAUSE_RUNQUEUE;
+				s->cause == DTC_CAUSE_PREEMPTED || s->cause == DTC_CAUSE_RUNQUEUE ||
+				s->cause == DTC_CAUSE_CPU_LIMIT;
 		bool is_same = before && before->node == s->node && before->thread == s->thread;
 		if (!is_same || (s->cause != DTC_CAUSE_RUNNING_USER && !is_taken))
 			ns = 0;

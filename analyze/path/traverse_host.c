@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A guest's time as its host saw it: what the host did with the vCPU, and what its devices did for the guest. */
 #include "analyze/edge/cause.h"
+#include "analyze/edge/held.h"
 #include "analyze/edge/shares.h"
 #include "analyze/path/traverse_build.h"
 
@@ -190,9 +191,40 @@ bool dtc_traverse_follow_host(struct dtc_traverse *t, const struct dtc_interval 
 	return true;
 }
 
+/*
+ * A thread that is ready, and was held by the limit of its cgroup for a part of that: up to then and since it is behind
+ * who had the CPU. One part per step. False if it was not.
+ */
+static bool explain_held(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t low_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	struct dtc_interval part = *interval;
+	enum dtc_cause cause = dtc_cause_of_interval(h, interval);
+	struct dtc_held held;
+	if ((cause != DTC_CAUSE_PREEMPTED && cause != DTC_CAUSE_RUNQUEUE) || !dtc_held_find(h, interval, &held))
+		return false;
+	bool is_behind = t->stand.at_ns > held.end_ns, is_before = t->stand.at_ns <= held.begin_ns;
+	bool is_held = !is_behind && !is_before;
+	part.begin_ns = is_behind ? held.end_ns : is_held ? held.begin_ns : interval->begin_ns;
+	part.end_ns = is_behind ? interval->end_ns : is_held ? held.end_ns : held.begin_ns;
+	struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, &part);
+	if (is_held) {
+		why.reason = DTC_REASON_IDLE_CPU;
+		t->link = MAX(t->link, DTC_LINK_INFERRED);
+	}
+	int64_t begin_ns = MAX(part.begin_ns, low_ns);
+	dtc_traverse_explain(t, t->stand.node, t->stand.thread, interval->end_ns,
+			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, begin_ns),
+			     is_held ? DTC_CAUSE_CPU_LIMIT : cause, why, interval);
+	t->stand.at_ns = begin_ns;
+	return true;
+}
+
 void dtc_traverse_explain_own(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t low_ns)
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	if (explain_held(t, interval, low_ns))
+		return;
 	const struct dtc_vcpu *vcpu = dtc_shares_find_vcpu(h, interval->thread);
 	enum dtc_cause cause = dtc_cause_of_interval(h, interval);
 	int64_t begin_ns = low_ns;

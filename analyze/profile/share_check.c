@@ -28,7 +28,8 @@ struct sums {
 	int64_t allowed_ns; /* rounding, where the node's clock is not cluster time */
 };
 
-static enum dtc_profile_column get_column(enum dtc_cause cause)
+/* What `top` has of it: that a thread is held is no state of its own. */
+static enum dtc_profile_column get_column(const struct dtc_segment *segment)
 {
 	static const struct {
 		enum dtc_cause cause;
@@ -42,8 +43,11 @@ static enum dtc_profile_column get_column(enum dtc_cause cause)
 	};
 
 	for (gsize i = 0; i < G_N_ELEMENTS(columns); i++)
-		if (columns[i].cause == cause)
+		if (columns[i].cause == segment->cause)
 			return columns[i].column;
+	if (segment->cause == DTC_CAUSE_CPU_LIMIT)
+		return segment->evidence.interval.state == DTC_STATE_PREEMPTED ? DTC_PROFILE_PREEMPTED
+									       : DTC_PROFILE_RUNQUEUE;
 	return DTC_PROFILE_UNKNOWN;
 }
 
@@ -80,8 +84,7 @@ static void add_path(const struct comparing *c, const DtcPath *path, uint32_t th
 	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
 		const struct dtc_segment *segment = dtc_path_get_segment(path, i);
 		int64_t ns = to_node_ns(c, segment->end) - to_node_ns(c, segment->begin);
-		enum dtc_profile_column column =
-			is_own(c, segment, thread) ? get_column(segment->cause) : DTC_PROFILE_VM_EXIT;
+		enum dtc_profile_column column = is_own(c, segment, thread) ? get_column(segment) : DTC_PROFILE_VM_EXIT;
 		sums->ns[column] += ns;
 		if (is_own(c, segment, thread) && ns >= SHOWN_NS &&
 		    (column == DTC_PROFILE_VM_PREEMPTED || column == DTC_PROFILE_VM_EXIT))

@@ -9,16 +9,14 @@ extern const char dtc_causes_md[]; /* docs/causes.md */
 
 #define NAME_COLUMNS 16
 
-static const char *const others[] = { "cpu-limit" };
-
 guint dtc_cause_page_get_count(void)
 {
-	return DTC_CAUSES + G_N_ELEMENTS(others);
+	return DTC_CAUSES;
 }
 
 const char *dtc_cause_page_get_name(guint index)
 {
-	return index < DTC_CAUSES ? dtc_cause_to_string((enum dtc_cause)index) : others[index - DTC_CAUSES];
+	return dtc_cause_to_string((enum dtc_cause)index);
 }
 
 /* The lines of a section behind its heading; empty if there is none. Caller owns. */

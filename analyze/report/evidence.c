@@ -121,7 +121,7 @@ static void set_occupant(struct maker *maker, guint node, const struct dtc_occup
 	maker->made.by.comm = maker->keep(maker->data, name);
 }
 
-static void set_interval(struct maker *maker, guint node, const struct dtc_interval *interval)
+static void set_interval(struct maker *maker, guint node, const struct dtc_interval *interval, enum dtc_reason reason)
 {
 	const DtcHistory *h = get_history(maker, node);
 	if (!h)
@@ -131,7 +131,8 @@ static void set_interval(struct maker *maker, guint node, const struct dtc_inter
 	struct dtc_wake wake_place;
 	if (dtc_state_is_wait(interval->state) && interval->ref != DTC_NONE)
 		set_wake(maker, h, node, dtc_history_get_wake(h, interval->ref, &wake_place));
-	if (interval->state != DTC_STATE_RUNQUEUE && interval->state != DTC_STATE_PREEMPTED)
+	bool is_ready = interval->state == DTC_STATE_RUNQUEUE || interval->state == DTC_STATE_PREEMPTED;
+	if (!is_ready || reason == DTC_REASON_IDLE_CPU)
 		return;
 	g_autoptr(GArray) occupants = dtc_occupants_find(h, interval);
 	if (occupants->len)
@@ -176,7 +177,7 @@ bool dtc_report_evidence_make(const struct dtc_names *names, const struct dtc_ev
 	if (evidence->reason != DTC_REASON_OWN)
 		maker.made.reason = dtc_reason_to_string(evidence->reason);
 	if (evidence->has_interval)
-		set_interval(&maker, evidence->node, &evidence->interval);
+		set_interval(&maker, evidence->node, &evidence->interval, evidence->reason);
 	set_message(&maker, evidence);
 	if (evidence->by_thread != DTC_NONE)
 		set_by(&maker, evidence->by_node, evidence->by_thread, INT64_MAX);

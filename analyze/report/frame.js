@@ -19,7 +19,7 @@ function make(tag, classes, text) {
 
 const KIND_OF = {
 	"running-user": "run", "running-kernel": "kernel", "running-guest": "run", "fork-exec": "kernel", "irq": "irq", "softirq": "irq",
-	"runqueue": "cpu", "preempted": "cpu", "vm-preempted": "vm", "vm-exit": "vm", "disk": "disk",
+	"runqueue": "cpu", "preempted": "cpu", "cpu-limit": "cpu", "vm-preempted": "vm", "vm-exit": "vm", "disk": "disk",
 	"page-fault": "disk", "device": "disk", "lock": "lock", "ipc": "lock", "child": "lock", "timer": "timer",
 	"network-send": "net", "network-wire": "net", "network-receive": "net", "retransmission": "loss", "stopped": "none", "unknown": "none",
 };

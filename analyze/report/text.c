@@ -38,6 +38,7 @@ static enum dtc_style get_style(enum dtc_cause cause)
 		return DTC_STYLE_GREEN;
 	case DTC_CAUSE_RUNQUEUE:
 	case DTC_CAUSE_PREEMPTED:
+	case DTC_CAUSE_CPU_LIMIT:
 	case DTC_CAUSE_VM_PREEMPTED:
 	case DTC_CAUSE_VM_EXIT:
 	case DTC_CAUSE_RETRANSMISSION:

@@ -17,6 +17,7 @@ enum dtc_family dtc_family_of_cause(enum dtc_cause cause)
 		return DTC_FAMILY_CPU;
 	case DTC_CAUSE_RUNQUEUE:
 	case DTC_CAUSE_PREEMPTED:
+	case DTC_CAUSE_CPU_LIMIT:
 		return DTC_FAMILY_CPU_WAIT;
 	case DTC_CAUSE_DISK:
 	case DTC_CAUSE_PAGE_FAULT:

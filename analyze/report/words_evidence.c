@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/edge/occupants.h"
 #include "analyze/report/words.h"
 
 static const DtcHistory *get_history(const struct dtc_names *names, guint node)
@@ -58,6 +59,17 @@ static char *name_inside(const DtcHistory *h, const struct dtc_evidence *evidenc
 			       what ? what : "", what ? ")" : "");
 }
 
+/* For how much of the time its CPU was idle, which is what tells that it was held. */
+static char *name_idle_cpu(const DtcHistory *h, const struct dtc_evidence *evidence)
+{
+	const struct dtc_interval *interval = &evidence->interval;
+	struct dtc_idle idle;
+	if (!h || !dtc_occupants_find_idle(h, interval, &idle))
+		return NULL;
+	return g_strdup_printf("held as by its cgroup's cpu.max: its CPU was idle for %.3f of %.3f ms",
+			       (double)idle.ns / 1e6, (double)(interval->end_ns - interval->begin_ns) / 1e6);
+}
+
 /* And who had its CPU meanwhile. */
 static char *name_receiver(const DtcHistory *h, const struct dtc_evidence *evidence, const char *phrase)
 {
@@ -99,6 +111,8 @@ char *dtc_words_for_evidence(const struct dtc_names *names, const struct dtc_evi
 		return h && evidence->has_interval ? dtc_words_for_interval(h, &evidence->interval) : NULL;
 	case DTC_REASON_INSIDE:
 		return name_inside(h, evidence);
+	case DTC_REASON_IDLE_CPU:
+		return name_idle_cpu(h, evidence);
 	case DTC_REASON_ON_CPU:
 		return name_stretch(evidence->on_cpu_ns, span_ns);
 	case DTC_REASON_ASKED:

@@ -20,6 +20,7 @@ enum dtc_cause {
 	DTC_CAUSE_RUNNING_GUEST, /* a vCPU's thread of a host, in its guest */
 	DTC_CAUSE_RUNQUEUE,
 	DTC_CAUSE_PREEMPTED,
+	DTC_CAUSE_CPU_LIMIT, /* ready, and held by the limit of its cgroup */
 	DTC_CAUSE_IRQ,
 	DTC_CAUSE_SOFTIRQ,
 	DTC_CAUSE_TIMER,
@@ -69,6 +70,7 @@ enum dtc_reason {
 	 * trace, only what ended it
 	 */
 	DTC_REASON_INSIDE,
+	DTC_REASON_IDLE_CPU, /* interval: the part of it in which the CPU that its thread was ready for was idle */
 	/* a vCPU was not in its guest: node, interval and exit are the host's */
 	DTC_REASON_HOST_PREEMPTED,
 	DTC_REASON_HOST_EXIT,

@@ -15,7 +15,7 @@ import truth
 
 FAMILIES = {
     "cpu": {"running-user", "running-kernel", "running-guest", "irq", "softirq", "fork-exec"},
-    "cpu-wait": {"runqueue", "preempted"},
+    "cpu-wait": {"runqueue", "preempted", "cpu-limit"},
     "disk": {"disk", "page-fault", "device"},
     "lock": {"lock"},
     "ipc": {"ipc", "child"},

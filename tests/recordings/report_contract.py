@@ -2,7 +2,7 @@
 """What every JSON report must keep to (docs/formats.md), whatever the request: the names, and the sums."""
 
 SCHEMA = "dtrace-chain/report/1"
-CAUSES = {"child", "device", "disk", "fork-exec", "ipc", "irq", "lock", "network-receive", "network-send",
+CAUSES = {"child", "cpu-limit", "device", "disk", "fork-exec", "ipc", "irq", "lock", "network-receive", "network-send",
           "network-wire", "page-fault", "preempted", "retransmission", "running-guest", "running-kernel",
           "running-user", "runqueue", "softirq", "stopped", "timer", "unknown", "vm-exit", "vm-preempted"}
 KEYS = {

@@ -183,47 +183,34 @@ static void test_vm_preempted(void)
 	story_clear(&host);
 }
 
-/* A thread that lost its CPU to a task which soon slept: the CPU is idle until the next period of its cgroup. */
+/* What a limit held is told for each process, from a hundredth of the whole on. */
 static void test_cpu_limit(void)
 {
 	static const struct {
-		int64_t idle_ns, rest_ns;
+		int64_t held_ns, rest_ns;
 		bool is_found;
 		enum dtc_severity severity;
 	} cases[] = {
-		{ 60 * MS, 20 * MS, true, DTC_SEVERITY_WARNING },
-		{ 10 * MS, 70 * MS, true, DTC_SEVERITY_WARNING },
-		{ 10 * MS, 71 * MS, true, DTC_SEVERITY_INFO },
-		{ 10 * MS, 970 * MS, true, DTC_SEVERITY_INFO },
-		{ 10 * MS, 971 * MS, false, 0 },
-		{ 10 * MS - 1, 20 * MS, false, 0 },
+		{ 30 * MS, 20 * MS, true, DTC_SEVERITY_WARNING },
+		{ 5 * MS, 90 * MS, true, DTC_SEVERITY_WARNING },
+		{ 5 * MS, 91 * MS, true, DTC_SEVERITY_INFO },
+		{ 5 * MS, 990 * MS, true, DTC_SEVERITY_INFO },
+		{ 5 * MS, 991 * MS, false, 0 },
 	};
 	for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
-		int64_t back_ns = 20 * MS + cases[i].idle_ns;
-		struct story web;
-		story_begin(&web, "web");
-		story_switch(&web, 0, 0, 0, "swapper/0", 1, 20, "server");
-		story_switch(&web, 10 * MS, 0, 20, "server", 0, 30, "other");
-		story_switch(&web, 20 * MS, 0, 30, "other", 1, 0, "swapper/0");
-		story_switch(&web, back_ns, 0, 0, "swapper/0", 0, 20, "server");
-		story_switch(&web, 2000 * MS, 0, 20, "server", 1, 0, "swapper/0");
-		const DtcHistory *const histories[] = { story_end(&web), NULL };
 		const struct piece pieces[] = {
-			{ 10 * MS, 0, 1, DTC_CAUSE_RUNNING_KERNEL, NULL },
-			{ back_ns - 10 * MS, 0, 1, DTC_CAUSE_PREEMPTED, NULL },
+			{ cases[i].held_ns, 0, 1, DTC_CAUSE_CPU_LIMIT, NULL },
 			{ cases[i].rest_ns, 0, 1, DTC_CAUSE_RUNNING_KERNEL, NULL },
+			{ cases[i].held_ns, 0, 2, DTC_CAUSE_CPU_LIMIT, NULL },
 		};
-		g_autoptr(DtcPath) path = make_path(pieces, G_N_ELEMENTS(pieces));
-		set_interval(path, 1, story_interval(&web, 20, 15 * MS));
-		g_autoptr(DtcFindings) found = find_with(path, NULL, histories);
+		g_autoptr(DtcFindings) found = find_of(pieces, G_N_ELEMENTS(pieces));
 		g_autofree char *text = g_strdup_printf(
-			"p was ready and not let run for %.3f ms of this, while the CPU that it had lost was idle: as "
-			"the limit of its cgroup or container (cpu.max) does, of which the trace has no event",
-			(double)cases[i].idle_ns / 1e6);
+			"p was ready and not let run for %.3f ms of this, while its CPU was idle: as the limit of its "
+			"cgroup or container (cpu.max) does, of which the trace has no event",
+			(double)(2 * cases[i].held_ns) / 1e6);
 		g_assert_cmpuint(dtc_findings_get_count(found), ==, cases[i].is_found);
 		if (cases[i].is_found)
 			assert_finding(found, 0, DTC_FINDING_CPU_LIMIT, cases[i].severity, "web", text);
-		story_clear(&web);
 	}
 }
 
