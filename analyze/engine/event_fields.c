@@ -175,6 +175,16 @@ static const struct dtc_event_field dump_interrupt_fields[] = {
 static const struct dtc_event_field dump_netns_fields[] = { TID("tid", DTC_DUMP_NETNS_TID),
 							    NUMBER("ns_inum", DTC_DUMP_NETNS_INODE), END };
 static const struct dtc_event_field dump_block_fields[] = { NUMBER("dev", DTC_DUMP_DEVICE), TEXT("diskname", 0), END };
+static const struct dtc_event_field dump_cpu_limit_fields[] = {
+	NUMBER("pid", DTC_DUMP_LIMIT_PID),
+	TEXT("cgroup", 0),
+	NUMBER("quota_us", DTC_DUMP_LIMIT_QUOTA),
+	NUMBER("period_us", DTC_DUMP_LIMIT_PERIOD),
+	NUMBER("throttled", DTC_DUMP_LIMIT_THROTTLED),
+	NUMBER("throttled_us", DTC_DUMP_LIMIT_THROTTLED_US),
+	ADDRESS("period_timer", DTC_DUMP_LIMIT_TIMER),
+	END,
+};
 static const struct dtc_event_field kvm_fields[] = {
 	NUMBER("vcpu_id", DTC_KVM_VCPU),
 	NUMBER("exit_reason", DTC_KVM_REASON),
@@ -273,6 +283,8 @@ const struct dtc_event_field *dtc_event_get_fields(const struct dtc_event *event
 		return dump_interrupt_fields;
 	case DTC_EVENT_DUMP_BLOCK:
 		return dump_block_fields;
+	case DTC_EVENT_DUMP_CPU_LIMIT:
+		return dump_cpu_limit_fields;
 	case DTC_EVENT_KVM_ENTRY:
 	case DTC_EVENT_KVM_EXIT:
 		return kvm_fields;

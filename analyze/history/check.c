@@ -143,7 +143,7 @@ static const char *judge_lengths(struct checker *c, uint32_t index)
 		return "the ranges of runs do not cover them";
 	if (h->string_bytes->len && *DTC_AT(h->string_bytes, char, h->string_bytes->len - 1))
 		return "the last string does not end";
-	return NULL;
+	return dtc_history_judge_limits(c->h);
 }
 
 static const char *judge_string(struct checker *c, uint32_t index)

@@ -11,6 +11,9 @@ const char *dtc_eras_judge(const DtcTable *eras, uint32_t index, uint32_t record
 const char *dtc_history_judge_odd_call(const DtcHistory *history, uint32_t index);
 const char *dtc_history_judge_odd_context(const DtcHistory *history, uint32_t index);
 
+/* The same of what limits CPUs, all of it. */
+const char *dtc_history_judge_limits(const DtcHistory *history);
+
 /* What one call read or wrote of a file. */
 struct dtc_moved_bytes {
 	uint64_t offset;

@@ -79,6 +79,8 @@ DtcHistory *dtc_history_new(void)
 	h->flow_files = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	h->blocks = dtc_table_new(sizeof(struct dtc_block_request));
 	h->devices = g_array_new(FALSE, FALSE, sizeof(struct dtc_device));
+	h->cpu_limits = g_array_new(FALSE, FALSE, sizeof(struct dtc_cpu_limit));
+	h->period_ends = dtc_table_new(sizeof(int64_t));
 	h->works = dtc_table_new(sizeof(struct dtc_work));
 	h->marks = g_array_new(FALSE, FALSE, sizeof(struct dtc_mark));
 	h->vcpus = g_array_new(FALSE, FALSE, sizeof(struct dtc_vcpu));
@@ -118,7 +120,7 @@ static void for_each_table(const DtcHistory *h, void (*call)(DtcTable *))
 			       h->file_calls,  h->blocks,     h->works,	    h->contexts,     h->odd_contexts,
 			       h->guest_spans, h->guest_irqs, h->runs,	    h->string_bytes, h->ready,
 			       h->eras,	       h->odd_refs,   h->odd_calls, h->run_eras,     h->fault_eras,
-			       h->wake_eras };
+			       h->wake_eras,   h->period_ends };
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		call(tables[i]);
 }
@@ -128,9 +130,9 @@ void dtc_history_free(DtcHistory *h)
 	if (!h)
 		return;
 	free_filling(h);
-	GArray *arrays[] = { h->threads,   h->tid_previous, h->tid_latest,   h->name_first,	 h->files,
-			     h->vcpus,	   h->flow_files,   h->marks,	     h->file_call_first, h->devices,
-			     h->string_at, h->run_first,    h->interval_refs };
+	GArray *arrays[] = { h->threads,   h->tid_previous, h->tid_latest,    h->name_first,	  h->files,
+			     h->vcpus,	   h->flow_files,   h->marks,	      h->file_call_first, h->devices,
+			     h->string_at, h->run_first,    h->interval_refs, h->cpu_limits };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
 	for_each_table(h, dtc_table_free);
@@ -305,9 +307,28 @@ static void flatten_strings(DtcHistory *h)
 	}
 }
 
+static gint compare_cpu_limits(gconstpointer a, gconstpointer b)
+{
+	const struct dtc_cpu_limit *x = a, *y = b;
+	return x->pid != y->pid ? (x->pid > y->pid) - (x->pid < y->pid) : memcmp(x, y, sizeof(*x));
+}
+
+/* A second session may dump them again. */
+static void order_cpu_limits(GArray *limits)
+{
+	guint used = 0;
+
+	g_array_sort(limits, compare_cpu_limits);
+	for (guint i = 0; i < limits->len; i++)
+		if (!i || AT(limits, struct dtc_cpu_limit, i)->pid != AT(limits, struct dtc_cpu_limit, i - 1)->pid)
+			*AT(limits, struct dtc_cpu_limit, used++) = *AT(limits, struct dtc_cpu_limit, i);
+	g_array_set_size(limits, used);
+}
+
 void dtc_history_seal(DtcHistory *h)
 {
 	g_assert(!h->is_sealed);
+	order_cpu_limits(h->cpu_limits);
 	group_guest_spans(h);
 	group_calls(h);
 	dtc_history_seal_intervals(h);

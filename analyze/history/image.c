@@ -50,6 +50,8 @@ static const struct list lists[] = {
 	ARRAY(flow_files, uint32_t),
 	TABLE(blocks, struct dtc_block_request),
 	ARRAY(devices, struct dtc_device),
+	ARRAY(cpu_limits, struct dtc_cpu_limit),
+	TABLE(period_ends, int64_t),
 	TABLE(works, struct dtc_work),
 	ARRAY(marks, struct dtc_mark),
 	ARRAY(vcpus, struct dtc_vcpu),

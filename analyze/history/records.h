@@ -214,6 +214,8 @@ struct DtcHistory {
 	GArray *flow_files;	 /* uint32_t by flow: the file whose flow_out it is */
 	DtcTable *blocks;	 /* struct dtc_block_request */
 	GArray *devices;	 /* struct dtc_device: disks by name */
+	GArray *cpu_limits;	 /* struct dtc_cpu_limit; sealed: by pid, one of each */
+	DtcTable *period_ends;	 /* int64_t: when a period of some cgroup's limit ended, in order */
 	DtcTable *works;	 /* struct dtc_work; sealed: sorted by (worker, begin_ns) */
 	GArray *marks;		 /* struct dtc_mark */
 	GArray *vcpus;		 /* struct dtc_vcpu */

@@ -64,6 +64,7 @@ const char *dtc_reason_to_string(enum dtc_reason reason)
 		[DTC_REASON_UNKNOWN_BEFORE] = "unknown-before",
 		[DTC_REASON_CIRCLE] = "circle",
 		[DTC_REASON_INSIDE] = "inside-process",
+		[DTC_REASON_SPENT] = "limit-spent",
 		[DTC_REASON_IDLE_CPU] = "idle-cpu",
 		[DTC_REASON_HOST_PREEMPTED] = "host-preempted",
 		[DTC_REASON_HOST_EXIT] = "host-exit",

@@ -192,30 +192,28 @@ bool dtc_traverse_follow_host(struct dtc_traverse *t, const struct dtc_interval 
 }
 
 /*
- * A thread that is ready, and was held by the limit of its cgroup for a part of that: up to then and since it is behind
- * who had the CPU. One part per step. False if it was not.
+ * A thread that is ready: held by the limit of its cgroup, or behind who had the CPU, one part per step. False if it is
+ * not ready, or was not held at all.
  */
 static bool explain_held(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t low_ns)
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
-	struct dtc_interval part = *interval;
-	enum dtc_cause cause = dtc_cause_of_interval(h, interval);
-	struct dtc_held held;
-	if ((cause != DTC_CAUSE_PREEMPTED && cause != DTC_CAUSE_RUNQUEUE) || !dtc_held_find(h, interval, &held))
+	if (interval->state != DTC_STATE_PREEMPTED && interval->state != DTC_STATE_RUNQUEUE)
 		return false;
-	bool is_behind = t->stand.at_ns > held.end_ns, is_before = t->stand.at_ns <= held.begin_ns;
-	bool is_held = !is_behind && !is_before;
-	part.begin_ns = is_behind ? held.end_ns : is_held ? held.begin_ns : interval->begin_ns;
-	part.end_ns = is_behind ? interval->end_ns : is_held ? held.end_ns : held.begin_ns;
-	struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, &part);
-	if (is_held) {
-		why.reason = DTC_REASON_IDLE_CPU;
+	const struct dtc_ready_part part = dtc_held_find_part(h, interval, MIN(t->stand.at_ns, interval->end_ns));
+	if (!part.is_held && part.begin_ns == interval->begin_ns && part.end_ns == interval->end_ns)
+		return false;
+	struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, interval);
+	why.interval.begin_ns = part.begin_ns;
+	why.interval.end_ns = part.end_ns;
+	if (part.is_held) {
+		why.reason = part.limit ? DTC_REASON_SPENT : DTC_REASON_IDLE_CPU;
 		t->link = MAX(t->link, DTC_LINK_INFERRED);
 	}
 	int64_t begin_ns = MAX(part.begin_ns, low_ns);
 	dtc_traverse_explain(t, t->stand.node, t->stand.thread, interval->end_ns,
 			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, begin_ns),
-			     is_held ? DTC_CAUSE_CPU_LIMIT : cause, why, interval);
+			     part.is_held ? DTC_CAUSE_CPU_LIMIT : dtc_cause_of_interval(h, interval), why, interval);
 	t->stand.at_ns = begin_ns;
 	return true;
 }

@@ -132,7 +132,7 @@ static void set_interval(struct maker *maker, guint node, const struct dtc_inter
 	if (dtc_state_is_wait(interval->state) && interval->ref != DTC_NONE)
 		set_wake(maker, h, node, dtc_history_get_wake(h, interval->ref, &wake_place));
 	bool is_ready = interval->state == DTC_STATE_RUNQUEUE || interval->state == DTC_STATE_PREEMPTED;
-	if (!is_ready || reason == DTC_REASON_IDLE_CPU)
+	if (!is_ready || reason == DTC_REASON_SPENT || reason == DTC_REASON_IDLE_CPU)
 		return;
 	g_autoptr(GArray) occupants = dtc_occupants_find(h, interval);
 	if (occupants->len)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/edge/held.h"
 #include "analyze/edge/occupants.h"
 #include "analyze/report/words.h"
 
@@ -70,6 +71,17 @@ static char *name_idle_cpu(const DtcHistory *h, const struct dtc_evidence *evide
 			       (double)idle.ns / 1e6, (double)(interval->end_ns - interval->begin_ns) / 1e6);
 }
 
+/* "its cgroup may use 20 ms of each 100 ms (cpu.max of /docker/3f2a), and had". */
+static char *name_spent(const DtcHistory *h, const struct dtc_evidence *evidence)
+{
+	const struct dtc_cpu_limit *limit = h ? dtc_held_find_limit(h, evidence->interval.thread) : NULL;
+	if (!limit)
+		return NULL;
+	return g_strdup_printf("its cgroup may use %g ms of CPU in %g ms, and had (cpu.max of %s)",
+			       (double)limit->quota_us / 1e3, (double)limit->period_us / 1e3,
+			       dtc_history_get_string(h, limit->cgroup));
+}
+
 /* And who had its CPU meanwhile. */
 static char *name_receiver(const DtcHistory *h, const struct dtc_evidence *evidence, const char *phrase)
 {
@@ -111,6 +123,8 @@ char *dtc_words_for_evidence(const struct dtc_names *names, const struct dtc_evi
 		return h && evidence->has_interval ? dtc_words_for_interval(h, &evidence->interval) : NULL;
 	case DTC_REASON_INSIDE:
 		return name_inside(h, evidence);
+	case DTC_REASON_SPENT:
+		return name_spent(h, evidence);
 	case DTC_REASON_IDLE_CPU:
 		return name_idle_cpu(h, evidence);
 	case DTC_REASON_ON_CPU:

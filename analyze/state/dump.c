@@ -107,6 +107,26 @@ static void apply_disk(DtcMachine *m, const struct dtc_event *event)
 		g_array_append_val(m->history->devices, device);
 }
 
+static void apply_cpu_limit(DtcMachine *m, const struct dtc_event *event)
+{
+	int64_t pid = event->v[DTC_DUMP_LIMIT_PID], quota_us = event->v[DTC_DUMP_LIMIT_QUOTA];
+	int64_t period_us = event->v[DTC_DUMP_LIMIT_PERIOD];
+	int64_t throttled = event->v[DTC_DUMP_LIMIT_THROTTLED], us = event->v[DTC_DUMP_LIMIT_THROTTLED_US];
+
+	if (pid <= 0 || pid > G_MAXINT32 || quota_us <= 0 || quota_us > G_MAXUINT32 || period_us <= 0 ||
+	    period_us > DTC_PERIOD_MAX_US || !event->text[0])
+		return;
+	const struct dtc_cpu_limit limit = { .throttled_us = us < 0 ? -1 : us,
+					     .throttled = throttled < 0 ? -1 : throttled,
+					     .pid = (int32_t)pid,
+					     .cgroup = dtc_history_add_string(m->history, event->text[0]),
+					     .quota_us = (uint32_t)quota_us,
+					     .period_us = (uint32_t)period_us };
+	g_array_append_val(m->history->cpu_limits, limit);
+	if (event->v[DTC_DUMP_LIMIT_TIMER] != DTC_ABSENT)
+		m->period_function = event->v[DTC_DUMP_LIMIT_TIMER];
+}
+
 void dtc_machine_apply_dump(DtcMachine *m, const struct dtc_event *event)
 {
 	if (event->kind == DTC_EVENT_DUMP_PROCESS)
@@ -115,6 +135,8 @@ void dtc_machine_apply_dump(DtcMachine *m, const struct dtc_event *event)
 		apply_interrupt(m, event);
 	else if (event->kind == DTC_EVENT_DUMP_BLOCK)
 		apply_disk(m, event);
+	else if (event->kind == DTC_EVENT_DUMP_CPU_LIMIT)
+		apply_cpu_limit(m, event);
 	else
 		apply_fd(m, event);
 }

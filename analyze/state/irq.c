@@ -135,6 +135,8 @@ void dtc_machine_apply_irq(DtcMachine *m, const struct dtc_event *event)
 	case DTC_EVENT_HRTIMER_ENTRY:
 		push(m, event, DTC_CONTEXT_HRTIMER, DTC_NONE, DTC_NONE);
 		set_function(dtc_machine_get_cpu(m, event->cpu), event->v[DTC_TIMER_FUNCTION]);
+		if (m->period_function && event->v[DTC_TIMER_FUNCTION] == m->period_function)
+			dtc_table_append(m->history->period_ends, &m->now_ns);
 		break;
 	case DTC_EVENT_HRTIMER_EXIT:
 		pop(m, event, DTC_CONTEXT_HRTIMER);

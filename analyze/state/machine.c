@@ -414,6 +414,7 @@ void dtc_machine_apply(DtcMachine *m, const struct dtc_event *event)
 	case DTC_EVENT_DUMP_FD:
 	case DTC_EVENT_DUMP_INTERRUPT:
 	case DTC_EVENT_DUMP_BLOCK:
+	case DTC_EVENT_DUMP_CPU_LIMIT:
 		dtc_machine_apply_dump(m, event);
 		break;
 	case DTC_EVENT_KVM_ENTRY:

@@ -134,6 +134,7 @@ struct DtcMachine {
 	GArray *gap_bounds;	    /* int64_t: when gaps of any CPU began and ended; sorted at the end */
 	GArray *gap_ends;	    /* int64_t: of these when they ended */
 	uint64_t sleepers_function; /* of the hrtimers that end sleeps, 0: none was seen yet */
+	int64_t period_function;    /* of the hrtimers that end periods of cgroups, 0: not known */
 	uint32_t old_state_max;	    /* kernels before 4.14: the bit of a preempted thread in prev_state; else 0 */
 	bool saw_arguments;	    /* of calls: not all are told by their number alone */
 	bool is_perf;

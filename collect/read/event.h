@@ -66,6 +66,7 @@ enum dtc_event_kind {
 	DTC_EVENT_DUMP_INTERRUPT,
 	DTC_EVENT_DUMP_BLOCK,
 	DTC_EVENT_DUMP_NETNS,
+	DTC_EVENT_DUMP_CPU_LIMIT,
 	DTC_EVENT_DUMP_END,
 	DTC_EVENT_KVM_ENTRY,
 	DTC_EVENT_KVM_EXIT,
@@ -185,6 +186,13 @@ enum {
 	DTC_DUMP_IRQ = 0,
 	/* DUMP_BLOCK: text[0] diskname */
 	DTC_DUMP_DEVICE = 0,
+	/* DUMP_CPU_LIMIT: text[0] cgroup */
+	DTC_DUMP_LIMIT_PID = 0,
+	DTC_DUMP_LIMIT_QUOTA,
+	DTC_DUMP_LIMIT_PERIOD,
+	DTC_DUMP_LIMIT_THROTTLED,
+	DTC_DUMP_LIMIT_THROTTLED_US,
+	DTC_DUMP_LIMIT_TIMER,
 	/* KVM_*: the vCPU is the thread that runs; vcpu_id of stock modules is garbage */
 	DTC_KVM_VCPU = 0, /* ENTRY, EXIT */
 	DTC_KVM_REASON,	  /* EXIT: the processor's code; what it means depends on ISA */

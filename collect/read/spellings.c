@@ -276,6 +276,16 @@ static const struct dtc_field_spelling dump_block_fields[] = {
 	TEXT("diskname", 0),
 	END,
 };
+static const struct dtc_field_spelling dump_cpu_limit_fields[] = {
+	INTEGER("pid", DTC_DUMP_LIMIT_PID),
+	INTEGER("quota_us", DTC_DUMP_LIMIT_QUOTA),
+	INTEGER("period_us", DTC_DUMP_LIMIT_PERIOD),
+	INTEGER("throttled", DTC_DUMP_LIMIT_THROTTLED),
+	INTEGER("throttled_us", DTC_DUMP_LIMIT_THROTTLED_US),
+	INTEGER("period_timer", DTC_DUMP_LIMIT_TIMER),
+	TEXT("cgroup", 0),
+	END,
+};
 static const struct dtc_field_spelling kvm_fields[] = {
 	INTEGER("vcpu_id", DTC_KVM_VCPU),
 	INTEGER("exit_reason", DTC_KVM_REASON),
@@ -367,6 +377,7 @@ static const struct name_row names[] = {
 	{ "lttng_statedump_interrupt", DTC_EVENT_DUMP_INTERRUPT, dump_interrupt_fields },
 	{ "lttng_statedump_block_device", DTC_EVENT_DUMP_BLOCK, dump_block_fields },
 	{ "lttng_statedump_process_net_ns", DTC_EVENT_DUMP_NETNS, dump_netns_fields },
+	{ "dtrace_chain_statedump_cpu_limit", DTC_EVENT_DUMP_CPU_LIMIT, dump_cpu_limit_fields },
 	{ "lttng_statedump_end", DTC_EVENT_DUMP_END, no_fields },
 	{ "kvm_x86_entry", DTC_EVENT_KVM_ENTRY, kvm_fields },
 	{ "kvm_x86_exit", DTC_EVENT_KVM_EXIT, kvm_fields },

@@ -3,6 +3,7 @@
 
 #include "collect/record/clocks.h"
 #include "collect/record/netns.h"
+#include "collect/record/walk_limits.h"
 #include "collect/record/walk_net.h"
 
 #include <dirent.h>
@@ -26,6 +27,7 @@
 struct walk {
 	GString *out;
 	GHashTable *netns; /* inode -> one process's folder */
+	DtcWalkLimits *limits;
 	bool is_machine;
 	char own_pidns[64];
 	char text[MAX_FILE];
@@ -128,7 +130,8 @@ static void add_process(struct walk *walk, int folder, guint pid, const char *pa
 	if (!read_text(walk, folder, "stat") || !parse_stat(walk->text, &stat))
 		return;
 	g_autofree char *exe = read_link(folder, "exe");
-	g_autofree char *cgroup = read_text(walk, folder, "cgroup") ? choose_cgroup(walk->text) : g_strdup("");
+	bool has_cgroup = read_text(walk, folder, "cgroup");
+	g_autofree char *cgroup = has_cgroup ? choose_cgroup(walk->text) : g_strdup("");
 	guint64 netns = read_namespace(folder, "net");
 	static const char *const others[] = { "pid", "mnt", "user", "uts", "ipc", "cgroup" };
 
@@ -138,6 +141,8 @@ static void add_process(struct walk *walk, int folder, guint pid, const char *pa
 	for (gsize i = 0; i < G_N_ELEMENTS(others); i++)
 		g_string_append_printf(walk->out, "\t%" G_GUINT64_FORMAT, read_namespace(folder, others[i]));
 	g_string_append_c(walk->out, '\n');
+	if (has_cgroup)
+		dtc_walk_limits_add(walk->limits, pid, walk->text);
 	walk->counts.processes++;
 	if (netns != 0 && !g_hash_table_contains(walk->netns, &netns))
 		g_hash_table_insert(walk->netns, g_memdup2(&netns, sizeof(netns)), g_strdup(path));
@@ -314,6 +319,8 @@ char *dtc_walk(const char *root, struct dtc_walk_counts *ret_counts)
 	walk->out = g_string_new(NULL);
 	walk->is_machine = *root == 0;
 	walk->netns = netns;
+	g_autoptr(DtcWalkLimits) limits = dtc_walk_limits_new(root, walk->out);
+	walk->limits = limits;
 	ssize_t count = readlink(own, walk->own_pidns, sizeof(walk->own_pidns) - 1);
 	walk->own_pidns[MAX(count, 0)] = 0;
 	add_processes(walk, proc);

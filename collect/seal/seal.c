@@ -373,7 +373,7 @@ static bool write_statedump(struct seal *seal, uint32_t first_id, GError **error
 		dtc_ctf_writer_new(path, seal->uuid, STATEDUMP_INSTANCE, 0, seal->begin->begin_ns, error);
 	if (!writer)
 		return false;
-	seal->description.summary.events += dtc_statedump_write(writer, seal->begin, first_id);
+	seal->description.summary.events += dtc_statedump_write(writer, seal->begin, seal->end, first_id);
 	if (!dtc_ctf_writer_finish(writer, &bytes, error))
 		return false;
 	seal->description.summary.bytes += bytes;

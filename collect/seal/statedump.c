@@ -22,6 +22,7 @@ enum {
 	DUMP_DISK,
 	DUMP_PROGRAM,
 	DUMP_SOCKET,
+	DUMP_CPU_LIMIT,
 	DUMP_END,
 	DUMPS
 };
@@ -61,6 +62,10 @@ static const struct {
 			  INTEGER(32, 0, "netns") INTEGER(64, 0, "inode") STRING("protocol") STRING("local")
 				  INTEGER(16, 0, "local_port") STRING("remote") INTEGER(16, 0, "remote_port")
 					  INTEGER(16, 0, "state") },
+	[DUMP_CPU_LIMIT] = { "dtrace_chain_statedump_cpu_limit",
+			     INTEGER(32, 1, "pid") STRING("cgroup") INTEGER(32, 0, "quota_us")
+				     INTEGER(32, 0, "period_us") INTEGER(64, 1, "throttled")
+					     INTEGER(64, 1, "throttled_us") ADDRESS("period_timer") },
 	[DUMP_END] = { "lttng_statedump_end", "" },
 };
 
@@ -241,7 +246,52 @@ static void dump_machine(struct dump *dump, const DtcWalk *walk)
 	}
 }
 
-uint64_t dtc_statedump_write(DtcCtfWriter *writer, const DtcWalk *walk, uint32_t first_id)
+/* What a count of a cgroup rose by from one walk to the other; -1: not known. */
+static int64_t get_rise(int64_t begin, int64_t end)
+{
+	return begin < 0 || end < begin ? -1 : end - begin;
+}
+
+static void dump_held(struct dump *dump, const struct dtc_walk_held *held, const struct dtc_walk_limit *limit,
+		      const struct dtc_walk_limit *other)
+{
+	put_number(dump, held->pid, 4);
+	put_text(dump, held->cgroup);
+	put_number(dump, limit->quota_us, 4);
+	put_number(dump, limit->period_us, 4);
+	put_number(dump, other ? get_rise(limit->throttled, other->throttled) : -1, 8);
+	put_number(dump, other ? get_rise(limit->throttled_us, other->throttled_us) : -1, 8);
+	put_number(dump, (int64_t)limit->timer, 8);
+	emit(dump, DUMP_CPU_LIMIT);
+}
+
+static bool is_held(const DtcWalk *walk, int32_t pid)
+{
+	for (guint i = 0; i < walk->held->len; i++)
+		if (g_array_index(walk->held, struct dtc_walk_held, i).pid == pid)
+			return true;
+	return false;
+}
+
+/* Those of the begin, and of what came later. */
+static void dump_limits(struct dump *dump, const DtcWalk *begin, const DtcWalk *end)
+{
+	for (guint i = 0; i < begin->held->len; i++) {
+		const struct dtc_walk_held *held = &g_array_index(begin->held, struct dtc_walk_held, i);
+		const struct dtc_walk_limit *limit = dtc_walk_find_limit(begin, held->cgroup);
+		if (limit)
+			dump_held(dump, held, limit, dtc_walk_find_limit(end, held->cgroup));
+	}
+	for (guint i = 0; i < end->held->len; i++) {
+		const struct dtc_walk_held *held = &g_array_index(end->held, struct dtc_walk_held, i);
+		const struct dtc_walk_limit *known = dtc_walk_find_limit(begin, held->cgroup);
+		const struct dtc_walk_limit *limit = dtc_walk_find_limit(end, held->cgroup);
+		if (limit && !is_held(begin, held->pid))
+			dump_held(dump, held, known ? known : limit, known ? limit : NULL);
+	}
+}
+
+uint64_t dtc_statedump_write(DtcCtfWriter *writer, const DtcWalk *walk, const DtcWalk *end, uint32_t first_id)
 {
 	struct dump dump = { .writer = writer, .first_id = first_id, .time_ns = walk->begin_ns };
 	dump.fields = g_byte_array_new();
@@ -249,6 +299,7 @@ uint64_t dtc_statedump_write(DtcCtfWriter *writer, const DtcWalk *walk, uint32_t
 	dump_processes(&dump, walk);
 	dump_machine(&dump, walk);
 	dump_sockets(&dump, walk);
+	dump_limits(&dump, walk, end);
 	emit(&dump, DUMP_END);
 	g_byte_array_unref(dump.fields);
 	return dump.events;

@@ -14,5 +14,5 @@
 
 /* The declarations of its events, whose ids begin with first_id. */
 void dtc_statedump_declare(GString *tsdl, uint32_t first_id);
-/* How many events it wrote. */
-uint64_t dtc_statedump_write(DtcCtfWriter *writer, const DtcWalk *walk, uint32_t first_id);
+/* What was there at the walk, and of limits what they did up to the last one, end. How many events it wrote. */
+uint64_t dtc_statedump_write(DtcCtfWriter *writer, const DtcWalk *walk, const DtcWalk *end, uint32_t first_id);

@@ -30,6 +30,8 @@ static DtcWalk *new_walk(void)
 	g_array_set_clear_func(walk->interfaces, clear_interface);
 	walk->irqs = g_array_new(FALSE, FALSE, sizeof(struct dtc_walk_irq));
 	walk->disks = g_array_new(FALSE, FALSE, sizeof(struct dtc_walk_disk));
+	walk->limits = g_array_new(FALSE, FALSE, sizeof(struct dtc_walk_limit));
+	walk->held = g_array_new(FALSE, FALSE, sizeof(struct dtc_walk_held));
 	walk->texts = g_string_chunk_new(4096);
 	return walk;
 }
@@ -45,6 +47,8 @@ void dtc_walk_free(DtcWalk *walk)
 	g_array_unref(walk->interfaces);
 	g_array_unref(walk->irqs);
 	g_array_unref(walk->disks);
+	g_array_unref(walk->limits);
+	g_array_unref(walk->held);
 	g_string_chunk_free(walk->texts);
 	g_free(walk);
 }
@@ -135,13 +139,31 @@ static void add_disk(DtcWalk *walk, const struct line *line)
 	g_array_append_val(walk->disks, disk);
 }
 
+static void add_limit(DtcWalk *walk, const struct line *line)
+{
+	struct dtc_walk_limit limit = { .cgroup = get_text(walk, line, 1),
+					.quota_us = (uint32_t)get_number(line, 2),
+					.period_us = (uint32_t)get_number(line, 3),
+					.throttled = get_number(line, 4),
+					.throttled_us = get_number(line, 5),
+					.timer = line->count > 6 ? g_ascii_strtoull(line->columns[6], NULL, 10) : 0 };
+	g_array_append_val(walk->limits, limit);
+}
+
+static void add_held(DtcWalk *walk, const struct line *line)
+{
+	struct dtc_walk_held held = { .pid = (int32_t)get_number(line, 1), .cgroup = get_text(walk, line, 2) };
+	g_array_append_val(walk->held, held);
+}
+
 static const struct {
 	const char *letter;
 	guint columns; /* at least, with the letter */
 	void (*add)(DtcWalk *walk, const struct line *line);
 } records[] = {
-	{ "p", 3, add_process },   { "t", 4, add_thread }, { "f", 4, add_file }, { "s", 9, add_socket },
-	{ "i", 4, add_interface }, { "q", 3, add_irq },	   { "b", 4, add_disk },
+	{ "p", 3, add_process }, { "t", 4, add_thread },    { "f", 4, add_file },
+	{ "s", 9, add_socket },	 { "i", 4, add_interface }, { "q", 3, add_irq },
+	{ "b", 4, add_disk },	 { "g", 6, add_limit },	    { "l", 3, add_held },
 };
 
 static void parse_line(DtcWalk *walk, char *text)
@@ -189,6 +211,16 @@ DtcWalk *dtc_walk_read(const char *path, bool *ret_is_there)
 	}
 	g_array_sort(walk->processes, compare_processes);
 	return walk;
+}
+
+const struct dtc_walk_limit *dtc_walk_find_limit(const DtcWalk *walk, const char *cgroup)
+{
+	for (guint i = 0; i < walk->limits->len; i++) {
+		const struct dtc_walk_limit *limit = &g_array_index(walk->limits, struct dtc_walk_limit, i);
+		if (strcmp(limit->cgroup, cgroup) == 0)
+			return limit;
+	}
+	return NULL;
 }
 
 const struct dtc_walk_process *dtc_walk_find_process(const DtcWalk *walk, int32_t pid)

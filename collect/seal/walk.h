@@ -64,6 +64,21 @@ struct dtc_walk_irq {
 	uint32_t irq;
 };
 
+/* A cgroup with a CPU limit. */
+struct dtc_walk_limit {
+	const char *cgroup;
+	uint32_t quota_us;
+	uint32_t period_us;
+	int64_t throttled; /* how often, and for how long, since it was made; -1: not known */
+	int64_t throttled_us;
+	uint64_t timer; /* address of the function that ends its periods; 0: not known */
+};
+
+struct dtc_walk_held {
+	const char *cgroup; /* that limits the process most */
+	int32_t pid;
+};
+
 struct dtc_walk_disk {
 	const char *name;
 	uint32_t major;
@@ -80,6 +95,8 @@ typedef struct DtcWalk {
 	GArray *interfaces;
 	GArray *irqs;
 	GArray *disks;
+	GArray *limits;	     /* struct dtc_walk_limit */
+	GArray *held;	     /* struct dtc_walk_held */
 	guint skipped_lines; /* that could not be understood */
 	GStringChunk *texts;
 } DtcWalk;
@@ -88,5 +105,7 @@ typedef struct DtcWalk {
 DtcWalk *dtc_walk_read(const char *path, bool *ret_is_there);
 void dtc_walk_free(DtcWalk *walk);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcWalk, dtc_walk_free)
+/* NULL: it has none. */
+const struct dtc_walk_limit *dtc_walk_find_limit(const DtcWalk *walk, const char *cgroup);
 /* NULL: no such process. */
 const struct dtc_walk_process *dtc_walk_find_process(const DtcWalk *walk, int32_t pid);

@@ -263,6 +263,19 @@ struct dtc_run {
 };
 _Static_assert(sizeof(struct dtc_run) == 16, "made of a record of 8 bytes");
 
+#define DTC_PERIOD_MAX_US 1000000 /* max_cfs_quota_period, kernel/sched/core.c */
+
+/* What the tightest CPU limit of a process's cgroup and those above it lets it use, as the recorder found it. */
+struct dtc_cpu_limit {
+	int64_t throttled_us; /* for so long its CPUs were held while it was recorded (cpu.stat); -1: not known */
+	int64_t throttled;    /* so often; -1: not known */
+	int32_t pid;
+	uint32_t cgroup; /* string: whose limit it is */
+	uint32_t quota_us;
+	uint32_t period_us; /* at most DTC_PERIOD_MAX_US */
+};
+_Static_assert(sizeof(struct dtc_cpu_limit) == 32, "few; fixed, so that it can be written to a file");
+
 /*
  * A stay of a virtual CPU in its guest, as its host saw it. The host's own time of that thread stays what it is (it is
  * in the ioctl that runs the guest); this says in which parts of it the guest's code ran.
@@ -417,6 +430,10 @@ uint32_t dtc_history_get_block_request_count(const DtcHistory *history);
 const struct dtc_block_request *dtc_history_get_block_request(const DtcHistory *history, uint32_t request);
 /* "vda", as the state dump names it, or NULL. Borrowed. */
 const char *dtc_history_get_device_name(const DtcHistory *history, uint32_t device);
+/* Of a process; NULL: it has none, or it is not known. */
+const struct dtc_cpu_limit *dtc_history_find_cpu_limit(const DtcHistory *history, int32_t pid);
+/* The last time up to that one at which a period of some cgroup's limit ended; DTC_TIME_NONE: none is known. */
+int64_t dtc_history_find_period_end(const DtcHistory *history, int64_t time_ns);
 /* Whether the thread executed any: else there is nothing to ask. */
 bool dtc_history_is_worker(const DtcHistory *history, uint32_t thread);
 /* What the worker executed just before that time, or NULL: nothing, or it is no worker. */

@@ -70,6 +70,7 @@ enum dtc_reason {
 	 * trace, only what ended it
 	 */
 	DTC_REASON_INSIDE,
+	DTC_REASON_SPENT,    /* interval: the part of it in which the limit of its thread's cgroup was spent */
 	DTC_REASON_IDLE_CPU, /* interval: the part of it in which the CPU that its thread was ready for was idle */
 	/* a vCPU was not in its guest: node, interval and exit are the host's */
 	DTC_REASON_HOST_PREEMPTED,

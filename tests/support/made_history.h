@@ -248,6 +248,12 @@ static inline void add_rest(DtcHistory *h)
 	for (gsize i = 0; i < G_N_ELEMENTS(spans); i++)
 		dtc_table_append(h->guest_spans, &spans[i]);
 	g_array_append_vals(h->devices, devices, 2);
+	for (int32_t pid = 30; pid >= 20; pid -= 10) {
+		const struct dtc_cpu_limit limit = { -1, 3, pid, add_string(h, "/web"), 20000, 100000 };
+		g_array_append_val(h->cpu_limits, limit);
+	}
+	for (int64_t end_ns = BEGIN_NS + 200; end_ns <= BEGIN_NS + 400; end_ns += 200)
+		dtc_table_append(h->period_ends, &end_ns);
 	g_array_append_vals(h->marks, marks, 2);
 	g_array_append_vals(h->vcpus, vcpus, 2);
 }

@@ -62,6 +62,8 @@ enum list {
 	PACKET,
 	NAME,
 	DEVICE,
+	CPU_LIMIT,
+	PERIOD_END,
 	STRING_AT,
 	TID_PREVIOUS,
 	TID_LATEST,
@@ -224,6 +226,10 @@ static void *find_record(DtcHistory *h, const struct breakage *b)
 		return DTC_AT(h->names, struct dtc_name_record, i);
 	case DEVICE:
 		return &g_array_index(h->devices, struct dtc_device, i);
+	case CPU_LIMIT:
+		return &g_array_index(h->cpu_limits, struct dtc_cpu_limit, i);
+	case PERIOD_END:
+		return DTC_AT(h->period_ends, int64_t, i);
 	case STRING_AT:
 		return &g_array_index(h->string_at, uint32_t, i);
 	case TID_PREVIOUS:
@@ -417,6 +423,16 @@ static const struct breakage breakages[] = {
 	SET(BLOCK, dtc_block_request, 0, thread, 6, "is of no thread"),
 	SET(DEVICE, dtc_device, 1, device, 8, "has two names"),
 	SET(DEVICE, dtc_device, 1, name, 9999, "its name is no string"),
+
+	SET(CPU_LIMIT, dtc_cpu_limit, 1, pid, 20, "a CPU limit is not in the order of processes, or the second of one"),
+	SET(CPU_LIMIT, dtc_cpu_limit, 0, quota_us, 0, "a CPU limit is none"),
+	SET(CPU_LIMIT, dtc_cpu_limit, 0, period_us, 0, "a CPU limit is none"),
+	SET(CPU_LIMIT, dtc_cpu_limit, 0, period_us, 1000001, "a CPU limit is none"),
+	SET(CPU_LIMIT, dtc_cpu_limit, 0, throttled, -2, "a CPU limit is none"),
+	SET(CPU_LIMIT, dtc_cpu_limit, 0, throttled_us, -2, "a CPU limit is none"),
+	SET(CPU_LIMIT, dtc_cpu_limit, 0, cgroup, 9999, "a CPU limit's cgroup is no string"),
+	{ PERIOD_END, 1, 0, 0, sizeof(int64_t), BEGIN_NS + 1, "a period of a limit ends before the one before it" },
+	{ PERIOD_END, 1, 0, 0, sizeof(int64_t), BEGIN_NS + 2000, "a period of a limit ends outside of the trace" },
 
 	SET(WORK, dtc_work, 0, queued.target, 6, "is done by no thread"),
 	SET(WORK, dtc_work, 0, queued.target, FIRST, "does not lie in its worker's life"),

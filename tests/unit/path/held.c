@@ -142,6 +142,81 @@ static void test_moved(void)
 	clear(&c);
 }
 
+/*
+ * The limit is known, and another one has the CPU whenever the server has not (recorded of a real one): it loses it
+ * twice for a while before it has spent its 20 ms, and is back after the other's turn when the next period begins.
+ */
+#define PERIOD_TIMER 0x7000
+#define NEXT_NS (80 * MS)
+
+static void tell_contention(struct cluster *c, int64_t throttled, int64_t quota_us)
+{
+	struct story *s = &c->web;
+	struct dtc_clock_knot knots[] = { { 0, 0, 0, 0 }, { 1000 * MS, 1000 * MS, 1000 * MS, 1000 * MS } };
+	static const int64_t has_cpu_ms[][2] = { { 0, 8 }, { 16, 24 }, { 28, 32 }, { 86, 100 } };
+	struct dtc_event limit = story_event(DTC_EVENT_DUMP_CPU_LIMIT, 0, 0);
+
+	c->name = "web";
+	story_begin(s, c->name);
+	limit.v[DTC_DUMP_LIMIT_PID] = SERVER;
+	limit.v[DTC_DUMP_LIMIT_QUOTA] = quota_us;
+	limit.v[DTC_DUMP_LIMIT_PERIOD] = 100000;
+	limit.v[DTC_DUMP_LIMIT_THROTTLED] = throttled;
+	limit.v[DTC_DUMP_LIMIT_THROTTLED_US] = 48000;
+	limit.v[DTC_DUMP_LIMIT_TIMER] = PERIOD_TIMER;
+	limit.text[0] = "/docker/3f2a";
+	dtc_machine_apply(s->machine, &limit);
+	for (guint i = 0; i < G_N_ELEMENTS(has_cpu_ms); i++) {
+		if (has_cpu_ms[i][0] > NEXT_NS / MS) {
+			story_context(s, DTC_EVENT_HRTIMER_ENTRY, NEXT_NS, 1, PERIOD_TIMER, NULL);
+			story_context(s, DTC_EVENT_HRTIMER_EXIT, NEXT_NS + 1000, 1, PERIOD_TIMER, NULL);
+		}
+		story_switch(s, has_cpu_ms[i][0] * MS, 0, 30, "other", RUN, SERVER, "server");
+		story_switch(s, has_cpu_ms[i][1] * MS, 0, SERVER, "server", RUN, 30, "other");
+	}
+	story_fork(s, 100 * MS, 0, SERVER, SERVER, 22, SERVER, "worker");
+	c->history = story_end(s);
+	c->clocks = dtc_clocks_new(1, 0);
+	dtc_clocks_set_node(c->clocks, 0, 0, knots, 2, 0);
+	c->links = dtc_links_new(1, &c->name, &c->history, c->clocks);
+}
+
+static void test_spent(void)
+{
+	struct cluster c;
+
+	tell_contention(&c, 1, 20000);
+	g_autoptr(DtcPath) path = walk(&c, SERVER, 90 * MS);
+	assert_part(&c, path, 10 * MS, 16 * MS, DTC_CAUSE_PREEMPTED, "by other (tid 30)");
+	assert_part(&c, path, 24 * MS, 28 * MS, DTC_CAUSE_PREEMPTED, "by other (tid 30)");
+	assert_part(&c, path, 32 * MS, NEXT_NS, DTC_CAUSE_CPU_LIMIT,
+		    "its cgroup may use 20 ms of CPU in 100 ms, and had (cpu.max of /docker/3f2a)");
+	assert_part(&c, path, NEXT_NS, 86 * MS, DTC_CAUSE_PREEMPTED, "by other (tid 30)");
+	clear(&c);
+}
+
+/* As cpu.stat has it. */
+static void test_never_throttled(void)
+{
+	struct cluster c;
+
+	tell_contention(&c, 0, 20000);
+	g_autoptr(DtcPath) path = walk(&c, SERVER, 90 * MS);
+	assert_part(&c, path, 32 * MS, 86 * MS, DTC_CAUSE_PREEMPTED, "by other (tid 30)");
+	clear(&c);
+}
+
+/* 20 ms of what may be 50. */
+static void test_not_spent(void)
+{
+	struct cluster c;
+
+	tell_contention(&c, 1, 50000);
+	g_autoptr(DtcPath) path = walk(&c, SERVER, 90 * MS);
+	assert_part(&c, path, 32 * MS, 86 * MS, DTC_CAUSE_PREEMPTED, "by other (tid 30)");
+	clear(&c);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -149,5 +224,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/held/woken-meanwhile", test_woken_meanwhile);
 	g_test_add_func("/held/woken-of-another", test_woken_of_another);
 	g_test_add_func("/held/moved", test_moved);
+	g_test_add_func("/held/spent", test_spent);
+	g_test_add_func("/held/never-throttled", test_never_throttled);
+	g_test_add_func("/held/not-spent", test_not_spent);
 	return g_test_run();
 }

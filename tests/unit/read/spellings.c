@@ -128,6 +128,7 @@ static void test_tables(void)
 		"lttng_statedump_network_interface",
 		"lttng_statedump_interrupt",
 		"lttng_statedump_block_device",
+		"dtrace_chain_statedump_cpu_limit",
 		"raw_syscalls:sys_enter",
 		"kvm_x86_apic_accept_irq",
 	};

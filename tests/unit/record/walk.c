@@ -39,7 +39,14 @@ static void make_tree(const struct tree *tree)
 {
 	put_link(tree, "proc/self/ns/pid", "pid:[1]");
 	put(tree, "proc/70/stat", "70 (we) ird) S" STAT);
-	put(tree, "proc/70/cgroup", "2:cpu:/x\n0::/system.slice/web.service\n");
+	put(tree, "proc/70/cgroup", "2:cpuacct,cpu:/x/y\n0::/system.slice/web.service\n");
+	put(tree, "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "20000\n");
+	put(tree, "sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n");
+	put(tree, "sys/fs/cgroup/cpu/x/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 5000999\n");
+	put(tree, "sys/fs/cgroup/cpu/x/y/cpu.cfs_quota_us", "-1\n");
+	put(tree, "sys/fs/cgroup/cpu/x/y/cpu.cfs_period_us", "100000\n");
+	put(tree, "sys/fs/cgroup/system.slice/web.service/cpu.max", "10000 100000\n"); /* another controller's */
+	put(tree, "proc/kallsyms", "ffffffff81000000 T _text\nffffffff813babb0 t sched_cfs_period_timer\n");
 	put_link(tree, "proc/70/exe", "/usr/bin/we\tird");
 	put_link(tree, "proc/70/ns/net", "net:[4026531840]");
 	put_link(tree, "proc/70/ns/pid", "pid:[2]");
@@ -60,6 +67,11 @@ static void make_tree(const struct tree *tree)
 	    "0000000000000000: 00000002 00000000 00000000 0001 03 601\n");
 	put(tree, "proc/2/stat", "2 (kthreadd) S" KERNEL_STAT);
 	put(tree, "proc/2/task/2/stat", "2 (kthreadd) S" KERNEL_STAT);
+	put(tree, "proc/2/cgroup", "0::/kube/pod/web\n"); /* a container in a pod: the tighter limit counts */
+	put(tree, "sys/fs/cgroup/kube/cpu.max", "400000 100000\n");
+	put(tree, "sys/fs/cgroup/kube/pod/cpu.max", "50000 100000\n");
+	put(tree, "sys/fs/cgroup/kube/pod/cpu.stat", "usage_usec 7\nnr_throttled 3\nthrottled_usec 1000\n");
+	put(tree, "sys/fs/cgroup/kube/pod/web/cpu.max", "max 100000\n");
 	put(tree, "proc/3/stat", "3 (torn");
 	put(tree, "proc/partitions", "major minor  #blocks  name\n\n 254        0   10 vda\n");
 	put(tree, "sys/kernel/irq/7/actions", "virtio0,eth0\n");
@@ -93,6 +105,10 @@ static void test_walk(void)
 		"t\t2\t2\tkthreadd\tS\t2\t1\t0\n",
 		"b\t254\t0\tvda\n",
 		"q\t7\tvirtio0,eth0\n",
+		"g\t/x\t20000\t100000\t4\t5000\t18446744071582755760\n",
+		"l\t70\t/x\n",
+		"g\t/kube/pod\t50000\t100000\t3\t1000\t18446744071582755760\n",
+		"l\t2\t/kube/pod\n",
 	};
 	struct tree tree = { g_dir_make_tmp("walk-XXXXXX", NULL) };
 	struct dtc_walk_counts counts;

@@ -11,7 +11,7 @@
 #define CLONE_THREAD 0x10000
 #define SLEEP 1
 
-/* The events of the sealed trace but the state dump's, copied; texts are gone. */
+/* The events of the sealed trace but most of the state dump's, copied; texts are gone. */
 static GArray *seal_and_read(struct made_raw *raw, struct dtc_seal_summary *ret_summary)
 {
 	struct dtc_seal_options options = { .creator = "dtrace-collect 0.1.0" };
@@ -28,7 +28,8 @@ static GArray *seal_and_read(struct made_raw *raw, struct dtc_seal_summary *ret_
 	g_autoptr(DtcReader) reader = dtc_reader_open("node", kernel, &error);
 	g_assert_no_error(error);
 	while ((event = dtc_reader_next(reader)))
-		if (event->kind < DTC_EVENT_DUMP_PROCESS || event->kind == DTC_EVENT_LOST)
+		if (event->kind < DTC_EVENT_DUMP_PROCESS || event->kind == DTC_EVENT_LOST ||
+		    event->kind == DTC_EVENT_DUMP_CPU_LIMIT)
 			g_array_append_val(events, *event);
 	g_assert_true(dtc_reader_finish(reader, findings, &error));
 	g_assert_no_error(error);
@@ -319,6 +320,40 @@ static void test_kept(void)
 	made_raw_clear(&raw);
 }
 
+static void assert_limit(const struct dtc_event *event, int64_t pid, int64_t quota_us, int64_t throttled,
+			 int64_t throttled_us)
+{
+	g_assert_nonnull(event);
+	g_assert_cmpint(event->v[DTC_DUMP_LIMIT_PID], ==, pid);
+	g_assert_cmpint(event->v[DTC_DUMP_LIMIT_QUOTA], ==, quota_us);
+	g_assert_cmpint(event->v[DTC_DUMP_LIMIT_PERIOD], ==, 100000);
+	g_assert_cmpint(event->v[DTC_DUMP_LIMIT_THROTTLED], ==, throttled);
+	g_assert_cmpint(event->v[DTC_DUMP_LIMIT_THROTTLED_US], ==, throttled_us);
+	g_assert_cmpint(event->v[DTC_DUMP_LIMIT_TIMER], ==, 77);
+}
+
+/* Of processes of both walks, with what cpu.stat rose by; a cgroup that is in one of them has no such difference. */
+static void test_cpu_limits(void)
+{
+	struct made_raw raw;
+	struct dtc_seal_summary summary;
+	made_raw_begin(&raw);
+	g_string_append(raw.begin, "t\t20\t20\tserver\tS\t20\t0\t0\n"
+				   "g\t/web\t20000\t100000\t4\t5000\t77\nl\t20\t/web\n"
+				   "g\t/gone\t30000\t100000\t1\t2\t77\nl\t25\t/gone\n");
+	g_string_append(raw.end, "g\t/web\t20000\t100000\t16\t602000\t77\nl\t20\t/web\nl\t30\t/web\n"
+				 "g\t/new\t50000\t100000\t2\t9\t77\nl\t40\t/new\n");
+	made_raw_switch(&raw, 0, 100, 0, 0, 7);
+	made_raw_end(&raw, 0);
+	g_autoptr(GArray) events = seal_and_read(&raw, &summary);
+	assert_limit(find(events, DTC_EVENT_DUMP_CPU_LIMIT, 0), 20, 20000, 12, 597000);
+	assert_limit(find(events, DTC_EVENT_DUMP_CPU_LIMIT, 1), 25, 30000, -1, -1);
+	assert_limit(find(events, DTC_EVENT_DUMP_CPU_LIMIT, 2), 30, 20000, 12, 597000);
+	assert_limit(find(events, DTC_EVENT_DUMP_CPU_LIMIT, 3), 40, 50000, -1, -1);
+	g_assert_null(find(events, DTC_EVENT_DUMP_CPU_LIMIT, 4));
+	made_raw_clear(&raw);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -333,5 +368,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/seal/records", test_records);
 	g_test_add_func("/seal/manifest", test_manifest);
 	g_test_add_func("/seal/kept", test_kept);
+	g_test_add_func("/seal/cpu-limits", test_cpu_limits);
 	return g_test_run();
 }
