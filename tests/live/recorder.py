@@ -314,6 +314,51 @@ for _ in range(25):
     expect(found, "a namespace that came later is captured: " + out)
 
 
+def make_limit():
+    """A cgroup that may use a fifth of a CPU: its folder, and the file that takes processes; None: that cannot be had."""
+    for mount, put, files in (("/sys/fs/cgroup/cpu", "tasks", ("cpu.cfs_period_us", "cpu.cfs_quota_us")),
+                              ("/sys/fs/cgroup", "cgroup.procs", ("cpu.max",))):
+        folder = os.path.join(mount, "dtc-test-%d" % os.getpid())
+        try:
+            os.mkdir(folder)
+            for name, text in zip(files, ("100000", "20000") if len(files) == 2 else ("20000 100000",)):
+                with open(os.path.join(folder, name), "w") as file:
+                    file.write(text)
+            return folder, os.path.join(folder, put)
+        except OSError:
+            if os.path.isdir(folder):
+                os.rmdir(folder)
+    return None
+
+
+def story_limit():
+    made = make_limit()
+    if not made:
+        print("  skipped: no cgroup of ours can limit CPUs here")
+        return
+    folder, processes = made
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    with open(processes, "w") as file:
+        file.write(str(busy.pid))
+    code, out, err = record("-o", "limit", "--raw", "--for", "1500ms")
+    busy.kill()
+    busy.wait()
+    time.sleep(0.1)
+    os.rmdir(folder)
+    expect(code in (0, 3), "it records: " + out + err)
+    name, counts = "/" + os.path.basename(folder), []
+    for walk in "begin", "end":
+        with open("limit/raw/proc." + walk) as file:
+            lines = [line.rstrip("\n").split("\t") for line in file]
+        found = [line for line in lines if line[:2] == ["g", name]]
+        expect(len(found) == 1 and found[0][2:4] == ["20000", "100000"], "the limit is there: %s" % found)
+        expect(["l", str(busy.pid), name] in lines, "and whom it holds")
+        counts.append([int(count) for count in found[0][4:]] if found else [0, 0, 0])
+    (often, long, timer), (then_often, then_long, _) = counts
+    expect(then_often - often >= 5 and then_long - long >= 500000, "it was throttled meanwhile: %s" % counts)
+    expect(timer > 0, "where the kernel ends periods is known")
+
+
 def story_rights():
     process = start("-o", "rights", "--raw")
     wait_until_recording("rights")
