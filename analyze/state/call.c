@@ -9,6 +9,9 @@
 #define CLOEXEC_FLAG 02000000
 #define F_SETFD_COMMAND 2
 #define F_DUPFD_CLOEXEC_COMMAND 1030
+/* ERESTART_RESTARTBLOCK and ERESTARTSYS (include/linux/errno.h): user mode never sees what lies between */
+#define RESTART_FIRST (-516)
+#define RESTART_LAST (-512)
 
 /* By exact name; a trailing digit group (32, 64, _time64) is tried without as well. */
 static const struct {
@@ -253,6 +256,7 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 		return;
 	}
 	DTC_TASK(m, thread)->is_placed = DTC_TASK(m, thread)->knows_call = true;
+	DTC_TASK(m, thread)->is_broken_off = false;
 	if (DTC_TASK(m, thread)->call != DTC_NONE) {
 		dtc_machine_close_call(m, thread, DTC_TIME_NONE, DTC_ABSENT); /* its exit was lost */
 		dtc_machine_set_running(m, thread, m->now_ns, event->cpu);
@@ -431,6 +435,12 @@ static void apply_accepted(DtcMachine *m, const struct dtc_event *event, uint32_
 	apply_result(m, event, thread, index);
 }
 
+/* epoll_wait and a few others return to user mode all the same */
+static bool is_broken_off(int64_t result)
+{
+	return result == -EINTR || (result >= RESTART_FIRST && result <= RESTART_LAST);
+}
+
 static void apply_exit(DtcMachine *m, const struct dtc_event *event)
 {
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
@@ -445,6 +455,7 @@ static void apply_exit(DtcMachine *m, const struct dtc_event *event)
 	uint32_t index = task->call;
 	cpu->last_wake = DTC_NONE;
 	task->is_placed = task->knows_call = true;
+	task->is_broken_off = is_broken_off(event->v[DTC_CALL_RET]);
 	if (index != DTC_NONE) {
 		m->exits |= 1u << DTC_AT(m->history->filling->calls, struct dtc_call, index)->kind;
 		cpu->left_call_ns = m->now_ns;

@@ -185,12 +185,28 @@ static void apply_switch(DtcMachine *m, const struct dtc_event *event)
 	}
 }
 
+/*
+ * The freezer of a cgroup (docker pause) and a suspend have no state of their own: an uninterruptible sleep with the
+ * first version (prev_state lies, __task_state_index), an interruptible one with the second (do_freezer_trap). Both
+ * break off the thread's call and freeze it on its way to user mode, where it waits for no other thread: a page that it
+ * would touch there comes from a disk.
+ */
+static bool is_frozen(DtcMachine *m, const struct dtc_event *event, uint32_t thread)
+{
+	const struct dtc_task *task = DTC_TASK(m, thread);
+	return task->is_broken_off && task->call == DTC_NONE && !DTC_THREAD(m, thread)->is_kernel &&
+	       (task->state == DTC_STATE_WAIT || task->state == DTC_STATE_WAIT_DISK) &&
+	       dtc_machine_get_origin(m, event->cpu).waker == DTC_WAKER_THREAD;
+}
+
 static void wake(DtcMachine *m, const struct dtc_event *event, uint32_t target)
 {
 	if (DTC_TASK(m, target)->freed || DTC_TASK(m, target)->state == DTC_STATE_EXITED)
 		return;
 	dtc_machine_settle_gap(m, target);
-	const struct dtc_task *task = DTC_TASK(m, target);
+	struct dtc_task *task = DTC_TASK(m, target);
+	if (is_frozen(m, event, target))
+		task->state = DTC_STATE_STOPPED;
 	if (dtc_state_is_wait(task->state) || task->state == DTC_STATE_UNKNOWN) {
 		uint32_t record = dtc_machine_add_wake(m, target, event);
 		make_runnable(m, target, m->now_ns, get_target_cpu(event), record);

@@ -51,38 +51,6 @@ static DtcPath *walk(const DtcLinks *links, guint node, int tid, int64_t begin, 
 	return path;
 }
 
-#define STOPPED 4 /* __TASK_STOPPED */
-
-/* Stopped by a signal, and continued by a thread that slept until then: that sleep is not why the stop lasted. */
-static void test_stopped(void)
-{
-	struct story s;
-	story_begin(&s, "n");
-	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 10, "server");
-	story_switch(&s, 20, 0, 10, "server", STOPPED, 11, "shell");
-	story_enter(&s, 50, 0, "nanosleep", -1);
-	story_switch(&s, 60, 0, 11, "shell", SLEEP, 0, "swapper/0");
-	story_timer_wakes(&s, 98, 100, 0, 11, "shell");
-	story_switch(&s, 110, 0, 0, "swapper/0", RUN, 11, "shell");
-	story_leave(&s, 112, 0, "nanosleep", 0);
-	story_enter(&s, 120, 0, "kill", -1);
-	story_task(&s, DTC_EVENT_SCHED_WAKING, 125, 0, 10, "server", 0);
-	story_leave(&s, 128, 0, "kill", 0);
-	story_switch(&s, 130, 0, 11, "shell", SLEEP, 10, "server");
-	story_switch(&s, 150, 0, 10, "server", SLEEP, 0, "swapper/0");
-	const DtcHistory *history = story_end(&s);
-	const char *name = "n";
-	g_autoptr(DtcClocks) clocks = make_clocks(1, 0);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
-	g_autoptr(DtcPath) path = walk(links, 0, 10, 0, 150);
-	assert_segment(path, 20, 0, 10, DTC_CAUSE_RUNNING_USER);
-	assert_segment(path, 30, 0, 10, DTC_CAUSE_STOPPED);
-	assert_segment(path, 90, 0, 10, DTC_CAUSE_STOPPED);
-	assert_segment(path, 125, 0, 10, DTC_CAUSE_STOPPED);
-	assert_segment(path, 130, 0, 10, DTC_CAUSE_RUNQUEUE);
-	story_clear(&s);
-}
-
 /* The holder of a lock runs, then sleeps; the waiter's time is the holder's, reached through the lock. */
 static void test_lock(void)
 {
@@ -840,7 +808,6 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/path/lock", test_lock);
-	g_test_add_func("/path/stopped", test_stopped);
 	g_test_add_func("/path/wait-before-wait", test_wait_before_wait);
 	g_test_add_func("/path/nested-waits", test_nested_waits);
 	g_test_add_func("/path/parental-chain", test_parental_chain);
