@@ -612,6 +612,37 @@ static enum dtc_again find_again(const DtcHistory *h, const struct dtc_send *sen
 	return ack != DTC_NONE && time_of(h, ack) > before.time_ns ? DTC_AGAIN_REORDERING : DTC_AGAIN_TIMEOUT;
 }
 
+/* The last packet of a flow before one that is not the same, seen on another interface of the node (containers). */
+static uint32_t find_other_before(const DtcHistory *h, uint32_t flow, uint32_t packet)
+{
+	const struct dtc_packet p = packet_of(h, packet);
+	uint32_t other = find_last_received(h, flow, p.time_ns - 1, false);
+	while (other != DTC_NONE) {
+		const struct dtc_packet o = packet_of(h, other);
+		if (o.ip_id != p.ip_id || o.seq != p.seq || o.ack != p.ack || o.window != p.window)
+			break;
+		other = find_last_received(h, flow, o.time_ns - 1, false);
+	}
+	return other;
+}
+
+/* Ten segments may be on their way from the start (TCP_INIT_CWND), and no segment is smaller where it is full. */
+#define SEGMENT_BYTES 536
+#define INITIAL_WINDOW_BYTES (10 * SEGMENT_BYTES)
+
+/*
+ * Nagle's algorithm holds a segment that is not full while anything is unacknowledged (tcp_nagle_check). So it leaves
+ * with the ACK that leaves nothing, and neither window was in its way before: less was on its way than a connection may
+ * send at its start, and the receiver's had room. That is scaled by a factor that the trace does not tell, and less
+ * than a segment is never announced (RFC 1122, 4.2.3.3).
+ */
+static bool is_nagle(const struct dtc_packet *sent, const struct dtc_packet *ack, const struct dtc_packet *before)
+{
+	uint32_t acknowledged = ack->ack - before->ack, wanted = acknowledged + sent->payload_bytes;
+	return ack->ack == sent->seq && acknowledged - 1 < INITIAL_WINDOW_BYTES &&
+	       wanted <= MAX(before->window, SEGMENT_BYTES);
+}
+
 /* What let bytes go that had been written before. */
 static enum dtc_hold find_hold(const DtcHistory *h, uint32_t packet)
 {
@@ -623,12 +654,14 @@ static enum dtc_hold find_hold(const DtcHistory *h, uint32_t packet)
 		return DTC_HOLD_QUEUE;
 	uint32_t flow = reverse_of(h, sent.flow);
 	uint32_t last = find_received_by(h, flow, packet);
-	uint32_t previous = last == DTC_NONE ? DTC_NONE : find_last_received(h, flow, time_of(h, last) - 1, false);
+	uint32_t previous = last == DTC_NONE ? DTC_NONE : find_other_before(h, flow, last);
 	if (previous == DTC_NONE)
 		return DTC_HOLD_NOT_KNOWN;
 	const struct dtc_packet p = packet_of(h, last), before = packet_of(h, previous);
 	bool is_update = p.ack == before.ack && p.window > before.window;
-	return is_update || before.window == 0 ? DTC_HOLD_RECEIVER : DTC_HOLD_CONGESTION;
+	if (is_update || before.window == 0)
+		return DTC_HOLD_RECEIVER;
+	return is_nagle(&sent, &p, &before) ? DTC_HOLD_NAGLE : DTC_HOLD_CONGESTION;
 }
 
 /* Nothing tells of calls and bytes: who ran when it left, or, in an interrupt, what the kernel answered. */

@@ -39,6 +39,7 @@ enum dtc_hold {
 	DTC_HOLD_RECEIVER,   /* the receiver's window was closed, and an update opened it: flow control */
 	DTC_HOLD_CONGESTION, /* until earlier bytes were acknowledged */
 	DTC_HOLD_QUEUE,	     /* until qdisc and device had sent earlier ones (TCP small queues) */
+	DTC_HOLD_NAGLE,	     /* until all earlier bytes were: a small segment, without TCP_NODELAY */
 	DTC_HOLD_TIMER,	     /* a timer of the sender's kernel let them go: corking, a probe of a closed window */
 };
 

@@ -85,6 +85,7 @@ const char *dtc_reason_to_string(enum dtc_reason reason)
 		[DTC_REASON_HELD_BY_CONGESTION] = "held-by-congestion",
 		[DTC_REASON_HELD_BY_QUEUE] = "held-by-queue",
 		[DTC_REASON_HELD_BY_TIMER] = "held-by-timer",
+		[DTC_REASON_HELD_BY_NAGLE] = "held-by-nagle",
 	};
 	return names[reason];
 }

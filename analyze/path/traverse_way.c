@@ -37,6 +37,8 @@ static enum dtc_reason get_hold_reason(enum dtc_hold hold)
 		return DTC_REASON_HELD_BY_QUEUE;
 	case DTC_HOLD_TIMER:
 		return DTC_REASON_HELD_BY_TIMER;
+	case DTC_HOLD_NAGLE:
+		return DTC_REASON_HELD_BY_NAGLE;
 	case DTC_HOLD_NOT_KNOWN:
 		break;
 	}

@@ -113,6 +113,8 @@ static const char *const phrases[DTC_REASONS] = {
 		"in the sender's socket until earlier bytes were acknowledged (congestion or receive window)",
 	[DTC_REASON_HELD_BY_QUEUE] = "in the sender's socket until its qdisc and device had sent earlier bytes",
 	[DTC_REASON_HELD_BY_TIMER] = "in the sender's socket until a timer of its kernel",
+	[DTC_REASON_HELD_BY_NAGLE] =
+		"in the sender's socket until all before was acknowledged (Nagle: see TCP_NODELAY)",
 };
 
 char *dtc_words_for_evidence(const struct dtc_names *names, const struct dtc_evidence *evidence, int64_t span_ns)

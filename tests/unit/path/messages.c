@@ -345,6 +345,7 @@ static void test_held(gconstpointer data)
 	static const char *const texts[] = {
 		[DTC_HOLD_RECEIVER] = "in the sender's socket: the receiver's window was full",
 		[DTC_HOLD_CONGESTION] = "in the sender's socket until earlier bytes were acknowledged",
+		[DTC_HOLD_NAGLE] = "in the sender's socket until all before was acknowledged (Nagle",
 		[DTC_HOLD_QUEUE] = "in the sender's socket until its qdisc",
 		[DTC_HOLD_TIMER] = "in the sender's socket until a timer",
 	};
@@ -353,8 +354,9 @@ static void test_held(gconstpointer data)
 	begin(&x);
 	struct story *v = &x.server;
 	struct dtc_headers first = to_client(5101, 1, 10), rest = to_client(5102, 59, 11);
-	struct dtc_headers ack = to_server(5101, 500), later = to_server(5102, 500), closed = to_server(5102, 0),
-			   opened = to_server(5102, 500);
+	uint32_t behind = hold == DTC_HOLD_CONGESTION; /* not all was acknowledged that had been sent before */
+	struct dtc_headers ack = to_server(5101 - behind, 50), later = to_server(5102 - behind, 50),
+			   closed = to_server(5102, 0), opened = to_server(5102, 50);
 	in_softirq(v, NET_RX, DTC_EVENT_NET_RECEIVE, 160.5, &ack);
 	at(v, DTC_EVENT_NET_SEND, 161, &first);
 	write_returns(&x);
@@ -362,8 +364,9 @@ static void test_held(gconstpointer data)
 		in_softirq(v, NET_RX, DTC_EVENT_NET_RECEIVE, 170, &closed);
 		story_context(v, DTC_EVENT_SOFTIRQ_ENTRY, 249 * MS, 0, NET_RX, NULL);
 		at(v, DTC_EVENT_NET_RECEIVE, 249.5, &opened);
-	} else if (hold == DTC_HOLD_CONGESTION) {
+	} else if (hold == DTC_HOLD_CONGESTION || hold == DTC_HOLD_NAGLE) {
 		story_context(v, DTC_EVENT_SOFTIRQ_ENTRY, 249 * MS, 0, NET_RX, NULL);
+		at(v, DTC_EVENT_NET_RECEIVE, 249.2, &later); /* on a bridge */
 		at(v, DTC_EVENT_NET_RECEIVE, 249.5, &later);
 	} else {
 		story_context(v, DTC_EVENT_SOFTIRQ_ENTRY, 249 * MS, 0, hold == DTC_HOLD_TIMER ? TIMER : TASKLET, NULL);
@@ -494,6 +497,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/messages/window/opens", GINT_TO_POINTER(1), test_window);
 	g_test_add_data_func("/messages/window/shrinks", GINT_TO_POINTER(0), test_window);
 	g_test_add_data_func("/messages/congestion", GINT_TO_POINTER(DTC_HOLD_CONGESTION), test_held);
+	g_test_add_data_func("/messages/nagle", GINT_TO_POINTER(DTC_HOLD_NAGLE), test_held);
 	g_test_add_data_func("/messages/small-queues", GINT_TO_POINTER(DTC_HOLD_QUEUE), test_held);
 	g_test_add_data_func("/messages/timer", GINT_TO_POINTER(DTC_HOLD_TIMER), test_held);
 	g_test_add_func("/messages/softirq-delay", test_softirq_delay);
