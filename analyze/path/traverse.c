@@ -197,11 +197,25 @@ static bool is_for_another(const DtcHistory *h, const struct dtc_interval *wait,
 	       dtc_history_get_file(h, file)->pid == dtc_history_get_file(h, arrival->file)->pid;
 }
 
-/* Whether what arrived may be what a wait was for. */
-static bool waits_for(const DtcHistory *h, const struct dtc_interval *wait, const struct dtc_arrival *arrival)
+/* Another thread read what arrived while this one still waited, so that this one waited for something else. */
+static bool was_taken(const struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_arrival *arrival)
 {
+	uint32_t read = arrival->is_local	      ? dtc_arrival_find_local_read(t->links, arrival)
+			: arrival->packet == DTC_NONE ? DTC_NONE
+						      : dtc_links_find_read(t->links, arrival->node, arrival->packet);
+	struct dtc_call place;
+	const struct dtc_call *call =
+		read == DTC_NONE ? NULL
+				 : dtc_history_get_call(dtc_links_get_history(t->links, arrival->node), read, &place);
+	return call && call->thread != wait->thread && call->end_ns != DTC_TIME_NONE && call->end_ns < wait->end_ns;
+}
+
+/* Whether what arrived may be what a wait was for. */
+static bool waits_for(const struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_arrival *arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	uint32_t arrived_for = arrival->file;
-	if (wait->call == DTC_NONE)
+	if (wait->call == DTC_NONE || was_taken(t, wait, arrival))
 		return false;
 	struct dtc_call call_place;
 	const struct dtc_call *call = dtc_history_get_call(h, wait->call, &call_place);
@@ -504,7 +518,7 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	if (t->stand.purpose == DTC_PURPOSE_ARRIVAL && t->stand.arrival.time_ns > wait->begin_ns &&
-	    waits_for(h, wait, &t->stand.arrival)) {
+	    waits_for(t, wait, &t->stand.arrival)) {
 		follow_awaited(t, wait);
 		return;
 	}

@@ -121,24 +121,29 @@ static void assert_segment(const DtcPath *path, int64_t t, int tid, enum dtc_cau
 	g_assert_cmpstr(dtc_cause_to_string(s->cause), ==, dtc_cause_to_string(cause));
 }
 
-/* What the loop did for the answer whose write begins then. */
-static DtcPath *walk(const DtcHistory *h, int64_t write_ns)
+/* What a thread did for the answer whose write begins then. */
+static DtcPath *walk_of(const DtcHistory *h, int tid, int64_t write_ns)
 {
 	static const char *const names[] = { "server" };
 	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
 	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
 	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
-	uint32_t loop = dtc_history_find_thread(h, LOOP, DTC_TIME_NONE);
-	const struct dtc_path_target target = { .thread = loop,
+	uint32_t thread = dtc_history_find_thread(h, tid, DTC_TIME_NONE);
+	const struct dtc_path_target target = { .thread = thread,
 						.begin = { 24 },
 						.end = { write_ns + 1 },
-						.call = dtc_history_find_call(h, loop, write_ns) };
+						.call = dtc_history_find_call(h, thread, write_ns) };
 	const struct dtc_path_options options = { 0 };
 	g_autoptr(GError) error = NULL;
 	DtcPath *path = dtc_path_walk(edges, &target, &options, &error);
 	g_assert_no_error(error);
 	g_assert_true(dtc_path_check(path, &error));
 	return path;
+}
+
+static DtcPath *walk(const DtcHistory *h, int64_t write_ns)
+{
+	return walk_of(h, LOOP, write_ns);
 }
 
 static void test_pieces(void)
@@ -217,10 +222,44 @@ static void test_silent(void)
 	story_clear(&s);
 }
 
+/*
+ * 22 polls while the question comes, is read by the loop, and worked on by 21, which wakes 22 to answer it: that poll
+ * was not for the question, which it did not get.
+ */
+static void test_other_answers(void)
+{
+	struct story s;
+	const struct dtc_headers question = story_headers(CLIENT, 1000, SERVER, 80, 101, 501, DTC_TCP_ACK, 50, 1);
+	const struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 1000, 501, 151, DTC_TCP_ACK, 60, 2);
+	tell_begin(&s);
+	story_switch(&s, 10, 2, 0, "swapper", RUN, 22, "worker");
+	story_leave(&s, 11, 2, "futex", 0);
+	story_poll(&s, 12, 2, "epoll_wait", 6, -1);
+	story_switch(&s, 13, 2, 22, "worker", SLEEP, 0, "swapper");
+	tell_question(&s, &question);
+	story_enter(&s, 60, 1, "write", 12);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 61, 1, 22, "worker", 2);
+	story_leave(&s, 62, 1, "write", 1);
+	wait_for_work(&s, 63, 21, 1);
+	story_switch(&s, 65, 2, 0, "swapper", RUN, 22, "worker");
+	story_leave(&s, 66, 2, "epoll_wait", 1);
+	story_enter(&s, 70, 2, "write", CONNECTION);
+	story_packet(&s, DTC_EVENT_NET_SEND, 71, 2, &answer);
+	story_leave(&s, 72, 2, "write", 60);
+	story_switch(&s, 80, 2, 22, "worker", SLEEP, 0, "swapper");
+	const DtcHistory *h = story_end(&s);
+	g_autoptr(DtcPath) path = walk_of(h, 22, 70);
+	assert_segment(path, 36, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 50, 21, DTC_CAUSE_RUNNING_USER);
+	assert_segment(path, 68, 22, DTC_CAUSE_RUNNING_USER);
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/handover/pieces", test_pieces);
 	g_test_add_func("/handover/silent", test_silent);
+	g_test_add_func("/handover/other-answers", test_other_answers);
 	return g_test_run();
 }
