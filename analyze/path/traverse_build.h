@@ -140,6 +140,11 @@ bool dtc_traverse_is_ring_wait(const struct dtc_traverse *t, const struct dtc_in
  * False if it is not known.
  */
 bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct dtc_asked *question);
+/*
+ * The same if a timer ended what the write's request lay still for, and had been set when that was read: whoever called
+ * the loop in that turn did so for another one.
+ */
+bool dtc_traverse_pursue_timer(struct dtc_traverse *t, uint32_t call);
 /* What arrived was read for another request than the one for which the stand wrote; false if that is not known. */
 bool dtc_traverse_is_others(const struct dtc_traverse *t, const struct dtc_arrival *arrival);
 /* The wait, at its end, is the one with which the pause of the stand's request ended. */

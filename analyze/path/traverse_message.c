@@ -66,6 +66,22 @@ static guint find_owner(const struct dtc_traverse *t, uint32_t call)
 	return owned ? owned->request + 1 : 0;
 }
 
+/* Another thread gave the answer to the stand's one, which has read nothing since the question. */
+static bool pursue_given(struct dtc_traverse *t, const struct dtc_asked *asked, uint32_t call)
+{
+	struct dtc_stand *stand = &t->stand;
+	struct dtc_given given;
+	if (stand->arrival.time_ns != asked->arrival.time_ns ||
+	    !dtc_handoff_find_giver(t->links, stand->node, stand->thread, stand->at_ns, asked, &given))
+		return false;
+	if (!given.is_for_question && dtc_traverse_pursue_timer(t, call))
+		return true;
+	stand->purpose = DTC_PURPOSE_GIVEN;
+	stand->giver = given.thread;
+	stand->given_ns = given.time_ns;
+	return true;
+}
+
 /*
  * The walk stands at a send on file by its thread: what the thread acted on. An answer leads to its question, by way of
  * who gave it to the thread if that is another one; what a process sends to others while it works on a question it
@@ -86,14 +102,8 @@ void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call)
 	bool has_question = dtc_handoff_find_question(t->links, t->stand.node, file, call, t->stand.at_ns, &asked);
 	if (has_question) {
 		add_scope(t, pid, &asked);
-		struct dtc_given given;
-		if (has_arrival && stand->arrival.time_ns == asked.arrival.time_ns &&
-		    dtc_handoff_find_giver(t->links, stand->node, stand->thread, stand->at_ns, &asked, &given)) {
-			stand->purpose = DTC_PURPOSE_GIVEN;
-			stand->giver = given.thread;
-			stand->given_ns = given.time_ns;
+		if (has_arrival && pursue_given(t, &asked, call))
 			return;
-		}
 	}
 	if (dtc_traverse_pursue_own(t, call, has_question ? &asked : NULL))
 		return;

@@ -23,22 +23,54 @@ static bool find_due_ns(const struct dtc_call *poll, int64_t *ret_due_ns)
 }
 
 /*
+ * Loops count in whole milliseconds, from a time that they looked up a little before: so late a poll's timeout may be
+ * for the timer that it is set to.
+ */
+#define TIMER_GRAIN_NS 1500000
+/* Calls before a question that are looked at for the poll that it ended. */
+#define TURN_CALLS 256
+
+/*
  * A timer came due in the turn that wrote, although something else had ended the poll with which that began, or one
  * before: a loop that has work at hand (setImmediate of node.js) polls with timeout 0, and the last poll that could
  * wait is the one that tells. What was due before the turn began had been served before it.
  */
-static bool is_due(const struct dtc_call *waited, int64_t turn_begin_ns, int64_t write_ns)
+static bool is_due(const struct dtc_call *waited, int64_t turn_begin_ns, int64_t write_ns, int64_t *ret_due_ns)
 {
-	int64_t due_ns;
-	return waited->result != 0 && find_due_ns(waited, &due_ns) && due_ns >= turn_begin_ns && due_ns <= write_ns;
+	return waited->result != 0 && find_due_ns(waited, ret_due_ns) && *ret_due_ns >= turn_begin_ns &&
+	       *ret_due_ns <= write_ns + TIMER_GRAIN_NS;
 }
 
-/* Between a read and a write of the same thread. False: it did not wait in between, or is looked at too far back. */
-static bool find_pause(const struct dtc_traverse *t, uint32_t read, uint32_t write, struct dtc_pause *ret_pause)
+/* Whether the poll that the turn of a read began with was for a timer that is due at a time: it had been set before. */
+static bool is_older(const DtcHistory *h, uint32_t read, int64_t due_ns)
+{
+	struct dtc_call place;
+	const struct dtc_call *call = dtc_history_get_call(h, read, &place);
+	uint32_t first = dtc_history_get_thread(h, call->thread)->call_first;
+	for (uint32_t i = read, seen = 0; i-- > first && seen < TURN_CALLS; seen++) {
+		int64_t before_ns;
+		call = dtc_history_get_call(h, i, &place);
+		if (call->kind != DTC_CALL_POLL || !call->argument)
+			continue;
+		return find_due_ns(call, &before_ns) && ABS(before_ns - due_ns) <= TIMER_GRAIN_NS;
+	}
+	return false;
+}
+
+/* What a thread did between a read and a write of a request. */
+struct lull {
+	struct dtc_pause pause;
+	bool has_own_timer; /* it ended by a timer that was set in the turn of the read */
+};
+
+/* False: it did not wait in between, or is looked at too far back. */
+static bool find_lull(const struct dtc_traverse *t, uint32_t read, uint32_t write, struct lull *ret_lull)
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
-	struct dtc_pause pause = DTC_PAUSE_NONE;
-	int64_t turn_begin_ns = DTC_TIME_NONE;
+	struct lull lull = { .pause = DTC_PAUSE_NONE };
+	struct dtc_pause *pause = &lull.pause;
+	int64_t turn_begin_ns = DTC_TIME_NONE, due_ns = DTC_TIME_NONE, other_ns;
+	uint32_t due_poll = DTC_NONE;
 	if (write - read > PAUSE_CALLS) {
 		dtc_links_note_limit(t->links, DTC_LIMIT_TURN);
 		return false;
@@ -48,20 +80,28 @@ static bool find_pause(const struct dtc_traverse *t, uint32_t read, uint32_t wri
 		const struct dtc_call *call = dtc_history_get_call(h, i, &call_place);
 		if (call->kind != DTC_CALL_POLL || dtc_call_is_glance(call))
 			continue;
-		if (pause.poll == DTC_NONE) {
-			pause.poll = i;
+		if (pause->poll == DTC_NONE) {
+			pause->poll = i;
 			turn_begin_ns = call->begin_ns;
 		}
 		if (!call->argument) /* it took what was there without waiting */
 			continue;
-		if (pause.begin_ns == DTC_TIME_NONE && is_due(call, turn_begin_ns, t->stand.at_ns)) {
-			pause.poll = i;
-			pause.is_due = true;
+		if (pause->begin_ns == DTC_TIME_NONE && is_due(call, turn_begin_ns, t->stand.at_ns, &due_ns)) {
+			due_poll = i;
+			lull.has_own_timer = true;
+		} else if (due_poll != DTC_NONE &&
+			   (!find_due_ns(call, &other_ns) || other_ns > due_ns + TIMER_GRAIN_NS)) {
+			lull.has_own_timer = false; /* it was not set then */
 		}
-		pause.begin_ns = call->begin_ns;
+		pause->begin_ns = call->begin_ns;
 	}
-	*ret_pause = pause;
-	return pause.begin_ns != DTC_TIME_NONE;
+	lull.has_own_timer = lull.has_own_timer && !is_older(h, read, due_ns);
+	if (due_poll != DTC_NONE && (due_ns <= t->stand.at_ns || lull.has_own_timer)) {
+		pause->poll = due_poll;
+		pause->is_due = true;
+	}
+	*ret_lull = lull;
+	return pause->begin_ns != DTC_TIME_NONE;
 }
 
 /* The first that is asked on a connection, and what led to it came there: the other end accepted, or spoke first. */
@@ -112,6 +152,35 @@ static bool may_be_asked_beside(const struct dtc_traverse *t, const struct dtc_a
 	       asked_for_no_other(t, node, ask, question->arrival.time_ns);
 }
 
+/* What the stand's thread had read for the request that it wrote for, if that is known; else NULL. */
+static const struct dtc_owned *find_own(const struct dtc_traverse *t, uint32_t call, struct dtc_arrival *ret_own)
+{
+	const struct dtc_stand *stand = &t->stand;
+	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
+	const struct dtc_owned *owned =
+		!t->of->serving || call == DTC_NONE ? NULL : dtc_serving_find_owned(t->of->serving, stand->node, call);
+	if (!owned || owned->read == DTC_NONE || dtc_history_copy_call(h, call).thread != stand->thread ||
+	    !dtc_arrival_find_for_read(t->links, stand->node, owned->read, ret_own) || ret_own->time_ns > stand->at_ns)
+		return NULL;
+	return owned;
+}
+
+bool dtc_traverse_pursue_timer(struct dtc_traverse *t, uint32_t call)
+{
+	struct dtc_stand *stand = &t->stand;
+	struct dtc_arrival own;
+	struct lull lull;
+	const struct dtc_owned *owned = find_own(t, call, &own);
+	if (!owned || !find_lull(t, owned->read, call, &lull) || !lull.has_own_timer)
+		return false;
+	stand->purpose = DTC_PURPOSE_ARRIVAL;
+	stand->arrival = own;
+	stand->pause = lull.pause;
+	stand->pause.begin_ns = MAX(stand->pause.begin_ns, own.time_ns);
+	t->link = DTC_LINK_INFERRED;
+	return true;
+}
+
 bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct dtc_asked *question)
 {
 	struct dtc_stand *stand = &t->stand;
@@ -119,10 +188,9 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
 	struct dtc_call place;
 	if (!t->of->serving || call == DTC_NONE || is_opening(t, h, dtc_history_get_call(h, call, &place)))
 		return false;
-	const struct dtc_owned *owned = dtc_serving_find_owned(t->of->serving, stand->node, call);
 	struct dtc_arrival own;
-	if (!owned || owned->read == DTC_NONE || dtc_history_copy_call(h, call).thread != stand->thread ||
-	    !dtc_arrival_find_for_read(t->links, stand->node, owned->read, &own) || own.time_ns > stand->at_ns)
+	const struct dtc_owned *owned = find_own(t, call, &own);
+	if (!owned)
 		return false;
 	const struct dtc_arrival nearest = stand->arrival;
 	bool is_others = stand->purpose == DTC_PURPOSE_ARRIVAL && nearest.time_ns > own.time_ns;
@@ -130,8 +198,10 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
 	stand->arrival = own;
 	if (owned->is_inferred)
 		t->link = DTC_LINK_INFERRED;
-	if (!find_pause(t, owned->read, call, &stand->pause))
+	struct lull lull;
+	if (!find_lull(t, owned->read, call, &lull))
 		return true;
+	stand->pause = lull.pause;
 	if (question && is_others && may_be_asked_beside(t, &nearest, question, stand->pause.begin_ns)) {
 		stand->arrival = nearest;
 		stand->pause = DTC_PAUSE_NONE;

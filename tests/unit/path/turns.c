@@ -10,6 +10,7 @@
 
 #define US ((int64_t)1000)
 #define LOOP 20
+#define WORKER 30
 #define DB 40
 #define CLIENT 0x0a000001u
 #define SERVER 0x0a000002u
@@ -480,6 +481,92 @@ static void test_driver(gconstpointer data)
 	clear(&l);
 }
 
+/* A loop counts in ms: what wakes it shortly before its poll would expire finds the timer due that X set. */
+static void test_early(gconstpointer is_older)
+{
+	struct loop l;
+	begin(&l);
+	sleeps(&l, 12, is_older ? 30 : -1); /* the next timer is not X's */
+	ask(&l, X, 20);
+	wakes(&l, 21, 1);
+	reads(&l, 22, 5, 50);
+	sleeps(&l, 30, 30);
+	ask(&l, Y, 29000);
+	wakes(&l, 29001, 1);
+	reads(&l, 29002, 6, 50);
+	answers(&l, 29020, X);
+	answers(&l, 29030, Y);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 22, 29020 }, NULL);
+	add_request(&l, Y, (const int64_t[]){ 29002, 29030 }, NULL);
+	walk(&l, 21, 29020);
+	assert_at(&l, 15000, LOOP, is_older ? DTC_CAUSE_UNKNOWN : DTC_CAUSE_TIMER);
+	clear(&l);
+}
+
+/* A pool of one thread, which sleeps until the loop wakes it, and calls the loop by fd 9. */
+static void add_worker(struct loop *l)
+{
+	struct story *s = &l->story;
+	story_fork(s, 10 * US + 200, 0, LOOP, LOOP, WORKER, LOOP, "worker");
+	story_enter(s, 10 * US + 300, 0, "eventfd2", -1);
+	story_leave(s, 10 * US + 400, 0, "eventfd2", 9);
+	story_switch(s, 10 * US + 500, 2, 0, "swapper/2", 0, WORKER, "worker");
+	story_enter(s, 11 * US, 2, "futex", -1);
+	story_switch(s, 11 * US + 100, 2, WORKER, "worker", 1, 0, "swapper/2");
+}
+
+static void hands_over(struct loop *l, int64_t us)
+{
+	struct story *s = &l->story;
+	story_enter(s, us * US, 0, "futex", -1);
+	story_task(s, DTC_EVENT_SCHED_WAKING, us * US + 100, 0, WORKER, "worker", 2);
+	story_leave(s, us * US + 200, 0, "futex", 1);
+	story_switch(s, us * US + 300, 2, 0, "swapper/2", 0, WORKER, "worker");
+	story_leave(s, us * US + 400, 2, "futex", 0);
+}
+
+static void gives_back(struct loop *l, int64_t us, bool wakes_loop)
+{
+	struct story *s = &l->story;
+	story_enter(s, us * US, 2, "write", 9);
+	if (wakes_loop)
+		story_task(s, DTC_EVENT_SCHED_WAKING, us * US + 100, 2, LOOP, "loop", 0);
+	story_leave(s, us * US + 200, 2, "write", 8);
+	story_enter(s, us * US + 300, 2, "futex", -1);
+	story_switch(s, us * US + 400, 2, WORKER, "worker", 1, 0, "swapper/2");
+}
+
+/* What a worker gives the loop is for Y; and in that turn X's timer is due. */
+static void test_others_worker(void)
+{
+	struct loop l;
+	begin(&l);
+	add_worker(&l);
+	sleeps(&l, 12, -1);
+	ask(&l, X, 20);
+	wakes(&l, 21, 1);
+	reads(&l, 22, 5, 50);
+	sleeps(&l, 30, 30);
+	ask(&l, Y, 40);
+	wakes(&l, 41, 1);
+	reads(&l, 42, 6, 50);
+	hands_over(&l, 44);
+	sleeps(&l, 50, 30);
+	gives_back(&l, 29000, true);
+	wakes(&l, 29001, 1);
+	reads(&l, 29003, 9, 8);
+	answers(&l, 29010, Y);
+	answers(&l, 29020, X);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 22, 29020 }, NULL);
+	add_request(&l, Y, (const int64_t[]){ 42, 29010 }, NULL);
+	walk(&l, 21, 29020);
+	assert_at(&l, 15000, LOOP, DTC_CAUSE_TIMER);
+	assert_at(&l, 35, LOOP, DTC_CAUSE_TIMER);
+	clear(&l);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -491,5 +578,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/turns/blocking", test_blocking);
 	g_test_add_data_func("/turns/driver", GINT_TO_POINTER(true), test_driver);
 	g_test_add_data_func("/turns/driver/descriptors-not-told", GINT_TO_POINTER(false), test_driver);
+	g_test_add_data_func("/turns/early", NULL, test_early);
+	g_test_add_data_func("/turns/early-but-older", GINT_TO_POINTER(1), test_early);
+	g_test_add_func("/turns/others-worker", test_others_worker);
 	return g_test_run();
 }
