@@ -210,7 +210,7 @@ static void find_silent(const DtcLinks *links, guint node, int64_t time_ns, cons
 		if (pause_ns == DTC_TIME_NONE ||
 		    find_last_question(links, node, asked->thread, wake->waking_ns) != asked->call)
 			continue;
-		*given = (struct dtc_given){ wake->target, pause_ns, true };
+		*given = (struct dtc_given){ wake->target, pause_ns, true, false };
 	}
 }
 
@@ -237,6 +237,7 @@ bool dtc_handoff_find_giver(const DtcLinks *links, guint node, uint32_t thread_i
 				if (fit > best) {
 					best = fit;
 					given.is_for_question = fit >= FIT_WOKEN_FOR_IT;
+					given.is_taken = fit == FIT_WOKEN_AND_TAKEN;
 					*ret_given = given;
 				}
 			}

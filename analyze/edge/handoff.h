@@ -27,6 +27,7 @@ struct dtc_given {
 	uint32_t thread;
 	int64_t time_ns;      /* node time: its write */
 	bool is_for_question; /* the reader of the question had woken it for that one; else only the last that wrote */
+	bool is_taken;	      /* and the thread took what it wrote in this turn */
 };
 /*
  * Who gave the answer to a thread that sends it at time (or what it handed on then, to another one), and when: the

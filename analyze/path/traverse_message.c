@@ -66,17 +66,23 @@ static guint find_owner(const struct dtc_traverse *t, uint32_t call)
 	return owned ? owned->request + 1 : 0;
 }
 
-/* Another thread gave the answer to the stand's one, which has read nothing since the question. */
+/*
+ * Another thread gave the answer to the stand's one: there is nothing that this had read since the question, or what it
+ * had read is another request's and it took what was given for this one after it.
+ */
 static bool pursue_given(struct dtc_traverse *t, const struct dtc_asked *asked, uint32_t call)
 {
 	struct dtc_stand *stand = &t->stand;
 	struct dtc_given given;
-	if (stand->arrival.time_ns != asked->arrival.time_ns ||
-	    !dtc_handoff_find_giver(t->links, stand->node, stand->thread, stand->at_ns, asked, &given))
+	bool is_last = stand->arrival.time_ns == asked->arrival.time_ns;
+	if ((!is_last && !dtc_traverse_is_others(t, &stand->arrival)) ||
+	    !dtc_handoff_find_giver(t->links, stand->node, stand->thread, stand->at_ns, asked, &given) ||
+	    !(is_last || given.is_taken))
 		return false;
 	if (!given.is_for_question && dtc_traverse_pursue_timer(t, call))
 		return true;
 	stand->purpose = DTC_PURPOSE_GIVEN;
+	stand->arrival = asked->arrival;
 	stand->giver = given.thread;
 	stand->given_ns = given.time_ns;
 	return true;

@@ -567,6 +567,39 @@ static void test_others_worker(void)
 	clear(&l);
 }
 
+/* The database's answer for Y began the turn, but X's came from the worker, which the loop took after it. */
+static void test_worker_beside_database(void)
+{
+	struct loop l;
+	begin(&l);
+	add_worker(&l);
+	sleeps(&l, 12, -1);
+	ask(&l, Y, 20);
+	wakes(&l, 21, 1);
+	reads(&l, 22, 6, 50);
+	queries(&l, 24);
+	sleeps(&l, 30, -1);
+	ask(&l, X, 40);
+	wakes(&l, 41, 1);
+	reads(&l, 42, 5, 50);
+	hands_over(&l, 44);
+	sleeps(&l, 50, -1);
+	replies(&l, 100);
+	gives_back(&l, 102, false);
+	wakes(&l, 104, 1);
+	reads(&l, 105, 7, 40);
+	answers(&l, 107, Y);
+	reads(&l, 109, 9, 8);
+	answers(&l, 112, X);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 42, 112 }, NULL);
+	add_request(&l, Y, (const int64_t[]){ 22, 107 }, (const int64_t[]){ 24, 105 });
+	walk(&l, 41, 112);
+	assert_at(&l, 80, WORKER, DTC_CAUSE_RUNNING_USER);
+	assert_at(&l, 43, LOOP, DTC_CAUSE_RUNNING_USER);
+	clear(&l);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -581,5 +614,6 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/turns/early", NULL, test_early);
 	g_test_add_data_func("/turns/early-but-older", GINT_TO_POINTER(1), test_early);
 	g_test_add_func("/turns/others-worker", test_others_worker);
+	g_test_add_func("/turns/worker-beside-database", test_worker_beside_database);
 	return g_test_run();
 }
