@@ -459,8 +459,13 @@ static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait,
 		    !leave_by_arrival(t, wait, &edge->arrival, edge->has_sender ? &edge->sender : NULL))
 			explain_untraced(t, wait, low_ns);
 		return;
-	case DTC_EDGE_WORK:
 	case DTC_EDGE_TIMER:
+		/* what the loop did for others since it had set the timer is no part of it */
+		if (t->frames->len && t->stand.purpose == DTC_PURPOSE_OWN && low_ns == wait->begin_ns &&
+		    (low_ns = dtc_traverse_find_set_ns(t, wait)) < wait->begin_ns)
+			t->link = DTC_LINK_INFERRED;
+		break;
+	case DTC_EDGE_WORK:
 	case DTC_EDGE_INTERRUPT:
 	case DTC_EDGE_UNKNOWN:
 	case DTC_EDGE_KINDS:

@@ -41,6 +41,35 @@ static bool is_due(const struct dtc_call *waited, int64_t turn_begin_ns, int64_t
 	       *ret_due_ns <= write_ns + TIMER_GRAIN_NS;
 }
 
+int64_t dtc_traverse_find_set_ns(const struct dtc_traverse *t, const struct dtc_interval *wait)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	struct dtc_call place;
+	int64_t due_ns, set_ns = wait->begin_ns;
+	if (wait->call == DTC_NONE || dtc_history_get_call(h, wait->call, &place)->kind != DTC_CALL_POLL ||
+	    place.result != 0 || !find_due_ns(&place, &due_ns))
+		return set_ns;
+	int64_t bound_ns = dtc_clocks_to_node_ns(t->clocks, t->stand.node, dtc_traverse_get_bound(t));
+	uint32_t first = dtc_history_get_thread(h, wait->thread)->call_first;
+	for (uint32_t i = wait->call; i-- > first && set_ns > bound_ns;) {
+		int64_t other_ns;
+		const struct dtc_call *call = dtc_history_get_call(h, i, &place);
+		if (call->end_ns == DTC_TIME_NONE || call->end_ns <= bound_ns)
+			break;
+		if (wait->call - i == PAUSE_CALLS) {
+			dtc_links_note_limit(t->links, DTC_LIMIT_TURN);
+			break;
+		}
+		if (call->kind != DTC_CALL_POLL || !call->argument)
+			continue;
+		if (!find_due_ns(call, &other_ns) || other_ns > due_ns + TIMER_GRAIN_NS) /* it was not set then */
+			break;
+		if (other_ns >= due_ns - TIMER_GRAIN_NS) /* the others were for a timer that came before it */
+			set_ns = call->begin_ns;
+	}
+	return set_ns;
+}
+
 /* Whether the poll that the turn of a read began with was for a timer that is due at a time: it had been set before. */
 static bool is_older(const DtcHistory *h, uint32_t read, int64_t due_ns)
 {
