@@ -86,6 +86,7 @@ const char *dtc_reason_to_string(enum dtc_reason reason)
 		[DTC_REASON_HELD_BY_QUEUE] = "held-by-queue",
 		[DTC_REASON_HELD_BY_TIMER] = "held-by-timer",
 		[DTC_REASON_HELD_BY_NAGLE] = "held-by-nagle",
+		[DTC_REASON_HELD_BACK] = "held-back",
 	};
 	return names[reason];
 }

@@ -262,6 +262,18 @@ static void explain_untraced(struct dtc_traverse *t, const struct dtc_interval *
 	t->stand.at_ns = low_ns;
 }
 
+/*
+ * A worker of the kernel made the request when a timer was due (blk_throtl_dispatch_work_fn): it had been handed in
+ * before, and was held back by a limit of the cgroup. The worker was idle meanwhile.
+ */
+static bool was_held_back(const DtcHistory *h, const struct dtc_edge *edge, int64_t low_ns)
+{
+	const struct dtc_work *work = dtc_history_is_worker(h, edge->from_thread)
+					      ? dtc_history_find_work(h, edge->from_thread, edge->from_ns)
+					      : NULL;
+	return work && work->queued.waker == DTC_WAKER_TIMER && work->queued.waking_ns > low_ns;
+}
+
 static void follow_disk(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
 			int64_t low_ns)
 {
@@ -271,7 +283,17 @@ static void follow_disk(struct dtc_traverse *t, const struct dtc_interval *wait,
 	int64_t begin_ns = is_other ? edge->from_ns : low_ns;
 	/* the time until the completion is the disk's, even if the thread itself was idle meanwhile */
 	bool is_fault = dtc_cause_of_interval(h, wait) == DTC_CAUSE_PAGE_FAULT;
-	dtc_traverse_explain_interval(t, wait, begin_ns, is_fault ? DTC_CAUSE_PAGE_FAULT : DTC_CAUSE_DISK);
+	enum dtc_cause cause = is_fault ? DTC_CAUSE_PAGE_FAULT : DTC_CAUSE_DISK;
+	dtc_traverse_explain_interval(t, wait, begin_ns, cause);
+	if (is_other && was_held_back(h, edge, low_ns)) {
+		struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, wait);
+		why.reason = DTC_REASON_HELD_BACK;
+		t->link = DTC_LINK_INFERRED;
+		dtc_traverse_explain(t, t->stand.node, t->stand.thread, wait->end_ns,
+				     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns), cause, why, NULL);
+		t->stand.at_ns = low_ns;
+		return;
+	}
 	if (is_other && dtc_traverse_enter(t, edge->from_node, edge->from_thread, low_ns)) {
 		t->stand.thread = edge->from_thread;
 		t->stand.at_ns = begin_ns;

@@ -146,8 +146,8 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
  */
 bool dtc_traverse_pursue_timer(struct dtc_traverse *t, uint32_t call);
 /*
- * When the timer was set that ended a wait of a loop that is explained for another thread: the begin of the first of the
- * polls that were for it, one after the other, whatever else ended them. The wait's begin if it was no poll.
+ * When the timer was set that ended a wait of a loop that is explained for another thread: the begin of the first of
+ * the polls that were for it, one after the other, whatever else ended them. The wait's begin if it was no poll.
  */
 int64_t dtc_traverse_find_set_ns(const struct dtc_traverse *t, const struct dtc_interval *wait);
 /* What arrived was read for another request than the one for which the stand wrote; false if that is not known. */

@@ -115,6 +115,7 @@ static const char *const phrases[DTC_REASONS] = {
 	[DTC_REASON_HELD_BY_TIMER] = "in the sender's socket until a timer of its kernel",
 	[DTC_REASON_HELD_BY_NAGLE] =
 		"in the sender's socket until all before was acknowledged (Nagle: see TCP_NODELAY)",
+	[DTC_REASON_HELD_BACK] = "held back until a timer of the kernel (throttled: io.max)",
 };
 
 char *dtc_words_for_evidence(const struct dtc_names *names, const struct dtc_evidence *evidence, int64_t span_ns)

@@ -96,6 +96,7 @@ enum dtc_reason {
 	DTC_REASON_HELD_BY_QUEUE,
 	DTC_REASON_HELD_BY_TIMER,
 	DTC_REASON_HELD_BY_NAGLE,
+	DTC_REASON_HELD_BACK, /* a disk request, before it was made: throttled */
 	DTC_REASONS
 };
 /* "own", "tail-loss-probe", ... as in docs/formats.md; NULL for DTC_REASON_NONE. */
