@@ -3,6 +3,7 @@
 #include "analyze/edge/bare.h"
 #include "analyze/edge/brought.h"
 #include "analyze/edge/handoff.h"
+#include "analyze/edge/room.h"
 #include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
 #include "collect/packets/records.h"
@@ -523,8 +524,14 @@ bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t threa
 	if (at == DTC_NONE)
 		return false;
 	struct turn turn = { .begin = thread->call_first, .end = at + 1 };
-	find_turn(links, node, time_ns, &turn);
-	look_back(links, node, &turn, time_ns, file, write);
+	int64_t turn_ns = time_ns;
+	uint32_t room = write == DTC_NONE ? DTC_NONE : dtc_room_find_poll(h, write);
+	if (room != write) {
+		turn.end = room;
+		turn_ns = dtc_history_get_call_begin_ns(h, room);
+	}
+	find_turn(links, node, turn_ns, &turn);
+	look_back(links, node, &turn, turn_ns, file, write);
 	/* with a read that is near enough, what lies behind is looked at for its own connection only */
 	if (turn.is_cut && !turn.has_nearest)
 		dtc_links_note_limit(links, DTC_LIMIT_TURN);

@@ -600,6 +600,55 @@ static void test_worker_beside_database(void)
 	clear(&l);
 }
 
+/* The loop asks to be told when a client's socket has room, which it has: the poll returns at once. */
+static void asks_for_room(struct loop *l, int64_t us)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, us * US, 0);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(l->story.machine, "epoll_ctl");
+	e.v[DTC_CALL_FD] = 3;
+	e.v[DTC_CALL_OP] = 3; /* EPOLL_CTL_MOD */
+	dtc_machine_apply(l->story.machine, &e);
+	story_leave(&l->story, us * US + 200, 0, "epoll_ctl", 0);
+	story_poll(&l->story, us * US + 400, 0, "epoll_wait", 3, 60000);
+	story_leave(&l->story, us * US + 800, 0, "epoll_wait", 1);
+}
+
+/* X's answer waited for what the database said to Y; it is written a poll later, and that is no turn of its own. */
+static void test_room(void)
+{
+	struct loop l;
+	begin(&l);
+	sleeps(&l, 12, -1);
+	ask(&l, Y, 20);
+	wakes(&l, 21, 1);
+	reads(&l, 22, 6, 50);
+	queries(&l, 24);
+	sleeps(&l, 30, -1);
+	ask(&l, X, 40);
+	wakes(&l, 41, 1);
+	reads(&l, 42, 5, 50);
+	sleeps(&l, 50, -1);
+	ask(&l, Y, 60); /* once more, which says nothing to X */
+	wakes(&l, 61, 1);
+	reads(&l, 62, 6, 50);
+	sleeps(&l, 66, -1);
+	replies(&l, 100);
+	wakes(&l, 101, 1);
+	reads(&l, 102, 7, 40);
+	asks_for_room(&l, 104);
+	answers(&l, 108, X);
+	answers(&l, 112, Y);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 42, 108 }, NULL);
+	add_request(&l, Y, (const int64_t[]){ 22, 112 }, (const int64_t[]){ 24, 102 });
+	walk(&l, 41, 108);
+	assert_at(&l, 105, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_at(&l, 80, DB, DTC_CAUSE_TIMER);
+	assert_at(&l, 58, DB, DTC_CAUSE_TIMER);
+	assert_at(&l, 45, LOOP, DTC_CAUSE_RUNNING_USER);
+	clear(&l);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -615,5 +664,6 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/turns/early-but-older", GINT_TO_POINTER(1), test_early);
 	g_test_add_func("/turns/others-worker", test_others_worker);
 	g_test_add_func("/turns/worker-beside-database", test_worker_beside_database);
+	g_test_add_func("/turns/room", test_room);
 	return g_test_run();
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/edge/room.h"
+
+#include <string.h>
+#include <sys/epoll.h>
+
+/* Calls that are looked at: far more than such a turn has. */
+#define LOOK_BACK 256
+
+static bool has_waited(const DtcHistory *h, const struct dtc_call *call)
+{
+	int64_t at_ns = call->end_ns;
+	while (at_ns > call->begin_ns) {
+		struct dtc_interval place;
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, call->thread, at_ns, &place);
+		if (!v || v->end_ns <= call->begin_ns)
+			break;
+		if (dtc_state_is_wait(v->state))
+			return true;
+		at_ns = v->begin_ns;
+	}
+	return false;
+}
+
+static bool is_change(const DtcHistory *h, const struct dtc_call *call)
+{
+	return call->kind == DTC_CALL_OTHER && call->argument == EPOLL_CTL_MOD &&
+	       strcmp(dtc_history_get_string(h, call->name), "epoll_ctl") == 0;
+}
+
+uint32_t dtc_room_find_poll(const DtcHistory *h, uint32_t write)
+{
+	struct dtc_call place;
+	const struct dtc_call *call = dtc_history_get_call(h, write, &place);
+	uint32_t first = dtc_history_get_thread(h, call->thread)->call_first, found = write;
+	bool has_asked = false;
+	for (uint32_t i = write, seen = 0; i-- > first && seen < LOOK_BACK; seen++) {
+		call = dtc_history_get_call(h, i, &place);
+		if (call->kind == DTC_CALL_ACCEPT || (call->kind == DTC_CALL_READ && call->result > 0))
+			return has_asked ? found : write;
+		if (call->kind == DTC_CALL_CONNECT) /* the poll told that it is done */
+			break;
+		has_asked |= found != write && is_change(h, call);
+		if (call->kind != DTC_CALL_POLL || dtc_call_is_glance(call))
+			continue;
+		if (call->end_ns == DTC_TIME_NONE || call->result <= 0 || has_waited(h, call))
+			break; /* something else ended it */
+		found = i;
+	}
+	return write;
+}
