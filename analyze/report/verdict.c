@@ -27,8 +27,9 @@ enum dtc_family dtc_family_of_cause(enum dtc_cause cause)
 		return DTC_FAMILY_LOCK;
 	case DTC_CAUSE_IPC:
 	case DTC_CAUSE_CHILD:
-	case DTC_CAUSE_STOPPED:
 		return DTC_FAMILY_IPC;
+	case DTC_CAUSE_STOPPED:
+		return DTC_FAMILY_STOPPED;
 	case DTC_CAUSE_NETWORK_SEND:
 	case DTC_CAUSE_NETWORK_WIRE:
 	case DTC_CAUSE_NETWORK_RECEIVE:
@@ -53,7 +54,7 @@ const char *dtc_family_to_string(enum dtc_family family)
 		[DTC_FAMILY_DISK] = "disk",	  [DTC_FAMILY_LOCK] = "lock",
 		[DTC_FAMILY_IPC] = "ipc",	  [DTC_FAMILY_NETWORK] = "network",
 		[DTC_FAMILY_TIMER] = "timer",	  [DTC_FAMILY_VM] = "vm",
-		[DTC_FAMILY_UNKNOWN] = "unknown",
+		[DTC_FAMILY_UNKNOWN] = "unknown", [DTC_FAMILY_STOPPED] = "stopped",
 	};
 	return names[family];
 }
@@ -138,6 +139,7 @@ static void set_what(struct piece *piece, const struct dtc_report_step *step,
 {
 	switch (piece->family) {
 	case DTC_FAMILY_CPU:
+	case DTC_FAMILY_STOPPED: /* not who let it go on */
 		piece->name = step->who.process;
 		break;
 	case DTC_FAMILY_CPU_WAIT:

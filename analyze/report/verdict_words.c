@@ -23,7 +23,7 @@ static const char *get_phrase(enum dtc_family family)
 		[DTC_FAMILY_DISK] = "disk",	    [DTC_FAMILY_LOCK] = "lock",
 		[DTC_FAMILY_IPC] = "other threads", [DTC_FAMILY_NETWORK] = "network",
 		[DTC_FAMILY_TIMER] = "timer",	    [DTC_FAMILY_VM] = "virtual CPU away",
-		[DTC_FAMILY_UNKNOWN] = "unknown",
+		[DTC_FAMILY_UNKNOWN] = "unknown",   [DTC_FAMILY_STOPPED] = "stopped",
 	};
 	return phrases[family];
 }

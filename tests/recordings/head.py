@@ -19,10 +19,11 @@ FAMILIES = {
     "disk": {"disk", "page-fault", "device"},
     "lock": {"lock"},
     "ipc": {"ipc", "child"},
+    "stopped": {"stopped"},
     "network": {"network-send", "network-wire", "network-receive", "retransmission"},
     "timer": {"timer"},
     "vm": {"vm-preempted", "vm-exit"},
-    "unknown": {"unknown", "stopped"},
+    "unknown": {"unknown"},
 }
 FAMILY = {cause: family for family, causes in FAMILIES.items() for cause in causes}
 UNITS = {"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}

@@ -6,20 +6,21 @@
 
 #include <string.h>
 
-#define MS 1000000
+#define US ((int64_t)1000)
+#define MS (1000 * US)
 #define BEGIN_NS G_GINT64_CONSTANT(1795168587592869804)
 
 static const struct made_segment slow[] = {
 	{ 1 * MS, 0, 11, "shop", DTC_CAUSE_RUNNING_USER, NULL, 0 },
-	{ 10 * 1000, 0, 11, "shop", DTC_CAUSE_RUNNING_KERNEL, "sendto", 0 },
-	{ 200 * 1000, 1, -1, NULL, DTC_CAUSE_NETWORK_WIRE, "alpha to beta", 2500 },
-	{ 20 * 1000, 1, 0, "swapper/0", DTC_CAUSE_SOFTIRQ, "NET_RX", 0 },
+	{ 10 * US, 0, 11, "shop", DTC_CAUSE_RUNNING_KERNEL, "sendto", 0 },
+	{ 200 * US, 1, -1, NULL, DTC_CAUSE_NETWORK_WIRE, "alpha to beta", 2500 },
+	{ 20 * US, 1, 0, "swapper/0", DTC_CAUSE_SOFTIRQ, "NET_RX", 0 },
 	{ 50 * MS + 63000, 1, 21, "db", DTC_CAUSE_TIMER, "clock_nanosleep", 0 },
 	{ 3 * MS, 1, 21, "db", DTC_CAUSE_RUNNING_USER, NULL, 0 },
-	{ 9 * 1000, 1, 21, "db", DTC_CAUSE_IRQ, "timer", 0 },
+	{ 9 * US, 1, 21, "db", DTC_CAUSE_IRQ, "timer", 0 },
 	{ 3 * MS, 1, 21, "db", DTC_CAUSE_RUNNING_USER, NULL, 0 },
-	{ 110 * 1000, 0, -1, NULL, DTC_CAUSE_NETWORK_WIRE, "beta to alpha", 2500 },
-	{ 40 * 1000, 0, 11, "shop", DTC_CAUSE_RUNQUEUE, NULL, 0 },
+	{ 110 * US, 0, -1, NULL, DTC_CAUSE_NETWORK_WIRE, "beta to alpha", 2500 },
+	{ 40 * US, 0, 11, "shop", DTC_CAUSE_RUNQUEUE, NULL, 0 },
 };
 
 static const struct dtc_text_options plain = { .width = 80, .has_utf8 = true, .min_ns = -1 };
@@ -88,6 +89,22 @@ static void test_head(void)
 	g_assert_nonnull(strstr(text, "\nMostly asker@alpha running-kernel 30 ns (100 %)\n"));
 }
 
+/* Who was stopped is named, and not who let it go on. */
+static void test_stopped(void)
+{
+	static const struct made_segment segments[] = {
+		{ 10 * MS, 0, 11, "asker", DTC_CAUSE_RUNNING_USER, NULL, 0 },
+		{ 90 * MS, 1, 22, "db", DTC_CAUSE_STOPPED, NULL, 0 },
+	};
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcPath) path = made_path_new(1000, segments, G_N_ELEMENTS(segments));
+	g_autoptr(DtcReport) report = made_path_report(path, NULL, "req-1", &error);
+	g_assert_no_error(error);
+	g_autofree char *text = dtc_report_to_text(report, &plain);
+	assert_line(text, "Mostly db@beta stopped 90.00 ms (90 %)", "");
+	assert_line(text, "  beta  ", "stopped 90.00 ms (db)");
+}
+
 static void test_at_a_glance(void)
 {
 	g_autoptr(DtcReport) report = make_report();
@@ -133,14 +150,14 @@ static void test_folded_lines_tell_how_they_were_reached(void)
 {
 	static const struct made_segment segments[] = {
 		{ 10 * MS, 0, 11, "shop", DTC_CAUSE_RUNNING_USER, NULL, 0 },
-		{ 30 * 1000, 1, -1, NULL, DTC_CAUSE_NETWORK_WIRE, NULL, 0 }, /* matched */
-		{ 20 * 1000, 1, 0, "swapper/0", DTC_CAUSE_SOFTIRQ, NULL, 0 },
+		{ 30 * US, 1, -1, NULL, DTC_CAUSE_NETWORK_WIRE, NULL, 0 }, /* matched */
+		{ 20 * US, 1, 0, "swapper/0", DTC_CAUSE_SOFTIRQ, NULL, 0 },
 		{ 10 * MS, 1, 21, "db", DTC_CAUSE_RUNNING_USER, NULL, 0 },
-		{ 20 * 1000, 1, 0, "swapper/0", DTC_CAUSE_SOFTIRQ, NULL, 0 }, /* no message */
-		{ 20 * 1000, 1, 22, "log", DTC_CAUSE_RUNNING_USER, NULL, 0 },
+		{ 20 * US, 1, 0, "swapper/0", DTC_CAUSE_SOFTIRQ, NULL, 0 }, /* no message */
+		{ 20 * US, 1, 22, "log", DTC_CAUSE_RUNNING_USER, NULL, 0 },
 		{ 10 * MS, 1, 21, "db", DTC_CAUSE_DISK, NULL, 0 },
-		{ 20 * 1000, 1, 0, "swapper/0", DTC_CAUSE_SOFTIRQ, NULL, 0 },
-		{ 30 * 1000, 0, -1, NULL, DTC_CAUSE_NETWORK_WIRE, NULL, 2500 }, /* inferred */
+		{ 20 * US, 1, 0, "swapper/0", DTC_CAUSE_SOFTIRQ, NULL, 0 },
+		{ 30 * US, 0, -1, NULL, DTC_CAUSE_NETWORK_WIRE, NULL, 2500 }, /* inferred */
 		{ 10 * MS, 0, 11, "shop", DTC_CAUSE_RUNNING_USER, NULL, 0 },
 	};
 	g_autoptr(GError) error = NULL;
@@ -212,6 +229,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/report/text/at-a-glance", test_at_a_glance);
+	g_test_add_func("/report/text/stopped", test_stopped);
 	g_test_add_func("/report/text/head", test_head);
 	g_test_add_func("/report/text/fits-the-width", test_fits_the_width);
 	g_test_add_func("/report/text/folded-lines-tell-how-they-were-reached",
