@@ -315,7 +315,7 @@ for _ in range(25):
 
 
 def make_limit():
-    """A cgroup that may use a fifth of a CPU: its folder, and the file that takes processes; None: that cannot be had."""
+    """A cgroup that may use a fifth of a CPU: its folder, and the file that takes processes; None: there is none."""
     for mount, put, files in (("/sys/fs/cgroup/cpu", "tasks", ("cpu.cfs_period_us", "cpu.cfs_quota_us")),
                               ("/sys/fs/cgroup", "cgroup.procs", ("cpu.max",))):
         folder = os.path.join(mount, "dtc-test-%d" % os.getpid())
