@@ -151,6 +151,8 @@ static void list_idle(const DtcHistory *h, const struct dtc_interval *interval, 
 	for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
 		if (i != interval->thread && dtc_history_get_thread(h, i)->pid == pid)
 			add_thread(h, i, &span, &others);
+	if (others.begin_ns > others.end_ns) /* none was */
+		return;
 	span = (struct span){ MAX(span.begin_ns, others.begin_ns), MIN(span.end_ns, others.end_ns) };
 	if (span.end_ns - span.begin_ns >= IDLE_NS)
 		g_array_append_val(held, span);
