@@ -18,7 +18,8 @@ import ranks
 RANKS = 3
 SILENCE_S = 2
 END_S = 30
-MOMENT_S = 0.2  # after the asker has begun
+# After the asker has begun. Who has no nodes yet then, or has sent all, is not missed: the next moment is tried.
+MOMENTS_S = (0.2, 0.4, 0.1, 0.8)
 
 WHOLE, LOST, FAILED = "whole", "nodes lost", "failed"
 CASES = (
@@ -58,14 +59,14 @@ def read(file):
     return file.read()
 
 
-def run_and_stop(words, choose, goes_on):
+def run_and_stop(words, choose, moment_s, goes_on):
     """Exit code, output, errors, and the seconds since it was stopped, or went on."""
     environment = ranks.environment(DTRACE_CHAIN_MPI_SILENCE=str(SILENCE_S))
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         with subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                               stderr=errors) as process:
             found = wait_for_asker(process.pid)
-            time.sleep(MOMENT_S)
+            time.sleep(moment_s)
             pids = choose(found) if len(found) == RANKS and found[0].asker else []
             tell(pids, signal.SIGSTOP)
             if goes_on:
@@ -111,10 +112,14 @@ def main():
 
         def stop(case):
             words = ranks.command(RANKS, *(far if case[0] == "a machine" else ()), mpi, *question)
-            return run_and_stop(words, case[1], case[0].startswith("everybody"))
+            for moment_s in MOMENTS_S:
+                done = run_and_stop(words, case[1], moment_s, case[0].startswith("everybody"))
+                given = judge(*done[:3], whole)
+                if given == case[2] or given != WHOLE:
+                    break
+            return given, done
         with concurrent.futures.ThreadPoolExecutor(5) as pool:
-            for (name, _, wanted), (code, output, errors, seconds) in zip(CASES, pool.map(stop, CASES)):
-                given = judge(code, output, errors, whole)
+            for (name, _, wanted), (given, (code, _, errors, seconds)) in zip(CASES, pool.map(stop, CASES)):
                 print("%s: %s, exit code %d after %.1f s" % (name, given, code, seconds))
                 if given != wanted:
                     print("FAILED: not '%s': %s" % (wanted, errors.decode()[-500:]))
