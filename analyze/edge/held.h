@@ -10,9 +10,9 @@
  *   meanwhile is not why. If cpu.stat says that it was never throttled, it was not.
  * - Else what the CPU did. A thread that lost its CPU has it again as soon as that CPU has nothing to do, but if it was
  *   moved to the queue of another one, from which idle CPUs take at the next tick (10 ms with HZ=100). What is ready
- * for longer, its own CPU being idle, is held. One that was woken meanwhile, whose CPU may take its time to wake up, is
- *   while another thread of its process is that had lost its CPU. Where others have that CPU all the time, nothing
- * tells a limit from them.
+ *   for longer, its own CPU being idle, is held. One that was woken meanwhile, whose CPU may take its time to wake up,
+ *   is while another thread of its process is that had lost its CPU. Where others have that CPU all the time, nothing
+ *   tells a limit from them.
  */
 #pragma once
 

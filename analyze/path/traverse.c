@@ -251,15 +251,22 @@ static bool leave_by_arrival(struct dtc_traverse *t, const struct dtc_interval *
 	return dtc_traverse_follow_arrival(t, arrival, sender);
 }
 
+/* All of a wait that is left has one cause and reason, and nobody to go on to. */
+static void explain_rest(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns,
+			 enum dtc_link_quality link, enum dtc_cause cause, enum dtc_reason reason)
+{
+	struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, wait);
+	why.reason = reason;
+	t->link = link;
+	dtc_traverse_explain(t, t->stand.node, t->stand.thread, wait->end_ns,
+			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns), cause, why, NULL);
+	t->stand.at_ns = low_ns;
+}
+
 /* A wait for a packet that no traced node sent, or that cannot be told. */
 static void explain_untraced(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns)
 {
-	struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, wait);
-	why.reason = DTC_REASON_UNTRACED_SENDER;
-	t->link = DTC_LINK_UNKNOWN;
-	dtc_traverse_explain(t, t->stand.node, t->stand.thread, wait->end_ns,
-			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns), DTC_CAUSE_UNKNOWN, why, NULL);
-	t->stand.at_ns = low_ns;
+	explain_rest(t, wait, low_ns, DTC_LINK_UNKNOWN, DTC_CAUSE_UNKNOWN, DTC_REASON_UNTRACED_SENDER);
 }
 
 /*
@@ -286,12 +293,7 @@ static void follow_disk(struct dtc_traverse *t, const struct dtc_interval *wait,
 	enum dtc_cause cause = is_fault ? DTC_CAUSE_PAGE_FAULT : DTC_CAUSE_DISK;
 	dtc_traverse_explain_interval(t, wait, begin_ns, cause);
 	if (is_other && was_held_back(h, edge, low_ns)) {
-		struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, wait);
-		why.reason = DTC_REASON_HELD_BACK;
-		t->link = DTC_LINK_INFERRED;
-		dtc_traverse_explain(t, t->stand.node, t->stand.thread, wait->end_ns,
-				     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns), cause, why, NULL);
-		t->stand.at_ns = low_ns;
+		explain_rest(t, wait, low_ns, DTC_LINK_INFERRED, cause, DTC_REASON_HELD_BACK);
 		return;
 	}
 	if (is_other && dtc_traverse_enter(t, edge->from_node, edge->from_thread, low_ns)) {

@@ -7,8 +7,6 @@
  *   loop  30 question   34 reads   37 wakes 21   67 takes, 71 wakes 22   195 timer   205 takes, 211 wakes 21   220
  * takes 225 answers 21    39 works   60 gives back          213 works   215 gives back 22    73 works   200 gives back
  */
-#include "analyze/path/walk.h"
-#include "sync/fit/clocks.h"
 #include "tests/support/path_at.h"
 #include "tests/support/story.h"
 
@@ -124,21 +122,9 @@ static void assert_segment(const DtcPath *path, int64_t t, int tid, enum dtc_cau
 /* What a thread did for the answer whose write begins then. */
 static DtcPath *walk_of(const DtcHistory *h, int tid, int64_t write_ns)
 {
-	static const char *const names[] = { "server" };
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
-	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
 	uint32_t thread = dtc_history_find_thread(h, tid, DTC_TIME_NONE);
-	const struct dtc_path_target target = { .thread = thread,
-						.begin = { 24 },
-						.end = { write_ns + 1 },
-						.call = dtc_history_find_call(h, thread, write_ns) };
-	const struct dtc_path_options options = { 0 };
-	g_autoptr(GError) error = NULL;
-	DtcPath *path = dtc_path_walk(edges, &target, &options, &error);
-	g_assert_no_error(error);
-	g_assert_true(dtc_path_check(path, &error));
-	return path;
+
+	return path_of(h, tid, 24, write_ns + 1, dtc_history_find_call(h, thread, write_ns));
 }
 
 static DtcPath *walk(const DtcHistory *h, int64_t write_ns)

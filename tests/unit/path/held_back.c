@@ -3,8 +3,6 @@
  * A thread's disk request is held back by a limit of its cgroup: a worker of the kernel makes it when a timer is due,
  * and slept until then.
  */
-#include "analyze/path/walk.h"
-#include "sync/fit/clocks.h"
 #include "tests/support/path_at.h"
 #include "tests/support/story.h"
 
@@ -48,23 +46,6 @@ static void tell(struct story *s, bool is_timer)
 	story_end(s);
 }
 
-static DtcPath *walk(const struct story *s)
-{
-	const DtcHistory *history = s->history;
-	const char *name = "n";
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
-	const struct dtc_path_target target = { .thread = dtc_history_find_thread(history, READER, DTC_TIME_NONE),
-						.end = { 105 },
-						.call = DTC_NONE };
-	GError *error = NULL;
-	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
-	DtcPath *path = dtc_path_walk(edges, &target, NULL, &error);
-	g_assert_no_error(error);
-	g_assert_true(dtc_path_check(path, &error));
-	return path;
-}
-
 static void assert_segment(const DtcPath *path, int64_t t, int tid, enum dtc_cause cause, enum dtc_reason reason)
 {
 	const struct dtc_segment *s = path_at(path, t);
@@ -77,7 +58,7 @@ static void test_timer(void)
 {
 	struct story s;
 	tell(&s, true);
-	g_autoptr(DtcPath) path = walk(&s);
+	g_autoptr(DtcPath) path = path_of(s.history, READER, 0, 105, DTC_NONE);
 	assert_segment(path, 80, READER, DTC_CAUSE_DISK, DTC_REASON_OWN);
 	assert_segment(path, 57, READER, DTC_CAUSE_DISK, DTC_REASON_HELD_BACK);
 	assert_segment(path, 30, READER, DTC_CAUSE_DISK, DTC_REASON_HELD_BACK);
@@ -91,7 +72,7 @@ static void test_thread(void)
 {
 	struct story s;
 	tell(&s, false);
-	g_autoptr(DtcPath) path = walk(&s);
+	g_autoptr(DtcPath) path = path_of(s.history, READER, 0, 105, DTC_NONE);
 	assert_segment(path, 80, READER, DTC_CAUSE_DISK, DTC_REASON_OWN);
 	assert_segment(path, 30, 12, DTC_CAUSE_RUNNING_USER, DTC_REASON_OWN);
 	story_clear(&s);

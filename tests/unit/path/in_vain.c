@@ -4,8 +4,7 @@
  * is not. The holder runs and wakes the waiter at 310, which waits from 20 to 100, from 120 to 200 and from 220 on.
  */
 #include "analyze/edge/in_vain.h"
-#include "analyze/path/walk.h"
-#include "sync/fit/clocks.h"
+#include "tests/support/path_at.h"
 #include "tests/support/story.h"
 
 #include <errno.h>
@@ -110,20 +109,9 @@ static int64_t sum(const DtcPath *path, int tid, enum dtc_cause cause)
 static void test_holder(void)
 {
 	struct story s;
-	static const char *const names[] = { "n" };
 	const DtcHistory *h = tell(&s, &variants[0]);
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
-	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
-	const struct dtc_path_target target = { .thread = dtc_history_find_thread(h, WAITER, DTC_TIME_NONE),
-						.end = { END },
-						.call = DTC_NONE };
-	const struct dtc_path_options options = { 0 };
-	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, &options, &error);
+	g_autoptr(DtcPath) path = path_of(h, WAITER, 0, END, DTC_NONE);
 
-	g_assert_no_error(error);
-	g_assert_true(dtc_path_check(path, &error));
 	g_assert_cmpint(sum(path, WAITER, DTC_CAUSE_TIMER), ==, 0);
 	g_assert_cmpint(sum(path, HOLDER, DTC_CAUSE_RUNNING_USER) + sum(path, HOLDER, DTC_CAUSE_RUNNING_KERNEL), ==,
 			290);

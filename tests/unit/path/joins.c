@@ -4,8 +4,7 @@
  * on the one that ends at 120, from 130 on the one that ends at 300.
  */
 #include "analyze/edge/join.h"
-#include "analyze/path/walk.h"
-#include "sync/fit/clocks.h"
+#include "tests/support/path_at.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -105,18 +104,7 @@ static void test_path(void)
 {
 	struct story s;
 	const DtcHistory *h = tell(&s, &variants[0]);
-	const char *name = "n";
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &h, clocks);
-	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
-	struct dtc_path_target target = { .thread = dtc_history_find_thread(h, MAIN, DTC_TIME_NONE),
-					  .begin = { 0 },
-					  .end = { END },
-					  .call = DTC_NONE };
-	GError *error = NULL;
-	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
-	g_assert_no_error(error);
-	g_assert_true(dtc_path_check(path, &error));
+	g_autoptr(DtcPath) path = path_of(h, MAIN, 0, END, DTC_NONE);
 	int64_t long_ns = 0;
 	for (guint i = 0; i < dtc_path_get_segment_count(path); i++) {
 		const struct dtc_segment *segment = dtc_path_get_segment(path, i);

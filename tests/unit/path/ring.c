@@ -6,8 +6,6 @@
  *
  *   20  30 X's question  36 waits  60 Y's question  66 waits  100 timer, or the database  107 X's answer
  */
-#include "analyze/path/walk.h"
-#include "sync/fit/clocks.h"
 #include "tests/support/path_at.h"
 #include "tests/support/story.h"
 
@@ -103,21 +101,9 @@ static void tell(struct story *s, bool asks)
 
 static struct dtc_segment walk(bool asks, int64_t t)
 {
-	static const char *const names[] = { "n" };
 	struct story s;
 	tell(&s, asks);
-	const DtcHistory *h = s.history;
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
-	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
-	struct dtc_path_target target = { .node = 0,
-					  .thread = dtc_history_find_thread(h, X, 112),
-					  .begin = { 29 },
-					  .end = { 112 },
-					  .call = DTC_NONE };
-	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
-	g_assert_no_error(error);
+	g_autoptr(DtcPath) path = path_of(s.history, X, 29, 112, DTC_NONE);
 	struct dtc_segment found = *path_at(path, t);
 	story_clear(&s);
 	return found;

@@ -5,8 +5,6 @@
  *
  *   20   30 polls, 30 ms   20001 wakes, 20100 polls, 10 ms   30151 wakes, 30160 wakes 21
  */
-#include "analyze/path/walk.h"
-#include "sync/fit/clocks.h"
 #include "tests/support/path_at.h"
 #include "tests/support/story.h"
 
@@ -54,62 +52,56 @@ static void tell(struct story *s, int64_t first_timeout_ms)
 	story_end(s);
 }
 
-static DtcPath *walk(const struct story *s)
-{
-	const DtcHistory *history = s->history;
-	const char *name = "n";
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, &name, &history, clocks);
-	const struct dtc_path_target target = { .thread = dtc_history_find_thread(history, WAITER, DTC_TIME_NONE),
-						.begin = { 5 * US },
-						.end = { 30200 * US },
-						.call = DTC_NONE };
-	GError *error = NULL;
-	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
-	DtcPath *path = dtc_path_walk(edges, &target, NULL, &error);
-	g_assert_no_error(error);
-	g_assert_true(dtc_path_check(path, &error));
-	return path;
-}
+struct variant {
+	const char *name;
+	int64_t first_timeout_ms;
+	struct {
+		int64_t us;
+		int tid;
+		enum dtc_cause cause;
+		bool is_inferred;
+	} segments[5];
+};
 
-static void assert_segment(const DtcPath *path, int64_t us, int tid, enum dtc_cause cause)
-{
-	const struct dtc_segment *s = path_at(path, us * US);
-	g_assert_cmpint(s->tid, ==, tid);
-	g_assert_cmpstr(dtc_cause_to_string(s->cause), ==, dtc_cause_to_string(cause));
-}
+static const struct variant variants[] = {
+	/* the timer lasted from when it was set, whoever woke the loop meanwhile */
+	{ "/path/set-timer/before",
+	  30,
+	  { { 30155, LOOP, DTC_CAUSE_RUNNING_USER, false },
+	    { 25000, LOOP, DTC_CAUSE_TIMER, false },
+	    { 20050, LOOP, DTC_CAUSE_TIMER, false },
+	    { 15000, LOOP, DTC_CAUSE_TIMER, true },
+	    { 20, LOOP, DTC_CAUSE_RUNNING_USER, false } } },
+	/* the loop polled for something later at first: who woke it had it set the timer */
+	{ "/path/set-timer/then",
+	  100,
+	  { { 25000, LOOP, DTC_CAUSE_TIMER, false },
+	    { 20050, LOOP, DTC_CAUSE_RUNNING_USER, false },
+	    { 15000, OTHER, DTC_CAUSE_RUNNING_USER, false } } },
+};
 
-/* The timer lasted from when it was set, whoever woke the loop meanwhile. */
-static void test_set_before(void)
+static void test(gconstpointer data)
 {
+	const struct variant *variant = data;
 	struct story s;
-	tell(&s, 30);
-	g_autoptr(DtcPath) path = walk(&s);
-	assert_segment(path, 30155, LOOP, DTC_CAUSE_RUNNING_USER);
-	assert_segment(path, 25000, LOOP, DTC_CAUSE_TIMER);
-	assert_segment(path, 20050, LOOP, DTC_CAUSE_TIMER);
-	assert_segment(path, 15000, LOOP, DTC_CAUSE_TIMER);
-	g_assert_cmpint(path_at(path, 15000 * US)->link, ==, DTC_LINK_INFERRED);
-	assert_segment(path, 20, LOOP, DTC_CAUSE_RUNNING_USER);
-	story_clear(&s);
-}
 
-/* The loop polled for something later at first: who woke it had it set the timer. */
-static void test_set_then(void)
-{
-	struct story s;
-	tell(&s, 100);
-	g_autoptr(DtcPath) path = walk(&s);
-	assert_segment(path, 25000, LOOP, DTC_CAUSE_TIMER);
-	assert_segment(path, 20050, LOOP, DTC_CAUSE_RUNNING_USER);
-	assert_segment(path, 15000, OTHER, DTC_CAUSE_RUNNING_USER);
+	tell(&s, variant->first_timeout_ms);
+	g_autoptr(DtcPath) path = path_of(s.history, WAITER, 5 * US, 30200 * US, DTC_NONE);
+	for (gsize i = 0; i < G_N_ELEMENTS(variant->segments) && variant->segments[i].tid; i++) {
+		const struct dtc_segment *segment = path_at(path, variant->segments[i].us * US);
+		g_assert_cmpint(segment->tid, ==, variant->segments[i].tid);
+		g_assert_cmpstr(dtc_cause_to_string(segment->cause), ==,
+				dtc_cause_to_string(variant->segments[i].cause));
+		if (variant->segments[i].is_inferred)
+			g_assert_cmpint(segment->link, ==, DTC_LINK_INFERRED);
+	}
 	story_clear(&s);
 }
 
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/path/set-timer/before", test_set_before);
-	g_test_add_func("/path/set-timer/then", test_set_then);
+	for (gsize i = 0; i < G_N_ELEMENTS(variants); i++)
+		g_test_add_data_func(variants[i].name, &variants[i], test);
 	return g_test_run();
 }

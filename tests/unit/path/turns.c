@@ -80,6 +80,14 @@ static void reads(struct loop *l, int64_t us, int fd, int64_t bytes)
 	story_leave(&l->story, us * US + 500, 0, "read", bytes);
 }
 
+/* A client's question wakes the loop, which reads it. */
+static void hears(struct loop *l, int who, int64_t us)
+{
+	ask(l, who, us);
+	wakes(l, us + 1, 1);
+	reads(l, us + 2, 5 + who, 50);
+}
+
 static void answers(struct loop *l, int64_t us, int who)
 {
 	struct dtc_headers h = get_headers(who, 501 + l->out[who], DTC_TCP_ACK, 20, true);
@@ -264,14 +272,10 @@ static void test_pool(void)
 	struct loop l;
 	begin(&l);
 	sleeps(&l, 12, -1);
-	ask(&l, X, 20);
-	wakes(&l, 21, 1);
-	reads(&l, 22, 5, 50);
+	hears(&l, X, 20);
 	queries(&l, 30);
 	sleeps(&l, 34, -1);
-	ask(&l, Y, 40);
-	wakes(&l, 41, 1);
-	reads(&l, 42, 6, 50);
+	hears(&l, Y, 40);
 	sleeps(&l, 60, -1);
 	replies(&l, 80);
 	wakes(&l, 81, 1);
@@ -304,13 +308,9 @@ static void test_timer(void)
 	struct loop l;
 	begin(&l);
 	sleeps(&l, 12, -1);
-	ask(&l, X, 20);
-	wakes(&l, 21, 1);
-	reads(&l, 22, 5, 50);
+	hears(&l, X, 20);
 	sleeps(&l, 30, 1);
-	ask(&l, Y, 40);
-	wakes(&l, 41, 1);
-	reads(&l, 42, 6, 50);
+	hears(&l, Y, 40);
 	answers(&l, 55, Y);
 	sleeps(&l, 60, 1);
 	expires(&l, 80);
@@ -334,13 +334,9 @@ static void test_due(void)
 	struct loop l;
 	begin(&l);
 	sleeps(&l, 12, -1);
-	ask(&l, X, 20);
-	wakes(&l, 21, 1);
-	reads(&l, 22, 5, 50);
+	hears(&l, X, 20);
 	sleeps(&l, 30, 1);
-	ask(&l, Y, 900);
-	wakes(&l, 901, 1);
-	reads(&l, 902, 6, 50);
+	hears(&l, Y, 900);
 	answers(&l, 1100, Y);
 	answers(&l, 1110, X);
 	tell(&l);
@@ -357,13 +353,9 @@ static void look_twice(struct loop *l, int64_t looks_us)
 {
 	begin(l);
 	sleeps(l, 12, -1);
-	ask(l, X, 20);
-	wakes(l, 21, 1);
-	reads(l, 22, 5, 50);
+	hears(l, X, 20);
 	sleeps(l, 30, 1);
-	ask(l, Y, 900);
-	wakes(l, 901, 1);
-	reads(l, 902, 6, 50);
+	hears(l, Y, 900);
 	answers(l, 920, Y);
 	ask(l, Y, 930);
 	story_poll(&l->story, looks_us * US, 0, "epoll_wait", 3, 0);
@@ -407,9 +399,7 @@ static void test_blocking(void)
 	struct loop l;
 	begin(&l);
 	sleeps(&l, 12, -1);
-	ask(&l, Y, 20);
-	wakes(&l, 21, 1);
-	reads(&l, 22, 6, 50);
+	hears(&l, Y, 20);
 	queries(&l, 30);
 	struct dtc_headers h = get_headers(X, 101, DTC_TCP_ACK, 50, false);
 	receive(&l, 34, 0, &h, 0, NULL);
@@ -453,9 +443,7 @@ static void test_driver(gconstpointer data)
 	struct loop l;
 	begin(&l);
 	sleeps(&l, 12, -1);
-	ask(&l, Y, 20);
-	wakes(&l, 21, 1);
-	reads(&l, 22, 6, 50);
+	hears(&l, Y, 20);
 	queries(&l, 30);
 	story_poll(&l.story, 35 * US, 0, "poll", -1, -1);
 	story_switch(&l.story, 35 * US + 500, 0, LOOP, "loop", 1, 0, "swapper/0");
@@ -487,13 +475,9 @@ static void test_early(gconstpointer is_older)
 	struct loop l;
 	begin(&l);
 	sleeps(&l, 12, is_older ? 30 : -1); /* the next timer is not X's */
-	ask(&l, X, 20);
-	wakes(&l, 21, 1);
-	reads(&l, 22, 5, 50);
+	hears(&l, X, 20);
 	sleeps(&l, 30, 30);
-	ask(&l, Y, 29000);
-	wakes(&l, 29001, 1);
-	reads(&l, 29002, 6, 50);
+	hears(&l, Y, 29000);
 	answers(&l, 29020, X);
 	answers(&l, 29030, Y);
 	tell(&l);
@@ -544,13 +528,9 @@ static void test_others_worker(void)
 	begin(&l);
 	add_worker(&l);
 	sleeps(&l, 12, -1);
-	ask(&l, X, 20);
-	wakes(&l, 21, 1);
-	reads(&l, 22, 5, 50);
+	hears(&l, X, 20);
 	sleeps(&l, 30, 30);
-	ask(&l, Y, 40);
-	wakes(&l, 41, 1);
-	reads(&l, 42, 6, 50);
+	hears(&l, Y, 40);
 	hands_over(&l, 44);
 	sleeps(&l, 50, 30);
 	gives_back(&l, 29000, true);
@@ -574,14 +554,10 @@ static void test_worker_beside_database(void)
 	begin(&l);
 	add_worker(&l);
 	sleeps(&l, 12, -1);
-	ask(&l, Y, 20);
-	wakes(&l, 21, 1);
-	reads(&l, 22, 6, 50);
+	hears(&l, Y, 20);
 	queries(&l, 24);
 	sleeps(&l, 30, -1);
-	ask(&l, X, 40);
-	wakes(&l, 41, 1);
-	reads(&l, 42, 5, 50);
+	hears(&l, X, 40);
 	hands_over(&l, 44);
 	sleeps(&l, 50, -1);
 	replies(&l, 100);
@@ -619,14 +595,10 @@ static void test_room(void)
 	struct loop l;
 	begin(&l);
 	sleeps(&l, 12, -1);
-	ask(&l, Y, 20);
-	wakes(&l, 21, 1);
-	reads(&l, 22, 6, 50);
+	hears(&l, Y, 20);
 	queries(&l, 24);
 	sleeps(&l, 30, -1);
-	ask(&l, X, 40);
-	wakes(&l, 41, 1);
-	reads(&l, 42, 5, 50);
+	hears(&l, X, 40);
 	sleeps(&l, 50, -1);
 	ask(&l, Y, 60); /* once more, which says nothing to X */
 	wakes(&l, 61, 1);
