@@ -7,6 +7,7 @@
 struct DtcWalkLimits {
 	const char *root; /* borrowed */
 	GString *out;	  /* borrowed */
+	char *mounts[2];  /* folders of cgroups with the CPU's controller, of version 1 and 2; NULL: none */
 	GHashTable *held; /* folder of a cgroup -> name of the one that limits it, "" if none does */
 	GHashTable *told; /* names of those that were written */
 	guint64 timer;	  /* address of the function that ends periods; 0: not known */
@@ -17,14 +18,46 @@ struct limit {
 	guint64 period_us;
 };
 
+/* Whether "rw,relatime,cpu,cpuacct" has the CPU's controller. */
+static bool has_cpu(const char *list)
+{
+	g_auto(GStrv) names = g_strsplit(list, ",", -1);
+
+	return g_strv_contains((const char *const *)names, "cpu");
+}
+
+/*
+ * Both at once where systemd has its hybrid hierarchy. Lines are "36 35 98:0 ROOT WHERE OPTIONS TAGS - TYPE SOURCE
+ * OPTIONS" (proc(5)); of what is mounted beside the root of all cgroups the names are others.
+ */
+static void find_mounts(DtcWalkLimits *limits)
+{
+	g_autofree char *path = g_strconcat(limits->root, "/proc/self/mountinfo", NULL);
+	g_autofree char *text = NULL;
+
+	g_auto(GStrv) lines = g_file_get_contents(path, &text, NULL, NULL) ? g_strsplit(text, "\n", -1) : NULL;
+	for (char **line = lines; line && *line; line++) {
+		char *behind = strstr(*line, " - ");
+		g_auto(GStrv) fields = g_strsplit(*line, " ", 6);
+		g_auto(GStrv) of = g_strsplit(behind ? behind + 3 : "", " ", 3);
+		if (g_strv_length(fields) < 6 || g_strv_length(of) < 3 || !g_str_equal(fields[3], "/"))
+			continue;
+		bool is_second = g_str_equal(of[0], "cgroup2");
+		bool is_first = g_str_equal(of[0], "cgroup") && has_cpu(of[2]);
+		if ((is_first || is_second) && !limits->mounts[is_second])
+			limits->mounts[is_second] = g_strcompress(fields[4]); /* "\040" is a space */
+	}
+}
+
 DtcWalkLimits *dtc_walk_limits_new(const char *root, GString *out)
 {
-	DtcWalkLimits *limits = g_new(DtcWalkLimits, 1);
+	DtcWalkLimits *limits = g_new0(DtcWalkLimits, 1);
 
 	limits->root = root;
 	limits->out = out;
 	limits->held = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	limits->told = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	find_mounts(limits);
 	return limits;
 }
 
@@ -34,6 +67,8 @@ void dtc_walk_limits_free(DtcWalkLimits *limits)
 		return;
 	g_hash_table_unref(limits->held);
 	g_hash_table_unref(limits->told);
+	for (guint i = 0; i < G_N_ELEMENTS(limits->mounts); i++)
+		g_free(limits->mounts[i]);
 	g_free(limits);
 }
 
@@ -141,35 +176,27 @@ static const char *find(DtcWalkLimits *limits, const char *mount, const char *na
 	return *kept ? kept : NULL;
 }
 
-/* Whether "2:cpu,cpuacct:/x" has the CPU's controller. */
-static bool has_cpu(const char *controllers)
-{
-	gsize length = strcspn(controllers, ":");
-	g_autofree char *list = g_strndup(controllers, length);
-	g_auto(GStrv) names = g_strsplit(list, ",", -1);
-
-	return g_strv_contains((const char *const *)names, "cpu");
-}
-
 void dtc_walk_limits_add(DtcWalkLimits *limits, guint pid, const char *text)
 {
 	g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-	const char *name = NULL, *folder = "/sys/fs/cgroup";
+	const char *name = NULL, *folder = limits->mounts[1];
 
 	for (char **line = lines; *line; line++) {
 		const char *first = strchr(*line, ':');
-		const char *second = first ? strchr(first + 1, ':') : NULL;
+		char *second = first ? strchr(first + 1, ':') : NULL;
+		if (second)
+			*second = 0;
 		bool is_first_version = second && has_cpu(first + 1);
-		if (!second || (!is_first_version && (name || !g_str_has_prefix(*line, "0::"))))
+		if (!second || (!is_first_version && (name || !g_str_has_prefix(*line, "0:"))))
 			continue;
 		name = second + 1;
 		if (is_first_version) {
-			folder = "/sys/fs/cgroup/cpu";
+			folder = limits->mounts[0];
 			break;
 		}
 	}
 	/* one above the recorder's own cgroup namespace is not to be seen */
-	if (!name || *name != '/' || strstr(name, "/.."))
+	if (!folder || !name || *name != '/' || strstr(name, "/.."))
 		return;
 	g_autofree char *mount = g_strconcat(limits->root, folder, NULL);
 	const char *held_by = find(limits, mount, name);

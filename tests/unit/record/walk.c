@@ -39,13 +39,21 @@ static void make_tree(const struct tree *tree)
 {
 	put_link(tree, "proc/self/ns/pid", "pid:[1]");
 	put(tree, "proc/70/stat", "70 (we) ird) S" STAT);
+	put(tree, "proc/self/mountinfo",
+	    "30 29 0:26 / /sys/fs/cgroup ro,nosuid shared:9 - tmpfs tmpfs ro,mode=755\n"
+	    "31 30 0:27 /pod /run/pod rw shared:10 - cgroup2 cgroup2 rw\n" /* a part of them */
+	    "32 30 0:27 / /sys/fs/cgroup/uni\\040fied rw shared:10 - cgroup2 cgroup2 rw\n"
+	    "33 30 0:31 / /sys/fs/cgroup/cpuset rw shared:15 - cgroup cgroup rw,cpuset\n"
+	    "34 30 0:32 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n"
+	    "torn - cgroup\n");
 	put(tree, "proc/70/cgroup", "2:cpuacct,cpu:/x/y\n0::/system.slice/web.service\n");
-	put(tree, "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "20000\n");
-	put(tree, "sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n");
-	put(tree, "sys/fs/cgroup/cpu/x/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 5000999\n");
-	put(tree, "sys/fs/cgroup/cpu/x/y/cpu.cfs_quota_us", "-1\n");
-	put(tree, "sys/fs/cgroup/cpu/x/y/cpu.cfs_period_us", "100000\n");
-	put(tree, "sys/fs/cgroup/system.slice/web.service/cpu.max", "10000 100000\n"); /* another controller's */
+	put(tree, "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us", "20000\n");
+	put(tree, "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us", "100000\n");
+	put(tree, "sys/fs/cgroup/cpu,cpuacct/x/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 5000999\n");
+	put(tree, "sys/fs/cgroup/cpu,cpuacct/x/y/cpu.cfs_quota_us", "-1\n");
+	put(tree, "sys/fs/cgroup/cpu,cpuacct/x/y/cpu.cfs_period_us", "100000\n");
+	put(tree, "sys/fs/cgroup/uni fied/system.slice/web.service/cpu.max",
+	    "10000 100000\n"); /* another controller's */
 	put(tree, "proc/kallsyms", "ffffffff81000000 T _text\nffffffff813babb0 t sched_cfs_period_timer\n");
 	put_link(tree, "proc/70/exe", "/usr/bin/we\tird");
 	put_link(tree, "proc/70/ns/net", "net:[4026531840]");
@@ -68,10 +76,10 @@ static void make_tree(const struct tree *tree)
 	put(tree, "proc/2/stat", "2 (kthreadd) S" KERNEL_STAT);
 	put(tree, "proc/2/task/2/stat", "2 (kthreadd) S" KERNEL_STAT);
 	put(tree, "proc/2/cgroup", "0::/kube/pod/web\n"); /* a container in a pod: the tighter limit counts */
-	put(tree, "sys/fs/cgroup/kube/cpu.max", "400000 100000\n");
-	put(tree, "sys/fs/cgroup/kube/pod/cpu.max", "50000 100000\n");
-	put(tree, "sys/fs/cgroup/kube/pod/cpu.stat", "usage_usec 7\nnr_throttled 3\nthrottled_usec 1000\n");
-	put(tree, "sys/fs/cgroup/kube/pod/web/cpu.max", "max 100000\n");
+	put(tree, "sys/fs/cgroup/uni fied/kube/cpu.max", "400000 100000\n");
+	put(tree, "sys/fs/cgroup/uni fied/kube/pod/cpu.max", "50000 100000\n");
+	put(tree, "sys/fs/cgroup/uni fied/kube/pod/cpu.stat", "usage_usec 7\nnr_throttled 3\nthrottled_usec 1000\n");
+	put(tree, "sys/fs/cgroup/uni fied/kube/pod/web/cpu.max", "max 100000\n");
 	put(tree, "proc/3/stat", "3 (torn");
 	put(tree, "proc/partitions", "major minor  #blocks  name\n\n 254        0   10 vda\n");
 	put(tree, "sys/kernel/irq/7/actions", "virtio0,eth0\n");
