@@ -488,6 +488,8 @@ static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait,
 		if (t->frames->len && t->stand.purpose == DTC_PURPOSE_OWN && low_ns == wait->begin_ns &&
 		    (low_ns = dtc_traverse_find_set_ns(t, wait)) < wait->begin_ns)
 			t->link = DTC_LINK_INFERRED;
+		if (dtc_cause_of_interval(h, wait) != DTC_CAUSE_TIMER) /* its kernel's, and no event says what for */
+			t->link = DTC_LINK_INFERRED;
 		break;
 	case DTC_EDGE_WORK:
 	case DTC_EDGE_INTERRUPT:

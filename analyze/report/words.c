@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/words.h"
 
+#include "analyze/edge/cause.h"
 #include "analyze/edge/occupants.h"
 
 #include <inttypes.h>
@@ -216,6 +217,17 @@ static char *name_call_of(const DtcHistory *h, const struct dtc_interval *interv
 	return interval->call == DTC_NONE ? NULL : dtc_words_for_call(h, interval->call);
 }
 
+/* By its kernel, which has several reasons and tells none of them. call: its name, or NULL. */
+static char *explain_held_back(const DtcHistory *h, const struct dtc_interval *interval, const char *call)
+{
+	if (!call)
+		return g_strdup("held back as by vm.dirty_ratio or memory.high");
+	return g_strdup_printf("%s, %s", call,
+			       dtc_history_copy_call(h, interval->call).kind == DTC_CALL_WRITE
+				       ? "held back as by vm.dirty_ratio"
+				       : "held back by its kernel, until a timer");
+}
+
 /* The call with what ended its wait, where that is no thread. */
 static char *explain_wait(const DtcHistory *h, const struct dtc_interval *interval)
 {
@@ -232,6 +244,8 @@ static char *explain_wait(const DtcHistory *h, const struct dtc_interval *interv
 								   : dtc_history_get_string(h, wake->ref);
 		return call ? g_strconcat(call, ", ", irq, NULL) : g_strdup(irq);
 	}
+	if (wake && wake->waker == DTC_WAKER_TIMER && dtc_cause_of_interval(h, interval) != DTC_CAUSE_TIMER)
+		return explain_held_back(h, interval, call);
 	return g_steal_pointer(&call);
 }
 
