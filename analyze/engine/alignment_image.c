@@ -64,19 +64,19 @@ static bool make_key(const struct dtc_align_input *input, struct dtc_image_key *
 
 /* False leaves in it what was loaded until then. */
 static bool load(struct dtc_alignment *alignment, const struct dtc_align_input *input, const DtcImage *image,
-		 DtcFindings *findings)
+		 DtcFindings *findings, GError **error)
 {
 	guint count = input->recordings->node_count;
 
 	alignment->lacks_messages = true;
-	alignment->matches = dtc_relations_load(image, input->names, count, NULL);
-	if (!alignment->matches || !dtc_findings_load(&findings, 1, image, NULL))
+	alignment->matches = dtc_relations_load(image, input->names, count, error);
+	if (!alignment->matches || !dtc_findings_load(&findings, 1, image, error))
 		return false;
 	if (count == 1) {
 		alignment->own = dtc_clocks_new_identity(1);
 		return true;
 	}
-	alignment->sync = dtc_sync_load(image, input->names, count, NULL);
+	alignment->sync = dtc_sync_load(image, input->names, count, error);
 	return alignment->sync != NULL;
 }
 
@@ -88,12 +88,22 @@ bool dtc_alignment_find(struct dtc_alignment *alignment, const struct dtc_align_
 
 	if (!image)
 		return false;
-	if (!load(alignment, input, image, found)) {
+	if (!load(alignment, input, image, found, NULL)) {
 		dtc_alignment_clear(alignment);
 		return false;
 	}
 	dtc_findings_move(findings, found);
 	return true;
+}
+
+static void save(const struct dtc_alignment *alignment, const struct dtc_align_input *input,
+		 const DtcFindings *findings, DtcImageWriter *writer)
+{
+	dtc_image_add_strings(writer, "alignment.nodes", input->names, input->recordings->node_count);
+	dtc_relations_save(alignment->matches, writer);
+	dtc_findings_save(&findings, 1, writer);
+	if (alignment->sync)
+		dtc_sync_save(alignment->sync, writer);
 }
 
 void dtc_alignment_keep(const struct dtc_alignment *alignment, const struct dtc_align_input *input,
@@ -104,12 +114,32 @@ void dtc_alignment_keep(const struct dtc_alignment *alignment, const struct dtc_
 	if (!make_key(input, &key))
 		return;
 	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
-	dtc_image_add_strings(writer, "alignment.nodes", input->names, input->recordings->node_count);
-	dtc_relations_save(alignment->matches, writer);
-	dtc_findings_save(&findings, 1, writer);
-	if (alignment->sync)
-		dtc_sync_save(alignment->sync, writer);
+	save(alignment, input, findings, writer);
 	(void)dtc_store_put(input->recordings->store, &key, writer, NULL, NULL); /* the next run makes it again */
+}
+
+GBytes *dtc_alignment_to_bytes(const struct dtc_alignment *alignment, const struct dtc_align_input *input)
+{
+	g_autoptr(DtcFindings) none = dtc_findings_new();
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+
+	save(alignment, input, none, writer);
+	return dtc_image_to_bytes(writer, NULL);
+}
+
+bool dtc_alignment_load(struct dtc_alignment *alignment, const struct dtc_align_input *input, const DtcImage *image,
+			DtcFindings *findings, GError **error)
+{
+	gsize count;
+	g_autofree const char **names = dtc_image_get_strings(image, "alignment.nodes", &count, error);
+	bool are_same = names && count == input->recordings->node_count;
+
+	*alignment = (struct dtc_alignment){ 0 };
+	for (gsize i = 0; are_same && i < count; i++)
+		are_same = strcmp(names[i], input->names[i]) == 0;
+	if (names && !are_same)
+		return dtc_image_refuse(image, error, "it is of other nodes");
+	return are_same && load(alignment, input, image, findings, error);
 }
 
 char *dtc_alignment_describe_image(const DtcImage *image)

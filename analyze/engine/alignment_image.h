@@ -14,5 +14,10 @@ bool dtc_alignment_find(struct dtc_alignment *alignment, const struct dtc_align_
 /* Keeps it with the findings of its making, if all recordings are kept, too. */
 void dtc_alignment_keep(const struct dtc_alignment *alignment, const struct dtc_align_input *input,
 			const DtcFindings *findings);
+/* The same for another process that has these recordings, but for the findings. NULL: there is no room for it. */
+GBytes *dtc_alignment_to_bytes(const struct dtc_alignment *alignment, const struct dtc_align_input *input);
+/* False with an error leaves in it what was loaded until then. */
+bool dtc_alignment_load(struct dtc_alignment *alignment, const struct dtc_align_input *input, const DtcImage *image,
+			DtcFindings *findings, GError **error);
 /* The nodes of an image that is one, "backend, web", that the caller frees; NULL: it is none. */
 char *dtc_alignment_describe_image(const DtcImage *image);

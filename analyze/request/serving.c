@@ -129,7 +129,7 @@ static const DtcHistory *get_history(const DtcServing *serving, guint node)
 
 /* --- marks --- */
 
-static struct worker *add_worker(DtcServing *serving, guint node, uint32_t thread)
+struct worker *dtc_serving_add_worker(DtcServing *serving, guint node, uint32_t thread)
 {
 	struct worker *worker = g_new0(struct worker, 1);
 
@@ -153,7 +153,7 @@ static bool add_mark_of(DtcServing *serving, guint node, const struct mark *mark
 	uint32_t thread = dtc_history_copy_call(get_history(serving, node), call).thread;
 	struct worker *worker = look_up(serving->workers, node, thread);
 	if (!worker) {
-		worker = add_worker(serving, node, thread);
+		worker = dtc_serving_add_worker(serving, node, thread);
 		g_ptr_array_add(serving->order, worker);
 	}
 	g_array_append_vals(worker->marks, mark, 1);
@@ -304,7 +304,7 @@ void dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc
 	if (worker && worker->marks->len) /* its own calls tell */
 		return;
 	if (!worker)
-		worker = add_worker(serving, node, handed->thread);
+		worker = dtc_serving_add_worker(serving, node, handed->thread);
 	guint count = worker->spans->len;
 	/* who is at work is given a mutex, and not another piece */
 	if (count && handed->begin_ns < g_array_index(worker->spans, struct dtc_served, count - 1).end_ns)

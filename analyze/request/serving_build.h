@@ -69,6 +69,9 @@ struct DtcServing {
 void dtc_serving_cut(const DtcServing *serving, guint request, guint node, uint32_t thread, int64_t *begin_ns,
 		     int64_t *end_ns);
 
+/* Of a thread that has none yet. Borrowed. */
+struct worker *dtc_serving_add_worker(DtcServing *serving, guint node, uint32_t thread);
+
 /*
  * Looks at a worker's calls from its first mark on, for the messages that it sent; in the last look instead of these
  * for what it wrote for whom, and for its spans.

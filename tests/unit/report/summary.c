@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows, percentiles, bands, means and comparisons of many requests. */
+#define _GNU_SOURCE /* memmem */
 #include "analyze/report/compare_view.h"
 #include "analyze/report/requests_view.h"
+#include "analyze/report/summary_image.h"
 #include "analyze/report/summary_rows.h"
 #include "analyze/report/summary_tables.h"
 #include "dtrace-chain/error.h"
@@ -403,6 +405,81 @@ static void test_skipped(void)
 				"{\"began_before\": 13, \"ended_after\": 2, \"not_traced\": 1}, "));
 }
 
+static GBytes *save(const DtcSummary *summary)
+{
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+	g_autoptr(GError) error = NULL;
+	dtc_summary_save(summary, writer);
+	GBytes *bytes = dtc_image_to_bytes(writer, &error);
+	g_assert_no_error(error);
+	return bytes;
+}
+
+static bool load(DtcSummary *summary, GBytes *bytes)
+{
+	gsize count;
+	const void *data = g_bytes_get_data(bytes, &count);
+	g_autoptr(DtcImage) image = dtc_image_from_bytes(data, count, "rows", NULL);
+	return image && dtc_summary_load(summary, image, NULL);
+}
+
+static char *show(const DtcSummary *summary)
+{
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	const struct dtc_requests_input input = { .summary = summary, .reference = "alpha", .findings = findings };
+	return dtc_requests_to_json(&input);
+}
+
+/* Rows that come from other processes, one part behind the other, are those of one. */
+static void test_image(void)
+{
+	g_autoptr(DtcSummary) all = dtc_summary_new();
+	g_autoptr(DtcSummary) together = dtc_summary_new();
+	for (guint part = 0; part < 3; part++) {
+		g_autoptr(DtcSummary) some = dtc_summary_new();
+		for (guint i = 0; i < part; i++) { /* the first has none */
+			add_get(all, i ? "a" : "b", "/cart/1", 200, 300 - part, 70, 30);
+			add_get(some, i ? "a" : "b", "/cart/1", 200, 300 - part, 70, 30);
+			add_with(all, "with", part == 1 ? "sda" : "sdb", 5);
+			add_with(some, "with", part == 1 ? "sda" : "sdb", 5);
+		}
+		g_autoptr(GBytes) bytes = save(some);
+		g_assert_true(load(together, bytes));
+	}
+	g_assert_cmpuint(together->rows->len, ==, 6);
+	g_autofree char *wanted = show(all);
+	g_autofree char *given = show(together);
+	g_assert_cmpstr(given, ==, wanted);
+}
+
+/* What cannot be is refused, and adds nothing. */
+static void test_damaged_image(void)
+{
+	static const char *const missing[] = { "summary.rows", "summary.shares", "summary.tiers", "summary.strings" };
+	g_autoptr(DtcSummary) none = dtc_summary_new();
+	g_autoptr(DtcSummary) some = dtc_summary_new();
+	add_with(some, "with", "sda", 5);
+	g_autoptr(GBytes) bytes = save(some);
+	for (guint i = 0; i < G_N_ELEMENTS(missing); i++) {
+		g_autoptr(GByteArray) damaged = g_byte_array_new();
+		g_byte_array_append(damaged, g_bytes_get_data(bytes, NULL), (guint)g_bytes_get_size(bytes));
+		char *name = memmem(damaged->data, damaged->len, missing[i], strlen(missing[i]));
+		g_assert_nonnull(name);
+		name[0] = 'S';
+		g_autoptr(GBytes) given = g_byte_array_free_to_bytes(g_steal_pointer(&damaged));
+		g_assert_false(load(none, given));
+	}
+	/* a row of shares that are not there */
+	struct dtc_summary_row *row = &g_array_index(some->rows, struct dtc_summary_row, 0);
+	g_assert_cmpuint(row->share_count, ==, 1);
+	g_array_append_val(some->shares, g_array_index(some->shares, struct dtc_share, 0));
+	row->share_count = 2;
+	g_array_index(some->shares, struct dtc_share, 1).tier = NULL;
+	g_autoptr(GBytes) nameless = save(some);
+	g_assert_false(load(none, nameless));
+	g_assert_cmpuint(none->rows->len, ==, 0);
+}
+
 /* Ids are data from strangers. */
 static void test_hostile_ids(void)
 {
@@ -442,6 +519,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/summary/compare-edges", test_compare_edges);
 	g_test_add_func("/summary/slowest", test_slowest);
 	g_test_add_func("/summary/skipped", test_skipped);
+	g_test_add_func("/summary/image", test_image);
+	g_test_add_func("/summary/damaged-image", test_damaged_image);
 	g_test_add_func("/summary/hostile-ids", test_hostile_ids);
 	return g_test_run();
 }

@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For which request a loop and its database worked when (the story is in tests/support/event_loop.h). */
 #include "analyze/request/serving.h"
+#include "analyze/request/serving_image.h"
 #include "tests/support/event_loop.h"
 
 #define NONE DTC_NO_REQUEST
+
+/* What another process is given is the same, so that it is looked at in all tests. */
+static DtcServing *send_over(DtcServing *serving, const DtcLinks *links)
+{
+	g_autoptr(GError) error = NULL;
+	g_autoptr(GBytes) bytes = dtc_serving_to_bytes(serving);
+	gsize count;
+	const void *data = g_bytes_get_data(bytes, &count);
+	g_autoptr(DtcImage) image = dtc_image_from_bytes(data, count, "serving", &error);
+	g_assert_no_error(error);
+	DtcServing *given = dtc_serving_load(links, image, &error);
+	g_assert_no_error(error);
+	dtc_serving_free(serving);
+	return given;
+}
 
 static DtcServing *serve(const struct event_loop *e, const guint *requests, guint count)
 {
@@ -14,7 +30,7 @@ static DtcServing *serve(const struct event_loop *e, const guint *requests, guin
 		dtc_place_free(place);
 	}
 	dtc_serving_seal(serving, true);
-	return serving;
+	return send_over(serving, e->links);
 }
 
 /* One thread that serves X on fd 5: the reads and writes of it that begin at these times are its question and answer.
@@ -92,7 +108,7 @@ static DtcServing *server_end(struct server *server, int64_t read_us, int64_t wr
 	dtc_serving_add(serving, X, place);
 	dtc_serving_seal(serving, true);
 	dtc_place_free(place);
-	return serving;
+	return send_over(serving, server->links);
 }
 
 static void server_clear(struct server *server)
