@@ -68,6 +68,7 @@ static DtcSummary *summarize(struct dtc_session *session, GError **error)
 	const struct compare_options *options = session->options;
 	const struct dtc_engine_options engine_options = {
 		.needs_exchanges = true,
+		.lists_requests = !options->with, /* those of two bundles come one after the other */
 		.id_headers = (const char *const *)options->id_headers,
 	};
 	g_autoptr(DtcSummary) summary = dtc_summary_new();

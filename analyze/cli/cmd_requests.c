@@ -136,6 +136,7 @@ static bool answer(struct dtc_session *session, GError **error)
 	const struct dtc_engine_options engine_options = {
 		.reference = options->reference,
 		.needs_exchanges = true,
+		.lists_requests = true,
 		.id_headers = (const char *const *)options->id_headers,
 	};
 	int default_limit = session->is_json || options->slowest ? 0 : DEFAULT_LIMIT;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/engine/all_requests.h"
 
+#include "analyze/engine/owners.h"
+#include "analyze/request/serving_image.h"
 #include "collect/bundle/threads.h"
 #include "dtrace-chain/error.h"
 
 /* Lanes for each processor, so that one with slow requests holds up nobody. */
 #define LANES_EACH 2
+/* Threads of a helper for each processor: until the records that it looks at have come, it waits for each of them. */
+#define WAITING_THREADS 4
 /* Rows that a lane makes at a time. Of whole paths, which take more memory, each lane has one. */
 #define ROWS_EACH 8
 
@@ -28,14 +32,34 @@ struct DtcAllRequests {
 	DtcLocator *locator;
 	DtcServing *serving;
 	gint64 begin_us;
-	guint next;
+	guint next, limit;
 	guint first, end; /* requests that are in slots */
-	guint lane_count, lane_size;
+	guint thread_count, lane_count, lane_size;
 	struct slot *slots; /* lane_count * lane_size */
 	struct dtc_skipped skipped;
 	GError *error;		  /* of the watcher */
 	struct dtc_answer answer; /* what was given last */
 };
+
+/* For whom each thread worked when. A helper is given it by the process that it helps. */
+static bool find_serving(DtcAllRequests *all, GError **error)
+{
+	const struct dtc_owners *helped = dtc_engine_get_helped(all->engine);
+
+	if (helped && helped->help->is_helper) {
+		g_autoptr(DtcImage) image = helped->help->wait(helped->data, DTC_OWNERS_SERVING, error);
+		all->serving = image ? dtc_serving_load(dtc_engine_get_links(all->engine), image, error) : NULL;
+		return all->serving != NULL;
+	}
+	dtc_locator_keep(all->locator);
+	all->serving = dtc_question_new_serving(all->engine, all->locator, G_MAXUINT);
+	/* lanes ask it: the places of inner requests, which serve nobody, were not looked for yet */
+	dtc_locator_settle(all->locator);
+	g_autoptr(GBytes) found = helped ? dtc_serving_to_bytes(all->serving) : NULL;
+	if (found)
+		helped->help->give(helped->data, DTC_OWNERS_SERVING, found);
+	return true;
+}
 
 DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_path_options *options,
 				     const struct dtc_watch *watch, GError **error)
@@ -65,15 +89,17 @@ DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_p
 	all->watch = watch;
 	all->options = options ? options : &path_only;
 	all->locator = dtc_engine_new_locator(engine, requests);
-	dtc_locator_keep(all->locator);
-	all->serving = dtc_question_new_serving(engine, all->locator, G_MAXUINT);
-	/* lanes ask it: the places of inner requests, which serve nobody, were not looked for yet */
-	dtc_locator_settle(all->locator);
+	all->limit = count;
 	all->begin_us = g_get_monotonic_time();
-	all->lane_count = g_get_num_processors() > 1 ? LANES_EACH * g_get_num_processors() : 1;
+	const struct dtc_owners *helped = dtc_engine_get_helped(engine);
+	all->thread_count = (helped && helped->help->is_helper ? WAITING_THREADS : 1) * g_get_num_processors();
+	all->lane_count = all->thread_count > 1 ? LANES_EACH * all->thread_count : 1;
 	all->lane_size = 1;
 	all->slots = g_new0(struct slot, all->lane_count);
-	return all;
+	if (find_serving(all, error))
+		return all;
+	dtc_all_requests_free(all);
+	return NULL;
 }
 
 static void slot_clear(const DtcAllRequests *all, struct slot *slot)
@@ -96,6 +122,13 @@ void dtc_all_requests_set_rows(DtcAllRequests *all, const struct dtc_rows_maker 
 	all->lane_size = ROWS_EACH;
 	g_free(all->slots);
 	all->slots = g_new0(struct slot, all->lane_count * all->lane_size);
+}
+
+void dtc_all_requests_set_range(DtcAllRequests *all, guint first, guint end)
+{
+	all->next = all->first = all->end = first;
+	all->limit = end;
+	all->skipped = (struct dtc_skipped){ 0 };
 }
 
 void dtc_all_requests_free(DtcAllRequests *all)
@@ -155,13 +188,13 @@ static void answer_lane(gpointer data, guint lane)
 }
 
 /* The slot of the next request; works out some more if it is not yet. */
-static const struct slot *take_slot(DtcAllRequests *all, guint count)
+static const struct slot *take_slot(DtcAllRequests *all)
 {
 	if (all->next == all->end) {
 		all->first = all->end;
-		all->end = all->first + MIN(count - all->first, all->lane_count * all->lane_size);
+		all->end = all->first + MIN(all->limit - all->first, all->lane_count * all->lane_size);
 		guint lanes = (all->end - all->first + all->lane_size - 1) / all->lane_size;
-		dtc_threads_run(lanes, answer_lane, all);
+		dtc_threads_run_on(all->thread_count, lanes, answer_lane, all);
 	}
 	return &all->slots[all->next++ - all->first];
 }
@@ -192,7 +225,7 @@ const struct dtc_answer *dtc_all_requests_next(DtcAllRequests *all)
 {
 	guint count = dtc_requests_get_count(dtc_engine_get_requests(all->engine));
 
-	while (!all->error && all->next < count) {
+	while (!all->error && all->next < all->limit) {
 		const struct dtc_progress progress = {
 			.phase = DTC_PHASE_EXPLAIN,
 			.done = all->next,
@@ -201,7 +234,7 @@ const struct dtc_answer *dtc_all_requests_next(DtcAllRequests *all)
 		};
 		if (!dtc_watch_tell(all->watch, &progress, &all->error))
 			break;
-		const struct slot *slot = take_slot(all, count);
+		const struct slot *slot = take_slot(all);
 		if (!note_outcome(all, slot->outcome))
 			continue;
 		bool is_made = all->maker.make != NULL;

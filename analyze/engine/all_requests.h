@@ -48,6 +48,8 @@ guint dtc_all_requests_get_lane_count(const DtcAllRequests *all);
  * Before the first: of each only what a row of a list shows is looked for (dtc_question_answer_row). Copies maker.
  */
 void dtc_all_requests_set_rows(DtcAllRequests *all, const struct dtc_rows_maker *maker);
+/* Only those from first up to end are given out, and counted as skipped, from now on. */
+void dtc_all_requests_set_range(DtcAllRequests *all, guint first, guint end);
 void dtc_all_requests_free(DtcAllRequests *all);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcAllRequests, dtc_all_requests_free)
 

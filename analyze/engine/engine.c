@@ -2,6 +2,8 @@
 #include "analyze/engine/engine.h"
 
 #include "analyze/engine/align.h"
+#include "analyze/engine/alignment_image.h"
+#include "analyze/engine/owners.h"
 #include "collect/bundle/suggest.h"
 #include "dtrace-chain/error.h"
 
@@ -17,7 +19,8 @@ struct DtcEngine {
 	DtcGuests *guests;
 	DtcLinks *links;
 	DtcEdges *edges;
-	DtcRequests *requests; /* or NULL */
+	DtcRequests *requests;		 /* or NULL */
+	const struct dtc_owners *helped; /* or NULL */
 	DtcClusterTime origin;
 	bool is_part;
 };
@@ -59,6 +62,23 @@ static DtcClusterTime find_origin(const DtcEngine *engine)
 	return origin.ns == INT64_MAX ? (DtcClusterTime){ 0 } : origin;
 }
 
+/* A helper is given what the process found that it helps. */
+static bool align(DtcEngine *engine, const struct dtc_watch *watch, DtcFindings *findings, GError **error)
+{
+	const struct dtc_owners *helped = engine->helped;
+
+	if (helped && helped->help->is_helper) {
+		g_autoptr(DtcImage) image = helped->help->wait(helped->data, DTC_OWNERS_CLOCKS, error);
+		return image && dtc_alignment_load(&engine->alignment, &engine->align_input, image, findings, error);
+	}
+	if (!dtc_align(&engine->alignment, &engine->align_input, watch, findings, error))
+		return false;
+	g_autoptr(GBytes) found = helped ? dtc_alignment_to_bytes(&engine->alignment, &engine->align_input) : NULL;
+	if (found)
+		helped->help->give(helped->data, DTC_OWNERS_CLOCKS, found);
+	return true;
+}
+
 /* Only these spans (by node), if there are any. */
 static bool read_and_align(DtcEngine *engine, const DtcBundle *bundle, const struct dtc_engine_options *options,
 			   const struct dtc_window_span *spans, const struct dtc_watch *watch, DtcFindings *findings,
@@ -70,10 +90,11 @@ static bool read_and_align(DtcEngine *engine, const DtcBundle *bundle, const str
 		.store = spans ? NULL : options->store, /* what is kept there has everything */
 		.id_headers = options->id_headers,
 		.windows = spans,
+		.calls_help = engine->helped != NULL,
 	};
 
 	return dtc_recordings_read(&engine->recordings, bundle, &recordings_options, watch, findings, error) &&
-	       dtc_align(&engine->alignment, &engine->align_input, watch, findings, error);
+	       align(engine, watch, findings, error);
 }
 
 enum window_result { WINDOW_READ, WINDOW_TOO_SMALL, WINDOW_FAILED };
@@ -197,6 +218,9 @@ DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_optio
 		.fit = &engine->fit,
 		.sync_file = options->sync_file,
 	};
+	/* clocks of a file are read by who has it, and a window is read more than once */
+	if (options->lists_requests && !options->sync_file && !options->window)
+		engine->helped = dtc_owners_get_helped(bundle);
 	enum window_result result =
 		options->window ? read_window(engine, bundle, options, watch, findings, error) : WINDOW_TOO_SMALL;
 	if (result == WINDOW_FAILED ||
@@ -326,6 +350,11 @@ DtcLocator *dtc_engine_new_locator(const DtcEngine *engine, const DtcRequests *r
 		.capture_data = engine,
 	};
 	return dtc_locator_new(requests, &input);
+}
+
+const struct dtc_owners *dtc_engine_get_helped(const DtcEngine *engine)
+{
+	return engine->helped;
 }
 
 bool dtc_engine_is_part(const DtcEngine *engine)

@@ -40,6 +40,7 @@ struct dtc_engine_options {
 	const struct dtc_fit_options *fit; /* NULL: defaults; reference above counts, not the one in here */
 	const char *sync_file;		   /* clock maps to use instead of fitting; or NULL */
 	const struct dtc_window *window;   /* what will be asked: nothing else is read; NULL: anything may be */
+	bool lists_requests; /* rows of all requests will be asked for, which others may help with (owners.h) */
 };
 
 typedef struct DtcEngine DtcEngine;
@@ -83,6 +84,8 @@ const DtcExchanges *dtc_engine_get_exchanges(const DtcEngine *engine);
 const DtcRequests *dtc_engine_get_requests(const DtcEngine *engine);
 /* Places requests of those exchanges in the histories; engine and requests must outlive it. Caller owns. */
 DtcLocator *dtc_engine_new_locator(const DtcEngine *engine, const DtcRequests *requests);
+/* Who helps with rows of all requests; NULL: nobody. Borrowed. */
+const struct dtc_owners *dtc_engine_get_helped(const DtcEngine *engine);
 /* Only a window was read. */
 bool dtc_engine_is_part(const DtcEngine *engine);
 /* How many captures were read. */

@@ -47,11 +47,26 @@ bool dtc_owners_ask_recordings(const DtcBundle *bundle, const struct dtc_recordi
 {
 	static const char *const none[] = { NULL };
 
-	return ask(bundle, DTC_OWNERS_RECORDING,
-		   g_variant_new("(@(mayt)^aayb@a(ayxx))", pack_store(options->store),
-				 options->id_headers ? options->id_headers : none, options->windows != NULL,
-				 pack_windows(bundle, options->windows)),
-		   error);
+	guint number;
+	const struct dtc_owners *owners = dtc_bundle_get_owners(bundle, &number);
+
+	if (!ask(bundle, DTC_OWNERS_RECORDING,
+		 g_variant_new("(@(mayt)^aayb@a(ayxx))", pack_store(options->store),
+			       options->id_headers ? options->id_headers : none, options->windows != NULL,
+			       pack_windows(bundle, options->windows)),
+		 error))
+		return false;
+	if (options->calls_help && owners && owners->help)
+		owners->help->call(owners->data, number);
+	return true;
+}
+
+const struct dtc_owners *dtc_owners_get_helped(const DtcBundle *bundle)
+{
+	guint number;
+	const struct dtc_owners *owners = dtc_bundle_get_owners(bundle, &number);
+
+	return owners && owners->help ? owners : NULL;
 }
 
 bool dtc_owners_ask_counts(const DtcBundle *bundle, DtcStore *store, GError **error)

@@ -6,7 +6,7 @@
  * read, whose bytes come when they are touched. So an engine that asks owners is the same engine, and gives the same
  * answers. How they are reached is not known here: this is the door.
  *
- * Used from several threads at once, but for open and assign.
+ * Used from several threads at once, but for open, assign, and what is about help.
  */
 #pragma once
 
@@ -33,8 +33,38 @@ struct dtc_owners_answer {
 	DtcImage *content; /* owned: what was read; NULL: nothing */
 };
 
+/* What who asks finds of all recordings together, and who helps needs; each an image. */
+enum dtc_owners_found { DTC_OWNERS_CLOCKS, DTC_OWNERS_SERVING, DTC_OWNERS_FOUND_COUNT };
+
+/* Work that falls into parts which any process can do that has the recordings and what was found of them. */
+struct dtc_owners_work {
+	guint part_count;
+	/* The same whoever makes it. NULL with an error. Caller owns. */
+	GBytes *(*make)(void *data, guint part, GError **error);
+	/* What was made of each, in the order of the parts; false with an error: it is none. */
+	bool (*take)(void *data, GBytes *made, GError **error);
+	void *data;
+};
+
+/*
+ * Who asks may be helped: by processes that run the same command, and differ in that they take what was found, and
+ * come to an end in share, or before. What they find themselves is told to nobody.
+ */
+struct dtc_owners_help {
+	bool is_helper;
+	/* Helpers begin, with what was last asked for of that bundle's recordings. */
+	void (*call)(void *data, guint bundle);
+	/* Of who is helped alone. */
+	void (*give)(void *data, enum dtc_owners_found what, GBytes *image);
+	/* Of a helper alone: waits for it. Caller owns; NULL with an error. */
+	DtcImage *(*wait)(void *data, enum dtc_owners_found what, GError **error);
+	/* False with an error: it was not done. */
+	bool (*share)(void *data, const struct dtc_owners_work *work, GError **error);
+};
+
 struct dtc_owners {
 	void *data;
+	const struct dtc_owners_help *help; /* NULL: there is none */
 	/* Adds what the owners see to the bundle, which then has them and a number. Options are of
 	 * DTC_OWNED_OPTIONS_TYPE.
 	 */
@@ -59,6 +89,9 @@ bool dtc_owners_ask_begins(const DtcBundle *bundle, GError **error);
 bool dtc_owners_ask_splits(const DtcBundle *bundle, enum dtc_split_by by, GError **error);
 /* Of steps and clocks as dtc_memories_new has them. */
 bool dtc_owners_ask_memories(const DtcBundle *bundle, const DtcUsage *usage, const DtcClocks *clocks, GError **error);
+
+/* Of a bundle whose answers others help with; NULL: they do not. */
+const struct dtc_owners *dtc_owners_get_helped(const DtcBundle *bundle);
 
 /* As dtc_recording_read, of a node that is elsewhere. Results and reading.error are set. */
 void dtc_owners_take_recording(struct dtc_recording *recording);

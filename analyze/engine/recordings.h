@@ -30,6 +30,7 @@ struct dtc_recordings_options {
 	const char *const *id_headers;	       /* more headers that carry an identity, NULL-terminated; or NULL */
 	const struct dtc_window_span *windows; /* by node, what alone is kept; NULL: everything. Without a store */
 	bool makes_images; /* of all that is read, for somebody else: in the store or without a name */
+	bool calls_help;   /* what is asked of these, others can help with (owners.h) */
 };
 
 /* What the images of a node's recordings were made of; zeros: there is no such recording. */

@@ -3,6 +3,7 @@
 
 #include "analyze/engine/owned.h"
 #include "analyze/ranks/assign.h"
+#include "analyze/ranks/help.h"
 #include "analyze/ranks/letter.h"
 #include "analyze/ranks/pager.h"
 #include "analyze/ranks/pulse.h"
@@ -14,8 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
+/* In the place of an owner's rank: the asker, of which a helper has what was found. */
+#define ASKER_RANK G_MAXUINT
+#define PARTS_AHEAD 2 /* that a helper is given before it is through with one */
+
 /* Of one bundle. */
 struct asked {
+	GVariant *options;
+	GVariant *question; /* the last */
 	guint number;	    /* of the last question */
 	GHashTable *owners; /* name of a node -> rank */
 	bool *has_nodes;    /* by rank */
@@ -23,8 +30,12 @@ struct asked {
 
 struct asker {
 	struct dtc_owners door; /* first */
+	struct dtc_owners_help help_door;
 	int end;
-	int pulses; /* a pipe that never waits */
+	int pulses; /* a pipe that never waits, or -1 */
+	char **arguments;
+	DtcHelp *help;	       /* who helps this asker */
+	GVariant *helped_with; /* of DTC_LETTER_HELP_TYPE: this is a helper; or NULL */
 	guint rank_count;
 	DtcLosses *losses;
 	DtcPager *pager;
@@ -32,11 +43,13 @@ struct asker {
 	GMutex lock;
 	GCond changed;
 	/* under the lock */
-	GBytes **lists;	     /* by rank, of the bundle that is being opened; NULL: it has not come */
-	GHashTable *answers; /* "BUNDLE/QUESTION/KIND/NODE" -> GVariant */
-	GHashTable *returns; /* number of a call -> GVariant */
-	guint call;	     /* number of the last */
-	GHashTable *ended;   /* "BUNDLE/QUESTION/RANK" */
+	GBytes **lists;			       /* by rank, of the bundle that is being opened; NULL: it has not come */
+	GHashTable *answers;		       /* "BUNDLE/QUESTION/KIND/NODE" -> GVariant */
+	GHashTable *returns;		       /* number of a call -> GVariant */
+	guint call;			       /* number of the last */
+	GHashTable *ended;		       /* "BUNDLE/QUESTION/RANK" */
+	guint64 found[DTC_OWNERS_FOUND_COUNT]; /* of a helper: bytes of images; 0: not yet */
+	GQueue parts;			       /* of a helper, to be done */
 };
 
 /* ---- messages ---- */
@@ -57,6 +70,8 @@ static void check_sent(bool is_sent)
 
 static void begin_again(struct asker *asker, guint rank, const char *why)
 {
+	if (asker->helped_with)
+		_exit(1);
 	dtc_losses_set(asker->losses, rank, why);
 	_exit(DTC_ASKER_BEGIN_AGAIN);
 }
@@ -73,7 +88,7 @@ static void lose(struct asker *asker, guint rank, const char *why)
 {
 	if (rank >= asker->rank_count)
 		return;
-	if (has_nodes(asker, rank))
+	if (has_nodes(asker, rank) || asker->helped_with)
 		begin_again(asker, rank, why);
 	dtc_losses_set(asker->losses, rank, why);
 }
@@ -148,17 +163,40 @@ static void handle_message(struct asker *asker, const struct dtc_letter *letter,
 	}
 }
 
+static void handle_help(struct asker *asker, const struct dtc_letter *letter, GBytes *message)
+{
+	if (!asker->helped_with)
+		check_sent(dtc_help_handle(asker->help, letter, message));
+	else if (letter->type == DTC_LETTER_FOUND && letter->of < DTC_OWNERS_FOUND_COUNT)
+		asker->found[letter->of] = letter->all;
+	else if (letter->type == DTC_LETTER_PART)
+		g_queue_push_tail(&asker->parts, GUINT_TO_POINTER(letter->of));
+}
+
+/* Letters without data are no messages. */
+static GBytes *assemble(DtcAssembly *assembly, const struct dtc_parcel *parcel)
+{
+	bool has_message = !dtc_letter_is_about_help(&parcel->letter) || parcel->letter.type == DTC_LETTER_MADE;
+
+	return has_message ? dtc_assembly_add(assembly, parcel) : NULL;
+}
+
 /* False: nobody carries messages any more. */
 static bool receive(struct asker *asker, DtcAssembly *assembly, struct dtc_parcel *parcel)
 {
 	const struct dtc_letter *letter = &parcel->letter;
 
+	if (asker->helped_with && dtc_letter_await(asker->end) == DTC_LETTER_HELP)
+		_exit(DTC_ASKER_BEGIN_AGAIN); /* of another asker: it is for who comes after this process */
 	if (!dtc_letter_receive(asker->end, parcel))
 		return false;
 	if (letter->generation != dtc_losses_get_generation(asker->losses) && letter->type != DTC_LETTER_LOST)
 		return true;
-	if (!dtc_letter_unsqueeze(parcel)) /* whoever waits for it would wait for ever */
+	if (!dtc_letter_unsqueeze(parcel)) { /* whoever waits for it would wait for ever */
+		if (dtc_letter_is_about_help(letter) && !asker->helped_with)
+			return true; /* nobody does */
 		begin_again(asker, letter->rank, "what it sends is damaged");
+	}
 	if (letter->type == DTC_LETTER_PAGES) {
 		dtc_pager_put(asker->pager, letter->file, letter->at, parcel->data, letter->bytes);
 		return true;
@@ -168,8 +206,10 @@ static bool receive(struct asker *asker, DtcAssembly *assembly, struct dtc_parce
 		lose(asker, letter->rank,
 		     letter->at == DTC_LETTER_SILENT ? "it is stopped, or hangs, or cannot be reached" : "it has died");
 	} else {
-		g_autoptr(GBytes) message = dtc_assembly_add(assembly, parcel);
-		if (message)
+		g_autoptr(GBytes) message = assemble(assembly, parcel);
+		if (dtc_letter_is_about_help(letter))
+			handle_help(asker, letter, message);
+		else if (message)
 			handle_message(asker, letter, message);
 	}
 	g_cond_broadcast(&asker->changed);
@@ -187,7 +227,8 @@ static void *listen(void *data)
 	struct dtc_pulse_clock clock;
 
 	for (dtc_pulse_clock_begin(&clock);;) {
-		if (dtc_pulse_clock_tick(&clock) && write(asker->pulses, "", 1) < 0 && errno == EPIPE)
+		if (dtc_pulse_clock_tick(&clock) && asker->pulses >= 0 && write(asker->pulses, "", 1) < 0 &&
+		    errno == EPIPE)
 			_exit(1);
 		if (poll(files, G_N_ELEMENTS(files), (int)(clock.interval_us / 1000)) <= 0)
 			continue;
@@ -202,7 +243,9 @@ static void *listen(void *data)
 static void fetch(void *data, const struct dtc_pager_name *name, guint64 at, gsize bytes)
 {
 	const struct asker *asker = data;
-	struct dtc_letter letter = make_letter(asker, DTC_LETTER_FETCH, name->rank, name->image);
+	bool is_found = name->rank == ASKER_RANK;
+	struct dtc_letter letter = make_letter(asker, is_found ? DTC_LETTER_FETCH_FOUND : DTC_LETTER_FETCH,
+					       is_found ? 0 : name->rank, name->image);
 
 	letter.file = name->file;
 	letter.at = at;
@@ -315,9 +358,10 @@ static bool open_all(void *data, GVariant *options, DtcBundle *bundle, GError **
 
 	(void)error;
 	g_array_set_clear_func(sights.nodes, clear_assign_node);
+	asked->options = asker->helped_with ? g_variant_get_child_value(asker->helped_with, 3) : g_variant_ref(options);
 	asked->owners = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	asked->has_nodes = g_new0(bool, asker->rank_count + 1);
-	send_to_all(asker, DTC_LETTER_OPEN, number, options);
+	send_to_all(asker, DTC_LETTER_OPEN, number, asked->options);
 	g_mutex_lock(&asker->lock);
 	g_ptr_array_add(asker->asked, asked);
 	wait_for_lists(asker);
@@ -397,7 +441,7 @@ static void send_names(struct asker *asker, const struct asked *asked, DtcBundle
 	}
 	for (guint rank = 0; rank < asker->rank_count; rank++) {
 		g_autoptr(GVariant) names = g_variant_ref_sink(g_variant_builder_end(&lists[rank]));
-		if (asked->has_nodes[rank])
+		if (asked->has_nodes[rank] && !asker->helped_with)
 			check_sent(dtc_letter_send_variant(asker->end,
 							   make_letter(asker, DTC_LETTER_ASSIGN, rank, number), names));
 	}
@@ -431,7 +475,10 @@ static bool ask_all(void *data, guint bundle, GVariant *question, GError **error
 	struct asked *asked = asker->asked->pdata[bundle];
 
 	(void)error;
-	g_autoptr(GVariant) inner = g_variant_ref(question);
+	g_clear_pointer(&asked->question, g_variant_unref);
+	asked->question =
+		asker->helped_with ? g_variant_get_child_value(asker->helped_with, 4) : g_variant_ref(question);
+	g_autoptr(GVariant) inner = g_variant_ref(asked->question);
 	asked->number++;
 	g_autoptr(GVariant) packed = g_variant_ref_sink(g_variant_new("(uv)", asked->number, inner));
 	for (guint rank = 0; rank < asker->rank_count; rank++)
@@ -536,6 +583,103 @@ static GVariant *call_one(void *data, guint bundle, const char *node, GVariant *
 	return answer;
 }
 
+/* ---- help ---- */
+
+static GVariant *pack_losses(const struct asker *asker)
+{
+	GVariantBuilder losses;
+
+	g_variant_builder_init(&losses, G_VARIANT_TYPE("aay"));
+	for (guint rank = 0; rank < asker->rank_count; rank++)
+		g_variant_builder_add(&losses, "^ay", is_there(asker, rank) ? "" : dtc_losses_get(asker->losses, rank));
+	return g_variant_builder_end(&losses);
+}
+
+/* Of the first bundle alone: those that know no other cannot be wrong about which one it is. */
+static void call_help(void *data, guint bundle)
+{
+	struct asker *asker = data;
+	const struct asked *asked = asker->asked->pdata[bundle];
+	g_autoptr(GVariant) owners = dtc_losses_get_owners(asker->losses, bundle);
+
+	if (bundle == 0 && owners)
+		check_sent(dtc_help_call(asker->help,
+					 g_variant_new("(^aay@aay@a(ayu)@(bmaymayaayu)@(uv))", asker->arguments,
+						       pack_losses(asker), owners, asked->options, asked->question)));
+}
+
+static void give_found(void *data, enum dtc_owners_found what, GBytes *image)
+{
+	const struct asker *asker = data;
+
+	dtc_help_give(asker->help, what, image);
+}
+
+static bool share_with_help(void *data, const struct dtc_owners_work *work, GError **error)
+{
+	const struct asker *asker = data;
+
+	return dtc_help_share(asker->help, work, error);
+}
+
+/* ---- of a helper ---- */
+
+static void call_nobody(void *data, guint bundle)
+{
+	(void)data;
+	(void)bundle;
+}
+
+static DtcImage *wait_for_found(void *data, enum dtc_owners_found what, GError **error)
+{
+	struct asker *asker = data;
+	const struct dtc_letter letter = make_letter(asker, DTC_LETTER_WANT, 0, what);
+	g_autoptr(GBytes) nothing = g_bytes_new(NULL, 0);
+
+	check_sent(dtc_letter_send(asker->end, &letter, NULL));
+	g_mutex_lock(&asker->lock);
+	while (!asker->found[what])
+		g_cond_wait(&asker->changed, &asker->lock);
+	guint64 bytes = asker->found[what];
+	g_mutex_unlock(&asker->lock);
+	struct dtc_pager_file *file = dtc_pager_add(asker->pager, ASKER_RANK, what, bytes, nothing, error);
+	return file ? dtc_image_take(dtc_pager_get_data(file), bytes, "what was found", dtc_pager_release, file, error)
+		    : NULL;
+}
+
+static guint wait_for_part(struct asker *asker)
+{
+	g_mutex_lock(&asker->lock);
+	while (g_queue_is_empty(&asker->parts))
+		g_cond_wait(&asker->changed, &asker->lock);
+	guint part = GPOINTER_TO_UINT(g_queue_pop_head(&asker->parts));
+	g_mutex_unlock(&asker->lock);
+	return part;
+}
+
+/* Until there are no more, and then the process is of no use. */
+static bool do_parts(void *data, const struct dtc_owners_work *work, GError **error)
+{
+	struct asker *asker = data;
+	const struct dtc_letter wish = make_letter(asker, DTC_LETTER_WORK, 0, 0);
+	guint part;
+
+	for (guint i = 0; i < PARTS_AHEAD; i++)
+		check_sent(dtc_letter_send(asker->end, &wish, NULL));
+	while ((part = wait_for_part(asker)) < work->part_count) {
+		struct dtc_letter letter = make_letter(asker, DTC_LETTER_MADE, 0, part);
+		g_autoptr(GBytes) made = work->make(work->data, part, error);
+		if (!made)
+			return false;
+		gsize bytes;
+		const void *content = g_bytes_get_data(made, &bytes);
+		letter.is_squeezed = 1;
+		check_sent(dtc_letter_send_message(asker->end, letter, content, bytes));
+		check_sent(dtc_letter_send(asker->end, &wish, NULL));
+	}
+	_exit(0);
+}
+
 /* ---- all of it ---- */
 
 static void unref_variant(void *variant)
@@ -543,15 +687,33 @@ static void unref_variant(void *variant)
 	g_variant_unref(variant);
 }
 
-const struct dtc_owners *dtc_asker_new(int end, int pulses, DtcLosses *losses)
+static void prepare_help(struct asker *asker, const bool *helps)
+{
+	asker->help = dtc_help_new(asker->end, dtc_losses_get_generation(asker->losses), asker->rank_count, helps);
+	if (asker->helped_with)
+		asker->help_door = (struct dtc_owners_help){
+			.is_helper = true, .call = call_nobody, .wait = wait_for_found, .share = do_parts
+		};
+	else
+		asker->help_door =
+			(struct dtc_owners_help){ .call = call_help, .give = give_found, .share = share_with_help };
+	if (asker->helped_with || dtc_help_has_any(asker->help))
+		asker->door.help = &asker->help_door;
+}
+
+const struct dtc_owners *dtc_asker_new(const struct dtc_asker_input *input)
 {
 	struct asker *asker = g_new0(struct asker, 1);
 
-	asker->door = (struct dtc_owners){ asker, open_all, assign_all, ask_all, call_one, take_one };
-	asker->end = end;
-	asker->pulses = pulses;
-	asker->losses = losses;
-	asker->rank_count = dtc_losses_get_rank_count(losses);
+	asker->door = (struct dtc_owners){ asker, NULL, open_all, assign_all, ask_all, call_one, take_one };
+	asker->end = input->end;
+	asker->pulses = input->pulses;
+	asker->losses = input->losses;
+	asker->arguments = input->arguments;
+	asker->helped_with = input->asked;
+	asker->rank_count = dtc_losses_get_rank_count(asker->losses);
+	prepare_help(asker, input->helps);
+	g_queue_init(&asker->parts);
 	asker->pager = dtc_pager_new(fetch, asker);
 	asker->asked = g_ptr_array_new();
 	g_mutex_init(&asker->lock);

@@ -86,6 +86,13 @@ void dtc_bell_hush(DtcBell *bell)
 		;
 }
 
+bool dtc_bell_share_machine(const struct dtc_bell_name *a, const struct dtc_bell_name *b)
+{
+	gsize boot = strcspn(a->machine, " "); /* whatever the network */
+
+	return boot && boot == strcspn(b->machine, " ") && memcmp(a->machine, b->machine, boot) == 0;
+}
+
 bool dtc_bell_is_near(const DtcBell *bell, const struct dtc_bell_name *other)
 {
 	return *bell->machine && memcmp(bell->machine, other->machine, sizeof(bell->machine)) == 0;

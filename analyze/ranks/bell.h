@@ -25,6 +25,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcBell, dtc_bell_free)
 int dtc_bell_get_file(const DtcBell *bell);
 /* It is to be rung again. */
 void dtc_bell_hush(DtcBell *bell);
+/* Whether two of them are on one machine; where that cannot be told they are not. */
+bool dtc_bell_share_machine(const struct dtc_bell_name *a, const struct dtc_bell_name *b);
 /* Whether the other is heard where this one is. */
 bool dtc_bell_is_near(const DtcBell *bell, const struct dtc_bell_name *other);
 /* Does not wait; one that was rung already rings. */

@@ -25,6 +25,14 @@ struct held {
 	int files[2];
 };
 
+/* What is asked, and of whom. */
+struct errand {
+	int argc;
+	char **argv;
+	DtcLosses *losses;
+	const bool *helps; /* by rank */
+};
+
 /* What is said stays in memory: the disk may be what it is about. */
 static int open_errors(void)
 {
@@ -58,12 +66,12 @@ static void empty(const struct held *held)
 			return;
 }
 
-static int run_asker(int end, int pulses, DtcLosses *losses, const struct held *held, int argc, char **argv)
+static int run_asker(const struct dtc_asker_input *input, const struct held *held, const struct errand *errand)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (dup2(held->files[0], STDOUT_FILENO) < 0 || dup2(held->files[1], STDERR_FILENO) < 0)
 		return 1;
-	return dtc_cli_run(argc, argv, dtc_asker_new(end, pulses, losses));
+	return dtc_cli_run(errand->argc, errand->argv, dtc_asker_new(input));
 }
 
 /* True at the end of the process, whose pipe closes then; false: it is silent. */
@@ -94,7 +102,7 @@ enum asker_end {
 };
 
 /* What ended it, and its exit code or signal. */
-static enum asker_end ask(int end, DtcLosses *losses, const struct held *held, int argc, char **argv, int *ret_number)
+static enum asker_end ask(int end, const struct held *held, const struct errand *errand, int *ret_number)
 {
 	int pulses[2], status = 0;
 
@@ -104,7 +112,9 @@ static enum asker_end ask(int end, DtcLosses *losses, const struct held *held, i
 	pid_t asker = fork();
 	if (asker == 0) {
 		close(pulses[0]);
-		_exit(run_asker(end, pulses[1], losses, held, argc, argv));
+		_exit(run_asker(
+			&(struct dtc_asker_input){ end, pulses[1], errand->losses, errand->argv, errand->helps, NULL },
+			held, errand));
 	}
 	close(pulses[1]);
 	bool has_ended = asker < 0 || watch_asker(pulses[0]);
@@ -139,15 +149,67 @@ static int report_end(enum asker_end how, int number)
 	return 1;
 }
 
+/* ---- a helper ---- */
+
+static void run_helper(int end, guint generation, GVariant *asked)
+{
+	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	const struct held held = { { nowhere, nowhere } };
+	g_autofree const char **losses = NULL;
+	g_autoptr(GVariant) owners = NULL;
+	char **argv;
+
+	g_variant_get(asked, "(^aay^a&ay@a(ayu)@*@*)", &argv, &losses, &owners, NULL, NULL);
+	guint rank_count = g_strv_length((char **)losses);
+	g_autofree bool *helps = g_new0(bool, rank_count + 1);
+	const struct errand errand = { (int)g_strv_length(argv), argv, dtc_losses_new(rank_count), helps };
+	if (!errand.losses)
+		_exit(1);
+	dtc_losses_set_generation(errand.losses, generation);
+	dtc_losses_set_owners(errand.losses, 0, owners);
+	for (guint rank = 0; rank < rank_count; rank++)
+		if (*losses[rank])
+			dtc_losses_set(errand.losses, rank, losses[rank]);
+	_exit(run_asker(&(struct dtc_asker_input){ end, -1, errand.losses, argv, helps, asked }, &held, &errand));
+}
+
+/* Whoever asks for help has it as long as it asks; what becomes of a helper is nobody's concern. */
+static void keep_helpers(int end, struct dtc_parcel *parcel)
+{
+	g_autoptr(DtcAssembly) assembly = dtc_assembly_new();
+
+	do {
+		g_autoptr(GBytes) message = parcel->letter.type == DTC_LETTER_HELP && dtc_letter_unsqueeze(parcel)
+						    ? dtc_assembly_add(assembly, parcel)
+						    : NULL;
+		g_autoptr(GVariant) asked = message ? dtc_letter_get_variant(message, DTC_LETTER_HELP_TYPE) : NULL;
+		pid_t helper = asked ? fork() : -1;
+		if (helper == 0)
+			run_helper(end, parcel->letter.generation, asked);
+		while (helper > 0 && waitpid(helper, NULL, 0) < 0 && errno == EINTR)
+			;
+	} while (dtc_letter_receive(end, parcel));
+}
+
+/* ---- all of it ---- */
+
 int dtc_keeper_run(int end, int argc, char **argv)
 {
 	struct held held = { { open_output(), open_errors() } };
 	struct dtc_parcel hello;
 	guint kills = 0;
 
-	if (!dtc_letter_receive(end, &hello) || hello.letter.type != DTC_LETTER_HELLO)
+	if (!dtc_letter_receive(end, &hello))
 		return -1;
+	if (hello.letter.type != DTC_LETTER_HELLO) {
+		keep_helpers(end, &hello);
+		return -1;
+	}
 	DtcLosses *losses = dtc_losses_new((guint)hello.letter.all);
+	g_autofree bool *helps = g_new0(bool, hello.letter.all + 1);
+	for (uint32_t rank = 0; rank < hello.letter.bytes; rank++)
+		helps[rank] = hello.data[rank] != 0;
+	const struct errand errand = { argc, argv, losses, helps };
 	if (!losses || held.files[0] < 0 || held.files[1] < 0) {
 		fprintf(stderr,
 			"dtrace-chain-mpi: there is no place to hold the answer: %s\nhint: set TMPDIR to a folder with "
@@ -158,7 +220,7 @@ int dtc_keeper_run(int end, int argc, char **argv)
 	dtc_pulse_begin(end, NULL);
 	for (;; dtc_losses_begin_again(losses), empty(&held)) {
 		int number;
-		enum asker_end how = ask(end, losses, &held, argc, argv, &number);
+		enum asker_end how = ask(end, &held, &errand, &number);
 		if (how == ASKER_EXITED && number == DTC_ASKER_BEGIN_AGAIN)
 			continue;
 		if ((how == ASKER_KILLED || how == ASKER_SILENT) && kills++ < KILLS_MAX)

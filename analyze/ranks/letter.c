@@ -79,6 +79,27 @@ bool dtc_letter_send_variant(int end, struct dtc_letter letter, GVariant *value)
 	return dtc_letter_send_message(end, letter, g_variant_get_data(owned), g_variant_get_size(owned));
 }
 
+bool dtc_letter_is_for_owner(const struct dtc_letter *letter)
+{
+	return letter->type <= DTC_LETTER_FETCH;
+}
+
+bool dtc_letter_is_about_help(const struct dtc_letter *letter)
+{
+	return letter->type >= DTC_LETTER_HELP && letter->type <= DTC_LETTER_MADE;
+}
+
+int dtc_letter_await(int end)
+{
+	struct dtc_letter letter;
+	ssize_t bytes;
+
+	do {
+		bytes = recv(end, &letter, sizeof(letter), MSG_PEEK);
+	} while (bytes < 0 && errno == EINTR);
+	return bytes == (ssize_t)sizeof(letter) ? (int)letter.type : -1;
+}
+
 bool dtc_letter_receive(int end, struct dtc_parcel *ret_parcel)
 {
 	ssize_t bytes;
@@ -91,7 +112,7 @@ bool dtc_letter_receive(int end, struct dtc_parcel *ret_parcel)
 }
 
 struct DtcAssembly {
-	GHashTable *begun; /* rank -> GByteArray */
+	GHashTable *begun; /* who sends what to whom, as get_key has it -> GByteArray */
 };
 
 static void unref_array(void *array)
@@ -115,10 +136,16 @@ void dtc_assembly_free(DtcAssembly *assembly)
 	g_free(assembly);
 }
 
+static void *get_key(const struct dtc_letter *letter)
+{
+	return GSIZE_TO_POINTER((gsize)letter->asker << 33 | (gsize)letter->rank << 1 |
+				(gsize)dtc_letter_is_about_help(letter));
+}
+
 GBytes *dtc_assembly_add(DtcAssembly *assembly, const struct dtc_parcel *parcel)
 {
 	const struct dtc_letter *letter = &parcel->letter;
-	void *key = GUINT_TO_POINTER(letter->rank);
+	void *key = get_key(letter);
 
 	if (letter->at == 0)
 		g_hash_table_insert(assembly->begun, key, g_byte_array_new());

@@ -26,9 +26,18 @@ enum dtc_letter_type {
 	DTC_LETTER_ANSWERED, /* of: bundle; "u": that question is answered */
 	DTC_LETTER_RETURN,   /* of: bundle; "(umv)": the number of the call, and its answer */
 	DTC_LETTER_FAILED,   /* of: bundle; "ay": why it cannot go on */
-	DTC_LETTER_PAGES,    /* of: image; a part of its file (at) */
+	DTC_LETTER_PAGES,    /* of: image; a part of its file (at); from the asker, too, of what it has found */
+	/* from the asker to a helper */
+	DTC_LETTER_HELP,  /* DTC_LETTER_HELP_TYPE: what is asked, of whom */
+	DTC_LETTER_FOUND, /* of: enum dtc_owners_found; all: bytes of its image */
+	DTC_LETTER_PART,  /* of: a part of the work to be done, or DTC_LETTER_NO_PART */
+	/* from a helper to the asker */
+	DTC_LETTER_WANT,	/* of: enum dtc_owners_found, as soon as it is there */
+	DTC_LETTER_FETCH_FOUND, /* of: enum dtc_owners_found; as FETCH */
+	DTC_LETTER_WORK,	/* a part is wanted */
+	DTC_LETTER_MADE,	/* of: the part; what became of it */
 	/* from who carries */
-	DTC_LETTER_HELLO, /* all: how many ranks there are */
+	DTC_LETTER_HELLO, /* all: how many ranks there are; a byte for each: whether it is to help */
 	DTC_LETTER_LOST,  /* the owner of that rank is not there any more (at: enum dtc_letter_loss) */
 	DTC_LETTER_END,	  /* between ranks: there is nothing more to be done */
 	DTC_LETTER_ENDED, /* to the first rank: nothing is done any more */
@@ -40,13 +49,15 @@ enum dtc_letter_loss { DTC_LETTER_NOT_LOST, DTC_LETTER_DIED, DTC_LETTER_SILENT }
 
 struct dtc_letter {
 	uint32_t type;
-	uint32_t rank;	     /* of the owner that it goes to, or comes from */
+	uint32_t rank;	     /* of the owner or helper that it goes to, or comes from */
+	uint32_t asker;	     /* rank of who asks that owner: 0, or a helper's */
 	uint32_t generation; /* of the asker: what is for one that is not there any more is for nobody */
 	uint32_t of;
 	uint32_t bytes; /* of the data that follow */
 	uint32_t file;	/* of FETCH and PAGES: the asker's number of the file */
-	uint64_t at;	/* of the data in the message, or in the file */
-	uint64_t all;	/* bytes of the message, or of the file that are wanted */
+	uint32_t spare;
+	uint64_t at;  /* of the data in the message, or in the file */
+	uint64_t all; /* bytes of the message, or of the file that are wanted */
 	/*
 	 * To be squeezed (squeeze.h) on its way, if that makes it smaller; when it is sent, that it was. Those that
 	 * carry it do not look.
@@ -54,7 +65,12 @@ struct dtc_letter {
 	uint32_t is_squeezed;
 	uint32_t unsqueezed; /* bytes of the data, then */
 };
-_Static_assert(sizeof(struct dtc_letter) == 48, "no padding");
+_Static_assert(sizeof(struct dtc_letter) == 56, "no padding");
+
+/* Command line of the asker; why owners are lost (empty: they are not); who owns what; what of the recordings is asked.
+ */
+#define DTC_LETTER_HELP_TYPE "(aayaaya(ayu)(bmaymayaayu)(uv))"
+#define DTC_LETTER_NO_PART G_MAXUINT32
 
 /* A letter with its data, as it is sent. */
 struct dtc_parcel {
@@ -71,10 +87,16 @@ bool dtc_letter_send_message(int end, struct dtc_letter letter, const void *data
 bool dtc_letter_send_variant(int end, struct dtc_letter letter, GVariant *value);
 /* Of one that was received by whom it is for. False: it is damaged. */
 bool dtc_letter_unsqueeze(struct dtc_parcel *parcel);
+/* For an owner, of whoever asks. */
+bool dtc_letter_is_for_owner(const struct dtc_letter *letter);
+/* Between the asker and who helps it. */
+bool dtc_letter_is_about_help(const struct dtc_letter *letter);
+/* Waits for one, which stays to be received: its type; -1: there are no more. */
+int dtc_letter_await(int end);
 /* Waits for one; false: there are no more. */
 bool dtc_letter_receive(int end, struct dtc_parcel *ret_parcel);
 
-/* Puts messages together again, those of each rank by themselves. */
+/* Puts messages together again, those of each rank, asker and helper by themselves. */
 typedef struct DtcAssembly DtcAssembly;
 DtcAssembly *dtc_assembly_new(void);
 void dtc_assembly_free(DtcAssembly *assembly);

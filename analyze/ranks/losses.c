@@ -70,6 +70,11 @@ void dtc_losses_begin_again(DtcLosses *losses)
 	losses->shared->generation++;
 }
 
+void dtc_losses_set_generation(DtcLosses *losses, guint generation)
+{
+	losses->shared->generation = generation;
+}
+
 GVariant *dtc_losses_get_owners(const DtcLosses *losses, guint bundle)
 {
 	off_t bytes = bundle < BUNDLES ? lseek(losses->owners[bundle], 0, SEEK_END) : 0;

@@ -19,6 +19,8 @@ void dtc_losses_set(DtcLosses *losses, guint rank, const char *why);
 /* How many askers there were before. */
 guint dtc_losses_get_generation(const DtcLosses *losses);
 void dtc_losses_begin_again(DtcLosses *losses);
+/* Of another asker, which is helped. */
+void dtc_losses_set_generation(DtcLosses *losses, guint generation);
 
 /* Owners of a bundle's nodes, "a(ayu)"; NULL: they are not known yet. Caller owns. */
 GVariant *dtc_losses_get_owners(const DtcLosses *losses, guint bundle);

@@ -2,12 +2,13 @@
 /*
  * MPI has no way to wait for a message and a socket at once. So it is polled: without a pause while something moves,
  * and with longer and longer ones when nothing does: up to a millisecond, or more where a bell tells that something has
- * come. All letters go to or from the first rank.
+ * come. Letters go to or from the first rank, but for those between owners and helpers.
  */
 #define _GNU_SOURCE /* ppoll */
 #include "analyze/ranks/mpi.h"
 
 #include "analyze/ranks/bell.h"
+#include "analyze/ranks/helping.h"
 #include "analyze/ranks/launcher.h"
 #include "analyze/ranks/pulse.h"
 
@@ -70,7 +71,9 @@ struct courier {
 	bool has_ended;
 	bool is_stuck; /* a child of this rank that nothing ends */
 	int code;
-	guint64 bytes, letters; /* that went over MPI from or to here */
+	bool *helps;		/* by rank: who is to help the asker */
+	guint64 parts;		/* that came from helpers; in the first rank */
+	guint64 bytes, letters; /* that went over MPI from or to here; in the others, not to the first rank */
 };
 
 static gsize measure(const struct dtc_parcel *parcel)
@@ -117,14 +120,23 @@ static bool deliver_waiting(struct outlet *outlet)
 
 /* ---- to ranks ---- */
 
+/* Each is counted once: by the first rank, or by who gets it. */
+static void count_letter(struct courier *courier, int other, const struct dtc_parcel *parcel)
+{
+	if (courier->rank != 0 && other == 0)
+		return;
+	courier->bytes += measure(parcel);
+	courier->letters++;
+}
+
 static void send_to(struct courier *courier, int rank, const struct dtc_parcel *parcel)
 {
 	struct sending *sending = g_new0(struct sending, 1);
 
 	sending->rank = rank;
 	sending->parcel = g_memdup2(parcel, measure(parcel));
-	courier->bytes += measure(parcel);
-	courier->letters++;
+	if (courier->rank == 0)
+		count_letter(courier, rank, parcel);
 	MPI_Isend(sending->parcel, (int)measure(parcel), MPI_BYTE, rank, TAG, MPI_COMM_WORLD, &sending->request);
 	if (dtc_bell_is_near(courier->bell, &courier->bells[rank]))
 		dtc_bell_ring(courier->bell, &courier->bells[rank]);
@@ -164,32 +176,43 @@ static void tell_lost(struct courier *courier, guint rank, const struct dtc_parc
 	deliver(&courier->asker, &lost);
 }
 
-/* To the asker, in the first rank. */
+/* To the asker, in the first rank, or to the helper. */
 static void take_for_asker(struct courier *courier, const struct dtc_parcel *parcel)
 {
-	if (parcel->letter.type == DTC_LETTER_LOST)
+	courier->parts += parcel->letter.type == DTC_LETTER_MADE && parcel->letter.at == 0;
+	if (parcel->letter.type == DTC_LETTER_LOST && courier->rank == 0)
 		courier->losses[parcel->letter.rank] = (enum dtc_letter_loss)parcel->letter.at;
 	deliver(&courier->asker, parcel);
 }
 
 static void take_from_owner(struct courier *courier, struct dtc_parcel *parcel)
 {
+	guint asker = parcel->letter.asker;
+
 	parcel->letter.rank = (uint32_t)courier->rank;
-	if (courier->rank == 0)
+	if (asker == (guint)courier->rank)
 		take_for_asker(courier, parcel);
-	else
-		send_to(courier, 0, parcel);
+	else if (asker < (guint)courier->size)
+		send_to(courier, (int)asker, parcel);
 }
 
-static void take_from_asker(struct courier *courier, const struct dtc_parcel *parcel)
+/* From the asker, or from the helper of this rank. */
+static void take_from_asker(struct courier *courier, struct dtc_parcel *parcel)
 {
 	guint rank = parcel->letter.rank;
 
+	if (courier->rank != 0 && dtc_letter_is_about_help(&parcel->letter)) {
+		parcel->letter.rank = (uint32_t)courier->rank;
+		send_to(courier, 0, parcel);
+		return;
+	}
 	if (rank >= (guint)courier->size)
 		return;
+	if (dtc_letter_is_for_owner(&parcel->letter))
+		parcel->letter.asker = (uint32_t)courier->rank;
 	if (courier->losses[rank])
 		tell_lost(courier, rank, parcel);
-	else if (rank == 0)
+	else if (rank == (guint)courier->rank)
 		deliver(&courier->owner, parcel);
 	else
 		send_to(courier, (int)rank, parcel);
@@ -208,12 +231,14 @@ static void take_from_rank(struct courier *courier, int from, const struct dtc_p
 		break;
 	case DTC_LETTER_ENDED:
 		courier->is_done[from] = true;
+		courier->bytes += parcel->letter.all;
+		courier->letters += parcel->letter.at;
 		break;
 	default:
-		if (courier->rank == 0)
-			take_for_asker(courier, parcel);
-		else
+		if (dtc_letter_is_for_owner(&parcel->letter))
 			deliver(&courier->owner, parcel);
+		else
+			take_for_asker(courier, parcel);
 	}
 }
 
@@ -226,8 +251,7 @@ static bool receive_from_ranks(struct courier *courier, struct dtc_parcel *parce
 	if (!is_there)
 		return false;
 	MPI_Recv(parcel, sizeof(*parcel), MPI_BYTE, status.MPI_SOURCE, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-	courier->bytes += measure(parcel);
-	courier->letters++;
+	count_letter(courier, status.MPI_SOURCE, parcel);
 	take_from_rank(courier, status.MPI_SOURCE, parcel);
 	return true;
 }
@@ -424,7 +448,7 @@ static void end_children(struct courier *courier)
 	close_outlet(&courier->asker);
 	end_child(courier, courier->ends->owner_id);
 	end_child(courier, courier->ends->asker_id);
-	ended.letter = (struct dtc_letter){ .type = DTC_LETTER_ENDED };
+	ended.letter = (struct dtc_letter){ .type = DTC_LETTER_ENDED, .all = courier->bytes, .at = courier->letters };
 	if (courier->rank != 0)
 		send_to(courier, 0, &ended);
 }
@@ -457,7 +481,11 @@ static void say_hello(struct courier *courier)
 {
 	struct dtc_parcel hello;
 
-	hello.letter = (struct dtc_letter){ .type = DTC_LETTER_HELLO, .all = (uint64_t)courier->size };
+	hello.letter = (struct dtc_letter){ .type = DTC_LETTER_HELLO,
+					    .all = (uint64_t)courier->size,
+					    .bytes = (uint32_t)MIN((gsize)courier->size, DTC_LETTER_DATA_MAX) };
+	for (uint32_t rank = 0; rank < hello.letter.bytes; rank++)
+		hello.data[rank] = courier->helps[rank];
 	deliver(&courier->asker, &hello);
 }
 
@@ -466,8 +494,8 @@ static void report_traffic(const struct courier *courier)
 	if (courier->rank == 0 && g_getenv(TRAFFIC_VARIABLE))
 		fprintf(stderr,
 			"dtrace-chain-mpi: %" G_GUINT64_FORMAT " bytes in %" G_GUINT64_FORMAT
-			" letters between ranks\n",
-			courier->bytes, courier->letters);
+			" letters between ranks, %" G_GUINT64_FORMAT " parts of helpers\n",
+			courier->bytes, courier->letters, courier->parts);
 }
 
 /* MPI waits for somebody who is not there. */
@@ -516,7 +544,10 @@ static void finalize(const struct courier *courier)
 	MPI_Finalize();
 }
 
-/* All know the bells of all; where those ring from whom letters come, there is less to be looked for. */
+/*
+ * All know the bells of all, and who has which processors; where those ring from whom letters come, there is less to be
+ * looked for.
+ */
 static void hang_bells(struct courier *courier)
 {
 	struct dtc_bell_name own;
@@ -524,8 +555,14 @@ static void hang_bells(struct courier *courier)
 	courier->bell = dtc_bell_new(&own);
 	courier->bells = g_new0(struct dtc_bell_name, courier->size);
 	MPI_Allgather(&own, sizeof(own), MPI_BYTE, courier->bells, sizeof(own), MPI_BYTE, MPI_COMM_WORLD);
+	struct dtc_helping_processors here;
+	g_autofree struct dtc_helping_processors *processors = g_new0(struct dtc_helping_processors, courier->size);
+	dtc_helping_get_processors(&here);
+	MPI_Allgather(&here, sizeof(here), MPI_BYTE, processors, sizeof(here), MPI_BYTE, MPI_COMM_WORLD);
+	courier->helps = g_new0(bool, courier->size);
+	bool is_helped = dtc_helping_choose(courier->bells, processors, (guint)courier->size, courier->helps);
 	courier->polling = &for_near;
-	for (int rank = 0; rank < (courier->rank == 0 ? courier->size : 1); rank++)
+	for (int rank = 0; rank < (courier->rank == 0 || is_helped ? courier->size : 1); rank++)
 		if (!dtc_bell_is_near(courier->bell, &courier->bells[rank]))
 			courier->polling = &for_far;
 }
@@ -554,7 +591,8 @@ int dtc_mpi_carry(const struct dtc_mpi_ends *ends, int *argc, char ***argv)
 	if (courier.rank == 0) {
 		say_hello(&courier);
 	} else {
-		close_outlet(&courier.asker);
+		if (!courier.helps[courier.rank])
+			close_outlet(&courier.asker);
 		close(courier.result);
 		courier.result = -1;
 	}
@@ -563,6 +601,7 @@ int dtc_mpi_carry(const struct dtc_mpi_ends *ends, int *argc, char ***argv)
 	finalize(&courier);
 	dtc_bell_free(courier.bell);
 	g_free(courier.bells);
+	g_free(courier.helps);
 	g_free(courier.ranks);
 	g_free(courier.losses);
 	g_free(courier.is_gone);

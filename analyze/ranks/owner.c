@@ -77,6 +77,18 @@ static struct bundle *open_bundle(const struct owner *owner, GVariant *options)
 	return bundle;
 }
 
+/* A helper is told what the asker was told, and has nothing changed. */
+static bool is_of_helper(const struct dtc_letter *letter)
+{
+	return letter->asker != 0;
+}
+
+static bool refuse_helper(const struct owner *owner, struct dtc_letter letter)
+{
+	letter.type = DTC_LETTER_FAILED;
+	return dtc_letter_send_variant(owner->end, letter, g_variant_new_bytestring("the asker has not asked that"));
+}
+
 /* An asker that begins again finds the bundle as it is. */
 static bool handle_open(struct owner *owner, struct dtc_letter letter, GVariant *options)
 {
@@ -84,6 +96,8 @@ static bool handle_open(struct owner *owner, struct dtc_letter letter, GVariant 
 	gsize bytes;
 
 	if (!bundle || !g_variant_equal(bundle->options, options)) {
+		if (is_of_helper(&letter))
+			return refuse_helper(owner, letter);
 		bundle = open_bundle(owner, options);
 		g_hash_table_insert(owner->bundles, GUINT_TO_POINTER(letter.of), bundle);
 	}
@@ -96,7 +110,8 @@ static bool handle_assign(struct owner *owner, struct dtc_letter letter, GVarian
 {
 	struct bundle *bundle = find_bundle(owner, letter.of);
 
-	if (!bundle || !bundle->bundle || (bundle->assigned && g_variant_equal(bundle->assigned, names)))
+	if (is_of_helper(&letter) || !bundle || !bundle->bundle ||
+	    (bundle->assigned && g_variant_equal(bundle->assigned, names)))
 		return true;
 	if (bundle->assigned) { /* others than those, of which it has the nodes */
 		g_autoptr(GVariant) options = g_variant_ref(bundle->options);
@@ -184,9 +199,11 @@ static bool handle_ask(struct owner *owner, struct dtc_letter letter, GVariant *
 	struct answered *answered = NULL;
 	if (bundle && bundle->bundle && bundle->assigned) {
 		answered = find_answered(bundle, question);
-		if (!answered)
+		if (!answered && !is_of_helper(&letter))
 			answered = answer(owner, bundle, question, &error);
 	}
+	if (!answered && is_of_helper(&letter))
+		return refuse_helper(owner, letter);
 	if (error) {
 		letter.type = DTC_LETTER_FAILED;
 		return dtc_letter_send_variant(owner->end, letter, g_variant_new_bytestring(error->message));
@@ -273,8 +290,7 @@ void dtc_owner_serve(int end, const char *program)
 	dtc_pulse_begin(end, is_busy);
 	while (goes_on && dtc_letter_receive(end, parcel)) {
 		g_atomic_int_set(is_busy, 1);
-		/* the asker is in the first rank, and from there it is not far */
-		parcel->letter.is_squeezed = parcel->letter.rank != 0;
+		parcel->letter.is_squeezed = parcel->letter.rank != parcel->letter.asker; /* else it is not far */
 		if (parcel->letter.type == DTC_LETTER_FETCH) {
 			goes_on = handle_fetch(&owner, parcel->letter);
 		} else {

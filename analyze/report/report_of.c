@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/report_of.h"
 
+#include "analyze/engine/findings_image.h"
+#include "analyze/engine/owners.h"
+#include "analyze/report/summary_image.h"
+
 /* So many requests share names and words: all of 13,000 of 200 nodes would keep 120 MiB of them. */
 #define BOOK_REQUESTS 256
 /* Each lane has a book. With many processors so few would make books instead of rows. */
 #define BOOK_REQUESTS_MIN 16
+/* Of all requests so many are a part of the work that processes share; or more, if there would be too many parts. */
+#define PART_REQUESTS 64
+#define PARTS_MAX 4096
 
 /* What --from +5s counts from, and so does what is shown. */
 static DtcClusterTime get_origin(const DtcEngine *engine, const struct dtc_question *question)
@@ -146,16 +153,117 @@ static void free_lanes(struct rows *rows)
 	g_free(rows->lanes);
 }
 
+/* All requests, which become rows. */
+struct listing {
+	const DtcEngine *engine;
+	DtcAllRequests *all;
+	DtcSummary *summary;
+	DtcFindings *findings;
+	struct dtc_skipped skipped;
+	guint part_requests; /* in each part */
+};
+
+static void add_skipped(struct dtc_skipped *to, const struct dtc_skipped *from)
+{
+	to->began_before += from->began_before;
+	to->ended_after += from->ended_after;
+	to->not_traced += from->not_traced;
+	to->parts += from->parts;
+}
+
+/* Those that the requests are set to (dtc_all_requests_set_range). */
+static bool add_some(struct listing *listing, GError **error)
+{
+	const struct dtc_answer *answer;
+	struct dtc_skipped skipped;
+	guint broken_count = 0;
+
+	while ((answer = dtc_all_requests_next(listing->all))) {
+		add_outside_findings(answer->findings, listing->findings);
+		if (answer->made)
+			dtc_summary_add(listing->summary, answer->made);
+		else
+			broken_count++;
+	}
+	if (!dtc_all_requests_finish(listing->all, &skipped, error))
+		return false;
+	skipped.not_traced += broken_count;
+	add_skipped(&listing->skipped, &skipped);
+	return true;
+}
+
+struct saved_skipped {
+	uint32_t began_before, ended_after, not_traced, parts;
+};
+
+static GBytes *make_part(void *data, guint part, GError **error)
+{
+	const struct listing *listing = data;
+	guint count = dtc_requests_get_count(dtc_engine_get_requests(listing->engine));
+	guint first = MIN(count, part * listing->part_requests), end = MIN(count, first + listing->part_requests);
+	g_autoptr(DtcSummary) summary = dtc_summary_new();
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
+	struct listing some = {
+		.engine = listing->engine, .all = listing->all, .summary = summary, .findings = findings
+	};
+
+	dtc_all_requests_set_range(listing->all, first, end);
+	if (!add_some(&some, error))
+		return NULL;
+	const struct saved_skipped saved = { some.skipped.began_before, some.skipped.ended_after,
+					     some.skipped.not_traced, some.skipped.parts };
+	const DtcFindings *const lists[] = { findings };
+	dtc_summary_save(summary, writer);
+	dtc_findings_save(lists, G_N_ELEMENTS(lists), writer);
+	dtc_image_add_copy(writer, "summary.skipped", sizeof(saved), &saved, 1);
+	return dtc_image_to_bytes(writer, error);
+}
+
+static bool take_part(void *data, GBytes *made, GError **error)
+{
+	struct listing *listing = data;
+	g_autoptr(DtcFindings) findings = dtc_findings_new();
+	gsize bytes;
+	const void *content = g_bytes_get_data(made, &bytes);
+	g_autoptr(DtcImage) image = dtc_image_from_bytes(content, bytes, "a part of the answer", error);
+	const struct saved_skipped *saved =
+		image ? dtc_image_get_one(image, "summary.skipped", sizeof(*saved), error) : NULL;
+
+	if (!saved || !dtc_findings_load(&findings, 1, image, error) ||
+	    !dtc_summary_load(listing->summary, image, error))
+		return false;
+	const struct dtc_skipped skipped = { .began_before = saved->began_before,
+					     .ended_after = saved->ended_after,
+					     .not_traced = saved->not_traced,
+					     .parts = saved->parts };
+	add_skipped(&listing->skipped, &skipped);
+	dtc_findings_move(listing->findings, findings);
+	return true;
+}
+
+/* With others, if there are any who help. */
+static bool list_all(struct listing *listing, GError **error)
+{
+	const struct dtc_owners *helped = dtc_engine_get_helped(listing->engine);
+	guint count = dtc_requests_get_count(dtc_engine_get_requests(listing->engine));
+
+	if (!helped)
+		return add_some(listing, error);
+	listing->part_requests = MAX(PART_REQUESTS, count / PARTS_MAX + 1);
+	const struct dtc_owners_work work = { (count + listing->part_requests - 1) / listing->part_requests, make_part,
+					      take_part, listing };
+	return helped->help->share(helped->data, &work, error);
+}
+
 bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const struct dtc_watch *watch,
 			 struct dtc_skipped *ret_skipped, DtcFindings *findings, GError **error)
 {
 	g_autoptr(DtcAllRequests) all = dtc_all_requests_new(engine, NULL, watch, error);
-	struct dtc_skipped skipped;
-	const struct dtc_answer *answer;
-	guint broken_count = 0;
 
 	if (!all)
 		return false;
+	struct listing listing = { .engine = engine, .all = all, .summary = summary, .findings = findings };
 	struct rows rows = {
 		.engine = engine,
 		.of = { dtc_engine_get_histories(engine), dtc_engine_get_node_names(engine),
@@ -164,20 +272,13 @@ bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const str
 	};
 	rows.lanes = g_new0(struct lane, rows.lane_count);
 	dtc_all_requests_set_rows(all, &(struct dtc_rows_maker){ make_row, free_report, &rows });
-	while ((answer = dtc_all_requests_next(all))) {
-		add_outside_findings(answer->findings, findings);
-		if (answer->made)
-			dtc_summary_add(summary, answer->made);
-		else
-			broken_count++;
-	}
+	bool is_listed = list_all(&listing, error);
 	free_lanes(&rows);
-	if (!dtc_all_requests_finish(all, &skipped, error))
+	if (!is_listed)
 		return false;
-	skipped.not_traced += broken_count;
-	guint count = dtc_requests_get_count(dtc_engine_get_requests(engine)) - skipped.parts;
-	add_skipped_findings(&skipped, count, findings);
-	*ret_skipped = skipped;
+	guint count = dtc_requests_get_count(dtc_engine_get_requests(engine)) - listing.skipped.parts;
+	add_skipped_findings(&listing.skipped, count, findings);
+	*ret_skipped = listing.skipped;
 	return true;
 }
 

@@ -19,8 +19,13 @@ static gpointer do_some(gpointer data)
 
 void dtc_threads_run(guint count, void (*do_part)(gpointer data, guint index), gpointer data)
 {
+	dtc_threads_run_on(g_get_num_processors(), count, do_part, data);
+}
+
+void dtc_threads_run_on(guint thread_count, guint count, void (*do_part)(gpointer data, guint index), gpointer data)
+{
 	struct run run = { .do_part = do_part, .data = data, .count = count };
-	guint wanted = MIN(g_get_num_processors(), count), started = 0;
+	guint wanted = MIN(thread_count, count), started = 0;
 	g_autofree GThread **threads = g_new0(GThread *, wanted + 1);
 	/* the caller's is one of them; what cannot be started is done by those that could */
 	while (started + 1 < wanted && (threads[started] = g_thread_try_new("part", do_some, &run, NULL)))

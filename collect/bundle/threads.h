@@ -13,3 +13,5 @@
  * first.
  */
 void dtc_threads_run(guint count, void (*do_part)(gpointer data, guint index), gpointer data);
+/* The same on up to so many threads, for parts that wait for something else than a processor. */
+void dtc_threads_run_on(guint thread_count, guint count, void (*do_part)(gpointer data, guint index), gpointer data);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Every command of the demo gives the same bytes and exit code with 1, 2 and 4 ranks as without MPI; also where files
-of what was read come whole, and what is printed of bytes that went between ranks is counted.
+of what was read come whole, and where ranks help with the answer; and what is printed of bytes that went between ranks
+is counted.
 usage: answers.py PROGRAM MPI-PROGRAM DEMO"""
 import concurrent.futures
 import json
@@ -56,6 +57,12 @@ def main():
         jobs = [(words, count, {}) for words in commands for count in (1, 2, 4)]
         jobs += [(words, 3, {}) for words in others]
         jobs += [(("requests", demo), 2, {"DTRACE_CHAIN_WHOLE_IMAGES": "1"})]
+        jobs += [(("requests", demo, "--limit", "0", "--format", "json"), count, ranks.HELP) for count in (2, 8)]
+        jobs += [(("requests", demo, "--limit", "0"), 2, {"DTRACE_CHAIN_WHOLE_IMAGES": "1", **ranks.HELP})]
+        jobs += [(words, 3, ranks.HELP) for words in (
+            ("compare", demo), ("compare", demo, demo), ("requests", demo, "--nodes", "web,client"),
+            ("requests", demo, "--reference", "backend", "--id-header", "x-none", "--format", "json"),
+            ("requests", demo, "--html", os.path.join(scratch, "NEW.html")))]
 
         def check(number):
             words, count, environment = jobs[number]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""No file of a recording is opened by two ranks, and none but by its owner: every call that opens one is watched.
+"""No file of a recording is opened by two ranks, and none but by its owner, who helps opens none: every call that
+opens one is watched.
 usage: opens.py PROGRAM MPI-PROGRAM DEMO"""
 import collections
 import os
@@ -44,7 +45,7 @@ def main():
             trace = os.path.join(scratch, "rank")
             watch = 'exec strace -f -qq -e trace=open,openat,openat2 -o "$0.$OMPI_COMM_WORLD_RANK" "$@"'
             words = ["sh", "-c", watch, trace, mpi, question[0], demo, *question[1:]]
-            code, _, errors = ranks.run(ranks.command(RANKS, *words))
+            code, _, errors = ranks.run(ranks.command(RANKS, *words), environment=ranks.HELP)
             if code != 0:
                 print("FAILED: %s: exit code %d: %s" % (question[0], code, errors.decode()))
                 failures += 1

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 TIMEOUT_S = 120
+HELP = {"DTRACE_CHAIN_MPI_HELP": "all"}  # by ranks that have the same processors, too
 
 
 def skip_without_mpirun():
@@ -42,7 +43,8 @@ def simulate(programs, folder, nodes, requests):
     return "requests", bundle, "--limit", "5", "--format", "json"
 
 
-Rank = collections.namedtuple("Rank", "carrier owner keeper asker")  # process ids; asker: None where there is none
+# process ids; asker: of other ranks than the first the helper; None where there is none
+Rank = collections.namedtuple("Rank", "carrier owner keeper asker")
 
 
 def read_stat(pid):

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Processes of ranks are stopped, so that they neither answer nor die: the run ends in time, with the others' nodes, a
 finding for each that is missing, and exit code 3; or with 1 and a reason where it is the first rank that has the
-answer; or whole, where another can be begun. A job that is suspended as a whole and goes on knows nothing of it.
-usage: stops.py PROGRAM MPI-PROGRAM DEMO SIM"""
+answer; or whole, where another can be begun, or who is stopped only helped. A job that is suspended as a whole and goes
+on knows nothing of it. usage: stops.py PROGRAM MPI-PROGRAM DEMO SIM"""
 import concurrent.futures
 import json
 import os
@@ -28,6 +28,9 @@ CASES = (
     ("a rank", lambda all: list(filter(None, all[1])), LOST),
     ("the first rank's owner", lambda all: [all[0].owner], LOST),
     ("the asker", lambda all: [all[0].asker], WHOLE),
+    ("a helper", lambda all: [all[1].asker], WHOLE),
+    ("all helpers and who keeps them", lambda all: [pid for rank in all[1:] for pid in (rank.asker, rank.keeper)],
+     WHOLE),
     ("who keeps it", lambda all: [all[0].keeper], FAILED),
     ("who carries for it", lambda all: [all[0].carrier], FAILED),
     ("the first rank", lambda all: list(all[0]), FAILED),
@@ -40,7 +43,7 @@ def wait_for_asker(ancestor):
     """All ranks; fewer if the run has ended before."""
     for _ in range(600):
         found = ranks.find_ranks(ancestor)
-        if len(found) == RANKS and found[0].asker:
+        if len(found) == RANKS and all(rank.asker for rank in found):
             break
         time.sleep(0.05)
     return found
@@ -61,13 +64,13 @@ def read(file):
 
 def run_and_stop(words, choose, moment_s, goes_on):
     """Exit code, output, errors, and the seconds since it was stopped, or went on."""
-    environment = ranks.environment(DTRACE_CHAIN_MPI_SILENCE=str(SILENCE_S))
+    environment = ranks.environment(DTRACE_CHAIN_MPI_SILENCE=str(SILENCE_S), **ranks.HELP)
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         with subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                               stderr=errors) as process:
             found = wait_for_asker(process.pid)
             time.sleep(moment_s)
-            pids = choose(found) if len(found) == RANKS and found[0].asker else []
+            pids = list(filter(None, choose(found))) if len(found) == RANKS and found[0].asker else []
             tell(pids, signal.SIGSTOP)
             if goes_on:
                 time.sleep(3 * SILENCE_S)

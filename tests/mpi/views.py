@@ -35,7 +35,8 @@ def main():
             for question in QUESTIONS:
                 words = [question[0], "bundle", *question[1:], "--width", "120"]
                 wanted = ranks.run([program, *words], cwd=os.path.join(scratch, "all"))
-                given = ranks.run(ranks.command(3, "sh", "-c", start, os.path.join(scratch, str(number)), mpi, *words))
+                given = ranks.run(ranks.command(3, "sh", "-c", start, os.path.join(scratch, str(number)), mpi, *words),
+                                  environment=ranks.HELP)
                 if given[:2] != wanted[:2]:
                     print("FAILED: %s: exit code %d, not %d: %s" % (
                         " ".join(words), given[0], wanted[0], given[2].decode()[-300:]))
