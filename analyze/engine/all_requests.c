@@ -76,7 +76,7 @@ DtcAllRequests *dtc_all_requests_new(const DtcEngine *engine, const struct dtc_p
 	guint count = dtc_requests_get_count(requests);
 	if (dtc_exchanges_get_count(dtc_engine_get_exchanges(engine)) == 0) {
 		g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_NOT_FOUND,
-			    "no readable HTTP in the captures (TLS and HTTP/2 are not readable)\n"
+			    "no readable HTTP in the captures (TLS is not readable)\n"
 			    "single requests are found by `dtrace-chain --request-id ID` with --mark-regex or --spans, "
 			    "or by --connection");
 		return NULL;

@@ -156,7 +156,7 @@ struct saved_exchange {
 	uint32_t method, target;
 	uint32_t identity_first, identity_count;
 	uint32_t flags; /* the bools, the first in the lowest bit */
-	uint32_t spare;
+	uint32_t stream;
 };
 _Static_assert(sizeof(struct saved_exchange) == 80, "written to files as it is");
 
@@ -204,6 +204,7 @@ static struct saved_exchange save_exchange(struct saving *saving, const struct d
 		.target = number_string(saving, x->target),
 		.identity_first = saving->identities->len,
 		.identity_count = x->identity_count,
+		.stream = x->stream,
 		.flags = (uint32_t)(x->has_request | x->request_complete << 1 | x->has_response << 2 |
 				    x->response_complete << 3 | x->is_first << 4),
 	};
@@ -290,6 +291,7 @@ static void load_exchange(DtcExchanges *exchanges, const struct loading *loading
 		.request_end_seq = saved->request_end_seq,
 		.response_seq = saved->response_seq,
 		.response_end_seq = saved->response_end_seq,
+		.stream = saved->stream,
 		.has_request = saved->flags & 1,
 		.request_complete = saved->flags >> 1 & 1,
 		.has_response = saved->flags >> 2 & 1,

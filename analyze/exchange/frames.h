@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The frames of HTTP/2 connections in a capture (RFC 9113, 4.1). Their heads are in clear text although the headers of
- * requests in them are compressed: a stream's id pairs a question with its answer, and tells what is neither.
+ * The frames of HTTP/2 connections in a capture (RFC 9113, 4.1): a stream's id pairs a question with its answer, and
+ * tells what is neither.
  */
 #pragma once
 

@@ -2,8 +2,10 @@
 #include "analyze/exchange/http.h"
 
 #include "analyze/exchange/http2.h"
+#include "analyze/exchange/http2_streams.h"
 #include "analyze/exchange/identity.h"
 #include "analyze/exchange/message.h"
+#include "analyze/exchange/open_exchange.h"
 #include "analyze/exchange/stream.h"
 
 #include <string.h>
@@ -16,21 +18,11 @@
 #define ECHO_NS 1000000
 #define ECHO_PACKETS 64
 
-/* A request that waits for its response, or an exchange one side of which is still being read. */
-struct open_exchange {
-	struct dtc_exchange exchange; /* strings owned here until it is given to the set */
-	GArray *identities;	      /* struct dtc_identity, strings owned; NULL: none */
-	uint32_t ack;		      /* of the packet with the request's first byte: what the client had received */
-	bool has_ack;
-	bool request_done;
-	bool response_done;
-};
-
 struct side {
 	struct dtc_tcp_stream stream;
 	struct dtc_http_message message;
-	struct open_exchange *open; /* whose message is being read, or NULL: between messages, or an orphan's */
-	bool is_seen;		    /* a packet of it was, since the connection was met */
+	struct dtc_open_exchange *open; /* whose message is being read, or NULL: between messages, or an orphan's */
+	bool is_seen;			/* a packet of it was, since the connection was met */
 };
 
 struct connection {
@@ -42,8 +34,9 @@ struct connection {
 	bool is_ended;		 /* reset, upgraded, or something else than HTTP */
 	bool is_echo;		 /* its first bytes were just seen under other ends */
 	bool look_again;	 /* it only looked like a message, in the middle of a connection */
-	GQueue unanswered;	 /* struct open_exchange *, in the order of the requests; no response has begun */
-	struct dtc_http2 *http2; /* by side, once it turned out to be that; NULL: it is not. Owned */
+	GQueue unanswered;	 /* struct dtc_open_exchange *, in the order of the requests; no response has begun */
+	struct dtc_http2 *http2; /* by side, once it turned out to be that; NULL: it is not. Owned, as the streams */
+	DtcHttp2Streams *streams;
 };
 
 /* In flows: what is known about a flow without a connection. */
@@ -59,10 +52,9 @@ struct DtcHttp {
 	DtcExchanges *exchanges;
 	DtcFrames *frames;
 	struct dtc_tcp_stream_budget budget;
-	guint64 connection_count; /* that carried HTTP */
 	guint64 tls_count;
-	guint64 http2_count;
-	guint64 http2_lost_count; /* of them lack frames */
+	guint64 http2_lost_count; /* connections of HTTP/2 that lack frames */
+	guint64 http2_unread_count;
 	guint64 upgraded_count;
 	guint64 lost_bytes;	  /* of HTTP connections, never captured */
 	guint64 cut_header_count; /* messages whose headers lie beyond the snapshot length */
@@ -92,31 +84,9 @@ static bool is_connection(const void *known)
 
 /* --- exchanges being read --- */
 
-static struct open_exchange *open_exchange_new(DtcHttp *http, const struct connection *c)
+static struct dtc_open_exchange *open_exchange_new(DtcHttp *http, const struct connection *c)
 {
-	struct open_exchange *open = g_new0(struct open_exchange, 1);
-	open->exchange.node = http->node;
-	open->exchange.flow = c->flow[c->client];
-	open->exchange.request_ns = open->exchange.request_end_ns = DTC_TIME_NONE;
-	open->exchange.response_ns = open->exchange.response_end_ns = DTC_TIME_NONE;
-	return open;
-}
-
-static void identity_clear(void *data)
-{
-	struct dtc_identity *identity = data;
-	g_free((void *)identity->source);
-	g_free((void *)identity->id);
-	g_free((void *)identity->value);
-}
-
-static void open_exchange_free(struct open_exchange *open)
-{
-	g_free((void *)open->exchange.method);
-	g_free((void *)open->exchange.target);
-	if (open->identities)
-		g_array_unref(open->identities);
-	g_free(open);
+	return dtc_open_exchange_new(http->node, c->flow[c->client]);
 }
 
 /*
@@ -128,50 +98,22 @@ static bool is_half_translated(const struct connection *c, guint side)
 	return c->is_echo && !c->side[side].is_seen;
 }
 
-static void open_exchange_emit(DtcHttp *http, const struct connection *c, struct open_exchange *open)
+static void open_exchange_emit(DtcHttp *http, const struct connection *c, struct dtc_open_exchange *open)
 {
 	if (!open->exchange.has_request && c->client >= 0 && is_half_translated(c, (guint)c->client)) {
-		open_exchange_free(open);
+		dtc_open_exchange_free(open);
 		return;
 	}
-	if (open->identities) {
-		open->exchange.identities = (const struct dtc_identity *)open->identities->data;
-		open->exchange.identity_count = open->identities->len;
-	}
-	dtc_exchanges_add(http->exchanges, &open->exchange);
-	open_exchange_free(open);
+	dtc_open_exchange_emit(open, http->exchanges);
 }
 
 /* The response of this exchange will not be seen (any more). */
-static void give_up_response(DtcHttp *http, struct connection *c, struct open_exchange *open)
+static void give_up_response(DtcHttp *http, struct connection *c, struct dtc_open_exchange *open)
 {
 	open->response_done = true;
 	if (c->side[c->client].open == open)
 		return; /* emitted when its request is read to the end */
 	open_exchange_emit(http, c, open);
-}
-
-static void add_identities(DtcHttp *http, struct open_exchange *open, const struct dtc_http_message *message)
-{
-	const char *source;
-	char id[DTC_REQUEST_TEXT_BYTES + 1], value[DTC_REQUEST_TEXT_BYTES + 1];
-	enum { MAX_IDENTITIES = 16 };
-	if (!dtc_identity_headers_match(http->headers, message->name, message->name_bytes, message->value,
-					message->value_bytes, &source, id, value))
-		return;
-	if (!open->identities) {
-		open->identities = g_array_new(FALSE, FALSE, sizeof(struct dtc_identity));
-		g_array_set_clear_func(open->identities, identity_clear);
-	}
-	for (guint i = 0; i < open->identities->len; i++) {
-		const struct dtc_identity *known = &g_array_index(open->identities, struct dtc_identity, i);
-		if (strcmp(known->source, source) == 0 && strcmp(known->value, value) == 0)
-			return; /* the response repeats it */
-	}
-	if (open->identities->len >= MAX_IDENTITIES)
-		return;
-	struct dtc_identity identity = { g_strdup(source), g_strdup(id), g_strdup(value) };
-	g_array_append_val(open->identities, identity);
 }
 
 /* --- connections --- */
@@ -189,7 +131,10 @@ static void connection_free(DtcHttp *http, struct connection *c)
 		dtc_http_message_clear(&c->side[i].message);
 	}
 	g_queue_clear(&c->unanswered);
+	for (guint i = 0; c->http2 && i < 2; i++)
+		dtc_http2_clear(&c->http2[i]);
 	g_free(c->http2);
+	dtc_http2_streams_free(c->streams);
 	g_free(c);
 }
 
@@ -218,7 +163,7 @@ static struct connection *connection_new(DtcHttp *http, uint32_t flow, uint32_t 
 static void message_gone(DtcHttp *http, struct connection *c, guint i, bool complete)
 {
 	struct side *side = &c->side[i];
-	struct open_exchange *open = side->open;
+	struct dtc_open_exchange *open = side->open;
 	side->open = NULL;
 	if (!open)
 		return;
@@ -243,13 +188,13 @@ static void connection_end(DtcHttp *http, struct connection *c, void *mark)
 			dtc_tcp_stream_is_at_end(&side->stream) && dtc_http_message_ends_with_stream(&side->message);
 		message_gone(http, c, i, complete);
 	}
-	struct open_exchange *open;
+	struct dtc_open_exchange *open;
 	while ((open = g_queue_pop_head(&c->unanswered)))
 		open_exchange_emit(http, c, open);
-	if (c->client >= 0)
-		http->connection_count++;
 	if (c->http2 && (c->http2[0].lost_count || c->http2[1].lost_count))
 		http->http2_lost_count++;
+	if (c->streams)
+		http->http2_unread_count += dtc_http2_streams_get_unread_count(c->streams);
 	set_flows(http, c, mark);
 	connection_free(http, c);
 }
@@ -262,25 +207,16 @@ static void lose_track(DtcHttp *http, struct connection *c, guint i)
 	dtc_http_message_resync(&c->side[i].message);
 }
 
-static void set_seen(int64_t *seen_ns, int64_t time_ns)
-{
-	if (time_ns != DTC_TIME_NONE && time_ns > *seen_ns)
-		*seen_ns = time_ns; /* a segment out of order may be older than the one that filled the hole */
-}
-
 static void begin_request(DtcHttp *http, struct connection *c, guint i)
 {
 	struct side *side = &c->side[i];
 	const struct dtc_http_message *message = &side->message;
 	if (g_queue_get_length(&c->unanswered) >= MAX_PIPELINED)
 		give_up_response(http, c, g_queue_pop_head(&c->unanswered));
-	struct open_exchange *open = open_exchange_new(http, c);
+	struct dtc_open_exchange *open = open_exchange_new(http, c);
 	struct dtc_exchange *e = &open->exchange;
-	char text[DTC_REQUEST_TEXT_BYTES + 1];
-	dtc_identity_clean(message->method, message->method_bytes, text);
-	e->method = g_strdup(text);
-	dtc_identity_clean(message->target, message->target_bytes, text);
-	e->target = g_strdup(text);
+	dtc_open_exchange_set_text(&e->method, message->method, message->method_bytes);
+	dtc_open_exchange_set_text(&e->target, message->target, message->target_bytes);
 	e->has_request = true;
 	e->request_seq = e->request_end_seq = message->begin_seq;
 	e->request_ns = e->request_end_ns = message->begin_ns;
@@ -297,17 +233,18 @@ static void begin_request(DtcHttp *http, struct connection *c, guint i)
  * response's first packet), and after a hole among the responses the requests that the client sent before it had
  * received all that lies before this response are the ones whose responses fell into the hole.
  */
-static struct open_exchange *take_request(DtcHttp *http, struct connection *c, const struct dtc_http_message *message)
+static struct dtc_open_exchange *take_request(DtcHttp *http, struct connection *c,
+					      const struct dtc_http_message *message)
 {
 	while (message->after_hole && g_queue_get_length(&c->unanswered) > 1) {
-		const struct open_exchange *first = g_queue_peek_nth(&c->unanswered, 0);
-		const struct open_exchange *second = g_queue_peek_nth(&c->unanswered, 1);
+		const struct dtc_open_exchange *first = g_queue_peek_nth(&c->unanswered, 0);
+		const struct dtc_open_exchange *second = g_queue_peek_nth(&c->unanswered, 1);
 		if (!first->has_ack || !second->has_ack || dtc_seq_distance(first->ack, second->ack) <= 0 ||
 		    dtc_seq_distance(second->ack, message->begin_seq) < 0)
 			break;
 		give_up_response(http, c, g_queue_pop_head(&c->unanswered));
 	}
-	const struct open_exchange *first = g_queue_peek_head(&c->unanswered);
+	const struct dtc_open_exchange *first = g_queue_peek_head(&c->unanswered);
 	if (!first)
 		return NULL;
 	if (message->has_begin_ack && dtc_seq_distance(first->exchange.request_seq, message->begin_ack) <= 0)
@@ -329,12 +266,10 @@ static void begin_response(DtcHttp *http, struct connection *c, guint i)
 	}
 	if (dtc_http_message_is_interim(message))
 		return; /* 100 Continue and its kin: the final response is still to come */
-	struct open_exchange *open = take_request(http, c, message);
+	struct dtc_open_exchange *open = take_request(http, c, message);
 	if (!open) {
 		open = open_exchange_new(http, c);
 		open->request_done = true;
-		open->exchange.method = g_strdup("");
-		open->exchange.target = g_strdup("");
 		open->exchange.request_seq = open->exchange.request_end_seq = message->begin_ack;
 		open->exchange.request_ns = open->exchange.request_end_ns = message->begin_ns;
 	}
@@ -350,15 +285,15 @@ static void begin_response(DtcHttp *http, struct connection *c, guint i)
 /* Extends the message being read to what was just consumed. */
 static void note_seen(struct connection *c, guint i, int64_t time_ns)
 {
-	struct open_exchange *open = c->side[i].open;
+	struct dtc_open_exchange *open = c->side[i].open;
 	if (!open)
 		return;
 	if ((int)i == c->client) {
 		open->exchange.request_end_seq = c->side[i].message.seq;
-		set_seen(&open->exchange.request_end_ns, time_ns);
+		dtc_open_exchange_set_seen(&open->exchange.request_end_ns, time_ns);
 	} else {
 		open->exchange.response_end_seq = c->side[i].message.seq;
-		set_seen(&open->exchange.response_end_ns, time_ns);
+		dtc_open_exchange_set_seen(&open->exchange.response_end_ns, time_ns);
 	}
 }
 
@@ -376,11 +311,11 @@ static bool agree_on_roles(DtcHttp *http, struct connection *c, guint i)
 	if (c->client >= 0 && (c->is_sure || !message->is_request))
 		return false;
 	if (c->client >= 0) {
-		struct open_exchange *open;
+		struct dtc_open_exchange *open;
 		for (guint k = 0; k < 2; k++)
 			message_gone(http, c, k, false);
 		while ((open = g_queue_pop_head(&c->unanswered)))
-			open_exchange_free(open);
+			dtc_open_exchange_free(open);
 		dtc_http_message_resync(&c->side[!i].message);
 	}
 	c->client = client;
@@ -390,8 +325,18 @@ static bool agree_on_roles(DtcHttp *http, struct connection *c, guint i)
 
 static void become_http2(DtcHttp *http, struct connection *c)
 {
+	const struct dtc_http2_streams_input input = {
+		.node = http->node,
+		.flow = { c->flow[0], c->flow[1] },
+		.is_of_begin = { begins_at_isn(http, c->flow[0]), begins_at_isn(http, c->flow[1]) },
+		.headers = http->headers,
+		.exchanges = http->exchanges,
+	};
+
 	c->http2 = g_new0(struct dtc_http2, 2);
-	http->http2_count++;
+	c->streams = dtc_http2_streams_new(&input);
+	for (guint i = 0; i < 2; i++)
+		dtc_http2_init(&c->http2[i], c->flow[i], http->frames, dtc_http2_streams_get_listener(c->streams, i));
 }
 
 /* False if the connection turned out to be something else and is not to be read on. */
@@ -418,7 +363,9 @@ static bool read_piece(DtcHttp *http, struct connection *c, guint i, const struc
 			break;
 		case DTC_HTTP_HEADER:
 			if (side->open)
-				add_identities(http, side->open, &side->message);
+				dtc_open_exchange_add_header(side->open, http->headers, side->message.name,
+							     side->message.name_bytes, side->message.value,
+							     side->message.value_bytes);
 			break;
 		case DTC_HTTP_END:
 			note_seen(c, i, piece->time_ns);
@@ -433,8 +380,8 @@ static bool read_piece(DtcHttp *http, struct connection *c, guint i, const struc
 			return false;
 		case DTC_HTTP_HTTP2:
 			become_http2(http, c);
-			dtc_http2_skip_preface(&c->http2[i], side->message.seq, http->frames, c->flow[i]);
-			dtc_http2_read(&c->http2[i], piece, input.used, http->frames, c->flow[i]);
+			dtc_http2_skip_preface(&c->http2[i], side->message.seq);
+			dtc_http2_read(&c->http2[i], piece, input.used);
 			return true;
 		case DTC_HTTP_CUT:
 			http->cut_header_count++;
@@ -463,7 +410,7 @@ static void drain(DtcHttp *http, struct connection *c, guint i)
 		if (piece.kind == DTC_PIECE_LOST && c->client >= 0 && !is_half_translated(c, i))
 			http->lost_bytes += piece.bytes;
 		if (c->http2)
-			dtc_http2_read(&c->http2[i], &piece, 0, http->frames, c->flow[i]);
+			dtc_http2_read(&c->http2[i], &piece, 0);
 		else if (!read_piece(http, c, i, &piece))
 			c->is_ended = true;
 	}
@@ -568,6 +515,8 @@ void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *cap
 		if (segment.bytes == 0 || !(c = meet(http, flow, &segment)))
 			return;
 		c->is_echo = is_echo_of_another(http, packet);
+		if (c->is_echo && c->streams)
+			dtc_http2_streams_set_echo(c->streams);
 	}
 	guint i = c->flow[0] == flow ? 0 : 1;
 	struct side *side = &c->side[i], *other = &c->side[!i];
@@ -602,12 +551,13 @@ static void add_findings(const DtcHttp *http, const char *node, DtcFindings *fin
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
 				 "%" G_GUINT64_FORMAT " connections are TLS; identities need --mark-regex or --spans",
 				 http->tls_count);
-	if (http->http2_count > 0)
-		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, node,
-				 "%" G_GUINT64_FORMAT
-				 " connections are HTTP/2, whose headers are compressed; identities "
-				 "need --mark-regex or --spans",
-				 http->http2_count);
+	if (http->http2_unread_count > 0)
+		dtc_findings_add(
+			findings, DTC_SEVERITY_INFO, false, node,
+			"of %" G_GUINT64_FORMAT
+			" questions and answers of HTTP/2 method or status are not known: their connections began "
+			"before the capture, or packets are missing",
+			http->http2_unread_count);
 	if (http->http2_lost_count > 0)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, node,
 				 "of %" G_GUINT64_FORMAT

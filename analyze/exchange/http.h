@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Finds HTTP/1.x exchanges in a capture while it is read. Any port; a connection is HTTP if it begins like it, or,
- * where its begin was not captured, if a segment begins like a message. Bodies are skipped by their length and never
- * stored. A flow that is not HTTP costs one pointer after its first bytes; an open HTTP connection costs about a
- * kilobyte and what waits for lost segments, which is bounded per stream and altogether.
+ * Finds exchanges of HTTP/1.x and HTTP/2 in a capture while it is read. Any port; a connection is HTTP if it begins
+ * like it, or, where its begin was not captured, if a segment begins like a message. Bodies are skipped by their length
+ * and never stored. A flow that is not HTTP costs one pointer after its first bytes; an open HTTP connection costs
+ * about a kilobyte and what waits for lost segments, which is bounded per stream and altogether.
  *
  * Loss is lived with: a hole inside a body of known length is stepped over, a hole elsewhere ends the message and the
  * next segment that begins like a message is where it goes on. Responses meet requests in order on the connection, and
  * after a hole by what the peer had acknowledged.
  *
- * Of HTTP/2 the heads of the frames are kept (frames.h), since requests in it cannot be read.
+ * Of HTTP/2 the heads of the frames are kept as well (frames.h): they tell what is whose where many ask at once.
  */
 #pragma once
 

@@ -102,7 +102,7 @@ static void set_not_found(const DtcRequests *requests, const char *wanted, GErro
 				       "that does with --id-header",
 				       exchange_count);
 	} else if (dtc_exchanges_get_capture_count(exchanges) > 0) {
-		g_string_append(hint, "the captures hold no readable HTTP (TLS and HTTP/2 are not readable); tell "
+		g_string_append(hint, "the captures hold no readable HTTP (TLS is not readable); tell "
 				      "where the id is with --mark-regex or --spans, or ask by --connection or "
 				      "--thread NODE:TID");
 	} else {

@@ -22,7 +22,7 @@ struct dtc_identity {
 	const char *value; /* the whole value, printable; the same string as id where they are equal */
 };
 
-/* One request and its response on one connection, as one node's capture shows it. */
+/* One request and its response on one connection, or in one stream of it, as one node's capture shows it. */
 struct dtc_exchange {
 	guint node;
 	uint32_t flow;	      /* in the node's capture packets: client -> server; its reverse carries the response */
@@ -30,6 +30,7 @@ struct dtc_exchange {
 	uint32_t request_end_seq;  /* after its last byte, as far as it was seen */
 	uint32_t response_seq;	   /* valid if has_response; the final response, not an interim one (1xx) */
 	uint32_t response_end_seq; /* after the last byte of the response seen */
+	uint32_t stream;	   /* of HTTP/2, in which both are; 0: they have the connection for themselves */
 	bool has_request;	   /* false: the capture shows only the response (it began too late, or lost packets) */
 	bool request_complete;	   /* its end is known and was seen */
 	bool has_response;
