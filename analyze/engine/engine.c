@@ -36,10 +36,13 @@ static int64_t capture_to_cluster(gconstpointer data, guint node, int64_t captur
 
 static void set_requests(DtcEngine *engine)
 {
+	const DtcPackets *const *captures = (const DtcPackets *const *)engine->recordings.captures;
+	g_autoptr(DtcClients) clients = dtc_clients_new(engine->links, captures);
 	const struct dtc_anonymous_input anonymous = {
-		.captures = (const DtcPackets *const *)engine->recordings.captures,
+		.captures = captures,
 		.to_cluster = capture_to_cluster,
 		.data = engine,
+		.clients = clients,
 	};
 	engine->requests = dtc_requests_new(engine->recordings.exchanges, &anonymous);
 }

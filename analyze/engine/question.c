@@ -144,7 +144,7 @@ bool dtc_question_is_part(const struct dtc_question *question)
 	if (!question->request->is_inner)
 		return false;
 	if (client->file != DTC_NONE && asked != DTC_NONE)
-		return dtc_serving_find_owned(question->serving, client->node, asked) != NULL;
+		return dtc_serving_find_owned(question->serving, client->node, asked, root->exchange->stream) != NULL;
 	return server->file != DTC_NONE && server->thread != DTC_NONE && serves(question->serving, server);
 }
 

@@ -62,7 +62,7 @@ static guint find_owner(const struct dtc_traverse *t, uint32_t call)
 {
 	const struct dtc_owned *owned = !t->of->serving || call == DTC_NONE
 						? NULL
-						: dtc_serving_find_owned(t->of->serving, t->stand.node, call);
+						: dtc_serving_find_owned(t->of->serving, t->stand.node, call, 0);
 	return owned ? owned->request + 1 : 0;
 }
 

@@ -149,7 +149,7 @@ static bool asked_for_no_other(const struct dtc_traverse *t, guint node, uint32_
 	const struct dtc_call *call = dtc_history_get_call(dtc_links_get_history(t->links, node), ask, &place);
 	struct dtc_arrival acted_on;
 	guint count;
-	const struct dtc_owned *owned = dtc_serving_find_owned(t->of->serving, node, ask);
+	const struct dtc_owned *owned = dtc_serving_find_owned(t->of->serving, node, ask, 0);
 	if (owned && owned->request + 1 != t->stand.owner)
 		return false;
 	const struct dtc_served *spans = dtc_serving_get(t->of->serving, node, call->thread, &count);
@@ -187,8 +187,9 @@ static const struct dtc_owned *find_own(const struct dtc_traverse *t, uint32_t c
 {
 	const struct dtc_stand *stand = &t->stand;
 	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
-	const struct dtc_owned *owned =
-		!t->of->serving || call == DTC_NONE ? NULL : dtc_serving_find_owned(t->of->serving, stand->node, call);
+	const struct dtc_owned *owned = !t->of->serving || call == DTC_NONE
+						? NULL
+						: dtc_serving_find_owned(t->of->serving, stand->node, call, 0);
 	if (!owned || owned->read == DTC_NONE || dtc_history_copy_call(h, call).thread != stand->thread ||
 	    !dtc_arrival_find_for_read(t->links, stand->node, owned->read, ret_own) || ret_own->time_ns > stand->at_ns)
 		return NULL;

@@ -199,7 +199,7 @@ static void find_client(const struct dtc_usage_build *build, const DtcServing *s
 	service->client = build->thread_process[sender.node][sender.thread];
 	service->exact = sender.exact;
 	const struct dtc_owned *owned =
-		sender.call == DTC_NONE ? NULL : dtc_serving_find_owned(serving, sender.node, sender.call);
+		sender.call == DTC_NONE ? NULL : dtc_serving_find_owned(serving, sender.node, sender.call, 0);
 	service->parent = owned ? owned->request : DTC_NONE;
 }
 

@@ -89,8 +89,9 @@ char *dtc_anonymous_name(const struct dtc_exchange *exchange, const struct dtc_a
 	int64_t captured_ns = exchange->has_request ? exchange->request_ns : exchange->response_ns;
 	int64_t at_ns = input->to_cluster ? input->to_cluster(input->data, exchange->node, captured_ns) : captured_ns;
 	int64_t day_s = (at_ns / NS_PER_S) % 86400, us = at_ns % NS_PER_S / 1000;
-	return g_strdup_printf("%s-%s@%02d:%02d:%02d.%06d", client, server, (int)(day_s / 3600), (int)(day_s / 60 % 60),
-			       (int)(day_s % 60), (int)us);
+	g_autofree char *name = g_strdup_printf("%s-%s@%02d:%02d:%02d.%06d", client, server, (int)(day_s / 3600),
+						(int)(day_s / 60 % 60), (int)(day_s % 60), (int)us);
+	return exchange->stream ? g_strdup_printf("%s/%u", name, exchange->stream) : g_steal_pointer(&name);
 }
 
 /* ---- who asks while it is asked ---- */
@@ -122,7 +123,8 @@ bool *dtc_anonymous_find_inner(const DtcExchanges *exchanges, const struct dtc_a
 		node = e->node;
 		const struct dtc_flow *flow = get_flow(e, input);
 		const int64_t *until_ns = g_hash_table_lookup(busy_until, flow->source);
-		inner[n] = until_ns && *until_ns >= e->request_ns;
+		inner[n] = until_ns && *until_ns >= e->request_ns &&
+			   !(input->clients && dtc_clients_has_only_asked(input->clients, e));
 		note_server(busy_until, e, flow);
 	}
 	return inner;

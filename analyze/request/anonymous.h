@@ -7,6 +7,7 @@
 #pragma once
 
 #include "analyze/exchange/exchanges.h"
+#include "analyze/request/clients.h"
 
 #include <glib.h>
 
@@ -17,6 +18,7 @@ struct dtc_anonymous_input {
 	const DtcPackets *const *captures; /* NULL: none */
 	int64_t (*to_cluster)(gconstpointer data, guint node, int64_t capture_ns);
 	gconstpointer data;
+	DtcClients *clients; /* NULL: only addresses tell */
 };
 
 /*
@@ -24,7 +26,7 @@ struct dtc_anonymous_input {
  */
 void dtc_anonymous_assign(const DtcExchanges *exchanges, const struct dtc_anonymous_input *input, uint32_t *row_of,
 			  guint *row_count);
-/* "10.0.0.1:51700-10.0.0.2:80@09:58:31.598123" (UTC). Caller frees. */
+/* "10.0.0.1:51700-10.0.0.2:80@09:58:31.598123" (UTC), of HTTP/2 with its stream: ".../3". Caller frees. */
 char *dtc_anonymous_name(const struct dtc_exchange *exchange, const struct dtc_anonymous_input *input);
 /*
  * Whether the client of each exchange, by the same capture, was a server of another exchange under way when it asked.

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/next_act.h"
 
+#include "analyze/edge/room.h"
 #include "analyze/exchange/endpoint.h"
 
 /* Questions that one request asks one after the other; calls of one turn. */
 #define ACTS_MAX 64
 #define TURN_CALLS 4096
+#define ROOM_CALLS 16 /* from such a poll to the write */
 
 /* A loop waits there for what comes next. It may look for more without waiting when it has work at hand. */
 static bool ends_turn(const struct dtc_call *call)
@@ -17,6 +19,22 @@ static bool moves(const DtcHistory *h, const struct dtc_call *call, enum dtc_cal
 {
 	return call->kind == kind && call->result > 0 && call->file != DTC_NONE &&
 	       dtc_history_get_file(h, call->file)->kind == DTC_FILE_SOCKET;
+}
+
+/* It only asks whether there is room for what the thread writes next. */
+static bool asks_for_room(const DtcHistory *h, const struct dtc_thread *thread, uint32_t poll)
+{
+	uint32_t end = MIN(thread->call_first + thread->call_count, poll + ROOM_CALLS);
+
+	for (uint32_t i = poll + 1; i < end; i++) {
+		struct dtc_call place;
+		const struct dtc_call *call = dtc_history_get_call(h, i, &place);
+		if (moves(h, call, DTC_CALL_READ))
+			return false;
+		if (moves(h, call, DTC_CALL_WRITE))
+			return dtc_room_find_poll(h, i) <= poll;
+	}
+	return false;
 }
 
 /* True when a look ends at its limit, which is counted. */
@@ -55,7 +73,7 @@ static uint32_t find_act(const DtcLinks *links, const DtcHistory *h, uint32_t re
 	for (uint32_t i = read + 1; i < end && !is_too_far(links, i - read); i++) {
 		struct dtc_call call_place;
 		const struct dtc_call *call = dtc_history_get_call(h, i, &call_place);
-		if (ends_turn(call) || moves(h, call, DTC_CALL_READ))
+		if ((ends_turn(call) && !asks_for_room(h, thread, i)) || moves(h, call, DTC_CALL_READ))
 			break;
 		if (!moves(h, call, DTC_CALL_WRITE))
 			continue;

@@ -122,6 +122,13 @@ void dtc_serving_cut(const DtcServing *serving, guint request, guint node, uint3
 		     begin_ns, end_ns);
 }
 
+bool dtc_serving_is_client(const DtcServing *serving, guint request, guint node, uint32_t thread)
+{
+	const struct dtc_life *life = g_hash_table_lookup(serving->lives, GUINT_TO_POINTER(request));
+
+	return life && life->node == node && life->client == thread;
+}
+
 static const DtcHistory *get_history(const DtcServing *serving, guint node)
 {
 	return dtc_links_get_history(serving->links, node);
@@ -162,26 +169,29 @@ static bool add_mark_of(DtcServing *serving, guint node, const struct mark *mark
 	return true;
 }
 
-static bool add_mark(DtcServing *serving, guint node, uint32_t call, guint request, bool ends)
+static void add_mark(DtcServing *serving, guint node, uint32_t call, uint32_t stream, guint request, bool ends)
 {
-	const struct mark mark = { .call = call, .request = request, .other = DTC_NO_REQUEST, .ends = ends };
+	const struct mark mark = {
+		.call = call, .stream = stream, .request = request, .other = DTC_NO_REQUEST, .ends = ends
+	};
 
-	return add_mark_of(serving, node, &mark);
+	add_mark_of(serving, node, &mark);
 }
 
 void dtc_serving_add_call(DtcServing *serving, guint node, uint32_t call, guint request, bool ends)
 {
 	g_assert(!serving->is_sealed);
-	add_mark(serving, node, call, request, ends);
+	add_mark(serving, node, call, 0, request, ends);
 }
 
 /* Whoever accepts a connection, and may hand it on, works for its first request. */
 static void add_accept(DtcServing *serving, guint node, uint32_t file, guint request)
 {
-	add_mark(serving, node, dtc_history_get_file(get_history(serving, node), file)->accept, request, false);
+	add_mark(serving, node, dtc_history_get_file(get_history(serving, node), file)->accept, 0, request, false);
 }
 
-static void add_side(DtcServing *serving, guint request, const struct dtc_hop_side *side)
+/* stream: in which it asks and is answered, or 0. */
+static void add_side(DtcServing *serving, guint request, const struct dtc_hop_side *side, uint32_t stream)
 {
 	struct end end = { side->node, side->file, request };
 
@@ -189,11 +199,11 @@ static void add_side(DtcServing *serving, guint request, const struct dtc_hop_si
 		return;
 	g_hash_table_insert(serving->ends, g_memdup2(&end, sizeof(end)), CAPTURED);
 	/* the last one first: a call that is both keeps what it ends */
-	add_mark(serving, side->node, side->response_last_call, request, true);
-	add_mark(serving, side->node, side->connect_call, request, false);
-	add_mark(serving, side->node, side->request_first_call, request, false);
-	add_mark(serving, side->node, side->request_last_call, request, false);
-	add_mark(serving, side->node, side->response_first_call, request, false);
+	add_mark(serving, side->node, side->response_last_call, stream, request, true);
+	add_mark(serving, side->node, side->connect_call, 0, request, false);
+	add_mark(serving, side->node, side->request_first_call, stream, request, false);
+	add_mark(serving, side->node, side->request_last_call, stream, request, false);
+	add_mark(serving, side->node, side->response_first_call, stream, request, false);
 }
 
 void dtc_serving_add(DtcServing *serving, guint request, const struct dtc_place *place)
@@ -204,12 +214,13 @@ void dtc_serving_add(DtcServing *serving, guint request, const struct dtc_place 
 		const struct dtc_hop *hop = &g_array_index(place->hops, struct dtc_hop, i);
 		/* a proxy goes on with an answer that it has read */
 		struct dtc_hop_side client = hop->client;
+		uint32_t stream = hop->exchange->stream;
 		if (hop->parent != G_MAXUINT && client.file != DTC_NONE) {
-			add_mark(serving, client.node, client.response_last_call, request, false);
+			add_mark(serving, client.node, client.response_last_call, stream, request, false);
 			client.response_last_call = DTC_NONE;
 		}
-		add_side(serving, request, &client);
-		add_side(serving, request, &hop->server);
+		add_side(serving, request, &client, stream);
+		add_side(serving, request, &hop->server, stream);
 		if (hop->server.file != DTC_NONE && hop->exchange->is_first)
 			add_accept(serving, hop->server.node, hop->server.file, request);
 	}
@@ -406,7 +417,7 @@ const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, 
 	return worker && worker->spans->len ? &g_array_index(worker->spans, struct dtc_served, 0) : NULL;
 }
 
-const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint node, uint32_t write)
+const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint node, uint32_t write, uint32_t stream)
 {
 	struct dtc_call call_place;
 	const struct dtc_call *call = dtc_history_get_call(get_history(serving, node), write, &call_place);
@@ -416,7 +427,10 @@ const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint 
 		return NULL;
 	const struct dtc_owned *owned = (const struct dtc_owned *)(const void *)worker->owned->data;
 	guint i = DTC_BISECT(k, 0, worker->owned->len, owned[k].call < write);
-	return i < worker->owned->len && owned[i].call == write ? &owned[i] : NULL;
+	for (; i < worker->owned->len && owned[i].call == write; i++)
+		if (!stream || !owned[i].stream || owned[i].stream == stream)
+			return &owned[i];
+	return NULL;
 }
 
 bool dtc_serving_has_asked(const DtcServing *serving, guint request, guint node, int32_t pid, int64_t begin_ns,

@@ -48,6 +48,7 @@ struct dtc_owned {
 	uint32_t call;
 	guint request;
 	uint32_t read;	  /* the last call before it with which this thread took bytes of the request; DTC_NONE: none */
+	uint32_t stream;  /* of several in which the call asks or answers; 0: it has none */
 	bool is_inferred; /* one of the two is the request's by the order of calls only */
 	guint other;	  /* as of a span */
 };
@@ -73,8 +74,11 @@ void dtc_serving_seal(DtcServing *serving, bool follows);
 const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, uint32_t thread, guint *ret_count);
 /* No call of the thread tells for whom it works: all its spans are inherited from those who woke it. */
 bool dtc_serving_only_inherits(const DtcServing *serving, guint node, uint32_t thread);
-/* Whose a write of bytes or a connect is, and what its thread had read for that request. Borrowed; NULL: not known. */
-const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint node, uint32_t write);
+/*
+ * Whose a write of bytes or a connect is, and what its thread had read for that request; of what it writes in a stream,
+ * or if that is 0 of the first one. Borrowed; NULL: not known.
+ */
+const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint node, uint32_t write, uint32_t stream);
 /* Whether a process wrote or connected to others for a request, within a span (node time). */
 bool dtc_serving_has_asked(const DtcServing *serving, guint request, guint node, int32_t pid, int64_t begin_ns,
 			   int64_t end_ns);

@@ -48,6 +48,7 @@ struct scan {
 	int64_t since_ns;
 	guint turn_request; /* whose bytes were read in this turn of the loop; NOBODY: nobody's yet */
 	bool is_turn_mixed; /* of several requests */
+	bool is_at_once;    /* with one call: nothing tells for which of these it acts first */
 	bool is_put_off;    /* it has read all that there was before it acts: it looked for more since its last read */
 	struct dtc_turn_order order;
 	GHashTable
@@ -57,12 +58,16 @@ struct scan {
 	bool is_last;
 };
 
+/* A call that answers in several streams is the first one's. */
 static void add_span(struct scan *scan, guint request, guint other, int64_t end_ns, bool leads)
 {
 	struct dtc_served span = { scan->since_ns, end_ns, request, leads, other };
+	const GArray *spans = scan->worker->spans;
 
 	if (!scan->is_last || request >= STRANGER) /* only what the last scan leaves is looked at */
 		return;
+	if (spans->len)
+		span.begin_ns = MAX(span.begin_ns, g_array_index(spans, struct dtc_served, spans->len - 1).end_ns);
 	dtc_serving_cut(scan->serving, request, scan->worker->node, scan->worker->thread, &span.begin_ns, &span.end_ns);
 	if (span.end_ns > span.begin_ns)
 		g_array_append_val(scan->worker->spans, span);
@@ -188,16 +193,13 @@ static bool has_stream(const struct scan *scan, uint32_t call, uint32_t stream)
 	return false;
 }
 
-/* The next write, or read, of data on the same connection and stream; DTC_NONE: none that is near. */
-static uint32_t find_next(const struct scan *scan, const struct moved *moved, bool written)
+/* The next write, or read, of data on a connection and stream after a time; DTC_NONE: none that is near. */
+static uint32_t find_next(const struct scan *scan, uint32_t file, uint32_t stream, bool written, int64_t time_ns)
 {
-	const DtcFileCalls *calls =
-		dtc_links_get_file_calls(scan->serving->links, scan->worker->node, moved->call->file);
-	uint32_t next = dtc_file_calls_find_moved(calls, written, moved->call->begin_ns);
+	const DtcFileCalls *calls = dtc_links_get_file_calls(scan->serving->links, scan->worker->node, file);
+	uint32_t next = dtc_file_calls_find_moved(calls, written, time_ns);
 
-	if (!moved->stream)
-		return next;
-	for (guint seen = 0; next != DTC_NONE && !has_stream(scan, next, moved->stream); seen++) {
+	for (guint seen = 0; stream && next != DTC_NONE && !has_stream(scan, next, stream); seen++) {
 		if (seen == STREAM_CALLS) {
 			dtc_links_note_limit(scan->serving->links, DTC_LIMIT_TURN);
 			return DTC_NONE;
@@ -211,7 +213,7 @@ static uint32_t find_next(const struct scan *scan, const struct moved *moved, bo
 
 static bool will_answer(const struct scan *scan, const struct moved *read)
 {
-	uint32_t write = find_next(scan, read, true);
+	uint32_t write = find_next(scan, read->call->file, read->stream, true, read->call->begin_ns);
 
 	return write != DTC_NONE && dtc_history_copy_call(scan->history, write).thread == scan->worker->thread;
 }
@@ -251,7 +253,7 @@ static void scan_poll(struct scan *scan, const struct dtc_call *call)
 	}
 	if (call->argument) { /* a loop that has work at hand looks for more without waiting */
 		scan->turn_request = NOBODY;
-		scan->is_turn_mixed = false;
+		scan->is_turn_mixed = scan->is_at_once = false;
 		dtc_turn_order_clear(&scan->order);
 	}
 	if (!dtc_questions_get_only(scan->questions, &channel)) {
@@ -328,12 +330,13 @@ static void scan_read(struct scan *scan, const struct moved *moved)
 		note_hop_end(scan, call, false);
 }
 
-static void note_owned(struct scan *scan, const struct connection *c, uint32_t id)
+static void note_owned(struct scan *scan, const struct connection *c, uint32_t id, uint32_t stream)
 {
 	const struct dtc_owned *read = g_hash_table_lookup(scan->reads, GUINT_TO_POINTER(scan->current));
 	struct dtc_owned owned = { .call = id,
 				   .request = scan->current,
 				   .read = read ? read->read : DTC_NONE,
+				   .stream = stream,
 				   .is_inferred = c->by_order || (read && read->is_inferred),
 				   .other = scan->other };
 
@@ -354,7 +357,7 @@ struct asked {
 
 static struct asked get_asked(const struct scan *scan, const struct moved *write)
 {
-	uint32_t answer = find_next(scan, write, false);
+	uint32_t answer = find_next(scan, write->call->file, write->stream, false, write->call->begin_ns);
 
 	return (struct asked){ scan, write->call->begin_ns,
 			       answer == DTC_NONE ? INT64_MIN : dtc_history_copy_call(scan->history, answer).end_ns };
@@ -375,18 +378,27 @@ static bool may_be_for(gconstpointer data, guint request)
 }
 
 /* The open question whose answer a question to others leads to: its request, or STRANGER. */
-static guint find_led_to(const struct scan *scan, const struct dtc_call *write, uint32_t id)
+static guint find_led_to(struct scan *scan, const struct dtc_call *write, uint32_t id)
 {
 	uint32_t answer = dtc_next_act_find_answer(scan->serving->links, scan->worker->node, id);
 	if (answer == DTC_NONE)
 		return STRANGER;
-	uint32_t file = dtc_history_copy_call(scan->history, answer).file;
-	if (!dtc_questions_is_open(scan->questions, file))
+	uint32_t file = dtc_history_copy_call(scan->history, answer).file, channel = file, stream = 0;
+	struct dtc_streams streams;
+	dtc_streams_look(scan->serving->links, scan->worker->node, answer, &streams);
+	if (streams.is_known) {
+		if (streams.count != 1)
+			return STRANGER;
+		stream = streams.streams[0];
+		channel = get_channel(scan, file, stream);
+	}
+	if (!dtc_questions_is_open(scan->questions, channel))
 		return STRANGER;
-	const struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(file));
-	const DtcFileCalls *calls = dtc_links_get_file_calls(scan->serving->links, scan->worker->node, file);
+	const struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(channel));
 
-	return dtc_file_calls_find_moved(calls, true, write->begin_ns) == answer ? c->request : STRANGER;
+	/* a stream has one answer, and on any other connection it is the next one */
+	bool is_its = stream || find_next(scan, file, 0, true, write->begin_ns) == answer;
+	return is_its ? c->request : STRANGER;
 }
 
 /*
@@ -395,7 +407,7 @@ static guint find_led_to(const struct scan *scan, const struct dtc_call *write, 
  * that wait for nobody yet. The other one is set where two of these disagree, or where a second request stands in the
  * same row: then nothing tells for which of the two it was.
  */
-static guint find_asker(const struct scan *scan, const struct connection *c, const struct asked *asked,
+static guint find_asker(struct scan *scan, const struct connection *c, const struct asked *asked,
 			const struct dtc_call *write, uint32_t id, guint *ret_other)
 {
 	guint led_to = find_led_to(scan, write, id), first = STRANGER, other;
@@ -423,6 +435,12 @@ static guint find_asker(const struct scan *scan, const struct connection *c, con
 	return first;
 }
 
+/* The request that the thread sends itself: whatever else it asks is not for that. h2load has many open at once. */
+static bool is_its_own(const struct scan *scan, guint request)
+{
+	return dtc_serving_is_client(scan->serving, request, scan->worker->node, scan->worker->thread);
+}
+
 /* Bytes for others, which nothing but the order of the calls gives to a request. */
 static void scan_question(struct scan *scan, struct connection *c, const struct moved *moved)
 {
@@ -431,17 +449,20 @@ static void scan_question(struct scan *scan, struct connection *c, const struct 
 	if (c->answered) {
 		c->by_order = false;
 		c->other = DTC_NO_REQUEST;
+	} else if (is_its_own(scan, c->request)) { /* it goes on with what it asks */
+		become(scan, c->request, c->other, call->begin_ns);
+		return;
 	}
 	if (c->is_new || (scan->current == NOBODY && !c->answered)) /* it had to be waited for */
 		become(scan, c->request, c->other, call->begin_ns);
 	const struct asked asked = get_asked(scan, moved);
-	if (scan->current < STRANGER && !may_be_for(&asked, scan->current)) {
+	if (scan->current < STRANGER && (!may_be_for(&asked, scan->current) || is_its_own(scan, scan->current))) {
 		become(scan, STRANGER, DTC_NO_REQUEST, call->begin_ns);
 		c->is_new = false;
 	}
 	/* a turn with the bytes of several requests acts in the order in which it read them */
-	bool is_next = scan->is_turn_mixed && scan->is_put_off && !c->is_new &&
-		       dtc_turn_order_get(&scan->order, STRANGER) < STRANGER;
+	bool is_next = !c->is_new && (scan->is_at_once || (scan->is_turn_mixed && scan->is_put_off &&
+							   dtc_turn_order_get(&scan->order, STRANGER) < STRANGER));
 	if (scan->current < STRANGER && !is_next)
 		return;
 	c->other = DTC_NO_REQUEST;
@@ -450,7 +471,7 @@ static void scan_question(struct scan *scan, struct connection *c, const struct 
 	g_hash_table_remove(scan->twins, GUINT_TO_POINTER(asker));
 	if (c->other != DTC_NO_REQUEST)
 		g_hash_table_insert(scan->twins, GUINT_TO_POINTER(c->other), GUINT_TO_POINTER(asker + 1));
-	if (asker < STRANGER || scan->current >= STRANGER)
+	if (asker < STRANGER || scan->current >= STRANGER || scan->is_at_once)
 		become(scan, asker, c->other, call->begin_ns);
 }
 
@@ -480,7 +501,7 @@ static void scan_write(struct scan *scan, const struct moved *moved)
 		note_asked(scan, moved->channel, c);
 	}
 	if (scan->is_last) {
-		note_owned(scan, c, moved->id);
+		note_owned(scan, c, moved->id, moved->stream);
 		if (c->is_server)
 			note_hop_end(scan, call, true);
 	} else {
@@ -516,13 +537,18 @@ static void scan_moved(struct scan *scan, uint32_t id, const struct mark *marks,
 		}
 		moved.mark = NULL;
 		for (guint k = 0; k < mark_count && !moved.mark; k++)
-			if (!marks[k].stream || marks[k].stream == moved.stream)
+			if (!marks[k].stream || marks[k].stream == moved.stream || !streams.is_known)
 				moved.mark = &marks[k];
 		if (call->kind == DTC_CALL_READ)
 			scan_read(scan, &moved);
 		else
 			scan_write(scan, &moved);
 	}
+	if (call->kind != DTC_CALL_READ)
+		return;
+	scan->is_at_once = streams.is_known && streams.count > 1; /* nghttpx asks for the last one first */
+	if (scan->is_at_once)
+		become(scan, STRANGER, DTC_NO_REQUEST, call->begin_ns);
 }
 
 static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, guint mark_count)
@@ -552,12 +578,14 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, 
 		if (is_connection(scan->history, call)) {
 			drop_connection(scan, call->file);
 			struct connection *c = get_connection(scan, call->file, call->file, false);
-			c->request = scan->current == NOBODY ? STRANGER : scan->current;
+			c->request = scan->current == NOBODY || (!mark && is_its_own(scan, scan->current))
+					     ? STRANGER
+					     : scan->current;
 			c->other = scan->other;
 			c->is_new = true;
 			note_asked(scan, call->file, c);
 			if (scan->is_last && c->request != STRANGER)
-				note_owned(scan, c, id);
+				note_owned(scan, c, id, 0);
 		}
 		break;
 	case DTC_CALL_CLOSE:
@@ -567,7 +595,10 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, 
 	default:
 		break;
 	}
-	if (mark && mark->ends)
+	bool ends = false;
+	for (guint i = 0; i < mark_count; i++)
+		ends |= marks[i].ends;
+	if (ends)
 		pause(scan, call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns);
 }
 

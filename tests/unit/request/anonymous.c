@@ -53,7 +53,9 @@ static void end(struct net *net, const int64_t *ahead_ns)
 		net->captures[i] = net->capture[i].packets;
 	}
 	dtc_exchanges_sort(net->exchanges);
-	const struct dtc_anonymous_input input = { net->captures, to_cluster, ahead_ns };
+	const struct dtc_anonymous_input input = { .captures = net->captures,
+						   .to_cluster = to_cluster,
+						   .data = ahead_ns };
 	net->requests = dtc_requests_new(net->exchanges, &input);
 }
 

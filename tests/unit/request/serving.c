@@ -308,7 +308,7 @@ static void test_mixed_turn(void)
 					   { 57 * US, 71 * US, X, false, NONE } };
 	check(serving, server.thread, loop, G_N_ELEMENTS(loop));
 	uint32_t write = dtc_history_find_call(server.histories[0], server.thread, 34 * US);
-	g_assert_true(dtc_serving_find_owned(serving, 0, write)->is_inferred);
+	g_assert_true(dtc_serving_find_owned(serving, 0, write, 0)->is_inferred);
 	server_clear(&server);
 }
 
@@ -468,7 +468,7 @@ static DtcServing *pool_end(struct event_loop *e, const int64_t reads[2], const 
 static void assert_owned(const struct event_loop *e, const DtcServing *serving, int64_t write_us, guint request,
 			 int64_t read_us)
 {
-	const struct dtc_owned *owned = dtc_serving_find_owned(serving, 0, event_loop_find(e, e->loop, write_us));
+	const struct dtc_owned *owned = dtc_serving_find_owned(serving, 0, event_loop_find(e, e->loop, write_us), 0);
 	g_assert_nonnull(owned);
 	g_assert_cmpuint(owned->request, ==, request);
 	g_assert_cmpuint(owned->read, ==, event_loop_find(e, e->loop, read_us));
@@ -477,7 +477,7 @@ static void assert_owned(const struct event_loop *e, const DtcServing *serving, 
 /* For which request a write may have been instead. */
 static void assert_other(const struct event_loop *e, const DtcServing *serving, int64_t write_us, guint other)
 {
-	const struct dtc_owned *owned = dtc_serving_find_owned(serving, 0, event_loop_find(e, e->loop, write_us));
+	const struct dtc_owned *owned = dtc_serving_find_owned(serving, 0, event_loop_find(e, e->loop, write_us), 0);
 	g_assert_nonnull(owned);
 	g_assert_cmpuint(owned->other, ==, other);
 	if (other != NONE)

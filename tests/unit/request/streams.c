@@ -84,7 +84,7 @@ static DtcServing *serve(struct event_loop *e, const DtcFrames *const *frames)
 /* Whose the write at a time is, or G_MAXUINT. */
 static guint get_owner(const struct event_loop *e, const DtcServing *serving, uint32_t thread, int64_t us)
 {
-	const struct dtc_owned *owned = dtc_serving_find_owned(serving, 0, event_loop_find(e, thread, us));
+	const struct dtc_owned *owned = dtc_serving_find_owned(serving, 0, event_loop_find(e, thread, us), 0);
 	return owned ? owned->request : G_MAXUINT;
 }
 
@@ -107,7 +107,7 @@ static void test_two_streams(void)
 		g_assert_cmpint(hop->client_end_ns, ==, (request == X ? 86 : 66) * US);
 	}
 	/* what the loop read for Y's answer is Y's */
-	const struct dtc_owned *owned = dtc_serving_find_owned(serving, 0, event_loop_find(&e, e.loop, 67));
+	const struct dtc_owned *owned = dtc_serving_find_owned(serving, 0, event_loop_find(&e, e.loop, 67), 0);
 	g_assert_cmpuint(owned->read, ==, event_loop_find(&e, e.loop, 65));
 	event_loop_clear(&e);
 }
