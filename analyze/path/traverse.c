@@ -446,6 +446,59 @@ static bool leave_by_local(struct dtc_traverse *t, const struct dtc_interval *wa
 	return leave_by_arrival(t, wait, &edge->arrival, sender);
 }
 
+/*
+ * Whose wait is explained is a loop in which a request lay still before that: what woke it in between was others'.
+ * Its frame, or NULL.
+ */
+static struct dtc_frame *find_still_frame(const struct dtc_traverse *t)
+{
+	struct dtc_frame *top = &g_array_index(t->frames, struct dtc_frame, t->frames->len - 1);
+	const struct dtc_stand *stand = &top->stand;
+	return top->vcpu_thread == DTC_NONE && !top->has_way && stand->purpose == DTC_PURPOSE_ARRIVAL &&
+			       stand->pause.poll != DTC_NONE && stand->pause.begin_ns < stand->at_ns
+		       ? top
+		       : NULL;
+}
+
+/* The wait that is explained reaches back to when the request began to lie still, or to the bound around it. */
+static void widen(struct dtc_traverse *t, struct dtc_frame *frame)
+{
+	struct dtc_stand *stand = &frame->stand;
+	int64_t bound = dtc_clocks_to_cluster_ns(t->clocks, stand->node, stand->pause.begin_ns),
+		floor = t->of->begin.ns;
+	if (t->frames->len > 1)
+		floor = MAX(floor, frame[-1].bound_cluster_ns);
+	frame->bound_cluster_ns = MAX(bound, floor);
+	stand->at_ns =
+		MAX(stand->pause.begin_ns, dtc_clocks_to_node(t->clocks, stand->node, (DtcClusterTime){ floor }).ns);
+}
+
+/*
+ * A wait of a loop that is explained for another thread, and a timer ended it, or was due in the turn that a new
+ * connection began: what the loop did for others since it had set the timer is no part of it.
+ */
+static bool follow_set_timer(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns, bool has_expired)
+{
+	if (!t->frames->len || t->stand.purpose != DTC_PURPOSE_OWN || low_ns != wait->begin_ns)
+		return false;
+	struct dtc_frame *still = find_still_frame(t);
+	int64_t bound_ns = dtc_clocks_to_node_ns(t->clocks, t->stand.node, dtc_traverse_get_bound(t));
+	int64_t since_ns = bound_ns;
+	if (still) {
+		int64_t since = dtc_clocks_to_cluster_ns(t->clocks, still->stand.node, still->stand.pause.begin_ns);
+		since_ns = dtc_clocks_to_node_ns(t->clocks, t->stand.node, MAX(since, t->of->begin.ns));
+	}
+	int64_t set_ns = dtc_traverse_find_set_ns(t, wait, since_ns, has_expired);
+	if (set_ns == DTC_TIME_NONE)
+		return false;
+	if (still && set_ns < bound_ns)
+		widen(t, still);
+	if (set_ns < wait->begin_ns || !has_expired)
+		t->link = DTC_LINK_INFERRED;
+	dtc_traverse_explain_interval(t, wait, MIN(set_ns, wait->begin_ns), DTC_CAUSE_TIMER);
+	return true;
+}
+
 /* A wait that the traversal came to at its end: what ended it is a cause. */
 static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
 			int64_t low_ns)
@@ -478,16 +531,16 @@ static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait,
 		follow_disk(t, wait, edge, low_ns);
 		return;
 	case DTC_EDGE_PACKET:
+		if (follow_set_timer(t, wait, low_ns, false))
+			return;
 		step_aside(t, wait, edge, low_ns);
 		if (!edge->has_arrival ||
 		    !leave_by_arrival(t, wait, &edge->arrival, edge->has_sender ? &edge->sender : NULL))
 			explain_untraced(t, wait, low_ns);
 		return;
 	case DTC_EDGE_TIMER:
-		/* what the loop did for others since it had set the timer is no part of it */
-		if (t->frames->len && t->stand.purpose == DTC_PURPOSE_OWN && low_ns == wait->begin_ns &&
-		    (low_ns = dtc_traverse_find_set_ns(t, wait)) < wait->begin_ns)
-			t->link = DTC_LINK_INFERRED;
+		if (follow_set_timer(t, wait, low_ns, true))
+			return;
 		if (dtc_cause_of_interval(h, wait) != DTC_CAUSE_TIMER) /* its kernel's, and no event says what for */
 			t->link = DTC_LINK_INFERRED;
 		break;

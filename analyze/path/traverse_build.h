@@ -147,9 +147,12 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
 bool dtc_traverse_pursue_timer(struct dtc_traverse *t, uint32_t call);
 /*
  * When the timer was set that ended a wait of a loop that is explained for another thread: the begin of the first of
- * the polls that were for it, one after the other, whatever else ended them. The wait's begin if it was no poll.
+ * the polls that were for it, one after the other, whatever else ended them; not looked for before bound. DTC_TIME_NONE
+ * if it was no poll. Without has_expired: the poll brought new connections and nothing else, and the timer was due in
+ * the turn that it began; DTC_TIME_NONE if it is not so.
  */
-int64_t dtc_traverse_find_set_ns(const struct dtc_traverse *t, const struct dtc_interval *wait);
+int64_t dtc_traverse_find_set_ns(const struct dtc_traverse *t, const struct dtc_interval *wait, int64_t bound_ns,
+				 bool has_expired);
 /* What arrived was read for another request than the one for which the stand wrote; false if that is not known. */
 bool dtc_traverse_is_others(const struct dtc_traverse *t, const struct dtc_arrival *arrival);
 /* The wait, at its end, is the one with which the pause of the stand's request ended. */

@@ -42,23 +42,20 @@ static bool is_due(const struct dtc_call *waited, int64_t turn_begin_ns, int64_t
 	       *ret_due_ns <= write_ns + TIMER_GRAIN_NS;
 }
 
-int64_t dtc_traverse_find_set_ns(const struct dtc_traverse *t, const struct dtc_interval *wait)
+/* The begin of the first of the polls, one after the other, that were for the timer of the last one. */
+static int64_t find_set_ns(const DtcLinks *links, const DtcHistory *h, uint32_t poll, int64_t due_ns, int64_t bound_ns)
 {
-	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	struct dtc_call place;
-	int64_t due_ns, set_ns = wait->begin_ns;
-	if (wait->call == DTC_NONE || dtc_history_get_call(h, wait->call, &place)->kind != DTC_CALL_POLL ||
-	    place.result != 0 || !find_due_ns(&place, &due_ns))
-		return set_ns;
-	int64_t bound_ns = dtc_clocks_to_node_ns(t->clocks, t->stand.node, dtc_traverse_get_bound(t));
-	uint32_t first = dtc_history_get_thread(h, wait->thread)->call_first;
-	for (uint32_t i = wait->call; i-- > first && set_ns > bound_ns;) {
+	const struct dtc_call *last = dtc_history_get_call(h, poll, &place);
+	uint32_t first = dtc_history_get_thread(h, last->thread)->call_first;
+	int64_t set_ns = last->begin_ns;
+	for (uint32_t i = poll; i-- > first && set_ns > bound_ns;) {
 		int64_t other_ns;
 		const struct dtc_call *call = dtc_history_get_call(h, i, &place);
 		if (call->end_ns == DTC_TIME_NONE || call->end_ns <= bound_ns)
 			break;
-		if (wait->call - i == PAUSE_CALLS) {
-			dtc_links_note_limit(t->links, DTC_LIMIT_TURN);
+		if (poll - i == PAUSE_CALLS) {
+			dtc_links_note_limit(links, DTC_LIMIT_TURN);
 			break;
 		}
 		if (call->kind != DTC_CALL_POLL || !call->argument)
@@ -69,6 +66,44 @@ int64_t dtc_traverse_find_set_ns(const struct dtc_traverse *t, const struct dtc_
 			set_ns = call->begin_ns;
 	}
 	return set_ns;
+}
+
+/*
+ * Whether all that a poll brought was new connections, up to when the thread polls again; they bring no bytes. Until
+ * when the turn lasted is told, too.
+ */
+static bool brought_connections(const DtcLinks *links, const DtcHistory *h, uint32_t poll, int64_t *ret_end_ns)
+{
+	struct dtc_call place;
+	const struct dtc_thread *thread = dtc_history_get_thread(h, dtc_history_get_call(h, poll, &place)->thread);
+	bool has_accepted = false;
+	for (uint32_t i = poll + 1; i < thread->call_first + thread->call_count; i++) {
+		const struct dtc_call *call = dtc_history_get_call(h, i, &place);
+		if (call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call)) {
+			*ret_end_ns = call->begin_ns;
+			return has_accepted;
+		}
+		if (i - poll == TURN_CALLS)
+			dtc_links_note_limit(links, DTC_LIMIT_TURN);
+		if (i - poll == TURN_CALLS || (call->kind == DTC_CALL_READ && call->result > 0))
+			return false;
+		has_accepted |= call->kind == DTC_CALL_ACCEPT && call->result >= 0;
+	}
+	return false;
+}
+
+int64_t dtc_traverse_find_set_ns(const struct dtc_traverse *t, const struct dtc_interval *wait, int64_t bound_ns,
+				 bool has_expired)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	struct dtc_call place;
+	int64_t due_ns, end_ns;
+	if (wait->call == DTC_NONE || dtc_history_get_call(h, wait->call, &place)->kind != DTC_CALL_POLL ||
+	    has_expired != (place.result == 0) || !find_due_ns(&place, &due_ns) ||
+	    (!has_expired &&
+	     (!brought_connections(t->links, h, wait->call, &end_ns) || due_ns > end_ns + TIMER_GRAIN_NS)))
+		return DTC_TIME_NONE;
+	return find_set_ns(t->links, h, wait->call, due_ns, bound_ns);
 }
 
 /* Whether the poll that the turn of a read began with was for a timer that is due at a time: it had been set before. */
@@ -85,6 +120,30 @@ static bool is_older(const DtcHistory *h, uint32_t read, int64_t due_ns)
 		return find_due_ns(call, &before_ns) && ABS(before_ns - due_ns) <= TIMER_GRAIN_NS;
 	}
 	return false;
+}
+
+/*
+ * The turn of a write took a new connection, and read nothing. That brings no bytes, so that it cannot be why another
+ * request was taken up (BLPOP of redis: its polls tell of no timer but its own ten a second). Nor was there room for
+ * the rest of an answer, if the write is the first since the read.
+ */
+static bool only_accepted(const DtcHistory *h, uint32_t poll, uint32_t read, uint32_t write)
+{
+	struct dtc_call place;
+	uint32_t file = dtc_history_get_call(h, write, &place)->file;
+	bool has_accepted = false;
+	for (uint32_t i = write; --i > read;) {
+		const struct dtc_call *call = dtc_history_get_call(h, i, &place);
+		bool is_in_turn = i > poll;
+		if (call->kind == DTC_CALL_WRITE && call->file == file)
+			return false;
+		if (is_in_turn && call->kind == DTC_CALL_READ && call->result > 0)
+			return false;
+		has_accepted |= is_in_turn && call->kind == DTC_CALL_ACCEPT && call->result >= 0;
+		if (!is_in_turn && !has_accepted)
+			return false;
+	}
+	return has_accepted;
 }
 
 /* What a thread did between a read and a write of a request. */
@@ -128,6 +187,8 @@ static bool find_lull(const struct dtc_traverse *t, uint32_t read, uint32_t writ
 	lull.has_own_timer = lull.has_own_timer && !is_older(h, read, due_ns);
 	if (due_poll != DTC_NONE && (due_ns <= t->stand.at_ns || lull.has_own_timer)) {
 		pause->poll = due_poll;
+		pause->is_due = true;
+	} else if (pause->poll != DTC_NONE && only_accepted(h, pause->poll, read, write)) {
 		pause->is_due = true;
 	}
 	*ret_lull = lull;
@@ -182,32 +243,70 @@ static bool may_be_asked_beside(const struct dtc_traverse *t, const struct dtc_a
 	       asked_for_no_other(t, node, ask, question->arrival.time_ns);
 }
 
-/* What the stand's thread had read for the request that it wrote for, if that is known; else NULL. */
-static const struct dtc_owned *find_own(const struct dtc_traverse *t, uint32_t call, struct dtc_arrival *ret_own)
+/* What the stand's thread had read for the request that it wrote for. */
+struct own {
+	uint32_t read;
+	struct dtc_arrival arrival;
+	bool is_inferred;
+};
+
+/* Whether the thread asked anybody for the request in between, behind a poll that could wait. */
+static bool asked_again(const struct dtc_traverse *t, guint request, uint32_t from, uint32_t to)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	bool has_waited = false;
+	if (to - from > PAUSE_CALLS)
+		return true;
+	for (uint32_t i = from + 1; i < to; i++) {
+		struct dtc_call place;
+		const struct dtc_call *call = dtc_history_get_call(h, i, &place);
+		const struct dtc_owned *owned =
+			has_waited ? dtc_serving_find_owned(t->of->serving, t->stand.node, i, 0) : NULL;
+		if (owned && owned->request == request)
+			return true;
+		has_waited |= call->kind == DTC_CALL_POLL && call->argument;
+	}
+	return false;
+}
+
+/*
+ * False if it is not known. Where it is not told who sent what was read last (a Unix connection from before the trace),
+ * it is the question, if there is one, since which the loop may have waited for that.
+ */
+static bool find_own(const struct dtc_traverse *t, uint32_t call, const struct dtc_asked *question, struct own *ret_own)
 {
 	const struct dtc_stand *stand = &t->stand;
 	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
 	const struct dtc_owned *owned = !t->of->serving || call == DTC_NONE
 						? NULL
 						: dtc_serving_find_owned(t->of->serving, stand->node, call, 0);
-	if (!owned || owned->read == DTC_NONE || dtc_history_copy_call(h, call).thread != stand->thread ||
-	    !dtc_arrival_find_for_read(t->links, stand->node, owned->read, ret_own) || ret_own->time_ns > stand->at_ns)
-		return NULL;
-	return owned;
+	if (!owned || owned->read == DTC_NONE || dtc_history_copy_call(h, call).thread != stand->thread)
+		return false;
+	ret_own->read = owned->read;
+	ret_own->is_inferred = owned->is_inferred;
+	if (!dtc_arrival_find_for_read(t->links, stand->node, owned->read, &ret_own->arrival)) {
+		uint32_t file = dtc_history_copy_call(h, owned->read).file;
+		if (!question || question->thread != stand->thread || question->call >= owned->read ||
+		    file == DTC_NONE || dtc_history_get_file(h, file)->flow_in != DTC_NONE ||
+		    asked_again(t, owned->request, question->call, owned->read))
+			return false;
+		ret_own->read = question->call;
+		ret_own->arrival = question->arrival;
+	}
+	return ret_own->arrival.time_ns <= stand->at_ns;
 }
 
 bool dtc_traverse_pursue_timer(struct dtc_traverse *t, uint32_t call)
 {
 	struct dtc_stand *stand = &t->stand;
-	struct dtc_arrival own;
+	struct own own;
 	struct lull lull;
-	const struct dtc_owned *owned = find_own(t, call, &own);
-	if (!owned || !find_lull(t, owned->read, call, &lull) || !lull.has_own_timer)
+	if (!find_own(t, call, NULL, &own) || !find_lull(t, own.read, call, &lull) || !lull.has_own_timer)
 		return false;
 	stand->purpose = DTC_PURPOSE_ARRIVAL;
-	stand->arrival = own;
+	stand->arrival = own.arrival;
 	stand->pause = lull.pause;
-	stand->pause.begin_ns = MAX(stand->pause.begin_ns, own.time_ns);
+	stand->pause.begin_ns = MAX(stand->pause.begin_ns, own.arrival.time_ns);
 	t->link = DTC_LINK_INFERRED;
 	return true;
 }
@@ -219,18 +318,17 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
 	struct dtc_call place;
 	if (!t->of->serving || call == DTC_NONE || is_opening(t, h, dtc_history_get_call(h, call, &place)))
 		return false;
-	struct dtc_arrival own;
-	const struct dtc_owned *owned = find_own(t, call, &own);
-	if (!owned)
+	struct own own;
+	if (!find_own(t, call, question, &own))
 		return false;
 	const struct dtc_arrival nearest = stand->arrival;
-	bool is_others = stand->purpose == DTC_PURPOSE_ARRIVAL && nearest.time_ns > own.time_ns;
+	bool is_others = stand->purpose == DTC_PURPOSE_ARRIVAL && nearest.time_ns > own.arrival.time_ns;
 	stand->purpose = DTC_PURPOSE_ARRIVAL;
-	stand->arrival = own;
-	if (owned->is_inferred)
+	stand->arrival = own.arrival;
+	if (own.is_inferred)
 		t->link = DTC_LINK_INFERRED;
 	struct lull lull;
-	if (!find_lull(t, owned->read, call, &lull))
+	if (!find_lull(t, own.read, call, &lull))
 		return true;
 	stand->pause = lull.pause;
 	if (question && is_others && may_be_asked_beside(t, &nearest, question, stand->pause.begin_ns)) {
@@ -241,7 +339,7 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
 	}
 	struct dtc_call poll_place;
 	const struct dtc_call *poll = dtc_history_get_call(h, stand->pause.poll, &poll_place);
-	stand->pause.begin_ns = MAX(stand->pause.begin_ns, own.time_ns);
+	stand->pause.begin_ns = MAX(stand->pause.begin_ns, own.arrival.time_ns);
 	/* another request's bytes began the turn: they are followed as long as this one lay still */
 	if (is_others && poll->result != 0 && !stand->pause.is_due && nearest.time_ns > stand->pause.begin_ns &&
 	    dtc_traverse_go_aside(t, stand->pause.begin_ns)) {
@@ -276,6 +374,12 @@ bool dtc_traverse_is_others(const struct dtc_traverse *t, const struct dtc_arriv
 bool dtc_traverse_ends_pause(const struct dtc_traverse *t, const struct dtc_interval *wait)
 {
 	const struct dtc_stand *stand = &t->stand;
-	return stand->purpose == DTC_PURPOSE_ARRIVAL && stand->pause.poll != DTC_NONE &&
-	       wait->call == stand->pause.poll;
+	struct dtc_call place;
+	if (stand->purpose != DTC_PURPOSE_ARRIVAL || stand->pause.poll == DTC_NONE || wait->call == DTC_NONE)
+		return false;
+	/* the poll that tells of the timer may have returned at once */
+	return wait->call == stand->pause.poll ||
+	       (stand->pause.is_due && wait->call < stand->pause.poll && wait->end_ns > stand->pause.begin_ns &&
+		dtc_history_get_call(dtc_links_get_history(t->links, stand->node), wait->call, &place)->kind ==
+			DTC_CALL_POLL);
 }

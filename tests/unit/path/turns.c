@@ -621,6 +621,154 @@ static void test_room(void)
 	clear(&l);
 }
 
+/* A third client connects, which wakes the loop; it takes that connection. */
+static void connects(struct loop *l, int64_t us)
+{
+	struct story *s = &l->story;
+	struct dtc_headers syn = story_headers(CLIENT, 1009, SERVER, 80, 100, 0, DTC_TCP_SYN, 0, 0);
+	struct dtc_headers syn_ack = story_headers(SERVER, 80, CLIENT, 1009, 500, 101, DTC_TCP_SYN | DTC_TCP_ACK, 0, 0);
+	struct dtc_headers ack = story_headers(CLIENT, 1009, SERVER, 80, 101, 501, DTC_TCP_ACK, 0, 0);
+	receive(l, us - 2, 0, &syn, 0, NULL);
+	story_packet(s, DTC_EVENT_NET_SEND, (us - 2) * US + 400, 0, &syn_ack);
+	receive(l, us, 0, &ack, LOOP, "loop");
+	wakes(l, us + 1, 1);
+	story_enter(s, (us + 2) * US, 0, "accept", 4);
+	story_leave(s, (us + 2) * US + 500, 0, "accept", 10);
+}
+
+enum beside { NOTHING, A_QUESTION, THE_REST };
+
+/*
+ * X is answered in a turn that only took a new connection, and its polls tell of no timer: that brought nothing, so
+ * that it was one all the same. Not if the turn read something, or the answer had begun before.
+ */
+static void test_accepted(gconstpointer data)
+{
+	enum beside beside = (enum beside)GPOINTER_TO_INT(data);
+	struct loop l;
+	begin(&l);
+	sleeps(&l, 12, -1);
+	hears(&l, X, 20);
+	if (beside == THE_REST)
+		answers(&l, 26, X);
+	sleeps(&l, 30, 100);
+	hears(&l, Y, 40);
+	answers(&l, 55, Y);
+	sleeps(&l, 60, 100);
+	if (beside == A_QUESTION)
+		ask(&l, Y, 75);
+	connects(&l, 80);
+	if (beside == A_QUESTION)
+		reads(&l, 85, 6, 50);
+	answers(&l, 90, X);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 22, 90 }, NULL);
+	add_request(&l, Y, (const int64_t[]){ 42, 55 }, NULL);
+	walk(&l, 21, 90);
+	bool is_timer = beside == NOTHING;
+	guint timers = 0;
+	for (guint i = 0; i < dtc_path_get_segment_count(l.path); i++)
+		timers += dtc_path_get_segment(l.path, i)->cause == DTC_CAUSE_TIMER;
+	g_assert_cmpuint(timers > 0, ==, is_timer);
+	if (is_timer) {
+		assert_at(&l, 85, LOOP, DTC_CAUSE_RUNNING_USER);
+		assert_at(&l, 70, LOOP, DTC_CAUSE_TIMER);
+		assert_at(&l, 50, LOOP, DTC_CAUSE_TIMER);
+		assert_link(&l, 50, DTC_LINK_INFERRED);
+		assert_at(&l, 26, LOOP, DTC_CAUSE_RUNNING_USER);
+	}
+	clear(&l);
+}
+
+/*
+ * The loop asks another process of its node for X, over a connection whose other end is not known, and serves Y before
+ * that answers, having slept. again: it asked once more in between, so that it did not only lie still for the first.
+ */
+static void test_unknown_end(gconstpointer again)
+{
+	struct loop l;
+	begin(&l);
+	struct story *s = &l.story;
+	sleeps(&l, 12, -1);
+	hears(&l, X, 20);
+	story_enter(s, 25 * US, 0, "write", 11);
+	story_leave(s, 25 * US + 500, 0, "write", 10);
+	sleeps(&l, 30, again ? 1 : -1);
+	if (again) {
+		expires(&l, 40);
+		wakes(&l, 41, 0);
+		queries(&l, 50);
+	} else {
+		hears(&l, Y, 40);
+		answers(&l, 55, Y);
+	}
+	sleeps(&l, 60, -1);
+	story_timer_wakes(s, 96 * US, 97 * US, 1, DB, "db");
+	story_switch(s, 98 * US, 1, 0, "swapper/1", 0, DB, "db");
+	story_leave(s, 98 * US + 100, 1, again ? "nanosleep" : "read", 0);
+	story_enter(s, 99 * US, 1, "write", 12);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 99 * US + 500, 1, LOOP, "loop", 0);
+	story_leave(s, 99 * US + 600, 1, "write", 10);
+	wakes(&l, 100, 1);
+	reads(&l, 102, 11, 10);
+	answers(&l, 110, X);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 22, 110 }, NULL);
+	if (!again)
+		add_request(&l, Y, (const int64_t[]){ 42, 55 }, NULL);
+	walk(&l, 21, 110);
+	assert_at(&l, 105, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_at(&l, 80, DB, DTC_CAUSE_TIMER);
+	assert_at(&l, 35, again ? LOOP : DB, DTC_CAUSE_TIMER);
+	assert_at(&l, 26, LOOP, DTC_CAUSE_RUNNING_USER);
+	clear(&l);
+}
+
+/*
+ * The same, and the other process is a loop, whose timer had been set when X's question was there. X's loop looks for
+ * more when it has been woken, so that it is the poll before that it slept in; what woke it for Y is not why X waited.
+ */
+static void test_unknown_end_timer(void)
+{
+	struct loop l;
+	begin(&l);
+	struct story *s = &l.story;
+	sleeps(&l, 12, -1);
+	hears(&l, X, 20);
+	story_enter(s, 25 * US, 0, "write", 11);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 25 * US + 200, 0, DB, "db", 1);
+	story_leave(s, 25 * US + 500, 0, "write", 10);
+	story_switch(s, 26 * US, 1, 0, "swapper/1", 0, DB, "db");
+	story_leave(s, 26 * US + 100, 1, "read", 10);
+	story_poll(s, 27 * US, 1, "epoll_wait", 13, 1);
+	story_switch(s, 27 * US + 500, 1, DB, "db", 1, 0, "swapper/1");
+	sleeps(&l, 30, -1);
+	hears(&l, Y, 40);
+	answers(&l, 55, Y);
+	sleeps(&l, 60, -1);
+	story_timer_wakes(s, 1026 * US, 1027 * US, 1, DB, "db");
+	story_switch(s, 1028 * US, 1, 0, "swapper/1", 0, DB, "db");
+	story_leave(s, 1028 * US + 100, 1, "epoll_wait", 0);
+	story_enter(s, 1029 * US, 1, "write", 12);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 1029 * US + 500, 1, LOOP, "loop", 0);
+	story_leave(s, 1029 * US + 600, 1, "write", 10);
+	wakes(&l, 1030, 1);
+	story_poll(s, 1035 * US, 0, "epoll_wait", 3, -1);
+	story_leave(s, 1035 * US + 500, 0, "epoll_wait", 1);
+	reads(&l, 1037, 11, 10);
+	answers(&l, 1050, X);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 22, 1050 }, NULL);
+	add_request(&l, Y, (const int64_t[]){ 42, 55 }, NULL);
+	walk(&l, 21, 1050);
+	assert_at(&l, 1033, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_at(&l, 500, DB, DTC_CAUSE_TIMER);
+	assert_at(&l, 50, DB, DTC_CAUSE_TIMER);
+	assert_at(&l, 35, DB, DTC_CAUSE_TIMER);
+	assert_at(&l, 24, LOOP, DTC_CAUSE_RUNNING_USER);
+	clear(&l);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -637,5 +785,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/turns/others-worker", test_others_worker);
 	g_test_add_func("/turns/worker-beside-database", test_worker_beside_database);
 	g_test_add_func("/turns/room", test_room);
+	g_test_add_data_func("/turns/accepted", GINT_TO_POINTER(NOTHING), test_accepted);
+	g_test_add_data_func("/turns/accepted/and-read", GINT_TO_POINTER(A_QUESTION), test_accepted);
+	g_test_add_data_func("/turns/accepted/the-rest", GINT_TO_POINTER(THE_REST), test_accepted);
+	g_test_add_data_func("/turns/unknown-end", NULL, test_unknown_end);
+	g_test_add_data_func("/turns/unknown-end/asked-again", GINT_TO_POINTER(1), test_unknown_end);
+	g_test_add_func("/turns/unknown-end/timer", test_unknown_end_timer);
 	return g_test_run();
 }
