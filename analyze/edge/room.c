@@ -44,7 +44,7 @@ uint32_t dtc_room_find_poll(const DtcHistory *h, uint32_t write)
 		if (call->kind != DTC_CALL_POLL || dtc_call_is_glance(call))
 			continue;
 		if (call->end_ns == DTC_TIME_NONE || call->result <= 0 || has_waited(h, call))
-			break; /* something else ended it */
+			return has_asked ? found : write; /* something else ended it, or a timer: the turn begins here */
 		found = i;
 	}
 	return write;

@@ -68,6 +68,23 @@ static int64_t find_set_ns(const DtcLinks *links, const DtcHistory *h, uint32_t 
 	return set_ns;
 }
 
+/* Where the turn of a call ends: the begin of the next poll of its thread; DTC_TIME_NONE: it is too long. */
+static int64_t find_turn_end_ns(const DtcLinks *links, const DtcHistory *h, uint32_t index)
+{
+	struct dtc_call place;
+	const struct dtc_thread *thread = dtc_history_get_thread(h, dtc_history_get_call(h, index, &place)->thread);
+	for (uint32_t i = index + 1; i < thread->call_first + thread->call_count; i++) {
+		const struct dtc_call *call = dtc_history_get_call(h, i, &place);
+		if (call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call))
+			return call->begin_ns;
+		if (i - index == TURN_CALLS) {
+			dtc_links_note_limit(links, DTC_LIMIT_TURN);
+			break;
+		}
+	}
+	return DTC_TIME_NONE;
+}
+
 /*
  * Whether all that a poll brought was new connections, up to when the thread polls again; they bring no bytes. Until
  * when the turn lasted is told, too.
@@ -122,28 +139,70 @@ static bool is_older(const DtcHistory *h, uint32_t read, int64_t due_ns)
 	return false;
 }
 
-/*
- * The turn of a write took a new connection, and read nothing. That brings no bytes, so that it cannot be why another
- * request was taken up (BLPOP of redis: its polls tell of no timer but its own ten a second). Nor was there room for
- * the rest of an answer, if the write is the first since the read.
- */
-static bool only_accepted(const DtcHistory *h, uint32_t poll, uint32_t read, uint32_t write)
+/* A read was for another request than the one for which the stand wrote; false if that is not known. */
+static bool is_others_read(const struct dtc_traverse *t, guint node, uint32_t read)
 {
 	struct dtc_call place;
-	uint32_t file = dtc_history_get_call(h, write, &place)->file;
-	bool has_accepted = false;
-	for (uint32_t i = write; --i > read;) {
-		const struct dtc_call *call = dtc_history_get_call(h, i, &place);
-		bool is_in_turn = i > poll;
-		if (call->kind == DTC_CALL_WRITE && call->file == file)
-			return false;
-		if (is_in_turn && call->kind == DTC_CALL_READ && call->result > 0)
-			return false;
-		has_accepted |= is_in_turn && call->kind == DTC_CALL_ACCEPT && call->result >= 0;
-		if (!is_in_turn && !has_accepted)
+	guint count;
+	if (!t->of->serving || !t->stand.owner)
+		return false;
+	const struct dtc_call *call = dtc_history_get_call(dtc_links_get_history(t->links, node), read, &place);
+	const struct dtc_served *spans = dtc_serving_get(t->of->serving, node, call->thread, &count);
+	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= call->begin_ns);
+	return i < count && spans[i].begin_ns <= call->begin_ns && !spans[i].leads &&
+	       spans[i].request != t->stand.owner - 1;
+}
+
+/*
+ * Whether what a server read is another request's question, which it answered in a later turn: that lay still itself.
+ * What a broker reads from a worker is no question, whatever it sends there next.
+ */
+static bool was_put_off(const struct dtc_traverse *t, uint32_t read, int64_t turn_end_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	struct dtc_call place;
+	uint32_t count, file = dtc_history_get_call(h, read, &place)->file;
+	if (file == DTC_NONE || !dtc_endpoint_is_stream_server(h, file) || !is_others_read(t, t->stand.node, read))
+		return false;
+	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
+	int64_t read_ns = place.begin_ns;
+	guint i = DTC_BISECT(k, 0, count, dtc_history_get_call_begin_ns(h, calls[k]) <= read_ns);
+	for (guint seen = 0; i < count && seen < TURN_CALLS; i++, seen++) {
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i], &place);
+		if (call->kind == DTC_CALL_WRITE)
+			return call->begin_ns >= turn_end_ns;
+		if (call->kind == DTC_CALL_READ && call->result > 0)
 			return false;
 	}
-	return has_accepted;
+	return false;
+}
+
+/*
+ * The turn of a write brought nothing that can be why another request was taken up: a new connection, which has no
+ * bytes, or a question that was put off itself (BLPOP of redis: its polls tell of no timer but its own ten a second).
+ * Nor was there room for the rest of an answer, if the write is the first since the read.
+ */
+static bool brought_nothing(const struct dtc_traverse *t, uint32_t poll, uint32_t read, uint32_t write)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	struct dtc_call place;
+	uint32_t file = dtc_history_get_call(h, write, &place)->file;
+	int64_t turn_end_ns = find_turn_end_ns(t->links, h, write);
+	bool has_event = false;
+	if (turn_end_ns == DTC_TIME_NONE)
+		return false;
+	for (uint32_t i = write; --i > read;) {
+		const struct dtc_call *call = dtc_history_get_call(h, i, &place);
+		bool is_in_turn = i > poll, has_read = call->kind == DTC_CALL_READ && call->result > 0;
+		if (call->kind == DTC_CALL_WRITE && call->file == file)
+			return false;
+		if (is_in_turn && has_read && !was_put_off(t, i, turn_end_ns))
+			return false;
+		has_event |= is_in_turn && (has_read || (call->kind == DTC_CALL_ACCEPT && call->result >= 0));
+		if (!is_in_turn && !has_event)
+			return false;
+	}
+	return has_event;
 }
 
 /* What a thread did between a read and a write of a request. */
@@ -188,7 +247,7 @@ static bool find_lull(const struct dtc_traverse *t, uint32_t read, uint32_t writ
 	if (due_poll != DTC_NONE && (due_ns <= t->stand.at_ns || lull.has_own_timer)) {
 		pause->poll = due_poll;
 		pause->is_due = true;
-	} else if (pause->poll != DTC_NONE && only_accepted(h, pause->poll, read, write)) {
+	} else if (pause->poll != DTC_NONE && brought_nothing(t, pause->poll, read, write)) {
 		pause->is_due = true;
 	}
 	*ret_lull = lull;
@@ -355,20 +414,11 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
 
 bool dtc_traverse_is_others(const struct dtc_traverse *t, const struct dtc_arrival *arrival)
 {
-	if (!t->of->serving || !t->stand.owner || (arrival->packet == DTC_NONE && !arrival->is_local))
+	if (arrival->packet == DTC_NONE && !arrival->is_local)
 		return false;
 	uint32_t read = arrival->is_local ? dtc_arrival_find_local_read(t->links, arrival)
 					  : dtc_links_find_read(t->links, arrival->node, arrival->packet);
-	if (read == DTC_NONE)
-		return false;
-	struct dtc_call call_place;
-	const struct dtc_call *call =
-		dtc_history_get_call(dtc_links_get_history(t->links, arrival->node), read, &call_place);
-	guint count;
-	const struct dtc_served *spans = dtc_serving_get(t->of->serving, arrival->node, call->thread, &count);
-	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= call->begin_ns);
-	return i < count && spans[i].begin_ns <= call->begin_ns && !spans[i].leads &&
-	       spans[i].request != t->stand.owner - 1;
+	return read != DTC_NONE && is_others_read(t, arrival->node, read);
 }
 
 bool dtc_traverse_ends_pause(const struct dtc_traverse *t, const struct dtc_interval *wait)

@@ -16,7 +16,7 @@
 #define SERVER 0x0a000002u
 #define LOCALHOST 0x7f000001u
 
-enum { X, Y };
+enum { X, Y, Z };
 
 struct loop {
 	struct story story;
@@ -621,6 +621,32 @@ static void test_room(void)
 	clear(&l);
 }
 
+/* The same where a timer took X up: nothing was read in that turn. */
+static void test_room_timer(void)
+{
+	struct loop l;
+	begin(&l);
+	sleeps(&l, 12, -1);
+	hears(&l, X, 20);
+	sleeps(&l, 30, 1);
+	hears(&l, Y, 40);
+	answers(&l, 55, Y);
+	sleeps(&l, 60, 1);
+	expires(&l, 80);
+	wakes(&l, 81, 0);
+	asks_for_room(&l, 84);
+	answers(&l, 90, X);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 22, 90 }, NULL);
+	add_request(&l, Y, (const int64_t[]){ 42, 55 }, NULL);
+	walk(&l, 21, 90);
+	assert_at(&l, 88, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_at(&l, 70, LOOP, DTC_CAUSE_TIMER);
+	assert_at(&l, 50, LOOP, DTC_CAUSE_TIMER);
+	assert_at(&l, 35, LOOP, DTC_CAUSE_TIMER);
+	clear(&l);
+}
+
 /* A third client connects, which wakes the loop; it takes that connection. */
 static void connects(struct loop *l, int64_t us)
 {
@@ -636,7 +662,7 @@ static void connects(struct loop *l, int64_t us)
 	story_leave(s, (us + 2) * US + 500, 0, "accept", 10);
 }
 
-enum beside { NOTHING, A_QUESTION, THE_REST };
+enum beside { NOTHING, A_QUESTION, PUT_OFF, NOBODYS, THE_REST };
 
 /*
  * X is answered in a turn that only took a new connection, and its polls tell of no timer: that brought nothing, so
@@ -655,17 +681,27 @@ static void test_accepted(gconstpointer data)
 	hears(&l, Y, 40);
 	answers(&l, 55, Y);
 	sleeps(&l, 60, 100);
-	if (beside == A_QUESTION)
+	bool has_question = beside == A_QUESTION || beside == PUT_OFF || beside == NOBODYS;
+	if (has_question)
 		ask(&l, Y, 75);
 	connects(&l, 80);
-	if (beside == A_QUESTION)
+	if (has_question)
 		reads(&l, 85, 6, 50);
+	if (beside == A_QUESTION)
+		answers(&l, 87, Y);
 	answers(&l, 90, X);
+	sleeps(&l, 95, 100);
+	if (beside == PUT_OFF || beside == NOBODYS) {
+		hears(&l, X, 120);
+		answers(&l, 130, Y);
+	}
 	tell(&l);
 	add_request(&l, X, (const int64_t[]){ 22, 90 }, NULL);
 	add_request(&l, Y, (const int64_t[]){ 42, 55 }, NULL);
+	if (beside == PUT_OFF)
+		add_request(&l, Z, (const int64_t[]){ 85, 130 }, NULL);
 	walk(&l, 21, 90);
-	bool is_timer = beside == NOTHING;
+	bool is_timer = beside == NOTHING || beside == PUT_OFF;
 	guint timers = 0;
 	for (guint i = 0; i < dtc_path_get_segment_count(l.path); i++)
 		timers += dtc_path_get_segment(l.path, i)->cause == DTC_CAUSE_TIMER;
@@ -785,8 +821,11 @@ int main(int argc, char **argv)
 	g_test_add_func("/turns/others-worker", test_others_worker);
 	g_test_add_func("/turns/worker-beside-database", test_worker_beside_database);
 	g_test_add_func("/turns/room", test_room);
+	g_test_add_func("/turns/room/timer", test_room_timer);
 	g_test_add_data_func("/turns/accepted", GINT_TO_POINTER(NOTHING), test_accepted);
 	g_test_add_data_func("/turns/accepted/and-read", GINT_TO_POINTER(A_QUESTION), test_accepted);
+	g_test_add_data_func("/turns/accepted/put-off", GINT_TO_POINTER(PUT_OFF), test_accepted);
+	g_test_add_data_func("/turns/accepted/nobodys", GINT_TO_POINTER(NOBODYS), test_accepted);
 	g_test_add_data_func("/turns/accepted/the-rest", GINT_TO_POINTER(THE_REST), test_accepted);
 	g_test_add_data_func("/turns/unknown-end", NULL, test_unknown_end);
 	g_test_add_data_func("/turns/unknown-end/asked-again", GINT_TO_POINTER(1), test_unknown_end);
