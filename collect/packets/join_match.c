@@ -52,7 +52,7 @@
 enum pass {
 	PASS_OUT,    /* backward in time */
 	PASS_IN,     /* forward; a reception whose stamp was taken early stands at its transmission */
-	PASS_QUEUED, /* backward; other receptions whose stamps were taken early */
+	PASS_QUEUED, /* backward; other receptions whose stamps were taken early, and those of wires that are left */
 };
 
 /* Where those of a device are taken. */
@@ -291,7 +291,10 @@ static bool does_wait(const struct matching *matching, uint32_t id)
 	if (event->kind != DTC_JOIN_RECEIVE)
 		return false;
 	bool is_late = get_stamps(matching, event) == STAMPS_LATE;
-	return matching->pass == PASS_IN ? is_late : slot->state == DTC_JOIN_OPEN && !is_late;
+	if (matching->pass == PASS_IN)
+		return is_late;
+	/* beside many late stamps there may be a few early ones (datagrams beside TCP): such a wait is short */
+	return slot->state == DTC_JOIN_OPEN && (!is_late || is_end_of_wire(matching->join, id));
 }
 
 /* A reception for which its transmission waits, until its packet cannot come any more. */

@@ -445,6 +445,38 @@ static void test_mixed_stamps(void)
 }
 
 /*
+ * TCP over lo, and a datagram now and then: what TCP sends bears a time already, and is stamped at the capture. The few
+ * that were stamped between transmission and reception are theirs all the same; one that was not is nobody's.
+ */
+static void test_few_early(void)
+{
+	struct made made = begin();
+	uint32_t tcp[90], datagram[9], none[9];
+	for (guint i = 0; i < 90; i++) {
+		gint64 at = 100000 * (gint64)(i + 1);
+		see(&made, DTC_JOIN_START_XMIT, at, 0, 0xa00, "lo", BYTES);
+		tcp[i] = see(&made, DTC_JOIN_RECEIVE, at + 6000, 0, 0xa00, "lo", BYTES);
+		capture(made.here, at + 6500, 1, IN, 5000 + i, 0);
+		if (i % 10)
+			continue;
+		see(&made, DTC_JOIN_START_XMIT, at + 20000, 0, 0xb00, "lo", BYTES + 1);
+		datagram[i / 10] = see(&made, DTC_JOIN_RECEIVE, at + 26000, 0, 0xb00, "lo", BYTES + 1);
+		capture(made.here, at + 22000, 1, IN, 6000 + i, 1);
+		see(&made, DTC_JOIN_START_XMIT, at + 40000, 0, 0xc00, "lo", BYTES + 2);
+		none[i / 10] = see(&made, DTC_JOIN_RECEIVE, at + 46000, 0, 0xc00, "lo", BYTES + 2);
+		capture(made.here, at + 39000, 1, IN, 7000 + i, 2);
+	}
+	run(&made);
+	for (guint i = 0; i < 90; i++)
+		expect(&made, tcp[i], DTC_HEADER_JOINED, 5000 + i);
+	for (guint i = 0; i < 9; i++) {
+		expect(&made, datagram[i], DTC_HEADER_JOINED, 6000 + 10 * i);
+		expect(&made, none[i], DTC_HEADER_NONE, 0);
+	}
+	end(&made);
+}
+
+/*
  * A slow machine: its captures are 15 us from their events. The driver stamps what comes in on eth0, the capture what
  * comes in on lo, where the transmission does not tell when; each device is judged by itself.
  */
@@ -585,6 +617,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/join/own", test_own);
 	g_test_add_func("/join/early-stamps", test_early_stamps);
 	g_test_add_func("/join/mixed-stamps", test_mixed_stamps);
+	g_test_add_func("/join/few-early", test_few_early);
 	g_test_add_func("/join/slow-machine", test_slow_machine);
 	g_test_add_func("/join/sparse-early", test_sparse_early);
 	g_test_add_func("/join/slow-loopback", test_slow_loopback);
