@@ -39,13 +39,14 @@ uint32_t dtc_room_find_poll(const DtcHistory *h, uint32_t write)
 		if (call->kind == DTC_CALL_ACCEPT || (call->kind == DTC_CALL_READ && call->result > 0))
 			return has_asked ? found : write;
 		if (call->kind == DTC_CALL_CONNECT) /* the poll told that it is done */
-			break;
+			return write;
 		has_asked |= found != write && is_change(h, call);
 		if (call->kind != DTC_CALL_POLL || dtc_call_is_glance(call))
 			continue;
 		if (call->end_ns == DTC_TIME_NONE || call->result <= 0 || has_waited(h, call))
-			return has_asked ? found : write; /* something else ended it, or a timer: the turn begins here */
+			return has_asked ? found
+					 : write; /* something else ended it, or a timer: the turn begins here */
 		found = i;
 	}
-	return write;
+	return has_asked ? found : write;
 }

@@ -211,6 +211,20 @@ struct lull {
 	bool has_own_timer; /* it ended by a timer that was set in the turn of the read */
 };
 
+/* So short is a poll that did not wait. */
+#define AT_ONCE_NS 100000
+
+/*
+ * A poll that returned at once, with the timeout of the one before, although the thread was busy in between: its loop
+ * had not looked at its clock since (nginx, libevent), so that no timer can have been served in between either.
+ */
+static bool is_stale(const struct dtc_call *poll, const struct dtc_call *before)
+{
+	return poll->end_ns != DTC_TIME_NONE && poll->end_ns - poll->begin_ns < AT_ONCE_NS && before->argument &&
+	       poll->argument == before->argument && before->end_ns != DTC_TIME_NONE &&
+	       poll->begin_ns - before->end_ns > TIMER_GRAIN_NS;
+}
+
 /* False: it did not wait in between, or is looked at too far back. */
 static bool find_lull(const struct dtc_traverse *t, uint32_t read, uint32_t write, struct lull *ret_lull)
 {
@@ -219,6 +233,7 @@ static bool find_lull(const struct dtc_traverse *t, uint32_t read, uint32_t writ
 	struct dtc_pause *pause = &lull.pause;
 	int64_t turn_begin_ns = DTC_TIME_NONE, due_ns = DTC_TIME_NONE, other_ns;
 	uint32_t due_poll = DTC_NONE;
+	struct dtc_call turn = { .argument = 0 };
 	if (write - read > PAUSE_CALLS) {
 		dtc_links_note_limit(t->links, DTC_LIMIT_TURN);
 		return false;
@@ -231,6 +246,10 @@ static bool find_lull(const struct dtc_traverse *t, uint32_t read, uint32_t writ
 		if (pause->poll == DTC_NONE) {
 			pause->poll = i;
 			turn_begin_ns = call->begin_ns;
+			turn = *call;
+		} else if (due_poll == DTC_NONE && turn.begin_ns == turn_begin_ns && is_stale(&turn, call)) {
+			turn_begin_ns = call->begin_ns;
+			pause->begin_ns = DTC_TIME_NONE;
 		}
 		if (!call->argument) /* it took what was there without waiting */
 			continue;
@@ -244,12 +263,8 @@ static bool find_lull(const struct dtc_traverse *t, uint32_t read, uint32_t writ
 		pause->begin_ns = call->begin_ns;
 	}
 	lull.has_own_timer = lull.has_own_timer && !is_older(h, read, due_ns);
-	if (due_poll != DTC_NONE && (due_ns <= t->stand.at_ns || lull.has_own_timer)) {
-		pause->poll = due_poll;
-		pause->is_due = true;
-	} else if (pause->poll != DTC_NONE && brought_nothing(t, pause->poll, read, write)) {
-		pause->is_due = true;
-	}
+	bool is_told = due_poll != DTC_NONE && (due_ns <= t->stand.at_ns || lull.has_own_timer);
+	pause->is_due = is_told || (pause->poll != DTC_NONE && brought_nothing(t, pause->poll, read, write));
 	*ret_lull = lull;
 	return pause->begin_ns != DTC_TIME_NONE;
 }

@@ -264,7 +264,7 @@ static void test_segments_later(void)
 	const guint payload[] = { 1400, 1400, 200, 1400, 600 };
 	guint seq = 7000;
 	for (guint i = 0; i < G_N_ELEMENTS(sent); i++) {
-		gint64 time_ns = 1000000 * (i + 1);
+		gint64 time_ns = 1000000 * (gint64)(i + 1);
 		sent[i] = see(&made, DTC_JOIN_START_XMIT, time_ns, 1, 0xd00 + i, "eth0", BYTES + payload[i]);
 		capture_tcp(made.here, time_ns - 200, 2, OUT, 5000, payload[i], seq, i == 4 ? 0x19 : 0x10);
 		seq += payload[i];

@@ -647,6 +647,41 @@ static void test_room_timer(void)
 	clear(&l);
 }
 
+/* Polls, and there is something already. */
+static void looks(struct loop *l, int64_t us, int64_t timeout_ms)
+{
+	story_poll(&l->story, us * US, 0, "epoll_wait", 3, timeout_ms);
+	story_leave(&l->story, us * US + 500, 0, "epoll_wait", 1);
+}
+
+/*
+ * Y's question comes, and keeps the loop busy beyond X's timer. Then it polls with the timeout of before, as it has not
+ * looked at its clock: only then it sees that the timer is due. again: it had looked, and the timer was served before.
+ */
+static void test_stale(gconstpointer again)
+{
+	struct loop l;
+	begin(&l);
+	sleeps(&l, 12, -1);
+	hears(&l, X, 20);
+	sleeps(&l, 30, 2);
+	ask(&l, Y, 898);
+	wakes(&l, 899, 1);
+	looks(&l, 905, 1);
+	reads(&l, 907, 6, 50);
+	looks(&l, 2500, again ? 5 : 1);
+	reads(&l, 2502, 6, 0);
+	answers(&l, 2510, X);
+	answers(&l, 2520, Y);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 22, 2510 }, NULL);
+	add_request(&l, Y, (const int64_t[]){ 907, 2520 }, NULL);
+	walk(&l, 21, 2510);
+	assert_at(&l, 2000, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_at(&l, 500, LOOP, again ? DTC_CAUSE_UNKNOWN : DTC_CAUSE_TIMER);
+	clear(&l);
+}
+
 /* A third client connects, which wakes the loop; it takes that connection. */
 static void connects(struct loop *l, int64_t us)
 {
@@ -822,6 +857,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/turns/worker-beside-database", test_worker_beside_database);
 	g_test_add_func("/turns/room", test_room);
 	g_test_add_func("/turns/room/timer", test_room_timer);
+	g_test_add_data_func("/turns/stale", NULL, test_stale);
+	g_test_add_data_func("/turns/stale/not", GINT_TO_POINTER(1), test_stale);
 	g_test_add_data_func("/turns/accepted", GINT_TO_POINTER(NOTHING), test_accepted);
 	g_test_add_data_func("/turns/accepted/and-read", GINT_TO_POINTER(A_QUESTION), test_accepted);
 	g_test_add_data_func("/turns/accepted/put-off", GINT_TO_POINTER(PUT_OFF), test_accepted);
