@@ -473,17 +473,31 @@ static void widen(struct dtc_traverse *t, struct dtc_frame *frame)
 		MAX(stand->pause.begin_ns, dtc_clocks_to_node(t->clocks, stand->node, (DtcClusterTime){ floor }).ns);
 }
 
+/* The stand's thread gave what another one answers, that had read the question: it had been asked to, by then or later.
+ */
+static bool is_giver(const struct dtc_traverse *t)
+{
+	const struct dtc_stand *stand = &t->stand;
+	const struct dtc_scope *scope = NULL;
+	if (stand->purpose == DTC_PURPOSE_ARRIVAL && stand->pause.poll == DTC_NONE)
+		scope = dtc_traverse_find_scope(
+			t, dtc_history_get_thread(dtc_links_get_history(t->links, stand->node), stand->thread)->pid);
+	return scope && scope->asked.thread != stand->thread && scope->asked.arrival.file == stand->arrival.file &&
+	       scope->asked.arrival.time_ns == stand->arrival.time_ns;
+}
+
 /*
  * A wait of a loop that is explained for another thread, and a timer ended it, or was due in the turn that a new
  * connection began: what the loop did for others since it had set the timer is no part of it.
  */
 static bool follow_set_timer(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns, bool has_expired)
 {
-	if (!t->frames->len || t->stand.purpose != DTC_PURPOSE_OWN || low_ns != wait->begin_ns)
+	bool is_entered = t->frames->len && t->stand.purpose == DTC_PURPOSE_OWN;
+	if ((!is_entered && !(has_expired && is_giver(t))) || low_ns != wait->begin_ns)
 		return false;
-	struct dtc_frame *still = find_still_frame(t);
+	struct dtc_frame *still = is_entered ? find_still_frame(t) : NULL;
 	int64_t bound_ns = dtc_clocks_to_node_ns(t->clocks, t->stand.node, dtc_traverse_get_bound(t));
-	int64_t since_ns = bound_ns;
+	int64_t since_ns = is_entered ? bound_ns : MAX(bound_ns, t->stand.arrival.time_ns);
 	if (still) {
 		int64_t since = dtc_clocks_to_cluster_ns(t->clocks, still->stand.node, still->stand.pause.begin_ns);
 		since_ns = dtc_clocks_to_node_ns(t->clocks, t->stand.node, MAX(since, t->of->begin.ns));
@@ -493,6 +507,8 @@ static bool follow_set_timer(struct dtc_traverse *t, const struct dtc_interval *
 		return false;
 	if (still && set_ns < bound_ns)
 		widen(t, still);
+	if (!is_entered)
+		set_ns = MAX(set_ns, t->stand.arrival.time_ns);
 	if (set_ns < wait->begin_ns || !has_expired)
 		t->link = DTC_LINK_INFERRED;
 	dtc_traverse_explain_interval(t, wait, MIN(set_ns, wait->begin_ns), DTC_CAUSE_TIMER);
