@@ -18,7 +18,7 @@ uint32_t dtc_brought_get_thread(const DtcHistory *h, uint32_t packet)
 {
 	if (dtc_packets_read(dtc_history_get_packets(h), packet).direction != DTC_RECEIVED)
 		return DTC_NONE;
-	const struct dtc_packet_context context = dtc_history_get_packet_context(h, packet);
+	const struct dtc_packet_context context = dtc_history_get_plain_context(h, packet);
 	bool is_thread = !context.in_softirq && context.thread != DTC_NONE &&
 			 dtc_history_get_thread(h, context.thread)->idle_cpu < 0 &&
 			 !dtc_shares_find_vcpu(h, context.thread);

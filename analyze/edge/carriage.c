@@ -232,7 +232,7 @@ static bool find_end(const DtcLinks *links, const struct dtc_arrival *arrival, i
 {
 	const DtcHistory *h = dtc_links_get_history(links, in->host);
 	uint32_t on_top_of =
-		dtc_history_get_packet_context(dtc_links_get_history(links, arrival->node), arrival->packet).thread;
+		dtc_history_get_plain_context(dtc_links_get_history(links, arrival->node), arrival->packet).thread;
 	int64_t raised_ns = find_raised(links, h, in->thread, left_ns, arrival_ns);
 	in->has_interrupt =
 		dtc_host_find_interrupt(links, arrival->node, on_top_of, arrival->time_ns, &in->interrupt) &&
@@ -279,7 +279,7 @@ bool dtc_carriage_find_in(const DtcLinks *links, const struct dtc_arrival *arriv
 		return false;
 	struct dtc_wake wake_place;
 	const struct dtc_wake *wake = find_wake(p.h, in.thread, in.done_ns, left_ns, &wake_place);
-	in.exact = in.exact && wake && sent != DTC_NONE && is_made_by(wake, dtc_history_get_packet_context(p.h, sent));
+	in.exact = in.exact && wake && sent != DTC_NONE && is_made_by(wake, dtc_history_get_plain_context(p.h, sent));
 	*ret_carriage = in;
 	return true;
 }

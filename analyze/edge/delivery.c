@@ -38,17 +38,21 @@ bool dtc_delivery_find_softirq(const DtcLinks *links, const struct dtc_arrival *
 	const DtcHistory *h = dtc_links_get_history(links, arrival->node);
 	if (arrival->packet == DTC_NONE)
 		return false;
-	int64_t asked_ns = dtc_history_get_packet_context(h, arrival->packet).queue_ns;
+	int64_t asked_ns = dtc_history_get_plain_context(h, arrival->packet).queue_ns;
 	if (asked_ns == DTC_TIME_NONE || asked_ns >= arrival->time_ns)
 		return false;
 	int64_t asked_cluster_ns = dtc_clocks_to_cluster_ns(clocks, arrival->node, asked_ns);
 	int64_t left_cluster_ns = dtc_clocks_to_cluster_ns(clocks, sender->node, sender->left_ns);
+	if (left_cluster_ns >= now_cluster_ns)
+		return false;
+	*ret_begin_cluster_ns = asked_cluster_ns;
+	if (asked_cluster_ns > left_cluster_ns)
+		return true;
 	int64_t way_ns =
 		dtc_clocks_get_uncertainty_ns(clocks, sender->node, arrival->node, (DtcClusterTime){ now_cluster_ns });
-	if (left_cluster_ns >= now_cluster_ns ||
-	    (asked_cluster_ns <= left_cluster_ns && way_ns >= now_cluster_ns - left_cluster_ns))
+	if (way_ns >= now_cluster_ns - left_cluster_ns)
 		return false;
-	*ret_begin_cluster_ns = asked_cluster_ns > left_cluster_ns ? asked_cluster_ns : left_cluster_ns + way_ns;
+	*ret_begin_cluster_ns = left_cluster_ns + way_ns;
 	return true;
 }
 
@@ -58,7 +62,7 @@ bool dtc_delivery_find_in(const DtcLinks *links, const struct dtc_arrival *arriv
 	const DtcHistory *h = dtc_links_get_history(links, arrival->node);
 	struct dtc_delivery in = { .is_carried = false };
 	if (!dtc_carriage_find_in(links, arrival, sender, &in.carriage)) {
-		uint32_t on_top_of = dtc_history_get_packet_context(h, arrival->packet).thread;
+		uint32_t on_top_of = dtc_history_get_plain_context(h, arrival->packet).thread;
 		if (!dtc_host_find_interrupt(links, arrival->node, on_top_of, arrival->time_ns, &in.interrupt))
 			return false;
 		*ret_delivery = in;

@@ -165,18 +165,33 @@ void dtc_history_seal_contexts(DtcHistory *h, const uint32_t *renamed)
 		qsort(h->odd_contexts->data, h->odd_contexts->len, sizeof(struct dtc_odd_context), compare_odd);
 }
 
-struct dtc_packet_context dtc_history_get_packet_context(const DtcHistory *h, uint32_t packet)
+/* That is kept whole. */
+static struct dtc_packet_context find_odd(const DtcHistory *h, uint32_t packet)
 {
-	g_assert(h->is_sealed);
 	const DtcTable *odd = h->odd_contexts;
-	if (get_record(h, packet)->queue != DTC_QUEUE_ODD)
-		return unpack(h, packet, find_call(h, packet));
 	uint32_t at = DTC_BISECT(i, 0, odd->len, DTC_AT(odd, struct dtc_odd_context, i)->packet < packet);
 	if (at < odd->len && DTC_AT(odd, struct dtc_odd_context, at)->packet == packet)
 		return DTC_AT(odd, struct dtc_odd_context, at)->context;
 	return (struct dtc_packet_context){
 		.queue_ns = DTC_TIME_NONE, .thread = DTC_NONE, .call = DTC_NONE, .vector = 0xff
 	};
+}
+
+struct dtc_packet_context dtc_history_get_packet_context(const DtcHistory *h, uint32_t packet)
+{
+	g_assert(h->is_sealed);
+	return get_record(h, packet)->queue == DTC_QUEUE_ODD ? find_odd(h, packet)
+							     : unpack(h, packet, find_call(h, packet));
+}
+
+struct dtc_packet_context dtc_history_get_plain_context(const DtcHistory *h, uint32_t packet)
+{
+	g_assert(h->is_sealed);
+	if (get_record(h, packet)->queue != DTC_QUEUE_ODD)
+		return unpack(h, packet, DTC_NONE);
+	struct dtc_packet_context context = find_odd(h, packet);
+	context.call = DTC_NONE;
+	return context;
 }
 
 const char *dtc_history_judge_odd_context(const DtcHistory *h, uint32_t index)

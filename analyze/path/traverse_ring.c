@@ -61,7 +61,7 @@ static bool asked(const struct dtc_traverse *t, const DtcHistory *h, const struc
 			break;
 		}
 		if (p.direction == DTC_SENT && p.flow != DTC_NONE && dtc_packet_get_span(&p) &&
-		    dtc_history_get_packet_context(h, i).thread == t->stand.thread &&
+		    dtc_history_get_plain_context(h, i).thread == t->stand.thread &&
 		    !dtc_endpoint_is_answering(h, p.flow))
 			return true;
 	}

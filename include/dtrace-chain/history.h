@@ -464,6 +464,8 @@ const struct dtc_mark *dtc_history_get_mark(const DtcHistory *history, uint32_t 
 /* The kernel's packet events (sealed), and where each happened. Borrowed; owned by the history. */
 const DtcPackets *dtc_history_get_packets(const DtcHistory *history);
 struct dtc_packet_context dtc_history_get_packet_context(const DtcHistory *history, uint32_t packet);
+/* The same without its call, which alone has to be searched: that is DTC_NONE. */
+struct dtc_packet_context dtc_history_get_plain_context(const DtcHistory *history, uint32_t packet);
 
 /*
  * Verifies what this header promises, record by record. False with a message that names the first record that breaks a
