@@ -515,8 +515,9 @@ static void look_back(const DtcLinks *links, guint node, struct turn *turn, int6
 	}
 }
 
-bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t thread_index, int64_t time_ns, uint32_t file,
-			       uint32_t write, struct dtc_arrival *ret_arrival)
+bool dtc_arrival_find_for_answer(const DtcLinks *links, guint node, uint32_t thread_index, int64_t time_ns,
+				 uint32_t file, uint32_t write, const struct dtc_asked *asked,
+				 struct dtc_arrival *ret_arrival)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_index);
@@ -544,12 +545,10 @@ bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t threa
 		*ret_arrival = turn.own;
 		return true;
 	}
-	struct dtc_asked asked;
-	if (dtc_handoff_find_question(links, node, file, write, time_ns, &asked) &&
-	    (!turn.has_nearest || turn.nearest.time_ns < asked.arrival.time_ns ||
-	     (turn.nearest.file != file && turn.nearest.file != DTC_NONE &&
-	      dtc_endpoint_is_stream_server(h, turn.nearest.file)))) {
-		*ret_arrival = asked.arrival;
+	if (asked && (!turn.has_nearest || turn.nearest.time_ns < asked->arrival.time_ns ||
+		      (turn.nearest.file != file && turn.nearest.file != DTC_NONE &&
+		       dtc_endpoint_is_stream_server(h, turn.nearest.file)))) {
+		*ret_arrival = asked->arrival;
 		return true;
 	}
 	if (turn.has_nearest) {
@@ -574,6 +573,16 @@ bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t threa
 			return ret_arrival->time_ns <= time_ns;
 	}
 	return false;
+}
+
+bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t thread, int64_t time_ns, uint32_t file,
+			       uint32_t write, struct dtc_arrival *ret_arrival)
+{
+	struct dtc_asked asked;
+	bool has_question = dtc_handoff_find_question(links, node, file, write, time_ns, &asked);
+
+	return dtc_arrival_find_for_answer(links, node, thread, time_ns, file, write, has_question ? &asked : NULL,
+					   ret_arrival);
 }
 
 /* Some thread of the process that owns the socket, for a segment that the kernel sent on its own. */
@@ -609,7 +618,7 @@ static enum dtc_again find_again(const DtcHistory *h, const struct dtc_send *sen
 		return DTC_AGAIN_NOT;
 	if (again.tcp_flags & DTC_TCP_SYN)
 		return DTC_AGAIN_HANDSHAKE;
-	if (dtc_history_get_packet_context(h, send->packet).vector != SOFTIRQ_TIMER)
+	if (dtc_history_get_plain_context(h, send->packet).vector != SOFTIRQ_TIMER)
 		return DTC_AGAIN_FAST;
 	if (again.time_ns - before.time_ns >= TIMEOUT_MIN_NS)
 		return DTC_AGAIN_TIMEOUT;
@@ -654,7 +663,7 @@ static bool is_nagle(const struct dtc_packet *sent, const struct dtc_packet *ack
 static enum dtc_hold find_hold(const DtcHistory *h, uint32_t packet)
 {
 	const struct dtc_packet sent = packet_of(h, packet);
-	uint8_t vector = dtc_history_get_packet_context(h, packet).vector;
+	uint8_t vector = dtc_history_get_plain_context(h, packet).vector;
 	if (vector == SOFTIRQ_TIMER)
 		return DTC_HOLD_TIMER;
 	if (vector == SOFTIRQ_TASKLET) /* net/ipv4/tcp_output.c: tcp_tasklet_func */
@@ -674,7 +683,7 @@ static enum dtc_hold find_hold(const DtcHistory *h, uint32_t packet)
 /* Nothing tells of calls and bytes: who ran when it left, or, in an interrupt, what the kernel answered. */
 static void set_bare_sender(const DtcHistory *h, const struct dtc_send *send, struct dtc_sender *ret_sender)
 {
-	const struct dtc_packet_context context = dtc_history_get_packet_context(h, send->packet);
+	const struct dtc_packet_context context = dtc_history_get_plain_context(h, send->packet);
 	int64_t sent_ns = time_of(h, send->packet);
 	*ret_sender = (struct dtc_sender){ .node = send->node,
 					   .thread = context.in_softirq ? DTC_NONE : context.thread,
@@ -745,7 +754,7 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 		set_bare_sender(h, &send, ret_sender);
 		return true;
 	}
-	const struct dtc_packet_context context = dtc_history_get_packet_context(h, send.first);
+	const struct dtc_packet_context context = dtc_history_get_plain_context(h, send.first);
 	uint32_t file = dtc_history_find_file_of_flow(h, first.flow);
 	*ret_sender = (struct dtc_sender){ .node = send.node,
 					   .thread = DTC_NONE,
@@ -759,12 +768,13 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 					   .again = find_again(h, &send),
 					   .exact = send.exact && arrival->exact,
 					   .packet = send.packet };
-	int64_t queue_ns = dtc_history_get_packet_context(h, send.packet).queue_ns;
+	int64_t queue_ns =
+		send.packet == send.first ? context.queue_ns : dtc_history_get_plain_context(h, send.packet).queue_ns;
 	if (queue_ns != DTC_TIME_NONE)
 		ret_sender->left_ns = queue_ns;
 	if (!context.in_softirq && context.thread != DTC_NONE && !is_answer(h, send.first, &first, &context)) {
 		ret_sender->thread = context.thread;
-		ret_sender->call = context.call;
+		ret_sender->call = dtc_history_get_packet_context(h, send.first).call;
 		return true;
 	}
 	if (first.payload_bytes) {

@@ -20,6 +20,8 @@ struct dtc_arrival {
 	uint32_t write;	 /* only if is_local: the call that wrote the last byte that had to arrive */
 };
 
+struct dtc_asked; /* analyze/edge/handoff.h, which is made of arrivals */
+
 /* Packets that kernels sent in answer to each other are followed so far: a handshake has three. */
 #define DTC_RELAYS_MAX 64
 
@@ -83,6 +85,9 @@ uint32_t dtc_arrival_find_local_read(const DtcLinks *links, const struct dtc_arr
  */
 bool dtc_arrival_find_for_send(const DtcLinks *links, guint node, uint32_t thread, int64_t time_ns, uint32_t file,
 			       uint32_t write, struct dtc_arrival *ret_arrival);
+/* The same for who knows what dtc_handoff_find_question says of the send; NULL: it answers no question. */
+bool dtc_arrival_find_for_answer(const DtcLinks *links, guint node, uint32_t thread, int64_t time_ns, uint32_t file,
+				 uint32_t write, const struct dtc_asked *question, struct dtc_arrival *ret_arrival);
 /* The last bytes that came on a connection by a time (node time); flow is the other direction, what is sent on it. */
 bool dtc_arrival_find_last(const DtcLinks *links, guint node, uint32_t flow, int64_t time_ns,
 			   struct dtc_arrival *ret_arrival);

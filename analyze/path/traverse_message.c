@@ -99,13 +99,13 @@ void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call)
 	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
 	struct dtc_asked asked;
 
-	bool has_arrival = dtc_arrival_find_for_send(t->links, stand->node, stand->thread, stand->at_ns, file, call,
-						     &stand->arrival);
+	bool has_question = dtc_handoff_find_question(t->links, t->stand.node, file, call, t->stand.at_ns, &asked);
+	bool has_arrival = dtc_arrival_find_for_answer(t->links, stand->node, stand->thread, stand->at_ns, file, call,
+						       has_question ? &asked : NULL, &stand->arrival);
 	stand->purpose = has_arrival ? DTC_PURPOSE_ARRIVAL : DTC_PURPOSE_OWN;
 	stand->pause = DTC_PAUSE_NONE;
 	stand->owner = find_owner(t, call);
 	int32_t pid = dtc_history_get_thread(h, t->stand.thread)->pid;
-	bool has_question = dtc_handoff_find_question(t->links, t->stand.node, file, call, t->stand.at_ns, &asked);
 	if (has_question) {
 		add_scope(t, pid, &asked);
 		if (has_arrival && pursue_given(t, &asked, call))
