@@ -30,57 +30,73 @@ static guint get_waiter(const struct dtc_traverse *t)
 	return t->frames->len ? g_array_index(t->frames, struct dtc_frame, t->frames->len - 1).waiter : 0;
 }
 
-void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, int64_t name_ns,
-			  int64_t begin_cluster_ns, enum dtc_cause cause, struct dtc_evidence why,
-			  const struct dtc_interval *interval)
+/* What is told of a segment beside its times. Names are those that its thread had at name_ns. */
+static void describe(const struct dtc_traverse *t, struct dtc_segment *segment, int64_t name_ns)
+{
+	segment->link = t->tc > t->doubt_cluster_ns ? MAX(t->link, DTC_LINK_INFERRED) : t->link;
+	segment->uncertainty_ns = t->uncertainty_ns;
+	segment->by_kernel = t->by_kernel;
+	segment->waiter = get_waiter(t);
+	segment->owner = t->stand.owner;
+	if (t->message) {
+		segment->evidence.packet = t->message->packet;
+		segment->evidence.sent_node = t->message_sender->node;
+		segment->evidence.sent_packet = t->message_sender->packet;
+		segment->evidence.sent_call = t->message_sender->call;
+		segment->evidence.copies = t->message_sender->copies;
+	}
+	if (segment->thread == DTC_NONE) {
+		segment->tid = segment->pid = -1;
+		segment->comm = "";
+		segment->process = "kernel";
+		segment->is_kernel = true;
+		return;
+	}
+	const DtcHistory *h = dtc_links_get_history(t->links, segment->node);
+	const struct dtc_thread *of = dtc_history_get_thread(h, segment->thread);
+	segment->tid = of->tid;
+	segment->pid = of->pid;
+	segment->comm = dtc_history_get_comm(h, segment->thread, name_ns);
+	segment->process = dtc_history_get_process(h, segment->thread, name_ns);
+	segment->is_kernel = of->is_kernel;
+}
+
+/* why NULL: what the interval tells. */
+static void explain(struct dtc_traverse *t, guint node, uint32_t thread, int64_t name_ns, int64_t begin_cluster_ns,
+		    enum dtc_cause cause, const struct dtc_evidence *why, const struct dtc_interval *interval)
 {
 	int64_t begin = MAX(begin_cluster_ns, dtc_traverse_get_bound(t));
 	if (begin >= t->tc)
 		return;
-	const DtcHistory *h = dtc_links_get_history(t->links, node);
-	struct dtc_segment segment = { .begin = { begin },
-				       .end = { t->tc },
-				       .node = node,
-				       .thread = thread,
-				       .cause = cause,
-				       .link = t->tc > t->doubt_cluster_ns ? MAX(t->link, DTC_LINK_INFERRED) : t->link,
-				       .uncertainty_ns = t->uncertainty_ns,
-				       .tid = -1,
-				       .pid = -1,
-				       .comm = "",
-				       .process = "kernel",
-				       .evidence = why,
-				       .by_kernel = t->by_kernel,
-				       .is_kernel = true,
-				       .waiter = get_waiter(t),
-				       .owner = t->stand.owner };
-	if (t->message) {
-		segment.evidence.packet = t->message->packet;
-		segment.evidence.sent_node = t->message_sender->node;
-		segment.evidence.sent_packet = t->message_sender->packet;
-		segment.evidence.sent_call = t->message_sender->call;
-		segment.evidence.copies = t->message_sender->copies;
+	if (t->visitor->check) {
+		t->visitor->check(t->data, (DtcClusterTime){ begin }, (DtcClusterTime){ t->tc });
+	} else {
+		struct dtc_segment segment = { .begin = { begin },
+					       .end = { t->tc },
+					       .node = node,
+					       .thread = thread,
+					       .cause = cause,
+					       .evidence = why ? *why : dtc_evidence_of_interval(node, interval) };
+		describe(t, &segment, name_ns);
+		t->visitor->explain(t->data, &segment, interval);
 	}
-	if (thread != DTC_NONE) {
-		const struct dtc_thread *of = dtc_history_get_thread(h, thread);
-		segment.tid = of->tid;
-		segment.pid = of->pid;
-		segment.comm = dtc_history_get_comm(h, thread, name_ns);
-		segment.process = dtc_history_get_process(h, thread, name_ns);
-		segment.is_kernel = of->is_kernel;
-	}
-	t->visitor->explain(t->data, &segment, interval);
 	t->tc = begin;
 	t->link = DTC_LINK_EXACT;
 	t->uncertainty_ns = 0;
 }
 
+void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, int64_t name_ns,
+			  int64_t begin_cluster_ns, enum dtc_cause cause, struct dtc_evidence why,
+			  const struct dtc_interval *interval)
+{
+	explain(t, node, thread, name_ns, begin_cluster_ns, cause, &why, interval);
+}
+
 void dtc_traverse_explain_interval(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t begin_ns,
 				   enum dtc_cause cause)
 {
-	dtc_traverse_explain(t, t->stand.node, t->stand.thread, interval->end_ns,
-			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, begin_ns), cause,
-			     dtc_evidence_of_interval(t->stand.node, interval), interval);
+	explain(t, t->stand.node, t->stand.thread, interval->end_ns,
+		dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, begin_ns), cause, NULL, interval);
 	t->stand.at_ns = begin_ns;
 }
 
@@ -172,8 +188,8 @@ static bool polls_for(const DtcHistory *h, uint32_t poll, uint32_t file)
 /* One softirq took both packets: it may log them all before it works on the first (netif_receive_skb_list). */
 static bool is_same_softirq(const DtcHistory *h, uint32_t a, uint32_t b)
 {
-	const struct dtc_packet_context x = dtc_history_get_packet_context(h, a);
-	const struct dtc_packet_context y = dtc_history_get_packet_context(h, b);
+	const struct dtc_packet_context x = dtc_history_get_plain_context(h, a);
+	const struct dtc_packet_context y = dtc_history_get_plain_context(h, b);
 	return x.queue_ns == y.queue_ns; /* both absent: not known */
 }
 

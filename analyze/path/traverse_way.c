@@ -59,9 +59,12 @@ static void note_reversal(struct dtc_traverse *t, const struct dtc_way *way)
 	t->visitor->reverse(t->data, &reversal);
 }
 
-/* Who had the CPU of a softirq for most of a span before it took a packet; DTC_NONE: nobody. */
-static uint32_t find_holder(const DtcHistory *h, uint32_t packet, int64_t begin_ns, int64_t end_ns)
+/* Who had the CPU of a softirq for most of a span before it took a packet; DTC_NONE: nobody, or it is not told. */
+static uint32_t find_holder(const struct dtc_traverse *t, const DtcHistory *h, uint32_t packet, int64_t begin_ns,
+			    int64_t end_ns)
 {
+	if (t->visitor->check)
+		return DTC_NONE;
 	struct dtc_interval span = { .begin_ns = begin_ns,
 				     .end_ns = end_ns,
 				     .thread = DTC_NONE,
@@ -94,7 +97,7 @@ static void emit_softirq_delay(struct dtc_traverse *t, const struct dtc_arrival 
 	int64_t begin_ns = dtc_clocks_to_node(t->clocks, arrival->node, (DtcClusterTime){ begin_cluster_ns }).ns;
 	struct dtc_evidence why = dtc_evidence_of(DTC_REASON_RECEIVER_SOFTIRQ);
 	why.node = why.by_node = arrival->node;
-	why.by_thread = find_holder(h, arrival->packet, begin_ns, arrival->time_ns);
+	why.by_thread = find_holder(t, h, arrival->packet, begin_ns, arrival->time_ns);
 	dtc_traverse_explain_on_cpu(t, arrival->node, arrival->packet, t->stand.thread, arrival->time_ns,
 				    begin_cluster_ns, DTC_CAUSE_NETWORK_RECEIVE, &why);
 }
@@ -103,8 +106,9 @@ static void emit_softirq_delay(struct dtc_traverse *t, const struct dtc_arrival 
 static void set_step(struct dtc_traverse *t, const struct dtc_way *way)
 {
 	t->link = way->sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
-	t->uncertainty_ns = dtc_clocks_get_uncertainty_ns(t->clocks, way->sender.node, way->arrival.node,
-							  (DtcClusterTime){ t->tc });
+	if (!t->visitor->check)
+		t->uncertainty_ns = dtc_clocks_get_uncertainty_ns(t->clocks, way->sender.node, way->arrival.node,
+								  (DtcClusterTime){ t->tc });
 }
 
 static int64_t get_left_cluster_ns(const struct dtc_traverse *t, const struct dtc_way *way)
@@ -152,7 +156,7 @@ static void explain_reception(struct dtc_traverse *t, const struct dtc_way *way,
 	int64_t pending_ns = dtc_clocks_to_node_ns(t->clocks, arrival->node, pending_cluster_ns);
 	struct dtc_evidence why = dtc_evidence_of(DTC_REASON_RECEIVER_SOFTIRQ);
 	why.node = why.by_node = arrival->node;
-	why.by_thread = find_holder(h, arrival->packet, MIN(pending_ns, arrival->time_ns), arrival->time_ns);
+	why.by_thread = find_holder(t, h, arrival->packet, MIN(pending_ns, arrival->time_ns), arrival->time_ns);
 	dtc_traverse_explain_delivery(t, &in->interrupt, arrival->time_ns, get_left_cluster_ns(t, way),
 				      DTC_CAUSE_NETWORK_RECEIVE, &why);
 }

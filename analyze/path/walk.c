@@ -89,22 +89,22 @@ struct verified {
 	bool is_wrong;
 };
 
-static void verify_segment(gpointer data, const struct dtc_segment *segment, const struct dtc_interval *interval)
+static void verify_span(gpointer data, DtcClusterTime begin, DtcClusterTime end)
 {
 	struct verified *verified = data;
-	(void)interval;
+
 	if (verified->is_wrong)
 		return;
-	verified->begin_ns = segment->begin.ns;
-	verified->end_ns = segment->end.ns;
-	verified->is_wrong = segment->end.ns != verified->at_ns || segment->begin.ns >= segment->end.ns;
-	verified->at_ns = segment->begin.ns;
+	verified->begin_ns = begin.ns;
+	verified->end_ns = end.ns;
+	verified->is_wrong = end.ns != verified->at_ns || begin.ns >= end.ns;
+	verified->at_ns = begin.ns;
 	verified->count++;
 }
 
 bool dtc_path_check_walk(const DtcEdges *edges, const struct dtc_path_target *target, GError **error)
 {
-	static const struct dtc_visitor visitor = { .explain = verify_segment };
+	static const struct dtc_visitor visitor = { .check = verify_span };
 	const struct dtc_traversal of = make_traversal(target);
 	struct verified verified = { .at_ns = target->end.ns };
 	if (!can_be_walked(dtc_edges_get_links(edges), target, error))
