@@ -35,13 +35,22 @@ enum list {
 /* Calls of two threads on one file may end in another order than they began, and bytes move at the end. */
 static int compare_offsets(gconstpointer a, gconstpointer b, gpointer history)
 {
-	struct dtc_call x_place;
-	const struct dtc_call *x = dtc_history_get_call(history, *(const uint32_t *)a, &x_place);
-	struct dtc_call y_place;
-	const struct dtc_call *y = dtc_history_get_call(history, *(const uint32_t *)b, &y_place);
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	uint64_t x_offset = dtc_history_get_call_offset(history, x), y_offset = dtc_history_get_call_offset(history, y);
+	if (x_offset != y_offset)
+		return x_offset < y_offset ? -1 : 1;
+	int64_t x_ns = dtc_history_get_call_begin_ns(history, x), y_ns = dtc_history_get_call_begin_ns(history, y);
+	return x_ns < y_ns ? -1 : x_ns > y_ns;
+}
+
+/* Mostly they are so already. */
+static void order_by_offset(const DtcHistory *history, uint32_t *calls, guint count)
+{
+	guint i = 1;
+	while (i < count && compare_offsets(&calls[i - 1], &calls[i], (gpointer)history) <= 0)
+		i++;
+	if (i < count)
+		g_qsort_with_data(calls, (gint)count, sizeof(*calls), compare_offsets, (gpointer)history);
 }
 
 /* The lists that a call belongs to, a bit each. */
@@ -94,9 +103,7 @@ DtcFileCalls *dtc_file_calls_new(const DtcHistory *history, uint32_t file)
 			if (lists[i] >> k & 1)
 				calls->calls[first[k]++] = ids[i];
 	for (enum list k = LIST_READ; k <= LIST_WRITTEN; k++)
-		if (calls->first[k + 1] - calls->first[k] > 1)
-			g_qsort_with_data(calls->calls + calls->first[k], (gint)(calls->first[k + 1] - calls->first[k]),
-					  sizeof(uint32_t), compare_offsets, (gpointer)history);
+		order_by_offset(history, calls->calls + calls->first[k], calls->first[k + 1] - calls->first[k]);
 	return calls;
 }
 
@@ -141,7 +148,9 @@ static guint count_begun(const DtcFileCalls *calls, bool written, int64_t time_n
 
 static guint count_from_offset(const DtcFileCalls *calls, bool written, uint64_t offset)
 {
-	return DTC_BISECT(i, 0, count_moved(calls, written), get_moved(calls, written, i).offset <= offset);
+	guint count;
+	const uint32_t *ids = get_moved_list(calls, written, &count);
+	return DTC_BISECT(i, 0, count, dtc_history_get_call_offset(calls->history, ids[i]) <= offset);
 }
 
 static uint64_t get_total(const DtcFileCalls *calls, bool written)

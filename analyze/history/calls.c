@@ -251,6 +251,16 @@ int64_t dtc_history_get_call_begin_ns(const DtcHistory *h, uint32_t call)
 	return dtc_history_read_call_begin(h, call);
 }
 
+uint64_t dtc_history_get_call_offset(const DtcHistory *h, uint32_t call)
+{
+	g_assert(h->is_sealed);
+	const struct dtc_call_record *record = DTC_AT(h->calls, struct dtc_call_record, call);
+	struct dtc_call place;
+	if (G_UNLIKELY(record->begin == DTC_BEGIN_ODD || record->value_kind == DTC_VALUE_READY))
+		return dtc_history_read_call(h, call, &place)->offset;
+	return record->value_kind == DTC_VALUE_OFFSET ? record->value : 0;
+}
+
 const char *dtc_history_judge_odd_call(const DtcHistory *h, uint32_t index)
 {
 	const struct dtc_odd_call *odd = DTC_AT(h->odd_calls, struct dtc_odd_call, index);

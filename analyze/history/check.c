@@ -17,11 +17,14 @@ struct checker {
 	const DtcHistory *h;
 	DtcTable *moved;	      /* for dtc_calls_move_once */
 	uint32_t *run_at;	      /* by CPU: where its runs were searched last */
-	struct dtc_interval *found;   /* by thread: the interval that was searched last, as for _find_interval_near */
+	struct dtc_interval *found;   /* by thread: the interval that was searched last, as for _find_plain_near */
 	struct dtc_interval interval; /* that is looked at */
 	uint32_t owner;		      /* whose it is */
+	struct dtc_call call;	      /* that was looked at last, of an interval */
+	uint32_t call_index;	      /* its number, or DTC_NONE */
 	guint cpu;		      /* of the run that is looked at */
 	guint vcpu;		      /* of the guest span that is looked at */
+	int64_t packet_ns;	      /* of the packet before */
 	uint64_t tids_found;	      /* threads that were reached by their tids */
 	uint32_t thread;	      /* whose the record is, for the message, or DTC_NONE */
 	int64_t at_ns;
@@ -83,12 +86,6 @@ static uint32_t find_run_after(const struct checker *c, guint cpu, int64_t time_
 	return c->run_at[cpu] = dtc_history_find_run_near(c->h, cpu, time_ns, c->run_at[cpu]);
 }
 
-/* As dtc_history_find_interval_before; the times of a thread mostly go on. */
-static const struct dtc_interval *find_interval_before(const struct checker *c, uint32_t thread, int64_t time_ns)
-{
-	return dtc_history_find_interval_near(c->h, thread, time_ns, &c->found[thread]);
-}
-
 /* Whether the thread had the CPU at that time; at the time of a switch both have it. */
 static bool has_cpu(const struct checker *c, uint32_t thread, guint cpu, int64_t time_ns)
 {
@@ -115,7 +112,7 @@ static bool had_cpu(const struct checker *c, uint32_t thread, guint cpu, int64_t
 /* Whether an interval of the thread goes on from before that time to after it. */
 static bool is_inside_interval(const struct checker *c, uint32_t thread, int64_t time_ns)
 {
-	const struct dtc_interval *v = find_interval_before(c, thread, time_ns);
+	const struct dtc_interval *v = dtc_history_find_plain_near(c->h, thread, time_ns, &c->found[thread]);
 	return v && v->end_ns > time_ns;
 }
 
@@ -243,21 +240,12 @@ static const char *judge_era(struct checker *c, uint32_t index)
 
 static const char *judge_moment_era(struct checker *c, uint32_t index)
 {
-	const DtcTable *eras[] = { c->h->run_eras, c->h->fault_eras, c->h->wake_eras };
-	const DtcTable *records[] = { c->h->runs, c->h->faults, c->h->wakes };
-	gsize list = 0;
-	while (list + 1 < G_N_ELEMENTS(eras) && index >= eras[list]->len)
-		index -= eras[list++]->len;
-	return dtc_eras_judge(eras[list], index, records[list]->len);
+	return dtc_history_judge_moment_era(c->h, index);
 }
 
 static const char *judge_odd_ref(struct checker *c, uint32_t index)
 {
-	const struct dtc_odd_ref *odd = DTC_AT(c->h->odd_refs, struct dtc_odd_ref, index);
-	if (odd->interval >= c->h->intervals->len ||
-	    DTC_AT(c->h->intervals, struct dtc_interval_record, odd->interval)->ref != DTC_REF_ODD)
-		return "its interval has none";
-	return index && (odd - 1)->interval >= odd->interval ? "comes before the one before it" : NULL;
+	return dtc_history_judge_odd_ref(c->h, index);
 }
 
 static const char *judge_record(const struct checker *c, const struct dtc_interval *v)
@@ -310,18 +298,27 @@ static const char *judge_place(const struct checker *c, const struct dtc_interva
 		       : NULL;
 }
 
+/* Intervals that follow each other mostly lie in the same call. */
+static const struct dtc_call *get_call(struct checker *c, uint32_t call)
+{
+	if (call != c->call_index)
+		(void)dtc_history_get_call(c->h, call, &c->call);
+	c->call_index = call;
+	return &c->call;
+}
+
 /* The call of the thread that has not returned when the interval ends, or DTC_NONE. */
-static uint32_t find_call_around(const struct checker *c, const struct dtc_interval *v)
+static uint32_t find_call_around(struct checker *c, const struct dtc_interval *v)
 {
 	if (v->last_call == DTC_NONE)
 		return DTC_NONE;
-	int64_t end_ns = dtc_history_copy_call(c->h, v->last_call).end_ns;
+	int64_t end_ns = get_call(c, v->last_call)->end_ns;
 	/* else its exit may have been lost */
 	return end_ns != DTC_TIME_NONE && end_ns >= v->end_ns ? v->last_call : DTC_NONE;
 }
 
 /* Calls begin and end where intervals do. */
-static const char *judge_cut(const struct checker *c, const struct dtc_interval *v)
+static const char *judge_cut(struct checker *c, const struct dtc_interval *v)
 {
 	const struct dtc_thread *t = get_thread(c, v->thread);
 	uint32_t next = v->last_call == DTC_NONE ? t->call_first : v->last_call + 1;
@@ -329,11 +326,11 @@ static const char *judge_cut(const struct checker *c, const struct dtc_interval 
 		return "a call begins inside of it";
 	if (v->last_call == DTC_NONE || v->state != DTC_STATE_USER) /* where events were lost it may have gone on */
 		return NULL;
-	int64_t end_ns = dtc_history_copy_call(c->h, v->last_call).end_ns;
+	int64_t end_ns = get_call(c, v->last_call)->end_ns;
 	return end_ns != DTC_TIME_NONE && end_ns > v->begin_ns ? "begins before the call before it ended" : NULL;
 }
 
-static const char *judge_call_of(const struct checker *c, const struct dtc_interval *v)
+static const char *judge_call_of(struct checker *c, const struct dtc_interval *v)
 {
 	bool has_none = v->state == DTC_STATE_USER || v->state == DTC_STATE_UNKNOWN || v->state == DTC_STATE_EXITED;
 	if (!is_id(v->call, c->h->calls->len))
@@ -342,7 +339,7 @@ static const char *judge_call_of(const struct checker *c, const struct dtc_inter
 		return "is in a system call, but in none";
 	if (v->call == DTC_NONE)
 		return has_none || find_call_around(c, v) == DTC_NONE ? NULL : "lies inside a call, but in none";
-	const struct dtc_call lies_in = dtc_history_copy_call(c->h, v->call), *call = &lies_in;
+	const struct dtc_call *call = get_call(c, v->call);
 	if (has_none)
 		return "has a call in a state that has none";
 	if (call->thread != v->thread)
@@ -385,10 +382,11 @@ static const char *judge_interval(struct checker *c, uint32_t index)
 /* While it has the CPU, a thread runs there, or it is not known what it does. */
 static const char *judge_occupation(const struct checker *c, const struct dtc_run *run, int64_t end_ns)
 {
-	const struct dtc_interval *v = find_interval_before(c, run->thread, run->begin_ns + 1);
+	const struct dtc_interval *v =
+		dtc_history_find_plain_near(c->h, run->thread, run->begin_ns + 1, &c->found[run->thread]);
 	if (!v)
 		return "a thread has a CPU before its life";
-	for (; v && v->begin_ns < end_ns; v = dtc_history_get_next_interval(c->h, &c->found[run->thread])) {
+	for (; v && v->begin_ns < end_ns; v = dtc_history_get_next_plain(c->h, &c->found[run->thread])) {
 		bool is_here = is_on_cpu(v) && v->cpu == c->cpu;
 		if (!is_here && v->state != DTC_STATE_UNKNOWN)
 			return "a thread has a CPU on which it does not run";
@@ -786,7 +784,7 @@ static const char *judge_guest_span(struct checker *c, uint32_t index)
 		return "an exit before the guest was left";
 	if (s->isa > 2 || s->spare)
 		return "its processor's kind is none";
-	const struct dtc_interval *v = find_interval_before(c, s->thread, s->left_ns);
+	const struct dtc_interval *v = dtc_history_find_plain_near(c->h, s->thread, s->left_ns, &c->found[s->thread]);
 	bool is_running = v && v->begin_ns <= s->entry_ns && dtc_state_is_running(v->state);
 	is_running |= c->h->has_forgotten && v && v->state == DTC_STATE_UNKNOWN; /* kept: its exit is to come */
 	return s->left_ns > s->entry_ns && !is_running ? "a thread in a guest that does not run" : NULL;
@@ -801,8 +799,9 @@ static const char *judge_packet(struct checker *c, uint32_t index)
 {
 	const struct dtc_packet packet = dtc_packets_read(c->h->packets, index);
 	const struct dtc_packet_context made = dtc_history_get_packet_context(c->h, index), *context = &made;
-	int64_t before_ns = index ? dtc_packets_read(c->h->packets, index - 1).time_ns : packet.time_ns;
+	int64_t before_ns = index ? c->packet_ns : packet.time_ns;
 	const char *wrong = judge_moment(c, packet.time_ns, before_ns, context->thread);
+	c->packet_ns = packet.time_ns;
 	if (wrong)
 		return wrong;
 	if (context->thread != DTC_NONE && !has_cpu(c, context->thread, packet.cpu, packet.time_ns))
@@ -887,7 +886,7 @@ bool dtc_history_check(const DtcHistory *h, GError **error)
 	g_autofree struct dtc_interval *found = g_new(struct dtc_interval, h->threads->len + 1);
 	for (guint i = 0; i < h->threads->len; i++)
 		found[i].thread = DTC_NONE;
-	struct checker checker = { .h = h, .moved = moved, .run_at = run_at, .found = found };
+	struct checker checker = { .h = h, .moved = moved, .run_at = run_at, .found = found, .call_index = DTC_NONE };
 	for (gsize step = 0; step < G_N_ELEMENTS(steps); step++)
 		for (uint32_t i = 0; i < steps[step].count; i++) {
 			checker.thread = DTC_NONE;

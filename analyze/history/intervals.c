@@ -4,6 +4,7 @@
  * record leaves out is found where it is anyway: the end in the record that follows, the call and the wake by their
  * times.
  */
+#include "analyze/history/check_lists.h"
 #include "analyze/history/records.h"
 
 #include <dtrace-chain/bisect.h>
@@ -309,6 +310,28 @@ const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *h,
 	return after == first ? NULL : dtc_history_get_interval(h, thread, after - 1, place);
 }
 
+const struct dtc_interval *dtc_history_find_plain_near(const DtcHistory *h, uint32_t thread, int64_t time_ns,
+						       struct dtc_interval *place)
+{
+	g_assert(h->is_sealed);
+	const struct dtc_thread *t = AT(h->threads, struct dtc_thread, thread);
+	uint32_t first = t->interval_first, end = first + t->interval_count;
+	uint32_t near = place->thread == thread ? place->index + 1 : first + t->interval_count / 2;
+	if (time_ns > t->end_ns)
+		return NULL;
+	uint32_t after = DTC_BISECT_NEAR(i, first, end, near, get_begin_ns(h, i) < time_ns);
+	if (after == first)
+		return NULL;
+	*place = (struct dtc_interval){ .begin_ns = get_begin_ns(h, after - 1),
+					.thread = thread,
+					.call = DTC_NONE,
+					.ref = DTC_NONE,
+					.index = after - 1,
+					.last_call = DTC_NONE };
+	unpack_plain(h, t, place);
+	return place;
+}
+
 /* The thread's last call that began at or before time, or DTC_NONE; near was one of its calls that did, or none. */
 static uint32_t find_call_near(const DtcHistory *h, const struct dtc_thread *t, uint32_t near, int64_t time_ns)
 {
@@ -339,4 +362,12 @@ const struct dtc_interval *dtc_history_find_interval_near(const DtcHistory *h, u
 	unpack_plain(h, t, place);
 	unpack_refs(h, place);
 	return place;
+}
+
+const char *dtc_history_judge_odd_ref(const DtcHistory *h, uint32_t index)
+{
+	const struct dtc_odd_ref *odd = DTC_AT(h->odd_refs, struct dtc_odd_ref, index);
+	if (odd->interval >= h->intervals->len || get_record(h, odd->interval)->ref != DTC_REF_ODD)
+		return "its interval has none";
+	return index && (odd - 1)->interval >= odd->interval ? "comes before the one before it" : NULL;
 }

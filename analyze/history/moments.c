@@ -224,3 +224,14 @@ struct dtc_fault dtc_history_get_fault(const DtcHistory *h, uint32_t fault)
 	return (struct dtc_fault){ unpack_time(h, record, h->fault_eras, fault), unpack_thread(record),
 				   record->has_flag };
 }
+
+/* index counts those of runs, of faults and of wakes, one list behind the other. */
+const char *dtc_history_judge_moment_era(const DtcHistory *h, uint32_t index)
+{
+	const DtcTable *eras[] = { h->run_eras, h->fault_eras, h->wake_eras };
+	const DtcTable *records[] = { h->runs, h->faults, h->wakes };
+	gsize list = 0;
+	while (list + 1 < G_N_ELEMENTS(eras) && index >= eras[list]->len)
+		index -= eras[list++]->len;
+	return dtc_eras_judge(eras[list], index, records[list]->len);
+}

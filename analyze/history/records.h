@@ -282,8 +282,16 @@ void dtc_history_set_wakeup(DtcHistory *history, uint32_t wake, int64_t wakeup_n
 void dtc_history_set_signal(DtcHistory *history, uint32_t wake, uint8_t signal);
 /* Its record; distance is that of waking_ns. */
 struct dtc_wake_record dtc_wake_pack(uint64_t distance, const struct dtc_wake *wake);
+/* Of a record. */
+uint32_t dtc_eras_find(const DtcTable *eras, uint32_t index);
 /* As soon as it is there. */
-int64_t dtc_history_read_waking_ns(const DtcHistory *history, uint32_t wake);
+static inline int64_t dtc_history_read_waking_ns(const DtcHistory *history, uint32_t wake)
+{
+	uint64_t distance = DTC_AT(history->wakes, struct dtc_wake_record, wake)->waking;
+	if (G_UNLIKELY(history->wake_eras->len > 0))
+		distance += (uint64_t)dtc_eras_find(history->wake_eras, wake) << DTC_ERA_BITS;
+	return (int64_t)((uint64_t)history->begin_ns + distance);
+}
 /* All of it, into the caller's place, whose address is the answer. */
 const struct dtc_wake *dtc_history_read_wake(const DtcHistory *history, uint32_t wake, struct dtc_wake *place);
 uint32_t dtc_history_read_wake_target(const DtcHistory *history, uint32_t wake);
@@ -312,8 +320,6 @@ static inline uint64_t dtc_history_measure(const DtcHistory *history, int64_t ti
 {
 	return time_ns > history->begin_ns ? (uint64_t)time_ns - (uint64_t)history->begin_ns : 0;
 }
-/* Of a record. */
-uint32_t dtc_eras_find(const DtcTable *eras, uint32_t index);
 /* Of a POLL, its offset: where its files begin among those that polls returned, and how many. */
 #define DTC_READY_AT(first, count) ((uint64_t)(count) << 32 | (first))
 /* Groups intervals, calls and runs, renames ids, builds the indexes. Everything must be closed; once only. */

@@ -73,14 +73,6 @@ void dtc_history_set_signal(DtcHistory *h, uint32_t wake, uint8_t signal)
 
 /* --- queries ---------------------------------------------------------------------------------------------------- */
 
-int64_t dtc_history_read_waking_ns(const DtcHistory *h, uint32_t wake)
-{
-	uint64_t distance = get_record(h, wake)->waking;
-	if (G_UNLIKELY(h->wake_eras->len > 0))
-		distance += (uint64_t)dtc_eras_find(h->wake_eras, wake) << DTC_ERA_BITS;
-	return (int64_t)((uint64_t)h->begin_ns + distance);
-}
-
 uint32_t dtc_history_read_wake_target(const DtcHistory *h, uint32_t wake)
 {
 	return unpack_thread(get_record(h, wake)->target);

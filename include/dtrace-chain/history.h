@@ -371,6 +371,9 @@ const struct dtc_interval *dtc_history_get_plain_after(const DtcHistory *history
 const struct dtc_interval *dtc_history_get_next_plain(const DtcHistory *history, struct dtc_interval *place);
 /* Call and ref of the interval in a place that these two have filled. */
 void dtc_history_fill_interval(const DtcHistory *history, struct dtc_interval *place);
+/* As dtc_history_find_interval_near, likewise. */
+const struct dtc_interval *dtc_history_find_plain_near(const DtcHistory *history, uint32_t thread, int64_t time_ns,
+						       struct dtc_interval *place);
 /* The interval that contains time (begin_ns < time <= end_ns: the one that leads up to it), or NULL. */
 const struct dtc_interval *dtc_history_find_interval_before(const DtcHistory *history, uint32_t thread, int64_t time_ns,
 							    struct dtc_interval *place);
@@ -411,6 +414,8 @@ static inline struct dtc_call dtc_history_copy_call(const DtcHistory *history, u
 }
 /* When it began: for searches; cheaper than all of it. */
 int64_t dtc_history_get_call_begin_ns(const DtcHistory *history, uint32_t call);
+/* And its offset. */
+uint64_t dtc_history_get_call_offset(const DtcHistory *history, uint32_t call);
 /* The last call of the thread that began at or before time, or DTC_NONE. Calls of a thread have consecutive ids. */
 uint32_t dtc_history_find_call(const DtcHistory *history, uint32_t thread, int64_t time_ns);
 /*

@@ -61,6 +61,8 @@ static int64_t scale(int64_t distance, int64_t rise, int64_t run)
 {
 	int64_t off, gained, scaled;
 
+	if (rise == run) /* as of the reference itself */
+		return distance;
 	if (__builtin_sub_overflow(rise, run, &off) || __builtin_mul_overflow(distance, off, &gained) ||
 	    __builtin_add_overflow(distance, gained / run - (gained % run < 0), &scaled))
 		return divide_down((__int128)distance * rise, run);
