@@ -152,10 +152,10 @@ static bool find(struct dtc_session *session, const DtcIdSpans *spans, struct dt
 	return dtc_question_set_id(question, engine, options->request_id, findings, error);
 }
 
-static bool print(struct dtc_session *session, const DtcReport *report, GError **error)
+static struct dtc_text_options get_text_options(const struct dtc_session *session)
 {
 	const struct analyze_options *options = session->options;
-	const struct dtc_text_options text_options = {
+	return (struct dtc_text_options){
 		.width = session->terminal.width,
 		.has_color = session->terminal.has_color,
 		.has_utf8 = session->terminal.has_utf8,
@@ -163,6 +163,11 @@ static bool print(struct dtc_session *session, const DtcReport *report, GError *
 		.is_exact = options->is_exact,
 		.min_ns = options->min_ns,
 	};
+}
+
+static bool print(struct dtc_session *session, const DtcReport *report, GError **error)
+{
+	const struct dtc_text_options text_options = get_text_options(session);
 	return dtc_session_print(
 		session, session->is_json ? dtc_report_to_json(report) : dtc_report_to_text(report, &text_options),
 		error);
@@ -172,9 +177,15 @@ static bool explain(struct dtc_session *session, const struct dtc_question *ques
 {
 	const struct analyze_options *options = session->options;
 	const DtcEngine *engine = session->engine;
+	const struct dtc_text_options text_options = get_text_options(session);
+	const struct dtc_path_target *target = &question->target;
+	/* the terminal shows none of the hundreds of thousands of short ones of a long span */
+	bool shows_all = session->is_json || options->files.html || options->files.perfetto;
 	const struct dtc_path_options path_options = {
 		.max_depth = (guint)options->max_depth,
 		.min_blocking_ns = MAX(options->min_ns, 0),
+		.told_ns =
+			shows_all ? 0 : dtc_text_get_blocking_min_ns(&text_options, target->end.ns - target->begin.ns),
 	};
 
 	dtc_progress_line_show(session->progress, "walking the critical path");

@@ -11,7 +11,8 @@ struct DtcPath {
 	DtcTable *segments;  /* struct dtc_segment: of a request hundreds, of a thread's span hundreds of thousands */
 	GArray *waiters;     /* struct dtc_waiter; number 1 is the first */
 	DtcTable *blockings; /* struct dtc_blocking: likewise */
-	GArray *reversals;   /* struct dtc_reversal */
+	guint untold, untold_deep; /* blockings: dtc_path_get_untold_count */
+	GArray *reversals;	   /* struct dtc_reversal */
 };
 
 const char *dtc_cause_to_string(enum dtc_cause cause)
@@ -150,6 +151,14 @@ guint dtc_path_add_blocking(DtcPath *path, const struct dtc_blocking *blocking)
 	return path->blockings->len - 1;
 }
 
+void dtc_path_count_untold(DtcPath *path, guint depth)
+{
+	if (depth < DTC_REPORT_MAX_DEPTH)
+		path->untold++;
+	else
+		path->untold_deep++;
+}
+
 void dtc_path_add_reversal(DtcPath *path, const struct dtc_reversal *reversal)
 {
 	g_array_append_vals(path->reversals, reversal, 1);
@@ -268,6 +277,12 @@ guint dtc_path_get_blocking_count(const DtcPath *path)
 const struct dtc_blocking *dtc_path_get_blocking(const DtcPath *path, guint index)
 {
 	return DTC_AT(path->blockings, struct dtc_blocking, index);
+}
+
+guint dtc_path_get_untold_count(const DtcPath *path, guint *ret_deep)
+{
+	*ret_deep = path->untold_deep;
+	return path->untold;
 }
 
 guint dtc_path_get_reversal_count(const DtcPath *path)

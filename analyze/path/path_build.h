@@ -36,6 +36,8 @@ void dtc_path_add_segment(DtcPath *path, const struct dtc_segment *segment);
 guint dtc_path_add_waiter(DtcPath *path, const struct dtc_waiter *waiter);
 /* Appends a blocking and gives its index, which children name as their parent. */
 guint dtc_path_add_blocking(DtcPath *path, const struct dtc_blocking *blocking);
+/* Counts one of a depth that is not told. */
+void dtc_path_count_untold(DtcPath *path, guint depth);
 void dtc_path_add_reversal(DtcPath *path, const struct dtc_reversal *reversal);
 /* Replaces all segments of a finished path by others, by time; the table changes owner. */
 void dtc_path_set_segments(DtcPath *path, DtcTable *segments);

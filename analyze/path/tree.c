@@ -13,11 +13,15 @@
 #define DELAY_PERCENT 10
 #define DELAY_NS 1000000
 
+#define NOT_SHOWN G_MAXUINT    /* for its depth or length */
+#define UNTOLD (G_MAXUINT - 1) /* counted only, for its length or that of one above it */
+
 /* A wait that is being explained: its node, and down to where. */
 struct open {
-	guint blocking; /* G_MAXUINT: not shown, for its depth or length */
-	int64_t begin;	/* cluster time, of the wait itself: it may lie before the begin of the one above it */
-	int64_t bound;	/* the latest begin of it and of all above it */
+	guint blocking;		/* or one of the above */
+	struct dtc_blocking as; /* how it is told; nothing if no part of it is long enough */
+	int64_t begin;		/* cluster time, of the wait itself: it may lie before the begin of the one above it */
+	int64_t bound;		/* the latest begin of it and of all above it */
 	int64_t end;
 	guint node;
 	uint32_t thread;
@@ -33,15 +37,22 @@ struct stretch {
 	int64_t ns[DTC_CAUSES];
 };
 
+/* A span of cluster time in which a thread waited. */
+struct waited {
+	int64_t begin, end;
+	uint32_t thread;
+};
+
 struct DtcTree {
 	const DtcEdges *edges;
 	const DtcLinks *links;
 	const struct dtc_path_target *target;
 	guint max_depth;
-	int64_t min_ns;
+	int64_t min_ns, told_ns;
 	DtcPath *path;
-	GArray *lineage; /* of the target, in its span */
-	GArray *open;	 /* struct open, the innermost last */
+	GArray *untold_waits; /* struct waited: of the target's node, beneath nobody */
+	GArray *lineage;      /* of the target, in its span */
+	GArray *open;	      /* struct open, the innermost last */
 	struct stretch stretch;
 };
 
@@ -54,7 +65,24 @@ static struct open *get_innermost(const DtcTree *tree)
 static bool is_shown(const DtcTree *tree)
 {
 	const struct open *above = get_innermost(tree);
-	return tree->open->len < tree->max_depth && (!above || above->blocking != G_MAXUINT);
+	return tree->open->len < tree->max_depth && (!above || above->blocking != NOT_SHOWN);
+}
+
+/* Whether one that is shown, of that length, is told and not just counted. */
+static bool is_told(const DtcTree *tree, int64_t ns)
+{
+	const struct open *above = get_innermost(tree);
+	return ns >= tree->told_ns && (!above || above->blocking != UNTOLD);
+}
+
+/* Counts a stretch of work or, if is_wait, a wait. */
+static guint leave_untold(DtcTree *tree, guint node, uint32_t thread, int64_t begin, int64_t end, bool is_wait)
+{
+	const struct waited span = { begin, end, thread };
+	if (!tree->open->len && is_wait && node == tree->target->node)
+		g_array_append_vals(tree->untold_waits, &span, 1);
+	dtc_path_count_untold(tree->path, tree->open->len);
+	return UNTOLD;
 }
 
 static struct dtc_blocking new_blocking(const DtcTree *tree, guint node, uint32_t thread, int64_t name_ns,
@@ -96,8 +124,11 @@ static void end_stretch(DtcTree *tree)
 {
 	const struct stretch *stretch = &tree->stretch;
 	int64_t length_ns = stretch->end - stretch->begin;
-	if (length_ns > 0 && length_ns >= MAX(get_part_ns(tree, STRETCH_PERCENT), tree->min_ns) && tree->open->len &&
-	    is_shown(tree)) {
+	bool is_node = length_ns > 0 && length_ns >= MAX(get_part_ns(tree, STRETCH_PERCENT), tree->min_ns) &&
+		       tree->open->len && is_shown(tree);
+	if (is_node && !is_told(tree, length_ns)) {
+		leave_untold(tree, stretch->node, stretch->thread, stretch->begin, stretch->end, false);
+	} else if (is_node) {
 		struct dtc_blocking work = new_blocking(tree, stretch->node, stretch->thread, stretch->name_ns,
 							stretch->begin, stretch->end);
 		int64_t on_cpu_ns = stretch->ns[DTC_CAUSE_RUNNING_USER] + stretch->ns[DTC_CAUSE_RUNNING_KERNEL];
@@ -130,7 +161,9 @@ static void add_to_stretch(DtcTree *tree, const struct dtc_segment *s, int64_t b
 static guint copy_blocking(DtcTree *tree, const struct open *open, int64_t begin, int64_t end)
 {
 	const struct open *above = get_innermost(tree);
-	struct dtc_blocking copy = *dtc_path_get_blocking(tree->path, open->blocking);
+	struct dtc_blocking copy = open->as;
+	if (!is_told(tree, end - begin))
+		return leave_untold(tree, open->node, open->thread, begin, end, true);
 	copy.begin.ns = begin;
 	copy.end.ns = end;
 	copy.parent = above ? above->blocking : G_MAXUINT;
@@ -173,9 +206,9 @@ static void come_to(DtcTree *tree, int64_t at)
 		if (open->begin >= at)
 			continue;
 		open->end = at;
-		if (open->blocking != G_MAXUINT)
+		if (open->blocking != NOT_SHOWN)
 			open->blocking = is_shown(tree) ? copy_blocking(tree, open, get_begin(tree, open->begin), at)
-							: G_MAXUINT;
+							: NOT_SHOWN;
 		add_open(tree, open);
 	}
 }
@@ -206,6 +239,10 @@ static void add_part(DtcTree *tree, const struct dtc_segment *s, const struct dt
 	bool is_node = is_wait || (!is_work(s->cause) && is_long);
 	if (!is_node || end - begin < tree->min_ns || !is_shown(tree))
 		return;
+	if (!is_told(tree, end - begin)) {
+		leave_untold(tree, s->node, s->thread, begin, end, is_wait);
+		return;
+	}
 	struct dtc_blocking leaf = new_blocking(tree, s->node, s->thread, to_node_ns(tree, s->node, end), begin, end);
 	leaf.cause = s->cause;
 	leaf.link = s->link;
@@ -326,21 +363,25 @@ void dtc_tree_wait(DtcTree *tree, const struct dtc_visit *visit)
 	if (visit->came_by_itself && !is_target)
 		return;
 	end_stretch(tree);
-	struct open open = { .blocking = G_MAXUINT,
+	struct open open = { .blocking = NOT_SHOWN,
 			     .begin = visit->begin.ns,
 			     .end = visit->end.ns,
 			     .node = visit->node,
 			     .thread = visit->thread,
 			     .cause = visit->cause };
 	if (is_shown(tree) && open.end - open.begin >= tree->min_ns) {
-		struct dtc_blocking blocking =
-			new_blocking(tree, visit->node, visit->thread, to_node_ns(tree, visit->node, open.end),
-				     get_begin(tree, open.begin), open.end);
-		blocking.cause = visit->cause;
-		blocking.evidence = get_evidence(visit);
-		blocking.ended = get_end(tree, visit);
-		blocking.link = get_link(visit);
-		open.blocking = dtc_path_add_blocking(tree->path, &blocking);
+		int64_t begin = get_begin(tree, open.begin);
+		if (open.end - open.begin >= tree->told_ns) {
+			open.as = new_blocking(tree, visit->node, visit->thread,
+					       to_node_ns(tree, visit->node, open.end), begin, open.end);
+			open.as.cause = visit->cause;
+			open.as.evidence = get_evidence(visit);
+			open.as.ended = get_end(tree, visit);
+			open.as.link = get_link(visit);
+		}
+		open.blocking = is_told(tree, open.end - begin)
+					? dtc_path_add_blocking(tree->path, &open.as)
+					: leave_untold(tree, visit->node, visit->thread, begin, open.end, true);
 	}
 	add_open(tree, &open);
 }
@@ -366,7 +407,9 @@ DtcTree *dtc_tree_new(const DtcEdges *edges, const struct dtc_path_target *targe
 			   .target = target,
 			   .max_depth = options && options->max_depth ? options->max_depth : G_MAXUINT,
 			   .min_ns = options ? MAX(options->min_blocking_ns, 1) : 1,
+			   .told_ns = options ? options->told_ns : 0,
 			   .path = path,
+			   .untold_waits = g_array_new(FALSE, FALSE, sizeof(struct waited)),
 			   .open = g_array_new(FALSE, FALSE, sizeof(struct open)) };
 	tree->lineage = dtc_lineage_new(dtc_links_get_history(tree->links, target->node), target->thread,
 					(DtcNodeTime){ to_node_ns(tree, target->node, target->begin.ns) },
@@ -378,6 +421,7 @@ void dtc_tree_free(DtcTree *tree)
 {
 	if (!tree)
 		return;
+	g_array_unref(tree->untold_waits);
 	g_array_unref(tree->open);
 	g_array_unref(tree->lineage);
 	g_free(tree);
@@ -396,11 +440,6 @@ static void take_way(DtcTree *tree, const struct dtc_traversal *of)
 	end_way(tree, of->begin);
 }
 
-/* A span of cluster time in which the target waited. */
-struct waited {
-	int64_t begin, end;
-};
-
 static gint compare_begin(gconstpointer a, gconstpointer b)
 {
 	const struct waited *x = a, *y = b;
@@ -413,10 +452,15 @@ static GArray *collect_waits(const DtcTree *tree, uint32_t thread)
 	GArray *spans = g_array_new(FALSE, FALSE, sizeof(struct waited));
 	for (guint i = 0; i < dtc_path_get_blocking_count(tree->path); i++) {
 		const struct dtc_blocking *b = dtc_path_get_blocking(tree->path, i);
-		struct waited span = { b->begin.ns, b->end.ns };
+		struct waited span = { b->begin.ns, b->end.ns, b->thread };
 		if (b->parent == G_MAXUINT && b->node == tree->target->node && b->thread == thread &&
 		    b->ended.by != DTC_ENDED_BY_NOBODY)
 			g_array_append_val(spans, span);
+	}
+	for (guint i = 0; i < tree->untold_waits->len; i++) {
+		const struct waited *span = &g_array_index(tree->untold_waits, struct waited, i);
+		if (span->thread == thread)
+			g_array_append_vals(spans, span, 1);
 	}
 	g_array_sort(spans, compare_begin);
 	return spans;

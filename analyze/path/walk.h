@@ -24,6 +24,7 @@ struct dtc_path_target {
 struct dtc_path_options {
 	guint max_depth;	 /* of the nested causality; 0: no limit */
 	int64_t min_blocking_ns; /* shorter blockings are left out of the causality (not of the path) */
+	int64_t told_ns;	 /* shorter ones, and those beneath them, are counted (dtc_path_get_untold_count) */
 	bool path_only;		 /* no causality at all: for many paths at once */
 };
 

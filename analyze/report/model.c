@@ -552,9 +552,10 @@ static void add_tiers(DtcReport *report)
 
 static void add_blockings(DtcReport *report, const struct dtc_report_input *input)
 {
-	guint count = dtc_path_get_blocking_count(input->path), left_out = 0;
+	guint count = dtc_path_get_blocking_count(input->path), left_out;
 	g_autoptr(DtcTable) table = dtc_table_new(sizeof(guint)); /* there are as many as the span is long */
 
+	report->untold = dtc_path_get_untold_count(input->path, &left_out);
 	dtc_table_extend(table, count);
 	guint *renamed = DTC_AT(table, guint, 0);
 	for (guint i = 0; i < count; i++) {

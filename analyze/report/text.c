@@ -16,6 +16,7 @@
 #define BREAKDOWN_LINES 24
 #define PATH_LINES 32
 #define CAUSALITY_LINES 16
+#define CAUSALITY_DIVISOR 100 /* of the duration: shorter blockings are not shown */
 #define MIN_DETAIL_COLUMNS 8
 #define NARROW_COLUMNS 60
 #define NS_PER_S G_GINT64_CONSTANT(1000000000)
@@ -69,6 +70,19 @@ static char *format_duration(const struct view *view, int64_t ns)
 	return dtc_duration_format(ns);
 }
 
+/* What get_min_ns begins with. */
+static int64_t get_first_min_ns(const struct dtc_text_options *options, int64_t duration_ns, int64_t share_divisor)
+{
+	if (options->is_verbose)
+		return 0;
+	return options->min_ns >= 0 ? options->min_ns : duration_ns / share_divisor;
+}
+
+int64_t dtc_text_get_blocking_min_ns(const struct dtc_text_options *options, int64_t duration_ns)
+{
+	return get_first_min_ns(options, duration_ns, CAUSALITY_DIVISOR);
+}
+
 /*
  * From which duration on a part is shown. If the user does not say, it is a share of the whole, raised until count,
  * which tells how many lines that would be, is content.
@@ -77,12 +91,10 @@ static int64_t get_min_ns(const struct view *view, int64_t share_divisor, guint 
 			  guint (*count)(const struct view *view, int64_t min_ns))
 {
 	int64_t duration_ns = view->report->duration_ns;
+	int64_t min_ns = get_first_min_ns(view->options, duration_ns, share_divisor);
 
-	if (view->options->is_verbose)
-		return 0;
-	if (view->options->min_ns >= 0)
-		return view->options->min_ns;
-	int64_t min_ns = duration_ns / share_divisor;
+	if (view->options->is_verbose || view->options->min_ns >= 0)
+		return min_ns;
 	while (count(view, min_ns) > max_lines && min_ns < duration_ns / 10)
 		min_ns += min_ns / 4 + 1;
 	return min_ns;
@@ -634,11 +646,11 @@ static guint count_causality_lines(const struct view *view, int64_t min_ns)
 
 static void add_causality(const struct view *view)
 {
-	guint count = view->report->blockings->len, folded = 0, hidden_depth = G_MAXUINT;
+	guint count = view->report->blockings->len, folded = view->report->untold, hidden_depth = G_MAXUINT;
 
-	if (count == 0)
+	if (count + folded == 0)
 		return;
-	int64_t min_ns = get_min_ns(view, 100, CAUSALITY_LINES, count_causality_lines);
+	int64_t min_ns = get_min_ns(view, CAUSALITY_DIVISOR, CAUSALITY_LINES, count_causality_lines);
 	dtc_layout_add_heading(view->layout, "Blocked on", "and beneath it what the waker was blocked on meanwhile");
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_report_blocking *blocking = get_blocking(view, i);

@@ -13,5 +13,7 @@ struct dtc_text_options {
 	int64_t min_ns;	 /* fold what is shorter; -1: 1 % of the duration, 0.5 % on the path */
 };
 
+/* Of a report so long, blockings that are shorter are counted at most, and so are those beneath one of them. */
+int64_t dtc_text_get_blocking_min_ns(const struct dtc_text_options *options, int64_t duration_ns);
 /* Caller owns. */
 char *dtc_report_to_text(const DtcReport *report, const struct dtc_text_options *options);

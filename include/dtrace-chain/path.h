@@ -219,6 +219,9 @@ const struct dtc_waiter *dtc_path_get_waiter(const DtcPath *path, guint waiter);
 /* Blockings in depth-first order (a parent before its children). Borrowed. */
 guint dtc_path_get_blocking_count(const DtcPath *path);
 const struct dtc_blocking *dtc_path_get_blocking(const DtcPath *path, guint index);
+/* Further blockings that are only counted, since whoever asked shows none so short, nor what is beneath them:
+ * those of a report's depths, and deeper ones. */
+guint dtc_path_get_untold_count(const DtcPath *path, guint *ret_deep);
 guint dtc_path_get_reversal_count(const DtcPath *path);
 const struct dtc_reversal *dtc_path_get_reversal(const DtcPath *path, guint index);
 /* Conservation: segments contiguous, none empty or negative, sum equal to the span. */

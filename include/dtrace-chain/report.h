@@ -252,6 +252,7 @@ typedef struct DtcReport {
 	int64_t origin_ns;   /* where the recording begins, cluster time; INT64_MIN: not known */
 	DtcTable *steps;     /* struct dtc_report_step: of a thread's whole span there are hundreds of thousands */
 	DtcTable *blockings; /* struct dtc_report_blocking, likewise */
+	guint untold;	     /* further ones, of which only the number is known */
 	GArray *evidences;   /* struct dtc_report_evidence, of some of the two above */
 	GArray *clocks;	     /* struct dtc_report_clock, by names */
 	GArray *findings;    /* struct dtc_report_finding */

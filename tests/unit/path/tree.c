@@ -29,6 +29,36 @@ static void receive(struct story *s, int64_t t, uint32_t cpu, const struct dtc_h
 	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, t + 2, cpu, 3, NULL);
 }
 
+static void assert_span(const struct dtc_blocking *b, int64_t begin, int64_t end_ns)
+{
+	g_assert_cmpint(b->begin.ns, ==, begin);
+	g_assert_cmpint(b->end.ns, ==, end_ns);
+}
+
+/* With short ones counted alone, those are told that are long, and so is all above them; none is lost. */
+static void assert_told(const DtcEdges *edges, const struct pair *pair, int64_t told_ns)
+{
+	const struct dtc_path_options options = { .told_ns = told_ns };
+	g_autoptr(DtcPath) some = dtc_path_walk(edges, &pair->target, &options, NULL);
+	guint count = dtc_path_get_blocking_count(pair->path), told = 0, deep;
+	g_autofree bool *is_told = g_new0(bool, count);
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_blocking *b = dtc_path_get_blocking(pair->path, i);
+		is_told[i] = b->end.ns - b->begin.ns >= told_ns && (b->depth == 0 || is_told[b->parent]);
+		if (!is_told[i])
+			continue;
+		const struct dtc_blocking *other = dtc_path_get_blocking(some, told++);
+		assert_span(other, b->begin.ns, b->end.ns);
+		g_assert_cmpuint(other->depth, ==, b->depth);
+		g_assert_cmpint(other->tid, ==, b->tid);
+		g_assert_cmpint(other->cause, ==, b->cause);
+		g_assert_cmpint(other->ended.by, ==, b->ended.by);
+	}
+	g_assert_cmpuint(dtc_path_get_blocking_count(some), ==, told);
+	g_assert_cmpuint(dtc_path_get_untold_count(some, &deep), ==, count - told);
+	g_assert_cmpuint(deep, ==, 0);
+}
+
 /* The causality of a thread of the server over a span. */
 static void end(struct pair *pair, int tid, int64_t begin, int64_t end_ns)
 {
@@ -48,6 +78,8 @@ static void end(struct pair *pair, int tid, int64_t begin, int64_t end_ns)
 	g_autoptr(DtcEdges) edges = dtc_edges_new(pair->links);
 	pair->path = dtc_path_walk(edges, &pair->target, NULL, &error);
 	g_assert_no_error(error);
+	for (int64_t told_ns = 1; told_ns <= end_ns - begin; told_ns++)
+		assert_told(edges, pair, told_ns);
 }
 
 static void clear(struct pair *pair)
@@ -71,12 +103,6 @@ static const struct dtc_blocking *find(const struct pair *pair, guint depth, int
 	}
 	g_assert_nonnull(found);
 	return found;
-}
-
-static void assert_span(const struct dtc_blocking *b, int64_t begin, int64_t end_ns)
-{
-	g_assert_cmpint(b->begin.ns, ==, begin);
-	g_assert_cmpint(b->end.ns, ==, end_ns);
 }
 
 /*
