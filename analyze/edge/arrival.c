@@ -526,7 +526,7 @@ bool dtc_arrival_find_for_answer(const DtcLinks *links, guint node, uint32_t thr
 		return false;
 	struct turn turn = { .begin = thread->call_first, .end = at + 1 };
 	int64_t turn_ns = time_ns;
-	uint32_t room = write == DTC_NONE ? DTC_NONE : dtc_room_find_poll(h, write);
+	uint32_t room = write == DTC_NONE ? DTC_NONE : dtc_room_find_poll(links, node, write);
 	if (room != write) {
 		turn.end = room;
 		turn_ns = dtc_history_get_call_begin_ns(h, room);

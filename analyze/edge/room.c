@@ -28,12 +28,23 @@ static bool is_change(const DtcHistory *h, const struct dtc_call *call)
 	       strcmp(dtc_history_get_string(h, call->name), "epoll_ctl") == 0;
 }
 
-uint32_t dtc_room_find_poll(const DtcHistory *h, uint32_t write)
+/* Whether the last poll that could be told of room is near enough, and nothing was read behind it. */
+static bool may_have_polled(const DtcLinks *links, guint node, uint32_t first, uint32_t write)
 {
+	DtcTurnMarks *marks = dtc_links_get_turn_marks(links, node);
+	uint32_t poll = dtc_turn_marks_find_poll(marks, write - MIN(write - first, LOOK_BACK), write);
+	return poll != DTC_NONE && dtc_turn_marks_find_read(marks, poll, write) == DTC_NONE;
+}
+
+uint32_t dtc_room_find_poll(const DtcLinks *links, guint node, uint32_t write)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
 	struct dtc_call place;
 	const struct dtc_call *call = dtc_history_get_call(h, write, &place);
 	uint32_t first = dtc_history_get_thread(h, call->thread)->call_first, found = write;
 	bool has_asked = false;
+	if (!may_have_polled(links, node, first, write))
+		return write;
 	for (uint32_t i = write, seen = 0; i-- > first && seen < LOOK_BACK; seen++) {
 		call = dtc_history_get_call(h, i, &place);
 		if (call->kind == DTC_CALL_ACCEPT || (call->kind == DTC_CALL_READ && call->result > 0))

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "dtrace-chain/history.h"
+#include "analyze/edge/links.h"
 
 /* The first of the polls that a write came behind in that way; the write if there is none. */
-uint32_t dtc_room_find_poll(const DtcHistory *history, uint32_t write);
+uint32_t dtc_room_find_poll(const DtcLinks *links, guint node, uint32_t write);

@@ -238,7 +238,7 @@ static bool find_lull(const struct dtc_traverse *t, uint32_t read, uint32_t writ
 		dtc_links_note_limit(t->links, DTC_LIMIT_TURN);
 		return false;
 	}
-	for (uint32_t i = dtc_room_find_poll(h, write) - 1; i > read; i--) {
+	for (uint32_t i = dtc_room_find_poll(t->links, t->stand.node, write) - 1; i > read; i--) {
 		struct dtc_call call_place;
 		const struct dtc_call *call = dtc_history_get_call(h, i, &call_place);
 		if (call->kind != DTC_CALL_POLL || dtc_call_is_glance(call))

@@ -22,8 +22,9 @@ static bool moves(const DtcHistory *h, const struct dtc_call *call, enum dtc_cal
 }
 
 /* It only asks whether there is room for what the thread writes next. */
-static bool asks_for_room(const DtcHistory *h, const struct dtc_thread *thread, uint32_t poll)
+static bool asks_for_room(const DtcLinks *links, guint node, const struct dtc_thread *thread, uint32_t poll)
 {
+	const DtcHistory *h = dtc_links_get_history(links, node);
 	uint32_t end = MIN(thread->call_first + thread->call_count, poll + ROOM_CALLS);
 
 	for (uint32_t i = poll + 1; i < end; i++) {
@@ -32,7 +33,7 @@ static bool asks_for_room(const DtcHistory *h, const struct dtc_thread *thread, 
 		if (moves(h, call, DTC_CALL_READ))
 			return false;
 		if (moves(h, call, DTC_CALL_WRITE))
-			return dtc_room_find_poll(h, i) <= poll;
+			return dtc_room_find_poll(links, node, i) <= poll;
 	}
 	return false;
 }
@@ -63,8 +64,9 @@ static bool has_others(const DtcLinks *links, const DtcHistory *h, const struct 
 }
 
 /* The one write that follows from a read in its turn, before anything else is read; DTC_NONE: none, or several. */
-static uint32_t find_act(const DtcLinks *links, const DtcHistory *h, uint32_t read)
+static uint32_t find_act(const DtcLinks *links, guint node, uint32_t read)
 {
+	const DtcHistory *h = dtc_links_get_history(links, node);
 	const struct dtc_thread *thread = dtc_history_get_thread(h, dtc_history_copy_call(h, read).thread);
 	uint32_t end = thread->call_first + thread->call_count, act = DTC_NONE;
 
@@ -73,7 +75,7 @@ static uint32_t find_act(const DtcLinks *links, const DtcHistory *h, uint32_t re
 	for (uint32_t i = read + 1; i < end && !is_too_far(links, i - read); i++) {
 		struct dtc_call call_place;
 		const struct dtc_call *call = dtc_history_get_call(h, i, &call_place);
-		if ((ends_turn(call) && !asks_for_room(h, thread, i)) || moves(h, call, DTC_CALL_READ))
+		if ((ends_turn(call) && !asks_for_room(links, node, thread, i)) || moves(h, call, DTC_CALL_READ))
 			break;
 		if (!moves(h, call, DTC_CALL_WRITE))
 			continue;
@@ -96,7 +98,7 @@ uint32_t dtc_next_act_find_answer(const DtcLinks *links, guint node, uint32_t qu
 		uint32_t read = dtc_file_calls_find_answer(dtc_links_get_file_calls(links, node, file), act);
 		if (read == DTC_NONE || dtc_history_copy_call(h, read).thread != thread)
 			return DTC_NONE;
-		act = find_act(links, h, read);
+		act = find_act(links, node, read);
 		if (act == DTC_NONE || dtc_endpoint_is_server(h, dtc_history_copy_call(h, act).file))
 			return act;
 	}
