@@ -42,6 +42,13 @@ static void add_of_node(const struct dtc_finding_input *input, guint node, DtcFi
  */
 void dtc_finding_add_missing(const struct dtc_finding_input *input, DtcFindings *findings)
 {
+	bool has_any = false;
+	for (guint i = 0; i < dtc_links_get_node_count(input->links) && !has_any; i++) {
+		const DtcHistory *h = dtc_links_get_history(input->links, i);
+		has_any = h && dtc_history_has_missing(h);
+	}
+	if (!has_any)
+		return;
 	g_autoptr(GHashTable) nodes = g_hash_table_new(NULL, NULL);
 	for (guint i = 0; i < dtc_path_get_segment_count(input->path); i++) {
 		const struct dtc_segment *s = dtc_path_get_segment(input->path, i);
