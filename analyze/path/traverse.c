@@ -77,7 +77,8 @@ static void explain(struct dtc_traverse *t, guint node, uint32_t thread, int64_t
 					       .thread = thread,
 					       .cause = cause,
 					       .evidence = why ? *why : dtc_evidence_of_interval(node, interval) };
-		describe(t, &segment, name_ns);
+		if (t->tc - begin >= t->visitor->named_ns)
+			describe(t, &segment, name_ns);
 		t->visitor->explain(t->data, &segment, interval);
 	}
 	t->tc = begin;

@@ -42,7 +42,10 @@ struct dtc_visitor {
 	 * if it is one of its thread's own, else NULL.
 	 */
 	void (*explain)(gpointer data, const struct dtc_segment *segment, const struct dtc_interval *interval);
-	/* In its place, for who looks at the times alone: nothing else is found out of a span. NULL: explain is told.
+	/* Shorter ones are told with node, thread, times and cause alone. */
+	int64_t named_ns;
+	/* In explain's place, for who looks at the times alone: nothing else is found out of a span. NULL: explain is
+	 * told.
 	 */
 	void (*check)(gpointer data, DtcClusterTime begin, DtcClusterTime end);
 	/* What follows, down to visit->begin, is why this thread did not get on. NULL: not told. */

@@ -97,7 +97,8 @@ static void emit_softirq_delay(struct dtc_traverse *t, const struct dtc_arrival 
 	int64_t begin_ns = dtc_clocks_to_node(t->clocks, arrival->node, (DtcClusterTime){ begin_cluster_ns }).ns;
 	struct dtc_evidence why = dtc_evidence_of(DTC_REASON_RECEIVER_SOFTIRQ);
 	why.node = why.by_node = arrival->node;
-	why.by_thread = find_holder(t, h, arrival->packet, begin_ns, arrival->time_ns);
+	if (t->tc - begin_cluster_ns >= t->visitor->named_ns)
+		why.by_thread = find_holder(t, h, arrival->packet, begin_ns, arrival->time_ns);
 	dtc_traverse_explain_on_cpu(t, arrival->node, arrival->packet, t->stand.thread, arrival->time_ns,
 				    begin_cluster_ns, DTC_CAUSE_NETWORK_RECEIVE, &why);
 }

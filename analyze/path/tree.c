@@ -396,8 +396,6 @@ static void wait(gpointer data, const struct dtc_visit *visit)
 	dtc_tree_wait(data, visit);
 }
 
-static const struct dtc_visitor tree_visitor = { .explain = explain, .wait = wait };
-
 DtcTree *dtc_tree_new(const DtcEdges *edges, const struct dtc_path_target *target,
 		      const struct dtc_path_options *options, DtcPath *path)
 {
@@ -436,7 +434,8 @@ static void end_way(DtcTree *tree, DtcClusterTime begin)
 
 static void take_way(DtcTree *tree, const struct dtc_traversal *of)
 {
-	dtc_traverse(tree->edges, of, &tree_visitor, tree);
+	const struct dtc_visitor visitor = { .explain = explain, .wait = wait, .named_ns = tree->told_ns };
+	dtc_traverse(tree->edges, of, &visitor, tree);
 	end_way(tree, of->begin);
 }
 
@@ -480,9 +479,9 @@ static void add_waits_of(DtcTree *tree, const struct dtc_lineage_part *part)
 	const DtcClocks *clocks = dtc_links_get_clocks(tree->links);
 	int64_t at_ns = part->end.ns;
 	g_autoptr(GArray) known = collect_waits(tree, part->thread);
+	struct dtc_interval place = { .thread = DTC_NONE };
 	while (at_ns > part->begin.ns) {
-		struct dtc_interval place;
-		const struct dtc_interval *v = dtc_history_find_interval_before(h, part->thread, at_ns, &place);
+		const struct dtc_interval *v = dtc_history_find_interval_near(h, part->thread, at_ns, &place);
 		if (!v)
 			break;
 		at_ns = v->begin_ns;
