@@ -251,6 +251,37 @@ const struct dtc_interval *dtc_history_get_next_plain(const DtcHistory *h, struc
 	return step(h, AT(h->threads, struct dtc_thread, place->thread), place) ? place : NULL;
 }
 
+/* Whether its time is summed. */
+static bool is_summed(const struct dtc_interval_record *record, const struct dtc_state_times *times)
+{
+	return times->states >> record->state & 1 &&
+	       (times->cpu == DTC_NONE || (record->cpu == times->cpu && record->cpu != DTC_CPU_UNKNOWN));
+}
+
+const struct dtc_interval *dtc_history_add_times(const DtcHistory *h, struct dtc_interval *place, int64_t begin_ns,
+						 int64_t end_ns, struct dtc_state_times *times)
+{
+	g_assert(h->is_sealed);
+	const struct dtc_thread *thread = AT(h->threads, struct dtc_thread, place->thread);
+	uint32_t last = thread->interval_first + thread->interval_count - 1, at = place->index;
+	int64_t at_ns = place->begin_ns, from_ns = begin_ns, next_ns = place->end_ns;
+	bool is_other = !is_summed(get_record(h, at), times);
+	while (!is_other) {
+		times->ns[get_record(h, at)->state] += MIN(next_ns, end_ns) - from_ns;
+		if (at == last || next_ns >= end_ns)
+			break;
+		at_ns = from_ns = next_ns;
+		at++;
+		is_other = !is_summed(get_record(h, at), times);
+		next_ns = at == last ? thread->end_ns : get_begin_ns(h, at + 1);
+	}
+	place->index = at;
+	place->begin_ns = at_ns;
+	place->call = place->ref = DTC_NONE;
+	unpack_plain(h, thread, place);
+	return is_other ? place : NULL;
+}
+
 void dtc_history_fill_interval(const DtcHistory *h, struct dtc_interval *place)
 {
 	g_assert(h->is_sealed);

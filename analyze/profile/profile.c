@@ -157,18 +157,28 @@ static void add_parts(struct dtc_profile_row *row, const struct dtc_interval *wi
 	}
 }
 
+#define STATE(name) (1u << DTC_STATE_##name)
+/* Of these the state alone says the column. */
+#define PLAIN_STATES (((1u << DTC_STATES) - 1) & ~(STATE(WAIT) | STATE(WAIT_DISK) | STATE(STOPPED)))
+/* Of a thread that has its CPU. */
+#define RUNNING_STATES (STATE(USER) | STATE(SYSCALL) | STATE(KERNEL) | STATE(IRQ) | STATE(SOFTIRQ) | STATE(IDLE))
+
 static void add_intervals(struct dtc_profile_row *row, struct cutting *cutting, int64_t begin_ns, int64_t end_ns)
 {
 	const DtcHistory *history = cutting->shares.history;
 	const struct dtc_thread *thread = dtc_history_get_thread(history, row->thread);
 	bool is_cut = dtc_shares_has_any(&cutting->shares);
+	struct dtc_state_times times = { .states = is_cut ? 0 : PLAIN_STATES, .cpu = DTC_NONE };
 	struct dtc_interval place;
 	const struct dtc_interval *interval = dtc_history_get_plain_after(history, row->thread, begin_ns, &place);
 
 	row->value[DTC_PROFILE_LIFE] = MIN(thread->end_ns, end_ns) - MAX(thread->begin_ns, begin_ns);
 	for (; interval && interval->begin_ns < end_ns; interval = dtc_history_get_next_plain(history, &place)) {
-		if (is_cut || dtc_state_is_wait(interval->state)) /* of all else the state says it */
-			dtc_history_fill_interval(history, &place);
+		int64_t from_ns = MAX(interval->begin_ns, begin_ns);
+		interval = dtc_history_add_times(history, &place, from_ns, end_ns, &times);
+		if (!interval || interval->begin_ns >= end_ns)
+			break;
+		dtc_history_fill_interval(history, &place);
 		struct dtc_interval within = *interval;
 		within.begin_ns = MAX(within.begin_ns, begin_ns);
 		within.end_ns = MIN(within.end_ns, end_ns);
@@ -176,6 +186,11 @@ static void add_intervals(struct dtc_profile_row *row, struct cutting *cutting, 
 			add_parts(row, &within, cutting);
 		else
 			row->value[dtc_profile_get_column(history, &within)] += within.end_ns - within.begin_ns;
+	}
+	for (guint state = 0; state < DTC_STATES; state++) {
+		const struct dtc_interval plain = { .state = (uint8_t)state };
+		if (times.states >> state & 1)
+			row->value[dtc_profile_get_column(history, &plain)] += times.ns[state];
 	}
 }
 
@@ -295,49 +310,77 @@ static int64_t *find_sum(struct dtc_profile_cpu *sums, enum dtc_state state, boo
 	}
 }
 
-/* A span of an interval in which its thread had its CPU, part by part where something is cut. */
-static void add_running(struct dtc_profile_cpu *sums, struct cutting *cutting, struct dtc_interval *place,
-			int64_t begin_ns, int64_t end_ns, bool is_idle)
+/* What is summed over the runs of one CPU. */
+struct summing {
+	struct dtc_profile_cpu sums;
+	struct dtc_state_times times[2]; /* where nothing is cut; by whether an idle thread ran */
+	struct cutting cutting;
+	uint32_t *next; /* by thread: one more than its interval that was looked at last; 0: none */
+};
+
+/* A span of an interval in which its thread had its CPU, part by part. */
+static void add_running(struct summing *summing, const struct dtc_interval *place, int64_t begin_ns, int64_t end_ns,
+			bool is_idle)
 {
-	if (!dtc_shares_has_any(&cutting->shares)) {
-		*find_sum(sums, place->state, is_idle) += end_ns - begin_ns;
-		return;
-	}
-	dtc_history_fill_interval(cutting->shares.history, place);
+	struct cutting *cutting = &summing->cutting;
 	struct dtc_interval interval = *place;
+
 	interval.begin_ns = begin_ns;
 	interval.end_ns = end_ns;
 	dtc_shares_cut(&cutting->shares, &interval, cutting->parts);
 	for (guint k = 0; k < cutting->parts->len; k++) {
 		const struct dtc_interval *part = &g_array_index(cutting->parts, struct dtc_interval, k);
-		*find_sum(sums, part->state, is_idle) += part->end_ns - part->begin_ns;
+		*find_sum(&summing->sums, part->state, is_idle) += part->end_ns - part->begin_ns;
 	}
 }
 
-/* What a run's thread did while it had the CPU. */
-static void add_run(struct dtc_profile_cpu *sums, struct cutting *cutting, guint cpu, uint32_t index, int64_t begin_ns,
-		    int64_t end_ns)
+/* As dtc_history_get_plain_after; the runs of a thread follow each other, and so do what it did in them. */
+static const struct dtc_interval *find_interval(const struct summing *summing, uint32_t thread, int64_t time_ns,
+						struct dtc_interval *place)
 {
-	const DtcHistory *history = cutting->shares.history;
-	bool is_idle = dtc_history_get_thread(history, index)->idle_cpu >= 0;
+	const DtcHistory *history = summing->cutting.shares.history;
+	const struct dtc_interval *found = NULL;
+
+	if (summing->next[thread]) {
+		*place = (struct dtc_interval){ .thread = thread, .index = summing->next[thread] - 1 };
+		found = dtc_history_find_plain_near(history, thread, time_ns + 1, place);
+	}
+	return found ? found : dtc_history_get_plain_after(history, thread, time_ns, place);
+}
+
+/* What a run's thread did while it had the CPU. */
+static void add_run(struct summing *summing, uint32_t thread, int64_t begin_ns, int64_t end_ns)
+{
+	const DtcHistory *history = summing->cutting.shares.history;
+	bool is_idle = dtc_history_get_thread(history, thread)->idle_cpu >= 0;
+	bool is_cut = dtc_shares_has_any(&summing->cutting.shares);
+	struct dtc_state_times *times = &summing->times[is_idle];
 	struct dtc_interval place;
-	const struct dtc_interval *next = dtc_history_get_plain_after(history, index, begin_ns, &place);
+	const struct dtc_interval *next = find_interval(summing, thread, begin_ns, &place);
 	int64_t at_ns = begin_ns;
 
-	for (; next && at_ns < end_ns; next = dtc_history_get_next_plain(history, &place)) {
-		int64_t ns = MIN(next->end_ns, end_ns) - at_ns;
-		bool is_here = next->cpu == cpu && (dtc_state_is_running(next->state) || next->state == DTC_STATE_IDLE);
-		if (is_here) {
-			add_running(sums, cutting, &place, at_ns, at_ns + ns, is_idle);
-		} else {
-			sums->unknown_ns += ns;
-			sums->wrong_count += next->state != DTC_STATE_UNKNOWN;
+	while (next && at_ns < end_ns) {
+		int64_t until_ns = MIN(next->end_ns, end_ns);
+		bool is_here = next->cpu == times->cpu && RUNNING_STATES >> next->state & 1;
+		summing->next[thread] = place.index + 1;
+		if (is_here && !is_cut) {
+			next = dtc_history_add_times(history, &place, at_ns, end_ns, times);
+			at_ns = next ? next->begin_ns : MIN(place.end_ns, end_ns);
+			continue;
 		}
-		at_ns += ns;
+		if (is_here) {
+			dtc_history_fill_interval(history, &place);
+			add_running(summing, &place, at_ns, until_ns, is_idle);
+		} else {
+			summing->sums.unknown_ns += until_ns - at_ns;
+			summing->sums.wrong_count += next->state != DTC_STATE_UNKNOWN;
+		}
+		at_ns = until_ns;
+		next = dtc_history_get_next_plain(history, &place);
 	}
 	if (at_ns < end_ns) { /* it runs before or after its life */
-		sums->unknown_ns += end_ns - at_ns;
-		sums->wrong_count++;
+		summing->sums.unknown_ns += end_ns - at_ns;
+		summing->sums.wrong_count++;
 	}
 }
 
@@ -365,17 +408,20 @@ struct dtc_profile_cpu dtc_profile_get_cpu(const DtcLinks *links, guint node, co
 					   DtcNodeTime begin, DtcNodeTime end)
 {
 	g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(struct dtc_interval));
-	struct cutting cutting = { .parts = parts };
+	g_autofree uint32_t *next = g_new0(uint32_t, dtc_history_get_thread_count(history) + 1);
+	const struct dtc_state_times none = { .states = RUNNING_STATES, .cpu = cpu };
 	int64_t begin_ns = MAX(begin.ns, dtc_history_get_begin_ns(history));
 	int64_t end_ns = MIN(end.ns, dtc_history_get_end_ns(history));
-	struct dtc_profile_cpu sums = { .span_ns = MAX(end_ns - begin_ns, 0) };
+	struct summing summing = { .times = { none, none }, .cutting = { .parts = parts }, .next = next };
+	struct dtc_profile_cpu *sums = &summing.sums;
 	uint32_t count = dtc_history_get_run_count(history, cpu);
 	int64_t first_ns = MIN(count ? dtc_history_get_run(history, cpu, 0).begin_ns : end_ns, end_ns);
 
-	if (sums.span_ns == 0)
-		return sums;
-	sums.unknown_ns = MAX(first_ns - begin_ns, 0);
-	dtc_shares_begin(&cutting.shares, links, node, history, DTC_NONE);
+	sums->span_ns = MAX(end_ns - begin_ns, 0);
+	if (sums->span_ns == 0)
+		return *sums;
+	sums->unknown_ns = MAX(first_ns - begin_ns, 0);
+	dtc_shares_begin(&summing.cutting.shares, links, node, history, DTC_NONE);
 	uint32_t after = dtc_history_find_run_after(history, cpu, begin_ns);
 	for (uint32_t i = after ? after - 1 : 0; i < count; i++) {
 		const struct dtc_run run = dtc_history_get_run(history, cpu, i);
@@ -386,13 +432,16 @@ struct dtc_profile_cpu dtc_profile_get_cpu(const DtcLinks *links, guint node, co
 		if (to_ns <= from_ns)
 			continue;
 		if (run.thread == DTC_NONE) {
-			sums.unknown_ns += to_ns - from_ns;
+			sums->unknown_ns += to_ns - from_ns;
 			continue;
 		}
-		dtc_shares_turn_to(&cutting.shares, run.thread);
-		add_run(&sums, &cutting, cpu, run.thread, from_ns, to_ns);
+		dtc_shares_turn_to(&summing.cutting.shares, run.thread);
+		add_run(&summing, run.thread, from_ns, to_ns);
 	}
-	return sums;
+	for (guint state = 0; state < DTC_STATES; state++)
+		for (guint is_idle = 0; is_idle < 2; is_idle++)
+			*find_sum(sums, state, is_idle) += summing.times[is_idle].ns[state];
+	return *sums;
 }
 
 GArray *dtc_profile_group_processes(const GArray *rows, const DtcHistory *history)

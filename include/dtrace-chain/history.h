@@ -369,7 +369,21 @@ const struct dtc_interval *dtc_history_get_next_interval(const DtcHistory *histo
 const struct dtc_interval *dtc_history_get_plain_after(const DtcHistory *history, uint32_t thread, int64_t time_ns,
 						       struct dtc_interval *place);
 const struct dtc_interval *dtc_history_get_next_plain(const DtcHistory *history, struct dtc_interval *place);
-/* Call and ref of the interval in a place that these two have filled. */
+/* Times of a thread by state, of these states and that CPU alone. */
+struct dtc_state_times {
+	uint32_t states; /* bits, by enum dtc_state */
+	uint32_t cpu;	 /* DTC_NONE: any, or none */
+	int64_t ns[DTC_STATES];
+};
+/*
+ * Adds what of [begin_ns, end_ns) is in the interval that the two above have put into place, which begin_ns is not
+ * behind, and in those that follow, up to the first of another state or CPU, which is then in place; NULL: all up to
+ * end_ns, or to the thread's end, was added, and the last of them is there. So sums over millions of intervals do not
+ * take a call, and a copy, for each.
+ */
+const struct dtc_interval *dtc_history_add_times(const DtcHistory *history, struct dtc_interval *place,
+						 int64_t begin_ns, int64_t end_ns, struct dtc_state_times *times);
+/* Call and ref of the interval in a place that these have filled. */
 void dtc_history_fill_interval(const DtcHistory *history, struct dtc_interval *place);
 /* As dtc_history_find_interval_near, likewise. */
 const struct dtc_interval *dtc_history_find_plain_near(const DtcHistory *history, uint32_t thread, int64_t time_ns,

@@ -91,6 +91,38 @@ static void assert_near(const DtcHistory *h, uint32_t thread, const struct dtc_i
 	}
 }
 
+/* Sums from the middle of an interval to the middle of another are those of one interval after the other. */
+static void assert_times(const DtcHistory *h, const GArray *expected, uint32_t thread, uint32_t states, uint32_t cpu)
+{
+	const struct dtc_thread *t = dtc_history_get_thread(h, thread);
+	int64_t begin_ns = t->begin_ns + (t->end_ns - t->begin_ns) / 3, end_ns = t->end_ns - 2;
+	struct dtc_state_times times = { .states = states, .cpu = cpu }, by_one = times;
+	struct dtc_interval place;
+	guint left_out = 0, stops = 0;
+	if (begin_ns >= end_ns)
+		return;
+	for (guint i = 0; i < expected->len; i++) {
+		const struct dtc_interval *e = &g_array_index(expected, struct dtc_interval, i);
+		if (e->thread != thread || e->end_ns <= begin_ns || e->begin_ns >= end_ns)
+			continue;
+		if (states >> e->state & 1 && (cpu == DTC_NONE || cpu == e->cpu))
+			by_one.ns[e->state] += MIN(e->end_ns, end_ns) - MAX(e->begin_ns, begin_ns);
+		else
+			left_out++;
+	}
+	const struct dtc_interval *v = dtc_history_get_plain_after(h, thread, begin_ns, &place);
+	while (v && v->begin_ns < end_ns) {
+		v = dtc_history_add_times(h, &place, MAX(v->begin_ns, begin_ns), end_ns, &times);
+		if (!v)
+			break;
+		g_assert_false(states >> v->state & 1 && (cpu == DTC_NONE || cpu == v->cpu));
+		stops++;
+		v = dtc_history_get_next_plain(h, &place);
+	}
+	g_assert_cmpmem(&times, sizeof(times), &by_one, sizeof(by_one));
+	g_assert_cmpuint(stops, ==, left_out);
+}
+
 /* All ways to come by an interval give the same. */
 static void assert_thread(const DtcHistory *h, const GArray *expected, uint32_t thread)
 {
@@ -121,6 +153,10 @@ static void assert_thread(const DtcHistory *h, const GArray *expected, uint32_t 
 	for (uint32_t first = 0; first < 4; first++)
 		for (uint32_t step = 1; step < 4; step++)
 			assert_plain(h, expected, thread, first, step);
+	assert_times(h, expected, thread, (1u << DTC_STATES) - 1, DTC_NONE);
+	assert_times(h, expected, thread, (1u << DTC_STATES) - 1, 3);
+	assert_times(h, expected, thread, (1u << DTC_STATES) - 1, 4);
+	assert_times(h, expected, thread, 1u << DTC_STATE_USER | 1u << DTC_STATE_IRQ, DTC_NONE);
 }
 
 static void add(DtcHistory *h, GArray *expected, struct dtc_interval interval)
