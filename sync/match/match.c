@@ -215,11 +215,13 @@ static DtcTable *new_seen(const struct matcher *matcher)
 	return dtc_table_new_in(sizeof(struct dtc_seen), DTC_SEEN_BYTES, matcher->scratch);
 }
 
-static void get_seen(const struct matcher *matcher, const struct dtc_passage *passage, guint limit, DtcTable *seen)
+static struct dtc_sightings get_seen(const struct matcher *matcher, const struct dtc_passage *passage, guint limit,
+				     DtcTable *seen)
 {
 	bool converts = passage->is_capture && matcher->sources[passage->node].kernel;
-	dtc_passage_get_seen(passage, get_packets(matcher, passage),
-			     converts ? dtc_matches_get_relation(matcher->matches, passage->node) : NULL, limit, seen);
+	return dtc_passage_get_seen(passage, get_packets(matcher, passage),
+				    converts ? dtc_matches_get_relation(matcher->matches, passage->node) : NULL, limit,
+				    seen);
 }
 
 static guint64 hash_ends(const struct dtc_flow *flow)
@@ -442,11 +444,9 @@ static void compare_passages(const struct matcher *matcher, struct part *part, s
 	const struct dtc_flow *flow = get_flow(matcher, from);
 	dtc_table_set_length(part->sent, 0);
 	dtc_table_set_length(part->received, 0);
-	get_seen(matcher, from, G_MAXUINT, part->sent);
-	get_seen(matcher, to, G_MAXUINT, part->received);
-	dtc_passage_compare(&(struct dtc_sightings){ get_packets(matcher, from), part->sent },
-			    &(struct dtc_sightings){ get_packets(matcher, to), part->received }, flow->protocol,
-			    has_ranges(flow), &part->lists, &found.result);
+	const struct dtc_sightings sent = get_seen(matcher, from, G_MAXUINT, part->sent);
+	const struct dtc_sightings received = get_seen(matcher, to, G_MAXUINT, part->received);
+	dtc_passage_compare(&sent, &received, flow->protocol, has_ranges(flow), &part->lists, &found.result);
 	found.message_count = part->lists.messages->len - before;
 	g_array_append_val(part->comparisons, found);
 	from->used = to->used = true;
@@ -633,7 +633,7 @@ static DtcTable *get_bare(const struct matcher *matcher, const DtcPackets *packe
 	uint32_t i = packets ? dtc_packets_find_without_flow(packets, 0) : DTC_NONE;
 	for (; i != DTC_NONE; i = dtc_packets_find_without_flow(packets, i + 1)) {
 		const struct dtc_packet packet = dtc_packets_read(packets, i);
-		struct dtc_seen item = { .ns = packet.time_ns, .packet = i };
+		const struct dtc_seen item = { .packet = i };
 		if (is_bare(&packet) && packet.direction == direction)
 			dtc_table_append(seen, &item);
 	}
@@ -656,9 +656,9 @@ static void match_bare(struct matcher *matcher)
 			dtc_passage_lists_init(&lists, matcher->scratch);
 			for (guint i = 0; i < sent->len; i++)
 				DTC_AT(sent, struct dtc_seen, i)->matched = false;
-			dtc_passage_compare(&(struct dtc_sightings){ from, sent },
-					    &(struct dtc_sightings){ to, received }, DTC_PROTOCOL_TCP, false, &lists,
-					    &result);
+			dtc_passage_compare(&(struct dtc_sightings){ .packets = from, .seen = sent },
+					    &(struct dtc_sightings){ .packets = to, .seen = received },
+					    DTC_PROTOCOL_TCP, false, &lists, &result);
 			const struct dtc_message *message = DTC_AT(lists.messages, struct dtc_message, 0);
 			for (guint i = 0; i < lists.messages->len; i++, message++)
 				dtc_matches_add(matcher->matches, a, b, message->sent_ns, message->received_ns);

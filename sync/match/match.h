@@ -8,7 +8,7 @@
  * with both gets the relation of its two clocks estimated from packets that both saw.
  *
  * Cost: linear in packets but for sorting (flows, and packets without sequence space); memory 24 bytes per flow and
- * direction, and while a flow is in work 16 to 48 per packet of it; 16 bytes per message are in unlinked files, but for
+ * direction, and while a flow is in work 8 to 40 per packet of it; 16 bytes per message are in unlinked files, but for
  * pairs of few of them.
  */
 #pragma once

@@ -106,9 +106,12 @@ static struct dtc_seen *get_seen(const struct dtc_sightings *sightings, guint in
 	return DTC_AT(sightings->seen, struct dtc_seen, index);
 }
 
-static bool is_inferred(const struct dtc_sightings *sightings, guint index)
+/* A packet's stamp in node time, and as safe as it can be; those that have none are not among the sightings. */
+static int64_t get_safe_ns(const struct dtc_sightings *sightings, int64_t time_ns)
 {
-	return dtc_packets_have_inferred(sightings->packets) && get_packet(sightings, index).is_inferred;
+	if (sightings->relation)
+		(void)dtc_relation_to_node(sightings->relation, time_ns, &time_ns);
+	return time_ns + sightings->shift_ns;
 }
 
 /*
@@ -118,9 +121,10 @@ static bool is_inferred(const struct dtc_sightings *sightings, guint index)
 static void add_message(const struct dtc_sightings *sent, guint i, const struct dtc_sightings *received, guint k,
 			DtcTable *messages)
 {
-	const struct dtc_message message = { get_seen(sent, i)->ns, get_seen(received, k)->ns };
+	const struct dtc_packet from = get_packet(sent, i), to = get_packet(received, k);
+	const struct dtc_message message = { get_safe_ns(sent, from.time_ns), get_safe_ns(received, to.time_ns) };
 
-	if (!is_inferred(sent, i) && !is_inferred(received, k))
+	if (!from.is_inferred && !to.is_inferred)
 		dtc_table_append(messages, &message);
 }
 
@@ -146,45 +150,49 @@ static int compare_tied(gconstpointer left, gconstpointer right, gpointer data)
  * Packets with the same stamp (coarse clocks, several CPUs) come in any order; in the stream's order the later ones do
  * not look like repetitions of bytes that went before.
  */
-static void order_ties(const DtcPackets *packets, DtcTable *seen, guint begin)
+static void order_tie(const DtcPackets *packets, DtcTable *seen, guint begin, guint end)
 {
-	for (guint next; begin < seen->len; begin = next) {
-		struct dtc_seen *first = DTC_AT(seen, struct dtc_seen, begin);
-		for (next = begin + 1; next < seen->len; next++)
-			if (DTC_AT(seen, struct dtc_seen, next)->ns != first->ns)
-				break;
-		if (next - begin == 1)
-			continue;
-		struct tie tie = { packets, dtc_packets_read(packets, first->packet).seq };
-		g_qsort_with_data(first, (gint)(next - begin), sizeof(*first), compare_tied, &tie);
-	}
+	struct dtc_seen *first = DTC_AT(seen, struct dtc_seen, begin);
+	if (end - begin < 2)
+		return;
+	struct tie tie = { packets, dtc_packets_read(packets, first->packet).seq };
+	g_qsort_with_data(first, (gint)(end - begin), sizeof(*first), compare_tied, &tie);
 }
 
-void dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *packets,
-			  const struct dtc_relation *relation, guint limit, DtcTable *seen)
+/* A send may not look later, a receive not earlier than it was. */
+static int64_t get_shift_ns(const struct dtc_passage *passage, const struct dtc_relation *relation)
+{
+	int64_t error_ns = relation ? relation->error_ns : 0;
+	int64_t coarse_ns = passage->is_capture && passage->is_received ? powers[passage->zeros] - 1 : 0;
+	return coarse_ns + (passage->is_received ? error_ns : -error_ns);
+}
+
+struct dtc_sightings dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *packets,
+					  const struct dtc_relation *relation, guint limit, DtcTable *seen)
 {
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, passage->flow);
-	guint begin = seen->len, count = 0, most = MIN(passage->packet_count, limit);
-	int64_t coarse_ns = passage->is_capture && passage->is_received ? powers[passage->zeros] - 1 : 0;
+	guint begin = seen->len, end = begin, tie = begin, last = begin + MIN(passage->packet_count, limit);
 	bool is_plain = is_seen_once(dtc_packets_get_flow_seen(packets, passage->flow));
-	dtc_table_extend(seen, most);
-	for (uint32_t i = 0; i < flow->packet_count && count < most; i++) {
+	int64_t tie_ns = INT64_MIN; /* of those from tie on */
+	dtc_table_extend(seen, last - begin);
+	for (uint32_t i = 0; i < flow->packet_count && end < last; i++) {
 		uint32_t id = dtc_packets_read_flow_packet(packets, flow, i);
 		const struct dtc_packet packet = dtc_packets_read(packets, id);
 		if (!is_plain && (packet.direction != get_direction(passage) || packet.interface != passage->interface))
 			continue;
 		int64_t ns = packet.time_ns;
-		if (relation) {
-			if (!dtc_relation_to_node(relation, ns, &ns))
-				continue;
-			/* a send may not look later, a receive not earlier than it was */
-			ns += passage->is_received ? relation->error_ns : -relation->error_ns;
+		if (relation && !dtc_relation_to_node(relation, ns, &ns))
+			continue;
+		if (ns != tie_ns) {
+			order_tie(packets, seen, tie, end);
+			tie = end;
+			tie_ns = ns;
 		}
-		*DTC_AT(seen, struct dtc_seen, begin + count++) =
-			(struct dtc_seen){ .ns = ns + coarse_ns, .packet = id };
+		*DTC_AT(seen, struct dtc_seen, end++) = (struct dtc_seen){ .packet = id };
 	}
-	dtc_table_set_length(seen, begin + count);
-	order_ties(packets, seen, begin);
+	order_tie(packets, seen, tie, end);
+	dtc_table_set_length(seen, end);
+	return (struct dtc_sightings){ packets, seen, relation, get_shift_ns(passage, relation) };
 }
 
 /* --- byte ranges of a TCP stream ------------------------------------------------------------------------------- */

@@ -11,13 +11,15 @@
 #include "collect/packets/table.h"
 #include "sync/match/relation.h"
 
-/* One sighting of a packet: small, because there is one for each packet of the largest flow. */
+/*
+ * One sighting of a packet: small, because there is one for each packet of the largest flow. Its time is asked of the
+ * packet, of those that become messages.
+ */
 struct dtc_seen {
-	int64_t ns; /* node time, made safe by the error of the relation if it came from a capture */
 	uint32_t packet;
 	bool matched;
 };
-_Static_assert(sizeof(struct dtc_seen) == 16, "one per packet of a flow");
+_Static_assert(sizeof(struct dtc_seen) == 8, "one per packet of a flow");
 
 /* Of lists of them, and others as long: what is longer goes to a file, so that memory does not grow with flows. */
 #define DTC_SEEN_BYTES ((gsize)128 << 10)
@@ -25,6 +27,9 @@ _Static_assert(sizeof(struct dtc_seen) == 16, "one per packet of a flow");
 struct dtc_sightings {
 	const DtcPackets *packets; /* borrowed; the packets that seen refers to */
 	DtcTable *seen;		   /* struct dtc_seen, by time */
+	/* what makes node time of the packets' stamps; NULL: they are */
+	const struct dtc_relation *relation;
+	int64_t shift_ns; /* added to that, which makes it safe: the relation's error, and what a coarse clock hides */
 };
 
 struct dtc_passage {
@@ -52,12 +57,13 @@ struct dtc_passage_result {
  */
 void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets *packets);
 /*
- * Appends the passage's packets (not more than limit) in time order. relation: of the node, if packets are its capture
- * and it has a kernel trace; else NULL. Captures have coarse clocks at times (microseconds in the classic format): a
- * stamp is then the floor of the time, and of a receive the latest time that it can mean is taken.
+ * Appends the passage's packets (not more than limit) in time order; everything in the answer is borrowed. relation: of
+ * the node, if packets are its capture and it has a kernel trace; else NULL. Captures have coarse clocks at times
+ * (microseconds in the classic format): a stamp is then the floor of the time, and of a receive the latest time that it
+ * can mean is taken.
  */
-void dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *packets,
-			  const struct dtc_relation *relation, guint limit, DtcTable *seen);
+struct dtc_sightings dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *packets,
+					  const struct dtc_relation *relation, guint limit, DtcTable *seen);
 
 /* What comparisons fill, one after the other: messages are appended, and the room of the other lists is used again. */
 struct dtc_passage_lists {

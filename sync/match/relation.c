@@ -348,9 +348,15 @@ bool dtc_relation_to_node(const struct dtc_relation *relation, int64_t capture_n
 	guint low = DTC_BISECT(i, 1, relation->count, knots[i].capture_ns <= capture_ns) - 1;
 	int64_t difference = knots[low].difference_ns;
 	if (capture_ns > knots[low].capture_ns && low + 1 < relation->count) {
-		__int128 part =
-			((__int128)knots[low + 1].difference_ns - difference) * (capture_ns - knots[low].capture_ns);
-		difference += (int64_t)(part / (knots[low + 1].capture_ns - knots[low].capture_ns));
+		int64_t distance = capture_ns - knots[low].capture_ns,
+			length = knots[low + 1].capture_ns - knots[low].capture_ns;
+		int64_t gained, part;
+		if (!__builtin_sub_overflow(knots[low + 1].difference_ns, difference, &gained) &&
+		    !__builtin_mul_overflow(gained, distance, &part)) /* 128 bits take five times as long */
+			difference += part / length;
+		else
+			difference +=
+				(int64_t)(((__int128)knots[low + 1].difference_ns - difference) * distance / length);
 	}
 	return !__builtin_sub_overflow(capture_ns, difference, ret_node_ns);
 }
