@@ -331,6 +331,14 @@ struct dtc_fault {
 };
 _Static_assert(sizeof(struct dtc_fault) == 16, "made of a record of 8 bytes");
 
+/* Times of a thread by state, of these states and that CPU alone. */
+struct dtc_state_times {
+	uint32_t states; /* bits, by enum dtc_state */
+	uint32_t cpu;	 /* DTC_NONE: any, or none */
+	int64_t ns[DTC_STATES];
+};
+_Static_assert(sizeof(struct dtc_state_times) == 8 + 8 * DTC_STATES, "a sum, of which there are two a CPU");
+
 #pragma GCC diagnostic pop
 
 typedef struct DtcHistory DtcHistory;
@@ -369,12 +377,6 @@ const struct dtc_interval *dtc_history_get_next_interval(const DtcHistory *histo
 const struct dtc_interval *dtc_history_get_plain_after(const DtcHistory *history, uint32_t thread, int64_t time_ns,
 						       struct dtc_interval *place);
 const struct dtc_interval *dtc_history_get_next_plain(const DtcHistory *history, struct dtc_interval *place);
-/* Times of a thread by state, of these states and that CPU alone. */
-struct dtc_state_times {
-	uint32_t states; /* bits, by enum dtc_state */
-	uint32_t cpu;	 /* DTC_NONE: any, or none */
-	int64_t ns[DTC_STATES];
-};
 /*
  * Adds what of [begin_ns, end_ns) is in the interval that the two above have put into place, which begin_ns is not
  * behind, and in those that follow, up to the first of another state or CPU, which is then in place; NULL: all up to
