@@ -526,11 +526,26 @@ static void end_in(int seconds, int code)
 		(void)timer_settime(timer, 0, &when, NULL);
 }
 
+/* Who still sends to here, what a helper asked for and no longer wants, waits until it is taken: all end together. */
+static void wait_for_all(struct courier *courier)
+{
+	g_autofree struct dtc_parcel *parcel = g_new(struct dtc_parcel, 1);
+	MPI_Request barrier;
+	int have_all_ended = 0;
+
+	MPI_Ibarrier(MPI_COMM_WORLD, &barrier);
+	while (!have_all_ended) {
+		if (!receive_from_ranks(courier, parcel))
+			sched_yield();
+		MPI_Test(&barrier, &have_all_ended, MPI_STATUS_IGNORE);
+	}
+}
+
 /*
  * MPI_Finalize waits for all, also for who is stopped, and mpirun for children that nothing ends. MPI_Abort has it end
  * what is left, with the exit code that it is told here. To end without either is no better: mpirun then takes 0 for 1.
  */
-static void finalize(const struct courier *courier)
+static void finalize(struct courier *courier)
 {
 	bool is_missed = courier->is_stuck;
 
@@ -541,6 +556,7 @@ static void finalize(const struct courier *courier)
 		MPI_Abort(MPI_COMM_WORLD, courier->code);
 	}
 	end_in(FINALIZE_SECONDS, courier->code);
+	wait_for_all(courier);
 	MPI_Finalize();
 }
 
