@@ -43,8 +43,8 @@ struct DtcLinks {
 	char **names;
 	const DtcHistory **histories;
 	const DtcClocks *clocks;
-	DtcFlowNodes *flow_nodes; /* of the histories' packets */
-	DtcTranslations *translations;
+	DtcFlowNodes *flow_nodes;      /* of the histories' packets; NULL: nobody has asked yet */
+	DtcTranslations *translations; /* the same */
 	const DtcGuests *guests;
 	DtcTurnMarks **turn_marks; /* by node; filled on demand */
 	gint *limit_counts;	   /* by enum dtc_limit; atomic */
@@ -135,8 +135,6 @@ DtcLinks *dtc_links_new(guint node_count, const char *const *names, const DtcHis
 		links->histories[i] = histories[i];
 	}
 	links->clocks = clocks;
-	links->flow_nodes = new_flow_nodes(links);
-	links->translations = dtc_translations_new(links->histories, node_count);
 	links->indexes = g_new0(struct slots *, node_count + 1);
 	links->file_calls = g_new0(struct slots *, node_count + 1);
 	links->framed = g_new0(struct slots *, node_count + 1);
@@ -196,9 +194,23 @@ guint dtc_links_get_limit_count(const DtcLinks *links, enum dtc_limit limit)
 	return (guint)g_atomic_int_get(&links->limit_counts[limit]);
 }
 
+/* Made of all flows when the first is asked for: who wants clocks alone does not look at one. */
 const DtcFlowNodes *dtc_links_get_flow_nodes(const DtcLinks *links)
 {
-	return links->flow_nodes;
+	DtcFlowNodes **slot = (DtcFlowNodes **)&links->flow_nodes;
+
+	if (g_once_init_enter(slot))
+		g_once_init_leave(slot, new_flow_nodes(links));
+	return *slot;
+}
+
+static const DtcTranslations *get_translations(const DtcLinks *links)
+{
+	DtcTranslations **slot = (DtcTranslations **)&links->translations;
+
+	if (g_once_init_enter(slot))
+		g_once_init_leave(slot, dtc_translations_new(links->histories, links->node_count));
+	return *slot;
 }
 
 void dtc_links_set_guests(DtcLinks *links, const DtcGuests *guests)
@@ -488,7 +500,7 @@ static bool find_on_flow(const DtcLinks *links, const struct arrived *arrived, g
 static bool find_translated(const DtcLinks *links, const struct arrived *arrived, struct dtc_send *ret_send)
 {
 	struct dtc_flow_place other;
-	if (!dtc_translations_find(links->translations, arrived->node, arrived->flow, &other) ||
+	if (!dtc_translations_find(get_translations(links), arrived->node, arrived->flow, &other) ||
 	    !are_aligned(links, arrived->node, other.node))
 		return false;
 	return find_on_flow(links, arrived, other.node, other.flow,
@@ -503,7 +515,8 @@ static bool find_on_nodes(const DtcLinks *links, const struct arrived *arrived, 
 	bool found = false;
 	if (find_translated(links, arrived, ret_send))
 		return true;
-	const guint *nodes = dtc_flow_nodes_get(links->flow_nodes, dtc_packets_get_flow(own, arrived->flow), &count);
+	const guint *nodes =
+		dtc_flow_nodes_get(dtc_links_get_flow_nodes(links), dtc_packets_get_flow(own, arrived->flow), &count);
 	for (guint i = 0; i <= count; i++) {
 		guint sender = i == 0 ? node : nodes[i - 1];
 		if ((i > 0 && sender == node) || !links->histories[sender] || !are_aligned(links, sender, node))
@@ -590,7 +603,7 @@ bool dtc_links_find_isn(const DtcLinks *links, guint node, uint32_t flow, uint32
 		return true;
 	}
 	struct dtc_flow_place other;
-	if (dtc_translations_find(links->translations, node, flow, &other)) {
+	if (dtc_translations_find(get_translations(links), node, flow, &other)) {
 		const struct dtc_flow *there = dtc_packets_get_flow(packets_of(links, other.node), other.flow);
 		if (there->has_isn) {
 			*ret_isn = there->isn;
@@ -598,7 +611,7 @@ bool dtc_links_find_isn(const DtcLinks *links, guint node, uint32_t flow, uint32
 		}
 	}
 	guint count;
-	const guint *nodes = dtc_flow_nodes_get(links->flow_nodes, f, &count);
+	const guint *nodes = dtc_flow_nodes_get(dtc_links_get_flow_nodes(links), f, &count);
 	for (guint i = 0; i < count; i++) {
 		const DtcPackets *others = nodes[i] == node ? NULL : packets_of(links, nodes[i]);
 		/* the generation is told by the direction that this node sent itself */
@@ -751,13 +764,14 @@ bool dtc_links_find_peer(const DtcLinks *links, guint node, uint32_t file, int64
 	const DtcPackets *here = packets_of(links, node);
 	DtcClusterTime at = dtc_clocks_to_cluster(links->clocks, node, (DtcNodeTime){ node_ns });
 	struct dtc_flow_place other;
-	if (dtc_translations_find(links->translations, node, flow, &other)) {
+	if (dtc_translations_find(get_translations(links), node, flow, &other)) {
 		*ret_node = other.node;
 		*ret_file = dtc_history_find_file_of_flow(links->histories[other.node], other.flow);
 		return true;
 	}
 	guint count;
-	const guint *nodes = dtc_flow_nodes_get(links->flow_nodes, dtc_packets_get_flow(here, flow), &count);
+	const guint *nodes =
+		dtc_flow_nodes_get(dtc_links_get_flow_nodes(links), dtc_packets_get_flow(here, flow), &count);
 	for (guint k = 0; k < count; k++) {
 		guint i = nodes[k];
 		const DtcPackets *there = packets_of(links, i);
