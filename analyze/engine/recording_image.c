@@ -120,15 +120,19 @@ static const struct saved_head *load_head(const struct dtc_reading *reading, con
 /* False leaves in the recording what was loaded until then. */
 static bool load_records(struct dtc_recording *recording, DtcImage *image, GError **error)
 {
+	bool is_far = recording->source.reading.node->is_elsewhere; /* what nobody asks for stays there */
+
 	if (!recording->source.reading.is_capture) {
-		recording->history = dtc_history_load(image, error);
+		recording->is_whole &= !is_far || !recording->options->clocks_only;
+		recording->history = recording->is_whole || !is_far ? dtc_history_load(image, error)
+								    : dtc_history_load_packets(image, error);
 		return recording->history != NULL;
 	}
 	recording->packets = dtc_packets_load(image, error);
 	if (!recording->packets)
 		return false;
-	if (recording->source.reading.node->is_elsewhere && !recording->options->needs_exchanges)
-		return true; /* they would come from far away, for nobody */
+	if (is_far && !recording->options->needs_exchanges)
+		return true;
 	recording->exchanges =
 		dtc_exchanges_load(image, recording->source.reading.node_index, recording->packets, error);
 	recording->frames = recording->exchanges ? dtc_frames_load(image, recording->packets, error) : NULL;

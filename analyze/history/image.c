@@ -97,6 +97,7 @@ void dtc_history_save(const DtcHistory *h, DtcImageWriter *writer)
 
 	g_assert(h->is_sealed);
 	dtc_image_add_copy(writer, "history.head", sizeof(head), &head, 1);
+	dtc_packets_save(h->packets, writer); /* first: of many images the begin is all that is looked at */
 	for (gsize i = 0; i < G_N_ELEMENTS(lists); i++) {
 		const struct list *list = &lists[i];
 		const DtcTable *table = get_member(h, list);
@@ -107,7 +108,19 @@ void dtc_history_save(const DtcHistory *h, DtcImageWriter *writer)
 		else
 			dtc_image_add(writer, list->section, list->record_bytes, array->data, array->len);
 	}
-	dtc_packets_save(h->packets, writer);
+}
+
+static void set_list(DtcHistory *h, const struct list *list, const void *records, gsize count)
+{
+	void **member = (void **)(void *)((char *)h + list->member);
+
+	if (list->is_table) {
+		*member = dtc_table_new_borrowed(list->record_bytes, records, (guint)count);
+		return;
+	}
+	*member = g_array_sized_new(FALSE, TRUE, (guint)list->record_bytes, (guint)count);
+	if (count)
+		g_array_append_vals(*member, records, (guint)count);
 }
 
 /* An empty one where there is none, so that all there is can be freed. */
@@ -115,15 +128,8 @@ static bool load_list(DtcHistory *h, const struct list *list, GError **error)
 {
 	gsize count = 0;
 	const void *records = dtc_image_get(h->image, list->section, list->record_bytes, &count, error);
-	void **member = (void **)(void *)((char *)h + list->member);
 
-	if (list->is_table) {
-		*member = dtc_table_new_borrowed(list->record_bytes, records, (guint)count);
-	} else {
-		*member = g_array_sized_new(FALSE, TRUE, (guint)list->record_bytes, (guint)count);
-		if (count)
-			g_array_append_vals(*member, records, (guint)count);
-	}
+	set_list(h, list, records, count);
 	return records != NULL;
 }
 
@@ -152,4 +158,16 @@ DtcHistory *dtc_history_load(DtcImage *image, GError **error)
 	if (!h->packets || !load_head(h, error) || !dtc_history_check_lists(h, error))
 		return NULL;
 	return g_steal_pointer(&h);
+}
+
+DtcHistory *dtc_history_load_packets(DtcImage *image, GError **error)
+{
+	g_autoptr(DtcHistory) h = g_new0(DtcHistory, 1);
+
+	h->image = dtc_image_ref(image);
+	h->is_sealed = true;
+	for (gsize i = 0; i < G_N_ELEMENTS(lists); i++)
+		set_list(h, &lists[i], NULL, 0);
+	h->packets = dtc_packets_load(image, error);
+	return h->packets && load_head(h, error) ? g_steal_pointer(&h) : NULL;
 }

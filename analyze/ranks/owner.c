@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define BEGIN_BYTES ((gsize)4096) /* of an image, that go with an answer: whole pages */
+#define BEGIN_BYTES ((gsize)4096) /* of these as many of an image go with an answer as its head is in */
 
 struct answered {
 	GVariant *question;
@@ -158,7 +158,8 @@ static struct answered *answer(struct owner *owner, struct bundle *bundle, GVari
 
 static GVariant *get_begin(const DtcImage *image)
 {
-	gsize bytes = MIN(BEGIN_BYTES, dtc_image_get_bytes(image));
+	gsize head = dtc_image_get_head_bytes(image), pages = (head + BEGIN_BYTES - 1) / BEGIN_BYTES;
+	gsize bytes = MIN(pages * BEGIN_BYTES, dtc_image_get_bytes(image));
 	g_autofree char *begin = g_malloc(bytes);
 
 	dtc_image_copy_file(image, 0, bytes, begin);

@@ -725,6 +725,11 @@ DtcImage *dtc_image_take(const void *data, gsize bytes, const char *name, GDestr
 	return g_steal_pointer(&image);
 }
 
+bool dtc_image_is_far(const DtcImage *image)
+{
+	return image->release != NULL;
+}
+
 DtcImage *dtc_image_from_bytes(const void *data, gsize bytes, const char *name, GError **error)
 {
 	void *copy = g_memdup2(data, bytes);

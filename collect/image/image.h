@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 /* Of the container and of all that is in it: a record that means something else is another version. */
-#define DTC_IMAGE_VERSION 12
+#define DTC_IMAGE_VERSION 13
 #define DTC_IMAGE_SUFFIX ".dtci"
 #define DTC_IMAGE_NAME_BYTES 24 /* of a section's name, with its NUL */
 
@@ -105,6 +105,8 @@ void dtc_image_copy_file(const DtcImage *image, guint64 offset, gsize bytes, voi
  */
 DtcImage *dtc_image_take(const void *data, gsize bytes, const char *name, GDestroyNotify release, void *owner,
 			 GError **error);
+/* It is such a one: what is not looked at does not come, and who has it has judged its records. */
+bool dtc_image_is_far(const DtcImage *image);
 /* A small one in memory, copied. */
 DtcImage *dtc_image_from_bytes(const void *data, gsize bytes, const char *name, GError **error);
 GBytes *dtc_image_to_bytes(const DtcImageWriter *writer, GError **error);

@@ -400,9 +400,18 @@ guint dtc_packed_list(const DtcPacked *packed, uint32_t block, struct dtc_packet
 
 /* --- images ----------------------------------------------------------------------------------------------------- */
 
+/* What all blocks together tell, for those who do not look at each. */
+struct saved_head {
+	uint32_t count;
+	uint32_t has_inferred;
+};
+
 void dtc_packed_save(const DtcPacked *packed, DtcImageWriter *writer)
 {
+	const struct saved_head head = { packed->count, packed->has_inferred };
+
 	g_assert(!count_recent(packed));
+	dtc_image_add_copy(writer, "packets.head", sizeof(head), &head, 1);
 	dtc_table_save(packed->units, writer, "packets.units");
 	dtc_table_save(packed->blocks, writer, "packets.blocks");
 }
@@ -482,7 +491,8 @@ static const char *judge(DtcPacked *packed, uint32_t flow_count)
 DtcPacked *dtc_packed_load_image(DtcImage *image, uint32_t flow_count, GError **error)
 {
 	gsize unit_count, block_count;
-	const void *units = dtc_image_get(image, "packets.units", UNIT, &unit_count, error);
+	const struct saved_head *head = dtc_image_get_one(image, "packets.head", sizeof(*head), error);
+	const void *units = head ? dtc_image_get(image, "packets.units", UNIT, &unit_count, error) : NULL;
 	const uint32_t *blocks =
 		units ? dtc_image_get(image, "packets.blocks", sizeof(uint32_t), &block_count, error) : NULL;
 
@@ -497,7 +507,14 @@ DtcPacked *dtc_packed_load_image(DtcImage *image, uint32_t flow_count, GError **
 	packed->blocks = dtc_table_new_borrowed(sizeof(uint32_t), blocks, (guint)block_count);
 	packed->unit = units;
 	packed->block = blocks;
+	if (dtc_image_is_far(image)) {
+		packed->count = packed->packed_count = head->count;
+		packed->has_inferred = head->has_inferred != 0;
+		return g_steal_pointer(&packed);
+	}
 	const char *wrong = judge(packed, flow_count);
+	if (!wrong && (packed->count != head->count || packed->has_inferred != (head->has_inferred != 0)))
+		wrong = "there are more or other packets than it says";
 	if (wrong) {
 		dtc_image_refuse(image, error, wrong);
 		return NULL;

@@ -92,7 +92,10 @@ const struct dtc_packed_place *dtc_packed_get_places(const DtcPacked *packed, ui
 guint dtc_packed_list(const DtcPacked *packed, uint32_t block, struct dtc_packet list[DTC_PACKED_COUNT]);
 
 void dtc_packed_save(const DtcPacked *packed, DtcImageWriter *writer);
-/* Of an image, sealed. NULL with DAMAGED: a block is not one, or a packet is of a flow that there is not. */
+/*
+ * Of an image, sealed. NULL with DAMAGED: a block is not one, or a packet is of a flow that there is not. Of one that
+ * is far away no block is looked at.
+ */
 DtcPacked *dtc_packed_load_image(DtcImage *image, uint32_t flow_count, GError **error);
 
 /* --- queries: the packet is there ------------------------------------------------------------------------------- */

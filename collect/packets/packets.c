@@ -63,6 +63,7 @@ DtcPackets *dtc_packets_new(void)
 	packets->netns = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	g_array_set_size(packets->netns, 1);
 	packets->homes = dtc_homes_new();
+	packets->are_flows_here = 1;
 	return packets;
 }
 
@@ -469,45 +470,10 @@ uint32_t dtc_packets_add(DtcPackets *packets, int64_t time_ns, enum dtc_directio
 	return id;
 }
 
-static bool is_interface(const DtcPackets *packets, uint16_t interface, const char *name)
+void dtc_packets_append(DtcPackets *packets, const struct dtc_packet *packet, uint32_t mark)
 {
-	return interface < packets->interfaces->len &&
-	       strcmp(name, g_ptr_array_index(packets->interfaces, interface)) == 0;
-}
-
-static uint16_t note_interface(DtcPackets *packets, uint16_t interface)
-{
-	if (packets->last_interfaces[0] != interface) {
-		packets->last_interfaces[1] = packets->last_interfaces[0];
-		packets->last_interfaces[0] = interface;
-	}
-	return interface;
-}
-
-uint16_t dtc_packets_add_interface(DtcPackets *packets, const char *name)
-{
-	if (!name)
-		name = "";
-	/* mostly the one that was named last, or the other that its packets went through before */
-	for (guint i = 0; i < G_N_ELEMENTS(packets->last_interfaces); i++)
-		if (is_interface(packets, packets->last_interfaces[i], name))
-			return note_interface(packets, packets->last_interfaces[i]);
-	void *id;
-	if (g_hash_table_lookup_extended(packets->interface_ids, name, NULL, &id))
-		return note_interface(packets, (uint16_t)GPOINTER_TO_UINT(id));
-	/* No machine has that many: names beyond share the last index, so that garbage cannot make an index wrap. */
-	if (packets->interfaces->len == UINT16_MAX)
-		return UINT16_MAX - 1;
-	guint index = packets->interfaces->len;
-	char *copy = g_strdup(name);
-	g_ptr_array_add(packets->interfaces, copy);
-	g_hash_table_insert(packets->interface_ids, copy, GUINT_TO_POINTER(index));
-	return (uint16_t)index;
-}
-
-const char *dtc_packets_get_interface(const DtcPackets *packets, uint16_t interface)
-{
-	return interface < packets->interfaces->len ? g_ptr_array_index(packets->interfaces, interface) : "";
+	g_assert(!packets->sealed);
+	dtc_packed_add(packets->packed, packet, mark);
 }
 
 /*
@@ -630,6 +596,50 @@ void dtc_packets_seal(DtcPackets *packets)
 	note_places(packets);
 }
 
+/* The generations of a key follow each other, so that the latest is found, and the others behind it. */
+static bool load_flows(DtcPackets *packets, GError **error)
+{
+	gsize count;
+	const struct dtc_flow *flows =
+		dtc_image_get(packets->image, "packets.flows", sizeof(struct dtc_flow), &count, error);
+
+	if (!flows)
+		return false;
+	for (gsize i = 0; i < count; i++) {
+		struct flow_key key = get_key(&flows[i]);
+		if (flows[i].reverse >= count || flows[flows[i].reverse].reverse != i ||
+		    flows[i].netns >= packets->netns->len || *(const uint8_t *)&flows[i].has_isn > 1)
+			return dtc_image_refuse(packets->image, error, "a flow is not one of two directions");
+		uint32_t flow = append_flow(packets, &key);
+		get_entry(packets, flow)->flow = flows[i];
+	}
+	return true;
+}
+
+/*
+ * Flows of an image that is far away come when the first is asked for, in any thread. Its owner has judged them.
+ */
+static void fetch_flows(DtcPackets *packets)
+{
+	gsize count;
+
+	if (!g_once_init_enter(&packets->are_flows_here))
+		return;
+	const struct dtc_flow_seen *seen =
+		dtc_image_get(packets->image, "packets.seen", sizeof(struct dtc_flow_seen), &count, NULL);
+	g_assert(load_flows(packets, NULL) && seen && count == packets->flows->len);
+	for (gsize i = 0; i < count; i++)
+		get_entry(packets, (uint32_t)i)->in = seen[i];
+	g_once_init_leave(&packets->are_flows_here, 1);
+}
+
+/* It is no change that anybody sees. */
+static void need_flows(const DtcPackets *packets)
+{
+	if (G_UNLIKELY(!g_atomic_pointer_get(&packets->are_flows_here)))
+		fetch_flows((DtcPackets *)packets);
+}
+
 uint32_t dtc_packets_get_count(const DtcPackets *packets)
 {
 	return packets->packed->count;
@@ -693,11 +703,16 @@ uint32_t dtc_packets_get_mark(const DtcPackets *packets, uint32_t packet)
 
 uint32_t dtc_packets_get_flow_count(const DtcPackets *packets)
 {
-	return packets->flows->len;
+	gsize count = packets->flows->len;
+
+	if (!g_atomic_pointer_get(&packets->are_flows_here)) /* the table of sections tells it */
+		(void)dtc_image_get(packets->image, "packets.flows", sizeof(struct dtc_flow), &count, NULL);
+	return (uint32_t)count;
 }
 
 const struct dtc_flow *dtc_packets_get_flow(const DtcPackets *packets, uint32_t flow)
 {
+	need_flows(packets);
 	g_assert(flow < packets->flows->len);
 	return &get_entry(packets, flow)->flow;
 }
@@ -713,6 +728,7 @@ uint32_t dtc_packets_find_flow(const DtcPackets *packets, const uint8_t source[1
 			       const uint8_t destination[16], uint16_t destination_port, uint8_t protocol,
 			       uint32_t netns)
 {
+	need_flows(packets);
 	uint32_t index = dtc_packets_need_netns(packets, source, destination) ? find_netns(packets, netns) : 0;
 	if (index == DTC_NONE)
 		return DTC_NONE;
@@ -724,29 +740,17 @@ uint32_t dtc_packets_find_flow(const DtcPackets *packets, const uint8_t source[1
 	return packets->table[find_slot(packets, &key)];
 }
 
+struct dtc_flow_seen dtc_packets_get_flow_seen(const DtcPackets *packets, uint32_t flow)
+{
+	need_flows(packets);
+	return get_entry(packets, flow)->in;
+}
+
 uint32_t dtc_packets_find_previous_generation(const DtcPackets *packets, uint32_t flow)
 {
+	need_flows(packets);
 	g_assert(flow < packets->flows->len);
 	return get_entry(packets, flow)->previous;
-}
-
-bool dtc_address_is_loopback(const uint8_t address[16])
-{
-	static const uint8_t v4_prefix[12] = { [10] = 0xff, [11] = 0xff };
-	static const uint8_t v6[16] = { [15] = 1 };
-	return (memcmp(address, v4_prefix, 12) == 0 && address[12] == 127) || memcmp(address, v6, 16) == 0;
-}
-
-guint dtc_address_hash(gconstpointer address)
-{
-	guint32 words[4];
-	memcpy(words, address, sizeof(words));
-	return words[0] ^ words[1] ^ words[2] ^ words[3] * 31;
-}
-
-gboolean dtc_address_equal(gconstpointer a, gconstpointer b)
-{
-	return memcmp(a, b, 16) == 0;
 }
 
 /* --- images ----------------------------------------------------------------------------------------------------- */
@@ -758,44 +762,29 @@ static gint compare_addresses(gconstpointer a, gconstpointer b)
 
 void dtc_packets_save(const DtcPackets *packets, DtcImageWriter *writer)
 {
+	need_flows(packets);
 	g_autoptr(GArray) homes = dtc_homes_list(packets->homes);
 	g_autoptr(GByteArray) shared = g_byte_array_new();
 	g_autofree struct dtc_flow *flows = g_new0(struct dtc_flow, packets->flows->len + 1);
+	g_autofree struct dtc_flow_seen *seen = g_new0(struct dtc_flow_seen, packets->flows->len + 1);
 	g_autoptr(GList) addresses = g_list_sort(g_hash_table_get_keys(packets->shared), compare_addresses);
 
 	g_assert(packets->sealed);
-	for (uint32_t i = 0; i < packets->flows->len; i++)
+	for (uint32_t i = 0; i < packets->flows->len; i++) {
 		flows[i] = get_entry(packets, i)->flow;
+		seen[i] = get_entry(packets, i)->in;
+	}
 	for (GList *address = addresses; address; address = address->next)
 		g_byte_array_append(shared, address->data, 16);
 	dtc_packed_save(packets->packed, writer);
 	dtc_image_add_copy(writer, "packets.flows", sizeof(struct dtc_flow), flows, packets->flows->len);
+	dtc_image_add_copy(writer, "packets.seen", sizeof(struct dtc_flow_seen), seen, packets->flows->len);
 	dtc_flow_index_save(packets->by_flow, writer);
 	dtc_image_add_strings(writer, "packets.interfaces", (const char *const *)packets->interfaces->pdata,
 			      packets->interfaces->len);
 	dtc_image_add_copy(writer, "packets.shared", 16, shared->data, shared->len / 16);
 	dtc_image_add(writer, "packets.netns", sizeof(uint32_t), packets->netns->data, packets->netns->len);
 	dtc_image_add_copy(writer, "packets.homes", sizeof(struct dtc_home), homes->data, homes->len);
-}
-
-/* The generations of a key follow each other, so that the latest is found, and the others behind it. */
-static bool load_flows(DtcPackets *packets, GError **error)
-{
-	gsize count;
-	const struct dtc_flow *flows =
-		dtc_image_get(packets->image, "packets.flows", sizeof(struct dtc_flow), &count, error);
-
-	if (!flows)
-		return false;
-	for (gsize i = 0; i < count; i++) {
-		struct flow_key key = get_key(&flows[i]);
-		if (flows[i].reverse >= count || flows[flows[i].reverse].reverse != i ||
-		    flows[i].netns >= packets->netns->len || *(const uint8_t *)&flows[i].has_isn > 1)
-			return dtc_image_refuse(packets->image, error, "a flow is not one of two directions");
-		uint32_t flow = append_flow(packets, &key);
-		get_entry(packets, flow)->flow = flows[i];
-	}
-	return true;
 }
 
 /* Where the packets are found, flow by flow. */
@@ -813,7 +802,21 @@ static bool count_indexed(const DtcPackets *packets, uint32_t *ret_count, GError
 	return true;
 }
 
-static bool load_records(DtcPackets *packets, GError **error)
+/* What it tells of flows to who does not look at the blocks. */
+static bool check_seen(const DtcPackets *packets, GError **error)
+{
+	gsize count;
+	const struct dtc_flow_seen *seen = dtc_image_get(packets->image, "packets.seen", sizeof(*seen), &count, error);
+
+	if (!seen)
+		return false;
+	bool is_right = count == packets->flows->len;
+	for (uint32_t i = 0; is_right && i < count; i++)
+		is_right = memcmp(&get_entry(packets, i)->in, &seen[i], sizeof(*seen)) == 0;
+	return is_right || dtc_image_refuse(packets->image, error, "a flow was not seen where it says");
+}
+
+static bool load_records(DtcPackets *packets, bool is_far, GError **error)
 {
 	uint32_t indexed_count = 0;
 	DtcPacked *packed = dtc_packed_load_image(packets->image, packets->flows->len, error);
@@ -822,9 +825,13 @@ static bool load_records(DtcPackets *packets, GError **error)
 		return false;
 	dtc_packed_free(packets->packed);
 	packets->packed = packed;
-	if (!count_indexed(packets, &indexed_count, error))
-		return false;
-	note_places(packets);
+	if (!is_far) {
+		if (!count_indexed(packets, &indexed_count, error))
+			return false;
+		note_places(packets);
+		if (!check_seen(packets, error))
+			return false;
+	}
 	packets->by_flow = dtc_flow_index_load(packets->image, indexed_count, packed->count, error);
 	return packets->by_flow != NULL;
 }
@@ -862,10 +869,13 @@ static bool load_places(DtcPackets *packets, GError **error)
 DtcPackets *dtc_packets_load(DtcImage *image, GError **error)
 {
 	g_autoptr(DtcPackets) packets = dtc_packets_new();
+	bool is_far = dtc_image_is_far(image);
 
 	packets->image = dtc_image_ref(image);
 	packets->sealed = true;
-	if (!load_places(packets, error) || !load_flows(packets, error) || !load_records(packets, error))
+	packets->are_flows_here = !is_far;
+	if (!load_places(packets, error) || (!is_far && !load_flows(packets, error)) ||
+	    !load_records(packets, is_far, error))
 		return NULL;
 	return g_steal_pointer(&packets);
 }

@@ -88,6 +88,8 @@ bool dtc_packets_need_netns(const DtcPackets *packets, const uint8_t source[16],
  */
 uint32_t dtc_packets_add(DtcPackets *packets, int64_t time_ns, enum dtc_direction direction, uint16_t cpu,
 			 uint16_t interface, const struct dtc_headers *headers);
+/* Appends one as it is, which is not the earliest and of no flow (DTC_NONE): of a list that is read, and no more. */
+void dtc_packets_append(DtcPackets *packets, const struct dtc_packet *packet, uint32_t mark);
 /* Interns an interface name (NULL counts as ""). */
 uint16_t dtc_packets_add_interface(DtcPackets *packets, const char *name);
 const char *dtc_packets_get_interface(const DtcPackets *packets, uint16_t interface);

@@ -16,6 +16,7 @@ struct dtc_flow_seen {
 	uint8_t directions; /* bits 1 << enum dtc_direction */
 	bool is_on_many;    /* interfaces */
 };
+_Static_assert(sizeof(struct dtc_flow_seen) == 4, "written to files as it is");
 
 struct dtc_flow_entry {
 	struct dtc_flow flow;
@@ -28,9 +29,10 @@ struct dtc_flow_entry {
 
 struct DtcPackets {
 	DtcPacked *packed;
-	GArray *flows;	     /* struct dtc_flow_entry */
-	uint32_t *table;     /* open addressing, DTC_NONE: free; value: flow of the latest generation */
-	uint32_t table_size; /* power of two */
+	gsize are_flows_here; /* 0: they, and the table, come with the first that is asked for */
+	GArray *flows;	      /* struct dtc_flow_entry */
+	uint32_t *table;      /* open addressing, DTC_NONE: free; value: flow of the latest generation */
+	uint32_t table_size;  /* power of two */
 	uint32_t key_count;
 	uint32_t recent_slots[2]; /* of table: where keys were found last, by which port is larger */
 	uint64_t seed;		  /* addresses come from foreign files: no one shall choose the collisions */
@@ -67,10 +69,7 @@ static inline uint32_t dtc_packets_read_flow_packet(const DtcPackets *packets, c
 }
 
 /* Sealed. */
-static inline struct dtc_flow_seen dtc_packets_get_flow_seen(const DtcPackets *packets, uint32_t flow)
-{
-	return g_array_index(packets->flows, struct dtc_flow_entry, flow).in;
-}
+struct dtc_flow_seen dtc_packets_get_flow_seen(const DtcPackets *packets, uint32_t flow);
 
 /* Whether a packet's headers may be another's. */
 static inline bool dtc_packets_have_inferred(const DtcPackets *packets)

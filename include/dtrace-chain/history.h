@@ -501,3 +501,5 @@ void dtc_history_save(const DtcHistory *history, DtcImageWriter *writer);
  * nothing more is known of one from elsewhere until dtc_history_check has judged it. Caller owns; NULL with DAMAGED.
  */
 DtcHistory *dtc_history_load(DtcImage *image, GError **error);
+/* The same without any list: its span and packets are what clocks need. */
+DtcHistory *dtc_history_load_packets(DtcImage *image, GError **error);

@@ -2,6 +2,8 @@
 /* What is read of packed packets is what was added, whatever it is; and images that say otherwise are refused. */
 #include "collect/packets/records.h"
 
+#include <dtrace-chain/error.h>
+
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -283,6 +285,21 @@ static void test_damaged(void)
 	g_assert_cmpuint(refused_count, >, 400);
 }
 
+/* What is told of flows to who does not look at the packets is what the packets tell. */
+static void test_seen(void)
+{
+	for (guint i = 0; i < 3; i++) {
+		g_autoptr(GError) error = NULL;
+		g_autoptr(DtcPackets) packets = fill(300);
+		struct dtc_flow_seen *seen = &g_array_index(packets->flows, struct dtc_flow_entry, 1).in;
+		seen->interface ^= i == 0;
+		seen->directions ^= (i == 1) << DTC_SENT;
+		seen->is_on_many ^= i == 2;
+		g_assert_null(reload(packets, &error));
+		g_assert_error(error, DTC_COLLECT_ERROR, DTC_ERROR_DAMAGED);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -293,5 +310,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/packed/flow-index", test_flow_index);
 	g_test_add_func("/packed/image", test_image);
 	g_test_add_func("/packed/damaged", test_damaged);
+	g_test_add_func("/packed/seen", test_seen);
 	return g_test_run();
 }
