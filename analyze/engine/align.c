@@ -3,6 +3,8 @@
 
 #include "analyze/engine/alignment_image.h"
 #include "analyze/engine/capture_fit.h"
+#include "analyze/engine/owners.h"
+#include "collect/bundle/threads.h"
 #include "sync/fit/saved.h"
 
 #define GUEST_ROUNDS 6
@@ -118,7 +120,9 @@ static bool align_guests(struct dtc_alignment *alignment, const struct dtc_align
 	return true;
 }
 
-static DtcMatches *match(const struct dtc_align_input *input, DtcFindings *findings)
+/* briefs: by node, or NULL. Of nodes that are elsewhere packets come as far as what is told in brief is not enough. */
+static DtcMatches *match(const struct dtc_align_input *input, const struct dtc_node_brief *briefs,
+			 DtcFindings *findings)
 {
 	const struct dtc_recordings *recordings = input->recordings;
 	g_autofree struct dtc_match_source *sources = g_new0(struct dtc_match_source, recordings->node_count + 1);
@@ -129,8 +133,60 @@ static DtcMatches *match(const struct dtc_align_input *input, DtcFindings *findi
 			sources[node].kernel = dtc_history_get_packets(recordings->histories[node]);
 		if (!recordings->is_foreign[node])
 			sources[node].capture = recordings->captures[node];
+		if (briefs && briefs[node].brief && dtc_brief_is_of(briefs[node].brief, &sources[node]))
+			sources[node].brief = briefs[node].brief;
 	}
 	return dtc_match_packets(sources, recordings->node_count, recordings->scratch, findings);
+}
+
+/* What is told in brief of nodes that are elsewhere. */
+struct told {
+	const DtcBundle *bundle;
+	struct dtc_node_brief *briefs; /* by node */
+};
+
+static void take_brief(gpointer data, guint node)
+{
+	const struct told *told = data;
+
+	if (dtc_bundle_get_node(told->bundle, node)->is_elsewhere)
+		dtc_owners_take_brief(told->bundle, node, &told->briefs[node]);
+}
+
+/* By node; NULL: no node is elsewhere, or with an error that nobody can be asked. Caller frees. */
+static struct dtc_node_brief *ask_briefs(const DtcBundle *bundle, GError **error)
+{
+	struct told told = { .bundle = bundle };
+	guint number, count = bundle ? dtc_bundle_get_count(bundle) : 0;
+
+	if (!bundle || !dtc_bundle_get_owners(bundle, &number) || !dtc_owners_ask_briefs(bundle, error))
+		return NULL;
+	told.briefs = g_new0(struct dtc_node_brief, count + 1);
+	dtc_threads_run(count, take_brief, &told);
+	return told.briefs;
+}
+
+static void free_briefs(struct dtc_node_brief *briefs, guint count)
+{
+	for (guint node = 0; briefs && node < count; node++)
+		dtc_node_brief_clear(&briefs[node]);
+	g_free(briefs);
+}
+
+static bool match_and_check(struct dtc_alignment *alignment, const struct dtc_align_input *input, DtcFindings *findings,
+			    GError **error)
+{
+	GError *problem = NULL;
+	struct dtc_node_brief *briefs = ask_briefs(input->bundle, &problem);
+
+	if (problem) {
+		g_propagate_error(error, problem);
+		return false;
+	}
+	alignment->matches = match(input, briefs, findings);
+	dtc_capture_fit_check(input->recordings, input->names, alignment->matches, briefs, findings);
+	free_briefs(briefs, input->recordings->node_count);
+	return true;
 }
 
 static bool make(struct dtc_alignment *alignment, const struct dtc_align_input *input, const struct dtc_watch *watch,
@@ -139,8 +195,8 @@ static bool make(struct dtc_alignment *alignment, const struct dtc_align_input *
 	struct dtc_fit_options options = input->fit ? *input->fit : dtc_fit_options_default();
 
 	options.reference = input->reference;
-	alignment->matches = match(input, findings);
-	dtc_capture_fit_check(input->recordings, input->names, alignment->matches, findings);
+	if (!match_and_check(alignment, input, findings, error))
+		return false;
 	if (input->recordings->node_count == 1) {
 		alignment->own = dtc_clocks_new_identity(1);
 		return true;
@@ -186,10 +242,13 @@ void dtc_alignment_complete(struct dtc_alignment *alignment, const struct dtc_al
 	if (!alignment->lacks_messages)
 		return;
 	/* only the fit's rounds find the bounds of guests, which stand among the messages */
-	if (has_bounds(alignment->sync))
+	if (has_bounds(alignment->sync)) {
 		(void)make(&whole, input, NULL, known, NULL);
-	else
-		whole.matches = match(input, known);
+	} else {
+		struct dtc_node_brief *briefs = ask_briefs(input->bundle, NULL);
+		whole.matches = match(input, briefs, known);
+		free_briefs(briefs, input->recordings->node_count);
+	}
 	alignment->lacks_messages = false;
 	dtc_matches_free(alignment->matches);
 	alignment->matches = g_steal_pointer(&whole.matches);

@@ -14,6 +14,7 @@
 /* Everything is borrowed for the call. */
 struct dtc_align_input {
 	const struct dtc_recordings *recordings;
+	const DtcBundle *bundle;	   /* that they are of; NULL: none is elsewhere */
 	const char *const *names;	   /* of the nodes */
 	const DtcCluster *cluster;	   /* or NULL */
 	int reference;			   /* node whose clock is cluster time; -1: the best one */

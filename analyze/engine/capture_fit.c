@@ -73,19 +73,20 @@ static char *describe_others(const struct dtc_recordings *recordings, const char
 	return g_string_free(text, FALSE);
 }
 
-static bool is_others(const struct dtc_recordings *recordings, const char *const *names, guint node,
-		      DtcFindings *findings)
+bool dtc_capture_fit_is_others(const DtcPackets *kernel, const DtcPackets *capture)
 {
-	g_autoptr(GHashTable) own = list_own(dtc_history_get_packets(recordings->histories[node]));
-	if (g_hash_table_size(own) == 0 || dtc_packets_get_flow_count(recordings->captures[node]) == 0 ||
-	    shows_any(recordings->captures[node], own))
-		return false;
+	g_autoptr(GHashTable) own = list_own(kernel);
+	return g_hash_table_size(own) > 0 && dtc_packets_get_flow_count(capture) > 0 && !shows_any(capture, own);
+}
+
+static void report_others(const struct dtc_recordings *recordings, const char *const *names, guint node,
+			  DtcFindings *findings)
+{
 	g_autofree char *others = describe_others(recordings, names, node);
 	dtc_findings_add_coded(findings, DTC_FINDING_CAPTURE_FOREIGN, DTC_SEVERITY_WARNING, false, names[node],
 			       "the capture shows no packet of the addresses that the node sends from%s: it looks like "
 			       "another host's",
 			       others);
-	return true;
 }
 
 /* ---- time ---- */
@@ -170,18 +171,23 @@ char *dtc_capture_fit_describe_time(const DtcPackets *kernel, const DtcPackets *
 }
 
 void dtc_capture_fit_check(const struct dtc_recordings *recordings, const char *const *names, const DtcMatches *matches,
-			   DtcFindings *findings)
+			   const struct dtc_node_brief *briefs, DtcFindings *findings)
 {
 	for (guint node = 0; node < recordings->node_count; node++) {
 		const DtcPackets *capture = recordings->captures[node];
 		if (!recordings->histories[node] || !capture || recordings->is_foreign[node])
 			continue;
+		const struct dtc_node_brief *told = briefs ? &briefs[node] : NULL;
 		const DtcPackets *kernel = dtc_history_get_packets(recordings->histories[node]);
+		bool is_told = told && told->brief;
 		if (dtc_packets_get_count(kernel) == 0 || dtc_packets_get_count(capture) == 0)
 			continue;
-		if (is_others(recordings, names, node, findings))
+		if (is_told ? told->is_others : dtc_capture_fit_is_others(kernel, capture)) {
+			report_others(recordings, names, node, findings);
 			continue;
-		g_autofree char *what = dtc_capture_fit_describe_time(kernel, capture, matches, node);
+		}
+		g_autofree char *what =
+			is_told ? g_strdup(told->time) : dtc_capture_fit_describe_time(kernel, capture, matches, node);
 		if (what)
 			dtc_findings_add_coded(findings, DTC_FINDING_CAPTURE_TIME, DTC_SEVERITY_WARNING, false,
 					       names[node], "%s", what);

@@ -5,11 +5,16 @@
  */
 #pragma once
 
+#include "analyze/engine/briefs.h"
 #include "analyze/engine/recordings.h"
 #include "sync/match/match.h"
 
+/* briefs: by node, of which one tells what the others are asked for; or NULL. */
 void dtc_capture_fit_check(const struct dtc_recordings *recordings, const char *const *names, const DtcMatches *matches,
-			   DtcFindings *findings);
+			   const struct dtc_node_brief *briefs, DtcFindings *findings);
+
+/* It shows packets, and none of an address that the node sends from. Both are sealed. */
+bool dtc_capture_fit_is_others(const DtcPackets *kernel, const DtcPackets *capture);
 
 /*
  * What is wrong with the times of a node's capture, beside those of the packet events of its trace; NULL if nothing is.

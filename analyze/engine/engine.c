@@ -215,6 +215,7 @@ DtcEngine *dtc_engine_new(const DtcBundle *bundle, const struct dtc_engine_optio
 	engine->fit = options->fit ? *options->fit : dtc_fit_options_default();
 	engine->align_input = (struct dtc_align_input){
 		.recordings = &engine->recordings,
+		.bundle = bundle,
 		.names = (const char *const *)engine->names,
 		.cluster = engine->cluster,
 		.reference = options->reference ? (int)reference : -1,

@@ -5,6 +5,7 @@
 #include "analyze/engine/owned_answer.h"
 #include "analyze/engine/recording_image.h"
 #include "collect/bundle/environment.h"
+#include "collect/bundle/threads.h"
 #include "collect/packets/node_captures.h"
 #include "collect/read/reader.h"
 #include "sync/fit/clocks.h"
@@ -330,6 +331,71 @@ GArray *dtc_owned_answer(const DtcBundle *bundle, GVariant *question, GError **e
 	g_autoptr(DtcStore) store = open_store(of);
 	options.store = store;
 	return answer_all(bundle, &options, of, read_counts, error);
+}
+
+/* ---- briefs ---- */
+
+struct briefing {
+	const DtcBundle *bundle;
+	const GArray *recordings; /* struct dtc_owned_answer */
+	GPtrArray *readings;	  /* struct dtc_recording, of these */
+	GBytes **told;		  /* by node */
+};
+
+/* What serves the matching of one that could be read. */
+static const DtcPackets *load_packets(const struct briefing *briefing, guint index)
+{
+	struct dtc_recording *recording = briefing->readings->pdata[index];
+	DtcImage *content = g_array_index(briefing->recordings, struct dtc_owned_answer, index).content;
+
+	if (!content || !dtc_recording_load(recording, content, NULL) || recording->is_foreign)
+		return NULL;
+	if (!recording->source.reading.is_capture)
+		return dtc_history_get_packets(recording->history);
+	return recording->capture_count ? recording->packets : NULL;
+}
+
+static void make_brief(gpointer data, guint node)
+{
+	const struct briefing *briefing = data;
+	const char *name = dtc_bundle_get_node(briefing->bundle, node)->name;
+	const DtcPackets *packets[2] = { NULL, NULL }; /* of the trace, of captures */
+
+	for (guint i = 0; i < briefing->readings->len; i++) {
+		const struct dtc_reading *reading = briefing->readings->pdata[i];
+		if (reading->node_index == node)
+			packets[reading->is_capture] = load_packets(briefing, i);
+	}
+	briefing->told[node] = dtc_node_brief_save(name, packets[0], packets[1], NULL, NULL);
+	for (guint i = 0; i < briefing->readings->len; i++)
+		if (((const struct dtc_reading *)briefing->readings->pdata[i])->node_index == node)
+			dtc_recording_drop(briefing->readings->pdata[i]);
+}
+
+GArray *dtc_owned_answer_briefs(const DtcBundle *bundle, const GArray *recordings)
+{
+	const struct dtc_recordings_options options = { 0 };
+	guint count = dtc_bundle_get_count(bundle);
+	g_autoptr(GPtrArray) readings = dtc_readings_new(bundle, sizeof(struct dtc_recording), dtc_recording_free);
+	g_autofree GBytes **told = g_new0(GBytes *, count + 1);
+	struct briefing briefing = { bundle, recordings, readings, told };
+	GArray *answers = g_array_new(FALSE, FALSE, sizeof(struct dtc_owned_answer));
+
+	g_array_set_clear_func(answers, clear_answer);
+	g_assert(readings->len == recordings->len);
+	for (guint i = 0; i < readings->len; i++) {
+		struct dtc_recording *recording = readings->pdata[i];
+		recording->options = &options;
+		recording->bundle = bundle;
+		recording->made_findings = dtc_findings_new();
+	}
+	dtc_threads_run(count, make_brief, &briefing);
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_owned_answer answer = { dtc_bundle_get_node(bundle, i)->name, false, told[i], NULL };
+		if (told[i])
+			g_array_append_val(answers, answer);
+	}
+	return answers;
 }
 
 /* ---- calls ---- */

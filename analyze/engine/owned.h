@@ -52,3 +52,5 @@ struct dtc_owned_answer {
  * does not allow it: what one recording has is in its answer. Free with g_array_unref; the bundle must outlive it.
  */
 GArray *dtc_owned_answer(const DtcBundle *bundle, GVariant *question, GError **error);
+/* The same of what was answered to DTC_OWNERS_RECORDING, to DTC_OWNERS_BRIEF: for every node one. */
+GArray *dtc_owned_answer_briefs(const DtcBundle *bundle, const GArray *recordings);

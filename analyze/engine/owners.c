@@ -84,6 +84,11 @@ bool dtc_owners_ask_splits(const DtcBundle *bundle, enum dtc_split_by by, GError
 	return ask(bundle, DTC_OWNERS_SPLIT, g_variant_new("(u)", (guint32)by), error);
 }
 
+bool dtc_owners_ask_briefs(const DtcBundle *bundle, GError **error)
+{
+	return ask(bundle, DTC_OWNERS_BRIEF, g_variant_new("()"), error);
+}
+
 /* Of a node: its steps and the map of its clock. */
 static GVariant *pack_axis(const char *name, const struct dtc_usage_node *axis, const DtcClocks *clocks, guint node)
 {
@@ -156,6 +161,17 @@ void dtc_owners_take_memory(struct dtc_memory *memory, const DtcBundle *bundle)
 	if (!take(bundle, &memory->reading, &answer, &memory->reading.error))
 		return;
 	(void)dtc_owned_load_memory(memory, answer.told);
+	dtc_owners_answer_clear(&answer);
+}
+
+void dtc_owners_take_brief(const DtcBundle *bundle, guint node, struct dtc_node_brief *ret_brief)
+{
+	const struct dtc_reading reading = { .node = dtc_bundle_get_node(bundle, node) };
+	struct dtc_owners_answer answer = { 0 };
+
+	*ret_brief = (struct dtc_node_brief){ 0 };
+	if (take(bundle, &reading, &answer, NULL))
+		dtc_node_brief_load(ret_brief, answer.told);
 	dtc_owners_answer_clear(&answer);
 }
 

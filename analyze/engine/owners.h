@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "analyze/engine/briefs.h"
 #include "analyze/engine/memory.h"
 #include "analyze/engine/recording.h"
 #include "analyze/engine/split.h"
@@ -26,6 +27,7 @@ enum dtc_owners_question {
 	DTC_OWNERS_BEGIN,  /* when its trace or capture begins */
 	DTC_OWNERS_SPLIT,  /* its events, divided (split.h) */
 	DTC_OWNERS_MEMORY, /* what its processes had in memory (memory.h) */
+	DTC_OWNERS_BRIEF,  /* of what was last read of a node: its part in the matching (briefs.h); as of its trace */
 };
 
 struct dtc_owners_answer {
@@ -87,6 +89,7 @@ bool dtc_owners_ask_recordings(const DtcBundle *bundle, const struct dtc_recordi
 bool dtc_owners_ask_counts(const DtcBundle *bundle, DtcStore *store, GError **error);
 bool dtc_owners_ask_begins(const DtcBundle *bundle, GError **error);
 bool dtc_owners_ask_splits(const DtcBundle *bundle, enum dtc_split_by by, GError **error);
+bool dtc_owners_ask_briefs(const DtcBundle *bundle, GError **error);
 /* Of steps and clocks as dtc_memories_new has them. */
 bool dtc_owners_ask_memories(const DtcBundle *bundle, const DtcUsage *usage, const DtcClocks *clocks, GError **error);
 
@@ -101,5 +104,7 @@ void dtc_owners_take_counts(struct dtc_census_source *source, const DtcBundle *b
 void dtc_owners_take_split(struct dtc_split *split, const DtcBundle *bundle);
 /* The same of what is told of memory. */
 void dtc_owners_take_memory(struct dtc_memory *memory, const DtcBundle *bundle);
+/* Nothing: it cannot be told, and the packets themselves are looked at. */
+void dtc_owners_take_brief(const DtcBundle *bundle, guint node, struct dtc_node_brief *ret_brief);
 /* False: it cannot be told. */
 bool dtc_owners_take_begin(const DtcBundle *bundle, guint node, struct dtc_window_begin *ret_begin);

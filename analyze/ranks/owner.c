@@ -18,9 +18,10 @@ struct bundle {
 	GVariant *options;
 	DtcBundle *bundle; /* NULL: there is nothing that this process can see */
 	GBytes *list;
-	GVariant *assigned;  /* "aay"; NULL: not yet */
-	GPtrArray *answered; /* struct answered */
-	GHashTable *streams; /* of dtc_owned_streams_new */
+	GVariant *assigned;		   /* "aay"; NULL: not yet */
+	GPtrArray *answered;		   /* struct answered */
+	const struct answered *recordings; /* that were last asked for, of answered; NULL: none */
+	GHashTable *streams;		   /* of dtc_owned_streams_new */
 };
 
 struct owner {
@@ -135,6 +136,14 @@ static struct answered *find_answered(const struct bundle *bundle, GVariant *que
 	return NULL;
 }
 
+static enum dtc_owners_question get_question(GVariant *question)
+{
+	guint32 what;
+
+	g_variant_get_child(question, 0, "u", &what);
+	return (enum dtc_owners_question)what;
+}
+
 /* NULL with an error: this process cannot go on. */
 static struct answered *answer(struct owner *owner, struct bundle *bundle, GVariant *question, GError **error)
 {
@@ -189,6 +198,21 @@ static bool send_answer(const struct owner *owner, struct dtc_letter letter, gui
 			      answer->content ? dtc_image_get_bytes(answer->content) : 0, begin));
 }
 
+/* They are not kept: an asker that begins again may have read something else before it asks for them. */
+static bool send_briefs(const struct owner *owner, const struct dtc_letter *letter, guint32 number,
+			const struct bundle *bundle)
+{
+	g_autoptr(GArray) answers = dtc_owned_answer_briefs(bundle->bundle, bundle->recordings->answers);
+	g_autoptr(GArray) images = g_array_new(FALSE, TRUE, sizeof(guint));
+	const struct answered briefs = { .answers = answers, .images = images };
+
+	g_array_set_size(images, answers->len + 1);
+	for (guint i = 0; i < answers->len; i++)
+		if (!send_answer(owner, *letter, number, &briefs, i))
+			return false;
+	return true;
+}
+
 static bool handle_ask(struct owner *owner, struct dtc_letter letter, GVariant *asked)
 {
 	struct bundle *bundle = find_bundle(owner, letter.of);
@@ -198,7 +222,11 @@ static bool handle_ask(struct owner *owner, struct dtc_letter letter, GVariant *
 
 	g_variant_get(asked, "(uv)", &number, &question);
 	struct answered *answered = NULL;
-	if (bundle && bundle->bundle && bundle->assigned) {
+	bool is_brief = get_question(question) == DTC_OWNERS_BRIEF;
+	if (is_brief && bundle && bundle->recordings && !is_of_helper(&letter)) {
+		if (!send_briefs(owner, &letter, number, bundle))
+			return false;
+	} else if (!is_brief && bundle && bundle->bundle && bundle->assigned) {
 		answered = find_answered(bundle, question);
 		if (!answered && !is_of_helper(&letter))
 			answered = answer(owner, bundle, question, &error);
@@ -209,6 +237,8 @@ static bool handle_ask(struct owner *owner, struct dtc_letter letter, GVariant *
 		letter.type = DTC_LETTER_FAILED;
 		return dtc_letter_send_variant(owner->end, letter, g_variant_new_bytestring(error->message));
 	}
+	if (answered && !is_of_helper(&letter) && get_question(question) == DTC_OWNERS_RECORDING)
+		bundle->recordings = answered;
 	for (guint i = 0; answered && i < answered->answers->len; i++)
 		if (!send_answer(owner, letter, number, answered, i))
 			return false;

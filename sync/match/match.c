@@ -9,7 +9,7 @@
  * device, received by the other end of the pair, and sent on the wire. Which of the two a node is, is told by the
  * direction in which it saw a packet first, and last.
  */
-#include "sync/match/passage.h"
+#include "sync/match/sources.h"
 
 #include "collect/bundle/threads.h"
 #include "collect/packets/records.h"
@@ -24,8 +24,6 @@
 #define PARTS 16
 /* Connections without an initial number are compared packet by packet with at most this many others. */
 #define COMPARED_MAX 256
-/* Sightings of a flow's packets that are looked at to see which way they pass a node. */
-#define SIGHTINGS 64
 /* From this many uses of the same ports on they are found by a table. */
 #define INDEXED_GENERATIONS 8
 /* Bits, by which ports of passages without a partner are told apart. */
@@ -70,8 +68,7 @@ struct matcher {
 	const struct dtc_match_source *sources;
 	guint count;
 	DtcMatches *matches;
-	struct node_counts *counts;  /* by node, until its sources are chosen */
-	const DtcPackets **chosen;   /* node * 2 + direction; borrowed packets, or NULL */
+	struct dtc_node_source *nodes;
 	GArray **of_node;	     /* by node: passages, until they are together */
 	GArray *passages;	     /* struct dtc_passage; once all are there in the order of their ends */
 	GHashTable *node_by_address; /* struct address_key -> node + 1, or 0 if several claim it */
@@ -118,96 +115,11 @@ static gpointer scatter(const struct matcher *matcher, uint32_t number)
 	return GUINT_TO_POINTER(number ^ number >> 13);
 }
 
-/* Old events (inet_sock_local_*) carry no addresses: no flow, but numbers. Without headers there is nothing at all. */
-static bool is_bare(const struct dtc_packet *packet)
-{
-	return packet->flow == DTC_NONE && (packet->seq || packet->ack || packet->tcp_flags);
-}
-
-/* --- which source of a node ------------------------------------------------------------------------------------ */
-
-static void count_packets(const DtcPackets *packets, guint64 with_headers[2], guint64 without[2])
-{
-	uint32_t flow_count = packets ? dtc_packets_get_flow_count(packets) : 0;
-	uint32_t bare = packets ? dtc_packets_find_without_flow(packets, 0) : DTC_NONE;
-	for (uint32_t i = 0; i < flow_count; i++) {
-		const struct dtc_flow *flow = dtc_packets_get_flow(packets, i);
-		uint8_t directions = dtc_packets_get_flow_seen(packets, i).directions;
-		bool is_sent = directions == 1 << DTC_SENT, is_received = directions == 1 << DTC_RECEIVED;
-		if (is_sent || is_received)
-			with_headers[is_sent ? DTC_SENT : DTC_RECEIVED] += flow->packet_count;
-		for (uint32_t k = 0; k < flow->packet_count && !is_sent && !is_received; k++)
-			with_headers[dtc_packets_read(packets, dtc_packets_read_flow_packet(packets, flow, k))
-					     .direction]++;
-	}
-	for (; bare != DTC_NONE; bare = dtc_packets_find_without_flow(packets, bare + 1))
-		without[dtc_packets_read(packets, bare).direction]++;
-}
-
-/* What is counted and estimated of a node before it is decided which of its sources counts. */
-struct node_counts {
-	guint64 kernel[2], bare[2], captured[2]; /* packets by direction; bare: the kernel's without headers */
-};
-
-/* Nothing here is about another node. */
-static void count_node(gpointer data, guint node)
-{
-	struct matcher *matcher = data;
-	const struct dtc_match_source *source = &matcher->sources[node];
-	struct dtc_relation *relation = dtc_matches_get_relation(matcher->matches, node);
-	struct node_counts *counts = &matcher->counts[node];
-	guint64 unused[2] = { 0, 0 };
-	count_packets(source->kernel, counts->kernel, counts->bare);
-	count_packets(source->capture, counts->captured, unused);
-	relation->identity = !source->kernel;
-	if (source->kernel && source->capture && (counts->kernel[0] || counts->kernel[1]))
-		dtc_relation_estimate(relation, source->kernel, source->capture, matcher->scratch);
-}
-
-/*
- * Per direction the kernel's events, unless most of them have no headers (GRO off) and there is a capture. The kernel's
- * event is the earlier one of both, in the clock that matters.
- */
-static void choose_sources(struct matcher *matcher, guint node, const DtcPackets *ret_chosen[2], DtcFindings *findings)
-{
-	static const char *const verbs[2] = { "sent", "received" };
-	const struct dtc_match_source *source = &matcher->sources[node];
-	struct dtc_relation *relation = dtc_matches_get_relation(matcher->matches, node);
-	const struct node_counts *counts = &matcher->counts[node];
-	for (guint d = 0; d < 2; d++) {
-		bool kernel_serves = counts->kernel[d] && counts->kernel[d] >= counts->bare[d];
-		ret_chosen[d] = source->kernel;
-		if (!counts->captured[d] || kernel_serves)
-			continue;
-		if (source->kernel && !relation->count && !relation->identity) {
-			/* the tracer's offset is the difference of the same two clocks at its start: good enough to
-			 * say something, not to be silent about it */
-			if (counts->kernel[0] || counts->kernel[1])
-				continue;
-			relation->identity = true;
-			dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, source->node,
-					 "the trace has no packets with headers: its clock is taken to be the "
-					 "capture's");
-		}
-		ret_chosen[d] = source->capture;
-		if (source->kernel && relation->count)
-			dtc_findings_add(findings, DTC_SEVERITY_INFO, false, source->node,
-					 "%s packets are taken from the capture, whose clock is known to "
-					 "%" G_GINT64_FORMAT " ns in the trace's",
-					 verbs[d], relation->error_ns);
-	}
-}
-
 /* --- passages -------------------------------------------------------------------------------------------------- */
-
-static const DtcPackets *get_packets(const struct matcher *matcher, const struct dtc_passage *passage)
-{
-	return matcher->chosen[passage->node * 2 + passage->is_received];
-}
 
 static const struct dtc_flow *get_flow(const struct matcher *matcher, const struct dtc_passage *passage)
 {
-	return dtc_packets_get_flow(get_packets(matcher, passage), passage->flow);
+	return dtc_node_source_get_flow(&matcher->nodes[passage->node], passage);
 }
 
 static DtcTable *new_seen(const struct matcher *matcher)
@@ -218,24 +130,7 @@ static DtcTable *new_seen(const struct matcher *matcher)
 static struct dtc_sightings get_seen(const struct matcher *matcher, const struct dtc_passage *passage, guint limit,
 				     DtcTable *seen)
 {
-	bool converts = passage->is_capture && matcher->sources[passage->node].kernel;
-	return dtc_passage_get_seen(passage, get_packets(matcher, passage),
-				    converts ? dtc_matches_get_relation(matcher->matches, passage->node) : NULL, limit,
-				    seen);
-}
-
-static guint64 hash_ends(const struct dtc_flow *flow)
-{
-	guint64 words[5] = { [4] = (guint64)flow->source_port << 32 | (guint64)flow->destination_port << 8 |
-				   flow->protocol };
-	guint64 hash = G_GUINT64_CONSTANT(0xcbf29ce484222325);
-	memcpy(words, flow->source, 16);
-	memcpy(words + 2, flow->destination, 16);
-	for (guint i = 0; i < G_N_ELEMENTS(words); i++) {
-		hash = (hash ^ words[i]) * G_GUINT64_CONSTANT(0x9fb21c651e98df25);
-		hash ^= hash >> 32;
-	}
-	return hash;
+	return dtc_node_source_get_seen(&matcher->nodes[passage->node], passage, limit, seen);
 }
 
 static int compare_ends(const struct dtc_flow *p, const struct dtc_flow *q)
@@ -266,47 +161,35 @@ static int compare_places(gconstpointer left, gconstpointer right, gpointer data
 	return (p->flow > q->flow) - (p->flow < q->flow);
 }
 
-/* Nothing here is about another node. */
-static void collect_passages(gpointer data, guint node)
+static void count_node(gpointer data, guint node)
 {
-	struct matcher *matcher = data;
-	const DtcPackets **chosen = &matcher->chosen[(gsize)node * 2];
-	GArray *passages = matcher->of_node[node] = g_array_new(FALSE, FALSE, sizeof(struct dtc_passage));
-	for (guint d = 0; d < 2; d++) {
-		uint32_t count = chosen[d] ? dtc_packets_get_flow_count(chosen[d]) : 0;
-		for (uint32_t id = 0; id < count; id++) {
-			const struct dtc_flow *flow = dtc_packets_get_flow(chosen[d], id);
-			struct dtc_passage passage = { .key_hash = hash_ends(flow),
-						       .node = node,
-						       .flow = id,
-						       .is_received = d == DTC_RECEIVED,
-						       .is_capture = chosen[d] == matcher->sources[node].capture };
-			if (!flow->packet_count || dtc_address_is_loopback(flow->source) ||
-			    dtc_address_is_loopback(flow->destination))
-				continue;
-			dtc_passage_choose_interface(&passage, chosen[d]);
-			if (passage.packet_count)
-				g_array_append_val(passages, passage);
-		}
-	}
+	const struct matcher *matcher = data;
+
+	dtc_node_source_count(&matcher->nodes[node], matcher->scratch);
+}
+
+static void list_passages(gpointer data, guint node)
+{
+	const struct matcher *matcher = data;
+
+	matcher->of_node[node] = g_array_new(FALSE, FALSE, sizeof(struct dtc_passage));
+	dtc_node_source_list(&matcher->nodes[node], node, matcher->of_node[node]);
 }
 
 /* Those of all nodes, in threads; then one after the other, in the order of the nodes. */
 static void gather_passages(struct matcher *matcher, DtcFindings *findings)
 {
 	guint count = matcher->count;
-	matcher->counts = g_new0(struct node_counts, (gsize)count + 1);
 	matcher->of_node = g_new0(GArray *, (gsize)count + 1);
 	dtc_threads_run(count, count_node, matcher);
 	for (guint i = 0; i < count; i++)
-		choose_sources(matcher, i, &matcher->chosen[(gsize)i * 2], findings);
-	dtc_threads_run(count, collect_passages, matcher);
+		dtc_node_source_choose(&matcher->nodes[i], findings);
+	dtc_threads_run(count, list_passages, matcher);
 	for (guint i = 0; i < count; i++) {
 		if (matcher->of_node[i]->len)
 			g_array_append_vals(matcher->passages, matcher->of_node[i]->data, matcher->of_node[i]->len);
 		g_array_unref(matcher->of_node[i]);
 	}
-	g_clear_pointer(&matcher->counts, g_free);
 	g_clear_pointer(&matcher->of_node, g_free);
 }
 
@@ -329,49 +212,18 @@ static struct dtc_passage *get_passage(const struct flow_group *group, guint ind
 	return &group->passages[index];
 }
 
-static bool is_same_packet(const struct dtc_packet *p, const struct dtc_packet *q)
-{
-	return p->seq == q->seq && p->ack == q->ack && p->payload_bytes == q->payload_bytes && p->ip_id == q->ip_id &&
-	       p->tcp_flags == q->tcp_flags;
-}
-
-/* How many packets of the flow the node saw sent first (less those received first), and sent last. */
-static void count_directions(const DtcPackets *packets, uint32_t id, int *first_sent, int *last_sent)
-{
-	const struct dtc_flow *flow = dtc_packets_get_flow(packets, id);
-	struct dtc_packet seen[SIGHTINGS];
-	guint count = MIN(flow->packet_count, SIGHTINGS);
-	for (guint i = 0; i < count; i++)
-		seen[i] = dtc_packets_read(packets, dtc_packets_read_flow_packet(packets, flow, i));
-	for (guint i = 0; i < count; i++) {
-		const struct dtc_packet *packet = &seen[i];
-		bool is_first = true, is_last = true, both = false;
-		for (guint k = 0; k < count; k++) {
-			if (k == i || !is_same_packet(packet, &seen[k]))
-				continue;
-			is_first &= k > i;
-			is_last &= k < i;
-			both |= packet->direction != seen[k].direction;
-		}
-		if (both && is_first)
-			*first_sent += packet->direction == DTC_SENT ? 1 : -1;
-		if (both && is_last)
-			*last_sent += packet->direction == DTC_SENT ? 1 : -1;
-	}
-}
-
 /* What the node is to its passages of one group, [first, end): the origin, the last, or a router in between. */
 static void find_role(const struct matcher *matcher, const struct flow_group *group, struct node_passages *node)
 {
-	const DtcPackets *const *chosen = &matcher->chosen[(gsize)node->node * 2];
+	const struct dtc_node_source *source = &matcher->nodes[node->node];
 	int first_sent = 0, last_sent = 0;
 	node->is_origin = !node->counts[DTC_RECEIVED];
 	node->is_last = !node->counts[DTC_SENT];
-	if (node->is_origin || node->is_last || chosen[DTC_SENT] != chosen[DTC_RECEIVED])
+	if (node->is_origin || node->is_last || source->chosen[DTC_SENT] != source->chosen[DTC_RECEIVED])
 		return;
 	for (guint i = node->first; i < node->end; i++)
 		if (!get_passage(group, i)->is_received)
-			count_directions(chosen[DTC_SENT], get_passage(group, i)->flow, &first_sent, &last_sent);
+			dtc_node_source_count_turns(source, get_passage(group, i), &first_sent, &last_sent);
 	node->is_origin = first_sent > 0;
 	node->is_last = last_sent < 0;
 }
@@ -387,12 +239,6 @@ static struct node_passages get_node(const struct matcher *matcher, const struct
 	}
 	find_role(matcher, group, &node);
 	return node;
-}
-
-/* Fragments but the first have no TCP header, and so no numbers: they are packets like any other. */
-static bool has_ranges(const struct dtc_flow *flow)
-{
-	return flow->protocol == DTC_PROTOCOL_TCP && (flow->source_port || flow->destination_port);
 }
 
 static void part_init(struct part *part, const struct matcher *matcher)
@@ -436,17 +282,52 @@ static void deliver(struct matcher *matcher, const struct part *part)
 	}
 }
 
-static void compare_passages(const struct matcher *matcher, struct part *part, struct dtc_passage *from,
-			     struct dtc_passage *to)
+static void append_times(const struct dtc_brief_passage *from, const DtcTable *sent, const struct dtc_brief_passage *to,
+			 const DtcTable *received, DtcTable *messages)
 {
-	struct comparison found = { .from = from->node, .to = to->node };
-	guint before = part->lists.messages->len;
+	for (guint i = 0; i < from->time_count; i++) {
+		const struct dtc_message message = { *DTC_AT(sent, int64_t, from->time_first + i),
+						     *DTC_AT(received, int64_t, to->time_first + i) };
+		dtc_table_append(messages, &message);
+	}
+}
+
+/* Both nodes saw the same packets in the same order, and have told so in brief. */
+static bool compare_briefly(const struct matcher *matcher, struct part *part, const struct dtc_passage *from,
+			    const struct dtc_passage *to, struct dtc_passage_result *ret_result)
+{
+	const DtcBrief *sender = matcher->sources[from->node].brief, *receiver = matcher->sources[to->node].brief;
+
+	if (!sender || !receiver)
+		return false;
+	const struct dtc_brief_passage *p = &g_array_index(sender->passages, struct dtc_brief_passage, from->flow);
+	const struct dtc_brief_passage *q = &g_array_index(receiver->passages, struct dtc_brief_passage, to->flow);
+	if (p->packets || q->packets || p->digest != q->digest || p->time_count != q->time_count)
+		return false;
+	append_times(p, sender->times, q, receiver->times, part->lists.messages);
+	*ret_result =
+		(struct dtc_passage_result){ p->unmatched, q->unmatched, p->ambiguous_sent, q->ambiguous_received };
+	return true;
+}
+
+static void compare_packets(const struct matcher *matcher, struct part *part, const struct dtc_passage *from,
+			    const struct dtc_passage *to, struct dtc_passage_result *ret_result)
+{
 	const struct dtc_flow *flow = get_flow(matcher, from);
 	dtc_table_set_length(part->sent, 0);
 	dtc_table_set_length(part->received, 0);
 	const struct dtc_sightings sent = get_seen(matcher, from, G_MAXUINT, part->sent);
 	const struct dtc_sightings received = get_seen(matcher, to, G_MAXUINT, part->received);
-	dtc_passage_compare(&sent, &received, flow->protocol, has_ranges(flow), &part->lists, &found.result);
+	dtc_passage_compare(&sent, &received, flow->protocol, dtc_flow_has_ranges(flow), &part->lists, ret_result);
+}
+
+static void compare_passages(const struct matcher *matcher, struct part *part, struct dtc_passage *from,
+			     struct dtc_passage *to)
+{
+	struct comparison found = { .from = from->node, .to = to->node };
+	guint before = part->lists.messages->len;
+	if (!compare_briefly(matcher, part, from, to, &found.result))
+		compare_packets(matcher, part, from, to, &found.result);
 	found.message_count = part->lists.messages->len - before;
 	g_array_append_val(part->comparisons, found);
 	from->used = to->used = true;
@@ -456,19 +337,18 @@ static void compare_passages(const struct matcher *matcher, struct part *part, s
 static guint count_common(const struct matcher *matcher, const struct dtc_passage *one, const struct dtc_passage *other)
 {
 	g_autoptr(DtcTable) a = new_seen(matcher), b = new_seen(matcher);
-	get_seen(matcher, one, SAMPLE_PACKETS, a);
-	get_seen(matcher, other, SAMPLE_PACKETS, b);
+	const struct dtc_sightings left = get_seen(matcher, one, SAMPLE_PACKETS, a);
+	const struct dtc_sightings right = get_seen(matcher, other, SAMPLE_PACKETS, b);
 	guint common = 0;
 	for (guint i = 0; i < a->len; i++) {
 		uint32_t p_id = DTC_AT(a, struct dtc_seen, i)->packet;
-		const struct dtc_packet p = dtc_packets_read(get_packets(matcher, one), p_id);
+		const struct dtc_packet p = dtc_packets_read(left.packets, p_id);
 		for (guint k = 0; k < b->len; k++) {
 			uint32_t q_id = DTC_AT(b, struct dtc_seen, k)->packet;
-			const struct dtc_packet q = dtc_packets_read(get_packets(matcher, other), q_id);
+			const struct dtc_packet q = dtc_packets_read(right.packets, q_id);
 			if (p.seq == q.seq && p.ack == q.ack &&
 			    (!p.has_timestamps || !q.has_timestamps ||
-			     dtc_packets_get_mark(get_packets(matcher, one), p_id) ==
-				     dtc_packets_get_mark(get_packets(matcher, other), q_id))) {
+			     dtc_packets_get_mark(left.packets, p_id) == dtc_packets_get_mark(right.packets, q_id))) {
 				common++;
 				break;
 			}
@@ -627,14 +507,16 @@ static guint match_groups(struct matcher *matcher)
 	return limited_count;
 }
 
-static DtcTable *get_bare(const struct matcher *matcher, const DtcPackets *packets, enum dtc_direction direction)
+static DtcTable *get_bare(const struct matcher *matcher, guint node, enum dtc_direction direction)
 {
+	const DtcPackets *packets = matcher->sources[node].kernel;
 	DtcTable *seen = new_seen(matcher);
-	uint32_t i = packets ? dtc_packets_find_without_flow(packets, 0) : DTC_NONE;
+	uint32_t i =
+		matcher->nodes[node].counts.numbered[direction] ? dtc_packets_find_without_flow(packets, 0) : DTC_NONE;
 	for (; i != DTC_NONE; i = dtc_packets_find_without_flow(packets, i + 1)) {
 		const struct dtc_packet packet = dtc_packets_read(packets, i);
 		const struct dtc_seen item = { .packet = i };
-		if (is_bare(&packet) && packet.direction == direction)
+		if (dtc_packet_is_numbered(&packet) && packet.direction == direction)
 			dtc_table_append(seen, &item);
 	}
 	return seen;
@@ -645,10 +527,10 @@ static void match_bare(struct matcher *matcher)
 {
 	for (guint a = 0; a < matcher->count; a++) {
 		const DtcPackets *from = matcher->sources[a].kernel;
-		g_autoptr(DtcTable) sent = get_bare(matcher, from, DTC_SENT);
+		g_autoptr(DtcTable) sent = get_bare(matcher, a, DTC_SENT);
 		for (guint b = 0; b < matcher->count && sent->len; b++) {
 			const DtcPackets *to = matcher->sources[b].kernel;
-			g_autoptr(DtcTable) received = get_bare(matcher, to, DTC_RECEIVED);
+			g_autoptr(DtcTable) received = get_bare(matcher, b, DTC_RECEIVED);
 			struct dtc_passage_lists lists;
 			struct dtc_passage_result result;
 			if (a == b || !received->len)
@@ -735,11 +617,11 @@ static uint8_t *find_received_ports(const struct matcher *matcher)
 static void append_samples(const struct matcher *matcher, guint index, DtcTable *seen, GArray *samples)
 {
 	const struct dtc_passage *passage = get_any_passage(matcher, index);
-	const DtcPackets *packets = get_packets(matcher, passage);
 	dtc_table_set_length(seen, 0);
-	get_seen(matcher, passage, SAMPLE_PACKETS, seen);
+	const struct dtc_sightings first = get_seen(matcher, passage, SAMPLE_PACKETS, seen);
 	for (guint k = 0; k < seen->len; k++) {
-		const struct dtc_packet packet = dtc_packets_read(packets, DTC_AT(seen, struct dtc_seen, k)->packet);
+		const struct dtc_packet packet =
+			dtc_packets_read(first.packets, DTC_AT(seen, struct dtc_seen, k)->packet);
 		struct sample sample = { get_sample_key(get_flow(matcher, passage), &packet), index };
 		g_array_append_val(samples, sample);
 	}
@@ -847,13 +729,16 @@ DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint coun
 		.sources = sources,
 		.count = count,
 		.matches = dtc_matches_new((const char *const *)names->pdata, count),
-		.chosen = g_new0(const DtcPackets *, 2 * (gsize)count + 1),
+		.nodes = g_new0(struct dtc_node_source, (gsize)count + 1),
 		.passages = g_array_new(FALSE, FALSE, sizeof(struct dtc_passage)),
 		.node_by_address = g_hash_table_new_full(hash_address, equal_addresses, g_free, NULL),
 		.seed = g_random_int(),
 		.scratch = scratch,
 	};
 	dtc_matches_set_space(matcher.matches, scratch);
+	for (guint i = 0; i < count; i++)
+		matcher.nodes[i] = (struct dtc_node_source){ .source = &sources[i],
+							     .relation = dtc_matches_get_relation(matcher.matches, i) };
 	gather_passages(&matcher, findings);
 	g_qsort_with_data(matcher.passages->data, (gint)matcher.passages->len, sizeof(struct dtc_passage),
 			  compare_places, &matcher);
@@ -871,6 +756,6 @@ DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint coun
 	dtc_matches_sort(matcher.matches);
 	g_hash_table_unref(matcher.node_by_address);
 	g_array_unref(matcher.passages);
-	g_free(matcher.chosen);
+	g_free(matcher.nodes);
 	return matcher.matches;
 }

@@ -27,10 +27,13 @@ static inline bool dtc_match_is_time(int64_t ns)
 	return ns >= -DTC_MATCH_TIME_LIMIT && ns <= DTC_MATCH_TIME_LIMIT;
 }
 
+typedef struct DtcBrief DtcBrief;
+
 struct dtc_match_source {
 	const char *node;	   /* name; borrowed during the call */
 	const DtcPackets *kernel;  /* sealed; may be NULL */
 	const DtcPackets *capture; /* sealed; may be NULL */
+	const DtcBrief *brief;	   /* of both (brief.h), which are looked at only for what it does not tell; or NULL */
 };
 
 struct dtc_message {

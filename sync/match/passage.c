@@ -10,8 +10,6 @@
 
 /* Interfaces beyond these on one flow are not counted: no packet passes more devices. */
 #define MAX_INTERFACES 32
-/* No capture's clock is coarser than a millisecond. */
-#define ZEROS_MAX 6
 /* Packets of a long stream that are asked in which round of its numbers they were sent, and how many must answer. */
 #define WITNESSES 4096
 #define WITNESSES_LEAST 3
@@ -21,7 +19,7 @@ static bool is_loopback_interface(const DtcPackets *packets, uint16_t interface)
 	return strcmp(dtc_packets_get_interface(packets, interface), "lo") == 0;
 }
 
-static const int64_t powers[ZEROS_MAX + 1] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
+static const int64_t powers[DTC_PASSAGE_ZEROS_MAX + 1] = { 1, 10, 100, 1000, 10000, 100000, 1000000 };
 
 static enum dtc_direction get_direction(const struct dtc_passage *passage)
 {
@@ -42,10 +40,10 @@ void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets 
 		uint32_t last; /* place of its latest packet in the flow */
 		uint32_t first;
 	} found[MAX_INTERFACES];
-	guint found_count = 0, zeros = ZEROS_MAX;
+	guint found_count = 0, zeros = DTC_PASSAGE_ZEROS_MAX;
 	const struct dtc_flow *flow = dtc_packets_get_flow(packets, passage->flow);
 	const struct dtc_flow_seen seen = dtc_packets_get_flow_seen(packets, passage->flow);
-	passage->zeros = ZEROS_MAX;
+	passage->zeros = DTC_PASSAGE_ZEROS_MAX;
 	passage->packet_count = 0;
 	if (!(seen.directions >> get_direction(passage) & 1))
 		return;
@@ -106,12 +104,19 @@ static struct dtc_seen *get_seen(const struct dtc_sightings *sightings, guint in
 	return DTC_AT(sightings->seen, struct dtc_seen, index);
 }
 
-/* A packet's stamp in node time, and as safe as it can be; those that have none are not among the sightings. */
-static int64_t get_safe_ns(const struct dtc_sightings *sightings, int64_t time_ns)
+/* Those that have no time of the node are not among the sightings. */
+static int64_t get_safe_ns(const struct dtc_sightings *sightings, guint index, int64_t time_ns)
 {
+	if (sightings->safe_ns)
+		return sightings->safe_ns[DTC_AT(sightings->seen, struct dtc_seen, index)->packet];
 	if (sightings->relation)
 		(void)dtc_relation_to_node(sightings->relation, time_ns, &time_ns);
 	return time_ns + sightings->shift_ns;
+}
+
+int64_t dtc_sightings_get_safe_ns(const struct dtc_sightings *sightings, guint index)
+{
+	return get_safe_ns(sightings, index, get_packet(sightings, index).time_ns);
 }
 
 /*
@@ -122,7 +127,7 @@ static void add_message(const struct dtc_sightings *sent, guint i, const struct 
 			DtcTable *messages)
 {
 	const struct dtc_packet from = get_packet(sent, i), to = get_packet(received, k);
-	const struct dtc_message message = { get_safe_ns(sent, from.time_ns), get_safe_ns(received, to.time_ns) };
+	const struct dtc_message message = { get_safe_ns(sent, i, from.time_ns), get_safe_ns(received, k, to.time_ns) };
 
 	if (!from.is_inferred && !to.is_inferred)
 		dtc_table_append(messages, &message);
@@ -146,11 +151,7 @@ static int compare_tied(gconstpointer left, gconstpointer right, gpointer data)
 	return p.ack < q.ack ? -1 : p.ack > q.ack;
 }
 
-/*
- * Packets with the same stamp (coarse clocks, several CPUs) come in any order; in the stream's order the later ones do
- * not look like repetitions of bytes that went before.
- */
-static void order_tie(const DtcPackets *packets, DtcTable *seen, guint begin, guint end)
+void dtc_passage_order_tie(const DtcPackets *packets, DtcTable *seen, guint begin, guint end)
 {
 	struct dtc_seen *first = DTC_AT(seen, struct dtc_seen, begin);
 	if (end - begin < 2)
@@ -184,15 +185,17 @@ struct dtc_sightings dtc_passage_get_seen(const struct dtc_passage *passage, con
 		if (relation && !dtc_relation_to_node(relation, ns, &ns))
 			continue;
 		if (ns != tie_ns) {
-			order_tie(packets, seen, tie, end);
+			dtc_passage_order_tie(packets, seen, tie, end);
 			tie = end;
 			tie_ns = ns;
 		}
 		*DTC_AT(seen, struct dtc_seen, end++) = (struct dtc_seen){ .packet = id };
 	}
-	order_tie(packets, seen, tie, end);
+	dtc_passage_order_tie(packets, seen, tie, end);
 	dtc_table_set_length(seen, end);
-	return (struct dtc_sightings){ packets, seen, relation, get_shift_ns(passage, relation) };
+	return (struct dtc_sightings){
+		.packets = packets, .seen = seen, .relation = relation, .shift_ns = get_shift_ns(passage, relation)
+	};
 }
 
 /* --- byte ranges of a TCP stream ------------------------------------------------------------------------------- */

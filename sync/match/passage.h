@@ -27,6 +27,7 @@ _Static_assert(sizeof(struct dtc_seen) == 8, "one per packet of a flow");
 struct dtc_sightings {
 	const DtcPackets *packets; /* borrowed; the packets that seen refers to */
 	DtcTable *seen;		   /* struct dtc_seen, by time */
+	const int64_t *safe_ns;	   /* by packet; or NULL: it is what the rest makes of the packet's stamp */
 	/* what makes node time of the packets' stamps; NULL: they are */
 	const struct dtc_relation *relation;
 	int64_t shift_ns; /* added to that, which makes it safe: the relation's error, and what a coarse clock hides */
@@ -44,6 +45,9 @@ struct dtc_passage {
 	uint8_t zeros : 4;   /* decimal digits that are zero in all stamps: 3 for microseconds */
 };
 _Static_assert(sizeof(struct dtc_passage) == 24, "one per flow and direction, also of traffic with strangers");
+
+/* No capture's clock is coarser than a millisecond. */
+#define DTC_PASSAGE_ZEROS_MAX 6
 
 struct dtc_passage_result {
 	guint64 unmatched_sent;
@@ -64,6 +68,13 @@ void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets 
  */
 struct dtc_sightings dtc_passage_get_seen(const struct dtc_passage *passage, const DtcPackets *packets,
 					  const struct dtc_relation *relation, guint limit, DtcTable *seen);
+/*
+ * Of those from begin to end, which have the same stamp: such packets (coarse clocks, several CPUs) come in any order;
+ * in the stream's order the later ones do not look like repetitions of bytes that went before.
+ */
+void dtc_passage_order_tie(const DtcPackets *packets, DtcTable *seen, guint begin, guint end);
+/* A packet's stamp in node time, and as safe as it can be. */
+int64_t dtc_sightings_get_safe_ns(const struct dtc_sightings *sightings, guint index);
 
 /* What comparisons fill, one after the other: messages are appended, and the room of the other lists is used again. */
 struct dtc_passage_lists {

@@ -63,6 +63,12 @@ void dtc_relation_clear(struct dtc_relation *relation)
 	relation->count = 0;
 }
 
+void dtc_relation_copy(struct dtc_relation *to, const struct dtc_relation *from)
+{
+	*to = *from;
+	to->knots = g_memdup2(from->knots, from->count * sizeof(*from->knots));
+}
+
 static guint64 mix(guint64 hash, const uint8_t *bytes, guint count)
 {
 	for (guint i = 0; i < count; i++)

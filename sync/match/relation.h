@@ -23,6 +23,8 @@ struct dtc_relation {
 };
 
 void dtc_relation_clear(struct dtc_relation *relation);
+/* The other one is empty before. */
+void dtc_relation_copy(struct dtc_relation *to, const struct dtc_relation *from);
 /* Estimates the relation from one node's two sources; count stays 0 if they share no packet. scratch: or NULL. */
 void dtc_relation_estimate(struct dtc_relation *relation, const DtcPackets *kernel, const DtcPackets *capture,
 			   DtcSpace *scratch);

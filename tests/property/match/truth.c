@@ -5,6 +5,7 @@
  */
 #include "sync/match/match.h"
 #include "sync/match/passage.h"
+#include "tests/support/brief_matches.h"
 
 #include <string.h>
 
@@ -199,7 +200,9 @@ static DtcMatches *match(const struct world *world, bool is_swapped)
 		sources[i].node = names[i ^ is_swapped];
 		sources[i].kernel = packets[i ^ is_swapped];
 	}
-	return dtc_match_packets(sources, 2, NULL, findings);
+	DtcMatches *matches = dtc_match_packets(sources, 2, NULL, findings);
+	brief_matches_assert_same(sources, 2, matches);
+	return matches;
 }
 
 static struct dtc_match_pair get_pair(const DtcMatches *matches)

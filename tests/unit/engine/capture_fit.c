@@ -50,7 +50,7 @@ static void check(const struct times *kernel_times, const struct times *capture_
 {
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	DtcPackets *kernel = make_packets(kernel_times, 1), *capture = make_packets(capture_times, is_shared ? 1 : 2);
-	struct dtc_match_source source = { "web", kernel, capture };
+	struct dtc_match_source source = { "web", kernel, capture, NULL };
 	g_autoptr(DtcMatches) matches = dtc_match_packets(&source, 1, NULL, findings);
 	g_autofree char *text = dtc_capture_fit_describe_time(kernel, capture, matches, 0);
 	if (word) {

@@ -4,7 +4,7 @@
  * both ends, datagrams that look the same. Delays are the same for all packets of a test, so that a wrong message shows
  * as another delay.
  */
-#include "sync/match/match.h"
+#include "tests/support/brief_matches.h"
 
 #include <string.h>
 
@@ -70,6 +70,7 @@ static struct dtc_match_pair match(struct world *world, DtcMatches **ret_matches
 		sources[i].kernel = world->packets[i];
 	}
 	*ret_matches = dtc_match_packets(sources, 2, NULL, findings);
+	brief_matches_assert_same(sources, 2, *ret_matches);
 	for (guint i = 0; i < 2; i++)
 		dtc_packets_free(world->packets[i]);
 	g_assert_cmpuint(dtc_matches_get_pair_count(*ret_matches), <=, 1);

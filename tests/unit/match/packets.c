@@ -3,7 +3,7 @@
  * Messages from packets that are made here one by one, for what no recording has: other boundaries on both sides,
  * sequence wrap, used ports, translated addresses, routers, several interfaces, two sources on a node.
  */
-#include "sync/match/match.h"
+#include "tests/support/brief_matches.h"
 
 #include <string.h>
 
@@ -72,6 +72,7 @@ static DtcMatches *match(struct made *const *kernel, struct made *const *capture
 		}
 	}
 	DtcMatches *matches = dtc_match_packets(sources, count, NULL, findings);
+	brief_matches_assert_same(sources, count, matches);
 	for (guint i = 0; i < count; i++) {
 		if (kernel && kernel[i])
 			dtc_packets_free(kernel[i]->packets);
