@@ -785,6 +785,8 @@ static void walk(struct dtc_traverse *t)
 {
 	guint idle = 0;
 	while (t->tc > t->of->begin.ns) {
+		if (t->tc <= t->pass_ns && idle == 0 && !dtc_traverse_pass(t))
+			return;
 		if (t->frames->len &&
 		    t->tc <= g_array_index(t->frames, struct dtc_frame, t->frames->len - 1).bound_cluster_ns) {
 			dtc_traverse_leave(t, t->frames->len - 1);
@@ -826,10 +828,13 @@ void dtc_traverse(const DtcEdges *edges, const struct dtc_traversal *of, const s
 				  .scopes = g_array_new(FALSE, FALSE, sizeof(struct dtc_scope)),
 				  .entered = g_hash_table_new(NULL, NULL),
 				  .link = DTC_LINK_EXACT,
-				  .doubt_cluster_ns = INT64_MAX };
+				  .doubt_cluster_ns = INT64_MAX,
+				  .pass_ns = visitor->pass ? INT64_MAX : INT64_MIN };
 	for (guint i = 0; i < DTC_LAST_LOOKS; i++)
 		t.looks[i].thread = DTC_NONE;
-	if (of->call != DTC_NONE)
+	if (of->from)
+		dtc_traverse_go_on(&t, of->from);
+	else if (of->call != DTC_NONE)
 		pursue_call(&t);
 	walk(&t);
 	g_array_unref(t.frames);

@@ -35,6 +35,12 @@ struct dtc_visit {
 	int64_t by_ns;			 /* node time: when it did what the thread waited for */
 };
 
+/*
+ * Between two steps, in no wait that is explained for another thread: where a traversal is, and all that the rest of
+ * its way follows from, but for its begin. Two that are at one spot go on alike, down to the later of their begins.
+ */
+struct dtc_spot;
+
 /* What a traversal tells, from the latest to the earliest. data is the visitor's own. */
 struct dtc_visitor {
 	/*
@@ -55,6 +61,11 @@ struct dtc_visitor {
 	guint (*enter)(gpointer data, const struct dtc_waiter *waiter);
 	/* A message seems to arrive before it was sent. NULL: not told. */
 	void (*reverse)(gpointer data, const struct dtc_reversal *reversal);
+	/*
+	 * It is at that spot, the first one at or before a time that this sets for the next. False: it is to end here.
+	 * NULL: not told.
+	 */
+	bool (*pass)(gpointer data, const struct dtc_spot *spot, int64_t *ret_next_ns);
 };
 
 /* A thread, and the span of cluster time in which it is looked at, as it stands at the end. */
@@ -66,7 +77,8 @@ struct dtc_traversal {
 	int64_t end_ns; /* the end in node time, to be met to the nanosecond; DTC_TIME_NONE: as the clocks have it */
 	/* the read or write with which the span ends, or DTC_NONE: what the thread had to receive for it is followed */
 	uint32_t call;
-	const DtcServing *serving; /* whose a write was; borrowed; NULL: not known of any */
+	const DtcServing *serving;   /* whose a write was; borrowed; NULL: not known of any */
+	const struct dtc_spot *from; /* it goes on from there, as if it had come from the end; NULL: from the end */
 };
 
 /*

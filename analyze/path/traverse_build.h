@@ -72,6 +72,19 @@ struct dtc_scope {
 	guint frames;	/* so many there were */
 };
 
+/* Questions that are not yet reached, of a spot: few, since each is an answer that is still being explained. */
+#define DTC_SPOT_SCOPES 2
+
+struct dtc_spot {
+	int64_t tc;
+	struct dtc_stand stand;
+	guint scope_count;
+	struct dtc_scope scopes[DTC_SPOT_SCOPES];
+};
+
+/* Whether what comes before is explained alike. */
+bool dtc_spot_is_same(const struct dtc_spot *a, const struct dtc_spot *b);
+
 /* What is remembered of a thread that the traversal was at, while it goes to and fro between a few. */
 struct dtc_last_look {
 	guint node;
@@ -105,6 +118,7 @@ struct dtc_traverse {
 	bool by_kernel;		  /* what is explained next is made by it */
 	int64_t doubt_cluster_ns; /* what is explained is inferred down to there; INT64_MAX: nothing */
 	struct dtc_last_look looks[DTC_LAST_LOOKS];
+	int64_t pass_ns; /* cluster time: from there on the visitor is told of the next spot */
 };
 
 /* Down to where the traversal may go: the begin of the span, or of the wait that it explains. */
@@ -126,6 +140,12 @@ bool dtc_traverse_enter(struct dtc_traverse *t, guint node, uint32_t thread, int
 
 /* The same for what others do before a message comes, for which nobody here waits. */
 bool dtc_traverse_go_aside(struct dtc_traverse *t, int64_t bound_ns);
+
+/* spot.c */
+/* Tells the visitor of where the traversal is, if that is a spot. False: it is to end. */
+bool dtc_traverse_pass(struct dtc_traverse *t);
+/* Nothing is explained yet, and the traversal goes there. */
+void dtc_traverse_go_on(struct dtc_traverse *t, const struct dtc_spot *spot);
 
 /* traverse_ring.c */
 /* The stand is at a send of a loop over io_uring: what that answered. False if it is none, or answers nobody. */

@@ -6,8 +6,6 @@
 #include "analyze/path/tree.h"
 #include "dtrace-chain/error.h"
 
-#include <inttypes.h>
-
 /* Path and tree see the same way: it is taken once for both. */
 struct walk {
 	DtcPath *path;
@@ -38,7 +36,7 @@ static void add_reversal(gpointer data, const struct dtc_reversal *reversal)
 	dtc_path_add_reversal(((struct walk *)data)->path, reversal);
 }
 
-static bool can_be_walked(const DtcLinks *links, const struct dtc_path_target *target, GError **error)
+bool dtc_path_can_walk(const DtcLinks *links, const struct dtc_path_target *target, GError **error)
 {
 	const DtcHistory *h = dtc_links_get_history(links, target->node);
 	if (h && target->thread < dtc_history_get_thread_count(h) && target->end.ns > target->begin.ns)
@@ -50,7 +48,7 @@ static bool can_be_walked(const DtcLinks *links, const struct dtc_path_target *t
 	return false;
 }
 
-static struct dtc_traversal make_traversal(const struct dtc_path_target *target)
+struct dtc_traversal dtc_path_get_traversal(const struct dtc_path_target *target)
 {
 	return (struct dtc_traversal){ .node = target->node,
 				       .thread = target->thread,
@@ -68,8 +66,8 @@ DtcPath *dtc_path_walk(const DtcEdges *edges, const struct dtc_path_target *targ
 					     .wait = options && options->path_only ? NULL : add_wait,
 					     .enter = add_waiter,
 					     .reverse = add_reversal };
-	const struct dtc_traversal of = make_traversal(target);
-	if (!can_be_walked(dtc_edges_get_links(edges), target, error))
+	const struct dtc_traversal of = dtc_path_get_traversal(target);
+	if (!dtc_path_can_walk(dtc_edges_get_links(edges), target, error))
 		return NULL;
 	DtcPath *path = dtc_path_new(target->begin, target->end);
 	g_autoptr(DtcTree) tree = visitor.wait ? dtc_tree_new(edges, target, options, path) : NULL;
@@ -79,42 +77,4 @@ DtcPath *dtc_path_walk(const DtcEdges *edges, const struct dtc_path_target *targ
 		dtc_tree_finish(tree);
 	dtc_path_finish(path);
 	return path;
-}
-
-/* A way whose segments are looked at and not kept, from the latest to the earliest. */
-struct verified {
-	int64_t at_ns; /* down to which all is well */
-	int64_t begin_ns, end_ns;
-	guint count; /* of segments until the first that is not */
-	bool is_wrong;
-};
-
-static void verify_span(gpointer data, DtcClusterTime begin, DtcClusterTime end)
-{
-	struct verified *verified = data;
-
-	if (verified->is_wrong)
-		return;
-	verified->begin_ns = begin.ns;
-	verified->end_ns = end.ns;
-	verified->is_wrong = end.ns != verified->at_ns || begin.ns >= end.ns;
-	verified->at_ns = begin.ns;
-	verified->count++;
-}
-
-bool dtc_path_check_walk(const DtcEdges *edges, const struct dtc_path_target *target, GError **error)
-{
-	static const struct dtc_visitor visitor = { .check = verify_span };
-	const struct dtc_traversal of = make_traversal(target);
-	struct verified verified = { .at_ns = target->end.ns };
-	if (!can_be_walked(dtc_edges_get_links(edges), target, error))
-		return false;
-	dtc_traverse(edges, &of, &visitor, &verified);
-	if (!verified.is_wrong && verified.at_ns == target->begin.ns)
-		return true;
-	g_set_error(error, DTC_ANALYZE_ERROR, DTC_ERROR_DAMAGED,
-		    "path is not contiguous: segment %u from its end is [%" PRId64 ", %" PRId64 "] of [%" PRId64
-		    ", %" PRId64 "]\nhint: this is a defect of dtrace-chain, please report it with the bundle",
-		    verified.count, verified.begin_ns, verified.end_ns, target->begin.ns, target->end.ns);
-	return false;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "analyze/edge/edges.h"
+#include "analyze/path/traverse.h"
 #include "analyze/request/serving.h"
 #include "dtrace-chain/path.h"
 
@@ -31,8 +32,8 @@ struct dtc_path_options {
 /* Caller owns; NULL with an error if the thread did not exist in the span. */
 DtcPath *dtc_path_walk(const DtcEdges *edges, const struct dtc_path_target *target,
 		       const struct dtc_path_options *options, GError **error);
-/*
- * That the path would be contiguous and span the target, as dtc_path_check has it: verified while the way is taken, and
- * nothing of it is kept. Errors as of both.
- */
-bool dtc_path_check_walk(const DtcEdges *edges, const struct dtc_path_target *target, GError **error);
+
+/* Inside the stage. False, with an error, unless it is a span of a traced thread. */
+bool dtc_path_can_walk(const DtcLinks *links, const struct dtc_path_target *target, GError **error);
+/* And the way of it. */
+struct dtc_traversal dtc_path_get_traversal(const struct dtc_path_target *target);

@@ -2,7 +2,7 @@
 #include "analyze/profile/profile_check.h"
 
 #include "analyze/edge/cause.h"
-#include "analyze/path/walk.h"
+#include "analyze/path/walk_check.h"
 #include "analyze/profile/profile.h"
 #include "analyze/profile/share_check.h"
 #include "collect/bundle/threads.h"
@@ -271,24 +271,20 @@ static GArray *list_paths(const struct dtc_check_input *input, const DtcHistory 
 	return paths;
 }
 
-static void check_path(gpointer data, guint index)
+/* The whole life of the thread. */
+static struct dtc_path_target get_target(const struct path_check *path)
 {
-	struct path_check *path = ((struct path_check **)data)[index];
 	const DtcClocks *clocks = dtc_links_get_clocks(path->links);
 	const struct dtc_thread *life =
 		dtc_history_get_thread(dtc_links_get_history(path->links, path->node), path->thread);
-	const struct dtc_path_target target = {
+
+	return (struct dtc_path_target){
 		.node = path->node,
 		.thread = path->thread,
 		.begin = dtc_clocks_to_cluster(clocks, path->node, (DtcNodeTime){ life->begin_ns }),
 		.end = dtc_clocks_to_cluster(clocks, path->node, (DtcNodeTime){ life->end_ns }),
 		.call = DTC_NONE,
 	};
-	g_autoptr(DtcEdges) edges = dtc_edges_new(path->links);
-	g_autoptr(GError) error = NULL;
-
-	if (!dtc_path_check_walk(edges, &target, &error))
-		path->wrong = first_line(error);
 }
 
 static struct dtc_check sum_up_paths(const struct node_checks *of)
@@ -340,15 +336,26 @@ static void check_node(gpointer data, guint index)
 		g_array_append_val(of->behind, shares);
 }
 
-/* Paths of all nodes, which differ most in what they cost. */
-static void check_all_paths(struct node_checks *nodes, guint node_count)
+/* Of all nodes together, since many of them are the same for most of their length. */
+static void check_all_paths(const DtcLinks *links, struct node_checks *nodes, guint node_count)
 {
 	g_autoptr(GPtrArray) paths = g_ptr_array_new();
+	g_autoptr(GArray) targets = g_array_new(FALSE, FALSE, sizeof(struct dtc_path_target));
 
 	for (guint node = 0; node < node_count; node++)
-		for (guint i = 0; nodes[node].paths && i < nodes[node].paths->len; i++)
-			g_ptr_array_add(paths, &g_array_index(nodes[node].paths, struct path_check, i));
-	dtc_threads_run(paths->len, check_path, paths->pdata);
+		for (guint i = 0; nodes[node].paths && i < nodes[node].paths->len; i++) {
+			struct path_check *path = &g_array_index(nodes[node].paths, struct path_check, i);
+			const struct dtc_path_target target = get_target(path);
+			g_ptr_array_add(paths, path);
+			g_array_append_val(targets, target);
+		}
+	g_autofree GError **errors = g_new0(GError *, paths->len + 1);
+	dtc_path_check_walks(links, &g_array_index(targets, struct dtc_path_target, 0), paths->len, errors);
+	for (guint i = 0; i < paths->len; i++) {
+		struct path_check *path = paths->pdata[i];
+		path->wrong = errors[i] ? first_line(errors[i]) : NULL;
+		g_clear_error(&errors[i]);
+	}
 }
 
 /* Takes them, in the order in which they are told. */
@@ -461,7 +468,7 @@ GArray *dtc_check_run(const struct dtc_check_input *input)
 	for (guint node = 0; node < node_count; node++)
 		nodes[node] = (struct node_checks){ .input = input, .node = node };
 	dtc_threads_run(node_count, check_node, nodes);
-	check_all_paths(nodes, node_count);
+	check_all_paths(input->links, nodes, node_count);
 	for (guint node = 0; node < node_count; node++)
 		take_checks(&nodes[node], checks);
 	const struct dtc_check found[] = { check_clocks(input), check_messages(input) };

@@ -5,6 +5,7 @@
  */
 #include "analyze/path/path_build.h"
 #include "analyze/path/tree.h"
+#include "analyze/path/walk_check.h"
 #include "dtrace-chain/error.h"
 #include "sync/fit/clocks.h"
 #include "tests/support/said.h"
