@@ -13,8 +13,8 @@
 #include "collect/read/fast/chain.h"
 #include "collect/read/fast/cursor.h"
 #include "collect/read/fast/describe.h"
-#include "collect/read/fast/flat.h"
 #include "collect/read/fast/known.h"
+#include "collect/read/fast/program_parts.h"
 #include "dtrace-chain/error.h"
 
 #include <stdlib.h>
@@ -47,10 +47,12 @@ struct fast {
 	struct dtc_stream *shown; /* what the reader sees of them, which may be further */
 	guint64 *done_bytes;	  /* of what is shown */
 	struct lane *lanes;
-	gint *spare;	     /* atomic, borrowed: threads that could be started; NULL: none */
-	DtcAhead *ahead;     /* NULL: the cursors are moved by who takes their events */
-	guint64 seen_events; /* before there is one */
-	uint64_t *slots;     /* of who takes them then */
+	gint *spare;			/* atomic, borrowed: threads that could be started; NULL: none */
+	DtcAhead *ahead;		/* NULL: the cursors are moved by who takes their events */
+	guint64 seen_events;		/* before there is one */
+	uint64_t *slots;		/* of who takes them then */
+	const struct dtc_item *next;	/* asked for next unless another stream has its turn; NULL: not known */
+	const DtcProgram *next_program; /* of it; NULL: no event of its class was met yet */
 	struct dtc_event event;
 	struct dtc_program_texts texts;
 	DtcNames *event_names, *call_names; /* borrowed */
@@ -259,6 +261,7 @@ static void advance_stream(struct dtc_backend *backend, guint stream)
 {
 	struct fast *fast = (struct fast *)backend;
 	fast->seen_events += fast->shown[stream].item_count;
+	fast->next = NULL;
 	if (!fast->ahead && G_UNLIKELY(fast->seen_events >= AHEAD_EVENTS))
 		try_ahead(fast);
 	if (fast->ahead) {
@@ -295,13 +298,32 @@ static struct dtc_item_class get_class(struct dtc_backend *backend, guint stream
 	return dtc_program_get_class(get_program((struct fast *)backend, stream, class));
 }
 
+/* Of the item behind the one that is taken: three loads that wait for each other are over when it is asked for. */
+static inline void expect_program(struct fast *fast, const struct lane *lane, const struct dtc_item *item)
+{
+	const DtcProgram *program = lane->events[item->class].user;
+	fast->next = item;
+	fast->next_program = program;
+	if (G_UNLIKELY(!program))
+		return;
+	__builtin_prefetch(&program->flats[item->form]);
+	__builtin_prefetch(&program->flats[item->form].texts);
+	__builtin_prefetch(lane->packet.data + item->at / 8);
+}
+
 static struct dtc_event *get_event(struct dtc_backend *backend, guint stream)
 {
 	struct fast *fast = (struct fast *)backend;
-	const struct dtc_item *item = backend->streams[stream]->item;
+	const struct dtc_stream *shown = backend->streams[stream];
+	const struct dtc_item *item = shown->item;
+	const DtcProgram *program = fast->next_program;
+	if (G_UNLIKELY(item != fast->next || !program))
+		program = get_program(fast, stream, item->class);
+	fast->next = NULL;
+	if (G_LIKELY(item + 1 < shown->items + shown->item_count))
+		expect_program(fast, &fast->lanes[stream], item + 1);
 	/* its end was found, so that it is in the packet */
-	(void)dtc_program_take(get_program(fast, stream, item->class), &fast->lanes[stream].packet, item, &fast->texts,
-			       &fast->event);
+	(void)dtc_program_take(program, &fast->lanes[stream].packet, item, &fast->texts, &fast->event);
 	return &fast->event;
 }
 

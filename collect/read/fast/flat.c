@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "collect/read/fast/flat.h"
+#include "collect/read/fast/program_parts.h"
 
 #include <stddef.h>
 
@@ -47,14 +47,12 @@ static bool add_number(struct maker *maker, const struct dtc_form_field *field, 
 
 static bool add_text(struct maker *maker, const struct dtc_form_field *field, guint slot)
 {
-	struct dtc_flat_text *text = &maker->flat.texts[maker->flat.text_count];
+	struct dtc_flat_text *text = &maker->flat.texts[slot];
 	const struct dtc_layout *layout = field->layout;
 	bool is_first = field->stretch == 0;
-	if ((!is_first && field->stretch != maker->last) || field->at % 8 != 0 ||
-	    maker->flat.text_count == G_N_ELEMENTS(maker->flat.texts))
+	if ((!is_first && field->stretch != maker->last) || field->at % 8 != 0 || text->is_there)
 		return false;
-	*text = (struct dtc_flat_text){ .slot = (uint8_t)slot, .is_last = !is_first, .at = field->at / 8 };
-	maker->flat.text_count++;
+	*text = (struct dtc_flat_text){ .at = field->at / 8, .is_last = !is_first, .is_there = true };
 	if (layout->kind == DTC_TYPE_STRING)
 		return true;
 	if (layout->kind != DTC_TYPE_ARRAY || layout->type->length == 0 ||
@@ -260,16 +258,28 @@ static struct dtc_flat_number *join(GArray *const *numbers, guint count)
 	return (struct dtc_flat_number *)(void *)g_array_free(all, FALSE);
 }
 
-static void end_flat(struct maker *maker, struct dtc_flat *ret)
+/* The first of the numbers that every event's could be are looked for in no list. */
+static void place_numbers(struct maker *maker)
 {
 	struct dtc_flat *flat = &maker->flat;
-	flat->bits = DTC_FORM_SLACK_BITS;
-	flat->number_count = (uint8_t)maker->numbers[0]->len;
+	GArray *usual = maker->numbers[0];
+	guint few = MIN(usual->len, DTC_FLAT_FEW);
+	memcpy(flat->few, usual->data, few * sizeof(struct dtc_flat_number));
+	if (few)
+		g_array_remove_range(usual, 0, few);
+	flat->number_count = (uint8_t)usual->len;
 	flat->last_count = (uint8_t)maker->numbers[1]->len;
 	flat->turned_count = (uint8_t)maker->numbers[2]->len;
 	flat->turned_last_count = (uint8_t)maker->numbers[3]->len;
 	flat->has_more = flat->last_count + flat->turned_count + flat->turned_last_count > 0 || flat->has_tid;
 	flat->numbers = join(maker->numbers, G_N_ELEMENTS(maker->numbers));
+}
+
+static void end_flat(struct maker *maker, struct dtc_flat *ret)
+{
+	struct dtc_flat *flat = &maker->flat;
+	flat->bits = DTC_FORM_SLACK_BITS;
+	place_numbers(maker);
 	if (maker->has_source && maker->has_destination) {
 		maker->headers.is_wire = maker->ip_wires == count_wires(maker->headers.ip) &&
 					 maker->transport_wires == count_wires(maker->headers.transport);
@@ -280,96 +290,142 @@ static void end_flat(struct maker *maker, struct dtc_flat *ret)
 	*ret = *flat;
 }
 
-static void make_flat(const DtcProgram *program, const struct dtc_forms *forms, guint number, struct dtc_flat *ret)
+/* With nothing that is taken: a number that is none is written where no thread is told, before one could be. */
+static void maker_init(struct maker *maker, const DtcProgram *program, const struct dtc_flat *begin)
+{
+	*maker = (struct maker){ .program = program, .flat = *begin };
+	for (guint i = 0; i < DTC_FLAT_FEW; i++)
+		maker->flat.few[i].to = (uint16_t)offsetof(struct dtc_event, tid);
+	for (guint i = 0; i < G_N_ELEMENTS(maker->numbers); i++)
+		maker->numbers[i] = g_array_new(FALSE, TRUE, sizeof(struct dtc_flat_number));
+	maker->header_numbers = g_array_new(FALSE, TRUE, sizeof(struct dtc_flat_number));
+}
+
+static void maker_clear(struct maker *maker)
+{
+	for (guint i = 0; i < G_N_ELEMENTS(maker->numbers); i++)
+		g_array_unref(maker->numbers[i]);
+	g_array_unref(maker->header_numbers);
+}
+
+static void make_flat(const DtcProgram *program, const struct dtc_forms *forms, guint number, struct dtc_flat *flat)
 {
 	const struct dtc_form *form = &forms->list[number];
-	struct maker maker = { .program = program, .last = form->stretch_count - 1 };
+	struct maker maker;
+	maker_init(&maker, program, flat);
+	maker.last = form->stretch_count - 1;
 	maker.headers.ip = maker.headers.transport = DTC_LAYER_OTHER;
 	maker.flat.align = forms->ways[0].align;
-	for (guint i = 0; i < G_N_ELEMENTS(maker.numbers); i++)
-		maker.numbers[i] = g_array_new(FALSE, TRUE, sizeof(struct dtc_flat_number));
-	maker.header_numbers = g_array_new(FALSE, TRUE, sizeof(struct dtc_flat_number));
-	*ret = (struct dtc_flat){ .align = 1, .bits = G_MAXINT64 };
 	if (apply_fields(&maker, forms, form))
-		end_flat(&maker, ret);
-	for (guint i = 0; i < G_N_ELEMENTS(maker.numbers); i++)
-		g_array_unref(maker.numbers[i]);
-	g_array_unref(maker.header_numbers);
+		end_flat(&maker, flat);
+	maker_clear(&maker);
 }
 
 /* ---- events without a form ---- */
 
-static bool flatten_numbers(const struct dtc_steps *steps, struct dtc_flat *flat)
+static bool flatten_numbers(const struct dtc_steps *steps, struct maker *maker)
 {
 	const struct dtc_layout_step *step = &steps->steps[0];
-	g_autofree struct dtc_flat_number *numbers = g_new0(struct dtc_flat_number, step->number_count + 1);
 	if (step->number_count > UINT8_MAX)
 		return false;
 	for (guint i = 0; i < step->number_count; i++) {
 		const struct dtc_step_number *from = &steps->numbers[step->number_first + i];
 		if (from->is_big_endian)
 			return false;
-		numbers[i] = (struct dtc_flat_number){
+		const struct dtc_flat_number number = {
 			.mask = from->is_signed ? ~UINT64_C(0) : ~UINT64_C(0) >> from->right,
 			.at = from->at,
 			.to = (uint16_t)(offsetof(struct dtc_event, v) + from->slot * sizeof(int64_t)),
 			.left = from->left,
 			.right = from->right,
 		};
+		g_array_append_val(maker->numbers[0], number);
 	}
-	flat->number_count = (uint8_t)step->number_count;
-	flat->numbers = g_steal_pointer(&numbers);
 	return true;
 }
 
-/* All that is wanted lies in the run that events of a class begin with. */
-static bool flatten(const struct dtc_steps *steps, struct dtc_flat *ret)
+static bool flatten_texts(const struct dtc_steps *steps, struct maker *maker)
 {
 	const struct dtc_layout_step *step = &steps->steps[0];
-	struct maker maker = { .flat = { .align = step->align } };
-	maker.flat.bits = step->run_bits + (uint64_t)DTC_FORM_SLACK_BITS;
-	if (steps->wanted_count == 0) {
-		/* one that is not taken: there is no counting from NULL */
-		*ret = (struct dtc_flat){ .align = 1, .numbers = g_new0(struct dtc_flat_number, 1) };
-		return true;
-	}
-	if (steps->wanted_count > 1 || step->field_rule_count > 0 || step->align % 8 != 0)
-		return false;
 	for (guint i = 0; i < step->rule_count; i++) {
 		const struct dtc_rule *rule = &steps->rules[step->rule_first + i];
 		const struct dtc_form_field field = { rule->layout, rule->at, 0, 0 };
-		if (rule->operation != DTC_OPERATION_TEXT || !apply(&maker, rule, &field))
+		if (rule->operation != DTC_OPERATION_TEXT || !apply(maker, rule, &field))
 			return false;
 	}
-	if (!flatten_numbers(steps, &maker.flat))
-		return false;
-	*ret = maker.flat;
 	return true;
 }
 
-struct dtc_flat *dtc_flats_new(const DtcProgram *program, const struct dtc_forms *forms)
+/* All that is wanted lies in the run that events of a class begin with; or nothing is. */
+static void flatten(const DtcProgram *program, struct dtc_flat *flat)
 {
-	guint count = forms ? forms->count : 0;
-	struct dtc_flat *flats = g_new0(struct dtc_flat, count + 1);
-	bool is_any = program->call_by_number || program->protocol != 0;
-	for (guint i = 0; i <= count; i++)
-		flats[i] = (struct dtc_flat){ .align = 1, .bits = G_MAXINT64 };
-	if (!is_any)
-		flatten(program->steps, &flats[0]);
-	for (guint i = 0; i < count && !is_any; i++)
-		make_flat(program, forms, i, &flats[i + 1]);
-	return flats;
+	const struct dtc_steps *steps = program->steps;
+	const struct dtc_layout_step *step = &steps->steps[0];
+	struct maker maker;
+	if (steps->wanted_count > 1)
+		return;
+	maker_init(&maker, program, flat);
+	maker.flat.align = 8;
+	maker.flat.bits = DTC_FORM_SLACK_BITS;
+	bool is_flat = true;
+	if (steps->wanted_count == 1) {
+		maker.flat.align = step->align;
+		maker.flat.bits += step->run_bits;
+		is_flat = step->field_rule_count == 0 && step->align % 8 == 0 && flatten_texts(steps, &maker) &&
+			  flatten_numbers(steps, &maker);
+	}
+	if (is_flat) {
+		place_numbers(&maker);
+		*flat = maker.flat;
+	}
+	maker_clear(&maker);
 }
 
-void dtc_flats_free(struct dtc_flat *flats, guint count)
+/* What is not taken like that is so by its steps. */
+static struct dtc_flat begin_flat(const DtcProgram *program, const struct dtc_event_spelling *spelling)
 {
-	for (guint i = 0; i < count; i++) {
-		g_free(flats[i].numbers);
-		if (flats[i].headers)
-			g_free(flats[i].headers->numbers);
-		g_free(flats[i].headers);
+	struct dtc_flat flat = {
+		.kind = program->kind,
+		.name = program->name,
+		.is_call = spelling->kind == DTC_EVENT_SYSCALL_ENTRY || spelling->kind == DTC_EVENT_SYSCALL_EXIT,
+		.is_net = spelling->kind >= DTC_EVENT_NET_SEND && spelling->kind <= DTC_EVENT_INET_IN,
+		.protocol = program->protocol,
+		.align = 1,
+		.bits = G_MAXINT64,
+		.value = DTC_ABSENT,
+	};
+	if (flat.is_call) {
+		flat.slot = DTC_CALL_NAME;
+		flat.value = spelling->call ? dtc_names_add(program->call_names, spelling->call) : 0;
 	}
-	g_free(flats);
+	if (spelling->kind == DTC_EVENT_VECTOR_ENTRY || spelling->kind == DTC_EVENT_VECTOR_EXIT) {
+		flat.slot = DTC_VECTOR_TYPE;
+		flat.value = spelling->vector;
+	}
+	return flat;
+}
+
+void dtc_flats_init(DtcProgram *program, const struct dtc_forms *forms, const struct dtc_event_spelling *spelling)
+{
+	const struct dtc_flat begin = begin_flat(program, spelling);
+	bool is_any = program->call_by_number || program->protocol != 0;
+	for (guint i = 0; i <= program->form_count; i++)
+		program->flats[i] = begin;
+	if (!is_any)
+		flatten(program, &program->flats[0]);
+	for (guint i = 0; i < program->form_count && !is_any; i++)
+		make_flat(program, forms, i, &program->flats[i + 1]);
+}
+
+void dtc_flats_clear(DtcProgram *program)
+{
+	for (guint i = 0; i <= program->form_count; i++) {
+		struct dtc_flat *flat = &program->flats[i];
+		g_free(flat->numbers);
+		if (flat->headers)
+			g_free(flat->headers->numbers);
+		g_free(flat->headers);
+	}
 }
 
 /* ---- headers ---- */

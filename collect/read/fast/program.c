@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "collect/read/fast/flat.h"
+#include "collect/read/fast/program_parts.h"
+
+#include <stdlib.h>
 
 static void layers_free(struct dtc_layer *layers, guint count)
 {
@@ -16,10 +18,10 @@ void dtc_program_free(DtcProgram *program)
 	if (!program)
 		return;
 	layers_free(program->options, program->option_count);
-	dtc_flats_free(program->flats, program->form_count + 1);
+	dtc_flats_clear(program);
 	g_array_unref(program->wanted);
 	dtc_steps_free(program->steps);
-	g_free(program);
+	free(program);
 }
 
 /* ---- which fields are wanted ---- */
@@ -250,22 +252,23 @@ static void add_thread(const struct dtc_layout *common, const struct dtc_layout 
 
 /* ---- making ---- */
 
-static void set_begin(DtcProgram *program, const struct dtc_event_spelling *spelling)
+static DtcProgram *program_alloc(guint form_count)
 {
-	struct dtc_event event = { .kind = program->kind, .name = program->name };
-	for (guint i = 0; i < DTC_EVENT_SLOTS; i++)
-		event.v[i] = DTC_ABSENT;
-	if (program->is_call)
-		event.v[DTC_CALL_NAME] = spelling->call ? dtc_names_add(program->call_names, spelling->call) : 0;
-	if (spelling->kind == DTC_EVENT_VECTOR_ENTRY || spelling->kind == DTC_EVENT_VECTOR_EXIT)
-		event.v[DTC_VECTOR_TYPE] = spelling->vector;
-	memcpy(&program->begin, &event, sizeof(program->begin));
+	gsize size = sizeof(DtcProgram) + (form_count + 1) * sizeof(struct dtc_flat);
+	DtcProgram *program = aligned_alloc(_Alignof(DtcProgram), size);
+	if (!program)
+		g_error("no memory for the forms of an event");
+	memset(program, 0, size);
+	program->form_count = form_count;
+	return program;
 }
 
 DtcProgram *dtc_program_new(const struct dtc_stream_layout *stream, const struct dtc_event_layout *event,
 			    DtcNames *event_names, DtcNames *call_names)
 {
-	DtcProgram *program = g_new0(DtcProgram, 1);
+	const struct dtc_layout *parts[] = { stream->common_context, event->context, event->payload };
+	struct dtc_forms *forms = dtc_forms_new(parts, G_N_ELEMENTS(parts));
+	DtcProgram *program = program_alloc(forms ? forms->count : 0);
 	const char *name = event->declaration->name ? event->declaration->name : "(no name)";
 	struct dtc_event_spelling spelling = dtc_spelling_find_event(name);
 	const struct dtc_layout *payload = event->payload;
@@ -274,22 +277,16 @@ DtcProgram *dtc_program_new(const struct dtc_stream_layout *stream, const struct
 	program->name = (uint16_t)dtc_names_add(event_names, name);
 	program->call_by_number = spelling.call_by_number;
 	program->is_compat = spelling.is_compat;
-	program->is_net = spelling.kind >= DTC_EVENT_NET_SEND && spelling.kind <= DTC_EVENT_INET_IN;
 	if (spelling.kind == DTC_EVENT_INET_OUT || spelling.kind == DTC_EVENT_INET_IN)
 		program->protocol = DTC_PROTOCOL_TCP;
-	program->is_call = spelling.kind == DTC_EVENT_SYSCALL_ENTRY || spelling.kind == DTC_EVENT_SYSCALL_EXIT;
-	set_begin(program, &spelling);
 	program->wanted = payload && spelling.kind != DTC_EVENT_OTHER
 				  ? choose_rules(program, spelling.fields, payload)
 				  : g_array_new(FALSE, TRUE, sizeof(struct dtc_rule));
 	add_thread(stream->common_context, event->context, payload, program->wanted);
-	if (program->is_net && payload)
+	if (payload && spelling.kind >= DTC_EVENT_NET_SEND && spelling.kind <= DTC_EVENT_INET_IN)
 		add_network(program, payload, program->wanted);
-	const struct dtc_layout *parts[] = { stream->common_context, event->context, payload };
 	program->steps = dtc_steps_new(parts, G_N_ELEMENTS(parts), program->wanted);
-	struct dtc_forms *forms = dtc_forms_new(parts, G_N_ELEMENTS(parts));
-	program->form_count = forms ? forms->count : 0;
-	program->flats = dtc_flats_new(program, forms);
+	dtc_flats_init(program, forms, &spelling);
 	dtc_forms_free(forms);
 	return program;
 }

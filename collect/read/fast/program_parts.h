@@ -2,6 +2,7 @@
 /* What program.c makes and take.c runs. Nobody else looks in here. */
 #pragma once
 
+#include "collect/read/fast/flat.h"
 #include "collect/read/fast/forms.h"
 #include "collect/read/fast/program.h"
 #include "collect/read/fields.h"
@@ -26,32 +27,33 @@ struct dtc_ready_places {
 	const struct dtc_layout *bits; /* ... and a number in it */
 };
 
-struct dtc_flat;
-
-/* What events of a class hold before anything of one is taken: a struct dtc_event up to its last slot. */
-struct dtc_event_begin {
-	_Alignas(16) uint8_t bytes[offsetof(struct dtc_event, v) + DTC_EVENT_SLOTS * sizeof(int64_t)];
-};
-
 struct DtcProgram {
-	struct dtc_event_begin begin;
 	uint16_t kind;
 	uint16_t name;
-	bool is_net;
-	bool is_call;
 	uint8_t protocol; /* that events of the class are of, whatever they say; or 0 */
 	bool call_by_number;
 	bool is_compat;
 	struct dtc_steps *steps; /* the contexts and the payload */
 	GArray *wanted;		 /* struct dtc_rule of them, without the headers' */
 	guint form_count;
-	struct dtc_flat *flats; /* of these, and before them of events without one */
 	guint option_count;
 	struct dtc_layer *options;
 	struct dtc_ready_places ready;
-	DtcNames *call_names; /* borrowed */
+	DtcNames *call_names;	 /* borrowed */
+	struct dtc_flat flats[]; /* of events without a form, and behind it of the forms */
 };
 
 /* What dtc_program_run does in the end: any class, by its steps. */
 bool dtc_program_take_any(const DtcProgram *program, const struct dtc_decoder *packet, uint64_t at,
 			  struct dtc_program_texts *texts, struct dtc_event *event);
+
+/* dtc_program_run, in the loop of who asks. */
+static inline bool dtc_program_take(const DtcProgram *program, const struct dtc_decoder *packet,
+				    const struct dtc_item *item, struct dtc_program_texts *texts,
+				    struct dtc_event *event)
+{
+	const struct dtc_flat *flat = &program->flats[item->form];
+	dtc_flat_begin(flat, event);
+	return dtc_flat_take(flat, packet, item, event) ||
+	       dtc_program_take_any(program, packet, item->at, texts, event);
+}

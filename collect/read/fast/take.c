@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "collect/read/fast/flat.h"
+#include "collect/read/fast/program_parts.h"
 
 /* The headers of one packet. */
 struct layers {
