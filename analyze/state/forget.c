@@ -346,6 +346,7 @@ static void rename_all(const struct forgetting *f)
 	while (g_hash_table_iter_next(&iter, NULL, &value))
 		rename_ref(f, value);
 	g_hash_table_remove_all(m->queued); /* packets that are not kept */
+	m->last_queued.packet = 0;
 	for (guint i = 0; i < f->accepts->len; i++) {
 		uint32_t call = g_array_index(f->accepts, uint32_t, i);
 		g_array_index(m->history->files, struct dtc_file, i).accept = rename_kept(&f->calls, call);

@@ -45,12 +45,21 @@ static void pop(DtcMachine *m, const struct dtc_event *event, enum dtc_context_k
 	}
 }
 
+/* The string of a handler's name: a number has the same one nearly always, which is then not looked up. */
+static uint32_t add_irq_name(DtcMachine *m, int64_t irq, const char *name)
+{
+	uint32_t *last = &m->last_irq_names[(uint64_t)irq % G_N_ELEMENTS(m->last_irq_names)];
+	if (!*last || strcmp(dtc_history_get_string(m->history, *last - 1), name) != 0)
+		*last = dtc_history_add_string(m->history, name) + 1;
+	return *last - 1;
+}
+
 /* The handler's name, from the event or from the state dump; else its number. */
 static uint32_t name_irq(DtcMachine *m, const struct dtc_event *event)
 {
-	if (event->text[0])
-		return dtc_history_add_string(m->history, event->text[0]);
 	int64_t irq = event->v[DTC_IRQ_NUMBER];
+	if (event->text[0])
+		return add_irq_name(m, irq, event->text[0]);
 	if (irq < 0 || irq > G_MAXINT)
 		return DTC_NONE;
 	guint known = GPOINTER_TO_UINT(g_hash_table_lookup(m->irq_names, GINT_TO_POINTER((int)irq)));

@@ -110,6 +110,12 @@ struct dtc_registration {
 	uint32_t file;
 };
 
+/* A packet that was given to a qdisc. */
+struct dtc_queued {
+	int64_t skb;	 /* address */
+	uint32_t packet; /* and one; 0: none */
+};
+
 struct DtcMachine {
 	char *node;
 	const DtcReader *reader;
@@ -124,12 +130,14 @@ struct DtcMachine {
 	GHashTable *named_files;  /* string id of "socket:[inode]" -> file + 1 */
 	GHashTable *blocks;	  /* (device, sector) hash -> request + 1 */
 	GHashTable *irq_names;	  /* number -> string + 1 */
-	GArray *vector_names;	  /* by event name of the reader: uint32_t string, DTC_NONE: not yet asked */
-	GHashTable *queued_works; /* address -> struct dtc_wake: queued, and not yet executed */
-	GHashTable *queued;	  /* skb address -> packet + 1: given to a qdisc, not yet to the device */
-	GHashTable *registered;	  /* struct dtc_registration (owned): what epoll_ctl told, but a descriptor's number */
-	GHashTable *numbered;	  /* files of epoll whose data were seen to be descriptors' numbers */
-	GHashTable *syns;	  /* (address, port, namespace) hash of the peer -> flow + 1 of its last SYN received */
+	uint32_t last_irq_names[16];   /* by low bits of its number: the string and one that an entry told, or 0 */
+	GArray *vector_names;	       /* by event name of the reader: uint32_t string, DTC_NONE: not yet asked */
+	GHashTable *queued_works;      /* address -> struct dtc_wake: queued, and not yet executed */
+	GHashTable *queued;	       /* skb address -> packet + 1: given to a qdisc, not yet to the device */
+	struct dtc_queued last_queued; /* likewise, and not in that table */
+	GHashTable *registered; /* struct dtc_registration (owned): what epoll_ctl told, but a descriptor's number */
+	GHashTable *numbered;	/* files of epoll whose data were seen to be descriptors' numbers */
+	GHashTable *syns;	/* (address, port, namespace) hash of the peer -> flow + 1 of its last SYN received */
 	int64_t now_ns;
 	GPtrArray *gaps;	    /* per CPU: GArray of int64_t, when gaps of lost events began */
 	GArray *gap_bounds;	    /* int64_t: when gaps of any CPU began and ended; sorted at the end */

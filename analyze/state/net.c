@@ -39,6 +39,33 @@ static const struct dtc_context *get_softirq(const struct dtc_cpu *cpu)
 	return NULL;
 }
 
+/* Mostly it goes to the device at once, and is the only one: then nothing is put into the table. */
+static void add_queued(DtcMachine *m, int64_t skb, uint32_t packet)
+{
+	struct dtc_queued *last = &m->last_queued;
+	if (last->packet && last->skb != skb)
+		g_hash_table_insert(m->queued, GSIZE_TO_POINTER((gsize)last->skb), GUINT_TO_POINTER(last->packet));
+	if (g_hash_table_size(m->queued) > 0)
+		g_hash_table_remove(m->queued, GSIZE_TO_POINTER((gsize)skb));
+	*last = (struct dtc_queued){ skb, packet + 1 };
+}
+
+/* The packet and one; 0: it was not seen to be queued. */
+static uint32_t find_queued(const DtcMachine *m, int64_t skb)
+{
+	if (m->last_queued.packet && m->last_queued.skb == skb)
+		return m->last_queued.packet;
+	return GPOINTER_TO_UINT(g_hash_table_lookup(m->queued, GSIZE_TO_POINTER((gsize)skb)));
+}
+
+static void remove_queued(DtcMachine *m, int64_t skb)
+{
+	if (m->last_queued.skb == skb)
+		m->last_queued.packet = 0;
+	if (g_hash_table_size(m->queued) > 0)
+		g_hash_table_remove(m->queued, GSIZE_TO_POINTER((gsize)skb));
+}
+
 /*
  * The packet goes to the device. net_dev_xmit is logged after the driver's work, often after the peer received: only
  * for a packet that had waited in the qdisc, and is sent by somebody else than who queued it, is that a time of its
@@ -46,11 +73,11 @@ static const struct dtc_context *get_softirq(const struct dtc_cpu *cpu)
  */
 static void apply_xmit(DtcMachine *m, const struct dtc_event *event)
 {
-	gpointer skb = GSIZE_TO_POINTER((gsize)event->v[DTC_NET_SKB]);
-	guint found = GPOINTER_TO_UINT(g_hash_table_lookup(m->queued, skb));
+	int64_t skb = event->v[DTC_NET_SKB];
+	uint32_t found = find_queued(m, skb);
 	if (!found || (event->v[DTC_NET_RESULT] != DTC_ABSENT && event->v[DTC_NET_RESULT] != 0))
 		return; /* busy: it stays queued */
-	g_hash_table_remove(m->queued, skb);
+	remove_queued(m, skb);
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
 	const struct dtc_packet_context context = dtc_history_read_context(m->history, found - 1);
 	int64_t sent_ns = dtc_packets_get_time_ns(m->history->packets, found - 1);
@@ -72,6 +99,20 @@ static uint16_t find_interface(DtcPackets *packets, const char *name, uint32_t n
 	return dtc_packets_add_interface(packets, place);
 }
 
+/* With what recordings from tracefs say beside the headers; false: the event does not, and its own are all. */
+static bool complete_headers(const struct dtc_event *event, struct dtc_headers *ret_headers)
+{
+	bool is_inferred = event->v[DTC_NET_SOURCE] == DTC_HEADER_INFERRED;
+	int64_t netns = event->v[DTC_NET_NETNS];
+	if (!is_inferred && netns <= 0)
+		return false;
+	*ret_headers = event->headers;
+	ret_headers->is_inferred = is_inferred;
+	if (netns > 0)
+		ret_headers->netns = (uint32_t)netns;
+	return true;
+}
+
 void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 {
 	DtcHistory *h = m->history;
@@ -87,13 +128,13 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 		m->headerless_count += !event->headers.ip_version;
 	}
 	struct dtc_cpu *cpu = dtc_machine_get_cpu(m, event->cpu);
-	struct dtc_headers headers = event->headers;
-	if (!is_bare && event->v[DTC_NET_NETNS] > 0)
-		headers.netns = (uint32_t)event->v[DTC_NET_NETNS];
-	headers.is_inferred = !is_bare && event->v[DTC_NET_SOURCE] == DTC_HEADER_INFERRED;
-	uint16_t interface = find_interface(h->packets, event->text[0], headers.netns);
+	struct dtc_headers completed;
+	const struct dtc_headers *headers = &event->headers;
+	if (!is_bare && complete_headers(event, &completed))
+		headers = &completed;
+	uint16_t interface = find_interface(h->packets, event->text[0], headers->netns);
 	uint32_t id = dtc_packets_add(h->packets, m->now_ns, sent ? DTC_SENT : DTC_RECEIVED, (uint16_t)event->cpu,
-				      interface, &headers);
+				      interface, headers);
 	const struct dtc_context *softirq = get_softirq(cpu);
 	struct dtc_packet_context context = { .queue_ns = sent || !softirq ? DTC_TIME_NONE : softirq->raised_ns,
 					      .thread = cpu->current,
@@ -105,8 +146,7 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 	uint32_t flow = dtc_packets_get_flow_of(h->packets, id);
 	if (sent) {
 		if (!is_bare && event->v[DTC_NET_SKB] != DTC_ABSENT)
-			g_hash_table_insert(m->queued, GSIZE_TO_POINTER((gsize)event->v[DTC_NET_SKB]),
-					    GUINT_TO_POINTER(id + 1));
+			add_queued(m, event->v[DTC_NET_SKB], id);
 		if (flow != DTC_NONE && context.call != DTC_NONE)
 			bind_file(m, context.call, id);
 		return;
@@ -116,7 +156,7 @@ void dtc_machine_apply_net(DtcMachine *m, const struct dtc_event *event)
 			cpu->stack[i].packet = id;
 			break;
 		}
-	if (flow != DTC_NONE && event->headers.has_transport && event->headers.protocol == DTC_PROTOCOL_TCP &&
-	    (event->headers.tcp_flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN)
-		dtc_machine_add_syn(m, &headers, flow);
+	if (flow != DTC_NONE && headers->has_transport && headers->protocol == DTC_PROTOCOL_TCP &&
+	    (headers->tcp_flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN)
+		dtc_machine_add_syn(m, headers, flow);
 }

@@ -102,12 +102,14 @@ void dtc_headers_set_field(struct dtc_headers *headers, guint field, uint64_t va
 /* 4 bytes become ::ffff:a.b.c.d, 16 bytes are kept; false with any other count. */
 static inline bool dtc_address_set(uint8_t address[16], const uint8_t *bytes, uint64_t count)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	if (count == 16) {
 		memcpy(address, bytes, 16);
 	} else if (count == 4) {
-		memcpy(address, mapped, sizeof(mapped));
-		memcpy(address + sizeof(mapped), bytes, 4);
+		/* in one piece, since it is soon read as one: it is not at hand before what is in pieces is in the
+		 * cache */
+		uint32_t words[4] = { 0, 0, GUINT32_TO_BE(0xffff) };
+		memcpy(&words[3], bytes, sizeof(words[3]));
+		memcpy(address, words, sizeof(words));
 	} else {
 		return false;
 	}
