@@ -27,7 +27,7 @@ struct dtc_answer {
  * shared by its answers.
  */
 struct dtc_rows_maker {
-	/* Caller owns what it gives, which may be NULL. */
+	/* Caller owns what it gives. */
 	gpointer (*make)(gpointer data, guint lane, const struct dtc_answer *answer);
 	GDestroyNotify free_made;
 	gpointer data;

@@ -83,7 +83,7 @@ static void begin_steps(DtcReport *report, const struct dtc_report_input *input)
 
 	report->names =
 		input->name_book ? dtc_name_book_ref(input->name_book) : dtc_name_book_new(&names, input->cluster);
-	known->row_sums = dtc_row_sums_new(input->is_summed);
+	known->row_sums = dtc_row_sums_new();
 	known->verdict_sums = dtc_verdict_sums_new();
 	report->known = known;
 }
@@ -93,8 +93,7 @@ static const char *get_node_name(const DtcReport *report, guint node)
 	return dtc_name_book_get_node(report->names, node);
 }
 
-/* Time on the wire and time that nobody accounts for have no process; they are still somebody's row. */
-static const char *get_process(const char *process, enum dtc_cause cause)
+const char *dtc_report_name_process(const char *process, enum dtc_cause cause)
 {
 	if (process && *process)
 		return process;
@@ -166,7 +165,8 @@ static struct dtc_report_end make_end(DtcReport *report, const struct dtc_report
 		.who = dtc_name_book_get_thread(
 			report->names, get_node_name(report, side->node),
 			dtc_history_get_comm(history, side->thread, side->end.ns),
-			get_process(dtc_history_get_process(history, side->thread, side->end.ns), DTC_CAUSE_UNKNOWN),
+			dtc_report_name_process(dtc_history_get_process(history, side->thread, side->end.ns),
+						DTC_CAUSE_UNKNOWN),
 			thread->pid, thread->tid),
 		.begin_ns = dtc_clocks_to_cluster(input->clocks, side->node, side->begin).ns,
 		.end_ns = dtc_clocks_to_cluster(input->clocks, side->node, side->end).ns,
@@ -183,7 +183,7 @@ static struct dtc_report_end make_followed_end(DtcReport *report, const struct d
 	return (struct dtc_report_end){
 		.who = dtc_name_book_get_thread(
 			report->names, get_node_name(report, node), dtc_history_get_comm(history, thread_id, end_ns),
-			get_process(dtc_history_get_process(history, thread_id, end_ns), DTC_CAUSE_UNKNOWN),
+			dtc_report_name_process(dtc_history_get_process(history, thread_id, end_ns), DTC_CAUSE_UNKNOWN),
 			thread->pid, thread->tid),
 		.begin_ns = dtc_clocks_to_cluster_ns(input->clocks, node, begin_ns),
 		.end_ns = dtc_clocks_to_cluster_ns(input->clocks, node, end_ns),
@@ -246,19 +246,6 @@ static void add_hops(DtcReport *report, const struct dtc_report_input *input)
 	}
 }
 
-/* What the span was, and, of a segment, for whom the thread worked in it. */
-static const char *keep_detail(DtcReport *report, const struct dtc_report_input *input,
-			       const struct dtc_evidence *evidence, int64_t span_ns, const struct dtc_segment *segment)
-{
-	g_autofree char *whose = segment ? dtc_words_for_whose(segment) : NULL;
-	if (!whose)
-		return dtc_name_book_get_detail(report->names, evidence, span_ns);
-	const struct dtc_names names = get_names(input);
-	g_autofree char *words = dtc_words_for_evidence(&names, evidence, span_ns);
-	g_autofree char *both = words ? g_strdup_printf("%s: %s", whose, words) : g_strdup(whose);
-	return keep_text(report, both);
-}
-
 static const char *keep_end(DtcReport *report, const struct dtc_report_input *input,
 			    const struct dtc_blocking *blocking)
 {
@@ -282,7 +269,7 @@ static void add_up(DtcReport *report, const struct dtc_report_input *input, cons
 		   struct dtc_report_step *step)
 {
 	const struct dtc_names names = get_names(input);
-	bool is_wanted = !input->is_summed && (!input->lacks_evidence || dtc_verdict_looks_at(step->cause));
+	bool is_wanted = !input->lacks_evidence || dtc_verdict_looks_at(step->cause);
 	struct dtc_report_evidence made;
 	bool has_any = is_wanted && dtc_report_evidence_make(&names, &segment->evidence, keep_words, report, &made);
 
@@ -295,38 +282,36 @@ static void add_up(DtcReport *report, const struct dtc_report_input *input, cons
 	g_array_append_val(report->evidences, made);
 }
 
-/*
- * A kernel thread that somebody waited for worked for that one: jbd2 for who called fsync, kworker for who queued. All
- * zeros where that is nobody of its node.
- */
-static struct dtc_report_thread find_waiter(DtcReport *report, const struct dtc_report_input *input,
-					    const struct dtc_segment *segment)
+const struct dtc_waiter *dtc_report_find_waiter(const struct dtc_report_input *input, const struct dtc_segment *segment)
 {
 	bool has_worker = segment->is_kernel && segment->thread != DTC_NONE && !segment->by_kernel && input->histories;
 	const struct dtc_waiter *waiter = has_worker ? dtc_path_get_waiter(input->path, segment->waiter) : NULL;
 
 	for (; waiter; waiter = dtc_path_get_waiter(input->path, waiter->outer)) {
-		const DtcHistory *history = input->histories[waiter->node];
-		const struct dtc_thread *thread = dtc_history_get_thread(history, waiter->thread);
 		if (waiter->node != segment->node)
-			break;
-		if (thread->is_kernel)
-			continue;
-		int64_t at_ns = dtc_clocks_to_node(input->clocks, waiter->node, segment->end).ns;
-		return dtc_name_book_get_thread(
-			report->names, get_node_name(report, waiter->node),
-			dtc_history_get_comm(history, waiter->thread, at_ns),
-			get_process(dtc_history_get_process(history, waiter->thread, at_ns), segment->cause),
-			thread->pid, thread->tid);
+			return NULL;
+		if (!dtc_history_get_thread(input->histories[waiter->node], waiter->thread)->is_kernel)
+			return waiter;
 	}
-	return (struct dtc_report_thread){ 0 };
+	return NULL;
 }
 
-/* Of steps that are added up alone, those that matter are asked for theirs when all are there. */
-static const char *get_detail(DtcReport *report, const struct dtc_report_input *input,
-			      const struct dtc_segment *segment)
+/* All zeros where nobody waited. */
+static struct dtc_report_thread make_waiter(DtcReport *report, const struct dtc_report_input *input,
+					    const struct dtc_segment *segment)
 {
-	return keep_detail(report, input, &segment->evidence, segment->end.ns - segment->begin.ns, segment);
+	const struct dtc_waiter *waiter = dtc_report_find_waiter(input, segment);
+
+	if (!waiter)
+		return (struct dtc_report_thread){ 0 };
+	const DtcHistory *history = input->histories[waiter->node];
+	const struct dtc_thread *thread = dtc_history_get_thread(history, waiter->thread);
+	int64_t at_ns = dtc_clocks_to_node(input->clocks, waiter->node, segment->end).ns;
+	return dtc_name_book_get_thread(
+		report->names, get_node_name(report, waiter->node),
+		dtc_history_get_comm(history, waiter->thread, at_ns),
+		dtc_report_name_process(dtc_history_get_process(history, waiter->thread, at_ns), segment->cause),
+		thread->pid, thread->tid);
 }
 
 static void add_steps(DtcReport *report, const struct dtc_report_input *input)
@@ -339,45 +324,24 @@ static void add_steps(DtcReport *report, const struct dtc_report_input *input)
 		bool has_thread = segment->thread != DTC_NONE;
 		struct dtc_report_step step = {
 			.who = dtc_name_book_get_thread(report->names, get_node_name(report, segment->node),
-							segment->comm, get_process(segment->process, segment->cause),
+							segment->comm,
+							dtc_report_name_process(segment->process, segment->cause),
 							has_thread ? segment->pid : -1, has_thread ? segment->tid : -1),
 			.begin_ns = segment->begin.ns,
 			.end_ns = segment->end.ns,
 			.cause = segment->cause,
-			.detail = input->is_summed ? NULL : get_detail(report, input, segment),
+			.detail = dtc_name_book_get_detail_of(report->names, segment),
 			.busy_with = keep_text(report, segment->busy_with),
 			.candidate = keep_text(report, segment->candidate),
 			.link = segment->link,
 			.uncertainty_ns = segment->uncertainty_ns,
 			.is_hop = i > 0 && dtc_path_get_segment(input->path, i - 1)->node != segment->node,
 			.is_kernel = segment->is_kernel,
-			.service = find_waiter(report, input, segment),
+			.service = make_waiter(report, input, segment),
 		};
 		add_up(report, input, segment, &step);
 		dtc_table_append(report->steps, &step);
 	}
-}
-
-struct summed {
-	DtcReport *report;
-	const struct dtc_report_input *input;
-};
-
-static const char *get_step_detail(gpointer data, guint step)
-{
-	const struct summed *summed = data;
-
-	return get_detail(summed->report, summed->input, dtc_path_get_segment(summed->input->path, step));
-}
-
-static void add_rows(DtcReport *report, const struct dtc_report_input *input)
-{
-	struct summed summed = { report, input };
-
-	if (input->is_summed)
-		dtc_row_sums_list_halves(report->known->row_sums, report->rows, get_step_detail, &summed);
-	else
-		dtc_row_sums_list(report->known->row_sums, report->rows);
 }
 
 /* A step of the kernel that nobody waited for. */
@@ -566,11 +530,13 @@ static void add_blockings(DtcReport *report, const struct dtc_report_input *inpu
 		}
 		struct dtc_report_blocking blocking = {
 			.who = dtc_name_book_get_thread(report->names, get_node_name(report, from->node), from->comm,
-							get_process(from->process, from->cause), from->pid, from->tid),
+							dtc_report_name_process(from->process, from->cause), from->pid,
+							from->tid),
 			.begin_ns = from->begin.ns,
 			.end_ns = from->end.ns,
 			.cause = from->cause,
-			.detail = keep_detail(report, input, &from->evidence, from->end.ns - from->begin.ns, NULL),
+			.detail =
+				dtc_name_book_get_detail(report->names, &from->evidence, from->end.ns - from->begin.ns),
 			.woken_by = keep_end(report, input, from),
 			.evidence = add_evidence(report, input, &from->evidence),
 			.link = from->link,
@@ -693,7 +659,7 @@ static void add_parents(DtcReport *report, const struct dtc_report_input *input)
 		const struct dtc_report_parent parent = {
 			.who = dtc_name_book_get_thread(
 				report->names, node, dtc_history_get_comm(history, part->thread, part->end.ns),
-				get_process(process, DTC_CAUSE_UNKNOWN), thread->pid, thread->tid),
+				dtc_report_name_process(process, DTC_CAUSE_UNKNOWN), thread->pid, thread->tid),
 			.begin_ns = dtc_clocks_to_cluster(input->clocks, input->target_node, part->begin).ns,
 			.end_ns = dtc_clocks_to_cluster(input->clocks, input->target_node, part->end).ns,
 		};
@@ -735,9 +701,10 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 	report->end_ns = end_ns;
 	report->duration_ns = duration_ns;
 	report->reference = get_node_name(report, dtc_clocks_get_reference(input->clocks));
-	report->target = dtc_name_book_get_thread(
-		report->names, get_node_name(report, input->target_node), input->target_comm,
-		get_process(input->target_process, DTC_CAUSE_UNKNOWN), input->target_pid, input->target_tid);
+	report->target =
+		dtc_name_book_get_thread(report->names, get_node_name(report, input->target_node), input->target_comm,
+					 dtc_report_name_process(input->target_process, DTC_CAUSE_UNKNOWN),
+					 input->target_pid, input->target_tid);
 	if (input->lineage)
 		add_parents(report, input);
 	if (input->request)
@@ -746,24 +713,22 @@ DtcReport *dtc_report_new(const struct dtc_report_input *input, GError **error)
 		add_usual(report, input->usual);
 	if (input->is_client_hidden)
 		report->outside = "the client's part is not visible: only this server's part is explained";
-	if (input->place)
+	if (input->place) {
 		add_outside(report, input->place);
-	if (!input->is_summed && input->place)
 		add_hops(report, input);
-	if (!input->is_summed && input->followed)
+	}
+	if (input->followed)
 		add_followed_hops(report, input);
 	add_steps(report, input);
 	set_services(report);
-	add_rows(report, input);
+	dtc_row_sums_list(report->known->row_sums, report->rows);
 	add_tiers(report);
 	add_services(report);
 	dtc_verdict_add(report, report->known->verdict_sums);
 	report->complete = dtc_findings_get_complete(input->findings);
-	if (!input->is_summed) {
-		add_clocks(report, input);
-		add_findings(report, input);
-		add_blockings(report, input);
-	}
+	add_clocks(report, input);
+	add_findings(report, input);
+	add_blockings(report, input);
 	end_steps(report);
 	if (!check_sums(report, error) || !check_blockings(report, error))
 		return NULL;

@@ -51,10 +51,17 @@ struct dtc_report_input {
 	const DtcHistory *const *histories;
 	bool is_client_hidden; /* the span is a server's part, and the head says so */
 	int64_t origin_ns;     /* where the recording begins, cluster time; INT64_MIN: not known */
-	/* its steps are added up and not shown: it has no hops, clocks, findings, blockings */
-	bool is_summed;
-	bool lacks_evidence; /* who reads it shows no records behind steps and blockings: they are not kept */
+	bool lacks_evidence;   /* who reads it shows no records behind steps and blockings: they are not kept */
 };
+
+/* Time on the wire and time that nobody accounts for have no process; they are still somebody's row. */
+const char *dtc_report_name_process(const char *process, enum dtc_cause cause);
+/*
+ * A kernel thread that somebody waited for worked for that one: jbd2 for who called fsync, kworker for who queued.
+ * Borrowed; NULL where that is nobody of its node.
+ */
+const struct dtc_waiter *dtc_report_find_waiter(const struct dtc_report_input *input,
+						const struct dtc_segment *segment);
 
 /*
  * Verifies conservation on the way: false promises of the path (a gap, an overlap, a sum that is off) are an error

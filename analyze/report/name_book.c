@@ -46,9 +46,14 @@ static const char *keep(DtcNameBook *book, const char *text, guint max)
 	return g_string_chunk_insert_const(book->strings, printable);
 }
 
-static const char *keep_words(gpointer book, const char *text)
+const char *dtc_name_book_keep_text(DtcNameBook *book, const char *text)
 {
 	return text && *text ? keep(book, text, DTC_PRINTABLE_MAX) : NULL;
+}
+
+static const char *keep_words(gpointer book, const char *text)
+{
+	return dtc_name_book_keep_text(book, text);
 }
 
 DtcNameBook *dtc_name_book_new(const struct dtc_names *names, const DtcCluster *cluster)
@@ -126,4 +131,16 @@ struct dtc_report_thread dtc_name_book_get_thread(DtcNameBook *book, const char 
 const char *dtc_name_book_get_detail(DtcNameBook *book, const struct dtc_evidence *evidence, int64_t span_ns)
 {
 	return dtc_details_get(book->details, evidence, span_ns);
+}
+
+const char *dtc_name_book_get_detail_of(DtcNameBook *book, const struct dtc_segment *segment)
+{
+	g_autofree char *whose = dtc_words_for_whose(segment);
+	int64_t span_ns = segment->end.ns - segment->begin.ns;
+
+	if (!whose)
+		return dtc_name_book_get_detail(book, &segment->evidence, span_ns);
+	g_autofree char *words = dtc_words_for_evidence(&book->names, &segment->evidence, span_ns);
+	g_autofree char *both = words ? g_strdup_printf("%s: %s", whose, words) : NULL;
+	return dtc_name_book_keep_text(book, both ? both : whose);
 }

@@ -28,5 +28,9 @@ const char *dtc_name_book_get_node(DtcNameBook *book, guint node);
  */
 struct dtc_report_thread dtc_name_book_get_thread(DtcNameBook *book, const char *node, const char *comm,
 						  const char *process, int32_t pid, int32_t tid);
+/* NULL of none and of an empty one. */
+const char *dtc_name_book_keep_text(DtcNameBook *book, const char *text);
 /* As dtc_words_for_evidence. */
 const char *dtc_name_book_get_detail(DtcNameBook *book, const struct dtc_evidence *evidence, int64_t span_ns);
+/* What a segment was, and for whom the thread worked in it. */
+const char *dtc_name_book_get_detail_of(DtcNameBook *book, const struct dtc_segment *segment);

@@ -4,6 +4,7 @@
 #include "analyze/engine/findings_image.h"
 #include "analyze/engine/owners.h"
 #include "analyze/report/summary_image.h"
+#include "analyze/report/tally.h"
 
 /* So many requests share names and words: all of 13,000 of 200 nodes would keep 120 MiB of them. */
 #define BOOK_REQUESTS 256
@@ -25,11 +26,9 @@ static DtcClusterTime get_origin(const DtcEngine *engine, const struct dtc_quest
 				     (DtcNodeTime){ dtc_history_get_begin_ns(history) });
 }
 
-/* How much of an answer is wanted. */
-enum extent { SUMMED, WORDS, WHOLE };
-
-static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
-			      const DtcFindings *findings, enum extent extent, DtcNameBook *names, GError **error)
+/* Of an answer; strings are borrowed of the engine and the question. */
+static struct dtc_report_input get_input(const DtcEngine *engine, const struct dtc_question *question,
+					 const DtcPath *path, const DtcFindings *findings)
 {
 	const struct dtc_path_target *target = &question->target;
 	const DtcHistory *history = dtc_engine_get_history(engine, target->node);
@@ -39,7 +38,6 @@ static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question
 		.node_names = dtc_engine_get_node_names(engine),
 		.node_count = dtc_engine_get_node_count(engine),
 		.cluster = dtc_engine_get_cluster(engine),
-		.name_book = names,
 		.path = path,
 		.clocks = dtc_engine_get_clocks(engine),
 		.findings = findings,
@@ -54,8 +52,6 @@ static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question
 		.origin_ns = get_origin(engine, question).ns,
 		.requests = dtc_engine_get_requests(engine),
 		.is_client_hidden = question->is_client_hidden,
-		.is_summed = extent == SUMMED,
-		.lacks_evidence = extent != WHOLE,
 	};
 	if (question->serving)
 		input.followed = dtc_serving_get_hops(question->serving, question->index, &input.followed_count);
@@ -73,19 +69,24 @@ static DtcReport *make_report(const DtcEngine *engine, const struct dtc_question
 		input.status = question->exchange->status;
 		input.usual = question->usual.count ? &question->usual : NULL;
 	}
-	return dtc_report_new(&input, error);
+	return input;
 }
 
 DtcReport *dtc_report_of(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
 			 const DtcFindings *findings, GError **error)
 {
-	return make_report(engine, question, path, findings, WHOLE, NULL, error);
+	const struct dtc_report_input input = get_input(engine, question, path, findings);
+
+	return dtc_report_new(&input, error);
 }
 
 DtcReport *dtc_report_of_words(const DtcEngine *engine, const struct dtc_question *question, const DtcPath *path,
 			       const DtcFindings *findings, GError **error)
 {
-	return make_report(engine, question, path, findings, WORDS, NULL, error);
+	struct dtc_report_input input = get_input(engine, question, path, findings);
+
+	input.lacks_evidence = true;
+	return dtc_report_new(&input, error);
 }
 
 static void add_skipped_findings(const struct dtc_skipped *skipped, guint count, DtcFindings *findings)
@@ -115,7 +116,7 @@ static void add_outside_findings(const DtcFindings *from, DtcFindings *to)
 	}
 }
 
-/* What makes reports of rows, in several threads. */
+/* What makes rows, in several threads. */
 struct rows {
 	const DtcEngine *engine;
 	struct dtc_names of;
@@ -123,8 +124,9 @@ struct rows {
 	struct lane *lanes;
 };
 
-/* Names that a lane's requests share. */
+/* What a lane's requests share. */
 struct lane {
+	DtcTallier *tallier;
 	DtcNameBook *names;
 	guint done;
 };
@@ -134,22 +136,28 @@ static gpointer make_row(gpointer data, guint index, const struct dtc_answer *an
 	const struct rows *rows = data;
 	struct lane *lane = &rows->lanes[index];
 
+	if (!lane->tallier)
+		lane->tallier = dtc_tallier_new(rows->of.node_count);
 	if (lane->done++ % MAX(BOOK_REQUESTS / rows->lane_count, BOOK_REQUESTS_MIN) == 0) {
 		dtc_name_book_unref(lane->names);
 		lane->names = dtc_name_book_new(&rows->of, dtc_engine_get_cluster(rows->engine));
 	}
-	return make_report(rows->engine, answer->question, answer->path, answer->findings, SUMMED, lane->names, NULL);
+	struct dtc_report_input input = get_input(rows->engine, answer->question, answer->path, answer->findings);
+	input.name_book = lane->names;
+	return dtc_tallier_add_up(lane->tallier, &input);
 }
 
-static void free_report(gpointer report)
+static void free_tally(gpointer tally)
 {
-	dtc_report_free(report);
+	dtc_tally_free(tally);
 }
 
 static void free_lanes(struct rows *rows)
 {
-	for (guint i = 0; i < rows->lane_count; i++)
+	for (guint i = 0; i < rows->lane_count; i++) {
+		dtc_tallier_free(rows->lanes[i].tallier);
 		dtc_name_book_unref(rows->lanes[i].names);
+	}
 	g_free(rows->lanes);
 }
 
@@ -176,18 +184,14 @@ static bool add_some(struct listing *listing, GError **error)
 {
 	const struct dtc_answer *answer;
 	struct dtc_skipped skipped;
-	guint broken_count = 0;
 
 	while ((answer = dtc_all_requests_next(listing->all))) {
+		const struct dtc_tally *tally = answer->made;
 		add_outside_findings(answer->findings, listing->findings);
-		if (answer->made)
-			dtc_summary_add(listing->summary, answer->made);
-		else
-			broken_count++;
+		dtc_summary_add(listing->summary, &tally->row, tally->shares, tally->tiers);
 	}
 	if (!dtc_all_requests_finish(listing->all, &skipped, error))
 		return false;
-	skipped.not_traced += broken_count;
 	add_skipped(&listing->skipped, &skipped);
 	return true;
 }
@@ -271,7 +275,7 @@ bool dtc_summary_add_all(DtcSummary *summary, const DtcEngine *engine, const str
 		.lane_count = dtc_all_requests_get_lane_count(all),
 	};
 	rows.lanes = g_new0(struct lane, rows.lane_count);
-	dtc_all_requests_set_rows(all, &(struct dtc_rows_maker){ make_row, free_report, &rows });
+	dtc_all_requests_set_rows(all, &(struct dtc_rows_maker){ make_row, free_tally, &rows });
 	bool is_listed = list_all(&listing, error);
 	free_lanes(&rows);
 	if (!is_listed)

@@ -27,7 +27,7 @@ void dtc_summary_free(DtcSummary *summary)
 	g_free(summary);
 }
 
-/* Strings that were kept of one report, in which a few dozens stand hundreds of times: where they were, and where. */
+/* Strings that were kept of one request, in which a few dozens stand hundreds of times: where they were, and where. */
 #define RECENT 64
 
 struct keeper {
@@ -38,7 +38,7 @@ struct keeper {
 	} recent[RECENT];
 };
 
-/* The text is the report's: as long as that is there, another text has another address. */
+/* As long as the request's texts are there, another one has another address. */
 static const char *keep(struct keeper *keeper, const char *text)
 {
 	guint at = (guint)((guintptr)text * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15) >> 58);
@@ -70,31 +70,6 @@ static int compare_tiers(const void *a, const void *b)
 	return order ? order : strcmp(x->tier, y->tier);
 }
 
-/* A request has a handful of tiers: strings are kept once, so that pointers compare. */
-static void add_tiers(struct keeper *keeper, struct dtc_summary_row *row, const DtcReport *report)
-{
-	DtcSummary *summary = keeper->summary;
-
-	for (guint i = 0; i < report->steps->len; i++) {
-		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
-		const struct dtc_report_thread *who = &step->service;
-		const char *tier = keep(keeper, who->tier);
-		guint k = row->tier_first, end = summary->tiers->len;
-		while (k < end && g_array_index(summary->tiers, struct dtc_tier_share, k).tier != tier)
-			k++;
-		if (k == end) {
-			const struct dtc_tier_share share = { tier, keep(keeper, who->node), keep(keeper, who->process),
-							      0 };
-			g_array_append_val(summary->tiers, share);
-			row->tier_count++;
-		}
-		g_array_index(summary->tiers, struct dtc_tier_share, k).ns += step->end_ns - step->begin_ns;
-	}
-	if (row->tier_count)
-		qsort(&g_array_index(summary->tiers, struct dtc_tier_share, row->tier_first), row->tier_count,
-		      sizeof(struct dtc_tier_share), compare_tiers);
-}
-
 /* Its index of a part means nothing here. */
 static struct dtc_report_verdict keep_verdict(struct keeper *keeper, const struct dtc_report_verdict *from)
 {
@@ -107,45 +82,44 @@ static struct dtc_report_verdict keep_verdict(struct keeper *keeper, const struc
 	return verdict;
 }
 
-void dtc_summary_add(DtcSummary *summary, const DtcReport *report)
+void dtc_summary_add(DtcSummary *summary, const struct dtc_summary_row *from, const struct dtc_share *shares,
+		     const struct dtc_tier_share *tiers)
 {
 	struct keeper keeper = { .summary = summary };
-	struct dtc_summary_row row = {
-		.id = keep(&keeper, report->request ? report->request : ""),
-		.method = keep(&keeper, report->method),
-		.url = keep(&keeper, report->url),
-		.status = report->status,
-		.node = keep(&keeper, report->target.node),
-		.comm = keep(&keeper, report->target.comm),
-		.process = keep(&keeper, report->target.process),
-		.tier = keep(&keeper, report->target.tier),
-		.pid = report->target.pid,
-		.tid = report->target.tid,
-		.begin_ns = report->begin_ns,
-		.duration_ns = report->duration_ns,
-		.share_first = summary->shares->len,
-		.share_count = report->rows->len,
-		.tier_first = summary->tiers->len,
-		.verdict = keep_verdict(&keeper, &report->verdict),
-		.complete = report->complete,
-		.is_anonymous = report->sources->len == 0,
-	};
-	for (guint i = 0; i < report->rows->len; i++) {
-		const struct dtc_report_row *from = &g_array_index(report->rows, struct dtc_report_row, i);
-		struct dtc_share share = {
-			.tier = keep(&keeper, from->tier),
-			.node = keep(&keeper, from->node),
-			.process = keep(&keeper, from->process),
-			.detail = 2 * from->detail_ns >= from->ns ? keep(&keeper, from->detail) : NULL,
-			.cause = from->cause,
-			.ns = from->ns,
+	struct dtc_summary_row row = *from;
+
+	row.id = keep(&keeper, from->id);
+	row.method = keep(&keeper, from->method);
+	row.url = keep(&keeper, from->url);
+	row.node = keep(&keeper, from->node);
+	row.comm = keep(&keeper, from->comm);
+	row.process = keep(&keeper, from->process);
+	row.tier = keep(&keeper, from->tier);
+	row.share_first = summary->shares->len;
+	row.tier_first = summary->tiers->len;
+	row.verdict = keep_verdict(&keeper, &from->verdict);
+	for (guint i = 0; i < row.share_count; i++) {
+		const struct dtc_share share = {
+			.tier = keep(&keeper, shares[i].tier),
+			.node = keep(&keeper, shares[i].node),
+			.process = keep(&keeper, shares[i].process),
+			.detail = keep(&keeper, shares[i].detail),
+			.cause = shares[i].cause,
+			.ns = shares[i].ns,
 		};
 		g_array_append_val(summary->shares, share);
+	}
+	for (guint i = 0; i < row.tier_count; i++) {
+		const struct dtc_tier_share tier = { keep(&keeper, tiers[i].tier), keep(&keeper, tiers[i].node),
+						     keep(&keeper, tiers[i].process), tiers[i].ns };
+		g_array_append_val(summary->tiers, tier);
 	}
 	if (row.share_count)
 		qsort(&g_array_index(summary->shares, struct dtc_share, row.share_first), row.share_count,
 		      sizeof(struct dtc_share), compare_shares);
-	add_tiers(&keeper, &row, report);
+	if (row.tier_count)
+		qsort(&g_array_index(summary->tiers, struct dtc_tier_share, row.tier_first), row.tier_count,
+		      sizeof(struct dtc_tier_share), compare_tiers);
 	g_array_append_val(summary->rows, row);
 }
 

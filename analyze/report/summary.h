@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Many requests at once: a row each, percentiles of their durations with the mean breakdown of each band, and the
- * comparison of two groups: which part of the time grew. Built from reports (dtc_report_new), one at a time, so that
- * only the figures are kept. Rows stand in the order in which they were added until sorted.
+ * comparison of two groups: which part of the time grew. Built from tallies (tally.h), one at a time, so that only the
+ * figures are kept. Rows stand in the order in which they were added until sorted.
  */
 #pragma once
 
@@ -61,7 +61,9 @@ DtcSummary *dtc_summary_new(void);
 void dtc_summary_free(DtcSummary *summary);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcSummary, dtc_summary_free)
 
-void dtc_summary_add(DtcSummary *summary, const DtcReport *report);
+/* What is given is copied: a row with as many shares and tiers as it says, in any order. */
+void dtc_summary_add(DtcSummary *summary, const struct dtc_summary_row *row, const struct dtc_share *shares,
+		     const struct dtc_tier_share *tiers);
 const struct dtc_share *dtc_summary_get_share(const DtcSummary *summary, const struct dtc_summary_row *row,
 					      guint index);
 const struct dtc_tier_share *dtc_summary_get_tier(const DtcSummary *summary, const struct dtc_summary_row *row,

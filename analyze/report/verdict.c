@@ -242,84 +242,28 @@ static void add_piece(DtcReport *report, const struct piece *piece, const struct
 	}
 }
 
-static void order_parts(DtcReport *report)
+static void order_parts(GArray *machines, GArray *parts)
 {
-	for (guint i = 0; i < report->machines->len; i++) {
-		const struct dtc_report_machine *m = &g_array_index(report->machines, struct dtc_report_machine, i);
-		qsort(&g_array_index(report->parts, struct dtc_report_part, m->part_first), m->part_count,
+	for (guint i = 0; i < machines->len; i++) {
+		const struct dtc_report_machine *m = &g_array_index(machines, struct dtc_report_machine, i);
+		qsort(&g_array_index(parts, struct dtc_report_part, m->part_first), m->part_count,
 		      sizeof(struct dtc_report_part), compare_parts);
 	}
-	g_array_sort(report->machines, compare_machines);
+	g_array_sort(machines, compare_machines);
 }
 
-typedef const char *(*DtcGetKey)(const struct dtc_report_step *step);
-
-static const char *get_busy_with(const struct dtc_report_step *step)
+void dtc_verdict_set(struct dtc_report_verdict *verdict, GArray *machines, GArray *parts, int64_t duration_ns)
 {
-	return step->busy_with;
-}
-
-static const char *get_tier(const struct dtc_report_step *step)
-{
-	return step->who.tier;
-}
-
-static const char *get_candidate(const struct dtc_report_step *step)
-{
-	return step->candidate;
-}
-
-/*
- * Which of the strings that get_key gives got the most time, and how much; of all steps, or of those that were for
- * busy_with only. NULL: no step has one.
- */
-static const char *find_longest(const DtcReport *report, const char *busy_with, DtcGetKey get_key, int64_t *longest_ns)
-{
-	g_autoptr(GHashTable) sums = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-	const char *longest = NULL;
-	*longest_ns = 0;
-	for (guint i = 0; i < report->steps->len; i++) {
-		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
-		const char *key = get_key(step);
-		if (!key || (busy_with && step->busy_with != busy_with))
-			continue;
-		int64_t *sum = g_hash_table_lookup(sums, key);
-		if (!sum) {
-			sum = g_new0(int64_t, 1);
-			g_hash_table_insert(sums, (gpointer)key, sum);
-		}
-		*sum += step->end_ns - step->begin_ns;
-		if (*sum > *longest_ns) {
-			*longest_ns = *sum;
-			longest = key;
-		}
-	}
-	return longest;
-}
-
-/* The other request that made it wait longest, the tier that was busy with it longest, and which it may be instead. */
-static void set_waited_for(DtcReport *report)
-{
-	struct dtc_report_verdict *verdict = &report->verdict;
-	verdict->waited_for = find_longest(report, NULL, get_busy_with, &verdict->waited_ns);
-	if (!verdict->waited_for)
-		return;
-	verdict->waited_tier = find_longest(report, verdict->waited_for, get_tier, &verdict->waited_tier_ns);
-	verdict->waited_candidate =
-		find_longest(report, verdict->waited_for, get_candidate, &verdict->waited_candidate_ns);
-}
-
-static void set_verdict(DtcReport *report)
-{
-	struct dtc_report_verdict *verdict = &report->verdict;
 	int64_t families[DTC_FAMILIES] = { 0 };
-	for (guint i = 0; i < report->machines->len; i++) {
-		const struct dtc_report_machine *m = &g_array_index(report->machines, struct dtc_report_machine, i);
+
+	order_parts(machines, parts);
+	for (guint i = 0; i < machines->len; i++) {
+		const struct dtc_report_machine *m = &g_array_index(machines, struct dtc_report_machine, i);
 		for (guint k = 0; k < m->part_count; k++) {
 			const struct dtc_report_part *part =
-				&g_array_index(report->parts, struct dtc_report_part, m->part_first + k);
+				&g_array_index(parts, struct dtc_report_part, m->part_first + k);
 			families[part->family] += part->ns;
-			if (2 * part->ns < report->duration_ns || verdict->is_single)
+			if (2 * part->ns < duration_ns || verdict->is_single)
 				continue;
 			verdict->is_single = true;
 			verdict->single = m->part_first + k;
@@ -330,9 +274,79 @@ static void set_verdict(DtcReport *report)
 	for (guint i = 1; !verdict->is_single && i < DTC_FAMILIES; i++)
 		if (families[i] > families[verdict->family])
 			verdict->family = (enum dtc_family)i;
-	if (!verdict->is_single && report->machines->len)
-		verdict->machine = g_array_index(report->machines, struct dtc_report_machine, 0).node;
-	set_waited_for(report);
+	if (!verdict->is_single && machines->len)
+		verdict->machine = g_array_index(machines, struct dtc_report_machine, 0).node;
+}
+
+typedef const char *(*DtcGetKey)(const struct dtc_waiting *waiting);
+
+static const char *get_busy_with(const struct dtc_waiting *waiting)
+{
+	return waiting->busy_with;
+}
+
+static const char *get_tier(const struct dtc_waiting *waiting)
+{
+	return waiting->tier;
+}
+
+static const char *get_candidate(const struct dtc_waiting *waiting)
+{
+	return waiting->candidate;
+}
+
+/*
+ * Which of the strings that get_key gives got the most time, and how much; of all steps, or of those that were for
+ * busy_with only. NULL: no step has one.
+ */
+static const char *find_longest(const GArray *waitings, const char *busy_with, DtcGetKey get_key, int64_t *longest_ns)
+{
+	g_autoptr(GHashTable) sums = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+	const char *longest = NULL;
+	*longest_ns = 0;
+	for (guint i = 0; i < waitings->len; i++) {
+		const struct dtc_waiting *waiting = &g_array_index(waitings, struct dtc_waiting, i);
+		const char *key = get_key(waiting);
+		if (!key || (busy_with && waiting->busy_with != busy_with))
+			continue;
+		int64_t *sum = g_hash_table_lookup(sums, key);
+		if (!sum) {
+			sum = g_new0(int64_t, 1);
+			g_hash_table_insert(sums, (gpointer)key, sum);
+		}
+		*sum += waiting->ns;
+		if (*sum > *longest_ns) {
+			*longest_ns = *sum;
+			longest = key;
+		}
+	}
+	return longest;
+}
+
+void dtc_verdict_set_waited(struct dtc_report_verdict *verdict, const GArray *waitings)
+{
+	if (!waitings->len)
+		return;
+	verdict->waited_for = find_longest(waitings, NULL, get_busy_with, &verdict->waited_ns);
+	if (!verdict->waited_for)
+		return;
+	verdict->waited_tier = find_longest(waitings, verdict->waited_for, get_tier, &verdict->waited_tier_ns);
+	verdict->waited_candidate =
+		find_longest(waitings, verdict->waited_for, get_candidate, &verdict->waited_candidate_ns);
+}
+
+static void set_waited(DtcReport *report)
+{
+	g_autoptr(GArray) waitings = g_array_new(FALSE, FALSE, sizeof(struct dtc_waiting));
+
+	for (guint i = 0; i < report->steps->len; i++) {
+		const struct dtc_report_step *step = DTC_AT(report->steps, struct dtc_report_step, i);
+		const struct dtc_waiting waiting = { step->busy_with, step->who.tier, step->candidate,
+						     step->end_ns - step->begin_ns };
+		if (step->busy_with)
+			g_array_append_val(waitings, waiting);
+	}
+	dtc_verdict_set_waited(&report->verdict, waitings);
 }
 
 void dtc_verdict_add(DtcReport *report, DtcVerdictSums *sums)
@@ -347,6 +361,6 @@ void dtc_verdict_add(DtcReport *report, DtcVerdictSums *sums)
 	g_ptr_array_sort(sums->list, compare_pieces);
 	for (guint i = 0; i < pieces->len; i++)
 		add_piece(report, pieces->pdata[i], i ? pieces->pdata[i - 1] : NULL, &what_ns);
-	order_parts(report);
-	set_verdict(report);
+	dtc_verdict_set(&report->verdict, report->machines, report->parts, report->duration_ns);
+	set_waited(report);
 }

@@ -125,40 +125,67 @@ static inline guint made_path_add_blocking(DtcPath *path, guint parent, guint de
 	return dtc_path_add_blocking(path, &blocking);
 }
 
-/* A report of the path on nodes "alpha", "beta", "gamma" with identical clocks; the path is finished here. */
-static inline DtcReport *made_path_report(DtcPath *path, const DtcFindings *findings, const char *request,
-					  GError **error)
+/* What a report or a tally of the path on nodes "alpha", "beta", "gamma" with identical clocks is made of. */
+struct made_input {
+	DtcClocks *clocks;
+	DtcFindings *none;
+	DtcHistory *history;
+	const DtcHistory *histories[3];
+	struct dtc_identity identities[2];
+	struct dtc_report_input input;
+};
+
+/* The path is finished here. Caller clears. */
+static inline void made_input_init(struct made_input *made, DtcPath *path, const DtcFindings *findings,
+				   const char *request)
 {
 	static const char *const names[] = { "alpha", "beta", "gamma" };
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(3);
-	g_autoptr(DtcFindings) none = dtc_findings_new();
-	g_autoptr(DtcHistory) history = made_path_history();
-	const DtcHistory *const histories[] = { history, history, history };
-	const struct dtc_identity identities[] = {
-		{ "x-request-id", request, request },
-		{ "traceparent", "4bf92f3577b34da6a3ce929d0e0e4736",
-		  "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" },
-	};
-	const struct dtc_report_input input = {
+
+	made->clocks = dtc_clocks_new_identity(3);
+	made->none = dtc_findings_new();
+	made->history = made_path_history();
+	for (guint i = 0; i < 3; i++)
+		made->histories[i] = made->history;
+	made->identities[0] = (struct dtc_identity){ "x-request-id", request, request };
+	made->identities[1] = (struct dtc_identity){ "traceparent", "4bf92f3577b34da6a3ce929d0e0e4736",
+						     "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" };
+	made->input = (struct dtc_report_input){
 		.origin_ns = INT64_MIN,
 		.node_names = names,
 		.node_count = 3,
 		.path = path,
-		.clocks = clocks,
-		.findings = findings ? findings : none,
-		.histories = histories,
+		.clocks = made->clocks,
+		.findings = findings ? findings : made->none,
+		.histories = made->histories,
 		.target_node = 0,
 		.target_pid = 10,
 		.target_tid = 11,
 		.target_comm = "asker",
 		.target_process = "shop",
 		.request = request,
-		.identities = identities,
+		.identities = made->identities,
 		.identity_count = request ? 2 : 0,
 		.method = request ? "GET" : NULL,
 		.url = request ? "/cart?item=7" : NULL,
 		.status = request ? 200 : 0,
 	};
 	dtc_path_finish(path);
-	return dtc_report_new(&input, error);
+}
+
+static inline void made_input_clear(struct made_input *made)
+{
+	dtc_history_free(made->history);
+	dtc_findings_free(made->none);
+	dtc_clocks_free(made->clocks);
+}
+
+static inline DtcReport *made_path_report(DtcPath *path, const DtcFindings *findings, const char *request,
+					  GError **error)
+{
+	struct made_input made;
+
+	made_input_init(&made, path, findings, request);
+	DtcReport *report = dtc_report_new(&made.input, error);
+	made_input_clear(&made);
+	return report;
 }

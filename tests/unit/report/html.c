@@ -5,6 +5,7 @@
 #include "analyze/report/page.h"
 #include "analyze/report/requests_html.h"
 #include "tests/support/hostile.h"
+#include "tests/support/report_row.h"
 
 #include <json-glib/json-glib.h>
 #include <string.h>
@@ -241,7 +242,7 @@ static void test_requests(void)
 	g_autoptr(DtcSummary) summary = dtc_summary_new();
 
 	for (guint i = 0; i < 300; i++)
-		dtc_summary_add(summary, report);
+		report_row_add(summary, report);
 	const struct dtc_requests_input input = {
 		.summary = summary,
 		.limit = 1,

@@ -8,6 +8,7 @@
 #include "analyze/report/summary_tables.h"
 #include "dtrace-chain/error.h"
 #include "tests/support/made_path.h"
+#include "tests/support/report_row.h"
 
 #include <string.h>
 
@@ -21,7 +22,7 @@ static void add_report(DtcSummary *summary, const char *id, const char *url, int
 	report->method = url ? "GET" : NULL;
 	report->url = url;
 	report->status = status;
-	dtc_summary_add(summary, report);
+	report_row_add(summary, report);
 }
 
 /* A request of two tiers: shop waits for the disk, db runs. */
