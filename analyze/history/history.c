@@ -330,8 +330,8 @@ void dtc_history_seal(DtcHistory *h)
 	g_assert(!h->is_sealed);
 	order_cpu_limits(h->cpu_limits);
 	group_guest_spans(h);
-	group_calls(h);
 	dtc_history_seal_intervals(h);
+	group_calls(h);
 	index_file_calls(h);
 	if (h->names->len)
 		g_qsort_with_data(h->names->data, (gint)h->names->len, sizeof(struct dtc_name_record), compare_name,

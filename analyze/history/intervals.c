@@ -130,9 +130,12 @@ static void index_odd_refs(DtcHistory *h)
 void dtc_history_seal_intervals(DtcHistory *h)
 {
 	g_assert(!h->is_sealed);
+	if (!h->filling->intervals)
+		return;
 	lay_in_row(h);
 	index_eras(h);
 	index_odd_refs(h);
+	g_clear_pointer(&h->filling->intervals, dtc_grouper_free);
 }
 
 /* --- queries ---------------------------------------------------------------------------------------------------- */

@@ -172,7 +172,7 @@ struct dtc_history_filling {
 	GPtrArray *strings;	/* const char *, in string_chunk */
 	GHashTable *string_ids; /* const char * -> id + 1 */
 	guint64 string_bytes;
-	DtcGrouper *intervals;	 /* struct dtc_interval_record by thread */
+	DtcGrouper *intervals;	 /* struct dtc_interval_record by thread; NULL: they are laid in a row already */
 	uint8_t ref_slots[64];	 /* by what is referred to, modulo: its small number, if it was asked for last there */
 	GArray *thread_eras;	 /* uint32_t by thread: of its last record */
 	GArray *eras;		 /* struct dtc_remark: where the era of a thread changes, in time order */
@@ -267,7 +267,10 @@ static inline int64_t dtc_history_read_call_begin(const DtcHistory *history, uin
 }
 /* For dtc_history_seal: calls have got their last ids, in the order of their first. */
 void dtc_history_seal_contexts(DtcHistory *history, const uint32_t *renamed);
-/* Lays the intervals in a row, by thread; for dtc_history_seal. Calls are grouped already. */
+/*
+ * Lays the intervals in a row, by thread, unless they are: for dtc_history_seal, and for who has added all of them and
+ * seals something else first, whose lists then take the room that their chains had in the scratch space.
+ */
 void dtc_history_seal_intervals(DtcHistory *history);
 /* A CPU changes hands, not before its last run began. */
 void dtc_history_add_run(DtcHistory *history, uint32_t cpu, int64_t begin_ns, uint32_t thread);

@@ -483,6 +483,7 @@ DtcHistory *dtc_machine_finish(DtcMachine *m, DtcFindings *findings)
 		dtc_machine_set_state(m, i, task->state, h->end_ns, task->cpu, task->ref);
 		DTC_THREAD(m, i)->end_ns = MAX(h->end_ns, DTC_THREAD(m, i)->begin_ns);
 	}
+	dtc_history_seal_intervals(h);
 	dtc_packets_seal(h->packets);
 	g_array_sort(m->gap_bounds, compare_bounds);
 	g_array_sort(m->gap_ends, compare_bounds);
