@@ -102,6 +102,7 @@ static struct dtc_pair *new_pairs(const DtcMatches *matches, const guint *rank, 
 		pairs[i].ba = turned ? match.ab : match.ba;
 		pairs[i].ab_count = turned ? match.ba_count : match.ab_count;
 		pairs[i].ba_count = turned ? match.ab_count : match.ba_count;
+		pairs[i].space = dtc_matches_get_space(matches);
 	}
 	qsort(pairs, count, sizeof(*pairs), compare_pairs);
 	*ret_count = count;

@@ -265,8 +265,8 @@ void dtc_pair_fit(struct dtc_pair *pair, const struct dtc_nominal *a, const stru
 	struct dtc_rates box = { (1 - limits->max_rate) * scale - 1, (1 + limits->max_rate) * scale - 1 };
 	int64_t slack = DTC_ROUNDING_NS - limits->min_delay_ns;
 	struct dtc_message_points placed;
-	dtc_placed_init(&placed.upper, pair->ab, pair->ab_count, true, a, b, slack);
-	dtc_placed_init(&placed.lower, pair->ba, pair->ba_count, false, a, b, slack);
+	dtc_placed_init(&placed.upper, pair->ab, pair->ab_count, true, a, b, slack, pair->space);
+	dtc_placed_init(&placed.lower, pair->ba, pair->ba_count, false, a, b, slack, pair->space);
 	find_span(pair, &placed);
 	fit_placed(pair, &placed, &box, limits);
 	dtc_placed_clear(&placed.upper);

@@ -33,6 +33,7 @@ struct dtc_pair {
 	guint a, b;			   /* node indexes; a's name sorts before b's */
 	const struct dtc_message *ab, *ba; /* borrowed */
 	guint ab_count, ba_count;
+	DtcSpace *space; /* borrowed; where long lists of them grow; NULL: in files of their own */
 	struct dtc_coarse coarse;
 	struct dtc_nominal nominal_a, nominal_b; /* of the last fit */
 	enum dtc_pair_status status;

@@ -6,6 +6,8 @@
 /* Messages to a stretch of time, where they come evenly: so few are put in order by inserting. */
 #define STRETCH_MESSAGES 4
 #define INSERTED_MAX 24
+/* What is longer goes to a file. */
+#define LIST_BYTES ((gsize)64 << 10)
 
 struct item {
 	struct dtc_point point;
@@ -59,14 +61,14 @@ static void sort(struct dtc_placed *placed, int64_t least, int64_t most)
 	while ((guint64)(most - least) >> shift >= wanted)
 		shift++;
 	guint stretches = (guint)((guint64)(most - least) >> shift) + 1;
-	g_autoptr(DtcTable) ends = dtc_table_new(sizeof(guint));
+	g_autoptr(DtcTable) ends = dtc_table_new_in(sizeof(guint), LIST_BYTES, placed->space);
 	dtc_table_set_length(ends, stretches + 1);
 	guint *end = DTC_AT(ends, guint, 0);
 	for (guint i = 0; i < placed->count; i++)
 		end[((guint64)(dtc_placed_get_x(placed, i) - least) >> shift) + 1]++;
 	for (guint k = 1; k <= stretches; k++)
 		end[k] += end[k - 1];
-	DtcTable *orders = dtc_table_new(sizeof(uint32_t));
+	DtcTable *orders = dtc_table_new_in(sizeof(uint32_t), LIST_BYTES, placed->space);
 	dtc_table_extend(orders, placed->count);
 	uint32_t *order = DTC_AT(orders, uint32_t, 0);
 	for (guint i = 0; i < placed->count; i++)
@@ -79,11 +81,15 @@ static void sort(struct dtc_placed *placed, int64_t least, int64_t most)
 }
 
 void dtc_placed_init(struct dtc_placed *placed, const struct dtc_message *messages, guint count, bool is_upper,
-		     const struct dtc_nominal *a, const struct dtc_nominal *b, int64_t slack)
+		     const struct dtc_nominal *a, const struct dtc_nominal *b, int64_t slack, DtcSpace *space)
 {
-	*placed = (struct dtc_placed){
-		.messages = messages, .count = count, .is_upper = is_upper, .a = *a, .b = *b, .slack = slack
-	};
+	*placed = (struct dtc_placed){ .messages = messages,
+				       .count = count,
+				       .is_upper = is_upper,
+				       .a = *a,
+				       .b = *b,
+				       .slack = slack,
+				       .space = space };
 	int64_t least = INT64_MAX, most = INT64_MIN;
 	bool is_sorted = true;
 	for (guint i = 0; i < count; i++) {
@@ -109,7 +115,7 @@ void dtc_placed_clear(struct dtc_placed *placed)
 void dtc_placed_trim(struct dtc_placed *placed, guint place, gint32 by_ns)
 {
 	if (!placed->trims) {
-		placed->trims = dtc_table_new(sizeof(gint32));
+		placed->trims = dtc_table_new_in(sizeof(gint32), LIST_BYTES, placed->space);
 		dtc_table_set_length(placed->trims, placed->count);
 		placed->by_ns = DTC_AT(placed->trims, gint32, 0);
 	}

@@ -19,13 +19,14 @@ struct dtc_placed {
 	int64_t slack;		 /* what a point is higher (an upper one), or lower, than its message says */
 	const uint32_t *order;	 /* messages by point, (x, v), then as they were found; NULL: they are so already */
 	gint32 *by_ns;		 /* by place: how far a message that is left out lies beyond the others, 0: kept */
+	DtcSpace *space;	 /* borrowed; where the lists grow; NULL: in files of their own */
 	DtcTable *orders;	 /* owned, of order */
 	DtcTable *trims;	 /* owned, of by_ns */
 };
 
 /* All messages are kept. Caller clears. */
 void dtc_placed_init(struct dtc_placed *placed, const struct dtc_message *messages, guint count, bool is_upper,
-		     const struct dtc_nominal *a, const struct dtc_nominal *b, int64_t slack);
+		     const struct dtc_nominal *a, const struct dtc_nominal *b, int64_t slack, DtcSpace *space);
 void dtc_placed_clear(struct dtc_placed *placed);
 
 /* Leaves a message out; by_ns is at least 1. */

@@ -69,6 +69,8 @@ DtcMatches *dtc_match_packets(const struct dtc_match_source *sources, guint coun
 DtcMatches *dtc_matches_new(const char *const *names, guint count);
 /* Where messages grow that are too many for the heap; NULL: in files of their own. While there are none. */
 void dtc_matches_set_space(DtcMatches *matches, DtcSpace *space);
+/* That space. Borrowed; NULL: there is none. */
+DtcSpace *dtc_matches_get_space(const DtcMatches *matches);
 /* False (and nothing added) if from and to are the same node or a time is beyond DTC_MATCH_TIME_LIMIT. */
 bool dtc_matches_add(DtcMatches *matches, guint from, guint to, int64_t sent_ns, int64_t received_ns);
 /*

@@ -51,6 +51,11 @@ void dtc_matches_set_space(DtcMatches *matches, DtcSpace *space)
 	matches->space = space ? dtc_space_ref(space) : NULL;
 }
 
+DtcSpace *dtc_matches_get_space(const DtcMatches *matches)
+{
+	return matches->space;
+}
+
 void dtc_matches_free(DtcMatches *matches)
 {
 	if (!matches)

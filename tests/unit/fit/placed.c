@@ -33,7 +33,7 @@ static void check_order(const struct dtc_message *messages, guint count, bool is
 		expected[i] = (struct expected){ { on_a, on_b - on_a + (is_upper ? 3 : -3) }, i };
 	}
 	qsort(expected, count, sizeof(*expected), compare_expected);
-	dtc_placed_init(&placed, messages, count, is_upper, &fast, &even, 3);
+	dtc_placed_init(&placed, messages, count, is_upper, &fast, &even, 3, NULL);
 	for (guint i = 0; i < count; i++) {
 		struct dtc_point point = dtc_placed_get_point(&placed, i);
 		g_assert_cmpint(point.x, ==, expected[i].point.x);
@@ -82,7 +82,7 @@ static void test_trim(void)
 {
 	const struct dtc_message messages[] = { { 9000000, 1 }, { 5000000, 2 }, { 7000000, 3 } };
 	struct dtc_placed placed;
-	dtc_placed_init(&placed, messages, G_N_ELEMENTS(messages), true, &fast, &even, 0);
+	dtc_placed_init(&placed, messages, G_N_ELEMENTS(messages), true, &fast, &even, 0, NULL);
 	dtc_placed_trim(&placed, 1, 42);
 	g_assert_false(dtc_placed_is_trimmed(&placed, 0));
 	g_assert_true(dtc_placed_is_trimmed(&placed, 1));
