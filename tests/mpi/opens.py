@@ -4,6 +4,7 @@
 opens one is watched.
 usage: opens.py PROGRAM MPI-PROGRAM DEMO"""
 import collections
+import glob
 import os
 import re
 import shutil
@@ -18,14 +19,13 @@ RANKS = 3
 
 
 def list_opened(trace, demo):
-    """Files of recordings, by node: folders are looked into by everybody, who sees which nodes there are."""
+    """Files of recordings, by node: folders are looked into by everybody, who sees which nodes there are. trace: what
+    each thread's file is named after; in one file for all, calls of two threads at a time are cut in two lines."""
     nodes = collections.defaultdict(set)
-    with open(trace, encoding="utf-8", errors="replace") as file:
-        for line in file:
-            match = re.search(r'open(?:at2?)?\([^"]*"([^"]*)"[^)]*\) = [0-9]', line)
-            if not match or "O_DIRECTORY" in line:
-                continue
-            path = os.path.realpath(match.group(1))
+    for thread in glob.glob(glob.escape(trace) + ".*"):
+        with open(thread, encoding="utf-8", errors="replace") as file:
+            calls = re.findall(r'(?m)^open(?:at2?)?\([^"]*"([^"]*)"(?!.*O_DIRECTORY).*\) = [0-9]', file.read())
+        for path in map(os.path.realpath, calls):
             node = re.split(r"[/.]", path[len(demo) + 1:])[0] if path.startswith(demo + "/") else None
             if node in NODES and os.path.isfile(path):
                 nodes[node].add(path)
@@ -43,7 +43,7 @@ def main():
     for question in QUESTIONS:
         with tempfile.TemporaryDirectory(prefix="dtc-mpi-") as scratch:
             trace = os.path.join(scratch, "rank")
-            watch = 'exec strace -f -qq -e trace=open,openat,openat2 -o "$0.$OMPI_COMM_WORLD_RANK" "$@"'
+            watch = 'exec strace -ff -qq -e trace=open,openat,openat2 -o "$0.$OMPI_COMM_WORLD_RANK" "$@"'
             words = ["sh", "-c", watch, trace, mpi, question[0], demo, *question[1:]]
             code, _, errors = ranks.run(ranks.command(RANKS, *words), environment=ranks.HELP)
             if code != 0:
