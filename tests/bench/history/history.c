@@ -31,7 +31,7 @@ static uint64_t get_anonymous_kib(void)
 	return line ? g_ascii_strtoull(line + strlen("RssAnon:"), NULL, 10) : 0;
 }
 
-static DtcHistory *build(const char *path, uint64_t *ret_events, GError **error)
+static DtcHistory *build(const char *path, DtcSpace *space, uint64_t *ret_events, GError **error)
 {
 	g_autoptr(DtcFindings) findings = dtc_findings_new();
 	g_autoptr(DtcReader) reader = dtc_reader_open("node", path, error);
@@ -41,6 +41,7 @@ static DtcHistory *build(const char *path, uint64_t *ret_events, GError **error)
 	const struct dtc_event *event;
 	uint64_t events = 0;
 
+	dtc_machine_set_spaces(machine, space, space);
 	for (; (event = dtc_reader_next(reader)); events++)
 		dtc_machine_apply(machine, event);
 	if (!dtc_reader_finish(reader, findings, error))
@@ -97,11 +98,11 @@ static void tell_records(const DtcHistory *h, uint64_t events)
 	tell("threads", h->threads->len, sizeof(struct dtc_thread), events);
 }
 
-static bool measure(const char *path, GError **error)
+static bool measure(const char *path, DtcSpace *space, GError **error)
 {
 	double begin_s = get_cpu_s();
 	uint64_t events = 0, intervals = 0;
-	g_autoptr(DtcHistory) history = build(path, &events, error);
+	g_autoptr(DtcHistory) history = build(path, space, &events, error);
 
 	if (!history)
 		return false;
@@ -122,8 +123,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench-history TRACE-DIR...\n");
 		return 2;
 	}
+	g_autoptr(DtcSpace) space = dtc_space_new_scratch();
 	for (int i = 1; i < argc; i++) {
-		if (!measure(argv[i], &error)) {
+		if (!measure(argv[i], space, &error)) {
 			fprintf(stderr, "bench-history: %s\n", error->message);
 			return 1;
 		}
