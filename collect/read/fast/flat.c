@@ -264,9 +264,10 @@ static void place_numbers(struct maker *maker)
 	struct dtc_flat *flat = &maker->flat;
 	GArray *usual = maker->numbers[0];
 	guint few = MIN(usual->len, DTC_FLAT_FEW);
-	memcpy(flat->few, usual->data, few * sizeof(struct dtc_flat_number));
-	if (few)
+	if (few) {
+		memcpy(flat->few, usual->data, few * sizeof(struct dtc_flat_number));
 		g_array_remove_range(usual, 0, few);
+	}
 	flat->number_count = (uint8_t)usual->len;
 	flat->last_count = (uint8_t)maker->numbers[1]->len;
 	flat->turned_count = (uint8_t)maker->numbers[2]->len;
