@@ -230,7 +230,9 @@ static bool can_all_be_walked(const struct ways *ways)
 
 void dtc_path_check_walks(const DtcLinks *links, const struct dtc_path_target *targets, guint count, GError **errors)
 {
-	g_autofree struct way *of = g_new0(struct way, count + 1);
+	if (count == 0)
+		return;
+	g_autofree struct way *of = g_new0(struct way, count);
 	g_autofree guint *of_stretch = g_new(guint, STRETCHES);
 	struct ways ways = { .links = links,
 			     .of = of,
