@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define BEGIN_BYTES ((gsize)4096) /* of these as many of an image go with an answer as its head is in */
+#define BEGIN_BYTES ((gsize)4096) /* of these as many of an image go with an answer as its begin is in */
 
 struct answered {
 	GVariant *question;
@@ -167,7 +167,7 @@ static struct answered *answer(struct owner *owner, struct bundle *bundle, GVari
 
 static GVariant *get_begin(const DtcImage *image)
 {
-	gsize head = dtc_image_get_head_bytes(image), pages = (head + BEGIN_BYTES - 1) / BEGIN_BYTES;
+	gsize pages = (dtc_image_get_begin_bytes(image) + BEGIN_BYTES - 1) / BEGIN_BYTES;
 	gsize bytes = MIN(pages * BEGIN_BYTES, dtc_image_get_bytes(image));
 	g_autofree char *begin = g_malloc(bytes);
 

@@ -641,20 +641,55 @@ guint64 dtc_image_get_bytes(const DtcImage *image)
 
 /* ---- elsewhere ---- */
 
-gsize dtc_image_get_head_bytes(const DtcImage *image)
+/*
+ * Who takes an image looks into most of its small sections at once, which lie anywhere between large ones: shown first,
+ * they come with the begin.
+ */
+#define SMALL_BYTES 256
+
+static bool is_small(const struct section *section)
 {
-	return get_first_offset(image->section_count, image->section_count);
+	return section->bytes <= SMALL_BYTES;
 }
 
-/* What is before the first section; caller frees. */
-static char *make_head(const DtcImage *image)
+/* Where the next section is shown, of those that are small or of those that are not. */
+static uint64_t get_behind(uint64_t at, const struct section *section, bool is_for_small)
+{
+	return is_small(section) == is_for_small ? align(at + section->bytes) : at;
+}
+
+gsize dtc_image_get_begin_bytes(const DtcImage *image)
+{
+	uint64_t at = get_first_offset(image->section_count, image->section_count);
+
+	for (guint i = 0; i < image->section_count; i++)
+		at = get_behind(at, &image->table[i], true);
+	return at;
+}
+
+/* By section; caller frees. */
+static uint64_t *place_sections(const DtcImage *image)
+{
+	uint64_t *places = g_new0(uint64_t, image->section_count + 1);
+	uint64_t small_at = get_first_offset(image->section_count, image->section_count);
+	uint64_t at = dtc_image_get_begin_bytes(image);
+
+	for (guint i = 0; i < image->section_count; i++) {
+		places[i] = is_small(&image->table[i]) ? small_at : at;
+		small_at = get_behind(small_at, &image->table[i], true);
+		at = get_behind(at, &image->table[i], false);
+	}
+	return places;
+}
+
+/* What is before the sections; caller frees. */
+static char *make_head(const DtcImage *image, const uint64_t *places)
 {
 	guint count = image->section_count;
-	char *head = g_malloc0(dtc_image_get_head_bytes(image));
+	char *head = g_malloc0(get_first_offset(count, count));
 	struct header *header = (struct header *)(void *)head;
 	struct section *table = (struct section *)(void *)(header + 1);
 	struct dtc_part *parts = (struct dtc_part *)(void *)(table + count);
-	uint64_t at = dtc_image_get_head_bytes(image);
 
 	memcpy(header, image->data, sizeof(*header));
 	header->bytes = dtc_image_get_bytes(image);
@@ -663,8 +698,7 @@ static char *make_head(const DtcImage *image)
 		table[i] = image->table[i];
 		table[i].part_first = i;
 		table[i].part_count = 1;
-		parts[i] = (struct dtc_part){ at, table[i].bytes };
-		at = align(at + table[i].bytes);
+		parts[i] = (struct dtc_part){ places[i], table[i].bytes };
 	}
 	header->table_hash = dtc_image_hash(table, measure_table(header));
 	header->hash = dtc_image_hash(header, offsetof(struct header, hash));
@@ -689,17 +723,16 @@ static void copy_part(const struct wanted *wanted, const char *from, uint64_t of
 void dtc_image_copy_file(const DtcImage *image, guint64 offset, gsize bytes, void *to)
 {
 	const struct wanted wanted = { offset, bytes, to };
-	uint64_t at = dtc_image_get_head_bytes(image);
+	g_autofree uint64_t *places = place_sections(image);
+	uint64_t head_bytes = get_first_offset(image->section_count, image->section_count);
 
 	memset(to, 0, bytes); /* what is between sections */
-	if (offset < at) {
-		g_autofree char *head = make_head(image);
-		copy_part(&wanted, head, 0, at);
+	if (offset < head_bytes) {
+		g_autofree char *head = make_head(image, places);
+		copy_part(&wanted, head, 0, head_bytes);
 	}
-	for (guint i = 0; i < image->section_count && at < offset + bytes; i++) {
-		copy_part(&wanted, image->views[i].data, at, image->table[i].bytes);
-		at = align(at + image->table[i].bytes);
-	}
+	for (guint i = 0; i < image->section_count; i++)
+		copy_part(&wanted, image->views[i].data, places[i], image->table[i].bytes);
 }
 
 DtcImage *dtc_image_take(const void *data, gsize bytes, const char *name, GDestroyNotify release, void *owner,

@@ -310,26 +310,32 @@ static void test_many_strings(void)
 	g_unlink(path);
 }
 
-/* As another process shows it: the same file, in whatever parts it is asked for, and taken from memory. */
+/* As another process shows it: an image like the file, in whatever parts it is asked for, and taken from memory. */
 static void test_elsewhere(void)
 {
-	int file;
+	int file, copy;
+	char *copy_path = NULL;
 	g_autofree char *path = write_image(&file);
 	g_autoptr(GError) error = NULL;
 	g_autoptr(DtcImage) image = dtc_image_map(file, path, &key, &error);
-	g_autofree char *wanted = NULL;
 	gsize bytes, count;
 
 	g_assert_no_error(error);
-	g_assert_true(g_file_get_contents(path, &wanted, &bytes, NULL));
-	g_assert_cmpuint(dtc_image_get_bytes(image), ==, bytes);
-	g_autofree char *shown = g_malloc(bytes);
+	bytes = dtc_image_get_bytes(image);
+	g_autofree char *wanted = g_malloc(bytes), *shown = g_malloc(bytes);
+	dtc_image_copy_file(image, 0, bytes, wanted);
 	for (gsize step = 1; step <= bytes; step = step * 3 + 1) {
 		memset(shown, 'x', bytes);
 		for (gsize at = 0; at < bytes; at += step)
 			dtc_image_copy_file(image, at, MIN(step, bytes - at), shown + at);
 		g_assert_cmpmem(shown, bytes, wanted, bytes);
 	}
+	copy = g_file_open_tmp("dtc-image-XXXXXX", &copy_path, NULL);
+	g_autofree char *own_copy_path = copy_path;
+	g_assert_cmpint(write(copy, shown, bytes), ==, (ssize_t)bytes);
+	g_autoptr(DtcImage) written = dtc_image_map(copy, copy_path, &key, &error);
+	g_assert_no_error(error);
+	g_assert_nonnull(written);
 	g_autoptr(DtcImage) taken = dtc_image_from_bytes(shown, bytes, "taken", &error);
 	g_assert_no_error(error);
 	const struct record *records = dtc_image_get(taken, "records", sizeof(struct record), &count, &error);
@@ -337,6 +343,29 @@ static void test_elsewhere(void)
 	g_assert_cmpuint(records[99].b, ==, 99);
 	g_assert_null(dtc_image_from_bytes(shown, bytes - 64, "short", NULL));
 	g_assert_null(dtc_image_from_bytes(shown, 7, "shorter", NULL));
+	close(file);
+	close(copy);
+	g_unlink(path);
+	g_unlink(copy_path);
+}
+
+/* The begin of what is shown has the small sections, which lie behind a large one in the file. */
+static void test_elsewhere_small_first(void)
+{
+	int file;
+	g_autofree char *path = write_image(&file);
+	g_autoptr(DtcImage) image = dtc_image_map(file, path, &key, NULL);
+	gsize bytes = dtc_image_get_bytes(image), begin_bytes = dtc_image_get_begin_bytes(image), count;
+	char *shown = g_malloc0(bytes);
+
+	dtc_image_copy_file(image, 0, begin_bytes, shown);
+	g_autoptr(DtcImage) taken = dtc_image_take(shown, bytes, "taken", g_free, shown, NULL);
+	g_autofree const char **strings = dtc_image_get_strings(taken, "strings", &count, NULL);
+	g_assert_cmpuint(count, ==, 3);
+	g_assert_cmpstr(strings[1], ==, "web");
+	const struct record *records = dtc_image_get(taken, "records", sizeof(struct record), &count, NULL);
+	g_assert_cmpuint(count, ==, 100);
+	g_assert_cmpuint(records[99].b, ==, 0);
 	close(file);
 	g_unlink(path);
 }
@@ -394,6 +423,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/image/image/wrong-tables", test_wrong_tables);
 	g_test_add_func("/image/image/many-strings", test_many_strings);
 	g_test_add_func("/image/elsewhere", test_elsewhere);
+	g_test_add_func("/image/elsewhere/small-first", test_elsewhere_small_first);
 	g_test_add_func("/image/elsewhere-of-space", test_elsewhere_of_space);
 	return g_test_run();
 }
