@@ -103,20 +103,23 @@ static char *make_end_key(guint bundle, guint question, guint rank)
 	return g_strdup_printf("%u/%u/%u", bundle, question, rank);
 }
 
-static void take_answer(struct asker *asker, guint bundle, GBytes *message)
+static void take_answers(struct asker *asker, guint bundle, GBytes *message)
 {
-	g_autoptr(GVariant) answer = dtc_letter_get_variant(message, "(uaybayutay)");
-	const char *node;
+	g_autoptr(GVariant) answers = dtc_letter_get_variant(message, "(u" DTC_LETTER_ANSWERS_LIST_TYPE ")");
+	g_autoptr(GVariant) list = NULL;
 	guint32 question;
-	gboolean is_capture;
 
-	if (!answer)
+	if (!answers)
 		return;
-	g_variant_get_child(answer, 0, "u", &question);
-	g_variant_get_child(answer, 1, "^&ay", &node);
-	g_variant_get_child(answer, 2, "b", &is_capture);
-	g_hash_table_insert(asker->answers, make_answer_key(bundle, question, is_capture, node),
-			    g_steal_pointer(&answer));
+	g_variant_get(answers, "(u@" DTC_LETTER_ANSWERS_LIST_TYPE ")", &question, &list);
+	for (gsize i = 0; i < g_variant_n_children(list); i++) {
+		GVariant *answer = g_variant_get_child_value(list, i);
+		const char *node;
+		gboolean is_capture;
+		g_variant_get_child(answer, 0, "^&ay", &node);
+		g_variant_get_child(answer, 1, "b", &is_capture);
+		g_hash_table_insert(asker->answers, make_answer_key(bundle, question, is_capture, node), answer);
+	}
 }
 
 static void take_return(struct asker *asker, GVariant *value)
@@ -136,8 +139,8 @@ static void handle_message(struct asker *asker, const struct dtc_letter *letter,
 		if (letter->rank < asker->rank_count && !asker->lists[letter->rank])
 			asker->lists[letter->rank] = g_bytes_ref(message);
 		break;
-	case DTC_LETTER_ANSWER:
-		take_answer(asker, letter->of, message);
+	case DTC_LETTER_ANSWERS:
+		take_answers(asker, letter->of, message);
 		break;
 	case DTC_LETTER_ANSWERED:
 		value = dtc_letter_get_variant(message, "u");
@@ -510,13 +513,13 @@ static GVariant *wait_for_answer(struct asker *asker, guint bundle, const char *
 
 static DtcImage *take_content(struct asker *asker, guint rank, GVariant *answer, const char *node, GError **error)
 {
-	g_autoptr(GVariant) begin_of = g_variant_get_child_value(answer, 6);
+	g_autoptr(GVariant) begin_of = g_variant_get_child_value(answer, 5);
 	g_autoptr(GBytes) begin = g_variant_get_data_as_bytes(begin_of);
 	guint64 bytes;
 	guint32 image;
 
-	g_variant_get_child(answer, 4, "u", &image);
-	g_variant_get_child(answer, 5, "t", &bytes);
+	g_variant_get_child(answer, 3, "u", &image);
+	g_variant_get_child(answer, 4, "t", &bytes);
 	struct dtc_pager_file *file = dtc_pager_add(asker->pager, rank, image, bytes, begin, error);
 	return file ? dtc_image_take(dtc_pager_get_data(file), bytes, node, dtc_pager_release, file, error) : NULL;
 }
@@ -539,9 +542,9 @@ static bool take_one(void *data, guint bundle, const char *node, bool is_capture
 			rank, node, is_capture ? "captures" : "kernel trace");
 		return false;
 	}
-	g_autoptr(GVariant) told_of = g_variant_get_child_value(answer, 3);
+	g_autoptr(GVariant) told_of = g_variant_get_child_value(answer, 2);
 	taken.told = dtc_image_from_bytes(g_variant_get_data(told_of), g_variant_get_size(told_of), node, error);
-	g_variant_get_child(answer, 5, "t", &bytes);
+	g_variant_get_child(answer, 4, "t", &bytes);
 	if (taken.told && bytes)
 		taken.content = take_content(asker, rank, answer, node, error);
 	if (!taken.told || (bytes && !taken.content)) {

@@ -21,8 +21,7 @@ enum dtc_letter_type {
 	DTC_LETTER_FETCH,  /* of: image; of its file so many bytes (all) from there (at); without data */
 	/* from an owner */
 	DTC_LETTER_LIST,     /* of: bundle; what it sees */
-	DTC_LETTER_ANSWER,   /* of: bundle; "(uaybayutay)": question, node, is it captures, what is told, image, the
-			       length   of its file, the begin of it */
+	DTC_LETTER_ANSWERS,  /* of: bundle; the number of the question, and DTC_LETTER_ANSWERS_LIST_TYPE */
 	DTC_LETTER_ANSWERED, /* of: bundle; "u": that question is answered */
 	DTC_LETTER_RETURN,   /* of: bundle; "(umv)": the number of the call, and its answer */
 	DTC_LETTER_FAILED,   /* of: bundle; "ay": why it cannot go on */
@@ -70,6 +69,8 @@ _Static_assert(sizeof(struct dtc_letter) == 56, "no padding");
 /* Command line of the asker; why owners are lost (empty: they are not); who owns what; what of the recordings is asked.
  */
 #define DTC_LETTER_HELP_TYPE "(aayaaya(ayu)(bmaymayaayu)(uv))"
+/* Of each: node, is it captures, what is told, image, the length of its file, the begin of it. */
+#define DTC_LETTER_ANSWERS_LIST_TYPE "a(aybayutay)"
 #define DTC_LETTER_NO_PART G_MAXUINT32
 
 /* A letter with its data, as it is sent. */

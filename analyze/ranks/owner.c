@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#define BEGIN_BYTES ((gsize)4096) /* of these as many of an image go with an answer as its begin is in */
+#define BEGIN_BYTES ((gsize)4096)      /* of these as many of an image go with an answer as its begin is in */
+#define ANSWERS_BYTES ((gsize)1 << 20) /* of answers that go in one message, and the last of them */
 
 struct answered {
 	GVariant *question;
@@ -183,19 +184,37 @@ static GVariant *pack_bytes(GBytes *bytes)
 	return g_variant_new_fixed_array(G_VARIANT_TYPE_BYTE, data, count, 1);
 }
 
-static bool send_answer(const struct owner *owner, struct dtc_letter letter, guint32 number,
-			const struct answered *answered, guint index)
+static GVariant *pack_answer(const struct answered *answered, guint index)
 {
 	const struct dtc_owned_answer *answer = &g_array_index(answered->answers, struct dtc_owned_answer, index);
 	GVariant *begin = answer->content ? get_begin(answer->content)
 					  : g_variant_new_fixed_array(G_VARIANT_TYPE_BYTE, NULL, 0, 1);
 
-	letter.type = DTC_LETTER_ANSWER;
-	return dtc_letter_send_variant(
-		owner->end, letter,
-		g_variant_new("(u^ayb@ayut@ay)", number, answer->node, answer->is_capture, pack_bytes(answer->told),
-			      g_array_index(answered->images, guint, index),
-			      answer->content ? dtc_image_get_bytes(answer->content) : 0, begin));
+	return g_variant_new("(^ayb@ayut@ay)", answer->node, answer->is_capture, pack_bytes(answer->told),
+			     g_array_index(answered->images, guint, index),
+			     answer->content ? dtc_image_get_bytes(answer->content) : 0, begin);
+}
+
+/* Many in a message, since much of them is the same, and squeezed once then. */
+static bool send_answers(const struct owner *owner, struct dtc_letter letter, guint32 number,
+			 const struct answered *answered)
+{
+	letter.type = DTC_LETTER_ANSWERS;
+	for (guint i = 0; i < answered->answers->len;) {
+		GVariantBuilder list;
+		gsize bytes = 0;
+		g_variant_builder_init(&list, G_VARIANT_TYPE(DTC_LETTER_ANSWERS_LIST_TYPE));
+		while (i < answered->answers->len && bytes < ANSWERS_BYTES) {
+			GVariant *answer = pack_answer(answered, i++);
+			bytes += g_variant_get_size(answer);
+			g_variant_builder_add_value(&list, answer);
+		}
+		if (!dtc_letter_send_variant(owner->end, letter,
+					     g_variant_new("(u@" DTC_LETTER_ANSWERS_LIST_TYPE ")", number,
+							   g_variant_builder_end(&list))))
+			return false;
+	}
+	return true;
 }
 
 /* They are not kept: an asker that begins again may have read something else before it asks for them. */
@@ -207,10 +226,7 @@ static bool send_briefs(const struct owner *owner, const struct dtc_letter *lett
 	const struct answered briefs = { .answers = answers, .images = images };
 
 	g_array_set_size(images, answers->len + 1);
-	for (guint i = 0; i < answers->len; i++)
-		if (!send_answer(owner, *letter, number, &briefs, i))
-			return false;
-	return true;
+	return send_answers(owner, *letter, number, &briefs);
 }
 
 static bool handle_ask(struct owner *owner, struct dtc_letter letter, GVariant *asked)
@@ -239,9 +255,8 @@ static bool handle_ask(struct owner *owner, struct dtc_letter letter, GVariant *
 	}
 	if (answered && !is_of_helper(&letter) && get_question(question) == DTC_OWNERS_RECORDING)
 		bundle->recordings = answered;
-	for (guint i = 0; answered && i < answered->answers->len; i++)
-		if (!send_answer(owner, letter, number, answered, i))
-			return false;
+	if (answered && !send_answers(owner, letter, number, answered))
+		return false;
 	letter.type = DTC_LETTER_ANSWERED;
 	return dtc_letter_send_variant(owner->end, letter, g_variant_new_uint32(number));
 }
