@@ -101,6 +101,18 @@ static guint64 take_bits(struct rest *rest, guint bits)
 	return GUINT64_FROM_LE(word);
 }
 
+/* ---- passages ---- */
+
+static const struct dtc_brief_passage *get(const DtcBrief *brief, guint index)
+{
+	return &g_array_index(brief->passages, struct dtc_brief_passage, index);
+}
+
+static struct dtc_brief_passage *get_new(DtcBrief *brief, guint index)
+{
+	return &g_array_index(brief->passages, struct dtc_brief_passage, index);
+}
+
 /* ---- making one ---- */
 
 struct making {
@@ -117,10 +129,12 @@ static guint64 stir(guint64 hash, guint64 word)
 	return hash ^ hash >> 32;
 }
 
-/* Of all that dtc_passage_compare looks at but for times. */
+/* Of all that dtc_passage_compare looks at but for times, and of the initial number. */
 static guint64 make_digest(const DtcPackets *packets, const DtcTable *seen, const struct dtc_flow *flow)
 {
 	guint64 hash = stir(flow->protocol, dtc_flow_has_ranges(flow));
+
+	hash = stir(hash, (guint64)flow->has_isn << 32 | (flow->has_isn ? flow->isn : 0));
 
 	for (guint i = 0; i < seen->len; i++) {
 		uint32_t id = DTC_AT(seen, struct dtc_seen, i)->packet;
@@ -222,6 +236,29 @@ static void add_passage(struct making *making, const struct dtc_passage *passage
 	g_array_append_val(making->brief->passages, told);
 }
 
+static gpointer get_ends_key(const struct dtc_passage *passage)
+{
+	return GSIZE_TO_POINTER((gsize)(passage->key_hash << 1 | passage->is_received));
+}
+
+/* Of ends that came once a digest is enough, and packets are where there is none. */
+static void choose_numbers(DtcBrief *brief)
+{
+	g_autoptr(GHashTable) counts = g_hash_table_new(NULL, NULL);
+
+	for (guint i = 0; i < brief->passages->len; i++) {
+		gpointer key = get_ends_key(&get(brief, i)->passage);
+		guint count = GPOINTER_TO_UINT(g_hash_table_lookup(counts, key));
+		g_hash_table_insert(counts, key, GUINT_TO_POINTER(count + 1));
+	}
+	for (guint i = 0; i < brief->passages->len; i++) {
+		struct dtc_brief_passage *told = get_new(brief, i);
+		gpointer key = get_ends_key(&told->passage);
+		bool is_only = GPOINTER_TO_UINT(g_hash_table_lookup(counts, key)) == 1 && !told->packets;
+		told->has_number = told->flow.has_isn && !is_only;
+	}
+}
+
 static void clear_passage(void *data)
 {
 	dtc_packets_free(((struct dtc_brief_passage *)data)->packets);
@@ -265,6 +302,7 @@ DtcBrief *dtc_brief_make(const struct dtc_match_source *source, DtcSpace *scratc
 	dtc_node_source_list(&making.node, 0, passages);
 	for (guint i = 0; i < passages->len; i++)
 		add_passage(&making, &g_array_index(passages, struct dtc_passage, i));
+	choose_numbers(making.brief);
 	making.brief->relation = estimated;
 	dtc_table_free(making.sent);
 	dtc_table_free(making.received);
@@ -273,11 +311,6 @@ DtcBrief *dtc_brief_make(const struct dtc_match_source *source, DtcSpace *scratc
 }
 
 /* ---- ends ---- */
-
-static const struct dtc_brief_passage *get(const DtcBrief *brief, guint index)
-{
-	return &g_array_index(brief->passages, struct dtc_brief_passage, index);
-}
 
 /* Addresses are written once each. */
 static guint find_address(GHashTable *known, GByteArray *addresses, const uint8_t *address)
@@ -346,11 +379,6 @@ static void save_ends(const DtcBrief *brief, GByteArray *bytes)
 	g_byte_array_append(bytes, addresses->data, addresses->len);
 	g_byte_array_append(bytes, pairs->data, pairs->len);
 	g_byte_array_append(bytes, ports->data, ports->len);
-}
-
-static struct dtc_brief_passage *get_new(DtcBrief *brief, guint index)
-{
-	return &g_array_index(brief->passages, struct dtc_brief_passage, index);
 }
 
 static void reverse_ends(const struct dtc_flow *from, struct dtc_flow *to)
@@ -605,9 +633,6 @@ static void save_passages(const DtcBrief *brief, GByteArray *bytes)
 				   (guint)passage->is_capture << 1 | get(brief, i)->flow.has_isn);
 	}
 	for (guint i = 0; i < count; i++)
-		if (get(brief, i)->flow.has_isn)
-			put_bits(bytes, get(brief, i)->flow.isn, 32);
-	for (guint i = 0; i < count; i++)
 		put_bits(bytes, get(brief, i)->digest, DIGEST_BITS);
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_brief_passage *told = get(brief, i);
@@ -617,8 +642,11 @@ static void save_passages(const DtcBrief *brief, GByteArray *bytes)
 		put(bytes, told->ambiguous_received);
 		put_signed(bytes, told->first_sent);
 		put_signed(bytes, told->last_sent);
-		put(bytes, told->packets != NULL);
+		put(bytes, (guint)told->has_number << 1 | (told->packets != NULL));
 	}
+	for (guint i = 0; i < count; i++)
+		if (get(brief, i)->has_number)
+			put_bits(bytes, get(brief, i)->flow.isn, 32);
 	for (guint i = 0; i < count; i++)
 		if (get(brief, i)->packets)
 			save_spelled(get(brief, i)->packets, bytes);
@@ -648,9 +676,6 @@ static void load_passages(DtcBrief *brief, struct rest *rest)
 		told->flow.has_isn = flags & 1;
 	}
 	for (guint i = 0; i < count; i++)
-		if (get(brief, i)->flow.has_isn)
-			get_new(brief, i)->flow.isn = (uint32_t)take_bits(rest, 32);
-	for (guint i = 0; i < count; i++)
 		get_new(brief, i)->digest = take_bits(rest, DIGEST_BITS);
 	for (guint i = 0; i < count; i++) {
 		struct dtc_brief_passage *told = get_new(brief, i);
@@ -660,8 +685,13 @@ static void load_passages(DtcBrief *brief, struct rest *rest)
 		told->ambiguous_received = (guint)take(rest);
 		told->first_sent = (int8_t)take_signed(rest);
 		told->last_sent = (int8_t)take_signed(rest);
-		is_spelled[i] = take(rest) != 0;
+		guint64 flags = take(rest);
+		is_spelled[i] = flags & 1;
+		told->has_number = flags >> 1 & 1;
 	}
+	for (guint i = 0; i < count; i++)
+		if (get(brief, i)->has_number)
+			get_new(brief, i)->flow.isn = (uint32_t)take_bits(rest, 32);
 	for (guint i = 0; i < count; i++) {
 		if (is_spelled[i] && get(brief, i)->time_count > rest->bytes)
 			refuse(rest);

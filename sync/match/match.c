@@ -122,6 +122,27 @@ static const struct dtc_flow *get_flow(const struct matcher *matcher, const stru
 	return dtc_node_source_get_flow(&matcher->nodes[passage->node], passage);
 }
 
+static uint32_t get_isn(const struct matcher *matcher, const struct dtc_passage *passage)
+{
+	return dtc_node_source_get_isn(&matcher->nodes[passage->node], passage);
+}
+
+/* NULL: it is not told of in brief. */
+static const struct dtc_brief_passage *get_told(const struct matcher *matcher, const struct dtc_passage *passage)
+{
+	const DtcBrief *brief = matcher->sources[passage->node].brief;
+
+	return brief ? &g_array_index(brief->passages, struct dtc_brief_passage, passage->flow) : NULL;
+}
+
+/* Both nodes saw the same packets in the same order, and have told so in brief. */
+static bool are_told_alike(const struct matcher *matcher, const struct dtc_passage *from, const struct dtc_passage *to)
+{
+	const struct dtc_brief_passage *p = get_told(matcher, from), *q = get_told(matcher, to);
+
+	return p && q && !p->packets && !q->packets && p->digest == q->digest && p->time_count == q->time_count;
+}
+
 static DtcTable *new_seen(const struct matcher *matcher)
 {
 	return dtc_table_new_in(sizeof(struct dtc_seen), DTC_SEEN_BYTES, matcher->scratch);
@@ -292,18 +313,14 @@ static void append_times(const struct dtc_brief_passage *from, const DtcTable *s
 	}
 }
 
-/* Both nodes saw the same packets in the same order, and have told so in brief. */
 static bool compare_briefly(const struct matcher *matcher, struct part *part, const struct dtc_passage *from,
 			    const struct dtc_passage *to, struct dtc_passage_result *ret_result)
 {
 	const DtcBrief *sender = matcher->sources[from->node].brief, *receiver = matcher->sources[to->node].brief;
 
-	if (!sender || !receiver)
+	if (!are_told_alike(matcher, from, to))
 		return false;
-	const struct dtc_brief_passage *p = &g_array_index(sender->passages, struct dtc_brief_passage, from->flow);
-	const struct dtc_brief_passage *q = &g_array_index(receiver->passages, struct dtc_brief_passage, to->flow);
-	if (p->packets || q->packets || p->digest != q->digest || p->time_count != q->time_count)
-		return false;
+	const struct dtc_brief_passage *p = get_told(matcher, from), *q = get_told(matcher, to);
 	append_times(p, sender->times, q, receiver->times, part->lists.messages);
 	*ret_result =
 		(struct dtc_passage_result){ p->unmatched, q->unmatched, p->ambiguous_sent, q->ambiguous_received };
@@ -369,7 +386,7 @@ static struct dtc_passage *find_counterpart(const struct matcher *matcher, struc
 	guint best_common = 0, candidates = 0, compared = 0;
 	const struct dtc_flow *flow = get_flow(matcher, from);
 	if (flow->has_isn && node->by_isn) {
-		struct dtc_passage *to = g_hash_table_lookup(node->by_isn, scatter(matcher, flow->isn));
+		struct dtc_passage *to = g_hash_table_lookup(node->by_isn, scatter(matcher, get_isn(matcher, from)));
 		if (to || !node->without_isn)
 			return to;
 	}
@@ -385,7 +402,7 @@ static struct dtc_passage *find_counterpart(const struct matcher *matcher, struc
 		candidates++;
 		only = to;
 		if (flow->has_isn && other->has_isn) {
-			if (flow->isn == other->isn)
+			if (are_told_alike(matcher, from, to) || get_isn(matcher, from) == get_isn(matcher, to))
 				return to;
 			only = NULL;
 			continue;
@@ -418,8 +435,8 @@ static GArray *index_nodes(const struct matcher *matcher, const struct flow_grou
 			for (guint k = node.end; k-- > node.first;) { /* of equal numbers the first stays */
 				struct dtc_passage *passage = get_passage(group, k);
 				if (passage->is_received && get_flow(matcher, passage)->has_isn)
-					g_hash_table_insert(node.by_isn,
-							    scatter(matcher, get_flow(matcher, passage)->isn), passage);
+					g_hash_table_insert(node.by_isn, scatter(matcher, get_isn(matcher, passage)),
+							    passage);
 			}
 		}
 		g_array_append_val(nodes, node);

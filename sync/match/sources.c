@@ -179,6 +179,15 @@ const struct dtc_flow *dtc_node_source_get_flow(const struct dtc_node_source *no
 	return told ? &told->flow : dtc_packets_get_flow(get_packets(node, passage), passage->flow);
 }
 
+uint32_t dtc_node_source_get_isn(const struct dtc_node_source *node, const struct dtc_passage *passage)
+{
+	const struct dtc_brief_passage *told = get_told(node, passage);
+
+	if (told && told->has_number)
+		return told->flow.isn;
+	return dtc_packets_get_flow(get_packets(node, passage), told ? told->passage.flow : passage->flow)->isn;
+}
+
 static bool is_same_packet(const struct dtc_packet *p, const struct dtc_packet *q)
 {
 	return p->seq == q->seq && p->ack == q->ack && p->payload_bytes == q->payload_bytes && p->ip_id == q->ip_id &&

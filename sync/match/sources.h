@@ -31,8 +31,10 @@ struct dtc_sightings dtc_node_source_get_seen(const struct dtc_node_source *node
 /* How many packets of the flow the node saw sent first (less those received first), and sent last; they are added. */
 void dtc_node_source_count_turns(const struct dtc_node_source *node, const struct dtc_passage *passage, int *first_sent,
 				 int *last_sent);
-/* Of the flow of a passage: ends, protocol and initial number. */
+/* Of the flow of a passage: ends, protocol, and whether it has an initial number. */
 const struct dtc_flow *dtc_node_source_get_flow(const struct dtc_node_source *node, const struct dtc_passage *passage);
+/* The initial number of one that has it. */
+uint32_t dtc_node_source_get_isn(const struct dtc_node_source *node, const struct dtc_passage *passage);
 
 /* Old events (inet_sock_local_*) carry no addresses: no flow, but numbers. Without headers there is nothing at all. */
 static inline bool dtc_packet_is_numbered(const struct dtc_packet *packet)

@@ -225,6 +225,28 @@ static void test_used_ports(void)
 		g_assert_cmpint(pair.ab[i].received_ns - pair.ab[i].sent_ns, ==, 700000);
 }
 
+/* One connection of these ports was seen by each node, and it is not the same one; or a saw both. */
+static void test_another_connection(gconstpointer is_seen_by_both)
+{
+	struct made a = make_node("eth0"), b = make_node("eth0");
+	struct dtc_headers there = make_tcp(1, 2, 4000, 80), syn = there;
+	syn.tcp_flags = SYN;
+	for (uint32_t run = 0; run < 2; run++) {
+		int64_t at = run * 10000;
+		syn.seq = 1000 + run * 5000000;
+		if (run == 0 || is_seen_by_both) {
+			see(&a, at + 1, DTC_SENT, &syn);
+			see_data(&a, at + 100, DTC_SENT, there, syn.seq + 1, 300);
+		}
+		if (run == 1) {
+			see(&b, 700000 + at + 1, DTC_RECEIVED, &syn);
+			see_data(&b, 700000 + at + 100, DTC_RECEIVED, there, syn.seq + 1, 300);
+		}
+	}
+	g_autoptr(DtcMatches) matches = match_two(&a, &b);
+	g_assert_cmpuint(get_only_pair(matches).ab_count, ==, is_seen_by_both ? 2 : 0);
+}
+
 /*
  * A client that comes from the same port again and again: 20,000 connections on one pair of ports, of which b missed
  * every tenth. The time grows with their number, not with its square.
@@ -467,6 +489,8 @@ int main(int argc, char **argv)
 	g_test_add_func("/match/packets/ambiguous", test_ambiguous);
 	g_test_add_func("/match/packets/lost", test_lost);
 	g_test_add_func("/match/packets/used-ports", test_used_ports);
+	g_test_add_data_func("/match/packets/another-connection", NULL, test_another_connection);
+	g_test_add_data_func("/match/packets/another-connection/and-that", "both", test_another_connection);
 	g_test_add_func("/match/packets/many-generations", test_many_generations);
 	g_test_add_func("/match/packets/udp-and-ipv6", test_udp_and_ipv6);
 	g_test_add_func("/match/packets/translated", test_translated);
