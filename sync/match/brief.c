@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define DIGEST_BITS 48
+#define DIGEST_MASK ((G_GUINT64_CONSTANT(1) << DIGEST_BITS) - 1)
 /* From so many packets on a passage is spelled out. */
 #define SPELLED_MIN 4096
 #define SPELLED_FIELDS 7
@@ -132,7 +133,7 @@ static guint64 stir(guint64 hash, guint64 word)
 /* Of all that dtc_passage_compare looks at but for times, and of the initial number. */
 static guint64 make_digest(const DtcPackets *packets, const DtcTable *seen, const struct dtc_flow *flow)
 {
-	guint64 hash = stir(flow->protocol, dtc_flow_has_ranges(flow));
+	guint64 hash = stir(dtc_flow_hash_ends(flow), (guint64)flow->protocol << 1 | dtc_flow_has_ranges(flow));
 
 	hash = stir(hash, (guint64)flow->has_isn << 32 | (flow->has_isn ? flow->isn : 0));
 
@@ -236,6 +237,52 @@ static void add_passage(struct making *making, const struct dtc_passage *passage
 	g_array_append_val(making->brief->passages, told);
 }
 
+static bool is_reverse(const struct dtc_flow *p, const struct dtc_flow *q)
+{
+	return memcmp(p->source, q->destination, 16) == 0 && memcmp(p->destination, q->source, 16) == 0 &&
+	       p->source_port == q->destination_port && p->destination_port == q->source_port &&
+	       p->protocol == q->protocol;
+}
+
+static guint count_sent(const DtcBrief *brief)
+{
+	guint count = 0;
+
+	while (count < brief->passages->len && !get(brief, count)->passage.is_received)
+		count++;
+	return count;
+}
+
+/* One more than the passage that went the other way, or 0. Both directions are in the order of their flows. */
+static guint find_reverse(const DtcBrief *brief, guint index, guint sent_count, guint near)
+{
+	for (guint i = near; i < MIN(near + 4, sent_count); i++)
+		if (is_reverse(&get(brief, i)->flow, &get(brief, index)->flow))
+			return i + 1;
+	return 0;
+}
+
+/* One is enough for both directions: mostly both are the same on the other node, or neither is. */
+static bool shares_digest(const DtcBrief *brief, const struct dtc_brief_passage *told)
+{
+	return told->reverse && !told->packets && !get(brief, told->reverse - 1)->packets;
+}
+
+static void join_digests(DtcBrief *brief)
+{
+	guint sent_count = count_sent(brief), near = 0;
+
+	for (guint i = sent_count; i < brief->passages->len; i++) {
+		struct dtc_brief_passage *told = get_new(brief, i);
+		told->reverse = find_reverse(brief, i, sent_count, near);
+		near = MAX(near, told->reverse);
+		if (shares_digest(brief, told)) {
+			struct dtc_brief_passage *reverse = get_new(brief, told->reverse - 1);
+			told->digest = reverse->digest = (told->digest + reverse->digest) & DIGEST_MASK;
+		}
+	}
+}
+
 static gpointer get_ends_key(const struct dtc_passage *passage)
 {
 	return GSIZE_TO_POINTER((gsize)(passage->key_hash << 1 | passage->is_received));
@@ -302,6 +349,7 @@ DtcBrief *dtc_brief_make(const struct dtc_match_source *source, DtcSpace *scratc
 	dtc_node_source_list(&making.node, 0, passages);
 	for (guint i = 0; i < passages->len; i++)
 		add_passage(&making, &g_array_index(passages, struct dtc_passage, i));
+	join_digests(making.brief);
 	choose_numbers(making.brief);
 	making.brief->relation = estimated;
 	dtc_table_free(making.sent);
@@ -325,31 +373,6 @@ static guint find_address(GHashTable *known, GByteArray *addresses, const uint8_
 	return number - 1;
 }
 
-static bool is_reverse(const struct dtc_flow *p, const struct dtc_flow *q)
-{
-	return memcmp(p->source, q->destination, 16) == 0 && memcmp(p->destination, q->source, 16) == 0 &&
-	       p->source_port == q->destination_port && p->destination_port == q->source_port &&
-	       p->protocol == q->protocol;
-}
-
-static guint count_sent(const DtcBrief *brief)
-{
-	guint count = 0;
-
-	while (count < brief->passages->len && !get(brief, count)->passage.is_received)
-		count++;
-	return count;
-}
-
-/* One more than the passage that went the other way, or 0. Both directions are in the order of their flows. */
-static guint find_reverse(const DtcBrief *brief, guint index, guint sent_count, guint near)
-{
-	for (guint i = near; i < MIN(near + 4, sent_count); i++)
-		if (is_reverse(&get(brief, i)->flow, &get(brief, index)->flow))
-			return i + 1;
-	return 0;
-}
-
 static void save_ends(const DtcBrief *brief, GByteArray *bytes)
 {
 	guint count = brief->passages->len, sent_count = count_sent(brief), near = 0;
@@ -362,7 +385,7 @@ static void save_ends(const DtcBrief *brief, GByteArray *bytes)
 	put(bytes, sent_count);
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_flow *flow = &get(brief, i)->flow;
-		guint reverse = i < sent_count ? 0 : find_reverse(brief, i, sent_count, near);
+		guint reverse = get(brief, i)->reverse;
 		if (i >= sent_count)
 			put(bytes, reverse ? reverse - near : 0);
 		if (reverse) {
@@ -409,13 +432,12 @@ static void load_ends(DtcBrief *brief, struct rest *rest)
 		return;
 	}
 	g_array_set_size(brief->passages, (guint)count);
-	g_autofree guint *reverse = g_new0(guint, count + 1);
 	for (guint64 i = sent_count; i < count; i++) {
 		guint64 step = take(rest);
 		if (step > sent_count - near)
 			refuse(rest);
 		else if (step)
-			near = reverse[i] = (guint)(near + step);
+			near = get_new(brief, (guint)i)->reverse = (guint)(near + step);
 	}
 	guint64 address_count = take(rest);
 	const guint8 *addresses = rest->at;
@@ -428,7 +450,7 @@ static void load_ends(DtcBrief *brief, struct rest *rest)
 	for (guint i = 0; i < count && rest->at; i++) {
 		struct dtc_flow *flow = &get_new(brief, i)->flow;
 		get_new(brief, i)->passage.is_received = i >= sent_count;
-		if (reverse[i])
+		if (get(brief, i)->reverse)
 			continue;
 		load_address(rest, addresses, (guint)address_count, flow->source);
 		load_address(rest, addresses, (guint)address_count, flow->destination);
@@ -436,8 +458,8 @@ static void load_ends(DtcBrief *brief, struct rest *rest)
 	}
 	for (guint i = 0; i < count && rest->at; i++) {
 		struct dtc_flow *flow = &get_new(brief, i)->flow;
-		if (reverse[i]) {
-			reverse_ends(&get(brief, reverse[i] - 1)->flow, flow);
+		if (get(brief, i)->reverse) {
+			reverse_ends(&get(brief, get(brief, i)->reverse - 1)->flow, flow);
 			continue;
 		}
 		flow->source_port = (uint16_t)take_bits(rest, 16);
@@ -632,8 +654,6 @@ static void save_passages(const DtcBrief *brief, GByteArray *bytes)
 		put(bytes, (guint64)passage->interface << 6 | (guint)passage->zeros << 2 |
 				   (guint)passage->is_capture << 1 | get(brief, i)->flow.has_isn);
 	}
-	for (guint i = 0; i < count; i++)
-		put_bits(bytes, get(brief, i)->digest, DIGEST_BITS);
 	for (guint i = 0; i < count; i++) {
 		const struct dtc_brief_passage *told = get(brief, i);
 		put_signed(bytes, (int64_t)told->passage.packet_count - told->time_count);
@@ -650,6 +670,9 @@ static void save_passages(const DtcBrief *brief, GByteArray *bytes)
 	for (guint i = 0; i < count; i++)
 		if (get(brief, i)->packets)
 			save_spelled(get(brief, i)->packets, bytes);
+	for (guint i = 0; i < count; i++)
+		if (!get(brief, i)->packets && !shares_digest(brief, get(brief, i)))
+			put_bits(bytes, get(brief, i)->digest, DIGEST_BITS);
 }
 
 static void load_passages(DtcBrief *brief, struct rest *rest)
@@ -675,8 +698,6 @@ static void load_passages(DtcBrief *brief, struct rest *rest)
 			refuse(rest);
 		told->flow.has_isn = flags & 1;
 	}
-	for (guint i = 0; i < count; i++)
-		get_new(brief, i)->digest = take_bits(rest, DIGEST_BITS);
 	for (guint i = 0; i < count; i++) {
 		struct dtc_brief_passage *told = get_new(brief, i);
 		told->time_count = (guint)(told->passage.packet_count - take_signed(rest));
@@ -697,6 +718,13 @@ static void load_passages(DtcBrief *brief, struct rest *rest)
 			refuse(rest);
 		else if (is_spelled[i])
 			get_new(brief, i)->packets = load_spelled(rest, get(brief, i)->time_count);
+	}
+	for (guint i = 0; i < count; i++) {
+		struct dtc_brief_passage *told = get_new(brief, i);
+		if (shares_digest(brief, told))
+			told->digest = get(brief, told->reverse - 1)->digest;
+		else if (!told->packets)
+			told->digest = take_bits(rest, DIGEST_BITS);
 	}
 }
 

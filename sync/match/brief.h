@@ -23,8 +23,10 @@ struct dtc_brief_passage {
 	struct dtc_passage passage; /* flow: of the node's packets */
 	struct dtc_flow flow; /* ends, protocol and has_isn, and isn if it is told; of the rest nothing is known */
 	bool has_number;      /* isn is told: ports were used again, or there is no digest */
-	guint64 digest;	      /* of its packets and their initial number; none if it is spelled out */
-	guint time_first;     /* of the times: of its messages, or of all its packets if it is spelled out */
+	guint reverse;	  /* one more than the passage that was sent on the same connection, of one received; or 0 */
+	guint64 digest;	  /* of packets and initial numbers, its own and those of the reverse; none if it is spelled out
+			   */
+	guint time_first; /* of the times: of its messages, or of all its packets if it is spelled out */
 	guint time_count;
 	DtcPackets *packets; /* owned; spelled out, in the order of the flow: what is compared, and no time. Or NULL */
 	guint unmatched, ambiguous_sent, ambiguous_received; /* of dtc_passage_result */
