@@ -109,10 +109,23 @@ static bool is_tcp(const DtcMachine *m, const struct dtc_file *file)
 	return file->flow_out != DTC_NONE && get_flow(m, file->flow_out)->protocol == DTC_PROTOCOL_TCP;
 }
 
+/* Of how many sockets no byte that was written, or read, has a known number: of most the SYN told. */
+static guint count_open(const DtcMachine *m, bool is_out)
+{
+	guint count = 0;
+	for (uint32_t i = 0; i < m->history->files->len; i++) {
+		const struct dtc_file *file = get_file(m, i);
+		count += is_tcp(m, file) && !(is_out ? file->has_base_out : file->has_base_in);
+	}
+	return count;
+}
+
 /* Its first read byte follows from all reads and arrivals. */
 static void place_open_reads(DtcMachine *m)
 {
 	DtcHistory *h = m->history;
+	if (!count_open(m, false))
+		return;
 	g_autoptr(GArray) reads = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	for (uint32_t i = 0; i < h->filling->calls->len; i++) {
 		const struct dtc_call *call = DTC_AT(h->filling->calls, struct dtc_call, i);
@@ -138,7 +151,8 @@ static void place_open_reads(DtcMachine *m)
 void dtc_machine_place_writes(DtcMachine *m)
 {
 	DtcHistory *h = m->history;
-	for (uint32_t i = 0; i < h->contexts->len; i++) {
+	guint left = count_open(m, true);
+	for (uint32_t i = 0; i < h->contexts->len && left; i++) {
 		const struct dtc_packet p = dtc_packets_read(h->packets, i);
 		if (p.direction != DTC_SENT || !p.payload_bytes)
 			continue;
@@ -153,6 +167,7 @@ void dtc_machine_place_writes(DtcMachine *m)
 			continue;
 		file->base_out = p.seq - (uint32_t)call->offset;
 		file->has_base_out = true;
+		left--;
 	}
 }
 
