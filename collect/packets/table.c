@@ -9,6 +9,8 @@
 #define HEAP_BYTES ((gsize)64 * 1024) /* up to here a file would cost more than it saves */
 /* What is filled and mapped at once: each page by itself costs the kernel two to three times as much. */
 #define STEP_BYTES ((gsize)256 * 1024)
+/* So many times what is mapped has addresses: what grows seldom moves, of which all threads' CPUs have to be told. */
+#define RESERVED_TIMES 16
 
 DtcTable *dtc_table_new(gsize record_size)
 {
@@ -63,7 +65,7 @@ static void copy_records(char *to, const DtcTable *table)
 static void release(DtcTable *table)
 {
 	if (table->mapped)
-		munmap(table->data, table->mapped);
+		munmap(table->data, table->reserved);
 	else if (!table->is_borrowed)
 		g_free(table->data);
 }
@@ -132,25 +134,32 @@ static bool map_part(const DtcTable *table, char *at, guint64 offset, gsize byte
 		    (off_t)offset) != MAP_FAILED;
 }
 
-/* All parts in a row, of which so many bytes are mapped elsewhere and still are; NULL if they cannot be mapped. */
-static char *map_new_parts(const DtcTable *table, gsize old, gsize bytes)
+/* Addresses for that many bytes, and more if they can be had; NULL if not even these. */
+static char *reserve(gsize bytes, gsize *ret_reserved)
 {
-	char *data = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	for (gsize times = RESERVED_TIMES; times; times /= RESERVED_TIMES) {
+		char *data = mmap(NULL, bytes * times, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		*ret_reserved = bytes * times;
+		if (data != MAP_FAILED)
+			return data;
+	}
+	return NULL;
+}
+
+/* All parts in a row, but for the first bytes of them; false if they cannot be mapped. */
+static bool map_new_parts(const DtcTable *table, gsize old, char *data)
+{
 	gsize begin = 0; /* of the part */
 
-	if (data == MAP_FAILED)
-		return NULL;
 	for (guint i = 0; i < table->parts->len; i++) {
 		const struct dtc_part *part = PART(table, i);
 		gsize there = CLAMP(old, begin, begin + part->bytes) - begin;
 		if (there < part->bytes &&
-		    !map_part(table, data + begin + there, part->offset + there, part->bytes - there)) {
-			munmap(data, bytes);
-			return NULL;
-		}
+		    !map_part(table, data + begin + there, part->offset + there, part->bytes - there))
+			return false;
 		begin += part->bytes;
 	}
-	return data;
+	return true;
 }
 
 /* Mappings of the parts go there with their pages, which would have to be given anew one by one. */
@@ -169,28 +178,33 @@ static void move_old_parts(const DtcTable *table, gsize old, char *data)
 			g_error("out of memory: %" G_GSIZE_FORMAT " bytes of records cannot be mapped", bytes);
 		munmap(from, bytes);
 	}
+	if (old < table->reserved) /* in front of that other threads may have mapped something by now */
+		munmap(table->data + old, table->reserved - old);
 }
 
-/* The records move to a longer mapping of the space; false if that cannot be had, and nothing has moved. */
+/* The records are in a longer mapping of the space; false if that cannot be had, and nothing has moved. */
 static bool map_in_space(DtcTable *table, gsize bytes)
 {
-	gsize old = table->parts ? table->mapped : 0;
-	bool was_there = table->parts != NULL;
+	gsize old = table->parts ? table->mapped : 0, reserved = table->reserved;
+	bool was_there = table->parts != NULL, moves = !was_there || bytes > reserved;
 	if (!take(table, bytes))
 		return false;
-	char *data = map_new_parts(table, old, bytes);
+	char *data = moves ? reserve(bytes, &reserved) : table->data;
 	if (!data)
 		return false;
-	if (was_there) {
-		move_old_parts(table, old, data);
-	} else if (!fill(table, align((gsize)table->len * table->size))) {
-		munmap(data, bytes);
+	if (!map_new_parts(table, old, data) || (!was_there && !fill(table, align((gsize)table->len * table->size)))) {
+		if (moves)
+			munmap(data, reserved);
 		return false;
-	} else {
+	}
+	if (!was_there) {
 		copy_records(data, table);
 		release(table);
+	} else if (moves) {
+		move_old_parts(table, old, data);
 	}
 	table->data = data;
+	table->reserved = reserved;
 	return true;
 }
 
@@ -248,6 +262,7 @@ static void move(DtcTable *table, gsize bytes)
 		release(table);
 		leave_space(table);
 		table->data = data;
+		table->reserved = bytes;
 	}
 	table->mapped = bytes;
 	if (parts)
@@ -268,9 +283,10 @@ static void trim(DtcTable *table)
 	gsize used = MAX(align((gsize)table->len * table->size), DTC_PART_ALIGNMENT);
 	if (dtc_space_is_scratch(table->space))
 		used = MIN(used, table->filled);
-	if (used >= table->mapped)
+	if (used >= table->reserved)
 		return;
-	munmap(table->data + used, table->mapped - used);
+	munmap(table->data + used, table->reserved - used);
+	table->reserved = used;
 	give_back(table->space, table->parts, table->filled, used);
 	table->mapped = used;
 	table->filled = MIN(table->filled, used);

@@ -21,6 +21,7 @@ typedef struct DtcTable {
 	gsize size;	 /* of a record */
 	gsize heap;	 /* bytes up to which it stays there */
 	gsize mapped;	 /* bytes; 0: on the heap, or borrowed */
+	gsize reserved;	 /* bytes of addresses, of which the first are mapped */
 	gsize filled;	 /* bytes of these that have room in the space */
 	DtcSpace *space; /* where it grows; NULL: that is not known yet, or it has settled */
 	GArray *parts;	 /* struct dtc_part of the space, all of it; NULL: it is elsewhere */
