@@ -7,21 +7,16 @@
 
 #include <math.h>
 
-/* So many ways are remembered at most: 5 MB. */
-#define WAYS_MAX 65536
+/* Places for ways that are remembered, each for one: 1 MB, as far as it is used. A power of two. */
+#define WAYS 32768
+/* Of the places, so that threads hardly ever wait for each other. A power of two. */
+#define LOCKS 64
 
-/* The bounds of b against a at a knot: neighbours in a list of requests ask for the same ones. */
+/* The bounds of b against a at a knot: neighbours in a list of requests ask for the same ones. a == b: none. */
 struct way {
 	guint knot, a, b;
 	bool is_possible;
 	double lo, hi;
-};
-
-/* What is asked at a knot. */
-enum kind {
-	KIND_UNKNOWN,
-	KIND_PLAIN, /* every pair's bound has 0 in it, as those of a fit have: no way gets shorter by going on */
-	KIND_MIXED,
 };
 
 struct DtcPairBounds {
@@ -33,22 +28,11 @@ struct DtcPairBounds {
 	struct dtc_bound *bounds; /* owned; knot * pair_count + pair */
 	guint *first;		  /* node -> its first place in incident */
 	guint *incident;	  /* the pairs of each node */
-	GMutex lock;
-	uint8_t *kinds;	  /* enum kind of each knot; under the lock, as the next one */
-	GHashTable *ways; /* struct way */
+	guint *mixed; /* of each knot, the pairs whose bound has no 0 in it: of a fit none, and no way gets shorter by
+			 going on */
+	struct way *ways; /* owned; WAYS, each under one of the locks */
+	GMutex locks[LOCKS];
 };
-
-static guint way_hash(gconstpointer data)
-{
-	const struct way *way = data;
-	return (way->knot * 31 + way->a) * 4099 + way->b;
-}
-
-static gboolean way_equal(gconstpointer left, gconstpointer right)
-{
-	const struct way *x = left, *y = right;
-	return x->knot == y->knot && x->a == y->a && x->b == y->b;
-}
 
 static void link_nodes(DtcPairBounds *bounds)
 {
@@ -84,9 +68,10 @@ DtcPairBounds *dtc_pair_bounds_new(const int64_t *cluster_ns, guint knot_count, 
 	bounds->bounds = g_new(struct dtc_bound, cells + 1);
 	for (gsize i = 0; i < cells; i++)
 		bounds->bounds[i] = (struct dtc_bound){ -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS };
-	g_mutex_init(&bounds->lock);
-	bounds->ways = g_hash_table_new_full(way_hash, way_equal, g_free, NULL);
-	bounds->kinds = g_new0(uint8_t, knot_count);
+	for (guint i = 0; i < LOCKS; i++)
+		g_mutex_init(&bounds->locks[i]);
+	bounds->ways = g_new0(struct way, WAYS);
+	bounds->mixed = g_new0(guint, knot_count);
 	link_nodes(bounds);
 	return bounds;
 }
@@ -100,20 +85,28 @@ void dtc_pair_bounds_free(DtcPairBounds *bounds)
 	g_free(bounds->bounds);
 	g_free(bounds->first);
 	g_free(bounds->incident);
-	g_free(bounds->kinds);
-	g_mutex_clear(&bounds->lock);
-	g_hash_table_unref(bounds->ways);
+	g_free(bounds->mixed);
+	g_free(bounds->ways);
+	for (guint i = 0; i < LOCKS; i++)
+		g_mutex_clear(&bounds->locks[i]);
 	g_free(bounds);
+}
+
+static bool is_mixed(const struct dtc_bound *bound)
+{
+	return bound->lo_ns > 0 || bound->hi_ns < 0;
 }
 
 void dtc_pair_bounds_set(DtcPairBounds *bounds, guint knot, guint pair, struct dtc_bound bound)
 {
 	g_assert(knot < bounds->knot_count && pair < bounds->pair_count && bound.lo_ns <= bound.hi_ns);
-	g_assert(g_hash_table_size(bounds->ways) == 0);
-	bounds->bounds[(gsize)knot * bounds->pair_count + pair] = (struct dtc_bound){
+	struct dtc_bound *known = &bounds->bounds[(gsize)knot * bounds->pair_count + pair];
+	bounds->mixed[knot] -= is_mixed(known);
+	*known = (struct dtc_bound){
 		CLAMP(bound.lo_ns, -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS),
 		CLAMP(bound.hi_ns, -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS),
 	};
+	bounds->mixed[knot] += is_mixed(known);
 }
 
 guint dtc_pair_bounds_get_knot_count(const DtcPairBounds *bounds)
@@ -153,16 +146,6 @@ static guint find_knot(const DtcPairBounds *bounds, int64_t cluster_ns)
 static double get_weight(int64_t ns)
 {
 	return ABS(ns) >= DTC_BOUND_UNKNOWN_NS ? copysign(INFINITY, (double)ns) : (double)ns;
-}
-
-static bool is_plain(const DtcPairBounds *bounds, guint knot)
-{
-	for (guint p = 0; p < bounds->pair_count; p++) {
-		struct dtc_bound bound = dtc_pair_bounds_get(bounds, knot, p);
-		if (bound.lo_ns > 0 || bound.hi_ns < 0)
-			return false;
-	}
-	return true;
 }
 
 /* --- the shortest way, where no pair makes one shorter -------------------------------------------------------------
@@ -284,9 +267,9 @@ static void compute_mixed_way(const DtcPairBounds *bounds, struct way *way)
 	way->hi = hi[way->b];
 }
 
-static void compute_way(const DtcPairBounds *bounds, enum kind kind, struct way *way)
+static void compute_way(const DtcPairBounds *bounds, struct way *way)
 {
-	if (kind == KIND_MIXED) {
+	if (bounds->mixed[way->knot]) {
 		compute_mixed_way(bounds, way);
 		return;
 	}
@@ -295,29 +278,41 @@ static void compute_way(const DtcPairBounds *bounds, enum kind kind, struct way 
 	way->lo = -find_distance(bounds, way->knot, way->a, way->b, -1);
 }
 
-static bool find_way(const DtcPairBounds *bounds, guint knot, guint a, guint b, double *ret_lo, double *ret_hi)
+/* Where it is remembered. */
+static guint get_place(guint knot, guint a, guint b)
+{
+	guint64 hash = ((guint64)a << 32 | b) * G_GUINT64_CONSTANT(0x9e3779b97f4a7c15) + knot;
+
+	return (guint)(hash * G_GUINT64_CONSTANT(0x9fb21c651e98df25) >> 32) % WAYS;
+}
+
+static struct way get_way(const DtcPairBounds *bounds, guint knot, guint a, guint b)
 {
 	DtcPairBounds *kept = (DtcPairBounds *)bounds;
-	struct way way = { .knot = knot, .a = a, .b = b };
+	guint place = get_place(knot, a, b);
+	GMutex *lock = &kept->locks[place % LOCKS];
 
-	g_mutex_lock(&kept->lock);
-	if (kept->kinds[knot] == KIND_UNKNOWN)
-		kept->kinds[knot] = is_plain(bounds, knot) ? KIND_PLAIN : KIND_MIXED;
-	enum kind kind = kept->kinds[knot];
-	const struct way *known = g_hash_table_lookup(kept->ways, &way);
-	if (known)
-		way = *known;
-	g_mutex_unlock(&kept->lock);
-	if (!known) {
-		compute_way(bounds, kind, &way);
-		g_mutex_lock(&kept->lock);
-		if (g_hash_table_size(kept->ways) >= WAYS_MAX)
-			g_hash_table_remove_all(kept->ways);
-		g_hash_table_add(kept->ways, g_memdup2(&way, sizeof(way)));
-		g_mutex_unlock(&kept->lock);
-	}
-	*ret_lo = way.lo;
-	*ret_hi = way.hi;
+	g_mutex_lock(lock);
+	struct way way = kept->ways[place];
+	g_mutex_unlock(lock);
+	if (way.knot == knot && way.a == a && way.b == b)
+		return way;
+	way = (struct way){ .knot = knot, .a = a, .b = b };
+	compute_way(bounds, &way);
+	g_mutex_lock(lock);
+	kept->ways[place] = way;
+	g_mutex_unlock(lock);
+	return way;
+}
+
+/* An answer goes the way of its question, backward. */
+static bool find_way(const DtcPairBounds *bounds, guint knot, guint a, guint b, double *ret_lo, double *ret_hi)
+{
+	bool is_backward = a > b && !bounds->mixed[knot];
+	const struct way way = is_backward ? get_way(bounds, knot, b, a) : get_way(bounds, knot, a, b);
+
+	*ret_lo = is_backward ? -way.hi : way.lo;
+	*ret_hi = is_backward ? -way.lo : way.hi;
 	return way.is_possible;
 }
 
@@ -334,6 +329,10 @@ bool dtc_pair_bounds_get_difference(const DtcPairBounds *bounds, guint a, guint 
 	*ret_bound = (struct dtc_bound){ -DTC_BOUND_UNKNOWN_NS, DTC_BOUND_UNKNOWN_NS };
 	if (a >= bounds->node_count || b >= bounds->node_count)
 		return true;
+	if (a == b) {
+		*ret_bound = (struct dtc_bound){ 0, 0 };
+		return true;
+	}
 	guint knot = find_knot(bounds, cluster_ns);
 	double lo, hi, next_lo, next_hi;
 	if (!find_way(bounds, knot, a, b, &lo, &hi))
