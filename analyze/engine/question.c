@@ -309,8 +309,9 @@ DtcPath *dtc_question_answer(const struct dtc_question *question, const DtcEngin
 DtcPath *dtc_question_answer_row(const struct dtc_question *question, const DtcEngine *engine, DtcFindings *findings,
 				 GError **error)
 {
-	static const struct dtc_path_options path_only = { .path_only = true };
-	DtcPath *path = find_path(question, engine, &path_only, error);
+	/* a row tells neither */
+	static const struct dtc_path_options row = { .path_only = true, .no_doubts = true };
+	DtcPath *path = find_path(question, engine, &row, error);
 	if (!path)
 		return NULL;
 	const struct dtc_finding_input input = { .path = path, .links = dtc_engine_get_links(engine) };

@@ -54,6 +54,8 @@ struct dtc_visitor {
 	 * told.
 	 */
 	void (*check)(gpointer data, DtcClusterTime begin, DtcClusterTime end);
+	/* Nobody looks at the uncertainty of segments, which takes a way through the bounds of all clocks: it is 0. */
+	bool no_doubts;
 	/* What follows, down to visit->begin, is why this thread did not get on. NULL: not told. */
 	void (*wait)(gpointer data, const struct dtc_visit *visit);
 	/* A thread's wait is explained by what others did, up to when the traversal is back; gives its number. May be

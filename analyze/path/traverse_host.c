@@ -54,6 +54,8 @@ static void set_guest_time(struct dtc_traverse *t, int64_t begin_cluster_ns, int
 void dtc_traverse_set_host_doubt(struct dtc_traverse *t, guint node, const struct dtc_guest_cpu *cpu)
 {
 	t->link = cpu->is_verified ? t->link : MAX(t->link, DTC_LINK_INFERRED);
+	if (t->visitor->check || t->visitor->no_doubts)
+		return;
 	t->uncertainty_ns = MAX(t->uncertainty_ns,
 				dtc_clocks_get_uncertainty_ns(t->clocks, node, cpu->host, (DtcClusterTime){ t->tc }));
 }

@@ -107,7 +107,7 @@ static void emit_softirq_delay(struct dtc_traverse *t, const struct dtc_arrival 
 static void set_step(struct dtc_traverse *t, const struct dtc_way *way)
 {
 	t->link = way->sender.exact ? DTC_LINK_EXACT : DTC_LINK_INFERRED;
-	if (!t->visitor->check)
+	if (!t->visitor->check && !t->visitor->no_doubts)
 		t->uncertainty_ns = dtc_clocks_get_uncertainty_ns(t->clocks, way->sender.node, way->arrival.node,
 								  (DtcClusterTime){ t->tc });
 }

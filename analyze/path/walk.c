@@ -65,7 +65,8 @@ DtcPath *dtc_path_walk(const DtcEdges *edges, const struct dtc_path_target *targ
 	const struct dtc_visitor visitor = { .explain = add_segment,
 					     .wait = options && options->path_only ? NULL : add_wait,
 					     .enter = add_waiter,
-					     .reverse = add_reversal };
+					     .reverse = options && options->no_doubts ? NULL : add_reversal,
+					     .no_doubts = options && options->no_doubts };
 	const struct dtc_traversal of = dtc_path_get_traversal(target);
 	if (!dtc_path_can_walk(dtc_edges_get_links(edges), target, error))
 		return NULL;

@@ -27,6 +27,7 @@ struct dtc_path_options {
 	int64_t min_blocking_ns; /* shorter blockings are left out of the causality (not of the path) */
 	int64_t told_ns;	 /* shorter ones, and those beneath them, are counted (dtc_path_get_untold_count) */
 	bool path_only;		 /* no causality at all: for many paths at once */
+	bool no_doubts; /* nor how far clocks may be off: segments have an uncertainty of 0, and no reversal is told */
 };
 
 /* Caller owns; NULL with an error if the thread did not exist in the span. */
