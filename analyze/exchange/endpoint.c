@@ -135,8 +135,11 @@ static void look_at_generations(const DtcPackets *here, uint32_t flow, const Dtc
 {
 	for (; id != DTC_NONE && !found->is_sure; id = dtc_packets_find_previous_generation(there, id)) {
 		enum same same = compare_connection(here, flow, there, id);
-		int64_t distance_ns = same == SAME_NO ? INT64_MAX : get_distance_ns(there, id, there_ns);
-		if (same != SAME_YES && (needs_proof || distance_ns >= found->distance_ns))
+		if (same == SAME_NO || (same == SAME_UNKNOWN && needs_proof))
+			continue;
+		/* numbers tell, and nobody looks where the packets lie, which are far from here in memory */
+		int64_t distance_ns = same == SAME_YES ? 0 : get_distance_ns(there, id, there_ns);
+		if (same == SAME_UNKNOWN && distance_ns >= found->distance_ns)
 			continue;
 		*found = (struct found){ id, found->last, distance_ns, same == SAME_YES };
 	}
