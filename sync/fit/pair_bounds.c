@@ -219,11 +219,15 @@ static double find_last_step(const DtcPairBounds *bounds, guint knot, guint node
 static double find_distance(const DtcPairBounds *bounds, guint knot, guint a, guint b, int direction)
 {
 	g_autofree double *distances = g_new(double, bounds->node_count);
-	g_autoptr(GArray) heap = g_array_new(FALSE, FALSE, sizeof(struct end));
+	g_autoptr(GArray) heap = g_array_sized_new(FALSE, FALSE, sizeof(struct end), bounds->node_count);
 	double last_step = find_last_step(bounds, knot, b, direction);
 
 	for (guint i = 0; i < bounds->node_count; i++)
 		distances[i] = INFINITY;
+	/* what the two know of each other is short, and leaves out most others from the begin */
+	for (guint k = bounds->first[a]; k < bounds->first[a + 1]; k++)
+		if (get_other(bounds, bounds->incident[k], a) == b)
+			distances[b] = MIN(distances[b], get_length(bounds, knot, bounds->incident[k], a, direction));
 	distances[a] = 0;
 	push(heap, (struct end){ 0, a });
 	while (heap->len > 0) {
