@@ -33,7 +33,7 @@ static void kept_clear(struct kept *kept)
 static void keep(struct kept *kept, uint32_t number, const void *record)
 {
 	g_array_append_val(kept->numbers, number);
-	dtc_table_append(kept->records, record);
+	dtc_table_append_bytes(kept->records, record, kept->records->size);
 }
 
 /* The new number, or DTC_NONE. */

@@ -70,11 +70,18 @@ static inline void dtc_table_extend(DtcTable *table, guint count)
 	table->len += count;
 }
 
-static inline void dtc_table_append(DtcTable *table, const void *record)
+/*
+ * One more record, of the table's type: how many bytes that has is known where this is compiled, and a call of memcpy
+ * for a few of them takes longer than the rest. A macro, as g_array_append_val.
+ */
+#define dtc_table_append(table, record) dtc_table_append_bytes(table, record, sizeof(*(record)))
+
+static inline void dtc_table_append_bytes(DtcTable *table, const void *record, gsize size)
 {
+	g_assert(size == table->size);
 	if (G_UNLIKELY(table->len == table->capacity))
 		dtc_table_reserve(table, table->len + 1);
-	memcpy(table->data + (gsize)table->len * table->size, record, table->size);
+	memcpy(table->data + (gsize)table->len * size, record, size);
 	table->len++;
 }
 
