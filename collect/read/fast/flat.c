@@ -459,6 +459,7 @@ static inline void take_ip(const uint8_t *from, enum dtc_header_layer layer, str
 		dtc_address_set(headers->source, from + 12, 4);
 		dtc_address_set(headers->destination, from + 16, 4);
 	} else {
+		values->value[DTC_HEADER_IHL] = DTC_IPV6_BYTES / 4;
 		values->value[DTC_HEADER_PAYLOAD_LENGTH] = load_16(from + 4);
 		values->value[DTC_HEADER_PROTOCOL] = from[6];
 		dtc_address_set(headers->source, from + 8, 16);
