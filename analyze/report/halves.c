@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/halves.h"
 
+#include "analyze/report/words.h"
+
 #include <string.h>
 
 struct part {
@@ -8,10 +10,12 @@ struct part {
 	int64_t ns;
 };
 
-/* What the steps that were asked say; of one row after the other. */
+/* Of the row at hand. */
 struct DtcHalves {
-	GArray *parts;	    /* struct part */
-	GHashTable *places; /* detail -> index in parts, and one */
+	GArray *parts;	     /* struct part: what the steps that were asked say */
+	GHashTable *places;  /* detail -> index in parts, and one */
+	GArray *sums;	     /* int64_t ns: of the digests of steps */
+	GHashTable *digests; /* digest -> index in sums, and one */
 };
 
 DtcHalves *dtc_halves_new(void)
@@ -20,6 +24,8 @@ DtcHalves *dtc_halves_new(void)
 
 	halves->parts = g_array_new(FALSE, FALSE, sizeof(struct part));
 	halves->places = g_hash_table_new(g_direct_hash, g_direct_equal);
+	halves->sums = g_array_new(FALSE, FALSE, sizeof(int64_t));
+	halves->digests = g_hash_table_new(g_direct_hash, g_direct_equal);
 	return halves;
 }
 
@@ -29,6 +35,8 @@ void dtc_halves_free(DtcHalves *halves)
 		return;
 	g_array_unref(halves->parts);
 	g_hash_table_unref(halves->places);
+	g_array_unref(halves->sums);
+	g_hash_table_unref(halves->digests);
 	g_free(halves);
 }
 
@@ -54,19 +62,77 @@ static struct part *find_part(DtcHalves *halves, const char *detail)
 	return &g_array_index(halves->parts, struct part, place - 1);
 }
 
-const char *dtc_halves_find(DtcHalves *halves, GArray *steps, int64_t ns, DtcStepDetail get, gpointer data)
+static int64_t *find_sum(DtcHalves *halves, guint digest)
+{
+	guint place = GPOINTER_TO_UINT(g_hash_table_lookup(halves->digests, GUINT_TO_POINTER(digest)));
+	const int64_t none = 0;
+
+	if (!place) {
+		g_array_append_val(halves->sums, none);
+		place = halves->sums->len;
+		g_hash_table_insert(halves->digests, GUINT_TO_POINTER(digest), GUINT_TO_POINTER(place));
+	}
+	return &g_array_index(halves->sums, int64_t, place - 1);
+}
+
+/*
+ * Leaves those steps, in their order, of which a detail may be half: by the sum of its digest, of what has none, and of
+ * what was not looked at, since one digest is more than half.
+ */
+static void leave_possible(DtcHalves *halves, GArray *steps, int64_t ns, const struct dtc_step_words *words)
+{
+	struct dtc_half_step *step = (void *)steps->data;
+	int64_t left_ns = ns, best_ns = 0, unknown_ns = 0;
+	guint looked = 0, kept = 0;
+
+	g_array_set_size(halves->sums, 0);
+	g_hash_table_remove_all(halves->digests);
+	for (; left_ns && 2 * best_ns <= ns && 2 * (best_ns + unknown_ns + left_ns) >= ns; looked++) {
+		guint digest = words->digest(words->data, step[looked].step);
+		step[looked].digest = digest;
+		left_ns -= step[looked].ns;
+		if (digest == DTC_DIGEST_UNKNOWN) {
+			unknown_ns += step[looked].ns;
+		} else if (digest != DTC_DIGEST_NO_WORDS) {
+			int64_t *sum_ns = find_sum(halves, digest);
+			*sum_ns += step[looked].ns;
+			best_ns = MAX(best_ns, *sum_ns);
+		}
+	}
+	for (guint i = 0; i < steps->len; i++) {
+		if (i < looked && step[i].digest == DTC_DIGEST_NO_WORDS)
+			continue;
+		if (i < looked && step[i].digest != DTC_DIGEST_UNKNOWN &&
+		    2 * (*find_sum(halves, step[i].digest) + unknown_ns + left_ns) < ns)
+			continue;
+		step[kept++] = step[i];
+	}
+	g_array_set_size(steps, kept);
+}
+
+static int64_t add_up(const GArray *steps)
+{
+	int64_t ns = 0;
+
+	for (guint i = 0; i < steps->len; i++)
+		ns += g_array_index(steps, struct dtc_half_step, i).ns;
+	return ns;
+}
+
+const char *dtc_halves_find(DtcHalves *halves, GArray *steps, int64_t ns, const struct dtc_step_words *words)
 {
 	struct part best = { NULL, 0 };
-	int64_t left_ns = ns;
 
 	g_array_set_size(halves->parts, 0);
 	g_hash_table_remove_all(halves->places);
 	if (steps->len > 1)
 		qsort(steps->data, steps->len, sizeof(struct dtc_half_step), compare_steps);
+	leave_possible(halves, steps, ns, words);
+	int64_t left_ns = add_up(steps);
 	/* until one is more than half, or none can be half any more */
 	for (guint i = 0; left_ns && 2 * best.ns <= ns && 2 * (best.ns + left_ns) >= ns; i++) {
 		const struct dtc_half_step *step = &g_array_index(steps, struct dtc_half_step, i);
-		const char *detail = get(data, step->step);
+		const char *detail = words->get(words->data, step->step);
 		left_ns -= step->ns;
 		if (!detail)
 			continue;

@@ -14,15 +14,23 @@ typedef struct DtcHalves DtcHalves;
 struct dtc_half_step {
 	int64_t ns;
 	guint step;
+	guint digest; /* set here */
 };
 
-/* The detail of a step, or NULL; equal details have one address. */
-typedef const char *(*DtcStepDetail)(gpointer data, guint step);
+/* Of steps: each is given its number, and data. */
+struct dtc_step_words {
+	gpointer data;
+	/* what dtc_words_digest_evidence says of its detail */
+	guint (*digest)(gpointer data, guint step);
+	/* its detail, or NULL; equal details have one address */
+	const char *(*get)(gpointer data, guint step);
+};
 
 DtcHalves *dtc_halves_new(void);
 void dtc_halves_free(DtcHalves *halves);
 /*
- * steps: struct dtc_half_step, all of a row of ns, in any order, and are ordered here. The longest are asked first. Of
- * two halves the first by name, as in a report; NULL: there is none.
+ * steps: struct dtc_half_step, all of a row of ns, in any order, and are ordered here. The longest are asked first, and
+ * for digests before details: what is not half by these is not by those. Of two halves the first by name, as in a
+ * report; NULL: there is none.
  */
-const char *dtc_halves_find(DtcHalves *halves, GArray *steps, int64_t ns, DtcStepDetail get, gpointer data);
+const char *dtc_halves_find(DtcHalves *halves, GArray *steps, int64_t ns, const struct dtc_step_words *words);

@@ -133,6 +133,13 @@ const char *dtc_name_book_get_detail(DtcNameBook *book, const struct dtc_evidenc
 	return dtc_details_get(book->details, evidence, span_ns);
 }
 
+guint dtc_name_book_digest_detail_of(const DtcNameBook *book, const struct dtc_segment *segment)
+{
+	if (segment->busy_with || segment->candidate)
+		return DTC_DIGEST_UNKNOWN;
+	return dtc_words_digest_evidence(&book->names, &segment->evidence);
+}
+
 const char *dtc_name_book_get_detail_of(DtcNameBook *book, const struct dtc_segment *segment)
 {
 	g_autofree char *whose = dtc_words_for_whose(segment);

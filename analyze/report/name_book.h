@@ -34,3 +34,5 @@ const char *dtc_name_book_keep_text(DtcNameBook *book, const char *text);
 const char *dtc_name_book_get_detail(DtcNameBook *book, const struct dtc_evidence *evidence, int64_t span_ns);
 /* What a segment was, and for whom the thread worked in it. */
 const char *dtc_name_book_get_detail_of(DtcNameBook *book, const struct dtc_segment *segment);
+/* As dtc_words_digest_evidence; DTC_DIGEST_UNKNOWN also if it was for another request. */
+guint dtc_name_book_digest_detail_of(const DtcNameBook *book, const struct dtc_segment *segment);

@@ -301,17 +301,25 @@ static const char *get_detail(gpointer data, guint step)
 	return dtc_name_book_get_detail_of(input->name_book, dtc_path_get_segment(input->path, step));
 }
 
+static guint get_digest(gpointer data, guint step)
+{
+	const struct dtc_report_input *input = data;
+
+	return dtc_name_book_digest_detail_of(input->name_book, dtc_path_get_segment(input->path, step));
+}
+
 /* One step that is more than half tells alone, as nearly always. */
 static const char *find_detail(DtcTallier *tallier, const struct dtc_report_input *input, const struct cell *cell)
 {
 	if (2 * get_step(tallier, cell->longest)->ns > cell->ns)
 		return get_detail((gpointer)input, cell->longest);
+	const struct dtc_step_words words = { (gpointer)input, get_digest, get_detail };
 	g_array_set_size(tallier->of_cell, 0);
 	for (guint i = cell->last; i != NONE; i = get_step(tallier, i)->before) {
-		const struct dtc_half_step step = { get_step(tallier, i)->ns, i };
+		const struct dtc_half_step step = { .ns = get_step(tallier, i)->ns, .step = i };
 		g_array_append_val(tallier->of_cell, step);
 	}
-	return dtc_halves_find(tallier->halves, tallier->of_cell, cell->ns, get_detail, (gpointer)input);
+	return dtc_halves_find(tallier->halves, tallier->of_cell, cell->ns, &words);
 }
 
 static void list_shares(DtcTallier *tallier, const struct dtc_report_input *input, struct dtc_tally *tally)

@@ -3,6 +3,9 @@
 #include "analyze/edge/occupants.h"
 #include "analyze/report/words.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static const DtcHistory *get_history(const struct dtc_names *names, guint node)
 {
 	return names->histories && node < names->node_count ? names->histories[node] : NULL;
@@ -154,6 +157,104 @@ char *dtc_words_for_evidence(const struct dtc_names *names, const struct dtc_evi
 		return name_sent_again(names, evidence, phrases[evidence->reason]);
 	default:
 		return g_strdup(phrases[evidence->reason]);
+	}
+}
+
+/* Of a text's first word, or of the most of it that every shortened text still has. */
+static guint digest_word(const char *text)
+{
+	guint digest = 5381;
+	for (guint i = 0; i < 16 && (g_ascii_isalnum(text[i]) || text[i] == '_'); i++)
+		digest = digest * 33 + (guchar)text[i];
+	return MAX(digest, DTC_DIGEST_NO_WORDS + 1);
+}
+
+/* The port of a name that is an address, and 0 of one that may be shortened. */
+static guint digest_name(const char *name)
+{
+	gsize length = strlen(name), begin = length;
+	while (begin > 0 && g_ascii_isdigit(name[begin - 1]))
+		begin--;
+	bool is_port = length < 60 && begin > 0 && name[begin - 1] == ':';
+	return is_port ? (guint)strtoul(name + begin, NULL, 10) : 0;
+}
+
+/* Its name, and the port of its file, whether that is of a flow or in a name. */
+static guint digest_call(const DtcHistory *h, uint32_t index)
+{
+	struct dtc_call place;
+	const struct dtc_call *call = dtc_history_get_call(h, index, &place);
+	guint digest = digest_word(dtc_history_get_string(h, call->name)), of = 0;
+	if (call->path != DTC_NONE && *dtc_history_get_string(h, call->path)) {
+		of = digest_name(dtc_history_get_string(h, call->path));
+	} else if (call->file != DTC_NONE && !(call->kind == DTC_CALL_FUTEX && call->argument)) {
+		const struct dtc_file *file = dtc_history_get_file(h, call->file);
+		if (file->flow_out != DTC_NONE)
+			of = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_out)->destination_port;
+		else if (file->name != DTC_NONE)
+			of = digest_name(dtc_history_get_string(h, file->name));
+	}
+	return MAX(digest ^ of * 0x9e3779b1u, DTC_DIGEST_NO_WORDS + 1);
+}
+
+/* As dtc_words_for_interval begins. */
+static guint digest_interval(const DtcHistory *h, const struct dtc_interval *interval)
+{
+	switch ((enum dtc_state)interval->state) {
+	case DTC_STATE_RUNQUEUE:
+	case DTC_STATE_PREEMPTED:
+	case DTC_STATE_UNKNOWN:
+	case DTC_STATE_EXITED:
+		return DTC_DIGEST_UNKNOWN;
+	case DTC_STATE_IRQ:
+		return digest_word(interval->ref == DTC_NONE ? "interrupt" : dtc_history_get_string(h, interval->ref));
+	case DTC_STATE_SOFTIRQ:
+		return digest_word(dtc_softirq_to_string(interval->ref));
+	case DTC_STATE_KERNEL:
+	case DTC_STATE_WAIT:
+	case DTC_STATE_WAIT_DISK:
+		if (interval->call == DTC_NONE)
+			return DTC_DIGEST_UNKNOWN;
+		break;
+	default:
+		if (interval->call == DTC_NONE)
+			return DTC_DIGEST_NO_WORDS;
+	}
+	return digest_call(h, interval->call);
+}
+
+/* Its length, who sent it, and its ports; not its flow, since two have the same ends where ports are used again. */
+static guint digest_message(const struct dtc_names *names, const struct dtc_evidence *evidence)
+{
+	const DtcHistory *h = get_history(names, evidence->sent_node);
+	if (!h || evidence->sent_packet == DTC_NONE)
+		return DTC_DIGEST_NO_WORDS;
+	const DtcPackets *packets = dtc_history_get_packets(h);
+	const struct dtc_packet packet = dtc_packets_get(packets, evidence->sent_packet);
+	if (packet.flow == DTC_NONE)
+		return DTC_DIGEST_UNKNOWN;
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, packet.flow);
+	guint digest = packet.payload_bytes;
+	digest = digest * 0x9e3779b1u + evidence->sent_node;
+	digest = digest * 0x9e3779b1u + ((guint)flow->source_port << 16 | flow->destination_port);
+	return MAX(digest, DTC_DIGEST_NO_WORDS + 1);
+}
+
+guint dtc_words_digest_evidence(const struct dtc_names *names, const struct dtc_evidence *evidence)
+{
+	const DtcHistory *h = get_history(names, evidence->node);
+	switch (evidence->reason) {
+	case DTC_REASON_NONE:
+		return DTC_DIGEST_NO_WORDS;
+	case DTC_REASON_OWN:
+		return h && evidence->has_interval ? digest_interval(h, &evidence->interval) : DTC_DIGEST_NO_WORDS;
+	case DTC_REASON_WIRE:
+		return digest_message(names, evidence);
+	case DTC_REASON_RECEIVER_SOFTIRQ:
+	case DTC_REASON_KERNEL_ANSWER:
+		return digest_word(phrases[evidence->reason]);
+	default:
+		return DTC_DIGEST_UNKNOWN;
 	}
 }
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/report/rows.h"
 #include "analyze/report/halves.h"
+#include "analyze/report/words.h"
 
 #define STEPS_MAX 60
 
 static const char *const tiers[] = { "db@a", "web@b" };
-static const char *const details[] = { "futex(0x10)", "read(:80)", "by b (tid 2)", "write(log)", NULL };
+static const char *const details[] = { "futex(0x10)", "read(:80)", "read(:81)", "by b (tid 2)", "write(log)", NULL };
 
 struct story {
 	guint count;
 	struct dtc_report_step steps[STEPS_MAX];
 	guint asked;
+	bool has_digests; /* of a detail its first letter, but of a write unknown */
 };
 
 static const char *get_detail(gpointer data, guint step)
@@ -20,6 +22,17 @@ static const char *get_detail(gpointer data, guint step)
 	g_assert_cmpuint(step, <, story->count);
 	story->asked++;
 	return story->steps[step].detail;
+}
+
+static guint get_digest(gpointer data, guint step)
+{
+	const struct story *story = data;
+
+	g_assert_cmpuint(step, <, story->count);
+	const char *detail = story->steps[step].detail;
+	if (!story->has_digests || (detail && *detail == 'w'))
+		return DTC_DIGEST_UNKNOWN;
+	return detail ? (guint)*detail : DTC_DIGEST_NO_WORDS;
 }
 
 static void add_step(struct story *story, const char *tier, enum dtc_cause cause, const char *detail, int64_t ns)
@@ -37,6 +50,7 @@ static void add_step(struct story *story, const char *tier, enum dtc_cause cause
 static void set_halves(struct story *story, GArray *rows)
 {
 	g_autoptr(GArray) steps = g_array_new(FALSE, FALSE, sizeof(struct dtc_half_step));
+	const struct dtc_step_words words = { story, get_digest, get_detail };
 	DtcHalves *halves = dtc_halves_new();
 
 	for (guint i = 0; i < rows->len; i++) {
@@ -44,11 +58,11 @@ static void set_halves(struct story *story, GArray *rows)
 		g_array_set_size(steps, 0);
 		for (guint k = 0; k < story->count; k++) {
 			const struct dtc_report_step *step = &story->steps[k];
-			const struct dtc_half_step of = { step->end_ns - step->begin_ns, k };
+			const struct dtc_half_step of = { .ns = step->end_ns - step->begin_ns, .step = k };
 			if (step->who.tier == row->tier && step->cause == row->cause)
 				g_array_append_val(steps, of);
 		}
-		row->detail = dtc_halves_find(halves, steps, row->ns, get_detail, story);
+		row->detail = dtc_halves_find(halves, steps, row->ns, &words);
 	}
 	dtc_halves_free(halves);
 }
@@ -94,7 +108,7 @@ static void check_same(struct story *story)
 static void test_any(void)
 {
 	for (guint round = 0; round < 20000; round++) {
-		struct story story = { 0 };
+		struct story story = { .has_digests = round % 2 };
 		gint longest = g_test_rand_int_range(1, 12);
 		guint count = (guint)g_test_rand_int_range(0, STEPS_MAX);
 		while (story.count < count)
@@ -143,6 +157,23 @@ static void test_none_can_be(void)
 	g_assert_cmpuint(story.asked, ==, 6);
 }
 
+/* By their digests none can be, and nobody is asked; where one can be, only those of the same digest are. */
+static void test_told_by_digests(void)
+{
+	struct story none = { .has_digests = true }, one = { .has_digests = true };
+
+	for (guint i = 0; i < 3; i++)
+		add_step(&none, tiers[0], DTC_CAUSE_LOCK, i == 0 ? "a" : i == 1 ? "b" : "c", 10);
+	g_autoptr(GArray) rows_of_none = list(&none, false);
+	g_assert_null(g_array_index(rows_of_none, struct dtc_report_row, 0).detail);
+	g_assert_cmpuint(none.asked, ==, 0);
+	for (guint i = 0; i < 5; i++)
+		add_step(&one, tiers[0], DTC_CAUSE_LOCK, i % 2 ? "a" : "b", 10 - i);
+	g_autoptr(GArray) rows_of_one = list(&one, false);
+	g_assert_cmpstr(g_array_index(rows_of_one, struct dtc_report_row, 0).detail, ==, "b");
+	g_assert_cmpuint(one.asked, ==, 3);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -150,5 +181,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/rows/two-halves", test_two_halves);
 	g_test_add_func("/rows/no-more-than-it-takes", test_no_more_than_it_takes);
 	g_test_add_func("/rows/none-can-be", test_none_can_be);
+	g_test_add_func("/rows/told-by-digests", test_told_by_digests);
 	return g_test_run();
 }
