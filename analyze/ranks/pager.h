@@ -10,8 +10,9 @@
  * Reads that go on where others were come in larger and larger parts: as much again as there is in a row before the
  * page that is touched, or behind it for who reads backward, up to a limit.
  *
- * Beyond a quarter of the machine's memory, or as many MiB as DTRACE_CHAIN_MPI_MIB has, what came first is dropped, and
- * comes again for who touches it.
+ * Beyond a quarter of the machine's memory, or as many MiB as DTRACE_CHAIN_MPI_MIB has, what came first is put into a
+ * file without a name in $TMPDIR, and comes from there for who touches it again; from its owner, where that had no
+ * room.
  */
 #pragma once
 

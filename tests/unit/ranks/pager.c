@@ -171,21 +171,58 @@ static void test_threads(void)
 	end(&owner, thread);
 }
 
-/* More than may be held comes again, and is the same. */
+/* More than may be held is the same when it is read again: of two files in turn, forward and by several threads. */
+static void read_again(struct owner *owner)
+{
+	struct dtc_pager_file *files[] = { add(owner, PAGE), add(owner, 0) };
+	GThread *threads[4];
+	struct reader readers[4];
+
+	for (guint i = 0; i < 6; i++)
+		g_assert_true(memcmp(dtc_pager_get_data(files[i % 2]), owner->file, BYTES) == 0);
+	for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
+		readers[i] = (struct reader){ owner, dtc_pager_get_data(files[i % 2]), i / 2 };
+		threads[i] = g_thread_new("read", read_some, &readers[i]);
+	}
+	for (guint i = 0; i < G_N_ELEMENTS(threads); i++)
+		g_thread_join(threads[i]);
+	dtc_pager_release(files[0]);
+	dtc_pager_release(files[1]);
+}
+
+/* It is there that the process keeps what it may not hold. */
 static void test_budget(void)
 {
 	struct owner owner;
 
 	g_setenv("DTRACE_CHAIN_MPI_MIB", "1", TRUE); /* 8 */
 	GThread *thread = begin(&owner);
-	struct dtc_pager_file *file = add(&owner, PAGE);
-	for (guint i = 0; i < 3; i++)
-		g_assert_true(memcmp(dtc_pager_get_data(file), owner.file, BYTES) == 0);
-	if (thread)
-		g_assert_cmpint(g_atomic_int_get(&owner.pages), >, (gint)(2 * BYTES / 4096));
-	dtc_pager_release(file);
+	read_again(&owner);
+	if (thread) /* each page once, but for those that two threads read at the same time */
+		g_assert_cmpint(g_atomic_int_get(&owner.pages), <, (gint)(5 * BYTES / 4096 / 2));
 	end(&owner, thread);
 	g_unsetenv("DTRACE_CHAIN_MPI_MIB");
+}
+
+/* A full disk, or none: its owner is asked again. */
+static void test_no_room(void)
+{
+	struct owner owner;
+
+	if (!g_test_subprocess()) {
+		g_setenv("TMPDIR", "/dev/null/nowhere", TRUE);
+		g_setenv("DTRACE_CHAIN_MPI_MIB", "1", TRUE);
+		g_test_trap_subprocess(NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+		g_unsetenv("DTRACE_CHAIN_MPI_MIB");
+		g_unsetenv("TMPDIR");
+		g_test_trap_assert_passed();
+		return;
+	}
+	GThread *thread = begin(&owner);
+	read_again(&owner);
+	if (thread)
+		g_assert_cmpint(g_atomic_int_get(&owner.pages), >, (gint)(5 * BYTES / 4096));
+	end(&owner, thread);
 }
 
 /* Where there is no userfaultfd. */
@@ -211,6 +248,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/pager/row", test_row);
 	g_test_add_func("/pager/threads", test_threads);
 	g_test_add_func("/pager/budget", test_budget);
+	g_test_add_func("/pager/no-room", test_no_room);
 	g_test_add_func("/pager/whole", test_whole);
 	return g_test_run();
 }
