@@ -4,6 +4,7 @@
 #include "analyze/path/lineage.h"
 #include "analyze/path/path_build.h"
 #include "analyze/path/traverse.h"
+#include "collect/packets/table.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -50,9 +51,9 @@ struct DtcTree {
 	guint max_depth;
 	int64_t min_ns, told_ns;
 	DtcPath *path;
-	GArray *untold_waits; /* struct waited: of the target's node, beneath nobody */
-	GArray *lineage;      /* of the target, in its span */
-	GArray *open;	      /* struct open, the innermost last */
+	DtcTable *untold_waits; /* struct waited: of the target's node, beneath nobody */
+	GArray *lineage;	/* of the target, in its span */
+	GArray *open;		/* struct open, the innermost last */
 	struct stretch stretch;
 };
 
@@ -80,7 +81,7 @@ static guint leave_untold(DtcTree *tree, guint node, uint32_t thread, int64_t be
 {
 	const struct waited span = { begin, end, thread };
 	if (!tree->open->len && is_wait && node == tree->target->node)
-		g_array_append_vals(tree->untold_waits, &span, 1);
+		dtc_table_append(tree->untold_waits, &span);
 	dtc_path_count_untold(tree->path, tree->open->len);
 	return UNTOLD;
 }
@@ -407,7 +408,7 @@ DtcTree *dtc_tree_new(const DtcEdges *edges, const struct dtc_path_target *targe
 			   .min_ns = options ? MAX(options->min_blocking_ns, 1) : 1,
 			   .told_ns = options ? options->told_ns : 0,
 			   .path = path,
-			   .untold_waits = g_array_new(FALSE, FALSE, sizeof(struct waited)),
+			   .untold_waits = dtc_table_new(sizeof(struct waited)),
 			   .open = g_array_new(FALSE, FALSE, sizeof(struct open)) };
 	tree->lineage = dtc_lineage_new(dtc_links_get_history(tree->links, target->node), target->thread,
 					(DtcNodeTime){ to_node_ns(tree, target->node, target->begin.ns) },
@@ -419,7 +420,7 @@ void dtc_tree_free(DtcTree *tree)
 {
 	if (!tree)
 		return;
-	g_array_unref(tree->untold_waits);
+	dtc_table_free(tree->untold_waits);
 	g_array_unref(tree->open);
 	g_array_unref(tree->lineage);
 	g_free(tree);
@@ -457,7 +458,7 @@ static GArray *collect_waits(const DtcTree *tree, uint32_t thread)
 			g_array_append_val(spans, span);
 	}
 	for (guint i = 0; i < tree->untold_waits->len; i++) {
-		const struct waited *span = &g_array_index(tree->untold_waits, struct waited, i);
+		const struct waited *span = DTC_AT(tree->untold_waits, struct waited, i);
 		if (span->thread == thread)
 			g_array_append_vals(spans, span, 1);
 	}

@@ -233,7 +233,7 @@ def take_length(command, key):
         parts = [bench.make(f"B-{share}", lambda path, share=share: made.cut_bundle(whole, path, 1 / share))
                  for share in (16, 4)]
         costs = {part: [] for part in (*parts, whole)}
-        for _ in range(1 if key != "cpu_s" else bench.runs):
+        for _ in range(bench.runs):
             for part, values in costs.items():
                 events = bench.count_events(part) if key == "cpu_s" else 1
                 arguments = [each.replace("BUNDLE", part) for each in command]
