@@ -45,14 +45,13 @@ struct flow_key {
 
 static struct dtc_flow_entry *get_entry(const DtcPackets *packets, uint32_t flow)
 {
-	return &g_array_index(packets->flows, struct dtc_flow_entry, flow);
+	return &packets->flows[flow];
 }
 
 DtcPackets *dtc_packets_new(void)
 {
 	DtcPackets *packets = g_new0(DtcPackets, 1);
 	packets->packed = dtc_packed_new();
-	packets->flows = g_array_new(FALSE, FALSE, sizeof(struct dtc_flow_entry));
 	packets->table_size = 64;
 	packets->table = g_new(uint32_t, packets->table_size);
 	memset(packets->table, 0xff, packets->table_size * sizeof(uint32_t));
@@ -73,7 +72,7 @@ void dtc_packets_free(DtcPackets *packets)
 		return;
 	dtc_packed_free(packets->packed);
 	g_free(packets->latest);
-	g_array_unref(packets->flows);
+	g_free(packets->flows);
 	g_free(packets->table);
 	dtc_flow_index_free(packets->by_flow);
 	g_hash_table_unref(packets->shared);
@@ -150,6 +149,12 @@ static void grow_table(DtcPackets *packets)
 	}
 }
 
+static void reserve_flows(DtcPackets *packets, uint32_t count)
+{
+	packets->flows = g_renew(struct dtc_flow_entry, packets->flows, count);
+	packets->flow_capacity = count;
+}
+
 /* Appends a flow and makes it the latest generation of its key. */
 static uint32_t append_flow(DtcPackets *packets, const struct flow_key *key)
 {
@@ -168,9 +173,11 @@ static uint32_t append_flow(DtcPackets *packets, const struct flow_key *key)
 		packets->key_count++;
 	else
 		entry.flow.generation = get_entry(packets, previous)->flow.generation + 1;
-	uint32_t id = packets->flows->len;
+	uint32_t id = packets->flow_count;
 	entry.flow.reverse = id;
-	g_array_append_val(packets->flows, entry);
+	if (id == packets->flow_capacity)
+		reserve_flows(packets, MAX(2 * id, 16));
+	packets->flows[packets->flow_count++] = entry;
 	packets->table[slot] = id;
 	return id;
 }
@@ -543,7 +550,7 @@ static uint32_t count_by_flow(DtcPackets *packets)
 {
 	uint32_t *counts[DTC_PACKED_COUNT], first = 0;
 
-	for (uint32_t i = 0; i < packets->flows->len; i++)
+	for (uint32_t i = 0; i < packets->flow_count; i++)
 		get_entry(packets, i)->flow.packet_count = 0;
 	for (uint32_t block = 0; block < packets->packed->blocks->len; block++) {
 		struct dtc_packed_row row = dtc_packed_find(packets->packed, block * DTC_PACKED_COUNT);
@@ -555,7 +562,7 @@ static uint32_t count_by_flow(DtcPackets *packets)
 			if (counts[i])
 				*counts[i] += of_place[i];
 	}
-	for (uint32_t i = 0; i < packets->flows->len; i++) {
+	for (uint32_t i = 0; i < packets->flow_count; i++) {
 		struct dtc_flow *flow = &get_entry(packets, i)->flow;
 		flow->packet_first = first;
 		first += flow->packet_count;
@@ -579,7 +586,7 @@ static void index_by_flow(DtcPackets *packets)
 				ids[(*count)++] = block * DTC_PACKED_COUNT + i;
 		}
 	}
-	for (uint32_t i = 0; i < packets->flows->len; i++) {
+	for (uint32_t i = 0; i < packets->flow_count; i++) {
 		struct dtc_flow *flow = &get_entry(packets, i)->flow;
 		flow->packet_count -= flow->packet_first;
 	}
@@ -594,6 +601,7 @@ void dtc_packets_seal(DtcPackets *packets)
 	if (!dtc_packed_sort(packets->packed))
 		sort_by_time(packets);
 	dtc_packed_seal(packets->packed);
+	reserve_flows(packets, packets->flow_count); /* they grew by doubling, and stay on the heap */
 	index_by_flow(packets);
 	g_clear_pointer(&packets->space, dtc_space_unref); /* the descriptor of one that is not kept */
 	g_clear_pointer(&packets->scratch, dtc_space_unref);
@@ -609,6 +617,7 @@ static bool load_flows(DtcPackets *packets, GError **error)
 
 	if (!flows)
 		return false;
+	reserve_flows(packets, (uint32_t)count);
 	for (gsize i = 0; i < count; i++) {
 		struct flow_key key = get_key(&flows[i]);
 		if (flows[i].reverse >= count || flows[flows[i].reverse].reverse != i ||
@@ -631,7 +640,7 @@ static void fetch_flows(DtcPackets *packets)
 		return;
 	const struct dtc_flow_seen *seen =
 		dtc_image_get(packets->image, "packets.seen", sizeof(struct dtc_flow_seen), &count, NULL);
-	g_assert(load_flows(packets, NULL) && seen && count == packets->flows->len);
+	g_assert(load_flows(packets, NULL) && seen && count == packets->flow_count);
 	for (gsize i = 0; i < count; i++)
 		get_entry(packets, (uint32_t)i)->in = seen[i];
 	g_once_init_leave(&packets->are_flows_here, 1);
@@ -707,7 +716,7 @@ uint32_t dtc_packets_get_mark(const DtcPackets *packets, uint32_t packet)
 
 uint32_t dtc_packets_get_flow_count(const DtcPackets *packets)
 {
-	gsize count = packets->flows->len;
+	gsize count = packets->flow_count;
 
 	if (!g_atomic_pointer_get(&packets->are_flows_here)) /* the table of sections tells it */
 		(void)dtc_image_get(packets->image, "packets.flows", sizeof(struct dtc_flow), &count, NULL);
@@ -717,7 +726,7 @@ uint32_t dtc_packets_get_flow_count(const DtcPackets *packets)
 const struct dtc_flow *dtc_packets_get_flow(const DtcPackets *packets, uint32_t flow)
 {
 	need_flows(packets);
-	g_assert(flow < packets->flows->len);
+	g_assert(flow < packets->flow_count);
 	return &get_entry(packets, flow)->flow;
 }
 
@@ -753,7 +762,7 @@ struct dtc_flow_seen dtc_packets_get_flow_seen(const DtcPackets *packets, uint32
 uint32_t dtc_packets_find_previous_generation(const DtcPackets *packets, uint32_t flow)
 {
 	need_flows(packets);
-	g_assert(flow < packets->flows->len);
+	g_assert(flow < packets->flow_count);
 	return get_entry(packets, flow)->previous;
 }
 
@@ -769,20 +778,20 @@ void dtc_packets_save(const DtcPackets *packets, DtcImageWriter *writer)
 	need_flows(packets);
 	g_autoptr(GArray) homes = dtc_homes_list(packets->homes);
 	g_autoptr(GByteArray) shared = g_byte_array_new();
-	g_autofree struct dtc_flow *flows = g_new0(struct dtc_flow, packets->flows->len + 1);
-	g_autofree struct dtc_flow_seen *seen = g_new0(struct dtc_flow_seen, packets->flows->len + 1);
+	g_autofree struct dtc_flow *flows = g_new0(struct dtc_flow, packets->flow_count + 1);
+	g_autofree struct dtc_flow_seen *seen = g_new0(struct dtc_flow_seen, packets->flow_count + 1);
 	g_autoptr(GList) addresses = g_list_sort(g_hash_table_get_keys(packets->shared), compare_addresses);
 
 	g_assert(packets->sealed);
-	for (uint32_t i = 0; i < packets->flows->len; i++) {
+	for (uint32_t i = 0; i < packets->flow_count; i++) {
 		flows[i] = get_entry(packets, i)->flow;
 		seen[i] = get_entry(packets, i)->in;
 	}
 	for (GList *address = addresses; address; address = address->next)
 		g_byte_array_append(shared, address->data, 16);
 	dtc_packed_save(packets->packed, writer);
-	dtc_image_add_copy(writer, "packets.flows", sizeof(struct dtc_flow), flows, packets->flows->len);
-	dtc_image_add_copy(writer, "packets.seen", sizeof(struct dtc_flow_seen), seen, packets->flows->len);
+	dtc_image_add_copy(writer, "packets.flows", sizeof(struct dtc_flow), flows, packets->flow_count);
+	dtc_image_add_copy(writer, "packets.seen", sizeof(struct dtc_flow_seen), seen, packets->flow_count);
 	dtc_flow_index_save(packets->by_flow, writer);
 	dtc_image_add_strings(writer, "packets.interfaces", (const char *const *)packets->interfaces->pdata,
 			      packets->interfaces->len);
@@ -796,7 +805,7 @@ static bool count_indexed(const DtcPackets *packets, uint32_t *ret_count, GError
 {
 	uint32_t expected = 0;
 
-	for (uint32_t i = 0; i < packets->flows->len; i++) {
+	for (uint32_t i = 0; i < packets->flow_count; i++) {
 		const struct dtc_flow *flow = &get_entry(packets, i)->flow;
 		if (flow->packet_first != expected || flow->packet_count > packets->packed->count - expected)
 			return dtc_image_refuse(packets->image, error, "a flow's packets are not there");
@@ -814,7 +823,7 @@ static bool check_seen(const DtcPackets *packets, GError **error)
 
 	if (!seen)
 		return false;
-	bool is_right = count == packets->flows->len;
+	bool is_right = count == packets->flow_count;
 	for (uint32_t i = 0; is_right && i < count; i++)
 		is_right = memcmp(&get_entry(packets, i)->in, &seen[i], sizeof(*seen)) == 0;
 	return is_right || dtc_image_refuse(packets->image, error, "a flow was not seen where it says");
@@ -823,7 +832,7 @@ static bool check_seen(const DtcPackets *packets, GError **error)
 static bool load_records(DtcPackets *packets, bool is_far, GError **error)
 {
 	uint32_t indexed_count = 0;
-	DtcPacked *packed = dtc_packed_load_image(packets->image, packets->flows->len, error);
+	DtcPacked *packed = dtc_packed_load_image(packets->image, packets->flow_count, error);
 
 	if (!packed)
 		return false;

@@ -30,9 +30,10 @@ struct dtc_flow_entry {
 struct DtcPackets {
 	DtcPacked *packed;
 	gsize are_flows_here; /* 0: they, and the table, come with the first that is asked for */
-	GArray *flows;	      /* struct dtc_flow_entry */
-	uint32_t *table;      /* open addressing, DTC_NONE: free; value: flow of the latest generation */
-	uint32_t table_size;  /* power of two */
+	struct dtc_flow_entry *flows;
+	uint32_t flow_count, flow_capacity;
+	uint32_t *table;     /* open addressing, DTC_NONE: free; value: flow of the latest generation */
+	uint32_t table_size; /* power of two */
 	uint32_t key_count;
 	uint32_t recent_slots[2]; /* of table: where keys were found last, by which port is larger */
 	uint64_t seed;		  /* addresses come from foreign files: no one shall choose the collisions */

@@ -291,7 +291,7 @@ static void test_seen(void)
 	for (guint i = 0; i < 3; i++) {
 		g_autoptr(GError) error = NULL;
 		g_autoptr(DtcPackets) packets = fill(300);
-		struct dtc_flow_seen *seen = &g_array_index(packets->flows, struct dtc_flow_entry, 1).in;
+		struct dtc_flow_seen *seen = &packets->flows[1].in;
 		seen->interface ^= i == 0;
 		seen->directions ^= (i == 1) << DTC_SENT;
 		seen->is_on_many ^= i == 2;
