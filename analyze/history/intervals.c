@@ -274,7 +274,7 @@ static inline uint64_t get_field(uint64_t word, uint64_t mask)
 	return (word & mask) >> __builtin_ctzll(mask);
 }
 
-/* Half of what is asked of a whole recording is spent here: a record is read as one word, not once for each field. */
+/* A record is read as one word, and not once for each of its fields. */
 const struct dtc_interval *dtc_history_add_times(const DtcHistory *h, struct dtc_interval *place, int64_t begin_ns,
 						 int64_t end_ns, struct dtc_state_times *times)
 {
