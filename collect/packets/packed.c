@@ -213,6 +213,13 @@ static void write_rows(uint8_t *at, const struct dtc_packed_head *head, const st
 	memset(at, 0, SPARE_BYTES);
 }
 
+/* Where the tables' records begin, which is looked at for each packet. */
+static void note_begin(DtcPacked *packed)
+{
+	packed->unit = DTC_AT(packed->units, struct dtc_packed_unit, 0);
+	packed->block = DTC_AT(packed->blocks, uint32_t, 0);
+}
+
 static void append_block(DtcPacked *packed, const struct dtc_packet *packets, const uint32_t *marks, guint count)
 {
 	struct dtc_packed_head head = { .time_ns = packets[0].time_ns, .last = (uint8_t)(count - 1) };
@@ -235,8 +242,7 @@ static void append_block(DtcPacked *packed, const struct dtc_packet *packets, co
 		memcpy(at + sizeof(head) + b.place_count * sizeof(b.places[0]), b.marks,
 		       b.place_count * sizeof(b.marks[0]));
 	write_rows(at + head.rows_at, &head, &b, packets);
-	packed->unit = DTC_AT(packed->units, struct dtc_packed_unit, 0);
-	packed->block = DTC_AT(packed->blocks, uint32_t, 0);
+	note_begin(packed);
 	for (guint i = 0; i < b.place_count; i++)
 		packed->has_inferred |= b.places[i].seen >> 15 & 1;
 	packed->packed_count += count;
@@ -357,6 +363,7 @@ void dtc_packed_seal(DtcPacked *packed)
 	packed->recent_size = 0;
 	dtc_table_settle(packed->units);
 	dtc_table_settle(packed->blocks);
+	note_begin(packed);
 }
 
 /* --- queries ---------------------------------------------------------------------------------------------------- */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Flows are found through one open-addressing table that maps a key (ends, ports, protocol) to the flow of its latest
- * generation; earlier generations hang behind it in a chain. Both directions are made together, so a generation is a
- * property of the pair.
+ * Both directions of a connection are made together, so a generation is a property of the pair.
  *
  * When does a packet begin a new generation? A capture or a trace sees a SYN several times (sent and received on
  * loopback, retransmitted, on veth and bridge), always with the same sequence number: that is no new connection. It
@@ -34,28 +32,40 @@
 /* Packets between a packet's sightings in two namespaces, of a connection whose SYN was not seen; a power of two. */
 #define SIGHTING_SPAN 1024
 
-struct flow_key {
-	const uint8_t *source;
-	const uint8_t *destination;
-	uint16_t source_port;
-	uint16_t destination_port;
-	uint16_t netns;
-	uint8_t protocol;
-};
-
-static struct dtc_flow_entry *get_entry(const DtcPackets *packets, uint32_t flow)
+static struct dtc_flow *get_flow(const DtcPackets *packets, uint32_t flow)
 {
-	return &packets->flows[flow];
+	return dtc_flow_list_get(packets->flows, flow);
+}
+
+static uint32_t get_flow_count(const DtcPackets *packets)
+{
+	return packets->flows->flows->len;
+}
+
+static uint32_t get_previous(const DtcPackets *packets, uint32_t flow)
+{
+	return dtc_flow_list_get_previous(packets->flows, flow);
+}
+
+/* Until they are sealed. */
+static struct dtc_flow_state *get_state(const DtcPackets *packets, uint32_t flow)
+{
+	return DTC_AT(packets->states, struct dtc_flow_state, flow);
+}
+
+/* Sealed. */
+static struct dtc_flow_seen *get_seen(const DtcPackets *packets, uint32_t flow)
+{
+	return DTC_AT(packets->seen, struct dtc_flow_seen, flow);
 }
 
 DtcPackets *dtc_packets_new(void)
 {
 	DtcPackets *packets = g_new0(DtcPackets, 1);
 	packets->packed = dtc_packed_new();
-	packets->table_size = 64;
-	packets->table = g_new(uint32_t, packets->table_size);
-	memset(packets->table, 0xff, packets->table_size * sizeof(uint32_t));
-	packets->seed = ((uint64_t)g_random_int() << 32) | g_random_int();
+	packets->flows = dtc_flow_list_new();
+	packets->states = dtc_table_new(sizeof(struct dtc_flow_state));
+	packets->seen = dtc_table_new(sizeof(struct dtc_flow_seen));
 	packets->interfaces = g_ptr_array_new_with_free_func(g_free);
 	packets->interface_ids = g_hash_table_new(g_str_hash, g_str_equal);
 	packets->shared = g_hash_table_new_full(dtc_address_hash, dtc_address_equal, g_free, NULL);
@@ -72,8 +82,9 @@ void dtc_packets_free(DtcPackets *packets)
 		return;
 	dtc_packed_free(packets->packed);
 	g_free(packets->latest);
-	g_free(packets->flows);
-	g_free(packets->table);
+	dtc_flow_list_free(packets->flows);
+	dtc_table_free(packets->states);
+	dtc_table_free(packets->seen);
 	dtc_flow_index_free(packets->by_flow);
 	g_hash_table_unref(packets->shared);
 	g_array_unref(packets->netns);
@@ -91,95 +102,17 @@ void dtc_packets_set_spaces(DtcPackets *packets, DtcSpace *space, DtcSpace *scra
 	packets->space = dtc_space_ref(space);
 	packets->scratch = dtc_space_ref(scratch);
 	dtc_packed_set_space(packets->packed, space);
+	dtc_flow_list_set_spaces(packets->flows, space, scratch);
+	dtc_table_set_space(packets->seen, space);
+	dtc_table_set_space(packets->states, scratch);
 }
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+static uint32_t append_flow(DtcPackets *packets, const struct dtc_flow_key *key)
 {
-	hash = (hash ^ value) * UINT64_C(0x9fb21c651e98df25);
-	return hash ^ (hash >> 32);
-}
+	struct dtc_flow_state state = { 0 };
 
-static uint64_t hash_key(const DtcPackets *packets, const struct flow_key *key)
-{
-	uint64_t words[4];
-	memcpy(words, key->source, 16);
-	memcpy(words + 2, key->destination, 16);
-	uint64_t hash = packets->seed;
-	for (int i = 0; i < 4; i++)
-		hash = mix(hash, words[i]);
-	return mix(hash, ((uint64_t)key->netns << 48) | ((uint64_t)key->source_port << 32) |
-				 ((uint64_t)key->destination_port << 8) | key->protocol);
-}
-
-static bool has_key(const struct dtc_flow *flow, const struct flow_key *key)
-{
-	return flow->source_port == key->source_port && flow->destination_port == key->destination_port &&
-	       flow->protocol == key->protocol && flow->netns == key->netns &&
-	       memcmp(flow->source, key->source, 16) == 0 && memcmp(flow->destination, key->destination, 16) == 0;
-}
-
-static struct flow_key get_key(const struct dtc_flow *flow)
-{
-	return (struct flow_key){ flow->source,		  flow->destination, flow->source_port,
-				  flow->destination_port, flow->netns,	     flow->protocol };
-}
-
-/* The slot of the key, or the free one where it belongs. */
-static uint32_t find_slot(const DtcPackets *packets, const struct flow_key *key)
-{
-	uint32_t mask = packets->table_size - 1;
-	uint32_t slot = (uint32_t)hash_key(packets, key) & mask;
-	while (packets->table[slot] != DTC_NONE && !has_key(&get_entry(packets, packets->table[slot])->flow, key))
-		slot = (slot + 1) & mask;
-	return slot;
-}
-
-static void grow_table(DtcPackets *packets)
-{
-	g_autofree uint32_t *old = packets->table;
-	uint32_t old_size = packets->table_size;
-	packets->table_size *= 2;
-	packets->table = g_new(uint32_t, packets->table_size);
-	memset(packets->table, 0xff, packets->table_size * sizeof(uint32_t));
-	for (uint32_t i = 0; i < old_size; i++) {
-		if (old[i] == DTC_NONE)
-			continue;
-		struct flow_key key = get_key(&get_entry(packets, old[i])->flow);
-		packets->table[find_slot(packets, &key)] = old[i];
-	}
-}
-
-static void reserve_flows(DtcPackets *packets, uint32_t count)
-{
-	packets->flows = g_renew(struct dtc_flow_entry, packets->flows, count);
-	packets->flow_capacity = count;
-}
-
-/* Appends a flow and makes it the latest generation of its key. */
-static uint32_t append_flow(DtcPackets *packets, const struct flow_key *key)
-{
-	if (packets->key_count * 2 >= packets->table_size)
-		grow_table(packets);
-	uint32_t slot = find_slot(packets, key);
-	uint32_t previous = packets->table[slot];
-	struct dtc_flow_entry entry = { .previous = previous };
-	memcpy(entry.flow.source, key->source, 16);
-	memcpy(entry.flow.destination, key->destination, 16);
-	entry.flow.source_port = key->source_port;
-	entry.flow.destination_port = key->destination_port;
-	entry.flow.netns = key->netns;
-	entry.flow.protocol = key->protocol;
-	if (previous == DTC_NONE)
-		packets->key_count++;
-	else
-		entry.flow.generation = get_entry(packets, previous)->flow.generation + 1;
-	uint32_t id = packets->flow_count;
-	entry.flow.reverse = id;
-	if (id == packets->flow_capacity)
-		reserve_flows(packets, MAX(2 * id, 16));
-	packets->flows[packets->flow_count++] = entry;
-	packets->table[slot] = id;
-	return id;
+	dtc_table_append(packets->states, &state);
+	return dtc_flow_list_append(packets->flows, key);
 }
 
 /* --- namespaces ------------------------------------------------------------------------------------------------- */
@@ -245,7 +178,7 @@ uint16_t dtc_packets_get_netns_count(const DtcPackets *packets)
 	return (uint16_t)packets->netns->len;
 }
 
-static struct dtc_ends get_ends(const struct flow_key *key)
+static struct dtc_ends get_ends(const struct dtc_flow_key *key)
 {
 	return dtc_ends_make(key->source, key->source_port, key->destination, key->destination_port, key->protocol);
 }
@@ -278,28 +211,30 @@ static bool has_sighting(const DtcPackets *packets, uint32_t flow, const struct 
 	return false;
 }
 
-static bool is_near(const struct dtc_flow_entry *entry, uint32_t seq)
+static bool is_near(const struct dtc_flow_state *state, uint32_t seq)
 {
-	int32_t distance = dtc_seq_distance(entry->last_seq, seq);
-	return entry->seen && distance > -STRAGGLER_SPAN && distance < STRAGGLER_SPAN;
+	int32_t distance = dtc_seq_distance(state->last_seq, seq);
+	return state->has_packet && distance > -STRAGGLER_SPAN && distance < STRAGGLER_SPAN;
 }
 
 /*
  * The latest connection with these ends in that namespace is the packet's. Where it was seen is not known of some: the
  * numbers that a connection began with tell whose they are, as no two have them alike.
  */
-static bool is_seen_in(const DtcPackets *packets, struct flow_key key, uint16_t home, const struct dtc_headers *headers)
+static bool is_seen_in(const DtcPackets *packets, struct dtc_flow_key key, uint16_t home,
+		       const struct dtc_headers *headers)
 {
 	uint16_t seen_in = key.netns;
 
 	key.netns = home;
-	uint32_t flow = packets->table[find_slot(packets, &key)];
+	uint32_t flow = dtc_flow_list_find(packets->flows, &key);
 	if (flow == DTC_NONE)
 		return false;
-	const struct dtc_flow_entry *entry = get_entry(packets, flow);
+	const struct dtc_flow *known = get_flow(packets, flow);
 	if (is_opening(headers))
-		return entry->flow.has_isn && entry->flow.isn == headers->seq;
-	return (!seen_in && is_tcp(headers) && is_near(entry, headers->seq)) || has_sighting(packets, flow, headers);
+		return known->has_isn && known->isn == headers->seq;
+	return (!seen_in && is_tcp(headers) && is_near(get_state(packets, flow), headers->seq)) ||
+	       has_sighting(packets, flow, headers);
 }
 
 /*
@@ -307,7 +242,7 @@ static bool is_seen_in(const DtcPackets *packets, struct flow_key key, uint16_t 
  * asks again, since a namespace with the same address may have taken the place of another; and so does a packet of
  * which it is not known where it was seen.
  */
-static uint16_t choose_home(DtcPackets *packets, const struct flow_key *key, const struct dtc_headers *headers)
+static uint16_t choose_home(DtcPackets *packets, const struct dtc_flow_key *key, const struct dtc_headers *headers)
 {
 	if (dtc_address_is_loopback(key->source) || dtc_address_is_loopback(key->destination))
 		return key->netns;
@@ -331,7 +266,7 @@ static uint16_t choose_home(DtcPackets *packets, const struct flow_key *key, con
  * In the caller's place: a key that is given back is copied in pieces longer than those it was just written in, for
  * which a processor waits until they are in its cache; for each packet that was most of what it took to find its flow.
  */
-static void make_key(DtcPackets *packets, const struct dtc_headers *headers, struct flow_key *ret_key)
+static void make_key(DtcPackets *packets, const struct dtc_headers *headers, struct dtc_flow_key *ret_key)
 {
 	ret_key->source = headers->source;
 	ret_key->destination = headers->destination;
@@ -348,92 +283,80 @@ static void make_key(DtcPackets *packets, const struct dtc_headers *headers, str
 /* A new generation of both directions. Gives the flow of the key itself. */
 static uint32_t append_pair(DtcPackets *packets, const struct dtc_headers *headers)
 {
-	struct flow_key key;
+	struct dtc_flow_key key;
 	make_key(packets, headers, &key);
-	struct flow_key reverse_key = { key.destination, key.source, key.destination_port,
-					key.source_port, key.netns,  key.protocol };
+	struct dtc_flow_key reverse_key = { key.destination, key.source, key.destination_port,
+					    key.source_port, key.netns,	 key.protocol };
 	uint32_t flow = append_flow(packets, &key);
-	if (has_key(&get_entry(packets, flow)->flow, &reverse_key))
+	if (dtc_flow_has_key(get_flow(packets, flow), &reverse_key))
 		return flow; /* both ends are the same: it is its own reverse */
 	uint32_t reverse = append_flow(packets, &reverse_key);
-	get_entry(packets, flow)->flow.reverse = reverse;
-	get_entry(packets, reverse)->flow.reverse = flow;
+	get_flow(packets, flow)->reverse = reverse;
+	get_flow(packets, reverse)->reverse = flow;
 	return flow;
 }
 
 static uint32_t choose_for_syn(DtcPackets *packets, uint32_t latest, const struct dtc_headers *headers)
 {
-	struct dtc_flow_entry *entry = get_entry(packets, latest);
-	const struct dtc_flow_entry *reverse = get_entry(packets, entry->flow.reverse);
-	if (entry->flow.has_isn ? entry->flow.isn != headers->seq : entry->beyond_syn || reverse->beyond_syn) {
+	const struct dtc_flow *known = get_flow(packets, latest);
+	if (known->has_isn
+		    ? known->isn != headers->seq
+		    : get_state(packets, latest)->is_beyond_syn || get_state(packets, known->reverse)->is_beyond_syn)
 		latest = append_pair(packets, headers);
-		entry = get_entry(packets, latest);
-	}
-	entry->flow.has_isn = true;
-	entry->flow.isn = headers->seq;
+	struct dtc_flow *flow = get_flow(packets, latest);
+	flow->has_isn = true;
+	flow->isn = headers->seq;
 	return latest;
 }
 
 static uint32_t choose_for_syn_ack(DtcPackets *packets, uint32_t latest, const struct dtc_headers *headers)
 {
-	uint32_t flow = latest;
-	for (int i = 0; i < GENERATIONS_BACK && flow != DTC_NONE; i++) {
-		struct dtc_flow_entry *entry = get_entry(packets, flow);
-		const struct dtc_flow_entry *reverse = get_entry(packets, entry->flow.reverse);
-		if (reverse->flow.has_isn && reverse->flow.isn + 1 == headers->ack) {
-			entry->flow.has_isn = true;
-			entry->flow.isn = headers->seq; /* the last one counts: a server may forget and answer anew */
-			return flow;
+	uint32_t id = latest;
+	for (int i = 0; i < GENERATIONS_BACK && id != DTC_NONE; i++) {
+		struct dtc_flow *flow = get_flow(packets, id);
+		const struct dtc_flow *reverse = get_flow(packets, flow->reverse);
+		if (reverse->has_isn && reverse->isn + 1 == headers->ack) {
+			flow->has_isn = true;
+			flow->isn = headers->seq; /* the last one counts: a server may forget and answer anew */
+			return id;
 		}
-		flow = entry->previous;
+		id = get_previous(packets, id);
 	}
-	struct dtc_flow_entry *entry = get_entry(packets, latest);
-	if (entry->seen || get_entry(packets, entry->flow.reverse)->seen)
+	if (get_state(packets, latest)->has_packet ||
+	    get_state(packets, get_flow(packets, latest)->reverse)->has_packet)
 		latest = append_pair(packets, headers);
-	entry = get_entry(packets, latest);
-	entry->flow.has_isn = true;
-	entry->flow.isn = headers->seq;
-	struct dtc_flow_entry *reverse = get_entry(packets, entry->flow.reverse);
-	reverse->flow.has_isn = true;
-	reverse->flow.isn = headers->ack - 1;
+	struct dtc_flow *flow = get_flow(packets, latest);
+	flow->has_isn = true;
+	flow->isn = headers->seq;
+	struct dtc_flow *reverse = get_flow(packets, flow->reverse);
+	reverse->has_isn = true;
+	reverse->isn = headers->ack - 1;
 	return latest;
 }
 
 static uint32_t choose_for_straggler(const DtcPackets *packets, uint32_t latest, const struct dtc_headers *headers)
 {
-	const struct dtc_flow_entry *entry = get_entry(packets, latest);
-	bool is_known = entry->seen || entry->flow.has_isn;
-	if (entry->previous == DTC_NONE || !is_known || is_near(entry, headers->seq) ||
-	    (entry->flow.has_isn && headers->seq - entry->flow.isn < STRAGGLER_SPAN))
+	const struct dtc_flow *flow = get_flow(packets, latest);
+	const struct dtc_flow_state *state = get_state(packets, latest);
+	uint32_t older = get_previous(packets, latest);
+	if (older == DTC_NONE || !(state->has_packet || flow->has_isn) || is_near(state, headers->seq) ||
+	    (flow->has_isn && headers->seq - flow->isn < STRAGGLER_SPAN))
 		return latest;
-	uint32_t flow = entry->previous;
-	for (int i = 1; i < GENERATIONS_BACK && flow != DTC_NONE; i++) {
-		const struct dtc_flow_entry *older = get_entry(packets, flow);
-		if (is_near(older, headers->seq))
-			return flow;
-		flow = older->previous;
+	for (int i = 1; i < GENERATIONS_BACK && older != DTC_NONE; i++) {
+		if (is_near(get_state(packets, older), headers->seq))
+			return older;
+		older = get_previous(packets, older);
 	}
 	return latest;
-}
-
-/* The latest generation: bulk goes to and fro on one connection. A key is in one slot, wherever that is by now. */
-static uint32_t find_latest(DtcPackets *packets, const struct flow_key *key)
-{
-	uint32_t *slot = &packets->recent_slots[key->source_port < key->destination_port];
-	uint32_t flow = packets->table[*slot];
-	if (flow != DTC_NONE && has_key(&get_entry(packets, flow)->flow, key))
-		return flow;
-	*slot = find_slot(packets, key);
-	return packets->table[*slot];
 }
 
 static uint32_t choose_flow(DtcPackets *packets, const struct dtc_headers *headers)
 {
 	if (headers->ip_version == 0)
 		return DTC_NONE;
-	struct flow_key key;
+	struct dtc_flow_key key;
 	make_key(packets, headers, &key);
-	uint32_t flow = find_latest(packets, &key);
+	uint32_t flow = dtc_flow_list_find_again(packets->flows, &key);
 	if (flow == DTC_NONE)
 		flow = append_pair(packets, headers);
 	if (headers->protocol != DTC_PROTOCOL_TCP || !headers->has_transport)
@@ -446,10 +369,10 @@ static uint32_t choose_flow(DtcPackets *packets, const struct dtc_headers *heade
 		flow = choose_for_syn(packets, flow, headers);
 	else
 		flow = choose_for_straggler(packets, flow, headers);
-	struct dtc_flow_entry *entry = get_entry(packets, flow);
-	entry->seen = true;
-	entry->beyond_syn |= !is_syn || is_ack;
-	entry->last_seq = headers->seq;
+	struct dtc_flow_state *state = get_state(packets, flow);
+	state->has_packet = true;
+	state->is_beyond_syn |= !is_syn || is_ack;
+	state->last_seq = headers->seq;
 	return flow;
 }
 
@@ -519,13 +442,14 @@ void dtc_packets_forget(DtcPackets *packets)
 /* What all packets of a flow have in common: no packet has to be looked at for that. */
 static void note_places(DtcPackets *packets)
 {
+	dtc_table_set_length(packets->seen, get_flow_count(packets));
 	for (uint32_t block = 0; block < packets->packed->blocks->len; block++) {
 		guint count;
 		const struct dtc_packed_place *places = dtc_packed_get_places(packets->packed, block, &count);
 		for (guint i = 0; i < count; i++) {
 			if (places[i].flow == DTC_NONE)
 				continue;
-			struct dtc_flow_seen *seen = &get_entry(packets, places[i].flow)->in;
+			struct dtc_flow_seen *seen = get_seen(packets, places[i].flow);
 			uint16_t interface = (uint16_t)(places[i].seen >> 16);
 			seen->is_on_many |= seen->directions && seen->interface != interface;
 			seen->interface = interface;
@@ -541,7 +465,7 @@ static guint find_counts(const DtcPackets *packets, uint32_t block, uint32_t *co
 	const struct dtc_packed_place *places = dtc_packed_get_places(packets->packed, block, &count);
 
 	for (guint i = 0; i < count; i++)
-		counts[i] = places[i].flow == DTC_NONE ? NULL : &get_entry(packets, places[i].flow)->flow.packet_count;
+		counts[i] = places[i].flow == DTC_NONE ? NULL : &get_flow(packets, places[i].flow)->packet_count;
 	return count;
 }
 
@@ -550,8 +474,8 @@ static uint32_t count_by_flow(DtcPackets *packets)
 {
 	uint32_t *counts[DTC_PACKED_COUNT], first = 0;
 
-	for (uint32_t i = 0; i < packets->flow_count; i++)
-		get_entry(packets, i)->flow.packet_count = 0;
+	for (uint32_t i = 0; i < get_flow_count(packets); i++)
+		get_flow(packets, i)->packet_count = 0;
 	for (uint32_t block = 0; block < packets->packed->blocks->len; block++) {
 		struct dtc_packed_row row = dtc_packed_find(packets->packed, block * DTC_PACKED_COUNT);
 		uint32_t of_place[DTC_PACKED_COUNT] = { 0 };
@@ -562,8 +486,8 @@ static uint32_t count_by_flow(DtcPackets *packets)
 			if (counts[i])
 				*counts[i] += of_place[i];
 	}
-	for (uint32_t i = 0; i < packets->flow_count; i++) {
-		struct dtc_flow *flow = &get_entry(packets, i)->flow;
+	for (uint32_t i = 0; i < get_flow_count(packets); i++) {
+		struct dtc_flow *flow = get_flow(packets, i);
 		flow->packet_first = first;
 		first += flow->packet_count;
 		flow->packet_count = flow->packet_first; /* counted again while filling */
@@ -586,8 +510,8 @@ static void index_by_flow(DtcPackets *packets)
 				ids[(*count)++] = block * DTC_PACKED_COUNT + i;
 		}
 	}
-	for (uint32_t i = 0; i < packets->flow_count; i++) {
-		struct dtc_flow *flow = &get_entry(packets, i)->flow;
+	for (uint32_t i = 0; i < get_flow_count(packets); i++) {
+		struct dtc_flow *flow = get_flow(packets, i);
 		flow->packet_count -= flow->packet_first;
 	}
 	dtc_flow_index_pack(packets->by_flow);
@@ -601,14 +525,15 @@ void dtc_packets_seal(DtcPackets *packets)
 	if (!dtc_packed_sort(packets->packed))
 		sort_by_time(packets);
 	dtc_packed_seal(packets->packed);
-	reserve_flows(packets, packets->flow_count); /* they grew by doubling, and stay on the heap */
+	g_clear_pointer(&packets->states, dtc_table_free);
 	index_by_flow(packets);
+	dtc_flow_list_settle(packets->flows);
 	g_clear_pointer(&packets->space, dtc_space_unref); /* the descriptor of one that is not kept */
 	g_clear_pointer(&packets->scratch, dtc_space_unref);
 	note_places(packets);
+	dtc_table_settle(packets->seen);
 }
 
-/* The generations of a key follow each other, so that the latest is found, and the others behind it. */
 static bool load_flows(DtcPackets *packets, GError **error)
 {
 	gsize count;
@@ -617,16 +542,29 @@ static bool load_flows(DtcPackets *packets, GError **error)
 
 	if (!flows)
 		return false;
-	reserve_flows(packets, (uint32_t)count);
-	for (gsize i = 0; i < count; i++) {
-		struct flow_key key = get_key(&flows[i]);
+	for (gsize i = 0; i < count; i++)
 		if (flows[i].reverse >= count || flows[flows[i].reverse].reverse != i ||
 		    flows[i].netns >= packets->netns->len || *(const uint8_t *)&flows[i].has_isn > 1)
 			return dtc_image_refuse(packets->image, error, "a flow is not one of two directions");
-		uint32_t flow = append_flow(packets, &key);
-		get_entry(packets, flow)->flow = flows[i];
-	}
+	dtc_flow_list_show(packets->flows, flows, (uint32_t)count);
 	return true;
+}
+
+/* What the image tells of where they were seen, instead of what the blocks do. */
+static const struct dtc_flow_seen *load_seen(DtcPackets *packets, GError **error)
+{
+	gsize count;
+	const struct dtc_flow_seen *seen = dtc_image_get(packets->image, "packets.seen", sizeof(*seen), &count, error);
+
+	if (!seen)
+		return NULL;
+	if (count != get_flow_count(packets)) {
+		(void)dtc_image_refuse(packets->image, error, "it does not say of each flow where it was seen");
+		return NULL;
+	}
+	dtc_table_free(packets->seen);
+	packets->seen = dtc_table_new_borrowed(sizeof(*seen), seen, (guint)count);
+	return seen;
 }
 
 /*
@@ -634,15 +572,9 @@ static bool load_flows(DtcPackets *packets, GError **error)
  */
 static void fetch_flows(DtcPackets *packets)
 {
-	gsize count;
-
 	if (!g_once_init_enter(&packets->are_flows_here))
 		return;
-	const struct dtc_flow_seen *seen =
-		dtc_image_get(packets->image, "packets.seen", sizeof(struct dtc_flow_seen), &count, NULL);
-	g_assert(load_flows(packets, NULL) && seen && count == packets->flow_count);
-	for (gsize i = 0; i < count; i++)
-		get_entry(packets, (uint32_t)i)->in = seen[i];
+	g_assert(load_flows(packets, NULL) && load_seen(packets, NULL));
 	g_once_init_leave(&packets->are_flows_here, 1);
 }
 
@@ -716,7 +648,7 @@ uint32_t dtc_packets_get_mark(const DtcPackets *packets, uint32_t packet)
 
 uint32_t dtc_packets_get_flow_count(const DtcPackets *packets)
 {
-	gsize count = packets->flow_count;
+	gsize count = get_flow_count(packets);
 
 	if (!g_atomic_pointer_get(&packets->are_flows_here)) /* the table of sections tells it */
 		(void)dtc_image_get(packets->image, "packets.flows", sizeof(struct dtc_flow), &count, NULL);
@@ -726,8 +658,8 @@ uint32_t dtc_packets_get_flow_count(const DtcPackets *packets)
 const struct dtc_flow *dtc_packets_get_flow(const DtcPackets *packets, uint32_t flow)
 {
 	need_flows(packets);
-	g_assert(flow < packets->flow_count);
-	return &get_entry(packets, flow)->flow;
+	g_assert(flow < get_flow_count(packets));
+	return get_flow(packets, flow);
 }
 
 uint32_t dtc_packets_get_flow_packet(const DtcPackets *packets, uint32_t flow, uint32_t index)
@@ -745,25 +677,25 @@ uint32_t dtc_packets_find_flow(const DtcPackets *packets, const uint8_t source[1
 	uint32_t index = dtc_packets_need_netns(packets, source, destination) ? find_netns(packets, netns) : 0;
 	if (index == DTC_NONE)
 		return DTC_NONE;
-	struct flow_key key = { source, destination, source_port, destination_port, (uint16_t)index, protocol };
+	struct dtc_flow_key key = { source, destination, source_port, destination_port, (uint16_t)index, protocol };
 	struct dtc_ends ends = get_ends(&key);
 	uint16_t home = dtc_homes_find(packets->homes, &ends, key.netns);
 	if (home != DTC_NO_HOME)
 		key.netns = home;
-	return packets->table[find_slot(packets, &key)];
+	return dtc_flow_list_find(packets->flows, &key);
 }
 
 struct dtc_flow_seen dtc_packets_get_flow_seen(const DtcPackets *packets, uint32_t flow)
 {
 	need_flows(packets);
-	return get_entry(packets, flow)->in;
+	return *get_seen(packets, flow);
 }
 
 uint32_t dtc_packets_find_previous_generation(const DtcPackets *packets, uint32_t flow)
 {
 	need_flows(packets);
-	g_assert(flow < packets->flow_count);
-	return get_entry(packets, flow)->previous;
+	g_assert(flow < get_flow_count(packets));
+	return get_previous(packets, flow);
 }
 
 /* --- images ----------------------------------------------------------------------------------------------------- */
@@ -778,20 +710,14 @@ void dtc_packets_save(const DtcPackets *packets, DtcImageWriter *writer)
 	need_flows(packets);
 	g_autoptr(GArray) homes = dtc_homes_list(packets->homes);
 	g_autoptr(GByteArray) shared = g_byte_array_new();
-	g_autofree struct dtc_flow *flows = g_new0(struct dtc_flow, packets->flow_count + 1);
-	g_autofree struct dtc_flow_seen *seen = g_new0(struct dtc_flow_seen, packets->flow_count + 1);
 	g_autoptr(GList) addresses = g_list_sort(g_hash_table_get_keys(packets->shared), compare_addresses);
 
 	g_assert(packets->sealed);
-	for (uint32_t i = 0; i < packets->flow_count; i++) {
-		flows[i] = get_entry(packets, i)->flow;
-		seen[i] = get_entry(packets, i)->in;
-	}
 	for (GList *address = addresses; address; address = address->next)
 		g_byte_array_append(shared, address->data, 16);
 	dtc_packed_save(packets->packed, writer);
-	dtc_image_add_copy(writer, "packets.flows", sizeof(struct dtc_flow), flows, packets->flow_count);
-	dtc_image_add_copy(writer, "packets.seen", sizeof(struct dtc_flow_seen), seen, packets->flow_count);
+	dtc_table_save(packets->flows->flows, writer, "packets.flows");
+	dtc_table_save(packets->seen, writer, "packets.seen");
 	dtc_flow_index_save(packets->by_flow, writer);
 	dtc_image_add_strings(writer, "packets.interfaces", (const char *const *)packets->interfaces->pdata,
 			      packets->interfaces->len);
@@ -805,8 +731,8 @@ static bool count_indexed(const DtcPackets *packets, uint32_t *ret_count, GError
 {
 	uint32_t expected = 0;
 
-	for (uint32_t i = 0; i < packets->flow_count; i++) {
-		const struct dtc_flow *flow = &get_entry(packets, i)->flow;
+	for (uint32_t i = 0; i < get_flow_count(packets); i++) {
+		const struct dtc_flow *flow = get_flow(packets, i);
 		if (flow->packet_first != expected || flow->packet_count > packets->packed->count - expected)
 			return dtc_image_refuse(packets->image, error, "a flow's packets are not there");
 		expected += flow->packet_count;
@@ -816,35 +742,30 @@ static bool count_indexed(const DtcPackets *packets, uint32_t *ret_count, GError
 }
 
 /* What it tells of flows to who does not look at the blocks. */
-static bool check_seen(const DtcPackets *packets, GError **error)
+static bool check_seen(DtcPackets *packets, GError **error)
 {
-	gsize count;
-	const struct dtc_flow_seen *seen = dtc_image_get(packets->image, "packets.seen", sizeof(*seen), &count, error);
+	g_autoptr(DtcTable) noted = NULL;
 
+	note_places(packets);
+	noted = g_steal_pointer(&packets->seen);
+	const struct dtc_flow_seen *seen = load_seen(packets, error);
 	if (!seen)
 		return false;
-	bool is_right = count == packets->flow_count;
-	for (uint32_t i = 0; is_right && i < count; i++)
-		is_right = memcmp(&get_entry(packets, i)->in, &seen[i], sizeof(*seen)) == 0;
-	return is_right || dtc_image_refuse(packets->image, error, "a flow was not seen where it says");
+	return noted->len == 0 || memcmp(noted->data, seen, noted->len * sizeof(*seen)) == 0 ||
+	       dtc_image_refuse(packets->image, error, "a flow was not seen where it says");
 }
 
 static bool load_records(DtcPackets *packets, bool is_far, GError **error)
 {
 	uint32_t indexed_count = 0;
-	DtcPacked *packed = dtc_packed_load_image(packets->image, packets->flow_count, error);
+	DtcPacked *packed = dtc_packed_load_image(packets->image, get_flow_count(packets), error);
 
 	if (!packed)
 		return false;
 	dtc_packed_free(packets->packed);
 	packets->packed = packed;
-	if (!is_far) {
-		if (!count_indexed(packets, &indexed_count, error))
-			return false;
-		note_places(packets);
-		if (!check_seen(packets, error))
-			return false;
-	}
+	if (!is_far && (!count_indexed(packets, &indexed_count, error) || !check_seen(packets, error)))
+		return false;
 	packets->by_flow = dtc_flow_index_load(packets->image, indexed_count, packed->count, error);
 	return packets->by_flow != NULL;
 }

@@ -6,9 +6,11 @@
 #pragma once
 
 #include "collect/packets/flow_index.h"
+#include "collect/packets/flow_list.h"
 #include "collect/packets/homes.h"
 #include "collect/packets/packed.h"
 #include "collect/packets/packets.h"
+#include "collect/packets/table.h"
 
 /* Where a flow's packets were seen. */
 struct dtc_flow_seen {
@@ -18,27 +20,21 @@ struct dtc_flow_seen {
 };
 _Static_assert(sizeof(struct dtc_flow_seen) == 4, "written to files as it is");
 
-struct dtc_flow_entry {
-	struct dtc_flow flow;
-	uint32_t previous;	 /* generation before, or DTC_NONE */
-	uint32_t last_seq;	 /* of the latest packet */
-	bool seen;		 /* has a packet */
-	bool beyond_syn;	 /* has a packet other than a SYN */
-	struct dtc_flow_seen in; /* sealed */
+/* What packets of a flow that are still to come are judged by. */
+struct dtc_flow_state {
+	uint32_t last_seq;  /* of the latest packet */
+	bool has_packet;    /* at all */
+	bool is_beyond_syn; /* has a packet other than a SYN */
 };
 
 struct DtcPackets {
 	DtcPacked *packed;
 	gsize are_flows_here; /* 0: they, and the table, come with the first that is asked for */
-	struct dtc_flow_entry *flows;
-	uint32_t flow_count, flow_capacity;
-	uint32_t *table;     /* open addressing, DTC_NONE: free; value: flow of the latest generation */
-	uint32_t table_size; /* power of two */
-	uint32_t key_count;
-	uint32_t recent_slots[2]; /* of table: where keys were found last, by which port is larger */
-	uint64_t seed;		  /* addresses come from foreign files: no one shall choose the collisions */
-	DtcFlowIndex *by_flow;	  /* after sealing: packet ids grouped by flow */
-	GPtrArray *interfaces;	  /* owned names */
+	DtcFlowList *flows;
+	DtcTable *states;      /* struct dtc_flow_state of each; NULL once they are sealed */
+	DtcTable *seen;	       /* struct dtc_flow_seen of each, sealed */
+	DtcFlowIndex *by_flow; /* after sealing: packet ids grouped by flow */
+	GPtrArray *interfaces; /* owned names */
 	GHashTable *interface_ids;
 	uint16_t last_interfaces[2]; /* that were looked for, the latest first, if there are any */
 	GHashTable *shared; /* addresses (owned) that several namespaces have; loopback stands for all of its kind */
@@ -49,7 +45,7 @@ struct DtcPackets {
 	DtcHomes *homes;
 	DtcSpace *space;   /* owned; where records grow; NULL: in files of their own, or they are sealed */
 	DtcSpace *scratch; /* owned; where what is not kept of them does; NULL: the same */
-	DtcImage *image;   /* owned; that has packed and by_flow; NULL: they are our own */
+	DtcImage *image;   /* owned; that has packed, by_flow, flows and seen; NULL: they are our own */
 	bool sealed;
 };
 

@@ -293,10 +293,19 @@ static void trim(DtcTable *table)
 	table->capacity = (guint)MIN(table->capacity, used / table->size);
 }
 
+/* On the heap they grew by doubling: of a dozen tables of each of many nodes that is a lot of nothing. */
+static void shrink(DtcTable *table)
+{
+	table->data = g_realloc(table->data, (gsize)table->len * table->size);
+	table->capacity = table->len;
+}
+
 void dtc_table_settle(DtcTable *table)
 {
 	if (table->parts)
 		trim(table);
+	else if (!table->mapped && !table->is_borrowed)
+		shrink(table);
 	if (!table->space || dtc_space_is_scratch(table->space))
 		leave_space(table);
 }

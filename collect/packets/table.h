@@ -57,8 +57,8 @@ void dtc_table_reserve(DtcTable *table, guint count);
 /* New records are zeroed. */
 void dtc_table_set_length(DtcTable *table, guint length);
 /*
- * No more is to come: what it has too much is given back, and unless it is to be kept, the file's descriptor, too. The
- * records stay where they are. One that grows all the same moves to another file.
+ * No more is to come: what it has too much is given back, and unless it is to be kept, the file's descriptor, too.
+ * Pointers are valid no longer. One that grows all the same moves to another file.
  */
 void dtc_table_settle(DtcTable *table);
 

@@ -255,6 +255,42 @@ static void test_image(void)
 	}
 }
 
+/* Connections beyond what stays on the heap, each port used twice: they are found, also in what was written of them. */
+static void test_connections(void)
+{
+	enum { PORT_COUNT = 20000 };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcPackets) packets = dtc_packets_new();
+	struct dtc_headers headers = { .ip_version = 4,
+				       .protocol = DTC_PROTOCOL_TCP,
+				       .has_transport = true,
+				       .tcp_flags = DTC_TCP_SYN,
+				       .destination_port = 80,
+				       .source = { [15] = 9 },
+				       .destination = { [15] = 8 } };
+
+	for (guint i = 0; i < 2 * PORT_COUNT; i++) {
+		headers.source_port = (guint16)(1000 + i % PORT_COUNT);
+		headers.seq = i * 1000;
+		dtc_packets_add(packets, i, DTC_SENT, 0, 0, &headers);
+	}
+	dtc_packets_seal(packets);
+	g_autoptr(DtcPackets) loaded = reload(packets, &error);
+	g_assert_no_error(error);
+	for (guint i = 0; i < PORT_COUNT; i++) {
+		const DtcPackets *of[] = { packets, loaded };
+		for (guint k = 0; k < G_N_ELEMENTS(of); k++) {
+			guint32 found = dtc_packets_find_flow(of[k], headers.source, (guint16)(1000 + i),
+							      headers.destination, 80, DTC_PROTOCOL_TCP, 0);
+			guint32 before = dtc_packets_find_previous_generation(of[k], found);
+			g_assert_cmpuint(dtc_packets_get_flow(of[k], found)->isn, ==, (PORT_COUNT + i) * 1000);
+			g_assert_cmpuint(dtc_packets_get_flow(of[k], found)->generation, ==, 1);
+			g_assert_cmpuint(dtc_packets_get_flow(of[k], before)->isn, ==, i * 1000);
+			g_assert_cmpuint(dtc_packets_find_previous_generation(of[k], before), ==, DTC_NONE);
+		}
+	}
+}
+
 /* Whatever bytes are there: refused, or packets that can all be read. Run where every read beyond is found. */
 static void test_damaged(void)
 {
@@ -291,7 +327,7 @@ static void test_seen(void)
 	for (guint i = 0; i < 3; i++) {
 		g_autoptr(GError) error = NULL;
 		g_autoptr(DtcPackets) packets = fill(300);
-		struct dtc_flow_seen *seen = &packets->flows[1].in;
+		struct dtc_flow_seen *seen = DTC_AT(packets->seen, struct dtc_flow_seen, 1);
 		seen->interface ^= i == 0;
 		seen->directions ^= (i == 1) << DTC_SENT;
 		seen->is_on_many ^= i == 2;
@@ -309,6 +345,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/packed/clear", test_clear);
 	g_test_add_func("/packed/flow-index", test_flow_index);
 	g_test_add_func("/packed/image", test_image);
+	g_test_add_func("/packed/connections", test_connections);
 	g_test_add_func("/packed/damaged", test_damaged);
 	g_test_add_func("/packed/seen", test_seen);
 	return g_test_run();
