@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/exchange/exchanges.h"
 
+#include "collect/packets/table.h"
+
 #include <string.h>
 
 #define DEFAULT_MAX_BYTES ((gsize)256 << 20)
+/* A node has few; those of all nodes leave the heap. */
+#define HEAP_BYTES ((gsize)1 << 20)
 #define STRING_OVERHEAD_BYTES 32 /* of a string in the hash table of the chunk */
 
 struct DtcExchanges {
-	GArray *list;	   /* struct dtc_exchange; identities arrays owned */
+	DtcTable *list;	   /* struct dtc_exchange; identities arrays owned */
 	GPtrArray *pools;  /* GStringChunk *; the first is the one that is added to */
 	GHashTable *known; /* strings of the first pool */
 	gsize used_bytes;
@@ -15,12 +19,6 @@ struct DtcExchanges {
 	guint64 dropped_count;
 	guint capture_count;
 };
-
-static void exchange_clear(void *data)
-{
-	struct dtc_exchange *exchange = data;
-	g_free((void *)exchange->identities);
-}
 
 static void pool_free(void *pool)
 {
@@ -30,8 +28,7 @@ static void pool_free(void *pool)
 DtcExchanges *dtc_exchanges_new(gsize max_bytes)
 {
 	DtcExchanges *exchanges = g_new0(DtcExchanges, 1);
-	exchanges->list = g_array_new(FALSE, FALSE, sizeof(struct dtc_exchange));
-	g_array_set_clear_func(exchanges->list, exchange_clear);
+	exchanges->list = dtc_table_new_on_heap(sizeof(struct dtc_exchange), HEAP_BYTES);
 	exchanges->pools = g_ptr_array_new_with_free_func(pool_free);
 	g_ptr_array_add(exchanges->pools, g_string_chunk_new(4096));
 	exchanges->known = g_hash_table_new(g_str_hash, g_str_equal);
@@ -43,7 +40,9 @@ void dtc_exchanges_free(DtcExchanges *exchanges)
 {
 	if (!exchanges)
 		return;
-	g_array_unref(exchanges->list);
+	for (guint i = 0; i < exchanges->list->len; i++)
+		g_free((void *)dtc_exchanges_get(exchanges, i)->identities);
+	dtc_table_free(exchanges->list);
 	g_hash_table_unref(exchanges->known);
 	g_ptr_array_unref(exchanges->pools);
 	g_free(exchanges);
@@ -78,17 +77,16 @@ bool dtc_exchanges_add(DtcExchanges *exchanges, const struct dtc_exchange *excha
 		identities[i].value = intern(exchanges, exchange->identities[i].value);
 	}
 	copy.identities = identities;
-	g_array_append_val(exchanges->list, copy);
+	dtc_table_append(exchanges->list, &copy);
 	exchanges->used_bytes += sizeof(copy) + exchange->identity_count * sizeof(*identities);
 	return true;
 }
 
 void dtc_exchanges_move(DtcExchanges *to, DtcExchanges *from)
 {
-	g_array_append_vals(to->list, from->list->data, from->list->len);
-	g_array_set_clear_func(from->list, NULL); /* the identities went along */
-	g_array_set_size(from->list, 0);
-	g_array_set_clear_func(from->list, exchange_clear);
+	for (guint i = 0; i < from->list->len; i++)
+		dtc_table_append(to->list, dtc_exchanges_get(from, i));
+	dtc_table_set_length(from->list, 0); /* the identities went along */
 	while (from->pools->len > 0)
 		g_ptr_array_add(to->pools, g_ptr_array_steal_index(from->pools, from->pools->len - 1));
 	g_ptr_array_add(from->pools, g_string_chunk_new(4096));
@@ -117,7 +115,7 @@ static int compare(const void *a, const void *b)
 void dtc_exchanges_sort(DtcExchanges *exchanges)
 {
 	if (exchanges->list->len > 1)
-		g_array_sort(exchanges->list, compare);
+		qsort(exchanges->list->data, exchanges->list->len, sizeof(struct dtc_exchange), compare);
 }
 
 guint dtc_exchanges_get_count(const DtcExchanges *exchanges)
@@ -132,7 +130,7 @@ guint64 dtc_exchanges_get_dropped_count(const DtcExchanges *exchanges)
 
 const struct dtc_exchange *dtc_exchanges_get(const DtcExchanges *exchanges, guint index)
 {
-	return &g_array_index(exchanges->list, struct dtc_exchange, index);
+	return DTC_AT(exchanges->list, struct dtc_exchange, index);
 }
 
 void dtc_exchanges_add_capture(DtcExchanges *exchanges)

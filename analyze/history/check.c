@@ -559,7 +559,7 @@ static const char *judge_call(struct checker *c, uint32_t index)
 
 static const char *judge_file_calls(struct checker *c, uint32_t index)
 {
-	const struct dtc_file *file = &g_array_index(c->h->files, struct dtc_file, index);
+	const struct dtc_file *file = DTC_AT(c->h->files, struct dtc_file, index);
 	uint32_t first = get_u32(c->h->file_call_first, index), end = get_u32(c->h->file_call_first, index + 1);
 	if (first > end || end > c->h->file_calls->len)
 		return "its calls end before they begin";
@@ -591,7 +591,7 @@ static bool has_accepted(const struct checker *c, uint32_t call_index, uint32_t 
 
 static const char *judge_file(struct checker *c, uint32_t index)
 {
-	const struct dtc_file *file = &g_array_index(c->h->files, struct dtc_file, index);
+	const struct dtc_file *file = DTC_AT(c->h->files, struct dtc_file, index);
 	guint flow_count = dtc_packets_get_flow_count(c->h->packets);
 	c->at_ns = file->begin_ns;
 	if (!is_in_trace(c, file->begin_ns))
@@ -609,7 +609,7 @@ static const char *judge_file(struct checker *c, uint32_t index)
 				       : get_u32(c->h->flow_files, file->flow_out) == DTC_NONE)
 		return "is not found by its flow";
 	if (!is_id(file->peer, c->h->files->len) ||
-	    (file->peer != DTC_NONE && g_array_index(c->h->files, struct dtc_file, file->peer).peer != index))
+	    (file->peer != DTC_NONE && DTC_AT(c->h->files, struct dtc_file, file->peer)->peer != index))
 		return "it is not the other end's other end";
 	if (file->accept != DTC_NONE && !has_accepted(c, file->accept, index))
 		return "the call that accepted it gave another file";
@@ -621,7 +621,7 @@ static const char *judge_flow(struct checker *c, uint32_t flow)
 	uint32_t file = get_u32(c->h->flow_files, flow);
 	if (!is_id(file, c->h->files->len))
 		return "its file is none";
-	return file != DTC_NONE && g_array_index(c->h->files, struct dtc_file, file).flow_out != flow
+	return file != DTC_NONE && DTC_AT(c->h->files, struct dtc_file, file)->flow_out != flow
 		       ? "its file is another flow's"
 		       : NULL;
 }

@@ -68,7 +68,7 @@ void dtc_history_forget(DtcHistory *h)
 	for (gsize i = 0; i < G_N_ELEMENTS(tables); i++)
 		dtc_table_set_length(tables[i], 0);
 	for (guint i = 0; i < h->files->len; i++)
-		AT(h->files, struct dtc_file, i)->accept = DTC_NONE;
+		DTC_AT(h->files, struct dtc_file, i)->accept = DTC_NONE;
 	for (guint i = 0; i < h->vcpus->len; i++)
 		AT(h->vcpus, struct dtc_vcpu, i)->span_count = 0;
 	dtc_packets_forget(h->packets);

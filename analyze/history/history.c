@@ -73,7 +73,7 @@ DtcHistory *dtc_history_new(void)
 	h->calls = dtc_table_new(sizeof(struct dtc_call_record));
 	h->odd_calls = dtc_table_new(sizeof(struct dtc_odd_call));
 	h->ready = dtc_table_new(sizeof(uint32_t));
-	h->files = g_array_new(FALSE, TRUE, sizeof(struct dtc_file));
+	h->files = dtc_table_new(sizeof(struct dtc_file));
 	h->file_calls = dtc_table_new(sizeof(uint32_t));
 	h->file_call_first = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	h->flow_files = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -116,11 +116,11 @@ static void free_filling(DtcHistory *h)
 
 static void for_each_table(const DtcHistory *h, void (*call)(DtcTable *))
 {
-	DtcTable *tables[] = { h->names,       h->intervals,  h->wakes,	    h->faults,	     h->calls,
-			       h->file_calls,  h->blocks,     h->works,	    h->contexts,     h->odd_contexts,
-			       h->guest_spans, h->guest_irqs, h->runs,	    h->string_bytes, h->ready,
-			       h->eras,	       h->odd_refs,   h->odd_calls, h->run_eras,     h->fault_eras,
-			       h->wake_eras,   h->period_ends };
+	DtcTable *tables[] = { h->names,	h->files,	h->intervals,  h->wakes,     h->faults,
+			       h->calls,	h->file_calls,	h->blocks,     h->works,     h->contexts,
+			       h->odd_contexts, h->guest_spans, h->guest_irqs, h->runs,	     h->string_bytes,
+			       h->ready,	h->eras,	h->odd_refs,   h->odd_calls, h->run_eras,
+			       h->fault_eras,	h->wake_eras,	h->period_ends };
 	for (size_t i = 0; i < G_N_ELEMENTS(tables); i++)
 		call(tables[i]);
 }
@@ -130,9 +130,9 @@ void dtc_history_free(DtcHistory *h)
 	if (!h)
 		return;
 	free_filling(h);
-	GArray *arrays[] = { h->threads,   h->tid_previous, h->tid_latest,    h->name_first,	  h->files,
-			     h->vcpus,	   h->flow_files,   h->marks,	      h->file_call_first, h->devices,
-			     h->string_at, h->run_first,    h->interval_refs, h->cpu_limits };
+	GArray *arrays[] = { h->threads,    h->tid_previous,  h->tid_latest,	  h->name_first, h->vcpus,
+			     h->flow_files, h->marks,	      h->file_call_first, h->devices,	 h->string_at,
+			     h->run_first,  h->interval_refs, h->cpu_limits };
 	for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
 		g_array_unref(arrays[i]);
 	for_each_table(h, dtc_table_free);
@@ -184,7 +184,7 @@ static void group_calls(DtcHistory *h)
 	g_clear_pointer(&h->filling->calls, dtc_table_free);
 	dtc_history_seal_contexts(h, renamed);
 	for (guint i = 0; i < h->files->len; i++) {
-		uint32_t *call = &AT(h->files, struct dtc_file, i)->accept;
+		uint32_t *call = &DTC_AT(h->files, struct dtc_file, i)->accept;
 		if (*call != DTC_NONE)
 			*call = renamed[*call];
 	}
@@ -435,7 +435,7 @@ uint32_t dtc_history_get_file_count(const DtcHistory *h)
 const struct dtc_file *dtc_history_get_file(const DtcHistory *h, uint32_t file)
 {
 	g_assert(h->is_sealed);
-	return AT(h->files, struct dtc_file, file);
+	return DTC_AT(h->files, struct dtc_file, file);
 }
 
 const uint32_t *dtc_history_get_ready(const DtcHistory *h, uint32_t call, uint32_t *ret_count)

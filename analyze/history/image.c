@@ -44,7 +44,7 @@ static const struct list lists[] = {
 	TABLE(calls, struct dtc_call_record),
 	TABLE(odd_calls, struct dtc_odd_call),
 	TABLE(ready, uint32_t),
-	ARRAY(files, struct dtc_file),
+	TABLE(files, struct dtc_file),
 	TABLE(file_calls, uint32_t),
 	ARRAY(file_call_first, uint32_t),
 	ARRAY(flow_files, uint32_t),

@@ -208,7 +208,7 @@ struct DtcHistory {
 	DtcTable *calls;	 /* sealed: struct dtc_call_record, grouped by thread */
 	DtcTable *odd_calls;	 /* sealed: struct dtc_odd_call, by index */
 	DtcTable *ready;	 /* uint32_t files that polls returned, those of a call in a row */
-	GArray *files;		 /* struct dtc_file */
+	DtcTable *files;	 /* struct dtc_file */
 	DtcTable *file_calls;	 /* sealed: uint32_t call ids, grouped by file */
 	GArray *file_call_first; /* sealed: uint32_t per file + 1 */
 	GArray *flow_files;	 /* uint32_t by flow: the file whose flow_out it is */

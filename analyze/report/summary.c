@@ -5,13 +5,16 @@
 
 #include <string.h>
 
+/* What requests consist of leaves the heap where there are more than a few hundred. */
+#define HEAP_BYTES ((gsize)1 << 20)
+
 DtcSummary *dtc_summary_new(void)
 {
 	DtcSummary *summary = g_new0(DtcSummary, 1);
 
 	summary->rows = g_array_new(FALSE, FALSE, sizeof(struct dtc_summary_row));
-	summary->shares = g_array_new(FALSE, FALSE, sizeof(struct dtc_share));
-	summary->tiers = g_array_new(FALSE, FALSE, sizeof(struct dtc_tier_share));
+	summary->shares = dtc_table_new_on_heap(sizeof(struct dtc_share), HEAP_BYTES);
+	summary->tiers = dtc_table_new_on_heap(sizeof(struct dtc_tier_share), HEAP_BYTES);
 	summary->strings = g_string_chunk_new(4096);
 	return summary;
 }
@@ -21,8 +24,8 @@ void dtc_summary_free(DtcSummary *summary)
 	if (!summary)
 		return;
 	g_array_unref(summary->rows);
-	g_array_unref(summary->shares);
-	g_array_unref(summary->tiers);
+	dtc_table_free(summary->shares);
+	dtc_table_free(summary->tiers);
 	g_string_chunk_free(summary->strings);
 	g_free(summary);
 }
@@ -107,33 +110,31 @@ void dtc_summary_add(DtcSummary *summary, const struct dtc_summary_row *from, co
 			.cause = shares[i].cause,
 			.ns = shares[i].ns,
 		};
-		g_array_append_val(summary->shares, share);
+		dtc_table_append(summary->shares, &share);
 	}
 	for (guint i = 0; i < row.tier_count; i++) {
 		const struct dtc_tier_share tier = { keep(&keeper, tiers[i].tier), keep(&keeper, tiers[i].node),
 						     keep(&keeper, tiers[i].process), tiers[i].ns };
-		g_array_append_val(summary->tiers, tier);
+		dtc_table_append(summary->tiers, &tier);
 	}
 	if (row.share_count)
-		qsort(&g_array_index(summary->shares, struct dtc_share, row.share_first), row.share_count,
+		qsort(DTC_AT(summary->shares, struct dtc_share, row.share_first), row.share_count,
 		      sizeof(struct dtc_share), compare_shares);
 	if (row.tier_count)
-		qsort(&g_array_index(summary->tiers, struct dtc_tier_share, row.tier_first), row.tier_count,
+		qsort(DTC_AT(summary->tiers, struct dtc_tier_share, row.tier_first), row.tier_count,
 		      sizeof(struct dtc_tier_share), compare_tiers);
 	g_array_append_val(summary->rows, row);
 }
 
 const struct dtc_share *dtc_summary_get_share(const DtcSummary *summary, const struct dtc_summary_row *row, guint index)
 {
-	return index < row->share_count ? &g_array_index(summary->shares, struct dtc_share, row->share_first + index)
-					: NULL;
+	return index < row->share_count ? DTC_AT(summary->shares, struct dtc_share, row->share_first + index) : NULL;
 }
 
 const struct dtc_tier_share *dtc_summary_get_tier(const DtcSummary *summary, const struct dtc_summary_row *row,
 						  guint index)
 {
-	return index < row->tier_count ? &g_array_index(summary->tiers, struct dtc_tier_share, row->tier_first + index)
-				       : NULL;
+	return index < row->tier_count ? DTC_AT(summary->tiers, struct dtc_tier_share, row->tier_first + index) : NULL;
 }
 
 static int compare_start(const struct dtc_summary_row *x, const struct dtc_summary_row *y)

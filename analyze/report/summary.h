@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "collect/packets/table.h"
 #include "dtrace-chain/report.h"
 
 #include <glib.h>
@@ -51,9 +52,9 @@ struct dtc_band {
 };
 
 typedef struct DtcSummary {
-	GArray *rows;	/* struct dtc_summary_row */
-	GArray *shares; /* struct dtc_share */
-	GArray *tiers;	/* struct dtc_tier_share */
+	GArray *rows;	  /* struct dtc_summary_row */
+	DtcTable *shares; /* struct dtc_share */
+	DtcTable *tiers;  /* struct dtc_tier_share */
 	GStringChunk *strings;
 } DtcSummary;
 

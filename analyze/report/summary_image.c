@@ -272,14 +272,14 @@ static void load_parts(struct loading *loading, const struct saved_row *row)
 						 .detail = load_string(loading, saved->detail),
 						 .cause = (enum dtc_cause)saved->cause,
 						 .ns = saved->ns };
-		g_array_append_val(loading->summary->shares, share);
+		dtc_table_append(loading->summary->shares, &share);
 	}
 	for (guint i = 0; i < row->tier_count; i++) {
 		const struct saved_tier *saved = loading->tiers++;
 		const struct dtc_tier_share tier = { load_string(loading, saved->tier),
 						     load_string(loading, saved->node),
 						     load_string(loading, saved->process), saved->ns };
-		g_array_append_val(loading->summary->tiers, tier);
+		dtc_table_append(loading->summary->tiers, &tier);
 	}
 }
 

@@ -201,7 +201,7 @@ void dtc_machine_close_call(DtcMachine *m, uint32_t thread, int64_t end_ns, int6
 	call->end_ns = end_ns;
 	call->result = result;
 	if (result != DTC_ABSENT && result > 0 && call->file != DTC_NONE) {
-		struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call->file);
+		struct dtc_file *file = DTC_AT(m->history->files, struct dtc_file, call->file);
 		if (call->kind == DTC_CALL_READ) {
 			call->offset = file->read_bytes;
 			file->read_bytes += (uint64_t)result;
@@ -303,7 +303,7 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 	else if (event->v[DTC_CALL_FAMILY] > 0 && event->v[DTC_CALL_FAMILY] <= UINT8_MAX)
 		call.operation = (uint8_t)event->v[DTC_CALL_FAMILY];
 	if (call.file != DTC_NONE) {
-		struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call.file);
+		struct dtc_file *file = DTC_AT(m->history->files, struct dtc_file, call.file);
 		if (kind == DTC_CALL_WRITE)
 			call.offset = file->written_bytes;
 		else if (kind == DTC_CALL_READ || kind == DTC_CALL_PEEK)
@@ -333,7 +333,7 @@ static const char *name_family(uint8_t family)
 static uint32_t name_accepted(DtcMachine *m, const struct dtc_call *call)
 {
 	const struct dtc_file *listener =
-		call->file == DTC_NONE ? NULL : &g_array_index(m->history->files, struct dtc_file, call->file);
+		call->file == DTC_NONE ? NULL : DTC_AT(m->history->files, struct dtc_file, call->file);
 	uint32_t unix_socket = dtc_history_add_string(m->history, name_family(1));
 	return listener && listener->name == unix_socket ? unix_socket
 							 : dtc_history_add_string(m->history, name_family(0));
@@ -344,7 +344,7 @@ static void learn_family(DtcMachine *m, const struct dtc_call *call)
 {
 	if (call->file == DTC_NONE || call->operation != 1)
 		return;
-	struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call->file);
+	struct dtc_file *file = DTC_AT(m->history->files, struct dtc_file, call->file);
 	if (file->name == DTC_NONE)
 		file->name = dtc_history_add_string(m->history, name_family(1));
 }
@@ -364,11 +364,11 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 		uint32_t file = dtc_machine_add_file(m, DTC_FILE_SOCKET, name_accepted(m, call), pid);
 		dtc_machine_set_file(m, pid, result, file);
 		DTC_AT(m->history->filling->calls, struct dtc_call, index)->argument = file;
-		g_array_index(m->history->files, struct dtc_file, file).accept = index;
+		DTC_AT(m->history->files, struct dtc_file, file)->accept = index;
 		if (event->has_address && event->v[DTC_CALL_PORT] != DTC_ABSENT) {
 			uint32_t flow = dtc_machine_find_syn(m, thread, event->address, event->v[DTC_CALL_PORT]);
 			if (flow != DTC_NONE) {
-				struct dtc_file *f = &g_array_index(m->history->files, struct dtc_file, file);
+				struct dtc_file *f = DTC_AT(m->history->files, struct dtc_file, file);
 				f->flow_in = flow;
 				f->flow_out = dtc_packets_get_flow(m->history->packets, flow)->reverse;
 			}
@@ -394,8 +394,8 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 		uint32_t string = dtc_history_add_string(m->history, is_pipe ? "pipe" : "unix socket");
 		enum dtc_file_kind kind = is_pipe ? DTC_FILE_PIPE : DTC_FILE_SOCKET;
 		uint32_t a = dtc_machine_add_file(m, kind, string, pid), b = dtc_machine_add_file(m, kind, string, pid);
-		g_array_index(m->history->files, struct dtc_file, a).peer = b;
-		g_array_index(m->history->files, struct dtc_file, b).peer = a;
+		DTC_AT(m->history->files, struct dtc_file, a)->peer = b;
+		DTC_AT(m->history->files, struct dtc_file, b)->peer = a;
 		dtc_machine_set_file(m, pid, event->v[DTC_CALL_FD], a);
 		dtc_machine_set_file(m, pid, event->v[DTC_CALL_FD2], b);
 		dtc_machine_set_close_on_exec(m, pid, event->v[DTC_CALL_FD], closes);

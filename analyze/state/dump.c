@@ -68,7 +68,7 @@ static void apply_fd(DtcMachine *m, const struct dtc_event *event)
 	uint32_t known = dtc_machine_find_file(m, (int32_t)pid, event->v[DTC_DUMP_FD_NUMBER]);
 	uint32_t string = dtc_history_add_string(m->history, name);
 	if (known != DTC_NONE) { /* used before its dump: only name it */
-		struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, known);
+		struct dtc_file *file = DTC_AT(m->history->files, struct dtc_file, known);
 		if (file->name == DTC_NONE) {
 			file->name = string;
 			if (file->kind == DTC_FILE_UNKNOWN)

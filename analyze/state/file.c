@@ -16,7 +16,7 @@ uint32_t dtc_machine_add_file(DtcMachine *m, enum dtc_file_kind kind, uint32_t n
 				 .peer = DTC_NONE,
 				 .accept = DTC_NONE,
 				 .pid = pid };
-	g_array_append_val(m->history->files, file);
+	dtc_table_append(m->history->files, &file);
 	return m->history->files->len - 1;
 }
 

@@ -107,7 +107,7 @@ static void keep_calls(struct forgetting *f)
 				g_array_append_val(numbers, g_array_index(m->cpus, struct dtc_cpu, i).acts[k].call);
 	for (guint i = 0; i < m->history->files->len; i++)
 		if (is_open[i])
-			g_array_append_val(numbers, g_array_index(m->history->files, struct dtc_file, i).accept);
+			g_array_append_val(numbers, DTC_AT(m->history->files, struct dtc_file, i)->accept);
 	for (guint i = 0; i < calls->len; i++) {
 		const struct dtc_call *call = DTC_AT(calls, struct dtc_call, i);
 		if (call->kind == DTC_CALL_CONNECT && call->file != DTC_NONE && is_open[call->file])
@@ -349,7 +349,7 @@ static void rename_all(const struct forgetting *f)
 	m->last_queued.packet = 0;
 	for (guint i = 0; i < f->accepts->len; i++) {
 		uint32_t call = g_array_index(f->accepts, uint32_t, i);
-		g_array_index(m->history->files, struct dtc_file, i).accept = rename_kept(&f->calls, call);
+		DTC_AT(m->history->files, struct dtc_file, i)->accept = rename_kept(&f->calls, call);
 	}
 }
 
@@ -364,7 +364,7 @@ void dtc_machine_forget(DtcMachine *m)
 				.accepts = g_array_new(FALSE, FALSE, sizeof(uint32_t)) };
 	dtc_machine_place_writes(m);
 	for (guint i = 0; i < m->history->files->len; i++)
-		g_array_append_val(f.accepts, g_array_index(m->history->files, struct dtc_file, i).accept);
+		g_array_append_val(f.accepts, DTC_AT(m->history->files, struct dtc_file, i)->accept);
 	keep_calls(&f);
 	keep_wakes(&f);
 	keep_blocks(&f);

@@ -28,7 +28,7 @@ struct local_end {
 
 static struct dtc_file *get_file(const DtcHistory *h, uint32_t file)
 {
-	return &g_array_index(h->files, struct dtc_file, file);
+	return DTC_AT(h->files, struct dtc_file, file);
 }
 
 static bool has_moved(const struct dtc_call *call, enum dtc_call_kind kind)

@@ -37,7 +37,7 @@ static struct dtc_call *get_call(const DtcMachine *m, uint32_t call)
 
 static struct dtc_file *get_file(const DtcMachine *m, const struct dtc_call *call)
 {
-	return &g_array_index(m->history->files, struct dtc_file, call->file);
+	return DTC_AT(m->history->files, struct dtc_file, call->file);
 }
 
 static guint count_until(const GArray *times, int64_t time_ns)

@@ -22,7 +22,7 @@ static void bind_file(DtcMachine *m, uint32_t call_index, uint32_t packet)
 	if (call->kind != DTC_CALL_WRITE && call->kind != DTC_CALL_CONNECT && !is_update)
 		return;
 	uint32_t flow = p.flow;
-	struct dtc_file *file = &g_array_index(m->history->files, struct dtc_file, call->file);
+	struct dtc_file *file = DTC_AT(m->history->files, struct dtc_file, call->file);
 	if (file->flow_out != DTC_NONE || file->listens ||
 	    (file->kind != DTC_FILE_SOCKET && file->kind != DTC_FILE_UNKNOWN))
 		return;

@@ -96,7 +96,7 @@ static int compare_reads(gconstpointer a, gconstpointer b, gpointer machine)
 
 static struct dtc_file *get_file(const DtcMachine *m, uint32_t file)
 {
-	return &g_array_index(m->history->files, struct dtc_file, file);
+	return DTC_AT(m->history->files, struct dtc_file, file);
 }
 
 static const struct dtc_flow *get_flow(const DtcMachine *m, uint32_t flow)

@@ -119,8 +119,8 @@ static bool is_same_file(DtcMachine *m, uint32_t a, uint32_t b)
 {
 	if (a == DTC_NONE || b == DTC_NONE)
 		return false;
-	const struct dtc_file *x = &g_array_index(m->history->files, struct dtc_file, a);
-	const struct dtc_file *y = &g_array_index(m->history->files, struct dtc_file, b);
+	const struct dtc_file *x = DTC_AT(m->history->files, struct dtc_file, a);
+	const struct dtc_file *y = DTC_AT(m->history->files, struct dtc_file, b);
 	/* the two ends of a pipe from the state dump bear one name with the inode */
 	bool one_pipe = x->kind == DTC_FILE_PIPE && y->kind == DTC_FILE_PIPE && x->name == y->name &&
 			x->name != DTC_NONE && strchr(dtc_history_get_string(m->history, x->name), '[');
@@ -141,7 +141,7 @@ static bool is_polled(DtcMachine *m, uint32_t target, uint32_t file, uint32_t fl
 		uint32_t own = g_array_index(table->fds, struct dtc_fd, i).file;
 		if (own == DTC_NONE)
 			continue;
-		if (flow_in != DTC_NONE && g_array_index(m->history->files, struct dtc_file, own).flow_in == flow_in)
+		if (flow_in != DTC_NONE && DTC_AT(m->history->files, struct dtc_file, own)->flow_in == flow_in)
 			return true;
 		if (is_same_file(m, own, file))
 			return true;
@@ -195,8 +195,7 @@ static bool is_packet_for(DtcMachine *m, uint32_t packet, uint32_t target, const
 		return in->protocol == DTC_PROTOCOL_TCP && in->has_isn && p.seq == in->isn + 1 &&
 		       dtc_packets_get_flow(m->history->packets, in->reverse)->has_isn;
 	}
-	return wait->file != DTC_NONE &&
-	       g_array_index(m->history->files, struct dtc_file, wait->file).flow_in == p.flow;
+	return wait->file != DTC_NONE && DTC_AT(m->history->files, struct dtc_file, wait->file)->flow_in == p.flow;
 }
 
 /* Whether it is what this very wait waits for. */

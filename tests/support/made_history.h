@@ -215,7 +215,8 @@ static inline void add_files(DtcHistory *h)
 	}
 	files[CONNECTION].flow_out = dtc_packets_get_flow_of(h->packets, SENT);
 	files[CONNECTION].flow_in = dtc_packets_get_flow_of(h->packets, RECEIVED);
-	g_array_append_vals(h->files, files, G_N_ELEMENTS(files));
+	for (uint32_t i = 0; i < G_N_ELEMENTS(files); i++)
+		dtc_table_append(h->files, &files[i]);
 	uint32_t by_flow[2] = { DTC_NONE, DTC_NONE };
 	by_flow[files[CONNECTION].flow_out] = CONNECTION;
 	g_array_append_vals(h->flow_files, by_flow, G_N_ELEMENTS(by_flow));

@@ -201,7 +201,7 @@ static void *find_record(DtcHistory *h, const struct breakage *b)
 	case CALL:
 		return make_odd_call(h, (uint32_t)i);
 	case FILE_:
-		return &g_array_index(h->files, struct dtc_file, i);
+		return DTC_AT(h->files, struct dtc_file, i);
 	case BLOCK:
 		return DTC_AT(h->blocks, struct dtc_block_request, i);
 	case WORK:

@@ -473,9 +473,9 @@ static void test_damaged_image(void)
 	/* a row of shares that are not there */
 	struct dtc_summary_row *row = &g_array_index(some->rows, struct dtc_summary_row, 0);
 	g_assert_cmpuint(row->share_count, ==, 1);
-	struct dtc_share share = g_array_index(some->shares, struct dtc_share, 0);
+	struct dtc_share share = *DTC_AT(some->shares, struct dtc_share, 0);
 	share.tier = NULL;
-	g_array_append_val(some->shares, share);
+	dtc_table_append(some->shares, &share);
 	row->share_count = 2;
 	g_autoptr(GBytes) nameless = save(some);
 	g_assert_false(load(none, nameless));
