@@ -37,7 +37,8 @@ bool dtc_letter_send(int end, const struct dtc_letter *letter, const void *data)
 	if (!letter->is_squeezed)
 		return send_as_is(end, letter, data);
 	squeezed = g_malloc(letter->bytes + 1);
-	gsize bytes = letter->bytes >= SQUEEZE_BYTES_MIN ? dtc_squeeze(data, letter->bytes, squeezed) : 0;
+	bool is_slow = letter->type == DTC_LETTER_ANSWERS;
+	gsize bytes = letter->bytes >= SQUEEZE_BYTES_MIN ? dtc_squeeze(data, letter->bytes, is_slow, squeezed) : 0;
 	sent.is_squeezed = bytes > 0;
 	sent.unsqueezed = letter->bytes;
 	sent.bytes = bytes ? (uint32_t)bytes : letter->bytes;

@@ -169,7 +169,7 @@ static struct answered *answer(struct owner *owner, struct bundle *bundle, GVari
 static GVariant *get_begin(const DtcImage *image)
 {
 	gsize pages = (dtc_image_get_begin_bytes(image) + BEGIN_BYTES - 1) / BEGIN_BYTES;
-	gsize bytes = MIN(pages * BEGIN_BYTES, dtc_image_get_bytes(image));
+	gsize bytes = MIN(pages * BEGIN_BYTES, dtc_image_get_shown_bytes(image));
 	g_autofree char *begin = g_malloc(bytes);
 
 	dtc_image_copy_file(image, 0, bytes, begin);
@@ -192,7 +192,7 @@ static GVariant *pack_answer(const struct answered *answered, guint index)
 
 	return g_variant_new("(^ayb@ayut@ay)", answer->node, answer->is_capture, pack_bytes(answer->told),
 			     g_array_index(answered->images, guint, index),
-			     answer->content ? dtc_image_get_bytes(answer->content) : 0, begin);
+			     answer->content ? dtc_image_get_shown_bytes(answer->content) : 0, begin);
 }
 
 /* Many in a message, since much of them is the same, and squeezed once then. */
@@ -286,7 +286,7 @@ static bool handle_fetch(const struct owner *owner, struct dtc_letter letter)
 	g_autofree char *data = g_malloc(DTC_LETTER_DATA_MAX);
 	guint64 end = letter.at + letter.all;
 
-	if (!image || end < letter.at || end > dtc_image_get_bytes(image))
+	if (!image || end < letter.at || end > dtc_image_get_shown_bytes(image))
 		return true;
 	letter.type = DTC_LETTER_PAGES;
 	for (; letter.at < end; letter.at += letter.bytes) {

@@ -3,11 +3,14 @@
 
 #include <zlib.h>
 
-gsize dtc_squeeze(const void *data, gsize bytes, void *to)
+gsize dtc_squeeze(const void *data, gsize bytes, bool is_slow, void *to)
 {
 	uLongf squeezed = bytes;
 
-	return compress2(to, &squeezed, data, bytes, Z_BEST_SPEED) == Z_OK && squeezed < bytes ? squeezed : 0;
+	return compress2(to, &squeezed, data, bytes, is_slow ? Z_DEFAULT_COMPRESSION : Z_BEST_SPEED) == Z_OK &&
+			       squeezed < bytes
+		       ? squeezed
+		       : 0;
 }
 
 bool dtc_unsqueeze(const void *data, gsize bytes, void *to, gsize to_bytes)

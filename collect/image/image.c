@@ -642,47 +642,80 @@ guint64 dtc_image_get_bytes(const DtcImage *image)
 /* ---- elsewhere ---- */
 
 /*
- * Who takes an image looks into most of its small sections at once, which lie anywhere between large ones: shown first,
- * they come with the begin.
+ * Who takes an image looks into most of its small sections at once, which lie anywhere between large ones, and into
+ * those that were written before the first large one. Shown first, they come with the begin. What is large begins with
+ * a page, since the begin is sent by pages, too: half a page of records that nobody had asked for was a fifth of what
+ * aligning the clocks of many short recordings sent.
  */
 #define SMALL_BYTES 256
+#define SHOWN_PAGE ((uint64_t)4096)
 
-static bool is_small(const struct section *section)
+/* So many sections are before the first large one. */
+static guint count_leading(const DtcImage *image)
 {
-	return section->bytes <= SMALL_BYTES;
+	guint count = 0;
+
+	while (count < image->section_count && image->table[count].bytes <= SHOWN_PAGE)
+		count++;
+	return count;
 }
 
-/* Where the next section is shown, of those that are small or of those that are not. */
-static uint64_t get_behind(uint64_t at, const struct section *section, bool is_for_small)
+/* Where the next section is shown: in the begin, or behind it. */
+struct showing {
+	const DtcImage *image;
+	guint leading_count;
+	uint64_t begin_at, large_at;
+};
+
+static uint64_t place_next(struct showing *showing, guint index)
 {
-	return is_small(section) == is_for_small ? align(at + section->bytes) : at;
+	const struct section *section = &showing->image->table[index];
+	bool is_first = index < showing->leading_count || section->bytes <= SMALL_BYTES;
+	uint64_t *at = is_first ? &showing->begin_at : &showing->large_at, place = *at;
+
+	*at = align(place + section->bytes);
+	return place;
+}
+
+/* places: by section, or NULL. */
+static struct showing place_from(const DtcImage *image, uint64_t large_at, uint64_t *places)
+{
+	struct showing showing = { image, count_leading(image),
+				   get_first_offset(image->section_count, image->section_count), large_at };
+
+	for (guint i = 0; i < image->section_count; i++) {
+		uint64_t place = place_next(&showing, i);
+		if (places)
+			places[i] = place;
+	}
+	return showing;
 }
 
 gsize dtc_image_get_begin_bytes(const DtcImage *image)
 {
-	uint64_t at = get_first_offset(image->section_count, image->section_count);
+	return place_from(image, 0, NULL).begin_at;
+}
 
-	for (guint i = 0; i < image->section_count; i++)
-		at = get_behind(at, &image->table[i], true);
-	return at;
+static uint64_t get_first_large(const DtcImage *image)
+{
+	return (dtc_image_get_begin_bytes(image) + SHOWN_PAGE - 1) / SHOWN_PAGE * SHOWN_PAGE;
+}
+
+guint64 dtc_image_get_shown_bytes(const DtcImage *image)
+{
+	return place_from(image, get_first_large(image), NULL).large_at;
 }
 
 /* By section; caller frees. */
 static uint64_t *place_sections(const DtcImage *image)
 {
 	uint64_t *places = g_new0(uint64_t, image->section_count + 1);
-	uint64_t small_at = get_first_offset(image->section_count, image->section_count);
-	uint64_t at = dtc_image_get_begin_bytes(image);
 
-	for (guint i = 0; i < image->section_count; i++) {
-		places[i] = is_small(&image->table[i]) ? small_at : at;
-		small_at = get_behind(small_at, &image->table[i], true);
-		at = get_behind(at, &image->table[i], false);
-	}
+	(void)place_from(image, get_first_large(image), places);
 	return places;
 }
 
-/* What is before the sections; caller frees. */
+/* What is before the sections; caller frees. Nobody looks at the hashes of sections, which cannot be squeezed. */
 static char *make_head(const DtcImage *image, const uint64_t *places)
 {
 	guint count = image->section_count;
@@ -692,10 +725,11 @@ static char *make_head(const DtcImage *image, const uint64_t *places)
 	struct dtc_part *parts = (struct dtc_part *)(void *)(table + count);
 
 	memcpy(header, image->data, sizeof(*header));
-	header->bytes = dtc_image_get_bytes(image);
+	header->bytes = dtc_image_get_shown_bytes(image);
 	header->part_count = count;
 	for (guint i = 0; i < count; i++) {
 		table[i] = image->table[i];
+		table[i].hash = 0;
 		table[i].part_first = i;
 		table[i].part_count = 1;
 		parts[i] = (struct dtc_part){ places[i], table[i].bytes };

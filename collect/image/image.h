@@ -93,9 +93,11 @@ bool dtc_image_refuse(const DtcImage *image, GError **error, const char *what);
 
 /*
  * A file that is the same image, whatever it is now: so it is shown to another process, which takes its begin, with the
- * small sections, and of the rest what it looks at. dtc_image_get_bytes is its length.
+ * small sections, and of the rest what it looks at.
  */
 gsize dtc_image_get_begin_bytes(const DtcImage *image);
+/* The file's length. */
+guint64 dtc_image_get_shown_bytes(const DtcImage *image);
 /* So many bytes of it from there, which lie in it. */
 void dtc_image_copy_file(const DtcImage *image, guint64 offset, gsize bytes, void *to);
 /*
