@@ -293,10 +293,15 @@ static void publish_pair(DtcSync *sync, const struct dtc_match_pair *match, cons
 }
 
 /* Messages of one direction that the final maps turn round, not counting those left out. */
-static guint64 count_turned(const DtcSync *sync, const struct dtc_sync_pair *pair, const struct dtc_message *messages,
-			    guint count, guint from, guint to, int64_t *ret_worst_ns)
+struct turned {
+	guint64 count;
+	int64_t worst_ns;
+};
+
+static struct turned count_turned(const DtcSync *sync, const struct dtc_sync_pair *pair,
+				  const struct dtc_message *messages, guint count, guint from, guint to)
 {
-	guint64 turned = 0;
+	struct turned turned = { 0, 0 };
 	for (guint i = 0; i < count; i++) {
 		DtcNodeTime sent = { messages[i].sent_ns }, received = { messages[i].received_ns };
 		int64_t early = dtc_clocks_to_cluster(sync->clocks, from, sent).ns -
@@ -305,10 +310,31 @@ static guint64 count_turned(const DtcSync *sync, const struct dtc_sync_pair *pai
 		if (early <= 0 || (pair->trimmed_count &&
 				   bsearch(&key, pair->trimmed, pair->trimmed_count, sizeof(key), compare_trimmed)))
 			continue;
-		turned++;
-		*ret_worst_ns = MAX(*ret_worst_ns, early);
+		turned.count++;
+		turned.worst_ns = MAX(turned.worst_ns, early);
 	}
 	return turned;
+}
+
+/* What solvers and averages say is verified with every message, in integers. */
+struct verifying {
+	const DtcSync *sync;
+	const DtcMatches *matches;
+	struct turned *turned; /* by pair: from a to b, from b to a */
+};
+
+static void verify_direction(gpointer data, guint index)
+{
+	const struct verifying *verifying = data;
+	const struct dtc_sync_pair *pair = &g_array_index(verifying->sync->pairs, struct dtc_sync_pair, index / 2);
+	struct dtc_match_pair match;
+
+	if (pair->status != DTC_PAIR_ALIGNED)
+		return;
+	dtc_matches_get_pair(verifying->matches, index / 2, &match);
+	verifying->turned[index] =
+		index % 2 ? count_turned(verifying->sync, pair, match.ba, match.ba_count, match.b, match.a)
+			  : count_turned(verifying->sync, pair, match.ab, match.ab_count, match.a, match.b);
 }
 
 /* So many messages left out before the first or after the last that is kept are no chance: a clock has stepped. */
@@ -342,37 +368,40 @@ static void report_ends(const DtcSync *sync, const struct dtc_sync_pair *pair, c
 				 before >= LEFT_OUT_AT_END ? before : after, sync->names[from], sync->names[to]);
 }
 
-/* What solvers and averages say is verified with every message, in integers. */
-static void verify_pair(const DtcSync *sync, const struct dtc_match_pair *match, const struct dtc_sync_pair *pair,
-			DtcFindings *findings)
+static void report_turned(const DtcSync *sync, const struct dtc_sync_pair *pair, const struct turned turned[2],
+			  DtcFindings *findings)
 {
-	int64_t worst = 0;
-	if (pair->status != DTC_PAIR_ALIGNED)
-		return;
-	guint64 turned = count_turned(sync, pair, match->ab, match->ab_count, match->a, match->b, &worst) +
-			 count_turned(sync, pair, match->ba, match->ba_count, match->b, match->a, &worst);
-	if (turned)
+	if (turned[0].count || turned[1].count)
 		dtc_findings_add(findings, DTC_SEVERITY_WARNING, false, sync->names[pair->a],
 				 "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
 				 " messages between '%s' and '%s' arrive before they are sent, by up to "
 				 "%" G_GINT64_FORMAT " ns: other pairs contradict them",
-				 turned, count_all(pair), sync->names[pair->a], sync->names[pair->b], (gint64)worst);
+				 turned[0].count + turned[1].count, count_all(pair), sync->names[pair->a],
+				 sync->names[pair->b], (gint64)MAX(turned[0].worst_ns, turned[1].worst_ns));
 }
 
 /* Pairs in the order of matches; pairs of the fit are found by their nodes' ranks. */
 static void publish_pairs(DtcSync *sync, const DtcMatches *matches, const guint *rank, const struct dtc_pair *pairs,
 			  guint pair_count, const struct dtc_pair_summary *summaries, DtcFindings *findings)
 {
+	g_autofree struct turned *turned = g_new0(struct turned, 2 * (gsize)pair_count + 1);
+	struct verifying verifying = { sync, matches, turned };
+	struct dtc_match_pair match;
+
 	for (guint i = 0; i < pair_count; i++) {
-		struct dtc_match_pair match;
 		dtc_matches_get_pair(matches, i, &match);
-		bool turned = rank[match.a] > rank[match.b];
-		struct dtc_pair key = { .a = rank[turned ? match.b : match.a], .b = rank[turned ? match.a : match.b] };
+		bool is_turned = rank[match.a] > rank[match.b];
+		struct dtc_pair key = { .a = rank[is_turned ? match.b : match.a],
+					.b = rank[is_turned ? match.a : match.b] };
 		const struct dtc_pair *pair = bsearch(&key, pairs, pair_count, sizeof(*pairs), compare_pairs);
-		publish_pair(sync, &match, pair, turned, &summaries[pair - pairs]);
+		publish_pair(sync, &match, pair, is_turned, &summaries[pair - pairs]);
+	}
+	dtc_threads_run(2 * pair_count, verify_direction, &verifying);
+	for (guint i = 0; i < pair_count; i++) {
 		const struct dtc_sync_pair *published = &g_array_index(sync->pairs, struct dtc_sync_pair, i);
+		dtc_matches_get_pair(matches, i, &match);
 		add_finding_for_pair(sync, published, findings);
-		verify_pair(sync, &match, published, findings);
+		report_turned(sync, published, &turned[2 * (gsize)i], findings);
 		if (published->status == DTC_PAIR_ALIGNED && published->trimmed_count) {
 			report_ends(sync, published, match.ab, match.ab_count, match.a, match.b, findings);
 			report_ends(sync, published, match.ba, match.ba_count, match.b, match.a, findings);
