@@ -55,13 +55,6 @@ static uint64_t hash_key(const DtcFlowList *list, const struct dtc_flow_key *key
 				 ((uint64_t)key->destination_port << 8) | key->protocol);
 }
 
-bool dtc_flow_has_key(const struct dtc_flow *flow, const struct dtc_flow_key *key)
-{
-	return flow->source_port == key->source_port && flow->destination_port == key->destination_port &&
-	       flow->protocol == key->protocol && flow->netns == key->netns &&
-	       memcmp(flow->source, key->source, 16) == 0 && memcmp(flow->destination, key->destination, 16) == 0;
-}
-
 /* The slot of the key, or the free one where it belongs. */
 static uint32_t find_slot(const DtcFlowList *list, const struct dtc_flow_key *key)
 {
@@ -77,15 +70,10 @@ uint32_t dtc_flow_list_find(const DtcFlowList *list, const struct dtc_flow_key *
 	return list->slots[find_slot(list, key)];
 }
 
-/* Bulk goes to and fro on one connection. A key is in one slot, wherever that is by now. */
-uint32_t dtc_flow_list_find_again(DtcFlowList *list, const struct dtc_flow_key *key)
+uint32_t dtc_flow_list_find_anew(const DtcFlowList *list, const struct dtc_flow_key *key, uint32_t *ret_slot)
 {
-	uint32_t *slot = &list->recent_slots[key->source_port < key->destination_port];
-	uint32_t flow = list->slots[*slot];
-	if (flow != DTC_NONE && dtc_flow_has_key(dtc_flow_list_get(list, flow), key))
-		return flow;
-	*slot = find_slot(list, key);
-	return list->slots[*slot];
+	*ret_slot = find_slot(list, key);
+	return list->slots[*ret_slot];
 }
 
 static struct dtc_flow_key get_key(const struct dtc_flow *flow)

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 struct dtc_flow_key {
 	const uint8_t *source; /* 16 bytes each, borrowed */
@@ -42,16 +43,36 @@ uint32_t dtc_flow_list_append(DtcFlowList *list, const struct dtc_flow_key *key)
 /* No more is to come. */
 void dtc_flow_list_settle(DtcFlowList *list);
 
-bool dtc_flow_has_key(const struct dtc_flow *flow, const struct dtc_flow_key *key);
 /* The latest generation, or DTC_NONE. */
 uint32_t dtc_flow_list_find(const DtcFlowList *list, const struct dtc_flow_key *key);
-/* The same, for who finds the same keys over and over: where they were is remembered. */
-uint32_t dtc_flow_list_find_again(DtcFlowList *list, const struct dtc_flow_key *key);
+/* The same, and its slot, or the one where it belongs. */
+uint32_t dtc_flow_list_find_anew(const DtcFlowList *list, const struct dtc_flow_key *key, uint32_t *ret_slot);
+
+static inline bool dtc_flow_has_key(const struct dtc_flow *flow, const struct dtc_flow_key *key)
+{
+	return flow->source_port == key->source_port && flow->destination_port == key->destination_port &&
+	       flow->protocol == key->protocol && flow->netns == key->netns &&
+	       memcmp(flow->source, key->source, 16) == 0 && memcmp(flow->destination, key->destination, 16) == 0;
+}
 
 /* Of a list that shows another's flows they are not written. */
 static inline struct dtc_flow *dtc_flow_list_get(const DtcFlowList *list, uint32_t flow)
 {
 	return DTC_AT(list->flows, struct dtc_flow, flow);
+}
+
+/*
+ * As dtc_flow_list_find, for each packet: bulk goes to and fro on one connection. A key is in one slot, wherever that
+ * is by now.
+ */
+static inline uint32_t dtc_flow_list_find_again(DtcFlowList *list, const struct dtc_flow_key *key)
+{
+	uint32_t *slot = &list->recent_slots[key->source_port < key->destination_port];
+	uint32_t flow = list->slots[*slot];
+
+	return flow != DTC_NONE && dtc_flow_has_key(dtc_flow_list_get(list, flow), key)
+		       ? flow
+		       : dtc_flow_list_find_anew(list, key, slot);
 }
 
 /* The generation before, or DTC_NONE. */
