@@ -6,6 +6,7 @@
 #include "analyze/engine/reading.h"
 #include "analyze/engine/recording.h"
 #include "collect/bundle/access.h"
+#include "collect/read/known.h"
 #include "dtrace-chain/error.h"
 
 #include <string.h>
@@ -175,6 +176,8 @@ bool dtc_recordings_read(struct dtc_recordings *recordings, const DtcBundle *bun
 	}
 	if (list->len)
 		recordings->scratch = dtc_space_ref(((const struct dtc_reading *)list->pdata[0])->scratch);
+	if (recordings->node_count) /* 2 MB that whoever answers has no use for */
+		dtc_known_forget(dtc_bundle_get_node(bundle, 0)->reader.known);
 	dtc_origins_check(bundle, list, findings);
 	return dtc_access_check_machine(error) && take_all(recordings, list, needs_states, findings, error);
 }

@@ -11,7 +11,9 @@ typedef struct DtcKnown DtcKnown;
 
 /* Knows nothing yet. For struct dtc_reader_options; outlives the opening of readers, not the readers. */
 DtcKnown *dtc_known_new(void);
-/* What readers still use goes with the last of them. */
+/* It knows nothing any more, and what readers still use goes with the last of them. NULL: nothing happens. */
+void dtc_known_forget(DtcKnown *known);
+/* The same, and it goes itself. */
 void dtc_known_free(DtcKnown *known);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcKnown, dtc_known_free)
 

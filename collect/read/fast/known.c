@@ -143,12 +143,21 @@ static void drop_last(DtcKnown *known)
 	release(last);
 }
 
+void dtc_known_forget(DtcKnown *known)
+{
+	if (!known)
+		return;
+	g_mutex_lock(&known->mutex);
+	while (known->kept.length > 0)
+		drop_last(known);
+	g_mutex_unlock(&known->mutex);
+}
+
 void dtc_known_free(DtcKnown *known)
 {
 	if (!known)
 		return;
-	while (known->kept.length > 0)
-		drop_last(known);
+	dtc_known_forget(known);
 	g_hash_table_unref(known->parsing);
 	g_cond_clear(&known->parsed);
 	g_mutex_clear(&known->mutex);

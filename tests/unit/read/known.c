@@ -220,6 +220,9 @@ static void test_bounded(void)
 	check_same(known, tsdl);
 	check_same(known, tsdl);
 	g_assert_cmpuint(dtc_known_get_parse_count(known), ==, 42);
+	dtc_known_forget(known);
+	check_same(known, tsdl);
+	g_assert_cmpuint(dtc_known_get_parse_count(known), ==, 43);
 	dtc_known_free(known);
 	g_autofree char *after = describe(trace.layout);
 	g_assert_cmpstr(after, ==, before);
