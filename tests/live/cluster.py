@@ -286,11 +286,12 @@ def story_flight(lab):
     expect(code in (0, 3) and "3 of 3 nodes" in out and "trigger:" in out, "a node's trigger ends all: %d %s%s" %
            (code, out, err))
     done = subprocess.run([CHAIN, "analyze", "flight.dtcb", "--nodes", "n1,n2", "--request-id", "cluster-15",
-                           "--format", "json"], check=False, cwd=lab.folder, stdout=subprocess.PIPE,
+                           "--format", "json"], check=False, cwd=lab.folder, capture_output=True, text=True,
                           env=lab.environment)
     parts = json.loads(done.stdout)["breakdown"] if done.stdout else []
     asleep = [part["ns"] for part in parts if part["cause"] == "timer"]
-    expect(sum(asleep) > 250e6, "the slow request is there, and its sleep: %s" % asleep)
+    expect(sum(asleep) > 250e6, "the slow request is there, and its sleep: %s, of %s %s recorded as %s" %
+           (asleep, [(part["cause"], part["ns"]) for part in parts], done.stderr, out))
     lab.wait_until_clean("flight")
 
 
