@@ -116,6 +116,7 @@ void dtc_exchanges_sort(DtcExchanges *exchanges)
 {
 	if (exchanges->list->len > 1)
 		qsort(exchanges->list->data, exchanges->list->len, sizeof(struct dtc_exchange), compare);
+	dtc_table_settle(exchanges->list); /* all nodes' lists are there at once: no file of any stays open */
 }
 
 guint dtc_exchanges_get_count(const DtcExchanges *exchanges)
@@ -343,5 +344,6 @@ DtcExchanges *dtc_exchanges_load(const DtcImage *image, guint node, const DtcPac
 	}
 	exchanges->dropped_count = head->dropped_count;
 	exchanges->capture_count = (guint)head->capture_count;
+	dtc_table_settle(exchanges->list);
 	return g_steal_pointer(&exchanges);
 }

@@ -2,7 +2,7 @@
 /*
  * A history as sections of an image. Here is the one list of what a sealed history consists of: an array that is not in
  * it is not in images. Tables, which grow with the trace, stay in the mapping; the arrays beside them, which grow with
- * threads and files, are copied.
+ * threads, are copied.
  */
 #include "analyze/history/check_lists.h"
 #include "analyze/history/records.h"

@@ -644,8 +644,8 @@ guint64 dtc_image_get_bytes(const DtcImage *image)
 /*
  * Who takes an image looks into most of its small sections at once, which lie anywhere between large ones, and into
  * those that were written before the first large one. Shown first, they come with the begin. What is large begins with
- * a page, since the begin is sent by pages, too: half a page of records that nobody had asked for was a fifth of what
- * aligning the clocks of many short recordings sent.
+ * a page, since the begin is sent by pages, too: half a page of records that nobody had asked for, and the sections'
+ * hashes, were an eighth of what aligning the clocks of 256 short recordings sent.
  */
 #define SMALL_BYTES 256
 #define SHOWN_PAGE ((uint64_t)4096)

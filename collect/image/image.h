@@ -92,8 +92,8 @@ bool dtc_image_refuse(const DtcImage *image, GError **error, const char *what);
 /* ---- elsewhere ---- */
 
 /*
- * A file that is the same image, whatever it is now: so it is shown to another process, which takes its begin, with the
- * small sections, and of the rest what it looks at.
+ * A file that is the same image, whatever it is now, but for the sections' hashes: so it is shown to another process,
+ * which takes its begin, with the small sections, and of the rest what it looks at.
  */
 gsize dtc_image_get_begin_bytes(const DtcImage *image);
 /* The file's length. */

@@ -121,6 +121,7 @@ void dtc_flow_list_show(DtcFlowList *list, const struct dtc_flow *flows, uint32_
 	dtc_table_reserve(list->previous, count);
 	while (list->previous->len < count)
 		link_next(list);
+	dtc_table_settle(list->previous);
 }
 
 uint32_t dtc_flow_list_append(DtcFlowList *list, const struct dtc_flow_key *key)

@@ -333,7 +333,11 @@ static void test_elsewhere(void)
 	g_assert_no_error(error);
 	const struct record *records = dtc_image_get(taken, "records", sizeof(struct record), &count, &error);
 	g_assert_cmpuint(count, ==, 100);
-	g_assert_cmpuint(records[99].b, ==, 99);
+	for (guint i = 0; i < count; i++)
+		g_assert_true(records[i].a == i * UINT64_C(1000000007) && records[i].b == i && records[i].c == ~i);
+	g_autofree const char **strings = dtc_image_get_strings(taken, "strings", &count, &error);
+	g_assert_cmpuint(count, ==, 3);
+	g_assert_cmpstr(strings[2], ==, "back end");
 	g_assert_null(dtc_image_from_bytes(shown, bytes - 64, "short", NULL));
 	g_assert_null(dtc_image_from_bytes(shown, 7, "shorter", NULL));
 	close(file);

@@ -2,6 +2,8 @@
 /* What is read of packed packets is what was added, whatever it is; and images that say otherwise are refused. */
 #include "collect/packets/records.h"
 
+#include "tests/support/open_files.h"
+
 #include <dtrace-chain/error.h>
 
 #include <fcntl.h>
@@ -275,8 +277,10 @@ static void test_connections(void)
 		dtc_packets_add(packets, i, DTC_SENT, 0, 0, &headers);
 	}
 	dtc_packets_seal(packets);
+	guint open_count = count_open_files();
 	g_autoptr(DtcPackets) loaded = reload(packets, &error);
 	g_assert_no_error(error);
+	g_assert_cmpuint(count_open_files(), ==, open_count); /* nodes are thousands */
 	for (guint i = 0; i < PORT_COUNT; i++) {
 		const DtcPackets *of[] = { packets, loaded };
 		for (guint k = 0; k < G_N_ELEMENTS(of); k++) {

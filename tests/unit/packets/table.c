@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE /* unshare */
 #include "collect/packets/table.h"
+#include "tests/support/open_files.h"
 
 #include <fcntl.h>
 #include <glib/gstdio.h>
@@ -14,17 +15,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static guint count_open_files(void)
-{
-	g_autoptr(GError) error = NULL;
-	g_autoptr(GDir) files = g_dir_open("/proc/self/fd", 0, &error);
-	guint count = 0;
-	g_assert_no_error(error);
-	while (g_dir_read_name(files))
-		count++;
-	return count;
-}
 
 static void append(DtcTable *table, guint begin, guint end)
 {
