@@ -488,7 +488,6 @@ static void sample_drain(const DtcTracer *tracer, struct drain *drain, int64_t n
 	g_autofree char *name = g_strdup_printf("per_cpu/cpu%u/stats", drain->cpu);
 	g_autofree char *text = read_file(tracer->instance, name);
 
-	drain->overrun_before = drain->drops.overrun;
 	if (!text || !dtc_drops_parse(text, &drain->drops))
 		return;
 	/* what happened in one is lost: an event at least, for what we know */
@@ -500,12 +499,18 @@ static void sample_drain(const DtcTracer *tracer, struct drain *drain, int64_t n
 		drain->drops.bytes, drain->drops.dropped, drain->drops.read);
 }
 
+static void sample_all(const DtcTracer *tracer, int64_t now_ns, FILE *file)
+{
+	for (guint i = 0; i < tracer->drains->len; i++)
+		sample_drain(tracer, g_ptr_array_index(tracer->drains, i), now_ns, file);
+}
+
 /*
- * A buffer that overwrites what was to be held takes more; one that has just grown is not full yet. What is in it
- * stays. With two thirds of the memory taken no CPU gets more than its share: one that has nothing to do now may have
- * later.
+ * A buffer that overwrites what was to be held takes more; one that has just grown is not full yet. With two thirds of
+ * the memory taken no CPU gets more than its share: one that has nothing to do now may have later. 0: it stays as it
+ * is.
  */
-static bool grow(const DtcTracer *tracer, struct drain *drain)
+static guint64 choose_size(const DtcTracer *tracer, const struct drain *drain)
 {
 	const struct dtc_drops *drops = &drain->drops;
 	guint64 all = 0, share = tracer->hold_bytes / tracer->drains->len, free_for_all = tracer->hold_bytes / 3 * 2;
@@ -517,32 +522,37 @@ static bool grow(const DtcTracer *tracer, struct drain *drain)
 			       : MIN(share, drain->buffer_bytes + tracer->hold_bytes - MIN(all, tracer->hold_bytes));
 	if (drops->overrun <= drain->overrun_before || drops->span_ns <= 0 || drops->span_ns >= tracer->hold_ns ||
 	    drain->buffer_bytes >= most)
-		return false;
+		return 0;
 	double factor = MIN(GROWTH * (double)tracer->hold_ns / (double)drops->span_ns, GROWTH_MOST);
-	guint64 wanted = MIN((guint64)((double)drain->buffer_bytes * factor), most);
-	if (tracefs_instance_set_buffer_size(tracer->instance, wanted / 1024, (int)drain->cpu) == 0)
-		drain->buffer_bytes = wanted;
-	return true; /* it was tried */
+	return MIN((guint64)((double)drain->buffer_bytes * factor), most);
 }
 
 /*
  * While the size of one buffer changes, the kernel records on no CPU (tracing_stop_tr in kernel/trace/trace.c;
  * since 6.7 and taken back into older ones): 8 to 25 ms on a machine of two CPUs, in which a request's system calls
  * were missing and all requests behind it on its connection had the names of their neighbours. So all that have to grow
- * do it in one go, between two samples of all, the second of which says that something was lost.
+ * do it in one go, between two samples of all that are as close around it as can be, the second of which says that
+ * something was lost. What is in a buffer stays.
  */
 static void grow_all(DtcTracer *tracer, FILE *file)
 {
 	bool is_tried = false;
 
-	for (guint i = 0; i < tracer->drains->len; i++)
-		is_tried |= grow(tracer, g_ptr_array_index(tracer->drains, i));
+	for (guint i = 0; i < tracer->drains->len; i++) {
+		struct drain *drain = g_ptr_array_index(tracer->drains, i);
+		guint64 wanted = choose_size(tracer, drain);
+		if (wanted == 0)
+			continue;
+		if (!is_tried)
+			sample_all(tracer, dtc_clock_get_mono_ns(), file);
+		is_tried = true;
+		if (tracefs_instance_set_buffer_size(tracer->instance, wanted / 1024, (int)drain->cpu) == 0)
+			drain->buffer_bytes = wanted;
+	}
 	if (!is_tried)
 		return;
 	tracer->pauses++;
-	int64_t now_ns = dtc_clock_get_mono_ns();
-	for (guint i = 0; i < tracer->drains->len; i++)
-		sample_drain(tracer, g_ptr_array_index(tracer->drains, i), now_ns, file);
+	sample_all(tracer, dtc_clock_get_mono_ns(), file);
 }
 
 static guint64 get_written(const struct drain *drain)
@@ -558,8 +568,11 @@ static void sample(DtcTracer *tracer, int64_t now_ns, FILE *drops, struct dtc_tr
 
 	if (!g_atomic_int_get(&tracer->is_stopping))
 		add_new_cpus(tracer);
-	for (guint i = 0; i < tracer->drains->len; i++)
-		sample_drain(tracer, g_ptr_array_index(tracer->drains, i), now_ns, drops);
+	for (guint i = 0; i < tracer->drains->len; i++) {
+		struct drain *drain = g_ptr_array_index(tracer->drains, i);
+		drain->overrun_before = drain->drops.overrun;
+	}
+	sample_all(tracer, now_ns, drops);
 	if (tracer->hold_ns > 0 && !g_atomic_int_get(&tracer->is_stopping))
 		grow_all(tracer, drops);
 	for (guint i = 0; i < tracer->drains->len; i++) {

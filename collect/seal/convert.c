@@ -118,8 +118,7 @@ static void pass_losses(struct conversion *c, int64_t time_ns)
 		c->is_in_loss = time_ns >= loss->begin_ns;
 		if (time_ns < loss->end_ns)
 			return;
-		dtc_ctf_writer_add_lost(c->writer, loss->count);
-		dtc_ctf_writer_end_packet(c->writer);
+		dtc_ctf_writer_lose_within(c->writer, loss->count, loss->end_ns);
 		c->cpu->lost_events += loss->count;
 		c->is_in_loss = false;
 		c->next_loss++;

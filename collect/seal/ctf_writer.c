@@ -128,9 +128,10 @@ void dtc_ctf_writer_end_packet(DtcCtfWriter *writer)
 		put_packet(writer, writer->last_ns);
 }
 
-void dtc_ctf_writer_add_lost(DtcCtfWriter *writer, uint64_t count)
+void dtc_ctf_writer_lose_within(DtcCtfWriter *writer, uint64_t count, int64_t until_ns)
 {
 	writer->lost += count;
+	put_packet(writer, MAX(writer->last_ns, until_ns));
 }
 
 void dtc_ctf_writer_lose(DtcCtfWriter *writer, uint64_t count, int64_t before_ns)

@@ -24,9 +24,14 @@ uint8_t *dtc_ctf_writer_begin_event(DtcCtfWriter *writer, uint32_t id, int64_t t
 void dtc_ctf_writer_end_event(DtcCtfWriter *writer, size_t bytes);
 /* So many events were lost after the last one and before that time. */
 void dtc_ctf_writer_lose(DtcCtfWriter *writer, uint64_t count, int64_t before_ns);
-/* They were lost somewhere between the two times, the second of which is now: ends a packet at both. */
+/* The next event begins a packet. */
 void dtc_ctf_writer_end_packet(DtcCtfWriter *writer);
-void dtc_ctf_writer_add_lost(DtcCtfWriter *writer, uint64_t count);
+/*
+ * So many were lost somewhere between the packet's begin and that time, which no event after has reached: ends the
+ * packet there, even if nothing is in it, since readers take them for lost in all the time of the packet that counts
+ * them.
+ */
+void dtc_ctf_writer_lose_within(DtcCtfWriter *writer, uint64_t count, int64_t until_ns);
 /* Writes what is left and makes it durable. */
 bool dtc_ctf_writer_finish(DtcCtfWriter *writer, uint64_t *ret_bytes, GError **error);
 

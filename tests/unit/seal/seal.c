@@ -182,6 +182,36 @@ static void test_losses(void)
 	made_raw_clear(&raw);
 }
 
+/*
+ * A flight recorder's buffers grow from 5.5 to 6.5 us. Of that time events are said to be lost, and of all of it, with
+ * and without an event in it: it was the whole packet after it, and the time up to the last event in it.
+ */
+static void test_loss_of_a_time(void)
+{
+	for (int has_event = 0; has_event <= 1; has_event++) {
+		struct made_raw raw;
+		struct dtc_seal_summary summary;
+		made_raw_begin(&raw);
+		made_raw_switch(&raw, 0, 500, 0, 0, 7);
+		made_raw_call(&raw, 0, 5000, MADE_CLOSE, 7, 3);
+		if (has_event)
+			made_raw_call(&raw, 0, 5600, MADE_CLOSE, 7, 3);
+		made_raw_call(&raw, 0, 9000, MADE_CLOSE, 7, 3);
+		made_raw_call(&raw, 0, 20000, MADE_CLOSE, 7, 3);
+		g_string_append(raw.drops, "1000001000 0 0 0 0 0 0 0\n1000005500 0 0 0 0 0 0 0\n"
+					   "1000006500 0 0 0 0 0 1 0\n1000030000 0 0 0 0 0 1 0\n");
+		made_raw_end(&raw, 0);
+		g_autoptr(GArray) events = seal_and_read(&raw, &summary);
+		g_assert_cmpuint(summary.lost_events, ==, 1);
+		const struct dtc_event *gap = find(events, DTC_EVENT_LOST, 0);
+		g_assert_cmpint(gap->v[DTC_LOST_COUNT], ==, 1);
+		g_assert_cmpint(gap->v[DTC_LOST_BEGIN], ==, MADE_RAW_BEGIN + 5000);
+		g_assert_cmpint(gap->time_ns, ==, MADE_RAW_BEGIN + 6500);
+		g_assert_null(find(events, DTC_EVENT_LOST, 1));
+		made_raw_clear(&raw);
+	}
+}
+
 /* A flight recorder's buffer overwrites itself: what is before from-ns is left out, and nothing of it was lost. */
 static void test_flight(void)
 {
@@ -363,6 +393,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/seal/forks", test_forks);
 	g_test_add_func("/seal/file-names", test_file_names);
 	g_test_add_func("/seal/losses", test_losses);
+	g_test_add_func("/seal/loss-of-a-time", test_loss_of_a_time);
 	g_test_add_func("/seal/flight", test_flight);
 	g_test_add_func("/seal/block-flags", test_block_flags);
 	g_test_add_func("/seal/records", test_records);
