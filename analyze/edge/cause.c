@@ -113,8 +113,8 @@ static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interv
 	if (wait->state == DTC_STATE_STOPPED)
 		return DTC_CAUSE_STOPPED;
 	bool fault = !call && !thread->is_kernel && is_page_fault(h, wait);
-	if (!wake)
-		return DTC_CAUSE_UNKNOWN;
+	if (!wake) /* the trace ended before, or events were lost; a sleep is one all the same */
+		return call && call->kind == DTC_CALL_SLEEP ? DTC_CAUSE_TIMER : DTC_CAUSE_UNKNOWN;
 	switch ((enum dtc_waker)wake->waker) {
 	case DTC_WAKER_TIMER:
 		if (is_held_back(h, wait, call))

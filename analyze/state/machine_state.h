@@ -177,9 +177,9 @@ void dtc_machine_set_state(DtcMachine *machine, uint32_t thread, enum dtc_state 
 void dtc_machine_set_running(DtcMachine *machine, uint32_t thread, int64_t time_ns, uint32_t cpu);
 /*
  * A thread that waited or was runnable on a CPU whose events were lost meanwhile may have run there unseen: from the
- * gap on its state is unknown. To be called before it gets a new one.
+ * gap on its state is unknown, and this returns true. To be called before it gets a new one.
  */
-void dtc_machine_settle_gap(DtcMachine *machine, uint32_t thread);
+bool dtc_machine_settle_gap(DtcMachine *machine, uint32_t thread);
 /* The first gap since then of a CPU's events, of any CPU's if cpu is 0xffff; DTC_TIME_NONE if there is none. */
 int64_t dtc_machine_find_gap(DtcMachine *machine, uint16_t cpu, int64_t since_ns);
 /* The name a thread bears now, from a field of an event; NULL is ignored. */

@@ -38,18 +38,42 @@ static enum dtc_state state_after_switch(int64_t prev_state, uint32_t state_max)
 	return DTC_STATE_WAIT; /* interruptible, parked, idle */
 }
 
-void dtc_machine_settle_gap(DtcMachine *m, uint32_t thread)
+/* The events of that time are all there, but of a CPU that has not told since whose they are. */
+static bool is_known_since(const DtcMachine *m, int64_t time_ns)
+{
+	for (guint i = 0; i < m->cpus->len; i++) {
+		const struct dtc_cpu *cpu = &g_array_index(m->cpus, struct dtc_cpu, i);
+		if (cpu->current == DTC_NONE && cpu->seen_ns >= time_ns)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A thread that may have run unseen in a gap is woken: so it waited, since the last gap's end at the latest if it has
+ * run nowhere since. A request slept for 300 ms while a flight recorder's buffers grew, for 15, and all 300 were
+ * unknown. In which call it waits is not known: it may have left one and entered the next.
+ */
+static void resume_wait(DtcMachine *m, uint32_t thread)
+{
+	int64_t end_ns = g_array_index(m->gap_ends, int64_t, m->gap_ends->len - 1);
+	if (end_ns > DTC_TASK(m, thread)->since_ns && end_ns < m->now_ns && is_known_since(m, end_ns))
+		dtc_machine_set_state(m, thread, DTC_STATE_WAIT, end_ns, 0xffff, DTC_NONE);
+}
+
+bool dtc_machine_settle_gap(DtcMachine *m, uint32_t thread)
 {
 	struct dtc_task *task = DTC_TASK(m, thread);
 	bool is_off = dtc_state_is_wait(task->state) || task->state == DTC_STATE_RUNQUEUE ||
 		      task->state == DTC_STATE_PREEMPTED;
 	if (!is_off || task->cpu == 0xffff)
-		return;
+		return false;
 	int64_t gap_ns = dtc_machine_find_gap(m, task->cpu, task->since_ns);
 	if (gap_ns == DTC_TIME_NONE)
-		return;
+		return false;
 	dtc_machine_abandon_call(m, thread, DTC_STATE_UNKNOWN, gap_ns);
 	DTC_TASK(m, thread)->pending_wake = DTC_NONE;
+	return true;
 }
 
 /* A thread that was seen waiting is now seen running or runnable, and nothing told who woke it. */
@@ -203,7 +227,8 @@ static void wake(DtcMachine *m, const struct dtc_event *event, uint32_t target)
 {
 	if (DTC_TASK(m, target)->freed || DTC_TASK(m, target)->state == DTC_STATE_EXITED)
 		return;
-	dtc_machine_settle_gap(m, target);
+	if (dtc_machine_settle_gap(m, target))
+		resume_wait(m, target);
 	struct dtc_task *task = DTC_TASK(m, target);
 	if (is_frozen(m, event, target))
 		task->state = DTC_STATE_STOPPED;

@@ -289,9 +289,10 @@ def story_flight(lab):
                            "--format", "json"], check=False, cwd=lab.folder, capture_output=True, text=True,
                           env=lab.environment)
     parts = json.loads(done.stdout)["breakdown"] if done.stdout else []
-    asleep = [part["ns"] for part in parts if part["cause"] == "timer"]
-    expect(sum(asleep) > 250e6, "the slow request is there, and its sleep: %s, of %s %s recorded as %s" %
-           (asleep, [(part["cause"], part["ns"]) for part in parts], done.stderr, out))
+    asleep, unknown = (sum(part["ns"] for part in parts if part["cause"] == cause) for cause in ("timer", "unknown"))
+    # while a buffer grows, which can be just then, the kernel records nothing, and that much is to be unknown
+    expect(asleep > 150e6 and asleep + unknown > 250e6, "the slow request is there, and its sleep: %s %s recorded as %s"
+           % ([(part["cause"], part["ns"]) for part in parts], done.stderr, out))
     lab.wait_until_clean("flight")
 
 
