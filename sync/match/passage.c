@@ -32,7 +32,7 @@ static bool is_seen_once(struct dtc_flow_seen seen)
 	return !seen.is_on_many && (seen.directions & (seen.directions - 1)) == 0;
 }
 
-void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets *packets)
+void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets *packets, bool is_inside)
 {
 	struct {
 		uint16_t interface;
@@ -76,14 +76,17 @@ void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets 
 		found[0].last = flow->packet_count - 1;
 	}
 	uint32_t best_place = 0;
+	bool is_latest =
+		passage->is_received == is_inside; /* of those sent the outermost, or of those received the innermost */
 	for (guint k = 0; k < found_count; k++) {
 		if (is_loopback_interface(packets, found[k].interface))
 			continue;
-		bool outermost = !passage->is_received ? found[k].last > best_place : found[k].first < best_place;
-		if (found[k].count > passage->packet_count || (found[k].count == passage->packet_count && outermost)) {
+		uint32_t place = is_latest ? found[k].last : found[k].first;
+		bool is_better = is_latest ? place > best_place : place < best_place;
+		if (found[k].count > passage->packet_count || (found[k].count == passage->packet_count && is_better)) {
 			passage->packet_count = found[k].count;
 			passage->interface = found[k].interface;
-			best_place = passage->is_received ? found[k].first : found[k].last;
+			best_place = place;
 		}
 	}
 }

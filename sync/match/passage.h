@@ -4,7 +4,10 @@
  * time. Two passages of the same flow on two nodes, one sent and one received, are compared into messages.
  *
  * Which interface: a packet that leaves a container is seen on veth, bridge and wire. All sightings of the flow on the
- * interface that saw most of it are taken; among equals the outermost (last to send, first to receive).
+ * interface that saw most of it are taken; among equals the outermost (last to send, first to receive). A node that has
+ * seen all of the way, from one container of it to another, may have sent last after it had received first: if another
+ * one sees the way, too (a router, or the same kernel recorded as several nodes), what is true is that its receives
+ * come after the first send, and its sends before the last receive, so that then the innermost is taken.
  */
 #pragma once
 
@@ -58,8 +61,9 @@ struct dtc_passage_result {
 
 /*
  * Fills packet_count, interface and zeros; packet_count 0: the flow has no packets in that direction off loopback.
+ * is_inside: the node has seen all of the flow's way.
  */
-void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets *packets);
+void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets *packets, bool is_inside);
 /*
  * Appends the passage's packets (not more than limit) in time order; everything in the answer is borrowed. relation: of
  * the node, if packets are its capture and it has a kernel trace; else NULL. Captures have coarse clocks at times

@@ -91,6 +91,48 @@ guint64 dtc_flow_hash_ends(const struct dtc_flow *flow)
 	return hash;
 }
 
+static bool is_same_packet(const struct dtc_packet *p, const struct dtc_packet *q)
+{
+	return p->seq == q->seq && p->ack == q->ack && p->payload_bytes == q->payload_bytes && p->ip_id == q->ip_id &&
+	       p->tcp_flags == q->tcp_flags;
+}
+
+static void count_turns(const DtcPackets *packets, uint32_t id, int *first_sent, int *last_sent)
+{
+	const struct dtc_flow *flow = dtc_packets_get_flow(packets, id);
+	struct dtc_packet seen[SIGHTINGS];
+	guint count = MIN(flow->packet_count, SIGHTINGS);
+	for (guint i = 0; i < count; i++)
+		seen[i] = dtc_packets_read(packets, dtc_packets_read_flow_packet(packets, flow, i));
+	for (guint i = 0; i < count; i++) {
+		const struct dtc_packet *packet = &seen[i];
+		bool is_first = true, is_last = true, both = false;
+		for (guint k = 0; k < count; k++) {
+			if (k == i || !is_same_packet(packet, &seen[k]))
+				continue;
+			is_first &= k > i;
+			is_last &= k < i;
+			both |= packet->direction != seen[k].direction;
+		}
+		if (both && is_first)
+			*first_sent += packet->direction == DTC_SENT ? 1 : -1;
+		if (both && is_last)
+			*last_sent += packet->direction == DTC_SENT ? 1 : -1;
+	}
+}
+
+/* Its packets begin and end at the node: those that it saw both sent and received it saw sent first, and received last.
+ */
+static bool is_inside(const DtcPackets *packets, uint32_t flow)
+{
+	int first_sent = 0, last_sent = 0;
+
+	if (dtc_packets_get_flow_seen(packets, flow).directions != (1 << DTC_SENT | 1 << DTC_RECEIVED))
+		return false;
+	count_turns(packets, flow, &first_sent, &last_sent);
+	return first_sent > 0 && last_sent < 0;
+}
+
 static void list_packets(const struct dtc_node_source *node, guint number, enum dtc_direction direction,
 			 GArray *passages)
 {
@@ -107,7 +149,7 @@ static void list_packets(const struct dtc_node_source *node, guint number, enum 
 		if (!flow->packet_count || dtc_address_is_loopback(flow->source) ||
 		    dtc_address_is_loopback(flow->destination))
 			continue;
-		dtc_passage_choose_interface(&passage, chosen);
+		dtc_passage_choose_interface(&passage, chosen, is_inside(chosen, id));
 		if (passage.packet_count)
 			g_array_append_val(passages, passage);
 	}
@@ -186,36 +228,6 @@ uint32_t dtc_node_source_get_isn(const struct dtc_node_source *node, const struc
 	if (told && told->has_number)
 		return told->flow.isn;
 	return dtc_packets_get_flow(get_packets(node, passage), told ? told->passage.flow : passage->flow)->isn;
-}
-
-static bool is_same_packet(const struct dtc_packet *p, const struct dtc_packet *q)
-{
-	return p->seq == q->seq && p->ack == q->ack && p->payload_bytes == q->payload_bytes && p->ip_id == q->ip_id &&
-	       p->tcp_flags == q->tcp_flags;
-}
-
-static void count_turns(const DtcPackets *packets, uint32_t id, int *first_sent, int *last_sent)
-{
-	const struct dtc_flow *flow = dtc_packets_get_flow(packets, id);
-	struct dtc_packet seen[SIGHTINGS];
-	guint count = MIN(flow->packet_count, SIGHTINGS);
-	for (guint i = 0; i < count; i++)
-		seen[i] = dtc_packets_read(packets, dtc_packets_read_flow_packet(packets, flow, i));
-	for (guint i = 0; i < count; i++) {
-		const struct dtc_packet *packet = &seen[i];
-		bool is_first = true, is_last = true, both = false;
-		for (guint k = 0; k < count; k++) {
-			if (k == i || !is_same_packet(packet, &seen[k]))
-				continue;
-			is_first &= k > i;
-			is_last &= k < i;
-			both |= packet->direction != seen[k].direction;
-		}
-		if (both && is_first)
-			*first_sent += packet->direction == DTC_SENT ? 1 : -1;
-		if (both && is_last)
-			*last_sent += packet->direction == DTC_SENT ? 1 : -1;
-	}
 }
 
 void dtc_node_source_count_turns(const struct dtc_node_source *node, const struct dtc_passage *passage, int *first_sent,

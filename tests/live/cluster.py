@@ -293,6 +293,8 @@ def story_flight(lab):
     # while a buffer grows, which can be just then, the kernel records nothing, and that much is to be unknown
     expect(asleep > 150e6 and asleep + unknown > 250e6, "the slow request is there, and its sleep: %s %s recorded as %s"
            % ([(part["cause"], part["ns"]) for part in parts], done.stderr, out))
+    bounds = list_bounds(lab, "flight.dtcb")
+    expect(bounds and all(lo <= 0 <= hi for lo, hi in bounds), "clocks of one machine are one: %s" % bounds)
     lab.wait_until_clean("flight")
 
 

@@ -145,6 +145,31 @@ static void test_translated_containers(void)
 	g_assert_cmpuint(pair.ba_count, ==, 0);
 }
 
+/*
+ * Between two containers of one machine, which is recorded as two nodes: each sees all of the way. The last send came
+ * after the first receive, and so the clocks of three nodes that were one machine contradicted each other.
+ */
+static void test_all_of_the_way(void)
+{
+	struct world world = make_world();
+	struct dtc_headers there = make_headers(1, 2, 4000, 80);
+	there.payload_bytes = 100;
+	for (guint i = 0; i < 50; i++, there.seq += 100) {
+		there.ip_id = (uint16_t)i;
+		for (guint node = 0; node < 2; node++) {
+			see(&world, node, "eth0@one", DTC_SENT, 0, &there);
+			see(&world, node, "veth1", DTC_RECEIVED, 1000, &there);
+			see(&world, node, "veth2", DTC_SENT, DELAY_NS - 1000, &there);
+			see(&world, node, "eth0@two", DTC_RECEIVED, DELAY_NS, &there);
+		}
+		world.now_ns += 1000000;
+	}
+	g_autoptr(DtcMatches) matches = NULL;
+	struct dtc_match_pair pair = match(&world, &matches);
+	g_assert_cmpuint(pair.ab_count, ==, 50);
+	g_assert_cmpuint(pair.ba_count, ==, 50);
+}
+
 /* Two routers on the way of strangers: which comes first is not told, and nothing is claimed. */
 static void test_two_routers(void)
 {
@@ -310,6 +335,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/match/odd-traffic/containers", test_containers);
 	g_test_add_func("/match/odd-traffic/translated-containers", test_translated_containers);
+	g_test_add_func("/match/odd-traffic/all-of-the-way", test_all_of_the_way);
 	g_test_add_func("/match/odd-traffic/two-routers", test_two_routers);
 	g_test_add_func("/match/odd-traffic/fragments", test_fragments);
 	g_test_add_func("/match/odd-traffic/handshake", test_handshake);
