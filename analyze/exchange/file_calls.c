@@ -164,18 +164,35 @@ bool dtc_file_calls_is_before_first(const DtcFileCalls *calls, bool written, uin
 	return get_total(calls, written) <= INT32_MAX && (int32_t)position < 0;
 }
 
+/* Which byte of the file's is meant. From 2 GiB on, one from before the first call has the position of another, too. */
+static bool find_offset(const DtcFileCalls *calls, bool written, uint32_t position, int64_t near_ns,
+			uint64_t *ret_offset)
+{
+	*ret_offset = position;
+	if (get_total(calls, written) <= INT32_MAX || near_ns == DTC_TIME_NONE)
+		return true;
+	guint before = count_begun(calls, written, near_ns);
+	uint64_t near_offset = before ? get_moved(calls, written, before - 1).offset : 0;
+	int64_t distance = (int32_t)(position - (uint32_t)near_offset);
+	*ret_offset = near_offset + (uint64_t)distance;
+	return distance >= 0 || near_offset >= (uint64_t)-distance;
+}
+
+bool dtc_file_calls_is_lost(const DtcFileCalls *calls, bool written, uint32_t position, int64_t near_ns)
+{
+	uint64_t offset;
+
+	return dtc_history_get_file(calls->history, calls->file)->has_lost_bytes &&
+	       find_offset(calls, written, position, near_ns, &offset) &&
+	       count_from_offset(calls, written, offset) < count_moved(calls, written) &&
+	       dtc_file_calls_find_byte(calls, written, position, near_ns) == DTC_NONE;
+}
+
 uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint32_t position, int64_t near_ns)
 {
-	uint64_t offset = position, total = get_total(calls, written);
-	/* From 2 GiB on, the position of a byte from before the first call is that of another byte, too. */
-	if (total > INT32_MAX && near_ns != DTC_TIME_NONE) {
-		guint before = count_begun(calls, written, near_ns);
-		uint64_t near_offset = before ? get_moved(calls, written, before - 1).offset : 0;
-		int64_t distance = (int32_t)(position - (uint32_t)near_offset);
-		if (distance < 0 && near_offset < (uint64_t)-distance)
-			return DTC_NONE;
-		offset = near_offset + (uint64_t)distance;
-	}
+	uint64_t offset;
+	if (!find_offset(calls, written, position, near_ns, &offset))
+		return DTC_NONE;
 	guint before = count_from_offset(calls, written, offset);
 	if (before > 0) {
 		const struct dtc_call call = get_moved(calls, written, before - 1);

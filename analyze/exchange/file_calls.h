@@ -21,6 +21,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcFileCalls, dtc_file_calls_free)
 uint32_t dtc_file_calls_find_byte(const DtcFileCalls *calls, bool written, uint32_t position, int64_t near_ns);
 /* The byte at this position came before the first one that the calls moved: a call that the trace lacks moved it. */
 bool dtc_file_calls_is_before_first(const DtcFileCalls *calls, bool written, uint32_t position);
+/* No call covers the byte at this position, and one has bytes behind it: what moved it was lost with events. */
+bool dtc_file_calls_is_lost(const DtcFileCalls *calls, bool written, uint32_t position, int64_t near_ns);
 /*
  * The last write that began before a packet left, or the first read that ended after it came; DTC_NONE if there is
  * none. A packet from before or after the trace has none: its call was not recorded, and the nearest one is another's.

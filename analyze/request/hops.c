@@ -381,8 +381,9 @@ static struct base get_base(const DtcLocator *locator, const struct dtc_hop_side
 
 /*
  * A byte from outside of the trace has no call in it, and one that was moved before the first byte that the trace's
- * calls moved (by a read that was under way when the trace began) has none that is known. Neither is a guess. A base
- * that is one says nothing against the clocks.
+ * calls moved (by a read that was under way when the trace began) has none that is known, nor has one that a lost call
+ * moved: the next read was another's, and 300 ms of the request behind it were said of one that took 45. None of them
+ * is a guess. A base that is one says nothing against the clocks.
  */
 static uint32_t find_call(const DtcHistory *h, const DtcFileCalls *calls, bool written, struct base base, uint32_t seq,
 			  int64_t time_ns, struct dtc_hop_side *side)
@@ -391,7 +392,8 @@ static uint32_t find_call(const DtcHistory *h, const DtcFileCalls *calls, bool w
 	side->inferred |= base.is_guess;
 	if (base.is_known && !(base.is_guess && is_outside)) {
 		uint32_t call = dtc_file_calls_find_byte(calls, written, seq - base.seq, time_ns);
-		if (call != DTC_NONE || dtc_file_calls_is_before_first(calls, written, seq - base.seq))
+		if (call != DTC_NONE || dtc_file_calls_is_before_first(calls, written, seq - base.seq) ||
+		    dtc_file_calls_is_lost(calls, written, seq - base.seq, time_ns))
 			return call;
 	}
 	if (is_outside)

@@ -26,6 +26,8 @@ struct world {
 	bool no_receive_headers;
 	bool captures_begin_late; /* after the handshake */
 	bool no_answer;
+	bool loses_read; /* the client's events of its last read of the answer; then something else comes, and is read
+			  */
 	bool no_server_trace, no_client_trace, no_client_capture;
 	const DtcHistory *histories[2];
 	const DtcPackets *captures[2];
@@ -115,11 +117,26 @@ static void tell(struct world *w, int64_t t, uint16_t port, int fd)
 	story_leave(s, t + 36 * MS, 0, "read", request_bytes - REQUEST_CUT);
 	if (!w->no_answer) {
 		story_enter(s, t + 40 * MS, 0, "write", fd + 1);
-		packet(w, t + 41 * MS, true, port, SERVER, DTC_TCP_ACK, SERVER_FIRST, client_end, RESPONSE,
-		       response_bytes);
-		story_leave(s, t + 43 * MS, 0, "write", response_bytes);
+		uint32_t bytes = w->loses_read ? RESPONSE_CUT : response_bytes;
+		packet(w, t + 41 * MS, true, port, SERVER, DTC_TCP_ACK, SERVER_FIRST, client_end, RESPONSE, bytes);
+		story_leave(s, t + 43 * MS, 0, "write", bytes);
 		story_enter(c, t + 50 * MS, 0, "read", fd);
 		story_leave(c, t + 51 * MS, 0, "read", RESPONSE_CUT);
+	}
+	if (w->loses_read) {
+		story_enter(s, t + 50 * MS, 0, "write", fd + 1);
+		packet(w, t + 50 * MS + 1000, true, port, SERVER, DTC_TCP_ACK, SERVER_FIRST + RESPONSE_CUT, client_end,
+		       &RESPONSE[RESPONSE_CUT], response_bytes - RESPONSE_CUT);
+		story_leave(s, t + 51 * MS, 0, "write", response_bytes - RESPONSE_CUT);
+		story_lost(c, t + 51 * MS + 1000, t + 52 * MS, 0);
+		story_switch(c, t + 52 * MS, 0, 0, "swapper/0", 0, CLIENT_TID, "p");
+		story_enter(s, t + 51 * MS, 0, "write", fd + 1);
+		packet(w, t + 52 * MS, true, port, SERVER, DTC_TCP_ACK, SERVER_FIRST + response_bytes, client_end,
+		       "else", 4);
+		story_leave(s, t + 53 * MS, 0, "write", 4);
+		story_enter(c, t + 54 * MS, 0, "read", fd);
+		story_leave(c, t + 55 * MS, 0, "read", 4);
+	} else if (!w->no_answer) {
 		story_enter(c, t + 52 * MS, 0, "read", fd);
 		story_leave(c, t + 53 * MS, 0, "read", response_bytes - RESPONSE_CUT);
 	}
@@ -278,6 +295,24 @@ static void test_exact(void)
 	}
 }
 
+/*
+ * The client's last read is not in its trace, and the next one is of other bytes: it is not this answer's. The answer
+ * ends when its last packet came.
+ */
+static void test_lost_read(void)
+{
+	struct world w = { .loses_read = true };
+	world_begin(&w);
+	tell(&w, 0, 4000, 5);
+	world_end(&w);
+	const struct dtc_hop_side *side = &get_hop(&w, 0)->client;
+	check_call(&w, CLIENT, side->response_first_call, 50 * MS);
+	g_assert_cmpuint(side->response_last_call, ==, DTC_NONE);
+	g_assert_true(side->inferred);
+	check_target(&w, CLIENT, CLIENT_TID, 10 * MS, 51 * MS + 1000);
+	world_clear(&w);
+}
+
 /* No headers and no SYN: order and time lead to the same calls, and the hop says that it is inferred. */
 static void test_by_time(void)
 {
@@ -408,6 +443,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/locate/exact", test_exact);
+	g_test_add_func("/locate/lost-read", test_lost_read);
 	g_test_add_func("/locate/by-time", test_by_time);
 	g_test_add_func("/locate/untraced-server", test_untraced_server);
 	g_test_add_func("/locate/untraced-client", test_untraced_client);

@@ -10,14 +10,6 @@
 #define A 10
 #define B 20
 
-static void lose(struct story *s, int64_t begin_ns, int64_t end_ns, uint32_t cpu)
-{
-	struct dtc_event e = story_event(DTC_EVENT_LOST, end_ns, cpu);
-	e.v[DTC_LOST_BEGIN] = begin_ns;
-	e.v[DTC_LOST_COUNT] = 1;
-	dtc_machine_apply(s->machine, &e);
-}
-
 /* A sleeps, and what two CPUs did from 400 to 500 is lost. */
 static void begin(struct story *s)
 {
@@ -26,8 +18,8 @@ static void begin(struct story *s)
 	story_switch(s, 0, 0, 0, "swapper/0", RUN, A, "a");
 	story_enter(s, 10, 0, "clock_nanosleep", -1);
 	story_switch(s, 100, 0, A, "a", SLEEP, 0, "swapper/0");
-	lose(s, 400, 500, 0);
-	lose(s, 400, 500, 1);
+	story_lost(s, 400, 500, 0);
+	story_lost(s, 400, 500, 1);
 }
 
 /* Its timer ends it, on CPU 0. */
