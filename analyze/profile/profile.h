@@ -36,7 +36,7 @@ enum dtc_profile_column {
 	DTC_PROFILE_CHILD, /* until one ended, or changed its state */
 	DTC_PROFILE_DEVICE,
 	DTC_PROFILE_STOPPED,
-	DTC_PROFILE_WAIT, /* the trace does not tell for what: not woken until its end, or by nobody it shows */
+	DTC_PROFILE_WAIT, /* not told for what: not woken until the trace's end, and no sleep, or by nobody it shows */
 	/* basic: the rest */
 	DTC_PROFILE_EXITED, /* zombie */
 	DTC_PROFILE_IDLE,   /* the idle thread runs */

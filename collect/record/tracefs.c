@@ -507,8 +507,7 @@ static void sample_all(const DtcTracer *tracer, int64_t now_ns, FILE *file)
 
 /*
  * A buffer that overwrites what was to be held takes more; one that has just grown is not full yet. With two thirds of
- * the memory taken no CPU gets more than its share: one that has nothing to do now may have later. 0: it stays as it
- * is.
+ * the memory taken no CPU gets more than its share: one that has nothing to do now may have later. 0: no more.
  */
 static guint64 choose_size(const DtcTracer *tracer, const struct drain *drain)
 {

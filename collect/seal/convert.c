@@ -108,7 +108,7 @@ static void lose(struct conversion *c, uint64_t count, int64_t before_ns)
 	c->cpu->lost_events += count;
 }
 
-/* Packets begin and end where a loss without a mark does, so that it is said of that time only. */
+/* Packets begin and end where a loss without a mark does, for it is said of that time only; none after all events. */
 static void pass_losses(struct conversion *c, int64_t time_ns)
 {
 	while (c->next_loss < c->cpu->losses->len) {
@@ -118,7 +118,7 @@ static void pass_losses(struct conversion *c, int64_t time_ns)
 		c->is_in_loss = time_ns >= loss->begin_ns;
 		if (time_ns < loss->end_ns)
 			return;
-		dtc_ctf_writer_lose_within(c->writer, loss->count, loss->end_ns);
+		dtc_ctf_writer_lose_within(c->writer, loss->count, MIN(loss->end_ns, c->input->end_ns));
 		c->cpu->lost_events += loss->count;
 		c->is_in_loss = false;
 		c->next_loss++;

@@ -23,6 +23,7 @@ struct dtc_convert_input {
 	const char *folder;   /* for the stream */
 	const uint8_t *uuid;
 	int64_t begin_ns; /* no event is before */
+	int64_t end_ns;	  /* the last event of all CPUs */
 };
 
 /* Events that were lost somewhere in that time, with no mark in the pages. */

@@ -138,7 +138,7 @@ void dtc_ctf_writer_lose(DtcCtfWriter *writer, uint64_t count, int64_t before_ns
 {
 	dtc_ctf_writer_end_packet(writer);
 	writer->lost += count;
-	put_packet(writer, before_ns);
+	put_packet(writer, MAX(writer->last_ns, before_ns));
 }
 
 static void ensure_room(DtcCtfWriter *writer, size_t bytes)

@@ -328,7 +328,8 @@ static bool convert_cpu(struct seal *seal, guint cpu, GError **error)
 					   .names = seal->begin,
 					   .folder = folder,
 					   .uuid = seal->uuid,
-					   .begin_ns = seal->begin_ns };
+					   .begin_ns = seal->begin_ns,
+					   .end_ns = seal->description.summary.end_ns };
 	seal->cpus[cpu].cpu = seal->recording->cpus[cpu];
 	seal->cpus[cpu].scan = cpu;
 	seal->cpus[cpu].repairs = seal->scans[cpu].repairs;

@@ -76,8 +76,8 @@ void dtc_passage_choose_interface(struct dtc_passage *passage, const DtcPackets 
 		found[0].last = flow->packet_count - 1;
 	}
 	uint32_t best_place = 0;
-	bool is_latest =
-		passage->is_received == is_inside; /* of those sent the outermost, or of those received the innermost */
+	/* of those sent the outermost is, and of those received the innermost */
+	bool is_latest = passage->is_received == is_inside;
 	for (guint k = 0; k < found_count; k++) {
 		if (is_loopback_interface(packets, found[k].interface))
 			continue;

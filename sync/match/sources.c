@@ -121,8 +121,7 @@ static void count_turns(const DtcPackets *packets, uint32_t id, int *first_sent,
 	}
 }
 
-/* Its packets begin and end at the node: those that it saw both sent and received it saw sent first, and received last.
- */
+/* Its packets begin and end at the node: what it saw both sent and received it saw sent first, and received last. */
 static bool is_inside(const DtcPackets *packets, uint32_t flow)
 {
 	int first_sent = 0, last_sent = 0;

@@ -294,7 +294,8 @@ def story_flight(lab):
     expect(asleep > 150e6 and asleep + unknown > 250e6, "the slow request is there, and its sleep: %s %s recorded as %s"
            % ([(part["cause"], part["ns"]) for part in parts], done.stderr, out))
     bounds = list_bounds(lab, "flight.dtcb")
-    expect(bounds and all(lo <= 0 <= hi for lo, hi in bounds), "clocks of one machine are one: %s" % bounds)
+    # each node has sampled by itself which time of day its clock's zero is
+    expect(bounds and all(-1e6 < lo and hi < 1e6 for lo, hi in bounds), "clocks of one machine are one: %s" % bounds)
     lab.wait_until_clean("flight")
 
 

@@ -212,6 +212,24 @@ static void test_loss_of_a_time(void)
 	}
 }
 
+/* What was lost behind a CPU's last event is, too, as far as others have events; there was no packet to say it. */
+static void test_loss_at_the_end(void)
+{
+	struct made_raw raw;
+	struct dtc_seal_summary summary;
+	made_raw_begin(&raw);
+	made_raw_switch(&raw, 0, 500, 0, 0, 7);
+	made_raw_call(&raw, 1, 20000, MADE_CLOSE, 8, 3);
+	g_string_append(raw.drops, "1000001000 0 0 0 0 0 0 0\n1000030000 0 0 0 0 0 1 0\n");
+	made_raw_end(&raw, 0);
+	g_autoptr(GArray) events = seal_and_read(&raw, &summary);
+	g_assert_cmpuint(summary.lost_events, ==, 1);
+	const struct dtc_event *gap = find(events, DTC_EVENT_LOST, 0);
+	g_assert_cmpint(gap->v[DTC_LOST_BEGIN], ==, MADE_RAW_BEGIN + 500);
+	g_assert_cmpint(gap->time_ns, ==, MADE_RAW_BEGIN + 20000);
+	made_raw_clear(&raw);
+}
+
 /* A flight recorder's buffer overwrites itself: what is before from-ns is left out, and nothing of it was lost. */
 static void test_flight(void)
 {
@@ -258,7 +276,7 @@ static void test_block_flags(void)
 	struct dtc_seal_summary summary;
 	made_raw_begin(&raw);
 	for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
-		made_raw_block(&raw, 0, 100 * (i + 1), 7, rows[i].letters);
+		made_raw_block(&raw, 0, 100UL * (i + 1), 7, rows[i].letters);
 	made_raw_end(&raw, 0);
 	g_autoptr(GArray) events = seal_and_read(&raw, &summary);
 	for (guint i = 0; i < G_N_ELEMENTS(rows); i++) {
@@ -394,6 +412,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/seal/file-names", test_file_names);
 	g_test_add_func("/seal/losses", test_losses);
 	g_test_add_func("/seal/loss-of-a-time", test_loss_of_a_time);
+	g_test_add_func("/seal/loss-at-the-end", test_loss_at_the_end);
 	g_test_add_func("/seal/flight", test_flight);
 	g_test_add_func("/seal/block-flags", test_block_flags);
 	g_test_add_func("/seal/records", test_records);
