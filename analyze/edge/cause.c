@@ -113,8 +113,10 @@ static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interv
 	if (wait->state == DTC_STATE_STOPPED)
 		return DTC_CAUSE_STOPPED;
 	bool fault = !call && !thread->is_kernel && is_page_fault(h, wait);
-	if (!wake) /* the trace ended before, or events were lost; a sleep is one all the same */
-		return call && call->kind == DTC_CALL_SLEEP ? DTC_CAUSE_TIMER : DTC_CAUSE_UNKNOWN;
+	/* of what no thread ended: a sleep is one all the same, where the timer is not in the trace */
+	bool is_sleep = call && call->kind == DTC_CALL_SLEEP;
+	if (!wake) /* the trace ended before, or events were lost */
+		return is_sleep ? DTC_CAUSE_TIMER : DTC_CAUSE_UNKNOWN;
 	switch ((enum dtc_waker)wake->waker) {
 	case DTC_WAKER_TIMER:
 		if (is_held_back(h, wait, call))
@@ -129,7 +131,7 @@ static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interv
 		return call && call->kind == DTC_CALL_WRITE ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_NETWORK_RECEIVE;
 	case DTC_WAKER_IRQ:
 	case DTC_WAKER_SOFTIRQ:
-		return DTC_CAUSE_DEVICE;
+		return is_sleep ? DTC_CAUSE_TIMER : DTC_CAUSE_DEVICE;
 	case DTC_WAKER_NEW:
 		return DTC_CAUSE_FORK_EXEC;
 	case DTC_WAKER_THREAD:
@@ -145,7 +147,7 @@ static enum dtc_cause cause_of_wait(const DtcHistory *h, const struct dtc_interv
 	case DTC_WAKER_UNKNOWN:
 		break;
 	}
-	return DTC_CAUSE_UNKNOWN;
+	return is_sleep ? DTC_CAUSE_TIMER : DTC_CAUSE_UNKNOWN;
 }
 
 enum dtc_cause dtc_cause_of_interval(const DtcHistory *h, const struct dtc_interval *interval)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a timer's end of a wait tells: whether the program set it, or its kernel, which holds back who writes. */
+/* What a timer's end of a wait tells: whether the program set it, or its kernel, which holds back who writes; and what
+ * an end by something else does. */
 #include "analyze/edge/cause.h"
 #include "analyze/report/words.h"
 #include "tests/support/story.h"
@@ -54,10 +55,40 @@ static void test(gconstpointer data)
 	story_clear(&s);
 }
 
+/* An interrupt without what it did: traces without timers, on ARM, whose timer is a device's interrupt. */
+static void test_interrupt(const char *call, enum dtc_cause cause)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", 0, TID, "sleeper");
+	story_enter(&s, 10, 0, call, -1);
+	story_switch(&s, 20, 0, TID, "sleeper", SLEEPS, 0, "swapper/0");
+	story_context(&s, DTC_EVENT_IRQ_ENTRY, 48, 0, 27, "arch_timer");
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 50, 0, TID, "sleeper", 0);
+	story_context(&s, DTC_EVENT_IRQ_EXIT, 52, 0, 27, "arch_timer");
+	story_switch(&s, 55, 0, 0, "swapper/0", 0, TID, "sleeper");
+	const DtcHistory *h = story_end(&s);
+	const struct dtc_interval *wait = story_interval(&s, TID, 40);
+	g_assert_cmpstr(dtc_cause_to_string(dtc_cause_of_interval(h, wait)), ==, dtc_cause_to_string(cause));
+	story_clear(&s);
+}
+
+static void test_sleep_by_interrupt(void)
+{
+	test_interrupt("clock_nanosleep", DTC_CAUSE_TIMER);
+}
+
+static void test_call_by_interrupt(void)
+{
+	test_interrupt("ioctl", DTC_CAUSE_DEVICE);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	for (gsize i = 0; i < G_N_ELEMENTS(variants); i++)
 		g_test_add_data_func(variants[i].name, &variants[i], test);
+	g_test_add_func("/cause/sleep-by-interrupt", test_sleep_by_interrupt);
+	g_test_add_func("/cause/call-by-interrupt", test_call_by_interrupt);
 	return g_test_run();
 }
