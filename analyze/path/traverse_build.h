@@ -178,6 +178,15 @@ bool dtc_traverse_is_others(const struct dtc_traverse *t, const struct dtc_arriv
 /* The wait, at its end, is the one with which the pause of the stand's request ended. */
 bool dtc_traverse_ends_pause(const struct dtc_traverse *t, const struct dtc_interval *wait);
 
+/* traverse_taken.c */
+/*
+ * The stand is at a write for a request, and another thread of the process took what that had asked others for last,
+ * while the stand's one waited, or worked for others: that took up the request again, and becomes what the write
+ * answers. asked: the question that the process works on. False if it is not so.
+ */
+bool dtc_traverse_find_taken(const struct dtc_traverse *t, uint32_t call, const struct dtc_asked *asked,
+			     struct dtc_asked *ret_taken);
+
 /* traverse_handover.c */
 /*
  * A thread that works on the stand's question was woken by one that had that question, or what another thread had given

@@ -88,6 +88,21 @@ static bool pursue_given(struct dtc_traverse *t, const struct dtc_asked *asked, 
 	return true;
 }
 
+/* Another thread took what the write's request had asked others for: what follows answers that, as a question. */
+static bool pursue_taken(struct dtc_traverse *t, int32_t pid, uint32_t call, const struct dtc_asked *asked)
+{
+	struct dtc_asked taken;
+	if (!dtc_traverse_find_taken(t, call, asked, &taken))
+		return false;
+	add_scope(t, pid, &taken);
+	struct dtc_scope *scope = &g_array_index(t->scopes, struct dtc_scope, t->scopes->len - 1);
+	scope->is_inside = dtc_traverse_is_inside(t, &taken, t->stand.owner - 1);
+	t->stand.purpose = DTC_PURPOSE_ARRIVAL;
+	t->stand.arrival = taken.arrival;
+	t->doubt_cluster_ns = MIN(t->doubt_cluster_ns, scope->question_cluster_ns);
+	return true;
+}
+
 /*
  * The walk stands at a send on file by its thread: what the thread acted on. An answer leads to its question, by way of
  * who gave it to the thread if that is another one; what a process sends to others while it works on a question it
@@ -111,6 +126,9 @@ void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call)
 		if (has_arrival && pursue_given(t, &asked, call))
 			return;
 	}
+	const struct dtc_scope *working = dtc_traverse_find_scope(t, pid);
+	if (working && pursue_taken(t, pid, call, &working->asked))
+		return;
 	if (dtc_traverse_pursue_own(t, call, has_question ? &asked : NULL))
 		return;
 	if (has_question) {

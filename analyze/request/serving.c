@@ -82,6 +82,7 @@ DtcServing *dtc_serving_new(const DtcLinks *links)
 	serving->messages = g_array_new(FALSE, FALSE, sizeof(struct message));
 	serving->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_followed_hop));
 	serving->askings = g_array_new(FALSE, FALSE, sizeof(struct asking));
+	serving->takings = g_array_new(FALSE, FALSE, sizeof(struct taking));
 	return serving;
 }
 
@@ -97,6 +98,7 @@ void dtc_serving_free(DtcServing *serving)
 	g_array_unref(serving->messages);
 	g_array_unref(serving->hops);
 	g_array_unref(serving->askings);
+	g_array_unref(serving->takings);
 	g_free(serving);
 }
 
@@ -371,6 +373,19 @@ static int compare_askings(gconstpointer a, gconstpointer b)
 	return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
 }
 
+static int compare_takings(gconstpointer a, gconstpointer b)
+{
+	const struct taking *x = a, *y = b;
+
+	if (x->request != y->request)
+		return x->request < y->request ? -1 : 1;
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->call < y->call ? -1 : x->call > y->call;
+}
+
 void dtc_serving_seal(DtcServing *serving, bool follows)
 {
 	bool is_more = follows;
@@ -397,6 +412,7 @@ void dtc_serving_seal(DtcServing *serving, bool follows)
 		dtc_inherit(serving, serving->links);
 	g_array_sort(serving->hops, compare_hops);
 	g_array_sort(serving->askings, compare_askings);
+	g_array_sort(serving->takings, compare_takings);
 	g_hash_table_remove_all(serving->ends); /* indexes of the unsorted list */
 	g_hash_table_remove_all(serving->marked);
 	serving->is_sealed = true;
@@ -448,6 +464,23 @@ bool dtc_serving_has_asked(const DtcServing *serving, guint request, guint node,
 			return true;
 	}
 	return false;
+}
+
+uint32_t dtc_serving_find_taken(const DtcServing *serving, guint request, guint node, int32_t pid, int64_t begin_ns,
+				int64_t end_ns)
+{
+	const struct taking to = { .request = request, .node = node, .at_ns = end_ns, .call = DTC_NONE };
+	const struct taking *takings = (const struct taking *)(const void *)serving->takings->data;
+	guint i = DTC_BISECT(k, 0, serving->takings->len, compare_takings(&takings[k], &to) < 0);
+
+	while (i-- > 0) {
+		const struct taking *taking = &takings[i];
+		if (taking->request != request || taking->node != node || taking->at_ns <= begin_ns)
+			break;
+		if (dtc_history_get_thread(get_history(serving, node), taking->thread)->pid == pid)
+			return taking->call;
+	}
+	return DTC_NONE;
 }
 
 const struct dtc_followed_hop *dtc_serving_get_hops(const DtcServing *serving, guint request, guint *ret_count)

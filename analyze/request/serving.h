@@ -82,5 +82,11 @@ const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint 
 /* Whether a process wrote or connected to others for a request, within a span (node time). */
 bool dtc_serving_has_asked(const DtcServing *serving, guint request, guint node, int32_t pid, int64_t begin_ns,
 			   int64_t end_ns);
+/*
+ * The last read with which a thread of a process took what others had answered a request, and that returned within a
+ * span (node time), behind its begin; DTC_NONE: there is none.
+ */
+uint32_t dtc_serving_find_taken(const DtcServing *serving, guint request, guint node, int32_t pid, int64_t begin_ns,
+				int64_t end_ns);
 /* The followed hops of a request, by begin at the client's node. Borrowed. */
 const struct dtc_followed_hop *dtc_serving_get_hops(const DtcServing *serving, guint request, guint *ret_count);

@@ -49,6 +49,15 @@ struct asking {
 	int64_t at_ns;
 };
 
+/* A thread took what others had answered a request. */
+struct taking {
+	guint request;
+	guint node;
+	uint32_t call;
+	uint32_t thread;
+	int64_t at_ns; /* when the read returned */
+};
+
 #define CAPTURED GUINT_TO_POINTER(G_MAXUINT) /* of a hop that a capture shows */
 
 struct DtcServing {
@@ -62,6 +71,7 @@ struct DtcServing {
 	GArray *messages;	 /* struct message: of this round */
 	GArray *hops;		 /* struct dtc_followed_hop */
 	GArray *askings;	 /* struct asking: of the last look; sealed: by request, node and time */
+	GArray *takings;	 /* struct taking: likewise */
 	bool is_sealed;
 };
 

@@ -36,6 +36,7 @@ GBytes *dtc_serving_to_bytes(const DtcServing *serving)
 	dtc_image_add(writer, "serving.owned", sizeof(struct dtc_owned), owned->data, owned->len);
 	dtc_image_add(writer, "serving.hops", sizeof(struct dtc_followed_hop), serving->hops->data, serving->hops->len);
 	dtc_image_add(writer, "serving.askings", sizeof(struct asking), serving->askings->data, serving->askings->len);
+	dtc_image_add(writer, "serving.takings", sizeof(struct taking), serving->takings->data, serving->takings->len);
 	return dtc_image_to_bytes(writer, NULL);
 }
 
@@ -91,7 +92,8 @@ DtcServing *dtc_serving_load(const DtcLinks *links, const DtcImage *image, GErro
 			     ? dtc_image_get(image, "serving.owned", sizeof(struct dtc_owned), &rest.owned_count, error)
 			     : NULL;
 	if (!rest.owned || !append(serving->hops, image, "serving.hops", error) ||
-	    !append(serving->askings, image, "serving.askings", error))
+	    !append(serving->askings, image, "serving.askings", error) ||
+	    !append(serving->takings, image, "serving.takings", error))
 		return NULL;
 	for (gsize i = 0; i < count; i++)
 		if (!load_worker(serving, &workers[i], &rest)) {

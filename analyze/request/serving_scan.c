@@ -326,8 +326,12 @@ static void scan_read(struct scan *scan, const struct moved *moved)
 	if (!scan->is_last || scan->current >= STRANGER)
 		return;
 	note_read(scan, c, moved->id);
-	if (!c->is_server)
-		note_hop_end(scan, call, false);
+	if (c->is_server)
+		return;
+	note_hop_end(scan, call, false);
+	const struct taking taking = { scan->current, scan->worker->node, moved->id, scan->worker->thread,
+				       call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns };
+	g_array_append_val(scan->serving->takings, taking);
 }
 
 static void note_owned(struct scan *scan, const struct connection *c, uint32_t id, uint32_t stream)

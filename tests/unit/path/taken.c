@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A runtime that schedules by itself: 20 reads X's question and asks a database, 22 takes what that answers, and wakes
+ * 24, which writes X's answer. 24 had served Y before, and slept in the pool since 60: none of that is X's.
+ *
+ *   20  30 question 34 reads 36 asks 40 polls
+ *   22  45 polls  100 database 104 reads 106 wakes 24  110 polls
+ *   24  52 reads Y's question  60 sleeps  107 goes on  155 answers
+ */
+#include "analyze/path/walk.h"
+#include "analyze/request/serving.h"
+#include "sync/fit/clocks.h"
+#include "tests/support/path_at.h"
+#include "tests/support/story.h"
+
+#define RUN 0
+#define SLEEP 1
+#define CLIENT 0x0a000001u
+#define SERVER 0x0a000002u
+#define DATABASE 0x0a000003u
+#define DATABASE_PORT 3306
+#define READER 20
+#define TAKER 22
+#define WRITER 24
+#define QUESTIONS 4
+#define ASKED 5
+#define OTHERS 7 /* another client's */
+#define ANSWERED 155
+#define X 0
+#define Y 1
+#define FUTEX_WAIT 0
+
+/* FOR_Y: what 22 took is Y's; AT_WORK: 24 was at X when it did; BY_TIMER: what woke 24 was its own timer */
+enum variant { SLEPT, AT_Y, FOR_Y, AT_WORK, BY_TIMER };
+
+static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
+{
+	story_enter(s, t, cpu, name, fd);
+	story_leave(s, t + 1, cpu, name, result);
+}
+
+static void write_packet(struct story *s, int64_t t, uint32_t cpu, int64_t fd, const struct dtc_headers *packet)
+{
+	story_enter(s, t, cpu, "write", fd);
+	story_packet(s, DTC_EVENT_NET_SEND, t + 1, cpu, packet);
+	story_leave(s, t + 2, cpu, "write", packet->payload_bytes);
+}
+
+static void go_to_poll(struct story *s, int64_t t, uint32_t cpu, int tid)
+{
+	story_poll(s, t, cpu, "epoll_wait", 6, -1);
+	story_switch(s, t + 1, cpu, tid, "go", SLEEP, 0, "swapper");
+}
+
+static void receive(struct story *s, int64_t t, uint32_t cpu, int tid, const struct dtc_headers *packet)
+{
+	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, t - 1, cpu, 3, NULL);
+	story_packet(s, DTC_EVENT_NET_RECEIVE, t, cpu, packet);
+	story_task(s, DTC_EVENT_SCHED_WAKING, t + 1, cpu, tid, "go", (int)cpu);
+	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, t + 1, cpu, 3, NULL);
+	story_switch(s, t + 2, cpu, 0, "swapper", RUN, tid, "go");
+	story_leave(s, t + 3, cpu, "epoll_wait", 1);
+}
+
+static void tell(struct story *s, enum variant variant)
+{
+	struct dtc_headers question = story_headers(CLIENT, 60000, SERVER, 80, 1000, 500, 0x18, 50, 1);
+	struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 60000, 500, 1050, 0x18, 60, 2);
+	struct dtc_headers other = story_headers(CLIENT, 60001, SERVER, 80, 2000, 900, 0x18, 50, 3);
+	struct dtc_headers syn = story_headers(SERVER, 50000, DATABASE, DATABASE_PORT, 699, 0, DTC_TCP_SYN, 0, 4);
+	struct dtc_headers asked = story_headers(SERVER, 50000, DATABASE, DATABASE_PORT, 700, 300, 0x18, 20, 5);
+	struct dtc_headers told = story_headers(DATABASE, DATABASE_PORT, SERVER, 50000, 300, 720, 0x18, 30, 6);
+	story_begin(s, "server");
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, READER, "go");
+	story_fork(s, 1, 0, READER, READER, TAKER, READER, "go");
+	story_fork(s, 2, 0, READER, READER, WRITER, READER, "go");
+	story_switch(s, 4, 1, 0, "swapper/1", RUN, TAKER, "go");
+	story_switch(s, 5, 2, 0, "swapper/2", RUN, WRITER, "go");
+	tell_call(s, 9, 0, "accept4", 3, QUESTIONS);
+	story_enter(s, 11, 0, "connect", ASKED);
+	story_packet(s, DTC_EVENT_NET_SEND, 12, 0, &syn);
+	story_leave(s, 13, 0, "connect", 0);
+	tell_call(s, 15, 0, "accept4", 3, OTHERS);
+	go_to_poll(s, 20, 0, READER);
+	go_to_poll(s, 22, 2, WRITER);
+	receive(s, 30, 0, READER, &question);
+	tell_call(s, 34, 0, "read", QUESTIONS, 50);
+	write_packet(s, 36, 0, ASKED, &asked);
+	go_to_poll(s, 40, 0, READER);
+	go_to_poll(s, 45, 1, TAKER);
+	receive(s, 48, 2, WRITER, &other);
+	tell_call(s, 52, 2, "read", OTHERS, 50);
+	bool sleeps = variant != AT_Y && variant != AT_WORK;
+	if (sleeps) {
+		story_futex(s, 59, 2, FUTEX_WAIT, 64);
+		story_switch(s, 60, 2, WRITER, "go", SLEEP, 0, "swapper/2");
+	}
+	receive(s, 100, 1, TAKER, &told);
+	tell_call(s, 104, 1, "read", ASKED, 30);
+	if (sleeps && variant != BY_TIMER)
+		story_task(s, DTC_EVENT_SCHED_WAKING, 106, 1, WRITER, "go", 2);
+	if (variant == BY_TIMER)
+		story_timer_wakes(s, 105, 106, 2, WRITER, "go");
+	if (sleeps) {
+		story_switch(s, 109, 2, 0, "swapper/2", RUN, WRITER, "go");
+		story_leave(s, 110, 2, "futex", 0);
+	}
+	go_to_poll(s, 112, 1, TAKER);
+	write_packet(s, ANSWERED, 2, QUESTIONS, &answer);
+	story_switch(s, 160, 2, WRITER, "go", SLEEP, 0, "swapper/2");
+	story_end(s);
+}
+
+static uint32_t find_call(const DtcHistory *h, int tid, int64_t t)
+{
+	return dtc_history_find_call(h, dtc_history_find_thread(h, tid, t), t);
+}
+
+/* The segment of X's path at a time. */
+static struct dtc_segment walk(enum variant variant, int64_t t)
+{
+	static const char *const names[] = { "server" };
+	struct story s;
+	tell(&s, variant);
+	const DtcHistory *h = s.history;
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
+	g_autoptr(DtcServing) serving = dtc_serving_new(links);
+	dtc_serving_add_call(serving, 0, find_call(h, READER, 34), X, false);
+	dtc_serving_add_call(serving, 0, find_call(h, READER, 36), variant == FOR_Y ? Y : X, false);
+	dtc_serving_add_call(serving, 0, find_call(h, TAKER, 104), variant == FOR_Y ? Y : X, false);
+	dtc_serving_add_call(serving, 0, find_call(h, WRITER, 52), variant == AT_WORK ? X : Y, false);
+	dtc_serving_add_call(serving, 0, find_call(h, WRITER, ANSWERED), X, true);
+	dtc_serving_seal(serving, true);
+	struct dtc_path_target target = { .node = 0,
+					  .thread = dtc_history_find_thread(h, WRITER, ANSWERED),
+					  .begin = { 36 },
+					  .end = { ANSWERED },
+					  .call = find_call(h, WRITER, ANSWERED),
+					  .serving = serving };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
+	g_assert_no_error(error);
+	struct dtc_segment found = *path_at(path, t);
+	story_clear(&s);
+	return found;
+}
+
+/* The database's time is why, though the thread that answers had begun to sleep in the middle of it, or was at Y. */
+static void test_taken(void)
+{
+	for (int64_t t = 40; t <= 95; t += 5) {
+		g_assert_cmpint(walk(SLEPT, t).evidence.reason, ==, DTC_REASON_UNTRACED_PEER);
+		g_assert_cmpint(walk(AT_Y, t).evidence.reason, ==, DTC_REASON_UNTRACED_PEER);
+	}
+	g_assert_cmpint(walk(SLEPT, 105).tid, ==, TAKER);
+	g_assert_cmpint(walk(SLEPT, 105).link, ==, DTC_LINK_INFERRED);
+}
+
+/* What was taken for another request is not why, nor is it for who was at work for this one, or slept until a time. */
+static void test_not_taken(void)
+{
+	g_assert_cmpint(walk(FOR_Y, 55).tid, ==, WRITER);
+	g_assert_cmpint(walk(AT_WORK, 70).cause, ==, DTC_CAUSE_RUNNING_USER);
+	g_assert_cmpint(walk(BY_TIMER, 70).cause, ==, DTC_CAUSE_TIMER);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/taken/taken", test_taken);
+	g_test_add_func("/taken/not_taken", test_not_taken);
+	return g_test_run();
+}
