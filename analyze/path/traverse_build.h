@@ -178,6 +178,14 @@ bool dtc_traverse_is_others(const struct dtc_traverse *t, const struct dtc_arriv
 /* The wait, at its end, is the one with which the pause of the stand's request ended. */
 bool dtc_traverse_ends_pause(const struct dtc_traverse *t, const struct dtc_interval *wait);
 
+/* traverse_child.c */
+/*
+ * Whether the turn of a write took leave of a child that the process had made for the request, after the read and
+ * before the request lay still (node time): which one, and when it had ended.
+ */
+bool dtc_traverse_find_reaped(const struct dtc_traverse *t, uint32_t read, uint32_t write, int64_t still_ns,
+			      uint32_t *ret_child, int64_t *ret_exit_ns);
+
 /* traverse_taken.c */
 /*
  * The stand is at a write for a request, and another thread of the process took what that had asked others for last,

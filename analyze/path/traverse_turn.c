@@ -404,6 +404,10 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
 	struct lull lull;
 	if (!find_lull(t, own.read, call, &lull))
 		return true;
+	if (dtc_traverse_find_reaped(t, own.read, call, lull.pause.begin_ns, &stand->giver, &stand->given_ns)) {
+		stand->purpose = DTC_PURPOSE_GIVEN;
+		return true;
+	}
 	stand->pause = lull.pause;
 	if (question && is_others && may_be_asked_beside(t, &nearest, question, stand->pause.begin_ns)) {
 		stand->arrival = nearest;

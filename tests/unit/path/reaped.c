@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A loop that has a child do what X asks for, and serves Y meanwhile. The child's end comes by a signal, in the middle
+ * of Y's turn; its handler calls the loop by a pipe of its own, so that the next poll returns at once.
+ *
+ *   20  30 X's question 34 reads 36 makes 21  40 polls  160 Y's question 164 reads  192 polls 195 takes leave 205
+ * answers 21  37 runs  180 exits
+ */
+#include "analyze/path/walk.h"
+#include "analyze/request/serving.h"
+#include "sync/fit/clocks.h"
+#include "tests/support/path_at.h"
+#include "tests/support/story.h"
+
+#define RUN 0
+#define SLEEP 1
+#define DEAD 0x10
+#define US G_GINT64_CONSTANT(1000) /* a poll returns at once within some of them */
+#define CLIENT 0x0a000001u
+#define SERVER 0x0a000002u
+#define LOOP 20
+#define CHILD 21
+#define OURS 4
+#define OTHERS 7
+#define ANSWERED 205
+#define X 0
+#define Y 1
+
+/* OLDER: the child was there before X's question; HIDDEN: the call tells another number, as in a container */
+enum variant { MADE, OLDER, HIDDEN };
+
+static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
+{
+	story_enter(s, t * US, cpu, name, fd);
+	story_leave(s, (t + 1) * US, cpu, name, result);
+}
+
+static void receive(struct story *s, int64_t t, const struct dtc_headers *packet)
+{
+	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, (t - 1) * US, 0, 3, NULL);
+	story_packet(s, DTC_EVENT_NET_RECEIVE, t * US, 0, packet);
+	story_task(s, DTC_EVENT_SCHED_WAKING, t * US + 1, 0, LOOP, "node", 0);
+	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, t * US + 2, 0, 3, NULL);
+	story_switch(s, (t + 1) * US, 0, 0, "swapper/0", RUN, LOOP, "node");
+	story_leave(s, (t + 2) * US, 0, "epoll_wait", 1);
+}
+
+static void go_to_poll(struct story *s, int64_t t)
+{
+	story_poll(s, t * US, 0, "epoll_wait", 6, -1);
+	story_switch(s, t * US + 500, 0, LOOP, "node", SLEEP, 0, "swapper/0");
+}
+
+static void make_child(struct story *s, int64_t t)
+{
+	story_enter(s, t * US, 0, "clone", -1);
+	story_fork(s, t * US + 300, 0, LOOP, LOOP, CHILD, CHILD, "node");
+	story_leave(s, (t + 1) * US, 0, "clone", CHILD);
+	story_switch(s, (t + 1) * US + 200, 1, 0, "swapper/1", RUN, CHILD, "node");
+}
+
+static void tell(struct story *s, enum variant variant)
+{
+	struct dtc_headers question = story_headers(CLIENT, 60000, SERVER, 80, 1000, 500, 0x18, 50, 1);
+	struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 60000, 500, 1050, 0x18, 60, 2);
+	struct dtc_headers other = story_headers(CLIENT, 60001, SERVER, 80, 2000, 900, 0x18, 50, 3);
+	story_begin(s, "server");
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, LOOP, "node");
+	tell_call(s, 5, 0, "accept4", 3, OURS);
+	tell_call(s, 9, 0, "accept4", 3, OTHERS);
+	if (variant == OLDER)
+		make_child(s, 12);
+	go_to_poll(s, 20);
+	receive(s, 30, &question);
+	tell_call(s, 34, 0, "read", OURS, 50);
+	if (variant != OLDER)
+		make_child(s, 36);
+	go_to_poll(s, 40);
+	receive(s, 160, &other);
+	tell_call(s, 164, 0, "read", OTHERS, 50);
+	story_task(s, DTC_EVENT_SCHED_EXIT, 180 * US, 1, CHILD, "node", 1);
+	story_switch(s, 181 * US, 1, CHILD, "node", DEAD, 0, "swapper/1");
+	story_poll(s, 192 * US, 0, "epoll_wait", 6, -1);
+	story_leave(s, 193 * US, 0, "epoll_wait", 1);
+	tell_call(s, 195, 0, "wait4", -1, variant == HIDDEN ? 3 : CHILD);
+	story_enter(s, ANSWERED * US, 0, "write", OURS);
+	story_packet(s, DTC_EVENT_NET_SEND, ANSWERED * US + 1, 0, &answer);
+	story_leave(s, ANSWERED * US + 2, 0, "write", 60);
+	story_switch(s, 210 * US, 0, LOOP, "node", SLEEP, 0, "swapper/0");
+	story_end(s);
+}
+
+static uint32_t find_call(const DtcHistory *h, int64_t t)
+{
+	return dtc_history_find_call(h, dtc_history_find_thread(h, LOOP, t * US), t * US);
+}
+
+/* Whose time the path of X has at a time. */
+static int32_t walk(enum variant variant, int64_t t)
+{
+	static const char *const names[] = { "server" };
+	struct story s;
+	tell(&s, variant);
+	const DtcHistory *h = s.history;
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
+	g_autoptr(DtcServing) serving = dtc_serving_new(links);
+	dtc_serving_add_call(serving, 0, find_call(h, 34), X, false);
+	dtc_serving_add_call(serving, 0, find_call(h, 164), Y, false);
+	dtc_serving_add_call(serving, 0, find_call(h, ANSWERED), X, true);
+	dtc_serving_seal(serving, true);
+	struct dtc_path_target target = { .node = 0,
+					  .thread = dtc_history_find_thread(h, LOOP, ANSWERED * US),
+					  .begin = { 34 * US },
+					  .end = { ANSWERED * US },
+					  .call = find_call(h, ANSWERED),
+					  .serving = serving };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
+	g_assert_no_error(error);
+	int32_t tid = path_at(path, t * US)->tid;
+	story_clear(&s);
+	return tid;
+}
+
+/* The child from its birth to its end, and who made it before, whatever came for Y meanwhile. */
+static void test_child(void)
+{
+	static const enum variant variants[] = { MADE, HIDDEN };
+	for (guint i = 0; i < G_N_ELEMENTS(variants); i++) {
+		for (int64_t t = 45; t <= 175; t += 10)
+			g_assert_cmpint(walk(variants[i], t), ==, CHILD);
+		g_assert_cmpint(walk(variants[i], 36), ==, LOOP);
+		g_assert_cmpint(walk(variants[i], 185), ==, LOOP);
+	}
+}
+
+/* One that was there before X's question was asked is not X's. */
+static void test_older(void)
+{
+	for (int64_t t = 45; t <= 175; t += 10)
+		g_assert_cmpint(walk(OLDER, t), !=, CHILD);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/reaped/child", test_child);
+	g_test_add_func("/reaped/older", test_older);
+	return g_test_run();
+}
