@@ -36,7 +36,7 @@ static bool is_opener(const DtcHistory *h, const struct dtc_flow *flow)
 }
 
 /* A connect comes before all data, so that this ends at the first call that moves some. */
-static bool has_connected(const DtcHistory *h, uint32_t file)
+bool dtc_endpoint_has_connected(const DtcHistory *h, uint32_t file)
 {
 	uint32_t count;
 	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
@@ -73,8 +73,8 @@ bool dtc_endpoint_is_answering(const DtcHistory *h, uint32_t flow)
 bool dtc_endpoint_is_server(const DtcHistory *h, uint32_t file)
 {
 	if (dtc_endpoint_has_local_peer(h, file))
-		return !has_connected(h, file);
-	if (dtc_history_get_file(h, file)->flow_out == DTC_NONE || has_connected(h, file))
+		return !dtc_endpoint_has_connected(h, file);
+	if (dtc_history_get_file(h, file)->flow_out == DTC_NONE || dtc_endpoint_has_connected(h, file))
 		return false;
 	return is_answering(h, get_flow_out(h, file));
 }

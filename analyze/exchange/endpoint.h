@@ -8,6 +8,8 @@
 bool dtc_endpoint_is_local(const DtcHistory *history, uint32_t file);
 /* A connection between two sockets of this node that no packet shows; both ends are known. */
 bool dtc_endpoint_has_local_peer(const DtcHistory *history, uint32_t file);
+/* The process connected it, as a call before the first bytes tells. */
+bool dtc_endpoint_has_connected(const DtcHistory *history, uint32_t file);
 /*
  * True if this end answers: the other one connected. Without a connect() or SYN in the trace, the end with the lower
  * port (services have small ones, ephemeral ports are large: ip_local_port_range). False if no packet told the

@@ -291,6 +291,67 @@ static void note_hop(DtcServing *serving, const struct message *message, guint n
 	g_hash_table_insert(serving->ends, g_memdup2(&client, sizeof(client)), index);
 }
 
+/*
+ * A connection that was opened for a request: whichever thread writes or reads its first bytes does that for it. A
+ * runtime that schedules by itself goes on elsewhere when the connection is there.
+ */
+static void deliver_opened(DtcServing *serving, const struct message *message, const struct dtc_call *connect)
+{
+	const DtcHistory *h = get_history(serving, message->node);
+	const DtcFileCalls *calls = dtc_links_get_file_calls(serving->links, message->node, connect->file);
+
+	for (guint written = 0; written < 2; written++) {
+		uint32_t first = dtc_file_calls_find_moved(calls, written, connect->begin_ns);
+		if (first == DTC_NONE)
+			continue;
+		const struct dtc_call call = dtc_history_copy_call(h, first);
+		if (call.offset == 0 && call.thread != connect->thread)
+			add_mark_of(
+				serving, message->node,
+				&(struct mark){ .call = first, .request = message->request, .other = message->other });
+	}
+}
+
+/* Whether two writes of a thread are of one question: it has taken up nothing else in between. */
+static bool is_one_question(const DtcHistory *history, uint32_t first, uint32_t last)
+{
+	for (uint32_t i = first + 1; i < last; i++) {
+		struct dtc_call place;
+		enum dtc_call_kind kind = (enum dtc_call_kind)dtc_history_get_call(history, i, &place)->kind;
+		if (kind == DTC_CALL_READ || kind == DTC_CALL_POLL || kind == DTC_CALL_ACCEPT)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * What somebody was asked whom no trace shows: the answer comes back on the connection, and another thread than the
+ * asker's may read it. Not where another question went out before it came, or this one before another's answer had.
+ */
+static void deliver_untraced(DtcServing *serving, const struct message *message, const struct dtc_call *write)
+{
+	const DtcHistory *h = get_history(serving, message->node);
+	const DtcFileCalls *calls = dtc_links_get_file_calls(serving->links, message->node, write->file);
+	uint32_t read = dtc_file_calls_find_moved(calls, false, write->begin_ns);
+	uint32_t next = dtc_file_calls_find_moved(calls, true, write->begin_ns);
+	uint32_t before = dtc_file_calls_find_asking(calls, write->begin_ns);
+
+	if (message->is_answer || message->stream || read == DTC_NONE)
+		return;
+	const struct dtc_call answer = dtc_history_copy_call(h, read);
+	if (answer.thread == write->thread || answer.end_ns == DTC_TIME_NONE ||
+	    (next != DTC_NONE && dtc_history_get_call_begin_ns(h, next) < answer.end_ns))
+		return;
+	if (before != DTC_NONE) {
+		const struct dtc_call asked = dtc_history_copy_call(h, before);
+		if (asked.kind == DTC_CALL_WRITE && dtc_file_calls_find_moved(calls, false, asked.begin_ns) == read &&
+		    (asked.thread != write->thread || !is_one_question(h, before, message->call)))
+			return;
+	}
+	add_mark_of(serving, message->node,
+		    &(struct mark){ .call = read, .request = message->request, .other = message->other });
+}
+
 static void deliver(DtcServing *serving, const struct message *message)
 {
 	struct dtc_call write_place;
@@ -299,8 +360,14 @@ static void deliver(DtcServing *serving, const struct message *message)
 	uint32_t file;
 	guint node;
 
-	if (!dtc_links_find_peer(serving->links, message->node, write->file, write->begin_ns, &node, &file))
+	if (write->kind == DTC_CALL_CONNECT) {
+		deliver_opened(serving, message, write);
 		return;
+	}
+	if (!dtc_links_find_peer(serving->links, message->node, write->file, write->begin_ns, &node, &file)) {
+		deliver_untraced(serving, message, write);
+		return;
+	}
 	uint32_t reader = find_reader(serving, message, node, file);
 	const struct mark mark = {
 		.call = reader, .stream = message->stream, .request = message->request, .other = message->other

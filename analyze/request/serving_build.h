@@ -24,7 +24,7 @@ struct worker {
 	bool is_dirty; /* has marks that it was not scanned with */
 };
 
-/* What was written for a request where the other end may read it. */
+/* What was written for a request where the other end may read it, or opened for one where another thread may write. */
 struct message {
 	guint node;
 	uint32_t call;

@@ -124,7 +124,9 @@ static bool is_server(const struct scan *scan, uint32_t file, bool has_read)
 	bool is_known = dtc_history_get_file(scan->history, file)->flow_out != DTC_NONE ||
 			dtc_endpoint_has_local_peer(scan->history, file);
 
-	return is_known ? dtc_endpoint_is_server(scan->history, file) : has_read;
+	if (is_known)
+		return dtc_endpoint_is_server(scan->history, file);
+	return has_read && !dtc_endpoint_has_connected(scan->history, file);
 }
 
 static uint32_t get_channel(struct scan *scan, uint32_t file, uint32_t stream)
@@ -524,6 +526,19 @@ static bool is_connection(const DtcHistory *history, const struct dtc_call *call
 	return call->file != DTC_NONE && dtc_history_get_file(history, call->file)->kind == DTC_FILE_SOCKET;
 }
 
+/* A connection was opened for a request. */
+static void note_opened(struct scan *scan, const struct connection *c, uint32_t id)
+{
+	const struct message message = {
+		.node = scan->worker->node, .call = id, .request = c->request, .other = c->other
+	};
+
+	if (scan->is_last)
+		note_owned(scan, c, id, 0);
+	else
+		g_array_append_val(scan->serving->messages, message);
+}
+
 /* Of several streams each by itself, in the order of their bytes; what only controls the connection is nobody's. */
 static void scan_moved(struct scan *scan, uint32_t id, const struct mark *marks, guint mark_count)
 {
@@ -588,8 +603,8 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, 
 			c->other = scan->other;
 			c->is_new = true;
 			note_asked(scan, call->file, c);
-			if (scan->is_last && c->request != STRANGER)
-				note_owned(scan, c, id, 0);
+			if (c->request < STRANGER)
+				note_opened(scan, c, id);
 		}
 		break;
 	case DTC_CALL_CLOSE:

@@ -622,6 +622,85 @@ static void test_woken_to_work(gconstpointer data)
 	server_clear(&server);
 }
 
+/*
+ * The loop opens a connection for X, and another thread of the process goes on with it: its first bytes, whoever speaks
+ * first, are X's. It had been at work for nobody that is known. What is opened when X is answered is nobody's.
+ */
+static void test_opened(gconstpointer data)
+{
+	bool is_late = GPOINTER_TO_INT(data);
+	const int64_t connect_us = is_late ? 72 : 22, first_us = connect_us + 3;
+	struct server server;
+	struct story *s = &server.story;
+	server_begin(&server);
+	story_fork(s, 4 * US + 100, 0, LOOP_TID, LOOP_TID, WORKER_TID, LOOP_TID, "worker");
+	story_switch(s, 5 * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	if (is_late)
+		event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	event_loop_call(s, 0, "connect", 7, connect_us, connect_us + 1, 0);
+	event_loop_call(s, 1, "read", 7, first_us, first_us + 1, 70);
+	event_loop_call(s, 1, "write", 7, first_us + 2, first_us + 3, 30);
+	event_loop_call(s, 1, "write", 7, first_us + 4, first_us + 5, 30);
+	if (!is_late)
+		event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	const DtcHistory *h = server.histories[0];
+	uint32_t worker = dtc_history_find_thread(h, WORKER_TID, 10 * US);
+	const struct dtc_owned *owned =
+		dtc_serving_find_owned(serving, 0, dtc_history_find_call(h, worker, (first_us + 2) * US), 0);
+	if (is_late) {
+		g_assert_null(owned);
+	} else {
+		g_assert_nonnull(owned);
+		g_assert_cmpuint(owned->request, ==, X);
+		g_assert_cmpuint(owned->read, ==, dtc_history_find_call(h, worker, first_us * US));
+	}
+	server_clear(&server);
+}
+
+/* What goes out on the connection beside X's question. */
+enum beside { NOTHING, ITS_REST, BEFORE, BEHIND };
+
+/*
+ * The loop asks for X whom no trace shows, and another thread, which waits in its read, takes the answer. Is another
+ * question on the connection, it is not known whose answer comes first.
+ */
+static void test_untraced(gconstpointer data)
+{
+	enum beside beside = GPOINTER_TO_UINT(data);
+	struct server server;
+	struct story *s = &server.story;
+	server_begin(&server);
+	story_fork(s, 4 * US + 100, 0, LOOP_TID, LOOP_TID, WORKER_TID, LOOP_TID, "worker");
+	story_switch(s, 5 * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
+	event_loop_call(s, 0, "connect", 7, 8, 9, 0);
+	story_enter(s, 11 * US, 1, "read", 7);
+	story_switch(s, 12 * US, 1, WORKER_TID, "worker", 1, 0, "swapper/1");
+	if (beside == BEFORE) {
+		event_loop_call(s, 0, "read", 6, 14, 15, 40);
+		event_loop_call(s, 0, "write", 7, 16, 17, 30);
+	}
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	if (beside == ITS_REST)
+		event_loop_call(s, 0, "write", 7, 22, 23, 30);
+	event_loop_call(s, 0, "write", 7, 24, 25, 30);
+	if (beside == BEHIND) {
+		event_loop_call(s, 0, "read", 6, 27, 28, 40);
+		event_loop_call(s, 0, "write", 7, 30, 31, 30);
+	}
+	story_task(s, DTC_EVENT_SCHED_WAKING, 40 * US, 1, WORKER_TID, "worker", 1);
+	story_switch(s, 41 * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
+	story_leave(s, 42 * US, 1, "read", 70);
+	event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	const DtcHistory *h = server.histories[0];
+	uint32_t worker = dtc_history_find_thread(h, WORKER_TID, 11 * US);
+	uint32_t taken = dtc_serving_find_taken(serving, X, 0, LOOP_TID, 25 * US, 70 * US);
+	g_assert_cmpuint(taken, ==, beside < BEFORE ? dtc_history_find_call(h, worker, 11 * US) : DTC_NONE);
+	server_clear(&server);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -643,6 +722,12 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/serving/woken-to-work/calls", GUINT_TO_POINTER(CALLS_LOOP), test_woken_to_work);
 	g_test_add_data_func("/serving/woken-to-work/sleeps", GUINT_TO_POINTER(SLEEPS), test_woken_to_work);
 	g_test_add_data_func("/serving/woken-to-work/ends", GUINT_TO_POINTER(ENDS_WITH_ANSWER), test_woken_to_work);
+	g_test_add_data_func("/serving/opened/for-it", GINT_TO_POINTER(false), test_opened);
+	g_test_add_data_func("/serving/opened/after-it", GINT_TO_POINTER(true), test_opened);
+	g_test_add_data_func("/serving/untraced/alone", GUINT_TO_POINTER(NOTHING), test_untraced);
+	g_test_add_data_func("/serving/untraced/its-rest", GUINT_TO_POINTER(ITS_REST), test_untraced);
+	g_test_add_data_func("/serving/untraced/behind-another", GUINT_TO_POINTER(BEFORE), test_untraced);
+	g_test_add_data_func("/serving/untraced/before-another", GUINT_TO_POINTER(BEHIND), test_untraced);
 	g_test_add_data_func("/serving/pool/next-act", GINT_TO_POINTER(false), test_pool_of_one);
 	g_test_add_data_func("/serving/pool/longest-waiting", GINT_TO_POINTER(true), test_pool_of_one);
 	return g_test_run();
