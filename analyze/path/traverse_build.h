@@ -188,12 +188,13 @@ bool dtc_traverse_find_reaped(const struct dtc_traverse *t, uint32_t read, uint3
 
 /* traverse_taken.c */
 /*
- * The stand is at a write for a request, and another thread of the process took what that had asked others for last,
- * while the stand's one waited, or worked for others: that took up the request again, and becomes what the write
- * answers. asked: the question that the process works on. False if it is not so.
+ * The stand is at a write for a request, and another thread of the process last took what that had asked others for, or
+ * was done with a piece of it, while the stand's one waited, or worked for others: that took up the request again, and
+ * is what the write follows from. asked: the question that the process works on; the arrival is that of what was taken,
+ * or else the question's. False if it is not so.
  */
 bool dtc_traverse_find_taken(const struct dtc_traverse *t, uint32_t call, const struct dtc_asked *asked,
-			     struct dtc_asked *ret_taken);
+			     struct dtc_taken *ret_taken, struct dtc_arrival *ret_arrival);
 
 /* traverse_handover.c */
 /*

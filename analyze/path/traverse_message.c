@@ -88,17 +88,34 @@ static bool pursue_given(struct dtc_traverse *t, const struct dtc_asked *asked, 
 	return true;
 }
 
-/* Another thread took what the write's request had asked others for: what follows answers that, as a question. */
-static bool pursue_taken(struct dtc_traverse *t, int32_t pid, uint32_t call, const struct dtc_asked *asked)
+/*
+ * Another thread took what the write's request had asked others for: what follows answers that, as a question. Or it
+ * has done a piece of work for the request, and gave that to the write's thread.
+ */
+static bool pursue_taken(struct dtc_traverse *t, int32_t pid, uint32_t call, const struct dtc_asked *working)
 {
-	struct dtc_asked taken;
-	if (!dtc_traverse_find_taken(t, call, asked, &taken))
+	const struct dtc_asked question = *working; /* it may move when a scope is added */
+	struct dtc_stand *stand = &t->stand;
+	struct dtc_taken taken;
+	struct dtc_arrival arrival;
+	if (!dtc_traverse_find_taken(t, call, &question, &taken, &arrival))
 		return false;
-	add_scope(t, pid, &taken);
+	stand->arrival = arrival;
+	if (taken.call == DTC_NONE) {
+		stand->purpose = DTC_PURPOSE_GIVEN;
+		stand->giver = taken.thread;
+		stand->given_ns = taken.at_ns;
+		t->doubt_cluster_ns =
+			MIN(t->doubt_cluster_ns, dtc_clocks_to_cluster_ns(t->clocks, stand->node, arrival.time_ns));
+		return true;
+	}
+	const struct dtc_asked asked = {
+		.thread = taken.thread, .call = taken.call, .read_ns = taken.at_ns, .arrival = arrival
+	};
+	add_scope(t, pid, &asked);
 	struct dtc_scope *scope = &g_array_index(t->scopes, struct dtc_scope, t->scopes->len - 1);
-	scope->is_inside = dtc_traverse_is_inside(t, &taken, t->stand.owner - 1);
-	t->stand.purpose = DTC_PURPOSE_ARRIVAL;
-	t->stand.arrival = taken.arrival;
+	scope->is_inside = dtc_traverse_is_inside(t, &asked, stand->owner - 1);
+	stand->purpose = DTC_PURPOSE_ARRIVAL;
 	t->doubt_cluster_ns = MIN(t->doubt_cluster_ns, scope->question_cluster_ns);
 	return true;
 }

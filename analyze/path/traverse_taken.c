@@ -2,19 +2,20 @@
 /*
  * A runtime that schedules by itself asks others by one thread, takes their answer by another, and goes on by a third
  * (goroutines, coroutines over a pool of threads, callbacks of a pool). The thread that writes waited in a pool, or
- * worked for others, when the answer was taken: what it had done before is no part of the request.
+ * worked for others, when the answer was taken: what it had done before is no part of the request. The same goes for a
+ * piece of work that a thread of a pool did for the request: the end of that is what took it up again.
  */
 #include "analyze/path/traverse_build.h"
 
 #include <dtrace-chain/bisect.h>
 
-/* Whether a thread worked for another request, as far as is known. */
-static bool works_for_another(const struct dtc_traverse *t, int64_t at_ns)
+/* For which request the stand's thread worked, plus 1, as far as is known; 0: it is not. */
+static guint find_work(const struct dtc_traverse *t, int64_t at_ns)
 {
 	guint count;
 	const struct dtc_served *spans = dtc_serving_get(t->of->serving, t->stand.node, t->stand.thread, &count);
 	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= at_ns);
-	return i < count && spans[i].begin_ns <= at_ns && !spans[i].leads && spans[i].request + 1 != t->stand.owner;
+	return i < count && spans[i].begin_ns <= at_ns && !spans[i].leads ? spans[i].request + 1 : 0;
 }
 
 /* Whether a wait may have ended since something was taken by another thread of the process. */
@@ -30,19 +31,34 @@ static bool may_be_for_taken(const DtcHistory *h, const struct dtc_interval *wai
 	return wait->call != DTC_NONE && dtc_history_get_call(h, wait->call, &call_place)->kind == DTC_CALL_POLL;
 }
 
-/* Whether the stand's thread was free for the request, or at another one, when something was taken for it. */
-static bool was_elsewhere(const struct dtc_traverse *t, int64_t taken_ns)
+/* Whether a thread went to a wait in the middle of its work for the stand's request. */
+static bool waits_at_work(const struct dtc_traverse *t, const DtcHistory *h, const struct dtc_interval *wait)
+{
+	int64_t begin_ns = wait->call == DTC_NONE ? wait->begin_ns : dtc_history_get_call_begin_ns(h, wait->call);
+	return find_work(t, begin_ns - 1) == t->stand.owner;
+}
+
+/*
+ * Whether the stand's thread was free for the request, or at another one, when something was taken for it. The call at
+ * the end of a piece may be what woke it; who goes to that wait from the request's own work had not left it.
+ */
+static bool was_elsewhere(const struct dtc_traverse *t, const struct dtc_taken *taken)
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	bool is_done = taken->call == DTC_NONE;
 	struct dtc_interval place;
-	const struct dtc_interval *v = dtc_history_find_interval_before(h, t->stand.thread, taken_ns + 1, &place);
+	const struct dtc_interval *v =
+		dtc_history_find_interval_before(h, t->stand.thread, is_done ? taken->at_ns : taken->at_ns + 1, &place);
 	if (!v)
 		return false;
-	return dtc_state_is_wait(v->state) ? may_be_for_taken(h, v) : works_for_another(t, taken_ns);
+	if (dtc_state_is_wait(v->state))
+		return may_be_for_taken(h, v) && !(is_done && waits_at_work(t, h, v));
+	guint work = find_work(t, taken->at_ns);
+	return work && work != t->stand.owner;
 }
 
 bool dtc_traverse_find_taken(const struct dtc_traverse *t, uint32_t call, const struct dtc_asked *asked,
-			     struct dtc_asked *ret_taken)
+			     struct dtc_taken *ret_taken, struct dtc_arrival *ret_arrival)
 {
 	const struct dtc_stand *stand = &t->stand;
 	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
@@ -55,16 +71,13 @@ bool dtc_traverse_find_taken(const struct dtc_traverse *t, uint32_t call, const 
 	int64_t since_ns = asked->read_ns;
 	if (owned && owned->read != DTC_NONE) /* what the thread took itself is nearer, if it is later */
 		since_ns = MAX(since_ns, dtc_history_copy_call(h, owned->read).end_ns);
-	uint32_t read = dtc_serving_find_taken(t->of->serving, stand->owner - 1, stand->node,
-					       dtc_history_get_thread(h, stand->thread)->pid, since_ns, stand->at_ns);
-	if (read == DTC_NONE)
-		return false;
-	const struct dtc_call took = dtc_history_copy_call(h, read);
-	struct dtc_asked taken = { .thread = took.thread, .call = read, .read_ns = took.end_ns };
-	if (took.thread == stand->thread || took.end_ns == DTC_TIME_NONE || !was_elsewhere(t, took.end_ns) ||
-	    !dtc_arrival_find_for_read(t->links, stand->node, read, &taken.arrival) ||
-	    taken.arrival.time_ns <= asked->arrival.time_ns)
+	struct dtc_taken taken;
+	if (!dtc_serving_find_taken(t->of->serving, stand->owner - 1, stand->node,
+				    dtc_history_get_thread(h, stand->thread)->pid, since_ns, stand->at_ns, &taken) ||
+	    taken.thread == stand->thread || !was_elsewhere(t, &taken))
 		return false;
 	*ret_taken = taken;
-	return true;
+	*ret_arrival = asked->arrival;
+	return taken.call == DTC_NONE || (dtc_arrival_find_for_read(t->links, stand->node, taken.call, ret_arrival) &&
+					  ret_arrival->time_ns > asked->arrival.time_ns);
 }

@@ -33,33 +33,40 @@ static uint32_t find_sleep(const DtcHistory *h, const struct dtc_wake *wake)
 	return v->call;
 }
 
-/* A mutex on the way is waited for by another operation than a condition. */
-static int64_t find_end_ns(const DtcHistory *h, uint32_t sleep)
+/*
+ * Where the work of a thread ends that begins it with a call. A mutex on the way is waited for by another operation
+ * than a condition.
+ */
+static int64_t find_end_ns(const DtcHistory *h, uint32_t thread_id, uint32_t first, uint32_t operation)
 {
-	struct dtc_call from_place;
-	const struct dtc_call *from = dtc_history_get_call(h, sleep, &from_place);
-	const struct dtc_thread *thread = dtc_history_get_thread(h, from->thread);
-	for (uint32_t i = sleep + 1; i < thread->call_first + thread->call_count; i++) {
+	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_id);
+	for (uint32_t i = first; i < thread->call_first + thread->call_count; i++) {
 		struct dtc_call call_place;
 		const struct dtc_call *call = dtc_history_get_call(h, i, &call_place);
 		if (is_call(h, call))
 			return call->end_ns == DTC_TIME_NONE ? thread->end_ns : call->end_ns;
-		if (is_sleep(call) && call->operation == from->operation)
+		if (is_sleep(call) && call->operation == operation)
 			return call->begin_ns;
 	}
 	return thread->end_ns;
 }
 
-/* A wake that handed work over. */
+static bool is_same_process(const DtcHistory *h, uint32_t thread, uint32_t other)
+{
+	return thread != other && dtc_history_get_thread(h, thread)->pid == dtc_history_get_thread(h, other)->pid;
+}
+
+/* A wake that hands work over. */
 static bool look(const DtcHistory *h, const struct dtc_wake *wake, struct dtc_handed *ret_handed)
 {
-	if (wake->waker != DTC_WAKER_THREAD || wake->thread == wake->target || wake->is_inferred ||
-	    dtc_history_get_thread(h, wake->thread)->pid != dtc_history_get_thread(h, wake->target)->pid)
+	if (wake->is_inferred || !is_same_process(h, wake->thread, wake->target))
 		return false;
 	uint32_t sleep = find_sleep(h, wake);
 	if (sleep == DTC_NONE)
 		return false;
-	*ret_handed = (struct dtc_handed){ wake->thread, wake->target, wake->waking_ns, find_end_ns(h, sleep) };
+	*ret_handed = (struct dtc_handed){ wake->thread, wake->target, wake->waking_ns,
+					   find_end_ns(h, wake->target, sleep + 1,
+						       dtc_history_copy_call(h, sleep).operation) };
 	return ret_handed->end_ns > ret_handed->begin_ns;
 }
 
@@ -74,20 +81,84 @@ static const struct dtc_served *find_span(const DtcServing *serving, guint node,
 	return i < count && spans[i].begin_ns <= time_ns && !spans[i].leads ? &spans[i] : NULL;
 }
 
+/* What a thread was handed last. */
+struct piece {
+	struct dtc_handed handed;
+	guint request;
+	int64_t told_ns; /* DTC_TIME_NONE: it woke nobody of its process in between */
+};
+
+/* The pieces of one node, of which each thread has one at a time. */
+struct pieces {
+	DtcServing *serving;
+	guint node;
+	const DtcHistory *history;
+	GHashTable *open; /* thread -> struct piece */
+};
+
+static void close_piece(struct pieces *pieces, const struct piece *piece)
+{
+	if (piece && piece->told_ns != DTC_TIME_NONE)
+		dtc_serving_add_done(pieces->serving, pieces->node, &piece->handed, piece->request, piece->told_ns);
+}
+
+static void hand_over(struct pieces *pieces, const struct dtc_handed *handed, guint request)
+{
+	const struct piece piece = { *handed, request, DTC_TIME_NONE };
+	if (!dtc_serving_add_inherited(pieces->serving, pieces->node, handed, request))
+		return;
+	close_piece(pieces, g_hash_table_lookup(pieces->open, GUINT_TO_POINTER(handed->thread)));
+	g_hash_table_replace(pieces->open, GUINT_TO_POINTER(handed->thread), g_memdup2(&piece, sizeof(piece)));
+}
+
+/* A thread that one at work made for a piece of it. */
+static void look_at_birth(struct pieces *pieces, uint32_t thread)
+{
+	const DtcHistory *h = pieces->history;
+	const struct dtc_thread *born = dtc_history_get_thread(h, thread);
+	if (born->parent == DTC_NONE || !is_same_process(h, born->parent, thread) ||
+	    born->begin_ns <= dtc_history_get_begin_ns(h))
+		return;
+	const struct dtc_served *span = find_span(pieces->serving, pieces->node, born->parent, born->begin_ns);
+	const struct dtc_handed handed = { born->parent, thread, born->begin_ns,
+					   find_end_ns(h, thread, born->call_first, FUTEX_WAIT_BITSET) };
+	if (span && handed.end_ns > handed.begin_ns)
+		hand_over(pieces, &handed, span->request);
+}
+
+static void look_at_wake(struct pieces *pieces, uint32_t index)
+{
+	const DtcHistory *h = pieces->history;
+	struct dtc_wake wake_place;
+	const struct dtc_wake *wake = dtc_history_get_wake(h, index, &wake_place);
+	if (wake->waker != DTC_WAKER_THREAD)
+		return;
+	struct piece *piece = g_hash_table_lookup(pieces->open, GUINT_TO_POINTER(wake->thread));
+	if (piece && wake->waking_ns >= piece->handed.begin_ns && wake->waking_ns <= piece->handed.end_ns &&
+	    is_same_process(h, wake->thread, wake->target))
+		piece->told_ns = wake->waking_ns;
+	const struct dtc_served *span = find_span(pieces->serving, pieces->node, wake->thread, wake->waking_ns);
+	struct dtc_handed handed;
+	if (span && look(h, wake, &handed))
+		hand_over(pieces, &handed, span->request);
+}
+
 void dtc_inherit(DtcServing *serving, const DtcLinks *links)
 {
 	for (guint node = 0; node < dtc_links_get_node_count(links); node++) {
 		const DtcHistory *h = dtc_links_get_history(links, node);
-		for (uint32_t i = 0; h && i < dtc_history_get_wake_count(h); i++) {
-			struct dtc_wake wake_place;
-			const struct dtc_wake *wake = dtc_history_get_wake(h, i, &wake_place);
-			const struct dtc_served *span =
-				wake->waker == DTC_WAKER_THREAD
-					? find_span(serving, node, wake->thread, wake->waking_ns)
-					: NULL;
-			struct dtc_handed handed;
-			if (span && look(h, wake, &handed))
-				dtc_serving_add_inherited(serving, node, &handed, span->request);
-		}
+		if (!h)
+			continue;
+		g_autoptr(GHashTable) open = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+		struct pieces pieces = { serving, node, h, open };
+		for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
+			look_at_birth(&pieces, i);
+		for (uint32_t i = 0; i < dtc_history_get_wake_count(h); i++)
+			look_at_wake(&pieces, i);
+		GHashTableIter iter;
+		gpointer piece;
+		g_hash_table_iter_init(&iter, open);
+		while (g_hash_table_iter_next(&iter, NULL, &piece))
+			close_piece(&pieces, piece);
 	}
 }

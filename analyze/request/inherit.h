@@ -3,13 +3,15 @@
  * Inside the table of work: threads that serve nobody by their own calls, and work for whoever woke them. A loop that
  * works for a request gives a piece of it to a thread of its process, which sleeps on a futex until then: from the
  * wakeup on that one works for the same request, until it calls the loop (a write to an eventfd or pipe) or goes back
- * to the sleep that it was woken from. What it may take up by itself in between is not seen.
+ * to the sleep that it was woken from. What it may take up by itself in between is not seen. So does a thread that is
+ * made for a piece of work, until it first sleeps. What woke another thread of the process last before it was done is a
+ * piece that somebody waited for (spawn_blocking of tokio); who writes a log wakes nobody.
  */
 #pragma once
 
 #include "analyze/request/serving.h"
 
-/* What a thread was woken for by another one of its process, and when it is done; node time. */
+/* What a thread was woken, or made, for by another one of its process, and when it is done; node time. */
 struct dtc_handed {
 	uint32_t giver;
 	uint32_t thread;
@@ -21,5 +23,8 @@ struct dtc_handed {
  * order. */
 void dtc_inherit(DtcServing *serving, const DtcLinks *links);
 
-/* In serving.c: nothing if the thread's own calls tell, or if it is at work already. */
-void dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request);
+/* In serving.c: false if the thread's own calls tell, or if it is at work already. */
+bool dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request);
+/* The piece is one that somebody waited for: then the thread last woke one of its process. */
+void dtc_serving_add_done(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request,
+			  int64_t told_ns);

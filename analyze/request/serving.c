@@ -376,22 +376,31 @@ static void deliver(DtcServing *serving, const struct message *message)
 		note_hop(serving, message, node, file, reader);
 }
 
-void dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request)
+bool dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request)
 {
 	struct worker *worker = look_up(serving->workers, node, handed->thread);
 	struct dtc_served span = { handed->begin_ns, handed->end_ns, request, false, DTC_NO_REQUEST };
 
 	if (worker && worker->marks->len) /* its own calls tell */
-		return;
+		return false;
 	if (!worker)
 		worker = dtc_serving_add_worker(serving, node, handed->thread);
 	guint count = worker->spans->len;
 	/* who is at work is given a mutex, and not another piece */
 	if (count && handed->begin_ns < g_array_index(worker->spans, struct dtc_served, count - 1).end_ns)
-		return;
+		return false;
 	dtc_serving_cut(serving, request, node, handed->thread, &span.begin_ns, &span.end_ns);
 	if (span.end_ns > span.begin_ns)
 		g_array_append_val(worker->spans, span);
+	return span.end_ns > span.begin_ns;
+}
+
+void dtc_serving_add_done(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request,
+			  int64_t told_ns)
+{
+	const struct taking taking = { request, node, { handed->thread, DTC_NONE, told_ns }, handed->begin_ns };
+
+	g_array_append_val(serving->takings, taking);
 }
 
 /* --- all together --- */
@@ -448,9 +457,11 @@ static int compare_takings(gconstpointer a, gconstpointer b)
 		return x->request < y->request ? -1 : 1;
 	if (x->node != y->node)
 		return x->node < y->node ? -1 : 1;
-	if (x->at_ns != y->at_ns)
-		return x->at_ns < y->at_ns ? -1 : 1;
-	return x->call < y->call ? -1 : x->call > y->call;
+	if (x->taken.at_ns != y->taken.at_ns)
+		return x->taken.at_ns < y->taken.at_ns ? -1 : 1;
+	if (x->taken.call != y->taken.call)
+		return x->taken.call < y->taken.call ? -1 : 1;
+	return x->taken.thread < y->taken.thread ? -1 : x->taken.thread > y->taken.thread;
 }
 
 void dtc_serving_seal(DtcServing *serving, bool follows)
@@ -533,21 +544,26 @@ bool dtc_serving_has_asked(const DtcServing *serving, guint request, guint node,
 	return false;
 }
 
-uint32_t dtc_serving_find_taken(const DtcServing *serving, guint request, guint node, int32_t pid, int64_t begin_ns,
-				int64_t end_ns)
+bool dtc_serving_find_taken(const DtcServing *serving, guint request, guint node, int32_t pid, int64_t begin_ns,
+			    int64_t end_ns, struct dtc_taken *ret_taken)
 {
-	const struct taking to = { .request = request, .node = node, .at_ns = end_ns, .call = DTC_NONE };
+	const struct taking to = { .request = request,
+				   .node = node,
+				   .taken = { .thread = DTC_NONE, .call = DTC_NONE, .at_ns = end_ns } };
 	const struct taking *takings = (const struct taking *)(const void *)serving->takings->data;
-	guint i = DTC_BISECT(k, 0, serving->takings->len, compare_takings(&takings[k], &to) < 0);
+	guint i = DTC_BISECT(k, 0, serving->takings->len, compare_takings(&takings[k], &to) <= 0);
 
 	while (i-- > 0) {
 		const struct taking *taking = &takings[i];
-		if (taking->request != request || taking->node != node || taking->at_ns <= begin_ns)
+		if (taking->request != request || taking->node != node || taking->taken.at_ns <= begin_ns)
 			break;
-		if (dtc_history_get_thread(get_history(serving, node), taking->thread)->pid == pid)
-			return taking->call;
+		if (taking->begin_ns <= begin_ns ||
+		    dtc_history_get_thread(get_history(serving, node), taking->taken.thread)->pid != pid)
+			continue;
+		*ret_taken = taking->taken;
+		return true;
 	}
-	return DTC_NONE;
+	return false;
 }
 
 const struct dtc_followed_hop *dtc_serving_get_hops(const DtcServing *serving, guint request, guint *ret_count)

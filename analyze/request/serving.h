@@ -53,6 +53,13 @@ struct dtc_owned {
 	guint other;	  /* as of a span */
 };
 
+/* What a process has of a request that lay still in it: others' answer, or what a thread of its own was woken for. */
+struct dtc_taken {
+	uint32_t thread; /* that has it */
+	uint32_t call;	 /* its read; DTC_NONE: a piece of work that is done */
+	int64_t at_ns;	 /* when the read returned, or the thread last woke one of its process; node time */
+};
+
 typedef struct DtcServing DtcServing;
 
 /* links are borrowed and must outlive it. Caller owns. */
@@ -83,10 +90,10 @@ const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint 
 bool dtc_serving_has_asked(const DtcServing *serving, guint request, guint node, int32_t pid, int64_t begin_ns,
 			   int64_t end_ns);
 /*
- * The last read with which a thread of a process took what others had answered a request, and that returned within a
- * span (node time), behind its begin; DTC_NONE: there is none.
+ * What a thread of a process last took from others for a request, or had done for it and called another thread for,
+ * within a span (node time), behind its begin. False: there is nothing.
  */
-uint32_t dtc_serving_find_taken(const DtcServing *serving, guint request, guint node, int32_t pid, int64_t begin_ns,
-				int64_t end_ns);
+bool dtc_serving_find_taken(const DtcServing *serving, guint request, guint node, int32_t pid, int64_t begin_ns,
+			    int64_t end_ns, struct dtc_taken *ret_taken);
 /* The followed hops of a request, by begin at the client's node. Borrowed. */
 const struct dtc_followed_hop *dtc_serving_get_hops(const DtcServing *serving, guint request, guint *ret_count);

@@ -49,13 +49,12 @@ struct asking {
 	int64_t at_ns;
 };
 
-/* A thread took what others had answered a request. */
+/* A thread took what others had answered a request, or has done a piece of work for it. */
 struct taking {
 	guint request;
 	guint node;
-	uint32_t call;
-	uint32_t thread;
-	int64_t at_ns; /* when the read returned */
+	struct dtc_taken taken;
+	int64_t begin_ns; /* of a piece; the same time of a read */
 };
 
 #define CAPTURED GUINT_TO_POINTER(G_MAXUINT) /* of a hop that a capture shows */

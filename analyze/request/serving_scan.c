@@ -331,8 +331,10 @@ static void scan_read(struct scan *scan, const struct moved *moved)
 	if (c->is_server)
 		return;
 	note_hop_end(scan, call, false);
-	const struct taking taking = { scan->current, scan->worker->node, moved->id, scan->worker->thread,
-				       call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns };
+	const int64_t at_ns = call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns;
+	const struct taking taking = {
+		scan->current, scan->worker->node, { scan->worker->thread, moved->id, at_ns }, at_ns
+	};
 	g_array_append_val(scan->serving->takings, taking);
 }
 

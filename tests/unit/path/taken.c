@@ -30,8 +30,12 @@
 #define Y 1
 #define FUTEX_WAIT 0
 
-/* FOR_Y: what 22 took is Y's; AT_WORK: 24 was at X when it did; BY_TIMER: what woke 24 was its own timer */
-enum variant { SLEPT, AT_Y, FOR_Y, AT_WORK, BY_TIMER };
+/*
+ * FOR_Y: what 22 took is Y's; AT_WORK: 24 was at X when it did; BY_TIMER: what woke 24 was its own timer; DONE: nobody
+ * is asked, 20 wakes 22 for a piece of the work at 36, and that wakes 24 when it is done; LEFT: it is 24 that wakes
+ * 22, at work for X, and sleeps in the middle of that
+ */
+enum variant { SLEPT, AT_Y, FOR_Y, AT_WORK, BY_TIMER, DONE, LEFT };
 
 static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
 {
@@ -62,6 +66,13 @@ static void receive(struct story *s, int64_t t, uint32_t cpu, int tid, const str
 	story_leave(s, t + 3, cpu, "epoll_wait", 1);
 }
 
+static void wake_pool(struct story *s, int64_t t, uint32_t cpu)
+{
+	story_task(s, DTC_EVENT_SCHED_WAKING, t, cpu, TAKER, "go", 1);
+	story_switch(s, t + 1, 1, 0, "swapper/1", RUN, TAKER, "go");
+	story_leave(s, t + 2, 1, "futex", 0);
+}
+
 static void tell(struct story *s, enum variant variant)
 {
 	struct dtc_headers question = story_headers(CLIENT, 60000, SERVER, 80, 1000, 500, 0x18, 50, 1);
@@ -81,22 +92,34 @@ static void tell(struct story *s, enum variant variant)
 	story_packet(s, DTC_EVENT_NET_SEND, 12, 0, &syn);
 	story_leave(s, 13, 0, "connect", 0);
 	tell_call(s, 15, 0, "accept4", 3, OTHERS);
+	if (variant >= DONE) {
+		story_futex(s, 16, 1, FUTEX_WAIT, 96);
+		story_switch(s, 17, 1, TAKER, "go", SLEEP, 0, "swapper/1");
+	}
 	go_to_poll(s, 20, 0, READER);
 	go_to_poll(s, 22, 2, WRITER);
 	receive(s, 30, 0, READER, &question);
 	tell_call(s, 34, 0, "read", QUESTIONS, 50);
-	write_packet(s, 36, 0, ASKED, &asked);
+	if (variant == DONE)
+		wake_pool(s, 36, 0);
+	else if (variant != LEFT)
+		write_packet(s, 36, 0, ASKED, &asked);
 	go_to_poll(s, 40, 0, READER);
-	go_to_poll(s, 45, 1, TAKER);
+	if (variant < DONE)
+		go_to_poll(s, 45, 1, TAKER);
 	receive(s, 48, 2, WRITER, &other);
 	tell_call(s, 52, 2, "read", OTHERS, 50);
+	if (variant == LEFT)
+		wake_pool(s, 54, 2);
 	bool sleeps = variant != AT_Y && variant != AT_WORK;
 	if (sleeps) {
 		story_futex(s, 59, 2, FUTEX_WAIT, 64);
 		story_switch(s, 60, 2, WRITER, "go", SLEEP, 0, "swapper/2");
 	}
-	receive(s, 100, 1, TAKER, &told);
-	tell_call(s, 104, 1, "read", ASKED, 30);
+	if (variant < DONE) {
+		receive(s, 100, 1, TAKER, &told);
+		tell_call(s, 104, 1, "read", ASKED, 30);
+	}
 	if (sleeps && variant != BY_TIMER)
 		story_task(s, DTC_EVENT_SCHED_WAKING, 106, 1, WRITER, "go", 2);
 	if (variant == BY_TIMER)
@@ -105,7 +128,12 @@ static void tell(struct story *s, enum variant variant)
 		story_switch(s, 109, 2, 0, "swapper/2", RUN, WRITER, "go");
 		story_leave(s, 110, 2, "futex", 0);
 	}
-	go_to_poll(s, 112, 1, TAKER);
+	if (variant >= DONE) {
+		story_futex(s, 112, 1, FUTEX_WAIT, 96);
+		story_switch(s, 113, 1, TAKER, "go", SLEEP, 0, "swapper/1");
+	} else {
+		go_to_poll(s, 112, 1, TAKER);
+	}
 	write_packet(s, ANSWERED, 2, QUESTIONS, &answer);
 	story_switch(s, 160, 2, WRITER, "go", SLEEP, 0, "swapper/2");
 	story_end(s);
@@ -128,14 +156,17 @@ static struct dtc_segment walk(enum variant variant, int64_t t)
 	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
 	g_autoptr(DtcServing) serving = dtc_serving_new(links);
 	dtc_serving_add_call(serving, 0, find_call(h, READER, 34), X, false);
-	dtc_serving_add_call(serving, 0, find_call(h, READER, 36), variant == FOR_Y ? Y : X, false);
-	dtc_serving_add_call(serving, 0, find_call(h, TAKER, 104), variant == FOR_Y ? Y : X, false);
-	dtc_serving_add_call(serving, 0, find_call(h, WRITER, 52), variant == AT_WORK ? X : Y, false);
+	if (variant < DONE) {
+		dtc_serving_add_call(serving, 0, find_call(h, READER, 36), variant == FOR_Y ? Y : X, false);
+		dtc_serving_add_call(serving, 0, find_call(h, TAKER, 104), variant == FOR_Y ? Y : X, false);
+	}
+	dtc_serving_add_call(serving, 0, find_call(h, WRITER, 52), variant == AT_WORK || variant == LEFT ? X : Y,
+			     false);
 	dtc_serving_add_call(serving, 0, find_call(h, WRITER, ANSWERED), X, true);
 	dtc_serving_seal(serving, true);
 	struct dtc_path_target target = { .node = 0,
 					  .thread = dtc_history_find_thread(h, WRITER, ANSWERED),
-					  .begin = { 36 },
+					  .begin = { 34 },
 					  .end = { ANSWERED },
 					  .call = find_call(h, WRITER, ANSWERED),
 					  .serving = serving };
@@ -158,18 +189,29 @@ static void test_taken(void)
 	g_assert_cmpint(walk(SLEPT, 105).link, ==, DTC_LINK_INFERRED);
 }
 
+/* The same of a piece of the work, from when the thread was woken for it. */
+static void test_done(void)
+{
+	for (int64_t t = 45; t <= 105; t += 5)
+		g_assert_cmpint(walk(DONE, t).tid, ==, TAKER);
+	g_assert_cmpint(walk(DONE, 35).tid, ==, READER);
+}
+
 /* What was taken for another request is not why, nor is it for who was at work for this one, or slept until a time. */
 static void test_not_taken(void)
 {
 	g_assert_cmpint(walk(FOR_Y, 55).tid, ==, WRITER);
 	g_assert_cmpint(walk(AT_WORK, 70).cause, ==, DTC_CAUSE_RUNNING_USER);
 	g_assert_cmpint(walk(BY_TIMER, 70).cause, ==, DTC_CAUSE_TIMER);
+	g_assert_cmpint(walk(LEFT, 58).tid, ==, WRITER);
+	g_assert_cmpint(walk(LEFT, 70).tid, ==, TAKER);
 }
 
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/taken/taken", test_taken);
+	g_test_add_func("/taken/done", test_done);
 	g_test_add_func("/taken/not_taken", test_not_taken);
 	return g_test_run();
 }

@@ -619,6 +619,52 @@ static void test_woken_to_work(gconstpointer data)
 	check(serving, worker, spans, G_N_ELEMENTS(spans));
 	g_assert_true(dtc_serving_only_inherits(serving, 0, worker));
 	g_assert_false(dtc_serving_only_inherits(serving, 0, server.thread));
+	/* it woke nobody of its process: nobody waited for that */
+	struct dtc_taken taken;
+	g_assert_false(dtc_serving_find_taken(serving, X, 0, LOOP_TID, 21 * US, 70 * US, &taken));
+	server_clear(&server);
+}
+
+/* How a thread is given a piece that the loop waits for: it is woken for it, or made, which ends when it sleeps. */
+enum given { WOKEN, MADE };
+
+/* What is done is known from the last time at which the thread woke another one of its process. */
+static void test_done(gconstpointer data)
+{
+	enum given given = GPOINTER_TO_UINT(data);
+	struct server server;
+	struct story *s = &server.story;
+	server_begin(&server);
+	if (given == WOKEN) {
+		story_fork(s, 4 * US + 100, 0, LOOP_TID, LOOP_TID, WORKER_TID, LOOP_TID, "worker");
+		story_switch(s, 5 * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
+		tell_sleep(s, 8, WAIT_PRIVATE);
+	}
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	if (given == WOKEN) {
+		tell_woken(s, 24);
+	} else {
+		story_fork(s, 24 * US, 0, LOOP_TID, LOOP_TID, WORKER_TID, LOOP_TID, "worker");
+		story_switch(s, 25 * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
+	}
+	story_poll(s, 30 * US, 0, "epoll_wait", 3, -1);
+	story_switch(s, 31 * US, 0, LOOP_TID, "loop", 1, 0, "swapper/0");
+	story_task(s, DTC_EVENT_SCHED_WAKING, 50 * US, 1, LOOP_TID, "loop", 0);
+	story_switch(s, 52 * US, 0, 0, "swapper/0", 0, LOOP_TID, "loop");
+	story_leave(s, 53 * US, 0, "epoll_wait", 1);
+	tell_sleep(s, 55, WAIT_PRIVATE);
+	event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	uint32_t worker = dtc_history_find_thread(server.histories[0], WORKER_TID, 40 * US);
+	const struct dtc_served spans[] = { { 24 * US, 55 * US, X, false, NONE } };
+	check(serving, worker, spans, G_N_ELEMENTS(spans));
+	struct dtc_taken taken;
+	g_assert_true(dtc_serving_find_taken(serving, X, 0, LOOP_TID, 21 * US, 70 * US, &taken));
+	g_assert_cmpuint(taken.thread, ==, worker);
+	g_assert_cmpuint(taken.call, ==, DTC_NONE);
+	g_assert_cmpint(taken.at_ns, ==, 50 * US);
+	/* a piece that was begun before is another question's */
+	g_assert_false(dtc_serving_find_taken(serving, X, 0, LOOP_TID, 24 * US, 70 * US, &taken));
 	server_clear(&server);
 }
 
@@ -696,8 +742,11 @@ static void test_untraced(gconstpointer data)
 	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
 	const DtcHistory *h = server.histories[0];
 	uint32_t worker = dtc_history_find_thread(h, WORKER_TID, 11 * US);
-	uint32_t taken = dtc_serving_find_taken(serving, X, 0, LOOP_TID, 25 * US, 70 * US);
-	g_assert_cmpuint(taken, ==, beside < BEFORE ? dtc_history_find_call(h, worker, 11 * US) : DTC_NONE);
+	struct dtc_taken taken;
+	bool is_taken = dtc_serving_find_taken(serving, X, 0, LOOP_TID, 25 * US, 70 * US, &taken);
+	g_assert_cmpint(is_taken, ==, beside < BEFORE);
+	if (is_taken)
+		g_assert_cmpuint(taken.call, ==, dtc_history_find_call(h, worker, 11 * US));
 	server_clear(&server);
 }
 
@@ -722,6 +771,8 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/serving/woken-to-work/calls", GUINT_TO_POINTER(CALLS_LOOP), test_woken_to_work);
 	g_test_add_data_func("/serving/woken-to-work/sleeps", GUINT_TO_POINTER(SLEEPS), test_woken_to_work);
 	g_test_add_data_func("/serving/woken-to-work/ends", GUINT_TO_POINTER(ENDS_WITH_ANSWER), test_woken_to_work);
+	g_test_add_data_func("/serving/done/woken", GUINT_TO_POINTER(WOKEN), test_done);
+	g_test_add_data_func("/serving/done/made", GUINT_TO_POINTER(MADE), test_done);
 	g_test_add_data_func("/serving/opened/for-it", GINT_TO_POINTER(false), test_opened);
 	g_test_add_data_func("/serving/opened/after-it", GINT_TO_POINTER(true), test_opened);
 	g_test_add_data_func("/serving/untraced/alone", GUINT_TO_POINTER(NOTHING), test_untraced);
