@@ -144,6 +144,7 @@ struct worker *dtc_serving_add_worker(DtcServing *serving, guint node, uint32_t 
 
 	worker->node = node;
 	worker->thread = thread;
+	worker->begun_file = DTC_NONE;
 	worker->marks = g_array_new(FALSE, FALSE, sizeof(struct mark));
 	worker->spans = g_array_new(FALSE, FALSE, sizeof(struct dtc_served));
 	worker->owned = g_array_new(FALSE, FALSE, sizeof(struct dtc_owned));
@@ -208,6 +209,41 @@ static void add_side(DtcServing *serving, guint request, const struct dtc_hop_si
 	add_mark(serving, side->node, side->response_first_call, stream, request, false);
 }
 
+/*
+ * Whether a thread had gone into its read before the trace began, so that there is no call of it, and a packet ended
+ * that: what it did next is the first thing that is known of it.
+ */
+static bool was_in_read(const DtcHistory *h, uint32_t thread)
+{
+	const struct dtc_thread *of = dtc_history_get_thread(h, thread);
+	struct dtc_interval place;
+	struct dtc_wake wake;
+	if (!of->call_count)
+		return false;
+	int64_t at_ns = dtc_history_get_call_begin_ns(h, of->call_first);
+	const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, at_ns, &place);
+	while (v && !dtc_state_is_wait(v->state))
+		v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
+	return v && v->call == DTC_NONE && v->ref != DTC_NONE &&
+	       dtc_history_get_wake(h, v->ref, &wake)->waker == DTC_WAKER_PACKET;
+}
+
+/* The question that a thread read with a call from before the trace: it has it from its first call on. */
+static void add_begun(DtcServing *serving, guint request, const struct dtc_hop_side *side, uint32_t stream)
+{
+	if (side->file == DTC_NONE || stream || side->request_first_call != DTC_NONE ||
+	    side->response_first_call == DTC_NONE)
+		return;
+	const DtcHistory *h = get_history(serving, side->node);
+	uint32_t thread = dtc_history_copy_call(h, side->response_first_call).thread, count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, side->file, &count);
+	struct worker *worker = look_up(serving->workers, side->node, thread);
+	if (!worker || !was_in_read(h, thread) || dtc_history_copy_call(h, calls[0]).thread != thread)
+		return;
+	worker->begun_file = side->file;
+	worker->begun_request = request;
+}
+
 void dtc_serving_add(DtcServing *serving, guint request, const struct dtc_place *place)
 {
 	g_assert(!serving->is_sealed);
@@ -223,6 +259,7 @@ void dtc_serving_add(DtcServing *serving, guint request, const struct dtc_place 
 		}
 		add_side(serving, request, &client, stream);
 		add_side(serving, request, &hop->server, stream);
+		add_begun(serving, request, &hop->server, stream);
 		if (hop->server.file != DTC_NONE && hop->exchange->is_first)
 			add_accept(serving, hop->server.node, hop->server.file, request);
 	}
@@ -369,9 +406,11 @@ static void deliver(DtcServing *serving, const struct message *message)
 		return;
 	}
 	uint32_t reader = find_reader(serving, message, node, file);
-	const struct mark mark = {
-		.call = reader, .stream = message->stream, .request = message->request, .other = message->other
-	};
+	const struct mark mark = { .call = reader,
+				   .stream = message->stream,
+				   .request = message->request,
+				   .other = message->other,
+				   .role = message->is_answer ? ROLE_ANSWER : ROLE_QUESTION };
 	if (add_mark_of(serving, node, &mark) && !message->is_answer)
 		note_hop(serving, message, node, file, reader);
 }

@@ -6,6 +6,13 @@
 
 #define STRANGER (G_MAXUINT - 1) /* works, for a request that is not known */
 
+/* What a call reads, as far as who wrote it tells. */
+enum role {
+	ROLE_NONE,     /* it does not */
+	ROLE_QUESTION, /* the reader is to answer it, whoever connected: a broker asks its workers */
+	ROLE_ANSWER,
+};
+
 /* A call that is known to move a request on. */
 struct mark {
 	uint32_t call;
@@ -13,6 +20,7 @@ struct mark {
 	guint request;
 	guint other; /* as of a span */
 	bool ends;   /* with it the thread's work for the request is done */
+	enum role role;
 };
 
 struct worker {
@@ -22,6 +30,9 @@ struct worker {
 	GArray *spans; /* struct dtc_served */
 	GArray *owned; /* struct dtc_owned, by call */
 	bool is_dirty; /* has marks that it was not scanned with */
+	/* on which it had read a question when the trace began, and whose that is; DTC_NONE: none that is known */
+	uint32_t begun_file;
+	guint begun_request;
 };
 
 /* What was written for a request where the other end may read it, or opened for one where another thread may write. */

@@ -312,6 +312,8 @@ static void scan_read(struct scan *scan, const struct moved *moved)
 	if (moved->mark) {
 		c->request = moved->mark->request;
 		c->other = moved->mark->other;
+		if (moved->mark->role != ROLE_NONE)
+			c->is_server = moved->mark->role == ROLE_QUESTION;
 	} else if (c->is_server && c->answered) {
 		c->request = STRANGER;
 		c->other = DTC_NO_REQUEST;
@@ -483,12 +485,31 @@ static void scan_question(struct scan *scan, struct connection *c, const struct 
 		become(scan, asker, c->other, call->begin_ns);
 }
 
+/*
+ * Whether a server asks the other end: it acts on what it has just read, and what it writes on another
+ * connection answers nobody who waits there: a broker passes the request on to a worker (RabbitMQ, BLPOP of redis).
+ */
+static bool is_passed_on(const struct scan *scan, const struct moved *moved, const struct connection *c)
+{
+	int64_t begin_ns = moved->call->begin_ns, end_ns = begin_ns + 1;
+
+	if (moved->mark || moved->stream || !c->is_server || scan->current >= STRANGER ||
+	    (scan->is_turn_mixed && (scan->is_put_off || scan->is_at_once)))
+		return false;
+	if (c->request >= STRANGER)
+		return true;
+	dtc_serving_cut(scan->serving, c->request, scan->worker->node, scan->worker->thread, &begin_ns, &end_ns);
+	return begin_ns >= end_ns; /* whose it was is answered long since */
+}
+
 static void scan_write(struct scan *scan, const struct moved *moved)
 {
 	const struct dtc_call *call = moved->call;
 	struct connection *c = get_connection(scan, call->file, moved->channel, false);
 
 	dtc_questions_close(scan->questions, moved->channel);
+	if (is_passed_on(scan, moved, c))
+		c->is_server = false;
 	if (moved->mark)
 		become(scan, moved->mark->request, moved->mark->other, call->begin_ns);
 	else if (c->is_server)
@@ -632,6 +653,18 @@ static int compare_marks(gconstpointer a, gconstpointer b)
 	return x->stream < y->stream ? -1 : x->stream > y->stream;
 }
 
+/* It has a question from before its first call. */
+static void begin(struct scan *scan, const struct worker *worker, int64_t at_ns)
+{
+	struct connection *c = get_connection(scan, worker->begun_file, worker->begun_file, true);
+
+	c->request = worker->begun_request;
+	c->is_server = true;
+	dtc_questions_open(scan->questions, worker->begun_file, c->request, at_ns);
+	scan->turn_request = c->request;
+	become(scan, c->request, c->other, at_ns);
+}
+
 /* Calls of a thread have consecutive ids, in time order. Before the first mark nothing is known. */
 void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is_last)
 {
@@ -660,6 +693,10 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 	g_array_sort(worker->marks, compare_marks);
 	g_array_set_size(worker->spans, 0);
 	uint32_t first = g_array_index(worker->marks, struct mark, 0).call;
+	if (worker->begun_file != DTC_NONE) {
+		first = thread->call_first;
+		begin(&scan, worker, dtc_history_get_call_begin_ns(history, first));
+	}
 	for (uint32_t id = first; id < thread->call_first + thread->call_count; id++) {
 		guint from = next;
 		while (next < worker->marks->len && g_array_index(worker->marks, struct mark, next).call == id)

@@ -1,25 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For which request a loop and its database worked when (the story is in tests/support/event_loop.h). */
-#include "analyze/request/serving.h"
-#include "analyze/request/serving_image.h"
-#include "tests/support/event_loop.h"
+#include "tests/support/one_server.h"
 
 #define NONE DTC_NO_REQUEST
-
-/* What another process is given is the same, so that it is looked at in all tests. */
-static DtcServing *send_over(DtcServing *serving, const DtcLinks *links)
-{
-	g_autoptr(GError) error = NULL;
-	g_autoptr(GBytes) bytes = dtc_serving_to_bytes(serving);
-	gsize count;
-	const void *data = g_bytes_get_data(bytes, &count);
-	g_autoptr(DtcImage) image = dtc_image_from_bytes(data, count, "serving", &error);
-	g_assert_no_error(error);
-	DtcServing *given = dtc_serving_load(links, image, &error);
-	g_assert_no_error(error);
-	dtc_serving_free(serving);
-	return given;
-}
 
 static DtcServing *serve(const struct event_loop *e, const guint *requests, guint count)
 {
@@ -31,91 +14,6 @@ static DtcServing *serve(const struct event_loop *e, const guint *requests, guin
 	}
 	dtc_serving_seal(serving, true);
 	return send_over(serving, e->links);
-}
-
-/* One thread that serves X on fd 5: the reads and writes of it that begin at these times are its question and answer.
- */
-struct server {
-	struct story story;
-	const DtcHistory *histories[1];
-	DtcClocks *clocks;
-	DtcLinks *links;
-	uint32_t thread;
-};
-
-static void server_begin(struct server *server)
-{
-	story_begin(&server->story, "node");
-	story_switch(&server->story, 0, 0, 0, "swapper/0", 0, LOOP_TID, "loop");
-	event_loop_call(&server->story, 0, "accept", 4, 1, 2, 5);
-	event_loop_call(&server->story, 0, "accept", 4, 3, 4, 6);
-}
-
-/* A poll that waits, from 1 us after its begin to 5 us before its end, and then for its CPU. */
-static void tell_wait(struct server *server, int64_t from_us, int64_t to_us, int64_t result)
-{
-	struct story *s = &server->story;
-	story_poll(s, from_us * US, 0, "epoll_wait", 3, 100);
-	story_switch(s, (from_us + 1) * US, 0, LOOP_TID, "loop", 1, 0, "swapper/0");
-	story_task(s, DTC_EVENT_SCHED_WAKING, (to_us - 5) * US, 0, LOOP_TID, "loop", 0);
-	story_switch(s, (to_us - 2) * US, 0, 0, "swapper/0", 0, LOOP_TID, "loop");
-	story_leave(s, to_us * US, 0, "epoll_wait", result);
-}
-
-static void tell_poll(struct server *server, int64_t from_us, int64_t to_us, int64_t timeout, int64_t result)
-{
-	story_poll(&server->story, from_us * US, 0, "epoll_wait", 3, timeout);
-	story_leave(&server->story, to_us * US, 0, "epoll_wait", result);
-}
-
-/* client_begin_us: when X's client, another thread, began to send it; 0: the client is not known. */
-static DtcServing *server_end(struct server *server, int64_t read_us, int64_t write_us, int64_t client_begin_us)
-{
-	const DtcHistory *h = server->histories[0] = story_end(&server->story);
-	static const char *const names[] = { "node" };
-	server->clocks = dtc_clocks_new_identity(1);
-	server->links = dtc_links_new(1, names, server->histories, server->clocks);
-	server->thread = dtc_history_find_thread(h, LOOP_TID, 10 * US);
-	static const struct dtc_exchange exchange;
-	uint32_t read = dtc_history_find_call(h, server->thread, read_us * US), write = DTC_NONE;
-	uint32_t file = dtc_history_copy_call(h, read).file, count;
-	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
-	for (uint32_t i = 0; i < count; i++)
-		if (dtc_history_get_call_begin_ns(h, calls[i]) == write_us * US)
-			write = calls[i];
-	g_assert_cmpuint(write, !=, DTC_NONE);
-	struct dtc_hop hop = { .exchange = &exchange,
-			       .client = { .node = G_MAXUINT, .thread = DTC_NONE, .file = DTC_NONE },
-			       .server = { .node = 0,
-					   .thread = server->thread,
-					   .file = file,
-					   .connect_call = DTC_NONE,
-					   .request_first_call = read,
-					   .request_last_call = read,
-					   .response_first_call = write,
-					   .response_last_call = write },
-			       .parent = G_MAXUINT,
-			       .attempt = 1 };
-	struct dtc_place *place = g_new0(struct dtc_place, 1);
-	place->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_hop));
-	g_array_append_val(place->hops, hop);
-	place->is_client = client_begin_us > 0;
-	place->thread = place->is_client ? server->thread + 1 : server->thread;
-	place->has_end = true;
-	place->begin.ns = client_begin_us * US;
-	place->end.ns = dtc_history_copy_call(h, write).end_ns;
-	DtcServing *serving = dtc_serving_new(server->links);
-	dtc_serving_add(serving, X, place);
-	dtc_serving_seal(serving, true);
-	dtc_place_free(place);
-	return send_over(serving, server->links);
-}
-
-static void server_clear(struct server *server)
-{
-	dtc_links_free(server->links);
-	dtc_clocks_free(server->clocks);
-	story_clear(&server->story);
 }
 
 static void check(const DtcServing *serving, uint32_t thread, const struct dtc_served *wanted, guint wanted_count)
@@ -570,7 +468,6 @@ static void test_pool_of_one(gconstpointer data)
 
 /* What ends the worker's piece: it calls the loop, it sleeps again as before, or nothing does. */
 enum piece { CALLS_LOOP, SLEEPS, ENDS_WITH_ANSWER };
-#define WORKER_TID 50
 #define WAIT_PRIVATE 137
 #define MUTEX_PRIVATE 128
 
@@ -668,88 +565,6 @@ static void test_done(gconstpointer data)
 	server_clear(&server);
 }
 
-/*
- * The loop opens a connection for X, and another thread of the process goes on with it: its first bytes, whoever speaks
- * first, are X's. It had been at work for nobody that is known. What is opened when X is answered is nobody's.
- */
-static void test_opened(gconstpointer data)
-{
-	bool is_late = GPOINTER_TO_INT(data);
-	const int64_t connect_us = is_late ? 72 : 22, first_us = connect_us + 3;
-	struct server server;
-	struct story *s = &server.story;
-	server_begin(&server);
-	story_fork(s, 4 * US + 100, 0, LOOP_TID, LOOP_TID, WORKER_TID, LOOP_TID, "worker");
-	story_switch(s, 5 * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
-	event_loop_call(s, 0, "read", 5, 20, 21, 50);
-	if (is_late)
-		event_loop_call(s, 0, "write", 5, 70, 71, 20);
-	event_loop_call(s, 0, "connect", 7, connect_us, connect_us + 1, 0);
-	event_loop_call(s, 1, "read", 7, first_us, first_us + 1, 70);
-	event_loop_call(s, 1, "write", 7, first_us + 2, first_us + 3, 30);
-	event_loop_call(s, 1, "write", 7, first_us + 4, first_us + 5, 30);
-	if (!is_late)
-		event_loop_call(s, 0, "write", 5, 70, 71, 20);
-	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
-	const DtcHistory *h = server.histories[0];
-	uint32_t worker = dtc_history_find_thread(h, WORKER_TID, 10 * US);
-	const struct dtc_owned *owned =
-		dtc_serving_find_owned(serving, 0, dtc_history_find_call(h, worker, (first_us + 2) * US), 0);
-	if (is_late) {
-		g_assert_null(owned);
-	} else {
-		g_assert_nonnull(owned);
-		g_assert_cmpuint(owned->request, ==, X);
-		g_assert_cmpuint(owned->read, ==, dtc_history_find_call(h, worker, first_us * US));
-	}
-	server_clear(&server);
-}
-
-/* What goes out on the connection beside X's question. */
-enum beside { NOTHING, ITS_REST, BEFORE, BEHIND };
-
-/*
- * The loop asks for X whom no trace shows, and another thread, which waits in its read, takes the answer. Is another
- * question on the connection, it is not known whose answer comes first.
- */
-static void test_untraced(gconstpointer data)
-{
-	enum beside beside = GPOINTER_TO_UINT(data);
-	struct server server;
-	struct story *s = &server.story;
-	server_begin(&server);
-	story_fork(s, 4 * US + 100, 0, LOOP_TID, LOOP_TID, WORKER_TID, LOOP_TID, "worker");
-	story_switch(s, 5 * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
-	event_loop_call(s, 0, "connect", 7, 8, 9, 0);
-	story_enter(s, 11 * US, 1, "read", 7);
-	story_switch(s, 12 * US, 1, WORKER_TID, "worker", 1, 0, "swapper/1");
-	if (beside == BEFORE) {
-		event_loop_call(s, 0, "read", 6, 14, 15, 40);
-		event_loop_call(s, 0, "write", 7, 16, 17, 30);
-	}
-	event_loop_call(s, 0, "read", 5, 20, 21, 50);
-	if (beside == ITS_REST)
-		event_loop_call(s, 0, "write", 7, 22, 23, 30);
-	event_loop_call(s, 0, "write", 7, 24, 25, 30);
-	if (beside == BEHIND) {
-		event_loop_call(s, 0, "read", 6, 27, 28, 40);
-		event_loop_call(s, 0, "write", 7, 30, 31, 30);
-	}
-	story_task(s, DTC_EVENT_SCHED_WAKING, 40 * US, 1, WORKER_TID, "worker", 1);
-	story_switch(s, 41 * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
-	story_leave(s, 42 * US, 1, "read", 70);
-	event_loop_call(s, 0, "write", 5, 70, 71, 20);
-	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
-	const DtcHistory *h = server.histories[0];
-	uint32_t worker = dtc_history_find_thread(h, WORKER_TID, 11 * US);
-	struct dtc_taken taken;
-	bool is_taken = dtc_serving_find_taken(serving, X, 0, LOOP_TID, 25 * US, 70 * US, &taken);
-	g_assert_cmpint(is_taken, ==, beside < BEFORE);
-	if (is_taken)
-		g_assert_cmpuint(taken.call, ==, dtc_history_find_call(h, worker, 11 * US));
-	server_clear(&server);
-}
-
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -773,12 +588,6 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/serving/woken-to-work/ends", GUINT_TO_POINTER(ENDS_WITH_ANSWER), test_woken_to_work);
 	g_test_add_data_func("/serving/done/woken", GUINT_TO_POINTER(WOKEN), test_done);
 	g_test_add_data_func("/serving/done/made", GUINT_TO_POINTER(MADE), test_done);
-	g_test_add_data_func("/serving/opened/for-it", GINT_TO_POINTER(false), test_opened);
-	g_test_add_data_func("/serving/opened/after-it", GINT_TO_POINTER(true), test_opened);
-	g_test_add_data_func("/serving/untraced/alone", GUINT_TO_POINTER(NOTHING), test_untraced);
-	g_test_add_data_func("/serving/untraced/its-rest", GUINT_TO_POINTER(ITS_REST), test_untraced);
-	g_test_add_data_func("/serving/untraced/behind-another", GUINT_TO_POINTER(BEFORE), test_untraced);
-	g_test_add_data_func("/serving/untraced/before-another", GUINT_TO_POINTER(BEHIND), test_untraced);
 	g_test_add_data_func("/serving/pool/next-act", GINT_TO_POINTER(false), test_pool_of_one);
 	g_test_add_data_func("/serving/pool/longest-waiting", GINT_TO_POINTER(true), test_pool_of_one);
 	return g_test_run();
