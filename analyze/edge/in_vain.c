@@ -7,6 +7,8 @@
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
 #define FUTEX_WAIT_BITSET 9
+/* Of what a handler writes to say that a signal came. */
+#define SIGNAL_BYTES 1
 /* Calls between two waits: a signal's handler and a look around have some ten. */
 #define BETWEEN_MAX 256
 
@@ -21,12 +23,19 @@ static bool is_set_wait(const struct dtc_call *call)
 	return call->kind == DTC_CALL_POLL && call->fd >= 0;
 }
 
+/* A signal came: it is taken up again (include/linux/errno.h: ERESTARTSYS to ERESTART_RESTARTBLOCK), or told. */
+static bool is_interrupted(const struct dtc_call *call)
+{
+	return call->result == -EINTR || (call->result <= -512 && call->result >= -516);
+}
+
 /* Whether the call waited, to its timeout or a signal, for the same as another one of its thread. */
 static bool is_in_vain(const struct dtc_call *call, const struct dtc_call *same)
 {
 	if (is_set_wait(same))
-		return is_set_wait(call) && call->fd == same->fd && call->result == -EINTR;
-	return is_futex_wait(call) && call->argument == same->argument && call->result == -ETIMEDOUT;
+		return is_set_wait(call) && call->fd == same->fd && is_interrupted(call);
+	return is_futex_wait(call) && call->argument == same->argument &&
+	       (call->result == -ETIMEDOUT || is_interrupted(call));
 }
 
 /* The wait of the thread in a call that ended last before a time, and what the thread ran from there to the time. */
@@ -74,10 +83,17 @@ static bool moves_nothing(const DtcHistory *h, const struct dtc_call *call, cons
 	}
 }
 
+/* What a signal's handler does that is not the waiting thread's own matter: it says that it came (CPython, tokio). */
+static bool is_handlers(const struct dtc_call *call)
+{
+	return call->kind == DTC_CALL_OTHER || (call->kind == DTC_CALL_WRITE && call->result == SIGNAL_BYTES);
+}
+
 /* The call in vain that comes right before a call of its thread, in which that waited for the same; or DTC_NONE. */
 static uint32_t find_before(const DtcHistory *h, uint32_t first_call, uint32_t index, const struct dtc_call *same,
 			    bool *ret_is_limited)
 {
+	bool is_in_handler = false;
 	for (guint seen = 0; index-- > first_call; seen++) {
 		if (seen == BETWEEN_MAX) {
 			if (ret_is_limited)
@@ -87,9 +103,12 @@ static uint32_t find_before(const DtcHistory *h, uint32_t first_call, uint32_t i
 		struct dtc_call call_place;
 		const struct dtc_call *call = dtc_history_get_call(h, index, &call_place);
 		if (is_in_vain(call, same))
-			return index;
-		if (is_set_wait(same) ? !moves_nothing(h, call, same) : !wakes_nobody(call))
+			return is_in_handler && !is_interrupted(call) ? DTC_NONE : index;
+		if (is_set_wait(same) ? moves_nothing(h, call, same) : wakes_nobody(call))
+			continue;
+		if (is_set_wait(same) || !is_handlers(call))
 			break;
+		is_in_handler = true;
 	}
 	return DTC_NONE;
 }

@@ -19,7 +19,8 @@
 #define END 400
 
 /* What the waiter does between its second and its third wait. */
-enum between { NOTHING, WAKES_NOBODY, WAKES_SOMEBODY, OTHER_CALL, WORKS };
+enum between { NOTHING, WAKES_NOBODY, WAKES_SOMEBODY, OTHER_CALL, WORKS, HANDLER, WRITES };
+#define ERESTARTSYS 512
 
 struct variant {
 	enum between between;
@@ -36,6 +37,10 @@ static const struct variant variants[] = {
 	{ WORKS, -ETIMEDOUT, LOCK, 0 },
 	{ NOTHING, 0, LOCK, 0 }, /* somebody gave it the lock, and another one was faster */
 	{ NOTHING, -ETIMEDOUT, LOCK + 4, 0 },
+	{ HANDLER, -ERESTARTSYS, LOCK, 200 }, /* a signal came, and its handler said so */
+	{ HANDLER, -EINTR, LOCK, 200 },
+	{ HANDLER, -ETIMEDOUT, LOCK, 0 },
+	{ WRITES, -ERESTARTSYS, LOCK, 0 },
 };
 
 static void tell_wait(struct story *s, int64_t from, int64_t to, int64_t lock, int64_t result)
@@ -54,6 +59,11 @@ static void tell_between(struct story *s, enum between between)
 	if (between == WAKES_NOBODY || between == WAKES_SOMEBODY) {
 		story_futex(s, 204, 0, WAKE_PRIVATE, LOCK + 8);
 		story_leave(s, 205, 0, "futex", between == WAKES_SOMEBODY);
+	} else if (between == HANDLER || between == WRITES) {
+		story_enter(s, 203, 0, "write", 5);
+		story_leave(s, 204, 0, "write", between == HANDLER ? 1 : 100);
+		story_enter(s, 205, 0, "rt_sigreturn", -1);
+		story_leave(s, 206, 0, "rt_sigreturn", -ERESTARTSYS);
 	} else if (between == OTHER_CALL) {
 		story_enter(s, 204, 0, "getpid", -1);
 		story_leave(s, 205, 0, "getpid", WAITER);
