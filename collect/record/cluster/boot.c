@@ -7,7 +7,8 @@
 /*
  * No message of a shell's gets between its own lines, since it says what it has to say on one line of its own. Of the
  * URI's escapes it makes those for what would end a word, or be taken for an escape. `head -c` reads no further than it
- * has to: what follows comes only after the next message.
+ * has to: what follows comes only after the next message. Whoever asked may be gone before any message: what a signal
+ * ends runs no EXIT trap in dash, so each of them is made an exit.
  */
 static const char script[] =
 	"umask 077\n"
@@ -28,7 +29,7 @@ static const char script[] =
 	"fi\n"
 	"folder=$(mktemp -d \"$place/$prefix\"XXXXXXXXXX 2>&1) || fail \"$folder\"\n"
 	"trap 'rm -rf \"$folder\"' EXIT\n"
-	"trap 'exit 1' HUP INT TERM\n"
+	"trap 'exit 1' HUP INT PIPE TERM\n"
 	"if [ $copies = yes ] || ! works \"$program\"; then\n"
 	"	program=$folder/dtrace-collect\n"
 	"	say need \"$(uname -m)\"\n"
@@ -37,8 +38,8 @@ static const char script[] =
 	"	chmod 700 \"$program\"\n"
 	"	works \"$program\" || fail \"the program does not run there: $(\"$program\" agent version 2>&1)\"\n"
 	"fi\n"
-	"trap - EXIT HUP INT TERM\n"
 	"say run \"$(escape \"$folder\")\" $root\n"
+	"trap - EXIT HUP INT PIPE TERM\n"
 	"$sudo \"$program\" agent serve \"$folder\"\n"
 	"code=$?\n"
 	"if [ $code -ge 128 ] && [ -d \"$folder\" ]; then\n"

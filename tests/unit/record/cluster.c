@@ -628,6 +628,35 @@ static void test_boot(void)
 	g_assert_nonnull(strstr(gone, "\nboot failed nothing%20of%20it%20is%20left"));
 }
 
+static void heed_pipes(gpointer data)
+{
+	(void)data;
+	signal(SIGPIPE, SIG_DFL);
+}
+
+/* Whoever called it has gone before its first line, as at a Ctrl-C: nothing is left either. */
+static void test_unheard(void)
+{
+	g_autoptr(DtcScratch) scratch = dtc_scratch_new(NULL);
+	const struct dtc_boot boot = { .place = dtc_scratch_get_path(scratch), .program_bytes = 100, .copies = true };
+	g_autofree char *script = dtc_boot_get_script(&boot);
+	const char *const argv[] = { "sh", "-c", script, NULL };
+	int fds[2], none = open("/dev/null", O_RDONLY | O_CLOEXEC), status;
+	GPid pid;
+
+	g_assert_true(g_unix_open_pipe(fds, FD_CLOEXEC, NULL));
+	close(fds[0]);
+	g_assert_true(g_spawn_async_with_fds(
+		NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDERR_TO_DEV_NULL,
+		heed_pipes, NULL, &pid, none, fds[1], -1, NULL));
+	g_assert_cmpint(waitpid(pid, &status, 0), ==, pid);
+	close(none);
+	close(fds[1]);
+	g_assert_true(WIFEXITED(status));
+	g_autoptr(GDir) dir = g_dir_open(boot.place, 0, NULL);
+	g_assert_null(g_dir_read_name(dir));
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -651,5 +680,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/cluster/others", test_others);
 	g_test_add_func("/cluster/place", test_place);
 	g_test_add_func("/cluster/boot", test_boot);
+	g_test_add_func("/cluster/unheard", test_unheard);
 	return g_test_run();
 }
