@@ -166,6 +166,11 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
  */
 bool dtc_traverse_pursue_timer(struct dtc_traverse *t, uint32_t call);
 /*
+ * The same if that turn took leave of a child that had been made for the request, whoever else had called the loop.
+ * question: as above.
+ */
+bool dtc_traverse_pursue_child(struct dtc_traverse *t, uint32_t call, const struct dtc_asked *question);
+/*
  * When the timer was set that ended a wait of a loop that is explained for another thread: the begin of the first of
  * the polls that were for it, one after the other, whatever else ended them; not looked for before bound. DTC_TIME_NONE
  * if it was no poll. Without has_expired: the poll brought new connections and nothing else, and the timer was due in

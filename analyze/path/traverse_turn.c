@@ -385,6 +385,20 @@ bool dtc_traverse_pursue_timer(struct dtc_traverse *t, uint32_t call)
 	return true;
 }
 
+bool dtc_traverse_pursue_child(struct dtc_traverse *t, uint32_t call, const struct dtc_asked *question)
+{
+	struct dtc_stand *stand = &t->stand;
+	struct own own;
+	struct lull lull;
+	if (!find_own(t, call, question, &own) || !find_lull(t, own.read, call, &lull) ||
+	    !dtc_traverse_find_reaped(t, own.read, call, lull.pause.begin_ns, &stand->giver, &stand->given_ns))
+		return false;
+	stand->purpose = DTC_PURPOSE_GIVEN;
+	stand->arrival = own.arrival;
+	t->link = DTC_LINK_INFERRED;
+	return true;
+}
+
 bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct dtc_asked *question)
 {
 	struct dtc_stand *stand = &t->stand;
@@ -404,10 +418,6 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
 	struct lull lull;
 	if (!find_lull(t, own.read, call, &lull))
 		return true;
-	if (dtc_traverse_find_reaped(t, own.read, call, lull.pause.begin_ns, &stand->giver, &stand->given_ns)) {
-		stand->purpose = DTC_PURPOSE_GIVEN;
-		return true;
-	}
 	stand->pause = lull.pause;
 	if (question && is_others && may_be_asked_beside(t, &nearest, question, stand->pause.begin_ns)) {
 		stand->arrival = nearest;

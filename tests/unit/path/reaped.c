@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A loop that has a child do what X asks for, and serves Y meanwhile. The child's end comes by a signal, in the middle
- * of Y's turn; its handler calls the loop by a pipe of its own, so that the next poll returns at once.
+ * of Y's turn; its handler calls the loop by a pipe of its own, so that the next poll returns at once. Or a thread of
+ * the loop's pool has done something for Y, which the turn takes first.
  *
  *   20  30 X's question 34 reads 36 makes 21  40 polls  160 Y's question 164 reads  192 polls 195 takes leave 205
  * answers 21  37 runs  180 exits
@@ -20,14 +21,19 @@
 #define SERVER 0x0a000002u
 #define LOOP 20
 #define CHILD 21
+#define WORKER 22
+#define EVENT 9
 #define OURS 4
 #define OTHERS 7
 #define ANSWERED 205
 #define X 0
 #define Y 1
 
-/* OLDER: the child was there before X's question; HIDDEN: the call tells another number, as in a container */
-enum variant { MADE, OLDER, HIDDEN };
+/*
+ * OLDER: the child was there before X's question; HIDDEN: the call tells another number, as in a container; POOLED: a
+ * thread of the pool ends the loop's wait
+ */
+enum variant { MADE, OLDER, HIDDEN, POOLED };
 
 static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
 {
@@ -59,6 +65,17 @@ static void make_child(struct story *s, int64_t t)
 	story_switch(s, (t + 1) * US + 200, 1, 0, "swapper/1", RUN, CHILD, "node");
 }
 
+/* What is given is taken only after the next poll, as the child is. */
+static void give_back(struct story *s, int64_t t)
+{
+	story_switch(s, 20 * US, 2, 0, "swapper/2", RUN, WORKER, "worker");
+	story_enter(s, t * US, 2, "write", EVENT);
+	story_task(s, DTC_EVENT_SCHED_WAKING, t * US + 1, 2, LOOP, "node", 0);
+	story_leave(s, t * US + 2, 2, "write", 8);
+	story_switch(s, (t + 1) * US, 0, 0, "swapper/0", RUN, LOOP, "node");
+	story_leave(s, (t + 2) * US, 0, "epoll_wait", 1);
+}
+
 static void tell(struct story *s, enum variant variant)
 {
 	struct dtc_headers question = story_headers(CLIENT, 60000, SERVER, 80, 1000, 500, 0x18, 50, 1);
@@ -66,6 +83,8 @@ static void tell(struct story *s, enum variant variant)
 	struct dtc_headers other = story_headers(CLIENT, 60001, SERVER, 80, 2000, 900, 0x18, 50, 3);
 	story_begin(s, "server");
 	story_switch(s, 0, 0, 0, "swapper/0", RUN, LOOP, "node");
+	story_fork(s, 1 * US, 0, LOOP, LOOP, WORKER, LOOP, "worker");
+	tell_call(s, 2, 0, "eventfd2", -1, EVENT);
 	tell_call(s, 5, 0, "accept4", 3, OURS);
 	tell_call(s, 9, 0, "accept4", 3, OTHERS);
 	if (variant == OLDER)
@@ -76,12 +95,18 @@ static void tell(struct story *s, enum variant variant)
 	if (variant != OLDER)
 		make_child(s, 36);
 	go_to_poll(s, 40);
-	receive(s, 160, &other);
-	tell_call(s, 164, 0, "read", OTHERS, 50);
+	if (variant == POOLED) {
+		give_back(s, 160);
+	} else {
+		receive(s, 160, &other);
+		tell_call(s, 164, 0, "read", OTHERS, 50);
+	}
 	story_task(s, DTC_EVENT_SCHED_EXIT, 180 * US, 1, CHILD, "node", 1);
 	story_switch(s, 181 * US, 1, CHILD, "node", DEAD, 0, "swapper/1");
 	story_poll(s, 192 * US, 0, "epoll_wait", 6, -1);
 	story_leave(s, 193 * US, 0, "epoll_wait", 1);
+	if (variant == POOLED)
+		tell_call(s, 194, 0, "read", EVENT, 8);
 	tell_call(s, 195, 0, "wait4", -1, variant == HIDDEN ? 3 : CHILD);
 	story_enter(s, ANSWERED * US, 0, "write", OURS);
 	story_packet(s, DTC_EVENT_NET_SEND, ANSWERED * US + 1, 0, &answer);
@@ -107,7 +132,8 @@ static int32_t walk(enum variant variant, int64_t t)
 	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
 	g_autoptr(DtcServing) serving = dtc_serving_new(links);
 	dtc_serving_add_call(serving, 0, find_call(h, 34), X, false);
-	dtc_serving_add_call(serving, 0, find_call(h, 164), Y, false);
+	if (variant != POOLED)
+		dtc_serving_add_call(serving, 0, find_call(h, 164), Y, false);
 	dtc_serving_add_call(serving, 0, find_call(h, ANSWERED), X, true);
 	dtc_serving_seal(serving, true);
 	struct dtc_path_target target = { .node = 0,
@@ -127,7 +153,7 @@ static int32_t walk(enum variant variant, int64_t t)
 /* The child from its birth to its end, and who made it before, whatever came for Y meanwhile. */
 static void test_child(void)
 {
-	static const enum variant variants[] = { MADE, HIDDEN };
+	static const enum variant variants[] = { MADE, HIDDEN, POOLED };
 	for (guint i = 0; i < G_N_ELEMENTS(variants); i++) {
 		for (int64_t t = 45; t <= 175; t += 10)
 			g_assert_cmpint(walk(variants[i], t), ==, CHILD);
