@@ -167,7 +167,7 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
 bool dtc_traverse_pursue_timer(struct dtc_traverse *t, uint32_t call);
 /*
  * The same if that turn took leave of a child that had been made for the request, whoever else had called the loop.
- * question: as above.
+ * question: as above, or the one that the process works on.
  */
 bool dtc_traverse_pursue_child(struct dtc_traverse *t, uint32_t call, const struct dtc_asked *question);
 /*
@@ -190,6 +190,9 @@ bool dtc_traverse_ends_pause(const struct dtc_traverse *t, const struct dtc_inte
  */
 bool dtc_traverse_find_reaped(const struct dtc_traverse *t, uint32_t read, uint32_t write, int64_t still_ns,
 			      uint32_t *ret_child, int64_t *ret_exit_ns);
+/* The same of one that another thread had made, which had read the question, before it waited or read another one. */
+bool dtc_traverse_find_reaped_beside(const struct dtc_traverse *t, const struct dtc_asked *question, uint32_t write,
+				     uint32_t *ret_child, int64_t *ret_exit_ns);
 
 /* traverse_taken.c */
 /*

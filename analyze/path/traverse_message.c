@@ -140,11 +140,11 @@ void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call)
 	int32_t pid = dtc_history_get_thread(h, t->stand.thread)->pid;
 	if (has_question)
 		add_scope(t, pid, &asked);
-	if (dtc_traverse_pursue_child(t, call, has_question ? &asked : NULL))
+	const struct dtc_scope *working = dtc_traverse_find_scope(t, pid);
+	if (dtc_traverse_pursue_child(t, call, working ? &working->asked : NULL))
 		return;
 	if (has_question && has_arrival && pursue_given(t, &asked, call))
 		return;
-	const struct dtc_scope *working = dtc_traverse_find_scope(t, pid);
 	if (working && pursue_taken(t, pid, call, &working->asked))
 		return;
 	if (dtc_traverse_pursue_own(t, call, has_question ? &asked : NULL))

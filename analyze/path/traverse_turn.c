@@ -390,11 +390,19 @@ bool dtc_traverse_pursue_child(struct dtc_traverse *t, uint32_t call, const stru
 	struct dtc_stand *stand = &t->stand;
 	struct own own;
 	struct lull lull;
-	if (!find_own(t, call, question, &own) || !find_lull(t, own.read, call, &lull) ||
-	    !dtc_traverse_find_reaped(t, own.read, call, lull.pause.begin_ns, &stand->giver, &stand->given_ns))
+	if (call == DTC_NONE)
 		return false;
+	if (find_own(t, call, question, &own)) {
+		if (!find_lull(t, own.read, call, &lull) ||
+		    !dtc_traverse_find_reaped(t, own.read, call, lull.pause.begin_ns, &stand->giver, &stand->given_ns))
+			return false;
+		stand->arrival = own.arrival;
+	} else {
+		if (!question || !dtc_traverse_find_reaped_beside(t, question, call, &stand->giver, &stand->given_ns))
+			return false;
+		stand->arrival = question->arrival;
+	}
 	stand->purpose = DTC_PURPOSE_GIVEN;
-	stand->arrival = own.arrival;
 	t->link = DTC_LINK_INFERRED;
 	return true;
 }
