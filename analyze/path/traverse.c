@@ -709,8 +709,10 @@ static bool change_purpose(struct dtc_traverse *t)
 		tell_by(t, DTC_VISIT_GIVEN, stand->giver, stand->given_ns, stand->arrival.time_ns);
 		stand->thread = stand->giver;
 		stand->purpose = DTC_PURPOSE_ARRIVAL;
-		stand->pause = DTC_PAUSE_NONE;
 		t->link = DTC_LINK_INFERRED;
+		if (stand->pause.poll != DTC_NONE)
+			dtc_traverse_wait_for_set(t);
+		stand->pause = DTC_PAUSE_NONE;
 		return true;
 	}
 	if (stand->purpose != DTC_PURPOSE_OWN && stand->at_ns <= stand->arrival.time_ns) {

@@ -153,6 +153,21 @@ bool dtc_traverse_pursue_ring(struct dtc_traverse *t, const struct dtc_sender *s
 /* Whether a wait of the stand's thread is of such a loop, and what ended it is known. */
 bool dtc_traverse_is_ring_wait(const struct dtc_traverse *t, const struct dtc_interval *interval);
 
+/* Timers of loops, as the timeouts of their polls tell. */
+/*
+ * Loops count in whole milliseconds, from a time that they looked up a little before: so late a poll's timeout may be
+ * for the timer that it is set to.
+ */
+#define DTC_TIMER_GRAIN_NS 1500000
+/* When the next of a loop's timers is due (node time). False if the poll's timeout does not tell it. */
+static inline bool dtc_traverse_find_due_ns(const struct dtc_call *poll, int64_t *ret_due_ns)
+{
+	int64_t timeout_ns;
+	return (int64_t)poll->argument > 0 &&
+	       !__builtin_mul_overflow((int64_t)poll->argument, G_GINT64_CONSTANT(1000000), &timeout_ns) &&
+	       !__builtin_add_overflow(poll->begin_ns, timeout_ns, ret_due_ns);
+}
+
 /* traverse_turn.c */
 /*
  * The stand is at a write whose purpose is as order in its thread has it. If it is known for which request that was,
@@ -193,6 +208,17 @@ bool dtc_traverse_find_reaped(const struct dtc_traverse *t, uint32_t read, uint3
 /* The same of one that another thread had made, which had read the question, before it waited or read another one. */
 bool dtc_traverse_find_reaped_beside(const struct dtc_traverse *t, const struct dtc_asked *question, uint32_t write,
 				     uint32_t *ret_child, int64_t *ret_exit_ns);
+
+/* traverse_set.c */
+/*
+ * The stand is at a write of a process that works on a question, which another thread had read: if the turn of that one
+ * set a timer, and the write's thread came to the request by that, this becomes the purpose, with that timer as its
+ * pause. False if it is not so.
+ */
+bool dtc_traverse_pursue_set(struct dtc_traverse *t, uint32_t call, const struct dtc_asked *question);
+/* The stand is at its giver, when the timer of its pause was due: explains the time since that was set, and goes there.
+ */
+void dtc_traverse_wait_for_set(struct dtc_traverse *t);
 
 /* traverse_taken.c */
 /*

@@ -147,6 +147,8 @@ void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call)
 		return;
 	if (working && pursue_taken(t, pid, call, &working->asked))
 		return;
+	if (working && call != DTC_NONE && dtc_traverse_pursue_set(t, call, &working->asked))
+		return;
 	if (dtc_traverse_pursue_own(t, call, has_question ? &asked : NULL))
 		return;
 	if (has_question) {

@@ -14,20 +14,6 @@
 /* Calls between a read and the write that it led to: a loop that serves thousands of others meanwhile has as many. */
 #define PAUSE_CALLS 65536
 
-/* When the next of a loop's timers is due, as the timeout of its poll tells. False if that does not tell it. */
-static bool find_due_ns(const struct dtc_call *poll, int64_t *ret_due_ns)
-{
-	int64_t timeout_ns;
-	return (int64_t)poll->argument > 0 &&
-	       !__builtin_mul_overflow((int64_t)poll->argument, G_GINT64_CONSTANT(1000000), &timeout_ns) &&
-	       !__builtin_add_overflow(poll->begin_ns, timeout_ns, ret_due_ns);
-}
-
-/*
- * Loops count in whole milliseconds, from a time that they looked up a little before: so late a poll's timeout may be
- * for the timer that it is set to.
- */
-#define TIMER_GRAIN_NS 1500000
 /* Calls before a question that are looked at for the poll that it ended. */
 #define TURN_CALLS 256
 
@@ -38,8 +24,8 @@ static bool find_due_ns(const struct dtc_call *poll, int64_t *ret_due_ns)
  */
 static bool is_due(const struct dtc_call *waited, int64_t turn_begin_ns, int64_t write_ns, int64_t *ret_due_ns)
 {
-	return waited->result != 0 && find_due_ns(waited, ret_due_ns) && *ret_due_ns >= turn_begin_ns &&
-	       *ret_due_ns <= write_ns + TIMER_GRAIN_NS;
+	return waited->result != 0 && dtc_traverse_find_due_ns(waited, ret_due_ns) && *ret_due_ns >= turn_begin_ns &&
+	       *ret_due_ns <= write_ns + DTC_TIMER_GRAIN_NS;
 }
 
 /* The begin of the first of the polls, one after the other, that were for the timer of the last one. */
@@ -60,9 +46,10 @@ static int64_t find_set_ns(const DtcLinks *links, const DtcHistory *h, uint32_t 
 		}
 		if (call->kind != DTC_CALL_POLL || !call->argument)
 			continue;
-		if (!find_due_ns(call, &other_ns) || other_ns > due_ns + TIMER_GRAIN_NS) /* it was not set then */
+		if (!dtc_traverse_find_due_ns(call, &other_ns) ||
+		    other_ns > due_ns + DTC_TIMER_GRAIN_NS) /* it was not set then */
 			break;
-		if (other_ns >= due_ns - TIMER_GRAIN_NS) /* the others were for a timer that came before it */
+		if (other_ns >= due_ns - DTC_TIMER_GRAIN_NS) /* the others were for a timer that came before it */
 			set_ns = call->begin_ns;
 	}
 	return set_ns;
@@ -116,9 +103,9 @@ int64_t dtc_traverse_find_set_ns(const struct dtc_traverse *t, const struct dtc_
 	struct dtc_call place;
 	int64_t due_ns, end_ns;
 	if (wait->call == DTC_NONE || dtc_history_get_call(h, wait->call, &place)->kind != DTC_CALL_POLL ||
-	    has_expired != (place.result == 0) || !find_due_ns(&place, &due_ns) ||
+	    has_expired != (place.result == 0) || !dtc_traverse_find_due_ns(&place, &due_ns) ||
 	    (!has_expired &&
-	     (!brought_connections(t->links, h, wait->call, &end_ns) || due_ns > end_ns + TIMER_GRAIN_NS)))
+	     (!brought_connections(t->links, h, wait->call, &end_ns) || due_ns > end_ns + DTC_TIMER_GRAIN_NS)))
 		return DTC_TIME_NONE;
 	return find_set_ns(t->links, h, wait->call, due_ns, bound_ns);
 }
@@ -134,7 +121,7 @@ static bool is_older(const DtcHistory *h, uint32_t read, int64_t due_ns)
 		call = dtc_history_get_call(h, i, &place);
 		if (call->kind != DTC_CALL_POLL || !call->argument)
 			continue;
-		return find_due_ns(call, &before_ns) && ABS(before_ns - due_ns) <= TIMER_GRAIN_NS;
+		return dtc_traverse_find_due_ns(call, &before_ns) && ABS(before_ns - due_ns) <= DTC_TIMER_GRAIN_NS;
 	}
 	return false;
 }
@@ -222,7 +209,7 @@ static bool is_stale(const struct dtc_call *poll, const struct dtc_call *before)
 {
 	return poll->end_ns != DTC_TIME_NONE && poll->end_ns - poll->begin_ns < AT_ONCE_NS && before->argument &&
 	       poll->argument == before->argument && before->end_ns != DTC_TIME_NONE &&
-	       poll->begin_ns - before->end_ns > TIMER_GRAIN_NS;
+	       poll->begin_ns - before->end_ns > DTC_TIMER_GRAIN_NS;
 }
 
 /* False: it did not wait in between, or is looked at too far back. */
@@ -257,7 +244,7 @@ static bool find_lull(const struct dtc_traverse *t, uint32_t read, uint32_t writ
 			due_poll = i;
 			lull.has_own_timer = true;
 		} else if (due_poll != DTC_NONE &&
-			   (!find_due_ns(call, &other_ns) || other_ns > due_ns + TIMER_GRAIN_NS)) {
+			   (!dtc_traverse_find_due_ns(call, &other_ns) || other_ns > due_ns + DTC_TIMER_GRAIN_NS)) {
 			lull.has_own_timer = false; /* it was not set then */
 		}
 		pause->begin_ns = call->begin_ns;
