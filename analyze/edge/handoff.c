@@ -9,6 +9,8 @@
 
 /* Calls and intervals that are looked back at: far more than one turn of a loop, or one piece of work, has. */
 #define LOOK_BACK 4096
+/* Pieces of work, one after the other, that are followed back. */
+#define PIECES_MAX 32
 
 /* The number of calls in the list that begin before time. */
 static uint32_t count_before(const DtcHistory *h, const uint32_t *calls, uint32_t count, int64_t time_ns)
@@ -60,31 +62,80 @@ bool dtc_handoff_find_question(const DtcLinks *links, guint node, uint32_t file,
 	return false;
 }
 
-/* The last read of a question by the thread before time, or DTC_NONE: what it was at when it woke somebody. */
-static uint32_t find_last_question(const DtcLinks *links, guint node, uint32_t thread_index, int64_t time_ns)
+/* What a thread had taken last before it called another one. */
+struct taken {
+	uint32_t question; /* the last read of one; DTC_NONE: there is none */
+	uint32_t writer;   /* who gave a piece of work back by what was read since then; DTC_NONE: nobody, or several */
+	int64_t write_ns;
+};
+
+/* When the read before this one returned: what was written earlier, that one took. */
+static int64_t find_taken_ns(const DtcHistory *h, const struct dtc_call *read)
+{
+	uint32_t count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, read->file, &count);
+	for (uint32_t i = count_before(h, calls, count, read->begin_ns); i-- > 0;) {
+		struct dtc_call call_place;
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i], &call_place);
+		if (took_data(call))
+			return call->begin_ns;
+	}
+	return INT64_MIN;
+}
+
+/* The only one of the other threads whose writes a read took. */
+static void find_only_writer(const DtcLinks *links, guint node, const struct dtc_call *read, struct taken *taken)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+	int64_t taken_ns = find_taken_ns(h, read);
+	uint32_t count, seen = 0;
+	const uint32_t *calls = dtc_local_bytes_get_writes(h, read->file, &count);
+	for (uint32_t i = count_before(h, calls, count, read->end_ns); i-- > 0 && !is_too_far(links, seen); seen++) {
+		struct dtc_call place;
+		const struct dtc_call *call = dtc_history_get_call(h, calls[i], &place);
+		if (call->begin_ns < taken_ns)
+			break;
+		if (call->kind != DTC_CALL_WRITE || call->thread == read->thread || call->thread == taken->writer)
+			continue;
+		if (taken->writer != DTC_NONE) {
+			taken->writer = DTC_NONE;
+			break;
+		}
+		taken->writer = call->thread;
+		taken->write_ns = call->begin_ns;
+	}
+}
+
+static struct taken find_last_taken(const DtcLinks *links, guint node, uint32_t thread_index, int64_t time_ns)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_index);
+	struct taken taken = { .question = DTC_NONE, .writer = DTC_NONE };
 	uint32_t at = dtc_history_find_call(h, thread_index, time_ns);
+	bool is_nearest = true;
 	for (uint32_t seen = 0; at != DTC_NONE && !is_too_far(links, seen); seen++) {
 		struct dtc_call call_place;
 		const struct dtc_call *call = dtc_history_get_call(h, at, &call_place);
-		if (took_data(call) && call->end_ns <= time_ns && call->file != DTC_NONE &&
-		    dtc_endpoint_is_stream_server(h, call->file))
-			return at;
+		if (took_data(call) && call->end_ns <= time_ns && call->file != DTC_NONE) {
+			uint8_t kind = dtc_history_get_file(h, call->file)->kind;
+			if (dtc_endpoint_is_stream_server(h, call->file)) {
+				taken.question = at;
+				break;
+			}
+			if (is_nearest && (kind == DTC_FILE_EVENT || kind == DTC_FILE_PIPE))
+				find_only_writer(links, node, call, &taken);
+			is_nearest = is_nearest && kind == DTC_FILE_PATH;
+		}
 		if (at == thread->call_first)
 			break;
 		at--;
 	}
-	return DTC_NONE;
+	return taken;
 }
 
-/*
- * Which question a thread was last woken for by the reader of questions: DTC_NONE if it was not woken by it since the
- * question that is asked about was read (it took the work without having slept).
- */
-static uint32_t find_work(const DtcLinks *links, guint node, uint32_t worker, int64_t time_ns,
-			  const struct dtc_asked *asked)
+/* When a thread was last woken by the reader of a question, since that was read; DTC_TIME_NONE: it was not. */
+static int64_t find_woken_ns(const DtcLinks *links, guint node, uint32_t worker, int64_t time_ns,
+			     const struct dtc_asked *asked)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	int64_t at_ns = time_ns;
@@ -100,23 +151,38 @@ static uint32_t find_work(const DtcLinks *links, guint node, uint32_t worker, in
 		const struct dtc_wake *wake = dtc_history_get_wake(h, v->ref, &wake_place);
 		if (wake->waker == DTC_WAKER_THREAD && wake->thread == asked->thread &&
 		    wake->waking_ns >= asked->read_ns && wake->waking_ns <= time_ns)
-			return find_last_question(links, node, asked->thread, wake->waking_ns);
+			return wake->waking_ns;
 	}
-	return DTC_NONE;
+	return DTC_TIME_NONE;
 }
 
-/* When the read before this one returned: what was written earlier, that one took. */
-static int64_t find_taken_ns(const DtcHistory *h, const struct dtc_call *read)
+/*
+ * Which question the reader of questions was at when it woke somebody: the last that it had read. If what it took since
+ * then is a piece of work that was done, that of the piece, as far as it was woken for that; pieces of one request
+ * follow each other in turns in which others' questions are read, too.
+ */
+static uint32_t find_cause(const DtcLinks *links, guint node, int64_t woken_ns, const struct dtc_asked *asked)
 {
-	uint32_t count;
-	const uint32_t *calls = dtc_history_get_file_calls(h, read->file, &count);
-	for (uint32_t i = count_before(h, calls, count, read->begin_ns); i-- > 0;) {
-		struct dtc_call call_place;
-		const struct dtc_call *call = dtc_history_get_call(h, calls[i], &call_place);
-		if (took_data(call))
-			return call->begin_ns;
+	uint32_t question = DTC_NONE;
+	for (int pieces = 0; woken_ns != DTC_TIME_NONE && pieces < PIECES_MAX; pieces++) {
+		struct taken taken = find_last_taken(links, node, asked->thread, woken_ns);
+		question = taken.question;
+		if (taken.writer == DTC_NONE)
+			break;
+		woken_ns = find_woken_ns(links, node, taken.writer, taken.write_ns, asked);
 	}
-	return INT64_MIN;
+	return question;
+}
+
+/*
+ * Which question a thread was last woken for by the reader of questions: DTC_NONE if it was not woken by it since the
+ * question that is asked about was read (it took the work without having slept).
+ */
+static uint32_t find_work(const DtcLinks *links, guint node, uint32_t worker, int64_t time_ns,
+			  const struct dtc_asked *asked)
+{
+	int64_t woken_ns = find_woken_ns(links, node, worker, time_ns, asked);
+	return woken_ns == DTC_TIME_NONE ? DTC_NONE : find_cause(links, node, woken_ns, asked);
 }
 
 enum fit { FIT_NONE, FIT_OTHER, FIT_UNKNOWN, FIT_WOKEN_FOR_IT, FIT_WOKEN_AND_TAKEN };
@@ -207,8 +273,7 @@ static void find_silent(const DtcLinks *links, guint node, int64_t time_ns, cons
 			continue;
 		seen++;
 		int64_t pause_ns = find_pause_ns(h, wake->target, wake->waking_ns, time_ns);
-		if (pause_ns == DTC_TIME_NONE ||
-		    find_last_question(links, node, asked->thread, wake->waking_ns) != asked->call)
+		if (pause_ns == DTC_TIME_NONE || find_cause(links, node, wake->waking_ns, asked) != asked->call)
 			continue;
 		*given = (struct dtc_given){ wake->target, pause_ns, true, false };
 	}

@@ -79,13 +79,21 @@ static void tell_question(struct story *s, const struct dtc_headers *question)
 	go_to_sleep(s, 41);
 }
 
-static void tell_pieces(struct story *s)
+/* other: another client's question, which the loop reads before it takes what 21 gave back; NULL: there is none. */
+static void tell_pieces(struct story *s, const struct dtc_headers *other)
 {
+	if (other) {
+		story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, 55, 0, 3, NULL);
+		story_packet(s, DTC_EVENT_NET_RECEIVE, 56, 0, other);
+		story_context(s, DTC_EVENT_SOFTIRQ_EXIT, 57, 0, 3, NULL);
+	}
 	story_enter(s, 60, 1, "write", EVENT);
 	story_task(s, DTC_EVENT_SCHED_WAKING, 61, 1, LOOP, "loop", 0);
 	story_leave(s, 62, 1, "write", 8);
 	wait_for_work(s, 63, 21, 1);
-	wake_up(s, 65);
+	wake_up(s, 64);
+	if (other)
+		tell_call(s, 65, 0, "read", CONNECTION + 1, 50);
 	tell_call(s, 67, 0, "read", EVENT, 8);
 	hand_over(s, 70, 22, 2);
 	go_to_sleep(s, 75);
@@ -132,15 +140,24 @@ static DtcPath *walk(const DtcHistory *h, int64_t write_ns)
 	return walk_of(h, LOOP, write_ns);
 }
 
-static void test_pieces(void)
+static void check_pieces(const struct dtc_headers *other)
 {
 	struct story s;
 	const struct dtc_headers question = story_headers(CLIENT, 1000, SERVER, 80, 101, 501, DTC_TCP_ACK, 50, 1);
 	const struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 1000, 501, 151, DTC_TCP_ACK, 60, 2);
 	tell_begin(&s);
+	if (other)
+		tell_call(&s, 11, 0, "accept4", 3, CONNECTION + 1);
 	tell_question(&s, &question);
-	tell_pieces(&s);
+	tell_pieces(&s, other);
 	tell_answer(&s, &answer);
+	if (other) {
+		const struct dtc_headers late = story_headers(SERVER, 80, CLIENT, 1001, 501, 151, DTC_TCP_ACK, 60, 4);
+		story_switch(&s, 250, 0, 0, "swapper/0", RUN, LOOP, "loop");
+		story_enter(&s, 251, 0, "write", CONNECTION + 1);
+		story_packet(&s, DTC_EVENT_NET_SEND, 252, 0, &late);
+		story_leave(&s, 253, 0, "write", 60);
+	}
 	const DtcHistory *h = story_end(&s);
 	g_autoptr(DtcPath) path = walk(h, ANSWERED);
 	assert_segment(path, 36, LOOP, DTC_CAUSE_RUNNING_USER);
@@ -152,6 +169,18 @@ static void test_pieces(void)
 	assert_segment(path, 214, 21, DTC_CAUSE_RUNNING_USER);
 	assert_segment(path, 223, LOOP, DTC_CAUSE_RUNNING_USER);
 	story_clear(&s);
+}
+
+static void test_pieces(void)
+{
+	check_pieces(NULL);
+}
+
+/* What the loop wakes 22 for is the next piece, although another question is the last that it has read. */
+static void test_piece_after_another(void)
+{
+	const struct dtc_headers other = story_headers(CLIENT, 1001, SERVER, 80, 101, 501, DTC_TCP_ACK, 50, 3);
+	check_pieces(&other);
 }
 
 /*
@@ -245,6 +274,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/handover/pieces", test_pieces);
+	g_test_add_func("/handover/piece-after-another", test_piece_after_another);
 	g_test_add_func("/handover/silent", test_silent);
 	g_test_add_func("/handover/other-answers", test_other_answers);
 	return g_test_run();
