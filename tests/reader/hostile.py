@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-SECONDS, BYTES = 1.0, 100 << 20
+SECONDS, BYTES, TRIES = 1.0, 100 << 20, 5
 HEAD = """/* CTF 1.8 */
 trace { major = 1; minor = 8; byte_order = le; packet.header := struct { u32 magic; u32 stream_id; }; };
 clock { name = c; freq = 1000000000; };
@@ -148,6 +148,15 @@ def run(program, folder, is_slow):
     return code, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, lines
 
 
+def run_within(program, folder, is_slow):
+    """The same; who is slow since the machine is busy is not so every time. What grows too fast is."""
+    for _ in range(TRIES):
+        code, seconds, lines = run(program, folder, is_slow)
+        if is_slow or seconds < SECONDS:
+            break
+    return code, seconds, lines
+
+
 def write(folder, metadata, stream):
     trace = folder / "trace"
     trace.mkdir(exist_ok=True)
@@ -160,7 +169,7 @@ def judge_metadata(program, folder, is_slow):
     stream = packet(record(bytes(64)), record(bytes(64)))
     for name, metadata in make_metadata():
         write(folder, metadata, stream)
-        code, seconds, lines = run(program, folder, is_slow)
+        code, seconds, lines = run_within(program, folder, is_slow)
         is_good = code in (0, 1) and (is_slow or seconds < SECONDS)
         problems += not is_good
         if not is_good or is_slow:
@@ -183,7 +192,7 @@ def judge_lengths(program, folder, is_slow):
             for length in (length for length in LENGTHS if length < 1 << bits):
                 bad = record(write_length(length) + bytes(20))
                 write(folder, metadata, packet(good, good) + packet(good, bad, good) + packet(good, good))
-                code, seconds, lines = run(program, folder, is_slow)
+                code, seconds, lines = run_within(program, folder, is_slow)
                 events = sum(" event " in line for line in lines)
                 is_good = code == 1 and events == 5 and (is_slow or seconds < SECONDS)
                 problems += not is_good
