@@ -32,8 +32,11 @@
  * CALLED: 20 calls it when it has served the timer, in the midst of Y's work. Not by the timer: AT_WORK: 21 runs since
  * before, for nobody that is known; LATER: an interrupt wakes it long after. OLDER: the timer had been set before X's
  * question; ASKS: the process asks somebody for X; NEXT: the poll was after Y's question, too.
+ *
+ * POLLS: 20 polled for another timer, and 21 does for the one that is due at 64. By the time it runs, an event has
+ * come, too.
  */
-enum variant { QUEUED, BUSY, CALLED, AT_WORK, LATER, OLDER, ASKS, NEXT };
+enum variant { QUEUED, BUSY, CALLED, AT_WORK, LATER, OLDER, ASKS, NEXT, POLLS };
 
 static void tell_call(struct story *s, int64_t ns, uint32_t cpu, const char *name, int64_t fd, int64_t result)
 {
@@ -105,6 +108,18 @@ static int64_t tell_writer(struct story *s, enum variant variant)
 		interrupt(s, 90 * MS);
 		get_on(s, 91 * MS);
 		return 92 * MS;
+	case POLLS:
+		call(s, 35 * MS);
+		get_on(s, 36 * MS);
+		story_poll(s, 37 * MS, 1, "epoll_wait", 6, DUE - 37);
+		story_switch(s, 37 * MS + US, 1, WRITER, "go", SLEEP, 0, "swapper/1");
+		go_to_poll(s, 38 * MS, -1);
+		story_context(s, DTC_EVENT_HRTIMER_ENTRY, DUE * MS, 1, 1, NULL);
+		story_task(s, DTC_EVENT_SCHED_WAKING, DUE * MS + US, 1, WRITER, "go", 1);
+		story_context(s, DTC_EVENT_HRTIMER_EXIT, DUE * MS + 2 * US, 1, 1, NULL);
+		story_switch(s, 65 * MS, 1, 0, "swapper/1", RUN, WRITER, "go");
+		story_leave(s, 65 * MS + US, 1, "epoll_wait", 1);
+		return 71 * MS;
 	default:
 		call(s, 50 * MS);
 		get_on(s, 70 * MS);
@@ -137,7 +152,7 @@ static int64_t tell(struct story *s, enum variant variant)
 		tell_call(s, 3 * MS + 100 * US, 0, "write", OTHERS, 20);
 	if (variant == NEXT)
 		tell_call(s, 3 * MS + 200 * US, 0, "read", OTHERS, 50);
-	go_to_poll(s, SET * MS, DUE - SET);
+	go_to_poll(s, SET * MS, variant == POLLS ? DUE / 2 : DUE - SET);
 	receive(s, 30 * MS, &other);
 	tell_call(s, 31 * MS, 0, "read", OTHERS, 50);
 	int64_t answered_ns = tell_writer(s, variant);
@@ -145,7 +160,8 @@ static int64_t tell(struct story *s, enum variant variant)
 	story_packet(s, DTC_EVENT_NET_SEND, answered_ns + 1, 1, &answer);
 	story_leave(s, answered_ns + 2, 1, "write", 60);
 	story_switch(s, answered_ns + US, 1, WRITER, "go", SLEEP, 0, "swapper/1");
-	go_to_poll(s, answered_ns + MS, -1);
+	if (variant != POLLS)
+		go_to_poll(s, answered_ns + MS, -1);
 	story_end(s);
 	return answered_ns;
 }
@@ -208,6 +224,17 @@ static void test_timer(void)
 	}
 }
 
+/* What woke it was the timer, although its poll tells of the event: since the question was read. */
+static void test_event(void)
+{
+	for (int64_t t = SET + 1; t < DUE; t += 6) {
+		struct dtc_segment at = walk(POLLS, t * MS);
+		g_assert_cmpint(at.cause, ==, DTC_CAUSE_TIMER);
+		g_assert_cmpint(at.evidence.reason, ==, DTC_REASON_INSIDE);
+		g_assert_cmpint(at.tid, ==, WRITER);
+	}
+}
+
 /* Any timer may be due meanwhile. */
 static void test_others(void)
 {
@@ -223,6 +250,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/set-beside/timer", test_timer);
+	g_test_add_func("/set-beside/event", test_event);
 	g_test_add_func("/set-beside/others", test_others);
 	return g_test_run();
 }
