@@ -33,6 +33,12 @@ static bool took_data(const struct dtc_call *call)
 	       call->end_ns != DTC_TIME_NONE;
 }
 
+bool dtc_handoff_is_left(const DtcHistory *history, const struct dtc_asked *asked, const struct dtc_call *call)
+{
+	return took_data(call) && call->file != DTC_NONE && call->file != asked->arrival.file &&
+	       dtc_history_get_file(history, call->file)->kind == DTC_FILE_SOCKET;
+}
+
 /* What only controls a connection is no question; what another stream brought is another one. */
 static bool may_be_asked(const DtcLinks *links, guint node, uint32_t read, uint32_t answer)
 {

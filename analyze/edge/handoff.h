@@ -16,6 +16,8 @@ struct dtc_asked {
 	int64_t read_ns;	    /* node time: when the read returned */
 };
 
+/* Whether a call of a question's reader took what another connection brought: it is at that from then on. */
+bool dtc_handoff_is_left(const DtcHistory *history, const struct dtc_asked *asked, const struct dtc_call *call);
 /*
  * The last bytes that any thread had read on the file when time (node time) came; if streams tell, those of the one
  * that answer, a write or DTC_NONE, is for. False unless it is a server's end.

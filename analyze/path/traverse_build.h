@@ -153,10 +153,9 @@ bool dtc_traverse_pursue_ring(struct dtc_traverse *t, const struct dtc_sender *s
 /* Whether a wait of the stand's thread is of such a loop, and what ended it is known. */
 bool dtc_traverse_is_ring_wait(const struct dtc_traverse *t, const struct dtc_interval *interval);
 
-/* Timers of loops, as the timeouts of their polls tell. */
 /*
- * Loops count in whole milliseconds, from a time that they looked up a little before: so late a poll's timeout may be
- * for the timer that it is set to.
+ * Timers of loops, as the timeouts of their polls tell. Loops count in whole milliseconds, from a time that they looked
+ * up a little before: so late a poll's timeout may be for the timer that it is set to.
  */
 #define DTC_TIMER_GRAIN_NS 1500000
 /* When the next of a loop's timers is due (node time). False if the poll's timeout does not tell it. */

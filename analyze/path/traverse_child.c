@@ -113,9 +113,7 @@ static int64_t find_left_ns(const DtcHistory *h, const struct dtc_asked *questio
 		const struct dtc_call *call = dtc_history_get_call(h, i, &place);
 		if (call->begin_ns >= left_ns)
 			break;
-		if (call->kind == DTC_CALL_READ && call->result > 0 && call->file != DTC_NONE &&
-		    call->file != question->arrival.file &&
-		    dtc_history_get_file(h, call->file)->kind == DTC_FILE_SOCKET)
+		if (dtc_handoff_is_left(h, question, call))
 			return call->begin_ns;
 	}
 	return left_ns;
@@ -124,12 +122,15 @@ static int64_t find_left_ns(const DtcHistory *h, const struct dtc_asked *questio
 bool dtc_traverse_find_reaped_beside(const struct dtc_traverse *t, const struct dtc_asked *question, uint32_t write,
 				     uint32_t *ret_child, int64_t *ret_exit_ns)
 {
-	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
-	uint32_t first = dtc_history_find_call(h, t->stand.thread, question->read_ns);
-	const struct made made = { .pid = dtc_history_get_thread(h, t->stand.thread)->pid,
+	const struct dtc_stand *stand = &t->stand;
+	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
+	uint32_t first = dtc_history_find_call(h, stand->thread, question->read_ns);
+	if (question->thread == stand->thread || first == DTC_NONE ||
+	    dtc_history_copy_call(h, write).thread != stand->thread)
+		return false;
+	const struct made made = { .pid = dtc_history_get_thread(h, stand->thread)->pid,
 				   .maker = question->thread,
 				   .begin_ns = question->read_ns,
 				   .end_ns = find_left_ns(h, question) };
-	return question->thread != t->stand.thread && first != DTC_NONE &&
-	       find_reaped(t, first, write, &made, ret_child, ret_exit_ns);
+	return find_reaped(t, first, write, &made, ret_child, ret_exit_ns);
 }

@@ -41,23 +41,20 @@ static uint32_t find_next_poll(const DtcHistory *h, const struct dtc_asked *ques
 		const struct dtc_call *call = dtc_history_get_call(h, i, &place);
 		if (call->kind == DTC_CALL_POLL && call->argument)
 			return dtc_traverse_find_due_ns(call, ret_due_ns) ? i : DTC_NONE;
-		if (call->kind == DTC_CALL_READ && call->result > 0 && call->file != DTC_NONE &&
-		    call->file != question->arrival.file &&
-		    dtc_history_get_file(h, call->file)->kind == DTC_FILE_SOCKET)
+		if (dtc_handoff_is_left(h, question, call))
 			return DTC_NONE;
 	}
 	return DTC_NONE;
 }
 
-/* The poll that tells of a timer that the turn of a question set: none of the process' before it was for that one. */
-static uint32_t find_setting(const DtcHistory *h, const struct dtc_asked *question, int64_t *ret_due_ns)
+/* Whether a poll of the process before a question was for a timer that is due then: its turn did not set that. */
+static bool is_older(const DtcHistory *h, const struct dtc_asked *question, int64_t due_ns)
 {
 	int32_t pid = dtc_history_get_thread(h, question->thread)->pid;
-	uint32_t poll = find_next_poll(h, question, ret_due_ns);
-	for (uint32_t i = 0; poll != DTC_NONE && i < dtc_history_get_thread_count(h); i++)
-		if (dtc_history_get_thread(h, i)->pid == pid && was_set(h, i, question->read_ns, *ret_due_ns))
-			return DTC_NONE;
-	return poll;
+	for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
+		if (dtc_history_get_thread(h, i)->pid == pid && was_set(h, i, question->read_ns, due_ns))
+			return true;
+	return false;
 }
 
 /* Whether a thread was not at the stand's request at a time: it did not run, or worked for another one. */
@@ -118,8 +115,8 @@ bool dtc_traverse_pursue_set(struct dtc_traverse *t, uint32_t call, const struct
 	int64_t due_ns = 0;
 	if (!owned || owned->read != DTC_NONE || !dtc_traverse_is_inside(t, question, stand->owner - 1))
 		return false;
-	uint32_t poll = find_setting(h, question, &due_ns);
-	if (poll == DTC_NONE || due_ns > stand->at_ns || !came_by(t, due_ns))
+	uint32_t poll = find_next_poll(h, question, &due_ns);
+	if (poll == DTC_NONE || due_ns > stand->at_ns || !came_by(t, due_ns) || is_older(h, question, due_ns))
 		return false;
 	stand->purpose = DTC_PURPOSE_GIVEN;
 	stand->giver = question->thread;
