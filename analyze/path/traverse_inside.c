@@ -5,12 +5,16 @@
  * process asked nobody for this request, and what made the thread that answered go on. If that was the timeout of a
  * poll, which such a runtime sets to the next timer of all that sleep in it, the request is taken to have waited for
  * that timer. Whatever else it was, it was another request's as far as is known, and what follows from it is inferred.
+ * But for a thread that nobody had woken since before: what that one looks for, each time that its sleep ends, lies in
+ * memory too, and its sleeps are no reason.
  */
 #include "analyze/exchange/endpoint.h"
 #include "analyze/path/traverse_build.h"
 
 /* Calls of a thread's stretch that are looked at for an answer. */
 #define STRETCH_CALLS 4096
+/* Ends of waits of a thread that are looked at for one that was no timer's. */
+#define TICKS_MAX 64
 
 /* A thread between two waits. */
 struct stretch {
@@ -144,6 +148,47 @@ static void go_aside(struct dtc_traverse *t, const struct dtc_asked *asked)
 	t->stand = at;
 }
 
+/*
+ * Whether a thread had slept more than once since a time, and nothing but timers ended its waits: it looks every so
+ * often (Go's sysmon).
+ */
+static bool ticks(const struct dtc_traverse *t, uint32_t thread, int64_t begin_ns, int64_t end_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	guint count = 0;
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, end_ns, &place);
+	while (v && v->end_ns > begin_ns && count < TICKS_MAX) {
+		if (dtc_state_is_wait(v->state)) {
+			struct dtc_edge edge;
+			dtc_edges_find(t->edges, t->stand.node, v, &edge);
+			if (edge.kind != DTC_EDGE_TIMER)
+				return false;
+			count++;
+		}
+		v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
+	}
+	return count > 1;
+}
+
+/* What it found when it woke the waiter, and since when that was there to be found, is not known. */
+static void explain_found(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge)
+{
+	struct dtc_visit visit = {
+		.kind = DTC_VISIT_WAIT, .cause = DTC_CAUSE_UNKNOWN, .wait = wait, .edge = edge, .by = DTC_NONE
+	};
+	int64_t low_ns = wait->begin_ns;
+	if (t->stand.purpose != DTC_PURPOSE_OWN)
+		low_ns = MAX(low_ns, t->stand.arrival.time_ns);
+	dtc_traverse_tell(t, &visit, low_ns);
+	struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, wait);
+	why.reason = DTC_REASON_INSIDE;
+	t->link = DTC_LINK_UNKNOWN;
+	dtc_traverse_explain(t, t->stand.node, t->stand.thread, wait->end_ns,
+			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns), DTC_CAUSE_UNKNOWN, why, wait);
+	t->stand.at_ns = low_ns;
+}
+
 bool dtc_traverse_follow_inside(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge)
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
@@ -155,7 +200,13 @@ bool dtc_traverse_follow_inside(struct dtc_traverse *t, const struct dtc_interva
 		if (edge->kind == DTC_EDGE_PACKET && edge->has_arrival &&
 		    edge->arrival.file != scope->asked.arrival.file)
 			go_aside(t, &scope->asked);
-		return false;
+		bool is_found = edge->kind == DTC_EDGE_THREAD && edge->from_thread != DTC_NONE &&
+				edge->from_node == t->stand.node && edge->from_thread != scope->asked.thread &&
+				dtc_history_get_thread(h, edge->from_thread)->pid == scope->pid &&
+				ticks(t, edge->from_thread, wait->begin_ns, edge->from_ns);
+		if (is_found)
+			explain_found(t, wait, edge);
+		return is_found;
 	}
 	const struct dtc_asked asked = scope->asked;
 	const struct dtc_stand at = t->stand;

@@ -5,7 +5,8 @@
  *
  *   20  30 question 34 reads   40 polls        22  45 polls  100 database 104 reads  110 polls  150 timer  155 answers
  *
- * Or it asks two at once, and one of them with an id of X's: see tell_beside.
+ * Or it asks two at once, and one of them with an id of X's: see tell_beside. Or 21, which sleeps and looks again and
+ * again, wakes 22: see tell_ticks.
  */
 #include "analyze/path/walk.h"
 #include "analyze/request/serving.h"
@@ -19,6 +20,7 @@
 #define SERVER 0x0a000002u
 #define DATABASE 0x0a000003u
 #define READER 20
+#define TICKER 21
 #define WRITER 22
 #define BURNER 23
 #define QUESTIONS 4
@@ -28,7 +30,8 @@
 #define ANSWERED 155
 #define X 0
 
-enum variant { IDLE, ASKS, BURNS, BURNS_FOR_ANOTHER, WOKEN, BESIDE, ONE_LOOP };
+/* ONCE: 21 slept only once since 22 waits; CALLED: 20 woke it in between. */
+enum variant { IDLE, ASKS, BURNS, BURNS_FOR_ANOTHER, WOKEN, BESIDE, ONE_LOOP, TICKS, ONCE, CALLED };
 
 static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
 {
@@ -54,6 +57,39 @@ static void receive(struct story *s, int64_t t, uint32_t cpu, int tid, const str
 	story_packet(s, DTC_EVENT_NET_RECEIVE, t, cpu, packet);
 	story_task(s, DTC_EVENT_SCHED_WAKING, t + 1, cpu, tid, "go", (int)cpu);
 	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, t + 1, cpu, 3, NULL);
+}
+
+static void nap(struct story *s, int64_t from, int64_t to, bool is_called)
+{
+	story_enter(s, from, 2, "nanosleep", -1);
+	story_switch(s, from + 1, 2, TICKER, "go", SLEEP, 0, "swapper/2");
+	if (is_called) {
+		story_task(s, DTC_EVENT_SCHED_WAKING, to, 0, TICKER, "go", 2);
+	} else {
+		story_context(s, DTC_EVENT_HRTIMER_ENTRY, to, 2, 1, NULL);
+		story_task(s, DTC_EVENT_SCHED_WAKING, to, 2, TICKER, "go", 2);
+		story_context(s, DTC_EVENT_HRTIMER_EXIT, to, 2, 1, NULL);
+	}
+	story_switch(s, to + 1, 2, 0, "swapper/2", RUN, TICKER, "go");
+	story_leave(s, to + 2, 2, "nanosleep", 0);
+}
+
+/* 22 waits from 111 on, and 21 finds at 147 that there is something for it. */
+static void tell_ticks(struct story *s, enum variant variant)
+{
+	story_switch(s, 84, 2, 0, "swapper/2", RUN, TICKER, "go");
+	if (variant == CALLED)
+		story_switch(s, 86, 0, 0, "swapper/0", RUN, READER, "go");
+	story_futex(s, 110, 1, 128, 0x1000);
+	story_switch(s, 111, 1, WRITER, "go", SLEEP, 0, "swapper/1");
+	nap(s, 112, 122, variant == CALLED);
+	if (variant != ONCE)
+		nap(s, 126, 142, false);
+	story_futex(s, 147, 2, 129, 0x1000);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 148, 2, WRITER, "go", 1);
+	story_leave(s, 149, 2, "futex", 1);
+	story_switch(s, 150, 1, 0, "swapper/1", RUN, WRITER, "go");
+	story_leave(s, 151, 1, "futex", 0);
 }
 
 static void tell(struct story *s, enum variant variant)
@@ -91,7 +127,9 @@ static void tell(struct story *s, enum variant variant)
 	receive(s, 100, 1, WRITER, &told);
 	wake_up(s, 102, 1, WRITER, 1);
 	tell_call(s, 104, 1, "read", ASKED, 30);
-	if (variant != WOKEN) {
+	if (variant == TICKS || variant == ONCE || variant == CALLED) {
+		tell_ticks(s, variant);
+	} else if (variant != WOKEN) {
 		go_to_sleep(s, 110, 1, WRITER, 40);
 		story_context(s, DTC_EVENT_HRTIMER_ENTRY, 149, 1, 1, NULL);
 		story_task(s, DTC_EVENT_SCHED_WAKING, 149, 1, WRITER, "go", 1);
@@ -275,6 +313,23 @@ static void test_beside(void)
 	g_assert_cmpuint(walk(ONE_LOOP, 60).evidence.file, ==, 81);
 }
 
+/* What it found is not known, and its sleeps are no reason; the only one, or one that somebody ended, may be. */
+static void test_ticks(void)
+{
+	for (int64_t t = 115; t <= 145; t += 10) {
+		struct dtc_segment at = walk(TICKS, t);
+		g_assert_cmpint(at.cause, ==, DTC_CAUSE_UNKNOWN);
+		g_assert_cmpint(at.link, ==, DTC_LINK_UNKNOWN);
+		g_assert_cmpint(at.evidence.reason, ==, DTC_REASON_INSIDE);
+		g_assert_cmpint(at.tid, ==, WRITER);
+	}
+	g_assert_cmpint(walk(TICKS, 101).cause, !=, DTC_CAUSE_UNKNOWN);
+	g_assert_cmpint(walk(ONCE, 120).tid, ==, TICKER);
+	g_assert_cmpint(walk(ONCE, 120).cause, ==, DTC_CAUSE_TIMER);
+	g_assert_cmpint(walk(CALLED, 135).tid, ==, TICKER);
+	g_assert_cmpint(walk(CALLED, 135).cause, ==, DTC_CAUSE_TIMER);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -283,5 +338,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/inside/others", test_others);
 	g_test_add_func("/inside/beside", test_beside);
 	g_test_add_func("/inside/woken", test_woken);
+	g_test_add_func("/inside/ticks", test_ticks);
 	return g_test_run();
 }
