@@ -96,9 +96,29 @@ struct pieces {
 	GHashTable *open; /* thread -> struct piece */
 };
 
+/*
+ * Whether a thread slept twice or more in a piece until it told of it: whoever stops working calls Go's sysmon, which
+ * looks every so often whether others have left work about, and calls somebody for that.
+ */
+static bool ticks(const DtcHistory *h, const struct piece *piece)
+{
+	uint32_t first = dtc_history_get_thread(h, piece->handed.thread)->call_first, sleeps = 0;
+	uint32_t at = dtc_history_find_call(h, piece->handed.thread, piece->told_ns);
+	for (; at != DTC_NONE && at >= first && sleeps < 2; at--) {
+		struct dtc_call place;
+		const struct dtc_call *call = dtc_history_get_call(h, at, &place);
+		if (call->begin_ns < piece->handed.begin_ns)
+			break;
+		sleeps += call->kind == DTC_CALL_SLEEP;
+		if (at == 0)
+			break;
+	}
+	return sleeps > 1;
+}
+
 static void close_piece(struct pieces *pieces, const struct piece *piece)
 {
-	if (piece && piece->told_ns != DTC_TIME_NONE)
+	if (piece && piece->told_ns != DTC_TIME_NONE && !ticks(pieces->history, piece))
 		dtc_serving_add_done(pieces->serving, pieces->node, &piece->handed, piece->request, piece->told_ns);
 }
 

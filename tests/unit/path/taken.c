@@ -22,6 +22,7 @@
 #define READER 20
 #define TAKER 22
 #define WRITER 24
+#define TICKER 25
 #define QUESTIONS 4
 #define ASKED 5
 #define OTHERS 7 /* another client's */
@@ -33,9 +34,9 @@
 /*
  * FOR_Y: what 22 took is Y's; AT_WORK: 24 was at X when it did; BY_TIMER: what woke 24 was its own timer; DONE: nobody
  * is asked, 20 wakes 22 for a piece of the work at 36, and that wakes 24 when it is done; LEFT: it is 24 that wakes
- * 22, at work for X, and sleeps in the middle of that
+ * 22, at work for X, and sleeps in the middle of that; TICKS: 22 wakes 25, which looks every so often, and wakes 24.
  */
-enum variant { SLEPT, AT_Y, FOR_Y, AT_WORK, BY_TIMER, DONE, LEFT };
+enum variant { SLEPT, AT_Y, FOR_Y, AT_WORK, BY_TIMER, TICKS, DONE, LEFT };
 
 static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
 {
@@ -73,6 +74,43 @@ static void wake_pool(struct story *s, int64_t t, uint32_t cpu)
 	story_leave(s, t + 2, 1, "futex", 0);
 }
 
+static void begin_nap(struct story *s, int64_t t)
+{
+	story_enter(s, t, 3, "nanosleep", -1);
+	story_switch(s, t + 1, 3, TICKER, "go", SLEEP, 0, "swapper/3");
+}
+
+static void end_nap(struct story *s, int64_t t)
+{
+	story_timer_wakes(s, t - 1, t, 3, TICKER, "go");
+	story_switch(s, t + 1, 3, 0, "swapper/3", RUN, TICKER, "go");
+	story_leave(s, t + 2, 3, "nanosleep", 0);
+}
+
+static void call_off_ticks(struct story *s)
+{
+	end_nap(s, 66);
+	story_futex(s, 69, 3, FUTEX_WAIT, 128);
+	story_switch(s, 70, 3, TICKER, "go", SLEEP, 0, "swapper/3");
+}
+
+/* 22 wakes it at 106, and it wakes 24 at 106 + 22. */
+static void tell_ticks(struct story *s)
+{
+	story_task(s, DTC_EVENT_SCHED_WAKING, 106, 1, TICKER, "go", 3);
+	story_switch(s, 107, 3, 0, "swapper/3", RUN, TICKER, "go");
+	story_leave(s, 108, 3, "futex", 0);
+	go_to_poll(s, 109, 1, TAKER);
+	begin_nap(s, 110);
+	end_nap(s, 115);
+	begin_nap(s, 119);
+	end_nap(s, 124);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 128, 3, WRITER, "go", 2);
+	story_switch(s, 130, 2, 0, "swapper/2", RUN, WRITER, "go");
+	story_leave(s, 131, 2, "futex", 0);
+	story_switch(s, 132, 3, TICKER, "go", SLEEP, 0, "swapper/3");
+}
+
 static void tell(struct story *s, enum variant variant)
 {
 	struct dtc_headers question = story_headers(CLIENT, 60000, SERVER, 80, 1000, 500, 0x18, 50, 1);
@@ -87,6 +125,9 @@ static void tell(struct story *s, enum variant variant)
 	story_fork(s, 2, 0, READER, READER, WRITER, READER, "go");
 	story_switch(s, 4, 1, 0, "swapper/1", RUN, TAKER, "go");
 	story_switch(s, 5, 2, 0, "swapper/2", RUN, WRITER, "go");
+	story_fork(s, 6, 0, READER, READER, TICKER, READER, "go");
+	story_switch(s, 7, 3, 0, "swapper/3", RUN, TICKER, "go");
+	begin_nap(s, 7);
 	tell_call(s, 9, 0, "accept4", 3, QUESTIONS);
 	story_enter(s, 11, 0, "connect", ASKED);
 	story_packet(s, DTC_EVENT_NET_SEND, 12, 0, &syn);
@@ -116,22 +157,26 @@ static void tell(struct story *s, enum variant variant)
 		story_futex(s, 59, 2, FUTEX_WAIT, 64);
 		story_switch(s, 60, 2, WRITER, "go", SLEEP, 0, "swapper/2");
 	}
+	if (variant == TICKS)
+		call_off_ticks(s);
 	if (variant < DONE) {
 		receive(s, 100, 1, TAKER, &told);
 		tell_call(s, 104, 1, "read", ASKED, 30);
 	}
-	if (sleeps && variant != BY_TIMER)
+	if (variant == TICKS)
+		tell_ticks(s);
+	else if (sleeps && variant != BY_TIMER)
 		story_task(s, DTC_EVENT_SCHED_WAKING, 106, 1, WRITER, "go", 2);
 	if (variant == BY_TIMER)
 		story_timer_wakes(s, 105, 106, 2, WRITER, "go");
-	if (sleeps) {
+	if (sleeps && variant != TICKS) {
 		story_switch(s, 109, 2, 0, "swapper/2", RUN, WRITER, "go");
 		story_leave(s, 110, 2, "futex", 0);
 	}
 	if (variant >= DONE) {
 		story_futex(s, 112, 1, FUTEX_WAIT, 96);
 		story_switch(s, 113, 1, TAKER, "go", SLEEP, 0, "swapper/1");
-	} else {
+	} else if (variant != TICKS) {
 		go_to_poll(s, 112, 1, TAKER);
 	}
 	write_packet(s, ANSWERED, 2, QUESTIONS, &answer);
@@ -184,6 +229,7 @@ static void test_taken(void)
 	for (int64_t t = 40; t <= 95; t += 5) {
 		g_assert_cmpint(walk(SLEPT, t).evidence.reason, ==, DTC_REASON_UNTRACED_PEER);
 		g_assert_cmpint(walk(AT_Y, t).evidence.reason, ==, DTC_REASON_UNTRACED_PEER);
+		g_assert_cmpint(walk(TICKS, t).evidence.reason, ==, DTC_REASON_UNTRACED_PEER);
 	}
 	g_assert_cmpint(walk(SLEPT, 105).tid, ==, TAKER);
 	g_assert_cmpint(walk(SLEPT, 105).link, ==, DTC_LINK_INFERRED);
