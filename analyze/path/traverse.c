@@ -553,7 +553,8 @@ static void follow_edge(struct dtc_traverse *t, const struct dtc_interval *wait,
 		if (leave_by_local(t, wait, edge, low_ns))
 			return;
 		if (edge->from_thread != DTC_NONE && edge->from_thread != t->stand.thread &&
-		    dtc_traverse_enter(t, edge->from_node, edge->from_thread, low_ns)) {
+		    dtc_traverse_enter(t, edge->from_node, edge->from_thread,
+				       dtc_traverse_find_still_ns(t, wait, low_ns))) {
 			t->stand.node = edge->from_node;
 			t->stand.thread = edge->from_thread;
 			t->stand.at_ns = edge->from_ns;
@@ -665,7 +666,8 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 		go_to_queuer(t); /* idle until it was asked; the queuer woke it right after */
 		return;
 	}
-	if (is_at_end && (dtc_traverse_follow_handover(t, &edge) || dtc_traverse_follow_inside(t, wait, &edge)))
+	if (is_at_end && (dtc_traverse_follow_handover(t, &edge) || dtc_traverse_follow_called(t, wait, &edge) ||
+			  dtc_traverse_follow_inside(t, wait, &edge)))
 		return;
 	if (is_at_end) /* of a wait that was cut, who ended its last part explains all of it */
 		follow_edge(t, wait, &edge, get_low_ns(&t->stand, MIN(low_ns, wait->begin_ns - edge.in_vain_ns)));

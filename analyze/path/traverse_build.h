@@ -236,6 +236,19 @@ bool dtc_traverse_find_taken(const struct dtc_traverse *t, uint32_t call, const 
  * goes to who woke it. False if it is not so.
  */
 bool dtc_traverse_follow_handover(struct dtc_traverse *t, const struct dtc_edge *edge);
+/*
+ * What ended a wait of the stand's thread, or of one that this waits for, is a thread that the turn of the question had
+ * called, before that wait: it has been at the question since then, whatever else the others were woken for. The stand
+ * goes there. False if it is not so.
+ */
+bool dtc_traverse_follow_called(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge);
+
+/* traverse_idle.c */
+/*
+ * Since when what the stand's thread works on lay still before a wait that begins at low: since low, or before what it
+ * did for others until then.
+ */
+int64_t dtc_traverse_find_still_ns(const struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns);
 
 /* traverse_inside.c */
 /*

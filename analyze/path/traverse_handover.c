@@ -6,6 +6,8 @@
  */
 #include "analyze/path/traverse_build.h"
 
+#include <dtrace-chain/bisect.h>
+
 static const struct dtc_scope *find_scope_of(const struct dtc_traverse *t, const struct dtc_arrival *question)
 {
 	for (guint i = t->scopes->len; i-- > 0;) {
@@ -43,5 +45,110 @@ bool dtc_traverse_follow_handover(struct dtc_traverse *t, const struct dtc_edge 
 		stand->giver = given.thread;
 		stand->given_ns = given.time_ns;
 	}
+	return true;
+}
+
+/* Calls of a thread by others that are looked at for the one that was made for a question. */
+#define CALLS_MAX 256
+
+/* The request, plus 1, for whose sake the traversal looks at the stand's thread; 0: not known. */
+static guint find_for_whom(const struct dtc_traverse *t)
+{
+	guint owner = t->stand.owner;
+	for (guint i = t->frames->len; i-- > 0 && !owner;)
+		owner = g_array_index(t->frames, struct dtc_frame, i).stand.owner;
+	return owner;
+}
+
+/* Whether a thread worked for another request between two times. */
+static bool was_at_another(const struct dtc_traverse *t, uint32_t thread, guint owner, int64_t begin_ns, int64_t end_ns)
+{
+	guint count;
+	const struct dtc_served *spans = dtc_serving_get(t->of->serving, t->stand.node, thread, &count);
+	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= begin_ns);
+	for (; i < count && spans[i].begin_ns < end_ns; i++)
+		if (!spans[i].leads && spans[i].request != owner - 1)
+			return true;
+	return false;
+}
+
+/*
+ * Whether the stand's thread had let the request lie between two times: for half of them or more it waited, or worked
+ * for others, and was called by others than a thread. A lock that it waits for again and again is given by that one.
+ */
+static bool let_lie(const struct dtc_traverse *t, guint owner, uint32_t by, int64_t begin_ns, int64_t end_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	int64_t own_ns = 0, at_ns = end_ns;
+	bool is_called = was_at_another(t, t->stand.thread, owner, begin_ns, end_ns);
+	while (at_ns > begin_ns && 2 * own_ns < end_ns - begin_ns) {
+		struct dtc_interval place;
+		struct dtc_wake wake_place;
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, t->stand.thread, at_ns, &place);
+		if (!v)
+			return false;
+		if (!dtc_state_is_wait(v->state) && !was_at_another(t, v->thread, owner, v->begin_ns, at_ns))
+			own_ns += at_ns - MAX(v->begin_ns, begin_ns);
+		if (dtc_state_is_wait(v->state) && v->ref != DTC_NONE)
+			is_called |= dtc_history_get_wake(h, v->ref, &wake_place)->thread != by;
+		at_ns = v->begin_ns;
+	}
+	return is_called && 2 * own_ns < end_ns - begin_ns;
+}
+
+/* When the turn of a question last called a thread, which it did before a time; DTC_TIME_NONE: it did not. */
+static int64_t find_called_ns(const struct dtc_traverse *t, const struct dtc_asked *asked, uint32_t thread,
+			      int64_t before_ns)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, before_ns, &place);
+	for (guint seen = 0; v && v->end_ns > asked->read_ns && seen < CALLS_MAX;) {
+		struct dtc_wake wake_place;
+		const struct dtc_wake *wake = dtc_state_is_wait(v->state) && v->ref != DTC_NONE
+						      ? dtc_history_get_wake(h, v->ref, &wake_place)
+						      : NULL;
+		if (wake && wake->waker == DTC_WAKER_THREAD && wake->thread == asked->thread &&
+		    wake->waking_ns > asked->read_ns &&
+		    dtc_handoff_is_same_turn(t->links, t->stand.node, asked->call, wake->waking_ns))
+			return wake->waking_ns;
+		seen += wake != NULL;
+		v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
+	}
+	return DTC_TIME_NONE;
+}
+
+bool dtc_traverse_follow_called(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge)
+{
+	const struct dtc_stand at = t->stand;
+	const DtcHistory *h = dtc_links_get_history(t->links, at.node);
+	int32_t pid = dtc_history_get_thread(h, at.thread)->pid;
+	const struct dtc_scope *scope = t->of->serving ? dtc_traverse_find_scope(t, pid) : NULL;
+	if (!scope || edge->kind != DTC_EDGE_THREAD || edge->from_thread == DTC_NONE || edge->from_node != at.node ||
+	    edge->from_thread == at.thread || edge->from_thread == scope->asked.thread ||
+	    wait->begin_ns <= scope->asked.read_ns || dtc_history_get_thread(h, edge->from_thread)->pid != pid)
+		return false;
+	const struct dtc_asked asked = scope->asked;
+	guint owner = find_for_whom(t);
+	if (!owner || dtc_serving_has_asked(t->of->serving, owner - 1, at.node, pid, asked.read_ns, edge->from_ns))
+		return false;
+	int64_t called_ns = find_called_ns(t, &asked, edge->from_thread, edge->from_ns);
+	if (called_ns == DTC_TIME_NONE || called_ns >= wait->begin_ns ||
+	    !let_lie(t, owner, edge->from_thread, called_ns, wait->begin_ns) ||
+	    was_at_another(t, edge->from_thread, owner, called_ns, edge->from_ns))
+		return false;
+	if (t->frames->len > scope->frames)
+		dtc_traverse_drop_frames(t, scope->frames);
+	t->stand = (struct dtc_stand){ .node = at.node,
+				       .thread = edge->from_thread,
+				       .at_ns = edge->from_ns,
+				       .purpose = DTC_PURPOSE_GIVEN,
+				       .arrival = asked.arrival,
+				       .giver = asked.thread,
+				       .given_ns = called_ns,
+				       .owner = owner,
+				       .pause = DTC_PAUSE_NONE };
+	t->doubt_cluster_ns =
+		MIN(t->doubt_cluster_ns, dtc_clocks_to_cluster_ns(t->clocks, at.node, asked.arrival.time_ns));
 	return true;
 }

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A thread that serves several requests had done its part of this one, was at others, and lay idle until another thread
+ * of its process called it for this one again: what it did meanwhile was for them, and whoever called it may have been
+ * at this one for all that time (a timer's thread, a pool's).
+ */
+#include "analyze/path/traverse_build.h"
+
+#include <dtrace-chain/bisect.h>
+
+/*
+ * When a thread left its work for a request, which ends where that for another one begins: in between it lay idle, if
+ * it waited there.
+ */
+static int64_t find_left_ns(const DtcHistory *h, uint32_t thread, const struct dtc_served *span)
+{
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, span->end_ns, &place);
+	while (v && !dtc_state_is_wait(v->state) && v->begin_ns > span->begin_ns)
+		v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
+	return v && dtc_state_is_wait(v->state) ? MAX(v->begin_ns, span->begin_ns) : span->end_ns;
+}
+
+int64_t dtc_traverse_find_still_ns(const struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns)
+{
+	const struct dtc_stand *stand = &t->stand;
+	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
+	if (stand->purpose != DTC_PURPOSE_ARRIVAL || !stand->owner || stand->pause.poll != DTC_NONE ||
+	    low_ns != wait->begin_ns)
+		return low_ns;
+	guint count;
+	const struct dtc_served *spans = dtc_serving_get(t->of->serving, stand->node, stand->thread, &count);
+	int64_t begin_ns = wait->call == DTC_NONE ? wait->begin_ns : dtc_history_get_call_begin_ns(h, wait->call);
+	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns < begin_ns);
+	if (i < count && spans[i].begin_ns < begin_ns && !spans[i].leads) /* in the middle of its work */
+		return low_ns;
+	int64_t still_ns = stand->arrival.time_ns;
+	bool has_other = false;
+	while (i-- > 0 && spans[i].end_ns > stand->arrival.time_ns) {
+		if (spans[i].request == stand->owner - 1) {
+			still_ns = find_left_ns(h, stand->thread, &spans[i]);
+			break;
+		}
+		has_other |= !spans[i].leads;
+	}
+	return has_other ? MIN(low_ns, still_ns) : low_ns;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A thread that serves several requests: 20 reads X's question, calls 22 for it, waits, serves Y in between, lies idle,
+ * and answers X when 22 calls it. 22 had slept all the while.
+ *
+ *   20  30 X's question 34 reads 36 calls 22  40 waits  50 Y's question 54 reads 70 answers  74 waits  108 answers X
+ *   22  38 sleeps  100 calls 20
+ */
+#include "analyze/path/walk.h"
+#include "analyze/request/serving.h"
+#include "sync/fit/clocks.h"
+#include "tests/support/path_at.h"
+#include "tests/support/story.h"
+
+#define RUN 0
+#define SLEEP 1
+#define CLIENT 0x0a000001u
+#define SERVER 0x0a000002u
+#define DATABASE 0x0a000003u
+#define LOOP 20
+#define CALLED 22
+#define OURS 4
+#define OTHERS 7
+#define ASKED 9
+#define ANSWERED 108
+#define FUTEX_WAIT 0
+#define X 0
+#define Y 1
+
+/*
+ * HELD: 22 sleeps since before, called by nobody: it holds what X wants, as far as is known. WORKS: 22 computes. The
+ * others have no Y for 20, which is called by others twice instead, for little: IDLE; BUSY: it runs from the first time
+ * on; TWICE: 22 calls it instead, at 70; FOR_Y: 22 had worked for Y; ASKS: 20 asks somebody for X.
+ */
+enum variant { CALLS, HELD, WORKS, IDLE, BUSY, TWICE, FOR_Y, ASKS };
+
+static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
+{
+	story_enter(s, t, cpu, name, fd);
+	story_leave(s, t + 1, cpu, name, result);
+}
+
+static void sleep_on(struct story *s, int64_t t, uint32_t cpu, int tid, int64_t lock)
+{
+	story_futex(s, t, cpu, FUTEX_WAIT, lock);
+	story_switch(s, t + 1, cpu, tid, "app", SLEEP, 0, "swapper");
+}
+
+static void go_on(struct story *s, int64_t t, uint32_t cpu, int tid, const char *call, int64_t result)
+{
+	story_switch(s, t, cpu, 0, "swapper", RUN, tid, "app");
+	story_leave(s, t + 1, cpu, call, result);
+}
+
+static void wake(struct story *s, int64_t t, uint32_t cpu, int tid, int to_cpu)
+{
+	story_task(s, DTC_EVENT_SCHED_WAKING, t, cpu, tid, "app", to_cpu);
+}
+
+static void receive(struct story *s, int64_t t, const struct dtc_headers *packet)
+{
+	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, t - 1, 0, 3, NULL);
+	story_packet(s, DTC_EVENT_NET_RECEIVE, t, 0, packet);
+	wake(s, t + 1, 0, LOOP, 0);
+	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, t + 1, 0, 3, NULL);
+}
+
+static void answer(struct story *s, int64_t t, int64_t fd, uint16_t port)
+{
+	struct dtc_headers packet = story_headers(SERVER, 80, CLIENT, port, 500, 1050, 0x18, 60, (uint16_t)t);
+	story_enter(s, t, 0, "write", fd);
+	story_packet(s, DTC_EVENT_NET_SEND, t + 1, 0, &packet);
+	story_leave(s, t + 2, 0, "write", 60);
+}
+
+static void begin(struct story *s, enum variant variant)
+{
+	struct dtc_headers question = story_headers(CLIENT, 60000, SERVER, 80, 1000, 500, 0x18, 50, 1);
+	story_begin(s, "server");
+	story_switch(s, 0, 0, 0, "swapper/0", RUN, LOOP, "app");
+	story_fork(s, 1, 0, LOOP, LOOP, CALLED, LOOP, "app");
+	story_switch(s, 2, 1, 0, "swapper/1", RUN, CALLED, "app");
+	tell_call(s, 4, 0, "accept4", 3, OURS);
+	tell_call(s, 6, 0, "accept4", 3, OTHERS);
+	struct dtc_headers syn = story_headers(SERVER, 50000, DATABASE, 3306, 699, 0, DTC_TCP_SYN, 0, 5);
+	story_enter(s, 11, 0, "connect", ASKED);
+	story_packet(s, DTC_EVENT_NET_SEND, 12, 0, &syn);
+	story_leave(s, 13, 0, "connect", 0);
+	if (variant == HELD) {
+		story_enter(s, 8, 1, "nanosleep", -1);
+		story_switch(s, 9, 1, CALLED, "app", SLEEP, 0, "swapper/1");
+	} else {
+		sleep_on(s, 8, 1, CALLED, 64);
+	}
+	story_poll(s, 20, 0, "epoll_wait", 6, -1);
+	story_switch(s, 21, 0, LOOP, "app", SLEEP, 0, "swapper/0");
+	receive(s, 30, &question);
+	go_on(s, 32, 0, LOOP, "epoll_wait", 1);
+	tell_call(s, 34, 0, "read", OURS, 50);
+	if (variant != HELD) {
+		wake(s, 36, 0, CALLED, 1);
+		go_on(s, 37, 1, CALLED, "futex", 0);
+	}
+	if (variant != HELD && variant != WORKS) {
+		story_enter(s, 38, 1, "nanosleep", -1);
+		story_switch(s, 39, 1, CALLED, "app", SLEEP, 0, "swapper/1");
+	}
+}
+
+/* From 40 to 74, when 20 waits for the last time. */
+static void let_lie(struct story *s, enum variant variant)
+{
+	struct dtc_headers other = story_headers(CLIENT, 60001, SERVER, 80, 2000, 900, 0x18, 50, 2);
+	struct dtc_headers asked = story_headers(SERVER, 50000, DATABASE, 3306, 700, 300, 0x18, 20, 6);
+	sleep_on(s, 40, 0, LOOP, 96);
+	if (variant < IDLE) {
+		receive(s, 50, &other);
+		go_on(s, 52, 0, LOOP, "futex", 0);
+		tell_call(s, 54, 0, "read", OTHERS, 50);
+		answer(s, 70, OTHERS, 60001);
+		sleep_on(s, 74, 0, LOOP, 96);
+		return;
+	}
+	if (variant != TWICE) {
+		wake(s, 42, 2, LOOP, 0);
+		go_on(s, 43, 0, LOOP, "futex", 0);
+	}
+	if (variant == ASKS) {
+		story_enter(s, 44, 0, "write", ASKED);
+		story_packet(s, DTC_EVENT_NET_SEND, 45, 0, &asked);
+		story_leave(s, 46, 0, "write", 20);
+	}
+	if (variant != TWICE && variant != BUSY)
+		sleep_on(s, 47, 0, LOOP, 96);
+	if (variant == FOR_Y || variant == TWICE) {
+		story_timer_wakes(s, 51, 52, 1, CALLED, "app");
+		go_on(s, 53, 1, CALLED, "nanosleep", 0);
+		if (variant == FOR_Y)
+			tell_call(s, 55, 1, "write", OTHERS, 1);
+	}
+	if (variant != BUSY) {
+		wake(s, 70, variant == TWICE ? 1 : 2, LOOP, 0);
+		go_on(s, 71, 0, LOOP, "futex", 0);
+	}
+	if (variant == FOR_Y || variant == TWICE) {
+		story_enter(s, 72, 1, "nanosleep", -1);
+		story_switch(s, 73, 1, CALLED, "app", SLEEP, 0, "swapper/1");
+	}
+	sleep_on(s, 74, 0, LOOP, 96);
+}
+
+static void tell(struct story *s, enum variant variant)
+{
+	begin(s, variant);
+	let_lie(s, variant);
+	if (variant != WORKS) {
+		story_timer_wakes(s, 97, 98, 1, CALLED, "app");
+		go_on(s, 99, 1, CALLED, "nanosleep", 0);
+	}
+	story_futex(s, 101, 1, 1, 96);
+	wake(s, 102, 1, LOOP, 0);
+	story_leave(s, 103, 1, "futex", 1);
+	go_on(s, 104, 0, LOOP, "futex", 0);
+	answer(s, ANSWERED, OURS, 60000);
+	story_switch(s, 120, 0, LOOP, "app", SLEEP, 0, "swapper/0");
+	story_end(s);
+}
+
+static uint32_t find_call(const DtcHistory *h, int tid, int64_t t)
+{
+	return dtc_history_find_call(h, dtc_history_find_thread(h, tid, t), t);
+}
+
+/* The segment of X's path at a time. */
+static struct dtc_segment walk(enum variant variant, int64_t t)
+{
+	static const char *const names[] = { "server" };
+	struct story s;
+	tell(&s, variant);
+	const DtcHistory *h = s.history;
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
+	g_autoptr(DtcServing) serving = dtc_serving_new(links);
+	dtc_serving_add_call(serving, 0, find_call(h, LOOP, 34), X, false);
+	if (variant == ASKS)
+		dtc_serving_add_call(serving, 0, find_call(h, LOOP, 45), X, false);
+	if (variant < IDLE) {
+		dtc_serving_add_call(serving, 0, find_call(h, LOOP, 54), Y, false);
+		dtc_serving_add_call(serving, 0, find_call(h, LOOP, 70), Y, true);
+	}
+	if (variant == FOR_Y)
+		dtc_serving_add_call(serving, 0, find_call(h, CALLED, 55), Y, false);
+	dtc_serving_add_call(serving, 0, find_call(h, LOOP, ANSWERED), X, true);
+	dtc_serving_seal(serving, true);
+	struct dtc_path_target target = { .node = 0,
+					  .thread = dtc_history_find_thread(h, LOOP, ANSWERED),
+					  .begin = { 34 },
+					  .end = { ANSWERED },
+					  .call = find_call(h, LOOP, ANSWERED),
+					  .serving = serving };
+	g_autoptr(GError) error = NULL;
+	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
+	g_assert_no_error(error);
+	struct dtc_segment found = *path_at(path, t);
+	story_clear(&s);
+	return found;
+}
+
+static void test_called(void)
+{
+	for (int64_t t = 42; t <= 95; t += 4) {
+		struct dtc_segment at = walk(CALLS, t);
+		g_assert_cmpint(at.tid, ==, CALLED);
+		g_assert_cmpint(at.cause, ==, DTC_CAUSE_TIMER);
+		g_assert_cmpint(at.link, ==, DTC_LINK_INFERRED);
+		g_assert_cmpint(walk(IDLE, t).tid, ==, CALLED);
+		g_assert_cmpint(walk(WORKS, t).tid, ==, CALLED);
+		g_assert_cmpint(walk(WORKS, t).cause, ==, DTC_CAUSE_RUNNING_USER);
+	}
+	g_assert_cmpint(walk(CALLS, 35).tid, ==, LOOP);
+}
+
+/* Whoever calls it at last has been why since the request lay still, if 20 was at another one in between. */
+static void test_held(void)
+{
+	for (int64_t t = 44; t <= 95; t += 4) {
+		g_assert_cmpint(walk(HELD, t).tid, ==, CALLED);
+		g_assert_cmpint(walk(HELD, t).cause, ==, DTC_CAUSE_TIMER);
+	}
+	g_assert_cmpint(walk(HELD, 35).tid, ==, LOOP);
+}
+
+/* What 20 did was for X, or may have been; or 22 was at another request; or others were asked for X. */
+static void test_not(void)
+{
+	for (enum variant variant = BUSY; variant <= ASKS; variant++)
+		g_assert_cmpint(walk(variant, variant == TWICE ? 72 : 46).tid, ==, LOOP);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_func("/called/called", test_called);
+	g_test_add_func("/called/held", test_held);
+	g_test_add_func("/called/not", test_not);
+	return g_test_run();
+}
