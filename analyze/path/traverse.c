@@ -656,7 +656,7 @@ static void follow_wait(struct dtc_traverse *t, const struct dtc_interval *wait,
 	dtc_edges_find(t->edges, t->stand.node, wait, &edge);
 	if (is_at_end && dtc_traverse_ends_pause(t, wait)) {
 		low_ns = t->stand.pause.begin_ns; /* what the loop did for others in between is no part of it */
-		if (t->stand.pause.is_due) {
+		if (t->stand.pause.is_due && !dtc_traverse_is_called_back(t, wait, &edge)) {
 			explain_due(t, wait, &edge, low_ns);
 			return;
 		}

@@ -237,6 +237,12 @@ bool dtc_traverse_find_taken(const struct dtc_traverse *t, uint32_t call, const 
  */
 bool dtc_traverse_follow_handover(struct dtc_traverse *t, const struct dtc_edge *edge);
 /*
+ * A poll of the stand's thread was ended by a thread that the turn of the question had called, before its timer was
+ * due: what that one did is why, whatever was due when the answer was written.
+ */
+bool dtc_traverse_is_called_back(const struct dtc_traverse *t, const struct dtc_interval *wait,
+				 const struct dtc_edge *edge);
+/*
  * What ended a wait of the stand's thread, or of one that this waits for, is a thread that the turn of the question had
  * called, before that wait: it has been at the question since then, whatever else the others were woken for. The stand
  * goes there. False if it is not so.

@@ -48,8 +48,8 @@ bool dtc_traverse_follow_handover(struct dtc_traverse *t, const struct dtc_edge 
 	return true;
 }
 
-/* Calls of a thread by others that are looked at for the one that was made for a question. */
-#define CALLS_MAX 256
+/* Intervals of a thread that are looked at for the call that was made for a question, or for what came in between. */
+#define INTERVALS_MAX 1024
 
 /* The request, plus 1, for whose sake the traversal looks at the stand's thread; 0: not known. */
 static guint find_for_whom(const struct dtc_traverse *t)
@@ -81,11 +81,11 @@ static bool let_lie(const struct dtc_traverse *t, guint owner, uint32_t by, int6
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	int64_t own_ns = 0, at_ns = end_ns;
 	bool is_called = was_at_another(t, t->stand.thread, owner, begin_ns, end_ns);
-	while (at_ns > begin_ns && 2 * own_ns < end_ns - begin_ns) {
+	for (guint seen = 0; at_ns > begin_ns && 2 * own_ns < end_ns - begin_ns; seen++) {
 		struct dtc_interval place;
 		struct dtc_wake wake_place;
 		const struct dtc_interval *v = dtc_history_find_interval_before(h, t->stand.thread, at_ns, &place);
-		if (!v)
+		if (!v || seen == INTERVALS_MAX)
 			return false;
 		if (!dtc_state_is_wait(v->state) && !was_at_another(t, v->thread, owner, v->begin_ns, at_ns))
 			own_ns += at_ns - MAX(v->begin_ns, begin_ns);
@@ -103,7 +103,7 @@ static int64_t find_called_ns(const struct dtc_traverse *t, const struct dtc_ask
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	struct dtc_interval place;
 	const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, before_ns, &place);
-	for (guint seen = 0; v && v->end_ns > asked->read_ns && seen < CALLS_MAX;) {
+	for (guint seen = 0; v && v->end_ns > asked->read_ns && seen < INTERVALS_MAX; seen++) {
 		struct dtc_wake wake_place;
 		const struct dtc_wake *wake = dtc_state_is_wait(v->state) && v->ref != DTC_NONE
 						      ? dtc_history_get_wake(h, v->ref, &wake_place)
@@ -112,10 +112,26 @@ static int64_t find_called_ns(const struct dtc_traverse *t, const struct dtc_ask
 		    wake->waking_ns > asked->read_ns &&
 		    dtc_handoff_is_same_turn(t->links, t->stand.node, asked->call, wake->waking_ns))
 			return wake->waking_ns;
-		seen += wake != NULL;
 		v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
 	}
 	return DTC_TIME_NONE;
+}
+
+bool dtc_traverse_is_called_back(const struct dtc_traverse *t, const struct dtc_interval *wait,
+				 const struct dtc_edge *edge)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	int32_t pid = dtc_history_get_thread(h, t->stand.thread)->pid;
+	const struct dtc_scope *scope = dtc_traverse_find_scope(t, pid);
+	struct dtc_call place;
+	int64_t due_ns;
+	if (!scope || edge->kind != DTC_EDGE_THREAD || edge->from_thread == DTC_NONE || wait->call == DTC_NONE ||
+	    edge->from_node != t->stand.node || dtc_history_get_thread(h, edge->from_thread)->pid != pid ||
+	    (dtc_traverse_find_due_ns(dtc_history_get_call(h, wait->call, &place), &due_ns) && due_ns <= wait->end_ns))
+		return false;
+	int64_t called_ns = find_called_ns(t, &scope->asked, edge->from_thread, edge->from_ns);
+	return called_ns != DTC_TIME_NONE &&
+	       !was_at_another(t, edge->from_thread, t->stand.owner, called_ns, edge->from_ns);
 }
 
 bool dtc_traverse_follow_called(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge)

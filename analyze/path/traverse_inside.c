@@ -119,14 +119,18 @@ bool dtc_traverse_is_inside(const struct dtc_traverse *t, const struct dtc_asked
 	       !dtc_serving_has_asked(t->of->serving, request, stand->node, pid, asked->read_ns, stand->at_ns);
 }
 
-/* Whether a timer was due when a wait in a poll ended, whatever else had come by then. */
+/*
+ * Whether a timer was due when a wait in a poll ended, whatever else had come by then: its timeout, or a timerfd where
+ * it has none.
+ */
 static bool is_timeout(const DtcHistory *h, const struct dtc_interval *wait)
 {
 	struct dtc_call call_place;
 	const struct dtc_call *call = wait->call == DTC_NONE ? NULL : dtc_history_get_call(h, wait->call, &call_place);
 	int64_t due_ns;
 	return call && call->kind == DTC_CALL_POLL &&
-	       (call->result == 0 || (dtc_traverse_find_due_ns(call, &due_ns) && due_ns <= wait->end_ns));
+	       (call->result == 0 || (int64_t)call->argument < 0 ||
+		(dtc_traverse_find_due_ns(call, &due_ns) && due_ns <= wait->end_ns));
 }
 
 static void stand_at_question(struct dtc_stand *stand, const struct dtc_asked *asked)

@@ -30,8 +30,11 @@
 #define ANSWERED 155
 #define X 0
 
-/* ONCE: 21 slept only once since 22 waits; CALLED: 20 woke it in between. */
-enum variant { IDLE, ASKS, BURNS, BURNS_FOR_ANOTHER, WOKEN, BESIDE, ONE_LOOP, TICKS, ONCE, CALLED };
+/*
+ * TIMERFD: 22's poll has no timeout, and tells of an event, which is a timer's. ONCE: 21 slept only once since 22
+ * waits; CALLED: 20 woke it in between.
+ */
+enum variant { IDLE, ASKS, BURNS, BURNS_FOR_ANOTHER, WOKEN, BESIDE, ONE_LOOP, TIMERFD, TICKS, ONCE, CALLED };
 
 static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
 {
@@ -130,11 +133,11 @@ static void tell(struct story *s, enum variant variant)
 	if (variant == TICKS || variant == ONCE || variant == CALLED) {
 		tell_ticks(s, variant);
 	} else if (variant != WOKEN) {
-		go_to_sleep(s, 110, 1, WRITER, 40);
+		go_to_sleep(s, 110, 1, WRITER, variant == TIMERFD ? -1 : 40);
 		story_context(s, DTC_EVENT_HRTIMER_ENTRY, 149, 1, 1, NULL);
 		story_task(s, DTC_EVENT_SCHED_WAKING, 149, 1, WRITER, "go", 1);
 		story_context(s, DTC_EVENT_HRTIMER_EXIT, 150, 1, 1, NULL);
-		wake_up(s, 151, 1, WRITER, 0);
+		wake_up(s, 151, 1, WRITER, variant == TIMERFD);
 	}
 	story_enter(s, ANSWERED, 1, "write", QUESTIONS);
 	story_packet(s, DTC_EVENT_NET_SEND, ANSWERED + 1, 1, &answer);
@@ -266,10 +269,10 @@ static struct dtc_segment walk(enum variant variant, int64_t t)
 	return found;
 }
 
-static void test_timer(void)
+static void test_timer(gconstpointer variant)
 {
 	for (int64_t t = 40; t <= 140; t += 10) {
-		struct dtc_segment at = walk(IDLE, t);
+		struct dtc_segment at = walk((enum variant)GPOINTER_TO_INT(variant), t);
 		g_assert_cmpint(at.cause, ==, DTC_CAUSE_TIMER);
 		g_assert_cmpint(at.link, ==, DTC_LINK_INFERRED);
 		g_assert_cmpint(at.evidence.reason, ==, DTC_REASON_INSIDE);
@@ -333,7 +336,8 @@ static void test_ticks(void)
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
-	g_test_add_func("/inside/timer", test_timer);
+	g_test_add_data_func("/inside/timer", GINT_TO_POINTER(IDLE), test_timer);
+	g_test_add_data_func("/inside/timerfd", GINT_TO_POINTER(TIMERFD), test_timer);
 	g_test_add_func("/inside/visible", test_visible);
 	g_test_add_func("/inside/others", test_others);
 	g_test_add_func("/inside/beside", test_beside);

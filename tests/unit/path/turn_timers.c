@@ -136,6 +136,33 @@ static void test_others_worker(void)
 }
 
 /*
+ * The worker that X's turn had called ends the poll before the timer is due, which it is by the time of X's answer; by
+ * what it calls the loop is not known (a socket pair from before the trace). is_late: the timer was due by then.
+ */
+static void test_called_back(gconstpointer is_late)
+{
+	struct loop l;
+	begin(&l);
+	add_worker(&l);
+	sleeps(&l, 12, -1);
+	hears(&l, X, 20);
+	hands_over(&l, 24);
+	sleeps(&l, 30, 1);
+	gives_back(&l, is_late ? 1040 : 1000, true);
+	wakes(&l, is_late ? 1041 : 1001, 1);
+	answers(&l, 1100, X);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 22, 1100 }, NULL);
+	walk(&l, 21, 1100);
+	if (is_late)
+		assert_at(&l, 500, LOOP, DTC_CAUSE_TIMER);
+	else
+		assert_at(&l, 500, WORKER, DTC_CAUSE_RUNNING_USER);
+	assert_at(&l, 23, LOOP, DTC_CAUSE_RUNNING_USER);
+	clear(&l);
+}
+
+/*
  * The worker is a loop as well, and sets a timer for X, whose answer it gives the first loop when that is due. Y's
  * wakes it meanwhile, and it polls again for the rest of the time: that was not what X waited for.
  */
@@ -321,6 +348,8 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/turn-timers/early", NULL, test_early);
 	g_test_add_data_func("/turn-timers/early-but-older", GINT_TO_POINTER(1), test_early);
 	g_test_add_func("/turn-timers/others-worker", test_others_worker);
+	g_test_add_data_func("/turn-timers/called-back", NULL, test_called_back);
+	g_test_add_data_func("/turn-timers/called-back/late", GINT_TO_POINTER(1), test_called_back);
 	g_test_add_func("/turn-timers/giver-timer", test_giver_timer);
 	g_test_add_func("/turn-timers/room/timer", test_room_timer);
 	g_test_add_data_func("/turn-timers/stale", NULL, test_stale);
