@@ -249,6 +249,14 @@ bool dtc_traverse_is_called_back(const struct dtc_traverse *t, const struct dtc_
  */
 bool dtc_traverse_follow_called(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge);
 
+/* traverse_begin.c */
+/*
+ * The traversal came to the client of another request, which sent its question, while it looks at others: the innermost
+ * of the waits that are explained is not known before that, and the traversal comes back at its begin. False if it is
+ * not so.
+ */
+bool dtc_traverse_end_at_begin(struct dtc_traverse *t, const struct dtc_sender *sender);
+
 /* traverse_idle.c */
 /*
  * Since when what the stand's thread works on lay still before a wait that begins at low: since low, or before what it

@@ -240,6 +240,8 @@ static void go_to_sender(struct dtc_traverse *t, const struct dtc_sender *sender
 		dtc_traverse_explain(t, sender->node, sender->thread, sender->first_ns,
 				     dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->written_ns),
 				     DTC_CAUSE_NETWORK_SEND, dtc_evidence_of(get_hold_reason(sender->hold)), NULL);
+	if (dtc_traverse_end_at_begin(t, sender))
+		return;
 	t->stand.at_ns = sender->written_ns;
 	/* exact as long as the bytes tell; the loop's rule below is by order within one turn */
 	t->stand.purpose = DTC_PURPOSE_OWN;

@@ -81,6 +81,9 @@ void dtc_serving_seal(DtcServing *serving, bool follows);
 const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, uint32_t thread, guint *ret_count);
 /* No call of the thread tells for whom it works: all its spans are inherited from those who woke it. */
 bool dtc_serving_only_inherits(const DtcServing *serving, guint node, uint32_t thread);
+/* Whether a thread is the one that sends the request, for whom nobody else asked: what else it asks is not for that. */
+bool dtc_serving_is_client(const DtcServing *serving, guint request, guint node, uint32_t thread);
+
 /*
  * Whose a write of bytes or a connect is, and what its thread had read for that request; of what it writes in a stream,
  * or if that is 0 of the first one. Borrowed; NULL: not known.

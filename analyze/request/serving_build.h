@@ -89,9 +89,6 @@ struct DtcServing {
 void dtc_serving_cut(const DtcServing *serving, guint request, guint node, uint32_t thread, int64_t *begin_ns,
 		     int64_t *end_ns);
 
-/* Whether a thread is the one that sends the request, for whom nobody else asked: what else it asks is not for that. */
-bool dtc_serving_is_client(const DtcServing *serving, guint request, guint node, uint32_t thread);
-
 /* Of a thread that has none yet. Borrowed. */
 struct worker *dtc_serving_add_worker(DtcServing *serving, guint node, uint32_t thread);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/serving_image.h"
 
+#include "analyze/request/life.h"
 #include "analyze/request/serving_build.h"
 
 struct saved_worker {
@@ -12,14 +13,21 @@ struct saved_worker {
 	uint32_t spare;
 };
 
+struct saved_life {
+	struct dtc_life life;
+	uint32_t request;
+	uint32_t spare;
+};
+
 GBytes *dtc_serving_to_bytes(const DtcServing *serving)
 {
 	g_autoptr(GArray) workers = g_array_new(FALSE, FALSE, sizeof(struct saved_worker));
 	g_autoptr(GArray) spans = g_array_new(FALSE, FALSE, sizeof(struct dtc_served));
 	g_autoptr(GArray) owned = g_array_new(FALSE, FALSE, sizeof(struct dtc_owned));
+	g_autoptr(GArray) lives = g_array_new(FALSE, FALSE, sizeof(struct saved_life));
 	g_autoptr(DtcImageWriter) writer = dtc_image_writer_new();
 	GHashTableIter iter;
-	gpointer value;
+	gpointer key, value;
 
 	g_assert(serving->is_sealed);
 	g_hash_table_iter_init(&iter, serving->workers);
@@ -31,6 +39,12 @@ GBytes *dtc_serving_to_bytes(const DtcServing *serving)
 		g_array_append_vals(spans, worker->spans->data, worker->spans->len);
 		g_array_append_vals(owned, worker->owned->data, worker->owned->len);
 	}
+	g_hash_table_iter_init(&iter, serving->lives);
+	while (g_hash_table_iter_next(&iter, &key, &value)) {
+		const struct saved_life saved = { *(const struct dtc_life *)value, GPOINTER_TO_UINT(key), 0 };
+		g_array_append_val(lives, saved);
+	}
+	dtc_image_add(writer, "serving.lives", sizeof(struct saved_life), lives->data, lives->len);
 	dtc_image_add(writer, "serving.workers", sizeof(struct saved_worker), workers->data, workers->len);
 	dtc_image_add(writer, "serving.spans", sizeof(struct dtc_served), spans->data, spans->len);
 	dtc_image_add(writer, "serving.owned", sizeof(struct dtc_owned), owned->data, owned->len);
@@ -77,6 +91,18 @@ static bool load_worker(DtcServing *serving, const struct saved_worker *saved, s
 	return true;
 }
 
+static bool load_lives(DtcServing *serving, const DtcImage *image, GError **error)
+{
+	gsize count;
+	const struct saved_life *lives =
+		dtc_image_get(image, "serving.lives", sizeof(struct saved_life), &count, error);
+
+	for (gsize i = 0; lives && i < count; i++)
+		g_hash_table_insert(serving->lives, GUINT_TO_POINTER(lives[i].request),
+				    g_memdup2(&lives[i].life, sizeof(lives[i].life)));
+	return lives != NULL;
+}
+
 DtcServing *dtc_serving_load(const DtcLinks *links, const DtcImage *image, GError **error)
 {
 	g_autoptr(DtcServing) serving = dtc_serving_new(links);
@@ -91,7 +117,7 @@ DtcServing *dtc_serving_load(const DtcLinks *links, const DtcImage *image, GErro
 	rest.owned = rest.spans
 			     ? dtc_image_get(image, "serving.owned", sizeof(struct dtc_owned), &rest.owned_count, error)
 			     : NULL;
-	if (!rest.owned || !append(serving->hops, image, "serving.hops", error) ||
+	if (!rest.owned || !load_lives(serving, image, error) || !append(serving->hops, image, "serving.hops", error) ||
 	    !append(serving->askings, image, "serving.askings", error) ||
 	    !append(serving->takings, image, "serving.takings", error))
 		return NULL;
