@@ -6,8 +6,6 @@
 #include "analyze/path/lineage.h"
 #include "dtrace-chain/error.h"
 
-#include <dtrace-chain/bisect.h>
-
 /* The part of the request that the user does not get to see. */
 static void add_outside_findings(const struct dtc_place *place, const DtcEngine *engine, DtcFindings *findings)
 {
@@ -130,10 +128,7 @@ DtcServing *dtc_question_new_serving(const DtcEngine *engine, DtcLocator *locato
 /* Whether the thread that read the question worked for somebody from then on. */
 static bool serves(const DtcServing *serving, const struct dtc_hop_side *side)
 {
-	guint count;
-	const struct dtc_served *spans = dtc_serving_get(serving, side->node, side->thread, &count);
-	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= side->begin.ns);
-	return i < count && spans[i].begin_ns <= side->begin.ns;
+	return dtc_serving_find_span(serving, side->node, side->thread, side->begin.ns) != NULL;
 }
 
 bool dtc_question_is_part(const struct dtc_question *question)

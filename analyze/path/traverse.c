@@ -268,9 +268,8 @@ static bool leave_by_arrival(struct dtc_traverse *t, const struct dtc_interval *
 	return dtc_traverse_follow_arrival(t, arrival, sender);
 }
 
-/* All of a wait that is left has one cause and reason, and nobody to go on to. */
-static void explain_rest(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns,
-			 enum dtc_link_quality link, enum dtc_cause cause, enum dtc_reason reason)
+void dtc_traverse_explain_rest(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns,
+			       enum dtc_link_quality link, enum dtc_cause cause, enum dtc_reason reason)
 {
 	struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, wait);
 	why.reason = reason;
@@ -283,7 +282,7 @@ static void explain_rest(struct dtc_traverse *t, const struct dtc_interval *wait
 /* A wait for a packet that no traced node sent, or that cannot be told. */
 static void explain_untraced(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns)
 {
-	explain_rest(t, wait, low_ns, DTC_LINK_UNKNOWN, DTC_CAUSE_UNKNOWN, DTC_REASON_UNTRACED_SENDER);
+	dtc_traverse_explain_rest(t, wait, low_ns, DTC_LINK_UNKNOWN, DTC_CAUSE_UNKNOWN, DTC_REASON_UNTRACED_SENDER);
 }
 
 /*
@@ -310,7 +309,7 @@ static void follow_disk(struct dtc_traverse *t, const struct dtc_interval *wait,
 	enum dtc_cause cause = is_fault ? DTC_CAUSE_PAGE_FAULT : DTC_CAUSE_DISK;
 	dtc_traverse_explain_interval(t, wait, begin_ns, cause);
 	if (is_other && was_held_back(h, edge, low_ns)) {
-		explain_rest(t, wait, low_ns, DTC_LINK_INFERRED, cause, DTC_REASON_HELD_BACK);
+		dtc_traverse_explain_rest(t, wait, low_ns, DTC_LINK_INFERRED, cause, DTC_REASON_HELD_BACK);
 		return;
 	}
 	if (is_other && dtc_traverse_enter(t, edge->from_node, edge->from_thread, low_ns)) {

@@ -7,8 +7,8 @@
  */
 #include "analyze/path/traverse_build.h"
 
-/* The request, plus 1, for which the traversal looks at others; 0: not known. */
-static guint find_owner(const struct dtc_traverse *t)
+/* The request, plus 1, that is asked about, and for which the traversal looks at others; 0: not known. */
+static guint find_asked_about(const struct dtc_traverse *t)
 {
 	guint owner = 0;
 	for (guint i = 0; i < t->frames->len && !owner; i++)
@@ -19,7 +19,7 @@ static guint find_owner(const struct dtc_traverse *t)
 bool dtc_traverse_end_at_begin(struct dtc_traverse *t, const struct dtc_sender *sender)
 {
 	const DtcServing *serving = t->of->serving;
-	guint owner = find_owner(t);
+	guint owner = find_asked_about(t);
 	if (!serving || !owner || sender->thread == DTC_NONE || sender->call == DTC_NONE)
 		return false;
 	const struct dtc_owned *owned = dtc_serving_find_owned(serving, sender->node, sender->call, 0);

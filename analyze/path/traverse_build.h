@@ -133,6 +133,9 @@ void dtc_traverse_explain(struct dtc_traverse *t, guint node, uint32_t thread, i
 /* An interval of the stand's thread from begin to where it stands, and goes there. */
 void dtc_traverse_explain_interval(struct dtc_traverse *t, const struct dtc_interval *interval, int64_t begin_ns,
 				   enum dtc_cause cause);
+/* All of a wait that is left, down to low, has one cause and reason, and nobody to go on to. */
+void dtc_traverse_explain_rest(struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns,
+			       enum dtc_link_quality link, enum dtc_cause cause, enum dtc_reason reason);
 /* Tells of the stand's thread; begin is node time. What is not given in of is filled in. Nothing if it is empty. */
 void dtc_traverse_tell(struct dtc_traverse *t, struct dtc_visit *of, int64_t begin_ns);
 /* Remembers the stand, to come back to it at bound. False if the thread that is going to be entered was, just now. */
@@ -215,6 +218,9 @@ bool dtc_traverse_find_reaped_beside(const struct dtc_traverse *t, const struct 
  * pause. False if it is not so.
  */
 bool dtc_traverse_pursue_set(struct dtc_traverse *t, uint32_t call, const struct dtc_asked *question);
+/* The last wait of a thread that ended before a time, and not before another one (node time); NULL: there is none. */
+const struct dtc_interval *dtc_traverse_find_wait(const DtcHistory *h, uint32_t thread, int64_t at_ns, int64_t since_ns,
+						  struct dtc_interval *place);
 /* The stand is at its giver, when the timer of its pause was due: explains the time since that was set, and goes there.
  */
 void dtc_traverse_wait_for_set(struct dtc_traverse *t);

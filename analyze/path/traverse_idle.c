@@ -15,10 +15,8 @@
 static int64_t find_left_ns(const DtcHistory *h, uint32_t thread, const struct dtc_served *span)
 {
 	struct dtc_interval place;
-	const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, span->end_ns, &place);
-	while (v && !dtc_state_is_wait(v->state) && v->begin_ns > span->begin_ns)
-		v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
-	return v && dtc_state_is_wait(v->state) ? MAX(v->begin_ns, span->begin_ns) : span->end_ns;
+	const struct dtc_interval *wait = dtc_traverse_find_wait(h, thread, span->end_ns, span->begin_ns, &place);
+	return wait ? MAX(wait->begin_ns, span->begin_ns) : span->end_ns;
 }
 
 int64_t dtc_traverse_find_still_ns(const struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns)

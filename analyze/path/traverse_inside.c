@@ -120,8 +120,8 @@ bool dtc_traverse_is_inside(const struct dtc_traverse *t, const struct dtc_asked
 }
 
 /*
- * Whether a timer was due when a wait in a poll ended, whatever else had come by then: its timeout, or a timerfd where
- * it has none.
+ * Whether a timer was due when a wait in a poll ended that a timer woke, whatever else had come by then: its timeout,
+ * or a timerfd where it has none (or none that the trace tells).
  */
 static bool is_timeout(const DtcHistory *h, const struct dtc_interval *wait)
 {
@@ -185,12 +185,7 @@ static void explain_found(struct dtc_traverse *t, const struct dtc_interval *wai
 	if (t->stand.purpose != DTC_PURPOSE_OWN)
 		low_ns = MAX(low_ns, t->stand.arrival.time_ns);
 	dtc_traverse_tell(t, &visit, low_ns);
-	struct dtc_evidence why = dtc_evidence_of_interval(t->stand.node, wait);
-	why.reason = DTC_REASON_INSIDE;
-	t->link = DTC_LINK_UNKNOWN;
-	dtc_traverse_explain(t, t->stand.node, t->stand.thread, wait->end_ns,
-			     dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns), DTC_CAUSE_UNKNOWN, why, wait);
-	t->stand.at_ns = low_ns;
+	dtc_traverse_explain_rest(t, wait, low_ns, DTC_LINK_UNKNOWN, DTC_CAUSE_UNKNOWN, DTC_REASON_INSIDE);
 }
 
 bool dtc_traverse_follow_inside(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge)

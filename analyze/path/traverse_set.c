@@ -7,8 +7,6 @@
  */
 #include "analyze/path/traverse_build.h"
 
-#include <dtrace-chain/bisect.h>
-
 /* Calls that are looked at for the poll with which a turn ends, or the one before it. */
 #define TURN_CALLS 256
 /* Wakes from one thread of a process to the next, from the one that served a timer on. */
@@ -65,15 +63,12 @@ static bool was_elsewhere(const struct dtc_traverse *t, uint32_t thread, int64_t
 		dtc_history_find_interval_before(dtc_links_get_history(t->links, t->stand.node), thread, at_ns, &place);
 	if (!v || v->state == DTC_STATE_RUNQUEUE || dtc_state_is_wait(v->state))
 		return v != NULL;
-	guint count;
-	const struct dtc_served *spans = dtc_serving_get(t->of->serving, t->stand.node, thread, &count);
-	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= at_ns);
-	return i < count && spans[i].begin_ns <= at_ns && !spans[i].leads && spans[i].request + 1 != t->stand.owner;
+	const struct dtc_served *span = dtc_serving_find_span(t->of->serving, t->stand.node, thread, at_ns);
+	return span && !span->leads && span->request + 1 != t->stand.owner;
 }
 
-/* The last wait of a thread that ended before a time, and not before another one; NULL: there is none. */
-static const struct dtc_interval *find_wait(const DtcHistory *h, uint32_t thread, int64_t at_ns, int64_t since_ns,
-					    struct dtc_interval *place)
+const struct dtc_interval *dtc_traverse_find_wait(const DtcHistory *h, uint32_t thread, int64_t at_ns, int64_t since_ns,
+						  struct dtc_interval *place)
 {
 	const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, at_ns, place);
 	while (v && !dtc_state_is_wait(v->state) && v->begin_ns > since_ns)
@@ -92,7 +87,8 @@ static bool came_by(const struct dtc_traverse *t, int64_t due_ns)
 	int64_t at_ns = t->stand.at_ns;
 	for (int woken = 0; woken < WAKES_MAX; woken++) {
 		struct dtc_interval wait_place;
-		const struct dtc_interval *wait = find_wait(h, thread, at_ns, due_ns + DTC_TIMER_GRAIN_NS, &wait_place);
+		const struct dtc_interval *wait =
+			dtc_traverse_find_wait(h, thread, at_ns, due_ns + DTC_TIMER_GRAIN_NS, &wait_place);
 		if (!wait)
 			return was_elsewhere(t, thread, due_ns);
 		struct dtc_wake place;

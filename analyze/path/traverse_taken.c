@@ -7,15 +7,11 @@
  */
 #include "analyze/path/traverse_build.h"
 
-#include <dtrace-chain/bisect.h>
-
 /* For which request the stand's thread worked, plus 1, as far as is known; 0: it is not. */
 static guint find_work(const struct dtc_traverse *t, int64_t at_ns)
 {
-	guint count;
-	const struct dtc_served *spans = dtc_serving_get(t->of->serving, t->stand.node, t->stand.thread, &count);
-	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= at_ns);
-	return i < count && spans[i].begin_ns <= at_ns && !spans[i].leads ? spans[i].request + 1 : 0;
+	const struct dtc_served *span = dtc_serving_find_span(t->of->serving, t->stand.node, t->stand.thread, at_ns);
+	return span && !span->leads ? span->request + 1 : 0;
 }
 
 /* Whether a wait may have ended since something was taken by another thread of the process. */

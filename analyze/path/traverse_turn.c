@@ -130,14 +130,11 @@ static bool is_older(const DtcHistory *h, uint32_t read, int64_t due_ns)
 static bool is_others_read(const struct dtc_traverse *t, guint node, uint32_t read)
 {
 	struct dtc_call place;
-	guint count;
 	if (!t->of->serving || !t->stand.owner)
 		return false;
 	const struct dtc_call *call = dtc_history_get_call(dtc_links_get_history(t->links, node), read, &place);
-	const struct dtc_served *spans = dtc_serving_get(t->of->serving, node, call->thread, &count);
-	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= call->begin_ns);
-	return i < count && spans[i].begin_ns <= call->begin_ns && !spans[i].leads &&
-	       spans[i].request != t->stand.owner - 1;
+	const struct dtc_served *span = dtc_serving_find_span(t->of->serving, node, call->thread, call->begin_ns);
+	return span && !span->leads && span->request != t->stand.owner - 1;
 }
 
 /*
@@ -270,13 +267,11 @@ static bool asked_for_no_other(const struct dtc_traverse *t, guint node, uint32_
 	struct dtc_call place;
 	const struct dtc_call *call = dtc_history_get_call(dtc_links_get_history(t->links, node), ask, &place);
 	struct dtc_arrival acted_on;
-	guint count;
 	const struct dtc_owned *owned = dtc_serving_find_owned(t->of->serving, node, ask, 0);
 	if (owned && owned->request + 1 != t->stand.owner)
 		return false;
-	const struct dtc_served *spans = dtc_serving_get(t->of->serving, node, call->thread, &count);
-	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= call->begin_ns);
-	if (i < count && spans[i].begin_ns <= call->begin_ns && spans[i].request + 1 != t->stand.owner)
+	const struct dtc_served *span = dtc_serving_find_span(t->of->serving, node, call->thread, call->begin_ns);
+	if (span && span->request + 1 != t->stand.owner)
 		return false;
 	return !dtc_arrival_find_for_send(t->links, node, call->thread, call->begin_ns, call->file, ask, &acted_on) ||
 	       acted_on.time_ns <= question_ns;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/inherit.h"
 
-#include <dtrace-chain/bisect.h>
-
 /* include/uapi/linux/futex.h */
 #define FUTEX_WAIT 0
 #define FUTEX_WAIT_BITSET 9
@@ -73,12 +71,8 @@ static bool look(const DtcHistory *h, const struct dtc_wake *wake, struct dtc_ha
 /* The span in which a thread that has calls of requests works at a time, or NULL. */
 static const struct dtc_served *find_span(const DtcServing *serving, guint node, uint32_t thread, int64_t time_ns)
 {
-	guint count;
-	const struct dtc_served *spans = dtc_serving_get(serving, node, thread, &count);
-	if (!count || dtc_serving_only_inherits(serving, node, thread))
-		return NULL;
-	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= time_ns);
-	return i < count && spans[i].begin_ns <= time_ns && !spans[i].leads ? &spans[i] : NULL;
+	const struct dtc_served *span = dtc_serving_find_span(serving, node, thread, time_ns);
+	return span && !span->leads && !dtc_serving_only_inherits(serving, node, thread) ? span : NULL;
 }
 
 /* What a thread was handed last. */

@@ -550,6 +550,15 @@ const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, 
 	return worker && worker->spans->len ? &g_array_index(worker->spans, struct dtc_served, 0) : NULL;
 }
 
+const struct dtc_served *dtc_serving_find_span(const DtcServing *serving, guint node, uint32_t thread, int64_t time_ns)
+{
+	guint count;
+	const struct dtc_served *spans = dtc_serving_get(serving, node, thread, &count);
+	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= time_ns);
+
+	return i < count && spans[i].begin_ns <= time_ns ? &spans[i] : NULL;
+}
+
 const struct dtc_owned *dtc_serving_find_owned(const DtcServing *serving, guint node, uint32_t write, uint32_t stream)
 {
 	struct dtc_call call_place;

@@ -81,6 +81,9 @@ void dtc_serving_seal(DtcServing *serving, bool follows);
 const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, uint32_t thread, guint *ret_count);
 /* No call of the thread tells for whom it works: all its spans are inherited from those who woke it. */
 bool dtc_serving_only_inherits(const DtcServing *serving, guint node, uint32_t thread);
+/* The span of a thread that a time (node time) is in, or NULL: it worked for nobody that is known. Borrowed. */
+const struct dtc_served *dtc_serving_find_span(const DtcServing *serving, guint node, uint32_t thread, int64_t time_ns);
+
 /* Whether a thread is the one that sends the request, for whom nobody else asked: what else it asks is not for that. */
 bool dtc_serving_is_client(const DtcServing *serving, guint request, guint node, uint32_t thread);
 

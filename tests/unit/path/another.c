@@ -6,11 +6,7 @@
  *   22   20 polls                          64 Y's question 66 reads   102 wakes 20     112 answers
  *   40   22 sleeps                   58    60 sends Y's question
  */
-#include "analyze/path/walk.h"
-#include "analyze/request/serving.h"
-#include "sync/fit/clocks.h"
-#include "tests/support/path_at.h"
-#include "tests/support/story.h"
+#include "tests/support/served_path.h"
 
 #define RUN 0
 #define SLEEP 1
@@ -107,17 +103,13 @@ static void tell(struct story *s)
 	story_end(s);
 }
 
-static uint32_t find_call(const DtcHistory *h, int tid, int64_t t)
+static struct dtc_hop_side tell_side(const struct served_path *w, int tid, int64_t request, int64_t response)
 {
-	return dtc_history_find_call(h, dtc_history_find_thread(h, tid, t), t);
-}
-
-static struct dtc_hop_side tell_side(const DtcHistory *h, int tid, int64_t request, int64_t response)
-{
-	uint32_t call = find_call(h, tid, request), last = response ? find_call(h, tid, response) : DTC_NONE;
+	uint32_t call = served_path_find_call(w, tid, request);
+	uint32_t last = response ? served_path_find_call(w, tid, response) : DTC_NONE;
 	return (struct dtc_hop_side){ .node = 0,
-				      .thread = dtc_history_find_thread(h, tid, request),
-				      .file = dtc_history_copy_call(h, call).file,
+				      .thread = dtc_history_find_thread(w->history, tid, request),
+				      .file = dtc_history_copy_call(w->history, call).file,
 				      .connect_call = DTC_NONE,
 				      .request_first_call = call,
 				      .request_last_call = call,
@@ -126,13 +118,13 @@ static struct dtc_hop_side tell_side(const DtcHistory *h, int tid, int64_t reque
 }
 
 /* The client sends Y for itself, or, if it is none, for somebody that is not seen. */
-static void add_other(DtcServing *serving, const DtcHistory *h, bool is_client)
+static void add_other(const struct served_path *w, bool is_client)
 {
 	const struct dtc_exchange exchange = { .request_ns = 61 };
 	const struct dtc_hop hop = { .exchange = &exchange,
 				     .exchange_count = 1,
-				     .client = tell_side(h, CLIENT, 60, 0),
-				     .server = tell_side(h, HOLDER, 66, 112),
+				     .client = tell_side(w, CLIENT, 60, 0),
+				     .server = tell_side(w, HOLDER, 66, 112),
 				     .parent = G_MAXUINT };
 	g_autoptr(GArray) hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_hop));
 	g_array_append_val(hops, hop);
@@ -142,36 +134,19 @@ static void add_other(DtcServing *serving, const DtcHistory *h, bool is_client)
 					 .begin = { 60 },
 					 .end = { 114 },
 					 .has_end = true };
-	dtc_serving_add(serving, Y, &place);
+	dtc_serving_add(w->serving, Y, &place);
 }
 
 /* The segment of X's path at a time. */
 static struct dtc_segment walk(bool is_client, int64_t t)
 {
-	static const char *const names[] = { "server" };
 	struct story s;
 	tell(&s);
-	const DtcHistory *h = s.history;
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
-	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
-	g_autoptr(DtcServing) serving = dtc_serving_new(links);
-	add_other(serving, h, is_client);
-	dtc_serving_add_call(serving, 0, find_call(h, WAITER, 34), X, false);
-	dtc_serving_add_call(serving, 0, find_call(h, WAITER, ANSWERED), X, true);
-	dtc_serving_seal(serving, true);
-	struct dtc_path_target target = { .node = 0,
-					  .thread = dtc_history_find_thread(h, WAITER, ANSWERED),
-					  .begin = { 34 },
-					  .end = { ANSWERED },
-					  .call = find_call(h, WAITER, ANSWERED),
-					  .serving = serving };
-	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
-	g_assert_no_error(error);
-	struct dtc_segment found = *path_at(path, t);
-	story_clear(&s);
-	return found;
+	struct served_path w = served_path_begin(&s);
+	add_other(&w, is_client);
+	served_path_add(&w, WAITER, 34, X, false);
+	served_path_add(&w, WAITER, ANSWERED, X, true);
+	return served_path_at(&w, WAITER, 34, ANSWERED, t);
 }
 
 static void test_client(void)

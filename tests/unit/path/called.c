@@ -6,11 +6,7 @@
  *   20  30 X's question 34 reads 36 calls 22  40 waits  50 Y's question 54 reads 70 answers  74 waits  108 answers X
  *   22  38 sleeps  100 calls 20
  */
-#include "analyze/path/walk.h"
-#include "analyze/request/serving.h"
-#include "sync/fit/clocks.h"
-#include "tests/support/path_at.h"
-#include "tests/support/story.h"
+#include "tests/support/served_path.h"
 
 #define RUN 0
 #define SLEEP 1
@@ -166,45 +162,23 @@ static void tell(struct story *s, enum variant variant)
 	story_end(s);
 }
 
-static uint32_t find_call(const DtcHistory *h, int tid, int64_t t)
-{
-	return dtc_history_find_call(h, dtc_history_find_thread(h, tid, t), t);
-}
-
 /* The segment of X's path at a time. */
 static struct dtc_segment walk(enum variant variant, int64_t t)
 {
-	static const char *const names[] = { "server" };
 	struct story s;
 	tell(&s, variant);
-	const DtcHistory *h = s.history;
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
-	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
-	g_autoptr(DtcServing) serving = dtc_serving_new(links);
-	dtc_serving_add_call(serving, 0, find_call(h, LOOP, 34), X, false);
+	struct served_path w = served_path_begin(&s);
+	served_path_add(&w, LOOP, 34, X, false);
 	if (variant == ASKS)
-		dtc_serving_add_call(serving, 0, find_call(h, LOOP, 45), X, false);
+		served_path_add(&w, LOOP, 45, X, false);
 	if (variant < IDLE) {
-		dtc_serving_add_call(serving, 0, find_call(h, LOOP, 54), Y, false);
-		dtc_serving_add_call(serving, 0, find_call(h, LOOP, 70), Y, true);
+		served_path_add(&w, LOOP, 54, Y, false);
+		served_path_add(&w, LOOP, 70, Y, true);
 	}
 	if (variant == FOR_Y)
-		dtc_serving_add_call(serving, 0, find_call(h, CALLED, 55), Y, false);
-	dtc_serving_add_call(serving, 0, find_call(h, LOOP, ANSWERED), X, true);
-	dtc_serving_seal(serving, true);
-	struct dtc_path_target target = { .node = 0,
-					  .thread = dtc_history_find_thread(h, LOOP, ANSWERED),
-					  .begin = { 34 },
-					  .end = { ANSWERED },
-					  .call = find_call(h, LOOP, ANSWERED),
-					  .serving = serving };
-	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
-	g_assert_no_error(error);
-	struct dtc_segment found = *path_at(path, t);
-	story_clear(&s);
-	return found;
+		served_path_add(&w, CALLED, 55, Y, false);
+	served_path_add(&w, LOOP, ANSWERED, X, true);
+	return served_path_at(&w, LOOP, 34, ANSWERED, t);
 }
 
 static void test_called(void)

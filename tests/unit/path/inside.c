@@ -8,11 +8,7 @@
  * Or it asks two at once, and one of them with an id of X's: see tell_beside. Or 21, which sleeps and looks again and
  * again, wakes 22: see tell_ticks.
  */
-#include "analyze/path/walk.h"
-#include "analyze/request/serving.h"
-#include "sync/fit/clocks.h"
-#include "tests/support/path_at.h"
-#include "tests/support/story.h"
+#include "tests/support/served_path.h"
 
 #define RUN 0
 #define SLEEP 1
@@ -217,55 +213,36 @@ static void tell_beside(struct story *s, bool is_loop)
 	story_end(s);
 }
 
-static uint32_t find_call(const DtcHistory *h, int tid, int64_t t)
-{
-	return dtc_history_find_call(h, dtc_history_find_thread(h, tid, t), t);
-}
-
 /* The segment of X's path at a time, all of whose calls are known; what the process asked is X's in one variant. */
 static struct dtc_segment walk(enum variant variant, int64_t t)
 {
-	static const char *const names[] = { "server" };
 	struct story s;
 	bool is_beside = variant == BESIDE || variant == ONE_LOOP;
 	if (is_beside)
 		tell_beside(&s, variant == ONE_LOOP);
 	else
 		tell(&s, variant);
-	const DtcHistory *h = s.history;
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
-	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
-	g_autoptr(DtcServing) serving = dtc_serving_new(links);
-	dtc_serving_add_call(serving, 0, find_call(h, variant == ONE_LOOP ? WRITER : READER, 34), X, false);
+	struct served_path w = served_path_begin(&s);
+	served_path_add(&w, variant == ONE_LOOP ? WRITER : READER, 34, X, false);
 	if (is_beside) {
 		if (variant == ONE_LOOP)
-			dtc_serving_add_call(serving, 0, find_call(h, WRITER, 36), X + 1, false);
-		dtc_serving_add_call(serving, 0, find_call(h, WRITER, 40), X, false);
-		dtc_serving_add_call(serving, 0, find_call(h, WRITER, 74), X, false);
+			served_path_add(&w, WRITER, 36, X + 1, false);
+		served_path_add(&w, WRITER, 40, X, false);
+		served_path_add(&w, WRITER, 74, X, false);
 	} else {
-		dtc_serving_add_call(serving, 0, find_call(h, READER, 36), variant == ASKS ? X : X + 1, false);
+		served_path_add(&w, READER, 36, variant == ASKS ? X : X + 1, false);
 	}
-	dtc_serving_add_call(serving, 0, find_call(h, WRITER, ANSWERED), X, true);
-	dtc_serving_seal(serving, true);
-	struct dtc_path_target target = { .node = 0,
-					  .thread = dtc_history_find_thread(h, WRITER, ANSWERED),
-					  .begin = { 36 },
-					  .end = { ANSWERED },
-					  .call = find_call(h, WRITER, ANSWERED),
-					  .serving = serving };
-	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
-	g_assert_no_error(error);
+	served_path_add(&w, WRITER, ANSWERED, X, true);
+	g_autoptr(DtcPath) path = served_path_walk(&w, WRITER, 36, ANSWERED);
 	struct dtc_segment found = *path_at(path, t);
 	if (found.evidence.file != DTC_NONE) /* a descriptor says more than a number */
 		found.evidence.file =
-			dtc_history_get_file(h, found.evidence.file)->flow_out == DTC_NONE
+			dtc_history_get_file(w.history, found.evidence.file)->flow_out == DTC_NONE
 				? 0
-				: dtc_packets_get_flow(dtc_history_get_packets(h),
-						       dtc_history_get_file(h, found.evidence.file)->flow_out)
+				: dtc_packets_get_flow(dtc_history_get_packets(w.history),
+						       dtc_history_get_file(w.history, found.evidence.file)->flow_out)
 					  ->destination_port;
-	story_clear(&s);
+	served_path_clear(&w);
 	return found;
 }
 

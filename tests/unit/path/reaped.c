@@ -8,11 +8,7 @@
  *   20  30 X's question 34 reads 36 makes 21  40 polls  160 Y's question 164 reads  192 polls 195 takes leave 205
  * answers 21  37 runs  180 exits
  */
-#include "analyze/path/walk.h"
-#include "analyze/request/serving.h"
-#include "sync/fit/clocks.h"
-#include "tests/support/path_at.h"
-#include "tests/support/story.h"
+#include "tests/support/served_path.h"
 
 #define RUN 0
 #define SLEEP 1
@@ -145,40 +141,18 @@ static void tell(struct story *s, enum variant variant)
 	story_end(s);
 }
 
-static uint32_t find_call(const DtcHistory *h, int tid, int64_t t)
-{
-	return dtc_history_find_call(h, dtc_history_find_thread(h, tid, t * US), t * US);
-}
-
 /* Whose time the path of X has at a time. */
 static int32_t walk(enum variant variant, int64_t t)
 {
-	static const char *const names[] = { "server" };
 	struct story s;
 	tell(&s, variant);
-	const DtcHistory *h = s.history;
 	int writer = variant == BESIDE || variant == NEXT ? WORKER : LOOP;
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
-	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
-	g_autoptr(DtcServing) serving = dtc_serving_new(links);
-	dtc_serving_add_call(serving, 0, find_call(h, LOOP, 34), X, false);
+	struct served_path w = served_path_begin(&s);
+	served_path_add(&w, LOOP, 34 * US, X, false);
 	if (variant != POOLED)
-		dtc_serving_add_call(serving, 0, find_call(h, LOOP, 164), Y, false);
-	dtc_serving_add_call(serving, 0, find_call(h, writer, ANSWERED), X, true);
-	dtc_serving_seal(serving, true);
-	struct dtc_path_target target = { .node = 0,
-					  .thread = dtc_history_find_thread(h, writer, ANSWERED * US),
-					  .begin = { 34 * US },
-					  .end = { ANSWERED * US },
-					  .call = find_call(h, writer, ANSWERED),
-					  .serving = serving };
-	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
-	g_assert_no_error(error);
-	int32_t tid = path_at(path, t * US)->tid;
-	story_clear(&s);
-	return tid;
+		served_path_add(&w, LOOP, 164 * US, Y, false);
+	served_path_add(&w, writer, ANSWERED * US, X, true);
+	return served_path_at(&w, writer, 34 * US, ANSWERED * US, t * US).tid;
 }
 
 /* The child from its birth to its end, and who made it before, whatever came for Y meanwhile. */

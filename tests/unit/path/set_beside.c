@@ -6,11 +6,7 @@
  *   20  2 question 3 reads  4 polls  30 Y's question 31 reads 50 calls 21  75 polls
  *   21  50 called  70 on a CPU  71 answers
  */
-#include "analyze/path/walk.h"
-#include "analyze/request/serving.h"
-#include "sync/fit/clocks.h"
-#include "tests/support/path_at.h"
-#include "tests/support/story.h"
+#include "tests/support/served_path.h"
 
 #define RUN 0
 #define SLEEP 1
@@ -166,44 +162,22 @@ static int64_t tell(struct story *s, enum variant variant)
 	return answered_ns;
 }
 
-static uint32_t find_call(const DtcHistory *h, int tid, int64_t ns)
-{
-	return dtc_history_find_call(h, dtc_history_find_thread(h, tid, ns), ns);
-}
-
 /* The segment of X's path at a time. */
 static struct dtc_segment walk(enum variant variant, int64_t t)
 {
-	static const char *const names[] = { "server" };
 	struct story s;
 	int64_t answered_ns = tell(&s, variant);
-	const DtcHistory *h = s.history;
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
-	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
-	g_autoptr(DtcServing) serving = dtc_serving_new(links);
-	dtc_serving_add_call(serving, 0, find_call(h, READER, 3 * MS), X, false);
+	struct served_path w = served_path_begin(&s);
+	served_path_add(&w, READER, 3 * MS, X, false);
 	if (variant == ASKS)
-		dtc_serving_add_call(serving, 0, find_call(h, READER, 3 * MS + 100 * US), X, false);
-	dtc_serving_add_call(serving, 0, find_call(h, READER, 31 * MS), Y, false);
+		served_path_add(&w, READER, 3 * MS + 100 * US, X, false);
+	served_path_add(&w, READER, 31 * MS, Y, false);
 	if (variant == BUSY) {
-		dtc_serving_add_call(serving, 0, find_call(h, WRITER, 52 * MS), Y, false);
-		dtc_serving_add_call(serving, 0, find_call(h, WRITER, 70 * MS), Y, true);
+		served_path_add(&w, WRITER, 52 * MS, Y, false);
+		served_path_add(&w, WRITER, 70 * MS, Y, true);
 	}
-	dtc_serving_add_call(serving, 0, find_call(h, WRITER, answered_ns), X, true);
-	dtc_serving_seal(serving, true);
-	struct dtc_path_target target = { .node = 0,
-					  .thread = dtc_history_find_thread(h, WRITER, answered_ns),
-					  .begin = { 3 * MS },
-					  .end = { answered_ns },
-					  .call = find_call(h, WRITER, answered_ns),
-					  .serving = serving };
-	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
-	g_assert_no_error(error);
-	struct dtc_segment found = *path_at(path, t);
-	story_clear(&s);
-	return found;
+	served_path_add(&w, WRITER, answered_ns, X, true);
+	return served_path_at(&w, WRITER, 3 * MS, answered_ns, t);
 }
 
 /* Since it was set, by 20, until it is due, and from there on 21's time. */

@@ -7,11 +7,7 @@
  *   22  45 polls  100 database 104 reads 106 wakes 24  110 polls
  *   24  52 reads Y's question  60 sleeps  107 goes on  155 answers
  */
-#include "analyze/path/walk.h"
-#include "analyze/request/serving.h"
-#include "sync/fit/clocks.h"
-#include "tests/support/path_at.h"
-#include "tests/support/story.h"
+#include "tests/support/served_path.h"
 
 #define RUN 0
 #define SLEEP 1
@@ -184,43 +180,20 @@ static void tell(struct story *s, enum variant variant)
 	story_end(s);
 }
 
-static uint32_t find_call(const DtcHistory *h, int tid, int64_t t)
-{
-	return dtc_history_find_call(h, dtc_history_find_thread(h, tid, t), t);
-}
-
 /* The segment of X's path at a time. */
 static struct dtc_segment walk(enum variant variant, int64_t t)
 {
-	static const char *const names[] = { "server" };
 	struct story s;
 	tell(&s, variant);
-	const DtcHistory *h = s.history;
-	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
-	g_autoptr(DtcLinks) links = dtc_links_new(1, names, &h, clocks);
-	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
-	g_autoptr(DtcServing) serving = dtc_serving_new(links);
-	dtc_serving_add_call(serving, 0, find_call(h, READER, 34), X, false);
+	struct served_path w = served_path_begin(&s);
+	served_path_add(&w, READER, 34, X, false);
 	if (variant < DONE) {
-		dtc_serving_add_call(serving, 0, find_call(h, READER, 36), variant == FOR_Y ? Y : X, false);
-		dtc_serving_add_call(serving, 0, find_call(h, TAKER, 104), variant == FOR_Y ? Y : X, false);
+		served_path_add(&w, READER, 36, variant == FOR_Y ? Y : X, false);
+		served_path_add(&w, TAKER, 104, variant == FOR_Y ? Y : X, false);
 	}
-	dtc_serving_add_call(serving, 0, find_call(h, WRITER, 52), variant == AT_WORK || variant == LEFT ? X : Y,
-			     false);
-	dtc_serving_add_call(serving, 0, find_call(h, WRITER, ANSWERED), X, true);
-	dtc_serving_seal(serving, true);
-	struct dtc_path_target target = { .node = 0,
-					  .thread = dtc_history_find_thread(h, WRITER, ANSWERED),
-					  .begin = { 34 },
-					  .end = { ANSWERED },
-					  .call = find_call(h, WRITER, ANSWERED),
-					  .serving = serving };
-	g_autoptr(GError) error = NULL;
-	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
-	g_assert_no_error(error);
-	struct dtc_segment found = *path_at(path, t);
-	story_clear(&s);
-	return found;
+	served_path_add(&w, WRITER, 52, variant == AT_WORK || variant == LEFT ? X : Y, false);
+	served_path_add(&w, WRITER, ANSWERED, X, true);
+	return served_path_at(&w, WRITER, 34, ANSWERED, t);
 }
 
 /* The database's time is why, though the thread that answers had begun to sleep in the middle of it, or was at Y. */
