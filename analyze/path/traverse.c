@@ -440,7 +440,9 @@ static void step_aside(struct dtc_traverse *t, const struct dtc_interval *wait, 
 	     !(edge->has_arrival && dtc_traverse_is_others(t, &edge->arrival))))
 		return;
 	/* that the bytes which began the turn are why is told by order alone: a timer may have been due in it */
-	if (dtc_traverse_go_aside(t, low_ns) && t->stand.pause.poll != DTC_NONE)
+	bool is_aside = (edge->has_arrival && dtc_traverse_follow_branch(t, &edge->arrival, low_ns)) ||
+			dtc_traverse_go_aside(t, low_ns);
+	if (is_aside && t->stand.pause.poll != DTC_NONE)
 		t->doubt_cluster_ns =
 			MIN(t->doubt_cluster_ns, dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns));
 }
@@ -784,10 +786,12 @@ static void pursue_call(struct dtc_traverse *t)
 		stand->purpose = DTC_PURPOSE_OWN;
 }
 
-static void walk(struct dtc_traverse *t)
+void dtc_traverse_walk(struct dtc_traverse *t)
 {
 	guint idle = 0;
 	while (t->tc > t->of->begin.ns) {
+		if (t->ahead && dtc_traverse_ends_ahead(t))
+			return;
 		if (t->tc <= t->pass_ns && idle == 0 && !dtc_traverse_pass(t))
 			return;
 		if (t->frames->len &&
@@ -839,7 +843,7 @@ void dtc_traverse(const DtcEdges *edges, const struct dtc_traversal *of, const s
 		dtc_traverse_go_on(&t, of->from);
 	else if (of->call != DTC_NONE)
 		pursue_call(&t);
-	walk(&t);
+	dtc_traverse_walk(&t);
 	g_array_unref(t.frames);
 	g_array_unref(t.scopes);
 	g_hash_table_unref(t.entered);

@@ -118,8 +118,12 @@ struct dtc_traverse {
 	bool by_kernel;		  /* what is explained next is made by it */
 	int64_t doubt_cluster_ns; /* what is explained is inferred down to there; INT64_MAX: nothing */
 	struct dtc_last_look looks[DTC_LAST_LOOKS];
-	int64_t pass_ns; /* cluster time: from there on the visitor is told of the next spot */
+	int64_t pass_ns;	 /* cluster time: from there on the visitor is told of the next spot */
+	struct dtc_ahead *ahead; /* it only looks ahead, as traverse_branch.c does; NULL: it does not */
 };
+
+/* From where it is to the begin of the span, or to where it is to end. */
+void dtc_traverse_walk(struct dtc_traverse *t);
 
 /* Down to where the traversal may go: the begin of the span, or of the wait that it explains. */
 int64_t dtc_traverse_get_bound(const struct dtc_traverse *t);
@@ -236,6 +240,8 @@ bool dtc_traverse_find_taken(const struct dtc_traverse *t, uint32_t call, const 
 			     struct dtc_taken *ret_taken, struct dtc_arrival *ret_arrival);
 
 /* traverse_handover.c */
+/* The request, plus 1, for whose sake the traversal looks at the stand's thread; 0: not known. */
+guint dtc_traverse_find_for_whom(const struct dtc_traverse *t);
 /*
  * A thread that works on the stand's question was woken by one that had that question, or what another thread had given
  * for it, in its hands: there the work was handed over, and what the thread had done before is no part of it. The stand
@@ -262,6 +268,16 @@ bool dtc_traverse_follow_called(struct dtc_traverse *t, const struct dtc_interva
  * not so.
  */
 bool dtc_traverse_end_at_begin(struct dtc_traverse *t, const struct dtc_sender *sender);
+
+/* traverse_branch.c */
+/*
+ * Whether what arrived at the stand's node, after low (node time), was made by who the request had called before low:
+ * going back from there without a stop one comes to a thread that was at work for the request by then. All down to that
+ * is inferred then.
+ */
+bool dtc_traverse_follow_branch(struct dtc_traverse *t, const struct dtc_arrival *arrival, int64_t low_ns);
+/* A traversal that looks ahead for that is done. */
+bool dtc_traverse_ends_ahead(const struct dtc_traverse *t);
 
 /* traverse_idle.c */
 /*

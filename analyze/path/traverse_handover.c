@@ -51,8 +51,7 @@ bool dtc_traverse_follow_handover(struct dtc_traverse *t, const struct dtc_edge 
 /* Intervals of a thread that are looked at for the call that was made for a question, or for what came in between. */
 #define INTERVALS_MAX 1024
 
-/* The request, plus 1, for whose sake the traversal looks at the stand's thread; 0: not known. */
-static guint find_for_whom(const struct dtc_traverse *t)
+guint dtc_traverse_find_for_whom(const struct dtc_traverse *t)
 {
 	guint owner = t->stand.owner;
 	for (guint i = t->frames->len; i-- > 0 && !owner;)
@@ -145,7 +144,7 @@ bool dtc_traverse_follow_called(struct dtc_traverse *t, const struct dtc_interva
 	    wait->begin_ns <= scope->asked.read_ns || dtc_history_get_thread(h, edge->from_thread)->pid != pid)
 		return false;
 	const struct dtc_asked asked = scope->asked;
-	guint owner = find_for_whom(t);
+	guint owner = dtc_traverse_find_for_whom(t);
 	if (!owner || dtc_serving_has_asked(t->of->serving, owner - 1, at.node, pid, asked.read_ns, edge->from_ns))
 		return false;
 	int64_t called_ns = find_called_ns(t, &asked, edge->from_thread, edge->from_ns);
