@@ -4,6 +4,7 @@
  * takes the result, gives the next piece to another one. Each worker sleeps until it is woken for a piece; that sleep
  * is nobody's, and whoever woke it did so in a turn in which it had the question's bytes, or the piece before.
  */
+#include "analyze/path/lineage.h"
 #include "analyze/path/traverse_build.h"
 
 #include <dtrace-chain/bisect.h>
@@ -71,6 +72,17 @@ static bool was_at_another(const struct dtc_traverse *t, uint32_t thread, guint 
 	return false;
 }
 
+/* Whether others than a thread ended a wait; an interrupt that it bore is not it, where what that brought was polled
+ * for. */
+static bool is_called_by_other(const DtcHistory *h, const struct dtc_interval *wait, uint32_t by)
+{
+	struct dtc_wake wake_place;
+	struct dtc_call place;
+	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref, &wake_place);
+	return wake->thread != by || (wake->waker != DTC_WAKER_THREAD && wait->call != DTC_NONE &&
+				      dtc_history_get_call(h, wait->call, &place)->kind == DTC_CALL_POLL);
+}
+
 /*
  * Whether the stand's thread had let the request lie between two times: for half of them or more it waited, or worked
  * for others, and was called by others than a thread. A lock that it waits for again and again is given by that one.
@@ -82,20 +94,33 @@ static bool let_lie(const struct dtc_traverse *t, guint owner, uint32_t by, int6
 	bool is_called = was_at_another(t, t->stand.thread, owner, begin_ns, end_ns);
 	for (guint seen = 0; at_ns > begin_ns && 2 * own_ns < end_ns - begin_ns; seen++) {
 		struct dtc_interval place;
-		struct dtc_wake wake_place;
 		const struct dtc_interval *v = dtc_history_find_interval_before(h, t->stand.thread, at_ns, &place);
 		if (!v || seen == INTERVALS_MAX)
 			return false;
 		if (!dtc_state_is_wait(v->state) && !was_at_another(t, v->thread, owner, v->begin_ns, at_ns))
 			own_ns += at_ns - MAX(v->begin_ns, begin_ns);
 		if (dtc_state_is_wait(v->state) && v->ref != DTC_NONE)
-			is_called |= dtc_history_get_wake(h, v->ref, &wake_place)->thread != by;
+			is_called |= is_called_by_other(h, v, by);
 		at_ns = v->begin_ns;
 	}
 	return is_called && 2 * own_ns < end_ns - begin_ns;
 }
 
-/* When the turn of a question last called a thread, which it did before a time; DTC_TIME_NONE: it did not. */
+/* When the turn of a question made a thread; DTC_TIME_NONE: it did not. */
+static int64_t find_made_ns(const struct dtc_traverse *t, const struct dtc_asked *asked, uint32_t thread)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	int64_t begin_ns = dtc_history_get_thread(h, thread)->begin_ns;
+	return begin_ns > asked->read_ns && dtc_lineage_find_parent(h, thread) == asked->thread &&
+			       dtc_handoff_is_same_turn(t->links, t->stand.node, asked->call, begin_ns)
+		       ? begin_ns
+		       : DTC_TIME_NONE;
+}
+
+/*
+ * When the turn of a question last called a thread, which it did before a time, or made it; DTC_TIME_NONE: it did
+ * neither.
+ */
 static int64_t find_called_ns(const struct dtc_traverse *t, const struct dtc_asked *asked, uint32_t thread,
 			      int64_t before_ns)
 {
@@ -113,7 +138,7 @@ static int64_t find_called_ns(const struct dtc_traverse *t, const struct dtc_ask
 			return wake->waking_ns;
 		v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
 	}
-	return DTC_TIME_NONE;
+	return find_made_ns(t, asked, thread);
 }
 
 bool dtc_traverse_is_called_back(const struct dtc_traverse *t, const struct dtc_interval *wait,

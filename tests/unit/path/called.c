@@ -24,11 +24,12 @@
 #define Y 1
 
 /*
- * HELD: 22 sleeps since before, called by nobody: it holds what X wants, as far as is known. WORKS: 22 computes. The
- * others have no Y for 20, which is called by others twice instead, for little: IDLE; BUSY: it runs from the first time
- * on; TWICE: 22 calls it instead, at 70; FOR_Y: 22 had worked for Y; ASKS: 20 asks somebody for X.
+ * HELD: 22 sleeps since before, called by nobody: it holds what X wants, as far as is known. WORKS: 22 computes. DUE:
+ * so it does, and instead of Y a timer, whose interrupt 22 bears, ends 20's poll. The others have no Y for 20, which is
+ * called by others twice instead, for little: IDLE; MADE: 20 makes 22, and does not call it; BUSY: it runs from the
+ * first time on; TWICE: 22 calls it instead, at 70; FOR_Y: 22 had worked for Y; ASKS: 20 asks somebody for X.
  */
-enum variant { CALLS, HELD, WORKS, IDLE, BUSY, TWICE, FOR_Y, ASKS };
+enum variant { CALLS, HELD, WORKS, DUE, IDLE, MADE, BUSY, TWICE, FOR_Y, ASKS };
 
 static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
 {
@@ -69,13 +70,20 @@ static void answer(struct story *s, int64_t t, int64_t fd, uint16_t port)
 	story_leave(s, t + 2, 0, "write", 60);
 }
 
+static bool computes(enum variant variant)
+{
+	return variant == WORKS || variant == DUE;
+}
+
 static void begin(struct story *s, enum variant variant)
 {
 	struct dtc_headers question = story_headers(CLIENT, 60000, SERVER, 80, 1000, 500, 0x18, 50, 1);
 	story_begin(s, "server");
 	story_switch(s, 0, 0, 0, "swapper/0", RUN, LOOP, "app");
-	story_fork(s, 1, 0, LOOP, LOOP, CALLED, LOOP, "app");
-	story_switch(s, 2, 1, 0, "swapper/1", RUN, CALLED, "app");
+	if (variant != MADE) {
+		story_fork(s, 1, 0, LOOP, LOOP, CALLED, LOOP, "app");
+		story_switch(s, 2, 1, 0, "swapper/1", RUN, CALLED, "app");
+	}
 	tell_call(s, 4, 0, "accept4", 3, OURS);
 	tell_call(s, 6, 0, "accept4", 3, OTHERS);
 	struct dtc_headers syn = story_headers(SERVER, 50000, DATABASE, 3306, 699, 0, DTC_TCP_SYN, 0, 5);
@@ -85,7 +93,7 @@ static void begin(struct story *s, enum variant variant)
 	if (variant == HELD) {
 		story_enter(s, 8, 1, "nanosleep", -1);
 		story_switch(s, 9, 1, CALLED, "app", SLEEP, 0, "swapper/1");
-	} else {
+	} else if (variant != MADE) {
 		sleep_on(s, 8, 1, CALLED, 64);
 	}
 	story_poll(s, 20, 0, "epoll_wait", 6, -1);
@@ -93,11 +101,14 @@ static void begin(struct story *s, enum variant variant)
 	receive(s, 30, &question);
 	go_on(s, 32, 0, LOOP, "epoll_wait", 1);
 	tell_call(s, 34, 0, "read", OURS, 50);
-	if (variant != HELD) {
+	if (variant == MADE) {
+		story_fork(s, 36, 0, LOOP, LOOP, CALLED, LOOP, "app");
+		story_switch(s, 37, 1, 0, "swapper/1", RUN, CALLED, "app");
+	} else if (variant != HELD) {
 		wake(s, 36, 0, CALLED, 1);
 		go_on(s, 37, 1, CALLED, "futex", 0);
 	}
-	if (variant != HELD && variant != WORKS) {
+	if (variant != HELD && !computes(variant)) {
 		story_enter(s, 38, 1, "nanosleep", -1);
 		story_switch(s, 39, 1, CALLED, "app", SLEEP, 0, "swapper/1");
 	}
@@ -108,6 +119,14 @@ static void let_lie(struct story *s, enum variant variant)
 {
 	struct dtc_headers other = story_headers(CLIENT, 60001, SERVER, 80, 2000, 900, 0x18, 50, 2);
 	struct dtc_headers asked = story_headers(SERVER, 50000, DATABASE, 3306, 700, 300, 0x18, 20, 6);
+	if (variant == DUE) {
+		story_poll(s, 40, 0, "epoll_wait", 6, -1);
+		story_switch(s, 41, 0, LOOP, "app", SLEEP, 0, "swapper/0");
+		story_timer_wakes(s, 70, 71, 1, LOOP, "app");
+		go_on(s, 72, 0, LOOP, "epoll_wait", 0);
+		sleep_on(s, 74, 0, LOOP, 96);
+		return;
+	}
 	sleep_on(s, 40, 0, LOOP, 96);
 	if (variant < IDLE) {
 		receive(s, 50, &other);
@@ -149,7 +168,7 @@ static void tell(struct story *s, enum variant variant)
 {
 	begin(s, variant);
 	let_lie(s, variant);
-	if (variant != WORKS) {
+	if (!computes(variant)) {
 		story_timer_wakes(s, 97, 98, 1, CALLED, "app");
 		go_on(s, 99, 1, CALLED, "nanosleep", 0);
 	}
@@ -171,7 +190,7 @@ static struct dtc_segment walk(enum variant variant, int64_t t)
 	served_path_add(&w, LOOP, 34, X, false);
 	if (variant == ASKS)
 		served_path_add(&w, LOOP, 45, X, false);
-	if (variant < IDLE) {
+	if (variant < DUE) {
 		served_path_add(&w, LOOP, 54, Y, false);
 		served_path_add(&w, LOOP, 70, Y, true);
 	}
@@ -189,6 +208,8 @@ static void test_called(void)
 		g_assert_cmpint(at.cause, ==, DTC_CAUSE_TIMER);
 		g_assert_cmpint(at.link, ==, DTC_LINK_INFERRED);
 		g_assert_cmpint(walk(IDLE, t).tid, ==, CALLED);
+		g_assert_cmpint(walk(MADE, t).tid, ==, CALLED);
+		g_assert_cmpint(walk(DUE, t).tid, ==, CALLED);
 		g_assert_cmpint(walk(WORKS, t).tid, ==, CALLED);
 		g_assert_cmpint(walk(WORKS, t).cause, ==, DTC_CAUSE_RUNNING_USER);
 	}
