@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/inherit.h"
 
-/* include/uapi/linux/futex.h */
-#define FUTEX_WAIT 0
-#define FUTEX_WAIT_BITSET 9
+#include "analyze/request/lock_words.h"
 
-static bool is_sleep(const struct dtc_call *call)
-{
-	return call->kind == DTC_CALL_FUTEX && (call->operation == FUTEX_WAIT || call->operation == FUTEX_WAIT_BITSET);
-}
+/* include/uapi/linux/futex.h */
+#define FUTEX_WAIT_BITSET 9
 
 /* A write with which a thread calls another one of its process. */
 static bool is_call(const DtcHistory *h, const struct dtc_call *call)
@@ -19,23 +15,18 @@ static bool is_call(const DtcHistory *h, const struct dtc_call *call)
 	return kind == DTC_FILE_EVENT || kind == DTC_FILE_PIPE;
 }
 
-/* The sleep from which a wake woke its target, or DTC_NONE. */
-static uint32_t find_sleep(const DtcHistory *h, const struct dtc_wake *wake)
+/* Whether a thread that was woken from a sleep, or from none (NULL) if it was made, is idle in another one. */
+static bool is_idle(const DtcLockWords *locks, const struct dtc_call *sleep, const struct dtc_call *woken_from)
 {
-	struct dtc_interval place;
-	struct dtc_call call_place;
-	const struct dtc_interval *v = dtc_history_find_interval_before(h, wake->target, wake->waking_ns, &place);
-	if (!v || v->end_ns != wake->waking_ns || !dtc_state_is_wait(v->state) || v->call == DTC_NONE ||
-	    !is_sleep(dtc_history_get_call(h, v->call, &call_place)))
-		return DTC_NONE;
-	return v->call;
+	/* a mutex on the way is waited for by another operation than a condition */
+	return dtc_lock_words_is_wait(sleep) &&
+	       sleep->operation == (woken_from ? woken_from->operation : FUTEX_WAIT_BITSET) &&
+	       ((woken_from && dtc_lock_words_is_same(sleep, woken_from)) || !dtc_lock_words_is_lock(locks, sleep));
 }
 
-/*
- * Where the work of a thread ends that begins it with a call. A mutex on the way is waited for by another operation
- * than a condition.
- */
-static int64_t find_end_ns(const DtcHistory *h, uint32_t thread_id, uint32_t first, uint32_t operation)
+/* Where the work of a thread ends that begins it with a call. */
+static int64_t find_end_ns(const DtcHistory *h, const DtcLockWords *locks, uint32_t thread_id, uint32_t first,
+			   const struct dtc_call *woken_from)
 {
 	const struct dtc_thread *thread = dtc_history_get_thread(h, thread_id);
 	for (uint32_t i = first; i < thread->call_first + thread->call_count; i++) {
@@ -43,7 +34,7 @@ static int64_t find_end_ns(const DtcHistory *h, uint32_t thread_id, uint32_t fir
 		const struct dtc_call *call = dtc_history_get_call(h, i, &call_place);
 		if (is_call(h, call))
 			return call->end_ns == DTC_TIME_NONE ? thread->end_ns : call->end_ns;
-		if (is_sleep(call) && call->operation == operation)
+		if (is_idle(locks, call, woken_from))
 			return call->begin_ns;
 	}
 	return thread->end_ns;
@@ -54,17 +45,18 @@ static bool is_same_process(const DtcHistory *h, uint32_t thread, uint32_t other
 	return thread != other && dtc_history_get_thread(h, thread)->pid == dtc_history_get_thread(h, other)->pid;
 }
 
-/* A wake that hands work over. */
-static bool look(const DtcHistory *h, const struct dtc_wake *wake, struct dtc_handed *ret_handed)
+/* A wake that hands work over, and not a lock. */
+static bool look(const DtcHistory *h, const DtcLockWords *locks, const struct dtc_wake *wake,
+		 struct dtc_handed *ret_handed)
 {
-	if (wake->is_inferred || !is_same_process(h, wake->thread, wake->target))
-		return false;
-	uint32_t sleep = find_sleep(h, wake);
+	uint32_t sleep = wake->is_inferred ? DTC_NONE : dtc_lock_words_find_wait(h, wake);
 	if (sleep == DTC_NONE)
 		return false;
+	const struct dtc_call call = dtc_history_copy_call(h, sleep);
+	if (dtc_lock_words_has_waited(locks, wake->thread, &call))
+		return false;
 	*ret_handed = (struct dtc_handed){ wake->thread, wake->target, wake->waking_ns,
-					   find_end_ns(h, wake->target, sleep + 1,
-						       dtc_history_copy_call(h, sleep).operation) };
+					   find_end_ns(h, locks, wake->target, sleep + 1, &call) };
 	return ret_handed->end_ns > ret_handed->begin_ns;
 }
 
@@ -87,6 +79,7 @@ struct pieces {
 	DtcServing *serving;
 	guint node;
 	const DtcHistory *history;
+	const DtcLockWords *locks;
 	GHashTable *open; /* thread -> struct piece */
 };
 
@@ -135,7 +128,7 @@ static void look_at_birth(struct pieces *pieces, uint32_t thread)
 		return;
 	const struct dtc_served *span = find_span(pieces->serving, pieces->node, born->parent, born->begin_ns);
 	const struct dtc_handed handed = { born->parent, thread, born->begin_ns,
-					   find_end_ns(h, thread, born->call_first, FUTEX_WAIT_BITSET) };
+					   find_end_ns(h, pieces->locks, thread, born->call_first, NULL) };
 	if (span && handed.end_ns > handed.begin_ns)
 		hand_over(pieces, &handed, span->request);
 }
@@ -153,7 +146,7 @@ static void look_at_wake(struct pieces *pieces, uint32_t index)
 		piece->told_ns = wake->waking_ns;
 	const struct dtc_served *span = find_span(pieces->serving, pieces->node, wake->thread, wake->waking_ns);
 	struct dtc_handed handed;
-	if (span && look(h, wake, &handed))
+	if (span && look(h, pieces->locks, wake, &handed))
 		hand_over(pieces, &handed, span->request);
 }
 
@@ -164,7 +157,8 @@ void dtc_inherit(DtcServing *serving, const DtcLinks *links)
 		if (!h)
 			continue;
 		g_autoptr(GHashTable) open = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-		struct pieces pieces = { serving, node, h, open };
+		g_autoptr(DtcLockWords) locks = dtc_lock_words_new(h);
+		struct pieces pieces = { serving, node, h, locks, open };
 		for (uint32_t i = 0; i < dtc_history_get_thread_count(h); i++)
 			look_at_birth(&pieces, i);
 		for (uint32_t i = 0; i < dtc_history_get_wake_count(h); i++)

@@ -522,6 +522,47 @@ static void test_woken_to_work(gconstpointer data)
 	server_clear(&server);
 }
 
+/* LOCKED: in the middle of a piece; ALONE: there is none; SLEEPS_AGAIN: the loop never waits there, so it is for work.
+ */
+enum handed { LOCKED, ALONE, SLEEPS_AGAIN };
+
+/*
+ * Worker and loop hand on a lock that is waited for as work is, with a timeout (an interpreter's): a piece goes on over
+ * that, and none begins with it.
+ */
+static void test_handed_a_lock(gconstpointer data)
+{
+	enum handed handed = GPOINTER_TO_UINT(data);
+	struct server server;
+	struct story *s = &server.story;
+	server_begin(&server);
+	story_fork(s, 4 * US + 100, 0, LOOP_TID, LOOP_TID, WORKER_TID, LOOP_TID, "worker");
+	story_switch(s, 5 * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
+	if (handed != ALONE)
+		tell_sleep(s, 8, WAIT_PRIVATE);
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	if (handed != ALONE)
+		tell_woken(s, 24);
+	story_futex(s, 27 * US, 1, WAIT_PRIVATE, 0x2004);
+	story_switch(s, 28 * US, 1, WORKER_TID, "worker", 1, 0, "swapper/1");
+	tell_woken(s, 34);
+	if (handed != SLEEPS_AGAIN) {
+		story_futex(s, 40 * US, 0, WAIT_PRIVATE, 0x2000); /* a condition's other group */
+		story_switch(s, 41 * US, 0, LOOP_TID, "loop", 1, 0, "swapper/0");
+		story_task(s, DTC_EVENT_SCHED_WAKING, 44 * US, 1, LOOP_TID, "loop", 0);
+		story_switch(s, 45 * US, 0, 0, "swapper/0", 0, LOOP_TID, "loop");
+		story_leave(s, 46 * US, 0, "futex", 0);
+	}
+	tell_sleep(s, 50, WAIT_PRIVATE);
+	event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	uint32_t worker = dtc_history_find_thread(server.histories[0], WORKER_TID, 10 * US);
+	const struct dtc_served one[] = { { 24 * US, 50 * US, X, false, NONE } };
+	const struct dtc_served two[] = { { 24 * US, 27 * US, X, false, NONE }, { 34 * US, 50 * US, X, false, NONE } };
+	check(serving, worker, handed == LOCKED ? one : two, handed == LOCKED ? 1 : handed == ALONE ? 0 : 2);
+	server_clear(&server);
+}
+
 /* How a thread is given a piece that the loop waits for: it is woken for it, or made, which ends when it sleeps. */
 enum given { WOKEN, MADE };
 
@@ -586,6 +627,9 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/serving/woken-to-work/calls", GUINT_TO_POINTER(CALLS_LOOP), test_woken_to_work);
 	g_test_add_data_func("/serving/woken-to-work/sleeps", GUINT_TO_POINTER(SLEEPS), test_woken_to_work);
 	g_test_add_data_func("/serving/woken-to-work/ends", GUINT_TO_POINTER(ENDS_WITH_ANSWER), test_woken_to_work);
+	g_test_add_data_func("/serving/handed/lock", GUINT_TO_POINTER(LOCKED), test_handed_a_lock);
+	g_test_add_data_func("/serving/handed/lock-alone", GUINT_TO_POINTER(ALONE), test_handed_a_lock);
+	g_test_add_data_func("/serving/handed/work", GUINT_TO_POINTER(SLEEPS_AGAIN), test_handed_a_lock);
 	g_test_add_data_func("/serving/done/woken", GUINT_TO_POINTER(WOKEN), test_done);
 	g_test_add_data_func("/serving/done/made", GUINT_TO_POINTER(MADE), test_done);
 	g_test_add_data_func("/serving/pool/next-act", GINT_TO_POINTER(false), test_pool_of_one);

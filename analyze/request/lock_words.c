@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "analyze/request/lock_words.h"
+
+/* include/uapi/linux/futex.h */
+#define FUTEX_WAIT 0
+#define FUTEX_WAIT_BITSET 9
+
+/* Somebody, or a process, at a futex. */
+struct at {
+	uint64_t word;
+	uint32_t who;
+};
+
+struct DtcLockWords {
+	const DtcHistory *history;
+	GHashTable *waited; /* struct at: threads that others woke there */
+	GHashTable *locks;  /* struct at: processes */
+};
+
+static guint at_hash(gconstpointer data)
+{
+	const struct at *at = data;
+	return (guint)(at->word ^ at->word >> 32) * 31 + at->who;
+}
+
+static gboolean at_equal(gconstpointer a, gconstpointer b)
+{
+	const struct at *x = a, *y = b;
+	return x->word == y->word && x->who == y->who;
+}
+
+/* The two words of a condition's two groups of waiters are one (sysdeps/nptl/bits/thread-shared-types.h of glibc). */
+static struct at make_at(const struct dtc_call *call, uint32_t who)
+{
+	return (struct at){ .word = call->argument & ~G_GUINT64_CONSTANT(7), .who = who };
+}
+
+static void add(GHashTable *set, struct at at)
+{
+	if (!g_hash_table_contains(set, &at))
+		g_hash_table_add(set, g_memdup2(&at, sizeof(at)));
+}
+
+bool dtc_lock_words_is_wait(const struct dtc_call *call)
+{
+	return call->kind == DTC_CALL_FUTEX && (call->operation == FUTEX_WAIT || call->operation == FUTEX_WAIT_BITSET);
+}
+
+bool dtc_lock_words_is_same(const struct dtc_call *a, const struct dtc_call *b)
+{
+	const struct at x = make_at(a, 0), y = make_at(b, 0);
+	return at_equal(&x, &y);
+}
+
+uint32_t dtc_lock_words_find_wait(const DtcHistory *h, const struct dtc_wake *wake)
+{
+	struct dtc_interval place;
+	struct dtc_call call_place;
+	if (wake->waker != DTC_WAKER_THREAD || wake->thread == wake->target ||
+	    dtc_history_get_thread(h, wake->thread)->pid != dtc_history_get_thread(h, wake->target)->pid)
+		return DTC_NONE;
+	const struct dtc_interval *v = dtc_history_find_interval_before(h, wake->target, wake->waking_ns, &place);
+	if (!v || v->end_ns != wake->waking_ns || !dtc_state_is_wait(v->state) || v->call == DTC_NONE)
+		return DTC_NONE;
+	return dtc_lock_words_is_wait(dtc_history_get_call(h, v->call, &call_place)) ? v->call : DTC_NONE;
+}
+
+DtcLockWords *dtc_lock_words_new(const DtcHistory *h)
+{
+	DtcLockWords *words = g_new0(DtcLockWords, 1);
+	g_autoptr(GHashTable) woke = g_hash_table_new_full(at_hash, at_equal, g_free, NULL);
+	words->history = h;
+	words->waited = g_hash_table_new_full(at_hash, at_equal, g_free, NULL);
+	words->locks = g_hash_table_new_full(at_hash, at_equal, g_free, NULL);
+	for (uint32_t i = 0; i < dtc_history_get_wake_count(h); i++) {
+		struct dtc_wake wake_place;
+		struct dtc_call call_place;
+		const struct dtc_wake *wake = dtc_history_get_wake(h, i, &wake_place);
+		uint32_t wait = dtc_lock_words_find_wait(h, wake);
+		if (wait == DTC_NONE)
+			continue;
+		const struct dtc_call *call = dtc_history_get_call(h, wait, &call_place);
+		add(words->waited, make_at(call, wake->target));
+		add(woke, make_at(call, wake->thread));
+	}
+	GHashTableIter iter;
+	gpointer key;
+	g_hash_table_iter_init(&iter, woke);
+	while (g_hash_table_iter_next(&iter, &key, NULL)) {
+		struct at at = *(const struct at *)key;
+		if (!g_hash_table_contains(words->waited, &at))
+			continue;
+		at.who = (uint32_t)dtc_history_get_thread(h, at.who)->pid;
+		add(words->locks, at);
+	}
+	return words;
+}
+
+void dtc_lock_words_free(DtcLockWords *words)
+{
+	g_hash_table_unref(words->waited);
+	g_hash_table_unref(words->locks);
+	g_free(words);
+}
+
+bool dtc_lock_words_has_waited(const DtcLockWords *words, uint32_t thread, const struct dtc_call *call)
+{
+	const struct at at = make_at(call, thread);
+	return g_hash_table_contains(words->waited, &at);
+}
+
+bool dtc_lock_words_is_lock(const DtcLockWords *words, const struct dtc_call *call)
+{
+	const struct at at = make_at(call, (uint32_t)dtc_history_get_thread(words->history, call->thread)->pid);
+	return g_hash_table_contains(words->locks, &at);
+}

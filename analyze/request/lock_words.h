@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Futexes at which threads of a process wait for each other: who ends a wait there waits there at other times. That is
+ * how a lock is handed on, such as that of an interpreter which lets one of its threads run at a time (Python's), and
+ * not how work is handed over: where a thread waits for work, who brings it does not wait.
+ */
+#pragma once
+
+#include "dtrace-chain/history.h"
+
+typedef struct DtcLockWords DtcLockWords;
+
+/* Of a whole history, in one look at its wakes. Free with dtc_lock_words_free. */
+DtcLockWords *dtc_lock_words_new(const DtcHistory *history);
+void dtc_lock_words_free(DtcLockWords *words);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcLockWords, dtc_lock_words_free)
+
+/* Whether a call is a wait at a futex, of a condition, a semaphore or a mutex. */
+bool dtc_lock_words_is_wait(const struct dtc_call *call);
+/* Whether two such calls of one process wait at the same place. */
+bool dtc_lock_words_is_same(const struct dtc_call *a, const struct dtc_call *b);
+/* The futex wait in which a wake of a thread of its process woke its target, or DTC_NONE. */
+uint32_t dtc_lock_words_find_wait(const DtcHistory *history, const struct dtc_wake *wake);
+/* Whether another one of its process ever ended a wait of a thread where a futex call waits. */
+bool dtc_lock_words_has_waited(const DtcLockWords *words, uint32_t thread, const struct dtc_call *call);
+/* Whether anybody who ever waited where a futex call waits ended a wait of another one there. */
+bool dtc_lock_words_is_lock(const DtcLockWords *words, const struct dtc_call *call);
