@@ -49,8 +49,10 @@ bool dtc_traverse_follow_handover(struct dtc_traverse *t, const struct dtc_edge 
 	return true;
 }
 
-/* Intervals of a thread that are looked at for the call that was made for a question, or for what came in between. */
+/* Intervals of a thread that are looked at for what came in between. */
 #define INTERVALS_MAX 1024
+/* Wakes of a node that are looked at for those of a question's turn: a thread that was called may run for long. */
+#define WAKES_MAX 4096
 
 guint dtc_traverse_find_for_whom(const struct dtc_traverse *t)
 {
@@ -125,19 +127,23 @@ static int64_t find_called_ns(const struct dtc_traverse *t, const struct dtc_ask
 			      int64_t before_ns)
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
-	struct dtc_interval place;
-	const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, before_ns, &place);
-	for (guint seen = 0; v && v->end_ns > asked->read_ns && seen < INTERVALS_MAX; seen++) {
-		struct dtc_wake wake_place;
-		const struct dtc_wake *wake = dtc_state_is_wait(v->state) && v->ref != DTC_NONE
-						      ? dtc_history_get_wake(h, v->ref, &wake_place)
-						      : NULL;
-		if (wake && wake->waker == DTC_WAKER_THREAD && wake->thread == asked->thread &&
-		    wake->waking_ns > asked->read_ns &&
-		    dtc_handoff_is_same_turn(t->links, t->stand.node, asked->call, wake->waking_ns))
-			return wake->waking_ns;
-		v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
+	uint32_t count = dtc_history_get_wake_count(h);
+	uint32_t first = DTC_BISECT(k, 0, count, dtc_history_get_waking_ns(h, k) <= asked->read_ns);
+	int64_t called_ns = DTC_TIME_NONE;
+	for (uint32_t i = first; i < count && i - first < WAKES_MAX; i++) {
+		struct dtc_wake place;
+		const struct dtc_wake *wake = dtc_history_get_wake(h, i, &place);
+		if (wake->waking_ns > before_ns)
+			break;
+		if (wake->waker != DTC_WAKER_THREAD || wake->thread != asked->thread)
+			continue;
+		if (!dtc_handoff_is_same_turn(t->links, t->stand.node, asked->call, wake->waking_ns))
+			break;
+		if (wake->target == thread)
+			called_ns = wake->waking_ns;
 	}
+	if (called_ns != DTC_TIME_NONE)
+		return called_ns;
 	return find_made_ns(t, asked, thread);
 }
 

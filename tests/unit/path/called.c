@@ -26,10 +26,11 @@
 /*
  * HELD: 22 sleeps since before, called by nobody: it holds what X wants, as far as is known. WORKS: 22 computes. DUE:
  * so it does, and instead of Y a timer, whose interrupt 22 bears, ends 20's poll. The others have no Y for 20, which is
- * called by others twice instead, for little: IDLE; MADE: 20 makes 22, and does not call it; BUSY: it runs from the
- * first time on; TWICE: 22 calls it instead, at 70; FOR_Y: 22 had worked for Y; ASKS: 20 asks somebody for X.
+ * called by others twice instead, for little: IDLE; MADE: 20 makes 22, and does not call it; CALLING: 22 computes, in
+ * and out of the kernel two thousand times after 98, and all the rest is later; BUSY: it runs from the first time on;
+ * TWICE: 22 calls it instead, at 70; FOR_Y: 22 had worked for Y; ASKS: 20 asks somebody for X.
  */
-enum variant { CALLS, HELD, WORKS, DUE, IDLE, MADE, BUSY, TWICE, FOR_Y, ASKS };
+enum variant { CALLS, HELD, WORKS, DUE, IDLE, MADE, CALLING, BUSY, TWICE, FOR_Y, ASKS };
 
 static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
 {
@@ -72,7 +73,7 @@ static void answer(struct story *s, int64_t t, int64_t fd, uint16_t port)
 
 static bool computes(enum variant variant)
 {
-	return variant == WORKS || variant == DUE;
+	return variant == WORKS || variant == CALLING || variant == DUE;
 }
 
 static void begin(struct story *s, enum variant variant)
@@ -164,20 +165,29 @@ static void let_lie(struct story *s, enum variant variant)
 	sleep_on(s, 74, 0, LOOP, 96);
 }
 
+/* So much later is what comes after 98. */
+static int64_t get_late(enum variant variant)
+{
+	return variant == CALLING ? 10000 : 0;
+}
+
 static void tell(struct story *s, enum variant variant)
 {
+	int64_t late = get_late(variant);
 	begin(s, variant);
 	let_lie(s, variant);
 	if (!computes(variant)) {
 		story_timer_wakes(s, 97, 98, 1, CALLED, "app");
 		go_on(s, 99, 1, CALLED, "nanosleep", 0);
 	}
-	story_futex(s, 101, 1, 1, 96);
-	wake(s, 102, 1, LOOP, 0);
-	story_leave(s, 103, 1, "futex", 1);
-	go_on(s, 104, 0, LOOP, "futex", 0);
-	answer(s, ANSWERED, OURS, 60000);
-	story_switch(s, 120, 0, LOOP, "app", SLEEP, 0, "swapper/0");
+	for (int64_t t = 100; t < 100 + late - 1000; t += 4)
+		tell_call(s, t, 1, "getppid", -1, 1);
+	story_futex(s, late + 101, 1, 1, 96);
+	wake(s, late + 102, 1, LOOP, 0);
+	story_leave(s, late + 103, 1, "futex", 1);
+	go_on(s, late + 104, 0, LOOP, "futex", 0);
+	answer(s, late + ANSWERED, OURS, 60000);
+	story_switch(s, late + 120, 0, LOOP, "app", SLEEP, 0, "swapper/0");
 	story_end(s);
 }
 
@@ -196,8 +206,9 @@ static struct dtc_segment walk(enum variant variant, int64_t t)
 	}
 	if (variant == FOR_Y)
 		served_path_add(&w, CALLED, 55, Y, false);
-	served_path_add(&w, LOOP, ANSWERED, X, true);
-	return served_path_at(&w, LOOP, 34, ANSWERED, t);
+	int64_t end = get_late(variant) + ANSWERED;
+	served_path_add(&w, LOOP, end, X, true);
+	return served_path_at(&w, LOOP, 34, end, t);
 }
 
 static void test_called(void)
@@ -211,9 +222,11 @@ static void test_called(void)
 		g_assert_cmpint(walk(MADE, t).tid, ==, CALLED);
 		g_assert_cmpint(walk(DUE, t).tid, ==, CALLED);
 		g_assert_cmpint(walk(WORKS, t).tid, ==, CALLED);
+		g_assert_cmpint(walk(CALLING, t).tid, ==, CALLED);
 		g_assert_cmpint(walk(WORKS, t).cause, ==, DTC_CAUSE_RUNNING_USER);
 	}
 	g_assert_cmpint(walk(CALLS, 35).tid, ==, LOOP);
+	g_assert_cmpint(walk(CALLING, 38).tid, ==, CALLED);
 }
 
 /* Whoever calls it at last has been why since the request lay still, if 20 was at another one in between. */
