@@ -3,19 +3,10 @@
 
 #include <errno.h>
 
-/* include/uapi/linux/futex.h */
-#define FUTEX_WAIT 0
-#define FUTEX_WAKE 1
-#define FUTEX_WAIT_BITSET 9
 /* Of what a handler writes to say that a signal came. */
 #define SIGNAL_BYTES 1
 /* Calls between two waits: a signal's handler and a look around have some ten. */
 #define BETWEEN_MAX 256
-
-static bool is_futex_wait(const struct dtc_call *call)
-{
-	return call->kind == DTC_CALL_FUTEX && (call->operation == FUTEX_WAIT || call->operation == FUTEX_WAIT_BITSET);
-}
 
 /* Of one set of descriptors: poll and select name theirs by pointer, which tells nothing. */
 static bool is_set_wait(const struct dtc_call *call)
@@ -34,7 +25,7 @@ static bool is_in_vain(const struct dtc_call *call, const struct dtc_call *same)
 {
 	if (is_set_wait(same))
 		return is_set_wait(call) && call->fd == same->fd && is_interrupted(call);
-	return is_futex_wait(call) && call->argument == same->argument &&
+	return dtc_call_is_futex_wait(call) && call->argument == same->argument &&
 	       (call->result == -ETIMEDOUT || is_interrupted(call));
 }
 
@@ -60,7 +51,7 @@ static const struct dtc_interval *find_wait(const DtcHistory *h, uint32_t thread
 /* A condition's mutex is given back before the next wait, and nobody waits for it. */
 static bool wakes_nobody(const struct dtc_call *call)
 {
-	return call->kind == DTC_CALL_FUTEX && call->operation == FUTEX_WAKE && call->result == 0;
+	return call->kind == DTC_CALL_FUTEX && call->operation == DTC_FUTEX_WAKE && call->result == 0;
 }
 
 /*
@@ -120,7 +111,7 @@ int64_t dtc_in_vain_get_ns(const DtcHistory *h, const struct dtc_interval *wait,
 	struct dtc_interval first = *wait, place;
 	uint32_t first_call = dtc_history_get_thread(h, wait->thread)->call_first, call = wait->call;
 
-	if (!last || !(is_futex_wait(last) || is_set_wait(last)))
+	if (!last || !(dtc_call_is_futex_wait(last) || is_set_wait(last)))
 		return 0;
 	while ((call = find_before(h, first_call, call, last, ret_is_limited)) != DTC_NONE) {
 		int64_t ran_ns;

@@ -431,7 +431,10 @@ static int64_t get_low_ns(const struct dtc_stand *stand, int64_t begin_ns)
 	return low_ns;
 }
 
-/* What comes before is for another request, or while this one lay still: from there the stand comes back. */
+/*
+ * What comes before is for another request, or while this one lay still: from there the stand comes back, but if this
+ * one had called for it before that.
+ */
 static void step_aside(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
 		       int64_t low_ns)
 {
@@ -440,9 +443,9 @@ static void step_aside(struct dtc_traverse *t, const struct dtc_interval *wait, 
 	     !(edge->has_arrival && dtc_traverse_is_others(t, &edge->arrival))))
 		return;
 	/* that the bytes which began the turn are why is told by order alone: a timer may have been due in it */
-	bool is_aside = (edge->has_arrival && dtc_traverse_follow_branch(t, &edge->arrival, low_ns)) ||
-			dtc_traverse_go_aside(t, low_ns);
-	if (is_aside && t->stand.pause.poll != DTC_NONE)
+	bool is_followed = (edge->has_arrival && dtc_traverse_follow_branch(t, &edge->arrival, low_ns)) ||
+			   dtc_traverse_go_aside(t, low_ns);
+	if (is_followed && t->stand.pause.poll != DTC_NONE)
 		t->doubt_cluster_ns =
 			MIN(t->doubt_cluster_ns, dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns));
 }

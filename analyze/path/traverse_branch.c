@@ -8,6 +8,8 @@
 
 /* Steps that are looked ahead. */
 #define STEPS_MAX 256
+/* So far, too, whoever asks: what a request waited for does not depend on when another one began that waits for it. */
+#define AHEAD_NS G_GINT64_CONSTANT(60000000000)
 
 struct dtc_ahead {
 	guint owner;	  /* the request, plus 1, whose thread is looked for */
@@ -57,7 +59,7 @@ bool dtc_traverse_follow_branch(struct dtc_traverse *t, const struct dtc_arrival
 	if (!ahead.owner || !t->of->serving || t->ahead || arrival->time_ns <= low_ns)
 		return false;
 	struct dtc_traversal of = *t->of;
-	of.begin.ns = dtc_traverse_get_bound(t);
+	of.begin.ns = t->tc - AHEAD_NS;
 	struct dtc_traverse to = *t;
 	to.of = &of;
 	to.visitor = &visitor;

@@ -3,9 +3,6 @@
 
 #include "analyze/request/lock_words.h"
 
-/* include/uapi/linux/futex.h */
-#define FUTEX_WAIT_BITSET 9
-
 /* A write with which a thread calls another one of its process. */
 static bool is_call(const DtcHistory *h, const struct dtc_call *call)
 {
@@ -19,8 +16,8 @@ static bool is_call(const DtcHistory *h, const struct dtc_call *call)
 static bool is_idle(const DtcLockWords *locks, const struct dtc_call *sleep, const struct dtc_call *woken_from)
 {
 	/* a mutex on the way is waited for by another operation than a condition */
-	return dtc_lock_words_is_wait(sleep) &&
-	       sleep->operation == (woken_from ? woken_from->operation : FUTEX_WAIT_BITSET) &&
+	return dtc_call_is_futex_wait(sleep) &&
+	       sleep->operation == (woken_from ? woken_from->operation : DTC_FUTEX_WAIT_BITSET) &&
 	       ((woken_from && dtc_lock_words_is_same(sleep, woken_from)) || !dtc_lock_words_is_lock(locks, sleep));
 }
 

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/request/lock_words.h"
 
-/* include/uapi/linux/futex.h */
-#define FUTEX_WAIT 0
-#define FUTEX_WAIT_BITSET 9
-
 /* Somebody, or a process, at a futex. */
 struct at {
 	uint64_t word;
@@ -41,11 +37,6 @@ static void add(GHashTable *set, struct at at)
 		g_hash_table_add(set, g_memdup2(&at, sizeof(at)));
 }
 
-bool dtc_lock_words_is_wait(const struct dtc_call *call)
-{
-	return call->kind == DTC_CALL_FUTEX && (call->operation == FUTEX_WAIT || call->operation == FUTEX_WAIT_BITSET);
-}
-
 bool dtc_lock_words_is_same(const struct dtc_call *a, const struct dtc_call *b)
 {
 	const struct at x = make_at(a, 0), y = make_at(b, 0);
@@ -62,7 +53,7 @@ uint32_t dtc_lock_words_find_wait(const DtcHistory *h, const struct dtc_wake *wa
 	const struct dtc_interval *v = dtc_history_find_interval_before(h, wake->target, wake->waking_ns, &place);
 	if (!v || v->end_ns != wake->waking_ns || !dtc_state_is_wait(v->state) || v->call == DTC_NONE)
 		return DTC_NONE;
-	return dtc_lock_words_is_wait(dtc_history_get_call(h, v->call, &call_place)) ? v->call : DTC_NONE;
+	return dtc_call_is_futex_wait(dtc_history_get_call(h, v->call, &call_place)) ? v->call : DTC_NONE;
 }
 
 DtcLockWords *dtc_lock_words_new(const DtcHistory *h)

@@ -15,9 +15,7 @@ DtcLockWords *dtc_lock_words_new(const DtcHistory *history);
 void dtc_lock_words_free(DtcLockWords *words);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcLockWords, dtc_lock_words_free)
 
-/* Whether a call is a wait at a futex, of a condition, a semaphore or a mutex. */
-bool dtc_lock_words_is_wait(const struct dtc_call *call);
-/* Whether two such calls of one process wait at the same place. */
+/* Whether two futex calls of one process wait at the same place. */
 bool dtc_lock_words_is_same(const struct dtc_call *a, const struct dtc_call *b);
 /* The futex wait in which a wake of a thread of its process woke its target, or DTC_NONE. */
 uint32_t dtc_lock_words_find_wait(const DtcHistory *history, const struct dtc_wake *wake);

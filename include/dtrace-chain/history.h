@@ -176,6 +176,18 @@ static inline bool dtc_call_is_glance(const struct dtc_call *call)
 	return call->kind == DTC_CALL_POLL && call->argument == 0 && call->result == 0;
 }
 
+/* Operations of a FUTEX, without their flags (include/uapi/linux/futex.h): those that are looked at. */
+#define DTC_FUTEX_WAIT 0
+#define DTC_FUTEX_WAKE 1
+#define DTC_FUTEX_WAIT_BITSET 9
+
+/* A wait of a mutex, a condition or a semaphore. */
+static inline bool dtc_call_is_futex_wait(const struct dtc_call *call)
+{
+	return call->kind == DTC_CALL_FUTEX &&
+	       (call->operation == DTC_FUTEX_WAIT || call->operation == DTC_FUTEX_WAIT_BITSET);
+}
+
 enum dtc_file_kind {
 	DTC_FILE_UNKNOWN,
 	DTC_FILE_PATH,

@@ -178,7 +178,7 @@ static void tell(struct story *s, enum variant variant)
 }
 
 /* The segment of X's path at a time. */
-static struct dtc_segment walk(enum variant variant, int64_t t)
+static struct dtc_segment walk_from(enum variant variant, int64_t begin, int64_t t)
 {
 	struct story s;
 	tell(&s, variant);
@@ -189,7 +189,12 @@ static struct dtc_segment walk(enum variant variant, int64_t t)
 	served_path_add(&w, BROKER, 44, X, false);
 	served_path_add(&w, BROKER, 101, X, true);
 	served_path_add(&w, APP, ANSWERED, X, true);
-	return served_path_at(&w, APP, 30, ANSWERED, t);
+	return served_path_at(&w, APP, begin, ANSWERED, t);
+}
+
+static struct dtc_segment walk(enum variant variant, int64_t t)
+{
+	return walk_from(variant, 30, t);
 }
 
 static void test_called(void)
@@ -201,6 +206,8 @@ static void test_called(void)
 		g_assert_cmpint(at.link, ==, DTC_LINK_INFERRED);
 	}
 	g_assert_cmpint(walk(CALLED, 35).tid, ==, APP);
+	/* so it is, too, for what began later, and waits for that */
+	g_assert_cmpint(walk_from(CALLED, 42, 46).tid, ==, WORKER);
 	g_assert_cmpint(walk(LOCKED, 46).tid, ==, WORKER);
 	g_assert_cmpint(walk(LOCKED, 60).tid, ==, HOLDER);
 	g_assert_cmpint(walk(LOCKED, 80).tid, ==, WORKER);
