@@ -6,6 +6,7 @@
  */
 #include "collect/packets/capture.h"
 #include "collect/packets/join_records.h"
+#include "collect/packets/layers.h"
 #include "collect/packets/packets.h"
 #include "dtrace-chain/error.h"
 
@@ -15,6 +16,9 @@
 
 #define LOOPBACK "lo"
 #define DEVICES_MAX UINT16_MAX
+#define IPV6_BYTES 40
+#define TCP_BYTES 20
+#define UDP_BYTES 8
 #define DIGIT_BITS 16
 #define DIGITS (1u << DIGIT_BITS)
 /* Times beyond are damage; within, distances and tolerances do not overflow. */
@@ -210,6 +214,32 @@ bool dtc_join_add_capture(DtcJoin *join, const char *node, const char *path, uin
 	return true;
 }
 
+bool dtc_join_read_transport(const DtcJoin *join, uint32_t packet, struct dtc_join_transport *ret)
+{
+	const struct dtc_wire_headers *headers = DTC_AT(join->headers, struct dtc_wire_headers, packet);
+	const uint8_t *ip = headers->bytes, *transport = ip + headers->network_bytes;
+	bool is_v6 = headers->network_bytes == IPV6_BYTES;
+	uint8_t protocol = ip[is_v6 ? 6 : 9];
+
+	if (headers->transport_bytes == 0 || (protocol != DTC_PROTOCOL_TCP && protocol != DTC_PROTOCOL_UDP))
+		return false;
+	*ret = (struct dtc_join_transport){
+		.addresses = ip + (is_v6 ? 8 : 12),
+		.ports = transport,
+		.address_bytes = is_v6 ? 16 : 4,
+		.netns = headers->netns,
+		.header_bytes = (is_v6 ? IPV6_BYTES : (ip[0] & 15u) * 4) + UDP_BYTES,
+		.is_tcp = headers->transport_bytes == TCP_BYTES,
+	};
+	if (ret->is_tcp) {
+		ret->header_bytes += (transport[12] >> 4) * 4u - UDP_BYTES;
+		ret->seq = dtc_layer_get32(transport + 4);
+		ret->ack = dtc_layer_get32(transport + 8);
+		ret->flags = transport[13];
+	}
+	return true;
+}
+
 /* --- order ------------------------------------------------------------------------------------------------------ */
 
 /* One pass over a digit of the keys; what is equal stays in order. */
@@ -316,11 +346,11 @@ static void put16(uint8_t *bytes, uint32_t value)
 /* Makes the headers of a first segment those of the whole, which is length bytes long from the network header on. */
 static void set_length(struct dtc_wire_headers *headers, uint32_t length)
 {
-	bool is_v6 = headers->network_bytes == 40;
+	bool is_v6 = headers->network_bytes == IPV6_BYTES;
 
 	if (headers->network_bytes == 0 || length < headers->network_bytes)
 		return;
-	put16(headers->bytes + (is_v6 ? 4 : 2), is_v6 ? length - 40 : length);
+	put16(headers->bytes + (is_v6 ? 4 : 2), is_v6 ? length - IPV6_BYTES : length);
 	if (headers->bytes[is_v6 ? 6 : 9] == DTC_PROTOCOL_UDP && headers->transport_bytes > 0)
 		put16(headers->bytes + headers->network_bytes + 4, length - headers->network_bytes);
 }
@@ -333,7 +363,7 @@ static const struct dtc_wire_headers *find_packet(const DtcJoin *join, uint32_t 
 /* What segments leave to the last of them, the whole had. */
 static void set_last_flags(struct dtc_wire_headers *headers, const struct dtc_wire_headers *last)
 {
-	if (headers->transport_bytes == 20 && last->transport_bytes == 20)
+	if (headers->transport_bytes == TCP_BYTES && last->transport_bytes == TCP_BYTES)
 		headers->bytes[headers->network_bytes + 13] |=
 			last->bytes[last->network_bytes + 13] & (DTC_TCP_FIN | DTC_TCP_PSH);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What join.c, join_buffer.c and join_match.c share: the records of a join, by index. */
+/* What the sources of the join share: its records, by index. */
 #pragma once
 
 #include "collect/packets/join.h"
@@ -77,6 +77,22 @@ static inline struct dtc_join_packet *dtc_join_packet_at(const DtcJoin *join, ui
 	return DTC_AT(join->packets, struct dtc_join_packet, packet);
 }
 
+/* What a packet's headers say of its place in a connection. */
+struct dtc_join_transport {
+	const uint8_t *addresses; /* source and destination, address_bytes each */
+	const uint8_t *ports;	  /* source and destination, 2 bytes each */
+	uint32_t address_bytes;
+	uint32_t netns;
+	uint32_t header_bytes; /* of network and transport, options included */
+	uint32_t seq;	       /* and ack and flags, of TCP */
+	uint32_t ack;
+	uint8_t flags;
+	bool is_tcp;
+};
+
+/* False: the packet is neither TCP's nor UDP's. */
+bool dtc_join_read_transport(const DtcJoin *join, uint32_t packet, struct dtc_join_transport *ret);
+
 /* join_buffer.c: which events speak of the same buffer, before and after packets were matched. */
 void dtc_join_follow_buffers(DtcJoin *join);
 void dtc_join_carry_packets(DtcJoin *join);
@@ -86,3 +102,5 @@ bool dtc_join_is_same(const DtcJoin *join, uint32_t one, uint32_t other);
 void dtc_join_link_segments(DtcJoin *join);
 /* join_match.c: gives events the packets that they saw themselves. */
 void dtc_join_match_packets(DtcJoin *join);
+/* join_settle.c: exchanges packets of events that are in doubt, where more than their order tells. */
+void dtc_join_settle_doubts(DtcJoin *join);

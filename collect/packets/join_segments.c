@@ -40,42 +40,19 @@ struct segmenting {
 	uint8_t *is_claimed;  /* of each event: a transmission of a buffer as it was queued */
 };
 
-static const uint8_t *get_headers(const DtcJoin *join, uint32_t event, const struct dtc_wire_headers **ret)
+static bool read_tcp(const DtcJoin *join, uint32_t event, struct dtc_join_transport *ret)
 {
-	uint32_t packet = dtc_join_slot_at(join, event)->packet;
-
-	*ret = DTC_AT(join->headers, struct dtc_wire_headers, packet);
-	return (*ret)->bytes + (*ret)->network_bytes;
-}
-
-static bool is_tcp(const struct dtc_wire_headers *headers)
-{
-	return headers->transport_bytes == 20 &&
-	       headers->bytes[headers->network_bytes == 40 ? 6 : 9] == DTC_PROTOCOL_TCP;
-}
-
-static uint32_t get_seq(const uint8_t *tcp)
-{
-	return (uint32_t)tcp[4] << 24 | (uint32_t)tcp[5] << 16 | (uint32_t)tcp[6] << 8 | tcp[7];
-}
-
-/* Bytes of the network and transport headers, options included. */
-static uint32_t get_header_bytes(const struct dtc_wire_headers *headers, const uint8_t *tcp)
-{
-	uint32_t network = headers->network_bytes == 20 ? (headers->bytes[0] & 15u) * 4 : headers->network_bytes;
-
-	return network + (tcp[12] >> 4) * 4u;
+	return dtc_join_read_transport(join, dtc_join_slot_at(join, event)->packet, ret) && ret->is_tcp;
 }
 
 /* Are both packets of one direction of one connection? */
 static bool is_same_flow(const DtcJoin *join, uint32_t one, uint32_t other)
 {
-	const struct dtc_wire_headers *a, *b;
-	const uint8_t *tcp_a = get_headers(join, one, &a), *tcp_b = get_headers(join, other, &b);
-	uint32_t at = a->network_bytes == 40 ? 8 : 12;
+	struct dtc_join_transport a, b;
 
-	return a->netns == b->netns && a->network_bytes == b->network_bytes && a->network_bytes > at &&
-	       memcmp(a->bytes + at, b->bytes + at, a->network_bytes - at) == 0 && memcmp(tcp_a, tcp_b, 4) == 0;
+	return read_tcp(join, one, &a) && read_tcp(join, other, &b) && a.netns == b.netns &&
+	       a.address_bytes == b.address_bytes &&
+	       memcmp(a.addresses, b.addresses, (gsize)2 * a.address_bytes) == 0 && memcmp(a.ports, b.ports, 4) == 0;
 }
 
 /* --- what waits ----------------------------------------------------------------------------------------------------
@@ -160,14 +137,12 @@ struct segment {
 /* False: it is not TCP, or has no payload. */
 static bool read_segment(const DtcJoin *join, uint32_t event, struct segment *ret)
 {
-	const struct dtc_wire_headers *headers;
-	const uint8_t *tcp = get_headers(join, event, &headers);
+	struct dtc_join_transport tcp;
 	uint32_t length = dtc_join_event_at(join, event)->length;
 
-	if (!is_tcp(headers) || length <= get_header_bytes(headers, tcp))
+	if (!read_tcp(join, event, &tcp) || length <= tcp.header_bytes)
 		return false;
-	uint32_t header_bytes = get_header_bytes(headers, tcp);
-	*ret = (struct segment){ event, get_seq(tcp), header_bytes, length - header_bytes };
+	*ret = (struct segment){ event, tcp.seq, tcp.header_bytes, length - tcp.header_bytes };
 	return true;
 }
 
