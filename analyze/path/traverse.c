@@ -443,9 +443,7 @@ static void step_aside(struct dtc_traverse *t, const struct dtc_interval *wait, 
 	     !(edge->has_arrival && dtc_traverse_is_others(t, &edge->arrival))))
 		return;
 	/* that the bytes which began the turn are why is told by order alone: a timer may have been due in it */
-	bool is_followed = (edge->has_arrival && dtc_traverse_follow_branch(t, &edge->arrival, low_ns)) ||
-			   dtc_traverse_go_aside(t, low_ns);
-	if (is_followed && t->stand.pause.poll != DTC_NONE)
+	if (dtc_traverse_go_aside(t, low_ns) && t->stand.pause.poll != DTC_NONE)
 		t->doubt_cluster_ns =
 			MIN(t->doubt_cluster_ns, dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns));
 }
@@ -799,7 +797,8 @@ void dtc_traverse_walk(struct dtc_traverse *t)
 			return;
 		if (t->frames->len &&
 		    t->tc <= g_array_index(t->frames, struct dtc_frame, t->frames->len - 1).bound_cluster_ns) {
-			dtc_traverse_leave(t, t->frames->len - 1);
+			if (!dtc_traverse_follow_branch(t))
+				dtc_traverse_leave(t, t->frames->len - 1);
 			continue;
 		}
 		int64_t before = t->tc;

@@ -240,6 +240,16 @@ bool dtc_traverse_find_taken(const struct dtc_traverse *t, uint32_t call, const 
 			     struct dtc_taken *ret_taken, struct dtc_arrival *ret_arrival);
 
 /* traverse_handover.c */
+/* Whether the thread of a stand worked for another request than owner (plus 1) between two times; node time. */
+bool dtc_traverse_was_at_another(const struct dtc_traverse *t, const struct dtc_stand *stand, guint owner,
+				 int64_t begin_ns, int64_t end_ns);
+/*
+ * Whether the thread of a stand had let the request owner (plus 1) lie between two times: for half of them or more it
+ * waited, or worked for others, and was called by others than a thread. A lock that it waits for again and again is
+ * given by that one.
+ */
+bool dtc_traverse_let_lie(const struct dtc_traverse *t, const struct dtc_stand *stand, guint owner, uint32_t by,
+			  int64_t begin_ns, int64_t end_ns);
 /* The request, plus 1, for whose sake the traversal looks at the stand's thread; 0: not known. */
 guint dtc_traverse_find_for_whom(const struct dtc_traverse *t);
 /*
@@ -271,11 +281,12 @@ bool dtc_traverse_end_at_begin(struct dtc_traverse *t, const struct dtc_sender *
 
 /* traverse_branch.c */
 /*
- * Whether what arrived at the stand's node, after low (node time), was made by who the request had called before low:
- * going back from there without a stop one comes to a thread that was at work for the request by then. All down to that
- * is inferred then.
+ * The traversal came to the begin of a wait that it explains. If whoever it is at had been called by the request by
+ * then (going back from there one comes to a thread that was at work for it), and who waited had mostly waited since
+ * that call, then the wait is left behind: the traversal goes on where it is, and all down to the call is inferred.
+ * False if it is not so.
  */
-bool dtc_traverse_follow_branch(struct dtc_traverse *t, const struct dtc_arrival *arrival, int64_t low_ns);
+bool dtc_traverse_follow_branch(struct dtc_traverse *t);
 /* A traversal that looks ahead for that is done. */
 bool dtc_traverse_ends_ahead(const struct dtc_traverse *t);
 

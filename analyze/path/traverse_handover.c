@@ -62,11 +62,11 @@ guint dtc_traverse_find_for_whom(const struct dtc_traverse *t)
 	return owner;
 }
 
-/* Whether a thread worked for another request between two times. */
-static bool was_at_another(const struct dtc_traverse *t, uint32_t thread, guint owner, int64_t begin_ns, int64_t end_ns)
+bool dtc_traverse_was_at_another(const struct dtc_traverse *t, const struct dtc_stand *stand, guint owner,
+				 int64_t begin_ns, int64_t end_ns)
 {
 	guint count;
-	const struct dtc_served *spans = dtc_serving_get(t->of->serving, t->stand.node, thread, &count);
+	const struct dtc_served *spans = dtc_serving_get(t->of->serving, stand->node, stand->thread, &count);
 	guint i = DTC_BISECT(k, 0, count, spans[k].end_ns <= begin_ns);
 	for (; i < count && spans[i].begin_ns < end_ns; i++)
 		if (!spans[i].leads && spans[i].request != owner - 1)
@@ -85,21 +85,18 @@ static bool is_called_by_other(const DtcHistory *h, const struct dtc_interval *w
 				      dtc_history_get_call(h, wait->call, &place)->kind == DTC_CALL_POLL);
 }
 
-/*
- * Whether the stand's thread had let the request lie between two times: for half of them or more it waited, or worked
- * for others, and was called by others than a thread. A lock that it waits for again and again is given by that one.
- */
-static bool let_lie(const struct dtc_traverse *t, guint owner, uint32_t by, int64_t begin_ns, int64_t end_ns)
+bool dtc_traverse_let_lie(const struct dtc_traverse *t, const struct dtc_stand *stand, guint owner, uint32_t by,
+			  int64_t begin_ns, int64_t end_ns)
 {
-	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
 	int64_t own_ns = 0, at_ns = end_ns;
-	bool is_called = was_at_another(t, t->stand.thread, owner, begin_ns, end_ns);
+	bool is_called = dtc_traverse_was_at_another(t, stand, owner, begin_ns, end_ns);
 	for (guint seen = 0; at_ns > begin_ns && 2 * own_ns < end_ns - begin_ns; seen++) {
 		struct dtc_interval place;
-		const struct dtc_interval *v = dtc_history_find_interval_before(h, t->stand.thread, at_ns, &place);
+		const struct dtc_interval *v = dtc_history_find_interval_before(h, stand->thread, at_ns, &place);
 		if (!v || seen == INTERVALS_MAX)
 			return false;
-		if (!dtc_state_is_wait(v->state) && !was_at_another(t, v->thread, owner, v->begin_ns, at_ns))
+		if (!dtc_state_is_wait(v->state) && !dtc_traverse_was_at_another(t, stand, owner, v->begin_ns, at_ns))
 			own_ns += at_ns - MAX(v->begin_ns, begin_ns);
 		if (dtc_state_is_wait(v->state) && v->ref != DTC_NONE)
 			is_called |= is_called_by_other(h, v, by);
@@ -160,8 +157,9 @@ bool dtc_traverse_is_called_back(const struct dtc_traverse *t, const struct dtc_
 	    (dtc_traverse_find_due_ns(dtc_history_get_call(h, wait->call, &place), &due_ns) && due_ns <= wait->end_ns))
 		return false;
 	int64_t called_ns = find_called_ns(t, &scope->asked, edge->from_thread, edge->from_ns);
+	const struct dtc_stand from = { .node = edge->from_node, .thread = edge->from_thread };
 	return called_ns != DTC_TIME_NONE &&
-	       !was_at_another(t, edge->from_thread, t->stand.owner, called_ns, edge->from_ns);
+	       !dtc_traverse_was_at_another(t, &from, t->stand.owner, called_ns, edge->from_ns);
 }
 
 bool dtc_traverse_follow_called(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge)
@@ -178,10 +176,11 @@ bool dtc_traverse_follow_called(struct dtc_traverse *t, const struct dtc_interva
 	guint owner = dtc_traverse_find_for_whom(t);
 	if (!owner || dtc_serving_has_asked(t->of->serving, owner - 1, at.node, pid, asked.read_ns, edge->from_ns))
 		return false;
-	int64_t called_ns = find_called_ns(t, &asked, edge->from_thread, edge->from_ns);
+	const struct dtc_stand from = { .node = at.node, .thread = edge->from_thread };
+	int64_t called_ns = find_called_ns(t, &asked, from.thread, edge->from_ns);
 	if (called_ns == DTC_TIME_NONE || called_ns >= wait->begin_ns ||
-	    !let_lie(t, owner, edge->from_thread, called_ns, wait->begin_ns) ||
-	    was_at_another(t, edge->from_thread, owner, called_ns, edge->from_ns))
+	    !dtc_traverse_let_lie(t, &at, owner, edge->from_thread, called_ns, wait->begin_ns) ||
+	    dtc_traverse_was_at_another(t, &from, owner, called_ns, edge->from_ns))
 		return false;
 	if (t->frames->len > scope->frames)
 		dtc_traverse_drop_frames(t, scope->frames);

@@ -420,8 +420,7 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
 	stand->pause.begin_ns = MAX(stand->pause.begin_ns, own.arrival.time_ns);
 	/* another request's bytes began the turn: they are followed as long as this one lay still */
 	if (is_others && poll->result != 0 && !stand->pause.is_due && nearest.time_ns > stand->pause.begin_ns &&
-	    (dtc_traverse_follow_branch(t, &nearest, stand->pause.begin_ns) ||
-	     dtc_traverse_go_aside(t, stand->pause.begin_ns))) {
+	    dtc_traverse_go_aside(t, stand->pause.begin_ns)) {
 		/* that the other's bytes are why is told by the order in the turn alone: it may have been a timer */
 		int64_t begin_cluster_ns = dtc_clocks_to_cluster_ns(t->clocks, stand->node, stand->pause.begin_ns);
 		t->doubt_cluster_ns = MIN(t->doubt_cluster_ns, begin_cluster_ns);

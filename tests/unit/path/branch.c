@@ -3,9 +3,9 @@
  * X's thread calls a worker, and asks a broker, where X lies still until the worker tells it something: the worker has
  * been at X since it was called, and not since X lay still.
  *
- *   40 app     30 X's question  34 reads  36 calls 22  38 asks the broker  41 waits     106 reads  112 answers
- *   20 broker  18 polls            44 reads  48 polls                         98 reads  101 tells 40
- *   22 worker  22 sleeps           38 sleeps                         90  94 tells 20
+ *   40 app     26 X's question  29 reads  30 calls 22  38 asks the broker  41 waits     106 reads  112 answers
+ *   20 broker  18 polls            44 reads  47 polls                         98 reads  101 tells 40
+ *   22 worker  22 sleeps           32 sleeps                         90  94 tells 20
  */
 #include "tests/support/served_path.h"
 
@@ -36,6 +36,7 @@ enum variant {
 	FETCHED,  /* it waits for whatever comes in between, and somebody that is at work on his own brings it */
 	IDLE,	  /* by nobody: a timer that had been set long before */
 	BY_OTHER, /* by X's thread, when that worked for another request */
+	TOLD,	  /* as CALLED, but X's thread sleeps when the broker answers, and the worker wakes it later */
 };
 
 static void tell_call(struct story *s, int64_t t, uint32_t cpu, const char *name, int64_t fd, int64_t result)
@@ -88,75 +89,94 @@ static void begin(struct story *s)
 	story_switch(s, 25, 2, APP, "app", SLEEP, 0, "swapper/2");
 }
 
+/* The holder, which has run since it began, lets the worker go on; tells when. */
+static int64_t tell_wait(struct story *s, int64_t t, enum variant variant)
+{
+	if (variant == LOCKED)
+		story_futex(s, t, 1, 0, 72);
+	else
+		story_enter(s, t, 1, "read", 11);
+	story_switch(s, t, 1, WORKER, "worker", SLEEP, 0, "swapper/1");
+	story_enter(s, t + 2, 3, "write", 12);
+	story_task(s, DTC_EVENT_SCHED_WAKING, t + 3, 3, WORKER, "worker", 1);
+	story_leave(s, t + 3, 3, "write", 1);
+	story_switch(s, t + 4, 1, 0, "swapper/1", RUN, WORKER, "worker");
+	story_leave(s, t + 4, 1, variant == LOCKED ? "futex" : "read", 0);
+	return t + 4;
+}
+
 static void tell_worker(struct story *s, enum variant variant)
 {
 	if (variant == IDLE)
 		return;
-	int64_t t = variant == BY_OTHER ? 33 : 36;
+	int64_t t = variant == BY_OTHER ? 33 : 30;
 	story_futex(s, t, 2, 1, 64);
 	story_task(s, DTC_EVENT_SCHED_WAKING, t, 2, WORKER, "worker", 1);
 	story_leave(s, t + 1, 2, "futex", 1);
 	story_switch(s, t + 1, 1, 0, "swapper/1", RUN, WORKER, "worker");
 	story_leave(s, t + 1, 1, "futex", 0);
+	if (variant == LOCKED || variant == FETCHED)
+		t = tell_wait(s, t + 2, variant);
 	story_enter(s, t + 2, 1, "nanosleep", -1);
 	story_switch(s, t + 2, 1, WORKER, "worker", SLEEP, 0, "swapper/1");
 }
 
-/* The holder, which has run since it began, lets the worker go on. */
-static void tell_wait(struct story *s, enum variant variant)
+static void tell_question(struct story *s)
 {
-	story_timer_wakes(s, 52, 53, 1, WORKER, "worker");
-	story_switch(s, 54, 1, 0, "swapper/1", RUN, WORKER, "worker");
-	story_leave(s, 55, 1, "nanosleep", 0);
-	if (variant == LOCKED)
-		story_futex(s, 56, 1, 0, 72);
-	else
-		story_enter(s, 56, 1, "read", 11);
-	story_switch(s, 57, 1, WORKER, "worker", SLEEP, 0, "swapper/1");
-	story_enter(s, 66, 3, "write", 12);
-	story_task(s, DTC_EVENT_SCHED_WAKING, 67, 3, WORKER, "worker", 1);
-	story_leave(s, 68, 3, "write", 1);
-	story_switch(s, 68, 1, 0, "swapper/1", RUN, WORKER, "worker");
-	story_leave(s, 69, 1, variant == LOCKED ? "futex" : "read", 0);
-	story_enter(s, 70, 1, "nanosleep", -1);
-	story_switch(s, 71, 1, WORKER, "worker", SLEEP, 0, "swapper/1");
+	struct dtc_headers question = story_headers(REMOTE, 60000, SERVER, 80, 1000, 500, PSH_ACK, 50, 1);
+	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, 26, 2, 3, NULL);
+	story_packet(s, DTC_EVENT_NET_RECEIVE, 26, 2, &question);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 27, 2, APP, "app", 2);
+	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, 27, 2, 3, NULL);
+	story_switch(s, 28, 2, 0, "swapper/2", RUN, APP, "app");
+	story_leave(s, 28, 2, "epoll_wait", 1);
+}
+
+static void tell_answer(struct story *s)
+{
+	struct dtc_headers answer = story_headers(SERVER, 80, REMOTE, 60000, 500, 1050, PSH_ACK, 60, 2);
+	story_enter(s, ANSWERED, 2, "write", QUESTION);
+	story_packet(s, DTC_EVENT_NET_SEND, ANSWERED + 1, 2, &answer);
+	story_leave(s, ANSWERED + 2, 2, "write", 60);
+	story_end(s);
 }
 
 static void tell(struct story *s, enum variant variant)
 {
-	struct dtc_headers question = story_headers(REMOTE, 60000, SERVER, 80, 1000, 500, PSH_ACK, 50, 1);
-	struct dtc_headers answer = story_headers(SERVER, 80, REMOTE, 60000, 500, 1050, PSH_ACK, 60, 2);
 	begin(s);
 	if (variant == IDLE)
 		story_enter(s, 22, 1, "nanosleep", -1);
 	else
 		story_futex(s, 22, 1, 0, 64);
 	story_switch(s, 23, 1, WORKER, "worker", SLEEP, 0, "swapper/1");
-	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, 29, 2, 3, NULL);
-	story_packet(s, DTC_EVENT_NET_RECEIVE, 30, 2, &question);
-	story_task(s, DTC_EVENT_SCHED_WAKING, 31, 2, APP, "app", 2);
-	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, 31, 2, 3, NULL);
-	story_switch(s, 32, 2, 0, "swapper/2", RUN, APP, "app");
-	story_leave(s, 32, 2, "epoll_wait", 1);
+	tell_question(s);
 	if (variant == BY_OTHER) {
 		tell_call(s, 32, 2, "read", OTHER, 50);
 		tell_worker(s, variant);
 	}
-	tell_call(s, variant == BY_OTHER ? 35 : 34, 2, "read", QUESTION, 50);
+	tell_call(s, variant == BY_OTHER ? 35 : 29, 2, "read", QUESTION, 50);
 	if (variant != BY_OTHER)
 		tell_worker(s, variant);
+	if (variant == TOLD) {
+		story_enter(s, 32, 2, "nanosleep", -1);
+		story_switch(s, 33, 2, APP, "app", SLEEP, 0, "swapper/2");
+		story_timer_wakes(s, 35, 35, 2, APP, "app");
+		story_switch(s, 36, 2, 0, "swapper/2", RUN, APP, "app");
+		story_leave(s, 36, 2, "nanosleep", 0);
+	}
 	story_enter(s, 38, 2, "write", TO_BROKER);
 	pass(s, 39, 2, APP_PORT, true, PSH_ACK, 100, 500, 50, BROKER);
 	story_leave(s, 40, 2, "write", 50);
-	story_enter(s, 41, 2, "read", TO_BROKER);
+	if (variant == TOLD)
+		story_futex(s, 41, 2, 0, 80);
+	else
+		story_enter(s, 41, 2, "read", TO_BROKER);
 	story_switch(s, 42, 0, 0, "swapper/0", RUN, BROKER, "broker");
 	story_switch(s, 42, 2, APP, "app", SLEEP, 0, "swapper/2");
 	story_leave(s, 43, 0, "epoll_wait", 1);
 	tell_call(s, 44, 0, "read", FROM_APP, 50);
-	story_poll(s, 48, 0, "epoll_wait", 8, -1);
-	story_switch(s, 49, 0, BROKER, "broker", SLEEP, 0, "swapper/0");
-	if (variant == LOCKED || variant == FETCHED)
-		tell_wait(s, variant);
+	story_poll(s, 47, 0, "epoll_wait", 8, -1);
+	story_switch(s, 48, 0, BROKER, "broker", SLEEP, 0, "swapper/0");
 	story_timer_wakes(s, 89, 90, 1, WORKER, "worker");
 	story_switch(s, 91, 1, 0, "swapper/1", RUN, WORKER, "worker");
 	story_leave(s, 92, 1, "nanosleep", 0);
@@ -167,14 +187,18 @@ static void tell(struct story *s, enum variant variant)
 	story_leave(s, 97, 0, "epoll_wait", 1);
 	tell_call(s, 98, 0, "read", FROM_WORKER, 30);
 	story_enter(s, 101, 0, "write", FROM_APP);
-	pass(s, 102, 0, APP_PORT, false, PSH_ACK, 500, 150, 20, APP);
+	pass(s, 102, 0, APP_PORT, false, PSH_ACK, 500, 150, 20, variant == TOLD ? 0 : APP);
 	story_leave(s, 103, 0, "write", 20);
-	story_switch(s, 104, 2, 0, "swapper/2", RUN, APP, "app");
-	story_leave(s, 106, 2, "read", 20);
-	story_enter(s, ANSWERED, 2, "write", QUESTION);
-	story_packet(s, DTC_EVENT_NET_SEND, ANSWERED + 1, 2, &answer);
-	story_leave(s, ANSWERED + 2, 2, "write", 60);
-	story_end(s);
+	if (variant == TOLD) {
+		story_futex(s, 104, 1, 1, 80);
+		story_task(s, DTC_EVENT_SCHED_WAKING, 104, 1, APP, "app", 2);
+		story_leave(s, 105, 1, "futex", 1);
+	}
+	story_switch(s, variant == TOLD ? 105 : 104, 2, 0, "swapper/2", RUN, APP, "app");
+	story_leave(s, 106, 2, variant == TOLD ? "futex" : "read", variant == TOLD ? 0 : 20);
+	if (variant == TOLD)
+		tell_call(s, 107, 2, "read", TO_BROKER, 20);
+	tell_answer(s);
 }
 
 /* The segment of X's path at a time. */
@@ -185,7 +209,7 @@ static struct dtc_segment walk_from(enum variant variant, int64_t begin, int64_t
 	struct served_path w = served_path_begin(&s);
 	if (variant == BY_OTHER)
 		served_path_add(&w, APP, 32, Y, false);
-	served_path_add(&w, APP, variant == BY_OTHER ? 35 : 34, X, false);
+	served_path_add(&w, APP, variant == BY_OTHER ? 35 : 29, X, false);
 	served_path_add(&w, BROKER, 44, X, false);
 	served_path_add(&w, BROKER, 101, X, true);
 	served_path_add(&w, APP, ANSWERED, X, true);
@@ -194,7 +218,7 @@ static struct dtc_segment walk_from(enum variant variant, int64_t begin, int64_t
 
 static struct dtc_segment walk(enum variant variant, int64_t t)
 {
-	return walk_from(variant, 30, t);
+	return walk_from(variant, 26, t);
 }
 
 static void test_called(void)
@@ -205,12 +229,10 @@ static void test_called(void)
 		g_assert_cmpint(at.cause, ==, DTC_CAUSE_TIMER);
 		g_assert_cmpint(at.link, ==, DTC_LINK_INFERRED);
 	}
-	g_assert_cmpint(walk(CALLED, 35).tid, ==, APP);
+	g_assert_cmpint(walk(CALLED, 29).tid, ==, APP);
 	/* so it is, too, for what began later, and waits for that */
 	g_assert_cmpint(walk_from(CALLED, 42, 46).tid, ==, WORKER);
 	g_assert_cmpint(walk(LOCKED, 46).tid, ==, WORKER);
-	g_assert_cmpint(walk(LOCKED, 60).tid, ==, HOLDER);
-	g_assert_cmpint(walk(LOCKED, 80).tid, ==, WORKER);
 }
 
 /* What it did before X lay still was not for X, as far as is seen. */
@@ -223,10 +245,99 @@ static void test_others(void)
 	}
 }
 
+/* What the broker told X's thread, while that slept, is nearer than what the one does that woke it afterwards. */
+static void test_told(void)
+{
+	g_assert_cmpint(walk(TOLD, 103).tid, ==, WORKER);
+	g_assert_cmpint(walk(TOLD, 101).tid, ==, BROKER);
+}
+
+#define KWORKER 26
+
+/* A disk request of X's thread, of which a kernel worker tells it when that was done. */
+static void tell_sync(struct story *s, int64_t t, int64_t done, uint64_t sector)
+{
+	story_enter(s, t, 2, "fsync", 12);
+	story_block(s, DTC_EVENT_BLOCK_INSERT, t + 1, 2, sector, 8);
+	story_block(s, DTC_EVENT_BLOCK_ISSUE, t + 1, 2, sector, 8);
+	story_switch(s, t + 3, 2, APP, "app", 2, 0, "swapper/2");
+	story_context(s, DTC_EVENT_IRQ_ENTRY, done, 1, 11, "vda");
+	story_block(s, DTC_EVENT_BLOCK_COMPLETE, done, 1, sector, 8);
+	story_work(s, DTC_EVENT_WORK_QUEUE, done, 1, 0x1000);
+	story_task(s, DTC_EVENT_SCHED_WAKING, done, 1, KWORKER, "kworker/1:0", 1);
+	story_context(s, DTC_EVENT_IRQ_EXIT, done, 1, 11, "vda");
+	story_switch(s, done + 1, 1, 0, "swapper/1", RUN, KWORKER, "kworker/1:0");
+	story_work(s, DTC_EVENT_WORK_START, done + 1, 1, 0x1000);
+	story_task(s, DTC_EVENT_SCHED_WAKING, done + 2, 1, APP, "app", 2);
+	story_work(s, DTC_EVENT_WORK_END, done + 2, 1, 0x1000);
+	story_switch(s, done + 3, 1, KWORKER, "kworker/1:0", SLEEP, 0, "swapper/1");
+	story_switch(s, done + 4, 2, 0, "swapper/2", RUN, APP, "app");
+	story_leave(s, done + 5, 2, "fsync", 0);
+}
+
+/* X's thread waits for what it had asked the disk for: the way comes back to itself, and nothing is in doubt. */
+static void test_disk(void)
+{
+	for (int64_t t = 31; t < ANSWERED; t += 4) {
+		struct story s;
+		begin(&s);
+		story_switch(&s, 26, 1, WORKER, "worker", SLEEP, KWORKER, "kworker/1:0");
+		story_switch(&s, 27, 1, KWORKER, "kworker/1:0", SLEEP, 0, "swapper/1");
+		tell_question(&s);
+		tell_call(&s, 29, 2, "read", QUESTION, 50);
+		tell_sync(&s, 32, 60, 100);
+		tell_sync(&s, 67, 100, 200);
+		tell_answer(&s);
+		struct served_path w = served_path_begin(&s);
+		served_path_add(&w, APP, 29, X, false);
+		served_path_add(&w, APP, ANSWERED, X, true);
+		g_assert_cmpint(served_path_at(&w, APP, 29, ANSWERED, t).link, ==, DTC_LINK_EXACT);
+	}
+}
+
+/* Who asked the broker lets it go on later: it had not called the broker before it asked. */
+static void test_client(void)
+{
+	struct story s;
+	begin(&s);
+	tell_question(&s);
+	tell_call(&s, 29, 2, "read", QUESTION, 50);
+	story_enter(&s, 38, 2, "write", TO_BROKER);
+	pass(&s, 39, 2, APP_PORT, true, PSH_ACK, 100, 500, 50, BROKER);
+	story_leave(&s, 40, 2, "write", 50);
+	story_switch(&s, 42, 0, 0, "swapper/0", RUN, BROKER, "broker");
+	story_leave(&s, 43, 0, "epoll_wait", 1);
+	tell_call(&s, 44, 0, "read", FROM_APP, 50);
+	story_futex(&s, 47, 0, 0, 90);
+	story_switch(&s, 48, 0, BROKER, "broker", SLEEP, 0, "swapper/0");
+	story_futex(&s, 60, 2, 1, 90);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 60, 2, BROKER, "broker", 0);
+	story_leave(&s, 61, 2, "futex", 1);
+	story_enter(&s, 62, 2, "read", TO_BROKER);
+	story_switch(&s, 63, 2, APP, "app", SLEEP, 0, "swapper/2");
+	story_switch(&s, 64, 0, 0, "swapper/0", RUN, BROKER, "broker");
+	story_leave(&s, 65, 0, "futex", 0);
+	story_enter(&s, 101, 0, "write", FROM_APP);
+	pass(&s, 102, 0, APP_PORT, false, PSH_ACK, 500, 150, 20, APP);
+	story_leave(&s, 103, 0, "write", 20);
+	story_switch(&s, 104, 2, 0, "swapper/2", RUN, APP, "app");
+	story_leave(&s, 106, 2, "read", 20);
+	tell_answer(&s);
+	struct served_path w = served_path_begin(&s);
+	served_path_add(&w, APP, 29, X, false);
+	served_path_add(&w, BROKER, 44, X, false);
+	served_path_add(&w, BROKER, 101, X, true);
+	served_path_add(&w, APP, ANSWERED, X, true);
+	g_assert_cmpint(served_path_at(&w, APP, 26, ANSWERED, 45).tid, ==, BROKER);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/branch/called", test_called);
 	g_test_add_func("/branch/others", test_others);
+	g_test_add_func("/branch/told", test_told);
+	g_test_add_func("/branch/disk", test_disk);
+	g_test_add_func("/branch/client", test_client);
 	return g_test_run();
 }
