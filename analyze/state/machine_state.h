@@ -87,9 +87,10 @@ struct dtc_task {
 	uint8_t state;
 	bool in_kernel; /* runs kernel code outside a call: kernel thread, new child, exiting */
 	bool freed;
-	bool knows_call;    /* whether it is in a call, and in which, was seen and is not forgotten */
-	bool is_placed;	    /* a call of it began or ended in sight: without one it is in user mode */
-	bool is_broken_off; /* its last call ended early: for a signal, or a freezer */
+	bool knows_call;     /* whether it is in a call, and in which, was seen and is not forgotten */
+	bool is_placed;	     /* a call of it began or ended in sight: without one it is in user mode */
+	bool is_broken_off;  /* its last call ended early: for a signal, or a freezer */
+	bool is_turned_back; /* it waits, and had come from user mode a moment before */
 };
 
 /* Descriptors of one process, or of several that share them (CLONE_FILES). */

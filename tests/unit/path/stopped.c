@@ -86,10 +86,48 @@ static void test_frozen(void)
 	}
 }
 
+/*
+ * The same of one that computes: it has the CPU again, or is interrupted, and sleeps at once. One that has run for a
+ * while, and one that a thread of its own process lets go on, waits for something else: for a page, say.
+ */
+static void test_frozen_as_it_computes(void)
+{
+	enum { PREEMPTED, INTERRUPTED, LONG, BY_ITS_OWN, VARIANTS };
+
+	for (guint variant = 0; variant < VARIANTS; variant++) {
+		struct story s;
+		int64_t at = variant == LONG ? 100000 : 20;
+		story_begin(&s, "n");
+		story_switch(&s, 0, 0, 0, "swapper/0", RUN, 9, "init");
+		story_fork(&s, 0, 0, 9, 9, SERVER, SERVER, "server");
+		story_fork(&s, 0, 0, 9, 9, 11, variant == BY_ITS_OWN ? SERVER : 11, "shell");
+		story_switch(&s, 1, 0, 9, "init", SLEEP, SERVER, "server");
+		story_enter(&s, 2, 0, "read", 3);
+		story_leave(&s, 3, 0, "read", 4);
+		if (variant != INTERRUPTED) {
+			story_switch(&s, 10, 0, SERVER, "server", RUN, 11, "shell");
+			story_switch(&s, 15, 0, 11, "shell", RUN, SERVER, "server");
+		} else {
+			story_context(&s, DTC_EVENT_IRQ_ENTRY, 14, 0, 9, "kick");
+			story_context(&s, DTC_EVENT_IRQ_EXIT, 15, 0, 9, NULL);
+		}
+		story_switch(&s, at, 0, SERVER, "server", DISK, 11, "shell");
+		story_enter(&s, at + 5, 0, "write", 7);
+		story_task(&s, DTC_EVENT_SCHED_WAKING, at + 10, 0, SERVER, "server", 0);
+		story_leave(&s, at + 12, 0, "write", 7);
+		story_switch(&s, at + 15, 0, 11, "shell", SLEEP, SERVER, "server");
+		story_end(&s);
+		g_assert_cmpint(story_interval(&s, SERVER, at + 8)->state, ==,
+				variant == LONG || variant == BY_ITS_OWN ? DTC_STATE_WAIT_DISK : DTC_STATE_STOPPED);
+		story_clear(&s);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/path/stopped/by-a-signal", test_stopped);
 	g_test_add_func("/path/stopped/by-a-freezer", test_frozen);
+	g_test_add_func("/path/stopped/by-a-freezer-as-it-computes", test_frozen_as_it_computes);
 	return g_test_run();
 }
