@@ -243,14 +243,39 @@ static void add_name(DtcMachine *m, uint32_t thread, uint32_t name, int64_t from
 	DTC_TASK(m, thread)->name = name;
 }
 
+/*
+ * Workers of io_uring are threads of the process whose ring they serve, named after the thread that set it up, and
+ * never come to user mode; nothing tells of their creation (create_io_thread; io_uring/io-wq.c, sqpoll.c, from
+ * Linux 5.12 on).
+ */
+static void take_ring_worker(DtcMachine *m, uint32_t thread, const char *name)
+{
+	static const char *const prefixes[] = { "iou-wrk-", "iou-sqp-" };
+	guint64 owner_tid = 0;
+
+	for (guint i = 0; i < G_N_ELEMENTS(prefixes) && !owner_tid; i++)
+		if (g_str_has_prefix(name, prefixes[i]) &&
+		    !g_ascii_string_to_unsigned(name + strlen(prefixes[i]), 10, 1, TID_LIMIT - 1, &owner_tid, NULL))
+			return;
+	if (!owner_tid || DTC_TASK(m, thread)->knows_call) /* a thread that gave itself such a name has calls */
+		return;
+	DTC_THREAD(m, thread)->is_kernel = true;
+	DTC_TASK(m, thread)->in_kernel = true;
+	uint32_t owner = dtc_history_find_thread(m->history, (int32_t)owner_tid, DTC_TIME_NONE);
+	if (owner != DTC_NONE && DTC_THREAD(m, thread)->pid < 0)
+		dtc_machine_set_process(m, thread, DTC_THREAD(m, owner)->pid);
+}
+
 void dtc_machine_observe_name(DtcMachine *m, uint32_t thread, const char *name, int64_t time_ns)
 {
 	struct dtc_task *task = DTC_TASK(m, thread);
 	if (!name)
 		return;
 	/* a change since the last look: the new name is the one the interval ends with (prctl is not traced) */
-	if (task->name == DTC_NONE || strcmp(dtc_history_get_string(m->history, task->name), name) != 0)
+	if (task->name == DTC_NONE || strcmp(dtc_history_get_string(m->history, task->name), name) != 0) {
 		add_name(m, thread, dtc_history_add_string(m->history, name), task->name_seen_ns);
+		take_ring_worker(m, thread, name);
+	}
 	DTC_TASK(m, thread)->name_seen_ns = time_ns;
 }
 

@@ -256,8 +256,42 @@ static void wake(DtcMachine *m, const struct dtc_event *event, uint32_t target)
 	}
 }
 
+/* Runnable at once: sched_wakeup_new follows; without it the child is in the runqueue all the same. */
+static void make_new(DtcMachine *m, uint32_t cpu, uint32_t parent, uint32_t child)
+{
+	struct dtc_wake new_child = { .waking_ns = m->now_ns,
+				      .wakeup_ns = DTC_TIME_NONE,
+				      .target = child,
+				      .thread = parent,
+				      .ref = DTC_NONE,
+				      .cpu = (uint16_t)cpu,
+				      .waker = DTC_WAKER_NEW };
+	DTC_THREAD(m, child)->parent = parent;
+	DTC_TASK(m, child)->in_kernel = true; /* until it returns to user mode */
+	DTC_TASK(m, child)->pending_wake = dtc_history_add_wake(m->history, &new_child);
+	dtc_machine_set_state(m, child, DTC_STATE_RUNQUEUE, m->now_ns, 0xffff, DTC_NONE);
+}
+
+/*
+ * Threads that the kernel makes for a process by itself, as io_uring's workers, have no fork event (kernel/fork.c,
+ * create_io_thread): this one is their first. Their name is still that of who made them.
+ */
+static void begin_unseen(DtcMachine *m, const struct dtc_event *event)
+{
+	int64_t tid = event->v[DTC_TASK_TID];
+	if (tid <= 0 || tid >= 1 << 22 || m->history->threads->len >= DTC_THREAD_LIMIT)
+		return;
+	uint32_t known = dtc_history_find_thread(m->history, (int32_t)tid, DTC_TIME_NONE);
+	uint32_t parent = dtc_machine_get_cpu(m, event->cpu)->current;
+	if (parent == DTC_NONE || (known != DTC_NONE && !DTC_TASK(m, known)->freed))
+		return;
+	make_new(m, event->cpu, parent, dtc_machine_add_thread(m, tid, m->now_ns, -1));
+}
+
 static void apply_waking(DtcMachine *m, const struct dtc_event *event)
 {
+	if (event->kind == DTC_EVENT_SCHED_WAKEUP_NEW)
+		begin_unseen(m, event);
 	uint32_t target = dtc_machine_get_thread(m, event->v[DTC_TASK_TID], event->cpu);
 	if (target == DTC_NONE || DTC_THREAD(m, target)->idle_cpu >= 0)
 		return;
@@ -296,9 +330,7 @@ static void apply_fork(DtcMachine *m, const struct dtc_event *event)
 		DTC_TASK(m, old)->call = DTC_NONE;
 	}
 	uint32_t child = dtc_machine_add_thread(m, tid, m->now_ns, -1);
-	DTC_THREAD(m, child)->parent = parent;
 	DTC_THREAD(m, child)->is_kernel = DTC_THREAD(m, parent)->is_kernel;
-	DTC_TASK(m, child)->in_kernel = true; /* until it returns to user mode */
 	dtc_machine_inherit_netns(m, parent, child);
 	dtc_machine_observe_name(m, child, event->text[1], m->now_ns);
 	if (pid == DTC_ABSENT) { /* older tracers: by the flags of the parent's clone */
@@ -315,16 +347,7 @@ static void apply_fork(DtcMachine *m, const struct dtc_event *event)
 	if (DTC_THREAD(m, child)->pid != DTC_THREAD(m, parent)->pid)
 		dtc_machine_copy_files(m, DTC_THREAD(m, parent)->pid, DTC_THREAD(m, child)->pid,
 				       call && call->kind == DTC_CALL_FORK && (call->argument & CLONE_FILES));
-	/* runnable at once: sched_wakeup_new follows; without it the child is in the runqueue all the same */
-	struct dtc_wake new_child = { .waking_ns = m->now_ns,
-				      .wakeup_ns = DTC_TIME_NONE,
-				      .target = child,
-				      .thread = parent,
-				      .ref = DTC_NONE,
-				      .cpu = (uint16_t)event->cpu,
-				      .waker = DTC_WAKER_NEW };
-	DTC_TASK(m, child)->pending_wake = dtc_history_add_wake(m->history, &new_child);
-	dtc_machine_set_state(m, child, DTC_STATE_RUNQUEUE, m->now_ns, 0xffff, DTC_NONE);
+	make_new(m, event->cpu, parent, child);
 }
 
 /*

@@ -4,6 +4,7 @@
 
 #define RUN 0
 #define SLEEP 1
+#define DISK 2
 
 /* The state after a switch-out with that prev_state. */
 static enum dtc_state switch_out(unsigned long major, unsigned long minor, int prev_state)
@@ -160,6 +161,56 @@ static void test_exec_by_another_thread(void)
 	story_clear(&s);
 }
 
+/*
+ * A worker of io_uring: nothing tells of its creation but that it is woken as new, with its maker's name. It is a thread
+ * of the ring's process, and in the kernel all the time. A thread that only has such a name makes calls.
+ */
+static void test_ring_worker(void)
+{
+	static const char *const names[] = { "iou-wrk-21", "iou-sqp-21", "iou-wrk-", "iou-wrk-x" };
+	for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+		bool is_worker = i < 2;
+		struct story s;
+		story_begin(&s, "n");
+		story_switch(&s, 0, 0, 0, "swapper/0", RUN, 9, "init");
+		story_fork(&s, 1, 0, 9, 9, 20, 20, "server");
+		story_fork(&s, 1, 0, 9, 9, 21, 20, "server");
+		story_switch(&s, 2, 0, 9, "init", SLEEP, 21, "server");
+		story_enter(&s, 3, 0, "io_uring_enter", 5);
+		story_task(&s, DTC_EVENT_SCHED_WAKEUP_NEW, 5, 0, 30, "server", 0);
+		story_leave(&s, 6, 0, "io_uring_enter", 1);
+		story_switch(&s, 10, 0, 21, "server", SLEEP, 30, "server");
+		story_switch(&s, 20, 0, 30, names[i], DISK, 0, "swapper/0");
+		story_task(&s, DTC_EVENT_SCHED_WAKING, 30, 0, 30, names[i], 0);
+		story_switch(&s, 40, 0, 0, "swapper/0", RUN, 30, names[i]);
+		story_switch(&s, 50, 0, 30, names[i], SLEEP, 0, "swapper/0");
+		story_end(&s);
+		uint32_t thread = dtc_history_find_thread(s.history, 30, 40);
+		const struct dtc_thread *worker = dtc_history_get_thread(s.history, thread);
+		g_assert_cmpint(worker->begin_ns, ==, 5);
+		g_assert_cmpint(dtc_history_get_thread(s.history, worker->parent)->tid, ==, 21);
+		g_assert_cmpint(story_interval(&s, 30, 8)->state, ==, DTC_STATE_RUNQUEUE);
+		g_assert_cmpint(story_interval(&s, 30, 15)->state, ==, DTC_STATE_KERNEL);
+		g_assert_cmpint(worker->is_kernel, ==, is_worker);
+		g_assert_cmpint(worker->pid, ==, is_worker ? 20 : -1);
+		story_clear(&s);
+	}
+}
+
+/* A thread that gave itself a worker's name. */
+static void test_worker_by_name(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, 20, "server");
+	story_enter(&s, 5, 0, "prctl", -1);
+	story_leave(&s, 6, 0, "prctl", 0);
+	story_switch(&s, 10, 0, 20, "iou-wrk-20", SLEEP, 0, "swapper/0");
+	story_end(&s);
+	g_assert_false(dtc_history_get_thread(s.history, dtc_history_find_thread(s.history, 20, 5))->is_kernel);
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -168,5 +219,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/kernels/interrupt-names", test_interrupt_names);
 	g_test_add_func("/kernels/no-calls", test_no_calls);
 	g_test_add_func("/kernels/exec-by-another-thread", test_exec_by_another_thread);
+	g_test_add_func("/kernels/ring-worker", test_ring_worker);
+	g_test_add_func("/kernels/worker-by-name", test_worker_by_name);
 	return g_test_run();
 }
