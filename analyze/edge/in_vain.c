@@ -104,6 +104,41 @@ static uint32_t find_before(const DtcHistory *h, uint32_t first_call, uint32_t i
 	return DTC_NONE;
 }
 
+/*
+ * The wait before this one in the same call, if a timer ended that, and the kernel slept on: for a lease that another
+ * process is to give up it looks again with each tick (__break_lease, fs/locks.c). A writer that is held back sleeps
+ * several times as well, but in another state, and for the disk. NULL: there is none.
+ */
+static const struct dtc_interval *find_slept_before(const DtcHistory *h, const struct dtc_interval *wait,
+						    struct dtc_interval *place)
+{
+	int64_t ran_ns;
+	struct dtc_wake wake_place;
+	const struct dtc_interval *before = find_wait(h, wait->thread, wait->call, wait->begin_ns, place, &ran_ns);
+	bool is_same = before && before->state == DTC_STATE_WAIT && before->ref != DTC_NONE &&
+		       dtc_history_get_wake(h, before->ref, &wake_place)->waker == DTC_WAKER_TIMER;
+
+	return is_same && ran_ns <= MAX(before->end_ns - before->begin_ns, wait->end_ns - wait->begin_ns) ? before
+													  : NULL;
+}
+
+/* In one call, of which the kernel makes one wait. */
+static int64_t get_slept_ns(const DtcHistory *h, const struct dtc_interval *wait, bool *ret_is_limited)
+{
+	struct dtc_interval first = *wait, place;
+	const struct dtc_interval *before;
+
+	for (guint seen = 0; (before = find_slept_before(h, &first, &place)); seen++) {
+		if (seen == BETWEEN_MAX) {
+			if (ret_is_limited)
+				*ret_is_limited = true;
+			break;
+		}
+		first = *before;
+	}
+	return wait->begin_ns - first.begin_ns;
+}
+
 int64_t dtc_in_vain_get_ns(const DtcHistory *h, const struct dtc_interval *wait, bool *ret_is_limited)
 {
 	struct dtc_call last_place;
@@ -111,7 +146,11 @@ int64_t dtc_in_vain_get_ns(const DtcHistory *h, const struct dtc_interval *wait,
 	struct dtc_interval first = *wait, place;
 	uint32_t first_call = dtc_history_get_thread(h, wait->thread)->call_first, call = wait->call;
 
-	if (!last || !(dtc_call_is_futex_wait(last) || is_set_wait(last)))
+	if (!last)
+		return 0;
+	if (last->kind != DTC_CALL_FUTEX && last->kind != DTC_CALL_POLL && last->kind != DTC_CALL_SLEEP)
+		return wait->state == DTC_STATE_WAIT ? get_slept_ns(h, wait, ret_is_limited) : 0;
+	if (!dtc_call_is_futex_wait(last) && !is_set_wait(last))
 		return 0;
 	while ((call = find_before(h, first_call, call, last, ret_is_limited)) != DTC_NONE) {
 		int64_t ran_ns;

@@ -174,6 +174,39 @@ static void test_signal(gconstpointer data)
 	story_clear(&s);
 }
 
+/*
+ * The waiter sleeps three times in one call, of which a timer ends two, and its holder the last: one wait, but for a
+ * thread that gave it something in between, and for a disk.
+ */
+static void test_slept_on(void)
+{
+	enum { TICKS, GIVEN, HELD_BACK, VARIANTS };
+
+	for (guint variant = 0; variant < VARIANTS; variant++) {
+		struct story s;
+		story_begin(&s, "n");
+		story_switch(&s, 0, 0, 0, "swapper/0", RUN, WAITER, "waiter");
+		story_switch(&s, 0, 1, 0, "swapper/1", RUN, HOLDER, "holder");
+		story_enter(&s, 10, 0, "openat", -1);
+		for (int64_t t = 20; t <= 220; t += 100) {
+			story_switch(&s, t, 0, WAITER, "waiter", variant == HELD_BACK ? 2 : SLEEP, 0, "swapper/0");
+			bool is_timer = t < (variant == GIVEN ? 120 : 220);
+			if (is_timer)
+				story_context(&s, DTC_EVENT_TIMER_ENTRY, t + 90, 0, 1, NULL);
+			story_task(&s, DTC_EVENT_SCHED_WAKING, t + 90, is_timer ? 0 : 1, WAITER, "waiter", 0);
+			if (is_timer)
+				story_context(&s, DTC_EVENT_TIMER_EXIT, t + 90, 0, 1, NULL);
+			story_switch(&s, t + 95, 0, 0, "swapper/0", RUN, WAITER, "waiter");
+		}
+		story_leave(&s, 320, 0, "openat", 5);
+		story_switch(&s, END, 0, WAITER, "waiter", SLEEP, 0, "swapper/0");
+		const DtcHistory *h = story_end(&s);
+		g_assert_cmpint(dtc_in_vain_get_ns(h, story_interval(&s, WAITER, 300), NULL), ==,
+				variant == TICKS ? 200 : 0);
+		story_clear(&s);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -182,6 +215,7 @@ int main(int argc, char **argv)
 		g_test_add_data_func(path, &variants[i], test_row);
 	}
 	g_test_add_func("/in-vain/holder", test_holder);
+	g_test_add_func("/in-vain/slept-on", test_slept_on);
 	g_test_add_data_func("/in-vain/signal/taken", GINT_TO_POINTER(false), test_signal);
 	g_test_add_data_func("/in-vain/signal/socket", GINT_TO_POINTER(true), test_signal);
 	return g_test_run();
