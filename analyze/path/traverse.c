@@ -2,6 +2,7 @@
 #include "analyze/path/traverse.h"
 
 #include "analyze/edge/cause.h"
+#include "analyze/exchange/endpoint.h"
 #include "analyze/path/lineage.h"
 #include "analyze/path/path_build.h"
 #include "analyze/path/traverse_build.h"
@@ -686,8 +687,19 @@ static void follow_asked(struct dtc_traverse *t, const struct dtc_arrival *arriv
 	struct dtc_edge edge;
 	dtc_edges_find_awaited(t->edges, t->stand.node, &at, arrival, &edge);
 	tell_wait(t, DTC_VISIT_ASKED, NULL, &edge, arrival->time_ns);
-	/* if it cannot be followed, on with this thread's own time */
-	dtc_traverse_follow_arrival(t, arrival, edge.has_sender ? &edge.sender : NULL);
+	if (dtc_traverse_follow_arrival(t, arrival, edge.has_sender ? &edge.sender : NULL))
+		return;
+	/* on with this thread's own time, but for another client's question: nothing that was before that is a reason
+	 */
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	if (!t->frames->len || arrival->file == DTC_NONE || !dtc_endpoint_is_stream_server(h, arrival->file))
+		return;
+	struct dtc_evidence why = dtc_evidence_of(DTC_REASON_UNTRACED_SENDER);
+	why.node = t->stand.node;
+	why.file = arrival->file;
+	t->link = DTC_LINK_UNKNOWN;
+	dtc_traverse_explain(t, t->stand.node, t->stand.thread, t->stand.at_ns, dtc_traverse_get_bound(t),
+			     DTC_CAUSE_UNKNOWN, why, NULL);
 }
 
 /* What is remembered of the stand's thread. */

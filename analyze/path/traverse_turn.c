@@ -389,6 +389,43 @@ bool dtc_traverse_pursue_child(struct dtc_traverse *t, uint32_t call, const stru
 	return true;
 }
 
+/* Whether a connection was accepted in the turn before a poll. */
+static bool was_just_accepted(const DtcHistory *h, uint32_t file, uint32_t poll)
+{
+	struct dtc_call place;
+	uint32_t accept = file == DTC_NONE ? DTC_NONE : dtc_history_get_file(h, file)->accept;
+	if (accept == DTC_NONE || accept >= poll || poll - accept > TURN_CALLS ||
+	    dtc_history_get_call(h, accept, &place)->thread != dtc_history_copy_call(h, poll).thread)
+		return false;
+	for (uint32_t i = accept + 1; i < poll; i++) {
+		const struct dtc_call *call = dtc_history_get_call(h, i, &place);
+		if (call->kind == DTC_CALL_POLL && !dtc_call_is_glance(call))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The turn of a write began with a poll that returned at once, for the question of a client that the turn before had
+ * accepted: it had come meanwhile, and the write follows from it (redis, whose new client pushes what a BLPOP waits
+ * for). False if it is not so.
+ */
+static bool find_brought(const struct dtc_traverse *t, uint32_t poll, uint32_t write, struct dtc_arrival *ret_arrival)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	struct dtc_call place;
+	const struct dtc_call *call = dtc_history_get_call(h, poll, &place);
+	if (call->result <= 0 || call->end_ns == DTC_TIME_NONE || call->end_ns - call->begin_ns >= AT_ONCE_NS)
+		return false;
+	for (uint32_t i = write, seen = 0; --i > poll && seen < TURN_CALLS; seen++) {
+		call = dtc_history_get_call(h, i, &place);
+		if (call->kind == DTC_CALL_READ && call->result > 0)
+			return was_just_accepted(h, call->file, poll) &&
+			       dtc_arrival_find_for_read(t->links, t->stand.node, i, ret_arrival);
+	}
+	return false;
+}
+
 bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct dtc_asked *question)
 {
 	struct dtc_stand *stand = &t->stand;
@@ -399,7 +436,7 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
 	struct own own;
 	if (!find_own(t, call, question, &own))
 		return false;
-	const struct dtc_arrival nearest = stand->arrival;
+	struct dtc_arrival nearest = stand->arrival;
 	bool is_others = stand->purpose == DTC_PURPOSE_ARRIVAL && nearest.time_ns > own.arrival.time_ns;
 	stand->purpose = DTC_PURPOSE_ARRIVAL;
 	stand->arrival = own.arrival;
@@ -418,6 +455,7 @@ bool dtc_traverse_pursue_own(struct dtc_traverse *t, uint32_t call, const struct
 	struct dtc_call poll_place;
 	const struct dtc_call *poll = dtc_history_get_call(h, stand->pause.poll, &poll_place);
 	stand->pause.begin_ns = MAX(stand->pause.begin_ns, own.arrival.time_ns);
+	is_others = is_others || find_brought(t, stand->pause.poll, call, &nearest);
 	/* another request's bytes began the turn: they are followed as long as this one lay still */
 	if (is_others && poll->result != 0 && !stand->pause.is_due && nearest.time_ns > stand->pause.begin_ns &&
 	    dtc_traverse_go_aside(t, stand->pause.begin_ns)) {

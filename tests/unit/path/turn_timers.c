@@ -338,6 +338,42 @@ static void test_accepted(gconstpointer data)
 	clear(&l);
 }
 
+/*
+ * The loop's own timer ticks, which is not X's. Later a third client connects, whose question comes while the loop
+ * takes that connection, and the next poll returns at once: that is what X waited for, and not the tick. Where it is
+ * Y's question that comes then, it may have been anything.
+ */
+static void test_pushed(gconstpointer is_other)
+{
+	struct loop l;
+	struct dtc_headers question = story_headers(CLIENT, 1009, SERVER, 80, 101, 501, DTC_TCP_ACK, 50, 0);
+	struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 1009, 501, 151, DTC_TCP_ACK, 20, 0);
+	begin(&l);
+	sleeps(&l, 12, 30);
+	hears(&l, X, 20);
+	sleeps(&l, 30, 1);
+	expires(&l, 1030);
+	wakes(&l, 1031, 0);
+	sleeps(&l, 1040, 100);
+	connects(&l, 1500);
+	if (is_other)
+		ask(&l, Y, 1503);
+	else
+		receive(&l, 1503, 0, &question, 0, NULL);
+	looks(&l, 1505, 65);
+	reads(&l, 1507, is_other ? 6 : 10, 50);
+	answers(&l, 1510, X);
+	story_enter(&l.story, 1515 * US, 0, "write", 10);
+	story_packet(&l.story, DTC_EVENT_NET_SEND, 1515 * US + 100, 0, &answer);
+	story_leave(&l.story, 1515 * US + 500, 0, "write", 20);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 22, 1510 }, NULL);
+	walk(&l, 21, 1510);
+	assert_at(&l, 1508, LOOP, DTC_CAUSE_RUNNING_USER);
+	assert_at(&l, 500, LOOP, is_other ? DTC_CAUSE_TIMER : DTC_CAUSE_UNKNOWN);
+	clear(&l);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -359,5 +395,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/turn-timers/accepted/put-off", GINT_TO_POINTER(PUT_OFF), test_accepted);
 	g_test_add_data_func("/turn-timers/accepted/nobodys", GINT_TO_POINTER(NOBODYS), test_accepted);
 	g_test_add_data_func("/turn-timers/accepted/the-rest", GINT_TO_POINTER(THE_REST), test_accepted);
+	g_test_add_data_func("/turn-timers/pushed", NULL, test_pushed);
+	g_test_add_data_func("/turn-timers/pushed/not", GINT_TO_POINTER(1), test_pushed);
 	return g_test_run();
 }
