@@ -4,8 +4,8 @@
  * works for a request gives a piece of it to a thread of its process, which sleeps on a futex until then: from the
  * wakeup on that one works for the same request, until it calls the loop (a write to an eventfd or pipe) or goes back
  * to the sleep that it was woken from. A lock that threads hand each other (lock_words.h) neither begins nor ends that:
-with Python's, threads of an executor beside a busy loop had been at whatever the loop did last. What it may take up by
-itself in between is not seen. So does a thread that is
+ * with Python's, threads of an executor beside a busy loop had been at whatever the loop did last. What it may take up
+ * by itself in between is not seen. So does a thread that is
  * made for a piece of work, until it first sleeps. What woke another thread of the process last before it was done is a
  * piece that somebody waited for (spawn_blocking of tokio); who writes a log wakes nobody.
  */
