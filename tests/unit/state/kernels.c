@@ -162,8 +162,8 @@ static void test_exec_by_another_thread(void)
 }
 
 /*
- * A worker of io_uring: nothing tells of its creation but that it is woken as new, with its maker's name. It is a thread
- * of the ring's process, and in the kernel all the time. A thread that only has such a name makes calls.
+ * A worker of io_uring: nothing tells of its creation but that it is woken as new, with its maker's name. It is a
+ * thread of the ring's process, and in the kernel all the time. A thread that only has such a name makes calls.
  */
 static void test_ring_worker(void)
 {
