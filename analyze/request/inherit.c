@@ -2,6 +2,7 @@
 #include "analyze/request/inherit.h"
 
 #include "analyze/request/lock_words.h"
+#include "analyze/request/told.h"
 
 /* A write with which a thread calls another one of its process. */
 static bool is_call(const DtcHistory *h, const struct dtc_call *call)
@@ -55,6 +56,13 @@ static bool look(const DtcHistory *h, const DtcLockWords *locks, const struct dt
 	*ret_handed = (struct dtc_handed){ wake->thread, wake->target, wake->waking_ns,
 					   find_end_ns(h, locks, wake->target, sleep + 1, &call) };
 	return ret_handed->end_ns > ret_handed->begin_ns;
+}
+
+/* A wake that tells a worker process what to do. */
+static bool look_across(const DtcHistory *h, const struct dtc_wake *wake, struct dtc_handed *ret_handed)
+{
+	*ret_handed = (struct dtc_handed){ wake->thread, wake->target, wake->waking_ns, wake->waking_ns };
+	return dtc_told_find(h, wake, &ret_handed->end_ns) && ret_handed->end_ns > ret_handed->begin_ns;
 }
 
 /* The span in which a thread that has calls of requests works at a time, or NULL. */
@@ -144,6 +152,10 @@ static void look_at_wake(struct pieces *pieces, uint32_t index)
 	const struct dtc_served *span = find_span(pieces->serving, pieces->node, wake->thread, wake->waking_ns);
 	struct dtc_handed handed;
 	if (span && look(h, pieces->locks, wake, &handed))
+		hand_over(pieces, &handed, span->request);
+	/* who is told may have been told by one that was handed it: a queue's thread writes to the pipe */
+	span = dtc_serving_find_span(pieces->serving, pieces->node, wake->thread, wake->waking_ns);
+	if (span && !span->leads && look_across(h, wake, &handed))
 		hand_over(pieces, &handed, span->request);
 }
 

@@ -5,9 +5,10 @@
  * wakeup on that one works for the same request, until it calls the loop (a write to an eventfd or pipe) or goes back
  * to the sleep that it was woken from. A lock that threads hand each other (lock_words.h) neither begins nor ends that:
  * with Python's, threads of an executor beside a busy loop had been at whatever the loop did last. What it may take up
- * by itself in between is not seen. So does a thread that is
- * made for a piece of work, until it first sleeps. What woke another thread of the process last before it was done is a
- * piece that somebody waited for (spawn_blocking of tokio); who writes a log wakes nobody.
+ * by itself in between is not seen. So does a thread that is made for a piece of work, until it first sleeps, and a
+ * worker process that is told what to do (told.h), also by a thread that inherits: a queue's writes to the pipe. What
+ * woke another thread of the process last before it was done is a piece that somebody waited for (spawn_blocking of
+ * tokio); who writes a log wakes nobody.
  */
 #pragma once
 
