@@ -734,6 +734,24 @@ static void set_local_sender(const DtcLinks *links, const struct dtc_arrival *ar
 					   .packet = DTC_NONE };
 }
 
+/*
+ * The receiver's window was full, or earlier bytes were to be acknowledged, and a thread there read and so told that:
+ * what let the bytes go is that thread, whenever they had been written. False if nobody is seen to do that.
+ */
+static bool set_reader(const DtcLinks *links, const DtcHistory *h, const struct dtc_send *send,
+		       struct dtc_sender *ret_sender)
+{
+	struct dtc_sender reader;
+	uint32_t told = find_received_by(h, reverse_of(h, packet_of(h, send->first).flow), send->first);
+	if (told == DTC_NONE || packet_of(h, told).payload_bytes ||
+	    !arrival_of_packet(send->node, h, told, ret_sender->file, false, &ret_sender->cause) ||
+	    !dtc_arrival_find_sender(links, &ret_sender->cause, &reader) || reader.relayed || reader.call == DTC_NONE)
+		return false;
+	uint8_t kind = dtc_history_copy_call(dtc_links_get_history(links, reader.node), reader.call).kind;
+	ret_sender->is_let_go = kind == DTC_CALL_READ || kind == DTC_CALL_RING;
+	return ret_sender->is_let_go;
+}
+
 bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_sender *ret_sender)
 {
 	struct dtc_send send;
@@ -786,10 +804,12 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 			const struct dtc_call *call = dtc_history_get_call(h, write, &call_place);
 			ret_sender->thread = call->thread;
 			ret_sender->call = write;
-			if (call->end_ns != DTC_TIME_NONE && call->end_ns < first.time_ns) {
+			ret_sender->hold = find_hold(h, send.first);
+			if ((ret_sender->hold == DTC_HOLD_RECEIVER || ret_sender->hold == DTC_HOLD_CONGESTION) &&
+			    set_reader(links, h, &send, ret_sender))
+				return true;
+			if (call->end_ns != DTC_TIME_NONE && call->end_ns < first.time_ns)
 				ret_sender->written_ns = call->end_ns;
-				ret_sender->hold = find_hold(h, send.first);
-			}
 			return true;
 		}
 	}

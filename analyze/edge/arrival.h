@@ -61,7 +61,8 @@ struct dtc_sender {
 	bool exact;
 	bool relayed;		  /* an empty segment sent by the kernel alone: cause is what it answered */
 	bool is_delayed;	  /* relayed: an ACK that a timer sent (delayed ACK, probe) */
-	struct dtc_arrival cause; /* valid if relayed */
+	bool is_let_go;		  /* held by the receiver, until a thread there read: cause is what told of room */
+	struct dtc_arrival cause; /* valid if relayed, or let go */
 	uint32_t packet;	  /* the send that arrived */
 };
 

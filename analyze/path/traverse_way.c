@@ -251,17 +251,28 @@ static void go_to_sender(struct dtc_traverse *t, const struct dtc_sender *sender
 	dtc_traverse_stay_behind(t);
 }
 
-/* A kernel answered by itself (SYN-ACK, ACK) what had arrived before: that is the next way. False if it ends here. */
+/* What arrived before, and made a kernel answer by itself or let bytes go. */
+static void explain_relay(struct dtc_traverse *t, const struct dtc_sender *sender)
+{
+	int64_t begin_ns = dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->cause.time_ns);
+	bool waits = sender->is_let_go || sender->is_delayed;
+	enum dtc_reason reason = sender->is_let_go    ? DTC_REASON_HELD_BY_RECEIVER
+				 : sender->is_delayed ? DTC_REASON_DELAYED_ACK
+						      : DTC_REASON_KERNEL_ANSWER;
+	t->by_kernel = !sender->is_let_go;
+	dtc_traverse_explain(t, sender->node, sender->thread, sender->first_ns, begin_ns,
+			     waits ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_SOFTIRQ, dtc_evidence_of(reason), NULL);
+	t->by_kernel = false;
+}
+
+/*
+ * A kernel answered by itself (SYN-ACK, ACK) what had arrived before, or was told that there is room: that is the next
+ * way. False if it ends here.
+ */
 static bool go_to_relayed(struct dtc_traverse *t, struct dtc_way *way)
 {
 	const struct dtc_sender *sender = &way->sender;
-	t->by_kernel = true;
-	dtc_traverse_explain(t, sender->node, sender->thread, sender->first_ns,
-			     dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->cause.time_ns),
-			     sender->is_delayed ? DTC_CAUSE_NETWORK_SEND : DTC_CAUSE_SOFTIRQ,
-			     dtc_evidence_of(sender->is_delayed ? DTC_REASON_DELAYED_ACK : DTC_REASON_KERNEL_ANSWER),
-			     NULL);
-	t->by_kernel = false;
+	explain_relay(t, sender);
 	struct dtc_way next = { .arrival = sender->cause, .relays = way->relays + 1 };
 	t->stand.at_ns = next.arrival.time_ns;
 	if (t->tc <= dtc_traverse_get_bound(t))
@@ -296,7 +307,7 @@ void dtc_traverse_continue_way(struct dtc_traverse *t, const struct dtc_way *fro
 		if (carry_in(t, &way) || carry_out(t, &way))
 			return;
 		explain_way(t, &way);
-		if (!way.sender.relayed) {
+		if (!way.sender.relayed && !way.sender.is_let_go) {
 			go_to_sender(t, &way.sender);
 			return;
 		}

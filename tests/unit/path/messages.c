@@ -406,6 +406,66 @@ static void test_window(gconstpointer data)
 	clear(&x);
 }
 
+/*
+ * The client takes the first part, sleeps, and reads on at 240: its read tells that there is room, or acknowledges what
+ * had come, and the rest may go. What it did until then is why, whether the server still sleeps in its write or not; in
+ * a softirq its kernel acknowledges by itself.
+ */
+enum reading { OPENS, ACKNOWLEDGES, OPENS_TO_SLEEPER, BY_KERNEL };
+
+static void test_reader(gconstpointer data)
+{
+	enum reading reading = GPOINTER_TO_INT(data);
+	bool opens = reading == OPENS || reading == OPENS_TO_SLEEPER;
+	struct exchange x;
+	begin(&x);
+	struct story *c = &x.client, *v = &x.server;
+	struct dtc_headers first = to_client(5101, 10, 10), rest = to_client(5111, 50, 11);
+	struct dtc_headers closed = to_server(5111, 0), ack = to_server(5101, 50);
+	struct dtc_headers told = to_server(opens ? 5111 : 5110, 50); /* not all: that would be Nagle's */
+	told.ip_id = 78;
+	at(v, DTC_EVENT_NET_SEND, 161, &first);
+	if (reading != OPENS_TO_SLEEPER)
+		write_returns(&x);
+	else
+		story_switch(v, 166 * MS, 0, 20, "answers", SLEEP, 0, "swapper/0");
+	in_softirq(v, NET_RX, DTC_EVENT_NET_RECEIVE, 190, opens ? &closed : &ack);
+	story_context(c, DTC_EVENT_SOFTIRQ_ENTRY, 170 * MS, 0, NET_RX, NULL);
+	at(c, DTC_EVENT_NET_RECEIVE, 171, &first);
+	story_task(c, DTC_EVENT_SCHED_WAKING, 172 * MS, 0, 10, "asks", 0);
+	story_context(c, DTC_EVENT_SOFTIRQ_EXIT, 173 * MS, 0, NET_RX, NULL);
+	story_switch(c, 174 * MS, 0, 0, "swapper/0", RUN, 10, "asks");
+	story_leave(c, 175 * MS, 0, "read", 10);
+	story_enter(c, 178 * MS, 0, "nanosleep", -1);
+	story_switch(c, 180 * MS, 0, 10, "asks", SLEEP, 0, "swapper/0");
+	story_timer_wakes(c, 229 * MS, 230 * MS, 0, 10, "asks");
+	story_switch(c, 231 * MS, 0, 0, "swapper/0", RUN, 10, "asks");
+	story_leave(c, 232 * MS, 0, "nanosleep", 0);
+	if (reading == BY_KERNEL)
+		in_softirq(c, NET_RX, DTC_EVENT_NET_SEND, 239, &told);
+	story_enter(c, 240 * MS, 0, "read", 5);
+	if (reading != BY_KERNEL)
+		at(c, DTC_EVENT_NET_SEND, 241, &told);
+	story_switch(c, 243 * MS, 0, 10, "asks", SLEEP, 0, "swapper/0");
+	story_context(v, DTC_EVENT_SOFTIRQ_ENTRY, 249 * MS, 0, NET_RX, NULL);
+	at(v, DTC_EVENT_NET_RECEIVE, 249.5, &told);
+	at(v, DTC_EVENT_NET_SEND, 250, &rest);
+	story_context(v, DTC_EVENT_SOFTIRQ_EXIT, 251 * MS, 0, NET_RX, NULL);
+	end(&x, 0, 270, &rest);
+	int64_t held_ns = 0;
+	for (guint i = 0; i < dtc_path_get_segment_count(x.path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(x.path, i);
+		held_ns += s->cause == DTC_CAUSE_NETWORK_SEND ? s->end.ns - s->begin.ns : 0;
+	}
+	if (reading == BY_KERNEL) {
+		g_assert_cmpint(held_ns, >, 80 * MS);
+	} else {
+		g_assert_cmpint(held_ns, <, MS);
+		assert_only(&x, DTC_CAUSE_TIMER, 180, 230, "");
+	}
+	clear(&x);
+}
+
 /* The answer is on the wire from 161 on; the client's interrupt came at 180, and its softirq took it at 260. */
 static void test_softirq_delay(void)
 {
@@ -493,6 +553,10 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/messages/fast-in-softirq", GINT_TO_POINTER(FAST_IN_SOFTIRQ), test_sent_again);
 	g_test_add_data_func("/messages/fast-in-call", GINT_TO_POINTER(FAST_IN_CALL), test_sent_again);
 	g_test_add_func("/messages/handshake", test_handshake);
+	g_test_add_data_func("/messages/reader/opens", GINT_TO_POINTER(OPENS), test_reader);
+	g_test_add_data_func("/messages/reader/acknowledges", GINT_TO_POINTER(ACKNOWLEDGES), test_reader);
+	g_test_add_data_func("/messages/reader/opens-to-sleeper", GINT_TO_POINTER(OPENS_TO_SLEEPER), test_reader);
+	g_test_add_data_func("/messages/reader/by-kernel", GINT_TO_POINTER(BY_KERNEL), test_reader);
 	g_test_add_data_func("/messages/flow-control", GINT_TO_POINTER(DTC_HOLD_RECEIVER), test_held);
 	g_test_add_data_func("/messages/window/opens", GINT_TO_POINTER(1), test_window);
 	g_test_add_data_func("/messages/window/shrinks", GINT_TO_POINTER(0), test_window);
