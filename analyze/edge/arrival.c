@@ -191,9 +191,10 @@ static bool arrival_of_write(const DtcLinks *links, guint node, const struct dtc
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	const struct dtc_file *file = dtc_history_get_file(h, read->file);
-	if (read->result <= 0 || read->kind != DTC_CALL_READ) /* who closed it is not told */
+	uint64_t end = read->offset + (uint64_t)read->result;
+	if (read->result <= 0 || read->kind != DTC_CALL_READ || end <= file->base_in) /* who closed it is not told */
 		return false;
-	uint32_t last = (uint32_t)read->offset + (uint32_t)read->result - 1;
+	uint32_t last = (uint32_t)(end - file->base_in - 1);
 	uint32_t write =
 		dtc_file_calls_find_byte(dtc_links_get_file_calls(links, node, file->peer), true, last, read->end_ns);
 	if (write == DTC_NONE || dtc_history_get_call_begin_ns(h, write) >= read->end_ns)

@@ -5,8 +5,7 @@
  *
  * A pipe gives its bytes in the order in which they came, so writes and reads are paired by position, counted from the
  * call that made it; one read may take several writes, and several reads one. A read of an eventfd takes all that was
- * written since the one before. The other end of a connection between two sockets is as sure as it was found. A socket
- * from before the trace has none that is known: nothing is said of it.
+ * written since the one before. The other end of a connection between two sockets is as sure as it was found.
  *
  * Nothing implausible is believed: a write that begins after the read has returned gave it nothing, and the count goes
  * on behind that read.

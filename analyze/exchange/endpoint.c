@@ -73,7 +73,7 @@ bool dtc_endpoint_is_answering(const DtcHistory *h, uint32_t flow)
 bool dtc_endpoint_is_server(const DtcHistory *h, uint32_t file)
 {
 	if (dtc_endpoint_has_local_peer(h, file))
-		return !dtc_endpoint_has_connected(h, file);
+		return !dtc_history_get_file(h, file)->asks && !dtc_endpoint_has_connected(h, file);
 	if (dtc_history_get_file(h, file)->flow_out == DTC_NONE || dtc_endpoint_has_connected(h, file))
 		return false;
 	return is_answering(h, get_flow_out(h, file));

@@ -287,7 +287,9 @@ static uint32_t find_reader(DtcServing *serving, const struct message *message, 
 
 	if (dtc_endpoint_has_local_peer(from, write->file))
 		return dtc_file_calls_find_byte(dtc_links_get_file_calls(serving->links, node, file), false,
-						(uint32_t)write->offset + message->skip, near_ns);
+						dtc_history_get_file(get_history(serving, node), file)->base_in +
+							(uint32_t)write->offset + message->skip,
+						near_ns);
 	if (!source->has_base_out)
 		return dtc_file_calls_find_at(dtc_links_get_file_calls(serving->links, node, file), false, near_ns);
 	uint32_t flow_in = dtc_history_get_file(get_history(serving, node), file)->flow_in;

@@ -8,6 +8,12 @@
  * first that fits, which is inferred: it may have been another service's. Either way the bytes must fit: nothing is
  * read that was not written before. Of a file of which nothing is known wakeups alone tell: a descriptor from before
  * the trace may read a few bytes after somebody wrote more.
+ *
+ * Of connections from before the trace, such as a pool's to its database, nothing but wakeups and bytes tell: a write
+ * on one socket of the state dump wakes a thread that then reads another one. What was on its way when the trace began
+ * is read before the other end writes for the first time. Which of the two asks is not told by any call: who writes
+ * first in the trace may answer what was asked before it. Who asks talks to others between an answer and its next
+ * question more often than who answers between a question and its answer; else who writes first asks.
  */
 #include "analyze/state/machine_state.h"
 
@@ -15,8 +21,11 @@
 
 #include <string.h>
 
-/* Connections that nobody is seen to accept, older than one that is: so many are looked at. */
+/* Connections that nobody is seen to accept, older than one that is, and writes on one from before the trace: so many
+ * are looked at. */
 #define LOOK_BACK 256
+/* So many calls of a thread are looked at between a read and the write that follows on it. */
+#define TURN_CALLS 64
 
 /* An end of such a connection. */
 struct local_end {
@@ -50,15 +59,26 @@ static bool next_moved(const DtcHistory *h, const uint32_t *calls, uint32_t coun
 	return false;
 }
 
-/* Whether all that was read on one file had been written on the other before; counts what was read. */
-static bool may_have_given(const DtcHistory *h, uint32_t writer, uint32_t reader, uint64_t *ret_read)
+/*
+ * Whether all that was read on one file had been written on the other before; counts what was read. What was read
+ * before anything was written is counted apart, if that may be, and counts as written before the trace; else NULL.
+ */
+static bool may_have_given(const DtcHistory *h, uint32_t writer, uint32_t reader, uint64_t *ret_read,
+			   uint64_t *ret_before)
 {
-	uint32_t write_count, read_count, at_write = 0, at_read = 0;
+	uint32_t write_count, read_count, at_write = 0, at_read = 0, first = 0;
 	const uint32_t *writes = dtc_history_get_file_calls(h, writer, &write_count);
 	const uint32_t *reads = dtc_history_get_file_calls(h, reader, &read_count);
 	uint64_t written = 0, read = 0;
 	struct dtc_call write, taken;
+	int64_t first_ns = ret_before && next_moved(h, writes, write_count, &first, DTC_CALL_WRITE, &write)
+				   ? write.begin_ns
+				   : INT64_MAX;
 	while (next_moved(h, reads, read_count, &at_read, DTC_CALL_READ, &taken)) {
+		if (ret_before && taken.end_ns <= first_ns) {
+			*ret_before += (uint64_t)taken.result;
+			continue;
+		}
 		read += (uint64_t)taken.result;
 		while (written < read) {
 			if (!next_moved(h, writes, write_count, &at_write, DTC_CALL_WRITE, &write) ||
@@ -76,8 +96,9 @@ static bool fits(const DtcHistory *h, const struct local_end *asking, const stru
 {
 	uint64_t questions = 0, answers = 0;
 	return asking->begin_ns <= asked->begin_ns && get_file(h, asking->file)->peer == DTC_NONE &&
-	       get_file(h, asked->file)->peer == DTC_NONE && may_have_given(h, asking->file, asked->file, &questions) &&
-	       may_have_given(h, asked->file, asking->file, &answers) && questions + answers > 0;
+	       get_file(h, asked->file)->peer == DTC_NONE &&
+	       may_have_given(h, asking->file, asked->file, &questions, NULL) &&
+	       may_have_given(h, asked->file, asking->file, &answers, NULL) && questions + answers > 0;
 }
 
 static void pair(DtcHistory *h, const struct local_end *asking, const struct local_end *asked, bool is_inferred)
@@ -221,6 +242,134 @@ static void pair_in_order(DtcHistory *h, const GArray *asking, guint begin, cons
 	}
 }
 
+/* --- from before the trace --- */
+
+/* A socket of the state dump that no packet shows, and on which bytes moved. */
+static bool is_older(const DtcHistory *h, uint32_t index)
+{
+	const struct dtc_file *file = get_file(h, index);
+	return file->kind == DTC_FILE_SOCKET && file->peer == DTC_NONE && file->flow_out == DTC_NONE &&
+	       file->accept == DTC_NONE && !file->listens && file->name != DTC_NONE &&
+	       strchr(dtc_history_get_string(h, file->name), '[') && file->read_bytes + file->written_bytes > 0;
+}
+
+/* The first call that moved bytes on a file; false if there is none. */
+static bool find_first_moved(const DtcHistory *h, uint32_t file, struct dtc_call *ret_call)
+{
+	uint32_t count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		*ret_call = dtc_history_copy_call(h, calls[i]);
+		if (has_moved(ret_call, DTC_CALL_READ) || has_moved(ret_call, DTC_CALL_WRITE))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a thread moved bytes on another socket in the calls before one of its own that began behind a time. */
+static bool was_elsewhere(const DtcHistory *h, uint32_t index, int64_t since_ns)
+{
+	const struct dtc_call of = dtc_history_copy_call(h, index);
+	uint32_t first = dtc_history_get_thread(h, of.thread)->call_first;
+	for (uint32_t i = index, tried = 0; i > first && tried < TURN_CALLS; i--, tried++) {
+		const struct dtc_call call = dtc_history_copy_call(h, i - 1);
+		if (call.begin_ns < since_ns)
+			break;
+		if ((has_moved(&call, DTC_CALL_READ) || has_moved(&call, DTC_CALL_WRITE)) && call.file != DTC_NONE &&
+		    call.file != of.file && get_file(h, call.file)->kind == DTC_FILE_SOCKET)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Of the writes to a file after which something had been read there: in how many of a thousand their thread talked to
+ * others in between. -1: there are none.
+ */
+static int rate_elsewhere(const DtcHistory *h, uint32_t file)
+{
+	uint32_t count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
+	int turns = 0, elsewhere = 0;
+	int64_t read_ns = DTC_TIME_NONE;
+	for (uint32_t i = 0; i < count && turns < LOOK_BACK; i++) {
+		const struct dtc_call call = dtc_history_copy_call(h, calls[i]);
+		if (has_moved(&call, DTC_CALL_READ)) {
+			read_ns = call.end_ns;
+		} else if (has_moved(&call, DTC_CALL_WRITE) && read_ns != DTC_TIME_NONE) {
+			turns++;
+			elsewhere += was_elsewhere(h, calls[i], read_ns);
+			read_ns = DTC_TIME_NONE;
+		}
+	}
+	return turns ? elsewhere * 1000 / turns : -1;
+}
+
+/* Whether the first of two ends asks the other one. */
+static bool is_asking(const DtcHistory *h, uint32_t a, uint32_t b)
+{
+	int of_a = rate_elsewhere(h, a), of_b = rate_elsewhere(h, b);
+	struct dtc_call x, y;
+	if (of_a != of_b && of_a >= 0 && of_b >= 0)
+		return of_a > of_b;
+	if (!find_first_moved(h, a, &x))
+		return false;
+	return !find_first_moved(h, b, &y) || x.begin_ns < y.begin_ns ? x.kind == DTC_CALL_WRITE
+								      : y.kind != DTC_CALL_WRITE;
+}
+
+/* Pairs two ends if all their bytes fit. */
+static bool pair_older(DtcHistory *h, uint32_t a, uint32_t b)
+{
+	uint64_t there = 0, back = 0, before_there = 0, before_back = 0;
+	if (a == b || get_file(h, b)->peer != DTC_NONE || !may_have_given(h, a, b, &there, &before_there) ||
+	    !may_have_given(h, b, a, &back, &before_back) || there + back == 0 || before_there > G_MAXINT32 ||
+	    before_back > G_MAXINT32)
+		return false;
+	const struct local_end x = { .file = a }, y = { .file = b };
+	pair(h, &x, &y, true);
+	get_file(h, b)->base_in = (uint32_t)before_there;
+	get_file(h, a)->base_in = (uint32_t)before_back;
+	get_file(h, is_asking(h, a, b) ? a : b)->asks = true;
+	return true;
+}
+
+/* By a write that woke the reader of the other end. */
+static void pair_by_older_wakes(DtcHistory *h, const GHashTable *older, uint32_t file)
+{
+	uint32_t count, wake_count = dtc_history_get_wake_count(h);
+	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
+	for (uint32_t i = 0, tried = 0; i < count && tried < LOOK_BACK; i++) {
+		const struct dtc_call call = dtc_history_copy_call(h, calls[i]);
+		if (!has_moved(&call, DTC_CALL_WRITE))
+			continue;
+		tried++;
+		uint32_t at = DTC_BISECT(k, 0, wake_count, dtc_history_get_waking_ns(h, k) < call.begin_ns);
+		for (; at < wake_count && dtc_history_get_waking_ns(h, at) < call.end_ns; at++) {
+			const struct dtc_wake wake = dtc_history_copy_wake(h, at);
+			if (wake.waker != DTC_WAKER_THREAD || wake.thread != call.thread)
+				continue;
+			uint32_t other = find_woken_for(h, &call, &wake);
+			if (other != DTC_NONE && g_hash_table_contains((GHashTable *)older, GUINT_TO_POINTER(other)) &&
+			    pair_older(h, file, other))
+				return;
+		}
+	}
+}
+
+static void pair_all_older(DtcHistory *h)
+{
+	g_autoptr(GHashTable) older = g_hash_table_new(NULL, NULL);
+	for (uint32_t i = 0; i < h->files->len; i++)
+		if (is_older(h, i))
+			g_hash_table_add(older, GUINT_TO_POINTER(i));
+	if (g_hash_table_size(older) < 2)
+		return;
+	for (uint32_t i = 0; i < h->files->len; i++)
+		if (get_file(h, i)->peer == DTC_NONE && g_hash_table_contains(older, GUINT_TO_POINTER(i)))
+			pair_by_older_wakes(h, older, i);
+}
+
 void dtc_machine_pair_local_sockets(DtcMachine *m)
 {
 	DtcHistory *h = m->history;
@@ -251,4 +400,5 @@ void dtc_machine_pair_local_sockets(DtcMachine *m)
 		if (get_file(h, of->file)->peer == DTC_NONE && is_given_in_order(h, of))
 			pair_in_order(h, asking, begin, of);
 	}
+	pair_all_older(h);
 }

@@ -200,7 +200,7 @@ enum dtc_file_kind {
 enum dtc_pairing {
 	DTC_PAIRING_NONE, /* it was not, or it is a pipe's or a pair's, which one call made */
 	DTC_PAIRING_EXACT,
-	DTC_PAIRING_INFERRED, /* by order */
+	DTC_PAIRING_INFERRED, /* by order; or it is older than the trace */
 };
 
 /* An open file description, shared by dup and fork. */
@@ -209,7 +209,7 @@ struct dtc_file {
 	uint32_t flow_out; /* SOCKET: flow local -> remote of the packets, or DTC_NONE */
 	uint32_t flow_in;  /* its reverse */
 	uint32_t base_out; /* sequence number of the first byte written (valid if has_base_out) */
-	uint32_t base_in;
+	uint32_t base_in;  /* of a pair older than the trace: bytes read here that were written before it */
 	bool has_base_out;
 	bool has_base_in;
 	uint8_t kind;	     /* enum dtc_file_kind */
@@ -224,7 +224,8 @@ struct dtc_file {
 	 * these count them, as far as packets tell. */
 	bool has_lost_bytes;
 	uint8_t pairing; /* enum dtc_pairing */
-	uint8_t spare[2];
+	bool asks;	 /* of a pair older than the trace: this end asks, as far as is told */
+	uint8_t spare;
 };
 _Static_assert(sizeof(struct dtc_file) == 64,
 	       "0.01 of these per event where files are opened and connections accepted");
