@@ -34,6 +34,7 @@ static enum dtc_cause cause_of_call(const DtcHistory *h, const struct dtc_call *
 	case DTC_CALL_SLEEP: /* only a signal ends it before its time */
 	case DTC_CALL_SIGNAL:
 	case DTC_CALL_OTHER:
+	case DTC_CALL_REGISTER:
 	case DTC_CALL_CLOSE:
 	case DTC_CALL_OPEN:
 		return DTC_CAUSE_IPC;

@@ -68,6 +68,7 @@ static bool moves_nothing(const DtcHistory *h, const struct dtc_call *call, cons
 	case DTC_CALL_POLL:
 		return is_set_wait(call) && call->fd == same->fd;
 	case DTC_CALL_OTHER:
+	case DTC_CALL_REGISTER:
 		return true;
 	default:
 		return wakes_nobody(call);

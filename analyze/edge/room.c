@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/room.h"
 
-#include <string.h>
 #include <sys/epoll.h>
 
 /* Calls that are looked at: far more than such a turn has. */
@@ -22,10 +21,11 @@ static bool has_waited(const DtcHistory *h, const struct dtc_call *call)
 	return false;
 }
 
-static bool is_change(const DtcHistory *h, const struct dtc_call *call)
+/* It asks to be told of room, of that file as far as the trace tells. */
+static bool is_change(const struct dtc_call *call, uint32_t file)
 {
-	return call->kind == DTC_CALL_OTHER && call->argument == EPOLL_CTL_MOD &&
-	       strcmp(dtc_history_get_string(h, call->name), "epoll_ctl") == 0;
+	return call->kind == DTC_CALL_REGISTER && call->operation == EPOLL_CTL_MOD &&
+	       (call->argument == DTC_NONE || call->argument == file);
 }
 
 /* Whether the last poll that could be told of room is near enough, and nothing was read behind it. */
@@ -41,7 +41,7 @@ uint32_t dtc_room_find_poll(const DtcLinks *links, guint node, uint32_t write)
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	struct dtc_call place;
 	const struct dtc_call *call = dtc_history_get_call(h, write, &place);
-	uint32_t first = dtc_history_get_thread(h, call->thread)->call_first, found = write;
+	uint32_t first = dtc_history_get_thread(h, call->thread)->call_first, found = write, file = call->file;
 	bool has_asked = false;
 	if (!may_have_polled(links, node, first, write))
 		return write;
@@ -51,7 +51,7 @@ uint32_t dtc_room_find_poll(const DtcLinks *links, guint node, uint32_t write)
 			return has_asked ? found : write;
 		if (call->kind == DTC_CALL_CONNECT) /* the poll told that it is done */
 			return write;
-		has_asked |= found != write && is_change(h, call);
+		has_asked |= found != write && is_change(call, file);
 		if (call->kind != DTC_CALL_POLL || dtc_call_is_glance(call))
 			continue;
 		if (call->end_ns == DTC_TIME_NONE || call->result <= 0 || has_waited(h, call))

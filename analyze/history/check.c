@@ -547,11 +547,13 @@ static const char *judge_call(struct checker *c, uint32_t index)
 		return "its file is none";
 	if (call->fd < -1)
 		return "its descriptor is none";
-	if (call->kind > DTC_CALL_RING)
+	if (call->kind > DTC_CALL_REGISTER)
 		return "its kind is none";
 	bool has_accepted = call->kind == DTC_CALL_ACCEPT && call->result != DTC_ABSENT && call->result >= 0;
 	if (has_accepted && call->argument >= c->h->files->len)
 		return "what it accepted is no file";
+	if (call->kind == DTC_CALL_REGISTER && !is_id((uint32_t)call->argument, c->h->files->len))
+		return "what it registers is no file";
 	if (call->kind == DTC_CALL_POLL && !is_ready(c, call->offset))
 		return "what it returned is no file";
 	return call->spare ? "spare bytes are set" : NULL;

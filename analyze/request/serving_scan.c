@@ -35,6 +35,12 @@ struct moved {
 /* What stands for streams has numbers behind those of files. */
 #define FIRST_CHANNEL 0x80000000u
 
+/* For whom a thread asked to be told when there is room on a connection. */
+struct asked_room {
+	guint request;
+	guint other; /* as of a span */
+};
+
 struct scan {
 	DtcServing *serving;
 	struct worker *worker;
@@ -54,6 +60,8 @@ struct scan {
 	GHashTable
 		*twins;	  /* request -> the one that was taken instead of it + 1, of two that could not be told apart */
 	int64_t woken_ns; /* the last poll, over which the work went on, waited until then; DTC_TIME_NONE: none */
+	GHashTable *asked_room; /* file -> struct asked_room */
+	uint32_t read_file;	/* the last one that was read in this turn; DTC_NONE: none */
 	GHashTable *reads; /* request -> its last read, as a struct dtc_owned without call; NULL: not the last look */
 	bool is_last;
 };
@@ -255,6 +263,7 @@ static void scan_poll(struct scan *scan, const struct dtc_call *call)
 	}
 	if (call->argument) { /* a loop that has work at hand looks for more without waiting */
 		scan->turn_request = NOBODY;
+		scan->read_file = DTC_NONE;
 		scan->is_turn_mixed = scan->is_at_once = false;
 		dtc_turn_order_clear(&scan->order);
 	}
@@ -324,6 +333,7 @@ static void scan_read(struct scan *scan, const struct moved *moved)
 		dtc_questions_open(scan->questions, moved->channel, c->request, call->end_ns);
 	scan->is_turn_mixed |= scan->turn_request != NOBODY && scan->turn_request != c->request;
 	scan->turn_request = c->request;
+	scan->read_file = call->file;
 	scan->is_put_off = false;
 	dtc_turn_order_add(&scan->order, moved->channel, c->request);
 	become(scan, c->request, c->other, call->begin_ns);
@@ -502,11 +512,42 @@ static bool is_passed_on(const struct scan *scan, const struct moved *moved, con
 	return begin_ns >= end_ns; /* whose it was is answered long since */
 }
 
+/*
+ * While it works for a request, a loop asks to be told of room on another connection than the one that it has read: it
+ * will write there for that request, in a turn of its own (beanstalkd, libevent's bufferevents).
+ */
+static void scan_register(struct scan *scan, const struct dtc_call *call)
+{
+	gpointer file = GUINT_TO_POINTER((uint32_t)call->argument);
+	const struct asked_room asked = { scan->current, scan->other };
+
+	if (call->argument == DTC_NONE || call->argument == scan->read_file)
+		return;
+	if (scan->current < STRANGER && scan->turn_request == scan->current)
+		g_hash_table_insert(scan->asked_room, file, g_memdup2(&asked, sizeof(asked)));
+	else if (scan->turn_request != NOBODY)
+		g_hash_table_remove(scan->asked_room, file);
+}
+
+/* A turn in which nothing was read writes for whom it was asked to be told of room. */
+static void take_room(struct scan *scan, const struct moved *moved)
+{
+	gpointer file = GUINT_TO_POINTER(moved->call->file);
+	const struct asked_room *asked = g_hash_table_lookup(scan->asked_room, file);
+
+	if (!asked)
+		return;
+	if (!moved->mark && !moved->stream && scan->current >= STRANGER && scan->turn_request == NOBODY)
+		become(scan, asked->request, asked->other, moved->call->begin_ns);
+	g_hash_table_remove(scan->asked_room, file);
+}
+
 static void scan_write(struct scan *scan, const struct moved *moved)
 {
 	const struct dtc_call *call = moved->call;
 	struct connection *c = get_connection(scan, call->file, moved->channel, false);
 
+	take_room(scan, moved);
 	dtc_questions_close(scan->questions, moved->channel);
 	if (is_passed_on(scan, moved, c))
 		c->is_server = false;
@@ -630,6 +671,9 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, 
 				note_opened(scan, c, id);
 		}
 		break;
+	case DTC_CALL_REGISTER:
+		scan_register(scan, call);
+		break;
 	case DTC_CALL_CLOSE:
 		if (call->file != DTC_NONE)
 			drop_connection(scan, call->file);
@@ -685,6 +729,8 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 		.turn_request = NOBODY,
 		.since_ns = thread->begin_ns,
 		.woken_ns = DTC_TIME_NONE,
+		.asked_room = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free),
+		.read_file = DTC_NONE,
 		.reads = is_last ? g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free) : NULL,
 		.is_last = is_last,
 	};
@@ -710,6 +756,7 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 	g_hash_table_unref(scan.twins);
 	g_hash_table_unref(scan.connections);
 	g_hash_table_unref(scan.channels);
+	g_hash_table_unref(scan.asked_room);
 	g_clear_pointer(&scan.reads, g_hash_table_unref);
 	dtc_turn_order_clear(&scan.order);
 }

@@ -48,6 +48,7 @@ static const struct {
 	{ "epoll_pwait", DTC_CALL_POLL },
 	{ "epoll_pwait2", DTC_CALL_POLL },
 	{ "io_uring_enter", DTC_CALL_RING },
+	{ "epoll_ctl", DTC_CALL_REGISTER },
 	{ "nanosleep", DTC_CALL_SLEEP },
 	{ "clock_nanosleep", DTC_CALL_SLEEP },
 	{ "futex", DTC_CALL_FUTEX },
@@ -128,7 +129,6 @@ static const struct {
 	{ "perf_event_open", true, DTC_TRAIT_EVENT },
 	{ "fanotify_init", true, DTC_TRAIT_EVENT },
 	{ "userfaultfd", true, DTC_TRAIT_EVENT },
-	{ "epoll_ctl", false, DTC_TRAIT_REGISTERS },
 	{ "setns", false, DTC_TRAIT_NETNS },
 	{ "unshare", false, DTC_TRAIT_NETNS },
 };
@@ -296,10 +296,14 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 					: DTC_TIMEOUT_UNKNOWN;
 	else if (kind == DTC_CALL_FORK && event->v[DTC_CALL_FLAGS] != DTC_ABSENT)
 		call.argument = (uint64_t)event->v[DTC_CALL_FLAGS];
+	else if (kind == DTC_CALL_REGISTER)
+		call.argument = dtc_machine_register(m, thread, event);
 	else if (event->v[DTC_CALL_OP] != DTC_ABSENT)
 		call.argument = (uint64_t)event->v[DTC_CALL_OP];
 	if (kind == DTC_CALL_FUTEX && event->v[DTC_CALL_OP] != DTC_ABSENT)
 		call.operation = (uint8_t)(event->v[DTC_CALL_OP] & 0x7f); /* FUTEX_CMD_MASK */
+	else if (kind == DTC_CALL_REGISTER)
+		call.operation = event->v[DTC_CALL_OP] < 0 ? 0 : (uint8_t)event->v[DTC_CALL_OP];
 	else if (event->v[DTC_CALL_FAMILY] > 0 && event->v[DTC_CALL_FAMILY] <= UINT8_MAX)
 		call.operation = (uint8_t)event->v[DTC_CALL_FAMILY];
 	if (call.file != DTC_NONE) {
@@ -315,7 +319,6 @@ static void apply_entry(DtcMachine *m, const struct dtc_event *event)
 			file->kind = DTC_FILE_SOCKET;
 		}
 	}
-	dtc_machine_register(m, thread, event);
 	DtcHistory *h = m->history;
 	dtc_machine_set_state(m, thread, DTC_STATE_SYSCALL, m->now_ns, (uint16_t)event->cpu, DTC_NONE);
 	DTC_TASK(m, thread)->call = h->filling->calls->len;

@@ -67,8 +67,7 @@ enum dtc_call_trait {
 	DTC_TRAIT_PIPE = 1 << 6,	/* makes two ends */
 	DTC_TRAIT_SOCKET_PAIR = 1 << 7, /* likewise */
 	DTC_TRAIT_EVENT = 1 << 8,	/* makes another descriptor: eventfd, epoll_create, ... */
-	DTC_TRAIT_REGISTERS = 1 << 9,	/* epoll_ctl */
-	DTC_TRAIT_NETNS = 1 << 10,	/* may take its thread to another namespace */
+	DTC_TRAIT_NETNS = 1 << 9,	/* may take its thread to another namespace */
 };
 
 /* The open interval of a thread, and what is pending. One per thread, beside history->threads. */
@@ -250,8 +249,8 @@ void dtc_machine_report_missing(const DtcMachine *machine, DtcFindings *findings
 /* sched.c: a thread is on a CPU now, by whatever told. */
 void dtc_machine_take_cpu(DtcMachine *machine, uint32_t thread, uint32_t cpu);
 /* poll.c */
-/* epoll_ctl begins in a thread. */
-void dtc_machine_register(DtcMachine *machine, uint32_t thread, const struct dtc_event *event);
+/* epoll_ctl begins in a thread: the file that it adds or changes, or DTC_NONE. */
+uint32_t dtc_machine_register(DtcMachine *machine, uint32_t thread, const struct dtc_event *event);
 /* A poll has returned. */
 void dtc_machine_keep_ready(DtcMachine *machine, uint32_t call, const struct dtc_event *event);
 guint dtc_registration_hash(gconstpointer registration);

@@ -25,23 +25,22 @@ gboolean dtc_registration_equal(gconstpointer a, gconstpointer b)
 	return x->data == y->data && x->set == y->set;
 }
 
-void dtc_machine_register(DtcMachine *m, uint32_t thread, const struct dtc_event *event)
+uint32_t dtc_machine_register(DtcMachine *m, uint32_t thread, const struct dtc_event *event)
 {
 	int64_t set = event->v[DTC_CALL_FD], fd = event->v[DTC_CALL_FD2], data = event->v[DTC_CALL_VALUE];
-	int64_t operation = event->v[DTC_CALL_OP];
-	if (set == DTC_ABSENT || fd == DTC_ABSENT || data == DTC_ABSENT || operation == EPOLL_CTL_DEL)
-		return;
-	if (set < 0 || set > INT32_MAX || fd < 0 || fd > INT32_MAX ||
-	    !(g_array_index(m->call_traits, uint16_t, event->v[DTC_CALL_NAME]) & DTC_TRAIT_REGISTERS))
-		return;
-	uint32_t file = dtc_machine_get_file(m, thread, set);
+	if (set < 0 || set > INT32_MAX || fd < 0 || fd > INT32_MAX || event->v[DTC_CALL_OP] == EPOLL_CTL_DEL)
+		return DTC_NONE;
+	uint32_t file = dtc_machine_get_file(m, thread, set), of = dtc_machine_get_file(m, thread, fd);
+	if (data == DTC_ABSENT)
+		return of;
 	if ((uint32_t)data == (uint32_t)fd) {
 		g_hash_table_add(m->numbered, GUINT_TO_POINTER(file));
-		return;
+		return of;
 	}
 	struct dtc_registration *registration = g_new(struct dtc_registration, 1);
-	*registration = (struct dtc_registration){ data, file, dtc_machine_get_file(m, thread, fd) };
+	*registration = (struct dtc_registration){ data, file, of };
 	g_hash_table_add(m->registered, registration);
+	return of;
 }
 
 static uint32_t find_ready(DtcMachine *m, const struct dtc_call *call, bool is_data, int64_t value)

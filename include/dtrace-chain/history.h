@@ -136,10 +136,11 @@ enum dtc_call_kind {
 	DTC_CALL_FORK, /* clone, fork, vfork */
 	DTC_CALL_EXEC,
 	DTC_CALL_WAITPID,
-	DTC_CALL_LOCK,	 /* flock, fcntl(F_SETLKW) */
-	DTC_CALL_SIGNAL, /* pause, sigsuspend, sigtimedwait */
-	DTC_CALL_PEEK,	 /* recv with MSG_PEEK: reads, but takes nothing */
-	DTC_CALL_RING,	 /* io_uring_enter: does whatever was put in its ring, and waits */
+	DTC_CALL_LOCK,	   /* flock, fcntl(F_SETLKW) */
+	DTC_CALL_SIGNAL,   /* pause, sigsuspend, sigtimedwait */
+	DTC_CALL_PEEK,	   /* recv with MSG_PEEK: reads, but takes nothing */
+	DTC_CALL_RING,	   /* io_uring_enter: does whatever was put in its ring, and waits */
+	DTC_CALL_REGISTER, /* epoll_ctl, which says what file is to be waited for, and for what */
 };
 
 /* select, ppoll and epoll_pwait2 pass their timeout by pointer; it is no 0: such a poll may have waited. */
@@ -153,15 +154,16 @@ struct dtc_call {
 	uint64_t offset;   /* READ, PEEK, WRITE: bytes taken or given on this file before the call;
 			      POLL: what it returned, for dtc_history_get_ready */
 	uint64_t argument; /* FUTEX: uaddr; POLL: timeout in ms, DTC_TIMEOUT_UNKNOWN if the trace does not tell it;
-			      ACCEPT that succeeded: the file of the connection; FORK: flags; else the operation (of
-			      ioctl, fcntl), or 0 */
+			      ACCEPT that succeeded: the file of the connection; FORK: flags; REGISTER: the file that
+			      is added or changed, or DTC_NONE; else the operation (of ioctl, fcntl), or 0 */
 	uint32_t thread;
 	uint32_t name;	     /* string: "read", "epoll_wait" */
 	uint32_t file;	     /* the fd's file, or DTC_NONE */
 	uint32_t path;	     /* string: file name argument, or DTC_NONE */
 	int32_t fd;	     /* -1: none */
 	uint8_t kind;	     /* enum dtc_call_kind */
-	uint8_t operation;   /* FUTEX: the operation without its flags; on sockets: the address family; else 0 */
+	uint8_t operation;   /* FUTEX: the operation without its flags; REGISTER: EPOLL_CTL_ADD, ...; on sockets: the
+				address family; else 0 */
 	bool closes_on_exec; /* what it opens, or FD_CLOEXEC as it sets it */
 	uint8_t spare;
 };

@@ -370,7 +370,7 @@ static const struct breakage breakages[] = {
 	SET(CALL, dtc_call, SHORT, file, 6, "its file is none"),
 	SET(CALL, dtc_call, SHORT, file, DATA, "its file is none"), /* it has no descriptor */
 	SET(CALL, dtc_call, SHORT, fd, -2, "its descriptor is none"),
-	SET(CALL, dtc_call, SHORT, kind, DTC_CALL_RING + 1, "its kind is none"),
+	SET(CALL, dtc_call, SHORT, kind, DTC_CALL_REGISTER + 1, "its kind is none"),
 	SET(CALL, dtc_call, ACCEPT, argument, 6, "what it accepted is no file"),
 	SET(CALL, dtc_call, SHORT, offset, DTC_READY_AT(1, 2), "what it returned is no file"),
 	SET(CALL, dtc_call, SHORT, offset, DTC_READY_AT(2, 0), NULL),

@@ -606,6 +606,56 @@ static void test_done(gconstpointer data)
 	server_clear(&server);
 }
 
+static void ask_for_room(struct story *s, int64_t at_us, int64_t fd)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, at_us * US, 0);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, "epoll_ctl");
+	e.v[DTC_CALL_FD] = 3;
+	e.v[DTC_CALL_FD2] = fd;
+	e.v[DTC_CALL_OP] = 3; /* EPOLL_CTL_MOD */
+	dtc_machine_apply(s->machine, &e);
+	story_leave(s, (at_us + 1) * US, 0, "epoll_ctl", 0);
+}
+
+/* What the broker does about the worker's connection in the turn that reads X. */
+enum room { ASKS_FOR_ROOM, ASKS_ON_ITS_OWN, READS_IN_BETWEEN };
+
+/*
+ * A broker writes a job to a worker that has asked for one, in a turn in which it reads nothing: it has asked to be
+ * told of room there in the turn that read X.
+ */
+static void test_room(gconstpointer data)
+{
+	enum room room = GPOINTER_TO_UINT(data);
+	struct server server;
+	struct story *s = &server.story;
+	server_begin(&server);
+	event_loop_call(s, 0, "read", 5, 6, 7, 10); /* the head of X */
+	tell_poll(&server, 8, 9, 60000, 1);
+	event_loop_call(s, 0, "read", 6, 10, 11, 8); /* a worker asks for a job */
+	tell_poll(&server, 12, 19, 60000, 1);
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	ask_for_room(s, 23, 5);
+	ask_for_room(s, 25, room == ASKS_ON_ITS_OWN ? 5 : 6);
+	tell_poll(&server, 28, 29, 60000, 1);
+	if (room == READS_IN_BETWEEN)
+		event_loop_call(s, 0, "read", 6, 30, 31, 8);
+	event_loop_call(s, 0, "write", 6, 33, 34, 90);
+	tell_poll(&server, 35, 60, 60000, 1);
+	event_loop_call(s, 0, "read", 6, 62, 63, 40);
+	event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 6, 70, 0);
+	uint32_t write = dtc_history_find_call(server.histories[0], server.thread, 33 * US);
+	const struct dtc_owned *owned = dtc_serving_find_owned(serving, 0, write, 0);
+	if (room == ASKS_FOR_ROOM) {
+		g_assert_nonnull(owned);
+		g_assert_cmpuint(owned->request, ==, X);
+	} else {
+		g_assert_null(owned);
+	}
+	server_clear(&server);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -630,6 +680,9 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/serving/handed/lock", GUINT_TO_POINTER(LOCKED), test_handed_a_lock);
 	g_test_add_data_func("/serving/handed/lock-alone", GUINT_TO_POINTER(ALONE), test_handed_a_lock);
 	g_test_add_data_func("/serving/handed/work", GUINT_TO_POINTER(SLEEPS_AGAIN), test_handed_a_lock);
+	g_test_add_data_func("/serving/room/asked", GUINT_TO_POINTER(ASKS_FOR_ROOM), test_room);
+	g_test_add_data_func("/serving/room/own", GUINT_TO_POINTER(ASKS_ON_ITS_OWN), test_room);
+	g_test_add_data_func("/serving/room/reads", GUINT_TO_POINTER(READS_IN_BETWEEN), test_room);
 	g_test_add_data_func("/serving/done/woken", GUINT_TO_POINTER(WOKEN), test_done);
 	g_test_add_data_func("/serving/done/made", GUINT_TO_POINTER(MADE), test_done);
 	g_test_add_data_func("/serving/pool/next-act", GINT_TO_POINTER(false), test_pool_of_one);
