@@ -549,11 +549,10 @@ static const char *judge_call(struct checker *c, uint32_t index)
 		return "its descriptor is none";
 	if (call->kind > DTC_CALL_REGISTER)
 		return "its kind is none";
+	bool registers = call->kind == DTC_CALL_REGISTER && call->argument != DTC_NONE;
 	bool has_accepted = call->kind == DTC_CALL_ACCEPT && call->result != DTC_ABSENT && call->result >= 0;
-	if (has_accepted && call->argument >= c->h->files->len)
-		return "what it accepted is no file";
-	if (call->kind == DTC_CALL_REGISTER && !is_id((uint32_t)call->argument, c->h->files->len))
-		return "what it registers is no file";
+	if ((has_accepted || registers) && call->argument >= c->h->files->len)
+		return registers ? "what it registers is no file" : "what it accepted is no file";
 	if (call->kind == DTC_CALL_POLL && !is_ready(c, call->offset))
 		return "what it returned is no file";
 	return call->spare ? "spare bytes are set" : NULL;
