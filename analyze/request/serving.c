@@ -209,23 +209,21 @@ static void add_side(DtcServing *serving, guint request, const struct dtc_hop_si
 	add_mark(serving, side->node, side->response_first_call, stream, request, false);
 }
 
-/*
- * Whether a thread had gone into its read before the trace began, so that there is no call of it, and a packet ended
- * that: what it did next is the first thing that is known of it.
- */
-static bool was_in_read(const DtcHistory *h, uint32_t thread)
+bool dtc_serving_was_in_read(const DtcHistory *h, uint32_t thread)
 {
 	const struct dtc_thread *of = dtc_history_get_thread(h, thread);
 	struct dtc_interval place;
-	struct dtc_wake wake;
 	if (!of->call_count)
 		return false;
 	int64_t at_ns = dtc_history_get_call_begin_ns(h, of->call_first);
 	const struct dtc_interval *v = dtc_history_find_interval_before(h, thread, at_ns, &place);
 	while (v && !dtc_state_is_wait(v->state))
 		v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
-	return v && v->call == DTC_NONE && v->ref != DTC_NONE &&
-	       dtc_history_get_wake(h, v->ref, &wake)->waker == DTC_WAKER_PACKET;
+	if (!v || v->call != DTC_NONE || v->ref == DTC_NONE)
+		return false;
+	const struct dtc_wake wake = dtc_history_copy_wake(h, v->ref);
+	return wake.waker == DTC_WAKER_PACKET && wake.ref != DTC_NONE &&
+	       dtc_packets_get(dtc_history_get_packets(h), wake.ref).payload_bytes;
 }
 
 /* The question that a thread read with a call from before the trace: it has it from its first call on. */
@@ -238,7 +236,7 @@ static void add_begun(DtcServing *serving, guint request, const struct dtc_hop_s
 	uint32_t thread = dtc_history_copy_call(h, side->response_first_call).thread, count;
 	const uint32_t *calls = dtc_history_get_file_calls(h, side->file, &count);
 	struct worker *worker = look_up(serving->workers, side->node, thread);
-	if (!worker || !was_in_read(h, thread) || dtc_history_copy_call(h, calls[0]).thread != thread)
+	if (!worker || !dtc_serving_was_in_read(h, thread) || dtc_history_copy_call(h, calls[0]).thread != thread)
 		return;
 	worker->begun_file = side->file;
 	worker->begun_request = request;
@@ -391,6 +389,36 @@ static void deliver_untraced(DtcServing *serving, const struct message *message,
 		    &(struct mark){ .call = read, .request = message->request, .other = message->other });
 }
 
+/*
+ * A question that no call has read: the thread that reads on that connection had gone into its read before the trace
+ * began, so that there is no call of it, and the first that is known of it is what it does for the question.
+ */
+static void deliver_begun(DtcServing *serving, const struct message *message, guint node, uint32_t file)
+{
+	const DtcHistory *h = get_history(serving, node);
+	uint32_t count;
+	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
+	uint32_t thread = count ? dtc_history_copy_call(h, calls[0]).thread : DTC_NONE;
+	if (message->is_answer || message->stream || thread == DTC_NONE || !dtc_serving_was_in_read(h, thread))
+		return;
+	int64_t near_ns =
+		get_near_ns(serving, message->node,
+			    dtc_history_get_call_begin_ns(get_history(serving, message->node), message->call), node);
+	uint32_t first = dtc_history_get_thread(h, thread)->call_first;
+	if (near_ns == DTC_TIME_NONE || near_ns > dtc_history_get_call_begin_ns(h, first))
+		return;
+	struct worker *worker = look_up(serving->workers, node, thread);
+	if (!worker) {
+		worker = dtc_serving_add_worker(serving, node, thread);
+		g_ptr_array_add(serving->order, worker);
+	}
+	if (worker->begun_file != DTC_NONE)
+		return;
+	worker->begun_file = file;
+	worker->begun_request = message->request;
+	worker->is_dirty = serving->has_begun = true;
+}
+
 static void deliver(DtcServing *serving, const struct message *message)
 {
 	struct dtc_call write_place;
@@ -408,6 +436,8 @@ static void deliver(DtcServing *serving, const struct message *message)
 		return;
 	}
 	uint32_t reader = find_reader(serving, message, node, file);
+	if (reader == DTC_NONE)
+		deliver_begun(serving, message, node, file);
 	const struct mark mark = { .call = reader,
 				   .stream = message->stream,
 				   .request = message->request,
@@ -422,7 +452,7 @@ bool dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc
 	struct worker *worker = look_up(serving->workers, node, handed->thread);
 	struct dtc_served span = { handed->begin_ns, handed->end_ns, request, false, DTC_NO_REQUEST };
 
-	if (worker && worker->marks->len) /* its own calls tell */
+	if (worker && (worker->marks->len || worker->begun_file != DTC_NONE)) /* its own calls tell */
 		return false;
 	if (!worker)
 		worker = dtc_serving_add_worker(serving, node, handed->thread);
@@ -510,7 +540,7 @@ void dtc_serving_seal(DtcServing *serving, bool follows)
 	bool is_more = follows;
 
 	g_assert(!serving->is_sealed);
-	while (is_more) { /* each round but the last marks one call more at least */
+	while (is_more) { /* each round but the last marks one call more at least, or tells of one question begun */
 		g_ptr_array_sort(serving->order, compare_workers);
 		for (guint i = 0; i < serving->order->len; i++) {
 			struct worker *worker = g_ptr_array_index(serving->order, i);
@@ -522,7 +552,8 @@ void dtc_serving_seal(DtcServing *serving, bool follows)
 		for (guint i = 0; i < serving->messages->len; i++)
 			deliver(serving, &g_array_index(serving->messages, struct message, i));
 		g_array_set_size(serving->messages, 0);
-		is_more = g_hash_table_size(serving->marked) > before;
+		is_more = g_hash_table_size(serving->marked) > before || serving->has_begun;
+		serving->has_begun = false;
 	}
 	g_ptr_array_sort(serving->order, compare_workers);
 	for (guint i = 0; i < serving->order->len; i++)
@@ -541,7 +572,7 @@ bool dtc_serving_only_inherits(const DtcServing *serving, guint node, uint32_t t
 {
 	const struct worker *worker = look_up(serving->workers, node, thread);
 
-	return worker && !worker->marks->len;
+	return worker && !worker->marks->len && worker->begun_file == DTC_NONE;
 }
 
 const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, uint32_t thread, guint *ret_count)

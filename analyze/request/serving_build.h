@@ -82,8 +82,15 @@ struct DtcServing {
 	GArray *hops;		 /* struct dtc_followed_hop */
 	GArray *askings;	 /* struct asking: of the last look; sealed: by request, node and time */
 	GArray *takings;	 /* struct taking: likewise */
+	bool has_begun;		 /* this round told of a question that a thread had begun to read before the trace */
 	bool is_sealed;
 };
+
+/*
+ * Whether a thread had gone into its read before the trace began, so that there is no call of it, and a packet with
+ * bytes ended that: what it did next is the first thing that is known of it.
+ */
+bool dtc_serving_was_in_read(const DtcHistory *history, uint32_t thread);
 
 /* Cuts [*begin_ns, *end_ns] to when there can be work for a request, on a node and in a thread of it: dtc_life_cut. */
 void dtc_serving_cut(const DtcServing *serving, guint request, guint node, uint32_t thread, int64_t *begin_ns,

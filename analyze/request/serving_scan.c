@@ -709,6 +709,25 @@ static void begin(struct scan *scan, const struct worker *worker, int64_t at_ns)
 	become(scan, c->request, c->other, at_ns);
 }
 
+/*
+ * From when on a thread may have led up to its first mark. What it had begun to read before the trace is another
+ * question, which takes it until it waits for the next.
+ */
+static int64_t find_begin_ns(const struct scan *scan, uint32_t first_mark)
+{
+	const struct dtc_thread *thread = dtc_history_get_thread(scan->history, scan->worker->thread);
+	uint32_t at = thread->call_first;
+	if (!dtc_serving_was_in_read(scan->history, scan->worker->thread))
+		return thread->begin_ns;
+	for (; at < first_mark; at++) {
+		struct dtc_call place;
+		uint8_t kind = dtc_history_get_call(scan->history, at, &place)->kind;
+		if (kind == DTC_CALL_POLL || kind == DTC_CALL_READ || kind == DTC_CALL_ACCEPT)
+			break;
+	}
+	return dtc_history_get_call_begin_ns(scan->history, at);
+}
+
 /* Calls of a thread have consecutive ids, in time order. Before the first mark nothing is known. */
 void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is_last)
 {
@@ -738,10 +757,12 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 
 	g_array_sort(worker->marks, compare_marks);
 	g_array_set_size(worker->spans, 0);
-	uint32_t first = g_array_index(worker->marks, struct mark, 0).call;
+	uint32_t first = thread->call_first;
 	if (worker->begun_file != DTC_NONE) {
-		first = thread->call_first;
 		begin(&scan, worker, dtc_history_get_call_begin_ns(history, first));
+	} else {
+		first = g_array_index(worker->marks, struct mark, 0).call;
+		scan.since_ns = find_begin_ns(&scan, first);
 	}
 	for (uint32_t id = first; id < thread->call_first + thread->call_count; id++) {
 		guint from = next;
