@@ -344,10 +344,12 @@ static void pair_by_older_wakes(DtcHistory *h, const GHashTable *older, uint32_t
 		if (!has_moved(&call, DTC_CALL_WRITE))
 			continue;
 		tried++;
+		int32_t pid = dtc_history_get_thread(h, call.thread)->pid;
 		uint32_t at = DTC_BISECT(k, 0, wake_count, dtc_history_get_waking_ns(h, k) < call.begin_ns);
 		for (; at < wake_count && dtc_history_get_waking_ns(h, at) < call.end_ns; at++) {
 			const struct dtc_wake wake = dtc_history_copy_wake(h, at);
-			if (wake.waker != DTC_WAKER_THREAD || wake.thread != call.thread)
+			if (wake.waker != DTC_WAKER_THREAD || wake.thread != call.thread ||
+			    dtc_history_get_thread(h, wake.target)->pid == pid) /* a loop's own, to be called by */
 				continue;
 			uint32_t other = find_woken_for(h, &call, &wake);
 			if (other != DTC_NONE && g_hash_table_contains((GHashTable *)older, GUINT_TO_POINTER(other)) &&

@@ -67,6 +67,7 @@ bool dtc_machine_is_others_entry(const DtcMachine *m, uint32_t thread)
 	const struct dtc_call *call = DTC_AT(m->history->filling->calls, struct dtc_call, DTC_TASK(m, thread)->call);
 	switch ((enum dtc_call_kind)call->kind) {
 	case DTC_CALL_OTHER: /* rt_sigreturn does not */
+	case DTC_CALL_REGISTER:
 	case DTC_CALL_FORK:
 	case DTC_CALL_EXEC:
 		return false;

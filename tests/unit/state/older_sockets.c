@@ -128,6 +128,23 @@ static void test_answers_first(void)
 	story_clear(&s);
 }
 
+/* A loop's own, with which its threads call it. */
+static void test_own(void)
+{
+	struct story s;
+	story_begin(&s, "n");
+	story_fork(&s, 0, 3, 1, 1, FRONT, FRONT, "front");
+	story_fork(&s, 0, 3, FRONT, FRONT, DATABASE, FRONT, "thread");
+	dump(&s, FRONT, FRONT_FD, "socket:[101]");
+	dump(&s, FRONT, DATABASE_FD, "socket:[102]");
+	story_switch(&s, 2, 0, 0, "swapper/0", RUN, FRONT, "front");
+	story_switch(&s, 2, 1, 0, "swapper/1", RUN, DATABASE, "thread");
+	pass(&s, 10, false, 1, 1);
+	story_end(&s);
+	g_assert_cmpuint(dtc_history_get_file(s.history, file_at(&s, DATABASE, 12))->peer, ==, DTC_NONE);
+	story_clear(&s);
+}
+
 /* Nobody was woken: which of all sockets it is would be a guess. */
 static void test_no_wake(void)
 {
@@ -148,6 +165,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/older-sockets/bytes", test_bytes);
 	g_test_add_func("/older-sockets/on-its-way", test_on_its_way);
 	g_test_add_func("/older-sockets/answers-first", test_answers_first);
+	g_test_add_func("/older-sockets/own", test_own);
 	g_test_add_func("/older-sockets/no-wake", test_no_wake);
 	return g_test_run();
 }
