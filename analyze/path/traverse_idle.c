@@ -19,10 +19,35 @@ static int64_t find_left_ns(const DtcHistory *h, uint32_t thread, const struct d
 	return wait ? MAX(wait->begin_ns, span->begin_ns) : span->end_ns;
 }
 
+/*
+ * A thread that serves nobody by calls of its own worked for another request when it went into a wait, and for this one
+ * not before it was woken: since it was done with an earlier piece of this one, or since who waits for it does.
+ */
+static int64_t find_idle_ns(const struct dtc_traverse *t, const struct dtc_interval *wait)
+{
+	const struct dtc_stand *stand = &t->stand;
+	guint owner = dtc_traverse_find_for_whom(t), count;
+	int64_t still_ns = dtc_clocks_to_node_ns(t->clocks, stand->node, dtc_traverse_get_bound(t));
+	const struct dtc_served *spans = dtc_serving_get(t->of->serving, stand->node, stand->thread, &count);
+	guint i = DTC_BISECT(k, 0, count, spans[k].begin_ns < wait->begin_ns);
+	bool has_other = false;
+	while (owner && i-- > 0 && spans[i].end_ns > still_ns) {
+		if (spans[i].request == owner - 1) {
+			still_ns = spans[i].end_ns;
+			break;
+		}
+		has_other = true;
+	}
+	return has_other ? MIN(still_ns, wait->begin_ns) : wait->begin_ns;
+}
+
 int64_t dtc_traverse_find_still_ns(const struct dtc_traverse *t, const struct dtc_interval *wait, int64_t low_ns)
 {
 	const struct dtc_stand *stand = &t->stand;
 	const DtcHistory *h = dtc_links_get_history(t->links, stand->node);
+	if (low_ns == wait->begin_ns && t->of->serving && stand->purpose == DTC_PURPOSE_OWN &&
+	    dtc_serving_only_inherits(t->of->serving, stand->node, stand->thread))
+		return find_idle_ns(t, wait);
 	if (stand->purpose != DTC_PURPOSE_ARRIVAL || !stand->owner || stand->pause.poll != DTC_NONE ||
 	    low_ns != wait->begin_ns)
 		return low_ns;
