@@ -54,14 +54,14 @@ static bool look(const DtcHistory *h, const DtcLockWords *locks, const struct dt
 	if (dtc_lock_words_has_waited(locks, wake->thread, &call))
 		return false;
 	*ret_handed = (struct dtc_handed){ wake->thread, wake->target, wake->waking_ns,
-					   find_end_ns(h, locks, wake->target, sleep + 1, &call) };
+					   find_end_ns(h, locks, wake->target, sleep + 1, &call), false };
 	return ret_handed->end_ns > ret_handed->begin_ns;
 }
 
 /* A wake that tells a worker process what to do. */
 static bool look_across(const DtcHistory *h, const struct dtc_wake *wake, struct dtc_handed *ret_handed)
 {
-	*ret_handed = (struct dtc_handed){ wake->thread, wake->target, wake->waking_ns, wake->waking_ns };
+	*ret_handed = (struct dtc_handed){ wake->thread, wake->target, wake->waking_ns, wake->waking_ns, true };
 	return dtc_told_find(h, wake, &ret_handed->end_ns) && ret_handed->end_ns > ret_handed->begin_ns;
 }
 
@@ -133,7 +133,7 @@ static void look_at_birth(struct pieces *pieces, uint32_t thread)
 		return;
 	const struct dtc_served *span = find_span(pieces->serving, pieces->node, born->parent, born->begin_ns);
 	const struct dtc_handed handed = { born->parent, thread, born->begin_ns,
-					   find_end_ns(h, pieces->locks, thread, born->call_first, NULL) };
+					   find_end_ns(h, pieces->locks, thread, born->call_first, NULL), false };
 	if (span && handed.end_ns > handed.begin_ns)
 		hand_over(pieces, &handed, span->request);
 }

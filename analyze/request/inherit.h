@@ -6,9 +6,9 @@
  * to the sleep that it was woken from. A lock that threads hand each other (lock_words.h) neither begins nor ends that:
  * with Python's, threads of an executor beside a busy loop had been at whatever the loop did last. What it may take up
  * by itself in between is not seen. So does a thread that is made for a piece of work, until it first sleeps, and a
- * worker process that is told what to do (told.h), also by a thread that inherits: a queue's writes to the pipe. What
- * woke another thread of the process last before it was done is a piece that somebody waited for (spawn_blocking of
- * tokio); who writes a log wakes nobody.
+ * worker process that is told what to do (told.h), also by a thread that inherits: a queue's writes to the pipe. One
+ * whose calls tell for whom it works was told besides, for where they do not. What woke another thread of the process
+ * last before it was done is a piece that somebody waited for (spawn_blocking of tokio); who writes a log wakes nobody.
  */
 #pragma once
 
@@ -20,13 +20,14 @@ struct dtc_handed {
 	uint32_t thread;
 	int64_t begin_ns;
 	int64_t end_ns;
+	bool is_told; /* by another process (told.h) */
 };
 
 /* All hand-overs of the nodes, by threads whose own calls tell for whom they work: gives them to serving, in time
  * order. */
 void dtc_inherit(DtcServing *serving, const DtcLinks *links);
 
-/* In serving.c: false if the thread's own calls tell, or if it is at work already. */
+/* In serving.c: false if the thread's own calls tell, and it was not told, or if it is at work already. */
 bool dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request);
 /* The piece is one that somebody waited for: then the thread last woke one of its process. */
 void dtc_serving_add_done(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request,

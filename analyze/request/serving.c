@@ -9,6 +9,9 @@
 #include <dtrace-chain/bisect.h>
 #include <dtrace-chain/hash.h>
 
+/* From one that inherits to those whom it asks, whose threads call others: a queue's thread, a broker, its worker. */
+#define INHERITED_ROUNDS 6
+
 static guint64 *make_key(guint node, uint32_t id)
 {
 	guint64 key = (guint64)node << 32 | id;
@@ -64,6 +67,7 @@ static void worker_free(gpointer data)
 
 	g_array_unref(worker->marks);
 	g_array_unref(worker->spans);
+	g_array_unref(worker->told);
 	g_array_unref(worker->owned);
 	g_free(worker);
 }
@@ -147,8 +151,22 @@ struct worker *dtc_serving_add_worker(DtcServing *serving, guint node, uint32_t 
 	worker->begun_file = DTC_NONE;
 	worker->marks = g_array_new(FALSE, FALSE, sizeof(struct mark));
 	worker->spans = g_array_new(FALSE, FALSE, sizeof(struct dtc_served));
+	worker->told = g_array_new(FALSE, FALSE, sizeof(struct dtc_served));
 	worker->owned = g_array_new(FALSE, FALSE, sizeof(struct dtc_owned));
 	g_hash_table_insert(serving->workers, make_key(node, thread), worker);
+	return worker;
+}
+
+/* A worker whose calls tell for whom it works. */
+static struct worker *get_scanned(DtcServing *serving, guint node, uint32_t thread)
+{
+	struct worker *worker = look_up(serving->workers, node, thread);
+
+	if (!worker)
+		worker = dtc_serving_add_worker(serving, node, thread);
+	if (!worker->is_scanned)
+		g_ptr_array_add(serving->order, worker);
+	worker->is_scanned = true;
 	return worker;
 }
 
@@ -161,11 +179,7 @@ static bool add_mark_of(DtcServing *serving, guint node, const struct mark *mark
 	if (call == DTC_NONE || g_hash_table_contains(serving->marked, &marked))
 		return false;
 	uint32_t thread = dtc_history_copy_call(get_history(serving, node), call).thread;
-	struct worker *worker = look_up(serving->workers, node, thread);
-	if (!worker) {
-		worker = dtc_serving_add_worker(serving, node, thread);
-		g_ptr_array_add(serving->order, worker);
-	}
+	struct worker *worker = get_scanned(serving, node, thread);
 	g_array_append_vals(worker->marks, mark, 1);
 	worker->is_dirty = true;
 	g_hash_table_add(serving->marked, g_memdup2(&marked, sizeof(marked)));
@@ -209,7 +223,8 @@ static void add_side(DtcServing *serving, guint request, const struct dtc_hop_si
 	add_mark(serving, side->node, side->response_first_call, stream, request, false);
 }
 
-bool dtc_serving_was_in_read(const DtcHistory *h, uint32_t thread)
+/* What ended the wait in which a thread was when the trace began, if that was a packet. False: it was not. */
+static bool find_first_packet(const DtcHistory *h, uint32_t thread, struct dtc_wake *ret_wake)
 {
 	const struct dtc_thread *of = dtc_history_get_thread(h, thread);
 	struct dtc_interval place;
@@ -221,8 +236,14 @@ bool dtc_serving_was_in_read(const DtcHistory *h, uint32_t thread)
 		v = dtc_history_find_interval_before(h, thread, v->begin_ns, &place);
 	if (!v || v->call != DTC_NONE || v->ref == DTC_NONE)
 		return false;
-	const struct dtc_wake wake = dtc_history_copy_wake(h, v->ref);
-	return wake.waker == DTC_WAKER_PACKET && wake.ref != DTC_NONE &&
+	*ret_wake = dtc_history_copy_wake(h, v->ref);
+	return ret_wake->waker == DTC_WAKER_PACKET;
+}
+
+bool dtc_serving_was_in_read(const DtcHistory *h, uint32_t thread)
+{
+	struct dtc_wake wake;
+	return find_first_packet(h, thread, &wake) && wake.ref != DTC_NONE &&
 	       dtc_packets_get(dtc_history_get_packets(h), wake.ref).payload_bytes;
 }
 
@@ -236,7 +257,8 @@ static void add_begun(DtcServing *serving, guint request, const struct dtc_hop_s
 	uint32_t thread = dtc_history_copy_call(h, side->response_first_call).thread, count;
 	const uint32_t *calls = dtc_history_get_file_calls(h, side->file, &count);
 	struct worker *worker = look_up(serving->workers, side->node, thread);
-	if (!worker || !dtc_serving_was_in_read(h, thread) || dtc_history_copy_call(h, calls[0]).thread != thread)
+	struct dtc_wake wake; /* the last packet of that softirq may have been another one */
+	if (!worker || !find_first_packet(h, thread, &wake) || dtc_history_copy_call(h, calls[0]).thread != thread)
 		return;
 	worker->begun_file = side->file;
 	worker->begun_request = request;
@@ -407,11 +429,7 @@ static void deliver_begun(DtcServing *serving, const struct message *message, gu
 	uint32_t first = dtc_history_get_thread(h, thread)->call_first;
 	if (near_ns == DTC_TIME_NONE || near_ns > dtc_history_get_call_begin_ns(h, first))
 		return;
-	struct worker *worker = look_up(serving->workers, node, thread);
-	if (!worker) {
-		worker = dtc_serving_add_worker(serving, node, thread);
-		g_ptr_array_add(serving->order, worker);
-	}
+	struct worker *worker = get_scanned(serving, node, thread);
 	if (worker->begun_file != DTC_NONE)
 		return;
 	worker->begun_file = file;
@@ -452,18 +470,57 @@ bool dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc
 	struct worker *worker = look_up(serving->workers, node, handed->thread);
 	struct dtc_served span = { handed->begin_ns, handed->end_ns, request, false, DTC_NO_REQUEST };
 
-	if (worker && (worker->marks->len || worker->begun_file != DTC_NONE)) /* its own calls tell */
+	if (worker && worker->is_scanned && !handed->is_told) /* its own calls tell */
 		return false;
 	if (!worker)
 		worker = dtc_serving_add_worker(serving, node, handed->thread);
-	guint count = worker->spans->len;
+	GArray *spans = worker->is_scanned ? worker->told : worker->spans;
+	guint count = spans->len;
 	/* who is at work is given a mutex, and not another piece */
-	if (count && handed->begin_ns < g_array_index(worker->spans, struct dtc_served, count - 1).end_ns)
+	if (count && handed->begin_ns < g_array_index(spans, struct dtc_served, count - 1).end_ns)
 		return false;
 	dtc_serving_cut(serving, request, node, handed->thread, &span.begin_ns, &span.end_ns);
 	if (span.end_ns > span.begin_ns)
-		g_array_append_val(worker->spans, span);
+		g_array_append_val(spans, span);
 	return span.end_ns > span.begin_ns;
+}
+
+static void append_span(GArray *spans, struct dtc_served span, int64_t begin_ns, int64_t end_ns)
+{
+	span.begin_ns = begin_ns;
+	span.end_ns = end_ns;
+	if (end_ns > begin_ns)
+		g_array_append_val(spans, span);
+}
+
+/* A thread whose own calls tell works for whom it was told to work for where they do not. */
+static void merge_told(struct worker *worker)
+{
+	GArray *own = worker->spans, *told = worker->told;
+	GArray *both = g_array_sized_new(FALSE, FALSE, sizeof(struct dtc_served), own->len + told->len);
+	guint at = 0;
+
+	for (guint i = 0; i < told->len; i++) {
+		const struct dtc_served piece = g_array_index(told, struct dtc_served, i);
+		int64_t from_ns = piece.begin_ns;
+		for (; at < own->len && g_array_index(own, struct dtc_served, at).begin_ns < piece.end_ns; at++) {
+			struct dtc_served *span = &g_array_index(own, struct dtc_served, at);
+			if (!span->leads) {
+				append_span(both, piece, from_ns, MIN(span->begin_ns, piece.end_ns));
+				g_array_append_val(both, *span);
+				from_ns = MAX(from_ns, span->end_ns);
+				continue;
+			}
+			append_span(both, *span, span->begin_ns, MIN(span->end_ns, piece.begin_ns));
+			span->begin_ns = MAX(span->begin_ns, piece.end_ns);
+			if (span->end_ns > span->begin_ns) /* what of it comes behind the piece */
+				break;
+		}
+		append_span(both, piece, from_ns, piece.end_ns);
+	}
+	g_array_append_vals(both, &g_array_index(own, struct dtc_served, at), own->len - at);
+	g_array_unref(own);
+	worker->spans = both;
 }
 
 void dtc_serving_add_done(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request,
@@ -535,11 +592,11 @@ static int compare_takings(gconstpointer a, gconstpointer b)
 	return x->taken.thread < y->taken.thread ? -1 : x->taken.thread > y->taken.thread;
 }
 
-void dtc_serving_seal(DtcServing *serving, bool follows)
+/* From thread to thread, until nothing new is told. */
+static void follow(DtcServing *serving)
 {
-	bool is_more = follows;
+	bool is_more = true;
 
-	g_assert(!serving->is_sealed);
 	while (is_more) { /* each round but the last marks one call more at least, or tells of one question begun */
 		g_ptr_array_sort(serving->order, compare_workers);
 		for (guint i = 0; i < serving->order->len; i++) {
@@ -555,11 +612,89 @@ void dtc_serving_seal(DtcServing *serving, bool follows)
 		is_more = g_hash_table_size(serving->marked) > before || serving->has_begun;
 		serving->has_begun = false;
 	}
+}
+
+/* The last look at all workers, and what of these only inherit. */
+static void look_at_all(DtcServing *serving, bool inherits)
+{
+	GHashTableIter iter;
+	gpointer data;
+
+	g_array_set_size(serving->askings, 0);
+	g_array_set_size(serving->takings, 0);
+	g_hash_table_iter_init(&iter, serving->workers);
+	while (g_hash_table_iter_next(&iter, NULL, &data)) {
+		struct worker *worker = data;
+		g_array_set_size(worker->owned, 0);
+		g_array_set_size(worker->spans, 0);
+		g_array_set_size(worker->told, 0);
+	}
 	g_ptr_array_sort(serving->order, compare_workers);
 	for (guint i = 0; i < serving->order->len; i++)
 		dtc_serving_scan_worker(serving, g_ptr_array_index(serving->order, i), true);
-	if (follows)
-		dtc_inherit(serving, serving->links);
+	if (!inherits)
+		return;
+	dtc_inherit(serving, serving->links);
+	for (guint i = 0; i < serving->order->len; i++)
+		if (((struct worker *)g_ptr_array_index(serving->order, i))->told->len)
+			merge_told(g_ptr_array_index(serving->order, i));
+}
+
+/* What a thread writes to others while it is at work for a request that it was given. */
+static void tell_inherited(DtcServing *serving, const struct worker *worker)
+{
+	const DtcHistory *h = get_history(serving, worker->node);
+	const struct dtc_thread *thread = dtc_history_get_thread(h, worker->thread);
+
+	const GArray *spans = worker->is_scanned ? worker->told : worker->spans;
+
+	for (guint i = 0; i < spans->len; i++) {
+		const struct dtc_served *span = &g_array_index(spans, struct dtc_served, i);
+		uint32_t id = dtc_history_find_call(h, worker->thread, span->begin_ns);
+		for (id = id == DTC_NONE ? thread->call_first : id; id < thread->call_first + thread->call_count;
+		     id++) {
+			struct dtc_call place;
+			const struct dtc_call *call = dtc_history_get_call(h, id, &place);
+			if (call->begin_ns >= span->end_ns)
+				break;
+			if (call->begin_ns < span->begin_ns || call->kind != DTC_CALL_WRITE || call->result <= 0 ||
+			    call->file == DTC_NONE || dtc_history_get_file(h, call->file)->kind != DTC_FILE_SOCKET)
+				continue;
+			const struct message message = {
+				.node = worker->node, .call = id, .request = span->request, .other = DTC_NO_REQUEST
+			};
+			g_array_append_val(serving->messages, message);
+		}
+	}
+}
+
+/* Whether that tells for whom others work. */
+static bool follow_inherited(DtcServing *serving)
+{
+	guint before = g_hash_table_size(serving->marked);
+	GHashTableIter iter;
+	gpointer worker;
+
+	g_hash_table_iter_init(&iter, serving->workers);
+	while (g_hash_table_iter_next(&iter, NULL, &worker))
+		tell_inherited(serving, worker);
+	g_array_sort(serving->messages, compare_messages);
+	for (guint i = 0; i < serving->messages->len; i++)
+		deliver(serving, &g_array_index(serving->messages, struct message, i));
+	g_array_set_size(serving->messages, 0);
+	return g_hash_table_size(serving->marked) > before;
+}
+
+void dtc_serving_seal(DtcServing *serving, bool follows)
+{
+	guint round = 0;
+
+	g_assert(!serving->is_sealed);
+	do {
+		if (follows)
+			follow(serving);
+		look_at_all(serving, follows);
+	} while (follows && ++round < INHERITED_ROUNDS && follow_inherited(serving));
 	g_array_sort(serving->hops, compare_hops);
 	g_array_sort(serving->askings, compare_askings);
 	g_array_sort(serving->takings, compare_takings);
@@ -572,7 +707,7 @@ bool dtc_serving_only_inherits(const DtcServing *serving, guint node, uint32_t t
 {
 	const struct worker *worker = look_up(serving->workers, node, thread);
 
-	return worker && !worker->marks->len && worker->begun_file == DTC_NONE;
+	return worker && !worker->is_scanned;
 }
 
 const struct dtc_served *dtc_serving_get(const DtcServing *serving, guint node, uint32_t thread, guint *ret_count)

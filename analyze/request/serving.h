@@ -11,7 +11,8 @@
  * thread writes to a connection while it works for a request is that request's for whoever reads these bytes, and so is
  * what comes back. These are the inferred hops: over loopback, to a database, through a proxy that drops the id.
  *
- * A thread of which no call tells anything inherits from the one that wakes it for a piece of work (inherit.h).
+ * A thread of which no call tells anything inherits from the one that wakes it for a piece of work (inherit.h). What
+ * such a one asks others is followed likewise, a few times.
  *
  * Costs one look at the calls of every thread that served, once per step of the longest chain of such hops.
  */

@@ -28,8 +28,10 @@ struct worker {
 	uint32_t thread;
 	GArray *marks; /* struct mark; by call when scanned; none: it only inherits */
 	GArray *spans; /* struct dtc_served */
+	GArray *told;  /* the same, of one whose calls tell: what it was told by another process, also where they do */
 	GArray *owned; /* struct dtc_owned, by call */
 	bool is_dirty; /* has marks that it was not scanned with */
+	bool is_scanned; /* its calls tell; else it only inherits */
 	/* on which it had read a question when the trace began, and whose that is; DTC_NONE: none that is known */
 	uint32_t begun_file;
 	guint begun_request;

@@ -33,7 +33,7 @@ GBytes *dtc_serving_to_bytes(const DtcServing *serving)
 	g_hash_table_iter_init(&iter, serving->workers);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
 		const struct worker *worker = value;
-		const struct saved_worker saved = { worker->node,	worker->thread,	    worker->marks->len != 0,
+		const struct saved_worker saved = { worker->node,	worker->thread,	    worker->is_scanned,
 						    worker->spans->len, worker->owned->len, 0 };
 		g_array_append_val(workers, saved);
 		g_array_append_vals(spans, worker->spans->data, worker->spans->len);
@@ -74,14 +74,11 @@ struct rest {
 
 static bool load_worker(DtcServing *serving, const struct saved_worker *saved, struct rest *rest)
 {
-	const struct mark nothing = { .call = DTC_NONE, .request = DTC_NO_REQUEST };
-
 	if (saved->node >= dtc_links_get_node_count(serving->links) || saved->span_count > rest->span_count ||
 	    saved->owned_count > rest->owned_count)
 		return false;
 	struct worker *worker = dtc_serving_add_worker(serving, saved->node, saved->thread);
-	if (saved->has_marks) /* which ones nobody asks any more */
-		g_array_append_val(worker->marks, nothing);
+	worker->is_scanned = saved->has_marks; /* which ones nobody asks any more */
 	g_array_append_vals(worker->spans, rest->spans, saved->span_count);
 	g_array_append_vals(worker->owned, rest->owned, saved->owned_count);
 	rest->spans += saved->span_count;

@@ -2,7 +2,8 @@
 /*
  * Worker processes: they sleep until another process tells them what to do, by a pipe or a FIFO, an eventfd, a message
  * queue, a signal, or a socket whose other end is not known: of connections bytes are followed (serving.h). A lock or a
- * semaphore that processes share tells nothing.
+ * semaphore that processes share tells nothing, nor does a signal in the middle of its work: with that it is given one
+ * (the latches of PostgreSQL, behind which a set of epoll of its own is; NOTIFY comes where it waits for its clients).
  *
  * Who wakes such a sleep must be in the call that tells: of several readers of a pipe, the one that leaves bytes there
  * wakes the next one, and does not know whose they are (pipe_read of fs/pipe.c).

@@ -166,6 +166,87 @@ static void test_queue(void)
 	server_clear(&server);
 }
 
+#define SET 12
+
+static void poll_set(struct story *s, int64_t at_us, uint32_t cpu)
+{
+	story_poll(s, at_us * US, cpu, "epoll_wait", SET, -1);
+}
+
+/*
+ * A signal ends a poll. That tells what to do if the set is the one with which the worker waits for its clients; in the
+ * middle of its work it is given a lock (PostgreSQL's latches).
+ */
+static void test_latch(gconstpointer data)
+{
+	bool is_for_clients = GPOINTER_TO_INT(data);
+	struct server server;
+	struct story *s = &server.story;
+	static const struct way kill = { "kill", "epoll_wait", SET, "kill", true };
+	begin(&server);
+	event_loop_call(s, 1, "accept", 14, 8, 9, 13);
+	if (is_for_clients) {
+		poll_set(s, 9, 1);
+		story_leave(s, 9 * US + 200, 1, "epoll_wait", 1);
+		event_loop_call(s, 1, "recvfrom", 13, 10, 10, 5);
+	}
+	poll_set(s, 10, 1);
+	tell_sleeping(s, 1, WORKER_TID);
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	tell_wake(s, 0, &kill);
+	event_loop_call(s, 1, "write", PIPE + 2, 60, 61, 1);
+	poll_set(s, 65, 1);
+	event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	check_worker(serving, &server, is_for_clients ? 65 : 0);
+	server_clear(&server);
+}
+
+static void send_bytes(struct story *s, int64_t at_us, uint32_t cpu, int64_t fd, bool to_db, uint32_t bytes)
+{
+	story_enter(s, at_us * US, cpu, "write", fd);
+	event_loop_packet(s, at_us * US + 100, cpu, to_db, DTC_TCP_ACK, to_db ? 100 : 500, 1, bytes);
+	story_leave(s, (at_us + 1) * US, cpu, "write", bytes);
+}
+
+/*
+ * What a worker asks others, while it does what it was told, is for the same request: for that the database works. And
+ * what it reads of that does not say that it had not begun before.
+ */
+static void test_asks(void)
+{
+	struct server server;
+	struct story *s = &server.story;
+	begin(&server);
+	story_switch(s, 8 * US + 200, 2, 0, "swapper/2", 0, DB_TID, "db");
+	enter_wait(s, 10, &ways[0]);
+	tell_sleeping(s, 1, WORKER_TID);
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	tell_wake(s, 0, &ways[0]);
+	send_bytes(s, 30, 1, 17, true, 30);
+	event_loop_call(s, 2, "read", 18, 33, 34, 30);
+	send_bytes(s, 50, 2, 18, false, 40);
+	event_loop_call(s, 1, "read", 17, 53, 54, 40);
+	event_loop_call(s, 1, "write", PIPE + 2, 60, 61, 1);
+	enter_wait(s, 65, &ways[0]);
+	event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	uint32_t worker = dtc_history_find_thread(server.histories[0], WORKER_TID, 10 * US);
+	uint32_t db = dtc_history_find_thread(server.histories[0], DB_TID, 10 * US);
+	for (int64_t us = 26; us < 65; us += 6) {
+		const struct dtc_served *span = dtc_serving_find_span(serving, 0, worker, us * US);
+		g_assert_nonnull(span);
+		g_assert_cmpuint(span->request, ==, X);
+	}
+	const struct dtc_served *asked = dtc_serving_find_span(serving, 0, db, 40 * US);
+	g_assert_nonnull(asked);
+	g_assert_cmpuint(asked->request, ==, X);
+	guint count;
+	dtc_serving_get_hops(serving, X, &count);
+	g_assert_cmpuint(count, ==, 1);
+	server_clear(&server);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -178,5 +259,8 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/told/asleep-before/seen", GINT_TO_POINTER(true), test_asleep_before);
 	g_test_add_data_func("/told/asleep-before/not-seen", GINT_TO_POINTER(false), test_asleep_before);
 	g_test_add_func("/told/queue", test_queue);
+	g_test_add_data_func("/told/latch/clients", GINT_TO_POINTER(true), test_latch);
+	g_test_add_data_func("/told/latch/lock", GINT_TO_POINTER(false), test_latch);
+	g_test_add_func("/told/asks", test_asks);
 	return g_test_run();
 }
