@@ -503,6 +503,8 @@ static void merge_told(struct worker *worker)
 	for (guint i = 0; i < told->len; i++) {
 		const struct dtc_served piece = g_array_index(told, struct dtc_served, i);
 		int64_t from_ns = piece.begin_ns;
+		if (both->len) /* one of its own may reach over several pieces */
+			from_ns = MAX(from_ns, g_array_index(both, struct dtc_served, both->len - 1).end_ns);
 		for (; at < own->len && g_array_index(own, struct dtc_served, at).begin_ns < piece.end_ns; at++) {
 			struct dtc_served *span = &g_array_index(own, struct dtc_served, at);
 			if (!span->leads) {
@@ -645,7 +647,6 @@ static void tell_inherited(DtcServing *serving, const struct worker *worker)
 {
 	const DtcHistory *h = get_history(serving, worker->node);
 	const struct dtc_thread *thread = dtc_history_get_thread(h, worker->thread);
-
 	const GArray *spans = worker->is_scanned ? worker->told : worker->spans;
 
 	for (guint i = 0; i < spans->len; i++) {
