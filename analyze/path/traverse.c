@@ -228,12 +228,24 @@ static bool was_taken(const struct dtc_traverse *t, const struct dtc_interval *w
 	return call && call->thread != wait->thread && call->end_ns != DTC_TIME_NONE && call->end_ns < wait->end_ns;
 }
 
+/* What a thread of this node writes wakes who waits for that, or nobody: a wait that goes on behind it is for another.
+ */
+static bool goes_on(const struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_arrival *arrival)
+{
+	if (!arrival->is_local)
+		return false;
+	struct dtc_call place;
+	const struct dtc_call *write =
+		dtc_history_get_call(dtc_links_get_history(t->links, arrival->node), arrival->write, &place);
+	return write->end_ns != DTC_TIME_NONE && wait->end_ns > write->end_ns;
+}
+
 /* Whether what arrived may be what a wait was for. */
 static bool waits_for(const struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_arrival *arrival)
 {
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	uint32_t arrived_for = arrival->file;
-	if (wait->call == DTC_NONE || was_taken(t, wait, arrival))
+	if (wait->call == DTC_NONE || was_taken(t, wait, arrival) || goes_on(t, wait, arrival))
 		return false;
 	struct dtc_call call_place;
 	const struct dtc_call *call = dtc_history_get_call(h, wait->call, &call_place);

@@ -10,6 +10,7 @@
  */
 #include "analyze/path/walk.h"
 #include "sync/fit/clocks.h"
+#include "tests/support/path_at.h"
 #include "tests/support/story.h"
 
 #define RUN 0
@@ -133,9 +134,79 @@ static void test_proxy(void)
 	story_clear(&s);
 }
 
+static void opens(struct story *s, int64_t t, uint32_t cpu, int64_t fd)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, t, cpu);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, "socket");
+	e.v[DTC_CALL_FAMILY] = UNIX;
+	dtc_machine_apply(s->machine, &e);
+	story_leave(s, t + 1, cpu, "socket", fd);
+}
+
+static void connects_local(struct story *s, int64_t t, int64_t fd)
+{
+	opens(s, t, 0, fd);
+	story_enter(s, t + 2, 0, "connect", fd);
+	if (fd == 20)
+		story_task(s, DTC_EVENT_SCHED_WAKING, t + 3, 0, 30, "worker", 1);
+	story_leave(s, t + 3, 0, "connect", 0);
+}
+
+/*
+ * The worker sleeps for X in a poll, until its timer, when the proxy connects and asks it for Y: it did not wait for
+ * that, as it would have been woken.
+ */
+static void test_asleep(void)
+{
+	static const char *const names[] = { "server" };
+	struct story s;
+	story_begin(&s, "server");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, PROXY, "proxy");
+	story_switch(&s, 0, 1, 0, "swapper/1", RUN, 30, "worker");
+	opens(&s, 1, 1, 3);
+	story_enter(&s, 3, 1, "accept", 3);
+	story_switch(&s, 4, 1, 30, "worker", SLEEP, 0, "swapper/1");
+	connects_local(&s, 5, 20);
+	story_switch(&s, 8, 1, 0, "swapper/1", RUN, 30, "worker");
+	story_leave(&s, 9, 1, "accept", 5);
+	tell(&s, 30, 0, "write", 20, 50);
+	tell(&s, 35, 1, "read", 5, 50);
+	story_poll(&s, 40, 1, "ppoll", -1, DTC_ABSENT);
+	story_switch(&s, 41, 1, 30, "worker", SLEEP, 0, "swapper/1");
+	connects_local(&s, 70, 21);
+	tell(&s, 74, 0, "write", 21, 50);
+	story_enter(&s, 76, 0, "read", 21);
+	story_switch(&s, 77, 0, PROXY, "proxy", SLEEP, 0, "swapper/0");
+	story_timer_wakes(&s, 195, 197, 1, 30, "worker");
+	story_switch(&s, 200, 1, 0, "swapper/1", RUN, 30, "worker");
+	story_leave(&s, 201, 1, "ppoll", 1);
+	tell(&s, 202, 1, "write", 5, 20);
+	tell(&s, 204, 1, "accept", 3, 6);
+	tell(&s, 206, 1, "read", 6, 50);
+	story_enter(&s, 210, 1, "write", 6);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 210, 1, PROXY, "proxy", 0);
+	story_leave(&s, 211, 1, "write", 40);
+	story_switch(&s, 212, 0, 0, "swapper/0", RUN, PROXY, "proxy");
+	story_leave(&s, 213, 0, "read", 40);
+	const DtcHistory *histories[] = { story_end(&s) };
+	g_autoptr(DtcClocks) clocks = dtc_clocks_new_identity(1);
+	g_autoptr(DtcLinks) links = dtc_links_new(1, names, histories, clocks);
+	g_autoptr(DtcEdges) edges = dtc_edges_new(links);
+	const struct dtc_path_target target = { .thread = dtc_history_find_thread(histories[0], PROXY, 204),
+						.begin = { 72 },
+						.end = { 213 },
+						.call = DTC_NONE };
+	GError *error = NULL;
+	g_autoptr(DtcPath) path = dtc_path_walk(edges, &target, NULL, &error);
+	g_assert_no_error(error);
+	g_assert_cmpstr(dtc_cause_to_string(path_at(path, 150)->cause), ==, "timer");
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/local/proxy", test_proxy);
+	g_test_add_func("/local/asleep", test_asleep);
 	return g_test_run();
 }
