@@ -33,6 +33,15 @@ static void accepts(struct story *s, uint32_t cpu)
 	story_switch(s, 3, cpu, 29 + (int)cpu, "worker", SLEEP, 0, "swapper");
 }
 
+static void opens(struct story *s, int64_t t, uint32_t cpu, int64_t fd)
+{
+	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, t, cpu);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, "socket");
+	e.v[DTC_CALL_FAMILY] = UNIX;
+	dtc_machine_apply(s->machine, &e);
+	story_leave(s, t + 1, cpu, "socket", fd);
+}
+
 /* A client's question comes to the sleeping proxy, which asks a worker; that one sleeps in the middle of its work. */
 static void asks(struct story *s, int64_t t, uint32_t cpu, int64_t client_fd, const struct dtc_headers *question)
 {
@@ -44,11 +53,7 @@ static void asks(struct story *s, int64_t t, uint32_t cpu, int64_t client_fd, co
 	story_switch(s, t - 2, 0, 0, "swapper/0", RUN, PROXY, "proxy");
 	story_leave(s, t - 1, 0, "epoll_wait", 1);
 	tell(s, t, 0, "read", client_fd, 50);
-	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, t + 2, 0);
-	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, "socket");
-	e.v[DTC_CALL_FAMILY] = UNIX;
-	dtc_machine_apply(s->machine, &e);
-	story_leave(s, t + 3, 0, "socket", fd);
+	opens(s, t + 2, 0, fd);
 	story_enter(s, t + 4, 0, "connect", fd);
 	story_task(s, DTC_EVENT_SCHED_WAKING, t + 5, 0, 29 + (int)cpu, "worker", (int)cpu);
 	story_leave(s, t + 5, 0, "connect", 0);
@@ -132,15 +137,6 @@ static void test_proxy(void)
 	const struct dtc_segment *first = dtc_path_get_segment(path, 0);
 	g_assert_cmpint(first->tid, ==, PROXY);
 	story_clear(&s);
-}
-
-static void opens(struct story *s, int64_t t, uint32_t cpu, int64_t fd)
-{
-	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, t, cpu);
-	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s->machine, "socket");
-	e.v[DTC_CALL_FAMILY] = UNIX;
-	dtc_machine_apply(s->machine, &e);
-	story_leave(s, t + 1, cpu, "socket", fd);
 }
 
 static void connects_local(struct story *s, int64_t t, int64_t fd)
