@@ -753,6 +753,14 @@ static bool set_reader(const DtcLinks *links, const DtcHistory *h, const struct 
 	return ret_sender->is_let_go;
 }
 
+/* When a call went to sleep that sleeps at a time: what it wrote until then lay in the socket. */
+static int64_t find_slept_ns(const DtcHistory *h, const struct dtc_call *call, int64_t at_ns)
+{
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_find_interval_before(h, call->thread, at_ns, &place);
+	return v && dtc_state_is_wait(v->state) ? MAX(v->begin_ns, call->begin_ns) : at_ns;
+}
+
 bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_sender *ret_sender)
 {
 	struct dtc_send send;
@@ -806,11 +814,11 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 			ret_sender->thread = call->thread;
 			ret_sender->call = write;
 			ret_sender->hold = find_hold(h, send.first);
-			if ((ret_sender->hold == DTC_HOLD_RECEIVER || ret_sender->hold == DTC_HOLD_CONGESTION) &&
-			    set_reader(links, h, &send, ret_sender))
-				return true;
 			if (call->end_ns != DTC_TIME_NONE && call->end_ns < first.time_ns)
 				ret_sender->written_ns = call->end_ns;
+			if ((ret_sender->hold == DTC_HOLD_RECEIVER || ret_sender->hold == DTC_HOLD_CONGESTION) &&
+			    set_reader(links, h, &send, ret_sender) && ret_sender->written_ns == first.time_ns)
+				ret_sender->written_ns = find_slept_ns(h, call, first.time_ns);
 			return true;
 		}
 	}

@@ -299,6 +299,22 @@ static void begin_way(struct dtc_traverse *t, struct dtc_way *way)
 	note_reversal(t, way);
 }
 
+/*
+ * A thread of the receiver let the bytes go, down to when they had been written: what the writer did until then comes
+ * next, and is as much a reason. False if it is not so.
+ */
+static bool go_to_reader(struct dtc_traverse *t, const struct dtc_sender *sender)
+{
+	const struct dtc_stand stand = t->stand;
+	t->stand.at_ns = sender->written_ns;
+	t->stand.purpose = DTC_PURPOSE_OWN;
+	t->stand.owner = 0;
+	dtc_traverse_pursue(t, sender->file, sender->call);
+	bool is_aside = sender->thread != DTC_NONE && dtc_traverse_go_aside(t, sender->written_ns);
+	t->stand = stand;
+	return is_aside;
+}
+
 void dtc_traverse_continue_way(struct dtc_traverse *t, const struct dtc_way *from)
 {
 	struct dtc_way way = *from;
@@ -307,7 +323,7 @@ void dtc_traverse_continue_way(struct dtc_traverse *t, const struct dtc_way *fro
 		if (carry_in(t, &way) || carry_out(t, &way))
 			return;
 		explain_way(t, &way);
-		if (!way.sender.relayed && !way.sender.is_let_go) {
+		if (!way.sender.relayed && !(way.sender.is_let_go && go_to_reader(t, &way.sender))) {
 			go_to_sender(t, &way.sender);
 			return;
 		}

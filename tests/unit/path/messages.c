@@ -409,9 +409,9 @@ static void test_window(gconstpointer data)
 /*
  * The client takes the first part, sleeps, and reads on at 240: its read tells that there is room, or acknowledges what
  * had come, and the rest may go. What it did until then is why, whether the server still sleeps in its write or not; in
- * a softirq its kernel acknowledges by itself.
+ * a softirq its kernel acknowledges by itself. Before the bytes were written, the server is why.
  */
-enum reading { OPENS, ACKNOWLEDGES, OPENS_TO_SLEEPER, BY_KERNEL };
+enum reading { OPENS, ACKNOWLEDGES, OPENS_TO_SLEEPER, BY_KERNEL, WRITTEN_LATE };
 
 static void test_reader(gconstpointer data)
 {
@@ -425,7 +425,9 @@ static void test_reader(gconstpointer data)
 	struct dtc_headers told = to_server(opens ? 5111 : 5110, 50); /* not all: that would be Nagle's */
 	told.ip_id = 78;
 	at(v, DTC_EVENT_NET_SEND, 161, &first);
-	if (reading != OPENS_TO_SLEEPER)
+	if (reading == WRITTEN_LATE)
+		story_leave(v, 165 * MS, 0, "write", 10);
+	else if (reading != OPENS_TO_SLEEPER)
 		write_returns(&x);
 	else
 		story_switch(v, 166 * MS, 0, 20, "answers", SLEEP, 0, "swapper/0");
@@ -447,11 +449,27 @@ static void test_reader(gconstpointer data)
 	if (reading != BY_KERNEL)
 		at(c, DTC_EVENT_NET_SEND, 241, &told);
 	story_switch(c, 243 * MS, 0, 10, "asks", SLEEP, 0, "swapper/0");
+	if (reading == WRITTEN_LATE) {
+		story_enter(v, 242 * MS, 0, "write", 4);
+		story_leave(v, 243 * MS, 0, "write", 50);
+		story_switch(v, 244 * MS, 0, 20, "answers", SLEEP, 0, "swapper/0");
+	}
 	story_context(v, DTC_EVENT_SOFTIRQ_ENTRY, 249 * MS, 0, NET_RX, NULL);
 	at(v, DTC_EVENT_NET_RECEIVE, 249.5, &told);
 	at(v, DTC_EVENT_NET_SEND, 250, &rest);
 	story_context(v, DTC_EVENT_SOFTIRQ_EXIT, 251 * MS, 0, NET_RX, NULL);
 	end(&x, 0, 270, &rest);
+	if (reading == WRITTEN_LATE) {
+		for (guint i = 0; i < dtc_path_get_segment_count(x.path); i++) {
+			const struct dtc_segment *s = dtc_path_get_segment(x.path, i);
+			if (s->begin.ns <= 200 * MS && s->end.ns > 200 * MS) {
+				g_assert_cmpint(s->tid, ==, 20);
+				g_assert_cmpstr(dtc_cause_to_string(s->cause), ==, "running-user");
+			}
+		}
+		clear(&x);
+		return;
+	}
 	int64_t held_ns = 0;
 	for (guint i = 0; i < dtc_path_get_segment_count(x.path); i++) {
 		const struct dtc_segment *s = dtc_path_get_segment(x.path, i);
@@ -556,6 +574,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/messages/reader/opens", GINT_TO_POINTER(OPENS), test_reader);
 	g_test_add_data_func("/messages/reader/acknowledges", GINT_TO_POINTER(ACKNOWLEDGES), test_reader);
 	g_test_add_data_func("/messages/reader/opens-to-sleeper", GINT_TO_POINTER(OPENS_TO_SLEEPER), test_reader);
+	g_test_add_data_func("/messages/reader/written-late", GINT_TO_POINTER(WRITTEN_LATE), test_reader);
 	g_test_add_data_func("/messages/reader/by-kernel", GINT_TO_POINTER(BY_KERNEL), test_reader);
 	g_test_add_data_func("/messages/flow-control", GINT_TO_POINTER(DTC_HOLD_RECEIVER), test_held);
 	g_test_add_data_func("/messages/window/opens", GINT_TO_POINTER(1), test_window);
