@@ -256,7 +256,7 @@ static void explain_relay(struct dtc_traverse *t, const struct dtc_sender *sende
 {
 	int64_t begin_ns = dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->cause.time_ns);
 	bool waits = sender->is_let_go || sender->is_delayed;
-	enum dtc_reason reason = sender->is_let_go    ? DTC_REASON_HELD_BY_RECEIVER
+	enum dtc_reason reason = sender->is_let_go    ? get_hold_reason(sender->hold)
 				 : sender->is_delayed ? DTC_REASON_DELAYED_ACK
 						      : DTC_REASON_KERNEL_ANSWER;
 	t->by_kernel = !sender->is_let_go;
