@@ -761,6 +761,46 @@ static int64_t find_slept_ns(const DtcHistory *h, const struct dtc_call *call, i
 	return v && dtc_state_is_wait(v->state) ? MAX(v->begin_ns, call->begin_ns) : at_ns;
 }
 
+/* Packets before one that are looked at for what a kernel passed on as that, and how long before it that came. */
+#define FORWARDED_PACKETS 64
+#define FORWARDED_NS 1000000
+
+/*
+ * A kernel answers no datagram by itself: what leaves in a softirq is passed on, and if it belongs to no flow that came
+ * in, under another address (NAT). It is what this CPU received last, if that has the same length and identification.
+ * DTC_NONE: it is not so.
+ */
+static uint32_t find_forwarded(const DtcHistory *h, uint32_t packet)
+{
+	const DtcPackets *packets = dtc_history_get_packets(h);
+	const struct dtc_packet sent = packet_of(h, packet);
+	for (uint32_t i = packet, seen = 0; i-- > 0 && seen < FORWARDED_PACKETS; seen++) {
+		const struct dtc_packet p = packet_of(h, i);
+		if (sent.time_ns - p.time_ns > FORWARDED_NS)
+			break;
+		if (p.cpu != sent.cpu || p.direction != DTC_RECEIVED)
+			continue;
+		bool is_same = p.flow != DTC_NONE && p.flow != sent.flow && p.ip_id == sent.ip_id &&
+			       p.payload_bytes == sent.payload_bytes &&
+			       dtc_packets_get_flow(packets, p.flow)->protocol ==
+				       dtc_packets_get_flow(packets, sent.flow)->protocol;
+		return is_same ? i : DTC_NONE;
+	}
+	return DTC_NONE;
+}
+
+/* Who sent what was passed on; false if that is not known. */
+static bool set_translated_sender(const DtcLinks *links, const DtcHistory *h, const struct dtc_send *send,
+				  struct dtc_sender *ret_sender)
+{
+	struct dtc_arrival came;
+	if (!arrival_of_packet(send->node, h, find_forwarded(h, send->first), DTC_NONE, false, &came) ||
+	    !dtc_arrival_find_sender(links, &came, ret_sender))
+		return false;
+	ret_sender->exact = false;
+	return true;
+}
+
 bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *arrival, struct dtc_sender *ret_sender)
 {
 	struct dtc_send send;
@@ -799,11 +839,15 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 		send.packet == send.first ? context.queue_ns : dtc_history_get_plain_context(h, send.packet).queue_ns;
 	if (queue_ns != DTC_TIME_NONE)
 		ret_sender->left_ns = queue_ns;
-	if (!context.in_softirq && context.thread != DTC_NONE && !is_answer(h, send.first, &first, &context)) {
+	bool is_datagram = dtc_packets_get_flow(dtc_history_get_packets(h), first.flow)->protocol == DTC_PROTOCOL_UDP;
+	if (!context.in_softirq && context.thread != DTC_NONE &&
+	    (is_datagram || !is_answer(h, send.first, &first, &context))) {
 		ret_sender->thread = context.thread;
 		ret_sender->call = dtc_history_get_packet_context(h, send.first).call;
 		return true;
 	}
+	if (is_datagram)
+		return set_translated_sender(links, h, &send, ret_sender);
 	if (first.payload_bytes) {
 		/* ack-clocked, or sent by a timer: back to the write that gave these bytes */
 		uint32_t write = dtc_links_find_write(links, send.node, first.flow, first.seq + first.payload_bytes - 1,
