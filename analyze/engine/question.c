@@ -205,6 +205,7 @@ bool dtc_question_set_request(struct dtc_question *question, const DtcEngine *en
 	question->target.end = dtc_clocks_to_cluster(clocks, place->node, place->end);
 	question->target.call = find_last_call(place);
 	question->target.serving = serving;
+	question->target.owner = question->request->is_inner ? 0 : index + 1;
 	add_place_findings(place, engine, findings);
 	return true;
 }

@@ -80,6 +80,7 @@ struct dtc_traversal {
 	/* the read or write with which the span ends, or DTC_NONE: what the thread had to receive for it is followed */
 	uint32_t call;
 	const DtcServing *serving;   /* whose a write was; borrowed; NULL: not known of any */
+	guint owner;		     /* the request of those, plus 1, that is asked about; 0: not known */
 	const struct dtc_spot *from; /* it goes on from there, as if it had come from the end; NULL: from the end */
 };
 

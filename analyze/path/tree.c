@@ -497,6 +497,7 @@ static void add_waits_of(DtcTree *tree, const struct dtc_lineage_part *part)
 			.end_ns = v->end_ns,
 			.call = DTC_NONE,
 			.serving = target->serving,
+			.owner = target->owner,
 		};
 		if (of.end.ns - of.begin.ns >= tree->min_ns && !is_covered(known, of.begin.ns, of.end.ns))
 			take_way(tree, &of);

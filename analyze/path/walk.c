@@ -56,7 +56,8 @@ struct dtc_traversal dtc_path_get_traversal(const struct dtc_path_target *target
 				       .end = target->end,
 				       .end_ns = DTC_TIME_NONE,
 				       .call = target->call,
-				       .serving = target->serving };
+				       .serving = target->serving,
+				       .owner = target->owner };
 }
 
 DtcPath *dtc_path_walk(const DtcEdges *edges, const struct dtc_path_target *target,

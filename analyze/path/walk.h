@@ -20,6 +20,7 @@ struct dtc_path_target {
 	 */
 	uint32_t call;
 	const DtcServing *serving; /* for which request a thread wrote what; borrowed; NULL: not known */
+	guint owner;		   /* the request of those, plus 1, that is asked about; 0: none of them */
 };
 
 struct dtc_path_options {

@@ -17,6 +17,7 @@ struct served_path {
 	DtcLinks *links;
 	DtcEdges *edges;
 	DtcServing *serving;
+	guint owner; /* the request, plus 1, that is asked about; 0: not told */
 };
 
 static inline struct served_path served_path_begin(struct story *story)
@@ -49,7 +50,8 @@ static inline DtcPath *served_path_walk(const struct served_path *w, int tid, in
 						.begin = { begin_ns },
 						.end = { end_ns },
 						.call = served_path_find_call(w, tid, end_ns),
-						.serving = w->serving };
+						.serving = w->serving,
+						.owner = w->owner };
 	GError *error = NULL;
 	DtcPath *path = dtc_path_walk(w->edges, &target, NULL, &error);
 	g_assert_no_error(error);

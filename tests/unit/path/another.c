@@ -170,10 +170,34 @@ static void test_proxy(void)
 	g_assert_cmpint(walk(false, 50).tid, ==, CLIENT);
 }
 
+/* X is asked about, whose thread, by ways that are not told, does what Y asked for: there is no wait to come back from.
+ */
+static void test_asked(gconstpointer owner)
+{
+	for (int64_t t = 44; t <= 80; t += 36) {
+		struct story s;
+		tell(&s);
+		struct served_path w = served_path_begin(&s);
+		w.owner = GPOINTER_TO_UINT(owner);
+		add_other(&w, true);
+		struct dtc_segment at = served_path_at(&w, HOLDER, 34, 112, t);
+		if (t < SENT && owner) {
+			g_assert_cmpint(at.tid, ==, HOLDER);
+			g_assert_cmpint(at.cause, ==, DTC_CAUSE_UNKNOWN);
+			g_assert_cmpint(at.evidence.reason, ==, DTC_REASON_INSIDE);
+		} else {
+			g_assert_cmpint(at.tid, ==, t < SENT ? CLIENT : HOLDER);
+			g_assert_cmpint(at.cause, !=, DTC_CAUSE_UNKNOWN);
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/another/client", test_client);
 	g_test_add_func("/another/proxy", test_proxy);
+	g_test_add_data_func("/another/asked/not-told", GUINT_TO_POINTER(0), test_asked);
+	g_test_add_data_func("/another/asked/told", GUINT_TO_POINTER(X + 1), test_asked);
 	return g_test_run();
 }
