@@ -51,8 +51,9 @@ struct DtcLinks {
 	struct slots **indexes;	   /* by node: struct flow_index of each flow */
 	struct slots **file_calls; /* by node: DtcFileCalls of each file */
 	const DtcPackets *const *captures;
-	const DtcFrames *const *frames; /* in these; NULL: of none */
-	DtcBareSends *bare;		/* made when first asked for */
+	const DtcFrames *const *frames;	    /* in these; NULL: of none */
+	const DtcShingles *const *shingles; /* the same */
+	DtcBareSends *bare;		    /* made when first asked for */
 	struct slots **framed; /* by node: struct framed of each flow, twice: of another machine's, and local */
 };
 
@@ -226,6 +227,15 @@ void dtc_links_set_frames(DtcLinks *links, const DtcPackets *const *captures, co
 		has_any |= frames[i] && !dtc_frames_are_none(frames[i]);
 	links->captures = captures;
 	links->frames = has_any ? frames : NULL;
+}
+
+void dtc_links_set_shingles(DtcLinks *links, const DtcShingles *const *shingles)
+{
+	bool has_any = false;
+
+	for (guint i = 0; i < links->node_count; i++)
+		has_any |= shingles[i] && !dtc_shingles_are_none(shingles[i]);
+	links->shingles = has_any ? shingles : NULL;
 }
 
 const DtcGuests *dtc_links_get_guests(const DtcLinks *links)
@@ -728,26 +738,67 @@ static const struct framed *get_framed(const DtcLinks *links, guint node, uint32
 	return framed ? framed : put(slot, find_framed(links, node, flow, is_local), g_free);
 }
 
+/* The flow on which a call moved bytes, and the first one's sequence number. DTC_NONE: that is not known. */
+static uint32_t find_moved(const DtcLinks *links, guint node, const struct dtc_call *call, uint32_t *ret_seq)
+{
+	const struct dtc_file *file =
+		call->file == DTC_NONE ? NULL : dtc_history_get_file(links->histories[node], call->file);
+	bool is_write = call->kind == DTC_CALL_WRITE;
+	uint32_t flow = !file ? DTC_NONE : is_write ? file->flow_out : file->flow_in, base;
+	if (flow == DTC_NONE || call->result <= 0 || call->result == DTC_ABSENT ||
+	    (is_write ? !file->has_base_out : !dtc_links_find_base_in(links, node, call->file, &base)))
+		return DTC_NONE;
+	*ret_seq = (is_write ? file->base_out : base) + (uint32_t)call->offset;
+	return flow;
+}
+
 const struct dtc_http2_frame *dtc_links_find_frames(const DtcLinks *links, guint node, uint32_t id, uint32_t *ret_seq,
 						    guint *ret_count)
 {
 	if (!links->frames)
 		return NULL;
-	const DtcHistory *h = links->histories[node];
-	struct dtc_call call_place;
-	const struct dtc_call *call = dtc_history_get_call(h, id, &call_place);
-	const struct dtc_file *file = call->file == DTC_NONE ? NULL : dtc_history_get_file(h, call->file);
-	bool is_write = call->kind == DTC_CALL_WRITE;
-	uint32_t flow = !file ? DTC_NONE : is_write ? file->flow_out : file->flow_in, base;
-	if (flow == DTC_NONE || call->result <= 0 || call->result == DTC_ABSENT)
+	const struct dtc_call call = dtc_history_copy_call(links->histories[node], id);
+	uint32_t flow = find_moved(links, node, &call, ret_seq);
+	if (flow == DTC_NONE)
 		return NULL;
-	const struct framed *framed = get_framed(links, node, flow, dtc_endpoint_is_local(h, call->file));
+	const struct framed *framed =
+		get_framed(links, node, flow, dtc_endpoint_is_local(links->histories[node], call.file));
 	if (!framed->frames)
 		return NULL;
-	if (is_write ? !file->has_base_out : !dtc_links_find_base_in(links, node, call->file, &base))
+	return dtc_frames_find(framed->frames, framed->flow, *ret_seq, (uint32_t)call.result, ret_count);
+}
+
+const DtcShingles *dtc_links_get_shingles(const DtcLinks *links, guint node)
+{
+	return links->shingles ? links->shingles[node] : NULL;
+}
+
+uint32_t dtc_links_find_flow_of_shingles(const DtcLinks *links, guint node, uint32_t flow)
+{
+	return flow == DTC_NONE || !dtc_links_get_shingles(links, node)
+		       ? DTC_NONE
+		       : dtc_endpoint_find_flow(packets_of(links, node), flow, links->captures[node], true,
+						DTC_TIME_NONE);
+}
+
+const struct dtc_shingle *dtc_links_find_shingles(const DtcLinks *links, guint node, uint32_t id, guint *ret_count)
+{
+	const DtcShingles *shingles = dtc_links_get_shingles(links, node);
+	*ret_count = 0;
+	if (!shingles)
 		return NULL;
-	*ret_seq = (is_write ? file->base_out : base) + (uint32_t)call->offset;
-	return dtc_frames_find(framed->frames, framed->flow, *ret_seq, (uint32_t)call->result, ret_count);
+	const struct dtc_call call = dtc_history_copy_call(links->histories[node], id);
+	uint32_t seq, flow = find_moved(links, node, &call, &seq);
+	if (flow == DTC_NONE)
+		return NULL;
+	uint32_t found = dtc_links_find_flow_of_shingles(links, node, flow);
+	return found == DTC_NONE ? NULL : dtc_shingles_find(shingles, found, seq, (uint32_t)call.result, ret_count);
+}
+
+uint32_t dtc_links_find_shingle_flow(const DtcLinks *links, guint node, const struct dtc_shingle *shingle)
+{
+	return dtc_endpoint_find_flow(links->captures[node], shingle->flow, packets_of(links, node), true,
+				      DTC_TIME_NONE);
 }
 
 bool dtc_links_find_peer(const DtcLinks *links, guint node, uint32_t file, int64_t node_ns, guint *ret_node,

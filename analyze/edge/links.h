@@ -10,6 +10,7 @@
 #include "analyze/exchange/file_calls.h"
 #include "analyze/exchange/flow_nodes.h"
 #include "analyze/exchange/frames.h"
+#include "analyze/exchange/shingles.h"
 #include "analyze/guest/guests.h"
 #include "dtrace-chain/history.h"
 #include "dtrace-chain/sync.h"
@@ -39,6 +40,8 @@ const DtcGuests *dtc_links_get_guests(const DtcLinks *links);
  * links.
  */
 void dtc_links_set_frames(DtcLinks *links, const DtcPackets *const *captures, const DtcFrames *const *frames);
+/* The shingles of these captures, after them; likewise. */
+void dtc_links_set_shingles(DtcLinks *links, const DtcShingles *const *shingles);
 
 /* How a received packet, or a byte of a flow, was sent. */
 struct dtc_send {
@@ -119,6 +122,17 @@ uint32_t dtc_links_find_read(const DtcLinks *links, guint node, uint32_t packet)
  */
 const struct dtc_http2_frame *dtc_links_find_frames(const DtcLinks *links, guint node, uint32_t call, uint32_t *ret_seq,
 						    guint *ret_count);
+/*
+ * The shingles of what a read or write moved, by the node's own capture. Borrowed; NULL with 0: there are none.
+ */
+const struct dtc_shingle *dtc_links_find_shingles(const DtcLinks *links, guint node, uint32_t call, guint *ret_count);
+/*
+ * The node's shingles, or NULL; of which of their flows those of a flow of its kernel trace are, and of which flow of
+ * the kernel trace a shingle is; DTC_NONE: of none.
+ */
+const DtcShingles *dtc_links_get_shingles(const DtcLinks *links, guint node);
+uint32_t dtc_links_find_flow_of_shingles(const DtcLinks *links, guint node, uint32_t flow);
+uint32_t dtc_links_find_shingle_flow(const DtcLinks *links, guint node, const struct dtc_shingle *shingle);
 /* The other end of a connection, on the same node or another one. False if that is not traced. */
 bool dtc_links_find_peer(const DtcLinks *links, guint node, uint32_t file, int64_t node_ns, guint *ret_node,
 			 uint32_t *ret_file);

@@ -193,6 +193,7 @@ static bool link_all(DtcEngine *engine, const struct dtc_watch *watch, DtcFindin
 	dtc_links_set_guests(engine->links, engine->guests);
 	dtc_links_set_frames(engine->links, (const DtcPackets *const *)engine->recordings.captures,
 			     (const DtcFrames *const *)engine->recordings.frames);
+	dtc_links_set_shingles(engine->links, (const DtcShingles *const *)engine->recordings.shingles);
 	engine->edges = dtc_edges_new(engine->links);
 	if (engine->recordings.exchanges)
 		set_requests(engine);

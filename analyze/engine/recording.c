@@ -118,6 +118,7 @@ static void read_captures(struct dtc_recording *recording, DtcSpace *space)
 	if (http) {
 		recording->exchanges = dtc_http_finish(http, reading->node->name, recording->made_findings);
 		recording->frames = dtc_http_steal_frames(http);
+		recording->shingles = dtc_http_steal_shingles(http);
 	}
 	dtc_packets_seal(packets);
 	recording->packets = g_steal_pointer(&packets);
@@ -166,8 +167,9 @@ void dtc_recording_read(struct dtc_recording *recording)
 
 bool dtc_recording_has_result(const struct dtc_recording *recording)
 {
-	return recording->source.reading.is_capture ? recording->packets && recording->exchanges && recording->frames
-						    : recording->history != NULL;
+	return recording->source.reading.is_capture
+		       ? recording->packets && recording->exchanges && recording->frames && recording->shingles
+		       : recording->history != NULL;
 }
 
 void dtc_recording_drop(struct dtc_recording *recording)
@@ -176,6 +178,7 @@ void dtc_recording_drop(struct dtc_recording *recording)
 	g_clear_pointer(&recording->packets, dtc_packets_free);
 	g_clear_pointer(&recording->exchanges, dtc_exchanges_free);
 	g_clear_pointer(&recording->frames, dtc_frames_free);
+	g_clear_pointer(&recording->shingles, dtc_shingles_free);
 }
 
 void dtc_recording_free(void *data)

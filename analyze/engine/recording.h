@@ -18,6 +18,7 @@ struct dtc_recording {
 	DtcPackets *packets;
 	DtcExchanges *exchanges;
 	DtcFrames *frames;
+	DtcShingles *shingles;
 	/* what was found when histories or requests were made, which is told to those alone who asked for them */
 	DtcFindings *made_findings;
 	bool is_whole;	    /* the history has more than packets; of captures: exchanges */

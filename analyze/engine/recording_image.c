@@ -88,6 +88,7 @@ static void save(const struct dtc_recording *recording, DtcImageWriter *writer)
 	dtc_packets_save(recording->packets, writer);
 	dtc_exchanges_save(recording->exchanges, writer);
 	dtc_frames_save(recording->frames, writer);
+	dtc_shingles_save(recording->shingles, writer);
 }
 
 static bool load_findings(DtcFindings *readers, DtcFindings *made, const DtcImage *image, GError **error)
@@ -136,7 +137,8 @@ static bool load_records(struct dtc_recording *recording, DtcImage *image, GErro
 	recording->exchanges =
 		dtc_exchanges_load(image, recording->source.reading.node_index, recording->packets, error);
 	recording->frames = recording->exchanges ? dtc_frames_load(image, recording->packets, error) : NULL;
-	return recording->frames != NULL;
+	recording->shingles = recording->frames ? dtc_shingles_load(image, recording->packets, error) : NULL;
+	return recording->shingles != NULL;
 }
 
 bool dtc_recording_load(struct dtc_recording *recording, DtcImage *image, GError **error)

@@ -41,8 +41,10 @@ static void take_captures(struct dtc_recordings *to, struct dtc_recording *recor
 	/* Exchanges name flows of these packets, so they stay even where their directions and times are of no use. */
 	if (recording->capture_count) {
 		to->captures[reading->node_index] = g_steal_pointer(&recording->packets);
-		if (has_exchanges)
+		if (has_exchanges) {
 			to->frames[reading->node_index] = g_steal_pointer(&recording->frames);
+			to->shingles[reading->node_index] = g_steal_pointer(&recording->shingles);
+		}
 	}
 	if (recording->is_foreign)
 		dtc_findings_add(findings, DTC_SEVERITY_INFO, false, reading->node->name,
@@ -150,6 +152,7 @@ static void init(struct dtc_recordings *recordings, guint node_count, const stru
 	recordings->problems = g_new0(char *, node_count + 1);
 	recordings->captures = g_new0(DtcPackets *, node_count + 1);
 	recordings->frames = g_new0(DtcFrames *, node_count + 1);
+	recordings->shingles = g_new0(DtcShingles *, node_count + 1);
 	recordings->is_foreign = g_new0(bool, node_count + 1);
 	if (options->needs_exchanges)
 		recordings->exchanges = dtc_exchanges_new(0);
@@ -189,12 +192,14 @@ void dtc_recordings_clear(struct dtc_recordings *recordings)
 		g_free(recordings->problems[node]);
 		dtc_packets_free(recordings->captures[node]);
 		dtc_frames_free(recordings->frames[node]);
+		dtc_shingles_free(recordings->shingles[node]);
 	}
 	dtc_exchanges_free(recordings->exchanges);
 	g_free(recordings->histories);
 	g_free(recordings->problems);
 	g_free(recordings->captures);
 	g_free(recordings->frames);
+	g_free(recordings->shingles);
 	g_free(recordings->is_foreign);
 	g_free(recordings->keys);
 	dtc_space_unref(recordings->scratch);

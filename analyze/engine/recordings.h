@@ -9,6 +9,7 @@
 #include "analyze/engine/window.h"
 #include "analyze/exchange/exchanges.h"
 #include "analyze/exchange/frames.h"
+#include "analyze/exchange/shingles.h"
 #include "collect/image/store.h"
 #include "collect/packets/packets.h"
 #include "dtrace-chain/bundle.h"
@@ -46,6 +47,7 @@ struct dtc_recordings {
 	char **problems;	 /* why not; NULL: there is no trace */
 	DtcPackets **captures;	 /* sealed; NULL where there is none */
 	DtcFrames **frames;	 /* of HTTP/2, in these; NULL where there are none or they were not asked for */
+	DtcShingles **shingles;	 /* likewise, of what is no HTTP */
 	bool *is_foreign;	 /* the capture shows traffic of others, and nothing of this node's clock */
 	DtcExchanges *exchanges; /* of all nodes, sorted by node; NULL unless asked for */
 	guint capture_count;	 /* files that could be read */

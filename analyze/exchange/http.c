@@ -51,6 +51,7 @@ struct DtcHttp {
 	guint passed_flows; /* so many had packets that were passed: their begin is not told */
 	DtcExchanges *exchanges;
 	DtcFrames *frames;
+	DtcShingles *shingles;
 	struct dtc_tcp_stream_budget budget;
 	guint64 tls_count;
 	guint64 http2_lost_count; /* connections of HTTP/2 that lack frames */
@@ -72,6 +73,7 @@ DtcHttp *dtc_http_new(guint node, const DtcPackets *packets, const struct dtc_ht
 	http->flows = g_ptr_array_new();
 	http->exchanges = dtc_exchanges_new(options->max_exchange_bytes);
 	http->frames = dtc_frames_new(0);
+	http->shingles = dtc_shingles_new(0);
 	http->budget.max_waiting_bytes =
 		options->max_waiting_bytes ? options->max_waiting_bytes : DEFAULT_MAX_WAITING_BYTES;
 	return http;
@@ -483,6 +485,13 @@ void dtc_http_pass(DtcHttp *http)
 	http->passed_flows = dtc_packets_get_flow_count(http->packets);
 }
 
+/* It may still turn out to be the body of a message: what it tells then is as true. */
+static void add_shingles(DtcHttp *http, uint32_t flow, const struct dtc_tcp_segment *segment)
+{
+	if (segment->captured_bytes && g_ptr_array_index(http->flows, flow) != FLOW_TLS)
+		dtc_shingles_add(http->shingles, flow, segment->seq, segment->data, segment->captured_bytes);
+}
+
 void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *captured)
 {
 	const struct dtc_headers *headers = &captured->headers;
@@ -495,7 +504,7 @@ void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *cap
 	if (http->flows->len < flow_count)
 		g_ptr_array_set_size(http->flows, (gint)flow_count);
 	void *known = g_ptr_array_index(http->flows, flow);
-	if (known && !is_connection(known))
+	if (known == FLOW_TLS)
 		return;
 
 	bool is_syn = headers->tcp_flags & DTC_TCP_SYN;
@@ -510,10 +519,18 @@ void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *cap
 	};
 	if (segment.bytes > MAX_SEGMENT_BYTES)
 		return;
+	if (known == FLOW_IGNORED) {
+		add_shingles(http, flow, &segment);
+		return;
+	}
 	struct connection *c = known;
 	if (!c) {
-		if (segment.bytes == 0 || !(c = meet(http, flow, &segment)))
+		if (segment.bytes == 0)
 			return;
+		if (!(c = meet(http, flow, &segment))) {
+			add_shingles(http, flow, &segment);
+			return;
+		}
 		c->is_echo = is_echo_of_another(http, packet);
 		if (c->is_echo && c->streams)
 			dtc_http2_streams_set_echo(c->streams);
@@ -610,12 +627,18 @@ DtcExchanges *dtc_http_finish(DtcHttp *http, const char *node_name, DtcFindings 
 	add_findings(http, node_name, findings);
 	dtc_exchanges_sort(http->exchanges);
 	dtc_exchanges_add_capture(http->exchanges);
+	dtc_shingles_finish(http->shingles);
 	return g_steal_pointer(&http->exchanges);
 }
 
 DtcFrames *dtc_http_steal_frames(DtcHttp *http)
 {
 	return g_steal_pointer(&http->frames);
+}
+
+DtcShingles *dtc_http_steal_shingles(DtcHttp *http)
+{
+	return g_steal_pointer(&http->shingles);
 }
 
 void dtc_http_free(DtcHttp *http)
@@ -626,6 +649,7 @@ void dtc_http_free(DtcHttp *http)
 		end_all(http);
 	dtc_exchanges_free(http->exchanges);
 	dtc_frames_free(http->frames);
+	dtc_shingles_free(http->shingles);
 	dtc_identity_headers_free(http->headers);
 	g_ptr_array_unref(http->flows);
 	g_free(http);

@@ -9,12 +9,14 @@
  * next segment that begins like a message is where it goes on. Responses meet requests in order on the connection, and
  * after a hole by what the peer had acknowledged.
  *
- * Of HTTP/2 the heads of the frames are kept as well (frames.h): they tell what is whose where many ask at once.
+ * Of HTTP/2 the heads of the frames are kept as well (frames.h): they tell what is whose where many ask at once. Of
+ * what is neither HTTP nor TLS shingles are (shingles.h): they tell what was passed on.
  */
 #pragma once
 
 #include "analyze/exchange/exchanges.h"
 #include "analyze/exchange/frames.h"
+#include "analyze/exchange/shingles.h"
 #include "collect/packets/capture.h"
 #include "dtrace-chain/finding.h"
 
@@ -50,3 +52,5 @@ void dtc_http_add(DtcHttp *http, uint32_t packet, const struct dtc_captured *cap
 DtcExchanges *dtc_http_finish(DtcHttp *http, const char *node_name, DtcFindings *findings);
 /* Once it is finished: the frames of the HTTP/2 connections, by the flows of its packets. Caller owns. */
 DtcFrames *dtc_http_steal_frames(DtcHttp *http);
+/* The same of the shingles of the connections that are neither HTTP nor TLS, finished. */
+DtcShingles *dtc_http_steal_shingles(DtcHttp *http);

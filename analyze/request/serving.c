@@ -4,6 +4,7 @@
 #include "analyze/exchange/endpoint.h"
 #include "analyze/request/inherit.h"
 #include "analyze/request/life.h"
+#include "analyze/request/passed_on.h"
 #include "analyze/request/serving_build.h"
 
 #include <dtrace-chain/bisect.h>
@@ -437,6 +438,25 @@ static void deliver_begun(DtcServing *serving, const struct message *message, gu
 	worker->is_dirty = serving->has_begun = true;
 }
 
+/* What the process that read a message passes on of it is for the same request. */
+static void pass_on(DtcServing *serving, const struct message *message, const struct dtc_call *write, guint node,
+		    uint32_t reader)
+{
+	const struct dtc_file *source = dtc_history_get_file(get_history(serving, message->node), write->file);
+	g_autoptr(GArray) writes = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+
+	if (!source->has_base_out || message->stream)
+		return;
+	dtc_passed_on_find(serving->links, node, reader, source->base_out + (uint32_t)write->offset,
+			   (uint32_t)write->result, writes);
+	for (guint i = 0; i < writes->len; i++)
+		add_mark_of(serving, node,
+			    &(struct mark){ .call = g_array_index(writes, uint32_t, i),
+					    .request = message->request,
+					    .other = message->other,
+					    .is_passed_on = true });
+}
+
 static void deliver(DtcServing *serving, const struct message *message)
 {
 	struct dtc_call write_place;
@@ -461,8 +481,11 @@ static void deliver(DtcServing *serving, const struct message *message)
 				   .request = message->request,
 				   .other = message->other,
 				   .role = message->is_answer ? ROLE_ANSWER : ROLE_QUESTION };
-	if (add_mark_of(serving, node, &mark) && !message->is_answer)
+	if (!add_mark_of(serving, node, &mark))
+		return;
+	if (!message->is_answer)
 		note_hop(serving, message, node, file, reader);
+	pass_on(serving, message, write, node, reader);
 }
 
 bool dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request)

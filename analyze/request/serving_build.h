@@ -18,8 +18,9 @@ struct mark {
 	uint32_t call;
 	uint32_t stream; /* of several that a call moves; 0: it is all the same */
 	guint request;
-	guint other; /* as of a span */
-	bool ends;   /* with it the thread's work for the request is done */
+	guint other;	   /* as of a span */
+	bool ends;	   /* with it the thread's work for the request is done */
+	bool is_passed_on; /* a write, of what the process had received for the request: as its bytes tell */
 	enum role role;
 };
 

@@ -62,6 +62,7 @@ struct scan {
 	int64_t woken_ns; /* the last poll, over which the work went on, waited until then; DTC_TIME_NONE: none */
 	GHashTable *asked_room; /* file -> struct asked_room */
 	uint32_t read_file;	/* the last one that was read in this turn; DTC_NONE: none */
+	bool is_handed_on;	/* what was read there was written to others since */
 	GHashTable *reads; /* request -> its last read, as a struct dtc_owned without call; NULL: not the last look */
 	bool is_last;
 };
@@ -334,6 +335,7 @@ static void scan_read(struct scan *scan, const struct moved *moved)
 	scan->is_turn_mixed |= scan->turn_request != NOBODY && scan->turn_request != c->request;
 	scan->turn_request = c->request;
 	scan->read_file = call->file;
+	scan->is_handed_on = false;
 	scan->is_put_off = false;
 	dtc_turn_order_add(&scan->order, moved->channel, c->request);
 	become(scan, c->request, c->other, call->begin_ns);
@@ -350,14 +352,14 @@ static void scan_read(struct scan *scan, const struct moved *moved)
 	g_array_append_val(scan->serving->takings, taking);
 }
 
-static void note_owned(struct scan *scan, const struct connection *c, uint32_t id, uint32_t stream)
+static void note_owned(struct scan *scan, const struct connection *c, uint32_t id, uint32_t stream, bool is_inferred)
 {
 	const struct dtc_owned *read = g_hash_table_lookup(scan->reads, GUINT_TO_POINTER(scan->current));
 	struct dtc_owned owned = { .call = id,
 				   .request = scan->current,
 				   .read = read ? read->read : DTC_NONE,
 				   .stream = stream,
-				   .is_inferred = c->by_order || (read && read->is_inferred),
+				   .is_inferred = is_inferred || c->by_order || (read && read->is_inferred),
 				   .other = scan->other };
 
 	g_array_append_val(scan->worker->owned, owned);
@@ -495,21 +497,45 @@ static void scan_question(struct scan *scan, struct connection *c, const struct 
 		become(scan, asker, c->other, call->begin_ns);
 }
 
+/* Nobody is known, or it was answered before a call: a thread may still be at what it was asked. */
+static bool is_over(const struct scan *scan, guint request, const struct dtc_call *call)
+{
+	int64_t begin_ns = call->begin_ns, end_ns = begin_ns + 1;
+
+	if (request >= STRANGER)
+		return true;
+	dtc_serving_cut(scan->serving, request, scan->worker->node, scan->worker->thread, &begin_ns, &end_ns);
+	return begin_ns >= end_ns;
+}
+
 /*
  * Whether a server asks the other end: it acts on what it has just read, and what it writes on another
  * connection answers nobody who waits there: a broker passes the request on to a worker (RabbitMQ, BLPOP of redis).
  */
 static bool is_passed_on(const struct scan *scan, const struct moved *moved, const struct connection *c)
 {
-	int64_t begin_ns = moved->call->begin_ns, end_ns = begin_ns + 1;
-
-	if (moved->mark || moved->stream || !c->is_server || scan->current >= STRANGER ||
+	if (moved->mark)
+		return moved->mark->is_passed_on && c->is_server && c->request != moved->mark->request;
+	if (moved->stream || !c->is_server || scan->current >= STRANGER ||
 	    (scan->is_turn_mixed && (scan->is_put_off || scan->is_at_once)))
 		return false;
-	if (c->request >= STRANGER)
-		return true;
-	dtc_serving_cut(scan->serving, c->request, scan->worker->node, scan->worker->thread, &begin_ns, &end_ns);
-	return begin_ns >= end_ns; /* whose it was is answered long since */
+	return is_over(scan, c->request, moved->call); /* whose it was is answered long since */
+}
+
+/*
+ * Whether what a write has in common with a message that its process had received tells for whom it is. Whom a server
+ * answers is known without, and what it asks others for, unless either is in doubt: a row that one request wrote into a
+ * database is read by others. Whom others asked to let them work, a worker, is told what these had asked.
+ */
+static bool tells(const struct scan *scan, const struct moved *moved, const struct connection *c)
+{
+	const struct mark *mark = moved->mark;
+	guint known = c->is_server ? c->request : scan->current, other = c->is_server ? c->other : scan->other;
+
+	if (is_over(scan, mark->request, moved->call))
+		return false;
+	return known == mark->request || other != DTC_NO_REQUEST || is_over(scan, known, moved->call) ||
+	       (!c->is_server && dtc_endpoint_is_server(scan->history, moved->call->file));
 }
 
 /*
@@ -542,18 +568,31 @@ static void take_room(struct scan *scan, const struct moved *moved)
 	g_hash_table_remove(scan->asked_room, file);
 }
 
-static void scan_write(struct scan *scan, const struct moved *moved)
+/*
+ * A worker's answer went to whom it is for, and now the worker is told that it was taken: no next question (LPUSH of
+ * redis).
+ */
+static bool is_acknowledged(const struct scan *scan, const struct moved *moved, const struct connection *c)
+{
+	return !moved->mark && !moved->stream && !c->is_server && c->answered && scan->is_handed_on &&
+	       scan->read_file == moved->call->file && scan->current == NOBODY && c->request < STRANGER;
+}
+
+static void scan_write(struct scan *scan, struct moved *moved)
 {
 	const struct dtc_call *call = moved->call;
 	struct connection *c = get_connection(scan, call->file, moved->channel, false);
 
+	if (moved->mark && moved->mark->is_passed_on && !tells(scan, moved, c))
+		moved->mark = NULL;
 	take_room(scan, moved);
 	dtc_questions_close(scan->questions, moved->channel);
+	bool is_acknowledgement = is_acknowledged(scan, moved, c);
 	if (is_passed_on(scan, moved, c))
 		c->is_server = false;
 	if (moved->mark)
 		become(scan, moved->mark->request, moved->mark->other, call->begin_ns);
-	else if (c->is_server)
+	else if (c->is_server || is_acknowledgement)
 		become(scan, c->request, c->other, call->begin_ns);
 	else
 		scan_question(scan, c, moved);
@@ -564,14 +603,15 @@ static void scan_write(struct scan *scan, const struct moved *moved)
 		note_asked(scan, moved->channel, c);
 		return;
 	}
-	if (!c->is_server) {
+	scan->is_handed_on |= call->file != scan->read_file;
+	if (!c->is_server && !is_acknowledgement) {
 		c->request = scan->current;
 		c->other = scan->other;
 		c->answered = c->is_new = false;
 		note_asked(scan, moved->channel, c);
 	}
 	if (scan->is_last) {
-		note_owned(scan, c, moved->id, moved->stream);
+		note_owned(scan, c, moved->id, moved->stream, moved->mark && moved->mark->is_passed_on);
 		if (c->is_server)
 			note_hop_end(scan, call, true);
 	} else {
@@ -579,7 +619,7 @@ static void scan_write(struct scan *scan, const struct moved *moved)
 					   moved->stream,      moved->skip, c->is_server };
 		g_array_append_val(scan->serving->messages, message);
 	}
-	if (c->is_server) {
+	if (c->is_server || is_acknowledgement) {
 		c->answered = true;
 		pause(scan, call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns);
 	}
@@ -598,7 +638,7 @@ static void note_opened(struct scan *scan, const struct connection *c, uint32_t 
 	};
 
 	if (scan->is_last)
-		note_owned(scan, c, id, 0);
+		note_owned(scan, c, id, 0, false);
 	else
 		g_array_append_val(scan->serving->messages, message);
 }

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A front asks a broker, which keeps the job until a worker asks for the next one: that nothing but the bytes of the
+ * two messages tells.
+ *
+ * In the end the broker tells the worker that its answer was taken: that is X's, too, whoever waits longest.
+ *
+ *   front    30 reads X   32 job to the broker                                                        90 answers X
+ *   broker                              34 reads it   36 takes it   42 reads that a worker wants one   44 gives it
+ *   worker                                                     40 asks                      46 reads it  60 answers
+ */
+#include "analyze/request/serving.h"
+#include "sync/fit/clocks.h"
+#include "tests/support/story.h"
+
+#define US ((int64_t)1000)
+#define LOCAL 0x7f000001u
+#define FRONT 20
+#define BROKER 40
+#define WORKER 60
+#define OTHER 80 /* another front */
+#define PORT 6379
+#define FRONTS_PORT 40000
+#define WORKERS_PORT 41000
+#define OTHERS_PORT 42000
+#define JOB_BYTES 60
+#define GIVEN_BYTES 90
+
+enum { X, Y };
+
+/*
+ * What the broker's answer to the worker has of other messages. A_ROW: the job, but it is a database, and who asked for
+ * it did so for Y.
+ */
+enum has { THE_JOB, NOTHING, TWO_JOBS, MORE_OF_ANOTHER, A_ROW };
+
+struct told {
+	struct story story;
+	const DtcHistory *h;
+	DtcClocks *clocks;
+	DtcLinks *links;
+	DtcShingles *shingles;
+	DtcFrames *frames;
+	const DtcPackets *captures[1];
+	const DtcShingles *all_shingles[1];
+	const DtcFrames *all_frames[1];
+	DtcServing *serving;
+};
+
+static void tell_call(struct story *s, uint32_t cpu, int64_t us, const char *name, int64_t fd, int64_t result)
+{
+	story_enter(s, us * US, cpu, name, fd);
+	story_leave(s, (us + 1) * US, cpu, name, result);
+}
+
+static void pass(struct story *s, int64_t ns, uint32_t cpu, uint16_t from, uint16_t to, uint8_t flags, uint32_t seq,
+		 uint32_t ack, uint32_t bytes)
+{
+	struct dtc_headers h = story_headers(LOCAL, from, LOCAL, to, seq, ack, flags, bytes, 0);
+	story_packet(s, DTC_EVENT_NET_SEND, ns, cpu, &h);
+	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, ns + 10, cpu, 3, NULL);
+	story_packet(s, DTC_EVENT_NET_RECEIVE, ns + 20, cpu, &h);
+	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, ns + 30, cpu, 3, NULL);
+}
+
+static void tell_write(struct story *s, uint32_t cpu, int64_t us, int64_t fd, uint16_t from, uint16_t to, uint32_t seq,
+		       uint32_t ack, uint32_t bytes)
+{
+	story_enter(s, us * US, cpu, "write", fd);
+	pass(s, us * US + 100, cpu, from, to, DTC_TCP_ACK, seq, ack, bytes);
+	story_leave(s, (us + 1) * US, cpu, "write", bytes);
+}
+
+static void connect_to_broker(struct story *s, uint32_t cpu, int64_t us, uint16_t port, int64_t fd, int64_t accepted)
+{
+	story_enter(s, us * US, cpu, "connect", fd);
+	pass(s, us * US + 100, cpu, port, PORT, DTC_TCP_SYN, 99, 0, 0);
+	pass(s, us * US + 200, cpu, PORT, port, DTC_TCP_SYN | DTC_TCP_ACK, 499, 100, 0);
+	pass(s, us * US + 300, cpu, port, PORT, DTC_TCP_ACK, 100, 500, 0);
+	story_leave(s, (us + 1) * US, cpu, "connect", 0);
+	tell_call(s, 1, us + 2, "accept", 4, accepted);
+}
+
+/*
+ * The worker answers X, and a second front's job Y waits: X's answer goes to its front, and the worker is told that it
+ * was taken.
+ */
+static void tell_answer(struct story *s)
+{
+	tell_write(s, 3, 50, 13, OTHERS_PORT, PORT, 100, 500, JOB_BYTES);
+	tell_call(s, 1, 52, "read", 12, JOB_BYTES);
+	story_poll(s, 54 * US, 1, "epoll_wait", 3, -1);
+	tell_write(s, 2, 60, 9, WORKERS_PORT, PORT, 120, 590, 20);
+	story_leave(s, 61 * US, 1, "epoll_wait", 1);
+	tell_call(s, 1, 62, "read", 10, 20);
+	tell_write(s, 1, 64, 8, PORT, FRONTS_PORT, 504, 220, 20);
+	tell_write(s, 1, 66, 10, PORT, WORKERS_PORT, 590, 140, 4);
+	story_poll(s, 68 * US, 1, "epoll_wait", 3, -1);
+	story_leave(s, 69 * US, 1, "epoll_wait", 1);
+	tell_write(s, 1, 74, 12, PORT, OTHERS_PORT, 500, 160, 20);
+}
+
+static const DtcHistory *tell(struct story *s)
+{
+	story_begin(s, "node");
+	story_switch(s, 0, 0, 0, "swapper/0", 0, FRONT, "front");
+	story_switch(s, 1, 1, 0, "swapper/1", 0, BROKER, "broker");
+	story_switch(s, 2, 2, 0, "swapper/2", 0, WORKER, "worker");
+	story_switch(s, 3, 3, 0, "swapper/3", 0, OTHER, "front");
+	connect_to_broker(s, 0, 5, FRONTS_PORT, 7, 8);
+	connect_to_broker(s, 2, 10, WORKERS_PORT, 9, 10);
+	connect_to_broker(s, 3, 14, OTHERS_PORT, 13, 12);
+	tell_call(s, 0, 18, "accept", 4, 5);
+	tell_call(s, 2, 19, "accept", 4, 11);
+	tell_call(s, 3, 19, "accept", 4, 14);
+	tell_write(s, 0, 20, 7, FRONTS_PORT, PORT, 100, 500, JOB_BYTES);
+	tell_call(s, 1, 22, "read", 8, JOB_BYTES);
+	tell_call(s, 0, 30, "read", 5, 60);
+	tell_write(s, 0, 32, 7, FRONTS_PORT, PORT, 160, 500, JOB_BYTES);
+	tell_call(s, 1, 34, "read", 8, JOB_BYTES);
+	tell_write(s, 1, 36, 8, PORT, FRONTS_PORT, 500, 220, 4);
+	story_poll(s, 38 * US, 1, "epoll_wait", 3, -1);
+	tell_call(s, 2, 38, "read", 11, 60);
+	tell_write(s, 2, 40, 9, WORKERS_PORT, PORT, 100, 500, 20);
+	story_leave(s, 41 * US, 1, "epoll_wait", 1);
+	tell_call(s, 1, 42, "read", 10, 20);
+	tell_write(s, 1, 44, 10, PORT, WORKERS_PORT, 500, 120, GIVEN_BYTES);
+	tell_call(s, 2, 46, "read", 9, GIVEN_BYTES);
+	tell_call(s, 3, 48, "read", 14, 60);
+	tell_answer(s);
+	tell_call(s, 2, 80, "write", 11, 20);
+	tell_call(s, 0, 90, "write", 5, 20);
+	tell_call(s, 3, 95, "write", 14, 20);
+	return story_end(s);
+}
+
+static uint32_t find_flow(const DtcPackets *packets, uint16_t from, uint16_t to)
+{
+	const struct dtc_headers h = story_headers(LOCAL, from, LOCAL, to, 0, 0, 0, 0, 0);
+	return dtc_packets_find_flow(packets, h.source, from, h.destination, to, DTC_PROTOCOL_TCP, 0);
+}
+
+/* Jobs of other words each, and the protocol's around them; what is given to the worker is made of them. */
+static void add_messages(DtcShingles *shingles, const DtcPackets *packets, enum has has)
+{
+	static const char *const jobs[] = { "*3 LPUSH jobs {yesterday's-report-of-7711}",
+					    "*3 LPUSH jobs {resize-upload-0042}" };
+	static const char *const given[] = { "*2 jobs 25 {resize-upload-0042}", "*2 jobs 25 {somebody-else}",
+					     "*2 jobs 25 {resize-upload-0042}{yesterday's-}",
+					     "*2 jobs 25 {upload-0042}{yesterday's-report-of-7711}",
+					     "*2 jobs 25 {resize-upload-0042}" };
+	uint32_t in = find_flow(packets, FRONTS_PORT, PORT), out = find_flow(packets, PORT, WORKERS_PORT);
+	for (uint32_t i = 0; i < G_N_ELEMENTS(jobs); i++)
+		dtc_shingles_add(shingles, in, 100 + i * JOB_BYTES, (const uint8_t *)jobs[i],
+				 (uint32_t)strlen(jobs[i]));
+	dtc_shingles_add(shingles, out, 500, (const uint8_t *)given[has], (uint32_t)strlen(given[has]));
+	dtc_shingles_finish(shingles);
+}
+
+/* What a thread reads at a time, and answers at another. */
+static void add_request(const struct told *t, guint request, int tid, int64_t read_us, int64_t write_us)
+{
+	uint32_t thread = dtc_history_find_thread(t->h, tid, 50 * US);
+	uint32_t read = dtc_history_find_call(t->h, thread, read_us * US);
+	uint32_t write = dtc_history_find_call(t->h, thread, write_us * US);
+	static const struct dtc_exchange exchange;
+	struct dtc_hop hop = { .exchange = &exchange,
+			       .client = { .node = G_MAXUINT, .thread = DTC_NONE, .file = DTC_NONE },
+			       .server = { .thread = thread,
+					   .file = dtc_history_copy_call(t->h, read).file,
+					   .connect_call = DTC_NONE,
+					   .request_first_call = read,
+					   .request_last_call = read,
+					   .response_first_call = write,
+					   .response_last_call = write },
+			       .parent = G_MAXUINT,
+			       .attempt = 1 };
+	struct dtc_place *place = g_new0(struct dtc_place, 1);
+	place->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_hop));
+	place->thread = DTC_NONE;
+	g_array_append_val(place->hops, hop);
+	dtc_serving_add(t->serving, request, place);
+	dtc_place_free(place);
+}
+
+static void begin(struct told *t, enum has has)
+{
+	static const char *const names[] = { "node" };
+	t->h = tell(&t->story);
+	t->clocks = dtc_clocks_new_identity(1);
+	t->links = dtc_links_new(1, names, &t->h, t->clocks);
+	t->all_frames[0] = t->frames = dtc_frames_new(0);
+	t->all_shingles[0] = t->shingles = dtc_shingles_new(0);
+	t->captures[0] = dtc_history_get_packets(t->h);
+	add_messages(t->shingles, t->captures[0], has);
+	dtc_links_set_frames(t->links, t->captures, t->all_frames);
+	dtc_links_set_shingles(t->links, t->all_shingles);
+	t->serving = dtc_serving_new(t->links);
+	add_request(t, X, FRONT, 30, 90);
+	add_request(t, Y, has == A_ROW ? WORKER : OTHER, has == A_ROW ? 38 : 48, has == A_ROW ? 80 : 95);
+	dtc_serving_seal(t->serving, true);
+}
+
+static void clear(struct told *t)
+{
+	dtc_serving_free(t->serving);
+	dtc_frames_free(t->frames);
+	dtc_shingles_free(t->shingles);
+	dtc_links_free(t->links);
+	dtc_clocks_free(t->clocks);
+	story_clear(&t->story);
+}
+
+static void test(gconstpointer data)
+{
+	enum has has = GPOINTER_TO_UINT(data);
+	struct told t;
+	begin(&t, has);
+	uint32_t broker = dtc_history_find_thread(t.h, BROKER, 50 * US);
+	uint32_t worker = dtc_history_find_thread(t.h, WORKER, 50 * US);
+	const struct dtc_owned *given =
+		dtc_serving_find_owned(t.serving, 0, dtc_history_find_call(t.h, broker, 44 * US), 0);
+	const struct dtc_served *work = dtc_serving_find_span(t.serving, 0, worker, 50 * US);
+	if (has == A_ROW) {
+		g_assert_nonnull(given);
+		g_assert_cmpuint(given->request, ==, Y);
+	} else if (has == THE_JOB || has == TWO_JOBS) {
+		g_assert_nonnull(given);
+		g_assert_cmpuint(given->request, ==, X);
+		g_assert_cmpuint(given->read, ==, dtc_history_find_call(t.h, broker, 34 * US));
+		g_assert_true(given->is_inferred);
+		g_assert_nonnull(work);
+		g_assert_cmpuint(work->request, ==, X);
+		const struct dtc_owned *told =
+			dtc_serving_find_owned(t.serving, 0, dtc_history_find_call(t.h, broker, 66 * US), 0);
+		g_assert_nonnull(told);
+		g_assert_cmpuint(told->request, ==, X);
+	} else {
+		g_assert_null(given);
+		g_assert_null(work);
+	}
+	clear(&t);
+}
+
+int main(int argc, char **argv)
+{
+	g_test_init(&argc, &argv, NULL);
+	g_test_add_data_func("/passed-on/job", GUINT_TO_POINTER(THE_JOB), test);
+	g_test_add_data_func("/passed-on/nothing", GUINT_TO_POINTER(NOTHING), test);
+	g_test_add_data_func("/passed-on/most", GUINT_TO_POINTER(TWO_JOBS), test);
+	g_test_add_data_func("/passed-on/row", GUINT_TO_POINTER(A_ROW), test);
+	g_test_add_data_func("/passed-on/another", GUINT_TO_POINTER(MORE_OF_ANOTHER), test);
+	return g_test_run();
+}
