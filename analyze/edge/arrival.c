@@ -211,11 +211,10 @@ static bool arrival_of_write(const DtcLinks *links, guint node, const struct dtc
 	return true;
 }
 
-bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index, struct dtc_arrival *ret_arrival)
+static bool find_for_read(const DtcLinks *links, guint node, const struct dtc_call *call,
+			  struct dtc_arrival *ret_arrival)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
-	struct dtc_call call_place;
-	const struct dtc_call *call = dtc_history_get_call(h, index, &call_place);
 	if (call->file == DTC_NONE || call->result == DTC_ABSENT || call->result < 0)
 		return false;
 	const struct dtc_file *file = dtc_history_get_file(h, call->file);
@@ -242,6 +241,22 @@ bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index
 	}
 	packet = find_last_received(h, file->flow_in, call->end_ns, true);
 	return arrival_of_packet(node, h, packet, call->file, false, ret_arrival);
+}
+
+bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index, struct dtc_arrival *ret_arrival)
+{
+	struct dtc_call place;
+	return find_for_read(links, node, dtc_history_get_call(dtc_links_get_history(links, node), index, &place),
+			     ret_arrival);
+}
+
+bool dtc_arrival_find_for_taken(const DtcLinks *links, guint node, uint32_t index, uint32_t bytes,
+				struct dtc_arrival *ret_arrival)
+{
+	struct dtc_call call = dtc_history_copy_call(dtc_links_get_history(links, node), index);
+	if (bytes && call.result > bytes)
+		call.result = bytes;
+	return find_for_read(links, node, &call, ret_arrival);
 }
 
 /* The SYN-ACK that completed a connect on this file. */

@@ -68,6 +68,9 @@ struct dtc_sender {
 
 /* The arrival that completed the bytes a read took (or its end of file). False if it cannot be told. */
 bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t call, struct dtc_arrival *ret_arrival);
+/* The same of so many of the bytes that it took, up to the end of one message of several; 0: of all. */
+bool dtc_arrival_find_for_taken(const DtcLinks *links, guint node, uint32_t call, uint32_t bytes,
+				struct dtc_arrival *ret_arrival);
 /* The arrival that ended a wait: of the bytes read next in poll, the connection's in connect and accept. */
 bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct dtc_interval *wait,
 			       struct dtc_arrival *ret_arrival);

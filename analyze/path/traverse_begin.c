@@ -71,6 +71,9 @@ bool dtc_traverse_end_at_begin(struct dtc_traverse *t, const struct dtc_sender *
 	if (!owned || owned->request == owner - 1 ||
 	    !dtc_serving_is_client(serving, owned->request, sender->node, sender->thread))
 		return false;
+	/* a worker that writes its result to a server asks without an id (etcd) */
+	if (!t->frames->len && !dtc_serving_has_id(serving, owned->request))
+		return false;
 	if (t->frames->len) {
 		t->stand = g_array_index(t->frames, struct dtc_frame, t->frames->len - 1).stand;
 		explain_not_known(t, dtc_traverse_get_bound(t));

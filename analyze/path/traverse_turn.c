@@ -137,6 +137,19 @@ static bool is_others_read(const struct dtc_traverse *t, guint node, uint32_t re
 	return span && !span->leads && span->request != t->stand.owner - 1;
 }
 
+/* A read took what others had answered a request, whichever end had connected: what a broker reads from a worker. */
+static bool is_answer_read(const struct dtc_traverse *t, guint node, uint32_t read)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, node);
+	const struct dtc_call call = dtc_history_copy_call(h, read);
+	const struct dtc_served *span = dtc_serving_find_span(t->of->serving, node, call.thread, call.begin_ns);
+	struct dtc_taken taken;
+	return span && call.end_ns != DTC_TIME_NONE &&
+	       dtc_serving_find_taken(t->of->serving, span->request, node, dtc_history_get_thread(h, call.thread)->pid,
+				      call.end_ns - 1, call.end_ns, &taken) &&
+	       taken.call == read;
+}
+
 /*
  * Whether what a server read is another request's question, which it answered in a later turn: that lay still itself.
  * What a broker reads from a worker is no question, whatever it sends there next.
@@ -146,7 +159,8 @@ static bool was_put_off(const struct dtc_traverse *t, uint32_t read, int64_t tur
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	struct dtc_call place;
 	uint32_t count, file = dtc_history_get_call(h, read, &place)->file;
-	if (file == DTC_NONE || !dtc_endpoint_is_stream_server(h, file) || !is_others_read(t, t->stand.node, read))
+	if (file == DTC_NONE || !dtc_endpoint_is_stream_server(h, file) || !is_others_read(t, t->stand.node, read) ||
+	    is_answer_read(t, t->stand.node, read))
 		return false;
 	const uint32_t *calls = dtc_history_get_file_calls(h, file, &count);
 	int64_t read_ns = place.begin_ns;
@@ -340,7 +354,7 @@ static bool find_own(const struct dtc_traverse *t, uint32_t call, const struct d
 		return false;
 	ret_own->read = owned->read;
 	ret_own->is_inferred = owned->is_inferred;
-	if (!dtc_arrival_find_for_read(t->links, stand->node, owned->read, &ret_own->arrival)) {
+	if (!dtc_arrival_find_for_taken(t->links, stand->node, owned->read, owned->taken, &ret_own->arrival)) {
 		uint32_t file = dtc_history_copy_call(h, owned->read).file;
 		if (!question || question->thread != stand->thread || question->call >= owned->read ||
 		    file == DTC_NONE || dtc_history_get_file(h, file)->flow_in != DTC_NONE ||

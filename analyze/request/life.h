@@ -9,6 +9,8 @@ struct dtc_life {
 	uint32_t client;  /* the thread there that sends it, and may prepare it before; DTC_NONE: not known */
 	int64_t begin_ns; /* INT64_MIN: not known */
 	int64_t end_ns;	  /* INT64_MAX: not known */
+	uint32_t has_id;  /* 1: it is one by its id, and no exchange that somebody may have made for another one */
+	uint32_t spare;
 };
 
 /*

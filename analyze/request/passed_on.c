@@ -7,7 +7,8 @@ struct received {
 	const DtcHistory *history;
 	const DtcShingles *shingles;
 	guint node;
-	int32_t pid;
+	uint32_t thread;
+	int32_t pid;   /* negative: not known */
 	int64_t at_ns; /* when its first byte was read */
 	uint32_t flow; /* of the shingles */
 	uint32_t seq;
@@ -28,8 +29,10 @@ static uint32_t find_call(const struct received *of, const struct dtc_shingle *s
 				  : dtc_links_find_read_of_byte(of->links, of->node, flow, shingle->seq, of->at_ns);
 	if (call == DTC_NONE)
 		return DTC_NONE;
-	const struct dtc_call found = dtc_history_copy_call(of->history, call);
-	return dtc_history_get_thread(of->history, found.thread)->pid == of->pid ? call : DTC_NONE;
+	uint32_t thread = dtc_history_copy_call(of->history, call).thread;
+	bool is_own =
+		thread == of->thread || (of->pid >= 0 && dtc_history_get_thread(of->history, thread)->pid == of->pid);
+	return is_own ? call : DTC_NONE;
 }
 
 /* A write has a shingle that the process had read: which of the reads have it, the message itself as DTC_NONE. */
@@ -105,6 +108,7 @@ void dtc_passed_on_find(const DtcLinks *links, guint node, uint32_t read, uint32
 				     .history = h,
 				     .shingles = shingles,
 				     .node = node,
+				     .thread = call.thread,
 				     .pid = dtc_history_get_thread(h, call.thread)->pid,
 				     .at_ns = call.begin_ns,
 				     .flow = flow,

@@ -32,20 +32,21 @@ struct marked {
 	guint node;
 	uint32_t call;
 	uint32_t stream;
+	uint32_t upto;
 };
 
 static guint marked_hash(gconstpointer data)
 {
 	const struct marked *marked = data;
 
-	return (marked->node * 31 + marked->stream) * 0x9e3779b1u + marked->call;
+	return ((marked->node * 31 + marked->stream) * 31 + marked->upto) * 0x9e3779b1u + marked->call;
 }
 
 static gboolean marked_equal(gconstpointer a, gconstpointer b)
 {
 	const struct marked *x = a, *y = b;
 
-	return x->node == y->node && x->call == y->call && x->stream == y->stream;
+	return x->node == y->node && x->call == y->call && x->stream == y->stream && x->upto == y->upto;
 }
 
 static guint end_hash(gconstpointer data)
@@ -109,6 +110,15 @@ void dtc_serving_free(DtcServing *serving)
 
 /* --- lives --- */
 
+static bool has_id(const struct dtc_place *place)
+{
+	bool found = false;
+
+	for (guint i = 0; i < place->hops->len; i++)
+		found |= g_array_index(place->hops, struct dtc_hop, i).exchange->identity_count > 0;
+	return found;
+}
+
 static void add_life(DtcServing *serving, guint request, const struct dtc_place *place)
 {
 	if (place->thread == DTC_NONE)
@@ -118,6 +128,7 @@ static void add_life(DtcServing *serving, guint request, const struct dtc_place 
 		.client = place->is_client ? place->thread : DTC_NONE,
 		.begin_ns = place->is_client ? place->begin.ns : INT64_MIN, /* a server reads what came before */
 		.end_ns = place->has_end ? place->end.ns : INT64_MAX,
+		.has_id = has_id(place),
 	};
 	g_hash_table_insert(serving->lives, GUINT_TO_POINTER(request), g_memdup2(&life, sizeof(life)));
 }
@@ -134,6 +145,13 @@ bool dtc_serving_is_client(const DtcServing *serving, guint request, guint node,
 	const struct dtc_life *life = g_hash_table_lookup(serving->lives, GUINT_TO_POINTER(request));
 
 	return life && life->node == node && life->client == thread;
+}
+
+bool dtc_serving_has_id(const DtcServing *serving, guint request)
+{
+	const struct dtc_life *life = g_hash_table_lookup(serving->lives, GUINT_TO_POINTER(request));
+
+	return life && life->has_id;
 }
 
 static const DtcHistory *get_history(const DtcServing *serving, guint node)
@@ -174,10 +192,12 @@ static struct worker *get_scanned(DtcServing *serving, guint node, uint32_t thre
 /* True if the call had none: the first one counts, so that what is followed never overrules what a capture tells. */
 static bool add_mark_of(DtcServing *serving, guint node, const struct mark *mark)
 {
-	const struct marked marked = { node, mark->call, mark->stream };
+	const struct marked marked = { node, mark->call, mark->stream, mark->upto };
+	const struct marked whole = { node, mark->call, mark->stream, 0 }; /* a capture tells of it */
 	uint32_t call = mark->call;
 
-	if (call == DTC_NONE || g_hash_table_contains(serving->marked, &marked))
+	if (call == DTC_NONE || g_hash_table_contains(serving->marked, &marked) ||
+	    g_hash_table_contains(serving->marked, &whole))
 		return false;
 	uint32_t thread = dtc_history_copy_call(get_history(serving, node), call).thread;
 	struct worker *worker = get_scanned(serving, node, thread);
@@ -316,6 +336,30 @@ static uint32_t find_reader(DtcServing *serving, const struct message *message, 
 	uint32_t flow_in = dtc_history_get_file(get_history(serving, node), file)->flow_in;
 	uint32_t seq = source->base_out + (uint32_t)write->offset + message->skip;
 	return dtc_links_find_read_of_byte(serving->links, node, flow_in, seq, near_ns);
+}
+
+/*
+ * Bytes of a read up to where a message ends, of which it took the first one: a connection brings several at a time if
+ * who reads is behind (NATS pushes jobs). 0: that is not known.
+ */
+static uint32_t find_upto(const DtcServing *serving, const struct message *message, guint node, uint32_t file,
+			  uint32_t reader)
+{
+	const DtcHistory *from = get_history(serving, message->node), *to = get_history(serving, node);
+	if (message->stream || reader == DTC_NONE)
+		return 0;
+	const struct dtc_call write = dtc_history_copy_call(from, message->call);
+	const struct dtc_call read = dtc_history_copy_call(to, reader);
+	uint32_t end = (uint32_t)write.offset + (uint32_t)write.result, base;
+	if (dtc_endpoint_has_local_peer(from, write.file))
+		end += dtc_history_get_file(to, file)->base_in;
+	else if (dtc_history_get_file(from, write.file)->has_base_out &&
+		 dtc_links_find_base_in(serving->links, node, file, &base))
+		end += dtc_history_get_file(from, write.file)->base_out - base;
+	else
+		return 0;
+	int32_t bytes = dtc_seq_distance((uint32_t)read.offset, end);
+	return bytes <= 0 ? 0 : (uint32_t)MIN(bytes, read.result);
 }
 
 static void note_hop(DtcServing *serving, const struct message *message, guint node, uint32_t file, uint32_t reader)
@@ -478,6 +522,7 @@ static void deliver(DtcServing *serving, const struct message *message)
 		deliver_begun(serving, message, node, file);
 	const struct mark mark = { .call = reader,
 				   .stream = message->stream,
+				   .upto = find_upto(serving, message, node, file, reader),
 				   .request = message->request,
 				   .other = message->other,
 				   .role = message->is_answer ? ROLE_ANSWER : ROLE_QUESTION };

@@ -49,6 +49,7 @@ struct dtc_owned {
 	uint32_t call;
 	guint request;
 	uint32_t read;	  /* the last call before it with which this thread took bytes of the request; DTC_NONE: none */
+	uint32_t taken;	  /* bytes of it up to the end of the request's message; 0: all */
 	uint32_t stream;  /* of several in which the call asks or answers; 0: it has none */
 	bool is_inferred; /* one of the two is the request's by the order of calls only */
 	guint other;	  /* as of a span */
@@ -87,6 +88,8 @@ const struct dtc_served *dtc_serving_find_span(const DtcServing *serving, guint 
 
 /* Whether a thread is the one that sends the request, for whom nobody else asked: what else it asks is not for that. */
 bool dtc_serving_is_client(const DtcServing *serving, guint request, guint node, uint32_t thread);
+/* Whether an id makes it a request: without one it may be what somebody asked for another one's sake. */
+bool dtc_serving_has_id(const DtcServing *serving, guint request);
 
 /*
  * Whose a write of bytes or a connect is, and what its thread had read for that request; of what it writes in a stream,

@@ -17,6 +17,7 @@ enum role {
 struct mark {
 	uint32_t call;
 	uint32_t stream; /* of several that a call moves; 0: it is all the same */
+	uint32_t upto;	 /* bytes of the read up to the message's end; 0: that is not known */
 	guint request;
 	guint other;	   /* as of a span */
 	bool ends;	   /* with it the thread's work for the request is done */

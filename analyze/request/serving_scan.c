@@ -4,21 +4,14 @@
 
 #include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
+#include "analyze/request/connection.h"
 #include "analyze/request/next_act.h"
 #include "analyze/request/questions.h"
 #include "analyze/request/turn_order.h"
 
-#define NOBODY G_MAXUINT /* a pause: the next call tells */
+#include <dtrace-chain/bisect.h>
 
-/* What a connection is to the thread that works on it. */
-struct connection {
-	guint request;	/* whose bytes are on it, or STRANGER */
-	guint other;	/* as of a span */
-	bool is_server; /* the other end connected: answers are written to it */
-	bool answered;	/* the next bytes are another request's */
-	bool is_new;	/* connected for the request, and nothing written yet */
-	bool by_order;	/* for whom bytes went out on it is told by order only */
-};
+#define NOBODY G_MAXUINT /* a pause: the next call tells */
 
 /* A call that moved bytes of a connection, or what it moved of one of the streams of that. */
 struct moved {
@@ -30,6 +23,8 @@ struct moved {
 	uint32_t skip;		 /* bytes of the call before its first one */
 };
 
+/* Marks that are looked at for the next write of what is in a thread's hands. */
+#define TURN_MARKS 64
 /* Calls that are looked at for the next one of a stream. */
 #define STREAM_CALLS 64
 /* What stands for streams has numbers behind those of files. */
@@ -63,6 +58,7 @@ struct scan {
 	GHashTable *asked_room; /* file -> struct asked_room */
 	uint32_t read_file;	/* the last one that was read in this turn; DTC_NONE: none */
 	bool is_handed_on;	/* what was read there was written to others since */
+	GArray *in_hand;	/* guint: requests of which the last read brought messages, if it brought several */
 	GHashTable *reads; /* request -> its last read, as a struct dtc_owned without call; NULL: not the last look */
 	bool is_last;
 };
@@ -161,10 +157,7 @@ static struct connection *get_connection(struct scan *scan, uint32_t file, uint3
 	struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(channel));
 
 	if (!c) {
-		c = g_new0(struct connection, 1);
-		c->request = STRANGER;
-		c->other = DTC_NO_REQUEST;
-		c->is_server = is_server(scan, file, has_read);
+		c = dtc_connection_new(is_server(scan, file, has_read));
 		g_hash_table_insert(scan->connections, GUINT_TO_POINTER(channel), c);
 	}
 	return c;
@@ -268,11 +261,13 @@ static void scan_poll(struct scan *scan, const struct dtc_call *call)
 		scan->is_turn_mixed = scan->is_at_once = false;
 		dtc_turn_order_clear(&scan->order);
 	}
-	if (!dtc_questions_get_only(scan->questions, &channel)) {
+	const struct connection *c = dtc_questions_get_only(scan->questions, &channel)
+					     ? g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(channel))
+					     : NULL;
+	if (!c || dtc_connection_is_shared(c)) {
 		pause(scan, call->begin_ns);
 		return;
 	}
-	const struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(channel));
 	become(scan, c->request, c->other, call->begin_ns);
 	scan->woken_ns = get_woken_ns(scan, call);
 }
@@ -301,17 +296,48 @@ static void note_asked(struct scan *scan, uint32_t channel, const struct connect
 		dtc_questions_end_asking(scan->questions, channel);
 }
 
-static void note_read(struct scan *scan, const struct connection *c, uint32_t id)
+/* The last look: what a read took for a request, all or up to the end of a message. */
+static void note_read(struct scan *scan, const struct connection *c, const struct moved *moved, guint request,
+		      uint32_t upto)
 {
-	struct dtc_owned *read = g_hash_table_lookup(scan->reads, GUINT_TO_POINTER(scan->current));
+	struct dtc_owned *read = g_hash_table_lookup(scan->reads, GUINT_TO_POINTER(request));
+	const struct dtc_call *call = moved->call;
 
 	if (!read) {
 		read = g_new(struct dtc_owned, 1);
-		g_hash_table_insert(scan->reads, GUINT_TO_POINTER(scan->current), read);
+		g_hash_table_insert(scan->reads, GUINT_TO_POINTER(request), read);
 	}
-	*read = (struct dtc_owned){
-		.request = scan->current, .read = id, .is_inferred = c->by_order, .other = c->other
-	};
+	*read = (struct dtc_owned){ .request = request,
+				    .read = moved->id,
+				    .taken = upto < call->result ? upto : 0,
+				    .is_inferred = c->by_order,
+				    .other = c->other };
+	if (c->is_server)
+		return;
+	const int64_t at_ns = call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns;
+	const struct taking taking = { request, scan->worker->node, { scan->worker->thread, moved->id, at_ns }, at_ns };
+	g_array_append_val(scan->serving->takings, taking);
+}
+
+/* Nobody is known, or it was answered before a call: a thread may still be at what it was asked. */
+static bool is_over(const struct scan *scan, guint request, const struct dtc_call *call)
+{
+	int64_t begin_ns = call->begin_ns, end_ns = begin_ns + 1;
+
+	if (request >= STRANGER)
+		return true;
+	dtc_serving_cut(scan->serving, request, scan->worker->node, scan->worker->thread, &begin_ns, &end_ns);
+	return begin_ns >= end_ns;
+}
+
+static void note_question(const struct scan *scan, struct connection *c, guint request, const struct dtc_call *call)
+{
+	if (request >= STRANGER)
+		return;
+	for (guint i = dtc_connection_count_asked(c); i-- > 0;)
+		if (is_over(scan, dtc_connection_get_asked(c, i), call))
+			dtc_connection_end_asked(c, dtc_connection_get_asked(c, i));
+	dtc_connection_add_asked(c, request);
 }
 
 static void scan_read(struct scan *scan, const struct moved *moved)
@@ -332,24 +358,40 @@ static void scan_read(struct scan *scan, const struct moved *moved)
 	note_asked(scan, moved->channel, c);
 	if (c->is_server && (dtc_questions_is_open(scan->questions, moved->channel) || will_answer(scan, moved)))
 		dtc_questions_open(scan->questions, moved->channel, c->request, call->end_ns);
+	if (c->is_server)
+		note_question(scan, c, c->request, call);
 	scan->is_turn_mixed |= scan->turn_request != NOBODY && scan->turn_request != c->request;
 	scan->turn_request = c->request;
 	scan->read_file = call->file;
 	scan->is_handed_on = false;
+	g_array_set_size(scan->in_hand, 0);
 	scan->is_put_off = false;
 	dtc_turn_order_add(&scan->order, moved->channel, c->request);
 	become(scan, c->request, c->other, call->begin_ns);
 	if (!scan->is_last || scan->current >= STRANGER)
 		return;
-	note_read(scan, c, moved->id);
-	if (c->is_server)
-		return;
-	note_hop_end(scan, call, false);
-	const int64_t at_ns = call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns;
-	const struct taking taking = {
-		scan->current, scan->worker->node, { scan->worker->thread, moved->id, at_ns }, at_ns
-	};
-	g_array_append_val(scan->serving->takings, taking);
+	note_read(scan, c, moved, scan->current, moved->mark ? moved->mark->upto : 0);
+	if (!c->is_server)
+		note_hop_end(scan, call, false);
+}
+
+/* Messages of others behind the first one that a read took: the thread has them, and goes on with the first. */
+static void scan_more(struct scan *scan, const struct moved *moved, const struct mark *marks, guint mark_count)
+{
+	struct connection *c = get_connection(scan, moved->call->file, moved->channel, true);
+
+	for (guint i = 0; i < mark_count; i++) {
+		if (!moved->mark || !moved->mark->upto || marks[i].upto <= moved->mark->upto ||
+		    marks[i].request == moved->mark->request)
+			continue;
+		scan->is_turn_mixed = true;
+		dtc_turn_order_add(&scan->order, moved->channel, marks[i].request);
+		g_array_append_val(scan->in_hand, marks[i].request);
+		if (c->is_server)
+			note_question(scan, c, marks[i].request, moved->call);
+		if (scan->is_last)
+			note_read(scan, c, moved, marks[i].request, marks[i].upto);
+	}
 }
 
 static void note_owned(struct scan *scan, const struct connection *c, uint32_t id, uint32_t stream, bool is_inferred)
@@ -358,6 +400,7 @@ static void note_owned(struct scan *scan, const struct connection *c, uint32_t i
 	struct dtc_owned owned = { .call = id,
 				   .request = scan->current,
 				   .read = read ? read->read : DTC_NONE,
+				   .taken = read ? read->taken : 0,
 				   .stream = stream,
 				   .is_inferred = is_inferred || c->by_order || (read && read->is_inferred),
 				   .other = scan->other };
@@ -497,17 +540,6 @@ static void scan_question(struct scan *scan, struct connection *c, const struct 
 		become(scan, asker, c->other, call->begin_ns);
 }
 
-/* Nobody is known, or it was answered before a call: a thread may still be at what it was asked. */
-static bool is_over(const struct scan *scan, guint request, const struct dtc_call *call)
-{
-	int64_t begin_ns = call->begin_ns, end_ns = begin_ns + 1;
-
-	if (request >= STRANGER)
-		return true;
-	dtc_serving_cut(scan->serving, request, scan->worker->node, scan->worker->thread, &begin_ns, &end_ns);
-	return begin_ns >= end_ns;
-}
-
 /*
  * Whether a server asks the other end: it acts on what it has just read, and what it writes on another
  * connection answers nobody who waits there: a broker passes the request on to a worker (RabbitMQ, BLPOP of redis).
@@ -535,6 +567,7 @@ static bool tells(const struct scan *scan, const struct moved *moved, const stru
 	if (is_over(scan, mark->request, moved->call))
 		return false;
 	return known == mark->request || other != DTC_NO_REQUEST || is_over(scan, known, moved->call) ||
+	       (c->is_server && (dtc_connection_is_shared(c) || dtc_connection_has_asked(c, mark->request))) ||
 	       (!c->is_server && dtc_endpoint_is_server(scan->history, moved->call->file));
 }
 
@@ -578,6 +611,26 @@ static bool is_acknowledged(const struct scan *scan, const struct moved *moved, 
 	       scan->read_file == moved->call->file && scan->current == NOBODY && c->request < STRANGER;
 }
 
+/*
+ * It has answered one of the messages that a read brought together, and goes on with the next one, as the first of its
+ * later writes of which that is known tells.
+ */
+static void go_on(struct scan *scan, const struct moved *moved, int64_t at_ns)
+{
+	const GArray *marks = scan->worker->marks;
+	guint first = DTC_BISECT(i, 0, marks->len, g_array_index(marks, struct mark, i).call <= moved->id);
+
+	for (guint i = first; scan->in_hand->len && i < MIN(marks->len, first + TURN_MARKS); i++) {
+		const struct mark *mark = &g_array_index(marks, struct mark, i);
+		for (guint k = 0; mark->is_passed_on && k < scan->in_hand->len; k++) {
+			if (g_array_index(scan->in_hand, guint, k) != mark->request)
+				continue;
+			become(scan, mark->request, mark->other, at_ns);
+			return;
+		}
+	}
+}
+
 static void scan_write(struct scan *scan, struct moved *moved)
 {
 	const struct dtc_call *call = moved->call;
@@ -592,6 +645,8 @@ static void scan_write(struct scan *scan, struct moved *moved)
 		c->is_server = false;
 	if (moved->mark)
 		become(scan, moved->mark->request, moved->mark->other, call->begin_ns);
+	else if (c->is_server && dtc_connection_has_asked(c, scan->current))
+		become(scan, scan->current, scan->other, call->begin_ns); /* what it has just read is for one of them */
 	else if (c->is_server || is_acknowledgement)
 		become(scan, c->request, c->other, call->begin_ns);
 	else
@@ -620,8 +675,11 @@ static void scan_write(struct scan *scan, struct moved *moved)
 		g_array_append_val(scan->serving->messages, message);
 	}
 	if (c->is_server || is_acknowledgement) {
+		int64_t at_ns = call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns;
 		c->answered = true;
-		pause(scan, call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns);
+		dtc_connection_end_asked(c, scan->current);
+		pause(scan, at_ns);
+		go_on(scan, moved, at_ns);
 	}
 }
 
@@ -662,10 +720,13 @@ static void scan_moved(struct scan *scan, uint32_t id, const struct mark *marks,
 		for (guint k = 0; k < mark_count && !moved.mark; k++)
 			if (!marks[k].stream || marks[k].stream == moved.stream || !streams.is_known)
 				moved.mark = &marks[k];
-		if (call->kind == DTC_CALL_READ)
-			scan_read(scan, &moved);
-		else
+		if (call->kind != DTC_CALL_READ) {
 			scan_write(scan, &moved);
+			continue;
+		}
+		scan_read(scan, &moved);
+		if (!streams.is_known)
+			scan_more(scan, &moved, marks, mark_count);
 	}
 	if (call->kind != DTC_CALL_READ)
 		return;
@@ -734,7 +795,9 @@ static int compare_marks(gconstpointer a, gconstpointer b)
 
 	if (x->call != y->call)
 		return x->call < y->call ? -1 : 1;
-	return x->stream < y->stream ? -1 : x->stream > y->stream;
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	return x->upto < y->upto ? -1 : x->upto > y->upto;
 }
 
 /* It has a question from before its first call. */
@@ -777,7 +840,7 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 		.serving = serving,
 		.worker = worker,
 		.history = history,
-		.connections = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free),
+		.connections = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, dtc_connection_free),
 		.channels = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL,
 						  (GDestroyNotify)(void (*)(void))g_hash_table_unref),
 		.next_channel = FIRST_CHANNEL,
@@ -790,6 +853,7 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 		.woken_ns = DTC_TIME_NONE,
 		.asked_room = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free),
 		.read_file = DTC_NONE,
+		.in_hand = g_array_new(FALSE, FALSE, sizeof(guint)),
 		.reads = is_last ? g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free) : NULL,
 		.is_last = is_last,
 	};
@@ -818,6 +882,7 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 	g_hash_table_unref(scan.connections);
 	g_hash_table_unref(scan.channels);
 	g_hash_table_unref(scan.asked_room);
+	g_array_unref(scan.in_hand);
 	g_clear_pointer(&scan.reads, g_hash_table_unref);
 	dtc_turn_order_clear(&scan.order);
 }

@@ -118,9 +118,9 @@ static struct dtc_hop_side tell_side(const struct served_path *w, int tid, int64
 }
 
 /* The client sends Y for itself, or, if it is none, for somebody that is not seen. */
-static void add_other(const struct served_path *w, bool is_client)
+static void add_other(const struct served_path *w, bool is_client, bool has_id)
 {
-	const struct dtc_exchange exchange = { .request_ns = 61 };
+	const struct dtc_exchange exchange = { .request_ns = 61, .identity_count = has_id };
 	const struct dtc_hop hop = { .exchange = &exchange,
 				     .exchange_count = 1,
 				     .client = tell_side(w, CLIENT, 60, 0),
@@ -143,7 +143,7 @@ static struct dtc_segment walk(bool is_client, int64_t t)
 	struct story s;
 	tell(&s);
 	struct served_path w = served_path_begin(&s);
-	add_other(&w, is_client);
+	add_other(&w, is_client, false);
 	served_path_add(&w, WAITER, 34, X, false);
 	served_path_add(&w, WAITER, ANSWERED, X, true);
 	return served_path_at(&w, WAITER, 34, ANSWERED, t);
@@ -174,14 +174,15 @@ static void test_proxy(void)
  */
 static void test_asked(gconstpointer owner)
 {
+	bool has_id = GPOINTER_TO_UINT(owner) == X + 1;
 	for (int64_t t = 44; t <= 80; t += 36) {
 		struct story s;
 		tell(&s);
 		struct served_path w = served_path_begin(&s);
-		w.owner = GPOINTER_TO_UINT(owner);
-		add_other(&w, true);
+		w.owner = owner ? X + 1 : 0;
+		add_other(&w, true, has_id);
 		struct dtc_segment at = served_path_at(&w, HOLDER, 34, 112, t);
-		if (t < SENT && owner) {
+		if (t < SENT && has_id) {
 			g_assert_cmpint(at.tid, ==, HOLDER);
 			g_assert_cmpint(at.cause, ==, DTC_CAUSE_UNKNOWN);
 			g_assert_cmpint(at.evidence.reason, ==, DTC_REASON_INSIDE);
@@ -199,5 +200,6 @@ int main(int argc, char **argv)
 	g_test_add_func("/another/proxy", test_proxy);
 	g_test_add_data_func("/another/asked/not-told", GUINT_TO_POINTER(0), test_asked);
 	g_test_add_data_func("/another/asked/told", GUINT_TO_POINTER(X + 1), test_asked);
+	g_test_add_data_func("/another/asked/without-id", GUINT_TO_POINTER(X + 2), test_asked);
 	return g_test_run();
 }

@@ -339,6 +339,40 @@ static void test_accepted(gconstpointer data)
 }
 
 /*
+ * The loop is a broker, whose one front asks for X, and for Z, on one connection; Y's is a worker's, that is given Z's
+ * job in a later turn. What it answers is no question that was put off, although the loop writes the next job there in
+ * a later turn: it may be why X is answered, and no timer needs to be.
+ */
+static void test_broker(void)
+{
+	struct loop l;
+	begin(&l);
+	sleeps(&l, 12, -1);
+	hears(&l, X, 20);
+	sleeps(&l, 30, 100);
+	hears(&l, Y, 40); /* it wants work */
+	sleeps(&l, 50, 100);
+	hears(&l, X, 60);
+	answers(&l, 66, Y);
+	sleeps(&l, 70, 100);
+	ask(&l, Y, 75);
+	connects(&l, 80);
+	reads(&l, 85, 6, 50);
+	answers(&l, 90, X);
+	sleeps(&l, 95, 100);
+	hears(&l, X, 120);
+	answers(&l, 130, Y);
+	answers(&l, 135, X);
+	tell(&l);
+	add_request(&l, X, (const int64_t[]){ 22, 90 }, NULL);
+	add_request(&l, Z, (const int64_t[]){ 62, 135 }, NULL);
+	walk(&l, 21, 90);
+	for (guint i = 0; i < dtc_path_get_segment_count(l.path); i++)
+		g_assert_cmpint(dtc_path_get_segment(l.path, i)->cause, !=, DTC_CAUSE_TIMER);
+	clear(&l);
+}
+
+/*
  * The loop's own timer ticks, which is not X's. Later a third client connects, whose question comes while the loop
  * takes that connection, and the next poll returns at once: that is what X waited for, and not the tick. Where it is
  * Y's question that comes then, it may have been anything.
@@ -395,6 +429,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/turn-timers/accepted/put-off", GINT_TO_POINTER(PUT_OFF), test_accepted);
 	g_test_add_data_func("/turn-timers/accepted/nobodys", GINT_TO_POINTER(NOBODYS), test_accepted);
 	g_test_add_data_func("/turn-timers/accepted/the-rest", GINT_TO_POINTER(THE_REST), test_accepted);
+	g_test_add_func("/turn-timers/broker", test_broker);
 	g_test_add_data_func("/turn-timers/pushed", NULL, test_pushed);
 	g_test_add_data_func("/turn-timers/pushed/not", GINT_TO_POINTER(1), test_pushed);
 	return g_test_run();

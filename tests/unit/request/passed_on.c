@@ -104,9 +104,12 @@ static const DtcHistory *tell(struct story *s)
 {
 	story_begin(s, "node");
 	story_switch(s, 0, 0, 0, "swapper/0", 0, FRONT, "front");
-	story_switch(s, 1, 1, 0, "swapper/1", 0, BROKER, "broker");
-	story_switch(s, 2, 2, 0, "swapper/2", 0, WORKER, "worker");
-	story_switch(s, 3, 3, 0, "swapper/3", 0, OTHER, "front");
+	story_fork(s, 1, 0, FRONT, FRONT, BROKER, BROKER, "broker");
+	story_fork(s, 2, 0, FRONT, FRONT, WORKER, WORKER, "worker");
+	story_switch(s, 3, 1, 0, "swapper/1", 0, BROKER, "broker");
+	story_switch(s, 4, 2, 0, "swapper/2", 0, WORKER, "worker");
+	story_fork(s, 5, 0, FRONT, FRONT, OTHER, OTHER, "front");
+	story_switch(s, 6, 3, 0, "swapper/3", 0, OTHER, "front");
 	connect_to_broker(s, 0, 5, FRONTS_PORT, 7, 8);
 	connect_to_broker(s, 2, 10, WORKERS_PORT, 9, 10);
 	connect_to_broker(s, 3, 14, OTHERS_PORT, 13, 12);
