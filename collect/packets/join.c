@@ -184,6 +184,7 @@ static void add_packet(DtcJoin *join, const DtcCapture *capture, const struct dt
 		return;
 	}
 	packet.time_ns = CLAMP(packet.time_ns, -TIME_MAX, TIME_MAX);
+	packet.is_tcp = headers.transport_bytes == TCP_BYTES;
 	guint device = find_number(join->interfaces, make_interface_key(netns, captured->interface));
 	if (device > 0)
 		packet.group = find_group(join, (uint16_t)(device - 1), packet.is_in, length);

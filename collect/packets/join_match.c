@@ -6,9 +6,13 @@
  *         0.1 to 0.4 us before the event.
  *   in    __netif_receive_skb_core traces netif_receive_skb, then gives the packet to the captures: the stamp is 0.1 to
  *         0.7 us after the event. But as soon as anybody on the machine asks for software stamps (chrony, ping, a DHCP
- *         client), tpacket_rcv prefers the stamp that the packet got before it was put into a CPU's backlog: on lo and
- *         veth right after the transmission that it comes from, elsewhere some time before the reception.
- *         What bears a time already, as what TCP sends does, is not stamped there: on veth both kinds may be mixed.
+ *         client, a server of DNS), tpacket_rcv prefers the stamp that the packet got before it was put into a CPU's
+ *         backlog: on lo and veth right after the transmission that it comes from, elsewhere some time before the
+ *         reception. What bears a time already, as what TCP sends does, is not stamped there: so stamps are judged of
+ *         TCP and of the rest apart, and what came through a tunnel may be mixed even so. A packet whose kind is known
+ *         is of a transmission, or of a reception, that has just been; one that may be either is of what was last.
+ *         (Two SYNs on lo while others asked a server of DNS: each was called the other's, since one was stamped after
+ *         its own reception, 9 us after, and after the other's transmission, 4 us after.)
  * A CPU does one of these at a time, since bottom halves are off: an event's packet is stamped before the CPU's next
  * event (on the way out, after its last one). So an event waits for its packet from its own time on (on the way out,
  * going backward) until the CPU's next event, and per group and CPU at most one waits. A packet that comes while one
@@ -35,7 +39,7 @@
 
 /*
  * Stamps are judged in blocks of this, since a program that asks for them may come and go, and for each device, since a
- * driver may stamp what lo leaves to the capture.
+ * driver may stamp what lo leaves to the capture; of each, TCP and the rest.
  */
 #define BLOCK_NS INT64_C(100000000)
 #define BLOCKS_MAX (1u << 20)
@@ -52,15 +56,22 @@
 
 enum pass {
 	PASS_OUT,    /* backward in time */
-	PASS_IN,     /* forward; a reception whose stamp was taken early stands at its transmission */
+	PASS_IN,     /* forward; at its transmission a reception waits for a stamp that was taken early */
 	PASS_QUEUED, /* backward; other receptions whose stamps were taken early, and those of wires that are left */
 };
 
-/* Where those of a device are taken. */
+/* Where those of a device are taken: a set. */
 enum stamps {
-	STAMPS_LATE,  /* at the capture, after the event of the reception */
-	STAMPS_EARLY, /* before the CPU's backlog */
-	STAMPS_MIXED, /* the kernel does not stamp again what bears a time already, as what TCP sends does */
+	STAMPS_LATE = 1,  /* at the capture, after the event of the reception */
+	STAMPS_EARLY = 2, /* before the CPU's backlog */
+	STAMPS_MIXED = STAMPS_LATE | STAMPS_EARLY,
+};
+
+/* The kernel does not stamp again what bears a time already, as what TCP sends does. */
+enum kind {
+	KIND_OTHER,
+	KIND_TCP,
+	KINDS,
 };
 
 struct group {
@@ -70,9 +81,9 @@ struct group {
 	uint32_t device; /* while stamps are judged */
 	int64_t seen_ns; /* the latest event, and the latest packet that had none before it */
 	int64_t alone_ns;
+	uint32_t underway;  /* transmissions whose receptions are to come */
+	uint8_t alone_kind; /* enum kind */
 	bool has_alone;
-	bool is_wire;	  /* its receptions are of what this node transmits */
-	bool is_underway; /* the latest was a transmission, and its reception is to come */
 };
 
 struct block {
@@ -85,12 +96,14 @@ struct matching {
 	struct group *groups;
 	uint32_t group_count;
 	uint32_t *waiting;    /* of each CPU: the event that the next one ends, or DTC_NONE */
-	struct block *blocks; /* a row of block_count for each device */
-	struct block *all;    /* of each device */
+	struct block *blocks; /* a row of block_count for each device and kind */
+	struct block *all;    /* of each device and kind */
+	bool *is_wire;	      /* of each device: its receptions are of what this node transmits */
 	uint32_t block_count;
 	int64_t block_ns;
 	int64_t first_ns;
 	int64_t soon_ns;
+	int64_t far_ns;
 	int64_t tolerance_ns;
 	enum pass pass;
 };
@@ -108,9 +121,20 @@ static uint32_t find_device(const DtcJoin *join, const struct dtc_join_event *ev
 	return MIN(event->device, join->devices->len);
 }
 
-static struct block *find_block(const struct matching *matching, uint32_t device, int64_t time_ns)
+/* What comes from elsewhere bears no time, whatever it is. */
+static enum kind get_kind(const struct matching *matching, uint32_t device, const struct dtc_join_packet *packet)
 {
-	struct block *row = &matching->blocks[(gsize)device * matching->block_count];
+	return packet->is_tcp && matching->is_wire[device] ? KIND_TCP : KIND_OTHER;
+}
+
+static struct block *find_all(const struct matching *matching, uint32_t device, enum kind kind)
+{
+	return &matching->all[device * KINDS + kind];
+}
+
+static struct block *find_block(const struct matching *matching, uint32_t device, enum kind kind, int64_t time_ns)
+{
+	struct block *row = &matching->blocks[((gsize)device * KINDS + kind) * matching->block_count];
 	int64_t since_ns;
 
 	if (__builtin_sub_overflow(time_ns, matching->first_ns, &since_ns) || since_ns < 0)
@@ -122,6 +146,7 @@ static void make_blocks(struct matching *matching)
 {
 	const DtcJoin *join = matching->join;
 	uint32_t count = join->packets->len;
+	uint32_t row_count = count_devices(join) * KINDS;
 	int64_t span_ns = 0;
 
 	matching->block_ns = BLOCK_NS;
@@ -131,10 +156,22 @@ static void make_blocks(struct matching *matching)
 		if (__builtin_sub_overflow(last_ns, matching->first_ns, &span_ns))
 			span_ns = INT64_MAX;
 	}
-	matching->block_ns = MAX(BLOCK_NS, span_ns / (BLOCKS_MAX / count_devices(join)));
+	matching->block_ns = MAX(BLOCK_NS, span_ns / (BLOCKS_MAX / row_count));
 	matching->block_count = (uint32_t)(span_ns / matching->block_ns) + 1;
-	matching->blocks = g_new0(struct block, (gsize)count_devices(join) * matching->block_count);
-	matching->all = g_new0(struct block, count_devices(join));
+	matching->blocks = g_new0(struct block, (gsize)row_count * matching->block_count);
+	matching->all = g_new0(struct block, row_count);
+}
+
+static void find_wires(struct matching *matching)
+{
+	const DtcJoin *join = matching->join;
+
+	matching->is_wire = g_new0(bool, count_devices(join));
+	for (uint32_t i = 0; i < join->events->len; i++) {
+		const struct dtc_join_event *event = dtc_join_event_at(join, i);
+		if (event->kind == DTC_JOIN_RECEIVE && dtc_join_slot_at(join, i)->next != DTC_NONE)
+			matching->is_wire[find_device(join, event)] = true;
+	}
 }
 
 static int compare_distances(const void *a, const void *b)
@@ -161,50 +198,61 @@ static int64_t measure_distance(const DtcJoin *join)
 	return distances->len > 0 ? g_array_index(distances, int64_t, distances->len / 2) : 0;
 }
 
-static void judge_packet(struct matching *matching, const struct dtc_join_packet *packet)
+static void count_stamp(struct matching *matching, uint32_t device, enum kind kind, int64_t time_ns, bool is_soon)
 {
-	struct group *group = &matching->groups[packet->group];
-	int64_t after_ns;
+	struct block *block = find_block(matching, device, kind, time_ns);
+	struct block *all = find_all(matching, device, kind);
 
-	if (!packet->is_in || packet->group == 0)
-		return;
-	if (group->is_underway) {
-		find_block(matching, group->device, packet->time_ns)->packets++;
-		matching->all[group->device].packets++;
-		return;
-	}
-	if (group->count == 0 || __builtin_sub_overflow(packet->time_ns, group->seen_ns, &after_ns) ||
-	    after_ns > WINDOW_NS) {
-		group->alone_ns = packet->time_ns;
-		group->has_alone = true;
-		return;
-	}
-	struct block *block = find_block(matching, group->device, packet->time_ns);
-	struct block *all = &matching->all[group->device];
-	/* where the transmission is known, a stamp that was taken early is before the reception, however slow all is */
-	bool is_soon = group->is_wire || after_ns <= matching->soon_ns;
 	block->packets++;
 	block->soon += is_soon;
 	all->packets++;
 	all->soon += is_soon;
 }
 
-/* Where packets are few, one that comes before its event is told by that there is none before it. */
-static void judge_event(struct matching *matching, const struct dtc_join_event *event, struct group *group)
+static void judge_packet(struct matching *matching, const struct dtc_join_packet *packet)
 {
+	struct group *group = &matching->groups[packet->group];
+	enum kind kind = get_kind(matching, group->device, packet);
+	int64_t after_ns = INT64_MAX;
+
+	if (!packet->is_in || packet->group == 0)
+		return;
+	if (group->count > 0 && __builtin_sub_overflow(packet->time_ns, group->seen_ns, &after_ns))
+		after_ns = INT64_MAX;
+	if (group->underway > 0) {
+		/* where another has just come, it does not tell */
+		if (after_ns > matching->soon_ns)
+			count_stamp(matching, group->device, kind, packet->time_ns, false);
+		return;
+	}
+	if (after_ns > WINDOW_NS) {
+		group->alone_ns = packet->time_ns;
+		group->alone_kind = (uint8_t)kind;
+		group->has_alone = true;
+		return;
+	}
+	/* where the transmission is known, a stamp that was taken early is before the reception, however slow all is */
+	count_stamp(matching, group->device, kind, packet->time_ns,
+		    matching->is_wire[group->device] || after_ns <= matching->soon_ns);
+}
+
+/* Where packets are few, one that comes before its event is told by that there is none before it. */
+static void judge_event(struct matching *matching, const struct dtc_join_event *event, const struct dtc_join_slot *slot)
+{
+	struct group *group = &matching->groups[slot->group];
 	int64_t after_ns;
 
 	group->seen_ns = event->time_ns;
 	group->device = find_device(matching->join, event);
 	group->count = 1;
-	group->is_underway = false;
+	if (slot->next != DTC_NONE && group->underway > 0)
+		group->underway--;
 	if (!group->has_alone)
 		return;
 	group->has_alone = false;
 	if (__builtin_sub_overflow(event->time_ns, group->alone_ns, &after_ns) || after_ns > WINDOW_NS)
 		return;
-	find_block(matching, group->device, group->alone_ns)->packets++;
-	matching->all[group->device].packets++;
+	count_stamp(matching, group->device, group->alone_kind, group->alone_ns, false);
 }
 
 /* On lo and veth a transmission says of which group the next reception is. */
@@ -214,7 +262,7 @@ static void judge_transmission(struct matching *matching, const struct dtc_join_
 		return;
 	struct group *group = &matching->groups[dtc_join_slot_at(matching->join, slot->next)->group];
 	group->device = find_device(matching->join, dtc_join_event_at(matching->join, slot->next));
-	group->is_wire = group->is_underway = true;
+	group->underway++;
 }
 
 /* Were stamps taken at the capture, right behind the event? */
@@ -224,8 +272,8 @@ static void judge_stamps(struct matching *matching)
 	uint32_t e = 0;
 
 	make_blocks(matching);
+	find_wires(matching);
 	memset(matching->groups, 0, matching->group_count * sizeof(*matching->groups));
-	matching->soon_ns = MAX(SOON_NS, SOON_OUTS * MIN(measure_distance(join), WINDOW_NS));
 	for (uint32_t p = 0; p < join->packets->len; p++) {
 		const struct dtc_join_packet *packet = dtc_join_packet_at(join, join->packet_order[p]);
 		for (; e < join->events->len; e++) {
@@ -237,23 +285,34 @@ static void judge_stamps(struct matching *matching)
 			if (event->kind == DTC_JOIN_START_XMIT)
 				judge_transmission(matching, slot);
 			else
-				judge_event(matching, event, &matching->groups[slot->group]);
+				judge_event(matching, event, slot);
 		}
 		judge_packet(matching, packet);
 	}
 }
 
-static enum stamps get_stamps(const struct matching *matching, const struct dtc_join_event *event)
+static enum stamps judge_block(const struct matching *matching, uint32_t device, enum kind kind, int64_t time_ns)
 {
-	uint32_t device = find_device(matching->join, event);
-	const struct block *block = find_block(matching, device, event->time_ns);
+	const struct block *block = find_block(matching, device, kind, time_ns);
 
 	if (block->packets < BLOCK_PACKETS_MIN)
-		block = &matching->all[device];
+		block = find_all(matching, device, kind);
 	uint64_t soon = (uint64_t)block->soon * 100;
 	if (soon >= (uint64_t)block->packets * SOON_PERCENT)
 		return STAMPS_LATE;
 	return soon > (uint64_t)block->packets * EARLY_PERCENT ? STAMPS_MIXED : STAMPS_EARLY;
+}
+
+/* Of whatever a device receives at that time. */
+static enum stamps get_stamps(const struct matching *matching, const struct dtc_join_event *event)
+{
+	uint32_t device = find_device(matching->join, event);
+	enum stamps stamps = 0;
+
+	for (enum kind kind = KIND_OTHER; kind < KINDS; kind++)
+		if (find_all(matching, device, kind)->packets > 0)
+			stamps |= judge_block(matching, device, kind, event->time_ns);
+	return stamps ? stamps : STAMPS_LATE;
 }
 
 /* --- events that wait --------------------------------------------------------------------------------------------- */
@@ -287,24 +346,15 @@ static bool does_wait(const struct matching *matching, uint32_t id)
 	if (event->kind == DTC_JOIN_START_XMIT) {
 		/* the stamps are those of the device that receives, which may have another name */
 		return matching->pass == PASS_IN && is_end_of_wire(matching->join, id) &&
-		       get_stamps(matching, dtc_join_event_at(matching->join, slot->next)) != STAMPS_LATE;
+		       get_stamps(matching, dtc_join_event_at(matching->join, slot->next)) & STAMPS_EARLY;
 	}
-	if (event->kind != DTC_JOIN_RECEIVE)
+	if (event->kind != DTC_JOIN_RECEIVE || slot->state != DTC_JOIN_OPEN)
 		return false;
-	bool is_late = get_stamps(matching, event) == STAMPS_LATE;
+	enum stamps stamps = get_stamps(matching, event);
 	if (matching->pass == PASS_IN)
-		return is_late;
+		return stamps == STAMPS_LATE || (stamps == STAMPS_MIXED && is_end_of_wire(matching->join, id));
 	/* beside many late stamps there may be a few early ones (datagrams beside TCP): such a wait is short */
-	return slot->state == DTC_JOIN_OPEN && (!is_late || is_end_of_wire(matching->join, id));
-}
-
-/* A reception for which its transmission waits, until its packet cannot come any more. */
-static bool does_prolong(const struct matching *matching, uint32_t id)
-{
-	const struct dtc_join_event *event = dtc_join_event_at(matching->join, id);
-
-	return matching->pass == PASS_IN && event->kind == DTC_JOIN_RECEIVE && is_end_of_wire(matching->join, id) &&
-	       get_stamps(matching, event) == STAMPS_MIXED;
+	return stamps != STAMPS_LATE || is_end_of_wire(matching->join, id);
 }
 
 static void remove_first(struct matching *matching, struct group *group)
@@ -369,20 +419,19 @@ static void pass_event(struct matching *matching, uint32_t id)
 	const struct dtc_join_event *event = dtc_join_event_at(matching->join, id);
 
 	end_waiting(matching, event);
-	if (does_prolong(matching, id)) {
-		matching->waiting[event->cpu] = dtc_join_slot_at(matching->join, id)->next;
-		return;
-	}
 	if (!does_wait(matching, id))
 		return;
 	add_waiting(matching, id);
-	/* where its reception may be meant as well, that one is what the CPU goes on from */
-	if (matching->pass != PASS_IN || !is_end_of_wire(matching->join, id) || event->kind != DTC_JOIN_START_XMIT ||
-	    !does_prolong(matching, get_target(matching, id)))
-		matching->waiting[event->cpu] = id;
+	matching->waiting[event->cpu] = id;
 }
 
 /* --- packets ------------------------------------------------------------------------------------------------------ */
+
+/* False: a reception that waited at both ends of its wire has its packet. */
+static bool is_open(const struct matching *matching, uint32_t id)
+{
+	return dtc_join_slot_at(matching->join, get_target(matching, id))->state == DTC_JOIN_OPEN;
+}
 
 /* Takes those out of the group that cannot be meant any more. */
 static void give_up(struct matching *matching, struct group *group, int64_t now_ns)
@@ -394,7 +443,7 @@ static void give_up(struct matching *matching, struct group *group, int64_t now_
 		const struct dtc_join_slot *slot = dtc_join_slot_at(join, id);
 		uint32_t next = slot->open_next;
 		int64_t waited_ns = get_distance(turn(matching, dtc_join_event_at(join, id)->time_ns), now_ns);
-		if (waited_ns <= (int64_t)slot->until_ns + 2 * matching->tolerance_ns) {
+		if (waited_ns <= (int64_t)slot->until_ns + 2 * matching->tolerance_ns && is_open(matching, id)) {
 			kept = id;
 		} else {
 			if (kept == DTC_NONE)
@@ -424,22 +473,74 @@ static void take_out(struct matching *matching, struct group *group, uint32_t ta
 	group->count--;
 }
 
-/* True if which of the two waits for a packet is not told by their order. */
-static bool are_confusable(const struct matching *matching, const struct dtc_join_event *a,
-			   const struct dtc_join_event *b)
+/* Where this packet may have been stamped; a group of which none waits has none. */
+static enum stamps get_packet_stamps(const struct matching *matching, const struct group *group, uint32_t packet)
 {
-	return ABS(get_distance(a->time_ns, b->time_ns)) <= DOUBT_NS &&
+	uint32_t first = get_target(matching, group->first);
+	const struct dtc_join_event *event = dtc_join_event_at(matching->join, first);
+	uint32_t device = find_device(matching->join, event);
+	const struct dtc_join_packet *of = dtc_join_packet_at(matching->join, packet);
+	enum kind kind = get_kind(matching, device, of);
+
+	if (matching->pass != PASS_IN || !is_end_of_wire(matching->join, first))
+		return STAMPS_MIXED;
+	/* what is not known is not ruled out */
+	if (find_all(matching, device, kind)->packets < BLOCK_PACKETS_MIN)
+		return STAMPS_MIXED;
+	return judge_block(matching, device, kind, of->time_ns);
+}
+
+/* On the way in a transmission waits for a stamp that was taken early, a reception for one that was taken late. */
+static bool does_fit(const struct matching *matching, uint32_t id, enum stamps stamps)
+{
+	if (matching->pass != PASS_IN)
+		return true;
+	bool is_sent = dtc_join_event_at(matching->join, id)->kind == DTC_JOIN_START_XMIT;
+	return stamps & (is_sent ? STAMPS_EARLY : STAMPS_LATE);
+}
+
+/* The next of the group that may have seen a packet with such a stamp, from this one on; or DTC_NONE. */
+static uint32_t find_fit(const struct matching *matching, uint32_t id, enum stamps stamps)
+{
+	while (id != DTC_NONE && !does_fit(matching, id, stamps))
+		id = dtc_join_slot_at(matching->join, id)->open_next;
+	return id;
+}
+
+static uint32_t find_next_fit(const struct matching *matching, uint32_t id, enum stamps stamps)
+{
+	return find_fit(matching, dtc_join_slot_at(matching->join, id)->open_next, stamps);
+}
+
+/* True if which of the two waits for a packet is not told by their order. */
+static bool are_confusable(const struct matching *matching, uint32_t one, uint32_t other)
+{
+	const struct dtc_join_event *a = dtc_join_event_at(matching->join, one);
+	const struct dtc_join_event *b = dtc_join_event_at(matching->join, other);
+
+	return get_target(matching, one) != get_target(matching, other) &&
+	       ABS(get_distance(a->time_ns, b->time_ns)) <= DOUBT_NS &&
 	       (matching->pass != PASS_QUEUED || a->cpu != b->cpu);
 }
 
+/* What was found out where it was transmitted: itself, or at the other end of its wire. */
+static const struct dtc_join_slot *get_sender(const struct matching *matching, uint32_t id)
+{
+	const DtcJoin *join = matching->join;
+	const struct dtc_join_slot *slot = dtc_join_slot_at(join, id);
+	bool is_sent = dtc_join_event_at(join, id)->kind == DTC_JOIN_START_XMIT;
+
+	return is_sent || slot->next == DTC_NONE ? slot : dtc_join_slot_at(join, slot->next);
+}
+
 /* The one that transmitted this very packet, as was seen there; DTC_NONE: none, or several did. */
-static uint32_t find_sender(const struct matching *matching, const struct group *group, uint32_t packet)
+static uint32_t find_sender(const struct matching *matching, uint32_t first, uint32_t packet, enum stamps stamps)
 {
 	const DtcJoin *join = matching->join;
 	uint32_t found = DTC_NONE;
 
-	for (uint32_t id = group->first; id != DTC_NONE; id = dtc_join_slot_at(join, id)->open_next) {
-		uint32_t sent = dtc_join_slot_at(join, id)->packet;
+	for (uint32_t id = first; id != DTC_NONE; id = find_next_fit(matching, id, stamps)) {
+		uint32_t sent = get_sender(matching, id)->packet;
 		if (sent == DTC_NONE || !dtc_join_is_same(join, sent, packet))
 			continue;
 		if (found != DTC_NONE)
@@ -450,30 +551,44 @@ static uint32_t find_sender(const struct matching *matching, const struct group 
 }
 
 /* The first of those that wait about as long as the latest does. */
-static uint32_t choose(const struct matching *matching, const struct group *group)
+static uint32_t choose(const struct matching *matching, uint32_t first, enum stamps stamps)
 {
 	const DtcJoin *join = matching->join;
 	int64_t same_ns = matching->pass == PASS_QUEUED ? SAME_QUEUED_NS : SAME_NS;
-	int64_t latest_ns = turn(matching, dtc_join_event_at(join, group->last)->time_ns);
+	uint32_t latest = first;
 
-	for (uint32_t id = group->first; id != group->last; id = dtc_join_slot_at(join, id)->open_next)
+	for (uint32_t id = first; id != DTC_NONE; id = find_next_fit(matching, id, stamps))
+		latest = id;
+	int64_t latest_ns = turn(matching, dtc_join_event_at(join, latest)->time_ns);
+	for (uint32_t id = first; id != latest; id = find_next_fit(matching, id, stamps))
 		if (get_distance(turn(matching, dtc_join_event_at(join, id)->time_ns), latest_ns) <= same_ns)
 			return id;
-	return group->last;
+	return latest;
 }
 
-static void doubt_others(struct matching *matching, const struct group *group, uint32_t chosen)
+static void doubt_others(struct matching *matching, uint32_t first, uint32_t chosen, enum stamps stamps)
 {
 	DtcJoin *join = matching->join;
-	const struct dtc_join_event *event = dtc_join_event_at(join, chosen);
 	struct dtc_join_slot *target = dtc_join_slot_at(join, get_target(matching, chosen));
 
-	for (uint32_t id = group->first; id != DTC_NONE; id = dtc_join_slot_at(join, id)->open_next) {
-		if (id == chosen || !are_confusable(matching, event, dtc_join_event_at(join, id)))
+	for (uint32_t id = first; id != DTC_NONE; id = find_next_fit(matching, id, stamps)) {
+		if (!are_confusable(matching, chosen, id))
 			continue;
 		target->is_doubted = true;
 		dtc_join_slot_at(join, get_target(matching, id))->is_doubted = true;
 	}
+}
+
+/*
+ * A stamp is right beside what it is of, unless its CPU was taken away in between; else it may be of something that is
+ * not there.
+ */
+static bool is_far(const struct matching *matching, uint32_t event, uint32_t packet)
+{
+	int64_t event_ns = dtc_join_event_at(matching->join, event)->time_ns;
+	int64_t packet_ns = dtc_join_packet_at(matching->join, packet)->time_ns;
+
+	return ABS(get_distance(event_ns, packet_ns)) > matching->far_ns;
 }
 
 static void pass_packet(struct matching *matching, uint32_t id)
@@ -487,17 +602,24 @@ static void pass_packet(struct matching *matching, uint32_t id)
 	give_up(matching, group, turn(matching, packet->time_ns) + matching->tolerance_ns);
 	if (group->first == DTC_NONE)
 		return;
-	uint32_t chosen = DTC_NONE;
-	if (group->first != group->last && matching->pass == PASS_IN)
-		chosen = find_sender(matching, group, id);
+	enum stamps stamps = get_packet_stamps(matching, group, id);
+	uint32_t first = find_fit(matching, group->first, stamps), chosen = DTC_NONE;
+	if (first == DTC_NONE) {
+		/* answers of TCP that no socket is left for bear no time (ip_send_unicast_reply) */
+		stamps = STAMPS_MIXED;
+		first = group->first;
+	}
+	if (matching->pass == PASS_IN && find_next_fit(matching, first, stamps) != DTC_NONE)
+		chosen = find_sender(matching, first, id, stamps);
 	bool is_told = chosen != DTC_NONE;
 	if (!is_told)
-		chosen = choose(matching, group);
+		chosen = choose(matching, first, stamps);
 	/* what is in doubt of the transmissions is of the receptions, too */
-	if (!is_told || dtc_join_slot_at(matching->join, chosen)->is_doubted)
-		doubt_others(matching, group, chosen);
-	take_out(matching, group, chosen);
+	if (!is_told || get_sender(matching, chosen)->is_doubted)
+		doubt_others(matching, first, chosen, stamps);
 	struct dtc_join_slot *slot = dtc_join_slot_at(matching->join, get_target(matching, chosen));
+	slot->is_doubted |= matching->pass == PASS_IN && is_far(matching, chosen, id);
+	take_out(matching, group, chosen);
 	slot->packet = id;
 	slot->state = DTC_JOIN_MATCHED;
 	packet->is_matched = true;
@@ -538,6 +660,20 @@ static void run_pass(struct matching *matching, enum pass pass)
 	}
 }
 
+/* What was sent tells how far stamps are from their events on this machine. */
+static void measure(struct matching *matching)
+{
+	const DtcJoin *join = matching->join;
+
+	matching->soon_ns = MAX(SOON_NS, SOON_OUTS * MIN(measure_distance(join), WINDOW_NS));
+	matching->far_ns = MAX(DOUBT_NS, matching->soon_ns);
+	for (uint32_t i = 0; i < join->events->len; i++) {
+		struct dtc_join_slot *slot = dtc_join_slot_at(join, i);
+		if (slot->state == DTC_JOIN_MATCHED)
+			slot->is_doubted |= is_far(matching, i, slot->packet);
+	}
+}
+
 void dtc_join_match_packets(DtcJoin *join)
 {
 	struct matching matching = { .join = join };
@@ -547,6 +683,7 @@ void dtc_join_match_packets(DtcJoin *join)
 	matching.groups = g_new0(struct group, matching.group_count);
 	matching.waiting = g_new(uint32_t, (gsize)join->cpu_count + 1);
 	run_pass(&matching, PASS_OUT);
+	measure(&matching);
 	dtc_join_settle_doubts(join);
 	judge_stamps(&matching);
 	run_pass(&matching, PASS_IN);
@@ -556,4 +693,5 @@ void dtc_join_match_packets(DtcJoin *join)
 	g_free(matching.waiting);
 	g_free(matching.blocks);
 	g_free(matching.all);
+	g_free(matching.is_wire);
 }

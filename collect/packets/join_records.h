@@ -36,7 +36,8 @@ struct dtc_join_packet {
 	uint32_t group;
 	uint8_t is_in; /* seen on the way in */
 	uint8_t is_matched;
-	uint8_t spare[2];
+	uint8_t is_tcp;
+	uint8_t spare;
 };
 _Static_assert(sizeof(struct dtc_join_packet) == 16, "one for each captured packet of a node stays in memory");
 

@@ -41,9 +41,8 @@ static void end(struct made *made)
 	dtc_findings_free(made->findings);
 }
 
-/* A packet between two hosts, captured at a monotonic time. */
-static void capture_ends(GByteArray *file, gint64 time_ns, guint interface, guint type, const guint8 hosts[2],
-			 const guint ports[2], guint payload_bytes, guint seq, guint ack, guint flags)
+/* What stands before a packet of IPv4. */
+static GByteArray *begin_frame(guint interface, guint type)
 {
 	GByteArray *frame = g_byte_array_new();
 
@@ -54,9 +53,29 @@ static void capture_ends(GByteArray *file, gint64 time_ns, guint interface, guin
 	made_net(frame, type, 1);
 	made_net(frame, 6, 1);
 	made_net(frame, 0x0200000000010000, 8);
+	return frame;
+}
+
+/* A packet between two hosts, captured at a monotonic time. */
+static void capture_ends(GByteArray *file, gint64 time_ns, guint interface, guint type, const guint8 hosts[2],
+			 const guint ports[2], guint payload_bytes, guint seq, guint ack, guint flags)
+{
+	GByteArray *frame = begin_frame(interface, type);
+
 	made_ipv4(frame, hosts[0], hosts[1], 6, BYTES + payload_bytes, 0, 0, 64);
 	made_tcp(frame, ports[0], ports[1], seq, ack, flags, 1);
 	made_zero(frame, payload_bytes);
+	made_capture_add(file, REAL + time_ns, frame, 0, 0);
+}
+
+/* A datagram from that port, received on lo; its length is that of a packet of TCP with that payload. */
+static void capture_datagram(GByteArray *file, gint64 time_ns, guint port, guint payload_bytes)
+{
+	GByteArray *frame = begin_frame(1, IN);
+
+	made_ipv4(frame, 1, 1, 17, BYTES + payload_bytes, 0, 0, 64);
+	made_udp(frame, port, 53, BYTES + payload_bytes - 20);
+	made_zero(frame, BYTES + payload_bytes - 28);
 	made_capture_add(file, REAL + time_ns, frame, 0, 0);
 }
 
@@ -129,7 +148,8 @@ static void run(struct made *made)
 	dtc_join_run(made->join);
 }
 
-static void expect(const struct made *made, uint32_t event, enum dtc_header_source source, guint port)
+static void expect_of(const struct made *made, uint32_t event, enum dtc_header_source source, guint port,
+		      guint transport_bytes)
 {
 	struct dtc_wire_headers headers = { 0 };
 
@@ -137,8 +157,18 @@ static void expect(const struct made *made, uint32_t event, enum dtc_header_sour
 	if (source == DTC_HEADER_NONE)
 		return;
 	g_assert_cmpuint(headers.network_bytes, ==, 20);
-	g_assert_cmpuint(headers.transport_bytes, ==, 20);
+	g_assert_cmpuint(headers.transport_bytes, ==, transport_bytes);
 	g_assert_cmpuint(headers.bytes[20] << 8 | headers.bytes[21], ==, port);
+}
+
+static void expect(const struct made *made, uint32_t event, enum dtc_header_source source, guint port)
+{
+	expect_of(made, event, source, port, 20);
+}
+
+static void expect_datagram(const struct made *made, uint32_t event, enum dtc_header_source source, guint port)
+{
+	expect_of(made, event, source, port, 8);
 }
 
 static guint get_total_bytes(const struct made *made, uint32_t event)
@@ -553,6 +583,96 @@ static void test_mixed_stamps(void)
 	end(&made);
 }
 
+/* TCP over lo and datagrams, which are stamped as they are sent; returns when all that is over. */
+static gint64 exchange_both(struct made *made, guint count, guint datagram_each)
+{
+	for (guint i = 0; i < count; i++) {
+		gint64 at = 100000 * (gint64)(i + 1);
+		see(made, DTC_JOIN_START_XMIT, at, 0, 0xa00, "lo", BYTES);
+		see(made, DTC_JOIN_RECEIVE, at + 6000, 0, 0xa00, "lo", BYTES);
+		capture(made->here, at + 6500, 1, IN, 5000, 0);
+		if (i % datagram_each)
+			continue;
+		see(made, DTC_JOIN_START_XMIT, at + 20000, 0, 0xb00, "lo", BYTES + 1);
+		see(made, DTC_JOIN_RECEIVE, at + 26000, 0, 0xb00, "lo", BYTES + 1);
+		capture_datagram(made->here, at + 20400, 6000, 1);
+	}
+	return 100000 * (gint64)(count + 1);
+}
+
+/*
+ * Two connect at once while others send datagrams: of TCP it is known that it is stamped behind its reception, though
+ * the other one is on its way then.
+ */
+static void test_kinds(void)
+{
+	struct made made = begin();
+	gint64 at = exchange_both(&made, 40, 1);
+	uint32_t sent[2], received[2];
+	sent[1] = see(&made, DTC_JOIN_START_XMIT, at, 1, 0xc00, "lo", BYTES);
+	sent[0] = see(&made, DTC_JOIN_START_XMIT, at + 3460, 0, 0xd00, "lo", BYTES);
+	received[1] = see(&made, DTC_JOIN_RECEIVE, at + 6330, 1, 0xc00, "lo", BYTES);
+	capture(made.here, at + 7530, 1, IN, 7001, 0);
+	received[0] = see(&made, DTC_JOIN_RECEIVE, at + 15290, 0, 0xd00, "lo", BYTES);
+	capture(made.here, at + 16670, 1, IN, 7000, 0);
+	run(&made);
+	for (guint i = 0; i < 2; i++) {
+		expect(&made, sent[i], DTC_HEADER_JOINED, 7000 + i);
+		expect(&made, received[i], DTC_HEADER_JOINED, 7000 + i);
+	}
+	end(&made);
+}
+
+/*
+ * Datagrams are few: one that was stamped as it was sent does not wait for the next of its length, far behind. And what
+ * TCP sends where no socket is left bears no time, so that it is as datagrams are.
+ */
+static void test_few_datagrams(void)
+{
+	struct made made = begin();
+	gint64 at = exchange_both(&made, 40, 10);
+	uint32_t received[4];
+	for (guint i = 0; i < 4; i++) {
+		bool is_tcp = i >= 2;
+		gint64 sent_ns = at + 384000 * (gint64)i;
+		see(&made, DTC_JOIN_START_XMIT, sent_ns, i % 2, 0xc00, "lo", BYTES + 2);
+		received[i] = see(&made, DTC_JOIN_RECEIVE, sent_ns + 3100, i % 2, 0xc00, "lo", BYTES + 2);
+		if (is_tcp)
+			capture(made.here, sent_ns + 600, 1, IN, 7000 + i, 2);
+		else
+			capture_datagram(made.here, sent_ns + 600, 7000 + i, 2);
+	}
+	run(&made);
+	for (guint i = 0; i < 2; i++)
+		expect_datagram(&made, received[i], DTC_HEADER_JOINED, 7000 + i);
+	for (guint i = 2; i < 4; i++)
+		expect(&made, received[i], DTC_HEADER_JOINED, 7000 + i);
+	end(&made);
+}
+
+/* Nothing else is there, but it is not beside its event: a CPU may be taken away for a moment, not for so long. */
+static void test_far(void)
+{
+	struct made made = begin();
+	for (guint i = 0; i < 30; i++) {
+		see(&made, DTC_JOIN_START_XMIT, 10000 * (gint64)(i + 1), 0, 0xa00, "eth0", BYTES + 1);
+		capture(made.here, 10000 * (gint64)(i + 1) - 200, 2, OUT, 4000, 1);
+		see(&made, DTC_JOIN_RECEIVE, 10000 * (gint64)(i + 1) + 3000, 0, 0xb00, "eth0", BYTES + 1);
+		capture(made.here, 10000 * (gint64)(i + 1) + 3200, 2, IN, 4000, 1);
+	}
+	uint32_t near = see(&made, DTC_JOIN_RECEIVE, 1000000, 0, 0xa00, "eth0", BYTES);
+	uint32_t far = see(&made, DTC_JOIN_RECEIVE, 3000000, 0, 0xa00, "eth0", BYTES);
+	uint32_t sent = see(&made, DTC_JOIN_START_XMIT, 5000000, 0, 0xa00, "eth0", BYTES);
+	capture(made.here, 1069000, 2, IN, 5000, 0);
+	capture(made.here, 3389000, 2, IN, 5001, 0);
+	capture(made.here, 4611000, 2, OUT, 5002, 0);
+	run(&made);
+	expect(&made, near, DTC_HEADER_JOINED, 5000);
+	expect(&made, far, DTC_HEADER_INFERRED, 5001);
+	expect(&made, sent, DTC_HEADER_INFERRED, 5002);
+	end(&made);
+}
+
 /* Two of one length are sent at once, and stamped the other way round: what is in doubt there is so where they come in.
  */
 static void test_doubt_goes_on(void)
@@ -758,6 +878,9 @@ int main(int argc, char **argv)
 	g_test_add_func("/join/own", test_own);
 	g_test_add_func("/join/early-stamps", test_early_stamps);
 	g_test_add_func("/join/mixed-stamps", test_mixed_stamps);
+	g_test_add_func("/join/kinds", test_kinds);
+	g_test_add_func("/join/few-datagrams", test_few_datagrams);
+	g_test_add_func("/join/far", test_far);
 	g_test_add_func("/join/doubt-goes-on", test_doubt_goes_on);
 	g_test_add_func("/join/few-early", test_few_early);
 	g_test_add_func("/join/slow-machine", test_slow_machine);
