@@ -21,6 +21,13 @@ enum dtc_join_kind {
 	DTC_JOIN_RECEIVE,    /* netif_receive_skb: after reassembly (GRO), as the capture is */
 };
 
+/* What a CPU is at: a thread may be interrupted, and its packets be sent for others. */
+enum dtc_join_context {
+	DTC_JOIN_CONTEXT_UNKNOWN,
+	DTC_JOIN_CONTEXT_THREAD,    /* bottom halves may be off, but none is served */
+	DTC_JOIN_CONTEXT_INTERRUPT, /* or bottom half */
+};
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded"
 
@@ -36,7 +43,8 @@ struct dtc_join_event {
 	uint16_t cpu;
 	uint16_t device; /* dtc_join_add_device */
 	uint8_t kind;	 /* enum dtc_join_kind */
-	uint8_t spare[3];
+	uint8_t context; /* enum dtc_join_context */
+	uint8_t spare[2];
 };
 _Static_assert(sizeof(struct dtc_join_event) == 32, "one for each net event of a node stays in memory");
 

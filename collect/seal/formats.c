@@ -183,6 +183,8 @@ static void add_field(struct dtc_raw_format *format, const char *line)
 	}
 	if (strcmp(field.name, "common_pid") == 0 && field.size == 4)
 		format->pid_offset = field.offset;
+	if (strcmp(field.name, "common_flags") == 0 && field.size == 1)
+		format->flags_offset = field.offset;
 	clear_field(&field);
 }
 

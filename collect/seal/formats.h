@@ -35,9 +35,10 @@ struct dtc_raw_format {
 	char *system; /* owned */
 	char *name;   /* owned */
 	uint16_t id;
-	uint32_t fixed_bytes; /* an event of this type is at least that long */
-	uint32_t pid_offset;  /* of common_pid; 0: it has none */
-	GArray *fields;	      /* struct dtc_raw_field, without the common ones */
+	uint32_t fixed_bytes;  /* an event of this type is at least that long */
+	uint32_t pid_offset;   /* of common_pid; 0: it has none */
+	uint32_t flags_offset; /* of common_flags; 0: it has none */
+	GArray *fields;	       /* struct dtc_raw_field, without the common ones */
 };
 
 typedef struct DtcFormats DtcFormats;

@@ -9,6 +9,8 @@
 #define MAX_DEVICES 60000u /* an index has 16 bits */
 /* Net events that another one on this CPU can come between it and its bytes: of interrupts in interrupts. */
 #define NET_BACK 8
+/* TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ and TRACE_FLAG_NMI (include/linux/trace_events.h) of common_flags */
+#define INTERRUPTED (0x08 | 0x10 | 0x40)
 
 enum {
 	SUBJECT_NONE,
@@ -22,6 +24,7 @@ enum {
 struct subject {
 	uint8_t kind;
 	uint8_t pid_offset;
+	uint8_t flags_offset; /* 0: none */
 	uint16_t a;
 	uint16_t b;
 	uint16_t length;
@@ -122,6 +125,7 @@ static void add_subject(struct subject *subject, const struct dtc_raw_format *fo
 {
 	subject->fixed_bytes = format->fixed_bytes;
 	subject->pid_offset = (uint8_t)MIN(format->pid_offset, G_MAXUINT8);
+	subject->flags_offset = (uint8_t)(format->flags_offset > G_MAXUINT8 ? 0 : format->flags_offset);
 	if (format->pid_offset == 0 || format->pid_offset > G_MAXUINT8)
 		return;
 	if (strcmp(format->system, "sched") == 0)
@@ -207,6 +211,13 @@ static void give_bytes(struct dtc_scan *scan, guint net, const struct dtc_wire_h
 	dtc_table_append(scan->bytes, &bytes);
 }
 
+static enum dtc_join_context get_context(const struct subject *subject, const struct dtc_raw_event *event)
+{
+	if (subject->flags_offset == 0)
+		return DTC_JOIN_CONTEXT_UNKNOWN;
+	return event->data[subject->flags_offset] & INTERRUPTED ? DTC_JOIN_CONTEXT_INTERRUPT : DTC_JOIN_CONTEXT_THREAD;
+}
+
 static void add_net_event(struct dtc_scan *scan, const struct subject *subject, const struct dtc_raw_event *event,
 			  struct waiting_bytes *waiting)
 {
@@ -217,6 +228,7 @@ static void add_net_event(struct dtc_scan *scan, const struct subject *subject, 
 	net.length = (uint32_t)get_i32(event->data + subject->length);
 	net.tid = get_i32(event->data + subject->pid_offset);
 	net.kind = (uint8_t)(subject->kind - SUBJECT_NET);
+	net.context = (uint8_t)get_context(subject, event);
 	if (net.kind == DTC_JOIN_START_XMIT && subject->header_offset) {
 		int32_t header = get_i32(event->data + subject->header_offset);
 		net.length -= header > 0 && (uint32_t)header < net.length ? (uint32_t)header : 0;
