@@ -39,6 +39,7 @@ DtcJoin *dtc_join_new(void)
 	join->packets = dtc_table_new(sizeof(struct dtc_join_packet));
 	join->headers = dtc_table_new(sizeof(struct dtc_wire_headers));
 	join->own = dtc_table_new(sizeof(struct dtc_wire_headers));
+	join->woken = dtc_table_new(sizeof(struct dtc_join_woken));
 	join->own_of = dtc_table_new(sizeof(uint32_t));
 	return join;
 }
@@ -58,6 +59,7 @@ void dtc_join_free(DtcJoin *join)
 	dtc_table_free(join->packets);
 	dtc_table_free(join->headers);
 	dtc_table_free(join->own);
+	dtc_table_free(join->woken);
 	dtc_table_free(join->own_of);
 	g_free(join->event_order);
 	g_free(join->packet_order);
@@ -158,6 +160,14 @@ void dtc_join_set_headers(DtcJoin *join, uint32_t event, const struct dtc_wire_h
 		dtc_table_set_length(join->own_of, event + 1);
 	dtc_table_append(join->own, headers);
 	*DTC_AT(join->own_of, uint32_t, event) = join->own->len;
+}
+
+void dtc_join_add_woken(DtcJoin *join, uint32_t event, int32_t tid)
+{
+	g_assert(event < join->events->len);
+	const struct dtc_join_woken woken = { event, tid };
+
+	dtc_table_append(join->woken, &woken);
 }
 
 /* NULL: it has none of its own. */

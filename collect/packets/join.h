@@ -4,7 +4,7 @@
  * and a buffer, but no addresses; the captures have the headers, and no buffer. Both tell when: an event is within a
  * microsecond of its packet's stamp. Events and packets are given in any order of files and CPUs, then joined at once.
  *
- * Costs: 60 bytes an event and 88 bytes a packet, in tables that may be files; time is linear in both.
+ * Costs: 60 bytes an event, 8 bytes a wake and 88 bytes a packet, in tables that may be files; time is linear in all.
  */
 #pragma once
 
@@ -90,6 +90,9 @@ uint32_t dtc_join_add_event(DtcJoin *join, const struct dtc_join_event *event);
  * that no other event gets it.
  */
 void dtc_join_set_headers(DtcJoin *join, uint32_t event, const struct dtc_wire_headers *headers);
+
+/* The thread that the interrupt woke first which had received this, before it did anything else. */
+void dtc_join_add_woken(DtcJoin *join, uint32_t event, int32_t tid);
 
 /* After all was added, once: docs/collecting.md has the rules, the sources of this stage the reasons. */
 void dtc_join_run(DtcJoin *join);

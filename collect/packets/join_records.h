@@ -41,6 +41,12 @@ struct dtc_join_packet {
 };
 _Static_assert(sizeof(struct dtc_join_packet) == 16, "one for each captured packet of a node stays in memory");
 
+struct dtc_join_woken {
+	uint32_t event; /* a reception */
+	int32_t tid;
+};
+_Static_assert(sizeof(struct dtc_join_woken) == 8, "one for each wake by a packet of a node stays in memory");
+
 #pragma GCC diagnostic pop
 
 struct DtcJoin {
@@ -55,6 +61,7 @@ struct DtcJoin {
 	DtcTable *packets;	  /* struct dtc_join_packet */
 	DtcTable *headers;	  /* struct dtc_wire_headers, same index */
 	DtcTable *own;		  /* the same, of events that have them themselves */
+	DtcTable *woken;	  /* struct dtc_join_woken, in no order */
 	DtcTable *own_of;	  /* uint32_t by event: its place in own + 1; 0: none. Shorter than events */
 	uint32_t *event_order;	  /* run: by time; events of one CPU in their order */
 	uint32_t *packet_order;

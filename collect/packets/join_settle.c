@@ -6,20 +6,20 @@
  *             without doubt: one that connects does it from where it sends later.
  *   sender    All that is known to be sent on that connection in that direction, that thread sent (a thread for each
  *             connection; the threads of a pool take turns).
- *   answer    What TCP acknowledges at once it acknowledges on the CPU that received it, before that receives anything
- *             else (tcp_rcv_established, __tcp_ack_snd_check; net/ipv4/tcp_input.c): a packet without payload, of the
- *             opposite direction, whose number is the end of what came. So is a SYN answered, and that answer.
- *   passage   What this node passes on leaves the CPU that received it under the same address, with the same numbers.
- *             Addresses and ports may be others (NAT).
- *   wire      What was transmitted is what comes in at the other end, under the same address.
- * Two packets are exchanged if more is in favour of that than of the order, and each of the events may have seen
- * either; they are in doubt as before. What is sure tells first, then what it has settled: of a handshake whose every
- * packet is in doubt, what the thread sends later tells whose the SYN is, and that whose the answers are. At last what
- * is told by nothing sure follows what is beside it.
- * Without this, of two responses of one length that left two CPUs at the same moment, an HTTP server's and a proxy's of
- * another request, each was the other's: the proxy had made the server's answer, and all of 280 ms were other
- * requests'. And of two threads that connected at the same moment, each was the other; on a router the SYN of one came
- * in and that of the other went on, in one buffer.
+ *   woken     Whom the interrupt woke that received a packet, that is who waits for it, and sends from where it came
+ * to. Datagrams have no other sign where a thread opens a socket for each of its questions. answer    What TCP
+ * acknowledges at once it acknowledges on the CPU that received it, before that receives anything else
+ * (tcp_rcv_established, __tcp_ack_snd_check; net/ipv4/tcp_input.c): a packet without payload, of the opposite
+ * direction, whose number is the end of what came. So is a SYN answered, and that answer. passage   What this node
+ * passes on leaves the CPU that received it under the same address, with the same numbers. Addresses and ports may be
+ * others (NAT). wire      What was transmitted is what comes in at the other end, under the same address. Two packets
+ * are exchanged if more is in favour of that than of the order, and each of the events may have seen either; they are
+ * in doubt as before. What is sure tells first, then what it has settled: of a handshake whose every packet is in
+ * doubt, what the thread sends later tells whose the SYN is, and that whose the answers are. At last what is told by
+ * nothing sure follows what is beside it. Without this, of two responses of one length that left two CPUs at the same
+ * moment, an HTTP server's and a proxy's of another request, each was the other's: the proxy had made the server's
+ * answer, and all of 280 ms were other requests'. And of two threads that connected at the same moment, each was the
+ * other; on a router the SYN of one came in and that of the other went on, in one buffer.
  */
 #include "collect/packets/join_records.h"
 #include "collect/packets/layers.h"
@@ -54,6 +54,7 @@ struct doubt {
 	uint32_t event;
 	uint32_t after;	   /* of a reception: the transmission of what its CPU sent next; or DTC_NONE */
 	uint32_t before;   /* of what was sent: what its CPU had just received; or DTC_NONE */
+	int32_t woken;	   /* the thread that a reception woke; or 0 */
 	bool is_passed_on; /* after is of the same buffer */
 	bool was_passed_on;
 	bool is_settled; /* what is sure, or settled itself, has told */
@@ -120,6 +121,16 @@ static GBytes *make_source(int32_t tid, const struct dtc_join_transport *sent)
 	return g_byte_array_free_to_bytes(key);
 }
 
+/* A thread, and what is sent to it. */
+static GBytes *make_destination(int32_t tid, const struct dtc_join_transport *received)
+{
+	struct dtc_join_transport back = *received;
+
+	back.ports += 2;
+	back.addresses += received->address_bytes;
+	return make_source(tid, &back);
+}
+
 /* From where, to where. */
 static GBytes *make_flow(const struct dtc_join_transport *sent)
 {
@@ -147,6 +158,30 @@ static void learn(struct settling *settling, uint32_t event)
 	flow->has_others |= flow->count > 0 && flow->tid != sent->tid;
 	flow->tid = sent->tid;
 	flow->count++;
+}
+
+/* Whom a packet wakes, that is who sends from where it came to. */
+static void learn_woken(struct settling *settling, const struct dtc_join_woken *woken)
+{
+	const DtcJoin *join = settling->join;
+	const struct dtc_join_slot *slot = dtc_join_slot_at(join, woken->event);
+	struct dtc_join_transport transport;
+
+	if (slot->packet == DTC_NONE || slot->is_doubted || !dtc_join_read_transport(join, slot->packet, &transport) ||
+	    !g_hash_table_contains(settling->threads, GINT_TO_POINTER(woken->tid)))
+		return;
+	g_hash_table_add(settling->sources, make_destination(woken->tid, &transport));
+}
+
+/* A sign that the thread which it woke waits for the packet. */
+static int count_of_woken(const struct settling *settling, const struct doubt *doubt, uint32_t packet)
+{
+	struct dtc_join_transport transport;
+
+	if (doubt->woken == 0 || !dtc_join_read_transport(settling->join, packet, &transport))
+		return 0;
+	g_autoptr(GBytes) destination = make_destination(doubt->woken, &transport);
+	return g_hash_table_contains(settling->sources, destination);
 }
 
 /* Signs that the thread of an event sent the packet. */
@@ -275,8 +310,8 @@ static int count_signs(const struct settling *settling, const struct doubt *doub
 {
 	const struct sight seen = { doubt->event, packet };
 
-	return 2 * count_of_sender(settling, doubt->event, packet) + count_of_wire(settling, seen) +
-	       count_beside(settling, doubt->after, true, doubt->is_passed_on, seen) +
+	return 2 * count_of_sender(settling, doubt->event, packet) + 2 * count_of_woken(settling, doubt, packet) +
+	       count_of_wire(settling, seen) + count_beside(settling, doubt->after, true, doubt->is_passed_on, seen) +
 	       count_beside(settling, doubt->before, false, doubt->was_passed_on, seen);
 }
 
@@ -384,6 +419,32 @@ static void find_doubts(struct settling *settling)
 	}
 }
 
+/* Of receptions in doubt. */
+static void find_woken(struct settling *settling)
+{
+	for (uint32_t i = 0; settling->doubts->len > 0 && i < settling->join->woken->len; i++) {
+		const struct dtc_join_woken *woken = DTC_AT(settling->join->woken, struct dtc_join_woken, i);
+		struct doubt *doubt = find_doubt(settling, woken->event);
+		if (!doubt)
+			continue;
+		doubt->woken = woken->tid;
+		g_hash_table_add(settling->threads, GINT_TO_POINTER(woken->tid));
+	}
+}
+
+/* Of all that is sure. */
+static void learn_all(struct settling *settling)
+{
+	const DtcJoin *join = settling->join;
+
+	if (settling->doubts->len == 0)
+		return;
+	for (uint32_t i = 0; i < join->events->len; i++)
+		learn(settling, i);
+	for (uint32_t i = 0; i < join->woken->len; i++)
+		learn_woken(settling, DTC_AT(join->woken, struct dtc_join_woken, i));
+}
+
 static void unref_bytes(gpointer bytes)
 {
 	g_bytes_unref(bytes);
@@ -429,8 +490,8 @@ void dtc_join_settle_doubts(DtcJoin *join)
 	settling.sources = g_hash_table_new_full(g_bytes_hash, g_bytes_equal, unref_bytes, NULL);
 	settling.flows = g_hash_table_new_full(g_bytes_hash, g_bytes_equal, unref_bytes, g_free);
 	find_doubts(&settling);
-	for (uint32_t i = 0; settling.doubts->len > 0 && i < join->events->len; i++)
-		learn(&settling, i);
+	find_woken(&settling);
+	learn_all(&settling);
 	compare_all(&settling);
 	settling.takes_doubts = true;
 	compare_all(&settling);

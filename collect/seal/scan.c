@@ -9,6 +9,8 @@
 #define MAX_DEVICES 60000u /* an index has 16 bits */
 /* Net events that another one on this CPU can come between it and its bytes: of interrupts in interrupts. */
 #define NET_BACK 8
+/* From a reception to the wake of who waits for it: a few us. */
+#define WOKEN_NS 20000
 /* TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ and TRACE_FLAG_NMI (include/linux/trace_events.h) of common_flags */
 #define INTERRUPTED (0x08 | 0x10 | 0x40)
 
@@ -17,6 +19,7 @@ enum {
 	SUBJECT_NET = 1,   /* plus enum dtc_join_kind */
 	SUBJECT_NOTE = 16, /* plus enum dtc_note_kind */
 	SUBJECT_WAKE = 32,
+	SUBJECT_WAKING, /* a wake, too: of who runs */
 	SUBJECT_BYTES,
 };
 
@@ -107,7 +110,7 @@ static void add_wake(struct subject *subject, const struct dtc_raw_format *forma
 		subject->b = (uint16_t)comm->offset;
 	for (gsize i = 0; subject->a && i < G_N_ELEMENTS(wakes); i++)
 		if (strcmp(format->name, wakes[i]) == 0)
-			subject->kind = SUBJECT_WAKE;
+			subject->kind = i == 0 ? SUBJECT_WAKING : SUBJECT_WAKE;
 }
 
 static void add_bytes(DtcSubjects *subjects, struct subject *subject, const struct dtc_raw_format *format)
@@ -245,6 +248,22 @@ static void add_net_event(struct dtc_scan *scan, const struct subject *subject, 
 	}
 }
 
+/* The thread that waits for what was just received is woken in the same interrupt (sock_def_readable; net/core/sock.c).
+ */
+static void add_woken(struct dtc_scan *scan, const struct subject *subject, const struct dtc_raw_event *event)
+{
+	if (scan->net->len == 0 || get_context(subject, event) != DTC_JOIN_CONTEXT_INTERRUPT)
+		return;
+	const struct dtc_net_woken woken = { scan->net->len - 1, get_i32(event->data + subject->a) };
+	const struct dtc_join_event *net = &g_array_index(scan->net, struct dtc_join_event, woken.net);
+	bool is_first = scan->woken->len == 0 ||
+			DTC_AT(scan->woken, struct dtc_net_woken, scan->woken->len - 1)->net != woken.net;
+
+	if (is_first && net->kind == DTC_JOIN_RECEIVE && net->context == DTC_JOIN_CONTEXT_INTERRUPT &&
+	    net->tid == get_i32(event->data + subject->pid_offset) && event->time_ns - net->time_ns <= WOKEN_NS)
+		dtc_table_append(scan->woken, &woken);
+}
+
 /* The trigger writes them while the net event is written: behind it, or before if that is held in a page of its own. */
 static void add_packet_bytes(struct dtc_scan *scan, const struct dtc_packet_bytes_layout *layout,
 			     const struct dtc_raw_event *event, struct waiting_bytes *waiting)
@@ -329,6 +348,8 @@ static void take_event(struct dtc_scan *scan, const DtcSubjects *subjects, const
 		add_note(scan, subject, event, indices);
 	else if (subject->kind != SUBJECT_NONE && subject->kind < SUBJECT_NOTE)
 		add_net_event(scan, subject, event, waiting);
+	else if (subject->kind == SUBJECT_WAKING)
+		add_woken(scan, subject, event);
 	else if (subject->kind == SUBJECT_BYTES)
 		add_packet_bytes(scan,
 				 &g_array_index(subjects->layouts, struct dtc_packet_bytes_layout, subject->bytes),
@@ -356,6 +377,7 @@ bool dtc_scan_cpu(const DtcRecording *recording, const DtcSubjects *subjects, ui
 	*scan = (struct dtc_scan){ .cpu = cpu };
 	scan->net = g_array_new(FALSE, FALSE, sizeof(struct dtc_join_event));
 	scan->bytes = dtc_table_new(sizeof(struct dtc_net_bytes));
+	scan->woken = dtc_table_new(sizeof(struct dtc_net_woken));
 	scan->notes = g_array_new(FALSE, FALSE, sizeof(struct dtc_note));
 	scan->repairs = g_array_new(FALSE, FALSE, sizeof(struct dtc_repair));
 	scan->devices = g_ptr_array_new_with_free_func(g_free);
@@ -383,7 +405,8 @@ bool dtc_scan_wakes(const DtcRecording *recording, const DtcSubjects *subjects, 
 		return false;
 	while (dtc_pages_next(pages, &event)) {
 		const struct subject *subject = &subjects->types[get_type(&event)];
-		if (subject->kind == SUBJECT_WAKE && event.bytes >= subject->fixed_bytes)
+		if ((subject->kind == SUBJECT_WAKE || subject->kind == SUBJECT_WAKING) &&
+		    event.bytes >= subject->fixed_bytes)
 			dtc_repairs_note_wake(repairs, get_i32(event.data + subject->a),
 					      subject->b ? event.data + subject->b : NULL, event.time_ns);
 	}
@@ -397,6 +420,7 @@ void dtc_scan_clear(struct dtc_scan *scan)
 	if (scan->net)
 		g_array_unref(scan->net);
 	dtc_table_free(scan->bytes);
+	dtc_table_free(scan->woken);
 	if (scan->notes)
 		g_array_unref(scan->notes);
 	if (scan->devices)

@@ -56,6 +56,12 @@ struct dtc_net_bytes {
 	struct dtc_wire_headers headers;
 };
 
+/* Whom a reception woke. */
+struct dtc_net_woken {
+	uint32_t net; /* index of the event */
+	int32_t tid;
+};
+
 struct dtc_scan {
 	uint32_t cpu;
 	bool is_missing; /* there is no file of its pages */
@@ -66,6 +72,7 @@ struct dtc_scan {
 	struct dtc_pages_summary pages;
 	GArray *net;	    /* struct dtc_join_event; device: index in devices */
 	DtcTable *bytes;    /* struct dtc_net_bytes, in no order */
+	DtcTable *woken;    /* struct dtc_net_woken, in order */
 	GPtrArray *devices; /* owned texts */
 	GArray *notes;	    /* struct dtc_note */
 	GArray *repairs;    /* struct dtc_repair: switches that are missing */

@@ -260,7 +260,12 @@ static uint32_t add_net_events(DtcJoin *join, struct dtc_scan *scan)
 		const struct dtc_net_bytes *bytes = DTC_AT(scan->bytes, struct dtc_net_bytes, i);
 		dtc_join_set_headers(join, first + bytes->net, &bytes->headers);
 	}
+	for (guint i = 0; i < scan->woken->len && first != DTC_NONE; i++) {
+		const struct dtc_net_woken *woken = DTC_AT(scan->woken, struct dtc_net_woken, i);
+		dtc_join_add_woken(join, first + woken->net, woken->tid);
+	}
 	g_clear_pointer(&scan->bytes, dtc_table_free);
+	g_clear_pointer(&scan->woken, dtc_table_free);
 	g_clear_pointer(&scan->net, g_array_unref);
 	return first;
 }

@@ -91,13 +91,13 @@ static inline void capture_tcp(GByteArray *file, gint64 time_ns, guint interface
 	capture_ends(file, time_ns, interface, type, hosts, ports, payload_bytes, seq, 1, flags);
 }
 
-/* Received on lo: what acknowledges packets to a port. */
-static inline void capture_answer(GByteArray *file, gint64 time_ns, guint port, guint ack)
+/* Received: what acknowledges packets from a port. */
+static inline void capture_answer(GByteArray *file, gint64 time_ns, guint interface, guint port, guint ack)
 {
 	const guint8 hosts[2] = { 2, 1 };
 	const guint ports[2] = { 80, port };
 
-	capture_ends(file, time_ns, 1, IN, hosts, ports, 0, 1, ack, 0x10);
+	capture_ends(file, time_ns, interface, IN, hosts, ports, 0, 1, ack, 0x10);
 }
 
 static inline void capture_at(GByteArray *file, gint64 time_ns, guint interface, guint type, guint port,

@@ -24,7 +24,8 @@ enum made_raw_type {
 	MADE_OPEN,
 	MADE_OPENED,
 	MADE_CLOSE,
-	MADE_BLOCK
+	MADE_BLOCK,
+	MADE_RECEIVE
 };
 
 struct made_raw {
@@ -83,6 +84,10 @@ static const struct {
 	  "\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n"
 	  "\tfield:char rwbs[10];\toffset:24;\tsize:10;\tsigned:0;\n"
 	  "\tfield:char comm[16];\toffset:34;\tsize:16;\tsigned:0;\n" },
+	{ "net", "netif_receive_skb",
+	  "\tfield:void * skbaddr;\toffset:8;\tsize:8;\tsigned:0;\n"
+	  "\tfield:unsigned int len;\toffset:16;\tsize:4;\tsigned:0;\n"
+	  "\tfield:__data_loc char[] name;\toffset:20;\tsize:4;\tsigned:0;\n" },
 };
 
 static inline void made_raw_begin(struct made_raw *raw)
@@ -124,12 +129,30 @@ static inline void made_raw_switch(struct made_raw *raw, guint cpu, guint64 t, g
 	made_raw_event(raw, cpu, t, MADE_SWITCH, prev, data, sizeof data);
 }
 
-static inline void made_raw_waking(struct made_raw *raw, guint cpu, guint64 t, gint32 waker, gint32 tid)
+/* flags: common_flags */
+static inline void made_raw_waking_in(struct made_raw *raw, guint cpu, guint64 t, guint8 flags, gint32 waker,
+				      gint32 tid)
 {
-	guint8 data[28] = { 0 };
+	guint8 data[28] = { 0, 0, flags };
 	g_snprintf((char *)data + 8, 16, "t%d", tid);
 	memcpy(data + 24, &tid, 4);
 	made_raw_event(raw, cpu, t, MADE_WAKING, waker, data, sizeof data);
+}
+
+static inline void made_raw_waking(struct made_raw *raw, guint cpu, guint64 t, gint32 waker, gint32 tid)
+{
+	made_raw_waking_in(raw, cpu, t, 0, waker, tid);
+}
+
+/* On lo. */
+static inline void made_raw_receive(struct made_raw *raw, guint cpu, guint64 t, guint8 flags, gint32 tid)
+{
+	guint8 data[28] = { 0, 0, flags };
+	guint32 length = 52, place = 3u << 16 | 24;
+	memcpy(data + 16, &length, 4);
+	memcpy(data + 20, &place, 4);
+	memcpy(data + 24, "lo", 3);
+	made_raw_event(raw, cpu, t, MADE_RECEIVE, tid, data, sizeof data);
 }
 
 /* type: OPEN, OPENED, CLOSE. value: the descriptor of the latter two. */

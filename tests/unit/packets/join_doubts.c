@@ -78,7 +78,7 @@ static void test_acknowledged(void)
 		see_in(&made, tid, DTC_JOIN_QUEUE, sent_ns, 0, 0xc00, "lo", 14 + BYTES);
 		see_in(&made, tid, DTC_JOIN_START_XMIT, sent_ns + 100, 0, 0xc00, "lo", BYTES);
 		see_in(&made, tid, DTC_JOIN_RECEIVE, sent_ns + 300, 0, 0xc00, "lo", BYTES);
-		capture_answer(made.here, sent_ns + 600, 5000, variant == OTHER_NUMBER ? 1006 : 1007);
+		capture_answer(made.here, sent_ns + 600, 1, 5000, variant == OTHER_NUMBER ? 1006 : 1007);
 		run(&made);
 		expect(&made, received[0], DTC_HEADER_INFERRED, variant == AT_ONCE ? 5000 : 5001);
 		expect(&made, received[1], DTC_HEADER_INFERRED, variant == AT_ONCE ? 5001 : 5000);
@@ -177,6 +177,34 @@ static void test_handshakes(void)
 	}
 }
 
+/*
+ * Two threads send datagrams of one length at once, and nothing else: the answers come one after the other, and who
+ * waits for one sends from where it comes to.
+ */
+static void test_woken(void)
+{
+	for (guint is_known = 0; is_known < 2; is_known++) {
+		struct made made = begin();
+		uint32_t sent[2];
+		for (guint i = 0; i < 2; i++) {
+			sent[i] = see(&made, DTC_JOIN_START_XMIT, 900000 + 100 * i, i, 0xa00 + 0x100 * i, "eth0",
+				      BYTES + 7);
+			capture(made.here, 899800 + 100 * i, 2, OUT, 5001 - i, 7);
+		}
+		for (guint i = 0; i < 2; i++) {
+			uint32_t answer =
+				see_in(&made, 300, DTC_JOIN_RECEIVE, 1000000 + 50000 * i, 0, 0xc00, "eth0", BYTES);
+			capture_answer(made.here, 1000300 + 50000 * i, 2, 5000 + i, 1);
+			if (is_known)
+				dtc_join_add_woken(made.join, answer, 100 + (gint32)i);
+		}
+		run(&made);
+		for (guint i = 0; i < 2; i++)
+			expect(&made, sent[i], DTC_HEADER_INFERRED, is_known ? 5000 + i : 5001 - i);
+		end(&made);
+	}
+}
+
 /* What is passed on at once from one device to another is one packet, whatever its ports are made to be. */
 static void test_passed_on(void)
 {
@@ -236,6 +264,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/join-doubts/acknowledged", test_acknowledged);
 	g_test_add_func("/join-doubts/connecting", test_connecting);
 	g_test_add_func("/join-doubts/handshakes", test_handshakes);
+	g_test_add_func("/join-doubts/woken", test_woken);
 	g_test_add_func("/join-doubts/passed-on", test_passed_on);
 	g_test_add_func("/join-doubts/doubt-goes-on", test_doubt_goes_on);
 	return g_test_run();
