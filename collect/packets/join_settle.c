@@ -42,6 +42,11 @@
 /* So many times one thread has sent on a connection, and no other one, until that is believed to be the rule. */
 #define SENDER_MIN 3
 
+/* Of a source or of a flow. It stands on the stack until it is new: every packet of the node is looked up. */
+struct key {
+	uint64_t words[5];
+};
+
 /* Who sent on a connection, in one direction. */
 struct flow {
 	int32_t tid; /* of all that were seen */
@@ -65,8 +70,9 @@ struct settling {
 	GArray *doubts;	     /* struct doubt, by time */
 	GHashTable *places;  /* event + 1 -> its place in doubts + 1 */
 	GHashTable *threads; /* of them */
-	GHashTable *sources; /* what those threads sent from, without doubt: GBytes of make_source() */
-	GHashTable *flows; /* of their packets: GBytes of make_flow() to struct flow, of what was sent without doubt */
+	GHashTable *sources; /* what those threads sent from, without doubt: struct key of make_source() */
+	GHashTable
+		*flows; /* of their packets: struct key of make_flow() to struct flow, of what was sent without doubt */
 	bool takes_doubts; /* what is in doubt itself counts, too */
 };
 
@@ -111,33 +117,60 @@ static bool read_sent(const DtcJoin *join, uint32_t transmission, uint32_t packe
 	return event->length > ret->header_bytes || (ret->flags & (DTC_TCP_SYN | DTC_TCP_ACK)) == DTC_TCP_SYN;
 }
 
-/* A thread and where it sends from. */
-static GBytes *make_source(int32_t tid, const struct dtc_join_transport *sent)
+static guint hash_key(gconstpointer value)
 {
-	GByteArray *key = g_byte_array_new();
-	g_byte_array_append(key, (const guint8 *)&tid, sizeof(tid));
-	g_byte_array_append(key, sent->ports, 2);
-	g_byte_array_append(key, sent->addresses, sent->address_bytes);
-	return g_byte_array_free_to_bytes(key);
+	const struct key *key = value;
+	uint64_t hash = 0;
+
+	for (unsigned int i = 0; i < G_N_ELEMENTS(key->words); i++)
+		hash = (hash ^ key->words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+	return (guint)(hash >> 32);
+}
+
+static gboolean is_same_key(gconstpointer a, gconstpointer b)
+{
+	return memcmp(a, b, sizeof(struct key)) == 0;
+}
+
+static struct key make_end(int32_t tid, const uint8_t *port, const uint8_t *address, uint32_t address_bytes)
+{
+	struct key key = { 0 };
+	uint8_t *to = (uint8_t *)key.words;
+
+	memcpy(to, &tid, sizeof(tid));
+	memcpy(to + sizeof(tid), port, 2);
+	memcpy(to + sizeof(tid) + 2, address, address_bytes);
+	return key;
+}
+
+/* A thread and where it sends from. */
+static struct key make_source(int32_t tid, const struct dtc_join_transport *sent)
+{
+	return make_end(tid, sent->ports, sent->addresses, sent->address_bytes);
 }
 
 /* A thread, and what is sent to it. */
-static GBytes *make_destination(int32_t tid, const struct dtc_join_transport *received)
+static struct key make_destination(int32_t tid, const struct dtc_join_transport *received)
 {
-	struct dtc_join_transport back = *received;
-
-	back.ports += 2;
-	back.addresses += received->address_bytes;
-	return make_source(tid, &back);
+	return make_end(tid, received->ports + 2, received->addresses + received->address_bytes,
+			received->address_bytes);
 }
 
 /* From where, to where. */
-static GBytes *make_flow(const struct dtc_join_transport *sent)
+static struct key make_flow(const struct dtc_join_transport *sent)
 {
-	GByteArray *key = g_byte_array_new();
-	g_byte_array_append(key, sent->ports, 4);
-	g_byte_array_append(key, sent->addresses, 2 * sent->address_bytes);
-	return g_byte_array_free_to_bytes(key);
+	struct key key = { 0 };
+	uint8_t *to = (uint8_t *)key.words;
+
+	memcpy(to, sent->ports, 4);
+	memcpy(to + 4, sent->addresses, (gsize)2 * sent->address_bytes);
+	return key;
+}
+
+static void add_source(struct settling *settling, struct key source)
+{
+	if (!g_hash_table_contains(settling->sources, &source))
+		g_hash_table_add(settling->sources, g_memdup2(&source, sizeof(source)));
 }
 
 static void learn(struct settling *settling, uint32_t event)
@@ -150,9 +183,9 @@ static void learn(struct settling *settling, uint32_t event)
 	if (packet == DTC_NONE || !read_sent(join, event, packet, &transport))
 		return;
 	if (g_hash_table_contains(settling->threads, GINT_TO_POINTER(sent->tid)))
-		g_hash_table_add(settling->sources, make_source(sent->tid, &transport));
-	g_autoptr(GBytes) key = make_flow(&transport);
-	struct flow *flow = g_hash_table_lookup(settling->flows, key);
+		add_source(settling, make_source(sent->tid, &transport));
+	const struct key key = make_flow(&transport);
+	struct flow *flow = g_hash_table_lookup(settling->flows, &key);
 	if (!flow)
 		return;
 	flow->has_others |= flow->count > 0 && flow->tid != sent->tid;
@@ -170,7 +203,7 @@ static void learn_woken(struct settling *settling, const struct dtc_join_woken *
 	if (slot->packet == DTC_NONE || slot->is_doubted || !dtc_join_read_transport(join, slot->packet, &transport) ||
 	    !g_hash_table_contains(settling->threads, GINT_TO_POINTER(woken->tid)))
 		return;
-	g_hash_table_add(settling->sources, make_destination(woken->tid, &transport));
+	add_source(settling, make_destination(woken->tid, &transport));
 }
 
 /* A sign that the thread which it woke waits for the packet. */
@@ -180,8 +213,8 @@ static int count_of_woken(const struct settling *settling, const struct doubt *d
 
 	if (doubt->woken == 0 || !dtc_join_read_transport(settling->join, packet, &transport))
 		return 0;
-	g_autoptr(GBytes) destination = make_destination(doubt->woken, &transport);
-	return g_hash_table_contains(settling->sources, destination);
+	const struct key destination = make_destination(doubt->woken, &transport);
+	return g_hash_table_contains(settling->sources, &destination);
 }
 
 /* Signs that the thread of an event sent the packet. */
@@ -194,11 +227,10 @@ static int count_of_sender(const struct settling *settling, uint32_t event, uint
 	if (transmission == DTC_NONE || !read_sent(join, transmission, packet, &transport))
 		return 0;
 	int32_t tid = dtc_join_event_at(join, transmission)->tid;
-	g_autoptr(GBytes) source = make_source(tid, &transport);
-	g_autoptr(GBytes) key = make_flow(&transport);
-	const struct flow *flow = g_hash_table_lookup(settling->flows, key);
+	const struct key source = make_source(tid, &transport), key = make_flow(&transport);
+	const struct flow *flow = g_hash_table_lookup(settling->flows, &key);
 	bool is_sender = flow && flow->tid == tid && !flow->has_others && flow->count >= SENDER_MIN;
-	return g_hash_table_contains(settling->sources, source) + is_sender;
+	return g_hash_table_contains(settling->sources, &source) + is_sender;
 }
 
 /* --- what was answered or passed on ------------------------------------------------------------------------------- */
@@ -350,11 +382,9 @@ static void add_doubt(struct settling *settling, uint32_t event)
 		g_hash_table_add(settling->threads, GINT_TO_POINTER(dtc_join_event_at(join, transmission)->tid));
 	if (!dtc_join_read_transport(join, dtc_join_slot_at(join, event)->packet, &transport))
 		return;
-	GBytes *key = make_flow(&transport);
-	if (g_hash_table_contains(settling->flows, key))
-		g_bytes_unref(key);
-	else
-		g_hash_table_insert(settling->flows, key, g_new0(struct flow, 1));
+	const struct key key = make_flow(&transport);
+	if (!g_hash_table_contains(settling->flows, &key))
+		g_hash_table_insert(settling->flows, g_memdup2(&key, sizeof(key)), g_new0(struct flow, 1));
 }
 
 /* Did the CPU send this, next, of itself, since it received that? */
@@ -445,11 +475,6 @@ static void learn_all(struct settling *settling)
 		learn_woken(settling, DTC_AT(join->woken, struct dtc_join_woken, i));
 }
 
-static void unref_bytes(gpointer bytes)
-{
-	g_bytes_unref(bytes);
-}
-
 /* With those shortly before it. */
 static bool compare_with_others(const struct settling *settling, guint index)
 {
@@ -487,8 +512,8 @@ void dtc_join_settle_doubts(DtcJoin *join)
 	settling.doubts = g_array_new(FALSE, FALSE, sizeof(struct doubt));
 	settling.places = g_hash_table_new(g_direct_hash, g_direct_equal);
 	settling.threads = g_hash_table_new(g_direct_hash, g_direct_equal);
-	settling.sources = g_hash_table_new_full(g_bytes_hash, g_bytes_equal, unref_bytes, NULL);
-	settling.flows = g_hash_table_new_full(g_bytes_hash, g_bytes_equal, unref_bytes, g_free);
+	settling.sources = g_hash_table_new_full(hash_key, is_same_key, g_free, NULL);
+	settling.flows = g_hash_table_new_full(hash_key, is_same_key, g_free, g_free);
 	find_doubts(&settling);
 	find_woken(&settling);
 	learn_all(&settling);
