@@ -11,8 +11,8 @@
  *         reception. What bears a time already, as what TCP sends does, is not stamped there: so stamps are judged of
  *         TCP and of the rest apart, and what came through a tunnel may be mixed even so. A packet whose kind is known
  *         is of a transmission, or of a reception, that has just been; one that may be either is of what was last.
- *         (Two SYNs on lo while others asked a server of DNS: each was called the other's, since one was stamped after
- *         its own reception, 9 us after, and after the other's transmission, 4 us after.)
+ *         (Two SYNs on lo, while a server of DNS asked for stamps, were each the other's: the first was stamped 8 us
+ *         after its own transmission, 4 us after the other's, and 1 us after its reception, which did not count.)
  * A CPU does one of these at a time, since bottom halves are off: an event's packet is stamped before the CPU's next
  * event (on the way out, after its last one). So an event waits for its packet from its own time on (on the way out,
  * going backward) until the CPU's next event, and per group and CPU at most one waits. A packet that comes while one
