@@ -327,14 +327,15 @@ static bool may_see(const DtcJoin *join, uint32_t event, uint32_t packet, uint32
 	int64_t tolerance_ns = TOLERANCE_NS + 2 * dtc_join_clock_get_error_ns(join->clock);
 	int64_t from_ns = seen->time_ns, to_ns = seen->time_ns;
 
+	int64_t after_ns = dtc_join_packet_at(join, own_packet)->time_ns - seen->time_ns;
 	if (seen->kind == DTC_JOIN_START_XMIT)
 		from_ns -= slot->until_ns;
-	else if (dtc_join_packet_at(join, own_packet)->time_ns >= seen->time_ns)
+	else if (after_ns >= -tolerance_ns)
 		to_ns += slot->until_ns;
-	else if (slot->next != DTC_NONE) /* stamped before the CPU's backlog, as its own was */
-		from_ns = dtc_join_event_at(join, slot->next)->time_ns;
-	else
+	else if (slot->next == DTC_NONE) /* stamped before the CPU's backlog, as its own was */
 		from_ns -= WINDOW_NS;
+	if (seen->kind == DTC_JOIN_RECEIVE && after_ns <= tolerance_ns && slot->next != DTC_NONE)
+		from_ns = dtc_join_event_at(join, slot->next)->time_ns; /* the same, on a wire */
 	return stamp_ns >= from_ns - tolerance_ns && stamp_ns <= to_ns + tolerance_ns;
 }
 

@@ -227,6 +227,33 @@ static void test_passed_on(void)
 	end(&made);
 }
 
+/*
+ * Both ends of two wires, stamped the other way round where they were sent: a CPU acknowledged at once what came in. By
+ * how the clocks were read one stamp is just before the reception that it is of.
+ */
+static void test_both_ends(void)
+{
+	const guint8 hosts[2] = { 2, 1 };
+	const guint ports[2] = { 80, 6000 };
+	struct made made = begin();
+	uint32_t sent[2], received[2];
+	for (guint i = 0; i < 2; i++) {
+		sent[i] = see(&made, DTC_JOIN_START_XMIT, 899000 + 100 * i, i, 0xa00 + 0x100 * i, "veth7", BYTES + 7);
+		capture(made.here, 898800 + 100 * i, 3, OUT, 6001 - i, 7);
+		received[i] = see(&made, DTC_JOIN_RECEIVE, 900000 + 460 * i, i, 0xa00 + 0x100 * i, "eth0", BYTES + 7);
+		capture(made.pod, 900300 + 1200 * i, 2, IN, 6000 + i, 7);
+	}
+	see(&made, DTC_JOIN_QUEUE, 903000, 0, 0xc00, "eth0", 14 + BYTES);
+	see(&made, DTC_JOIN_START_XMIT, 903100, 0, 0xc00, "eth0", BYTES);
+	capture_ends(made.pod, 902900, 2, OUT, hosts, ports, 0, 1, 1007, 0x10);
+	run(&made);
+	for (guint i = 0; i < 2; i++) {
+		expect(&made, received[i], DTC_HEADER_INFERRED, 6000 + i);
+		expect(&made, sent[i], DTC_HEADER_INFERRED, 6000 + i);
+	}
+	end(&made);
+}
+
 /* Two of one length are sent at once, and stamped the other way round: what is in doubt there is so where they come in.
  */
 static void test_doubt_goes_on(void)
@@ -266,6 +293,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/join-doubts/handshakes", test_handshakes);
 	g_test_add_func("/join-doubts/woken", test_woken);
 	g_test_add_func("/join-doubts/passed-on", test_passed_on);
+	g_test_add_func("/join-doubts/both-ends", test_both_ends);
 	g_test_add_func("/join-doubts/doubt-goes-on", test_doubt_goes_on);
 	return g_test_run();
 }
