@@ -268,6 +268,8 @@ void dtc_machine_exec_files(DtcMachine *machine, int32_t pid);
 void dtc_machine_drop_files(DtcMachine *machine, int32_t pid);
 /* absent.c: what the events that the trace does not have leave unknown. The history is sealed. */
 void dtc_machine_report_absent(const DtcMachine *machine, DtcFindings *findings);
+/* passed.c: at the end, a socket that another process was given is one file. */
+void dtc_machine_join_passed_files(DtcMachine *machine);
 /* At the end: where each socket's byte 0 lies in the sequence space of its flows. */
 void dtc_machine_place_sockets(DtcMachine *machine);
 /* Of what was written until now on connections from before the trace; it stays, whatever is forgotten. */

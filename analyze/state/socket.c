@@ -175,6 +175,7 @@ void dtc_machine_place_sockets(DtcMachine *m)
 {
 	DtcHistory *h = m->history;
 	uint32_t flow_count = dtc_packets_get_flow_count(h->packets);
+	dtc_machine_join_passed_files(m);
 	g_array_set_size(h->flow_files, flow_count);
 	if (flow_count)
 		memset(h->flow_files->data, 0xff, flow_count * sizeof(uint32_t));
