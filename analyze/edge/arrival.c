@@ -423,6 +423,29 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 	return arrival_of_wake(h, node, wait, ret_arrival);
 }
 
+/*
+ * A connect to a Unix socket woke a thread that polled, or was to accept: a connection is what came, before any bytes,
+ * and whoever woke up for it had waited for nobody else.
+ */
+static bool find_connected(guint node, const DtcHistory *h, const struct dtc_interval *wait,
+			   const struct dtc_wake *wake, uint32_t connect, struct dtc_arrival *ret_arrival)
+{
+	struct dtc_call place;
+	uint8_t kind = dtc_history_get_call(h, wait->call, &place)->kind;
+	const struct dtc_file *asking = dtc_history_get_file(h, dtc_history_get_call(h, connect, &place)->file);
+	if ((kind != DTC_CALL_POLL && kind != DTC_CALL_ACCEPT) || asking->flow_out != DTC_NONE)
+		return false;
+	*ret_arrival = (struct dtc_arrival){ .node = node,
+					     .time_ns = wake->waking_ns,
+					     .packet = DTC_NONE,
+					     .flow = DTC_NONE,
+					     .file = asking->peer,
+					     .exact = !wake->is_inferred,
+					     .is_local = true,
+					     .write = connect };
+	return wake->waking_ns > wait->begin_ns && wake->waking_ns <= wait->end_ns;
+}
+
 bool dtc_arrival_find_local(const DtcLinks *links, guint node, const struct dtc_interval *wait,
 			    const struct dtc_wake *wake, struct dtc_arrival *ret_arrival)
 {
@@ -432,8 +455,11 @@ bool dtc_arrival_find_local(const DtcLinks *links, guint node, const struct dtc_
 				 : DTC_NONE;
 	struct dtc_call write_place, place;
 	const struct dtc_call *written = write == DTC_NONE ? NULL : dtc_history_get_call(h, write, &write_place);
-	if (!written || wait->call == DTC_NONE || written->kind != DTC_CALL_WRITE || written->file == DTC_NONE ||
-	    !dtc_endpoint_has_local_peer(h, written->file) || has_returned(written, wake->waking_ns))
+	if (!written || wait->call == DTC_NONE || written->file == DTC_NONE || has_returned(written, wake->waking_ns))
+		return false;
+	if (written->kind == DTC_CALL_CONNECT)
+		return find_connected(node, h, wait, wake, write, ret_arrival);
+	if (written->kind != DTC_CALL_WRITE || !dtc_endpoint_has_local_peer(h, written->file))
 		return false;
 	uint32_t file = dtc_history_get_file(h, written->file)->peer;
 	const struct dtc_call *call = dtc_history_get_call(h, wait->call, &place);

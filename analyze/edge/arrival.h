@@ -76,7 +76,7 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 			       struct dtc_arrival *ret_arrival);
 /*
  * A thread woke another one by writing to the other end of a connection that no packet shows: what the wait was for, if
- * it was to read that. False if it was not.
+ * it was to read that. So is a connection that it made, to who polls or accepts. False if it was for neither.
  */
 bool dtc_arrival_find_local(const DtcLinks *links, guint node, const struct dtc_interval *wait,
 			    const struct dtc_wake *wake, struct dtc_arrival *ret_arrival);

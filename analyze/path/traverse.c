@@ -461,16 +461,23 @@ static void step_aside(struct dtc_traverse *t, const struct dtc_interval *wait, 
 			MIN(t->doubt_cluster_ns, dtc_clocks_to_cluster_ns(t->clocks, t->stand.node, low_ns));
 }
 
+/* A connection came, and nothing on it: who woke up for that may have a question in its hands already. */
+static bool is_opening(const struct dtc_traverse *t, const struct dtc_edge *edge)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, edge->arrival.node);
+	return dtc_history_copy_call(h, edge->arrival.write).kind == DTC_CALL_CONNECT;
+}
+
 /*
- * A thread wrote what the wait was for to a socket of this node: a message as any other, if it is seen what that one
- * acted on. Else the wait is explained by what it did since it began.
+ * A thread wrote what the wait was for to a socket of this node, or connected to it: a message as any other, if it is
+ * seen what that one acted on. Else the wait is explained by what it did since it began.
  */
 static bool leave_by_local(struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_edge *edge,
 			   int64_t low_ns)
 {
 	const struct dtc_sender *sender = &edge->sender;
 	struct dtc_arrival acted_on;
-	if (!edge->has_arrival || !edge->has_sender ||
+	if (!edge->has_arrival || !edge->has_sender || (t->stand.purpose != DTC_PURPOSE_OWN && is_opening(t, edge)) ||
 	    !dtc_arrival_find_for_send(t->links, sender->node, sender->thread, sender->written_ns, sender->file,
 				       sender->call, &acted_on))
 		return false;

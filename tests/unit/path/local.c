@@ -145,7 +145,7 @@ static void connects_local(struct story *s, int64_t t, int64_t fd)
 	story_enter(s, t + 2, 0, "connect", fd);
 	if (fd == 20)
 		story_task(s, DTC_EVENT_SCHED_WAKING, t + 3, 0, 30, "worker", 1);
-	story_leave(s, t + 3, 0, "connect", 0);
+	story_leave(s, t + 4, 0, "connect", 0);
 }
 
 /*
@@ -199,10 +199,83 @@ static void test_asleep(void)
 	story_clear(&s);
 }
 
+/*
+ * The proxy sleeps for X, and connects to a worker, which greets it before it is asked. The worker had slept for
+ * others, and polled since: that is no reason, what the proxy did before it came is (postfix, whose smtpd asks a
+ * policy server before it connects to cleanup).
+ */
+static void test_greeting(void)
+{
+	struct story s;
+	const struct dtc_headers x = get_question(1000);
+	const struct dtc_headers answer = story_headers(SERVER, 80, CLIENT, 1000, 501, 151, DTC_TCP_ACK, 60, 0);
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", RUN, PROXY, "proxy");
+	story_switch(&s, 0, 1, 0, "swapper/1", RUN, 30, "worker");
+	opens(&s, 1, 1, 3);
+	story_enter(&s, 3, 1, "nanosleep", -1);
+	story_switch(&s, 4, 1, 30, "worker", SLEEP, 0, "swapper/1");
+	connects(&s, 5, 1000, 10);
+	story_context(&s, DTC_EVENT_SOFTIRQ_ENTRY, 26, 0, 3, NULL);
+	story_packet(&s, DTC_EVENT_NET_RECEIVE, 27, 0, &x);
+	story_context(&s, DTC_EVENT_SOFTIRQ_EXIT, 28, 0, 3, NULL);
+	tell(&s, 30, 0, "read", 10, 50);
+	story_enter(&s, 34, 0, "nanosleep", -1);
+	story_switch(&s, 35, 0, PROXY, "proxy", SLEEP, 0, "swapper/0");
+	story_timer_wakes(&s, 56, 58, 1, 30, "worker");
+	story_switch(&s, 61, 1, 0, "swapper/1", RUN, 30, "worker");
+	story_leave(&s, 62, 1, "nanosleep", 0);
+	story_poll(&s, 63, 1, "epoll_wait", 9, -1);
+	story_switch(&s, 64, 1, 30, "worker", SLEEP, 0, "swapper/1");
+	story_timer_wakes(&s, 90, 92, 0, PROXY, "proxy");
+	story_switch(&s, 95, 0, 0, "swapper/0", RUN, PROXY, "proxy");
+	story_leave(&s, 96, 0, "nanosleep", 0);
+	connects_local(&s, 98, 20);
+	story_poll(&s, 102, 0, "poll", -1, -1);
+	story_switch(&s, 103, 0, PROXY, "proxy", SLEEP, 0, "swapper/0");
+	story_switch(&s, 104, 1, 0, "swapper/1", RUN, 30, "worker");
+	story_leave(&s, 105, 1, "epoll_wait", 1);
+	tell(&s, 106, 1, "accept", 3, 5);
+	story_enter(&s, 110, 1, "write", 5);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 110, 1, PROXY, "proxy", 0);
+	story_leave(&s, 111, 1, "write", 20);
+	story_enter(&s, 112, 1, "read", 5);
+	story_switch(&s, 113, 1, 30, "worker", SLEEP, 0, "swapper/1");
+	story_switch(&s, 114, 0, 0, "swapper/0", RUN, PROXY, "proxy");
+	story_leave(&s, 115, 0, "poll", 1);
+	tell(&s, 116, 0, "read", 20, 20);
+	story_enter(&s, 118, 0, "write", 20);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 118, 0, 30, "worker", 1);
+	story_leave(&s, 119, 0, "write", 50);
+	story_enter(&s, 120, 0, "read", 20);
+	story_switch(&s, 121, 0, PROXY, "proxy", SLEEP, 0, "swapper/0");
+	story_switch(&s, 122, 1, 0, "swapper/1", RUN, 30, "worker");
+	story_leave(&s, 123, 1, "read", 50);
+	story_enter(&s, 130, 1, "write", 5);
+	story_task(&s, DTC_EVENT_SCHED_WAKING, 130, 1, PROXY, "proxy", 0);
+	story_leave(&s, 131, 1, "write", 40);
+	story_switch(&s, 132, 0, 0, "swapper/0", RUN, PROXY, "proxy");
+	story_leave(&s, 133, 0, "read", 40);
+	story_enter(&s, 134, 0, "write", 10);
+	story_packet(&s, DTC_EVENT_NET_SEND, 135, 0, &answer);
+	story_leave(&s, 136, 0, "write", 60);
+	story_end(&s);
+	g_autoptr(DtcPath) path = path_of(s.history, PROXY, 32, 133, DTC_NONE);
+	static const int64_t asleep_ns[] = { 50, 70, 90 };
+	for (guint i = 0; i < G_N_ELEMENTS(asleep_ns); i++) {
+		const struct dtc_segment *segment = path_at(path, asleep_ns[i]);
+		g_assert_cmpint(segment->tid, ==, PROXY);
+		g_assert_cmpstr(dtc_cause_to_string(segment->cause), ==, "timer");
+	}
+	g_assert_cmpint(path_at(path, 108)->tid, ==, 30);
+	story_clear(&s);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/local/proxy", test_proxy);
 	g_test_add_func("/local/asleep", test_asleep);
+	g_test_add_func("/local/greeting", test_greeting);
 	return g_test_run();
 }
