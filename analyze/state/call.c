@@ -370,11 +370,8 @@ static void apply_result(DtcMachine *m, const struct dtc_event *event, uint32_t 
 		DTC_AT(m->history->files, struct dtc_file, file)->accept = index;
 		if (event->has_address && event->v[DTC_CALL_PORT] != DTC_ABSENT) {
 			uint32_t flow = dtc_machine_find_syn(m, thread, event->address, event->v[DTC_CALL_PORT]);
-			if (flow != DTC_NONE) {
-				struct dtc_file *f = DTC_AT(m->history->files, struct dtc_file, file);
-				f->flow_in = flow;
-				f->flow_out = dtc_packets_get_flow(m->history->packets, flow)->reverse;
-			}
+			if (flow != DTC_NONE)
+				dtc_machine_set_flow(m, file, dtc_packets_get_flow(m->history->packets, flow)->reverse);
 		}
 	} else if (call->kind == DTC_CALL_OPEN) {
 		dtc_machine_set_file(m, pid, result, dtc_machine_add_file(m, DTC_FILE_PATH, call->path, pid));

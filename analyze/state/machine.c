@@ -33,6 +33,7 @@ DtcMachine *dtc_machine_new(const char *node, const DtcReader *reader)
 	m->fd_tables = g_hash_table_new(g_direct_hash, g_direct_equal);
 	m->table_owners = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL);
 	m->named_files = g_hash_table_new(g_direct_hash, g_direct_equal);
+	m->flow_owners = g_hash_table_new(NULL, NULL);
 	m->blocks = g_hash_table_new_full(dtc_hash_int64, g_int64_equal, g_free, NULL);
 	m->gaps = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 	m->gap_bounds = g_array_new(FALSE, FALSE, sizeof(int64_t));
@@ -69,6 +70,7 @@ void dtc_machine_free(DtcMachine *m)
 	g_array_unref(m->gap_ends);
 	g_hash_table_unref(m->table_owners);
 	g_hash_table_unref(m->named_files);
+	g_hash_table_unref(m->flow_owners);
 	g_hash_table_unref(m->blocks);
 	g_hash_table_unref(m->irq_names);
 	g_array_unref(m->vector_names);

@@ -128,6 +128,7 @@ struct DtcMachine {
 	GHashTable *fd_tables;	  /* pid -> struct dtc_fd_table */
 	GHashTable *table_owners; /* file_table_address of the statedump -> pid */
 	GHashTable *named_files;  /* string id of "socket:[inode]" -> file + 1 */
+	GHashTable *flow_owners;  /* flow_out + 1 -> file + 1, the first that had it */
 	GHashTable *blocks;	  /* (device, sector) hash -> request + 1 */
 	GHashTable *irq_names;	  /* number -> string + 1 */
 	uint32_t last_irq_names[16];   /* by low bits of its number: the string and one that an entry told, or 0 */
@@ -268,7 +269,14 @@ void dtc_machine_exec_files(DtcMachine *machine, int32_t pid);
 void dtc_machine_drop_files(DtcMachine *machine, int32_t pid);
 /* absent.c: what the events that the trace does not have leave unknown. The history is sealed. */
 void dtc_machine_report_absent(const DtcMachine *machine, DtcFindings *findings);
-/* passed.c: at the end, a socket that another process was given is one file. */
+/* passed.c: what leaves by a flow leaves on a file. */
+void dtc_machine_set_flow(DtcMachine *machine, uint32_t file, uint32_t flow_out);
+/*
+ * The file on which a flow leaves in a call: the call's, or a new one, if that one cannot be what the descriptor is.
+ * The call and its descriptor are on that then.
+ */
+uint32_t dtc_machine_find_own_file(DtcMachine *machine, uint32_t call, uint32_t flow_out);
+/* At the end, a socket that another process was given is one file. */
 void dtc_machine_join_passed_files(DtcMachine *machine);
 /* At the end: where each socket's byte 0 lies in the sequence space of its flows. */
 void dtc_machine_place_sockets(DtcMachine *machine);

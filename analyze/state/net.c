@@ -26,9 +26,7 @@ static void bind_file(DtcMachine *m, uint32_t call_index, uint32_t packet)
 	if (file->flow_out != DTC_NONE || file->listens ||
 	    (file->kind != DTC_FILE_SOCKET && file->kind != DTC_FILE_UNKNOWN))
 		return;
-	file->kind = DTC_FILE_SOCKET;
-	file->flow_out = flow;
-	file->flow_in = dtc_packets_get_flow(m->history->packets, flow)->reverse;
+	dtc_machine_set_flow(m, dtc_machine_find_own_file(m, call_index, flow), flow);
 }
 
 static const struct dtc_context *get_softirq(const struct dtc_cpu *cpu)

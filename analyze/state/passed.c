@@ -24,27 +24,57 @@ static bool is_of_unknown_origin(const struct dtc_file *file)
 	return file->name == DTC_NONE && file->accept == DTC_NONE && !file->listens;
 }
 
+/* The file that had the flow first; DTC_NONE: none. */
+static uint32_t find_owner(const DtcMachine *m, uint32_t flow_out)
+{
+	return GPOINTER_TO_UINT(g_hash_table_lookup(m->flow_owners, GUINT_TO_POINTER(flow_out + 1))) - 1;
+}
+
+void dtc_machine_set_flow(DtcMachine *m, uint32_t index, uint32_t flow_out)
+{
+	struct dtc_file *file = get_file(m, index);
+	gpointer key = GUINT_TO_POINTER(flow_out + 1);
+	file->kind = DTC_FILE_SOCKET;
+	file->flow_out = flow_out;
+	file->flow_in = dtc_packets_get_flow(m->history->packets, flow_out)->reverse;
+	if (!g_hash_table_contains(m->flow_owners, key))
+		g_hash_table_insert(m->flow_owners, key, GUINT_TO_POINTER(index + 1));
+}
+
+uint32_t dtc_machine_find_own_file(DtcMachine *m, uint32_t index, uint32_t flow_out)
+{
+	struct dtc_call *call = get_call(m, index);
+	uint32_t owner = find_owner(m, flow_out);
+	if (owner == DTC_NONE || owner == call->file || is_of_unknown_origin(get_file(m, call->file)))
+		return call->file;
+	/*
+	 * The connection is another file's. What was known of the descriptor was closed, by an exec whose
+	 * FD_CLOEXEC is from before the trace: postfix' smtpd gives its milter to a cleanup process, where that got the
+	 * number of the socket with which all smtpd report to their master.
+	 */
+	const struct dtc_thread *thread = DTC_THREAD(m, call->thread);
+	int32_t pid = thread->pid > 0 ? thread->pid : thread->tid;
+	call->file = dtc_machine_add_file(m, DTC_FILE_SOCKET, DTC_NONE, pid);
+	call->offset = 0;
+	dtc_machine_set_file(m, pid, call->fd, call->file);
+	return call->file;
+}
+
 /* For each file the one that it is, which is another one if it was passed on; NULL if none was. */
 static GArray *find_passed(const DtcMachine *m)
 {
-	g_autoptr(GHashTable) by_flow = g_hash_table_new(NULL, NULL); /* flow + 1 -> file + 1 */
 	GArray *same = NULL;
 	for (uint32_t i = 0; i < m->history->files->len; i++) {
 		const struct dtc_file *file = get_file(m, i);
-		if (file->flow_out == DTC_NONE)
+		uint32_t owner = file->flow_out == DTC_NONE ? DTC_NONE : find_owner(m, file->flow_out);
+		if (owner == DTC_NONE || owner == i || !is_of_unknown_origin(file))
 			continue;
-		gpointer flow = GUINT_TO_POINTER(file->flow_out + 1);
-		uint32_t first = GPOINTER_TO_UINT(g_hash_table_lookup(by_flow, flow));
-		if (!first || !is_of_unknown_origin(file)) {
-			g_hash_table_insert(by_flow, flow, GUINT_TO_POINTER(i + 1));
-			continue;
-		}
 		if (!same) {
 			same = g_array_sized_new(FALSE, FALSE, sizeof(uint32_t), m->history->files->len);
 			for (uint32_t k = 0; k < m->history->files->len; k++)
 				g_array_append_val(same, k);
 		}
-		g_array_index(same, uint32_t, i) = first - 1;
+		g_array_index(same, uint32_t, i) = owner;
 	}
 	return same;
 }

@@ -92,6 +92,42 @@ static void test_login(void)
 	story_clear(&s);
 }
 
+/*
+ * The number that the new owner's descriptor got was that of a socket from before the trace, with which it reports to
+ * its master, and which exec had closed: what leaves on it tells that it is another one now.
+ */
+static void test_stale(void)
+{
+	struct story s;
+	const struct dtc_headers reply =
+		story_headers(2, 110, 1, CLIENT, ANSWER_SEQ - 1, SEQ, DTC_TCP_SYN | DTC_TCP_ACK, 0, 0);
+	story_begin(&s, "n");
+	story_switch(&s, 0, 0, 0, "swapper/0", 0, LOGIN, "login");
+	story_switch(&s, 0, 1, 0, "swapper/1", 0, SERVER, "server");
+	struct dtc_event e = story_event(DTC_EVENT_SYSCALL_ENTRY, 1, 1);
+	e.v[DTC_CALL_NAME] = dtc_machine_add_call_name(s.machine, "socket");
+	e.v[DTC_CALL_FAMILY] = 1;
+	dtc_machine_apply(s.machine, &e);
+	story_leave(&s, 2, 1, "socket", SERVER_FD);
+	moves(&s, 3, 1, "write", SERVER_FD, 12);
+	arrive(&s, 10, SEQ - 1, DTC_TCP_SYN, 0);
+	story_packet(&s, DTC_EVENT_NET_SEND, 12, 0, &reply);
+	arrive(&s, 13, SEQ, DTC_TCP_ACK, 0);
+	moves(&s, 20, 0, "accept4", LISTENER, LOGIN_FD);
+	answers(&s, 22, 0, LOGIN_FD, ANSWER_SEQ, 29);
+	answers(&s, 60, 1, SERVER_FD, ANSWER_SEQ + 29, 16);
+	arrive(&s, 70, SEQ, DTC_TCP_ACK, 4);
+	moves(&s, 72, 1, "read", SERVER_FD, 4);
+	const DtcHistory *h = story_end(&s);
+	uint32_t stale = find_call(h, 3)->file, first = find_call(h, 22)->file;
+	g_assert_true(dtc_history_get_file(h, stale)->flow_out == DTC_NONE);
+	g_assert_cmpuint(dtc_history_get_file(h, stale)->written_bytes, ==, 12);
+	g_assert_cmpuint(find_call(h, 60)->file, ==, first);
+	g_assert_cmpuint(find_call(h, 60)->offset, ==, 29);
+	g_assert_cmpuint(find_call(h, 72)->file, ==, first);
+	story_clear(&s);
+}
+
 /* A descriptor of which nothing is known, on a connection of nobody else, stays one of its own. */
 static void test_alone(void)
 {
@@ -112,6 +148,7 @@ int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/passed/login", test_login);
+	g_test_add_func("/passed/stale", test_stale);
 	g_test_add_func("/passed/alone", test_alone);
 	return g_test_run();
 }
