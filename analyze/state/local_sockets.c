@@ -5,8 +5,10 @@
  * The address is behind a pointer, and few tracers follow it. So calls tell. A connect or a write that wakes a thread
  * which then accepts, or reads, is its other end's. A listening socket gives connections away in the order in which
  * they were made (net/unix/af_unix.c: unix_stream_connect, unix_accept), so for the rest of what was accepted it is the
- * first that fits, which is inferred: it may have been another service's. Either way the bytes must fit: nothing is
- * read that was not written before. Of a file of which nothing is known wakeups alone tell: a descriptor from before
+ * first that fits, which is inferred: it may have been another service's. Those go first of which each end read all
+ * that the other one had written: a process that dovecot makes asks five services at once, and a service that reads 109
+ * bytes fits a connection with 116 on it, which was for another one. Either way the bytes must fit: nothing is read
+ * that was not written before. Of a file of which nothing is known wakeups alone tell: a descriptor from before
  * the trace may read a few bytes after somebody wrote more.
  *
  * Of connections from before the trace, such as a pool's to its database, nothing but wakeups and bytes tell: a write
@@ -225,8 +227,18 @@ static bool is_given_in_order(const DtcHistory *h, const struct local_end *asked
 	return asked->opening != DTC_NONE && (is_unix(h, file) || dtc_packets_get_count(h->packets) > 0);
 }
 
-/* In the order in which they were accepted: the first of those from begin on that was connected by then, and fits. */
-static void pair_in_order(DtcHistory *h, const GArray *asking, guint begin, const struct local_end *asked)
+/* Each end read all that the other one had written. */
+static bool is_whole(const DtcHistory *h, const struct local_end *asking, const struct local_end *asked)
+{
+	const struct dtc_file *a = get_file(h, asking->file), *b = get_file(h, asked->file);
+	return a->read_bytes == b->written_bytes && b->read_bytes == a->written_bytes;
+}
+
+/*
+ * In the order in which they were accepted: the first of those from begin on that was connected by then, and fits; or
+ * whose bytes are just those.
+ */
+static void pair_in_order(DtcHistory *h, const GArray *asking, guint begin, const struct local_end *asked, bool wholly)
 {
 	for (guint i = begin, seen = 0; i < asking->len && seen < LOOK_BACK; i++) {
 		const struct local_end *end = &g_array_index(asking, struct local_end, i);
@@ -235,10 +247,23 @@ static void pair_in_order(DtcHistory *h, const GArray *asking, guint begin, cons
 		if (get_file(h, end->file)->peer != DTC_NONE)
 			continue;
 		seen++;
-		if (fits(h, end, asked)) {
+		if ((!wholly || is_whole(h, end, asked)) && fits(h, end, asked)) {
 			pair(h, end, asked, true);
 			break;
 		}
+	}
+}
+
+static void pair_all_in_order(DtcHistory *h, const GArray *asking, const GArray *asked, bool wholly)
+{
+	guint begin = 0;
+	for (guint i = 0; i < asked->len; i++) {
+		const struct local_end *of = &g_array_index(asked, struct local_end, i);
+		while (begin < asking->len &&
+		       get_file(h, g_array_index(asking, struct local_end, begin).file)->peer != DTC_NONE)
+			begin++;
+		if (get_file(h, of->file)->peer == DTC_NONE && is_given_in_order(h, of))
+			pair_in_order(h, asking, begin, of, wholly);
 	}
 }
 
@@ -393,14 +418,7 @@ void dtc_machine_pair_local_sockets(DtcMachine *m)
 	}
 	for (guint i = 0; i < asking->len; i++)
 		pair_by_wakes(h, &g_array_index(asking, struct local_end, i), by_file);
-	guint begin = 0;
-	for (guint i = 0; i < asked->len; i++) {
-		const struct local_end *of = &g_array_index(asked, struct local_end, i);
-		while (begin < asking->len &&
-		       get_file(h, g_array_index(asking, struct local_end, begin).file)->peer != DTC_NONE)
-			begin++;
-		if (get_file(h, of->file)->peer == DTC_NONE && is_given_in_order(h, of))
-			pair_in_order(h, asking, begin, of);
-	}
+	pair_all_in_order(h, asking, asked, true);
+	pair_all_in_order(h, asking, asked, false);
 	pair_all_older(h);
 }

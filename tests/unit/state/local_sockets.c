@@ -123,6 +123,28 @@ static void test_bytes(void)
 	story_clear(&s);
 }
 
+/*
+ * One service reads less than was written on the first connection, another one just that, but accepts later: the first
+ * connection is that one's, as each end read all that the other had written.
+ */
+static void test_whole(void)
+{
+	struct story s;
+	begin(&s);
+	connect_socket(&s, 10, 5);
+	connect_socket(&s, 20, 6);
+	tell(&s, 30, 0, "write", 5, 40);
+	tell(&s, 32, 0, "write", 6, 30);
+	tell(&s, 50, 1, "accept", LISTENER, 7);
+	tell(&s, 52, 1, "read", 7, 30);
+	tell(&s, 60, 2, "accept", LISTENER, 7);
+	tell(&s, 62, 2, "read", 7, 40);
+	story_end(&s);
+	assert_pair(&s, 30, 21, 62, DTC_PAIRING_INFERRED);
+	assert_pair(&s, 32, 20, 52, DTC_PAIRING_INFERRED);
+	story_clear(&s);
+}
+
 /* Each connect wakes who accepts it, of two that wait for different services; the later one comes to it first. */
 static void test_wakes(void)
 {
@@ -196,6 +218,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/local-sockets/unknown", test_unknown);
 	g_test_add_func("/local-sockets/no-packets", test_no_packets);
 	g_test_add_func("/local-sockets/bytes", test_bytes);
+	g_test_add_func("/local-sockets/whole", test_whole);
 	g_test_add_func("/local-sockets/wakes", test_wakes);
 	g_test_add_func("/local-sockets/half-seen", test_half_seen);
 	g_test_add_func("/local-sockets/nobody", test_nobody);
