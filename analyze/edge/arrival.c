@@ -3,6 +3,7 @@
 #include "analyze/edge/bare.h"
 #include "analyze/edge/brought.h"
 #include "analyze/edge/handoff.h"
+#include "analyze/edge/opening.h"
 #include "analyze/edge/room.h"
 #include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
@@ -71,8 +72,8 @@ static uint32_t find_received_by(const DtcHistory *h, uint32_t flow, uint32_t pa
 	return find_received_before(packets, f, i, false);
 }
 
-static bool arrival_of_packet(guint node, const DtcHistory *h, uint32_t packet, uint32_t file, bool exact,
-			      struct dtc_arrival *ret_arrival)
+bool dtc_arrival_of_packet(guint node, const DtcHistory *h, uint32_t packet, uint32_t file, bool exact,
+			   struct dtc_arrival *ret_arrival)
 {
 	if (packet == DTC_NONE)
 		return false;
@@ -226,7 +227,7 @@ static bool find_for_read(const DtcLinks *links, guint node, const struct dtc_ca
 	uint32_t base_in;
 	if (flow->protocol != DTC_PROTOCOL_TCP || !dtc_links_find_base_in(links, node, call->file, &base_in)) {
 		uint32_t last = find_last_received(h, file->flow_in, call->end_ns, true);
-		return arrival_of_packet(node, h, last, call->file, false, ret_arrival);
+		return dtc_arrival_of_packet(node, h, last, call->file, false, ret_arrival);
 	}
 	/* the last byte taken; the end of file is the FIN, one behind the last byte */
 	uint64_t taken = call->kind == DTC_CALL_PEEK ? call->offset : call->offset + (uint64_t)call->result;
@@ -237,10 +238,10 @@ static bool find_for_read(const DtcLinks *links, guint node, const struct dtc_ca
 	uint32_t packet = dtc_links_find_completing_packet(links, node, file->flow_in, seq);
 	if (packet != DTC_NONE && time_of(h, packet) <= call->end_ns) {
 		packet = find_taken_copy(h, file->flow_in, packet, seq, call);
-		return arrival_of_packet(node, h, packet, call->file, true, ret_arrival);
+		return dtc_arrival_of_packet(node, h, packet, call->file, true, ret_arrival);
 	}
 	packet = find_last_received(h, file->flow_in, call->end_ns, true);
-	return arrival_of_packet(node, h, packet, call->file, false, ret_arrival);
+	return dtc_arrival_of_packet(node, h, packet, call->file, false, ret_arrival);
 }
 
 bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index, struct dtc_arrival *ret_arrival)
@@ -257,45 +258,6 @@ bool dtc_arrival_find_for_taken(const DtcLinks *links, guint node, uint32_t inde
 	if (bytes && call.result > bytes)
 		call.result = bytes;
 	return find_for_read(links, node, &call, ret_arrival);
-}
-
-/* The SYN-ACK that completed a connect on this file. */
-static bool find_handshake(const DtcHistory *h, guint node, uint32_t file_index, struct dtc_arrival *ret_arrival)
-{
-	const struct dtc_file *file = dtc_history_get_file(h, file_index);
-	if (file->flow_in == DTC_NONE)
-		return false;
-	const DtcPackets *packets = dtc_history_get_packets(h);
-	const struct dtc_flow *flow = dtc_packets_get_flow(packets, file->flow_in);
-	/* a connection from before the trace is not looked through: it has no SYN */
-	for (uint32_t i = 0; i < flow->packet_count && flow->has_isn; i++) {
-		uint32_t id = dtc_packets_get_flow_packet(packets, file->flow_in, i);
-		const struct dtc_packet p = dtc_packets_read(packets, id);
-		if (p.direction == DTC_RECEIVED && (p.tcp_flags & DTC_TCP_SYN) && (p.tcp_flags & DTC_TCP_ACK))
-			return arrival_of_packet(node, h, id, file_index, true, ret_arrival);
-	}
-	return false;
-}
-
-/* The ACK that completed the handshake of the connection that an accept returned. */
-static bool find_accepted(const DtcHistory *h, guint node, const struct dtc_call *accept,
-			  struct dtc_arrival *ret_arrival)
-{
-	if (accept->result == DTC_ABSENT || accept->result < 0)
-		return false;
-	uint32_t file = (uint32_t)accept->argument;
-	uint32_t flow_in = dtc_history_get_file(h, file)->flow_in;
-	if (flow_in == DTC_NONE)
-		return false;
-	const DtcPackets *packets = dtc_history_get_packets(h);
-	const struct dtc_flow *flow = dtc_packets_get_flow(packets, flow_in);
-	for (uint32_t i = 0; i < flow->packet_count; i++) {
-		uint32_t id = dtc_packets_get_flow_packet(packets, flow_in, i);
-		const struct dtc_packet p = dtc_packets_read(packets, id);
-		if (p.direction == DTC_RECEIVED && (p.tcp_flags & DTC_TCP_ACK) && !(p.tcp_flags & DTC_TCP_SYN))
-			return arrival_of_packet(node, h, id, file, true, ret_arrival);
-	}
-	return false;
 }
 
 /* The packet that the waking softirq received last: of a socket of this process it is as good as exact. */
@@ -317,7 +279,7 @@ static bool arrival_of_wake(const DtcHistory *h, guint node, const struct dtc_in
 	uint32_t file = dtc_history_find_file_of_flow(h, reverse);
 	int32_t pid = dtc_history_get_thread(h, wait->thread)->pid;
 	bool own = file != DTC_NONE && dtc_history_get_file(h, file)->pid == pid;
-	return arrival_of_packet(node, h, wake->ref, file, own, ret_arrival);
+	return dtc_arrival_of_packet(node, h, wake->ref, file, own, ret_arrival);
 }
 
 static bool is_inside(const struct dtc_arrival *arrival, const struct dtc_interval *wait)
@@ -337,8 +299,9 @@ static bool find_taken(const DtcLinks *links, guint node, uint32_t poll, uint32_
 	    next->result != DTC_ABSENT)
 		return dtc_arrival_find_for_read(links, node, call, ret_arrival);
 	if (next->kind == DTC_CALL_ACCEPT)
-		return find_accepted(h, node, next, ret_arrival);
-	return next->kind == DTC_CALL_WRITE && next->offset == 0 && find_handshake(h, node, next->file, ret_arrival);
+		return dtc_opening_find_accepted(h, node, next, ret_arrival);
+	return next->kind == DTC_CALL_WRITE && next->offset == 0 &&
+	       dtc_opening_find_handshake(h, node, next->file, ret_arrival);
 }
 
 /* The first that came, in a poll's wait, for a connection that it returned, if its wake tells of another one. */
@@ -356,7 +319,7 @@ static bool find_ready(const DtcLinks *links, guint node, const struct dtc_inter
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t flow = ready[i] == DTC_NONE ? DTC_NONE : dtc_history_get_file(h, ready[i])->flow_in;
 		uint32_t packet = flow == DTC_NONE ? DTC_NONE : find_last_received(h, flow, wait->end_ns, false);
-		if (arrival_of_packet(node, h, packet, ready[i], false, &found) && is_inside(&found, wait) &&
+		if (dtc_arrival_of_packet(node, h, packet, ready[i], false, &found) && is_inside(&found, wait) &&
 		    (!has_found || found.time_ns < ret_arrival->time_ns)) {
 			*ret_arrival = found;
 			has_found = true;
@@ -405,14 +368,14 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 			return true;
 		}
 	} else if (call && call->kind == DTC_CALL_ACCEPT) {
-		if (find_accepted(h, node, call, &found) && found.time_ns > wait->begin_ns &&
+		if (dtc_opening_find_accepted(h, node, call, &found) && found.time_ns > wait->begin_ns &&
 		    found.time_ns <= wait->end_ns) {
 			*ret_arrival = found;
 			return true;
 		}
 	} else if (call && call->kind == DTC_CALL_CONNECT && call->file != DTC_NONE) {
 		/* one softirq may bring several connections' answers */
-		if (find_handshake(h, node, call->file, &found) && found.time_ns > wait->begin_ns &&
+		if (dtc_opening_find_handshake(h, node, call->file, &found) && found.time_ns > wait->begin_ns &&
 		    found.time_ns <= wait->end_ns) {
 			*ret_arrival = found;
 			return true;
@@ -421,29 +384,6 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 		return find_for_poll(links, node, wait, ret_arrival);
 	}
 	return arrival_of_wake(h, node, wait, ret_arrival);
-}
-
-/*
- * A connect to a Unix socket woke a thread that polled, or was to accept: a connection is what came, before any bytes,
- * and whoever woke up for it had waited for nobody else.
- */
-static bool find_connected(guint node, const DtcHistory *h, const struct dtc_interval *wait,
-			   const struct dtc_wake *wake, uint32_t connect, struct dtc_arrival *ret_arrival)
-{
-	struct dtc_call place;
-	uint8_t kind = dtc_history_get_call(h, wait->call, &place)->kind;
-	const struct dtc_file *asking = dtc_history_get_file(h, dtc_history_get_call(h, connect, &place)->file);
-	if ((kind != DTC_CALL_POLL && kind != DTC_CALL_ACCEPT) || asking->flow_out != DTC_NONE)
-		return false;
-	*ret_arrival = (struct dtc_arrival){ .node = node,
-					     .time_ns = wake->waking_ns,
-					     .packet = DTC_NONE,
-					     .flow = DTC_NONE,
-					     .file = asking->peer,
-					     .exact = !wake->is_inferred,
-					     .is_local = true,
-					     .write = connect };
-	return wake->waking_ns > wait->begin_ns && wake->waking_ns <= wait->end_ns;
 }
 
 bool dtc_arrival_find_local(const DtcLinks *links, guint node, const struct dtc_interval *wait,
@@ -458,7 +398,7 @@ bool dtc_arrival_find_local(const DtcLinks *links, guint node, const struct dtc_
 	if (!written || wait->call == DTC_NONE || written->file == DTC_NONE || has_returned(written, wake->waking_ns))
 		return false;
 	if (written->kind == DTC_CALL_CONNECT)
-		return find_connected(node, h, wait, wake, write, ret_arrival);
+		return dtc_opening_find_connected(node, h, wait, wake, write, ret_arrival);
 	if (written->kind != DTC_CALL_WRITE || !dtc_endpoint_has_local_peer(h, written->file))
 		return false;
 	uint32_t file = dtc_history_get_file(h, written->file)->peer;
@@ -593,6 +533,12 @@ bool dtc_arrival_find_for_answer(const DtcLinks *links, guint node, uint32_t thr
 		*ret_arrival = asked->arrival;
 		return true;
 	}
+	struct dtc_arrival came;
+	if (!asked && dtc_opening_find_greeted(links, node, file, write, time_ns, &came) &&
+	    (!turn.has_nearest || turn.nearest.time_ns < came.time_ns)) {
+		*ret_arrival = came;
+		return true;
+	}
 	if (turn.has_nearest) {
 		*ret_arrival = turn.nearest;
 		return true;
@@ -611,7 +557,7 @@ bool dtc_arrival_find_for_answer(const DtcLinks *links, guint node, uint32_t thr
 			first_write &=
 				call->kind != DTC_CALL_WRITE || call->end_ns == DTC_TIME_NONE || call->end_ns > time_ns;
 		}
-		if (connecting && first_write && find_handshake(h, node, file, ret_arrival))
+		if (connecting && first_write && dtc_opening_find_handshake(h, node, file, ret_arrival))
 			return ret_arrival->time_ns <= time_ns;
 	}
 	return false;
@@ -643,8 +589,8 @@ bool dtc_arrival_find_last(const DtcLinks *links, guint node, uint32_t flow, int
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	uint32_t in = reverse_of(h, flow);
-	return arrival_of_packet(node, h, find_last_received(h, in, time_ns, true),
-				 dtc_history_find_file_of_flow(h, flow), false, ret_arrival);
+	return dtc_arrival_of_packet(node, h, find_last_received(h, in, time_ns, true),
+				     dtc_history_find_file_of_flow(h, flow), false, ret_arrival);
 }
 
 /*
@@ -786,7 +732,7 @@ static bool set_reader(const DtcLinks *links, const DtcHistory *h, const struct 
 	struct dtc_sender reader;
 	uint32_t told = find_received_by(h, reverse_of(h, packet_of(h, send->first).flow), send->first);
 	if (told == DTC_NONE || packet_of(h, told).payload_bytes ||
-	    !arrival_of_packet(send->node, h, told, ret_sender->file, false, &ret_sender->cause) ||
+	    !dtc_arrival_of_packet(send->node, h, told, ret_sender->file, false, &ret_sender->cause) ||
 	    !dtc_arrival_find_sender(links, &ret_sender->cause, &reader) || reader.relayed || reader.call == DTC_NONE)
 		return false;
 	uint8_t kind = dtc_history_copy_call(dtc_links_get_history(links, reader.node), reader.call).kind;
@@ -835,7 +781,7 @@ static bool set_translated_sender(const DtcLinks *links, const DtcHistory *h, co
 				  struct dtc_sender *ret_sender)
 {
 	struct dtc_arrival came;
-	if (!arrival_of_packet(send->node, h, find_forwarded(h, send->first), DTC_NONE, false, &came) ||
+	if (!dtc_arrival_of_packet(send->node, h, find_forwarded(h, send->first), DTC_NONE, false, &came) ||
 	    !dtc_arrival_find_sender(links, &came, ret_sender))
 		return false;
 	ret_sender->exact = false;
@@ -913,7 +859,7 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 	uint32_t last = find_received_by(h, reverse_of(h, first.flow), send.first);
 	/* a SYN-ACK answers the SYN and nothing else; any other empty segment follows what came last by order alone */
 	bool handshake = (first.tcp_flags & DTC_TCP_SYN) != 0;
-	ret_sender->relayed = arrival_of_packet(send.node, h, last, file, handshake, &ret_sender->cause);
+	ret_sender->relayed = dtc_arrival_of_packet(send.node, h, last, file, handshake, &ret_sender->cause);
 	ret_sender->exact = ret_sender->exact && handshake;
 	return true;
 }

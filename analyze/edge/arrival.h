@@ -66,6 +66,9 @@ struct dtc_sender {
 	uint32_t packet;	  /* the send that arrived */
 };
 
+/* A packet that came on a file, or DTC_NONE. False if it is of no flow. */
+bool dtc_arrival_of_packet(guint node, const DtcHistory *history, uint32_t packet, uint32_t file, bool exact,
+			   struct dtc_arrival *ret_arrival);
 /* The arrival that completed the bytes a read took (or its end of file). False if it cannot be told. */
 bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t call, struct dtc_arrival *ret_arrival);
 /* The same of so many of the bytes that it took, up to the end of one message of several; 0: of all. */

@@ -215,6 +215,24 @@ static bool is_for_another(const DtcHistory *h, const struct dtc_interval *wait,
 	       dtc_history_get_file(h, file)->pid == dtc_history_get_file(h, arrival->file)->pid;
 }
 
+/*
+ * Nor was one that a thread ended later, with a call on what is no connection to another machine: what arrived would
+ * have ended it. postfix' master does not look at a socket while a process that accepts there is idle, and a connection
+ * lay there for 12 ms, until that one told that it is busy.
+ */
+static bool is_ended_locally(const DtcHistory *h, const struct dtc_interval *wait, const struct dtc_arrival *arrival)
+{
+	struct dtc_wake place;
+	struct dtc_call call_place;
+	const struct dtc_wake *wake = wait->ref == DTC_NONE ? NULL : dtc_history_get_wake(h, wait->ref, &place);
+	if (!wake || wake->waker != DTC_WAKER_THREAD || wake->is_inferred || arrival->packet == DTC_NONE ||
+	    wake->waking_ns <= arrival->time_ns)
+		return false;
+	uint32_t call = dtc_history_find_call(h, wake->thread, wake->waking_ns);
+	uint32_t file = call == DTC_NONE ? DTC_NONE : dtc_history_get_call(h, call, &call_place)->file;
+	return file != DTC_NONE && dtc_history_get_file(h, file)->flow_out == DTC_NONE;
+}
+
 /* Another thread read what arrived while this one still waited, so that this one waited for something else. */
 static bool was_taken(const struct dtc_traverse *t, const struct dtc_interval *wait, const struct dtc_arrival *arrival)
 {
@@ -256,7 +274,8 @@ static bool waits_for(const struct dtc_traverse *t, const struct dtc_interval *w
 		return !file || arrived_for == call->file ||
 		       (arrived_for == DTC_NONE && (file->kind == DTC_FILE_SOCKET || file->kind == DTC_FILE_UNKNOWN));
 	case DTC_CALL_POLL:
-		return polls_for(h, wait->call, arrived_for) && !is_for_another(h, wait, arrival);
+		return polls_for(h, wait->call, arrived_for) && !is_for_another(h, wait, arrival) &&
+		       !is_ended_locally(h, wait, arrival);
 	case DTC_CALL_ACCEPT:
 	case DTC_CALL_CONNECT:
 	case DTC_CALL_RING:
@@ -770,17 +789,6 @@ static bool change_purpose(struct dtc_traverse *t)
 	return false;
 }
 
-/* The thread is not yet born: its parent made it (Fournier's parental chain). False if that is not known. */
-static bool go_to_parent(struct dtc_traverse *t, const DtcHistory *h)
-{
-	uint32_t parent = dtc_lineage_find_parent(h, t->stand.thread);
-	if (parent == DTC_NONE)
-		return false;
-	t->stand.at_ns = MIN(t->stand.at_ns, dtc_history_get_thread(h, t->stand.thread)->begin_ns);
-	t->stand.thread = parent;
-	return true;
-}
-
 /* One step back. False if nothing is known of the time before. */
 static bool step(struct dtc_traverse *t)
 {
@@ -794,7 +802,7 @@ static bool step(struct dtc_traverse *t)
 	const struct dtc_interval *interval =
 		dtc_history_find_interval_near(h, stand->thread, stand->at_ns, &look(t)->interval);
 	if (!interval)
-		return go_to_parent(t, h);
+		return dtc_traverse_go_to_parent(t, h);
 	int64_t low_ns = get_low_ns(stand, interval->begin_ns);
 	if (dtc_state_is_wait(interval->state))
 		follow_wait(t, interval, low_ns);

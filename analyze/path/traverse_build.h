@@ -290,6 +290,10 @@ bool dtc_traverse_follow_branch(struct dtc_traverse *t);
 /* A traversal that looks ahead for that is done. */
 bool dtc_traverse_ends_ahead(const struct dtc_traverse *t);
 
+/* traverse_birth.c */
+/* The thread is not yet born: its parent made it (Fournier's parental chain). False if that is not known. */
+bool dtc_traverse_go_to_parent(struct dtc_traverse *t, const DtcHistory *h);
+
 /* traverse_idle.c */
 /*
  * Since when what the stand's thread works on lay still before a wait that begins at low: since low, or before what it
