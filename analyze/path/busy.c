@@ -140,6 +140,16 @@ static const struct dtc_served *find_span(struct pass *pass, const struct level 
 }
 
 /*
+ * The write that led the walk to a thread was for a request, and so was what it did before: but not in who sends the
+ * request itself, for whom that is the first it does. A worker of etcd's slept 101 ms on a job that it had been told
+ * of, and then wrote the result: that job's wait was said to be for the writing of it.
+ */
+static bool is_of_owner(const struct pass *pass, const struct dtc_segment *from)
+{
+	return from->owner && !dtc_serving_is_client(pass->serving, from->owner - 1, from->node, from->thread);
+}
+
+/*
  * Until when from at on the time of a segment is for one and the same request, and for which: that of its own thread,
  * or if that works for nobody known, the one whose write led the walk there, or of the nearest of those who wait for
  * it. Nobody: of nobody known. A thread that never serves may hold up several at once (the holder of a lock, a
@@ -164,7 +174,7 @@ static struct whose find_request(struct pass *pass, const struct dtc_segment *fr
 		}
 		if (span)
 			*ret_until_ns = begin_ns;
-		if (from->owner && !level.waits)
+		if (is_of_owner(pass, from) && !level.waits)
 			return (struct whose){ from->owner - 1, DTC_NO_REQUEST };
 		if (dtc_serving_only_inherits(pass->serving, from->node,
 					      from->thread)) /* beside that it serves nobody */

@@ -18,7 +18,17 @@ struct world {
 	DtcServing *serving;
 };
 
-static void world_begin(struct world *w)
+/* A thread that waits for nobody, and serves nobody. */
+static uint32_t find_idle(const struct world *w)
+{
+	uint32_t idle = 0;
+	while (dtc_history_get_thread(w->loop.histories[0], idle)->idle_cpu < 0)
+		idle++;
+	return idle;
+}
+
+/* With has_client, Y is sent by that thread. */
+static void world_begin_sent(struct world *w, bool has_client)
 {
 	event_loop_begin(&w->loop);
 	w->exchanges = dtc_exchanges_new(0);
@@ -35,12 +45,21 @@ static void world_begin(struct world *w)
 					  .identity_count = 1 };
 		g_assert_true(dtc_exchanges_add(w->exchanges, &e));
 		struct dtc_place *place = event_loop_place(&w->loop, i);
+		if (i == Y && has_client) {
+			place->is_client = true;
+			place->thread = find_idle(w);
+		}
 		dtc_serving_add(w->serving, i, place);
 		dtc_place_free(place);
 	}
 	dtc_serving_seal(w->serving, true);
 	w->requests = dtc_requests_new(w->exchanges, NULL);
 	g_assert_cmpstr(dtc_requests_get(w->requests, X)->id, ==, "req-x");
+}
+
+static void world_begin(struct world *w)
+{
+	world_begin_sent(w, false);
 }
 
 static void world_clear(struct world *w)
@@ -162,10 +181,17 @@ static void test_owned(void)
 	static const struct wanted other[] = { { 85 * US, "req-y" } };
 	world_begin(&w);
 	check_owned(&w, w.loop.loop, loop, G_N_ELEMENTS(loop));
-	uint32_t idle = 0;
-	while (dtc_history_get_thread(w.loop.histories[0], idle)->idle_cpu < 0)
-		idle++;
-	check_owned(&w, idle, other, G_N_ELEMENTS(other));
+	check_owned(&w, find_idle(&w), other, G_N_ELEMENTS(other));
+	world_clear(&w);
+}
+
+/* It is Y's client that slept, and then asked: that was for nobody. */
+static void test_client(void)
+{
+	struct world w;
+	static const struct wanted whole[] = { { 85 * US, NULL } };
+	world_begin_sent(&w, true);
+	check_owned(&w, find_idle(&w), whole, G_N_ELEMENTS(whole));
 	world_clear(&w);
 }
 
@@ -219,6 +245,7 @@ int main(int argc, char **argv)
 	g_test_add_func("/busy/waiting", test_waiting);
 	g_test_add_func("/busy/kernel", test_kernel);
 	g_test_add_func("/busy/owned", test_owned);
+	g_test_add_func("/busy/client", test_client);
 	g_test_add_func("/busy/waiter", test_waiter);
 	return g_test_run();
 }
