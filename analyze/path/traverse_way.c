@@ -310,7 +310,11 @@ static bool go_to_reader(struct dtc_traverse *t, const struct dtc_sender *sender
 	t->stand.purpose = DTC_PURPOSE_OWN;
 	t->stand.owner = 0;
 	dtc_traverse_pursue(t, sender->file, sender->call);
-	bool is_aside = sender->thread != DTC_NONE && dtc_traverse_go_aside(t, sender->written_ns);
+	/* the bytes behind these, which it let go later, had been written later: there the traversal comes back already
+	 */
+	bool is_inside =
+		dtc_clocks_to_cluster_ns(t->clocks, sender->node, sender->written_ns) <= dtc_traverse_get_bound(t);
+	bool is_aside = sender->thread != DTC_NONE && (is_inside || dtc_traverse_go_aside(t, sender->written_ns));
 	t->stand = stand;
 	return is_aside;
 }

@@ -484,6 +484,76 @@ static void test_reader(gconstpointer data)
 	clear(&x);
 }
 
+/* The client has the CPU at a time, sleeps until another one, and 10 ms later reads on, which its server is told. */
+static void pauses(struct exchange *x, int64_t from_ms, int64_t until_ms, uint32_t ack)
+{
+	struct story *c = &x->client;
+	struct dtc_headers told = to_server(ack, 50);
+	told.ip_id = (uint16_t)until_ms;
+	story_enter(c, from_ms * MS, 0, "nanosleep", -1);
+	story_switch(c, (from_ms + 2) * MS, 0, 10, "asks", SLEEP, 0, "swapper/0");
+	story_timer_wakes(c, (until_ms - 1) * MS, until_ms * MS, 0, 10, "asks");
+	story_switch(c, (until_ms + 1) * MS, 0, 0, "swapper/0", RUN, 10, "asks");
+	story_leave(c, (until_ms + 2) * MS, 0, "nanosleep", 0);
+	story_enter(c, (until_ms + 10) * MS, 0, "read", 5);
+	at(c, DTC_EVENT_NET_SEND, (double)until_ms + 11, &told);
+	story_switch(c, (until_ms + 13) * MS, 0, 10, "asks", SLEEP, 0, "swapper/0");
+}
+
+/* The server is told of room, and so lets a part go, which comes 10 ms later. */
+static void goes_on(struct exchange *x, int64_t ms, uint32_t ack, uint32_t seq)
+{
+	struct story *v = &x->server;
+	struct dtc_headers told = to_server(ack, 50), part = to_client(seq, 25, (uint16_t)seq);
+	told.ip_id = (uint16_t)(ms - 20);
+	story_context(v, DTC_EVENT_SOFTIRQ_ENTRY, (ms - 1) * MS, 0, NET_RX, NULL);
+	at(v, DTC_EVENT_NET_RECEIVE, (double)ms - 0.5, &told);
+	at(v, DTC_EVENT_NET_SEND, (double)ms, &part);
+	story_context(v, DTC_EVENT_SOFTIRQ_EXIT, (ms + 1) * MS, 0, NET_RX, NULL);
+}
+
+static void takes(struct exchange *x, int64_t ms, const struct dtc_headers *part, int64_t bytes)
+{
+	struct story *c = &x->client;
+	story_context(c, DTC_EVENT_SOFTIRQ_ENTRY, (ms - 1) * MS, 0, NET_RX, NULL);
+	at(c, DTC_EVENT_NET_RECEIVE, (double)ms, part);
+	story_task(c, DTC_EVENT_SCHED_WAKING, (ms + 1) * MS, 0, 10, "asks", 0);
+	story_context(c, DTC_EVENT_SOFTIRQ_EXIT, (ms + 2) * MS, 0, NET_RX, NULL);
+	story_switch(c, (ms + 3) * MS, 0, 0, "swapper/0", RUN, 10, "asks");
+	story_leave(c, (ms + 4) * MS, 0, "read", bytes);
+}
+
+/*
+ * The rest goes in two parts, each let go by a read, and all was written at once: what the client did before either
+ * read is why (nginx hands 2 MB over with one sendfile, and the client pauses after each 64 KiB).
+ */
+static void test_reader_twice(void)
+{
+	struct exchange x;
+	begin(&x);
+	struct dtc_headers first = to_client(5101, 10, 10), second = to_client(5111, 25, 5111),
+			   third = to_client(5136, 25, 5136), ack = to_server(5101, 50);
+	at(&x.server, DTC_EVENT_NET_SEND, 161, &first);
+	write_returns(&x);
+	takes(&x, 171, &first, 10);
+	in_softirq(&x.server, NET_RX, DTC_EVENT_NET_RECEIVE, 190, &ack);
+	pauses(&x, 178, 230, 5110);
+	goes_on(&x, 250, 5110, 5111);
+	takes(&x, 260, &second, 25);
+	pauses(&x, 270, 310, 5130);
+	goes_on(&x, 330, 5130, 5136);
+	end(&x, 0, 340, &third);
+	int64_t held_ns = 0, asleep_ns = 0;
+	for (guint i = 0; i < dtc_path_get_segment_count(x.path); i++) {
+		const struct dtc_segment *s = dtc_path_get_segment(x.path, i);
+		held_ns += s->cause == DTC_CAUSE_NETWORK_SEND ? s->end.ns - s->begin.ns : 0;
+		asleep_ns += s->cause == DTC_CAUSE_TIMER ? s->end.ns - s->begin.ns : 0;
+	}
+	g_assert_cmpint(held_ns, <, 2 * MS);
+	g_assert_cmpint(asleep_ns, ==, (230 - 180 + 310 - 272) * MS);
+	clear(&x);
+}
+
 /* The answer is on the wire from 161 on; the client's interrupt came at 180, and its softirq took it at 260. */
 static void test_softirq_delay(void)
 {
@@ -583,6 +653,7 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/messages/nagle", GINT_TO_POINTER(DTC_HOLD_NAGLE), test_held);
 	g_test_add_data_func("/messages/small-queues", GINT_TO_POINTER(DTC_HOLD_QUEUE), test_held);
 	g_test_add_data_func("/messages/timer", GINT_TO_POINTER(DTC_HOLD_TIMER), test_held);
+	g_test_add_func("/messages/reader/twice", test_reader_twice);
 	g_test_add_func("/messages/softirq-delay", test_softirq_delay);
 	g_test_add_func("/messages/reversal", test_reversal);
 	g_test_add_func("/messages/softirq-asked-before", test_softirq_asked_before);
