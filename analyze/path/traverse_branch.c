@@ -133,6 +133,18 @@ static bool look_ahead(const struct dtc_traverse *t, struct dtc_ahead *ahead)
 	return ahead->is_found;
 }
 
+/*
+ * The stand is in the middle of a wait, to which the traversal has just come back, as one that began there ends here:
+ * what ended it comes later, and its thread was at nobody's work.
+ */
+static bool is_back_in_wait(const struct dtc_traverse *t)
+{
+	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
+	struct dtc_interval place;
+	const struct dtc_interval *v = dtc_history_find_interval_before(h, t->stand.thread, t->stand.at_ns, &place);
+	return v && dtc_state_is_wait(v->state) && v->end_ns > t->stand.at_ns;
+}
+
 bool dtc_traverse_follow_branch(struct dtc_traverse *t)
 {
 	guint depth = find_outermost(t);
@@ -154,7 +166,7 @@ bool dtc_traverse_follow_branch(struct dtc_traverse *t)
 		return false;
 	/* back at who waits, whose disk request it is, say: what that one does next is its own */
 	bool is_self = by->node == ahead.waiting.node && by->thread == ahead.waiting.thread;
-	if (is_self || !ahead.owner || !look_ahead(t, &ahead))
+	if (is_self || !ahead.owner || is_back_in_wait(t) || !look_ahead(t, &ahead))
 		return false;
 	g_array_set_size(t->frames, depth);
 	/* it may have gone back to the begin of what is explained down to here only */

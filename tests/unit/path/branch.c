@@ -36,6 +36,7 @@ enum variant {
 	FETCHED,  /* it waits for whatever comes in between, and somebody that is at work on his own brings it */
 	IDLE,	  /* by nobody: a timer that had been set long before */
 	BY_OTHER, /* by X's thread, when that worked for another request */
+	AGAIN,	  /* it was done by then, and lies idle until the holder, that was at others', calls it */
 	TOLD,	  /* as CALLED, but X's thread sleeps when the broker answers, and the worker wakes it later */
 };
 
@@ -117,8 +118,23 @@ static void tell_worker(struct story *s, enum variant variant)
 	story_leave(s, t + 1, 1, "futex", 0);
 	if (variant == LOCKED || variant == FETCHED)
 		t = tell_wait(s, t + 2, variant);
-	story_enter(s, t + 2, 1, "nanosleep", -1);
+	if (variant == AGAIN)
+		story_futex(s, t + 2, 1, 0, 64);
+	else
+		story_enter(s, t + 2, 1, "nanosleep", -1);
 	story_switch(s, t + 2, 1, WORKER, "worker", SLEEP, 0, "swapper/1");
+}
+
+/* What lets the worker go on at 90. */
+static void tell_wake(struct story *s, enum variant variant)
+{
+	if (variant != AGAIN) {
+		story_timer_wakes(s, 89, 90, 1, WORKER, "worker");
+		return;
+	}
+	story_futex(s, 89, 3, 1, 64);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 90, 3, WORKER, "worker", 1);
+	story_leave(s, 90, 3, "futex", 1);
 }
 
 static void tell_question(struct story *s)
@@ -177,9 +193,9 @@ static void tell(struct story *s, enum variant variant)
 	tell_call(s, 44, 0, "read", FROM_APP, 50);
 	story_poll(s, 47, 0, "epoll_wait", 8, -1);
 	story_switch(s, 48, 0, BROKER, "broker", SLEEP, 0, "swapper/0");
-	story_timer_wakes(s, 89, 90, 1, WORKER, "worker");
+	tell_wake(s, variant);
 	story_switch(s, 91, 1, 0, "swapper/1", RUN, WORKER, "worker");
-	story_leave(s, 92, 1, "nanosleep", 0);
+	story_leave(s, 92, 1, variant == AGAIN ? "futex" : "nanosleep", 0);
 	story_enter(s, 94, 1, "write", TO_BROKER);
 	pass(s, 95, 1, WORKER_PORT, true, PSH_ACK, 100, 500, 30, BROKER);
 	story_leave(s, 96, 1, "write", 30);
@@ -243,6 +259,14 @@ static void test_others(void)
 		g_assert_cmpint(walk(v, 46).tid, ==, BROKER);
 		g_assert_cmpint(walk(v, 37).tid, ==, APP);
 	}
+}
+
+/* What the worker waits for there comes later: that it had been called for X before that is no reason. */
+static void test_again(void)
+{
+	g_assert_cmpint(walk(AGAIN, 80).tid, ==, HOLDER);
+	g_assert_cmpint(walk(AGAIN, 46).tid, ==, BROKER);
+	g_assert_cmpint(walk(AGAIN, 37).tid, ==, APP);
 }
 
 /* What the broker told X's thread, while that slept, is nearer than what the one does that woke it afterwards. */
@@ -336,6 +360,7 @@ int main(int argc, char **argv)
 	g_test_init(&argc, &argv, NULL);
 	g_test_add_func("/branch/called", test_called);
 	g_test_add_func("/branch/others", test_others);
+	g_test_add_func("/branch/again", test_again);
 	g_test_add_func("/branch/told", test_told);
 	g_test_add_func("/branch/disk", test_disk);
 	g_test_add_func("/branch/client", test_client);
