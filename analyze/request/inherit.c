@@ -138,6 +138,20 @@ static void look_at_birth(struct pieces *pieces, uint32_t thread)
 		hand_over(pieces, &handed, span->request);
 }
 
+/*
+ * A process that one at work made is told by its maker first what it was made for, whatever else that has taken up in
+ * between: dovecot's auth makes one for each login, accepts the next one, and writes the first one's password to it as
+ * the pipe has room. The span of the maker when it made it; NULL: it is not so.
+ */
+static const struct dtc_served *find_span_at_birth(const struct pieces *pieces, const struct dtc_wake *wake)
+{
+	const struct dtc_thread *born = dtc_history_get_thread(pieces->history, wake->target);
+	if (born->parent != wake->thread || born->begin_ns <= dtc_history_get_begin_ns(pieces->history) ||
+	    g_hash_table_contains(pieces->open, GUINT_TO_POINTER(wake->target)))
+		return NULL;
+	return find_span(pieces->serving, pieces->node, wake->thread, born->begin_ns);
+}
+
 static void look_at_wake(struct pieces *pieces, uint32_t index)
 {
 	const DtcHistory *h = pieces->history;
@@ -154,7 +168,9 @@ static void look_at_wake(struct pieces *pieces, uint32_t index)
 	if (span && look(h, pieces->locks, wake, &handed))
 		hand_over(pieces, &handed, span->request);
 	/* who is told may have been told by one that was handed it: a queue's thread writes to the pipe */
-	span = dtc_serving_find_span(pieces->serving, pieces->node, wake->thread, wake->waking_ns);
+	span = find_span_at_birth(pieces, wake);
+	if (!span)
+		span = dtc_serving_find_span(pieces->serving, pieces->node, wake->thread, wake->waking_ns);
 	if (span && !span->leads && look_across(h, wake, &handed))
 		hand_over(pieces, &handed, span->request);
 }

@@ -247,6 +247,37 @@ static void test_asks(void)
 	server_clear(&server);
 }
 
+/* The server makes the worker for X, and is at somebody else's when it can tell it what to do (dovecot's auth). */
+static void test_made(void)
+{
+	struct server server;
+	struct story *s = &server.story;
+	server_begin(&server);
+	event_loop_call(s, 0, "pipe2", -1, 5, 6, 0);
+	event_loop_call(s, 0, "read", 5, 20, 21, 50);
+	story_fork(s, 22 * US, 0, LOOP_TID, LOOP_TID, WORKER_TID, WORKER_TID, "worker");
+	story_switch(s, 23 * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
+	enter_wait(s, 26, &ways[0]);
+	story_switch(s, 27 * US, 1, WORKER_TID, "worker", 1, 0, "swapper/1");
+	event_loop_call(s, 0, "read", 6, 30, 31, 50);
+	story_enter(s, 33 * US, 0, "write", PIPE + 1);
+	story_task(s, DTC_EVENT_SCHED_WAKING, 34 * US, 0, WORKER_TID, "worker", 1);
+	story_leave(s, 34 * US + 500, 0, "write", 4);
+	story_switch(s, 35 * US, 1, 0, "swapper/1", 0, WORKER_TID, "worker");
+	leave_wait(s, 36, &ways[0]);
+	event_loop_call(s, 1, "write", PIPE + 2, 60, 61, 1);
+	enter_wait(s, 65, &ways[0]);
+	event_loop_call(s, 0, "write", 5, 70, 71, 20);
+	g_autoptr(DtcServing) serving = server_end(&server, 20, 70, 0);
+	uint32_t worker = dtc_history_find_thread(server.histories[0], WORKER_TID, 40 * US);
+	const struct dtc_served *span = dtc_serving_find_span(serving, 0, worker, 40 * US);
+	g_assert_nonnull(span);
+	g_assert_cmpuint(span->request, ==, X);
+	g_assert_cmpint(span->begin_ns, ==, 34 * US);
+	g_assert_cmpint(span->end_ns, ==, 65 * US);
+	server_clear(&server);
+}
+
 int main(int argc, char **argv)
 {
 	g_test_init(&argc, &argv, NULL);
@@ -262,5 +293,6 @@ int main(int argc, char **argv)
 	g_test_add_data_func("/told/latch/clients", GINT_TO_POINTER(true), test_latch);
 	g_test_add_data_func("/told/latch/lock", GINT_TO_POINTER(false), test_latch);
 	g_test_add_func("/told/asks", test_asks);
+	g_test_add_func("/told/made", test_made);
 	return g_test_run();
 }
