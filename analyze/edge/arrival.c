@@ -212,7 +212,7 @@ static bool arrival_of_write(const DtcLinks *links, guint node, const struct dtc
 	return true;
 }
 
-static bool find_for_read(const DtcLinks *links, guint node, const struct dtc_call *call,
+static bool find_for_read(const DtcLinks *links, guint node, uint32_t index, const struct dtc_call *call,
 			  struct dtc_arrival *ret_arrival)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
@@ -225,13 +225,18 @@ static bool find_for_read(const DtcLinks *links, guint node, const struct dtc_ca
 		return false;
 	const struct dtc_flow *flow = dtc_packets_get_flow(dtc_history_get_packets(h), file->flow_in);
 	uint32_t base_in;
+	uint32_t taken = flow->protocol == DTC_PROTOCOL_UDP && call->kind == DTC_CALL_READ
+				 ? dtc_datagrams_find_taken(dtc_links_get_datagrams(links, node), index)
+				 : DTC_NONE;
+	if (taken != DTC_NONE)
+		return dtc_arrival_of_packet(node, h, taken, call->file, false, ret_arrival);
 	if (flow->protocol != DTC_PROTOCOL_TCP || !dtc_links_find_base_in(links, node, call->file, &base_in)) {
 		uint32_t last = find_last_received(h, file->flow_in, call->end_ns, true);
 		return dtc_arrival_of_packet(node, h, last, call->file, false, ret_arrival);
 	}
 	/* the last byte taken; the end of file is the FIN, one behind the last byte */
-	uint64_t taken = call->kind == DTC_CALL_PEEK ? call->offset : call->offset + (uint64_t)call->result;
-	uint32_t seq = base_in + (uint32_t)taken - (call->result > 0 && call->kind != DTC_CALL_PEEK);
+	uint64_t end = call->kind == DTC_CALL_PEEK ? call->offset : call->offset + (uint64_t)call->result;
+	uint32_t seq = base_in + (uint32_t)end - (call->result > 0 && call->kind != DTC_CALL_PEEK);
 	if (!flow->packet_count)
 		return arrival_of_byte(node, file, call->file, seq,
 				       wake_before(h, call->thread, call->begin_ns, call->end_ns), ret_arrival);
@@ -247,8 +252,8 @@ static bool find_for_read(const DtcLinks *links, guint node, const struct dtc_ca
 bool dtc_arrival_find_for_read(const DtcLinks *links, guint node, uint32_t index, struct dtc_arrival *ret_arrival)
 {
 	struct dtc_call place;
-	return find_for_read(links, node, dtc_history_get_call(dtc_links_get_history(links, node), index, &place),
-			     ret_arrival);
+	return find_for_read(links, node, index,
+			     dtc_history_get_call(dtc_links_get_history(links, node), index, &place), ret_arrival);
 }
 
 bool dtc_arrival_find_for_taken(const DtcLinks *links, guint node, uint32_t index, uint32_t bytes,
@@ -257,13 +262,14 @@ bool dtc_arrival_find_for_taken(const DtcLinks *links, guint node, uint32_t inde
 	struct dtc_call call = dtc_history_copy_call(dtc_links_get_history(links, node), index);
 	if (bytes && call.result > bytes)
 		call.result = bytes;
-	return find_for_read(links, node, &call, ret_arrival);
+	return find_for_read(links, node, index, &call, ret_arrival);
 }
 
 /* The packet that the waking softirq received last: of a socket of this process it is as good as exact. */
-static bool arrival_of_wake(const DtcHistory *h, guint node, const struct dtc_interval *wait,
+static bool arrival_of_wake(const DtcLinks *links, guint node, const struct dtc_interval *wait,
 			    struct dtc_arrival *ret_arrival)
 {
+	const DtcHistory *h = dtc_links_get_history(links, node);
 	struct dtc_wake wake_place;
 	const struct dtc_wake *wake = dtc_history_get_wake(h, wait->ref, &wake_place);
 	if (wake->waker != DTC_WAKER_PACKET || wake->ref == DTC_NONE)
@@ -276,7 +282,7 @@ static bool arrival_of_wake(const DtcHistory *h, guint node, const struct dtc_in
 	if (p.flow == DTC_NONE)
 		return false;
 	uint32_t reverse = dtc_packets_get_flow(dtc_history_get_packets(h), p.flow)->reverse;
-	uint32_t file = dtc_history_find_file_of_flow(h, reverse);
+	uint32_t file = dtc_links_find_file_of_flow(links, node, reverse, p.time_ns);
 	int32_t pid = dtc_history_get_thread(h, wait->thread)->pid;
 	bool own = file != DTC_NONE && dtc_history_get_file(h, file)->pid == pid;
 	return dtc_arrival_of_packet(node, h, wake->ref, file, own, ret_arrival);
@@ -313,7 +319,7 @@ static bool find_ready(const DtcLinks *links, guint node, const struct dtc_inter
 	const uint32_t *ready = dtc_history_get_ready(h, wait->call, &count);
 	struct dtc_arrival found, woke;
 	bool has_found = false;
-	if (arrival_of_wake(h, node, wait, &woke) &&
+	if (arrival_of_wake(links, node, wait, &woke) &&
 	    (woke.file == DTC_NONE || dtc_history_may_be_ready(h, wait->call, woke.file)))
 		return false;
 	for (uint32_t i = 0; i < count; i++) {
@@ -350,7 +356,7 @@ static bool find_for_poll(const DtcLinks *links, guint node, const struct dtc_in
 			return true;
 		}
 	}
-	return find_ready(links, node, wait, ret_arrival) || arrival_of_wake(h, node, wait, ret_arrival);
+	return find_ready(links, node, wait, ret_arrival) || arrival_of_wake(links, node, wait, ret_arrival);
 }
 
 bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct dtc_interval *wait,
@@ -383,7 +389,7 @@ bool dtc_arrival_find_for_wait(const DtcLinks *links, guint node, const struct d
 	} else if (call && call->kind == DTC_CALL_POLL) {
 		return find_for_poll(links, node, wait, ret_arrival);
 	}
-	return arrival_of_wake(h, node, wait, ret_arrival);
+	return arrival_of_wake(links, node, wait, ret_arrival);
 }
 
 bool dtc_arrival_find_local(const DtcLinks *links, guint node, const struct dtc_interval *wait,
@@ -590,7 +596,7 @@ bool dtc_arrival_find_last(const DtcLinks *links, guint node, uint32_t flow, int
 	const DtcHistory *h = dtc_links_get_history(links, node);
 	uint32_t in = reverse_of(h, flow);
 	return dtc_arrival_of_packet(node, h, find_last_received(h, in, time_ns, true),
-				     dtc_history_find_file_of_flow(h, flow), false, ret_arrival);
+				     dtc_links_find_file_of_flow(links, node, flow, time_ns), false, ret_arrival);
 }
 
 /*
@@ -809,7 +815,7 @@ bool dtc_arrival_find_sender(const DtcLinks *links, const struct dtc_arrival *ar
 		return true;
 	}
 	const struct dtc_packet_context context = dtc_history_get_plain_context(h, send.first);
-	uint32_t file = dtc_history_find_file_of_flow(h, first.flow);
+	uint32_t file = dtc_links_find_file_of_flow(links, send.node, first.flow, first.time_ns);
 	*ret_sender = (struct dtc_sender){ .node = send.node,
 					   .thread = DTC_NONE,
 					   .call = DTC_NONE,

@@ -2,7 +2,7 @@
 #include "analyze/edge/links.h"
 
 #include "analyze/edge/bare.h"
-#include "analyze/edge/translations.h"
+#include "analyze/edge/links_build.h"
 #include "analyze/exchange/endpoint.h"
 #include "analyze/exchange/flow_nodes.h"
 #include "collect/packets/records.h"
@@ -47,6 +47,7 @@ struct DtcLinks {
 	DtcTranslations *translations; /* the same */
 	const DtcGuests *guests;
 	DtcTurnMarks **turn_marks; /* by node; filled on demand */
+	DtcDatagrams **datagrams;  /* the same */
 	gint *limit_counts;	   /* by enum dtc_limit; atomic */
 	struct slots **indexes;	   /* by node: struct flow_index of each flow */
 	struct slots **file_calls; /* by node: DtcFileCalls of each file */
@@ -109,6 +110,11 @@ static void free_turn_marks(gpointer marks)
 	dtc_turn_marks_free(marks);
 }
 
+static void free_datagrams(gpointer datagrams)
+{
+	dtc_datagrams_free(datagrams);
+}
+
 static const DtcPackets *packets_of(const DtcLinks *links, guint node)
 {
 	return links->histories[node] ? dtc_history_get_packets(links->histories[node]) : NULL;
@@ -130,6 +136,7 @@ DtcLinks *dtc_links_new(guint node_count, const char *const *names, const DtcHis
 	links->limit_counts = g_new0(gint, DTC_LIMITS);
 	links->names = g_new0(char *, node_count + 1);
 	links->turn_marks = g_new0(DtcTurnMarks *, node_count + 1);
+	links->datagrams = g_new0(DtcDatagrams *, node_count + 1);
 	links->histories = g_new0(const DtcHistory *, node_count + 1);
 	for (guint i = 0; i < node_count; i++) {
 		links->names[i] = g_strdup(names[i]);
@@ -149,6 +156,7 @@ void dtc_links_free(DtcLinks *links)
 	g_strfreev(links->names);
 	for (guint i = 0; i < links->node_count; i++) {
 		dtc_turn_marks_free(links->turn_marks[i]);
+		dtc_datagrams_free(links->datagrams[i]);
 		slots_free(links->indexes[i], free_index);
 		slots_free(links->file_calls[i], free_file_calls);
 		slots_free(links->framed[i], g_free);
@@ -156,6 +164,7 @@ void dtc_links_free(DtcLinks *links)
 	g_free(links->indexes);
 	g_free(links->file_calls);
 	g_free(links->turn_marks);
+	g_free(links->datagrams);
 	g_free(links->histories);
 	dtc_flow_nodes_free(links->flow_nodes);
 	dtc_translations_free(links->translations);
@@ -205,7 +214,7 @@ const DtcFlowNodes *dtc_links_get_flow_nodes(const DtcLinks *links)
 	return *slot;
 }
 
-static const DtcTranslations *get_translations(const DtcLinks *links)
+const DtcTranslations *dtc_links_get_translations(const DtcLinks *links)
 {
 	DtcTranslations **slot = (DtcTranslations **)&links->translations;
 
@@ -375,8 +384,7 @@ uint32_t dtc_links_find_completing_packet(const DtcLinks *links, guint node, uin
 	return i < count ? index->received[i] : DTC_NONE;
 }
 
-/* The latest time on the sender's clock at which something that arrived here at arrival can have been sent. */
-static int64_t latest_send_ns(const DtcLinks *links, guint receiver, guint sender, DtcNodeTime arrival)
+int64_t dtc_links_get_latest_send_ns(const DtcLinks *links, guint receiver, guint sender, DtcNodeTime arrival)
 {
 	if (sender == receiver)
 		return arrival.ns;
@@ -386,21 +394,6 @@ static int64_t latest_send_ns(const DtcLinks *links, guint receiver, guint sende
 		return INT64_MAX;
 	at.ns += slack;
 	return dtc_clocks_to_node(links->clocks, sender, at).ns;
-}
-
-static bool same_segment(const struct dtc_packet *a, const struct dtc_packet *b)
-{
-	return a->seq == b->seq && a->ack == b->ack && a->payload_bytes == b->payload_bytes &&
-	       a->tcp_flags == b->tcp_flags && a->ip_id == b->ip_id;
-}
-
-/*
- * A packet that leaves a container, a bridge or a VLAN is sent on one interface after the other, within this node: that
- * is one send, seen again.
- */
-static bool is_passage(const struct dtc_packet *first, const struct dtc_packet *again)
-{
-	return first->interface != again->interface && same_segment(first, again);
 }
 
 /* Among the sends of a flow that cover a byte, up to a time: the first, and the one that arrived. */
@@ -421,7 +414,7 @@ static bool find_covering(const DtcPackets *packets, const struct flow_index *in
 		const struct dtc_packet p = dtc_packets_read(packets, id);
 		int32_t into = dtc_seq_distance(p.seq, seq);
 		if (into < 0 || (uint32_t)into >= dtc_packet_get_span(&p) ||
-		    (matched != DTC_NONE && is_passage(&first_sent, &p)))
+		    (matched != DTC_NONE && dtc_links_is_passage(&first_sent, &p)))
 			continue;
 		if (matched == DTC_NONE) {
 			ret_send->first = id;
@@ -432,16 +425,13 @@ static bool find_covering(const DtcPackets *packets, const struct flow_index *in
 		is_inferred = p.is_inferred;
 		ret_send->copies++;
 		ret_send->is_tail = at - into + (int64_t)dtc_packet_get_span(&p) >= index->sent_end[i];
-		if (received && received->ip_id && same_segment(&p, received))
+		if (received && received->ip_id && dtc_links_is_same_segment(&p, received))
 			break; /* this very one, whatever was sent afterwards */
 	}
 	ret_send->packet = matched;
 	ret_send->exact = matched != DTC_NONE && !is_inferred;
 	return matched != DTC_NONE;
 }
-
-/* A packet passes the interfaces of its sender within that. */
-#define PASSAGE_NS G_GINT64_CONSTANT(10000000)
 
 /*
  * A segment without bytes, or a datagram: all header fields must agree; the latest such send, where it was first seen.
@@ -459,12 +449,12 @@ static bool find_empty(const DtcLinks *links, const DtcPackets *packets, const s
 		}
 		uint32_t id = index->sent[i];
 		const struct dtc_packet p = dtc_packets_read(packets, id);
-		bool is_near = candidates == 1 && last.time_ns - p.time_ns <= PASSAGE_NS;
+		bool is_near = candidates == 1 && last.time_ns - p.time_ns <= DTC_PASSAGE_NS;
 		if (candidates && received->ip_id && !is_near)
 			break;
-		if (!same_segment(&p, received))
+		if (!dtc_links_is_same_segment(&p, received))
 			continue;
-		bool is_again = is_near && is_passage(&p, &last);
+		bool is_again = is_near && dtc_links_is_passage(&p, &last);
 		if (!candidates)
 			last = p;
 		if (!candidates || is_again)
@@ -487,7 +477,7 @@ struct arrived {
 	const struct dtc_packet *received; /* NULL: by its bytes alone */
 };
 
-static bool are_aligned(const DtcLinks *links, guint a, guint b)
+bool dtc_links_are_aligned(const DtcLinks *links, guint a, guint b)
 {
 	return a == b || dtc_clocks_get_group(links->clocks, a) == dtc_clocks_get_group(links->clocks, b);
 }
@@ -510,11 +500,11 @@ static bool find_on_flow(const DtcLinks *links, const struct arrived *arrived, g
 static bool find_translated(const DtcLinks *links, const struct arrived *arrived, struct dtc_send *ret_send)
 {
 	struct dtc_flow_place other;
-	if (!dtc_translations_find(get_translations(links), arrived->node, arrived->flow, &other) ||
-	    !are_aligned(links, arrived->node, other.node))
+	if (!dtc_translations_find(dtc_links_get_translations(links), arrived->node, arrived->flow, &other) ||
+	    !dtc_links_are_aligned(links, arrived->node, other.node))
 		return false;
 	return find_on_flow(links, arrived, other.node, other.flow,
-			    latest_send_ns(links, arrived->node, other.node, arrived->at), ret_send);
+			    dtc_links_get_latest_send_ns(links, arrived->node, other.node, arrived->at), ret_send);
 }
 
 /* The nodes to look at: the receiver itself first for loopback traffic, then the others in order. */
@@ -529,9 +519,10 @@ static bool find_on_nodes(const DtcLinks *links, const struct arrived *arrived, 
 		dtc_flow_nodes_get(dtc_links_get_flow_nodes(links), dtc_packets_get_flow(own, arrived->flow), &count);
 	for (guint i = 0; i <= count; i++) {
 		guint sender = i == 0 ? node : nodes[i - 1];
-		if ((i > 0 && sender == node) || !links->histories[sender] || !are_aligned(links, sender, node))
+		if ((i > 0 && sender == node) || !links->histories[sender] ||
+		    !dtc_links_are_aligned(links, sender, node))
 			continue;
-		int64_t latest_ns = latest_send_ns(links, node, sender, arrived->at);
+		int64_t latest_ns = dtc_links_get_latest_send_ns(links, node, sender, arrived->at);
 		int64_t near_ns = latest_ns == INT64_MAX ? DTC_TIME_NONE : latest_ns;
 		uint32_t peer = sender == node ? arrived->flow
 					       : dtc_endpoint_find_flow(own, arrived->flow, packets_of(links, sender),
@@ -540,7 +531,7 @@ static bool find_on_nodes(const DtcLinks *links, const struct arrived *arrived, 
 		if (peer == DTC_NONE || !find_on_flow(links, arrived, sender, peer, latest_ns, &send))
 			continue;
 		/* a host that forwards sees the packet too: the end that owns the socket is the sender */
-		bool owner = dtc_history_find_file_of_flow(links->histories[sender], peer) != DTC_NONE;
+		bool owner = dtc_links_find_file_of_flow(links, sender, peer, latest_ns) != DTC_NONE;
 		if (!found || owner)
 			*ret_send = send;
 		found = true;
@@ -567,7 +558,8 @@ static bool find_bare(const DtcLinks *links, guint node, const struct dtc_packet
 	int64_t nearest_ns = INT64_MIN;
 	for (guint i = 0; i < count; i++) {
 		int64_t at_ns = dtc_packets_read(packets_of(links, sends[i].node), sends[i].packet).time_ns;
-		if (at_ns > latest_send_ns(links, node, sends[i].node, (DtcNodeTime){ received->time_ns }))
+		if (at_ns >
+		    dtc_links_get_latest_send_ns(links, node, sends[i].node, (DtcNodeTime){ received->time_ns }))
 			continue;
 		fitting++;
 		int64_t cluster_ns = dtc_clocks_to_cluster_ns(links->clocks, sends[i].node, at_ns);
@@ -613,7 +605,7 @@ bool dtc_links_find_isn(const DtcLinks *links, guint node, uint32_t flow, uint32
 		return true;
 	}
 	struct dtc_flow_place other;
-	if (dtc_translations_find(get_translations(links), node, flow, &other)) {
+	if (dtc_translations_find(dtc_links_get_translations(links), node, flow, &other)) {
 		const struct dtc_flow *there = dtc_packets_get_flow(packets_of(links, other.node), other.flow);
 		if (there->has_isn) {
 			*ret_isn = there->isn;
@@ -653,6 +645,26 @@ DtcTurnMarks *dtc_links_get_turn_marks(const DtcLinks *links, guint node)
 	return marks ? marks : put(slot, dtc_turn_marks_new(links->histories[node]), free_turn_marks);
 }
 
+DtcDatagrams *dtc_links_get_datagrams(const DtcLinks *links, guint node)
+{
+	DtcDatagrams *datagrams = g_atomic_pointer_get(&links->datagrams[node]);
+	gpointer *slot = (gpointer *)(void *)&links->datagrams[node];
+	return datagrams ? datagrams : put(slot, dtc_datagrams_new(links->histories[node]), free_datagrams);
+}
+
+static bool is_datagram_flow(const DtcPackets *packets, uint32_t flow)
+{
+	return flow != DTC_NONE && dtc_packets_get_flow(packets, flow)->protocol == DTC_PROTOCOL_UDP;
+}
+
+uint32_t dtc_links_find_file_of_flow(const DtcLinks *links, guint node, uint32_t flow_out, int64_t time_ns)
+{
+	if (!is_datagram_flow(packets_of(links, node), flow_out))
+		return dtc_history_find_file_of_flow(links->histories[node], flow_out);
+	uint32_t flow_in = dtc_packets_get_flow(packets_of(links, node), flow_out)->reverse;
+	return dtc_datagrams_find_file(dtc_links_get_datagrams(links, node), flow_in, time_ns);
+}
+
 bool dtc_links_find_base_in(const DtcLinks *links, guint node, uint32_t file_index, uint32_t *ret_base)
 {
 	const struct dtc_file *file = dtc_history_get_file(links->histories[node], file_index);
@@ -679,16 +691,16 @@ uint32_t dtc_links_find_write(const DtcLinks *links, guint node, uint32_t flow, 
 	return dtc_file_calls_find_byte(dtc_links_get_file_calls(links, node, file), true, position, near_ns);
 }
 
-/* The socket that takes what a flow (remote -> local) brings, or DTC_NONE. */
-static uint32_t find_receiving_file(const DtcLinks *links, guint node, uint32_t flow)
+/* The socket that takes what a flow (remote -> local) brings at a time, or DTC_NONE. */
+static uint32_t find_receiving_file(const DtcLinks *links, guint node, uint32_t flow, int64_t time_ns)
 {
-	return dtc_history_find_file_of_flow(links->histories[node],
-					     dtc_packets_get_flow(packets_of(links, node), flow)->reverse);
+	return dtc_links_find_file_of_flow(links, node, dtc_packets_get_flow(packets_of(links, node), flow)->reverse,
+					   time_ns);
 }
 
 uint32_t dtc_links_find_read_of_byte(const DtcLinks *links, guint node, uint32_t flow, uint32_t seq, int64_t near_ns)
 {
-	uint32_t file = find_receiving_file(links, node, flow), base;
+	uint32_t file = find_receiving_file(links, node, flow, near_ns), base;
 	if (file == DTC_NONE)
 		return DTC_NONE;
 	const DtcFileCalls *calls = dtc_links_get_file_calls(links, node, file);
@@ -701,10 +713,16 @@ uint32_t dtc_links_find_read(const DtcLinks *links, guint node, uint32_t packet)
 {
 	const DtcHistory *h = links->histories[node];
 	const struct dtc_packet p = dtc_packets_read(packets_of(links, node), packet);
-	uint32_t file = p.flow == DTC_NONE || !p.payload_bytes ? DTC_NONE : find_receiving_file(links, node, p.flow);
+	uint32_t file =
+		p.flow == DTC_NONE || !p.payload_bytes ? DTC_NONE : find_receiving_file(links, node, p.flow, p.time_ns);
 	uint32_t base;
 	if (file == DTC_NONE)
 		return DTC_NONE;
+	if (is_datagram_flow(packets_of(links, node), p.flow)) {
+		uint32_t read = dtc_datagrams_find_read(dtc_links_get_datagrams(links, node), file, packet);
+		if (read != DTC_NONE || dtc_history_get_file(h, file)->flow_in != p.flow)
+			return read;
+	}
 	const DtcFileCalls *calls = dtc_links_get_file_calls(links, node, file);
 	if (!dtc_links_find_base_in(links, node, file, &base))
 		return dtc_file_calls_find_moved(calls, false, p.time_ns);
@@ -815,7 +833,7 @@ bool dtc_links_find_peer(const DtcLinks *links, guint node, uint32_t file, int64
 	const DtcPackets *here = packets_of(links, node);
 	DtcClusterTime at = dtc_clocks_to_cluster(links->clocks, node, (DtcNodeTime){ node_ns });
 	struct dtc_flow_place other;
-	if (dtc_translations_find(get_translations(links), node, flow, &other)) {
+	if (dtc_translations_find(dtc_links_get_translations(links), node, flow, &other)) {
 		*ret_node = other.node;
 		*ret_file = dtc_history_find_file_of_flow(links->histories[other.node], other.flow);
 		return true;

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "analyze/edge/datagrams.h"
 #include "analyze/edge/turn_marks.h"
 #include "analyze/exchange/file_calls.h"
 #include "analyze/exchange/flow_nodes.h"
@@ -99,6 +100,27 @@ const DtcFlowNodes *dtc_links_get_flow_nodes(const DtcLinks *links);
 const DtcFileCalls *dtc_links_get_file_calls(const DtcLinks *links, guint node, uint32_t file);
 /* Where the turns of a node's threads begin; made when first asked for. Borrowed. */
 DtcTurnMarks *dtc_links_get_turn_marks(const DtcLinks *links, guint node);
+/* The datagrams of a node's UDP sockets; made when first asked for. Borrowed. */
+DtcDatagrams *dtc_links_get_datagrams(const DtcLinks *links, guint node);
+/*
+ * The file whose packets leave by a flow (local -> remote) at a time (node time), or DTC_NONE: as the history tells,
+ * and of datagrams each of those that a socket sends by.
+ */
+uint32_t dtc_links_find_file_of_flow(const DtcLinks *links, guint node, uint32_t flow_out, int64_t time_ns);
+/*
+ * Who read the datagram that a write on a socket of UDP sent: the socket on whatever node, and the read there. False:
+ * no node has such a socket; a read of DTC_NONE: nobody is seen to read it.
+ */
+bool dtc_links_find_datagram_read(const DtcLinks *links, guint node, uint32_t write, guint *ret_node,
+				  uint32_t *ret_file, uint32_t *ret_read);
+/*
+ * The read that took what answers such a datagram, where who read it has one question at a time, and answers that one.
+ * DTC_NONE: it has several, or that is not seen.
+ */
+uint32_t dtc_links_find_datagram_answer(const DtcLinks *links, guint node, uint32_t write);
+/* The write that sent the datagram that a read took. False: it cannot be told. */
+bool dtc_links_find_datagram_write(const DtcLinks *links, guint node, uint32_t read, guint *ret_node,
+				   uint32_t *ret_write);
 /* The sequence number of the first byte that a file's reads count. False if that cannot be told. */
 bool dtc_links_find_base_in(const DtcLinks *links, guint node, uint32_t file, uint32_t *ret_base);
 /*
@@ -133,6 +155,6 @@ const struct dtc_shingle *dtc_links_find_shingles(const DtcLinks *links, guint n
 const DtcShingles *dtc_links_get_shingles(const DtcLinks *links, guint node);
 uint32_t dtc_links_find_flow_of_shingles(const DtcLinks *links, guint node, uint32_t flow);
 uint32_t dtc_links_find_shingle_flow(const DtcLinks *links, guint node, const struct dtc_shingle *shingle);
-/* The other end of a connection, on the same node or another one. False if that is not traced. */
+/* The other end of a connection, on the same node or another one. False if that is not traced, or for datagrams. */
 bool dtc_links_find_peer(const DtcLinks *links, guint node, uint32_t file, int64_t node_ns, guint *ret_node,
 			 uint32_t *ret_file);

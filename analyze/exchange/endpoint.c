@@ -79,6 +79,25 @@ bool dtc_endpoint_is_server(const DtcHistory *h, uint32_t file)
 	return is_answering(h, get_flow_out(h, file));
 }
 
+/* Of each class of ports the higher ones are clients' first: well-known, registered, dynamic (by Linux' default). */
+static guint get_port_class(uint16_t port)
+{
+	return port < 1024 ? 0 : port < 32768 ? 1 : 2;
+}
+
+bool dtc_endpoint_is_asked(const DtcHistory *h, uint32_t flow_in)
+{
+	const DtcPackets *packets = dtc_history_get_packets(h);
+	const struct dtc_flow *in = dtc_packets_get_flow(packets, flow_in);
+	const struct dtc_flow *out = dtc_packets_get_flow(packets, in->reverse);
+	guint own = get_port_class(in->destination_port), other = get_port_class(in->source_port);
+	if (own != other)
+		return own < other;
+	if (!in->packet_count || !out->packet_count)
+		return in->packet_count > 0;
+	return dtc_packets_get_flow_packet(packets, flow_in, 0) < dtc_packets_get_flow_packet(packets, in->reverse, 0);
+}
+
 bool dtc_endpoint_is_stream_server(const DtcHistory *h, uint32_t file)
 {
 	return dtc_endpoint_is_server(h, file) &&

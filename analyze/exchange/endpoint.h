@@ -18,6 +18,11 @@ bool dtc_endpoint_has_connected(const DtcHistory *history, uint32_t file);
 bool dtc_endpoint_is_server(const DtcHistory *history, uint32_t file);
 /* The same of a connection without a file, by what one of its ends sends: TCP. */
 bool dtc_endpoint_is_answering(const DtcHistory *history, uint32_t flow);
+/*
+ * Of datagrams, by the flow by which a peer's come: whether the peer asks. A small port, or one that no client is given
+ * (ip_local_port_range), is asked; else who sent first asks.
+ */
+bool dtc_endpoint_is_asked(const DtcHistory *history, uint32_t flow_in);
 /* The same for TCP alone: a datagram socket may talk to many, and what it read last is not what it answers. */
 bool dtc_endpoint_is_stream_server(const DtcHistory *history, uint32_t file);
 /*

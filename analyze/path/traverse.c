@@ -212,6 +212,7 @@ static bool is_for_another(const DtcHistory *h, const struct dtc_interval *wait,
 		return false;
 	uint32_t file = dtc_history_find_file_of_flow(h, dtc_packets_get_flow(packets, flow)->reverse);
 	return file != DTC_NONE && arrival->file != DTC_NONE &&
+	       (file != arrival->file || !dtc_datagrams_is_socket(h, file)) &&
 	       dtc_history_get_file(h, file)->pid == dtc_history_get_file(h, arrival->file)->pid;
 }
 
@@ -361,8 +362,7 @@ static int64_t find_asked_ns(const struct dtc_traverse *t, const struct dtc_arri
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	if (arrival->file == DTC_NONE)
 		return DTC_TIME_NONE;
-	const DtcFileCalls *calls = dtc_links_get_file_calls(t->links, t->stand.node, arrival->file);
-	uint32_t asking = dtc_file_calls_find_asking(calls, arrival->time_ns);
+	uint32_t asking = dtc_traverse_find_asking(t, arrival);
 	return asking == DTC_NONE ? DTC_TIME_NONE : dtc_history_get_call_begin_ns(h, asking);
 }
 

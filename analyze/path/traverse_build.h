@@ -335,6 +335,11 @@ void dtc_traverse_continue_way(struct dtc_traverse *t, const struct dtc_way *way
 void dtc_traverse_stay_behind(struct dtc_traverse *t);
 /* The stand is at a send on file, of a call or DTC_NONE: what its thread acted on becomes its purpose. */
 void dtc_traverse_pursue(struct dtc_traverse *t, uint32_t file, uint32_t call);
+/*
+ * The last write or connect before a message came to the stand's node, with which it was asked for: of a socket of
+ * datagrams the last write to the peer that sent it. DTC_NONE: there is none; or that peer asks.
+ */
+uint32_t dtc_traverse_find_asking(const struct dtc_traverse *t, const struct dtc_arrival *arrival);
 /* The question that the stand's process works on, if the traversal came from its answer; else NULL. */
 const struct dtc_scope *dtc_traverse_find_scope(const struct dtc_traverse *t, int32_t pid);
 /* Who received what arrived: the reader of the question, if the traversal came by another thread of the process. */

@@ -177,6 +177,17 @@ void dtc_traverse_stay_behind(struct dtc_traverse *t)
 		t->stand.purpose = DTC_PURPOSE_OWN; /* for what it sends is not yet there */
 }
 
+uint32_t dtc_traverse_find_asking(const struct dtc_traverse *t, const struct dtc_arrival *arrival)
+{
+	guint node = t->stand.node;
+	const DtcHistory *h = dtc_links_get_history(t->links, node);
+	if (arrival->packet != DTC_NONE && dtc_datagrams_is_socket(h, arrival->file))
+		return dtc_datagrams_find_asking(dtc_links_get_datagrams(t->links, node), arrival->file,
+						 dtc_packets_get_flow_of(dtc_history_get_packets(h), arrival->packet),
+						 arrival->time_ns);
+	return dtc_file_calls_find_asking(dtc_links_get_file_calls(t->links, node, arrival->file), arrival->time_ns);
+}
+
 /*
  * The peer is not traced. What can be said: since this node's last send on that connection, in this thread's calls, the
  * answer was outstanding. The walk goes on at that send. False if there was none.
@@ -186,8 +197,7 @@ static bool follow_untraced(struct dtc_traverse *t, const struct dtc_arrival *ar
 	const DtcHistory *h = dtc_links_get_history(t->links, t->stand.node);
 	if (arrival->file == DTC_NONE)
 		return false;
-	uint32_t found = dtc_file_calls_find_asking(dtc_links_get_file_calls(t->links, t->stand.node, arrival->file),
-						    arrival->time_ns);
+	uint32_t found = dtc_traverse_find_asking(t, arrival);
 	if (found == DTC_NONE)
 		return false;
 	struct dtc_call call_place;

@@ -303,7 +303,7 @@ static bool may_be_asked_beside(const struct dtc_traverse *t, const struct dtc_a
 	const DtcHistory *h = dtc_links_get_history(t->links, node);
 	if (came->file == DTC_NONE || dtc_endpoint_is_stream_server(h, came->file) || dtc_traverse_is_others(t, came))
 		return false;
-	uint32_t ask = dtc_file_calls_find_asking(dtc_links_get_file_calls(t->links, node, came->file), came->time_ns);
+	uint32_t ask = dtc_traverse_find_asking(t, came);
 	if (ask == DTC_NONE)
 		return false;
 	const struct dtc_call asking = dtc_history_copy_call(h, ask);
