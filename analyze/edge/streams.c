@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analyze/edge/streams.h"
 
+#include "analyze/exchange/endpoint.h"
 #include "analyze/exchange/frames.h"
 
 static void add_stream(struct dtc_streams *streams, uint32_t stream, uint32_t skip)
@@ -14,6 +15,29 @@ static void add_stream(struct dtc_streams *streams, uint32_t stream, uint32_t sk
 	streams->skips[streams->count++] = skip;
 }
 
+/* The flow by which a peer's datagrams come, and 1. */
+static void look_at_datagram(const DtcLinks *links, guint node, uint32_t file, uint32_t call,
+			     struct dtc_streams *streams)
+{
+	DtcDatagrams *datagrams = dtc_links_get_datagrams(links, node);
+	uint32_t peer = dtc_datagrams_has_peers(datagrams, file) ? dtc_datagrams_find_peer(datagrams, call) : DTC_NONE;
+	streams->is_known = peer != DTC_NONE;
+	if (streams->is_known)
+		add_stream(streams, peer + 1, 0);
+}
+
+uint32_t dtc_streams_find_datagram(const DtcLinks *links, guint node, uint32_t file, uint32_t stream, bool written,
+				   int64_t time_ns)
+{
+	return dtc_datagrams_find_next(dtc_links_get_datagrams(links, node), file, stream - 1, written, time_ns);
+}
+
+bool dtc_streams_is_asked(const DtcHistory *history, uint32_t file, uint32_t stream)
+{
+	uint32_t flow_in = stream ? stream - 1 : dtc_history_get_file(history, file)->flow_in;
+	return dtc_endpoint_is_asked(history, flow_in);
+}
+
 void dtc_streams_look(const DtcLinks *links, guint node, uint32_t id, struct dtc_streams *ret_streams)
 {
 	struct dtc_call call_place;
@@ -23,6 +47,10 @@ void dtc_streams_look(const DtcLinks *links, guint node, uint32_t id, struct dtc
 
 	ret_streams->is_known = false;
 	ret_streams->count = 0;
+	if (dtc_datagrams_is_socket(dtc_links_get_history(links, node), call->file)) {
+		look_at_datagram(links, node, call->file, id, ret_streams);
+		return;
+	}
 	const struct dtc_http2_frame *frames = dtc_links_find_frames(links, node, id, &seq, &count);
 	if (!frames)
 		return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Connections on which many questions are open at a time, each in a stream of its own (HTTP/2): of which streams the
- * bytes are that a call moved. A capture of any node tells.
+ * bytes are that a call moved. A capture of any node tells. The peers of one socket of UDP are such streams, too: the
+ * packets of the trace tell, and the number is this end's own, another one than at the other end.
  */
 #pragma once
 
@@ -19,6 +20,11 @@ struct dtc_streams {
 
 /* Of a read or write that moved something. */
 void dtc_streams_look(const DtcLinks *links, guint node, uint32_t call, struct dtc_streams *ret_streams);
+/* The next write that began, or read that ended, after a time, of a stream of datagrams; DTC_NONE: none is known. */
+uint32_t dtc_streams_find_datagram(const DtcLinks *links, guint node, uint32_t file, uint32_t stream, bool written,
+				   int64_t time_ns);
+/* Whether the other end of a stream of datagrams, or of a socket with one peer (stream 0), asks. */
+bool dtc_streams_is_asked(const DtcHistory *history, uint32_t file, uint32_t stream);
 /* Nothing that the call moved is of a question or an answer. */
 bool dtc_streams_is_control(const DtcLinks *links, guint node, uint32_t call);
 /* Both may be parts of one question and its answer: they share a stream, or streams tell nothing about them. */

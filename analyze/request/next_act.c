@@ -88,20 +88,35 @@ static uint32_t find_act(const DtcLinks *links, guint node, uint32_t read)
 	return act;
 }
 
-uint32_t dtc_next_act_find_answer(const DtcLinks *links, guint node, uint32_t question)
+/* The read of the answer to a question; DTC_NONE: another thread read it, or it cannot be told which it was. */
+static uint32_t find_answer(const DtcLinks *links, guint node, uint32_t question)
 {
 	const DtcHistory *h = dtc_links_get_history(links, node);
-	uint32_t thread = dtc_history_copy_call(h, question).thread, act = question;
+	const struct dtc_call call = dtc_history_copy_call(h, question);
+	uint32_t read =
+		dtc_datagrams_is_socket(h, call.file)
+			? dtc_links_find_datagram_answer(links, node, question)
+			: dtc_file_calls_find_answer(dtc_links_get_file_calls(links, node, call.file), question);
 
-	for (guint seen = 0; seen < ACTS_MAX; seen++) {
-		uint32_t file = dtc_history_copy_call(h, act).file;
-		uint32_t read = dtc_file_calls_find_answer(dtc_links_get_file_calls(links, node, file), act);
-		if (read == DTC_NONE || dtc_history_copy_call(h, read).thread != thread)
-			return DTC_NONE;
-		act = find_act(links, node, read);
+	return read == DTC_NONE || dtc_history_copy_call(h, read).thread != call.thread ? DTC_NONE : read;
+}
+
+uint32_t dtc_next_act_find_led_to(const DtcLinks *links, guint node, uint32_t read)
+{
+	const DtcHistory *h = dtc_links_get_history(links, node);
+
+	for (guint seen = 0; read != DTC_NONE && seen < ACTS_MAX; seen++) {
+		uint32_t act = find_act(links, node, read);
 		if (act == DTC_NONE || dtc_endpoint_is_server(h, dtc_history_copy_call(h, act).file))
 			return act;
+		read = find_answer(links, node, act);
 	}
-	dtc_links_note_limit(links, DTC_LIMIT_TURN);
+	if (read != DTC_NONE)
+		dtc_links_note_limit(links, DTC_LIMIT_TURN);
 	return DTC_NONE;
+}
+
+uint32_t dtc_next_act_find_answer(const DtcLinks *links, guint node, uint32_t question)
+{
+	return dtc_next_act_find_led_to(links, node, find_answer(links, node, question));
 }

@@ -14,3 +14,5 @@
  * was done with other bytes.
  */
 uint32_t dtc_next_act_find_answer(const DtcLinks *links, guint node, uint32_t question);
+/* The same from the read of an answer on. */
+uint32_t dtc_next_act_find_led_to(const DtcLinks *links, guint node, uint32_t read);

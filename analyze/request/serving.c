@@ -501,6 +501,46 @@ static void pass_on(DtcServing *serving, const struct message *message, const st
 					    .is_passed_on = true });
 }
 
+/* What was read at the other end; of a stream, if its numbers are the same there. False: the call had a mark. */
+static bool mark_read(DtcServing *serving, const struct message *message, guint node, uint32_t file, uint32_t reader,
+		      uint32_t stream)
+{
+	const struct mark mark = { .call = reader,
+				   .stream = stream,
+				   .upto = find_upto(serving, message, node, file, reader),
+				   .request = message->request,
+				   .other = message->other,
+				   .role = message->is_answer ? ROLE_ANSWER : ROLE_QUESTION };
+	if (!add_mark_of(serving, node, &mark))
+		return false;
+	if (!message->is_answer)
+		note_hop(serving, message, node, file, reader);
+	return true;
+}
+
+/* A datagram is one message, which one call reads. */
+static void deliver_datagram(DtcServing *serving, const struct message *message, const struct dtc_call *write)
+{
+	uint32_t file, reader;
+	guint node;
+
+	if (dtc_links_find_datagram_read(serving->links, message->node, message->call, &node, &file, &reader))
+		mark_read(serving, message, node, file, reader, 0);
+	else
+		deliver_untraced(serving, message, write);
+}
+
+/* Of a datagram that was read for a request. */
+static void tell_writer(DtcServing *serving, const struct message *message)
+{
+	uint32_t write;
+	guint node;
+
+	if (dtc_links_find_datagram_write(serving->links, message->node, message->call, &node, &write))
+		add_mark_of(serving, node,
+			    &(struct mark){ .call = write, .request = message->request, .other = message->other });
+}
+
 static void deliver(DtcServing *serving, const struct message *message)
 {
 	struct dtc_call write_place;
@@ -513,6 +553,14 @@ static void deliver(DtcServing *serving, const struct message *message)
 		deliver_opened(serving, message, write);
 		return;
 	}
+	if (write->kind == DTC_CALL_READ) {
+		tell_writer(serving, message);
+		return;
+	}
+	if (dtc_datagrams_is_socket(get_history(serving, message->node), write->file)) {
+		deliver_datagram(serving, message, write);
+		return;
+	}
 	if (!dtc_links_find_peer(serving->links, message->node, write->file, write->begin_ns, &node, &file)) {
 		deliver_untraced(serving, message, write);
 		return;
@@ -520,17 +568,8 @@ static void deliver(DtcServing *serving, const struct message *message)
 	uint32_t reader = find_reader(serving, message, node, file);
 	if (reader == DTC_NONE)
 		deliver_begun(serving, message, node, file);
-	const struct mark mark = { .call = reader,
-				   .stream = message->stream,
-				   .upto = find_upto(serving, message, node, file, reader),
-				   .request = message->request,
-				   .other = message->other,
-				   .role = message->is_answer ? ROLE_ANSWER : ROLE_QUESTION };
-	if (!add_mark_of(serving, node, &mark))
-		return;
-	if (!message->is_answer)
-		note_hop(serving, message, node, file, reader);
-	pass_on(serving, message, write, node, reader);
+	if (mark_read(serving, message, node, file, reader, message->stream))
+		pass_on(serving, message, write, node, reader);
 }
 
 bool dtc_serving_add_inherited(DtcServing *serving, guint node, const struct dtc_handed *handed, guint request)

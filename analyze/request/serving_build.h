@@ -39,7 +39,10 @@ struct worker {
 	guint begun_request;
 };
 
-/* What was written for a request where the other end may read it, or opened for one where another thread may write. */
+/*
+ * What was written for a request where the other end may read it, or opened for one where another thread may write; or
+ * a datagram that was read for one, and whose writer may not know that.
+ */
 struct message {
 	guint node;
 	uint32_t call;

@@ -4,7 +4,7 @@
 
 #include "analyze/edge/streams.h"
 #include "analyze/exchange/endpoint.h"
-#include "analyze/request/connection.h"
+#include "analyze/request/channels.h"
 #include "analyze/request/next_act.h"
 #include "analyze/request/questions.h"
 #include "analyze/request/turn_order.h"
@@ -27,9 +27,6 @@ struct moved {
 #define TURN_MARKS 64
 /* Calls that are looked at for the next one of a stream. */
 #define STREAM_CALLS 64
-/* What stands for streams has numbers behind those of files. */
-#define FIRST_CHANNEL 0x80000000u
-
 /* For whom a thread asked to be told when there is room on a connection. */
 struct asked_room {
 	guint request;
@@ -40,9 +37,7 @@ struct scan {
 	DtcServing *serving;
 	struct worker *worker;
 	const DtcHistory *history;
-	GHashTable *connections; /* channel -> struct connection */
-	GHashTable *channels;	 /* file -> GHashTable: stream -> channel */
-	uint32_t next_channel;
+	DtcChannels *channels;	 /* by channel */
 	DtcQuestions *questions; /* open: those that this thread will answer */
 	guint current;		 /* request, NOBODY or STRANGER */
 	guint other;		 /* as of a span */
@@ -55,10 +50,11 @@ struct scan {
 	GHashTable
 		*twins;	  /* request -> the one that was taken instead of it + 1, of two that could not be told apart */
 	int64_t woken_ns; /* the last poll, over which the work went on, waited until then; DTC_TIME_NONE: none */
-	GHashTable *asked_room; /* file -> struct asked_room */
-	uint32_t read_file;	/* the last one that was read in this turn; DTC_NONE: none */
-	bool is_handed_on;	/* what was read there was written to others since */
-	GArray *in_hand;	/* guint: requests of which the last read brought messages, if it brought several */
+	GHashTable *asked_room;	     /* file -> struct asked_room */
+	uint32_t read_file;	     /* the last one that was read in this turn; DTC_NONE: none */
+	bool is_handed_on;	     /* what was read there was written to others since */
+	GArray *in_hand;	     /* guint: requests of which the last read brought messages, if several */
+	const struct dtc_call *call; /* that is looked at */
 	GHashTable *reads; /* request -> its last read, as a struct dtc_owned without call; NULL: not the last look */
 	bool is_last;
 };
@@ -124,66 +120,52 @@ static void become(struct scan *scan, guint request, guint other, int64_t at_ns)
 
 /* Who asks is the same for all threads of a process; of a socket of which nothing is known, who read first was asked.
  */
-static bool is_server(const struct scan *scan, uint32_t file, bool has_read)
+static bool is_server(const struct scan *scan, uint32_t file, uint32_t stream, bool has_read)
 {
 	bool is_known = dtc_history_get_file(scan->history, file)->flow_out != DTC_NONE ||
 			dtc_endpoint_has_local_peer(scan->history, file);
 
+	if (dtc_datagrams_is_socket(scan->history, file))
+		return dtc_streams_is_asked(scan->history, file, stream);
 	if (is_known)
 		return dtc_endpoint_is_server(scan->history, file);
 	return has_read && !dtc_endpoint_has_connected(scan->history, file);
 }
 
-static uint32_t get_channel(struct scan *scan, uint32_t file, uint32_t stream)
+/* Which question of several is meant nothing tells. */
+static bool is_mixed(const struct dtc_channel *c)
 {
-	GHashTable *channels = g_hash_table_lookup(scan->channels, GUINT_TO_POINTER(file));
-
-	if (!stream)
-		return file;
-	if (!channels) {
-		channels = g_hash_table_new(g_direct_hash, g_direct_equal);
-		g_hash_table_insert(scan->channels, GUINT_TO_POINTER(file), channels);
-	}
-	uint32_t channel = GPOINTER_TO_UINT(g_hash_table_lookup(channels, GUINT_TO_POINTER(stream)));
-	if (!channel) {
-		channel = scan->next_channel++;
-		g_hash_table_insert(channels, GUINT_TO_POINTER(stream), GUINT_TO_POINTER(channel));
-	}
-	return channel;
+	return c->in_flight && dtc_in_flight_is_mixed(c->in_flight);
 }
 
-static struct connection *get_connection(struct scan *scan, uint32_t file, uint32_t channel, bool has_read)
+static struct dtc_channel *get_connection(struct scan *scan, uint32_t file, uint32_t channel, uint32_t stream,
+					  bool has_read)
 {
-	struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(channel));
+	struct dtc_channel *c = dtc_channels_find(scan->channels, channel);
 
 	if (!c) {
-		c = dtc_connection_new(is_server(scan, file, has_read));
-		g_hash_table_insert(scan->connections, GUINT_TO_POINTER(channel), c);
+		c = dtc_channels_add(scan->channels, channel);
+		c->request = STRANGER;
+		c->other = DTC_NO_REQUEST;
+		if (dtc_datagrams_is_socket(scan->history, file))
+			c->in_flight = dtc_in_flight_new(STRANGER);
+		c->is_server = is_server(scan, file, stream, has_read);
 	}
 	return c;
 }
 
-static void drop_channel(struct scan *scan, uint32_t channel)
+static void forget_questions(gpointer data, uint32_t channel)
 {
+	struct scan *scan = data;
+
 	dtc_questions_close(scan->questions, channel);
 	dtc_questions_end_asking(scan->questions, channel);
-	g_hash_table_remove(scan->connections, GUINT_TO_POINTER(channel));
 }
 
 /* Forgets what was on a descriptor. */
 static void drop_connection(struct scan *scan, uint32_t file)
 {
-	GHashTable *channels = g_hash_table_lookup(scan->channels, GUINT_TO_POINTER(file));
-	GHashTableIter iter;
-	gpointer channel;
-
-	drop_channel(scan, file);
-	if (!channels)
-		return;
-	g_hash_table_iter_init(&iter, channels);
-	while (g_hash_table_iter_next(&iter, NULL, &channel))
-		drop_channel(scan, GPOINTER_TO_UINT(channel));
-	g_hash_table_remove(scan->channels, GUINT_TO_POINTER(file));
+	dtc_channels_drop(scan->channels, file, forget_questions, scan);
 }
 
 static bool has_stream(const struct scan *scan, uint32_t call, uint32_t stream)
@@ -201,6 +183,9 @@ static bool has_stream(const struct scan *scan, uint32_t call, uint32_t stream)
 static uint32_t find_next(const struct scan *scan, uint32_t file, uint32_t stream, bool written, int64_t time_ns)
 {
 	const DtcFileCalls *calls = dtc_links_get_file_calls(scan->serving->links, scan->worker->node, file);
+	if (stream && dtc_datagrams_is_socket(scan->history, file))
+		return dtc_streams_find_datagram(scan->serving->links, scan->worker->node, file, stream, written,
+						 time_ns);
 	uint32_t next = dtc_file_calls_find_moved(calls, written, time_ns);
 
 	for (guint seen = 0; stream && next != DTC_NONE && !has_stream(scan, next, stream); seen++) {
@@ -261,10 +246,9 @@ static void scan_poll(struct scan *scan, const struct dtc_call *call)
 		scan->is_turn_mixed = scan->is_at_once = false;
 		dtc_turn_order_clear(&scan->order);
 	}
-	const struct connection *c = dtc_questions_get_only(scan->questions, &channel)
-					     ? g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(channel))
-					     : NULL;
-	if (!c || dtc_connection_is_shared(c)) {
+	const struct dtc_channel *c =
+		dtc_questions_get_only(scan->questions, &channel) ? dtc_channels_find(scan->channels, channel) : NULL;
+	if (!c || dtc_channel_is_shared(c) || is_mixed(c)) {
 		pause(scan, call->begin_ns);
 		return;
 	}
@@ -288,7 +272,7 @@ static void note_hop_end(struct scan *scan, const struct dtc_call *call, bool is
 }
 
 /* Whether the other end of a connection that this thread asked on has still to answer. */
-static void note_asked(struct scan *scan, uint32_t channel, const struct connection *c)
+static void note_asked(struct scan *scan, uint32_t channel, const struct dtc_channel *c)
 {
 	if (!c->is_server && !c->answered && c->request < STRANGER)
 		dtc_questions_ask(scan->questions, channel, c->request);
@@ -297,7 +281,7 @@ static void note_asked(struct scan *scan, uint32_t channel, const struct connect
 }
 
 /* The last look: what a read took for a request, all or up to the end of a message. */
-static void note_read(struct scan *scan, const struct connection *c, const struct moved *moved, guint request,
+static void note_read(struct scan *scan, const struct dtc_channel *c, const struct moved *moved, guint request,
 		      uint32_t upto)
 {
 	struct dtc_owned *read = g_hash_table_lookup(scan->reads, GUINT_TO_POINTER(request));
@@ -330,30 +314,103 @@ static bool is_over(const struct scan *scan, guint request, const struct dtc_cal
 	return begin_ns >= end_ns;
 }
 
-static void note_question(const struct scan *scan, struct connection *c, guint request, const struct dtc_call *call)
+static void note_question(const struct scan *scan, struct dtc_channel *c, guint request, const struct dtc_call *call)
 {
 	if (request >= STRANGER)
 		return;
-	for (guint i = dtc_connection_count_asked(c); i-- > 0;)
-		if (is_over(scan, dtc_connection_get_asked(c, i), call))
-			dtc_connection_end_asked(c, dtc_connection_get_asked(c, i));
-	dtc_connection_add_asked(c, request);
+	for (guint i = dtc_channel_count_asked(c); i-- > 0;)
+		if (is_over(scan, dtc_channel_get_asked(c, i), call))
+			dtc_channel_end_asked(c, dtc_channel_get_asked(c, i));
+	dtc_channel_add_asked(c, request);
+}
+
+/* The open question that an answer, to which a call at a time leads, is for: its request, or STRANGER. */
+static guint find_led_to(struct scan *scan, int64_t at_ns, uint32_t answer)
+{
+	if (answer == DTC_NONE)
+		return STRANGER;
+	uint32_t file = dtc_history_copy_call(scan->history, answer).file, channel = file, stream = 0;
+	struct dtc_streams streams;
+	dtc_streams_look(scan->serving->links, scan->worker->node, answer, &streams);
+	if (streams.is_known) {
+		if (streams.count != 1)
+			return STRANGER;
+		stream = streams.streams[0];
+		channel = dtc_channels_get_number(scan->channels, file, stream);
+	}
+	if (!dtc_questions_is_open(scan->questions, channel))
+		return STRANGER;
+	const struct dtc_channel *c = dtc_channels_find(scan->channels, channel);
+
+	if (is_mixed(c)) /* that it answers one of them is all that is known */
+		return STRANGER;
+	/* a stream has one answer, and on any other connection it is the next one */
+	bool is_its = stream || find_next(scan, file, 0, true, at_ns) == answer;
+	return is_its ? c->request : STRANGER;
+}
+
+static bool is_unanswered(gconstpointer data, guint request)
+{
+	const struct scan *scan = data;
+
+	return is_over(scan, request, scan->call);
+}
+
+/*
+ * For whom a datagram of several questions' answers was: that of the question which the turn that reads it answers. So
+ * it was written for that one, too, by whoever could not tell that.
+ */
+static guint find_taken_for(struct scan *scan, const struct moved *read)
+{
+	uint32_t answer = dtc_next_act_find_led_to(scan->serving->links, scan->worker->node, read->id);
+	guint request = find_led_to(scan, read->call->begin_ns, answer);
+	const struct message message = {
+		.node = scan->worker->node, .call = read->id, .request = request, .other = DTC_NO_REQUEST
+	};
+
+	if (!scan->is_last && request < STRANGER)
+		g_array_append_val(scan->serving->messages, message);
+	return request;
+}
+
+/* What a peer of datagrams is answered, or answers, where nothing marks it: of several questions any. */
+static void tell_answered(struct scan *scan, struct dtc_channel *c, const struct moved *moved)
+{
+	guint last;
+
+	scan->call = moved->call;
+	dtc_in_flight_forget(c->in_flight, is_unanswered, scan);
+	if (moved->mark) {
+		c->request = moved->mark->request;
+		c->other = moved->mark->other;
+	} else if (is_mixed(c)) {
+		c->request = c->is_server ? STRANGER : find_taken_for(scan, moved);
+		c->other = DTC_NO_REQUEST;
+		c->by_order = c->request < STRANGER;
+	} else if (dtc_in_flight_get_last(c->in_flight, &last)) {
+		c->request = last;
+	}
+	dtc_in_flight_end(c->in_flight, c->request);
 }
 
 static void scan_read(struct scan *scan, const struct moved *moved)
 {
 	const struct dtc_call *call = moved->call;
-	struct connection *c = get_connection(scan, call->file, moved->channel, true);
+	struct dtc_channel *c = get_connection(scan, call->file, moved->channel, moved->stream, true);
 
 	if (moved->mark) {
 		c->request = moved->mark->request;
 		c->other = moved->mark->other;
 		if (moved->mark->role != ROLE_NONE)
 			c->is_server = moved->mark->role == ROLE_QUESTION;
-	} else if (c->is_server && c->answered) {
+	} else if (c->is_server && (c->answered || c->in_flight)) {
 		c->request = STRANGER;
 		c->other = DTC_NO_REQUEST;
 	}
+	if (c->in_flight && c->is_server)
+		dtc_in_flight_add(c->in_flight, c->request);
+	else if (c->in_flight)
+		tell_answered(scan, c, moved);
 	c->answered = !c->is_server;
 	note_asked(scan, moved->channel, c);
 	if (c->is_server && (dtc_questions_is_open(scan->questions, moved->channel) || will_answer(scan, moved)))
@@ -378,7 +435,7 @@ static void scan_read(struct scan *scan, const struct moved *moved)
 /* Messages of others behind the first one that a read took: the thread has them, and goes on with the first. */
 static void scan_more(struct scan *scan, const struct moved *moved, const struct mark *marks, guint mark_count)
 {
-	struct connection *c = get_connection(scan, moved->call->file, moved->channel, true);
+	struct dtc_channel *c = get_connection(scan, moved->call->file, moved->channel, moved->stream, true);
 
 	for (guint i = 0; i < mark_count; i++) {
 		if (!moved->mark || !moved->mark->upto || marks[i].upto <= moved->mark->upto ||
@@ -394,7 +451,7 @@ static void scan_more(struct scan *scan, const struct moved *moved, const struct
 	}
 }
 
-static void note_owned(struct scan *scan, const struct connection *c, uint32_t id, uint32_t stream, bool is_inferred)
+static void note_owned(struct scan *scan, const struct dtc_channel *c, uint32_t id, uint32_t stream, bool is_inferred)
 {
 	const struct dtc_owned *read = g_hash_table_lookup(scan->reads, GUINT_TO_POINTER(scan->current));
 	struct dtc_owned owned = { .call = id,
@@ -442,47 +499,24 @@ static bool may_be_for(gconstpointer data, guint request)
 	return begin_ns == asked->at_ns && end_ns == last_ns;
 }
 
-/* The open question whose answer a question to others leads to: its request, or STRANGER. */
-static guint find_led_to(struct scan *scan, const struct dtc_call *write, uint32_t id)
-{
-	uint32_t answer = dtc_next_act_find_answer(scan->serving->links, scan->worker->node, id);
-	if (answer == DTC_NONE)
-		return STRANGER;
-	uint32_t file = dtc_history_copy_call(scan->history, answer).file, channel = file, stream = 0;
-	struct dtc_streams streams;
-	dtc_streams_look(scan->serving->links, scan->worker->node, answer, &streams);
-	if (streams.is_known) {
-		if (streams.count != 1)
-			return STRANGER;
-		stream = streams.streams[0];
-		channel = get_channel(scan, file, stream);
-	}
-	if (!dtc_questions_is_open(scan->questions, channel))
-		return STRANGER;
-	const struct connection *c = g_hash_table_lookup(scan->connections, GUINT_TO_POINTER(channel));
-
-	/* a stream has one answer, and on any other connection it is the next one */
-	bool is_its = stream || find_next(scan, file, 0, true, write->begin_ns) == answer;
-	return is_its ? c->request : STRANGER;
-}
-
 /*
  * For whom a thread asks others, where what it read last does not tell: what the answer leads to, the order in which it
  * read, or, for a connection that another request gave back, who waits longest of those whose questions are open and
  * that wait for nobody yet. The other one is set where two of these disagree, or where a second request stands in the
  * same row: then nothing tells for which of the two it was.
  */
-static guint find_asker(struct scan *scan, const struct connection *c, const struct asked *asked,
+static guint find_asker(struct scan *scan, const struct dtc_channel *c, const struct asked *asked,
 			const struct dtc_call *write, uint32_t id, guint *ret_other)
 {
-	guint led_to = find_led_to(scan, write, id), first = STRANGER, other;
+	uint32_t answer = dtc_next_act_find_answer(scan->serving->links, scan->worker->node, id);
+	guint led_to = find_led_to(scan, write->begin_ns, answer), first = STRANGER, other;
 
 	if (scan->is_put_off)
 		first = dtc_turn_order_get(&scan->order, STRANGER);
 	if (first < STRANGER && !may_be_for(asked, first))
 		first = STRANGER;
 	if (led_to < STRANGER && may_be_for(asked, led_to)) {
-		if (first < STRANGER && first != led_to && dtc_questions_waits(scan->questions, first))
+		if (!c->in_flight && first < STRANGER && first != led_to && dtc_questions_waits(scan->questions, first))
 			*ret_other = first;
 		return led_to;
 	}
@@ -507,7 +541,7 @@ static bool is_its_own(const struct scan *scan, guint request)
 }
 
 /* Bytes for others, which nothing but the order of the calls gives to a request. */
-static void scan_question(struct scan *scan, struct connection *c, const struct moved *moved)
+static void scan_question(struct scan *scan, struct dtc_channel *c, const struct moved *moved)
 {
 	const struct dtc_call *call = moved->call;
 
@@ -518,7 +552,7 @@ static void scan_question(struct scan *scan, struct connection *c, const struct 
 		become(scan, c->request, c->other, call->begin_ns);
 		return;
 	}
-	if (c->is_new || (scan->current == NOBODY && !c->answered)) /* it had to be waited for */
+	if (c->is_new || (scan->current == NOBODY && !c->answered && !is_mixed(c))) /* it had to be waited for */
 		become(scan, c->request, c->other, call->begin_ns);
 	const struct asked asked = get_asked(scan, moved);
 	if (scan->current < STRANGER && (!may_be_for(&asked, scan->current) || is_its_own(scan, scan->current))) {
@@ -544,11 +578,11 @@ static void scan_question(struct scan *scan, struct connection *c, const struct 
  * Whether a server asks the other end: it acts on what it has just read, and what it writes on another
  * connection answers nobody who waits there: a broker passes the request on to a worker (RabbitMQ, BLPOP of redis).
  */
-static bool is_passed_on(const struct scan *scan, const struct moved *moved, const struct connection *c)
+static bool is_passed_on(const struct scan *scan, const struct moved *moved, const struct dtc_channel *c)
 {
 	if (moved->mark)
 		return moved->mark->is_passed_on && c->is_server && c->request != moved->mark->request;
-	if (moved->stream || !c->is_server || scan->current >= STRANGER ||
+	if (moved->stream || c->in_flight || !c->is_server || scan->current >= STRANGER ||
 	    (scan->is_turn_mixed && (scan->is_put_off || scan->is_at_once)))
 		return false;
 	return is_over(scan, c->request, moved->call); /* whose it was is answered long since */
@@ -559,7 +593,7 @@ static bool is_passed_on(const struct scan *scan, const struct moved *moved, con
  * answers is known without, and what it asks others for, unless either is in doubt: a row that one request wrote into a
  * database is read by others. Whom others asked to let them work, a worker, is told what these had asked.
  */
-static bool tells(const struct scan *scan, const struct moved *moved, const struct connection *c)
+static bool tells(const struct scan *scan, const struct moved *moved, const struct dtc_channel *c)
 {
 	const struct mark *mark = moved->mark;
 	guint known = c->is_server ? c->request : scan->current, other = c->is_server ? c->other : scan->other;
@@ -567,7 +601,7 @@ static bool tells(const struct scan *scan, const struct moved *moved, const stru
 	if (is_over(scan, mark->request, moved->call))
 		return false;
 	return known == mark->request || other != DTC_NO_REQUEST || is_over(scan, known, moved->call) ||
-	       (c->is_server && (dtc_connection_is_shared(c) || dtc_connection_has_asked(c, mark->request))) ||
+	       (c->is_server && (dtc_channel_is_shared(c) || dtc_channel_has_asked(c, mark->request))) ||
 	       (!c->is_server && dtc_endpoint_is_server(scan->history, moved->call->file));
 }
 
@@ -601,13 +635,24 @@ static void take_room(struct scan *scan, const struct moved *moved)
 	g_hash_table_remove(scan->asked_room, file);
 }
 
+/* A datagram asks; or those that are still to be answered keep the question open. */
+static void note_in_flight(struct scan *scan, const struct dtc_channel *c, const struct moved *moved)
+{
+	guint last;
+
+	if (c->in_flight && !c->is_server)
+		dtc_in_flight_add(c->in_flight, c->request);
+	else if (c->in_flight && dtc_in_flight_get_last(c->in_flight, &last))
+		dtc_questions_open(scan->questions, moved->channel, last, moved->call->begin_ns);
+}
+
 /*
  * A worker's answer went to whom it is for, and now the worker is told that it was taken: no next question (LPUSH of
  * redis).
  */
-static bool is_acknowledged(const struct scan *scan, const struct moved *moved, const struct connection *c)
+static bool is_acknowledged(const struct scan *scan, const struct moved *moved, const struct dtc_channel *c)
 {
-	return !moved->mark && !moved->stream && !c->is_server && c->answered && scan->is_handed_on &&
+	return !moved->mark && !moved->stream && !c->in_flight && !c->is_server && c->answered && scan->is_handed_on &&
 	       scan->read_file == moved->call->file && scan->current == NOBODY && c->request < STRANGER;
 }
 
@@ -634,7 +679,7 @@ static void go_on(struct scan *scan, const struct moved *moved, int64_t at_ns)
 static void scan_write(struct scan *scan, struct moved *moved)
 {
 	const struct dtc_call *call = moved->call;
-	struct connection *c = get_connection(scan, call->file, moved->channel, false);
+	struct dtc_channel *c = get_connection(scan, call->file, moved->channel, moved->stream, false);
 
 	if (moved->mark && moved->mark->is_passed_on && !tells(scan, moved, c))
 		moved->mark = NULL;
@@ -643,9 +688,11 @@ static void scan_write(struct scan *scan, struct moved *moved)
 	bool is_acknowledgement = is_acknowledged(scan, moved, c);
 	if (is_passed_on(scan, moved, c))
 		c->is_server = false;
+	if (c->in_flight && c->is_server)
+		tell_answered(scan, c, moved);
 	if (moved->mark)
 		become(scan, moved->mark->request, moved->mark->other, call->begin_ns);
-	else if (c->is_server && dtc_connection_has_asked(c, scan->current))
+	else if (c->is_server && !c->in_flight && dtc_channel_has_asked(c, scan->current))
 		become(scan, scan->current, scan->other, call->begin_ns); /* what it has just read is for one of them */
 	else if (c->is_server || is_acknowledgement)
 		become(scan, c->request, c->other, call->begin_ns);
@@ -656,6 +703,7 @@ static void scan_write(struct scan *scan, struct moved *moved)
 		if (!c->is_server)
 			c->request = STRANGER;
 		note_asked(scan, moved->channel, c);
+		note_in_flight(scan, c, moved);
 		return;
 	}
 	scan->is_handed_on |= call->file != scan->read_file;
@@ -665,6 +713,7 @@ static void scan_write(struct scan *scan, struct moved *moved)
 		c->answered = c->is_new = false;
 		note_asked(scan, moved->channel, c);
 	}
+	note_in_flight(scan, c, moved);
 	if (scan->is_last) {
 		note_owned(scan, c, moved->id, moved->stream, moved->mark && moved->mark->is_passed_on);
 		if (c->is_server)
@@ -677,7 +726,7 @@ static void scan_write(struct scan *scan, struct moved *moved)
 	if (c->is_server || is_acknowledgement) {
 		int64_t at_ns = call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns;
 		c->answered = true;
-		dtc_connection_end_asked(c, scan->current);
+		dtc_channel_end_asked(c, scan->current);
 		pause(scan, at_ns);
 		go_on(scan, moved, at_ns);
 	}
@@ -689,7 +738,7 @@ static bool is_connection(const DtcHistory *history, const struct dtc_call *call
 }
 
 /* A connection was opened for a request. */
-static void note_opened(struct scan *scan, const struct connection *c, uint32_t id)
+static void note_opened(struct scan *scan, const struct dtc_channel *c, uint32_t id)
 {
 	const struct message message = {
 		.node = scan->worker->node, .call = id, .request = c->request, .other = c->other
@@ -714,7 +763,7 @@ static void scan_moved(struct scan *scan, uint32_t id, const struct mark *marks,
 		if (streams.is_known) {
 			moved.stream = streams.streams[i];
 			moved.skip = streams.skips[i];
-			moved.channel = get_channel(scan, call->file, moved.stream);
+			moved.channel = dtc_channels_get_number(scan->channels, call->file, moved.stream);
 		}
 		moved.mark = NULL;
 		for (guint k = 0; k < mark_count && !moved.mark; k++)
@@ -761,7 +810,7 @@ static void scan_call(struct scan *scan, uint32_t id, const struct mark *marks, 
 			become(scan, mark->request, mark->other, call->begin_ns);
 		if (is_connection(scan->history, call)) {
 			drop_connection(scan, call->file);
-			struct connection *c = get_connection(scan, call->file, call->file, false);
+			struct dtc_channel *c = get_connection(scan, call->file, call->file, 0, false);
 			c->request = scan->current == NOBODY || (!mark && is_its_own(scan, scan->current))
 					     ? STRANGER
 					     : scan->current;
@@ -803,7 +852,7 @@ static int compare_marks(gconstpointer a, gconstpointer b)
 /* It has a question from before its first call. */
 static void begin(struct scan *scan, const struct worker *worker, int64_t at_ns)
 {
-	struct connection *c = get_connection(scan, worker->begun_file, worker->begun_file, true);
+	struct dtc_channel *c = get_connection(scan, worker->begun_file, worker->begun_file, 0, true);
 
 	c->request = worker->begun_request;
 	c->is_server = true;
@@ -840,10 +889,7 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 		.serving = serving,
 		.worker = worker,
 		.history = history,
-		.connections = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, dtc_connection_free),
-		.channels = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL,
-						  (GDestroyNotify)(void (*)(void))g_hash_table_unref),
-		.next_channel = FIRST_CHANNEL,
+		.channels = dtc_channels_new(),
 		.questions = dtc_questions_new(STRANGER),
 		.twins = g_hash_table_new(g_direct_hash, g_direct_equal),
 		.current = NOBODY,
@@ -879,8 +925,7 @@ void dtc_serving_scan_worker(DtcServing *serving, struct worker *worker, bool is
 	worker->is_dirty = false;
 	dtc_questions_free(scan.questions);
 	g_hash_table_unref(scan.twins);
-	g_hash_table_unref(scan.connections);
-	g_hash_table_unref(scan.channels);
+	dtc_channels_free(scan.channels);
 	g_hash_table_unref(scan.asked_room);
 	g_array_unref(scan.in_hand);
 	g_clear_pointer(&scan.reads, g_hash_table_unref);
