@@ -84,3 +84,13 @@ bool dtc_streams_may_answer(const DtcLinks *links, guint node, uint32_t call, ui
 				return true;
 	return !b.is_known;
 }
+
+bool dtc_streams_has(const DtcLinks *links, guint node, uint32_t call, uint32_t stream)
+{
+	struct dtc_streams streams;
+	dtc_streams_look(links, node, call, &streams);
+	for (guint i = 0; i < streams.count; i++)
+		if (streams.streams[i] == stream)
+			return true;
+	return false;
+}

@@ -25,6 +25,8 @@ uint32_t dtc_streams_find_datagram(const DtcLinks *links, guint node, uint32_t f
 				   int64_t time_ns);
 /* Whether the other end of a stream of datagrams, or of a socket with one peer (stream 0), asks. */
 bool dtc_streams_is_asked(const DtcHistory *history, uint32_t file, uint32_t stream);
+/* Whether it moved any of a stream. */
+bool dtc_streams_has(const DtcLinks *links, guint node, uint32_t call, uint32_t stream);
 /* Nothing that the call moved is of a question or an answer. */
 bool dtc_streams_is_control(const DtcLinks *links, guint node, uint32_t call);
 /* Both may be parts of one question and its answer: they share a stream, or streams tell nothing about them. */

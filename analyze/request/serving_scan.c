@@ -8,6 +8,7 @@
 #include "analyze/request/next_act.h"
 #include "analyze/request/questions.h"
 #include "analyze/request/turn_order.h"
+#include "analyze/request/woken.h"
 
 #include <dtrace-chain/bisect.h>
 
@@ -88,23 +89,13 @@ static void pause(struct scan *scan, int64_t at_ns)
 	scan->since_ns = end_ns;
 }
 
-/* When the thread, woken at a time, was on a CPU again. */
-static int64_t get_run_ns(const struct scan *scan, int64_t woken_ns)
-{
-	struct dtc_interval place;
-	const struct dtc_interval *v =
-		dtc_history_find_interval_before(scan->history, scan->worker->thread, woken_ns + 1, &place);
-
-	return v && v->state == DTC_STATE_RUNQUEUE ? v->end_ns : woken_ns;
-}
-
 static void become(struct scan *scan, guint request, guint other, int64_t at_ns)
 {
 	if (request != scan->current && scan->woken_ns != DTC_TIME_NONE)
 		pause(scan, at_ns);
 	if (scan->woken_ns != DTC_TIME_NONE) { /* ready, and not yet at work */
 		add_span(scan, scan->current, scan->other, scan->woken_ns, false);
-		scan->since_ns = get_run_ns(scan, scan->woken_ns);
+		scan->since_ns = dtc_woken_get_run_ns(scan->history, scan->worker->thread, scan->woken_ns);
 	}
 	scan->woken_ns = DTC_TIME_NONE;
 	if (request == scan->current && other == scan->other)
@@ -168,17 +159,6 @@ static void drop_connection(struct scan *scan, uint32_t file)
 	dtc_channels_drop(scan->channels, file, forget_questions, scan);
 }
 
-static bool has_stream(const struct scan *scan, uint32_t call, uint32_t stream)
-{
-	struct dtc_streams streams;
-
-	dtc_streams_look(scan->serving->links, scan->worker->node, call, &streams);
-	for (guint i = 0; i < streams.count; i++)
-		if (streams.streams[i] == stream)
-			return true;
-	return false;
-}
-
 /* The next write, or read, of data on a connection and stream after a time; DTC_NONE: none that is near. */
 static uint32_t find_next(const struct scan *scan, uint32_t file, uint32_t stream, bool written, int64_t time_ns)
 {
@@ -188,7 +168,9 @@ static uint32_t find_next(const struct scan *scan, uint32_t file, uint32_t strea
 						 time_ns);
 	uint32_t next = dtc_file_calls_find_moved(calls, written, time_ns);
 
-	for (guint seen = 0; stream && next != DTC_NONE && !has_stream(scan, next, stream); seen++) {
+	for (guint seen = 0;
+	     stream && next != DTC_NONE && !dtc_streams_has(scan->serving->links, scan->worker->node, next, stream);
+	     seen++) {
 		if (seen == STREAM_CALLS) {
 			dtc_links_note_limit(scan->serving->links, DTC_LIMIT_TURN);
 			return DTC_NONE;
@@ -205,24 +187,6 @@ static bool will_answer(const struct scan *scan, const struct moved *read)
 	uint32_t write = find_next(scan, read->call->file, read->stream, true, read->call->begin_ns);
 
 	return write != DTC_NONE && dtc_history_copy_call(scan->history, write).thread == scan->worker->thread;
-}
-
-/* When the last wait in a call ended, or the call's begin if it did not wait. */
-static int64_t get_woken_ns(const struct scan *scan, const struct dtc_call *call)
-{
-	int64_t at_ns = call->end_ns == DTC_TIME_NONE ? call->begin_ns : call->end_ns;
-
-	while (at_ns > call->begin_ns) {
-		struct dtc_interval place;
-		const struct dtc_interval *v =
-			dtc_history_find_interval_before(scan->history, scan->worker->thread, at_ns, &place);
-		if (!v || v->end_ns <= call->begin_ns)
-			break;
-		if (dtc_state_is_wait(v->state))
-			return v->end_ns;
-		at_ns = v->begin_ns;
-	}
-	return call->begin_ns;
 }
 
 /*
@@ -253,7 +217,7 @@ static void scan_poll(struct scan *scan, const struct dtc_call *call)
 		return;
 	}
 	become(scan, c->request, c->other, call->begin_ns);
-	scan->woken_ns = get_woken_ns(scan, call);
+	scan->woken_ns = dtc_woken_get_ns(scan->history, scan->worker->thread, call);
 }
 
 /* A call of the current request on one end of a followed hop: it lasts at least as long. */
