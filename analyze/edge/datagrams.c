@@ -541,7 +541,7 @@ static struct queue *new_queue(DtcDatagrams *d, uint32_t file)
 	g_autofree bool *is_gone = g_new0(bool, packets->len + 1);
 	g_autofree guint *wakes = g_new0(guint, packets->len + 1);
 	struct arrivals arrivals = { d->history, packets, is_gone, wakes, 0 };
-	struct queue *queue = g_malloc0(sizeof(*queue) + 2 * looks->len * sizeof(struct pair));
+	struct queue *queue = g_malloc0(sizeof(*queue) + (gsize)2 * looks->len * sizeof(struct pair));
 	queue->has_peers = peers > 1;
 	for (guint i = 0; i < looks->len; i++) {
 		uint32_t waking = g_array_index(looks, struct look, i).waking;
