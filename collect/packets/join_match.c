@@ -480,10 +480,10 @@ static enum stamps get_packet_stamps(const struct matching *matching, const stru
 	const struct dtc_join_event *event = dtc_join_event_at(matching->join, first);
 	uint32_t device = find_device(matching->join, event);
 	const struct dtc_join_packet *of = dtc_join_packet_at(matching->join, packet);
-	enum kind kind = get_kind(matching, device, of);
 
 	if (matching->pass != PASS_IN || !is_end_of_wire(matching->join, first))
 		return STAMPS_MIXED;
+	enum kind kind = get_kind(matching, device, of); /* devices are judged behind the first pass */
 	/* what is not known is not ruled out */
 	if (find_all(matching, device, kind)->packets < BLOCK_PACKETS_MIN)
 		return STAMPS_MIXED;
