@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define DEFAULT_MAX_COUNT ((gsize)1 << 20)
+#define DEFAULT_MAX_COUNT ((gsize)1 << 18)
 #define SHINGLE_BYTES 8
 /* Of a segment: what tells one message from others stands at its begin, if anywhere. */
 #define SEGMENT_BYTES 1024
@@ -17,6 +17,7 @@ struct DtcShingles {
 	GArray *order;	  /* finished: indexes of these by hash */
 	GHashTable *ends; /* flow -> where what was looked at of it ends; while they are added */
 	uint8_t *times;	  /* by place; NULL: nothing was added */
+	uint32_t mask;	  /* bits that no hash that is kept has */
 	gsize max_count;
 };
 
@@ -27,6 +28,7 @@ DtcShingles *dtc_shingles_new(gsize max_count)
 	shingles->list = g_array_new(FALSE, FALSE, sizeof(struct dtc_shingle));
 	shingles->order = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	shingles->ends = g_hash_table_new(g_direct_hash, g_direct_equal);
+	shingles->mask = 1;
 	shingles->max_count = max_count ? max_count : DEFAULT_MAX_COUNT;
 	return shingles;
 }
@@ -75,9 +77,21 @@ static bool take(DtcShingles *shingles, uint32_t flow, uint32_t seq, uint32_t by
 	return true;
 }
 
+/* Of more than may be kept every other hash counts no more, of what comes and of what is there. */
+static void thin(DtcShingles *shingles)
+{
+	guint kept = 0;
+
+	shingles->mask = shingles->mask << 1 | 1;
+	for (guint i = 0; i < shingles->list->len; i++)
+		if (!(get(shingles, i)->hash & shingles->mask))
+			g_array_index(shingles->list, struct dtc_shingle, kept++) = *get(shingles, i);
+	g_array_set_size(shingles->list, kept);
+}
+
 void dtc_shingles_add(DtcShingles *shingles, uint32_t flow, uint32_t seq, const uint8_t *data, uint32_t bytes)
 {
-	if (bytes < SHINGLE_BYTES || shingles->list->len >= shingles->max_count || !take(shingles, flow, seq, bytes))
+	if (bytes < SHINGLE_BYTES || !take(shingles, flow, seq, bytes))
 		return;
 	if (!shingles->times)
 		shingles->times = g_malloc0((gsize)1 << PLACE_BITS);
@@ -85,10 +99,12 @@ void dtc_shingles_add(DtcShingles *shingles, uint32_t flow, uint32_t seq, const 
 	for (uint32_t at = 0; at + SHINGLE_BYTES <= bytes; at++) {
 		const struct dtc_shingle shingle = { hash_at(data + at), flow, seq + at };
 		uint8_t *times = &shingles->times[shingle.hash >> (32 - PLACE_BITS)];
-		if ((shingle.hash & 1) || *times > DTC_SHINGLE_TIMES)
+		if ((shingle.hash & shingles->mask) || *times > DTC_SHINGLE_TIMES)
 			continue;
 		++*times;
 		g_array_append_val(shingles->list, shingle);
+		while (shingles->list->len > shingles->max_count && shingles->mask != UINT32_MAX)
+			thin(shingles);
 	}
 }
 

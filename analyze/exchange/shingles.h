@@ -28,7 +28,10 @@ struct dtc_shingle {
 
 typedef struct DtcShingles DtcShingles;
 
-/* max_count: so many are kept while the capture is read; 0: the default of a million (12 MB). Caller owns. */
+/*
+ * max_count: so many are kept at most, as every other hash counts no more each time there are more; 0: the default of
+ * 262,144 (3 MB). Caller owns.
+ */
 DtcShingles *dtc_shingles_new(gsize max_count);
 void dtc_shingles_free(DtcShingles *shingles);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(DtcShingles, dtc_shingles_free)

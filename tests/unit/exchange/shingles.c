@@ -101,15 +101,20 @@ static void test_long(void)
 	g_assert_cmpuint(count(shingles, 0, 0xa0000000, 100), ==, 0);
 }
 
-/* Of more than may be kept the rest is left out. */
+/* Of more than may be kept fewer count, the same of each message: it is passed on even so. */
 static void test_full(void)
 {
-	g_autoptr(DtcShingles) shingles = dtc_shingles_new(4);
-	add(shingles, 0, 100, "a first message that fills all there is");
-	add(shingles, 0, 200, JOB);
-	add(shingles, 2, 100, JOB);
+	g_autoptr(DtcShingles) shingles = dtc_shingles_new(64);
+	for (uint32_t i = 0; i < 40; i++) {
+		g_autofree char *text = g_strdup_printf("{\"job\": \"%08x-%08x\"}", i * 2654435761u, i * 40503u);
+		add(shingles, 0, 100 * i, text);
+		add(shingles, 2, 100 * i, text);
+	}
 	dtc_shingles_finish(shingles);
-	g_assert_true(dtc_shingles_are_none(shingles));
+	guint in = count(shingles, 0, 0, 4000);
+	g_assert_cmpuint(in, >, 8);
+	g_assert_cmpuint(in, <=, 32);
+	g_assert_cmpuint(in, ==, count(shingles, 2, 0, 4000));
 }
 
 static DtcImage *make_image(const struct dtc_shingle *list, gsize length)
