@@ -9,19 +9,10 @@
  *   broker                              34 reads it   36 takes it   42 reads that a worker wants one   44 gives it
  *   worker                                                     40 asks                      46 reads it  60 answers
  */
-#include "analyze/request/serving.h"
 #include "sync/fit/clocks.h"
-#include "tests/support/story.h"
+#include "tests/support/broker.h"
 
-#define US ((int64_t)1000)
-#define LOCAL 0x7f000001u
-#define FRONT 20
-#define BROKER 40
-#define WORKER 60
 #define OTHER 80 /* another front */
-#define PORT 6379
-#define FRONTS_PORT 40000
-#define WORKERS_PORT 41000
 #define OTHERS_PORT 42000
 #define JOB_BYTES 60
 #define GIVEN_BYTES 90
@@ -46,40 +37,6 @@ struct told {
 	const DtcFrames *all_frames[1];
 	DtcServing *serving;
 };
-
-static void tell_call(struct story *s, uint32_t cpu, int64_t us, const char *name, int64_t fd, int64_t result)
-{
-	story_enter(s, us * US, cpu, name, fd);
-	story_leave(s, (us + 1) * US, cpu, name, result);
-}
-
-static void pass(struct story *s, int64_t ns, uint32_t cpu, uint16_t from, uint16_t to, uint8_t flags, uint32_t seq,
-		 uint32_t ack, uint32_t bytes)
-{
-	struct dtc_headers h = story_headers(LOCAL, from, LOCAL, to, seq, ack, flags, bytes, 0);
-	story_packet(s, DTC_EVENT_NET_SEND, ns, cpu, &h);
-	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, ns + 10, cpu, 3, NULL);
-	story_packet(s, DTC_EVENT_NET_RECEIVE, ns + 20, cpu, &h);
-	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, ns + 30, cpu, 3, NULL);
-}
-
-static void tell_write(struct story *s, uint32_t cpu, int64_t us, int64_t fd, uint16_t from, uint16_t to, uint32_t seq,
-		       uint32_t ack, uint32_t bytes)
-{
-	story_enter(s, us * US, cpu, "write", fd);
-	pass(s, us * US + 100, cpu, from, to, DTC_TCP_ACK, seq, ack, bytes);
-	story_leave(s, (us + 1) * US, cpu, "write", bytes);
-}
-
-static void connect_to_broker(struct story *s, uint32_t cpu, int64_t us, uint16_t port, int64_t fd, int64_t accepted)
-{
-	story_enter(s, us * US, cpu, "connect", fd);
-	pass(s, us * US + 100, cpu, port, PORT, DTC_TCP_SYN, 99, 0, 0);
-	pass(s, us * US + 200, cpu, PORT, port, DTC_TCP_SYN | DTC_TCP_ACK, 499, 100, 0);
-	pass(s, us * US + 300, cpu, port, PORT, DTC_TCP_ACK, 100, 500, 0);
-	story_leave(s, (us + 1) * US, cpu, "connect", 0);
-	tell_call(s, 1, us + 2, "accept", 4, accepted);
-}
 
 /*
  * The worker answers X, and a second front's job Y waits: X's answer goes to its front, and the worker is told that it
@@ -137,12 +94,6 @@ static const DtcHistory *tell(struct story *s)
 	return story_end(s);
 }
 
-static uint32_t find_flow(const DtcPackets *packets, uint16_t from, uint16_t to)
-{
-	const struct dtc_headers h = story_headers(LOCAL, from, LOCAL, to, 0, 0, 0, 0, 0);
-	return dtc_packets_find_flow(packets, h.source, from, h.destination, to, DTC_PROTOCOL_TCP, 0);
-}
-
 /* Jobs of other words each, and the protocol's around them; what is given to the worker is made of them. */
 static void add_messages(DtcShingles *shingles, const DtcPackets *packets, enum has has)
 {
@@ -160,32 +111,6 @@ static void add_messages(DtcShingles *shingles, const DtcPackets *packets, enum 
 	dtc_shingles_finish(shingles);
 }
 
-/* What a thread reads at a time, and answers at another. */
-static void add_request(const struct told *t, guint request, int tid, int64_t read_us, int64_t write_us)
-{
-	uint32_t thread = dtc_history_find_thread(t->h, tid, 50 * US);
-	uint32_t read = dtc_history_find_call(t->h, thread, read_us * US);
-	uint32_t write = dtc_history_find_call(t->h, thread, write_us * US);
-	static const struct dtc_exchange exchange;
-	struct dtc_hop hop = { .exchange = &exchange,
-			       .client = { .node = G_MAXUINT, .thread = DTC_NONE, .file = DTC_NONE },
-			       .server = { .thread = thread,
-					   .file = dtc_history_copy_call(t->h, read).file,
-					   .connect_call = DTC_NONE,
-					   .request_first_call = read,
-					   .request_last_call = read,
-					   .response_first_call = write,
-					   .response_last_call = write },
-			       .parent = G_MAXUINT,
-			       .attempt = 1 };
-	struct dtc_place *place = g_new0(struct dtc_place, 1);
-	place->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_hop));
-	place->thread = DTC_NONE;
-	g_array_append_val(place->hops, hop);
-	dtc_serving_add(t->serving, request, place);
-	dtc_place_free(place);
-}
-
 static void begin(struct told *t, enum has has)
 {
 	static const char *const names[] = { "node" };
@@ -199,8 +124,8 @@ static void begin(struct told *t, enum has has)
 	dtc_links_set_frames(t->links, t->captures, t->all_frames);
 	dtc_links_set_shingles(t->links, t->all_shingles);
 	t->serving = dtc_serving_new(t->links);
-	add_request(t, X, FRONT, 30, 90);
-	add_request(t, Y, has == A_ROW ? WORKER : OTHER, has == A_ROW ? 38 : 48, has == A_ROW ? 80 : 95);
+	add_request(t->serving, t->h, X, FRONT, 30, 90);
+	add_request(t->serving, t->h, Y, has == A_ROW ? WORKER : OTHER, has == A_ROW ? 38 : 48, has == A_ROW ? 80 : 95);
 	dtc_serving_seal(t->serving, true);
 }
 

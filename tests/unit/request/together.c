@@ -9,57 +9,14 @@
  * Y worker                                             48 reads both      60 answers X   80 answers Y
  */
 #include "analyze/edge/arrival.h"
-#include "analyze/request/serving.h"
 #include "sync/fit/clocks.h"
-#include "tests/support/story.h"
+#include "tests/support/broker.h"
 
-#define US ((int64_t)1000)
-#define LOCAL 0x7f000001u
-#define FRONT 20
-#define BROKER 40
-#define WORKER 60
-#define PORT 4222
-#define FRONTS_PORT 40000
-#define WORKERS_PORT 41000
 #define JOB_BYTES 60
 #define GIVEN_BYTES 70
 #define DONE_BYTES 50
 
 enum { X, Y };
-
-static void tell_call(struct story *s, uint32_t cpu, int64_t us, const char *name, int64_t fd, int64_t result)
-{
-	story_enter(s, us * US, cpu, name, fd);
-	story_leave(s, (us + 1) * US, cpu, name, result);
-}
-
-static void pass(struct story *s, int64_t ns, uint32_t cpu, uint16_t from, uint16_t to, uint8_t flags, uint32_t seq,
-		 uint32_t ack, uint32_t bytes)
-{
-	struct dtc_headers h = story_headers(LOCAL, from, LOCAL, to, seq, ack, flags, bytes, 0);
-	story_packet(s, DTC_EVENT_NET_SEND, ns, cpu, &h);
-	story_context(s, DTC_EVENT_SOFTIRQ_ENTRY, ns + 10, cpu, 3, NULL);
-	story_packet(s, DTC_EVENT_NET_RECEIVE, ns + 20, cpu, &h);
-	story_context(s, DTC_EVENT_SOFTIRQ_EXIT, ns + 30, cpu, 3, NULL);
-}
-
-static void tell_write(struct story *s, uint32_t cpu, int64_t us, int64_t fd, uint16_t from, uint16_t to, uint32_t seq,
-		       uint32_t ack, uint32_t bytes)
-{
-	story_enter(s, us * US, cpu, "write", fd);
-	pass(s, us * US + 100, cpu, from, to, DTC_TCP_ACK, seq, ack, bytes);
-	story_leave(s, (us + 1) * US, cpu, "write", bytes);
-}
-
-static void connect_to_broker(struct story *s, uint32_t cpu, int64_t us, uint16_t port, int64_t fd, int64_t accepted)
-{
-	story_enter(s, us * US, cpu, "connect", fd);
-	pass(s, us * US + 100, cpu, port, PORT, DTC_TCP_SYN, 99, 0, 0);
-	pass(s, us * US + 200, cpu, PORT, port, DTC_TCP_SYN | DTC_TCP_ACK, 499, 100, 0);
-	pass(s, us * US + 300, cpu, port, PORT, DTC_TCP_ACK, 100, 500, 0);
-	story_leave(s, (us + 1) * US, cpu, "connect", 0);
-	tell_call(s, 1, us + 2, "accept", 4, accepted);
-}
 
 static const DtcHistory *tell(struct story *s)
 {
@@ -102,12 +59,6 @@ static const DtcHistory *tell(struct story *s)
 	return story_end(s);
 }
 
-static uint32_t find_flow(const DtcPackets *packets, uint16_t from, uint16_t to)
-{
-	const struct dtc_headers h = story_headers(LOCAL, from, LOCAL, to, 0, 0, 0, 0, 0);
-	return dtc_packets_find_flow(packets, h.source, from, h.destination, to, DTC_PROTOCOL_TCP, 0);
-}
-
 static void add(DtcShingles *shingles, uint32_t flow, uint32_t seq, const char *text)
 {
 	dtc_shingles_add(shingles, flow, seq, (const uint8_t *)text, (uint32_t)strlen(text));
@@ -124,31 +75,6 @@ static void add_messages(DtcShingles *shingles, const DtcPackets *packets)
 	add(shingles, done, 100, "PUB inbox {upload-0042}: done");
 	add(shingles, done, 150, "PUB inbox {report-of-7711}: done");
 	dtc_shingles_finish(shingles);
-}
-
-static void add_request(DtcServing *serving, const DtcHistory *h, guint request, int64_t read_us, int64_t write_us)
-{
-	uint32_t front = dtc_history_find_thread(h, FRONT, 50 * US);
-	uint32_t read = dtc_history_find_call(h, front, read_us * US);
-	uint32_t write = dtc_history_find_call(h, front, write_us * US);
-	static const struct dtc_exchange exchange;
-	struct dtc_hop hop = { .exchange = &exchange,
-			       .client = { .node = G_MAXUINT, .thread = DTC_NONE, .file = DTC_NONE },
-			       .server = { .thread = front,
-					   .file = dtc_history_copy_call(h, read).file,
-					   .connect_call = DTC_NONE,
-					   .request_first_call = read,
-					   .request_last_call = read,
-					   .response_first_call = write,
-					   .response_last_call = write },
-			       .parent = G_MAXUINT,
-			       .attempt = 1 };
-	struct dtc_place *place = g_new0(struct dtc_place, 1);
-	place->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_hop));
-	place->thread = DTC_NONE;
-	g_array_append_val(place->hops, hop);
-	dtc_serving_add(serving, request, place);
-	dtc_place_free(place);
 }
 
 static const struct dtc_owned *find_owned(const DtcServing *serving, const DtcHistory *h, int tid, int64_t us)
@@ -185,8 +111,8 @@ static void test(void)
 	dtc_links_set_frames(links, captures, all_frames);
 	dtc_links_set_shingles(links, all_shingles);
 	g_autoptr(DtcServing) serving = dtc_serving_new(links);
-	add_request(serving, h, X, 20, 72);
-	add_request(serving, h, Y, 30, 92);
+	add_request(serving, h, X, FRONT, 20, 72);
+	add_request(serving, h, Y, FRONT, 30, 92);
 	dtc_serving_seal(serving, true);
 
 	g_assert_cmpuint(find_owned(serving, h, BROKER, 42)->request, ==, X);
