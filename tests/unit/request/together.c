@@ -4,9 +4,9 @@
  * both with one call, too, and does one after the other. Whose each answer is the job's words tell, which the worker's
  * answers have as well; and which of the two the broker answers on the one connection, what it has just read.
  *
- *   front    20 reads X 24 job 30 reads Y 34 job                                  70 reads, 72 answers X   90 reads, 92
- * Y broker                                      40 reads both  42 X's  44 Y's     64 reads, 66 answers X   84 reads, 86
- * Y worker                                             48 reads both      60 answers X   80 answers Y
+ *   front    20 reads X 24 job 30 reads Y 34 job                        70 reads, 72 answers X  90, 92 Y
+ *   broker                                    40 reads both 42 X's 44 Y's 64 reads, 66 answers X  84, 86 Y
+ *   worker                                                48 reads both 60 answers X              80 Y
  */
 #include "analyze/edge/arrival.h"
 #include "sync/fit/clocks.h"
