@@ -2,7 +2,7 @@
 /* A broker on one node: threads of processes that connect to it over loopback, and whose each message is. */
 #pragma once
 
-#include "analyze/request/serving.h"
+#include "tests/support/served_request.h"
 #include "tests/support/story.h"
 
 #define US ((int64_t)1000)
@@ -53,31 +53,4 @@ static inline uint32_t find_flow(const DtcPackets *packets, uint16_t from, uint1
 {
 	const struct dtc_headers h = story_headers(LOCAL, from, LOCAL, to, 0, 0, 0, 0, 0);
 	return dtc_packets_find_flow(packets, h.source, from, h.destination, to, DTC_PROTOCOL_TCP, 0);
-}
-
-/* What a thread reads at a time, and answers at another. */
-static inline void add_request(DtcServing *serving, const DtcHistory *h, guint request, int tid, int64_t read_us,
-			       int64_t write_us)
-{
-	uint32_t thread = dtc_history_find_thread(h, tid, 50 * US);
-	uint32_t read = dtc_history_find_call(h, thread, read_us * US);
-	uint32_t write = dtc_history_find_call(h, thread, write_us * US);
-	static const struct dtc_exchange exchange;
-	struct dtc_hop hop = { .exchange = &exchange,
-			       .client = { .node = G_MAXUINT, .thread = DTC_NONE, .file = DTC_NONE },
-			       .server = { .thread = thread,
-					   .file = dtc_history_copy_call(h, read).file,
-					   .connect_call = DTC_NONE,
-					   .request_first_call = read,
-					   .request_last_call = read,
-					   .response_first_call = write,
-					   .response_last_call = write },
-			       .parent = G_MAXUINT,
-			       .attempt = 1 };
-	struct dtc_place *place = g_new0(struct dtc_place, 1);
-	place->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_hop));
-	place->thread = DTC_NONE;
-	g_array_append_val(place->hops, hop);
-	dtc_serving_add(serving, request, place);
-	dtc_place_free(place);
 }

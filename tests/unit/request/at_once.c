@@ -5,8 +5,8 @@
  *
  *   34 reads X, Y   36 asks 8   38 asks 7   52 reads 7   56 asks for room   58 answers X   72 reads 8   74 answers Y
  */
-#include "analyze/request/serving.h"
 #include "sync/fit/clocks.h"
+#include "tests/support/served_request.h"
 #include "tests/support/story.h"
 
 #define CLIENT 0x0a000001u
@@ -97,30 +97,6 @@ static DtcFrames *make_frames(const DtcHistory *h)
 	return frames;
 }
 
-static void add_request(DtcServing *serving, const DtcHistory *h, guint request, int64_t answered_ns)
-{
-	uint32_t loop = dtc_history_find_thread(h, LOOP, 50), read = dtc_history_find_call(h, loop, 34);
-	uint32_t write = dtc_history_find_call(h, loop, answered_ns);
-	struct dtc_exchange exchange = { .stream = 1 + 2 * request };
-	struct dtc_hop hop = { .exchange = &exchange,
-			       .client = { .node = G_MAXUINT, .thread = DTC_NONE, .file = DTC_NONE },
-			       .server = { .thread = loop,
-					   .file = dtc_history_copy_call(h, read).file,
-					   .connect_call = DTC_NONE,
-					   .request_first_call = read,
-					   .request_last_call = read,
-					   .response_first_call = write,
-					   .response_last_call = write },
-			       .parent = G_MAXUINT,
-			       .attempt = 1 };
-	struct dtc_place *place = g_new0(struct dtc_place, 1);
-	place->hops = g_array_new(FALSE, FALSE, sizeof(struct dtc_hop));
-	place->thread = DTC_NONE;
-	g_array_append_val(place->hops, hop);
-	dtc_serving_add(serving, request, place);
-	dtc_place_free(place);
-}
-
 /* Whose a question to others is, NULL: nobody's that is known. */
 static void assert_owner(const DtcServing *serving, const DtcHistory *h, int64_t t, int request)
 {
@@ -143,8 +119,8 @@ static void test(gconstpointer is_together)
 	const DtcPackets *captures[] = { dtc_history_get_packets(h) };
 	dtc_links_set_frames(links, captures, all);
 	g_autoptr(DtcServing) serving = dtc_serving_new(links);
-	add_request(serving, h, X, 58);
-	add_request(serving, h, Y, is_together ? 58 : 74);
+	served_request_add(serving, h, X, LOOP, 34, 58, 1);
+	served_request_add(serving, h, Y, LOOP, 34, is_together ? 58 : 74, 3);
 	dtc_serving_seal(serving, true);
 	assert_owner(serving, h, 36, is_together ? -1 : Y);
 	assert_owner(serving, h, 38, is_together ? -1 : X);

@@ -124,8 +124,10 @@ static void begin(struct told *t, enum has has)
 	dtc_links_set_frames(t->links, t->captures, t->all_frames);
 	dtc_links_set_shingles(t->links, t->all_shingles);
 	t->serving = dtc_serving_new(t->links);
-	add_request(t->serving, t->h, X, FRONT, 30, 90);
-	add_request(t->serving, t->h, Y, has == A_ROW ? WORKER : OTHER, has == A_ROW ? 38 : 48, has == A_ROW ? 80 : 95);
+	bool is_row = has == A_ROW;
+	served_request_add(t->serving, t->h, X, FRONT, 30 * US, 90 * US, 0);
+	served_request_add(t->serving, t->h, Y, is_row ? WORKER : OTHER, (is_row ? 38 : 48) * US,
+			   (is_row ? 80 : 95) * US, 0);
 	dtc_serving_seal(t->serving, true);
 }
 

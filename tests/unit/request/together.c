@@ -111,8 +111,8 @@ static void test(void)
 	dtc_links_set_frames(links, captures, all_frames);
 	dtc_links_set_shingles(links, all_shingles);
 	g_autoptr(DtcServing) serving = dtc_serving_new(links);
-	add_request(serving, h, X, FRONT, 20, 72);
-	add_request(serving, h, Y, FRONT, 30, 92);
+	served_request_add(serving, h, X, FRONT, 20 * US, 72 * US, 0);
+	served_request_add(serving, h, Y, FRONT, 30 * US, 92 * US, 0);
 	dtc_serving_seal(serving, true);
 
 	g_assert_cmpuint(find_owned(serving, h, BROKER, 42)->request, ==, X);
